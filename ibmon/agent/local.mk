@@ -1,0 +1,1 @@
+# ibmon/agent

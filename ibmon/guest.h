@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guest: one guest's registry and rings, mapped and kept up to date.
+ *
+ * Control thread only. The sampler reads the rings through a scan_set that
+ * is built from here and swapped in at a tick's start (daemon/sampler). A
+ * ring that goes is first left out of the next set; only after the sampler
+ * has acknowledged a later tick may it be unmapped (guest_reap): never under
+ * a reader, and soon, for a mapping keeps a destroyed domain alive.
+ */
+#ifndef RESEX_IBMON_GUEST_H
+#define RESEX_IBMON_GUEST_H
+
+#include "ibmon/registry.h"
+#include "ibmon/scan.h"
+#include "src/hv/hv.h"
+
+struct guest_mon;
+
+/* Nothing is mapped yet. 0 or -ENOMEM. ops and m outlive the guest_mon. */
+int guest_open(struct guest_mon **g, const struct hv_mem_ops *ops, struct hv_mem *m, uint32_t domid,
+	       const struct registry_limits *lim);
+
+/* Unmap and free all. No set the sampler may still read holds its rings. */
+void guest_close(struct guest_mon *g);
+
+/*
+ * The guest's node says ref: map its registry page (after withdrawing what
+ * an earlier one had). NULL withdraws. Errors as hv_mem_ops.map.
+ */
+int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
+
+/*
+ * Walk the registry if its generation moved; open new rings, let go rings
+ * that left. At most one walk per GUEST_WALK_MIN_MS and, per call, at most
+ * GUEST_MAPS_MAX map calls (the rest at the next call), whatever the guest
+ * does. A ring whose map or open failed is not tried again until its
+ * descriptor (id or frames) changes. 1: the set of rings changed and must be
+ * published; 0: no change; -EAGAIN: not now (call again later); -errno: the
+ * registry as a whole is at fault (guest_fault says why).
+ */
+enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16 };
+int guest_refresh(struct guest_mon *g, struct mono now);
+
+/* Is a refresh due (cheap; also after -EAGAIN)? */
+bool guest_due(const struct guest_mon *g, struct mono now);
+
+/*
+ * Check that the mapped frames are still the guest's (one ring a call, in
+ * turn; call about once a second). Rings that moved are let go and mapped
+ * anew. Returns as guest_refresh.
+ */
+int guest_verify(struct guest_mon *g, struct mono now);
+
+/* Rings the sampler found at fault are let go until their descriptor changes. */
+int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why);
+
+/* The rings to be read now: pointers stay valid until guest_reap after their leaving. */
+uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max);
+
+/* Unmap and free the rings that left before the set now acknowledged. */
+void guest_reap(struct guest_mon *g);
+bool guest_reap_pending(const struct guest_mon *g);
+
+struct guest_state {
+	bool attached;
+	uint32_t generation, agent_pid;
+	uint64_t heartbeat; /* newest value seen */
+	struct mono heartbeat_time; /* when it last moved */
+	uint32_t rings, faults, faults_more, latencies;
+	uint64_t pages; /* mapped for this guest */
+	uint64_t walks, maps; /* done since guest_open */
+	char fault[128]; /* of the registry as a whole; "" if none */
+};
+void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st);
+
+/* The i-th ring or refused descriptor, for ring-list. false past the end. */
+struct guest_ring_info {
+	struct ring_desc desc; /* only id is set for refused descriptors */
+	enum ring_fault fault;
+	bool active;
+};
+bool guest_ring_info(const struct guest_mon *g, uint32_t i, struct guest_ring_info *info);
+
+/* Copy the newest latency samples after *last (0 at first); returns how many. */
+struct latency_report {
+	uint64_t time;
+	uint32_t ctime_ns, wtime_ns, ptime_ns;
+};
+uint32_t guest_latencies(struct guest_mon *g, uint32_t page, uint64_t *last,
+			 struct latency_report *out, uint32_t max);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* mtu: samples -> usage. Pure. */
+#ifndef RESEX_IBMON_MTU_H
+#define RESEX_IBMON_MTU_H
+
+#include <stddef.h>
+
+#include "src/core/flow.h"
+
+/* MTUs of one message: max(1, ceil(bytes / path_mtu)); path_mtu 0 is taken as 1024. */
+uint64_t mtu_of(uint64_t bytes, uint32_t path_mtu);
+
+/*
+ * Add one sample to its guest's usage, except where it is SAMPLE_UNCHARGED.
+ * usage[] is by slot; cpu_ns and link are the caller's. Sums saturate.
+ */
+void mtu_add(struct usage *u, const struct sample *s);
+
+#endif

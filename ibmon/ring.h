@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ring: one mapped ring of a guest, and what was counted on it.
+ *
+ * The unit of counting is the queue pair: for rxe its send queue holds all
+ * there is to know (sizes, packet sequence numbers, a free-running count);
+ * a completion queue adds the status of receives and names queue pairs.
+ *
+ * The memory behind a ring is written by the guest at any moment. It is
+ * read once into a copy, and the copy is validated; nothing in it is
+ * followed or trusted; work per call is bounded by RING_WALK_MAX entries.
+ *
+ * open and close allocate (control thread); sample does not (sampler).
+ */
+#ifndef RESEX_IBMON_RING_H
+#define RESEX_IBMON_RING_H
+
+#include <stddef.h>
+
+#include "src/core/flow.h"
+
+enum { RING_WALK_MAX = 4096 }; /* entries read in one sample; more are counted as lost */
+
+enum ring_kind {
+	RING_SQ = 1, /* the values of enum guest_ring_kind */
+	RING_CQ = 2,
+};
+
+/* A validated copy of a guest's ring descriptor. */
+struct ring_desc {
+	uint32_t id;
+	uint32_t kind; /* enum ring_kind */
+	uint32_t provider; /* enum guest_ring_provider */
+	uint32_t number;
+	uint32_t pid;
+	uint32_t elem_size;
+	uint32_t entries;
+	uint32_t path_mtu;
+	uint32_t offset;
+	uint32_t first_frame;
+	uint32_t frames;
+	uint32_t db_offset;
+	uint64_t db_frame;
+	char comm[16]; /* printable ASCII, NUL-terminated */
+};
+
+/* Why a ring is no longer read. */
+enum ring_fault {
+	RING_OK,
+	RING_FAULT_HEADER, /* its header changed: memory was reused or forged */
+	RING_FAULT_INDEX, /* an index left the ring */
+	RING_FAULT_ENTRY, /* an entry cannot be a work request */
+	RING_FAULT_JUMP, /* counters jumped further than time allows */
+	RING_FAULT_LAYOUT, /* provider, version or form not known to this code */
+	RING_FAULT_MAP, /* its frames could not be mapped */
+	RING_FAULT_LIMIT, /* beyond this guest's limit of rings or pages */
+	RING_FAULT_DESC, /* descriptor out of its ranges */
+};
+
+const char *ring_fault_text(enum ring_fault f); /* one sentence */
+
+/* Totals since the ring was opened. */
+struct ring_totals {
+	uint64_t wrs, seen, lost, errors;
+	uint64_t mtus_sent, mtus_recv;
+	uint64_t bytes_sent, bytes_recv, bytes_bound;
+	uint64_t ops[OP_KINDS];
+	uint64_t completions; /* CQ only: entries seen */
+	uint64_t laps; /* samples in which entries were lost */
+	uint32_t flags; /* all sample_flags that ever were set */
+	uint32_t qpn; /* queue pair, where an entry named it; else desc.number */
+};
+
+struct ring;
+
+/*
+ * Open a ring over len mapped bytes at base (the first byte of its first
+ * frame; the ring begins at desc->offset). The work already visible is
+ * history: sampled first, with SAMPLE_HISTORY set.
+ * 0; -EPROTONOSUPPORT: provider or layout; -EBADMSG: header and descriptor
+ * disagree, or do not fit len; -ENOMEM.
+ */
+int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void *base, size_t len);
+void ring_close(struct ring *r); /* frees; the caller unmaps */
+
+/*
+ * What was completed since the last call. out is zeroed and filled (slot
+ * excepted). 0, or -EBADMSG when the ring was found at fault: it must not
+ * be sampled again (further calls return -EBADMSG at once). elapsed_ns is
+ * the time since the last call and bounds what can be true.
+ */
+int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out);
+
+enum ring_fault ring_fault(const struct ring *r);
+const struct ring_desc *ring_desc(const struct ring *r);
+void ring_totals(const struct ring *r, struct ring_totals *t); /* same thread as sample */
+
+#endif

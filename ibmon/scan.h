@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * scan: read all rings of one guest once. Sampler thread; never blocks,
+ * never allocates, bounded work a call.
+ */
+#ifndef RESEX_IBMON_SCAN_H
+#define RESEX_IBMON_SCAN_H
+
+#include "ibmon/ring.h"
+
+struct scan_ring {
+	struct ring *ring;
+	uint32_t id; /* descriptor id */
+	uint32_t old; /* was there at the guest's first walk: history is not charged */
+};
+
+struct scan_guest {
+	uint32_t slot;
+	uint32_t rings;
+	const volatile void *registry; /* NULL: not attached */
+	uint32_t generation; /* of the walk this set comes from */
+	uint32_t reserved;
+	struct scan_ring ring[];
+};
+
+struct scan_result {
+	bool refresh; /* the guest's registry generation moved */
+	uint32_t faults; /* rings newly found at fault in this call */
+	uint32_t fault_id[8]; /* their ids, the first eight (the rest come at the next calls) */
+	uint32_t fault_why[8]; /* enum ring_fault */
+};
+
+/*
+ * Sample every ring of g and add to *u (mtu_add). u->slot, link, cpu_ns are
+ * the caller's. Rings at fault are skipped; each fault is reported once.
+ */
+void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
+		struct scan_result *res);
+
+#endif

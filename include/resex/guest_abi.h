@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guest_abi.h: the pages a guest shows to dom0 (man resex-guest-abi).
+ *
+ * The agent writes ONE node, data/resex under its own path in xenstore:
+ *
+ *	"1 grant REF"	or	"1 frame GFN"		(decimal; 1 = this ABI)
+ *
+ * It names the registry page. Everything else is found from there, so that
+ * a change costs dom0 one cache line to see and xenstored nothing.
+ *
+ *	registry page -> directory pages (ring descriptors)
+ *	              -> frame pages     (frames of all rings, one list)
+ *	              -> latency pages   (newest latency samples)
+ *
+ * Writer: the agent alone. It makes generation odd, changes the registry,
+ * directory and frame pages, and makes generation even again. Reader: dom0,
+ * read-only; copies all, and takes the copy only if generation was even and
+ * the same before and after. Nothing here is trusted: every figure is
+ * bounded by the limits below. All fields are little-endian.
+ */
+#ifndef RESEX_GUEST_ABI_H
+#define RESEX_GUEST_ABI_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GUEST_ABI_VERSION  1u
+#define GUEST_ABI_NODE	   "data/resex"
+#define GUEST_ABI_NODE_MAX 64u /* bytes of the node's value */
+
+#define GUEST_PAGE	      4096u
+#define GUEST_REGISTRY_MAGIC  0x52585245u /* "ERXR" */
+#define GUEST_DIRECTORY_MAGIC 0x44585245u /* "ERXD" */
+#define GUEST_LATENCY_MAGIC   0x4c585245u /* "ERXL" */
+
+enum {
+	GUEST_DIRECTORIES_MAX = 16,
+	GUEST_FRAME_PAGES_MAX = 64,
+	GUEST_LATENCIES_MAX = 16,
+	GUEST_RINGS_PER_DIRECTORY = 31,
+	GUEST_FRAMES_PER_PAGE = 512,
+	GUEST_RINGS_MAX = 256, /* valid descriptors over all directories */
+	GUEST_RING_FRAMES_MAX = 4096, /* frames of one ring: 16 MiB */
+	GUEST_LATENCY_SAMPLES = 126,
+};
+
+/* How a page of the agent's own is named. */
+enum guest_ref_type {
+	GUEST_REF_NONE = 0,
+	GUEST_REF_GRANT = 1, /* a grant reference to dom0, read-only */
+	GUEST_REF_FRAME = 2, /* a guest frame number (pagemap's) */
+};
+
+struct guest_ref {
+	uint32_t type; /* enum guest_ref_type */
+	uint32_t reserved;
+	uint64_t ref;
+};
+
+struct guest_registry {
+	uint32_t magic; /* GUEST_REGISTRY_MAGIC */
+	uint32_t version; /* GUEST_ABI_VERSION */
+	uint32_t generation; /* odd while the agent writes */
+	uint32_t agent_pid;
+	uint64_t heartbeat; /* one more at least every second while alive */
+	uint32_t directories; /* used entries of directory[] */
+	uint32_t frame_pages;
+	uint32_t latencies;
+	uint32_t frames; /* valid entries over all frame pages */
+	uint32_t reserved[6];
+	struct guest_ref directory[GUEST_DIRECTORIES_MAX];
+	struct guest_ref frame_page[GUEST_FRAME_PAGES_MAX];
+	struct guest_ref latency[GUEST_LATENCIES_MAX];
+};
+
+enum guest_ring_kind {
+	GUEST_RING_FREE = 0, /* unused descriptor */
+	GUEST_RING_SQ = 1,
+	GUEST_RING_CQ = 2,
+};
+
+enum guest_ring_provider {
+	GUEST_PROVIDER_RXE = 1,
+	GUEST_PROVIDER_MLX5 = 2,
+	GUEST_PROVIDER_MLX4 = 3,
+};
+
+struct guest_ring {
+	uint32_t id; /* never reused while the agent runs; > 0 */
+	uint16_t kind; /* enum guest_ring_kind */
+	uint16_t provider; /* enum guest_ring_provider */
+	uint32_t number; /* QPN or CQN; 0: not known */
+	uint32_t pid; /* owner, for people */
+	uint32_t elem_size; /* bytes, a power of two, 64 .. 4096 */
+	uint32_t entries; /* slots, a power of two, 2 .. 2^20 */
+	uint32_t path_mtu; /* 256 .. 4096; 0: not known */
+	uint32_t offset; /* of the ring in its first frame, 0 .. 4095 */
+	uint32_t first_frame; /* index into the list of all frames */
+	uint32_t frames; /* 1 .. GUEST_RING_FRAMES_MAX */
+	uint64_t db_frame; /* doorbell record (mlx5, mlx4); 0 on rxe */
+	uint32_t db_offset;
+	uint32_t db_bytes;
+	uint64_t created; /* agent's CLOCK_MONOTONIC ns; for people */
+	char comm[16]; /* owner's name, for people; not trusted */
+	uint8_t reserved[48];
+};
+
+struct guest_directory {
+	uint32_t magic; /* GUEST_DIRECTORY_MAGIC */
+	uint32_t rings; /* entries of ring[] that may be in use */
+	uint8_t reserved[120];
+	struct guest_ring ring[GUEST_RINGS_PER_DIRECTORY];
+};
+
+struct guest_frames {
+	uint64_t frame[GUEST_FRAMES_PER_PAGE];
+};
+
+/*
+ * One latency, written in this order: seq = 0, barrier, fields, barrier,
+ * seq = number of the sample (from 1). Sample k stands at (k - 1) modulo
+ * GUEST_LATENCY_SAMPLES.
+ */
+struct guest_latency_sample {
+	uint64_t seq;
+	uint64_t time; /* guest's CLOCK_MONOTONIC ns */
+	uint32_t ctime_ns; /* computing (paper IV) */
+	uint32_t wtime_ns; /* waiting for I/O */
+	uint32_t ptime_ns; /* polling */
+	uint32_t reserved;
+};
+
+struct guest_latency {
+	uint32_t magic; /* GUEST_LATENCY_MAGIC */
+	uint32_t pid;
+	uint64_t written; /* number of the newest sample, 0: none */
+	char comm[16];
+	uint8_t reserved[32];
+	struct guest_latency_sample sample[GUEST_LATENCY_SAMPLES];
+};
+
+static_assert(sizeof(struct guest_ref) == 16, "ABI");
+static_assert(offsetof(struct guest_registry, directory) == 64, "ABI");
+static_assert(offsetof(struct guest_registry, frame_page) == 320, "ABI");
+static_assert(offsetof(struct guest_registry, latency) == 1344, "ABI");
+static_assert(sizeof(struct guest_registry) <= GUEST_PAGE, "ABI");
+static_assert(sizeof(struct guest_ring) == 128, "ABI");
+static_assert(offsetof(struct guest_ring, db_frame) == 40, "ABI");
+static_assert(offsetof(struct guest_ring, comm) == 64, "ABI");
+static_assert(sizeof(struct guest_directory) == GUEST_PAGE, "ABI");
+static_assert(sizeof(struct guest_frames) == GUEST_PAGE, "ABI");
+static_assert(sizeof(struct guest_latency_sample) == 32, "ABI");
+static_assert(sizeof(struct guest_latency) == GUEST_PAGE, "ABI");
+
+#endif

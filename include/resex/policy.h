@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policy.h: the contract between the engine and a pricing policy.
+ *
+ * decide() sees const inputs and writes a plan. It does no I/O, reads no
+ * clock, allocates nothing and keeps no statics: its state is two kinds of
+ * fixed-size blocks, one global and one a guest, owned and zeroed by the
+ * engine. So policies can be swapped at run time, snapshotted and replayed,
+ * and the same inputs give the same plan, byte for byte.
+ *
+ * policies/null.c is the template to copy.
+ */
+#ifndef RESEX_POLICY_H
+#define RESEX_POLICY_H
+
+#include <stddef.h>
+
+#include "src/core/caps.h"
+#include "src/core/flow.h"
+
+#define POLICY_ABI 1u
+
+enum policy_guest_flags {
+	POLICY_EXEMPT = 1u << 0, /* observe, never cap (dom0 is not even shown) */
+	POLICY_CAPPABLE = 1u << 1, /* its old cap is saved on disk */
+	POLICY_NEW = 1u << 2, /* first interval of this guest */
+};
+
+struct policy_guest {
+	uint32_t slot; /* index of its state block and plan entry */
+	uint32_t flags; /* enum policy_guest_flags */
+	uint32_t link;
+	uint32_t weight;
+	struct cap_bounds bounds;
+	struct cap cap; /* in force: last applied */
+	struct rate rate; /* in force for charges */
+	struct resos allocated; /* this epoch */
+	struct resos balance;
+	struct usage usage; /* this interval */
+};
+
+struct policy_in {
+	struct mono now;
+	struct mono epoch_start;
+	int64_t epoch_ns;
+	int64_t interval_ns;
+	uint64_t epoch;
+	uint32_t guests; /* entries of guest[] */
+	uint32_t reserved;
+	struct policy_guest guest[FLOW_GUESTS_MAX]; /* ascending slot */
+};
+
+/* One parameter: bound to a uint64_t at offset in the parameter block. */
+struct policy_param {
+	const char *name;
+	const char *unit; /* "permille", "ns", "mpct", ... */
+	const char *text; /* one sentence, with its origin */
+	size_t offset;
+	uint64_t min, max, def;
+};
+
+struct policy_ops {
+	uint32_t abi; /* POLICY_ABI */
+	const char *name;
+	const char *text; /* one sentence for policy-list */
+	size_t params_size; /* 0 .. 4096 */
+	size_t global_size; /* 0 .. 65536 */
+	size_t guest_size; /* 0 .. 4096 */
+	const struct policy_param *params; /* ends with name NULL */
+	/*
+	 * reasons[plan_guest.reason]: why, in one sentence; "%0".."%3" stand
+	 * for plan_guest.why[0..3] (suffix m: divide by 1000, as "%0m").
+	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".
+	 */
+	const char *const *reasons;
+	/*
+	 * Write plan->guest[slot] for every guest of in. params points at
+	 * params_size bytes; global and guests at zeroed blocks, guests being
+	 * an array by slot with stride guest_size.
+	 */
+	void (*decide)(const struct policy_in *in, const void *params, void *global, void *guests,
+		       struct plan *plan);
+};
+
+extern const struct policy_ops policy_null;
+extern const struct policy_ops policy_freemarket;
+
+/* The built-in policies, ended by NULL; and one by name, or NULL. */
+extern const struct policy_ops *const policies_builtin[];
+const struct policy_ops *policy_find(const char *name);
+
+#endif

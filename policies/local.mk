@@ -1,0 +1,8 @@
+# libpolicies: pure decisions on libcore.
+noinst_LIBRARIES += libpolicies.a
+libpolicies_a_SOURCES = \
+	include/resex/policy.h \
+	policies/freemarket.c \
+	policies/null.c \
+	policies/policies.c
+dist_policy_DATA += policies/null.json policies/freemarket.json

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * caps: arithmetic on CPU caps.
+ *
+ * Inside, a cap is milli-percent; Xen takes whole percents, 0 meaning none.
+ * A cap the operator had set before stays the ceiling.
+ */
+#ifndef RESEX_CORE_CAPS_H
+#define RESEX_CORE_CAPS_H
+
+#include "src/core/units.h"
+
+/* What bounds a guest's cap. */
+struct cap_bounds {
+	struct cap ceiling; /* the operator's own cap, or CAP_NONE */
+	uint32_t min_mpct; /* lowest cap, >= 1000 (1 %) */
+	uint32_t vcpus; /* >= 1 */
+};
+
+/*
+ * The cap to start from when none is in force: the ceiling if there is one,
+ * else 100 % of all VCPUs.
+ */
+struct cap cap_full(const struct cap_bounds *b);
+
+/*
+ * Clamp into [max(1 %, min), min(ceiling, 100 % x VCPUs)]. CAP_NONE becomes
+ * the ceiling (which is CAP_NONE when the operator set none). When min is
+ * above the ceiling, the ceiling wins.
+ */
+struct cap cap_clamp(struct cap c, const struct cap_bounds *b);
+
+/* c less permille/1000 of itself, rounded down; CAP_NONE starts at cap_full. */
+struct cap cap_cut(struct cap c, uint32_t permille, const struct cap_bounds *b);
+
+/* What is written to Xen: nearest whole percent, at least 1; CAP_NONE is 0. */
+uint32_t cap_to_percent(struct cap c);
+
+/* What was read from Xen: 0 is CAP_NONE. */
+struct cap cap_from_percent(uint32_t percent);
+
+#endif

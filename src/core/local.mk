@@ -1,0 +1,9 @@
+# libcore: arithmetic only; links with libc alone.
+noinst_LIBRARIES += libcore.a
+libcore_a_SOURCES = \
+	src/core/caps.c src/core/caps.h \
+	src/core/flow.h \
+	src/core/period.c src/core/period.h \
+	src/core/resos.c src/core/resos.h \
+	src/core/units.h \
+	src/core/window.c src/core/window.h

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * period: which interval and epoch is it, and how much time has passed?
+ *
+ * Pure arithmetic on the time it is given. An interval is 1 ms and an epoch
+ * 1 s by default (paper VI-A). A late tick counts the time that elapsed; a
+ * tick over the end of an epoch belongs to the old one; a clock that goes
+ * back is no time; epochs that passed without a tick are skipped.
+ */
+#ifndef RESEX_CORE_PERIOD_H
+#define RESEX_CORE_PERIOD_H
+
+#include "src/core/units.h"
+
+struct period {
+	int64_t interval_ns;
+	int64_t epoch_ns;
+	struct mono last; /* time of the last tick */
+	struct mono epoch_start;
+	uint64_t epoch; /* number of the running epoch, from 0 */
+	uint64_t ticks;
+	uint64_t late; /* ticks at least one interval behind their time */
+	uint64_t back; /* ticks at which the clock had gone back */
+};
+
+struct period_tick {
+	int64_t elapsed_ns; /* since the previous tick, >= 0 */
+	uint64_t new_epochs; /* epochs that began; 0: same epoch */
+	int64_t late_ns; /* beyond one interval, >= 0 */
+};
+
+/*
+ * Begin at now. 0, or -EINVAL unless 100 us <= interval <= epoch <= 3600 s
+ * and epoch is a whole number of intervals.
+ */
+int period_init(struct period *p, int64_t interval_ns, int64_t epoch_ns, struct mono now);
+
+/*
+ * Account for the time up to now. The usage of this tick is to be charged
+ * first (to the old epoch); when new_epochs > 0, replenish after it.
+ */
+struct period_tick period_tick(struct period *p, struct mono now);
+
+/* Nanoseconds of the running epoch that remain after now: 0 .. epoch_ns. */
+int64_t period_remaining(const struct period *p, struct mono now);
+
+#endif

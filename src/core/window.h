@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * window: mean, deviation and percentiles over reported latencies.
+ *
+ * A tumbling window: reset it, add samples, ask. Integers only; the
+ * deviation uses an integer square root. Fixed memory (a log-linear
+ * histogram for percentiles, relative error below 1/16).
+ */
+#ifndef RESEX_CORE_WINDOW_H
+#define RESEX_CORE_WINDOW_H
+
+#include "src/core/units.h"
+
+enum { WINDOW_BUCKETS = 496 };
+
+struct window {
+	struct mono start;
+	uint64_t n;
+	uint64_t sum; /* ns, saturating */
+	uint64_t min, max;
+	uint64_t sumsq_hi, sumsq_lo; /* 128-bit sum of squares */
+	uint32_t bucket[WINDOW_BUCKETS];
+};
+
+void window_reset(struct window *w, struct mono now);
+
+/* Add one latency of ns nanoseconds (values above 2^32-1 count as 2^32-1). */
+void window_add(struct window *w, uint64_t ns);
+
+uint64_t window_mean(const struct window *w); /* 0 when empty */
+uint64_t window_deviation(const struct window *w); /* population; 0 when n < 2 */
+
+/* Value below which permille/1000 of the samples lie, 0 when empty. */
+uint64_t window_quantile(const struct window *w, uint32_t permille);
+
+/* Largest r with r * r <= v. */
+uint64_t isqrt64(uint64_t v);
+
+#endif

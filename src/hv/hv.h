@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hv: the hypervisor, behind three small ops structs.
+ *
+ * Memory, scheduling and watching are separate handles so that each thread
+ * opens only what it needs, and so that they can one day live in separate
+ * processes. Frames in, read-only addresses out; nothing here is named after
+ * libxc. Backends: xen (hv_xen*.c, the only files that know Xen) and sim.
+ *
+ * All functions return 0 (or a count) or -errno. A handle is used by one
+ * thread at a time. Handles do not survive fork.
+ */
+#ifndef RESEX_HV_H
+#define RESEX_HV_H
+
+#include <stddef.h>
+
+#include "src/core/units.h"
+
+#define HV_PAGE 4096u
+
+enum hv_dom_flags {
+	HV_DOM_DYING = 1u << 0,
+	HV_DOM_SHUTDOWN = 1u << 1,
+	HV_DOM_PAUSED = 1u << 2,
+	HV_DOM_PV = 1u << 3, /* frames need translation */
+	HV_DOM_PRIVILEGED = 1u << 4, /* dom0: never capped, never mapped */
+};
+
+struct hv_dom {
+	uint32_t domid;
+	uint32_t flags; /* enum hv_dom_flags */
+	uint8_t uuid[16];
+	uint64_t cpu_ns; /* running time of all VCPUs since it was created */
+	uint32_t vcpus; /* online, >= 1 for a live domain */
+	uint32_t pool; /* cpupool */
+};
+
+/* What the scheduler holds for one domain. */
+struct hv_sched_params {
+	struct cap cap;
+	uint32_t weight;
+};
+
+struct hv_mem;
+struct hv_sched;
+struct hv_watch;
+
+struct hv_mem_ops {
+	/* -ENOSYS: this hypervisor is not here; -EACCES: not privileged. */
+	int (*open)(struct hv_mem **m, void *arg);
+	void (*close)(struct hv_mem *m);
+	/*
+	 * Map n frames of a guest, as its own kernel numbers them, read-only
+	 * and contiguous. PV frame numbers are translated here; the type of
+	 * the very frame that is then mapped must be plain RAM of that guest.
+	 * All or nothing. May take milliseconds; never call it in the 1 ms
+	 * path. -EINVAL: frame invalid or not RAM; -EPERM: not that guest's;
+	 * -ESRCH: no such guest; -EAGAIN: frame is paged out, try later;
+	 * -E2BIG: n is 0 or above 4096.
+	 * *bad, when not NULL, gets the index of the first bad frame.
+	 */
+	int (*map)(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
+		   const volatile void **addr, size_t *bad);
+	/* Map one page the guest granted to dom0, read-only. Errors as map. */
+	int (*map_grant)(struct hv_mem *m, uint32_t domid, uint32_t ref,
+			 const volatile void **addr);
+	/* Undo map (n as given there) or map_grant (n = 1). */
+	void (*unmap)(struct hv_mem *m, const volatile void *addr, size_t n);
+	/*
+	 * Does the guest's frame still lie where it was mapped from? Ballooning
+	 * and migration move frames. 0: yes; -ESTALE: no; others as map.
+	 */
+	int (*verify)(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
+		      const volatile void *addr);
+	/* How many map calls were made, and how many pages are mapped now. */
+	void (*stats)(struct hv_mem *m, uint64_t *calls, uint64_t *pages);
+};
+
+struct hv_sched_ops {
+	int (*open)(struct hv_sched **s, void *arg);
+	void (*close)(struct hv_sched *s);
+	/*
+	 * All domains in ascending id, dom0 and dying ones included; the
+	 * number written, at most max. One hypercall: fit for each tick.
+	 */
+	int (*list)(struct hv_sched *s, struct hv_dom *doms, size_t max);
+	/* By the domain's own cpupool. -ESRCH; -EOPNOTSUPP: scheduler has no caps. */
+	int (*get)(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p);
+	/*
+	 * Set the cap and keep the weight. -ESRCH; -EINVAL: out of the
+	 * scheduler's range; -EPERM: domain 0; -EOPNOTSUPP.
+	 */
+	int (*set_cap)(struct hv_sched *s, uint32_t domid, struct cap cap);
+	/* "credit2", "credit", "sim", ... of the domain's cpupool. */
+	const char *(*name)(struct hv_sched *s, uint32_t domid);
+};
+
+enum hv_event_type {
+	HV_EVENT_DOMAINS, /* some domain came, went or changed: rescan */
+	HV_EVENT_NODE, /* a watched guest's node may have changed */
+};
+
+struct hv_event {
+	enum hv_event_type type;
+	uint32_t domid; /* for HV_EVENT_NODE */
+};
+
+struct hv_watch_ops {
+	int (*open)(struct hv_watch **w, void *arg);
+	void (*close)(struct hv_watch *w);
+	/* Readable when next() has something; -1 when polling next() is the way. */
+	int (*fd)(struct hv_watch *w);
+	/* 1 and an event, 0 when there is none now, -errno. Never blocks. */
+	int (*next)(struct hv_watch *w, struct hv_event *ev);
+	/* Begin and end watching a guest's GUEST_ABI_NODE. */
+	int (*watch)(struct hv_watch *w, uint32_t domid);
+	void (*unwatch)(struct hv_watch *w, uint32_t domid);
+	/*
+	 * The node's value, at most size - 1 bytes, NUL-terminated; its length.
+	 * -ENOENT; -EMSGSIZE; -EBADMSG: holds a NUL; -EPERM: not owned by the
+	 * guest or writable by another domain.
+	 */
+	int (*read)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
+	/* The guest's name, as read(). */
+	int (*name)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
+};
+
+struct hv_backend {
+	const char *name; /* "xen", "sim" */
+	const struct hv_mem_ops *mem;
+	const struct hv_sched_ops *sched;
+	const struct hv_watch_ops *watch;
+};
+
+/* The backends built in, ended by NULL: xen only when built --with-xen. */
+extern const struct hv_backend *const hv_backends[];
+const struct hv_backend *hv_backend_find(const char *name);
+
+#endif

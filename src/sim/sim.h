@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SIMULATOR: a simulated Xen host. Nothing here measures real hardware. */
+/*
+ * sim: links, a credit2-like scheduler, guests with senders, in one object.
+ *
+ * Event-driven on the time it is given. Guests write real ring bytes in the
+ * rxe layout and a real registry (resex/guest_abi.h) into their own memory
+ * (a memfd), which the hv backend "sim" maps read-only, so that IBMon reads
+ * them as it would on Xen. Throughput follows from run time, depth and link;
+ * nowhere is it a function of the cap.
+ */
+#ifndef RESEX_SIM_H
+#define RESEX_SIM_H
+
+#include <stddef.h>
+
+#include "src/core/flow.h"
+
+enum sim_app_kind {
+	SIM_APP_IDLE,
+	SIM_APP_SENDER, /* keeps depth messages outstanding; needs CPU to post and reap */
+	SIM_APP_SERVER, /* per request: receive, compute, answer; closed loop, reports latency */
+	SIM_APP_BURNER, /* CPU only */
+};
+
+struct sim_app {
+	enum sim_app_kind kind;
+	uint32_t msg_bytes; /* 1 .. 16 MiB */
+	uint32_t depth; /* outstanding messages, 1 .. 1024 */
+	uint32_t path_mtu; /* 256 .. 4096 */
+	int64_t post_ns; /* CPU to post and reap one message */
+	int64_t compute_ns; /* server: CPU per request */
+	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
+};
+
+struct sim_guest_conf {
+	char name[FLOW_NAME_MAX];
+	uint32_t vcpus;
+	uint32_t weight;
+	uint32_t link;
+	uint32_t apps;
+	struct sim_app app[4]; /* one queue pair each */
+};
+
+struct sim_link_conf {
+	uint64_t bytes_s;
+	uint32_t mtu;
+};
+
+struct sim_conf {
+	uint32_t guests, links;
+	struct sim_guest_conf guest[16];
+	struct sim_link_conf link[2];
+	int64_t cap_period_ns; /* credit2: 10 ms */
+	uint64_t seed;
+};
+
+struct sim_host;
+
+/* The built-in host of `./dev demo`: a 64 KB server beside a 2 MB sender, 1 GiB/s. */
+void sim_conf_demo(struct sim_conf *c);
+
+/* 0, -EINVAL (a figure out of range), -ENOMEM, or memfd's errno. */
+int sim_open(struct sim_host **h, const struct sim_conf *c, struct mono start);
+void sim_close(struct sim_host *h);
+
+/* Let everything happen up to now. Called by hv_sim's list(); locks inside. */
+void sim_advance(struct sim_host *h, struct mono now);
+
+/* hv_sim's clock: where it advances to when list() is called. */
+void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg);
+
+/* What really happened, for tests: never read by the daemon. */
+struct sim_truth {
+	uint64_t wrs, bytes, mtus, cpu_ns;
+	uint64_t requests; /* server: answered */
+	uint64_t latency_sum_ns; /* server: over all requests */
+	uint64_t latency_last_ns;
+};
+int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t);
+uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ... */
+
+/* Events for tests: a guest is destroyed, or created anew (new UUID and domid). */
+int sim_destroy(struct sim_host *h, uint32_t guest);
+int sim_reboot(struct sim_host *h, uint32_t guest);
+
+#endif

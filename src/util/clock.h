@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * clock: the only place that asks what time it is. Real (CLOCK_MONOTONIC,
+ * absolute sleeps) or simulated (advanced by its user; sleeping advances it).
+ */
+#ifndef RESEX_UTIL_CLOCK_H
+#define RESEX_UTIL_CLOCK_H
+
+#include "src/core/units.h"
+
+struct clock {
+	struct mono (*now)(struct clock *c);
+	/* Sleep until t; returns at once when t is past. 0 or -EINTR. */
+	int (*sleep_until)(struct clock *c, struct mono t);
+	int64_t sim_ns; /* the simulated clock's time */
+};
+
+void clock_real(struct clock *c);
+void clock_sim(struct clock *c, struct mono start);
+
+#endif

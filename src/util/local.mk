@@ -1,0 +1,7 @@
+# libutil: small services: clock, log, configuration, sequence-guarded reads.
+noinst_LIBRARIES += libutil.a
+libutil_a_SOURCES = \
+	src/util/clock.c src/util/clock.h \
+	src/util/conf.c src/util/conf.h \
+	src/util/log.c src/util/log.h \
+	src/util/seqread.h
