@@ -65,12 +65,12 @@ bool guest_reap_pending(const struct guest_mon *g);
 struct guest_state {
 	bool attached;
 	uint32_t generation, agent_pid;
-	uint64_t heartbeat; /* newest value seen */
+	uint64_t heartbeat;	    /* newest value seen */
 	struct mono heartbeat_time; /* when it last moved */
 	uint32_t rings, faults, faults_more, latencies;
-	uint64_t pages; /* mapped for this guest */
+	uint64_t pages;	      /* mapped for this guest */
 	uint64_t walks, maps; /* done since guest_open */
-	char fault[128]; /* of the registry as a whole; "" if none */
+	char fault[128];      /* of the registry as a whole; "" if none */
 };
 void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st);
 

@@ -29,7 +29,7 @@ enum ring_kind {
 /* A validated copy of a guest's ring descriptor. */
 struct ring_desc {
 	uint32_t id;
-	uint32_t kind; /* enum ring_kind */
+	uint32_t kind;	   /* enum ring_kind */
 	uint32_t provider; /* enum guest_ring_provider */
 	uint32_t number;
 	uint32_t pid;
@@ -48,13 +48,13 @@ struct ring_desc {
 enum ring_fault {
 	RING_OK,
 	RING_FAULT_HEADER, /* its header changed: memory was reused or forged */
-	RING_FAULT_INDEX, /* an index left the ring */
-	RING_FAULT_ENTRY, /* an entry cannot be a work request */
-	RING_FAULT_JUMP, /* counters jumped further than time allows */
+	RING_FAULT_INDEX,  /* an index left the ring */
+	RING_FAULT_ENTRY,  /* an entry cannot be a work request */
+	RING_FAULT_JUMP,   /* counters jumped further than time allows */
 	RING_FAULT_LAYOUT, /* provider, version or form not known to this code */
-	RING_FAULT_MAP, /* its frames could not be mapped */
-	RING_FAULT_LIMIT, /* beyond this guest's limit of rings or pages */
-	RING_FAULT_DESC, /* descriptor out of its ranges */
+	RING_FAULT_MAP,	   /* its frames could not be mapped */
+	RING_FAULT_LIMIT,  /* beyond this guest's limit of rings or pages */
+	RING_FAULT_DESC,   /* descriptor out of its ranges */
 };
 
 const char *ring_fault_text(enum ring_fault f); /* one sentence */
@@ -66,9 +66,9 @@ struct ring_totals {
 	uint64_t bytes_sent, bytes_recv, bytes_bound;
 	uint64_t ops[OP_KINDS];
 	uint64_t completions; /* CQ only: entries seen */
-	uint64_t laps; /* samples in which entries were lost */
-	uint32_t flags; /* all sample_flags that ever were set */
-	uint32_t qpn; /* queue pair, where an entry named it; else desc.number */
+	uint64_t laps;	      /* samples in which entries were lost */
+	uint32_t flags;	      /* all sample_flags that ever were set */
+	uint32_t qpn;	      /* queue pair, where an entry named it; else desc.number */
 };
 
 struct ring;

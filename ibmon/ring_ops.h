@@ -13,7 +13,7 @@
 
 struct ring_mem {
 	const volatile uint8_t *base; /* first byte of the ring itself */
-	size_t len; /* bytes that may be read from base */
+	size_t len;		      /* bytes that may be read from base */
 };
 
 struct ring_ops {

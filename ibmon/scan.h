@@ -10,7 +10,7 @@
 
 struct scan_ring {
 	struct ring *ring;
-	uint32_t id; /* descriptor id */
+	uint32_t id;  /* descriptor id */
 	uint32_t old; /* was there at the guest's first walk: history is not charged */
 };
 
@@ -18,15 +18,15 @@ struct scan_guest {
 	uint32_t slot;
 	uint32_t rings;
 	const volatile void *registry; /* NULL: not attached */
-	uint32_t generation; /* of the walk this set comes from */
+	uint32_t generation;	       /* of the walk this set comes from */
 	uint32_t reserved;
 	struct scan_ring ring[];
 };
 
 struct scan_result {
-	bool refresh; /* the guest's registry generation moved */
-	uint32_t faults; /* rings newly found at fault in this call */
-	uint32_t fault_id[8]; /* their ids, the first eight (the rest come at the next calls) */
+	bool refresh;	       /* the guest's registry generation moved */
+	uint32_t faults;       /* rings newly found at fault in this call */
+	uint32_t fault_id[8];  /* their ids, the first eight (the rest come at the next calls) */
 	uint32_t fault_why[8]; /* enum ring_fault */
 };
 

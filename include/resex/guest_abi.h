@@ -41,7 +41,7 @@ enum {
 	GUEST_LATENCIES_MAX = 16,
 	GUEST_RINGS_PER_DIRECTORY = 31,
 	GUEST_FRAMES_PER_PAGE = 512,
-	GUEST_RINGS_MAX = 256, /* valid descriptors over all directories */
+	GUEST_RINGS_MAX = 256,	      /* valid descriptors over all directories */
 	GUEST_RING_FRAMES_MAX = 4096, /* frames of one ring: 16 MiB */
 	GUEST_LATENCY_SAMPLES = 126,
 };
@@ -60,11 +60,11 @@ struct guest_ref {
 };
 
 struct guest_registry {
-	uint32_t magic; /* GUEST_REGISTRY_MAGIC */
-	uint32_t version; /* GUEST_ABI_VERSION */
+	uint32_t magic;	     /* GUEST_REGISTRY_MAGIC */
+	uint32_t version;    /* GUEST_ABI_VERSION */
 	uint32_t generation; /* odd while the agent writes */
 	uint32_t agent_pid;
-	uint64_t heartbeat; /* one more at least every second while alive */
+	uint64_t heartbeat;   /* one more at least every second while alive */
 	uint32_t directories; /* used entries of directory[] */
 	uint32_t frame_pages;
 	uint32_t latencies;
@@ -88,22 +88,22 @@ enum guest_ring_provider {
 };
 
 struct guest_ring {
-	uint32_t id; /* never reused while the agent runs; > 0 */
-	uint16_t kind; /* enum guest_ring_kind */
-	uint16_t provider; /* enum guest_ring_provider */
-	uint32_t number; /* QPN or CQN; 0: not known */
-	uint32_t pid; /* owner, for people */
-	uint32_t elem_size; /* bytes, a power of two, 64 .. 4096 */
-	uint32_t entries; /* slots, a power of two, 2 .. 2^20 */
-	uint32_t path_mtu; /* 256 .. 4096; 0: not known */
-	uint32_t offset; /* of the ring in its first frame, 0 .. 4095 */
+	uint32_t id;	      /* never reused while the agent runs; > 0 */
+	uint16_t kind;	      /* enum guest_ring_kind */
+	uint16_t provider;    /* enum guest_ring_provider */
+	uint32_t number;      /* QPN or CQN; 0: not known */
+	uint32_t pid;	      /* owner, for people */
+	uint32_t elem_size;   /* bytes, a power of two, 64 .. 4096 */
+	uint32_t entries;     /* slots, a power of two, 2 .. 2^20 */
+	uint32_t path_mtu;    /* 256 .. 4096; 0: not known */
+	uint32_t offset;      /* of the ring in its first frame, 0 .. 4095 */
 	uint32_t first_frame; /* index into the list of all frames */
-	uint32_t frames; /* 1 .. GUEST_RING_FRAMES_MAX */
-	uint64_t db_frame; /* doorbell record (mlx5, mlx4); 0 on rxe */
+	uint32_t frames;      /* 1 .. GUEST_RING_FRAMES_MAX */
+	uint64_t db_frame;    /* doorbell record (mlx5, mlx4); 0 on rxe */
 	uint32_t db_offset;
 	uint32_t db_bytes;
 	uint64_t created; /* agent's CLOCK_MONOTONIC ns; for people */
-	char comm[16]; /* owner's name, for people; not trusted */
+	char comm[16];	  /* owner's name, for people; not trusted */
 	uint8_t reserved[48];
 };
 
@@ -125,7 +125,7 @@ struct guest_frames {
  */
 struct guest_latency_sample {
 	uint64_t seq;
-	uint64_t time; /* guest's CLOCK_MONOTONIC ns */
+	uint64_t time;	   /* guest's CLOCK_MONOTONIC ns */
 	uint32_t ctime_ns; /* computing (paper IV) */
 	uint32_t wtime_ns; /* waiting for I/O */
 	uint32_t ptime_ns; /* polling */

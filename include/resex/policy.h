@@ -21,19 +21,19 @@
 #define POLICY_ABI 1u
 
 enum policy_guest_flags {
-	POLICY_EXEMPT = 1u << 0, /* observe, never cap (dom0 is not even shown) */
+	POLICY_EXEMPT = 1u << 0,   /* observe, never cap (dom0 is not even shown) */
 	POLICY_CAPPABLE = 1u << 1, /* its old cap is saved on disk */
-	POLICY_NEW = 1u << 2, /* first interval of this guest */
+	POLICY_NEW = 1u << 2,	   /* first interval of this guest */
 };
 
 struct policy_guest {
-	uint32_t slot; /* index of its state block and plan entry */
+	uint32_t slot;	/* index of its state block and plan entry */
 	uint32_t flags; /* enum policy_guest_flags */
 	uint32_t link;
 	uint32_t weight;
 	struct cap_bounds bounds;
-	struct cap cap; /* in force: last applied */
-	struct rate rate; /* in force for charges */
+	struct cap cap;		/* in force: last applied */
+	struct rate rate;	/* in force for charges */
 	struct resos allocated; /* this epoch */
 	struct resos balance;
 	struct usage usage; /* this interval */
@@ -62,10 +62,10 @@ struct policy_param {
 struct policy_ops {
 	uint32_t abi; /* POLICY_ABI */
 	const char *name;
-	const char *text; /* one sentence for policy-list */
-	size_t params_size; /* 0 .. 4096 */
-	size_t global_size; /* 0 .. 65536 */
-	size_t guest_size; /* 0 .. 4096 */
+	const char *text;		   /* one sentence for policy-list */
+	size_t params_size;		   /* 0 .. 4096 */
+	size_t global_size;		   /* 0 .. 65536 */
+	size_t guest_size;		   /* 0 .. 4096 */
 	const struct policy_param *params; /* ends with name NULL */
 	/*
 	 * reasons[plan_guest.reason]: why, in one sentence; "%0".."%3" stand

@@ -21,9 +21,9 @@
 
 enum {
 	FLOW_GUESTS_MAX = 256, /* guests of one host */
-	FLOW_LINKS_MAX = 8, /* links (ports) of one host */
-	FLOW_RINGS_MAX = 256, /* send queues of one guest */
-	FLOW_NAME_MAX = 64, /* names of guests and links, with the NUL */
+	FLOW_LINKS_MAX = 8,    /* links (ports) of one host */
+	FLOW_RINGS_MAX = 256,  /* send queues of one guest */
+	FLOW_NAME_MAX = 64,    /* names of guests and links, with the NUL */
 };
 
 /*
@@ -41,15 +41,15 @@ struct guest_key {
 /* --- observe: what one send queue completed since its previous sample --- */
 
 enum sample_flags {
-	SAMPLE_LAPPED = 1u << 0, /* entries were overwritten before they were seen */
-	SAMPLE_WRS_BOUNDED = 1u << 1, /* wrs is an upper bound, not exact */
+	SAMPLE_LAPPED = 1u << 0,	 /* entries were overwritten before they were seen */
+	SAMPLE_WRS_BOUNDED = 1u << 1,	 /* wrs is an upper bound, not exact */
 	SAMPLE_MTUS_ESTIMATED = 1u << 2, /* mtus_* hold an estimate for lost entries */
-	SAMPLE_HISTORY = 1u << 3, /* work done before the ring was first mapped */
-	SAMPLE_UNCHARGED = 1u << 4, /* history older than this daemon: count, do not charge */
+	SAMPLE_HISTORY = 1u << 3,	 /* work done before the ring was first mapped */
+	SAMPLE_UNCHARGED = 1u << 4,	 /* history older than this daemon: count, do not charge */
 };
 
 enum sample_op {
-	OP_SEND, /* SEND, with immediate, with invalidate */
+	OP_SEND,  /* SEND, with immediate, with invalidate */
 	OP_WRITE, /* RDMA WRITE, with immediate */
 	OP_READ,
 	OP_CMP_SWAP,
@@ -59,20 +59,20 @@ enum sample_op {
 };
 
 struct sample {
-	uint32_t slot; /* of the guest, 0 .. FLOW_GUESTS_MAX-1 */
-	uint32_t ring; /* descriptor id in the guest's registry */
-	uint32_t flags; /* enum sample_flags */
-	uint32_t msg_bytes; /* largest message seen in this sample */
-	uint64_t wrs; /* work requests completed: seen + lost */
-	uint64_t seen; /* of these, entries that were read */
-	uint64_t lost; /* of these, entries overwritten unseen */
-	uint64_t errors; /* seen entries that completed in error (not in mtus, bytes) */
-	uint64_t mtus_sent; /* SEND, WRITE: max(1, ceil(bytes / path MTU)); atomics 1 */
-	uint64_t mtus_recv; /* READ: the response's MTUs, charged to who asked */
-	uint64_t bytes_sent; /* of seen entries */
-	uint64_t bytes_recv; /* of seen entries */
-	uint64_t bytes_bound; /* upper bound of bytes in lost entries; 0 when lost is 0 */
-	uint64_t backlog; /* posted and not completed at the end of the sample */
+	uint32_t slot;		/* of the guest, 0 .. FLOW_GUESTS_MAX-1 */
+	uint32_t ring;		/* descriptor id in the guest's registry */
+	uint32_t flags;		/* enum sample_flags */
+	uint32_t msg_bytes;	/* largest message seen in this sample */
+	uint64_t wrs;		/* work requests completed: seen + lost */
+	uint64_t seen;		/* of these, entries that were read */
+	uint64_t lost;		/* of these, entries overwritten unseen */
+	uint64_t errors;	/* seen entries that completed in error (not in mtus, bytes) */
+	uint64_t mtus_sent;	/* SEND, WRITE: max(1, ceil(bytes / path MTU)); atomics 1 */
+	uint64_t mtus_recv;	/* READ: the response's MTUs, charged to who asked */
+	uint64_t bytes_sent;	/* of seen entries */
+	uint64_t bytes_recv;	/* of seen entries */
+	uint64_t bytes_bound;	/* upper bound of bytes in lost entries; 0 when lost is 0 */
+	uint64_t backlog;	/* posted and not completed at the end of the sample */
 	uint64_t ops[OP_KINDS]; /* seen entries by kind, errors included */
 };
 
@@ -80,15 +80,15 @@ struct sample {
 
 enum usage_flags {
 	USAGE_ESTIMATED = 1u << 0, /* at least one sample was estimated or bounded */
-	USAGE_LOST = 1u << 1, /* at least one entry was lost */
+	USAGE_LOST = 1u << 1,	   /* at least one entry was lost */
 };
 
 struct usage {
 	uint32_t slot;
-	uint32_t link; /* 0 .. FLOW_LINKS_MAX-1 */
-	uint32_t flags; /* enum usage_flags */
+	uint32_t link;	    /* 0 .. FLOW_LINKS_MAX-1 */
+	uint32_t flags;	    /* enum usage_flags */
 	uint32_t msg_bytes; /* largest message seen */
-	uint64_t cpu_ns; /* CPU time in the interval, all VCPUs */
+	uint64_t cpu_ns;    /* CPU time in the interval, all VCPUs */
 	uint64_t mtus_sent;
 	uint64_t mtus_recv;
 	uint64_t bytes_sent;
@@ -109,13 +109,13 @@ struct account {
 	uint32_t flags;
 	uint32_t link;
 	uint32_t vcpus;
-	uint32_t weight; /* share of the link's pool, 1 .. 65535 */
+	uint32_t weight;  /* share of the link's pool, 1 .. 65535 */
 	struct rate rate; /* in force for charges */
 	uint32_t reserved;
-	struct resos allocated; /* issued for this epoch */
-	struct resos balance; /* left; >= 0 */
-	struct resos spent; /* allocated - balance */
-	struct resos overdraft; /* charged beyond the balance */
+	struct resos allocated;	 /* issued for this epoch */
+	struct resos balance;	 /* left; >= 0 */
+	struct resos spent;	 /* allocated - balance */
+	struct resos overdraft;	 /* charged beyond the balance */
 	struct resos charged_io; /* this epoch; charged_io + charged_cpu == spent + overdraft */
 	struct resos charged_cpu;
 	uint64_t rem_io; /* fraction of a milli-Reso carried over, see resos.c */
@@ -126,10 +126,10 @@ struct account {
 
 struct plan_guest {
 	struct cap cap;
-	struct rate rate; /* takes force only once the cap is applied */
-	uint32_t reason; /* index into policy_ops.reasons */
+	struct rate rate;    /* takes force only once the cap is applied */
+	uint32_t reason;     /* index into policy_ops.reasons */
 	uint64_t vf_bytes_s; /* reserved for a VF rate actuator; 0: leave alone */
-	int64_t why[4]; /* figures for the reason's text, in its order */
+	int64_t why[4];	     /* figures for the reason's text, in its order */
 };
 
 struct plan {

@@ -24,9 +24,9 @@ struct period {
 };
 
 struct period_tick {
-	int64_t elapsed_ns; /* since the previous tick, >= 0 */
+	int64_t elapsed_ns;  /* since the previous tick, >= 0 */
 	uint64_t new_epochs; /* epochs that began; 0: same epoch */
-	int64_t late_ns; /* beyond one interval, >= 0 */
+	int64_t late_ns;     /* beyond one interval, >= 0 */
 };
 
 /*

@@ -21,19 +21,19 @@
 #include "src/core/flow.h"
 
 enum price_profile {
-	PRICE_SCALED, /* pool is 1,048,576 Resos a second, whatever the link */
+	PRICE_SCALED,	  /* pool is 1,048,576 Resos a second, whatever the link */
 	PRICE_PAPER_2011, /* one Reso a MTU: pool is bytes_s / mtu a second */
 };
 
 struct link_conf {
 	char name[FLOW_NAME_MAX];
 	uint64_t bytes_s; /* capacity, 1 .. 2^40 */
-	uint32_t mtu; /* 256, 512, 1024, 2048 or 4096 */
+	uint32_t mtu;	  /* 256, 512, 1024, 2048 or 4096 */
 	enum price_profile profile;
 };
 
 struct resos_link {
-	struct resos pool; /* of one whole epoch */
+	struct resos pool;  /* of one whole epoch */
 	uint64_t price_num; /* price of a MTU in milli-Resos, as a fraction */
 	uint64_t price_den;
 	uint32_t active; /* link exists */
@@ -41,10 +41,10 @@ struct resos_link {
 
 struct ledger {
 	int64_t epoch_ns;
-	struct resos supply; /* issued at the epoch's start */
+	struct resos supply;	 /* issued at the epoch's start */
 	struct resos overcommit; /* issued later in the epoch, on top */
-	struct resos retired; /* allocated to guests that left in this epoch */
-	struct resos dropped; /* left over at the end of the previous epoch */
+	struct resos retired;	 /* allocated to guests that left in this epoch */
+	struct resos dropped;	 /* left over at the end of the previous epoch */
 	uint64_t epoch;
 	struct resos_link link[FLOW_LINKS_MAX];
 	struct account acc[FLOW_GUESTS_MAX]; /* by slot */

@@ -27,7 +27,7 @@ void window_reset(struct window *w, struct mono now);
 /* Add one latency of ns nanoseconds (values above 2^32-1 count as 2^32-1). */
 void window_add(struct window *w, uint64_t ns);
 
-uint64_t window_mean(const struct window *w); /* 0 when empty */
+uint64_t window_mean(const struct window *w);	   /* 0 when empty */
 uint64_t window_deviation(const struct window *w); /* population; 0 when n < 2 */
 
 /* Value below which permille/1000 of the samples lie, 0 when empty. */

@@ -25,11 +25,11 @@ enum sim_app_kind {
 
 struct sim_app {
 	enum sim_app_kind kind;
-	uint32_t msg_bytes; /* 1 .. 16 MiB */
-	uint32_t depth; /* outstanding messages, 1 .. 1024 */
-	uint32_t path_mtu; /* 256 .. 4096 */
-	int64_t post_ns; /* CPU to post and reap one message */
-	int64_t compute_ns; /* server: CPU per request */
+	uint32_t msg_bytes;	   /* 1 .. 16 MiB */
+	uint32_t depth;		   /* outstanding messages, 1 .. 1024 */
+	uint32_t path_mtu;	   /* 256 .. 4096 */
+	int64_t post_ns;	   /* CPU to post and reap one message */
+	int64_t compute_ns;	   /* server: CPU per request */
 	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
 };
 
@@ -73,7 +73,7 @@ void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg)
 /* What really happened, for tests: never read by the daemon. */
 struct sim_truth {
 	uint64_t wrs, bytes, mtus, cpu_ns;
-	uint64_t requests; /* server: answered */
+	uint64_t requests;	 /* server: answered */
 	uint64_t latency_sum_ns; /* server: over all requests */
 	uint64_t latency_last_ns;
 };

@@ -37,12 +37,12 @@ int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t le
 void conf_free(struct conf_doc *d);
 
 enum conf_type {
-	CONF_BOOL, /* bool */
-	CONF_UINT, /* uint64_t: integer within min..max */
-	CONF_STRING, /* char[max + 1] */
-	CONF_ENUM, /* uint32_t: index into names[] */
+	CONF_BOOL,     /* bool */
+	CONF_UINT,     /* uint64_t: integer within min..max */
+	CONF_STRING,   /* char[max + 1] */
+	CONF_ENUM,     /* uint32_t: index into names[] */
 	CONF_DURATION, /* int64_t ns: "10ms", "1s", "500us"; within min..max */
-	CONF_RATE, /* uint64_t bytes/s: "1GiB/s", "10Gbit/s", integer; min..max */
+	CONF_RATE,     /* uint64_t bytes/s: "1GiB/s", "10Gbit/s", integer; min..max */
 };
 
 struct conf_key {

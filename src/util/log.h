@@ -14,8 +14,8 @@ enum log_level { LOG_LVL_ERROR = 3, LOG_LVL_WARNING = 4, LOG_LVL_INFO = 6, LOG_L
 struct log {
 	const char *program;
 	enum log_level level; /* messages above it are dropped */
-	int fd; /* usually 2 */
-	int prefix; /* 1: "<N>" prefix for the journal */
+	int fd;		      /* usually 2 */
+	int prefix;	      /* 1: "<N>" prefix for the journal */
 };
 
 void log_init(struct log *l, const char *program, enum log_level level);
