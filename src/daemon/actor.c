@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* actor: mailboxes -> the scheduler's caps. See actor.h. */
+#include "src/daemon/actor.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static void carry_out(struct actor *a, struct mailbox *m)
+{
+	uint64_t w = atomic_load_explicit(&m->want, memory_order_acquire);
+	int rc = a->ops->set_cap(a->hv, mail_domid(w), cap_from_percent(mail_percent(w)));
+
+	atomic_store(&m->answered, a->clock.now(&a->clock).ns);
+	atomic_store_explicit(
+		&m->answer,
+		mail_pack(mail_serial(w), (uint16_t)(rc < 0 ? -rc : 0), mail_percent(w)),
+		memory_order_release);
+}
+
+void actor_once(struct actor *a)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX / 64; i++) {
+		uint64_t bits = atomic_exchange_explicit(&a->sh->dirty[i], 0, memory_order_acq_rel);
+
+		while (bits) {
+			uint32_t b = (uint32_t)__builtin_ctzll(bits);
+
+			bits &= bits - 1;
+			carry_out(a, &a->sh->mail[i * 64 + b]);
+		}
+	}
+}
+
+void actor_run(struct actor *a)
+{
+	while (!atomic_load_explicit(&a->sh->stop, memory_order_acquire)) {
+		uint64_t n;
+
+		if (read(a->sh->actor_fd, &n, sizeof(n)) < 0 && errno != EINTR)
+			break;
+		actor_once(a);
+	}
+	actor_once(a);
+}

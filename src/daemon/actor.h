@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * actor: the thread that sets caps.
+ *
+ * A scheduler call takes up to half a millisecond, so the sampler leaves
+ * the newest wanted cap in a mailbox and goes on; the actor carries out
+ * what is newest and answers with the outcome and the time.
+ */
+#ifndef RESEX_DAEMON_ACTOR_H
+#define RESEX_DAEMON_ACTOR_H
+
+#include "src/daemon/shared.h"
+#include "src/hv/hv.h"
+#include "src/util/clock.h"
+
+struct actor {
+	struct shared *sh;
+	const struct hv_sched_ops *ops;
+	struct hv_sched *hv;
+	struct clock clock;
+};
+
+/* Carry out all waiting mail once. */
+void actor_once(struct actor *a);
+
+/* Wait for mail and carry it out until sh->stop and the last mail is done. */
+void actor_run(struct actor *a);
+
+#endif

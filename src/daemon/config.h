@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* config: resexd.json (man resexd.json), checked whole before anything starts. */
+#ifndef RESEX_DAEMON_CONFIG_H
+#define RESEX_DAEMON_CONFIG_H
+
+#include "ibmon/registry.h"
+#include "src/core/resos.h"
+#include "src/daemon/shared.h"
+#include "src/util/conf.h"
+
+enum { CONFIG_PATH_MAX = 107 }; /* fits sockaddr_un */
+
+/* Settings of one guest, or the default of all. */
+struct guest_conf {
+	char name[FLOW_NAME_MAX]; /* a guest's name or UUID */
+	uint64_t weight;	  /* 1 .. 65535 */
+	bool exempt;
+	uint64_t min_cap; /* percent, 1 .. 100 */
+	char link_name[FLOW_NAME_MAX];
+	uint32_t link; /* index, from link_name */
+};
+
+struct daemon_conf {
+	int64_t interval_ns, epoch_ns;
+	struct link_conf link[FLOW_LINKS_MAX];
+	uint32_t links;
+	struct guest_conf guest_default;
+	struct guest_conf guest[FLOW_GUESTS_MAX];
+	uint32_t guests;
+	struct registry_limits limits;
+	char policy[FLOW_NAME_MAX];
+	char policy_file[CONFIG_PATH_MAX + 1]; /* "": built-in defaults */
+	char socket[CONFIG_PATH_MAX + 1];
+	char socket_group[FLOW_NAME_MAX];    /* "": root only */
+	char state_dir[CONFIG_PATH_MAX + 1]; /* holds caps.json */
+	char lock_file[CONFIG_PATH_MAX + 1];
+	uint64_t realtime_priority; /* 0: not real-time */
+	bool lock_memory;
+};
+
+/* 0 or -errno of conf_load; e is filled on error. conf may be large: not on a small stack. */
+int config_load(struct daemon_conf *c, const char *file, struct conf_error *e);
+int config_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
+		 struct conf_error *e);
+
+/* Settings for a guest of this name and UUID ("xxxxxxxx-...."). Never NULL. */
+const struct guest_conf *config_guest(const struct daemon_conf *c, const char *name,
+				      const char *uuid);
+
+/*
+ * An instance of a policy: from a policy file ({"policy": NAME, "params":
+ * {...}}), or by name with its defaults. -ENOENT: no such policy; -EINVAL,
+ * -ERANGE and file errors with e filled; -ENOMEM.
+ */
+int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
+int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
+/* Set one parameter. -ENOENT: no such parameter; -ERANGE. */
+int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value);
+uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_param *p);
+void policy_free(struct policy_inst *pi);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * manager: the control thread's knowledge of guests and policies.
+ *
+ * It follows domains as they come and go, saves their caps, attaches their
+ * registries, maps and unmaps rings, and publishes immutable sets to the
+ * sampler. It has no socket and no loop of its own: engine.c calls it.
+ */
+#ifndef RESEX_DAEMON_MANAGER_H
+#define RESEX_DAEMON_MANAGER_H
+
+#include "ibmon/guest.h"
+#include "src/daemon/config.h"
+#include "src/daemon/restore.h"
+#include "src/daemon/shared.h"
+#include "src/util/log.h"
+
+/* One guest, from the moment it is noticed until its slot is free again. */
+struct managed {
+	struct guest_key key;
+	uint32_t slot;
+	char name[FLOW_NAME_MAX];
+	char uuid[37];
+	uint32_t dom_flags; /* enum hv_dom_flags, newest */
+	uint32_t vcpus;
+	struct guest_conf conf;
+	bool released; /* cap-release: exempt until undone */
+	bool cappable; /* its old cap is on disk */
+	struct hv_sched_params old;
+	char cap_note[128]; /* why it is not cappable; "" */
+	struct guest_mon *mon;
+	struct ring_totals gone; /* rings that left */
+	bool node_due;		 /* its node must be read (again) */
+	struct mono node_time;	 /* when it was last read */
+	uint64_t reap_serial;	 /* rings may be reaped once this set is acknowledged */
+	bool leaving;		 /* not in sets any more; freed when reap_serial is acknowledged */
+	struct mono joined;
+};
+
+/* An event as people see it. */
+struct event_text {
+	uint64_t id;		   /* from 1, without gaps */
+	int64_t wall_ns;	   /* CLOCK_REALTIME */
+	char guest[FLOW_NAME_MAX]; /* "" when it concerns none */
+	char kind[16];
+	char text[192];
+};
+enum { MANAGER_EVENTS = 1024 };
+
+struct manager {
+	struct shared *sh;
+	const struct daemon_conf *conf;
+	const struct log *log;
+	const struct hv_backend *hv;
+	struct hv_mem *mem;
+	struct hv_sched *sched;
+	struct hv_watch *watch;
+	struct restore restore;
+	struct managed *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: free */
+	struct policy_inst *policy;
+	struct policy_inst *policy_old; /* freed when policy_serial is acknowledged */
+	uint64_t policy_serial;
+	uint64_t serial, created;
+	struct guest_set *sets[64]; /* published, not yet freed */
+	bool publish_due, rescan_due;
+	bool observe;
+	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
+	struct event_text event[MANAGER_EVENTS];
+	uint64_t events; /* number of the newest */
+};
+
+/* Opens nothing: handles, conf and policy are given. 0 or -errno. */
+int manager_init(struct manager *m, struct shared *sh, const struct daemon_conf *conf,
+		 const struct log *log, const struct hv_backend *hv, struct policy_inst *policy);
+/* Close all guests; the sampler no longer runs. Caps are not touched (manager_restore). */
+void manager_fini(struct manager *m);
+/* An empty first set for sampler_init. NULL: no memory. */
+struct guest_set *manager_first_set(struct manager *m);
+
+/*
+ * Do all that is due: watch events, rescan, refreshes, reaping, publishing.
+ * Returns ns until it wants to be called again at the latest.
+ */
+int64_t manager_work(struct manager *m, struct mono now, int64_t wall_ns);
+/* About once a second: names, VCPUs, caps others changed, moved frames. */
+void manager_second(struct manager *m, struct mono now, int64_t wall_ns);
+
+/* Give all guests their old caps back (the actor no longer runs). Failures. */
+int manager_restore(struct manager *m);
+
+/* --- for control commands ---------------------------------------------- */
+
+/* By name, domain id or UUID (full). NULL when there is none. */
+struct managed *manager_find(struct manager *m, const char *who);
+/* Its entry in the newest snapshot, or NULL (not sampled yet). */
+const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,
+				      const struct snapshot *sn);
+/* Takes pi over; in force at the sampler's next tick. -EBUSY: a swap is under way, try again. */
+int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_ns);
+/* Release a guest from caps (or take it back in). */
+void manager_release(struct manager *m, struct managed *g, bool released, int64_t wall_ns);
+/*
+ * Totals of its rings, asked of the sampler; waits for its next tick, at
+ * most 50 intervals. 0, -ETIMEDOUT. The report stays valid until the next call.
+ */
+int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r);
+void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
+		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

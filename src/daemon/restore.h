@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * restore: the caps guests had before we came, on disk.
+ *
+ * STATE/caps.json is written (to a temporary file, fsync, rename, fsync of
+ * the directory) before a guest's cap is changed for the first time, and is
+ * what "restored" means at stop, at the next start, and for
+ * resexd --restore-caps. An entry leaves the file only when its cap was
+ * restored or its domain is gone.
+ */
+#ifndef RESEX_DAEMON_RESTORE_H
+#define RESEX_DAEMON_RESTORE_H
+
+#include "src/core/flow.h"
+#include "src/hv/hv.h"
+#include "src/util/conf.h"
+
+struct saved_cap {
+	uint32_t domid;
+	uint8_t uuid[16];
+	struct hv_sched_params params;
+};
+
+struct restore {
+	char file[128];
+	uint32_t entries;
+	struct saved_cap entry[FLOW_GUESTS_MAX];
+};
+
+/*
+ * Read what an earlier run left. 0 (also when there is no file), or -errno
+ * with e filled: a damaged file is never overwritten, an operator looks at it.
+ */
+int restore_load(struct restore *r, const char *state_dir, struct conf_error *e);
+
+const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
+				     const uint8_t uuid[16]);
+
+/* Add or change an entry, and write. On error nothing is changed. -ENOSPC: full. */
+int restore_put(struct restore *r, const struct saved_cap *c);
+/* Drop entries, and write (or unlink when none is left). */
+int restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16]);
+
+/*
+ * Give every guest of the file that still lives its old cap back; drop what
+ * was restored or is gone. Returns how many could not be restored, or -errno
+ * when the list of domains failed. *restored counts the others that lived.
+ */
+int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sched *s,
+		uint32_t *restored);
+
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sampler: sets adopted, time kept, snapshots published. See sampler.h. */
+#include "src/daemon/sampler.h"
+
+#include <errno.h>
+#include <string.h>
+
+int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf *c,
+		 struct guest_set *set)
+{
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	s->sh = sh;
+	s->ops = c->ops;
+	s->hv = c->hv;
+	s->clock = c->clock;
+	s->set = set;
+	rc = resos_init(&s->ledger, c->epoch_ns, c->link, c->links);
+	if (rc)
+		return rc;
+	rc = period_init(&s->period, c->interval_ns, c->epoch_ns, s->clock.now(&s->clock));
+	if (rc)
+		return rc;
+	atomic_store(&sh->acked, set->serial);
+	return 0;
+}
+
+void sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
+		  int64_t a, int64_t b, int64_t c)
+{
+	struct event ev = { .type = type, .time = now, .a = a, .b = b, .c = c };
+
+	if (sl) {
+		ev.slot = sl->guest->slot;
+		ev.created = sl->guest->key.created;
+	}
+	event_put(s->sh, &ev);
+	shared_wake(s->sh->control_fd);
+}
+
+static void slot_leave(struct sampler *s, uint32_t i)
+{
+	resos_leave(&s->ledger, i);
+	memset(&s->slot[i], 0, sizeof(s->slot[i]));
+}
+
+static void slot_join(struct sampler *s, const struct set_guest *g, struct mono now)
+{
+	struct slot *sl = &s->slot[g->slot];
+	const struct policy_inst *pi = s->set->policy;
+	int rc;
+
+	memset(sl, 0, sizeof(*sl));
+	rc = resos_join(&s->ledger, g->slot, g->link, g->vcpus, g->weight,
+			period_remaining(&s->period, now));
+	if (rc) /* control hands over checked figures only */
+		return;
+	sl->guest = g;
+	sl->fresh = true;
+	sl->applied = cap_clamp(CAP_NONE, &g->bounds);
+	sl->wanted = (uint16_t)cap_to_percent(sl->applied);
+	sl->rate_wanted = RATE_ONE;
+	/* The mailbox may hold the slot's former guest's last mail. */
+	sl->serial = mail_serial(atomic_load(&s->sh->mail[g->slot].want));
+	if (pi->ops->guest_size)
+		memset((uint8_t *)pi->guests + (size_t)g->slot * pi->ops->guest_size, 0,
+		       pi->ops->guest_size);
+}
+
+static void slot_update(struct sampler *s, const struct set_guest *g)
+{
+	struct slot *sl = &s->slot[g->slot];
+
+	if (g->vcpus != sl->guest->vcpus || g->weight != sl->guest->weight)
+		resos_set_share(&s->ledger, g->slot, g->vcpus, g->weight);
+	if (!cap_equal(g->bounds.ceiling, sl->guest->bounds.ceiling))
+		sl->wanted = SLOT_RESEND; /* somebody else wrote the cap meanwhile */
+	sl->guest = g;
+	sl->rings_told = false;
+}
+
+static const struct set_guest *set_by_slot(const struct guest_set *set, uint32_t slot)
+{
+	for (uint32_t i = 0; i < set->guests; i++)
+		if (set->guest[i].slot == slot)
+			return &set->guest[i];
+	return NULL;
+}
+
+/* Guests that are gone, or whose slot another took, leave before any joins. */
+static void leave_all_gone(struct sampler *s, const struct guest_set *set)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		const struct set_guest *g;
+
+		if (!s->slot[i].guest)
+			continue;
+		g = set_by_slot(set, i);
+		if (!g || g->key.created != s->slot[i].guest->key.created)
+			slot_leave(s, i);
+	}
+}
+
+void sampler_adopt(struct sampler *s, struct mono now)
+{
+	struct guest_set *set;
+
+	if (!atomic_load_explicit(&s->sh->next, memory_order_relaxed))
+		return;
+	set = atomic_exchange_explicit(&s->sh->next, NULL, memory_order_acq_rel);
+	if (!set)
+		return;
+	leave_all_gone(s, set);
+	s->set = set;
+	for (uint32_t i = 0; i < set->guests; i++) {
+		const struct set_guest *g = &set->guest[i];
+
+		if (s->slot[g->slot].guest)
+			slot_update(s, g);
+		else
+			slot_join(s, g, now);
+	}
+	/* From here on nothing of an older set, its rings or its policy is read. */
+	atomic_store_explicit(&s->sh->acked, set->serial, memory_order_release);
+	shared_wake(s->sh->control_fd);
+}
+
+static void fill_report(struct sampler *s)
+{
+	struct ring_report *r = &s->sh->report;
+	uint32_t wanted = atomic_load_explicit(&r->wanted, memory_order_acquire);
+	const struct slot *sl;
+
+	if (!wanted)
+		return;
+	r->slot = wanted - 1;
+	r->rings = 0;
+	sl = r->slot < FLOW_GUESTS_MAX ? &s->slot[r->slot] : NULL;
+	if (sl && sl->guest) {
+		const struct scan_guest *g = sl->guest->scan;
+
+		for (uint32_t i = 0; i < g->rings && i < FLOW_RINGS_MAX; i++) {
+			r->id[i] = g->ring[i].id;
+			ring_totals(g->ring[i].ring, &r->totals[i]);
+			r->rings++;
+		}
+	}
+	atomic_store_explicit(&r->wanted, 0, memory_order_release);
+}
+
+static void snap_one(const struct sampler *s, const struct slot *sl, struct snap_guest *g)
+{
+	g->key = sl->guest->key;
+	g->slot = sl->guest->slot;
+	g->set_flags = sl->guest->flags;
+	g->account = s->ledger.acc[g->slot];
+	g->epoch_usage = sl->epoch_usage;
+	g->total_usage = sl->total_usage;
+	g->plan = s->plan.guest[g->slot];
+	g->applied = sl->applied;
+	g->cap_errno = sl->cap_errno;
+	g->rings = sl->guest->scan->rings;
+	g->cap_changes = sl->cap_changes;
+	g->cap_time = sl->cap_time;
+}
+
+void sampler_publish(struct sampler *s, struct mono now)
+{
+	struct snapshot *sn;
+
+	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
+	fill_report(s);
+	if (s->period.ticks % SAMPLER_SNAP_TICKS)
+		return;
+	sn = snap_begin(s->sh);
+	sn->time = now;
+	sn->epoch = s->period.epoch;
+	sn->ticks = s->period.ticks;
+	sn->late_ticks = s->period.late;
+	sn->back_ticks = s->period.back;
+	sn->late_max_ns = s->late_max_ns;
+	sn->tick_ns_max = s->tick_ns_max;
+	sn->tick_ns_sum = s->tick_ns_sum;
+	sn->supply = s->ledger.supply;
+	sn->overcommit = s->ledger.overcommit;
+	sn->dropped = s->ledger.dropped;
+	sn->set_serial = s->set->serial;
+	sn->policy = s->set->policy->ops;
+	sn->guests = 0;
+	for (uint32_t i = 0; i < s->set->guests; i++) {
+		const struct slot *sl = &s->slot[s->set->guest[i].slot];
+
+		if (sl->guest)
+			snap_one(s, sl, &sn->guest[sn->guests++]);
+	}
+	snap_publish(s->sh);
+}
+
+static void note_lateness(struct sampler *s, struct mono now, struct mono due)
+{
+	int64_t late = mono_sub(now, due);
+
+	if (late > s->late_max_ns)
+		s->late_max_ns = late;
+	if (late < s->period.interval_ns || mono_sub(now, s->late_told) < NS_PER_S)
+		return;
+	s->late_told = now;
+	sampler_tell(s, EVENT_LATE, NULL, now, late, 0, 0);
+}
+
+void sampler_run(struct sampler *s)
+{
+	struct mono due = s->clock.now(&s->clock);
+
+	while (!atomic_load_explicit(&s->sh->stop, memory_order_acquire)) {
+		struct mono now, end;
+		int64_t spent;
+
+		due = mono_add(due, s->period.interval_ns);
+		if (s->clock.sleep_until(&s->clock, due))
+			continue;
+		now = s->clock.now(&s->clock);
+		note_lateness(s, now, due);
+		tick(s, now);
+		end = s->clock.now(&s->clock);
+		spent = mono_sub(end, now);
+		s->tick_ns_sum += spent;
+		if (spent > s->tick_ns_max)
+			s->tick_ns_max = spent;
+		/* Intervals that passed meanwhile are one longer interval, not many. */
+		if (mono_sub(end, due) > s->period.interval_ns)
+			due = mono_add(due, (mono_sub(end, due) / s->period.interval_ns) *
+						    s->period.interval_ns);
+	}
+}

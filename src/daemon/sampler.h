@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sampler: the thread that runs the chain once an interval.
+ *
+ * Owns the ledger, the period and the slots; borrows the guest set. No
+ * allocation, no lock, one hypercall a tick (the list of CPU times).
+ * tick.c shows one turn with a line a stage.
+ */
+#ifndef RESEX_DAEMON_SAMPLER_H
+#define RESEX_DAEMON_SAMPLER_H
+
+#include "src/daemon/shared.h"
+#include "src/hv/hv.h"
+#include "src/util/clock.h"
+
+enum {
+	SAMPLER_DOMS_MAX = 2 * FLOW_GUESTS_MAX,
+	SAMPLER_SNAP_TICKS = 10,
+	SLOT_RESEND = 0xffff, /* in slot.wanted: no percent, so that the next is sent */
+};
+
+/* A cap that was not answered, or failed, is sent again after this. */
+#define SAMPLER_RETRY_NS (50 * NS_PER_MS)
+
+struct slot {
+	const struct set_guest *guest; /* NULL: free */
+	uint64_t cpu_prev;
+	bool cpu_known;
+	bool fresh;	 /* not decided on yet */
+	bool empty_told; /* EVENT_EMPTY was sent in this epoch */
+	bool rings_told; /* EVENT_REFRESH was sent for the set in use */
+	uint32_t cap_errno;
+	uint32_t serial; /* of the last mail */
+	bool pending;	 /* that mail is not answered yet */
+	uint16_t wanted; /* percent in that mail; at first the ceiling's */
+	struct mono sent;
+	struct rate rate_wanted;
+	struct cap applied;
+	struct mono cap_time;
+	uint64_t cap_changes;
+	struct usage epoch_usage, total_usage;
+};
+
+struct sampler {
+	struct shared *sh;
+	const struct hv_sched_ops *ops;
+	struct hv_sched *hv;
+	struct clock clock;
+	struct period period;
+	struct ledger ledger;
+	struct guest_set *set; /* the one in use; never NULL after init */
+	struct plan plan;
+	struct policy_in in;
+	struct usage usage[FLOW_GUESTS_MAX];
+	struct slot slot[FLOW_GUESTS_MAX];
+	struct hv_dom dom[SAMPLER_DOMS_MAX];
+	int doms; /* entries of dom[], or the last list's -errno */
+	int64_t late_max_ns, tick_ns_max, tick_ns_sum;
+	struct mono late_told;
+};
+
+struct sampler_conf {
+	int64_t interval_ns, epoch_ns;
+	const struct link_conf *link;
+	uint32_t links;
+	const struct hv_sched_ops *ops;
+	struct hv_sched *hv;
+	struct clock clock;
+};
+
+/* set: the first one, usually empty, with a policy. 0 or -EINVAL. */
+int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf *c,
+		 struct guest_set *set);
+
+/* One interval, at now. */
+void tick(struct sampler *s, struct mono now);
+
+/* Tick until sh->stop; absolute sleeps on the clock. */
+void sampler_run(struct sampler *s);
+
+/* The stages, in the order of tick(). */
+void sampler_adopt(struct sampler *s, struct mono now);
+void sampler_answers(struct sampler *s, struct mono now);
+void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns);
+void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t);
+void sampler_decide(struct sampler *s, struct mono now);
+void sampler_act(struct sampler *s, struct mono now);
+void sampler_publish(struct sampler *s, struct mono now);
+
+/* Tell control something about a slot's guest. */
+void sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
+		  int64_t a, int64_t b, int64_t c);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * shared: all that passes between the daemon's three threads.
+ *
+ *	control --set, swapped at a tick's start--> sampler
+ *	sampler --one-slot mailboxes--------------> actor --answers--> sampler
+ *	sampler --events, snapshots---------------> control
+ *
+ * The sampler takes no lock and allocates nothing: sets and policies are
+ * built by the control thread, handed over by one atomic exchange, and given
+ * back by the serial number the sampler acknowledges. Everything here is
+ * lock-free with one writer and one reader a field.
+ */
+#ifndef RESEX_DAEMON_SHARED_H
+#define RESEX_DAEMON_SHARED_H
+
+#include <stdatomic.h>
+
+#include "ibmon/scan.h"
+#include "resex/policy.h"
+#include "src/core/period.h"
+#include "src/core/resos.h"
+
+/* --- control -> sampler ------------------------------------------------ */
+
+/* A policy with its parameters and the state blocks the sampler lends it. */
+struct policy_inst {
+	const struct policy_ops *ops;
+	void *params;
+	void *global;
+	void *guests; /* FLOW_GUESTS_MAX blocks of ops->guest_size */
+};
+
+struct set_guest {
+	struct guest_key key;
+	uint32_t slot;
+	uint32_t flags; /* enum policy_guest_flags: EXEMPT, CAPPABLE */
+	uint32_t vcpus, weight, link;
+	struct cap_bounds bounds;
+	struct scan_guest *scan; /* never NULL; owned by the set */
+};
+
+/* Immutable once published; guests in ascending domain id. */
+struct guest_set {
+	uint64_t serial;
+	struct policy_inst *policy;
+	uint32_t guests;
+	uint32_t reserved;
+	struct set_guest guest[];
+};
+
+/* --- sampler <-> actor ------------------------------------------------- */
+
+struct mailbox {
+	_Atomic uint64_t want;	  /* MAIL_*: newest wanted cap; 0: none yet */
+	_Atomic uint64_t answer;  /* the want that was carried out, MAIL_ERR in place of domid */
+	_Atomic int64_t answered; /* when, ns; written before answer */
+};
+
+/* want: serial 32 | domid 16 | percent 16; answer: serial 32 | errno 16 | percent 16 */
+static inline uint64_t mail_pack(uint32_t serial, uint16_t mid, uint16_t percent)
+{
+	return (uint64_t)serial << 32 | (uint64_t)mid << 16 | percent;
+}
+static inline uint32_t mail_serial(uint64_t w)
+{
+	return (uint32_t)(w >> 32);
+}
+static inline uint16_t mail_domid(uint64_t w)
+{
+	return (uint16_t)(w >> 16);
+}
+static inline uint16_t mail_percent(uint64_t w)
+{
+	return (uint16_t)w;
+}
+
+/* --- sampler -> control ------------------------------------------------ */
+
+enum event_type {
+	EVENT_REFRESH,	  /* slot: its registry changed */
+	EVENT_RING_FAULT, /* slot, a = ring id, b = enum ring_fault */
+	EVENT_CAP,	  /* slot, a = percent applied (0 none), b = reason, c = percent before */
+	EVENT_CAP_FAILED, /* slot, a = percent, b = errno */
+	EVENT_LATE,	  /* a = lateness in ns (at most one a second) */
+	EVENT_EMPTY,	  /* slot: its balance reached 0 in this epoch */
+};
+
+struct event {
+	uint32_t type;
+	uint32_t slot;
+	uint64_t created; /* of the guest, so that a reused slot is not mistaken */
+	struct mono time;
+	int64_t a, b, c;
+};
+
+enum { EVENTS_MAX = 1024 }; /* a power of two */
+
+struct event_ring {
+	_Atomic uint32_t head; /* written by the sampler */
+	_Atomic uint32_t tail; /* written by control */
+	_Atomic uint64_t overflow;
+	struct event ev[EVENTS_MAX];
+};
+
+/* What control shows of one guest. */
+struct snap_guest {
+	struct guest_key key;
+	uint32_t slot;
+	uint32_t set_flags;
+	struct account account;
+	struct usage epoch_usage; /* sums over the running epoch */
+	struct usage total_usage; /* since the guest joined */
+	struct plan_guest plan;
+	struct cap applied;
+	uint32_t cap_errno;   /* of the last failed attempt, 0 if none since */
+	uint32_t rings;	      /* sampled now */
+	uint64_t cap_changes; /* applied since the guest joined */
+	struct mono cap_time; /* when the last was applied */
+};
+
+struct snapshot {
+	struct mono time;
+	uint64_t epoch, ticks, late_ticks, back_ticks;
+	int64_t late_max_ns;
+	int64_t tick_ns_max, tick_ns_sum; /* over all ticks */
+	struct resos supply, overcommit, dropped;
+	uint64_t set_serial;
+	const struct policy_ops *policy;
+	uint32_t guests;
+	uint32_t reserved;
+	struct snap_guest guest[FLOW_GUESTS_MAX];
+};
+
+/* Triple buffer: the writer never waits, the reader gets the newest whole one. */
+enum { SNAP_DIRTY = 4 };
+struct snap_buffers {
+	struct snapshot buf[3];
+	_Atomic uint32_t middle; /* index, | SNAP_DIRTY when newer than the reader's */
+	uint32_t back;		 /* the writer's */
+	uint32_t front;		 /* the reader's */
+};
+
+/* Totals of one guest's rings, filled by the sampler when asked. */
+struct ring_report {
+	_Atomic uint32_t wanted; /* slot + 1 while asked for, 0 when filled */
+	uint32_t slot;
+	uint32_t rings;
+	uint32_t id[FLOW_RINGS_MAX];
+	struct ring_totals totals[FLOW_RINGS_MAX];
+};
+
+struct shared {
+	_Atomic(struct guest_set *) next; /* a set waiting for the sampler */
+	_Atomic uint64_t acked;		  /* serial of the set the sampler reads */
+	_Atomic uint32_t stop;
+	_Atomic uint32_t alive; /* one more each tick: for the watchdog */
+	struct mailbox mail[FLOW_GUESTS_MAX];
+	_Atomic uint64_t dirty[FLOW_GUESTS_MAX / 64];
+	int actor_fd;	/* eventfd: mail */
+	int control_fd; /* eventfd: events */
+	int observe;	/* decide, but never act */
+	struct event_ring events;
+	struct snap_buffers snaps;
+	struct ring_report report;
+};
+
+int shared_init(struct shared *sh);
+void shared_fini(struct shared *sh);
+
+/* Wake the thread behind an eventfd. */
+void shared_wake(int fd);
+
+/* Sampler side. event_put drops (and counts) when control is behind. */
+bool event_put(struct shared *sh, const struct event *ev);
+struct snapshot *snap_begin(struct shared *sh);
+void snap_publish(struct shared *sh);
+
+/* Control side. */
+bool event_get(struct shared *sh, struct event *ev);
+const struct snapshot *snap_latest(struct shared *sh);
+
+#endif

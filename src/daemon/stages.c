@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* stages: observe, account, decide, act: the stages of tick(). See sampler.h. */
+#include "src/daemon/sampler.h"
+
+#include <string.h>
+
+#include "ibmon/mtu.h"
+
+/* The domain of a guest in the list just taken: both are in ascending id. */
+static const struct hv_dom *dom_of(const struct sampler *s, const struct set_guest *g, int *at)
+{
+	while (*at < s->doms && s->dom[*at].domid < g->key.domid)
+		(*at)++;
+	if (*at >= s->doms || s->dom[*at].domid != g->key.domid)
+		return NULL;
+	if (memcmp(s->dom[*at].uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)
+		return NULL; /* the id was given to another domain */
+	return &s->dom[*at];
+}
+
+static uint64_t cpu_delta(struct slot *sl, const struct hv_dom *d)
+{
+	uint64_t delta = 0;
+
+	if (sl->cpu_known && d->cpu_ns > sl->cpu_prev)
+		delta = d->cpu_ns - sl->cpu_prev;
+	sl->cpu_prev = d->cpu_ns;
+	sl->cpu_known = true;
+	return delta;
+}
+
+static void tell_scan(struct sampler *s, struct slot *sl, struct mono now,
+		      const struct scan_result *res)
+{
+	for (uint32_t i = 0; i < res->faults && i < 8; i++)
+		sampler_tell(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i], 0);
+	if (res->refresh && !sl->rings_told) {
+		sl->rings_told = true;
+		sampler_tell(s, EVENT_REFRESH, sl, now, 0, 0, 0);
+	}
+}
+
+void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
+{
+	int at = 0;
+
+	s->doms = s->ops->list(s->hv, s->dom, SAMPLER_DOMS_MAX);
+	for (uint32_t i = 0; i < s->set->guests; i++) {
+		const struct set_guest *g = &s->set->guest[i];
+		struct slot *sl = &s->slot[g->slot];
+		struct usage *u = &s->usage[g->slot];
+		struct scan_result res = { 0 };
+		const struct hv_dom *d;
+
+		memset(u, 0, sizeof(*u));
+		u->slot = g->slot;
+		u->link = g->link;
+		if (!sl->guest)
+			continue;
+		d = dom_of(s, g, &at);
+		if (d)
+			u->cpu_ns = cpu_delta(sl, d);
+		else if (s->doms >= 0)
+			continue; /* it is gone: its memory means nothing now */
+		if (d && (d->flags & HV_DOM_DYING))
+			continue;
+		scan_guest(g->scan, elapsed_ns, u, &res);
+		tell_scan(s, sl, now, &res);
+	}
+}
+
+static void usage_sum(struct usage *to, const struct usage *u)
+{
+	to->slot = u->slot;
+	to->link = u->link;
+	to->flags |= u->flags;
+	if (u->msg_bytes > to->msg_bytes)
+		to->msg_bytes = u->msg_bytes;
+	to->cpu_ns += u->cpu_ns;
+	to->mtus_sent += u->mtus_sent;
+	to->mtus_recv += u->mtus_recv;
+	to->bytes_sent += u->bytes_sent;
+	to->bytes_recv += u->bytes_recv;
+	to->wrs += u->wrs;
+	to->lost += u->lost;
+	to->backlog = u->backlog;
+}
+
+void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t)
+{
+	for (uint32_t i = 0; i < s->set->guests; i++) {
+		struct slot *sl = &s->slot[s->set->guest[i].slot];
+		const struct account *a;
+
+		if (!sl->guest)
+			continue;
+		resos_charge(&s->ledger, sl->guest->slot, &s->usage[sl->guest->slot]);
+		usage_sum(&sl->epoch_usage, &s->usage[sl->guest->slot]);
+		usage_sum(&sl->total_usage, &s->usage[sl->guest->slot]);
+		a = &s->ledger.acc[sl->guest->slot];
+		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_told) {
+			sl->empty_told = true;
+			sampler_tell(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
+		}
+		if (t->new_epochs) {
+			memset(&sl->epoch_usage, 0, sizeof(sl->epoch_usage));
+			sl->empty_told = false;
+		}
+	}
+	if (t->new_epochs)
+		resos_replenish(&s->ledger, s->period.epoch);
+}
+
+static void decide_input(const struct sampler *s, struct slot *sl, struct policy_guest *p)
+{
+	const struct set_guest *g = sl->guest;
+	const struct account *a = &s->ledger.acc[g->slot];
+
+	p->slot = g->slot;
+	p->flags = g->flags | (sl->fresh ? POLICY_NEW : 0);
+	p->link = g->link;
+	p->weight = g->weight;
+	p->bounds = g->bounds;
+	p->cap = sl->applied;
+	p->rate = a->rate;
+	p->allocated = a->allocated;
+	p->balance = a->balance;
+	p->usage = s->usage[g->slot];
+	sl->fresh = false;
+}
+
+void sampler_decide(struct sampler *s, struct mono now)
+{
+	const struct policy_inst *pi = s->set->policy;
+	struct policy_in *in = &s->in;
+
+	in->now = now;
+	in->epoch_start = s->period.epoch_start;
+	in->epoch_ns = s->period.epoch_ns;
+	in->interval_ns = s->period.interval_ns;
+	in->epoch = s->period.epoch;
+	in->guests = 0;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (s->slot[i].guest)
+			decide_input(s, &s->slot[i], &in->guest[in->guests++]);
+	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
+}
+
+static void applied(struct sampler *s, struct slot *sl, struct mono at, uint16_t percent)
+{
+	uint32_t before = cap_to_percent(sl->applied);
+
+	sl->applied = cap_from_percent(percent);
+	sl->cap_time = at;
+	sl->cap_changes++;
+	sl->cap_errno = 0;
+	resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
+	sampler_tell(s, EVENT_CAP, sl, at, percent, s->plan.guest[sl->guest->slot].reason, before);
+}
+
+void sampler_answers(struct sampler *s, struct mono now)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct slot *sl = &s->slot[i];
+		struct mailbox *m = &s->sh->mail[i];
+		uint64_t a;
+
+		if (!sl->guest || !sl->pending)
+			continue;
+		a = atomic_load_explicit(&m->answer, memory_order_acquire);
+		if (mail_serial(a) != sl->serial)
+			continue;
+		sl->pending = false;
+		if (!mail_domid(a)) { /* the errno */
+			applied(s, sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
+			continue;
+		}
+		if (sl->cap_errno != mail_domid(a))
+			sampler_tell(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_domid(a),
+				     0);
+		sl->cap_errno = mail_domid(a);
+	}
+}
+
+static void send(struct sampler *s, struct slot *sl, struct mono now, uint16_t percent)
+{
+	uint32_t i = sl->guest->slot;
+
+	sl->serial = sl->serial + 1 ? sl->serial + 1 : 1;
+	sl->wanted = percent;
+	sl->pending = true;
+	sl->sent = now;
+	atomic_store_explicit(&s->sh->mail[i].want,
+			      mail_pack(sl->serial, (uint16_t)sl->guest->key.domid, percent),
+			      memory_order_release);
+	atomic_fetch_or_explicit(&s->sh->dirty[i / 64], 1ull << (i % 64), memory_order_release);
+	shared_wake(s->sh->actor_fd);
+}
+
+static bool send_due(const struct slot *sl, struct mono now, uint16_t percent)
+{
+	if (percent != sl->wanted)
+		return true;
+	if (!sl->pending && !sl->cap_errno)
+		return false; /* in force */
+	return mono_sub(now, sl->sent) >= SAMPLER_RETRY_NS;
+}
+
+void sampler_act(struct sampler *s, struct mono now)
+{
+	if (s->sh->observe)
+		return;
+	for (uint32_t i = 0; i < s->set->guests; i++) {
+		struct slot *sl = &s->slot[s->set->guest[i].slot];
+		struct plan_guest *p = &s->plan.guest[s->set->guest[i].slot];
+		struct cap c = p->cap;
+		uint16_t percent;
+
+		if (!sl->guest || !(sl->guest->flags & POLICY_CAPPABLE))
+			continue;
+		if (sl->guest->flags & POLICY_EXEMPT)
+			c = CAP_NONE;
+		percent = (uint16_t)cap_to_percent(cap_clamp(c, &sl->guest->bounds));
+		sl->rate_wanted = p->rate;
+		if (send_due(sl, now, percent))
+			send(s, sl, now, percent);
+		else if (!sl->pending) /* a new rate with the same cap is in force at once */
+			resos_set_rate(&s->ledger, sl->guest->slot, p->rate);
+	}
+}

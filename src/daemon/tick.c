@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tick: one turn of the chain, a line a stage. Read this first.
+ *
+ *	observe -> count -> account -> decide -> act
+ */
+#include "src/daemon/sampler.h"
+
+void tick(struct sampler *s, struct mono now)
+{
+	struct period_tick t;
+
+	sampler_adopt(s, now);		       /* guests and policies come and go */
+	sampler_answers(s, now);	       /* caps that are in force since */
+	t = period_tick(&s->period, now);      /* how much time is that? */
+	sampler_observe(s, now, t.elapsed_ns); /* rings -> samples -> usage */
+	sampler_account(s, now, &t);	       /* usage -> Resos */
+	sampler_decide(s, now);		       /* Resos -> plan */
+	sampler_act(s, now);		       /* plan -> actor's mailboxes */
+	sampler_publish(s, now);	       /* what control shows */
+}
