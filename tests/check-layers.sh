@@ -1,0 +1,264 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# check-layers.sh: who may include what, and what the pure folders may not call.
+#
+#	tests/check-layers.sh [TOP]		check the tree at TOP (default: this one)
+#	tests/check-layers.sh --archives DIR	check libcore.a and libpolicies.a built in DIR
+#	tests/check-layers.sh --self-test [TOP]	plant one violation of each kind in a copy of
+#						TOP and prove that each is caught
+#
+# Exit: 0 clean, 1 violations (one line each, FILE:LINE: what), 2 used wrongly.
+set -eu
+LC_ALL=C
+export LC_ALL
+here=$(cd "$(dirname "$0")" && pwd)
+
+# Who may include what. First matching row wins; a file without a row is an error.
+# "quoted" includes name a file from the top of the tree (include/ left off);
+# <angled> ones are of the system. @x is a group below, !x takes away.
+table() {
+	cat <<'END'
+src/core/*             src/core/ @pure
+include/resex/policy.h src/core/ @pure
+include/resex/*        @pure
+policies/*             policies/ resex/policy.h src/core/ @pure
+src/util/conf*         src/util/ src/core/ config.h @libc jansson.h
+src/util/*             src/util/ src/core/ config.h @libc
+src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
+src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h resex/guest_abi.h config.h @libc
+src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
+ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h config.h @libc @xen
+ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
+ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses
+src/daemon/*           src/daemon/ src/core/ src/util/ src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc jansson.h event2/ systemd/ cap-ng.h seccomp.h
+tests/*                *
+END
+}
+
+groups() {
+	cat <<'END'
+@pure stdint.h stddef.h stdbool.h string.h errno.h limits.h assert.h
+@libc @pure arpa/ net/ netinet/ sys/ linux/ ctype.h dirent.h dlfcn.h endian.h fcntl.h fnmatch.h getopt.h grp.h inttypes.h locale.h math.h netdb.h poll.h pthread.h pwd.h sched.h semaphore.h signal.h stdalign.h stdarg.h stdatomic.h stdio.h stdlib.h strings.h syslog.h termios.h time.h unistd.h wchar.h
+@xen xen/ xencall.h xenctrl.h xendevicemodel.h xenevtchn.h xenforeignmemory.h xengnttab.h xenstat.h xenstore.h xenstore_lib.h xentoolcore.h xentoollog.h
+@curses curses.h ncurses.h term.h
+END
+}
+
+# What may not be called or named. Words are names as the C compiler sees them:
+# comments and strings do not count. Rows add up; a file may match several.
+words() {
+	cat <<'END'
+src/core/* calls malloc calloc realloc reallocarray free aligned_alloc posix_memalign strdup strndup alloca mmap brk sbrk
+policies/* calls malloc calloc realloc reallocarray free aligned_alloc posix_memalign strdup strndup alloca mmap brk sbrk
+src/core/* calls printf fprintf dprintf sprintf snprintf asprintf vprintf vfprintf vdprintf vsprintf vsnprintf vasprintf puts fputs putchar fopen open openat read write fread fwrite fflush getenv ioctl socket send recv syscall syslog abort exit _exit signal rand srand random qsort
+policies/* calls printf fprintf dprintf sprintf snprintf asprintf vprintf vfprintf vdprintf vsprintf vsnprintf vasprintf puts fputs putchar fopen open openat read write fread fwrite fflush getenv ioctl socket send recv syscall syslog abort exit _exit signal rand srand random qsort
+src/core/* names float double __float128 _Decimal64 asm __asm__ extern_weak
+policies/* names float double __float128 _Decimal64 asm __asm__
+src/*      calls clock_gettime gettimeofday clock_nanosleep nanosleep usleep sleep time times clock
+policies/* calls clock_gettime gettimeofday clock_nanosleep nanosleep usleep sleep time times clock
+ibmon/*    calls clock_gettime gettimeofday clock_nanosleep nanosleep usleep sleep time times clock
+ibmon/*    names set_cap hv_sched hv_sched_ops
+END
+}
+
+# Files to which the rows above do not apply: FILE-PATTERN WORD...
+# util/clock is the one place that asks for the time; the agent is a program
+# of its own that runs in the guest.
+words_except() {
+	cat <<'END'
+src/util/clock.c clock_gettime clock_nanosleep nanosleep
+ibmon/agent/*    clock_gettime clock_nanosleep nanosleep
+END
+}
+
+files() {
+	if [ "$1" != copy ] && git -C "$top" rev-parse --is-inside-work-tree >/dev/null 2>&1 &&
+	   [ -n "$(git -C "$top" ls-files | head -n 1)" ]; then
+		git -C "$top" ls-files -- '*.c' '*.h'
+	else
+		(cd "$top" && find ./* -name '[b_]uild*' -prune -o -name '*.[ch]' ! -name config.h \
+			-type f -print | sed 's|^\./||')
+	fi | sort
+}
+
+# Checks the files named on standard input, from $top.
+check_tree() {
+	table >"$tmp/table"
+	groups >"$tmp/groups"
+	words >"$tmp/words"
+	words_except >"$tmp/except"
+	(cd "$top" && awk -v tmp="$tmp" -f "$here/check-layers.awk")
+}
+
+# What an archive's objects need from outside, and what they keep.
+check_archives() {
+	bad=0
+	for lib in libcore.a libpolicies.a; do
+		[ -f "$1/$lib" ] || { echo "$1/$lib: not built; run make first"; return 2; }
+	done
+	nm --defined-only --extern-only "$1/libcore.a" "$1/libpolicies.a" |
+		awk 'NF == 3 { print $3 }' | sort -u >"$tmp/defined"
+	for lib in libcore.a libpolicies.a; do
+		nm --undefined-only "$1/$lib" | awk 'NF == 2 { print $2 }' | sort -u |
+			grep -vxFf "$tmp/defined" |
+			grep -vxE '(mem(cpy|move|set|cmp|chr)|str(cmp|ncmp|len|nlen|chr))(_chk)?|_GLOBAL_OFFSET_TABLE_|__(memcpy|memmove|memset)_chk|__stack_chk_fail|__assert_fail|__(asan|ubsan|tsan|sanitizer|sancov|llvm|gcov|profc?)_.*|__(u?div|u?mod)ti3|__muloti4|__start___sancov.*|__stop___sancov.*|__stop___asan.*|__start___asan.*' \
+			>"$tmp/undef" || true
+		while read -r sym; do
+			echo "$lib: needs $sym, which is not in libcore and not a plain libc string function"
+			bad=1
+		done <"$tmp/undef"
+		nm "$1/$lib" | grep -q '__[a-z]*san_' && continue # sanitizers keep data of their own
+		size -A "$1/$lib" | awk -v lib="$lib" '
+			/^[^ ]+ .*:$/ { obj = $1 }
+			($1 == ".data" || $1 == ".bss") && $2 > 0 {
+				print lib ": " obj ": " $2 " bytes of " $1 ": mutable global state"
+			}' >"$tmp/state"
+		[ -s "$tmp/state" ] && { cat "$tmp/state"; bad=1; }
+	done
+	return $bad
+}
+
+# One line a plant: FILE|LINE OF CODE|what the report must say after FILE:LINE:
+plants() {
+	cat <<'END'
+src/core/plant.c|#include "src/util/log.h"|may not include src/util/log.h
+src/core/plant.c|#include <stdio.h>|may not include <stdio.h>
+src/core/plant.c|#include <time.h>|may not include <time.h>
+src/core/plant.c|# include "ibmon/ring.h"|may not include ibmon/ring.h
+src/core/plant.c|#include "resex/policy.h"|may not include resex/policy.h
+src/core/plant.h|#include HEADER|include of a macro
+src/core/plant.c|#include "units.h"|may not include units.h
+src/core/plant.c|void *p = malloc(4);|may not call malloc
+src/core/plant.c|x = 1; /* " */ free(p); // '|may not call free
+src/core/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
+src/core/plant.c|printf ("%d", 1);|may not call printf
+src/core/plant.h|double d;|may not name double
+policies/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+policies/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h
+policies/plant.c|#include <stdlib.h>|may not include <stdlib.h>
+policies/plant.c|return calloc(1, 2);|may not call calloc
+policies/plant.c|t = time(NULL);|may not call time
+policies/plant.c|float f;|may not name float
+include/resex/plant.h|#include "src/core/flow.h"|may not include src/core/flow.h
+src/util/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+src/util/plant.c|#include <jansson.h>|may not include <jansson.h>
+src/util/plant.c|nanosleep(&ts, NULL);|may not call nanosleep
+src/hv/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
+src/hv/plant.c|#include "ibmon/guest.h"|may not include ibmon/guest.h
+src/hv/hv_xen_plant.c|#include "src/daemon/tick.h"|may not include src/daemon/tick.h
+src/hv/hv_sim_plant.c|#include <xenstore.h>|may not include <xenstore.h>
+src/sim/plant.c|#include "ibmon/ring_rxe.h"|may not include ibmon/ring_rxe.h
+src/sim/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+ibmon/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+ibmon/plant.c|#include <rdma/rdma_user_rxe.h>|may not include <rdma/rdma_user_rxe.h>
+ibmon/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+ibmon/plant.c|#include "resex/policy.h"|may not include resex/policy.h
+ibmon/plant.c|#include "ibmon/agent/agent.h"|may not include ibmon/agent/agent.h
+ibmon/guest_plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h
+ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
+ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
+ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+src/cli/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h
+src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h
+src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
+src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
+src/daemon/plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h
+src/daemon/plant.c|gettimeofday(&tv, NULL);|may not call gettimeofday
+src/elsewhere/plant.c|int x;|no row
+END
+}
+
+# Things that look like violations and are none.
+innocents() {
+	cat <<'END'
+src/core/plant.c|/* #include <stdio.h>; malloc(1); double; */
+src/core/plant.c|// free(p) is not for us
+src/core/plant.c|static const char s[] = "malloc(1) \" double";
+src/core/plant.c|int my_malloc(int freed); /* a name that only holds the word */
+policies/plant.c|#include "resex/policy.h"
+ibmon/plant.c|int cpu_clock_gettimes(void);
+tests/plant.c|#include <infiniband/verbs.h>
+END
+}
+
+self_test() {
+	copy=$tmp/copy
+	mkdir -p "$copy"
+	files tree | (cd "$top" && tar cf - -T -) | (cd "$copy" && tar xf -)
+	top=$copy
+	n=0 missed=0
+	plants >"$tmp/plants"
+	while IFS='|' read -r file line want; do
+		n=$((n + 1))
+		mkdir -p "$copy/$(dirname "$file")"
+		printf '\n%s\n' "$line" >"$copy/$file"
+		out=$(echo "$file" | check_tree) && out="(clean) $out"
+		case $out in
+		"$file:"*"$want"*) ;;
+		*)	echo "self-test: '$line' in $file was not caught; reported: $out"
+			missed=$((missed + 1)) ;;
+		esac
+		# And by the way files are found, not only by name.
+		files copy | grep -qx "$file" ||
+			{ echo "self-test: $file is not looked at"; missed=$((missed + 1)); }
+		rm "$copy/$file"
+	done <"$tmp/plants"
+	innocents >"$tmp/innocents"
+	while IFS='|' read -r file line; do
+		n=$((n + 1))
+		mkdir -p "$copy/$(dirname "$file")"
+		printf '%s\n' "$line" >"$copy/$file"
+		out=$(echo "$file" | check_tree) ||
+			{ echo "self-test: '$line' in $file was reported: $out"; missed=$((missed + 1)); }
+		rm "$copy/$file"
+	done <"$tmp/innocents"
+	self_test_archives
+	echo "check-layers: self-test: $n plants, $missed missed"
+	[ "$missed" -eq 0 ]
+}
+
+# Archives of a few lines: a clean pair, one that allocates, one that keeps state.
+self_test_archives() {
+	cc=${CC:-cc}
+	command -v "${cc%% *}" >/dev/null || { echo "check-layers: no $cc: archives not self-tested"; return 0; }
+	for what in clean needs state; do
+		d=$tmp/ar-$what
+		mkdir "$d"
+		echo 'int core_f(int); int core_f(int x) { return x + 1; }' >"$d/a.c"
+		echo 'int core_f(int); int pol_f(int); int pol_f(int x) { return core_f(x); }' >"$d/b.c"
+		case $what in
+		needs) echo 'int rand(void); int pol_g(void); int pol_g(void) { return rand(); }' >>"$d/b.c" ;;
+		state) echo 'int pol_g(void); int pol_g(void) { static int n; return ++n; }' >>"$d/b.c" ;;
+		esac
+		(cd "$d" && $cc -O0 -c a.c b.c && ar rc libcore.a a.o && ar rc libpolicies.a b.o)
+		n=$((n + 1))
+		out=$(check_archives "$d") && rc=0 || rc=$?
+		case $what:$rc:$out in
+		clean:0: | needs:1:*"needs rand"* | state:1:*"mutable global state"*) ;;
+		*)	echo "self-test: archive '$what' gave $rc: $out"
+			missed=$((missed + 1)) ;;
+		esac
+	done
+}
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+case ${1-} in
+--self-test)
+	top=$(cd "${2-$here/..}" && pwd)
+	self_test ;;
+--archives)
+	[ $# -eq 2 ] || { echo "usage: $0 --archives DIR" >&2; exit 2; }
+	check_archives "$2" && echo "check-layers: libcore.a and libpolicies.a need nothing but libc strings" ;;
+-*)
+	echo "usage: $0 [--self-test | --archives DIR] [TOP]" >&2
+	exit 2 ;;
+*)
+	top=$(cd "${1-$here/..}" && pwd)
+	files tree >"$tmp/files"
+	[ -s "$tmp/files" ] || { echo "check-layers: no .c or .h file under $top" >&2; exit 2; }
+	check_tree <"$tmp/files" && echo "check-layers: $(wc -l <"$tmp/files") files, all within their layers" ;;
+esac
