@@ -58,6 +58,17 @@ int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why
 /* The rings to be read now: pointers stay valid until guest_reap after their leaving. */
 uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max);
 
+/*
+ * What a set needs besides its rings: the mapped registry page (NULL when not
+ * attached) and the generation the rings come from. The page stays mapped,
+ * like a leaving ring, until guest_reap.
+ */
+void guest_scan_view(const struct guest_mon *g, const volatile void **registry,
+		     uint32_t *generation);
+
+/* Sums over the rings that were reaped (guest_reap adds them before freeing). */
+void guest_gone(const struct guest_mon *g, struct ring_totals *t);
+
 /* Unmap and free the rings that left before the set now acknowledged. */
 void guest_reap(struct guest_mon *g);
 bool guest_reap_pending(const struct guest_mon *g);

@@ -29,11 +29,10 @@ struct managed {
 	struct hv_sched_params old;
 	char cap_note[128]; /* why it is not cappable; "" */
 	struct guest_mon *mon;
-	struct ring_totals gone; /* rings that left */
-	bool node_due;		 /* its node must be read (again) */
-	struct mono node_time;	 /* when it was last read */
-	uint64_t reap_serial;	 /* rings may be reaped once this set is acknowledged */
-	bool leaving;		 /* not in sets any more; freed when reap_serial is acknowledged */
+	bool node_due;	       /* its node must be read (again) */
+	struct mono node_time; /* when it was last read */
+	uint64_t reap_serial;  /* rings may be reaped once this set is acknowledged */
+	bool leaving;	       /* not in sets any more; freed when reap_serial is acknowledged */
 	struct mono joined;
 };
 

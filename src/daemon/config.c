@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* config: resexd.json -> struct daemon_conf, against tables. See config.h. */
+#include "src/daemon/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const profile_names[] = { "scaled", "paper-2011", NULL };
+
+static const char *const top_also[] = { "links", "guests", "limits", NULL };
+
+#define AT(field) offsetof(struct daemon_conf, field)
+static const struct conf_key top_keys[] = {
+	{ .name = "interval",
+	  .type = CONF_DURATION,
+	  .offset = AT(interval_ns),
+	  .min = 100 * NS_PER_US,
+	  .max = NS_PER_S },
+	{ .name = "epoch",
+	  .type = CONF_DURATION,
+	  .offset = AT(epoch_ns),
+	  .min = 10 * NS_PER_MS,
+	  .max = 3600 * NS_PER_S },
+	{ .name = "policy",
+	  .type = CONF_STRING,
+	  .offset = AT(policy),
+	  .min = 1,
+	  .max = FLOW_NAME_MAX - 1 },
+	{ .name = "policy_file",
+	  .type = CONF_STRING,
+	  .offset = AT(policy_file),
+	  .max = CONFIG_PATH_MAX },
+	{ .name = "socket",
+	  .type = CONF_STRING,
+	  .offset = AT(socket),
+	  .min = 1,
+	  .max = CONFIG_PATH_MAX },
+	{ .name = "socket_group",
+	  .type = CONF_STRING,
+	  .offset = AT(socket_group),
+	  .max = FLOW_NAME_MAX - 1 },
+	{ .name = "state_dir",
+	  .type = CONF_STRING,
+	  .offset = AT(state_dir),
+	  .min = 1,
+	  .max = CONFIG_PATH_MAX },
+	{ .name = "lock_file",
+	  .type = CONF_STRING,
+	  .offset = AT(lock_file),
+	  .min = 1,
+	  .max = CONFIG_PATH_MAX },
+	{ .name = "realtime_priority",
+	  .type = CONF_UINT,
+	  .offset = AT(realtime_priority),
+	  .max = 99 },
+	{ .name = "lock_memory", .type = CONF_BOOL, .offset = AT(lock_memory) },
+	{ 0 },
+};
+#undef AT
+
+struct link_in {
+	char name[FLOW_NAME_MAX];
+	uint64_t rate, mtu;
+	uint32_t profile;
+};
+
+static const struct conf_key link_keys[] = {
+	{ .name = "name",
+	  .type = CONF_STRING,
+	  .offset = offsetof(struct link_in, name),
+	  .min = 1,
+	  .max = FLOW_NAME_MAX - 1,
+	  .required = 1 },
+	{ .name = "rate",
+	  .type = CONF_RATE,
+	  .offset = offsetof(struct link_in, rate),
+	  .min = 1000000,
+	  .max = 1ull << 40,
+	  .required = 1 },
+	{ .name = "mtu",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct link_in, mtu),
+	  .min = 256,
+	  .max = 4096 },
+	{ .name = "profile",
+	  .type = CONF_ENUM,
+	  .offset = offsetof(struct link_in, profile),
+	  .names = profile_names },
+	{ 0 },
+};
+
+static const struct conf_key guest_keys[] = {
+	{ .name = "weight",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct guest_conf, weight),
+	  .min = 1,
+	  .max = 65535 },
+	{ .name = "exempt", .type = CONF_BOOL, .offset = offsetof(struct guest_conf, exempt) },
+	{ .name = "min_cap",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct guest_conf, min_cap),
+	  .min = 1,
+	  .max = 100 },
+	{ .name = "link",
+	  .type = CONF_STRING,
+	  .offset = offsetof(struct guest_conf, link_name),
+	  .min = 1,
+	  .max = FLOW_NAME_MAX - 1 },
+	{ 0 },
+};
+
+struct limits_in {
+	uint64_t rings, pages;
+};
+
+static const struct conf_key limit_keys[] = {
+	{ .name = "rings",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct limits_in, rings),
+	  .min = 1,
+	  .max = GUEST_RINGS_MAX },
+	{ .name = "pages",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct limits_in, pages),
+	  .min = 1,
+	  .max = 32768 },
+	{ 0 },
+};
+
+static void set_defaults(struct daemon_conf *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->interval_ns = NS_PER_MS;
+	c->epoch_ns = NS_PER_S;
+	c->guest_default.weight = 256; /* as Xen's */
+	c->guest_default.min_cap = 1;
+	c->limits.rings = GUEST_RINGS_MAX;
+	c->limits.pages = 4096;
+	c->lock_memory = true;
+	strcpy(c->policy, "freemarket");
+	strcpy(c->socket, RESEX_RUNDIR "/resexd.sock");
+	strcpy(c->state_dir, RESEX_STATEDIR);
+	strcpy(c->lock_file, RESEX_RUNDIR "/resexd.lock");
+}
+
+static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, const json_t *obj,
+		     struct conf_error *e)
+{
+	struct link_in in = { .mtu = 1024 };
+	struct link_conf *l = &c->link[c->links];
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "links[%zu]", i);
+	rc = conf_bind(d, path, obj, link_keys, NULL, &in, e);
+	if (rc)
+		return rc;
+	if (in.mtu & (in.mtu - 1)) {
+		snprintf(path, sizeof(path), "links[%zu].mtu", i);
+		return conf_fail(d, path, e,
+				 "mtu is %llu: write 256, 512, 1024, 2048 or 4096 (bytes)",
+				 (unsigned long long)in.mtu);
+	}
+	for (uint32_t k = 0; k < c->links; k++)
+		if (!strcmp(c->link[k].name, in.name)) {
+			snprintf(path, sizeof(path), "links[%zu].name", i);
+			return conf_fail(
+				d, path, e,
+				"link \"%s\" is there already: give each link its own name",
+				in.name);
+		}
+	memcpy(l->name, in.name, sizeof(l->name));
+	l->bytes_s = in.rate;
+	l->mtu = (uint32_t)in.mtu;
+	l->profile = in.profile ? PRICE_PAPER_2011 : PRICE_SCALED;
+	c->links++;
+	return 0;
+}
+
+static int read_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	json_t *arr = json_object_get(d->root, "links"), *v;
+	size_t i;
+	int rc;
+
+	if (!json_is_array(arr) || !json_array_size(arr) || json_array_size(arr) > FLOW_LINKS_MAX)
+		return conf_fail(d, arr ? "links" : "", e,
+				 "links: give a list of 1 to %d links, such as "
+				 "[{\"name\": \"ib0\", \"rate\": \"10Gbit/s\", \"mtu\": 1024}]",
+				 FLOW_LINKS_MAX);
+	json_array_foreach (arr, i, v) {
+		rc = read_link(c, d, i, v, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Which link a guest is on: by name, or the first. */
+static int resolve_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
+			struct guest_conf *g, struct conf_error *e)
+{
+	char at[160];
+
+	if (!g->link_name[0]) {
+		g->link = 0;
+		return 0;
+	}
+	for (uint32_t i = 0; i < c->links; i++)
+		if (!strcmp(c->link[i].name, g->link_name)) {
+			g->link = i;
+			return 0;
+		}
+	snprintf(at, sizeof(at), "%s.link", path);
+	return conf_fail(d, at, e, "no link is named \"%s\": name one of links[]", g->link_name);
+}
+
+static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const char *name,
+		      const json_t *obj, struct guest_conf *g, struct conf_error *e)
+{
+	char path[128];
+	int rc;
+
+	snprintf(path, sizeof(path), "guests.%s", name);
+	if (strlen(name) >= FLOW_NAME_MAX)
+		return conf_fail(d, "guests", e,
+				 "\"%.80s\" is no guest's name: it is over %d bytes long", name,
+				 FLOW_NAME_MAX - 1);
+	rc = conf_bind(d, path, obj, guest_keys, NULL, g, e);
+	if (rc)
+		return rc;
+	snprintf(g->name, sizeof(g->name), "%s", name);
+	return resolve_link(c, d, path, g, e);
+}
+
+static int read_guests(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	json_t *obj = json_object_get(d->root, "guests"), *v;
+	const char *name;
+	int rc;
+
+	if (!obj)
+		return 0;
+	if (!json_is_object(obj))
+		return conf_fail(d, "guests", e,
+				 "guests: write an object, a guest's name or UUID to its settings");
+	v = json_object_get(obj, "default");
+	if (v) {
+		rc = read_guest(c, d, "default", v, &c->guest_default, e);
+		if (rc)
+			return rc;
+	}
+	json_object_foreach (obj, name, v) {
+		if (!strcmp(name, "default"))
+			continue;
+		if (c->guests == FLOW_GUESTS_MAX)
+			return conf_fail(d, "guests", e, "guests: at most %d can be named",
+					 FLOW_GUESTS_MAX);
+		c->guest[c->guests] = c->guest_default;
+		rc = read_guest(c, d, name, v, &c->guest[c->guests], e);
+		if (rc)
+			return rc;
+		c->guests++;
+	}
+	return 0;
+}
+
+static int read_limits(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	struct limits_in in = { c->limits.rings, c->limits.pages };
+	json_t *obj = json_object_get(d->root, "limits");
+	int rc;
+
+	if (!obj)
+		return 0;
+	rc = conf_bind(d, "limits", obj, limit_keys, NULL, &in, e);
+	if (rc)
+		return rc;
+	c->limits.rings = (uint32_t)in.rings;
+	c->limits.pages = (uint32_t)in.pages;
+	return 0;
+}
+
+static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	int rc;
+
+	set_defaults(c);
+	rc = conf_bind(d, "", d->root, top_keys, top_also, c, e);
+	if (!rc)
+		rc = read_links(c, d, e);
+	if (!rc)
+		rc = read_guests(c, d, e);
+	if (!rc)
+		rc = read_limits(c, d, e);
+	if (rc)
+		return rc;
+	if (c->epoch_ns % c->interval_ns || c->epoch_ns < c->interval_ns)
+		return conf_fail(
+			d, json_object_get(d->root, "epoch") ? "epoch" : "interval", e,
+			"the epoch (%lld ns) must be a whole number of intervals (%lld ns)",
+			(long long)c->epoch_ns, (long long)c->interval_ns);
+	return 0;
+}
+
+int config_load(struct daemon_conf *c, const char *file, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc;
+
+	rc = conf_load(&d, file, e);
+	if (rc)
+		return rc;
+	rc = read_doc(c, &d, e);
+	conf_free(&d);
+	return rc;
+}
+
+int config_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
+		 struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc;
+
+	rc = conf_parse(&d, name, text, len, e);
+	if (rc)
+		return rc;
+	rc = read_doc(c, &d, e);
+	conf_free(&d);
+	return rc;
+}
+
+const struct guest_conf *config_guest(const struct daemon_conf *c, const char *name,
+				      const char *uuid)
+{
+	for (uint32_t i = 0; i < c->guests; i++)
+		if (!strcmp(c->guest[i].name, name) || !strcmp(c->guest[i].name, uuid))
+			return &c->guest[i];
+	return &c->guest_default;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * control: JSON-RPC 2.0 over a UNIX socket (man resex-control).
+ *
+ * Runs in the control thread's libevent loop. Who connects is known by its
+ * peer credentials; commands that change something are for root alone.
+ */
+#ifndef RESEX_DAEMON_CONTROL_H
+#define RESEX_DAEMON_CONTROL_H
+
+#include <event2/event.h>
+
+#include "src/daemon/manager.h"
+
+struct control;
+
+/*
+ * Listen on m->conf->socket (mode 0600, or 0660 with its group). A socket
+ * nobody listens on is replaced. 0 or -errno with e filled.
+ */
+int control_open(struct control **c, struct event_base *base, struct manager *m,
+		 struct conf_error *e);
+/* Close all connections and remove the socket. */
+void control_close(struct control *c);
+
+#endif

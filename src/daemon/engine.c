@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* engine: one of everything, three threads, one loop. See engine.h. */
+#include "src/daemon/engine.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/daemon/actor.h"
+#include "src/daemon/control.h"
+#include "src/daemon/manager.h"
+#include "src/daemon/notify.h"
+#include "src/daemon/sampler.h"
+
+struct engine {
+	struct engine_conf c;
+	struct shared sh;
+	struct manager m;
+	struct sampler s;
+	struct actor a;
+	struct clock clock;
+	struct control *control;
+	struct event_base *base;
+	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int;
+	pthread_t sampler_thread, actor_thread;
+	bool shared_ok, manager_ok, sampler_runs, actor_runs;
+	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
+	uint64_t watchdog_us;
+};
+
+static int64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* --- threads ------------------------------------------------------------ */
+
+static void *sampler_main(void *arg)
+{
+	struct engine *e = arg;
+
+	sampler_run(&e->s);
+	return NULL;
+}
+
+static void *actor_main(void *arg)
+{
+	struct engine *e = arg;
+
+	actor_run(&e->a);
+	return NULL;
+}
+
+static void make_realtime(struct engine *e)
+{
+	struct sched_param p = { .sched_priority = (int)e->c.conf->realtime_priority };
+	int rc;
+
+	if (e->c.conf->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		log_msg(e->c.log, LOG_LVL_WARNING,
+			"memory is not locked (%s): ticks may be late under memory pressure; "
+			"run as root, or set lock_memory to false",
+			strerror(errno));
+	if (!p.sched_priority)
+		return;
+	rc = pthread_setschedparam(e->sampler_thread, SCHED_FIFO, &p);
+	if (rc)
+		log_msg(e->c.log, LOG_LVL_WARNING, "no real-time priority %d: %s", p.sched_priority,
+			strerror(rc));
+}
+
+/* Signals are the control thread's: block them before the others start. */
+static int start_threads(struct engine *e)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&e->actor_thread, NULL, actor_main, e);
+	e->actor_runs = !rc;
+	if (!rc) {
+		rc = pthread_create(&e->sampler_thread, NULL, sampler_main, e);
+		e->sampler_runs = !rc;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -rc;
+}
+
+static void stop_threads(struct engine *e)
+{
+	if (!e->shared_ok)
+		return;
+	atomic_store_explicit(&e->sh.stop, 1, memory_order_release);
+	if (e->sampler_runs)
+		pthread_join(e->sampler_thread, NULL);
+	shared_wake(e->sh.actor_fd);
+	if (e->actor_runs)
+		pthread_join(e->actor_thread, NULL);
+	e->sampler_runs = e->actor_runs = false;
+}
+
+/* --- the loop ----------------------------------------------------------- */
+
+static void work(struct engine *e)
+{
+	int64_t ns = manager_work(&e->m, e->clock.now(&e->clock), wall_ns());
+	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
+
+	event_add(e->ev_work, &tv);
+}
+
+static void on_work(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	work(arg);
+}
+
+static void on_shared(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t n;
+
+	(void)what;
+	if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return;
+	work(arg);
+}
+
+/* The watchdog is fed only while the sampler ticks. */
+static void feed_watchdog(struct engine *e)
+{
+	uint32_t alive = atomic_load_explicit(&e->sh.alive, memory_order_relaxed);
+
+	if (e->watchdog_us && alive != e->alive_seen)
+		notify("WATCHDOG=1");
+	e->alive_seen = alive;
+}
+
+static void on_second(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)fd;
+	(void)what;
+	manager_second(&e->m, e->clock.now(&e->clock), wall_ns());
+	feed_watchdog(e);
+	work(e);
+}
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)what;
+	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping",
+		sig == SIGTERM ? "SIGTERM" : "SIGINT");
+	notify("STOPPING=1");
+	event_base_loopbreak(e->base);
+}
+
+static int make_loop(struct engine *e)
+{
+	const struct timeval second = { .tv_sec = 1 };
+	int wfd = e->c.hv->watch->fd(e->m.watch);
+
+	e->base = event_base_new();
+	if (!e->base)
+		return -ENOMEM;
+	e->ev_work = evtimer_new(e->base, on_work, e);
+	e->ev_shared = event_new(e->base, e->sh.control_fd, EV_READ | EV_PERSIST, on_shared, e);
+	e->ev_second = event_new(e->base, -1, EV_PERSIST, on_second, e);
+	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
+	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
+	if (wfd >= 0)
+		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
+	if (!e->ev_work || !e->ev_shared || !e->ev_second || !e->ev_term || !e->ev_int ||
+	    (wfd >= 0 && !e->ev_watch))
+		return -ENOMEM;
+	event_add(e->ev_shared, NULL);
+	event_add(e->ev_second, &second);
+	event_add(e->ev_term, NULL);
+	event_add(e->ev_int, NULL);
+	if (e->ev_watch)
+		event_add(e->ev_watch, NULL);
+	return 0;
+}
+
+static void free_event(struct event **ev)
+{
+	if (*ev)
+		event_free(*ev);
+	*ev = NULL;
+}
+
+static void free_loop(struct engine *e)
+{
+	free_event(&e->ev_work);
+	free_event(&e->ev_shared);
+	free_event(&e->ev_watch);
+	free_event(&e->ev_second);
+	free_event(&e->ev_term);
+	free_event(&e->ev_int);
+	if (e->base)
+		event_base_free(e->base);
+	e->base = NULL;
+}
+
+/* --- open and close ----------------------------------------------------- */
+
+/* One sentence for what a backend's open said. Always returns rc. */
+static int hv_failed(const struct engine *e, int rc, struct conf_error *err)
+{
+	const char *why = strerror(-rc);
+
+	if (rc == -ENOSYS)
+		why = "there is no Xen here: boot the host under Xen, or try --hv sim";
+	else if (rc == -ENXIO)
+		why = "this is a guest: resexd runs in dom0, resex-agent in guests";
+	else if (rc == -EACCES || rc == -EPERM)
+		why = "no permission: run as root";
+	else if (rc == -EPROTO)
+		why = "resexd was built for another version of Xen: rebuild it on this host";
+	snprintf(err->text, sizeof(err->text), "hypervisor \"%s\": %s", e->c.hv->name, why);
+	return rc;
+}
+
+static int open_hv(struct engine *e, struct conf_error *err)
+{
+	const struct hv_backend *hv = e->c.hv;
+	int rc;
+
+	rc = hv->sched->open(&e->m.sched, e->c.hv_arg);
+	if (!rc)
+		rc = hv->sched->open(&e->s.hv, e->c.hv_arg);
+	if (!rc)
+		rc = hv->sched->open(&e->a.hv, e->c.hv_arg);
+	if (!rc)
+		rc = hv->mem->open(&e->m.mem, e->c.hv_arg);
+	if (!rc)
+		rc = hv->watch->open(&e->m.watch, e->c.hv_arg);
+	return rc ? hv_failed(e, rc, err) : 0;
+}
+
+static void close_hv(struct engine *e)
+{
+	const struct hv_backend *hv = e->c.hv;
+
+	if (e->m.watch)
+		hv->watch->close(e->m.watch);
+	if (e->m.mem)
+		hv->mem->close(e->m.mem);
+	if (e->a.hv)
+		hv->sched->close(e->a.hv);
+	if (e->s.hv)
+		hv->sched->close(e->s.hv);
+	if (e->m.sched)
+		hv->sched->close(e->m.sched);
+}
+
+/* What an earlier run left capped is restored before anything is saved anew. */
+static int recover(struct engine *e, struct conf_error *err)
+{
+	uint32_t n;
+	int rc = restore_load(&e->m.restore, e->c.conf->state_dir, err);
+
+	if (rc || e->c.observe || !e->m.restore.entries)
+		return rc;
+	rc = restore_all(&e->m.restore, e->c.hv->sched, e->m.sched, &n);
+	if (rc < 0) {
+		snprintf(err->text, sizeof(err->text), "saved caps in %s: %s", e->m.restore.file,
+			 strerror(-rc));
+		return rc;
+	}
+	log_msg(e->c.log, LOG_LVL_WARNING,
+		"an earlier run did not stop cleanly: %u cap%s restored, %d failed", n,
+		n == 1 ? "" : "s", rc);
+	return 0;
+}
+
+static int open_sampler(struct engine *e, struct conf_error *err)
+{
+	const struct sampler_conf sc = {
+		.interval_ns = e->c.conf->interval_ns,
+		.epoch_ns = e->c.conf->epoch_ns,
+		.link = e->c.conf->link,
+		.links = e->c.conf->links,
+		.ops = e->c.hv->sched,
+		.hv = e->s.hv,
+		.clock = e->clock,
+	};
+	struct guest_set *set = manager_first_set(&e->m);
+	int rc = set ? sampler_init(&e->s, &e->sh, &sc, set) : -ENOMEM;
+
+	if (rc)
+		snprintf(err->text, sizeof(err->text), "the accounts cannot be set up: %s",
+			 strerror(-rc));
+	return rc;
+}
+
+static int open_parts(struct engine *e, struct conf_error *err)
+{
+	struct policy_inst *policy = NULL;
+	int rc;
+
+	rc = shared_init(&e->sh);
+	if (rc)
+		return rc;
+	e->shared_ok = true;
+	e->sh.observe = e->c.observe;
+	rc = policy_load(&policy, e->c.conf->policy, e->c.conf->policy_file, err);
+	if (rc)
+		return rc;
+	manager_init(&e->m, &e->sh, e->c.conf, e->c.log, e->c.hv, policy);
+	e->m.observe = e->c.observe;
+	e->manager_ok = true;
+	rc = open_hv(e, err);
+	if (!rc)
+		rc = recover(e, err);
+	if (!rc)
+		rc = open_sampler(e, err);
+	if (!rc)
+		rc = make_loop(e);
+	if (!rc)
+		rc = control_open(&e->control, e->base, &e->m, err);
+	return rc;
+}
+
+int engine_open(struct engine **out, const struct engine_conf *c, struct conf_error *err)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	int rc;
+
+	if (!e)
+		return -ENOMEM;
+	e->c = *c;
+	err->text[0] = 0;
+	clock_real(&e->clock);
+	rc = open_parts(e, err);
+	if (rc) {
+		if (!err->text[0])
+			snprintf(err->text, sizeof(err->text), "%s", strerror(-rc));
+		engine_close(e);
+		return rc;
+	}
+	e->a.sh = &e->sh;
+	e->a.ops = c->hv->sched;
+	e->a.clock = e->clock;
+	*out = e;
+	return 0;
+}
+
+int engine_run(struct engine *e)
+{
+	int rc = start_threads(e);
+
+	if (rc)
+		return rc;
+	make_realtime(e);
+	work(e);
+	e->watchdog_us = notify_watchdog_us();
+	notify("READY=1");
+	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
+		e->c.observe ? " (observing only)" : "", e->m.policy->ops->name);
+	return event_base_dispatch(e->base) < 0 ? -EIO : 0;
+}
+
+int engine_close(struct engine *e)
+{
+	int failed = 0;
+
+	stop_threads(e);
+	if (e->control)
+		control_close(e->control);
+	free_loop(e);
+	if (e->manager_ok) {
+		if (e->m.sched)
+			failed = manager_restore(&e->m);
+		manager_fini(&e->m);
+	}
+	close_hv(e);
+	if (e->shared_ok)
+		shared_fini(&e->sh);
+	free(e);
+	return failed;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* manager: domains followed, work scheduled, commands served. See manager.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "src/daemon/manager_priv.h"
+
+int manager_init(struct manager *m, struct shared *sh, const struct daemon_conf *conf,
+		 const struct log *log, const struct hv_backend *hv, struct policy_inst *policy)
+{
+	memset(m, 0, sizeof(*m));
+	m->sh = sh;
+	m->conf = conf;
+	m->log = log;
+	m->hv = hv;
+	m->policy = policy;
+	m->rescan_due = true;
+	return 0;
+}
+
+void manager_fini(struct manager *m)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i])
+			managed_free(m, m->guest[i]);
+	sets_free_all(m);
+	policy_free(m->policy);
+	policy_free(m->policy_old);
+	m->policy = m->policy_old = NULL;
+}
+
+static struct managed *by_dom(const struct manager *m, const struct hv_dom *d)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct managed *g = m->guest[i];
+
+		if (g && !g->leaving && g->key.domid == d->domid &&
+		    !memcmp(g->key.uuid, d->uuid, sizeof(d->uuid)))
+			return g;
+	}
+	return NULL;
+}
+
+/* A guest we can watch: not dom0, not on its way out. */
+static bool is_guest(const struct hv_dom *d)
+{
+	return !(d->flags & (HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN));
+}
+
+static void leave_missing(struct manager *m, int n, int64_t wall_ns)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct managed *g = m->guest[i];
+		bool here = false;
+
+		for (int k = 0; g && k < n && !here; k++)
+			here = m->dom[k].domid == g->key.domid && is_guest(&m->dom[k]) &&
+			       !memcmp(m->dom[k].uuid, g->key.uuid, sizeof(g->key.uuid));
+		if (g && !here)
+			managed_leave(m, g, wall_ns);
+	}
+}
+
+static void rescan(struct manager *m, struct mono now, int64_t wall_ns)
+{
+	int n = m->hv->sched->list(m->sched, m->dom, sizeof(m->dom) / sizeof(m->dom[0]));
+
+	if (n < 0) {
+		log_msg(m->log, LOG_LVL_ERROR, "the list of domains cannot be read: %s",
+			strerror(-n));
+		return;
+	}
+	m->rescan_due = false;
+	leave_missing(m, n, wall_ns);
+	for (int i = 0; i < n; i++) {
+		const struct hv_dom *d = &m->dom[i];
+		struct managed *g = by_dom(m, d);
+		int rc;
+
+		if (!is_guest(d))
+			continue;
+		if (!g) {
+			rc = managed_new(m, d, now, wall_ns);
+			if (rc)
+				log_msg(m->log, LOG_LVL_ERROR, "domain %u is not watched: %s",
+					d->domid, strerror(-rc));
+			continue;
+		}
+		g->dom_flags = d->flags;
+		if (d->vcpus && d->vcpus != g->vcpus) {
+			g->vcpus = d->vcpus;
+			m->publish_due = true;
+		}
+	}
+}
+
+static void take_events(struct manager *m)
+{
+	struct hv_event ev;
+
+	/* Bounded: a guest may write its node as fast as it likes. */
+	for (int i = 0; i < 256 && m->hv->watch->next(m->watch, &ev) == 1; i++) {
+		if (ev.type == HV_EVENT_DOMAINS) {
+			m->rescan_due = true;
+			continue;
+		}
+		for (uint32_t k = 0; k < FLOW_GUESTS_MAX; k++)
+			if (m->guest[k] && m->guest[k]->key.domid == ev.domid)
+				m->guest[k]->node_due = true;
+	}
+}
+
+int64_t manager_work(struct manager *m, struct mono now, int64_t wall_ns)
+{
+	int64_t wait = NS_PER_S;
+
+	sets_acknowledged(m, atomic_load_explicit(&m->sh->acked, memory_order_acquire));
+	events_drain(m, wall_ns);
+	take_events(m);
+	if (m->rescan_due)
+		rescan(m, now, wall_ns);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i])
+			managed_work(m, m->guest[i], now, wall_ns);
+	if (m->publish_due)
+		sets_publish(m);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i] && managed_wants_soon(m->guest[i], now))
+			wait = 10 * NS_PER_MS;
+	return m->publish_due ? NS_PER_MS : wait;
+}
+
+void manager_second(struct manager *m, struct mono now, int64_t wall_ns)
+{
+	m->rescan_due = true;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i])
+			managed_second(m, m->guest[i], now, wall_ns);
+}
+
+int manager_restore(struct manager *m)
+{
+	uint32_t restored;
+	int rc;
+
+	if (m->observe || !m->restore.entries)
+		return 0;
+	rc = restore_all(&m->restore, m->hv->sched, m->sched, &restored);
+	if (rc)
+		log_msg(m->log, LOG_LVL_ERROR,
+			"not all caps were restored: run resexd --restore-caps, or xl "
+			"sched-credit2");
+	return rc;
+}
+
+struct managed *manager_find(struct manager *m, const char *who)
+{
+	char *end;
+	unsigned long id = strtoul(who, &end, 10);
+	bool number = *who && !*end;
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct managed *g = m->guest[i];
+
+		if (!g || g->leaving)
+			continue;
+		if (!strcmp(g->name, who) || !strcasecmp(g->uuid, who) ||
+		    (number && g->key.domid == id))
+			return g;
+	}
+	return NULL;
+}
+
+const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,
+				      const struct snapshot *sn)
+{
+	(void)m;
+	for (uint32_t i = 0; i < sn->guests; i++)
+		if (sn->guest[i].slot == g->slot && sn->guest[i].key.created == g->key.created)
+			return &sn->guest[i];
+	return NULL;
+}
+
+int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_ns)
+{
+	if (m->policy_old)
+		return -EBUSY;
+	m->policy_old = m->policy;
+	m->policy_serial = 0;
+	m->policy = pi;
+	m->publish_due = true;
+	manager_event(m, wall_ns, NULL, "policy", "%s", pi->ops->name);
+	return 0;
+}
+
+void manager_release(struct manager *m, struct managed *g, bool released, int64_t wall_ns)
+{
+	if (g->released == released)
+		return;
+	g->released = released;
+	m->publish_due = true;
+	manager_event(m, wall_ns, g->name, "release", "%s",
+		      released ? "released from caps" : "subject to caps again");
+}
+
+int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r)
+{
+	struct ring_report *rep = &m->sh->report;
+	const struct timespec ms = { 0, NS_PER_MS };
+	int64_t left = 50 * m->conf->interval_ns + 50 * NS_PER_MS;
+
+	if (atomic_load(&rep->wanted) == 0)
+		atomic_store_explicit(&rep->wanted, g->slot + 1, memory_order_release);
+	while (atomic_load_explicit(&rep->wanted, memory_order_acquire)) {
+		if (left <= 0)
+			return -ETIMEDOUT;
+		nanosleep(&ms, NULL);
+		left -= NS_PER_MS;
+	}
+	if (rep->slot != g->slot) /* an older question was answered late */
+		return -ETIMEDOUT;
+	*r = rep;
+	return 0;
+}

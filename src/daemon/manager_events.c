@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* manager_events: what the sampler tells, acted on and put into words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/daemon/manager_priv.h"
+
+void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
+		   const char *fmt, ...)
+{
+	struct event_text *e = &m->event[m->events % MANAGER_EVENTS];
+	va_list ap;
+
+	e->id = ++m->events;
+	e->wall_ns = wall_ns;
+	snprintf(e->guest, sizeof(e->guest), "%s", guest ? guest : "");
+	snprintf(e->kind, sizeof(e->kind), "%s", kind);
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	log_msg(m->log, LOG_LVL_DEBUG, "%s %s: %s", e->kind, e->guest, e->text);
+}
+
+static struct managed *by_event(struct manager *m, const struct event *ev)
+{
+	struct managed *g = ev->slot < FLOW_GUESTS_MAX ? m->guest[ev->slot] : NULL;
+
+	return g && g->key.created == ev->created && !g->leaving ? g : NULL;
+}
+
+static void cap_event(struct manager *m, const struct managed *g, const struct event *ev,
+		      int64_t wall_ns)
+{
+	if (!ev->a)
+		manager_event(m, wall_ns, g->name, "cap", "no cap (was %lld %%)", (long long)ev->c);
+	else if (!ev->c)
+		manager_event(m, wall_ns, g->name, "cap", "capped at %lld %% (was not capped)",
+			      (long long)ev->a);
+	else
+		manager_event(m, wall_ns, g->name, "cap", "capped at %lld %% (was %lld %%)",
+			      (long long)ev->a, (long long)ev->c);
+}
+
+static void ring_fault_event(struct manager *m, struct managed *g, const struct event *ev,
+			     int64_t wall_ns)
+{
+	enum ring_fault why = (enum ring_fault)ev->b;
+
+	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why) == 1)
+		m->publish_due = true;
+	manager_event(m, wall_ns, g->name, "ring-fault", "ring %lld is no longer read: %s",
+		      (long long)ev->a, ring_fault_text(why));
+}
+
+static void guest_event(struct manager *m, struct managed *g, const struct event *ev,
+			int64_t wall_ns)
+{
+	switch ((enum event_type)ev->type) {
+	case EVENT_RING_FAULT:
+		ring_fault_event(m, g, ev, wall_ns);
+		break;
+	case EVENT_CAP:
+		cap_event(m, g, ev, wall_ns);
+		break;
+	case EVENT_CAP_FAILED:
+		manager_event(m, wall_ns, g->name, "cap-failed", "cap %lld was refused: %s",
+			      (long long)ev->a, strerror((int)ev->b));
+		break;
+	case EVENT_EMPTY:
+		manager_event(m, wall_ns, g->name, "empty",
+			      "spent all its %lld Resos of this epoch",
+			      (long long)(ev->a / RESO_MILLI));
+		break;
+	case EVENT_REFRESH: /* guest_due sees it */
+	case EVENT_LATE:
+		break;
+	}
+}
+
+void events_drain(struct manager *m, int64_t wall_ns)
+{
+	struct event ev;
+
+	for (int i = 0; i < EVENTS_MAX && event_get(m->sh, &ev); i++) {
+		struct managed *g;
+
+		if (ev.type == EVENT_LATE) {
+			manager_event(m, wall_ns, "", "late", "a tick came %lld us late",
+				      (long long)(ev.a / NS_PER_US));
+			continue;
+		}
+		g = by_event(m, &ev);
+		if (g)
+			guest_event(m, g, &ev, wall_ns);
+	}
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* manager_guest: one guest's life: noticed, its cap saved, attached, let go. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/daemon/manager_priv.h"
+#include "src/daemon/uuid.h"
+
+static int free_slot(const struct manager *m)
+{
+	for (int i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (!m->guest[i])
+			return i;
+	return -ENOSPC;
+}
+
+/* Domain names end up in messages and JSON: keep them printable. */
+static void read_name(struct manager *m, struct managed *g)
+{
+	char buf[FLOW_NAME_MAX];
+	int n = m->hv->watch->name(m->watch, g->key.domid, buf, sizeof(buf));
+
+	if (n <= 0) {
+		if (!g->name[0])
+			snprintf(g->name, sizeof(g->name), "domain-%u", g->key.domid);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		if ((unsigned char)buf[i] < 0x20 || (unsigned char)buf[i] > 0x7e)
+			buf[i] = '?';
+	memcpy(g->name, buf, sizeof(g->name));
+	g->name[sizeof(g->name) - 1] = 0;
+}
+
+/*
+ * The cap it had before we came: what an earlier run saved, or else what the
+ * scheduler says now. Only when that is on disk may the guest be capped.
+ */
+static void save_old_cap(struct manager *m, struct managed *g)
+{
+	const struct saved_cap *was = restore_find(&m->restore, g->key.domid, g->key.uuid);
+	struct saved_cap c = { .domid = g->key.domid };
+	int rc;
+
+	g->cap_note[0] = 0;
+	rc = m->hv->sched->get(m->sched, g->key.domid, &g->old);
+	if (rc) {
+		snprintf(g->cap_note, sizeof(g->cap_note), "its cap cannot be read: %s",
+			 rc == -EOPNOTSUPP ? "its scheduler has no caps" : strerror(-rc));
+		return;
+	}
+	if (was) {
+		g->old = was->params;
+		g->cappable = true;
+		return;
+	}
+	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
+	c.params = g->old;
+	rc = m->observe ? 0 : restore_put(&m->restore, &c);
+	if (rc) {
+		snprintf(g->cap_note, sizeof(g->cap_note),
+			 "its cap could not be saved in %.60s: %s", m->restore.file, strerror(-rc));
+		log_msg(m->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
+		return;
+	}
+	g->cappable = true;
+}
+
+int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns)
+{
+	int slot = free_slot(m), rc;
+	struct managed *g;
+
+	if (slot < 0)
+		return slot;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	rc = guest_open(&g->mon, m->hv->mem, m->mem, d->domid, &m->conf->limits);
+	if (rc) {
+		free(g);
+		return rc;
+	}
+	g->slot = (uint32_t)slot;
+	g->key.domid = d->domid;
+	g->key.created = ++m->created;
+	memcpy(g->key.uuid, d->uuid, sizeof(g->key.uuid));
+	uuid_format(d->uuid, g->uuid);
+	g->dom_flags = d->flags;
+	g->vcpus = d->vcpus ? d->vcpus : 1;
+	g->joined = now;
+	g->node_due = true;
+	read_name(m, g);
+	g->conf = *config_guest(m->conf, g->name, g->uuid);
+	save_old_cap(m, g);
+	m->guest[slot] = g;
+	m->publish_due = true;
+	m->hv->watch->watch(m->watch, d->domid);
+	manager_event(m, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, cap %u%s", d->domid,
+		      g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->old.cap),
+		      g->old.cap.limited ? " %" : " (none)");
+	return 0;
+}
+
+void managed_free(struct manager *m, struct managed *g)
+{
+	m->guest[g->slot] = NULL;
+	guest_close(g->mon);
+	free(g);
+}
+
+void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns)
+{
+	if (g->leaving)
+		return;
+	g->leaving = true;
+	g->reap_serial = 0; /* the set without it is yet to be published */
+	m->publish_due = true;
+	m->hv->watch->unwatch(m->watch, g->key.domid);
+	if (!m->observe)
+		restore_drop(&m->restore, g->key.domid, g->key.uuid);
+	manager_event(m, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
+}
+
+static void attach_failed(struct manager *m, struct managed *g, int rc, int64_t wall_ns)
+{
+	manager_event(m, wall_ns, g->name, "registry", "its registry cannot be mapped: %s",
+		      strerror(-rc));
+}
+
+static void read_node(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+{
+	char value[GUEST_ABI_NODE_MAX + 1];
+	struct guest_ref ref;
+	int rc;
+
+	g->node_due = false;
+	g->node_time = now;
+	rc = m->hv->watch->read(m->watch, g->key.domid, value, sizeof(value));
+	if (rc == -ENOENT) { /* no agent, or it withdrew */
+		guest_attach(g->mon, NULL);
+		m->publish_due = true;
+		return;
+	}
+	if (rc >= 0)
+		rc = registry_node_parse(value, &ref);
+	if (rc >= 0)
+		rc = guest_attach(g->mon, &ref);
+	m->publish_due = true;
+	if (rc)
+		attach_failed(m, g, rc, wall_ns);
+	else
+		manager_event(m, wall_ns, g->name, "registry", "attached");
+}
+
+/* Rings and the registry may change only while none is waiting to be reaped. */
+static bool may_change(const struct managed *g)
+{
+	return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);
+}
+
+bool managed_wants_soon(const struct managed *g, struct mono now)
+{
+	return !g->leaving && (g->node_due || g->reap_serial || guest_due(g->mon, now));
+}
+
+void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+{
+	if (!may_change(g))
+		return;
+	if (g->node_due &&
+	    (!g->node_time.ns || mono_sub(now, g->node_time) >= NODE_MIN_MS * NS_PER_MS)) {
+		read_node(m, g, now, wall_ns);
+		if (!may_change(g))
+			return;
+	}
+	if (guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
+		m->publish_due = true;
+}
+
+/* Somebody else (xl, libvirt) set a cap: it is the operator's word. */
+static void check_foreign_cap(struct manager *m, struct managed *g, int64_t wall_ns)
+{
+	struct mailbox *mb = &m->sh->mail[g->slot];
+	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
+	struct saved_cap c = { .domid = g->key.domid };
+	struct hv_sched_params p;
+	uint32_t ours;
+
+	if (!g->cappable || m->observe || mail_serial(want) != mail_serial(answer) ||
+	    mail_domid(answer))
+		return;
+	if (m->hv->sched->get(m->sched, g->key.domid, &p) || atomic_load(&mb->want) != want)
+		return;
+	ours = want && mail_domid(want) == g->key.domid ? mail_percent(want)
+							: cap_to_percent(g->old.cap);
+	if (cap_to_percent(p.cap) == ours)
+		return;
+	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
+	c.params = p;
+	if (restore_put(&m->restore, &c))
+		return;
+	g->old = p;
+	m->publish_due = true;
+	manager_event(m, wall_ns, g->name, "operator-cap",
+		      "somebody set its cap to %u: taken as its own from now on",
+		      cap_to_percent(p.cap));
+}
+
+void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+{
+	if (g->leaving)
+		return;
+	read_name(m, g);
+	check_foreign_cap(m, g, wall_ns);
+	if (!g->cappable)
+		save_old_cap(m, g);
+	if (may_change(g) && guest_verify(g->mon, now) == 1)
+		m->publish_due = true;
+}

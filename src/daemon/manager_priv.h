@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* manager_priv: what the manager's own files share. For callers: manager.h. */
+#ifndef RESEX_DAEMON_MANAGER_PRIV_H
+#define RESEX_DAEMON_MANAGER_PRIV_H
+
+#include "src/daemon/manager.h"
+
+enum { NODE_MIN_MS = 100 }; /* a guest's node is read at most this often */
+
+/* manager_guest.c: one guest. */
+int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns);
+void managed_free(struct manager *m, struct managed *g);
+void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns);
+/* Node, refresh, verify: whatever is due. */
+void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
+void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
+bool managed_wants_soon(const struct managed *g, struct mono now);
+
+/* manager_set.c: sets published and acknowledged. */
+void sets_publish(struct manager *m);
+void sets_acknowledged(struct manager *m, uint64_t acked);
+void sets_free_all(struct manager *m);
+
+/* manager_events.c: the sampler's events into words. */
+void events_drain(struct manager *m, int64_t wall_ns);
+
+#endif

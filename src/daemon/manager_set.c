@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * manager_set: build the immutable set, hand it over, free what is given back.
+ *
+ * A set is freed once a later one is acknowledged, or at once when the
+ * sampler never took it. Its rings belong to the guests (ibmon/guest.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/daemon/manager_priv.h"
+
+static void set_free(struct guest_set *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->guests; i++)
+		free(s->guest[i].scan);
+	free(s);
+}
+
+static struct scan_guest *scan_new(const struct managed *g)
+{
+	struct scan_guest *sg;
+
+	sg = calloc(1, sizeof(*sg) + FLOW_RINGS_MAX * sizeof(sg->ring[0]));
+	if (!sg)
+		return NULL;
+	sg->slot = g->slot;
+	sg->rings = guest_rings(g->mon, sg->ring, FLOW_RINGS_MAX);
+	guest_scan_view(g->mon, &sg->registry, &sg->generation);
+	return sg;
+}
+
+static int set_fill(const struct manager *m, const struct managed *g, struct set_guest *e)
+{
+	e->key = g->key;
+	e->slot = g->slot;
+	e->flags = (g->cappable ? POLICY_CAPPABLE : 0) |
+		   (g->conf.exempt || g->released ? POLICY_EXEMPT : 0);
+	e->vcpus = g->vcpus;
+	e->weight = (uint32_t)g->conf.weight;
+	e->link = g->conf.link;
+	e->bounds.ceiling = g->old.cap;
+	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;
+	e->bounds.vcpus = g->vcpus;
+	e->scan = scan_new(g);
+	(void)m;
+	return e->scan ? 0 : -ENOMEM;
+}
+
+static int by_domid(const void *a, const void *b)
+{
+	const struct set_guest *x = a, *y = b;
+
+	return x->key.domid < y->key.domid ? -1 : x->key.domid > y->key.domid;
+}
+
+static struct guest_set *set_build(struct manager *m)
+{
+	struct guest_set *s;
+
+	s = calloc(1, sizeof(*s) + FLOW_GUESTS_MAX * sizeof(s->guest[0]));
+	if (!s)
+		return NULL;
+	s->serial = ++m->serial;
+	s->policy = m->policy;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		const struct managed *g = m->guest[i];
+
+		if (!g || g->leaving)
+			continue;
+		if (set_fill(m, g, &s->guest[s->guests])) {
+			set_free(s);
+			return NULL;
+		}
+		s->guests++;
+	}
+	qsort(s->guest, s->guests, sizeof(s->guest[0]), by_domid);
+	return s;
+}
+
+static struct guest_set **set_place(struct manager *m, const struct guest_set *s)
+{
+	for (size_t i = 0; i < sizeof(m->sets) / sizeof(m->sets[0]); i++)
+		if (m->sets[i] == s)
+			return &m->sets[i];
+	return NULL;
+}
+
+struct guest_set *manager_first_set(struct manager *m)
+{
+	struct guest_set *s = set_build(m);
+
+	if (s)
+		*set_place(m, NULL) = s;
+	return s;
+}
+
+void sets_publish(struct manager *m)
+{
+	struct guest_set **place = set_place(m, NULL), *s, *back;
+
+	if (!place) /* the sampler is far behind: try again when it has answered */
+		return;
+	s = set_build(m);
+	if (!s)
+		return;
+	m->publish_due = false;
+	*place = s;
+	back = atomic_exchange_explicit(&m->sh->next, s, memory_order_acq_rel);
+	if (back) { /* never taken */
+		*set_place(m, back) = NULL;
+		set_free(back);
+	}
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct managed *g = m->guest[i];
+
+		if (g && (g->leaving || guest_reap_pending(g->mon)) && !g->reap_serial)
+			g->reap_serial = s->serial;
+	}
+	if (m->policy_old && !m->policy_serial)
+		m->policy_serial = s->serial;
+}
+
+static void guest_acknowledged(struct manager *m, struct managed *g, uint64_t acked)
+{
+	if (!g->reap_serial || g->reap_serial > acked)
+		return;
+	g->reap_serial = 0;
+	if (g->leaving)
+		managed_free(m, g);
+	else
+		guest_reap(g->mon);
+}
+
+void sets_acknowledged(struct manager *m, uint64_t acked)
+{
+	for (size_t i = 0; i < sizeof(m->sets) / sizeof(m->sets[0]); i++)
+		if (m->sets[i] && m->sets[i]->serial < acked) {
+			set_free(m->sets[i]);
+			m->sets[i] = NULL;
+		}
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i])
+			guest_acknowledged(m, m->guest[i], acked);
+	if (m->policy_old && m->policy_serial && m->policy_serial <= acked) {
+		policy_free(m->policy_old);
+		m->policy_old = NULL;
+		m->policy_serial = 0;
+	}
+}
+
+void sets_free_all(struct manager *m)
+{
+	for (size_t i = 0; i < sizeof(m->sets) / sizeof(m->sets[0]); i++) {
+		set_free(m->sets[i]);
+		m->sets[i] = NULL;
+	}
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* notify: the notification protocol of sd_notify(3), which is one datagram. */
+#include "src/daemon/notify.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	size_t n;
+	ssize_t w;
+	int fd;
+
+	if (!path || !path[0])
+		return -ENOTCONN;
+	n = strlen(path);
+	if (n >= sizeof(a.sun_path) || (path[0] != '/' && path[0] != '@'))
+		return -EINVAL;
+	memcpy(a.sun_path, path, n);
+	if (path[0] == '@') /* an abstract address */
+		a.sun_path[0] = 0;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	w = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&a,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
+	n = w < 0 ? (size_t)errno : 0;
+	close(fd);
+	return -(int)n;
+}
+
+uint64_t notify_watchdog_us(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtoll(pid, NULL, 10) != getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10);
+}

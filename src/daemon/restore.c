@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* restore: caps.json, written before a cap is first changed. See restore.h. */
+#include "src/daemon/restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/core/caps.h"
+#include "src/daemon/uuid.h"
+
+enum { PERCENT_MAX = 65535 };
+
+struct entry_in {
+	uint64_t domid, cap, weight;
+	char uuid[37];
+};
+
+static const struct conf_key entry_keys[] = {
+	{ .name = "domid",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct entry_in, domid),
+	  .min = 1,
+	  .max = 65535,
+	  .required = 1 },
+	{ .name = "uuid",
+	  .type = CONF_STRING,
+	  .offset = offsetof(struct entry_in, uuid),
+	  .min = 36,
+	  .max = 36,
+	  .required = 1 },
+	{ .name = "cap",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct entry_in, cap),
+	  .max = PERCENT_MAX,
+	  .required = 1 },
+	{ .name = "weight",
+	  .type = CONF_UINT,
+	  .offset = offsetof(struct entry_in, weight),
+	  .max = 65535,
+	  .required = 1 },
+	{ 0 },
+};
+
+static int read_entry(struct restore *r, const struct conf_doc *d, size_t i, const json_t *obj,
+		      struct conf_error *e)
+{
+	struct saved_cap *c = &r->entry[r->entries];
+	struct entry_in in = { 0 };
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "guests[%zu]", i);
+	rc = conf_bind(d, path, obj, entry_keys, NULL, &in, e);
+	if (rc)
+		return rc;
+	if (uuid_parse(in.uuid, c->uuid)) {
+		snprintf(path, sizeof(path), "guests[%zu].uuid", i);
+		return conf_fail(d, path, e, "\"%s\" is not a UUID", in.uuid);
+	}
+	c->domid = (uint32_t)in.domid;
+	c->params.cap = cap_from_percent((uint32_t)in.cap);
+	c->params.weight = (uint32_t)in.weight;
+	r->entries++;
+	return 0;
+}
+
+static int read_file(struct restore *r, const struct conf_doc *d, struct conf_error *e)
+{
+	json_t *arr = json_object_get(d->root, "guests"), *v;
+	size_t i;
+	int rc;
+
+	if (!json_is_array(arr) || json_array_size(arr) > FLOW_GUESTS_MAX)
+		return conf_fail(d, "", e,
+				 "guests: at most %d saved caps expected; if the caps of all "
+				 "guests are right, remove the file",
+				 FLOW_GUESTS_MAX);
+	json_array_foreach (arr, i, v) {
+		rc = read_entry(r, d, i, v, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int restore_load(struct restore *r, const char *state_dir, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc;
+
+	memset(r, 0, sizeof(*r));
+	snprintf(r->file, sizeof(r->file), "%s/caps.json", state_dir);
+	rc = conf_load(&d, r->file, e);
+	if (rc == -ENOENT)
+		return 0;
+	if (rc)
+		return rc;
+	rc = read_file(r, &d, e);
+	conf_free(&d);
+	return rc;
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = write(fd, p, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -errno;
+		p += w;
+		n -= (size_t)w;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+static int sync_dir(const char *file)
+{
+	char dir[128];
+	char *slash;
+	int fd, rc = 0;
+
+	snprintf(dir, sizeof(dir), "%s", file);
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = 0;
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static char *to_text(const struct restore *r)
+{
+	json_t *root, *arr = json_array();
+	char *text;
+
+	for (uint32_t i = 0; i < r->entries; i++) {
+		const struct saved_cap *c = &r->entry[i];
+		char uuid[37];
+
+		uuid_format(c->uuid, uuid);
+		json_array_append_new(arr,
+				      json_pack("{s:i,s:s,s:i,s:i}", "domid", (int)c->domid, "uuid",
+						uuid, "cap", (int)cap_to_percent(c->params.cap),
+						"weight", (int)c->params.weight));
+	}
+	root = json_pack("{s:o}", "guests", arr);
+	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+	json_decref(root);
+	return text;
+}
+
+static int save(const struct restore *r)
+{
+	char tmp[136];
+	char *text;
+	int fd, rc;
+
+	if (!r->entries) {
+		if (unlink(r->file) && errno != ENOENT)
+			return -errno;
+		return sync_dir(r->file);
+	}
+	text = to_text(r);
+	if (!text)
+		return -ENOMEM;
+	snprintf(tmp, sizeof(tmp), "%s.new", r->file);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		rc = -errno;
+		goto out;
+	}
+	rc = write_all(fd, text, strlen(text));
+	close(fd);
+	if (!rc && rename(tmp, r->file))
+		rc = -errno;
+	if (!rc)
+		rc = sync_dir(r->file);
+	if (rc)
+		unlink(tmp);
+out:
+	free(text);
+	return rc;
+}
+
+static uint32_t index_of(const struct restore *r, uint32_t domid, const uint8_t uuid[16])
+{
+	uint32_t i;
+
+	for (i = 0; i < r->entries; i++)
+		if (r->entry[i].domid == domid && !memcmp(r->entry[i].uuid, uuid, 16))
+			break;
+	return i;
+}
+
+const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
+				     const uint8_t uuid[16])
+{
+	uint32_t i = index_of(r, domid, uuid);
+
+	return i < r->entries ? &r->entry[i] : NULL;
+}
+
+int restore_put(struct restore *r, const struct saved_cap *c)
+{
+	uint32_t i = index_of(r, c->domid, c->uuid), had = r->entries;
+	struct saved_cap was = { 0 };
+	int rc;
+
+	if (i == FLOW_GUESTS_MAX)
+		return -ENOSPC;
+	if (i == r->entries)
+		r->entries++;
+	else
+		was = r->entry[i];
+	r->entry[i] = *c;
+	rc = save(r);
+	if (rc) { /* what is not on disk is not known */
+		r->entries = had;
+		if (i < had)
+			r->entry[i] = was;
+	}
+	return rc;
+}
+
+static void remove_at(struct restore *r, uint32_t i)
+{
+	r->entry[i] = r->entry[--r->entries];
+}
+
+int restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16])
+{
+	uint32_t i = index_of(r, domid, uuid);
+
+	if (i == r->entries)
+		return 0;
+	remove_at(r, i);
+	return save(r);
+}
+
+static bool lives(const struct saved_cap *c, const struct hv_dom *dom, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (dom[i].domid == c->domid && !memcmp(dom[i].uuid, c->uuid, 16))
+			return !(dom[i].flags & HV_DOM_DYING);
+	return false;
+}
+
+int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sched *s,
+		uint32_t *restored)
+{
+	struct hv_dom *dom = calloc(2 * FLOW_GUESTS_MAX, sizeof(*dom));
+	int n, rc, failed = 0;
+
+	*restored = 0;
+	if (!dom)
+		return -ENOMEM;
+	n = ops->list(s, dom, 2 * FLOW_GUESTS_MAX);
+	if (n < 0) {
+		free(dom);
+		return n;
+	}
+	for (uint32_t i = r->entries; i-- > 0;) {
+		const struct saved_cap *c = &r->entry[i];
+
+		rc = lives(c, dom, n) ? ops->set_cap(s, c->domid, c->params.cap) : -ESRCH;
+		if (rc && rc != -ESRCH) {
+			failed++;
+			continue;
+		}
+		if (!rc)
+			(*restored)++;
+		remove_at(r, i);
+	}
+	free(dom);
+	rc = save(r);
+	return rc ? rc : failed;
+}
