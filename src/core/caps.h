@@ -30,10 +30,13 @@ struct cap cap_full(const struct cap_bounds *b);
  */
 struct cap cap_clamp(struct cap c, const struct cap_bounds *b);
 
-/* c less permille/1000 of itself, rounded down; CAP_NONE starts at cap_full. */
+/*
+ * c less permille/1000 of itself: floor(mpct * (1000 - permille) / 1000), for
+ * CAP_NONE from cap_full; permille above 1000 counts as 1000. Not clamped.
+ */
 struct cap cap_cut(struct cap c, uint32_t permille, const struct cap_bounds *b);
 
-/* What is written to Xen: nearest whole percent, at least 1; CAP_NONE is 0. */
+/* What is written to Xen: nearest whole percent (halves up), at least 1; CAP_NONE is 0. */
 uint32_t cap_to_percent(struct cap c);
 
 /* What was read from Xen: 0 is CAP_NONE. */

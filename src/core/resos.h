@@ -2,10 +2,14 @@
 /*
  * resos: the ledger. Who has how many Resos, and what use costs.
  *
- * Supply (paper VI-A, DESIGN 3): each VCPU brings one Reso per 10 us of the
- * epoch; each link brings its pool, shared by weight among its guests to the
- * last milli-Reso. A guest that joins within an epoch is issued the rest of
- * the epoch's share on top, booked as overcommit.
+ * Supply (paper VI-A): each VCPU brings one Reso per 10 us of the epoch
+ * (epoch_ns / 10 milli-Resos, rounded down); each link brings its pool, shared
+ * by weight among its guests to the last milli-Reso: with W the sum of weights
+ * up to a slot, in ascending slots, the slot's share is floor(pool * W_upto /
+ * W_all) - floor(pool * W_before / W_all). A link without guests issues
+ * nothing. A guest that joins within an epoch is issued the rest of the
+ * epoch's share on top, booked as overcommit: floor(cpu * remaining / epoch)
+ * + floor(pool * weight * remaining / (W_all with its own * epoch)).
  *
  * Invariants, whatever happens at whatever moment (resos_check verifies):
  *	sum of allocated, guests that left included == supply + overcommit
@@ -21,8 +25,13 @@
 #include "src/core/flow.h"
 
 enum price_profile {
-	PRICE_SCALED,	  /* pool is 1,048,576 Resos a second, whatever the link */
-	PRICE_PAPER_2011, /* one Reso a MTU: pool is bytes_s / mtu a second */
+	/*
+	 * Pool 1,048,576 Resos a second whatever the link; a MTU costs
+	 * 1048576 * 1000 * mtu / bytes_s milli-Resos, as a reduced fraction.
+	 */
+	PRICE_SCALED,
+	/* One Reso a MTU, so 1000 / 1; pool bytes_s / mtu Resos a second. */
+	PRICE_PAPER_2011,
 };
 
 struct link_conf {
@@ -33,7 +42,7 @@ struct link_conf {
 };
 
 struct resos_link {
-	struct resos pool;  /* of one whole epoch */
+	struct resos pool;  /* of one whole epoch, rounded down */
 	uint64_t price_num; /* price of a MTU in milli-Resos, as a fraction */
 	uint64_t price_den;
 	uint32_t active; /* link exists */
@@ -50,34 +59,45 @@ struct ledger {
 	struct account acc[FLOW_GUESTS_MAX]; /* by slot */
 };
 
-/* 0 or -EINVAL: no link, too many, a figure out of its range. */
+/* 0 or -EINVAL: no link, too many, a figure out of its range; epoch 100 us .. 3600 s. */
 int resos_init(struct ledger *l, int64_t epoch_ns, const struct link_conf *links, uint32_t n);
 
 /*
  * A guest joins with remaining_ns of the epoch to go (== epoch_ns: it gets a
  * full share, still as overcommit, because supply was issued already).
+ * remaining_ns beyond 0 .. epoch_ns counts as the nearer end. The rate is one.
  * 0, -EEXIST (slot taken), -EINVAL (slot, link, vcpus 1..4096, weight 1..65535).
  */
 int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, uint32_t weight,
 	       int64_t remaining_ns);
 
-/* A guest leaves; what it was allocated stays in retired until the epoch ends. */
+/* A guest leaves; what it was allocated stays in retired until the epoch ends. No-op if absent. */
 void resos_leave(struct ledger *l, uint32_t slot);
 
-/* New VCPU count and weight, from the next replenish on. 0 or -EINVAL, -ENOENT. */
+/*
+ * New VCPU count and weight, from the next replenish on (a guest that joins
+ * before is weighed against the new ones). 0, -EINVAL, or -ENOENT when the
+ * slot is not active.
+ */
 int resos_set_share(struct ledger *l, uint32_t slot, uint32_t vcpus, uint32_t weight);
 
 /*
  * Charge one interval's use at the rate in force:
- * mtus x price x rate + cpu x rate. mtus are sent + received. Saturates
- * instead of overflowing. -ENOENT when the slot is not active.
+ * mtus x price x rate + cpu x rate. mtus are sent + received; the account
+ * says which link (u->slot and u->link are not looked at). Saturates instead
+ * of overflowing: charged_io + charged_cpu stop at INT64_MAX. 0, or -ENOENT
+ * when the slot is not active.
  */
 int resos_charge(struct ledger *l, uint32_t slot, const struct usage *u);
 
 /* The rate at which use is charged from now on. 0 (below one) is taken as one. */
 void resos_set_rate(struct ledger *l, uint32_t slot, struct rate rate);
 
-/* A new epoch: drop what is left, issue the supply again to all active guests. */
+/*
+ * A new epoch: drop what is left, issue the supply again to all active guests.
+ * overcommit and retired begin at 0; nobody is LATE any more; rates and carried
+ * fractions stay.
+ */
 void resos_replenish(struct ledger *l, uint64_t epoch);
 
 /* 0, or -EBADMSG when an invariant does not hold (our bug, never input). */
