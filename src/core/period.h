@@ -4,8 +4,10 @@
  *
  * Pure arithmetic on the time it is given. An interval is 1 ms and an epoch
  * 1 s by default (paper VI-A). A late tick counts the time that elapsed; a
- * tick over the end of an epoch belongs to the old one; a clock that goes
- * back is no time; epochs that passed without a tick are skipped.
+ * tick over the end of an epoch belongs to the old one; epochs that passed
+ * without a tick are skipped; epochs start at start + k * epoch. A clock that
+ * goes back is no time, nor is its way back to where it had been: elapsed
+ * times sum up to the latest time seen.
  */
 #ifndef RESEX_CORE_PERIOD_H
 #define RESEX_CORE_PERIOD_H
@@ -15,11 +17,11 @@
 struct period {
 	int64_t interval_ns;
 	int64_t epoch_ns;
-	struct mono last; /* time of the last tick */
+	struct mono last; /* latest time seen by a tick */
 	struct mono epoch_start;
 	uint64_t epoch; /* number of the running epoch, from 0 */
 	uint64_t ticks;
-	uint64_t late; /* ticks at least one interval behind their time */
+	uint64_t late; /* ticks at least one interval behind: elapsed >= 2 intervals */
 	uint64_t back; /* ticks at which the clock had gone back */
 };
 
@@ -30,8 +32,8 @@ struct period_tick {
 };
 
 /*
- * Begin at now. 0, or -EINVAL unless 100 us <= interval <= epoch <= 3600 s
- * and epoch is a whole number of intervals.
+ * Begin at now. 0, or -EINVAL unless 100 us <= interval <= epoch <= 3600 s,
+ * epoch is a whole number of intervals, and now is not negative.
  */
 int period_init(struct period *p, int64_t interval_ns, int64_t epoch_ns, struct mono now);
 
