@@ -11,12 +11,12 @@
 
 #include "src/core/units.h"
 
-enum { WINDOW_BUCKETS = 496 };
+enum { WINDOW_BUCKETS = 464 };
 
 struct window {
 	struct mono start;
 	uint64_t n;
-	uint64_t sum; /* ns, saturating */
+	uint64_t sum; /* ns; exact: below 2^64 for 2^32-1 samples */
 	uint64_t min, max;
 	uint64_t sumsq_hi, sumsq_lo; /* 128-bit sum of squares */
 	uint32_t bucket[WINDOW_BUCKETS];
@@ -24,13 +24,17 @@ struct window {
 
 void window_reset(struct window *w, struct mono now);
 
-/* Add one latency of ns nanoseconds (values above 2^32-1 count as 2^32-1). */
+/* Add one latency of ns nanoseconds (above 2^32-1 counts as 2^32-1; at most 2^32-1 samples). */
 void window_add(struct window *w, uint64_t ns);
 
-uint64_t window_mean(const struct window *w);	   /* 0 when empty */
-uint64_t window_deviation(const struct window *w); /* population; 0 when n < 2 */
+uint64_t window_mean(const struct window *w);	   /* rounded down; 0 when empty */
+uint64_t window_deviation(const struct window *w); /* population, rounded down; 0 when n < 2 */
 
-/* Value below which permille/1000 of the samples lie, 0 when empty. */
+/*
+ * The sample of rank ceil(n * permille / 1000), at least 1, or up to 1/16 more;
+ * exact for the smallest and the largest. 0 when empty; permille above 1000
+ * counts as 1000.
+ */
 uint64_t window_quantile(const struct window *w, uint32_t permille);
 
 /* Largest r with r * r <= v. */
