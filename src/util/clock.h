@@ -10,7 +10,7 @@
 
 struct clock {
 	struct mono (*now)(struct clock *c);
-	/* Sleep until t; returns at once when t is past. 0 or -EINTR. */
+	/* Sleep until t; returns at once when t is past. 0 or -EINTR (a signal came). */
 	int (*sleep_until)(struct clock *c, struct mono t);
 	int64_t sim_ns; /* the simulated clock's time */
 };
