@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * log: format one message into one line, and hand it over in one write().
+ *
+ * Names of guests, paths and errors of peers end up in messages, so that
+ * control characters are escaped here, once, for everybody: nobody can forge
+ * a second line or a priority, or drive the reader's terminal.
+ */
+#include "src/util/log.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+	LOG_TEXT_MAX = 1024,		 /* of a message, before escaping */
+	LOG_LINE_MAX = 4 * LOG_TEXT_MAX, /* an escaped byte takes four */
+	LOG_HEAD_MAX = 128,		 /* "<N>program: " */
+};
+
+void log_init(struct log *l, const char *program, enum log_level level)
+{
+	*l = (struct log){ program, level, STDERR_FILENO, !isatty(STDERR_FILENO) };
+}
+
+/* Is b, which follows prev, a control character (C0, DEL, or C1 as UTF-8 or raw)? */
+static bool is_control(unsigned char prev, unsigned char b)
+{
+	if (b < 0x20 || b == 0x7f)
+		return true;
+	return b >= 0x80 && b < 0xa0 && (prev < 0x80 || prev == 0xc2);
+}
+
+/* dst holds 4 bytes for each of src. Returns the bytes written. */
+static size_t escape(char *dst, const char *src, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+	unsigned char prev = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char b = (unsigned char)src[i];
+
+		if (is_control(prev, b)) {
+			dst[n++] = '\\';
+			dst[n++] = 'x';
+			dst[n++] = hex[b >> 4];
+			dst[n++] = hex[b & 15];
+		} else if (b == '\\') {
+			dst[n++] = '\\';
+			dst[n++] = '\\';
+		} else {
+			dst[n++] = (char)b;
+		}
+		prev = b;
+	}
+	return n;
+}
+
+/* What snprintf really left in a buffer of size bytes. */
+static size_t written(int ret, size_t size)
+{
+	if (ret < 0)
+		return 0;
+	return (size_t)ret < size ? (size_t)ret : size - 1;
+}
+
+void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
+{
+	char text[LOG_TEXT_MAX], line[LOG_HEAD_MAX + LOG_LINE_MAX + 1];
+	int saved = errno, ret;
+	size_t n, len;
+	ssize_t done;
+	va_list ap;
+
+	if (level > l->level)
+		return;
+
+	va_start(ap, fmt);
+	len = written(vsnprintf(text, sizeof(text), fmt, ap), sizeof(text));
+	va_end(ap);
+	if (l->prefix)
+		ret = snprintf(line, LOG_HEAD_MAX, "<%d>%s: ", (int)level, l->program);
+	else
+		ret = snprintf(line, LOG_HEAD_MAX, "%s: ", l->program);
+	n = written(ret, LOG_HEAD_MAX);
+	n += escape(line + n, text, len);
+	line[n++] = '\n';
+
+	/* A log that cannot be written has nowhere to say so. */
+	do {
+		done = write(l->fd, line, n);
+	} while (done < 0 && errno == EINTR);
+	errno = saved;
+}
