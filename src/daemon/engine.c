@@ -219,8 +219,7 @@ static void free_loop(struct engine *e)
 
 /* --- open and close ----------------------------------------------------- */
 
-/* One sentence for what a backend's open said. Always returns rc. */
-static int hv_failed(const struct engine *e, int rc, struct conf_error *err)
+void hv_open_text(const char *name, int rc, struct conf_error *err)
 {
 	const char *why = strerror(-rc);
 
@@ -232,8 +231,7 @@ static int hv_failed(const struct engine *e, int rc, struct conf_error *err)
 		why = "no permission: run as root";
 	else if (rc == -EPROTO)
 		why = "resexd was built for another version of Xen: rebuild it on this host";
-	snprintf(err->text, sizeof(err->text), "hypervisor \"%s\": %s", e->c.hv->name, why);
-	return rc;
+	snprintf(err->text, sizeof(err->text), "hypervisor \"%s\": %s", name, why);
 }
 
 static int open_hv(struct engine *e, struct conf_error *err)
@@ -250,7 +248,9 @@ static int open_hv(struct engine *e, struct conf_error *err)
 		rc = hv->mem->open(&e->m.mem, e->c.hv_arg);
 	if (!rc)
 		rc = hv->watch->open(&e->m.watch, e->c.hv_arg);
-	return rc ? hv_failed(e, rc, err) : 0;
+	if (rc)
+		hv_open_text(hv->name, rc, err);
+	return rc;
 }
 
 static void close_hv(struct engine *e)

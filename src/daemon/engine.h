@@ -29,4 +29,7 @@ int engine_run(struct engine *e);
 /* Stop the threads, restore all caps, free. How many caps could not be restored. */
 int engine_close(struct engine *e);
 
+/* One sentence for what a backend's open() returned. */
+void hv_open_text(const char *name, int rc, struct conf_error *err);
+
 #endif

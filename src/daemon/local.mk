@@ -1,1 +1,26 @@
-# src/daemon
+# resexd: libdaemon.a holds all but main, so that tests and benches can link it.
+noinst_LIBRARIES += libdaemon.a
+libdaemon_a_SOURCES = \
+	include/resex/exit.h \
+	src/daemon/actor.c src/daemon/actor.h \
+	src/daemon/config.c src/daemon/config.h \
+	src/daemon/control.c src/daemon/control.h \
+	src/daemon/control_cmds.c src/daemon/control_cmds.h \
+	src/daemon/control_proto.c src/daemon/control_proto.h \
+	src/daemon/engine.c src/daemon/engine.h \
+	src/daemon/manager.c src/daemon/manager.h src/daemon/manager_priv.h \
+	src/daemon/manager_events.c src/daemon/manager_guest.c src/daemon/manager_set.c \
+	src/daemon/notify.c src/daemon/notify.h \
+	src/daemon/policy_load.c \
+	src/daemon/restore.c src/daemon/restore.h \
+	src/daemon/sampler.c src/daemon/sampler.h \
+	src/daemon/shared.c src/daemon/shared.h \
+	src/daemon/stages.c src/daemon/tick.c \
+	src/daemon/uuid.h
+
+RESEXD_LIBS = libdaemon.a libibmon.a libhv.a libsim.a libpolicies.a libutil.a libcore.a \
+	$(XEN_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
+
+sbin_PROGRAMS += resexd
+resexd_SOURCES = src/daemon/main.c
+resexd_LDADD = $(RESEXD_LIBS)

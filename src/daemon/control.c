@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control: connections of the control socket. See control.h. */
+#include "src/daemon/control.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/daemon/control_cmds.h"
+
+enum { CONTROL_CONNS_MAX = 64, CONTROL_IDLE_S = 60, CONTROL_OUT_MAX = 16 << 20 };
+
+struct conn {
+	struct control *c;
+	struct bufferevent *bev;
+	bool root;
+	struct conn *next, *prev;
+};
+
+struct control {
+	struct manager *m;
+	struct event_base *base;
+	struct evconnlistener *listener;
+	char path[CONFIG_PATH_MAX + 1];
+	bool bound;
+	uint32_t conns;
+	struct conn *first;
+};
+
+static void conn_close(struct conn *k)
+{
+	struct control *c = k->c;
+
+	if (k->prev)
+		k->prev->next = k->next;
+	else
+		c->first = k->next;
+	if (k->next)
+		k->next->prev = k->prev;
+	c->conns--;
+	bufferevent_free(k->bev);
+	free(k);
+}
+
+static int64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* One request line -> one reply line; NULL: no memory. */
+static char *answer(struct conn *k, const char *line, size_t len)
+{
+	struct call call = { .m = k->c->m, .wall_ns = wall_ns(), .root = k->root };
+	json_t *result = NULL;
+	struct request r;
+	char *out;
+
+	call.sn = snap_latest(call.m->sh);
+	if (request_parse(line, len, &r, &call.error) || method_call(&call, &r, &result))
+		out = reply_error(r.id, &call.error);
+	else
+		out = reply_result(r.id, result);
+	request_free(&r);
+	return out;
+}
+
+static bool serve_line(struct conn *k, struct evbuffer *in, struct evbuffer *out)
+{
+	size_t len;
+	char *line = evbuffer_readln(in, &len, EVBUFFER_EOL_LF), *text;
+
+	if (!line)
+		return false;
+	text = answer(k, line, len);
+	free(line);
+	if (!text)
+		return false;
+	evbuffer_add(out, text, strlen(text));
+	free(text);
+	return true;
+}
+
+static void on_read(struct bufferevent *bev, void *arg)
+{
+	struct conn *k = arg;
+	struct evbuffer *in = bufferevent_get_input(bev), *out = bufferevent_get_output(bev);
+
+	/* A peer that asks without reading the answers waits until it has read. */
+	while (evbuffer_get_length(out) < CONTROL_OUT_MAX)
+		if (!serve_line(k, in, out))
+			break;
+	if (evbuffer_get_length(in) > PROTO_LINE_MAX) {
+		const struct proto_error e = { PROTO_E_REQUEST, "the request is over 64 KiB long" };
+		char *text = reply_error(NULL, &e);
+
+		if (text)
+			(void)!write(bufferevent_getfd(bev), text, strlen(text));
+		free(text);
+		conn_close(k);
+	}
+}
+
+static void on_written(struct bufferevent *bev, void *arg)
+{
+	if (evbuffer_get_length(bufferevent_get_input(bev)))
+		on_read(bev, arg);
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+	(void)bev;
+	(void)what; /* end of file, error or idle for too long: all the same */
+	conn_close(arg);
+}
+
+static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int len,
+		      void *arg)
+{
+	const struct timeval idle = { .tv_sec = CONTROL_IDLE_S };
+	struct control *c = arg;
+	struct ucred cred = { 0 };
+	socklen_t n = sizeof(cred);
+	struct conn *k;
+
+	(void)l;
+	(void)a;
+	(void)len;
+	if (c->conns >= CONTROL_CONNS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
+		close(fd);
+		return;
+	}
+	k = calloc(1, sizeof(*k));
+	if (k)
+		k->bev = bufferevent_socket_new(c->base, fd, BEV_OPT_CLOSE_ON_FREE);
+	if (!k || !k->bev) {
+		free(k);
+		close(fd);
+		return;
+	}
+	k->c = c;
+	k->root = cred.uid == 0 || cred.uid == geteuid();
+	k->next = c->first;
+	if (c->first)
+		c->first->prev = k;
+	c->first = k;
+	c->conns++;
+	bufferevent_setcb(k->bev, on_read, on_written, on_event, k);
+	bufferevent_setwatermark(k->bev, EV_READ, 0, PROTO_LINE_MAX + 1);
+	bufferevent_set_timeouts(k->bev, &idle, &idle);
+	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
+}
+
+/* A socket file is left behind by a killed daemon; the lock says nobody else runs. */
+static int bind_socket(struct control *c, int fd, struct conf_error *e)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct stat st;
+	mode_t old;
+	int r;
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", c->path);
+	if (!lstat(c->path, &st) && S_ISSOCK(st.st_mode))
+		unlink(c->path);
+	old = umask(0177);
+	r = bind(fd, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
+	umask(old);
+	c->bound = !r;
+	if (!r && listen(fd, 16))
+		r = -errno;
+	if (r)
+		snprintf(e->text, sizeof(e->text), "control socket %s: %s", c->path, strerror(-r));
+	return r;
+}
+
+static int set_group(const struct control *c, const char *group, struct conf_error *e)
+{
+	const struct group *g = getgrnam(group);
+
+	if (!g) {
+		snprintf(e->text, sizeof(e->text),
+			 "socket_group \"%s\" is no group of this host: create it or leave it out",
+			 group);
+		return -EINVAL;
+	}
+	if (chown(c->path, (uid_t)-1, g->gr_gid) || chmod(c->path, 0660)) {
+		int rc = -errno;
+
+		snprintf(e->text, sizeof(e->text), "control socket %s: %s", c->path, strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+int control_open(struct control **out, struct event_base *base, struct manager *m,
+		 struct conf_error *e)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	int fd = -1, rc = -ENOMEM;
+
+	if (!c)
+		return rc;
+	c->m = m;
+	c->base = base;
+	snprintf(c->path, sizeof(c->path), "%s", m->conf->socket);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		rc = -errno;
+		goto out;
+	}
+	rc = bind_socket(c, fd, e);
+	if (!rc && m->conf->socket_group[0])
+		rc = set_group(c, m->conf->socket_group, e);
+	if (rc)
+		goto out;
+	c->listener = evconnlistener_new(base, on_accept, c, LEV_OPT_CLOSE_ON_FREE, 0, fd);
+	rc = c->listener ? 0 : -ENOMEM;
+out:
+	if (rc) {
+		if (fd >= 0)
+			close(fd);
+		control_close(c);
+	} else {
+		*out = c;
+	}
+	return rc;
+}
+
+void control_close(struct control *c)
+{
+	while (c->first)
+		conn_close(c->first);
+	if (c->listener)
+		evconnlistener_free(c->listener);
+	if (c->bound)
+		unlink(c->path);
+	free(c);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* control_cmds: the methods of the control protocol, one short function each. */
+#ifndef RESEX_DAEMON_CONTROL_CMDS_H
+#define RESEX_DAEMON_CONTROL_CMDS_H
+
+#include "src/daemon/control_proto.h"
+#include "src/daemon/manager.h"
+
+/* Who asks, and what it is told when it fails. */
+struct call {
+	struct manager *m;
+	const struct snapshot *sn;
+	int64_t wall_ns;
+	bool root; /* by peer credentials */
+	struct proto_error error;
+};
+
+struct method {
+	const char *name;
+	bool modifies; /* root only */
+	/* 0 and *result (owned by the caller), or enum resex_exit with call->error filled */
+	int (*run)(struct call *c, const json_t *params, json_t **result);
+	const char *const *params; /* names it takes, ended by NULL */
+};
+
+extern const struct method methods[]; /* ended by name NULL */
+
+/* Find the method, check rights and parameters, run it. As method.run. */
+int method_call(struct call *c, const struct request *r, json_t **result);
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_proto: JSON-RPC 2.0 lines. See control_proto.h. */
+#include "src/daemon/control_proto.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(struct proto_error *e, int code, const char *text)
+{
+	e->code = code;
+	snprintf(e->text, sizeof(e->text), "%s", text);
+	return -EINVAL;
+}
+
+static int take_id(struct request *r, struct proto_error *e)
+{
+	json_t *id = json_object_get(r->root, "id");
+
+	if (!json_is_integer(id) && !json_is_string(id))
+		return fail(e, PROTO_E_REQUEST, "id: give an integer or a string");
+	r->id = id;
+	return 0;
+}
+
+static int take_rest(struct request *r, struct proto_error *e)
+{
+	const char *version = json_string_value(json_object_get(r->root, "jsonrpc"));
+
+	if (!version || strcmp(version, "2.0") != 0)
+		return fail(e, PROTO_E_REQUEST, "jsonrpc: must be \"2.0\"");
+	r->method = json_string_value(json_object_get(r->root, "method"));
+	if (!r->method || !r->method[0] || strlen(r->method) > 64)
+		return fail(e, PROTO_E_REQUEST, "method: give its name, such as \"list\"");
+	r->params = json_object_get(r->root, "params");
+	if (r->params && !json_is_object(r->params))
+		return fail(e, PROTO_E_PARAMS, "params: give an object");
+	return 0;
+}
+
+int request_parse(const char *line, size_t len, struct request *r, struct proto_error *e)
+{
+	json_error_t je;
+
+	memset(r, 0, sizeof(*r));
+	r->root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &je);
+	if (!r->root) {
+		e->code = PROTO_E_PARSE;
+		snprintf(e->text, sizeof(e->text), "the request is not JSON (column %d): %s",
+			 je.column, je.text);
+		return -EINVAL;
+	}
+	if (!json_is_object(r->root))
+		return fail(e, PROTO_E_REQUEST, "the request must be one JSON object");
+	if (take_id(r, e))
+		return -EINVAL;
+	return take_rest(r, e);
+}
+
+void request_free(struct request *r)
+{
+	json_decref(r->root);
+	memset(r, 0, sizeof(*r));
+}
+
+/* Steals part. */
+static char *reply(const json_t *id, const char *key, json_t *part)
+{
+	json_t *root = json_object();
+	char *text, *line = NULL;
+	size_t n;
+
+	json_object_set_new(root, "jsonrpc", json_string("2.0"));
+	json_object_set_new(root, "id", id ? json_deep_copy(id) : json_null());
+	if (json_object_set_new(root, key, part)) {
+		json_decref(root);
+		return NULL;
+	}
+	text = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	if (!text)
+		return NULL;
+	n = strlen(text);
+	line = realloc(text, n + 2);
+	if (!line) {
+		free(text);
+		return NULL;
+	}
+	memcpy(line + n, "\n", 2);
+	return line;
+}
+
+char *reply_result(const json_t *id, json_t *result)
+{
+	return reply(id, "result", result);
+}
+
+char *reply_error(const json_t *id, const struct proto_error *e)
+{
+	json_t *err = json_object();
+
+	json_object_set_new(err, "code", json_integer(e->code));
+	/* jansson refuses text that is not UTF-8; a request may have put some in ours */
+	if (json_object_set_new(err, "message", json_string(e->text)))
+		json_object_set_new(err, "message", json_string("the request is not in UTF-8"));
+	return reply(id, "error", err);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * resexd: the daemon of a Xen host's dom0. Options, and the life of the
+ * process; engine.c runs it, tick.c shows what it does each millisecond.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+#include "src/daemon/config.h"
+#include "src/daemon/engine.h"
+#include "src/daemon/restore.h"
+#include "src/sim/sim.h"
+#include "src/util/clock.h"
+
+enum mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
+
+struct options {
+	const char *config;
+	const char *hv;
+	enum mode mode;
+	bool observe;
+	enum log_level level;
+};
+
+static const struct option long_options[] = {
+	{ "config", required_argument, NULL, 'c' }, { "hv", required_argument, NULL, 'H' },
+	{ "check", no_argument, NULL, 'C' },	    { "observe", no_argument, NULL, 'O' },
+	{ "restore-caps", no_argument, NULL, 'R' }, { "foreground", no_argument, NULL, 'f' },
+	{ "verbose", no_argument, NULL, 'v' },	    { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },	    { 0 },
+};
+
+static void usage(FILE *f)
+{
+	fputs("Usage: resexd [OPTION]...\n"
+	      "Charge the guests of this Xen host for the RDMA and CPU they use, and cap those\n"
+	      "that overspend.\n"
+	      "\n"
+	      "  -c, --config FILE   configuration (default " RESEX_CONFDIR "/resexd.json)\n"
+	      "  -C, --check         check configuration and policy, and exit\n"
+	      "  -O, --observe       count, account and decide, but set no cap\n"
+	      "  -R, --restore-caps  give guests the caps an earlier run saved, and exit\n"
+	      "  -H, --hv NAME       hypervisor: xen (default), or sim, a simulated host\n"
+	      "  -f, --foreground    stay in the foreground (always so; for scripts)\n"
+	      "  -v, --verbose       say more\n"
+	      "  -h, --help          show this\n"
+	      "  -V, --version       show the version\n"
+	      "\n"
+	      "See resexd(8), resexd.json(5) and resex(1).\n",
+	      f);
+}
+
+/* -1: go on; else the exit code. */
+static int parse_options(struct options *o, int argc, char **argv)
+{
+	int ch;
+
+	while ((ch = getopt_long(argc, argv, "c:CORH:fvhV", long_options, NULL)) != -1) {
+		switch (ch) {
+		case 'c':
+			o->config = optarg;
+			break;
+		case 'H':
+			o->hv = optarg;
+			break;
+		case 'C':
+			o->mode = MODE_CHECK;
+			break;
+		case 'R':
+			o->mode = MODE_RESTORE;
+			break;
+		case 'O':
+			o->observe = true;
+			break;
+		case 'f':
+			break;
+		case 'v':
+			o->level = LOG_LVL_DEBUG;
+			break;
+		case 'h':
+			usage(stdout);
+			return RESEX_OK;
+		case 'V':
+			puts("resexd " PACKAGE_VERSION);
+			return RESEX_OK;
+		default:
+			usage(stderr);
+			return RESEX_USAGE;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	fprintf(stderr, "resexd: \"%s\" is too much: resexd takes options only\n", argv[optind]);
+	return RESEX_USAGE;
+}
+
+static int exit_code(int rc)
+{
+	switch (rc) {
+	case 0:
+		return RESEX_OK;
+	case -ENOSYS:
+		return RESEX_NO_XEN;
+	case -ENXIO:
+		return RESEX_NOT_DOM0;
+	case -EACCES:
+	case -EPERM:
+		return RESEX_PERMISSION;
+	case -EPROTO:
+		return RESEX_XEN_VERSION;
+	case -EINVAL:
+	case -EFBIG:
+		return RESEX_BAD_CONFIG;
+	case -ERANGE:
+		return RESEX_RANGE;
+	default:
+		return RESEX_FAILURE;
+	}
+}
+
+static int report(const struct log *log, int rc, const char *text)
+{
+	log_msg(log, LOG_LVL_ERROR, "%s", text);
+	return exit_code(rc);
+}
+
+static int make_dir(const struct log *log, const char *path)
+{
+	struct stat st;
+
+	if (!mkdir(path, 0755) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
+		return 0;
+	log_msg(log, LOG_LVL_ERROR, "directory %s: %s", path, strerror(errno));
+	return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+}
+
+/* The directory of a file, made when it is missing (one level, as /run/resex). */
+static int make_parent(const struct log *log, const char *file)
+{
+	char dir[CONFIG_PATH_MAX + 1];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", file);
+	slash = strrchr(dir, '/');
+	if (!slash || slash == dir)
+		return 0;
+	*slash = 0;
+	return make_dir(log, dir);
+}
+
+/* One daemon only: the lock is held as long as the process lives. */
+static int take_lock(const struct log *log, const char *file, int *fd)
+{
+	char pid[32] = "";
+	ssize_t n;
+
+	*fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (*fd < 0) {
+		log_msg(log, LOG_LVL_ERROR, "lock file %s: %s", file, strerror(errno));
+		return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+	}
+	if (flock(*fd, LOCK_EX | LOCK_NB)) {
+		n = pread(*fd, pid, sizeof(pid) - 1, 0);
+		if (n > 0)
+			pid[strcspn(pid, "\n")] = 0;
+		log_msg(log, LOG_LVL_ERROR,
+			"another resexd runs (process %s holds %s): stop it first", pid, file);
+		return RESEX_RUNNING;
+	}
+	snprintf(pid, sizeof(pid), "%d\n", getpid());
+	if (ftruncate(*fd, 0) || pwrite(*fd, pid, strlen(pid), 0) < 0)
+		log_msg(log, LOG_LVL_WARNING, "lock file %s: %s", file, strerror(errno));
+	return RESEX_OK;
+}
+
+static int check(const struct log *log, const struct daemon_conf *conf, const char *file)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+	int rc = policy_load(&pi, conf->policy, conf->policy_file, &e);
+
+	if (rc) {
+		log_msg(log, LOG_LVL_ERROR, "%s", e.text);
+		return rc == -ENOENT ? RESEX_NO_POLICY : exit_code(rc);
+	}
+	printf("%s: good: policy %s, %u link%s, %u guest%s named\n", file, pi->ops->name,
+	       conf->links, conf->links == 1 ? "" : "s", conf->guests,
+	       conf->guests == 1 ? "" : "s");
+	policy_free(pi);
+	return RESEX_OK;
+}
+
+static int restore_caps(const struct log *log, const struct daemon_conf *conf,
+			const struct hv_backend *hv, void *arg)
+{
+	struct restore *r = calloc(1, sizeof(*r));
+	struct conf_error e = { 0 };
+	struct hv_sched *s;
+	uint32_t n = 0;
+	int rc, code = RESEX_OK;
+
+	rc = r ? restore_load(r, conf->state_dir, &e) : -ENOMEM;
+	if (rc) {
+		code = report(log, rc, e.text);
+		goto out;
+	}
+	if (!r->entries) {
+		puts("no caps to restore");
+		goto out;
+	}
+	rc = hv->sched->open(&s, arg);
+	if (rc) {
+		hv_open_text(hv->name, rc, &e);
+		code = report(log, rc, e.text);
+		goto out;
+	}
+	rc = restore_all(r, hv->sched, s, &n);
+	hv->sched->close(s);
+	printf("%u cap%s restored\n", n, n == 1 ? "" : "s");
+	if (rc) {
+		log_msg(log, LOG_LVL_ERROR,
+			"%s: some caps could not be restored: see xl sched-credit2", r->file);
+		code = RESEX_FAILURE;
+	}
+out:
+	free(r);
+	return code;
+}
+
+static int run(const struct log *log, const struct daemon_conf *conf, const struct hv_backend *hv,
+	       void *arg, bool observe)
+{
+	const struct engine_conf ec = {
+		.conf = conf, .hv = hv, .hv_arg = arg, .log = log, .observe = observe
+	};
+	struct conf_error e = { 0 };
+	struct engine *en;
+	int rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	rc = engine_open(&en, &ec, &e);
+	if (rc == -ENOENT)
+		return report(log, rc, e.text) == RESEX_FAILURE ? RESEX_NO_POLICY : RESEX_FAILURE;
+	if (rc)
+		return report(log, rc, e.text);
+	rc = engine_run(en);
+	if (engine_close(en))
+		return RESEX_FAILURE;
+	return exit_code(rc);
+}
+
+static int locked(const struct log *log, const struct daemon_conf *conf, const struct options *o,
+		  const struct hv_backend *hv, void *arg)
+{
+	int fd = -1, rc;
+
+	rc = make_parent(log, conf->lock_file);
+	if (!rc)
+		rc = make_parent(log, conf->socket);
+	if (!rc)
+		rc = make_dir(log, conf->state_dir);
+	if (!rc)
+		rc = take_lock(log, conf->lock_file, &fd);
+	if (!rc)
+		rc = o->mode == MODE_RESTORE ? restore_caps(log, conf, hv, arg)
+					     : run(log, conf, hv, arg, o->observe);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static struct mono sim_now(void *arg)
+{
+	struct clock *c = arg;
+
+	return c->now(c);
+}
+
+static int with_sim(const struct log *log, const struct daemon_conf *conf, const struct options *o,
+		    const struct hv_backend *hv)
+{
+	struct sim_conf *sc = calloc(1, sizeof(*sc));
+	struct sim_host *host = NULL;
+	struct clock clock;
+	int rc;
+
+	if (!sc)
+		return RESEX_FAILURE;
+	clock_real(&clock);
+	sim_conf_demo(sc);
+	rc = sim_open(&host, sc, clock.now(&clock));
+	free(sc);
+	if (rc) {
+		log_msg(log, LOG_LVL_ERROR, "the simulated host: %s", strerror(-rc));
+		return exit_code(rc);
+	}
+	sim_set_clock(host, sim_now, &clock);
+	rc = locked(log, conf, o, hv, host);
+	sim_close(host);
+	return rc;
+}
+
+static int start(const struct log *log, const struct options *o)
+{
+	struct daemon_conf *conf = calloc(1, sizeof(*conf));
+	const struct hv_backend *hv = hv_backend_find(o->hv);
+	struct conf_error e = { 0 };
+	int rc;
+
+	if (!hv) {
+		log_msg(log, LOG_LVL_ERROR,
+			"no hypervisor \"%s\" here: try xen (if built with it) or sim", o->hv);
+		free(conf);
+		return RESEX_USAGE;
+	}
+	rc = conf ? config_load(conf, o->config, &e) : -ENOMEM;
+	if (rc)
+		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
+	else if (o->mode == MODE_CHECK)
+		rc = check(log, conf, o->config);
+	else if (!strcmp(hv->name, "sim"))
+		rc = with_sim(log, conf, o, hv);
+	else
+		rc = locked(log, conf, o, hv, NULL);
+	free(conf);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .config = RESEX_CONFDIR "/resexd.json",
+			     .hv = "xen",
+			     .level = LOG_LVL_INFO };
+	struct log log;
+	int rc;
+
+	rc = parse_options(&o, argc, argv);
+	if (rc >= 0)
+		return rc;
+	log_init(&log, "resexd", o.level);
+	return start(&log, &o);
+}
