@@ -75,8 +75,10 @@ struct policy_ops {
 	const char *const *reasons;
 	/*
 	 * Write plan->guest[slot] for every guest of in. params points at
-	 * params_size bytes; global and guests at zeroed blocks, guests being
-	 * an array by slot with stride guest_size.
+	 * params_size bytes; global and guests at blocks that are zero when
+	 * the policy begins (a guest's block also when the guest does), guests
+	 * being an array by slot with stride guest_size. The engine clamps
+	 * what is planned (cap_clamp): CAP_NONE gives the operator's own cap.
 	 */
 	void (*decide)(const struct policy_in *in, const void *params, void *global, void *guests,
 		       struct plan *plan);
