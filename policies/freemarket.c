@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * freemarket: spend as you like, until it is gone (paper VI-B, V-D1).
+ *
+ * Every guest pays the same price. Who has little left of its Resos while
+ * much of the epoch is to come is slowed down step by step, so that it does
+ * not stop all at once; who has nothing left runs at the lowest cap. The next
+ * epoch lifts all caps.
+ *
+ *	new epoch                  -> no cap
+ *	balance 0                  -> lowest cap, until the next epoch
+ *	balance < low, time > guard -> cap less cut, once a step
+ *	otherwise                  -> as it was
+ *
+ * Cuts go on from the cap this policy wanted last, in milli-percent: the one in
+ * force was written in whole percents, and may be a few intervals old.
+ */
+#include "resex/policy.h"
+
+struct fm_params {
+	uint64_t low;
+	uint64_t guard;
+	uint64_t cut;
+	uint64_t step;
+	uint64_t min_cap;
+};
+
+/* What is remembered of a guest; zero means never seen. */
+struct fm_guest {
+	uint64_t seen;	  /* number of the epoch this is about, plus one */
+	struct mono last; /* time of the last cut, when cap is limited */
+	struct cap cap;	  /* wanted */
+	uint32_t exhausted;
+	uint32_t reserved;
+};
+
+enum fm_reason { FM_FREE, FM_CUT, FM_EXHAUSTED, FM_EXEMPT, FM_NOT_CAPPABLE };
+
+static const char *const fm_reasons[] = {
+	[FM_FREE] = "no cap: %0m of %1m Resos are left",
+	[FM_CUT] = "cap cut to %2m percent: %0m of %1m Resos are left, and caps are cut below %3m",
+	[FM_EXHAUSTED] =
+		"lowest cap, %2m percent, until the next epoch: all of %1m Resos are spent",
+	[FM_EXEMPT] = "no cap: the guest is exempt; %0m of %1m Resos are left",
+	[FM_NOT_CAPPABLE] =
+		"no cap: the guest's own cap is not saved yet; %0m of %1m Resos are left",
+	NULL,
+};
+
+static const struct policy_param fm_params[] = {
+	{ "low", "permille",
+	  "Cut when less than this part of the allocation is left (paper VI-B: 10 %).",
+	  offsetof(struct fm_params, low), 0, 1000, 100 },
+	{ "guard", "permille",
+	  "Cut only while more than this part of the epoch remains (paper VI-B: 10 %).",
+	  offsetof(struct fm_params, guard), 0, 1000, 100 },
+	{ "cut", "permille", "Part of the cap that one cut takes away (paper VI-B: 10 %).",
+	  offsetof(struct fm_params, cut), 1, 1000, 100 },
+	{ "step", "ns",
+	  "Time between two cuts (ours: one refill of credit2; the paper's letter is 1 ms).",
+	  offsetof(struct fm_params, step), 100000, 1000000000, 10000000 },
+	{ "min_cap", "mpct",
+	  "Cap of a guest that has spent everything (paper V-D1: \"a minimum\"; 1 % is Xen's "
+	  "least).",
+	  offsetof(struct fm_params, min_cap), 1000, 100000, 1000 },
+	{ NULL, NULL, NULL, 0, 0, 0, 0 },
+};
+
+/* permille times whole, exact; whole is never negative. */
+static unsigned __int128 times(int64_t whole, uint64_t permille)
+{
+	return (unsigned __int128)(uint64_t)whole * permille;
+}
+
+/* The bounds of a guest's cap under this policy's own minimum. */
+static struct cap_bounds fm_bounds(const struct cap_bounds *b, const struct fm_params *p)
+{
+	struct cap_bounds own = *b;
+
+	if (own.min_mpct < p->min_cap)
+		own.min_mpct = (uint32_t)p->min_cap;
+	return own;
+}
+
+static bool is_low(const struct policy_guest *g, uint64_t low)
+{
+	return times(g->balance.m, 1000) < times(g->allocated.m, low);
+}
+
+/* Does more than guard of the epoch remain? */
+static bool is_early(const struct policy_in *in, uint64_t guard)
+{
+	int64_t remaining = in->epoch_ns - mono_sub(in->now, in->epoch_start);
+
+	return remaining > 0 && times(remaining, 1000) > times(in->epoch_ns, guard);
+}
+
+static bool cut_is_due(const struct policy_in *in, const struct policy_guest *g,
+		       const struct fm_params *p, const struct fm_guest *s)
+{
+	if (!is_low(g, p->low) || !is_early(in, p->guard))
+		return false;
+	return !s->cap.limited || mono_sub(in->now, s->last) >= (int64_t)p->step;
+}
+
+/* Bring what is remembered of a guest up to this interval. */
+static void fm_step(const struct policy_in *in, const struct policy_guest *g,
+		    const struct fm_params *p, struct fm_guest *s)
+{
+	struct cap_bounds b = fm_bounds(&g->bounds, p);
+
+	if (s->seen != in->epoch + 1)
+		*s = (struct fm_guest){ .seen = in->epoch + 1 };
+
+	if (!g->balance.m && g->allocated.m > 0)
+		s->exhausted = 1;
+	if (s->exhausted) {
+		s->cap = cap_clamp((struct cap){ 1, b.min_mpct }, &b);
+	} else if (cut_is_due(in, g, p, s)) {
+		s->cap = cap_clamp(cap_cut(s->cap, (uint32_t)p->cut, &b), &b);
+		s->last = in->now;
+	}
+}
+
+static enum fm_reason reason_of(const struct fm_guest *s)
+{
+	if (s->exhausted)
+		return FM_EXHAUSTED;
+	return s->cap.limited ? FM_CUT : FM_FREE;
+}
+
+static void fm_decide(const struct policy_in *in, const void *params, void *global, void *guests,
+		      struct plan *plan)
+{
+	const struct fm_params *p = params;
+	struct fm_guest *state = guests;
+
+	(void)global;
+	for (uint32_t i = 0; i < in->guests; i++) {
+		const struct policy_guest *g = &in->guest[i];
+		struct fm_guest *s = &state[g->slot];
+		struct plan_guest out = { .cap = CAP_NONE, .rate = RATE_ONE };
+
+		if (g->flags & POLICY_EXEMPT) {
+			out.reason = FM_EXEMPT;
+		} else if (!(g->flags & POLICY_CAPPABLE)) {
+			out.reason = FM_NOT_CAPPABLE;
+		} else {
+			fm_step(in, g, p, s);
+			out.cap = s->cap;
+			out.reason = reason_of(s);
+		}
+		out.why[0] = g->balance.m;
+		out.why[1] = g->allocated.m;
+		out.why[2] = out.cap.mpct;
+		out.why[3] = (int64_t)(times(g->allocated.m, p->low) / 1000);
+		plan->guest[g->slot] = out;
+	}
+}
+
+const struct policy_ops policy_freemarket = {
+	.abi = POLICY_ABI,
+	.name = "freemarket",
+	.text = "One price for all; who has spent nearly everything too early is slowed down.",
+	.params_size = sizeof(struct fm_params),
+	.guest_size = sizeof(struct fm_guest),
+	.params = fm_params,
+	.reasons = fm_reasons,
+	.decide = fm_decide,
+};

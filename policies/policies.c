@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * policies: the table of what is built in. A new policy is a row here.
+ */
+#include "resex/policy.h"
+
+#include <string.h>
+
+const struct policy_ops *const policies_builtin[] = {
+	&policy_null,
+	&policy_freemarket,
+	NULL,
+};
+
+const struct policy_ops *policy_find(const char *name)
+{
+	for (size_t i = 0; policies_builtin[i]; i++)
+		if (!strcmp(policies_builtin[i]->name, name))
+			return policies_builtin[i];
+	return NULL;
+}
