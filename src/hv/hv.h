@@ -47,7 +47,13 @@ struct hv_sched;
 struct hv_watch;
 
 struct hv_mem_ops {
-	/* -ENOSYS: this hypervisor is not here; -EACCES: not privileged. */
+	/*
+	 * The three opens fail alike. -ENOSYS: this hypervisor is not here;
+	 * -ENXIO: it is, but this is a guest and not dom0; -ENODEV: a driver
+	 * or daemon of it is missing (xen-privcmd, xenstored); -EACCES: not
+	 * permitted, root is needed; -EPROTONOSUPPORT: the hypervisor's
+	 * version is not the one this program was built for.
+	 */
 	int (*open)(struct hv_mem **m, void *arg);
 	void (*close)(struct hv_mem *m);
 	/*
@@ -55,21 +61,27 @@ struct hv_mem_ops {
 	 * and contiguous. PV frame numbers are translated here; the type of
 	 * the very frame that is then mapped must be plain RAM of that guest.
 	 * All or nothing. May take milliseconds; never call it in the 1 ms
-	 * path. -EINVAL: frame invalid or not RAM; -EPERM: not that guest's;
-	 * -ESRCH: no such guest; -EAGAIN: frame is paged out, try later;
-	 * -E2BIG: n is 0 or above 4096.
-	 * *bad, when not NULL, gets the index of the first bad frame.
+	 * path. -EINVAL: frame invalid or not RAM; -EPERM: not that guest's
+	 * (a PV guest's device memory too), or dom0; -ESRCH: no such guest, or
+	 * it is dying; -EAGAIN: frame is paged out or the guest is rebuilding
+	 * its table, try later; -E2BIG: n is 0 or above 4096; -EOPNOTSUPP: a
+	 * 32-bit PV guest. *bad, when not NULL, gets the index of a bad frame.
 	 */
 	int (*map)(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		   const volatile void **addr, size_t *bad);
-	/* Map one page the guest granted to dom0, read-only. Errors as map. */
+	/*
+	 * Map one page the guest granted to dom0, read-only. Errors as map;
+	 * -ENODEV: dom0's driver for grants (xen-gntdev) is missing.
+	 */
 	int (*map_grant)(struct hv_mem *m, uint32_t domid, uint32_t ref,
 			 const volatile void **addr);
 	/* Undo map (n as given there) or map_grant (n = 1). */
 	void (*unmap)(struct hv_mem *m, const volatile void *addr, size_t n);
 	/*
 	 * Does the guest's frame still lie where it was mapped from? Ballooning
-	 * and migration move frames. 0: yes; -ESTALE: no; others as map.
+	 * and migration move frames. 0: yes; -ESTALE: no; others as map. On
+	 * Xen a PVH or HVM guest's frame that was ballooned out and in again
+	 * cannot be told from one that stayed.
 	 */
 	int (*verify)(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		      const volatile void *addr);
