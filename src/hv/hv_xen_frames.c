@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hv_xen_frames: frames as Xen numbers them (MFNs of a PV guest, GFNs of the
+ * others): what they are, and mapping them. Below hv_xen_mem and hv_xen_p2m.
+ *
+ * Types: a PV guest that has a device passed through may name the frames of
+ * the device's registers, and Xen would map them for dom0; reading those has
+ * side effects. So every frame is checked to be RAM of that very guest
+ * before it is mapped. Ownership may change between the two calls, which
+ * Xen checks again; whether an MFN is RAM never changes.
+ *
+ * Mapping is done by the kernel's own call (IOCTL_PRIVCMD_MMAPBATCH_V2) and
+ * not by xenforeignmemory_map: that one, and map2 alike, retries a frame
+ * that is paged out every 100 us for ever, and a guest under xenpaging would
+ * hang the thread. The kernel's call says ENOENT for that frame and returns.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+/* xenctrl.h, in it, must come before any other header of Xen. */
+#include "src/hv/hv_xen.h"
+
+#include <xen/sys/privcmd.h>
+
+/* Xen takes at most so many frames in one XEN_DOMCTL_getpageframeinfo3. */
+#define TYPES_BATCH 1024u
+
+int hv_xen_frames_open(struct hv_xen_frames *f, struct hv_xen_quiet *q)
+{
+	struct hv_xen_frames n = { 0 };
+	int ret = hv_xen_open(&n.xc, q);
+
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
+	n.call = xencall_open(&q->logger, 0);
+	if (!n.call)
+		goto out;
+	n.types = xencall_alloc_buffer(n.call, TYPES_BATCH * sizeof(*n.types));
+	n.err = calloc(HV_XEN_FRAMES_MAX, sizeof(*n.err));
+	if (!n.types || !n.err)
+		goto out;
+	*f = n;
+	return 0;
+out:
+	hv_xen_frames_close(&n);
+	return ret;
+}
+
+void hv_xen_frames_close(struct hv_xen_frames *f)
+{
+	free(f->err);
+	if (f->types)
+		xencall_free_buffer(f->call, f->types);
+	if (f->call)
+		xencall_close(f->call);
+	xc_interface_close(f->xc);
+}
+
+static bool acceptable(uint64_t type, enum hv_xen_accept accept)
+{
+	switch (type & XEN_DOMCTL_PFINFO_LTAB_MASK) {
+	case XEN_DOMCTL_PFINFO_NOTAB:
+		return true;
+	case XEN_DOMCTL_PFINFO_XTAB:
+	case XEN_DOMCTL_PFINFO_XALLOC:
+	case XEN_DOMCTL_PFINFO_BROKEN:
+		return false;
+	default:
+		return accept == HV_XEN_RAM;
+	}
+}
+
+/* f->types becomes the types of n <= TYPES_BATCH frames. */
+static int read_types(struct hv_xen_frames *f, uint32_t domid, size_t n, const xen_pfn_t *frames)
+{
+	struct xen_domctl op;
+
+	for (size_t i = 0; i < n; i++)
+		f->types[i] = frames[i];
+	memset(&op, 0, sizeof(op));
+	op.cmd = XEN_DOMCTL_getpageframeinfo3;
+	op.domain = (domid_t)domid;
+	op.u.getpageframeinfo3.num = n;
+	set_xen_guest_handle_raw(op.u.getpageframeinfo3.array, (xen_pfn_t *)f->types);
+	return xc_domctl(f->xc, &op) < 0 ? -errno : 0;
+}
+
+int hv_xen_frames_check(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_accept accept,
+			size_t n, const xen_pfn_t *frames, size_t *bad)
+{
+	for (size_t done = 0; done < n;) {
+		size_t some = n - done < TYPES_BATCH ? n - done : TYPES_BATCH;
+		int ret = read_types(f, domid, some, frames + done);
+
+		if (ret)
+			return ret;
+		for (size_t i = 0; i < some; i++)
+			if (!acceptable(f->types[i], accept)) {
+				*bad = done + i;
+				return -EINVAL;
+			}
+		done += some;
+	}
+	return 0;
+}
+
+/* Xen and the kernel have many reasons; hv.h has few. */
+static int map_error(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return -EAGAIN;
+	case -EBUSY: /* Xen found another owner */
+	case -EPERM:
+	case -EACCES:
+		return -EPERM;
+	case -ESRCH:
+	case -ENOMEM:
+		return err;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* The call fails with ENOENT when a frame is paged out; err[] holds all then. */
+static int map_batch(struct hv_xen_frames *f, uint32_t domid, size_t n, const xen_pfn_t *frames,
+		     void *addr, size_t *bad)
+{
+	privcmd_mmapbatch_v2_t batch = {
+		.num = (unsigned int)n,
+		.dom = (domid_t)domid,
+		.addr = (uintptr_t)addr,
+		.arr = frames,
+		.err = f->err,
+	};
+
+	memset(f->err, 0, n * sizeof(*f->err));
+	if (ioctl(xencall_fd(f->call), IOCTL_PRIVCMD_MMAPBATCH_V2, &batch) < 0 && errno != ENOENT)
+		return -errno;
+	for (size_t i = 0; i < n; i++)
+		if (f->err[i]) {
+			*bad = i;
+			return map_error(f->err[i]);
+		}
+	return 0;
+}
+
+int hv_xen_frames_map(struct hv_xen_frames *f, uint32_t domid, size_t n, const xen_pfn_t *frames,
+		      void **addr, size_t *bad)
+{
+	void *p;
+	int ret;
+
+	if (n == 0 || n > HV_XEN_FRAMES_MAX)
+		return -E2BIG;
+	p = mmap(NULL, n * HV_PAGE, PROT_READ, MAP_SHARED, xencall_fd(f->call), 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	ret = map_batch(f, domid, n, frames, p, bad);
+	if (ret) {
+		munmap(p, n * HV_PAGE);
+		return ret;
+	}
+	*addr = p;
+	return 0;
+}
+
+void hv_xen_frames_unmap(void *addr, size_t n)
+{
+	munmap(addr, n * HV_PAGE);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hv_xen_sched: who is there, how much CPU it used, and its cap. The sampler
+ * lists on each tick with a handle of its own; the actor sets caps.
+ *
+ * A cap is set by the scheduler of the domain's own cpupool; Xen refuses a
+ * call that names another scheduler (EINVAL), which is how a pool that was
+ * made anew is noticed. Weight 0 means "as it is" to credit and credit2, so
+ * the weight survives even when somebody changes it at the same moment. A
+ * cap has no such value in credit2: 0 takes it away.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/hv/hv_xen.h"
+
+#define LIST_MAX  4096u
+#define POOLS_MAX 16u
+/* As many as fit a page: libxenctrl keeps its buffers of that size. */
+#define LIST_FIRST (HV_PAGE / sizeof(xc_domaininfo_t))
+
+struct pool {
+	bool known;
+	uint32_t id;
+	uint32_t scheduler;
+};
+
+struct hv_sched {
+	struct hv_xen_quiet quiet;
+	xc_interface *xc;
+	uint32_t want; /* how many domains to ask for */
+	xc_domaininfo_t *info;
+	struct pool pools[POOLS_MAX]; /* by id modulo POOLS_MAX */
+};
+
+static int xen_sched_open(struct hv_sched **s, void *arg)
+{
+	struct hv_sched *h = calloc(1, sizeof(*h));
+	int ret = -ENOMEM;
+
+	(void)arg;
+	if (!h)
+		return ret;
+	h->want = LIST_FIRST;
+	h->info = calloc(LIST_MAX, sizeof(*h->info));
+	if (!h->info)
+		goto out;
+	hv_xen_quiet_init(&h->quiet);
+	ret = hv_xen_open(&h->xc, &h->quiet);
+	if (ret)
+		goto out;
+	*s = h;
+	return 0;
+out:
+	free(h->info);
+	free(h);
+	return ret;
+}
+
+static void xen_sched_close(struct hv_sched *s)
+{
+	if (!s)
+		return;
+	xc_interface_close(s->xc);
+	free(s->info);
+	free(s);
+}
+
+static uint32_t dom_flags(const xc_domaininfo_t *info)
+{
+	uint32_t flags = 0;
+
+	if (info->flags & XEN_DOMINF_dying)
+		flags |= HV_DOM_DYING;
+	if (info->flags & XEN_DOMINF_shutdown)
+		flags |= HV_DOM_SHUTDOWN;
+	if (info->flags & XEN_DOMINF_paused)
+		flags |= HV_DOM_PAUSED;
+	if (!(info->flags & XEN_DOMINF_hvm_guest))
+		flags |= HV_DOM_PV;
+	if (info->domain == 0)
+		flags |= HV_DOM_PRIVILEGED;
+	return flags;
+}
+
+static void describe(const xc_domaininfo_t *info, struct hv_dom *d)
+{
+	static_assert(sizeof(info->handle) == sizeof(d->uuid), "a UUID");
+
+	d->domid = info->domain;
+	d->flags = dom_flags(info);
+	memcpy(d->uuid, info->handle, sizeof(d->uuid));
+	d->cpu_ns = info->cpu_time;
+	d->vcpus = info->nr_online_vcpus ? info->nr_online_vcpus : 1;
+	d->pool = info->cpupool;
+}
+
+/*
+ * One sysctl. The library copies as many entries as are asked for, so ask
+ * for what was there last time and some more; only when that was too little
+ * is a second, larger call made.
+ */
+static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
+{
+	const uint32_t limit = max < LIST_MAX ? (uint32_t)max : LIST_MAX;
+	uint32_t want;
+	int n;
+
+	if (limit == 0)
+		return 0;
+	for (;;) {
+		want = s->want < limit ? s->want : limit;
+		n = xc_domain_getinfolist(s->xc, 0, want, s->info);
+		if (n < 0)
+			return -errno;
+		if ((uint32_t)n < want || want == limit)
+			break;
+		s->want *= 2;
+	}
+	for (int i = 0; i < n; i++)
+		describe(&s->info[i], &doms[i]);
+	return n;
+}
+
+static int pool_scheduler(struct hv_sched *s, uint32_t id, uint32_t *scheduler)
+{
+	struct pool *p = &s->pools[id % POOLS_MAX];
+	xc_cpupoolinfo_t *info;
+
+	if (!p->known || p->id != id) {
+		info = xc_cpupool_getinfo(s->xc, id);
+		if (!info)
+			return -errno;
+		*p = (struct pool){ info->cpupool_id == id, id, info->sched_id };
+		xc_cpupool_infofree(s->xc, info);
+		if (!p->known)
+			return -ESRCH;
+	}
+	*scheduler = p->scheduler;
+	return 0;
+}
+
+static int find(struct hv_sched *s, uint32_t domid, xc_domaininfo_t *info, uint32_t *scheduler)
+{
+	int ret = hv_xen_dominfo(s->xc, domid, info);
+
+	return ret ? ret : pool_scheduler(s, info->cpupool, scheduler);
+}
+
+static int params_get(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t *weight,
+		      uint16_t *cap)
+{
+	struct xen_domctl_sched_credit credit;
+	struct xen_domctl_sched_credit2 credit2;
+
+	switch (scheduler) {
+	case XEN_SCHEDULER_CREDIT:
+		if (xc_sched_credit_domain_get(s->xc, domid, &credit))
+			return -errno;
+		*weight = credit.weight;
+		*cap = credit.cap;
+		return 0;
+	case XEN_SCHEDULER_CREDIT2:
+		if (xc_sched_credit2_domain_get(s->xc, domid, &credit2))
+			return -errno;
+		*weight = credit2.weight;
+		*cap = credit2.cap;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int cap_put(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t cap)
+{
+	struct xen_domctl_sched_credit credit = { .weight = 0, .cap = cap };
+	struct xen_domctl_sched_credit2 credit2 = { .weight = 0, .cap = cap };
+	int ret;
+
+	switch (scheduler) {
+	case XEN_SCHEDULER_CREDIT:
+		ret = xc_sched_credit_domain_set(s->xc, domid, &credit);
+		break;
+	case XEN_SCHEDULER_CREDIT2:
+		ret = xc_sched_credit2_domain_set(s->xc, domid, &credit2);
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	return ret ? -errno : 0;
+}
+
+static int get_once(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
+{
+	xc_domaininfo_t info;
+	uint32_t scheduler;
+	uint16_t weight = 0, cap = 0;
+	int ret = find(s, domid, &info, &scheduler);
+
+	if (!ret)
+		ret = params_get(s, domid, scheduler, &weight, &cap);
+	if (ret)
+		return ret;
+	p->weight = weight;
+	p->cap = cap ? CAP_PERCENT(cap) : CAP_NONE;
+	return 0;
+}
+
+/* The nearest whole percent, and never 0, which to Xen is "no cap". */
+static int percent_of(struct cap c, const xc_domaininfo_t *info, uint16_t *percent)
+{
+	const uint64_t most = 100ull * (info->max_vcpu_id + 1ull);
+	uint64_t p = ((uint64_t)c.mpct + 500) / 1000;
+
+	if (!c.limited) {
+		*percent = 0;
+		return 0;
+	}
+	if (c.mpct == 0 || info->max_vcpu_id == XEN_INVALID_MAX_VCPU_ID || p > most ||
+	    p >= UINT16_MAX)
+		return -EINVAL;
+	*percent = p ? (uint16_t)p : 1;
+	return 0;
+}
+
+static int set_once(struct hv_sched *s, uint32_t domid, struct cap cap)
+{
+	xc_domaininfo_t info;
+	uint32_t scheduler;
+	uint16_t percent;
+	int ret = find(s, domid, &info, &scheduler);
+
+	if (ret)
+		return ret;
+	ret = percent_of(cap, &info, &percent);
+	return ret ? ret : cap_put(s, domid, scheduler, percent);
+}
+
+static int xen_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
+{
+	int ret = get_once(s, domid, p);
+
+	if (ret != -EINVAL)
+		return ret;
+	memset(s->pools, 0, sizeof(s->pools));
+	return get_once(s, domid, p);
+}
+
+static int xen_set_cap(struct hv_sched *s, uint32_t domid, struct cap cap)
+{
+	int ret;
+
+	if (domid == 0)
+		return -EPERM;
+	ret = set_once(s, domid, cap);
+	if (ret != -EINVAL)
+		return ret;
+	memset(s->pools, 0, sizeof(s->pools));
+	return set_once(s, domid, cap);
+}
+
+static const char *xen_sched_name(struct hv_sched *s, uint32_t domid)
+{
+	xc_domaininfo_t info;
+	uint32_t scheduler;
+
+	memset(s->pools, 0, sizeof(s->pools));
+	if (find(s, domid, &info, &scheduler))
+		return "unknown";
+	switch (scheduler) {
+	case XEN_SCHEDULER_CREDIT:
+		return "credit";
+	case XEN_SCHEDULER_CREDIT2:
+		return "credit2";
+	case XEN_SCHEDULER_ARINC653:
+		return "arinc653";
+	case XEN_SCHEDULER_RTDS:
+		return "rtds";
+	case XEN_SCHEDULER_NULL:
+		return "null";
+	default:
+		return "unknown";
+	}
+}
+
+const struct hv_sched_ops hv_xen_sched = {
+	.open = xen_sched_open,
+	.close = xen_sched_close,
+	.list = xen_list,
+	.get = xen_get,
+	.set_cap = xen_set_cap,
+	.name = xen_sched_name,
+};

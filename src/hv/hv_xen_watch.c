@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hv_xen_watch: domains that come and go, and what a guest writes about
+ * itself, by xenstore. Used by the control thread's loop.
+ *
+ * @introduceDomain and @releaseDomain do not say which domain: the reader
+ * lists. Every watch fires once when it is set. A guest can write its node
+ * as often as xenstored serves it, and each write is an event here: drain
+ * next() and read at a limited rate.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xenstore.h>
+
+#include "resex/guest_abi.h"
+#include "src/hv/hv_xen.h"
+
+#define TOKEN_DOMAINS "domains"
+#define TOKEN_NODE    "node:"
+#define PATH_MAX_LEN  80
+
+struct hv_watch {
+	struct xs_handle *xs;
+};
+
+static int xs_error(void)
+{
+	return errno ? -errno : -EIO;
+}
+
+static int xen_watch_open(struct hv_watch **w, void *arg)
+{
+	struct hv_watch *h;
+	int ret = hv_xen_host();
+
+	(void)arg;
+	if (ret)
+		return ret;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	h->xs = xs_open(XS_UNWATCH_FILTER);
+	if (!h->xs) {
+		ret = errno == EACCES || errno == EPERM ? -EACCES : -ENODEV;
+		goto out;
+	}
+	if (!xs_watch(h->xs, "@introduceDomain", TOKEN_DOMAINS) ||
+	    !xs_watch(h->xs, "@releaseDomain", TOKEN_DOMAINS)) {
+		ret = xs_error();
+		goto out;
+	}
+	*w = h;
+	return 0;
+out:
+	xs_close(h->xs);
+	free(h);
+	return ret;
+}
+
+static void xen_watch_close(struct hv_watch *w)
+{
+	if (!w)
+		return;
+	xs_close(w->xs);
+	free(w);
+}
+
+static int xen_watch_fd(struct hv_watch *w)
+{
+	return xs_fileno(w->xs);
+}
+
+static bool parse_token(const char *token, struct hv_event *ev)
+{
+	if (!strcmp(token, TOKEN_DOMAINS)) {
+		*ev = (struct hv_event){ .type = HV_EVENT_DOMAINS };
+		return true;
+	}
+	if (strncmp(token, TOKEN_NODE, strlen(TOKEN_NODE)))
+		return false;
+	*ev = (struct hv_event){
+		.type = HV_EVENT_NODE,
+		.domid = (uint32_t)strtoul(token + strlen(TOKEN_NODE), NULL, 10),
+	};
+	return true;
+}
+
+static int xen_watch_next(struct hv_watch *w, struct hv_event *ev)
+{
+	char **event;
+	bool ours;
+
+	do {
+		event = xs_check_watch(w->xs);
+		if (!event)
+			return errno == EAGAIN ? 0 : xs_error();
+		ours = parse_token(event[XS_WATCH_TOKEN], ev);
+		free(event);
+	} while (!ours);
+	return 1;
+}
+
+/* A node of that domain and the token of its watch. */
+static void node_names(uint32_t domid, const char *node, char path[PATH_MAX_LEN],
+		       char token[PATH_MAX_LEN])
+{
+	snprintf(path, PATH_MAX_LEN, "/local/domain/%u/%s", domid, node);
+	snprintf(token, PATH_MAX_LEN, TOKEN_NODE "%u", domid);
+}
+
+static int xen_watch_add(struct hv_watch *w, uint32_t domid)
+{
+	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
+
+	node_names(domid, GUEST_ABI_NODE, path, token);
+	if (xs_watch(w->xs, path, token) || errno == EEXIST)
+		return 0;
+	return xs_error();
+}
+
+static void xen_watch_remove(struct hv_watch *w, uint32_t domid)
+{
+	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
+
+	node_names(domid, GUEST_ABI_NODE, path, token);
+	xs_unwatch(w->xs, path, token);
+}
+
+static int copy_value(const char *value, unsigned int len, char *buf, size_t size)
+{
+	if (len >= size)
+		return -EMSGSIZE;
+	if (memchr(value, '\0', len))
+		return -EBADMSG;
+	memcpy(buf, value, len);
+	buf[len] = '\0';
+	return (int)len;
+}
+
+static int read_node(struct hv_watch *w, const char *path, char *buf, size_t size)
+{
+	unsigned int len;
+	char *value = xs_read(w->xs, XBT_NULL, path, &len);
+	int ret;
+
+	if (!value)
+		return xs_error();
+	ret = copy_value(value, len, buf, size);
+	free(value);
+	return ret;
+}
+
+/*
+ * Only the guest itself (and dom0, which may all) can have written it. The
+ * first entry names the owner and what all others may do.
+ */
+static int check_writers(struct hv_watch *w, const char *path, uint32_t domid)
+{
+	unsigned int n;
+	struct xs_permissions *perms = xs_get_permissions(w->xs, XBT_NULL, path, &n);
+	int ret = 0;
+
+	if (!perms)
+		return xs_error();
+	if (n == 0 || perms[0].id != domid || (perms[0].perms & XS_PERM_WRITE))
+		ret = -EPERM;
+	for (unsigned int i = 1; !ret && i < n; i++)
+		if ((perms[i].perms & XS_PERM_WRITE) && perms[i].id != domid && perms[i].id != 0)
+			ret = -EPERM;
+	free(perms);
+	return ret;
+}
+
+static int xen_watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
+	int ret;
+
+	node_names(domid, GUEST_ABI_NODE, path, token);
+	ret = check_writers(w, path, domid);
+	return ret ? ret : read_node(w, path, buf, size);
+}
+
+/* The name is dom0's own word: the toolstack writes it, the guest cannot. */
+static int xen_watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
+
+	node_names(domid, "name", path, token);
+	return read_node(w, path, buf, size);
+}
+
+const struct hv_watch_ops hv_xen_watch = {
+	.open = xen_watch_open,
+	.close = xen_watch_close,
+	.fd = xen_watch_fd,
+	.next = xen_watch_next,
+	.watch = xen_watch_add,
+	.unwatch = xen_watch_remove,
+	.read = xen_watch_read,
+	.name = xen_watch_name,
+};
