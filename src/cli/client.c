@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* client: JSON-RPC over resexd's UNIX socket. See client.h. */
+#include "src/cli/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+
+enum { REPLY_MAX = 64 << 20, REPLY_TIMEOUT_S = 30 };
+
+int client_open(struct client *c, const char *path)
+{
+	const struct timeval tv = { .tv_sec = REPLY_TIMEOUT_S };
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	c->path = path;
+	c->id = 0;
+	c->fd = -1;
+	if (strlen(path) >= sizeof(a.sun_path)) {
+		snprintf(c->error, sizeof(c->error), "socket path \"%.100s...\" is too long", path);
+		return RESEX_USAGE;
+	}
+	strcpy(a.sun_path, path);
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a))) {
+		setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+		return RESEX_OK;
+	}
+	if (errno == EACCES || errno == EPERM) {
+		snprintf(c->error, sizeof(c->error),
+			 "no permission to speak to resexd at %s: run as root", path);
+		return RESEX_PERMISSION;
+	}
+	snprintf(c->error, sizeof(c->error),
+		 "resexd does not answer at %s (%s): start it, such as with systemctl start resexd",
+		 path, strerror(errno));
+	return RESEX_NO_DAEMON;
+}
+
+void client_close(struct client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+static int lost(struct client *c)
+{
+	snprintf(c->error, sizeof(c->error), "resexd at %s went away: see its log", c->path);
+	return RESEX_NO_DAEMON;
+}
+
+static int send_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return -1;
+		p += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+/* A whole line, to be freed, or NULL. */
+static char *read_line(int fd)
+{
+	size_t size = 65536, n = 0;
+	char *buf = malloc(size), *bigger;
+
+	while (buf) {
+		ssize_t r = recv(fd, buf + n, size - n - 1, 0);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0 || n + (size_t)r > REPLY_MAX)
+			break;
+		n += (size_t)r;
+		if (buf[n - 1] == '\n') {
+			buf[n] = 0;
+			return buf;
+		}
+		if (size - n > 1)
+			continue;
+		size *= 2;
+		bigger = realloc(buf, size);
+		if (!bigger)
+			break;
+		buf = bigger;
+	}
+	free(buf);
+	return NULL;
+}
+
+/* The server's codes carry our exit codes (control_proto.h). */
+static int take_error(struct client *c, const json_t *err)
+{
+	json_int_t code = json_integer_value(json_object_get(err, "code"));
+	const char *text = json_string_value(json_object_get(err, "message"));
+
+	snprintf(c->error, sizeof(c->error), "%s", text ? text : "an error without a message");
+	if (code <= -32001 && code >= -32099)
+		return (int)(-32000 - code);
+	return code == -32601 || code == -32602 ? RESEX_USAGE : RESEX_FAILURE;
+}
+
+int client_call(struct client *c, const char *method, json_t *params, json_t **result)
+{
+	json_t *req, *rep;
+	char *text, *line;
+	int rc;
+
+	req = json_pack("{s:s,s:i,s:s,s:o}", "jsonrpc", "2.0", "id", ++c->id, "method", method,
+			"params", params ? params : json_object());
+	text = req ? json_dumps(req, JSON_COMPACT) : NULL;
+	json_decref(req);
+	if (!text) {
+		snprintf(c->error, sizeof(c->error), "the request is not in UTF-8");
+		return RESEX_USAGE;
+	}
+	rc = send_all(c->fd, text, strlen(text)) || send_all(c->fd, "\n", 1);
+	free(text);
+	line = rc ? NULL : read_line(c->fd);
+	if (!line)
+		return lost(c);
+	rep = json_loads(line, 0, NULL);
+	free(line);
+	if (!rep)
+		return lost(c);
+	if (json_object_get(rep, "error")) {
+		rc = take_error(c, json_object_get(rep, "error"));
+	} else {
+		*result = json_incref(json_object_get(rep, "result"));
+		rc = *result ? RESEX_OK : lost(c);
+	}
+	json_decref(rep);
+	return rc;
+}

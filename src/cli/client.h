@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* client: one request to resexd, one reply (man resex-control). */
+#ifndef RESEX_CLI_CLIENT_H
+#define RESEX_CLI_CLIENT_H
+
+#include <jansson.h>
+
+struct client {
+	int fd;
+	const char *path; /* of the socket */
+	int id;
+	char error[640]; /* one sentence, when a call failed */
+};
+
+/* RESEX_OK, or RESEX_NO_DAEMON, RESEX_PERMISSION, ... with error filled. */
+int client_open(struct client *c, const char *path);
+void client_close(struct client *c);
+
+/* Steals params (may be NULL). RESEX_OK and *result, or the exit code with error filled. */
+int client_call(struct client *c, const char *method, json_t *params, json_t **result);
+
+#endif

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cmds: each verb makes a request and prints the reply as text or as JSON. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+#include "src/cli/cmdtable.h"
+#include "src/cli/table.h"
+
+static int usage_error(struct cli *c, const char *what)
+{
+	snprintf(c->client.error, sizeof(c->client.error), "%s: see resex --help", what);
+	return RESEX_USAGE;
+}
+
+static int print_json(json_t *result)
+{
+	json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+	putchar('\n');
+	json_decref(result);
+	return RESEX_OK;
+}
+
+/* Call; in JSON mode print at once and return NULL in *result. */
+static int ask(struct cli *c, const char *method, json_t *params, json_t **result)
+{
+	int rc = client_call(&c->client, method, params, result);
+
+	if (rc || !c->json)
+		return rc;
+	rc = print_json(*result);
+	*result = NULL;
+	return rc;
+}
+
+static int no_words(struct cli *c)
+{
+	return c->argc ? usage_error(c, "this verb takes no argument") : RESEX_OK;
+}
+
+/* At most one word: a guest. */
+static int guest_param(struct cli *c, bool required, json_t **params)
+{
+	if (c->argc > 1 || (required && c->argc != 1))
+		return usage_error(c, required ? "give one guest" : "give one guest at most");
+	*params = json_object();
+	if (c->argc)
+		json_object_set_new(*params, "guest", json_string(c->argv[0]));
+	return RESEX_OK;
+}
+
+static int print_rows(struct cli *c, const char *method, json_t *params, const char *member,
+		      const struct column *cols)
+{
+	json_t *r = NULL;
+	int rc = ask(c, method, params, &r);
+
+	if (!rc && r)
+		table_print(stdout, json_object_get(r, member), cols);
+	json_decref(r);
+	return rc;
+}
+
+/* --- guests ----------------------------------------------------------------- */
+
+static int run_list(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "NAME", "name", 1 },
+		{ "ID", "domid", 0 },
+		{ "VCPUS", "vcpus", 0 },
+		{ "WEIGHT", "weight", 0 },
+		{ "CAP", "cap", 0 },
+		{ "RESOS", "allocated", 0 },
+		{ "BALANCE", "balance", 0 },
+		{ "MTUS-SENT", "mtus_sent", 0 },
+		{ "MTUS-RECV", "mtus_recv", 0 },
+		{ "RINGS", "rings", 0 },
+		{ "STATE", "state", 1 },
+		{ 0 },
+	};
+
+	return no_words(c) ? RESEX_USAGE : print_rows(c, "list", NULL, "guests", cols);
+}
+
+static int run_info(struct cli *c)
+{
+	static const struct column fields[] = {
+		{ "version", "version", 1 },
+		{ "hypervisor", "hv", 1 },
+		{ "observing only", "observe", 1 },
+		{ "policy", "policy", 1 },
+		{ "interval (ns)", "interval_ns", 1 },
+		{ "epoch (ns)", "epoch_ns", 1 },
+		{ "epoch now", "epoch", 1 },
+		{ "supply (Resos)", "supply", 1 },
+		{ "overcommit (Resos)", "overcommit", 1 },
+		{ "dropped last epoch (Resos)", "dropped", 1 },
+		{ "guests", "guests", 1 },
+		{ "ticks", "ticks", 1 },
+		{ "late ticks", "late_ticks", 1 },
+		{ "longest lateness (ns)", "late_max_ns", 1 },
+		{ "mean tick (ns)", "tick_mean_ns", 1 },
+		{ "longest tick (ns)", "tick_max_ns", 1 },
+		{ "map calls", "map_calls", 1 },
+		{ "mapped pages", "mapped_pages", 1 },
+		{ 0 },
+	};
+	static const struct column links[] = { { "LINK", "name", 1 },
+					       { "BYTES/S", "bytes_s", 0 },
+					       { "MTU", "mtu", 0 },
+					       { "PROFILE", "profile", 1 },
+					       { 0 } };
+	json_t *r = NULL;
+	int rc = no_words(c);
+
+	if (!rc)
+		rc = ask(c, "info", NULL, &r);
+	if (!rc && r) {
+		table_card(stdout, r, fields);
+		putchar('\n');
+		table_print(stdout, json_object_get(r, "links"), links);
+	}
+	json_decref(r);
+	return rc;
+}
+
+static int run_guest_show(struct cli *c)
+{
+	static const struct column fields[] = {
+		{ "name", "name", 1 },
+		{ "domain id", "domid", 1 },
+		{ "UUID", "uuid", 1 },
+		{ "state", "state", 1 },
+		{ "VCPUs", "vcpus", 1 },
+		{ "weight", "weight", 1 },
+		{ "link", "link", 1 },
+		{ "cap (%)", "cap", 1 },
+		{ "own cap (%)", "old_cap", 1 },
+		{ "lowest cap (%)", "min_cap", 1 },
+		{ "cap changes", "cap_changes", 1 },
+		{ "allocated (Resos)", "allocated", 1 },
+		{ "balance", "balance", 1 },
+		{ "spent", "spent", 1 },
+		{ "overdraft", "overdraft", 1 },
+		{ "charged for I/O", "charged_io", 1 },
+		{ "charged for CPU", "charged_cpu", 1 },
+		{ "rate", "rate", 1 },
+		{ "CPU time (ns)", "cpu_ns", 1 },
+		{ "MTUs sent", "mtus_sent", 1 },
+		{ "MTUs received", "mtus_recv", 1 },
+		{ "bytes sent", "bytes_sent", 1 },
+		{ "bytes received", "bytes_recv", 1 },
+		{ "work requests", "wrs", 1 },
+		{ "of these unseen", "lost", 1 },
+		{ "waiting", "backlog", 1 },
+		{ "rings", "rings", 1 },
+		{ "note", "note", 1 },
+		{ 0 },
+	};
+	json_t *r = NULL, *params = NULL;
+	int rc = guest_param(c, true, &params);
+
+	if (!rc)
+		rc = ask(c, "guest-show", params, &r);
+	if (!rc && r)
+		table_card(stdout, r, fields);
+	json_decref(r);
+	return rc;
+}
+
+static void print_rings(const json_t *g)
+{
+	static const struct column cols[] = {
+		{ "ID", "id", 0 },
+		{ "KIND", "kind", 1 },
+		{ "QPN", "qpn", 0 },
+		{ "PID", "pid", 0 },
+		{ "COMM", "comm", 1 },
+		{ "WRS", "wrs", 0 },
+		{ "LOST", "lost", 0 },
+		{ "ERRORS", "errors", 0 },
+		{ "MTUS-SENT", "mtus_sent", 0 },
+		{ "MTUS-RECV", "mtus_recv", 0 },
+		{ "STATE", "state", 1 },
+		{ "FLAGS", "flags", 1 },
+		{ "FAULT", "fault", 1 },
+		{ 0 },
+	};
+	const char *fault = json_string_value(json_object_get(g, "fault"));
+
+	printf("%s (domain %lld): %s%s%s\n", json_string_value(json_object_get(g, "name")),
+	       (long long)json_integer_value(json_object_get(g, "domid")),
+	       json_is_true(json_object_get(g, "attached")) ? "attached" : "no agent",
+	       fault && *fault ? ": " : "", fault ? fault : "");
+	if (json_array_size(json_object_get(g, "rings")))
+		table_print(stdout, json_object_get(g, "rings"), cols);
+}
+
+static int run_ring_list(struct cli *c)
+{
+	json_t *r = NULL, *params = NULL, *g;
+	size_t i;
+	int rc = guest_param(c, false, &params);
+
+	if (!rc)
+		rc = ask(c, "ring-list", params, &r);
+	if (!rc && r)
+		json_array_foreach (json_object_get(r, "guests"), i, g)
+			print_rings(g);
+	json_decref(r);
+	return rc;
+}
+
+/* --- policies ---------------------------------------------------------------- */
+
+static int run_policy_list(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "NAME", "name", 1 }, { "ACTIVE", "active", 1 }, { "WHAT", "text", 1 }, { 0 }
+	};
+
+	return no_words(c) ? RESEX_USAGE : print_rows(c, "policy-list", NULL, "policies", cols);
+}
+
+static void print_policy(const json_t *r)
+{
+	static const struct column cols[] = {
+		{ "PARAMETER", "name", 1 },  { "VALUE", "value", 0 },
+		{ "DEFAULT", "default", 0 }, { "MIN", "min", 0 },
+		{ "MAX", "max", 0 },	     { "UNIT", "unit", 1 },
+		{ "MEANING", "text", 1 },    { 0 },
+	};
+
+	printf("%s%s: %s\n", json_string_value(json_object_get(r, "name")),
+	       json_is_true(json_object_get(r, "active")) ? " (active)" : "",
+	       json_string_value(json_object_get(r, "text")));
+	if (json_array_size(json_object_get(r, "params")))
+		table_print(stdout, json_object_get(r, "params"), cols);
+}
+
+static int show_policy(struct cli *c, const char *method, json_t *params)
+{
+	json_t *r = NULL;
+	int rc = ask(c, method, params, &r);
+
+	if (!rc && r)
+		print_policy(r);
+	json_decref(r);
+	return rc;
+}
+
+static int run_policy_show(struct cli *c)
+{
+	json_t *params = json_object();
+
+	if (c->argc > 1) {
+		json_decref(params);
+		return usage_error(c, "give one policy at most");
+	}
+	if (c->argc)
+		json_object_set_new(params, "policy", json_string(c->argv[0]));
+	return show_policy(c, "policy-show", params);
+}
+
+/* "low=50" into params; whole non-negative numbers only. */
+static int add_param(struct cli *c, json_t *params, char *word)
+{
+	char *eq = strchr(word, '='), *end;
+	unsigned long long v;
+
+	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
+		return usage_error(c, "a parameter is NAME=NUMBER");
+	v = strtoull(eq + 1, &end, 10);
+	if (*end || v > LLONG_MAX) {
+		snprintf(c->client.error, sizeof(c->client.error),
+			 "\"%.80s\": the number is out of range", word);
+		return *end ? RESEX_USAGE : RESEX_RANGE;
+	}
+	*eq = 0;
+	json_object_set_new(params, word, json_integer((json_int_t)v));
+	return RESEX_OK;
+}
+
+static int run_policy_set(struct cli *c)
+{
+	json_t *params = json_object(), *set = json_object();
+	char path[PATH_MAX];
+	int i = 0, rc = RESEX_OK;
+
+	json_object_set_new(params, "params", set);
+	if (c->argc >= 2 && (!strcmp(c->argv[0], "-f") || !strcmp(c->argv[0], "--file"))) {
+		/* resexd has a working directory of its own */
+		if (!realpath(c->argv[1], path)) {
+			snprintf(c->client.error, sizeof(c->client.error),
+				 "policy file %.200s cannot be read: check its name", c->argv[1]);
+			rc = RESEX_BAD_CONFIG;
+		} else {
+			json_object_set_new(params, "file", json_string(path));
+		}
+		i = 2;
+	} else if (c->argc >= 1 && c->argv[0][0] != '-') {
+		json_object_set_new(params, "policy", json_string(c->argv[0]));
+		i = 1;
+	} else {
+		rc = usage_error(c, "give a policy's name, or --file FILE");
+	}
+	for (; !rc && i < c->argc; i++)
+		rc = add_param(c, set, c->argv[i]);
+	if (!rc)
+		return show_policy(c, "policy-set", params);
+	json_decref(params);
+	return rc;
+}
+
+/* --- caps --------------------------------------------------------------------- */
+
+static const struct column cap_cols[] = {
+	{ "NAME", "name", 1 },	     { "ID", "domid", 0 },
+	{ "CAP", "cap", 0 },	     { "WANTED", "wanted", 0 },
+	{ "OWN-CAP", "old_cap", 0 }, { "CHANGES", "changes", 0 },
+	{ "STATE", "state", 1 },     { "ERROR", "error", 1 },
+	{ "NOTE", "note", 1 },	     { 0 },
+};
+
+static int run_cap_list(struct cli *c)
+{
+	return no_words(c) ? RESEX_USAGE : print_rows(c, "cap-list", NULL, "guests", cap_cols);
+}
+
+static int run_cap_release(struct cli *c)
+{
+	bool undo = c->argc == 2 && !strcmp(c->argv[0], "--undo");
+	json_t *r = NULL, *rows, *params;
+	int rc;
+
+	if (c->argc != 1 + undo)
+		return usage_error(c, "give one guest");
+	params = json_pack("{s:s,s:b}", "guest", c->argv[undo], "undo", undo);
+	rc = ask(c, "cap-release", params, &r);
+	if (!rc && r) {
+		rows = json_pack("[O]", r);
+		table_print(stdout, rows, cap_cols);
+		json_decref(rows);
+	}
+	json_decref(r);
+	return rc;
+}
+
+static int run_why(struct cli *c)
+{
+	json_t *r = NULL, *params = NULL, *g;
+	size_t i;
+	int rc = guest_param(c, false, &params);
+
+	if (!rc)
+		rc = ask(c, "why", params, &r);
+	if (!rc && r)
+		json_array_foreach (json_object_get(r, "guests"), i, g)
+			printf("%s: %s\n", json_string_value(json_object_get(g, "name")),
+			       json_string_value(json_object_get(g, "text")));
+	json_decref(r);
+	return rc;
+}
+
+/* --- events --------------------------------------------------------------------- */
+
+struct events_opt {
+	const char *guest;
+	long last; /* show at most so many; -1: all there are */
+	bool follow;
+};
+
+static int events_options(struct cli *c, struct events_opt *o)
+{
+	char *end;
+
+	for (int i = 0; i < c->argc; i++) {
+		const char *w = c->argv[i];
+
+		if (!strcmp(w, "-f") || !strcmp(w, "--follow")) {
+			o->follow = true;
+		} else if (!strcmp(w, "-n") || !strcmp(w, "--lines")) {
+			if (++i == c->argc)
+				return usage_error(c, "-n takes a number");
+			o->last = strtol(c->argv[i], &end, 10);
+			if (*end || o->last < 0)
+				return usage_error(c, "-n takes a number");
+		} else if (w[0] == '-' || o->guest) {
+			return usage_error(c, "events takes -f, -n NUMBER and one guest");
+		} else {
+			o->guest = w;
+		}
+	}
+	return RESEX_OK;
+}
+
+static void print_event(const json_t *e)
+{
+	json_int_t ns = json_integer_value(json_object_get(e, "time_ns"));
+	time_t t = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char when[32];
+
+	localtime_r(&t, &tm);
+	strftime(when, sizeof(when), "%F %T", &tm);
+	printf("%s.%03d  %-16s %-12s %s\n", when, (int)(ns / 1000000 % 1000),
+	       json_string_value(json_object_get(e, "guest")),
+	       json_string_value(json_object_get(e, "kind")),
+	       json_string_value(json_object_get(e, "text")));
+}
+
+static void print_events(const struct cli *c, const json_t *events, long last)
+{
+	size_t n = json_array_size(events), i = 0;
+
+	if (last >= 0 && n > (size_t)last)
+		i = n - (size_t)last;
+	for (; i < n; i++) {
+		const json_t *e = json_array_get(events, i);
+
+		if (!c->json) {
+			print_event(e);
+			continue;
+		}
+		json_dumpf(e, stdout, JSON_COMPACT); /* one event a line */
+		putchar('\n');
+	}
+	fflush(stdout);
+}
+
+static int run_events(struct cli *c)
+{
+	struct events_opt o = { .last = -1 };
+	const struct timespec pause = { .tv_nsec = 300000000 };
+	json_int_t since = 0;
+	int rc = events_options(c, &o);
+
+	while (!rc) {
+		json_t *r = NULL, *params = json_pack("{s:I}", "since", since);
+
+		if (o.guest)
+			json_object_set_new(params, "guest", json_string(o.guest));
+		rc = client_call(&c->client, "events", params, &r);
+		if (!rc) {
+			since = json_integer_value(json_object_get(r, "newest"));
+			print_events(c, json_object_get(r, "events"), o.last);
+		}
+		json_decref(r);
+		if (!o.follow)
+			break;
+		o.last = -1;
+		nanosleep(&pause, NULL);
+	}
+	return rc;
+}
+
+/* --- the table -------------------------------------------------------------------- */
+
+const struct verb verbs[] = {
+	{ "list", "", "guests with caps, Resos and MTUs", false, run_list },
+	{ "info", "", "the daemon: policy, supply, ticks, links", false, run_info },
+	{ "guest-show", "GUEST", "all that is known of one guest", false, run_guest_show },
+	{ "ring-list", "[GUEST]", "queues read in guests' memory, and faults", false,
+	  run_ring_list },
+	{ "policy-list", "", "pricing policies", false, run_policy_list },
+	{ "policy-show", "[POLICY]", "a policy's parameters", false, run_policy_show },
+	{ "policy-set", "POLICY|--file FILE [PARAMETER=NUMBER]...", "put a policy in force", true,
+	  run_policy_set },
+	{ "cap-list", "", "caps in force, wanted, and before resexd came", false, run_cap_list },
+	{ "cap-release", "[--undo] GUEST", "give a guest its own cap back and leave it alone", true,
+	  run_cap_release },
+	{ "why", "[GUEST]", "why a guest is capped, or is not", false, run_why },
+	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened", false, run_events },
+	{ 0 },
+};

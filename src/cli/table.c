@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* table: column widths from the data, one pass to measure and one to print. */
+#include "src/cli/table.h"
+
+#include <string.h>
+
+enum { CELL_MAX = 256, COLS_MAX = 16 };
+
+/* Control characters of names that came from a guest never reach the terminal. */
+static void clean(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+}
+
+static void cell(const json_t *v, char *out)
+{
+	size_t i, n = 0;
+	json_t *e;
+
+	switch (v ? json_typeof(v) : JSON_NULL) {
+	case JSON_STRING:
+		snprintf(out, CELL_MAX, "%s", json_string_value(v));
+		break;
+	case JSON_INTEGER:
+		snprintf(out, CELL_MAX, "%lld", (long long)json_integer_value(v));
+		break;
+	case JSON_REAL:
+		snprintf(out, CELL_MAX, "%.0f", json_real_value(v));
+		break;
+	case JSON_TRUE:
+		strcpy(out, "yes");
+		break;
+	case JSON_FALSE:
+		strcpy(out, "no");
+		break;
+	case JSON_ARRAY:
+		out[0] = 0;
+		json_array_foreach ((json_t *)v, i, e)
+			n += (size_t)snprintf(out + n, CELL_MAX - n > 64 ? 64 : 1, "%s%s",
+					      i ? "," : "", json_string_value(e));
+		break;
+	default:
+		strcpy(out, "-");
+	}
+	if (!out[0])
+		strcpy(out, "-");
+	clean(out);
+}
+
+static void measure(const json_t *rows, const struct column *cols, int *width)
+{
+	char buf[CELL_MAX];
+	json_t *row;
+	size_t i;
+
+	for (int c = 0; cols[c].head; c++)
+		width[c] = (int)strlen(cols[c].head);
+	json_array_foreach ((json_t *)rows, i, row)
+		for (int c = 0; cols[c].head; c++) {
+			cell(json_object_get(row, cols[c].key), buf);
+			if ((int)strlen(buf) > width[c])
+				width[c] = (int)strlen(buf);
+		}
+}
+
+static void put(FILE *f, const char *s, int width, int left, int last)
+{
+	if (left && last)
+		fputs(s, f);
+	else
+		fprintf(f, left ? "%-*s" : "%*s", width, s);
+	fputs(last ? "\n" : "  ", f);
+}
+
+void table_print(FILE *f, const json_t *rows, const struct column *cols)
+{
+	int width[COLS_MAX] = { 0 };
+	char buf[CELL_MAX];
+	json_t *row;
+	size_t i;
+
+	measure(rows, cols, width);
+	for (int c = 0; cols[c].head; c++)
+		put(f, cols[c].head, width[c], cols[c].left, !cols[c + 1].head);
+	json_array_foreach ((json_t *)rows, i, row)
+		for (int c = 0; cols[c].head; c++) {
+			cell(json_object_get(row, cols[c].key), buf);
+			put(f, buf, width[c], cols[c].left, !cols[c + 1].head);
+		}
+}
+
+void table_card(FILE *f, const json_t *obj, const struct column *fields)
+{
+	char buf[CELL_MAX];
+	int width = 0;
+
+	for (int i = 0; fields[i].head; i++)
+		if ((int)strlen(fields[i].head) > width)
+			width = (int)strlen(fields[i].head);
+	for (int i = 0; fields[i].head; i++) {
+		cell(json_object_get(obj, fields[i].key), buf);
+		fprintf(f, "%-*s  %s\n", width, fields[i].head, buf);
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* table: rows of JSON objects as aligned text. */
+#ifndef RESEX_CLI_TABLE_H
+#define RESEX_CLI_TABLE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+struct column {
+	const char *head;
+	const char *key;
+	int left; /* align left; else right */
+};
+
+/* Print rows (an array of objects) in columns (ended by head NULL), under a heading. */
+void table_print(FILE *f, const json_t *rows, const struct column *cols);
+
+/* One "key  value" line a member, in the order given (ended by head NULL). */
+void table_card(FILE *f, const json_t *obj, const struct column *fields);
+
+#endif
