@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* log: what reaches the file descriptor, line by line. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "src/util/log.h"
+#include "tests/unit/prop.h"
+
+struct catcher {
+	int fd[2];
+	struct log log;
+};
+
+static int setup(void **state)
+{
+	static struct catcher c;
+
+	if (pipe(c.fd))
+		return -1;
+	log_init(&c.log, "resexd", LOG_LVL_INFO);
+	c.log.fd = c.fd[1];
+	c.log.prefix = 0;
+	*state = &c;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct catcher *c = *state;
+
+	close(c->fd[0]);
+	if (c->fd[1] >= 0)
+		close(c->fd[1]);
+	return 0;
+}
+
+/* Closes the writing end and returns all that was written. */
+static const char *caught(struct catcher *c)
+{
+	static char text[65536];
+	size_t n = 0;
+	ssize_t r;
+
+	close(c->fd[1]);
+	c->fd[1] = -1;
+	while (n < sizeof(text) - 1 && (r = read(c->fd[0], text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)r;
+	text[n] = '\0';
+	return text;
+}
+
+static void init__takes_stderr_and_the_level(void **state)
+{
+	struct log l;
+
+	(void)state;
+	memset(&l, 0xff, sizeof(l));
+	log_init(&l, "x", LOG_LVL_WARNING);
+	assert_int_equal(l.fd, 2);
+	assert_int_equal(l.level, LOG_LVL_WARNING);
+	assert_string_equal(l.program, "x");
+}
+
+static void msg__is_one_line_with_the_program(void **state)
+{
+	struct catcher *c = *state;
+	const char *text;
+
+	log_msg(&c->log, LOG_LVL_INFO, "guest %d is %s", 7, "gone");
+	text = caught(c);
+	assert_non_null(strstr(text, "guest 7 is gone\n"));
+	assert_non_null(strstr(text, "resexd"));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_int_not_equal(text[0], '<');
+}
+
+static void msg__above_the_level__is_dropped(void **state)
+{
+	struct catcher *c = *state;
+
+	log_msg(&c->log, LOG_LVL_DEBUG, "quiet");
+	c->log.level = LOG_LVL_ERROR;
+	log_msg(&c->log, LOG_LVL_INFO, "quiet");
+	log_msg(&c->log, LOG_LVL_WARNING, "quiet");
+	log_msg(&c->log, LOG_LVL_ERROR, "loud");
+	c->log.level = LOG_LVL_DEBUG;
+	log_msg(&c->log, LOG_LVL_DEBUG, "loud");
+	{
+		const char *text = caught(c);
+
+		assert_null(strstr(text, "quiet"));
+		assert_non_null(strstr(text, "loud"));
+		assert_non_null(strstr(strchr(text, '\n'), "loud"));
+	}
+}
+
+static void msg__with_prefix__says_the_priority_to_the_journal(void **state)
+{
+	struct catcher *c = *state;
+	const char *text;
+
+	c->log.prefix = 1;
+	c->log.level = LOG_LVL_DEBUG;
+	log_msg(&c->log, LOG_LVL_ERROR, "a");
+	log_msg(&c->log, LOG_LVL_WARNING, "b");
+	log_msg(&c->log, LOG_LVL_INFO, "c");
+	log_msg(&c->log, LOG_LVL_DEBUG, "d");
+	text = caught(c);
+	assert_memory_equal(text, "<3>", 3);
+	assert_non_null(strstr(text, "\n<4>"));
+	assert_non_null(strstr(text, "\n<6>"));
+	assert_non_null(strstr(text, "\n<7>"));
+}
+
+static void msg__too_long__is_cut_and_still_one_line(void **state)
+{
+	struct catcher *c = *state;
+	static char big[20000];
+	const char *text;
+
+	memset(big, 'x', sizeof(big) - 1);
+	log_msg(&c->log, LOG_LVL_INFO, "%s", big);
+	log_msg(&c->log, LOG_LVL_INFO, "after");
+	text = caught(c);
+	assert_true(strlen(text) > 100);
+	assert_non_null(strchr(text, '\n'));
+	assert_non_null(strstr(strchr(text, '\n') + 1, "after\n"));
+}
+
+static void msg__holding_a_line_end__is_still_one_line(void **state)
+{
+	struct catcher *c = *state;
+	const char *text;
+
+	log_msg(&c->log, LOG_LVL_INFO, "name '%s' is odd", "a\n<0>forged\r\n");
+	text = caught(c);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_non_null(strstr(text, "'a\\x0a<0>forged\\x0d\\x0a' is odd\n"));
+}
+
+static void msg__holding_control_characters__shows_them(void **state)
+{
+	struct catcher *c = *state;
+	const char *text;
+
+	log_msg(&c->log, LOG_LVL_INFO, "%s", "\x1b[31m \x7f \\ \xc3\xa9 \xc2\x9b \x9b");
+	text = caught(c);
+	assert_non_null(strstr(text, "\\x1b[31m \\x7f \\\\ \xc3\xa9 "));
+	assert_null(strchr(text, '\x9b')); /* ESC [ in one byte, or as UTF-8 */
+}
+
+static void msg__that_cannot_be_written__keeps_errno(void **state)
+{
+	struct catcher *c = *state;
+
+	c->log.fd = -1;
+	errno = ENOENT;
+	log_msg(&c->log, LOG_LVL_INFO, "to nowhere");
+	assert_int_equal(errno, ENOENT);
+}
+
+static void *chatter(void *arg)
+{
+	const struct log *l = arg;
+
+	for (int i = 0; i < 200; i++)
+		log_msg(l, LOG_LVL_INFO, "abcdefghijklmnopqrstuvwxyz %04d", i);
+	return NULL;
+}
+
+static void msg__from_two_threads__lines_stay_whole(void **state)
+{
+	struct catcher *c = *state;
+	pthread_t t[2];
+	const char *at;
+	int lines = 0;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, chatter, &c->log), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	for (at = caught(c); *at; at = strchr(at, '\n') + 1) {
+		const char *word = strstr(at, "abcdefghijklmnopqrstuvwxyz ");
+
+		assert_non_null(strchr(at, '\n'));
+		assert_non_null(word);
+		assert_ptr_equal(word + 31, strchr(at, '\n'));
+		lines++;
+	}
+	assert_int_equal(lines, 400);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(init__takes_stderr_and_the_level),
+		cmocka_unit_test_setup_teardown(msg__is_one_line_with_the_program, setup, teardown),
+		cmocka_unit_test_setup_teardown(msg__above_the_level__is_dropped, setup, teardown),
+		cmocka_unit_test_setup_teardown(msg__with_prefix__says_the_priority_to_the_journal,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(msg__too_long__is_cut_and_still_one_line, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(msg__holding_a_line_end__is_still_one_line, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(msg__holding_control_characters__shows_them, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(msg__that_cannot_be_written__keeps_errno, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(msg__from_two_threads__lines_stay_whole, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}
