@@ -28,8 +28,8 @@ struct sim_app {
 	uint32_t msg_bytes;	   /* 1 .. 16 MiB */
 	uint32_t depth;		   /* outstanding messages, 1 .. 1024 */
 	uint32_t path_mtu;	   /* 256 .. 4096 */
-	int64_t post_ns;	   /* CPU to post and reap one message */
-	int64_t compute_ns;	   /* server: CPU per request */
+	int64_t post_ns;	   /* CPU to post and reap one message, 100 .. 1e9 */
+	int64_t compute_ns;	   /* server: CPU per request, 0 .. 1e9; varies by 0.5 % */
 	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
 };
 
@@ -60,7 +60,10 @@ struct sim_host;
 /* The built-in host of `./dev demo`: a 64 KB server beside a 2 MB sender, 1 GiB/s. */
 void sim_conf_demo(struct sim_conf *c);
 
-/* 0, -EINVAL (a figure out of range), -ENOMEM, or memfd's errno. */
+/*
+ * Guests boot at start; sim_close comes after all hv handles are closed.
+ * 0, -EINVAL (a figure out of range), -ENOMEM, or memfd's errno.
+ */
 int sim_open(struct sim_host **h, const struct sim_conf *c, struct mono start);
 void sim_close(struct sim_host *h);
 
@@ -70,17 +73,25 @@ void sim_advance(struct sim_host *h, struct mono now);
 /* hv_sim's clock: where it advances to when list() is called. */
 void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg);
 
-/* What really happened, for tests: never read by the daemon. */
+/*
+ * What really happened, for tests: never read by the daemon. Messages count
+ * when the HCA has sent all of them; a reboot begins anew, destruction keeps.
+ */
 struct sim_truth {
 	uint64_t wrs, bytes, mtus, cpu_ns;
 	uint64_t requests;	 /* server: answered */
 	uint64_t latency_sum_ns; /* server: over all requests */
 	uint64_t latency_last_ns;
 };
+/* 0; -ENOENT: no such guest. */
 int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t);
 uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ... */
 
-/* Events for tests: a guest is destroyed, or created anew (new UUID and domid). */
+/*
+ * Events for tests: a guest is destroyed, or created anew (new UUID and
+ * domid; destroyed first if it lives). 0; -ENOENT: no such guest, or destroyed
+ * already; or as sim_open.
+ */
 int sim_destroy(struct sim_host *h, uint32_t guest);
 int sim_reboot(struct sim_host *h, uint32_t guest);
 
