@@ -1,1 +1,15 @@
-# src/sim
+# libsim: the simulated host. sim.h is for users, hyp.h for hv_sim.c.
+noinst_LIBRARIES += libsim.a
+libsim_a_SOURCES = \
+	src/sim/agent.c \
+	src/sim/conf.c \
+	src/sim/dom.c \
+	src/sim/host.c src/sim/sim.h \
+	src/sim/hyp.c src/sim/hyp.h \
+	src/sim/link.c \
+	src/sim/mem.c \
+	src/sim/model.h \
+	src/sim/ring.c \
+	src/sim/sched.c \
+	src/sim/task.c \
+	src/sim/timer.c

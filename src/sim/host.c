@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: the host: its guests, its links, and the passing of time.
+/*
+ * Nothing happens but in sim_advance(): due timers fire in order, each at its
+ * own time, and what they do arms others. At the end the links are brought up
+ * to the moment itself, so that rings show messages half sent.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "src/sim/hyp.h"
+#include "src/sim/model.h"
+
+int sim_open(struct sim_host **out, const struct sim_conf *c, struct mono start)
+{
+	struct sim_host *h;
+	int rc = sim_conf_check(c);
+
+	if (rc < 0)
+		return rc;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	pthread_mutex_init(&h->lock, NULL);
+	h->conf = *c;
+	h->start = start.ns;
+	h->now = start.ns;
+	h->next_domid = 1;
+	for (uint32_t i = 0; i < c->links; i++)
+		sim_link_init(&h->link[i], &h->timers, c->link[i].bytes_s);
+	for (uint32_t i = 0; rc == 0 && i < c->guests; i++)
+		rc = sim_dom_boot(h, i, start.ns);
+	if (rc < 0)
+		sim_close(h);
+	else
+		*out = h;
+	return rc;
+}
+
+void sim_close(struct sim_host *h)
+{
+	while (h->doms) {
+		struct sim_dom *d = h->doms;
+
+		h->doms = d->next;
+		sim_mem_close(&d->mem);
+		free(d);
+	}
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+void sim_host_run(struct sim_host *h, int64_t now)
+{
+	struct sim_timer *t;
+
+	if (now <= h->now)
+		return;
+	while ((t = sim_timer_due(&h->timers, now))) {
+		h->now = t->when;
+		t->fire(t->arg, t->when);
+	}
+	h->now = now;
+	for (uint32_t i = 0; i < h->conf.links; i++)
+		sim_link_show(&h->link[i], now);
+}
+
+void sim_advance(struct sim_host *h, struct mono now)
+{
+	pthread_mutex_lock(&h->lock);
+	sim_host_run(h, now.ns);
+	pthread_mutex_unlock(&h->lock);
+}
+
+void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&h->lock);
+	h->now_fn = now;
+	h->now_arg = arg;
+	pthread_mutex_unlock(&h->lock);
+}
+
+int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t)
+{
+	struct sim_guest *g;
+
+	if (guest >= h->conf.guests)
+		return -ENOENT;
+	g = &h->guest[guest];
+	pthread_mutex_lock(&h->lock);
+	*t = g->truth;
+	if (g->dom)
+		t->cpu_ns = sim_sched_cpu_ns(g->dom, h->now);
+	pthread_mutex_unlock(&h->lock);
+	return 0;
+}
+
+uint32_t sim_domid(const struct sim_host *h, uint32_t guest)
+{
+	return guest < h->conf.guests ? h->guest[guest].domid : 0;
+}
+
+void sim_wake_watchers(struct sim_host *h)
+{
+	const uint64_t one = 1;
+
+	for (struct sim_watcher *w = h->watchers; w; w = w->next) {
+		w->domains = true;
+		if (write(w->fd, &one, sizeof(one)) < 0)
+			continue; /* its counter is full: it is readable already */
+	}
+}
+
+int sim_destroy(struct sim_host *h, uint32_t guest)
+{
+	int rc = -ENOENT;
+
+	if (guest >= h->conf.guests)
+		return rc;
+	pthread_mutex_lock(&h->lock);
+	if (h->guest[guest].dom) {
+		sim_dom_kill(h->guest[guest].dom, h->now);
+		sim_wake_watchers(h);
+		sim_dom_bury(h);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+int sim_reboot(struct sim_host *h, uint32_t guest)
+{
+	int rc;
+
+	if (guest >= h->conf.guests)
+		return -ENOENT;
+	pthread_mutex_lock(&h->lock);
+	if (h->guest[guest].dom)
+		sim_dom_kill(h->guest[guest].dom, h->now);
+	rc = sim_dom_boot(h, guest, h->now);
+	sim_wake_watchers(h);
+	sim_dom_bury(h);
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}

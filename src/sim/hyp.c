@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: what a hypervisor offers to dom0: a list, caps, foreign memory.
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "src/sim/hyp.h"
+#include "src/sim/model.h"
+
+void sim_hyp_tick(struct sim_host *h)
+{
+	pthread_mutex_lock(&h->lock);
+	if (h->now_fn)
+		sim_host_run(h, h->now_fn(h->now_arg).ns);
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void describe(const struct sim_dom *d, struct sim_hyp_dom *out)
+{
+	*out = (struct sim_hyp_dom){
+		.domid = d->domid,
+		.vcpus = d->conf->vcpus,
+		.weight = d->conf->weight,
+		.cap = d->wanted,
+		.dying = d->dying,
+		.cpu_ns = sim_sched_cpu_ns(d, d->host->now),
+		.registry_frame = d->registry_frame,
+	};
+	memcpy(out->uuid, d->uuid, sizeof(out->uuid));
+	memcpy(out->name, d->conf->name, sizeof(out->name));
+}
+
+int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out)
+{
+	const struct sim_dom *d;
+
+	pthread_mutex_lock(&h->lock);
+	for (d = h->doms; d && d->domid < domid; d = d->next)
+		;
+	if (d)
+		describe(d, out);
+	pthread_mutex_unlock(&h->lock);
+	return d ? 0 : -ESRCH;
+}
+
+int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent)
+{
+	struct sim_dom *d;
+	int rc = -ESRCH;
+
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d && !d->dying)
+		rc = sim_sched_set_cap(d, percent, h->now);
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+static int check_frames(const struct sim_mem *m, size_t n, const uint64_t *frames, size_t *bad)
+{
+	for (size_t i = 0; i < n; i++)
+		if (frames[i] >= m->pages) {
+			if (bad)
+				*bad = i;
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int map_frames(const struct sim_mem *m, size_t n, const uint64_t *frames, void **out)
+{
+	uint8_t *addr = mmap(NULL, n * GUEST_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int rc;
+
+	if (addr == MAP_FAILED)
+		return -errno;
+	for (size_t i = 0; i < n; i++)
+		if (mmap(addr + i * GUEST_PAGE, GUEST_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED,
+			 m->fd, (off_t)(frames[i] * GUEST_PAGE)) == MAP_FAILED) {
+			rc = -errno;
+			munmap(addr, n * GUEST_PAGE);
+			return rc;
+		}
+	*out = addr;
+	return 0;
+}
+
+int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *frames, void **addr,
+		size_t *bad)
+{
+	struct sim_dom *d;
+	int rc = -ESRCH;
+
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d && !d->dying)
+		rc = check_frames(&d->mem, n, frames, bad);
+	if (!rc)
+		rc = map_frames(&d->mem, n, frames, addr);
+	if (!rc)
+		d->mem.mapped += n;
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+void sim_hyp_unmap(struct sim_host *h, uint32_t domid, void *addr, size_t n)
+{
+	struct sim_dom *d;
+
+	munmap(addr, n * GUEST_PAGE);
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d)
+		d->mem.mapped -= n;
+	sim_dom_bury(h);
+	pthread_mutex_unlock(&h->lock);
+}
+
+int sim_hyp_watch(struct sim_host *h, struct sim_watcher *w)
+{
+	*w = (struct sim_watcher){ .domains = true };
+	w->fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (w->fd < 0)
+		return -errno;
+	pthread_mutex_lock(&h->lock);
+	w->next = h->watchers;
+	h->watchers = w;
+	pthread_mutex_unlock(&h->lock);
+	return 0;
+}
+
+void sim_hyp_unwatch(struct sim_host *h, struct sim_watcher *w)
+{
+	struct sim_watcher **at;
+
+	pthread_mutex_lock(&h->lock);
+	for (at = &h->watchers; *at != w; at = &(*at)->next)
+		;
+	*at = w->next;
+	pthread_mutex_unlock(&h->lock);
+	close(w->fd);
+}
+
+bool sim_hyp_take(struct sim_host *h, struct sim_watcher *w, bool more)
+{
+	uint64_t count;
+	bool taken;
+
+	pthread_mutex_lock(&h->lock);
+	taken = w->domains;
+	w->domains = false;
+	if (!more && read(w->fd, &count, sizeof(count)) < 0)
+		count = 0; /* it was not readable: just as wanted */
+	pthread_mutex_unlock(&h->lock);
+	return taken;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SIMULATOR: the simulated hypervisor, for src/hv/hv_sim.c alone. */
+/*
+ * Each call takes the host's lock; all may be used by several threads. Domain
+ * ids are never used twice, so an id is enough to hold on to. 0 or -errno;
+ * -ESRCH: no such domain, or (map, set_cap) it is dying.
+ */
+#ifndef RESEX_SIM_HYP_H
+#define RESEX_SIM_HYP_H
+
+#include "src/sim/sim.h"
+
+struct sim_hyp_dom {
+	uint32_t domid, vcpus, weight;
+	uint32_t cap; /* percent as last set; 0: none */
+	bool dying;
+	uint8_t uuid[16];
+	uint64_t cpu_ns;
+	uint32_t registry_frame; /* what its agent wrote into its node */
+	char name[FLOW_NAME_MAX];
+};
+
+/* Let time pass up to the clock's, if there is one: the only call that makes guests run. */
+void sim_hyp_tick(struct sim_host *h);
+
+/* The domain with the smallest id that is not below domid. */
+int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
+
+/* From the next tick's beginning. -EINVAL: above 100 a VCPU. */
+int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent);
+
+/*
+ * n frames in one run of addresses, read-only. -EINVAL: frame *bad (when not
+ * NULL) is not one of the guest's. A domain that is mapped does not go away.
+ */
+int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *frames, void **addr,
+		size_t *bad);
+void sim_hyp_unmap(struct sim_host *h, uint32_t domid, void *addr, size_t n);
+
+/* Somebody who waits for domains to come and go. */
+struct sim_watcher {
+	struct sim_watcher *next;
+	bool domains; /* some did; true at first, as with xenstore */
+	int fd;	      /* an eventfd, written to when some did */
+};
+
+int sim_hyp_watch(struct sim_host *h, struct sim_watcher *w); /* makes fd, readable */
+void sim_hyp_unwatch(struct sim_host *h, struct sim_watcher *w);
+
+/* Take w->domains; if nothing is left and `more` is false, fd is no longer readable. */
+bool sim_hyp_take(struct sim_host *h, struct sim_watcher *w, bool more);
+
+#endif

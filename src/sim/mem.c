@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: a guest's memory, one memfd, and the simulator's random figures.
+/*
+ * A frame number is the page's number in the memfd. Frames are handed out in
+ * a shuffled order, as a real guest's vmalloc memory lies, so that whoever
+ * maps a ring must put it together from frames that are not in a row.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "src/sim/model.h"
+
+/* splitmix64 */
+uint64_t sim_rand(struct sim_rand *r)
+{
+	uint64_t z = r->state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+uint64_t sim_rand_below(struct sim_rand *r, uint64_t n)
+{
+	return sim_rand(r) % n;
+}
+
+static void shuffle(struct sim_mem *m, struct sim_rand *r)
+{
+	/* Frame 0 is never handed out: a forgotten field must not look like one. */
+	for (uint32_t i = 0; i < m->pages - 1; i++)
+		m->order[i] = i + 1;
+	for (uint32_t i = m->pages - 2; i > 0; i--) {
+		uint32_t j = (uint32_t)sim_rand_below(r, i + 1), tmp = m->order[i];
+
+		m->order[i] = m->order[j];
+		m->order[j] = tmp;
+	}
+}
+
+int sim_mem_open(struct sim_mem *m, uint32_t pages, struct sim_rand *r)
+{
+	size_t bytes = (size_t)pages * GUEST_PAGE;
+	int rc;
+
+	*m = (struct sim_mem){ .fd = -1, .pages = pages, .base = MAP_FAILED };
+	m->order = calloc(pages, sizeof(*m->order));
+	if (!m->order)
+		return -ENOMEM;
+	m->fd = memfd_create("resex-sim-guest", MFD_CLOEXEC);
+	if (m->fd < 0 || ftruncate(m->fd, (off_t)bytes) < 0)
+		goto fail;
+	m->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (m->base == MAP_FAILED)
+		goto fail;
+	shuffle(m, r);
+	return 0;
+fail:
+	rc = -errno;
+	sim_mem_close(m);
+	return rc;
+}
+
+void sim_mem_close(struct sim_mem *m)
+{
+	if (m->base != MAP_FAILED)
+		munmap(m->base, (size_t)m->pages * GUEST_PAGE);
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m->order);
+	*m = (struct sim_mem){ .fd = -1, .base = MAP_FAILED };
+}
+
+const uint32_t *sim_mem_take(struct sim_mem *m, uint32_t n)
+{
+	const uint32_t *frames = m->order + m->used;
+
+	m->used += n;
+	return frames;
+}
+
+void *sim_mem_page(const struct sim_mem *m, uint32_t frame)
+{
+	return m->base + (size_t)frame * GUEST_PAGE;
+}

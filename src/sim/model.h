@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SIMULATOR: the model's parts, private to src/sim. */
+/*
+ * Times are nanoseconds of the simulated clock. Everything below is guarded
+ * by host->lock; guest memory is written by sim_advance() alone (and by a
+ * guest's boot, when nobody can have mapped it yet).
+ *
+ *	timer	what happens next		timer.c
+ *	mem	a guest's memory, a memfd	mem.c
+ *	ring	the send queue's bytes		ring.c
+ *	link	packets of queue pairs in turn	link.c
+ *	cpu	run, parked, idle: credit2	sched.c
+ *	task	one application			task.c
+ *	dom	a guest for as long as it lives	dom.c, agent.c
+ *	host	all of it			host.c, hyp.c
+ */
+#ifndef RESEX_SIM_MODEL_H
+#define RESEX_SIM_MODEL_H
+
+#include <pthread.h>
+
+#include "resex/guest_abi.h"
+#include "src/sim/sim.h"
+
+enum {
+	SIM_GUESTS_MAX = 16,
+	SIM_LINKS_MAX = 2,
+	SIM_APPS_MAX = 4,
+	SIM_QPS_MAX = SIM_GUESTS_MAX * SIM_APPS_MAX,
+	/* a task has 2, a cpu 1, a dom 3, a link 1 */
+	SIM_TIMERS_MAX = SIM_GUESTS_MAX * (SIM_APPS_MAX * 3 + 3) + SIM_LINKS_MAX,
+};
+
+/* credit2 never runs a VCPU for less (CSCHED2_MIN_TIMER). */
+#define SIM_MIN_SLICE (500 * NS_PER_US)
+
+/* --- what happens next --- */
+
+struct sim_timer {
+	int64_t when;
+	uint64_t order; /* of two at the same time the one armed first fires first */
+	uint32_t pos;	/* in the heap, from 1; 0: not armed */
+	void (*fire)(void *arg, int64_t now);
+	void *arg;
+};
+
+struct sim_timers {
+	uint64_t order;
+	uint32_t n;
+	struct sim_timer *heap[SIM_TIMERS_MAX + 1]; /* [0] is not used */
+};
+
+void sim_timer_arm(struct sim_timers *ts, struct sim_timer *t, int64_t when);
+void sim_timer_disarm(struct sim_timers *ts, struct sim_timer *t);
+
+/* The next one due at or before limit, disarmed; NULL when there is none. */
+struct sim_timer *sim_timer_due(struct sim_timers *ts, int64_t limit);
+
+/* --- random figures, the same for the same seed --- */
+
+struct sim_rand {
+	uint64_t state;
+};
+
+uint64_t sim_rand(struct sim_rand *r);
+uint64_t sim_rand_below(struct sim_rand *r, uint64_t n);
+
+/* --- guest memory --- */
+
+struct sim_mem {
+	int fd;
+	uint32_t pages;
+	uint32_t used;	 /* entries of order[] handed out */
+	uint32_t *order; /* frames in the (shuffled) order they are handed out */
+	uint8_t *base;	 /* all of it, writable */
+	uint64_t mapped; /* pages now mapped through hv_sim */
+};
+
+int sim_mem_open(struct sim_mem *m, uint32_t pages, struct sim_rand *r);
+void sim_mem_close(struct sim_mem *m);
+const uint32_t *sim_mem_take(struct sim_mem *m, uint32_t n); /* frames, not in a row */
+void *sim_mem_page(const struct sim_mem *m, uint32_t frame);
+
+/* --- the send queue in the rxe layout --- */
+
+struct sim_ring {
+	const struct sim_mem *mem;
+	const uint32_t *frame;
+	uint32_t frames, slots;
+	uint32_t psn; /* of the next message taken up */
+};
+
+uint32_t sim_ring_slots(uint32_t depth);
+uint32_t sim_ring_frames(uint32_t slots);
+void sim_ring_init(struct sim_ring *r);
+
+struct sim_ring_wr {
+	uint32_t opcode; /* of verbs: 0 RDMA WRITE, 2 SEND */
+	uint32_t bytes;
+};
+
+/* n counts the queue's work requests from 0: posted, taken up, completed. */
+void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr);
+void sim_ring_begin(struct sim_ring *r, uint64_t n, uint32_t packets);
+void sim_ring_left(struct sim_ring *r, uint64_t n, uint32_t bytes);
+void sim_ring_complete(struct sim_ring *r, uint64_t n);
+
+/* --- queue pairs and links --- */
+
+struct sim_task;
+
+struct sim_qp {
+	struct sim_ring ring;
+	struct sim_task *task;
+	uint32_t number;
+	uint32_t msg_bytes, mtu;
+	uint64_t posted, completed;
+	uint32_t left; /* bytes of message `completed` that were not sent yet */
+};
+
+struct sim_link {
+	struct sim_timers *timers;
+	uint64_t bytes_s;
+	uint64_t sent;	    /* bytes in [busy_since, now] */
+	int64_t busy_since; /* moved on by whole seconds of sent bytes */
+	uint32_t n;
+	struct sim_qp *turn[SIM_QPS_MAX]; /* [0] is served now */
+	struct sim_timer done;		  /* the next message's end */
+};
+
+void sim_link_init(struct sim_link *l, struct sim_timers *ts, uint64_t bytes_s);
+void sim_link_post(struct sim_link *l, struct sim_qp *qp, int64_t now);
+void sim_link_remove(struct sim_link *l, const struct sim_qp *qp, int64_t now);
+
+/* Send what can be sent by now and show it in the rings. */
+void sim_link_show(struct sim_link *l, int64_t now);
+
+/* --- VCPUs: each has a physical CPU of its own, as in the paper --- */
+
+struct sim_dom;
+
+enum sim_cpu_state {
+	SIM_CPU_IDLE, /* no task wants it */
+	SIM_CPU_RUN,
+	SIM_CPU_PARKED, /* its domain's budget is spent */
+};
+
+struct sim_cpu {
+	struct sim_dom *dom;
+	enum sim_cpu_state state;
+	uint32_t tasks; /* that share it */
+	int64_t since;	/* run_ns and budget are settled up to here */
+	uint64_t run_ns;
+	int64_t budget; /* when the domain is capped; negative: overrun */
+	struct sim_timer slice;
+};
+
+void sim_cpu_join(struct sim_cpu *c, int64_t now);
+void sim_cpu_leave(struct sim_cpu *c, int64_t now);
+void sim_sched_refill(void *arg, int64_t now); /* arg: dom */
+void sim_sched_slice(void *arg, int64_t now);  /* arg: cpu */
+void sim_sched_apply(void *arg, int64_t now);  /* arg: dom */
+int sim_sched_set_cap(struct sim_dom *d, uint32_t percent, int64_t now);
+uint64_t sim_sched_cpu_ns(const struct sim_dom *d, int64_t now);
+
+/* --- applications --- */
+
+enum sim_task_state {
+	SIM_TASK_OFF,
+	SIM_TASK_POLL,	  /* burns CPU until there is something to do */
+	SIM_TASK_COMPUTE, /* until `step` */
+	SIM_TASK_POST,	  /* until `step` */
+};
+
+struct sim_task {
+	struct sim_dom *dom;
+	struct sim_cpu *cpu;
+	const struct sim_app *conf;
+	enum sim_task_state state;
+	bool shown;    /* in the registry */
+	bool request;  /* server: one has come and is not noticed yet */
+	uint32_t owed; /* sender: messages to be posted */
+	uint32_t pid;
+	int64_t left;  /* of the step, while the cpu does not run: ns of its run time */
+	int64_t start; /* when the process came to be */
+	/* server: moments of the request in work */
+	int64_t arrived, noticed, computed, posted, next_arrived;
+	struct guest_latency *latency;
+	uint32_t latency_frame;
+	struct sim_qp qp;
+	struct sim_timer step, life;
+};
+
+void sim_task_begin(void *arg, int64_t now); /* arg: task */
+void sim_task_end(void *arg, int64_t now);
+void sim_task_step(void *arg, int64_t now);
+void sim_task_completed(struct sim_task *t, int64_t now);
+void sim_task_resume(struct sim_task *t, int64_t now);
+void sim_task_suspend(struct sim_task *t, int64_t now);
+bool sim_task_has_ring(const struct sim_app *a);
+
+/* --- guests --- */
+
+struct sim_dom {
+	struct sim_host *host;
+	struct sim_dom *next; /* in ascending domid */
+	const struct sim_guest_conf *conf;
+	uint32_t guest, domid;
+	uint8_t uuid[16];
+	bool dying;
+	int64_t boot;
+	struct sim_mem mem;
+	struct sim_rand rand;
+	/* scheduler */
+	uint32_t cap;	 /* percent; 0: none */
+	uint32_t wanted; /* becomes cap when time goes on: set_cap has no time of its own */
+	struct sim_timer apply;
+	int64_t tot_budget, budget;
+	struct sim_timer refill;
+	uint32_t cpus; /* that have a task */
+	struct sim_cpu cpu[SIM_APPS_MAX];
+	struct sim_task task[SIM_APPS_MAX];
+	/* agent */
+	uint32_t registry_frame;
+	struct guest_registry *registry;
+	struct guest_directory *directory;
+	struct sim_timer heartbeat;
+};
+
+int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now);
+void sim_dom_kill(struct sim_dom *d, int64_t now);
+struct sim_dom *sim_dom_find(struct sim_host *h, uint32_t domid);
+
+/* Free what is dying and mapped by nobody; watchers hear of it. */
+void sim_dom_bury(struct sim_host *h);
+
+uint32_t sim_agent_pages(const struct sim_guest_conf *g);
+void sim_agent_boot(struct sim_dom *d);
+void sim_agent_publish(struct sim_dom *d);		   /* after a ring came or went */
+void sim_agent_heartbeat(void *arg, int64_t now);	   /* arg: dom */
+void sim_agent_latency(struct sim_task *t, int64_t until); /* one request's, [arrived, until] */
+
+/* --- the host --- */
+
+struct sim_watcher;
+
+struct sim_guest {
+	struct sim_dom *dom; /* NULL once it is destroyed */
+	uint32_t domid;	     /* of its newest life */
+	struct sim_truth truth;
+};
+
+struct sim_host {
+	pthread_mutex_t lock;
+	struct sim_conf conf;
+	int64_t start, now;
+	uint32_t next_domid;
+	struct mono (*now_fn)(void *arg);
+	void *now_arg;
+	struct sim_timers timers;
+	struct sim_link link[SIM_LINKS_MAX];
+	struct sim_guest guest[SIM_GUESTS_MAX];
+	struct sim_dom *doms;
+	struct sim_watcher *watchers;
+};
+
+int sim_conf_check(const struct sim_conf *c);
+void sim_wake_watchers(struct sim_host *h);
+
+/* Let everything happen up to now. */
+void sim_host_run(struct sim_host *h, int64_t now);
+
+#endif
