@@ -25,7 +25,7 @@ policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ config.h @libc jansson.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
-src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h resex/guest_abi.h config.h @libc
+src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h config.h @libc @xen
