@@ -1,5 +1,5 @@
 # libhv: the hypervisor behind three ops structs. Programs that link libhv.a
-# need libsim.a behind it, and $(XEN_LIBS) when built with Xen.
+# need libsim.a and libcore.a behind it, and $(XEN_LIBS) when built with Xen.
 noinst_LIBRARIES += libhv.a
 libhv_a_SOURCES = \
 	src/hv/hv.c src/hv/hv.h src/hv/hv_backends.h \

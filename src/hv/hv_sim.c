@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: the hypervisor backend "sim", on a simulated host (src/sim).
+/*
+ * The argument of the three open() calls is the struct sim_host, which
+ * outlives the handles. The three may be used by three threads. Guests run,
+ * and write their memory, only in list(), the sampler's call.
+ *
+ * Guest memory is mapped as on Xen: page by page from frame numbers into one
+ * run of addresses, read-only, and a mapping keeps a destroyed guest in the
+ * list as dying.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "resex/guest_abi.h"
+#include "src/core/caps.h"
+#include "src/hv/hv.h"
+#include "src/hv/hv_backends.h"
+#include "src/sim/hyp.h"
+
+enum { MAP_FRAMES_MAX = 4096 };
+
+/* --- memory --- */
+
+struct mapping {
+	struct mapping *next;
+	uint32_t domid;
+	void *addr;
+	size_t n;
+	uint64_t frame[];
+};
+
+struct hv_mem {
+	struct sim_host *host;
+	struct mapping *maps;
+	uint64_t calls, pages;
+};
+
+static int mem_open(struct hv_mem **out, void *arg)
+{
+	struct hv_mem *m;
+
+	if (!arg)
+		return -EINVAL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->host = (struct sim_host *)arg;
+	*out = m;
+	return 0;
+}
+
+static int mem_map(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
+		   const volatile void **addr, size_t *bad)
+{
+	struct mapping *mp;
+	int rc;
+
+	if (!n || n > MAP_FRAMES_MAX)
+		return -E2BIG;
+	if (!domid)
+		return -EPERM;
+	mp = calloc(1, sizeof(*mp) + n * sizeof(mp->frame[0]));
+	if (!mp)
+		return -ENOMEM;
+	m->calls++;
+	rc = sim_hyp_map(m->host, domid, n, frames, &mp->addr, bad);
+	if (rc < 0) {
+		free(mp);
+		return rc;
+	}
+	mp->domid = domid;
+	mp->n = n;
+	memcpy(mp->frame, frames, n * sizeof(mp->frame[0]));
+	mp->next = m->maps;
+	m->maps = mp;
+	m->pages += n;
+	*addr = mp->addr;
+	return 0;
+}
+
+/* No guest here grants anything, so no reference is valid. */
+static int mem_map_grant(struct hv_mem *m, uint32_t domid, uint32_t ref, const volatile void **addr)
+{
+	struct sim_hyp_dom d;
+
+	(void)ref;
+	(void)addr;
+	m->calls++;
+	if (sim_hyp_dom(m->host, domid, &d) || d.domid != domid || d.dying)
+		return -ESRCH;
+	return -EINVAL;
+}
+
+static void drop(struct hv_mem *m, struct mapping **at)
+{
+	struct mapping *mp = *at;
+
+	*at = mp->next;
+	m->pages -= mp->n;
+	sim_hyp_unmap(m->host, mp->domid, mp->addr, mp->n);
+	free(mp);
+}
+
+static void mem_unmap(struct hv_mem *m, const volatile void *addr, size_t n)
+{
+	for (struct mapping **at = &m->maps; *at; at = &(*at)->next)
+		if ((*at)->addr == addr && (*at)->n == n) {
+			drop(m, at);
+			return;
+		}
+}
+
+static void mem_close(struct hv_mem *m)
+{
+	while (m->maps)
+		drop(m, &m->maps);
+	free(m);
+}
+
+/* Simulated frames never move: what remains is that the frames are those mapped. */
+static int mem_verify(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
+		      const volatile void *addr)
+{
+	struct sim_hyp_dom d;
+
+	if (sim_hyp_dom(m->host, domid, &d) || d.domid != domid || d.dying)
+		return -ESRCH;
+	for (const struct mapping *mp = m->maps; mp; mp = mp->next)
+		if (mp->addr == addr && mp->domid == domid && mp->n == n)
+			return memcmp(mp->frame, frames, n * sizeof(*frames)) ? -ESTALE : 0;
+	return -ESTALE;
+}
+
+static void mem_stats(struct hv_mem *m, uint64_t *calls, uint64_t *pages)
+{
+	*calls = m->calls;
+	*pages = m->pages;
+}
+
+/* --- scheduling --- */
+
+struct hv_sched {
+	struct sim_host *host;
+};
+
+static int sched_open(struct hv_sched **out, void *arg)
+{
+	struct hv_sched *s;
+
+	if (!arg)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->host = (struct sim_host *)arg;
+	*out = s;
+	return 0;
+}
+
+static void sched_close(struct hv_sched *s)
+{
+	free(s);
+}
+
+static void describe(struct hv_dom *out, const struct sim_hyp_dom *d)
+{
+	*out = (struct hv_dom){
+		.domid = d->domid,
+		.flags = d->dying ? HV_DOM_DYING : 0,
+		.cpu_ns = d->cpu_ns,
+		.vcpus = d->vcpus,
+	};
+	memcpy(out->uuid, d->uuid, sizeof(out->uuid));
+}
+
+/* dom0 is in the list but not simulated: it uses no CPU. */
+static int sched_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
+{
+	struct sim_hyp_dom d = { .domid = 0 };
+	size_t n = 0;
+
+	sim_hyp_tick(s->host);
+	if (n < max)
+		doms[n++] = (struct hv_dom){ .flags = HV_DOM_PRIVILEGED, .vcpus = 1 };
+	while (n < max && !sim_hyp_dom(s->host, d.domid + 1, &d))
+		describe(&doms[n++], &d);
+	return (int)n;
+}
+
+static int sched_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
+{
+	struct sim_hyp_dom d = { .weight = 256 };
+
+	if (domid && (sim_hyp_dom(s->host, domid, &d) || d.domid != domid))
+		return -ESRCH;
+	p->cap = cap_from_percent(d.cap);
+	p->weight = d.weight;
+	return 0;
+}
+
+static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap cap)
+{
+	if (!domid)
+		return -EPERM;
+	return sim_hyp_set_cap(s->host, domid, cap_to_percent(cap));
+}
+
+static const char *sched_name(struct hv_sched *s, uint32_t domid)
+{
+	(void)s;
+	(void)domid;
+	return "sim";
+}
+
+/* --- watching --- */
+
+struct hv_watch {
+	struct sim_host *host;
+	struct sim_watcher watcher;
+	uint32_t nodes; /* entries of node[]: events still to be given */
+	uint32_t node[64];
+};
+
+static int watch_open(struct hv_watch **out, void *arg)
+{
+	struct hv_watch *w;
+	int rc;
+
+	if (!arg)
+		return -EINVAL;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->host = (struct sim_host *)arg;
+	rc = sim_hyp_watch(w->host, &w->watcher);
+	if (rc < 0)
+		free(w);
+	else
+		*out = w;
+	return rc;
+}
+
+static void watch_close(struct hv_watch *w)
+{
+	sim_hyp_unwatch(w->host, &w->watcher);
+	free(w);
+}
+
+static int watch_fd(struct hv_watch *w)
+{
+	return w->watcher.fd;
+}
+
+static int watch_next(struct hv_watch *w, struct hv_event *ev)
+{
+	/* The fd stays readable while nodes are left behind this event. */
+	if (sim_hyp_take(w->host, &w->watcher, w->nodes > 0)) {
+		*ev = (struct hv_event){ .type = HV_EVENT_DOMAINS };
+		return 1;
+	}
+	if (!w->nodes)
+		return 0;
+	*ev = (struct hv_event){ HV_EVENT_NODE, w->node[--w->nodes] };
+	return 1;
+}
+
+/* The agent writes its node at boot and never again, so a watch fires once. */
+static int watch_watch(struct hv_watch *w, uint32_t domid)
+{
+	const uint64_t one = 1;
+	struct sim_hyp_dom d;
+
+	if (sim_hyp_dom(w->host, domid, &d) || d.domid != domid)
+		return -ESRCH;
+	if (w->nodes == sizeof(w->node) / sizeof(w->node[0]))
+		return -ENOSPC;
+	if (write(w->watcher.fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		return -errno;
+	w->node[w->nodes++] = domid;
+	return 0;
+}
+
+static void watch_unwatch(struct hv_watch *w, uint32_t domid)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->nodes; i++)
+		if (w->node[i] != domid)
+			w->node[kept++] = w->node[i];
+	w->nodes = kept;
+}
+
+static int copy_out(const char *text, int len, char *buf, size_t size)
+{
+	if ((size_t)len >= size)
+		return -EMSGSIZE;
+	memcpy(buf, text, (size_t)len + 1);
+	return len;
+}
+
+static int watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	char text[GUEST_ABI_NODE_MAX];
+	struct sim_hyp_dom d;
+	int len;
+
+	if (!domid || sim_hyp_dom(w->host, domid, &d) || d.domid != domid || d.dying)
+		return -ENOENT;
+	len = snprintf(text, sizeof(text), "%u frame %u", GUEST_ABI_VERSION, d.registry_frame);
+	return copy_out(text, len, buf, size);
+}
+
+static int watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	struct sim_hyp_dom d = { .name = "Domain-0" };
+
+	if (domid && (sim_hyp_dom(w->host, domid, &d) || d.domid != domid || d.dying))
+		return -ENOENT;
+	return copy_out(d.name, (int)strlen(d.name), buf, size);
+}
+
+static const struct hv_mem_ops mem_ops = {
+	.open = mem_open,
+	.close = mem_close,
+	.map = mem_map,
+	.map_grant = mem_map_grant,
+	.unmap = mem_unmap,
+	.verify = mem_verify,
+	.stats = mem_stats,
+};
+
+static const struct hv_sched_ops sched_ops = {
+	.open = sched_open,
+	.close = sched_close,
+	.list = sched_list,
+	.get = sched_get,
+	.set_cap = sched_set_cap,
+	.name = sched_name,
+};
+
+static const struct hv_watch_ops watch_ops = {
+	.open = watch_open,
+	.close = watch_close,
+	.fd = watch_fd,
+	.next = watch_next,
+	.watch = watch_watch,
+	.unwatch = watch_unwatch,
+	.read = watch_read,
+	.name = watch_name,
+};
+
+const struct hv_backend hv_sim = {
+	.name = "sim",
+	.mem = &mem_ops,
+	.sched = &sched_ops,
+	.watch = &watch_ops,
+};
