@@ -227,9 +227,12 @@ void hv_open_text(const char *name, int rc, struct conf_error *err)
 		why = "there is no Xen here: boot the host under Xen, or try --hv sim";
 	else if (rc == -ENXIO)
 		why = "this is a guest: resexd runs in dom0, resex-agent in guests";
+	else if (rc == -ENODEV)
+		why = "a part of Xen does not run: load xen-privcmd and start xenstored "
+		      "(systemctl start xen)";
 	else if (rc == -EACCES || rc == -EPERM)
 		why = "no permission: run as root";
-	else if (rc == -EPROTO)
+	else if (rc == -EPROTONOSUPPORT)
 		why = "resexd was built for another version of Xen: rebuild it on this host";
 	snprintf(err->text, sizeof(err->text), "hypervisor \"%s\": %s", name, why);
 }

@@ -118,7 +118,7 @@ static int exit_code(int rc)
 	case -EACCES:
 	case -EPERM:
 		return RESEX_PERMISSION;
-	case -EPROTO:
+	case -EPROTONOSUPPORT:
 		return RESEX_XEN_VERSION;
 	case -EINVAL:
 	case -EFBIG:
