@@ -1,1 +1,9 @@
-# etc
+# etc: examples, the unit, the demo.
+EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/resexd.json
+exampledir = $(docdir)/examples
+dist_example_DATA = etc/resexd.json
+systemdunitdir = $(systemdsystemunitdir)
+systemdunit_DATA = resexd.service
+CLEANFILES += resexd.service
+resexd.service: $(srcdir)/etc/resexd.service Makefile
+	$(AM_V_GEN)sed 's|@sbindir@|$(sbindir)|g' $(srcdir)/etc/resexd.service >$@
