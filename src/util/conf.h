@@ -2,11 +2,13 @@
 /*
  * conf: strict reading of JSON configuration with a place for every error.
  *
- * A document is loaded whole (jansson, duplicates refused, at most 1 MiB)
- * and then bound against tables: unknown keys, wrong types and values out
- * of range are errors that name file, line, column, the value and what
- * would be right. jansson keeps no positions of values, so conf finds the
- * place of a path by a scan of the text.
+ * A document is loaded whole (jansson, duplicates refused, a regular file of
+ * at most 1 MiB, nested at most 32 deep) and then bound against tables:
+ * unknown keys, wrong types and values out of range are errors that name
+ * file, line, column, the value and what would be right. jansson keeps no
+ * positions of values, so conf finds the place of a path by a scan of the
+ * text. Lines and columns count from 1, columns in characters; a value's place is
+ * its start, a syntax error's is where jansson stopped.
  */
 #ifndef RESEX_UTIL_CONF_H
 #define RESEX_UTIL_CONF_H
@@ -17,7 +19,10 @@
 
 enum { CONF_ERROR_MAX = 512, CONF_BYTES_MAX = 1 << 20 };
 
-/* "FILE:LINE:COLUMN: sentence with the value and the remedy" */
+/*
+ * "FILE:LINE:COLUMN: sentence with the value and the remedy", one line. For an
+ * error of the file as a whole "FILE: sentence", line and column 0.
+ */
 struct conf_error {
 	char text[CONF_ERROR_MAX];
 	int line, column;
@@ -30,7 +35,10 @@ struct conf_doc {
 	char *file; /* name for messages */
 };
 
-/* 0; -ENOENT, -EACCES, ... from the file; -EINVAL: syntax; -EFBIG. e is filled on error. */
+/*
+ * 0; -ENOENT, -EACCES, ... from the file; -EINVAL: not a regular file, syntax,
+ * nesting; -EFBIG. On error e is filled and d is empty (conf_free may be called).
+ */
 int conf_load(struct conf_doc *d, const char *file, struct conf_error *e);
 int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
 	       struct conf_error *e);
@@ -39,10 +47,15 @@ void conf_free(struct conf_doc *d);
 enum conf_type {
 	CONF_BOOL,     /* bool */
 	CONF_UINT,     /* uint64_t: integer within min..max */
-	CONF_STRING,   /* char[max + 1] */
+	CONF_STRING,   /* char[max + 1]: min..max bytes, no control characters */
 	CONF_ENUM,     /* uint32_t: index into names[] */
-	CONF_DURATION, /* int64_t ns: "10ms", "1s", "500us"; within min..max */
-	CONF_RATE,     /* uint64_t bytes/s: "1GiB/s", "10Gbit/s", integer; min..max */
+	CONF_DURATION, /* int64_t ns: digits and ns, us, ms or s, as "10ms"; min..max */
+	/*
+	 * uint64_t bytes/s, min..max: an integer, or digits and a unit, as
+	 * "1GiB/s": B/s or bit/s, with k, M, G, T (powers of 1000), bytes also
+	 * with Ki, Mi, Gi, Ti. Bits must make whole bytes.
+	 */
+	CONF_RATE,
 };
 
 struct conf_key {
@@ -56,14 +69,19 @@ struct conf_key {
 
 /*
  * Bind an object at path (as "links[0]"; "" is the root) of d to *out.
- * Keys absent keep what out held. Keys not in the table are errors, except
- * those named in also[] (ended by NULL; may be NULL), which the caller reads.
+ * Keys absent keep what out held; after an error all do. Keys not in the
+ * table (ended by name NULL) are errors, except those named in also[] (ended
+ * by NULL; may be NULL), which the caller reads. 0, or -EINVAL and e is filled:
+ * unknown keys first, then in the order of the table.
  */
 int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 	      const struct conf_key *keys, const char *const *also, void *out,
 	      struct conf_error *e);
 
-/* Fill e for a value at path: place, then the sentence. Always returns -EINVAL. */
+/*
+ * Fill e for the value at path (as "links[0].rate"; of a path that is not
+ * there, what there is of it): place, then the sentence. Always -EINVAL.
+ */
 int conf_fail(const struct conf_doc *d, const char *path, struct conf_error *e, const char *fmt,
 	      ...) __attribute__((format(printf, 4, 5)));
 
