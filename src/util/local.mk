@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libutil.a
 libutil_a_SOURCES = \
 	src/util/clock.c src/util/clock.h \
-	src/util/conf.c src/util/conf.h \
+	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
+	src/util/conf_place.c src/util/conf_value.c \
 	src/util/log.c src/util/log.h \
 	src/util/seqread.h

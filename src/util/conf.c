@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * conf: from a file to a struct, or to one sentence about what is wrong.
+ *
+ * Used on the control side only: at start, when a policy is changed, and by
+ * resex policy-check. Nothing is written to the caller's struct until the
+ * whole object was found right.
+ */
+#include "src/util/conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/util/conf_parts.h"
+
+enum {
+	SHOW_MAX = 80,	/* a value in a message */
+	WANT_MAX = 256, /* its remedy */
+	NAME_MAX_SHOWN = 256,
+	KEY_MAX = 64, /* longest key that is looked for among misspellings */
+};
+
+/* The text of an error is one line, whatever stood in the file or its name. */
+static void one_line(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = ' ';
+}
+
+__attribute__((format(printf, 5, 0))) static void error_at(struct conf_error *e, const char *file,
+							   int line, int column, const char *fmt,
+							   va_list ap)
+{
+	size_t n;
+
+	e->line = line;
+	e->column = column;
+	if (line)
+		snprintf(e->text, sizeof(e->text), "%.*s:%d:%d: ", NAME_MAX_SHOWN, file, line,
+			 column);
+	else
+		snprintf(e->text, sizeof(e->text), "%.*s: ", NAME_MAX_SHOWN, file);
+	n = strlen(e->text);
+	vsnprintf(e->text + n, sizeof(e->text) - n, fmt, ap);
+	one_line(e->text);
+}
+
+/* An error of the file as a whole (line 0), or at a place in it. Returns ret. */
+__attribute__((format(printf, 6, 7))) static int fail_at(int ret, struct conf_error *e,
+							 const char *file, int line, int column,
+							 const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_at(e, file, line, column, fmt, ap);
+	va_end(ap);
+	return ret;
+}
+
+int conf_fail(const struct conf_doc *d, const char *path, struct conf_error *e, const char *fmt,
+	      ...)
+{
+	int line, column;
+	va_list ap;
+
+	conf_line_column(d->text, conf_find(d->text, d->len, path, false), &line, &column);
+	va_start(ap, fmt);
+	error_at(e, d->file, line, column, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+/* Say what jansson did not like. */
+static int fail_syntax(struct conf_error *e, const char *name, const json_error_t *je)
+{
+	int line = je->line > 0 ? je->line : 1, column = je->column > 0 ? je->column : 1;
+
+	if (json_error_code(je) == json_error_duplicate_key)
+		return fail_at(-EINVAL, e, name, line, column,
+			       "%s: a key stands once in an object, remove one", je->text);
+	return fail_at(-EINVAL, e, name, line, column, "not valid JSON, %s: correct it here",
+		       je->text);
+}
+
+int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
+	       struct conf_error *e)
+{
+	json_error_t je;
+	size_t deep;
+	int line, column;
+
+	memset(d, 0, sizeof(*d));
+	if (len > CONF_BYTES_MAX)
+		return fail_at(-EFBIG, e, name, 0, 0, "%zu bytes are too many: at most %d are read",
+			       len, CONF_BYTES_MAX);
+	deep = conf_too_deep(text, len);
+	if (deep < len) {
+		conf_line_column(text, deep, &line, &column);
+		return fail_at(-EINVAL, e, name, line, column,
+			       "nested over %d deep: nothing here needs that, correct it",
+			       CONF_DEPTH_MAX);
+	}
+
+	d->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
+	if (!d->root)
+		return fail_syntax(e, name, &je);
+	d->len = len;
+	d->text = malloc(len + 1);
+	d->file = strdup(name);
+	if (!d->text || !d->file) {
+		conf_free(d);
+		return fail_at(-ENOMEM, e, name, 0, 0, "no memory to read it: free some");
+	}
+	memcpy(d->text, text, len);
+	d->text[len] = '\0';
+	return 0;
+}
+
+/* Read to the end or until size is full. 0 or -errno. */
+static int read_all(int fd, char *buf, size_t size, size_t *len)
+{
+	size_t n = 0;
+
+	while (n < size) {
+		ssize_t got = read(fd, buf + n, size - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		n += (size_t)got;
+	}
+	*len = n;
+	return 0;
+}
+
+int conf_load(struct conf_doc *d, const char *file, struct conf_error *e)
+{
+	enum { SIZE = CONF_BYTES_MAX + 1 }; /* one more, to see that it is too long */
+	struct stat st;
+	char *buf = NULL;
+	size_t len = 0;
+	int fd, ret;
+
+	memset(d, 0, sizeof(*d));
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+	if (fd < 0) {
+		ret = -errno;
+		return fail_at(ret, e, file, 0, 0,
+			       "cannot be opened (%s): check its name and permissions",
+			       strerror(-ret));
+	}
+	ret = fstat(fd, &st) ? -errno : 0;
+	if (!ret && !S_ISREG(st.st_mode)) {
+		ret = fail_at(-EINVAL, e, file, 0, 0,
+			      "is not a regular file: name a file that holds JSON");
+		goto out;
+	}
+	buf = malloc(SIZE);
+	if (!ret)
+		ret = buf ? read_all(fd, buf, SIZE, &len) : -ENOMEM;
+	if (ret) {
+		fail_at(ret, e, file, 0, 0, "cannot be read (%s): try again", strerror(-ret));
+		goto out;
+	}
+	if (len == SIZE)
+		ret = fail_at(-EFBIG, e, file, 0, 0, "is too long: at most %d bytes are read",
+			      CONF_BYTES_MAX);
+	else
+		ret = conf_parse(d, file, buf, len, e);
+out:
+	free(buf);
+	close(fd);
+	return ret;
+}
+
+void conf_free(struct conf_doc *d)
+{
+	json_decref(d->root);
+	free(d->text);
+	free(d->file);
+	memset(d, 0, sizeof(*d));
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* How many letters to change, add or leave out to come from a to b; SIZE_MAX: too long. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[KEY_MAX + 1], na = strlen(a), nb = strlen(b);
+
+	if (na > KEY_MAX || nb > KEY_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[nb];
+}
+
+/* Known key number i: those of the table, then those of also; NULL behind the last. */
+static const char *known_key(const struct conf_key *keys, const char *const *also, size_t i)
+{
+	for (; keys->name; keys++)
+		if (!i--)
+			return keys->name;
+	for (; also && *also; also++)
+		if (!i--)
+			return *also;
+	return NULL;
+}
+
+static bool is_known(const struct conf_key *keys, const char *const *also, const char *name)
+{
+	const char *k;
+
+	for (size_t i = 0; (k = known_key(keys, also, i)); i++)
+		if (!strcmp(k, name))
+			return true;
+	return false;
+}
+
+/* What to write instead of an unknown key: the nearest, or what there is. */
+static void suggest(const struct conf_key *keys, const char *const *also, const char *name,
+		    char *buf, size_t size)
+{
+	const char *k, *nearest = NULL;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; (k = known_key(keys, also, i)); i++) {
+		size_t n = distance(name, k);
+
+		if (n < best) {
+			best = n;
+			nearest = k;
+		}
+	}
+	if (nearest && best <= (strlen(name) + 1) / 2) {
+		snprintf(buf, size, "did you mean \"%s\"?", nearest);
+		return;
+	}
+	snprintf(buf, size, "%s", known_key(keys, also, 0) ? "known here are" : "remove it");
+	for (size_t i = 0; (k = known_key(keys, also, i)); i++)
+		conf_append(buf, size, "%s \"%s\"", i ? "," : "", k);
+}
+
+/* "path.key", or "key" at the root. NULL without memory: then path has to do. */
+static char *join(const char *path, const char *key)
+{
+	size_t size = strlen(path) + strlen(key) + 2;
+	char *s = malloc(size);
+
+	if (s)
+		snprintf(s, size, "%s%s%s", path, *path ? "." : "", key);
+	return s;
+}
+
+static int fail_unknown(const struct conf_doc *d, const char *path, const char *name,
+			const struct conf_key *keys, const char *const *also, struct conf_error *e)
+{
+	char want[WANT_MAX], *at = join(path, name);
+	int line, column;
+
+	suggest(keys, also, name, want, sizeof(want));
+	conf_line_column(d->text, conf_find(d->text, d->len, at ? at : path, at != NULL), &line,
+			 &column);
+	free(at);
+	return fail_at(-EINVAL, e, d->file, line, column, "unknown key \"%.*s\": %s", KEY_MAX, name,
+		       want);
+}
+
+static int fail_value(const struct conf_doc *d, const char *path, const struct conf_key *k,
+		      const json_t *v, struct conf_error *e)
+{
+	char *at = join(path, k->name);
+	char shown[SHOW_MAX], want[WANT_MAX];
+
+	conf_show(v, shown, sizeof(shown));
+	conf_want(k, want, sizeof(want));
+	conf_fail(d, at ? at : path, e, "%s is %s: %s", k->name, shown, want);
+	free(at);
+	return -EINVAL;
+}
+
+static int fail_missing(const struct conf_doc *d, const char *path, const struct conf_key *k,
+			struct conf_error *e)
+{
+	char want[WANT_MAX];
+
+	conf_want(k, want, sizeof(want));
+	return conf_fail(d, path, e, "key \"%s\" is missing here: add it and %s", k->name, want);
+}
+
+/* One pass over the table: check all, or (out given) store what was checked. */
+static int bind_keys(const struct conf_doc *d, const char *path, const json_t *obj,
+		     const struct conf_key *keys, void *out, struct conf_error *e)
+{
+	for (const struct conf_key *k = keys; k->name; k++) {
+		const json_t *v = json_object_get(obj, k->name);
+		struct conf_value value = { 0, NULL };
+
+		if (!v && k->required)
+			return fail_missing(d, path, k, e);
+		if (!v)
+			continue;
+		if (conf_read(k, v, &value))
+			return fail_value(d, path, k, v, e);
+		if (out)
+			conf_store(k, &value, out);
+	}
+	return 0;
+}
+
+int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
+	      const struct conf_key *keys, const char *const *also, void *out, struct conf_error *e)
+{
+	char shown[SHOW_MAX];
+	const char *name;
+	json_t *v;
+	int ret;
+
+	if (!json_is_object(obj)) {
+		conf_show(obj, shown, sizeof(shown));
+		return conf_fail(d, path, e, "%s is %s: write an object, {\"key\": value, ...}",
+				 *path ? path : "the document", shown);
+	}
+	json_object_foreach ((json_t *)obj, name, v)
+		if (!is_known(keys, also, name))
+			return fail_unknown(d, path, name, keys, also, e);
+
+	ret = bind_keys(d, path, obj, keys, NULL, e);
+	return ret ? ret : bind_keys(d, path, obj, keys, out, e);
+}

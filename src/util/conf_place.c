@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * conf_place: walk JSON text to a path. Used only when there is an error to
+ * report, on text that jansson has accepted (or, for the depth, has not seen
+ * yet); never reads beyond the text even so.
+ */
+#include "src/util/conf_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cursor {
+	const char *text;
+	size_t len, at;
+};
+
+static char peek(const struct cursor *c)
+{
+	return c->at < c->len ? c->text[c->at] : '\0';
+}
+
+static void skip_space(struct cursor *c)
+{
+	while (c->at < c->len && strchr(" \t\r\n", c->text[c->at]) && c->text[c->at])
+		c->at++;
+}
+
+/* From an opening quote to behind the closing one. */
+static void skip_string(struct cursor *c)
+{
+	for (c->at++; c->at < c->len && c->text[c->at] != '"'; c->at++)
+		if (c->text[c->at] == '\\')
+			c->at++;
+	c->at++;
+}
+
+static bool opens(char b)
+{
+	return b == '{' || b == '[';
+}
+
+static bool closes(char b)
+{
+	return b == '}' || b == ']';
+}
+
+/* From the start of a value to behind it. */
+static void skip_value(struct cursor *c)
+{
+	size_t depth = 0;
+
+	while (c->at < c->len) {
+		char b = peek(c);
+
+		if (!depth && (closes(b) || b == ',' || b == ':'))
+			return;
+		if (b == '"') {
+			skip_string(c);
+			continue;
+		}
+		if (opens(b))
+			depth++;
+		else if (closes(b))
+			depth--;
+		c->at++;
+	}
+}
+
+size_t conf_too_deep(const char *text, size_t len)
+{
+	struct cursor c = { text, len, 0 };
+	size_t depth = 0;
+
+	while (c.at < len) {
+		char b = peek(&c);
+
+		if (b == '"') {
+			skip_string(&c);
+			continue;
+		}
+		if (opens(b) && ++depth > CONF_DEPTH_MAX)
+			return c.at;
+		if (closes(b) && depth)
+			depth--;
+		c.at++;
+	}
+	return len;
+}
+
+/*
+ * How much of path the key between two offsets is: its length when path goes
+ * on with an end, a dot or a bracket, else -1. jansson undoes the escapes.
+ */
+static int match_key(const struct cursor *c, size_t from, size_t to, const char *path)
+{
+	json_t *key = json_loadb(c->text + from, to - from, JSON_DECODE_ANY, NULL);
+	size_t n = json_string_length(key);
+	int ret = -1;
+
+	if (key && !strncmp(path, json_string_value(key), n) && strchr(".[", path[n]))
+		ret = (int)n;
+	json_decref(key);
+	return ret;
+}
+
+static bool find_value(struct cursor c, const char *path, bool key, size_t *found);
+
+static bool find_member(struct cursor c, const char *path, bool key, size_t *found)
+{
+	if (*path == '.')
+		path++;
+	for (c.at++; c.at < c.len; c.at++) { /* over the brace, then over commas */
+		size_t from, to;
+		int n;
+
+		skip_space(&c);
+		if (peek(&c) != '"')
+			return false;
+		from = c.at;
+		skip_string(&c);
+		to = c.at < c.len ? c.at : c.len;
+		n = match_key(&c, from, to, path);
+		skip_space(&c);
+		c.at++; /* the colon */
+		skip_space(&c);
+		if (n >= 0 && key && !path[n]) {
+			*found = from;
+			return true;
+		}
+		if (n >= 0 && find_value(c, path + n, key, found))
+			return true;
+		skip_value(&c);
+		if (peek(&c) != ',')
+			return false;
+	}
+	return false;
+}
+
+static bool find_element(struct cursor c, const char *path, bool key, size_t *found)
+{
+	unsigned long index;
+	char *end;
+
+	if (*path != '[')
+		return false;
+	index = strtoul(path + 1, &end, 10);
+	if (end == path + 1 || *end != ']')
+		return false;
+	for (c.at++; index; index--, c.at++) {
+		skip_value(&c);
+		if (peek(&c) != ',')
+			return false;
+	}
+	skip_space(&c);
+	if (peek(&c) == ']')
+		return false;
+	return find_value(c, end + 1, key, found);
+}
+
+/* c stands at the start of a value. Recursion is bounded by the nesting of the text. */
+static bool find_value(struct cursor c, const char *path, bool key, size_t *found)
+{
+	if (!*path) {
+		*found = c.at;
+		return true;
+	}
+	if (peek(&c) == '{')
+		return find_member(c, path, key, found);
+	if (peek(&c) == '[')
+		return find_element(c, path, key, found);
+	return false;
+}
+
+/* Take the last component off a path. */
+static void shorten(char *path)
+{
+	char *dot = strrchr(path, '.'), *bracket = strrchr(path, '[');
+	char *cut = dot > bracket ? dot : bracket;
+
+	*(cut ? cut : path) = '\0';
+}
+
+size_t conf_find(const char *text, size_t len, const char *path, bool key)
+{
+	struct cursor root = { text, len, 0 };
+	char *part = strdup(path);
+	size_t found;
+
+	skip_space(&root);
+	found = root.at;
+	while (part && *part && !find_value(root, part, key, &found)) {
+		shorten(part);
+		key = false;
+	}
+	free(part);
+	return found;
+}
+
+void conf_line_column(const char *text, size_t offset, int *line, int *column)
+{
+	*line = 1;
+	*column = 1;
+	for (size_t i = 0; i < offset; i++) {
+		if (text[i] == '\n') {
+			++*line;
+			*column = 1;
+		} else if (((unsigned char)text[i] & 0xc0) != 0x80) {
+			++*column; /* bytes that continue a character do not count */
+		}
+	}
+}

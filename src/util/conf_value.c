@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * conf_value: durations, rates and the other kinds of value, in both
+ * directions: read strictly, and shown so that what is shown could be written.
+ */
+#include "src/util/conf_parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+	const char *name;
+	uint64_t times, over; /* value = number x times / over */
+};
+
+static const struct unit durations[] = {
+	{ "s", 1000000000, 1 }, { "ms", 1000000, 1 }, { "us", 1000, 1 },
+	{ "ns", 1, 1 },		{ NULL, 0, 0 },
+};
+
+/* Those that are whole bytes come first, the largest of them first: see show_unit. */
+static const struct unit rates[] = {
+	{ "TiB/s", 1ull << 40, 1 },
+	{ "TB/s", 1000000000000, 1 },
+	{ "GiB/s", 1ull << 30, 1 },
+	{ "GB/s", 1000000000, 1 },
+	{ "MiB/s", 1ull << 20, 1 },
+	{ "MB/s", 1000000, 1 },
+	{ "KiB/s", 1ull << 10, 1 },
+	{ "kB/s", 1000, 1 },
+	{ "B/s", 1, 1 },
+	{ "Tbit/s", 1000000000000, 8 },
+	{ "Gbit/s", 1000000000, 8 },
+	{ "Mbit/s", 1000000, 8 },
+	{ "kbit/s", 1000, 8 },
+	{ "bit/s", 1, 8 },
+	{ NULL, 0, 0 },
+};
+
+/* "10ms": digits, then exactly one of the units. */
+static int read_unit(const struct unit *units, const char *s, uint64_t *out)
+{
+	uint64_t n = 0;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*s); s++)
+		if (__builtin_mul_overflow(n, 10u, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+			return -EINVAL;
+
+	for (const struct unit *u = units; u->name; u++) {
+		if (strcmp(s, u->name) != 0)
+			continue;
+		if (__builtin_mul_overflow(n, u->times, &n) || n % u->over)
+			return -EINVAL;
+		*out = n / u->over;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* v in the largest unit that it is a whole number of. */
+static void show_unit(const struct unit *units, uint64_t v, char *buf, size_t size)
+{
+	const struct unit *u = units;
+
+	while (v % u->times)
+		u++;
+	snprintf(buf, size, "%" PRIu64 "%s", v / u->times, u->name);
+}
+
+static int read_integer(const json_t *v, uint64_t *out)
+{
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return -EINVAL;
+	*out = (uint64_t)json_integer_value(v);
+	return 0;
+}
+
+static int read_string(const struct conf_key *k, const json_t *v, const char **out)
+{
+	const char *s = json_string_value(v);
+	size_t n = json_string_length(v);
+
+	if (!s || n < k->min || n > k->max)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		if (iscntrl((unsigned char)s[i]))
+			return -EINVAL;
+	*out = s;
+	return 0;
+}
+
+static int read_enum(const struct conf_key *k, const json_t *v, uint64_t *out)
+{
+	const char *s = json_string_value(v);
+
+	for (uint32_t i = 0; s && k->names[i]; i++)
+		if (!strcmp(k->names[i], s)) {
+			*out = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static bool in_range(const struct conf_key *k, uint64_t u)
+{
+	return u >= k->min && u <= k->max;
+}
+
+/* A number with a unit, or (plain) an integer without one; within the range of k. */
+static int read_number(const struct conf_key *k, const struct unit *units, bool plain,
+		       const json_t *v, uint64_t *out)
+{
+	const char *s = json_string_value(v);
+	int ret = -EINVAL;
+	uint64_t u = 0;
+
+	if (s && units)
+		ret = read_unit(units, s, &u);
+	else if (plain)
+		ret = read_integer(v, &u);
+	if (ret || !in_range(k, u))
+		return -EINVAL;
+	*out = u;
+	return 0;
+}
+
+int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
+{
+	switch (k->type) {
+	case CONF_BOOL:
+		if (!json_is_boolean(v))
+			return -EINVAL;
+		out->u = json_is_true(v);
+		return 0;
+	case CONF_UINT:
+		return read_number(k, NULL, true, v, &out->u);
+	case CONF_STRING:
+		return read_string(k, v, &out->s);
+	case CONF_ENUM:
+		return read_enum(k, v, &out->u);
+	case CONF_DURATION:
+		if (read_number(k, durations, false, v, &out->u))
+			return -EINVAL;
+		return out->u <= INT64_MAX ? 0 : -EINVAL;
+	case CONF_RATE:
+		return read_number(k, rates, true, v, &out->u);
+	}
+	return -EINVAL;
+}
+
+void conf_store(const struct conf_key *k, const struct conf_value *v, void *out)
+{
+	char *at = (char *)out + k->offset;
+	uint32_t u32 = (uint32_t)v->u;
+	bool b = v->u != 0;
+
+	switch (k->type) {
+	case CONF_BOOL:
+		memcpy(at, &b, sizeof(b));
+		break;
+	case CONF_STRING:
+		memset(at, 0, k->max + 1);
+		memcpy(at, v->s, strlen(v->s));
+		break;
+	case CONF_ENUM:
+		memcpy(at, &u32, sizeof(u32));
+		break;
+	case CONF_UINT:
+	case CONF_DURATION: /* int64_t: conf_read keeps it below 2^63 */
+	case CONF_RATE:
+		memcpy(at, &v->u, sizeof(v->u));
+		break;
+	}
+}
+
+void conf_append(char *buf, size_t size, const char *fmt, ...)
+{
+	size_t n = strlen(buf);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf + n, size - n, fmt, ap);
+	va_end(ap);
+}
+
+void conf_show(const json_t *v, char *buf, size_t size)
+{
+	enum { SHOWN = 60 };
+	char *s;
+
+	if (json_is_object(v) || json_is_array(v)) {
+		snprintf(buf, size, "an %s", json_is_object(v) ? "object" : "array");
+		return;
+	}
+	s = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	if (s && strlen(s) > SHOWN) {
+		size_t cut = SHOWN;
+
+		while (cut && ((unsigned char)s[cut] & 0xc0) == 0x80)
+			cut--; /* not within a character */
+		s[cut] = '\0';
+		snprintf(buf, size, "%s...%s", s, json_is_string(v) ? "\"" : "");
+	} else {
+		snprintf(buf, size, "%s", s ? s : "a value");
+	}
+	free(s);
+}
+
+/* 'a duration such as "1s", from 10ms to 3600s'; example only where it is in range. */
+static void want_unit(const struct conf_key *k, const struct unit *units, const char *what,
+		      const char *example, char *buf, size_t size)
+{
+	char low[32], high[32];
+	uint64_t u = 0;
+
+	show_unit(units, k->min, low, sizeof(low));
+	show_unit(units, k->max, high, sizeof(high));
+	if (read_unit(units, example, &u) || !in_range(k, u))
+		example = high;
+	snprintf(buf, size, "write a %s such as \"%s\", from %s to %s", what, example, low, high);
+}
+
+void conf_want(const struct conf_key *k, char *buf, size_t size)
+{
+	switch (k->type) {
+	case CONF_BOOL:
+		snprintf(buf, size, "write true or false");
+		break;
+	case CONF_UINT:
+		snprintf(buf, size, "write a whole number from %" PRIu64 " to %" PRIu64, k->min,
+			 k->max);
+		break;
+	case CONF_STRING:
+		snprintf(buf, size,
+			 "write a string of %" PRIu64 " to %" PRIu64
+			 " bytes without control characters",
+			 k->min, k->max);
+		break;
+	case CONF_ENUM:
+		snprintf(buf, size, "write one of");
+		for (size_t i = 0; k->names[i]; i++)
+			conf_append(buf, size, "%s \"%s\"", i ? "," : "", k->names[i]);
+		break;
+	case CONF_DURATION:
+		want_unit(k, durations, "duration", "1s", buf, size);
+		break;
+	case CONF_RATE:
+		want_unit(k, rates, "rate", "10Gbit/s", buf, size);
+		break;
+	}
+}
