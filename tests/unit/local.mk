@@ -22,3 +22,14 @@ tests_unit_test_clock_LDADD = libutil.a $(CMOCKA_LIBS)
 tests_unit_test_log_SOURCES = tests/unit/test_log.c
 tests_unit_test_log_LDADD = libutil.a $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+UNIT_POLICIES = tests/unit/test_null tests/unit/test_freemarket
+check_PROGRAMS += $(UNIT_POLICIES)
+TESTS += $(UNIT_POLICIES)
+
+tests_unit_test_null_SOURCES = tests/unit/test_null.c tests/unit/policy_rig.h
+tests_unit_test_null_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_freemarket_SOURCES = tests/unit/test_freemarket.c
+tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+endif
