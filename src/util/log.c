@@ -25,15 +25,17 @@ void log_init(struct log *l, const char *program, enum log_level level)
 	*l = (struct log){ program, level, STDERR_FILENO, !isatty(STDERR_FILENO) };
 }
 
-/* Is b, which follows prev, a control character (C0, DEL, or C1 as UTF-8 or raw)? */
-static bool is_control(unsigned char prev, unsigned char b)
+/* Is b, between prev and next, (part of) a control character: C0, DEL, C1 as UTF-8 or raw? */
+static bool is_control(unsigned char prev, unsigned char b, unsigned char next)
 {
 	if (b < 0x20 || b == 0x7f)
 		return true;
+	if (b == 0xc2)
+		return next >= 0x80 && next < 0xa0;
 	return b >= 0x80 && b < 0xa0 && (prev < 0x80 || prev == 0xc2);
 }
 
-/* dst holds 4 bytes for each of src. Returns the bytes written. */
+/* dst holds 4 bytes for each of src, which ends with a NUL. Returns the bytes written. */
 static size_t escape(char *dst, const char *src, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -41,9 +43,9 @@ static size_t escape(char *dst, const char *src, size_t len)
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		unsigned char b = (unsigned char)src[i];
+		unsigned char b = (unsigned char)src[i], next = (unsigned char)src[i + 1];
 
-		if (is_control(prev, b)) {
+		if (is_control(prev, b, next)) {
 			dst[n++] = '\\';
 			dst[n++] = 'x';
 			dst[n++] = hex[b >> 4];
