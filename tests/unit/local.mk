@@ -33,3 +33,15 @@ tests_unit_test_null_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_freemarket_SOURCES = tests/unit/test_freemarket.c
 tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_link tests/unit/test_hv_sim
+check_PROGRAMS += $(UNIT_SIM)
+TESTS += $(UNIT_SIM)
+tests_unit_test_sim_SOURCES = tests/unit/test_sim.c tests/unit/prop.h
+tests_unit_test_sim_LDADD = libsim.a $(CMOCKA_LIBS)
+tests_unit_test_sim_link_SOURCES = tests/unit/test_sim_link.c tests/unit/prop.h
+tests_unit_test_sim_link_LDADD = libsim.a $(CMOCKA_LIBS)
+tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h
+tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(CMOCKA_LIBS)
+endif
