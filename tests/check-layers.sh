@@ -31,7 +31,7 @@ src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h config.h @libc @xen
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
-src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses
+src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
 src/daemon/*           src/daemon/ src/core/ src/util/ src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc jansson.h event2/ systemd/ cap-ng.h seccomp.h
 tests/*                *
 END
@@ -165,8 +165,8 @@ ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
 ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
 ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
-src/cli/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h
-src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h
+src/cli/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h resex/exit.h
+src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h resex/exit.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/daemon/plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h

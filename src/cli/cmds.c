@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cmds: each verb makes a request and prints the reply as text or as JSON. */
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "resex/exit.h"
 #include "src/cli/cmdtable.h"
 #include "src/cli/table.h"
+
+enum { FOLLOW_MS = 300 };
 
 static int usage_error(struct cli *c, const char *what)
 {
@@ -436,7 +439,6 @@ static void print_events(const struct cli *c, const json_t *events, long last)
 static int run_events(struct cli *c)
 {
 	struct events_opt o = { .last = -1 };
-	const struct timespec pause = { .tv_nsec = 300000000 };
 	json_int_t since = 0;
 	int rc = events_options(c, &o);
 
@@ -454,7 +456,7 @@ static int run_events(struct cli *c)
 		if (!o.follow)
 			break;
 		o.last = -1;
-		nanosleep(&pause, NULL);
+		poll(NULL, 0, FOLLOW_MS);
 	}
 	return rc;
 }

@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/daemon/control_cmds.h"
+#include "src/util/clock.h"
 
 enum { CONTROL_CONNS_MAX = 64, CONTROL_IDLE_S = 60, CONTROL_OUT_MAX = 16 << 20 };
 
@@ -52,18 +52,10 @@ static void conn_close(struct conn *k)
 	free(k);
 }
 
-static int64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* One request line -> one reply line; NULL: no memory. */
 static char *answer(struct conn *k, const char *line, size_t len)
 {
-	struct call call = { .m = k->c->m, .wall_ns = wall_ns(), .root = k->root };
+	struct call call = { .m = k->c->m, .wall_ns = clock_wall_ns(), .root = k->root };
 	json_t *result = NULL;
 	struct request r;
 	char *out;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/daemon/actor.h"
@@ -35,14 +34,6 @@ struct engine {
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
 	uint64_t watchdog_us;
 };
-
-static int64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 /* --- threads ------------------------------------------------------------ */
 
@@ -115,7 +106,7 @@ static void stop_threads(struct engine *e)
 
 static void work(struct engine *e)
 {
-	int64_t ns = manager_work(&e->m, e->clock.now(&e->clock), wall_ns());
+	int64_t ns = manager_work(&e->m, e->clock.now(&e->clock), clock_wall_ns());
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
 
 	event_add(e->ev_work, &tv);
@@ -154,7 +145,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	manager_second(&e->m, e->clock.now(&e->clock), wall_ns());
+	manager_second(&e->m, e->clock.now(&e->clock), clock_wall_ns());
 	feed_watchdog(e);
 	work(e);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* manager: domains followed, work scheduled, commands served. See manager.h. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "src/daemon/manager_priv.h"
 
@@ -209,7 +209,6 @@ void manager_release(struct manager *m, struct managed *g, bool released, int64_
 int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r)
 {
 	struct ring_report *rep = &m->sh->report;
-	const struct timespec ms = { 0, NS_PER_MS };
 	int64_t left = 50 * m->conf->interval_ns + 50 * NS_PER_MS;
 
 	if (atomic_load(&rep->wanted) == 0)
@@ -217,7 +216,7 @@ int manager_rings(struct manager *m, const struct managed *g, const struct ring_
 	while (atomic_load_explicit(&rep->wanted, memory_order_acquire)) {
 		if (left <= 0)
 			return -ETIMEDOUT;
-		nanosleep(&ms, NULL);
+		poll(NULL, 0, 1);
 		left -= NS_PER_MS;
 	}
 	if (rep->slot != g->slot) /* an older question was answered late */

@@ -51,3 +51,11 @@ void clock_sim(struct clock *c, struct mono start)
 {
 	*c = (struct clock){ sim_now, sim_sleep_until, start.ns };
 }
+
+int64_t clock_wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}

@@ -18,4 +18,7 @@ struct clock {
 void clock_real(struct clock *c);
 void clock_sim(struct clock *c, struct mono start);
 
+/* The wall clock in nanoseconds since 1970: for what people read, never for arithmetic. */
+int64_t clock_wall_ns(void);
+
 #endif
