@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* conf: what is accepted, and where and how everything else is refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/util/conf.h"
+#include "tests/unit/prop.h"
+
+struct thing {
+	bool on;
+	uint64_t count;
+	char name[9];
+	uint32_t colour;
+	int64_t period;
+	uint64_t rate;
+	uint8_t guard[16];
+};
+
+static const char *const colours[] = { "red", "green", "blue", NULL };
+
+static const struct conf_key keys[] = {
+	{ "on", CONF_BOOL, offsetof(struct thing, on), 0, 0, NULL, 0 },
+	{ "count", CONF_UINT, offsetof(struct thing, count), 1, 100, NULL, 0 },
+	{ "name", CONF_STRING, offsetof(struct thing, name), 1, 8, NULL, 0 },
+	{ "colour", CONF_ENUM, offsetof(struct thing, colour), 0, 0, colours, 0 },
+	{ "period", CONF_DURATION, offsetof(struct thing, period), 1000000, 1000000000, NULL, 0 },
+	{ "rate", CONF_RATE, offsetof(struct thing, rate), 1, 1ULL << 40, NULL, 0 },
+	{ NULL, CONF_BOOL, 0, 0, 0, NULL, 0 },
+};
+
+static struct thing untouched(void)
+{
+	struct thing t;
+
+	memset(&t, 0x5a, sizeof(t));
+	return t;
+}
+
+/* Parse text and bind its root to *out. */
+static int bind_text(const char *text, size_t len, struct thing *out, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_parse(&d, "t.json", text, len, e);
+
+	if (!rc)
+		rc = conf_bind(&d, "", d.root, keys, NULL, out, e);
+	conf_free(&d);
+	return rc;
+}
+
+static struct thing bound(const char *text)
+{
+	struct thing t = untouched();
+	struct conf_error e;
+
+	memset(&e, 0, sizeof(e));
+	if (bind_text(text, strlen(text), &t, &e))
+		fail_msg("%s: refused: %s", text, e.text);
+	return t;
+}
+
+static void bind__every_type__is_taken(void **state)
+{
+	struct thing t = bound(
+		"{ \"on\": true, \"count\": 7, \"name\": \"ib0\",\n"
+		"  \"colour\": \"blue\", \"period\": \"10ms\", \"rate\": \"1GiB/s\" }");
+
+	(void)state;
+	assert_true(t.on);
+	assert_int_equal(t.count, 7);
+	assert_string_equal(t.name, "ib0");
+	assert_int_equal(t.colour, 2);
+	assert_int_equal(t.period, 10000000);
+	assert_int_equal(t.rate, 1u << 30);
+	for (size_t i = 0; i < sizeof(t.guard); i++)
+		assert_int_equal(t.guard[i], 0x5a);
+}
+
+static void bind__keys_absent__keep_what_was_there(void **state)
+{
+	struct thing want = untouched(), t = bound("{}");
+
+	(void)state;
+	assert_memory_equal(&t, &want, sizeof(t));
+	t = bound("{\"count\": 1}");
+	want.count = 1;
+	assert_memory_equal(&t, &want, sizeof(t));
+}
+
+static void bind__edges_of_ranges__are_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(bound("{\"count\":1}").count, 1);
+	assert_int_equal(bound("{\"count\":100}").count, 100);
+	assert_string_equal(bound("{\"name\":\"a\"}").name, "a");
+	assert_string_equal(bound("{\"name\":\"12345678\"}").name, "12345678");
+	assert_int_equal(bound("{\"period\":\"1ms\"}").period, 1000000);
+	assert_int_equal(bound("{\"period\":\"1s\"}").period, 1000000000);
+	assert_int_equal(bound("{\"rate\":1}").rate, 1);
+	assert_int_equal(bound("{\"rate\":1099511627776}").rate, 1ULL << 40);
+	assert_int_equal(bound("{\"colour\":\"red\"}").colour, 0);
+	assert_false(bound("{\"on\":false}").on);
+}
+
+static void bind__durations_and_rates__in_every_unit(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} periods[] = {
+		{ "1000000ns", 1000000 }, { "1500us", 1500000 }, { "999ms", 999000000 },
+		{ "1s", 1000000000 },	  { "0001s", 1000000000 },
+	}, rates[] = {
+		{ "7B/s", 7 }, { "7kB/s", 7000 }, { "7MB/s", 7000000 }, { "7GB/s", 7000000000 },
+		{ "1TB/s", 1000000000000 }, { "7KiB/s", 7168 }, { "7MiB/s", 7340032 },
+		{ "7GiB/s", 7516192768 }, { "1TiB/s", 1ULL << 40 }, { "8bit/s", 1 },
+		{ "8kbit/s", 1000 }, { "10Mbit/s", 1250000 }, { "10Gbit/s", 1250000000 },
+		{ "8Tbit/s", 1000000000000 },
+	};
+	char text[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		snprintf(text, sizeof(text), "{\"period\":\"%s\"}", periods[i].text);
+		assert_int_equal(bound(text).period, periods[i].want);
+	}
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		snprintf(text, sizeof(text), "{\"rate\":\"%s\"}", rates[i].text);
+		assert_int_equal(bound(text).rate, rates[i].want);
+	}
+}
+
+/* What is refused: the place of the error, and what its sentence must hold. */
+struct wrong {
+	const char *text;
+	int line, column;
+	const char *parts[3]; /* the value, the range or the remedy */
+};
+
+static void assert_refused(const struct wrong *w)
+{
+	struct thing t = untouched(), before = t;
+	struct conf_error e;
+	char place[64];
+
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(bind_text(w->text, strlen(w->text), &t, &e), -EINVAL);
+	assert_memory_equal(&t, &before, sizeof(t));
+	snprintf(place, sizeof(place), "t.json:%d:%d: ", e.line, e.column);
+	if (e.line != w->line || e.column != w->column || strncmp(e.text, place, strlen(place)))
+		fail_msg("%s: said '%s' (%d:%d), not %d:%d", w->text, e.text, e.line, e.column,
+			 w->line, w->column);
+	for (size_t i = 0; i < 3 && w->parts[i]; i++)
+		if (!strstr(e.text, w->parts[i]))
+			fail_msg("%s: said '%s', without '%s'", w->text, e.text, w->parts[i]);
+	assert_null(strchr(e.text, '\n'));
+	assert_true(strlen(e.text) < CONF_ERROR_MAX);
+}
+
+static void bind__wrong_value__is_named_with_place_and_remedy(void **state)
+{
+	static const struct wrong rows[] = {
+		{ "{\"count\": 0}", 1, 11, { "count", "0", "1" } },
+		{ "{\n\t\"count\": 101\n}", 2, 11, { "count", "101", "100" } },
+		{ "{\"count\": -1}", 1, 11, { "count", "-1", "100" } },
+		{ "{\"count\": 1.5}", 1, 11, { "count", "1.5" } },
+		{ "{\"count\": \"7\"}", 1, 11, { "count", "7" } },
+		{ "{\"count\": true}", 1, 11, { "count", "true" } },
+		{ "{\"count\": null}", 1, 11, { "count", "null" } },
+		{ "{\"count\": [1]}", 1, 11, { "count" } },
+		{ "{\"count\": {}}", 1, 11, { "count" } },
+		{ "{\"count\": 9223372036854775807}", 1, 11, { "9223372036854775807", "100" } },
+		{ "{\"on\": 1}", 1, 8, { "on", "1", "true" } },
+		{ "{\"on\": \"yes\"}", 1, 8, { "on", "yes", "false" } },
+		{ "{\"name\": \"\"}", 1, 10, { "name", "1", "8" } },
+		{ "{\"name\": \"123456789\"}", 1, 10, { "name", "123456789", "8" } },
+		{ "{\"name\": 5}", 1, 10, { "name", "5", "string" } },
+		{ "{\"name\": \"a\\nb\"}", 1, 10, { "name", "control" } },
+		{ "{\"name\": \"a\\u007fb\"}", 1, 10, { "name", "control" } },
+		{ "{\"colour\": \"pink\"}", 1, 12, { "pink", "red", "blue" } },
+		{ "{\"colour\": \"Red\"}", 1, 12, { "Red", "red" } },
+		{ "{\"colour\": 1}", 1, 12, { "colour", "1", "green" } },
+		{ "{\"period\": \"10\"}", 1, 12, { "period", "10", "ms" } },
+		{ "{\"period\": 10}", 1, 12, { "period", "10", "ms" } },
+		{ "{\"period\": \"10 ms\"}", 1, 12, { "10 ms" } },
+		{ "{\"period\": \"ms\"}", 1, 12, { "ms" } },
+		{ "{\"period\": \"\"}", 1, 12, { "period" } },
+		{ "{\"period\": \"-10ms\"}", 1, 12, { "-10ms" } },
+		{ "{\"period\": \"1.5ms\"}", 1, 12, { "1.5ms" } },
+		{ "{\"period\": \"10min\"}", 1, 12, { "10min" } },
+		{ "{\"period\": \"10msx\"}", 1, 12, { "10msx" } },
+		{ "{\"period\": \"999us\"}", 1, 12, { "999us", "1ms", "1s" } },
+		{ "{\"period\": \"2s\"}", 1, 12, { "2s", "1s" } },
+		{ "{\"period\": \"18446744073709551617ns\"}", 1, 12, { "18446744073709551617ns" } },
+		{ "{\"period\": \"18446744074s\"}", 1, 12, { "18446744074s" } },
+		{ "{\"rate\": 0}", 1, 10, { "rate", "0" } },
+		{ "{\"rate\": \"10GiB\"}", 1, 10, { "10GiB" } },
+		{ "{\"rate\": \"10gbit/s\"}", 1, 10, { "10gbit/s" } },
+		{ "{\"rate\": \"10Gibit/s\"}", 1, 10, { "10Gibit/s" } },
+		{ "{\"rate\": \"7bit/s\"}", 1, 10, { "7bit/s" } },
+		{ "{\"rate\": \"2TiB/s\"}", 1, 10, { "2TiB/s" } },
+		{ "{\"rate\": \"16777216TiB/s\"}", 1, 10, { "16777216TiB/s" } },
+		{ "{\"rate\": \"99999999999999999999B/s\"}", 1, 10, { "99999999999999999999B/s" } },
+		{ "{\"rate\": -1}", 1, 10, { "-1" } },
+		{ "[]", 1, 1, { "object" } },
+		{ "{\"count\": 7,\n \"on\": true,\n  \"period\":   \"5h\"}", 3, 15, { "5h" } },
+		/* Columns are characters, not bytes; strings do not confuse the place. */
+		{ "{\"name\": \"\xc3\xa9\xc3\xa9\", \"count\": 0}", 1, 25, { "count" } },
+		{ "{\"name\": \"\\\"x:{\", \"count\": 0}", 1, 28, { "count" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(&rows[i]);
+}
+
+static void bind__unknown_key__is_named(void **state)
+{
+	static const struct wrong rows[] = {
+		{ "{\"cuont\": 7}", 1, 11, { "cuont" } },
+		{ "{\"count\": 0, \"cuont\": 7}", 1, 23, { "cuont" } }, /* unknown keys first */
+		{ "{\n\"\": 7}", 2, 5, { NULL } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(&rows[i]);
+}
+
+static void bind__key_missing__is_named(void **state)
+{
+	static const struct conf_key must[] = {
+		{ "on", CONF_BOOL, offsetof(struct thing, on), 0, 0, NULL, 0 },
+		{ "count", CONF_UINT, offsetof(struct thing, count), 1, 100, NULL, 1 },
+		{ NULL, CONF_BOOL, 0, 0, 0, NULL, 0 },
+	};
+	const char text[] = "{\"links\": [{\"count\": 1},\n {\"on\": true}]}";
+	struct thing t = untouched(), before = t;
+	struct conf_error e;
+	struct conf_doc d;
+	const json_t *links;
+
+	(void)state;
+	assert_int_equal(conf_parse(&d, "t.json", text, sizeof(text) - 1, &e), 0);
+	links = json_object_get(d.root, "links");
+	assert_int_equal(conf_bind(&d, "links[0]", json_array_get(links, 0), must, NULL, &t, &e),
+			 0);
+	t = before;
+	assert_int_equal(conf_bind(&d, "links[1]", json_array_get(links, 1), must, NULL, &t, &e),
+			 -EINVAL);
+	assert_memory_equal(&t, &before, sizeof(t));
+	assert_int_equal(e.line, 2);
+	assert_int_equal(e.column, 2);
+	assert_non_null(strstr(e.text, "count"));
+	conf_free(&d);
+}
+
+static void bind__key_of_the_callers__is_let_pass(void **state)
+{
+	static const char *const also[] = { "links", NULL };
+	const char text[] = "{\"links\": [], \"count\": 3}";
+	struct thing t = untouched();
+	struct conf_error e;
+	struct conf_doc d;
+
+	(void)state;
+	assert_int_equal(conf_parse(&d, "t.json", text, sizeof(text) - 1, &e), 0);
+	assert_int_equal(conf_bind(&d, "", d.root, keys, also, &t, &e), 0);
+	assert_int_equal(t.count, 3);
+	assert_int_equal(conf_bind(&d, "", d.root, keys, NULL, &t, &e), -EINVAL);
+	conf_free(&d);
+}
+
+static void parse__not_json__says_where(void **state)
+{
+	static const struct wrong rows[] = {
+		{ "{\"count\": }", 1, 11, { NULL } },
+		{ "{\n\n\"count\" 7}", 3, 9, { NULL } },
+		{ "{\"count\": 7} x", 1, 14, { NULL } },
+		{ "{\"count\": 7, \"count\": 8}", 1, 20, { "count" } },
+	};
+	struct conf_error e;
+	struct thing t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct wrong *w = &rows[i];
+
+		assert_int_equal(bind_text(w->text, strlen(w->text), &t, &e), -EINVAL);
+		if (e.line != w->line || e.column < w->column - 1 || e.column > w->column + 1)
+			fail_msg("%s: said %s", w->text, e.text);
+		if (w->parts[0])
+			assert_non_null(strstr(e.text, w->parts[0]));
+	}
+	assert_int_equal(bind_text("", 0, &t, &e), -EINVAL);
+	assert_int_equal(bind_text("   ", 3, &t, &e), -EINVAL);
+	assert_int_equal(bind_text("{\"count\": 7\0}", 13, &t, &e), -EINVAL);
+	assert_int_equal(bind_text("{\"name\": \"\xff\"}", 13, &t, &e), -EINVAL);
+	assert_int_equal(bind_text("{\"name\": \"\\u0000\"}", 18, &t, &e), -EINVAL);
+	assert_null(strchr(e.text, '\n'));
+}
+
+/* depth arrays around a 1, as the value of "x". */
+static int parse_nested(int depth)
+{
+	static char text[4096];
+	struct conf_error e;
+	struct conf_doc d;
+	int rc;
+
+	memset(text, 0, sizeof(text));
+	memset(text, '[', (size_t)depth);
+	text[depth] = '1';
+	memset(text + depth + 1, ']', (size_t)depth);
+	rc = conf_parse(&d, "t.json", text, strlen(text), &e);
+	conf_free(&d);
+	return rc;
+}
+
+static void parse__nested_too_deep__is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(parse_nested(32), 0);
+	assert_int_equal(parse_nested(33), -EINVAL);
+	assert_int_equal(parse_nested(2000), -EINVAL);
+}
+
+static void parse__over_a_mebibyte__is_too_big(void **state)
+{
+	char *text = malloc(CONF_BYTES_MAX + 1);
+	struct conf_error e;
+	struct conf_doc d;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, ' ', CONF_BYTES_MAX + 1);
+	memcpy(text, "{}", 2);
+	assert_int_equal(conf_parse(&d, "t.json", text, CONF_BYTES_MAX, &e), 0);
+	conf_free(&d);
+	assert_int_equal(conf_parse(&d, "t.json", text, CONF_BYTES_MAX + 1, &e), -EFBIG);
+	assert_int_equal(e.line, 0);
+	assert_true(strncmp(e.text, "t.json: ", 8) == 0);
+	conf_free(&d);
+	free(text);
+}
+
+static void parse__error__leaves_an_empty_document(void **state)
+{
+	struct conf_error e;
+	struct conf_doc d;
+
+	(void)state;
+	memset(&d, 0x5a, sizeof(d));
+	assert_int_equal(conf_parse(&d, "t.json", "{", 1, &e), -EINVAL);
+	assert_null(d.root);
+	conf_free(&d);
+	conf_free(&d);
+}
+
+static void fail__place_of_any_path(void **state)
+{
+	static const struct {
+		const char *path;
+		int line, column;
+	} rows[] = {
+		{ "", 1, 1 },
+		{ "links", 2, 12 },
+		{ "links[0]", 2, 13 },
+		{ "links[0].rate", 2, 22 },
+		{ "links[1]", 3, 4 },
+		{ "links[1].a", 3, 10 },
+		{ "links[1].a[2]", 3, 17 },
+		{ "links[1].a[2].b", 3, 22 },
+		{ "name", 4, 11 },
+		/* not there: what there is of it */
+		{ "links[2]", 2, 12 },
+		{ "links[0].none", 2, 13 },
+		{ "none", 1, 1 },
+		{ "none[3].x", 1, 1 },
+	};
+	const char text[] = "{\n"
+			    "  \"links\": [{\"rate\": 7},\n"
+			    "   {\"a\": [0, 1, {\"b\": 2}]}],\n"
+			    "  \"name\": \"]},{[\"\n"
+			    "}\n";
+	struct conf_error e;
+	struct conf_doc d;
+
+	(void)state;
+	assert_int_equal(conf_parse(&d, "x.json", text, sizeof(text) - 1, &e), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char want[100];
+
+		assert_int_equal(conf_fail(&d, rows[i].path, &e, "no %s, take %d", "way", 7),
+				 -EINVAL);
+		snprintf(want, sizeof(want), "x.json:%d:%d: ", rows[i].line, rows[i].column);
+		if (strncmp(e.text, want, strlen(want)))
+			fail_msg("'%s': said '%s', not %s", rows[i].path, e.text, want);
+		assert_non_null(strstr(e.text, "no way, take 7"));
+		assert_int_equal(e.line, rows[i].line);
+		assert_int_equal(e.column, rows[i].column);
+	}
+	conf_free(&d);
+}
+
+static void fail__very_long_values__are_cut_and_terminated(void **state)
+{
+	static char text[8192], value[4000];
+	struct conf_error e;
+	struct thing t;
+
+	(void)state;
+	memset(value, 'y', sizeof(value) - 1);
+	snprintf(text, sizeof(text), "{\"colour\": \"%s\", \"name\": \"x\"}", value);
+	memset(&e, 0x5a, sizeof(e));
+	assert_int_equal(bind_text(text, strlen(text), &t, &e), -EINVAL);
+	assert_non_null(memchr(e.text, '\0', sizeof(e.text)));
+	assert_int_equal(e.column, 12);
+	snprintf(text, sizeof(text), "{\"%s\": 1}", value);
+	assert_int_equal(bind_text(text, strlen(text), &t, &e), -EINVAL);
+	assert_non_null(memchr(e.text, '\0', sizeof(e.text)));
+}
+
+static void load__from_a_file(void **state)
+{
+	char name[] = "test_conf_XXXXXX";
+	int fd = mkstemp(name);
+	struct conf_error e;
+	struct conf_doc d;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "{\"count\": 7}\n", 13), 13);
+	assert_int_equal(conf_load(&d, name, &e), 0);
+	assert_int_equal(json_integer_value(json_object_get(d.root, "count")), 7);
+	conf_free(&d);
+	assert_int_equal(ftruncate(fd, CONF_BYTES_MAX + 1), 0);
+	assert_int_equal(conf_load(&d, name, &e), -EFBIG);
+	assert_non_null(strstr(e.text, name));
+	close(fd);
+	unlink(name);
+	assert_int_equal(conf_load(&d, name, &e), -ENOENT);
+	assert_int_equal(e.line, 0);
+	assert_true(strncmp(e.text, name, strlen(name)) == 0);
+	assert_int_equal(conf_load(&d, ".", &e), -EINVAL);
+	assert_int_equal(conf_load(&d, "/dev/zero", &e), -EINVAL);
+}
+
+/* A fifo has no writer here: reading it must not hang. */
+static void load__from_a_fifo__is_refused_at_once(void **state)
+{
+	char name[64];
+	struct conf_error e;
+	struct conf_doc d;
+
+	(void)state;
+	snprintf(name, sizeof(name), "test_conf_fifo_%d", (int)getpid());
+	assert_int_equal(mkfifo(name, 0600), 0);
+	alarm(20);
+	assert_int_equal(conf_load(&d, name, &e), -EINVAL);
+	alarm(0);
+	unlink(name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bind__every_type__is_taken),
+		cmocka_unit_test(bind__keys_absent__keep_what_was_there),
+		cmocka_unit_test(bind__edges_of_ranges__are_taken),
+		cmocka_unit_test(bind__durations_and_rates__in_every_unit),
+		cmocka_unit_test(bind__wrong_value__is_named_with_place_and_remedy),
+		cmocka_unit_test(bind__unknown_key__is_named),
+		cmocka_unit_test(bind__key_missing__is_named),
+		cmocka_unit_test(bind__key_of_the_callers__is_let_pass),
+		cmocka_unit_test(parse__not_json__says_where),
+		cmocka_unit_test(parse__nested_too_deep__is_refused),
+		cmocka_unit_test(parse__over_a_mebibyte__is_too_big),
+		cmocka_unit_test(parse__error__leaves_an_empty_document),
+		cmocka_unit_test(fail__place_of_any_path),
+		cmocka_unit_test(fail__very_long_values__are_cut_and_terminated),
+		cmocka_unit_test(load__from_a_file),
+		cmocka_unit_test(load__from_a_fifo__is_refused_at_once),
+	};
+
+	return cmocka_run_group_tests_name("conf", tests, NULL, NULL);
+}
