@@ -90,24 +90,40 @@ static int fail_syntax(struct conf_error *e, const char *name, const json_error_
 		       je->text);
 }
 
-int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
-	       struct conf_error *e)
+/* Refuse what jansson lets pass: it takes a NUL behind a number, and any depth. */
+static int check_text(const char *name, const char *text, size_t len, struct conf_error *e)
 {
-	json_error_t je;
-	size_t deep;
+	const char *nul = memchr(text, '\0', len);
+	size_t deep = conf_too_deep(text, len);
 	int line, column;
 
-	memset(d, 0, sizeof(*d));
-	if (len > CONF_BYTES_MAX)
-		return fail_at(-EFBIG, e, name, 0, 0, "%zu bytes are too many: at most %d are read",
-			       len, CONF_BYTES_MAX);
-	deep = conf_too_deep(text, len);
+	if (nul) {
+		conf_line_column(text, (size_t)(nul - text), &line, &column);
+		return fail_at(-EINVAL, e, name, line, column,
+			       "not valid JSON, a NUL byte stands here: remove it");
+	}
 	if (deep < len) {
 		conf_line_column(text, deep, &line, &column);
 		return fail_at(-EINVAL, e, name, line, column,
 			       "nested over %d deep: nothing here needs that, correct it",
 			       CONF_DEPTH_MAX);
 	}
+	return 0;
+}
+
+int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t len,
+	       struct conf_error *e)
+{
+	json_error_t je;
+	int ret;
+
+	memset(d, 0, sizeof(*d));
+	if (len > CONF_BYTES_MAX)
+		return fail_at(-EFBIG, e, name, 0, 0, "%zu bytes are too many: at most %d are read",
+			       len, CONF_BYTES_MAX);
+	ret = check_text(name, text, len, e);
+	if (ret)
+		return ret;
 
 	d->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
 	if (!d->root)
