@@ -8,7 +8,7 @@
  * file, line, column, the value and what would be right. jansson keeps no
  * positions of values, so conf finds the place of a path by a scan of the
  * text. Lines and columns count from 1, columns in characters; a value's place is
- * its start, a syntax error's is where jansson stopped.
+ * its start, an unknown key's the key, a syntax error's where jansson stopped.
  */
 #ifndef RESEX_UTIL_CONF_H
 #define RESEX_UTIL_CONF_H
