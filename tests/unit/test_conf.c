@@ -219,9 +219,10 @@ static void bind__wrong_value__is_named_with_place_and_remedy(void **state)
 static void bind__unknown_key__is_named(void **state)
 {
 	static const struct wrong rows[] = {
-		{ "{\"cuont\": 7}", 1, 11, { "cuont" } },
-		{ "{\"count\": 0, \"cuont\": 7}", 1, 23, { "cuont" } }, /* unknown keys first */
-		{ "{\n\"\": 7}", 2, 5, { NULL } },
+		{ "{\"cuont\": 7}", 1, 2, { "cuont", "count" } },
+		{ "{\"count\": 0, \"cuont\": 7}", 1, 14, { "cuont" } }, /* unknown keys first */
+		{ "{\"a.b[0]\": 1}", 1, 2, { "a.b[0]" } },
+		{ "{\"\": 7}", 1, 1, { "\"\"", "count" } },
 	};
 
 	(void)state;
@@ -372,7 +373,7 @@ static void fail__place_of_any_path(void **state)
 		{ "links[1]", 3, 4 },
 		{ "links[1].a", 3, 10 },
 		{ "links[1].a[2]", 3, 17 },
-		{ "links[1].a[2].b", 3, 22 },
+		{ "links[1].a[2].b", 3, 23 },
 		{ "name", 4, 11 },
 		/* not there: what there is of it */
 		{ "links[2]", 2, 12 },
