@@ -165,8 +165,8 @@ ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
 ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
 ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
-src/cli/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h resex/exit.h
-src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h resex/exit.h
+src/cli/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h
+src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/daemon/plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h
