@@ -35,7 +35,6 @@ tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
-<<<<<<< Updated upstream
 UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_link tests/unit/test_hv_sim
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
@@ -45,10 +44,8 @@ tests_unit_test_sim_link_SOURCES = tests/unit/test_sim_link.c tests/unit/prop.h
 tests_unit_test_sim_link_LDADD = libsim.a $(CMOCKA_LIBS)
 tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h
 tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(CMOCKA_LIBS)
-=======
 check_PROGRAMS += tests/unit/test_conf
 TESTS += tests/unit/test_conf
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_LDADD = libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
->>>>>>> Stashed changes
 endif
