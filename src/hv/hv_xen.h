@@ -46,7 +46,10 @@ enum hv_xen_accept {
 
 int hv_xen_frames_open(struct hv_xen_frames *f, struct hv_xen_quiet *q);
 void hv_xen_frames_close(struct hv_xen_frames *f);
-/* 0 when all n are RAM of that domain; -EINVAL and *bad when one is not. */
+/*
+ * 0 when all n are acceptable RAM of that domain; else *bad is one that is
+ * not: -EPERM: not its RAM at all; -EINVAL: a page table, or broken.
+ */
 int hv_xen_frames_check(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_accept accept,
 			size_t n, const xen_pfn_t *frames, size_t *bad);
 /*

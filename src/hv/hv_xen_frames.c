@@ -60,17 +60,22 @@ void hv_xen_frames_close(struct hv_xen_frames *f)
 	xc_interface_close(f->xc);
 }
 
-static bool acceptable(uint64_t type, enum hv_xen_accept accept)
+/*
+ * Xen says XTAB of all that is not RAM of this guest: another's, Xen's own,
+ * a device's, or nothing.
+ */
+static int judge(uint64_t type, enum hv_xen_accept accept)
 {
 	switch (type & XEN_DOMCTL_PFINFO_LTAB_MASK) {
 	case XEN_DOMCTL_PFINFO_NOTAB:
-		return true;
+		return 0;
 	case XEN_DOMCTL_PFINFO_XTAB:
+		return -EPERM;
 	case XEN_DOMCTL_PFINFO_XALLOC:
 	case XEN_DOMCTL_PFINFO_BROKEN:
-		return false;
+		return -EINVAL;
 	default:
-		return accept == HV_XEN_RAM;
+		return accept == HV_XEN_RAM ? 0 : -EINVAL;
 	}
 }
 
@@ -98,11 +103,13 @@ int hv_xen_frames_check(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_acc
 
 		if (ret)
 			return ret;
-		for (size_t i = 0; i < some; i++)
-			if (!acceptable(f->types[i], accept)) {
+		for (size_t i = 0; i < some; i++) {
+			ret = judge(f->types[i], accept);
+			if (ret) {
 				*bad = done + i;
-				return -EINVAL;
+				return ret;
 			}
+		}
 		done += some;
 	}
 	return 0;

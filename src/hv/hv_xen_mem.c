@@ -151,21 +151,25 @@ static int translate(struct hv_mem *m, const xc_domaininfo_t *info, size_t n,
 }
 
 /*
- * A frame that is paged out has no type either. To map it makes Xen bring it
- * back; so in a guest with such frames the mapping is tried, and its answer
- * is "later" at best.
+ * The frame is no RAM of the guest. But one that is paged out has no type
+ * either, and to map it makes Xen bring it back; so in a guest with such
+ * frames the mapping is tried, and its answer is "later" at best.
  */
 static int refuse(struct hv_mem *m, const xc_domaininfo_t *info, const xen_pfn_t *frame)
 {
 	size_t bad;
 	void *addr;
+	int ret;
 
 	if (is_pv(info))
 		return -EPERM;
-	if (info->paged_pages &&
-	    (!hv_xen_frames_map(&m->frames, info->domain, 1, frame, &addr, &bad)))
-		hv_xen_frames_unmap(addr, 1);
-	return info->paged_pages ? -EAGAIN : -EINVAL;
+	if (!info->paged_pages)
+		return -EINVAL;
+	ret = hv_xen_frames_map(&m->frames, info->domain, 1, frame, &addr, &bad);
+	if (ret)
+		return ret;
+	hv_xen_frames_unmap(addr, 1);
+	return -EAGAIN;
 }
 
 static int map_checked(struct hv_mem *m, const xc_domaininfo_t *info, const uint64_t *frames,
@@ -176,7 +180,7 @@ static int map_checked(struct hv_mem *m, const xc_domaininfo_t *info, const uint
 	if (ret)
 		return ret;
 	ret = hv_xen_frames_check(&m->frames, p->domid, HV_XEN_PLAIN, p->n, p->frames, bad);
-	if (ret == -EINVAL)
+	if (ret == -EPERM)
 		return refuse(m, info, &p->frames[*bad]);
 	if (ret)
 		return ret;

@@ -12,8 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <xenstore.h>
+#include <xenstore_lib.h>
 
 #include "resex/guest_abi.h"
 #include "src/hv/hv_xen.h"
@@ -31,6 +35,62 @@ static int xs_error(void)
 	return errno ? -errno : -EIO;
 }
 
+/* Does a xenstored of this dom0 accept connections? */
+static bool has_daemon(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const char *path = xs_daemon_socket();
+	int fd, ret;
+
+	if (!path || strlen(path) >= sizeof(addr.sun_path))
+		return false;
+	strcpy(addr.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	ret = connect(fd, (const struct sockaddr *)&addr, sizeof(addr));
+	close(fd);
+	return ret == 0;
+}
+
+/* Is xenstore served by a domain of its own? */
+static bool has_store_domain(void)
+{
+	struct hv_xen_quiet quiet;
+	xc_domaininfo_t info;
+	xc_interface *xc;
+	uint32_t next = 0;
+	bool found = false;
+
+	hv_xen_quiet_init(&quiet);
+	if (hv_xen_open(&xc, &quiet))
+		return false;
+	while (!found && xc_domain_getinfolist(xc, next, 1, &info) == 1) {
+		found = info.flags & XEN_DOMINF_xs_domain;
+		next = info.domain + 1u;
+	}
+	xc_interface_close(xc);
+	return found;
+}
+
+/*
+ * Without its socket xs_open falls back on the kernel's xenbus, where a
+ * request that nobody serves sleeps for ever and cannot be killed. So look
+ * first whether somebody serves.
+ */
+static int store_open(struct xs_handle **xs)
+{
+	struct xs_handle *h;
+
+	if (!has_daemon() && !has_store_domain())
+		return -ENODEV;
+	h = xs_open(XS_UNWATCH_FILTER);
+	if (!h)
+		return errno == EACCES || errno == EPERM ? -EACCES : -ENODEV;
+	*xs = h;
+	return 0;
+}
+
 static int xen_watch_open(struct hv_watch **w, void *arg)
 {
 	struct hv_watch *h;
@@ -42,18 +102,15 @@ static int xen_watch_open(struct hv_watch **w, void *arg)
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	h->xs = xs_open(XS_UNWATCH_FILTER);
-	if (!h->xs) {
-		ret = errno == EACCES || errno == EPERM ? -EACCES : -ENODEV;
+	ret = store_open(&h->xs);
+	if (ret)
 		goto out;
+	if (xs_watch(h->xs, "@introduceDomain", TOKEN_DOMAINS) &&
+	    xs_watch(h->xs, "@releaseDomain", TOKEN_DOMAINS)) {
+		*w = h;
+		return 0;
 	}
-	if (!xs_watch(h->xs, "@introduceDomain", TOKEN_DOMAINS) ||
-	    !xs_watch(h->xs, "@releaseDomain", TOKEN_DOMAINS)) {
-		ret = xs_error();
-		goto out;
-	}
-	*w = h;
-	return 0;
+	ret = xs_error();
 out:
 	xs_close(h->xs);
 	free(h);
