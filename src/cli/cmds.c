@@ -106,6 +106,7 @@ static int run_info(struct cli *c)
 		{ "guests", "guests", 1 },
 		{ "ticks", "ticks", 1 },
 		{ "late ticks", "late_ticks", 1 },
+		{ "lateness, 99 % (ns)", "late_p99_ns", 1 },
 		{ "longest lateness (ns)", "late_max_ns", 1 },
 		{ "mean tick (ns)", "tick_mean_ns", 1 },
 		{ "longest tick (ns)", "tick_max_ns", 1 },

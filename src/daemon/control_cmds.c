@@ -169,6 +169,7 @@ static void put_ticks(json_t *o, const struct snapshot *sn)
 	put_u(o, "ticks", sn->ticks);
 	put_u(o, "late_ticks", sn->late_ticks);
 	put_u(o, "clock_back", sn->back_ticks);
+	put_u(o, "late_p99_ns", sn->late_p99_ns);
 	put_u(o, "late_max_ns", (uint64_t)sn->late_max_ns);
 	put_u(o, "tick_max_ns", (uint64_t)sn->tick_ns_max);
 	put_u(o, "tick_mean_ns", sn->ticks ? (uint64_t)sn->tick_ns_sum / sn->ticks : 0);

@@ -180,6 +180,7 @@ void sampler_publish(struct sampler *s, struct mono now)
 	sn->late_ticks = s->period.late;
 	sn->back_ticks = s->period.back;
 	sn->late_max_ns = s->late_max_ns;
+	sn->late_p99_ns = window_quantile(&s->late, 990);
 	sn->tick_ns_max = s->tick_ns_max;
 	sn->tick_ns_sum = s->tick_ns_sum;
 	sn->supply = s->ledger.supply;
@@ -201,6 +202,9 @@ static void note_lateness(struct sampler *s, struct mono now, struct mono due)
 {
 	int64_t late = mono_sub(now, due);
 
+	if (s->late.n >= SAMPLER_LATE_MAX)
+		window_reset(&s->late, now);
+	window_add(&s->late, late > 0 ? (uint64_t)late : 0);
 	if (late > s->late_max_ns)
 		s->late_max_ns = late;
 	if (late < s->period.interval_ns || mono_sub(now, s->late_told) < NS_PER_S)

@@ -9,6 +9,7 @@
 #ifndef RESEX_DAEMON_SAMPLER_H
 #define RESEX_DAEMON_SAMPLER_H
 
+#include "src/core/window.h"
 #include "src/daemon/shared.h"
 #include "src/hv/hv.h"
 #include "src/util/clock.h"
@@ -16,7 +17,8 @@
 enum {
 	SAMPLER_DOMS_MAX = 2 * FLOW_GUESTS_MAX,
 	SAMPLER_SNAP_TICKS = 10,
-	SLOT_RESEND = 0xffff, /* in slot.wanted: no percent, so that the next is sent */
+	SAMPLER_LATE_MAX = 1 << 30, /* samples before lateness is counted anew */
+	SLOT_RESEND = 0xffff,	    /* in slot.wanted: no percent, so that the next is sent */
 };
 
 /* A cap that was not answered, or failed, is sent again after this. */
@@ -56,6 +58,7 @@ struct sampler {
 	struct hv_dom dom[SAMPLER_DOMS_MAX];
 	int doms; /* entries of dom[], or the last list's -errno */
 	int64_t late_max_ns, tick_ns_max, tick_ns_sum;
+	struct window late; /* how far behind their time ticks began, ns */
 	struct mono late_told;
 };
 

@@ -123,6 +123,7 @@ struct snapshot {
 	struct mono time;
 	uint64_t epoch, ticks, late_ticks, back_ticks;
 	int64_t late_max_ns;
+	uint64_t late_p99_ns;
 	int64_t tick_ns_max, tick_ns_sum; /* over all ticks */
 	struct resos supply, overcommit, dropped;
 	uint64_t set_serial;
