@@ -1,4 +1,5 @@
 # tests: the gates. Unit tests, fuzzers and system tests have their own fragments.
 GATES = tests/gates/layers.sh tests/gates/size.sh tests/gates/format.sh
 TESTS += $(GATES)
-EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-size.sh
+EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-size.sh \
+	tests/mutants.sh
