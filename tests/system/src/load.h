@@ -126,8 +126,9 @@ struct load_qp {
 	struct load_wr *sent;  /* slots entries, by sequence number */
 	uint64_t posted, done; /* sequence numbers; this QP's life */
 	uint32_t unsignalled_run;
-	uint32_t recvs; /* receives waiting at the peer */
-	bool broken;	/* an error completion was seen */
+	uint32_t recvs;	     /* receives waiting at the peer */
+	uint32_t recvs_kept; /* how many it is given */
+	bool broken;	     /* an error completion was seen */
 	bool last_signalled;
 };
 

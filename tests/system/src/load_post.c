@@ -365,7 +365,7 @@ int load_reap(struct load_qp *q)
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 	int n = load_poll(q);
 
-	while (n >= 0 && !q->broken && q->recvs < q->slots * 2) {
+	while (n >= 0 && !q->broken && q->recvs < q->recvs_kept) {
 		if (ibv_post_recv(q->peer, &wr, &bad))
 			break; /* full: the count above is only what was polled */
 		q->recvs++;

@@ -263,6 +263,7 @@ static void choose_shape(struct load_qp *q)
 	q->depth = load_between(q->ctx, o->depth);
 	for (q->slots = 2; q->slots < q->depth + 1;)
 		q->slots *= 2;
+	q->recvs_kept = q->slots * 2;
 	choose_mix(q);
 }
 
