@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* guest: mapping, letting go, and what a guest may make the host do. */
+#include "tests/unit/prop.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ibmon/guest.h"
+#include "tests/fakes/fake_guest.h"
+
+#define MS 1000000LL
+
+static const struct registry_limits limits = { .rings = 64, .pages = 512 };
+
+struct fixture {
+	struct fake_guest g;
+	struct guest_mon *mon;
+	struct mono now;
+	struct scan_ring ring[GUEST_RINGS_MAX];
+	struct guest_state st;
+};
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return -1;
+	fake_guest_open(&x->g);
+	x->now.ns = 1000 * MS;
+	assert_int_equal(guest_open(&x->mon, &fake_mem_ops, &x->g.m, FAKE_DOMID, &limits), 0);
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	guest_close(x->mon);
+	fake_guest_close(&x->g); /* asserts that nothing stayed mapped */
+	free(x);
+	return 0;
+}
+
+static void attach(struct fixture *x)
+{
+	struct guest_ref ref = fake_guest_ref();
+
+	assert_int_equal(guest_attach(x->mon, &ref), 0);
+}
+
+/* As the control thread does: refresh until it is done, ten milliseconds apart. */
+static int settle(struct fixture *x)
+{
+	int changed = 0, ret;
+
+	for (int i = 0; i < 100; i++) {
+		x->now.ns += 11 * MS;
+		ret = guest_refresh(x->mon, x->now);
+		if (ret < 0 && ret != -EAGAIN)
+			return ret;
+		changed |= ret == 1;
+		if (ret == 0)
+			return changed;
+	}
+	fail_msg("refresh does not come to an end");
+	return 0;
+}
+
+static uint32_t rings(struct fixture *x)
+{
+	return guest_rings(x->mon, x->ring, GUEST_RINGS_MAX);
+}
+
+static struct guest_state *look(struct fixture *x)
+{
+	guest_state(x->mon, x->now, &x->st);
+	return &x->st;
+}
+
+static const struct guest_ring_info *info_of(struct fixture *x, uint32_t id)
+{
+	static struct guest_ring_info info;
+
+	for (uint32_t i = 0; guest_ring_info(x->mon, i, &info); i++)
+		if (info.desc.id == id)
+			return &info;
+	return NULL;
+}
+
+static void add(struct fixture *x, uint32_t id, uint32_t slots)
+{
+	fake_write_begin(&x->g);
+	fake_add_sq(&x->g, id, slots);
+	fake_write_end(&x->g);
+}
+
+static void drop(struct fixture *x, uint32_t i)
+{
+	fake_write_begin(&x->g);
+	fake_ring_at(&x->g, i)->kind = GUEST_RING_FREE;
+	fake_write_end(&x->g);
+}
+
+static void open__before_attach__maps_nothing(void **state)
+{
+	struct fixture *x = *state;
+
+	assert_int_equal(x->g.m.calls, 0);
+	assert_int_equal(rings(x), 0);
+	assert_false(look(x)->attached);
+}
+
+static void attach__guest_with_rings__opens_them(void **state)
+{
+	struct fixture *x = *state;
+
+	add(x, 1, 16);
+	add(x, 2, 64);
+	attach(x);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(rings(x), 2);
+	assert_int_equal(x->ring[0].id + x->ring[1].id, 3);
+	assert_true(look(x)->attached);
+	assert_int_equal(x->st.rings, 2);
+	assert_int_equal(x->st.agent_pid, 100);
+	assert_int_equal(x->st.generation, fake_registry(&x->g)->generation);
+	assert_int_equal(x->st.faults, 0);
+	assert_true(x->st.pages >= 7 && x->st.pages == x->g.m.pages);
+	assert_string_equal(x->st.fault, "");
+}
+
+static void attach__registry_cannot_be_mapped__says_so(void **state)
+{
+	struct fixture *x = *state;
+	struct guest_ref ref = { .type = GUEST_REF_FRAME, .ref = FAKE_FRAMES + 9 };
+
+	assert_int_equal(guest_attach(x->mon, &ref), -EINVAL);
+	assert_false(look(x)->attached);
+	assert_int_equal(x->g.m.pages, 0);
+}
+
+static void attach__by_grant__works_as_well(void **state)
+{
+	struct fixture *x = *state;
+	struct guest_ref ref = { .type = GUEST_REF_GRANT, .ref = FAKE_FRAME_REGISTRY };
+
+	add(x, 1, 16);
+	assert_int_equal(guest_attach(x->mon, &ref), 0);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(rings(x), 1);
+}
+
+static void attach__null__withdraws_all(void **state)
+{
+	struct fixture *x = *state;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	assert_int_equal(guest_attach(x->mon, NULL), 0);
+	assert_int_equal(rings(x), 0);
+	guest_reap(x->mon);
+	assert_int_equal(x->g.m.pages, 0);
+	assert_false(look(x)->attached);
+	attach(x); /* and it can come back */
+	settle(x);
+	assert_int_equal(rings(x), 1);
+}
+
+static void refresh__nothing_changed__does_nothing(void **state)
+{
+	struct fixture *x = *state;
+	uint64_t calls, walks;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	calls = x->g.m.calls;
+	walks = look(x)->walks;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(settle(x), 0);
+	assert_int_equal(x->g.m.calls, calls);
+	assert_int_equal(look(x)->walks, walks);
+	assert_false(guest_due(x->mon, x->now));
+}
+
+static void refresh__ring_added__is_opened_and_the_others_stay_mapped(void **state)
+{
+	struct fixture *x = *state;
+	struct ring *first;
+	uint64_t calls;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	rings(x);
+	first = x->ring[0].ring;
+	calls = x->g.m.calls;
+	add(x, 2, 16);
+	x->now.ns += 20 * MS;
+	assert_true(guest_due(x->mon, x->now));
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(rings(x), 2);
+	assert_true(x->ring[0].ring == first || x->ring[1].ring == first);
+	assert_in_range(x->g.m.calls - calls, 1, 4); /* the ring, perhaps the agent's pages */
+}
+
+static void refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not(void **state)
+{
+	struct fixture *x = *state;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	add(x, 2, 16);
+	settle(x);
+	assert_int_equal(rings(x), 2);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(!!x->ring[i].old, x->ring[i].id == 1);
+}
+
+/* The sampler may still be reading: neither unmapped nor freed before it has acknowledged. */
+static void refresh__ring_left__stays_readable_until_reap(void **state)
+{
+	struct fixture *x = *state;
+	struct ring *r;
+	struct sample s;
+	uint64_t pages;
+
+	add(x, 1, 16);
+	add(x, 2, 16);
+	attach(x);
+	settle(x);
+	rings(x);
+	r = x->ring[0].id == 1 ? x->ring[0].ring : x->ring[1].ring;
+	pages = x->g.m.pages;
+	drop(x, 0);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(x->ring[0].id, 2);
+	assert_true(guest_reap_pending(x->mon));
+	assert_int_equal(x->g.m.pages, pages);
+	assert_int_equal(ring_sample(r, MS, &s), 0);
+	guest_reap(x->mon);
+	assert_int_equal(x->g.m.pages, pages - 2);
+	assert_false(guest_reap_pending(x->mon));
+	guest_reap(x->mon); /* nothing more to do, and no harm */
+	assert_int_equal(x->g.m.pages, pages - 2);
+}
+
+static void refresh__descriptor_changed_in_place__is_a_new_ring(void **state)
+{
+	struct fixture *x = *state;
+	struct ring *before;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	rings(x);
+	before = x->ring[0].ring;
+	fake_write_begin(&x->g); /* a resized queue: same id, other frames */
+	*fake_frame_at(&x->g, 1) = x->g.next++;
+	fake_write_end(&x->g);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(rings(x), 1);
+	assert_true(x->ring[0].ring != before);
+	assert_true(guest_reap_pending(x->mon));
+}
+
+static void refresh__more_rings_than_maps_a_call__takes_several_calls(void **state)
+{
+	struct fixture *x = *state;
+	uint64_t calls;
+	int rounds = 0;
+
+	fake_write_begin(&x->g);
+	for (uint32_t i = 0; i < 60; i++)
+		fake_add_sq(&x->g, i + 1, 2);
+	fake_write_end(&x->g);
+	attach(x);
+	while (rings(x) < 60 && rounds < 100) {
+		calls = x->g.m.calls;
+		x->now.ns += 11 * MS;
+		assert_true(guest_due(x->mon, x->now));
+		guest_refresh(x->mon, x->now);
+		assert_true(x->g.m.calls - calls <= GUEST_MAPS_MAX);
+		rounds++;
+	}
+	assert_int_equal(rings(x), 60);
+	assert_in_range(rounds, 4, 12);
+}
+
+static void refresh__called_too_soon__is_not_now(void **state)
+{
+	struct fixture *x = *state;
+	uint64_t walks;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	walks = look(x)->walks;
+	for (int i = 0; i < 1000; i++) { /* one second */
+		fake_write_begin(&x->g);
+		fake_write_end(&x->g);
+		x->now.ns += MS;
+		guest_refresh(x->mon, x->now);
+	}
+	assert_true(look(x)->walks - walks <= 1000 / GUEST_WALK_MIN_MS + 1);
+	assert_true(x->st.walks - walks >= 10);
+}
+
+static void refresh__agent_is_writing__keeps_the_rings_and_tries_again(void **state)
+{
+	struct fixture *x = *state;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	fake_write_begin(&x->g);
+	x->now.ns += 20 * MS;
+	assert_int_equal(guest_refresh(x->mon, x->now), -EAGAIN);
+	assert_int_equal(rings(x), 1);
+	x->now.ns += 20 * MS;
+	assert_true(guest_due(x->mon, x->now));
+	fake_write_end(&x->g);
+	settle(x);
+	assert_int_equal(rings(x), 1);
+}
+
+static void refresh__registry_no_longer_one__says_why(void **state)
+{
+	struct fixture *x = *state;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	fake_write_begin(&x->g);
+	fake_registry(&x->g)->magic = 0;
+	fake_write_end(&x->g);
+	x->now.ns += 20 * MS;
+	assert_int_equal(guest_refresh(x->mon, x->now), -EBADMSG);
+	assert_true(strlen(look(x)->fault) > 10);
+	fake_write_begin(&x->g);
+	fake_registry(&x->g)->magic = GUEST_REGISTRY_MAGIC;
+	fake_write_end(&x->g);
+	settle(x);
+	assert_int_equal(rings(x), 1);
+	assert_string_equal(look(x)->fault, "");
+}
+
+static void faults__each_kind__is_shown_with_its_reason(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t header, map, desc;
+
+	fake_write_begin(&x->g);
+	fake_add_sq(&x->g, 1, 16);
+	header = fake_add_sq(&x->g, 2, 16);
+	map = fake_add_sq(&x->g, 3, 16);
+	desc = fake_add_sq(&x->g, 4, 16);
+	fake_add_sq(&x->g, 5, 1024); /* 65 pages: fits */
+	fake_add_sq(&x->g, 6, 8192); /* 513 pages: never does */
+	memset(fake_ring_mem(&x->g, header), 0, 8);
+	*fake_frame_at(&x->g, fake_ring_at(&x->g, map)->first_frame + 1) = FAKE_FRAMES + 5;
+	fake_ring_at(&x->g, desc)->elem_size = 77;
+	fake_write_end(&x->g);
+	attach(x);
+	settle(x);
+	assert_int_equal(rings(x), 2);
+	assert_int_equal(info_of(x, 1)->fault, RING_OK);
+	assert_true(info_of(x, 1)->active);
+	assert_int_equal(info_of(x, 2)->fault, RING_FAULT_HEADER);
+	assert_false(info_of(x, 2)->active);
+	assert_int_equal(info_of(x, 3)->fault, RING_FAULT_MAP);
+	assert_int_equal(info_of(x, 4)->fault, RING_FAULT_DESC);
+	assert_true(info_of(x, 5)->active);
+	assert_int_equal(info_of(x, 6)->fault, RING_FAULT_LIMIT);
+	assert_int_equal(look(x)->faults, 4);
+	assert_int_equal(x->st.rings, 2);
+}
+
+static void faults__ring_that_failed__is_not_tried_again_until_it_changes(void **state)
+{
+	struct fixture *x = *state;
+	uint64_t calls;
+	uint32_t i;
+
+	fake_write_begin(&x->g);
+	i = fake_add_sq(&x->g, 1, 16);
+	*fake_frame_at(&x->g, 0) = FAKE_FRAMES + 5;
+	fake_write_end(&x->g);
+	attach(x);
+	settle(x);
+	assert_int_equal(info_of(x, 1)->fault, RING_FAULT_MAP);
+	calls = x->g.m.calls;
+	for (int k = 0; k < 50; k++) {
+		fake_write_begin(&x->g);
+		fake_write_end(&x->g);
+		settle(x);
+	}
+	assert_int_equal(x->g.m.calls, calls);
+	fake_write_begin(&x->g);
+	*fake_frame_at(&x->g, 0) = x->g.next++;
+	memcpy(fake_ring_mem(&x->g, i), &(uint32_t[]){ 8, 15 }, 8);
+	fake_write_end(&x->g);
+	settle(x);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(info_of(x, 1)->fault, RING_OK);
+}
+
+static void faults__found_by_the_sampler__lets_the_ring_go(void **state)
+{
+	struct fixture *x = *state;
+	uint64_t pages, calls;
+
+	add(x, 1, 16);
+	add(x, 2, 16);
+	attach(x);
+	settle(x);
+	pages = x->g.m.pages;
+	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_INDEX), 1);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(x->ring[0].id, 2);
+	assert_int_equal(info_of(x, 1)->fault, RING_FAULT_INDEX);
+	assert_int_equal(x->g.m.pages, pages);
+	guest_reap(x->mon);
+	assert_int_equal(x->g.m.pages, pages - 2);
+	calls = x->g.m.calls;
+	fake_write_begin(&x->g);
+	fake_write_end(&x->g);
+	settle(x);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(x->g.m.calls, calls);
+	assert_true(guest_drop_faulty(x->mon, 999, RING_FAULT_INDEX) <= 0); /* none such */
+}
+
+static void verify__frame_moved__ring_is_mapped_anew(void **state)
+{
+	struct fixture *x = *state;
+	struct ring *before;
+
+	add(x, 1, 16);
+	add(x, 2, 16);
+	attach(x);
+	settle(x);
+	rings(x);
+	before = x->ring[0].id == 2 ? x->ring[0].ring : x->ring[1].ring;
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(guest_verify(x->mon, x->now), 0);
+	x->g.m.moved = *fake_frame_at(&x->g, fake_ring_at(&x->g, 1)->first_frame);
+	for (int i = 0; i < 8; i++) {
+		x->now.ns += 1000 * MS;
+		guest_verify(x->mon, x->now);
+		if (guest_reap_pending(x->mon))
+			x->g.m.moved = 0;
+	}
+	assert_int_equal(x->g.m.moved, 0);
+	settle(x);
+	assert_int_equal(rings(x), 2);
+	for (int i = 0; i < 2; i++)
+		assert_true(x->ring[i].ring != before);
+}
+
+static void state__heartbeat__is_seen_with_its_time(void **state)
+{
+	struct fixture *x = *state;
+	struct mono t;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	fake_registry(&x->g)->heartbeat = 50;
+	x->now.ns += 300 * MS;
+	t = x->now;
+	assert_int_equal(look(x)->heartbeat, 50);
+	assert_int_equal(x->st.heartbeat_time.ns, t.ns);
+	x->now.ns += 5000 * MS;
+	assert_int_equal(look(x)->heartbeat_time.ns, t.ns);
+}
+
+static void latencies__written_by_the_protocol__are_copied_in_order(void **state)
+{
+	struct fixture *x = *state;
+	struct guest_latency *l = fake_page(&x->g, FAKE_FRAME_LATENCY);
+	struct latency_report out[300];
+	uint64_t last = 0;
+	uint32_t n;
+
+	fake_write_begin(&x->g);
+	fake_registry(&x->g)->latency[0] = (struct guest_ref){ GUEST_REF_FRAME, 0,
+							       FAKE_FRAME_LATENCY };
+	fake_registry(&x->g)->latencies = 1;
+	fake_write_end(&x->g);
+	l->magic = GUEST_LATENCY_MAGIC;
+	attach(x);
+	settle(x);
+	assert_int_equal(look(x)->latencies, 1);
+	assert_int_equal(guest_latencies(x->mon, 0, &last, out, 300), 0);
+	for (uint64_t k = 1; k <= 200; k++) {
+		struct guest_latency_sample *s = &l->sample[(k - 1) % GUEST_LATENCY_SAMPLES];
+
+		*s = (struct guest_latency_sample){ k, k * 10, (uint32_t)k, 2, 3, 0 };
+		l->written = k;
+		if (k == 3) {
+			n = guest_latencies(x->mon, 0, &last, out, 300);
+			assert_int_equal(n, 3);
+			assert_int_equal(out[2].time, 30);
+			assert_int_equal(last, 3);
+		}
+	}
+	l->sample[199 % GUEST_LATENCY_SAMPLES].seq = 0; /* being written */
+	n = guest_latencies(x->mon, 0, &last, out, 300);
+	assert_in_range(n, 120, GUEST_LATENCY_SAMPLES);
+	for (uint32_t i = 1; i < n; i++)
+		assert_int_equal(out[i].time, out[i - 1].time + 10);
+	assert_true(last >= 199);
+	assert_int_equal(guest_latencies(x->mon, 0, &last, out, 300), 0);
+	assert_int_equal(guest_latencies(x->mon, 7, &last, out, 300), 0);
+	l->written = UINT64_MAX; /* a liar's */
+	assert_true(guest_latencies(x->mon, 0, &last, out, 300) <= GUEST_LATENCY_SAMPLES);
+}
+
+/* --- the guest that rewrites its registry as fast as it can --- */
+
+static void scribble(struct prop *p, struct fake_guest *g)
+{
+	switch (prop_range(p, 0, 5)) {
+	case 0:
+		fake_ring_at(g, (uint32_t)prop_range(p, 0, 59))->id = (uint32_t)prop_range(p, 0,
+											   99);
+		break;
+	case 1:
+		*fake_frame_at(g, (uint32_t)prop_range(p, 0, g->frames - 1)) =
+			prop_range(p, 0, FAKE_FRAMES + 3);
+		break;
+	case 2:
+		fake_ring_at(g, (uint32_t)prop_range(p, 0, 59))->kind = (uint16_t)prop_range(p, 0,
+											     3);
+		break;
+	case 3:
+		((uint32_t *)(void *)fake_ring_at(
+			g, (uint32_t)prop_range(p, 0, 59)))[prop_range(p, 0, 31)] =
+			(uint32_t)prop_hostile(p);
+		break;
+	case 4:
+		fake_registry(g)->directory[prop_range(p, 0, 1)].ref =
+			prop_one_in(p, 3) ? prop_range(p, 0, FAKE_FRAMES + 3)
+					  : FAKE_FRAME_DIRECTORY + prop_range(p, 0, 1);
+		break;
+	default:
+		fake_registry(g)->generation += (uint32_t)prop_range(p, 0, 1);
+	}
+	fake_registry(g)->generation += 2;
+}
+
+static void guest__rewrites_its_registry_for_ever__work_stays_bounded(void **state)
+{
+	const uint64_t own = 1 + GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX +
+			     GUEST_LATENCIES_MAX;
+	struct fixture *x = *state;
+	struct prop p;
+	int64_t begin;
+
+	prop_start(&p);
+	fake_write_begin(&x->g);
+	for (uint32_t i = 0; i < 60; i++)
+		fake_add_sq(&x->g, i + 1, 16);
+	fake_write_end(&x->g);
+	attach(x);
+	begin = x->now.ns;
+	for (int i = 0; i < 100000; i++) {
+		uint64_t calls = x->g.m.calls;
+
+		scribble(&p, &x->g);
+		x->now.ns += (int64_t)prop_range(&p, 0, 4 * MS);
+		guest_refresh(x->mon, x->now);
+		prop_assert(&p, i, x->g.m.calls - calls <= GUEST_MAPS_MAX);
+		/* Those that left and are not reaped come on top, at most a set's worth a reap. */
+		prop_assert(&p, i, rings(x) <= limits.rings);
+		if (prop_one_in(&p, 10))
+			guest_reap(x->mon);
+		prop_assert(&p, i, x->g.m.pages <= 11 * (own + limits.pages));
+		prop_assert(&p, i,
+			    look(x)->walks <=
+				    2 + (uint64_t)((x->now.ns - begin) / MS) / GUEST_WALK_MIN_MS);
+	}
+	guest_reap(x->mon);
+	prop_assert(&p, 0, x->g.m.pages <= own + limits.pages);
+	prop_assert(&p, 0, look(x)->walks > 1000);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(open__before_attach__maps_nothing),
+		T(attach__guest_with_rings__opens_them),
+		T(attach__registry_cannot_be_mapped__says_so),
+		T(attach__by_grant__works_as_well),
+		T(attach__null__withdraws_all),
+		T(refresh__nothing_changed__does_nothing),
+		T(refresh__ring_added__is_opened_and_the_others_stay_mapped),
+		T(refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not),
+		T(refresh__ring_left__stays_readable_until_reap),
+		T(refresh__descriptor_changed_in_place__is_a_new_ring),
+		T(refresh__more_rings_than_maps_a_call__takes_several_calls),
+		T(refresh__called_too_soon__is_not_now),
+		T(refresh__agent_is_writing__keeps_the_rings_and_tries_again),
+		T(refresh__registry_no_longer_one__says_why),
+		T(faults__each_kind__is_shown_with_its_reason),
+		T(faults__ring_that_failed__is_not_tried_again_until_it_changes),
+		T(faults__found_by_the_sampler__lets_the_ring_go),
+		T(verify__frame_moved__ring_is_mapped_anew),
+		T(state__heartbeat__is_seen_with_its_time),
+		T(latencies__written_by_the_protocol__are_copied_in_order),
+		T(guest__rewrites_its_registry_for_ever__work_stays_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

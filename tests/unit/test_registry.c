@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* registry: what an agent, honest or not, may publish. */
+#include "tests/unit/prop.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/fakes/fake_guest.h"
+
+static const struct registry_limits limits = { .rings = GUEST_RINGS_MAX, .pages = 65536 };
+
+struct fixture {
+	struct fake_guest g;
+	struct registry out;
+	uint32_t gets;
+	uint64_t tear_at; /* when this page is asked for, the agent writes meanwhile */
+};
+
+static int get_page(void *ctx, const struct guest_ref *ref, const volatile void **page)
+{
+	struct fixture *f = ctx;
+
+	f->gets++;
+	if (ref->type != GUEST_REF_FRAME || ref->ref == 0 || ref->ref >= FAKE_FRAMES)
+		return -EINVAL;
+	if (ref->ref == f->tear_at) {
+		fake_write_begin(&f->g);
+		fake_write_end(&f->g);
+	}
+	*page = fake_page(&f->g, ref->ref);
+	return 0;
+}
+
+static int walk(struct fixture *f)
+{
+	f->gets = 0;
+	memset(&f->out, 0xee, sizeof(f->out));
+	return registry_walk(fake_registry(&f->g), &limits, get_page, f, &f->out);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -1;
+	fake_guest_open(&f->g);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_guest_close(&f->g);
+	free(f);
+	return 0;
+}
+
+/* --- the node in xenstore --- */
+
+static void node__both_forms__are_read(void **state)
+{
+	struct guest_ref ref;
+
+	(void)state;
+	assert_int_equal(registry_node_parse("1 grant 8", &ref), 0);
+	assert_int_equal(ref.type, GUEST_REF_GRANT);
+	assert_int_equal(ref.ref, 8);
+	assert_int_equal(registry_node_parse("1 frame 123456789012", &ref), 0);
+	assert_int_equal(ref.type, GUEST_REF_FRAME);
+	assert_true(ref.ref == 123456789012u);
+}
+
+static void node__not_of_the_form__is_refused(void **state)
+{
+	static const char *const rows[] = {
+		"",
+		"1",
+		"1 ",
+		"1 grant",
+		"1 grant ",
+		"1 grant x",
+		"1 grant 8x",
+		"1 grant 8 9",
+		"1 page 8",
+		"grant 8",
+		"x grant 8",
+		"1 grant -8",
+		"1 grant 0x8",
+		"1 frame 99999999999999999999",
+		"1 grant 4294967296",
+		"1grant 8",
+		"1 frame8",
+		"1 GRANT 8",
+		"-1 grant 8",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct guest_ref ref = { .type = 77, .ref = 78 };
+		int ret = registry_node_parse(rows[i], &ref);
+
+		if (ret != -EBADMSG)
+			print_error("accepted or wrongly refused: \"%s\"\n", rows[i]);
+		assert_int_equal(ret, -EBADMSG);
+		assert_int_equal(ref.type, 77); /* written only on success */
+		assert_int_equal(ref.ref, 78);
+	}
+}
+
+static void node__version_of_another_time__is_refused(void **state)
+{
+	struct guest_ref ref;
+
+	(void)state;
+	assert_int_equal(registry_node_parse("2 grant 8", &ref), -EPROTONOSUPPORT);
+}
+
+static void node__any_bytes__never_pass_unless_of_the_form(void **state)
+{
+	static const char letters[] = "01289 grantfme-+x\t\n";
+	struct prop p;
+
+	(void)state;
+	prop_start(&p);
+	for (int i = 0; i < 100000; i++) {
+		char s[GUEST_ABI_NODE_MAX];
+		size_t n = prop_range(&p, 0, sizeof(s) - 1);
+		struct guest_ref ref;
+
+		for (size_t k = 0; k < n; k++)
+			s[k] = letters[prop_range(&p, 0, sizeof(letters) - 2)];
+		s[n] = '\0';
+		if (registry_node_parse(s, &ref) == 0)
+			prop_assert(&p, i,
+				    !strncmp(s, "1 grant ", 8) || !strncmp(s, "1 frame ", 8));
+	}
+}
+
+/* --- walking --- */
+
+static void walk__empty_registry__has_no_rings(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, 0);
+	assert_int_equal(f->out.faults, 0);
+	assert_int_equal(f->out.frames, 0);
+	assert_int_equal(f->out.generation, 2);
+	assert_int_equal(f->out.agent_pid, 100);
+	assert_int_equal(f->out.heartbeat, 1);
+}
+
+static void walk__valid_descriptors__are_copied_in_full(void **state)
+{
+	struct fixture *f = *state;
+	struct ring_desc d;
+
+	fake_add_sq(&f->g, 5, 16);
+	fake_add_sq(&f->g, 9, 64);
+	fake_ring_at(&f->g, 1)->kind = GUEST_RING_CQ;
+	fake_ring_at(&f->g, 1)->elem_size = 128;
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, 2);
+	d = f->out.ring[0];
+	assert_int_equal(d.id, 5);
+	assert_int_equal(d.kind, RING_SQ);
+	assert_int_equal(d.provider, GUEST_PROVIDER_RXE);
+	assert_int_equal(d.number, 21);
+	assert_int_equal(d.pid, 4711);
+	assert_int_equal(d.elem_size, 256);
+	assert_int_equal(d.entries, 16);
+	assert_int_equal(d.path_mtu, 1024);
+	assert_int_equal(d.frames, 2);
+	assert_string_equal(d.comm, "fake");
+	assert_int_equal(f->out.frame[d.first_frame], FAKE_FRAME_RINGS);
+	assert_int_equal(f->out.frame[d.first_frame + 1], FAKE_FRAME_RINGS + 1);
+	d = f->out.ring[1];
+	assert_int_equal(d.id, 9);
+	assert_int_equal(d.kind, RING_CQ);
+	assert_int_equal(d.elem_size, 128);
+	assert_int_equal(f->out.frame[d.first_frame], FAKE_FRAME_RINGS + 2);
+}
+
+static void walk__as_many_rings_as_the_abi_allows__takes_all(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < GUEST_RINGS_MAX; i++)
+		fake_add_sq(&f->g, i + 1, 2);
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, GUEST_RINGS_MAX);
+	assert_int_equal(f->out.faults, 0);
+	assert_int_equal(f->out.ring[GUEST_RINGS_MAX - 1].id, GUEST_RINGS_MAX);
+}
+
+static void walk__more_rings_than_the_limit__refuses_the_rest(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_limits two = { .rings = 2, .pages = 65536 };
+
+	for (uint32_t i = 0; i < 5; i++)
+		fake_add_sq(&f->g, i + 1, 2);
+	assert_int_equal(registry_walk(fake_registry(&f->g), &two, get_page, f, &f->out), 0);
+	assert_int_equal(f->out.rings, 2);
+	assert_int_equal(f->out.faults, 3);
+	assert_int_equal(f->out.fault[0].id, 3);
+	assert_int_equal(f->out.fault[0].fault, RING_FAULT_LIMIT);
+}
+
+static void walk__more_frames_than_the_limit__refuses_the_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_limits three = { .rings = 8, .pages = 3 };
+
+	fake_add_sq(&f->g, 1, 8);  /* 1 page */
+	fake_add_sq(&f->g, 2, 64); /* 5 pages: too many */
+	fake_add_sq(&f->g, 3, 16); /* 2 pages: fits */
+	assert_int_equal(registry_walk(fake_registry(&f->g), &three, get_page, f, &f->out), 0);
+	assert_int_equal(f->out.faults, 1);
+	assert_int_equal(f->out.fault[0].id, 2);
+	assert_int_equal(f->out.fault[0].fault, RING_FAULT_LIMIT);
+	assert_int_equal(f->out.rings, 2);
+	assert_int_equal(f->out.ring[1].id, 3);
+}
+
+static void walk__duplicate_ids__takes_the_first(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_add_sq(&f->g, 5, 16);
+	fake_add_sq(&f->g, 6, 2);
+	fake_add_sq(&f->g, 5, 64);
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, 2);
+	assert_int_equal(f->out.ring[0].entries, 16);
+	assert_int_equal(f->out.ring[1].id, 6);
+	assert_int_equal(f->out.faults, 1);
+	assert_int_equal(f->out.fault[0].id, 5);
+	assert_int_equal(f->out.fault[0].fault, RING_FAULT_DESC);
+}
+
+static void walk__free_descriptors__are_passed_over(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_add_sq(&f->g, 1, 2);
+	fake_add_sq(&f->g, 2, 2);
+	fake_ring_at(&f->g, 0)->kind = GUEST_RING_FREE;
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, 1);
+	assert_int_equal(f->out.ring[0].id, 2);
+	assert_int_equal(f->out.faults, 0);
+}
+
+static void walk__generation_odd__is_try_again(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_write_begin(&f->g);
+	assert_int_equal(walk(f), -EAGAIN);
+	fake_write_end(&f->g);
+	assert_int_equal(walk(f), 0);
+}
+
+static void walk__written_while_it_is_read__is_try_again(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_add_sq(&f->g, 1, 2);
+	f->tear_at = FAKE_FRAME_DIRECTORY;
+	assert_int_equal(walk(f), -EAGAIN);
+	f->tear_at = FAKE_FRAME_LIST;
+	assert_int_equal(walk(f), -EAGAIN);
+	f->tear_at = 0;
+	assert_int_equal(walk(f), 0);
+}
+
+static void walk__wrong_magic_or_version__is_no_registry(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_registry *r = fake_registry(&f->g);
+
+	r->magic ^= 1;
+	assert_int_equal(walk(f), -EBADMSG);
+	r->magic ^= 1;
+	r->version = GUEST_ABI_VERSION + 1;
+	assert_int_equal(walk(f), -EPROTONOSUPPORT);
+}
+
+static void walk__counts_beyond_the_abi__is_no_registry(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_registry *r = fake_registry(&f->g), good;
+
+	fake_add_sq(&f->g, 1, 2);
+	good = *r;
+	r->directories = GUEST_DIRECTORIES_MAX + 1;
+	assert_int_equal(walk(f), -EBADMSG);
+	*r = good;
+	r->frame_pages = GUEST_FRAME_PAGES_MAX + 1;
+	assert_int_equal(walk(f), -EBADMSG);
+	*r = good;
+	r->latencies = UINT32_MAX;
+	assert_int_equal(walk(f), -EBADMSG);
+	*r = good;
+	r->frames = GUEST_FRAMES_PER_PAGE + 1; /* more than one page holds */
+	assert_int_equal(walk(f), -EBADMSG);
+	*r = good;
+	assert_int_equal(walk(f), 0);
+}
+
+static void walk__directory_with_too_many_rings__reads_no_more_than_it_holds(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_directory *d = fake_page(&f->g, FAKE_FRAME_DIRECTORY);
+
+	fake_add_sq(&f->g, 1, 2);
+	d->rings = UINT32_MAX;
+	walk(f); /* refused or cut: either way nothing beyond the page is read */
+	d->rings = 1;
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, 1);
+}
+
+static void walk__directory_without_magic__gives_no_rings(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_directory *d = fake_page(&f->g, FAKE_FRAME_DIRECTORY);
+
+	fake_add_sq(&f->g, 1, 2);
+	d->magic = 0;
+	if (walk(f) == 0)
+		assert_int_equal(f->out.rings, 0);
+}
+
+static void walk__page_that_cannot_be_had__gives_no_rings_from_it(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_registry *r = fake_registry(&f->g);
+
+	fake_add_sq(&f->g, 1, 2);
+	r->directory[0].ref = UINT64_MAX;
+	if (walk(f) == 0)
+		assert_int_equal(f->out.rings, 0);
+	r->directory[0].ref = FAKE_FRAME_DIRECTORY;
+	r->frame_page[0].type = GUEST_REF_NONE;
+	if (walk(f) == 0)
+		assert_int_equal(f->out.rings, 0);
+}
+
+/* One field of an otherwise valid descriptor out of its range: a fault, and the next ring is taken. */
+static void walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_ring *d, good;
+
+	fake_add_sq(&f->g, 1, 16);
+	fake_add_sq(&f->g, 2, 16);
+	d = fake_ring_at(&f->g, 0);
+	good = *d;
+	for (int i = 0; i < 19; i++) {
+		int ret;
+
+		*d = good;
+		switch (i) {
+		case 0:
+			d->id = 0;
+			break;
+		case 1:
+			d->kind = 3;
+			break;
+		case 2:
+			d->kind = UINT16_MAX;
+			break;
+		case 3:
+			d->elem_size = 63;
+			break;
+		case 4:
+			d->elem_size = 32;
+			break;
+		case 5:
+			d->elem_size = 8192;
+			break;
+		case 6:
+			d->elem_size = 0;
+			break;
+		case 7:
+			d->entries = 0;
+			break;
+		case 8:
+			d->entries = 1;
+			break;
+		case 9:
+			d->entries = 17;
+			break;
+		case 10:
+			d->entries = 1u << 21;
+			break;
+		case 11:
+			d->offset = 4096;
+			break;
+		case 12:
+			d->offset = UINT32_MAX;
+			break;
+		case 13:
+			d->frames = 0;
+			break;
+		case 14:
+			d->frames = GUEST_RING_FRAMES_MAX + 1;
+			break;
+		case 15:
+			d->first_frame = 4;
+			break; /* of 4 */
+		case 16:
+			d->first_frame = UINT32_MAX;
+			break;
+		case 17:
+			d->frames = 5;
+			break;
+		default:
+			d->path_mtu = 100;
+			break;
+		}
+		ret = walk(f);
+		if (ret || f->out.rings != 1 || f->out.faults != 1)
+			print_error("row %d: %d, %u rings, %u faults\n", i, ret, f->out.rings,
+				    f->out.faults);
+		assert_int_equal(ret, 0);
+		assert_int_equal(f->out.rings, 1);
+		assert_int_equal(f->out.ring[0].id, 2);
+		assert_int_equal(f->out.faults, 1);
+		assert_int_equal(f->out.fault[0].id, d->id);
+		assert_int_equal(f->out.fault[0].fault, RING_FAULT_DESC);
+	}
+}
+
+static void walk__first_frame_plus_frames_wraps__is_a_fault(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_add_sq(&f->g, 1, 16);
+	fake_ring_at(&f->g, 0)->first_frame = UINT32_MAX - 1;
+	fake_ring_at(&f->g, 0)->frames = 4;
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.rings, 0);
+	assert_int_equal(f->out.fault[0].fault, RING_FAULT_DESC);
+}
+
+static void walk__name_with_control_characters__becomes_printable(void **state)
+{
+	struct fixture *f = *state;
+	const char *comm = f->out.ring[0].comm;
+
+	fake_add_sq(&f->g, 1, 2);
+	memcpy(fake_ring_at(&f->g, 0)->comm, "\x1b[2Ja\n\xff\x80 zzzzzzzz", 16);
+	assert_int_equal(walk(f), 0);
+	assert_true(memchr(comm, '\0', 16) != NULL);
+	for (const char *c = comm; *c; c++)
+		assert_in_range(*c, 0x20, 0x7e);
+}
+
+static void walk__latency_pages__are_handed_on(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_registry *r = fake_registry(&f->g);
+
+	r->latency[0] = (struct guest_ref){ GUEST_REF_FRAME, 0, FAKE_FRAME_LATENCY };
+	r->latency[1] = (struct guest_ref){ GUEST_REF_GRANT, 0, 12 };
+	r->latencies = 2;
+	assert_int_equal(walk(f), 0);
+	assert_int_equal(f->out.latencies, 2);
+	assert_int_equal(f->out.latency[1].type, GUEST_REF_GRANT);
+	assert_int_equal(f->out.latency[1].ref, 12);
+}
+
+static void changed__generation_and_heartbeat__are_seen_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct guest_registry *r = fake_registry(&f->g);
+
+	assert_false(registry_changed(r, 2));
+	r->heartbeat = 77;
+	assert_false(registry_changed(r, 2));
+	assert_int_equal(registry_heartbeat(r), 77);
+	fake_write_begin(&f->g);
+	assert_true(registry_changed(r, 2));
+}
+
+static void check_taken(struct prop *p, int i, const struct registry *r)
+{
+	uint64_t pages = 0;
+
+	prop_assert(p, i, r->rings <= GUEST_RINGS_MAX && r->faults <= GUEST_RINGS_MAX);
+	prop_assert(p, i, r->latencies <= GUEST_LATENCIES_MAX);
+	prop_assert(p, i, r->frames <= GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE);
+	for (uint32_t k = 0; k < r->rings; k++) {
+		const struct ring_desc *d = &r->ring[k];
+
+		prop_assert(p, i, d->id > 0);
+		prop_assert(p, i, d->kind == RING_SQ || d->kind == RING_CQ);
+		prop_assert(p, i, d->elem_size >= 64 && d->elem_size <= 4096);
+		prop_assert(p, i, (d->elem_size & (d->elem_size - 1)) == 0);
+		prop_assert(p, i, d->entries >= 2 && d->entries <= 1u << 20);
+		prop_assert(p, i, (d->entries & (d->entries - 1)) == 0);
+		prop_assert(p, i, d->offset < 4096);
+		prop_assert(p, i, d->frames >= 1 && d->frames <= GUEST_RING_FRAMES_MAX);
+		prop_assert(p, i, d->first_frame <= r->frames);
+		prop_assert(p, i, d->frames <= r->frames - d->first_frame);
+		pages += d->frames;
+		for (uint32_t j = 0; j < k; j++)
+			prop_assert(p, i, r->ring[j].id != d->id);
+	}
+	prop_assert(p, i, pages <= limits.pages);
+}
+
+/* Random words written anywhere in the agent's pages: what is taken is always in its ranges. */
+static void walk__pages_rewritten_at_random__takes_only_what_is_valid(void **state)
+{
+	struct fixture *f = *state;
+	struct prop p;
+	uint32_t taken = 0;
+
+	prop_start(&p);
+	for (uint32_t i = 0; i < 40; i++)
+		fake_add_sq(&f->g, i + 1, 2u << prop_range(&p, 0, 6));
+	for (int i = 0; i < 20000; i++) {
+		uint64_t frame = prop_one_in(&p, 4) ? FAKE_FRAME_REGISTRY
+						    : prop_range(&p, FAKE_FRAME_DIRECTORY,
+								 FAKE_FRAME_DIRECTORY + 1);
+		uint32_t *w = (uint32_t *)fake_page(&f->g, frame) + prop_range(&p, 0, 1023);
+		uint32_t old = *w;
+
+		*w = (uint32_t)prop_hostile(&p);
+		if (walk(f) == 0) {
+			taken++;
+			check_taken(&p, i, &f->out);
+		}
+		if (!prop_one_in(&p, 50))
+			*w = old;
+		if (prop_one_in(&p, 500)) /* heal what makes it no registry at all */
+			fake_registry(&f->g)->magic = GUEST_REGISTRY_MAGIC;
+	}
+	assert_true(taken > 100); /* the test is about registries that are taken */
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(node__both_forms__are_read),
+		cmocka_unit_test(node__not_of_the_form__is_refused),
+		cmocka_unit_test(node__version_of_another_time__is_refused),
+		cmocka_unit_test(node__any_bytes__never_pass_unless_of_the_form),
+		T(walk__empty_registry__has_no_rings),
+		T(walk__valid_descriptors__are_copied_in_full),
+		T(walk__as_many_rings_as_the_abi_allows__takes_all),
+		T(walk__more_rings_than_the_limit__refuses_the_rest),
+		T(walk__more_frames_than_the_limit__refuses_the_ring),
+		T(walk__duplicate_ids__takes_the_first),
+		T(walk__free_descriptors__are_passed_over),
+		T(walk__generation_odd__is_try_again),
+		T(walk__written_while_it_is_read__is_try_again),
+		T(walk__wrong_magic_or_version__is_no_registry),
+		T(walk__counts_beyond_the_abi__is_no_registry),
+		T(walk__directory_with_too_many_rings__reads_no_more_than_it_holds),
+		T(walk__directory_without_magic__gives_no_rings),
+		T(walk__page_that_cannot_be_had__gives_no_rings_from_it),
+		T(walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more),
+		T(walk__first_frame_plus_frames_wraps__is_a_fault),
+		T(walk__name_with_control_characters__becomes_printable),
+		T(walk__latency_pages__are_handed_on),
+		T(changed__generation_and_heartbeat__are_seen_alone),
+		T(walk__pages_rewritten_at_random__takes_only_what_is_valid),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,816 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ring_rxe: what is counted on a send or completion queue of soft-RoCE, case by case. */
+#include "tests/unit/prop.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "resex/guest_abi.h"
+#include "tests/fakes/fake_ring.h"
+
+#define MS 1000000LL
+
+struct fixture {
+	struct fake_ring f;
+	struct ring *r;
+	struct sample s;
+};
+
+/* Open the reader and take the first sample, the history, away. */
+static void start(struct fixture *x)
+{
+	assert_int_equal(ring_open(&x->r, &x->f.desc, x->f.mem, x->f.len), 0);
+	assert_int_equal(ring_sample(x->r, MS, &x->s), 0);
+}
+
+static struct fixture *sq(uint32_t slots, enum fake_type type, uint32_t mtu)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	fake_sq_open(&x->f, slots, type, mtu);
+	return x;
+}
+
+static struct fixture *started(uint32_t slots, enum fake_type type, uint32_t mtu)
+{
+	struct fixture *x = sq(slots, type, mtu);
+
+	start(x);
+	return x;
+}
+
+static void done(struct fixture *x)
+{
+	if (x->r)
+		ring_close(x->r);
+	fake_close(&x->f);
+	free(x);
+}
+
+static void sample(struct fixture *x)
+{
+	memset(&x->s, 0xee, sizeof(x->s));
+	assert_int_equal(ring_sample(x->r, MS, &x->s), 0);
+}
+
+static void assert_fault(struct fixture *x, enum ring_fault why)
+{
+	assert_int_equal(ring_sample(x->r, MS, &x->s), -EBADMSG);
+	assert_int_equal(ring_fault(x->r), why);
+	assert_true(strlen(ring_fault_text(why)) > 10);
+}
+
+/* --- opening --- */
+
+static int try_open(struct fixture *x)
+{
+	struct ring *r = NULL;
+	int ret = ring_open(&r, &x->f.desc, x->f.mem, x->f.len);
+
+	if (ret == 0)
+		ring_close(r);
+	else
+		assert_null(r); /* written only on success */
+	return ret;
+}
+
+static void open__valid_rings__open(void **state)
+{
+	struct fixture *x;
+
+	(void)state;
+	for (uint32_t slots = 2; slots <= 4096; slots *= 2) {
+		x = sq(slots, FAKE_RC, 1024);
+		assert_int_equal(try_open(x), 0);
+		done(x);
+		x = calloc(1, sizeof(*x));
+		fake_cq_open(&x->f, slots);
+		assert_int_equal(try_open(x), 0);
+		done(x);
+	}
+}
+
+static void open__provider_or_kind_not_known__is_refused(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+
+	(void)state;
+	x->f.desc.provider = GUEST_PROVIDER_MLX5 + 40;
+	assert_int_equal(try_open(x), -EPROTONOSUPPORT);
+	x->f.desc.provider = GUEST_PROVIDER_RXE;
+	x->f.desc.kind = 9;
+	assert_int_equal(try_open(x), -EPROTONOSUPPORT);
+	done(x);
+}
+
+static void open__header_and_descriptor_disagree__is_refused(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+
+	(void)state;
+	fake_put(&x->f, FAKE_LOG2_ELEM, 9);
+	assert_int_equal(try_open(x), -EBADMSG);
+	fake_put(&x->f, FAKE_LOG2_ELEM, 8);
+	fake_put(&x->f, FAKE_MASK, 31);
+	assert_int_equal(try_open(x), -EBADMSG);
+	fake_put(&x->f, FAKE_MASK, 14);
+	assert_int_equal(try_open(x), -EBADMSG);
+	fake_put(&x->f, FAKE_MASK, 15);
+	assert_int_equal(try_open(x), 0);
+	done(x);
+}
+
+static void open__ring_longer_than_the_mapping__is_refused(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+	size_t len = x->f.len;
+
+	(void)state;
+	x->f.len = len - 1;
+	assert_int_equal(try_open(x), -EBADMSG);
+	x->f.len = 384;
+	assert_int_equal(try_open(x), -EBADMSG);
+	x->f.len = 100;
+	assert_int_equal(try_open(x), -EBADMSG);
+	x->f.len = 0;
+	assert_int_equal(try_open(x), -EBADMSG);
+	x->f.len = len;
+	x->f.desc.offset = 4095;
+	assert_int_equal(try_open(x), -EBADMSG);
+	x->f.desc.offset = 0;
+	x->f.desc.entries = 1u << 20;
+	fake_put(&x->f, FAKE_MASK, (1u << 20) - 1);
+	assert_int_equal(try_open(x), -EBADMSG);
+	done(x);
+}
+
+static void open__send_entries_too_small_for_one__is_refused(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+
+	(void)state;
+	x->f.desc.elem_size = 128; /* a send entry has 208 bytes and more */
+	fake_put(&x->f, FAKE_LOG2_ELEM, 7);
+	assert_true(try_open(x) < 0);
+	done(x);
+}
+
+/* --- history --- */
+
+static void first_sample__work_already_done__is_history(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		fake_do(&x->f, FAKE_WRITE, 3000);
+	start(x);
+	assert_true(x->s.flags & SAMPLE_HISTORY);
+	assert_int_equal(x->s.wrs, 5);
+	assert_int_equal(x->s.mtus_sent, 15);
+	assert_int_equal(x->s.bytes_sent, 15000);
+	fake_do(&x->f, FAKE_SEND, 10);
+	sample(x);
+	assert_false(x->s.flags & SAMPLE_HISTORY);
+	assert_int_equal(x->s.wrs, 1);
+	done(x);
+}
+
+static void first_sample__ring_already_lapped__tells_the_count(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		fake_do(&x->f, FAKE_WRITE, 100);
+	start(x);
+	assert_true(x->s.flags & SAMPLE_HISTORY);
+	assert_int_equal(x->s.wrs, 100);
+	assert_int_equal(x->s.seen + x->s.lost, 100);
+	assert_in_range(x->s.seen, 14, 16);
+	assert_int_equal(x->s.bytes_sent, x->s.seen * 100);
+	done(x);
+}
+
+static void first_sample__no_work_yet__is_empty(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	assert_int_equal(x->s.wrs, 0);
+	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv + x->s.backlog, 0);
+	done(x);
+}
+
+/* --- counting --- */
+
+static void sample__each_opcode__is_charged_by_the_rule(void **state)
+{
+	static const struct {
+		uint32_t opcode;
+		enum sample_op op;
+		uint32_t bytes;
+		uint64_t sent, recv;
+	} rows[] = {
+		{ FAKE_WRITE, OP_WRITE, 5000, 5, 0 },	 { FAKE_WRITE_IMM, OP_WRITE, 5000, 5, 0 },
+		{ FAKE_SEND, OP_SEND, 5000, 5, 0 },	 { FAKE_SEND_IMM, OP_SEND, 5000, 5, 0 },
+		{ FAKE_SEND_INV, OP_SEND, 5000, 5, 0 },	 { FAKE_READ, OP_READ, 5000, 0, 5 },
+		{ FAKE_CMP_SWAP, OP_CMP_SWAP, 8, 1, 0 }, { FAKE_FETCH_ADD, OP_FETCH_ADD, 8, 1, 0 },
+		{ FAKE_LOCAL_INV, OP_LOCAL, 0, 0, 0 },	 { FAKE_BIND_MW, OP_LOCAL, 0, 0, 0 },
+		{ FAKE_WRITE, OP_WRITE, 0, 1, 0 },	 { FAKE_READ, OP_READ, 0, 0, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+
+		fake_do(&x->f, FAKE_SEND, 1); /* a neighbour on each side */
+		fake_do(&x->f, rows[i].opcode, rows[i].bytes);
+		fake_do(&x->f, FAKE_SEND, 1);
+		sample(x);
+		assert_int_equal(x->s.flags, 0);
+		assert_int_equal(x->s.wrs, 3);
+		assert_int_equal(x->s.seen, 3);
+		assert_int_equal(x->s.lost, 0);
+		assert_int_equal(x->s.ops[rows[i].op], 1 + 2 * (rows[i].op == OP_SEND));
+		assert_int_equal(x->s.mtus_sent, 2 + rows[i].sent);
+		assert_int_equal(x->s.mtus_recv, rows[i].recv);
+		done(x);
+	}
+}
+
+static void sample__edges_of_the_path_mtu__are_exact(void **state)
+{
+	(void)state;
+	for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
+		const uint32_t sizes[] = { 0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 2 * mtu + 1 };
+		const uint32_t mtus[] = { 1, 1, 1, 1, 2, 2, 3 };
+
+		for (int i = 0; i < 7; i++) {
+			struct fixture *x = started(2, FAKE_RC, mtu);
+
+			fake_do(&x->f, FAKE_WRITE, sizes[i]);
+			sample(x);
+			assert_int_equal(x->s.mtus_sent, mtus[i]);
+			assert_int_equal(x->s.bytes_sent, sizes[i]);
+			assert_int_equal(x->s.msg_bytes, sizes[i]);
+			done(x);
+		}
+	}
+}
+
+static void sample__path_mtu_not_known__packet_numbers_tell(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 256);
+
+	(void)state;
+	x->f.desc.path_mtu = 0;
+	start(x);
+	fake_do(&x->f, FAKE_WRITE, 2560);
+	fake_do(&x->f, FAKE_READ, 2561);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 10);
+	assert_int_equal(x->s.mtus_recv, 11);
+	done(x);
+}
+
+/* A guest that says its path MTU is 4096 while it sends 256: the packets count. */
+static void sample__path_mtu_stated_too_large__packet_numbers_tell(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 256);
+
+	(void)state;
+	x->f.desc.path_mtu = 4096;
+	start(x);
+	for (int i = 0; i < 3; i++)
+		fake_do(&x->f, FAKE_WRITE, 25600);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 300);
+	done(x);
+}
+
+/* Length forged to 1 before the doorbell, as a liar would: the packets count. */
+static void sample__length_forged__packet_numbers_tell(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		fake_do(&x->f, FAKE_WRITE, 65536);
+		fake_put_entry(&x->f, x->f.posted - 1, FAKE_WQE_LENGTH, 1);
+	}
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 256);
+	done(x);
+}
+
+static void sample__datagrams__are_one_mtu_each(void **state)
+{
+	struct fixture *x = started(16, FAKE_UD, 4096);
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++) {
+		uint32_t n = i * 400; /* the kernel stamps a range of up to 15 numbers for these */
+
+		fake_do(&x->f, i % 2 ? FAKE_SEND : FAKE_SEND_IMM, n);
+		sample(x);
+		assert_int_equal(x->s.wrs, 1);
+		assert_int_equal(x->s.mtus_sent, 1);
+		assert_int_equal(x->s.bytes_sent, n);
+	}
+	done(x);
+}
+
+static void sample__unreliable_connection__counts_as_reliable(void **state)
+{
+	struct fixture *x = started(16, FAKE_UC, 512);
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 5000);
+	fake_do(&x->f, FAKE_SEND, 0);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 11);
+	assert_int_equal(x->s.wrs, 2);
+	done(x);
+}
+
+static void sample__posted_and_not_completed__is_backlog_and_not_charged(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		fake_post(&x->f, FAKE_WRITE, 1000);
+	fake_send(&x->f);
+	fake_send(&x->f);
+	fake_complete(&x->f, FAKE_OK);
+	sample(x);
+	assert_int_equal(x->s.wrs, 1);
+	assert_int_equal(x->s.backlog, 4);
+	assert_int_equal(x->s.bytes_sent, 1000);
+	sample(x);
+	assert_int_equal(x->s.wrs, 0);
+	assert_int_equal(x->s.mtus_sent, 0);
+	assert_int_equal(x->s.backlog, 4);
+	done(x);
+}
+
+/* The numbers in a slot before it is sent are those of the lap before. */
+static void sample__posted_slot_with_an_old_range__is_charged_when_sent(void **state)
+{
+	struct fixture *x = started(4, FAKE_RC, 256);
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		fake_do(&x->f, FAKE_WRITE, 256 * 50);
+		sample(x);
+		assert_int_equal(x->s.mtus_sent, 50);
+	}
+	for (int i = 0; i < 3; i++)
+		fake_post(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 0);
+	for (int i = 0; i < 3; i++)
+		fake_send(&x->f);
+	sample(x);
+	for (int i = 0; i < 3; i++)
+		fake_complete(&x->f, FAKE_OK);
+	sample(x);
+	assert_int_equal(x->s.wrs, 3);
+	assert_int_equal(x->s.mtus_sent, 3);
+	done(x);
+}
+
+static void sample__errors_and_flush__are_counted_and_not_charged(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 4096);
+	for (int i = 0; i < 5; i++)
+		fake_post(&x->f, i == 2 ? FAKE_READ : FAKE_WRITE, 8192);
+	fake_send(&x->f);
+	fake_complete(&x->f, FAKE_REMOTE_ERROR);
+	for (int i = 0; i < 4; i++)
+		fake_complete(&x->f, FAKE_FLUSHED); /* never sent */
+	sample(x);
+	assert_int_equal(x->s.wrs, 6);
+	assert_int_equal(x->s.errors, 5);
+	assert_int_equal(x->s.ops[OP_WRITE], 5);
+	assert_int_equal(x->s.ops[OP_READ], 1);
+	assert_int_equal(x->s.mtus_sent, 4);
+	assert_int_equal(x->s.bytes_sent, 4096);
+	assert_int_equal(x->s.mtus_recv, 0);
+	done(x);
+}
+
+/* Each refused or aborted post uses up an ssn and leaves an entry that looks posted. */
+static void sample__refused_and_aborted_posts__are_not_work(void **state)
+{
+	struct fixture *x = started(4, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		fake_post(&x->f, FAKE_WRITE, 100);
+	fake_refuse(&x->f, FAKE_WRITE, 60000);
+	for (int i = 0; i < 3; i++) {
+		fake_send(&x->f);
+		fake_complete(&x->f, FAKE_OK);
+	}
+	fake_refuse(&x->f, FAKE_READ, 60000); /* aborted */
+	fake_refuse(&x->f, FAKE_READ, 60000);
+	sample(x);
+	assert_int_equal(x->s.seen, 3);
+	assert_int_equal(x->s.bytes_sent, 300);
+	assert_int_equal(x->s.mtus_sent, 3);
+	assert_int_equal(x->s.bytes_recv, 0);
+	assert_int_equal(x->s.backlog, 0);
+	assert_int_equal(x->s.wrs, 3);
+	fake_do(&x->f, FAKE_WRITE, 7);
+	sample(x);
+	assert_int_equal(x->s.seen, 1);
+	assert_true(x->s.wrs == 1 || (x->s.wrs > 1 && x->s.flags & SAMPLE_WRS_BOUNDED));
+	assert_int_equal(x->s.bytes_sent, 7);
+	done(x);
+}
+
+static void sample__indices_wrap__nothing_is_missed(void **state)
+{
+	struct fixture *x = started(8, FAKE_RC, 1024);
+	uint64_t wrs = 0, bytes = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		for (uint32_t k = 0; k < i % 7; k++)
+			fake_do(&x->f, FAKE_WRITE, i);
+		sample(x);
+		assert_int_equal(x->s.lost, 0);
+		wrs += x->s.wrs;
+		bytes += x->s.bytes_sent;
+	}
+	assert_int_equal(wrs, x->f.truth.wrs);
+	assert_int_equal(bytes, x->f.truth.bytes_sent);
+	done(x);
+}
+
+/* --- laps --- */
+
+static void sample__lapped__count_and_mtus_are_exact(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+	struct ring_totals t;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		fake_do(&x->f, FAKE_WRITE, (uint32_t)(i % 5) * 1000);
+	sample(x);
+	assert_int_equal(x->s.wrs, 1000);
+	assert_int_equal(x->s.seen + x->s.lost, 1000);
+	assert_true(x->s.flags & SAMPLE_LAPPED);
+	assert_true(x->s.lost >= 984);
+	assert_int_equal(x->s.mtus_sent, x->f.truth.mtus_sent);
+	assert_true(x->s.bytes_sent <= x->f.truth.bytes_sent);
+	assert_true(x->s.bytes_sent + x->s.bytes_bound >= x->f.truth.bytes_sent);
+	ring_totals(x->r, &t);
+	assert_int_equal(t.laps, 1);
+	assert_int_equal(t.wrs, 1000);
+	assert_true(t.flags & SAMPLE_LAPPED);
+	done(x);
+}
+
+/* perftest's latency rings have two slots: the indices alone tell next to nothing. */
+static void sample__two_slots_lapped_an_even_number_of_times__is_not_idle(void **state)
+{
+	struct fixture *x = started(2, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		fake_do(&x->f, FAKE_WRITE, 8);
+	sample(x);
+	assert_int_equal(x->s.wrs, 1000);
+	assert_int_equal(x->s.mtus_sent, 1000);
+	done(x);
+}
+
+static void sample__lapped_with_reads_among_the_lost__says_it_estimates(void **state)
+{
+	struct fixture *x = started(8, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 500; i++)
+		fake_do(&x->f, i % 2 ? FAKE_READ : FAKE_WRITE, 2048);
+	sample(x);
+	assert_int_equal(x->s.wrs, 500);
+	/* The sum is known from the packet numbers, how it divides is not. */
+	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv, 1000);
+	if (x->s.mtus_sent != 500)
+		assert_true(x->s.flags & SAMPLE_MTUS_ESTIMATED);
+	done(x);
+}
+
+static void sample__lapped_datagrams__are_one_mtu_each(void **state)
+{
+	struct fixture *x = started(8, FAKE_UD, 4096);
+
+	(void)state;
+	for (int i = 0; i < 500; i++)
+		fake_do(&x->f, FAKE_SEND, 1500);
+	sample(x);
+	assert_int_equal(x->s.wrs, 500);
+	assert_int_equal(x->s.mtus_sent, 500);
+	done(x);
+}
+
+static void sample__packet_numbers_wrap__mtus_are_exact(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 256);
+
+	(void)state;
+	x->f.psn = 0xfffffe;
+	fake_do(&x->f, FAKE_WRITE, 1); /* a reset or new connection could do this; not a wrap */
+	sample(x);
+	fake_do(&x->f, FAKE_WRITE, 256 * 10);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 10);
+	for (int i = 0; i < 100; i++)
+		fake_do(&x->f, FAKE_WRITE, 256 * 10);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 1000);
+	done(x);
+}
+
+static void sample__ssn_wraps__count_is_exact(void **state)
+{
+	struct fixture *x = sq(16, FAKE_RC, 1024);
+
+	(void)state;
+	x->f.ssn = UINT32_MAX - 20;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	start(x);
+	for (int i = 0; i < 100; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	assert_int_equal(x->s.wrs, 100);
+	done(x);
+}
+
+static void sample__deep_ring__reads_at_most_the_walk(void **state)
+{
+	struct fixture *x = started(16384, FAKE_RC, 1024);
+	uint64_t wrs = 0;
+
+	(void)state;
+	for (int i = 0; i < 16000; i++)
+		fake_do(&x->f, FAKE_WRITE, 8);
+	for (int i = 0; i < 8; i++) {
+		sample(x);
+		assert_true(x->s.seen <= RING_WALK_MAX);
+		wrs += x->s.wrs;
+	}
+	assert_int_equal(wrs, 16000);
+	done(x);
+}
+
+static void sample__queue_pair_reset__goes_on_counting(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		fake_do(&x->f, FAKE_WRITE, 100);
+	for (int i = 0; i < 3; i++)
+		fake_post(&x->f, FAKE_WRITE, 100);
+	sample(x);
+	assert_int_equal(x->s.wrs, 5);
+	fake_reset(&x->f, 12345);
+	sample(x);
+	assert_true(x->s.wrs <= 3); /* dropped by the reset: at most what was waiting */
+	assert_true(x->s.mtus_sent <= 3);
+	for (int i = 0; i < 4; i++)
+		fake_do(&x->f, FAKE_WRITE, 3000);
+	sample(x);
+	assert_int_equal(x->s.wrs, 4);
+	assert_int_equal(x->s.bytes_sent, 12000);
+	assert_int_equal(x->s.mtus_sent, 12);
+	done(x);
+}
+
+static void totals__after_many_samples__are_their_sums(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+	struct ring_totals t;
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		fake_do(&x->f, FAKE_READ, 5000);
+		fake_do(&x->f, FAKE_FETCH_ADD, 8);
+		sample(x);
+	}
+	ring_totals(x->r, &t);
+	assert_int_equal(t.wrs, 100);
+	assert_int_equal(t.seen, 100);
+	assert_int_equal(t.lost, 0);
+	assert_int_equal(t.mtus_recv, 250);
+	assert_int_equal(t.mtus_sent, 50);
+	assert_int_equal(t.bytes_recv, 250000);
+	assert_int_equal(t.ops[OP_READ], 50);
+	assert_int_equal(t.ops[OP_FETCH_ADD], 50);
+	assert_int_equal(t.qpn, 17);
+	assert_int_equal(ring_desc(x->r)->number, 17);
+	done(x);
+}
+
+/* --- faults --- */
+
+static void fault__header_changes__once_and_for_good(void **state)
+{
+	static const size_t fields[] = { FAKE_LOG2_ELEM, FAKE_MASK };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+		uint32_t good = fake_get(&x->f, fields[i]);
+
+		fake_do(&x->f, FAKE_WRITE, 1);
+		fake_put(&x->f, fields[i], good ^ 16);
+		assert_fault(x, RING_FAULT_HEADER);
+		fake_put(&x->f, fields[i], good);
+		assert_fault(x, RING_FAULT_HEADER); /* it stays so */
+		done(x);
+	}
+}
+
+static void fault__pages_zeroed_after_the_process__is_header(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	memset(x->f.mem, 0, x->f.len);
+	assert_fault(x, RING_FAULT_HEADER);
+	assert_int_equal(x->s.wrs, 0); /* no phantom work */
+	done(x);
+}
+
+static void fault__index_beyond_the_ring__is_index(void **state)
+{
+	static const uint32_t values[] = { 16, 17, 1u << 20, UINT32_MAX };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+
+		fake_put(&x->f, i < 4 ? FAKE_CONSUMER : FAKE_PRODUCER, values[i % 4]);
+		assert_fault(x, RING_FAULT_INDEX);
+		done(x);
+	}
+}
+
+static void fault__opcode_that_is_none__is_entry(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	fake_put_entry(&x->f, 0, FAKE_WQE_OPCODE, 0x77777777);
+	assert_fault(x, RING_FAULT_ENTRY);
+	done(x);
+}
+
+static void fault__reported_sample__is_empty(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	fake_put(&x->f, FAKE_MASK, 1);
+	memset(&x->s, 0xee, sizeof(x->s));
+	assert_int_equal(ring_sample(x->r, MS, &x->s), -EBADMSG);
+	assert_int_equal(x->s.wrs | x->s.mtus_sent | x->s.mtus_recv | x->s.bytes_sent, 0);
+	done(x);
+}
+
+static void fault__every_reason__has_its_sentence(void **state)
+{
+	(void)state;
+	for (int i = RING_OK; i <= RING_FAULT_DESC; i++) {
+		const char *text = ring_fault_text((enum ring_fault)i);
+
+		assert_non_null(text);
+		for (int k = RING_OK; k < i; k++)
+			assert_string_not_equal(text, ring_fault_text((enum ring_fault)k));
+	}
+	assert_non_null(ring_fault_text((enum ring_fault)99));
+}
+
+/* A forged ssn must not charge four thousand million work requests for one millisecond. */
+static void fault__ssn_jumps_further_than_time_allows__is_never_believed(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+	int ret;
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	x->f.ssn += 1u << 31;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	ret = ring_sample(x->r, MS, &x->s);
+	if (ret)
+		assert_int_equal(ring_fault(x->r), RING_FAULT_JUMP);
+	else
+		assert_true(x->s.wrs < 1u << 24);
+	done(x);
+}
+
+/* --- completion queues --- */
+
+static void cq__completions__are_counted_and_charge_nothing(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+	struct ring_totals t;
+
+	(void)state;
+	fake_cq_open(&x->f, 32);
+	x->f.desc.number = 3;
+	start(x);
+	for (int i = 0; i < 10; i++)
+		fake_cqe(&x->f, 77, i % 2 ? 0 : 128, 4000, FAKE_OK);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 0); /* the send queue has them already */
+	assert_int_equal(x->s.mtus_recv, 0);
+	fake_poll(&x->f, 10);
+	for (int i = 0; i < 25; i++)
+		fake_cqe(&x->f, 77, 0, 4000, FAKE_OK);
+	sample(x);
+	ring_totals(x->r, &t);
+	assert_int_equal(t.completions, 35);
+	assert_int_equal(t.qpn, 77);
+	done(x);
+}
+
+static void cq__index_or_header_forged__is_a_fault(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	(void)state;
+	fake_cq_open(&x->f, 32);
+	start(x);
+	fake_put(&x->f, FAKE_PRODUCER, 32);
+	assert_fault(x, RING_FAULT_INDEX);
+	ring_close(x->r);
+	fake_put(&x->f, FAKE_PRODUCER, 0);
+	start(x);
+	fake_put(&x->f, FAKE_LOG2_ELEM, 6);
+	assert_fault(x, RING_FAULT_HEADER);
+	done(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(open__valid_rings__open),
+		cmocka_unit_test(open__provider_or_kind_not_known__is_refused),
+		cmocka_unit_test(open__header_and_descriptor_disagree__is_refused),
+		cmocka_unit_test(open__ring_longer_than_the_mapping__is_refused),
+		cmocka_unit_test(open__send_entries_too_small_for_one__is_refused),
+		cmocka_unit_test(first_sample__work_already_done__is_history),
+		cmocka_unit_test(first_sample__ring_already_lapped__tells_the_count),
+		cmocka_unit_test(first_sample__no_work_yet__is_empty),
+		cmocka_unit_test(sample__each_opcode__is_charged_by_the_rule),
+		cmocka_unit_test(sample__edges_of_the_path_mtu__are_exact),
+		cmocka_unit_test(sample__path_mtu_not_known__packet_numbers_tell),
+		cmocka_unit_test(sample__path_mtu_stated_too_large__packet_numbers_tell),
+		cmocka_unit_test(sample__length_forged__packet_numbers_tell),
+		cmocka_unit_test(sample__datagrams__are_one_mtu_each),
+		cmocka_unit_test(sample__unreliable_connection__counts_as_reliable),
+		cmocka_unit_test(sample__posted_and_not_completed__is_backlog_and_not_charged),
+		cmocka_unit_test(sample__posted_slot_with_an_old_range__is_charged_when_sent),
+		cmocka_unit_test(sample__errors_and_flush__are_counted_and_not_charged),
+		cmocka_unit_test(sample__refused_and_aborted_posts__are_not_work),
+		cmocka_unit_test(sample__indices_wrap__nothing_is_missed),
+		cmocka_unit_test(sample__lapped__count_and_mtus_are_exact),
+		cmocka_unit_test(sample__two_slots_lapped_an_even_number_of_times__is_not_idle),
+		cmocka_unit_test(sample__lapped_with_reads_among_the_lost__says_it_estimates),
+		cmocka_unit_test(sample__lapped_datagrams__are_one_mtu_each),
+		cmocka_unit_test(sample__packet_numbers_wrap__mtus_are_exact),
+		cmocka_unit_test(sample__ssn_wraps__count_is_exact),
+		cmocka_unit_test(sample__deep_ring__reads_at_most_the_walk),
+		cmocka_unit_test(sample__queue_pair_reset__goes_on_counting),
+		cmocka_unit_test(totals__after_many_samples__are_their_sums),
+		cmocka_unit_test(fault__header_changes__once_and_for_good),
+		cmocka_unit_test(fault__pages_zeroed_after_the_process__is_header),
+		cmocka_unit_test(fault__index_beyond_the_ring__is_index),
+		cmocka_unit_test(fault__opcode_that_is_none__is_entry),
+		cmocka_unit_test(fault__reported_sample__is_empty),
+		cmocka_unit_test(fault__every_reason__has_its_sentence),
+		cmocka_unit_test(fault__ssn_jumps_further_than_time_allows__is_never_believed),
+		cmocka_unit_test(cq__completions__are_counted_and_charge_nothing),
+		cmocka_unit_test(cq__index_or_header_forged__is_a_fault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
