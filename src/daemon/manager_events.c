@@ -6,6 +6,12 @@
 
 #include "src/daemon/manager_priv.h"
 
+/* What happens all the time is not for the log, unless asked for. */
+static bool is_routine(const char *kind)
+{
+	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
+}
+
 void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
 		   const char *fmt, ...)
 {
@@ -19,7 +25,8 @@ void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const 
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	log_msg(m->log, LOG_LVL_DEBUG, "%s %s: %s", e->kind, e->guest, e->text);
+	log_msg(m->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO, "%s%s%s: %s", e->kind,
+		e->guest[0] ? " " : "", e->guest, e->text);
 }
 
 static struct managed *by_event(struct manager *m, const struct event *ev)
@@ -32,14 +39,12 @@ static struct managed *by_event(struct manager *m, const struct event *ev)
 static void cap_event(struct manager *m, const struct managed *g, const struct event *ev,
 		      int64_t wall_ns)
 {
+	/* The steps in between are many, and soon all there would be to see. */
 	if (!ev->a)
 		manager_event(m, wall_ns, g->name, "cap", "no cap (was %lld %%)", (long long)ev->c);
 	else if (!ev->c)
 		manager_event(m, wall_ns, g->name, "cap", "capped at %lld %% (was not capped)",
 			      (long long)ev->a);
-	else
-		manager_event(m, wall_ns, g->name, "cap", "capped at %lld %% (was %lld %%)",
-			      (long long)ev->a, (long long)ev->c);
 }
 
 static void ring_fault_event(struct manager *m, struct managed *g, const struct event *ev,
