@@ -148,7 +148,7 @@ void fake_send(struct fake_ring *r)
 
 	assert(r->sent < r->posted);
 	if (n > 0) {
-		/* For UD the kernel computes the range by an MTU of 256, and then uses one number. */
+		/* For UD the kernel takes the MTU as 256, yet uses one number. */
 		last = r->psn + (r->type == FAKE_UD ? packets(e->bytes, UD_MTU) : n) - 1;
 		fake_put_entry(r, r->sent, FAKE_WQE_FIRST_PSN, r->psn & PSN_MASK);
 		fake_put_entry(r, r->sent, FAKE_WQE_LAST_PSN, last & PSN_MASK);

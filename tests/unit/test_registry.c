@@ -352,7 +352,7 @@ static void walk__page_that_cannot_be_had__gives_no_rings_from_it(void **state)
 		assert_int_equal(f->out.rings, 0);
 }
 
-/* One field of an otherwise valid descriptor out of its range: a fault, and the next ring is taken. */
+/* One field out of its range: a fault, and the next ring is taken. */
 static void walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more(void **state)
 {
 	struct fixture *f = *state;

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ring_rxe: rings that are not, or no longer, what they were; and completion queues. */
+#include "tests/unit/ring_rig.h"
+
+/* --- faults --- */
+
+static void fault__header_changes__once_and_for_good(void **state)
+{
+	static const size_t fields[] = { FAKE_LOG2_ELEM, FAKE_MASK };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+		uint32_t good = fake_get(&x->f, fields[i]);
+
+		fake_do(&x->f, FAKE_WRITE, 1);
+		fake_put(&x->f, fields[i], good ^ 16);
+		assert_fault(x, RING_FAULT_HEADER);
+		fake_put(&x->f, fields[i], good);
+		assert_fault(x, RING_FAULT_HEADER); /* it stays so */
+		done(x);
+	}
+}
+
+static void fault__pages_zeroed_after_the_process__is_header(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	memset(x->f.mem, 0, x->f.len);
+	assert_fault(x, RING_FAULT_HEADER);
+	assert_int_equal(x->s.wrs, 0); /* no phantom work */
+	done(x);
+}
+
+static void fault__index_beyond_the_ring__is_index(void **state)
+{
+	static const uint32_t values[] = { 16, 17, 1u << 20, UINT32_MAX };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+
+		fake_put(&x->f, i < 4 ? FAKE_CONSUMER : FAKE_PRODUCER, values[i % 4]);
+		assert_fault(x, RING_FAULT_INDEX);
+		done(x);
+	}
+}
+
+static void fault__opcode_that_is_none__is_entry(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	fake_put_entry(&x->f, 0, FAKE_WQE_OPCODE, 0x77777777);
+	assert_fault(x, RING_FAULT_ENTRY);
+	done(x);
+}
+
+static void fault__reported_sample__is_empty(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	fake_put(&x->f, FAKE_MASK, 1);
+	memset(&x->s, 0xee, sizeof(x->s));
+	assert_int_equal(ring_sample(x->r, MS, &x->s), -EBADMSG);
+	assert_int_equal(x->s.wrs | x->s.mtus_sent | x->s.mtus_recv | x->s.bytes_sent, 0);
+	done(x);
+}
+
+static void fault__every_reason__has_its_sentence(void **state)
+{
+	(void)state;
+	for (int i = RING_OK; i <= RING_FAULT_DESC; i++) {
+		const char *text = ring_fault_text((enum ring_fault)i);
+
+		assert_non_null(text);
+		for (int k = RING_OK; k < i; k++)
+			assert_string_not_equal(text, ring_fault_text((enum ring_fault)k));
+	}
+	assert_non_null(ring_fault_text((enum ring_fault)99));
+}
+
+/* A forged ssn must not charge four thousand million work requests for one millisecond. */
+static void fault__ssn_jumps_further_than_time_allows__is_never_believed(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+	int ret;
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	x->f.ssn += 1u << 31;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	ret = ring_sample(x->r, MS, &x->s);
+	if (ret)
+		assert_int_equal(ring_fault(x->r), RING_FAULT_JUMP);
+	else
+		assert_true(x->s.wrs < 1u << 24);
+	done(x);
+}
+
+/* --- completion queues --- */
+
+static void cq__completions__are_counted_and_charge_nothing(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+	struct ring_totals t;
+
+	(void)state;
+	fake_cq_open(&x->f, 32);
+	x->f.desc.number = 3;
+	start(x);
+	for (int i = 0; i < 10; i++)
+		fake_cqe(&x->f, 77, i % 2 ? 0 : 128, 4000, FAKE_OK);
+	sample(x);
+	assert_int_equal(x->s.mtus_sent, 0); /* the send queue has them already */
+	assert_int_equal(x->s.mtus_recv, 0);
+	fake_poll(&x->f, 10);
+	for (int i = 0; i < 25; i++)
+		fake_cqe(&x->f, 77, 0, 4000, FAKE_OK);
+	sample(x);
+	ring_totals(x->r, &t);
+	assert_int_equal(t.completions, 35);
+	assert_int_equal(t.qpn, 77);
+	done(x);
+}
+
+static void cq__index_or_header_forged__is_a_fault(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	(void)state;
+	fake_cq_open(&x->f, 32);
+	start(x);
+	fake_put(&x->f, FAKE_PRODUCER, 32);
+	assert_fault(x, RING_FAULT_INDEX);
+	ring_close(x->r);
+	fake_put(&x->f, FAKE_PRODUCER, 0);
+	start(x);
+	fake_put(&x->f, FAKE_LOG2_ELEM, 6);
+	assert_fault(x, RING_FAULT_HEADER);
+	done(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fault__header_changes__once_and_for_good),
+		cmocka_unit_test(fault__pages_zeroed_after_the_process__is_header),
+		cmocka_unit_test(fault__index_beyond_the_ring__is_index),
+		cmocka_unit_test(fault__opcode_that_is_none__is_entry),
+		cmocka_unit_test(fault__reported_sample__is_empty),
+		cmocka_unit_test(fault__every_reason__has_its_sentence),
+		cmocka_unit_test(fault__ssn_jumps_further_than_time_allows__is_never_believed),
+		cmocka_unit_test(cq__completions__are_counted_and_charge_nothing),
+		cmocka_unit_test(cq__index_or_header_forged__is_a_fault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
