@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
-#include "src/daemon/config.h"
+#include "src/daemon/settings.h"
 #include "src/daemon/engine.h"
 #include "src/daemon/restore.h"
 #include "src/sim/sim.h"
@@ -325,7 +325,7 @@ static int start(const struct log *log, const struct options *o)
 		free(conf);
 		return RESEX_USAGE;
 	}
-	rc = conf ? config_load(conf, o->config, &e) : -ENOMEM;
+	rc = conf ? settings_load(conf, o->config, &e) : -ENOMEM;
 	if (rc)
 		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
 	else if (o->mode == MODE_CHECK)

@@ -10,7 +10,7 @@
 #define RESEX_DAEMON_MANAGER_H
 
 #include "ibmon/guest.h"
-#include "src/daemon/config.h"
+#include "src/daemon/settings.h"
 #include "src/daemon/restore.h"
 #include "src/daemon/shared.h"
 #include "src/util/log.h"

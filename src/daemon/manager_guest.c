@@ -93,7 +93,7 @@ int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int6
 	g->joined = now;
 	g->node_due = true;
 	read_name(m, g);
-	g->conf = *config_guest(m->conf, g->name, g->uuid);
+	g->conf = *settings_guest(m->conf, g->name, g->uuid);
 	save_old_cap(m, g);
 	m->guest[slot] = g;
 	m->publish_due = true;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/config.h"
+#include "src/daemon/settings.h"
 
 enum { PARAMS_MAX = 64 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config: resexd.json (man resexd.json), checked whole before anything starts. */
-#ifndef RESEX_DAEMON_CONFIG_H
-#define RESEX_DAEMON_CONFIG_H
+/* settings: resexd.json (man resexd.json), checked whole before anything starts. */
+#ifndef RESEX_DAEMON_SETTINGS_H
+#define RESEX_DAEMON_SETTINGS_H
 
 #include "ibmon/registry.h"
 #include "src/core/resos.h"
@@ -39,12 +39,12 @@ struct daemon_conf {
 };
 
 /* 0 or -errno of conf_load; e is filled on error. conf may be large: not on a small stack. */
-int config_load(struct daemon_conf *c, const char *file, struct conf_error *e);
-int config_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
+int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e);
+int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		 struct conf_error *e);
 
 /* Settings for a guest of this name and UUID ("xxxxxxxx-...."). Never NULL. */
-const struct guest_conf *config_guest(const struct daemon_conf *c, const char *name,
+const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
 				      const char *uuid);
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* config: resexd.json -> struct daemon_conf, against tables. See config.h. */
-#include "src/daemon/config.h"
+/* settings: resexd.json -> struct daemon_conf, against tables. See config.h. */
+#include "src/daemon/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -304,7 +304,7 @@ static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf
 	return 0;
 }
 
-int config_load(struct daemon_conf *c, const char *file, struct conf_error *e)
+int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e)
 {
 	struct conf_doc d;
 	int rc;
@@ -317,7 +317,7 @@ int config_load(struct daemon_conf *c, const char *file, struct conf_error *e)
 	return rc;
 }
 
-int config_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
+int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		 struct conf_error *e)
 {
 	struct conf_doc d;
@@ -331,7 +331,7 @@ int config_parse(struct daemon_conf *c, const char *name, const char *text, size
 	return rc;
 }
 
-const struct guest_conf *config_guest(const struct daemon_conf *c, const char *name,
+const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
 				      const char *uuid)
 {
 	for (uint32_t i = 0; i < c->guests; i++)
