@@ -1,4 +1,19 @@
-# tests/system
+# tests/system: real Xen and real verbs in QEMU (run.sh); not part of make check.
+EXTRA_DIST += \
+	tests/system/bed.py \
+	tests/system/cpio.py \
+	tests/system/deps.sh \
+	tests/system/fetch-root.sh \
+	tests/system/guest/dom0-loop.sh \
+	tests/system/guest/guest-loop.sh \
+	tests/system/guest/init.sh \
+	tests/system/guest/rxe.sh \
+	tests/system/images.py \
+	tests/system/overlay.py \
+	tests/system/run.py \
+	tests/system/run.sh \
+	tests/system/sc_hello.py \
+	tests/system/scenarios.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).
 EXTRA_DIST += tests/system/record-golden.sh tests/golden/rxe

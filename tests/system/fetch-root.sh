@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# fetch-root.sh DIR: unpack (not configure) the Debian packages that the VMs are made of.
+# From the machine's own apt sources; about 25 s and 600 MB. Done anew when this list changes.
+set -euo pipefail
+root=$1
+packages=linux-image-amd64,xen-hypervisor-4.17-amd64,xen-utils-4.17,libxenmisc4.17,xenstore-utils
+packages+=,rdma-core,ibverbs-utils,ibverbs-providers,perftest,librdmacm1,libibverbs1
+packages+=,iproute2,busybox-static,kmod
+
+[ "$(cat "$root/.complete" 2>/dev/null)" = "$packages" ] && exit 0
+sources=/etc/apt/sources.list
+[ -e /etc/apt/sources.list.d/debian.sources ] && sources=/etc/apt/sources.list.d/debian.sources
+mode=unshare
+[ "$(id -u)" = 0 ] && mode=root
+rm -rf "$root"
+mmdebstrap --quiet --mode=$mode --variant=extract --include="$packages" \
+	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+	--dpkgopt='path-exclude=/usr/share/man/*' bookworm "$root" "$sources"
+printf '%s' "$packages" >"$root/.complete"

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# dom0-loop.sh: run what the host asks for. A line "N" on the console means: run
+# /h/cmd/N.sh, its output to N.out, then its exit code to N.rc. Commands run beside
+# each other; "quit" ends the VM.
+run() {
+	sh "/h/cmd/$1.sh" </dev/null >"/h/cmd/$1.out" 2>&1
+	echo $? >"/h/cmd/$1.tmp"
+	mv "/h/cmd/$1.tmp" "/h/cmd/$1.rc"
+}
+
+while read -r n; do
+	case $n in
+	quit) break ;;
+	[0-9]*) run "$n" & ;;
+	esac
+done
+sync
+poweroff -f
