@@ -40,8 +40,8 @@ static uint32_t generation_begin(struct guest_registry *r)
 {
 	uint32_t gen = r->generation + 1;
 
-	__atomic_store_n(&r->generation, gen, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* An exchange, so that no later store can be seen before it. */
+	__atomic_exchange_n(&r->generation, gen, __ATOMIC_ACQ_REL);
 	return gen;
 }
 
@@ -195,8 +195,7 @@ void sim_agent_latency(struct sim_task *t, int64_t until)
 	struct guest_latency *l = t->latency;
 	struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
 
-	__atomic_store_n(&s->seq, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_exchange_n(&s->seq, 0, __ATOMIC_ACQ_REL);
 	s->time = (uint64_t)(until - t->dom->boot);
 	s->ctime_ns = ns32(t->computed - t->noticed);
 	s->wtime_ns = ns32(until - t->posted);

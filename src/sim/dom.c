@@ -104,7 +104,9 @@ int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now)
 	arm_lives(d);
 	append(h, d);
 	h->next_domid++;
-	h->guest[guest] = (struct sim_guest){ .dom = d, .domid = d->domid };
+	h->guest[guest].dom = d;
+	h->guest[guest].truth = (struct sim_truth){ 0 };
+	__atomic_store_n(&h->guest[guest].domid, d->domid, __ATOMIC_RELEASE);
 	return 0;
 }
 

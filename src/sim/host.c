@@ -98,7 +98,9 @@ int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t)
 
 uint32_t sim_domid(const struct sim_host *h, uint32_t guest)
 {
-	return guest < h->conf.guests ? h->guest[guest].domid : 0;
+	if (guest >= h->conf.guests)
+		return 0;
+	return __atomic_load_n(&h->guest[guest].domid, __ATOMIC_ACQUIRE);
 }
 
 void sim_wake_watchers(struct sim_host *h)

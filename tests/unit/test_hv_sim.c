@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -554,6 +556,36 @@ static void registry__describes_rings_while_their_process_lives(void **state)
 	close_all(&f);
 }
 
+static void ring__of_a_process_that_ended__is_shown_until_all_is_sent(void **state)
+{
+	struct ring_view v;
+	struct sim_truth t;
+	struct sim_conf c;
+	struct pages p;
+	struct fixture f;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guest[BULK].app[0].depth = 20; /* 40 MiB: about 50 ms */
+	c.guest[BULK].app[0].stop_ns = 100 * MS;
+	open_with(&f, &c);
+	list_at(&f, 1 * MS);
+	walk(&f, 2, &p);
+	map_ring(&f, &p, 0, &v);
+	for (int64_t at = 2 * MS; at <= 130 * MS; at += MS) {
+		list_at(&f, at);
+		take(&v);
+		assert_int_equal(p.directory->ring[0].kind, GUEST_RING_SQ);
+	}
+	list_at(&f, 200 * MS);
+	take(&v);
+	assert_int_equal(p.directory->ring[0].kind, GUEST_RING_FREE);
+	assert_int_equal(r32(&v, 0x80), r32(&v, 0x100));
+	assert_int_equal(sim_truth(f.sim, BULK, &t), 0);
+	assert_int_equal(v.wrs, t.wrs);
+	close_all(&f);
+}
+
 static void heartbeat__moves_once_a_second(void **state)
 {
 	struct pages p;
@@ -602,6 +634,76 @@ static void latency_page__holds_the_newest_requests(void **state)
 	close_all(&f);
 }
 
+/* --- three threads, as the daemon has --- */
+
+struct actor {
+	struct fixture *f;
+	struct hv_sched *sched;
+	uint32_t stop;
+};
+
+static void *act(void *arg)
+{
+	struct actor *a = (struct actor *)arg;
+
+	for (uint32_t i = 0; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); i++)
+		for (uint32_t g = 0; g < 2; g++) {
+			int rc = hv_sim.sched->set_cap(a->sched, sim_domid(a->f->sim, g),
+						       CAP_PERCENT(i % 100 + 1));
+
+			if (rc && rc != -ESRCH) /* it may be rebooting */
+				return a;
+			sched_yield();
+		}
+	return NULL;
+}
+
+static void *sample(void *arg)
+{
+	struct fixture *f = (struct fixture *)arg;
+
+	for (int64_t t = 1; t <= 2000; t++) {
+		int n = list_at(f, t * MS);
+
+		if (n < 2 || f->dom[0].domid != 0)
+			return f;
+	}
+	return NULL;
+}
+
+static void host__used_by_three_threads__keeps_its_books(void **state)
+{
+	struct fixture f;
+	struct actor a = { .f = &f };
+	pthread_t sampler, actor;
+	void *bad;
+
+	(void)state;
+	open_demo(&f);
+	assert_int_equal(hv_sim.sched->open(&a.sched, f.sim), 0);
+	assert_int_equal(pthread_create(&sampler, NULL, sample, &f), 0);
+	assert_int_equal(pthread_create(&actor, NULL, act, &a), 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		uint64_t frame[3] = { 1, 7, 5 };
+		uint32_t domid = sim_domid(f.sim, i % 2);
+		const volatile uint8_t *addr = map_pages(&f, domid, 3, frame);
+
+		assert_int_equal(sim_reboot(f.sim, i % 2), 0);
+		assert_int_equal(addr[0] - addr[0], 0); /* readable though it is dying */
+		hv_sim.mem->unmap(f.mem, addr, 3);
+		drain(&f);
+	}
+	pthread_join(sampler, &bad);
+	assert_null(bad);
+	__atomic_store_n(&a.stop, 1, __ATOMIC_RELEASE);
+	pthread_join(actor, &bad);
+	assert_null(bad);
+	assert_int_equal(pages_mapped(&f), 0);
+	assert_int_equal(list_at(&f, 3 * S), 3);
+	hv_sim.sched->close(a.sched);
+	close_all(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -620,6 +722,8 @@ int main(void)
 		cmocka_unit_test(ring__read_each_tick__holds_what_really_happened),
 		cmocka_unit_test(ring__of_a_deep_queue__shows_what_is_outstanding),
 		cmocka_unit_test(registry__describes_rings_while_their_process_lives),
+		cmocka_unit_test(ring__of_a_process_that_ended__is_shown_until_all_is_sent),
+		cmocka_unit_test(host__used_by_three_threads__keeps_its_books),
 		cmocka_unit_test(heartbeat__moves_once_a_second),
 		cmocka_unit_test(latency_page__holds_the_newest_requests),
 	};

@@ -406,6 +406,23 @@ static void small_cap__overruns_by_half_a_ms__and_pays_it_back(void **state)
 	sim_close(h);
 }
 
+static void small_cap__of_two_vcpus__is_all_taken_by_the_first(void **state)
+{
+	struct sim_conf c = one_guest(SIM_APP_BURNER);
+	struct sim_host *h;
+	struct sim_truth t;
+
+	(void)state;
+	c.guest[0].vcpus = 2;
+	c.guest[0].apps = 2;
+	c.guest[0].app[1] = c.guest[0].app[0];
+	h = host_open(&c);
+	set_cap(h, 0, 2); /* 200 us; nobody asks for less than 500 */
+	t = did(h, 0, 0, 1 * MS);
+	assert_int_equal(t.cpu_ns, MS / 2);
+	sim_close(h);
+}
+
 /* A sender that is parked posts nothing, so with one message outstanding a cap bites. */
 static void cap__on_a_sender_with_one_message_outstanding__cuts_what_it_sends(void **state)
 {
@@ -506,6 +523,25 @@ static void tasks__on_one_vcpu__run_at_half_speed(void **state)
 	assert_int_equal(t.cpu_ns, 800 * MS);
 	t = did(h, 0, 2100 * MS, 3 * S);
 	assert_near(mean_latency(&t), 209000, 200);
+	sim_close(h);
+}
+
+static void task__joined_by_another_in_mid_step__slows_down_from_there(void **state)
+{
+	struct sim_conf c = one_guest(SIM_APP_SERVER);
+	struct sim_host *h;
+
+	(void)state;
+	c.guest[0].apps = 2;
+	c.guest[0].app[1] =
+		(struct sim_app){ .kind = SIM_APP_BURNER, .start_ns = 50000, .stop_ns = 250000 };
+	h = host_open(&c);
+	run_to(h, 400000);
+	/* of 147,964 ns of work 50,000 are done alone, the others at half speed */
+	assert_int_equal(truth(h, 0).requests, 1);
+	assert_near(truth(h, 0).latency_last_ns, 50000 + 2 * 97964 + 61036, 2 * 735);
+	run_to(h, S);
+	assert_near(truth(h, 0).latency_last_ns, 209000, 735);
 	sim_close(h);
 }
 
@@ -637,11 +673,13 @@ int main(void)
 		cmocka_unit_test(cap__taken_away__unparks_at_once),
 		cmocka_unit_test(budget__not_used__is_not_saved_up),
 		cmocka_unit_test(small_cap__overruns_by_half_a_ms__and_pays_it_back),
+		cmocka_unit_test(small_cap__of_two_vcpus__is_all_taken_by_the_first),
 		cmocka_unit_test(cap__on_a_sender_with_one_message_outstanding__cuts_what_it_sends),
 		cmocka_unit_test(cap__on_a_sender_with_a_deep_queue__does_not_cut_what_it_sends),
 		cmocka_unit_test(parked_sender__has_its_posted_messages_sent),
 		cmocka_unit_test(server__requests__leave_no_time_between_them),
 		cmocka_unit_test(tasks__on_one_vcpu__run_at_half_speed),
+		cmocka_unit_test(task__joined_by_another_in_mid_step__slows_down_from_there),
 		cmocka_unit_test(sender__with_a_start_and_a_stop__sends_only_between),
 		cmocka_unit_test(guest__destroyed_and_rebooted__begins_anew_with_a_new_id),
 		cmocka_unit_test(conf__out_of_range__is_refused),
