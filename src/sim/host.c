@@ -57,10 +57,8 @@ void sim_host_run(struct sim_host *h, int64_t now)
 
 	if (now <= h->now)
 		return;
-	while ((t = sim_timer_due(&h->timers, now))) {
-		h->now = t->when;
+	while ((t = sim_timer_due(&h->timers, now)))
 		t->fire(t->arg, t->when);
-	}
 	h->now = now;
 	for (uint32_t i = 0; i < h->conf.links; i++)
 		sim_link_show(&h->link[i], now);
