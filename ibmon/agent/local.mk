@@ -1,1 +1,30 @@
-# ibmon/agent
+# libagent: the guest side. resex-agent publishes rings and latencies of a guest's processes.
+noinst_LIBRARIES += libagent.a
+libagent_a_SOURCES = \
+	include/resex/agent_socket.h include/resex/guest_abi.h \
+	ibmon/agent/agent.c ibmon/agent/agent.h \
+	ibmon/agent/book.c ibmon/agent/book.h \
+	ibmon/agent/classify.c ibmon/agent/classify.h \
+	ibmon/agent/classify_order.c ibmon/agent/classify_order.h \
+	ibmon/agent/devices.c ibmon/agent/devices.h \
+	ibmon/agent/latency.c ibmon/agent/latency.h \
+	ibmon/agent/maps.c ibmon/agent/maps.h \
+	ibmon/agent/nldev.c ibmon/agent/nldev.h \
+	ibmon/agent/node.c ibmon/agent/node.h \
+	ibmon/agent/notify.c ibmon/agent/notify.h \
+	ibmon/agent/once.c \
+	ibmon/agent/options.c ibmon/agent/options.h \
+	ibmon/agent/pages.h ibmon/agent/pages_file.c ibmon/agent/pages_frame.c \
+	ibmon/agent/print.c ibmon/agent/print.h \
+	ibmon/agent/proc.c ibmon/agent/proc.h \
+	ibmon/agent/setup.c ibmon/agent/setup.h \
+	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \
+	ibmon/agent/watch.c ibmon/agent/watch.h
+
+if XEN
+libagent_a_SOURCES += ibmon/agent/node_xen.c ibmon/agent/pages_grant.c
+libagent_a_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
+sbin_PROGRAMS += resex-agent
+resex_agent_SOURCES = ibmon/agent/main.c
+resex_agent_LDADD = libagent.a libutil.a $(EVENT_LIBS) $(XENGUEST_LIBS)
+endif

@@ -40,3 +40,10 @@ ringrec_SOURCES = \
 	tests/system/src/ringrec.c
 ringrec_LDADD = $(VERBS_LIBS)
 endif
+
+# rdmashapes: queues of random shapes; what resex-agent says of them against the truth.
+if VERBS
+noinst_PROGRAMS += rdmashapes
+rdmashapes_SOURCES = tests/system/src/rdmashapes.c
+rdmashapes_LDADD = $(VERBS_LIBS)
+endif

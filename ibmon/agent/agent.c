@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * agent: the loop that ties watch, track, book, node and latency together.
+ * See agent.h for when it looks.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "ibmon/agent/agent.h"
+#include "ibmon/agent/book.h"
+#include "ibmon/agent/latency.h"
+#include "ibmon/agent/notify.h"
+#include "ibmon/agent/print.h"
+#include "ibmon/agent/setup.h"
+#include "ibmon/agent/track.h"
+#include "ibmon/agent/watch.h"
+#include "src/util/clock.h"
+
+enum {
+	BEAT_MS = 500,
+	IDLE_MS = 100,
+	FAST_MS = 1000,	     /* how long every scan_ms, after a change */
+	USE_GAP_MAX_MS = 20, /* between scans of a device in steady use */
+	OPENER_LOOKS = 8,    /* an open is told before the file is among those of its process */
+	ONCE_SCANS = 10,
+	TIDY_BEATS = 4,
+};
+
+/* A process whose exit is waited for. */
+struct exit_watch {
+	struct exit_watch *next;
+	struct agent *agent;
+	struct event *ev;
+	pid_t pid;
+	int fd;
+};
+
+struct agent {
+	const struct options *o;
+	const struct log *log;
+	struct clock clock;
+	struct setup setup;
+	struct book *book;
+	struct track *track;
+	struct latency_socket *latency;
+	struct watch watch;
+	struct event_base *base;
+	struct event *opened, *used, *datagram, *scan, *beat, *sig[2];
+	struct exit_watch *exits;
+	struct mono last_scan, fast_until;
+	long use_gap_ms;
+	int opener_looks;
+	uint64_t beats;
+	int status;
+};
+
+static struct mono now(struct agent *a)
+{
+	return a->clock.now(&a->clock);
+}
+
+static void timer(struct event *ev, int64_t ns)
+{
+	struct timeval tv = { 0 };
+
+	if (ns > 0) {
+		tv.tv_sec = ns / NS_PER_S;
+		tv.tv_usec = ns % NS_PER_S / NS_PER_US;
+	}
+	event_add(ev, &tv);
+}
+
+/* Scan in this many ms, or sooner if that is planned already. */
+static void scan_in(struct agent *a, int64_t ms)
+{
+	struct timeval tv, at;
+	int64_t left;
+
+	if (event_pending(a->scan, EV_TIMEOUT, &at)) {
+		event_base_gettimeofday_cached(a->base, &tv);
+		left = (at.tv_sec - tv.tv_sec) * 1000LL + (at.tv_usec - tv.tv_usec) / 1000;
+		if (left <= ms)
+			return;
+	}
+	timer(a->scan, ms * NS_PER_MS);
+}
+
+/* What comes next: soon while things change, at leisure while nobody does anything. */
+static void plan(struct agent *a, struct mono t)
+{
+	if (mono_sub(a->fast_until, t) > 0)
+		scan_in(a, a->o->scan_ms);
+	else if (track_users(a->track))
+		scan_in(a, IDLE_MS);
+}
+
+static void scan_now(struct agent *a)
+{
+	struct mono t = now(a);
+	unsigned int changes;
+
+	if (a->opener_looks > 0) {
+		a->opener_looks--;
+		if (track_walk(a->track, TRACK_OPENED) > 0)
+			a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
+	}
+	watch_arm(&a->watch); /* before the scan: what comes later is told */
+	changes = track_scan(a->track, t);
+	a->last_scan = t;
+	if (changes) {
+		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
+		a->use_gap_ms = a->o->scan_ms;
+	} else if (a->use_gap_ms < USE_GAP_MAX_MS) {
+		a->use_gap_ms = 2 * a->use_gap_ms < USE_GAP_MAX_MS ? 2 * a->use_gap_ms
+								   : USE_GAP_MAX_MS;
+	}
+	plan(a, t);
+}
+
+static void on_scan(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	scan_now((struct agent *)arg);
+}
+
+static void on_watch(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+	unsigned int means = watch_read(&a->watch);
+	struct mono t = now(a);
+
+	(void)fd;
+	(void)what;
+	if (means & WATCH_NODES)
+		track_devices(a->track);
+	if (means & (WATCH_OPENED | WATCH_NODES)) {
+		a->opener_looks = OPENER_LOOKS;
+		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
+		scan_in(a, 0);
+	} else if (means & WATCH_USED) {
+		int64_t due = a->use_gap_ms - mono_sub(t, a->last_scan) / NS_PER_MS;
+
+		scan_in(a, due > 0 ? due : 0);
+	}
+}
+
+static void exit_free(struct exit_watch *e)
+{
+	event_free(e->ev);
+	close(e->fd);
+	free(e);
+}
+
+static void on_exit_of(evutil_socket_t fd, short what, void *arg)
+{
+	struct exit_watch *e = (struct exit_watch *)arg, **p;
+	struct agent *a = e->agent;
+	pid_t pid = e->pid;
+
+	(void)fd;
+	(void)what;
+	for (p = &a->exits; *p != e; p = &(*p)->next)
+		;
+	*p = e->next;
+	exit_free(e);
+	track_gone(a->track, pid, now(a));
+	latency_gone(a->latency, pid);
+}
+
+/* Told when a process becomes a user or sends latencies. */
+static int join(void *ctx, pid_t pid)
+{
+	struct agent *a = (struct agent *)ctx;
+	struct exit_watch *e;
+
+	for (e = a->exits; e; e = e->next)
+		if (e->pid == pid)
+			return 0;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->agent = a;
+	e->pid = pid;
+	e->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (e->fd < 0) {
+		int rc = -errno;
+
+		free(e);
+		return rc;
+	}
+	e->ev = event_new(a->base, e->fd, EV_READ, on_exit_of, e);
+	if (!e->ev || event_add(e->ev, NULL)) {
+		close(e->fd);
+		free(e);
+		return -ENOMEM;
+	}
+	e->next = a->exits;
+	a->exits = e;
+	return 0;
+}
+
+static void sink_begin(void *ctx)
+{
+	book_begin(((struct agent *)ctx)->book);
+}
+
+static void sink_end(void *ctx)
+{
+	book_end(((struct agent *)ctx)->book);
+}
+
+static int sink_publish(void *ctx, const struct track_ring *r, uint32_t *id)
+{
+	struct agent *a = (struct agent *)ctx;
+	struct guest_ring g = { .kind = r->what.kind == CLASS_SQ ? GUEST_RING_SQ : GUEST_RING_CQ,
+				.provider = GUEST_PROVIDER_RXE,
+				.number = r->what.number,
+				.pid = (uint32_t)r->owner,
+				.elem_size = r->what.elem,
+				.entries = r->what.slots,
+				.frames = r->frames,
+				.created = (uint64_t)r->found.ns };
+	int rc;
+
+	memcpy(g.comm, r->comm, sizeof(g.comm) - 1);
+	rc = book_add(a->book, &g, r->frame, id);
+	if (rc == 0)
+		log_msg(a->log, LOG_LVL_DEBUG, "ring %u: pid %u (%s), %s, %u entries of %u bytes",
+			*id, g.pid, g.comm, g.kind == GUEST_RING_SQ ? "send" : "completion",
+			g.entries, g.elem_size);
+	return rc;
+}
+
+static void sink_withdraw(void *ctx, uint32_t id)
+{
+	struct agent *a = (struct agent *)ctx;
+
+	book_remove(a->book, id);
+	log_msg(a->log, LOG_LVL_DEBUG, "ring %u: withdrawn", id);
+}
+
+static const struct track_sink sink = { sink_begin, sink_end, sink_publish, sink_withdraw, join };
+
+static void on_datagram(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+
+	(void)fd;
+	(void)what;
+	latency_read(a->latency, now(a));
+}
+
+static int publish_node(struct agent *a)
+{
+	struct guest_ref ref = book_ref(a->book);
+	char value[GUEST_ABI_NODE_MAX];
+	int rc;
+
+	node_value(&ref, value);
+	rc = a->setup.node_ops->write(a->setup.node, value);
+	if (rc) {
+		log_msg(a->log, LOG_LVL_ERROR,
+			"%s could not be written to %s: %s; is this guest's data/ writable?",
+			GUEST_ABI_NODE, a->setup.node_ops->name, strerror(-rc));
+		return AGENT_EXIT_XENSTORE;
+	}
+	return 0;
+}
+
+static void on_beat(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+	int rc = book_beat(a->book);
+
+	(void)fd;
+	(void)what;
+	if (rc == 1)
+		publish_node(a);
+	else if (rc < 0)
+		log_msg(a->log, LOG_LVL_WARNING, "the frames of own pages are not known: %s",
+			strerror(-rc));
+	a->beats++;
+	if (a->beats % 2 == 0 && track_walk(a->track, TRACK_NEW) > 0)
+		scan_in(a, 0);
+	if (a->beats % TIDY_BEATS == 0)
+		track_tidy(a->track);
+	notify_alive();
+}
+
+static void on_signal(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	event_base_loopbreak(((struct agent *)arg)->base);
+}
+
+static int events_open(struct agent *a)
+{
+	struct event_config *cfg = event_config_new();
+
+	if (cfg)
+		event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER);
+	a->base = cfg ? event_base_new_with_config(cfg) : NULL;
+	if (cfg)
+		event_config_free(cfg);
+	if (!a->base)
+		return -ENOMEM;
+	a->opened = event_new(a->base, a->watch.fd, EV_READ | EV_PERSIST, on_watch, a);
+	a->used = event_new(a->base, a->watch.use_fd, EV_READ | EV_PERSIST, on_watch, a);
+	a->datagram = event_new(a->base, latency_fd(a->latency), EV_READ | EV_PERSIST, on_datagram,
+				a);
+	a->scan = event_new(a->base, -1, 0, on_scan, a);
+	a->beat = event_new(a->base, -1, EV_PERSIST, on_beat, a);
+	a->sig[0] = evsignal_new(a->base, SIGTERM, on_signal, a);
+	a->sig[1] = evsignal_new(a->base, SIGINT, on_signal, a);
+	if (!a->opened || !a->used || !a->datagram || !a->scan || !a->beat || !a->sig[0] ||
+	    !a->sig[1])
+		return -ENOMEM;
+	if (event_add(a->opened, NULL) || event_add(a->used, NULL) ||
+	    event_add(a->datagram, NULL) || event_add(a->sig[0], NULL) ||
+	    event_add(a->sig[1], NULL))
+		return -ENOMEM;
+	timer(a->beat, BEAT_MS * NS_PER_MS);
+	return 0;
+}
+
+static int open_parts(struct agent *a)
+{
+	int rc = book_open(&a->book, a->setup.pages_ops, a->setup.pages, (uint32_t)getpid());
+
+	if (rc)
+		return setup_fail(a->log, "a page for the registry", rc);
+	rc = track_open(&a->track, &sink, a, a->log);
+	if (rc)
+		return setup_fail(a->log, "memory", rc);
+	rc = watch_open(&a->watch);
+	if (rc)
+		return setup_fail(a->log, "inotify", rc);
+	mkdir("/run/resex", 0755);
+	rc = latency_open(&a->latency, a->o->socket, a->book, join, a, a->log);
+	if (rc)
+		return setup_fail(a->log, a->o->socket, rc);
+	rc = events_open(a);
+	return rc ? setup_fail(a->log, "the event loop", rc) : 0;
+}
+
+int agent_open(struct agent **out, const struct options *o, const struct log *log)
+{
+	struct agent *a = calloc(1, sizeof(*a));
+	int rc;
+
+	if (!a)
+		return setup_fail(log, "memory", -ENOMEM);
+	a->o = o;
+	a->log = log;
+	a->use_gap_ms = o->scan_ms;
+	a->watch.fd = a->watch.use_fd = -1;
+	clock_real(&a->clock);
+	rc = setup_open(&a->setup, o, log);
+	if (rc == 0)
+		rc = open_parts(a);
+	if (rc) {
+		agent_close(a);
+		return rc;
+	}
+	*out = a;
+	return 0;
+}
+
+int agent_run(struct agent *a)
+{
+	int rc;
+
+	track_walk(a->track, TRACK_NEW);
+	scan_now(a);
+	rc = publish_node(a);
+	if (rc)
+		return rc;
+	log_msg(a->log, LOG_LVL_INFO, "publishing through %s pages, %u rings so far",
+		a->setup.pages_ops->name, book_rings(a->book));
+	notify_ready();
+	event_base_dispatch(a->base);
+	notify_stopping();
+	rc = a->setup.node_ops->remove(a->setup.node);
+	if (rc && rc != -ENOENT)
+		log_msg(a->log, LOG_LVL_WARNING, "%s could not be removed: %s", GUEST_ABI_NODE,
+			strerror(-rc));
+	return 0;
+}
+
+void agent_close(struct agent *a)
+{
+	struct event *evs[] = { a->opened, a->used,   a->datagram, a->scan,
+				a->beat,   a->sig[0], a->sig[1] };
+
+	while (a->exits) {
+		struct exit_watch *e = a->exits;
+
+		a->exits = e->next;
+		exit_free(e);
+	}
+	for (size_t i = 0; i < sizeof(evs) / sizeof(evs[0]); i++)
+		if (evs[i])
+			event_free(evs[i]);
+	if (a->base)
+		event_base_free(a->base);
+	latency_close(a->latency);
+	watch_close(&a->watch);
+	track_close(a->track);
+	book_close(a->book);
+	setup_close(&a->setup);
+	free(a);
+}

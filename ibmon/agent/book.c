@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * book: see book.h. What a page says is never read back: the reader may map
+ * it read-only, but the agent keeps its own account.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibmon/agent/book.h"
+
+enum { FRAMES_MAX = GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE };
+
+/* A ring in the account: where it stands in the pages. id 0: free. */
+struct entry {
+	uint32_t id, first_frame, frames;
+};
+
+struct latency {
+	struct guest_latency *page;
+	struct guest_ref ref;
+	uint64_t written;
+	bool used;
+};
+
+struct book {
+	const struct pages_ops *ops;
+	struct pages *pages;
+	struct guest_registry *reg;
+	struct guest_ref ref;
+	uint32_t generation;
+	uint64_t heartbeat;
+	uint32_t next_id, rings;
+	uint32_t directories, frame_pages; /* that have a page */
+	struct guest_directory *directory[GUEST_DIRECTORIES_MAX];
+	struct guest_frames *frame_page[GUEST_FRAME_PAGES_MAX];
+	struct latency latency[GUEST_LATENCIES_MAX];
+	struct entry entry[GUEST_DIRECTORIES_MAX * GUEST_RINGS_PER_DIRECTORY];
+};
+
+/* What was written before becomes visible before what is written after. */
+static void publish_barrier(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void put32(uint32_t *at, uint32_t v)
+{
+	__atomic_store_n(at, v, __ATOMIC_RELAXED);
+}
+
+static void put64(uint64_t *at, uint64_t v)
+{
+	__atomic_store_n(at, v, __ATOMIC_RELAXED);
+}
+
+void book_begin(struct book *b)
+{
+	put32(&b->reg->generation, ++b->generation);
+	publish_barrier();
+}
+
+void book_end(struct book *b)
+{
+	publish_barrier();
+	put32(&b->reg->generation, ++b->generation);
+}
+
+int book_open(struct book **out, const struct pages_ops *ops, struct pages *p, uint32_t agent_pid)
+{
+	struct book *b = calloc(1, sizeof(*b));
+	void *mem;
+	int rc;
+
+	if (!b)
+		return -ENOMEM;
+	b->ops = ops;
+	b->pages = p;
+	b->next_id = 1;
+	rc = ops->get(p, &mem, &b->ref);
+	if (rc) {
+		free(b);
+		return rc;
+	}
+	b->reg = (struct guest_registry *)mem;
+	book_begin(b);
+	b->reg->version = GUEST_ABI_VERSION;
+	b->reg->agent_pid = agent_pid;
+	b->reg->magic = GUEST_REGISTRY_MAGIC;
+	book_end(b);
+	*out = b;
+	return 0;
+}
+
+void book_close(struct book *b)
+{
+	if (!b)
+		return;
+	book_begin(b);
+	put32(&b->reg->directories, 0);
+	put32(&b->reg->frame_pages, 0);
+	put32(&b->reg->latencies, 0);
+	put32(&b->reg->frames, 0);
+	book_end(b);
+	free(b);
+}
+
+struct guest_ref book_ref(const struct book *b)
+{
+	return b->ref;
+}
+
+uint32_t book_rings(const struct book *b)
+{
+	return b->rings;
+}
+
+static struct guest_ring *descriptor(struct book *b, size_t slot)
+{
+	struct guest_directory *d = b->directory[slot / GUEST_RINGS_PER_DIRECTORY];
+
+	return &d->ring[slot % GUEST_RINGS_PER_DIRECTORY];
+}
+
+/* The first free slot, with a directory page behind it. */
+static int find_slot(struct book *b, size_t *slot)
+{
+	size_t i = 0;
+
+	if (b->rings == GUEST_RINGS_MAX)
+		return -ENOSPC;
+	while (b->entry[i].id) /* more slots than GUEST_RINGS_MAX: ends */
+		i++;
+	if (i / GUEST_RINGS_PER_DIRECTORY == b->directories) {
+		uint32_t n = b->directories;
+		void *mem;
+		int rc = b->ops->get(b->pages, &mem, &b->reg->directory[n]);
+
+		if (rc)
+			return rc;
+		b->directory[n] = (struct guest_directory *)mem;
+		b->directory[n]->magic = GUEST_DIRECTORY_MAGIC;
+		b->directory[n]->rings = GUEST_RINGS_PER_DIRECTORY;
+		b->directories++;
+		put32(&b->reg->directories, b->directories);
+	}
+	*slot = i;
+	return 0;
+}
+
+/* The ring with the lowest first frame at or above at; NULL: none. */
+static const struct entry *next_above(const struct book *b, uint32_t at)
+{
+	const struct entry *best = NULL;
+
+	for (size_t i = 0; i < sizeof(b->entry) / sizeof(b->entry[0]); i++) {
+		const struct entry *e = &b->entry[i];
+
+		if (e->id && e->first_frame >= at && (!best || e->first_frame < best->first_frame))
+			best = e;
+	}
+	return best;
+}
+
+/* A gap of n entries in the list of frames, with pages behind it. */
+static int find_frames(struct book *b, uint32_t n, uint32_t *first)
+{
+	const struct entry *e;
+	uint32_t at = 0;
+
+	while ((e = next_above(b, at)) != NULL && e->first_frame - at < n)
+		at = e->first_frame + e->frames;
+	if (at + n > FRAMES_MAX)
+		return -ENOSPC;
+	while (b->frame_pages * GUEST_FRAMES_PER_PAGE < at + n) {
+		void *mem;
+		int rc = b->ops->get(b->pages, &mem, &b->reg->frame_page[b->frame_pages]);
+
+		if (rc)
+			return rc;
+		b->frame_page[b->frame_pages++] = (struct guest_frames *)mem;
+		put32(&b->reg->frame_pages, b->frame_pages);
+	}
+	*first = at;
+	return 0;
+}
+
+/* How far the list of frames is in use. */
+static void put_frames_end(struct book *b)
+{
+	uint32_t end = 0;
+
+	for (size_t i = 0; i < sizeof(b->entry) / sizeof(b->entry[0]); i++) {
+		const struct entry *e = &b->entry[i];
+
+		if (e->id && e->first_frame + e->frames > end)
+			end = e->first_frame + e->frames;
+	}
+	put32(&b->reg->frames, end);
+}
+
+static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
+{
+	return v >= min && v <= max && !(v & (v - 1));
+}
+
+static bool in_ranges(const struct guest_ring *r)
+{
+	return (r->kind == GUEST_RING_SQ || r->kind == GUEST_RING_CQ) &&
+	       power_of_two(r->elem_size, 64, 4096) && power_of_two(r->entries, 2, 1u << 20) &&
+	       r->offset < GUEST_PAGE && r->frames >= 1 && r->frames <= GUEST_RING_FRAMES_MAX;
+}
+
+int book_add(struct book *b, const struct guest_ring *r, const uint64_t *frame, uint32_t *id)
+{
+	struct guest_ring *d;
+	uint32_t first;
+	size_t slot;
+	int rc;
+
+	if (!in_ranges(r))
+		return -EINVAL;
+	rc = find_frames(b, r->frames, &first);
+	if (rc == 0)
+		rc = find_slot(b, &slot);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < r->frames; i++) {
+		uint32_t at = first + i;
+		struct guest_frames *page = b->frame_page[at / GUEST_FRAMES_PER_PAGE];
+
+		put64(&page->frame[at % GUEST_FRAMES_PER_PAGE], frame[i]);
+	}
+	b->entry[slot] = (struct entry){ b->next_id++, first, r->frames };
+	d = descriptor(b, slot);
+	memcpy(d, r, sizeof(*d));
+	d->id = b->entry[slot].id;
+	d->first_frame = first;
+	put_frames_end(b);
+	b->rings++;
+	*id = d->id;
+	return 0;
+}
+
+void book_remove(struct book *b, uint32_t id)
+{
+	for (size_t i = 0; id && i < sizeof(b->entry) / sizeof(b->entry[0]); i++) {
+		if (b->entry[i].id != id)
+			continue;
+		memset(descriptor(b, i), 0, sizeof(struct guest_ring));
+		b->entry[i] = (struct entry){ 0 };
+		b->rings--;
+		put_frames_end(b);
+		return;
+	}
+}
+
+/* Used latency pages stand first in the registry's list, in order of index. */
+static void put_latencies(struct book *b)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < GUEST_LATENCIES_MAX; i++)
+		if (b->latency[i].used)
+			b->reg->latency[n++] = b->latency[i].ref;
+	put32(&b->reg->latencies, n);
+	for (; n < GUEST_LATENCIES_MAX; n++)
+		b->reg->latency[n] = (struct guest_ref){ 0 };
+}
+
+int book_latency_add(struct book *b, uint32_t pid, const char comm[16], unsigned int *index)
+{
+	struct latency *l = b->latency;
+	unsigned int i = 0;
+
+	while (i < GUEST_LATENCIES_MAX && l[i].used)
+		i++;
+	if (i == GUEST_LATENCIES_MAX)
+		return -ENOSPC;
+	if (!l[i].page) {
+		void *mem;
+		int rc = b->ops->get(b->pages, &mem, &l[i].ref);
+
+		if (rc)
+			return rc;
+		l[i].page = (struct guest_latency *)mem;
+	}
+	memset(l[i].page, 0, sizeof(*l[i].page));
+	l[i].page->magic = GUEST_LATENCY_MAGIC;
+	l[i].page->pid = pid;
+	memcpy(l[i].page->comm, comm, 15);
+	l[i].written = 0;
+	l[i].used = true;
+	put_latencies(b);
+	*index = i;
+	return 0;
+}
+
+void book_latency_remove(struct book *b, unsigned int index)
+{
+	b->latency[index].used = false;
+	memset(b->latency[index].page, 0, sizeof(*b->latency[index].page));
+	put_latencies(b);
+}
+
+void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s)
+{
+	struct latency *l = &b->latency[index];
+	struct guest_latency_sample *at = &l->page->sample[l->written % GUEST_LATENCY_SAMPLES];
+
+	put64(&at->seq, 0);
+	publish_barrier();
+	put64(&at->time, s->time);
+	put32(&at->ctime_ns, s->ctime_ns);
+	put32(&at->wtime_ns, s->wtime_ns);
+	put32(&at->ptime_ns, s->ptime_ns);
+	publish_barrier();
+	put64(&at->seq, ++l->written);
+	put64(&l->page->written, l->written);
+}
+
+/* Look where a page is now. 1: moved, and *ref is new. */
+static int renew(struct book *b, const void *mem, struct guest_ref *ref, bool *moved)
+{
+	int rc = b->ops->renew(b->pages, mem, ref);
+
+	if (rc == 1)
+		*moved = true;
+	return rc < 0 ? rc : 0;
+}
+
+static int renew_all(struct book *b, struct guest_registry *now, bool *moved)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < b->directories; i++)
+		rc = renew(b, b->directory[i], &now->directory[i], moved);
+	for (uint32_t i = 0; rc == 0 && i < b->frame_pages; i++)
+		rc = renew(b, b->frame_page[i], &now->frame_page[i], moved);
+	for (size_t i = 0; rc == 0 && i < GUEST_LATENCIES_MAX; i++)
+		if (b->latency[i].page)
+			rc = renew(b, b->latency[i].page, &b->latency[i].ref, moved);
+	return rc;
+}
+
+int book_beat(struct book *b)
+{
+	struct guest_registry now;
+	bool moved = false, home = false;
+	int rc;
+
+	put64(&b->reg->heartbeat, ++b->heartbeat);
+	memcpy(now.directory, b->reg->directory, sizeof(now.directory));
+	memcpy(now.frame_page, b->reg->frame_page, sizeof(now.frame_page));
+	rc = renew_all(b, &now, &moved);
+	if (rc == 0)
+		rc = renew(b, b->reg, &b->ref, &home);
+	if (moved) {
+		book_begin(b);
+		memcpy(b->reg->directory, now.directory, sizeof(now.directory));
+		memcpy(b->reg->frame_page, now.frame_page, sizeof(now.frame_page));
+		put_latencies(b);
+		book_end(b);
+	}
+	return rc ? rc : home;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* resex-agent: shows the rings and latencies of a guest's processes to the host. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "ibmon/agent/agent.h"
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct agent *a;
+	struct log log;
+	int rc = options_parse(&o, argc, argv, stderr);
+
+	if (rc)
+		return rc;
+	if (o.help) {
+		options_help(stdout);
+		return 0;
+	}
+	if (o.version) {
+		puts("resex-agent " PACKAGE_VERSION);
+		return 0;
+	}
+	log_init(&log, "resex-agent", o.verbose ? LOG_LVL_DEBUG : LOG_LVL_INFO);
+	if (o.once)
+		return agent_once(&o, &log);
+	rc = agent_open(&a, &o, &log);
+	if (rc)
+		return rc;
+	rc = agent_run(a);
+	agent_close(a);
+	return rc;
+}

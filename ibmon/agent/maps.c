@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * maps: see maps.h. The kernel writes these lines, but the name of a file in
+ * them is anybody's choice; the device's number is checked by the caller.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "ibmon/agent/maps.h"
+#include "resex/guest_abi.h"
+
+#define UVERBS_DIR "/infiniband/uverbs"
+
+/* A hexadecimal number that ends in stop; moves *p behind stop. */
+static bool hex(const char **p, const char *end, char stop, uint64_t *v)
+{
+	const char *s = *p;
+	uint64_t n = 0;
+
+	for (; s < end && *s != stop; s++) {
+		unsigned int d;
+
+		if (*s >= '0' && *s <= '9')
+			d = (unsigned int)(*s - '0');
+		else if (*s >= 'a' && *s <= 'f')
+			d = (unsigned int)(*s - 'a' + 10);
+		else
+			return false;
+		if (n >> 60)
+			return false;
+		n = n << 4 | d;
+	}
+	if (s == *p || s == end)
+		return false;
+	*p = s + 1;
+	*v = n;
+	return true;
+}
+
+bool maps_is_uverbs(const char *path, size_t len, uint32_t *uverbs)
+{
+	const char *s = memmem(path, len, UVERBS_DIR, strlen(UVERBS_DIR));
+	const char *end = path + len;
+	uint32_t n = 0;
+
+	if (!s)
+		return false;
+	s += strlen(UVERBS_DIR);
+	if (s == end || end - s > 5)
+		return false;
+	for (; s < end; s++) {
+		if (*s < '0' || *s > '9') /* also " (deleted)": the device is gone */
+			return false;
+		n = n * 10 + (uint32_t)(*s - '0');
+	}
+	*uverbs = n;
+	return true;
+}
+
+/* "START-END PERM OFFSET DEV INODE   PATH" */
+bool maps_parse(const char *line, size_t len, struct maps_ring *m)
+{
+	const char *p = line, *end = line + len, *path;
+	struct maps_ring r;
+
+	path = memchr(line, '/', len);
+	if (!path || !maps_is_uverbs(path, (size_t)(end - path), &r.uverbs))
+		return false;
+	if (!hex(&p, end, '-', &r.start) || !hex(&p, end, ' ', &r.end))
+		return false;
+	if (end - p < 5 || p[0] != 'r' || p[3] != 's' || p[4] != ' ')
+		return false;
+	p += 5;
+	if (!hex(&p, end, ' ', &r.pgoff))
+		return false;
+	if (r.end <= r.start || (r.start | r.end | r.pgoff) % GUEST_PAGE)
+		return false;
+	if ((r.end - r.start) / GUEST_PAGE > GUEST_RING_FRAMES_MAX)
+		return false;
+	*m = r;
+	return true;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * maps: lines of /proc/PID/maps -> mappings of uverbs devices. Pure.
+ *
+ * A ring of rxe is one shared mapping of /dev/infiniband/uverbsN. Its page
+ * offset comes from a counter of the device that only grows, so (N, pgoff)
+ * names one ring for as long as the device lives, in however many processes
+ * it is mapped.
+ */
+#ifndef RESEX_AGENT_MAPS_H
+#define RESEX_AGENT_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct maps_ring {
+	uint64_t start, end; /* addresses in the process */
+	uint64_t pgoff;	     /* bytes */
+	uint32_t uverbs;     /* N of uverbsN */
+};
+
+/*
+ * One line, without its newline. True and *m when it is a readable, shared
+ * mapping of a uverbs device, whole pages, at most GUEST_RING_FRAMES_MAX.
+ */
+bool maps_parse(const char *line, size_t len, struct maps_ring *m);
+
+/* Is this a link to a uverbs device, as of /proc/PID/fd? */
+bool maps_is_uverbs(const char *path, size_t len, uint32_t *uverbs);
+
+#endif

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * nldev: a plain netlink socket. One request at a time, answers read to
+ * their end. libmnl and libnl would each be one more package in every guest
+ * for the few attributes that are read here.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "ibmon/agent/nldev.h"
+
+enum { NLDEV_ANSWER_MAX = 65536, NLDEV_NAME_MAX = 64, ATTR_TYPE_MASK = 0x3fff };
+
+struct nldev {
+	int fd;
+	uint32_t seq;
+	uint8_t buf[NLDEV_ANSWER_MAX];
+};
+
+/* One attribute, as its payload. */
+struct attr {
+	uint32_t type;
+	const uint8_t *data;
+	size_t len;
+};
+
+/* Next attribute of a span; false at its end or where it is not well-formed. */
+static bool attr_next(const uint8_t **p, size_t *left, struct attr *a)
+{
+	struct nlattr h;
+	size_t step;
+
+	if (*left < sizeof(h))
+		return false;
+	memcpy(&h, *p, sizeof(h));
+	if (h.nla_len < sizeof(h) || h.nla_len > *left)
+		return false;
+	a->type = h.nla_type & ATTR_TYPE_MASK;
+	a->data = *p + sizeof(h);
+	a->len = h.nla_len - sizeof(h);
+	step = NLMSG_ALIGN(h.nla_len);
+	if (step > *left)
+		step = *left;
+	*p += step;
+	*left -= step;
+	return true;
+}
+
+static uint32_t attr_u32(const struct attr *a)
+{
+	uint32_t v = 0;
+
+	if (a->len >= sizeof(v))
+		memcpy(&v, a->data, sizeof(v));
+	return v;
+}
+
+/* What an object's entry says, whatever its kind. */
+struct entry {
+	uint32_t number, pid, cqe;
+	bool kernel;
+	const uint8_t *qps; /* of a shared receive queue: its users */
+	size_t qps_len;
+};
+
+static void entry_read(const uint8_t *p, size_t left, struct entry *e)
+{
+	struct attr a;
+
+	memset(e, 0, sizeof(*e));
+	while (attr_next(&p, &left, &a)) {
+		switch (a.type) {
+		case RDMA_NLDEV_ATTR_RES_LQPN:
+		case RDMA_NLDEV_ATTR_RES_CQN:
+		case RDMA_NLDEV_ATTR_RES_SRQN:
+			e->number = attr_u32(&a);
+			break;
+		case RDMA_NLDEV_ATTR_RES_PID:
+			e->pid = attr_u32(&a);
+			break;
+		case RDMA_NLDEV_ATTR_RES_CQE:
+			e->cqe = attr_u32(&a);
+			break;
+		case RDMA_NLDEV_ATTR_RES_KERN_NAME:
+			e->kernel = true;
+			break;
+		case RDMA_NLDEV_ATTR_RES_QP:
+			e->qps = a.data;
+			e->qps_len = a.len;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void link_range(struct nldev_list *l, uint32_t srqn, uint32_t lo, uint32_t hi)
+{
+	for (uint32_t i = 0; i < l->qps; i++)
+		if (l->qp[i].qpn >= lo && l->qp[i].qpn <= hi)
+			l->qp[i].srqn = srqn;
+}
+
+/* The users of a shared receive queue: single numbers and ranges. */
+static void link_qps(struct nldev_list *l, const struct entry *e)
+{
+	const uint8_t *p = e->qps;
+	size_t left = e->qps_len;
+	struct attr a;
+
+	while (attr_next(&p, &left, &a)) {
+		const uint8_t *q = a.data;
+		size_t len = a.len;
+		uint32_t lo = 0, hi = 0;
+		struct attr b;
+
+		while (attr_next(&q, &len, &b)) {
+			if (b.type == RDMA_NLDEV_ATTR_RES_LQPN)
+				lo = hi = attr_u32(&b);
+			else if (b.type == RDMA_NLDEV_ATTR_MIN_RANGE)
+				lo = attr_u32(&b);
+			else if (b.type == RDMA_NLDEV_ATTR_MAX_RANGE)
+				hi = attr_u32(&b);
+		}
+		if (lo)
+			link_range(l, e->number, lo, hi);
+	}
+}
+
+static int take_entry(struct nldev_list *l, uint32_t cmd, const struct attr *a)
+{
+	struct entry e;
+
+	entry_read(a->data, a->len, &e);
+	if (e.kernel)
+		return 0;
+	if (l->qps == NLDEV_OBJECTS_MAX || l->cqs == NLDEV_OBJECTS_MAX ||
+	    l->srqs == NLDEV_OBJECTS_MAX)
+		return -E2BIG;
+	switch (cmd) {
+	case RDMA_NLDEV_CMD_RES_QP_GET:
+		l->qp[l->qps++] = (struct nldev_qp){ e.number, e.pid, 0 };
+		break;
+	case RDMA_NLDEV_CMD_RES_CQ_GET:
+		l->cq[l->cqs++] = (struct nldev_cq){ e.number, e.pid, e.cqe };
+		break;
+	case RDMA_NLDEV_CMD_RES_SRQ_GET:
+		l->srq[l->srqs++] = (struct nldev_srq){ e.number, e.pid };
+		link_qps(l, &e);
+		break;
+	default:
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+/* One message of a list: a table of entries. */
+static int take_table(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size_t left)
+{
+	struct attr a, entry;
+	int rc;
+
+	while (attr_next(&p, &left, &a)) {
+		if (a.type != RDMA_NLDEV_ATTR_RES_QP && a.type != RDMA_NLDEV_ATTR_RES_CQ &&
+		    a.type != RDMA_NLDEV_ATTR_RES_SRQ)
+			continue;
+		while (attr_next(&a.data, &a.len, &entry)) {
+			rc = take_entry(l, cmd, &entry);
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Next message of a datagram. 1 and its payload; 0: no more in this one;
+ * -ENODATA: the end of the answer; -errno: the kernel's refusal.
+ */
+static int msg_next(const uint8_t **p, size_t *left, struct attr *payload)
+{
+	struct nlmsghdr h;
+	int err = 0;
+
+	if (*left < sizeof(h))
+		return *left ? -EBADMSG : 0;
+	memcpy(&h, *p, sizeof(h));
+	if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > *left)
+		return -EBADMSG;
+	payload->type = h.nlmsg_type;
+	payload->data = *p + sizeof(h);
+	payload->len = h.nlmsg_len - sizeof(h);
+	if (h.nlmsg_type == NLMSG_DONE || h.nlmsg_type == NLMSG_ERROR) {
+		if (payload->len >= sizeof(err))
+			memcpy(&err, payload->data, sizeof(err));
+		return err < 0 ? err : -ENODATA;
+	}
+	*p += NLMSG_ALIGN(h.nlmsg_len) < *left ? NLMSG_ALIGN(h.nlmsg_len) : *left;
+	*left -= NLMSG_ALIGN(h.nlmsg_len) < *left ? NLMSG_ALIGN(h.nlmsg_len) : *left;
+	return 1;
+}
+
+int nldev_parse_list(struct nldev_list *l, uint32_t cmd, const void *buf, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)buf;
+	struct attr payload;
+	int rc;
+
+	while ((rc = msg_next(&p, &len, &payload)) == 1) {
+		rc = take_table(l, cmd, payload.data, payload.len);
+		if (rc)
+			return rc;
+	}
+	return rc == -ENODATA ? 1 : rc;
+}
+
+int nldev_open(struct nldev **out)
+{
+	struct timeval patience = { .tv_sec = 1 };
+	struct nldev *nl = calloc(1, sizeof(*nl));
+
+	if (!nl)
+		return -ENOMEM;
+	nl->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+	if (nl->fd < 0) {
+		int rc = -errno;
+
+		free(nl);
+		return rc;
+	}
+	if (setsockopt(nl->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))) {
+		int rc = -errno;
+
+		nldev_close(nl);
+		return rc;
+	}
+	*out = nl;
+	return 0;
+}
+
+void nldev_close(struct nldev *nl)
+{
+	if (!nl)
+		return;
+	close(nl->fd);
+	free(nl);
+}
+
+struct request {
+	struct nlmsghdr h;
+	uint8_t attrs[128];
+};
+
+static void put_attr(struct request *r, uint16_t type, const void *data, size_t len)
+{
+	struct nlattr h = { .nla_len = (uint16_t)(sizeof(h) + len), .nla_type = type };
+	size_t at = NLMSG_ALIGN(r->h.nlmsg_len) - sizeof(r->h);
+
+	memcpy(r->attrs + at, &h, sizeof(h));
+	memcpy(r->attrs + at + sizeof(h), data, len);
+	r->h.nlmsg_len = (uint32_t)(sizeof(r->h) + at + NLMSG_ALIGN(h.nla_len));
+}
+
+static int ask(struct nldev *nl, uint32_t cmd, uint16_t flags, struct request *r)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+	r->h.nlmsg_type = (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, cmd);
+	r->h.nlmsg_flags = NLM_F_REQUEST | flags;
+	r->h.nlmsg_seq = ++nl->seq;
+	if (sendto(nl->fd, r, r->h.nlmsg_len, 0, (const struct sockaddr *)&kernel, sizeof(kernel)) <
+	    0)
+		return errno == ECONNREFUSED ? -EPROTONOSUPPORT : -errno;
+	return 0;
+}
+
+/* One datagram of the newest request's answer; its length. */
+static int answer(struct nldev *nl)
+{
+	for (;;) {
+		ssize_t n = recv(nl->fd, nl->buf, sizeof(nl->buf), 0);
+		struct nlmsghdr h;
+
+		if (n < 0)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		if ((size_t)n < sizeof(h))
+			return -EBADMSG;
+		memcpy(&h, nl->buf, sizeof(h));
+		if (h.nlmsg_seq == nl->seq)
+			return (int)n;
+	}
+}
+
+static bool is_named(const struct attr *msg, const char *name, uint32_t *index)
+{
+	const uint8_t *p = msg->data;
+	size_t left = msg->len;
+	bool named = false, indexed = false;
+	struct attr a;
+
+	while (attr_next(&p, &left, &a)) {
+		if (a.type == RDMA_NLDEV_ATTR_DEV_INDEX) {
+			*index = attr_u32(&a);
+			indexed = true;
+		} else if (a.type == RDMA_NLDEV_ATTR_DEV_NAME) {
+			named = a.len == strlen(name) + 1 && !memcmp(a.data, name, a.len);
+		}
+	}
+	return named && indexed;
+}
+
+static int find_index(struct nldev *nl, const char *name, uint32_t *index)
+{
+	struct request r = { .h.nlmsg_len = sizeof(r.h) };
+	int rc = ask(nl, RDMA_NLDEV_CMD_GET, NLM_F_DUMP, &r), found = 0;
+
+	while (rc == 0) {
+		const uint8_t *p = nl->buf;
+		struct attr msg;
+		uint32_t i = 0;
+		size_t left;
+
+		rc = answer(nl);
+		if (rc < 0)
+			return rc;
+		left = (size_t)rc;
+		while ((rc = msg_next(&p, &left, &msg)) == 1) {
+			if (!found && is_named(&msg, name, &i)) {
+				*index = i;
+				found = 1;
+			}
+		}
+	}
+	if (rc != -ENODATA)
+		return rc;
+	return found ? 0 : -ENODEV;
+}
+
+int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *driver)
+{
+	struct request r = { .h.nlmsg_len = sizeof(r.h) };
+	const uint8_t *p;
+	struct attr msg, a;
+	uint32_t i = 0;
+	size_t left;
+	int rc;
+
+	if (strlen(name) >= NLDEV_NAME_MAX)
+		return -ENODEV;
+	rc = find_index(nl, name, &i);
+	if (rc)
+		return rc;
+	put_attr(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &i, sizeof(i));
+	put_attr(&r, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs", sizeof("uverbs"));
+	rc = ask(nl, RDMA_NLDEV_CMD_GET_CHARDEV, 0, &r);
+	if (rc == 0)
+		rc = answer(nl);
+	if (rc < 0)
+		return rc;
+	p = nl->buf;
+	left = (size_t)rc;
+	rc = msg_next(&p, &left, &msg);
+	if (rc != 1)
+		return rc ? rc : -EBADMSG;
+	while (attr_next(&msg.data, &msg.len, &a)) {
+		if (a.type != RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID)
+			continue;
+		*index = i;
+		*driver = attr_u32(&a);
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static int list(struct nldev *nl, uint32_t index, uint32_t cmd, struct nldev_list *l)
+{
+	struct request r = { .h.nlmsg_len = sizeof(r.h) };
+	int rc;
+
+	put_attr(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
+	rc = ask(nl, cmd, NLM_F_DUMP, &r);
+	while (rc == 0) {
+		rc = answer(nl);
+		if (rc > 0)
+			rc = nldev_parse_list(l, cmd, nl->buf, (size_t)rc);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* qsort: every kind of object begins with its number. */
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x < y ? -1 : x > y;
+}
+
+int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
+{
+	int rc;
+
+	l->qps = l->cqs = l->srqs = 0;
+	rc = list(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
+	if (rc == 0)
+		rc = list(nl, index, RDMA_NLDEV_CMD_RES_CQ_GET, l);
+	if (rc == 0)
+		rc = list(nl, index, RDMA_NLDEV_CMD_RES_SRQ_GET, l);
+	if (rc)
+		return rc;
+	qsort(l->qp, l->qps, sizeof(l->qp[0]), by_number);
+	qsort(l->cq, l->cqs, sizeof(l->cq[0]), by_number);
+	qsort(l->srq, l->srqs, sizeof(l->srq[0]), by_number);
+	return 0;
+}

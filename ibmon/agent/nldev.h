@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nldev: the kernel's list of RDMA objects, by rdma netlink (what "rdma
+ * resource show" prints). It has owners, numbers and sizes of queues, but no
+ * addresses: classify brings the two together.
+ */
+#ifndef RESEX_AGENT_NLDEV_H
+#define RESEX_AGENT_NLDEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NLDEV_OBJECTS_MAX = 4096 };
+
+/* pid is that of the thread that made it; 0: that thread is gone. */
+struct nldev_qp {
+	uint32_t qpn, pid;
+	uint32_t srqn; /* shared receive queue it uses, 0: none */
+};
+
+struct nldev_cq {
+	uint32_t cqn, pid;
+	uint32_t cqe; /* entries it can hold */
+};
+
+struct nldev_srq {
+	uint32_t srqn, pid;
+};
+
+/* Objects of user programs on one device, each list by ascending number. */
+struct nldev_list {
+	uint32_t qps, cqs, srqs;
+	struct nldev_qp qp[NLDEV_OBJECTS_MAX];
+	struct nldev_cq cq[NLDEV_OBJECTS_MAX];
+	struct nldev_srq srq[NLDEV_OBJECTS_MAX];
+};
+
+struct nldev;
+
+/* 0, or -errno: -EPROTONOSUPPORT where the kernel has no rdma netlink (no ib_core). */
+int nldev_open(struct nldev **nl);
+void nldev_close(struct nldev *nl);
+
+/*
+ * Index of the device by name ("rxe0") and the driver of its uverbs node
+ * (enum rdma_driver_id). 0; -ENODEV; others from the kernel.
+ */
+int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *driver);
+
+/* All objects of a device. 0; -ENODEV; -E2BIG: more than fit; others from the kernel. */
+int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l);
+
+/*
+ * Read one datagram of the answer to a list command (RDMA_NLDEV_CMD_RES_*).
+ * Pure. 1: that was the end; 0: more follows; -errno as nldev_objects;
+ * -EBADMSG: not well-formed.
+ */
+int nldev_parse_list(struct nldev_list *l, uint32_t cmd, const void *buf, size_t len);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* node_xen: the guest's own node in xenstore (a relative path is its own). See node.h. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <xenstore.h>
+
+#include "ibmon/agent/node.h"
+
+/* A handle of xenstore's is all there is to keep. */
+static struct xs_handle *handle(struct node *n)
+{
+	return (struct xs_handle *)(void *)n;
+}
+
+static int xen_open(struct node **out, const char *arg)
+{
+	struct xs_handle *xs = xs_open(0);
+
+	(void)arg;
+	if (!xs)
+		return errno == ENOENT || errno == ENXIO ? -ENODEV : -errno;
+	*out = (struct node *)(void *)xs;
+	return 0;
+}
+
+static void xen_close(struct node *n)
+{
+	xs_close(handle(n));
+}
+
+static int xen_write(struct node *n, const char *value)
+{
+	if (!xs_write(handle(n), XBT_NULL, GUEST_ABI_NODE, value, (unsigned int)strlen(value)))
+		return -errno;
+	return 0;
+}
+
+static int xen_remove(struct node *n)
+{
+	return xs_rm(handle(n), XBT_NULL, GUEST_ABI_NODE) ? 0 : -errno;
+}
+
+const struct node_ops node_xen = { "xenstore", xen_open, xen_close, xen_write, xen_remove };

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* options: see options.h. One table; usage comes from it. */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibmon/agent/options.h"
+#include "resex/agent_socket.h"
+
+enum { SCAN_MS_DEFAULT = 5, SCAN_MS_MAX = 1000 };
+
+enum value { VALUE_FLAG, VALUE_TEXT, VALUE_SCAN_MS, VALUE_NOTHING };
+
+static const struct option_row {
+	const char *name;
+	char letter;
+	enum value value;
+	size_t offset;
+	const char *arg, *text;
+} rows[] = {
+	{ "foreground", 'f', VALUE_NOTHING, 0, NULL, "stay in the foreground (the default)" },
+	{ "scan-ms", 's', VALUE_SCAN_MS, offsetof(struct options, scan_ms), "N",
+	  "look at active processes every N ms (1 .. 1000, default 5)" },
+	{ "no-grant", 'g', VALUE_FLAG, offsetof(struct options, no_grant), NULL,
+	  "name own pages by frame number, not by grant" },
+	{ "no-xen", 'x', VALUE_TEXT, offsetof(struct options, file), "FILE",
+	  "publish to FILE (and FILE.node), without Xen" },
+	{ "socket", 'S', VALUE_TEXT, offsetof(struct options, socket), "PATH",
+	  "where applications send latencies (default " AGENT_SOCKET ")" },
+	{ "once", '1', VALUE_FLAG, offsetof(struct options, once), NULL,
+	  "print what would be published, and exit" },
+	{ "json", 'j', VALUE_FLAG, offsetof(struct options, json), NULL, "with --once: as JSON" },
+	{ "verbose", 'v', VALUE_FLAG, offsetof(struct options, verbose), NULL,
+	  "log each ring that comes and goes" },
+	{ "help", 'h', VALUE_FLAG, offsetof(struct options, help), NULL, "print this" },
+	{ "version", 'V', VALUE_FLAG, offsetof(struct options, version), NULL,
+	  "print the version" },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+void options_help(FILE *out)
+{
+	fputs("usage: resex-agent [OPTION]...\n"
+	      "Shows the RDMA rings of this guest's processes to the host (man resex-agent).\n",
+	      out);
+	for (size_t i = 0; i < ROWS; i++)
+		fprintf(out, "  -%c, --%s%s%-*s %s\n", rows[i].letter, rows[i].name,
+			rows[i].arg ? " " : "",
+			(int)(18 - strlen(rows[i].name) - (rows[i].arg ? 1 : 0)),
+			rows[i].arg ? rows[i].arg : "", rows[i].text);
+}
+
+static int scan_ms(const char *text, long *out, FILE *err)
+{
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno || end == text || *end || v < 1 || v > SCAN_MS_MAX) {
+		fprintf(err,
+			"resex-agent: --scan-ms %s: not a number of milliseconds; give 1 to %d\n",
+			text, SCAN_MS_MAX);
+		return AGENT_EXIT_USAGE;
+	}
+	*out = v;
+	return 0;
+}
+
+static int take(struct options *o, const struct option_row *r, const char *arg, FILE *err)
+{
+	void *at = (char *)o + r->offset;
+
+	switch (r->value) {
+	case VALUE_FLAG:
+		*(bool *)at = true;
+		break;
+	case VALUE_TEXT:
+		*(const char **)at = arg;
+		break;
+	case VALUE_SCAN_MS:
+		return scan_ms(arg, (long *)at, err);
+	case VALUE_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv, FILE *err)
+{
+	struct option longs[ROWS + 1] = { 0 };
+	char shorts[2 * ROWS + 2] = ":", *p = shorts + 1;
+	int c;
+
+	*o = (struct options){ .scan_ms = SCAN_MS_DEFAULT, .socket = AGENT_SOCKET };
+	for (size_t i = 0; i < ROWS; i++) {
+		longs[i] = (struct option){ rows[i].name, rows[i].arg != NULL, NULL,
+					    rows[i].letter };
+		*p++ = rows[i].letter;
+		if (rows[i].arg)
+			*p++ = ':';
+	}
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		size_t i = 0;
+		int rc;
+
+		while (i < ROWS && rows[i].letter != c)
+			i++;
+		if (i == ROWS) {
+			fprintf(err, "resex-agent: %s: %s; see resex-agent --help\n",
+				argv[optind - 1],
+				c == ':' ? "a value is missing" : "no such option");
+			return AGENT_EXIT_USAGE;
+		}
+		rc = take(o, &rows[i], optarg, err);
+		if (rc)
+			return rc;
+	}
+	if (optind < argc) {
+		fprintf(err, "resex-agent: %s: takes no arguments; see resex-agent --help\n",
+			argv[optind]);
+		return AGENT_EXIT_USAGE;
+	}
+	if (o->json && !o->once) {
+		fputs("resex-agent: --json is for --once; give both\n", err);
+		return AGENT_EXIT_USAGE;
+	}
+	return 0;
+}

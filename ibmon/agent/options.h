@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* options: the agent's command line. */
+#ifndef RESEX_AGENT_OPTIONS_H
+#define RESEX_AGENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define AGENT_EXIT_USAGE    2
+#define AGENT_EXIT_NO_XEN   3
+#define AGENT_EXIT_DENIED   4
+#define AGENT_EXIT_XENSTORE 5
+
+struct options {
+	long scan_ms;
+	const char *file;   /* --no-xen: publish to this file */
+	const char *socket; /* of latencies */
+	bool no_grant, once, json, verbose, help, version;
+};
+
+/* 0, or AGENT_EXIT_USAGE after a sentence on err. */
+int options_parse(struct options *o, int argc, char **argv, FILE *err);
+void options_help(FILE *out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* print: the rings that were found, for people and as JSON (--once). */
+#ifndef RESEX_AGENT_PRINT_H
+#define RESEX_AGENT_PRINT_H
+
+#include <stdio.h>
+
+#include "ibmon/agent/track.h"
+
+void print_text(FILE *out, const struct track *t);
+void print_json(FILE *out, const struct track *t);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * proc: see proc.h. process_vm_readv reads rxe's rings (vm_insert_page'd,
+ * VM_MIXEDMAP) like any memory, and pagemap shows their frames: both were
+ * seen to work on Linux 6.1.
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "ibmon/agent/proc.h"
+#include "resex/guest_abi.h"
+
+enum { PROC_PATH_MAX = 96, PROC_READ_MAX = 16384 };
+
+#define PAGEMAP_PRESENT (1ull << 63)
+#define PAGEMAP_FRAME	((1ull << 55) - 1)
+
+static int open_file(pid_t pid, const char *name)
+{
+	char path[PROC_PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	return fd;
+}
+
+/* All whole lines of buf to out; returns the bytes left over at the end. */
+static size_t take_lines(char *buf, size_t len, struct maps_ring *out, size_t max, size_t *n)
+{
+	char *p = buf, *nl;
+
+	while ((nl = memchr(p, '\n', len - (size_t)(p - buf))) != NULL) {
+		if (*n < max && maps_parse(p, (size_t)(nl - p), &out[*n]))
+			(*n)++;
+		p = nl + 1;
+	}
+	len -= (size_t)(p - buf);
+	memmove(buf, p, len);
+	return len;
+}
+
+int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
+{
+	char buf[PROC_READ_MAX];
+	size_t kept = 0, n = 0;
+	int fd = open_file(pid, "maps");
+	ssize_t r;
+
+	if (fd < 0)
+		return fd;
+	while ((r = read(fd, buf + kept, sizeof(buf) - kept)) > 0) {
+		kept = take_lines(buf, kept + (size_t)r, out, max, &n);
+		if (kept == sizeof(buf)) /* a line longer than any of ours */
+			kept = 0;
+	}
+	close(fd);
+	if (r < 0)
+		return -errno;
+	return (int)n;
+}
+
+int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
+{
+	int fd = open_file(pid, "pagemap"), rc = 0;
+	ssize_t r;
+
+	if (fd < 0)
+		return fd;
+	r = pread(fd, frame, n * sizeof(*frame), (off_t)(addr / GUEST_PAGE * sizeof(*frame)));
+	if (r != (ssize_t)(n * sizeof(*frame)))
+		rc = r < 0 ? -errno : -EFAULT;
+	close(fd);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (!(frame[i] & PAGEMAP_PRESENT))
+			rc = -EFAULT;
+		frame[i] &= PAGEMAP_FRAME;
+		if (rc == 0 && frame[i] == 0)
+			rc = -EPERM;
+	}
+	return rc;
+}
+
+int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
+	ssize_t r = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (r < 0)
+		return -errno;
+	return (size_t)r == len ? 0 : -EFAULT;
+}
+
+int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev)
+{
+	char path[PROC_PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start,
+		 m->end);
+	if (stat(path, &st))
+		return errno == ENOENT ? -ESRCH : -errno;
+	if (!S_ISCHR(st.st_mode))
+		return -ENODEV;
+	*dev = st.st_rdev;
+	return 0;
+}
+
+/* A small file of the process, NUL-terminated; its length or -errno. */
+static ssize_t read_small(pid_t pid, const char *name, char *buf, size_t size)
+{
+	int fd = open_file(pid, name);
+	ssize_t r;
+
+	if (fd < 0)
+		return fd;
+	r = read(fd, buf, size - 1);
+	close(fd);
+	if (r < 0)
+		return -errno;
+	buf[r] = '\0';
+	return r;
+}
+
+void proc_comm(pid_t pid, char comm[16])
+{
+	char buf[32];
+	size_t i = 0;
+
+	memset(comm, 0, 16);
+	if (read_small(pid, "comm", buf, sizeof(buf)) <= 0) {
+		comm[0] = '?';
+		return;
+	}
+	for (; i < 15 && buf[i] && buf[i] != '\n'; i++)
+		comm[i] = buf[i] >= ' ' && buf[i] <= '~' ? buf[i] : '?';
+}
+
+/* The number behind "NAME:" in /proc/PID/status, or -1. */
+static long status_number(pid_t pid, const char *name)
+{
+	char buf[4096];
+	const char *p;
+
+	if (read_small(pid, "status", buf, sizeof(buf)) <= 0)
+		return -1;
+	p = strstr(buf, name);
+	return p ? strtol(p + strlen(name), NULL, 10) : -1;
+}
+
+bool proc_one_thread(pid_t pid)
+{
+	return status_number(pid, "\nThreads:") == 1;
+}
+
+pid_t proc_tgid(pid_t tid)
+{
+	long n = status_number(tid, "\nTgid:");
+
+	return n > 0 ? (pid_t)n : 0;
+}
+
+static DIR *open_dir(pid_t pid, const char *name)
+{
+	char path[PROC_PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return opendir(path);
+}
+
+bool proc_has_uverbs(pid_t pid)
+{
+	DIR *d = open_dir(pid, "fd");
+	const struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)) != NULL) {
+		char link[PROC_PATH_MAX];
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link));
+		uint32_t uverbs;
+
+		found = n > 0 && maps_is_uverbs(link, (size_t)n, &uverbs);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return -errno;
+	while (rc == 0 && (e = readdir(d)) != NULL)
+		if (isdigit((unsigned char)e->d_name[0]))
+			rc = fn(ctx, (pid_t)atol(e->d_name));
+	closedir(d);
+	return rc;
+}

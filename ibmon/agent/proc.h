@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * proc: what the agent looks up about other processes, all from /proc and
+ * process_vm_readv. Needs root. A process may be gone at any moment: -ESRCH.
+ */
+#ifndef RESEX_AGENT_PROC_H
+#define RESEX_AGENT_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ibmon/agent/maps.h"
+
+/* Mappings of uverbs devices, at most max of them; the number, or -errno. */
+int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
+
+/*
+ * Frame numbers behind n pages at addr. 0; -EFAULT: a page is not there;
+ * -EPERM: the kernel does not tell them to this process.
+ */
+int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
+
+/* Copy len bytes at addr of the process. 0 or -errno (-EFAULT: not mapped). */
+int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len);
+
+/* Device number of the file mapped by m. 0 or -errno. */
+int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev);
+
+void proc_comm(pid_t pid, char comm[16]); /* printable ASCII, "?" where not known */
+bool proc_one_thread(pid_t pid);
+pid_t proc_tgid(pid_t tid);	 /* the process of a thread; 0: gone */
+bool proc_has_uverbs(pid_t pid); /* an open uverbs device among its files */
+
+/* Call fn for each process until it returns non-zero; that value, 0, or -errno. */
+int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx);
+
+#endif

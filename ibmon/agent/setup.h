@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * setup: where the agent publishes: grants or frames, xenstore or a file.
+ * Every refusal is one sentence with its remedy, and an exit status.
+ */
+#ifndef RESEX_AGENT_SETUP_H
+#define RESEX_AGENT_SETUP_H
+
+#include "ibmon/agent/node.h"
+#include "ibmon/agent/options.h"
+#include "ibmon/agent/pages.h"
+#include "src/util/log.h"
+
+struct setup {
+	const struct pages_ops *pages_ops;
+	struct pages *pages;
+	const struct node_ops *node_ops;
+	struct node *node;
+	char node_file[4096];
+};
+
+/* 0, or an exit status after a message. */
+int setup_open(struct setup *s, const struct options *o, const struct log *log);
+void setup_close(struct setup *s);
+
+/* May this process see the frames of others? 0, or AGENT_EXIT_DENIED after a message. */
+int setup_may_look(const struct log *log);
+
+/* Say that what could not be had; the exit status for rc (-errno). */
+int setup_fail(const struct log *log, const char *what, int rc);
+
+#endif

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * track: users and rings. See track.h. What rings are is worked out in
+ * track_kinds.c.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ibmon/agent/proc.h"
+#include "ibmon/agent/track.h"
+#include "ibmon/agent/track_priv.h"
+
+int track_open(struct track **out, const struct track_sink *sink, void *ctx, const struct log *log)
+{
+	struct track *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->sink = sink;
+	t->ctx = ctx;
+	t->log = log;
+	*out = t;
+	return 0;
+}
+
+static void ring_free(struct track_ring *r)
+{
+	free(r->frame);
+	free(r);
+}
+
+void track_close(struct track *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->rings; i++)
+		ring_free(t->ring[i]);
+	devices_close(&t->devices);
+	free(t->looked);
+	free(t);
+}
+
+size_t track_users(const struct track *t)
+{
+	return t->users;
+}
+
+size_t track_rings(const struct track *t)
+{
+	return t->rings;
+}
+
+const struct track_ring *track_ring(const struct track *t, size_t i)
+{
+	return t->ring[i];
+}
+
+size_t track_unknown(const struct track *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->rings; i++)
+		n += t->ring[i]->what.kind == CLASS_UNKNOWN;
+	return n;
+}
+
+void track_devices(struct track *t)
+{
+	devices_forget(&t->devices);
+}
+
+static bool is_user(const struct track *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->users; i++)
+		if (t->user[i] == pid)
+			return true;
+	return false;
+}
+
+static int user_add(struct track *t, pid_t pid)
+{
+	int rc;
+
+	if (t->users == TRACK_USERS_MAX) {
+		if (!t->warned_users)
+			log_msg(t->log, LOG_LVL_WARNING,
+				"more than %d processes use RDMA: pid %d and later ones are not "
+				"watched",
+				TRACK_USERS_MAX, (int)pid);
+		t->warned_users = true;
+		return -ENOSPC;
+	}
+	rc = t->sink->join(t->ctx, pid);
+	if (rc)
+		return rc;
+	t->user[t->users++] = pid;
+	return 0;
+}
+
+static void user_remove(struct track *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->users; i++)
+		if (t->user[i] == pid)
+			t->user[i--] = t->user[--t->users];
+}
+
+/* Looked at by the walk before this one? Both lists are in the order of /proc, which ascends. */
+static bool looked_at(const struct track *t, pid_t pid)
+{
+	size_t lo = 0, hi = t->n_looked;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->looked[mid] == pid)
+			return true;
+		if (t->looked[mid] < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+struct walk {
+	struct track *t;
+	enum track_walk how;
+	int found;
+	pid_t self, *list; /* list: NULL when it need not be kept */
+	size_t n, size;
+};
+
+static int walk_remember(struct walk *w, pid_t pid)
+{
+	if (w->n == w->size) {
+		size_t size = w->size ? 2 * w->size : 256;
+		pid_t *list = reallocarray(w->list, size, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		w->list = list;
+		w->size = size;
+	}
+	w->list[w->n++] = pid;
+	return 0;
+}
+
+static int walk_one(void *ctx, pid_t pid)
+{
+	struct walk *w = (struct walk *)ctx;
+	struct maps_ring one;
+	bool found;
+
+	if (w->how == TRACK_NEW) {
+		int rc = walk_remember(w, pid);
+
+		if (rc)
+			return rc;
+		if (looked_at(w->t, pid))
+			return 0;
+	}
+	if (pid == w->self || is_user(w->t, pid))
+		return 0;
+	found = proc_has_uverbs(pid);
+	if (!found && w->how != TRACK_OPENED)
+		found = proc_rings(pid, &one, 1) > 0;
+	if (found && user_add(w->t, pid) == 0)
+		w->found++;
+	return 0;
+}
+
+int track_walk(struct track *t, enum track_walk how)
+{
+	struct walk w = { .t = t, .how = how, .self = getpid() };
+	int rc;
+
+	if (how == TRACK_NEW && t->walks++ % TRACK_WALKS_FULL == 0)
+		t->n_looked = 0; /* numbers of processes are used again */
+	rc = proc_each(walk_one, &w);
+	if (how == TRACK_NEW) {
+		free(t->looked);
+		t->looked = w.list;
+		t->n_looked = rc ? 0 : w.n;
+	}
+	return rc ? rc : w.found;
+}
+
+static void withdraw(struct track *t, struct track_ring *r)
+{
+	if (!r->id)
+		return;
+	track_begin(t);
+	t->sink->withdraw(t->ctx, r->id);
+	r->id = 0;
+	t->changes++;
+}
+
+static void ring_drop(struct track *t, size_t i)
+{
+	struct track_ring *r = t->ring[i];
+
+	withdraw(t, r);
+	log_msg(t->log, LOG_LVL_DEBUG, "pid %d (%s): ring at offset 0x%llx is gone", (int)r->owner,
+		r->comm, (unsigned long long)r->what.pgoff);
+	ring_free(r);
+	memmove(&t->ring[i], &t->ring[i + 1], (t->rings - i - 1) * sizeof(t->ring[0]));
+	t->rings--;
+	t->changes++;
+}
+
+static struct track_ring *ring_find(struct track *t, const struct maps_ring *m)
+{
+	for (size_t i = 0; i < t->rings; i++) {
+		struct track_ring *r = t->ring[i];
+
+		if (r->what.pgoff == m->pgoff && r->uverbs == m->uverbs &&
+		    r->what.bytes == m->end - m->start)
+			return r;
+	}
+	return NULL;
+}
+
+/* Check the mapping and read what it starts with; a new track_ring or NULL. */
+static struct track_ring *ring_read(struct track *t, pid_t pid, const struct maps_ring *m)
+{
+	const struct device *dev = devices_find(&t->devices, m->uverbs);
+	uint32_t header[2];
+	struct track_ring *r;
+	dev_t mapped;
+
+	if (!dev || !dev->rxe || proc_mapped_device(pid, m, &mapped) || mapped != dev->dev)
+		return NULL;
+	if (proc_read(pid, m->start, header, sizeof(header)) ||
+	    !classify_header(header[0], header[1], m->end - m->start))
+		return NULL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->what.pgoff = m->pgoff;
+	r->what.bytes = m->end - m->start;
+	r->what.elem = 1u << header[0];
+	r->what.slots = header[1] + 1;
+	r->frames = (uint32_t)(r->what.bytes / HEADER_PAGE);
+	r->frame = calloc(r->frames, sizeof(*r->frame));
+	if (!r->frame || proc_frames(pid, m->start, r->frames, r->frame)) {
+		ring_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps_ring *m,
+				   struct mono now)
+{
+	struct track_ring *r;
+	size_t at = t->rings;
+
+	if (t->rings == TRACK_RINGS_MAX) {
+		if (!t->warned_rings)
+			log_msg(t->log, LOG_LVL_WARNING,
+				"more than %d rings: those of pid %d and later ones are not "
+				"watched",
+				TRACK_RINGS_MAX, (int)pid);
+		t->warned_rings = true;
+		return NULL;
+	}
+	r = ring_read(t, pid, m);
+	if (!r)
+		return NULL;
+	r->uverbs = m->uverbs;
+	r->owner = pid;
+	r->found = now;
+	proc_comm(pid, r->comm);
+	/* kept in the order of devices and of their offsets: classify wants it */
+	while (at > 0 && (t->ring[at - 1]->uverbs > r->uverbs ||
+			  (t->ring[at - 1]->uverbs == r->uverbs &&
+			   t->ring[at - 1]->what.pgoff > r->what.pgoff)))
+		at--;
+	memmove(&t->ring[at + 1], &t->ring[at], (t->rings - at) * sizeof(t->ring[0]));
+	t->ring[at] = r;
+	t->rings++;
+	t->changes++;
+	return r;
+}
+
+/* Is the ring's memory still what it was? A device made anew starts again at offset 0x1000. */
+static bool same_frame(const struct track_ring *r, pid_t pid, uint64_t addr)
+{
+	uint64_t frame;
+	int rc = proc_frames(pid, addr, 1, &frame);
+
+	return rc == 0 && frame == r->frame[0];
+}
+
+static void user_scan(struct track *t, pid_t pid, struct mono now)
+{
+	int n = proc_rings(pid, t->found, TRACK_USER_RINGS_MAX);
+
+	for (int i = 0; i < n; i++) {
+		const struct maps_ring *m = &t->found[i];
+		struct track_ring *r = ring_find(t, m);
+
+		if (r && !same_frame(r, pid, m->start)) {
+			for (size_t k = 0; k < t->rings; k++)
+				if (t->ring[k] == r)
+					ring_drop(t, k);
+			r = NULL;
+		}
+		if (!r)
+			r = ring_add(t, pid, m, now);
+		if (!r || r->seen == t->scan)
+			continue;
+		r->seen = t->scan;
+		r->pid = pid;
+		r->addr = m->start;
+	}
+}
+
+static void publish(struct track *t, struct track_ring *r)
+{
+	int rc;
+
+	if (r->id || r->refused || !(r->what.kind & (CLASS_SQ | CLASS_CQ)))
+		return;
+	track_begin(t);
+	rc = t->sink->publish(t->ctx, r, &r->id);
+	if (rc) {
+		r->refused = true;
+		log_msg(t->log, LOG_LVL_WARNING,
+			"pid %d (%s): a ring of %u frames could not be published: %s",
+			(int)r->owner, r->comm, r->frames, strerror(-rc));
+		return;
+	}
+	t->changes++;
+}
+
+void track_begin(struct track *t)
+{
+	if (!t->writing)
+		t->sink->begin(t->ctx);
+	t->writing = true;
+}
+
+unsigned int track_scan(struct track *t, struct mono now)
+{
+	t->changes = 0;
+	t->scan++;
+	for (size_t i = 0; i < t->users; i++)
+		user_scan(t, t->user[i], now);
+	for (size_t i = t->rings; i-- > 0;)
+		if (t->ring[i]->seen != t->scan)
+			ring_drop(t, i);
+	track_kinds(t);
+	for (size_t i = 0; i < t->rings; i++) {
+		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
+			withdraw(t, t->ring[i]);
+		publish(t, t->ring[i]);
+	}
+	if (t->writing)
+		t->sink->end(t->ctx);
+	t->writing = false;
+	return t->changes;
+}
+
+void track_gone(struct track *t, pid_t pid, struct mono now)
+{
+	bool had_rings = false;
+
+	user_remove(t, pid);
+	for (size_t i = 0; i < t->rings; i++)
+		had_rings = had_rings || t->ring[i]->pid == pid;
+	if (!had_rings)
+		return;
+	track_walk(t, TRACK_ALL);
+	track_scan(t, now);
+}
+
+void track_tidy(struct track *t)
+{
+	for (size_t i = t->users; i-- > 0;) {
+		pid_t pid = t->user[i];
+		struct maps_ring one;
+
+		if (!proc_has_uverbs(pid) && proc_rings(pid, &one, 1) <= 0)
+			user_remove(t, pid);
+	}
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * track_kinds: kinds of rings, from the kernel's objects (classify) and from
+ * what was written into them. Objects are first matched process by process;
+ * what is still open then, over all processes of the device: a queue pair
+ * made by a child belongs, for the kernel, to the parent.
+ *
+ * Entries have the last word: they put right, once, what counting or order
+ * had said of a ring.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "ibmon/agent/proc.h"
+#include "ibmon/agent/track_priv.h"
+
+enum {
+	TRIES_FAST = 64,    /* scans with rings of unknown kind that ask the kernel each time, */
+	TRIES_SLOW = 32,    /* then one of so many does */
+	ENTRIES_LOOKED = 4, /* newest entries of a ring that are looked at */
+	ENTRY_MAX = 4096,
+	HEADER_BYTES = 384,
+	PRODUCER_AT = 128,
+};
+
+static bool all_zero(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* What the newest entries agree on; CLASS_UNKNOWN: nothing. */
+static enum ring_class content(const struct track_ring *r)
+{
+	uint8_t entry[ENTRY_MAX];
+	enum ring_class said = CLASS_UNKNOWN;
+	uint32_t producer;
+
+	if (proc_read(r->pid, r->addr + PRODUCER_AT, &producer, sizeof(producer)))
+		return CLASS_UNKNOWN;
+	for (uint32_t k = 1; k <= ENTRIES_LOOKED && k < r->what.slots; k++) {
+		uint64_t slot = (producer - k) & (r->what.slots - 1);
+		enum ring_class c;
+
+		if (proc_read(r->pid, r->addr + HEADER_BYTES + slot * r->what.elem, entry,
+			      r->what.elem))
+			return CLASS_UNKNOWN;
+		if (all_zero(entry, r->what.elem)) /* never written */
+			break;
+		c = classify_entry(entry, r->what.elem);
+		if (c == CLASS_UNKNOWN)
+			continue;
+		if (said != CLASS_UNKNOWN && said != c)
+			return CLASS_UNKNOWN;
+		said = c;
+	}
+	return said;
+}
+
+static const char *kind_name(enum ring_class kind)
+{
+	return kind == CLASS_SQ	    ? "send queue"
+	       : kind == CLASS_CQ   ? "completion queue"
+	       : kind == CLASS_RECV ? "receive queue"
+				    : "unknown";
+}
+
+static void look_inside(struct track *t, struct track_ring *r)
+{
+	enum ring_class c;
+
+	if (r->what.proof == PROOF_CONTENT || r->what.elem < 128)
+		return;
+	c = content(r);
+	if (c == CLASS_UNKNOWN)
+		return;
+	if (r->what.kind != CLASS_UNKNOWN && r->what.kind != c) {
+		log_msg(t->log, LOG_LVL_WARNING,
+			"pid %d (%s): ring at offset 0x%llx was taken for a %s, but its entries "
+			"are those of a %s",
+			(int)r->owner, r->comm, (unsigned long long)r->what.pgoff,
+			kind_name(r->what.kind), kind_name(c));
+		r->what.number = 0;
+	}
+	r->what.kind = c;
+	r->what.proof = PROOF_CONTENT;
+}
+
+/* The process of each thread that made objects, asked once a round. */
+struct owners {
+	size_t n;
+	struct {
+		uint32_t tid;
+		pid_t pid;
+	} known[64];
+};
+
+static pid_t owner_of(struct owners *o, uint32_t tid)
+{
+	pid_t pid;
+
+	if (tid == 0)
+		return 0;
+	for (size_t i = 0; i < o->n; i++)
+		if (o->known[i].tid == tid)
+			return o->known[i].pid;
+	pid = proc_tgid((pid_t)tid);
+	if (o->n < sizeof(o->known) / sizeof(o->known[0])) {
+		o->known[o->n].tid = tid;
+		o->known[o->n++].pid = pid;
+	}
+	return pid;
+}
+
+/* The objects of one process; of all when pid is 0. */
+static void select_objects(struct track *t, struct owners *o, pid_t pid, struct class_objects *obj)
+{
+	const struct nldev_list *l = &t->objects;
+
+	memset(obj, 0, sizeof(*obj));
+	for (uint32_t i = 0; i < l->qps; i++)
+		if (!pid || owner_of(o, l->qp[i].pid) == pid)
+			t->qp[obj->qps++] = (struct class_qp){ l->qp[i].qpn, l->qp[i].srqn };
+	for (uint32_t i = 0; i < l->cqs; i++)
+		if (!pid || owner_of(o, l->cq[i].pid) == pid)
+			t->cq[obj->cqs++] = (struct class_cq){ l->cq[i].cqn, l->cq[i].cqe + 1 };
+	for (uint32_t i = 0; i < l->srqs; i++)
+		if (!pid || owner_of(o, l->srq[i].pid) == pid)
+			t->srq[obj->srqs++] = l->srq[i].srqn;
+	obj->qp = t->qp;
+	obj->cq = t->cq;
+	obj->srq = t->srq;
+	obj->one_thread = pid && proc_one_thread(pid);
+}
+
+/* The rings of one process on one device, or of all where pid is 0; how many, and *open of them unknown. */
+static size_t select_rings(struct track *t, uint32_t uverbs, pid_t pid, size_t *open)
+{
+	size_t n = 0;
+
+	*open = 0;
+	for (size_t i = 0; i < t->rings; i++) {
+		struct track_ring *r = t->ring[i];
+
+		if (r->uverbs != uverbs || (pid && r->owner != pid))
+			continue;
+		*open += r->what.kind == CLASS_UNKNOWN;
+		t->member[n] = r;
+		t->group[n++] = r->what;
+	}
+	return n;
+}
+
+static void match(struct track *t, struct owners *o, uint32_t uverbs, pid_t pid)
+{
+	struct class_objects obj;
+	size_t open, n = select_rings(t, uverbs, pid, &open);
+
+	if (!open)
+		return;
+	select_objects(t, o, pid, &obj);
+	if (!classify(t->group, n, &obj))
+		return;
+	for (size_t i = 0; i < n; i++)
+		t->member[i]->what = t->group[i];
+}
+
+static void match_device(struct track *t, uint32_t uverbs)
+{
+	const struct device *dev = devices_find(&t->devices, uverbs);
+	struct owners o = { 0 };
+	int rc;
+
+	if (!dev)
+		return;
+	rc = nldev_objects(t->devices.nl, dev->index, &t->objects);
+	if (rc) {
+		log_msg(t->log, LOG_LVL_DEBUG, "uverbs%u: list of objects: %s", uverbs,
+			strerror(-rc));
+		return;
+	}
+	for (size_t i = 0; i < t->users; i++)
+		match(t, &o, uverbs, t->user[i]);
+	match(t, &o, uverbs, 0);
+}
+
+void track_kinds(struct track *t)
+{
+	bool asked = false;
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < t->rings; i++)
+		look_inside(t, t->ring[i]);
+	if (t->changes)
+		t->tries = 0;
+	if (!track_unknown(t) || (t->tries++ >= TRIES_FAST && t->tries % TRIES_SLOW))
+		return;
+	for (size_t i = 0; i < t->rings; i++) {
+		uint32_t uverbs = t->ring[i]->uverbs;
+
+		if (t->ring[i]->what.kind != CLASS_UNKNOWN || (asked && uverbs == last))
+			continue;
+		match_device(t, uverbs);
+		asked = true;
+		last = uverbs;
+	}
+}
