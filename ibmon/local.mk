@@ -2,9 +2,11 @@
 noinst_LIBRARIES += libibmon.a
 libibmon_a_SOURCES = \
 	include/resex/guest_abi.h \
-	ibmon/guest.c ibmon/guest.h \
+	ibmon/guest.c ibmon/guest.h ibmon/guest_priv.h \
+	ibmon/guest_map.c ibmon/guest_show.c \
 	ibmon/mtu.c ibmon/mtu.h \
 	ibmon/registry.c ibmon/registry.h \
 	ibmon/ring.c ibmon/ring.h ibmon/ring_ops.h \
 	ibmon/ring_rxe.c ibmon/ring_rxe.h \
-	ibmon/scan.c ibmon/scan.h
+	ibmon/scan.c ibmon/scan.h \
+	ibmon/totals.c

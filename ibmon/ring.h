@@ -71,6 +71,9 @@ struct ring_totals {
 	uint32_t qpn;	      /* queue pair, where an entry named it; else desc.number */
 };
 
+/* *to += *t, flags united; qpn is left alone. */
+void ring_totals_add(struct ring_totals *to, const struct ring_totals *t);
+
 struct ring;
 
 /*

@@ -265,23 +265,6 @@ static void put_totals(json_t *o, const struct ring_totals *t)
 	put_flags(o, t->flags);
 }
 
-static void totals_add(struct ring_totals *to, const struct ring_totals *t)
-{
-	to->wrs += t->wrs;
-	to->seen += t->seen;
-	to->lost += t->lost;
-	to->errors += t->errors;
-	to->mtus_sent += t->mtus_sent;
-	to->mtus_recv += t->mtus_recv;
-	to->bytes_sent += t->bytes_sent;
-	to->bytes_recv += t->bytes_recv;
-	to->bytes_bound += t->bytes_bound;
-	to->completions += t->completions;
-	for (int i = 0; i < OP_KINDS; i++)
-		to->ops[i] += t->ops[i];
-	to->flags |= t->flags;
-}
-
 static const struct ring_totals *totals_of(const struct ring_report *r, uint32_t id)
 {
 	for (uint32_t i = 0; r && i < r->rings; i++)
@@ -334,13 +317,13 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 
 		json_array_append_new(arr, ring_row(&info, t));
 		if (t && info.desc.kind == RING_SQ)
-			totals_add(&sum, t);
+			ring_totals_add(&sum, t);
 	}
 	json_object_set_new(o, "rings", arr);
 	guest_gone(g->mon, &left);
 	put_totals(gone, &left);
 	json_object_set_new(o, "gone", gone);
-	totals_add(&sum, &left);
+	ring_totals_add(&sum, &left);
 	put_totals(all, &sum);
 	json_object_set_new(o, "totals", all);
 	return o;

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* guest: attach, walk, reconcile, let go, reap. See guest.h. */
+#include "ibmon/guest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibmon/guest_priv.h"
+
+int guest_open(struct guest_mon **out, const struct hv_mem_ops *ops, struct hv_mem *m,
+	       uint32_t domid, const struct registry_limits *lim)
+{
+	struct guest_mon *g = calloc(1, sizeof(*g));
+
+	if (g)
+		g->reg = calloc(1, sizeof(*g->reg));
+	if (!g || !g->reg) {
+		free(g);
+		return -ENOMEM;
+	}
+	g->ops = ops;
+	g->m = m;
+	g->domid = domid;
+	g->lim = *lim;
+	budget_init(&g->walk_budget, GUEST_WALK_RATE, GUEST_WALK_BURST);
+	budget_init(&g->map_budget, GUEST_MAP_RATE, GUEST_MAP_BURST);
+	*out = g;
+	return 0;
+}
+
+/* --- letting go ------------------------------------------------------------ */
+
+/* The sampler may be reading it: unmapped by guest_reap. */
+static void slot_leave(struct guest_mon *g, struct ring_slot *s)
+{
+	s->next = g->leaving;
+	g->leaving = s;
+}
+
+static void remove_slot(struct guest_mon *g, uint32_t i)
+{
+	struct ring_slot *s = g->ring[i];
+
+	g->ring[i] = g->ring[--g->rings];
+	if (s->ring)
+		slot_leave(g, s);
+	else
+		ring_slot_free(g, s); /* nothing of it is mapped */
+}
+
+static void free_pages(struct guest_mon *g, bool unused_only)
+{
+	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++) {
+		struct agent_page *p = &g->page[i];
+
+		if (!p->addr || (unused_only && p->used))
+			continue;
+		unmap_page(g, p->addr);
+		memset(p, 0, sizeof(*p));
+	}
+}
+
+/* The registry page is read by the sampler too, so it leaves like a ring. */
+static int registry_leave(struct guest_mon *g)
+{
+	struct leaving_page *p;
+
+	if (!g->registry)
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->addr = g->registry;
+	p->next = g->leaving_pages;
+	g->leaving_pages = p;
+	g->registry = NULL;
+	return 0;
+}
+
+static void fault_set(struct guest_mon *g, const char *what, int rc)
+{
+	snprintf(g->fault, sizeof(g->fault), "%s: %s", what, strerror(-rc));
+}
+
+int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
+{
+	int rc = registry_leave(g);
+
+	if (rc)
+		return rc;
+	while (g->rings)
+		remove_slot(g, g->rings - 1);
+	free_pages(g, false);
+	memset(g->reg, 0, sizeof(*g->reg));
+	g->walked = g->more = false;
+	g->generation = 0;
+	g->fault[0] = 0;
+	if (!ref)
+		return 0;
+	g->ref = *ref;
+	/* Attaching is rare (the caller limits it): charged to no budget. */
+	g->maps++;
+	if (ref->type == GUEST_REF_GRANT && ref->ref <= UINT32_MAX)
+		rc = g->ops->map_grant(g->m, g->domid, (uint32_t)ref->ref, &g->registry);
+	else if (ref->type == GUEST_REF_FRAME)
+		rc = g->ops->map(g->m, g->domid, 1, &ref->ref, &g->registry, NULL);
+	else
+		rc = -EINVAL;
+	if (rc) {
+		g->registry = NULL;
+		fault_set(g, "its registry page cannot be mapped", rc);
+		return rc;
+	}
+	g->pages++;
+	g->more = true;
+	return 0;
+}
+
+void guest_reap(struct guest_mon *g)
+{
+	while (g->leaving) {
+		struct ring_slot *s = g->leaving;
+		struct ring_totals t;
+
+		g->leaving = s->next;
+		ring_totals(s->ring, &t);
+		if (s->desc.kind == RING_SQ)
+			ring_totals_add(&g->gone, &t);
+		ring_slot_free(g, s);
+	}
+	while (g->leaving_pages) {
+		struct leaving_page *p = g->leaving_pages;
+
+		g->leaving_pages = p->next;
+		unmap_page(g, p->addr);
+		free(p);
+	}
+}
+
+bool guest_reap_pending(const struct guest_mon *g)
+{
+	return g->leaving || g->leaving_pages;
+}
+
+void guest_close(struct guest_mon *g)
+{
+	if (!g)
+		return;
+	while (g->rings)
+		remove_slot(g, g->rings - 1);
+	guest_reap(g);
+	free_pages(g, false);
+	if (g->registry)
+		unmap_page(g, g->registry);
+	free(g->reg);
+	free(g);
+}
+
+/* --- the walk --------------------------------------------------------------- */
+
+struct walk {
+	struct guest_mon *g;
+	struct mono now;
+};
+
+/* Pages stay mapped from walk to walk; one that is not named again goes. */
+static int walk_page(void *ctx, const struct guest_ref *ref, const volatile void **page)
+{
+	struct walk *w = ctx;
+	struct agent_page *free_page = NULL;
+	int rc;
+
+	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++) {
+		struct agent_page *p = &w->g->page[i];
+
+		if (!p->addr) {
+			free_page = free_page ? free_page : p;
+			continue;
+		}
+		if (p->ref.type == ref->type && p->ref.ref == ref->ref) {
+			p->used = true;
+			*page = p->addr;
+			return 0;
+		}
+	}
+	if (!free_page)
+		return -ENOSPC;
+	rc = map_ref(w->g, ref, w->now, &free_page->addr);
+	if (rc) {
+		free_page->addr = NULL;
+		return rc;
+	}
+	free_page->ref = *ref;
+	free_page->used = true;
+	*page = free_page->addr;
+	return 0;
+}
+
+/* A latency page that cannot be mapped is only not read. */
+static void map_latencies(struct walk *w)
+{
+	const volatile void *page;
+
+	for (uint32_t i = 0; i < w->g->reg->latencies; i++)
+		(void)walk_page(w, &w->g->reg->latency[i], &page);
+}
+
+static bool same_ring(const struct guest_mon *g, const struct ring_slot *s,
+		      const struct ring_desc *d)
+{
+	return s->desc.id == d->id && s->desc.kind == d->kind && s->desc.provider == d->provider &&
+	       s->desc.elem_size == d->elem_size && s->desc.entries == d->entries &&
+	       s->desc.offset == d->offset && s->desc.frames == d->frames &&
+	       !memcmp(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
+}
+
+static struct ring_slot *find_slot(const struct guest_mon *g, const struct ring_desc *d)
+{
+	for (uint32_t i = 0; i < g->rings; i++)
+		if (same_ring(g, g->ring[i], d))
+			return g->ring[i];
+	return NULL;
+}
+
+static bool remove_unseen(struct guest_mon *g)
+{
+	bool changed = false;
+
+	for (uint32_t i = g->rings; i-- > 0;) {
+		if (g->ring[i]->seen)
+			continue;
+		changed |= g->ring[i]->ring != NULL;
+		remove_slot(g, i);
+	}
+	return changed;
+}
+
+static bool add_new(struct guest_mon *g, struct mono now)
+{
+	bool changed = false;
+	int maps = 0;
+
+	g->more = false;
+	for (uint32_t i = 0; i < g->reg->rings && g->rings < GUEST_RINGS_MAX; i++) {
+		const struct ring_desc *d = &g->reg->ring[i];
+		int rc;
+
+		if (find_slot(g, d))
+			continue;
+		rc = maps++ < GUEST_MAPS_MAX ? ring_slot_new(g, d, now, &g->ring[g->rings])
+					     : -EAGAIN;
+		if (rc < 0) {
+			g->more = true;
+			break;
+		}
+		changed |= rc == 0;
+		g->rings++;
+	}
+	return changed;
+}
+
+/* The registry's rings against ours: those that left go, new ones come. */
+static bool reconcile(struct guest_mon *g, struct mono now)
+{
+	bool changed;
+
+	for (uint32_t i = 0; i < g->rings; i++)
+		g->ring[i]->seen = false;
+	for (uint32_t i = 0; i < g->reg->rings; i++) {
+		struct ring_slot *s = find_slot(g, &g->reg->ring[i]);
+
+		if (s)
+			s->seen = true;
+	}
+	changed = remove_unseen(g);
+	changed |= add_new(g, now);
+	return changed;
+}
+
+bool guest_due(const struct guest_mon *g, struct mono now)
+{
+	if (!g->registry || mono_sub(now, g->next_walk) < 0 || !budget_has(&g->walk_budget, now))
+		return false;
+	return g->more || registry_changed(g->registry, g->generation);
+}
+
+/* A registry that cannot be read is tried again, ever later. */
+static void back_off(struct guest_mon *g, struct mono now)
+{
+	g->backoff_ns = g->backoff_ns ? 2 * g->backoff_ns : GUEST_WALK_MIN_MS * NS_PER_MS;
+	if (g->backoff_ns > GUEST_BACKOFF_MAX_MS * NS_PER_MS)
+		g->backoff_ns = GUEST_BACKOFF_MAX_MS * NS_PER_MS;
+	g->next_walk = mono_add(now, g->backoff_ns);
+	g->more = true;
+}
+
+static const char *walk_failed(int rc)
+{
+	if (rc == -EAGAIN)
+		return "its registry changes all the time, or was caught half-written";
+	if (rc == -EPROTONOSUPPORT)
+		return "its registry is of a version this resexd does not know: update the older";
+	if (rc == -EBADMSG)
+		return "its registry page holds no registry: restart its resex-agent";
+	return "a page of its registry cannot be mapped";
+}
+
+int guest_refresh(struct guest_mon *g, struct mono now)
+{
+	struct walk w = { g, now };
+	bool changed;
+	int rc;
+
+	if (!guest_due(g, now))
+		return g->registry && g->more ? -EAGAIN : 0;
+	budget_take(&g->walk_budget, now);
+	g->walks++;
+	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
+		g->page[i].used = false;
+	rc = registry_walk(g->registry, &g->lim, walk_page, &w, g->reg);
+	if (!rc)
+		map_latencies(&w);
+	free_pages(g, true);
+	if (rc) {
+		/* What was known before stays: its rings are still there, or fault. */
+		g->reg->faults = 0;
+		snprintf(g->fault, sizeof(g->fault), "%s", walk_failed(rc));
+		back_off(g, now);
+		return rc;
+	}
+	g->fault[0] = 0;
+	g->backoff_ns = 0;
+	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
+	g->generation = g->reg->generation;
+	changed = reconcile(g, now);
+	if (!g->more)
+		g->walked = true;
+	return changed;
+}
+
+/* --- checks ------------------------------------------------------------------ */
+
+int guest_verify(struct guest_mon *g, struct mono now)
+{
+	struct ring_slot *s;
+	uint32_t i;
+
+	if (!g->rings || !budget_take(&g->map_budget, now))
+		return 0;
+	i = g->verify_next++ % g->rings;
+	s = g->ring[i];
+	if (!s->ring ||
+	    g->ops->verify(g->m, g->domid, s->desc.frames, s->frame, s->addr) != -ESTALE)
+		return 0;
+	remove_slot(g, i);
+	g->more = true; /* and the next walk maps it where it is now */
+	return 1;
+}
+
+int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why)
+{
+	for (uint32_t i = 0; i < g->rings; i++) {
+		struct ring_slot *s = g->ring[i], *mark;
+
+		if (s->desc.id != ring_id || !s->ring)
+			continue;
+		/* Its descriptor stays, with the fault, so that it is not mapped again. */
+		mark = calloc(1, sizeof(*mark) + s->desc.frames * sizeof(mark->frame[0]));
+		if (!mark)
+			return -ENOMEM;
+		mark->desc = s->desc;
+		mark->fault = why;
+		memcpy(mark->frame, s->frame, s->desc.frames * sizeof(mark->frame[0]));
+		g->ring[i] = mark;
+		slot_leave(g, s);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* guest_map: pages and rings of one guest mapped, within budgets. See guest.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibmon/guest_priv.h"
+
+void budget_init(struct budget *b, uint32_t rate, uint32_t burst)
+{
+	b->rate = rate;
+	b->burst = burst;
+	b->tokens_ns = (int64_t)burst * (NS_PER_S / rate);
+	b->filled = (struct mono){ 0 };
+}
+
+static int64_t budget_at(const struct budget *b, struct mono now)
+{
+	int64_t full = (int64_t)b->burst * (NS_PER_S / b->rate);
+	int64_t passed = mono_sub(now, b->filled);
+
+	if (passed < 0)
+		passed = 0;
+	return passed >= full - b->tokens_ns ? full : b->tokens_ns + passed;
+}
+
+bool budget_has(const struct budget *b, struct mono now)
+{
+	return budget_at(b, now) >= NS_PER_S / b->rate;
+}
+
+bool budget_take(struct budget *b, struct mono now)
+{
+	int64_t have = budget_at(b, now);
+
+	if (have < NS_PER_S / b->rate)
+		return false;
+	b->tokens_ns = have - NS_PER_S / b->rate;
+	if (mono_sub(now, b->filled) > 0)
+		b->filled = now;
+	return true;
+}
+
+int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
+	    const volatile void **addr)
+{
+	int rc;
+
+	if (ref->type != GUEST_REF_GRANT && ref->type != GUEST_REF_FRAME)
+		return -EINVAL;
+	if (ref->type == GUEST_REF_GRANT && ref->ref > UINT32_MAX)
+		return -EINVAL;
+	if (g->pages >= g->lim.pages)
+		return -ENOSPC;
+	if (!budget_take(&g->map_budget, now))
+		return -EAGAIN;
+	g->maps++;
+	if (ref->type == GUEST_REF_GRANT)
+		rc = g->ops->map_grant(g->m, g->domid, (uint32_t)ref->ref, addr);
+	else
+		rc = g->ops->map(g->m, g->domid, 1, &ref->ref, addr, NULL);
+	if (!rc)
+		g->pages++;
+	return rc;
+}
+
+void unmap_page(struct guest_mon *g, const volatile void *addr)
+{
+	g->ops->unmap(g->m, addr, 1);
+	g->pages--;
+}
+
+static enum ring_fault open_slot(struct guest_mon *g, struct ring_slot *s)
+{
+	const struct ring_desc *d = &s->desc;
+	int rc;
+
+	rc = g->ops->map(g->m, g->domid, d->frames, s->frame, &s->addr, NULL);
+	if (rc)
+		return RING_FAULT_MAP;
+	rc = ring_open(&s->ring, d, s->addr, (size_t)d->frames * HV_PAGE);
+	if (!rc) {
+		g->pages += d->frames;
+		return RING_OK;
+	}
+	g->ops->unmap(g->m, s->addr, d->frames);
+	s->addr = NULL;
+	s->ring = NULL;
+	if (rc == -EBADMSG)
+		return RING_FAULT_HEADER;
+	return rc == -ENOMEM ? RING_FAULT_LIMIT : RING_FAULT_LAYOUT;
+}
+
+int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
+		  struct ring_slot **out)
+{
+	struct ring_slot *s;
+
+	if (!budget_has(&g->map_budget, now))
+		return -EAGAIN;
+	s = calloc(1, sizeof(*s) + d->frames * sizeof(s->frame[0]));
+	if (!s)
+		return -ENOMEM;
+	s->desc = *d;
+	s->seen = true;
+	s->old = !g->walked;
+	memcpy(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
+	if (g->pages + d->frames > g->lim.pages) {
+		s->fault = RING_FAULT_LIMIT;
+	} else {
+		budget_take(&g->map_budget, now);
+		g->maps++;
+		s->fault = open_slot(g, s);
+	}
+	*out = s;
+	return s->fault ? 1 : 0;
+}
+
+void ring_slot_free(struct guest_mon *g, struct ring_slot *s)
+{
+	if (s->ring)
+		ring_close(s->ring);
+	if (s->addr) {
+		g->ops->unmap(g->m, s->addr, s->desc.frames);
+		g->pages -= s->desc.frames;
+	}
+	free(s);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* guest_priv: what guest.c and its siblings share. For callers: guest.h. */
+#ifndef RESEX_IBMON_GUEST_PRIV_H
+#define RESEX_IBMON_GUEST_PRIV_H
+
+#include "ibmon/guest.h"
+
+enum {
+	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX + GUEST_LATENCIES_MAX,
+	GUEST_WALK_BURST = 50, /* walks at once, and then each second */
+	GUEST_WALK_RATE = 20,
+	GUEST_MAP_BURST = 512, /* map calls likewise */
+	GUEST_MAP_RATE = 64,
+	GUEST_BACKOFF_MAX_MS = 1000,
+};
+
+/* A rate with a burst: whatever a guest does costs at most this much. */
+struct budget {
+	int64_t tokens_ns; /* worth of time; one token is NS_PER_S / rate */
+	struct mono filled;
+	uint32_t rate, burst;
+};
+
+/* One page of the agent's own: directory, frame list or latency page. */
+struct agent_page {
+	struct guest_ref ref;
+	const volatile void *addr;
+	bool used; /* by the walk under way */
+};
+
+/* A descriptor that was taken up: mapped and read, or kept with its fault. */
+struct ring_slot {
+	struct ring_desc desc;
+	struct ring *ring; /* NULL when at fault */
+	const volatile void *addr;
+	enum ring_fault fault;
+	bool old;		/* was there at the first walk after attaching */
+	bool seen;		/* in the registry of the walk under way */
+	struct ring_slot *next; /* in the list of those that leave */
+	uint64_t frame[];
+};
+
+/* A mapping the sampler may still read. */
+struct leaving_page {
+	const volatile void *addr;
+	struct leaving_page *next;
+};
+
+struct guest_mon {
+	const struct hv_mem_ops *ops;
+	struct hv_mem *m;
+	uint32_t domid;
+	struct registry_limits lim;
+
+	struct guest_ref ref;
+	const volatile void *registry; /* NULL: not attached */
+	uint32_t generation;	       /* of the last walk that succeeded */
+	bool walked;		       /* there was one since attaching */
+	bool more;		       /* a walk is wanted though the generation stands still */
+	struct mono next_walk;
+	int64_t backoff_ns;
+	struct budget walk_budget, map_budget;
+
+	struct registry *reg;
+	struct agent_page page[GUEST_PAGES_MAX];
+	struct ring_slot *ring[GUEST_RINGS_MAX];
+	uint32_t rings;
+	struct ring_slot *leaving;
+	struct leaving_page *leaving_pages;
+	struct ring_totals gone;
+
+	uint32_t verify_next;
+	uint64_t pages, walks, maps;
+	uint64_t heartbeat;
+	struct mono heartbeat_time;
+	char fault[128];
+};
+
+/* guest_map.c: mapping within the guest's budgets. */
+void budget_init(struct budget *b, uint32_t rate, uint32_t burst);
+bool budget_has(const struct budget *b, struct mono now);
+bool budget_take(struct budget *b, struct mono now);
+/* A page by reference; counts and charges the budget. -EAGAIN: not now. */
+int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
+	    const volatile void **addr);
+void unmap_page(struct guest_mon *g, const volatile void *addr);
+/* Map and open one ring. 0, -EAGAIN (budget), or 1: a slot with its fault. -ENOMEM. */
+int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
+		  struct ring_slot **out);
+void ring_slot_free(struct guest_mon *g, struct ring_slot *s);
+
+#endif
