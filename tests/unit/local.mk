@@ -49,3 +49,11 @@ TESTS += tests/unit/test_conf
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_LDADD = libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 endif
+
+if CMOCKA
+UNIT_DAEMON = tests/unit/test_shared
+check_PROGRAMS += $(UNIT_DAEMON)
+TESTS += $(UNIT_DAEMON)
+tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
+tests_unit_test_shared_LDADD = libdaemon.a $(CMOCKA_LIBS)
+endif
