@@ -43,9 +43,10 @@ enum {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rings and pages are little-endian");
 
+/* Applications ask for more than they keep outstanding (perftest: 128). */
 uint32_t sim_ring_slots(uint32_t depth)
 {
-	uint32_t slots = 2;
+	uint32_t slots = 64;
 
 	while (slots < depth + 1) /* one stays empty: full is not empty */
 		slots *= 2;
