@@ -92,7 +92,7 @@ static const volatile struct guest_latency *latency_page(const struct guest_mon 
 static bool take_sample(const volatile struct guest_latency_sample *from, uint64_t seq,
 			struct latency_report *out)
 {
-	struct guest_latency_sample s;
+	struct guest_latency_sample s = { 0 };
 
 	guest_copy(&s, from, sizeof(s));
 	if (s.seq != seq || guest_read64(&from->seq) != seq)
