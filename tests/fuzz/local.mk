@@ -1,1 +1,16 @@
-# tests/fuzz
+# tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
+# run.sh builds its own (also with coverage, and with planted bugs) and runs them.
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/fuzz/control.dict
+
+if FUZZERS
+FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control
+noinst_PROGRAMS += $(FUZZ)
+FUZZ_LDFLAGS = -fsanitize=fuzzer $(AM_LDFLAGS)
+
+tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_conf_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_control_SOURCES = tests/fuzz/fuzz_control.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_control_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_control_LDADD = libdaemon.a $(JANSSON_LIBS)
+endif

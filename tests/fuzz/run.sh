@@ -1,0 +1,181 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# run.sh: build and run the fuzzers, two at a time.
+#
+#	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
+#
+# For each target, three things: no finding in its time; line coverage of the
+# parser it is about, at least its floor; and a bug planted into a copy of that
+# parser found within the same time, so that we know the fuzzer can fail.
+# Corpora are kept in build-fuzz/corpus and grow from run to run.
+#
+# Exit: 0, 1 on a finding, a missed plant or too little coverage, 77 when
+# clang's fuzzer is not installed (1 when CI=true).
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+out=${FUZZ_OUT:-$top/build-fuzz}
+CC=${FUZZ_CC:-clang}
+flags="-std=gnu11 -g -O1 -fno-omit-frame-pointer -DFUZZING"
+san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+
+# NAME | SOURCES | FILES WHOSE LINES COUNT | FLOOR % | FILE TO PLANT IN | SED
+targets() {
+	cat <<'END'
+conf | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | 80 | src/util/conf_value.c | s/if (!s || n < k->min || n > k->max)/if (!s || n < k->min)/
+control | src/daemon/control_proto.c | src/daemon/control_proto.c | 85 | src/daemon/control_proto.c | s/ || strlen(r->method) > 64)/)/
+END
+}
+
+row() {
+	targets | awk -F ' [|] ' -v name="$1" -v n="$2" '$1 == name { print $n }'
+}
+
+skip() {
+	echo "fuzz: $1" >&2
+	[ "${CI-}" = true ] && exit 1
+	exit 77
+}
+
+have_fuzzer() {
+	echo 'int LLVMFuzzerTestOneInput(const char *, unsigned long); int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return (int)(p && n) & 0; }' >"$out/probe.c"
+	# shellcheck disable=SC2086
+	$CC $san -o "$out/probe" "$out/probe.c" >/dev/null 2>&1
+}
+
+# build NAME KIND TREE EXTRA-FLAGS: TREE stands before the real one.
+build() {
+	target=$1 kind=$2 first=$3
+	shift 3
+	srcs=
+	for f in $(row "$target" 2); do
+		[ -f "$first/$f" ] && srcs="$srcs $first/$f" || srcs="$srcs $top/$f"
+	done
+	# shellcheck disable=SC2086
+	$CC $flags "$@" -I"$top" -I"$top/include" "$top/tests/fuzz/fuzz_$target.c" $srcs \
+		-ljansson -o "$out/$kind/$target"
+}
+
+# fuzz NAME KIND SECONDS: its exit code in out/KIND/NAME.rc
+fuzz() {
+	name=$1 kind=$2
+	dict=
+	[ ! -f "$top/tests/fuzz/$name.dict" ] || dict=-dict=$top/tests/fuzz/$name.dict
+	corpus=$out/corpus/$name
+	[ "$kind" != plant ] || corpus=$out/plant/$name.corpus # what it learns is not for keeps
+	mkdir -p "$corpus"
+	rc=0
+	# shellcheck disable=SC2086
+	"$out/$kind/$name" -max_total_time="$3" -timeout=10 -rss_limit_mb=2048 -max_len="$(max_len "$name")" \
+		-print_final_stats=1 -verbosity=1 -artifact_prefix="$out/$kind/$name." $dict \
+		"$corpus" "$out/seeds/$name" >"$out/$kind/$name.log" 2>&1 || rc=$?
+	echo $rc >"$out/$kind/$name.rc"
+}
+
+max_len() {
+	case $1 in
+	registry) echo 6736 ;;
+	*) echo 4096 ;;
+	esac
+}
+
+# each FUNCTION NAME...: two at a time
+each() {
+	do=$1
+	shift
+	while [ $# -gt 0 ]; do
+		"$do" "$1" &
+		one=$!
+		if [ $# -gt 1 ]; then
+			"$do" "$2" &
+			two=$!
+			shift
+			wait $two || true
+		fi
+		shift
+		wait $one || true
+	done
+}
+
+run_real() {
+	fuzz "$1" real "$seconds"
+}
+
+run_plant() {
+	fuzz "$1" plant "$seconds"
+}
+
+# Lines of the parser's files that the corpus reaches: "PERCENT covered/all"
+coverage() {
+	files=
+	for f in $(row "$1" 3); do files="$files $top/$f"; done
+	(cd "$out/cov" && LLVM_PROFILE_FILE="$1.profraw" "./$1" -runs=0 "$out/corpus/$1" \
+		"$out/seeds/$1" >"$1.log" 2>&1 &&
+		llvm-profdata merge -sparse "$1.profraw" -o "$1.profdata") || return 1
+	# shellcheck disable=SC2086
+	llvm-cov export -summary-only -instr-profile="$out/cov/$1.profdata" "$out/cov/$1" $files |
+		python3 -c 'import json, sys
+t = json.load(sys.stdin)["data"][0]["totals"]["lines"]
+print("%d %d/%d" % (100 * t["covered"] // t["count"], t["covered"], t["count"]))'
+}
+
+report() {
+	name=$1
+	runs=$(awk '/stat::number_of_executed_units/ { print $2 }' "$out/real/$name.log")
+	if [ "$(cat "$out/real/$name.rc")" != 0 ]; then
+		echo "fuzz: $name: FOUND something after ${runs:-?} runs; input: $(echo "$out/real/$name".*-*)"
+		grep -E -m 3 'broken promise|ERROR: |runtime error' "$out/real/$name.log" || tail -5 "$out/real/$name.log"
+		failed=1
+		return
+	fi
+	if got=$(coverage "$name"); then
+		floor=$(row "$name" 4)
+		echo "fuzz: $name: $runs runs, no finding; lines ${got#* } = ${got% *} % (floor $floor %)"
+		[ "${got% *}" -ge "$floor" ] || { echo "fuzz: $name: too little coverage"; failed=1; }
+	else
+		echo "fuzz: $name: $runs runs, no finding; coverage could not be measured"
+		failed=1
+	fi
+	runs=$(awk '/stat::number_of_executed_units/ { print $2 }' "$out/plant/$name.log")
+	if [ "$(cat "$out/plant/$name.rc")" = 0 ]; then
+		echo "fuzz: $name: the planted bug was NOT found in $seconds s"
+		failed=1
+	else
+		echo "fuzz: $name: the planted bug was found after ${runs:-?} runs: $(grep -E -m 1 -o 'broken promise.*|AddressSanitizer: [a-z-]*|runtime error.*' "$out/plant/$name.log")"
+	fi
+}
+
+seconds=${1:-30}
+[ $# -eq 0 ] || shift
+names=${*:-$(targets | awk -F ' [|] ' '{ print $1 }')}
+mkdir -p "$out/real" "$out/plant" "$out/cov" "$out/corpus"
+command -v "$CC" >/dev/null || skip "$CC was not found; on Debian: apt-get install clang"
+command -v llvm-cov >/dev/null || skip "llvm-cov was not found; on Debian: apt-get install llvm"
+have_fuzzer || skip "$CC has no libFuzzer; on Debian: apt-get install libclang-rt-14-dev"
+rm -rf "$out/seeds" "$out"/real/*.* "$out"/plant/* "$out"/cov/*.*
+python3 "$top/tests/fuzz/seeds.py" "$out/seeds"
+
+for name in $names; do
+	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name" >&2; exit 1; }
+	file=$(row "$name" 5)
+	tree=$out/plant/$name.tree
+	mkdir -p "$tree/$(dirname "$file")"
+	sed "$(row "$name" 6)" "$top/$file" >"$tree/$file"
+	! cmp -s "$tree/$file" "$top/$file" ||
+		{ echo "fuzz: $name: the bug cannot be planted: $file changed; adapt run.sh"; exit 1; }
+	# shellcheck disable=SC2086
+	{
+		build "$name" real "$top" $san
+		build "$name" plant "$tree" $san
+		build "$name" cov "$top" -fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping
+	}
+done
+
+failed=0
+# shellcheck disable=SC2086
+each run_real $names
+# shellcheck disable=SC2086
+each run_plant $names
+for name in $names; do
+	report "$name"
+done
+[ "$failed" -eq 0 ]
