@@ -2,6 +2,7 @@
 EXTRA_DIST += \
 	tests/system/bed.py \
 	tests/system/cpio.py \
+	tests/system/daemon.py \
 	tests/system/deps.sh \
 	tests/system/fetch-root.sh \
 	tests/system/guest/dom0-loop.sh \
@@ -12,6 +13,10 @@ EXTRA_DIST += \
 	tests/system/overlay.py \
 	tests/system/run.py \
 	tests/system/run.sh \
+	tests/system/sc_cap.py \
+	tests/system/sc_churn.py \
+	tests/system/sc_count.py \
+	tests/system/sc_errors.py \
 	tests/system/sc_hello.py \
 	tests/system/scenarios.py
 
@@ -46,4 +51,14 @@ if VERBS
 noinst_PROGRAMS += rdmashapes
 rdmashapes_SOURCES = tests/system/src/rdmashapes.c
 rdmashapes_LDADD = $(VERBS_LIBS)
+endif
+
+# domtool: dying domains seen, and made; scribble: a hostile guest.
+if XEN
+noinst_PROGRAMS += domtool scribble
+domtool_SOURCES = tests/system/src/domtool.c
+domtool_LDADD = libhv.a libsim.a libcore.a $(XEN_LIBS)
+scribble_SOURCES = include/resex/guest_abi.h tests/system/src/scribble.c
+scribble_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
+scribble_LDADD = $(XENGUEST_LIBS)
 endif

@@ -2,6 +2,10 @@
 """scenarios: the table of all scenarios and the beds they run in."""
 import collections
 
+import sc_cap
+import sc_churn
+import sc_count
+import sc_errors
 import sc_hello
 
 # One VM each, in this order.
@@ -14,13 +18,29 @@ BEDS = {
 Scenario = collections.namedtuple("Scenario", "name bed run text")
 
 ALL = [
+    Scenario("no-xen", "plain", sc_errors.no_xen,
+             "without Xen, one sentence and a code of its own"),
     Scenario("hello", "credit2", sc_hello.hello,
              "the programs start in dom0 and in guests, and guests have RDMA"),
+    Scenario("errors", "credit2", sc_errors.errors,
+             "each thing that can be wrong is one sentence and a code of its own"),
+    Scenario("count", "credit2", sc_count.count,
+             "work requests, MTUs and bytes of PV and PVH guests are what they did"),
+    Scenario("cap", "credit2", sc_cap.cap,
+             "a guest that overspends is capped until the next epoch, another is not"),
+    Scenario("restore", "credit2", sc_cap.restore,
+             "old caps come back after an end and after 20 kills; one daemon only"),
+    Scenario("churn", "credit2", sc_churn.churn,
+             "guests that come, go, pause and move their memory are counted, and leave nothing"),
+    Scenario("hostile", "credit2", sc_churn.hostile,
+             "a guest that lies harms neither its neighbour nor the daemon"),
+    Scenario("cap-credit", "credit", sc_cap.cap, "cap under the credit scheduler"),
 ]
 
 
 def clean(vm):
-    """After each scenario: no guest is left for the next."""
+    """After each scenario: no daemon and no guest is left for the next."""
+    vm.run("kill -9 $(cat /run/resexd.pid); rm -f /run/resexd.pid")
     for name in vm.guests:
         vm.run("xl destroy " + name)
     vm.guests.clear()
