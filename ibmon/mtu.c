@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* mtu: what one queue pair completed becomes what its guest used. See flow.h. */
+#include "ibmon/mtu.h"
+
+enum { PATH_MTU_DEFAULT = 1024 };
+
+static uint64_t add64(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+uint64_t mtu_of(uint64_t bytes, uint32_t path_mtu)
+{
+	uint64_t mtu = path_mtu ? path_mtu : PATH_MTU_DEFAULT;
+
+	if (!bytes)
+		return 1;
+	return bytes / mtu + (bytes % mtu != 0);
+}
+
+void mtu_add(struct usage *u, const struct sample *s)
+{
+	if (s->flags & SAMPLE_UNCHARGED)
+		return;
+	if (s->flags & (SAMPLE_WRS_BOUNDED | SAMPLE_MTUS_ESTIMATED))
+		u->flags |= USAGE_ESTIMATED;
+	if (s->lost || (s->flags & SAMPLE_LAPPED))
+		u->flags |= USAGE_LOST;
+	if (s->msg_bytes > u->msg_bytes)
+		u->msg_bytes = s->msg_bytes;
+	u->mtus_sent = add64(u->mtus_sent, s->mtus_sent);
+	u->mtus_recv = add64(u->mtus_recv, s->mtus_recv);
+	u->bytes_sent = add64(u->bytes_sent, s->bytes_sent);
+	u->bytes_recv = add64(u->bytes_recv, s->bytes_recv);
+	u->wrs = add64(u->wrs, s->wrs);
+	u->lost = add64(u->lost, s->lost);
+	u->backlog = add64(u->backlog, s->backlog);
+}
