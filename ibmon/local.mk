@@ -7,6 +7,7 @@ libibmon_a_SOURCES = \
 	ibmon/mtu.c ibmon/mtu.h \
 	ibmon/registry.c ibmon/registry.h \
 	ibmon/ring.c ibmon/ring.h ibmon/ring_ops.h \
-	ibmon/ring_rxe.c ibmon/ring_rxe.h \
+	ibmon/ring_rxe.c ibmon/ring_rxe.h ibmon/ring_rxe_sq.h \
+	ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c \
 	ibmon/scan.c ibmon/scan.h \
 	ibmon/totals.c

@@ -24,7 +24,7 @@ struct ring_ops {
 	size_t (*state_size)(const struct ring_desc *d);
 	/* Check header against descriptor; take the starting position. */
 	int (*open)(const struct ring_desc *d, const struct ring_mem *m, void *state);
-	/* As ring_sample; on -EBADMSG *fault says why. */
+	/* As ring_sample, SAMPLE_HISTORY included; on -EBADMSG *fault says why. */
 	int (*sample)(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		      int64_t elapsed_ns, struct sample *out, enum ring_fault *fault,
 		      uint32_t *qpn);
@@ -32,5 +32,12 @@ struct ring_ops {
 
 extern const struct ring_ops ring_rxe_sq;
 extern const struct ring_ops ring_rxe_cq;
+
+/* NULL: no code here knows this ring. */
+const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
+
+/* For scan: was this ring's fault reported? Reporting is done once. */
+bool ring_fault_told(const struct ring *r);
+void ring_fault_tell(struct ring *r);
 
 #endif
