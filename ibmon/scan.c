@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* scan: rings of a guest -> samples -> its usage of one interval. See scan.h. */
+#include "ibmon/scan.h"
+
+#include "ibmon/mtu.h"
+#include "ibmon/registry.h"
+#include "ibmon/ring_ops.h"
+
+static void report_fault(const struct scan_ring *sr, struct scan_result *res)
+{
+	if (res->faults >= sizeof(res->fault_id) / sizeof(res->fault_id[0]))
+		return;
+	res->fault_id[res->faults] = sr->id;
+	res->fault_why[res->faults] = ring_fault(sr->ring);
+	res->faults++;
+	ring_fault_tell(sr->ring);
+}
+
+static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usage *u,
+		     struct scan_result *res)
+{
+	struct sample s;
+
+	if (ring_sample(sr->ring, elapsed_ns, &s)) {
+		if (!ring_fault_told(sr->ring))
+			report_fault(sr, res);
+		return;
+	}
+	/* A completion queue repeats what the send queues say. */
+	if (ring_desc(sr->ring)->kind != RING_SQ)
+		return;
+	s.slot = u->slot;
+	s.ring = sr->id;
+	if ((s.flags & SAMPLE_HISTORY) && sr->old)
+		s.flags |= SAMPLE_UNCHARGED;
+	mtu_add(u, &s);
+}
+
+void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
+		struct scan_result *res)
+{
+	*res = (struct scan_result){ 0 };
+	if (g->registry)
+		res->refresh = registry_changed(g->registry, g->generation);
+	for (uint32_t i = 0; i < g->rings; i++)
+		scan_one(&g->ring[i], elapsed_ns, u, res);
+}
