@@ -136,17 +136,25 @@ static int report(const struct log *log, int rc, const char *text)
 	return exit_code(rc);
 }
 
+/* A directory, and those above it. */
 static int make_dir(const struct log *log, const char *path)
 {
+	char part[CONFIG_PATH_MAX + 1];
 	struct stat st;
 
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = 0;
+		mkdir(part, 0755); /* if that fails, so does the last */
+		*p = '/';
+	}
 	if (!mkdir(path, 0755) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
-		return 0;
+		return RESEX_OK;
 	log_msg(log, LOG_LVL_ERROR, "directory %s: %s", path, strerror(errno));
 	return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 }
 
-/* The directory of a file, made when it is missing (one level, as /run/resex). */
+/* The directory of a file, made when it is missing. */
 static int make_parent(const struct log *log, const char *file)
 {
 	char dir[CONFIG_PATH_MAX + 1];
@@ -155,7 +163,7 @@ static int make_parent(const struct log *log, const char *file)
 	snprintf(dir, sizeof(dir), "%s", file);
 	slash = strrchr(dir, '/');
 	if (!slash || slash == dir)
-		return 0;
+		return RESEX_OK;
 	*slash = 0;
 	return make_dir(log, dir);
 }
