@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* control_cmds: JSON of what manager and sampler know. See control_cmds.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include "src/daemon/control_cmds.h"
 
 #include <errno.h>
