@@ -51,9 +51,15 @@ tests_unit_test_conf_LDADD = libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA
-UNIT_DAEMON = tests/unit/test_shared
+UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
 tests_unit_test_shared_LDADD = libdaemon.a $(CMOCKA_LIBS)
+SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c tests/fakes/fake_host.h
+SAMPLER_LIBS = libdaemon.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
+tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
+tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c $(SAMPLER_RIG)
+tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 endif
