@@ -49,6 +49,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g, struct mono 
 {
 	struct slot *sl = &s->slot[g->slot];
 	const struct policy_inst *pi = s->set->policy;
+	uint64_t mail = atomic_load(&s->sh->mail[g->slot].want);
 	int rc;
 
 	memset(sl, 0, sizeof(*sl));
@@ -61,8 +62,13 @@ static void slot_join(struct sampler *s, const struct set_guest *g, struct mono 
 	sl->applied = cap_clamp(CAP_NONE, &g->bounds);
 	sl->wanted = (uint16_t)cap_to_percent(sl->applied);
 	sl->rate_wanted = RATE_ONE;
-	/* The mailbox may hold the slot's former guest's last mail. */
-	sl->serial = mail_serial(atomic_load(&s->sh->mail[g->slot].want));
+	/*
+	 * The mailbox may hold the slot's former guest's last mail. Was that
+	 * for a domain of the same id, it may hit this one: say what we want.
+	 */
+	sl->serial = mail_serial(mail);
+	if (mail && mail_domid(mail) == g->key.domid)
+		sl->wanted = SLOT_RESEND;
 	if (pi->ops->guest_size)
 		memset((uint8_t *)pi->guests + (size_t)g->slot * pi->ops->guest_size, 0,
 		       pi->ops->guest_size);
