@@ -213,18 +213,18 @@ void sampler_act(struct sampler *s, struct mono now)
 	for (uint32_t i = 0; i < s->set->guests; i++) {
 		struct slot *sl = &s->slot[s->set->guest[i].slot];
 		struct plan_guest *p = &s->plan.guest[s->set->guest[i].slot];
-		struct cap c = p->cap;
+		bool exempt = sl->guest && sl->guest->flags & POLICY_EXEMPT;
+		struct cap c = exempt ? CAP_NONE : p->cap;
 		uint16_t percent;
 
 		if (!sl->guest || !(sl->guest->flags & POLICY_CAPPABLE))
 			continue;
-		if (sl->guest->flags & POLICY_EXEMPT)
-			c = CAP_NONE;
 		percent = (uint16_t)cap_to_percent(cap_clamp(c, &sl->guest->bounds));
-		sl->rate_wanted = p->rate;
+		sl->rate_wanted = exempt ? RATE_ONE : p->rate;
 		if (send_due(sl, now, percent))
 			send(s, sl, now, percent);
-		else if (!sl->pending) /* a new rate with the same cap is in force at once */
-			resos_set_rate(&s->ledger, sl->guest->slot, p->rate);
+		else if (!sl->pending && !sl->cap_errno)
+			/* a new rate with the same cap is in force at once */
+			resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
 	}
 }
