@@ -51,7 +51,8 @@ tests_unit_test_conf_LDADD = libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA
-UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps
+UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
+	tests/unit/test_sampler_run
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
@@ -62,4 +63,6 @@ tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c $(SAMPLER_RIG)
 tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
+tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)
+tests_unit_test_sampler_run_LDADD = $(SAMPLER_LIBS)
 endif

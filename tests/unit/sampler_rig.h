@@ -269,6 +269,17 @@ static inline void rig_next_epoch(struct sampler_rig *g)
 	rig_tick(g, g->s.period.epoch_start.ns + g->s.period.epoch_ns - g->now.ns);
 }
 
+/* A guest that has been there since the epoch began. */
+static inline struct set_guest *rig_settled(struct sampler_rig *g, uint32_t slot, uint32_t domid)
+{
+	struct set_guest *e = rig_join(g, slot, domid);
+
+	rig_publish(g);
+	rig_tick(g, MS);
+	rig_next_epoch(g);
+	return e;
+}
+
 static inline const struct event *rig_event(const struct sampler_rig *g, enum event_type type,
 					    uint32_t nth)
 {

@@ -16,17 +16,6 @@ static void use_cpu(struct sampler_rig *g, uint32_t domid, uint64_t ns)
 	fake_dom(&g->host, domid)->dom.cpu_ns += ns;
 }
 
-/* A guest that has been there since the epoch began. */
-static struct set_guest *settled(struct sampler_rig *g, uint32_t slot, uint32_t domid)
-{
-	struct set_guest *e = rig_join(g, slot, domid);
-
-	rig_publish(g);
-	rig_tick(g, MS);
-	rig_next_epoch(g);
-	return e;
-}
-
 /* --- adopt ----------------------------------------------------------------- */
 
 static void adopt__guest_joins_late__gets_the_rest_of_the_epoch_on_top(void **state)
@@ -51,7 +40,7 @@ static void adopt__guest_leaves__its_account_ends(void **state)
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	rig_leave(g, 7);
 	rig_publish(g);
 	rig_tick(g, MS);
@@ -66,7 +55,7 @@ static void adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited(void 
 	struct sampler_rig *g = *state;
 	struct rig_block *each = g->policy->guests;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	rig_wish(g)->cap[3] = CAP_PERCENT(20);
 	g->scan[3].add.mtus_sent = 100;
 	use_cpu(g, 7, 5 * MS);
@@ -97,7 +86,7 @@ static void adopt__same_guest_again__keeps_account_and_policy_state(void **state
 	struct rig_block *each = g->policy->guests;
 	uint64_t decided;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	use_cpu(g, 7, 5 * MS);
 	rig_tick(g, MS);
 	decided = each[3].decisions;
@@ -113,7 +102,7 @@ static void adopt__vcpus_and_weight_changed__count_from_the_next_epoch(void **st
 	struct sampler_rig *g = *state;
 	struct set_guest *e;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	rig_join(g, 4, 8);
 	rig_publish(g);
 	rig_tick(g, MS);
@@ -166,7 +155,7 @@ static void adopt__another_policy__decides_with_its_own_state_from_then_on(void 
 	const struct rig_block *was = old->global, *is = fresh->global;
 	uint64_t decided;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	use_cpu(g, 7, MS);
 	rig_tick(g, MS);
 	decided = was->decisions;
@@ -232,7 +221,7 @@ static void observe__mtus_sent_and_received__are_charged_and_summed(void **state
 	struct sampler_rig *g = *state;
 	const struct slot *sl = &g->s.slot[3];
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].add = (struct usage){ .mtus_sent = 30,
 					 .mtus_recv = 12,
 					 .bytes_sent = 30000,
@@ -263,7 +252,7 @@ static void observe__domain_gone_from_the_list__its_rings_are_not_read(void **st
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].calls = 0;
 	g->scan[3].add.mtus_sent = 10;
 	fake_dom_remove(&g->host, 7);
@@ -276,7 +265,7 @@ static void observe__domain_id_of_another_now__neither_rings_nor_cpu_are_its(voi
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].calls = 0;
 	fake_dom_remove(&g->host, 7);
 	fake_dom_add(&g->host, 7, 0xee)->dom.cpu_ns = 9 * S;
@@ -289,7 +278,7 @@ static void observe__domain_is_dying__its_rings_are_not_read(void **state)
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].calls = 0;
 	fake_dom(&g->host, 7)->dom.flags = HV_DOM_DYING;
 	rig_tick(g, MS);
@@ -300,7 +289,7 @@ static void observe__list_fails__rings_are_read_and_cpu_is_made_up_for(void **st
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].calls = 0;
 	g->host.list_rc = -EIO;
 	use_cpu(g, 7, MS);
@@ -350,7 +339,7 @@ static void observe__rings_at_fault__are_told_with_guest_id_and_reason(void **st
 	struct sampler_rig *g = *state;
 	const struct event *ev;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].res = (struct scan_result){ .faults = 2,
 					       .fault_id = { 40, 41 },
 					       .fault_why = { RING_FAULT_ENTRY, RING_FAULT_JUMP } };
@@ -368,7 +357,7 @@ static void observe__more_faults_than_a_result_holds__no_more_are_told(void **st
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].res.faults = 100;
 	rig_tick(g, MS);
 	assert_int_equal(rig_events(g, EVENT_RING_FAULT), 8);
@@ -378,7 +367,7 @@ static void observe__registry_moved__is_told_once_a_set(void **state)
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].res.refresh = true;
 	for (int i = 0; i < 5; i++)
 		rig_tick(g, MS);
@@ -395,7 +384,7 @@ static void late_tick__charges_the_time_that_passed_not_one_interval(void **stat
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	use_cpu(g, 7, 7 * MS);
 	rig_tick(g, 7 * MS);
 	assert_int_equal(g->scan[3].elapsed_ns, 7 * MS);
@@ -407,7 +396,7 @@ static void clock_goes_back__is_no_time(void **state)
 {
 	struct sampler_rig *g = *state;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	rig_tick(g, 5 * MS);
 	rig_tick(g, -3 * MS);
 	assert_int_equal(g->scan[3].elapsed_ns, 0);
@@ -421,7 +410,7 @@ static void epoch_edge__use_up_to_it_is_charged_to_the_old_epoch(void **state)
 	struct sampler_rig *g = *state;
 	const struct account *a = rig_account(g, 3);
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	rig_tick(g, 995 * MS);
 	use_cpu(g, 7, 10 * MS);
 	g->scan[3].add.mtus_sent = 8;
@@ -441,7 +430,7 @@ static void epoch_edge__exactly_on_it__is_the_next_epoch(void **state)
 	struct sampler_rig *g = *state;
 	uint64_t epoch;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	epoch = g->s.period.epoch;
 	rig_tick(g, 999 * MS);
 	use_cpu(g, 7, MS);
@@ -458,7 +447,7 @@ static void epochs_without_a_tick__are_skipped(void **state)
 	struct sampler_rig *g = *state;
 	uint64_t epoch;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	epoch = g->s.period.epoch;
 	rig_tick(g, 3 * S + 400 * MS);
 	assert_int_equal(g->s.period.epoch, epoch + 3);
@@ -473,7 +462,7 @@ static void balance_empty__is_told_once_an_epoch(void **state)
 	const struct account *a = rig_account(g, 3);
 	const struct event *ev;
 
-	settled(g, 3, 7);
+	rig_settled(g, 3, 7);
 	g->scan[3].add.mtus_sent = 700000;
 	rig_tick(g, MS);
 	assert_int_equal(rig_events(g, EVENT_EMPTY), 0);
@@ -523,248 +512,6 @@ static void decide__sees_this_intervals_use_and_new_guests_marked_once(void **st
 	assert_int_equal(p->usage.mtus_sent, 4);
 }
 
-/* --- what control sees ------------------------------------------------------------ */
-
-static const struct snapshot *newest(struct sampler_rig *g)
-{
-	while (g->s.period.ticks % SAMPLER_SNAP_TICKS)
-		rig_tick(g, MS);
-	return snap_latest(&g->sh);
-}
-
-static void snapshot__shows_accounts_use_plan_and_cap(void **state)
-{
-	struct sampler_rig *g = *state;
-	const struct snapshot *sn;
-	const struct snap_guest *s;
-
-	settled(g, 3, 7);
-	rig_wish(g)->cap[3] = CAP_PERCENT(40);
-	g->scan[3].add.mtus_sent = 5;
-	rig_tick(g, MS);
-	rig_actor(g);
-	rig_tick(g, MS);
-	sn = newest(g);
-	s = &sn->guest[0];
-	assert_int_equal(sn->guests, 1);
-	assert_int_equal(sn->ticks, g->s.period.ticks);
-	assert_int_equal(sn->time.ns, g->now.ns);
-	assert_int_equal(sn->epoch, 1);
-	assert_int_equal(sn->set_serial, g->serial);
-	assert_ptr_equal(sn->policy, &rig_wishing);
-	assert_int_equal(sn->supply.m, SHARE_CPU + POOL);
-	assert_int_equal(s->key.domid, 7);
-	assert_int_equal(s->slot, 3);
-	assert_int_equal(s->applied.mpct, 40000);
-	assert_int_equal(s->plan.cap.mpct, 40000);
-	assert_int_equal(s->cap_changes, 1);
-	assert_int_equal(s->account.spent.m, rig_account(g, 3)->spent.m);
-	assert_int_equal(s->epoch_usage.mtus_sent, g->s.slot[3].epoch_usage.mtus_sent);
-	assert_true(s->epoch_usage.mtus_sent >= 10);
-}
-
-static void snapshot__is_made_each_tenth_tick(void **state)
-{
-	struct sampler_rig *g = *state;
-	uint64_t was = newest(g)->ticks;
-
-	for (int i = 1; i < SAMPLER_SNAP_TICKS; i++) {
-		rig_tick(g, MS);
-		assert_int_equal(snap_latest(&g->sh)->ticks, was);
-	}
-	rig_tick(g, MS);
-	assert_int_equal(snap_latest(&g->sh)->ticks, was + SAMPLER_SNAP_TICKS);
-}
-
-static void life_sign__one_more_each_tick(void **state)
-{
-	struct sampler_rig *g = *state;
-	uint32_t was = atomic_load(&g->sh.alive);
-
-	for (int i = 0; i < 3; i++)
-		rig_tick(g, MS);
-	assert_int_equal(atomic_load(&g->sh.alive), was + 3);
-}
-
-/* A scan with rings; its one allocation is the set's to free. */
-static void give_rings(struct sampler_rig *g, struct guest_set *set, struct ring *ring, uint32_t n)
-{
-	struct scan_guest *sg = calloc(1, sizeof(*sg) + n * sizeof(sg->ring[0]));
-
-	assert_non_null(sg);
-	*sg = *set->guest[0].scan;
-	sg->rings = n;
-	for (uint32_t i = 0; i < n; i++)
-		sg->ring[i] = (struct scan_ring){ .ring = &ring[i], .id = 50 + i };
-	free(set->guest[0].scan);
-	set->guest[0].scan = sg;
-	(void)g;
-}
-
-static void ring_report__asked__holds_the_totals_of_that_guests_rings(void **state)
-{
-	struct sampler_rig *g = *state;
-	struct ring ring[2] = { { { .wrs = 11 } }, { { .wrs = 22, .qpn = 5 } } };
-	const struct ring_report *r = &g->sh.report;
-
-	rig_join(g, 3, 7);
-	give_rings(g, rig_publish(g), ring, 2);
-	rig_tick(g, MS);
-	atomic_store(&g->sh.report.wanted, 3 + 1);
-	rig_tick(g, MS);
-	assert_int_equal(atomic_load(&r->wanted), 0);
-	assert_int_equal(r->slot, 3);
-	assert_int_equal(r->rings, 2);
-	assert_int_equal(r->id[0], 50);
-	assert_int_equal(r->id[1], 51);
-	assert_int_equal(r->totals[0].wrs, 11);
-	assert_int_equal(r->totals[1].wrs, 22);
-	assert_int_equal(r->totals[1].qpn, 5);
-}
-
-static void ring_report__more_rings_than_fit__the_first_are_reported(void **state)
-{
-	struct sampler_rig *g = *state;
-	struct ring *ring = calloc(FLOW_RINGS_MAX + 3, sizeof(*ring));
-
-	assert_non_null(ring);
-	rig_join(g, 3, 7);
-	give_rings(g, rig_publish(g), ring, FLOW_RINGS_MAX + 3);
-	atomic_store(&g->sh.report.wanted, 3 + 1);
-	rig_tick(g, MS);
-	assert_int_equal(g->sh.report.rings, FLOW_RINGS_MAX);
-	free(ring);
-}
-
-static void ring_report__slot_without_a_guest__is_answered_empty(void **state)
-{
-	static const uint32_t wanted[] = { 1, FLOW_GUESTS_MAX, FLOW_GUESTS_MAX + 1, UINT32_MAX };
-	struct sampler_rig *g = *state;
-
-	for (size_t i = 0; i < 4; i++) {
-		g->sh.report.rings = 99;
-		atomic_store(&g->sh.report.wanted, wanted[i]);
-		rig_tick(g, MS);
-		assert_int_equal(atomic_load(&g->sh.report.wanted), 0);
-		assert_int_equal(g->sh.report.rings, 0);
-		assert_int_equal(g->sh.report.slot, wanted[i] - 1);
-	}
-}
-
-/* --- the loop ------------------------------------------------------------------------ */
-
-/* A clock whose sleeps are overslept as scripted; the loop ends with the script. */
-struct overslept {
-	struct shared *sh;
-	const int64_t *by; /* ns beyond the time asked for; SLEPT_NOT: interrupted */
-	size_t n, at;
-	struct mono asked[16];
-};
-#define SLEPT_NOT INT64_MIN
-
-static struct overslept *script; /* sleep_until has no argument of its own */
-
-static int oversleep(struct clock *c, struct mono t)
-{
-	int64_t by = script->by[script->at];
-
-	script->asked[script->at++] = t;
-	if (script->at == script->n)
-		atomic_store(&script->sh->stop, 1);
-	if (by == SLEPT_NOT)
-		return -EINTR;
-	c->sim_ns = t.ns + by;
-	return 0;
-}
-
-static void run_script(struct sampler_rig *g, struct overslept *o, const int64_t *by, size_t n)
-{
-	*o = (struct overslept){ .sh = &g->sh, .by = by, .n = n };
-	script = o;
-	g->s.clock.sleep_until = oversleep;
-	sampler_run(&g->s);
-	rig_drain(g);
-}
-
-static void run__on_time__sleeps_until_whole_intervals(void **state)
-{
-	static const int64_t by[] = { 0, 90000, 10, 0 };
-	struct sampler_rig *g = *state;
-	struct overslept o;
-
-	run_script(g, &o, by, 4);
-	for (int i = 0; i < 4; i++)
-		assert_int_equal(o.asked[i].ns, g->now.ns + (i + 1) * MS);
-	assert_int_equal(g->s.period.ticks, 4);
-	assert_int_equal(g->s.late_max_ns, 90000);
-	assert_int_equal(rig_events(g, EVENT_LATE), 0);
-}
-
-static void run__overslept_by_several_intervals__one_longer_tick_and_no_burst(void **state)
-{
-	static const int64_t by[] = { 0, 5300 * NS_PER_US, 0, 0 };
-	struct sampler_rig *g = *state;
-	struct overslept o;
-
-	run_script(g, &o, by, 4);
-	assert_int_equal(g->s.period.ticks, 4);
-	assert_int_equal(o.asked[1].ns, g->now.ns + 2 * MS);
-	assert_int_equal(o.asked[2].ns, g->now.ns + 8 * MS);
-	assert_int_equal(o.asked[3].ns, g->now.ns + 9 * MS);
-	assert_int_equal(g->s.late_max_ns, 5300 * NS_PER_US);
-	assert_int_equal(g->s.period.late, 1);
-}
-
-static void run__late_again_and_again__is_told_at_most_once_a_second(void **state)
-{
-	static const int64_t by[] = { 2 * MS, 2 * MS, 2 * MS, S, 3 * MS, 4 * MS };
-	struct sampler_rig *g = *state;
-	struct overslept o;
-
-	run_script(g, &o, by, 6);
-	assert_int_equal(rig_events(g, EVENT_LATE), 2);
-	assert_int_equal(rig_event(g, EVENT_LATE, 0)->a, 2 * MS);
-	assert_int_equal(rig_event(g, EVENT_LATE, 1)->a, S);
-}
-
-static void run__sleep_interrupted__no_tick_until_the_next(void **state)
-{
-	static const int64_t by[] = { 0, SLEPT_NOT, 0 };
-	struct sampler_rig *g = *state;
-	struct overslept o;
-
-	run_script(g, &o, by, 3);
-	assert_int_equal(g->s.period.ticks, 2);
-}
-
-static void run__stopped_before_it_began__does_not_tick(void **state)
-{
-	struct sampler_rig *g = *state;
-
-	atomic_store(&g->sh.stop, 1);
-	sampler_run(&g->s);
-	assert_int_equal(g->s.period.ticks, 0);
-}
-
-static void init__figures_out_of_range__are_refused(void **state)
-{
-	struct sampler_rig *g = *state;
-	struct link_conf link = { .bytes_s = 1u << 30, .mtu = 1024 };
-	struct sampler_conf c = {
-		.interval_ns = MS, .epoch_ns = S, .link = &link, .links = 1, .clock = g->s.clock
-	};
-
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), 0);
-	c.links = 0;
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
-	c.links = 1;
-	c.epoch_ns = S + 1;
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
-	c.epoch_ns = S;
-	link.mtu = 1000;
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -797,18 +544,6 @@ int main(void)
 		WITH_RIG(balance_empty__is_told_once_an_epoch),
 		WITH_RIG(nothing_was_issued__is_not_told_as_empty),
 		WITH_RIG(decide__sees_this_intervals_use_and_new_guests_marked_once),
-		WITH_RIG(snapshot__shows_accounts_use_plan_and_cap),
-		WITH_RIG(snapshot__is_made_each_tenth_tick),
-		WITH_RIG(life_sign__one_more_each_tick),
-		WITH_RIG(ring_report__asked__holds_the_totals_of_that_guests_rings),
-		WITH_RIG(ring_report__more_rings_than_fit__the_first_are_reported),
-		WITH_RIG(ring_report__slot_without_a_guest__is_answered_empty),
-		WITH_RIG(run__on_time__sleeps_until_whole_intervals),
-		WITH_RIG(run__overslept_by_several_intervals__one_longer_tick_and_no_burst),
-		WITH_RIG(run__late_again_and_again__is_told_at_most_once_a_second),
-		WITH_RIG(run__sleep_interrupted__no_tick_until_the_next),
-		WITH_RIG(run__stopped_before_it_began__does_not_tick),
-		WITH_RIG(init__figures_out_of_range__are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sampler: what it shows to control, and the loop that ticks. */
+#include <errno.h>
+
+#include "tests/unit/sampler_rig.h"
+
+#define SHARE (RESOS(100000) + RESOS(1048576)) /* of one guest alone */
+
+/* --- what control sees ------------------------------------------------------------ */
+
+static const struct snapshot *newest(struct sampler_rig *g)
+{
+	while (g->s.period.ticks % SAMPLER_SNAP_TICKS)
+		rig_tick(g, MS);
+	return snap_latest(&g->sh);
+}
+
+static void snapshot__shows_accounts_use_plan_and_cap(void **state)
+{
+	struct sampler_rig *g = *state;
+	const struct snapshot *sn;
+	const struct snap_guest *s;
+
+	rig_settled(g, 3, 7);
+	rig_wish(g)->cap[3] = CAP_PERCENT(40);
+	g->scan[3].add.mtus_sent = 5;
+	rig_tick(g, MS);
+	rig_actor(g);
+	rig_tick(g, MS);
+	sn = newest(g);
+	s = &sn->guest[0];
+	assert_int_equal(sn->guests, 1);
+	assert_int_equal(sn->ticks, g->s.period.ticks);
+	assert_int_equal(sn->time.ns, g->now.ns);
+	assert_int_equal(sn->epoch, 1);
+	assert_int_equal(sn->set_serial, g->serial);
+	assert_ptr_equal(sn->policy, &rig_wishing);
+	assert_int_equal(sn->supply.m, SHARE);
+	assert_int_equal(s->key.domid, 7);
+	assert_int_equal(s->slot, 3);
+	assert_int_equal(s->applied.mpct, 40000);
+	assert_int_equal(s->plan.cap.mpct, 40000);
+	assert_int_equal(s->cap_changes, 1);
+	assert_int_equal(s->account.spent.m, rig_account(g, 3)->spent.m);
+	assert_int_equal(s->epoch_usage.mtus_sent, g->s.slot[3].epoch_usage.mtus_sent);
+	assert_true(s->epoch_usage.mtus_sent >= 10);
+}
+
+static void snapshot__is_made_each_tenth_tick(void **state)
+{
+	struct sampler_rig *g = *state;
+	uint64_t was = newest(g)->ticks;
+
+	for (int i = 1; i < SAMPLER_SNAP_TICKS; i++) {
+		rig_tick(g, MS);
+		assert_int_equal(snap_latest(&g->sh)->ticks, was);
+	}
+	rig_tick(g, MS);
+	assert_int_equal(snap_latest(&g->sh)->ticks, was + SAMPLER_SNAP_TICKS);
+}
+
+static void life_sign__one_more_each_tick(void **state)
+{
+	struct sampler_rig *g = *state;
+	uint32_t was = atomic_load(&g->sh.alive);
+
+	for (int i = 0; i < 3; i++)
+		rig_tick(g, MS);
+	assert_int_equal(atomic_load(&g->sh.alive), was + 3);
+}
+
+/* A scan with rings; its one allocation is the set's to free. */
+static void give_rings(struct sampler_rig *g, struct guest_set *set, struct ring *ring, uint32_t n)
+{
+	struct scan_guest *sg = calloc(1, sizeof(*sg) + n * sizeof(sg->ring[0]));
+
+	assert_non_null(sg);
+	*sg = *set->guest[0].scan;
+	sg->rings = n;
+	for (uint32_t i = 0; i < n; i++)
+		sg->ring[i] = (struct scan_ring){ .ring = &ring[i], .id = 50 + i };
+	free(set->guest[0].scan);
+	set->guest[0].scan = sg;
+	(void)g;
+}
+
+static void ring_report__asked__holds_the_totals_of_that_guests_rings(void **state)
+{
+	struct sampler_rig *g = *state;
+	struct ring ring[2] = { { { .wrs = 11 } }, { { .wrs = 22, .qpn = 5 } } };
+	const struct ring_report *r = &g->sh.report;
+
+	rig_join(g, 3, 7);
+	give_rings(g, rig_publish(g), ring, 2);
+	rig_tick(g, MS);
+	atomic_store(&g->sh.report.wanted, 3 + 1);
+	rig_tick(g, MS);
+	assert_int_equal(atomic_load(&r->wanted), 0);
+	assert_int_equal(r->slot, 3);
+	assert_int_equal(r->rings, 2);
+	assert_int_equal(r->id[0], 50);
+	assert_int_equal(r->id[1], 51);
+	assert_int_equal(r->totals[0].wrs, 11);
+	assert_int_equal(r->totals[1].wrs, 22);
+	assert_int_equal(r->totals[1].qpn, 5);
+}
+
+static void ring_report__more_rings_than_fit__the_first_are_reported(void **state)
+{
+	struct sampler_rig *g = *state;
+	struct ring *ring = calloc(FLOW_RINGS_MAX + 3, sizeof(*ring));
+
+	assert_non_null(ring);
+	rig_join(g, 3, 7);
+	give_rings(g, rig_publish(g), ring, FLOW_RINGS_MAX + 3);
+	atomic_store(&g->sh.report.wanted, 3 + 1);
+	rig_tick(g, MS);
+	assert_int_equal(g->sh.report.rings, FLOW_RINGS_MAX);
+	free(ring);
+}
+
+static void ring_report__slot_without_a_guest__is_answered_empty(void **state)
+{
+	static const uint32_t wanted[] = { 1, FLOW_GUESTS_MAX, FLOW_GUESTS_MAX + 1, UINT32_MAX };
+	struct sampler_rig *g = *state;
+
+	for (size_t i = 0; i < 4; i++) {
+		g->sh.report.rings = 99;
+		atomic_store(&g->sh.report.wanted, wanted[i]);
+		rig_tick(g, MS);
+		assert_int_equal(atomic_load(&g->sh.report.wanted), 0);
+		assert_int_equal(g->sh.report.rings, 0);
+		assert_int_equal(g->sh.report.slot, wanted[i] - 1);
+	}
+}
+
+/* --- the loop ------------------------------------------------------------------------ */
+
+/* A clock whose sleeps are overslept as scripted; the loop ends with the script. */
+struct overslept {
+	struct shared *sh;
+	const int64_t *by; /* ns beyond the time asked for; SLEPT_NOT: interrupted */
+	size_t n, at;
+	struct mono asked[16];
+};
+#define SLEPT_NOT INT64_MIN
+
+static struct overslept *script; /* sleep_until has no argument of its own */
+
+static int oversleep(struct clock *c, struct mono t)
+{
+	int64_t by = script->by[script->at];
+
+	script->asked[script->at++] = t;
+	if (script->at == script->n)
+		atomic_store(&script->sh->stop, 1);
+	if (by == SLEPT_NOT)
+		return -EINTR;
+	c->sim_ns = t.ns + by;
+	return 0;
+}
+
+static void run_script(struct sampler_rig *g, struct overslept *o, const int64_t *by, size_t n)
+{
+	*o = (struct overslept){ .sh = &g->sh, .by = by, .n = n };
+	script = o;
+	g->s.clock.sleep_until = oversleep;
+	sampler_run(&g->s);
+	rig_drain(g);
+}
+
+static void run__on_time__sleeps_until_whole_intervals(void **state)
+{
+	static const int64_t by[] = { 0, 90000, 10, 0 };
+	struct sampler_rig *g = *state;
+	struct overslept o;
+
+	run_script(g, &o, by, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(o.asked[i].ns, g->now.ns + (i + 1) * MS);
+	assert_int_equal(g->s.period.ticks, 4);
+	assert_int_equal(g->s.late_max_ns, 90000);
+	assert_int_equal(rig_events(g, EVENT_LATE), 0);
+}
+
+static void run__overslept_by_several_intervals__one_longer_tick_and_no_burst(void **state)
+{
+	static const int64_t by[] = { 0, 5300 * NS_PER_US, 0, 0 };
+	struct sampler_rig *g = *state;
+	struct overslept o;
+
+	run_script(g, &o, by, 4);
+	assert_int_equal(g->s.period.ticks, 4);
+	assert_int_equal(o.asked[1].ns, g->now.ns + 2 * MS);
+	assert_int_equal(o.asked[2].ns, g->now.ns + 8 * MS);
+	assert_int_equal(o.asked[3].ns, g->now.ns + 9 * MS);
+	assert_int_equal(g->s.late_max_ns, 5300 * NS_PER_US);
+	assert_int_equal(g->s.period.late, 1);
+}
+
+static void run__late_again_and_again__is_told_at_most_once_a_second(void **state)
+{
+	static const int64_t by[] = { 2 * MS, 2 * MS, 2 * MS, S, 3 * MS, 4 * MS };
+	struct sampler_rig *g = *state;
+	struct overslept o;
+
+	run_script(g, &o, by, 6);
+	assert_int_equal(rig_events(g, EVENT_LATE), 2);
+	assert_int_equal(rig_event(g, EVENT_LATE, 0)->a, 2 * MS);
+	assert_int_equal(rig_event(g, EVENT_LATE, 1)->a, S);
+}
+
+static void run__sleep_interrupted__no_tick_until_the_next(void **state)
+{
+	static const int64_t by[] = { 0, SLEPT_NOT, 0 };
+	struct sampler_rig *g = *state;
+	struct overslept o;
+
+	run_script(g, &o, by, 3);
+	assert_int_equal(g->s.period.ticks, 2);
+}
+
+static void run__stopped_before_it_began__does_not_tick(void **state)
+{
+	struct sampler_rig *g = *state;
+
+	atomic_store(&g->sh.stop, 1);
+	sampler_run(&g->s);
+	assert_int_equal(g->s.period.ticks, 0);
+}
+
+static void init__figures_out_of_range__are_refused(void **state)
+{
+	struct sampler_rig *g = *state;
+	struct link_conf link = { .bytes_s = 1u << 30, .mtu = 1024 };
+	struct sampler_conf c = {
+		.interval_ns = MS, .epoch_ns = S, .link = &link, .links = 1, .clock = g->s.clock
+	};
+
+	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), 0);
+	c.links = 0;
+	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
+	c.links = 1;
+	c.epoch_ns = S + 1;
+	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
+	c.epoch_ns = S;
+	link.mtu = 1000;
+	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RIG(snapshot__shows_accounts_use_plan_and_cap),
+		WITH_RIG(snapshot__is_made_each_tenth_tick),
+		WITH_RIG(life_sign__one_more_each_tick),
+		WITH_RIG(ring_report__asked__holds_the_totals_of_that_guests_rings),
+		WITH_RIG(ring_report__more_rings_than_fit__the_first_are_reported),
+		WITH_RIG(ring_report__slot_without_a_guest__is_answered_empty),
+		WITH_RIG(run__on_time__sleeps_until_whole_intervals),
+		WITH_RIG(run__overslept_by_several_intervals__one_longer_tick_and_no_burst),
+		WITH_RIG(run__late_again_and_again__is_told_at_most_once_a_second),
+		WITH_RIG(run__sleep_interrupted__no_tick_until_the_next),
+		WITH_RIG(run__stopped_before_it_began__does_not_tick),
+		WITH_RIG(init__figures_out_of_range__are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
