@@ -318,7 +318,7 @@ int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e)
 }
 
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
-		 struct conf_error *e)
+		   struct conf_error *e)
 {
 	struct conf_doc d;
 	int rc;
@@ -332,7 +332,7 @@ int settings_parse(struct daemon_conf *c, const char *name, const char *text, si
 }
 
 const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
-				      const char *uuid)
+					const char *uuid)
 {
 	for (uint32_t i = 0; i < c->guests; i++)
 		if (!strcmp(c->guest[i].name, name) || !strcmp(c->guest[i].name, uuid))

@@ -41,11 +41,11 @@ struct daemon_conf {
 /* 0 or -errno of conf_load; e is filled on error. conf may be large: not on a small stack. */
 int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e);
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
-		 struct conf_error *e);
+		   struct conf_error *e);
 
 /* Settings for a guest of this name and UUID ("xxxxxxxx-...."). Never NULL. */
 const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
-				      const char *uuid);
+					const char *uuid);
 
 /*
  * An instance of a policy: from a policy file ({"policy": NAME, "params":

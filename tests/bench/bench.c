@@ -4,9 +4,14 @@
  *
  * The peer is one volatile 8-byte load of every cache line the scan has to
  * touch, over the same rings in the same run, taken in turn with the ticks.
+ * As on a host, another CPU writes the rings before each pass: the lines have
+ * to come from its cache.
  * Rings are synthetic, in rxe's layout; guests' CPU times come from memory, so
  * the hypercall is not in these figures. Prints ratios; judges nothing.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,6 +31,7 @@
 
 enum { SLOTS = 64, ELEM = 256, POSTS = 4, MSG = 4096, PATH_MTU = 1024 };
 enum { RING_BYTES = (384 + SLOTS * ELEM + 4095) & ~4095 };
+enum { WRITE_STOP = 2 };
 enum { ROUNDS_MAX = 400, LATE_SECONDS = 5 };
 
 struct host {
@@ -33,6 +39,8 @@ struct host {
 	uint8_t *rings;	     /* guests x queues x RING_BYTES */
 	uint8_t *registries; /* a page a guest */
 	uint32_t ssn;	     /* the same on every ring */
+	_Atomic int write;   /* asks the guests' CPU to write */
+	pthread_t writer;
 	struct shared sh;
 	struct sampler s;
 	struct guest_set *set;
@@ -93,14 +101,46 @@ static void advance(const struct host *h, uint8_t *ring, uint32_t n)
 	hd->consumer = hd->producer;
 }
 
-static void advance_all(struct host *h)
+static void pin(int cpu)
 {
-	if (!h->posts)
-		return;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set); /* as best it can */
+}
+
+static void write_rings(struct host *h)
+{
 	for (uint32_t g = 0; g < h->guests; g++)
 		for (uint32_t q = 0; q < h->queues; q++)
 			advance(h, ring_at(h, g, q), h->posts);
 	h->ssn += h->posts;
+}
+
+/* The guests' CPU: writes all rings whenever it is asked to. */
+static void *guests_cpu(void *arg)
+{
+	struct host *h = arg;
+
+	pin(1);
+	for (;;) {
+		while (!atomic_load_explicit(&h->write, memory_order_acquire))
+			sched_yield();
+		if (atomic_load(&h->write) == WRITE_STOP)
+			return NULL;
+		write_rings(h);
+		atomic_store_explicit(&h->write, 0, memory_order_release);
+	}
+}
+
+static void advance_all(struct host *h)
+{
+	if (!h->posts)
+		return;
+	atomic_store_explicit(&h->write, 1, memory_order_release);
+	while (atomic_load_explicit(&h->write, memory_order_acquire))
+		sched_yield();
 }
 
 /* The peer: one 8-byte load of each line that a scan has to look at. */
@@ -274,6 +314,9 @@ static void measure(struct host *h, int64_t *tick_ns, int64_t *raw_ns, uint64_t 
 	int rounds = rings > 2000 ? 40 : rings > 200 ? 120 : ROUNDS_MAX;
 	volatile uint64_t sink = 0;
 
+	pin(0);
+	if (pthread_create(&h->writer, NULL, guests_cpu, h))
+		die("thread", -EAGAIN);
 	tick(&h->s, h->now); /* takes the set, and history */
 	for (int i = 0; i < rounds; i++) {
 		int64_t a, b;
@@ -290,6 +333,8 @@ static void measure(struct host *h, int64_t *tick_ns, int64_t *raw_ns, uint64_t 
 		b = ns_now();
 		t[i] = b - a;
 	}
+	atomic_store(&h->write, WRITE_STOP);
+	pthread_join(h->writer, NULL);
 	*tick_ns = median(t, rounds);
 	*raw_ns = median(r, rounds);
 	*wrs = 0;
@@ -336,15 +381,6 @@ static void costs(void)
 		for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
 			for (uint32_t posts = 0; posts <= POSTS; posts += POSTS)
 				one(guests[g], queues[q], posts, empty);
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set); /* as best it can */
 }
 
 static void *run_sampler(void *arg)
