@@ -22,6 +22,13 @@ struct replay {
 	bool all; /* no record is left out */
 };
 
+static bool is_case(const char *path, const char *part)
+{
+	const char *file = strrchr(path, '/');
+
+	return strstr(file ? file : path, part) != NULL;
+}
+
 static void begin(struct replay *x, const char *path, bool mtu_known)
 {
 	memset(x, 0, sizeof(*x));
@@ -79,7 +86,8 @@ static void check_end(const struct replay *x)
 	assert_true(x->t.wrs >= g->wrs);
 	if (!bounded)
 		assert_true(x->t.wrs <= g->wrs + g->unknown);
-	if (x->all)
+	assert_true(x->c.completions <= g->signalled); /* a CQ has no free-running count */
+	if (x->all && !is_case(g->name, "lapped"))
 		assert_int_equal(x->c.completions, g->signalled);
 	if (x->c.completions)
 		assert_int_equal(x->c.qpn, g->sq->desc.number);
@@ -126,13 +134,6 @@ static void replay(const char *path, struct prop *p, uint32_t skip, bool mtu_kno
 	end(&x);
 }
 
-static bool is_case(const char *path, const char *part)
-{
-	const char *file = strrchr(path, '/');
-
-	return strstr(file ? file : path, part) != NULL;
-}
-
 static void golden__every_record_taken__tells_the_truth(void **state)
 {
 	const char *path = *state;
@@ -142,10 +143,10 @@ static void golden__every_record_taken__tells_the_truth(void **state)
 	prop_start(&p);
 	for (int known = 0; known <= 1; known++) {
 		replay(path, &p, 0, known, &t);
-		if (!is_case(path, "lapped"))
+		if (is_case(path, "lapped"))
+			assert_true(t.lost > 0);    /* or the recording is not what it says */
+		else if (!is_case(path, "refused")) /* those overwrite the newest entry */
 			assert_int_equal(t.lost, 0);
-		else
-			assert_true(t.lost > 0); /* or the recording is not what it says */
 	}
 }
 
@@ -249,51 +250,55 @@ static int is_ring(const struct dirent *d)
 	return dot && !strcmp(dot, ".ring");
 }
 
-static uint32_t add(struct CMUnitTest *tests, uint32_t n, const char *name, CMUnitTestFunction f,
-		    char *path)
+struct suite {
+	struct CMUnitTest tests[3 * FILES_MAX];
+	char names[3 * FILES_MAX][128];
+	char paths[FILES_MAX][512];
+	uint32_t n;
+};
+
+static void add(struct suite *s, const char *name, CMUnitTestFunction f, char *path)
 {
-	tests[n] = (struct CMUnitTest){ name, f, NULL, NULL, path };
-	return n + 1;
+	const char *file = strrchr(path, '/') + 1;
+
+	snprintf(s->names[s->n], sizeof(s->names[0]), "%.70s(%.40s)", name, file);
+	s->tests[s->n] = (struct CMUnitTest){ s->names[s->n], f, NULL, NULL, path };
+	s->n++;
 }
 
-#define ADD(f) add(tests, n, #f, f, path)
+#define ADD(f) add(s, #f, f, path)
+
+static void add_file(struct suite *s, char *path)
+{
+	if (is_case(path, "dead")) {
+		ADD(golden__owner_gone__is_a_fault_and_no_traffic);
+		ADD(golden__pages_of_somebody_else__do_not_open_as_a_ring);
+		return;
+	}
+	ADD(golden__every_record_taken__tells_the_truth);
+	if (is_case(path, "reset"))
+		ADD(golden__reset_with_records_left_out__keeps_the_count);
+	else
+		ADD(golden__records_left_out__tells_the_truth_or_says_not);
+	if (is_case(path, "mixed"))
+		ADD(golden__truth_altered__does_not_match);
+}
 
 int main(void)
 {
-	static struct CMUnitTest tests[3 * FILES_MAX];
+	static struct suite s;
 	struct dirent **files = NULL;
-	int found = scandir(GOLDEN_DIR, &files, is_ring, alphasort), ret;
-	uint32_t n = 0;
+	int found = scandir(GOLDEN_DIR, &files, is_ring, alphasort);
 
 	if (found < 30 || found > FILES_MAX) {
 		fprintf(stderr, "%d recordings in %s, expected 30 and more\n", found, GOLDEN_DIR);
 		return 1;
 	}
 	for (int i = 0; i < found; i++) {
-		char *path = malloc(strlen(GOLDEN_DIR) + strlen(files[i]->d_name) + 2);
-
-		if (!path)
-			return 1;
-		sprintf(path, "%s/%s", GOLDEN_DIR, files[i]->d_name);
-		if (is_case(path, "dead")) {
-			n = ADD(golden__owner_gone__is_a_fault_and_no_traffic);
-			n = ADD(golden__pages_of_somebody_else__do_not_open_as_a_ring);
-			continue;
-		}
-		n = ADD(golden__every_record_taken__tells_the_truth);
-		if (is_case(path, "reset"))
-			n = ADD(golden__reset_with_records_left_out__keeps_the_count);
-		else
-			n = ADD(golden__records_left_out__tells_the_truth_or_says_not);
-		if (is_case(path, "mixed"))
-			n = ADD(golden__truth_altered__does_not_match);
+		snprintf(s.paths[i], sizeof(s.paths[i]), "%s/%s", GOLDEN_DIR, files[i]->d_name);
+		add_file(&s, s.paths[i]);
+		free(files[i]);
 	}
-	ret = _cmocka_run_group_tests("golden_rxe", tests, n, NULL, NULL);
-	for (uint32_t i = 0; i < n; i++)
-		if (i + 1 == n || tests[i].initial_state != tests[i + 1].initial_state)
-			free(tests[i].initial_state);
-	while (found-- > 0)
-		free(files[found]);
 	free(files);
-	return ret;
+	return _cmocka_run_group_tests("golden_rxe", s.tests, s.n, NULL, NULL);
 }

@@ -35,7 +35,13 @@ enum load_type {
 	LOAD_TYPES,
 };
 
-enum { LOAD_SGE_MAX = 16, LOAD_DEPTH_MAX = 8191, LOAD_QPS_MAX = 512, LOAD_TRUTHS_MAX = 65536 };
+enum {
+	LOAD_SGE_MAX = 16,
+	LOAD_DEPTH_MAX = 8191,
+	LOAD_QPS_MAX = 512,
+	LOAD_TRUTHS_MAX = 65536,
+	LOAD_INLINE_MAX = 512
+};
 
 struct load_range {
 	uint32_t min, max;

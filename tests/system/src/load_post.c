@@ -243,22 +243,32 @@ static void build_op(struct load_qp *q, struct ibv_qp_ex *x, const struct load_w
 	}
 }
 
+/*
+ * One contiguous buffer: rxe's ibv_wr_set_inline_data_list() of rdma-core 44
+ * forgets to add up the length, and sends nothing.
+ */
+static void build_inline(struct ibv_qp_ex *x, const struct load_wr *w)
+{
+	uint8_t data[LOAD_INLINE_MAX];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < w->pieces; i++) {
+		memcpy(data + n, (const void *)(uintptr_t)w->sge[i].addr, w->sge[i].length);
+		n += w->sge[i].length;
+	}
+	ibv_wr_set_inline_data(x, data, n);
+}
+
 static void build_one(struct load_qp *q, struct ibv_qp_ex *x, const struct load_wr *w)
 {
-	struct ibv_data_buf data[LOAD_SGE_MAX];
-
 	x->wr_flags = send_flags(w);
 	build_op(q, x, w);
 	if (q->type == LOAD_UD)
 		ibv_wr_set_ud_addr(x, q->ah, q->peer->qp_num, QKEY);
-	if (!w->inlined) {
+	if (w->inlined)
+		build_inline(x, w);
+	else
 		ibv_wr_set_sge_list(x, w->pieces, w->sge);
-		return;
-	}
-	for (uint32_t i = 0; i < w->pieces; i++)
-		data[i] = (struct ibv_data_buf){ (void *)(uintptr_t)w->sge[i].addr,
-						 w->sge[i].length };
-	ibv_wr_set_inline_data_list(x, w->pieces, data);
 }
 
 static int post_wr_api(struct load_qp *q, uint32_t n, bool may_abort)
