@@ -60,7 +60,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g, struct mono 
 	sl->guest = g;
 	sl->fresh = true;
 	sl->applied = cap_clamp(CAP_NONE, &g->bounds);
-	sl->wanted = (uint16_t)cap_to_percent(sl->applied);
+	sl->wanted = slot_percent(sl->applied);
 	sl->rate_wanted = RATE_ONE;
 	/*
 	 * The mailbox may hold the slot's former guest's last mail. Was that

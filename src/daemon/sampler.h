@@ -21,6 +21,14 @@ enum {
 	SLOT_RESEND = 0xffff,	    /* in slot.wanted: no percent, so that the next is sent */
 };
 
+/* The percent to send for a cap; the scheduler's own figure has 16 bits too. */
+static inline uint16_t slot_percent(struct cap c)
+{
+	uint32_t percent = cap_to_percent(c);
+
+	return (uint16_t)(percent < SLOT_RESEND ? percent : SLOT_RESEND - 1);
+}
+
 /* A cap that was not answered, or failed, is sent again after this. */
 #define SAMPLER_RETRY_NS (50 * NS_PER_MS)
 

@@ -219,7 +219,7 @@ void sampler_act(struct sampler *s, struct mono now)
 
 		if (!sl->guest || !(sl->guest->flags & POLICY_CAPPABLE))
 			continue;
-		percent = (uint16_t)cap_to_percent(cap_clamp(c, &sl->guest->bounds));
+		percent = slot_percent(cap_clamp(c, &sl->guest->bounds));
 		sl->rate_wanted = exempt ? RATE_ONE : p->rate;
 		if (send_due(sl, now, percent))
 			send(s, sl, now, percent);
