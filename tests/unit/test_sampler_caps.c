@@ -148,6 +148,23 @@ static void act__wanted_beyond_the_bounds__is_written_within_them(void **state)
 	assert_int_equal(percent_of(g, 7), 60);
 }
 
+static void act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written(void **state)
+{
+	struct sampler_rig *g = *state;
+	struct set_guest *e = rig_join(g, 3, 7);
+
+	e->vcpus = e->bounds.vcpus = 4096;
+	rig_publish(g);
+	rig_tick(g, MS);
+	rig_wish(g)->cap[3] = CAP_PERCENT(65536 + 10);
+	for (int i = 0; i < 3; i++) {
+		rig_tick(g, MS);
+		rig_actor(g);
+	}
+	assert_int_equal(percent_of(g, 7), 65534);
+	assert_int_equal(g->host.calls, 1);
+}
+
 static void act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own(void **state)
 {
 	static const uint32_t slots[] = { 0, 63, 64, 127, 200, FLOW_GUESTS_MAX - 1 };
@@ -659,6 +676,7 @@ int main(void)
 		WITH_RIG(act__each_change__is_written),
 		WITH_RIG(act__changed_before_the_actor_came__only_the_newest_is_written),
 		WITH_RIG(act__wanted_beyond_the_bounds__is_written_within_them),
+		WITH_RIG(act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written),
 		WITH_RIG(act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own),
 		WITH_RIG(serial__wraps__zero_is_never_one),
 		WITH_RIG(act__exempt__is_never_written),
