@@ -24,7 +24,7 @@ struct conn {
 	struct control *c;
 	struct bufferevent *bev;
 	bool root;
-	struct conn *next, *prev;
+	struct conn *next, **link; /* link: what points at this one */
 };
 
 struct control {
@@ -41,12 +41,9 @@ static void conn_close(struct conn *k)
 {
 	struct control *c = k->c;
 
-	if (k->prev)
-		k->prev->next = k->next;
-	else
-		c->first = k->next;
+	*k->link = k->next;
 	if (k->next)
-		k->next->prev = k->prev;
+		k->next->link = k->link;
 	c->conns--;
 	bufferevent_free(k->bev);
 	free(k);
@@ -145,8 +142,9 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	k->c = c;
 	k->root = cred.uid == 0 || cred.uid == geteuid();
 	k->next = c->first;
-	if (c->first)
-		c->first->prev = k;
+	k->link = &c->first;
+	if (k->next)
+		k->next->link = &k->next;
 	c->first = k;
 	c->conns++;
 	bufferevent_setcb(k->bev, on_read, on_written, on_event, k);
@@ -232,8 +230,10 @@ out:
 
 void control_close(struct control *c)
 {
-	while (c->first)
-		conn_close(c->first);
+	for (struct conn *k = c->first, *next; k; k = next) {
+		next = k->next;
+		conn_close(k);
+	}
 	if (c->listener)
 		evconnlistener_free(c->listener);
 	if (c->bound)

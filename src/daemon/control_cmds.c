@@ -23,11 +23,12 @@ static int fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 {
 	va_list ap;
 
-	c->error.code = PROTO_E_SERVER - (int)code;
+	c->exit = (int)code;
+	c->error.code = PROTO_E_SERVER - c->exit;
 	va_start(ap, fmt);
 	vsnprintf(c->error.text, sizeof(c->error.text), fmt, ap);
 	va_end(ap);
-	return (int)code;
+	return c->exit;
 }
 
 static void put_u(json_t *o, const char *key, uint64_t v)
@@ -59,17 +60,21 @@ static void put_cap(json_t *o, const char *key, struct cap c)
 
 /* --- guests -------------------------------------------------------------- */
 
-static int find_guest(struct call *c, const json_t *params, struct managed **g)
+/* NULL: c->exit and c->error say why. */
+static struct managed *find_guest(struct call *c, const json_t *params)
 {
 	const char *who = json_string_value(json_object_get(params, "guest"));
+	struct managed *g;
 
-	if (!who)
-		return fail(c, RESEX_USAGE, "guest: give a guest's name, domain id or UUID");
-	*g = manager_find(c->m, who);
-	if (!*g)
-		return fail(c, RESEX_NO_GUEST,
-			    "there is no guest \"%.64s\": see resex list for those there are", who);
-	return 0;
+	if (!who) {
+		fail(c, RESEX_USAGE, "guest: give a guest's name, domain id or UUID");
+		return NULL;
+	}
+	g = manager_find(c->m, who);
+	if (!g)
+		fail(c, RESEX_NO_GUEST,
+		     "there is no guest \"%.64s\": see resex list for those there are", who);
+	return g;
 }
 
 static void put_identity(json_t *o, const struct managed *g)
@@ -210,13 +215,12 @@ static int cmd_info(struct call *c, const json_t *params, json_t **result)
 
 static int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 {
-	struct managed *g;
+	const struct managed *g = find_guest(c, params);
 	const struct snap_guest *s;
-	int rc = find_guest(c, params, &g);
 	json_t *u;
 
-	if (rc)
-		return rc;
+	if (!g)
+		return c->exit;
 	*result = guest_row(c, g);
 	put_u(*result, "min_cap", g->conf.min_cap);
 	put_b(*result, "exempt", g->conf.exempt);
@@ -334,14 +338,13 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 
 static int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 {
-	struct managed *g = NULL;
+	const struct managed *g;
 	json_t *arr;
-	int rc;
 
 	if (json_object_get(params, "guest")) {
-		rc = find_guest(c, params, &g);
-		if (rc)
-			return rc;
+		g = find_guest(c, params);
+		if (!g)
+			return c->exit;
 		arr = json_array();
 		json_array_append_new(arr, rings_of(c, g));
 	} else {
@@ -386,25 +389,26 @@ static json_t *param_row(const struct policy_inst *pi, const struct policy_param
 	return o;
 }
 
-static int find_policy(struct call *c, const char *name, const struct policy_ops **ops)
+/* NULL: as find_guest. */
+static const struct policy_ops *find_policy(struct call *c, const char *name)
 {
-	*ops = name ? policy_find(name) : c->m->policy->ops;
-	if (!*ops)
-		return fail(c, RESEX_NO_POLICY,
-			    "there is no policy \"%.64s\": see resex policy-list", name);
-	return 0;
+	const struct policy_ops *ops = name ? policy_find(name) : c->m->policy->ops;
+
+	if (!ops)
+		fail(c, RESEX_NO_POLICY, "there is no policy \"%.64s\": see resex policy-list",
+		     name);
+	return ops;
 }
 
 static int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
 {
-	const struct policy_ops *ops;
+	const char *name = json_string_value(json_object_get(params, "policy"));
+	const struct policy_ops *ops = find_policy(c, name);
 	const struct policy_inst *pi = c->m->policy;
 	json_t *arr;
-	int rc;
 
-	rc = find_policy(c, json_string_value(json_object_get(params, "policy")), &ops);
-	if (rc)
-		return rc;
+	if (!ops)
+		return c->exit;
 	arr = json_array();
 	for (const struct policy_param *p = ops->params; p && p->name; p++)
 		json_array_append_new(arr, param_row(ops == pi->ops ? pi : NULL, p));
@@ -448,9 +452,9 @@ static int load_policy(struct call *c, const json_t *params, struct policy_inst 
 	int rc;
 
 	if (!file) {
-		rc = find_policy(c, name, &ops);
-		if (rc)
-			return rc;
+		ops = find_policy(c, name);
+		if (!ops)
+			return c->exit;
 		return policy_new(pi, ops) ? fail(c, RESEX_FAILURE, "out of memory") : 0;
 	}
 	rc = policy_load(pi, NULL, file, &e);
@@ -505,11 +509,10 @@ static int cmd_cap_list(struct call *c, const json_t *params, json_t **result)
 
 static int cmd_cap_release(struct call *c, const json_t *params, json_t **result)
 {
-	struct managed *g;
-	int rc = find_guest(c, params, &g);
+	struct managed *g = find_guest(c, params);
 
-	if (rc)
-		return rc;
+	if (!g)
+		return c->exit;
 	manager_release(c->m, g, !json_is_true(json_object_get(params, "undo")), c->wall_ns);
 	*result = cap_row(c, g);
 	return 0;
@@ -567,14 +570,13 @@ static json_t *why_row(struct call *c, const struct managed *g)
 
 static int cmd_why(struct call *c, const json_t *params, json_t **result)
 {
-	struct managed *g;
+	const struct managed *g;
 	json_t *arr;
-	int rc;
 
 	if (json_object_get(params, "guest")) {
-		rc = find_guest(c, params, &g);
-		if (rc)
-			return rc;
+		g = find_guest(c, params);
+		if (!g)
+			return c->exit;
 		arr = json_array();
 		json_array_append_new(arr, why_row(c, g));
 	} else {

@@ -12,6 +12,7 @@ struct call {
 	const struct snapshot *sn;
 	int64_t wall_ns;
 	bool root; /* by peer credentials */
+	int exit;  /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 
