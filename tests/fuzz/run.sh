@@ -21,7 +21,9 @@ san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 # NAME | SOURCES | FILES WHOSE LINES COUNT | FLOOR % | FILE TO PLANT IN | SED
 targets() {
 	cat <<'END'
-conf | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | 80 | src/util/conf_value.c | s/if (!s || n < k->min || n > k->max)/if (!s || n < k->min)/
+registry | ibmon/registry.c ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/registry.c | 93 | ibmon/registry.c | s/g->frames > frames - g->first_frame)/g->first_frame > frames)/
+ring | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c | 90 | ibmon/ring_rxe_psn.c | s/e->opcode >= RING_RXE_OPCODES || //
+conf | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | 85 | src/util/conf_value.c | s/if (!s || n < k->min || n > k->max)/if (!s || n < k->min)/
 control | src/daemon/control_proto.c | src/daemon/control_proto.c | 85 | src/daemon/control_proto.c | s/ || strlen(r->method) > 64)/)/
 END
 }

@@ -56,11 +56,135 @@ CONTROL = {
 }
 
 
+# --- registry: struct control, registry page, pages (fuzz_registry.c) ------
+
+PAGE, SLICE, REGISTRY = 4096, 640, 1600
+SQ, CQ, RXE = 1, 2, 1
+
+
+def ref(kind, number):
+    return struct.pack("<IIQ", kind, 0, number)
+
+
+def refs(count, *given):
+    return b"".join(given) + ref(0, 0) * (count - len(given))
+
+
+def registry(directories, frame_pages, latencies, frames, generation=2, magic=0x52585245, version=1):
+    data = struct.pack("<IIIIQIIII", magic, version, generation, 77, 5, len(directories),
+                       len(frame_pages), len(latencies), frames) + bytes(24)
+    data += refs(16, *directories) + refs(64, *frame_pages) + refs(16, *latencies)
+    assert len(data) == REGISTRY
+    return data
+
+
+def ring(number, kind=SQ, elem=256, entries=64, mtu=1024, first=0, frames=5, comm=b"perftest", **over):
+    f = dict(provider=RXE, offset=0, db_frame=0, db_offset=0, db_bytes=0)
+    f.update(over)
+    data = struct.pack("<IHHIIIIIIIIQIIQ", number, kind, f["provider"], 17, 4321, elem, entries, mtu,
+                       f["offset"], first, frames, f["db_frame"], f["db_offset"], f["db_bytes"], 99)
+    data += comm.ljust(16, b"\0") + bytes(48)
+    assert len(data) == 128
+    return data
+
+
+def directory(*rings, magic=0x44585245, used=None):
+    data = struct.pack("<II", magic, len(rings) if used is None else used) + bytes(120)
+    return (data + b"".join(rings)).ljust(SLICE, b"\0")
+
+
+def frames(*numbers):
+    return struct.pack("<%dQ" % len(numbers), *numbers).ljust(SLICE, b"\0")
+
+
+def control(rings=256, pages=4096, after=0xFFFF, at=0, value=0, absent=0):
+    return struct.pack("<HHHHII", rings, pages, after, at, value, absent)
+
+
+GRANT, FRAME = 1, 2
+TWO = registry([ref(GRANT, 0)], [ref(FRAME, 1)], [ref(GRANT, 2)], 12)
+TWO_PAGES = directory(ring(1), ring(2, CQ, 128, 64, 0, 5, 3)) + frames(*range(1000, 1080))
+
+REGISTRY_SEEDS = {
+    "two_rings": control() + TWO + TWO_PAGES,
+    "limits": control(rings=1, pages=5) + TWO + TWO_PAGES,
+    "odd": control() + registry([], [], [], 0, generation=3),
+    "other_version": control() + registry([], [], [], 0, version=2),
+    "changed_meanwhile": control(after=1, at=8, value=4) + TWO + TWO_PAGES,
+    "count_changed": control(after=0, at=24, value=16) + TWO + TWO_PAGES,
+    "page_absent": control(absent=2) + TWO + TWO_PAGES,
+    "bad_rings": control() + TWO
+                 + directory(ring(1, elem=100), ring(2, entries=1 << 21), ring(3, first=7), ring(4, frames=0))
+                 + frames(1, 2, 3),
+    "bad_rings_2": control() + TWO
+                   + directory(ring(1, offset=4096), ring(1, mtu=9000), ring(5, provider=9), ring(6, kind=7))
+                   + frames(1, 2, 3),
+    "same_id": control() + TWO + directory(ring(1), ring(1), ring(1, comm=b"\x1b[2J\xff")) + frames(1, 2),
+    "two_directories": control() + registry([ref(GRANT, 0), ref(FRAME, 3)], [ref(FRAME, 1), ref(GRANT, 4)], [], 600)
+                       + directory(ring(1)) + frames(7) + bytes(SLICE) + directory(ring(9, first=510, frames=5)),
+    "node_grant": "1 grant 7",
+    "node_frame": "1 frame 262144",
+    "node_version": "2 grant 7",
+    "node_large": "1 frame 18446744073709551615",
+    "node_zero": "1 grant 07",
+}
+
+# --- ring: struct shape, PSN, a program (fuzz_ring.c) -----------------------
+
+POST, COMPLETE, SAMPLE, WRITE32, WRITE_WQE, SET_PRODUCER, SET_CONSUMER, FILL = range(8)
+
+
+def shape(kind=0, elem=2, entries=3, mtu=2, offset=0, missing=0, lie=0, psn=100):
+    return struct.pack("<BBBBHBBI", kind, elem, entries, mtu, offset, missing, lie, psn)
+
+
+def post(op=0, length=5000):
+    return struct.pack("<BBI", POST, op, length)
+
+
+def complete(n):
+    return bytes([COMPLETE + 8 * (n - 1)])
+
+
+def sample_after(us=1000):
+    """Once the guest is no longer honest, SAMPLE takes the nanoseconds since."""
+    return bytes([SAMPLE]) + struct.pack("<I", us * 1000)
+
+
+ASK = bytes([SAMPLE])
+HISTORY = struct.pack("<BBI", 0x80, 0, 4096)
+
+RING_SEEDS = {
+    "idle": shape() + ASK,
+    "traffic": shape() + ASK + (post() + post(1, 100) + complete(2) + ASK) * 6,
+    "kinds": shape() + ASK + b"".join(post(i, 3000) for i in range(8)) + complete(8) + ASK,
+    "backlog": shape() + ASK + post() * 9 + complete(3) + ASK + complete(6) + ASK,
+    "lapped": shape(entries=1) + ASK + (post() + complete(1)) * 9 + ASK,
+    "psn_wraps": shape(psn=0xFFFFFE) + ASK + (post(0, 9000) + complete(1) + ASK) * 4,
+    "history": shape() + (HISTORY + b"\xc0") * 20 + ASK + post() + complete(1) + ASK,
+    "cq": shape(kind=1, elem=1) + ASK + (post(1, 9) + bytes(4) + complete(1) + ASK) * 5,
+    "offset": shape(offset=640) + ASK + post() + complete(1) + ASK,
+    "too_short": shape(missing=1) + ASK,
+    "header_lies": shape(lie=16) + ASK,
+    "index_out": shape() + ASK + bytes([SET_CONSUMER]) + struct.pack("<I", 4096) + sample_after(),
+    "index_back": shape() + ASK + post() * 5 + complete(4) + ASK + bytes([SET_CONSUMER])
+                  + struct.pack("<I", 1) + sample_after(),
+    "header_changes": shape() + ASK + bytes([WRITE32]) + struct.pack("<HI", 1, 255) + sample_after(),
+    "entry_forged": shape() + ASK + post() + bytes([WRITE_WQE]) + struct.pack("<BBI", 0, 46, 0xFFFFFFFF)
+                    + complete(1) + sample_after(),
+    "ssn_jumps": shape() + ASK + post() + bytes([WRITE_WQE]) + struct.pack("<BBI", 0, 44, 0x7FFFFFFF)
+                 + complete(1) + sample_after(1),
+    "filled": shape() + ASK + bytes([FILL, 0xFF]) + struct.pack("<H", 4000) + sample_after(),
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
+    write(sys.argv[1], "registry", REGISTRY_SEEDS)
+    write(sys.argv[1], "ring", RING_SEEDS)
 
 
 if __name__ == "__main__":
