@@ -375,12 +375,12 @@ static int cmd_policy_list(struct call *c, const json_t *params, json_t **result
 	return 0;
 }
 
-static json_t *param_row(const struct policy_inst *pi, const struct policy_param *p)
+static json_t *param_row(const struct policy_param *p, uint64_t value)
 {
 	json_t *o = json_object();
 
 	put_s(o, "name", p->name);
-	put_u(o, "value", pi ? policy_param_get(pi, p) : p->def);
+	put_u(o, "value", value);
 	put_u(o, "default", p->def);
 	put_u(o, "min", p->min);
 	put_u(o, "max", p->max);
@@ -411,7 +411,8 @@ static int cmd_policy_show(struct call *c, const json_t *params, json_t **result
 		return c->exit;
 	arr = json_array();
 	for (const struct policy_param *p = ops->params; p && p->name; p++)
-		json_array_append_new(arr, param_row(ops == pi->ops ? pi : NULL, p));
+		json_array_append_new(
+			arr, param_row(p, ops == pi->ops ? policy_param_get(pi, p) : p->def));
 	*result = json_object();
 	put_s(*result, "name", ops->name);
 	put_s(*result, "text", ops->text);
