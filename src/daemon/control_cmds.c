@@ -456,10 +456,11 @@ static int load_policy(struct call *c, const json_t *params, struct policy_inst 
 		ops = find_policy(c, name);
 		if (!ops)
 			return c->exit;
-		return policy_new(pi, ops) ? fail(c, RESEX_FAILURE, "out of memory") : 0;
+		rc = policy_new(pi, ops);
+		return rc || !*pi ? fail(c, RESEX_FAILURE, "out of memory") : 0;
 	}
 	rc = policy_load(pi, NULL, file, &e);
-	if (!rc)
+	if (!rc && *pi)
 		return 0;
 	return fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
 }
