@@ -60,7 +60,9 @@ static int read_entry(struct restore *r, const struct conf_doc *d, size_t i, con
 		return rc;
 	if (uuid_parse(in.uuid, c->uuid)) {
 		snprintf(path, sizeof(path), "guests[%zu].uuid", i);
-		return conf_fail(d, path, e, "\"%s\" is not a UUID", in.uuid);
+		return conf_fail(d, path, e,
+				 "\"%s\" is not a UUID: write the guest's, as xl list -v shows it",
+				 in.uuid);
 	}
 	c->domid = (uint32_t)in.domid;
 	c->params.cap = cap_from_percent((uint32_t)in.cap);
@@ -101,6 +103,8 @@ int restore_load(struct restore *r, const char *state_dir, struct conf_error *e)
 	if (rc)
 		return rc;
 	rc = read_file(r, &d, e);
+	if (rc)
+		r->entries = 0; /* else the good half would be written over the file */
 	conf_free(&d);
 	return rc;
 }
