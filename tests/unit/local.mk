@@ -52,7 +52,7 @@ endif
 
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
-	tests/unit/test_sampler_prop tests/unit/test_sampler_run
+	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
@@ -63,6 +63,9 @@ tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c $(SAMPLER_RIG)
 tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
+tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \
+	tests/fakes/fake_host.c tests/fakes/fake_host.h
+tests_unit_test_restore_LDADD = libdaemon.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
 tests_unit_test_sampler_prop_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)

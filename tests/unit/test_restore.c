@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* restore: caps on disk before they are changed, and back from there. */
+#include "src/daemon/restore.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "src/core/caps.h"
+#include "tests/fakes/fake_host.h"
+#include "tests/unit/tmpdir.h"
+
+enum { TEXT_MAX = 1 << 16 };
+
+struct fixture {
+	struct tmpdir dir;
+	struct restore r;
+	struct fake_host host;
+	char text[TEXT_MAX];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct conf_error e;
+
+	if (!f)
+		return -1;
+	tmp_open(&f->dir);
+	fake_host_open(&f->host);
+	*state = f;
+	return restore_load(&f->r, f->dir.path, &e);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	tmp_close(&f->dir);
+	free(f);
+	return 0;
+}
+
+static struct saved_cap saved(uint32_t domid, uint8_t uuid, uint32_t percent)
+{
+	struct saved_cap c = { .domid = domid,
+			       .params = { cap_from_percent(percent), 256 + domid % 1000 } };
+
+	memset(c.uuid, uuid, sizeof(c.uuid));
+	return c;
+}
+
+static void put(struct fixture *f, uint32_t domid, uint8_t uuid, uint32_t percent)
+{
+	const struct saved_cap c = saved(domid, uuid, percent);
+
+	assert_int_equal(restore_put(&f->r, &c), 0);
+}
+
+static void assert_found(const struct restore *r, uint32_t domid, uint8_t uuid, uint32_t percent)
+{
+	const struct saved_cap want = saved(domid, uuid, percent);
+	const struct saved_cap *c = restore_find(r, domid, want.uuid);
+
+	assert_non_null(c);
+	assert_int_equal(c->domid, domid);
+	assert_memory_equal(c->uuid, want.uuid, 16);
+	assert_true(cap_equal(c->params.cap, want.params.cap));
+	assert_int_equal(c->params.weight, want.params.weight);
+}
+
+/* What another process would find on disk now. */
+static struct restore *on_disk(struct fixture *f)
+{
+	static struct restore r;
+	struct conf_error e = { 0 };
+
+	memset(&r, 0x5a, sizeof(r));
+	assert_int_equal(restore_load(&r, f->dir.path, &e), 0);
+	return &r;
+}
+
+/* --- to disk and back --------------------------------------------------------- */
+
+static void load__no_file__is_empty(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(f->r.entries, 0);
+	assert_non_null(strstr(f->r.file, "/caps.json"));
+}
+
+static void put__then_load__the_same_comes_back(void **state)
+{
+	struct fixture *f = *state;
+	struct restore *r;
+
+	put(f, 1, 0xab, 0);
+	put(f, 65535, 0x01, 65535);
+	put(f, 7, 0xff, 42);
+	r = on_disk(f);
+	assert_int_equal(r->entries, 3);
+	assert_found(r, 1, 0xab, 0);
+	assert_found(r, 65535, 0x01, 65535);
+	assert_found(r, 7, 0xff, 42);
+}
+
+static void put__same_guest_again__changes_its_entry(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	put(f, 7, 1, 17);
+	assert_int_equal(on_disk(f)->entries, 1);
+	assert_found(on_disk(f), 7, 1, 17);
+}
+
+static void put__same_domain_id_of_another_guest__is_an_entry_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	put(f, 7, 2, 17);
+	assert_int_equal(on_disk(f)->entries, 2);
+	assert_found(on_disk(f), 7, 1, 42);
+	assert_found(on_disk(f), 7, 2, 17);
+}
+
+static void find__other_id_or_other_uuid__is_not_it(void **state)
+{
+	struct fixture *f = *state;
+	struct saved_cap c = saved(7, 1, 0);
+
+	put(f, 7, 1, 42);
+	assert_null(restore_find(&f->r, 8, c.uuid));
+	c.uuid[15] ^= 1;
+	assert_null(restore_find(&f->r, 7, c.uuid));
+}
+
+static void put__file__only_its_owner_may_read_it(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+
+	put(f, 7, 1, 42);
+	assert_int_equal(stat(f->r.file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void put__256_guests__are_kept_and_one_more_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const struct saved_cap more = saved(999, 9, 9);
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		put(f, i + 1, (uint8_t)i, i);
+	assert_int_equal(restore_put(&f->r, &more), -ENOSPC);
+	assert_int_equal(f->r.entries, FLOW_GUESTS_MAX);
+	assert_null(restore_find(&f->r, 999, more.uuid));
+	put(f, 3, 2, 77); /* one of the 256 may still change */
+	assert_int_equal(on_disk(f)->entries, FLOW_GUESTS_MAX);
+	assert_found(on_disk(f), 3, 2, 77);
+}
+
+static void drop__one_of_two__the_other_stays(void **state)
+{
+	struct fixture *f = *state;
+	const struct saved_cap c = saved(7, 1, 0);
+
+	put(f, 7, 1, 42);
+	put(f, 8, 2, 43);
+	assert_int_equal(restore_drop(&f->r, 7, c.uuid), 0);
+	assert_int_equal(on_disk(f)->entries, 1);
+	assert_found(on_disk(f), 8, 2, 43);
+}
+
+static void drop__the_last__removes_the_file(void **state)
+{
+	struct fixture *f = *state;
+	const struct saved_cap c = saved(7, 1, 0);
+
+	put(f, 7, 1, 42);
+	assert_true(tmp_exists(&f->dir, "caps.json"));
+	assert_int_equal(restore_drop(&f->r, 7, c.uuid), 0);
+	assert_false(tmp_exists(&f->dir, "caps.json"));
+	assert_int_equal(on_disk(f)->entries, 0);
+}
+
+static void drop__none_such__changes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	const struct saved_cap c = saved(7, 2, 0);
+
+	put(f, 7, 1, 42);
+	assert_int_equal(restore_drop(&f->r, 7, c.uuid), 0);
+	assert_int_equal(on_disk(f)->entries, 1);
+}
+
+/* --- crashes and full disks ------------------------------------------------------- */
+
+static void load__killed_before_the_rename__the_old_file_counts(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	tmp_write(&f->dir, "caps.json.new", "{\"guests\": [{\"domid\": 9, \"uu");
+	assert_int_equal(on_disk(f)->entries, 1);
+	assert_found(on_disk(f), 7, 1, 42);
+	put(f, 8, 2, 43); /* and the half of a file is in nobody's way */
+	assert_int_equal(on_disk(f)->entries, 2);
+	assert_false(tmp_exists(&f->dir, "caps.json.new"));
+}
+
+static void load__killed_before_the_first_rename__is_empty(void **state)
+{
+	struct fixture *f = *state;
+
+	tmp_write(&f->dir, "caps.json.new", "{");
+	assert_int_equal(on_disk(f)->entries, 0);
+}
+
+static void assert_put_fails(struct fixture *f, int rc)
+{
+	const struct saved_cap fresh = saved(9, 9, 9), change = saved(7, 1, 99);
+
+	assert_int_equal(restore_put(&f->r, &fresh), rc);
+	assert_int_equal(restore_put(&f->r, &change), rc);
+	assert_int_equal(f->r.entries, 1);
+	assert_null(restore_find(&f->r, 9, fresh.uuid));
+	assert_found(&f->r, 7, 1, 42); /* what is not on disk is not known */
+}
+
+static void put__directory_replaced_by_a_file__fails_and_changes_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	tmp_empty(f->dir.path);
+	assert_int_equal(rmdir(f->dir.path), 0);
+	fclose(fopen(f->dir.path, "w"));
+	assert_put_fails(f, -ENOTDIR);
+	unlink(f->dir.path);
+	assert_int_equal(mkdir(f->dir.path, 0700), 0);
+}
+
+static void put__directory_gone__fails_and_changes_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	tmp_empty(f->dir.path);
+	assert_int_equal(rmdir(f->dir.path), 0);
+	assert_put_fails(f, -ENOENT);
+	assert_int_equal(mkdir(f->dir.path, 0700), 0);
+}
+
+static void put__new_file_is_a_link_somebody_left__is_not_followed(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	tmp_write(&f->dir, "victim", "mine");
+	assert_int_equal(symlink("victim", tmp_at(&f->dir, "caps.json.new")), 0);
+	assert_put_fails(f, -ELOOP);
+	assert_string_equal(tmp_read(&f->dir, "victim", f->text, sizeof(f->text)), "mine");
+}
+
+static void put__disk_full__old_file_is_untouched_and_nothing_is_left_behind(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit was, tiny;
+	char before[256];
+
+	put(f, 7, 1, 42);
+	tmp_read(&f->dir, "caps.json", before, sizeof(before));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	tiny = was;
+	tiny.rlim_cur = 20;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
+	assert_put_fails(f, -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_string_equal(tmp_read(&f->dir, "caps.json", f->text, sizeof(f->text)), before);
+	assert_false(tmp_exists(&f->dir, "caps.json.new"));
+}
+
+/* --- damaged files ------------------------------------------------------------------- */
+
+#define UUID  "01010101-0101-0101-0101-010101010101"
+#define ENTRY "{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 42, \"weight\": 256}"
+
+static const struct damage {
+	const char *text, *place, *names;
+} damages[] = {
+	{ "", "", "caps.json" },
+	{ "{", "caps.json:1:", "" },
+	{ "\n\n  garbage", "caps.json:3:", "" },
+	{ "[]", "caps.json:1:1: ", "guests" },
+	{ "{}", "caps.json:1:1: ", "guests" },
+	{ "{\"guests\": 5}", "caps.json:1:1", "guests" },
+	{ "{\"guests\": [\n" ENTRY ",\n {}\n]}", "caps.json:3:2: ", "domid" },
+	{ "{\"guests\": [\n" ENTRY ",\n 5\n]}", "caps.json:3:2: ", "5" },
+	{ "{\"guests\": [{\"domid\": 0, \"uuid\": \"" UUID "\", \"cap\": 1, \"weight\": 1}]}",
+	  "caps.json:1:23: ", "domid" },
+	{ "{\"guests\": [{\"domid\": 65536, \"uuid\": \"" UUID "\", \"cap\": 1, \"weight\": 1}]}",
+	  "caps.json:1:23: ", "65536" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": -1, \"weight\": 1}]}",
+	  "caps.json:1:81: ", "-1" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 65536, \"weight\": 1}]}",
+	  "caps.json:1:81: ", "65536" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 1, \"weight\": 65536}]}",
+	  "caps.json:1:94: ", "65536" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 1}]}",
+	  "caps.json:1:", "weight" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"01010101-0101-0101-0101-01010101010g\", "
+	  "\"cap\": 1, \"weight\": 1}]}",
+	  "caps.json:1:34: ", "01010101010g" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"0101010100101-0101-0101-01010101010\", "
+	  "\"cap\": 1, \"weight\": 1}]}",
+	  "caps.json:1:34: ", "uuid" },
+	{ "{\"guests\": [" ENTRY "], \"guests\": []}", "caps.json:1:", "guests" },
+	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 1, \"weight\": 1, "
+	  "\"extra\": 1}]}",
+	  "caps.json:1:", "extra" },
+};
+
+static void load__damaged__says_where_and_leaves_file_and_entries_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e;
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		const struct damage *d = &damages[i];
+
+		memset(&e, 0, sizeof(e));
+		tmp_write(&f->dir, "caps.json", d->text);
+		assert_true(restore_load(&f->r, f->dir.path, &e) < 0);
+		print_message("%s\n", e.text);
+		assert_non_null(strstr(e.text, d->place));
+		assert_non_null(strstr(e.text, d->names));
+		assert_null(strchr(e.text, '\n'));
+		assert_int_equal(f->r.entries, 0); /* so that nothing is written back */
+		assert_string_equal(tmp_read(&f->dir, "caps.json", f->text, sizeof(f->text)),
+				    d->text);
+	}
+}
+
+static void load__more_guests_than_there_can_be__is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e = { 0 };
+	size_t n = 0;
+
+	n += (size_t)snprintf(f->text, sizeof(f->text), "{\"guests\": [");
+	for (int i = 0; i <= FLOW_GUESTS_MAX; i++)
+		n += (size_t)snprintf(f->text + n, sizeof(f->text) - n, "%s" ENTRY, i ? "," : "");
+	snprintf(f->text + n, sizeof(f->text) - n, "]}");
+	tmp_write(&f->dir, "caps.json", f->text);
+	assert_int_equal(restore_load(&f->r, f->dir.path, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "256"));
+	assert_int_equal(f->r.entries, 0);
+}
+
+static void load__directory_in_place_of_the_file__is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e = { 0 };
+
+	assert_int_equal(mkdir(tmp_at(&f->dir, "caps.json"), 0700), 0);
+	assert_true(restore_load(&f->r, f->dir.path, &e) < 0);
+	assert_non_null(strstr(e.text, "caps.json: "));
+}
+
+static void load__state_directory_is_a_file__is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e = { 0 };
+	char dir[128];
+
+	tmp_write(&f->dir, "file", "");
+	snprintf(dir, sizeof(dir), "%s", tmp_at(&f->dir, "file"));
+	assert_int_equal(restore_load(&f->r, dir, &e), -ENOTDIR);
+	assert_non_null(strstr(e.text, "file/caps.json: "));
+}
+
+/* --- giving back --------------------------------------------------------------------------- */
+
+/* A domain that resexd has capped at 5 %. */
+static struct fake_dom *capped(struct fixture *f, uint32_t domid, uint8_t uuid)
+{
+	struct fake_dom *d = fake_dom_add(&f->host, domid, uuid);
+
+	d->params.cap = CAP_PERCENT(5);
+	return d;
+}
+
+static uint32_t percent_of(struct fixture *f, uint32_t domid)
+{
+	return cap_to_percent(fake_dom(&f->host, domid)->params.cap);
+}
+
+static int all(struct fixture *f, uint32_t *restored)
+{
+	return restore_all(&f->r, &fake_sched_ops, &f->host.sched, restored);
+}
+
+static void all__guests_live__get_their_caps_and_the_file_goes(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n;
+
+	capped(f, 7, 1);
+	capped(f, 8, 2);
+	put(f, 7, 1, 42);
+	put(f, 8, 2, 0);
+	assert_int_equal(all(f, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(percent_of(f, 7), 42);
+	assert_int_equal(percent_of(f, 8), 0);
+	assert_int_equal(f->r.entries, 0);
+	assert_false(tmp_exists(&f->dir, "caps.json"));
+}
+
+static void all__domain_gone_dying_or_replaced__is_dropped_untouched(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n;
+
+	capped(f, 8, 2)->dom.flags = HV_DOM_DYING;
+	capped(f, 9, 0x33); /* not the one that was saved */
+	put(f, 7, 1, 42);
+	put(f, 8, 2, 43);
+	put(f, 9, 3, 44);
+	assert_int_equal(all(f, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(f->host.calls, 0);
+	assert_int_equal(f->r.entries, 0);
+	assert_false(tmp_exists(&f->dir, "caps.json"));
+}
+
+static void all__one_refuses__it_stays_in_the_file_for_another_try(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n;
+
+	capped(f, 7, 1);
+	capped(f, 8, 2)->set_rc = -EBUSY;
+	capped(f, 9, 3);
+	put(f, 7, 1, 42);
+	put(f, 8, 2, 43);
+	put(f, 9, 3, 44);
+	assert_int_equal(all(f, &n), 1);
+	assert_int_equal(n, 2);
+	assert_int_equal(on_disk(f)->entries, 1);
+	assert_found(on_disk(f), 8, 2, 43);
+	fake_dom(&f->host, 8)->set_rc = 0;
+	assert_int_equal(all(f, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(percent_of(f, 8), 43);
+	assert_false(tmp_exists(&f->dir, "caps.json"));
+}
+
+static void all__vanishes_while_its_cap_is_set__is_dropped(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n;
+
+	capped(f, 7, 1)->set_rc = -ESRCH;
+	put(f, 7, 1, 42);
+	assert_int_equal(all(f, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(f->r.entries, 0);
+}
+
+static void all__list_of_domains_fails__nothing_is_dropped(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n = 99;
+
+	capped(f, 7, 1);
+	put(f, 7, 1, 42);
+	f->host.list_rc = -EIO;
+	assert_int_equal(all(f, &n), -EIO);
+	assert_int_equal(n, 0);
+	assert_int_equal(on_disk(f)->entries, 1);
+	assert_int_equal(f->host.calls, 0);
+}
+
+static void all__file_cannot_be_written__caps_are_given_back_all_the_same(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n;
+
+	capped(f, 7, 1);
+	capped(f, 8, 2)->set_rc = -EBUSY;
+	put(f, 7, 1, 42);
+	put(f, 8, 2, 43);
+	assert_int_equal(symlink("x", tmp_at(&f->dir, "caps.json.new")), 0);
+	assert_int_equal(all(f, &n), -ELOOP);
+	assert_int_equal(n, 1);
+	assert_int_equal(percent_of(f, 7), 42);
+	assert_int_equal(on_disk(f)->entries, 2); /* given back twice does no harm */
+}
+
+static void all__nothing_saved__is_fine(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t n = 99;
+
+	assert_int_equal(all(f, &n), 0);
+	assert_int_equal(n, 0);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(load__no_file__is_empty),
+		WITH(put__then_load__the_same_comes_back),
+		WITH(put__same_guest_again__changes_its_entry),
+		WITH(put__same_domain_id_of_another_guest__is_an_entry_of_its_own),
+		WITH(find__other_id_or_other_uuid__is_not_it),
+		WITH(put__file__only_its_owner_may_read_it),
+		WITH(put__256_guests__are_kept_and_one_more_is_refused),
+		WITH(drop__one_of_two__the_other_stays),
+		WITH(drop__the_last__removes_the_file),
+		WITH(drop__none_such__changes_nothing),
+		WITH(load__killed_before_the_rename__the_old_file_counts),
+		WITH(load__killed_before_the_first_rename__is_empty),
+		WITH(put__directory_replaced_by_a_file__fails_and_changes_nothing),
+		WITH(put__directory_gone__fails_and_changes_nothing),
+		WITH(put__new_file_is_a_link_somebody_left__is_not_followed),
+		WITH(put__disk_full__old_file_is_untouched_and_nothing_is_left_behind),
+		WITH(load__damaged__says_where_and_leaves_file_and_entries_alone),
+		WITH(load__more_guests_than_there_can_be__is_refused),
+		WITH(load__directory_in_place_of_the_file__is_an_error),
+		WITH(load__state_directory_is_a_file__is_an_error),
+		WITH(all__guests_live__get_their_caps_and_the_file_goes),
+		WITH(all__domain_gone_dying_or_replaced__is_dropped_untouched),
+		WITH(all__one_refuses__it_stays_in_the_file_for_another_try),
+		WITH(all__vanishes_while_its_cap_is_set__is_dropped),
+		WITH(all__list_of_domains_fails__nothing_is_dropped),
+		WITH(all__file_cannot_be_written__caps_are_given_back_all_the_same),
+		WITH(all__nothing_saved__is_fine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
