@@ -444,34 +444,35 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 	return 0;
 }
 
-static int load_policy(struct call *c, const json_t *params, struct policy_inst **pi)
+/* NULL: as find_guest. */
+static struct policy_inst *load_policy(struct call *c, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "policy"));
 	const char *file = json_string_value(json_object_get(params, "file"));
+	struct policy_inst *pi = NULL;
 	const struct policy_ops *ops;
 	struct conf_error e = { 0 };
 	int rc;
 
-	if (!file) {
-		ops = find_policy(c, name);
-		if (!ops)
-			return c->exit;
-		rc = policy_new(pi, ops);
-		return rc || !*pi ? fail(c, RESEX_FAILURE, "out of memory") : 0;
+	if (file) {
+		rc = policy_load(&pi, NULL, file, &e);
+		if (rc)
+			fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
+		return rc ? NULL : pi;
 	}
-	rc = policy_load(pi, NULL, file, &e);
-	if (!rc && *pi)
-		return 0;
-	return fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
+	ops = find_policy(c, name);
+	if (ops && policy_new(&pi, ops))
+		fail(c, RESEX_FAILURE, "out of memory");
+	return pi;
 }
 
 static int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 {
-	struct policy_inst *pi = NULL;
-	int rc = load_policy(c, params, &pi);
+	struct policy_inst *pi = load_policy(c, params);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!pi)
+		return c->exit;
 	rc = set_params(c, pi, json_object_get(params, "params"));
 	if (!rc && manager_set_policy(c->m, pi, c->wall_ns))
 		rc = fail(c, RESEX_FAILURE, "another policy is just being put in force: try again");
