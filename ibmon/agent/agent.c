@@ -27,11 +27,9 @@
 
 enum {
 	BEAT_MS = 500,
-	IDLE_MS = 100,
-	FAST_MS = 1000,	     /* how long every scan_ms, after a change */
-	USE_GAP_MAX_MS = 20, /* between scans of a device in steady use */
-	OPENER_LOOKS = 8,    /* an open is told before the file is among those of its process */
-	ONCE_SCANS = 10,
+	IDLE_MS = 20,
+	FAST_MS = 500,	 /* how long every scan_ms, after an open or a change */
+	OPENED_MS = 100, /* how long after an open contexts are looked for */
 	TIDY_BEATS = 4,
 };
 
@@ -54,11 +52,9 @@ struct agent {
 	struct latency_socket *latency;
 	struct watch watch;
 	struct event_base *base;
-	struct event *opened, *used, *datagram, *scan, *beat, *sig[2];
+	struct event *opened, *datagram, *scan, *beat, *sig[2];
 	struct exit_watch *exits;
-	struct mono last_scan, fast_until;
-	long use_gap_ms;
-	int opener_looks;
+	struct mono opened_until, fast_until;
 	uint64_t beats;
 	int status;
 };
@@ -103,26 +99,14 @@ static void plan(struct agent *a, struct mono t)
 		scan_in(a, IDLE_MS);
 }
 
-static void scan_now(struct agent *a)
+static void scan_now(struct agent *a, bool full)
 {
 	struct mono t = now(a);
-	unsigned int changes;
 
-	if (a->opener_looks > 0) {
-		a->opener_looks--;
-		if (track_walk(a->track, TRACK_OPENED) > 0)
-			a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
-	}
-	watch_arm(&a->watch); /* before the scan: what comes later is told */
-	changes = track_scan(a->track, t);
-	a->last_scan = t;
-	if (changes) {
+	if (mono_sub(a->opened_until, t) > 0)
+		track_walk(a->track, TRACK_OPENED);
+	if (track_scan(a->track, t, full))
 		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
-		a->use_gap_ms = a->o->scan_ms;
-	} else if (a->use_gap_ms < USE_GAP_MAX_MS) {
-		a->use_gap_ms = 2 * a->use_gap_ms < USE_GAP_MAX_MS ? 2 * a->use_gap_ms
-								   : USE_GAP_MAX_MS;
-	}
 	plan(a, t);
 }
 
@@ -130,7 +114,7 @@ static void on_scan(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	scan_now((struct agent *)arg);
+	scan_now((struct agent *)arg, false);
 }
 
 static void on_watch(evutil_socket_t fd, short what, void *arg)
@@ -143,15 +127,11 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (means & WATCH_NODES)
 		track_devices(a->track);
-	if (means & (WATCH_OPENED | WATCH_NODES)) {
-		a->opener_looks = OPENER_LOOKS;
-		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
-		scan_in(a, 0);
-	} else if (means & WATCH_USED) {
-		int64_t due = a->use_gap_ms - mono_sub(t, a->last_scan) / NS_PER_MS;
-
-		scan_in(a, due > 0 ? due : 0);
-	}
+	if (!means)
+		return;
+	a->opened_until = mono_add(t, OPENED_MS * NS_PER_MS);
+	a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
+	scan_in(a, 0);
 }
 
 static void exit_free(struct exit_watch *e)
@@ -290,8 +270,11 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		log_msg(a->log, LOG_LVL_WARNING, "the frames of own pages are not known: %s",
 			strerror(-rc));
 	a->beats++;
-	if (a->beats % 2 == 0 && track_walk(a->track, TRACK_NEW) > 0)
-		scan_in(a, 0);
+	if (a->beats % 2 == 0) {
+		track_walk(a->track, TRACK_NEW);
+		if (track_users(a->track))
+			scan_now(a, true);
+	}
 	if (a->beats % TIDY_BEATS == 0)
 		track_tidy(a->track);
 	notify_alive();
@@ -306,29 +289,20 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 
 static int events_open(struct agent *a)
 {
-	struct event_config *cfg = event_config_new();
-
-	if (cfg)
-		event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER);
-	a->base = cfg ? event_base_new_with_config(cfg) : NULL;
-	if (cfg)
-		event_config_free(cfg);
+	a->base = event_base_new();
 	if (!a->base)
 		return -ENOMEM;
 	a->opened = event_new(a->base, a->watch.fd, EV_READ | EV_PERSIST, on_watch, a);
-	a->used = event_new(a->base, a->watch.use_fd, EV_READ | EV_PERSIST, on_watch, a);
 	a->datagram = event_new(a->base, latency_fd(a->latency), EV_READ | EV_PERSIST, on_datagram,
 				a);
 	a->scan = event_new(a->base, -1, 0, on_scan, a);
 	a->beat = event_new(a->base, -1, EV_PERSIST, on_beat, a);
 	a->sig[0] = evsignal_new(a->base, SIGTERM, on_signal, a);
 	a->sig[1] = evsignal_new(a->base, SIGINT, on_signal, a);
-	if (!a->opened || !a->used || !a->datagram || !a->scan || !a->beat || !a->sig[0] ||
-	    !a->sig[1])
+	if (!a->opened || !a->datagram || !a->scan || !a->beat || !a->sig[0] || !a->sig[1])
 		return -ENOMEM;
-	if (event_add(a->opened, NULL) || event_add(a->used, NULL) ||
-	    event_add(a->datagram, NULL) || event_add(a->sig[0], NULL) ||
-	    event_add(a->sig[1], NULL))
+	if (event_add(a->opened, NULL) || event_add(a->datagram, NULL) ||
+	    event_add(a->sig[0], NULL) || event_add(a->sig[1], NULL))
 		return -ENOMEM;
 	timer(a->beat, BEAT_MS * NS_PER_MS);
 	return 0;
@@ -363,8 +337,7 @@ int agent_open(struct agent **out, const struct options *o, const struct log *lo
 		return setup_fail(log, "memory", -ENOMEM);
 	a->o = o;
 	a->log = log;
-	a->use_gap_ms = o->scan_ms;
-	a->watch.fd = a->watch.use_fd = -1;
+	a->watch.fd = -1;
 	clock_real(&a->clock);
 	rc = setup_open(&a->setup, o, log);
 	if (rc == 0)
@@ -382,7 +355,7 @@ int agent_run(struct agent *a)
 	int rc;
 
 	track_walk(a->track, TRACK_NEW);
-	scan_now(a);
+	scan_now(a, true);
 	rc = publish_node(a);
 	if (rc)
 		return rc;
@@ -400,8 +373,7 @@ int agent_run(struct agent *a)
 
 void agent_close(struct agent *a)
 {
-	struct event *evs[] = { a->opened, a->used,   a->datagram, a->scan,
-				a->beat,   a->sig[0], a->sig[1] };
+	struct event *evs[] = { a->opened, a->datagram, a->scan, a->beat, a->sig[0], a->sig[1] };
 
 	while (a->exits) {
 		struct exit_watch *e = a->exits;

@@ -3,10 +3,11 @@
  * agent: the running agent. It looks when something may have changed, and
  * hardly at all when nothing can have:
  *
- *	a device is opened	every scan_ms, for a second after the last change
- *	a device is used	at once, then at most every USE_GAP_MAX_MS
+ *	a device is opened,	every scan_ms for half a second
+ *	or something changed
  *	a process exits		at once
- *	otherwise		users every IDLE_MS; new processes every second
+ *	there are users		every IDLE_MS a quick look; all of it every second
+ *	nobody uses RDMA	every second, for new processes
  */
 #ifndef RESEX_AGENT_AGENT_H
 #define RESEX_AGENT_AGENT_H

@@ -122,7 +122,7 @@ static uint64_t rings_of(const struct class_objects *obj)
 	uint64_t n = (uint64_t)obj->cqs + obj->srqs;
 
 	for (uint32_t i = 0; i < obj->qps; i++)
-		n += obj->qp[i].srqn ? 1 : 2;
+		n += obj->qp[i].shared ? 1 : 2;
 	return n;
 }
 

@@ -53,7 +53,8 @@ struct class_ring {
 
 struct class_qp {
 	uint32_t qpn;
-	uint32_t srqn; /* 0: has a receive queue of its own */
+	bool shared;   /* has no receive queue of its own, but uses */
+	uint32_t srqn; /* this shared one */
 };
 
 struct class_cq {

@@ -77,7 +77,7 @@ static bool qp_fits(const struct order *o, size_t i, uint32_t q, uint32_t x)
 		return false;
 	if (o->qp_srq[q] > x)
 		return false;
-	if (o->obj->qp[q].srqn)
+	if (o->obj->qp[q].shared)
 		return true;
 	return i + 1 < o->n && r[1].pgoff == r->pgoff + r->bytes && may_be(&r[1], CLASS_RECV);
 }
@@ -115,7 +115,7 @@ static void say_step(struct order *o, struct state s, int k)
 		say(o, i, CLASS_RECV, 0);
 	} else {
 		say(o, i, CLASS_SQ, o->obj->qp[s.q].qpn);
-		if (!o->obj->qp[s.q].srqn)
+		if (!o->obj->qp[s.q].shared)
 			say(o, i + 1, CLASS_RECV, 0);
 	}
 }
@@ -198,12 +198,13 @@ static void place_qps(struct order *o)
 
 	o->qp_at[0] = 0;
 	for (uint32_t q = 0; q < obj->qps; q++) {
-		uint32_t srqn = obj->qp[q].srqn, x = 0;
+		bool shared = obj->qp[q].shared;
+		uint32_t x = 0;
 
-		o->qp_at[q + 1] = o->qp_at[q] + (srqn ? 1 : 2);
-		while (srqn && x < obj->srqs && obj->srq[x] != srqn)
+		o->qp_at[q + 1] = o->qp_at[q] + (shared ? 1 : 2);
+		while (shared && x < obj->srqs && obj->srq[x] != obj->qp[q].srqn)
 			x++;
-		o->qp_srq[q] = !srqn ? 0 : x < obj->srqs ? x + 1 : UINT32_MAX;
+		o->qp_srq[q] = !shared ? 0 : x < obj->srqs ? x + 1 : UINT32_MAX;
 	}
 }
 

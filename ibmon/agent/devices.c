@@ -2,6 +2,7 @@
 /* devices: see devices.h. */
 #include "config.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 
 #include "ibmon/agent/devices.h"
 
+#define CLASS_DIR "/sys/class/infiniband_verbs"
+
 /* A sysfs attribute without its newline; false where there is none. */
 static bool attribute(uint32_t uverbs, const char *name, char *buf, size_t size)
 {
@@ -19,7 +22,7 @@ static bool attribute(uint32_t uverbs, const char *name, char *buf, size_t size)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/uverbs%u/%s", uverbs, name);
+	snprintf(path, sizeof(path), CLASS_DIR "/uverbs%u/%s", uverbs, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -68,6 +71,20 @@ const struct device *devices_find(struct devices *d, uint32_t uverbs)
 	if (!dev->known && !ask(d, dev))
 		return NULL;
 	return dev;
+}
+
+uint32_t devices_look(struct devices *d)
+{
+	DIR *dir = opendir(CLASS_DIR);
+	const struct dirent *e;
+	uint32_t n, known = 0;
+
+	while (dir && (e = readdir(dir)) != NULL)
+		if (sscanf(e->d_name, "uverbs%u", &n) == 1 && devices_find(d, n))
+			known++;
+	if (dir)
+		closedir(dir);
+	return known;
 }
 
 void devices_forget(struct devices *d)

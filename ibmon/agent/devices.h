@@ -28,6 +28,9 @@ struct devices {
 /* Look up uverbsN, by sysfs and netlink the first time; NULL: no such device now. */
 const struct device *devices_find(struct devices *d, uint32_t uverbs);
 
+/* Find all there are now (sysfs). How many of them are known. */
+uint32_t devices_look(struct devices *d);
+
 /* Nodes came or went: ask again. */
 void devices_forget(struct devices *d);
 void devices_close(struct devices *d);

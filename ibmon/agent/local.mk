@@ -19,6 +19,7 @@ libagent_a_SOURCES = \
 	ibmon/agent/proc.c ibmon/agent/proc.h \
 	ibmon/agent/setup.c ibmon/agent/setup.h \
 	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \
+	ibmon/agent/track_users.c \
 	ibmon/agent/watch.c ibmon/agent/watch.h
 
 if XEN

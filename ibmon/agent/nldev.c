@@ -106,8 +106,10 @@ static void entry_read(const uint8_t *p, size_t left, struct entry *e)
 static void link_range(struct nldev_list *l, uint32_t srqn, uint32_t lo, uint32_t hi)
 {
 	for (uint32_t i = 0; i < l->qps; i++)
-		if (l->qp[i].qpn >= lo && l->qp[i].qpn <= hi)
+		if (l->qp[i].qpn >= lo && l->qp[i].qpn <= hi) {
+			l->qp[i].shared = true;
 			l->qp[i].srqn = srqn;
+		}
 }
 
 /* The users of a shared receive queue: single numbers and ranges. */
@@ -144,11 +146,11 @@ static int take_entry(struct nldev_list *l, uint32_t cmd, const struct attr *a)
 	if (e.kernel)
 		return 0;
 	if (l->qps == NLDEV_OBJECTS_MAX || l->cqs == NLDEV_OBJECTS_MAX ||
-	    l->srqs == NLDEV_OBJECTS_MAX)
+	    l->srqs == NLDEV_OBJECTS_MAX || l->ctxs == NLDEV_CONTEXTS_MAX)
 		return -E2BIG;
 	switch (cmd) {
 	case RDMA_NLDEV_CMD_RES_QP_GET:
-		l->qp[l->qps++] = (struct nldev_qp){ e.number, e.pid, 0 };
+		l->qp[l->qps++] = (struct nldev_qp){ .qpn = e.number, .pid = e.pid };
 		break;
 	case RDMA_NLDEV_CMD_RES_CQ_GET:
 		l->cq[l->cqs++] = (struct nldev_cq){ e.number, e.pid, e.cqe };
@@ -156,6 +158,10 @@ static int take_entry(struct nldev_list *l, uint32_t cmd, const struct attr *a)
 	case RDMA_NLDEV_CMD_RES_SRQ_GET:
 		l->srq[l->srqs++] = (struct nldev_srq){ e.number, e.pid };
 		link_qps(l, &e);
+		break;
+	case RDMA_NLDEV_CMD_RES_CTX_GET:
+		if (e.pid)
+			l->ctx_tid[l->ctxs++] = e.pid;
 		break;
 	default:
 		return -EBADMSG;
@@ -171,7 +177,7 @@ static int take_table(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size
 
 	while (attr_next(&p, &left, &a)) {
 		if (a.type != RDMA_NLDEV_ATTR_RES_QP && a.type != RDMA_NLDEV_ATTR_RES_CQ &&
-		    a.type != RDMA_NLDEV_ATTR_RES_SRQ)
+		    a.type != RDMA_NLDEV_ATTR_RES_SRQ && a.type != RDMA_NLDEV_ATTR_RES_CTX)
 			continue;
 		while (attr_next(&a.data, &a.len, &entry)) {
 			rc = take_entry(l, cmd, &entry);
@@ -410,7 +416,7 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
 	int rc;
 
-	l->qps = l->cqs = l->srqs = 0;
+	l->qps = l->cqs = l->srqs = l->ctxs = 0;
 	rc = list(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
 	if (rc == 0)
 		rc = list(nl, index, RDMA_NLDEV_CMD_RES_CQ_GET, l);
@@ -422,4 +428,10 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 	qsort(l->cq, l->cqs, sizeof(l->cq[0]), by_number);
 	qsort(l->srq, l->srqs, sizeof(l->srq[0]), by_number);
 	return 0;
+}
+
+int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l)
+{
+	l->qps = l->cqs = l->srqs = l->ctxs = 0;
+	return list(nl, index, RDMA_NLDEV_CMD_RES_CTX_GET, l);
 }

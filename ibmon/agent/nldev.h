@@ -11,12 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NLDEV_OBJECTS_MAX = 4096 };
+enum { NLDEV_OBJECTS_MAX = 4096, NLDEV_CONTEXTS_MAX = 1024 };
 
 /* pid is that of the thread that made it; 0: that thread is gone. */
 struct nldev_qp {
 	uint32_t qpn, pid;
-	uint32_t srqn; /* shared receive queue it uses, 0: none */
+	bool shared;   /* uses a shared receive queue, */
+	uint32_t srqn; /* this one (numbers start at 0) */
 };
 
 struct nldev_cq {
@@ -34,6 +35,8 @@ struct nldev_list {
 	struct nldev_qp qp[NLDEV_OBJECTS_MAX];
 	struct nldev_cq cq[NLDEV_OBJECTS_MAX];
 	struct nldev_srq srq[NLDEV_OBJECTS_MAX];
+	uint32_t ctxs;
+	uint32_t ctx_tid[NLDEV_CONTEXTS_MAX]; /* nldev_contexts only */
 };
 
 struct nldev;
@@ -50,6 +53,12 @@ int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *
 
 /* All objects of a device. 0; -ENODEV; -E2BIG: more than fit; others from the kernel. */
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l);
+
+/*
+ * Only the threads that hold a context of the device: who opened it and got
+ * it going. 0 or -errno; -EINVAL, -EOPNOTSUPP on kernels before 5.14.
+ */
+int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l);
 
 /*
  * Read one datagram of the answer to a list command (RDMA_NLDEV_CMD_RES_*).

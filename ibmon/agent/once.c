@@ -56,7 +56,7 @@ int agent_once(const struct options *o, const struct log *log)
 	for (int i = 0; i < SCANS && (i == 0 || track_unknown(t)); i++) {
 		struct mono now = clock.now(&clock);
 
-		track_scan(t, now);
+		track_scan(t, now, true);
 		if (track_unknown(t))
 			clock.sleep_until(&clock, mono_add(now, o->scan_ms * NS_PER_MS));
 	}

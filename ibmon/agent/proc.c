@@ -24,7 +24,6 @@
 enum { PROC_PATH_MAX = 96, PROC_READ_MAX = 16384 };
 
 #define PAGEMAP_PRESENT (1ull << 63)
-#define PAGEMAP_FRAME	((1ull << 55) - 1)
 
 static int open_file(pid_t pid, const char *name)
 {

@@ -13,6 +13,9 @@
 
 #include "ibmon/agent/maps.h"
 
+/* The frame number in an entry of pagemap. */
+#define PAGEMAP_FRAME ((1ull << 55) - 1)
+
 /* Mappings of uverbs devices, at most max of them; the number, or -errno. */
 int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
 

@@ -39,14 +39,9 @@ void track_close(struct track *t)
 		return;
 	for (size_t i = 0; i < t->rings; i++)
 		ring_free(t->ring[i]);
+	track_users_close(t);
 	devices_close(&t->devices);
-	free(t->looked);
 	free(t);
-}
-
-size_t track_users(const struct track *t)
-{
-	return t->users;
 }
 
 size_t track_rings(const struct track *t)
@@ -71,122 +66,6 @@ size_t track_unknown(const struct track *t)
 void track_devices(struct track *t)
 {
 	devices_forget(&t->devices);
-}
-
-static bool is_user(const struct track *t, pid_t pid)
-{
-	for (size_t i = 0; i < t->users; i++)
-		if (t->user[i] == pid)
-			return true;
-	return false;
-}
-
-static int user_add(struct track *t, pid_t pid)
-{
-	int rc;
-
-	if (t->users == TRACK_USERS_MAX) {
-		if (!t->warned_users)
-			log_msg(t->log, LOG_LVL_WARNING,
-				"more than %d processes use RDMA: pid %d and later ones are not "
-				"watched",
-				TRACK_USERS_MAX, (int)pid);
-		t->warned_users = true;
-		return -ENOSPC;
-	}
-	rc = t->sink->join(t->ctx, pid);
-	if (rc)
-		return rc;
-	t->user[t->users++] = pid;
-	return 0;
-}
-
-static void user_remove(struct track *t, pid_t pid)
-{
-	for (size_t i = 0; i < t->users; i++)
-		if (t->user[i] == pid)
-			t->user[i--] = t->user[--t->users];
-}
-
-/* Looked at by the walk before this one? Both lists are in the order of /proc, which ascends. */
-static bool looked_at(const struct track *t, pid_t pid)
-{
-	size_t lo = 0, hi = t->n_looked;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->looked[mid] == pid)
-			return true;
-		if (t->looked[mid] < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
-}
-
-struct walk {
-	struct track *t;
-	enum track_walk how;
-	int found;
-	pid_t self, *list; /* list: NULL when it need not be kept */
-	size_t n, size;
-};
-
-static int walk_remember(struct walk *w, pid_t pid)
-{
-	if (w->n == w->size) {
-		size_t size = w->size ? 2 * w->size : 256;
-		pid_t *list = reallocarray(w->list, size, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		w->list = list;
-		w->size = size;
-	}
-	w->list[w->n++] = pid;
-	return 0;
-}
-
-static int walk_one(void *ctx, pid_t pid)
-{
-	struct walk *w = (struct walk *)ctx;
-	struct maps_ring one;
-	bool found;
-
-	if (w->how == TRACK_NEW) {
-		int rc = walk_remember(w, pid);
-
-		if (rc)
-			return rc;
-		if (looked_at(w->t, pid))
-			return 0;
-	}
-	if (pid == w->self || is_user(w->t, pid))
-		return 0;
-	found = proc_has_uverbs(pid);
-	if (!found && w->how != TRACK_OPENED)
-		found = proc_rings(pid, &one, 1) > 0;
-	if (found && user_add(w->t, pid) == 0)
-		w->found++;
-	return 0;
-}
-
-int track_walk(struct track *t, enum track_walk how)
-{
-	struct walk w = { .t = t, .how = how, .self = getpid() };
-	int rc;
-
-	if (how == TRACK_NEW && t->walks++ % TRACK_WALKS_FULL == 0)
-		t->n_looked = 0; /* numbers of processes are used again */
-	rc = proc_each(walk_one, &w);
-	if (how == TRACK_NEW) {
-		free(t->looked);
-		t->looked = w.list;
-		t->n_looked = rc ? 0 : w.n;
-	}
-	return rc ? rc : w.found;
 }
 
 static void withdraw(struct track *t, struct track_ring *r)
@@ -345,16 +224,26 @@ void track_begin(struct track *t)
 	t->writing = true;
 }
 
-unsigned int track_scan(struct track *t, struct mono now)
+/* Read the maps of all users: what is new, what is gone. */
+static void scan_all(struct track *t, struct mono now)
 {
-	t->changes = 0;
 	t->scan++;
-	for (size_t i = 0; i < t->users; i++)
-		user_scan(t, t->user[i], now);
+	for (size_t i = 0; i < t->users; i++) {
+		track_user_look(&t->user[i]);
+		user_scan(t, t->user[i].pid, now);
+	}
 	for (size_t i = t->rings; i-- > 0;)
 		if (t->ring[i]->seen != t->scan)
 			ring_drop(t, i);
-	track_kinds(t);
+}
+
+unsigned int track_scan(struct track *t, struct mono now, bool full)
+{
+	t->changes = 0;
+	full = full || !track_users_quiet(t);
+	if (full)
+		scan_all(t, now);
+	track_kinds(t, full);
 	for (size_t i = 0; i < t->rings; i++) {
 		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
 			withdraw(t, t->ring[i]);
@@ -370,22 +259,11 @@ void track_gone(struct track *t, pid_t pid, struct mono now)
 {
 	bool had_rings = false;
 
-	user_remove(t, pid);
+	track_user_remove(t, pid);
 	for (size_t i = 0; i < t->rings; i++)
 		had_rings = had_rings || t->ring[i]->pid == pid;
 	if (!had_rings)
 		return;
 	track_walk(t, TRACK_ALL);
-	track_scan(t, now);
-}
-
-void track_tidy(struct track *t)
-{
-	for (size_t i = t->users; i-- > 0;) {
-		pid_t pid = t->user[i];
-		struct maps_ring one;
-
-		if (!proc_has_uverbs(pid) && proc_rings(pid, &one, 1) <= 0)
-			user_remove(t, pid);
-	}
+	track_scan(t, now, true);
 }

@@ -51,7 +51,7 @@ int track_open(struct track **t, const struct track_sink *sink, void *ctx, const
 void track_close(struct track *t); /* withdraws nothing */
 
 enum track_walk {
-	TRACK_OPENED, /* processes with the device among their files */
+	TRACK_OPENED, /* processes that hold a context of a device */
 	TRACK_NEW,    /* processes not looked at by an earlier walk */
 	TRACK_ALL,    /* all, by files and mappings: finds children of one that exited */
 };
@@ -66,10 +66,12 @@ void track_gone(struct track *t, pid_t pid, struct mono now);
 void track_devices(struct track *t);
 
 /*
- * Look at all users: new rings, rings gone, kinds. How many rings were
- * found, published or withdrawn: 0 where nothing changed.
+ * Look at all users: new rings, rings gone, kinds. Where neither the size of
+ * a user nor frames of its rings changed it is not looked at any further,
+ * unless full. How many rings were found, published or withdrawn: 0 where
+ * nothing changed.
  */
-unsigned int track_scan(struct track *t, struct mono now);
+unsigned int track_scan(struct track *t, struct mono now, bool full);
 
 /* Forget users that have neither rings nor the device open; call now and then. */
 void track_tidy(struct track *t);

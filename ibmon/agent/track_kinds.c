@@ -85,6 +85,8 @@ static void look_inside(struct track *t, struct track_ring *r)
 			kind_name(r->what.kind), kind_name(c));
 		r->what.number = 0;
 	}
+	if (r->what.kind != c)
+		t->changes++;
 	r->what.kind = c;
 	r->what.proof = PROOF_CONTENT;
 }
@@ -123,7 +125,8 @@ static void select_objects(struct track *t, struct owners *o, pid_t pid, struct 
 	memset(obj, 0, sizeof(*obj));
 	for (uint32_t i = 0; i < l->qps; i++)
 		if (!pid || owner_of(o, l->qp[i].pid) == pid)
-			t->qp[obj->qps++] = (struct class_qp){ l->qp[i].qpn, l->qp[i].srqn };
+			t->qp[obj->qps++] = (struct class_qp){ l->qp[i].qpn, l->qp[i].shared,
+							       l->qp[i].srqn };
 	for (uint32_t i = 0; i < l->cqs; i++)
 		if (!pid || owner_of(o, l->cq[i].pid) == pid)
 			t->cq[obj->cqs++] = (struct class_cq){ l->cq[i].cqn, l->cq[i].cqe + 1 };
@@ -183,17 +186,18 @@ static void match_device(struct track *t, uint32_t uverbs)
 		return;
 	}
 	for (size_t i = 0; i < t->users; i++)
-		match(t, &o, uverbs, t->user[i]);
+		match(t, &o, uverbs, t->user[i].pid);
 	match(t, &o, uverbs, 0);
 }
 
-void track_kinds(struct track *t)
+void track_kinds(struct track *t, bool full)
 {
 	bool asked = false;
 	uint32_t last = 0;
 
 	for (size_t i = 0; i < t->rings; i++)
-		look_inside(t, t->ring[i]);
+		if (full || t->ring[i]->what.proof <= PROOF_ORDER)
+			look_inside(t, t->ring[i]);
 	if (t->changes)
 		t->tries = 0;
 	if (!track_unknown(t) || (t->tries++ >= TRIES_FAST && t->tries % TRIES_SLOW))

@@ -8,9 +8,14 @@
 #include "ibmon/agent/nldev.h"
 #include "ibmon/agent/track.h"
 
-enum {
-	HEADER_PAGE = 4096,
-	TRACK_WALKS_FULL = 32, /* of so many walks for new processes one looks at all */
+enum { HEADER_PAGE = 4096 };
+
+/* Files that are read again and again stay open. */
+struct track_user {
+	pid_t pid;
+	int statm, pagemap;
+	uint64_t size; /* pages of address space when it was looked at; 0: not yet */
+	size_t next;   /* ring to begin with when frames are compared */
 };
 
 struct track {
@@ -23,7 +28,7 @@ struct track {
 	bool writing;	      /* begin was called */
 	bool warned_users, warned_rings;
 	size_t users, rings;
-	pid_t user[TRACK_USERS_MAX];
+	struct track_user user[TRACK_USERS_MAX];
 	struct track_ring *ring[TRACK_RINGS_MAX]; /* by device and offset */
 	unsigned int tries;			  /* scans in a row that asked for kinds */
 	uint64_t walks;
@@ -41,7 +46,14 @@ struct track {
 
 void track_begin(struct track *t);
 
-/* Find kinds for rings that have none, and look whether written entries agree. */
-void track_kinds(struct track *t);
+/* Find kinds for rings that have none; and look, full or not at those in doubt, whether entries agree. */
+void track_kinds(struct track *t, bool full);
+
+/* Note what a user looks like now; called before its maps are read. */
+void track_user_look(struct track_user *u);
+/* Does every user still look like that? */
+bool track_users_quiet(struct track *t);
+void track_user_remove(struct track *t, pid_t pid);
+void track_users_close(struct track *t);
 
 #endif

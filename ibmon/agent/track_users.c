@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * track_users: the processes that use RDMA: how they are found, and whether
+ * anything may have changed in one since it was looked at.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ibmon/agent/proc.h"
+#include "ibmon/agent/track_priv.h"
+
+enum {
+	WALKS_FULL = 32,    /* of so many walks for new processes one looks at all */
+	FRAMES_LOOKED = 16, /* rings of a user whose frames a quick look compares */
+};
+
+size_t track_users(const struct track *t)
+{
+	return t->users;
+}
+
+static bool is_user(const struct track *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->users; i++)
+		if (t->user[i].pid == pid)
+			return true;
+	return false;
+}
+
+static int open_of(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int user_add(struct track *t, pid_t pid)
+{
+	struct track_user *u = &t->user[t->users];
+	int rc;
+
+	if (t->users == TRACK_USERS_MAX) {
+		if (!t->warned_users)
+			log_msg(t->log, LOG_LVL_WARNING,
+				"more than %d processes use RDMA: pid %d and later ones are not "
+				"watched",
+				TRACK_USERS_MAX, (int)pid);
+		t->warned_users = true;
+		return -ENOSPC;
+	}
+	rc = t->sink->join(t->ctx, pid);
+	if (rc)
+		return rc;
+	*u = (struct track_user){ .pid = pid, .statm = open_of(pid, "statm"), .pagemap = -1 };
+	t->users++;
+	return 0;
+}
+
+static void user_close(struct track_user *u)
+{
+	if (u->statm >= 0)
+		close(u->statm);
+	if (u->pagemap >= 0)
+		close(u->pagemap);
+}
+
+void track_user_remove(struct track *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->users; i++) {
+		if (t->user[i].pid != pid)
+			continue;
+		user_close(&t->user[i]);
+		t->user[i] = t->user[--t->users];
+		return;
+	}
+}
+
+void track_users_close(struct track *t)
+{
+	while (t->users)
+		user_close(&t->user[--t->users]);
+	free(t->looked);
+}
+
+/* Pages of address space, or 0. */
+static uint64_t size_of(const struct track_user *u)
+{
+	char buf[64];
+	ssize_t n = u->statm < 0 ? -1 : pread(u->statm, buf, sizeof(buf) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	return strtoull(buf, NULL, 10);
+}
+
+void track_user_look(struct track_user *u)
+{
+	if (u->pagemap >= 0)
+		close(u->pagemap); /* after exec it would still show the old program's */
+	u->pagemap = open_of(u->pid, "pagemap");
+	u->size = size_of(u);
+}
+
+/* Do the frames of its rings still stand where they did? A few rings a look, in turn. */
+static bool frames_stand(struct track *t, struct track_user *u)
+{
+	size_t looked = 0;
+
+	for (size_t k = 0; k < t->rings && looked < FRAMES_LOOKED; k++) {
+		const struct track_ring *r = t->ring[(u->next + k) % t->rings];
+		uint64_t e;
+
+		if (r->pid != u->pid)
+			continue;
+		if (pread(u->pagemap, &e, sizeof(e), (off_t)(r->addr / HEADER_PAGE * sizeof(e))) !=
+			    sizeof(e) ||
+		    (e & PAGEMAP_FRAME) != r->frame[0])
+			return false;
+		looked++;
+	}
+	u->next = t->rings ? (u->next + FRAMES_LOOKED) % t->rings : 0;
+	return true;
+}
+
+bool track_users_quiet(struct track *t)
+{
+	for (size_t i = 0; i < t->users; i++) {
+		struct track_user *u = &t->user[i];
+
+		if (!u->size || size_of(u) != u->size || !frames_stand(t, u))
+			return false;
+	}
+	return true;
+}
+
+/* Looked at by the walk before this one? Both lists are in the order of /proc, which ascends. */
+static bool looked_at(const struct track *t, pid_t pid)
+{
+	size_t lo = 0, hi = t->n_looked;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->looked[mid] == pid)
+			return true;
+		if (t->looked[mid] < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+struct walk {
+	struct track *t;
+	enum track_walk how;
+	int found;
+	pid_t self, *list; /* list: NULL when it need not be kept */
+	size_t n, size;
+};
+
+static int walk_remember(struct walk *w, pid_t pid)
+{
+	if (w->n == w->size) {
+		size_t size = w->size ? 2 * w->size : 256;
+		pid_t *list = reallocarray(w->list, size, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		w->list = list;
+		w->size = size;
+	}
+	w->list[w->n++] = pid;
+	return 0;
+}
+
+static int walk_one(void *ctx, pid_t pid)
+{
+	struct walk *w = (struct walk *)ctx;
+	struct maps_ring one;
+	bool found;
+
+	if (w->how == TRACK_NEW) {
+		int rc = walk_remember(w, pid);
+
+		if (rc)
+			return rc;
+		if (looked_at(w->t, pid))
+			return 0;
+	}
+	if (pid == w->self || is_user(w->t, pid))
+		return 0;
+	found = proc_has_uverbs(pid);
+	if (!found)
+		found = proc_rings(pid, &one, 1) > 0;
+	if (found && user_add(w->t, pid) == 0)
+		w->found++;
+	return 0;
+}
+
+/* Those that hold a context, from the kernel: cheap, but knows no children. */
+static int walk_contexts(struct track *t)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < t->devices.n; i++) {
+		const struct device *d = &t->devices.dev[i];
+		int rc;
+
+		if (!d->known || !d->rxe)
+			continue;
+		rc = nldev_contexts(t->devices.nl, d->index, &t->objects);
+		if (rc)
+			return rc;
+		for (uint32_t k = 0; k < t->objects.ctxs; k++) {
+			pid_t pid = proc_tgid((pid_t)t->objects.ctx_tid[k]);
+
+			if (pid > 0 && !is_user(t, pid) && user_add(t, pid) == 0)
+				found++;
+		}
+	}
+	return found;
+}
+
+int track_walk(struct track *t, enum track_walk how)
+{
+	struct walk w = { .t = t, .how = how, .self = getpid() };
+	int rc;
+
+	if (!devices_look(&t->devices))
+		return 0;
+	if (how == TRACK_OPENED) {
+		rc = walk_contexts(t);
+		if (rc >= 0)
+			return rc;
+	}
+	if (how == TRACK_NEW && t->walks++ % WALKS_FULL == 0)
+		t->n_looked = 0; /* numbers of processes are used again */
+	rc = proc_each(walk_one, &w);
+	if (how == TRACK_NEW) {
+		free(t->looked);
+		t->looked = w.list;
+		t->n_looked = rc ? 0 : w.n;
+	}
+	return rc ? rc : w.found;
+}
+
+void track_tidy(struct track *t)
+{
+	for (size_t i = t->users; i-- > 0;) {
+		pid_t pid = t->user[i].pid;
+		struct maps_ring one;
+
+		if (!proc_has_uverbs(pid) && proc_rings(pid, &one, 1) <= 0)
+			track_user_remove(t, pid);
+	}
+}
