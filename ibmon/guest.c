@@ -198,13 +198,15 @@ static int walk_page(void *ctx, const struct guest_ref *ref, const volatile void
 	return 0;
 }
 
-/* A latency page that cannot be mapped is only not read. */
-static void map_latencies(struct walk *w)
+/* A latency page that cannot be mapped is only not read. True: try again later. */
+static bool map_latencies(struct walk *w)
 {
 	const volatile void *page;
+	bool later = false;
 
 	for (uint32_t i = 0; i < w->g->reg->latencies; i++)
-		(void)walk_page(w, &w->g->reg->latency[i], &page);
+		later |= walk_page(w, &w->g->reg->latency[i], &page) == -EAGAIN;
+	return later;
 }
 
 static bool same_ring(const struct guest_mon *g, const struct ring_slot *s,
@@ -240,7 +242,6 @@ static bool remove_unseen(struct guest_mon *g)
 static bool add_new(struct guest_mon *g, struct mono now)
 {
 	bool changed = false;
-	int maps = 0;
 
 	g->more = false;
 	for (uint32_t i = 0; i < g->reg->rings && g->rings < GUEST_RINGS_MAX; i++) {
@@ -249,8 +250,7 @@ static bool add_new(struct guest_mon *g, struct mono now)
 
 		if (find_slot(g, d))
 			continue;
-		rc = maps++ < GUEST_MAPS_MAX ? ring_slot_new(g, d, now, &g->ring[g->rings])
-					     : -EAGAIN;
+		rc = ring_slot_new(g, d, now, &g->ring[g->rings]);
 		if (rc < 0) {
 			g->more = true;
 			break;
@@ -296,7 +296,7 @@ static void back_off(struct guest_mon *g, struct mono now)
 	g->more = true;
 }
 
-static const char *walk_failed(int rc)
+static const char *walk_fault(int rc)
 {
 	if (rc == -EAGAIN)
 		return "its registry changes all the time, or was caught half-written";
@@ -307,34 +307,45 @@ static const char *walk_failed(int rc)
 	return "a page of its registry cannot be mapped";
 }
 
+static int walk_failed(struct guest_mon *g, struct mono now, int rc)
+{
+	/* What was known before stays: its rings are still there, or fault. */
+	g->reg->faults = 0;
+	if (rc == -EAGAIN && g->calls >= GUEST_MAPS_MAX) { /* no fault: many pages to map */
+		g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
+		g->more = true;
+		return rc;
+	}
+	snprintf(g->fault, sizeof(g->fault), "%s", walk_fault(rc));
+	back_off(g, now);
+	return rc;
+}
+
 int guest_refresh(struct guest_mon *g, struct mono now)
 {
 	struct walk w = { g, now };
-	bool changed;
+	bool changed, later = false;
 	int rc;
 
 	if (!guest_due(g, now))
 		return g->registry && g->more ? -EAGAIN : 0;
 	budget_take(&g->walk_budget, now);
 	g->walks++;
+	g->calls = 0;
 	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
 		g->page[i].used = false;
 	rc = registry_walk(g->registry, &g->lim, walk_page, &w, g->reg);
 	if (!rc)
-		map_latencies(&w);
+		later = map_latencies(&w);
 	free_pages(g, true);
-	if (rc) {
-		/* What was known before stays: its rings are still there, or fault. */
-		g->reg->faults = 0;
-		snprintf(g->fault, sizeof(g->fault), "%s", walk_failed(rc));
-		back_off(g, now);
-		return rc;
-	}
+	if (rc)
+		return walk_failed(g, now, rc);
 	g->fault[0] = 0;
 	g->backoff_ns = 0;
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;
 	changed = reconcile(g, now);
+	g->more |= later;
 	if (!g->more)
 		g->walked = true;
 	return changed;

@@ -78,7 +78,8 @@ struct guest_state {
 	uint32_t generation, agent_pid;
 	uint64_t heartbeat;	    /* newest value seen */
 	struct mono heartbeat_time; /* when it last moved */
-	uint32_t rings, faults, faults_more, latencies;
+	uint32_t rings, faults;	    /* read; and refused, failed or dropped */
+	uint32_t faults_more, latencies;
 	uint64_t pages;	      /* mapped for this guest */
 	uint64_t walks, maps; /* done since guest_open */
 	char fault[128];      /* of the registry as a whole; "" if none */

@@ -52,8 +52,9 @@ int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
 		return -EINVAL;
 	if (g->pages >= g->lim.pages)
 		return -ENOSPC;
-	if (!budget_take(&g->map_budget, now))
+	if (g->calls >= GUEST_MAPS_MAX || !budget_take(&g->map_budget, now))
 		return -EAGAIN;
+	g->calls++;
 	g->maps++;
 	if (ref->type == GUEST_REF_GRANT)
 		rc = g->ops->map_grant(g->m, g->domid, (uint32_t)ref->ref, addr);
@@ -96,7 +97,7 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 {
 	struct ring_slot *s;
 
-	if (!budget_has(&g->map_budget, now))
+	if (g->calls >= GUEST_MAPS_MAX || !budget_has(&g->map_budget, now))
 		return -EAGAIN;
 	s = calloc(1, sizeof(*s) + d->frames * sizeof(s->frame[0]));
 	if (!s)
@@ -109,6 +110,7 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 		s->fault = RING_FAULT_LIMIT;
 	} else {
 		budget_take(&g->map_budget, now);
+		g->calls++;
 		g->maps++;
 		s->fault = open_slot(g, s);
 	}

@@ -60,6 +60,7 @@ struct guest_mon {
 	struct mono next_walk;
 	int64_t backoff_ns;
 	struct budget walk_budget, map_budget;
+	uint32_t calls; /* map calls of the guest_refresh under way */
 
 	struct registry *reg;
 	struct agent_page page[GUEST_PAGES_MAX];

@@ -49,8 +49,11 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	}
 	st->heartbeat = g->heartbeat;
 	st->heartbeat_time = g->heartbeat_time;
-	st->rings = g->rings;
 	st->faults = g->reg->faults;
+	for (uint32_t i = 0; i < g->rings; i++) {
+		st->rings += g->ring[i]->ring != NULL;
+		st->faults += g->ring[i]->ring == NULL;
+	}
 	st->faults_more = g->reg->faults_more;
 	st->latencies = g->reg->latencies;
 	st->pages = g->pages;
