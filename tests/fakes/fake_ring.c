@@ -146,7 +146,7 @@ void fake_send(struct fake_ring *r)
 	const struct fake_entry *e = &r->entry[r->sent & r->mask];
 	uint32_t n = mtus(r, e), last;
 
-	assert(r->sent < r->posted);
+	assert(r->sent < r->posted && !r->failed);
 	if (n > 0) {
 		/* For UD the kernel takes the MTU as 256, yet uses one number. */
 		last = r->psn + (r->type == FAKE_UD ? packets(e->bytes, UD_MTU) : n) - 1;
@@ -185,13 +185,14 @@ void fake_complete(struct fake_ring *r, uint32_t status)
 	const struct fake_entry *e = &r->entry[r->done & r->mask];
 	struct fake_truth *t = &r->truth;
 
-	assert(r->done < r->posted && (status != FAKE_OK || r->done < r->sent));
+	assert(r->done < r->posted && (status != FAKE_OK || (r->done < r->sent && !r->failed)));
 	fake_put_entry(r, r->done, FAKE_WQE_STATUS, status);
 	t->wrs++;
 	t->ops[kind_of(e->opcode)]++;
 	if (status == FAKE_OK)
 		fake_put_entry(r, r->done, FAKE_WQE_RESID, 0);
 	if (status != FAKE_OK) {
+		r->failed = true;
 		t->errors++;
 	} else if (e->opcode == FAKE_READ) {
 		t->mtus_recv += mtus(r, e);
@@ -217,6 +218,7 @@ void fake_reset(struct fake_ring *r, uint32_t psn)
 {
 	memset(ring_at(r, FAKE_DATA), 0, r->len - r->desc.offset - FAKE_DATA);
 	r->psn = psn;
+	r->failed = false;
 	r->done = r->sent = r->posted;
 	fake_put(r, FAKE_CONSUMER, (uint32_t)r->done & r->mask);
 }

@@ -80,6 +80,7 @@ struct fake_ring {
 	uint32_t mtu; /* the true one; desc.path_mtu may be 0 */
 	uint32_t mask, ssn, psn;
 	uint64_t posted, sent, done; /* entries, never masked */
+	bool failed;		     /* all that follows is flushed, until a reset */
 	struct fake_entry {
 		uint32_t opcode, bytes;
 	} * entry; /* by posted, the fake's own notes */

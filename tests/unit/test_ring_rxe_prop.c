@@ -77,20 +77,21 @@ static void act(struct prop *p, struct fake_ring *f, const struct mix *m)
 			fake_refuse(f, op, pick_bytes(p, f, op));
 		break;
 	case 2:
-		if (f->sent < f->posted)
+		if (f->sent < f->posted && !f->failed)
 			fake_send(f);
 		break;
 	case 3:
 	case 4:
-		if (f->done < f->sent)
+		if (f->failed && f->done < f->posted)
+			fake_complete(f, FAKE_FLUSHED);
+		else if (f->done < f->sent)
 			fake_complete(f, FAKE_OK);
 		break;
 	default:
 		if (m->refusals && prop_one_in(p, 8))
 			fake_refuse(f, op, pick_bytes(p, f, op)); /* aborted */
-		if (m->errors && prop_one_in(p, 20))
-			while (f->done < f->posted)
-				fake_complete(f, FAKE_FLUSHED);
+		if (m->errors && prop_one_in(p, 50) && f->done < f->sent)
+			fake_complete(f, FAKE_REMOTE_ERROR);
 	}
 }
 
@@ -153,16 +154,11 @@ static void check(struct prop *p, int step, const struct fake_ring *f, const str
 	HOLDS(s->lost == 0 || s->flags & SAMPLE_LAPPED || bounded);
 	HOLDS(s->bytes_sent <= d->bytes_sent && s->bytes_recv <= d->bytes_recv);
 	HOLDS(s->bytes_sent + s->bytes_recv + s->bytes_bound >= d->bytes_sent + d->bytes_recv);
-	if (!(s->flags & SAMPLE_MTUS_ESTIMATED)) {
-		HOLDS(s->mtus_sent == d->mtus_sent);
-		HOLDS(s->mtus_recv == d->mtus_recv);
-	}
 	if (s->lost)
 		return;
 	HOLDS(s->bytes_bound == 0);
 	HOLDS(s->errors == d->errors);
 	HOLDS(s->bytes_sent == d->bytes_sent && s->bytes_recv == d->bytes_recv);
-	HOLDS(!(s->flags & SAMPLE_MTUS_ESTIMATED));
 	for (int i = 0; i < OP_KINDS; i++)
 		HOLDS(s->ops[i] == d->ops[i]);
 }
@@ -172,10 +168,62 @@ struct tally {
 	uint64_t samples, exact, lapped;
 };
 
+/* MTUs told and true since the last sample after which nothing was open. */
+struct mtus {
+	uint64_t told_sent, told_recv, sent, recv;
+	bool estimated, lost;
+};
+
+/*
+ * Where the newest entry has no packet numbers to go by (a local operation,
+ * or overwritten by a refused post), MTUs may come with a later sample, but
+ * never more than were true. When all is done and a plain SEND was last,
+ * nothing is owed: the packet numbers tell the sum; how it divides is known
+ * only when nothing was lost.
+ */
+static void check_mtus(struct prop *p, int step, const struct fake_ring *f, const struct sample *s,
+		       const struct fake_truth *d, struct mtus *m, bool rest)
+{
+	m->told_sent += s->mtus_sent;
+	m->told_recv += s->mtus_recv;
+	m->sent += d->mtus_sent;
+	m->recv += d->mtus_recv;
+	m->estimated |= s->flags & SAMPLE_MTUS_ESTIMATED;
+	m->lost |= s->lost > 0;
+	HOLDS(m->estimated || m->told_sent + m->told_recv <= m->sent + m->recv);
+	if (!rest)
+		return;
+	HOLDS(m->estimated || m->told_sent + m->told_recv == m->sent + m->recv);
+	HOLDS(m->estimated || m->lost || m->told_sent == m->sent);
+	*m = (struct mtus){ 0 };
+}
+
+/* All that waits is done, and one more SEND. False: the queue pair failed. */
+static bool come_to_rest(struct fake_ring *f)
+{
+	while (!f->failed && f->done < f->posted) {
+		if (f->sent == f->done)
+			fake_send(f);
+		fake_complete(f, FAKE_OK);
+	}
+	if (f->failed)
+		return false;
+	fake_do(f, FAKE_SEND, 1);
+	return true;
+}
+
+/* A queue pair that failed is reset, once it was drained and sampled, and used again. */
+static void revive(struct prop *p, struct fake_ring *f)
+{
+	if (f->failed && f->done == f->posted && prop_one_in(p, 3))
+		fake_reset(f, (uint32_t)prop_u64(p) & 0xffffff);
+}
+
 static void traffic(struct prop *p, const struct mix *m, struct tally *t)
 {
 	uint32_t slots = 2u << prop_range(p, 0, 6), mtu = 256u << prop_range(p, 0, 4);
 	struct fake_truth before, d;
+	struct mtus open = { 0 };
 	struct fake_ring f;
 	struct ring *r;
 	struct sample s;
@@ -190,14 +238,18 @@ static void traffic(struct prop *p, const struct mix *m, struct tally *t)
 	before = f.truth;
 	for (int i = 0; i < STEPS; i++) {
 		uint64_t until = f.posted + (slots - 1) / 2;
+		bool rest;
 
 		for (uint64_t k = prop_range(p, 0, 20 * slots); k > 0; k--)
 			if (!m->often || f.posted < until)
 				act(p, &f, m);
+		rest = i % 16 == 15 && come_to_rest(&f);
 		memset(&s, 0xee, sizeof(s));
 		prop_assert(p, i, ring_sample(r, SECOND, &s) == 0);
 		d = minus(&f.truth, &before);
 		check(p, i, &f, &s, &d);
+		check_mtus(p, i, &f, &s, &d, &open, rest);
+		revive(p, &f);
 		before = f.truth;
 		t->samples++;
 		t->exact += !s.flags && s.wrs > 0;
