@@ -12,11 +12,11 @@
 static const struct ring_ops *const layouts[] = { &ring_rxe_sq, &ring_rxe_cq };
 
 struct ring {
-	struct ring_desc desc;
+	const struct ring_ops *ops; /* what an idle ring needs comes first */
 	struct ring_mem mem;
-	const struct ring_ops *ops;
 	enum ring_fault fault;
 	bool told;
+	struct ring_desc desc;
 	struct ring_totals totals;
 	uint64_t state[]; /* the layout's */
 };
@@ -151,6 +151,11 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 enum ring_fault ring_fault(const struct ring *r)
 {
 	return r->fault;
+}
+
+bool ring_idle(const struct ring *r, uint64_t *backlog)
+{
+	return !r->fault && r->ops->idle(&r->desc, &r->mem, r->state, backlog);
 }
 
 bool ring_fault_told(const struct ring *r)

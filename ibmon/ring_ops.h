@@ -24,6 +24,13 @@ struct ring_ops {
 	size_t (*state_size)(const struct ring_desc *d);
 	/* Check header against descriptor; take the starting position. */
 	int (*open)(const struct ring_desc *d, const struct ring_mem *m, void *state);
+	/*
+	 * Has nothing moved since the last sample, as far as sample() would
+	 * look? Then *backlog is what it would say. Most rings are idle in
+	 * most intervals: this is the fast path, and may always say false.
+	 */
+	bool (*idle)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+		     uint64_t *backlog);
 	/* As ring_sample, SAMPLE_HISTORY included; on -EBADMSG *fault says why. */
 	int (*sample)(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		      int64_t elapsed_ns, struct sample *out, enum ring_fault *fault,
@@ -35,6 +42,9 @@ extern const struct ring_ops ring_rxe_cq;
 
 /* NULL: no code here knows this ring. */
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
+
+/* For scan: nothing happened on this ring, and *backlog still waits. Never for one at fault. */
+bool ring_idle(const struct ring *r, uint64_t *backlog);
 
 /* For scan: was this ring's fault reported? Reporting is done once. */
 bool ring_fault_told(const struct ring *r);

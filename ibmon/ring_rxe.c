@@ -424,6 +424,25 @@ static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 	return ring_rxe_open(d, m, RING_RXE_SQ_ELEM_MIN);
 }
 
+/*
+ * The same reads as take_stand's: an index that moves meanwhile only makes
+ * the next sample the one that sees it.
+ */
+static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+		    uint64_t *backlog)
+{
+	const struct rxe_sq *q = (const struct rxe_sq *)state;
+	const volatile struct ring_rxe_header *h = (const volatile struct ring_rxe_header *)m->base;
+	const struct rxe_walk w = { .d = d, .m = m, .mask = d->entries - 1 };
+
+	if (!q->opened || q->unstable || h->consumer != q->cons || h->producer != q->noted_to)
+		return false;
+	if (wqe_at(&w, q->cons - 1)->ssn != q->raw_ssn || !ring_rxe_header_same(d, m))
+		return false;
+	*backlog = (q->noted_to - q->cons) & w.mask;
+	return true;
+}
+
 static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		     int64_t elapsed_ns, struct sample *out, enum ring_fault *fault, uint32_t *qpn)
 {
@@ -465,5 +484,6 @@ const struct ring_ops ring_rxe_sq = {
 	.name = "rxe send queue",
 	.state_size = sq_state_size,
 	.open = sq_open,
+	.idle = sq_idle,
 	.sample = sq_sample,
 };

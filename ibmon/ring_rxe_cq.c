@@ -61,6 +61,16 @@ static int cq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 	return ring_rxe_open(d, m, RING_RXE_CQ_ELEM_MIN);
 }
 
+static bool cq_idle(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+		    uint64_t *backlog)
+{
+	const volatile struct ring_rxe_header *h = (const volatile struct ring_rxe_header *)m->base;
+	const struct cq *q = (const struct cq *)state;
+
+	*backlog = 0;
+	return q->opened && h->producer == q->producer && ring_rxe_header_same(d, m);
+}
+
 static void cq_load(const struct ring_desc *d, const struct ring_mem *m, uint32_t slot,
 		    struct cq_entry *e)
 {
@@ -135,5 +145,6 @@ const struct ring_ops ring_rxe_cq = {
 	.name = "rxe completion queue",
 	.state_size = cq_state_size,
 	.open = cq_open,
+	.idle = cq_idle,
 	.sample = cq_sample,
 };

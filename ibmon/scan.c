@@ -20,7 +20,12 @@ static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usag
 		     struct scan_result *res)
 {
 	struct sample s;
+	uint64_t backlog;
 
+	if (ring_idle(sr->ring, &backlog)) {
+		u->backlog += backlog;
+		return;
+	}
 	if (ring_sample(sr->ring, elapsed_ns, &s)) {
 		if (!ring_fault_told(sr->ring))
 			report_fault(sr, res);
