@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* policy_load: a policy's name or file -> an instance for the sampler. See config.h. */
+/* policy_load: a policy's name or file -> an instance for the sampler. See settings.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +100,8 @@ static int load_file(struct policy_inst **out, const char *name, const char *fil
 	int rc;
 
 	rc = conf_load(&d, file, e);
-	if (rc)
-		return rc;
+	if (rc) /* -ENOENT would say that there is no such policy */
+		return rc == -ENOENT ? -EINVAL : rc;
 	rc = conf_bind(&d, "", d.root, keys, also, in, e);
 	if (rc)
 		goto out;

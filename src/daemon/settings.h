@@ -49,8 +49,8 @@ const struct guest_conf *settings_guest(const struct daemon_conf *c, const char 
 
 /*
  * An instance of a policy: from a policy file ({"policy": NAME, "params":
- * {...}}), or by name with its defaults. -ENOENT: no such policy; -EINVAL,
- * -ERANGE and file errors with e filled; -ENOMEM.
+ * {...}}), or by name with its defaults. -ENOENT: no such policy; -EINVAL (a
+ * missing file too), -ERANGE and file errors with e filled; -ENOMEM.
  */
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
 int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
