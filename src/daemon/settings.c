@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* settings: resexd.json -> struct daemon_conf, against tables. See config.h. */
+/* settings: resexd.json -> struct daemon_conf, against tables. See settings.h. */
 #include "src/daemon/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const profile_names[] = { "scaled", "paper-2011", NULL };
 
@@ -335,7 +336,7 @@ const struct guest_conf *settings_guest(const struct daemon_conf *c, const char 
 					const char *uuid)
 {
 	for (uint32_t i = 0; i < c->guests; i++)
-		if (!strcmp(c->guest[i].name, name) || !strcmp(c->guest[i].name, uuid))
+		if (!strcmp(c->guest[i].name, name) || !strcasecmp(c->guest[i].name, uuid))
 			return &c->guest[i];
 	return &c->guest_default;
 }
