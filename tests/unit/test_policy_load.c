@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* policy_load: policies by name and from files, their parameters and what is refused. */
+#include "src/daemon/settings.h"
+
+#include "tests/unit/examples.h"
+#include "tests/unit/tmpdir.h"
+
+static int setup(void **state)
+{
+	struct tmpdir *d = malloc(sizeof(*d));
+
+	if (!d)
+		return -1;
+	tmp_open(d);
+	*state = d;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tmp_close(*state);
+	free(*state);
+	return 0;
+}
+
+static uint64_t param(const struct policy_inst *pi, const char *name)
+{
+	for (const struct policy_param *p = pi->ops->params; p && p->name; p++)
+		if (!strcmp(p->name, name))
+			return policy_param_get(pi, p);
+	fail_msg("no parameter %s", name);
+	return 0;
+}
+
+static struct policy_inst *load(struct tmpdir *d, const char *name, const char *text)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+
+	tmp_write(d, "p.json", text);
+	if (policy_load(&pi, name, tmp_at(d, "p.json"), &e))
+		fail_msg("%s", e.text);
+	return pi;
+}
+
+/* --- by name ------------------------------------------------------------------- */
+
+static void by_name__each_built_in__has_its_defaults_and_zeroed_state(void **state)
+{
+	(void)state;
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		const struct policy_ops *ops = policies_builtin[i];
+		struct policy_inst *pi = NULL;
+		struct conf_error e = { 0 };
+
+		assert_int_equal(policy_load(&pi, ops->name, "", &e), 0);
+		assert_ptr_equal(pi->ops, ops);
+		for (const struct policy_param *p = ops->params; p && p->name; p++)
+			assert_int_equal(policy_param_get(pi, p), p->def);
+		for (size_t k = 0; k < ops->global_size; k++)
+			assert_int_equal(((uint8_t *)pi->global)[k], 0);
+		for (size_t k = 0; k < ops->guest_size * FLOW_GUESTS_MAX; k++)
+			assert_int_equal(((uint8_t *)pi->guests)[k], 0);
+		policy_free(pi);
+	}
+}
+
+static void by_name__no_such_policy__is_said_with_the_remedy(void **state)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+
+	(void)state;
+	assert_int_equal(policy_load(&pi, "freemarkt", NULL, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "\"freemarkt\""));
+	assert_non_null(strstr(e.text, "policy-list"));
+	assert_null(pi);
+}
+
+static void free__none__is_fine(void **state)
+{
+	(void)state;
+	policy_free(NULL);
+}
+
+/* --- parameters -------------------------------------------------------------------- */
+
+static void param_set__ends_of_the_range__are_taken_and_nothing_beyond(void **state)
+{
+	(void)state;
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		struct policy_inst *pi = NULL;
+
+		assert_int_equal(policy_new(&pi, policies_builtin[i]), 0);
+		for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
+			assert_int_equal(policy_param_set(pi, p->name, p->min), 0);
+			assert_int_equal(policy_param_set(pi, p->name, p->max), 0);
+			if (p->min)
+				assert_int_equal(policy_param_set(pi, p->name, p->min - 1),
+						 -ERANGE);
+			if (p->max < UINT64_MAX)
+				assert_int_equal(policy_param_set(pi, p->name, p->max + 1),
+						 -ERANGE);
+			assert_int_equal(policy_param_get(pi, p), p->max);
+		}
+		assert_int_equal(policy_param_set(pi, "nonesuch", 1), -ENOENT);
+		policy_free(pi);
+	}
+}
+
+/* --- from a file ------------------------------------------------------------------------ */
+
+static void file__some_parameters__the_others_keep_their_defaults(void **state)
+{
+	struct policy_inst *pi;
+
+	pi = load(*state, "freemarket", "{\"policy\": \"freemarket\", \"params\": {\"low\": 250}}");
+	assert_int_equal(param(pi, "low"), 250);
+	assert_int_equal(param(pi, "cut"), 100);
+	assert_int_equal(param(pi, "step"), 10 * NS_PER_MS);
+	policy_free(pi);
+}
+
+static void file__no_parameters__all_are_defaults(void **state)
+{
+	struct policy_inst *pi = load(*state, "freemarket", "{\"policy\": \"freemarket\"}");
+
+	assert_int_equal(param(pi, "low"), 100);
+	policy_free(pi);
+}
+
+static void file__no_name_expected__the_file_says_which_policy(void **state)
+{
+	struct policy_inst *pi = load(*state, NULL, "{\"policy\": \"null\", \"params\": {}}");
+
+	assert_ptr_equal(pi->ops, &policy_null);
+	policy_free(pi);
+}
+
+static const struct refusal {
+	const char *text;
+	int rc;
+	const char *place, *value, *remedy;
+} refusals[] = {
+	{ "{", -EINVAL, ":1:", "JSON", "correct" },
+	{ "[]", -EINVAL, ":1:1: ", "object", "write" },
+	{ "{}", -EINVAL, ":1:1: ", "policy", "add" },
+	{ "{\"policy\": 5}", -EINVAL, ":1:12: ", "5", "string" },
+	{ "{\"policy\": \"\"}", -EINVAL, ":1:12: ", "policy", "1 to 63" },
+	{ "{\n\"policy\": \"dear\"}", -ENOENT, ":2:11: ", "\"dear\"", "policy-list" },
+	{ "{\"policy\": \"null\"}", -EINVAL, ":1:12: ", "\"null\"", "make them one" },
+	{ "{\"policy\": \"freemarket\",\n\"parms\": {}}", -EINVAL, ":2:1: ", "parms", "params" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": []}", -EINVAL, ":2:11: ", "params", "object" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"lo\": 1}}", -EINVAL, ":2:12: ", "lo",
+	  "low" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": \"1\"}}", -EINVAL,
+	  ":2:19: ", "\"1\"", "whole number" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": -1}}", -EINVAL, ":2:19: ", "-1",
+	  "from" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": 1001}}", -EINVAL, ":2:19: ", "1001",
+	  "1000" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"step\": 1e400}}", -EINVAL, ":2:", "", "" },
+};
+
+static void file__refused__says_where_what_and_what_instead(void **state)
+{
+	struct tmpdir *d = *state;
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *r = &refusals[i];
+		struct policy_inst *pi = NULL;
+		struct conf_error e = { 0 };
+		char want[192];
+		int rc;
+
+		tmp_write(d, "p.json", r->text);
+		rc = policy_load(&pi, "freemarket", tmp_at(d, "p.json"), &e);
+		snprintf(want, sizeof(want), "%s%s", tmp_at(d, "p.json"), r->place);
+		if (rc != r->rc || strncmp(e.text, want, strlen(want)) ||
+		    !strstr(e.text + strlen(want), r->value) ||
+		    !strstr(e.text + strlen(want), r->remedy) || pi) {
+			print_error("%s\n  gave %d: %s\n  expected %s... %s ... %s\n", r->text, rc,
+				    e.text, want, r->value, r->remedy);
+			wrong++;
+		}
+	}
+	assert_int_equal(wrong, 0);
+}
+
+/* -ENOENT is for the policy: a missing file must not pass for one. */
+static void file__missing__is_not_a_missing_policy(void **state)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+	int rc = policy_load(&pi, "freemarket", tmp_at(*state, "none.json"), &e);
+
+	assert_true(rc < 0 && rc != -ENOENT);
+	assert_non_null(strstr(e.text, "none.json: "));
+	assert_null(pi);
+}
+
+static void installed_files__are_good_and_say_the_defaults(void **state)
+{
+	(void)state;
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		const struct policy_ops *ops = policies_builtin[i];
+		struct policy_inst *pi = NULL;
+		struct conf_error e = { 0 };
+		char file[64], path[256];
+
+		snprintf(file, sizeof(file), "policies/%s.json", ops->name);
+		if (policy_load(&pi, ops->name, example_path(file, path, sizeof(path)), &e))
+			fail_msg("%s", e.text);
+		for (const struct policy_param *p = ops->params; p && p->name; p++)
+			assert_int_equal(policy_param_get(pi, p), p->def);
+		policy_free(pi);
+	}
+}
+
+static void man_page__its_example_is_good(void **state)
+{
+	struct policy_inst *pi;
+	struct examples ex;
+
+	examples_open(&ex, "man/resex-policies.7");
+	assert_int_equal(ex.n, 1);
+	pi = load(*state, "freemarket", ex.text[0]);
+	assert_int_equal(param(pi, "low"), 100);
+	assert_int_equal(param(pi, "step"), 10000000);
+	policy_free(pi);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(by_name__each_built_in__has_its_defaults_and_zeroed_state),
+		WITH(by_name__no_such_policy__is_said_with_the_remedy),
+		WITH(free__none__is_fine),
+		WITH(param_set__ends_of_the_range__are_taken_and_nothing_beyond),
+		WITH(file__some_parameters__the_others_keep_their_defaults),
+		WITH(file__no_parameters__all_are_defaults),
+		WITH(file__no_name_expected__the_file_says_which_policy),
+		WITH(file__refused__says_where_what_and_what_instead),
+		WITH(file__missing__is_not_a_missing_policy),
+		WITH(installed_files__are_good_and_say_the_defaults),
+		WITH(man_page__its_example_is_good),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

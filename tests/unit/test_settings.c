@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * settings: resexd.json. Each key, its default, both ends of its range, and
+ * what is said of a value that is not in it; and that the examples are good.
+ */
+#include "src/daemon/settings.h"
+
+#include "tests/unit/examples.h"
+#include "tests/unit/tmpdir.h"
+
+#define LINK  "{\"name\": \"ib0\", \"rate\": \"10Gbit/s\"}"
+#define LINKS "\"links\": [" LINK "]"
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct daemon_conf));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void take(struct daemon_conf *c, const char *text)
+{
+	struct conf_error e = { 0 };
+
+	if (settings_parse(c, "f", text, strlen(text), &e))
+		fail_msg("%s", e.text);
+}
+
+/* --- what is taken --------------------------------------------------------------- */
+
+static void least__one_link__the_rest_is_the_man_pages_defaults(void **state)
+{
+	struct daemon_conf *c = *state;
+
+	take(c, "{" LINKS "}");
+	assert_int_equal(c->interval_ns, NS_PER_MS);
+	assert_int_equal(c->epoch_ns, NS_PER_S);
+	assert_string_equal(c->policy, "freemarket");
+	assert_string_equal(c->policy_file, "");
+	assert_string_equal(c->socket_group, "");
+	assert_non_null(strstr(c->socket, "/resex/resexd.sock"));
+	assert_non_null(strstr(c->lock_file, "/resex/resexd.lock"));
+	assert_non_null(strstr(c->state_dir, "/lib/resex"));
+	assert_int_equal(c->realtime_priority, 0);
+	assert_true(c->lock_memory);
+	assert_int_equal(c->limits.rings, 256);
+	assert_int_equal(c->limits.pages, 4096);
+	assert_int_equal(c->guests, 0);
+	assert_int_equal(c->guest_default.weight, 256);
+	assert_int_equal(c->guest_default.min_cap, 1);
+	assert_false(c->guest_default.exempt);
+	assert_int_equal(c->guest_default.link, 0);
+	assert_int_equal(c->links, 1);
+	assert_string_equal(c->link[0].name, "ib0");
+	assert_int_equal(c->link[0].bytes_s, 1250000000);
+	assert_int_equal(c->link[0].mtu, 1024);
+	assert_int_equal(c->link[0].profile, PRICE_SCALED);
+}
+
+static void all_keys__given__are_taken(void **state)
+{
+	struct daemon_conf *c = *state;
+
+	take(c, "{\"interval\": \"2ms\", \"epoch\": \"500ms\", \"policy\": \"null\","
+		" \"policy_file\": \"p.json\", \"socket\": \"/s\", \"socket_group\": \"adm\","
+		" \"state_dir\": \"/d\", \"lock_file\": \"/l\", \"realtime_priority\": 50,"
+		" \"lock_memory\": false, \"limits\": {\"rings\": 3, \"pages\": 4},"
+		" \"links\": [" LINK ", {\"name\": \"ib1\", \"rate\": 1073741824,"
+		" \"mtu\": 4096, \"profile\": \"paper-2011\"}],"
+		" \"guests\": {\"default\": {\"weight\": 7}, \"web\": {\"weight\": 8,"
+		" \"exempt\": true, \"min_cap\": 100, \"link\": \"ib1\"}}}");
+	assert_int_equal(c->interval_ns, 2 * NS_PER_MS);
+	assert_int_equal(c->epoch_ns, 500 * NS_PER_MS);
+	assert_string_equal(c->policy, "null");
+	assert_string_equal(c->policy_file, "p.json");
+	assert_string_equal(c->socket, "/s");
+	assert_string_equal(c->socket_group, "adm");
+	assert_string_equal(c->state_dir, "/d");
+	assert_string_equal(c->lock_file, "/l");
+	assert_int_equal(c->realtime_priority, 50);
+	assert_false(c->lock_memory);
+	assert_int_equal(c->limits.rings, 3);
+	assert_int_equal(c->limits.pages, 4);
+	assert_int_equal(c->links, 2);
+	assert_int_equal(c->link[1].bytes_s, 1u << 30);
+	assert_int_equal(c->link[1].mtu, 4096);
+	assert_int_equal(c->link[1].profile, PRICE_PAPER_2011);
+	assert_int_equal(c->guests, 1);
+	assert_string_equal(c->guest[0].name, "web");
+	assert_int_equal(c->guest[0].weight, 8);
+	assert_true(c->guest[0].exempt);
+	assert_int_equal(c->guest[0].min_cap, 100);
+	assert_int_equal(c->guest[0].link, 1);
+}
+
+static void ends_of_ranges__are_taken(void **state)
+{
+	static const char *const good[] = {
+		"{\"interval\": \"100us\", " LINKS "}",
+		"{\"interval\": \"1s\", " LINKS "}",
+		"{\"interval\": \"500us\", \"epoch\": \"10ms\", " LINKS "}",
+		"{\"epoch\": \"3600s\", " LINKS "}",
+		"{\"interval\": \"1s\", \"epoch\": \"1s\", " LINKS "}",
+		"{\"realtime_priority\": 0, " LINKS "}",
+		"{\"realtime_priority\": 99, " LINKS "}",
+		"{\"limits\": {\"rings\": 1, \"pages\": 1}, " LINKS "}",
+		"{\"limits\": {\"rings\": 256, \"pages\": 32768}, " LINKS "}",
+		"{\"limits\": {}, \"guests\": {}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"weight\": 1, \"min_cap\": 1}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"weight\": 65535, \"min_cap\": 100}}, " LINKS "}",
+		"{\"links\": [{\"name\": \"a\", \"rate\": \"1MB/s\", \"mtu\": 256}]}",
+		"{\"links\": [{\"name\": \"a\", \"rate\": \"1TiB/s\", \"mtu\": 4096}]}",
+		"{\"links\": [{\"name\": \"a\", \"rate\": 1000000, \"mtu\": 512}]}",
+		"{\"links\": [{\"name\": \"a\", \"rate\": \"8Mbit/s\", \"mtu\": 2048}]}",
+		"{\"socket_group\": \"\", \"policy_file\": \"\", " LINKS "}",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		take(*state, good[i]);
+}
+
+static void eight_links__are_taken_and_a_ninth_is_refused(void **state)
+{
+	struct conf_error e = { 0 };
+	char text[1024];
+	size_t n;
+
+	for (int links = 8; links <= 9; links++) {
+		n = (size_t)snprintf(text, sizeof(text), "{\"links\": [");
+		for (int i = 0; i < links; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+					      "%s{\"name\": \"ib%d\", \"rate\": \"1GB/s\"}",
+					      i ? "," : "", i);
+		snprintf(text + n, sizeof(text) - n, "]}");
+		if (links == 8)
+			take(*state, text);
+		else
+			assert_int_equal(settings_parse(*state, "f", text, strlen(text), &e),
+					 -EINVAL);
+	}
+	assert_non_null(strstr(e.text, "1 to 8"));
+}
+
+static void guests_256__are_taken_and_one_more_is_refused(void **state)
+{
+	struct conf_error e = { 0 };
+	static char text[16384];
+	size_t n;
+
+	for (int guests = 256; guests <= 257; guests++) {
+		n = (size_t)snprintf(text, sizeof(text),
+				     "{" LINKS ", \"guests\": {\"default\": {}");
+		for (int i = 0; i < guests; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, ", \"g%d\": {}", i);
+		snprintf(text + n, sizeof(text) - n, "}}");
+		if (guests == 256)
+			take(*state, text);
+		else
+			assert_int_equal(settings_parse(*state, "f", text, strlen(text), &e),
+					 -EINVAL);
+	}
+	assert_non_null(strstr(e.text, "256"));
+}
+
+/* --- guests ---------------------------------------------------------------------- */
+
+static void guest__leaves_things_out__takes_them_from_default_wherever_that_stands(void **state)
+{
+	struct daemon_conf *c = *state;
+	const struct guest_conf *g;
+
+	take(c, "{\"links\": [" LINK ", {\"name\": \"ib1\", \"rate\": \"1GB/s\"}],"
+		" \"guests\": {\"web\": {\"min_cap\": 9}, \"db\": {\"link\": \"ib0\"},"
+		" \"default\": {\"weight\": 3, \"exempt\": true, \"link\": \"ib1\"}}}");
+	g = settings_guest(c, "web", "-");
+	assert_int_equal(g->weight, 3);
+	assert_int_equal(g->min_cap, 9);
+	assert_true(g->exempt);
+	assert_int_equal(g->link, 1);
+	assert_int_equal(settings_guest(c, "db", "-")->link, 0);
+}
+
+static void guest__found_by_name_or_uuid_and_default_otherwise(void **state)
+{
+	static const char uuid[] = "0a1b2c3d-0000-1111-2222-333344445555";
+	struct daemon_conf *c = *state;
+
+	take(c, "{" LINKS ", \"guests\": {\"web\": {\"weight\": 1},"
+		" \"0A1B2C3D-0000-1111-2222-333344445555\": {\"weight\": 2}}}");
+	assert_int_equal(settings_guest(c, "web", "x")->weight, 1);
+	assert_int_equal(settings_guest(c, "any", uuid)->weight, 2); /* however it is written */
+	assert_int_equal(settings_guest(c, "WEB", "x")->weight, 256);
+	assert_ptr_equal(settings_guest(c, "any", "x"), &c->guest_default);
+}
+
+/* --- what is refused --------------------------------------------------------------- */
+
+static const struct refusal {
+	const char *text;
+	const char *place;  /* the error begins with it */
+	const char *value;  /* what is wrong, by name or value */
+	const char *remedy; /* what to write instead */
+} refusals[] = {
+	/* the document */
+	{ "", "f:1:1: ", "JSON", "correct" },
+	{ "[]", "f:1:1: ", "object", "write" },
+	{ "{}", "f:1:1: ", "links", "give a list" },
+	{ "{" LINKS ",\n \"colour\": 1}", "f:2:2: ", "colour", "known here are" },
+	{ "{" LINKS ",\n \"epoc\": \"1s\"}", "f:2:2: ", "epoc", "epoch" },
+	{ "{" LINKS ",\n \"links\": []}", "f:2:", "links", "remove" },
+	/* durations */
+	{ "{" LINKS ",\n \"interval\": \"99us\"}", "f:2:14: ", "99us", "100us" },
+	{ "{" LINKS ",\n \"interval\": \"1001ms\"}", "f:2:14: ", "1001ms", "1s" },
+	{ "{" LINKS ",\n \"interval\": 1}", "f:2:14: ", "1", "duration" },
+	{ "{" LINKS ",\n \"interval\": \"1 ms\"}", "f:2:14: ", "1 ms", "100us" },
+	{ "{" LINKS ",\n \"interval\": \"-1ms\"}", "f:2:14: ", "-1ms", "100us" },
+	{ "{" LINKS ",\n \"epoch\": \"9ms\"}", "f:2:11: ", "9ms", "10ms" },
+	{ "{" LINKS ",\n \"epoch\": \"3601s\"}", "f:2:11: ", "3601s", "3600s" },
+	{ "{" LINKS ",\n \"epoch\": null}", "f:2:11: ", "null", "duration" },
+	{ "{" LINKS ",\n \"interval\": \"300us\"}", "f:2:14: ", "300000 ns", "whole number" },
+	{ "{" LINKS ",\n \"epoch\": \"15ms\", \"interval\": \"2ms\"}", "f:2:11: ", "15000000 ns",
+	  "whole number" },
+	{ "{" LINKS ",\n \"epoch\": \"10ms\", \"interval\": \"1s\"}", "f:2:11: ", "10000000 ns",
+	  "whole number" },
+	/* strings and paths */
+	{ "{" LINKS ",\n \"policy\": \"\"}", "f:2:12: ", "policy", "1 to 63" },
+	{ "{" LINKS ",\n \"policy\": 5}", "f:2:12: ", "5", "string" },
+	{ "{" LINKS ",\n \"policy\": \"a\\nb\"}", "f:2:12: ", "policy", "control" },
+	{ "{" LINKS ",\n \"policy_file\": true}", "f:2:17: ", "true", "string" },
+	{ "{" LINKS ",\n \"socket\": \"\"}", "f:2:12: ", "socket", "1 to 107" },
+	{ "{" LINKS ",\n \"socket_group\": []}", "f:2:18: ", "socket_group", "string" },
+	{ "{" LINKS ",\n \"state_dir\": \"\"}", "f:2:15: ", "state_dir", "1 to 107" },
+	{ "{" LINKS ",\n \"lock_file\": 1.5}", "f:2:15: ", "1.5", "string" },
+	/* numbers and booleans */
+	{ "{" LINKS ",\n \"realtime_priority\": 100}", "f:2:23: ", "100", "0 to 99" },
+	{ "{" LINKS ",\n \"realtime_priority\": -1}", "f:2:23: ", "-1", "0 to 99" },
+	{ "{" LINKS ",\n \"lock_memory\": \"yes\"}", "f:2:17: ", "yes", "true or false" },
+	/* links */
+	{ "{\"links\": []}", "f:1:11: ", "links", "1 to 8" },
+	{ "{\"links\": {}}", "f:1:11: ", "links", "1 to 8" },
+	{ "{\"links\": [5]}", "f:1:12: ", "5", "object" },
+	{ "{\"links\": [{\"rate\": \"1GB/s\"}]}", "f:1:12: ", "name", "add" },
+	{ "{\"links\": [{\"name\": \"a\"}]}", "f:1:12: ", "rate", "add" },
+	{ "{\"links\": [{\"name\": \"\", \"rate\": \"1GB/s\"}]}", "f:1:21: ", "name", "1 to 63" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB\"}]}", "f:1:34: ", "1GB", "/s" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"999kB/s\"}]}", "f:1:34: ", "999kB/s",
+	  "1MB/s" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"2TiB/s\"}]}", "f:1:34: ", "2TiB/s",
+	  "1TiB/s" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": 0}]}", "f:1:34: ", "0", "1MB/s" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n\"mtu\": 1500}]}",
+	  "f:2:8: ", "1500", "1024" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n\"mtu\": 128}]}", "f:2:8: ", "128",
+	  "256" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n\"mtu\": 8192}]}",
+	  "f:2:8: ", "8192", "4096" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n\"profile\": \"dear\"}]}",
+	  "f:2:12: ", "dear", "paper-2011" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n\"lid\": 3}]}", "f:2:1: ", "lid",
+	  "known here are" },
+	{ "{\"links\": [" LINK ",\n {\"name\": \"ib0\", \"rate\": \"1GB/s\"}]}", "f:2:11: ", "ib0",
+	  "its own name" },
+	/* guests */
+	{ "{" LINKS ",\n \"guests\": []}", "f:2:12: ", "guests", "object" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": 5}}", "f:2:20: ", "5", "object" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"weight\": 0}}}", "f:2:31: ", "0", "1 to 65535" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"weight\": 65536}}}", "f:2:31: ", "65536",
+	  "1 to 65535" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"min_cap\": 0}}}", "f:2:32: ", "0", "1 to 100" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"min_cap\": 101}}}", "f:2:32: ", "101",
+	  "1 to 100" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"exempt\": 1}}}", "f:2:31: ", "1",
+	  "true or false" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"link\": \"ib9\"}}}", "f:2:29: ", "ib9",
+	  "links[]" },
+	{ "{" LINKS ",\n \"guests\": {\"default\": {\"link\": \"ib9\"}}}", "f:2:33: ", "ib9",
+	  "links[]" },
+	{ "{" LINKS ",\n \"guests\": {\"a.b\": {\"weight\": 0}}}", "f:2:31: ", "0", "1 to 65535" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"cap\": 5}}}", "f:2:21: ", "cap",
+	  "known here are" },
+	{ "{" LINKS
+	  ",\n \"guests\": {\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	  "aaaa\": {}}}",
+	  "f:2:12: ", "aaaa", "63 bytes" },
+	/* limits */
+	{ "{" LINKS ",\n \"limits\": 5}", "f:2:12: ", "5", "object" },
+	{ "{" LINKS ",\n \"limits\": {\"rings\": 0}}", "f:2:22: ", "0", "1 to 256" },
+	{ "{" LINKS ",\n \"limits\": {\"rings\": 257}}", "f:2:22: ", "257", "1 to 256" },
+	{ "{" LINKS ",\n \"limits\": {\"pages\": 0}}", "f:2:22: ", "0", "1 to 32768" },
+	{ "{" LINKS ",\n \"limits\": {\"pages\": 32769}}", "f:2:22: ", "32769", "1 to 32768" },
+	{ "{" LINKS ",\n \"limits\": {\"heap\": 1}}", "f:2:13: ", "heap", "\"pages\"" },
+};
+
+static void refused__each_says_where_what_and_what_instead(void **state)
+{
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *r = &refusals[i];
+		struct conf_error e = { 0 };
+		int rc = settings_parse(*state, "f", r->text, strlen(r->text), &e);
+
+		if (rc != -EINVAL || strncmp(e.text, r->place, strlen(r->place)) ||
+		    !strstr(e.text + strlen(r->place), r->value) ||
+		    !strstr(e.text + strlen(r->place), r->remedy) || strchr(e.text, '\n')) {
+			print_error("%s\n  gave %d: %s\n  expected %s... %s ... %s\n", r->text, rc,
+				    e.text, r->place, r->value, r->remedy);
+			wrong++;
+		}
+	}
+	assert_int_equal(wrong, 0);
+}
+
+static void paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones(void **state)
+{
+	static const char *const keys[] = { "socket", "lock_file", "state_dir", "policy_file" };
+	struct daemon_conf *c = *state;
+	struct conf_error e;
+	char path[CONFIG_PATH_MAX + 2], text[512];
+
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	for (size_t i = 0; i < 4; i++) {
+		path[CONFIG_PATH_MAX] = 0;
+		snprintf(text, sizeof(text), "{" LINKS ", \"%s\": \"%s\"}", keys[i], path);
+		take(c, text);
+		path[CONFIG_PATH_MAX] = 'x';
+		path[CONFIG_PATH_MAX + 1] = 0;
+		snprintf(text, sizeof(text), "{" LINKS ",\n\"%s\": \"%s\"}", keys[i], path);
+		assert_int_equal(settings_parse(c, "f", text, strlen(text), &e), -EINVAL);
+		assert_non_null(strstr(e.text, "107"));
+		assert_int_equal(e.line, 2);
+	}
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static void file__missing__is_said_by_name(void **state)
+{
+	struct conf_error e = { 0 };
+
+	assert_int_equal(settings_load(*state, "/nowhere/resexd.json", &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nowhere/resexd.json: "));
+}
+
+static void file__malformed__is_said_with_its_name_line_and_column(void **state)
+{
+	struct conf_error e = { 0 };
+	struct tmpdir d;
+	char want[128];
+
+	tmp_open(&d);
+	tmp_write(&d, "c.json", "{" LINKS ",\n \"epoch\": 5 }\n");
+	assert_int_equal(settings_load(*state, tmp_at(&d, "c.json"), &e), -EINVAL);
+	snprintf(want, sizeof(want), "%s:2:11: ", tmp_at(&d, "c.json"));
+	assert_memory_equal(e.text, want, strlen(want));
+	tmp_close(&d);
+}
+
+static void example_files__are_good(void **state)
+{
+	static const char *const files[] = { "etc/resexd.json", "etc/demo/resexd.json" };
+	struct conf_error e = { 0 };
+	char path[256];
+
+	for (size_t i = 0; i < 2; i++)
+		if (settings_load(*state, example_path(files[i], path, sizeof(path)), &e))
+			fail_msg("%s", e.text);
+}
+
+static void man_page__its_examples_are_good(void **state)
+{
+	struct daemon_conf *c = *state;
+	struct examples ex;
+
+	examples_open(&ex, "man/resexd.json.5");
+	assert_int_equal(ex.n, 2);
+	take(c, ex.text[0]);
+	assert_int_equal(c->link[0].bytes_s, 1250000000);
+	take(c, ex.text[1]);
+	assert_string_equal(c->policy_file, "/etc/resex/freemarket.json");
+	assert_int_equal(settings_guest(c, "trading", "-")->weight, 512);
+	assert_int_equal(settings_guest(c, "trading", "-")->min_cap, 5);
+	assert_int_equal(settings_guest(c, "trading", "-")->link, 1);
+	assert_true(settings_guest(c, "backup", "-")->exempt);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(least__one_link__the_rest_is_the_man_pages_defaults),
+		WITH(all_keys__given__are_taken),
+		WITH(ends_of_ranges__are_taken),
+		WITH(eight_links__are_taken_and_a_ninth_is_refused),
+		WITH(guests_256__are_taken_and_one_more_is_refused),
+		WITH(guest__leaves_things_out__takes_them_from_default_wherever_that_stands),
+		WITH(guest__found_by_name_or_uuid_and_default_otherwise),
+		WITH(refused__each_says_where_what_and_what_instead),
+		WITH(paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones),
+		WITH(file__missing__is_said_by_name),
+		WITH(file__malformed__is_said_with_its_name_line_and_column),
+		WITH(example_files__are_good),
+		WITH(man_page__its_examples_are_good),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
