@@ -27,7 +27,7 @@
 
 enum {
 	BEAT_MS = 500,
-	IDLE_MS = 20,
+	IDLE_MS = 16,
 	FAST_MS = 500,	 /* how long every scan_ms, after an open or a change */
 	OPENED_MS = 100, /* how long after an open contexts are looked for */
 	TIDY_BEATS = 4,

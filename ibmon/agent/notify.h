@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* notify: systemd's readiness protocol (sd_notify(3)); does nothing where NOTIFY_SOCKET is not set. */
+/* notify: systemd's readiness protocol (sd_notify(3)); nothing where NOTIFY_SOCKET is not set. */
 #ifndef RESEX_AGENT_NOTIFY_H
 #define RESEX_AGENT_NOTIFY_H
 

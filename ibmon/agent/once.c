@@ -52,7 +52,7 @@ int agent_once(const struct options *o, const struct log *log)
 	rc = track_open(&t, &sink, &rings, log);
 	if (rc)
 		return setup_fail(log, "memory", rc);
-	track_walk(t, TRACK_ALL);
+	track_walk(t, TRACK_NEW);
 	for (int i = 0; i < SCANS && (i == 0 || track_unknown(t)); i++) {
 		struct mono now = clock.now(&clock);
 

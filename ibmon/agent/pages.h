@@ -18,7 +18,7 @@ struct pages;
 
 struct pages_ops {
 	const char *name;
-	/* arg: the file's name, else NULL. 0; -ENODEV: not on this machine; -EACCES, -EPERM; -errno. */
+	/* arg: the file's name, else NULL. 0; -ENODEV: not on this machine; -errno. */
 	int (*open)(struct pages **p, const char *arg);
 	/* Revoke and give back all pages. */
 	void (*close)(struct pages *p);

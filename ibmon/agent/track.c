@@ -264,6 +264,6 @@ void track_gone(struct track *t, pid_t pid, struct mono now)
 		had_rings = had_rings || t->ring[i]->pid == pid;
 	if (!had_rings)
 		return;
-	track_walk(t, TRACK_ALL);
+	track_walk(t, TRACK_NEW);
 	track_scan(t, now, true);
 }

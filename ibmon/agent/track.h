@@ -52,8 +52,7 @@ void track_close(struct track *t); /* withdraws nothing */
 
 enum track_walk {
 	TRACK_OPENED, /* processes that hold a context of a device */
-	TRACK_NEW,    /* processes not looked at by an earlier walk */
-	TRACK_ALL,    /* all, by files and mappings: finds children of one that exited */
+	TRACK_NEW,    /* by files and mappings, all processes that the last walk has not seen */
 };
 
 /* Look for new users; how many were found, or -errno. */

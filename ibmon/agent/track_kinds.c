@@ -139,7 +139,7 @@ static void select_objects(struct track *t, struct owners *o, pid_t pid, struct 
 	obj->one_thread = pid && proc_one_thread(pid);
 }
 
-/* The rings of one process on one device, or of all where pid is 0; how many, and *open of them unknown. */
+/* The rings of a process (0: of all) on a device: how many, and *open of them unknown. */
 static size_t select_rings(struct track *t, uint32_t uverbs, pid_t pid, size_t *open)
 {
 	size_t n = 0;

@@ -160,9 +160,8 @@ static bool looked_at(const struct track *t, pid_t pid)
 
 struct walk {
 	struct track *t;
-	enum track_walk how;
 	int found;
-	pid_t self, *list; /* list: NULL when it need not be kept */
+	pid_t self, *list;
 	size_t n, size;
 };
 
@@ -187,15 +186,11 @@ static int walk_one(void *ctx, pid_t pid)
 	struct maps_ring one;
 	bool found;
 
-	if (w->how == TRACK_NEW) {
-		int rc = walk_remember(w, pid);
+	int rc = walk_remember(w, pid);
 
-		if (rc)
-			return rc;
-		if (looked_at(w->t, pid))
-			return 0;
-	}
-	if (pid == w->self || is_user(w->t, pid))
+	if (rc)
+		return rc;
+	if (looked_at(w->t, pid) || pid == w->self || is_user(w->t, pid))
 		return 0;
 	found = proc_has_uverbs(pid);
 	if (!found)
@@ -231,7 +226,7 @@ static int walk_contexts(struct track *t)
 
 int track_walk(struct track *t, enum track_walk how)
 {
-	struct walk w = { .t = t, .how = how, .self = getpid() };
+	struct walk w = { .t = t, .self = getpid() };
 	int rc;
 
 	if (!devices_look(&t->devices))
@@ -241,14 +236,12 @@ int track_walk(struct track *t, enum track_walk how)
 		if (rc >= 0)
 			return rc;
 	}
-	if (how == TRACK_NEW && t->walks++ % WALKS_FULL == 0)
+	if (how == TRACK_OPENED || t->walks++ % WALKS_FULL == 0)
 		t->n_looked = 0; /* numbers of processes are used again */
 	rc = proc_each(walk_one, &w);
-	if (how == TRACK_NEW) {
-		free(t->looked);
-		t->looked = w.list;
-		t->n_looked = rc ? 0 : w.n;
-	}
+	free(t->looked);
+	t->looked = w.list;
+	t->n_looked = rc ? 0 : w.n;
 	return rc ? rc : w.found;
 }
 
