@@ -41,6 +41,7 @@ rec unsignalled 1-20 plain -n 100-200 -D 63 -u 95 -b 4
 rec pieces 1-5 plain -n 60-100 -D 15 -g 6 -x send,write,read
 rec inline 1-5 plain -n 60-100 -D 15 -i 100 --max-inline 400 -s 0-400 -x send,write
 rec inline-wr-api 1-5 plain -n 60-100 -D 15 -i 100 --max-inline 200 -s 0-400 -x send,write --wr-api 100
+rec ud-wr-api 1-6 plain -t ud -n 60-100 -D 15 -b 3 -u 30 --wr-api 100 -i 50 --max-inline 200
 rec tiny 1-1 plain -n 40-60 -D 1
 rec tiny-lapped 3-50 plain -n 400-600 -D 1
 rec lapped-writes 20-200 plain -n 2000-3000 -D 7 -x write,send,fetch_add -b 3

@@ -205,7 +205,7 @@ static int option_long(int c, char *arg, struct load_opts *o)
 		o->gid = (int)v;
 		return ret;
 	case O_MAX_INLINE:
-		return number(arg, 0, LOAD_INLINE_MAX, &o->max_inline);
+		return number(arg, 0, 512, &o->max_inline);
 	case O_WR_API:
 		return number(arg, 0, 100, &o->wr_api);
 	case O_ABORT:

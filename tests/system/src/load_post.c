@@ -62,10 +62,10 @@ static bool is_atomic(enum load_op op)
 }
 
 /* Cut the message into pieces of at least one byte, each somewhere in the buffer's first half. */
-static void choose_pieces(struct load_qp *q, struct load_wr *w)
+static void choose_pieces(struct load_qp *q, struct load_wr *w, uint32_t most)
 {
 	struct load_ctx *c = q->ctx;
-	uint32_t n = 1 + load_below(c, c->opts->sge), left = w->bytes;
+	uint32_t n = 1 + load_below(c, most), left = w->bytes;
 
 	if (n > w->bytes)
 		n = w->bytes;
@@ -98,7 +98,7 @@ static void spoil(struct load_qp *q, struct load_wr *w)
 	}
 }
 
-static void plan_one(struct load_qp *q, struct load_wr *w)
+static void plan_one(struct load_qp *q, struct load_wr *w, uint32_t pieces)
 {
 	struct load_ctx *c = q->ctx;
 
@@ -110,17 +110,17 @@ static void plan_one(struct load_qp *q, struct load_wr *w)
 	w->signalled = !load_percent(c, c->opts->unsignalled);
 	if (w->op < LOAD_READ && w->bytes <= c->opts->max_inline && !w->bad_lkey)
 		w->inlined = load_percent(c, c->opts->inlined);
-	choose_pieces(q, w);
+	choose_pieces(q, w, pieces);
 }
 
-static void plan(struct load_qp *q, uint32_t n, uint32_t max)
+static void plan(struct load_qp *q, uint32_t n, uint32_t max, uint32_t pieces)
 {
 	uint32_t run = q->unsignalled_run;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct load_wr *w = &q->plan[i];
 
-		plan_one(q, w);
+		plan_one(q, w, pieces);
 		if (i + 1 == max || run + 1 >= q->depth)
 			w->signalled = true;
 		run = w->signalled ? 0 : run + 1;
@@ -243,22 +243,7 @@ static void build_op(struct load_qp *q, struct ibv_qp_ex *x, const struct load_w
 	}
 }
 
-/*
- * One contiguous buffer: rxe's ibv_wr_set_inline_data_list() of rdma-core 44
- * forgets to add up the length, and sends nothing.
- */
-static void build_inline(struct ibv_qp_ex *x, const struct load_wr *w)
-{
-	uint8_t data[LOAD_INLINE_MAX];
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < w->pieces; i++) {
-		memcpy(data + n, (const void *)(uintptr_t)w->sge[i].addr, w->sge[i].length);
-		n += w->sge[i].length;
-	}
-	ibv_wr_set_inline_data(x, data, n);
-}
-
+/* At most one piece, see load_post(). */
 static void build_one(struct load_qp *q, struct ibv_qp_ex *x, const struct load_wr *w)
 {
 	x->wr_flags = send_flags(w);
@@ -266,7 +251,7 @@ static void build_one(struct load_qp *q, struct ibv_qp_ex *x, const struct load_
 	if (q->type == LOAD_UD)
 		ibv_wr_set_ud_addr(x, q->ah, q->peer->qp_num, QKEY);
 	if (w->inlined)
-		build_inline(x, w);
+		ibv_wr_set_inline_data(x, (void *)(uintptr_t)w->sge[0].addr, w->bytes);
 	else
 		ibv_wr_set_sge_list(x, w->pieces, w->sge);
 }
@@ -302,6 +287,7 @@ int load_post(struct load_qp *q, uint32_t max, bool drain)
 	const struct load_opts *o = q->ctx->opts;
 	uint32_t waiting = load_outstanding(q), room = q->slots - 1 - waiting, n;
 	uint32_t limit = drain ? q->slots - 1 : q->depth;
+	bool wr_api;
 
 	if (drain)
 		max = 1;
@@ -317,10 +303,14 @@ int load_post(struct load_qp *q, uint32_t max, bool drain)
 		n = max;
 	if (n > LIST_MAX)
 		n = LIST_MAX;
-	plan(q, n, max);
-	if (load_percent(q->ctx, o->wr_api))
-		return post_wr_api(q, n, !drain);
-	return post_list(q, n);
+	/*
+	 * rxe of rdma-core 44 sends another length than it is given where
+	 * ibv_wr_*() sets a list: no length for inline data, and that of the
+	 * first piece for each other one.
+	 */
+	wr_api = load_percent(q->ctx, o->wr_api);
+	plan(q, n, max, wr_api ? 1 : o->sge);
+	return wr_api ? post_wr_api(q, n, !drain) : post_list(q, n);
 }
 
 /* --- completing --- */

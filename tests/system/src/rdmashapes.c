@@ -463,8 +463,8 @@ static void compare(const char *agent, pid_t pid, FILE *truth, struct tally *t, 
 		if (!strcmp(kind, "unknown")) {
 			t->unknown++;
 			if (getenv("RESEX_VERBOSE"))
-				printf("seed %llu: unknown, truly %c: %s",
-				       (unsigned long long)seed, want[i].kind, line);
+				printf("seed %llu: unknown, truly %c: %s", (unsigned long long)seed,
+				       want[i].kind, line);
 		} else if (kind[0] != want[i].kind || elem != want[i].elem ||
 			   slots != want[i].slots) {
 			printf("seed %llu: WRONG, truly %c %u %u: %s", (unsigned long long)seed,
