@@ -80,3 +80,11 @@ tests_unit_test_sampler_prop_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)
 tests_unit_test_sampler_run_LDADD = $(SAMPLER_LIBS)
 endif
+
+if CMOCKA
+check_PROGRAMS += tests/unit/test_ring_hostile
+TESTS += tests/unit/test_ring_hostile
+tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fakes/fake_ring.c \
+	tests/fakes/fake_ring.h
+tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(CMOCKA_LIBS)
+endif
