@@ -214,7 +214,7 @@ static int run_ring_list(struct cli *c)
 	if (!rc)
 		rc = ask(c, "ring-list", params, &r);
 	if (!rc && r)
-		json_array_foreach (json_object_get(r, "guests"), i, g)
+		json_array_foreach(json_object_get(r, "guests"), i, g)
 			print_rings(g);
 	json_decref(r);
 	return rc;
@@ -364,7 +364,7 @@ static int run_why(struct cli *c)
 	if (!rc)
 		rc = ask(c, "why", params, &r);
 	if (!rc && r)
-		json_array_foreach (json_object_get(r, "guests"), i, g)
+		json_array_foreach(json_object_get(r, "guests"), i, g)
 			printf("%s: %s\n", json_string_value(json_object_get(g, "name")),
 			       json_string_value(json_object_get(g, "text")));
 	json_decref(r);

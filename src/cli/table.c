@@ -37,7 +37,7 @@ static void cell(const json_t *v, char *out)
 		break;
 	case JSON_ARRAY:
 		out[0] = 0;
-		json_array_foreach ((json_t *)v, i, e)
+		json_array_foreach((json_t *)v, i, e)
 			n += (size_t)snprintf(out + n, CELL_MAX - n > 64 ? 64 : 1, "%s%s",
 					      i ? "," : "", json_string_value(e));
 		break;
@@ -57,7 +57,7 @@ static void measure(const json_t *rows, const struct column *cols, int *width)
 
 	for (int c = 0; cols[c].head; c++)
 		width[c] = (int)strlen(cols[c].head);
-	json_array_foreach ((json_t *)rows, i, row)
+	json_array_foreach((json_t *)rows, i, row)
 		for (int c = 0; cols[c].head; c++) {
 			cell(json_object_get(row, cols[c].key), buf);
 			if ((int)strlen(buf) > width[c])
@@ -84,7 +84,7 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols)
 	measure(rows, cols, width);
 	for (int c = 0; cols[c].head; c++)
 		put(f, cols[c].head, width[c], cols[c].left, !cols[c + 1].head);
-	json_array_foreach ((json_t *)rows, i, row)
+	json_array_foreach((json_t *)rows, i, row)
 		for (int c = 0; cols[c].head; c++) {
 			cell(json_object_get(row, cols[c].key), buf);
 			put(f, buf, width[c], cols[c].left, !cols[c + 1].head);

@@ -426,7 +426,7 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 	const char *name;
 	json_t *v;
 
-	json_object_foreach (obj, name, v) {
+	json_object_foreach(obj, name, v) {
 		json_int_t n = json_integer_value(v);
 		int rc = json_is_integer(v) && n >= 0 ? policy_param_set(pi, name, (uint64_t)n)
 						      : -ERANGE;
@@ -652,7 +652,7 @@ static int check_params(struct call *c, const struct method *m, json_t *params)
 	const char *key;
 	json_t *v;
 
-	json_object_foreach (params, key, v) {
+	json_object_foreach(params, key, v) {
 		bool known = false;
 
 		for (size_t i = 0; m->params[i] && !known; i++)

@@ -82,7 +82,7 @@ static int read_file(struct restore *r, const struct conf_doc *d, struct conf_er
 				 "guests: at most %d saved caps expected; if the caps of all "
 				 "guests are right, remove the file",
 				 FLOW_GUESTS_MAX);
-	json_array_foreach (arr, i, v) {
+	json_array_foreach(arr, i, v) {
 		rc = read_entry(r, d, i, v, e);
 		if (rc)
 			return rc;

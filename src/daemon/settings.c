@@ -190,7 +190,7 @@ static int read_links(struct daemon_conf *c, const struct conf_doc *d, struct co
 				 "links: give a list of 1 to %d links, such as "
 				 "[{\"name\": \"ib0\", \"rate\": \"10Gbit/s\", \"mtu\": 1024}]",
 				 FLOW_LINKS_MAX);
-	json_array_foreach (arr, i, v) {
+	json_array_foreach(arr, i, v) {
 		rc = read_link(c, d, i, v, e);
 		if (rc)
 			return rc;
@@ -252,7 +252,7 @@ static int read_guests(struct daemon_conf *c, const struct conf_doc *d, struct c
 		if (rc)
 			return rc;
 	}
-	json_object_foreach (obj, name, v) {
+	json_object_foreach(obj, name, v) {
 		if (!strcmp(name, "default"))
 			continue;
 		if (c->guests == FLOW_GUESTS_MAX)

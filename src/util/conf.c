@@ -364,7 +364,7 @@ int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 		return conf_fail(d, path, e, "%s is %s: write an object, {\"key\": value, ...}",
 				 *path ? path : "the document", shown);
 	}
-	json_object_foreach ((json_t *)obj, name, v)
+	json_object_foreach((json_t *)obj, name, v)
 		if (!is_known(keys, also, name))
 			return fail_unknown(d, path, name, keys, also, e);
 

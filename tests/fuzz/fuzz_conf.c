@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(text);
 	bind_top(&d);
 	links = json_object_get(d.root, "links");
-	json_array_foreach (links, i, v)
+	json_array_foreach(links, i, v)
 		bind_link(&d, i, v);
 	/* A path taken from the text itself: any bytes a key may hold. */
 	if (json_is_string(json_object_get(d.root, "x"))) {
