@@ -2,9 +2,11 @@
 /* devices: see devices.h. */
 #include "config.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -35,14 +37,37 @@ static bool attribute(uint32_t uverbs, const char *name, char *buf, size_t size)
 	return true;
 }
 
+/* A decimal number; where it ends, NULL when there is none. */
+static const char *number(const char *text, uint32_t *value)
+{
+	char *end;
+	unsigned long v = strtoul(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || v > UINT32_MAX)
+		return NULL;
+	*value = (uint32_t)v;
+	return end;
+}
+
+/* "MAJOR:MINOR" */
+static bool parse_dev(const char *text, dev_t *dev)
+{
+	uint32_t major, minor;
+
+	text = number(text, &major);
+	if (!text || *text != ':' || !number(text + 1, &minor))
+		return false;
+	*dev = makedev(major, minor);
+	return true;
+}
+
 static bool ask(struct devices *all, struct device *d)
 {
 	char text[32], name[64];
-	unsigned int major, minor;
+	dev_t dev;
 	uint32_t driver = RDMA_DRIVER_UNKNOWN;
 
-	if (!attribute(d->uverbs, "dev", text, sizeof(text)) ||
-	    sscanf(text, "%u:%u", &major, &minor) != 2)
+	if (!attribute(d->uverbs, "dev", text, sizeof(text)) || !parse_dev(text, &dev))
 		return false;
 	if (!attribute(d->uverbs, "ibdev", name, sizeof(name)))
 		return false;
@@ -50,7 +75,7 @@ static bool ask(struct devices *all, struct device *d)
 		return false;
 	if (nldev_device(all->nl, name, &d->index, &driver))
 		return false;
-	d->dev = makedev(major, minor);
+	d->dev = dev;
 	d->rxe = driver == RDMA_DRIVER_RXE;
 	d->known = true;
 	return true;
@@ -80,7 +105,8 @@ uint32_t devices_look(struct devices *d)
 	uint32_t n, known = 0;
 
 	while (dir && (e = readdir(dir)) != NULL)
-		if (sscanf(e->d_name, "uverbs%u", &n) == 1 && devices_find(d, n))
+		if (strncmp(e->d_name, "uverbs", 6) == 0 && number(e->d_name + 6, &n) &&
+		    devices_find(d, n))
 			known++;
 	if (dir)
 		closedir(dir);

@@ -31,7 +31,7 @@ static int file_open(struct node **out, const char *name)
 		free(n);
 		return -ENAMETOOLONG;
 	}
-	memcpy(n->path, name, strlen(name));
+	memcpy(n->path, name, strlen(name) + 1);
 	*out = n;
 	return 0;
 }

@@ -208,7 +208,7 @@ int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx)
 		return -errno;
 	while (rc == 0 && (e = readdir(d)) != NULL)
 		if (isdigit((unsigned char)e->d_name[0]))
-			rc = fn(ctx, (pid_t)atol(e->d_name));
+			rc = fn(ctx, (pid_t)strtol(e->d_name, NULL, 10));
 	closedir(d);
 	return rc;
 }
