@@ -130,9 +130,10 @@ static int pool_scheduler(struct hv_sched *s, uint32_t id, uint32_t *scheduler)
 	xc_cpupoolinfo_t *info;
 
 	if (!p->known || p->id != id) {
+		errno = 0;
 		info = xc_cpupool_getinfo(s->xc, id);
 		if (!info)
-			return -errno;
+			return errno ? -errno : -ESRCH;
 		*p = (struct pool){ info->cpupool_id == id, id, info->sched_id };
 		xc_cpupool_infofree(s->xc, info);
 		if (!p->known)
@@ -195,7 +196,7 @@ static int cap_put(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint1
 static int get_once(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
 {
 	xc_domaininfo_t info;
-	uint32_t scheduler;
+	uint32_t scheduler = 0;
 	uint16_t weight = 0, cap = 0;
 	int ret = find(s, domid, &info, &scheduler);
 
@@ -228,7 +229,7 @@ static int percent_of(struct cap c, const xc_domaininfo_t *info, uint16_t *perce
 static int set_once(struct hv_sched *s, uint32_t domid, struct cap cap)
 {
 	xc_domaininfo_t info;
-	uint32_t scheduler;
+	uint32_t scheduler = 0;
 	uint16_t percent;
 	int ret = find(s, domid, &info, &scheduler);
 

@@ -136,7 +136,7 @@ static bool parse_token(const char *token, struct hv_event *ev)
 		*ev = (struct hv_event){ .type = HV_EVENT_DOMAINS };
 		return true;
 	}
-	if (strncmp(token, TOKEN_NODE, strlen(TOKEN_NODE)))
+	if (strncmp(token, TOKEN_NODE, strlen(TOKEN_NODE)) != 0)
 		return false;
 	*ev = (struct hv_event){
 		.type = HV_EVENT_NODE,
