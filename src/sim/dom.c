@@ -4,6 +4,7 @@
  * A destroyed guest runs no more, but it stays in the list as dying for as
  * long as somebody has its pages mapped, as on Xen.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static void boot_task(struct sim_dom *d, uint32_t i)
 /* Tasks are dealt out to the VCPUs in turn; those beyond stay idle. */
 static void boot_cpus(struct sim_dom *d)
 {
+	assert(d->conf->vcpus > 0); /* conf.c refuses others */
 	d->cpus = d->conf->vcpus < d->conf->apps ? d->conf->vcpus : d->conf->apps;
 	for (uint32_t i = 0; i < d->cpus; i++) {
 		d->cpu[i].dom = d;

@@ -33,10 +33,10 @@ uint64_t sim_rand_below(struct sim_rand *r, uint64_t n)
 static void shuffle(struct sim_mem *m, struct sim_rand *r)
 {
 	/* Frame 0 is never handed out: a forgotten field must not look like one. */
-	for (uint32_t i = 0; i < m->pages - 1; i++)
-		m->order[i] = i + 1;
-	for (uint32_t i = m->pages - 2; i > 0; i--) {
-		uint32_t j = (uint32_t)sim_rand_below(r, i + 1), tmp = m->order[i];
+	for (uint32_t i = 1; i < m->pages; i++)
+		m->order[i - 1] = i;
+	for (uint32_t left = m->pages - 1; left > 1; left--) {
+		uint32_t i = left - 1, j = (uint32_t)sim_rand_below(r, left), tmp = m->order[i];
 
 		m->order[i] = m->order[j];
 		m->order[j] = tmp;
