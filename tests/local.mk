@@ -2,4 +2,4 @@
 GATES = tests/gates/layers.sh tests/gates/size.sh tests/gates/format.sh
 TESTS += $(GATES)
 EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-size.sh \
-	tests/mutants.sh
+	tests/cppcheck.cfg tests/mutants.sh
