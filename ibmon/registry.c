@@ -170,19 +170,23 @@ static bool has_frames(const struct registry *out, const struct guest_ring *g)
 	return true;
 }
 
-static const struct ring_desc *find(const struct registry *out, const struct guest_ring *g,
-				    bool *same_id)
+static bool id_taken(const struct registry *out, uint32_t id)
+{
+	for (uint32_t i = 0; i < out->rings; i++)
+		if (out->ring[i].id == id)
+			return true;
+	return false;
+}
+
+static bool ring_taken(const struct registry *out, const struct guest_ring *g)
 {
 	uint64_t frame = out->frame[g->first_frame];
 
-	for (uint32_t i = 0; i < out->rings; i++) {
-		const struct ring_desc *d = &out->ring[i];
-
-		*same_id = d->id == g->id;
-		if (*same_id || (d->offset == g->offset && out->frame[d->first_frame] == frame))
-			return d;
-	}
-	return NULL;
+	for (uint32_t i = 0; i < out->rings; i++)
+		if (out->ring[i].offset == g->offset &&
+		    out->frame[out->ring[i].first_frame] == frame)
+			return true;
+	return false;
 }
 
 /* Names end up on terminals and in JSON. */
@@ -221,7 +225,6 @@ static void take(struct walk *w, const struct guest_ring *g)
 static void decode(struct walk *w, const struct guest_ring *g)
 {
 	uint32_t limit = w->lim->rings < GUEST_RINGS_MAX ? w->lim->rings : GUEST_RINGS_MAX;
-	bool same_id = false;
 
 	if (g->kind == GUEST_RING_FREE)
 		return;
@@ -229,7 +232,9 @@ static void decode(struct walk *w, const struct guest_ring *g)
 		add_fault(w, g->id, RING_FAULT_DESC);
 	else if (!has_frames(w->out, g))
 		add_fault(w, g->id, RING_FAULT_MAP);
-	else if (find(w->out, g, &same_id))
+	else if (id_taken(w->out, g->id))
+		add_fault(w, g->id, RING_FAULT_DESC);
+	else if (ring_taken(w->out, g))
 		return;
 	else if (w->out->rings >= limit || g->frames > w->lim->pages - w->pages)
 		add_fault(w, g->id, RING_FAULT_LIMIT);
