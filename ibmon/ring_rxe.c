@@ -142,7 +142,6 @@ static void correct_ssn(struct rxe_walk *w)
 	if ((int32_t)(w->raw_ssn - w->head.ssn) < 0)
 		return;
 	w->scribbled = true;
-	w->q->refuses = true;
 	w->ssn = w->head.ssn - 1;
 }
 
@@ -197,7 +196,8 @@ static bool count(struct rxe_walk *w)
 
 /*
  * Posts known to have been refused, between entries that were seen, cannot
- * be completed ones. Less than a lap past the base the index alone is exact.
+ * be completed ones. Less than a lap past the base the index alone is exact;
+ * more, and refused posts may hide among what was lost.
  */
 static void tighten(struct rxe_walk *w)
 {
@@ -209,9 +209,7 @@ static void tighten(struct rxe_walk *w)
 	if (w->skipped <= limit && limit - w->skipped >= w->beyond_idx)
 		limit -= w->skipped;
 	past = largest(w, limit, w->beyond_idx);
-	if (w->skipped || past != limit)
-		w->q->refuses = true;
-	if (past > w->mask && w->q->refuses)
+	if (past > w->mask)
 		w->out->flags |= SAMPLE_WRS_BOUNDED;
 	w->n = w->ahead + past;
 }
@@ -403,6 +401,12 @@ static void posted(struct rxe_walk *w)
 	q->raw_ssn = w->raw_ssn;
 	q->base_idx = w->cons;
 	q->base_ssn = q->ssn;
+	if (backlog(w) && !q->psn_known) {
+		entry_load(w, w->cons, &w->head);
+		guest_copy_barrier();
+		w->head_valid = header(w)->consumer == w->cons;
+		rxe_learn(w);
+	}
 	if (backlog(w) && q->noted_to == w->prod)
 		set_base(w);
 }

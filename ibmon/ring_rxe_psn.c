@@ -8,9 +8,11 @@
  * the number of MTUs, exact also when entries were lost in between; only
  * their split into sent and received is then a guess, after what is seen.
  *
- * On UD the range of an entry means nothing: one packet each. (A message
- * above the path MTU is reported as done and never sent; it is charged one
- * MTU all the same, since a ring does not show it.)
+ * On UD a message is one packet and takes one PSN, the first of its range;
+ * the rest of the range means nothing. (A message above the path MTU takes
+ * one too and is reported as done, but never sent; it is charged one MTU.)
+ * A connected queue pair that forges its SENDs to look like UD is charged
+ * for the PSNs in between all the same.
  *
  * An entry that failed may never have been sent, its range being that of an
  * earlier lap. What failed takes the queue pair down; PSNs begin anew.
@@ -22,7 +24,11 @@
 
 #define LENGTH_MAX (1u << 31)
 
-enum { MTU_MIN = 256, MTU_MAX = 4096 };
+enum {
+	MTU_MIN = 256,
+	MTU_MAX = 4096,
+	SURE_MSGS = 256, /* so many of one kind and none of another: there are none */
+};
 
 static const uint8_t kinds[RING_RXE_OPCODES] = {
 	[RING_RXE_WRITE] = OP_WRITE,	   [RING_RXE_WRITE_IMM] = OP_WRITE,
@@ -83,7 +89,7 @@ static void add_mtus(struct rxe_walk *w, uint32_t opcode, uint32_t length, uint3
 		w->excess += mtus - most;
 	w->chain += mtus;
 	w->msgs++;
-	if (opcode != RING_RXE_READ)
+	if (opcode != RING_RXE_READ && !w->q->ud)
 		infer_mtu(w->q, length, mtus);
 }
 
@@ -110,23 +116,24 @@ static void finish_newer(struct rxe_walk *w, uint32_t mtus)
 	w->newer_valid = false;
 }
 
-/* An entry of a connected queue pair: it ends where the one before, seen next, does not reach. */
-static int take_connected(struct rxe_walk *w, const struct rxe_entry *e)
+/* An entry that was sent: it begins where the one before it, seen next, ends. */
+static int take_sent(struct rxe_walk *w, const struct rxe_entry *e, bool ud)
 {
-	if (e->first > RING_RXE_PSN_MASK || e->last > RING_RXE_PSN_MASK)
+	uint32_t last = ud ? e->first : e->last;
+
+	if (e->first > RING_RXE_PSN_MASK || last > RING_RXE_PSN_MASK)
 		return fail(w, RING_FAULT_ENTRY);
 	if (w->newer_valid)
-		finish_newer(w, follows(w, e->last) ? psn_delta(w->newer_last, e->last)
-						    : own_range(w));
+		finish_newer(w, follows(w, last) ? psn_delta(w->newer_last, last) : own_range(w));
 	if (!w->tail_known) {
 		w->tail_known = true;
-		w->newest_psn = e->last;
+		w->newest_psn = last;
 		w->failed_tail = w->out->errors != 0;
 	}
 	w->newer_valid = true;
 	w->newer_opcode = e->opcode;
 	w->newer_first = e->first;
-	w->newer_last = e->last;
+	w->newer_last = last;
 	w->newer_length = e->length;
 	return 0;
 }
@@ -175,10 +182,7 @@ int rxe_take(struct rxe_walk *w, const struct rxe_entry *e)
 	if (kind == OP_LOCAL)
 		return 0;
 	add_bytes(w->out, kind, e->length);
-	if (!is_ud(w->q, kind, e->ud_qpn != 0))
-		return take_connected(w, e);
-	w->out->mtus_sent++;
-	return 0;
+	return take_sent(w, e, is_ud(w->q, kind, e->ud_qpn != 0));
 }
 
 /* --- entries that were overwritten ------------------------------------------ */
@@ -200,8 +204,7 @@ static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct rec
 	if (kind == OP_LOCAL)
 		return;
 	add_bytes(w->out, kind, s->length);
-	if (s->ud && kind == OP_SEND && !w->q->connected) {
-		w->q->ud = true;
+	if (is_ud(w->q, kind, s->ud)) {
 		r->sent++;
 		r->least++;
 		r->most++;
@@ -224,7 +227,7 @@ static void recall(struct rxe_walk *w, uint64_t walked, struct recalled *r)
 
 	if (!q->opened || !q->ssn_known || w->unseen == 0)
 		return;
-	for (uint32_t i = 0; i < n && i < RING_WALK_MAX && w->out->seen < w->n; i++) {
+	for (uint32_t i = 0; i < n && w->out->seen < w->n && w->out->seen < RING_WALK_MAX; i++) {
 		const struct rxe_noted *s = &q->noted[(q->cons + i) & w->mask];
 		uint32_t age = w->ssn - s->ssn;
 
@@ -243,9 +246,10 @@ static void split(struct rxe_walk *w, uint64_t mtus)
 {
 	const struct rxe_sq *q = w->q;
 	uint64_t sent = w->msgs ? w->sent : q->sent, recv = w->msgs ? w->recv : q->recv;
+	bool mixed = q->recv + w->recv && q->sent + w->sent;
 	uint64_t to_recv;
 
-	if (q->recv + w->recv && q->sent + w->sent)
+	if (mtus && !q->ud && (mixed || q->msgs + w->msgs < SURE_MSGS))
 		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
 	to_recv = sent + recv ? (uint64_t)((unsigned __int128)mtus * recv / (sent + recv)) : 0;
 	w->out->mtus_recv += to_recv;
@@ -264,6 +268,15 @@ static uint64_t guess(struct rxe_walk *w, uint64_t n)
 	return (uint64_t)((unsigned __int128)n * mtus / msgs);
 }
 
+/* The most bytes that n messages can hold which no packet number covers. */
+static uint64_t bytes_most(const struct rxe_walk *w, uint64_t n)
+{
+	uint64_t by_length = n > UINT64_MAX / LENGTH_MAX ? UINT64_MAX : n * LENGTH_MAX;
+	uint64_t by_time = w->jump_max * mtu_upper(w->q);
+
+	return w->q->opened && by_time < by_length ? by_time : by_length;
+}
+
 /* mtus are known to be those of the unseen entries, some of which were recalled. */
 static void charge_known(struct rxe_walk *w, uint64_t mtus, const struct recalled *r)
 {
@@ -272,6 +285,8 @@ static void charge_known(struct rxe_walk *w, uint64_t mtus, const struct recalle
 
 	if (lost == 0) { /* all were recalled: only rounding could differ */
 		recv = r->sent == 0 ? mtus : r->recv < mtus ? r->recv : mtus;
+		if (r->sent && r->recv && !w->q->path_mtu)
+			out->flags |= SAMPLE_MTUS_ESTIMATED;
 		out->mtus_recv += recv;
 		out->mtus_sent += mtus - recv;
 		return;
@@ -297,17 +312,8 @@ static void charge_guess(struct rxe_walk *w, uint64_t lost, const struct recalle
 		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
 	if (!lost)
 		return;
-	if (w->n > w->out->seen)
-		w->out->bytes_bound += mtus * mtu_upper(w->q);
+	w->out->bytes_bound += bytes_most(w, w->n - w->out->seen);
 	split(w, mtus);
-}
-
-static void charge_ud(struct rxe_walk *w)
-{
-	w->out->mtus_sent += w->unseen;
-	w->out->bytes_bound += (w->n - w->out->seen) * mtu_upper(w->q);
-	if (w->out->flags & SAMPLE_WRS_BOUNDED)
-		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
 }
 
 /*
@@ -342,20 +348,37 @@ static void settle_oldest(struct rxe_walk *w)
 		settle_anchored(w);
 }
 
+/* On UD, which has no local work requests, there are as many as packets. */
+static void count_by_packets(struct rxe_walk *w, uint64_t mtus)
+{
+	uint64_t slots = (uint64_t)w->mask + 1, over;
+
+	if (!w->q->ud || w->q->owed || w->out->errors)
+		return;
+	if (mtus < w->unseen) {
+		over = (w->unseen - mtus + w->mask) / slots * slots;
+		if (over > w->n - w->out->seen)
+			return;
+		w->n -= over;
+		w->unseen -= over;
+	}
+	if (w->unseen == mtus)
+		w->out->flags &= ~(uint32_t)SAMPLE_WRS_BOUNDED;
+}
+
 static void settle_unseen(struct rxe_walk *w, const struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
 	uint64_t lost = w->n - w->out->seen + q->owed, mtus;
 
-	if (q->ud) {
-		charge_ud(w);
-	} else if (!w->tail_known && !w->head_known && q->psn_known && !w->out->errors) {
+	if (!w->tail_known && !w->head_known && q->psn_known && !w->out->errors) {
 		q->owed += (uint32_t)w->unseen; /* the next PSN tells */
-		w->out->bytes_bound += guess(w, w->n - w->out->seen) * mtu_upper(q);
+		w->out->bytes_bound += bytes_most(w, w->n - w->out->seen);
 	} else if ((w->tail_known || w->head_known) && q->psn_known && !w->broken && !w->reset) {
 		mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)w->chain);
 		if (mtus > r->most)
 			w->excess += mtus - r->most;
+		count_by_packets(w, mtus);
 		charge_known(w, mtus, r);
 		q->owed = 0;
 	} else {
@@ -382,22 +405,44 @@ static void remember(struct rxe_walk *w)
 }
 
 /*
+ * The PSN before the oldest entry in flight, which has to have been sent. One
+ * that is just being sent may still show a range of an earlier lap.
+ */
+static bool head_psn(const struct rxe_walk *w, uint32_t *psn)
+{
+	const struct rxe_entry *e = &w->head;
+
+	if (!w->head_valid || !e->state || e->status || e->opcode >= RING_RXE_OPCODES)
+		return false;
+	if (kinds[e->opcode] == OP_LOCAL || e->first > RING_RXE_PSN_MASK)
+		return false;
+	*psn = (e->first - 1) & RING_RXE_PSN_MASK;
+	return true;
+}
+
+/*
  * When the newest completed entry cannot be read (an application that posts
  * until it is refused keeps it scribbled over), the oldest one in flight
- * begins where it ended; if it was sent, and asks for PSNs. One that is
- * about to be sent may still show a range of an earlier lap: too old.
+ * begins where it ended.
  */
 static void look_ahead(struct rxe_walk *w, const struct recalled *r)
 {
-	uint32_t before = (w->head.first - 1) & RING_RXE_PSN_MASK;
+	uint32_t psn;
 
-	if (w->tail_known || !w->head_valid || !w->head.state || w->head.status || !w->q->psn_known)
+	if (w->tail_known || !w->q->psn_known || !head_psn(w, &psn))
 		return;
-	if (w->head.opcode >= RING_RXE_OPCODES || kinds[w->head.opcode] == OP_LOCAL || w->q->ud ||
-	    psn_delta(before, w->q->psn) > w->jump_max + r->most)
+	if (psn_delta(psn, w->q->psn) > w->jump_max + r->most)
 		return;
 	w->head_known = true;
-	w->newest_psn = before;
+	w->newest_psn = psn;
+}
+
+void rxe_learn(struct rxe_walk *w)
+{
+	/* Both zero: wiped, and not sent yet after all. */
+	if (!(w->head.first | w->head.last) || !head_psn(w, &w->q->psn))
+		return;
+	w->q->psn_known = true;
 }
 
 int rxe_settle(struct rxe_walk *w)

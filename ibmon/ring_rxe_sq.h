@@ -35,7 +35,6 @@ struct rxe_sq {
 	bool ssn_known;
 	bool psn_known;
 	bool blank;		   /* the newest slot was never used, or wiped */
-	bool refuses;		   /* posts were refused or aborted: ssn is but a bound */
 	bool connected;		   /* did what UD cannot do */
 	bool ud;		   /* last SEND was to an address handle */
 	uint64_t msgs, sent, recv; /* seen messages of connected kind and their MTUs */
@@ -89,6 +88,9 @@ int rxe_take(struct rxe_walk *w, const struct rxe_entry *e);
 
 /* After the walk: w->n and w->unseen are known. 0 or -EBADMSG (w->fault). */
 int rxe_settle(struct rxe_walk *w);
+
+/* No PSN is known yet: perhaps the oldest entry in flight (w->head) tells. */
+void rxe_learn(struct rxe_walk *w);
 
 /* Does the entry counted as newest by the previous sample still stand there? */
 bool rxe_previous_intact(const struct rxe_walk *w);
