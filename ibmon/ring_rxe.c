@@ -127,8 +127,31 @@ static uint32_t backlog(const struct rxe_walk *w)
 }
 
 /*
+ * The newest completed entry as it was noted, if it was, before next was
+ * posted behind it: not a whole lap before.
+ */
+static bool restore_newest(struct rxe_walk *w, uint32_t next)
+{
+	const struct rxe_sq *q = w->q;
+	const struct rxe_noted *s = &q->noted[(w->cons - 1) & w->mask];
+
+	if (!s->valid || !q->ssn_known || s->ssn - q->ssn - 1 >= next - q->ssn - 1)
+		return false;
+	if (next - s->ssn > w->mask + 1)
+		return false;
+	w->ssn = s->ssn;
+	w->newest.ssn = s->ssn;
+	w->newest.opcode = s->opcode;
+	w->newest.length = s->length;
+	w->newest.ud_qpn = s->ud;
+	w->newest.flags = w->newest.num_sge = 0;
+	return true;
+}
+
+/*
  * On a full ring the oldest entry in flight, which nobody may overwrite,
- * shows whether the newest completed one was scribbled over.
+ * shows whether the newest completed one was scribbled over. A refused post
+ * leaves alone what the kernel wrote: how it ended, and its PSNs.
  */
 static void correct_ssn(struct rxe_walk *w)
 {
@@ -143,6 +166,7 @@ static void correct_ssn(struct rxe_walk *w)
 		return;
 	w->scribbled = true;
 	w->ssn = w->head.ssn - 1;
+	w->newest_gone = !restore_newest(w, w->head.ssn);
 }
 
 static int take_stand(struct rxe_walk *w)
@@ -216,16 +240,36 @@ static void tighten(struct rxe_walk *w)
 
 /* --- which ----------------------------------------------------------------------- */
 
+/*
+ * What stands where the next post goes may be in the making. The provider
+ * then changes what it was asked to do, first to last ssn; how the entry
+ * before it ended, and its PSNs, are the kernel's. The rest was noted when
+ * that entry was posted.
+ */
+static bool fits_at_producer(const struct rxe_walk *w, struct rxe_entry *e)
+{
+	const struct rxe_noted *s = &w->q->noted[w->prod & w->mask];
+
+	if (!s->valid || s->ssn != e->ssn)
+		return backlog(w) == w->mask; /* full: only refused posts, and see correct_ssn */
+	e->opcode = s->opcode;
+	e->length = s->length;
+	e->ud_qpn = s->ud;
+	e->flags = 0;
+	e->num_sge = 0;
+	return true;
+}
+
 /* Can this be the entry completed back entries before the newest? */
-static bool fits(const struct rxe_walk *w, const struct rxe_entry *e, uint32_t back)
+static bool fits(const struct rxe_walk *w, struct rxe_entry *e, uint32_t back)
 {
 	uint32_t age = w->ssn - e->ssn;
 
-	if (e->ssn != e->ssn_after || age < back + w->skipped)
+	if (e->ssn != e->ssn_after || age < back + w->skipped || entry_blank(e))
 		return false;
-	if (!w->q->ssn_known)
-		return age - back <= UNKNOWN_GAP_MAX;
-	return age < w->ssn - w->q->ssn;
+	if (w->q->ssn_known ? age >= w->ssn - w->q->ssn : age - back > UNKNOWN_GAP_MAX)
+		return false;
+	return back < w->mask - backlog(w) || fits_at_producer(w, e);
 }
 
 static void load_chunk(const struct rxe_walk *w, uint32_t back, uint32_t n, struct rxe_entry *e)
@@ -272,15 +316,13 @@ static int walk(struct rxe_walk *w, uint32_t visible)
 	return 0;
 }
 
-/* How far back completed entries are not in the producer's way. */
+/* How far back to look: all that is not in flight. */
 static uint32_t visible(const struct rxe_walk *w)
 {
-	uint32_t n = w->mask - backlog(w);
+	uint32_t n = w->mask - backlog(w) + 1;
 
-	if (w->scribbled)
+	if (w->newest_gone)
 		return 0;
-	if (n < 1)
-		n = 1; /* full: only refused posts write there, and that was looked at */
 	return n < RING_WALK_MAX ? n : RING_WALK_MAX;
 }
 

@@ -141,6 +141,7 @@ static int take_sent(struct rxe_walk *w, const struct rxe_entry *e, bool ud)
 static void take_failed(struct rxe_walk *w)
 {
 	w->out->errors++;
+	w->oldest_failed = true;
 	if (!w->newer_valid)
 		return;
 	finish_newer(w, own_range(w));
@@ -175,6 +176,7 @@ int rxe_take(struct rxe_walk *w, const struct rxe_entry *e)
 	kind = kinds[e->opcode];
 	w->out->seen++;
 	w->out->ops[kind]++;
+	w->oldest_failed = false;
 	if (e->status) {
 		take_failed(w);
 		return 0;
@@ -219,13 +221,16 @@ static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct rec
 	r->most += mtu_of(s->length, MTU_MIN);
 }
 
-/* Entries noted as posted, completed by their ssn, and not among those just seen. */
+/*
+ * Entries noted as posted, completed by their ssn, and not among those just
+ * seen. How they ended is not known: well, unless those after them did not.
+ */
 static void recall(struct rxe_walk *w, uint64_t walked, struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
 	uint32_t n = (q->noted_to - q->cons) & w->mask, since = w->ssn - q->ssn;
 
-	if (!q->opened || !q->ssn_known || w->unseen == 0)
+	if (!q->opened || !q->ssn_known || w->unseen == 0 || w->oldest_failed)
 		return;
 	for (uint32_t i = 0; i < n && w->out->seen < w->n && w->out->seen < RING_WALK_MAX; i++) {
 		const struct rxe_noted *s = &q->noted[(q->cons + i) & w->mask];
@@ -283,6 +288,8 @@ static void charge_known(struct rxe_walk *w, uint64_t mtus, const struct recalle
 	struct sample *out = w->out;
 	uint64_t lost = w->n - out->seen + w->q->owed, recv;
 
+	if (w->q->owed) /* those of an earlier sample come with this one's */
+		out->flags |= SAMPLE_MTUS_ESTIMATED;
 	if (lost == 0) { /* all were recalled: only rounding could differ */
 		recv = r->sent == 0 ? mtus : r->recv < mtus ? r->recv : mtus;
 		if (r->sent && r->recv && !w->q->path_mtu)
@@ -342,7 +349,7 @@ static void settle_oldest(struct rxe_walk *w)
 
 	if (!w->newer_valid)
 		return;
-	if (!q->psn_known || w->broken || w->reset || w->unseen + q->owed)
+	if (!q->psn_known || w->broken || w->reset || w->unseen + q->owed + q->advanced)
 		finish_newer(w, own_range(w));
 	else
 		settle_anchored(w);
@@ -366,25 +373,55 @@ static void count_by_packets(struct rxe_walk *w, uint64_t mtus)
 		w->out->flags &= ~(uint32_t)SAMPLE_WRS_BOUNDED;
 }
 
+/*
+ * No PSN tells now; the next one will. What is known by length is charged at
+ * once and taken off then.
+ */
+static void defer(struct rxe_walk *w, const struct recalled *r)
+{
+	struct rxe_sq *q = w->q;
+	uint64_t lost = w->n - w->out->seen;
+
+	w->out->bytes_bound += bytes_most(w, lost);
+	if (lost || (r->most && !q->path_mtu)) {
+		q->owed += (uint32_t)w->unseen;
+		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
+		return;
+	}
+	w->out->mtus_sent += r->sent;
+	w->out->mtus_recv += r->recv;
+	q->advanced += r->sent + r->recv;
+}
+
+/* MTUs up to PSN newest that belong to nothing that was seen, nor charged already. */
+static uint64_t mtus_between(struct rxe_walk *w, const struct recalled *r)
+{
+	struct rxe_sq *q = w->q;
+	uint64_t mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)w->chain);
+
+	if (mtus > r->most + q->advanced)
+		w->excess += mtus - r->most - q->advanced;
+	return mtus > q->advanced ? mtus - q->advanced : 0;
+}
+
 static void settle_unseen(struct rxe_walk *w, const struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
-	uint64_t lost = w->n - w->out->seen + q->owed, mtus;
+	uint64_t mtus;
 
 	if (!w->tail_known && !w->head_known && q->psn_known && !w->out->errors) {
-		q->owed += (uint32_t)w->unseen; /* the next PSN tells */
-		w->out->bytes_bound += bytes_most(w, w->n - w->out->seen);
-	} else if ((w->tail_known || w->head_known) && q->psn_known && !w->broken && !w->reset) {
-		mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)w->chain);
-		if (mtus > r->most)
-			w->excess += mtus - r->most;
+		defer(w, r);
+		return;
+	}
+	if ((w->tail_known || w->head_known) && q->psn_known && !w->broken && !w->reset) {
+		mtus = mtus_between(w, r);
 		count_by_packets(w, mtus);
 		charge_known(w, mtus, r);
-		q->owed = 0;
 	} else {
-		charge_guess(w, lost, r);
-		q->owed = 0;
+		charge_guess(w, w->n - w->out->seen + q->owed, r);
 	}
+	q->owed = 0;
+	q->advanced = 0;
 }
 
 static void remember(struct rxe_walk *w)
@@ -454,7 +491,7 @@ int rxe_settle(struct rxe_walk *w)
 	look_ahead(w, &r);
 	w->out->mtus_sent += w->sent;
 	w->out->mtus_recv += w->recv;
-	if (w->unseen + w->q->owed)
+	if (w->unseen + w->q->owed + w->q->advanced)
 		settle_unseen(w, &r);
 	if (w->q->opened && w->excess > w->jump_max)
 		return fail(w, RING_FAULT_JUMP);

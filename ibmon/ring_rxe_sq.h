@@ -30,6 +30,7 @@ struct rxe_sq {
 	uint32_t psn;	   /* last one accounted for */
 	uint32_t path_mtu; /* given or inferred; 0: not known */
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
+	uint64_t advanced; /* MTUs of these that were charged by length */
 	uint32_t unstable; /* samples in a row without a stand */
 	bool opened;	   /* history was taken */
 	bool ssn_known;
@@ -61,6 +62,7 @@ struct rxe_walk {
 	uint32_t mask, cons, prod;
 	uint32_t raw_ssn, ssn; /* of the newest completed entry: as read, and corrected */
 	bool scribbled;	       /* it was overwritten by a refused post */
+	bool newest_gone;      /* and what it was is not known */
 	bool idle;	       /* nothing moved at all */
 	bool head_valid;
 	struct rxe_entry newest, head; /* head: the oldest in flight, where it was needed */
@@ -71,11 +73,12 @@ struct rxe_walk {
 	/* what they cost */
 	uint64_t unseen;     /* completed, and not readable any more */
 	uint32_t oldest_age; /* ssn distance from the newest to the oldest seen */
-	bool newer_valid;    /* an entry waits for the one before it */
-	bool tail_known;     /* newest_psn is that of the newest entry that was sent */
-	bool failed_tail;    /* and newer ones failed */
-	bool head_known;     /* newest_psn is that before the oldest entry in flight */
-	bool broken;	     /* an entry before ones that were sent failed */
+	bool oldest_failed;
+	bool newer_valid; /* an entry waits for the one before it */
+	bool tail_known;  /* newest_psn is that of the newest entry that was sent */
+	bool failed_tail; /* and newer ones failed */
+	bool head_known;  /* newest_psn is that before the oldest entry in flight */
+	bool broken;	  /* an entry before ones that were sent failed */
 	uint32_t newer_opcode, newer_first, newer_last, newer_length;
 	uint32_t newest_psn;
 	uint64_t chain;	 /* MTUs of the entries seen */
