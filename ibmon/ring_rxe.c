@@ -377,7 +377,9 @@ static void wiped(struct rxe_walk *w)
 	q->ssn = q->base_ssn;
 	q->base_idx = w->cons;
 	q->psn_known = false;
+	q->failed = false;
 	q->owed = 0;
+	q->advanced = 0;
 }
 
 /* --- what was posted ------------------------------------------------------------- */

@@ -41,6 +41,7 @@ enum ring_rxe_opcode {
 	RING_RXE_OPCODES,
 };
 
+enum { RING_RXE_FLUSHED = 5, RING_RXE_STATE_ERROR = 4 }; /* status; state of what failed itself */
 enum { RING_RXE_INLINE = 8 }; /* send_flags: data stands in the entry itself */
 
 enum {

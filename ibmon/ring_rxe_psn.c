@@ -138,10 +138,10 @@ static int take_sent(struct rxe_walk *w, const struct rxe_entry *e, bool ud)
 	return 0;
 }
 
-static void take_failed(struct rxe_walk *w)
+static void take_failed(struct rxe_walk *w, const struct rxe_entry *e)
 {
 	w->out->errors++;
-	w->oldest_failed = true;
+	w->oldest_flushed = e->status == RING_RXE_FLUSHED && e->state != RING_RXE_STATE_ERROR;
 	if (!w->newer_valid)
 		return;
 	finish_newer(w, own_range(w));
@@ -176,9 +176,9 @@ int rxe_take(struct rxe_walk *w, const struct rxe_entry *e)
 	kind = kinds[e->opcode];
 	w->out->seen++;
 	w->out->ops[kind]++;
-	w->oldest_failed = false;
+	w->oldest_flushed = false;
 	if (e->status) {
-		take_failed(w);
+		take_failed(w, e);
 		return 0;
 	}
 	if (kind == OP_LOCAL)
@@ -203,7 +203,8 @@ static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct rec
 
 	w->out->seen++;
 	w->out->ops[kind]++;
-	if (kind == OP_LOCAL)
+	w->out->errors += w->dead;
+	if (kind == OP_LOCAL || w->dead)
 		return;
 	add_bytes(w->out, kind, s->length);
 	if (is_ud(w->q, kind, s->ud)) {
@@ -223,14 +224,17 @@ static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct rec
 
 /*
  * Entries noted as posted, completed by their ssn, and not among those just
- * seen. How they ended is not known: well, unless those after them did not.
+ * seen. How they ended is not known: well, unless the queue pair was down
+ * already, or something before the oldest seen took it down.
  */
 static void recall(struct rxe_walk *w, uint64_t walked, struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
 	uint32_t n = (q->noted_to - q->cons) & w->mask, since = w->ssn - q->ssn;
 
-	if (!q->opened || !q->ssn_known || w->unseen == 0 || w->oldest_failed)
+	if (!q->opened || !q->ssn_known || w->unseen == 0)
+		return;
+	if (!w->dead && (w->oldest_flushed || (q->failed && !walked)))
 		return;
 	for (uint32_t i = 0; i < n && w->out->seen < w->n && w->out->seen < RING_WALK_MAX; i++) {
 		const struct rxe_noted *s = &q->noted[(q->cons + i) & w->mask];
@@ -409,6 +413,8 @@ static void settle_unseen(struct rxe_walk *w, const struct recalled *r)
 	struct rxe_sq *q = w->q;
 	uint64_t mtus;
 
+	if (w->dead && w->n == w->out->seen)
+		return;
 	if (!w->tail_known && !w->head_known && q->psn_known && !w->out->errors) {
 		defer(w, r);
 		return;
@@ -434,10 +440,12 @@ static void remember(struct rxe_walk *w)
 	if (w->tail_known) {
 		q->psn = w->newest_psn;
 		q->psn_known = !w->failed_tail;
+		q->failed = w->failed_tail;
 	} else if (w->head_known) {
 		q->psn = w->newest_psn;
 	} else if (w->out->errors || w->reset) {
 		q->psn_known = false;
+		q->failed = w->out->errors != 0;
 	}
 }
 
@@ -466,7 +474,7 @@ static void look_ahead(struct rxe_walk *w, const struct recalled *r)
 {
 	uint32_t psn;
 
-	if (w->tail_known || !w->q->psn_known || !head_psn(w, &psn))
+	if (w->tail_known || w->out->errors || !w->q->psn_known || !head_psn(w, &psn))
 		return;
 	if (psn_delta(psn, w->q->psn) > w->jump_max + r->most)
 		return;
@@ -486,6 +494,8 @@ int rxe_settle(struct rxe_walk *w)
 {
 	struct recalled r = { 0 };
 
+	/* A queue pair that failed stays so until it is RESET. */
+	w->dead = w->q->failed && w->out->errors && !w->tail_known && !w->reset;
 	settle_oldest(w);
 	recall(w, w->out->seen, &r);
 	look_ahead(w, &r);

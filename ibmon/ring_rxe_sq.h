@@ -35,6 +35,7 @@ struct rxe_sq {
 	bool opened;	   /* history was taken */
 	bool ssn_known;
 	bool psn_known;
+	bool failed;		   /* the newest counted failed */
 	bool blank;		   /* the newest slot was never used, or wiped */
 	bool connected;		   /* did what UD cannot do */
 	bool ud;		   /* last SEND was to an address handle */
@@ -73,12 +74,13 @@ struct rxe_walk {
 	/* what they cost */
 	uint64_t unseen;     /* completed, and not readable any more */
 	uint32_t oldest_age; /* ssn distance from the newest to the oldest seen */
-	bool oldest_failed;
-	bool newer_valid; /* an entry waits for the one before it */
-	bool tail_known;  /* newest_psn is that of the newest entry that was sent */
-	bool failed_tail; /* and newer ones failed */
-	bool head_known;  /* newest_psn is that before the oldest entry in flight */
-	bool broken;	  /* an entry before ones that were sent failed */
+	bool dead;	     /* the queue pair had failed before all this */
+	bool oldest_flushed; /* the oldest entry seen did not fail by itself */
+	bool newer_valid;    /* an entry waits for the one before it */
+	bool tail_known;     /* newest_psn is that of the newest entry that was sent */
+	bool failed_tail;    /* and newer ones failed */
+	bool head_known;     /* newest_psn is that before the oldest entry in flight */
+	bool broken;	     /* an entry before ones that were sent failed */
 	uint32_t newer_opcode, newer_first, newer_last, newer_length;
 	uint32_t newest_psn;
 	uint64_t chain;	 /* MTUs of the entries seen */
