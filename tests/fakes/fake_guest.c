@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* fake_guest: see fake_guest.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
 #include "tests/fakes/fake_guest.h"
 
 #include <assert.h>

@@ -87,4 +87,27 @@ TESTS += tests/unit/test_ring_hostile
 tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fakes/fake_ring.c \
 	tests/fakes/fake_ring.h
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(CMOCKA_LIBS)
+UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
+	tests/unit/test_scan tests/unit/test_guest
+check_PROGRAMS += $(UNIT_IBMON)
+TESTS += $(UNIT_IBMON)
+FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
+FAKE_GUEST = tests/fakes/fake_guest.c tests/fakes/fake_guest.h
+IBMON_LIBS = libibmon.a $(CMOCKA_LIBS)
+tests_unit_test_mtu_SOURCES = tests/unit/test_mtu.c tests/unit/prop.h
+tests_unit_test_mtu_LDADD = $(IBMON_LIBS)
+tests_unit_test_ring_rxe_SOURCES = tests/unit/test_ring_rxe.c tests/unit/ring_rig.h $(FAKE_RING)
+tests_unit_test_ring_rxe_LDADD = $(IBMON_LIBS)
+tests_unit_test_ring_fault_SOURCES = tests/unit/test_ring_fault.c tests/unit/ring_rig.h $(FAKE_RING)
+tests_unit_test_ring_fault_LDADD = $(IBMON_LIBS)
+tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
+tests_unit_test_scan_LDADD = $(IBMON_LIBS)
+tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) tests/unit/prop.h
+tests_unit_test_guest_LDADD = $(IBMON_LIBS)
+if VERBS
+check_PROGRAMS += tests/unit/test_rxe_layout
+TESTS += tests/unit/test_rxe_layout
+tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fake_ring.h
+tests_unit_test_rxe_layout_LDADD = $(CMOCKA_LIBS)
+endif
 endif
