@@ -160,7 +160,7 @@ struct managed *manager_find(struct manager *m, const char *who)
 {
 	char *end;
 	unsigned long id = strtoul(who, &end, 10);
-	bool number = *who && !*end;
+	bool number = *who >= '0' && *who <= '9' && !*end; /* strtoul takes signs and blanks */
 
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct managed *g = m->guest[i];
