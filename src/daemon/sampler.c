@@ -94,16 +94,19 @@ static const struct set_guest *set_by_slot(const struct guest_set *set, uint32_t
 	return NULL;
 }
 
+/* An account is bound to its link: a guest that changes it begins anew. */
+static bool stays(const struct set_guest *was, const struct set_guest *is)
+{
+	return is && is->key.created == was->key.created && is->link == was->link;
+}
+
 /* Guests that are gone, or whose slot another took, leave before any joins. */
 static void leave_all_gone(struct sampler *s, const struct guest_set *set)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		const struct set_guest *g;
+		const struct set_guest *was = s->slot[i].guest;
 
-		if (!s->slot[i].guest)
-			continue;
-		g = set_by_slot(set, i);
-		if (!g || g->key.created != s->slot[i].guest->key.created)
+		if (was && !stays(was, set_by_slot(set, i)))
 			slot_leave(s, i);
 	}
 }

@@ -117,6 +117,32 @@ static void adopt__vcpus_and_weight_changed__count_from_the_next_epoch(void **st
 	assert_int_equal(rig_account(g, 4)->allocated.m, SHARE_CPU + POOL / 4);
 }
 
+/* Its name, and so its settings, may come after the guest itself. */
+static void adopt__link_changed__account_begins_anew_on_the_new_link(void **state)
+{
+	struct sampler_rig *g = *state;
+	struct link_conf links[2] = { { .bytes_s = 1u << 30, .mtu = 1024 },
+				      { .bytes_s = 1u << 30, .mtu = 1024 } };
+
+	assert_int_equal(resos_init(&g->s.ledger, S, links, 2), 0);
+	rig_settled(g, 3, 7);
+	rig_wish(g)->cap[3] = CAP_PERCENT(30);
+	g->scan[3].add.mtus_sent = 10;
+	rig_tick(g, MS);
+	rig_actor(g);
+	rig_tick(g, MS);
+	g->guest[0].link = 1;
+	rig_wish(g)->cap[3] = CAP_NONE;
+	g->scan[3].add.mtus_sent = 0;
+	rig_publish(g);
+	rig_tick(g, MS);
+	assert_int_equal(rig_account(g, 3)->link, 1);
+	assert_int_equal(rig_account(g, 3)->spent.m, 0);
+	assert_int_equal(resos_check(&g->s.ledger), 0);
+	rig_actor(g); /* and its cap is not forgotten over it */
+	assert_false(fake_dom(&g->host, 7)->params.cap.limited);
+}
+
 static void adopt__two_sets_before_a_tick__only_the_newest_is_taken(void **state)
 {
 	struct sampler_rig *g = *state;
@@ -520,6 +546,7 @@ int main(void)
 		WITH_RIG(adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited),
 		WITH_RIG(adopt__same_guest_again__keeps_account_and_policy_state),
 		WITH_RIG(adopt__vcpus_and_weight_changed__count_from_the_next_epoch),
+		WITH_RIG(adopt__link_changed__account_begins_anew_on_the_new_link),
 		WITH_RIG(adopt__two_sets_before_a_tick__only_the_newest_is_taken),
 		WITH_RIG(adopt__acknowledges_the_set_it_reads_and_wakes_control),
 		WITH_RIG(adopt__another_policy__decides_with_its_own_state_from_then_on),
