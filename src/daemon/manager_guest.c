@@ -180,6 +180,19 @@ void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t
 		m->publish_due = true;
 }
 
+/* A name is written after its domain was made, and may change: so may its settings. */
+static void check_name(struct manager *m, struct managed *g)
+{
+	char was[FLOW_NAME_MAX];
+
+	memcpy(was, g->name, sizeof(was));
+	read_name(m, g);
+	if (!strcmp(was, g->name))
+		return;
+	g->conf = *settings_guest(m->conf, g->name, g->uuid);
+	m->publish_due = true;
+}
+
 /* Somebody else (xl, libvirt) set a cap: it is the operator's word. */
 static void check_foreign_cap(struct manager *m, struct managed *g, int64_t wall_ns)
 {
@@ -213,10 +226,12 @@ void managed_second(struct manager *m, struct managed *g, struct mono now, int64
 {
 	if (g->leaving)
 		return;
-	read_name(m, g);
+	check_name(m, g);
 	check_foreign_cap(m, g, wall_ns);
-	if (!g->cappable)
+	if (!g->cappable) {
 		save_old_cap(m, g);
+		m->publish_due |= g->cappable;
+	}
 	if (may_change(g) && guest_verify(g->mon, now) == 1)
 		m->publish_due = true;
 }
