@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * manager_rig: the manager on a fake host, its sampler played by the test:
+ * rig_ack takes the set published last, as a tick would. Domain FAKE_DOMID
+ * has memory (fake_guest); others have none.
+ */
+#ifndef RESEX_TESTS_MANAGER_RIG_H
+#define RESEX_TESTS_MANAGER_RIG_H
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "src/core/caps.h"
+#include "src/daemon/manager.h"
+#include "tests/fakes/fake_guest.h"
+#include "tests/fakes/fake_host.h"
+#include "tests/unit/tmpdir.h"
+
+#define MS   NS_PER_MS
+#define WALL 1700000000000000000 /* what the wall clock says, always */
+
+enum { VM = FAKE_DOMID };
+
+struct manager_rig {
+	struct tmpdir dir;
+	struct shared sh;
+	struct daemon_conf conf;
+	struct log log;
+	struct manager m;
+	struct fake_host host;
+	struct fake_guest mem;
+	struct hv_backend hv;
+	struct mono now;
+	struct guest_set *set; /* the one the sampler reads */
+};
+
+static inline void rig_settings(struct manager_rig *g, const char *guests)
+{
+	struct conf_error e = { 0 };
+	char text[2048];
+
+	snprintf(text, sizeof(text),
+		 "{\"links\": [{\"name\": \"ib0\", \"rate\": \"1GiB/s\"},"
+		 " {\"name\": \"ib1\", \"rate\": \"1GiB/s\"}], \"state_dir\": \"%s\","
+		 " \"socket\": \"%s/sock\", \"guests\": {%s}}",
+		 g->dir.path, g->dir.path, guests);
+	if (settings_parse(&g->conf, "rig", text, strlen(text), &e))
+		fail_msg("%s", e.text);
+}
+
+/* A manager as engine_open makes one, before its first work. */
+static inline void rig_begin(struct manager_rig *g)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+
+	assert_int_equal(shared_init(&g->sh), 0);
+	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
+	assert_int_equal(manager_init(&g->m, &g->sh, &g->conf, &g->log, &g->hv, pi), 0);
+	g->m.sched = &g->host.sched;
+	g->m.watch = &g->host.watch;
+	g->m.mem = &g->mem.m;
+	assert_int_equal(restore_load(&g->m.restore, g->conf.state_dir, &e), 0);
+	g->set = manager_first_set(&g->m);
+	assert_non_null(g->set);
+	atomic_store(&g->sh.acked, g->set->serial);
+}
+
+static inline void rig_end(struct manager_rig *g)
+{
+	manager_fini(&g->m);
+	shared_fini(&g->sh);
+}
+
+static inline int rig_setup(void **state)
+{
+	struct manager_rig *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return -1;
+	tmp_open(&g->dir);
+	rig_settings(g, "");
+	log_init(&g->log, "rig", LOG_LVL_DEBUG);
+	g->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	fake_host_open(&g->host);
+	fake_guest_open(&g->mem);
+	g->hv = (struct hv_backend){ "fake", &fake_mem_ops, &fake_sched_ops, &fake_watch_ops };
+	g->now.ns = NS_PER_S;
+	rig_begin(g);
+	*state = g;
+	return 0;
+}
+
+static inline int rig_teardown(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_end(g);
+	fake_guest_close(&g->mem); /* nothing is left mapped */
+	close(g->log.fd);
+	tmp_close(&g->dir);
+	free(g);
+	return 0;
+}
+
+/* Time passes, and the manager does what is due. */
+static inline int64_t rig_work(struct manager_rig *g, int64_t ns)
+{
+	g->now.ns += ns;
+	return manager_work(&g->m, g->now, WALL);
+}
+
+static inline void rig_second(struct manager_rig *g)
+{
+	g->now.ns += NS_PER_S;
+	manager_second(&g->m, g->now, WALL);
+	manager_work(&g->m, g->now, WALL);
+}
+
+/* The sampler's next tick takes what was published; false: there was nothing new. */
+static inline bool rig_ack(struct manager_rig *g)
+{
+	struct guest_set *next = atomic_exchange(&g->sh.next, NULL);
+
+	if (!next)
+		return false;
+	g->set = next;
+	atomic_store(&g->sh.acked, next->serial);
+	return true;
+}
+
+/* All that is due, with the sampler ticking each millisecond. */
+static inline void rig_settle(struct manager_rig *g)
+{
+	for (int i = 0; i < 300; i++) {
+		rig_work(g, MS);
+		rig_ack(g);
+	}
+}
+
+static inline struct set_guest *rig_in_set(const struct manager_rig *g, uint32_t domid)
+{
+	for (uint32_t i = 0; i < g->set->guests; i++)
+		if (g->set->guest[i].key.domid == domid)
+			return &g->set->guest[i];
+	return NULL;
+}
+
+/* A domain comes, with the event that xenstore would send. */
+static inline struct fake_dom *rig_create(struct manager_rig *g, uint32_t domid, uint8_t uuid)
+{
+	struct fake_dom *d = fake_dom_add(&g->host, domid, uuid);
+
+	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
+	return d;
+}
+
+static inline void rig_destroy(struct manager_rig *g, uint32_t domid)
+{
+	fake_dom_remove(&g->host, domid);
+	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
+}
+
+/* The guest with memory, its agent and n rings; read by the sampler. */
+static inline struct fake_dom *rig_create_vm(struct manager_rig *g, uint32_t rings)
+{
+	struct fake_dom *d = rig_create(g, VM, 0x77);
+
+	fake_write_begin(&g->mem);
+	for (uint32_t i = 0; i < rings; i++)
+		fake_add_sq(&g->mem, i + 1, 16);
+	fake_write_end(&g->mem);
+	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
+	rig_settle(g);
+	return d;
+}
+
+static inline struct managed *rig_guest(struct manager_rig *g, const char *who)
+{
+	struct managed *x = manager_find(&g->m, who);
+
+	if (!x)
+		fail_msg("there is no guest %s", who);
+	return x;
+}
+
+/* The newest event of a kind, or NULL. */
+static inline const struct event_text *rig_event(const struct manager_rig *g, const char *kind)
+{
+	uint64_t first = g->m.events > MANAGER_EVENTS ? g->m.events - MANAGER_EVENTS : 0;
+
+	for (uint64_t id = g->m.events; id-- > first;)
+		if (!strcmp(g->m.event[id % MANAGER_EVENTS].kind, kind))
+			return &g->m.event[id % MANAGER_EVENTS];
+	return NULL;
+}
+
+static inline uint32_t rig_events(const struct manager_rig *g, const char *kind)
+{
+	uint64_t first = g->m.events > MANAGER_EVENTS ? g->m.events - MANAGER_EVENTS : 0;
+	uint32_t n = 0;
+
+	for (uint64_t id = first; id < g->m.events; id++)
+		n += !strcmp(g->m.event[id % MANAGER_EVENTS].kind, kind);
+	return n;
+}
+
+#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+
+#endif

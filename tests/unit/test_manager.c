@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * manager: guests that come, go and change, their caps on disk, and the sets
+ * made of them. Rings and registries are test_manager_rings'.
+ */
+#include "tests/unit/manager_rig.h"
+
+static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
+{
+	static struct restore r;
+	struct conf_error e;
+	uint8_t u[16];
+
+	memset(u, uuid, sizeof(u));
+	assert_int_equal(restore_load(&r, g->dir.path, &e), 0);
+	return restore_find(&r, domid, u);
+}
+
+static uint32_t percent_of(struct manager_rig *g, uint32_t domid)
+{
+	return cap_to_percent(fake_dom(&g->host, domid)->params.cap);
+}
+
+/* --- noticed ------------------------------------------------------------------- */
+
+static void guest__there_already__is_published_at_once(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct set_guest *e;
+
+	fake_dom_add(&g->host, 5, 1)->dom.vcpus = 3;
+	rig_work(g, MS);
+	assert_true(rig_ack(g));
+	e = rig_in_set(g, 5);
+	assert_non_null(e);
+	assert_int_equal(e->flags, POLICY_CAPPABLE);
+	assert_int_equal(e->vcpus, 3);
+	assert_int_equal(e->bounds.vcpus, 3);
+	assert_int_equal(e->weight, 256);
+	assert_int_equal(e->link, 0);
+	assert_int_equal(e->bounds.min_mpct, 1000);
+	assert_false(e->bounds.ceiling.limited);
+	assert_int_equal(e->scan->slot, e->slot);
+	assert_int_equal(e->scan->rings, 0);
+	assert_null(e->scan->registry);
+	assert_ptr_equal(g->set->policy, g->m.policy);
+	assert_non_null(rig_event(g, "guest-new"));
+	assert_true(fake_dom(&g->host, 5)->watched);
+}
+
+static void domain__dom0_dying_or_shut_down__is_no_guest(void **state)
+{
+	struct manager_rig *g = *state;
+
+	fake_dom_add(&g->host, 5, 1)->dom.flags = HV_DOM_DYING;
+	fake_dom_add(&g->host, 6, 2)->dom.flags = HV_DOM_SHUTDOWN;
+	fake_dom_add(&g->host, 8, 3)->dom.flags = HV_DOM_PAUSED; /* may go on: is one */
+	rig_settle(g);
+	assert_int_equal(g->set->guests, 1);
+	assert_non_null(rig_in_set(g, 8));
+}
+
+static void guests__in_any_order__stand_in_the_set_by_domain_id(void **state)
+{
+	struct manager_rig *g = *state;
+
+	for (uint32_t id = 30; id > 20; id--) {
+		rig_create(g, id, (uint8_t)id);
+		rig_settle(g);
+	}
+	assert_int_equal(g->set->guests, 10);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(g->set->guest[i].key.domid, 21 + i);
+}
+
+static void guest__named_in_the_configuration__has_its_settings(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct set_guest *e;
+
+	rig_settings(g, "\"web\": {\"weight\": 9, \"exempt\": true, \"min_cap\": 20,"
+			" \"link\": \"ib1\"}, \"05050505-0505-0505-0505-050505050505\":"
+			" {\"weight\": 5}");
+	strcpy(fake_dom_add(&g->host, 4, 4)->name, "web");
+	fake_dom_add(&g->host, 5, 5);
+	rig_settle(g);
+	e = rig_in_set(g, 4);
+	assert_int_equal(e->weight, 9);
+	assert_int_equal(e->link, 1);
+	assert_int_equal(e->bounds.min_mpct, 20000);
+	assert_int_equal(e->flags, POLICY_CAPPABLE | POLICY_EXEMPT);
+	assert_int_equal(rig_in_set(g, 5)->weight, 5);
+}
+
+/* xl makes the domain first and writes its name afterwards. */
+static void guest__seen_before_its_name__gets_its_settings_with_the_name(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_settings(g, "\"backup\": {\"exempt\": true, \"weight\": 9, \"link\": \"ib1\"}");
+	rig_create(g, 4, 4)->name_rc = -ENOENT;
+	rig_settle(g);
+	assert_string_equal(rig_guest(g, "4")->name, "domain-4");
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	fake_dom(&g->host, 4)->name_rc = 0;
+	strcpy(fake_dom(&g->host, 4)->name, "backup");
+	rig_second(g);
+	rig_settle(g);
+	assert_non_null(rig_guest(g, "backup"));
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE | POLICY_EXEMPT);
+	assert_int_equal(rig_in_set(g, 4)->weight, 9);
+	assert_int_equal(rig_in_set(g, 4)->link, 1);
+}
+
+static void guest__renamed__is_found_by_its_new_name(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	strcpy(fake_dom(&g->host, 4)->name, "other");
+	rig_second(g);
+	assert_non_null(manager_find(&g->m, "other"));
+	assert_null(manager_find(&g->m, "guest-4"));
+}
+
+static void guest__name_with_bytes_that_cannot_be_printed__they_are_replaced(void **state)
+{
+	struct manager_rig *g = *state;
+
+	strcpy(fake_dom_add(&g->host, 4, 4)->name, "a\x1b[2Jb\n\xff\x7f");
+	rig_settle(g);
+	assert_string_equal(rig_guest(g, "4")->name, "a?[2Jb???");
+}
+
+static void guest__vcpus_change__are_published(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->dom.vcpus = 8;
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->vcpus, 8);
+	assert_int_equal(rig_in_set(g, 4)->bounds.vcpus, 8);
+	fake_dom(&g->host, 4)->dom.vcpus = 0; /* none online: not a figure to work with */
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->vcpus, 8);
+}
+
+static void list__fails__what_is_known_stays_and_it_is_tried_again(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	rig_create(g, 5, 5);
+	g->host.list_rc = -EIO;
+	rig_settle(g);
+	assert_int_equal(g->set->guests, 1);
+	g->host.list_rc = 0;
+	rig_settle(g);
+	assert_int_equal(g->set->guests, 2);
+}
+
+static void guests__more_than_slots__the_rest_waits_for_a_slot(void **state)
+{
+	struct manager_rig *g = *state;
+
+	for (uint32_t i = 0; i <= FLOW_GUESTS_MAX; i++)
+		fake_dom_add(&g->host, i + 1, (uint8_t)i);
+	rig_settle(g);
+	assert_int_equal(g->set->guests, FLOW_GUESTS_MAX);
+	assert_null(rig_in_set(g, FLOW_GUESTS_MAX + 1));
+	rig_destroy(g, 3);
+	rig_settle(g);
+	rig_second(g);
+	rig_settle(g);
+	assert_int_equal(g->set->guests, FLOW_GUESTS_MAX);
+	assert_non_null(rig_in_set(g, FLOW_GUESTS_MAX + 1));
+}
+
+/* --- gone ------------------------------------------------------------------------ */
+
+static void guest__gone__leaves_the_set_and_its_slot_only_after_the_ack(void **state)
+{
+	struct manager_rig *g = *state;
+	uint32_t slot;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	slot = rig_in_set(g, 4)->slot;
+	rig_destroy(g, 4);
+	rig_create(g, 5, 5);
+	rig_work(g, MS);
+	assert_null(manager_find(&g->m, "4"));
+	assert_non_null(g->m.guest[slot]); /* the sampler may still read it */
+	rig_work(g, MS);
+	assert_non_null(g->m.guest[slot]);
+	assert_true(rig_ack(g));
+	assert_null(rig_in_set(g, 4));
+	assert_int_not_equal(rig_in_set(g, 5)->slot, slot);
+	rig_work(g, MS);
+	assert_null(g->m.guest[slot]);
+	assert_non_null(rig_event(g, "guest-gone"));
+}
+
+static void guest__shuts_down_or_dies__leaves_like_one_that_is_gone(void **state)
+{
+	static const uint32_t flags[] = { HV_DOM_SHUTDOWN, HV_DOM_DYING };
+	struct manager_rig *g = *state;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		rig_create(g, 4 + i, 4);
+		rig_settle(g);
+		assert_non_null(rig_in_set(g, 4 + i));
+		fake_dom(&g->host, 4 + i)->dom.flags = flags[i];
+		rig_second(g);
+		rig_settle(g);
+		assert_null(rig_in_set(g, 4 + i));
+		assert_null(on_disk(g, 4 + i, 4));
+	}
+}
+
+static void domain_id__given_to_another_guest__is_a_guest_of_its_own(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t created;
+
+	rig_create(g, 4, 1)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	created = rig_in_set(g, 4)->key.created;
+	fake_dom_remove(&g->host, 4);
+	rig_create(g, 4, 2)->params.cap = CAP_PERCENT(60);
+	rig_settle(g);
+	assert_int_equal(g->set->guests, 1);
+	assert_int_not_equal(rig_in_set(g, 4)->key.created, created);
+	assert_int_equal(rig_in_set(g, 4)->key.uuid[0], 2);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 60000);
+	assert_null(on_disk(g, 4, 1));
+	assert_int_equal(on_disk(g, 4, 2)->params.cap.mpct, 60000);
+	assert_int_equal(rig_events(g, "guest-gone"), 1);
+	assert_int_equal(rig_events(g, "guest-new"), 2);
+	assert_true(fake_dom(&g->host, 4)->watched);
+}
+
+/* --- the caps they had -------------------------------------------------------------- */
+
+static void old_cap__is_on_disk_before_the_guest_may_be_capped(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_work(g, MS); /* published, not taken yet */
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 30000);
+	assert_int_equal(on_disk(g, 4, 4)->params.weight, 256);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 30000);
+}
+
+static void old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+
+	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "could not be saved"));
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "caps.json"));
+	assert_int_equal(rmdir(tmp_at(&g->dir, "caps.json.new")), 0);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_string_equal(rig_guest(g, "4")->cap_note, "");
+	assert_non_null(on_disk(g, 4, 4));
+}
+
+static void old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->get_rc = -EOPNOTSUPP;
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "its scheduler has no caps"));
+	assert_null(on_disk(g, 4, 4));
+	fake_dom(&g->host, 4)->get_rc = -EIO;
+	rig_second(g);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, strerror(EIO)));
+	fake_dom(&g->host, 4)->get_rc = 0;
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(70);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 70000);
+}
+
+/* After a crash without restoring: what the scheduler says now is our own cap. */
+static void old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now(void **state)
+{
+	struct manager_rig *g = *state;
+	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
+
+	memset(was.uuid, 4, sizeof(was.uuid));
+	assert_int_equal(restore_put(&g->m.restore, &was), 0);
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 50000);
+}
+
+static void observing_only__saves_nothing_and_restores_nothing(void **state)
+{
+	struct manager_rig *g = *state;
+
+	g->m.observe = true;
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	rig_second(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 30000);
+	assert_false(tmp_exists(&g->dir, "caps.json"));
+	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(g->host.calls, 0);
+	rig_destroy(g, 4);
+	rig_settle(g);
+	assert_false(tmp_exists(&g->dir, "caps.json"));
+}
+
+static void stop__each_guest_gets_its_own_cap_back(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_create(g, 5, 5);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(2); /* ours */
+	fake_dom(&g->host, 5)->params.cap = CAP_PERCENT(3);
+	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(percent_of(g, 4), 30);
+	assert_int_equal(percent_of(g, 5), 0);
+	assert_false(tmp_exists(&g->dir, "caps.json"));
+}
+
+static void stop__one_refuses__is_counted_and_stays_on_disk(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_create(g, 5, 5);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->set_rc = -EBUSY;
+	assert_int_equal(manager_restore(&g->m), 1);
+	assert_non_null(on_disk(g, 4, 4));
+	assert_null(on_disk(g, 5, 5));
+}
+
+/* --- caps others set ------------------------------------------------------------------ */
+
+/* As if the sampler had wanted it and the actor had set it. */
+static void our_cap(struct manager_rig *g, uint32_t domid, uint16_t percent)
+{
+	struct mailbox *mb = &g->sh.mail[rig_in_set(g, domid)->slot];
+	uint32_t serial = mail_serial(atomic_load(&mb->want)) + 1;
+
+	atomic_store(&mb->want, mail_pack(serial, (uint16_t)domid, percent));
+	fake_dom(&g->host, domid)->params.cap = cap_from_percent(percent);
+	atomic_store(&mb->answer, mail_pack(serial, 0, percent));
+}
+
+static void foreign_cap__none_set__nothing_happens(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	rig_second(g);
+	our_cap(g, 4, 12);
+	rig_second(g);
+	our_cap(g, 4, 30);
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 30000);
+	assert_false(rig_ack(g));
+}
+
+static void foreign_cap__set_before_ours__is_the_guests_own_from_then_on(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40); /* xl sched-credit2 */
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 40000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
+	assert_non_null(strstr(rig_event(g, "operator-cap")->text, "40"));
+	assert_string_equal(rig_event(g, "operator-cap")->guest, "guest-4");
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+}
+
+static void foreign_cap__set_over_ours__is_the_guests_own_from_then_on(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	our_cap(g, 4, 25);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(60);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 60000);
+	our_cap(g, 4, 25); /* the sampler sends its own again */
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(percent_of(g, 4), 60);
+}
+
+static void foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_NONE;
+	rig_second(g);
+	rig_ack(g);
+	assert_false(rig_in_set(g, 4)->bounds.ceiling.limited);
+	assert_false(on_disk(g, 4, 4)->params.cap.limited);
+}
+
+static void foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged(void **state)
+{
+	struct manager_rig *g = *state;
+	struct mailbox *mb;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	mb = &g->sh.mail[rig_in_set(g, 4)->slot];
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(25);
+	atomic_store(&mb->want, mail_pack(1, 4, 25)); /* not answered */
+	rig_second(g);
+	atomic_store(&mb->answer, mail_pack(1, EBUSY, 25));
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+}
+
+static void foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	our_cap(g, 4, 25);
+	rig_destroy(g, 4);
+	rig_settle(g);
+	rig_create(g, 9, 9);
+	rig_settle(g);
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+	fake_dom(&g->host, 9)->params.cap = CAP_PERCENT(25);
+	rig_second(g);
+	assert_non_null(rig_event(g, "operator-cap"));
+}
+
+static void foreign_cap__cannot_be_saved__is_tried_again(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
+	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+	assert_false(on_disk(g, 4, 4)->params.cap.limited);
+	assert_int_equal(rmdir(tmp_at(&g->dir, "caps.json.new")), 0);
+	rig_second(g);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
+}
+
+/* --- policies, releases, sets ------------------------------------------------------------ */
+
+static void set_policy__old_one_is_kept_until_the_sampler_has_left_it(void **state)
+{
+	struct manager_rig *g = *state;
+	struct policy_inst *pi = NULL, *more = NULL, *old = g->m.policy;
+
+	assert_int_equal(policy_new(&pi, &policy_null), 0);
+	assert_int_equal(policy_new(&more, &policy_null), 0);
+	assert_int_equal(manager_set_policy(&g->m, pi, WALL), 0);
+	assert_int_equal(manager_set_policy(&g->m, more, WALL), -EBUSY);
+	rig_work(g, MS);
+	assert_ptr_equal(g->m.policy_old, old);
+	assert_int_equal(manager_set_policy(&g->m, more, WALL), -EBUSY);
+	assert_true(rig_ack(g));
+	assert_ptr_equal(g->set->policy, pi);
+	rig_work(g, MS);
+	assert_null(g->m.policy_old);
+	assert_int_equal(manager_set_policy(&g->m, more, WALL), 0);
+	assert_string_equal(rig_event(g, "policy")->text, "null");
+}
+
+static void release__guest_is_exempt_until_undone(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	manager_release(&g->m, rig_guest(g, "4"), true, WALL);
+	rig_work(g, MS);
+	assert_true(rig_ack(g));
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE | POLICY_EXEMPT);
+	manager_release(&g->m, rig_guest(g, "4"), true, WALL);
+	rig_work(g, MS);
+	assert_false(rig_ack(g)); /* it was already */
+	manager_release(&g->m, rig_guest(g, "4"), false, WALL);
+	rig_work(g, MS);
+	assert_true(rig_ack(g));
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_events(g, "release"), 2);
+}
+
+static void sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through(void **state)
+{
+	struct manager_rig *g = *state;
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < 500; i++) {
+		rig_create(g, 10 + i % 3, (uint8_t)i);
+		rig_work(g, MS);
+		rig_destroy(g, 10 + i % 3);
+		rig_work(g, MS);
+	}
+	for (size_t i = 0; i < sizeof(g->m.sets) / sizeof(g->m.sets[0]); i++)
+		held += !!g->m.sets[i];
+	assert_true(held <= 2); /* the one it reads, and the next */
+	rig_create(g, 77, 7);
+	rig_settle(g);
+	rig_second(g); /* slots were free only after the first ack */
+	rig_settle(g);
+	assert_int_equal(g->set->guests, 1);
+	assert_non_null(rig_in_set(g, 77));
+	for (uint32_t i = 0, n = 0; i < FLOW_GUESTS_MAX; i++) {
+		n += !!g->m.guest[i];
+		assert_true(n <= 1);
+	}
+}
+
+static void work__says_when_it_wants_to_be_called_again(void **state)
+{
+	struct manager_rig *g = *state;
+
+	assert_int_equal(rig_work(g, MS), NS_PER_S);
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	assert_int_equal(rig_work(g, MS), NS_PER_S);
+	fake_host_event(&g->host, HV_EVENT_NODE, 4);
+	g->m.guest[rig_in_set(g, 4)->slot]->node_time = g->now; /* it was just read */
+	assert_int_equal(rig_work(g, MS), 10 * MS);
+}
+
+/* --- finding -------------------------------------------------------------------------------- */
+
+static void find__by_name_id_or_uuid_and_nothing_else(void **state)
+{
+	static const char *const not_there[] = { "",
+						 "5",
+						 "44",
+						 "4 ",
+						 "0x4",
+						 "-4",
+						 " 4",
+						 "+4",
+						 "guest-",
+						 "GUEST-4",
+						 "guest-4 ",
+						 "4294967300",
+						 "18446744073709551620" };
+	struct manager_rig *g = *state;
+	struct managed *x;
+
+	rig_create(g, 4, 0xab);
+	rig_settle(g);
+	x = manager_find(&g->m, "guest-4");
+	assert_non_null(x);
+	assert_ptr_equal(manager_find(&g->m, "4"), x);
+	assert_ptr_equal(manager_find(&g->m, "abababab-abab-abab-abab-abababababab"), x);
+	assert_ptr_equal(manager_find(&g->m, "ABABABAB-ABAB-ABAB-ABAB-ABABABABABAB"), x);
+	for (size_t i = 0; i < sizeof(not_there) / sizeof(not_there[0]); i++)
+		assert_null(manager_find(&g->m, not_there[i]));
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void put_event(struct manager_rig *g, enum event_type type, int64_t a, int64_t b, int64_t c)
+{
+	const struct set_guest *e = rig_in_set(g, 4);
+	const struct event ev = {
+		.type = type, .slot = e->slot, .created = e->key.created, .a = a, .b = b, .c = c
+	};
+
+	assert_true(event_put(&g->sh, &ev));
+	rig_work(g, MS);
+}
+
+static void events__of_the_sampler__become_sentences(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	put_event(g, EVENT_CAP, 90, 1, 0);
+	assert_string_equal(rig_event(g, "cap")->text, "capped at 90 % (was not capped)");
+	put_event(g, EVENT_CAP, 0, 0, 48);
+	assert_string_equal(rig_event(g, "cap")->text, "no cap (was 48 %)");
+	put_event(g, EVENT_CAP_FAILED, 30, EBUSY, 0);
+	assert_non_null(strstr(rig_event(g, "cap-failed")->text, strerror(EBUSY)));
+	put_event(g, EVENT_EMPTY, 624288 * RESO_MILLI, 0, 0);
+	assert_non_null(strstr(rig_event(g, "empty")->text, "624288"));
+	put_event(g, EVENT_LATE, 2500 * NS_PER_US, 0, 0);
+	assert_non_null(strstr(rig_event(g, "late")->text, "2500"));
+	assert_string_equal(rig_event(g, "late")->guest, "");
+	assert_string_equal(rig_event(g, "cap")->guest, "guest-4");
+	assert_int_equal(rig_event(g, "cap")->wall_ns, WALL);
+}
+
+static void events__of_a_former_guest_of_the_slot__are_not_the_new_ones(void **state)
+{
+	struct manager_rig *g = *state;
+	struct event ev = { .type = EVENT_CAP, .a = 5 };
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	ev.slot = rig_in_set(g, 4)->slot;
+	ev.created = rig_in_set(g, 4)->key.created + 1;
+	event_put(&g->sh, &ev);
+	ev.slot = FLOW_GUESTS_MAX + 5;
+	event_put(&g->sh, &ev);
+	rig_work(g, MS);
+	assert_null(rig_event(g, "cap"));
+}
+
+static void events__more_than_are_kept__numbers_have_no_gaps(void **state)
+{
+	struct manager_rig *g = *state;
+
+	for (int i = 0; i < 3 * MANAGER_EVENTS; i++)
+		manager_event(&g->m, WALL, "x", "kind", "number %d", i);
+	assert_int_equal(g->m.events, 3 * MANAGER_EVENTS);
+	for (uint64_t id = 2 * MANAGER_EVENTS; id < 3 * MANAGER_EVENTS; id++)
+		assert_int_equal(g->m.event[id % MANAGER_EVENTS].id, id + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RIG(guest__there_already__is_published_at_once),
+		WITH_RIG(domain__dom0_dying_or_shut_down__is_no_guest),
+		WITH_RIG(guests__in_any_order__stand_in_the_set_by_domain_id),
+		WITH_RIG(guest__named_in_the_configuration__has_its_settings),
+		WITH_RIG(guest__seen_before_its_name__gets_its_settings_with_the_name),
+		WITH_RIG(guest__renamed__is_found_by_its_new_name),
+		WITH_RIG(guest__name_with_bytes_that_cannot_be_printed__they_are_replaced),
+		WITH_RIG(guest__vcpus_change__are_published),
+		WITH_RIG(list__fails__what_is_known_stays_and_it_is_tried_again),
+		WITH_RIG(guests__more_than_slots__the_rest_waits_for_a_slot),
+		WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack),
+		WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone),
+		WITH_RIG(domain_id__given_to_another_guest__is_a_guest_of_its_own),
+		WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped),
+		WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can),
+		WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can),
+		WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now),
+		WITH_RIG(observing_only__saves_nothing_and_restores_nothing),
+		WITH_RIG(stop__each_guest_gets_its_own_cap_back),
+		WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk),
+		WITH_RIG(foreign_cap__none_set__nothing_happens),
+		WITH_RIG(foreign_cap__set_before_ours__is_the_guests_own_from_then_on),
+		WITH_RIG(foreign_cap__set_over_ours__is_the_guests_own_from_then_on),
+		WITH_RIG(foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more),
+		WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged),
+		WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours),
+		WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again),
+		WITH_RIG(set_policy__old_one_is_kept_until_the_sampler_has_left_it),
+		WITH_RIG(release__guest_is_exempt_until_undone),
+		WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through),
+		WITH_RIG(work__says_when_it_wants_to_be_called_again),
+		WITH_RIG(find__by_name_id_or_uuid_and_nothing_else),
+		WITH_RIG(events__of_the_sampler__become_sentences),
+		WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones),
+		WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
