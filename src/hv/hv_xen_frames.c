@@ -94,23 +94,32 @@ static int read_types(struct hv_xen_frames *f, uint32_t domid, size_t n, const x
 	return xc_domctl(f->xc, &op) < 0 ? -errno : 0;
 }
 
+static int check_batch(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_accept accept, size_t n,
+		       const xen_pfn_t *frames, size_t *bad)
+{
+	int ret = read_types(f, domid, n, frames);
+
+	for (size_t i = 0; !ret && i < n; i++) {
+		ret = judge(f->types[i], accept);
+		if (ret)
+			*bad = i;
+	}
+	return ret;
+}
+
 int hv_xen_frames_check(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_accept accept,
 			size_t n, const xen_pfn_t *frames, size_t *bad)
 {
-	for (size_t done = 0; done < n;) {
-		size_t some = n - done < TYPES_BATCH ? n - done : TYPES_BATCH;
-		int ret = read_types(f, domid, some, frames + done);
+	for (size_t done = 0; done < n; done += TYPES_BATCH) {
+		const size_t left = n - done;
+		size_t at = 0;
+		int ret = check_batch(f, domid, accept, left < TYPES_BATCH ? left : TYPES_BATCH,
+				      frames + done, &at);
 
-		if (ret)
+		if (ret) {
+			*bad = done + at;
 			return ret;
-		for (size_t i = 0; i < some; i++) {
-			ret = judge(f->types[i], accept);
-			if (ret) {
-				*bad = done + i;
-				return ret;
-			}
 		}
-		done += some;
 	}
 	return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * hv_xen_mem: a guest's pages for dom0 to read. Called by the control side
- * (discovery) only: a call takes from 0.1 to some milliseconds.
+ * (discovery) only, as a map takes long: on Xen 4.17 in QEMU without hardware
+ * virtualization about 1.5 ms for a PV guest and 0.4 ms for a PVH guest, of
+ * one frame as of 16, and 25 ms for 4096.
  *
  * map: who is it -> (PV) translate -> all of it that guest's plain RAM? ->
  * map -> remember. What is remembered of a mapping is where it was mapped
@@ -131,7 +133,7 @@ static int find_guest(struct hv_mem *m, uint32_t domid, xc_domaininfo_t *info)
 	ret = hv_xen_dominfo(m->frames.xc, domid, info);
 	if (ret)
 		return ret;
-	return info->flags & XEN_DOMINF_dying ? -ESRCH : 0;
+	return (info->flags & XEN_DOMINF_dying) ? -ESRCH : 0;
 }
 
 static bool is_pv(const xc_domaininfo_t *info)

@@ -105,13 +105,13 @@ static void describe(const xc_domaininfo_t *info, struct hv_dom *d)
 static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 {
 	const uint32_t limit = max < LIST_MAX ? (uint32_t)max : LIST_MAX;
-	uint32_t want;
 	int n;
 
 	if (limit == 0)
 		return 0;
 	for (;;) {
-		want = s->want < limit ? s->want : limit;
+		const uint32_t want = s->want < limit ? s->want : limit;
+
 		n = xc_domain_getinfolist(s->xc, 0, want, s->info);
 		if (n < 0)
 			return -errno;
@@ -127,9 +127,10 @@ static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 static int pool_scheduler(struct hv_sched *s, uint32_t id, uint32_t *scheduler)
 {
 	struct pool *p = &s->pools[id % POOLS_MAX];
-	xc_cpupoolinfo_t *info;
 
 	if (!p->known || p->id != id) {
+		xc_cpupoolinfo_t *info;
+
 		errno = 0;
 		info = xc_cpupool_getinfo(s->xc, id);
 		if (!info)

@@ -147,11 +147,11 @@ static bool parse_token(const char *token, struct hv_event *ev)
 
 static int xen_watch_next(struct hv_watch *w, struct hv_event *ev)
 {
-	char **event;
 	bool ours;
 
 	do {
-		event = xs_check_watch(w->xs);
+		char **event = xs_check_watch(w->xs);
+
 		if (!event)
 			return errno == EAGAIN ? 0 : xs_error();
 		ours = parse_token(event[XS_WATCH_TOKEN], ev);
