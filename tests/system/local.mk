@@ -62,3 +62,25 @@ scribble_SOURCES = include/resex/guest_abi.h tests/system/src/scribble.c
 scribble_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 scribble_LDADD = $(XENGUEST_LIBS)
 endif
+
+# hvprobe, hvguest: src/hv on a real Xen host, run by hvprobe.sh in its dom0.
+# hvguest needs none of Xen's shared libraries in the guest.
+if XEN
+noinst_PROGRAMS += hvprobe hvguest
+hvprobe_SOURCES = \
+	tests/system/src/hvguest.h \
+	tests/system/src/hvprobe.c \
+	tests/system/src/hvprobe.h \
+	tests/system/src/hvprobe_hostile.c \
+	tests/system/src/hvprobe_mem.c \
+	tests/system/src/hvprobe_sched.c
+hvprobe_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
+hvprobe_LDADD = libhv.a libsim.a libcore.a $(XEN_LIBS)
+hvguest_SOURCES = \
+	include/resex/guest_abi.h \
+	tests/system/src/hvguest.c \
+	tests/system/src/hvguest.h
+hvguest_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
+hvguest_LDADD = -l:libxenstore.a -l:libxengnttab.a -l:libxentoolcore.a -l:libxentoollog.a
+EXTRA_DIST += tests/system/hvprobe.sh
+endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* hvprobe: listing domains, caps, cpupools, and watching. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xenstore.h>
+
+#include "resex/guest_abi.h"
+#include "tests/system/src/hvprobe.h"
+
+#define NO_SUCH_DOMAIN 4242u
+
+void probe_list(struct probe *p, char **argv)
+{
+	static const uint8_t none[16];
+	const struct hv_sched_ops *ops = p->hv->sched;
+	struct hv_sched *s = probe_open_sched(p);
+	struct hv_dom doms[64], d, later;
+	bool sorted = true;
+	int64_t start;
+	int n;
+
+	if (!s)
+		return;
+	n = ops->list(s, doms, 64);
+	probe_check(p, n >= 2, "list finds %d domains, two at least", n);
+	for (int i = 1; i < n; i++)
+		sorted &= doms[i - 1].domid < doms[i].domid;
+	probe_check(p, sorted, "ids ascend");
+	probe_check(p, doms[0].domid == 0 && (doms[0].flags & HV_DOM_PRIVILEGED),
+		    "dom0 is first and privileged");
+	probe_equal(p, ops->list(s, doms, 1), 1, "a list of one holds one");
+	probe_equal(p, ops->list(s, doms, 0), 0, "a list of none holds none");
+	if (!probe_check(p, probe_find(p, s, p->domid, &d), "domain %u is listed", p->domid))
+		goto out;
+	probe_equal(p, d.flags, !strcmp(argv[0], "pv") ? HV_DOM_PV : 0, "its flags say %s only",
+		    argv[0]);
+	probe_equal(p, d.vcpus, 1, "one VCPU");
+	probe_check(p, memcmp(d.uuid, none, sizeof(none)) != 0, "it has a UUID");
+	probe_sleep_ms(300);
+	if (!probe_check(p, probe_find(p, s, p->domid, &later), "it is listed again"))
+		goto out;
+	probe_check(p, later.cpu_ns > d.cpu_ns, "its CPU time moves: +%lld ns in 0.3 s",
+		    (long long)(later.cpu_ns - d.cpu_ns));
+	start = probe_now();
+	for (unsigned int i = 0; i < 500; i++)
+		ops->list(s, doms, 64);
+	probe_cost("list", start, 500);
+out:
+	ops->close(s);
+}
+
+struct cap_case {
+	struct cap set;
+	int ret;
+	uint32_t percent; /* what is then in force */
+};
+
+static const struct cap_case cap_cases[] = {
+	{ { 1, 25000 }, 0, 25 },
+	{ { 1, 100000 }, 0, 100 },
+	{ { 1, 100001 }, 0, 100 },
+	{ { 1, 101000 }, -EINVAL, 100 },
+	{ { 1, 6553500 }, -EINVAL, 100 },
+	{ { 1, 6553600 }, -EINVAL, 100 },
+	{ { 1, UINT32_MAX }, -EINVAL, 100 },
+	{ { 1, 0 }, -EINVAL, 100 },
+	{ { 1, 1 }, 0, 1 },
+	{ { 1, 1499 }, 0, 1 },
+	{ { 1, 1500 }, 0, 2 },
+	{ { 0, 0 }, 0, 0 },
+	{ { 1, 3000 }, 0, 3 },
+	{ { 0, 77000 }, 0, 0 },
+};
+
+static void check_caps(struct probe *p, struct hv_sched *s, uint32_t weight)
+{
+	const struct hv_sched_ops *ops = p->hv->sched;
+
+	for (size_t i = 0; i < sizeof(cap_cases) / sizeof(cap_cases[0]); i++) {
+		const struct cap_case *c = &cap_cases[i];
+		struct hv_sched_params got = { 0 };
+
+		probe_equal(p, ops->set_cap(s, p->domid, c->set), c->ret, "set cap {%u, %u}",
+			    c->set.limited, c->set.mpct);
+		probe_equal(p, ops->get(s, p->domid, &got), 0, "get");
+		probe_check(p,
+			    got.weight == weight && got.cap.limited == (c->percent != 0) &&
+				    got.cap.mpct == c->percent * 1000,
+			    "then the cap is {%u, %u}, the weight %u", got.cap.limited,
+			    got.cap.mpct, got.weight);
+	}
+}
+
+void probe_caps(struct probe *p, char **argv)
+{
+	const struct hv_sched_ops *ops = p->hv->sched;
+	struct hv_sched *s = probe_open_sched(p);
+	struct hv_sched_params got;
+	int64_t start;
+
+	if (!s)
+		return;
+	probe_check(p, !strcmp(ops->name(s, p->domid), argv[0]), "the scheduler is %s", argv[0]);
+	check_caps(p, s, (uint32_t)strtoul(argv[1], NULL, 10));
+	probe_equal(p, ops->set_cap(s, 0, CAP_PERCENT(50)), -EPERM, "dom0 is never capped");
+	probe_equal(p, ops->set_cap(s, NO_SUCH_DOMAIN, CAP_PERCENT(50)), -ESRCH, "set: no domain");
+	probe_equal(p, ops->get(s, NO_SUCH_DOMAIN, &got), -ESRCH, "get: no domain");
+	probe_equal(p, ops->set_cap(s, p->domid + 65536, CAP_PERCENT(50)), -ESRCH,
+		    "an id above 16 bits names no domain");
+	start = probe_now();
+	for (unsigned int i = 0; i < 200; i++)
+		ops->set_cap(s, p->domid, CAP_PERCENT(20 + i % 50));
+	probe_cost("set_cap", start, 200);
+	start = probe_now();
+	for (unsigned int i = 0; i < 200; i++)
+		ops->get(s, p->domid, &got);
+	probe_cost("get", start, 200);
+	ops->set_cap(s, p->domid, CAP_NONE);
+	ops->close(s);
+}
+
+/* A scheduler without caps says so. */
+void probe_nocaps(struct probe *p, char **argv)
+{
+	const struct hv_sched_ops *ops = p->hv->sched;
+	struct hv_sched *s = probe_open_sched(p);
+	struct hv_sched_params got;
+
+	if (!s)
+		return;
+	probe_check(p, !strcmp(ops->name(s, p->domid), argv[0]), "the scheduler is %s", argv[0]);
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(50)), -EOPNOTSUPP, "set");
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_NONE), -EOPNOTSUPP, "set none");
+	probe_equal(p, ops->get(s, p->domid, &got), -EOPNOTSUPP, "get");
+	ops->close(s);
+}
+
+/* The pool of the domain is made anew with another scheduler meanwhile. */
+void probe_pools(struct probe *p, char **argv)
+{
+	const struct hv_sched_ops *ops = p->hv->sched;
+	struct hv_sched *s = probe_open_sched(p);
+	struct hv_sched_params got = { 0 };
+
+	if (!s)
+		return;
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(40)), 0, "set in the first pool");
+	probe_run(p, argv[0]);
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(30)), 0, "set in the second pool");
+	probe_equal(p, ops->get(s, p->domid, &got), 0, "get in the second pool");
+	probe_check(p, cap_equal(got.cap, CAP_PERCENT(30)), "the cap is in force");
+	probe_check(p, !strcmp(ops->name(s, p->domid), argv[1]), "the scheduler is now %s",
+		    argv[1]);
+	ops->close(s);
+}
+
+/* The next event within a time, or none. */
+static int next_event(struct probe *p, struct hv_watch *w, struct hv_event *ev, int ms)
+{
+	struct pollfd fd = { .fd = p->hv->watch->fd(w), .events = POLLIN };
+	int ret = p->hv->watch->next(w, ev);
+
+	if (ret || poll(&fd, 1, ms) <= 0)
+		return ret;
+	return p->hv->watch->next(w, ev);
+}
+
+static bool await(struct probe *p, struct hv_watch *w, enum hv_event_type type, int ms)
+{
+	struct hv_event ev;
+
+	while (next_event(p, w, &ev, ms) > 0)
+		if (ev.type == type && (type == HV_EVENT_DOMAINS || ev.domid == p->domid))
+			return true;
+	return false;
+}
+
+static void drain(struct probe *p, struct hv_watch *w)
+{
+	struct hv_event ev;
+
+	while (next_event(p, w, &ev, 200) > 0)
+		;
+}
+
+static void check_read(struct probe *p, struct hv_watch *w, int want, const char *why)
+{
+	char buf[GUEST_ABI_NODE_MAX];
+
+	probe_equal(p, p->hv->watch->read(w, p->domid, buf, sizeof(buf)), want, "read: %s", why);
+}
+
+struct perm_case {
+	struct xs_permissions perms[3];
+	unsigned int n;
+	bool ok;
+	const char *why;
+};
+
+static void check_permissions(struct probe *p, struct hv_watch *w, struct xs_handle *xs,
+			      const char *path, int len)
+{
+	const unsigned int d = p->domid;
+	struct perm_case cases[] = {
+		{ { { d, XS_PERM_NONE }, { 0, XS_PERM_WRITE } }, 2, true, "dom0 may write" },
+		{ { { d, XS_PERM_READ } }, 1, true, "others may read" },
+		{ { { d, XS_PERM_NONE }, { 77, XS_PERM_READ } }, 2, true, "domain 77 may read" },
+		{ { { d, XS_PERM_NONE }, { 77, XS_PERM_WRITE } }, 2, false, "77 may write" },
+		{ { { d, XS_PERM_NONE }, { 78, XS_PERM_READ }, { 77, XS_PERM_WRITE } },
+		  3,
+		  false,
+		  "77 may write, named last" },
+		{ { { d, XS_PERM_WRITE } }, 1, false, "all may write" },
+		{ { { 0, XS_PERM_NONE } }, 1, false, "dom0 owns it" },
+		{ { { d, XS_PERM_NONE } }, 1, true, "only the guest may" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		probe_check(p, xs_set_permissions(xs, XBT_NULL, path, cases[i].perms, cases[i].n),
+			    "set permissions: %s", cases[i].why);
+		check_read(p, w, cases[i].ok ? len : -EPERM, cases[i].why);
+	}
+}
+
+static void put(struct probe *p, struct xs_handle *xs, const char *path, const char *value,
+		unsigned int len)
+{
+	probe_check(p, xs_write(xs, XBT_NULL, path, value, len), "write %u bytes", len);
+}
+
+static void check_values(struct probe *p, struct hv_watch *w, struct xs_handle *xs,
+			 const char *path)
+{
+	char longest[GUEST_ABI_NODE_MAX];
+
+	memset(longest, 'x', sizeof(longest));
+	put(p, xs, path, longest, GUEST_ABI_NODE_MAX - 1);
+	check_read(p, w, GUEST_ABI_NODE_MAX - 1, "as long as the buffer allows");
+	put(p, xs, path, longest, GUEST_ABI_NODE_MAX);
+	check_read(p, w, -EMSGSIZE, "one byte more");
+	put(p, xs, path, "1 grant\0 3", 10);
+	check_read(p, w, -EBADMSG, "a NUL within");
+	put(p, xs, path, "1 grant 3\0", 10);
+	check_read(p, w, -EBADMSG, "a NUL at the end");
+	put(p, xs, path, "", 0);
+	check_read(p, w, 0, "nothing in it");
+	probe_check(p, xs_rm(xs, XBT_NULL, path), "remove the node");
+	check_read(p, w, -ENOENT, "no node");
+}
+
+static void check_first(struct probe *p, struct hv_watch *w, const char *name, const char *ref)
+{
+	char buf[64] = "", want[64];
+
+	snprintf(want, sizeof(want), "1 grant %s", ref);
+	probe_equal(p, p->hv->watch->read(w, p->domid, buf, sizeof(buf)), (int)strlen(want),
+		    "read gives the length");
+	probe_check(p, !strcmp(buf, want), "the guest wrote \"%s\"", buf);
+	probe_equal(p, p->hv->watch->name(w, p->domid, buf, sizeof(buf)), (int)strlen(name),
+		    "name gives the length");
+	probe_check(p, !strcmp(buf, name), "the name is %s", buf);
+	probe_equal(p, p->hv->watch->name(w, NO_SUCH_DOMAIN, buf, sizeof(buf)), -ENOENT,
+		    "no domain has no name");
+}
+
+void probe_watch(struct probe *p, char **argv)
+{
+	const struct hv_watch_ops *ops = p->hv->watch;
+	struct hv_watch *w = probe_open_watch(p);
+	struct xs_handle *xs = xs_open(0);
+	struct hv_event ev;
+	char path[80];
+
+	if (!w || !xs)
+		return;
+	snprintf(path, sizeof(path), "/local/domain/%u/" GUEST_ABI_NODE, p->domid);
+	probe_check(p, await(p, w, HV_EVENT_DOMAINS, 2000), "a first event about domains");
+	drain(p, w);
+	probe_equal(p, ops->next(w, &ev), 0, "then none");
+	probe_equal(p, ops->watch(w, p->domid), 0, "watch the guest's node");
+	probe_equal(p, ops->watch(w, p->domid), 0, "watch it twice");
+	probe_check(p, await(p, w, HV_EVENT_NODE, 2000), "a first event about the node");
+	drain(p, w);
+	check_first(p, w, argv[0], argv[1]);
+	check_permissions(p, w, xs, path, (int)strlen(argv[1]) + 8);
+	check_values(p, w, xs, path);
+	drain(p, w);
+	put(p, xs, path, "1 frame 3", 9);
+	probe_check(p, await(p, w, HV_EVENT_NODE, 2000), "a write is an event");
+	check_read(p, w, 9, "made anew by dom0, it has the owner of the node above it");
+	drain(p, w);
+	ops->unwatch(w, p->domid);
+	put(p, xs, path, "1 frame 4", 9);
+	probe_check(p, !await(p, w, HV_EVENT_NODE, 500), "no event after unwatch");
+	xs_close(xs);
+	ops->close(w);
+}
+
+void probe_events(struct probe *p, char **argv)
+{
+	struct hv_watch *w = probe_open_watch(p);
+
+	if (!w)
+		return;
+	drain(p, w);
+	probe_run(p, argv[0]);
+	probe_check(p, await(p, w, HV_EVENT_DOMAINS, 5000), "an event about domains came");
+	p->hv->watch->close(w);
+}
