@@ -349,7 +349,9 @@ static int completions(struct rxe_walk *w)
 	if (walk(w, vis))
 		return -EBADMSG;
 	tighten(w);
-	if (w->reset || w->n < w->out->seen)
+	if (w->reset && w->n > w->out->seen)
+		w->out->flags |= SAMPLE_WRS_BOUNDED;
+	if (w->n < w->out->seen)
 		w->n = w->out->seen;
 	w->unseen = w->n - w->out->seen;
 	if (rxe_settle(w))
@@ -361,25 +363,30 @@ static int completions(struct rxe_walk *w)
 
 /*
  * The newest completed entry is blank: the queue pair was RESET (or, at the
- * first sample, perhaps never used). What waited was dropped; what was
- * completed since the last sample is not known, and not made up.
+ * first sample, perhaps never used). All that was posted is behind the
+ * consumer now, be it completed or dropped: an upper bound. Whole laps will
+ * show in the next ssn.
  */
-static void wiped(struct rxe_walk *w)
+static int wiped(struct rxe_walk *w)
 {
 	struct rxe_sq *q = w->q;
+	uint32_t idx = (w->cons - q->cons) & w->mask, noted = q->base_ssn - q->ssn;
 
 	if (!q->opened) {
 		q->ssn_known = w->cons == 0;
-		return;
+		return 0;
 	}
 	w->reset = true;
-	w->out->flags |= SAMPLE_LAPPED;
-	q->ssn = q->base_ssn;
-	q->base_idx = w->cons;
+	w->n = w->unseen = idx;
+	w->ssn = q->ssn + (noted > idx ? noted : idx);
+	if (idx)
+		w->out->flags |= SAMPLE_WRS_BOUNDED;
+	if (rxe_settle(w))
+		return -EBADMSG;
+	q->ssn = w->ssn;
 	q->psn_known = false;
 	q->failed = false;
-	q->owed = 0;
-	q->advanced = 0;
+	return 0;
 }
 
 /* --- what was posted ------------------------------------------------------------- */
@@ -509,7 +516,7 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 		w.jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS;
 		blank = entry_blank(&w.newest);
 		if (blank && (!q->blank || w.cons != q->cons))
-			wiped(&w);
+			rc = wiped(&w);
 		else if (!blank && (!q->opened || w.cons != q->cons || w.raw_ssn != q->raw_ssn))
 			rc = completions(&w);
 		q->blank = blank;

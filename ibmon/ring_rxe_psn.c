@@ -319,7 +319,7 @@ static void charge_guess(struct rxe_walk *w, uint64_t lost, const struct recalle
 
 	w->out->mtus_sent += r->sent;
 	w->out->mtus_recv += r->recv;
-	if (lost || (r->most && !w->q->path_mtu))
+	if (lost || w->reset || (r->most && !w->q->path_mtu))
 		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
 	if (!lost)
 		return;
@@ -495,7 +495,7 @@ int rxe_settle(struct rxe_walk *w)
 	struct recalled r = { 0 };
 
 	/* A queue pair that failed stays so until it is RESET. */
-	w->dead = w->q->failed && w->out->errors && !w->tail_known && !w->reset;
+	w->dead = w->q->failed && !w->tail_known && (w->out->errors || w->reset);
 	settle_oldest(w);
 	recall(w, w->out->seen, &r);
 	look_ahead(w, &r);
@@ -508,7 +508,7 @@ int rxe_settle(struct rxe_walk *w)
 	remember(w);
 	w->out->wrs = w->n;
 	w->out->lost = w->n - w->out->seen;
-	if (w->out->lost || w->reset)
+	if (w->out->lost)
 		w->out->flags |= SAMPLE_LAPPED;
 	return 0;
 }
