@@ -86,8 +86,15 @@ static void fault_set(struct guest_mon *g, const char *what, int rc)
 
 int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 {
-	int rc = registry_leave(g);
+	int rc;
 
+	/*
+	 * Attached already: as long as we hold the page its reference names no
+	 * other, and to attach anew would count the rings' history twice.
+	 */
+	if (ref && g->registry && ref->type == g->ref.type && ref->ref == g->ref.ref)
+		return 0;
+	rc = registry_leave(g);
 	if (rc)
 		return rc;
 	while (g->rings)

@@ -26,7 +26,8 @@ void guest_close(struct guest_mon *g);
 
 /*
  * The guest's node says ref: map its registry page (after withdrawing what
- * an earlier one had). NULL withdraws. Errors as hv_mem_ops.map.
+ * an earlier one had). NULL withdraws; the reference it is attached to already
+ * changes nothing. Errors as hv_mem_ops.map.
  */
 int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
 

@@ -124,35 +124,58 @@ void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns)
 	manager_event(m, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
 }
 
-static void attach_failed(struct manager *m, struct managed *g, int rc, int64_t wall_ns)
+/* At most one a second: the guest may write its node as often as it likes. */
+static void tell_registry(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns,
+			  int rc)
 {
-	manager_event(m, wall_ns, g->name, "registry", "its registry cannot be mapped: %s",
-		      strerror(-rc));
+	if (g->node_told.ns && mono_sub(now, g->node_told) < NS_PER_S)
+		return;
+	g->node_told = now;
+	if (rc)
+		manager_event(m, wall_ns, g->name, "registry", "its registry cannot be mapped: %s",
+			      strerror(-rc));
+	else
+		manager_event(m, wall_ns, g->name, "registry", "attached");
+}
+
+static int attach_node(struct manager *m, struct managed *g, const char *value)
+{
+	const volatile void *before, *after;
+	struct guest_ref ref;
+	uint32_t generation;
+	int rc;
+
+	rc = registry_node_parse(value, &ref);
+	if (rc)
+		return rc;
+	guest_scan_view(g->mon, &before, &generation);
+	rc = guest_attach(g->mon, &ref);
+	guest_scan_view(g->mon, &after, &generation);
+	if (rc)
+		return rc;
+	if (before != after)
+		m->publish_due = true;
+	return before != after;
 }
 
 static void read_node(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
 {
 	char value[GUEST_ABI_NODE_MAX + 1];
-	struct guest_ref ref;
 	int rc;
 
 	g->node_due = false;
 	g->node_time = now;
 	rc = m->hv->watch->read(m->watch, g->key.domid, value, sizeof(value));
-	if (rc == -ENOENT) { /* no agent, or it withdrew */
+	if (rc >= 0)
+		rc = attach_node(m, g, value);
+	if (rc == 0)
+		return; /* attached there already */
+	if (rc < 0) {
 		guest_attach(g->mon, NULL);
 		m->publish_due = true;
-		return;
 	}
-	if (rc >= 0)
-		rc = registry_node_parse(value, &ref);
-	if (rc >= 0)
-		rc = guest_attach(g->mon, &ref);
-	m->publish_due = true;
-	if (rc)
-		attach_failed(m, g, rc, wall_ns);
-	else
-		manager_event(m, wall_ns, g->name, "registry", "attached");
+	if (rc != -ENOENT) /* no agent, or it withdrew */
+		tell_registry(m, g, now, wall_ns, rc < 0 ? rc : 0);
 }
 
 /* Rings and the registry may change only while none is waiting to be reaped. */

@@ -81,11 +81,22 @@ static int bind_params(struct policy_inst *pi, const struct conf_doc *d, struct 
 	return conf_bind(d, "params", obj, keys, NULL, pi->params, e);
 }
 
+/* Always -ENOENT. */
+static int no_policy(const char *name, char *text, size_t size)
+{
+	int n = snprintf(text, size, "there is no policy \"%.64s\": take", name);
+
+	for (size_t i = 0; policies_builtin[i] && n > 0 && (size_t)n < size; i++)
+		n += snprintf(text + n, size - (size_t)n, "%s %s", i ? "," : "",
+			      policies_builtin[i]->name);
+	return -ENOENT;
+}
+
 static int load_file(struct policy_inst **out, const char *name, const char *file,
 		     struct conf_error *e)
 {
 	static const char *const also[] = { "params", NULL };
-	char in[FLOW_NAME_MAX] = "";
+	char in[FLOW_NAME_MAX] = "", text[256];
 	const struct conf_key keys[] = {
 		{ .name = "policy",
 		  .type = CONF_STRING,
@@ -107,8 +118,8 @@ static int load_file(struct policy_inst **out, const char *name, const char *fil
 		goto out;
 	ops = policy_find(in);
 	if (!ops) {
-		conf_fail(&d, "policy", e, "there is no policy \"%s\": see resex policy-list", in);
-		rc = -ENOENT;
+		rc = no_policy(in, text, sizeof(text));
+		conf_fail(&d, "policy", e, "%s", text);
 		goto out;
 	}
 	if (name && strcmp(name, in) != 0) {
@@ -137,10 +148,7 @@ int policy_load(struct policy_inst **pi, const char *name, const char *file, str
 	if (file && file[0])
 		return load_file(pi, name, file, e);
 	ops = policy_find(name);
-	if (!ops) {
-		snprintf(e->text, sizeof(e->text),
-			 "there is no policy \"%s\": see resex policy-list", name);
-		return -ENOENT;
-	}
+	if (!ops)
+		return no_policy(name, e->text, sizeof(e->text));
 	return policy_new(pi, ops);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -22,7 +23,7 @@ enum {
 
 void log_init(struct log *l, const char *program, enum log_level level)
 {
-	*l = (struct log){ program, level, STDERR_FILENO, !isatty(STDERR_FILENO) };
+	*l = (struct log){ program, level, STDERR_FILENO, getenv("JOURNAL_STREAM") != NULL };
 }
 
 /* Is b, between prev and next, (part of) a control character: C0, DEL, C1 as UTF-8 or raw? */
