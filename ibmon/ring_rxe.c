@@ -364,22 +364,28 @@ static int completions(struct rxe_walk *w)
 /*
  * The newest completed entry is blank: the queue pair was RESET (or, at the
  * first sample, perhaps never used). All that was posted is behind the
- * consumer now, be it completed or dropped: an upper bound. Whole laps will
- * show in the next ssn.
+ * consumer now, be it completed or dropped: an upper bound. Whole laps show
+ * in the ssn of what was posted since, now or later.
  */
 static int wiped(struct rxe_walk *w)
 {
 	struct rxe_sq *q = w->q;
-	uint32_t idx = (w->cons - q->cons) & w->mask, noted = q->base_ssn - q->ssn;
+	uint32_t idx = (w->cons - q->cons) & w->mask, since = q->base_ssn - q->ssn;
 
 	if (!q->opened) {
 		q->ssn_known = w->cons == 0;
 		return 0;
 	}
+	if (backlog(w) && q->ssn_known)
+		since = wqe_at(w, w->cons)->ssn - 1 - q->ssn;
+	if (since < idx)
+		since = idx;
+	if (q->ssn_known && since - idx > w->jump_max + w->mask)
+		return fail(w, RING_FAULT_JUMP);
 	w->reset = true;
-	w->n = w->unseen = idx;
-	w->ssn = q->ssn + (noted > idx ? noted : idx);
-	if (idx)
+	w->ssn = q->ssn + since;
+	w->n = w->unseen = largest(w, since, idx);
+	if (w->n)
 		w->out->flags |= SAMPLE_WRS_BOUNDED;
 	if (rxe_settle(w))
 		return -EBADMSG;
