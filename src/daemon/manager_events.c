@@ -52,8 +52,11 @@ static void ring_fault_event(struct manager *m, struct managed *g, const struct 
 {
 	enum ring_fault why = (enum ring_fault)ev->b;
 
-	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why) == 1)
+	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why) == 1) {
+		/* A set published before may still be acknowledged, and holds it. */
+		g->reap_serial = 0;
 		m->publish_due = true;
+	}
 	manager_event(m, wall_ns, g->name, "ring-fault", "ring %lld is no longer read: %s",
 		      (long long)ev->a, ring_fault_text(why));
 }
