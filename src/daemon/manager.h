@@ -32,6 +32,7 @@ struct managed {
 	bool node_due;	       /* its node must be read (again) */
 	struct mono node_time; /* when it was last read */
 	struct mono node_told; /* when an event about it was made */
+	int node_rc;	       /* what came of it */
 	uint64_t reap_serial;  /* rings may be reaped once this set is acknowledged */
 	bool leaving;	       /* not in sets any more; freed when reap_serial is acknowledged */
 	struct mono joined;

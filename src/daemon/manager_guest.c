@@ -161,21 +161,30 @@ static int attach_node(struct manager *m, struct managed *g, const char *value)
 static void read_node(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
 {
 	char value[GUEST_ABI_NODE_MAX + 1];
-	int rc;
+	int rc, was = g->node_rc;
 
 	g->node_due = false;
 	g->node_time = now;
 	rc = m->hv->watch->read(m->watch, g->key.domid, value, sizeof(value));
 	if (rc >= 0)
 		rc = attach_node(m, g, value);
+	g->node_rc = rc < 0 ? rc : 0;
 	if (rc == 0)
 		return; /* attached there already */
 	if (rc < 0) {
 		guest_attach(g->mon, NULL);
 		m->publish_due = true;
 	}
-	if (rc != -ENOENT) /* no agent, or it withdrew */
-		tell_registry(m, g, now, wall_ns, rc < 0 ? rc : 0);
+	/* -ENOENT: no agent, or it withdrew; the same as before: a try again */
+	if (rc != -ENOENT && (rc > 0 || rc != was))
+		tell_registry(m, g, now, wall_ns, g->node_rc);
+}
+
+/* Its kernel was moving pages, or we had no memory: nobody will write the node again. */
+static void retry_node(struct managed *g)
+{
+	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
+		g->node_due = true;
 }
 
 /* Rings and the registry may change only while none is waiting to be reaped. */
@@ -250,6 +259,7 @@ void managed_second(struct manager *m, struct managed *g, struct mono now, int64
 	if (g->leaving)
 		return;
 	check_name(m, g);
+	retry_node(g);
 	check_foreign_cap(m, g, wall_ns);
 	if (!g->cappable) {
 		save_old_cap(m, g);
