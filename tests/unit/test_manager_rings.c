@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * manager: registries and rings of a guest with memory. Whatever a guest
+ * does, nothing is unmapped under the sampler, and nothing stays mapped that
+ * no set needs: a mapping keeps a destroyed domain alive.
+ */
+#include <pthread.h>
+
+#include "ibmon/scan.h"
+#include "src/daemon/manager_priv.h"
+#include "tests/unit/manager_rig.h"
+
+/* The sampler between taking a set and acknowledging it. */
+static void take(struct manager_rig *g)
+{
+	struct guest_set *next = atomic_exchange(&g->sh.next, NULL);
+
+	if (next)
+		g->set = next;
+}
+
+static void ack(struct manager_rig *g)
+{
+	atomic_store(&g->sh.acked, g->set->serial);
+}
+
+/* Read all the set names, as a tick does: what is unmapped or freed ends the test. */
+static void read_set(struct manager_rig *g, bool tell)
+{
+	for (uint32_t i = 0; i < g->set->guests; i++) {
+		const struct set_guest *e = &g->set->guest[i];
+		struct scan_result res;
+		struct usage u = { .slot = e->slot };
+
+		scan_guest(e->scan, MS, &u, &res);
+		for (uint32_t k = 0; tell && k < res.faults; k++) {
+			const struct event ev = { .type = EVENT_RING_FAULT,
+						  .slot = e->slot,
+						  .created = e->key.created,
+						  .a = res.fault_id[k],
+						  .b = res.fault_why[k] };
+
+			event_put(&g->sh, &ev);
+		}
+	}
+}
+
+static void add_ring(struct manager_rig *g, uint32_t id)
+{
+	fake_write_begin(&g->mem);
+	fake_add_sq(&g->mem, id, 16);
+	fake_write_end(&g->mem);
+}
+
+static void drop_ring(struct manager_rig *g, uint32_t i)
+{
+	fake_write_begin(&g->mem);
+	fake_ring_at(&g->mem, i)->kind = GUEST_RING_FREE;
+	fake_write_end(&g->mem);
+}
+
+static uint32_t rings(struct manager_rig *g)
+{
+	return rig_in_set(g, VM) ? rig_in_set(g, VM)->scan->rings : 0;
+}
+
+static uint64_t mapped(struct manager_rig *g)
+{
+	return g->mem.m.pages;
+}
+
+static void put_fault(struct manager_rig *g, uint32_t ring)
+{
+	const struct set_guest *e = rig_in_set(g, VM);
+	const struct event ev = { .type = EVENT_RING_FAULT,
+				  .slot = e->slot,
+				  .created = e->key.created,
+				  .a = ring,
+				  .b = RING_FAULT_ENTRY };
+
+	assert_true(event_put(&g->sh, &ev));
+}
+
+static void set_node(struct manager_rig *g, const char *value)
+{
+	strcpy(fake_dom(&g->host, VM)->node, value);
+	fake_host_event(&g->host, HV_EVENT_NODE, VM);
+}
+
+/* --- coming ------------------------------------------------------------------- */
+
+static void agent__there__its_rings_are_in_the_set(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct set_guest *e;
+
+	rig_create_vm(g, 3);
+	e = rig_in_set(g, VM);
+	assert_int_equal(e->scan->rings, 3);
+	assert_non_null(e->scan->registry);
+	assert_int_equal(e->scan->generation, fake_registry(&g->mem)->generation);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(e->scan->ring[i].id, i + 1);
+		assert_true(e->scan->ring[i].old);
+	}
+	read_set(g, true);
+	assert_string_equal(rig_event(g, "registry")->text, "attached");
+}
+
+static void agent__comes_after_its_guest__is_seen_by_its_node(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, VM, 1);
+	rig_settle(g);
+	assert_int_equal(rings(g), 0);
+	add_ring(g, 1);
+	set_node(g, "1 frame 1");
+	rig_settle(g);
+	assert_int_equal(rings(g), 1);
+}
+
+static void ring__added_later__is_in_the_next_set_and_not_old(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 1);
+	add_ring(g, 5);
+	rig_settle(g);
+	assert_int_equal(rings(g), 2);
+	assert_int_equal(rig_in_set(g, VM)->scan->ring[1].id, 5);
+	assert_false(rig_in_set(g, VM)->scan->ring[1].old);
+}
+
+static void rings__more_than_the_limit__only_as_many_are_mapped(void **state)
+{
+	struct manager_rig *g = *state;
+
+	g->conf.limits.rings = 2;
+	rig_create_vm(g, 5);
+	assert_int_equal(rings(g), 2);
+	rig_end(g);
+	fake_dom(&g->host, VM)->watched = false; /* the handle was closed */
+	rig_begin(g);
+	g->conf.limits = (struct registry_limits){ .rings = 256, .pages = 4 };
+	rig_settle(g);
+	assert_true(rings(g) < 5);
+	assert_true(mapped(g) <= 4 + 1); /* the registry page itself always is */
+}
+
+/* --- going ---------------------------------------------------------------------- */
+
+static void ring__dropped__is_unmapped_only_after_the_ack(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t pages;
+
+	rig_create_vm(g, 2);
+	pages = mapped(g);
+	drop_ring(g, 0);
+	for (int i = 0; i < 50; i++)
+		rig_work(g, MS);
+	assert_int_equal(mapped(g), pages);
+	read_set(g, false); /* it still reads the old set */
+	take(g);
+	for (int i = 0; i < 50; i++)
+		rig_work(g, MS);
+	assert_int_equal(mapped(g), pages);
+	ack(g);
+	rig_work(g, MS);
+	assert_int_equal(rings(g), 1);
+	assert_int_equal(mapped(g), pages - 2); /* 16 slots of 256 bytes and a header */
+	read_set(g, false);
+}
+
+static void guest__destroyed_while_mapped__all_is_unmapped_after_the_ack(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t pages;
+
+	rig_create_vm(g, 4);
+	pages = mapped(g);
+	assert_true(pages >= 4 * 2 + 3);
+	rig_destroy(g, VM);
+	for (int i = 0; i < 50; i++)
+		rig_work(g, MS);
+	assert_int_equal(mapped(g), pages);
+	read_set(g, false);
+	assert_true(rig_ack(g));
+	rig_work(g, MS);
+	assert_int_equal(mapped(g), 0);
+}
+
+static void guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 4);
+	fake_dom_remove(&g->host, VM);
+	rig_create(g, VM, 0x99); /* it has no agent yet */
+	rig_settle(g);
+	assert_non_null(rig_in_set(g, VM));
+	assert_int_equal(rings(g), 0);
+	assert_int_equal(mapped(g), 0);
+	set_node(g, "1 frame 1");
+	rig_settle(g);
+	assert_int_equal(rings(g), 4);
+}
+
+static void node__withdrawn__rings_leave_and_come_back_with_it(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 2);
+	set_node(g, "");
+	rig_settle(g);
+	assert_int_equal(rings(g), 0);
+	assert_null(rig_in_set(g, VM)->scan->registry);
+	assert_int_equal(mapped(g), 0);
+	set_node(g, "1 frame 1");
+	rig_settle(g);
+	assert_int_equal(rings(g), 2);
+}
+
+static void agent__writes_half_a_registry__rings_known_before_are_kept(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 2);
+	fake_write_begin(&g->mem); /* and is killed here */
+	rig_settle(g);
+	assert_int_equal(rings(g), 2);
+	read_set(g, false);
+}
+
+static void frames__moved__the_ring_is_mapped_anew_where_it_is(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t maps, pages;
+	struct guest_state st;
+
+	rig_create_vm(g, 1);
+	pages = mapped(g);
+	guest_state(rig_guest(g, "7")->mon, g->now, &st);
+	maps = st.maps;
+	g->mem.m.moved = *fake_frame_at(&g->mem, 0);
+	rig_second(g);
+	g->mem.m.moved = 0;
+	rig_settle(g);
+	guest_state(rig_guest(g, "7")->mon, g->now, &st);
+	assert_int_equal(st.maps, maps + 1);
+	assert_int_equal(rings(g), 1);
+	assert_int_equal(mapped(g), pages);
+}
+
+/* --- faults ------------------------------------------------------------------------- */
+
+static void ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t pages;
+
+	rig_create_vm(g, 2);
+	pages = mapped(g);
+	put_fault(g, 1);
+	rig_work(g, MS);
+	assert_int_equal(mapped(g), pages);
+	assert_non_null(strstr(rig_event(g, "ring-fault")->text, "ring 1 is no longer read"));
+	assert_non_null(
+		strstr(rig_event(g, "ring-fault")->text, ring_fault_text(RING_FAULT_ENTRY)));
+	rig_settle(g);
+	assert_int_equal(rings(g), 1);
+	assert_int_equal(mapped(g), pages - 2);
+}
+
+static void fault__of_a_ring_that_left_meanwhile__is_nothing(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 2);
+	put_fault(g, 99);
+	rig_settle(g);
+	assert_int_equal(rings(g), 2);
+}
+
+/*
+ * One ring was dropped and the set without it is being taken, when a fault of
+ * another is told: the ack that now comes is of a set that still holds the other.
+ */
+static void fault__between_a_set_and_its_ack__waits_for_the_next_set(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t pages;
+
+	rig_create_vm(g, 2);
+	pages = mapped(g);
+	drop_ring(g, 0);
+	for (int i = 0; i < 20; i++)
+		rig_work(g, MS);
+	take(g);
+	assert_int_equal(rings(g), 1);
+	put_fault(g, 2);
+	rig_work(g, MS); /* ring 2 leaves as well: by the set after this one */
+	ack(g);
+	rig_work(g, MS);
+	assert_int_equal(rings(g), 1);
+	read_set(g, false);
+	assert_true(mapped(g) >= pages - 2);
+	rig_settle(g);
+	assert_int_equal(rings(g), 0);
+	assert_int_equal(mapped(g), pages - 4);
+}
+
+/* --- nodes -------------------------------------------------------------------------------- */
+
+static void node__rewritten_all_the_time__is_read_ten_times_a_second_at_most(void **state)
+{
+	struct manager_rig *g = *state;
+	uint32_t reads;
+	uint64_t most;
+
+	rig_create_vm(g, 4);
+	reads = fake_dom(&g->host, VM)->reads;
+	most = mapped(g);
+	g->mem.m.most = 0;
+	for (int i = 0; i < 1000; i++) {
+		set_node(g, i % 2 ? "1 frame 1" : "1 frame 2");
+		rig_work(g, MS);
+		rig_ack(g);
+		read_set(g, false);
+	}
+	assert_in_range(fake_dom(&g->host, VM)->reads - reads, 5, 10);
+	assert_true(g->mem.m.most <= 2 * most); /* leaving and coming at once */
+	set_node(g, "1 frame 1");
+	rig_settle(g);
+	assert_int_equal(rings(g), 4);
+}
+
+static void node__rewritten_all_the_time__other_guests_are_noticed_in_between(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 1);
+	for (int i = 0; i < 900; i++)
+		set_node(g, "1 frame 1");
+	rig_create(g, 9, 9);
+	rig_settle(g);
+	assert_non_null(rig_in_set(g, 9));
+}
+
+static void node__of_a_wrong_form__maps_nothing_and_says_so(void **state)
+{
+	static const char *const nodes[] = {
+		"x",
+		"1",
+		"1 frame",
+		"1 frame -1",
+		"1 frame 1 ",
+		"1 page 1",
+		"2 frame 1",
+		"0 frame 1",
+		"1 frame 99999999999999999999",
+		"1  frame 1",
+		"1 frame 4000000000",
+		"1 grant 0x10",
+		"1 frame 1111111111111111111111111111111111111111111111111111111111111111111111"
+	};
+	struct manager_rig *g = *state;
+
+	rig_create(g, VM, 1);
+	rig_settle(g);
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		g->m.events = 0;
+		set_node(g, nodes[i]);
+		rig_settle(g);
+		assert_int_equal(rings(g), 0);
+		assert_int_equal(mapped(g), 0);
+		assert_non_null(strstr(rig_event(g, "registry")->text, "cannot"));
+		set_node(g, "");
+		rig_settle(g);
+	}
+}
+
+static void node__not_readable__is_said_and_the_guest_stays(void **state)
+{
+	static const int rcs[] = { -EPERM, -EBADMSG, -EMSGSIZE };
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 1);
+	for (size_t i = 0; i < 3; i++) {
+		g->m.events = 0;
+		fake_dom(&g->host, VM)->read_rc = rcs[i];
+		fake_host_event(&g->host, HV_EVENT_NODE, VM);
+		rig_settle(g);
+		assert_non_null(rig_event(g, "registry"));
+		assert_non_null(rig_in_set(g, VM));
+	}
+}
+
+/* The guest's kernel is just moving pages: nobody will write the node again. */
+static void registry__cannot_be_mapped_now__is_tried_again_and_told_once(void **state)
+{
+	struct manager_rig *g = *state;
+
+	g->mem.m.denied = 1;
+	g->mem.m.err = -EAGAIN;
+	rig_create_vm(g, 2);
+	for (int i = 0; i < 5; i++) {
+		rig_second(g);
+		rig_settle(g);
+	}
+	assert_int_equal(rings(g), 0);
+	assert_int_equal(rig_events(g, "registry"), 1);
+	g->mem.m.denied = 0;
+	rig_second(g);
+	rig_settle(g);
+	assert_int_equal(rings(g), 2);
+}
+
+/* --- totals ------------------------------------------------------------------------------------ */
+
+static void *answer_late(void *arg)
+{
+	struct manager_rig *g = arg;
+	struct ring_report *r = &g->sh.report;
+	uint32_t wanted;
+
+	while (!(wanted = atomic_load_explicit(&r->wanted, memory_order_acquire)))
+		;
+	r->slot = wanted - 1;
+	r->rings = 1;
+	r->id[0] = 42;
+	atomic_store_explicit(&r->wanted, 0, memory_order_release);
+	return NULL;
+}
+
+static void rings_asked__sampler_answers__its_report_is_given(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct ring_report *r = NULL;
+	pthread_t sampler;
+
+	rig_create_vm(g, 1);
+	assert_int_equal(pthread_create(&sampler, NULL, answer_late, g), 0);
+	assert_int_equal(manager_rings(&g->m, rig_guest(g, "7"), &r), 0);
+	pthread_join(sampler, NULL);
+	assert_int_equal(r->slot, rig_in_set(g, VM)->slot);
+	assert_int_equal(r->id[0], 42);
+}
+
+static void rings_asked__sampler_stands_still__gives_up_and_no_old_answer_passes(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct ring_report *r = NULL;
+	pthread_t sampler;
+
+	rig_create_vm(g, 1);
+	rig_create(g, 9, 9);
+	rig_settle(g);
+	assert_int_equal(manager_rings(&g->m, rig_guest(g, "7"), &r), -ETIMEDOUT);
+	assert_null(r);
+	/* Now it answers, but what was asked before: about domain 7. */
+	assert_int_equal(pthread_create(&sampler, NULL, answer_late, g), 0);
+	assert_int_equal(manager_rings(&g->m, rig_guest(g, "9"), &r), -ETIMEDOUT);
+	pthread_join(sampler, NULL);
+	assert_null(r);
+}
+
+/* --- any order of it all ------------------------------------------------------------------------ */
+
+static void guest_does_something(struct manager_rig *g, struct prop *p)
+{
+	switch (prop_range(p, 0, 5)) {
+	case 0:
+	case 1:
+		if (g->mem.rings < 60)
+			add_ring(g, g->mem.rings + 1);
+		break;
+	case 2:
+		if (g->mem.rings)
+			drop_ring(g, (uint32_t)prop_range(p, 0, g->mem.rings - 1));
+		break;
+	case 3:
+		if (g->mem.rings) /* spoil one's header */
+			memset(fake_ring_mem(&g->mem, (uint32_t)prop_range(p, 0, g->mem.rings - 1)),
+			       0x5a, 8);
+		break;
+	case 4:
+		if (fake_dom(&g->host, VM))
+			set_node(g, prop_one_in(p, 3) ? "" : "1 frame 1");
+		break;
+	default:
+		fake_registry(&g->mem)->generation += (uint32_t)prop_range(p, 0, 2);
+	}
+}
+
+static void host_does_something(struct manager_rig *g, struct prop *p)
+{
+	if (!fake_dom(&g->host, VM)) {
+		rig_create(g, VM, (uint8_t)prop_range(p, 1, 3));
+		set_node(g, "1 frame 1");
+		return;
+	}
+	if (prop_one_in(p, 3))
+		rig_destroy(g, VM);
+	else
+		g->mem.m.moved = prop_one_in(p, 2) && g->mem.frames ? *fake_frame_at(&g->mem, 0)
+								    : 0;
+}
+
+static void random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind(void **state)
+{
+	struct manager_rig *g = *state;
+	struct prop p;
+
+	prop_start(&p);
+	for (int step = 0; step < 6000; step++) {
+		if (prop_one_in(&p, 4))
+			guest_does_something(g, &p);
+		if (prop_one_in(&p, 60))
+			host_does_something(g, &p);
+		if (prop_one_in(&p, 3))
+			take(g);
+		read_set(g, true);
+		if (prop_one_in(&p, 2))
+			rig_work(g, (int64_t)prop_range(&p, 0, 5 * (uint64_t)MS));
+		if (prop_one_in(&p, 2))
+			ack(g);
+		if (prop_one_in(&p, 100))
+			manager_second(&g->m, g->now, WALL);
+		read_set(g, false);
+		if (g->mem.rings >= 60 && prop_one_in(&p, 50)) { /* a new registry */
+			memset(g->mem.m.all, 0, (size_t)FAKE_FRAME_RINGS * HV_PAGE);
+			g->mem.rings = g->mem.frames = 0;
+			g->mem.next = FAKE_FRAME_RINGS;
+			*fake_registry(&g->mem) = (struct guest_registry){
+				.magic = GUEST_REGISTRY_MAGIC, .version = 1, .generation = 2
+			};
+		}
+	}
+	if (fake_dom(&g->host, VM))
+		rig_destroy(g, VM);
+	rig_settle(g);
+	assert_int_equal(mapped(g), 0);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		assert_null(g->m.guest[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RIG(agent__there__its_rings_are_in_the_set),
+		WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node),
+		WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old),
+		WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped),
+		WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack),
+		WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack),
+		WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays),
+		WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it),
+		WITH_RIG(agent__writes_half_a_registry__rings_known_before_are_kept),
+		WITH_RIG(frames__moved__the_ring_is_mapped_anew_where_it_is),
+		WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack),
+		WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing),
+		WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set),
+		WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most),
+		WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between),
+		WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so),
+		WITH_RIG(node__not_readable__is_said_and_the_guest_stays),
+		WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once),
+		WITH_RIG(rings_asked__sampler_answers__its_report_is_given),
+		WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_no_old_answer_passes),
+		WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
