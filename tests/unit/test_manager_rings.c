@@ -370,6 +370,7 @@ static void node__of_a_wrong_form__maps_nothing_and_says_so(void **state)
 	rig_create(g, VM, 1);
 	rig_settle(g);
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		rig_second(g); /* it is told once a second at most */
 		g->m.events = 0;
 		set_node(g, nodes[i]);
 		rig_settle(g);
@@ -388,6 +389,7 @@ static void node__not_readable__is_said_and_the_guest_stays(void **state)
 
 	rig_create_vm(g, 1);
 	for (size_t i = 0; i < 3; i++) {
+		rig_second(g);
 		g->m.events = 0;
 		fake_dom(&g->host, VM)->read_rc = rcs[i];
 		fake_host_event(&g->host, HV_EVENT_NODE, VM);
@@ -395,6 +397,19 @@ static void node__not_readable__is_said_and_the_guest_stays(void **state)
 		assert_non_null(rig_event(g, "registry"));
 		assert_non_null(rig_in_set(g, VM));
 	}
+}
+
+static void node__wrong_all_the_time__is_told_once_a_second(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, VM, 1);
+	for (int i = 0; i < 3000; i++) {
+		set_node(g, i % 2 ? "rubbish" : "2 frame 1");
+		rig_work(g, MS);
+		rig_ack(g);
+	}
+	assert_in_range(rig_events(g, "registry"), 2, 3);
 }
 
 /* The guest's kernel is just moving pages: nobody will write the node again. */
@@ -566,6 +581,7 @@ int main(void)
 		WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between),
 		WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so),
 		WITH_RIG(node__not_readable__is_said_and_the_guest_stays),
+		WITH_RIG(node__wrong_all_the_time__is_told_once_a_second),
 		WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once),
 		WITH_RIG(rings_asked__sampler_answers__its_report_is_given),
 		WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_no_old_answer_passes),
