@@ -63,7 +63,7 @@ static __thread enum what making; /* what this thread is about to make */
 static __thread int mapped;	  /* mappings of it so far */
 static __thread bool own_rq;
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
 	fprintf(stderr, "rdmashapes: %s: %s\n", what, strerror(errno));
 	exit(2);
