@@ -374,7 +374,7 @@ static void load__state_directory_is_a_file__is_an_error(void **state)
 {
 	struct fixture *f = *state;
 	struct conf_error e = { 0 };
-	char dir[128];
+	char dir[sizeof(f->dir.at)];
 
 	tmp_write(&f->dir, "file", "");
 	snprintf(dir, sizeof(dir), "%s", tmp_at(&f->dir, "file"));

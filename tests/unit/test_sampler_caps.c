@@ -581,7 +581,7 @@ static void rate__of_a_guest_that_is_not_capped__is_one(void **state)
 	}
 }
 
-/* --- FreeMarket, from MTUs to caps ------------------------------------------------------------- */
+/* --- FreeMarket, from MTUs to caps ------------------------------------------------------------ */
 
 enum { SERVER_SLOT = 5, BULK_SLOT = 2, SERVER = 10, BULK = 11 };
 

@@ -352,7 +352,7 @@ static void file__malformed__is_said_with_its_name_line_and_column(void **state)
 {
 	struct conf_error e = { 0 };
 	struct tmpdir d;
-	char want[128];
+	char want[192];
 
 	tmp_open(&d);
 	tmp_write(&d, "c.json", "{" LINKS ",\n \"epoch\": 5 }\n");

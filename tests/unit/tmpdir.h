@@ -37,7 +37,7 @@ static inline void tmp_empty(const char *path)
 	while (dir && (de = readdir(dir))) {
 		if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
 			continue;
-		snprintf(at, sizeof(at), "%s/%s", path, de->d_name);
+		assert_true(snprintf(at, sizeof(at), "%s/%s", path, de->d_name) < (int)sizeof(at));
 		if (unlink(at) && rmdir(at)) {
 			tmp_empty(at);
 			rmdir(at);
