@@ -21,10 +21,10 @@ libagent_a_SOURCES = \
 	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \
 	ibmon/agent/track_users.c \
 	ibmon/agent/watch.c ibmon/agent/watch.h
+libagent_a_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 
 if XEN
 libagent_a_SOURCES += ibmon/agent/node_xen.c ibmon/agent/pages_grant.c
-libagent_a_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 sbin_PROGRAMS += resex-agent
 resex_agent_SOURCES = ibmon/agent/main.c
 resex_agent_LDADD = libagent.a libutil.a $(EVENT_LIBS) $(XENGUEST_LIBS)
