@@ -5,18 +5,18 @@ EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/f
 if FUZZERS
 FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring
 noinst_PROGRAMS += $(FUZZ)
-FUZZ_LDFLAGS = -fsanitize=fuzzer $(AM_LDFLAGS)
+LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_conf_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_conf_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_control_SOURCES = tests/fuzz/fuzz_control.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_control_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_control_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_control_LDADD = libdaemon.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_registry_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_registry_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_registry_LDADD = libibmon.a
 tests_fuzz_fuzz_ring_SOURCES = tests/fuzz/fuzz_ring.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_ring_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_ring_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_ring_LDADD = libibmon.a
 endif
