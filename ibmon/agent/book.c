@@ -270,7 +270,7 @@ static void put_latencies(struct book *b)
 		b->reg->latency[n] = (struct guest_ref){ 0 };
 }
 
-int book_latency_add(struct book *b, uint32_t pid, const char comm[16], unsigned int *index)
+int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned int *index)
 {
 	struct latency *l = b->latency;
 	unsigned int i = 0;
@@ -290,7 +290,7 @@ int book_latency_add(struct book *b, uint32_t pid, const char comm[16], unsigned
 	memset(l[i].page, 0, sizeof(*l[i].page));
 	l[i].page->magic = GUEST_LATENCY_MAGIC;
 	l[i].page->pid = pid;
-	memcpy(l[i].page->comm, comm, 15);
+	memcpy(l[i].page->comm, comm, strnlen(comm, sizeof(l[i].page->comm) - 1));
 	l[i].written = 0;
 	l[i].used = true;
 	put_latencies(b);

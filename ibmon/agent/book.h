@@ -43,7 +43,7 @@ void book_remove(struct book *b, uint32_t id);
 uint32_t book_rings(const struct book *b);
 
 /* A latency page for a process. 0 and its index; -ENOSPC; others: no page to be had. */
-int book_latency_add(struct book *b, uint32_t pid, const char comm[16], unsigned int *index);
+int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned int *index);
 void book_latency_remove(struct book *b, unsigned int index);
 /* One sample; no begin and end needed. seq is filled in. */
 void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s);

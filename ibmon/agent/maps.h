@@ -22,7 +22,7 @@ struct maps_ring {
 
 /*
  * One line, without its newline. True and *m when it is a readable, shared
- * mapping of a uverbs device, whole pages, at most GUEST_RING_FRAMES_MAX.
+ * mapping of a uverbs device, of whole pages.
  */
 bool maps_parse(const char *line, size_t len, struct maps_ring *m);
 

@@ -13,6 +13,7 @@
 #include "ibmon/agent/proc.h"
 #include "ibmon/agent/track.h"
 #include "ibmon/agent/track_priv.h"
+#include "resex/guest_abi.h"
 
 int track_open(struct track **out, const struct track_sink *sink, void *ctx, const struct log *log)
 {
@@ -109,6 +110,7 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 	const struct device *dev = devices_find(&t->devices, m->uverbs);
 	uint32_t header[2];
 	struct track_ring *r;
+	uint64_t pages;
 	dev_t mapped;
 
 	if (!dev || !dev->rxe || proc_mapped_device(pid, m, &mapped) || mapped != dev->dev)
@@ -123,7 +125,15 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 	r->what.bytes = m->end - m->start;
 	r->what.elem = 1u << header[0];
 	r->what.slots = header[1] + 1;
-	r->frames = (uint32_t)(r->what.bytes / HEADER_PAGE);
+	/* of one that is too large to be published only the first frame is looked at */
+	pages = r->what.bytes / HEADER_PAGE;
+	r->frames = pages <= GUEST_RING_FRAMES_MAX ? (uint32_t)pages : 1;
+	r->refused = pages > GUEST_RING_FRAMES_MAX;
+	if (r->refused)
+		log_msg(t->log, LOG_LVL_WARNING,
+			"pid %d: a ring of %u entries has more than %d pages and cannot be "
+			"published",
+			(int)pid, r->what.slots, GUEST_RING_FRAMES_MAX);
 	r->frame = calloc(r->frames, sizeof(*r->frame));
 	if (!r->frame || proc_frames(pid, m->start, r->frames, r->frame)) {
 		ring_free(r);

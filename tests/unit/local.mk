@@ -120,3 +120,24 @@ tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fa
 tests_unit_test_rxe_layout_LDADD = $(CMOCKA_LIBS)
 endif
 endif
+
+if CMOCKA
+UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/unit/test_agent_nldev \
+	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options
+check_PROGRAMS += $(UNIT_AGENT)
+TESTS += $(UNIT_AGENT)
+tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
+tests_unit_test_agent_maps_LDADD = libagent.a $(CMOCKA_LIBS)
+tests_unit_test_agent_classify_SOURCES = tests/unit/test_agent_classify.c tests/unit/prop.h
+tests_unit_test_agent_classify_LDADD = libagent.a $(CMOCKA_LIBS)
+tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/prop.h
+tests_unit_test_agent_nldev_LDADD = libagent.a $(CMOCKA_LIBS)
+tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h
+tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(CMOCKA_LIBS)
+tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(CMOCKA_LIBS)
+tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_agent_options_LDADD = libagent.a libibmon.a $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* agent/latency: datagrams, good and bad, through the real socket into latency pages. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "ibmon/agent/latency.h"
+#include "tests/unit/tmpdir.h"
+
+struct rig {
+	struct tmpdir dir;
+	struct pages *pages;
+	struct book *book;
+	struct latency_socket *sock;
+	struct log log;
+	char path[160], file[160];
+	pid_t joined;
+	int joins, refuse;
+};
+
+static int join(void *ctx, pid_t pid)
+{
+	struct rig *r = (struct rig *)ctx;
+
+	r->joined = pid;
+	r->joins++;
+	return r->refuse;
+}
+
+static int rig_open(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	tmp_open(&r->dir);
+	strcpy(r->path, tmp_at(&r->dir, "sock"));
+	strcpy(r->file, tmp_at(&r->dir, "pages"));
+	log_init(&r->log, "test", LOG_LVL_ERROR);
+	assert_int_equal(pages_file.open(&r->pages, r->file), 0);
+	assert_int_equal(book_open(&r->book, &pages_file, r->pages, 1), 0);
+	assert_int_equal(latency_open(&r->sock, r->path, r->book, join, r, &r->log), 0);
+	*state = r;
+	return 0;
+}
+
+static int rig_close(void **state)
+{
+	struct rig *r = *state;
+
+	latency_close(r->sock);
+	book_close(r->book);
+	pages_file.close(r->pages);
+	tmp_close(&r->dir);
+	free(r);
+	return 0;
+}
+
+static void send_bytes(const struct rig *r, const void *buf, size_t len)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	assert_true(fd >= 0);
+	strcpy(to.sun_path, r->path);
+	assert_int_equal(sendto(fd, buf, len, 0, (const struct sockaddr *)&to, sizeof(to)), len);
+	close(fd);
+}
+
+struct datagram {
+	struct agent_latencies h;
+	struct agent_latency sample[AGENT_SOCKET_SAMPLES_MAX];
+};
+
+static struct datagram datagram(uint16_t n)
+{
+	struct datagram d = { .h = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, n } };
+
+	for (uint32_t i = 0; i < AGENT_SOCKET_SAMPLES_MAX; i++)
+		d.sample[i] = (struct agent_latency){ i + 1, 100 + i, 200 + i };
+	return d;
+}
+
+static size_t bytes(uint16_t n)
+{
+	return sizeof(struct agent_latencies) + n * sizeof(struct agent_latency);
+}
+
+/* The page as a reader finds it: the file holds the pages one after another. */
+static void read_page(const struct rig *r, uint64_t index, void *page)
+{
+	FILE *f = fopen(r->file, "r");
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, (long)(index * GUEST_PAGE), SEEK_SET), 0);
+	assert_int_equal(fread(page, GUEST_PAGE, 1, f), 1);
+	fclose(f);
+}
+
+static uint32_t latencies(const struct rig *r, struct guest_latency *first)
+{
+	union {
+		struct guest_registry reg;
+		uint8_t bytes[GUEST_PAGE];
+	} page;
+
+	read_page(r, book_ref(r->book).ref, &page);
+	if (page.reg.latencies)
+		read_page(r, page.reg.latency[0].ref, first);
+	return page.reg.latencies;
+}
+
+static void samples_sent__stand_in_the_senders_page(void **state)
+{
+	struct rig *r = *state;
+	struct datagram three = datagram(3), one = datagram(1);
+	struct guest_latency l;
+
+	send_bytes(r, &three, bytes(3));
+	send_bytes(r, &one, bytes(1));
+	latency_read(r->sock, (struct mono){ 777 });
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.pid, getpid());
+	assert_int_equal(l.written, 4);
+	assert_int_equal(l.sample[2].seq, 3);
+	assert_int_equal(l.sample[2].time, 777);
+	assert_int_equal(l.sample[2].ctime_ns, 3);
+	assert_int_equal(l.sample[2].wtime_ns, 102);
+	assert_int_equal(l.sample[2].ptime_ns, 202);
+	assert_int_equal(l.sample[3].ctime_ns, 1);
+	assert_int_equal(r->joined, getpid());
+	assert_int_equal(r->joins, 1);
+}
+
+static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state)
+{
+	struct rig *r = *state;
+	struct datagram d = datagram(1);
+	struct guest_latency l;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		send_bytes(r, &d, bytes(1));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	latency_read(r->sock, (struct mono){ 1 });
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.pid, pid);
+	send_bytes(r, &d, bytes(1));
+	latency_read(r->sock, (struct mono){ 2 });
+	assert_int_equal(latencies(r, &l), 2);
+}
+
+static void process_gone__its_page_is_withdrawn(void **state)
+{
+	struct rig *r = *state;
+	struct datagram d = datagram(1);
+	struct guest_latency l;
+
+	send_bytes(r, &d, bytes(1));
+	latency_read(r->sock, (struct mono){ 1 });
+	assert_int_equal(latencies(r, &l), 1);
+	latency_gone(r->sock, getpid() + 1);
+	assert_int_equal(latencies(r, &l), 1);
+	latency_gone(r->sock, getpid());
+	assert_int_equal(latencies(r, &l), 0);
+}
+
+static void process_that_cannot_be_watched__gets_no_page(void **state)
+{
+	struct rig *r = *state;
+	struct datagram d = datagram(1);
+	struct guest_latency l;
+
+	r->refuse = -ESRCH;
+	send_bytes(r, &d, bytes(1));
+	latency_read(r->sock, (struct mono){ 1 });
+	assert_int_equal(latencies(r, &l), 0);
+}
+
+static void malformed_datagrams__are_dropped(void **state)
+{
+	struct rig *r = *state;
+	struct datagram d = datagram(2), bad;
+	struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX];
+	struct guest_latency l;
+
+	assert_int_equal(latency_parse(&d, bytes(2), out), 2);
+	assert_int_equal(out[1].wtime_ns, 101);
+	assert_int_equal(latency_parse(&d, bytes(2) - 1, out), -EBADMSG);
+	assert_int_equal(latency_parse(&d, bytes(2) + 1, out), -EBADMSG);
+	assert_int_equal(latency_parse(&d, 0, out), -EBADMSG);
+	bad = d;
+	bad.h.magic++;
+	assert_int_equal(latency_parse(&bad, bytes(2), out), -EBADMSG);
+	bad = d;
+	bad.h.version++;
+	assert_int_equal(latency_parse(&bad, bytes(2), out), -EBADMSG);
+	bad = datagram(0);
+	assert_int_equal(latency_parse(&bad, bytes(0), out), -EBADMSG);
+	bad = datagram(AGENT_SOCKET_SAMPLES_MAX + 1);
+	assert_int_equal(latency_parse(&bad, bytes(AGENT_SOCKET_SAMPLES_MAX + 1), out), -EBADMSG);
+	send_bytes(r, &bad, sizeof(bad));
+	latency_read(r->sock, (struct mono){ 1 });
+	assert_int_equal(latencies(r, &l), 0);
+}
+
+static void longest_datagram__fits(void **state)
+{
+	struct rig *r = *state;
+	struct datagram d = datagram(AGENT_SOCKET_SAMPLES_MAX);
+	struct guest_latency l;
+
+	send_bytes(r, &d, bytes(AGENT_SOCKET_SAMPLES_MAX));
+	latency_read(r->sock, (struct mono){ 1 });
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.written, AGENT_SOCKET_SAMPLES_MAX);
+}
+
+static void second_agent__is_refused_while_the_first_listens(void **state)
+{
+	struct rig *r = *state;
+	struct latency_socket *second = NULL;
+
+	assert_int_equal(latency_open(&second, r->path, r->book, join, r, &r->log), -EADDRINUSE);
+	assert_null(second);
+}
+
+static void socket_left_by_a_dead_agent__is_taken_over(void **state)
+{
+	struct rig *r = *state;
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct latency_socket *s;
+	struct stat st;
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	strcpy(at.sun_path, tmp_at(&r->dir, "dead"));
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	close(fd);
+	assert_int_equal(latency_open(&s, at.sun_path, r->book, join, r, &r->log), 0);
+	assert_int_equal(stat(at.sun_path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0666);
+	latency_close(s);
+	assert_false(tmp_exists(&r->dir, "dead"));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
+	const struct CMUnitTest tests[] = {
+		TEST(samples_sent__stand_in_the_senders_page),
+		TEST(sender_is_known_by_the_kernel__a_child_has_its_own_page),
+		TEST(process_gone__its_page_is_withdrawn),
+		TEST(process_that_cannot_be_watched__gets_no_page),
+		TEST(malformed_datagrams__are_dropped),
+		TEST(longest_datagram__fits),
+		TEST(second_agent__is_refused_while_the_first_listens),
+		TEST(socket_left_by_a_dead_agent__is_taken_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

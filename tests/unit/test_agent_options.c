@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* agent/options, node and proc: the command line, the node's value, what is read of oneself. */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "ibmon/agent/node.h"
+#include "ibmon/agent/options.h"
+#include "ibmon/agent/proc.h"
+#include "ibmon/registry.h"
+#include "tests/unit/tmpdir.h"
+
+enum { ARGS_MAX = 8, SAID_MAX = 512 };
+
+static char said[SAID_MAX];
+
+static int parse(struct options *o, const char *line)
+{
+	char text[256] = "resex-agent ", *argv[ARGS_MAX], *save, *word;
+	int argc = 0, rc;
+	FILE *err;
+
+	memset(said, 0, sizeof(said));
+	err = fmemopen(said, sizeof(said) - 1, "w");
+	assert_non_null(err);
+	strcat(text, line);
+	for (word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	rc = options_parse(o, argc, argv, err);
+	fclose(err);
+	return rc;
+}
+
+static void no_options__are_the_documented_ones(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse(&o, ""), 0);
+	assert_int_equal(o.scan_ms, 5);
+	assert_string_equal(o.socket, "/run/resex/agent.sock");
+	assert_null(o.file);
+	assert_false(o.no_grant || o.once || o.json || o.verbose || o.help || o.version);
+}
+
+static void options__long_and_short(void **state)
+{
+	static char name[] = "resex-agent", no_xen[] = "--no-xen", file[] = "/tmp/f";
+	char *argv[] = { name, no_xen, file, NULL };
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--foreground --scan-ms 20 --no-grant -v"), 0);
+	assert_int_equal(o.scan_ms, 20);
+	assert_true(o.no_grant && o.verbose);
+	assert_int_equal(parse(&o, "-1 -j"), 0);
+	assert_true(o.once && o.json);
+	assert_int_equal(options_parse(&o, 3, argv, stderr), 0);
+	assert_ptr_equal(o.file, file);
+}
+
+static void wrong_usage__is_one_sentence_with_the_value(void **state)
+{
+	static const struct {
+		const char *line, *says;
+	} wrong[] = {
+		{ "--scan-ms 0", "--scan-ms 0" },
+		{ "--scan-ms 1001", "--scan-ms 1001" },
+		{ "--scan-ms 5x", "--scan-ms 5x" },
+		{ "--scan-ms", "--scan-ms: a value is missing" },
+		{ "--fast", "--fast: no such option" },
+		{ "now", "now: takes no arguments" },
+		{ "--json", "--once" },
+	};
+	struct options o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(parse(&o, wrong[i].line), AGENT_EXIT_USAGE);
+		if (!strstr(said, wrong[i].says) || strchr(said, '\n') != said + strlen(said) - 1)
+			fail_msg("%s: said \"%s\"", wrong[i].line, said);
+	}
+}
+
+static void help__names_every_option(void **state)
+{
+	char text[4096] = "";
+	FILE *f = fmemopen(text, sizeof(text) - 1, "w");
+
+	(void)state;
+	assert_non_null(f);
+	options_help(f);
+	fclose(f);
+	assert_non_null(strstr(text, "--scan-ms N"));
+	assert_non_null(strstr(text, "--no-grant"));
+	assert_non_null(strstr(text, "--once"));
+	assert_non_null(strstr(text, "--no-xen FILE"));
+}
+
+static void node_value__is_what_the_reader_parses(void **state)
+{
+	const struct guest_ref refs[] = { { GUEST_REF_GRANT, 0, 8 },
+					  { GUEST_REF_GRANT, 0, UINT32_MAX },
+					  { GUEST_REF_FRAME, 0, 10672 },
+					  { GUEST_REF_FRAME, 0, UINT64_MAX } };
+	char value[GUEST_ABI_NODE_MAX];
+	struct guest_ref got;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
+		node_value(&refs[i], value);
+		assert_int_equal(registry_node_parse(value, &got), 0);
+		assert_int_equal(got.type, refs[i].type);
+		assert_true(got.ref == refs[i].ref);
+	}
+	node_value(&refs[0], value);
+	assert_string_equal(value, "1 grant 8");
+}
+
+static void node_file__is_written_and_removed(void **state)
+{
+	struct tmpdir dir;
+	struct node *n;
+	char buf[64];
+
+	(void)state;
+	tmp_open(&dir);
+	assert_int_equal(node_file.open(&n, tmp_at(&dir, "node")), 0);
+	assert_int_equal(node_file.write(n, "1 frame 0"), 0);
+	assert_string_equal(tmp_read(&dir, "node", buf, sizeof(buf)), "1 frame 0\n");
+	assert_int_equal(node_file.remove(n), 0);
+	assert_false(tmp_exists(&dir, "node"));
+	assert_int_equal(node_file.remove(n), -ENOENT);
+	node_file.close(n);
+	tmp_close(&dir);
+}
+
+static void own_memory__is_read_like_that_of_others(void **state)
+{
+	const uint64_t here = 0x1122334455667788, *at = &here;
+	struct maps_ring none;
+	uint64_t got = 0;
+
+	(void)state;
+	assert_int_equal(proc_read(getpid(), (uint64_t)(uintptr_t)at, &got, sizeof(got)), 0);
+	assert_true(got == here);
+	assert_int_equal(proc_read(getpid(), 0x10, &got, sizeof(got)), -EFAULT);
+	assert_int_equal(proc_rings(getpid(), &none, 1), 0);
+	assert_int_equal(proc_tgid(getpid()), getpid());
+	assert_true(proc_one_thread(getpid()));
+	assert_false(proc_has_uverbs(getpid()));
+}
+
+static void process_that_is_gone__is_an_error_not_a_crash(void **state)
+{
+	struct maps_ring none;
+	uint64_t got;
+	char comm[16];
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(proc_rings(pid, &none, 1), -ESRCH);
+	assert_int_equal(proc_frames(pid, 0x1000, 1, &got), -ESRCH);
+	assert_int_equal(proc_read(pid, 0x1000, &got, sizeof(got)), -ESRCH);
+	assert_int_equal(proc_tgid(pid), 0);
+	assert_false(proc_one_thread(pid));
+	proc_comm(pid, comm);
+	assert_string_equal(comm, "?");
+}
+
+static int find_self(void *ctx, pid_t pid)
+{
+	*(bool *)ctx = *(bool *)ctx || pid == getpid();
+	return 0;
+}
+
+static int stop_at_once(void *ctx, pid_t pid)
+{
+	(void)pid;
+	(*(int *)ctx)++;
+	return 7;
+}
+
+static void each_process__is_visited_until_told_to_stop(void **state)
+{
+	bool found = false;
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(proc_each(find_self, &found), 0);
+	assert_true(found);
+	assert_int_equal(proc_each(stop_at_once, &calls), 7);
+	assert_int_equal(calls, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_options__are_the_documented_ones),
+		cmocka_unit_test(options__long_and_short),
+		cmocka_unit_test(wrong_usage__is_one_sentence_with_the_value),
+		cmocka_unit_test(help__names_every_option),
+		cmocka_unit_test(node_value__is_what_the_reader_parses),
+		cmocka_unit_test(node_file__is_written_and_removed),
+		cmocka_unit_test(own_memory__is_read_like_that_of_others),
+		cmocka_unit_test(process_that_is_gone__is_an_error_not_a_crash),
+		cmocka_unit_test(each_process__is_visited_until_told_to_stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
