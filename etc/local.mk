@@ -7,3 +7,11 @@ systemdunit_DATA = resexd.service
 CLEANFILES += resexd.service
 resexd.service: $(srcdir)/etc/resexd.service Makefile
 	$(AM_V_GEN)sed 's|@sbindir@|$(sbindir)|g' $(srcdir)/etc/resexd.service >$@
+
+EXTRA_DIST += etc/resex-agent.service
+CLEANFILES += resex-agent.service
+if XEN
+systemdunit_DATA += resex-agent.service
+endif
+resex-agent.service: $(srcdir)/etc/resex-agent.service Makefile
+	$(AM_V_GEN)sed 's|@sbindir@|$(sbindir)|g' $(srcdir)/etc/resex-agent.service >$@
