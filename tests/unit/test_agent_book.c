@@ -371,7 +371,7 @@ static void registry_page_that_moved__asks_for_a_new_node(void **state)
 
 static const struct guest_latency *latency_page(struct rig *r, uint32_t i)
 {
-	const volatile void *p;
+	const volatile void *p = NULL;
 
 	assert_int_equal(fake_page(&r->pages, &page(r)->latency[i], &p), 0);
 	return (const struct guest_latency *)(uintptr_t)p;

@@ -204,7 +204,7 @@ static void object_not_mapped_yet__nothing_is_concluded(void **state)
 	add_cq(&w, 16);
 	add_qp(&w, 256, 256, 16);
 	add_qp(&w, 256, 256, 16);
-	/* the second queue pair exists, its rings are not mapped: as many big rings as queue pairs */
+	/* the second exists, its rings are not mapped: as many big rings as queue pairs */
 	assert_int_equal(classify(w.ring, 3, &w.obj), 0);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(w.ring[i].kind, CLASS_UNKNOWN);
