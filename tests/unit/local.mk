@@ -56,7 +56,7 @@ if CMOCKA
 UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_policy_load tests/unit/test_manager \
-	tests/unit/test_manager_rings
+	tests/unit/test_manager_rings tests/unit/test_manager_sim
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
@@ -84,6 +84,8 @@ tests_unit_test_manager_SOURCES = tests/unit/test_manager.c $(MANAGER_RIG)
 tests_unit_test_manager_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_rings_SOURCES = tests/unit/test_manager_rings.c $(MANAGER_RIG)
 tests_unit_test_manager_rings_LDADD = $(MANAGER_LIBS)
+tests_unit_test_manager_sim_SOURCES = tests/unit/test_manager_sim.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_manager_sim_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
 tests_unit_test_sampler_prop_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * manager, sampler and actor together on the simulated host, on simulated
+ * time and in one thread: what is counted is what happened, FreeMarket caps
+ * the bulk sender, and guests that go leave nothing mapped and nothing capped.
+ */
+#include <fcntl.h>
+
+#include "src/core/caps.h"
+#include "src/daemon/actor.h"
+#include "src/daemon/manager.h"
+#include "src/daemon/sampler.h"
+#include "src/hv/hv_backends.h"
+#include "src/sim/sim.h"
+#include "tests/unit/tmpdir.h"
+
+#define MS   NS_PER_MS
+#define WALL 1700000000000000000
+
+enum { SERVER, BULK, DOMS_MAX = 32 };
+
+struct fixture {
+	struct tmpdir dir;
+	struct daemon_conf conf;
+	struct sim_host *sim;
+	struct shared sh;
+	struct log log;
+	struct manager m;
+	struct sampler s;
+	struct actor a;
+	struct mono now;
+	struct mono second; /* when manager_second comes next */
+};
+
+static struct mono sim_now(void *arg)
+{
+	return ((struct fixture *)arg)->now;
+}
+
+static void open_handles(struct fixture *f)
+{
+	assert_int_equal(hv_sim.sched->open(&f->m.sched, f->sim), 0);
+	assert_int_equal(hv_sim.sched->open(&f->s.hv, f->sim), 0);
+	assert_int_equal(hv_sim.sched->open(&f->a.hv, f->sim), 0);
+	assert_int_equal(hv_sim.mem->open(&f->m.mem, f->sim), 0);
+	assert_int_equal(hv_sim.watch->open(&f->m.watch, f->sim), 0);
+}
+
+static void close_handles(struct fixture *f)
+{
+	hv_sim.watch->close(f->m.watch);
+	hv_sim.mem->close(f->m.mem);
+	hv_sim.sched->close(f->a.hv);
+	hv_sim.sched->close(f->s.hv);
+	hv_sim.sched->close(f->m.sched);
+}
+
+static void open_sampler(struct fixture *f)
+{
+	struct sampler_conf c = {
+		.interval_ns = MS,
+		.epoch_ns = NS_PER_S,
+		.link = f->conf.link,
+		.links = f->conf.links,
+		.ops = hv_sim.sched,
+		.hv = f->s.hv,
+	};
+	struct guest_set *set = manager_first_set(&f->m);
+
+	assert_non_null(set);
+	clock_sim(&c.clock, f->now);
+	assert_int_equal(sampler_init(&f->s, &f->sh, &c, set), 0);
+	f->a = (struct actor){ &f->sh, hv_sim.sched, f->a.hv, c.clock };
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+	struct sim_conf sc;
+	char text[512];
+
+	assert_non_null(f);
+	tmp_open(&f->dir);
+	snprintf(text, sizeof(text),
+		 "{\"links\": [{\"name\": \"sim0\", \"rate\": \"1GiB/s\", \"profile\":"
+		 " \"paper-2011\"}], \"state_dir\": \"%s\"}",
+		 f->dir.path);
+	assert_int_equal(settings_parse(&f->conf, "f", text, strlen(text), &e), 0);
+	f->now.ns = f->second.ns = NS_PER_S;
+	sim_conf_demo(&sc);
+	assert_int_equal(sim_open(&f->sim, &sc, f->now), 0);
+	sim_set_clock(f->sim, sim_now, f);
+	log_init(&f->log, "test", LOG_LVL_INFO);
+	f->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(shared_init(&f->sh), 0);
+	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
+	assert_int_equal(manager_init(&f->m, &f->sh, &f->conf, &f->log, &hv_sim, pi), 0);
+	assert_int_equal(restore_load(&f->m.restore, f->dir.path, &e), 0);
+	open_handles(f);
+	open_sampler(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t calls, pages;
+
+	manager_restore(&f->m);
+	manager_fini(&f->m);
+	hv_sim.mem->stats(f->m.mem, &calls, &pages);
+	assert_int_equal(pages, 0);
+	close_handles(f);
+	shared_fini(&f->sh);
+	sim_close(f->sim);
+	close(f->log.fd);
+	tmp_close(&f->dir);
+	free(f);
+	return 0;
+}
+
+/* What the three threads do in these milliseconds, one after another. */
+static void run(struct fixture *f, int64_t ms)
+{
+	for (int64_t i = 0; i < ms; i++) {
+		f->now.ns += MS;
+		f->a.clock.sim_ns = f->now.ns;
+		tick(&f->s, f->now);
+		actor_once(&f->a);
+		if (mono_sub(f->now, f->second) >= NS_PER_S) {
+			f->second = f->now;
+			manager_second(&f->m, f->now, WALL);
+		}
+		manager_work(&f->m, f->now, WALL);
+	}
+}
+
+static const struct slot *slot_of(struct fixture *f, const char *name)
+{
+	const struct managed *g = manager_find(&f->m, name);
+
+	if (!g)
+		fail_msg("there is no guest %s", name);
+	return &f->s.slot[g->slot];
+}
+
+static uint32_t percent_of(struct fixture *f, uint32_t guest)
+{
+	struct hv_sched_params p;
+
+	assert_int_equal(hv_sim.sched->get(f->m.sched, sim_domid(f->sim, guest), &p), 0);
+	return cap_to_percent(p.cap);
+}
+
+static uint64_t pages(struct fixture *f)
+{
+	uint64_t calls, n;
+
+	hv_sim.mem->stats(f->m.mem, &calls, &n);
+	return n;
+}
+
+/* Domains in the list besides dom0, those that die included. */
+static uint32_t doms(struct fixture *f, uint32_t *dying)
+{
+	struct hv_dom dom[DOMS_MAX];
+	int n = hv_sim.sched->list(f->m.sched, dom, DOMS_MAX);
+
+	*dying = 0;
+	for (int i = 0; i < n; i++)
+		*dying += !!(dom[i].flags & HV_DOM_DYING);
+	return (uint32_t)n - 1;
+}
+
+/* --- counting ------------------------------------------------------------------ */
+
+static void assert_counted(struct fixture *f, const char *name, uint32_t guest)
+{
+	const struct usage *u = &slot_of(f, name)->total_usage;
+	struct sim_truth t;
+
+	assert_int_equal(sim_truth(f->sim, guest, &t), 0);
+	assert_true(t.wrs > 1000);
+	assert_int_equal(u->lost, 0);
+	/* What was sent before its ring was first read is history, and so little. */
+	assert_true(u->wrs <= t.wrs && u->wrs + t.wrs / 50 >= t.wrs);
+	assert_true(u->mtus_sent <= t.mtus && u->mtus_sent + t.mtus / 50 >= t.mtus);
+}
+
+static void counted__is_what_the_guests_really_sent(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, 4000);
+	assert_counted(f, "server", SERVER);
+	assert_counted(f, "bulk", BULK);
+	assert_int_equal(resos_check(&f->s.ledger), 0);
+}
+
+static void counted__in_later_seconds__is_exactly_what_was_sent(void **state)
+{
+	struct fixture *f = *state;
+	struct sim_truth before, after;
+	uint64_t wrs;
+
+	run(f, 500);
+	assert_int_equal(sim_truth(f->sim, SERVER, &before), 0);
+	wrs = slot_of(f, "server")->total_usage.wrs;
+	run(f, 2000);
+	assert_int_equal(sim_truth(f->sim, SERVER, &after), 0);
+	wrs = slot_of(f, "server")->total_usage.wrs - wrs;
+	/* One request more or less is on its way at either end. */
+	assert_in_range(wrs, after.wrs - before.wrs - 1, after.wrs - before.wrs + 1);
+}
+
+static void cpu__charged__is_what_the_guest_used(void **state)
+{
+	struct fixture *f = *state;
+	struct sim_truth t;
+
+	run(f, 3000);
+	assert_int_equal(sim_truth(f->sim, SERVER, &t), 0);
+	assert_in_range(slot_of(f, "server")->total_usage.cpu_ns, t.cpu_ns - 5 * (uint64_t)MS,
+			t.cpu_ns);
+}
+
+/* --- capping --------------------------------------------------------------------- */
+
+static void freemarket__caps_bulk_and_never_the_server(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t lowest = 100, capped_ms = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		uint32_t p;
+
+		run(f, 1);
+		p = percent_of(f, BULK);
+		capped_ms += p > 0;
+		if (p && p < lowest)
+			lowest = p;
+		assert_int_equal(percent_of(f, SERVER), 0);
+	}
+	assert_true(lowest < 90);
+	assert_in_range(capped_ms, 100, 3000); /* late in each epoch, not all of it */
+	assert_int_equal(slot_of(f, "server")->cap_changes, 0);
+}
+
+static void stop__while_bulk_is_capped__it_is_not_any_more(void **state)
+{
+	struct fixture *f = *state;
+	int ms = 0;
+
+	while (!percent_of(f, BULK) && ms++ < 3000)
+		run(f, 1);
+	assert_true(percent_of(f, BULK) > 0);
+	assert_true(tmp_exists(&f->dir, "caps.json"));
+	assert_int_equal(manager_restore(&f->m), 0);
+	assert_int_equal(percent_of(f, BULK), 0);
+	assert_false(tmp_exists(&f->dir, "caps.json"));
+}
+
+static void policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance(void **state)
+{
+	struct fixture *f = *state;
+	struct policy_inst *pi = NULL;
+	int64_t balance;
+	int ms = 0;
+
+	while (!percent_of(f, BULK) && ms++ < 3000)
+		run(f, 1);
+	balance = f->s.ledger.acc[manager_find(&f->m, "bulk")->slot].balance.m;
+	assert_int_equal(policy_new(&pi, &policy_null), 0);
+	assert_int_equal(manager_set_policy(&f->m, pi, WALL), 0);
+	run(f, 5);
+	assert_int_equal(percent_of(f, BULK), 0);
+	assert_in_range(f->s.ledger.acc[manager_find(&f->m, "bulk")->slot].balance.m, 1, balance);
+	assert_null(f->m.policy_old);
+}
+
+/* --- going and coming ---------------------------------------------------------------- */
+
+static void guest__destroyed__is_unmapped_and_no_zombie_is_left(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t both;
+	uint32_t dying;
+
+	run(f, 1500);
+	both = pages(f);
+	assert_int_equal(sim_destroy(f->sim, BULK), 0);
+	doms(f, &dying);
+	assert_int_equal(dying, 1); /* our mapping keeps it */
+	run(f, 10);
+	assert_int_equal(doms(f, &dying), 1);
+	assert_int_equal(dying, 0);
+	assert_true(pages(f) < both && pages(f) > 0);
+	assert_null(manager_find(&f->m, "bulk"));
+	assert_int_equal(resos_check(&f->s.ledger), 0);
+	assert_int_equal(sim_destroy(f->sim, SERVER), 0);
+	run(f, 10);
+	assert_int_equal(pages(f), 0);
+	assert_false(tmp_exists(&f->dir, "caps.json"));
+}
+
+static void guest__rebooted_again_and_again__is_a_new_one_each_time(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t dying;
+	uint64_t both;
+
+	run(f, 300);
+	both = pages(f);
+	for (int i = 0; i < 20; i++) {
+		uint64_t created = manager_find(&f->m, "bulk")->key.created;
+
+		assert_int_equal(sim_reboot(f->sim, BULK), 0);
+		run(f, 150);
+		assert_true(manager_find(&f->m, "bulk")->key.created > created);
+		assert_true(slot_of(f, "bulk")->guest->scan->rings > 0);
+		assert_true(slot_of(f, "bulk")->total_usage.mtus_sent > 0);
+		assert_int_equal(pages(f), both);
+		assert_int_equal(doms(f, &dying), 2);
+		assert_int_equal(dying, 0);
+		assert_int_equal(resos_check(&f->s.ledger), 0);
+	}
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(counted__is_what_the_guests_really_sent),
+		WITH(counted__in_later_seconds__is_exactly_what_was_sent),
+		WITH(cpu__charged__is_what_the_guest_used),
+		WITH(freemarket__caps_bulk_and_never_the_server),
+		WITH(stop__while_bulk_is_capped__it_is_not_any_more),
+		WITH(policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance),
+		WITH(guest__destroyed__is_unmapped_and_no_zombie_is_left),
+		WITH(guest__rebooted_again_and_again__is_a_new_one_each_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
