@@ -6,7 +6,7 @@ systemdunitdir = $(systemdsystemunitdir)
 systemdunit_DATA = resexd.service
 CLEANFILES += resexd.service
 resexd.service: $(srcdir)/etc/resexd.service Makefile
-	$(AM_V_GEN)sed 's|@sbindir@|$(sbindir)|g' $(srcdir)/etc/resexd.service >$@
+	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resexd.service >$@
 
 EXTRA_DIST += etc/resex-agent.service
 CLEANFILES += resex-agent.service
@@ -14,4 +14,4 @@ if XEN
 systemdunit_DATA += resex-agent.service
 endif
 resex-agent.service: $(srcdir)/etc/resex-agent.service Makefile
-	$(AM_V_GEN)sed 's|@sbindir@|$(sbindir)|g' $(srcdir)/etc/resex-agent.service >$@
+	$(AM_V_GEN)sed 's|[@]sbindir[@]|$(sbindir)|g' $(srcdir)/etc/resex-agent.service >$@

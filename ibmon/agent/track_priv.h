@@ -46,7 +46,7 @@ struct track {
 
 void track_begin(struct track *t);
 
-/* Find kinds for rings that have none; see whether entries agree (full: where not in doubt too). */
+/* Find kinds for rings that have none; see whether entries agree (full: of all rings). */
 void track_kinds(struct track *t, bool full);
 
 /* Note what a user looks like now; called before its maps are read. */
