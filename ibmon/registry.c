@@ -228,12 +228,10 @@ static void decode(struct walk *w, const struct guest_ring *g)
 
 	if (g->kind == GUEST_RING_FREE)
 		return;
-	if (!in_range(g, w->out->frames))
+	if (!in_range(g, w->out->frames) || id_taken(w->out, g->id))
 		add_fault(w, g->id, RING_FAULT_DESC);
 	else if (!has_frames(w->out, g))
 		add_fault(w, g->id, RING_FAULT_MAP);
-	else if (id_taken(w->out, g->id))
-		add_fault(w, g->id, RING_FAULT_DESC);
 	else if (ring_taken(w->out, g))
 		return;
 	else if (w->out->rings >= limit || g->frames > w->lim->pages - w->pages)
