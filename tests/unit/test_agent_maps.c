@@ -37,8 +37,8 @@ static void other_lines__are_refused_and_write_nothing(void **state)
 		"7f66cb9f4000-7f66cb9f9000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs",
 		"7f66cb9f4000-7f66cb9f9000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs123456",
 		"7f66cb9f4000-7f66cb9f9000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs0x",
-		"7f66cb9f4000-7f66cb9f9000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs0 "
-		"(deleted)",
+		("7f66cb9f4000-7f66cb9f9000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs0 "
+		 "(deleted)"),
 		"7f66cb9f4000-7f66cb9f4000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs0",
 		"7f66cb9f9000-7f66cb9f4000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs0",
 		"7f66cb9f4001-7f66cb9f9000 rw-s 00005000 00:05 152 /dev/infiniband/uverbs0",

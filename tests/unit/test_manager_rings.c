@@ -432,7 +432,7 @@ static void registry__cannot_be_mapped_now__is_tried_again_and_told_once(void **
 	assert_int_equal(rings(g), 2);
 }
 
-/* --- totals ------------------------------------------------------------------------------------ */
+/* --- totals ---------------------------------------------------------------------------------- */
 
 static void *answer_late(void *arg)
 {
@@ -481,7 +481,7 @@ static void rings_asked__sampler_stands_still__gives_up_and_no_old_answer_passes
 	assert_null(r);
 }
 
-/* --- any order of it all ------------------------------------------------------------------------ */
+/* --- any order of it all --------------------------------------------------------------------- */
 
 static void guest_does_something(struct manager_rig *g, struct prop *p)
 {
