@@ -20,7 +20,6 @@
  * on a full ring scribbles over the newest completed entry, which is there.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "ibmon/ring_rxe_sq.h"
 #include "resex/guest_abi.h"
@@ -49,7 +48,7 @@ static const volatile struct ring_rxe_wqe *wqe_at(const struct rxe_walk *w, uint
 	return (const volatile struct ring_rxe_wqe *)(w->m->base + at);
 }
 
-static void entry_load(const struct rxe_walk *w, uint32_t slot, struct rxe_entry *e)
+static inline void entry_load(const struct rxe_walk *w, uint32_t slot, struct rxe_entry *e)
 {
 	const volatile struct ring_rxe_wqe *p = wqe_at(w, slot);
 
@@ -66,10 +65,10 @@ static void entry_load(const struct rxe_walk *w, uint32_t slot, struct rxe_entry
 }
 
 /* Entries that were completed or sent have a state: only wiped ones are all zero. */
-static bool entry_blank(const struct rxe_entry *e)
+static inline bool entry_blank(const struct rxe_entry *e)
 {
-	return !(e->ssn | e->status | e->state | e->first | e->last | e->length | e->opcode |
-		 e->flags | e->ud_qpn | e->num_sge);
+	return !e->state && !(e->ssn | e->status | e->first | e->last | e->length | e->opcode |
+			      e->flags | e->ud_qpn | e->num_sge);
 }
 
 static bool slot_blank(const struct rxe_walk *w, uint32_t slot)
@@ -203,7 +202,7 @@ static bool count(struct rxe_walk *w)
 {
 	const struct rxe_sq *q = w->q;
 	uint32_t idx = (w->cons - q->cons) & w->mask;
-	uint32_t since = w->ssn - q->ssn, to_base = q->base_ssn - q->ssn;
+	uint32_t since = w->since, to_base = q->base_ssn - q->ssn;
 
 	w->ahead = (q->base_idx - q->cons) & w->mask;
 	if (!q->ssn_known || since <= to_base) {
@@ -267,7 +266,7 @@ static bool fits(const struct rxe_walk *w, struct rxe_entry *e, uint32_t back)
 
 	if (e->ssn != e->ssn_after || age < back + w->skipped || entry_blank(e))
 		return false;
-	if (w->q->ssn_known ? age >= w->ssn - w->q->ssn : age - back > UNKNOWN_GAP_MAX)
+	if (w->q->ssn_known ? age >= w->since : age - back > UNKNOWN_GAP_MAX)
 		return false;
 	return back < w->mask - backlog(w) || fits_at_producer(w, e);
 }
@@ -342,6 +341,7 @@ static int completions(struct rxe_walk *w)
 {
 	uint32_t vis = visible(w);
 
+	w->since = w->ssn - w->q->ssn;
 	if (!count(w) && !look_for_reset(w, vis))
 		return fail(w, RING_FAULT_JUMP);
 	if (w->q->opened && w->beyond > w->jump_max)
@@ -383,6 +383,7 @@ static int wiped(struct rxe_walk *w)
 	if (q->ssn_known && since - idx > w->jump_max + w->mask)
 		return fail(w, RING_FAULT_JUMP);
 	w->reset = true;
+	w->since = since;
 	w->ssn = q->ssn + since;
 	w->n = w->unseen = largest(w, since, idx);
 	if (w->n)
@@ -504,37 +505,59 @@ static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const v
 	return true;
 }
 
+/* Field by field: clearing all of it would cost as much as reading an entry. */
+static void begin(struct rxe_walk *w, int64_t elapsed_ns)
+{
+	w->mask = w->d->entries - 1;
+	w->jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS;
+	w->idle = w->scribbled = w->newest_gone = w->head_valid = false;
+	w->n = w->ahead = w->unseen = 0;
+	w->beyond = w->beyond_idx = w->skipped = w->oldest_age = w->since = 0;
+	w->reset = w->dead = w->oldest_flushed = w->newer_valid = false;
+	w->tail_known = w->failed_tail = w->head_known = w->broken = false;
+	w->newest_psn = 0;
+	w->excess = w->msgs = w->sent = w->recv = 0;
+}
+
+static int sample_active(struct rxe_walk *w)
+{
+	struct rxe_sq *q = w->q;
+	bool blank = entry_blank(&w->newest);
+	int rc = 0;
+
+	if (blank && (!q->blank || w->cons != q->cons))
+		rc = wiped(w);
+	else if (!blank && (!q->opened || w->cons != q->cons || w->raw_ssn != q->raw_ssn))
+		rc = completions(w);
+	if (rc)
+		return rc;
+	q->blank = blank;
+	posted(w);
+	if (!q->opened)
+		w->out->flags |= SAMPLE_HISTORY;
+	q->opened = true;
+	return 0;
+}
+
 static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		     int64_t elapsed_ns, struct sample *out, enum ring_fault *fault, uint32_t *qpn)
 {
-	struct rxe_sq *q = (struct rxe_sq *)state;
-	struct rxe_walk w = { .d = d, .m = m, .q = q, .out = out, .mask = d->entries - 1 };
-	bool blank;
+	struct rxe_walk w;
 	int rc;
 
 	(void)qpn; /* a send queue does not say whose it is */
+	w.d = d;
+	w.m = m;
+	w.q = (struct rxe_sq *)state;
+	w.out = out;
+	begin(&w, elapsed_ns);
 	rc = take_stand(&w);
-	if (!rc && w.idle) {
-		out->backlog = backlog(&w);
-		return 0;
-	}
-	if (!rc) {
-		w.jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS;
-		blank = entry_blank(&w.newest);
-		if (blank && (!q->blank || w.cons != q->cons))
-			rc = wiped(&w);
-		else if (!blank && (!q->opened || w.cons != q->cons || w.raw_ssn != q->raw_ssn))
-			rc = completions(&w);
-		q->blank = blank;
-	}
+	if (!rc && !w.idle)
+		rc = sample_active(&w);
 	if (rc) {
 		*fault = w.fault;
 		return rc;
 	}
-	posted(&w);
-	if (!q->opened)
-		out->flags |= SAMPLE_HISTORY;
-	q->opened = true;
 	out->backlog = backlog(&w);
 	return 0;
 }

@@ -79,7 +79,7 @@ static void infer_mtu(struct rxe_sq *q, uint32_t length, uint32_t packets)
 
 static void add_mtus(struct rxe_walk *w, uint32_t opcode, uint32_t length, uint32_t mtus)
 {
-	uint64_t most = mtu_of(length, MTU_MIN);
+	uint32_t most = length ? (length - 1) / MTU_MIN + 1 : 1;
 
 	if (opcode == RING_RXE_READ)
 		w->recv += mtus;
@@ -87,7 +87,6 @@ static void add_mtus(struct rxe_walk *w, uint32_t opcode, uint32_t length, uint3
 		w->sent += mtus;
 	if (mtus > most)
 		w->excess += mtus - most;
-	w->chain += mtus;
 	w->msgs++;
 	if (opcode != RING_RXE_READ && !w->q->ud)
 		infer_mtu(w->q, length, mtus);
@@ -230,7 +229,7 @@ static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct rec
 static void recall(struct rxe_walk *w, uint64_t walked, struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
-	uint32_t n = (q->noted_to - q->cons) & w->mask, since = w->ssn - q->ssn;
+	uint32_t n = (q->noted_to - q->cons) & w->mask, since = w->since;
 
 	if (!q->opened || !q->ssn_known || w->unseen == 0)
 		return;
@@ -342,7 +341,7 @@ static void settle_anchored(struct rxe_walk *w)
 		return;
 	}
 	finish_newer(w, psn_delta(w->newer_last, q->psn));
-	rest = psn_delta(w->newest_psn, q->psn + (uint32_t)w->chain);
+	rest = psn_delta(w->newest_psn, q->psn + (uint32_t)(w->sent + w->recv));
 	w->sent += rest;
 	w->excess += rest;
 }
@@ -401,7 +400,7 @@ static void defer(struct rxe_walk *w, const struct recalled *r)
 static uint64_t mtus_between(struct rxe_walk *w, const struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
-	uint64_t mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)w->chain);
+	uint64_t mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)(w->sent + w->recv));
 
 	if (mtus > r->most + q->advanced)
 		w->excess += mtus - r->most - q->advanced;

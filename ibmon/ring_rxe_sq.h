@@ -51,8 +51,9 @@ struct rxe_entry {
 	uint32_t status, state, first, last, length;
 };
 
-/* One sample in the making. */
+/* One sample in the making. Entries first: they are not cleared, but read when needed. */
 struct rxe_walk {
+	struct rxe_entry newest, head; /* completed; oldest in flight */
 	const struct ring_desc *d;
 	const struct ring_mem *m;
 	struct rxe_sq *q;
@@ -62,18 +63,18 @@ struct rxe_walk {
 	/* where the ring stands */
 	uint32_t mask, cons, prod;
 	uint32_t raw_ssn, ssn; /* of the newest completed entry: as read, and corrected */
-	bool scribbled;	       /* it was overwritten by a refused post */
-	bool newest_gone;      /* and what it was is not known */
+	uint32_t since;	       /* ssn used up since the previous sample */
 	bool idle;	       /* nothing moved at all */
-	bool head_valid;
-	struct rxe_entry newest, head; /* head: the oldest in flight, where it was needed */
+	bool scribbled;	       /* the newest was overwritten by a refused post */
+	bool newest_gone;      /* and what it was is not known */
+	bool head_valid;       /* head was read, and was in flight */
 	/* how many */
 	uint64_t n, ahead; /* completed; of these, up to the base */
+	uint64_t unseen;   /* of n, not readable any more */
 	uint32_t beyond, beyond_idx, skipped;
-	bool reset; /* wiped slots were met */
-	/* what they cost */
-	uint64_t unseen;     /* completed, and not readable any more */
 	uint32_t oldest_age; /* ssn distance from the newest to the oldest seen */
+	bool reset;	     /* wiped slots were met */
+	/* what they cost */
 	bool dead;	     /* the queue pair had failed before all this */
 	bool oldest_flushed; /* the oldest entry seen did not fail by itself */
 	bool newer_valid;    /* an entry waits for the one before it */
@@ -81,9 +82,8 @@ struct rxe_walk {
 	bool failed_tail;    /* and newer ones failed */
 	bool head_known;     /* newest_psn is that before the oldest entry in flight */
 	bool broken;	     /* an entry before ones that were sent failed */
-	uint32_t newer_opcode, newer_first, newer_last, newer_length;
+	uint32_t newer_opcode, newer_first, newer_last, newer_length; /* valid with newer_valid */
 	uint32_t newest_psn;
-	uint64_t chain;	 /* MTUs of the entries seen */
 	uint64_t excess; /* MTUs beyond what the entries' own lengths explain */
 	uint64_t msgs, sent, recv;
 };
