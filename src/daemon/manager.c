@@ -64,29 +64,72 @@ static void leave_missing(struct manager *m, int n, int64_t wall_ns)
 	}
 }
 
+/*
+ * A guest that shut down may go on (a checkpoint, a migration that failed),
+ * with the cap we gave it: its own is forgotten only with the domain.
+ */
+static void forget_dead(struct manager *m, int n)
+{
+	if (m->observe || n == (int)(sizeof(m->dom) / sizeof(m->dom[0])))
+		return; /* a list that is full may not be whole */
+	for (uint32_t i = m->restore.entries; i-- > 0;) {
+		const struct saved_cap *c = &m->restore.entry[i];
+		bool here = false;
+
+		for (int k = 0; k < n && !here; k++)
+			here = m->dom[k].domid == c->domid && !(m->dom[k].flags & HV_DOM_DYING) &&
+			       !memcmp(m->dom[k].uuid, c->uuid, sizeof(c->uuid));
+		if (!here)
+			restore_drop(&m->restore, c->domid, c->uuid);
+	}
+}
+
+/* A domain that is not known yet. */
+static void take_in(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns,
+		    uint32_t *unwatched)
+{
+	int rc = managed_new(m, d, now, wall_ns);
+
+	if (rc == -ENOSPC)
+		++*unwatched;
+	else if (rc)
+		log_msg(m->log, LOG_LVL_ERROR, "domain %u is not watched: %s", d->domid,
+			strerror(-rc));
+}
+
+static void tell_unwatched(struct manager *m, uint32_t unwatched)
+{
+	if (unwatched > m->unwatched)
+		log_msg(m->log, LOG_LVL_ERROR,
+			"%u domain%s not watched: resexd takes at most %d guests", unwatched,
+			unwatched == 1 ? " is" : "s are", FLOW_GUESTS_MAX);
+	m->unwatched = unwatched;
+}
+
 static void rescan(struct manager *m, struct mono now, int64_t wall_ns)
 {
+	uint32_t unwatched = 0;
 	int n = m->hv->sched->list(m->sched, m->dom, sizeof(m->dom) / sizeof(m->dom[0]));
 
 	if (n < 0) {
-		log_msg(m->log, LOG_LVL_ERROR, "the list of domains cannot be read: %s",
-			strerror(-n));
+		if (n != m->list_rc) /* it is tried again at each call */
+			log_msg(m->log, LOG_LVL_ERROR, "the list of domains cannot be read: %s",
+				strerror(-n));
+		m->list_rc = n;
 		return;
 	}
+	m->list_rc = 0;
 	m->rescan_due = false;
 	leave_missing(m, n, wall_ns);
+	forget_dead(m, n);
 	for (int i = 0; i < n; i++) {
 		const struct hv_dom *d = &m->dom[i];
 		struct managed *g = by_dom(m, d);
-		int rc;
 
 		if (!is_guest(d))
 			continue;
 		if (!g) {
-			rc = managed_new(m, d, now, wall_ns);
-			if (rc)
-				log_msg(m->log, LOG_LVL_ERROR, "domain %u is not watched: %s",
-					d->domid, strerror(-rc));
+			take_in(m, d, now, wall_ns, &unwatched);
 			continue;
 		}
 		g->dom_flags = d->flags;
@@ -95,6 +138,7 @@ static void rescan(struct manager *m, struct mono now, int64_t wall_ns)
 			m->publish_due = true;
 		}
 	}
+	tell_unwatched(m, unwatched);
 }
 
 static void take_events(struct manager *m)

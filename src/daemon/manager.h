@@ -64,6 +64,8 @@ struct manager {
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	bool publish_due, rescan_due;
+	int list_rc;	    /* of the last list of domains: told when it is new */
+	uint32_t unwatched; /* domains for which no slot was free: told when they are more */
 	bool observe;
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
 	struct event_text event[MANAGER_EVENTS];

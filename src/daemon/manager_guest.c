@@ -34,37 +34,65 @@ static void read_name(struct manager *m, struct managed *g)
 	g->name[sizeof(g->name) - 1] = 0;
 }
 
+/* It is tried again each second: say it when it is new. */
+static void not_cappable(struct manager *m, struct managed *g, const char *what, const char *why)
+{
+	char note[sizeof(g->cap_note)];
+
+	snprintf(note, sizeof(note), "%.80s: %s", what, why);
+	if (!strcmp(note, g->cap_note))
+		return;
+	memcpy(g->cap_note, note, sizeof(note));
+	log_msg(m->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
+}
+
+/* What was saved is its own; what is set now may be what we set it to. */
+static int give_back(struct manager *m, struct managed *g, const struct saved_cap *was)
+{
+	uint32_t now = cap_to_percent(g->old.cap);
+
+	g->old = was->params;
+	if (m->observe || now == cap_to_percent(was->params.cap))
+		return 0;
+	return m->hv->sched->set_cap(m->sched, g->key.domid, was->params.cap);
+}
+
 /*
- * The cap it had before we came: what an earlier run saved, or else what the
- * scheduler says now. Only when that is on disk may the guest be capped.
+ * The cap it had before we came: what an earlier run saved, or an earlier
+ * appearance (a guest may go on after a suspend), or else what the scheduler
+ * says now. Only when that is on disk may the guest be capped.
  */
 static void save_old_cap(struct manager *m, struct managed *g)
 {
 	const struct saved_cap *was = restore_find(&m->restore, g->key.domid, g->key.uuid);
 	struct saved_cap c = { .domid = g->key.domid };
+	char what[sizeof(m->restore.file) + 40];
 	int rc;
 
-	g->cap_note[0] = 0;
 	rc = m->hv->sched->get(m->sched, g->key.domid, &g->old);
 	if (rc) {
-		snprintf(g->cap_note, sizeof(g->cap_note), "its cap cannot be read: %s",
-			 rc == -EOPNOTSUPP ? "its scheduler has no caps" : strerror(-rc));
+		not_cappable(m, g, "its cap cannot be read",
+			     rc == -EOPNOTSUPP ? "its scheduler has no caps" : strerror(-rc));
 		return;
 	}
 	if (was) {
-		g->old = was->params;
-		g->cappable = true;
-		return;
+		rc = give_back(m, g, was);
+		if (rc) {
+			not_cappable(m, g, "its own cap could not be given back", strerror(-rc));
+			return;
+		}
+	} else {
+		memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
+		c.params = g->old;
+		rc = m->observe ? 0 : restore_put(&m->restore, &c);
+		if (rc) {
+			snprintf(what, sizeof(what), "its cap could not be saved in %s",
+				 m->restore.file);
+			not_cappable(m, g, what, strerror(-rc));
+			return;
+		}
 	}
-	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-	c.params = g->old;
-	rc = m->observe ? 0 : restore_put(&m->restore, &c);
-	if (rc) {
-		snprintf(g->cap_note, sizeof(g->cap_note),
-			 "its cap could not be saved in %.60s: %s", m->restore.file, strerror(-rc));
-		log_msg(m->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
-		return;
-	}
+	g->cap_note[0] = 0;
 	g->cappable = true;
 }
 
@@ -119,8 +147,6 @@ void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns)
 	g->reap_serial = 0; /* the set without it is yet to be published */
 	m->publish_due = true;
 	m->hv->watch->unwatch(m->watch, g->key.domid);
-	if (!m->observe)
-		restore_drop(&m->restore, g->key.domid, g->key.uuid);
 	manager_event(m, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
 }
 

@@ -220,6 +220,8 @@ static void guest__shuts_down_or_dies__leaves_like_one_that_is_gone(void **state
 		rig_second(g);
 		rig_settle(g);
 		assert_null(rig_in_set(g, 4 + i));
+		fake_dom(&g->host, 4 + i)->dom.flags = HV_DOM_DYING;
+		rig_second(g);
 		assert_null(on_disk(g, 4 + i, 4));
 	}
 }
@@ -311,6 +313,70 @@ static void old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now(voi
 	rig_settle(g);
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
 	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 50000);
+	assert_int_equal(fake_last_call(&g->host, 4)->percent, 50); /* and is set again */
+}
+
+static void old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
+
+	memset(was.uuid, 4, sizeof(was.uuid));
+	assert_int_equal(restore_put(&g->m.restore, &was), 0);
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
+	fake_dom(&g->host, 4)->set_rc = -EIO;
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "could not be given back"));
+	fake_dom(&g->host, 4)->set_rc = 0;
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
+}
+
+/* How many lines the log gets in a while. */
+static uint32_t lines_logged(struct manager_rig *g)
+{
+	char path[256], buf[65536];
+	uint32_t lines = 0;
+	ssize_t n;
+	int old = g->log.fd;
+
+	snprintf(path, sizeof(path), "%s", tmp_at(&g->dir, "log"));
+	g->log.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(g->log.fd >= 0);
+	for (int i = 0; i < 5; i++) {
+		rig_second(g);
+		rig_settle(g);
+	}
+	n = pread(g->log.fd, buf, sizeof(buf), 0);
+	for (ssize_t i = 0; i < n; i++)
+		lines += buf[i] == '\n';
+	close(g->log.fd);
+	g->log.fd = old;
+	unlink(path);
+	return lines;
+}
+
+static void what_fails_again_and_again__is_logged_once(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->get_rc = -EIO;
+	rig_settle(g);
+	assert_int_equal(lines_logged(g), 0); /* said when it was new */
+	fake_dom(&g->host, 4)->get_rc = -EPERM;
+	assert_int_equal(lines_logged(g), 1);
+	g->host.list_rc = -EIO;
+	assert_int_equal(lines_logged(g), 1);
+	g->host.list_rc = 0;
+	fake_dom(&g->host, 4)->get_rc = 0;
+	rig_settle(g);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		fake_dom_add(&g->host, i + 5, (uint8_t)i);
+	rig_second(g);
+	assert_int_equal(lines_logged(g), 0);
 }
 
 static void observing_only__saves_nothing_and_restores_nothing(void **state)
@@ -369,6 +435,28 @@ static void our_cap(struct manager_rig *g, uint32_t domid, uint16_t percent)
 	atomic_store(&mb->want, mail_pack(serial, (uint16_t)domid, percent));
 	fake_dom(&g->host, domid)->params.cap = cap_from_percent(percent);
 	atomic_store(&mb->answer, mail_pack(serial, 0, percent));
+}
+
+/* A checkpoint: Xen shows a suspended domain as shut down, and then it runs on. */
+static void guest__suspended_while_capped_and_resumed__has_its_own_cap(void **state)
+{
+	struct manager_rig *g = *state;
+	struct fake_dom *d = rig_create(g, 4, 4);
+
+	d->params.cap = CAP_PERCENT(60);
+	rig_settle(g);
+	our_cap(g, 4, 10);
+	d->dom.flags = HV_DOM_SHUTDOWN;
+	rig_second(g);
+	rig_settle(g);
+	assert_null(rig_in_set(g, 4));
+	d->dom.flags = 0;
+	rig_second(g);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 60000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 60000);
+	assert_int_equal(cap_to_percent(d->params.cap), 60);
+	assert_int_equal(rig_events(g, "operator-cap"), 0);
 }
 
 static void foreign_cap__none_set__nothing_happens(void **state)
@@ -673,11 +761,14 @@ int main(void)
 		WITH_RIG(guests__more_than_slots__the_rest_waits_for_a_slot),
 		WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack),
 		WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone),
+		WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap),
 		WITH_RIG(domain_id__given_to_another_guest__is_a_guest_of_its_own),
 		WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped),
 		WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can),
 		WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can),
 		WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now),
+		WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can),
+		WITH_RIG(what_fails_again_and_again__is_logged_once),
 		WITH_RIG(observing_only__saves_nothing_and_restores_nothing),
 		WITH_RIG(stop__each_guest_gets_its_own_cap_back),
 		WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk),
