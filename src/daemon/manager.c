@@ -228,14 +228,35 @@ const struct snap_guest *manager_snap(struct manager *m, const struct managed *g
 	return NULL;
 }
 
+/* A command may come long before the loop's next turn: do not let it wait. */
+static void publish_soon(struct manager *m)
+{
+	m->publish_due = true;
+	shared_wake(m->sh->control_fd);
+}
+
+/* The sampler leaves the former policy at its next tick; 50 intervals are plenty. */
+static bool policy_settled(struct manager *m)
+{
+	int64_t left = 50 * m->conf->interval_ns + 50 * NS_PER_MS;
+
+	for (; m->policy_old && left > 0; left -= NS_PER_MS) {
+		if (m->publish_due)
+			sets_publish(m);
+		poll(NULL, 0, 1);
+		sets_acknowledged(m, atomic_load_explicit(&m->sh->acked, memory_order_acquire));
+	}
+	return !m->policy_old;
+}
+
 int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_ns)
 {
-	if (m->policy_old)
+	if (!policy_settled(m))
 		return -EBUSY;
 	m->policy_old = m->policy;
 	m->policy_serial = 0;
 	m->policy = pi;
-	m->publish_due = true;
+	publish_soon(m);
 	manager_event(m, wall_ns, NULL, "policy", "%s", pi->ops->name);
 	return 0;
 }
@@ -245,7 +266,7 @@ void manager_release(struct manager *m, struct managed *g, bool released, int64_
 	if (g->released == released)
 		return;
 	g->released = released;
-	m->publish_due = true;
+	publish_soon(m);
 	manager_event(m, wall_ns, g->name, "release", "%s",
 		      released ? "released from caps" : "subject to caps again");
 }

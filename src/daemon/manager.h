@@ -98,7 +98,10 @@ struct managed *manager_find(struct manager *m, const char *who);
 /* Its entry in the newest snapshot, or NULL (not sampled yet). */
 const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,
 				      const struct snapshot *sn);
-/* Takes pi over; in force at the sampler's next tick. -EBUSY: a swap is under way, try again. */
+/*
+ * Takes pi over; in force at the sampler's next tick. Waits for a swap that is under way, at
+ * most 50 intervals; then -EBUSY.
+ */
 int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_ns);
 /* Release a guest from caps (or take it back in). */
 void manager_release(struct manager *m, struct managed *g, bool released, int64_t wall_ns);

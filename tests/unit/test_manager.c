@@ -595,6 +595,29 @@ static void set_policy__old_one_is_kept_until_the_sampler_has_left_it(void **sta
 	assert_string_equal(rig_event(g, "policy")->text, "null");
 }
 
+static bool control_woken(struct manager_rig *g)
+{
+	uint64_t n;
+
+	return read(g->sh.control_fd, &n, sizeof(n)) == sizeof(n);
+}
+
+/* The loop may be asleep for a second. */
+static void commands__wake_the_loop_so_that_a_set_is_published_at_once(void **state)
+{
+	struct manager_rig *g = *state;
+	struct policy_inst *pi = NULL;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	assert_false(control_woken(g));
+	manager_release(&g->m, rig_guest(g, "4"), true, WALL);
+	assert_true(control_woken(g));
+	assert_int_equal(policy_new(&pi, &policy_null), 0);
+	assert_int_equal(manager_set_policy(&g->m, pi, WALL), 0);
+	assert_true(control_woken(g));
+}
+
 static void release__guest_is_exempt_until_undone(void **state)
 {
 	struct manager_rig *g = *state;
@@ -780,6 +803,7 @@ int main(void)
 		WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours),
 		WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again),
 		WITH_RIG(set_policy__old_one_is_kept_until_the_sampler_has_left_it),
+		WITH_RIG(commands__wake_the_loop_so_that_a_set_is_published_at_once),
 		WITH_RIG(release__guest_is_exempt_until_undone),
 		WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through),
 		WITH_RIG(work__says_when_it_wants_to_be_called_again),
