@@ -62,12 +62,28 @@ static void usage(FILE *f)
 	      f);
 }
 
+#define SHORT_OPTIONS ":c:CORH:fvhV"
+
+/* In one line; getopt's own messages begin with a path. word: the last one looked at. */
+static void bad_option(int ch, const char *word)
+{
+	const char one[] = { '-', (char)optopt, 0 };
+
+	/* in a cluster such as -xC it is not the word that is wrong */
+	if (optopt && !strchr(SHORT_OPTIONS, optopt))
+		word = one;
+	if (ch == ':')
+		fprintf(stderr, "resexd: %s takes a value: see resexd --help\n", word);
+	else
+		fprintf(stderr, "resexd: there is no option \"%s\": see resexd --help\n", word);
+}
+
 /* -1: go on; else the exit code. */
 static int parse_options(struct options *o, int argc, char **argv)
 {
 	int ch;
 
-	while ((ch = getopt_long(argc, argv, "c:CORH:fvhV", long_options, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL)) != -1) {
 		switch (ch) {
 		case 'c':
 			o->config = optarg;
@@ -96,7 +112,7 @@ static int parse_options(struct options *o, int argc, char **argv)
 			puts("resexd " PACKAGE_VERSION);
 			return RESEX_OK;
 		default:
-			usage(stderr);
+			bad_option(ch, argv[optind - 1]);
 			return RESEX_USAGE;
 		}
 	}
@@ -123,8 +139,6 @@ static int exit_code(int rc)
 	case -EINVAL:
 	case -EFBIG:
 		return RESEX_BAD_CONFIG;
-	case -ERANGE:
-		return RESEX_RANGE;
 	default:
 		return RESEX_FAILURE;
 	}
