@@ -392,7 +392,7 @@ static int events_options(struct cli *c, struct events_opt *o)
 			if (++i == c->argc)
 				return usage_error(c, "-n takes a number");
 			o->last = strtol(c->argv[i], &end, 10);
-			if (*end || o->last < 0)
+			if (end == c->argv[i] || *end || o->last < 0)
 				return usage_error(c, "-n takes a number");
 		} else if (w[0] == '-' || o->guest) {
 			return usage_error(c, "events takes -f, -n NUMBER and one guest");
