@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""members: what resex -j prints against what resex-control(7) says it prints.
+
+usage: members.py PAGE RESEX [-s SOCKET]
+
+Every member the page names for a verb must be in its reply, and every member
+of a reply must stand somewhere in the page.
+"""
+import json, re, subprocess, sys
+
+CALLS = {
+    "list": ["list"], "info": ["info"], "guest-show": ["guest-show", "bulk"], "ring-list": ["ring-list"],
+    "policy-list": ["policy-list"], "policy-show": ["policy-show", "freemarket"], "cap-list": ["cap-list"],
+    "why": ["why"],
+}
+EVENT_MEMBERS = {"id", "time_ns", "guest", "kind", "text"}
+
+
+def words(lines):
+    """The arguments of .Cm in these lines."""
+    out = set()
+    for line in lines:
+        for part in re.findall(r"(?:^|\s)\.?Cm\s+(.*)", line):
+            out |= {w for w in re.split(r"[\s,:.]+", part) if re.fullmatch(r"[a-z][a-z0-9_]*", w)}
+    return out
+
+
+def page(path):
+    """{verb: members named for it}, by the items of the page's first list."""
+    verbs, verb, lines = {}, None, []
+    for line in open(path):
+        m = re.match(r"\.It Cm ([a-z-]+)\*?", line)
+        if m:
+            verb = m.group(1)
+            verbs[verb] = []
+        elif line.startswith(".Sh ERRORS"):
+            break
+        elif verb:
+            verbs[verb].append(line)
+    return {v: words(l) for v, l in verbs.items()}
+
+
+def members(v):
+    if isinstance(v, dict):
+        return set(v) | set().union(*map(members, v.values()))
+    if isinstance(v, list):
+        return set().union(*map(members, v))
+    return set()
+
+
+def main():
+    named, wrong = page(sys.argv[1]), 0
+    everywhere = set().union(*named.values())
+    for verb, call in CALLS.items():
+        r = json.loads(subprocess.check_output(sys.argv[2:] + ["-j"] + call))
+        got = members(r)
+        for w in sorted(named[verb] - got):
+            print("%s: the page names \"%s\", which is not in the reply" % (verb, w))
+            wrong += 1
+        for w in sorted(got - everywhere):
+            print("%s: \"%s\" is in the reply and not in the page" % (verb, w))
+            wrong += 1
+    line = subprocess.check_output(sys.argv[2:] + ["-j", "events", "-n", "1"]).splitlines()[0]
+    if set(json.loads(line)) != EVENT_MEMBERS or not EVENT_MEMBERS <= named["events"]:
+        print("events: members are %s" % sorted(json.loads(line)))
+        wrong += 1
+    sys.exit(1 if wrong else 0)
+
+
+main()

@@ -1,0 +1,338 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# test_cli.sh: resexd on its simulated host and resex beside it, as people use them.
+#
+#	tests/cli/test_cli.sh [BUILD]
+#
+# Each verb as text and as JSON, options in any order, and each error: its exit
+# status and that it is one line on stderr that begins with the program's name.
+# Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
+set -u
+top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
+build=$(cd "${1:-.}" && pwd)
+dir=$(mktemp -d /tmp/resex-cli-XXXXXX)
+chmod 755 "$dir"
+daemon=
+checks=0 wrong=0
+
+command -v python3 >/dev/null || { echo "test_cli: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
+
+cleanup() {
+	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null
+	wait 2>/dev/null
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+
+# What runs as nobody must not need to enter the build directory.
+cp "$build/resex" "$build/resexd" "$dir/"
+resex() { "$dir/resex" -s "$dir/sock" "$@"; }
+resexd() { "$dir/resexd" --hv sim -c "$dir/c.json" "$@"; }
+
+bad() {
+	wrong=$((wrong + 1))
+	echo "not ok: $name: $1"
+	sed 's/^/	out: /' "$dir/out"
+	sed 's/^/	err: /' "$dir/err"
+}
+
+run() { # NAME COMMAND...: sets name, code, and the files out and err
+	name=$1
+	shift
+	checks=$((checks + 1))
+	"$@" >"$dir/out" 2>"$dir/err" </dev/null
+	code=$?
+}
+
+# good NAME PATTERN COMMAND...: ends with 0, says nothing on stderr, and the pattern on stdout.
+good() {
+	local pattern=$2 name=$1
+	shift 2
+	run "$name" "$@"
+	if [ "$code" -ne 0 ]; then bad "exit status $code"
+	elif [ -s "$dir/err" ]; then bad "it spoke on stderr"
+	elif ! grep -Eq -- "$pattern" "$dir/out"; then bad "no $pattern in its output"
+	fi
+}
+
+# json NAME COMMAND...: ends with 0 and prints one JSON document.
+json() {
+	run "$@"
+	if [ "$code" -ne 0 ]; then bad "exit status $code"
+	elif [ -s "$dir/err" ]; then bad "it spoke on stderr"
+	elif ! python3 -m json.tool "$dir/out" >/dev/null 2>"$dir/err"; then bad "its output is not JSON"
+	fi
+}
+
+# fails CODE PROGRAM PATTERN COMMAND...: that exit status, nothing on stdout, one line that says it.
+fails() {
+	local want=$1 program=$2 pattern=$3
+	shift 3
+	run "$*" "$@"
+	if [ "$code" -ne "$want" ]; then bad "exit status $code, not $want"
+	elif [ -s "$dir/out" ]; then bad "it spoke on stdout"
+	elif [ "$(wc -l <"$dir/err")" -ne 1 ]; then bad "its error is not one line"
+	elif ! grep -q "^\(<[0-7]>\)\?$program: " "$dir/err"; then bad "its error does not begin with $program:"
+	elif ! grep -Eq -- "$pattern" "$dir/err"; then bad "no $pattern in its error"
+	fi
+}
+
+config() { # [MEMBERS]: the daemon's configuration, with further members
+	cat >"$dir/c.json" <<-END
+	{ "links": [ { "name": "sim0", "rate": "1GiB/s", "profile": "paper-2011" } ], "lock_memory": false,
+	 "socket": "$dir/sock", "state_dir": "$dir/state", "lock_file": "$dir/lock"${1:+, }${1-} }
+	END
+}
+
+start() { # OPTION...: the daemon, until it answers with both guests
+	"$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
+	daemon=$!
+	for _ in $(seq 200); do
+		kill -0 "$daemon" 2>/dev/null || break
+		[ "$(resex list 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
+		sleep 0.05
+	done
+	echo "not ok: resexd did not come up:"
+	cat "$dir/log"
+	exit 1
+}
+
+stop() { # SIGNAL CODE
+	local code
+	kill "-$1" "$daemon"
+	wait "$daemon" 2>/dev/null
+	code=$?
+	daemon=
+	checks=$((checks + 1))
+	[ "$code" -eq "$2" ] || { echo "not ok: SIG$1: exit status $code, not $2"; cat "$dir/log"; wrong=$((wrong + 1)); }
+}
+
+that() { # NAME COMMAND...: it ends with 0
+	run "$@"
+	[ "$code" -eq 0 ] || bad "exit status $code"
+}
+
+not() { ! "$@"; }
+
+bulk_capped() { # until FreeMarket has capped the bulk sender
+	for _ in $(seq 100); do
+		resex -j cap-list | python3 -c 'import json, sys
+sys.exit(not [g for g in json.load(sys.stdin)["guests"] if g["name"] == "bulk" and g["cap"]])' && return
+		sleep 0.05
+	done
+	return 1
+}
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# --- without a daemon ----------------------------------------------------------------
+
+config
+good 'resex --help names every verb' '^  why ' resex --help
+good 'resex --version' '^resex [0-9]' resex --version
+good 'resexd --help' '^  -c, --config FILE' "$dir/resexd" --help
+good 'resexd --version' '^resexd [0-9]' "$dir/resexd" --version
+good 'resexd --check' 'c.json: good: policy freemarket, 1 link' resexd --check
+good 'nothing to restore' 'no caps to restore' resexd --restore-caps
+
+fails 7 resex 'does not answer at .*/sock .*: start it' resex list
+fails 7 resex "$dir/none" "$dir/resex" -s "$dir/none" list
+fails 2 resex 'there is no verb "lst": see resex --help' resex lst
+fails 2 resex 'there is no option "--frobnicate"' resex --frobnicate list
+fails 2 resex 'socket takes a path' "$dir/resex" list -s
+fails 2 resex 'too long' "$dir/resex" -s "/$(printf '%0200d' 0)" list
+run 'resex without a verb' "$dir/resex"
+[ "$code" -eq 2 ] || bad "exit status $code"
+
+fails 2 resexd 'no option "--frobnicate": see resexd --help' resexd --frobnicate
+fails 2 resexd 'no option "-x": see resexd --help' resexd -x
+fails 2 resexd 'no option "-x": see resexd --help' resexd --check -xC
+fails 2 resexd 'no option "--check=5": see resexd --help' resexd --check=5
+fails 2 resexd '--config takes a value: see resexd --help' "$dir/resexd" --config
+fails 2 resexd '-c takes a value: see resexd --help' "$dir/resexd" -c
+fails 2 resexd '"now" is too much' resexd --check now
+fails 2 resexd 'no hypervisor "kvm"' "$dir/resexd" -c "$dir/c.json" --hv kvm
+
+fails 4 resexd "$dir/none.json: " "$dir/resexd" --hv sim -c "$dir/none.json"
+printf '{ "links": [],\n  "epoch": 5 }\n' >"$dir/bad.json"
+fails 4 resexd "$dir/bad.json:2:12: epoch is 5: " "$dir/resexd" --hv sim -c "$dir/bad.json"
+fails 4 resexd "$dir/bad.json:2:12: epoch is 5: " "$dir/resexd" --check -c "$dir/bad.json"
+printf '{ "links"\n' >"$dir/bad.json"
+fails 4 resexd "$dir/bad.json:[12]:[0-9]+: " "$dir/resexd" --check -c "$dir/bad.json"
+config '"policy": "none"'
+fails 5 resexd 'no policy "none"' resexd --check
+fails 5 resexd 'no policy "none"' resexd
+config "\"policy_file\": \"$dir/none.json\""
+fails 4 resexd "$dir/none.json: " resexd --check
+fails 4 resexd "$dir/none.json: " resexd
+printf '{ "policy": "freemarket", "params": { "low": 1001 } }\n' >"$dir/policy.json"
+config "\"policy_file\": \"$dir/policy.json\""
+fails 4 resexd "$dir/policy.json:1:46: low is 1001: " resexd --check
+fails 4 resexd "$dir/policy.json:1:46: low is 1001: " resexd
+config '"socket_group": "no-such-group"'
+fails 4 resexd 'socket_group "no-such-group"' resexd
+config
+
+# A state that cannot be read is an operator's to look at.
+mkdir -p "$dir/state"
+printf '{ "guests": [ { "domid": 1, "uuid": "x" },\n 5 ] }\n' >"$dir/state/caps.json"
+cp "$dir/state/caps.json" "$dir/kept"
+fails 4 resexd "$dir/state/caps.json:1:" resexd
+fails 4 resexd "$dir/state/caps.json:1:" resexd --restore-caps
+uuid=01010101-0101-0101-0101-010101010101
+printf '{ "guests": [ { "domid": 1, "uuid": "%s", "cap": 5, "weight": 1 },\n 5 ] }\n' $uuid >"$dir/state/caps.json"
+cp "$dir/state/caps.json" "$dir/kept"
+fails 4 resexd "$dir/state/caps.json:2:2: " resexd
+that 'a damaged caps.json is left as it was' cmp "$dir/state/caps.json" "$dir/kept"
+rm "$dir/state/caps.json"
+
+run 'resexd where there is no Xen' "$dir/resexd" -c "$dir/c.json"
+if [ "$code" -eq 2 ] && grep -q 'no hypervisor "xen" here' "$dir/err"; then
+	echo "test_cli: built without Xen: its errors are not tested"
+elif [ ! -e /proc/xen/capabilities ]; then
+	fails 10 resexd 'there is no Xen here: boot' "$dir/resexd" -c "$dir/c.json"
+fi
+
+# --- with a daemon --------------------------------------------------------------------
+
+start
+good list '^bulk +2 +1 +256 ' resex list
+good info '^hypervisor +sim$' resex info
+good guest-show '^name +bulk$' resex guest-show bulk
+good 'guest-show by id' '^name +server$' resex guest-show 1
+that 'bulk is capped in the end' bulk_capped
+good ring-list '^bulk \(domain 2\): attached$' resex ring-list
+good 'ring-list of one' ' SQ ' resex ring-list server
+good policy-list '^freemarket +yes ' resex policy-list
+good policy-show '^step +10000000 ' resex policy-show
+good 'policy-show of another' '^null: ' resex policy-show null
+good cap-list '^bulk +2 ' resex cap-list
+good why '^bulk: .*[0-9]+ of [0-9]+ Resos|^bulk: lowest cap' resex why
+good 'why one' '^server: no cap' resex why server
+good events ' bulk +registry +attached$' resex events
+good 'events of one' ' bulk ' resex events bulk
+good 'events, the newest' '.' resex events -n 1
+that 'events -n 1 is one line' test "$(resex events -n 1 | wc -l)" -eq 1
+that 'events -f goes on' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f | head -n 4 | grep -q ."
+
+for verb in list info 'guest-show bulk' ring-list 'ring-list bulk' policy-list policy-show 'policy-show null' \
+	cap-list why 'why bulk'; do
+	# shellcheck disable=SC2086
+	json "resex -j $verb" resex -j $verb
+	# shellcheck disable=SC2086
+	json "resex $verb -j" resex $verb -j
+done
+json '--json --socket, after the verb' "$dir/resex" list --json --socket "$dir/sock"
+json 'in between' "$dir/resex" -j guest-show -s "$dir/sock" bulk
+good '-- ends our options' '^name +bulk$' "$dir/resex" -s "$dir/sock" guest-show -- bulk
+fails 3 resex 'no guest "-j"' "$dir/resex" -s "$dir/sock" guest-show -- -j
+that 'events -j: each line is JSON' bash -c "'$dir/resex' -s '$dir/sock' -j events | python3 -c '
+import json, sys
+n = 0
+for line in sys.stdin:
+	n += json.loads(line)[\"id\"] > 0
+sys.exit(not n)'"
+
+fails 3 resex 'no guest "nobody": see resex list' resex guest-show nobody
+fails 3 resex 'no guest "99"' resex ring-list 99
+fails 3 resex 'no guest ""' resex why ''
+fails 3 resex 'no guest' resex -j cap-release nobody
+fails 2 resex 'give one guest' resex guest-show
+fails 2 resex 'give one guest' resex guest-show bulk server
+fails 2 resex 'at most' resex ring-list a b
+fails 2 resex 'no argument' resex list bulk
+fails 2 resex 'no argument' resex info x
+fails 2 resex 'no argument' resex policy-list x
+fails 2 resex 'at most' resex policy-show a b
+fails 2 resex 'give one guest' resex cap-release
+fails 2 resex 'give one guest' resex cap-release a b
+fails 2 resex '-n takes a number' resex events -n
+fails 2 resex '-n takes a number' resex events -n x
+fails 2 resex '-n takes a number' resex events -n -1
+fails 2 resex '-n takes a number' resex events -n ''
+fails 2 resex 'events takes' resex events -x
+fails 2 resex 'events takes' resex events a b
+fails 2 resex "give a policy's name" resex policy-set
+fails 2 resex "give a policy's name" resex policy-set --file
+fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low
+fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=
+fails 2 resex 'NAME=NUMBER' resex policy-set freemarket =5
+fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=-5
+fails 2 resex 'low=5x' resex policy-set freemarket low=5x
+fails 2 resex 'no parameter "lo"' resex policy-set freemarket lo=5
+fails 5 resex 'no policy "dear"' resex policy-set dear
+fails 5 resex 'no policy "dear"' resex policy-show dear
+fails 6 resex 'low.* range.*policy-show' resex policy-set freemarket low=1001
+fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
+fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
+fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
+fails 4 resex "$dir/none.json.* cannot be read" resex policy-set --file "$dir/none.json"
+fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
+
+good policy-set '^null \(active\)' resex policy-set null
+good 'policy-set with a parameter' '^low +250 ' resex policy-set freemarket low=250
+printf '{ "policy": "freemarket", "params": { "low": 300 } }\n' >"$dir/policy.json"
+good 'policy-set --file, by a relative name' '^low +300 ' bash -c "cd '$dir' && ./resex -s sock policy-set -f policy.json"
+json 'policy-set -j' resex -j policy-set freemarket
+good cap-release ' released ' resex cap-release bulk
+good 'why a released one' 'released by cap-release' resex why bulk
+good 'cap-release --undo' ' managed ' resex cap-release --undo bulk
+json 'cap-release -j' resex cap-release --undo -j bulk
+
+fails 11 resexd 'another resexd runs \(process [0-9]+ holds ' resexd
+fails 11 resexd 'another resexd runs' resexd --restore-caps
+good '--check beside a daemon' 'good' resexd --check
+good 'the first one is not disturbed' '^bulk ' resex list
+
+# All members that the man page names are there, and no others are in list.
+that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" "$top/man/resex-control.7" "$dir/resex" -s "$dir/sock"
+
+if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
+	fails 8 resex 'no permission to speak to resexd at .*: run as root' as_nobody "$dir/resex" -s "$dir/sock" list
+	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
+	chmod 666 "$dir/sock" # as a socket_group would let in its members
+	good 'others who are let in may look' '^bulk ' as_nobody "$dir/resex" -s "$dir/sock" list
+	fails 8 resex 'policy-set changes something: run it as root' as_nobody "$dir/resex" -s "$dir/sock" policy-set null
+	fails 8 resex 'cap-release changes something' as_nobody "$dir/resex" -s "$dir/sock" cap-release bulk
+else
+	echo "test_cli: not root: what others may do is not tested"
+fi
+
+that 'bulk is capped again' bulk_capped
+stop TERM 0
+that 'the socket is gone' not test -e "$dir/sock"
+that 'saved caps are gone' not test -e "$dir/state/caps.json"
+that 'the log says what happens' grep -q 'SIGTERM: restoring caps and stopping' "$dir/log"
+
+# --- crashes, and modes -------------------------------------------------------------------
+
+start
+that 'bulk is capped' bulk_capped
+stop KILL 137
+that 'saved caps outlive a kill' test -s "$dir/state/caps.json"
+good '--restore-caps after a kill' '2 caps restored' resexd --restore-caps
+that 'saved caps are gone then' not test -e "$dir/state/caps.json"
+
+start
+that 'bulk is capped' bulk_capped
+stop KILL 137
+start # over the socket and the caps the killed one left
+that 'the next start restores them' grep -q 'did not stop cleanly: 2 caps restored, 0 failed' "$dir/log"
+stop INT 0
+
+config '"guests": { "bulk": { "exempt": true, "weight": 512 } }'
+start --verbose
+good 'an exempt guest' '^bulk +2 +1 +512 .* exempt$' resex list
+good 'why it is not capped' '^bulk: exempt by configuration' resex why bulk
+stop TERM 0
+config
+start --observe
+sleep 1.2
+good 'observing' '^observing only +yes' resex info
+that 'no cap is saved' not test -e "$dir/state/caps.json"
+that 'no cap is set' bash -c "'$dir/resex' -s '$dir/sock' -j cap-list | grep -q '\"changes\": 0' &&
+	! '$dir/resex' -s '$dir/sock' -j cap-list | grep -q '\"changes\": [1-9]'"
+stop TERM 0
+
+echo "test_cli: $checks checks, $wrong wrong"
+[ "$wrong" -eq 0 ]
