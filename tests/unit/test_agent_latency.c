@@ -68,23 +68,25 @@ static void send_bytes(const struct rig *r, const void *buf, size_t len)
 	close(fd);
 }
 
-struct datagram {
+#define HEAD sizeof(struct agent_latencies)
+
+union datagram {
 	struct agent_latencies h;
-	struct agent_latency sample[AGENT_SOCKET_SAMPLES_MAX];
+	uint8_t bytes[HEAD + AGENT_SOCKET_SAMPLES_MAX * sizeof(struct agent_latency)];
 };
 
-static struct datagram datagram(uint16_t n)
+static union datagram datagram(uint16_t n)
 {
-	struct datagram d = { .h = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, n } };
+	union datagram d = { .h = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, n } };
 
 	for (uint32_t i = 0; i < AGENT_SOCKET_SAMPLES_MAX; i++)
-		d.sample[i] = (struct agent_latency){ i + 1, 100 + i, 200 + i };
+		d.h.sample[i] = (struct agent_latency){ i + 1, 100 + i, 200 + i };
 	return d;
 }
 
 static size_t bytes(uint16_t n)
 {
-	return sizeof(struct agent_latencies) + n * sizeof(struct agent_latency);
+	return HEAD + n * sizeof(struct agent_latency);
 }
 
 /* The page as a reader finds it: the file holds the pages one after another. */
@@ -114,7 +116,7 @@ static uint32_t latencies(const struct rig *r, struct guest_latency *first)
 static void samples_sent__stand_in_the_senders_page(void **state)
 {
 	struct rig *r = *state;
-	struct datagram three = datagram(3), one = datagram(1);
+	union datagram three = datagram(3), one = datagram(1);
 	struct guest_latency l;
 
 	send_bytes(r, &three, bytes(3));
@@ -136,7 +138,7 @@ static void samples_sent__stand_in_the_senders_page(void **state)
 static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state)
 {
 	struct rig *r = *state;
-	struct datagram d = datagram(1);
+	union datagram d = datagram(1);
 	struct guest_latency l;
 	pid_t pid = fork();
 
@@ -157,7 +159,7 @@ static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state
 static void process_gone__its_page_is_withdrawn(void **state)
 {
 	struct rig *r = *state;
-	struct datagram d = datagram(1);
+	union datagram d = datagram(1);
 	struct guest_latency l;
 
 	send_bytes(r, &d, bytes(1));
@@ -172,7 +174,7 @@ static void process_gone__its_page_is_withdrawn(void **state)
 static void process_that_cannot_be_watched__gets_no_page(void **state)
 {
 	struct rig *r = *state;
-	struct datagram d = datagram(1);
+	union datagram d = datagram(1);
 	struct guest_latency l;
 
 	r->refuse = -ESRCH;
@@ -184,7 +186,7 @@ static void process_that_cannot_be_watched__gets_no_page(void **state)
 static void malformed_datagrams__are_dropped(void **state)
 {
 	struct rig *r = *state;
-	struct datagram d = datagram(2), bad;
+	union datagram d = datagram(2), bad;
 	struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX];
 	struct guest_latency l;
 
@@ -211,7 +213,7 @@ static void malformed_datagrams__are_dropped(void **state)
 static void longest_datagram__fits(void **state)
 {
 	struct rig *r = *state;
-	struct datagram d = datagram(AGENT_SOCKET_SAMPLES_MAX);
+	union datagram d = datagram(AGENT_SOCKET_SAMPLES_MAX);
 	struct guest_latency l;
 
 	send_bytes(r, &d, bytes(AGENT_SOCKET_SAMPLES_MAX));
