@@ -57,6 +57,19 @@ build() {
 		-ljansson -o "$out/$kind/$target"
 }
 
+# prepare NAME: the fuzzer as it is, with a planted bug, and one that measures coverage.
+prepare() {
+	file=$(row "$1" 5)
+	tree=$out/plant/$1.tree
+	mkdir -p "$tree/$(dirname "$file")"
+	sed "$(row "$1" 6)" "$top/$file" >"$tree/$file"
+	! cmp -s "$tree/$file" "$top/$file" ||
+		{ echo "fuzz: $1: the bug cannot be planted: $file changed; adapt run.sh"; return 1; }
+	# shellcheck disable=SC2086
+	build "$1" real "$top" $san && build "$1" plant "$tree" $san &&
+		build "$1" cov "$top" -fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping
+}
+
 # fuzz NAME KIND SECONDS: its exit code in out/KIND/NAME.rc
 fuzz() {
 	name=$1 kind=$2
@@ -120,14 +133,14 @@ t = json.load(sys.stdin)["data"][0]["totals"]["lines"]
 print("%d %d/%d" % (100 * t["covered"] // t["count"], t["covered"], t["count"]))'
 }
 
+# report NAME: what came of it; false when anything is wrong.
 report() {
-	name=$1
+	name=$1 failed=0
 	runs=$(awk '/stat::number_of_executed_units/ { print $2 }' "$out/real/$name.log")
 	if [ "$(cat "$out/real/$name.rc")" != 0 ]; then
 		echo "fuzz: $name: FOUND something after ${runs:-?} runs; input: $(echo "$out/real/$name".*-*)"
 		grep -E -m 3 'broken promise|ERROR: |runtime error' "$out/real/$name.log" || tail -5 "$out/real/$name.log"
-		failed=1
-		return
+		return 1
 	fi
 	if got=$(coverage "$name"); then
 		floor=$(row "$name" 4)
@@ -144,6 +157,7 @@ report() {
 	else
 		echo "fuzz: $name: the planted bug was found after ${runs:-?} runs: $(grep -E -m 1 -o 'broken promise.*|AddressSanitizer: [a-z-]*|runtime error.*' "$out/plant/$name.log")"
 	fi
+	return $failed
 }
 
 seconds=${1:-30}
@@ -158,26 +172,21 @@ python3 "$top/tests/fuzz/seeds.py" "$out/seeds"
 
 for name in $names; do
 	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name" >&2; exit 1; }
-	file=$(row "$name" 5)
-	tree=$out/plant/$name.tree
-	mkdir -p "$tree/$(dirname "$file")"
-	sed "$(row "$name" 6)" "$top/$file" >"$tree/$file"
-	! cmp -s "$tree/$file" "$top/$file" ||
-		{ echo "fuzz: $name: the bug cannot be planted: $file changed; adapt run.sh"; exit 1; }
-	# shellcheck disable=SC2086
-	{
-		build "$name" real "$top" $san
-		build "$name" plant "$tree" $san
-		build "$name" cov "$top" -fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping
-	}
+	rm -f "$out/real/$name" "$out/plant/$name" "$out/cov/$name"
+done
+# shellcheck disable=SC2086
+each prepare $names
+for name in $names; do
+	[ -x "$out/cov/$name" ] || { echo "fuzz: 0 passed, 1 failed ($name could not be built)"; exit 1; }
 done
 
-failed=0
 # shellcheck disable=SC2086
 each run_real $names
 # shellcheck disable=SC2086
 each run_plant $names
+good=0 bad=0
 for name in $names; do
-	report "$name"
+	if report "$name"; then good=$((good + 1)); else bad=$((bad + 1)); fi
 done
-[ "$failed" -eq 0 ]
+echo "fuzz: $good passed, $bad failed"
+[ "$bad" -eq 0 ]

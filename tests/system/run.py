@@ -96,11 +96,11 @@ def main():
         of_bed = [s for s in chosen if s.bed == kind]
         if of_bed:
             failed += run_bed(kind, of_bed, args.images, args.logs)
-    print("system: %d of %d scenarios passed in %.0f s" %
-          (len(chosen) - len([s for s in chosen if s.name in failed]), len(chosen),
-           time.monotonic() - began))
     if failed:
         print("system: logs are kept in " + args.logs)
+    print("system: %d passed, %d failed in %.0f s" %
+          (len([s for s in chosen if s.name not in failed]), len(failed),
+           time.monotonic() - began))
     return 1 if failed else 0
 
 
