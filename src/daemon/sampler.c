@@ -36,7 +36,7 @@ void sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl
 		ev.created = sl->guest->key.created;
 	}
 	event_put(s->sh, &ev);
-	shared_wake(s->sh->control_fd);
+	s->wake_control = true;
 }
 
 static void slot_leave(struct sampler *s, uint32_t i)
@@ -132,7 +132,7 @@ void sampler_adopt(struct sampler *s, struct mono now)
 	}
 	/* From here on nothing of an older set, its rings or its policy is read. */
 	atomic_store_explicit(&s->sh->acked, set->serial, memory_order_release);
-	shared_wake(s->sh->control_fd);
+	s->wake_control = true;
 }
 
 static void fill_report(struct sampler *s)
@@ -174,15 +174,10 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->cap_time = sl->cap_time;
 }
 
-void sampler_publish(struct sampler *s, struct mono now)
+static void publish_snapshot(struct sampler *s, struct mono now)
 {
-	struct snapshot *sn;
+	struct snapshot *sn = snap_begin(s->sh);
 
-	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
-	fill_report(s);
-	if (s->period.ticks % SAMPLER_SNAP_TICKS)
-		return;
-	sn = snap_begin(s->sh);
 	sn->time = now;
 	sn->epoch = s->period.epoch;
 	sn->ticks = s->period.ticks;
@@ -205,6 +200,25 @@ void sampler_publish(struct sampler *s, struct mono now)
 			snap_one(s, sl, &sn->guest[sn->guests++]);
 	}
 	snap_publish(s->sh);
+}
+
+/* However much there was to tell in this tick, each of the others is woken once. */
+static void wake_others(struct sampler *s)
+{
+	if (s->wake_actor)
+		shared_wake(s->sh->actor_fd);
+	if (s->wake_control)
+		shared_wake(s->sh->control_fd);
+	s->wake_actor = s->wake_control = false;
+}
+
+void sampler_publish(struct sampler *s, struct mono now)
+{
+	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
+	fill_report(s);
+	if (s->period.ticks % SAMPLER_SNAP_TICKS == 0)
+		publish_snapshot(s, now);
+	wake_others(s);
 }
 
 static void note_lateness(struct sampler *s, struct mono now, struct mono due)

@@ -3,7 +3,8 @@
  * sampler: the thread that runs the chain once an interval.
  *
  * Owns the ledger, the period and the slots; borrows the guest set. No
- * allocation, no lock, one hypercall a tick (the list of CPU times).
+ * allocation, no lock, one hypercall a tick (the list of CPU times), and two
+ * writes at most, to wake the other threads.
  * tick.c shows one turn with a line a stage.
  */
 #ifndef RESEX_DAEMON_SAMPLER_H
@@ -68,6 +69,7 @@ struct sampler {
 	int64_t late_max_ns, tick_ns_max, tick_ns_sum;
 	struct window late; /* how far behind their time ticks began, ns */
 	struct mono late_told;
+	bool wake_actor, wake_control; /* at the end of this tick */
 };
 
 struct sampler_conf {

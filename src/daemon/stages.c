@@ -194,7 +194,7 @@ static void send(struct sampler *s, struct slot *sl, struct mono now, uint16_t p
 			      mail_pack(sl->serial, (uint16_t)sl->guest->key.domid, percent),
 			      memory_order_release);
 	atomic_fetch_or_explicit(&s->sh->dirty[i / 64], 1ull << (i % 64), memory_order_release);
-	shared_wake(s->sh->actor_fd);
+	s->wake_actor = true;
 }
 
 static bool send_due(const struct slot *sl, struct mono now, uint16_t percent)

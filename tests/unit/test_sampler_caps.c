@@ -64,6 +64,28 @@ static void act__cap_wanted__one_mail_and_the_actor_is_woken(void **state)
 	assert_true(rig_readable(g->sh.actor_fd));
 }
 
+/* A write costs a system call and perhaps an interrupt of another CPU. */
+static void tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_write(void **state)
+{
+	struct sampler_rig *g = *state;
+	uint64_t n;
+
+	for (uint32_t i = 0; i < 20; i++)
+		rig_join(g, i, i + 7);
+	rig_publish(g);
+	rig_tick(g, MS);
+	(void)!read(g->sh.control_fd, &n, sizeof(n));
+	for (uint32_t i = 0; i < 20; i++) {
+		rig_wish(g)->cap[i] = CAP_PERCENT(30);
+		g->scan[i].res = (struct scan_result){ .refresh = true, .faults = 2 };
+	}
+	rig_tick(g, MS);
+	assert_int_equal(read(g->sh.actor_fd, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(n, 1);
+	assert_int_equal(read(g->sh.control_fd, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(n, 1);
+}
+
 static void act__same_cap_wanted_again__is_written_once(void **state)
 {
 	struct sampler_rig *g = *state;
@@ -671,6 +693,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(act__no_cap_wanted__nothing_is_sent),
 		WITH_RIG(act__cap_wanted__one_mail_and_the_actor_is_woken),
+		WITH_RIG(tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_write),
 		WITH_RIG(act__same_cap_wanted_again__is_written_once),
 		WITH_RIG(act__caps_that_are_the_same_percent__are_written_once),
 		WITH_RIG(act__each_change__is_written),
