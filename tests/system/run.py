@@ -17,6 +17,9 @@ import bed
 import scenarios
 
 
+EMULATOR_FAULTS_MAX = 2  # a bed; see Vm.fault
+
+
 def line(name, word, why, seconds):
     print("%-18s %-4s %6.1f s%s" % (name, word, seconds, "  " + why if why else ""), flush=True)
 
@@ -26,13 +29,18 @@ def tail(path, lines=15):
         print("    | " + text)
 
 
-def run_one(scenario, vm):
-    """True when it passed."""
+def run_one(scenario, vm, again):
+    """True when it passed, None when it must be run again."""
     began = time.monotonic()
+    vm.fault = vm.triple = False
     try:
         scenario.run(vm)
     except Exception as e:  # whatever it was: this scenario failed and the next is tried
         why = str(e) if isinstance(e, bed.Failed) else "%s: %s" % (type(e).__name__, e)
+        if vm.fault and again:
+            line(scenario.name, "emul", "the emulator lost a guest's registers: run again",
+                 time.monotonic() - began)
+            return None
         line(scenario.name, "FAIL", why, time.monotonic() - began)
         with open(vm.run_dir + "/" + scenario.name + ".trace", "w", encoding="utf-8") as f:
             traceback.print_exc(file=f)
@@ -53,12 +61,17 @@ def run_bed(kind, chosen, images, logs):
     os.makedirs(run)
     failed = []
     left = list(chosen)
+    again = EMULATOR_FAULTS_MAX
     try:
         with bed.Vm(images, run, **scenarios.BEDS[kind]) as vm:
             line("boot " + kind, "ok", "", time.monotonic() - began)
             while left:
                 scenario = left.pop(0)
-                if not run_one(scenario, vm):
+                passed = run_one(scenario, vm, again)
+                if passed is None:
+                    again -= 1
+                    left.insert(0, scenario)
+                elif not passed:
                     failed.append(scenario.name)
                 scenarios.clean(vm)
     except bed.Failed as e:
