@@ -71,9 +71,9 @@ class Vm:
         self.lock = threading.Lock()
         self.guests = {}
         self.qemu = None
-        # QEMU's emulation of AMD's SVM now and then (about once in 30 minutes of PVH guests
-        # under load) resumes a guest with the hypervisor's own registers; Xen reports a
-        # triple fault at CS e008, its own code segment, and the guest is gone.
+        # QEMU's emulation of AMD's SVM was seen to resume a PVH guest with the hypervisor's
+        # own registers: Xen reports a triple fault at CS e008, its own code segment, and the
+        # guest is gone.
         self.fault = False
         self.triple = False
 
