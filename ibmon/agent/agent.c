@@ -271,6 +271,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 			strerror(-rc));
 	a->beats++;
 	if (a->beats % 2 == 0) {
+		/* a busy guest may need longer than OPENED_MS from open to context */
+		track_walk(a->track, TRACK_OPENED);
 		track_walk(a->track, TRACK_NEW);
 		if (track_users(a->track))
 			scan_now(a, true);

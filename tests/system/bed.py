@@ -44,8 +44,27 @@ def read_text(path):
         return ""
 
 
+<<<<<<< HEAD
 class EmulatorFault(Failed):
     """The emulator broke a guest, not what is tested: see Vm.fault."""
+=======
+def at_once(function, *things):
+    """function(thing) for all things beside each other; the first failure is raised."""
+    failures = []
+
+    def one(thing):
+        try:
+            function(thing)
+        except Exception as e:  # raised again below, in the caller's thread
+            failures.append(e)
+    threads = [threading.Thread(target=one, args=(t,)) for t in things]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if failures:
+        raise failures[0]
+>>>>>>> e122427 (tests: see caps as the hypervisor has them)
 
 
 class Result:
@@ -123,6 +142,8 @@ class Vm:
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         self._wait("shell in the VM", 90, lambda: self.ready)
+        if self.kind == "xen":  # dom0 must not wait for guests that spin
+            self.sh("xl sched-%s -d 0 -w 4096" % self.sched)
 
     def _read(self):
         with open(self.run_dir + "/serial.log", "w", encoding="utf-8") as log:
@@ -152,6 +173,11 @@ class Vm:
                 self.qemu.stdin.flush()
             except BrokenPipeError:
                 pass
+
+    def note(self, text):
+        """Figures worth seeing although nothing failed, to notes beside the logs."""
+        with self.lock, open(self.run_dir + "/notes", "a", encoding="utf-8") as f:
+            f.write("[%7.2f] %s\n" % (time.monotonic() - self.began, text))
 
     # --- dom0 (or the plain VM) -------------------------------------------------
 

@@ -19,14 +19,16 @@ class Daemon:
         self.command = "resexd --hv xen --foreground -c %s%s" % (path, " --observe" if observe else "")
 
     def begin(self):
-        self.vm.sh("%s >>/h/files/resexd.log 2>&1 & echo $! >/run/resexd.pid" % self.command)
+        self.vm.sh("rm -f /run/resexd.rc; (sh -c 'echo $$ >/run/resexd.pid; exec %s' "
+                   ">>/h/files/resexd.log 2>&1; echo $? >/run/resexd.rc) &" % self.command)
         wait_for("answer of resexd", 20, lambda: self.vm.run("resex -j info").rc == 0, 0.2)
         return self
 
     def stop(self):
-        return self.vm.run("p=$(cat /run/resexd.pid); kill -TERM $p && "
-                           "i=0; while [ -d /proc/$p ] && [ $i -lt 100 ]; do usleep 100000; i=$((i+1)); done; "
-                           "! [ -d /proc/$p ]", 30)
+        """Its exit code after SIGTERM."""
+        r = self.vm.run("kill -TERM $(cat /run/resexd.pid); i=0; until [ -s /run/resexd.rc ] || [ $i -ge 100 ]; do "
+                        "usleep 100000; i=$((i+1)); done; exit $(cat /run/resexd.rc || echo 99)", 60)
+        return r.rc
 
     def kill(self):
         self.vm.run("kill -9 $(cat /run/resexd.pid); true")
@@ -35,21 +37,19 @@ class Daemon:
         return self.begin()
 
     def __exit__(self, kind, value, trace):
-        r = self.stop()
-        if r.rc:
+        rc = self.stop()
+        if rc == 99:
             self.kill()
         if kind is None:
-            check(r.rc == 0, "resexd did not end within 10 s of SIGTERM")
+            check(rc == 0, "resexd ended with %d on SIGTERM (99: it did not within 10 s)" % rc)
 
     def ask(self, words):
         r = self.vm.run("resex -j " + words)
         check(r.rc == 0, "resex %s ended with %d: %s" % (words, r.rc, r.out.strip()))
         return r.json()
 
-    def guest(self, verb, name):
-        rows = [g for g in self.ask(verb)["guests"] if g["name"] == name]
-        check(len(rows) == 1, "resex %s shows guest %s %d times" % (verb, name, len(rows)))
-        return rows[0]
+    def events(self):
+        return [json.loads(line) for line in self.vm.sh("resex -j events").splitlines()]
 
     def rings(self, name):
         return self.ask("ring-list " + name)["guests"][0]
@@ -119,6 +119,17 @@ def wait_rings(d, name, streams, seconds=20):
         rings = d.rings(name)["rings"]
         return len([r for r in rings if r.get("kind") == "SQ" and r["state"] == "active"]) >= 2 * streams
     wait_for("%d send queues of %s in ring-list" % (2 * streams, name), seconds, enough, 0.2)
+
+
+def wait_settled(d, name):
+    """Two looks that agree."""
+    seen = [d.rings(name)["totals"]]
+
+    def still():
+        seen.append(d.rings(name)["totals"])
+        return seen[-1] == seen[-2]
+    wait_for("end of counting in " + name, 10, still, 0.2)
+    return seen[-1]
 
 
 # --- truth ----------------------------------------------------------------------

@@ -21,9 +21,9 @@ import cpio
 
 APPLETS = """sh mount umount mkdir ls cat sleep echo grep sed awk ps top dmesg ln cp mv rm ip poweroff
  reboot halt insmod rmmod lsmod modprobe mknod chmod date time timeout seq od hexdump head tail wc
- sort uniq tr cut find xargs kill killall env tee stty setsid cttyhack usleep uname free mountpoint
+ sort uniq tr cut find xargs kill killall env tee stty setsid cttyhack usleep uname free
  sync dd touch test true false expr printf nproc pidof md5sum id hostname dirname basename readlink
- realpath yes su chpst setuidgid cmp stat mkfifo nice""".split()
+ realpath yes su cmp stat mkfifo""".split()
 RDMA = """ibv_devinfo ib_read_lat ib_read_bw ib_write_lat ib_write_bw ib_send_lat ib_send_bw
  ib_atomic_lat ib_atomic_bw""".split()
 MODULES = """rdma_rxe ib_uverbs rdma_ucm dummy virtio_pci 9p 9pnet_virtio xen-evtchn xen-privcmd
