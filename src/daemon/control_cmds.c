@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "resex/exit.h"
@@ -421,25 +422,43 @@ static int cmd_policy_show(struct call *c, const json_t *params, json_t **result
 	return 0;
 }
 
+static const struct policy_param *find_param(const struct policy_ops *ops, const char *name)
+{
+	for (const struct policy_param *p = ops->params; p && p->name; p++)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}
+
+static int out_of_range(struct call *c, const struct policy_ops *ops, const struct policy_param *p,
+			const json_t *v)
+{
+	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+
+	fail(c, RESEX_RANGE,
+	     "%s is %.32s, out of its range: give %llu to %llu (%s), see resex policy-show %s",
+	     p->name, text ? text : "?", (unsigned long long)p->min, (unsigned long long)p->max,
+	     p->unit, ops->name);
+	free(text);
+	return c->exit;
+}
+
 static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 {
 	const char *name;
 	json_t *v;
 
 	json_object_foreach(obj, name, v) {
-		json_int_t n = json_integer_value(v);
-		int rc = json_is_integer(v) && n >= 0 ? policy_param_set(pi, name, (uint64_t)n)
-						      : -ERANGE;
+		const struct policy_param *p = find_param(pi->ops, name);
+		json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
 
-		if (rc == -ENOENT)
+		if (!p)
 			return fail(
 				c, RESEX_USAGE,
 				"policy %s has no parameter \"%.64s\": see resex policy-show %s",
 				pi->ops->name, name, pi->ops->name);
-		if (rc)
-			return fail(c, RESEX_RANGE,
-				    "%.64s is out of its range: see resex policy-show %s", name,
-				    pi->ops->name);
+		if (n < 0 || policy_param_set(pi, name, (uint64_t)n))
+			return out_of_range(c, pi->ops, p, v);
 	}
 	return 0;
 }
@@ -454,6 +473,10 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 	struct conf_error e = { 0 };
 	int rc;
 
+	if (!name == !file || (file && !file[0])) {
+		fail(c, RESEX_USAGE, "policy-set: give the name of a policy, or a file");
+		return NULL;
+	}
 	if (file) {
 		rc = policy_load(&pi, NULL, file, &e);
 		if (rc)
@@ -593,14 +616,33 @@ static int cmd_why(struct call *c, const json_t *params, json_t **result)
 
 /* --- events ----------------------------------------------------------------- */
 
+/* Is there an event of a guest of that name, which may be gone? */
+static bool has_events(const struct manager *m, const char *name)
+{
+	uint64_t n = m->events < MANAGER_EVENTS ? m->events : MANAGER_EVENTS;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (!strcmp(m->event[i].guest, name))
+			return true;
+	return false;
+}
+
 static int cmd_events(struct call *c, const json_t *params, json_t **result)
 {
 	json_int_t since = json_integer_value(json_object_get(params, "since"));
 	const char *who = json_string_value(json_object_get(params, "guest"));
 	const struct manager *m = c->m;
 	uint64_t first = m->events > MANAGER_EVENTS ? m->events - MANAGER_EVENTS : 0;
-	json_t *arr = json_array();
+	const struct managed *g = who ? manager_find(c->m, who) : NULL;
+	json_t *arr;
 
+	if (g)
+		who = g->name;
+	else if (who && !has_events(m, who)) {
+		find_guest(c, params);
+		return c->exit;
+	}
+	arr = json_array();
 	if (since > 0 && (uint64_t)since > first)
 		first = (uint64_t)since;
 	for (uint64_t id = first; id < m->events; id++) {
@@ -625,12 +667,18 @@ static int cmd_events(struct call *c, const json_t *params, json_t **result)
 
 /* --- the table ---------------------------------------------------------------- */
 
-static const char *const p_none[] = { NULL };
-static const char *const p_guest[] = { "guest", NULL };
-static const char *const p_policy[] = { "policy", NULL };
-static const char *const p_policy_set[] = { "policy", "file", "params", NULL };
-static const char *const p_release[] = { "guest", "undo", NULL };
-static const char *const p_events[] = { "since", "guest", NULL };
+static const struct method_param p_none[] = { { 0 } };
+static const struct method_param p_guest[] = { { "guest", JSON_STRING }, { 0 } };
+static const struct method_param p_policy[] = { { "policy", JSON_STRING }, { 0 } };
+static const struct method_param p_policy_set[] = {
+	{ "policy", JSON_STRING }, { "file", JSON_STRING }, { "params", JSON_OBJECT }, { 0 }
+};
+static const struct method_param p_release[] = { { "guest", JSON_STRING },
+						 { "undo", JSON_TRUE },
+						 { 0 } };
+static const struct method_param p_events[] = { { "since", JSON_INTEGER },
+						{ "guest", JSON_STRING },
+						{ 0 } };
 
 const struct method methods[] = {
 	{ "list", false, cmd_list, p_none },
@@ -647,21 +695,46 @@ const struct method methods[] = {
 	{ 0 },
 };
 
+static const char *type_text(json_type t)
+{
+	switch (t) {
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+		return "an integer";
+	case JSON_OBJECT:
+		return "an object";
+	default:
+		return "true or false";
+	}
+}
+
+static int check_param(struct call *c, const struct method *m, const char *key, const json_t *v)
+{
+	const struct method_param *p = m->params;
+
+	while (p->name && strcmp(p->name, key) != 0)
+		p++;
+	if (!p->name)
+		fail(c, RESEX_USAGE, "%s takes no parameter \"%.64s\"", m->name, key);
+	else if (json_typeof(v) != p->type && !(p->type == JSON_TRUE && json_is_boolean(v)))
+		fail(c, RESEX_USAGE, "%s of %s: give %s", key, m->name, type_text(p->type));
+	else
+		return 0;
+	c->error.code = PROTO_E_PARAMS;
+	return RESEX_USAGE;
+}
+
 static int check_params(struct call *c, const struct method *m, json_t *params)
 {
 	const char *key;
 	json_t *v;
+	int rc;
 
 	json_object_foreach(params, key, v) {
-		bool known = false;
-
-		for (size_t i = 0; m->params[i] && !known; i++)
-			known = !strcmp(m->params[i], key);
-		if (!known) {
-			fail(c, RESEX_USAGE, "%s takes no parameter \"%.64s\"", m->name, key);
-			c->error.code = PROTO_E_PARAMS;
-			return RESEX_USAGE;
-		}
+		rc = check_param(c, m, key, v);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

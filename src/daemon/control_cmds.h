@@ -16,12 +16,17 @@ struct call {
 	struct proto_error error;
 };
 
+struct method_param {
+	const char *name;
+	json_type type; /* JSON_TRUE stands for JSON_FALSE too */
+};
+
 struct method {
 	const char *name;
 	bool modifies; /* root only */
 	/* 0 and *result (owned by the caller), or enum resex_exit with call->error filled */
 	int (*run)(struct call *c, const json_t *params, json_t **result);
-	const char *const *params; /* names it takes, ended by NULL */
+	const struct method_param *params; /* those it takes, ended by name NULL */
 };
 
 extern const struct method methods[]; /* ended by name NULL */

@@ -211,6 +211,8 @@ good why '^bulk: .*[0-9]+ of [0-9]+ Resos|^bulk: lowest cap' resex why
 good 'why one' '^server: no cap' resex why server
 good events ' bulk +registry +attached$' resex events
 good 'events of one' ' bulk ' resex events bulk
+good 'events of one, by its domain id' ' bulk ' resex events 2
+fails 3 resex 'no guest "nobody": see resex list' resex events nobody
 good 'events, the newest' '.' resex events -n 1
 that 'events -n 1 is one line' test "$(resex events -n 1 | wc -l)" -eq 1
 that 'events -f goes on' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f | head -n 4 | grep -q ."
@@ -262,7 +264,7 @@ fails 2 resex 'low=5x' resex policy-set freemarket low=5x
 fails 2 resex 'no parameter "lo"' resex policy-set freemarket lo=5
 fails 5 resex 'no policy "dear"' resex policy-set dear
 fails 5 resex 'no policy "dear"' resex policy-show dear
-fails 6 resex 'low.* range.*policy-show' resex policy-set freemarket low=1001
+fails 6 resex 'low is 1001, .* 0 to 1000 .*policy-show' resex policy-set freemarket low=1001
 fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
 fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
@@ -283,6 +285,26 @@ fails 11 resexd 'another resexd runs \(process [0-9]+ holds ' resexd
 fails 11 resexd 'another resexd runs' resexd --restore-caps
 good '--check beside a daemon' 'good' resexd --check
 good 'the first one is not disturbed' '^bulk ' resex list
+
+# What other clients may send.
+asked() { # PATTERN METHOD PARAMS: the daemon's reply to this
+	run "$2 $3" python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}\n" % tuple(sys.argv[2:])).encode())
+print(s.makefile().readline())' "$dir/sock" "$2" "$3"
+	grep -Eq -- "$1" "$dir/out" || bad "no $1 in the reply"
+}
+asked 'give the name of a policy, or a file' policy-set '{}'
+asked 'give the name of a policy, or a file' policy-set '{"file":""}'
+asked 'give the name of a policy, or a file' policy-set '{"policy":"null","file":"/etc/passwd"}'
+asked '-32602.*policy of policy-set: give a string' policy-set '{"policy":5}'
+asked '-32602.*params of policy-set: give an object' policy-set '{"policy":"null","params":7}'
+asked 'low is \\"5\\", out of its range' policy-set '{"policy":"freemarket","params":{"low":"5"}}'
+asked '-32602.*undo of cap-release: give true or false' cap-release '{"guest":"bulk","undo":"yes"}'
+asked '-32602.*since of events: give an integer' events '{"since":"x"}'
+asked '-32602.*list takes no parameter' list '{"guest":"bulk"}'
+asked '"newest"' events '{"since":99999999}'
 
 # All members that the man page names are there, and no others are in list.
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" "$top/man/resex-control.7" "$dir/resex" -s "$dir/sock"
