@@ -44,10 +44,10 @@ def read_text(path):
         return ""
 
 
-<<<<<<< HEAD
 class EmulatorFault(Failed):
     """The emulator broke a guest, not what is tested: see Vm.fault."""
-=======
+
+
 def at_once(function, *things):
     """function(thing) for all things beside each other; the first failure is raised."""
     failures = []
@@ -64,7 +64,6 @@ def at_once(function, *things):
         t.join()
     if failures:
         raise failures[0]
->>>>>>> e122427 (tests: see caps as the hypervisor has them)
 
 
 class Result:
