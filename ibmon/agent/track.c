@@ -76,6 +76,7 @@ static void withdraw(struct track *t, struct track_ring *r)
 	track_begin(t);
 	t->sink->withdraw(t->ctx, r->id);
 	r->id = 0;
+	t->room = true;
 	t->changes++;
 }
 
@@ -128,8 +129,8 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 	/* of one that is too large to be published only the first frame is looked at */
 	pages = r->what.bytes / HEADER_PAGE;
 	r->frames = pages <= GUEST_RING_FRAMES_MAX ? (uint32_t)pages : 1;
-	r->refused = pages > GUEST_RING_FRAMES_MAX;
-	if (r->refused)
+	r->too_large = pages > GUEST_RING_FRAMES_MAX;
+	if (r->too_large)
 		log_msg(t->log, LOG_LVL_WARNING,
 			"pid %d: a ring of %u entries has more than %d pages and cannot be "
 			"published",
@@ -213,18 +214,34 @@ static void publish(struct track *t, struct track_ring *r)
 {
 	int rc;
 
-	if (r->id || r->refused || !(r->what.kind & (CLASS_SQ | CLASS_CQ)))
+	if (r->id || r->refused || r->too_large || !(r->what.kind & (CLASS_SQ | CLASS_CQ)))
 		return;
 	track_begin(t);
 	rc = t->sink->publish(t->ctx, r, &r->id);
-	if (rc) {
-		r->refused = true;
-		log_msg(t->log, LOG_LVL_WARNING,
-			"pid %d (%s): a ring of %u frames could not be published: %s",
-			(int)r->owner, r->comm, r->frames, strerror(-rc));
+	if (rc == 0) {
+		t->changes++;
 		return;
 	}
-	t->changes++;
+	r->refused = true;
+	if (!t->warned_full)
+		log_msg(t->log, LOG_LVL_WARNING,
+			"pid %d (%s): a ring of %u pages cannot be shown now, nor can others: %s",
+			(int)r->owner, r->comm, r->frames,
+			rc == -ENOSPC ? "the ABI has room for no more" : strerror(-rc));
+	t->warned_full = true;
+}
+
+/* What is not a queue any more goes, then what is new comes: there may be room for it now. */
+static void publish_all(struct track *t)
+{
+	for (size_t i = 0; i < t->rings; i++)
+		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
+			withdraw(t, t->ring[i]);
+	for (size_t i = 0; t->room && i < t->rings; i++)
+		t->ring[i]->refused = false;
+	t->room = false;
+	for (size_t i = 0; i < t->rings; i++)
+		publish(t, t->ring[i]);
 }
 
 void track_begin(struct track *t)
@@ -254,11 +271,7 @@ unsigned int track_scan(struct track *t, struct mono now, bool full)
 	if (full)
 		scan_all(t, now);
 	track_kinds(t, full);
-	for (size_t i = 0; i < t->rings; i++) {
-		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
-			withdraw(t, t->ring[i]);
-		publish(t, t->ring[i]);
-	}
+	publish_all(t);
 	if (t->writing)
 		t->sink->end(t->ctx);
 	t->writing = false;

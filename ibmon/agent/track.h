@@ -30,8 +30,9 @@ struct track_ring {
 	struct mono found;
 	uint32_t frames;
 	uint64_t *frame;
-	uint64_t seen; /* number of the scan */
-	bool refused;  /* the sink would not have it */
+	uint64_t seen;	/* number of the scan */
+	bool too_large; /* for the ABI */
+	bool refused;	/* the sink had no room for it; tried again when some is made */
 };
 
 /* Where rings go. All required. */

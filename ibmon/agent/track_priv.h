@@ -26,7 +26,8 @@ struct track {
 	uint64_t scan;
 	unsigned int changes; /* in this scan */
 	bool writing;	      /* begin was called */
-	bool warned_users, warned_rings;
+	bool room;	      /* a ring was withdrawn: one that was refused may fit */
+	bool warned_users, warned_rings, warned_full;
 	size_t users, rings;
 	struct track_user user[TRACK_USERS_MAX];
 	struct track_ring *ring[TRACK_RINGS_MAX]; /* by device and offset */

@@ -84,3 +84,10 @@ hvguest_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 hvguest_LDADD = -l:libxenstore.a -l:libxengnttab.a -l:libxentoolcore.a -l:libxentoollog.a
 EXTRA_DIST += tests/system/hvprobe.sh
 endif
+
+# agentlife: what resex-agent shows while queues come and go, and how soon.
+if VERBS
+noinst_PROGRAMS += agentlife
+agentlife_SOURCES = tests/system/src/agentlife.c
+agentlife_LDADD = $(VERBS_LIBS)
+endif
