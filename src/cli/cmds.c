@@ -454,7 +454,7 @@ static int run_events(struct cli *c)
 			print_events(c, json_object_get(r, "events"), o.last);
 		}
 		json_decref(r);
-		if (!o.follow)
+		if (!o.follow || ferror(stdout))
 			break;
 		o.last = -1;
 		poll(NULL, 0, FOLLOW_MS);

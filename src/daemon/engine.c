@@ -28,7 +28,7 @@ struct engine {
 	struct clock clock;
 	struct control *control;
 	struct event_base *base;
-	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int;
+	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
 	pthread_t sampler_thread, actor_thread;
 	bool shared_ok, manager_ok, sampler_runs, actor_runs;
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
@@ -156,9 +156,19 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 
 	(void)what;
 	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping",
-		sig == SIGTERM ? "SIGTERM" : "SIGINT");
+		sig == SIGTERM	? "SIGTERM"
+		: sig == SIGINT ? "SIGINT"
+				: "SIGHUP (the terminal was closed)");
 	notify("STOPPING=1");
 	event_base_loopbreak(e->base);
+}
+
+/* nohup(1) leaves SIGHUP ignored, and means it. */
+static bool hangup_counts(void)
+{
+	struct sigaction sa;
+
+	return !sigaction(SIGHUP, NULL, &sa) && sa.sa_handler != SIG_IGN;
 }
 
 static int make_loop(struct engine *e)
@@ -174,15 +184,18 @@ static int make_loop(struct engine *e)
 	e->ev_second = event_new(e->base, -1, EV_PERSIST, on_second, e);
 	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
 	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
+	e->ev_hup = evsignal_new(e->base, SIGHUP, on_signal, e);
 	if (wfd >= 0)
 		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
 	if (!e->ev_work || !e->ev_shared || !e->ev_second || !e->ev_term || !e->ev_int ||
-	    (wfd >= 0 && !e->ev_watch))
+	    !e->ev_hup || (wfd >= 0 && !e->ev_watch))
 		return -ENOMEM;
 	event_add(e->ev_shared, NULL);
 	event_add(e->ev_second, &second);
 	event_add(e->ev_term, NULL);
 	event_add(e->ev_int, NULL);
+	if (hangup_counts())
+		event_add(e->ev_hup, NULL);
 	if (e->ev_watch)
 		event_add(e->ev_watch, NULL);
 	return 0;
@@ -203,6 +216,7 @@ static void free_loop(struct engine *e)
 	free_event(&e->ev_second);
 	free_event(&e->ev_term);
 	free_event(&e->ev_int);
+	free_event(&e->ev_hup);
 	if (e->base)
 		event_base_free(e->base);
 	e->base = NULL;

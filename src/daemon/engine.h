@@ -24,7 +24,7 @@ struct engine_conf {
 
 /* 0 or -errno with e filled: one sentence for people. */
 int engine_open(struct engine **e, const struct engine_conf *c, struct conf_error *err);
-/* Until SIGTERM or SIGINT. 0 or -errno. */
+/* Until SIGTERM, SIGINT or SIGHUP. 0 or -errno. */
 int engine_run(struct engine *e);
 /* Stop the threads, restore all caps, free. How many caps could not be restored. */
 int engine_close(struct engine *e);

@@ -269,6 +269,7 @@ fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
 fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
 fails 4 resex "$dir/none.json.* cannot be read" resex policy-set --file "$dir/none.json"
+fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f >/dev/full"
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
 
 good policy-set '^null \(active\)' resex policy-set null
@@ -341,6 +342,18 @@ stop KILL 137
 start # over the socket and the caps the killed one left
 that 'the next start restores them' grep -q 'did not stop cleanly: 2 caps restored, 0 failed' "$dir/log"
 stop INT 0
+
+start
+that 'bulk is capped' bulk_capped
+stop HUP 0 # its terminal was closed
+that 'saved caps are gone' not test -e "$dir/state/caps.json"
+trap '' HUP # as nohup does
+start
+trap - HUP
+kill -HUP "$daemon"
+sleep 0.3
+good 'under nohup it stays' '^bulk ' resex list
+stop TERM 0
 
 config '"guests": { "bulk": { "exempt": true, "weight": 512 } }'
 start --verbose

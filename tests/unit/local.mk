@@ -56,7 +56,7 @@ if CMOCKA
 UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_policy_load tests/unit/test_manager \
-	tests/unit/test_manager_rings tests/unit/test_manager_sim
+	tests/unit/test_manager_rings tests/unit/test_manager_sim tests/unit/test_manager_log
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
@@ -82,6 +82,8 @@ MANAGER_LIBS = libdaemon.a libibmon.a libpolicies.a libutil.a libcore.a \
 	$(CMOCKA_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c $(MANAGER_RIG)
 tests_unit_test_manager_LDADD = $(MANAGER_LIBS)
+tests_unit_test_manager_log_SOURCES = tests/unit/test_manager_log.c $(MANAGER_RIG)
+tests_unit_test_manager_log_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_rings_SOURCES = tests/unit/test_manager_rings.c $(MANAGER_RIG)
 tests_unit_test_manager_rings_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_sim_SOURCES = tests/unit/test_manager_sim.c tests/unit/tmpdir.h tests/unit/prop.h

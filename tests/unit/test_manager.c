@@ -335,50 +335,6 @@ static void old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
 }
 
-/* How many lines the log gets in a while. */
-static uint32_t lines_logged(struct manager_rig *g)
-{
-	char path[256], buf[65536];
-	uint32_t lines = 0;
-	ssize_t n;
-	int old = g->log.fd;
-
-	snprintf(path, sizeof(path), "%s", tmp_at(&g->dir, "log"));
-	g->log.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(g->log.fd >= 0);
-	for (int i = 0; i < 5; i++) {
-		rig_second(g);
-		rig_settle(g);
-	}
-	n = pread(g->log.fd, buf, sizeof(buf), 0);
-	for (ssize_t i = 0; i < n; i++)
-		lines += buf[i] == '\n';
-	close(g->log.fd);
-	g->log.fd = old;
-	unlink(path);
-	return lines;
-}
-
-static void what_fails_again_and_again__is_logged_once(void **state)
-{
-	struct manager_rig *g = *state;
-
-	rig_create(g, 4, 4)->get_rc = -EIO;
-	rig_settle(g);
-	assert_int_equal(lines_logged(g), 0); /* said when it was new */
-	fake_dom(&g->host, 4)->get_rc = -EPERM;
-	assert_int_equal(lines_logged(g), 1);
-	g->host.list_rc = -EIO;
-	assert_int_equal(lines_logged(g), 1);
-	g->host.list_rc = 0;
-	fake_dom(&g->host, 4)->get_rc = 0;
-	rig_settle(g);
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		fake_dom_add(&g->host, i + 5, (uint8_t)i);
-	rig_second(g);
-	assert_int_equal(lines_logged(g), 0);
-}
-
 static void observing_only__saves_nothing_and_restores_nothing(void **state)
 {
 	struct manager_rig *g = *state;
@@ -791,7 +747,6 @@ int main(void)
 		WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can),
 		WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now),
 		WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can),
-		WITH_RIG(what_fails_again_and_again__is_logged_once),
 		WITH_RIG(observing_only__saves_nothing_and_restores_nothing),
 		WITH_RIG(stop__each_guest_gets_its_own_cap_back),
 		WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk),
