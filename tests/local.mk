@@ -3,4 +3,4 @@ GATES = tests/gates/layers.sh tests/gates/size.sh tests/gates/format.sh \
 	tests/gates/completion.sh
 TESTS += $(GATES)
 EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-size.sh \
-	tests/cppcheck.cfg tests/mutants.sh
+	tests/check-install.sh tests/cppcheck.cfg tests/mutants.sh

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# check-install.sh BUILD: what make install puts where, and that make uninstall takes it away.
+# BUILD is configured as ./dev build does: for /usr, with Xen.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?usage: check-install.sh BUILD}" && pwd)
+
+expected() {
+	cat <<'END'
+/usr/bin/resex
+/usr/lib/systemd/system/resex-agent.service
+/usr/lib/systemd/system/resexd.service
+/usr/sbin/resex-agent
+/usr/sbin/resexd
+/usr/share/bash-completion/completions/resex
+/usr/share/doc/resex/examples/resexd.json
+END
+	# A page for each that stands in man/, and a file for each policy.
+	(cd "$here/../man" && for page in *.[1-9]; do echo "/usr/share/man/man${page##*.}/$page"; done)
+	(cd "$here/../policies" && printf '/usr/share/resex/policies/%s\n' ./*.json | sed 's|\./||')
+}
+
+installed() {
+	(cd "$dest" && find . ! -type d | sed 's/^\.//' | LC_ALL=C sort)
+}
+
+same_list() {
+	diff -u --label expected --label installed <(expected | LC_ALL=C sort) <(installed)
+}
+
+programs_run() {
+	for program in "$dest"/usr/bin/* "$dest"/usr/sbin/*; do
+		"$program" --version || return 1
+	done
+}
+
+example_is_right() {
+	"$dest/usr/sbin/resexd" --hv sim --check -c "$dest/usr/share/doc/resex/examples/resexd.json"
+}
+
+# Copies whose programs are those just installed, since systemd looks for them.
+units_are_right() {
+	mkdir "$tmp/units"
+	for unit in "$dest"/usr/lib/systemd/system/*.service; do
+		sed "s|/usr/sbin/|$dest&|" "$unit" >"$tmp/units/${unit##*/}"
+	done
+	said=$(systemd-analyze verify --man=no "$tmp"/units/*.service 2>&1) && [ -z "$said" ] ||
+		{ echo "$said"; return 1; }
+}
+
+nothing_is_left() {
+	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null && [ -z "$(installed)" ] || { installed; return 1; }
+}
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+dest=$tmp/dest
+passed=0 failed=0
+make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
+	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
+for what in same_list programs_run example_is_right units_are_right nothing_is_left; do
+	if $what >"$tmp/out" 2>&1; then
+		echo "pass ${what//_/ }"
+		passed=$((passed + 1))
+	else
+		cat "$tmp/out"
+		echo "FAIL ${what//_/ }"
+		failed=$((failed + 1))
+	fi
+done
+echo "install: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
