@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * control_cmds: each method with good and wrong parameters, by root and by
+ * others, on a manager without sockets and a snapshot the test writes.
+ */
+#include "src/daemon/control_cmds.h"
+
+#include "resex/exit.h"
+#include "tests/unit/manager_rig.h"
+
+/* The snapshot a sampler would have published: everything in the set, as the test changes it. */
+static struct snapshot *snap_of_set(struct manager_rig *g)
+{
+	struct snapshot *sn = snap_begin(&g->sh);
+
+	memset(sn, 0, sizeof(*sn));
+	sn->time = g->now;
+	sn->epoch = 3;
+	sn->ticks = 2500;
+	sn->tick_ns_sum = 2500 * 4000;
+	sn->policy = g->m.policy->ops;
+	sn->guests = g->set->guests;
+	for (uint32_t i = 0; i < sn->guests; i++) {
+		struct snap_guest *s = &sn->guest[i];
+
+		s->key = g->set->guest[i].key;
+		s->slot = g->set->guest[i].slot;
+		s->account.rate = RATE_ONE;
+		s->account.allocated.m = s->account.balance.m = 624288 * RESO_MILLI;
+		s->rings = g->set->guest[i].scan->rings;
+	}
+	return sn;
+}
+
+struct answer {
+	int exit;
+	struct proto_error error;
+	json_t *result; /* borrowed from the rig until the next call */
+};
+
+static json_t *last_result;
+
+/* {"guest": "x"} as 'guest':'x', for reading's sake. */
+static json_t *params_of(const char *text)
+{
+	char buf[1024];
+
+	snprintf(buf, sizeof(buf), "{%s}", text);
+	for (char *p = buf; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	return json_loads(buf, 0, NULL);
+}
+
+static struct answer ask_as(struct manager_rig *g, bool root, const char *method,
+			    const char *params)
+{
+	struct call c = { .m = &g->m, .sn = snap_latest(&g->sh), .wall_ns = WALL, .root = root };
+	struct request r = { .method = method, .params = params_of(params) };
+	struct answer a;
+
+	assert_non_null(r.params);
+	json_decref(last_result);
+	last_result = NULL;
+	a.exit = method_call(&c, &r, &last_result);
+	a.error = c.error;
+	a.result = last_result;
+	json_decref(r.params);
+	if (a.exit) {
+		assert_null(a.result);
+		assert_true(a.error.text[0] && !strchr(a.error.text, '\n'));
+	} else {
+		assert_non_null(a.result);
+	}
+	return a;
+}
+
+static json_t *ask(struct manager_rig *g, const char *method, const char *params)
+{
+	struct answer a = ask_as(g, true, method, params);
+
+	if (a.exit)
+		fail_msg("%s {%s}: %s", method, params, a.error.text);
+	return a.result;
+}
+
+static void assert_refused(struct manager_rig *g, const char *method, const char *params, int exit,
+			   int code, const char *says)
+{
+	struct answer a = ask_as(g, true, method, params);
+
+	if (a.exit != exit || a.error.code != code || !strstr(a.error.text, says))
+		fail_msg("%s {%s}: %d, %d, %s", method, params, a.exit, a.error.code, a.error.text);
+}
+
+static int setup(void **state)
+{
+	struct manager_rig *g;
+	int rc = rig_setup(state);
+
+	g = *state;
+	strcpy(fake_dom_add(&g->host, 4, 4)->name, "web");
+	strcpy(fake_dom_add(&g->host, 5, 5)->name, "bulk");
+	fake_dom(&g->host, 5)->params.cap = CAP_PERCENT(80);
+	rig_settle(g);
+	snap_of_set(g);
+	snap_publish(&g->sh);
+	return rc;
+}
+
+static int teardown(void **state)
+{
+	json_decref(last_result);
+	last_result = NULL;
+	return rig_teardown(state);
+}
+
+static const json_t *row(const json_t *result, const char *array, const char *name)
+{
+	json_t *arr = json_object_get(result, array), *o;
+	size_t i;
+
+	json_array_foreach(arr, i, o)
+		if (!strcmp(json_string_value(json_object_get(o, "name")), name))
+			return o;
+	fail_msg("no %s in %s", name, array);
+	return NULL;
+}
+
+static json_int_t num(const json_t *o, const char *key)
+{
+	assert_true(json_is_integer(json_object_get(o, key)));
+	return json_integer_value(json_object_get(o, key));
+}
+
+static const char *str(const json_t *o, const char *key)
+{
+	assert_true(json_is_string(json_object_get(o, key)));
+	return json_string_value(json_object_get(o, key));
+}
+
+/* --- rights and parameters --------------------------------------------------- */
+
+static void rights__others__may_ask_and_change_nothing(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t events = g->m.events;
+
+	for (const struct method *m = methods; m->name; m++) {
+		struct answer a = ask_as(g, false, m->name, "");
+
+		if (m->modifies) {
+			assert_int_equal(a.exit, RESEX_PERMISSION);
+			assert_int_equal(a.error.code, PROTO_E_SERVER - RESEX_PERMISSION);
+			assert_non_null(strstr(a.error.text, "run it as root"));
+		} else {
+			assert_int_not_equal(a.exit, RESEX_PERMISSION);
+		}
+	}
+	ask_as(g, false, "policy-set", "'policy':'null'");
+	ask_as(g, false, "cap-release", "'guest':'bulk'");
+	assert_int_equal(g->m.events, events);
+	assert_ptr_equal(g->m.policy->ops, &policy_freemarket);
+	assert_false(rig_guest(g, "bulk")->released);
+}
+
+static void methods__that_modify__are_those_of_the_man_page(void **state)
+{
+	(void)state;
+	for (const struct method *m = methods; m->name; m++)
+		assert_int_equal(m->modifies,
+				 !strcmp(m->name, "policy-set") || !strcmp(m->name, "cap-release"));
+}
+
+static void method__unknown__is_said(void **state)
+{
+	assert_refused(*state, "lst", "", RESEX_USAGE, PROTO_E_METHOD, "no method \"lst\"");
+	assert_refused(*state, "LIST", "", RESEX_USAGE, PROTO_E_METHOD, "no method");
+}
+
+static void params__unknown__are_refused_by_every_method(void **state)
+{
+	for (const struct method *m = methods; m->name; m++)
+		assert_refused(*state, m->name, "'colour':1", RESEX_USAGE, PROTO_E_PARAMS,
+			       "no parameter \"colour\"");
+}
+
+static void params__of_a_wrong_type__are_refused_and_not_guessed(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "guest-show", "'guest':5" },
+		{ "guest-show", "'guest':null" },
+		{ "ring-list", "'guest':[]" },
+		{ "why", "'guest':true" },
+		{ "events", "'guest':5" },
+		{ "events", "'since':'1'" },
+		{ "events", "'since':1.5" },
+		{ "policy-show", "'policy':5" },
+		{ "policy-set", "'policy':5" },
+		{ "policy-set", "'file':5" },
+		{ "policy-set", "'policy':'null','params':[]" },
+		{ "cap-release", "'guest':'bulk','undo':'true'" },
+		{ "cap-release", "'guest':'bulk','undo':1" },
+	};
+	struct manager_rig *g = *state;
+	uint64_t events = g->m.events;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(g, rows[i][0], rows[i][1], RESEX_USAGE, PROTO_E_PARAMS, "give ");
+	assert_int_equal(g->m.events, events);
+}
+
+static void guest__unknown_or_missing__is_said(void **state)
+{
+	static const char *const verbs[] = { "guest-show", "ring-list", "why", "cap-release" };
+
+	for (size_t i = 0; i < 4; i++)
+		assert_refused(*state, verbs[i], "'guest':'nobody'", RESEX_NO_GUEST,
+			       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest \"nobody\"");
+	assert_refused(*state, "guest-show", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
+		       "guest: give");
+	assert_refused(*state, "cap-release", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
+		       "guest: give");
+}
+
+/* --- guests -------------------------------------------------------------------- */
+
+static void list__each_guest__once_with_cap_and_account(void **state)
+{
+	struct manager_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+	const json_t *r, *web, *bulk;
+
+	sn->guest[1].applied = CAP_PERCENT(7);
+	sn->guest[1].account.balance.m = 1234567;
+	sn->guest[1].total_usage.mtus_sent = 99;
+	sn->guest[1].total_usage.flags = USAGE_ESTIMATED;
+	snap_publish(&g->sh);
+	r = ask(g, "list", "");
+	assert_int_equal(json_array_size(json_object_get(r, "guests")), 2);
+	assert_int_equal(num(r, "epoch"), 3);
+	assert_string_equal(str(r, "policy"), "freemarket");
+	web = row(r, "guests", "web");
+	assert_int_equal(num(web, "domid"), 4);
+	assert_string_equal(str(web, "uuid"), "04040404-0404-0404-0404-040404040404");
+	assert_string_equal(str(web, "state"), "managed");
+	assert_string_equal(str(web, "link"), "ib0");
+	assert_true(json_is_null(json_object_get(web, "cap")));
+	assert_true(json_is_null(json_object_get(web, "old_cap")));
+	bulk = row(r, "guests", "bulk");
+	assert_int_equal(num(bulk, "cap"), 7);
+	assert_int_equal(num(bulk, "old_cap"), 80);
+	assert_int_equal(num(bulk, "mtus_sent"), 99);
+	assert_true(json_is_true(json_object_get(bulk, "estimated")));
+	assert_true(json_real_value(json_object_get(bulk, "balance")) == 1234.567);
+	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.0);
+}
+
+static void list__guest_not_sampled_yet__is_there_with_what_is_known(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r;
+
+	strcpy(rig_create(g, 9, 9)->name, "fresh");
+	fake_dom(&g->host, 9)->params.cap = CAP_PERCENT(33);
+	rig_settle(g);
+	r = row(ask(g, "list", ""), "guests", "fresh");
+	assert_int_equal(num(r, "cap"), 33);
+	assert_null(json_object_get(r, "balance"));
+	r = row(ask(g, "why", "'guest':'fresh'"), "guests", "fresh");
+	assert_string_equal(str(r, "text"), "not sampled yet");
+	assert_int_equal(num(ask(g, "guest-show", "'guest':'fresh'"), "min_cap"), 1);
+}
+
+static void list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one(void **state)
+{
+	struct manager_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+
+	sn->guest[0].key.created += 100;
+	snap_publish(&g->sh);
+	assert_null(json_object_get(row(ask(g, "list", ""), "guests", "web"), "balance"));
+}
+
+static void list__guest_on_its_way_out__is_not_shown(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_destroy(g, 5);
+	rig_work(g, MS); /* its slot is still held */
+	assert_int_equal(json_array_size(json_object_get(ask(g, "list", ""), "guests")), 1);
+	assert_refused(g, "guest-show", "'guest':'bulk'", RESEX_NO_GUEST,
+		       PROTO_E_SERVER - RESEX_NO_GUEST, "bulk");
+}
+
+static void state__of_each_kind__has_its_word(void **state)
+{
+	struct manager_rig *g = *state;
+	struct managed *web = rig_guest(g, "web");
+
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "managed");
+	web->cappable = false;
+	strcpy(web->cap_note, "the reason");
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "uncappable");
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "note"), "the reason");
+	assert_string_equal(str(row(ask(g, "why", ""), "guests", "web"), "text"),
+			    "not cappable: the reason");
+	web->released = true;
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "released");
+	web->conf.exempt = true;
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "exempt");
+	web->dom_flags |= HV_DOM_PAUSED;
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "paused");
+}
+
+static void info__no_tick_yet__divides_nothing_by_zero(void **state)
+{
+	struct manager_rig *g = *state;
+
+	snap_of_set(g)->ticks = 0;
+	snap_publish(&g->sh);
+	assert_int_equal(num(ask(g, "info", ""), "tick_mean_ns"), 0);
+}
+
+static void info__figures__are_those_of_sampler_and_configuration(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r = ask(g, "info", ""), *l;
+
+	assert_int_equal(num(r, "ticks"), 2500);
+	assert_int_equal(num(r, "tick_mean_ns"), 4000);
+	assert_int_equal(num(r, "guests"), 2);
+	assert_string_equal(str(r, "hv"), "fake");
+	l = row(r, "links", "ib1");
+	assert_int_equal(num(l, "bytes_s"), 1 << 30);
+	assert_string_equal(str(l, "profile"), "scaled");
+}
+
+/* --- why ------------------------------------------------------------------------- */
+
+static const char *why(struct manager_rig *g)
+{
+	return str(row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk"), "text");
+}
+
+static void why__reason_of_the_policy__with_its_figures(void **state)
+{
+	struct manager_rig *g = *state;
+
+	for (uint32_t i = 0; policy_freemarket.reasons[i]; i++) {
+		struct snapshot *sn = snap_of_set(g);
+
+		sn->guest[1].plan = (struct plan_guest){
+			.reason = i, .why = { 62000123, 624288000, 81000, 4000 }
+		};
+		snap_publish(&g->sh);
+		print_message("%s\n", why(g));
+		assert_true(strlen(why(g)) > 10);
+		assert_null(strchr(why(g), '%'));
+		assert_non_null(strstr(why(g), "624288"));
+		assert_null(strstr(why(g), "624288000")); /* Resos, not thousandths */
+	}
+}
+
+static const char *const odd_reasons[] = {
+	"%0 %1 %2 %3 %0m %1m %2m %3m",
+	"100% %",
+	"%4 %9 %x",
+	"%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3"
+	"%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3",
+	"",
+	NULL
+};
+
+static void why__any_reason_text__is_filled_in_and_bounded(void **state)
+{
+	static const char *const want[] = {
+		"-1 2000 3 4 0 2 0 0", "100% %", "%4 %9 %x", NULL, "", ""
+	};
+	struct policy_ops odd = policy_null;
+	struct manager_rig *g = *state;
+
+	odd.reasons = odd_reasons;
+	for (uint32_t i = 0; i < 6; i++) { /* the last is beyond the table */
+		struct snapshot *sn = snap_of_set(g);
+
+		sn->policy = &odd;
+		sn->guest[1].plan = (struct plan_guest){ .reason = i, .why = { -1, 2000, 3, 4 } };
+		if (!want[i])
+			for (int k = 0; k < 4; k++)
+				sn->guest[1].plan.why[k] = INT64_MIN;
+		snap_publish(&g->sh);
+		if (want[i])
+			assert_string_equal(why(g), want[i]);
+		else
+			assert_in_range(strlen(why(g)), 400, 511);
+	}
+}
+
+static void why__released_or_exempt__says_so_before_the_policy(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_guest(g, "bulk")->released = true;
+	assert_string_equal(why(g), "released by cap-release");
+	rig_guest(g, "bulk")->conf.exempt = true;
+	assert_string_equal(why(g), "exempt by configuration");
+}
+
+/* --- policies ---------------------------------------------------------------------- */
+
+static json_int_t value_of(const json_t *policy, const char *param)
+{
+	return num(row(policy, "params", param), "value");
+}
+
+static void policy_show__names_values_ranges(void **state)
+{
+	const json_t *r = ask(*state, "policy-show", "");
+	const json_t *low = row(r, "params", "low");
+
+	assert_string_equal(str(r, "name"), "freemarket");
+	assert_true(json_is_true(json_object_get(r, "active")));
+	assert_int_equal(num(low, "value"), 100);
+	assert_int_equal(num(low, "default"), 100);
+	assert_int_equal(num(low, "min"), 0);
+	assert_int_equal(num(low, "max"), 1000);
+	r = ask(*state, "policy-show", "'policy':'null'");
+	assert_true(json_is_false(json_object_get(r, "active")));
+}
+
+static void policy_set__by_name_with_parameters__is_in_force_in_the_next_set(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r;
+
+	r = ask(g, "policy-set", "'policy':'freemarket','params':{'low':250,'step':5000000}");
+	assert_int_equal(value_of(r, "low"), 250);
+	assert_int_equal(value_of(r, "step"), 5000000);
+	assert_int_equal(value_of(r, "cut"), 100);
+	rig_work(g, MS);
+	assert_true(rig_ack(g));
+	assert_ptr_equal(g->set->policy, g->m.policy);
+	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
+}
+
+static void policy_set__by_file__parameters_given_besides_win(void **state)
+{
+	struct manager_rig *g = *state;
+	char params[256];
+	const json_t *r;
+
+	tmp_write(&g->dir, "p.json",
+		  "{\"policy\": \"freemarket\", \"params\": {\"low\": 7,"
+		  " \"cut\": 8}}");
+	snprintf(params, sizeof(params), "'file':'%s','params':{'cut':9}",
+		 tmp_at(&g->dir, "p.json"));
+	r = ask(g, "policy-set", params);
+	assert_int_equal(value_of(r, "low"), 7);
+	assert_int_equal(value_of(r, "cut"), 9);
+}
+
+static void policy_set__refused__old_policy_stays(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct policy_inst *was = g->m.policy;
+	char params[256];
+
+	assert_refused(g, "policy-set", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
+		       "name of a policy, or a file");
+	assert_refused(g, "policy-set", "'params':{'low':5}", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "name of a policy, or a file");
+	assert_refused(g, "policy-set", "'policy':'null','file':'/x'", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "name of a policy, or a file");
+	assert_refused(g, "policy-set", "'policy':'dear'", RESEX_NO_POLICY,
+		       PROTO_E_SERVER - RESEX_NO_POLICY, "\"dear\"");
+	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'lo':1}", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "no parameter \"lo\"");
+	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':1001}", RESEX_RANGE,
+		       PROTO_E_SERVER - RESEX_RANGE, "low");
+	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':-1}", RESEX_RANGE,
+		       PROTO_E_SERVER - RESEX_RANGE, "low");
+	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':1.5}", RESEX_RANGE,
+		       PROTO_E_SERVER - RESEX_RANGE, "low");
+	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':'9'}", RESEX_RANGE,
+		       PROTO_E_SERVER - RESEX_RANGE, "low");
+	assert_refused(g, "policy-set", "'file':'/nowhere/p.json'", RESEX_BAD_CONFIG,
+		       PROTO_E_SERVER - RESEX_BAD_CONFIG, "/nowhere/p.json");
+	tmp_write(&g->dir, "p.json", "{\"policy\": \"freemarket\",\n \"params\": 5}");
+	snprintf(params, sizeof(params), "'file':'%s'", tmp_at(&g->dir, "p.json"));
+	assert_refused(g, "policy-set", params, RESEX_BAD_CONFIG, PROTO_E_SERVER - RESEX_BAD_CONFIG,
+		       "p.json:2:12: ");
+	tmp_write(&g->dir, "p.json", "{\"policy\": \"dear\"}");
+	assert_refused(g, "policy-set", params, RESEX_NO_POLICY, PROTO_E_SERVER - RESEX_NO_POLICY,
+		       "p.json:1:12: ");
+	assert_ptr_equal(g->m.policy, was);
+	rig_work(g, MS);
+	assert_false(rig_ack(g));
+}
+
+static void policy_set__sampler_stands_still__is_refused_and_nothing_leaks(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "policy-set", "'policy':'null'");
+	assert_refused(g, "policy-set", "'policy':'freemarket'", RESEX_FAILURE,
+		       PROTO_E_SERVER - RESEX_FAILURE, "try again");
+	assert_ptr_equal(g->m.policy->ops, &policy_null);
+}
+
+/* --- caps, events ---------------------------------------------------------------------- */
+
+static void cap_list__wanted_and_in_force_and_why_not(void **state)
+{
+	struct manager_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+	const json_t *r;
+
+	sn->guest[1].plan.cap = CAP_PERCENT(20);
+	sn->guest[1].applied = CAP_PERCENT(80);
+	sn->guest[1].cap_errno = EBUSY;
+	sn->guest[1].cap_changes = 12;
+	snap_publish(&g->sh);
+	r = row(ask(g, "cap-list", ""), "guests", "bulk");
+	assert_int_equal(num(r, "wanted"), 20);
+	assert_int_equal(num(r, "cap"), 80);
+	assert_int_equal(num(r, "old_cap"), 80);
+	assert_int_equal(num(r, "weight"), 256);
+	assert_int_equal(num(r, "changes"), 12);
+	assert_string_equal(str(r, "error"), strerror(EBUSY));
+	assert_string_equal(str(row(ask(g, "cap-list", ""), "guests", "web"), "error"), "");
+}
+
+static void cap_release__and_back__is_in_the_reply_and_in_the_events(void **state)
+{
+	struct manager_rig *g = *state;
+
+	assert_string_equal(str(ask(g, "cap-release", "'guest':'bulk'"), "state"), "released");
+	assert_string_equal(str(ask(g, "cap-release", "'guest':'bulk','undo':true"), "state"),
+			    "managed");
+	assert_string_equal(str(ask(g, "cap-release", "'guest':'bulk','undo':false"), "state"),
+			    "released");
+	assert_int_equal(rig_events(g, "release"), 3);
+}
+
+static json_int_t events_given(const json_t *r)
+{
+	return (json_int_t)json_array_size(json_object_get(r, "events"));
+}
+
+static void events__since__only_newer_ones(void **state)
+{
+	struct manager_rig *g = *state;
+	json_int_t newest;
+
+	newest = num(ask(g, "events", ""), "newest");
+	assert_int_equal(newest, g->m.events);
+	assert_int_equal(events_given(ask(g, "events", "")), newest);
+	assert_int_equal(events_given(ask(g, "events", "'since':-5")), newest);
+	assert_int_equal(events_given(ask(g, "events", "'since':0")), newest);
+	manager_event(&g->m, WALL, "bulk", "kind", "text");
+	manager_event(&g->m, WALL, "", "late", "text");
+	g->m.events = (uint64_t)newest + 2;
+	assert_int_equal(events_given(ask(g, "events", "'since':2")), newest + 2 - 2);
+	assert_int_equal(events_given(ask(g, "events", "'since':9223372036854775807")), 0);
+}
+
+static void events__more_than_are_kept__the_newest_are_given_once_each(void **state)
+{
+	struct manager_rig *g = *state;
+	json_t *r, *e;
+	size_t i;
+
+	for (int n = 0; n < 5000; n++)
+		manager_event(&g->m, WALL, "bulk", "kind", "%d", n);
+	r = ask(g, "events", "'since':10");
+	assert_int_equal(events_given(r), MANAGER_EVENTS);
+	json_array_foreach(json_object_get(r, "events"), i, e)
+		assert_int_equal(num(e, "id"), g->m.events - MANAGER_EVENTS + i + 1);
+}
+
+static void events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone(void **state)
+{
+	struct manager_rig *g = *state;
+	json_int_t n;
+
+	manager_event(&g->m, WALL, "gone", "guest-gone", "domain 3");
+	n = events_given(ask(g, "events", "'guest':'bulk'"));
+	assert_true(n > 0 && n < (json_int_t)g->m.events);
+	assert_int_equal(events_given(ask(g, "events", "'guest':'5'")), n);
+	assert_int_equal(
+		events_given(ask(g, "events", "'guest':'05050505-0505-0505-0505-050505050505'")),
+		n);
+	assert_int_equal(events_given(ask(g, "events", "'guest':'gone'")), 1);
+	assert_refused(g, "events", "'guest':'nobody'", RESEX_NO_GUEST,
+		       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest \"nobody\"");
+}
+
+/* --- rings ------------------------------------------------------------------------------- */
+
+static void ring_list__sampler_stands_still__shows_rings_without_totals(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r, *ring;
+
+	rig_create_vm(g, 2);
+	r = row(ask(g, "ring-list", "'guest':'7'"), "guests", "guest-7");
+	assert_true(json_is_true(json_object_get(r, "attached")));
+	assert_int_equal(json_array_size(json_object_get(r, "rings")), 2);
+	ring = json_array_get(json_object_get(r, "rings"), 0);
+	assert_string_equal(str(ring, "kind"), "SQ");
+	assert_string_equal(str(ring, "comm"), "fake");
+	assert_int_equal(num(ring, "entries"), 16);
+	assert_int_equal(num(ring, "qpn"), 17);
+	assert_string_equal(str(ring, "state"), "active");
+	assert_null(json_object_get(ring, "wrs"));
+	assert_int_equal(num(json_object_get(r, "totals"), "wrs"), 0);
+}
+
+static void ring_list__descriptor_refused__is_shown_with_the_reason(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r, *ring;
+
+	fake_write_begin(&g->mem);
+	fake_add_sq(&g->mem, 1, 16);
+	fake_ring_at(&g->mem, 0)->elem_size = 77;
+	fake_write_end(&g->mem);
+	rig_create_vm(g, 0);
+	r = row(ask(g, "ring-list", "'guest':'7'"), "guests", "guest-7");
+	ring = json_array_get(json_object_get(r, "rings"), 0);
+	assert_string_equal(str(ring, "state"), "dropped");
+	assert_string_equal(str(ring, "fault"), ring_fault_text(RING_FAULT_DESC));
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(rights__others__may_ask_and_change_nothing),
+		WITH(methods__that_modify__are_those_of_the_man_page),
+		WITH(method__unknown__is_said),
+		WITH(params__unknown__are_refused_by_every_method),
+		WITH(params__of_a_wrong_type__are_refused_and_not_guessed),
+		WITH(guest__unknown_or_missing__is_said),
+		WITH(list__each_guest__once_with_cap_and_account),
+		WITH(list__guest_not_sampled_yet__is_there_with_what_is_known),
+		WITH(list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one),
+		WITH(list__guest_on_its_way_out__is_not_shown),
+		WITH(state__of_each_kind__has_its_word),
+		WITH(info__no_tick_yet__divides_nothing_by_zero),
+		WITH(info__figures__are_those_of_sampler_and_configuration),
+		WITH(why__reason_of_the_policy__with_its_figures),
+		WITH(why__any_reason_text__is_filled_in_and_bounded),
+		WITH(why__released_or_exempt__says_so_before_the_policy),
+		WITH(policy_show__names_values_ranges),
+		WITH(policy_set__by_name_with_parameters__is_in_force_in_the_next_set),
+		WITH(policy_set__by_file__parameters_given_besides_win),
+		WITH(policy_set__refused__old_policy_stays),
+		WITH(policy_set__sampler_stands_still__is_refused_and_nothing_leaks),
+		WITH(cap_list__wanted_and_in_force_and_why_not),
+		WITH(cap_release__and_back__is_in_the_reply_and_in_the_events),
+		WITH(events__since__only_newer_ones),
+		WITH(events__more_than_are_kept__the_newest_are_given_once_each),
+		WITH(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone),
+		WITH(ring_list__sampler_stands_still__shows_rings_without_totals),
+		WITH(ring_list__descriptor_refused__is_shown_with_the_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * manager: the caps guests had before we came, and those that others set
+ * meanwhile: on disk before anything is changed, and back at the end.
+ */
+#include "tests/unit/manager_rig.h"
+
+static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
+{
+	static struct restore r;
+	struct conf_error e;
+	uint8_t u[16];
+
+	memset(u, uuid, sizeof(u));
+	assert_int_equal(restore_load(&r, g->dir.path, &e), 0);
+	return restore_find(&r, domid, u);
+}
+
+static uint32_t percent_of(struct manager_rig *g, uint32_t domid)
+{
+	return cap_to_percent(fake_dom(&g->host, domid)->params.cap);
+}
+
+/* --- the caps they had -------------------------------------------------------------- */
+
+static void old_cap__is_on_disk_before_the_guest_may_be_capped(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_work(g, MS); /* published, not taken yet */
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 30000);
+	assert_int_equal(on_disk(g, 4, 4)->params.weight, 256);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 30000);
+}
+
+static void old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+
+	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "could not be saved"));
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "caps.json"));
+	assert_int_equal(rmdir(tmp_at(&g->dir, "caps.json.new")), 0);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_string_equal(rig_guest(g, "4")->cap_note, "");
+	assert_non_null(on_disk(g, 4, 4));
+}
+
+static void old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->get_rc = -EOPNOTSUPP;
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "its scheduler has no caps"));
+	assert_null(on_disk(g, 4, 4));
+	fake_dom(&g->host, 4)->get_rc = -EIO;
+	rig_second(g);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, strerror(EIO)));
+	fake_dom(&g->host, 4)->get_rc = 0;
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(70);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 70000);
+}
+
+/* After a crash without restoring: what the scheduler says now is our own cap. */
+static void old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now(void **state)
+{
+	struct manager_rig *g = *state;
+	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
+
+	memset(was.uuid, 4, sizeof(was.uuid));
+	assert_int_equal(restore_put(&g->m.restore, &was), 0);
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 50000);
+	assert_int_equal(fake_last_call(&g->host, 4)->percent, 50); /* and is set again */
+}
+
+static void old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
+
+	memset(was.uuid, 4, sizeof(was.uuid));
+	assert_int_equal(restore_put(&g->m.restore, &was), 0);
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
+	fake_dom(&g->host, 4)->set_rc = -EIO;
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "could not be given back"));
+	fake_dom(&g->host, 4)->set_rc = 0;
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
+}
+
+static void observing_only__saves_nothing_and_restores_nothing(void **state)
+{
+	struct manager_rig *g = *state;
+
+	g->m.observe = true;
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	rig_second(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 30000);
+	assert_false(tmp_exists(&g->dir, "caps.json"));
+	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(g->host.calls, 0);
+	rig_destroy(g, 4);
+	rig_settle(g);
+	assert_false(tmp_exists(&g->dir, "caps.json"));
+}
+
+static void stop__each_guest_gets_its_own_cap_back(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_create(g, 5, 5);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(2); /* ours */
+	fake_dom(&g->host, 5)->params.cap = CAP_PERCENT(3);
+	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(percent_of(g, 4), 30);
+	assert_int_equal(percent_of(g, 5), 0);
+	assert_false(tmp_exists(&g->dir, "caps.json"));
+}
+
+static void stop__one_refuses__is_counted_and_stays_on_disk(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_create(g, 5, 5);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->set_rc = -EBUSY;
+	assert_int_equal(manager_restore(&g->m), 1);
+	assert_non_null(on_disk(g, 4, 4));
+	assert_null(on_disk(g, 5, 5));
+}
+
+/* --- caps others set ------------------------------------------------------------------ */
+
+/* As if the sampler had wanted it and the actor had set it. */
+static void our_cap(struct manager_rig *g, uint32_t domid, uint16_t percent)
+{
+	struct mailbox *mb = &g->sh.mail[rig_in_set(g, domid)->slot];
+	uint32_t serial = mail_serial(atomic_load(&mb->want)) + 1;
+
+	atomic_store(&mb->want, mail_pack(serial, (uint16_t)domid, percent));
+	fake_dom(&g->host, domid)->params.cap = cap_from_percent(percent);
+	atomic_store(&mb->answer, mail_pack(serial, 0, percent));
+}
+
+/* A checkpoint: Xen shows a suspended domain as shut down, and then it runs on. */
+static void guest__suspended_while_capped_and_resumed__has_its_own_cap(void **state)
+{
+	struct manager_rig *g = *state;
+	struct fake_dom *d = rig_create(g, 4, 4);
+
+	d->params.cap = CAP_PERCENT(60);
+	rig_settle(g);
+	our_cap(g, 4, 10);
+	d->dom.flags = HV_DOM_SHUTDOWN;
+	rig_second(g);
+	rig_settle(g);
+	assert_null(rig_in_set(g, 4));
+	d->dom.flags = 0;
+	rig_second(g);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 60000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 60000);
+	assert_int_equal(cap_to_percent(d->params.cap), 60);
+	assert_int_equal(rig_events(g, "operator-cap"), 0);
+}
+
+static void foreign_cap__none_set__nothing_happens(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	rig_second(g);
+	our_cap(g, 4, 12);
+	rig_second(g);
+	our_cap(g, 4, 30);
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 30000);
+	assert_false(rig_ack(g));
+}
+
+static void foreign_cap__set_before_ours__is_the_guests_own_from_then_on(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40); /* xl sched-credit2 */
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 40000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
+	assert_non_null(strstr(rig_event(g, "operator-cap")->text, "40"));
+	assert_string_equal(rig_event(g, "operator-cap")->guest, "guest-4");
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+}
+
+static void foreign_cap__set_over_ours__is_the_guests_own_from_then_on(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	our_cap(g, 4, 25);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(60);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 60000);
+	our_cap(g, 4, 25); /* the sampler sends its own again */
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(percent_of(g, 4), 60);
+}
+
+static void foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_NONE;
+	rig_second(g);
+	rig_ack(g);
+	assert_false(rig_in_set(g, 4)->bounds.ceiling.limited);
+	assert_false(on_disk(g, 4, 4)->params.cap.limited);
+}
+
+static void foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged(void **state)
+{
+	struct manager_rig *g = *state;
+	struct mailbox *mb;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	mb = &g->sh.mail[rig_in_set(g, 4)->slot];
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(25);
+	atomic_store(&mb->want, mail_pack(1, 4, 25)); /* not answered */
+	rig_second(g);
+	atomic_store(&mb->answer, mail_pack(1, EBUSY, 25));
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+}
+
+static void foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	our_cap(g, 4, 25);
+	rig_destroy(g, 4);
+	rig_settle(g);
+	rig_create(g, 9, 9);
+	rig_settle(g);
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+	fake_dom(&g->host, 9)->params.cap = CAP_PERCENT(25);
+	rig_second(g);
+	assert_non_null(rig_event(g, "operator-cap"));
+}
+
+static void foreign_cap__cannot_be_saved__is_tried_again(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
+	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
+	rig_second(g);
+	assert_null(rig_event(g, "operator-cap"));
+	assert_false(on_disk(g, 4, 4)->params.cap.limited);
+	assert_int_equal(rmdir(tmp_at(&g->dir, "caps.json.new")), 0);
+	rig_second(g);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap),
+		WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped),
+		WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can),
+		WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can),
+		WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now),
+		WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can),
+		WITH_RIG(observing_only__saves_nothing_and_restores_nothing),
+		WITH_RIG(stop__each_guest_gets_its_own_cap_back),
+		WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk),
+		WITH_RIG(foreign_cap__none_set__nothing_happens),
+		WITH_RIG(foreign_cap__set_before_ours__is_the_guests_own_from_then_on),
+		WITH_RIG(foreign_cap__set_over_ours__is_the_guests_own_from_then_on),
+		WITH_RIG(foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more),
+		WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged),
+		WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours),
+		WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
