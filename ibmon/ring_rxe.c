@@ -156,7 +156,7 @@ static void correct_ssn(struct rxe_walk *w)
 {
 	w->raw_ssn = w->newest.ssn;
 	w->ssn = w->raw_ssn;
-	if (backlog(w) != w->mask)
+	if (backlog(w) != w->mask || entry_blank(&w->newest))
 		return;
 	entry_load(w, w->cons, &w->head);
 	guest_copy_barrier();

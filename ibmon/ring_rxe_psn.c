@@ -27,7 +27,9 @@
 enum {
 	MTU_MIN = 256,
 	MTU_MAX = 4096,
-	SURE_MSGS = 256, /* so many of one kind and none of another: there are none */
+	LARGEST_MIN = 64,  /* MTUs a message may have whatever was seen */
+	LIKELY_FACTOR = 4, /* and times the largest seen */
+	SURE_MSGS = 256,   /* so many of one kind and none of another: there are none */
 };
 
 static const uint8_t kinds[RING_RXE_OPCODES] = {
@@ -87,6 +89,8 @@ static void add_mtus(struct rxe_walk *w, uint32_t opcode, uint32_t length, uint3
 		w->sent += mtus;
 	if (mtus > most)
 		w->excess += mtus - most;
+	if (mtus > w->q->largest)
+		w->q->largest = mtus;
 	w->msgs++;
 	if (opcode != RING_RXE_READ && !w->q->ud)
 		infer_mtu(w->q, length, mtus);
@@ -396,20 +400,25 @@ static void defer(struct rxe_walk *w, const struct recalled *r)
 	q->advanced += r->sent + r->recv;
 }
 
-/* MTUs up to PSN newest that belong to nothing that was seen, nor charged already. */
-static uint64_t mtus_between(struct rxe_walk *w, const struct recalled *r)
+/*
+ * MTUs up to the newest PSN that belong to nothing that was seen. False: so
+ * many for so few messages, if they are like those seen on this ring, that
+ * the queue pair was rather RESET and used again in between.
+ */
+static bool mtus_between(const struct rxe_walk *w, const struct recalled *r, uint64_t *mtus)
 {
-	struct rxe_sq *q = w->q;
-	uint64_t mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)(w->sent + w->recv));
+	const struct rxe_sq *q = w->q;
+	uint64_t lost = w->n - w->out->seen + q->owed, noted = r->most + q->advanced;
+	uint64_t largest = q->largest > LARGEST_MIN ? q->largest : LARGEST_MIN;
 
-	if (mtus > r->most + q->advanced)
-		w->excess += mtus - r->most - q->advanced;
-	return mtus > q->advanced ? mtus - q->advanced : 0;
+	*mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)(w->sent + w->recv));
+	return *mtus <= noted + LIKELY_FACTOR * lost * largest && *mtus <= noted + w->jump_max;
 }
 
 static void settle_unseen(struct rxe_walk *w, const struct recalled *r)
 {
 	struct rxe_sq *q = w->q;
+	bool known = (w->tail_known || w->head_known) && q->psn_known && !w->broken && !w->reset;
 	uint64_t mtus;
 
 	if (w->dead && w->n == w->out->seen)
@@ -418,8 +427,8 @@ static void settle_unseen(struct rxe_walk *w, const struct recalled *r)
 		defer(w, r);
 		return;
 	}
-	if ((w->tail_known || w->head_known) && q->psn_known && !w->broken && !w->reset) {
-		mtus = mtus_between(w, r);
+	if (known && mtus_between(w, r, &mtus)) {
+		mtus = mtus > q->advanced ? mtus - q->advanced : 0;
 		count_by_packets(w, mtus);
 		charge_known(w, mtus, r);
 	} else {

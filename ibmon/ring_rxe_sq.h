@@ -31,6 +31,7 @@ struct rxe_sq {
 	uint32_t path_mtu; /* given or inferred; 0: not known */
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
 	uint64_t advanced; /* MTUs of these that were charged by length */
+	uint32_t largest;  /* message seen, in MTUs */
 	uint32_t unstable; /* samples in a row without a stand */
 	bool opened;	   /* history was taken */
 	bool ssn_known;
