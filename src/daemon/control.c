@@ -23,7 +23,9 @@ enum { CONTROL_CONNS_MAX = 64, CONTROL_IDLE_S = 60, CONTROL_OUT_MAX = 16 << 20 }
 struct conn {
 	struct control *c;
 	struct bufferevent *bev;
+	struct event *more; /* further lines are there: serve them at the loop's next turn */
 	bool root;
+	bool ended;		   /* it sends no more, but may wait for replies */
 	struct conn *next, **link; /* link: what points at this one */
 };
 
@@ -45,6 +47,7 @@ static void conn_close(struct conn *k)
 	if (k->next)
 		k->next->link = k->link;
 	c->conns--;
+	event_free(k->more);
 	bufferevent_free(k->bev);
 	free(k);
 }
@@ -66,53 +69,106 @@ static char *answer(struct conn *k, const char *line, size_t len)
 	return out;
 }
 
-static bool serve_line(struct conn *k, struct evbuffer *in, struct evbuffer *out)
+static void serve_line(struct conn *k, struct evbuffer *in, struct evbuffer *out)
 {
 	size_t len;
 	char *line = evbuffer_readln(in, &len, EVBUFFER_EOL_LF), *text;
 
-	if (!line)
-		return false;
-	text = answer(k, line, len);
+	text = line ? answer(k, line, len) : NULL;
+	if (text)
+		evbuffer_add(out, text, strlen(text));
 	free(line);
-	if (!text)
-		return false;
-	evbuffer_add(out, text, strlen(text));
 	free(text);
-	return true;
+}
+
+static bool has_line(struct evbuffer *in)
+{
+	return evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF).pos >= 0;
+}
+
+static void refuse_long(struct conn *k)
+{
+	const struct proto_error e = { PROTO_E_REQUEST, "the request is over 64 KiB long" };
+	char *text = reply_error(NULL, &e);
+
+	if (text)
+		(void)!write(bufferevent_getfd(k->bev), text, strlen(text));
+	free(text);
+	conn_close(k);
+}
+
+/*
+ * One request a turn of the loop: who sends many at once delays neither other
+ * connections nor the care for guests.
+ */
+static void serve(struct conn *k)
+{
+	const struct timeval now = { 0 };
+	struct evbuffer *in = bufferevent_get_input(k->bev);
+	struct evbuffer *out = bufferevent_get_output(k->bev);
+
+	/* A peer that asks without reading the answers waits until it has read. */
+	if (evbuffer_get_length(out) >= CONTROL_OUT_MAX || event_pending(k->more, EV_TIMEOUT, NULL))
+		return;
+	serve_line(k, in, out);
+	if (has_line(in))
+		event_add(k->more, &now);
+	else if (evbuffer_get_length(in) > PROTO_LINE_MAX)
+		refuse_long(k);
+	else if (k->ended && !evbuffer_get_length(out))
+		conn_close(k);
+}
+
+static void on_more(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	serve(arg);
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
 {
-	struct conn *k = arg;
-	struct evbuffer *in = bufferevent_get_input(bev), *out = bufferevent_get_output(bev);
-
-	/* A peer that asks without reading the answers waits until it has read. */
-	while (evbuffer_get_length(out) < CONTROL_OUT_MAX)
-		if (!serve_line(k, in, out))
-			break;
-	if (evbuffer_get_length(in) > PROTO_LINE_MAX) {
-		const struct proto_error e = { PROTO_E_REQUEST, "the request is over 64 KiB long" };
-		char *text = reply_error(NULL, &e);
-
-		if (text)
-			(void)!write(bufferevent_getfd(bev), text, strlen(text));
-		free(text);
-		conn_close(k);
-	}
+	(void)bev;
+	serve(arg);
 }
 
 static void on_written(struct bufferevent *bev, void *arg)
 {
-	if (evbuffer_get_length(bufferevent_get_input(bev)))
-		on_read(bev, arg);
+	struct conn *k = arg;
+
+	if (k->ended || evbuffer_get_length(bufferevent_get_input(bev)))
+		serve(k);
 }
 
+/* What was asked before the end of file is answered yet; errors and idlers are let go. */
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
-	(void)bev;
-	(void)what; /* end of file, error or idle for too long: all the same */
-	conn_close(arg);
+	struct conn *k = arg;
+
+	k->ended = true;
+	if (!(what & BEV_EVENT_EOF)) {
+		conn_close(k);
+		return;
+	}
+	bufferevent_disable(bev, EV_READ);
+	serve(k);
+}
+
+static struct conn *conn_new(struct control *c, evutil_socket_t fd)
+{
+	struct conn *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->more = evtimer_new(c->base, on_more, k);
+	if (k->more)
+		k->bev = bufferevent_socket_new(c->base, fd, BEV_OPT_CLOSE_ON_FREE);
+	if (k->bev)
+		return k;
+	if (k->more)
+		event_free(k->more);
+	free(k);
+	return NULL;
 }
 
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int len,
@@ -131,11 +187,8 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 		close(fd);
 		return;
 	}
-	k = calloc(1, sizeof(*k));
-	if (k)
-		k->bev = bufferevent_socket_new(c->base, fd, BEV_OPT_CLOSE_ON_FREE);
-	if (!k || !k->bev) {
-		free(k);
+	k = conn_new(c, fd);
+	if (!k) {
 		close(fd);
 		return;
 	}

@@ -337,10 +337,22 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 	return o;
 }
 
+/* Each guest's totals take a tick: nobody else is served meanwhile. */
+static bool all_rings_take_long(const struct call *c)
+{
+	return c->sn->guests * c->m->conf->interval_ns > 2 * NS_PER_S;
+}
+
 static int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 {
 	const struct managed *g;
 	json_t *arr;
+
+	if (!json_object_get(params, "guest") && all_rings_take_long(c))
+		return fail(c, RESEX_FAILURE,
+			    "%u guests take %u intervals of %lld ms to ask: name one guest",
+			    c->sn->guests, c->sn->guests,
+			    (long long)(c->m->conf->interval_ns / NS_PER_MS));
 
 	if (json_object_get(params, "guest")) {
 		g = find_guest(c, params);
