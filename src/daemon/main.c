@@ -341,7 +341,7 @@ static int start(const struct log *log, const struct options *o)
 	struct conf_error e = { 0 };
 	int rc;
 
-	if (!hv) {
+	if (!hv && o->mode != MODE_CHECK) { /* a configuration may be for another host */
 		log_msg(log, LOG_LVL_ERROR,
 			"no hypervisor \"%s\" here: try xen (if built with it) or sim", o->hv);
 		free(conf);
