@@ -288,7 +288,7 @@ static bool reconcile(struct guest_mon *g, struct mono now)
 
 bool guest_due(const struct guest_mon *g, struct mono now)
 {
-	if (!g->registry || mono_sub(now, g->next_walk) < 0 || !budget_has(&g->walk_budget, now))
+	if (!g->registry || mono_sub(now, g->next_walk) < 0 || !budget_has(&g->walk_budget, now, 1))
 		return false;
 	return g->more || registry_changed(g->registry, g->generation);
 }
@@ -336,7 +336,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 
 	if (!guest_due(g, now))
 		return g->registry && g->more ? -EAGAIN : 0;
-	budget_take(&g->walk_budget, now);
+	budget_take(&g->walk_budget, now, 1);
 	g->walks++;
 	g->calls = 0;
 	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
@@ -365,13 +365,14 @@ int guest_verify(struct guest_mon *g, struct mono now)
 	struct ring_slot *s;
 	uint32_t i;
 
-	if (!g->rings || !budget_take(&g->map_budget, now))
+	if (!g->rings)
 		return 0;
 	i = g->verify_next++ % g->rings;
 	s = g->ring[i];
-	if (!s->ring ||
+	if (!s->ring || !budget_take(&g->map_budget, now, map_tokens(s->desc.frames)) ||
 	    g->ops->verify(g->m, g->domid, s->desc.frames, s->frame, s->addr) != -ESTALE)
 		return 0;
+	g->moved = s->desc.id; /* what it did so far is not charged again */
 	remove_slot(g, i);
 	g->more = true; /* and the next walk maps it where it is now */
 	return 1;

@@ -24,21 +24,25 @@ static int64_t budget_at(const struct budget *b, struct mono now)
 	return passed >= full - b->tokens_ns ? full : b->tokens_ns + passed;
 }
 
-bool budget_has(const struct budget *b, struct mono now)
+bool budget_has(const struct budget *b, struct mono now, uint32_t tokens)
 {
-	return budget_at(b, now) >= NS_PER_S / b->rate;
+	return budget_at(b, now) >= (int64_t)tokens * (NS_PER_S / b->rate);
 }
 
-bool budget_take(struct budget *b, struct mono now)
+bool budget_take(struct budget *b, struct mono now, uint32_t tokens)
 {
-	int64_t have = budget_at(b, now);
-
-	if (have < NS_PER_S / b->rate)
+	if (!budget_has(b, now, tokens))
 		return false;
-	b->tokens_ns = have - NS_PER_S / b->rate;
+	b->tokens_ns = budget_at(b, now) - (int64_t)tokens * (NS_PER_S / b->rate);
 	if (mono_sub(now, b->filled) > 0)
 		b->filled = now;
 	return true;
+}
+
+/* To find frames in a PV guest's own table costs some pages a frame. */
+uint32_t map_tokens(uint32_t frames)
+{
+	return 1 + frames / GUEST_MAP_FRAMES;
 }
 
 int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
@@ -52,7 +56,7 @@ int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
 		return -EINVAL;
 	if (g->pages >= g->lim.pages)
 		return -ENOSPC;
-	if (g->calls >= GUEST_MAPS_MAX || !budget_take(&g->map_budget, now))
+	if (g->calls >= GUEST_MAPS_MAX || !budget_take(&g->map_budget, now, 1))
 		return -EAGAIN;
 	g->calls++;
 	g->maps++;
@@ -97,19 +101,21 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 {
 	struct ring_slot *s;
 
-	if (g->calls >= GUEST_MAPS_MAX || !budget_has(&g->map_budget, now))
+	if (g->calls >= GUEST_MAPS_MAX || !budget_has(&g->map_budget, now, map_tokens(d->frames)))
 		return -EAGAIN;
 	s = calloc(1, sizeof(*s) + d->frames * sizeof(s->frame[0]));
 	if (!s)
 		return -ENOMEM;
 	s->desc = *d;
 	s->seen = true;
-	s->old = !g->walked;
+	s->old = !g->walked || d->id == g->moved;
+	if (d->id == g->moved)
+		g->moved = 0;
 	memcpy(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
 	if (g->pages + d->frames > g->lim.pages) {
 		s->fault = RING_FAULT_LIMIT;
 	} else {
-		budget_take(&g->map_budget, now);
+		budget_take(&g->map_budget, now, map_tokens(d->frames));
 		g->calls++;
 		g->maps++;
 		s->fault = open_slot(g, s);

@@ -9,8 +9,9 @@ enum {
 	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX + GUEST_LATENCIES_MAX,
 	GUEST_WALK_BURST = 50, /* walks at once, and then each second */
 	GUEST_WALK_RATE = 20,
-	GUEST_MAP_BURST = 512, /* map calls likewise */
+	GUEST_MAP_BURST = 512, /* map calls likewise, */
 	GUEST_MAP_RATE = 64,
+	GUEST_MAP_FRAMES = 64, /* and each so many frames of a ring are one more */
 	GUEST_BACKOFF_MAX_MS = 1000,
 };
 
@@ -71,6 +72,7 @@ struct guest_mon {
 	struct ring_totals gone;
 
 	uint32_t verify_next;
+	uint32_t moved; /* id of the ring that verify let go last; 0: none */
 	uint64_t pages, walks, maps;
 	uint64_t heartbeat;
 	struct mono heartbeat_time;
@@ -79,8 +81,10 @@ struct guest_mon {
 
 /* guest_map.c: mapping within the guest's budgets. */
 void budget_init(struct budget *b, uint32_t rate, uint32_t burst);
-bool budget_has(const struct budget *b, struct mono now);
-bool budget_take(struct budget *b, struct mono now);
+bool budget_has(const struct budget *b, struct mono now, uint32_t tokens);
+bool budget_take(struct budget *b, struct mono now, uint32_t tokens);
+/* What mapping or checking a ring of so many frames costs. */
+uint32_t map_tokens(uint32_t frames);
 /* A page by reference; counts and charges the budget. -EAGAIN: not now. */
 int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
 	    const volatile void **addr);
