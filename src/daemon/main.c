@@ -164,7 +164,8 @@ static int make_dir(const struct log *log, const char *path)
 	}
 	if (!mkdir(path, 0755) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
 		return RESEX_OK;
-	log_msg(log, LOG_LVL_ERROR, "directory %s: %s", path, strerror(errno));
+	log_msg(log, LOG_LVL_ERROR, "directory %s cannot be made: %s: correct the configuration",
+		path, strerror(errno));
 	return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 }
 
