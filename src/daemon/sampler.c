@@ -216,7 +216,8 @@ void sampler_publish(struct sampler *s, struct mono now)
 {
 	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
 	fill_report(s);
-	if (s->period.ticks % SAMPLER_SNAP_TICKS == 0)
+	/* People see what the newest snapshot says: with long intervals, take each. */
+	if (s->period.ticks % SAMPLER_SNAP_TICKS == 0 || s->period.interval_ns > NS_PER_MS)
 		publish_snapshot(s, now);
 	wake_others(s);
 }

@@ -17,7 +17,7 @@
 
 enum {
 	SAMPLER_DOMS_MAX = 2 * FLOW_GUESTS_MAX,
-	SAMPLER_SNAP_TICKS = 10,
+	SAMPLER_SNAP_TICKS = 10,    /* a snapshot each so many; each tick if longer than 1 ms */
 	SAMPLER_LATE_MAX = 1 << 30, /* samples before lateness is counted anew */
 	SLOT_RESEND = 0xffff,	    /* in slot.wanted: no percent, so that the next is sent */
 };

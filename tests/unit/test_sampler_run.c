@@ -59,6 +59,17 @@ static void snapshot__is_made_each_tenth_tick(void **state)
 	assert_int_equal(snap_latest(&g->sh)->ticks, was + SAMPLER_SNAP_TICKS);
 }
 
+static void snapshot__long_intervals__is_made_each_tick(void **state)
+{
+	struct sampler_rig *g = *state;
+
+	g->s.period.interval_ns = 500 * MS;
+	for (int i = 0; i < 3; i++) {
+		rig_tick(g, 500 * MS);
+		assert_int_equal(snap_latest(&g->sh)->time.ns, g->now.ns);
+	}
+}
+
 static void life_sign__one_more_each_tick(void **state)
 {
 	struct sampler_rig *g = *state;
@@ -253,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(snapshot__shows_accounts_use_plan_and_cap),
 		WITH_RIG(snapshot__is_made_each_tenth_tick),
+		WITH_RIG(snapshot__long_intervals__is_made_each_tick),
 		WITH_RIG(life_sign__one_more_each_tick),
 		WITH_RIG(ring_report__asked__holds_the_totals_of_that_guests_rings),
 		WITH_RIG(ring_report__more_rings_than_fit__the_first_are_reported),
