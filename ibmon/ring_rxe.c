@@ -125,6 +125,15 @@ static uint32_t backlog(const struct rxe_walk *w)
 	return (w->prod - w->cons) & w->mask;
 }
 
+/* The oldest entry in flight: its own as long as the consumer index does not pass it. */
+static bool read_head(struct rxe_walk *w)
+{
+	entry_load(w, w->cons, &w->head);
+	guest_copy_barrier();
+	w->head_valid = header(w)->consumer == w->cons;
+	return w->head_valid;
+}
+
 /*
  * The newest completed entry as it was noted, if it was, before next was
  * posted behind it: not a whole lap before.
@@ -144,6 +153,7 @@ static bool restore_newest(struct rxe_walk *w, uint32_t next)
 	w->newest.length = s->length;
 	w->newest.ud_qpn = s->ud;
 	w->newest.flags = w->newest.num_sge = 0;
+	w->newest.state = 1; /* a post begins by setting it to 0 */
 	return true;
 }
 
@@ -158,10 +168,7 @@ static void correct_ssn(struct rxe_walk *w)
 	w->ssn = w->raw_ssn;
 	if (backlog(w) != w->mask || entry_blank(&w->newest))
 		return;
-	entry_load(w, w->cons, &w->head);
-	guest_copy_barrier();
-	w->head_valid = header(w)->consumer == w->cons;
-	if ((int32_t)(w->raw_ssn - w->head.ssn) < 0)
+	if (!read_head(w) || (int32_t)(w->raw_ssn - w->head.ssn) < 0)
 		return;
 	w->scribbled = true;
 	w->ssn = w->head.ssn - 1;
@@ -256,6 +263,7 @@ static bool fits_at_producer(const struct rxe_walk *w, struct rxe_entry *e)
 	e->ud_qpn = s->ud;
 	e->flags = 0;
 	e->num_sge = 0;
+	e->state = 1;
 	return true;
 }
 
@@ -376,8 +384,8 @@ static int wiped(struct rxe_walk *w)
 		q->ssn_known = w->cons == 0;
 		return 0;
 	}
-	if (backlog(w) && q->ssn_known)
-		since = wqe_at(w, w->cons)->ssn - 1 - q->ssn;
+	if (backlog(w) && q->ssn_known && read_head(w))
+		since = w->head.ssn - 1 - q->ssn;
 	if (since < idx)
 		since = idx;
 	if (q->ssn_known && since - idx > w->jump_max + w->mask)
@@ -460,9 +468,7 @@ static void posted(struct rxe_walk *w)
 	q->base_idx = w->cons;
 	q->base_ssn = q->ssn;
 	if (backlog(w) && !q->psn_known) {
-		entry_load(w, w->cons, &w->head);
-		guest_copy_barrier();
-		w->head_valid = header(w)->consumer == w->cons;
+		read_head(w);
 		rxe_learn(w);
 	}
 	if (backlog(w) && q->noted_to == w->prod)

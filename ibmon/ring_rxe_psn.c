@@ -184,6 +184,11 @@ int rxe_take(struct rxe_walk *w, const struct rxe_entry *e)
 		take_failed(w, e);
 		return 0;
 	}
+	if (!e->state) {
+		/* Passed by and never taken up: a RESET under way. Its PSNs are an old lap's. */
+		w->out->flags |= SAMPLE_WRS_BOUNDED;
+		return 0;
+	}
 	if (kind == OP_LOCAL)
 		return 0;
 	add_bytes(w->out, kind, e->length);
