@@ -108,7 +108,8 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 	tests/fakes/fake_ring.h
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(CMOCKA_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
-	tests/unit/test_scan tests/unit/test_guest
+	tests/unit/test_scan tests/unit/test_guest tests/unit/test_registry \
+	tests/unit/test_ring_rxe_prop tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
@@ -124,6 +125,15 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) tests/unit/prop.h
 tests_unit_test_guest_LDADD = $(IBMON_LIBS)
+tests_unit_test_registry_SOURCES = tests/unit/test_registry.c $(FAKE_GUEST) tests/unit/prop.h
+tests_unit_test_registry_LDADD = $(IBMON_LIBS)
+tests_unit_test_ring_rxe_prop_SOURCES = tests/unit/test_ring_rxe_prop.c $(FAKE_RING)
+tests_unit_test_ring_rxe_prop_LDADD = $(IBMON_LIBS)
+tests_unit_test_golden_rxe_SOURCES = tests/unit/test_golden_rxe.c tests/fakes/golden.c \
+	tests/fakes/golden.h tests/unit/prop.h
+tests_unit_test_golden_rxe_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DGOLDEN_DIR='"$(abs_top_srcdir)/tests/golden/rxe"'
+tests_unit_test_golden_rxe_LDADD = $(IBMON_LIBS)
 if VERBS
 check_PROGRAMS += tests/unit/test_rxe_layout
 TESTS += tests/unit/test_rxe_layout

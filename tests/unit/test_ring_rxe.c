@@ -538,6 +538,49 @@ static void sample__queue_pair_reset__goes_on_counting(void **state)
 	done(x);
 }
 
+/* A RESET wipes the entries: what the index passed is counted all the same. */
+static void sample__reset_before_each_sample__hides_no_work(void **state)
+{
+	struct fixture *x = started(64, FAKE_RC, 1024);
+	uint64_t wrs = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++) {
+		for (int k = 0; k < 50; k++)
+			fake_do(&x->f, FAKE_WRITE, 4096);
+		fake_reset(&x->f, i * 1000);
+		sample(x);
+		assert_true(x->s.flags & SAMPLE_WRS_BOUNDED && x->s.flags & SAMPLE_MTUS_ESTIMATED);
+		wrs += x->s.wrs;
+		assert_int_equal(wrs, x->f.truth.wrs);
+		assert_true(x->s.mtus_sent >= 50);
+	}
+	done(x);
+}
+
+/* After a whole lap only the packet numbers show that there was a RESET. */
+static void sample__reset_behind_a_lap__is_no_fault(void **state)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	(void)state;
+	fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	fake_reset(&x->f, 0x800000);
+	for (int i = 0; i < 40; i++)
+		fake_do(&x->f, i % 4 ? FAKE_WRITE : FAKE_READ, 2000);
+	sample(x);
+	assert_int_equal(x->s.wrs, 40);
+	assert_true(x->s.flags & SAMPLE_MTUS_ESTIMATED);
+	assert_in_range(x->s.mtus_sent + x->s.mtus_recv, 40, 120);
+	for (int i = 0; i < 10; i++)
+		fake_do(&x->f, FAKE_WRITE, 2000);
+	sample(x);
+	assert_int_equal(x->s.flags, 0);
+	assert_int_equal(x->s.mtus_sent, 20);
+	done(x);
+}
+
 static void totals__after_many_samples__are_their_sums(void **state)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
@@ -594,6 +637,8 @@ int main(void)
 		cmocka_unit_test(sample__ssn_wraps__count_is_exact),
 		cmocka_unit_test(sample__deep_ring__reads_at_most_the_walk),
 		cmocka_unit_test(sample__queue_pair_reset__goes_on_counting),
+		cmocka_unit_test(sample__reset_before_each_sample__hides_no_work),
+		cmocka_unit_test(sample__reset_behind_a_lap__is_no_fault),
 		cmocka_unit_test(totals__after_many_samples__are_their_sums),
 	};
 
