@@ -9,12 +9,21 @@ packages+=,rdma-core,ibverbs-utils,ibverbs-providers,perftest,librdmacm1,libibve
 packages+=,iproute2,busybox-static,kmod
 
 [ "$(cat "$root/.complete" 2>/dev/null)" = "$packages" ] && exit 0
-sources=/etc/apt/sources.list
-[ -e /etc/apt/sources.list.d/debian.sources ] && sources=/etc/apt/sources.list.d/debian.sources
+
+# Debian's own sources as apt knows them, whichever files they stand in; not those of others.
+sources() {
+	# shellcheck disable=SC2016
+	apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+		awk '$3 ~ /^bookworm(-updates|-security)?$/ && $4 == "main"'
+}
+sources=$(sources)
+[ -n "$sources" ] || { apt-get update -qq && sources=$(sources); } # it has no lists yet
+[ -n "$sources" ] || { echo "apt has no source of Debian bookworm: add one to /etc/apt/sources.list"; exit 1; }
+
 mode=unshare
 [ "$(id -u)" = 0 ] && mode=root
 rm -rf "$root"
 mmdebstrap --quiet --mode=$mode --variant=extract --include="$packages" \
 	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-	--dpkgopt='path-exclude=/usr/share/man/*' bookworm "$root" "$sources"
+	--dpkgopt='path-exclude=/usr/share/man/*' bookworm "$root" - <<<"$sources"
 printf '%s' "$packages" >"$root/.complete"
