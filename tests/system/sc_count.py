@@ -76,6 +76,8 @@ def count(vm):
     half = {"pv": rows[::2], "pvh": rows[1::2]}
     with Daemon(vm, observe=True) as d:
         def all_of(g):
+            kind = g.sh("cat /sys/hypervisor/guest_type").strip()
+            check(kind.lower() == g.kind, "guest %s says that it is %s" % (g.name, kind))
             with_agent(g)
             wait_for("agent of %s seen" % g.name, 20, lambda: d.rings(g.name)["attached"], 0.2)
             paced_load(d, g)

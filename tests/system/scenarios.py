@@ -10,18 +10,19 @@ import sc_hello
 
 # One VM each, in this order.
 BEDS = {
-    "plain": {"kind": "plain", "memory": 512, "limit": 60},
-    "credit2": {"sched": "credit2", "limit": 420},
-    "credit": {"sched": "credit", "limit": 240},
+    "plain": {"kind": "plain", "memory": 512, "limit": 120},
+    "credit2": {"sched": "credit2", "limit": 1500},
+    "credit": {"sched": "credit", "limit": 600},
 }
 
-Scenario = collections.namedtuple("Scenario", "name bed run text")
+# extra: only when it is named.
+Scenario = collections.namedtuple("Scenario", "name bed run text extra", defaults=[False])
 
 ALL = [
     Scenario("no-xen", "plain", sc_errors.no_xen,
              "without Xen, one sentence and a code of its own"),
     Scenario("hello", "credit2", sc_hello.hello,
-             "the programs start in dom0 and in guests, and guests have RDMA"),
+             "the programs start in dom0 and in guests, and guests have RDMA", True),
     Scenario("errors", "credit2", sc_errors.errors,
              "each thing that can be wrong is one sentence and a code of its own"),
     Scenario("count", "credit2", sc_count.count,
