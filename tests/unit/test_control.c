@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * control: real connections to the control socket, in the test's own libevent
+ * loop: pieces of lines, long lines, many at once, peers that do not read or
+ * hang up, and what is done about the socket's file.
+ */
+#include "src/daemon/control.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "src/daemon/control_proto.h"
+#include "tests/unit/manager_rig.h"
+
+enum { CONNS_MAX = 64, REPLY_MAX = 2 << 20, MANY = 500 };
+
+#define REQUEST "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"policy-list\"}\n"
+
+struct fixture {
+	struct manager_rig *rig;
+	struct event_base *base;
+	struct control *control;
+	int fd[2 * CONNS_MAX];
+	char buf[REPLY_MAX];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct conf_error e = { 0 };
+	void *rig = NULL;
+
+	assert_non_null(f);
+	assert_int_equal(rig_setup(&rig), 0);
+	f->rig = rig;
+	f->base = event_base_new();
+	assert_non_null(f->base);
+	for (size_t i = 0; i < 2 * CONNS_MAX; i++)
+		f->fd[i] = -1;
+	if (control_open(&f->control, f->base, &f->rig->m, &e))
+		fail_msg("%s", e.text);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *rig = f->rig;
+
+	for (size_t i = 0; i < 2 * CONNS_MAX; i++)
+		if (f->fd[i] >= 0)
+			close(f->fd[i]);
+	if (f->control)
+		control_close(f->control);
+	assert_false(tmp_exists(&f->rig->dir, "sock"));
+	event_base_free(f->base);
+	free(f);
+	return rig_teardown(&rig);
+}
+
+/* The daemon's loop, as long as there is something to do. */
+static void loop(struct fixture *f)
+{
+	for (int i = 0; i < 20; i++)
+		event_base_loop(f->base, EVLOOP_NONBLOCK);
+}
+
+static int dial(struct fixture *f)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	size_t i = 0;
+
+	assert_true(fd >= 0);
+	strcpy(a.sun_path, tmp_at(&f->rig->dir, "sock"));
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	while (f->fd[i] >= 0)
+		i++;
+	f->fd[i] = fd;
+	loop(f);
+	return fd;
+}
+
+static void hang_up(struct fixture *f, int fd)
+{
+	for (size_t i = 0; i < 2 * CONNS_MAX; i++)
+		if (f->fd[i] == fd)
+			f->fd[i] = -1;
+	close(fd);
+	loop(f);
+}
+
+/* All of it, with the daemon reading meanwhile. */
+static void say_bytes(struct fixture *f, int fd, const char *p, size_t n)
+{
+	for (int idle = 0; n && idle < 1000; idle++) {
+		ssize_t w = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (w > 0) {
+			p += w;
+			n -= (size_t)w;
+			idle = 0;
+		}
+		loop(f);
+	}
+	assert_int_equal(n, 0);
+}
+
+static void say(struct fixture *f, int fd, const char *text)
+{
+	say_bytes(f, fd, text, strlen(text));
+}
+
+/* What has come until now; "" when nothing. */
+static const char *hear(struct fixture *f, int fd)
+{
+	size_t n = 0;
+	ssize_t r;
+
+	loop(f);
+	while (n < sizeof(f->buf) - 1 &&
+	       (r = recv(fd, f->buf + n, sizeof(f->buf) - 1 - n, 0)) > 0) {
+		n += (size_t)r;
+		loop(f);
+	}
+	f->buf[n] = 0;
+	return f->buf;
+}
+
+static bool is_closed(struct fixture *f, int fd)
+{
+	char c;
+	ssize_t r;
+
+	loop(f);
+	r = recv(fd, &c, 1, 0);
+	return r == 0 || (r < 0 && errno == ECONNRESET);
+}
+
+static uint32_t lines(const char *text)
+{
+	uint32_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static const char *ask(struct fixture *f, int fd, int id)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), REQUEST, id);
+	say(f, fd, line);
+	return hear(f, fd);
+}
+
+/* --- lines ------------------------------------------------------------------------ */
+
+static void request__is_answered_in_one_line_with_its_id(void **state)
+{
+	struct fixture *f = *state;
+	const char *reply = ask(f, dial(f), 17);
+
+	assert_int_equal(lines(reply), 1);
+	assert_non_null(strstr(reply, "\"id\":17,"));
+	assert_non_null(strstr(reply, "freemarket"));
+}
+
+static void request__byte_by_byte__is_answered_at_its_end(void **state)
+{
+	struct fixture *f = *state;
+	int fd = dial(f);
+	char line[128];
+
+	snprintf(line, sizeof(line), REQUEST, 5);
+	for (char *p = line; *p; p++) {
+		assert_string_equal(hear(f, fd), "");
+		say_bytes(f, fd, p, 1);
+	}
+	assert_non_null(strstr(hear(f, fd), "\"id\":5,"));
+}
+
+static void requests__many_in_one_write__are_answered_in_order(void **state)
+{
+	struct fixture *f = *state;
+	int fd = dial(f);
+	char *all = malloc(MANY * 64), *at;
+	const char *p;
+	size_t n = 0;
+
+	assert_non_null(all);
+	for (int i = 0; i < MANY; i++)
+		n += (size_t)snprintf(all + n, MANY * 64 - n, REQUEST, i);
+	say(f, fd, all);
+	free(all);
+	p = hear(f, fd);
+	assert_int_equal(lines(p), MANY);
+	for (int i = 0; i < MANY; i++) {
+		char want[32];
+
+		snprintf(want, sizeof(want), "\"id\":%d,", i);
+		at = strstr(p, want);
+		assert_non_null(at);
+		p = at;
+	}
+}
+
+static void request__two_and_a_half__the_half_waits_for_its_end(void **state)
+{
+	struct fixture *f = *state;
+	int fd = dial(f);
+	char text[256];
+
+	snprintf(text, sizeof(text), REQUEST REQUEST "{\"jsonrpc\":\"2.0\",", 1, 2);
+	say(f, fd, text);
+	assert_int_equal(lines(hear(f, fd)), 2);
+	say(f, fd, "\"id\":3,\"method\":\"list\"}\n");
+	assert_non_null(strstr(hear(f, fd), "\"id\":3,"));
+}
+
+static void rubbish__is_answered_and_the_next_request_too(void **state)
+{
+	struct fixture *f = *state;
+	int fd = dial(f);
+
+	say_bytes(f, fd, "\0\xff\xfe{[\n", 6);
+	assert_non_null(strstr(hear(f, fd), "\"code\":-32700"));
+	say(f, fd, "\n");
+	assert_non_null(strstr(hear(f, fd), "\"code\":-32700"));
+	assert_non_null(strstr(ask(f, fd, 4), "\"id\":4,"));
+}
+
+static char *long_line(size_t len, bool end)
+{
+	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"policy-list\"";
+	char *line = malloc(len + 2);
+
+	assert_non_null(line);
+	memset(line, ' ', len);
+	memcpy(line, head, sizeof(head) - 1);
+	line[len - 1] = '}';
+	line[len] = end ? '\n' : 0;
+	line[len + 1] = 0;
+	return line;
+}
+
+static void line__of_64_kib__is_answered(void **state)
+{
+	struct fixture *f = *state;
+	char *line = long_line(PROTO_LINE_MAX - 1, true);
+	int fd = dial(f);
+
+	say(f, fd, line);
+	free(line);
+	assert_non_null(strstr(hear(f, fd), "\"id\":1,"));
+}
+
+static void line__longer__is_refused_and_the_connection_closed(void **state)
+{
+	static const size_t lens[] = { PROTO_LINE_MAX + 1, 2 * PROTO_LINE_MAX, 1 << 20 };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 3; i++) {
+		char *line = long_line(lens[i], false);
+		int fd = dial(f);
+
+		(void)!send(fd, line, lens[i], MSG_NOSIGNAL);
+		loop(f);
+		free(line);
+		assert_non_null(strstr(hear(f, fd), "over 64 KiB"));
+		assert_true(is_closed(f, fd));
+		hang_up(f, fd);
+	}
+	assert_non_null(strstr(ask(f, dial(f), 9), "\"id\":9,"));
+}
+
+/* --- peers ------------------------------------------------------------------------- */
+
+/* As "printf ... | socat - UNIX-CONNECT:..." does. */
+static void peer__hangs_up_its_sending_half__still_gets_its_answers(void **state)
+{
+	struct fixture *f = *state;
+	int fd = dial(f);
+	char text[256];
+
+	snprintf(text, sizeof(text), REQUEST REQUEST, 1, 2);
+	assert_int_equal(send(fd, text, strlen(text), 0), strlen(text));
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_int_equal(lines(hear(f, fd)), 2);
+	assert_true(is_closed(f, fd));
+}
+
+/* Replies of a quarter of a megabyte: far more than the socket takes at once. */
+#define EVENTS_REQUEST "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events\"}\n"
+
+static void make_large_replies(struct fixture *f)
+{
+	for (int i = 0; i < MANAGER_EVENTS; i++)
+		manager_event(&f->rig->m, WALL, "a-guest", "kind", "%0180d", i);
+}
+
+static void peer__hangs_up_its_sending_half__gets_long_answers_to_their_end(void **state)
+{
+	static const char text[] = EVENTS_REQUEST EVENTS_REQUEST EVENTS_REQUEST;
+	struct fixture *f = *state;
+	int fd = dial(f);
+
+	make_large_replies(f);
+	assert_int_equal(send(fd, text, sizeof(text) - 1, 0), sizeof(text) - 1);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	loop(f);
+	assert_int_equal(lines(hear(f, fd)), 3);
+	assert_true(is_closed(f, fd));
+}
+
+static void peer__hangs_up_in_the_middle_of_a_line__is_forgotten(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 200; i++) { /* more than may be open at once */
+		int fd = dial(f);
+
+		say(f, fd, "{\"jsonrpc\":");
+		hang_up(f, fd);
+	}
+	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
+}
+
+static void peer__hangs_up_before_its_answer__is_forgotten(void **state)
+{
+	struct fixture *f = *state;
+	char text[128];
+
+	snprintf(text, sizeof(text), REQUEST, 1);
+	for (int i = 0; i < 200; i++) {
+		int fd = dial(f);
+
+		assert_int_equal(send(fd, text, strlen(text), 0), strlen(text));
+		hang_up(f, fd);
+	}
+	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
+}
+
+/*
+ * Replies of a quarter of a megabyte, asked for in lines of 1000 bytes:
+ * the daemon stops serving at some 16 MiB and stops reading at 64 KiB, serves
+ * others, and goes on where it was when it is read.
+ */
+static void peer__asks_and_never_reads__waits_and_loses_nothing(void **state)
+{
+	enum { LINE = 1000 };
+	struct fixture *f = *state;
+	int fd = dial(f), asked = 0, answered = 0;
+	char request[LINE];
+
+	make_large_replies(f);
+	memset(request, ' ', LINE);
+	memcpy(request, EVENTS_REQUEST, sizeof(EVENTS_REQUEST) - 2);
+	request[LINE - 1] = '\n';
+	while (asked < 200 && send(fd, request, LINE, MSG_NOSIGNAL) == LINE) {
+		asked++;
+		event_base_loop(f->base, EVLOOP_NONBLOCK);
+	}
+	assert_true(asked >= 64 + 66); /* 16 MiB were answered and 64 KiB wait to be */
+	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
+	for (int idle = 0; idle < 50; idle++) {
+		ssize_t r = recv(fd, f->buf, sizeof(f->buf) - 1, 0);
+
+		assert_int_not_equal(r, 0); /* it was not hung up on */
+		if (r > 0) {
+			f->buf[r] = 0;
+			answered += (int)lines(f->buf);
+			assert_null(strstr(f->buf, "\"error\""));
+			idle = 0;
+		}
+		event_base_loop(f->base, EVLOOP_NONBLOCK);
+	}
+	assert_int_equal(answered, asked);
+}
+
+static void connections__64__are_served_and_one_more_is_not(void **state)
+{
+	struct fixture *f = *state;
+	int fd[CONNS_MAX], more;
+
+	for (int i = 0; i < CONNS_MAX; i++)
+		fd[i] = dial(f);
+	more = dial(f);
+	assert_true(is_closed(f, more));
+	for (int i = 0; i < CONNS_MAX; i++) {
+		char want[32];
+
+		snprintf(want, sizeof(want), "\"id\":%d,", i);
+		assert_non_null(strstr(ask(f, fd[i], i), want));
+	}
+	hang_up(f, fd[20]);
+	assert_non_null(strstr(ask(f, dial(f), 99), "\"id\":99,"));
+}
+
+/* --- the socket's file --------------------------------------------------------------- */
+
+static mode_t mode_of(struct fixture *f)
+{
+	struct stat st;
+
+	assert_int_equal(stat(tmp_at(&f->rig->dir, "sock"), &st), 0);
+	return st.st_mode & 0777;
+}
+
+static int reopen(struct fixture *f, struct conf_error *e)
+{
+	struct control *c = NULL;
+	int rc;
+
+	if (f->control)
+		control_close(f->control);
+	f->control = NULL;
+	memset(e, 0, sizeof(*e));
+	rc = control_open(&c, f->base, &f->rig->m, e);
+	f->control = c;
+	return rc;
+}
+
+static void socket__without_a_group__is_its_owners_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(mode_of(f), 0600);
+}
+
+static void socket__with_a_group__is_the_groups_too(void **state)
+{
+	struct fixture *f = *state;
+	const struct group *g = getgrgid(getgid());
+	struct conf_error e;
+	struct stat st;
+
+	if (!g)
+		skip();
+	snprintf(f->rig->conf.socket_group, FLOW_NAME_MAX, "%s", g->gr_name);
+	assert_int_equal(reopen(f, &e), 0);
+	assert_int_equal(mode_of(f), 0660);
+	assert_int_equal(stat(tmp_at(&f->rig->dir, "sock"), &st), 0);
+	assert_int_equal(st.st_gid, getgid());
+}
+
+static void socket__group_unknown__is_refused_and_nothing_left(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e;
+
+	strcpy(f->rig->conf.socket_group, "no-such-group");
+	assert_int_equal(reopen(f, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "\"no-such-group\""));
+	assert_false(tmp_exists(&f->rig->dir, "sock"));
+}
+
+static void socket__left_by_a_killed_daemon__is_replaced(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct conf_error e;
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	control_close(f->control);
+	f->control = NULL;
+	strcpy(a.sun_path, tmp_at(&f->rig->dir, "sock"));
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	close(fd);
+	assert_true(tmp_exists(&f->rig->dir, "sock"));
+	assert_int_equal(reopen(f, &e), 0);
+	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
+}
+
+static void socket__some_other_file_in_its_place__is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e;
+	char text[32];
+
+	control_close(f->control);
+	f->control = NULL;
+	tmp_write(&f->rig->dir, "sock", "precious");
+	assert_true(reopen(f, &e) < 0);
+	assert_non_null(strstr(e.text, "/sock: "));
+	assert_string_equal(tmp_read(&f->rig->dir, "sock", text, sizeof(text)), "precious");
+	assert_int_equal(unlink(tmp_at(&f->rig->dir, "sock")), 0);
+}
+
+static void socket__directory_missing__is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e;
+
+	snprintf(f->rig->conf.socket, CONFIG_PATH_MAX, "%s/none/sock", f->rig->dir.path);
+	assert_int_equal(reopen(f, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/none/sock: "));
+}
+
+static void close__with_connections_open__they_are_hung_up(void **state)
+{
+	struct fixture *f = *state;
+	int a = dial(f), b = dial(f);
+
+	say(f, a, "{");
+	control_close(f->control);
+	f->control = NULL;
+	assert_true(is_closed(f, a));
+	assert_true(is_closed(f, b));
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(request__is_answered_in_one_line_with_its_id),
+		WITH(request__byte_by_byte__is_answered_at_its_end),
+		WITH(requests__many_in_one_write__are_answered_in_order),
+		WITH(request__two_and_a_half__the_half_waits_for_its_end),
+		WITH(rubbish__is_answered_and_the_next_request_too),
+		WITH(line__of_64_kib__is_answered),
+		WITH(line__longer__is_refused_and_the_connection_closed),
+		WITH(peer__hangs_up_its_sending_half__still_gets_its_answers),
+		WITH(peer__hangs_up_its_sending_half__gets_long_answers_to_their_end),
+		WITH(peer__hangs_up_in_the_middle_of_a_line__is_forgotten),
+		WITH(peer__hangs_up_before_its_answer__is_forgotten),
+		WITH(peer__asks_and_never_reads__waits_and_loses_nothing),
+		WITH(connections__64__are_served_and_one_more_is_not),
+		WITH(socket__without_a_group__is_its_owners_alone),
+		WITH(socket__with_a_group__is_the_groups_too),
+		WITH(socket__group_unknown__is_refused_and_nothing_left),
+		WITH(socket__left_by_a_killed_daemon__is_replaced),
+		WITH(socket__some_other_file_in_its_place__is_left_alone),
+		WITH(socket__directory_missing__is_said),
+		WITH(close__with_connections_open__they_are_hung_up),
+	};
+
+	signal(SIGPIPE, SIG_IGN); /* as resexd's main does */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
