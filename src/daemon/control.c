@@ -25,6 +25,7 @@ struct conn {
 	struct bufferevent *bev;
 	struct event *more; /* further lines are there: serve them at the loop's next turn */
 	bool root;
+	bool waits;		   /* until it has read what it was sent */
 	bool ended;		   /* it sends no more, but may wait for replies */
 	struct conn *next, **link; /* link: what points at this one */
 };
@@ -86,15 +87,37 @@ static bool has_line(struct evbuffer *in)
 	return evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF).pos >= 0;
 }
 
-static void refuse_long(struct conn *k)
+/* Behind the replies that are still to be written. */
+static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *out)
 {
 	const struct proto_error e = { PROTO_E_REQUEST, "the request is over 64 KiB long" };
 	char *text = reply_error(NULL, &e);
 
 	if (text)
-		(void)!write(bufferevent_getfd(k->bev), text, strlen(text));
+		evbuffer_add(out, text, strlen(text));
 	free(text);
-	conn_close(k);
+	k->ended = true;
+	bufferevent_disable(k->bev, EV_READ);
+	evbuffer_drain(in, evbuffer_get_length(in));
+}
+
+/*
+ * A peer that asks without reading the answers waits until it has read, and is
+ * not read meanwhile: libevent calls on_read for ever while the input is as
+ * long as it may be.
+ */
+static bool must_wait(struct conn *k, const struct evbuffer *out)
+{
+	bool full = evbuffer_get_length(out) >= CONTROL_OUT_MAX;
+
+	if (full != k->waits && !k->ended) {
+		if (full)
+			bufferevent_disable(k->bev, EV_READ);
+		else
+			bufferevent_enable(k->bev, EV_READ);
+	}
+	k->waits = full;
+	return full;
 }
 
 /*
@@ -107,14 +130,13 @@ static void serve(struct conn *k)
 	struct evbuffer *in = bufferevent_get_input(k->bev);
 	struct evbuffer *out = bufferevent_get_output(k->bev);
 
-	/* A peer that asks without reading the answers waits until it has read. */
-	if (evbuffer_get_length(out) >= CONTROL_OUT_MAX || event_pending(k->more, EV_TIMEOUT, NULL))
+	if (must_wait(k, out) || event_pending(k->more, EV_TIMEOUT, NULL))
 		return;
 	serve_line(k, in, out);
 	if (has_line(in))
 		event_add(k->more, &now);
 	else if (evbuffer_get_length(in) > PROTO_LINE_MAX)
-		refuse_long(k);
+		refuse_long(k, in, out);
 	else if (k->ended && !evbuffer_get_length(out))
 		conn_close(k);
 }
