@@ -200,22 +200,30 @@ int manager_restore(struct manager *m)
 	return rc;
 }
 
-struct managed *manager_find(struct manager *m, const char *who)
+static struct managed *find_domid(struct manager *m, const char *who)
 {
 	char *end;
 	unsigned long id = strtoul(who, &end, 10);
-	bool number = *who >= '0' && *who <= '9' && !*end; /* strtoul takes signs and blanks */
 
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+	if (*who < '0' || *who > '9' || *end) /* strtoul takes signs and blanks */
+		return NULL;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i] && !m->guest[i]->leaving && m->guest[i]->key.domid == id)
+			return m->guest[i];
+	return NULL;
+}
+
+struct managed *manager_find(struct manager *m, const char *who)
+{
+	struct managed *found = find_domid(m, who); /* a guest may be named "7" */
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX && !found; i++) {
 		struct managed *g = m->guest[i];
 
-		if (!g || g->leaving)
-			continue;
-		if (!strcmp(g->name, who) || !strcasecmp(g->uuid, who) ||
-		    (number && g->key.domid == id))
-			return g;
+		if (g && !g->leaving && (!strcmp(g->name, who) || !strcasecmp(g->uuid, who)))
+			found = g;
 	}
-	return NULL;
+	return found;
 }
 
 const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,

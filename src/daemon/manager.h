@@ -29,12 +29,14 @@ struct managed {
 	struct hv_sched_params old;
 	char cap_note[128]; /* why it is not cappable; "" */
 	struct guest_mon *mon;
-	bool node_due;	       /* its node must be read (again) */
-	struct mono node_time; /* when it was last read */
-	struct mono node_told; /* when an event about it was made */
-	int node_rc;	       /* what came of it */
-	uint64_t reap_serial;  /* rings may be reaped once this set is acknowledged */
-	bool leaving;	       /* not in sets any more; freed when reap_serial is acknowledged */
+	bool node_due;		/* its node must be read (again) */
+	struct mono node_time;	/* when it was last read */
+	struct mono node_told;	/* when an event about it was made */
+	struct mono fault_told; /* likewise about a ring at fault */
+	uint32_t faults_untold;
+	int node_rc;	      /* what came of it */
+	uint64_t reap_serial; /* rings may be reaped once this set is acknowledged */
+	bool leaving;	      /* not in sets any more; freed when reap_serial is acknowledged */
 	struct mono joined;
 };
 
@@ -93,7 +95,7 @@ int manager_restore(struct manager *m);
 
 /* --- for control commands ---------------------------------------------- */
 
-/* By name, domain id or UUID (full). NULL when there is none. */
+/* By domain id, name or UUID (full); an id goes first. NULL when there is none. */
 struct managed *manager_find(struct manager *m, const char *who);
 /* Its entry in the newest snapshot, or NULL (not sampled yet). */
 const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,

@@ -7,6 +7,8 @@
 
 enum { NODE_MIN_MS = 100 }; /* a guest's node is read at most this often */
 
+#define FAULT_EVENTS_NS (200 * NS_PER_MS) /* at least between two ring-fault events of a guest */
+
 /* manager_guest.c: one guest. */
 int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns);
 void managed_free(struct manager *m, struct managed *g);
