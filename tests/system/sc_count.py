@@ -19,7 +19,8 @@ PERFTEST = [
 ]
 
 PACED = "-q 5 -t rc,uc,ud -s 0-16384 -D 32-128 -n 100-400 -u 30 -i 20 --max-inline 64 -g 3 -p 2000"
-FULL = "-q 4 -t rc -s 0-32768 -D 1-64 -b 8 -n 1000-4000 -x random"
+FULL = "-q 4 -t rc -s 0-32768 -D 1-64 -b 8 -n %s -x random"
+FULL_COUNT = {"pv": "1000-4000", "pvh": "300-1200"}  # PVH is emulated an order slower
 
 
 def paced_load(d, g):
@@ -37,7 +38,7 @@ def paced_load(d, g):
 def full_load(d, g):
     """As fast as it goes, the queues small: what is lost is said, the rest exact."""
     before = d.rings(g.name)["totals"]
-    load = Load(g, FULL)
+    load = Load(g, FULL % FULL_COUNT[g.kind])
     wait_rings(d, g.name, 4)
     load.go().wait_done(90)
     after = wait_settled(d, g.name)
