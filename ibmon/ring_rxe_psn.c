@@ -230,6 +230,14 @@ static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct rec
 	r->most += mtu_of(s->length, MTU_MIN);
 }
 
+/* A refused post leaves alone how the entry it overwrites had ended. */
+static void recall_failed(struct rxe_walk *w, const struct rxe_noted *s)
+{
+	w->out->seen++;
+	w->out->ops[kinds[s->opcode]]++;
+	w->out->errors++;
+}
+
 /*
  * Entries noted as posted, completed by their ssn, and not among those just
  * seen. How they ended is not known: well, unless the queue pair was down
@@ -252,7 +260,10 @@ static void recall(struct rxe_walk *w, uint64_t walked, struct recalled *r)
 			continue;
 		if (walked && age <= w->oldest_age)
 			continue;
-		recall_one(w, s, r);
+		if (((q->cons + i + 1) & w->mask) == w->cons && w->newest_gone && w->newest.status)
+			recall_failed(w, s);
+		else
+			recall_one(w, s, r);
 	}
 }
 
