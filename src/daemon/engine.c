@@ -171,6 +171,15 @@ static bool hangup_counts(void)
 	return !sigaction(SIGHUP, NULL, &sa) && sa.sa_handler != SIG_IGN;
 }
 
+/* Only the engine that runs: libevent gives signals to one loop of a process. */
+static void take_signals(struct engine *e)
+{
+	event_add(e->ev_term, NULL);
+	event_add(e->ev_int, NULL);
+	if (hangup_counts())
+		event_add(e->ev_hup, NULL);
+}
+
 static int make_loop(struct engine *e)
 {
 	const struct timeval second = { .tv_sec = 1 };
@@ -192,10 +201,6 @@ static int make_loop(struct engine *e)
 		return -ENOMEM;
 	event_add(e->ev_shared, NULL);
 	event_add(e->ev_second, &second);
-	event_add(e->ev_term, NULL);
-	event_add(e->ev_int, NULL);
-	if (hangup_counts())
-		event_add(e->ev_hup, NULL);
 	if (e->ev_watch)
 		event_add(e->ev_watch, NULL);
 	return 0;
@@ -371,8 +376,10 @@ int engine_open(struct engine **out, const struct engine_conf *c, struct conf_er
 
 int engine_run(struct engine *e)
 {
-	int rc = start_threads(e);
+	int rc;
 
+	take_signals(e);
+	rc = start_threads(e);
 	if (rc)
 		return rc;
 	make_realtime(e);
