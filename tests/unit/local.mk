@@ -58,7 +58,7 @@ UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sam
 	tests/unit/test_settings tests/unit/test_policy_load tests/unit/test_manager \
 	tests/unit/test_manager_rings tests/unit/test_manager_sim tests/unit/test_manager_log \
 	tests/unit/test_manager_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
-	tests/unit/test_control
+	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
@@ -98,6 +98,8 @@ tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c $(MANAGER_
 tests_unit_test_control_cmds_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_SOURCES = tests/unit/test_control.c $(MANAGER_RIG)
 tests_unit_test_control_LDADD = $(MANAGER_LIBS)
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_engine_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
 tests_unit_test_sampler_prop_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)
