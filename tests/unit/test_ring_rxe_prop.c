@@ -433,6 +433,18 @@ static void open__any_header_and_descriptor__is_bounded(void **state)
 
 /* --- a writer that does not wait --- */
 
+/* Guests race with us by nature; a detector of races can only say so. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DETECTS_RACES 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define DETECTS_RACES 1
+#endif
+#ifndef DETECTS_RACES
+#define DETECTS_RACES 0
+#endif
+
 struct race {
 	struct fake_ring f;
 	atomic_bool stop;
@@ -466,6 +478,8 @@ static void ring__written_while_sampled__total_is_the_truth(void **state)
 	pthread_t w;
 
 	(void)state;
+	if (DETECTS_RACES)
+		skip();
 	prop_start(&p);
 	x.seed = p.seed;
 	fake_sq_open(&x.f, 64, FAKE_RC, 1024);
