@@ -14,7 +14,7 @@
 
 #define SECOND 1000000000LL
 
-enum { ROUNDS = 150, STEPS = 600 };
+enum { ROUNDS = 60, STEPS = 600 };
 
 struct mix {
 	bool reads, locals, errors, refusals; /* what may happen */
