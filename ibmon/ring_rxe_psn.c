@@ -79,9 +79,14 @@ static void infer_mtu(struct rxe_sq *q, uint32_t length, uint32_t packets)
 			q->path_mtu = mtu;
 }
 
+static uint32_t packets_most(uint32_t length)
+{
+	return length ? (length - 1) / MTU_MIN + 1 : 1;
+}
+
 static void add_mtus(struct rxe_walk *w, uint32_t opcode, uint32_t length, uint32_t mtus)
 {
-	uint32_t most = length ? (length - 1) / MTU_MIN + 1 : 1;
+	uint32_t most = packets_most(length);
 
 	if (opcode == RING_RXE_READ)
 		w->recv += mtus;
@@ -108,9 +113,12 @@ static uint32_t own_range(const struct rxe_walk *w)
 static bool follows(const struct rxe_walk *w, uint32_t older)
 {
 	uint32_t gap = psn_delta(w->newer_first, older + 1);
+	uint32_t all = psn_delta(w->newer_last, older);
 
-	return gap == 0 ||
-	       (w->newer_opcode == RING_RXE_READ && gap < psn_delta(w->newer_last, older));
+	if (gap == 0)
+		return true;
+	return w->newer_opcode == RING_RXE_READ && gap < all &&
+	       all <= packets_most(w->newer_length);
 }
 
 static void finish_newer(struct rxe_walk *w, uint32_t mtus)
