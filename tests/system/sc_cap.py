@@ -160,7 +160,7 @@ def restore(vm):
 
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
-    delays = [rng.uniform(0.05, 1.6) for _ in range(20)]
+    delays = [rng.uniform(0.05, 4.0) for _ in range(20)]
     # Caps are cut as soon as anything was spent, so that kills find caps in force on any machine.
     quick = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "step": 1000000}}
     killed = Daemon(vm, policy="freemarket", policy_file=vm.put("quick.json", json.dumps(quick)),
