@@ -96,6 +96,18 @@ static enum ring_fault open_slot(struct guest_mon *g, struct ring_slot *s)
 	return rc == -ENOMEM ? RING_FAULT_LIMIT : RING_FAULT_LAYOUT;
 }
 
+/*
+ * A ring that leaves and comes back under another id: a child that inherited
+ * it outlived its parent. Its history was counted already.
+ */
+static bool inherited(const struct guest_mon *g, const struct ring_slot *s)
+{
+	for (const struct ring_slot *l = g->leaving; l; l = l->next)
+		if (l->desc.offset == s->desc.offset && l->frame[0] == s->frame[0])
+			return true;
+	return false;
+}
+
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out)
 {
@@ -112,6 +124,7 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 	if (d->id == g->moved)
 		g->moved = 0;
 	memcpy(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
+	s->old |= inherited(g, s);
 	if (g->pages + d->frames > g->lim.pages) {
 		s->fault = RING_FAULT_LIMIT;
 	} else {

@@ -221,6 +221,31 @@ static void refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not
 		assert_int_equal(!!x->ring[i].old, x->ring[i].id == 1);
 }
 
+/* A child that was forked shows its parent's ring under an id of its own. */
+static void refresh__inherited_ring_when_its_parent_ends__is_old(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t parent, child;
+
+	attach(x);
+	settle(x);
+	fake_write_begin(&x->g);
+	parent = fake_add_sq(&x->g, 1, 16);
+	child = fake_add_sq(&x->g, 2, 16);
+	fake_ring_at(&x->g, child)->first_frame = fake_ring_at(&x->g, parent)->first_frame;
+	fake_write_end(&x->g);
+	settle(x);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(x->ring[0].id, 1);
+	assert_false(x->ring[0].old);
+
+	drop(x, parent);
+	settle(x);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(x->ring[0].id, 2);
+	assert_true(x->ring[0].old);
+}
+
 /* The sampler may still be reading: neither unmapped nor freed before it has acknowledged. */
 static void refresh__ring_left__stays_readable_until_reap(void **state)
 {
@@ -631,6 +656,7 @@ int main(void)
 		T(refresh__nothing_changed__does_nothing),
 		T(refresh__ring_added__is_opened_and_the_others_stay_mapped),
 		T(refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not),
+		T(refresh__inherited_ring_when_its_parent_ends__is_old),
 		T(refresh__ring_left__stays_readable_until_reap),
 		T(refresh__descriptor_changed_in_place__is_a_new_ring),
 		T(refresh__more_rings_than_maps_a_call__takes_several_calls),
