@@ -1,9 +1,11 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/fuzz/control.dict
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/fuzz/control.dict \
+	tests/fuzz/methods.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring
+FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_methods \
+	 tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
@@ -13,6 +15,10 @@ tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_control_SOURCES = tests/fuzz/fuzz_control.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_control_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_control_LDADD = libdaemon.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
+	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
+tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_methods_LDADD = libdaemon.a libibmon.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_registry_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_registry_LDADD = libibmon.a

@@ -25,6 +25,7 @@ registry | ibmon/registry.c ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ib
 ring | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c | 90 | ibmon/ring_rxe_psn.c | s/e->opcode >= RING_RXE_OPCODES || //
 conf | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | src/util/conf.c src/util/conf_place.c src/util/conf_value.c | 85 | src/util/conf_value.c | s/if (!s || n < k->min || n > k->max)/if (!s || n < k->min)/
 control | src/daemon/control_proto.c | src/daemon/control_proto.c | 85 | src/daemon/control_proto.c | s/ || strlen(r->method) > 64)/)/
+methods | src/daemon/control_cmds.c src/daemon/control_proto.c src/daemon/manager.c src/daemon/manager_events.c src/daemon/manager_guest.c src/daemon/manager_set.c src/daemon/restore.c src/daemon/settings.c src/daemon/policy_load.c src/daemon/shared.c ibmon/guest.c ibmon/guest_map.c ibmon/guest_show.c ibmon/registry.c ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/totals.c ibmon/mtu.c policies/policies.c policies/null.c policies/freemarket.c src/core/caps.c src/util/conf.c src/util/conf_place.c src/util/conf_value.c src/util/log.c tests/fakes/fake_host.c tests/fakes/fake_guest.c | src/daemon/control_cmds.c | 90 | src/daemon/control_cmds.c | s/m->modifies && !c->root/m->modifies \&\& !c->m/
 END
 }
 
@@ -53,7 +54,7 @@ build() {
 		[ -f "$first/$f" ] && srcs="$srcs $first/$f" || srcs="$srcs $top/$f"
 	done
 	# shellcheck disable=SC2086
-	$CC $flags "$@" -I"$top" -I"$top/include" "$top/tests/fuzz/fuzz_$target.c" $srcs \
+	$CC $flags -DRESEX_RUNDIR='"/run"' -DRESEX_STATEDIR='"/var"' "$@" -I"$top" -I"$top/include" "$top/tests/fuzz/fuzz_$target.c" $srcs \
 		-ljansson -o "$out/$kind/$target"
 }
 

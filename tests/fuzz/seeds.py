@@ -56,6 +56,32 @@ CONTROL = {
 }
 
 
+# --- methods: a byte, 63 bytes of figures, lines (fuzz_methods.c) ------------
+
+
+def call(method, params=None, root=1):
+    return bytes([root]) + bytes(range(1, 64)) + b"".join(
+        b'{"jsonrpc":"2.0","id":%d,"method":"%s"%s}\n'
+        % (i, m.encode(), b',"params":' + p.encode() if p else b"")
+        for i, (m, p) in enumerate(zip(method.split(), params or [None] * 99)))
+
+
+METHODS = {
+    "readers": call("list info policy-list cap-list why ring-list events policy-show guest-show"),
+    "guest": call("guest-show why ring-list events", ['{"guest":"bulk"}', '{"guest":"4"}', '{"guest":"7"}',
+                  '{"guest":"05050505-0505-0505-0505-050505050505","since":1}']),
+    "nobody": call("guest-show why", ['{"guest":"nobody"}', '{"guest":7}']),
+    "set": call("policy-set policy-set policy-show", ['{"policy":"null"}',
+                '{"policy":"freemarket","params":{"low":250,"step":1000000}}', '{"policy":"null"}']),
+    "set_wrong": call("policy-set policy-set policy-set", ['{"policy":"freemarket","params":{"low":-1}}',
+                      '{"file":"/dev/null"}', '{"policy":"x"}']),
+    "set_file": call("policy-set", ['{"file":"policies/freemarket.json","params":{"cut":9}}']),
+    "release": call("cap-release why cap-release", ['{"guest":"bulk"}', '{"guest":"bulk"}',
+                    '{"guest":"bulk","undo":true}']),
+    "others": call("policy-set cap-release list", ['{"policy":"null"}', '{"guest":"web"}', None], root=0),
+    "unknown": call("lst list", [None, '{"colour":1}']),
+}
+
 # --- registry: struct control, registry page, pages (fuzz_registry.c) ------
 
 PAGE, SLICE, REGISTRY = 4096, 640, 1600
@@ -183,6 +209,7 @@ def main():
         sys.exit(__doc__)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
+    write(sys.argv[1], "methods", METHODS)
     write(sys.argv[1], "registry", REGISTRY_SEEDS)
     write(sys.argv[1], "ring", RING_SEEDS)
 

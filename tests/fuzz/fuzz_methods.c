@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * fuzz_methods: lines of the control protocol to the methods behind it, on a
+ * manager of a fake host: two guests, and one with memory and rings.
+ *
+ * Input: a byte (bit 0: the peer is root), 63 bytes of figures for the
+ * snapshot, then lines. Nothing is written to disk, no thread runs: poll(),
+ * by which the manager waits for the sampler, is the sampler's tick here.
+ */
+#include <fcntl.h>
+#include <poll.h>
+
+#include "resex/exit.h"
+#include "src/daemon/control_cmds.h"
+#include "tests/fakes/fake_guest.h"
+#include "tests/fakes/fake_host.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { LINES_MAX = 64, WALL = 1000000000 };
+
+struct world {
+	struct shared sh;
+	struct daemon_conf conf;
+	struct log log;
+	struct manager m;
+	struct fake_host host;
+	struct fake_guest mem;
+	struct hv_backend hv;
+	struct guest_set *set;
+	struct mono now;
+	uint64_t events; /* when each input begins */
+	struct ring_totals totals;
+};
+
+static struct world *world;
+
+static void sampler_tick(struct world *w)
+{
+	struct guest_set *next = atomic_exchange(&w->sh.next, NULL);
+	struct ring_report *r = &w->sh.report;
+	uint32_t wanted = atomic_load(&r->wanted);
+
+	if (next)
+		w->set = next;
+	atomic_store(&w->sh.acked, w->set->serial);
+	if (!wanted)
+		return;
+	r->slot = wanted - 1;
+	r->rings = 2;
+	for (uint32_t i = 0; i < r->rings; i++) {
+		r->id[i] = i + 1;
+		r->totals[i] = w->totals;
+	}
+	atomic_store(&r->wanted, 0);
+}
+
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	(void)fds;
+	(void)n;
+	(void)timeout;
+	sampler_tick(world);
+	return 0;
+}
+
+static void settle(struct world *w)
+{
+	for (int i = 0; i < 200; i++) {
+		w->now.ns += NS_PER_MS;
+		manager_work(&w->m, w->now, WALL);
+		sampler_tick(w);
+	}
+}
+
+static void add_guests(struct world *w)
+{
+	struct fake_dom *d;
+
+	fake_host_open(&w->host);
+	fake_guest_open(&w->mem);
+	strcpy(fake_dom_add(&w->host, 4, 4)->name, "web");
+	strcpy(fake_dom_add(&w->host, 5, 5)->name, "bulk");
+	fake_write_begin(&w->mem);
+	fake_add_sq(&w->mem, 1, 16);
+	fake_add_sq(&w->mem, 2, 16);
+	fake_add_sq(&w->mem, 3, 16);
+	fake_ring_at(&w->mem, 2)->elem_size = 77; /* refused, and shown so */
+	fake_write_end(&w->mem);
+	d = fake_dom_add(&w->host, FAKE_DOMID, 7);
+	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
+}
+
+static struct world *make_world(void)
+{
+	static const char conf[] = "{\"links\": [{\"name\": \"ib0\", \"rate\": \"1GiB/s\"}]}";
+	struct world *w = calloc(1, sizeof(*w));
+	struct policy_inst *pi = NULL;
+	struct conf_error e;
+
+	FUZZ_REQUIRE(w && !settings_parse(&w->conf, "c", conf, sizeof(conf) - 1, &e));
+	world = w;
+	log_init(&w->log, "fuzz", LOG_LVL_ERROR);
+	w->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	add_guests(w);
+	w->hv = (struct hv_backend){ "fake", &fake_mem_ops, &fake_sched_ops, &fake_watch_ops };
+	FUZZ_REQUIRE(!shared_init(&w->sh) && !policy_new(&pi, &policy_freemarket));
+	FUZZ_REQUIRE(!manager_init(&w->m, &w->sh, &w->conf, &w->log, &w->hv, pi));
+	w->m.observe = true;
+	w->m.sched = &w->host.sched;
+	w->m.watch = &w->host.watch;
+	w->m.mem = &w->mem.m;
+	w->set = manager_first_set(&w->m);
+	FUZZ_REQUIRE(w->set);
+	settle(w);
+	FUZZ_REQUIRE(w->set->guests == 3);
+	w->events = w->m.events;
+	return w;
+}
+
+/* What an earlier input changed is as it was. */
+static void reset(struct world *w)
+{
+	struct policy_inst *pi = NULL;
+
+	FUZZ_REQUIRE(!policy_new(&pi, &policy_freemarket));
+	FUZZ_REQUIRE(!manager_set_policy(&w->m, pi, WALL));
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (w->m.guest[i])
+			manager_release(&w->m, w->m.guest[i], false, WALL);
+	for (int i = 0; i < 3; i++) {
+		manager_work(&w->m, w->now, WALL);
+		sampler_tick(w);
+	}
+	w->m.events = w->events;
+}
+
+static void write_snapshot(struct world *w, struct bytes *in)
+{
+	struct snapshot *sn = snap_begin(&w->sh);
+
+	memset(sn, 0, offsetof(struct snapshot, guest));
+	sn->ticks = take16(in);
+	sn->tick_ns_sum = (int64_t)take16(in);
+	sn->policy = &policy_freemarket;
+	sn->guests = w->set->guests;
+	for (uint32_t i = 0; i < sn->guests; i++) {
+		struct snap_guest *s = &sn->guest[i];
+
+		memset(s, 0, sizeof(*s));
+		s->key = w->set->guest[i].key;
+		s->slot = w->set->guest[i].slot;
+		s->plan.reason = take8(in) % 8;
+		s->plan.why[i % 4] = (int64_t)take64(in);
+		s->applied.limited = take8(in) & 1;
+		s->total_usage.mtus_sent = take64(in);
+		s->account.balance.m = (int64_t)s->total_usage.mtus_sent;
+		s->account.rate = RATE_ONE;
+	}
+	w->totals.wrs = w->totals.qpn = take32(in);
+	w->totals.flags = take8(in);
+	snap_publish(&w->sh);
+}
+
+static void check_reply(char *line)
+{
+	json_t *root;
+
+	FUZZ_REQUIRE(line && strchr(line, '\n') == line + strlen(line) - 1);
+	root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+	FUZZ_REQUIRE(json_object_size(root) == 3);
+	json_decref(root);
+	free(line);
+}
+
+static void check_error(const struct call *c, int rc)
+{
+	FUZZ_REQUIRE(rc > RESEX_OK && rc <= RESEX_XEN_VERSION);
+	FUZZ_REQUIRE(memchr(c->error.text, 0, sizeof(c->error.text)) && c->error.text[0]);
+	FUZZ_REQUIRE(c->error.code == PROTO_E_METHOD || c->error.code == PROTO_E_PARAMS ||
+		     c->error.code == PROTO_E_SERVER - rc);
+}
+
+static void ask(struct world *w, const char *line, size_t len, bool root)
+{
+	struct call c = { .m = &w->m, .sn = snap_latest(&w->sh), .wall_ns = WALL, .root = root };
+	const struct policy_inst *policy = w->m.policy;
+	uint64_t events = w->m.events;
+	json_t *result = NULL;
+	struct request r;
+	int rc;
+
+	if (request_parse(line, len, &r, &c.error)) {
+		request_free(&r);
+		return;
+	}
+	rc = method_call(&c, &r, &result);
+	if (rc) {
+		FUZZ_REQUIRE(!result);
+		check_error(&c, rc);
+		check_reply(reply_error(r.id, &c.error));
+	} else {
+		check_reply(reply_result(r.id, result));
+	}
+	if (rc || !root) { /* who may not, and who fails, changes nothing */
+		FUZZ_REQUIRE(w->m.policy == policy);
+		FUZZ_REQUIRE(w->m.events == events);
+	}
+	request_free(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes in = { data, size };
+	struct world *w = world ? world : make_world();
+	bool root = take8(&in) & 1;
+
+	write_snapshot(w, &in);
+	for (int i = 0; i < LINES_MAX && in.left; i++) {
+		const uint8_t *end = memchr(in.at, '\n', in.left);
+		size_t len = end ? (size_t)(end - in.at) : in.left;
+		char *line = malloc(len ? len : 1); /* to the byte */
+
+		if (!line)
+			abort();
+		memcpy(line, in.at, len);
+		ask(w, line, len, root);
+		free(line);
+		in.at += len + (end != NULL);
+		in.left -= len + (end != NULL);
+	}
+	reset(w);
+	return 0;
+}
