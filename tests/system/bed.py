@@ -227,20 +227,25 @@ class Vm:
 
 
 class Guest:
-    def __init__(self, vm, name, kind="pv", memory=192, vcpus=1, on_reboot="destroy"):
-        self.vm, self.name, self.kind = vm, name, kind
+    def __init__(self, vm, name, kind="pv", memory=192, vcpus=1, on_reboot="destroy", run=""):
+        self.vm, self.name, self.kind, self.program = vm, name, kind, run
         self.memory, self.vcpus, self.on_reboot = memory, vcpus, on_reboot
         self.log = "%s/console/guest-%s.log" % (vm.share, name)
         self.count = 0
         self.start = 0  # where in the log this life of the guest begins
 
-    def create_script(self):
+    def config(self):
+        """Write its xl configuration; the path in dom0."""
         config = "\n".join([
             'name="%s"' % self.name, 'type="%s"' % self.kind, 'kernel="/img/vmlinux"',
             'ramdisk="/img/guest.initrd"', "memory=%d" % self.memory, "maxmem=%d" % self.memory,
             "vcpus=%d" % self.vcpus, 'on_crash="destroy"', 'on_reboot="%s"' % self.on_reboot,
-            'extra="console=hvc0 quiet loglevel=4 mitigations=off panic=5"', ""])
-        path = self.vm.put(self.name + ".cfg", config)
+            'extra="console=hvc0 quiet loglevel=4 mitigations=off panic=5%s"'
+            % (" run=" + self.program if self.program else ""), ""])
+        return self.vm.put(self.name + ".cfg", config)
+
+    def create_script(self):
+        path = self.config()
         self.start = len(read_text(self.log))
         return "xl create -q " + path
 

@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	tests/system/sc_count.py \
 	tests/system/sc_errors.py \
 	tests/system/sc_hello.py \
+	tests/system/sc_hv.py \
 	tests/system/scenarios.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).

@@ -39,6 +39,7 @@ def main():
             a.file(where + name, path, 0o755)
             for lib in cpio.needed(path):
                 cpio.put_lib(a, "", lib)
+    a.file("/t/hvprobe.sh", HERE + "/hvprobe.sh", 0o755)
     for name in sorted(os.listdir(HERE + "/guest")):
         if name.endswith(".sh"):
             at = "/init" if name == "init.sh" else "/t/" + name

@@ -26,7 +26,7 @@ def line(name, word, why, seconds):
 
 def tail(path, lines=15):
     for text in bed.read_text(path).splitlines()[-lines:]:
-        print("    | " + text)
+        print("    | %.300s" % text)
 
 
 def run_one(scenario, vm, again):

@@ -131,16 +131,35 @@ def as_before(vm, when):
 
 
 def kills(vm, command, delays):
-    """SIGKILL at each delay after the start; caps seen then, and after what puts them right."""
-    look = "$(xl {0} -d greedy | awk 'END {{ print $(NF-1), $NF }}') $(xl {0} -d modest | awk 'END {{ print $(NF-1), $NF }}')"
-    look = look.format(xl_sched(vm))
-    script = ["n=0", "for t in %s; do" % " ".join(str(int(1e6 * t)) for t in delays),
-              "n=$((n+1))", "%s >>/h/files/resexd.log 2>&1 & p=$!" % command,
-              "usleep $t", "kill -9 $p", "wait $p 2>/dev/null", "echo killed $n %s" % look,
-              "[ $((n % 2)) = 0 ] && continue",
-              "%s --restore-caps >>/h/files/resexd.log 2>&1" % command,
-              "echo restored $? %s" % look, "done"]
-    return vm.sh("\n".join(script), 240)
+    """20 SIGKILLs: caps seen then, and after what puts them right.
+
+    Every other one comes some time after the start, the others some time after a cap was seen
+    in force; after half of each --restore-caps is run, otherwise the next start must do.
+    """
+    script = """
+caps() {{ echo $(xl {xl} -d greedy | awk 'END {{ print $(NF-1), $NF }}') \
+	$(xl {xl} -d modest | awk 'END {{ print $(NF-1), $NF }}'); }}
+n=0
+for t in {delays}; do
+	n=$((n + 1))
+	{command} >>/h/files/resexd.log 2>&1 &
+	p=$!
+	i=0
+	[ $((n % 2)) = 0 ] && while [ "$(caps)" = "{old}" ] && [ $i -lt 100 ]; do i=$((i + 1)); done
+	usleep $t
+	kill -9 $p
+	wait $p 2>/dev/null
+	echo killed $n $(caps)
+	[ $((n % 4)) -lt 2 ] || continue
+	{command} --restore-caps >>/h/files/resexd.log 2>&1
+	echo restored $? $(caps)
+done"""
+    return vm.sh(script.format(xl=xl_sched(vm), command=command, old=" ".join(old_words()),
+                               delays=" ".join(str(int(1e6 * t)) for t in delays)), 300)
+
+
+def old_words():
+    return [str(n) for name in ("greedy", "modest") for n in OLD[name]]
 
 
 def restore(vm):
@@ -160,14 +179,14 @@ def restore(vm):
 
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
-    delays = [rng.uniform(0.05, 4.0) for _ in range(20)]
+    delays = [rng.uniform(0, 1.6 if n % 2 == 0 else 0.3) for n in range(20)]
     # Caps are cut as soon as anything was spent, so that kills find caps in force on any machine.
     quick = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "step": 1000000}}
     killed = Daemon(vm, policy="freemarket", policy_file=vm.put("quick.json", json.dumps(quick)),
                     links=LINKS, epoch="2s")
     out = kills(vm, killed.command, delays)
     lines = [line.split() for line in out.splitlines()]
-    old = [str(n) for name in ("greedy", "modest") for n in OLD[name]]
+    old = old_words()
     dead = [w[2:] for w in lines if w[0] == "killed"]
     back = [w for w in lines if w[0] == "restored"]
     check(len(dead) == 20 and len(back) == 10, "seed %d: %s" % (seed, out))

@@ -30,8 +30,8 @@ def paced_load(d, g):
     wait_rings(d, g.name, 5)
     load.go().wait_done(90)
     after = wait_settled(d, g.name)
-    truth = load.finish()["total"]
-    d.vm.note("paced %s: true %s, counted %s" % (g.name, truth, difference(before, after)))
+    truth = load.finish()
+    d.vm.note("paced %s: true %s, counted %s" % (g.name, truth["total"], difference(before, after)))
     agree("paced " + g.name, truth, difference(before, after))
 
 
@@ -42,8 +42,8 @@ def full_load(d, g):
     wait_rings(d, g.name, 4)
     load.go().wait_done(90)
     after = wait_settled(d, g.name)
-    truth = load.finish()["total"]
-    d.vm.note("full %s: true %s, counted %s" % (g.name, truth, difference(before, after)))
+    truth = load.finish()
+    d.vm.note("full %s: true %s, counted %s" % (g.name, truth["total"], difference(before, after)))
     agree("full " + g.name, truth, difference(before, after))
 
 

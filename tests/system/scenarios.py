@@ -7,6 +7,7 @@ import sc_churn
 import sc_count
 import sc_errors
 import sc_hello
+import sc_hv
 
 # One VM each, in this order.
 BEDS = {
@@ -25,6 +26,10 @@ ALL = [
              "the programs start in dom0 and in guests, and guests have RDMA", True),
     Scenario("errors", "credit2", sc_errors.errors,
              "each thing that can be wrong is one sentence and a code of its own"),
+    Scenario("hv-pv", "credit2", sc_hv.hv_pv,
+             "each call of the Xen backend, against a PV guest that also lies about its frames"),
+    Scenario("hv-pvh", "credit", sc_hv.hv_pvh,
+             "each call of the Xen backend, against a PVH guest that balloons"),
     Scenario("count", "credit2", sc_count.count,
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
     Scenario("cap", "credit2", sc_cap.cap,

@@ -49,5 +49,10 @@ if [ $role = dom0 ]; then
 fi
 read -r up _ </proc/uptime
 echo "### READY role=$role uptime=$up"
-[ $role = domU ] && exec /t/guest-loop.sh
+if [ $role = domU ]; then
+	for word in $(cat /proc/cmdline); do
+		case $word in run=*) exec "${word#run=}" ;; esac
+	done
+	exec /t/guest-loop.sh
+fi
 exec /t/dom0-loop.sh
