@@ -31,6 +31,8 @@ enum {
 	FAST_MS = 500,	 /* how long every scan_ms, after an open or a change */
 	OPENED_MS = 100, /* how long after an open contexts are looked for */
 	TIDY_BEATS = 4,
+	FLOOD_MS = 5,
+	EVENTS_MAX = 8,
 };
 
 /* A process whose exit is waited for. */
@@ -52,7 +54,9 @@ struct agent {
 	struct latency_socket *latency;
 	struct watch watch;
 	struct event_base *base;
-	struct event *opened, *datagram, *scan, *beat, *sig[2];
+	struct event *scan, *datagram, *datagram_again; /* those that are planned by hand */
+	struct event *event[EVENTS_MAX];		/* all */
+	size_t events;
 	struct exit_watch *exits;
 	struct mono opened_until, fast_until;
 	uint64_t beats;
@@ -237,7 +241,17 @@ static void on_datagram(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	latency_read(a->latency, now(a));
+	if (!latency_read(a->latency, now(a)))
+		return;
+	event_del(a->datagram); /* one who floods it waits, and nobody else does */
+	timer(a->datagram_again, FLOOD_MS * NS_PER_MS);
+}
+
+static void on_datagram_again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	event_add(((struct agent *)arg)->datagram, NULL);
 }
 
 static int publish_node(struct agent *a)
@@ -257,6 +271,29 @@ static int publish_node(struct agent *a)
 	return 0;
 }
 
+/*
+ * Somebody else changed the node, or the guest was restored or migrated: its
+ * grants are gone then. All is made anew by a new start.
+ */
+static void on_node(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+	struct guest_ref ref = book_ref(a->book);
+	char value[GUEST_ABI_NODE_MAX];
+
+	(void)fd;
+	(void)what;
+	node_value(&ref, value);
+	if (!a->setup.node_ops->lost(a->setup.node, value))
+		return;
+	log_msg(a->log, LOG_LVL_ERROR,
+		"%s is not what was written there (was this guest restored?); start resex-agent "
+		"again",
+		GUEST_ABI_NODE);
+	a->status = 1;
+	event_base_loopbreak(a->base);
+}
+
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
@@ -264,9 +301,10 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (rc == 1)
+	if (rc == 1) {
+		log_msg(a->log, LOG_LVL_DEBUG, "the registry page has moved");
 		publish_node(a);
-	else if (rc < 0)
+	} else if (rc < 0)
 		log_msg(a->log, LOG_LVL_WARNING, "the frames of own pages are not known: %s",
 			strerror(-rc));
 	a->beats++;
@@ -289,24 +327,40 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(((struct agent *)arg)->base);
 }
 
+/* A new event, waited for at once unless it is a mere timer. NULL: no memory. */
+static struct event *add_event(struct agent *a, int fd, short what, event_callback_fn fn)
+{
+	struct event *ev = event_new(a->base, fd, what, fn, a);
+
+	if (!ev)
+		return NULL;
+	a->event[a->events++] = ev;
+	if (fd >= 0 && event_add(ev, NULL))
+		return NULL;
+	return ev;
+}
+
 static int events_open(struct agent *a)
 {
+	const short in = EV_READ | EV_PERSIST;
+	int node_fd = a->setup.node_ops->fd(a->setup.node);
+	struct event *beat;
+
 	a->base = event_base_new();
 	if (!a->base)
 		return -ENOMEM;
-	a->opened = event_new(a->base, a->watch.fd, EV_READ | EV_PERSIST, on_watch, a);
-	a->datagram = event_new(a->base, latency_fd(a->latency), EV_READ | EV_PERSIST, on_datagram,
-				a);
-	a->scan = event_new(a->base, -1, 0, on_scan, a);
-	a->beat = event_new(a->base, -1, EV_PERSIST, on_beat, a);
-	a->sig[0] = evsignal_new(a->base, SIGTERM, on_signal, a);
-	a->sig[1] = evsignal_new(a->base, SIGINT, on_signal, a);
-	if (!a->opened || !a->datagram || !a->scan || !a->beat || !a->sig[0] || !a->sig[1])
+	a->scan = add_event(a, -1, 0, on_scan);
+	a->datagram = add_event(a, latency_fd(a->latency), in, on_datagram);
+	a->datagram_again = add_event(a, -1, 0, on_datagram_again);
+	beat = add_event(a, -1, EV_PERSIST, on_beat);
+	if (!a->scan || !a->datagram || !a->datagram_again || !beat)
 		return -ENOMEM;
-	if (event_add(a->opened, NULL) || event_add(a->datagram, NULL) ||
-	    event_add(a->sig[0], NULL) || event_add(a->sig[1], NULL))
+	if (!add_event(a, a->watch.fd, in, on_watch) ||
+	    !add_event(a, SIGTERM, EV_SIGNAL | EV_PERSIST, on_signal) ||
+	    !add_event(a, SIGINT, EV_SIGNAL | EV_PERSIST, on_signal) ||
+	    (node_fd >= 0 && !add_event(a, node_fd, in, on_node)))
 		return -ENOMEM;
-	timer(a->beat, BEAT_MS * NS_PER_MS);
+	timer(beat, BEAT_MS * NS_PER_MS);
 	return 0;
 }
 
@@ -370,22 +424,19 @@ int agent_run(struct agent *a)
 	if (rc && rc != -ENOENT)
 		log_msg(a->log, LOG_LVL_WARNING, "%s could not be removed: %s", GUEST_ABI_NODE,
 			strerror(-rc));
-	return 0;
+	return a->status;
 }
 
 void agent_close(struct agent *a)
 {
-	struct event *evs[] = { a->opened, a->datagram, a->scan, a->beat, a->sig[0], a->sig[1] };
-
 	while (a->exits) {
 		struct exit_watch *e = a->exits;
 
 		a->exits = e->next;
 		exit_free(e);
 	}
-	for (size_t i = 0; i < sizeof(evs) / sizeof(evs[0]); i++)
-		if (evs[i])
-			event_free(evs[i]);
+	for (size_t i = 0; i < a->events; i++)
+		event_free(a->event[i]);
 	if (a->base)
 		event_base_free(a->base);
 	latency_close(a->latency);

@@ -13,8 +13,6 @@
 #include "ibmon/agent/latency.h"
 #include "ibmon/agent/proc.h"
 
-enum { DATAGRAMS_A_CALL = 64 };
-
 struct latency_socket {
 	int fd;
 	struct sockaddr_un addr;
@@ -175,7 +173,7 @@ static void take(struct latency_socket *s, pid_t pid, const void *buf, size_t le
 	}
 }
 
-void latency_read(struct latency_socket *s, struct mono now)
+bool latency_read(struct latency_socket *s, struct mono now)
 {
 	uint8_t buf[sizeof(struct agent_latencies) +
 		    AGENT_SOCKET_SAMPLES_MAX * sizeof(struct agent_latency) + 1];
@@ -184,7 +182,7 @@ void latency_read(struct latency_socket *s, struct mono now)
 		uint8_t bytes[CMSG_SPACE(sizeof(struct ucred))];
 	} control;
 
-	for (int i = 0; i < DATAGRAMS_A_CALL; i++) {
+	for (int i = 0; i < LATENCY_READ_MAX; i++) {
 		struct iovec iov = { buf, sizeof(buf) };
 		struct msghdr msg = { .msg_iov = &iov,
 				      .msg_iovlen = 1,
@@ -193,9 +191,10 @@ void latency_read(struct latency_socket *s, struct mono now)
 		ssize_t n = recvmsg(s->fd, &msg, MSG_CMSG_CLOEXEC);
 
 		if (n < 0)
-			return;
+			return false;
 		take(s, sender(&msg), buf, (size_t)n, now);
 	}
+	return true;
 }
 
 void latency_gone(struct latency_socket *s, pid_t pid)

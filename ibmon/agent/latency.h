@@ -6,6 +6,7 @@
 #ifndef RESEX_AGENT_LATENCY_H
 #define RESEX_AGENT_LATENCY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "ibmon/agent/book.h"
@@ -26,8 +27,12 @@ void latency_close(struct latency_socket *s); /* removes the socket; the pages s
 
 int latency_fd(const struct latency_socket *s);
 
-/* Take what has arrived, at most so many datagrams a call that others get their turn. */
-void latency_read(struct latency_socket *s, struct mono now);
+/*
+ * Take what has arrived, LATENCY_READ_MAX datagrams at most. True: there may
+ * be more; whoever floods the socket should be made to wait.
+ */
+enum { LATENCY_READ_MAX = 8 };
+bool latency_read(struct latency_socket *s, struct mono now);
 
 /* The process exited: its page is withdrawn. */
 void latency_gone(struct latency_socket *s, pid_t pid);

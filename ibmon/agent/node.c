@@ -60,4 +60,18 @@ static int file_remove(struct node *n)
 	return unlink(n->path) ? -errno : 0;
 }
 
-const struct node_ops node_file = { "file", file_open, file_close, file_write, file_remove };
+static int file_fd(struct node *n)
+{
+	(void)n;
+	return -1;
+}
+
+static bool file_lost(struct node *n, const char *value)
+{
+	(void)n;
+	(void)value;
+	return false;
+}
+
+const struct node_ops node_file = { "file",	 file_open, file_close, file_write,
+				    file_remove, file_fd,   file_lost };

@@ -6,6 +6,8 @@
 #ifndef RESEX_AGENT_NODE_H
 #define RESEX_AGENT_NODE_H
 
+#include <stdbool.h>
+
 #include "resex/guest_abi.h"
 
 struct node;
@@ -17,6 +19,10 @@ struct node_ops {
 	void (*close)(struct node *n); /* the value stays */
 	int (*write)(struct node *n, const char *value);
 	int (*remove)(struct node *n);
+	/* Readable when somebody may have changed the value; -1: never. */
+	int (*fd)(struct node *n);
+	/* After that: does it hold another value now, or none? */
+	bool (*lost)(struct node *n, const char *value);
 };
 
 extern const struct node_ops node_xen; /* only when built --with-xen */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <xenstore.h>
@@ -43,4 +44,27 @@ static int xen_remove(struct node *n)
 	return xs_rm(handle(n), XBT_NULL, GUEST_ABI_NODE) ? 0 : -errno;
 }
 
-const struct node_ops node_xen = { "xenstore", xen_open, xen_close, xen_write, xen_remove };
+/* Asked for once; the library then keeps a thread that reads events. */
+static int xen_fd(struct node *n)
+{
+	if (!xs_watch(handle(n), GUEST_ABI_NODE, "node"))
+		return -1;
+	return xs_fileno(handle(n));
+}
+
+static bool xen_lost(struct node *n, const char *value)
+{
+	unsigned int len;
+	bool lost;
+	char **event, *now;
+
+	while ((event = xs_check_watch(handle(n))) != NULL)
+		free(event);
+	now = xs_read(handle(n), XBT_NULL, GUEST_ABI_NODE, &len);
+	lost = now ? strcmp(now, value) != 0 : errno == ENOENT;
+	free(now);
+	return lost;
+}
+
+const struct node_ops node_xen = { "xenstore", xen_open, xen_close, xen_write,
+				   xen_remove, xen_fd,	 xen_lost };

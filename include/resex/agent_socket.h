@@ -6,7 +6,8 @@
  * the order in which they were taken. The agent copies them to the latency
  * page of the sending process (include/resex/guest_abi.h); who that is comes
  * from the kernel (SCM_CREDENTIALS), which adds it by itself. No answer is
- * sent. A sender must not block: use MSG_DONTWAIT, and drop on EAGAIN.
+ * sent. A sender must not block: use MSG_DONTWAIT, and drop on EAGAIN; one that
+ * sends often should put several samples into each datagram.
  * Datagrams that are not of this form are counted and dropped. All fields
  * have the machine's byte order.
  */

@@ -222,6 +222,23 @@ static void longest_datagram__fits(void **state)
 	assert_int_equal(l.written, AGENT_SOCKET_SAMPLES_MAX);
 }
 
+/* Made to wait after so many: no sender may keep the agent from its other work. */
+static void flood__is_taken_in_bounded_portions(void **state)
+{
+	struct rig *r = *state;
+	union datagram d = datagram(1);
+	struct guest_latency l;
+
+	for (int i = 0; i < LATENCY_READ_MAX + 1; i++)
+		send_bytes(r, &d, bytes(1));
+	assert_true(latency_read(r->sock, (struct mono){ 1 }));
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.written, LATENCY_READ_MAX);
+	assert_false(latency_read(r->sock, (struct mono){ 1 }));
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.written, LATENCY_READ_MAX + 1);
+}
+
 static void second_agent__is_refused_while_the_first_listens(void **state)
 {
 	struct rig *r = *state;
@@ -259,6 +276,7 @@ int main(void)
 		TEST(process_that_cannot_be_watched__gets_no_page),
 		TEST(malformed_datagrams__are_dropped),
 		TEST(longest_datagram__fits),
+		TEST(flood__is_taken_in_bounded_portions),
 		TEST(second_agent__is_refused_while_the_first_listens),
 		TEST(socket_left_by_a_dead_agent__is_taken_over),
 	};
