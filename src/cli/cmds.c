@@ -11,6 +11,7 @@
 #include "resex/exit.h"
 #include "src/cli/cmdtable.h"
 #include "src/cli/table.h"
+#include "src/util/conf.h"
 
 enum { FOLLOW_MS = 300 };
 
@@ -290,22 +291,30 @@ static int add_param(struct cli *c, json_t *params, char *word)
 	return RESEX_OK;
 }
 
+/* Read here: resexd may see other files, or none, where we see this one. */
+static int add_file(struct cli *c, json_t *params, const char *file)
+{
+	struct conf_error e = { 0 };
+	struct conf_doc d;
+
+	if (conf_load(&d, file, &e)) {
+		snprintf(c->client.error, sizeof(c->client.error), "%s", e.text);
+		return RESEX_BAD_CONFIG;
+	}
+	json_object_set_new(params, "file", json_string(file));
+	json_object_set_new(params, "text", json_stringn(d.text, d.len));
+	conf_free(&d);
+	return RESEX_OK;
+}
+
 static int run_policy_set(struct cli *c)
 {
 	json_t *params = json_object(), *set = json_object();
-	char path[PATH_MAX];
 	int i = 0, rc = RESEX_OK;
 
 	json_object_set_new(params, "params", set);
 	if (c->argc >= 2 && (!strcmp(c->argv[0], "-f") || !strcmp(c->argv[0], "--file"))) {
-		/* resexd has a working directory of its own */
-		if (!realpath(c->argv[1], path)) {
-			snprintf(c->client.error, sizeof(c->client.error),
-				 "policy file %.200s cannot be read: check its name", c->argv[1]);
-			rc = RESEX_BAD_CONFIG;
-		} else {
-			json_object_set_new(params, "file", json_string(path));
-		}
+		rc = add_file(c, params, c->argv[1]);
 		i = 2;
 	} else if (c->argc >= 1 && c->argv[0][0] != '-') {
 		json_object_set_new(params, "policy", json_string(c->argv[0]));

@@ -6,4 +6,4 @@ resex_SOURCES = \
 	src/cli/cmds.c src/cli/cmdtable.h \
 	src/cli/main.c \
 	src/cli/table.c src/cli/table.h
-resex_LDADD = $(JANSSON_LIBS)
+resex_LDADD = libutil.a $(JANSSON_LIBS)

@@ -92,8 +92,9 @@ static int no_policy(const char *name, char *text, size_t size)
 	return -ENOENT;
 }
 
-static int load_file(struct policy_inst **out, const char *name, const char *file,
-		     struct conf_error *e)
+/* d is freed. name: what it must be, or NULL. */
+static int load_doc(struct policy_inst **out, const char *name, struct conf_doc *d,
+		    struct conf_error *e)
 {
 	static const char *const also[] = { "params", NULL };
 	char in[FLOW_NAME_MAX] = "", text[256];
@@ -107,33 +108,29 @@ static int load_file(struct policy_inst **out, const char *name, const char *fil
 	};
 	const struct policy_ops *ops;
 	struct policy_inst *pi = NULL;
-	struct conf_doc d;
 	int rc;
 
-	rc = conf_load(&d, file, e);
-	if (rc) /* -ENOENT would say that there is no such policy */
-		return rc == -ENOENT ? -EINVAL : rc;
-	rc = conf_bind(&d, "", d.root, keys, also, in, e);
+	rc = conf_bind(d, "", d->root, keys, also, in, e);
 	if (rc)
 		goto out;
 	ops = policy_find(in);
 	if (!ops) {
 		rc = no_policy(in, text, sizeof(text));
-		conf_fail(&d, "policy", e, "%s", text);
+		conf_fail(d, "policy", e, "%s", text);
 		goto out;
 	}
 	if (name && strcmp(name, in) != 0) {
 		rc = conf_fail(
-			&d, "policy", e,
+			d, "policy", e,
 			"policy is \"%s\" here and \"%s\" in the configuration: make them one", in,
 			name);
 		goto out;
 	}
 	rc = policy_new(&pi, ops);
 	if (!rc)
-		rc = bind_params(pi, &d, e);
+		rc = bind_params(pi, d, e);
 out:
-	conf_free(&d);
+	conf_free(d);
 	if (rc)
 		policy_free(pi);
 	else
@@ -141,12 +138,26 @@ out:
 	return rc;
 }
 
+int policy_parse(struct policy_inst **pi, const char *file, const char *text, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_parse(&d, file, text, strlen(text), e);
+
+	return rc ? rc : load_doc(pi, NULL, &d, e);
+}
+
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e)
 {
 	const struct policy_ops *ops;
+	struct conf_doc d;
+	int rc;
 
-	if (file && file[0])
-		return load_file(pi, name, file, e);
+	if (file && file[0]) {
+		rc = conf_load(&d, file, e);
+		if (rc) /* -ENOENT would say that there is no such policy */
+			return rc == -ENOENT ? -EINVAL : rc;
+		return load_doc(pi, name, &d, e);
+	}
 	ops = policy_find(name);
 	if (!ops)
 		return no_policy(name, e->text, sizeof(e->text));

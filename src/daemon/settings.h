@@ -53,6 +53,8 @@ const struct guest_conf *settings_guest(const struct daemon_conf *c, const char 
  * missing file too), -ERANGE and file errors with e filled; -ENOMEM.
  */
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
+/* The same from the text of a policy file that somebody else has read; file: for messages. */
+int policy_parse(struct policy_inst **pi, const char *file, const char *text, struct conf_error *e);
 int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
 /* Set one parameter. -ENOENT: no such parameter; -ERANGE. */
 int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value);

@@ -268,7 +268,7 @@ fails 6 resex 'low is 1001, .* 0 to 1000 .*policy-show' resex policy-set freemar
 fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
 fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
-fails 4 resex "$dir/none.json.* cannot be read" resex policy-set --file "$dir/none.json"
+fails 4 resex "$dir/none.json: cannot be opened" resex policy-set --file "$dir/none.json"
 fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f >/dev/full"
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
 
@@ -297,8 +297,9 @@ print(s.makefile().readline())' "$dir/sock" "$2" "$3"
 	grep -Eq -- "$1" "$dir/out" || bad "no $1 in the reply"
 }
 asked 'give the name of a policy, or a file' policy-set '{}'
-asked 'give the name of a policy, or a file' policy-set '{"file":""}'
-asked 'give the name of a policy, or a file' policy-set '{"policy":"null","file":"/etc/passwd"}'
+asked 'give the name of a policy, or a file' policy-set '{"file":"/etc/passwd"}'
+asked 'give the name of a policy, or a file' policy-set '{"policy":"null","file":"x","text":"{}"}'
+asked '/etc/passwd:1:4: not valid JSON' policy-set '{"file":"/etc/passwd","text":"root:x:0"}'
 asked '-32602.*policy of policy-set: give a string' policy-set '{"policy":5}'
 asked '-32602.*params of policy-set: give an object' policy-set '{"policy":"null","params":7}'
 asked 'low is \\"5\\", out of its range' policy-set '{"policy":"freemarket","params":{"low":"5"}}'

@@ -74,8 +74,9 @@ METHODS = {
     "set": call("policy-set policy-set policy-show", ['{"policy":"null"}',
                 '{"policy":"freemarket","params":{"low":250,"step":1000000}}', '{"policy":"null"}']),
     "set_wrong": call("policy-set policy-set policy-set", ['{"policy":"freemarket","params":{"low":-1}}',
-                      '{"file":"/dev/null"}', '{"policy":"x"}']),
-    "set_file": call("policy-set", ['{"file":"policies/freemarket.json","params":{"cut":9}}']),
+                      '{"file":"f","text":"{"}', '{"policy":"x"}']),
+    "set_file": call("policy-set", [r'{"file":"f","text":"{\"policy\":\"freemarket\",'
+                     r'\"params\":{\"low\":9}}","params":{"cut":9}}']),
     "release": call("cap-release why cap-release", ['{"guest":"bulk"}', '{"guest":"bulk"}',
                     '{"guest":"bulk","undo":true}']),
     "others": call("policy-set cap-release list", ['{"policy":"null"}', '{"guest":"web"}', None], root=0),

@@ -444,18 +444,27 @@ static void policy_set__by_name_with_parameters__is_in_force_in_the_next_set(voi
 	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
 }
 
+/* Parameters that name a file and carry its text. */
+static const char *with_file(char out[512], const char *text, const char *more)
+{
+	json_t *s = json_string(text);
+	char *quoted = json_dumps(s, JSON_ENCODE_ANY);
+
+	snprintf(out, 512, "'file':'p.json','text':%s%s", quoted, more);
+	free(quoted);
+	json_decref(s);
+	return out;
+}
+
 static void policy_set__by_file__parameters_given_besides_win(void **state)
 {
 	struct manager_rig *g = *state;
-	char params[256];
 	const json_t *r;
+	char b[512];
 
-	tmp_write(&g->dir, "p.json",
-		  "{\"policy\": \"freemarket\", \"params\": {\"low\": 7,"
-		  " \"cut\": 8}}");
-	snprintf(params, sizeof(params), "'file':'%s','params':{'cut':9}",
-		 tmp_at(&g->dir, "p.json"));
-	r = ask(g, "policy-set", params);
+	r = ask(g, "policy-set",
+		with_file(b, "{\"policy\": \"freemarket\", \"params\": {\"low\": 7, \"cut\": 8}}",
+			  ",'params':{'cut':9}"));
 	assert_int_equal(value_of(r, "low"), 7);
 	assert_int_equal(value_of(r, "cut"), 9);
 }
@@ -464,13 +473,13 @@ static void policy_set__refused__old_policy_stays(void **state)
 {
 	struct manager_rig *g = *state;
 	const struct policy_inst *was = g->m.policy;
-	char params[256];
+	char b[512];
 
 	assert_refused(g, "policy-set", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
 		       "name of a policy, or a file");
 	assert_refused(g, "policy-set", "'params':{'low':5}", RESEX_USAGE,
 		       PROTO_E_SERVER - RESEX_USAGE, "name of a policy, or a file");
-	assert_refused(g, "policy-set", "'policy':'null','file':'/x'", RESEX_USAGE,
+	assert_refused(g, "policy-set", "'policy':'null','file':'x','text':'{}'", RESEX_USAGE,
 		       PROTO_E_SERVER - RESEX_USAGE, "name of a policy, or a file");
 	assert_refused(g, "policy-set", "'policy':'dear'", RESEX_NO_POLICY,
 		       PROTO_E_SERVER - RESEX_NO_POLICY, "\"dear\"");
@@ -484,15 +493,13 @@ static void policy_set__refused__old_policy_stays(void **state)
 		       PROTO_E_SERVER - RESEX_RANGE, "low");
 	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':'9'}", RESEX_RANGE,
 		       PROTO_E_SERVER - RESEX_RANGE, "low");
-	assert_refused(g, "policy-set", "'file':'/nowhere/p.json'", RESEX_BAD_CONFIG,
-		       PROTO_E_SERVER - RESEX_BAD_CONFIG, "/nowhere/p.json");
-	tmp_write(&g->dir, "p.json", "{\"policy\": \"freemarket\",\n \"params\": 5}");
-	snprintf(params, sizeof(params), "'file':'%s'", tmp_at(&g->dir, "p.json"));
-	assert_refused(g, "policy-set", params, RESEX_BAD_CONFIG, PROTO_E_SERVER - RESEX_BAD_CONFIG,
-		       "p.json:2:12: ");
-	tmp_write(&g->dir, "p.json", "{\"policy\": \"dear\"}");
-	assert_refused(g, "policy-set", params, RESEX_NO_POLICY, PROTO_E_SERVER - RESEX_NO_POLICY,
-		       "p.json:1:12: ");
+	assert_refused(g, "policy-set", "'file':'p.json'", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "a file and its text");
+	assert_refused(g, "policy-set",
+		       with_file(b, "{\"policy\": \"freemarket\",\n \"params\": 5}", ""),
+		       RESEX_BAD_CONFIG, PROTO_E_SERVER - RESEX_BAD_CONFIG, "p.json:2:12: ");
+	assert_refused(g, "policy-set", with_file(b, "{\"policy\": \"dear\"}", ""), RESEX_NO_POLICY,
+		       PROTO_E_SERVER - RESEX_NO_POLICY, "p.json:1:12: ");
 	assert_ptr_equal(g->m.policy, was);
 	rig_work(g, MS);
 	assert_false(rig_ack(g));
