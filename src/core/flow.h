@@ -102,7 +102,8 @@ struct usage {
 
 enum account_flags {
 	ACCOUNT_ACTIVE = 1u << 0,
-	ACCOUNT_LATE = 1u << 1, /* joined within the epoch: allocation is overcommit */
+	ACCOUNT_LATE = 1u << 1,	    /* joined within the epoch: allocation is overcommit */
+	ACCOUNT_UNISSUED = 1u << 2, /* joined, and nothing was allocated yet */
 };
 
 struct account {

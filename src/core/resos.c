@@ -133,11 +133,9 @@ static int64_t late_share(const struct ledger *l, const struct account *a, int64
 	return (int64_t)(cpu + io);
 }
 
-int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, uint32_t weight,
-	       int64_t remaining_ns)
+int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, uint32_t weight)
 {
 	struct account *a;
-	int64_t share, room;
 
 	if (slot >= FLOW_GUESTS_MAX || link >= FLOW_LINKS_MAX || !l->link[link].active)
 		return -EINVAL;
@@ -146,17 +144,28 @@ int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, u
 	a = &l->acc[slot];
 	if (a->flags & ACCOUNT_ACTIVE)
 		return -EEXIST;
-	if (remaining_ns < 0)
-		remaining_ns = 0;
-	if (remaining_ns > l->epoch_ns)
-		remaining_ns = l->epoch_ns;
 
 	memset(a, 0, sizeof(*a));
-	a->flags = ACCOUNT_ACTIVE | ACCOUNT_LATE;
+	a->flags = ACCOUNT_ACTIVE | ACCOUNT_LATE | ACCOUNT_UNISSUED;
 	a->link = link;
 	a->vcpus = vcpus;
 	a->weight = weight;
 	a->rate = RATE_ONE;
+	return 0;
+}
+
+void resos_issue(struct ledger *l, uint32_t slot, int64_t remaining_ns)
+{
+	struct account *a = active_account(l, slot);
+	int64_t share, room;
+
+	if (!a || !(a->flags & ACCOUNT_UNISSUED))
+		return;
+	a->flags &= ~(uint32_t)ACCOUNT_UNISSUED;
+	if (remaining_ns < 0)
+		remaining_ns = 0;
+	if (remaining_ns > l->epoch_ns)
+		remaining_ns = l->epoch_ns;
 
 	/* Guests that come and go all epoch long must not overflow the books. */
 	room = INT64_MAX - l->supply.m - l->overcommit.m;
@@ -166,7 +175,6 @@ int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, u
 	a->allocated.m = share;
 	a->balance.m = share;
 	l->overcommit.m += share;
-	return 0;
 }
 
 void resos_leave(struct ledger *l, uint32_t slot)
@@ -251,7 +259,7 @@ void resos_set_rate(struct ledger *l, uint32_t slot, struct rate rate)
 /* Begin the epoch of one account with what it is issued. */
 static void account_renew(struct account *a, int64_t share)
 {
-	a->flags &= ~(uint32_t)ACCOUNT_LATE;
+	a->flags &= ~(uint32_t)(ACCOUNT_LATE | ACCOUNT_UNISSUED);
 	a->allocated.m = share;
 	a->balance.m = share;
 	a->spent.m = 0;

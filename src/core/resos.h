@@ -63,13 +63,20 @@ struct ledger {
 int resos_init(struct ledger *l, int64_t epoch_ns, const struct link_conf *links, uint32_t n);
 
 /*
- * A guest joins with remaining_ns of the epoch to go (== epoch_ns: it gets a
- * full share, still as overcommit, because supply was issued already).
- * remaining_ns beyond 0 .. epoch_ns counts as the nearer end. The rate is one.
- * 0, -EEXIST (slot taken), -EINVAL (slot, link, vcpus 1..4096, weight 1..65535).
+ * A guest joins, with nothing until resos_issue or the next epoch. The rate is
+ * one. 0, -EEXIST (slot taken), -EINVAL (slot, link, vcpus 1..4096, weight
+ * 1..65535).
  */
-int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, uint32_t weight,
-	       int64_t remaining_ns);
+int resos_join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, uint32_t weight);
+
+/*
+ * Issue to a guest that joined its share of the remaining_ns of the epoch (==
+ * epoch_ns: a full share, still as overcommit, because supply was issued
+ * already; beyond 0 .. epoch_ns counts as the nearer end). Those that join
+ * together should all join before any is issued: each counts in the others'
+ * weights. No-op if absent or issued already.
+ */
+void resos_issue(struct ledger *l, uint32_t slot, int64_t remaining_ns);
 
 /* A guest leaves; what it was allocated stays in retired until the epoch ends. No-op if absent. */
 void resos_leave(struct ledger *l, uint32_t slot);

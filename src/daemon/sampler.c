@@ -45,7 +45,7 @@ static void slot_leave(struct sampler *s, uint32_t i)
 	memset(&s->slot[i], 0, sizeof(s->slot[i]));
 }
 
-static void slot_join(struct sampler *s, const struct set_guest *g, struct mono now)
+static void slot_join(struct sampler *s, const struct set_guest *g)
 {
 	struct slot *sl = &s->slot[g->slot];
 	const struct policy_inst *pi = s->set->policy;
@@ -53,8 +53,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g, struct mono 
 	int rc;
 
 	memset(sl, 0, sizeof(*sl));
-	rc = resos_join(&s->ledger, g->slot, g->link, g->vcpus, g->weight,
-			period_remaining(&s->period, now));
+	rc = resos_join(&s->ledger, g->slot, g->link, g->vcpus, g->weight);
 	if (rc) /* control hands over checked figures only */
 		return;
 	sl->guest = g;
@@ -128,8 +127,11 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		if (s->slot[g->slot].guest)
 			slot_update(s, g);
 		else
-			slot_join(s, g, now);
+			slot_join(s, g);
 	}
+	/* Only now: of those that came together none takes the pool before the others. */
+	for (uint32_t i = 0; i < set->guests; i++)
+		resos_issue(&s->ledger, set->guest[i].slot, period_remaining(&s->period, now));
 	/* From here on nothing of an older set, its rings or its policy is read. */
 	atomic_store_explicit(&s->sh->acked, set->serial, memory_order_release);
 	s->wake_control = true;

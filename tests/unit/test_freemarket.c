@@ -233,7 +233,7 @@ static void run_epoch(struct load *load, uint32_t n)
 	rig_open(&g, &policy_freemarket);
 	assert_int_equal(resos_init(&l, NS_PER_S, &link, 1), 0);
 	for (uint32_t i = 0; i < n; i++) {
-		assert_int_equal(resos_join(&l, i, 0, 1, 1, NS_PER_S), 0);
+		assert_int_equal(resos_join(&l, i, 0, 1, 1), 0);
 		rig_guest(&g, i);
 		load[i].first_cut = -1;
 	}

@@ -24,12 +24,22 @@ static void start(struct ledger *l, int64_t epoch_ns)
 	assert_int_equal(resos_init(l, epoch_ns, &link, 1), 0);
 }
 
+static int join(struct ledger *l, uint32_t slot, uint32_t link, uint32_t vcpus, uint32_t weight,
+		int64_t remaining)
+{
+	int rc = resos_join(l, slot, link, vcpus, weight);
+
+	if (rc == 0)
+		resos_issue(l, slot, remaining);
+	return rc;
+}
+
 /* n guests of one VCPU and equal weight, with a whole epoch before them. */
 static void start_with(struct ledger *l, uint32_t n)
 {
 	start(l, S);
 	for (uint32_t i = 0; i < n; i++)
-		assert_int_equal(resos_join(l, i, 0, 1, 1, S), 0);
+		assert_int_equal(join(l, i, 0, 1, 1, S), 0);
 	resos_replenish(l, 1);
 }
 
@@ -145,7 +155,7 @@ static void charge__scaled_link_used_up__costs_the_pool(void **state)
 	c.bytes_s = 12500000000; /* 100 Gb/s */
 	c.mtu = 4096;
 	assert_int_equal(resos_init(&l, S, &c, 1), 0);
-	assert_int_equal(resos_join(&l, 0, 0, 1, 1, S), 0);
+	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
 	resos_replenish(&l, 1);
 	for (int ms = 0; ms < 1000; ms++)
 		charge(&l, 0, 12500000000 / 4096 / 1000, 0);
@@ -209,7 +219,7 @@ static void set_rate__outlives_the_epoch_but_not_the_guest(void **state)
 	resos_replenish(&l, 2);
 	assert_int_equal(l.acc[0].rate.q16, 131072);
 	resos_leave(&l, 0);
-	assert_int_equal(resos_join(&l, 0, 0, 1, 1, S), 0);
+	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
 	assert_int_equal(l.acc[0].rate.q16, 65536);
 }
 
@@ -317,12 +327,12 @@ static void join__figure_out_of_range__is_refused_and_changes_nothing(void **sta
 	start_with(&l, 1);
 	before = l;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(resos_join(&l, rows[i].slot, rows[i].link, rows[i].vcpus,
-					    rows[i].weight, S),
-				 rows[i].rc);
+		assert_int_equal(
+			join(&l, rows[i].slot, rows[i].link, rows[i].vcpus, rows[i].weight, S),
+			rows[i].rc);
 		assert_memory_equal(&l, &before, sizeof(l));
 	}
-	assert_int_equal(resos_join(&l, 255, 0, 4096, 65535, S), 0);
+	assert_int_equal(join(&l, 255, 0, 4096, 65535, S), 0);
 	assert_int_equal(resos_check(&l), 0);
 }
 
@@ -332,7 +342,7 @@ static void join__within_an_epoch__gets_the_rest_as_overcommit(void **state)
 
 	(void)state;
 	start_with(&l, 1);
-	assert_int_equal(resos_join(&l, 7, 0, 2, 1, S / 4), 0);
+	assert_int_equal(join(&l, 7, 0, 2, 1, S / 4), 0);
 	/* A quarter of two VCPUs and of half the link. */
 	assert_int_equal(l.acc[7].allocated.m, RESOS(2 * 100000 + 524288) / 4);
 	assert_int_equal(l.acc[7].balance.m, l.acc[7].allocated.m);
@@ -347,15 +357,48 @@ static void join__within_an_epoch__gets_the_rest_as_overcommit(void **state)
 	assert_int_equal(l.acc[0].allocated.m, RESOS(624288));
 }
 
+static void join__several_together__share_the_pool_by_weight(void **state)
+{
+	static struct ledger l;
+
+	(void)state;
+	start(&l, S);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(resos_join(&l, i, 0, 1, i == 3 ? 5 : 1), 0);
+	assert_int_equal(l.acc[0].allocated.m, 0);
+	assert_int_equal(l.overcommit.m, 0);
+	for (uint32_t i = 0; i < 4; i++)
+		resos_issue(&l, i, S);
+	assert_int_equal(l.acc[0].allocated.m, RESOS(100000 + 131072));
+	assert_int_equal(l.acc[3].allocated.m, RESOS(100000 + 5 * 131072));
+	assert_int_equal(l.overcommit.m, RESOS(4 * 100000 + 1048576));
+	assert_int_equal(resos_check(&l), 0);
+}
+
+static void issue__again_or_to_nobody__changes_nothing(void **state)
+{
+	static struct ledger l, before;
+
+	(void)state;
+	start(&l, S);
+	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
+	assert_int_equal(resos_join(&l, 1, 0, 1, 1), 0);
+	resos_replenish(&l, 1); /* issues to both */
+	before = l;
+	for (uint32_t i = 0; i <= FLOW_GUESTS_MAX; i++)
+		resos_issue(&l, i, S);
+	assert_memory_equal(&l, &before, sizeof(l));
+}
+
 static void join__at_the_epochs_edges__all_or_nothing(void **state)
 {
 	static struct ledger l;
 
 	(void)state;
 	start_with(&l, 1);
-	assert_int_equal(resos_join(&l, 1, 0, 1, 1, 0), 0);
+	assert_int_equal(join(&l, 1, 0, 1, 1, 0), 0);
 	assert_int_equal(l.acc[1].allocated.m, 0);
-	assert_int_equal(resos_join(&l, 2, 0, 1, 2, S), 0);
+	assert_int_equal(join(&l, 2, 0, 1, 2, S), 0);
 	assert_int_equal(l.acc[2].allocated.m, RESOS(100000 + 524288));
 	assert_int_equal(resos_check(&l), 0);
 }
@@ -366,9 +409,9 @@ static void join__remaining_beyond_the_epoch__is_taken_as_its_edge(void **state)
 
 	(void)state;
 	start_with(&l, 1);
-	assert_int_equal(resos_join(&l, 1, 0, 1, 1, -1), 0);
+	assert_int_equal(join(&l, 1, 0, 1, 1, -1), 0);
 	assert_int_equal(l.acc[1].allocated.m, 0);
-	assert_int_equal(resos_join(&l, 2, 0, 1, 2, INT64_MAX), 0);
+	assert_int_equal(join(&l, 2, 0, 1, 2, INT64_MAX), 0);
 	assert_int_equal(l.acc[2].allocated.m, RESOS(100000 + 524288));
 	assert_int_equal(resos_check(&l), 0);
 }
@@ -385,7 +428,7 @@ static void leave__allocation_stays_issued_until_the_epoch_ends(void **state)
 	assert_false(l.acc[0].flags & ACCOUNT_ACTIVE);
 	assert_int_equal(resos_check(&l), 0);
 	/* The slot can be taken again at once. */
-	assert_int_equal(resos_join(&l, 0, 0, 1, 1, S / 2), 0);
+	assert_int_equal(join(&l, 0, 0, 1, 1, S / 2), 0);
 	assert_int_equal(resos_check(&l), 0);
 	resos_replenish(&l, 2);
 	assert_int_equal(l.retired.m, 0);
@@ -446,7 +489,7 @@ static void replenish__weights_that_do_not_divide__share_to_the_last_milli_reso(
 	(void)state;
 	start(&l, S);
 	for (uint32_t i = 0; i < 7; i++)
-		assert_int_equal(resos_join(&l, i, 0, 1, i == 3 ? 65535 : 11 * i + 1, S), 0);
+		assert_int_equal(join(&l, i, 0, 1, i == 3 ? 65535 : 11 * i + 1, S), 0);
 	resos_replenish(&l, 1);
 	for (uint32_t i = 0; i < 7; i++)
 		sum += l.acc[i].allocated.m - RESOS(100000);
@@ -462,9 +505,9 @@ static void links__have_pools_of_their_own(void **state)
 	(void)state;
 	links[1].bytes_s = 1u << 28;
 	assert_int_equal(resos_init(&l, S, links, 2), 0);
-	assert_int_equal(resos_join(&l, 0, 0, 1, 1, S), 0);
-	assert_int_equal(resos_join(&l, 1, 1, 1, 1, S), 0);
-	assert_int_equal(resos_join(&l, 2, 1, 1, 3, S), 0);
+	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
+	assert_int_equal(join(&l, 1, 1, 1, 1, S), 0);
+	assert_int_equal(join(&l, 2, 1, 1, 3, S), 0);
 	resos_replenish(&l, 1);
 	assert_int_equal(l.acc[0].allocated.m, RESOS(100000 + 1048576));
 	assert_int_equal(l.acc[1].allocated.m, RESOS(100000 + 65536));
@@ -478,7 +521,7 @@ static void check__each_invariant_broken__is_found(void **state)
 
 	(void)state;
 	start_with(&good, 2);
-	assert_int_equal(resos_join(&good, 2, 0, 1, 1, S / 2), 0);
+	assert_int_equal(join(&good, 2, 0, 1, 1, S / 2), 0);
 	charge(&good, 0, 700000, 5);
 	resos_leave(&good, 1);
 	assert_int_equal(resos_check(&good), 0);
@@ -524,6 +567,8 @@ int main(void)
 		cmocka_unit_test(charge__slot_not_active__is_refused),
 		cmocka_unit_test(join__figure_out_of_range__is_refused_and_changes_nothing),
 		cmocka_unit_test(join__within_an_epoch__gets_the_rest_as_overcommit),
+		cmocka_unit_test(join__several_together__share_the_pool_by_weight),
+		cmocka_unit_test(issue__again_or_to_nobody__changes_nothing),
 		cmocka_unit_test(join__at_the_epochs_edges__all_or_nothing),
 		cmocka_unit_test(join__remaining_beyond_the_epoch__is_taken_as_its_edge),
 		cmocka_unit_test(leave__allocation_stays_issued_until_the_epoch_ends),

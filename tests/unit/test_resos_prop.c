@@ -125,13 +125,14 @@ static void do_join(struct model *m, struct ledger *l, int64_t remaining)
 		.rate = 65536,
 	};
 	wide exact;
-	int rc = resos_join(l, slot, new.link, new.vcpus, new.weight, remaining);
+	int rc = resos_join(l, slot, new.link, new.vcpus, new.weight);
 
 	if (g->active) {
 		CHECK(m, rc == -EEXIST);
 		return;
 	}
 	CHECK(m, rc == 0);
+	resos_issue(l, slot, remaining);
 	exact = full_cpu(m, new.vcpus) * remaining / m->epoch_ns;
 	exact += m->link[new.link].pool * new.weight *remaining /
 		 ((weights(m, new.link) + new.weight) * m->epoch_ns);
