@@ -46,7 +46,7 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 /* For scan: nothing happened on this ring, and *backlog still waits. Never for one at fault. */
 bool ring_idle(const struct ring *r, uint64_t *backlog);
 
-/* For scan: was this ring's fault reported? Reporting is done once. */
+/* For scan: was this ring's fault reported? It is reported until told. */
 bool ring_fault_told(const struct ring *r);
 void ring_fault_tell(struct ring *r);
 

@@ -13,7 +13,13 @@ static void report_fault(const struct scan_ring *sr, struct scan_result *res)
 	res->fault_id[res->faults] = sr->id;
 	res->fault_why[res->faults] = ring_fault(sr->ring);
 	res->faults++;
-	ring_fault_tell(sr->ring);
+}
+
+void scan_told(const struct scan_guest *g, uint32_t id)
+{
+	for (uint32_t i = 0; i < g->rings; i++)
+		if (g->ring[i].id == id)
+			ring_fault_tell(g->ring[i].ring);
 }
 
 static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usage *u,

@@ -25,16 +25,20 @@ struct scan_guest {
 
 struct scan_result {
 	bool refresh;	       /* the guest's registry generation moved */
-	uint32_t faults;       /* rings newly found at fault in this call */
-	uint32_t fault_id[8];  /* their ids, the first eight (the rest come at the next calls) */
+	uint32_t faults;       /* rings at fault whose faults were not told yet */
+	uint32_t fault_id[8];  /* their ids, the first eight (the rest when these are told) */
 	uint32_t fault_why[8]; /* enum ring_fault */
 };
 
 /*
  * Sample every ring of g and add to *u (mtu_add). u->slot, link, cpu_ns are
- * the caller's. Rings at fault are skipped; each fault is reported once.
+ * the caller's. Rings at fault are skipped; each fault is reported until
+ * scan_told.
  */
 void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 		struct scan_result *res);
+
+/* The fault of this ring has reached whoever lets it go: it need not be reported again. */
+void scan_told(const struct scan_guest *g, uint32_t id);
 
 #endif

@@ -26,7 +26,7 @@ int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf
 	return 0;
 }
 
-void sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
+bool sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
 		  int64_t a, int64_t b, int64_t c)
 {
 	struct event ev = { .type = type, .time = now, .a = a, .b = b, .c = c };
@@ -35,8 +35,8 @@ void sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl
 		ev.slot = sl->guest->slot;
 		ev.created = sl->guest->key.created;
 	}
-	event_put(s->sh, &ev);
 	s->wake_control = true;
+	return event_put(s->sh, &ev);
 }
 
 static void slot_leave(struct sampler *s, uint32_t i)

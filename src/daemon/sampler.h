@@ -100,8 +100,8 @@ void sampler_decide(struct sampler *s, struct mono now);
 void sampler_act(struct sampler *s, struct mono now);
 void sampler_publish(struct sampler *s, struct mono now);
 
-/* Tell control something about a slot's guest. */
-void sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
+/* Tell control something about a slot's guest. False: it is behind, and will not hear of this. */
+bool sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
 		  int64_t a, int64_t b, int64_t c);
 
 #endif

@@ -33,7 +33,9 @@ static void tell_scan(struct sampler *s, struct slot *sl, struct mono now,
 		      const struct scan_result *res)
 {
 	for (uint32_t i = 0; i < res->faults && i < 8; i++)
-		sampler_tell(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i], 0);
+		if (sampler_tell(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i],
+				 0))
+			scan_told(sl->guest->scan, res->fault_id[i]);
 	if (res->refresh && !sl->rings_told) {
 		sl->rings_told = true;
 		sampler_tell(s, EVENT_REFRESH, sl, now, 0, 0, 0);

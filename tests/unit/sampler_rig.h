@@ -26,7 +26,7 @@ enum { RIG_SETS_MAX = 8, RIG_EVENTS_MAX = 4096 };
 struct rig_scan {
 	struct usage add;
 	struct scan_result res;
-	uint32_t calls;
+	uint32_t calls, told;
 	int64_t elapsed_ns; /* as the sampler said */
 };
 
@@ -78,6 +78,14 @@ void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 	u->lost += sc->add.lost;
 	u->backlog = sc->add.backlog;
 	*res = sc->res;
+}
+
+void scan_told(const struct scan_guest *g, uint32_t id)
+{
+	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
+
+	for (uint32_t i = 0; i < sc->res.faults && i < 8; i++)
+		sc->told += sc->res.fault_id[i] == id;
 }
 
 void ring_totals(const struct ring *r, struct ring_totals *t)

@@ -377,6 +377,29 @@ static void observe__rings_at_fault__are_told_with_guest_id_and_reason(void **st
 	assert_int_equal(ev->a, 41);
 	assert_int_equal(ev->b, RING_FAULT_JUMP);
 	assert_int_equal(ev->time.ns, g->now.ns);
+	assert_int_equal(g->scan[3].told, 2);
+}
+
+/* Nobody would ever let the ring go if its fault counted as told. */
+static void observe__fault_while_the_queue_is_full__is_told_when_there_is_room(void **state)
+{
+	struct sampler_rig *g = *state;
+	struct event other = { .type = EVENT_LATE };
+
+	rig_settled(g, 3, 7);
+	while (event_put(&g->sh, &other))
+		;
+	g->scan[3].res = (struct scan_result){ .faults = 1, .fault_id = { 40 } };
+	g->now.ns += MS;
+	tick(&g->s, g->now);
+	assert_int_equal(g->scan[3].told, 0);
+	while (event_get(&g->sh, &other))
+		;
+	g->now.ns += MS;
+	tick(&g->s, g->now);
+	assert_int_equal(g->scan[3].told, 1);
+	assert_true(event_get(&g->sh, &other));
+	assert_int_equal(other.a, 40);
 }
 
 static void observe__more_faults_than_a_result_holds__no_more_are_told(void **state)
@@ -561,6 +584,7 @@ int main(void)
 		WITH_RIG(observe__guests_in_any_slots__each_gets_its_own_domains_time),
 		WITH_RIG(observe__one_list_a_tick),
 		WITH_RIG(observe__rings_at_fault__are_told_with_guest_id_and_reason),
+		WITH_RIG(observe__fault_while_the_queue_is_full__is_told_when_there_is_room),
 		WITH_RIG(observe__more_faults_than_a_result_holds__no_more_are_told),
 		WITH_RIG(observe__registry_moved__is_told_once_a_set),
 		WITH_RIG(late_tick__charges_the_time_that_passed_not_one_interval),

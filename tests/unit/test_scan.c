@@ -166,6 +166,9 @@ static void scan__ring_at_fault__is_told_once_and_the_others_go_on(void **state)
 	assert_int_equal(x->res.faults, 1);
 	assert_int_equal(x->res.fault_id[0], 101);
 	assert_int_equal(x->res.fault_why[0], RING_FAULT_HEADER);
+	scan(x); /* whoever should hear of it did not */
+	assert_int_equal(x->res.faults, 1);
+	scan_told(x->set, x->res.fault_id[0]);
 	for (int i = 0; i < 5; i++) {
 		scan(x);
 		assert_int_equal(x->res.faults, 0);
@@ -185,8 +188,10 @@ static void scan__more_faults_than_fit__the_rest_comes_next(void **state)
 	for (int k = 0; k < 4; k++) {
 		scan(x);
 		assert_true(x->res.faults <= 8);
-		for (uint32_t i = 0; i < x->res.faults; i++)
+		for (uint32_t i = 0; i < x->res.faults; i++) {
 			told[x->res.fault_id[i] - 100]++;
+			scan_told(x->set, x->res.fault_id[i]);
+		}
 	}
 	for (uint32_t i = 0; i < RINGS; i++)
 		assert_int_equal(told[i], 1);
