@@ -70,6 +70,8 @@ static void leave_missing(struct manager *m, int n, int64_t wall_ns)
  */
 static void forget_dead(struct manager *m, int n)
 {
+	uint32_t had = m->restore.entries;
+
 	if (m->observe || n == (int)(sizeof(m->dom) / sizeof(m->dom[0])))
 		return; /* a list that is full may not be whole */
 	for (uint32_t i = m->restore.entries; i-- > 0;) {
@@ -82,6 +84,8 @@ static void forget_dead(struct manager *m, int n)
 		if (!here)
 			restore_drop(&m->restore, c->domid, c->uuid);
 	}
+	if (m->restore.entries != had)
+		restore_save(&m->restore); /* one too many in the file does no harm */
 }
 
 /* A domain that is not known yet. */
@@ -138,6 +142,7 @@ static void rescan(struct manager *m, struct mono now, int64_t wall_ns)
 			m->publish_due = true;
 		}
 	}
+	managed_save_caps(m);
 	tell_unwatched(m, unwatched);
 }
 
@@ -183,6 +188,7 @@ void manager_second(struct manager *m, struct mono now, int64_t wall_ns)
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (m->guest[i])
 			managed_second(m, m->guest[i], now, wall_ns);
+	managed_save_caps(m);
 }
 
 int manager_restore(struct manager *m)

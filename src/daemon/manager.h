@@ -25,10 +25,13 @@ struct managed {
 	uint32_t vcpus;
 	struct guest_conf conf;
 	bool released; /* cap-release: exempt until undone */
+	bool saving;   /* its old cap is about to be written to disk */
 	bool cappable; /* its old cap is on disk */
 	struct hv_sched_params old;
 	char cap_note[128]; /* why it is not cappable; "" */
 	struct guest_mon *mon;
+	bool watched;		/* a change of its node is told */
+	int watch_rc;		/* why not */
 	bool node_due;		/* its node must be read (again) */
 	struct mono node_time;	/* when it was last read */
 	struct mono node_told;	/* when an event about it was made */

@@ -46,6 +46,14 @@ static void not_cappable(struct manager *m, struct managed *g, const char *what,
 	log_msg(m->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
 }
 
+static void not_saved(struct manager *m, struct managed *g, int rc)
+{
+	char what[sizeof(m->restore.file) + 40];
+
+	snprintf(what, sizeof(what), "its cap could not be saved in %s", m->restore.file);
+	not_cappable(m, g, what, strerror(-rc));
+}
+
 /* What was saved is its own; what is set now may be what we set it to. */
 static int give_back(struct manager *m, struct managed *g, const struct saved_cap *was)
 {
@@ -60,13 +68,13 @@ static int give_back(struct manager *m, struct managed *g, const struct saved_ca
 /*
  * The cap it had before we came: what an earlier run saved, or an earlier
  * appearance (a guest may go on after a suspend), or else what the scheduler
- * says now. Only when that is on disk may the guest be capped.
+ * says now. Only when that is on disk (managed_save_caps) may the guest be
+ * capped.
  */
 static void save_old_cap(struct manager *m, struct managed *g)
 {
 	const struct saved_cap *was = restore_find(&m->restore, g->key.domid, g->key.uuid);
 	struct saved_cap c = { .domid = g->key.domid };
-	char what[sizeof(m->restore.file) + 40];
 	int rc;
 
 	rc = m->hv->sched->get(m->sched, g->key.domid, &g->old);
@@ -81,19 +89,53 @@ static void save_old_cap(struct manager *m, struct managed *g)
 			not_cappable(m, g, "its own cap could not be given back", strerror(-rc));
 			return;
 		}
-	} else {
+	} else if (!m->observe) {
 		memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
 		c.params = g->old;
-		rc = m->observe ? 0 : restore_put(&m->restore, &c);
-		if (rc) {
-			snprintf(what, sizeof(what), "its cap could not be saved in %s",
-				 m->restore.file);
-			not_cappable(m, g, what, strerror(-rc));
-			return;
-		}
+		rc = restore_add(&m->restore, &c);
+		if (rc)
+			not_saved(m, g, rc);
+		else
+			g->saving = true;
+		return;
 	}
 	g->cap_note[0] = 0;
 	g->cappable = true;
+}
+
+void managed_save_caps(struct manager *m)
+{
+	int rc = 1;
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct managed *g = m->guest[i];
+
+		if (!g || !g->saving)
+			continue;
+		if (rc > 0)
+			rc = restore_save(&m->restore);
+		g->saving = false;
+		if (rc) {
+			restore_drop(&m->restore, g->key.domid, g->key.uuid);
+			not_saved(m, g, rc);
+			continue;
+		}
+		g->cap_note[0] = 0;
+		g->cappable = true;
+		m->publish_due = true;
+	}
+}
+
+/* Without the watch its node is read again each second. */
+static void watch_node(struct manager *m, struct managed *g)
+{
+	int rc = m->hv->watch->watch(m->watch, g->key.domid);
+
+	g->watched = rc == 0;
+	if (rc && rc != g->watch_rc)
+		log_msg(m->log, LOG_LVL_WARNING, "guest %s: its node %s cannot be watched: %s",
+			g->name, GUEST_ABI_NODE, strerror(-rc));
+	g->watch_rc = rc;
 }
 
 int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns)
@@ -125,7 +167,7 @@ int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int6
 	save_old_cap(m, g);
 	m->guest[slot] = g;
 	m->publish_due = true;
-	m->hv->watch->watch(m->watch, d->domid);
+	watch_node(m, g);
 	manager_event(m, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, cap %u%s", d->domid,
 		      g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->old.cap),
 		      g->old.cap.limited ? " %" : " (none)");
@@ -285,6 +327,10 @@ void managed_second(struct manager *m, struct managed *g, struct mono now, int64
 	if (g->leaving)
 		return;
 	check_name(m, g);
+	if (!g->watched) {
+		watch_node(m, g);
+		g->node_due = true;
+	}
 	retry_node(g);
 	check_foreign_cap(m, g, wall_ns);
 	if (!g->cappable) {

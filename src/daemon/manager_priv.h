@@ -13,6 +13,8 @@ enum { NODE_MIN_MS = 100 }; /* a guest's node is read at most this often */
 int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns);
 void managed_free(struct manager *m, struct managed *g);
 void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns);
+/* Write the old caps of all that are saving at once: many guests come together at a boot. */
+void managed_save_caps(struct manager *m);
 /* Node, refresh, verify: whatever is due. */
 void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
 void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);

@@ -164,7 +164,7 @@ static char *to_text(const struct restore *r)
 	return text;
 }
 
-static int save(const struct restore *r)
+int restore_save(const struct restore *r)
 {
 	char tmp[136];
 	char *text;
@@ -215,20 +215,30 @@ const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
 	return i < r->entries ? &r->entry[i] : NULL;
 }
 
+int restore_add(struct restore *r, const struct saved_cap *c)
+{
+	uint32_t i = index_of(r, c->domid, c->uuid);
+
+	if (i == FLOW_GUESTS_MAX)
+		return -ENOSPC;
+	if (i == r->entries)
+		r->entries++;
+	r->entry[i] = *c;
+	return 0;
+}
+
 int restore_put(struct restore *r, const struct saved_cap *c)
 {
 	uint32_t i = index_of(r, c->domid, c->uuid), had = r->entries;
 	struct saved_cap was = { 0 };
 	int rc;
 
-	if (i == FLOW_GUESTS_MAX)
-		return -ENOSPC;
-	if (i == r->entries)
-		r->entries++;
-	else
+	if (i < had)
 		was = r->entry[i];
-	r->entry[i] = *c;
-	rc = save(r);
+	rc = restore_add(r, c);
+	if (rc)
+		return rc;
+	rc = restore_save(r);
 	if (rc) { /* what is not on disk is not known */
 		r->entries = had;
 		if (i < had)
@@ -242,14 +252,12 @@ static void remove_at(struct restore *r, uint32_t i)
 	r->entry[i] = r->entry[--r->entries];
 }
 
-int restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16])
+void restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16])
 {
 	uint32_t i = index_of(r, domid, uuid);
 
-	if (i == r->entries)
-		return 0;
-	remove_at(r, i);
-	return save(r);
+	if (i < r->entries)
+		remove_at(r, i);
 }
 
 static bool lives(const struct saved_cap *c, const struct hv_dom *dom, int n)
@@ -287,6 +295,6 @@ int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sch
 		remove_at(r, i);
 	}
 	free(dom);
-	rc = save(r);
+	rc = restore_save(r);
 	return rc ? rc : failed;
 }

@@ -38,8 +38,14 @@ const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
 
 /* Add or change an entry, and write. On error nothing is changed. -ENOSPC: full. */
 int restore_put(struct restore *r, const struct saved_cap *c);
-/* Drop entries, and write (or unlink when none is left). */
-int restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16]);
+
+/*
+ * Of many: change entries in memory, then write once. What was added counts as
+ * saved only when restore_save returned 0; otherwise drop it again.
+ */
+int restore_add(struct restore *r, const struct saved_cap *c); /* 0 or -ENOSPC */
+void restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16]);
+int restore_save(const struct restore *r); /* unlinks the file when no entry is left */
 
 /*
  * Give every guest of the file that still lives its old cap back; drop what

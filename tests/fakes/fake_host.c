@@ -177,6 +177,8 @@ static int watch_watch(struct hv_watch *w, uint32_t domid)
 
 	if (!d)
 		return -ESRCH;
+	if (d->watch_rc)
+		return d->watch_rc;
 	assert(!d->watched);
 	d->watched = true;
 	return 0;

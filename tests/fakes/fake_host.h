@@ -19,7 +19,7 @@ struct fake_dom {
 	struct hv_sched_params params;
 	char name[FLOW_NAME_MAX];
 	char node[96]; /* "": none */
-	int get_rc, set_rc, read_rc, name_rc;
+	int get_rc, set_rc, read_rc, name_rc, watch_rc;
 	uint32_t gets, reads;
 	bool watched;
 };

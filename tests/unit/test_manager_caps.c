@@ -3,6 +3,7 @@
  * manager: the caps guests had before we came, and those that others set
  * meanwhile: on disk before anything is changed, and back at the end.
  */
+#include <sys/inotify.h>
 #include "tests/unit/manager_rig.h"
 
 static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
@@ -52,6 +53,26 @@ static void old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_c
 	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
 	assert_string_equal(rig_guest(g, "4")->cap_note, "");
 	assert_non_null(on_disk(g, 4, 4));
+}
+
+/* Each write waits for the disk twice: a host that boots must not wait for each guest. */
+static void old_caps__of_many_that_come_together__are_written_once(void **state)
+{
+	struct manager_rig *g = *state;
+	int fd = inotify_init1(IN_NONBLOCK);
+	char buf[4096];
+
+	assert_true(inotify_add_watch(fd, g->conf.state_dir, IN_MOVED_TO) >= 0);
+	for (uint8_t i = 1; i <= 100; i++)
+		rig_create(g, i, i);
+	rig_settle(g);
+	for (uint8_t i = 1; i <= 100; i++) {
+		assert_int_equal(rig_in_set(g, i)->flags, POLICY_CAPPABLE);
+		assert_non_null(on_disk(g, i, i));
+	}
+	assert_int_equal(read(fd, buf, sizeof(buf)),
+			 sizeof(struct inotify_event) + sizeof("caps.json") / 16 * 16 + 16);
+	close(fd);
 }
 
 static void old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can(void **state)
@@ -307,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap),
 		WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped),
+		WITH_RIG(old_caps__of_many_that_come_together__are_written_once),
 		WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can),
 		WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can),
 		WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now),

@@ -120,6 +120,25 @@ static void agent__comes_after_its_guest__is_seen_by_its_node(void **state)
 	assert_int_equal(rings(g), 1);
 }
 
+static void node__cannot_be_watched__is_read_each_second_until_it_can(void **state)
+{
+	struct manager_rig *g = *state;
+	struct fake_dom *d = rig_create(g, VM, 1);
+
+	d->watch_rc = -ENOMEM;
+	rig_settle(g);
+	add_ring(g, 1);
+	strcpy(d->node, "1 frame 1"); /* and nobody says so */
+	rig_settle(g);
+	assert_int_equal(rings(g), 0);
+	rig_second(g);
+	rig_settle(g);
+	assert_int_equal(rings(g), 1);
+	d->watch_rc = 0;
+	rig_second(g);
+	assert_true(d->watched);
+}
+
 static void ring__added_later__is_in_the_next_set_and_not_old(void **state)
 {
 	struct manager_rig *g = *state;
@@ -566,6 +585,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(agent__there__its_rings_are_in_the_set),
 		WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node),
+		WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can),
 		WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old),
 		WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped),
 		WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack),
