@@ -18,7 +18,7 @@
 #include "src/core/caps.h"
 #include "src/core/flow.h"
 
-#define POLICY_ABI 1u
+#define POLICY_ABI 2u
 
 enum policy_guest_flags {
 	POLICY_EXEMPT = 1u << 0,   /* observe, never cap (dom0 is not even shown) */
@@ -33,10 +33,19 @@ struct policy_guest {
 	uint32_t weight;
 	struct cap_bounds bounds;
 	struct cap cap;		/* in force: last applied */
+	struct mono cap_time;	/* when it was applied; 0: no cap was since the guest joined */
 	struct rate rate;	/* in force for charges */
 	struct resos allocated; /* this epoch */
 	struct resos balance;
-	struct usage usage; /* this interval */
+	struct usage usage;   /* this interval */
+	struct report report; /* this interval */
+	struct sla sla;
+};
+
+struct policy_link {
+	uint64_t bytes_s;
+	uint32_t mtu;
+	uint32_t reserved;
 };
 
 struct policy_in {
@@ -46,7 +55,8 @@ struct policy_in {
 	int64_t interval_ns;
 	uint64_t epoch;
 	uint32_t guests; /* entries of guest[] */
-	uint32_t reserved;
+	uint32_t links;	 /* entries of link[] */
+	struct policy_link link[FLOW_LINKS_MAX];
 	struct policy_guest guest[FLOW_GUESTS_MAX]; /* ascending slot */
 };
 
@@ -65,7 +75,7 @@ struct policy_ops {
 	const char *text;		   /* one sentence for policy-list */
 	size_t params_size;		   /* 0 .. 4096 */
 	size_t global_size;		   /* 0 .. 65536 */
-	size_t guest_size;		   /* 0 .. 4096 */
+	size_t guest_size;		   /* 0 .. 16384 */
 	const struct policy_param *params; /* ends with name NULL */
 	/*
 	 * reasons[plan_guest.reason]: why, in one sentence; "%0".."%3" stand

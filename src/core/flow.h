@@ -7,7 +7,8 @@
  *	guest rings --ibmon/scan--> sample
  *	sample      --ibmon/mtu---> usage
  *	usage       --core/resos--> account
- *	account     --policies----> plan
+ *	latencies   --ibmon/scan--> report
+ *	account, report --policies> plan
  *	plan        --hv----------> the scheduler's cap
  *
  * What stands right of an arrow is unknown to what stands left of it.
@@ -96,6 +97,35 @@ struct usage {
 	uint64_t wrs;
 	uint64_t lost;
 	uint64_t backlog;
+};
+
+/* --- observe: what a guest's applications reported in one interval --- */
+
+enum report_flags {
+	REPORT_LOST = 1u << 0, /* samples were overwritten before they were read */
+};
+
+/*
+ * Latencies of requests, each sample once. WTime + PTime, the part that a
+ * neighbour's I/O can change (paper IV), stands beside the whole of CTime +
+ * WTime + PTime. A sample's parts are below 2^32, its sums below 2^34.
+ */
+struct report {
+	uint32_t slot;
+	uint32_t flags;			   /* enum report_flags */
+	uint64_t n;			   /* samples */
+	uint64_t sum_ns;		   /* of whole latencies */
+	uint64_t io_sum_ns;		   /* of WTime + PTime */
+	uint64_t io_sumsq_hi, io_sumsq_lo; /* 128-bit sum of squares of WTime + PTime */
+};
+
+/* What is promised to a guest, from its settings. */
+struct sla {
+	uint64_t base_ns;     /* mean of whole latencies when alone; 0: to be learned */
+	uint64_t base_io_ns;  /* mean of WTime + PTime when alone */
+	uint64_t base_dev_ns; /* deviation of WTime + PTime when alone */
+	uint32_t tolerance;   /* permille over base that is no interference; 0: the policy's */
+	uint32_t reserved;
 };
 
 /* --- account: one guest's money in the running epoch --- */

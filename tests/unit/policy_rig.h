@@ -11,7 +11,7 @@
 #include "resex/policy.h"
 #include "tests/unit/prop.h"
 
-enum { RIG_PARAMS = 4096, RIG_GLOBAL = 65536, RIG_GUEST = 4096, RIG_GUARD = 64 };
+enum { RIG_PARAMS = 4096, RIG_GLOBAL = 65536, RIG_GUEST = 16384, RIG_GUARD = 64 };
 
 struct rig {
 	const struct policy_ops *ops;
