@@ -23,9 +23,6 @@
 #include "src/sim/sim.h"
 
 enum {
-	SIM_GUESTS_MAX = 16,
-	SIM_LINKS_MAX = 2,
-	SIM_APPS_MAX = 4,
 	SIM_QPS_MAX = SIM_GUESTS_MAX * SIM_APPS_MAX,
 	/* a task has 2, a cpu 1, a dom 3, a link 1 */
 	SIM_TIMERS_MAX = SIM_GUESTS_MAX * (SIM_APPS_MAX * 3 + 3) + SIM_LINKS_MAX,

@@ -16,20 +16,41 @@
 
 #include "src/core/flow.h"
 
+enum {
+	SIM_GUESTS_MAX = 64,
+	SIM_LINKS_MAX = FLOW_LINKS_MAX,
+	SIM_APPS_MAX = 4,
+	SIM_APP_QPS_MAX = 64,
+	SIM_APP_CLIENTS_MAX = 64,
+};
+
 enum sim_app_kind {
 	SIM_APP_IDLE,
-	SIM_APP_SENDER, /* keeps depth messages outstanding; needs CPU to post and reap */
-	SIM_APP_SERVER, /* per request: receive, compute, answer; closed loop, reports latency */
+	SIM_APP_SENDER, /* needs CPU to post and reap each message */
+	SIM_APP_SERVER, /* per request: receive, compute, answer; reports its latency */
 	SIM_APP_BURNER, /* CPU only */
 };
 
 struct sim_app {
+	char name[FLOW_NAME_MAX]; /* for summaries; may be empty */
 	enum sim_app_kind kind;
-	uint32_t msg_bytes;	   /* 1 .. 16 MiB */
-	uint32_t depth;		   /* outstanding messages, 1 .. 1024 */
-	uint32_t path_mtu;	   /* 256 .. 4096 */
+	enum sample_op op;  /* sender: OP_SEND, OP_WRITE, OP_READ; servers answer by SEND */
+	uint32_t qps;	    /* sender: queue pairs, served in turn; 1 .. SIM_APP_QPS_MAX */
+	uint32_t msg_bytes; /* 1 .. 16 MiB */
+	uint32_t depth;	    /* outstanding messages a queue pair, 1 .. 1024 */
+	uint32_t path_mtu;  /* 256 .. 4096 */
+	/*
+	 * sender, open loop: messages a second that come by themselves, over
+	 * all queue pairs; those that find the depth used up wait. 0: closed
+	 * loop, the next is posted when one has completed. Up to 10^7.
+	 */
+	uint64_t rate;
+	uint32_t burst;		   /* open loop: come at once, 1 .. 1024 */
 	int64_t post_ns;	   /* CPU to post and reap one message, 100 .. 1e9 */
 	int64_t compute_ns;	   /* server: CPU per request, 0 .. 1e9; varies by 0.5 % */
+	uint32_t clients;	   /* server: each sends its next request on its reply; 1 .. 64 */
+	uint32_t report;	   /* server: permille of the true latency that is reported; 1000 */
+	int64_t report_stop_ns;	   /* server: reports no more from then on; 0: always */
 	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
 };
 
@@ -37,9 +58,12 @@ struct sim_guest_conf {
 	char name[FLOW_NAME_MAX];
 	uint32_t vcpus;
 	uint32_t weight;
+	uint32_t cap; /* its operator's own, percent; 0: none */
 	uint32_t link;
+	bool blind; /* an ablation: its rings are never published */
+	bool later; /* not there at the start: sim_create makes it */
 	uint32_t apps;
-	struct sim_app app[4]; /* one queue pair each */
+	struct sim_app app[SIM_APPS_MAX];
 };
 
 struct sim_link_conf {
@@ -47,11 +71,23 @@ struct sim_link_conf {
 	uint32_t mtu;
 };
 
+enum sim_sched_kind {
+	SIM_CREDIT2, /* budgets refilled each cap period, 500 us at a time, debt */
+	SIM_CREDIT,  /* accounting each 30 ms, a guest over its cap is parked */
+};
+
 struct sim_conf {
 	uint32_t guests, links;
-	struct sim_guest_conf guest[16];
-	struct sim_link_conf link[2];
+	struct sim_guest_conf guest[SIM_GUESTS_MAX];
+	struct sim_link_conf link[SIM_LINKS_MAX];
+	enum sim_sched_kind sched;
 	int64_t cap_period_ns; /* credit2: 10 ms */
+	/*
+	 * An ablation: what the memory of swapped[0] holds is seen as that of
+	 * swapped[1] and the other way round, while scheduling is not swapped.
+	 */
+	bool swap;
+	uint32_t swapped[2];
 	uint64_t seed;
 };
 
