@@ -32,12 +32,12 @@ def tail(path, lines=15):
 def run_one(scenario, vm, again):
     """True when it passed, None when it must be run again."""
     began = time.monotonic()
-    vm.fault = vm.triple = False
     try:
         scenario.run(vm)
     except Exception as e:  # whatever it was: this scenario failed and the next is tried
         why = str(e) if isinstance(e, bed.Failed) else "%s: %s" % (type(e).__name__, e)
-        if vm.fault and again:
+        faulty, vm.fault, vm.triple = vm.fault, False, False  # what comes now is a new try
+        if faulty and again:
             line(scenario.name, "emul", "the emulator lost a guest's registers: run again",
                  time.monotonic() - began)
             return None
