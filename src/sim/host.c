@@ -79,6 +79,14 @@ void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg)
 	pthread_mutex_unlock(&h->lock);
 }
 
+void sim_set_observer(struct sim_host *h, sim_request_fn seen, void *arg)
+{
+	pthread_mutex_lock(&h->lock);
+	h->seen_fn = seen;
+	h->seen_arg = arg;
+	pthread_mutex_unlock(&h->lock);
+}
+
 int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t)
 {
 	struct sim_guest *g;

@@ -254,6 +254,8 @@ struct sim_host {
 	uint32_t next_domid;
 	struct mono (*now_fn)(void *arg);
 	void *now_arg;
+	sim_request_fn seen_fn;
+	void *seen_arg;
 	struct sim_timers timers;
 	struct sim_link link[SIM_LINKS_MAX];
 	struct sim_guest guest[SIM_GUESTS_MAX];

@@ -124,6 +124,14 @@ int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t);
 uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ... */
 
 /*
+ * Hear of each request of each server when it is answered: who served it and
+ * how long it really took. Called while time advances, by whoever lets it (the
+ * daemon's sampler), with the host locked: seen() must not call back.
+ */
+typedef void (*sim_request_fn)(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns);
+void sim_set_observer(struct sim_host *h, sim_request_fn seen, void *arg);
+
+/*
  * Events for tests: a guest is destroyed, or created anew (new UUID and
  * domid; destroyed first if it lives). 0; -ENOENT: no such guest, or destroyed
  * already; or as sim_open.

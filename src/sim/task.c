@@ -76,6 +76,9 @@ static void request_over(struct sim_task *t)
 	tr->latency_last_ns = (uint64_t)(t->next_arrived - t->arrived);
 	tr->latency_sum_ns += tr->latency_last_ns;
 	tr->requests++;
+	if (host(t)->seen_fn)
+		host(t)->seen_fn(host(t)->seen_arg, t->dom->guest, (uint32_t)(t - t->dom->task),
+				 tr->latency_last_ns);
 }
 
 static void request_begins(struct sim_task *t, int64_t now)

@@ -505,6 +505,43 @@ static void server__requests__leave_no_time_between_them(void **state)
 	sim_close(h);
 }
 
+struct seen {
+	uint64_t requests, sum_ns;
+	uint32_t guest, app;
+};
+
+static void see(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns)
+{
+	struct seen *s = arg;
+
+	s->requests++;
+	s->sum_ns += latency_ns;
+	s->guest = guest;
+	s->app = app;
+}
+
+static void observer__of_requests__hears_of_each_with_its_true_latency(void **state)
+{
+	struct seen s = { .guest = 99 };
+	struct sim_conf c;
+	struct sim_host *h;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guest[SERVER].apps = 2;
+	c.guest[SERVER].app[1] = c.guest[SERVER].app[0];
+	c.guest[SERVER].app[0].kind = SIM_APP_IDLE;
+	h = host_open(&c);
+	sim_set_observer(h, see, &s);
+	run_to(h, 1 * S);
+	assert_true(s.requests > 1000);
+	assert_int_equal(s.requests, truth(h, SERVER).requests);
+	assert_int_equal(s.sum_ns, truth(h, SERVER).latency_sum_ns);
+	assert_int_equal(s.guest, SERVER);
+	assert_int_equal(s.app, 1);
+	sim_close(h);
+}
+
 static void tasks__on_one_vcpu__run_at_half_speed(void **state)
 {
 	struct sim_conf c = one_guest(SIM_APP_SERVER);
@@ -678,6 +715,7 @@ int main(void)
 		cmocka_unit_test(cap__on_a_sender_with_a_deep_queue__does_not_cut_what_it_sends),
 		cmocka_unit_test(parked_sender__has_its_posted_messages_sent),
 		cmocka_unit_test(server__requests__leave_no_time_between_them),
+		cmocka_unit_test(observer__of_requests__hears_of_each_with_its_true_latency),
 		cmocka_unit_test(tasks__on_one_vcpu__run_at_half_speed),
 		cmocka_unit_test(task__joined_by_another_in_mid_step__slows_down_from_there),
 		cmocka_unit_test(sender__with_a_start_and_a_stop__sends_only_between),
