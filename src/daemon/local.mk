@@ -3,7 +3,7 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
 	src/daemon/actor.c src/daemon/actor.h \
-	src/daemon/settings.c src/daemon/settings.h \
+	src/daemon/settings.c src/daemon/settings.h src/daemon/settings_guest.c \
 	src/daemon/control.c src/daemon/control.h \
 	src/daemon/control_cmds.c src/daemon/control_cmds.h \
 	src/daemon/control_proto.c src/daemon/control_proto.h \

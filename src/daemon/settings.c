@@ -91,26 +91,6 @@ static const struct conf_key link_keys[] = {
 	{ 0 },
 };
 
-static const struct conf_key guest_keys[] = {
-	{ .name = "weight",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct guest_conf, weight),
-	  .min = 1,
-	  .max = 65535 },
-	{ .name = "exempt", .type = CONF_BOOL, .offset = offsetof(struct guest_conf, exempt) },
-	{ .name = "min_cap",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct guest_conf, min_cap),
-	  .min = 1,
-	  .max = 100 },
-	{ .name = "link",
-	  .type = CONF_STRING,
-	  .offset = offsetof(struct guest_conf, link_name),
-	  .min = 1,
-	  .max = FLOW_NAME_MAX - 1 },
-	{ 0 },
-};
-
 struct limits_in {
 	uint64_t rings, pages;
 };
@@ -134,8 +114,7 @@ static void set_defaults(struct daemon_conf *c)
 	memset(c, 0, sizeof(*c));
 	c->interval_ns = NS_PER_MS;
 	c->epoch_ns = NS_PER_S;
-	c->guest_default.weight = 256; /* as Xen's */
-	c->guest_default.min_cap = 1;
+	settings_guest_default(&c->guest_default);
 	c->limits.rings = GUEST_RINGS_MAX;
 	c->limits.pages = 4096;
 	c->lock_memory = true;
@@ -228,7 +207,7 @@ static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const cha
 		return conf_fail(d, "guests", e,
 				 "\"%.80s\" is no guest's name: it is over %d bytes long", name,
 				 FLOW_NAME_MAX - 1);
-	rc = conf_bind(d, path, obj, guest_keys, NULL, g, e);
+	rc = settings_bind_guest(d, path, obj, NULL, g, e);
 	if (rc)
 		return rc;
 	snprintf(g->name, sizeof(g->name), "%s", name);

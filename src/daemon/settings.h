@@ -8,7 +8,10 @@
 #include "src/daemon/shared.h"
 #include "src/util/conf.h"
 
-enum { CONFIG_PATH_MAX = 107 }; /* fits sockaddr_un */
+enum {
+	CONFIG_PATH_MAX = 107, /* fits sockaddr_un */
+	SETTINGS_ALSO_MAX = 14,
+};
 
 /* Settings of one guest, or the default of all. */
 struct guest_conf {
@@ -16,6 +19,8 @@ struct guest_conf {
 	uint64_t weight;	  /* 1 .. 65535 */
 	bool exempt;
 	uint64_t min_cap; /* percent, 1 .. 100 */
+	uint64_t max_cap; /* percent; 0: none. Its own cap may be lower still */
+	struct sla sla;	  /* all 0: nothing is promised, base figures are learned */
 	char link_name[FLOW_NAME_MAX];
 	uint32_t link; /* index, from link_name */
 };
@@ -42,6 +47,18 @@ struct daemon_conf {
 int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e);
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
+
+/* What holds for a guest that nothing is set for. */
+void settings_guest_default(struct guest_conf *g);
+/*
+ * Bind the settings of one guest, an object at path of d, to *g. Keys absent
+ * keep what g held. also[]: further keys of the object, at most
+ * SETTINGS_ALSO_MAX, which the caller reads (ended by NULL; may be NULL). g->name
+ * and g->link are not touched: link_name names a link. 0, or -EINVAL with e
+ * filled and *g as it was.
+ */
+int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t *obj,
+			const char *const *also, struct guest_conf *g, struct conf_error *e);
 
 /* Settings for a guest of this name and UUID ("xxxxxxxx-...."). Never NULL. */
 const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,

@@ -55,6 +55,9 @@ static void least__one_link__the_rest_is_the_man_pages_defaults(void **state)
 	assert_int_equal(c->guest_default.min_cap, 1);
 	assert_false(c->guest_default.exempt);
 	assert_int_equal(c->guest_default.link, 0);
+	assert_int_equal(c->guest_default.max_cap, 0);
+	assert_int_equal(c->guest_default.sla.base_ns, 0);
+	assert_int_equal(c->guest_default.sla.tolerance, 0);
 	assert_int_equal(c->links, 1);
 	assert_string_equal(c->link[0].name, "ib0");
 	assert_int_equal(c->link[0].bytes_s, 1250000000);
@@ -73,7 +76,9 @@ static void all_keys__given__are_taken(void **state)
 		" \"links\": [" LINK ", {\"name\": \"ib1\", \"rate\": 1073741824,"
 		" \"mtu\": 4096, \"profile\": \"paper-2011\"}],"
 		" \"guests\": {\"default\": {\"weight\": 7}, \"web\": {\"weight\": 8,"
-		" \"exempt\": true, \"min_cap\": 100, \"link\": \"ib1\"}}}");
+		" \"exempt\": true, \"min_cap\": 100, \"max_cap\": 150, \"link\": \"ib1\","
+		" \"sla\": {\"tolerance\": 30, \"base\": \"230us\", \"base_io\": \"130us\","
+		" \"base_deviation\": \"900ns\"}}}}");
 	assert_int_equal(c->interval_ns, 2 * NS_PER_MS);
 	assert_int_equal(c->epoch_ns, 500 * NS_PER_MS);
 	assert_string_equal(c->policy, "null");
@@ -96,6 +101,11 @@ static void all_keys__given__are_taken(void **state)
 	assert_true(c->guest[0].exempt);
 	assert_int_equal(c->guest[0].min_cap, 100);
 	assert_int_equal(c->guest[0].link, 1);
+	assert_int_equal(c->guest[0].max_cap, 150);
+	assert_int_equal(c->guest[0].sla.tolerance, 30);
+	assert_int_equal(c->guest[0].sla.base_ns, 230000);
+	assert_int_equal(c->guest[0].sla.base_io_ns, 130000);
+	assert_int_equal(c->guest[0].sla.base_dev_ns, 900);
 }
 
 static void ends_of_ranges__are_taken(void **state)
@@ -113,6 +123,15 @@ static void ends_of_ranges__are_taken(void **state)
 		"{\"limits\": {}, \"guests\": {}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"weight\": 1, \"min_cap\": 1}}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"weight\": 65535, \"min_cap\": 100}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"max_cap\": 0}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"max_cap\": 1}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"max_cap\": 51200, \"min_cap\": 100}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"sla\": {}}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"sla\": {\"tolerance\": 10000}}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"sla\": {\"base\": \"0ns\", \"base_io\": \"0ns\","
+		" \"base_deviation\": \"0ns\"}}}, " LINKS "}",
+		"{\"guests\": {\"a\": {\"sla\": {\"base\": \"10s\", \"base_io\": \"10s\","
+		" \"base_deviation\": \"10s\"}}}, " LINKS "}",
 		"{\"links\": [{\"name\": \"a\", \"rate\": \"1MB/s\", \"mtu\": 256}]}",
 		"{\"links\": [{\"name\": \"a\", \"rate\": \"1TiB/s\", \"mtu\": 4096}]}",
 		"{\"links\": [{\"name\": \"a\", \"rate\": 1000000, \"mtu\": 512}]}",
@@ -183,6 +202,42 @@ static void guest__leaves_things_out__takes_them_from_default_wherever_that_stan
 	assert_true(g->exempt);
 	assert_int_equal(g->link, 1);
 	assert_int_equal(settings_guest(c, "db", "-")->link, 0);
+}
+
+static void guest__leaves_out_part_of_its_promise__takes_it_from_default(void **state)
+{
+	struct daemon_conf *c = *state;
+	const struct guest_conf *g;
+
+	take(c, "{" LINKS ", \"guests\": {\"web\": {\"sla\": {\"tolerance\": 9}},"
+		" \"default\": {\"max_cap\": 50, \"sla\": {\"base\": \"5us\","
+		" \"base_io\": \"4us\", \"base_deviation\": \"3us\"}}}}");
+	g = settings_guest(c, "web", "-");
+	assert_int_equal(g->sla.tolerance, 9);
+	assert_int_equal(g->sla.base_ns, 5000);
+	assert_int_equal(g->sla.base_dev_ns, 3000);
+	assert_int_equal(g->max_cap, 50);
+}
+
+/* Objects that hold more than settings, such as a guest of a scenario. */
+static void bind_guest__further_keys__are_left_to_the_caller(void **state)
+{
+	static const char *const also[] = { "apps", NULL };
+	static const char text[] = "{\"apps\": [], \"weight\": 7, \"sla\": {\"tolerance\": 1}}";
+	struct conf_error e = { 0 };
+	struct guest_conf g;
+	struct conf_doc d;
+
+	(void)state;
+	assert_int_equal(conf_parse(&d, "f", text, strlen(text), &e), 0);
+	settings_guest_default(&g);
+	assert_int_equal(settings_bind_guest(&d, "", d.root, NULL, &g, &e), -EINVAL);
+	assert_int_equal(g.weight, 256); /* untouched */
+	assert_non_null(strstr(e.text, "apps"));
+	assert_int_equal(settings_bind_guest(&d, "", d.root, also, &g, &e), 0);
+	assert_int_equal(g.weight, 7);
+	assert_int_equal(g.sla.tolerance, 1);
+	conf_free(&d);
 }
 
 static void guest__found_by_name_or_uuid_and_default_otherwise(void **state)
@@ -287,6 +342,29 @@ static const struct refusal {
 	  ",\n \"guests\": {\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	  "aaaa\": {}}}",
 	  "f:2:12: ", "aaaa", "63 bytes" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"max_cap\": 51201}}}", "f:2:32: ", "51201",
+	  "0 to 51200" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"max_cap\": 4, \"min_cap\": 5}}}",
+	  "f:2:32: ", "min_cap 5", "at least" },
+	{ "{" LINKS ",\n \"guests\": {\"default\": {\"max_cap\": 4},\n"
+	  "\"web\": {\"min_cap\": 5}}}",
+	  "f:3:8: ", "max_cap is 4", "at least" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": 5}}}", "f:2:28: ", "5", "object" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"tolerance\": 10001}}}}",
+	  "f:2:42: ", "10001", "0 to 10000" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"base\": 230}}}}", "f:2:37: ", "230",
+	  "duration" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"base\": \"11s\"}}}}", "f:2:37: ", "11s",
+	  "10s" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"base\": \"1us\"}}}}",
+	  "f:2:28: ", "base_io", "learned" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"base_deviation\": \"1us\"}}}}",
+	  "f:2:28: ", "\"base\"", "learned" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"base\": \"1us\","
+	  " \"base_io\": \"2us\",\n\"base_deviation\": \"0ns\"}}}}",
+	  "f:2:55: ", "2000 ns", "1000 ns" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"bas\": \"1us\"}}}}", "f:2:29: ", "bas",
+	  "base" },
 	/* limits */
 	{ "{" LINKS ",\n \"limits\": 5}", "f:2:12: ", "5", "object" },
 	{ "{" LINKS ",\n \"limits\": {\"rings\": 0}}", "f:2:22: ", "0", "1 to 256" },
@@ -387,6 +465,8 @@ static void man_page__its_examples_are_good(void **state)
 	assert_int_equal(settings_guest(c, "trading", "-")->weight, 512);
 	assert_int_equal(settings_guest(c, "trading", "-")->min_cap, 5);
 	assert_int_equal(settings_guest(c, "trading", "-")->link, 1);
+	assert_int_equal(settings_guest(c, "trading", "-")->sla.base_io_ns, 130000);
+	assert_int_equal(settings_guest(c, "backup", "-")->max_cap, 0);
 	assert_true(settings_guest(c, "backup", "-")->exempt);
 }
 
@@ -401,6 +481,8 @@ int main(void)
 		WITH(eight_links__are_taken_and_a_ninth_is_refused),
 		WITH(guests_256__are_taken_and_one_more_is_refused),
 		WITH(guest__leaves_things_out__takes_them_from_default_wherever_that_stands),
+		WITH(guest__leaves_out_part_of_its_promise__takes_it_from_default),
+		WITH(bind_guest__further_keys__are_left_to_the_caller),
 		WITH(guest__found_by_name_or_uuid_and_default_otherwise),
 		WITH(refused__each_says_where_what_and_what_instead),
 		WITH(paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones),

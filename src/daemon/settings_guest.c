@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * settings_guest: what is set for one guest. See settings.h.
+ *
+ * The same keys stand in resexd.json and in guest-set, and are checked here
+ * for both.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/daemon/settings.h"
+
+enum {
+	CAP_PERCENT_MAX = 51200, /* 512 VCPUs: the most a guest of Xen can have */
+	TOLERANCE_MAX = 10000,	 /* permille */
+};
+#define LATENCY_MAX_NS (10 * NS_PER_S)
+
+#define AT(field) offsetof(struct guest_conf, field)
+static const struct conf_key guest_keys[] = {
+	{ .name = "weight", .type = CONF_UINT, .offset = AT(weight), .min = 1, .max = 65535 },
+	{ .name = "exempt", .type = CONF_BOOL, .offset = AT(exempt) },
+	{ .name = "min_cap", .type = CONF_UINT, .offset = AT(min_cap), .min = 1, .max = 100 },
+	{ .name = "max_cap", .type = CONF_UINT, .offset = AT(max_cap), .max = CAP_PERCENT_MAX },
+	{ .name = "link",
+	  .type = CONF_STRING,
+	  .offset = AT(link_name),
+	  .min = 1,
+	  .max = FLOW_NAME_MAX - 1 },
+	{ 0 },
+};
+#undef AT
+
+struct sla_in {
+	uint64_t tolerance;
+	int64_t base, base_io, base_deviation;
+};
+
+#define AT(field) offsetof(struct sla_in, field)
+static const struct conf_key sla_keys[] = {
+	{ .name = "tolerance", .type = CONF_UINT, .offset = AT(tolerance), .max = TOLERANCE_MAX },
+	{ .name = "base", .type = CONF_DURATION, .offset = AT(base), .max = LATENCY_MAX_NS },
+	{ .name = "base_io", .type = CONF_DURATION, .offset = AT(base_io), .max = LATENCY_MAX_NS },
+	{ .name = "base_deviation",
+	  .type = CONF_DURATION,
+	  .offset = AT(base_deviation),
+	  .max = LATENCY_MAX_NS },
+	{ 0 },
+};
+#undef AT
+
+/* Of the three figures of a base one says nothing without the others. */
+static int check_base(const struct conf_doc *d, const char *path, const json_t *obj,
+		      const struct sla_in *in, struct conf_error *e)
+{
+	bool base = json_object_get(obj, "base"), io = json_object_get(obj, "base_io"),
+	     deviation = json_object_get(obj, "base_deviation");
+	char at[256];
+
+	if (base != io || base != deviation)
+		return conf_fail(d, path, e,
+				 "key \"%s\" is missing here: give base, base_io and "
+				 "base_deviation, or none of them and they are learned",
+				 !base ? "base"
+				 : !io ? "base_io"
+				       : "base_deviation");
+	if (in->base_io <= in->base)
+		return 0;
+	snprintf(at, sizeof(at), "%s.base_io", path);
+	return conf_fail(d, at, e,
+			 "base_io is %lld ns, more than the whole latency: make it at most base, "
+			 "%lld ns",
+			 (long long)in->base_io, (long long)in->base);
+}
+
+static int bind_sla(const struct conf_doc *d, const char *path, const json_t *obj, struct sla *sla,
+		    struct conf_error *e)
+{
+	struct sla_in in = {
+		.tolerance = sla->tolerance,
+		.base = (int64_t)sla->base_ns,
+		.base_io = (int64_t)sla->base_io_ns,
+		.base_deviation = (int64_t)sla->base_dev_ns,
+	};
+	int rc = conf_bind(d, path, obj, sla_keys, NULL, &in, e);
+
+	if (!rc)
+		rc = check_base(d, path, obj, &in, e);
+	if (rc)
+		return rc;
+	*sla = (struct sla){
+		.base_ns = (uint64_t)in.base,
+		.base_io_ns = (uint64_t)in.base_io,
+		.base_dev_ns = (uint64_t)in.base_deviation,
+		.tolerance = (uint32_t)in.tolerance,
+	};
+	return 0;
+}
+
+static int check_caps(const struct conf_doc *d, const char *path, const json_t *obj,
+		      const struct guest_conf *g, struct conf_error *e)
+{
+	char at[192];
+
+	if (!g->max_cap || g->max_cap >= g->min_cap)
+		return 0;
+	snprintf(at, sizeof(at), "%s%smax_cap", path, *path ? "." : "");
+	return conf_fail(d, json_object_get(obj, "max_cap") ? at : path, e,
+			 "max_cap is %llu and min_cap %llu: make max_cap at least min_cap, or 0 "
+			 "for none",
+			 (unsigned long long)g->max_cap, (unsigned long long)g->min_cap);
+}
+
+/* The caller's further keys, and those that are objects of their own. */
+static int all_also(const char *const *also, const char **all)
+{
+	uint32_t n = 0;
+
+	all[n++] = "sla";
+	for (; also && *also; also++) {
+		if (n > SETTINGS_ALSO_MAX)
+			return -EINVAL;
+		all[n++] = *also;
+	}
+	all[n] = NULL;
+	return 0;
+}
+
+int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t *obj,
+			const char *const *also, struct guest_conf *g, struct conf_error *e)
+{
+	const char *all[SETTINGS_ALSO_MAX + 2];
+	struct guest_conf in = *g;
+	const json_t *sla;
+	char at[192];
+	int rc;
+
+	if (all_also(also, all))
+		return conf_fail(d, path, e, "more than %d further keys", SETTINGS_ALSO_MAX);
+	rc = conf_bind(d, path, obj, guest_keys, all, &in, e);
+	if (rc)
+		return rc;
+	sla = json_object_get(obj, "sla");
+	if (sla) {
+		snprintf(at, sizeof(at), "%s%ssla", path, *path ? "." : "");
+		rc = bind_sla(d, at, sla, &in.sla, e);
+	}
+	if (!rc)
+		rc = check_caps(d, path, obj, &in, e);
+	if (!rc)
+		*g = in;
+	return rc;
+}
+
+void settings_guest_default(struct guest_conf *g)
+{
+	*g = (struct guest_conf){
+		.weight = 256, /* as Xen's */
+		.min_cap = 1,
+	};
+}
