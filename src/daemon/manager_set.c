@@ -32,6 +32,16 @@ static struct scan_guest *scan_new(const struct managed *g)
 	return sg;
 }
 
+/* What a guest may have at most: the lower of what is set for it and its own cap. */
+static struct cap ceiling_of(const struct managed *g)
+{
+	struct cap max = cap_from_percent((uint32_t)g->conf.max_cap);
+
+	if (!max.limited || g->conf.exempt || g->released)
+		return g->old.cap;
+	return g->old.cap.limited && g->old.cap.mpct < max.mpct ? g->old.cap : max;
+}
+
 static int set_fill(const struct manager *m, const struct managed *g, struct set_guest *e)
 {
 	e->key = g->key;
@@ -41,9 +51,11 @@ static int set_fill(const struct manager *m, const struct managed *g, struct set
 	e->vcpus = g->vcpus;
 	e->weight = (uint32_t)g->conf.weight;
 	e->link = g->conf.link;
-	e->bounds.ceiling = g->old.cap;
+	e->own = g->old.cap;
+	e->bounds.ceiling = ceiling_of(g);
 	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;
 	e->bounds.vcpus = g->vcpus;
+	e->sla = g->conf.sla;
 	e->scan = scan_new(g);
 	(void)m;
 	return e->scan ? 0 : -ENOMEM;

@@ -16,6 +16,9 @@ int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf
 	s->hv = c->hv;
 	s->clock = c->clock;
 	s->set = set;
+	s->in.links = c->links;
+	for (uint32_t i = 0; i < c->links && i < FLOW_LINKS_MAX; i++)
+		s->in.link[i] = (struct policy_link){ c->link[i].bytes_s, c->link[i].mtu, 0 };
 	rc = resos_init(&s->ledger, c->epoch_ns, c->link, c->links);
 	if (rc)
 		return rc;
@@ -58,7 +61,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 		return;
 	sl->guest = g;
 	sl->fresh = true;
-	sl->applied = cap_clamp(CAP_NONE, &g->bounds);
+	sl->applied = g->own;
 	sl->wanted = slot_percent(sl->applied);
 	sl->rate_wanted = RATE_ONE;
 	/*
@@ -79,7 +82,7 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 
 	if (g->vcpus != sl->guest->vcpus || g->weight != sl->guest->weight)
 		resos_set_share(&s->ledger, g->slot, g->vcpus, g->weight);
-	if (!cap_equal(g->bounds.ceiling, sl->guest->bounds.ceiling))
+	if (!cap_equal(g->own, sl->guest->own))
 		sl->wanted = SLOT_RESEND; /* somebody else wrote the cap meanwhile */
 	sl->guest = g;
 	sl->rings_told = false;

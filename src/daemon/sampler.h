@@ -43,7 +43,7 @@ struct slot {
 	uint32_t cap_errno;
 	uint32_t serial; /* of the last mail */
 	bool pending;	 /* that mail is not answered yet */
-	uint16_t wanted; /* percent in that mail; at first the ceiling's */
+	uint16_t wanted; /* percent in that mail; at first its own cap's */
 	struct mono sent;
 	struct rate rate_wanted;
 	struct cap applied;

@@ -36,7 +36,9 @@ struct set_guest {
 	uint32_t slot;
 	uint32_t flags; /* enum policy_guest_flags: EXEMPT, CAPPABLE */
 	uint32_t vcpus, weight, link;
+	struct cap own; /* its operator's, in force until we set one */
 	struct cap_bounds bounds;
+	struct sla sla;
 	struct scan_guest *scan; /* never NULL; owned by the set */
 };
 

@@ -124,10 +124,12 @@ static void decide_input(const struct sampler *s, struct slot *sl, struct policy
 	p->weight = g->weight;
 	p->bounds = g->bounds;
 	p->cap = sl->applied;
+	p->cap_time = sl->cap_time;
 	p->rate = a->rate;
 	p->allocated = a->allocated;
 	p->balance = a->balance;
 	p->usage = s->usage[g->slot];
+	p->sla = g->sla;
 	sl->fresh = false;
 }
 

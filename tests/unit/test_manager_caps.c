@@ -323,6 +323,28 @@ static void foreign_cap__cannot_be_saved__is_tried_again(void **state)
 	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
 }
 
+/* --- the highest they may have -------------------------------------------------------- */
+
+static void max_cap__the_lower_of_it_and_its_own_is_the_ceiling(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_settings(g, "\"default\": {\"max_cap\": 40, \"sla\": {\"tolerance\": 7}}");
+	rig_create(g, 4, 4);
+	rig_create(g, 5, 5)->params.cap = CAP_PERCENT(30);
+	rig_create(g, 6, 6)->params.cap = CAP_PERCENT(50);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 40000);
+	assert_false(rig_in_set(g, 4)->own.limited);
+	assert_int_equal(rig_in_set(g, 5)->bounds.ceiling.mpct, 30000);
+	assert_int_equal(rig_in_set(g, 6)->bounds.ceiling.mpct, 40000);
+	assert_int_equal(rig_in_set(g, 6)->own.mpct, 50000);
+	assert_int_equal(rig_in_set(g, 6)->sla.tolerance, 7);
+	manager_release(&g->m, rig_guest(g, "6"), true, WALL);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 6)->bounds.ceiling.mpct, 50000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +365,7 @@ int main(void)
 		WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged),
 		WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours),
 		WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again),
+		WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

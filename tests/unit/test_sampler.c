@@ -561,6 +561,35 @@ static void decide__sees_this_intervals_use_and_new_guests_marked_once(void **st
 	assert_int_equal(p->usage.mtus_sent, 4);
 }
 
+static void decide__sees_links_promises_and_when_the_cap_in_force_was_applied(void **state)
+{
+	static const struct sla sla = { .base_ns = 230, .base_io_ns = 130, .tolerance = 30 };
+	struct sampler_rig *g = *state;
+	const struct policy_guest *p = &g->s.in.guest[0];
+
+	rig_join(g, 3, 7)->sla = sla;
+	rig_publish(g);
+	rig_tick(g, MS);
+	assert_int_equal(g->s.in.links, 1);
+	assert_int_equal(g->s.in.link[0].bytes_s, 1u << 30);
+	assert_int_equal(g->s.in.link[0].mtu, 1024);
+	assert_memory_equal(&p->sla, &sla, sizeof(sla));
+	assert_int_equal(p->cap_time.ns, 0);
+	rig_wish(g)->cap[3] = CAP_PERCENT(30);
+	rig_tick(g, MS);
+	g->a.clock.sim_ns += 250;
+	rig_actor(g);
+	rig_tick(g, MS);
+	assert_int_equal(p->cap_time.ns, 5 * S + 2 * MS + 250);
+	rig_leave(g, 7); /* of who comes after it none was applied */
+	rig_join(g, 3, 8);
+	rig_publish(g);
+	rig_wish(g)->cap[3] = CAP_NONE;
+	rig_tick(g, MS);
+	assert_int_equal(p->cap_time.ns, 0);
+	assert_int_equal(p->sla.base_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,6 +624,7 @@ int main(void)
 		WITH_RIG(balance_empty__is_told_once_an_epoch),
 		WITH_RIG(nothing_was_issued__is_not_told_as_empty),
 		WITH_RIG(decide__sees_this_intervals_use_and_new_guests_marked_once),
+		WITH_RIG(decide__sees_links_promises_and_when_the_cap_in_force_was_applied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

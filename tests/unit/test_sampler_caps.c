@@ -37,6 +37,11 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
 
 /* --- sending ------------------------------------------------------------------ */
 
+static void set_own(struct set_guest *e, struct cap own)
+{
+	e->own = e->bounds.ceiling = own;
+}
+
 static void act__no_cap_wanted__nothing_is_sent(void **state)
 {
 	struct sampler_rig *g = *state;
@@ -297,7 +302,7 @@ static void act__operator_had_a_cap__lifting_means_that_cap(void **state)
 {
 	struct sampler_rig *g = *state;
 
-	rig_join(g, 3, 7)->bounds.ceiling = CAP_PERCENT(40);
+	set_own(rig_join(g, 3, 7), CAP_PERCENT(40));
 	rig_publish(g);
 	rig_tick(g, MS);
 	assert_int_equal(g->s.slot[3].applied.mpct, 40000);
@@ -313,7 +318,29 @@ static void act__operator_had_a_cap__lifting_means_that_cap(void **state)
 	assert_int_equal(g->host.calls, 2);
 }
 
-static void adopt__ceiling_changed__what_is_wanted_is_sent_again(void **state)
+/* A ceiling of our own, below what its operator gave it: in force under every policy. */
+static void act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted(void **state)
+{
+	struct sampler_rig *g = *state;
+
+	set_own(rig_join(g, 3, 7), CAP_PERCENT(40));
+	g->guest[0].bounds.ceiling = CAP_PERCENT(25);
+	rig_publish(g);
+	rig_tick(g, MS);
+	assert_int_equal(g->s.slot[3].applied.mpct, 40000); /* still */
+	rig_actor(g);
+	assert_int_equal(percent_of(g, 7), 25);
+	rig_tick(g, MS);
+	assert_int_equal(g->s.slot[3].applied.mpct, 25000);
+	g->guest[0].bounds.ceiling = CAP_PERCENT(40); /* lifted */
+	rig_publish(g);
+	rig_tick(g, MS);
+	rig_actor(g);
+	assert_int_equal(percent_of(g, 7), 40);
+	assert_int_equal(g->host.calls, 2);
+}
+
+static void adopt__own_cap_changed__what_is_wanted_is_sent_again(void **state)
 {
 	struct sampler_rig *g = *state;
 
@@ -323,7 +350,7 @@ static void adopt__ceiling_changed__what_is_wanted_is_sent_again(void **state)
 	rig_actor(g);
 	rig_tick(g, MS);
 	fake_dom(&g->host, 7)->params.cap = CAP_PERCENT(70); /* somebody else did */
-	g->guest[0].bounds.ceiling = CAP_PERCENT(70);
+	set_own(&g->guest[0], CAP_PERCENT(70));
 	rig_publish(g);
 	rig_tick(g, MS);
 	rig_actor(g);
@@ -707,7 +734,8 @@ int main(void)
 		WITH_RIG(act__observing_only__decides_and_never_writes),
 		WITH_RIG(act__released_while_capped__its_own_cap_is_written_once),
 		WITH_RIG(act__operator_had_a_cap__lifting_means_that_cap),
-		WITH_RIG(adopt__ceiling_changed__what_is_wanted_is_sent_again),
+		WITH_RIG(act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted),
+		WITH_RIG(adopt__own_cap_changed__what_is_wanted_is_sent_again),
 		WITH_RIG(act__not_answered__is_sent_again_after_50_ms_and_not_before),
 		WITH_RIG(act__refused__is_tried_again_each_50_ms_and_told_once),
 		WITH_RIG(act__refused_for_another_reason__is_told_again),

@@ -42,7 +42,8 @@ static void random_settings(struct script *c, struct set_guest *e)
 	e->flags = (uint32_t)prop_range(p, 0, 3); /* EXEMPT and CAPPABLE */
 	e->bounds.vcpus = e->vcpus;
 	e->bounds.min_mpct = (uint32_t)prop_range(p, 1, 100) * 1000;
-	e->bounds.ceiling = prop_one_in(p, 3) ? CAP_PERCENT(prop_range(p, 1, 400)) : CAP_NONE;
+	e->own = prop_one_in(p, 3) ? CAP_PERCENT(prop_range(p, 1, 400)) : CAP_NONE;
+	e->bounds.ceiling = prop_one_in(p, 3) ? CAP_PERCENT(prop_range(p, 1, 100)) : e->own;
 }
 
 static void one_joins(struct script *c)
