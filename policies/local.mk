@@ -4,5 +4,6 @@ libpolicies_a_SOURCES = \
 	include/resex/policy.h \
 	policies/freemarket.c \
 	policies/null.c \
-	policies/policies.c
-dist_policy_DATA += policies/null.json policies/freemarket.json
+	policies/policies.c \
+	policies/ratio.c
+dist_policy_DATA += policies/null.json policies/freemarket.json policies/ratio.json

@@ -9,6 +9,7 @@
 const struct policy_ops *const policies_builtin[] = {
 	&policy_null,
 	&policy_freemarket,
+	&policy_ratio,
 	NULL,
 };
 

@@ -63,6 +63,15 @@ policies/freemarket.c @ freemarket null @ s/g->flags & POLICY_EXEMPT/0/
 policies/freemarket.c @ freemarket null @ s/!(g->flags & POLICY_CAPPABLE)/0/
 policies/freemarket.c @ freemarket @ s/own.min_mpct < p->min_cap/0/
 policies/freemarket.c @ freemarket @ s/s->last = in->now;//
+policies/ratio.c @ ratio @ s/size >= s->size/size > s->size/
+policies/ratio.c @ ratio @ s/ > (int64_t)hold/ >= (int64_t)hold/
+policies/ratio.c @ ratio @ s/s->seen = now;//
+policies/ratio.c @ ratio @ s/s->size > p->victim_bytes/s->size >= p->victim_bytes/
+policies/ratio.c @ ratio @ s/all = { .vcpus = b.vcpus }/all = b/
+policies/ratio.c @ ratio @ s/b.min_mpct < p->min_cap/0/
+policies/ratio.c @ ratio @ s/b.min_mpct < p->min_cap/1/
+policies/ratio.c @ ratio null @ s/g->flags & POLICY_EXEMPT/0/
+policies/ratio.c @ ratio null @ s/!(g->flags & POLICY_CAPPABLE)/0/
 policies/null.c @ null @ s/\.rate = RATE_ONE/.rate = in->guest[i].rate/
 src/util/conf.c @ conf @ s/JSON_REJECT_DUPLICATES/0/
 src/util/conf.c @ conf @ s/if (nul) {/if (0) {/
