@@ -28,6 +28,7 @@ enum { MAP_FRAMES_MAX = 4096 };
 struct mapping {
 	struct mapping *next;
 	uint32_t domid;
+	uint32_t owner; /* whose memory it is: another's if they are swapped */
 	void *addr;
 	size_t n;
 	uint64_t frame[];
@@ -67,7 +68,7 @@ static int mem_map(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *f
 	if (!mp)
 		return -ENOMEM;
 	m->calls++;
-	rc = sim_hyp_map(m->host, domid, n, frames, &mp->addr, bad);
+	rc = sim_hyp_map(m->host, domid, n, frames, &mp->addr, bad, &mp->owner);
 	if (rc < 0) {
 		free(mp);
 		return rc;
@@ -101,7 +102,7 @@ static void drop(struct hv_mem *m, struct mapping **at)
 
 	*at = mp->next;
 	m->pages -= mp->n;
-	sim_hyp_unmap(m->host, mp->domid, mp->addr, mp->n);
+	sim_hyp_unmap(m->host, mp->owner, mp->addr, mp->n);
 	free(mp);
 }
 
@@ -125,12 +126,12 @@ static void mem_close(struct hv_mem *m)
 static int mem_verify(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		      const volatile void *addr)
 {
-	struct sim_hyp_dom d;
+	struct sim_hyp_memory seen;
 
-	if (sim_hyp_dom(m->host, domid, &d) || d.domid != domid || d.dying)
+	if (sim_hyp_memory(m->host, domid, &seen))
 		return -ESRCH;
 	for (const struct mapping *mp = m->maps; mp; mp = mp->next)
-		if (mp->addr == addr && mp->domid == domid && mp->n == n)
+		if (mp->addr == addr && mp->domid == domid && mp->owner == seen.owner && mp->n == n)
 			return memcmp(mp->frame, frames, n * sizeof(*frames)) ? -ESTALE : 0;
 	return -ESTALE;
 }
@@ -305,12 +306,12 @@ static int copy_out(const char *text, int len, char *buf, size_t size)
 static int watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
 {
 	char text[GUEST_ABI_NODE_MAX];
-	struct sim_hyp_dom d;
+	struct sim_hyp_memory seen;
 	int len;
 
-	if (!domid || sim_hyp_dom(w->host, domid, &d) || d.domid != domid || d.dying)
+	if (!domid || sim_hyp_memory(w->host, domid, &seen))
 		return -ENOENT;
-	len = snprintf(text, sizeof(text), "%u frame %u", GUEST_ABI_VERSION, d.registry_frame);
+	len = snprintf(text, sizeof(text), "%u frame %u", GUEST_ABI_VERSION, seen.registry_frame);
 	return copy_out(text, len, buf, size);
 }
 

@@ -75,6 +75,8 @@ static void show_rings(struct sim_dom *d)
 {
 	uint32_t first = 0;
 
+	if (d->conf->blind)
+		return;
 	for (uint32_t i = 0; i < d->conf->apps; i++) {
 		if (!sim_task_has_ring(d->task[i].conf))
 			continue;

@@ -102,6 +102,8 @@ int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now)
 	for (uint32_t i = 0; i < d->conf->apps; i++)
 		boot_task(d, i);
 	boot_cpus(d);
+	d->wanted = d->conf->cap;
+	sim_sched_apply(d, now);
 	sim_agent_boot(d);
 	arm_lives(d);
 	append(h, d);

@@ -15,7 +15,7 @@
 int sim_open(struct sim_host **out, const struct sim_conf *c, struct mono start)
 {
 	struct sim_host *h;
-	int rc = sim_conf_check(c);
+	int rc = sim_conf_check(c, NULL);
 
 	if (rc < 0)
 		return rc;
@@ -30,7 +30,8 @@ int sim_open(struct sim_host **out, const struct sim_conf *c, struct mono start)
 	for (uint32_t i = 0; i < c->links; i++)
 		sim_link_init(&h->link[i], &h->timers, c->link[i].bytes_s);
 	for (uint32_t i = 0; rc == 0 && i < c->guests; i++)
-		rc = sim_dom_boot(h, i, start.ns);
+		if (!c->guest[i].later)
+			rc = sim_dom_boot(h, i, start.ns);
 	if (rc < 0)
 		sim_close(h);
 	else
@@ -137,18 +138,29 @@ int sim_destroy(struct sim_host *h, uint32_t guest)
 	return rc;
 }
 
-int sim_reboot(struct sim_host *h, uint32_t guest)
+static int make(struct sim_host *h, uint32_t guest, bool again)
 {
-	int rc;
+	int rc = -EEXIST;
 
 	if (guest >= h->conf.guests)
 		return -ENOENT;
 	pthread_mutex_lock(&h->lock);
-	if (h->guest[guest].dom)
+	if (h->guest[guest].dom && again)
 		sim_dom_kill(h->guest[guest].dom, h->now);
-	rc = sim_dom_boot(h, guest, h->now);
+	if (!h->guest[guest].dom)
+		rc = sim_dom_boot(h, guest, h->now);
 	sim_wake_watchers(h);
 	sim_dom_bury(h);
 	pthread_mutex_unlock(&h->lock);
 	return rc;
+}
+
+int sim_create(struct sim_host *h, uint32_t guest)
+{
+	return make(h, guest, false);
+}
+
+int sim_reboot(struct sim_host *h, uint32_t guest)
+{
+	return make(h, guest, true);
 }

@@ -26,7 +26,6 @@ static void describe(const struct sim_dom *d, struct sim_hyp_dom *out)
 		.cap = d->wanted,
 		.dying = d->dying,
 		.cpu_ns = sim_sched_cpu_ns(d, d->host->now),
-		.registry_frame = d->registry_frame,
 	};
 	memcpy(out->uuid, d->uuid, sizeof(out->uuid));
 	memcpy(out->name, d->conf->name, sizeof(out->name));
@@ -56,6 +55,36 @@ int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent)
 		rc = sim_sched_set_cap(d, percent, h->now);
 	pthread_mutex_unlock(&h->lock);
 	return rc;
+}
+
+/* The ablation of sim_conf: labels on the memory of two guests are swapped. */
+static uint32_t seen_in(const struct sim_conf *c, uint32_t guest)
+{
+	if (c->swap && guest == c->swapped[0])
+		return c->swapped[1];
+	if (c->swap && guest == c->swapped[1])
+		return c->swapped[0];
+	return guest;
+}
+
+/* NULL: one of the two is not there. */
+static struct sim_dom *memory_of(struct sim_host *h, uint32_t domid)
+{
+	const struct sim_dom *d = sim_dom_find(h, domid);
+
+	return d && !d->dying ? h->guest[seen_in(&h->conf, d->guest)].dom : NULL;
+}
+
+int sim_hyp_memory(struct sim_host *h, uint32_t domid, struct sim_hyp_memory *m)
+{
+	const struct sim_dom *d;
+
+	pthread_mutex_lock(&h->lock);
+	d = memory_of(h, domid);
+	if (d)
+		*m = (struct sim_hyp_memory){ d->domid, d->registry_frame };
+	pthread_mutex_unlock(&h->lock);
+	return d ? 0 : -ESRCH;
 }
 
 static int check_frames(const struct sim_mem *m, size_t n, const uint64_t *frames, size_t *bad)
@@ -88,30 +117,32 @@ static int map_frames(const struct sim_mem *m, size_t n, const uint64_t *frames,
 }
 
 int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *frames, void **addr,
-		size_t *bad)
+		size_t *bad, uint32_t *owner)
 {
 	struct sim_dom *d;
 	int rc = -ESRCH;
 
 	pthread_mutex_lock(&h->lock);
-	d = sim_dom_find(h, domid);
-	if (d && !d->dying)
+	d = memory_of(h, domid);
+	if (d)
 		rc = check_frames(&d->mem, n, frames, bad);
 	if (!rc)
 		rc = map_frames(&d->mem, n, frames, addr);
-	if (!rc)
+	if (!rc) {
 		d->mem.mapped += n;
+		*owner = d->domid;
+	}
 	pthread_mutex_unlock(&h->lock);
 	return rc;
 }
 
-void sim_hyp_unmap(struct sim_host *h, uint32_t domid, void *addr, size_t n)
+void sim_hyp_unmap(struct sim_host *h, uint32_t owner, void *addr, size_t n)
 {
 	struct sim_dom *d;
 
 	munmap(addr, n * GUEST_PAGE);
 	pthread_mutex_lock(&h->lock);
-	d = sim_dom_find(h, domid);
+	d = sim_dom_find(h, owner);
 	if (d)
 		d->mem.mapped -= n;
 	sim_dom_bury(h);

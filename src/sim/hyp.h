@@ -16,7 +16,6 @@ struct sim_hyp_dom {
 	bool dying;
 	uint8_t uuid[16];
 	uint64_t cpu_ns;
-	uint32_t registry_frame; /* what its agent wrote into its node */
 	char name[FLOW_NAME_MAX];
 };
 
@@ -29,13 +28,22 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
 /* From the next tick's beginning. -EINVAL: above 100 a VCPU. */
 int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent);
 
+/* Whose memory and node are seen as those of domid: its own, unless swapped. */
+struct sim_hyp_memory {
+	uint32_t owner;
+	uint32_t registry_frame; /* what the owner's agent wrote into its node */
+};
+
+int sim_hyp_memory(struct sim_host *h, uint32_t domid, struct sim_hyp_memory *m);
+
 /*
- * n frames in one run of addresses, read-only. -EINVAL: frame *bad (when not
- * NULL) is not one of the guest's. A domain that is mapped does not go away.
+ * n frames in one run of addresses, read-only, and whose they are. -EINVAL:
+ * frame *bad (when not NULL) is not one of the owner's. An owner that is
+ * mapped does not go away.
  */
 int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *frames, void **addr,
-		size_t *bad);
-void sim_hyp_unmap(struct sim_host *h, uint32_t domid, void *addr, size_t n);
+		size_t *bad, uint32_t *owner);
+void sim_hyp_unmap(struct sim_host *h, uint32_t owner, void *addr, size_t n);
 
 /* Somebody who waits for domains to come and go. */
 struct sim_watcher {

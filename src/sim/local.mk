@@ -3,6 +3,7 @@ noinst_LIBRARIES += libsim.a
 libsim_a_SOURCES = \
 	src/sim/agent.c \
 	src/sim/conf.c \
+	src/sim/demo.c \
 	src/sim/dom.c \
 	src/sim/host.c src/sim/sim.h \
 	src/sim/hyp.c src/sim/hyp.h \

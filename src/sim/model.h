@@ -263,7 +263,6 @@ struct sim_host {
 	struct sim_watcher *watchers;
 };
 
-int sim_conf_check(const struct sim_conf *c);
 void sim_wake_watchers(struct sim_host *h);
 
 /* Let everything happen up to now. */

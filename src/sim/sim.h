@@ -96,9 +96,21 @@ struct sim_host;
 /* The built-in host of `./dev demo`: a 64 KB server beside a 2 MB sender, 1 GiB/s. */
 void sim_conf_demo(struct sim_conf *c);
 
+struct sim_conf_error {
+	int guest, app, link; /* index; -1: it is not in one */
+	char field[24];	      /* the field's name above */
+	char range[72];	      /* what it may be, for people: "1 .. 64" */
+};
+
 /*
- * Guests boot at start; sim_close comes after all hv handles are closed.
- * 0, -EINVAL (a figure out of range), -ENOMEM, or memfd's errno.
+ * 0; -EINVAL: a figure is out of range, and *e, when not NULL, says which one.
+ * Figures that mean nothing to their kind of application are not looked at.
+ */
+int sim_conf_check(const struct sim_conf *c, struct sim_conf_error *e);
+
+/*
+ * Guests boot at start, unless they come later; sim_close comes after all hv
+ * handles are closed. 0; as sim_conf_check; -ENOMEM, or memfd's errno.
  */
 int sim_open(struct sim_host **h, const struct sim_conf *c, struct mono start);
 void sim_close(struct sim_host *h);
@@ -121,7 +133,7 @@ struct sim_truth {
 };
 /* 0; -ENOENT: no such guest. */
 int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t);
-uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ... */
+uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ...; 0: not yet made */
 
 /*
  * Hear of each request of each server when it is answered: who served it and
@@ -132,10 +144,11 @@ typedef void (*sim_request_fn)(void *arg, uint32_t guest, uint32_t app, uint64_t
 void sim_set_observer(struct sim_host *h, sim_request_fn seen, void *arg);
 
 /*
- * Events for tests: a guest is destroyed, or created anew (new UUID and
- * domid; destroyed first if it lives). 0; -ENOENT: no such guest, or destroyed
- * already; or as sim_open.
+ * Events for tests: a guest is created, destroyed, or created anew (new UUID
+ * and domid; destroyed first if it lives). 0; -ENOENT: no such guest, or
+ * destroyed already; -EEXIST: it lives; or as sim_open.
  */
+int sim_create(struct sim_host *h, uint32_t guest);
 int sim_destroy(struct sim_host *h, uint32_t guest);
 int sim_reboot(struct sim_host *h, uint32_t guest);
 

@@ -40,13 +40,20 @@ tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS) $(JA
 endif
 
 if CMOCKA
-UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_link tests/unit/test_hv_sim
+UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_conf tests/unit/test_sim_life \
+	tests/unit/test_sim_link tests/unit/test_hv_sim
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
-tests_unit_test_sim_SOURCES = tests/unit/test_sim.c tests/unit/prop.h
-tests_unit_test_sim_LDADD = libsim.a $(CMOCKA_LIBS)
+SIM_RIG = tests/unit/sim_rig.h tests/unit/prop.h
+SIM_LIBS = libsim.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_sim_SOURCES = tests/unit/test_sim.c $(SIM_RIG)
+tests_unit_test_sim_LDADD = $(SIM_LIBS)
+tests_unit_test_sim_conf_SOURCES = tests/unit/test_sim_conf.c $(SIM_RIG)
+tests_unit_test_sim_conf_LDADD = $(SIM_LIBS)
+tests_unit_test_sim_life_SOURCES = tests/unit/test_sim_life.c $(SIM_RIG)
+tests_unit_test_sim_life_LDADD = libibmon.a libhv.a $(SIM_LIBS)
 tests_unit_test_sim_link_SOURCES = tests/unit/test_sim_link.c tests/unit/prop.h
-tests_unit_test_sim_link_LDADD = libsim.a $(CMOCKA_LIBS)
+tests_unit_test_sim_link_LDADD = $(SIM_LIBS)
 tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h
 tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_conf

@@ -9,70 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/sim/hyp.h"
-#include "src/sim/sim.h"
-#include "tests/unit/prop.h"
-
-#define MS NS_PER_MS
-#define S  NS_PER_S
-
-enum { SERVER, BULK }; /* the demo's guests */
-
-static struct sim_host *host_open(const struct sim_conf *c)
-{
-	struct sim_host *h = NULL;
-
-	assert_int_equal(sim_open(&h, c, (struct mono){ 0 }), 0);
-	return h;
-}
-
-static void run_to(struct sim_host *h, int64_t ns)
-{
-	sim_advance(h, (struct mono){ ns });
-}
-
-static struct sim_truth truth(struct sim_host *h, uint32_t guest)
-{
-	struct sim_truth t;
-
-	assert_int_equal(sim_truth(h, guest, &t), 0);
-	return t;
-}
-
-/* What a guest did from one moment to another, in steps of a tick. */
-static struct sim_truth did(struct sim_host *h, uint32_t guest, int64_t from, int64_t to)
-{
-	struct sim_truth a, b;
-
-	run_to(h, from);
-	a = truth(h, guest);
-	for (int64_t t = from; t < to; t += MS)
-		run_to(h, t);
-	run_to(h, to);
-	b = truth(h, guest);
-	b.wrs -= a.wrs;
-	b.bytes -= a.bytes;
-	b.mtus -= a.mtus;
-	b.cpu_ns -= a.cpu_ns;
-	b.requests -= a.requests;
-	b.latency_sum_ns -= a.latency_sum_ns;
-	return b;
-}
-
-static uint64_t mean_latency(const struct sim_truth *t)
-{
-	return t->requests ? t->latency_sum_ns / t->requests : 0;
-}
-
-static void set_cap(struct sim_host *h, uint32_t guest, uint32_t percent)
-{
-	assert_int_equal(sim_hyp_set_cap(h, sim_domid(h, guest), percent), 0);
-}
-
-static void assert_near(uint64_t v, uint64_t want, uint64_t tolerance)
-{
-	assert_in_range(v, want - tolerance, want + tolerance);
-}
+#include "tests/unit/sim_rig.h"
 
 static struct sim_conf one_guest(enum sim_app_kind kind)
 {
@@ -178,6 +115,9 @@ static void random_host(struct prop *r, struct sim_conf *c)
 			g->app[k] = (struct sim_app){
 				.kind = (enum sim_app_kind)prop_range(r, SIM_APP_IDLE,
 								      SIM_APP_BURNER),
+				.op = OP_WRITE,
+				.qps = 1,
+				.clients = 1,
 				.msg_bytes = (uint32_t)prop_range(r, 1, 1u << prop_range(r, 8, 23)),
 				.depth = (uint32_t)prop_range(r, 1, 1u << prop_range(r, 1, 10)),
 				.path_mtu = 256u << prop_range(r, 0, 4),
@@ -630,68 +570,6 @@ static void guest__destroyed_and_rebooted__begins_anew_with_a_new_id(void **stat
 	sim_close(h);
 }
 
-/* --- what cannot be simulated --- */
-
-static void spoil(struct sim_conf *c, int how)
-{
-	struct sim_app *a = &c->guest[BULK].app[0];
-
-	switch (how) {
-	case 0:
-		c->guests = 17;
-		break;
-	case 1:
-		c->links = 0;
-		break;
-	case 2:
-		c->link[0].bytes_s = 0;
-		break;
-	case 3:
-		c->link[0].mtu = 1000;
-		break;
-	case 4:
-		c->cap_period_ns = 0;
-		break;
-	case 5:
-		c->guest[BULK].link = 1;
-		break;
-	case 6:
-		c->guest[BULK].vcpus = 0;
-		break;
-	case 7:
-		c->guest[BULK].apps = 5;
-		break;
-	case 8:
-		a->msg_bytes = (16 << 20) + 1;
-		break;
-	case 9:
-		a->depth = 1025;
-		break;
-	case 10:
-		a->path_mtu = 2048; /* more than the link's */
-		break;
-	case 11:
-		a->post_ns = 0;
-		break;
-	default:
-		a->start_ns = a->stop_ns = 5;
-	}
-}
-
-static void conf__out_of_range__is_refused(void **state)
-{
-	(void)state;
-	for (int how = 0; how <= 12; how++) {
-		struct sim_host *h = NULL;
-		struct sim_conf c;
-
-		sim_conf_demo(&c);
-		spoil(&c, how);
-		assert_int_equal(sim_open(&h, &c, (struct mono){ 0 }), -EINVAL);
-		assert_null(h);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -720,7 +598,6 @@ int main(void)
 		cmocka_unit_test(task__joined_by_another_in_mid_step__slows_down_from_there),
 		cmocka_unit_test(sender__with_a_start_and_a_stop__sends_only_between),
 		cmocka_unit_test(guest__destroyed_and_rebooted__begins_anew_with_a_new_id),
-		cmocka_unit_test(conf__out_of_range__is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
