@@ -1,0 +1,8 @@
+# tests/policy: what the policies decide, against a second implementation in Python.
+check_PROGRAMS += tests/policy/replay
+tests_policy_replay_SOURCES = tests/policy/replay.c
+tests_policy_replay_LDADD = libpolicies.a libcore.a
+
+POLICY_TESTS = tests/policy/compare.py
+TESTS += $(POLICY_TESTS)
+EXTRA_DIST += $(POLICY_TESTS) tests/policy/plants.py tests/policy/second.py tests/policy/traces.py
