@@ -99,6 +99,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 		return rc;
 	while (g->rings)
 		remove_slot(g, g->rings - 1);
+	latencies_leave(g);
 	free_pages(g, false);
 	memset(g->reg, 0, sizeof(*g->reg));
 	g->walked = g->more = false;
@@ -137,6 +138,7 @@ void guest_reap(struct guest_mon *g)
 			ring_totals_add(&g->gone, &t);
 		ring_slot_free(g, s);
 	}
+	latencies_reap(g);
 	while (g->leaving_pages) {
 		struct leaving_page *p = g->leaving_pages;
 
@@ -148,7 +150,7 @@ void guest_reap(struct guest_mon *g)
 
 bool guest_reap_pending(const struct guest_mon *g)
 {
-	return g->leaving || g->leaving_pages;
+	return g->leaving || g->leaving_pages || g->leaving_latencies;
 }
 
 void guest_close(struct guest_mon *g)
@@ -157,6 +159,7 @@ void guest_close(struct guest_mon *g)
 		return;
 	while (g->rings)
 		remove_slot(g, g->rings - 1);
+	latencies_leave(g);
 	guest_reap(g);
 	free_pages(g, false);
 	if (g->registry)
@@ -203,17 +206,6 @@ static int walk_page(void *ctx, const struct guest_ref *ref, const volatile void
 	free_page->used = true;
 	*page = free_page->addr;
 	return 0;
-}
-
-/* A latency page that cannot be mapped is only not read. True: try again later. */
-static bool map_latencies(struct walk *w)
-{
-	const volatile void *page;
-	bool later = false;
-
-	for (uint32_t i = 0; i < w->g->reg->latencies; i++)
-		later |= walk_page(w, &w->g->reg->latency[i], &page) == -EAGAIN;
-	return later;
 }
 
 static bool same_ring(const struct guest_mon *g, const struct ring_slot *s,
@@ -331,7 +323,7 @@ static int walk_failed(struct guest_mon *g, struct mono now, int rc)
 int guest_refresh(struct guest_mon *g, struct mono now)
 {
 	struct walk w = { g, now };
-	bool changed, later = false;
+	bool changed, later;
 	int rc;
 
 	if (!guest_due(g, now))
@@ -342,8 +334,6 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
 		g->page[i].used = false;
 	rc = registry_walk(g->registry, &g->lim, walk_page, &w, g->reg);
-	if (!rc)
-		later = map_latencies(&w);
 	free_pages(g, true);
 	if (rc)
 		return walk_failed(g, now, rc);
@@ -352,6 +342,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;
 	changed = reconcile(g, now);
+	changed |= latencies_reconcile(g, now, &later); /* one that cannot be mapped is not read */
 	g->more |= later;
 	if (!g->more)
 		g->walked = true;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * guest: one guest's registry and rings, mapped and kept up to date.
+ * guest: one guest's registry, rings and latency pages, mapped and kept up to date.
  *
- * Control thread only. The sampler reads the rings through a scan_set that
- * is built from here and swapped in at a tick's start (daemon/sampler). A
- * ring that goes is first left out of the next set; only after the sampler
- * has acknowledged a later tick may it be unmapped (guest_reap): never under
- * a reader, and soon, for a mapping keeps a destroyed domain alive.
+ * Control thread only. The sampler reads the rings and latency pages through
+ * a scan_set that is built from here and swapped in at a tick's start
+ * (daemon/sampler). A ring or page that goes is first left out of the next
+ * set; only after the sampler has acknowledged a later tick may it be unmapped
+ * (guest_reap): never under a reader, and soon, for a mapping keeps a destroyed
+ * domain alive.
  */
 #ifndef RESEX_IBMON_GUEST_H
 #define RESEX_IBMON_GUEST_H
@@ -36,9 +37,9 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
  * that left. At most one walk per GUEST_WALK_MIN_MS and, per call, at most
  * GUEST_MAPS_MAX map calls (the rest at the next call), whatever the guest
  * does. A ring whose map or open failed is not tried again until its
- * descriptor (id or frames) changes. 1: the set of rings changed and must be
- * published; 0: no change; -EAGAIN: not now (call again later); -errno: the
- * registry as a whole is at fault (guest_fault says why).
+ * descriptor (id or frames) changes. 1: the set of rings or of latency pages
+ * changed and must be published; 0: no change; -EAGAIN: not now (call again
+ * later); -errno: the registry as a whole is at fault (guest_fault says why).
  */
 enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16 };
 int guest_refresh(struct guest_mon *g, struct mono now);
@@ -58,6 +59,9 @@ int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why
 
 /* The rings to be read now: pointers stay valid until guest_reap after their leaving. */
 uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max);
+
+/* The latency pages likewise. */
+uint32_t guest_latency_pages(const struct guest_mon *g, struct latency_page **out, uint32_t max);
 
 /*
  * What a set needs besides its rings: the mapped registry page (NULL when not
@@ -94,13 +98,5 @@ struct guest_ring_info {
 	bool active;
 };
 bool guest_ring_info(const struct guest_mon *g, uint32_t i, struct guest_ring_info *info);
-
-/* Copy the newest latency samples after *last (0 at first); returns how many. */
-struct latency_report {
-	uint64_t time;
-	uint32_t ctime_ns, wtime_ns, ptime_ns;
-};
-uint32_t guest_latencies(struct guest_mon *g, uint32_t page, uint64_t *last,
-			 struct latency_report *out, uint32_t max);
 
 #endif

@@ -6,7 +6,7 @@
 #include "ibmon/guest.h"
 
 enum {
-	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX + GUEST_LATENCIES_MAX,
+	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX,
 	GUEST_WALK_BURST = 50, /* walks at once, and then each second */
 	GUEST_WALK_RATE = 20,
 	GUEST_MAP_BURST = 512, /* map calls likewise, */
@@ -22,7 +22,7 @@ struct budget {
 	uint32_t rate, burst;
 };
 
-/* One page of the agent's own: directory, frame list or latency page. */
+/* One page of the agent's own that only walks read: directory or frame list. */
 struct agent_page {
 	struct guest_ref ref;
 	const volatile void *addr;
@@ -39,6 +39,14 @@ struct ring_slot {
 	bool seen;		/* in the registry of the walk under way */
 	struct ring_slot *next; /* in the list of those that leave */
 	uint64_t frame[];
+};
+
+/* A latency page that is mapped; its state stays while sets come and go. */
+struct latency_slot {
+	struct guest_ref ref;
+	struct latency_page page;
+	bool seen;		   /* in the registry of the walk under way */
+	struct latency_slot *next; /* in the list of those that leave */
 };
 
 /* A mapping the sampler may still read. */
@@ -70,6 +78,9 @@ struct guest_mon {
 	struct ring_slot *leaving;
 	struct leaving_page *leaving_pages;
 	struct ring_totals gone;
+	struct latency_slot *latency[GUEST_LATENCIES_MAX];
+	uint32_t latencies;
+	struct latency_slot *leaving_latencies;
 
 	uint32_t verify_next;
 	uint32_t moved; /* id of the ring that verify let go last; 0: none */
@@ -93,5 +104,10 @@ void unmap_page(struct guest_mon *g, const volatile void *addr);
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out);
 void ring_slot_free(struct guest_mon *g, struct ring_slot *s);
+
+/* guest_latency.c: the pages the registry names, against ours. True: they changed. */
+bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later);
+void latencies_leave(struct guest_mon *g);
+void latencies_reap(struct guest_mon *g);
 
 #endif

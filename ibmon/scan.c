@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scan: rings of a guest -> samples -> its usage of one interval. See scan.h. */
+/* scan: rings of a guest -> samples -> its usage of one interval; its report. See scan.h. */
 #include "ibmon/scan.h"
 
 #include "ibmon/mtu.h"
@@ -47,12 +47,29 @@ static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usag
 	mtu_add(u, &s);
 }
 
-void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
-		struct scan_result *res)
+/* A guest with many pages gets no more time than one with few. */
+static void scan_latencies(const struct scan_guest *g, struct report *rep, struct window *whole,
+			   struct scan_result *res)
+{
+	uint32_t each = g->latencies ? SCAN_LATENCIES_MAX / g->latencies : 0;
+
+	for (uint32_t i = 0; i < g->latencies; i++) {
+		uint64_t lost = latency_page_read(g->latency[i], each, rep, whole);
+
+		res->latencies_lost += lost < UINT64_MAX - res->latencies_lost
+					       ? lost
+					       : UINT64_MAX - res->latencies_lost;
+	}
+}
+
+void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
+		struct window *whole, struct scan_result *res)
 {
 	*res = (struct scan_result){ 0 };
+	*rep = (struct report){ .slot = u->slot };
 	if (g->registry)
 		res->refresh = registry_changed(g->registry, g->generation);
 	for (uint32_t i = 0; i < g->rings; i++)
 		scan_one(&g->ring[i], elapsed_ns, u, res);
+	scan_latencies(g, rep, whole, res);
 }

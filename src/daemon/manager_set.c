@@ -28,6 +28,7 @@ static struct scan_guest *scan_new(const struct managed *g)
 		return NULL;
 	sg->slot = g->slot;
 	sg->rings = guest_rings(g->mon, sg->ring, FLOW_RINGS_MAX);
+	sg->latencies = guest_latency_pages(g->mon, sg->latency, GUEST_LATENCIES_MAX);
 	guest_scan_view(g->mon, &sg->registry, &sg->generation);
 	return sg;
 }

@@ -177,6 +177,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->rings = sl->guest->scan->rings;
 	g->cap_changes = sl->cap_changes;
 	g->cap_time = sl->cap_time;
+	g->latency = sl->latency;
 }
 
 static void publish_snapshot(struct sampler *s, struct mono now)

@@ -50,6 +50,8 @@ struct slot {
 	struct mono cap_time;
 	uint64_t cap_changes;
 	struct usage epoch_usage, total_usage;
+	struct window second; /* whole latencies of the second that is under way */
+	struct snap_latency latency;
 };
 
 struct sampler {
@@ -63,6 +65,7 @@ struct sampler {
 	struct plan plan;
 	struct policy_in in;
 	struct usage usage[FLOW_GUESTS_MAX];
+	struct report report[FLOW_GUESTS_MAX];
 	struct slot slot[FLOW_GUESTS_MAX];
 	struct hv_dom dom[SAMPLER_DOMS_MAX];
 	int doms; /* entries of dom[], or the last list's -errno */

@@ -105,6 +105,13 @@ struct event_ring {
 	struct event ev[EVENTS_MAX];
 };
 
+/* What a guest's applications reported. */
+struct snap_latency {
+	uint64_t n, lost;		  /* samples since the guest joined */
+	uint64_t second_n;		  /* in the last whole second that was */
+	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is */
+};
+
 /* What control shows of one guest. */
 struct snap_guest {
 	struct guest_key key;
@@ -119,6 +126,7 @@ struct snap_guest {
 	uint32_t rings;	      /* sampled now */
 	uint64_t cap_changes; /* applied since the guest joined */
 	struct mono cap_time; /* when the last was applied */
+	struct snap_latency latency;
 };
 
 struct snapshot {

@@ -42,33 +42,58 @@ static void tell_scan(struct sampler *s, struct slot *sl, struct mono now,
 	}
 }
 
+/* People see the last whole second: the one under way says little at its beginning. */
+static void note_latencies(struct slot *sl, struct mono now, const struct report *rep,
+			   uint64_t lost)
+{
+	struct snap_latency *l = &sl->latency;
+	struct window *w = &sl->second;
+
+	l->n += rep->n;
+	l->lost = lost < UINT64_MAX - l->lost ? l->lost + lost : UINT64_MAX;
+	if (mono_sub(now, w->start) < NS_PER_S)
+		return;
+	l->second_n = w->n;
+	l->mean_ns = window_mean(w);
+	l->dev_ns = window_deviation(w);
+	l->p99_ns = window_quantile(w, 990);
+	if (w->n)
+		window_reset(w, now);
+	w->start = now;
+}
+
+static void observe_one(struct sampler *s, const struct set_guest *g, struct mono now,
+			int64_t elapsed_ns, int *at)
+{
+	struct slot *sl = &s->slot[g->slot];
+	struct usage *u = &s->usage[g->slot];
+	struct report *rep = &s->report[g->slot];
+	struct scan_result res = { 0 };
+	const struct hv_dom *d;
+
+	*u = (struct usage){ .slot = g->slot, .link = g->link };
+	*rep = (struct report){ .slot = g->slot };
+	if (!sl->guest)
+		return;
+	d = dom_of(s, g, at);
+	if (d)
+		u->cpu_ns = cpu_delta(sl, d);
+	else if (s->doms >= 0)
+		return; /* it is gone: its memory means nothing now */
+	if (d && (d->flags & HV_DOM_DYING))
+		return;
+	scan_guest(g->scan, elapsed_ns, u, rep, &sl->second, &res);
+	note_latencies(sl, now, rep, res.latencies_lost);
+	tell_scan(s, sl, now, &res);
+}
+
 void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
 {
 	int at = 0;
 
 	s->doms = s->ops->list(s->hv, s->dom, SAMPLER_DOMS_MAX);
-	for (uint32_t i = 0; i < s->set->guests; i++) {
-		const struct set_guest *g = &s->set->guest[i];
-		struct slot *sl = &s->slot[g->slot];
-		struct usage *u = &s->usage[g->slot];
-		struct scan_result res = { 0 };
-		const struct hv_dom *d;
-
-		memset(u, 0, sizeof(*u));
-		u->slot = g->slot;
-		u->link = g->link;
-		if (!sl->guest)
-			continue;
-		d = dom_of(s, g, &at);
-		if (d)
-			u->cpu_ns = cpu_delta(sl, d);
-		else if (s->doms >= 0)
-			continue; /* it is gone: its memory means nothing now */
-		if (d && (d->flags & HV_DOM_DYING))
-			continue;
-		scan_guest(g->scan, elapsed_ns, u, &res);
-		tell_scan(s, sl, now, &res);
-	}
+	for (uint32_t i = 0; i < s->set->guests; i++)
+		observe_one(s, &s->set->guest[i], now, elapsed_ns, &at);
 }
 
 static void usage_sum(struct usage *to, const struct usage *u)
@@ -129,6 +154,7 @@ static void decide_input(const struct sampler *s, struct slot *sl, struct policy
 	p->allocated = a->allocated;
 	p->balance = a->balance;
 	p->usage = s->usage[g->slot];
+	p->report = s->report[g->slot];
 	p->sla = g->sla;
 	sl->fresh = false;
 }

@@ -123,13 +123,15 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 	tests/fakes/fake_ring.h
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(CMOCKA_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
-	tests/unit/test_scan tests/unit/test_guest tests/unit/test_registry \
+	tests/unit/test_scan tests/unit/test_guest tests/unit/test_registry tests/unit/test_latency \
 	tests/unit/test_ring_rxe_prop tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
-FAKE_GUEST = tests/fakes/fake_guest.c tests/fakes/fake_guest.h
-IBMON_LIBS = libibmon.a $(CMOCKA_LIBS)
+FAKE_GUEST = tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_latency.h
+IBMON_LIBS = libibmon.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_latency_SOURCES = tests/unit/test_latency.c tests/fakes/fake_latency.h tests/unit/prop.h
+tests_unit_test_latency_LDADD = $(IBMON_LIBS)
 tests_unit_test_mtu_SOURCES = tests/unit/test_mtu.c tests/unit/prop.h
 tests_unit_test_mtu_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_rxe_SOURCES = tests/unit/test_ring_rxe.c tests/unit/ring_rig.h $(FAKE_RING)

@@ -25,6 +25,8 @@ enum { RIG_SETS_MAX = 8, RIG_EVENTS_MAX = 4096 };
 /* What scan_guest finds at the next ticks. */
 struct rig_scan {
 	struct usage add;
+	struct report report;
+	uint64_t latency_ns; /* each of the report's samples */
 	struct scan_result res;
 	uint32_t calls, told;
 	int64_t elapsed_ns; /* as the sampler said */
@@ -61,8 +63,8 @@ struct ring {
 	struct ring_totals totals;
 };
 
-void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
-		struct scan_result *res)
+void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
+		struct window *whole, struct scan_result *res)
 {
 	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
 
@@ -77,6 +79,10 @@ void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 	u->wrs += sc->add.wrs;
 	u->lost += sc->add.lost;
 	u->backlog = sc->add.backlog;
+	*rep = sc->report;
+	rep->slot = u->slot;
+	for (uint64_t i = 0; i < rep->n; i++)
+		window_add(whole, sc->latency_ns);
 	*res = sc->res;
 }
 

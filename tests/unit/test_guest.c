@@ -7,6 +7,7 @@
 
 #include "ibmon/guest.h"
 #include "tests/fakes/fake_guest.h"
+#include "tests/fakes/fake_latency.h"
 
 #define MS 1000000LL
 
@@ -532,53 +533,132 @@ static void state__heartbeat__is_seen_with_its_time(void **state)
 	assert_int_equal(look(x)->heartbeat_time.ns, t.ns);
 }
 
-static void latencies__written_by_the_protocol__are_copied_in_order(void **state)
-{
-	struct fixture *x = *state;
-	struct guest_latency *l = fake_page(&x->g, FAKE_FRAME_LATENCY);
-	struct latency_report out[300];
-	uint64_t last = 0;
-	uint32_t n;
+/* --- latency pages ------------------------------------------------------- */
 
+/* The agent names n latency pages, from the first-th of those it has. */
+static void show_latencies(struct fixture *x, uint32_t first, uint32_t n)
+{
 	fake_write_begin(&x->g);
-	fake_registry(&x->g)->latency[0] = (struct guest_ref){ GUEST_REF_FRAME, 0,
-							       FAKE_FRAME_LATENCY };
-	fake_registry(&x->g)->latencies = 1;
+	for (uint32_t i = 0; i < n; i++)
+		fake_registry(&x->g)->latency[i] =
+			(struct guest_ref){ GUEST_REF_FRAME, 0, FAKE_FRAME_LATENCY + first + i };
+	fake_registry(&x->g)->latencies = n;
 	fake_write_end(&x->g);
-	l->magic = GUEST_LATENCY_MAGIC;
+}
+
+static uint32_t pages(struct fixture *x, struct latency_page **out)
+{
+	return guest_latency_pages(x->mon, out, GUEST_LATENCIES_MAX);
+}
+
+static void latencies__named__are_mapped_and_read_at_their_pages(void **state)
+{
+	struct latency_page *l[GUEST_LATENCIES_MAX];
+	struct report r = { 0 };
+	struct fixture *x = *state;
+
+	fake_latency_open(fake_page(&x->g, FAKE_FRAME_LATENCY + 1));
+	show_latencies(x, 0, 2);
+	attach(x);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(pages(x, l), 2);
+	assert_int_equal(look(x)->latencies, 2);
+	latency_page_read(l[1], 9, &r, NULL);
+	fake_latency_put(fake_page(&x->g, FAKE_FRAME_LATENCY + 1), 5, 0, 0);
+	latency_page_read(l[1], 9, &r, NULL);
+	assert_int_equal(r.sum_ns, 5);
+}
+
+static void latencies__walked_again__keep_page_and_state(void **state)
+{
+	struct latency_page *l[GUEST_LATENCIES_MAX], *again[GUEST_LATENCIES_MAX];
+	struct fixture *x = *state;
+
+	show_latencies(x, 0, 2);
 	attach(x);
 	settle(x);
-	assert_int_equal(look(x)->latencies, 1);
-	assert_int_equal(guest_latencies(x->mon, 0, &last, out, 300), 0);
-	for (uint64_t k = 1; k <= 200; k++) {
-		struct guest_latency_sample *s = &l->sample[(k - 1) % GUEST_LATENCY_SAMPLES];
+	pages(x, l);
+	add(x, 1, 16);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(pages(x, again), 2);
+	assert_memory_equal(l, again, 2 * sizeof(l[0]));
+}
 
-		*s = (struct guest_latency_sample){ k, k * 10, (uint32_t)k, 2, 3, 0 };
-		l->written = k;
-		if (k == 3) {
-			n = guest_latencies(x->mon, 0, &last, out, 300);
-			assert_int_equal(n, 3);
-			assert_int_equal(out[2].time, 30);
-			assert_int_equal(last, 3);
-		}
-	}
-	l->sample[199 % GUEST_LATENCY_SAMPLES].seq = 0; /* being written */
-	n = guest_latencies(x->mon, 0, &last, out, 300);
-	assert_in_range(n, 120, GUEST_LATENCY_SAMPLES);
-	for (uint32_t i = 1; i < n; i++)
-		assert_int_equal(out[i].time, out[i - 1].time + 10);
-	assert_true(last >= 199);
-	assert_int_equal(guest_latencies(x->mon, 0, &last, out, 300), 0);
-	assert_int_equal(guest_latencies(x->mon, 7, &last, out, 300), 0);
-	l->written = UINT64_MAX; /* a liar's */
-	assert_true(guest_latencies(x->mon, 0, &last, out, 300) <= GUEST_LATENCY_SAMPLES);
+static void latencies__process_ended__its_page_stays_readable_until_reap(void **state)
+{
+	struct latency_page *l[GUEST_LATENCIES_MAX], *left[GUEST_LATENCIES_MAX];
+	struct report r = { 0 };
+	struct fixture *x = *state;
+	uint64_t mapped;
+
+	show_latencies(x, 0, 3);
+	attach(x);
+	settle(x);
+	pages(x, l);
+	mapped = x->g.m.pages;
+	show_latencies(x, 1, 2);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(pages(x, left), 2);
+	assert_int_equal(x->g.m.pages, mapped);
+	latency_page_read(l[0], 9, &r, NULL); /* the sampler, with the set before */
+	assert_true(guest_reap_pending(x->mon));
+	guest_reap(x->mon);
+	assert_int_equal(x->g.m.pages, mapped - 1);
+	assert_false(guest_reap_pending(x->mon));
+}
+
+static void latencies__same_page_named_twice__is_read_once(void **state)
+{
+	struct latency_page *l[GUEST_LATENCIES_MAX];
+	struct fixture *x = *state;
+
+	show_latencies(x, 0, 2);
+	fake_registry(&x->g)->latency[1].ref = FAKE_FRAME_LATENCY;
+	attach(x);
+	settle(x);
+	assert_int_equal(pages(x, l), 1);
+}
+
+static void latencies__page_cannot_be_mapped__the_others_and_the_rings_are_read(void **state)
+{
+	struct latency_page *l[GUEST_LATENCIES_MAX];
+	struct fixture *x = *state;
+
+	add(x, 1, 16);
+	show_latencies(x, 0, 2);
+	fake_registry(&x->g)->latency[0].ref = FAKE_FRAMES + 5;
+	attach(x);
+	assert_int_equal(settle(x), 1);
+	assert_int_equal(pages(x, l), 1);
+	assert_int_equal(rings(x), 1);
+	assert_string_equal(look(x)->fault, "");
+}
+
+static void latencies__attached_elsewhere_or_withdrawn__all_leave(void **state)
+{
+	struct latency_page *l[GUEST_LATENCIES_MAX];
+	struct fixture *x = *state;
+
+	show_latencies(x, 0, GUEST_LATENCIES_MAX);
+	attach(x);
+	settle(x);
+	assert_int_equal(pages(x, l), GUEST_LATENCIES_MAX);
+	assert_int_equal(guest_attach(x->mon, NULL), 0);
+	assert_int_equal(pages(x, l), 0);
+	guest_reap(x->mon);
+	assert_int_equal(x->g.m.pages, 0);
 }
 
 /* --- the guest that rewrites its registry as fast as it can --- */
 
 static void scribble(struct prop *p, struct fake_guest *g)
 {
-	switch (prop_range(p, 0, 5)) {
+	switch (prop_range(p, 0, 6)) {
+	case 5:
+		fake_registry(g)->latencies = (uint32_t)prop_range(p, 0, GUEST_LATENCIES_MAX);
+		fake_registry(g)->latency[prop_range(p, 0, GUEST_LATENCIES_MAX - 1)] =
+			(struct guest_ref){ GUEST_REF_FRAME, 0, prop_range(p, 0, FAKE_FRAMES + 3) };
+		break;
 	case 0:
 		fake_ring_at(g, (uint32_t)prop_range(p, 0, 59))->id = (uint32_t)prop_range(p, 0,
 											   99);
@@ -669,7 +749,12 @@ int main(void)
 		T(faults__found_by_the_sampler__lets_the_ring_go),
 		T(verify__frame_moved__ring_is_mapped_anew),
 		T(state__heartbeat__is_seen_with_its_time),
-		T(latencies__written_by_the_protocol__are_copied_in_order),
+		T(latencies__named__are_mapped_and_read_at_their_pages),
+		T(latencies__walked_again__keep_page_and_state),
+		T(latencies__process_ended__its_page_stays_readable_until_reap),
+		T(latencies__same_page_named_twice__is_read_once),
+		T(latencies__page_cannot_be_mapped__the_others_and_the_rings_are_read),
+		T(latencies__attached_elsewhere_or_withdrawn__all_leave),
 		T(guest__rewrites_its_registry_for_ever__work_stays_bounded),
 	};
 

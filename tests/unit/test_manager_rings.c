@@ -30,9 +30,10 @@ static void read_set(struct manager_rig *g, bool tell)
 	for (uint32_t i = 0; i < g->set->guests; i++) {
 		const struct set_guest *e = &g->set->guest[i];
 		struct scan_result res;
+		struct report rep;
 		struct usage u = { .slot = e->slot };
 
-		scan_guest(e->scan, MS, &u, &res);
+		scan_guest(e->scan, MS, &u, &rep, NULL, &res);
 		for (uint32_t k = 0; tell && k < res.faults; k++) {
 			const struct event ev = { .type = EVENT_RING_FAULT,
 						  .slot = e->slot,
@@ -189,6 +190,42 @@ static void ring__dropped__is_unmapped_only_after_the_ack(void **state)
 	rig_work(g, MS);
 	assert_int_equal(rings(g), 1);
 	assert_int_equal(mapped(g), pages - 2); /* 16 slots of 256 bytes and a header */
+	read_set(g, false);
+}
+
+static void show_latencies(struct manager_rig *g, uint32_t n)
+{
+	fake_write_begin(&g->mem);
+	for (uint32_t i = 0; i < n; i++)
+		fake_registry(&g->mem)->latency[i] = (struct guest_ref){ GUEST_REF_FRAME, 0,
+									 FAKE_FRAME_LATENCY + i };
+	fake_registry(&g->mem)->latencies = n;
+	fake_write_end(&g->mem);
+}
+
+static void latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t pages;
+
+	rig_create_vm(g, 1);
+	pages = mapped(g);
+	show_latencies(g, 2);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, VM)->scan->latencies, 2);
+	assert_int_equal(mapped(g), pages + 2);
+	show_latencies(g, 0);
+	for (int i = 0; i < 50; i++)
+		rig_work(g, MS);
+	read_set(g, false); /* it still reads the old set */
+	take(g);
+	for (int i = 0; i < 50; i++)
+		rig_work(g, MS);
+	assert_int_equal(mapped(g), pages + 2);
+	ack(g);
+	rig_work(g, MS);
+	assert_int_equal(mapped(g), pages);
+	assert_int_equal(rig_in_set(g, VM)->scan->latencies, 0);
 	read_set(g, false);
 }
 
@@ -589,6 +626,7 @@ int main(void)
 		WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old),
 		WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped),
 		WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack),
+		WITH_RIG(latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack),
 		WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack),
 		WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays),
 		WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it),

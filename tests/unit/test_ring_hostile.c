@@ -83,6 +83,7 @@ static void scan__send_and_completion_queue__counts_work_once(void **state)
 	struct fake_ring sq, cq;
 	struct usage u = { .slot = 3 };
 	struct scan_result res;
+	struct report rep;
 
 	(void)state;
 	assert_non_null(g);
@@ -96,13 +97,13 @@ static void scan__send_and_completion_queue__counts_work_once(void **state)
 	g->ring[1].id = 2;
 	assert_int_equal(ring_open(&g->ring[0].ring, &sq.desc, sq.mem, sq.len), 0);
 	assert_int_equal(ring_open(&g->ring[1].ring, &cq.desc, cq.mem, cq.len), 0);
-	scan_guest(g, MS, &u, &res);
+	scan_guest(g, MS, &u, &rep, NULL, &res);
 	for (int i = 0; i < 5; i++) {
 		fake_do(&sq, FAKE_SEND, 3000);
 		fake_cqe(&cq, 17, 0, 3000, 0);
 	}
 	u = (struct usage){ .slot = 3 };
-	scan_guest(g, MS, &u, &res);
+	scan_guest(g, MS, &u, &rep, NULL, &res);
 	assert_int_equal(u.wrs, 5);
 	assert_int_equal(u.mtus_sent, 15);
 	assert_int_equal(u.bytes_sent, 15000);

@@ -590,6 +590,89 @@ static void decide__sees_links_promises_and_when_the_cap_in_force_was_applied(vo
 	assert_int_equal(p->sla.base_ns, 0);
 }
 
+/* --- latencies --------------------------------------------------------------------- */
+
+static void decide__sees_what_was_reported_in_this_interval(void **state)
+{
+	struct sampler_rig *g = *state;
+	const struct policy_guest *p = &g->s.in.guest[0];
+
+	rig_join(g, 3, 7);
+	g->scan[3].report = (struct report){ .n = 5, .sum_ns = 500, .io_sum_ns = 100 };
+	rig_publish(g);
+	rig_tick(g, MS);
+	assert_int_equal(p->report.slot, 3);
+	assert_int_equal(p->report.n, 5);
+	assert_int_equal(p->report.sum_ns, 500);
+	assert_int_equal(p->report.io_sum_ns, 100);
+	g->scan[3].report = (struct report){ 0 };
+	rig_tick(g, MS);
+	assert_int_equal(p->report.n, 0);
+}
+
+static void decide__domain_is_gone__nothing_is_reported_of_it(void **state)
+{
+	struct sampler_rig *g = *state;
+
+	rig_join(g, 3, 7);
+	g->scan[3].report.n = 5;
+	rig_publish(g);
+	rig_tick(g, MS);
+	fake_dom(&g->host, 7)->dom.flags |= HV_DOM_DYING;
+	rig_tick(g, MS);
+	assert_int_equal(g->s.in.guest[0].report.n, 0);
+}
+
+static void latencies__are_shown_of_the_last_whole_second(void **state)
+{
+	struct sampler_rig *g = *state;
+	const struct snap_latency *l = &g->s.slot[3].latency;
+
+	rig_join(g, 3, 7);
+	rig_publish(g);
+	rig_tick(g, MS);
+	g->scan[3].report.n = 2;
+	g->scan[3].latency_ns = 4000;
+	g->scan[3].res.latencies_lost = 1;
+	for (int i = 0; i < 500; i++)
+		rig_tick(g, MS);
+	assert_int_equal(l->n, 1000);
+	assert_int_equal(l->lost, 500);
+	assert_int_equal(l->second_n, 0); /* not over yet */
+	g->scan[3].latency_ns = 6000;
+	for (int i = 0; i < 500; i++)
+		rig_tick(g, MS);
+	assert_int_equal(l->second_n, 2000);
+	assert_int_equal(l->mean_ns, 5000);
+	assert_int_equal(l->dev_ns, 1000);
+	assert_int_equal(l->p99_ns, 6000);
+	g->scan[3].report.n = 0;
+	for (int i = 0; i < 1000; i++)
+		rig_tick(g, MS);
+	assert_int_equal(l->second_n, 0); /* nothing old is shown as new */
+	assert_int_equal(l->mean_ns, 0);
+	assert_int_equal(l->n, 2000);
+}
+
+static void latencies__slot_taken_by_another__begin_anew(void **state)
+{
+	struct sampler_rig *g = *state;
+
+	rig_join(g, 3, 7);
+	g->scan[3].report.n = 2;
+	rig_publish(g);
+	for (int i = 0; i < 10; i++)
+		rig_tick(g, MS);
+	assert_int_equal(snap_latest(&g->sh)->guest[0].latency.n, 20);
+	rig_leave(g, 7);
+	rig_join(g, 3, 8);
+	g->scan[3].report.n = 0;
+	rig_publish(g);
+	rig_tick(g, MS);
+	assert_int_equal(g->s.slot[3].latency.n, 0);
+	assert_int_equal(g->s.slot[3].second.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -625,6 +708,10 @@ int main(void)
 		WITH_RIG(nothing_was_issued__is_not_told_as_empty),
 		WITH_RIG(decide__sees_this_intervals_use_and_new_guests_marked_once),
 		WITH_RIG(decide__sees_links_promises_and_when_the_cap_in_force_was_applied),
+		WITH_RIG(decide__sees_what_was_reported_in_this_interval),
+		WITH_RIG(decide__domain_is_gone__nothing_is_reported_of_it),
+		WITH_RIG(latencies__are_shown_of_the_last_whole_second),
+		WITH_RIG(latencies__slot_taken_by_another__begin_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "ibmon/scan.h"
 #include "tests/fakes/fake_guest.h"
+#include "tests/fakes/fake_latency.h"
 #include "tests/fakes/fake_ring.h"
 
 #define MS 1000000LL
@@ -17,6 +18,8 @@ struct fixture {
 	struct fake_ring f[RINGS];
 	struct scan_guest *set;
 	struct usage u;
+	struct report rep;
+	struct window whole;
 	struct scan_result res;
 };
 
@@ -73,7 +76,7 @@ static void scan(struct fixture *x)
 	x->u.slot = 5;
 	x->u.link = 1;
 	x->u.cpu_ns = 1234;
-	scan_guest(x->set, MS, &x->u, &x->res);
+	scan_guest(x->set, MS, &x->u, &x->rep, &x->whole, &x->res);
 }
 
 static void scan__several_rings__add_up(void **state)
@@ -197,6 +200,75 @@ static void scan__more_faults_than_fit__the_rest_comes_next(void **state)
 		assert_int_equal(told[i], 1);
 }
 
+/* --- latency pages --------------------------------------------------------------- */
+
+static void open_latencies(struct fixture *x, uint32_t n, struct latency_page *l)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		fake_latency_open(fake_page(&x->g, FAKE_FRAME_LATENCY + i));
+		latency_page_open(&l[i], fake_page(&x->g, FAKE_FRAME_LATENCY + i));
+		x->set->latency[i] = &l[i];
+	}
+	x->set->latencies = n;
+	scan(x);
+}
+
+static void report(struct fixture *x, uint32_t page, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		fake_latency_put(fake_page(&x->g, FAKE_FRAME_LATENCY + page), 10, 2, 1);
+}
+
+static void scan__latencies_of_several_pages__are_one_report(void **state)
+{
+	struct latency_page l[3];
+	struct fixture *x = *state;
+
+	open_latencies(x, 3, l);
+	report(x, 0, 2);
+	report(x, 2, 3);
+	scan(x);
+	assert_int_equal(x->rep.slot, 5);
+	assert_int_equal(x->rep.n, 5);
+	assert_int_equal(x->rep.sum_ns, 65);
+	assert_int_equal(x->rep.io_sum_ns, 15);
+	assert_int_equal(x->whole.n, 5);
+	scan(x);
+	assert_int_equal(x->rep.n, 0);
+	assert_int_equal(x->whole.n, 5);
+}
+
+static void scan__latencies_in_masses__each_page_has_its_part_of_the_time(void **state)
+{
+	struct latency_page l[GUEST_LATENCIES_MAX];
+	struct fixture *x = *state;
+
+	open_latencies(x, GUEST_LATENCIES_MAX, l);
+	for (uint32_t i = 0; i < GUEST_LATENCIES_MAX - 1; i++)
+		report(x, i, 1000);
+	report(x, GUEST_LATENCIES_MAX - 1, 3);
+	scan(x);
+	assert_int_equal(x->rep.n,
+			 SCAN_LATENCIES_MAX / GUEST_LATENCIES_MAX * (GUEST_LATENCIES_MAX - 1) + 3);
+	assert_int_equal(x->rep.flags, REPORT_LOST);
+	assert_int_equal(x->res.latencies_lost,
+			 (1000 - GUEST_LATENCY_SAMPLES) * (GUEST_LATENCIES_MAX - 1));
+}
+
+static void scan__losses_beyond_64_bits__stay_at_the_most(void **state)
+{
+	struct latency_page l[2];
+	struct fixture *x = *state;
+
+	open_latencies(x, 2, l);
+	for (uint32_t i = 0; i < 2; i++)
+		((struct guest_latency *)fake_page(&x->g, FAKE_FRAME_LATENCY + i))->written =
+			UINT64_MAX;
+	scan(x);
+	assert_int_equal(x->res.latencies_lost, UINT64_MAX);
+	assert_int_equal(x->rep.n, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -209,6 +281,9 @@ int main(void)
 		T(scan__guest_not_attached__reads_no_registry),
 		T(scan__ring_at_fault__is_told_once_and_the_others_go_on),
 		T(scan__more_faults_than_fit__the_rest_comes_next),
+		T(scan__latencies_of_several_pages__are_one_report),
+		T(scan__latencies_in_masses__each_page_has_its_part_of_the_time),
+		T(scan__losses_beyond_64_bits__stay_at_the_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
