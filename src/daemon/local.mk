@@ -5,7 +5,9 @@ libdaemon_a_SOURCES = \
 	src/daemon/actor.c src/daemon/actor.h \
 	src/daemon/settings.c src/daemon/settings.h src/daemon/settings_guest.c \
 	src/daemon/control.c src/daemon/control.h \
-	src/daemon/control_cmds.c src/daemon/control_cmds.h \
+	src/daemon/control_cmds.c src/daemon/control_cmds.h src/daemon/control_priv.h \
+	src/daemon/control_policy.c src/daemon/control_put.c src/daemon/control_set.c \
+	src/daemon/control_show.c src/daemon/control_why.c \
 	src/daemon/control_proto.c src/daemon/control_proto.h \
 	src/daemon/engine.c src/daemon/engine.h \
 	src/daemon/manager.c src/daemon/manager.h src/daemon/manager_priv.h \

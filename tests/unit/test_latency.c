@@ -262,8 +262,8 @@ static void scribble(struct prop *p, struct fixture *x)
 		break;
 	default:
 		for (uint64_t n = prop_range(p, 1, 200); n; n--)
-			fake_latency_put(&x->g, (uint32_t)prop_hostile(p), (uint32_t)prop_hostile(p),
-					 (uint32_t)prop_hostile(p));
+			fake_latency_put(&x->g, (uint32_t)prop_hostile(p),
+					 (uint32_t)prop_hostile(p), (uint32_t)prop_hostile(p));
 	}
 	if (!prop_one_in(p, 5))
 		x->g.magic = GUEST_LATENCY_MAGIC;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_policy: policies and their parameters, shown and put in force. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/daemon/control_priv.h"
+
+int cmd_policy_list(struct call *c, const json_t *params, json_t **result)
+{
+	json_t *arr = json_array();
+
+	(void)params;
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		json_t *o = json_object();
+
+		put_s(o, "name", policies_builtin[i]->name);
+		put_s(o, "text", policies_builtin[i]->text);
+		put_b(o, "active", policies_builtin[i] == c->m->policy->ops);
+		json_array_append_new(arr, o);
+	}
+	*result = json_object();
+	json_object_set_new(*result, "policies", arr);
+	return 0;
+}
+
+static json_t *param_row(const struct policy_param *p, uint64_t value)
+{
+	json_t *o = json_object();
+
+	put_s(o, "name", p->name);
+	put_u(o, "value", value);
+	put_u(o, "default", p->def);
+	put_u(o, "min", p->min);
+	put_u(o, "max", p->max);
+	put_s(o, "unit", p->unit);
+	put_s(o, "text", p->text);
+	return o;
+}
+
+/* NULL: as find_guest. */
+static const struct policy_ops *find_policy(struct call *c, const char *name)
+{
+	const struct policy_ops *ops = name ? policy_find(name) : c->m->policy->ops;
+
+	if (!ops)
+		call_fail(c, RESEX_NO_POLICY, "there is no policy \"%.64s\": see resex policy-list",
+		     name);
+	return ops;
+}
+
+int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
+{
+	const char *name = json_string_value(json_object_get(params, "policy"));
+	const struct policy_ops *ops = find_policy(c, name);
+	const struct policy_inst *pi = c->m->policy;
+	json_t *arr;
+
+	if (!ops)
+		return c->exit;
+	arr = json_array();
+	for (const struct policy_param *p = ops->params; p && p->name; p++)
+		json_array_append_new(
+			arr, param_row(p, ops == pi->ops ? policy_param_get(pi, p) : p->def));
+	*result = json_object();
+	put_s(*result, "name", ops->name);
+	put_s(*result, "text", ops->text);
+	put_b(*result, "active", ops == pi->ops);
+	json_object_set_new(*result, "params", arr);
+	return 0;
+}
+
+static const struct policy_param *find_param(const struct policy_ops *ops, const char *name)
+{
+	for (const struct policy_param *p = ops->params; p && p->name; p++)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}
+
+static int out_of_range(struct call *c, const struct policy_ops *ops, const struct policy_param *p,
+			const json_t *v)
+{
+	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+
+	call_fail(c, RESEX_RANGE,
+	     "%s is %.32s, out of its range: give %llu to %llu (%s), see resex policy-show %s",
+	     p->name, text ? text : "?", (unsigned long long)p->min, (unsigned long long)p->max,
+	     p->unit, ops->name);
+	free(text);
+	return c->exit;
+}
+
+static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach(obj, name, v) {
+		const struct policy_param *p = find_param(pi->ops, name);
+		json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
+
+		if (!p)
+			return call_fail(
+				c, RESEX_USAGE,
+				"policy %s has no parameter \"%.64s\": see resex policy-show %s",
+				pi->ops->name, name, pi->ops->name);
+		if (n < 0 || policy_param_set(pi, name, (uint64_t)n))
+			return out_of_range(c, pi->ops, p, v);
+	}
+	return 0;
+}
+
+/* NULL: as find_guest. */
+static struct policy_inst *load_policy(struct call *c, const json_t *params)
+{
+	const char *name = json_string_value(json_object_get(params, "policy"));
+	const char *file = json_string_value(json_object_get(params, "file"));
+	const char *text = json_string_value(json_object_get(params, "text"));
+	struct policy_inst *pi = NULL;
+	const struct policy_ops *ops;
+	struct conf_error e = { 0 };
+	int rc;
+
+	if (!name == !text || !text != !file) {
+		call_fail(c, RESEX_USAGE,
+		     "policy-set: give the name of a policy, or a file and its text");
+		return NULL;
+	}
+	if (text) { /* whoever asks has read it: our files, as root, may be others */
+		rc = policy_parse(&pi, file, text, &e);
+		if (rc)
+			call_fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
+		return rc ? NULL : pi;
+	}
+	ops = find_policy(c, name);
+	if (ops && policy_new(&pi, ops))
+		call_fail(c, RESEX_FAILURE, "out of memory");
+	return pi;
+}
+
+int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
+{
+	struct policy_inst *pi = load_policy(c, params);
+	int rc;
+
+	if (!pi)
+		return c->exit;
+	rc = set_params(c, pi, json_object_get(params, "params"));
+	if (!rc && manager_set_policy(c->m, pi, c->wall_ns))
+		rc = call_fail(c, RESEX_FAILURE, "another policy is just being put in force: try again");
+	if (rc) {
+		policy_free(pi);
+		return rc;
+	}
+	return cmd_policy_show(c, NULL, result);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * control_priv: what the methods' files share. For callers: control_cmds.h.
+ *
+ *	control_show.c	 list, info, guest-show, ring-list
+ *	control_policy.c policy-list, policy-show, policy-set
+ *	control_set.c	 cap-list, cap-release
+ *	control_why.c	 why, events
+ *	control_put.c	 what they have in common
+ */
+#ifndef RESEX_DAEMON_CONTROL_PRIV_H
+#define RESEX_DAEMON_CONTROL_PRIV_H
+
+#include "resex/exit.h"
+#include "src/daemon/control_cmds.h"
+
+/* Refuse: the exit code, with c->exit and c->error filled. */
+int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Members of an object. */
+void put_u(json_t *o, const char *key, uint64_t v);
+void put_s(json_t *o, const char *key, const char *v);
+void put_b(json_t *o, const char *key, bool v);
+void put_resos(json_t *o, const char *key, struct resos r);
+void put_cap(json_t *o, const char *key, struct cap c);
+void put_identity(json_t *o, const struct managed *g);
+void put_account(json_t *o, const struct account *a);
+
+/* The parameter "guest". NULL: c->exit and c->error say why. */
+struct managed *find_guest(struct call *c, const json_t *params);
+/* managed, or why it is not. */
+const char *state_of(const struct managed *g);
+/* An array of what row makes of each guest. */
+json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct managed *));
+
+/* As method.run. */
+int cmd_list(struct call *c, const json_t *params, json_t **result);
+int cmd_info(struct call *c, const json_t *params, json_t **result);
+int cmd_guest_show(struct call *c, const json_t *params, json_t **result);
+int cmd_ring_list(struct call *c, const json_t *params, json_t **result);
+int cmd_policy_list(struct call *c, const json_t *params, json_t **result);
+int cmd_policy_show(struct call *c, const json_t *params, json_t **result);
+int cmd_policy_set(struct call *c, const json_t *params, json_t **result);
+int cmd_cap_list(struct call *c, const json_t *params, json_t **result);
+int cmd_cap_release(struct call *c, const json_t *params, json_t **result);
+int cmd_why(struct call *c, const json_t *params, json_t **result);
+int cmd_events(struct call *c, const json_t *params, json_t **result);
+
+#endif

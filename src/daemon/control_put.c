@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_put: what the methods share: refusals, guests found, members of replies. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "src/daemon/control_priv.h"
+
+int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->exit = (int)code;
+	c->error.code = PROTO_E_SERVER - c->exit;
+	va_start(ap, fmt);
+	vsnprintf(c->error.text, sizeof(c->error.text), fmt, ap);
+	va_end(ap);
+	return c->exit;
+}
+
+void put_u(json_t *o, const char *key, uint64_t v)
+{
+	json_object_set_new(o, key, json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)));
+}
+
+void put_s(json_t *o, const char *key, const char *v)
+{
+	json_object_set_new(o, key, json_string(v));
+}
+
+void put_b(json_t *o, const char *key, bool v)
+{
+	json_object_set_new(o, key, json_boolean(v));
+}
+
+/* Resos with their thousandths, as a number people read. */
+void put_resos(json_t *o, const char *key, struct resos r)
+{
+	json_object_set_new(o, key, json_real((double)r.m / (double)RESO_MILLI));
+}
+
+/* null is "no cap". */
+void put_cap(json_t *o, const char *key, struct cap c)
+{
+	json_object_set_new(o, key, c.limited ? json_integer(cap_to_percent(c)) : json_null());
+}
+
+/* NULL: c->exit and c->error say why. */
+struct managed *find_guest(struct call *c, const json_t *params)
+{
+	const char *who = json_string_value(json_object_get(params, "guest"));
+	struct managed *g;
+
+	if (!who) {
+		call_fail(c, RESEX_USAGE, "guest: give a guest's name, domain id or UUID");
+		return NULL;
+	}
+	g = manager_find(c->m, who);
+	if (!g)
+		call_fail(c, RESEX_NO_GUEST,
+		     "there is no guest \"%.64s\": see resex list for those there are", who);
+	return g;
+}
+
+void put_identity(json_t *o, const struct managed *g)
+{
+	put_s(o, "name", g->name);
+	put_u(o, "domid", g->key.domid);
+	put_s(o, "uuid", g->uuid);
+}
+
+void put_account(json_t *o, const struct account *a)
+{
+	put_resos(o, "allocated", a->allocated);
+	put_resos(o, "balance", a->balance);
+	put_resos(o, "spent", a->spent);
+	put_resos(o, "overdraft", a->overdraft);
+	put_resos(o, "charged_io", a->charged_io);
+	put_resos(o, "charged_cpu", a->charged_cpu);
+	json_object_set_new(o, "rate", json_real((double)a->rate.q16 / 65536.0));
+	put_b(o, "late", a->flags & ACCOUNT_LATE);
+}
+
+const char *state_of(const struct managed *g)
+{
+	if (g->dom_flags & HV_DOM_PAUSED)
+		return "paused";
+	if (g->conf.exempt)
+		return "exempt";
+	if (g->released)
+		return "released";
+	return g->cappable ? "managed" : "uncappable";
+}
+
+json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct managed *))
+{
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (c->m->guest[i] && !c->m->guest[i]->leaving)
+			json_array_append_new(arr, row(c, c->m->guest[i]));
+	return arr;
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_show: guests, their rings, the daemon itself, as the snapshot has them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "src/daemon/control_priv.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+/* --- guests -------------------------------------------------------------- */
+
+static void put_usage(json_t *o, const struct usage *u)
+{
+	put_u(o, "cpu_ns", u->cpu_ns);
+	put_u(o, "mtus_sent", u->mtus_sent);
+	put_u(o, "mtus_recv", u->mtus_recv);
+	put_u(o, "bytes_sent", u->bytes_sent);
+	put_u(o, "bytes_recv", u->bytes_recv);
+	put_u(o, "wrs", u->wrs);
+	put_u(o, "lost", u->lost);
+	put_u(o, "backlog", u->backlog);
+	put_b(o, "estimated", u->flags & USAGE_ESTIMATED);
+}
+
+static json_t *guest_row(struct call *c, const struct managed *g)
+{
+	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
+	json_t *o = json_object();
+
+	put_identity(o, g);
+	put_u(o, "vcpus", g->vcpus);
+	put_u(o, "weight", g->conf.weight);
+	put_s(o, "link", c->m->conf->link[g->conf.link].name);
+	put_s(o, "state", state_of(g));
+	put_cap(o, "old_cap", g->old.cap);
+	put_cap(o, "cap", s ? s->applied : g->old.cap);
+	put_u(o, "rings", s ? s->rings : 0);
+	if (!s)
+		return o;
+	put_account(o, &s->account);
+	put_usage(o, &s->total_usage);
+	return o;
+}
+
+int cmd_list(struct call *c, const json_t *params, json_t **result)
+{
+	(void)params;
+	*result = json_object();
+	put_u(*result, "epoch", c->sn->epoch);
+	put_s(*result, "policy", c->m->policy->ops->name);
+	put_b(*result, "observe", c->m->observe);
+	json_object_set_new(*result, "guests", guest_rows(c, guest_row));
+	return 0;
+}
+
+static json_t *link_row(const struct link_conf *l)
+{
+	json_t *o = json_object();
+
+	put_s(o, "name", l->name);
+	put_u(o, "bytes_s", l->bytes_s);
+	put_u(o, "mtu", l->mtu);
+	put_s(o, "profile", l->profile == PRICE_PAPER_2011 ? "paper-2011" : "scaled");
+	return o;
+}
+
+static void put_ticks(json_t *o, const struct snapshot *sn)
+{
+	put_u(o, "ticks", sn->ticks);
+	put_u(o, "late_ticks", sn->late_ticks);
+	put_u(o, "clock_back", sn->back_ticks);
+	put_u(o, "late_p99_ns", sn->late_p99_ns);
+	put_u(o, "late_max_ns", (uint64_t)sn->late_max_ns);
+	put_u(o, "tick_max_ns", (uint64_t)sn->tick_ns_max);
+	put_u(o, "tick_mean_ns", sn->ticks ? (uint64_t)sn->tick_ns_sum / sn->ticks : 0);
+}
+
+int cmd_info(struct call *c, const json_t *params, json_t **result)
+{
+	const struct manager *m = c->m;
+	json_t *links = json_array(), *o = json_object();
+	uint64_t calls = 0, pages = 0;
+
+	(void)params;
+	put_s(o, "version", PACKAGE_VERSION);
+	put_s(o, "hv", m->hv->name);
+	put_b(o, "observe", m->observe);
+	put_s(o, "policy", m->policy->ops->name);
+	put_u(o, "interval_ns", (uint64_t)m->conf->interval_ns);
+	put_u(o, "epoch_ns", (uint64_t)m->conf->epoch_ns);
+	put_u(o, "epoch", c->sn->epoch);
+	put_resos(o, "supply", c->sn->supply);
+	put_resos(o, "overcommit", c->sn->overcommit);
+	put_resos(o, "dropped", c->sn->dropped);
+	put_u(o, "guests", c->sn->guests);
+	put_ticks(o, c->sn);
+	m->hv->mem->stats(m->mem, &calls, &pages);
+	put_u(o, "map_calls", calls);
+	put_u(o, "mapped_pages", pages);
+	put_u(o, "events_lost", atomic_load(&m->sh->events.overflow));
+	for (uint32_t i = 0; i < m->conf->links; i++)
+		json_array_append_new(links, link_row(&m->conf->link[i]));
+	json_object_set_new(o, "links", links);
+	*result = o;
+	return 0;
+}
+
+int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
+{
+	const struct managed *g = find_guest(c, params);
+	const struct snap_guest *s;
+	json_t *u;
+
+	if (!g)
+		return c->exit;
+	*result = guest_row(c, g);
+	put_u(*result, "min_cap", g->conf.min_cap);
+	put_b(*result, "exempt", g->conf.exempt);
+	put_s(*result, "note", g->cap_note);
+	s = manager_snap(c->m, g, c->sn);
+	if (!s)
+		return 0;
+	u = json_object();
+	put_usage(u, &s->epoch_usage);
+	json_object_set_new(*result, "this_epoch", u);
+	put_u(*result, "cap_changes", s->cap_changes);
+	return 0;
+}
+
+/* --- rings ---------------------------------------------------------------- */
+
+static void put_flags(json_t *o, uint32_t flags)
+{
+	static const char *const names[] = { "lapped", "wrs-bounded", "mtus-estimated", "history",
+					     "uncharged" };
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (flags & 1u << i)
+			json_array_append_new(arr, json_string(names[i]));
+	json_object_set_new(o, "flags", arr);
+}
+
+static void put_totals(json_t *o, const struct ring_totals *t)
+{
+	static const char *const op[] = {
+		"send", "write", "read", "cmp_swap", "fetch_add", "local"
+	};
+	json_t *ops = json_object();
+
+	put_u(o, "wrs", t->wrs);
+	put_u(o, "seen", t->seen);
+	put_u(o, "lost", t->lost);
+	put_u(o, "errors", t->errors);
+	put_u(o, "mtus_sent", t->mtus_sent);
+	put_u(o, "mtus_recv", t->mtus_recv);
+	put_u(o, "bytes_sent", t->bytes_sent);
+	put_u(o, "bytes_recv", t->bytes_recv);
+	put_u(o, "bytes_bound", t->bytes_bound);
+	put_u(o, "completions", t->completions);
+	for (int i = 0; i < OP_KINDS; i++)
+		put_u(ops, op[i], t->ops[i]);
+	json_object_set_new(o, "ops", ops);
+	put_flags(o, t->flags);
+}
+
+static const struct ring_totals *totals_of(const struct ring_report *r, uint32_t id)
+{
+	for (uint32_t i = 0; r && i < r->rings; i++)
+		if (r->id[i] == id)
+			return &r->totals[i];
+	return NULL;
+}
+
+static json_t *ring_row(const struct guest_ring_info *info, const struct ring_totals *t)
+{
+	json_t *o = json_object();
+
+	put_u(o, "id", info->desc.id);
+	put_s(o, "state", info->active ? "active" : "dropped");
+	put_s(o, "fault", info->fault ? ring_fault_text(info->fault) : "");
+	if (info->desc.kind) {
+		put_s(o, "kind", info->desc.kind == RING_CQ ? "CQ" : "SQ");
+		put_u(o, "entries", info->desc.entries);
+		put_u(o, "pid", info->desc.pid);
+		put_s(o, "comm", info->desc.comm);
+		put_u(o, "qpn", t && t->qpn ? t->qpn : info->desc.number);
+	}
+	if (t)
+		put_totals(o, t);
+	return o;
+}
+
+static json_t *rings_of(struct call *c, const struct managed *g)
+{
+	json_t *o = json_object(), *arr = json_array(), *gone = json_object(), *all = json_object();
+	const struct ring_report *rep = NULL;
+	struct ring_totals sum = { 0 }, left = { 0 };
+	struct guest_ring_info info;
+	struct guest_state st;
+
+	guest_state(g->mon, c->sn->time, &st);
+	if (manager_rings(c->m, g, &rep))
+		rep = NULL;
+	put_identity(o, g);
+	put_b(o, "attached", st.attached);
+	put_s(o, "fault", st.fault);
+	put_u(o, "agent_pid", st.agent_pid);
+	put_u(o, "heartbeat", st.heartbeat);
+	put_u(o, "pages", st.pages);
+	put_u(o, "walks", st.walks);
+	put_u(o, "maps", st.maps);
+	put_u(o, "faults_more", st.faults_more);
+	for (uint32_t i = 0; guest_ring_info(g->mon, i, &info); i++) {
+		const struct ring_totals *t = totals_of(rep, info.desc.id);
+
+		json_array_append_new(arr, ring_row(&info, t));
+		if (t && info.desc.kind == RING_SQ)
+			ring_totals_add(&sum, t);
+	}
+	json_object_set_new(o, "rings", arr);
+	guest_gone(g->mon, &left);
+	put_totals(gone, &left);
+	json_object_set_new(o, "gone", gone);
+	ring_totals_add(&sum, &left);
+	put_totals(all, &sum);
+	json_object_set_new(o, "totals", all);
+	return o;
+}
+
+/* Each guest's totals take a tick: nobody else is served meanwhile. */
+static bool all_rings_take_long(const struct call *c)
+{
+	return c->sn->guests * c->m->conf->interval_ns > 2 * NS_PER_S;
+}
+
+int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
+{
+	const struct managed *g;
+	json_t *arr;
+
+	if (!json_object_get(params, "guest") && all_rings_take_long(c))
+		return call_fail(c, RESEX_FAILURE,
+			    "%u guests take %u intervals of %lld ms to ask: name one guest",
+			    c->sn->guests, c->sn->guests,
+			    (long long)(c->m->conf->interval_ns / NS_PER_MS));
+
+	if (json_object_get(params, "guest")) {
+		g = find_guest(c, params);
+		if (!g)
+			return c->exit;
+		arr = json_array();
+		json_array_append_new(arr, rings_of(c, g));
+	} else {
+		arr = guest_rows(c, rings_of);
+	}
+	*result = json_object();
+	json_object_set_new(*result, "guests", arr);
+	return 0;
+}

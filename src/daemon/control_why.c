@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_why: why guests are capped, and what happened. */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/daemon/control_priv.h"
+
+/* "%0" stands for why[0], "%0m" for why[0] / 1000. */
+static void reason_text(const struct policy_ops *ops, const struct plan_guest *p, char *out,
+			size_t size)
+{
+	const char *f = "";
+	size_t n = 0;
+	uint32_t i;
+
+	for (i = 0; ops->reasons && ops->reasons[i]; i++)
+		if (i == p->reason)
+			f = ops->reasons[i];
+	for (; *f && n + 24 < size; f++) {
+		if (*f != '%' || f[1] < '0' || f[1] > '3') {
+			out[n++] = *f;
+			continue;
+		}
+		i = (uint32_t)(f[1] - '0');
+		f++;
+		if (f[1] == 'm')
+			f++;
+		n += (size_t)snprintf(out + n, size - n, "%lld",
+				      (long long)(*f == 'm' ? p->why[i] / 1000 : p->why[i]));
+	}
+	out[n] = 0;
+}
+
+static json_t *why_row(struct call *c, const struct managed *g)
+{
+	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
+	char text[512] = "";
+	json_t *o = json_object();
+
+	put_identity(o, g);
+	put_cap(o, "cap", s ? s->applied : g->old.cap);
+	if (!s)
+		snprintf(text, sizeof(text), "not sampled yet");
+	else if (g->conf.exempt)
+		snprintf(text, sizeof(text), "exempt by configuration");
+	else if (g->released)
+		snprintf(text, sizeof(text), "released by cap-release");
+	else if (!g->cappable)
+		snprintf(text, sizeof(text), "not cappable: %s", g->cap_note);
+	else
+		reason_text(c->sn->policy, &s->plan, text, sizeof(text));
+	put_s(o, "text", text);
+	if (s)
+		put_account(o, &s->account);
+	return o;
+}
+
+int cmd_why(struct call *c, const json_t *params, json_t **result)
+{
+	const struct managed *g;
+	json_t *arr;
+
+	if (json_object_get(params, "guest")) {
+		g = find_guest(c, params);
+		if (!g)
+			return c->exit;
+		arr = json_array();
+		json_array_append_new(arr, why_row(c, g));
+	} else {
+		arr = guest_rows(c, why_row);
+	}
+	*result = json_object();
+	put_s(*result, "policy", c->m->policy->ops->name);
+	json_object_set_new(*result, "guests", arr);
+	return 0;
+}
+
+/* --- events ----------------------------------------------------------------- */
+
+/* Is there an event of a guest of that name, which may be gone? */
+static bool has_events(const struct manager *m, const char *name)
+{
+	uint64_t n = m->events < MANAGER_EVENTS ? m->events : MANAGER_EVENTS;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (!strcmp(m->event[i].guest, name))
+			return true;
+	return false;
+}
+
+int cmd_events(struct call *c, const json_t *params, json_t **result)
+{
+	json_int_t since = json_integer_value(json_object_get(params, "since"));
+	const char *who = json_string_value(json_object_get(params, "guest"));
+	const struct manager *m = c->m;
+	uint64_t first = m->events > MANAGER_EVENTS ? m->events - MANAGER_EVENTS : 0;
+	const struct managed *g = who ? manager_find(c->m, who) : NULL;
+	json_t *arr;
+
+	if (g)
+		who = g->name;
+	else if (who && !has_events(m, who)) {
+		find_guest(c, params);
+		return c->exit;
+	}
+	arr = json_array();
+	if (since > 0 && (uint64_t)since > first)
+		first = (uint64_t)since;
+	for (uint64_t id = first; id < m->events; id++) {
+		const struct event_text *e = &m->event[id % MANAGER_EVENTS];
+		json_t *o;
+
+		if (who && strcmp(who, e->guest) != 0)
+			continue;
+		o = json_object();
+		put_u(o, "id", e->id);
+		put_u(o, "time_ns", (uint64_t)e->wall_ns);
+		put_s(o, "guest", e->guest);
+		put_s(o, "kind", e->kind);
+		put_s(o, "text", e->text);
+		json_array_append_new(arr, o);
+	}
+	*result = json_object();
+	put_u(*result, "newest", m->events);
+	json_object_set_new(*result, "events", arr);
+	return 0;
+}
