@@ -56,6 +56,7 @@ enum conf_type {
 	 * with Ki, Mi, Gi, Ti. Bits must make whole bytes.
 	 */
 	CONF_RATE,
+	CONF_SIZE, /* uint64_t bytes, min..max: an integer, or as "64KiB": B, kB, KiB, ... GiB */
 };
 
 struct conf_key {

@@ -42,6 +42,17 @@ static const struct unit rates[] = {
 	{ NULL, 0, 0 },
 };
 
+static const struct unit sizes[] = {
+	{ "GiB", 1ull << 30, 1 },
+	{ "GB", 1000000000, 1 },
+	{ "MiB", 1ull << 20, 1 },
+	{ "MB", 1000000, 1 },
+	{ "KiB", 1ull << 10, 1 },
+	{ "kB", 1000, 1 },
+	{ "B", 1, 1 },
+	{ NULL, 0, 0 },
+};
+
 /* "10ms": digits, then exactly one of the units. */
 static int read_unit(const struct unit *units, const char *s, uint64_t *out)
 {
@@ -152,6 +163,8 @@ int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 		return out->u <= INT64_MAX ? 0 : -EINVAL;
 	case CONF_RATE:
 		return read_number(k, rates, true, v, &out->u);
+	case CONF_SIZE:
+		return read_number(k, sizes, true, v, &out->u);
 	}
 	return -EINVAL;
 }
@@ -176,6 +189,7 @@ void conf_store(const struct conf_key *k, const struct conf_value *v, void *out)
 	case CONF_UINT:
 	case CONF_DURATION: /* int64_t: conf_read keeps it below 2^63 */
 	case CONF_RATE:
+	case CONF_SIZE:
 		memcpy(at, &v->u, sizeof(v->u));
 		break;
 	}
@@ -254,6 +268,9 @@ void conf_want(const struct conf_key *k, char *buf, size_t size)
 		break;
 	case CONF_RATE:
 		want_unit(k, rates, "rate", "10Gbit/s", buf, size);
+		break;
+	case CONF_SIZE:
+		want_unit(k, sizes, "size", "64KiB", buf, size);
 		break;
 	}
 }

@@ -14,7 +14,7 @@ struct thing {
 	char name[9];
 	uint32_t colour;
 	int64_t period;
-	uint64_t rate;
+	uint64_t rate, size;
 	uint8_t guard[16];
 };
 
@@ -27,6 +27,7 @@ static const struct conf_key keys[] = {
 	{ "colour", CONF_ENUM, offsetof(struct thing, colour), 0, 0, colours, 0 },
 	{ "period", CONF_DURATION, offsetof(struct thing, period), 1000000, 1000000000, NULL, 0 },
 	{ "rate", CONF_RATE, offsetof(struct thing, rate), 1, 1ULL << 40, NULL, 0 },
+	{ "size", CONF_SIZE, offsetof(struct thing, size), 1, 16 << 20, NULL, 0 },
 	{ NULL, CONF_BOOL, 0, 0, 0, NULL, 0 },
 };
 
@@ -104,7 +105,7 @@ static void bind__edges_of_ranges__are_taken(void **state)
 	assert_false(bound("{\"on\":false}").on);
 }
 
-static void bind__durations_and_rates__in_every_unit(void **state)
+static void bind__durations_rates_and_sizes__in_every_unit(void **state)
 {
 	static const struct {
 		const char *text;
@@ -112,6 +113,9 @@ static void bind__durations_and_rates__in_every_unit(void **state)
 	} periods[] = {
 		{ "1000000ns", 1000000 }, { "1500us", 1500000 }, { "999ms", 999000000 },
 		{ "1s", 1000000000 },	  { "0001s", 1000000000 },
+	}, sizes[] = {
+		{ "7B", 7 }, { "7kB", 7000 }, { "7KiB", 7168 }, { "7MB", 7000000 },
+		{ "7MiB", 7340032 },
 	}, rates[] = {
 		{ "7B/s", 7 }, { "7kB/s", 7000 }, { "7MB/s", 7000000 }, { "7GB/s", 7000000000 },
 		{ "1TB/s", 1000000000000 }, { "7KiB/s", 7168 }, { "7MiB/s", 7340032 },
@@ -130,6 +134,11 @@ static void bind__durations_and_rates__in_every_unit(void **state)
 		snprintf(text, sizeof(text), "{\"rate\":\"%s\"}", rates[i].text);
 		assert_int_equal(bound(text).rate, rates[i].want);
 	}
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		snprintf(text, sizeof(text), "{\"size\":\"%s\"}", sizes[i].text);
+		assert_int_equal(bound(text).size, sizes[i].want);
+	}
+	assert_int_equal(bound("{\"size\": 4096}").size, 4096);
 }
 
 /* What is refused: the place of the error, and what its sentence must hold. */
@@ -196,6 +205,9 @@ static void bind__wrong_value__is_named_with_place_and_remedy(void **state)
 		{ "{\"period\": \"18446744073709551617ns\"}", 1, 12, { "18446744073709551617ns" } },
 		{ "{\"period\": \"18446744074s\"}", 1, 12, { "18446744074s" } },
 		{ "{\"rate\": 0}", 1, 10, { "rate", "0" } },
+		{ "{\"size\": \"1GiB\"}", 1, 10, { "size", "64KiB", "16MiB" } },
+		{ "{\"size\": \"64K\"}", 1, 10, { "64K" } },
+		{ "{\"size\": \"1KiB/s\"}", 1, 10, { "1KiB/s" } },
 		{ "{\"rate\": \"10GiB\"}", 1, 10, { "10GiB" } },
 		{ "{\"rate\": \"10gbit/s\"}", 1, 10, { "10gbit/s" } },
 		{ "{\"rate\": \"10Gibit/s\"}", 1, 10, { "10Gibit/s" } },
@@ -471,7 +483,7 @@ int main(void)
 		cmocka_unit_test(bind__every_type__is_taken),
 		cmocka_unit_test(bind__keys_absent__keep_what_was_there),
 		cmocka_unit_test(bind__edges_of_ranges__are_taken),
-		cmocka_unit_test(bind__durations_and_rates__in_every_unit),
+		cmocka_unit_test(bind__durations_rates_and_sizes__in_every_unit),
 		cmocka_unit_test(bind__wrong_value__is_named_with_place_and_remedy),
 		cmocka_unit_test(bind__unknown_key__is_named),
 		cmocka_unit_test(bind__key_missing__is_named),
