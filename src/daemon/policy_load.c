@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* policy_load: a policy's name or file -> an instance for the sampler. See settings.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/daemon/settings.h"
 
-enum { PARAMS_MAX = 64 };
+enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128 };
 
 static uint64_t *param_at(const struct policy_inst *pi, const struct policy_param *p)
 {
@@ -61,11 +62,19 @@ int policy_new(struct policy_inst **out, const struct policy_ops *ops)
 	return 0;
 }
 
-/* The parameters of a file, bound by a table made from the policy's own. */
-static int bind_params(struct policy_inst *pi, const struct conf_doc *d, struct conf_error *e)
+/* "path.key", or "key" at the root. */
+static void at_key(const char *path, const char *key, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", path, *path ? "." : "", key);
+}
+
+/* The parameters of an object at path, bound by a table made from the policy's own. */
+static int bind_params(struct policy_inst *pi, const struct conf_doc *d, const char *path,
+		       const json_t *obj, struct conf_error *e)
 {
 	struct conf_key keys[PARAMS_MAX + 1] = { 0 };
-	json_t *obj = json_object_get(d->root, "params");
+	const json_t *params = json_object_get(obj, "params");
+	char at[PATH_MAX_SHOWN];
 	size_t n = 0;
 
 	for (const struct policy_param *p = pi->ops->params; p && p->name && n < PARAMS_MAX; p++) {
@@ -76,9 +85,10 @@ static int bind_params(struct policy_inst *pi, const struct conf_doc *d, struct 
 		keys[n].max = p->max;
 		n++;
 	}
-	if (!obj)
+	if (!params)
 		return 0;
-	return conf_bind(d, "params", obj, keys, NULL, pi->params, e);
+	at_key(path, "params", at, sizeof(at));
+	return conf_bind(d, at, params, keys, NULL, pi->params, e);
 }
 
 /* Always -ENOENT. */
@@ -92,12 +102,26 @@ static int no_policy(const char *name, char *text, size_t size)
 	return -ENOENT;
 }
 
-/* d is freed. name: what it must be, or NULL. */
-static int load_doc(struct policy_inst **out, const char *name, struct conf_doc *d,
-		    struct conf_error *e)
+/* A policy by its name, which stands at path. */
+static int new_named(struct policy_inst **out, const struct conf_doc *d, const char *path,
+		     const char *name, struct conf_error *e)
+{
+	const struct policy_ops *ops = policy_find(name);
+	char text[256];
+
+	if (ops)
+		return policy_new(out, ops);
+	no_policy(name, text, sizeof(text));
+	conf_fail(d, path, e, "%s", text);
+	return -ENOENT;
+}
+
+/* {"policy": NAME, "params": {...}} at path of d. name: what it must be, or NULL. */
+static int bind_object(struct policy_inst **out, const char *name, const struct conf_doc *d,
+		       const char *path, const json_t *obj, struct conf_error *e)
 {
 	static const char *const also[] = { "params", NULL };
-	char in[FLOW_NAME_MAX] = "", text[256];
+	char in[FLOW_NAME_MAX] = "", at[PATH_MAX_SHOWN];
 	const struct conf_key keys[] = {
 		{ .name = "policy",
 		  .type = CONF_STRING,
@@ -106,35 +130,52 @@ static int load_doc(struct policy_inst **out, const char *name, struct conf_doc 
 		  .required = 1 },
 		{ 0 },
 	};
-	const struct policy_ops *ops;
 	struct policy_inst *pi = NULL;
 	int rc;
 
-	rc = conf_bind(d, "", d->root, keys, also, in, e);
+	rc = conf_bind(d, path, obj, keys, also, in, e);
 	if (rc)
-		goto out;
-	ops = policy_find(in);
-	if (!ops) {
-		rc = no_policy(in, text, sizeof(text));
-		conf_fail(d, "policy", e, "%s", text);
-		goto out;
-	}
-	if (name && strcmp(name, in) != 0) {
+		return rc;
+	at_key(path, "policy", at, sizeof(at));
+	rc = new_named(&pi, d, at, in, e);
+	if (rc)
+		return rc;
+	if (name && strcmp(name, in) != 0)
 		rc = conf_fail(
-			d, "policy", e,
+			d, at, e,
 			"policy is \"%s\" here and \"%s\" in the configuration: make them one", in,
 			name);
-		goto out;
-	}
-	rc = policy_new(&pi, ops);
 	if (!rc)
-		rc = bind_params(pi, d, e);
-out:
-	conf_free(d);
+		rc = bind_params(pi, d, path, obj, e);
 	if (rc)
 		policy_free(pi);
 	else
 		*out = pi;
+	return rc;
+}
+
+int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
+		const json_t *v, struct conf_error *e)
+{
+	int rc;
+
+	if (json_is_string(v))
+		rc = new_named(pi, d, path, json_string_value(v), e);
+	else if (json_is_object(v))
+		rc = bind_object(pi, NULL, d, path, v, e);
+	else
+		rc = conf_fail(d, path, e,
+			       "write a policy's name, or {\"policy\": NAME, \"params\": {...}}");
+	return rc == -ENOENT ? -EINVAL : rc;
+}
+
+/* d is freed. */
+static int load_doc(struct policy_inst **out, const char *name, struct conf_doc *d,
+		    struct conf_error *e)
+{
+	int rc = bind_object(out, name, d, "", d->root, e);
+
+	conf_free(d);
 	return rc;
 }
 

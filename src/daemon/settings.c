@@ -109,7 +109,7 @@ static const struct conf_key limit_keys[] = {
 	{ 0 },
 };
 
-static void set_defaults(struct daemon_conf *c)
+void settings_default(struct daemon_conf *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->interval_ns = NS_PER_MS;
@@ -158,7 +158,7 @@ static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, 
 	return 0;
 }
 
-static int read_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
+int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
 	json_t *arr = json_object_get(d->root, "links"), *v;
 	size_t i;
@@ -178,8 +178,8 @@ static int read_links(struct daemon_conf *c, const struct conf_doc *d, struct co
 }
 
 /* Which link a guest is on: by name, or the first. */
-static int resolve_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
-			struct guest_conf *g, struct conf_error *e)
+int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
+		       struct guest_conf *g, struct conf_error *e)
 {
 	char at[160];
 
@@ -211,7 +211,7 @@ static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const cha
 	if (rc)
 		return rc;
 	snprintf(g->name, sizeof(g->name), "%s", name);
-	return resolve_link(c, d, path, g, e);
+	return settings_find_link(c, d, path, g, e);
 }
 
 static int read_guests(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
@@ -266,10 +266,10 @@ static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf
 {
 	int rc;
 
-	set_defaults(c);
+	settings_default(c);
 	rc = conf_bind(d, "", d->root, top_keys, top_also, c, e);
 	if (!rc)
-		rc = read_links(c, d, e);
+		rc = settings_bind_links(c, d, e);
 	if (!rc)
 		rc = read_guests(c, d, e);
 	if (!rc)

@@ -48,6 +48,17 @@ int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e)
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
 
+/* The parts of it, for other files that hold the same. What holds where nothing is set. */
+void settings_default(struct daemon_conf *c);
+/* "links" of d's root, added to c->link. 0, or -EINVAL and e is filled. */
+int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e);
+/*
+ * g->link from g->link_name: by name, or the first when it is "". 0, or -EINVAL
+ * and e is filled; path is the guest's.
+ */
+int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
+		       struct guest_conf *g, struct conf_error *e);
+
 /* What holds for a guest that nothing is set for. */
 void settings_guest_default(struct guest_conf *g);
 /*
@@ -72,6 +83,12 @@ const struct guest_conf *settings_guest(const struct daemon_conf *c, const char 
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
 /* The same from the text of a policy file that somebody else has read; file: for messages. */
 int policy_parse(struct policy_inst **pi, const char *file, const char *text, struct conf_error *e);
+/*
+ * The same from a part of a document, at path: a name, or what a policy file
+ * holds. -EINVAL with e filled (no such policy, too), or -ENOMEM.
+ */
+int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
+		const json_t *v, struct conf_error *e);
 int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
 /* Set one parameter. -ENOENT: no such parameter; -ERANGE. */
 int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value);
