@@ -16,6 +16,7 @@ int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf
 	s->hv = c->hv;
 	s->clock = c->clock;
 	s->set = set;
+	s->snap_ticks = c->snap_ticks ? c->snap_ticks : SAMPLER_SNAP_TICKS;
 	s->in.links = c->links;
 	for (uint32_t i = 0; i < c->links && i < FLOW_LINKS_MAX; i++)
 		s->in.link[i] = (struct policy_link){ c->link[i].bytes_s, c->link[i].mtu, 0 };
@@ -171,6 +172,8 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->account = s->ledger.acc[g->slot];
 	g->epoch_usage = sl->epoch_usage;
 	g->total_usage = sl->total_usage;
+	g->total = sl->past;
+	spending_add(&g->total, &g->account);
 	g->plan = s->plan.guest[g->slot];
 	g->applied = sl->applied;
 	g->cap_errno = sl->cap_errno;
@@ -223,7 +226,7 @@ void sampler_publish(struct sampler *s, struct mono now)
 	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
 	fill_report(s);
 	/* People see what the newest snapshot says: with long intervals, take each. */
-	if (s->period.ticks % SAMPLER_SNAP_TICKS == 0 || s->period.interval_ns > NS_PER_MS)
+	if (s->period.ticks % s->snap_ticks == 0 || s->period.interval_ns > NS_PER_MS)
 		publish_snapshot(s, now);
 	wake_others(s);
 }

@@ -52,6 +52,7 @@ struct slot {
 	struct usage epoch_usage, total_usage;
 	struct window second; /* whole latencies of the second that is under way */
 	struct snap_latency latency;
+	struct spending past; /* in epochs that ended */
 };
 
 struct sampler {
@@ -59,6 +60,7 @@ struct sampler {
 	const struct hv_sched_ops *ops;
 	struct hv_sched *hv;
 	struct clock clock;
+	uint32_t snap_ticks;
 	struct period period;
 	struct ledger ledger;
 	struct guest_set *set; /* the one in use; never NULL after init */
@@ -82,6 +84,7 @@ struct sampler_conf {
 	const struct hv_sched_ops *ops;
 	struct hv_sched *hv;
 	struct clock clock;
+	uint32_t snap_ticks; /* a snapshot each so many; 0: SAMPLER_SNAP_TICKS */
 };
 
 /* set: the first one, usually empty, with a policy. 0 or -EINVAL. */

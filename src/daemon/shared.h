@@ -112,6 +112,18 @@ struct snap_latency {
 	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is */
 };
 
+/* What a guest was given and what it spent, over several epochs. */
+struct spending {
+	struct resos allocated, spent, overdraft;
+};
+
+static inline void spending_add(struct spending *s, const struct account *a)
+{
+	s->allocated.m += a->allocated.m;
+	s->spent.m += a->spent.m;
+	s->overdraft.m += a->overdraft.m;
+}
+
 /* What control shows of one guest. */
 struct snap_guest {
 	struct guest_key key;
@@ -120,6 +132,7 @@ struct snap_guest {
 	struct account account;
 	struct usage epoch_usage; /* sums over the running epoch */
 	struct usage total_usage; /* since the guest joined */
+	struct spending total;	  /* likewise */
 	struct plan_guest plan;
 	struct cap applied;
 	uint32_t cap_errno;   /* of the last failed attempt, 0 if none since */

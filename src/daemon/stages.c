@@ -130,6 +130,7 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 			sampler_tell(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
 		}
 		if (t->new_epochs) {
+			spending_add(&sl->past, a);
 			memset(&sl->epoch_usage, 0, sizeof(sl->epoch_usage));
 			sl->empty_told = false;
 		}
