@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,10 +30,13 @@ struct engine {
 	struct control *control;
 	struct event_base *base;
 	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
+	struct event *ev_guide;
 	pthread_t sampler_thread, actor_thread;
 	bool shared_ok, manager_ok, sampler_runs, actor_runs;
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
 	uint64_t watchdog_us;
+	bool signalled;
+	struct mono work_due, second_due; /* on a simulated clock */
 };
 
 /* --- threads ------------------------------------------------------------ */
@@ -104,9 +108,16 @@ static void stop_threads(struct engine *e)
 
 /* --- the loop ----------------------------------------------------------- */
 
+static struct mono now_of(struct engine *e)
+{
+	struct clock *c = e->c.sim ? e->c.sim : &e->clock;
+
+	return c->now(c);
+}
+
 static void work(struct engine *e)
 {
-	int64_t ns = manager_work(&e->m, e->clock.now(&e->clock), clock_wall_ns());
+	int64_t ns = manager_work(&e->m, now_of(e), clock_wall_ns());
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
 
 	event_add(e->ev_work, &tv);
@@ -145,7 +156,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	manager_second(&e->m, e->clock.now(&e->clock), clock_wall_ns());
+	manager_second(&e->m, now_of(e), clock_wall_ns());
 	feed_watchdog(e);
 	work(e);
 }
@@ -160,7 +171,23 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 		: sig == SIGINT ? "SIGINT"
 				: "SIGHUP (the terminal was closed)");
 	notify("STOPPING=1");
+	e->signalled = true;
 	event_base_loopbreak(e->base);
+}
+
+static void on_guide(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+	const struct engine_guide *g = e->c.guide;
+	int64_t ns = g->turn(g->arg, &e->m, now_of(e));
+	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
+
+	(void)fd;
+	(void)what;
+	if (ns < 0)
+		event_base_loopbreak(e->base);
+	else
+		event_add(e->ev_guide, &tv);
 }
 
 /* nohup(1) leaves SIGHUP ignored, and means it. */
@@ -194,10 +221,11 @@ static int make_loop(struct engine *e)
 	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
 	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
 	e->ev_hup = evsignal_new(e->base, SIGHUP, on_signal, e);
+	e->ev_guide = evtimer_new(e->base, on_guide, e);
 	if (wfd >= 0)
 		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
 	if (!e->ev_work || !e->ev_shared || !e->ev_second || !e->ev_term || !e->ev_int ||
-	    !e->ev_hup || (wfd >= 0 && !e->ev_watch))
+	    !e->ev_hup || !e->ev_guide || (wfd >= 0 && !e->ev_watch))
 		return -ENOMEM;
 	event_add(e->ev_shared, NULL);
 	event_add(e->ev_second, &second);
@@ -222,6 +250,7 @@ static void free_loop(struct engine *e)
 	free_event(&e->ev_term);
 	free_event(&e->ev_int);
 	free_event(&e->ev_hup);
+	free_event(&e->ev_guide);
 	if (e->base)
 		event_base_free(e->base);
 	e->base = NULL;
@@ -311,7 +340,8 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.links = e->c.conf->links,
 		.ops = e->c.hv->sched,
 		.hv = e->s.hv,
-		.clock = e->clock,
+		.clock = e->c.sim ? *e->c.sim : e->clock,
+		.snap_ticks = e->c.sim ? 1 : 0,
 	};
 	struct guest_set *set = manager_first_set(&e->m);
 	int rc = set ? sampler_init(&e->s, &e->sh, &sc, set) : -ENOMEM;
@@ -324,7 +354,6 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 
 static int open_parts(struct engine *e, struct conf_error *err)
 {
-	struct policy_inst *policy = NULL;
 	int rc;
 
 	rc = shared_init(&e->sh);
@@ -332,10 +361,12 @@ static int open_parts(struct engine *e, struct conf_error *err)
 		return rc;
 	e->shared_ok = true;
 	e->sh.observe = e->c.observe;
-	rc = policy_load(&policy, e->c.conf->policy, e->c.conf->policy_file, err);
+	if (!e->c.init)
+		rc = policy_load(&e->c.init, e->c.conf->policy, e->c.conf->policy_file, err);
 	if (rc)
 		return rc;
-	manager_init(&e->m, &e->sh, e->c.conf, e->c.log, e->c.hv, policy);
+	manager_init(&e->m, &e->sh, e->c.conf, e->c.log, e->c.hv, e->c.init);
+	e->c.init = NULL;
 	e->m.observe = e->c.observe;
 	e->manager_ok = true;
 	rc = open_hv(e, err);
@@ -343,8 +374,9 @@ static int open_parts(struct engine *e, struct conf_error *err)
 		rc = recover(e, err);
 	if (!rc)
 		rc = open_sampler(e, err);
-	if (!rc)
-		rc = make_loop(e);
+	if (rc || e->c.sim)
+		return rc;
+	rc = make_loop(e);
 	if (!rc)
 		rc = control_open(&e->control, e->base, &e->m, err);
 	return rc;
@@ -355,8 +387,10 @@ int engine_open(struct engine **out, const struct engine_conf *c, struct conf_er
 	struct engine *e = calloc(1, sizeof(*e));
 	int rc;
 
-	if (!e)
+	if (!e) {
+		policy_free(c->init);
 		return -ENOMEM;
+	}
 	e->c = *c;
 	err->text[0] = 0;
 	clock_real(&e->clock);
@@ -374,8 +408,86 @@ int engine_open(struct engine **out, const struct engine_conf *c, struct conf_er
 	return 0;
 }
 
-int engine_run(struct engine *e)
+/* --- on a simulated clock -------------------------------------------------- */
+
+static int64_t at_most(int64_t a, int64_t b)
 {
+	return a < b ? a : b;
+}
+
+/* What the threads tell each other by; nobody sleeps on it here. */
+static bool was_woken(int fd)
+{
+	uint64_t n;
+
+	return read(fd, &n, sizeof(n)) == sizeof(n);
+}
+
+/* As the loop does: domains come and go without the sampler's knowing. */
+static bool has_news(struct engine *e)
+{
+	struct pollfd p = { .fd = e->c.hv->watch->fd(e->m.watch), .events = POLLIN };
+
+	return was_woken(e->sh.control_fd) || p.fd < 0 || poll(&p, 1, 0) > 0;
+}
+
+static void control_simulated(struct engine *e, struct mono now)
+{
+	bool second = mono_sub(now, e->second_due) >= 0;
+
+	if (second) {
+		e->second_due = mono_add(e->second_due, NS_PER_S);
+		manager_second(&e->m, now, now.ns);
+	}
+	if (has_news(e) || second || mono_sub(now, e->work_due) >= 0)
+		e->work_due = mono_add(now, manager_work(&e->m, now, now.ns));
+}
+
+/* One interval: what three threads do at once, in the order in which one waits for the other. */
+static void step_simulated(struct engine *e)
+{
+	int64_t interval = e->c.conf->interval_ns;
+	struct mono now = mono_add(now_of(e), interval);
+
+	e->c.sim->sleep_until(e->c.sim, now);
+	tick(&e->s, now);
+	clock_sim(&e->a.clock, mono_add(now, at_most(ENGINE_ACTOR_NS, interval / 2)));
+	actor_once(&e->a);
+	control_simulated(e, now);
+}
+
+static bool is_stopped(struct engine *e, const sigset_t *stop)
+{
+	const struct timespec at_once = { 0 };
+
+	e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;
+	return e->signalled;
+}
+
+static void run_simulated(struct engine *e)
+{
+	const struct engine_guide *g = e->c.guide;
+	sigset_t stop, old;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	if (hangup_counts())
+		sigaddset(&stop, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &stop, &old);
+	e->work_due = now_of(e);
+	e->second_due = mono_add(now_of(e), NS_PER_S);
+	control_simulated(e, now_of(e));
+	while (!is_stopped(e, &stop) && (!g || g->turn(g->arg, &e->m, now_of(e)) >= 0))
+		step_simulated(e);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* --- run and close ------------------------------------------------------- */
+
+static int run_real(struct engine *e)
+{
+	const struct timeval at_once = { 0 };
 	int rc;
 
 	take_signals(e);
@@ -388,7 +500,20 @@ int engine_run(struct engine *e)
 	notify("READY=1");
 	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
 		e->c.observe ? " (observing only)" : "", e->m.policy->ops->name);
+	if (e->c.guide)
+		event_add(e->ev_guide, &at_once);
 	return event_base_dispatch(e->base) < 0 ? -EIO : 0;
+}
+
+int engine_run(struct engine *e)
+{
+	int rc = 0;
+
+	if (e->c.sim)
+		run_simulated(e);
+	else
+		rc = run_real(e);
+	return !rc && e->c.guide && e->signalled ? -EINTR : rc;
 }
 
 int engine_close(struct engine *e)
@@ -404,6 +529,7 @@ int engine_close(struct engine *e)
 			failed = manager_restore(&e->m);
 		manager_fini(&e->m);
 	}
+	policy_free(e->c.init); /* nobody took it */
 	close_hv(e);
 	if (e->shared_ok)
 		shared_fini(&e->sh);
