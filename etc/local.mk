@@ -2,6 +2,8 @@
 EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/resexd.json
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json
+scenariodir = $(docdir)/examples/scenarios
+dist_scenario_DATA = etc/scenarios/paper.json
 completiondir = $(datadir)/bash-completion/completions
 dist_completion_DATA = etc/bash-completion/resex
 systemdunitdir = $(systemdsystemunitdir)

@@ -16,6 +16,8 @@ expected() {
 /usr/share/bash-completion/completions/resex
 /usr/share/doc/resex/examples/resexd.json
 END
+	(cd "$here/../etc/scenarios" &&
+		printf '/usr/share/doc/resex/examples/scenarios/%s\n' ./*.json | sed 's|\./||')
 	# A page for each that stands in man/, and a file for each policy.
 	(cd "$here/../man" && for page in *.[1-9]; do echo "/usr/share/man/man${page##*.}/$page"; done)
 	(cd "$here/../policies" && printf '/usr/share/resex/policies/%s\n' ./*.json | sed 's|\./||')
@@ -36,7 +38,10 @@ programs_run() {
 }
 
 example_is_right() {
-	"$dest/usr/sbin/resexd" --hv sim --check -c "$dest/usr/share/doc/resex/examples/resexd.json"
+	"$dest/usr/sbin/resexd" --hv sim --check -c "$dest/usr/share/doc/resex/examples/resexd.json" || return
+	for scenario in "$dest"/usr/share/doc/resex/examples/scenarios/*.json; do
+		"$dest/usr/sbin/resexd" --hv sim --check --scenario "$scenario" || return
+	done
 }
 
 # Copies whose programs are those just installed, since systemd looks for them.

@@ -45,7 +45,7 @@ static const struct policy_ops *find_policy(struct call *c, const char *name)
 
 	if (!ops)
 		call_fail(c, RESEX_NO_POLICY, "there is no policy \"%.64s\": see resex policy-list",
-		     name);
+			  name);
 	return ops;
 }
 
@@ -84,9 +84,9 @@ static int out_of_range(struct call *c, const struct policy_ops *ops, const stru
 	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
 
 	call_fail(c, RESEX_RANGE,
-	     "%s is %.32s, out of its range: give %llu to %llu (%s), see resex policy-show %s",
-	     p->name, text ? text : "?", (unsigned long long)p->min, (unsigned long long)p->max,
-	     p->unit, ops->name);
+		  "%s is %.32s, out of its range: give %llu to %llu (%s), see resex policy-show %s",
+		  p->name, text ? text : "?", (unsigned long long)p->min,
+		  (unsigned long long)p->max, p->unit, ops->name);
 	free(text);
 	return c->exit;
 }
@@ -124,13 +124,14 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 
 	if (!name == !text || !text != !file) {
 		call_fail(c, RESEX_USAGE,
-		     "policy-set: give the name of a policy, or a file and its text");
+			  "policy-set: give the name of a policy, or a file and its text");
 		return NULL;
 	}
 	if (text) { /* whoever asks has read it: our files, as root, may be others */
 		rc = policy_parse(&pi, file, text, &e);
 		if (rc)
-			call_fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
+			call_fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s",
+				  e.text);
 		return rc ? NULL : pi;
 	}
 	ops = find_policy(c, name);
@@ -148,7 +149,8 @@ int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	rc = set_params(c, pi, json_object_get(params, "params"));
 	if (!rc && manager_set_policy(c->m, pi, c->wall_ns))
-		rc = call_fail(c, RESEX_FAILURE, "another policy is just being put in force: try again");
+		rc = call_fail(c, RESEX_FAILURE,
+			       "another policy is just being put in force: try again");
 	if (rc) {
 		policy_free(pi);
 		return rc;

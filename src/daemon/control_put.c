@@ -57,7 +57,7 @@ struct managed *find_guest(struct call *c, const json_t *params)
 	g = manager_find(c->m, who);
 	if (!g)
 		call_fail(c, RESEX_NO_GUEST,
-		     "there is no guest \"%.64s\": see resex list for those there are", who);
+			  "there is no guest \"%.64s\": see resex list for those there are", who);
 	return g;
 }
 

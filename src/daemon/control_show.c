@@ -243,9 +243,9 @@ int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 
 	if (!json_object_get(params, "guest") && all_rings_take_long(c))
 		return call_fail(c, RESEX_FAILURE,
-			    "%u guests take %u intervals of %lld ms to ask: name one guest",
-			    c->sn->guests, c->sn->guests,
-			    (long long)(c->m->conf->interval_ns / NS_PER_MS));
+				 "%u guests take %u intervals of %lld ms to ask: name one guest",
+				 c->sn->guests, c->sn->guests,
+				 (long long)(c->m->conf->interval_ns / NS_PER_MS));
 
 	if (json_object_get(params, "guest")) {
 		g = find_guest(c, params);

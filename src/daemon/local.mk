@@ -16,6 +16,11 @@ libdaemon_a_SOURCES = \
 	src/daemon/policy_load.c \
 	src/daemon/restore.c src/daemon/restore.h \
 	src/daemon/sampler.c src/daemon/sampler.h \
+	src/daemon/scenario.c src/daemon/scenario.h src/daemon/scenario_event.c \
+	src/daemon/scenario_guest.c \
+	src/daemon/scenario_record.c src/daemon/scenario_record.h \
+	src/daemon/scenario_run.c src/daemon/scenario_run.h src/daemon/scenario_stat.c \
+	src/daemon/scenario_summary.c src/daemon/scenario_summary.h \
 	src/daemon/shared.c src/daemon/shared.h \
 	src/daemon/stages.c src/daemon/tick.c \
 	src/daemon/uuid.h

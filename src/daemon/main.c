@@ -21,25 +21,35 @@
 #include "src/daemon/settings.h"
 #include "src/daemon/engine.h"
 #include "src/daemon/restore.h"
+#include "src/daemon/scenario_run.h"
 #include "src/sim/sim.h"
 #include "src/util/clock.h"
 
 enum mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
 
 struct options {
-	const char *config;
+	const char *config; /* NULL: the default */
 	const char *hv;
+	const char *scenario, *summary, *socket; /* NULL: none */
 	enum mode mode;
 	bool observe;
 	enum log_level level;
 };
 
 static const struct option long_options[] = {
-	{ "config", required_argument, NULL, 'c' }, { "hv", required_argument, NULL, 'H' },
-	{ "check", no_argument, NULL, 'C' },	    { "observe", no_argument, NULL, 'O' },
-	{ "restore-caps", no_argument, NULL, 'R' }, { "foreground", no_argument, NULL, 'f' },
-	{ "verbose", no_argument, NULL, 'v' },	    { "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },	    { 0 },
+	{ "config", required_argument, NULL, 'c' },
+	{ "hv", required_argument, NULL, 'H' },
+	{ "check", no_argument, NULL, 'C' },
+	{ "observe", no_argument, NULL, 'O' },
+	{ "restore-caps", no_argument, NULL, 'R' },
+	{ "foreground", no_argument, NULL, 'f' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "scenario", required_argument, NULL, 'S' },
+	{ "summary", required_argument, NULL, 'o' },
+	{ "socket", required_argument, NULL, 's' },
+	{ 0 },
 };
 
 static void usage(FILE *f)
@@ -53,16 +63,20 @@ static void usage(FILE *f)
 	      "  -O, --observe       count, account and decide, but set no cap\n"
 	      "  -R, --restore-caps  give guests the caps an earlier run saved, and exit\n"
 	      "  -H, --hv NAME       hypervisor: xen (default), or sim, a simulated host\n"
+	      "  -S, --scenario FILE run a scenario on the simulated host (with --hv sim), and\n"
+	      "                      print a summary in JSON\n"
+	      "  -o, --summary FILE  where to write the summary (default: standard output)\n"
+	      "  -s, --socket FILE   control socket of a scenario on the real clock\n"
 	      "  -f, --foreground    stay in the foreground (always so; for scripts)\n"
 	      "  -v, --verbose       say more\n"
 	      "  -h, --help          show this\n"
 	      "  -V, --version       show the version\n"
 	      "\n"
-	      "See resexd(8), resexd.json(5) and resex(1).\n",
+	      "See resexd(8), resexd.json(5), resex-scenario(5) and resex(1).\n",
 	      f);
 }
 
-#define SHORT_OPTIONS ":c:CORH:fvhV"
+#define SHORT_OPTIONS ":c:CORH:S:o:s:fvhV"
 
 /* In one line; getopt's own messages begin with a path. word: the last one looked at. */
 static void bad_option(int ch, const char *word)
@@ -99,6 +113,15 @@ static int parse_options(struct options *o, int argc, char **argv)
 			break;
 		case 'O':
 			o->observe = true;
+			break;
+		case 'S':
+			o->scenario = optarg;
+			break;
+		case 'o':
+			o->summary = optarg;
+			break;
+		case 's':
+			o->socket = optarg;
 			break;
 		case 'f':
 			break;
@@ -335,8 +358,102 @@ static int with_sim(const struct log *log, const struct daemon_conf *conf, const
 	return rc;
 }
 
+/* --- scenarios ----------------------------------------------------------- */
+
+/* What does not go together with a scenario. */
+static int check_scenario_options(const struct options *o)
+{
+	const char *wrong = NULL;
+
+	if (!o->scenario && (o->summary || o->socket))
+		wrong = "--summary and --socket are for a --scenario";
+	else if (o->scenario && strcmp(o->hv, "sim") != 0)
+		wrong = "a scenario is for the simulated host alone: add --hv sim";
+	else if (o->scenario && o->config)
+		wrong = "a scenario takes no --config: what it would say stands in the scenario";
+	else if (o->scenario && o->mode == MODE_RESTORE)
+		wrong = "a scenario leaves no caps behind: there is nothing to restore";
+	else if (o->socket && strlen(o->socket) > CONFIG_PATH_MAX)
+		wrong = "the socket's path is too long: use a shorter one";
+	if (!wrong)
+		return RESEX_OK;
+	fprintf(stderr, "resexd: %s\n", wrong);
+	return RESEX_USAGE;
+}
+
+static int write_summary(const struct log *log, const char *file, const json_t *summary)
+{
+	FILE *f = file ? fopen(file, "w") : stdout;
+	size_t flags = JSON_REAL_PRECISION(12) | (f && isatty(fileno(f)) ? JSON_INDENT(1) : 0);
+	bool failed = !f || json_dumpf(summary, f, flags) || fputc('\n', f) == EOF;
+	int rc = errno;
+
+	if (f)
+		failed |= (file ? fclose(f) : fflush(f)) != 0;
+	if (!failed)
+		return RESEX_OK;
+	log_msg(log, LOG_LVL_ERROR, "the summary cannot be written to %s: %s",
+		file ? file : "the standard output", strerror(rc));
+	return RESEX_FAILURE;
+}
+
+static int run_scenario(const struct log *log, struct scenario *sc, const struct options *o,
+			const struct hv_backend *hv)
+{
+	struct log quiet = *log;
+	const struct scenario_opts so = {
+		.hv = hv,
+		.log = &quiet,
+		.socket = o->socket,
+		.observe = o->observe,
+		.progress = isatty(STDERR_FILENO),
+	};
+	struct conf_error e = { 0 };
+	json_t *summary = NULL;
+	int rc;
+
+	/* Each guest that comes or goes is a line, and all of it is over at once. */
+	if (sc->clock == SCENARIO_SIMULATED && o->level < LOG_LVL_DEBUG)
+		quiet.level = LOG_LVL_WARNING;
+	signal(SIGPIPE, SIG_IGN);
+	rc = scenario_run(sc, &so, &summary, &e);
+	if (rc) {
+		report(log, rc, e.text);
+		return RESEX_FAILURE;
+	}
+	rc = write_summary(log, o->summary, summary);
+	json_decref(summary);
+	return rc;
+}
+
+static int with_scenario(const struct log *log, const struct options *o,
+			 const struct hv_backend *hv)
+{
+	struct scenario *sc = calloc(1, sizeof(*sc));
+	struct conf_error e = { 0 };
+	int rc = sc ? scenario_load(sc, o->scenario, &e) : -ENOMEM;
+
+	if (rc) {
+		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
+		goto out;
+	}
+	if (o->mode == MODE_CHECK)
+		printf("%s: good: policy %s, %u guest%s, %u event%s, %.12g s\n", o->scenario,
+		       sc->policy->ops->name, sc->sim.guests, sc->sim.guests == 1 ? "" : "s",
+		       sc->events, sc->events == 1 ? "" : "s", (double)sc->duration_ns / 1e9);
+	else
+		rc = run_scenario(log, sc, o, hv);
+	scenario_free(sc);
+out:
+	free(sc);
+	return rc;
+}
+
+/* --- start --------------------------------------------------------------- */
+
 static int start(const struct log *log, const struct options *o)
 {
+	const char *config = o->config ? o->config : RESEX_CONFDIR "/resexd.json";
 	struct daemon_conf *conf = calloc(1, sizeof(*conf));
 	const struct hv_backend *hv = hv_backend_find(o->hv);
 	struct conf_error e = { 0 };
@@ -348,11 +465,15 @@ static int start(const struct log *log, const struct options *o)
 		free(conf);
 		return RESEX_USAGE;
 	}
-	rc = conf ? settings_load(conf, o->config, &e) : -ENOMEM;
+	if (o->scenario) {
+		free(conf);
+		return with_scenario(log, o, hv);
+	}
+	rc = conf ? settings_load(conf, config, &e) : -ENOMEM;
 	if (rc)
 		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
 	else if (o->mode == MODE_CHECK)
-		rc = check(log, conf, o->config);
+		rc = check(log, conf, config);
 	else if (!strcmp(hv->name, "sim"))
 		rc = with_sim(log, conf, o, hv);
 	else
@@ -363,14 +484,15 @@ static int start(const struct log *log, const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o = { .config = RESEX_CONFDIR "/resexd.json",
-			     .hv = "xen",
-			     .level = LOG_LVL_INFO };
+	struct options o = { .hv = "xen", .level = LOG_LVL_INFO };
 	struct log log;
 	int rc;
 
 	rc = parse_options(&o, argc, argv);
 	if (rc >= 0)
+		return rc;
+	rc = check_scenario_options(&o);
+	if (rc)
 		return rc;
 	log_init(&log, "resexd", o.level);
 	return start(&log, &o);

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * scenario: the file as a whole: host, links, policy, clock. Guests are bound
+ * in scenario_guest.c, events in scenario_event.c. See scenario.h.
+ */
+#include "src/daemon/scenario.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const clock_names[] = { "simulated", "real", NULL };
+static const char *const scheduler_names[] = { "credit2", "credit", NULL };
+static const char *const top_also[] = { "host",	  "hosts",  "links", "policy",
+					"guests", "events", "swap",  NULL };
+
+#define HOUR_NS (3600 * NS_PER_S)
+
+/* Figures of the root, by the types that conf binds. */
+struct top_in {
+	char name[FLOW_NAME_MAX];
+	int64_t duration, series;
+	uint32_t clock;
+	uint64_t seed;
+};
+
+#define AT(field) offsetof(struct top_in, field)
+static const struct conf_key top_keys[] = {
+	{ .name = "name", .type = CONF_STRING, .offset = AT(name), .max = FLOW_NAME_MAX - 1 },
+	{ .name = "duration",
+	  .type = CONF_DURATION,
+	  .offset = AT(duration),
+	  .min = 10 * NS_PER_MS,
+	  .max = HOUR_NS },
+	{ .name = "series",
+	  .type = CONF_DURATION,
+	  .offset = AT(series),
+	  .min = 10 * NS_PER_MS,
+	  .max = HOUR_NS },
+	{ .name = "clock", .type = CONF_ENUM, .offset = AT(clock), .names = clock_names },
+	{ .name = "seed", .type = CONF_UINT, .offset = AT(seed), .max = UINT32_MAX },
+	{ 0 },
+};
+#undef AT
+
+struct host_in {
+	uint32_t scheduler;
+	int64_t cap_period, interval, epoch;
+};
+
+#define AT(field) offsetof(struct host_in, field)
+static const struct conf_key host_keys[] = {
+	{ .name = "scheduler",
+	  .type = CONF_ENUM,
+	  .offset = AT(scheduler),
+	  .names = scheduler_names },
+	{ .name = "cap_period",
+	  .type = CONF_DURATION,
+	  .offset = AT(cap_period),
+	  .min = NS_PER_MS,
+	  .max = NS_PER_S },
+	{ .name = "interval",
+	  .type = CONF_DURATION,
+	  .offset = AT(interval),
+	  .min = 100 * NS_PER_US,
+	  .max = NS_PER_S },
+	{ .name = "epoch",
+	  .type = CONF_DURATION,
+	  .offset = AT(epoch),
+	  .min = 10 * NS_PER_MS,
+	  .max = HOUR_NS },
+	{ 0 },
+};
+#undef AT
+
+/* Of the two ways to name it: the object, and its path. NULL: neither is there. */
+static int pick_host(const struct conf_doc *d, const json_t **host, const char **path,
+		     struct conf_error *e)
+{
+	const json_t *one = json_object_get(d->root, "host");
+	const json_t *many = json_object_get(d->root, "hosts");
+
+	*host = one;
+	*path = "host";
+	if (!many)
+		return 0;
+	if (one)
+		return conf_fail(d, "hosts", e, "host and hosts say the same: remove one");
+	if (!json_is_array(many) || json_array_size(many) != 1)
+		return conf_fail(d, "hosts", e,
+				 "hosts: one host is simulated, write a list of one, [{...}]; "
+				 "several are reserved");
+	*host = json_array_get(many, 0);
+	*path = "hosts[0]";
+	return 0;
+}
+
+static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	struct host_in in = {
+		.cap_period = 10 * NS_PER_MS,
+		.interval = sc->conf.interval_ns,
+		.epoch = sc->conf.epoch_ns,
+	};
+	const json_t *host;
+	const char *path;
+	char at[32];
+	int rc;
+
+	rc = pick_host(d, &host, &path, e);
+	if (!rc && host)
+		rc = conf_bind(d, path, host, host_keys, NULL, &in, e);
+	if (rc)
+		return rc;
+	sc->sim.sched = in.scheduler ? SIM_CREDIT : SIM_CREDIT2;
+	sc->sim.cap_period_ns = in.cap_period;
+	sc->conf.interval_ns = in.interval;
+	sc->conf.epoch_ns = in.epoch;
+	if (in.epoch >= in.interval && in.epoch % in.interval == 0)
+		return 0;
+	snprintf(at, sizeof(at), "%s.%s", path,
+		 json_object_get(host, "epoch") ? "epoch" : "interval");
+	return conf_fail(d, at, e,
+			 "the epoch (%lld ns) must be a whole number of intervals (%lld ns)",
+			 (long long)in.epoch, (long long)in.interval);
+}
+
+/* Without "links": the paper's, 8 Gbit/s after coding taken as 2^30 bytes/s. */
+static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	static const struct link_conf paper = { "link0", 1u << 30, 1024, PRICE_PAPER_2011 };
+	char at[32];
+	int rc = 0;
+
+	if (json_object_get(d->root, "links"))
+		rc = settings_bind_links(&sc->conf, d, e);
+	else
+		sc->conf.link[sc->conf.links++] = paper;
+	for (uint32_t i = 0; !rc && i < sc->conf.links; i++) {
+		const struct link_conf *l = &sc->conf.link[i];
+
+		sc->sim.link[i] = (struct sim_link_conf){ l->bytes_s, l->mtu };
+		snprintf(at, sizeof(at), "links[%u].rate", i);
+		if (l->bytes_s < 1u << 20)
+			rc = conf_fail(d, at, e,
+				       "rate is %llu bytes/s: a link is simulated from 1MiB/s on",
+				       (unsigned long long)l->bytes_s);
+	}
+	sc->sim.links = sc->conf.links;
+	return rc;
+}
+
+static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	struct top_in in = { .duration = 10 * NS_PER_S, .seed = 1 };
+	int rc = conf_bind(d, "", d->root, top_keys, top_also, &in, e);
+
+	if (rc)
+		return rc;
+	memcpy(sc->name, in.name, sizeof(sc->name));
+	sc->duration_ns = in.duration;
+	sc->series_ns = in.series;
+	sc->clock = in.clock ? SCENARIO_REAL : SCENARIO_SIMULATED;
+	sc->sim.seed = in.seed;
+	if (in.series > in.duration)
+		return conf_fail(d, "series", e,
+				 "series is longer than the run: write at most its duration, "
+				 "%lld ms",
+				 (long long)(in.duration / NS_PER_MS));
+	return 0;
+}
+
+static int bind_policy(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	const json_t *v = json_object_get(d->root, "policy");
+	int rc;
+
+	if (v)
+		rc = policy_bind(&sc->policy, d, "policy", v, e);
+	else
+		rc = policy_load(&sc->policy, sc->conf.policy, "", e);
+	if (!rc)
+		snprintf(sc->conf.policy, sizeof(sc->conf.policy), "%s", sc->policy->ops->name);
+	return rc;
+}
+
+static int bind_swapped(struct scenario *sc, const struct conf_doc *d, const json_t *v, uint32_t i,
+			struct conf_error *e)
+{
+	const char *name = json_string_value(json_array_get(v, i));
+	int guest = name ? scenario_find(sc, name) : -1;
+	char at[32];
+
+	snprintf(at, sizeof(at), "swap[%u]", i);
+	if (guest < 0)
+		return conf_fail(d, at, e, "no guest is named \"%.64s\": name one of guests[]",
+				 name ? name : "");
+	sc->sim.swapped[i] = (uint32_t)guest;
+	return 0;
+}
+
+/* An ablation: two guests' memory is taken for each other's. */
+static int bind_swap(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	const json_t *v = json_object_get(d->root, "swap");
+	int rc;
+
+	if (!v)
+		return 0;
+	if (!json_is_array(v) || json_array_size(v) != 2)
+		return conf_fail(d, "swap", e, "swap: write two guests' names, [\"a\", \"b\"]");
+	rc = bind_swapped(sc, d, v, 0, e);
+	if (!rc)
+		rc = bind_swapped(sc, d, v, 1, e);
+	if (rc)
+		return rc;
+	if (sc->sim.swapped[0] == sc->sim.swapped[1])
+		return conf_fail(d, "swap[1]", e,
+				 "a guest cannot be swapped with itself: "
+				 "name another");
+	sc->sim.swap = true;
+	return 0;
+}
+
+/* How the simulator's figures are named here. */
+static const char *key_of(const char *field)
+{
+	static const char *const names[][2] = {
+		{ "msg_bytes", "size" },     { "qps", "queue_pairs" },
+		{ "path_mtu", "mtu" },	     { "post_ns", "post" },
+		{ "compute_ns", "compute" }, { "report_stop_ns", "report_stop" },
+		{ "start_ns", "start" },     { "stop_ns", "stop" },
+		{ "bytes_s", "rate" },	     { "cap_period_ns", "cap_period" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i][0], field))
+			return names[i][1];
+	return field;
+}
+
+/* The simulator has the last word on what it can do. */
+static int check_sim(const struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	struct sim_conf_error se;
+	const char *key;
+	char at[96];
+
+	if (!sim_conf_check(&sc->sim, &se))
+		return 0;
+	key = key_of(se.field);
+	if (se.app >= 0)
+		snprintf(at, sizeof(at), "guests[%d].apps[%d].%s", se.guest, se.app, key);
+	else if (se.guest >= 0)
+		snprintf(at, sizeof(at), "guests[%d].%s", se.guest, key);
+	else if (se.link >= 0)
+		snprintf(at, sizeof(at), "links[%d].%s", se.link, key);
+	else
+		snprintf(at, sizeof(at), "host.%s", key);
+	return conf_fail(d, at, e, "%s cannot be simulated: it may be %s", key, se.range);
+}
+
+static int read_doc(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	int rc;
+
+	memset(sc, 0, sizeof(*sc));
+	settings_default(&sc->conf);
+	sc->conf.lock_memory = false;
+	sc->conf.limits.pages = 32768; /* the deepest queues that can be asked for */
+	rc = bind_top(sc, d, e);
+	if (!rc)
+		rc = bind_host(sc, d, e);
+	if (!rc)
+		rc = bind_links(sc, d, e);
+	if (!rc)
+		rc = bind_policy(sc, d, e);
+	if (!rc)
+		rc = scenario_bind_guests(sc, d, e);
+	if (!rc)
+		rc = bind_swap(sc, d, e);
+	if (!rc)
+		rc = check_sim(sc, d, e);
+	if (!rc)
+		rc = scenario_bind_events(sc, d, e);
+	if (rc)
+		scenario_free(sc);
+	return rc;
+}
+
+int scenario_load(struct scenario *sc, const char *file, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_load(&d, file, e);
+
+	if (rc)
+		return rc;
+	rc = read_doc(sc, &d, e);
+	conf_free(&d);
+	return rc;
+}
+
+int scenario_parse(struct scenario *sc, const char *name, const char *text, size_t len,
+		   struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_parse(&d, name, text, len, e);
+
+	if (rc)
+		return rc;
+	rc = read_doc(sc, &d, e);
+	conf_free(&d);
+	return rc;
+}
+
+void scenario_free(struct scenario *sc)
+{
+	policy_free(sc->policy);
+	sc->policy = NULL;
+	for (uint32_t i = 0; i < sc->events; i++) {
+		policy_free(sc->event[i].policy);
+		sc->event[i].policy = NULL;
+	}
+}
+
+int scenario_find(const struct scenario *sc, const char *name)
+{
+	for (uint32_t i = 0; i < sc->sim.guests; i++)
+		if (!strcmp(sc->sim.guest[i].name, name))
+			return (int)i;
+	return -1;
+}

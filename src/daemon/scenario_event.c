@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* scenario_event: events[] of a scenario, put in the order of their times. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/daemon/scenario.h"
+
+const char *const scenario_do_names[] = { "destroy", "create", "reboot", "policy",
+					  "release", "retake", "cap",	 NULL };
+
+enum { PATH_SIZE = 32 };
+
+struct event_in {
+	int64_t at;
+	uint32_t what;
+	char guest[FLOW_NAME_MAX];
+	uint64_t cap;
+};
+
+#define AT(field) offsetof(struct event_in, field)
+static const struct conf_key event_keys[] = {
+	{ .name = "at",
+	  .type = CONF_DURATION,
+	  .offset = AT(at),
+	  .max = 3600 * NS_PER_S,
+	  .required = 1 },
+	{ .name = "do",
+	  .type = CONF_ENUM,
+	  .offset = AT(what),
+	  .names = scenario_do_names,
+	  .required = 1 },
+	{ .name = "guest", .type = CONF_STRING, .offset = AT(guest), .max = FLOW_NAME_MAX - 1 },
+	{ .name = "cap", .type = CONF_UINT, .offset = AT(cap), .max = 51200 },
+	{ 0 },
+};
+#undef AT
+static const char *const event_also[] = { "policy", NULL };
+
+/* The keys that go with a "do", and those that do not. */
+static int check_key(const struct conf_doc *d, const char *path, const json_t *obj, const char *key,
+		     bool wanted, const char *what, struct conf_error *e)
+{
+	bool there = json_object_get(obj, key) != NULL;
+	char at[PATH_SIZE + 16];
+
+	if (there == wanted)
+		return 0;
+	if (wanted)
+		return conf_fail(d, path, e, "key \"%s\" is missing here: \"%s\" needs it", key,
+				 what);
+	snprintf(at, sizeof(at), "%s.%s", path, key);
+	return conf_fail(d, at, e, "%s does nothing in \"%s\": remove it", key, what);
+}
+
+static int check_keys(const struct conf_doc *d, const char *path, const json_t *obj,
+		      enum scenario_do what, struct conf_error *e)
+{
+	const char *name = scenario_do_names[what];
+	int rc = check_key(d, path, obj, "guest", what != SCENARIO_POLICY, name, e);
+
+	if (!rc)
+		rc = check_key(d, path, obj, "policy", what == SCENARIO_POLICY, name, e);
+	if (!rc)
+		rc = check_key(d, path, obj, "cap", what == SCENARIO_CAP, name, e);
+	return rc;
+}
+
+static int check_event(const struct scenario *sc, const struct conf_doc *d, const char *path,
+		       const struct event_in *in, int guest, struct conf_error *e)
+{
+	char at[PATH_SIZE + 16];
+
+	if (in->at > sc->duration_ns) {
+		snprintf(at, sizeof(at), "%s.at", path);
+		return conf_fail(d, at, e,
+				 "at is %lld ms, after the end of the run: write at most its "
+				 "duration, %lld ms",
+				 (long long)(in->at / NS_PER_MS),
+				 (long long)(sc->duration_ns / NS_PER_MS));
+	}
+	if (in->what != SCENARIO_POLICY && guest < 0) {
+		snprintf(at, sizeof(at), "%s.guest", path);
+		return conf_fail(d, at, e, "no guest is named \"%s\": name one of guests[]",
+				 in->guest);
+	}
+	if (in->what == SCENARIO_CAP && in->cap > 100 * sc->sim.guest[guest].vcpus) {
+		snprintf(at, sizeof(at), "%s.cap", path);
+		return conf_fail(d, at, e,
+				 "cap is %llu, more than all VCPUs of this guest: write at most "
+				 "%u percent, or 0 for none",
+				 (unsigned long long)in->cap, 100 * sc->sim.guest[guest].vcpus);
+	}
+	return 0;
+}
+
+static int bind_event(struct scenario *sc, const struct conf_doc *d, const char *path,
+		      const json_t *obj, struct scenario_event *ev, struct conf_error *e)
+{
+	struct event_in in = { 0 };
+	char at[PATH_SIZE + 16];
+	int rc, guest;
+
+	rc = conf_bind(d, path, obj, event_keys, event_also, &in, e);
+	if (!rc)
+		rc = check_keys(d, path, obj, (enum scenario_do)in.what, e);
+	if (rc)
+		return rc;
+	guest = scenario_find(sc, in.guest);
+	rc = check_event(sc, d, path, &in, guest, e);
+	if (rc)
+		return rc;
+	*ev = (struct scenario_event){
+		.at_ns = in.at,
+		.what = (enum scenario_do)in.what,
+		.guest = guest < 0 ? 0 : (uint32_t)guest,
+		.cap = (uint32_t)in.cap,
+	};
+	if (ev->what != SCENARIO_POLICY)
+		return 0;
+	snprintf(at, sizeof(at), "%s.policy", path);
+	return policy_bind(&ev->policy, d, at, json_object_get(obj, "policy"), e);
+}
+
+/* Those of the same time stay in the order of the file. */
+static void put_in_order(struct scenario *sc)
+{
+	for (uint32_t i = 1; i < sc->events; i++)
+		for (uint32_t k = i; k && sc->event[k].at_ns < sc->event[k - 1].at_ns; k--) {
+			struct scenario_event ev = sc->event[k];
+
+			sc->event[k] = sc->event[k - 1];
+			sc->event[k - 1] = ev;
+		}
+}
+
+int scenario_bind_events(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	const json_t *arr = json_object_get(d->root, "events");
+	char path[PATH_SIZE];
+	int rc;
+
+	if (!arr)
+		return 0;
+	if (!json_is_array(arr) || json_array_size(arr) > SCENARIO_EVENTS_MAX)
+		return conf_fail(d, "events", e,
+				 "events: write a list of at most %d events, such as "
+				 "[{\"at\": \"2s\", \"do\": \"destroy\", \"guest\": \"web\"}]",
+				 SCENARIO_EVENTS_MAX);
+	while (sc->events < json_array_size(arr)) {
+		struct scenario_event *ev = &sc->event[sc->events];
+
+		snprintf(path, sizeof(path), "events[%u]", sc->events);
+		rc = bind_event(sc, d, path, json_array_get(arr, sc->events), ev, e);
+		if (rc)
+			return rc;
+		sc->events++;
+	}
+	put_in_order(sc);
+	return 0;
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * scenario_guest: guests[] of a scenario and their applications: for each the
+ * simulated guest and what the daemon's configuration would say of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/daemon/scenario.h"
+
+enum {
+	VCPUS_MAX = 512, /* the most a guest of Xen can have */
+	PATH_SIZE = 80,
+	MTUS_MAX = 16 << 20,
+	DEPTH_MAX = 1024,
+	RATE_MAX = 10000000,
+	REPORT_MAX = 10000, /* permille */
+};
+
+/* --- applications --- */
+
+static const char *const kind_names[] = { "idle", "sender", "server", "burner", NULL };
+static const char *const op_names[] = { "write", "send", "read", NULL };
+
+struct app_in {
+	char name[FLOW_NAME_MAX];
+	uint32_t kind, op;
+	uint64_t size, depth, queue_pairs, mtu, rate, burst, clients, report;
+	int64_t post, compute, report_stop, start, stop;
+};
+
+#define AT(field) offsetof(struct app_in, field)
+#define TIME(key, field, low)                                                                      \
+	{                                                                                          \
+		.name = key, .type = CONF_DURATION, .offset = AT(field), .min = low,               \
+		.max = 3600 * NS_PER_S                                                             \
+	}
+#define COUNT(key, field, low, high)                                                               \
+	{                                                                                          \
+		.name = key, .type = CONF_UINT, .offset = AT(field), .min = low, .max = high       \
+	}
+static const struct conf_key app_keys[] = {
+	{ .name = "name", .type = CONF_STRING, .offset = AT(name), .max = FLOW_NAME_MAX - 1 },
+	{ .name = "kind",
+	  .type = CONF_ENUM,
+	  .offset = AT(kind),
+	  .names = kind_names,
+	  .required = 1 },
+	{ .name = "op", .type = CONF_ENUM, .offset = AT(op), .names = op_names },
+	{ .name = "size", .type = CONF_SIZE, .offset = AT(size), .min = 1, .max = MTUS_MAX },
+	COUNT("depth", depth, 1, DEPTH_MAX),
+	COUNT("queue_pairs", queue_pairs, 1, SIM_APP_QPS_MAX),
+	COUNT("mtu", mtu, 256, 4096),
+	COUNT("rate", rate, 1, RATE_MAX),
+	COUNT("burst", burst, 1, DEPTH_MAX),
+	{ .name = "post", .type = CONF_DURATION, .offset = AT(post), .min = 100, .max = NS_PER_S },
+	{ .name = "compute", .type = CONF_DURATION, .offset = AT(compute), .max = NS_PER_S },
+	COUNT("clients", clients, 1, SIM_APP_CLIENTS_MAX),
+	COUNT("report", report, 0, REPORT_MAX),
+	TIME("report_stop", report_stop, 1),
+	TIME("start", start, 0),
+	TIME("stop", stop, 1),
+	{ 0 },
+};
+#undef AT
+
+/* A key that would do nothing is a mistake: which kinds each of these is for. */
+static const struct {
+	const char *key;
+	uint32_t kinds;
+	const char *text;
+} only[] = {
+#define SENDER (1u << SIM_APP_SENDER)
+#define SERVER (1u << SIM_APP_SERVER)
+	{ "op", SENDER, "a sender" },
+	{ "depth", SENDER, "a sender" },
+	{ "queue_pairs", SENDER, "a sender" },
+	{ "rate", SENDER, "a sender" },
+	{ "burst", SENDER, "a sender" },
+	{ "compute", SERVER, "a server" },
+	{ "clients", SERVER, "a server" },
+	{ "report", SERVER, "a server" },
+	{ "report_stop", SERVER, "a server" },
+	{ "size", SENDER | SERVER, "a sender or a server" },
+	{ "mtu", SENDER | SERVER, "a sender or a server" },
+	{ "post", SENDER | SERVER, "a sender or a server" },
+#undef SENDER
+#undef SERVER
+};
+
+/* Places within the document. */
+struct place {
+	const struct conf_doc *d;
+	char path[PATH_SIZE];
+	const json_t *obj;
+};
+
+/* An error at a key of it, or at it when the key is not there. */
+#define FAIL(p, key, e, ...)                                                                       \
+	({                                                                                         \
+		char at_[PATH_SIZE + 32];                                                          \
+		snprintf(at_, sizeof(at_), "%s.%s", (p)->path, key);                               \
+		conf_fail((p)->d, at_, e, __VA_ARGS__);                                            \
+	})
+
+static int check_kind(const struct place *p, const struct app_in *in, struct conf_error *e)
+{
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (!(only[i].kinds & 1u << in->kind) && json_object_get(p->obj, only[i].key))
+			return FAIL(p, only[i].key, e,
+				    "%s is for %s, and this is \"%s\": remove it", only[i].key,
+				    only[i].text, kind_names[in->kind]);
+	return 0;
+}
+
+static int check_app(const struct place *p, const struct app_in *in, uint32_t link_mtu,
+		     struct conf_error *e)
+{
+	if (in->mtu & (in->mtu - 1))
+		return FAIL(p, "mtu", e, "mtu is %llu: write 256, 512, 1024, 2048 or 4096 (bytes)",
+			    (unsigned long long)in->mtu);
+	if (in->mtu > link_mtu)
+		return FAIL(p, "mtu", e, "mtu is %llu, more than the link's: write at most %u",
+			    (unsigned long long)in->mtu, link_mtu);
+	if (in->stop && in->stop <= in->start)
+		return FAIL(p, "stop", e,
+			    "stop (%lld us) must come after start (%lld us): correct one",
+			    (long long)(in->stop / NS_PER_US), (long long)(in->start / NS_PER_US));
+	if (in->burst > 1 && !in->rate)
+		return FAIL(p, "burst", e,
+			    "burst says how many messages come at once: give a rate, too");
+	return 0;
+}
+
+static void fill_app(struct sim_app *a, const struct app_in *in)
+{
+	static const enum sample_op ops[] = { OP_WRITE, OP_SEND, OP_READ };
+
+	*a = (struct sim_app){
+		.kind = (enum sim_app_kind)in->kind,
+		.op = ops[in->op],
+		.qps = (uint32_t)in->queue_pairs,
+		.msg_bytes = (uint32_t)in->size,
+		.depth = (uint32_t)in->depth,
+		.path_mtu = (uint32_t)in->mtu,
+		.rate = in->rate,
+		.burst = (uint32_t)in->burst,
+		.post_ns = in->post,
+		.compute_ns = in->kind == SIM_APP_SERVER ? in->compute : 0,
+		.clients = (uint32_t)in->clients,
+		.report = (uint32_t)in->report,
+		.report_stop_ns = in->report_stop,
+		.start_ns = in->start,
+		.stop_ns = in->stop,
+	};
+	snprintf(a->name, sizeof(a->name), "%s", in->name[0] ? in->name : kind_names[in->kind]);
+}
+
+/*
+ * Defaults are the paper's server: 64 KiB on a link of 1 GiB/s take 61 us,
+ * posting 1 us; computing the rest makes the 209 us of its figure 1.
+ */
+static int bind_app(const struct place *p, uint32_t link_mtu, struct sim_app *a,
+		    struct conf_error *e)
+{
+	struct app_in in = {
+		.size = 64 << 10,
+		.depth = 1,
+		.queue_pairs = 1,
+		.mtu = link_mtu,
+		.burst = 1,
+		.clients = 1,
+		.report = 1000,
+		.post = NS_PER_US,
+		.compute = 146964,
+	};
+	int rc = conf_bind(p->d, p->path, p->obj, app_keys, NULL, &in, e);
+
+	if (!rc)
+		rc = check_kind(p, &in, e);
+	if (!rc)
+		rc = check_app(p, &in, link_mtu, e);
+	if (!rc)
+		fill_app(a, &in);
+	return rc;
+}
+
+static int bind_apps(const struct place *g, uint32_t link_mtu, struct sim_guest_conf *sg,
+		     struct conf_error *e)
+{
+	const json_t *apps = json_object_get(g->obj, "apps");
+	struct place p = { .d = g->d };
+
+	if (!apps)
+		return 0;
+	if (!json_is_array(apps) || json_array_size(apps) > SIM_APPS_MAX)
+		return FAIL(g, "apps", e,
+			    "apps: write a list of at most %d applications, such as "
+			    "[{\"kind\": \"sender\", \"size\": \"2MiB\"}]",
+			    SIM_APPS_MAX);
+	for (; sg->apps < json_array_size(apps); sg->apps++) {
+		int rc;
+
+		p.obj = json_array_get(apps, sg->apps);
+		snprintf(p.path, sizeof(p.path), "%s.apps[%u]", g->path, sg->apps);
+		rc = bind_app(&p, link_mtu, &sg->app[sg->apps], e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* --- guests --- */
+
+/* What the simulator needs; the rest is what resexd.json says of guests. */
+struct guest_in {
+	char name[FLOW_NAME_MAX];
+	uint64_t vcpus, cap;
+	bool blind, later;
+};
+
+#define AT(field) offsetof(struct guest_in, field)
+static const struct conf_key guest_keys[] = {
+	{ .name = "name",
+	  .type = CONF_STRING,
+	  .offset = AT(name),
+	  .min = 1,
+	  .max = FLOW_NAME_MAX - 1,
+	  .required = 1 },
+	COUNT("vcpus", vcpus, 1, VCPUS_MAX),
+	COUNT("cap", cap, 0, 100 * VCPUS_MAX),
+	{ .name = "blind", .type = CONF_BOOL, .offset = AT(blind) },
+	{ .name = "later", .type = CONF_BOOL, .offset = AT(later) },
+	{ 0 },
+};
+#undef AT
+static const char *const guest_also[] = { "name", "vcpus", "cap", "blind", "later", "apps", NULL };
+/* Each of the two bindings knows the other's keys. */
+static const char *const sim_also[] = { "weight", "exempt", "min_cap", "max_cap",
+					"sla",	  "link",   "apps",    NULL };
+
+/* As domains are named: it stands in commands, messages and tables. */
+static bool is_name(const char *s)
+{
+	for (; *s; s++)
+		if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') &&
+		    !(*s >= '0' && *s <= '9') && !strchr("._+-", *s))
+			return false;
+	return true;
+}
+
+static int check_guest(const struct scenario *sc, const struct place *p, const struct guest_in *in,
+		       struct conf_error *e)
+{
+	if (!is_name(in->name))
+		return FAIL(p, "name", e, "name is \"%s\": write letters, digits and . _ + - only",
+			    in->name);
+	if (scenario_find(sc, in->name) >= 0)
+		return FAIL(p, "name", e,
+			    "guest \"%s\" is there already: give each guest its own name",
+			    in->name);
+	if (in->cap > 100 * in->vcpus)
+		return FAIL(p, "cap", e,
+			    "cap is %llu, more than all VCPUs of this guest: write at most %llu "
+			    "percent, or 0 for none",
+			    (unsigned long long)in->cap, (unsigned long long)(100 * in->vcpus));
+	return 0;
+}
+
+static int bind_settings(struct scenario *sc, const struct place *p, struct guest_conf *g,
+			 struct conf_error *e)
+{
+	int rc;
+
+	settings_guest_default(g);
+	rc = settings_bind_guest(p->d, p->path, p->obj, guest_also, g, e);
+	return rc ? rc : settings_find_link(&sc->conf, p->d, p->path, g, e);
+}
+
+static int bind_guest(struct scenario *sc, const struct place *p, struct conf_error *e)
+{
+	struct sim_guest_conf *sg = &sc->sim.guest[sc->sim.guests];
+	struct guest_conf *g = &sc->conf.guest[sc->conf.guests];
+	struct guest_in in = { .vcpus = 1 };
+	int rc;
+
+	rc = conf_bind(p->d, p->path, p->obj, guest_keys, sim_also, &in, e);
+	if (!rc)
+		rc = check_guest(sc, p, &in, e);
+	if (!rc)
+		rc = bind_settings(sc, p, g, e);
+	if (rc)
+		return rc;
+	memcpy(g->name, in.name, sizeof(g->name));
+	memcpy(sg->name, in.name, sizeof(sg->name));
+	sg->vcpus = (uint32_t)in.vcpus;
+	sg->weight = (uint32_t)g->weight;
+	sg->cap = (uint32_t)in.cap;
+	sg->link = g->link;
+	sg->blind = in.blind;
+	sg->later = in.later;
+	rc = bind_apps(p, sc->conf.link[g->link].mtu, sg, e);
+	if (rc)
+		return rc;
+	sc->sim.guests++;
+	sc->conf.guests++;
+	return 0;
+}
+
+int scenario_bind_guests(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	const json_t *arr = json_object_get(d->root, "guests");
+	struct place p = { .d = d };
+	size_t i;
+	int rc;
+
+	if (!json_is_array(arr) || !json_array_size(arr) || json_array_size(arr) > SIM_GUESTS_MAX)
+		return conf_fail(d, arr ? "guests" : "", e,
+				 "guests: give a list of 1 to %d guests, such as "
+				 "[{\"name\": \"web\", \"apps\": [{\"kind\": \"server\"}]}]",
+				 SIM_GUESTS_MAX);
+	for (i = 0; i < json_array_size(arr); i++) {
+		p.obj = json_array_get(arr, i);
+		snprintf(p.path, sizeof(p.path), "guests[%zu]", i);
+		rc = bind_guest(sc, &p, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* scenario_record: from snapshots and requests to what the summary says. */
+#include "src/daemon/scenario_record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_guest(struct record_guest *g, const struct sim_guest_conf *c, uint32_t steps)
+{
+	for (uint32_t i = 0; i < c->apps; i++) {
+		if (c->app[i].kind != SIM_APP_SERVER)
+			continue;
+		g->app[i] = calloc(1, sizeof(*g->app[i]));
+		if (!g->app[i])
+			return -ENOMEM;
+	}
+	if (steps)
+		g->step = calloc(steps, sizeof(*g->step));
+	return steps && !g->step ? -ENOMEM : 0;
+}
+
+int record_open(struct recorder *r, const struct scenario *sc, struct sim_host *h,
+		struct mono start)
+{
+	int rc = 0;
+
+	memset(r, 0, sizeof(*r));
+	pthread_mutex_init(&r->lock, NULL);
+	r->sc = sc;
+	r->host = h;
+	r->start = r->last = start;
+	r->guests = sc->sim.guests;
+	if (sc->series_ns)
+		r->steps_max = (uint32_t)(sc->duration_ns / sc->series_ns);
+	for (uint32_t i = 0; !rc && i < r->guests; i++)
+		rc = open_guest(&r->guest[i], &sc->sim.guest[i], r->steps_max);
+	return rc;
+}
+
+void record_close(struct recorder *r)
+{
+	for (uint32_t i = 0; i < r->guests; i++) {
+		struct record_guest *g = &r->guest[i];
+
+		for (uint32_t k = 0; k < SIM_APPS_MAX; k++)
+			free(g->app[k]);
+		free(g->caps.at);
+		free(g->rates.at);
+		free(g->step);
+	}
+	pthread_mutex_destroy(&r->lock);
+}
+
+void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns)
+{
+	struct recorder *r = arg;
+	struct record_guest *g = &r->guest[guest];
+
+	pthread_mutex_lock(&r->lock);
+	hist_add(g->app[app], latency_ns);
+	g->step_n++;
+	g->step_sum += latency_ns;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void usage_add(struct usage *to, const struct usage *u)
+{
+	to->cpu_ns += u->cpu_ns;
+	to->mtus_sent += u->mtus_sent;
+	to->mtus_recv += u->mtus_recv;
+	to->bytes_sent += u->bytes_sent;
+	to->bytes_recv += u->bytes_recv;
+	to->wrs += u->wrs;
+	to->lost += u->lost;
+}
+
+static uint64_t mtus_of(const struct record_guest *g)
+{
+	return g->usage.mtus_sent + g->usage.mtus_recv + g->usage_before.mtus_sent +
+	       g->usage_before.mtus_recv;
+}
+
+/* A new life: what the one before it did stays counted. */
+static void begin_life(struct record_guest *g, const struct snap_guest *sg)
+{
+	usage_add(&g->usage_before, &g->usage);
+	g->money_before.allocated.m += g->money.allocated.m;
+	g->money_before.spent.m += g->money.spent.m;
+	g->money_before.overdraft.m += g->money.overdraft.m;
+	g->cap_changes_before += g->cap_changes;
+	g->created = sg->key.created;
+	g->domid = sg->key.domid;
+	g->lives++;
+}
+
+static void hold(struct recorder *r, struct record_guest *g, uint32_t vcpus, int64_t ns)
+{
+	uint32_t percent = g->cap.limited ? cap_to_percent(g->cap) : 100 * vcpus;
+
+	if (!g->cap.limited)
+		g->uncapped_ns += ns;
+	else if (!g->lowest.limited || g->cap.mpct < g->lowest.mpct)
+		g->lowest = g->cap;
+	if (held_add(&g->caps, percent, ns) || held_add(&g->rates, g->rate_q16, ns))
+		r->rc = -ENOMEM;
+}
+
+static void see_guest(struct recorder *r, uint32_t i, const struct snap_guest *sg, int64_t ns,
+		      bool epoch_begins)
+{
+	struct record_guest *g = &r->guest[i];
+
+	if (sg->key.created != g->created)
+		begin_life(g, sg);
+	g->usage = sg->total_usage;
+	g->money = sg->total;
+	if (epoch_begins) { /* issued for what comes after: only the next snapshot counts it */
+		g->money.allocated.m -= sg->account.allocated.m;
+		g->money.spent.m -= sg->account.spent.m;
+		g->money.overdraft.m -= sg->account.overdraft.m;
+	}
+	g->cap_changes = sg->cap_changes;
+	g->cap = sg->applied;
+	g->rate_q16 = sg->account.rate.q16;
+	hold(r, g, r->sc->sim.guest[i].vcpus, ns);
+}
+
+static const struct snap_guest *find(const struct snapshot *sn, uint32_t domid)
+{
+	for (uint32_t i = 0; i < sn->guests; i++)
+		if (sn->guest[i].key.domid == domid)
+			return &sn->guest[i];
+	return NULL;
+}
+
+static void end_step(struct recorder *r, const struct snapshot *sn)
+{
+	for (uint32_t i = 0; i < r->guests; i++) {
+		struct record_guest *g = &r->guest[i];
+
+		g->step[r->steps] = (struct record_step){
+			.cap = g->cap,
+			.rate_q16 = g->rate_q16,
+			.present = find(sn, sim_domid(r->host, i)) != NULL,
+			.mtus = mtus_of(g) - g->step_mtus,
+			.n = g->step_n,
+			.sum_ns = g->step_sum,
+		};
+		g->step_mtus = mtus_of(g);
+		g->step_n = g->step_sum = 0;
+	}
+	r->steps++;
+}
+
+void record_snapshot(struct recorder *r, const struct snapshot *sn)
+{
+	int64_t ns = mono_sub(sn->time, r->last);
+
+	if (ns <= 0)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->last = sn->time;
+	r->ticks = sn->ticks;
+	r->late_ticks = sn->late_ticks;
+	for (uint32_t i = 0; i < r->guests; i++) {
+		const struct snap_guest *sg = find(sn, sim_domid(r->host, i));
+
+		if (sg)
+			see_guest(r, i, sg, ns, sn->epoch != r->epoch);
+	}
+	r->epoch = sn->epoch;
+	while (r->steps < r->steps_max &&
+	       mono_sub(sn->time, r->start) >= (r->steps + 1) * r->sc->series_ns)
+		end_step(r, sn);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void truth_add(struct sim_truth *to, const struct sim_truth *t)
+{
+	to->wrs += t->wrs;
+	to->bytes += t->bytes;
+	to->mtus += t->mtus;
+	to->cpu_ns += t->cpu_ns;
+	to->requests += t->requests;
+	to->latency_sum_ns += t->latency_sum_ns;
+}
+
+struct sim_truth record_truth(struct recorder *r, uint32_t guest)
+{
+	struct sim_truth t = { 0 }, all = r->guest[guest].truth_before;
+
+	if (!sim_truth(r->host, guest, &t))
+		truth_add(&all, &t);
+	return all;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * scenario_record: what a run's summary is made of, kept while it runs.
+ *
+ * What the daemon saw comes from its snapshots; what is marked as true comes
+ * from the simulator, which the daemon never asks.
+ */
+#ifndef RESEX_DAEMON_SCENARIO_RECORD_H
+#define RESEX_DAEMON_SCENARIO_RECORD_H
+
+#include <pthread.h>
+
+#include "src/daemon/scenario.h"
+
+/* --- latencies: log-linear, a quantile is at most 1/256 too high --- */
+
+enum { HIST_SUB = 256, HIST_BUCKETS = (64 - 8 + 1) * HIST_SUB };
+
+struct hist {
+	uint64_t n, sum, min, max;
+	long double sumsq;
+	uint64_t bucket[HIST_BUCKETS];
+};
+
+void hist_add(struct hist *h, uint64_t ns);
+uint64_t hist_deviation(const struct hist *h); /* population, rounded down */
+/* The sample of rank ceil(n * permille / 1000), at least 1; 0 when empty. */
+uint64_t hist_quantile(const struct hist *h, uint32_t permille);
+
+/* --- a figure that holds for a time --- */
+
+struct held {
+	uint64_t v;
+	int64_t ns;
+};
+
+/* Values and for how long each was held; neighbours differ. */
+struct held_list {
+	struct held *at;
+	size_t n, size;
+};
+
+int held_add(struct held_list *l, uint64_t v, int64_t ns); /* 0 or -ENOMEM */
+/* For held_quantile(): the order of time is lost. */
+void held_sort(struct held_list *l);
+/* The least value that, with those below it, was held for permille of the time. 0 when empty. */
+uint64_t held_quantile(const struct held_list *l, uint32_t permille);
+int64_t held_time(const struct held_list *l);
+
+/* --- a run --- */
+
+/* One of the equal pieces of time of a series. */
+struct record_step {
+	struct cap cap; /* at its end */
+	uint32_t rate_q16;
+	bool present;	    /* the daemon knew the guest */
+	uint64_t mtus;	    /* counted in it */
+	uint64_t n, sum_ns; /* true latencies of requests answered in it */
+};
+
+struct record_guest {
+	uint64_t created; /* of the life it is in; 0: not seen yet */
+	uint32_t lives, domid;
+	struct usage usage, usage_before; /* of this life; of all before it */
+	struct spending money, money_before;
+	uint64_t cap_changes, cap_changes_before;
+	struct cap cap, lowest; /* as last seen, and the lowest */
+	uint32_t rate_q16;
+	struct held_list caps, rates; /* percent (none: 100 x VCPUs), q16 */
+	int64_t uncapped_ns;
+	struct sim_truth truth_before;	/* of lives that ended by a reboot */
+	struct hist *app[SIM_APPS_MAX]; /* servers' true latencies; NULL: no server */
+	uint64_t step_n, step_sum, step_mtus;
+	struct record_step *step;
+};
+
+struct recorder {
+	pthread_mutex_t lock; /* on the real clock requests are heard of in another thread */
+	const struct scenario *sc;
+	struct sim_host *host;
+	struct mono start, last;
+	uint32_t guests, steps, steps_max;
+	uint64_t ticks, late_ticks, epoch;
+	int rc; /* the first error: -ENOMEM */
+	struct record_guest guest[SIM_GUESTS_MAX];
+};
+
+/* 0 or -ENOMEM. A recorder is large: not on the stack. Closed also after an error. */
+int record_open(struct recorder *r, const struct scenario *sc, struct sim_host *h,
+		struct mono start);
+void record_close(struct recorder *r);
+
+/* A sim_request_fn; arg is the recorder. */
+void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns);
+/* The newest snapshot: holds since the one before it. One seen already is passed over. */
+void record_snapshot(struct recorder *r, const struct snapshot *sn);
+/* The truth about a guest over all its lives; a reboot puts what was before into truth_before. */
+struct sim_truth record_truth(struct recorder *r, uint32_t guest);
+
+#endif

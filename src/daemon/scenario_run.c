@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * scenario_run: engine and simulated host, led by a scenario. The engine calls
+ * turn() after each tick (on the real clock: when something is due, at least
+ * each 10 ms), which records what there is and carries out what is due.
+ */
+#include "src/daemon/scenario_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/daemon/engine.h"
+#include "src/daemon/manager.h"
+#include "src/daemon/scenario_summary.h"
+#include "src/util/clock.h"
+
+#define TURN_NS	    (10 * NS_PER_MS)
+#define PROGRESS_NS NS_PER_S
+#define PATIENCE_NS NS_PER_S
+
+struct run {
+	struct scenario *sc;
+	const struct scenario_opts *o;
+	struct clock clock;
+	struct sim_host *host;
+	struct mono start;
+	uint32_t next;	     /* event */
+	int64_t progress_ns; /* wall clock, when it was last told */
+	char dir[CONFIG_PATH_MAX + 1];
+	char policy[FLOW_NAME_MAX];
+	struct scenario_done done[SCENARIO_EVENTS_MAX];
+	struct recorder rec;
+};
+
+/* --- events --- */
+
+static struct managed *managed_of(struct run *r, struct manager *m, uint32_t guest)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", sim_domid(r->host, guest));
+	return manager_find(m, id);
+}
+
+static int release(struct run *r, struct manager *m, const struct scenario_event *ev)
+{
+	struct managed *g = managed_of(r, m, ev->guest);
+
+	if (!g)
+		return -ESRCH;
+	manager_release(m, g, ev->what == SCENARIO_RELEASE, clock_wall_ns());
+	return 0;
+}
+
+/* A new life begins the guest's truth anew. */
+static int make_guest(struct run *r, const struct scenario_event *ev)
+{
+	struct sim_truth before = record_truth(&r->rec, ev->guest);
+	int rc = ev->what == SCENARIO_CREATE ? sim_create(r->host, ev->guest)
+					     : sim_reboot(r->host, ev->guest);
+
+	if (!rc)
+		r->rec.guest[ev->guest].truth_before = before;
+	return rc;
+}
+
+static int change_policy(struct run *r, struct manager *m, uint32_t i)
+{
+	struct scenario_event *ev = &r->sc->event[i];
+	int rc;
+
+	snprintf(r->done[i].policy, sizeof(r->done[i].policy), "%s", ev->policy->ops->name);
+	rc = manager_set_policy(m, ev->policy, clock_wall_ns());
+	if (!rc)
+		ev->policy = NULL;
+	return rc;
+}
+
+static int carry_out(struct run *r, struct manager *m, uint32_t i)
+{
+	const struct scenario_event *ev = &r->sc->event[i];
+
+	switch (ev->what) {
+	case SCENARIO_DESTROY:
+		return sim_destroy(r->host, ev->guest);
+	case SCENARIO_CREATE:
+	case SCENARIO_REBOOT:
+		return make_guest(r, ev);
+	case SCENARIO_POLICY:
+		return change_policy(r, m, i);
+	case SCENARIO_RELEASE:
+	case SCENARIO_RETAKE:
+		return release(r, m, ev);
+	case SCENARIO_CAP:
+		return m->hv->sched->set_cap(m->sched, sim_domid(r->host, ev->guest),
+					     cap_from_percent(ev->cap));
+	}
+	return -EINVAL;
+}
+
+/* A policy is changed when the sampler has left the one before it, a tick or two later. */
+static bool must_wait(const struct manager *m, const struct scenario_event *ev)
+{
+	return ev->what == SCENARIO_POLICY && m->policy_old;
+}
+
+static void events_due(struct run *r, struct manager *m, struct mono now)
+{
+	int64_t at = mono_sub(now, r->start);
+
+	while (r->next < r->sc->events && r->sc->event[r->next].at_ns <= at) {
+		const struct scenario_event *ev = &r->sc->event[r->next];
+		struct scenario_done *d = &r->done[r->next];
+
+		if (must_wait(m, ev))
+			return;
+		d->event = ev;
+		d->at_ns = at;
+		d->rc = carry_out(r, m, r->next);
+		if (d->rc)
+			log_msg(r->o->log, LOG_LVL_WARNING, "event %u (%s): %s", r->next,
+				scenario_do_names[ev->what], scenario_why(d->rc));
+		r->next++;
+	}
+}
+
+/* --- the engine's guide --- */
+
+static void tell_progress(struct run *r, int64_t at)
+{
+	int64_t wall = clock_wall_ns();
+
+	if (!r->o->progress || wall - r->progress_ns < PROGRESS_NS)
+		return;
+	r->progress_ns = wall;
+	fprintf(stderr, "\r%.1f of %.1f s ", (double)at / 1e9, (double)r->sc->duration_ns / 1e9);
+}
+
+/* The newest snapshot may be from before the end: then its last piece would be missing. */
+static bool is_over(const struct run *r, int64_t left)
+{
+	return left <= 0 &&
+	       (mono_sub(r->rec.last, r->start) >= r->sc->duration_ns || left < -PATIENCE_NS);
+}
+
+static int64_t turn(void *arg, struct manager *m, struct mono now)
+{
+	struct run *r = arg;
+	int64_t at = mono_sub(now, r->start), left = r->sc->duration_ns - at;
+
+	record_snapshot(&r->rec, snap_latest(m->sh));
+	if (r->rec.rc || is_over(r, left))
+		return -1;
+	events_due(r, m, now);
+	tell_progress(r, at);
+	if (r->next < r->sc->events && r->sc->event[r->next].at_ns - at < left)
+		left = r->sc->event[r->next].at_ns - at;
+	return left < NS_PER_MS ? NS_PER_MS : left < TURN_NS ? left : TURN_NS;
+}
+
+/* --- the life of a run --- */
+
+static int make_dir(struct run *r, struct conf_error *e)
+{
+	const char *tmp = getenv("TMPDIR");
+	int n = snprintf(r->dir, sizeof(r->dir), "%s/resexd-scenario-XXXXXX",
+			 tmp && *tmp ? tmp : "/tmp");
+	int rc = n + 20 < (int)sizeof(r->dir) ? 0 : -ENAMETOOLONG;
+
+	if (!rc && !mkdtemp(r->dir))
+		rc = -errno;
+	if (rc) {
+		snprintf(e->text, sizeof(e->text),
+			 "no directory can be made in %s (%s): set TMPDIR to one where it can",
+			 tmp && *tmp ? tmp : "/tmp", strerror(-rc));
+		r->dir[0] = 0;
+	}
+	return rc;
+}
+
+/* What a daemon leaves behind when caps could not be given back goes, too: nobody has them. */
+static void remove_dir(const struct run *r)
+{
+	static const char *const files[] = { "caps.json", "caps.json.new", "sock" };
+	char path[2 * CONFIG_PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+		unlink(path);
+	}
+	rmdir(r->dir);
+}
+
+static void set_paths(struct run *r)
+{
+	struct daemon_conf *c = &r->sc->conf;
+
+	snprintf(c->state_dir, sizeof(c->state_dir), "%s", r->dir);
+	snprintf(c->lock_file, sizeof(c->lock_file), "%.90s/lock", r->dir);
+	if (r->o->socket)
+		snprintf(c->socket, sizeof(c->socket), "%s", r->o->socket);
+	else
+		snprintf(c->socket, sizeof(c->socket), "%.90s/sock", r->dir);
+}
+
+static struct mono now_of(void *arg)
+{
+	struct run *r = arg;
+
+	return r->clock.now(&r->clock);
+}
+
+static int open_host(struct run *r, struct conf_error *e)
+{
+	int rc;
+
+	if (r->sc->clock == SCENARIO_REAL)
+		clock_real(&r->clock);
+	else
+		clock_sim(&r->clock, (struct mono){ NS_PER_S });
+	r->start = now_of(r);
+	rc = sim_open(&r->host, &r->sc->sim, r->start);
+	if (!rc)
+		rc = record_open(&r->rec, r->sc, r->host, r->start);
+	if (rc) {
+		snprintf(e->text, sizeof(e->text), "the simulated host: %s", strerror(-rc));
+		return rc;
+	}
+	sim_set_clock(r->host, now_of, r);
+	sim_set_observer(r->host, record_request, &r->rec);
+	return 0;
+}
+
+/* The daemon, from its start to its end. *complete: no signal ended it. */
+static int run_engine(struct run *r, bool *complete, struct conf_error *e)
+{
+	const struct engine_guide guide = { turn, r };
+	const struct engine_conf ec = {
+		.conf = &r->sc->conf,
+		.hv = r->o->hv,
+		.hv_arg = r->host,
+		.log = r->o->log,
+		.observe = r->o->observe,
+		.init = r->sc->policy,
+		.guide = &guide,
+		.sim = r->sc->clock == SCENARIO_SIMULATED ? &r->clock : NULL,
+	};
+	struct engine *en;
+	int rc;
+
+	r->sc->policy = NULL;
+	rc = engine_open(&en, &ec, e);
+	if (rc)
+		return rc;
+	if (r->sc->clock == SCENARIO_REAL)
+		log_msg(r->o->log, LOG_LVL_INFO, "simulated host: resex -s %s list",
+			r->sc->conf.socket);
+	rc = engine_run(en);
+	if (engine_close(en) && !rc)
+		rc = -EIO;
+	*complete = rc != -EINTR;
+	if (rc == -EINTR)
+		rc = r->rec.rc;
+	if (rc)
+		snprintf(e->text, sizeof(e->text), "the run failed: %s", strerror(-rc));
+	return rc;
+}
+
+static int run_all(struct run *r, json_t **summary, struct conf_error *e)
+{
+	struct scenario_outcome out = { .rec = &r->rec, .done = r->done, .observe = r->o->observe };
+	int rc;
+
+	snprintf(out.policy, sizeof(out.policy), "%s", r->sc->policy->ops->name);
+	rc = run_engine(r, &out.complete, e);
+	if (r->progress_ns && r->o->progress)
+		fprintf(stderr, "\r%20s\r", "");
+	if (rc)
+		return rc;
+	out.dones = r->next;
+	*summary = scenario_summary(&out);
+	if (*summary)
+		return 0;
+	snprintf(e->text, sizeof(e->text), "no memory for the summary: free some");
+	return -ENOMEM;
+}
+
+int scenario_run(struct scenario *sc, const struct scenario_opts *o, json_t **summary,
+		 struct conf_error *e)
+{
+	struct run *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r) {
+		snprintf(e->text, sizeof(e->text), "no memory for the run: free some");
+		return -ENOMEM;
+	}
+	r->sc = sc;
+	r->o = o;
+	r->progress_ns = clock_wall_ns() + PROGRESS_NS; /* short runs need none */
+	rc = make_dir(r, e);
+	if (!rc) {
+		set_paths(r);
+		rc = open_host(r, e);
+	}
+	if (!rc)
+		rc = run_all(r, summary, e);
+	if (r->rec.sc)
+		record_close(&r->rec);
+	if (r->host)
+		sim_close(r->host);
+	if (r->dir[0])
+		remove_dir(r);
+	free(r);
+	return rc;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * scenario_summary: the record of a run in JSON. Times are in the unit their
+ * keys end in; of a figure over time, percentiles count how long it held.
+ */
+#include "src/daemon/scenario_summary.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A failed json_*() gives NULL, which the setter refuses: one flag tells of all. */
+static void put(json_t *o, const char *key, json_t *v, bool *failed)
+{
+	*failed |= json_object_set_new(o, key, v) != 0;
+}
+
+static json_t *integer(uint64_t v)
+{
+	return json_integer((json_int_t)(v < INT64_MAX ? v : INT64_MAX));
+}
+
+static json_t *micros(uint64_t ns)
+{
+	return json_real((double)ns / 1e3);
+}
+
+static json_t *seconds(int64_t ns)
+{
+	return json_real((double)ns / 1e9);
+}
+
+static json_t *resos(struct resos r)
+{
+	return json_real((double)r.m / 1e3);
+}
+
+/* Four decimals: a rate's fixed point has a little more. */
+static json_t *rate(uint64_t q16)
+{
+	return json_real((double)((q16 * 10000 + 32768) / 65536) / 1e4);
+}
+
+static json_t *percent_or_null(struct cap c)
+{
+	return c.limited ? integer(cap_to_percent(c)) : json_null();
+}
+
+static json_t *usage(const struct record_guest *g, json_t *o, bool *failed)
+{
+	const struct usage *a = &g->usage_before, *b = &g->usage;
+
+	put(o, "mtus_sent", integer(a->mtus_sent + b->mtus_sent), failed);
+	put(o, "mtus_recv", integer(a->mtus_recv + b->mtus_recv), failed);
+	put(o, "bytes_sent", integer(a->bytes_sent + b->bytes_sent), failed);
+	put(o, "bytes_recv", integer(a->bytes_recv + b->bytes_recv), failed);
+	put(o, "wrs", integer(a->wrs + b->wrs), failed);
+	put(o, "lost", integer(a->lost + b->lost), failed);
+	put(o, "cpu_ns", integer(a->cpu_ns + b->cpu_ns), failed);
+	return o;
+}
+
+static json_t *money(const struct record_guest *g, bool *failed)
+{
+	const struct spending *a = &g->money_before, *b = &g->money;
+	json_t *o = json_object();
+
+	put(o, "allocated", resos((struct resos){ a->allocated.m + b->allocated.m }), failed);
+	put(o, "spent", resos((struct resos){ a->spent.m + b->spent.m }), failed);
+	put(o, "overdraft", resos((struct resos){ a->overdraft.m + b->overdraft.m }), failed);
+	return o;
+}
+
+static json_t *rates(struct record_guest *g, bool *failed)
+{
+	json_t *o = json_object();
+
+	held_sort(&g->rates);
+	put(o, "min", rate(held_quantile(&g->rates, 0)), failed);
+	put(o, "p50", rate(held_quantile(&g->rates, 500)), failed);
+	put(o, "p99", rate(held_quantile(&g->rates, 990)), failed);
+	put(o, "max", rate(held_quantile(&g->rates, 1000)), failed);
+	put(o, "last", rate(g->rate_q16), failed);
+	return o;
+}
+
+static json_t *caps(struct record_guest *g, bool *failed)
+{
+	static const struct {
+		const char *key;
+		uint32_t permille;
+	} points[] = {
+		{ "p1", 10 }, { "p10", 100 }, { "p50", 500 }, { "p90", 900 }, { "p99", 990 },
+	};
+	json_t *o = json_object();
+	int64_t all = held_time(&g->caps);
+
+	held_sort(&g->caps);
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		put(o, points[i].key, integer(held_quantile(&g->caps, points[i].permille)), failed);
+	put(o, "lowest", percent_or_null(g->lowest), failed);
+	put(o, "last", percent_or_null(g->cap), failed);
+	put(o, "uncapped", json_real(all ? (double)(g->uncapped_ns * 10000 / all) / 1e4 : 1),
+	    failed);
+	put(o, "changes", integer(g->cap_changes_before + g->cap_changes), failed);
+	return o;
+}
+
+static json_t *latency(const struct hist *h, bool *failed)
+{
+	json_t *o = json_object();
+
+	put(o, "n", integer(h->n), failed);
+	if (!h->n)
+		return o;
+	put(o, "mean_us", micros(h->sum / h->n), failed);
+	put(o, "deviation_us", micros(hist_deviation(h)), failed);
+	put(o, "min_us", micros(h->min), failed);
+	put(o, "p50_us", micros(hist_quantile(h, 500)), failed);
+	put(o, "p99_us", micros(hist_quantile(h, 990)), failed);
+	put(o, "p999_us", micros(hist_quantile(h, 999)), failed);
+	put(o, "max_us", micros(h->max), failed);
+	return o;
+}
+
+static json_t *apps(const struct record_guest *g, const struct sim_guest_conf *c, bool *failed)
+{
+	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < c->apps; i++) {
+		json_t *o = json_object();
+
+		put(o, "name", json_string(c->app[i].name), failed);
+		put(o, "kind", json_string(kinds[c->app[i].kind]), failed);
+		if (g->app[i])
+			put(o, "latency", latency(g->app[i], failed), failed);
+		*failed |= json_array_append_new(arr, o) != 0;
+	}
+	return arr;
+}
+
+/* What really happened, which the daemon cannot know. */
+static json_t *truth(struct recorder *r, uint32_t i, bool *failed)
+{
+	struct sim_truth t = record_truth(r, i);
+	json_t *o = json_object();
+
+	put(o, "mtus", integer(t.mtus), failed);
+	put(o, "bytes", integer(t.bytes), failed);
+	put(o, "wrs", integer(t.wrs), failed);
+	put(o, "cpu_ns", integer(t.cpu_ns), failed);
+	put(o, "apps", apps(&r->guest[i], &r->sc->sim.guest[i], failed), failed);
+	return o;
+}
+
+static json_t *step_value(const struct record_step *s, int what)
+{
+	switch (what) {
+	case 0:
+		return s->present ? percent_or_null(s->cap) : json_null();
+	case 1:
+		return s->present ? rate(s->rate_q16) : json_null();
+	case 2:
+		return integer(s->mtus);
+	default:
+		return s->n ? micros(s->sum_ns / s->n) : json_null();
+	}
+}
+
+static json_t *series(const struct recorder *r, const struct record_guest *g, bool *failed)
+{
+	static const char *const keys[] = { "cap", "rate", "mtus", "true_latency_us" };
+	json_t *o = json_object();
+
+	for (int k = 0; k < 4; k++) {
+		json_t *arr = json_array();
+
+		for (uint32_t i = 0; i < r->steps; i++)
+			*failed |= json_array_append_new(arr, step_value(&g->step[i], k)) != 0;
+		put(o, keys[k], arr, failed);
+	}
+	return o;
+}
+
+static json_t *guest(struct recorder *r, uint32_t i, bool *failed)
+{
+	struct record_guest *g = &r->guest[i];
+	json_t *o = json_object();
+
+	put(o, "name", json_string(r->sc->sim.guest[i].name), failed);
+	put(o, "vcpus", integer(r->sc->sim.guest[i].vcpus), failed);
+	put(o, "lives", integer(g->lives), failed);
+	usage(g, o, failed);
+	put(o, "resos", money(g, failed), failed);
+	put(o, "rate", rates(g, failed), failed);
+	put(o, "cap", caps(g, failed), failed);
+	put(o, "true", truth(r, i, failed), failed);
+	if (g->step)
+		put(o, "series", series(r, g, failed), failed);
+	return o;
+}
+
+static json_t *guests(struct recorder *r, bool *failed)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < r->guests; i++)
+		*failed |= json_array_append_new(arr, guest(r, i, failed)) != 0;
+	return arr;
+}
+
+const char *scenario_why(int rc)
+{
+	if (rc == -ENOENT || rc == -ESRCH)
+		return "this guest is not there";
+	return rc == -EEXIST ? "this guest is there already" : strerror(-rc);
+}
+
+static json_t *events(const struct scenario_outcome *o, bool *failed)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t i = 0; i < o->dones; i++) {
+		const struct scenario_done *d = &o->done[i];
+		json_t *v = json_object();
+
+		put(v, "at_s", seconds(d->at_ns), failed);
+		put(v, "do", json_string(scenario_do_names[d->event->what]), failed);
+		if (d->event->what == SCENARIO_POLICY)
+			put(v, "policy", json_string(d->policy), failed);
+		else
+			put(v, "guest", json_string(o->rec->sc->sim.guest[d->event->guest].name),
+			    failed);
+		put(v, "error", d->rc ? json_string(scenario_why(d->rc)) : json_null(), failed);
+		*failed |= json_array_append_new(arr, v) != 0;
+	}
+	return arr;
+}
+
+json_t *scenario_summary(const struct scenario_outcome *out)
+{
+	struct recorder *r = out->rec;
+	const struct scenario *sc = r->sc;
+	json_t *o = json_object();
+	bool failed = false, real = sc->clock == SCENARIO_REAL;
+
+	put(o, "simulated", json_true(), &failed);
+	put(o, "name", json_string(sc->name), &failed);
+	put(o, "clock", json_string(real ? "real" : "simulated"), &failed);
+	put(o, "seed", integer(sc->sim.seed), &failed);
+	put(o, "complete", json_boolean(out->complete), &failed);
+	put(o, "observe", json_boolean(out->observe), &failed);
+	put(o, "duration_s", seconds(mono_sub(r->last, r->start)), &failed);
+	put(o, "ticks", integer(r->ticks), &failed);
+	put(o, "late_ticks", integer(r->late_ticks), &failed);
+	put(o, "policy", json_string(out->policy), &failed);
+	put(o, "events", events(out, &failed), &failed);
+	if (sc->series_ns)
+		put(o, "series_step_s", seconds(sc->series_ns), &failed);
+	put(o, "guests", guests(r, &failed), &failed);
+	if (failed)
+		json_decref(o);
+	return failed ? NULL : o;
+}
