@@ -15,25 +15,28 @@ static struct guest_ref ref_of(uint32_t frame)
 	return (struct guest_ref){ .type = GUEST_REF_FRAME, .ref = frame };
 }
 
-static uint32_t ring_frames(const struct sim_guest_conf *g)
+uint32_t sim_agent_frames(const struct sim_guest_conf *g)
 {
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < g->apps; i++)
-		if (sim_task_has_ring(&g->app[i]))
-			sum += sim_ring_frames(sim_ring_slots(g->app[i].depth));
+		if (sim_task_qps(&g->app[i]))
+			sum += sim_task_qps(&g->app[i]) *
+			       sim_ring_frames(sim_ring_slots(g->app[i].depth));
 	return sum;
 }
 
 static uint32_t frame_pages(const struct sim_guest_conf *g)
 {
-	return (ring_frames(g) + GUEST_FRAMES_PER_PAGE - 1) / GUEST_FRAMES_PER_PAGE;
+	return (sim_agent_frames(g) + GUEST_FRAMES_PER_PAGE - 1) / GUEST_FRAMES_PER_PAGE;
 }
 
 /* All that boot takes, and as much again that is never used. */
 uint32_t sim_agent_pages(const struct sim_guest_conf *g)
 {
-	return 2 * (2 + frame_pages(g) + SIM_APPS_MAX + ring_frames(g)) + 64;
+	uint32_t pages = 1 + GUEST_DIRECTORIES_MAX + frame_pages(g) + SIM_APPS_MAX;
+
+	return 2 * (pages + sim_agent_frames(g)) + 64;
 }
 
 static uint32_t generation_begin(struct guest_registry *r)
@@ -50,25 +53,26 @@ static void generation_end(struct guest_registry *r, uint32_t gen)
 	__atomic_store_n(&r->generation, gen + 1, __ATOMIC_RELEASE);
 }
 
-static void describe(struct guest_ring *out, const struct sim_task *t, uint32_t first_frame)
+static void describe(struct guest_ring *out, const struct sim_qp *qp, uint32_t id,
+		     uint32_t first_frame)
 {
-	uint32_t id = (uint32_t)(t - t->dom->task) + 1;
+	const struct sim_task *t = qp->task;
+	const char *kind = t->conf->kind == SIM_APP_SERVER ? "sim-server" : "sim-sender";
 
 	*out = (struct guest_ring){
 		.id = id,
 		.kind = t->shown ? GUEST_RING_SQ : GUEST_RING_FREE,
 		.provider = GUEST_PROVIDER_RXE,
-		.number = t->qp.number,
+		.number = qp->number,
 		.pid = t->pid,
 		.elem_size = 256,
-		.entries = t->qp.ring.slots,
-		.path_mtu = t->qp.mtu,
+		.entries = qp->ring.slots,
+		.path_mtu = qp->mtu,
 		.first_frame = first_frame,
-		.frames = t->qp.ring.frames,
+		.frames = qp->ring.frames,
 		.created = (uint64_t)(t->start - t->dom->boot),
 	};
-	snprintf(out->comm, sizeof(out->comm), "%s",
-		 t->conf->kind == SIM_APP_SERVER ? "sim-server" : "sim-sender");
+	snprintf(out->comm, sizeof(out->comm), "%.15s", t->conf->name[0] ? t->conf->name : kind);
 }
 
 static void show_rings(struct sim_dom *d)
@@ -77,11 +81,11 @@ static void show_rings(struct sim_dom *d)
 
 	if (d->conf->blind)
 		return;
-	for (uint32_t i = 0; i < d->conf->apps; i++) {
-		if (!sim_task_has_ring(d->task[i].conf))
-			continue;
-		describe(&d->directory->ring[i], &d->task[i], first);
-		first += d->task[i].qp.ring.frames;
+	for (uint32_t i = 0; i < d->qps; i++) {
+		struct guest_directory *dir = d->directory[i / GUEST_RINGS_PER_DIRECTORY];
+
+		describe(&dir->ring[i % GUEST_RINGS_PER_DIRECTORY], &d->qp[i], i + 1, first);
+		first += d->qp[i].ring.frames;
 	}
 }
 
@@ -91,8 +95,8 @@ static void show_latencies(struct sim_dom *d)
 
 	r->latencies = 0;
 	for (uint32_t i = 0; i < d->conf->apps; i++)
-		if (d->task[i].shown && d->task[i].latency)
-			r->latency[r->latencies++] = ref_of(d->task[i].latency_frame);
+		if (d->task[i].shown && d->task[i].server.latency)
+			r->latency[r->latencies++] = ref_of(d->task[i].server.latency_frame);
 }
 
 void sim_agent_publish(struct sim_dom *d)
@@ -104,25 +108,28 @@ void sim_agent_publish(struct sim_dom *d)
 	generation_end(d->registry, gen);
 }
 
-static void boot_ring(struct sim_task *t)
+static void boot_ring(struct sim_dom *d, struct sim_qp *qp)
 {
-	struct sim_ring *r = &t->qp.ring;
+	struct sim_ring *r = &qp->ring;
 
-	r->mem = &t->dom->mem;
-	r->slots = sim_ring_slots(t->conf->depth);
+	r->mem = &d->mem;
+	r->slots = sim_ring_slots(qp->task->conf->depth);
 	r->frames = sim_ring_frames(r->slots);
-	r->frame = sim_mem_take(&t->dom->mem, r->frames);
-	r->psn = (uint32_t)sim_rand_below(&t->dom->rand, 1u << 24);
+	r->frame = sim_mem_take(&d->mem, r->frames);
+	r->psn = (uint32_t)sim_rand_below(&d->rand, 1u << 24);
 	sim_ring_init(r);
 }
 
 static void boot_latency(struct sim_task *t)
 {
-	t->latency_frame = *sim_mem_take(&t->dom->mem, 1);
-	t->latency = (struct guest_latency *)sim_mem_page(&t->dom->mem, t->latency_frame);
-	t->latency->magic = GUEST_LATENCY_MAGIC;
-	t->latency->pid = t->pid;
-	snprintf(t->latency->comm, sizeof(t->latency->comm), "sim-server");
+	struct sim_server *s = &t->server;
+
+	s->latency_frame = *sim_mem_take(&t->dom->mem, 1);
+	s->latency = (struct guest_latency *)sim_mem_page(&t->dom->mem, s->latency_frame);
+	s->latency->magic = GUEST_LATENCY_MAGIC;
+	s->latency->pid = t->pid;
+	snprintf(s->latency->comm, sizeof(s->latency->comm), "%.15s",
+		 t->conf->name[0] ? t->conf->name : "sim-server");
 }
 
 static void boot_frame_pages(struct sim_dom *d)
@@ -131,10 +138,12 @@ static void boot_frame_pages(struct sim_dom *d)
 	uint32_t pages = frame_pages(d->conf), k = 0;
 	const uint32_t *at = sim_mem_take(&d->mem, pages);
 
+	if (d->conf->blind)
+		return;
 	for (uint32_t i = 0; i < pages; i++)
 		r->frame_page[i] = ref_of(at[i]);
-	for (uint32_t i = 0; i < d->conf->apps; i++) {
-		const struct sim_ring *ring = &d->task[i].qp.ring;
+	for (uint32_t i = 0; i < d->qps; i++) {
+		const struct sim_ring *ring = &d->qp[i].ring;
 
 		for (uint32_t f = 0; f < ring->frames; f++, k++) {
 			uint32_t page = at[k / GUEST_FRAMES_PER_PAGE];
@@ -148,32 +157,44 @@ static void boot_frame_pages(struct sim_dom *d)
 	r->frames = k;
 }
 
+/* One directory at least, as a real agent has. */
+static void boot_directories(struct sim_dom *d)
+{
+	uint32_t left = d->conf->blind ? 0 : d->qps, n = 0;
+
+	do {
+		uint32_t frame = *sim_mem_take(&d->mem, 1);
+		struct guest_directory *dir = (struct guest_directory *)sim_mem_page(&d->mem,
+										     frame);
+
+		dir->magic = GUEST_DIRECTORY_MAGIC;
+		dir->rings = left < GUEST_RINGS_PER_DIRECTORY ? left : GUEST_RINGS_PER_DIRECTORY;
+		left -= dir->rings;
+		d->directory[n] = dir;
+		d->registry->directory[n++] = ref_of(frame);
+	} while (left);
+	d->registry->directories = n;
+}
+
 /* Lay out the pages; nothing is shown yet. */
 static void boot_registry(struct sim_dom *d)
 {
-	uint32_t dir = *sim_mem_take(&d->mem, 1);
-
 	d->registry_frame = *sim_mem_take(&d->mem, 1);
 	d->registry = (struct guest_registry *)sim_mem_page(&d->mem, d->registry_frame);
-	d->directory = (struct guest_directory *)sim_mem_page(&d->mem, dir);
 	d->registry->magic = GUEST_REGISTRY_MAGIC;
 	d->registry->version = GUEST_ABI_VERSION;
 	d->registry->agent_pid = 200 + (uint32_t)sim_rand_below(&d->rand, 800);
-	d->registry->directories = 1;
-	d->registry->directory[0] = ref_of(dir);
-	d->directory->magic = GUEST_DIRECTORY_MAGIC;
-	d->directory->rings = d->conf->apps;
+	boot_directories(d);
 }
 
 void sim_agent_boot(struct sim_dom *d)
 {
 	boot_registry(d);
-	for (uint32_t i = 0; i < d->conf->apps; i++) {
-		if (sim_task_has_ring(d->task[i].conf))
-			boot_ring(&d->task[i]);
+	for (uint32_t i = 0; i < d->qps; i++)
+		boot_ring(d, &d->qp[i]);
+	for (uint32_t i = 0; i < d->conf->apps; i++)
 		if (d->task[i].conf->kind == SIM_APP_SERVER)
 			boot_latency(&d->task[i]);
-	}
 	boot_frame_pages(d);
 	sim_agent_publish(d);
 	sim_timer_arm(&d->host->timers, &d->heartbeat, d->boot + NS_PER_S);
@@ -187,21 +208,24 @@ void sim_agent_heartbeat(void *arg, int64_t now)
 	sim_timer_arm(&d->host->timers, &d->heartbeat, now + NS_PER_S);
 }
 
-static uint32_t ns32(int64_t ns)
+/* What the page says of a time: as much of it as the server cares to tell. */
+static uint32_t told(const struct sim_task *t, int64_t ns)
 {
-	return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+	unsigned __int128 v = (unsigned __int128)ns * t->conf->report / 1000;
+
+	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-void sim_agent_latency(struct sim_task *t, int64_t until)
+void sim_agent_latency(struct sim_task *t, const struct sim_request *r)
 {
-	struct guest_latency *l = t->latency;
+	struct guest_latency *l = t->server.latency;
 	struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
 
 	__atomic_exchange_n(&s->seq, 0, __ATOMIC_ACQ_REL);
-	s->time = (uint64_t)(until - t->dom->boot);
-	s->ctime_ns = ns32(t->computed - t->noticed);
-	s->wtime_ns = ns32(until - t->posted);
-	s->ptime_ns = ns32(t->noticed - t->arrived + t->posted - t->computed);
+	s->time = (uint64_t)(r->sent - t->dom->boot);
+	s->ctime_ns = told(t, r->computed - r->noticed);
+	s->wtime_ns = told(t, r->sent - r->posted);
+	s->ptime_ns = told(t, r->noticed - r->arrived + r->posted - r->computed);
 	__atomic_store_n(&s->seq, l->written + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&l->written, l->written + 1, __ATOMIC_RELEASE);
 }

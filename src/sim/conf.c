@@ -80,7 +80,7 @@ static bool app_ok(struct sim_conf_error *e, const struct sim_app *a, uint32_t l
 		return false;
 	if (a->stop_ns && a->stop_ns <= a->start_ns)
 		return wrong(e, "stop_ns", "0 (never), or more than start_ns");
-	if (!sim_task_has_ring(a))
+	if (a->kind != SIM_APP_SENDER && a->kind != SIM_APP_SERVER)
 		return true;
 	return within(e, "msg_bytes", a->msg_bytes, 1, 16 << 20) &&
 	       within(e, "depth", a->depth, 1, 1024) &&
@@ -104,6 +104,8 @@ static bool guest_ok(struct sim_conf_error *e, const struct sim_guest_conf *g,
 			return false;
 	}
 	e->app = -1;
+	if (sim_agent_frames(g) > GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE)
+		return wrong(e, "depth", "less: the rings of a guest hold at most 128 MiB");
 	return true;
 }
 

@@ -16,19 +16,38 @@ static void timer_init(struct sim_timer *t, void (*fire)(void *, int64_t), void 
 	*t = (struct sim_timer){ .fire = fire, .arg = arg };
 }
 
+static void boot_qp(struct sim_task *t, uint32_t i)
+{
+	static const enum sim_opcode opcodes[] = {
+		[OP_SEND] = SIM_RDMA_SEND, [OP_WRITE] = SIM_RDMA_WRITE, [OP_READ] = SIM_RDMA_READ
+	};
+	enum sample_op op = t->conf->kind == SIM_APP_SERVER ? OP_SEND : t->conf->op;
+
+	t->qp[i] = (struct sim_qp){
+		.task = t,
+		.index = i,
+		.number = 0x11 + (uint32_t)sim_rand_below(&t->dom->rand, 0xfffff),
+		.wr = { opcodes[op], t->conf->msg_bytes },
+		.mtu = t->conf->path_mtu,
+	};
+}
+
 static void boot_task(struct sim_dom *d, uint32_t i)
 {
 	struct sim_task *t = &d->task[i];
 
 	t->dom = d;
 	t->conf = &d->conf->app[i];
+	t->truth = &d->host->guest[d->guest].app[i];
 	t->pid = 1000 + (uint32_t)sim_rand_below(&d->rand, 30000);
-	t->qp.task = t;
-	t->qp.number = 0x11 + (uint32_t)sim_rand_below(&d->rand, 0xfffff);
-	t->qp.msg_bytes = t->conf->msg_bytes;
-	t->qp.mtu = t->conf->path_mtu;
+	t->qps = sim_task_qps(t->conf);
+	t->qp = d->qp + d->qps;
+	d->qps += t->qps;
+	for (uint32_t k = 0; k < t->qps; k++)
+		boot_qp(t, k);
 	timer_init(&t->step, sim_task_step, t);
 	timer_init(&t->life, sim_task_begin, t);
+	timer_init(&t->sender.come, sim_sender_come, t);
 }
 
 /* Tasks are dealt out to the VCPUs in turn; those beyond stay idle. */
@@ -77,24 +96,39 @@ static void append(struct sim_host *h, struct sim_dom *d)
 	*end = d;
 }
 
-int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now)
+static struct sim_dom *dom_new(struct sim_host *h, uint32_t guest, int64_t now)
 {
 	struct sim_dom *d = calloc(1, sizeof(*d));
-	int rc;
+	uint32_t qps = 0;
 
 	if (!d)
-		return -ENOMEM;
+		return NULL;
 	d->host = h;
 	d->conf = &h->conf.guest[guest];
 	d->guest = guest;
 	d->domid = h->next_domid;
 	d->boot = now;
 	d->rand.state = h->conf.seed * 1000003 + d->domid;
-	rc = sim_mem_open(&d->mem, sim_agent_pages(d->conf), &d->rand);
-	if (rc < 0) {
-		free(d);
-		return rc;
-	}
+	for (uint32_t i = 0; i < d->conf->apps; i++)
+		qps += sim_task_qps(&d->conf->app[i]);
+	d->qp = calloc(qps + 1, sizeof(*d->qp));
+	if (d->qp)
+		return d;
+	free(d);
+	return NULL;
+}
+
+static void dom_free(struct sim_dom *d)
+{
+	free(d->qp);
+	free(d);
+}
+
+/* What it was given before anybody runs. */
+static void boot(struct sim_dom *d)
+{
+	memset(d->host->guest[d->guest].app, 0, sizeof(d->host->guest[d->guest].app));
+	d->host->guest[d->guest].cpu_ns = 0;
 	make_uuid(d);
 	timer_init(&d->refill, sim_sched_refill, d);
 	timer_init(&d->apply, sim_sched_apply, d);
@@ -103,47 +137,69 @@ int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now)
 		boot_task(d, i);
 	boot_cpus(d);
 	d->wanted = d->conf->cap;
-	sim_sched_apply(d, now);
+	sim_sched_apply(d, d->boot);
 	sim_agent_boot(d);
 	arm_lives(d);
+}
+
+int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now)
+{
+	struct sim_dom *d = dom_new(h, guest, now);
+	int rc;
+
+	if (!d)
+		return -ENOMEM;
+	rc = sim_mem_open(&d->mem, sim_agent_pages(d->conf), &d->rand);
+	if (rc < 0) {
+		dom_free(d);
+		return rc;
+	}
+	boot(d);
 	append(h, d);
 	h->next_domid++;
 	h->guest[guest].dom = d;
-	h->guest[guest].truth = (struct sim_truth){ 0 };
 	__atomic_store_n(&h->guest[guest].domid, d->domid, __ATOMIC_RELEASE);
 	return 0;
 }
 
-static void kill_tasks(struct sim_dom *d, int64_t now)
+void sim_dom_free(struct sim_dom *d)
 {
-	struct sim_timers *ts = &d->host->timers;
-
-	for (uint32_t i = 0; i < d->conf->apps; i++) {
-		sim_link_remove(&d->host->link[d->conf->link], &d->task[i].qp, now);
-		sim_timer_disarm(ts, &d->task[i].step);
-		sim_timer_disarm(ts, &d->task[i].life);
-		d->task[i].state = SIM_TASK_OFF;
-	}
+	sim_mem_close(&d->mem);
+	dom_free(d);
 }
 
+static void kill_task(struct sim_task *t, int64_t now)
+{
+	struct sim_timers *ts = &t->dom->host->timers;
+
+	for (uint32_t k = 0; k < t->qps; k++)
+		for (uint32_t way = 0; way < SIM_WAYS; way++)
+			sim_link_remove(&t->dom->host->link[t->dom->conf->link][way], &t->qp[k],
+					now);
+	sim_sender_end(t, now);
+	sim_timer_disarm(ts, &t->step);
+	sim_timer_disarm(ts, &t->life);
+	t->state = SIM_TASK_OFF;
+}
+
+/* Its truth stays. */
 void sim_dom_kill(struct sim_dom *d, int64_t now)
 {
 	struct sim_timers *ts = &d->host->timers;
-	struct sim_guest *g = &d->host->guest[d->guest];
-	uint64_t cpu_ns = sim_sched_cpu_ns(d, now);
 
-	kill_tasks(d, now);
+	d->host->guest[d->guest].cpu_ns = sim_sched_cpu_ns(d, now);
 	for (uint32_t i = 0; i < d->cpus; i++) {
+		sim_cpu_settle(&d->cpu[i], now);
 		sim_timer_disarm(ts, &d->cpu[i].slice);
 		d->cpu[i].state = SIM_CPU_IDLE;
-		d->cpu[i].run_ns = i ? 0 : cpu_ns;
 	}
+	for (uint32_t i = 0; i < d->conf->apps; i++)
+		kill_task(&d->task[i], now);
 	sim_timer_disarm(ts, &d->refill);
 	sim_timer_disarm(ts, &d->apply);
 	sim_timer_disarm(ts, &d->heartbeat);
 	d->dying = true;
-	g->truth.cpu_ns = cpu_ns;
-	g->dom = NULL;
+	d->host->guest[d->guest].dom = NULL;
 }
 
 struct sim_dom *sim_dom_find(struct sim_host *h, uint32_t domid)
@@ -167,8 +223,7 @@ void sim_dom_bury(struct sim_host *h)
 			continue;
 		}
 		*at = d->next;
-		sim_mem_close(&d->mem);
-		free(d);
+		sim_dom_free(d);
 		sim_wake_watchers(h);
 	}
 }

@@ -28,7 +28,8 @@ int sim_open(struct sim_host **out, const struct sim_conf *c, struct mono start)
 	h->now = start.ns;
 	h->next_domid = 1;
 	for (uint32_t i = 0; i < c->links; i++)
-		sim_link_init(&h->link[i], &h->timers, c->link[i].bytes_s);
+		for (uint32_t way = 0; way < SIM_WAYS; way++)
+			sim_link_init(&h->link[i][way], &h->timers, c->link[i].bytes_s);
 	for (uint32_t i = 0; rc == 0 && i < c->guests; i++)
 		if (!c->guest[i].later)
 			rc = sim_dom_boot(h, i, start.ns);
@@ -45,8 +46,7 @@ void sim_close(struct sim_host *h)
 		struct sim_dom *d = h->doms;
 
 		h->doms = d->next;
-		sim_mem_close(&d->mem);
-		free(d);
+		sim_dom_free(d);
 	}
 	pthread_mutex_destroy(&h->lock);
 	free(h);
@@ -62,7 +62,8 @@ void sim_host_run(struct sim_host *h, int64_t now)
 		t->fire(t->arg, t->when);
 	h->now = now;
 	for (uint32_t i = 0; i < h->conf.links; i++)
-		sim_link_show(&h->link[i], now);
+		for (uint32_t way = 0; way < SIM_WAYS; way++)
+			sim_link_show(&h->link[i][way], now);
 }
 
 void sim_advance(struct sim_host *h, struct mono now)
@@ -88,17 +89,56 @@ void sim_set_observer(struct sim_host *h, sim_request_fn seen, void *arg)
 	pthread_mutex_unlock(&h->lock);
 }
 
+/* What is settled only now and then, up to now. */
+static void settle(struct sim_host *h, uint32_t guest)
+{
+	struct sim_dom *d = h->guest[guest].dom;
+
+	for (uint32_t i = 0; d && i < d->cpus; i++)
+		sim_cpu_settle(&d->cpu[i], h->now);
+	for (uint32_t i = 0; d && i < d->conf->apps; i++)
+		sim_sender_look(&d->task[i], h->now);
+	for (uint32_t i = 0; d && i < d->conf->apps; i++) {
+		d->task[i].truth->waiting = d->task[i].sender.waiting;
+		d->task[i].truth->dropped = d->task[i].sender.dropped;
+	}
+}
+
+static void add(struct sim_truth *t, const struct sim_app *a, const struct sim_app_truth *at)
+{
+	bool read = a->kind == SIM_APP_SENDER && a->op == OP_READ;
+
+	t->wrs += at->wrs;
+	t->bytes += at->bytes;
+	t->mtus += at->mtus;
+	t->bytes_recv += read ? at->bytes : 0;
+	t->mtus_recv += read ? at->mtus : 0;
+	t->requests += at->latency.n;
+	t->latency_sum_ns += at->ctime_ns + at->wtime_ns + at->ptime_ns;
+}
+
 int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t)
 {
-	struct sim_guest *g;
-
 	if (guest >= h->conf.guests)
 		return -ENOENT;
-	g = &h->guest[guest];
+	*t = (struct sim_truth){ 0 };
 	pthread_mutex_lock(&h->lock);
-	*t = g->truth;
-	if (g->dom)
-		t->cpu_ns = sim_sched_cpu_ns(g->dom, h->now);
+	settle(h, guest);
+	t->cpu_ns = h->guest[guest].dom ? sim_sched_cpu_ns(h->guest[guest].dom, h->now)
+					: h->guest[guest].cpu_ns;
+	for (uint32_t i = 0; i < h->conf.guest[guest].apps; i++)
+		add(t, &h->conf.guest[guest].app[i], &h->guest[guest].app[i]);
+	pthread_mutex_unlock(&h->lock);
+	return 0;
+}
+
+int sim_app_truth(struct sim_host *h, uint32_t guest, uint32_t app, struct sim_app_truth *t)
+{
+	if (guest >= h->conf.guests || app >= h->conf.guest[guest].apps)
+		return -ENOENT;
+	pthread_mutex_lock(&h->lock);
+	settle(h, guest);
+	*t = h->guest[guest].app[app];
 	pthread_mutex_unlock(&h->lock);
 	return 0;
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SIMULATOR: one link: the HCA sends the packets of its queue pairs in turn.
+// SIMULATOR: one way of a link: the HCA sends the packets of its queue pairs in turn.
 /*
  * Each queue pair with something posted sends one packet of its path MTU,
  * then the next one does. That needs nobody's CPU: a message that was posted
  * goes out whatever happens to its guest. A packet takes its bytes / rate;
- * headers, acknowledgements and the way to the peer take no time, and what
- * comes in does not slow what goes out.
+ * headers, acknowledgements and the way to the peer take no time.
+ *
+ * A link is full duplex: what comes in has a way of its own, as fast. READs
+ * stand there: their peers send the packets of the responses in turn, just
+ * so, without anybody's CPU here. The READs of one queue pair are answered
+ * one after another. Nothing else that comes in is simulated.
  *
  * Nothing is done per packet where arithmetic will do: whole rounds are sent
  * at once, and the end of the next message is computed. Bytes are counted
  * since the link became busy, so that no rounding adds up.
  */
-#include <string.h>
-
 #include "src/sim/model.h"
 
 static uint64_t bytes_by(const struct sim_link *l, int64_t now)
@@ -30,21 +32,41 @@ static int64_t time_of(const struct sim_link *l, uint64_t bytes)
 	return l->busy_since + (int64_t)((x + l->bytes_s - 1) / l->bytes_s);
 }
 
+/* A path MTU is a power of two, and this is asked very often. */
 static uint32_t packets(const struct sim_qp *qp)
 {
-	return (qp->left + qp->mtu - 1) / qp->mtu;
+	return (qp->left + qp->mtu - 1) >> __builtin_ctz(qp->mtu);
 }
 
 static void begin(struct sim_qp *qp)
 {
-	qp->left = qp->msg_bytes;
-	sim_ring_begin(&qp->ring, qp->completed, packets(qp));
+	qp->left = qp->wr.bytes;
+	sim_ring_begin(&qp->ring, qp->completed, &qp->wr, packets(qp));
 }
 
-static void leave(struct sim_link *l, uint32_t i)
+static void join(struct sim_link *l, struct sim_qp *qp)
 {
-	l->n--;
-	memmove(&l->turn[i], &l->turn[i + 1], (l->n - i) * sizeof(l->turn[0]));
+	if (l->last) {
+		qp->next = l->last->next;
+		l->last->next = qp;
+	} else {
+		qp->next = qp;
+	}
+	l->last = qp;
+	l->n++;
+}
+
+/* The one behind before is in turn no more. */
+static void leave(struct sim_link *l, struct sim_qp *before)
+{
+	struct sim_qp *qp = before->next;
+
+	before->next = qp->next;
+	if (l->last == qp)
+		l->last = before;
+	if (!--l->n)
+		l->last = NULL;
+	qp->next = NULL;
 }
 
 /*
@@ -54,66 +76,83 @@ static void leave(struct sim_link *l, uint32_t i)
  */
 static void arm(struct sim_link *l)
 {
-	uint32_t first = 0, p;
-	uint64_t bytes;
+	uint64_t behind = 0, before = 0, round = 0; /* MTUs of those around the first, of all */
+	const struct sim_qp *first = NULL, *qp;
+	uint32_t p = UINT32_MAX;
 
 	if (!l->n) {
 		sim_timer_disarm(l->timers, &l->done);
 		return;
 	}
-	for (uint32_t i = 1; i < l->n; i++)
-		if (packets(l->turn[i]) < packets(l->turn[first]))
-			first = i;
-	p = packets(l->turn[first]);
-	bytes = l->turn[first]->left;
-	for (uint32_t i = 0; i < l->n; i++)
-		if (i != first)
-			bytes += (uint64_t)l->turn[i]->mtu * (i < first ? p : p - 1);
-	sim_timer_arm(l->timers, &l->done, time_of(l, l->sent + bytes));
+	qp = l->last;
+	do {
+		qp = qp->next;
+		behind += qp->mtu;
+		if (packets(qp) < p) {
+			p = packets(qp);
+			first = qp;
+			before = round;
+			behind = 0;
+		}
+		round += qp->mtu;
+	} while (qp != l->last);
+	sim_timer_arm(l->timers, &l->done,
+		      time_of(l, l->sent + first->left + before * p + behind * (p - 1)));
 }
 
 /* Whole rounds in which every queue pair sends a full packet that is not its last. */
 static void send_rounds(struct sim_link *l, uint64_t limit)
 {
-	uint64_t rounds = packets(l->turn[0]) - 1, round = l->turn[0]->mtu;
+	uint64_t rounds = UINT64_MAX, round = 0;
+	struct sim_qp *qp = l->last;
 
-	for (uint32_t i = 1; i < l->n; i++) {
-		uint32_t full = packets(l->turn[i]) - 1;
+	do {
+		uint32_t full = packets(qp) - 1;
 
-		round += l->turn[i]->mtu;
+		round += qp->mtu;
 		rounds = full < rounds ? full : rounds;
-	}
+		qp = qp->next;
+	} while (qp != l->last);
+	if (!rounds)
+		return;
 	if ((limit - l->sent) / round < rounds)
 		rounds = (limit - l->sent) / round;
-	for (uint32_t i = 0; i < l->n; i++)
-		l->turn[i]->left -= (uint32_t)rounds * l->turn[i]->mtu;
+	if (!rounds)
+		return;
+	do {
+		qp->left -= (uint32_t)rounds * qp->mtu;
+		qp = qp->next;
+	} while (qp != l->last);
 	l->sent += rounds * round;
 }
 
+/* The one in turn has sent all of a message. */
 static void complete(struct sim_link *l, struct sim_qp *qp, int64_t now)
 {
 	sim_ring_complete(&qp->ring, qp->completed);
 	qp->completed++;
-	if (qp->completed < qp->posted)
+	if (qp->completed < qp->posted) {
 		begin(qp);
-	else
-		leave(l, l->n - 1);
-	sim_task_completed(qp->task, now);
+		l->last = qp;
+	} else {
+		leave(l, l->last);
+	}
+	sim_task_completed(qp, now);
 }
 
 /* One packet of the queue pair in turn; false when it is not through by limit. */
 static bool send_packet(struct sim_link *l, uint64_t limit, int64_t now)
 {
-	struct sim_qp *qp = l->turn[0];
+	struct sim_qp *qp = l->last->next;
 	uint32_t bytes = qp->left < qp->mtu ? qp->left : qp->mtu;
 
 	if (l->sent + bytes > limit)
 		return false;
 	l->sent += bytes;
 	qp->left -= bytes;
-	memmove(&l->turn[0], &l->turn[1], (l->n - 1) * sizeof(l->turn[0]));
-	l->turn[l->n - 1] = qp;
-	if (!qp->left)
+	if (qp->left)
+		l->last = qp;
+	else
 		complete(l, qp, now);
 	return true;
 }
@@ -157,23 +196,30 @@ void sim_link_post(struct sim_link *l, struct sim_qp *qp, int64_t now)
 			l->sent = 0;
 		}
 		begin(qp);
-		l->turn[l->n++] = qp;
+		join(l, qp);
 	}
 	arm(l);
 }
 
-void sim_link_remove(struct sim_link *l, const struct sim_qp *qp, int64_t now)
+void sim_link_remove(struct sim_link *l, struct sim_qp *qp, int64_t now)
 {
 	send_until(l, now);
-	for (uint32_t i = 0; i < l->n; i++)
-		if (l->turn[i] == qp)
-			leave(l, i--);
+	if (qp->next) {
+		struct sim_qp *before = qp;
+
+		while (before->next != qp)
+			before = before->next;
+		leave(l, before);
+	}
 	arm(l);
 }
 
 void sim_link_show(struct sim_link *l, int64_t now)
 {
+	struct sim_qp *qp;
+
 	send_until(l, now);
-	for (uint32_t i = 0; i < l->n; i++)
-		sim_ring_left(&l->turn[i]->ring, l->turn[i]->completed, l->turn[i]->left);
+	qp = l->last;
+	for (uint32_t i = 0; i < l->n; i++, qp = qp->next)
+		sim_ring_left(&qp->ring, qp->completed, qp->left);
 }

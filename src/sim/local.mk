@@ -12,5 +12,7 @@ libsim_a_SOURCES = \
 	src/sim/model.h \
 	src/sim/ring.c \
 	src/sim/sched.c \
+	src/sim/sender.c \
+	src/sim/server.c \
 	src/sim/task.c \
 	src/sim/timer.c

@@ -10,7 +10,7 @@
  *	ring	the send queue's bytes		ring.c
  *	link	packets of queue pairs in turn	link.c
  *	cpu	run, parked, idle: credit2	sched.c
- *	task	one application			task.c
+ *	task	one application			task.c, sender.c, server.c
  *	dom	a guest for as long as it lives	dom.c, agent.c
  *	host	all of it			host.c, hyp.c
  */
@@ -23,9 +23,12 @@
 #include "src/sim/sim.h"
 
 enum {
-	SIM_QPS_MAX = SIM_GUESTS_MAX * SIM_APPS_MAX,
-	/* a task has 2, a cpu 1, a dom 3, a link 1 */
-	SIM_TIMERS_MAX = SIM_GUESTS_MAX * (SIM_APPS_MAX * 3 + 3) + SIM_LINKS_MAX,
+	/* a task has 3, a cpu 1, a dom 3, a link 1 each way */
+	SIM_TIMERS_MAX = SIM_GUESTS_MAX * (SIM_APPS_MAX * 4 + 3) + SIM_LINKS_MAX * 2,
+	/* of the messages that come by themselves, so many wait; more are dropped */
+	SIM_WAITING_MAX = 1 << 20,
+	/* a nanosecond that 1 .. SIM_APPS_MAX tasks share is divided without a rest */
+	SIM_CPU_PARTS = 12,
 };
 
 /* credit2 never runs a VCPU for less (CSCHED2_MIN_TIMER). */
@@ -91,14 +94,19 @@ uint32_t sim_ring_slots(uint32_t depth);
 uint32_t sim_ring_frames(uint32_t slots);
 void sim_ring_init(struct sim_ring *r);
 
+enum sim_opcode { SIM_RDMA_WRITE = 0, SIM_RDMA_SEND = 2, SIM_RDMA_READ = 4 }; /* of verbs */
+
 struct sim_ring_wr {
-	uint32_t opcode; /* of verbs: 0 RDMA WRITE, 2 SEND */
+	enum sim_opcode opcode;
 	uint32_t bytes;
 };
 
-/* n counts the queue's work requests from 0: posted, taken up, completed. */
+/*
+ * n counts the queue's work requests from 0: posted, taken up, completed. For
+ * a READ, packets are those of its response, and what is left is still to come.
+ */
 void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr);
-void sim_ring_begin(struct sim_ring *r, uint64_t n, uint32_t packets);
+void sim_ring_begin(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr, uint32_t packets);
 void sim_ring_left(struct sim_ring *r, uint64_t n, uint32_t bytes);
 void sim_ring_complete(struct sim_ring *r, uint64_t n);
 
@@ -109,25 +117,30 @@ struct sim_task;
 struct sim_qp {
 	struct sim_ring ring;
 	struct sim_task *task;
-	uint32_t number;
-	uint32_t msg_bytes, mtu;
-	uint64_t posted, completed;
+	struct sim_qp *next;	/* in turn; the last one's is the first */
+	uint32_t number, index; /* of the task's */
+	struct sim_ring_wr wr;	/* all its messages are alike */
+	uint32_t mtu;
 	uint32_t left; /* bytes of message `completed` that were not sent yet */
+	uint64_t posted, completed;
 };
 
+/* One way of a link. */
 struct sim_link {
 	struct sim_timers *timers;
 	uint64_t bytes_s;
 	uint64_t sent;	    /* bytes in [busy_since, now] */
 	int64_t busy_since; /* moved on by whole seconds of sent bytes */
 	uint32_t n;
-	struct sim_qp *turn[SIM_QPS_MAX]; /* [0] is served now */
-	struct sim_timer done;		  /* the next message's end */
+	struct sim_qp *last;   /* its next is served now; NULL: nothing to send */
+	struct sim_timer done; /* the next message's end */
 };
+
+enum { SIM_OUT, SIM_IN, SIM_WAYS };
 
 void sim_link_init(struct sim_link *l, struct sim_timers *ts, uint64_t bytes_s);
 void sim_link_post(struct sim_link *l, struct sim_qp *qp, int64_t now);
-void sim_link_remove(struct sim_link *l, const struct sim_qp *qp, int64_t now);
+void sim_link_remove(struct sim_link *l, struct sim_qp *qp, int64_t now);
 
 /* Send what can be sent by now and show it in the rings. */
 void sim_link_show(struct sim_link *l, int64_t now);
@@ -152,8 +165,9 @@ struct sim_cpu {
 	struct sim_timer slice;
 };
 
-void sim_cpu_join(struct sim_cpu *c, int64_t now);
-void sim_cpu_leave(struct sim_cpu *c, int64_t now);
+void sim_cpu_join(struct sim_task *t, int64_t now);
+void sim_cpu_leave(struct sim_task *t, int64_t now);
+void sim_cpu_settle(struct sim_cpu *c, int64_t now);
 void sim_sched_refill(void *arg, int64_t now); /* arg: dom */
 void sim_sched_slice(void *arg, int64_t now);  /* arg: cpu */
 void sim_sched_apply(void *arg, int64_t now);  /* arg: dom */
@@ -169,32 +183,75 @@ enum sim_task_state {
 	SIM_TASK_POST,	  /* until `step` */
 };
 
+/* A server's request, from its coming to the moment its reply has left. */
+struct sim_request {
+	int64_t arrived, noticed, computed, posted, sent;
+};
+
+struct sim_sender {
+	uint64_t room; /* bit i: queue pair i has less than depth outstanding */
+	uint32_t turn; /* where to look for room first */
+	/* open loop */
+	int64_t first;	 /* when the first burst came */
+	uint64_t bursts; /* that have come by the last look */
+	uint64_t waiting, dropped;
+	struct sim_timer come; /* the next burst, while it is waited for */
+};
+
+struct sim_server {
+	uint32_t waiting, first; /* in arrived[], a ring */
+	int64_t arrived[SIM_APP_CLIENTS_MAX];
+	struct sim_request work;		       /* the one being served */
+	struct sim_request reply[SIM_APP_CLIENTS_MAX]; /* by number of the reply, a ring */
+	uint64_t reaped;			       /* replies seen to have left */
+	struct guest_latency *latency;
+	uint32_t latency_frame;
+};
+
 struct sim_task {
 	struct sim_dom *dom;
 	struct sim_cpu *cpu;
 	const struct sim_app *conf;
+	struct sim_app_truth *truth;
 	enum sim_task_state state;
-	bool shown;    /* in the registry */
-	bool request;  /* server: one has come and is not noticed yet */
-	uint32_t owed; /* sender: messages to be posted */
+	bool shown;  /* in the registry */
+	bool on_cpu; /* shares it with others that are */
 	uint32_t pid;
+	uint32_t qps;
+	uint32_t outstanding; /* over all of them */
+	struct sim_qp *qp;
+	uint64_t ran;  /* its part of the cpu's run_ns, in 1 / SIM_CPU_PARTS ns */
 	int64_t left;  /* of the step, while the cpu does not run: ns of its run time */
 	int64_t start; /* when the process came to be */
-	/* server: moments of the request in work */
-	int64_t arrived, noticed, computed, posted, next_arrived;
-	struct guest_latency *latency;
-	uint32_t latency_frame;
-	struct sim_qp qp;
+	struct sim_sender sender;
+	struct sim_server server;
 	struct sim_timer step, life;
 };
 
 void sim_task_begin(void *arg, int64_t now); /* arg: task */
 void sim_task_end(void *arg, int64_t now);
 void sim_task_step(void *arg, int64_t now);
-void sim_task_completed(struct sim_task *t, int64_t now);
+void sim_task_completed(struct sim_qp *qp, int64_t now);
 void sim_task_resume(struct sim_task *t, int64_t now);
 void sim_task_suspend(struct sim_task *t, int64_t now);
-bool sim_task_has_ring(const struct sim_app *a);
+uint32_t sim_task_qps(const struct sim_app *a); /* 0: it has no ring */
+
+/* For the kinds of tasks: a step of work, whose cpu runs; a message to the HCA. */
+void sim_task_work(struct sim_task *t, enum sim_task_state state, int64_t work, int64_t now);
+void sim_task_post(struct sim_task *t, struct sim_qp *qp, int64_t now);
+
+/* Each kind's: it begins; looks for something to do; posts; a message was completed. */
+void sim_sender_begin(struct sim_task *t, int64_t now);
+void sim_sender_poll(struct sim_task *t, int64_t now);
+void sim_sender_post(struct sim_task *t, int64_t now);
+void sim_sender_completed(struct sim_task *t, const struct sim_qp *qp);
+void sim_sender_end(struct sim_task *t, int64_t now);
+void sim_sender_come(void *arg, int64_t now);	       /* arg: task */
+void sim_sender_look(struct sim_task *t, int64_t now); /* settles what has come */
+void sim_server_begin(struct sim_task *t, int64_t now);
+void sim_server_poll(struct sim_task *t, int64_t now);
+void sim_server_post(struct sim_task *t, int64_t now);
+void sim_server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now);
 
 /* --- guests --- */
 
@@ -217,25 +274,29 @@ struct sim_dom {
 	uint32_t cpus; /* that have a task */
 	struct sim_cpu cpu[SIM_APPS_MAX];
 	struct sim_task task[SIM_APPS_MAX];
+	uint32_t qps; /* of all tasks, in their order */
+	struct sim_qp *qp;
 	/* agent */
 	uint32_t registry_frame;
 	struct guest_registry *registry;
-	struct guest_directory *directory;
+	struct guest_directory *directory[GUEST_DIRECTORIES_MAX];
 	struct sim_timer heartbeat;
 };
 
 int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now);
 void sim_dom_kill(struct sim_dom *d, int64_t now);
+void sim_dom_free(struct sim_dom *d);
 struct sim_dom *sim_dom_find(struct sim_host *h, uint32_t domid);
 
 /* Free what is dying and mapped by nobody; watchers hear of it. */
 void sim_dom_bury(struct sim_host *h);
 
+uint32_t sim_agent_frames(const struct sim_guest_conf *g); /* of all its rings */
 uint32_t sim_agent_pages(const struct sim_guest_conf *g);
 void sim_agent_boot(struct sim_dom *d);
-void sim_agent_publish(struct sim_dom *d);		   /* after a ring came or went */
-void sim_agent_heartbeat(void *arg, int64_t now);	   /* arg: dom */
-void sim_agent_latency(struct sim_task *t, int64_t until); /* one request's, [arrived, until] */
+void sim_agent_publish(struct sim_dom *d);	  /* after a ring came or went */
+void sim_agent_heartbeat(void *arg, int64_t now); /* arg: dom */
+void sim_agent_latency(struct sim_task *t, const struct sim_request *r);
 
 /* --- the host --- */
 
@@ -244,7 +305,8 @@ struct sim_watcher;
 struct sim_guest {
 	struct sim_dom *dom; /* NULL once it is destroyed */
 	uint32_t domid;	     /* of its newest life */
-	struct sim_truth truth;
+	uint64_t cpu_ns;     /* of the life that ended last */
+	struct sim_app_truth app[SIM_APPS_MAX];
 };
 
 struct sim_host {
@@ -257,7 +319,7 @@ struct sim_host {
 	sim_request_fn seen_fn;
 	void *seen_arg;
 	struct sim_timers timers;
-	struct sim_link link[SIM_LINKS_MAX];
+	struct sim_link link[SIM_LINKS_MAX][SIM_WAYS];
 	struct sim_guest guest[SIM_GUESTS_MAX];
 	struct sim_dom *doms;
 	struct sim_watcher *watchers;

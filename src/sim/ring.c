@@ -95,16 +95,17 @@ void sim_ring_init(struct sim_ring *r)
 
 void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr)
 {
+	bool remote = wr->opcode != SIM_RDMA_SEND;
 	uint32_t e = wqe(r, n);
 
 	put64(r, e + WQE_WR_ID, n);
 	put32(r, e + WQE_OPCODE, wr->opcode);
 	put32(r, e + WQE_FLAGS, SEND_SIGNALED);
-	put64(r, e + WQE_REMOTE_ADDR, wr->opcode ? 0 : 0x7f0000000000);
-	put32(r, e + WQE_RKEY, wr->opcode ? 0 : 0x1234);
+	put64(r, e + WQE_REMOTE_ADDR, remote ? 0x7f0000000000 : 0);
+	put32(r, e + WQE_RKEY, remote ? 0x1234 : 0);
 	put32(r, e + WQE_STATUS, 0);
 	put32(r, e + WQE_STATE, STATE_POSTED);
-	put64(r, e + WQE_IOVA, wr->opcode ? 0 : 0x7f0000000000);
+	put64(r, e + WQE_IOVA, remote ? 0x7f0000000000 : 0);
 	put32(r, e + WQE_SSN, (uint32_t)n);
 	put32(r, e + WQE_LENGTH, wr->bytes);
 	put32(r, e + WQE_RESID, wr->bytes);
@@ -115,13 +116,15 @@ void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr)
 	put32(r, RING_PRODUCER, slot_of(r, n + 1));
 }
 
-void sim_ring_begin(struct sim_ring *r, uint64_t n, uint32_t packets)
+void sim_ring_begin(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr, uint32_t packets)
 {
+	/* Of a READ only the request is sent, and that at once. */
+	uint32_t state = wr->opcode == SIM_RDMA_READ ? STATE_PENDING : STATE_PROCESSING;
 	uint32_t e = wqe(r, n);
 
 	put32(r, e + WQE_FIRST_PSN, r->psn);
 	put32(r, e + WQE_LAST_PSN, (r->psn + packets - 1) & PSN_MASK);
-	put32(r, e + WQE_STATE, STATE_PROCESSING);
+	put32(r, e + WQE_STATE, state);
 	r->psn = (r->psn + packets) & PSN_MASK;
 }
 

@@ -24,14 +24,28 @@ static struct sim_timers *timers(struct sim_dom *d)
 	return &d->host->timers;
 }
 
-static void settle(struct sim_cpu *c, int64_t now)
+/* The tasks on it have run for equal parts. */
+static void share_out(struct sim_cpu *c, uint64_t ran)
+{
+	for (uint32_t i = 0; i < c->dom->conf->apps; i++) {
+		struct sim_task *t = &c->dom->task[i];
+
+		if (t->cpu != c || !t->on_cpu)
+			continue;
+		t->ran += ran * (SIM_CPU_PARTS / c->tasks);
+		t->truth->cpu_ns = t->ran / SIM_CPU_PARTS;
+	}
+}
+
+void sim_cpu_settle(struct sim_cpu *c, int64_t now)
 {
 	int64_t ran = now - c->since;
 
 	c->since = now;
-	if (c->state != SIM_CPU_RUN)
+	if (c->state != SIM_CPU_RUN || !ran)
 		return;
 	c->run_ns += (uint64_t)ran;
+	share_out(c, (uint64_t)ran);
 	if (c->dom->cap)
 		c->budget -= ran;
 }
@@ -72,7 +86,7 @@ static void each_task(struct sim_cpu *c, void (*fn)(struct sim_task *, int64_t),
 
 static void halt(struct sim_cpu *c, enum sim_cpu_state state, int64_t now)
 {
-	settle(c, now);
+	sim_cpu_settle(c, now);
 	sim_timer_disarm(timers(c->dom), &c->slice);
 	if (c->state == SIM_CPU_RUN)
 		each_task(c, sim_task_suspend, now);
@@ -82,7 +96,7 @@ static void halt(struct sim_cpu *c, enum sim_cpu_state state, int64_t now)
 /* Run if there is budget for it, else be parked. */
 static void start(struct sim_cpu *c, int64_t now)
 {
-	settle(c, now);
+	sim_cpu_settle(c, now);
 	if (c->dom->cap && !grab(c)) {
 		halt(c, SIM_CPU_PARKED, now);
 		return;
@@ -105,12 +119,8 @@ static void unpark(struct sim_dom *d, int64_t now)
  * Tasks that share a VCPU progress at equal speed. What a task has left of a
  * step is kept in run time of the VCPU, so it changes with their number.
  */
-static void reshare(struct sim_cpu *c, uint32_t tasks, int64_t now)
+static void reshare(struct sim_cpu *c, uint32_t tasks)
 {
-	bool runs = c->state == SIM_CPU_RUN;
-
-	if (runs)
-		each_task(c, sim_task_suspend, now);
 	for (uint32_t i = 0; c->tasks && i < c->dom->conf->apps; i++) {
 		struct sim_task *t = &c->dom->task[i];
 
@@ -118,22 +128,35 @@ static void reshare(struct sim_cpu *c, uint32_t tasks, int64_t now)
 			t->left = (t->left * tasks + c->tasks - 1) / c->tasks;
 	}
 	c->tasks = tasks;
-	if (runs && tasks)
+}
+
+static void set_on_cpu(struct sim_task *t, bool on, int64_t now)
+{
+	struct sim_cpu *c = t->cpu;
+	bool runs = c->state == SIM_CPU_RUN;
+
+	sim_cpu_settle(c, now);
+	if (runs)
+		each_task(c, sim_task_suspend, now);
+	reshare(c, on ? c->tasks + 1 : c->tasks - 1);
+	t->on_cpu = on;
+	if (runs && c->tasks)
 		each_task(c, sim_task_resume, now);
 }
 
-void sim_cpu_join(struct sim_cpu *c, int64_t now)
+void sim_cpu_join(struct sim_task *t, int64_t now)
 {
-	reshare(c, c->tasks + 1, now);
-	if (c->state == SIM_CPU_IDLE)
-		start(c, now);
+	set_on_cpu(t, true, now);
+	if (t->cpu->state == SIM_CPU_IDLE)
+		start(t->cpu, now);
 }
 
-void sim_cpu_leave(struct sim_cpu *c, int64_t now)
+void sim_cpu_leave(struct sim_task *t, int64_t now)
 {
+	struct sim_cpu *c = t->cpu;
 	struct sim_dom *d = c->dom;
 
-	reshare(c, c->tasks - 1, now);
+	set_on_cpu(t, false, now);
 	if (c->tasks)
 		return;
 	halt(c, SIM_CPU_IDLE, now);
@@ -190,7 +213,7 @@ void sim_sched_apply(void *arg, int64_t now)
 	uint32_t old = d->cap;
 
 	for (uint32_t i = 0; i < d->cpus; i++)
-		settle(&d->cpu[i], now);
+		sim_cpu_settle(&d->cpu[i], now);
 	d->cap = d->wanted;
 	d->tot_budget = d->host->conf.cap_period_ns / 100 * d->cap;
 	if (d->cap && !old)

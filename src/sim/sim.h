@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "src/core/flow.h"
+#include "src/core/window.h"
 
 enum {
 	SIM_GUESTS_MAX = 64,
@@ -37,12 +38,13 @@ struct sim_app {
 	enum sample_op op;  /* sender: OP_SEND, OP_WRITE, OP_READ; servers answer by SEND */
 	uint32_t qps;	    /* sender: queue pairs, served in turn; 1 .. SIM_APP_QPS_MAX */
 	uint32_t msg_bytes; /* 1 .. 16 MiB */
-	uint32_t depth;	    /* outstanding messages a queue pair, 1 .. 1024 */
+	uint32_t depth;	    /* outstanding messages a queue pair, 1 .. 1024; server: replies */
 	uint32_t path_mtu;  /* 256 .. 4096 */
 	/*
 	 * sender, open loop: messages a second that come by themselves, over
-	 * all queue pairs; those that find the depth used up wait. 0: closed
-	 * loop, the next is posted when one has completed. Up to 10^7.
+	 * all queue pairs; those that find the depth used up wait, 2^20 at
+	 * most. 0: closed loop, the next is posted when one has completed. Up
+	 * to 10^7.
 	 */
 	uint64_t rate;
 	uint32_t burst;		   /* open loop: come at once, 1 .. 1024 */
@@ -67,7 +69,7 @@ struct sim_guest_conf {
 };
 
 struct sim_link_conf {
-	uint64_t bytes_s;
+	uint64_t bytes_s; /* each way: what READs bring in takes nothing from what is sent */
 	uint32_t mtu;
 };
 
@@ -122,17 +124,29 @@ void sim_advance(struct sim_host *h, struct mono now);
 void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg);
 
 /*
- * What really happened, for tests: never read by the daemon. Messages count
- * when the HCA has sent all of them; a reboot begins anew, destruction keeps.
+ * What really happened: never read by the daemon. Messages count when the
+ * HCA has sent (READ: received) all of them, requests when their replies have
+ * left; a reboot begins anew, destruction keeps.
  */
 struct sim_truth {
 	uint64_t wrs, bytes, mtus, cpu_ns;
-	uint64_t requests;	 /* server: answered */
-	uint64_t latency_sum_ns; /* server: over all requests */
-	uint64_t latency_last_ns;
+	uint64_t bytes_recv, mtus_recv; /* of these, what READs brought in */
+	uint64_t requests;		/* servers: answered */
+	uint64_t latency_sum_ns;	/* servers: over all requests */
 };
-/* 0; -ENOENT: no such guest. */
+
+struct sim_app_truth {
+	uint64_t wrs, bytes, mtus;
+	uint64_t cpu_ns;	   /* its share of its VCPU's time */
+	uint64_t waiting, dropped; /* open loop: came and are not posted; did not fit any more */
+	uint64_t ctime_ns, wtime_ns, ptime_ns; /* server: sums over all requests */
+	uint64_t latency_last_ns;
+	struct window latency; /* server: of all requests */
+};
+
+/* 0; -ENOENT: no such guest, or application. */
 int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t);
+int sim_app_truth(struct sim_host *h, uint32_t guest, uint32_t app, struct sim_app_truth *t);
 uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ...; 0: not yet made */
 
 /*

@@ -41,7 +41,8 @@ endif
 
 if CMOCKA
 UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_conf tests/unit/test_sim_life \
-	tests/unit/test_sim_link tests/unit/test_hv_sim
+	tests/unit/test_sim_link tests/unit/test_sim_sender tests/unit/test_sim_server \
+	tests/unit/test_sim_ibmon tests/unit/test_hv_sim
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
 SIM_RIG = tests/unit/sim_rig.h tests/unit/prop.h
@@ -51,7 +52,13 @@ tests_unit_test_sim_LDADD = $(SIM_LIBS)
 tests_unit_test_sim_conf_SOURCES = tests/unit/test_sim_conf.c $(SIM_RIG)
 tests_unit_test_sim_conf_LDADD = $(SIM_LIBS)
 tests_unit_test_sim_life_SOURCES = tests/unit/test_sim_life.c $(SIM_RIG)
-tests_unit_test_sim_life_LDADD = libibmon.a libhv.a $(SIM_LIBS)
+tests_unit_test_sim_life_LDADD = libhv.a $(SIM_LIBS)
+tests_unit_test_sim_sender_SOURCES = tests/unit/test_sim_sender.c $(SIM_RIG)
+tests_unit_test_sim_sender_LDADD = $(SIM_LIBS)
+tests_unit_test_sim_server_SOURCES = tests/unit/test_sim_server.c $(SIM_RIG)
+tests_unit_test_sim_server_LDADD = libhv.a $(SIM_LIBS)
+tests_unit_test_sim_ibmon_SOURCES = tests/unit/test_sim_ibmon.c $(SIM_RIG)
+tests_unit_test_sim_ibmon_LDADD = libibmon.a libhv.a $(SIM_LIBS)
 tests_unit_test_sim_link_SOURCES = tests/unit/test_sim_link.c tests/unit/prop.h
 tests_unit_test_sim_link_LDADD = $(SIM_LIBS)
 tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h

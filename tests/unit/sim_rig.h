@@ -33,6 +33,14 @@ static inline struct sim_truth truth(struct sim_host *h, uint32_t guest)
 	return t;
 }
 
+static inline struct sim_app_truth app_truth(struct sim_host *h, uint32_t guest, uint32_t app)
+{
+	struct sim_app_truth t;
+
+	assert_int_equal(sim_app_truth(h, guest, app, &t), 0);
+	return t;
+}
+
 /* What a guest did from one moment to another, in steps of a tick. */
 static inline struct sim_truth did(struct sim_host *h, uint32_t guest, int64_t from, int64_t to)
 {
@@ -47,6 +55,8 @@ static inline struct sim_truth did(struct sim_host *h, uint32_t guest, int64_t f
 	b.wrs -= a.wrs;
 	b.bytes -= a.bytes;
 	b.mtus -= a.mtus;
+	b.bytes_recv -= a.bytes_recv;
+	b.mtus_recv -= a.mtus_recv;
 	b.cpu_ns -= a.cpu_ns;
 	b.requests -= a.requests;
 	b.latency_sum_ns -= a.latency_sum_ns;
@@ -65,7 +75,7 @@ static inline void set_cap(struct sim_host *h, uint32_t guest, uint32_t percent)
 
 static inline void assert_near(uint64_t v, uint64_t want, uint64_t tolerance)
 {
-	assert_in_range(v, want - tolerance, want + tolerance);
+	assert_in_range(v, want > tolerance ? want - tolerance : 0, want + tolerance);
 }
 
 #endif

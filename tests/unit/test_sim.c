@@ -516,9 +516,9 @@ static void task__joined_by_another_in_mid_step__slows_down_from_there(void **st
 	run_to(h, 400000);
 	/* of 147,964 ns of work 50,000 are done alone, the others at half speed */
 	assert_int_equal(truth(h, 0).requests, 1);
-	assert_near(truth(h, 0).latency_last_ns, 50000 + 2 * 97964 + 61036, 2 * 735);
+	assert_near(app_truth(h, 0, 0).latency_last_ns, 50000 + 2 * 97964 + 61036, 2 * 735);
 	run_to(h, S);
-	assert_near(truth(h, 0).latency_last_ns, 209000, 735);
+	assert_near(app_truth(h, 0, 0).latency_last_ns, 209000, 735);
 	sim_close(h);
 }
 

@@ -160,6 +160,27 @@ static void burst__is_looked_at_in_open_loop_only(void **state)
 	assert_int_equal(sim_conf_check(&c, &e), -EINVAL);
 }
 
+static void rings__that_fill_the_registry__are_the_most_there_may_be(void **state)
+{
+	struct sim_conf_error e;
+	struct sim_conf c;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guest[BULK].apps = SIM_APPS_MAX;
+	for (uint32_t i = 0; i < SIM_APPS_MAX; i++) {
+		c.guest[BULK].app[i] = c.guest[BULK].app[0];
+		c.guest[BULK].app[i].qps = SIM_APP_QPS_MAX;
+		c.guest[BULK].app[i].depth = 1023; /* 1024 slots */
+	}
+	assert_int_equal(sim_conf_check(&c, &e), 0);
+	for (uint32_t i = 0; i < SIM_APPS_MAX; i++)
+		c.guest[BULK].app[i].depth = 1024; /* 2048 slots */
+	assert_int_equal(sim_conf_check(&c, &e), -EINVAL);
+	assert_string_equal(e.field, "depth");
+	assert_int_equal(e.guest, BULK);
+}
+
 static void other_mistakes__are_refused_by_name(void **state)
 {
 	static const char *const fields[] = { "mtu",  "name",	 "name",    "stop_ns",
@@ -209,6 +230,7 @@ int main(void)
 		cmocka_unit_test(figure__beyond_either_end__is_refused_by_name),
 		cmocka_unit_test(range__of_a_number__is_told),
 		cmocka_unit_test(burst__is_looked_at_in_open_loop_only),
+		cmocka_unit_test(rings__that_fill_the_registry__are_the_most_there_may_be),
 		cmocka_unit_test(other_mistakes__are_refused_by_name),
 	};
 

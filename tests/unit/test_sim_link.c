@@ -34,19 +34,19 @@ struct bench {
 	struct sim_link link;
 	struct sim_mem mem;
 	struct sim_rand rand;
-	struct sim_task task[QPS_MAX];
+	struct sim_qp qp[QPS_MAX];
 	struct bench_log {
 		uint32_t n;
 		struct done done[POSTS_MAX];
 	} log;
 };
 
-/* The link knows its tasks only by this call. */
-void sim_task_completed(struct sim_task *t, int64_t now)
+/* The link knows tasks only by this call. */
+void sim_task_completed(struct sim_qp *qp, int64_t now)
 {
-	struct bench *b = (struct bench *)(void *)t->dom;
+	struct bench *b = (struct bench *)(void *)qp->task;
 
-	b->log.done[b->log.n++] = (struct done){ (uint32_t)(t - b->task), now };
+	b->log.done[b->log.n++] = (struct done){ (uint32_t)(qp - b->qp), now };
 }
 
 static struct bench *bench_open(const struct traffic *p)
@@ -58,11 +58,10 @@ static struct bench *bench_open(const struct traffic *p)
 	assert_int_equal(sim_mem_open(&b->mem, 1 + QPS_MAX * frames, &b->rand), 0);
 	sim_link_init(&b->link, &b->timers, p->bytes_s);
 	for (uint32_t i = 0; i < p->qps; i++) {
-		struct sim_qp *qp = &b->task[i].qp;
+		struct sim_qp *qp = &b->qp[i];
 
-		b->task[i].dom = (struct sim_dom *)(void *)b;
-		qp->task = &b->task[i];
-		qp->msg_bytes = p->msg_bytes[i];
+		qp->task = (struct sim_task *)(void *)b;
+		qp->wr = (struct sim_ring_wr){ SIM_RDMA_WRITE, p->msg_bytes[i] };
 		qp->mtu = p->mtu[i];
 		qp->ring = (struct sim_ring){ .mem = &b->mem,
 					      .frame = sim_mem_take(&b->mem, frames),
@@ -91,7 +90,7 @@ static void run_traffic(struct bench *b, const struct traffic *p)
 {
 	for (uint32_t i = 0; i < p->posts; i++) {
 		run_until(b, p->post[i].when);
-		sim_link_post(&b->link, &b->task[p->post[i].qp].qp, p->post[i].when);
+		sim_link_post(&b->link, &b->qp[p->post[i].qp], p->post[i].when);
 	}
 	run_until(b, INT64_MAX / 4);
 }
@@ -256,10 +255,10 @@ static void removed_queue_pair__sends_no_more(void **state)
 	p.mtu[0] = p.mtu[1] = 1024;
 	p.post[1].qp = 1;
 	b = bench_open(&p);
-	sim_link_post(&b->link, &b->task[0].qp, 0);
-	sim_link_post(&b->link, &b->task[1].qp, 0);
+	sim_link_post(&b->link, &b->qp[0], 0);
+	sim_link_post(&b->link, &b->qp[1], 0);
 	run_until(b, 20480);
-	sim_link_remove(&b->link, &b->task[0].qp, 20480);
+	sim_link_remove(&b->link, &b->qp[0], 20480);
 	run_until(b, NS_PER_S);
 	assert_int_equal(b->log.n, 1);
 	assert_int_equal(b->log.done[0].qp, 1);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: senders: messages of one size and kind over queue pairs in turn.
+/*
+ * Each message needs post_ns of CPU to be posted (and the one before it on
+ * its queue pair reaped), and room: fewer than depth outstanding there.
+ *
+ * Closed loop: a message is posted wherever there is room. Open loop: bursts
+ * come by themselves, evenly spaced from a moment within the first gap that
+ * the seed chooses, whether the guest runs or not. They wait for room and
+ * CPU; when SIM_WAITING_MAX wait already, further ones are dropped. Nothing
+ * is done when one comes unless the task waits for it: they are counted when
+ * it looks.
+ */
+#include "src/sim/model.h"
+
+static struct sim_timers *timers(const struct sim_task *t)
+{
+	return &t->dom->host->timers;
+}
+
+/* How many bursts have come by now, and when number k (from 0) comes. */
+static uint64_t bursts_by(const struct sim_task *t, int64_t now)
+{
+	unsigned __int128 x = (unsigned __int128)(now - t->sender.first) * t->conf->rate;
+
+	if (now < t->sender.first)
+		return 0;
+	return (uint64_t)(x / ((uint64_t)NS_PER_S * t->conf->burst)) + 1;
+}
+
+static int64_t time_of(const struct sim_task *t, uint64_t k)
+{
+	unsigned __int128 x = (unsigned __int128)k * t->conf->burst * (uint64_t)NS_PER_S;
+
+	return t->sender.first + (int64_t)((x + t->conf->rate - 1) / t->conf->rate);
+}
+
+void sim_sender_look(struct sim_task *t, int64_t now)
+{
+	struct sim_sender *s = &t->sender;
+	uint64_t bursts;
+
+	if (t->conf->kind != SIM_APP_SENDER || !t->conf->rate || t->state == SIM_TASK_OFF)
+		return;
+	bursts = bursts_by(t, now);
+	s->waiting += (bursts - s->bursts) * t->conf->burst;
+	s->bursts = bursts;
+	if (s->waiting > SIM_WAITING_MAX) {
+		s->dropped += s->waiting - SIM_WAITING_MAX;
+		s->waiting = SIM_WAITING_MAX;
+	}
+}
+
+void sim_sender_begin(struct sim_task *t, int64_t now)
+{
+	struct sim_sender *s = &t->sender;
+
+	s->room = UINT64_MAX >> (SIM_APP_QPS_MAX - t->qps);
+	if (t->conf->rate) {
+		uint64_t gap = (uint64_t)NS_PER_S * t->conf->burst / t->conf->rate;
+
+		s->first = now + (int64_t)sim_rand_below(&t->dom->rand, gap);
+	}
+}
+
+void sim_sender_poll(struct sim_task *t, int64_t now)
+{
+	struct sim_sender *s = &t->sender;
+
+	sim_sender_look(t, now);
+	if (t->conf->rate && !s->waiting)
+		sim_timer_arm(timers(t), &s->come, time_of(t, s->bursts));
+	else if (s->room)
+		sim_task_work(t, SIM_TASK_POST, t->conf->post_ns, now);
+}
+
+/* The burst that was waited for. A task that is parked meets it when it runs. */
+void sim_sender_come(void *arg, int64_t now)
+{
+	struct sim_task *t = (struct sim_task *)arg;
+
+	if (t->state == SIM_TASK_POLL && t->cpu->state == SIM_CPU_RUN)
+		sim_sender_poll(t, now);
+}
+
+/* The queue pair with room that comes first in turn; there is one. */
+static struct sim_qp *next_with_room(struct sim_task *t)
+{
+	uint64_t ahead = t->sender.room & (UINT64_MAX << t->sender.turn);
+	uint32_t i = (uint32_t)__builtin_ctzll(ahead ? ahead : t->sender.room);
+
+	t->sender.turn = (i + 1) % t->qps;
+	return &t->qp[i];
+}
+
+void sim_sender_post(struct sim_task *t, int64_t now)
+{
+	struct sim_qp *qp = next_with_room(t);
+
+	if (t->conf->rate)
+		t->sender.waiting--;
+	sim_task_post(t, qp, now);
+	if (qp->posted - qp->completed == t->conf->depth)
+		t->sender.room &= ~(UINT64_C(1) << qp->index);
+}
+
+void sim_sender_completed(struct sim_task *t, const struct sim_qp *qp)
+{
+	t->sender.room |= UINT64_C(1) << qp->index;
+}
+
+/* What waits is lost with its process. */
+void sim_sender_end(struct sim_task *t, int64_t now)
+{
+	sim_sender_look(t, now);
+	t->sender.dropped += t->sender.waiting;
+	t->sender.waiting = 0;
+	sim_timer_disarm(timers(t), &t->sender.come);
+}

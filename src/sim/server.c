@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SIMULATOR: servers: requests first come, first served, answered by SEND.
+/*
+ * Clients are on other hosts. Each sends its next request as soon as it has
+ * the reply; requests are small and come in at no cost. They wait in a queue
+ * (the paper's BenchEx serves them in the order they came). The server takes
+ * one when fewer than `depth` replies are on their way, computes, posts the
+ * reply (msg_bytes) and polls. One queue pair serves all clients. Computing
+ * varies by +-0.5 %, so that two servers do not march in step. A request is
+ * measured from its arrival to the moment its reply left:
+ *
+ *	arrived    noticed    computed    posted    sent = the client's next one arrives
+ *	   | PTime    |  CTime   |  PTime   |  WTime  |
+ *
+ * PTime is what polling and its consequences take: not being run when a
+ * request comes, waiting behind others in the queue, posting. So it grows
+ * with the number of clients, and with what the replies before it waited for
+ * the link, as in the paper's figure 2. The server reports a latency when it
+ * notices that the reply has left.
+ */
+#include "src/sim/model.h"
+
+enum { JITTER_PARTS = 200 };
+
+static void arrive(struct sim_server *s, int64_t now)
+{
+	s->arrived[(s->first + s->waiting++) % SIM_APP_CLIENTS_MAX] = now;
+}
+
+void sim_server_begin(struct sim_task *t, int64_t now)
+{
+	for (uint32_t i = 0; i < t->conf->clients; i++)
+		arrive(&t->server, now);
+}
+
+static int64_t compute_time(struct sim_task *t)
+{
+	int64_t spread = t->conf->compute_ns / JITTER_PARTS;
+
+	if (!spread)
+		return t->conf->compute_ns;
+	return t->conf->compute_ns - spread +
+	       (int64_t)sim_rand_below(&t->dom->rand, (uint64_t)(2 * spread + 1));
+}
+
+static bool reports(const struct sim_task *t, int64_t now)
+{
+	int64_t stop = t->conf->report_stop_ns;
+
+	return !stop || now < t->dom->host->start + stop;
+}
+
+/* See which replies have left. */
+static void reap(struct sim_task *t, int64_t now)
+{
+	struct sim_server *s = &t->server;
+
+	for (; s->reaped < t->qp->completed; s->reaped++)
+		if (reports(t, now))
+			sim_agent_latency(t, &s->reply[s->reaped % SIM_APP_CLIENTS_MAX]);
+}
+
+void sim_server_poll(struct sim_task *t, int64_t now)
+{
+	struct sim_server *s = &t->server;
+
+	reap(t, now);
+	if (!s->waiting || t->outstanding >= t->conf->depth)
+		return;
+	s->work = (struct sim_request){ .arrived = s->arrived[s->first], .noticed = now };
+	s->first = (s->first + 1) % SIM_APP_CLIENTS_MAX;
+	s->waiting--;
+	sim_task_work(t, SIM_TASK_COMPUTE, compute_time(t), now);
+}
+
+/*
+ * Replies that have not left, and requests seen answered only after this
+ * one was begun, are of other clients each: reply[] is large enough.
+ */
+void sim_server_post(struct sim_task *t, int64_t now)
+{
+	t->server.work.posted = now;
+	t->server.reply[t->qp->posted % SIM_APP_CLIENTS_MAX] = t->server.work;
+	sim_task_post(t, t->qp, now);
+}
+
+static void tell(const struct sim_task *t, const struct sim_request *r)
+{
+	const struct sim_host *h = t->dom->host;
+	struct sim_app_truth *tr = t->truth;
+
+	tr->ctime_ns += (uint64_t)(r->computed - r->noticed);
+	tr->wtime_ns += (uint64_t)(r->sent - r->posted);
+	tr->ptime_ns += (uint64_t)(r->noticed - r->arrived + r->posted - r->computed);
+	tr->latency_last_ns = (uint64_t)(r->sent - r->arrived);
+	window_add(&tr->latency, tr->latency_last_ns);
+	if (h->seen_fn)
+		h->seen_fn(h->seen_arg, t->dom->guest, (uint32_t)(t - t->dom->task),
+			   tr->latency_last_ns);
+}
+
+/* A reply has left: its client sends its next request. */
+void sim_server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now)
+{
+	struct sim_request *r = &t->server.reply[(qp->completed - 1) % SIM_APP_CLIENTS_MAX];
+
+	r->sent = now;
+	tell(t, r);
+	arrive(&t->server, now);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * sim and ibmon: what IBMon counts in the rings of simulated guests, read
+ * through hv.h as the daemon does, is what they really did.
+ */
+#include <string.h>
+
+#include "ibmon/guest.h"
+#include "ibmon/scan.h"
+#include "src/hv/hv_backends.h"
+#include "tests/unit/sim_rig.h"
+
+struct fixture {
+	struct sim_host *sim;
+	struct hv_mem *mem;
+	struct guest_mon *mon;
+	struct scan_guest *set;
+	struct usage sum;
+};
+
+static void attach(struct fixture *f, uint32_t guest)
+{
+	struct registry_limits lim = { GUEST_RINGS_MAX, 32768 };
+	struct hv_watch *w = NULL;
+	struct guest_ref ref;
+	char node[64];
+
+	assert_int_equal(hv_sim.watch->open(&w, f->sim), 0);
+	assert_true(hv_sim.watch->read(w, sim_domid(f->sim, guest), node, sizeof(node)) > 0);
+	hv_sim.watch->close(w);
+	assert_int_equal(registry_node_parse(node, &ref), 0);
+	assert_int_equal(guest_open(&f->mon, hv_sim.mem, f->mem, sim_domid(f->sim, guest), &lim),
+			 0);
+	assert_int_equal(guest_attach(f->mon, &ref), 0);
+}
+
+/* Guest 0 of this host is looked at. Its rings are mapped 16 at a time. */
+static void open_with(struct fixture *f, const struct sim_conf *c, uint32_t rings)
+{
+	int64_t now = NS_PER_S;
+
+	memset(f, 0, sizeof(*f));
+	f->sim = host_open(c);
+	assert_int_equal(hv_sim.mem->open(&f->mem, f->sim), 0);
+	run_to(f->sim, 1); /* the process is there and has posted nothing */
+	attach(f, 0);
+	f->set = calloc(1, sizeof(*f->set) + GUEST_RINGS_MAX * sizeof(f->set->ring[0]));
+	assert_non_null(f->set);
+	for (int i = 0; i < 100 && f->set->rings < rings; i++, now += NS_PER_S) {
+		guest_refresh(f->mon, (struct mono){ now });
+		f->set->rings = guest_rings(f->mon, f->set->ring, GUEST_RINGS_MAX);
+	}
+	assert_int_equal(f->set->rings, rings);
+	guest_scan_view(f->mon, &f->set->registry, &f->set->generation);
+	for (uint32_t i = 0; i < rings; i++)
+		f->set->ring[i].old = 0;
+}
+
+static void close_all(struct fixture *f)
+{
+	free(f->set);
+	guest_close(f->mon);
+	hv_sim.mem->close(f->mem);
+	sim_close(f->sim);
+}
+
+static void scan_at(struct fixture *f, int64_t now, int64_t elapsed)
+{
+	struct scan_result res;
+
+	run_to(f->sim, now);
+	scan_guest(f->set, elapsed, &f->sum, &res);
+	assert_int_equal(res.faults, 0);
+}
+
+static void assert_counted(struct fixture *f)
+{
+	struct sim_truth t = truth(f->sim, 0);
+
+	assert_int_equal(f->sum.wrs, t.wrs);
+	assert_int_equal(f->sum.mtus_recv, t.mtus_recv);
+	assert_int_equal(f->sum.mtus_sent, t.mtus - t.mtus_recv);
+	assert_int_equal(f->sum.bytes_recv, t.bytes_recv);
+	assert_int_equal(f->sum.bytes_sent, t.bytes - t.bytes_recv);
+	assert_int_equal(f->sum.lost, 0);
+}
+
+static void each_op__over_several_queue_pairs__is_counted_exactly(void **state)
+{
+	static const enum sample_op ops[] = { OP_SEND, OP_WRITE, OP_READ };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct sim_conf c;
+		struct fixture f;
+
+		sim_conf_demo(&c);
+		c.guest[0] = c.guest[BULK];
+		c.guest[0].app[0].op = ops[i];
+		c.guest[0].app[0].qps = 5;
+		c.guest[0].app[0].depth = 20;
+		c.guest[0].app[0].msg_bytes = 10000; /* the last packet is not full */
+		open_with(&f, &c, 5);
+		for (int64_t t = MS; t <= 500 * MS; t += MS) {
+			scan_at(&f, t, MS);
+			assert_counted(&f);
+		}
+		assert_true(f.sum.wrs > 10000);
+		assert_int_equal(f.sum.mtus_recv > 0, ops[i] == OP_READ);
+		close_all(&f);
+	}
+}
+
+/* Rings of 64 slots go round within a sample: how many and how much stay exact. */
+static void reads__lapped_between_samples__are_charged_exactly(void **state)
+{
+	struct sim_conf c;
+	struct sim_truth t;
+	struct fixture f;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guests = 1;
+	c.guest[0] = c.guest[BULK];
+	c.guest[0].app[0].op = OP_READ;
+	c.guest[0].app[0].depth = 20;
+	c.guest[0].app[0].msg_bytes = 3000;
+	open_with(&f, &c, 1);
+	for (int64_t at = MS; at <= 500 * MS; at += MS) {
+		scan_at(&f, at, MS);
+		t = truth(f.sim, 0);
+		assert_int_equal(f.sum.wrs, t.wrs);
+		assert_int_equal(f.sum.mtus_recv + f.sum.mtus_sent, t.mtus);
+	}
+	assert_true(f.sum.lost > 1000);
+	assert_int_equal(f.sum.mtus_sent, 0);
+	close_all(&f);
+}
+
+static void guest__with_256_queue_pairs__shows_them_all(void **state)
+{
+	struct sim_conf c;
+	struct fixture f;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guests = 1;
+	c.guest[0] = c.guest[BULK];
+	c.guest[0].app[0].qps = SIM_APP_QPS_MAX;
+	c.guest[0].app[0].msg_bytes = 20000;
+	c.guest[0].apps = SIM_APPS_MAX;
+	for (uint32_t i = 1; i < SIM_APPS_MAX; i++)
+		c.guest[0].app[i] = c.guest[0].app[0];
+	c.guest[0].app[2].op = OP_READ;
+	c.guest[0].app[3].op = OP_SEND;
+	open_with(&f, &c, 256);
+	for (int64_t t = MS; t <= 100 * MS; t += MS)
+		scan_at(&f, t, MS);
+	assert_counted(&f);
+	assert_true(f.sum.wrs > 5000 && f.sum.bytes_recv > 0);
+	close_all(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_op__over_several_queue_pairs__is_counted_exactly),
+		cmocka_unit_test(reads__lapped_between_samples__are_charged_exactly),
+		cmocka_unit_test(guest__with_256_queue_pairs__shows_them_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
