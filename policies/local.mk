@@ -3,7 +3,12 @@ noinst_LIBRARIES += libpolicies.a
 libpolicies_a_SOURCES = \
 	include/resex/policy.h \
 	policies/freemarket.c \
+	policies/ioshares.c \
+	policies/ioshares.h \
+	policies/ioshares_rate.c \
+	policies/ioshares_window.c \
 	policies/null.c \
 	policies/policies.c \
 	policies/ratio.c
-dist_policy_DATA += policies/null.json policies/freemarket.json policies/ratio.json
+dist_policy_DATA += policies/null.json policies/freemarket.json policies/ratio.json \
+	policies/ioshares.json

@@ -97,6 +97,7 @@ struct policy_ops {
 extern const struct policy_ops policy_null;
 extern const struct policy_ops policy_freemarket;
 extern const struct policy_ops policy_ratio;
+extern const struct policy_ops policy_ioshares;
 
 /* The built-in policies, ended by NULL; and one by name, or NULL. */
 extern const struct policy_ops *const policies_builtin[];

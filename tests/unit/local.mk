@@ -25,7 +25,7 @@ endif
 
 if CMOCKA
 UNIT_POLICIES = tests/unit/test_null tests/unit/test_freemarket tests/unit/test_ratio \
-	tests/unit/test_policy_files
+	tests/unit/test_ioshares tests/unit/test_policy_files
 check_PROGRAMS += $(UNIT_POLICIES)
 TESTS += $(UNIT_POLICIES)
 
@@ -33,8 +33,11 @@ tests_unit_test_null_SOURCES = tests/unit/test_null.c tests/unit/policy_rig.h
 tests_unit_test_null_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_freemarket_SOURCES = tests/unit/test_freemarket.c
 tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+IOSHARES_RIG = tests/unit/ioshares_rig.h tests/unit/policy_rig.h
 tests_unit_test_ratio_SOURCES = tests/unit/test_ratio.c tests/unit/policy_rig.h
 tests_unit_test_ratio_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ioshares_SOURCES = tests/unit/test_ioshares.c $(IOSHARES_RIG)
+tests_unit_test_ioshares_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_policy_files_SOURCES = tests/unit/test_policy_files.c
 tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 endif

@@ -8,6 +8,7 @@ static void find__by_name(void **state)
 	assert_ptr_equal(policy_find("null"), &policy_null);
 	assert_ptr_equal(policy_find("freemarket"), &policy_freemarket);
 	assert_ptr_equal(policy_find("ratio"), &policy_ratio);
+	assert_ptr_equal(policy_find("ioshares"), &policy_ioshares);
 	assert_null(policy_find("nul"));
 	assert_null(policy_find(""));
 	assert_null(policy_find("nullx"));

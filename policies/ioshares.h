@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ioshares.h: what the files of the policy ioshares share, and nobody else.
+ *
+ *	ioshares.c         parameters, reasons, the tick in its order, the plan
+ *	ioshares_window.c  who reports, windows, verdicts (steps 3 to 6)
+ *	ioshares_rate.c    raises, calm and back-off, futility (steps 7 to 9)
+ *
+ * Steps are those of resex-policies(7), ARITHMETIC, which fixes each rounding.
+ */
+#ifndef RESEX_POLICIES_IOSHARES_H
+#define RESEX_POLICIES_IOSHARES_H
+
+#include "resex/policy.h"
+
+#define IOS_ONE 65536ull /* rate and interference 1, fixed point with 16 fraction bits */
+
+enum {
+	IOS_SAMPLES_MAX = 1 << 20, /* in one window */
+	IOS_SUM_BITS = 34,	   /* a whole latency is below 2^34 ns (struct report) */
+	IOS_SQUARE_BITS = 68,
+};
+
+typedef unsigned __int128 ios_wide;
+
+struct ios_params {
+	uint64_t window, min_samples;
+	uint64_t tolerance;
+	uint64_t blame_ratio, blame_floor;
+	uint64_t bite;
+	uint64_t calm, back_off, lift;
+	uint64_t stale;
+	uint64_t futile, futile_gain, futile_rest;
+	uint64_t min_cap;
+	uint64_t sigma_over, sigma_floor;
+	uint64_t learn_share;
+	uint64_t on_empty;
+};
+
+enum ios_verdict {
+	IOS_NONE,    /* no window was complete yet */
+	IOS_NO_BASE, /* nothing to compare with */
+	IOS_FINE,
+	IOS_SELF,   /* over, but capped itself or without CPU: no evidence */
+	IOS_NOBODY, /* over, and nobody to blame */
+	IOS_OVER,   /* over, and somebody is to blame */
+};
+
+/* Latencies of a reporter: when alone, or in a window. */
+struct ios_latency {
+	uint64_t mean; /* whole */
+	uint64_t io;   /* mean of WTime + PTime */
+	uint64_t dev;  /* deviation of WTime + PTime */
+};
+
+struct ios_window {
+	struct mono start;
+	uint64_t n, sum, io_sum;
+	uint64_t io_sumsq_hi, io_sumsq_lo;
+	uint64_t cpu_ns;
+	uint32_t open, self_capped;
+	uint64_t snap_w[FLOW_GUESTS_MAX]; /* cum_w, cum_raw of each slot at the start */
+	uint64_t snap_raw[FLOW_GUESTS_MAX];
+};
+
+/* What is remembered of a guest; all zero when it begins. */
+struct ios_guest {
+	uint64_t rate;		/* fixed point; 0 reads as 1 */
+	uint64_t cum_w;		/* MTUs x the rate in force, ever */
+	uint64_t cum_raw;	/* MTUs, ever */
+	struct cap wanted;	/* planned last */
+	struct mono wait_since; /* that differs from the cap in force, when waiting */
+	uint32_t waiting;
+
+	/* as a reporter */
+	uint32_t was_heard, reports; /* reports: heard no longer ago than stale */
+	uint32_t verdict;	     /* enum ios_verdict, of the newest window */
+	uint32_t blamed;	     /* slot, of the newest IOS_OVER */
+	uint32_t has_base;
+	struct mono heard;
+	struct mono rest_last; /* the latest of rest_until */
+	uint64_t intf;	       /* interference in the newest window, fixed point */
+	struct ios_latency base;
+	struct ios_window w;
+	struct mono rest_until[FLOW_GUESTS_MAX]; /* leave this slot alone */
+	uint32_t first_intf[FLOW_GUESTS_MAX];	 /* when it was first blamed; 0: not */
+
+	/* as an offender */
+	struct mono floor_since;
+	uint32_t at_floor;
+	uint32_t has_accuser, accuser; /* slot */
+};
+
+_Static_assert(sizeof(struct ios_guest) <= 16384, "a guest's block is bounded (policy.h)");
+
+struct ios_link {
+	uint64_t calm;	       /* calm windows in a row */
+	struct mono calm_time; /* of the newest of them or of trouble; 0: never */
+	struct mono raised;    /* the last raise */
+};
+
+struct ios_global {
+	struct ios_link link[FLOW_LINKS_MAX];
+};
+
+/* What is known of a link in this tick. */
+struct ios_tick_link {
+	bool used;	   /* has guests */
+	bool waits;	   /* a cap is on its way */
+	bool reports;	   /* has a reporter */
+	bool complete;	   /* a window was */
+	bool over;	   /* and its verdict was IOS_OVER */
+	struct mono quiet; /* from here on all caps are known to bite */
+};
+
+/* One call of decide; lives on its stack. */
+struct ios_tick {
+	const struct policy_in *in;
+	const struct ios_params *p;
+	struct ios_global *global;
+	struct ios_guest *state;			   /* by slot */
+	const struct policy_guest *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: not there */
+	struct ios_tick_link link[FLOW_LINKS_MAX];
+	uint64_t raise[FLOW_GUESTS_MAX]; /* largest complaint against a slot */
+	uint32_t raiser[FLOW_GUESTS_MAX];
+	uint32_t resting[FLOW_GUESTS_MAX]; /* slots of reporters, ascending */
+	uint32_t rests;
+};
+
+static inline bool ios_may_cap(const struct policy_guest *g)
+{
+	return (g->flags & POLICY_CAPPABLE) && !(g->flags & POLICY_EXEMPT);
+}
+
+/* Sums that only grow stop at 2^62. */
+static inline uint64_t ios_add(uint64_t sum, uint64_t v)
+{
+	const uint64_t most = 1ull << 62;
+
+	return v > most - sum ? most : sum + v;
+}
+
+/* 100 % of all VCPUs, milli-percent. */
+static inline uint64_t ios_full(const struct policy_guest *g)
+{
+	struct cap_bounds all = { .ceiling = CAP_NONE, .vcpus = g->bounds.vcpus };
+
+	return cap_full(&all).mpct;
+}
+
+/* The bounds of a guest's cap under this policy's own minimum. */
+struct cap_bounds ios_bounds(const struct ios_params *p, const struct policy_guest *g);
+
+/* The rate at which a guest stands at its lowest cap. */
+uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g);
+
+/* Back to rate 1, and nothing is held against it. */
+void ios_release(struct ios_tick *t, struct ios_guest *s, uint32_t slot);
+
+/* ioshares_window.c */
+void ios_hear(struct ios_tick *t);    /* 3 */
+void ios_settle(struct ios_tick *t);  /* 4 */
+void ios_windows(struct ios_tick *t); /* 5, 6 */
+
+/* ioshares_rate.c */
+void ios_raises(struct ios_tick *t);   /* 7 */
+void ios_calm(struct ios_tick *t);     /* 8 */
+void ios_futility(struct ios_tick *t); /* 9 */
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ioshares_rate: what verdicts do to rates. See ioshares.h for the steps.
+ *
+ * A complaint raises the offender's rate; quiet takes the raise back little by
+ * little; and a guest at its lowest cap is released when that helped nobody.
+ */
+#include "policies/ioshares.h"
+
+void ios_raises(struct ios_tick *t)
+{
+	bool raised[FLOW_LINKS_MAX] = { false };
+
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *g = &t->in->guest[i];
+		struct ios_guest *s = &t->state[g->slot];
+		uint64_t max = ios_rate_max(t->p, g);
+
+		if (!t->raise[g->slot])
+			continue;
+		s->rate += t->raise[g->slot];
+		if (s->rate > max)
+			s->rate = max;
+		s->has_accuser = 1;
+		s->accuser = t->raiser[g->slot];
+		t->global->link[g->link].raised = t->in->now;
+		raised[g->link] = true;
+	}
+	/* One raise a window: what was gathered at the old rate is no evidence at the new. */
+	for (uint32_t i = 0; i < t->in->guests; i++)
+		if (raised[t->in->guest[i].link])
+			t->state[t->in->guest[i].slot].w.open = 0;
+}
+
+/* --- 8: calm ---------------------------------------------------------------------- */
+
+static bool anyone_is_over(const struct ios_tick *t, uint32_t link)
+{
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *g = &t->in->guest[i];
+
+		if (g->link == link && t->state[g->slot].verdict == IOS_OVER)
+			return true;
+	}
+	return false;
+}
+
+static void back_off(struct ios_tick *t, const struct policy_guest *g)
+{
+	struct ios_guest *s = &t->state[g->slot];
+	uint64_t full = ios_full(g);
+
+	if (s->rate == IOS_ONE)
+		return;
+	s->rate = IOS_ONE + (s->rate - IOS_ONE) * (1000 - t->p->back_off) / 1000;
+	if (full * IOS_ONE / s->rate * 1000 >= t->p->lift * full)
+		ios_release(t, s, g->slot);
+}
+
+static void calm_link(struct ios_tick *t, uint32_t link)
+{
+	const struct ios_tick_link *l = &t->link[link];
+	struct ios_link *g = &t->global->link[link];
+	struct mono now = t->in->now;
+
+	if (!g->calm_time.ns)
+		g->calm_time = now;
+	if (l->over) {
+		g->calm = 0;
+		g->calm_time = now;
+		return;
+	}
+	if (mono_sub(now, g->calm_time) < (int64_t)t->p->window || (l->reports && !l->complete) ||
+	    anyone_is_over(t, link))
+		return;
+	g->calm++;
+	g->calm_time = now;
+	if (g->calm < t->p->calm)
+		return;
+	for (uint32_t i = 0; i < t->in->guests; i++)
+		if (t->in->guest[i].link == link)
+			back_off(t, &t->in->guest[i]);
+}
+
+void ios_calm(struct ios_tick *t)
+{
+	for (uint32_t l = 0; l < FLOW_LINKS_MAX; l++)
+		if (t->link[l].used)
+			calm_link(t, l);
+}
+
+/* --- 9: futility -------------------------------------------------------------------- */
+
+/* Did the reporter that accused this guest last gain too little from its lowest cap? */
+static bool helps_nobody(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
+{
+	const struct ios_guest *r = &t->state[s->accuser];
+
+	if (!s->has_accuser || !t->guest[s->accuser] || r->verdict != IOS_OVER || r->blamed != slot)
+		return false;
+	return r->intf * 1000 > r->first_intf[slot] * (1000 - t->p->futile_gain);
+}
+
+static void watch_floor(struct ios_tick *t, const struct policy_guest *g)
+{
+	struct ios_guest *s = &t->state[g->slot];
+	struct ios_guest *r = &t->state[s->accuser];
+	struct mono now = t->in->now;
+
+	if (!t->p->futile || s->rate == IOS_ONE || s->rate != ios_rate_max(t->p, g)) {
+		s->at_floor = 0;
+		return;
+	}
+	if (!s->at_floor) {
+		s->at_floor = 1;
+		s->floor_since = now;
+	}
+	if (mono_sub(now, s->floor_since) < (int64_t)t->p->futile || !helps_nobody(t, s, g->slot))
+		return;
+	r->rest_until[g->slot] = mono_add(now, (int64_t)t->p->futile_rest);
+	if (mono_sub(r->rest_until[g->slot], r->rest_last) > 0)
+		r->rest_last = r->rest_until[g->slot];
+	ios_release(t, s, g->slot);
+}
+
+void ios_futility(struct ios_tick *t)
+{
+	for (uint32_t i = 0; i < t->in->guests; i++)
+		watch_floor(t, &t->in->guest[i]);
+}

@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ioshares: windows, verdicts and blame, each rule of resex-policies(7) with
+ * figures computed by hand. What follows from verdicts is in
+ * test_ioshares_rate.c, the closed loop and random input in
+ * test_ioshares_loop.c.
+ */
+#include "tests/unit/ioshares_rig.h"
+
+/* --- 5: windows -------------------------------------------------------------------- */
+
+/*
+ * 50 intervals, of which the offender sends 40550 and all 52400 MTUs: a share
+ * of 50715 / 65536; 60 us of 200 us are 19660 / 65536; the product is 15213.
+ */
+static void window__over__raises_the_rate_by_share_x_interference(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 50);
+	assert_int_equal(rate(&g, OFF), ONE);
+	assert_false(g.plan.guest[OFF].cap.limited);
+	run(&g, 1);
+	assert_int_equal(rate(&g, OFF), ONE + 15213);
+	assert_true(g.plan.guest[OFF].cap.limited);
+	assert_int_equal(g.plan.guest[OFF].cap.mpct, 81160);
+	assert_why(&g, OFF, TAXED, 81160, 1232, REP, 299);
+	assert_why(&g, REP, HURT, 0, 1000, OFF, 299);
+	rig_close(&g);
+}
+
+/* The next window begins when the new cap bites, 10 ms after it was written. */
+static void window__after_a_raise__begins_when_the_cap_bites(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 51 + 59);
+	assert_int_equal(rate(&g, OFF), ONE + 15213);
+	run(&g, 1);
+	assert_int_equal(rate(&g, OFF), ONE + 2 * 15213);
+	assert_int_equal(g.plan.guest[OFF].cap.mpct, 68293);
+	rig_close(&g);
+}
+
+static void window__the_tick_that_opens_it__does_not_count(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	say_over(guest(&g, REP), 900 * US);
+	run(&g, 1);
+	say_over(guest(&g, REP), 0);
+	run(&g, 50);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);
+	assert_int_equal(state_of(&g, REP)->intf, 0);
+	rig_close(&g);
+}
+
+static void window__few_samples__lasts_until_there_are_enough(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 1);
+	guest(&g, REP)->report.n = 0;
+	run(&g, 60);
+	say(guest(&g, REP), 5, BASE + 60 * US, BASE_IO + 60 * US);
+	run(&g, 3);
+	assert_int_equal(state_of(&g, REP)->w.n, 15);
+	assert_int_equal(rate(&g, OFF), ONE);
+	say(guest(&g, REP), 1, BASE + 60 * US, BASE_IO + 60 * US);
+	run(&g, 1);
+	assert_int_equal(rate(&g, OFF), ONE + 15213);
+	rig_close(&g);
+}
+
+static void window__a_cap_on_the_link_changes__begins_anew(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	rig_guest(&g, 20);
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 40);
+	guest(&g, 20)->cap_time = g.in.now; /* somebody else's, in force now */
+	run(&g, 9);
+	assert_false(state_of(&g, REP)->w.open);
+	run(&g, 1);
+	assert_true(state_of(&g, REP)->w.open);
+	run(&g, 49);
+	assert_int_equal(rate(&g, OFF), ONE);
+	run(&g, 1);
+	assert_int_equal(rate(&g, OFF), ONE + 15213);
+	rig_close(&g);
+}
+
+static void window__a_cap_on_another_link_changes__goes_on(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	rig_guest(&g, 20)->link = 1;
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 40);
+	guest(&g, 20)->cap_time = g.in.now;
+	run(&g, 11);
+	assert_int_equal(rate(&g, OFF), ONE + 15213);
+	rig_close(&g);
+}
+
+/* The actor does not answer: nothing is judged for `stale`, then all goes on. */
+static void window__a_cap_is_on_its_way__none_until_it_is_in_force(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 51);
+	guest(&g, OFF)->cap = CAP_NONE; /* not yet */
+	guest(&g, OFF)->cap_time.ns = 0;
+	for (int i = 0; i < 1001; i++) {
+		g.in.now.ns += MS;
+		rig_decide(&g);
+		assert_false(state_of(&g, REP)->w.open);
+	}
+	g.in.now.ns += MS;
+	rig_decide(&g);
+	assert_true(state_of(&g, REP)->w.open);
+	rig_close(&g);
+}
+
+static void window__the_cap_in_force_is_the_operators__nobody_waits(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	guest(&g, OFF)->bounds.ceiling = CAP_PERCENT(40);
+	guest(&g, OFF)->cap = CAP_PERCENT(40);
+	run(&g, 1);
+	assert_true(state_of(&g, REP)->w.open);
+	guest(&g, OFF)->cap = CAP_NONE; /* what is wanted is 40 */
+	g.in.now.ns += MS;
+	rig_decide(&g);
+	assert_false(state_of(&g, REP)->w.open);
+	rig_close(&g);
+}
+
+static void window__an_exempt_guest_has_another_cap__nobody_waits(void **state)
+{
+	static const uint32_t flags[] = { 0, POLICY_EXEMPT | POLICY_CAPPABLE };
+	static struct rig g;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		ios_open(&g);
+		guest(&g, OFF)->flags = flags[i];
+		guest(&g, OFF)->cap = CAP_PERCENT(40);
+		g.in.now.ns += MS;
+		rig_decide(&g);
+		assert_true(state_of(&g, REP)->w.open);
+		rig_close(&g);
+	}
+}
+
+/* --- 6c: interference ----------------------------------------------------------------- */
+
+/* With a tolerance of all of the base, over is what is more than twice it. */
+static void verdict__at_the_tolerance__is_fine_and_above_is_not(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	for (uint64_t own = 0; own < 2; own++) {
+		ios_open(&g);
+		quick(&g);
+		rig_param(&g, "tolerance", own ? 0 : 1000);
+		guest(&g, REP)->sla.tolerance = own ? 1000 : 0;
+		say_over(guest(&g, REP), BASE);
+		run(&g, 2);
+		assert_int_equal(state_of(&g, REP)->intf, ONE);
+		assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);
+		say_over(guest(&g, REP), BASE + 4);
+		run(&g, 2);
+		assert_int_equal(state_of(&g, REP)->intf, ONE + 1);
+		assert_int_equal(state_of(&g, REP)->verdict, IOS_OVER);
+		rig_close(&g);
+	}
+}
+
+/* Half of the requests wait 40 us, half 80: a mean of 60 and a deviation of 20. */
+static void say_uneven(struct policy_guest *p)
+{
+	const uint64_t low = 40000, high = 80000;
+
+	say(p, 4, BASE, BASE_IO);
+	p->report.io_sumsq_lo = 2 * low * low + 2 * high * high;
+}
+
+static void verdict__only_the_deviation_rose__counts_over_the_mean(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->sla.base_dev_ns = 4000;
+	say_uneven(guest(&g, REP));
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, 16000 * ONE / BASE); /* 5242, 8 % */
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_OVER);
+	rig_close(&g);
+}
+
+static void verdict__sigma_over__takes_the_deviation_over_its_own_base(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	rig_param(&g, "sigma_over", 1);
+	guest(&g, REP)->sla.base_dev_ns = 4000;
+	say_uneven(guest(&g, REP));
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, 4 * ONE); /* (20 - 4) / 4 */
+	guest(&g, REP)->sla.base_dev_ns = 0;
+	run(&g, 4);					     /* the raise changed the cap */
+	assert_int_equal(state_of(&g, REP)->intf, 20 * ONE); /* 20 / 1 */
+	rig_param(&g, "sigma_floor", 40000);
+	run(&g, 4);
+	assert_int_equal(state_of(&g, REP)->intf, ONE / 2);
+	rig_close(&g);
+}
+
+static void verdict__faster_than_the_base__is_no_interference(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->sla.base_dev_ns = 4000;
+	say(guest(&g, REP), 4, BASE - 1000, BASE_IO - 1000);
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, 0);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);
+	rig_close(&g);
+}
+
+static void verdict__capped_itself_or_without_cpu__is_no_evidence(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	for (int capped = 0; capped < 2; capped++) {
+		ios_open(&g);
+		say_over(guest(&g, REP), 60 * US);
+		guest(&g, REP)->usage.cpu_ns = capped ? 1000000 : 0;
+		run(&g, 30);
+		if (capped) { /* for one tick; as it is not cappable then, nobody waits */
+			guest(&g, REP)->flags = 0;
+			guest(&g, REP)->cap = CAP_PERCENT(99);
+		}
+		run(&g, 1);
+		guest(&g, REP)->flags = POLICY_CAPPABLE;
+		guest(&g, REP)->cap_time.ns = 0;
+		run(&g, 20);
+		assert_int_equal(rate(&g, OFF), ONE);
+		assert_why(&g, REP, SELF, 0, 1000, 0, 299);
+		rig_close(&g);
+	}
+}
+
+static void verdict__under_the_operators_own_cap__is_evidence(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->bounds.ceiling = CAP_PERCENT(40);
+	guest(&g, REP)->cap = CAP_PERCENT(40);
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 2);
+	assert_int_equal(reason(&g, REP), HURT);
+	rig_close(&g);
+}
+
+/* --- 6a, 6b: bases ---------------------------------------------------------------------- */
+
+static struct ios_latency base_after(struct rig *g, uint64_t whole, uint64_t io)
+{
+	say(guest(g, REP), 4, whole, io);
+	run(g, 2);
+	return state_of(g, REP)->base;
+}
+
+static void base__alone__is_learned_and_then_followed_by_an_eighth(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	memset(&guest(&g, REP)->sla, 0, sizeof(struct sla));
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	assert_int_equal(base_after(&g, 200007, 60000).mean, 200007);
+	assert_int_equal(state_of(&g, REP)->base.io, 60000);
+	assert_int_equal(state_of(&g, REP)->base.dev, 0);
+	assert_int_equal(base_after(&g, 200087, 60015).mean, 200017); /* + 80 / 8 */
+	assert_int_equal(state_of(&g, REP)->base.io, 60001);	      /* + 15 / 8, rounded down */
+	assert_int_equal(base_after(&g, 200002, 59986).mean, 200016); /* - 15 / 8, rounded down */
+	assert_int_equal(state_of(&g, REP)->base.io, 60000);	      /* - 15 / 8 */
+	say_uneven(guest(&g, REP));
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->base.dev, 2500);
+	rig_close(&g);
+}
+
+/* An interval of the link is 1048 MTUs: a twentieth are 52.4. */
+static void base__others_send_a_twentieth__is_not_learned(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	memset(&guest(&g, REP)->sla, 0, sizeof(struct sla));
+	guest(&g, OFF)->usage.mtus_sent = 30;
+	guest(&g, OFF)->usage.mtus_recv = 23;
+	run(&g, 2);
+	assert_why(&g, REP, NO_BASE, 0, 1000, 0, 0);
+	assert_int_equal(state_of(&g, REP)->intf, 0);
+	guest(&g, OFF)->usage.mtus_recv = 22;
+	run(&g, 2);
+	assert_int_equal(reason(&g, REP), FREE);
+	assert_int_equal(state_of(&g, REP)->base.mean, BASE);
+	guest(&g, OFF)->usage.mtus_recv = 23;
+	assert_int_equal(base_after(&g, 2 * BASE, BASE_IO).mean, BASE); /* stays */
+	rig_close(&g);
+}
+
+static void base__capped_or_without_cpu__is_not_learned(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	memset(&guest(&g, REP)->sla, 0, sizeof(struct sla));
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	guest(&g, REP)->usage.cpu_ns = 0;
+	run(&g, 2);
+	assert_int_equal(reason(&g, REP), NO_BASE);
+	guest(&g, REP)->usage.cpu_ns = 1;
+	guest(&g, REP)->flags = 0;
+	for (int i = 0; i < 2; i++) {
+		guest(&g, REP)->cap = CAP_PERCENT(50);
+		tick(&g, MS);
+	}
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_NO_BASE);
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);
+	rig_close(&g);
+}
+
+static void base__given__is_not_learned(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	say_over(guest(&g, REP), 60 * US);
+	run(&g, 2);
+	assert_false(state_of(&g, REP)->has_base);
+	assert_why(&g, REP, NOBODY, 0, 1000, 0, 299);
+	rig_close(&g);
+}
+
+/* --- 6d: blame ----------------------------------------------------------------------------- */
+
+/* The reporter's reason after one window in which it is over. */
+static uint32_t blame(struct rig *g)
+{
+	say_over(guest(g, REP), 60 * US);
+	run(g, 2);
+	return reason(g, REP);
+}
+
+static uint32_t blame_when_sent(uint64_t own, uint64_t other)
+{
+	static struct rig g;
+	uint32_t why;
+
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->usage.mtus_sent = own;
+	guest(&g, OFF)->usage.mtus_sent = other;
+	why = blame(&g);
+	assert_int_equal(g.plan.guest[OFF].cap.limited, why == HURT);
+	rig_close(&g);
+	return why;
+}
+
+static void blame__as_much_or_half_as_much_again__nobody(void **state)
+{
+	(void)state;
+	assert_int_equal(blame_when_sent(400, 400), NOBODY);
+	assert_int_equal(blame_when_sent(400, 600), NOBODY);
+	assert_int_equal(blame_when_sent(400, 601), HURT);
+}
+
+static void blame__less_than_a_twentieth_of_the_link__nobody(void **state)
+{
+	(void)state;
+	assert_int_equal(blame_when_sent(1, 52), NOBODY);
+	assert_int_equal(blame_when_sent(1, 53), HURT);
+	assert_int_equal(blame_when_sent(0, 0), NOBODY);
+}
+
+static void blame__floor_of_0_and_nothing_sent__nobody(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	rig_param(&g, "blame_floor", 0);
+	guest(&g, REP)->usage.mtus_sent = 0;
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	assert_int_equal(blame(&g), NOBODY);
+	guest(&g, OFF)->usage.mtus_sent = 1;
+	assert_int_equal(blame(&g), HURT);
+	rig_close(&g);
+}
+
+static void blame__received_counts_as_sent(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	guest(&g, OFF)->usage.mtus_recv = 811;
+	assert_int_equal(blame(&g), HURT);
+	rig_close(&g);
+}
+
+/* 300 at rate 2 is as much as 600: more than 1.5 x 399. */
+static void blame__counts_what_would_be_sent_at_rate_one(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	for (uint64_t own = 399; own <= 400; own++) {
+		ios_open(&g);
+		quick(&g);
+		guest(&g, REP)->usage.mtus_sent = own;
+		guest(&g, OFF)->usage.mtus_sent = 300;
+		say_over(guest(&g, REP), 60 * US);
+		for (int i = 0; i < 2; i++) {
+			guest(&g, OFF)->rate.q16 = 2 * ONE;
+			tick(&g, MS);
+		}
+		assert_int_equal(reason(&g, REP), own == 399 ? HURT : NOBODY);
+		rig_close(&g);
+	}
+}
+
+static void blame__the_reporter_itself_sends_most__nobody(void **state)
+{
+	(void)state;
+	assert_int_equal(blame_when_sent(900, 100), NOBODY);
+}
+
+static void blame__equal_offenders__the_lowest_slot(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open_empty(&g);
+	quick(&g);
+	offender(&g, 2);
+	reporter(&g, REP);
+	offender(&g, OFF);
+	assert_int_equal(blame(&g), HURT);
+	assert_int_equal(g.plan.guest[REP].why[2], 2);
+	assert_int_equal(rate(&g, OFF), ONE);
+	rig_close(&g);
+}
+
+static void blame__exempt_or_not_cappable__the_next_one(void **state)
+{
+	static const uint32_t flags[] = { 0, POLICY_EXEMPT, POLICY_EXEMPT | POLICY_CAPPABLE };
+	static struct rig g;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		ios_open(&g);
+		quick(&g);
+		offender(&g, 9)->usage.mtus_sent = 900;
+		guest(&g, 9)->flags = flags[i];
+		assert_int_equal(blame(&g), HURT);
+		assert_int_equal(g.plan.guest[REP].why[2], OFF);
+		assert_int_equal(reason(&g, 9), i ? EXEMPT : NOT_CAPPABLE);
+		rig_close(&g);
+	}
+}
+
+static void blame__another_link__is_not_looked_at(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, OFF)->link = 1;
+	assert_int_equal(blame(&g), NOBODY);
+	offender(&g, 9);
+	run(&g, 2);
+	assert_int_equal(g.plan.guest[REP].why[2], 9);
+	/* 811 of 1048 on its own link, 299 permille: as in the first test but for 1 ms */
+	assert_int_equal(rate(&g, 9), ONE + 15213);
+	rig_close(&g);
+}
+
+/* --- 3: reports ------------------------------------------------------------------------------ */
+
+static void report__figures_that_cannot_be__is_as_none(void **state)
+{
+	static const struct report bad[] = {
+		{ .n = (1u << 20) + 1, .sum_ns = 1, .io_sum_ns = 1 },
+		{ .n = UINT64_MAX, .sum_ns = 1, .io_sum_ns = 1 },
+		{ .n = 2, .sum_ns = (2ull << 34) + 1, .io_sum_ns = 1 },
+		{ .n = 2, .sum_ns = 5, .io_sum_ns = 6 },
+		{ .n = 2, .sum_ns = 9, .io_sum_ns = 9, .io_sumsq_hi = 2 << 4, .io_sumsq_lo = 1 },
+		{ .n = 0, .sum_ns = 9, .io_sum_ns = 9, .io_sumsq_lo = 81 },
+	};
+	static struct rig g;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ios_open(&g);
+		quick(&g);
+		guest(&g, REP)->report = bad[i];
+		run(&g, 3);
+		assert_false(state_of(&g, REP)->was_heard);
+		assert_int_equal(reason(&g, REP), FREE);
+		say_over(guest(&g, REP), 60 * US);
+		rig_param(&g, "min_samples", 5);
+		run(&g, 2); /* one opens, one has 4 samples */
+		guest(&g, REP)->report = bad[i];
+		run(&g, 5);
+		assert_int_equal(state_of(&g, REP)->w.n, 4);
+		rig_close(&g);
+	}
+}
+
+static void report__largest_there_can_be__is_counted(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->report = (struct report){ .n = 1u << 20,
+						  .sum_ns = 1ull << 54,
+						  .io_sum_ns = 1ull << 54,
+						  .io_sumsq_hi = 1ull << 24 };
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, UINT32_MAX);
+	assert_int_equal(rate(&g, OFF), 100 * ONE);
+	rig_close(&g);
+}
+
+static void report__beyond_a_million_samples__is_left_out_whole(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	say(guest(&g, REP), 1u << 19, BASE, BASE_IO);
+	run(&g, 3);
+	assert_int_equal(state_of(&g, REP)->w.n, 1 << 20);
+	run(&g, 47);
+	assert_int_equal(state_of(&g, REP)->w.n, 1 << 20);
+	assert_true(state_of(&g, REP)->w.sum == (uint64_t)BASE << 20);
+	rig_close(&g);
+}
+
+/* A variance that is not one: the sum of squares is smaller than it can be, or far too large. */
+static void report__squares_that_lie__give_some_deviation(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->report.io_sumsq_lo = 1;
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, 0);
+	guest(&g, REP)->report.io_sumsq_hi = 4 << 4;
+	guest(&g, REP)->report.io_sumsq_lo = 0;
+	guest(&g, REP)->sla.base_ns = 1ull << 40;
+	guest(&g, REP)->sla.base_io_ns = 1ull << 40;
+	run(&g, 2); /* the root of the largest variance is 2^32 - 1 */
+	assert_int_equal(state_of(&g, REP)->intf, 255);
+	rig_close(&g);
+}
+
+static void link__without_speed_or_mtu__nothing_is_divided_by_0(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	memset(g.in.link, 0, sizeof(g.in.link));
+	guest(&g, REP)->sla.base_ns = 1;
+	guest(&g, REP)->usage.mtus_sent = UINT64_MAX;
+	guest(&g, REP)->usage.mtus_recv = UINT64_MAX;
+	run(&g, 4);
+	assert_int_equal(state_of(&g, REP)->cum_raw, 4ull * UINT32_MAX);
+	rig_close(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(window__over__raises_the_rate_by_share_x_interference),
+		cmocka_unit_test(window__after_a_raise__begins_when_the_cap_bites),
+		cmocka_unit_test(window__the_tick_that_opens_it__does_not_count),
+		cmocka_unit_test(window__few_samples__lasts_until_there_are_enough),
+		cmocka_unit_test(window__a_cap_on_the_link_changes__begins_anew),
+		cmocka_unit_test(window__a_cap_on_another_link_changes__goes_on),
+		cmocka_unit_test(window__a_cap_is_on_its_way__none_until_it_is_in_force),
+		cmocka_unit_test(window__the_cap_in_force_is_the_operators__nobody_waits),
+		cmocka_unit_test(window__an_exempt_guest_has_another_cap__nobody_waits),
+		cmocka_unit_test(verdict__at_the_tolerance__is_fine_and_above_is_not),
+		cmocka_unit_test(verdict__only_the_deviation_rose__counts_over_the_mean),
+		cmocka_unit_test(verdict__sigma_over__takes_the_deviation_over_its_own_base),
+		cmocka_unit_test(verdict__faster_than_the_base__is_no_interference),
+		cmocka_unit_test(verdict__capped_itself_or_without_cpu__is_no_evidence),
+		cmocka_unit_test(verdict__under_the_operators_own_cap__is_evidence),
+		cmocka_unit_test(base__alone__is_learned_and_then_followed_by_an_eighth),
+		cmocka_unit_test(base__others_send_a_twentieth__is_not_learned),
+		cmocka_unit_test(base__capped_or_without_cpu__is_not_learned),
+		cmocka_unit_test(base__given__is_not_learned),
+		cmocka_unit_test(blame__as_much_or_half_as_much_again__nobody),
+		cmocka_unit_test(blame__less_than_a_twentieth_of_the_link__nobody),
+		cmocka_unit_test(blame__floor_of_0_and_nothing_sent__nobody),
+		cmocka_unit_test(blame__received_counts_as_sent),
+		cmocka_unit_test(blame__counts_what_would_be_sent_at_rate_one),
+		cmocka_unit_test(blame__the_reporter_itself_sends_most__nobody),
+		cmocka_unit_test(blame__equal_offenders__the_lowest_slot),
+		cmocka_unit_test(blame__exempt_or_not_cappable__the_next_one),
+		cmocka_unit_test(blame__another_link__is_not_looked_at),
+		cmocka_unit_test(report__figures_that_cannot_be__is_as_none),
+		cmocka_unit_test(report__largest_there_can_be__is_counted),
+		cmocka_unit_test(report__beyond_a_million_samples__is_left_out_whole),
+		cmocka_unit_test(report__squares_that_lie__give_some_deviation),
+		cmocka_unit_test(link__without_speed_or_mtu__nothing_is_divided_by_0),
+	};
+
+	return cmocka_run_group_tests_name("ioshares", tests, NULL, NULL);
+}
