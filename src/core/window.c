@@ -65,6 +65,22 @@ void window_add(struct window *w, uint64_t ns)
 	w->bucket[bucket_of(v)]++;
 }
 
+void window_merge(struct window *to, const struct window *from)
+{
+	if (!from->n || from->n > SAMPLES_MAX - to->n)
+		return;
+	if (!to->n || from->min < to->min)
+		to->min = from->min;
+	if (from->max > to->max)
+		to->max = from->max;
+	to->n += from->n;
+	to->sum += from->sum;
+	to->sumsq_lo += from->sumsq_lo;
+	to->sumsq_hi += from->sumsq_hi + (to->sumsq_lo < from->sumsq_lo);
+	for (uint32_t i = 0; i < WINDOW_BUCKETS; i++)
+		to->bucket[i] += from->bucket[i];
+}
+
 uint64_t window_mean(const struct window *w)
 {
 	return w->n ? w->sum / w->n : 0;

@@ -27,6 +27,9 @@ void window_reset(struct window *w, struct mono now);
 /* Add one latency of ns nanoseconds (above 2^32-1 counts as 2^32-1; at most 2^32-1 samples). */
 void window_add(struct window *w, uint64_t ns);
 
+/* Add what from holds, all of it or (beyond 2^32-1 samples) none; to->start stays. */
+void window_merge(struct window *to, const struct window *from);
+
 uint64_t window_mean(const struct window *w);	   /* rounded down; 0 when empty */
 uint64_t window_deviation(const struct window *w); /* population, rounded down; 0 when n < 2 */
 

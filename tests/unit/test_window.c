@@ -203,6 +203,43 @@ static void quantile__between_two_others__is_at_most_a_sixteenth_more(void **sta
 	}
 }
 
+static void merge__of_any_two__is_as_if_all_were_added_to_one(void **state)
+{
+	struct prop r;
+
+	(void)state;
+	prop_start(&r);
+	for (int i = 0; i < 200; i++) {
+		struct window a, b, all;
+
+		window_reset(&a, (struct mono){ 7 });
+		window_reset(&b, (struct mono){ 9 });
+		window_reset(&all, (struct mono){ 7 });
+		for (uint64_t n = prop_range(&r, 0, 50); n; n--) {
+			uint64_t v = prop_hostile(&r);
+
+			window_add(prop_one_in(&r, 2) ? &a : &b, v);
+			window_add(&all, v);
+		}
+		window_merge(&a, &b);
+		prop_assert(&r, i, !memcmp(&a, &all, sizeof(a)));
+	}
+}
+
+static void merge__beyond_2_to_the_32__changes_nothing(void **state)
+{
+	struct window a, b, before;
+
+	(void)state;
+	window_reset(&a, (struct mono){ 0 });
+	window_add(&a, 5);
+	b = a;
+	b.n = TOP;
+	before = a;
+	window_merge(&a, &b);
+	assert_memory_equal(&a, &before, sizeof(a));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +251,8 @@ int main(void)
 		cmocka_unit_test(isqrt__edges),
 		cmocka_unit_test(isqrt__any_number__is_the_largest_root),
 		cmocka_unit_test(any_samples__agree_with_a_plain_recomputation),
+		cmocka_unit_test(merge__of_any_two__is_as_if_all_were_added_to_one),
+		cmocka_unit_test(merge__beyond_2_to_the_32__changes_nothing),
 		cmocka_unit_test(quantile__between_two_others__is_at_most_a_sixteenth_more),
 	};
 
