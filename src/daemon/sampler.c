@@ -181,6 +181,8 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->cap_changes = sl->cap_changes;
 	g->cap_time = sl->cap_time;
 	g->latency = sl->latency;
+	g->reports = sl->reports;
+	window_merge(&g->reports, &sl->second);
 }
 
 static void publish_snapshot(struct sampler *s, struct mono now)

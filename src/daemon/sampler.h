@@ -50,7 +50,8 @@ struct slot {
 	struct mono cap_time;
 	uint64_t cap_changes;
 	struct usage epoch_usage, total_usage;
-	struct window second; /* whole latencies of the second that is under way */
+	struct window second;  /* whole latencies of the second that is under way */
+	struct window reports; /* of those before it */
 	struct snap_latency latency;
 	struct spending past; /* in epochs that ended */
 };

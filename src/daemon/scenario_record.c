@@ -89,6 +89,8 @@ static void begin_life(struct record_guest *g, const struct snap_guest *sg)
 	g->money_before.spent.m += g->money.spent.m;
 	g->money_before.overdraft.m += g->money.overdraft.m;
 	g->cap_changes_before += g->cap_changes;
+	window_merge(&g->reports_before, &g->reports);
+	g->reports_lost_before += g->reports_lost;
 	g->created = sg->key.created;
 	g->domid = sg->key.domid;
 	g->lives++;
@@ -121,6 +123,8 @@ static void see_guest(struct recorder *r, uint32_t i, const struct snap_guest *s
 		g->money.overdraft.m -= sg->account.overdraft.m;
 	}
 	g->cap_changes = sg->cap_changes;
+	g->reports = sg->reports;
+	g->reports_lost = sg->latency.lost;
 	g->cap = sg->applied;
 	g->rate_q16 = sg->account.rate.q16;
 	hold(r, g, r->sc->sim.guest[i].vcpus, ns);

@@ -64,6 +64,8 @@ struct record_guest {
 	struct usage usage, usage_before; /* of this life; of all before it */
 	struct spending money, money_before;
 	uint64_t cap_changes, cap_changes_before;
+	struct window reports, reports_before; /* whole latencies, as reported */
+	uint64_t reports_lost, reports_lost_before;
 	struct cap cap, lowest; /* as last seen, and the lowest */
 	uint32_t rate_q16;
 	struct held_list caps, rates; /* percent (none: 100 x VCPUs), q16 */

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/core/window.h"
+
 /* A failed json_*() gives NULL, which the setter refuses: one flag tells of all. */
 static void put(json_t *o, const char *key, json_t *v, bool *failed)
 {
@@ -122,6 +124,25 @@ static json_t *latency(const struct hist *h, bool *failed)
 	return o;
 }
 
+/* What its applications said, all of them together. */
+static json_t *reports(const struct record_guest *g, bool *failed)
+{
+	struct window w = g->reports_before;
+	json_t *o = json_object();
+
+	window_merge(&w, &g->reports);
+	put(o, "n", integer(w.n), failed);
+	put(o, "lost", integer(g->reports_lost_before + g->reports_lost), failed);
+	if (!w.n)
+		return o;
+	put(o, "mean_us", micros(window_mean(&w)), failed);
+	put(o, "deviation_us", micros(window_deviation(&w)), failed);
+	put(o, "p50_us", micros(window_quantile(&w, 500)), failed);
+	put(o, "p99_us", micros(window_quantile(&w, 990)), failed);
+	put(o, "p999_us", micros(window_quantile(&w, 999)), failed);
+	return o;
+}
+
 static json_t *apps(const struct record_guest *g, const struct sim_guest_conf *c, bool *failed)
 {
 	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
@@ -194,6 +215,7 @@ static json_t *guest(struct recorder *r, uint32_t i, bool *failed)
 	put(o, "resos", money(g, failed), failed);
 	put(o, "rate", rates(g, failed), failed);
 	put(o, "cap", caps(g, failed), failed);
+	put(o, "latency", reports(g, failed), failed);
 	put(o, "true", truth(r, i, failed), failed);
 	if (g->step)
 		put(o, "series", series(r, g, failed), failed);

@@ -20,6 +20,7 @@
 #include "resex/policy.h"
 #include "src/core/period.h"
 #include "src/core/resos.h"
+#include "src/core/window.h"
 
 /* --- control -> sampler ------------------------------------------------ */
 
@@ -140,6 +141,7 @@ struct snap_guest {
 	uint64_t cap_changes; /* applied since the guest joined */
 	struct mono cap_time; /* when the last was applied */
 	struct snap_latency latency;
+	struct window reports; /* whole latencies since the guest joined */
 };
 
 struct snapshot {

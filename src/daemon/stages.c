@@ -57,6 +57,7 @@ static void note_latencies(struct slot *sl, struct mono now, const struct report
 	l->mean_ns = window_mean(w);
 	l->dev_ns = window_deviation(w);
 	l->p99_ns = window_quantile(w, 990);
+	window_merge(&sl->reports, w);
 	if (w->n)
 		window_reset(w, now);
 	w->start = now;
