@@ -58,7 +58,7 @@ static void boot_cpus(struct sim_dom *d)
 	for (uint32_t i = 0; i < d->cpus; i++) {
 		d->cpu[i].dom = d;
 		d->cpu[i].since = d->boot;
-		timer_init(&d->cpu[i].slice, sim_sched_slice, &d->cpu[i]);
+		timer_init(&d->cpu[i].slice, sim_cpu_start, &d->cpu[i]);
 	}
 	for (uint32_t i = 0; i < d->conf->apps; i++)
 		d->task[i].cpu = &d->cpu[i % d->cpus];
@@ -130,7 +130,8 @@ static void boot(struct sim_dom *d)
 	memset(d->host->guest[d->guest].app, 0, sizeof(d->host->guest[d->guest].app));
 	d->host->guest[d->guest].cpu_ns = 0;
 	make_uuid(d);
-	timer_init(&d->refill, sim_sched_refill, d);
+	d->sched = d->host->conf.sched == SIM_CREDIT ? &sim_credit : &sim_credit2;
+	timer_init(&d->tick, d->sched->tick, d);
 	timer_init(&d->apply, sim_sched_apply, d);
 	timer_init(&d->heartbeat, sim_agent_heartbeat, d);
 	for (uint32_t i = 0; i < d->conf->apps; i++)
@@ -195,7 +196,7 @@ void sim_dom_kill(struct sim_dom *d, int64_t now)
 	}
 	for (uint32_t i = 0; i < d->conf->apps; i++)
 		kill_task(&d->task[i], now);
-	sim_timer_disarm(ts, &d->refill);
+	sim_timer_disarm(ts, &d->tick);
 	sim_timer_disarm(ts, &d->apply);
 	sim_timer_disarm(ts, &d->heartbeat);
 	d->dying = true;

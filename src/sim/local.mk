@@ -3,6 +3,9 @@ noinst_LIBRARIES += libsim.a
 libsim_a_SOURCES = \
 	src/sim/agent.c \
 	src/sim/conf.c \
+	src/sim/cpu.c \
+	src/sim/credit.c \
+	src/sim/credit2.c \
 	src/sim/demo.c \
 	src/sim/dom.c \
 	src/sim/host.c src/sim/sim.h \
@@ -11,7 +14,6 @@ libsim_a_SOURCES = \
 	src/sim/mem.c \
 	src/sim/model.h \
 	src/sim/ring.c \
-	src/sim/sched.c \
 	src/sim/sender.c \
 	src/sim/server.c \
 	src/sim/task.c \

@@ -9,7 +9,8 @@
  *	mem	a guest's memory, a memfd	mem.c
  *	ring	the send queue's bytes		ring.c
  *	link	packets of queue pairs in turn	link.c
- *	cpu	run, parked, idle: credit2	sched.c
+ *	cpu	run, parked, idle		cpu.c
+ *	sched	when caps park			credit2.c, credit.c
  *	task	one application			task.c, sender.c, server.c
  *	dom	a guest for as long as it lives	dom.c, agent.c
  *	host	all of it			host.c, hyp.c
@@ -30,9 +31,6 @@ enum {
 	/* a nanosecond that 1 .. SIM_APPS_MAX tasks share is divided without a rest */
 	SIM_CPU_PARTS = 12,
 };
-
-/* credit2 never runs a VCPU for less (CSCHED2_MIN_TIMER). */
-#define SIM_MIN_SLICE (500 * NS_PER_US)
 
 /* --- what happens next --- */
 
@@ -152,7 +150,7 @@ struct sim_dom;
 enum sim_cpu_state {
 	SIM_CPU_IDLE, /* no task wants it */
 	SIM_CPU_RUN,
-	SIM_CPU_PARKED, /* its domain's budget is spent */
+	SIM_CPU_PARKED, /* its domain is over its cap */
 };
 
 struct sim_cpu {
@@ -161,16 +159,31 @@ struct sim_cpu {
 	uint32_t tasks; /* that share it */
 	int64_t since;	/* run_ns and budget are settled up to here */
 	uint64_t run_ns;
-	int64_t budget; /* when the domain is capped; negative: overrun */
+	int64_t budget; /* while the domain is metered; negative: overrun */
+	bool active;	/* credit: earns */
+	bool barred;	/* credit: may not run */
 	struct sim_timer slice;
 };
 
 void sim_cpu_join(struct sim_task *t, int64_t now);
 void sim_cpu_leave(struct sim_task *t, int64_t now);
 void sim_cpu_settle(struct sim_cpu *c, int64_t now);
-void sim_sched_refill(void *arg, int64_t now); /* arg: dom */
-void sim_sched_slice(void *arg, int64_t now);  /* arg: cpu */
-void sim_sched_apply(void *arg, int64_t now);  /* arg: dom */
+
+/* For schedulers. Run if it may, else be parked; arg: cpu, which has a task. */
+void sim_cpu_start(void *arg, int64_t now);
+void sim_cpu_park(struct sim_cpu *c, int64_t now);
+void sim_cpu_unpark(struct sim_dom *d, int64_t now); /* those of its VCPUs that may run */
+
+struct sim_sched {
+	bool (*may_run)(struct sim_cpu *c, int64_t now); /* begins its turn, too */
+	void (*idle)(struct sim_cpu *c, int64_t now);	 /* no task wants it any more */
+	void (*capped)(struct sim_dom *d, uint32_t old, int64_t now); /* d->cap has changed */
+	void (*tick)(void *arg, int64_t now);			      /* of d->tick; arg: dom */
+};
+
+extern const struct sim_sched sim_credit2, sim_credit;
+
+void sim_sched_apply(void *arg, int64_t now); /* arg: dom */
 int sim_sched_set_cap(struct sim_dom *d, uint32_t percent, int64_t now);
 uint64_t sim_sched_cpu_ns(const struct sim_dom *d, int64_t now);
 
@@ -266,11 +279,13 @@ struct sim_dom {
 	struct sim_mem mem;
 	struct sim_rand rand;
 	/* scheduler */
+	const struct sim_sched *sched;
+	bool metered;	 /* what its VCPUs run is taken from their budgets */
 	uint32_t cap;	 /* percent; 0: none */
 	uint32_t wanted; /* becomes cap when time goes on: set_cap has no time of its own */
 	struct sim_timer apply;
-	int64_t tot_budget, budget;
-	struct sim_timer refill;
+	int64_t tot_budget, budget; /* credit2 */
+	struct sim_timer tick;
 	uint32_t cpus; /* that have a task */
 	struct sim_cpu cpu[SIM_APPS_MAX];
 	struct sim_task task[SIM_APPS_MAX];
