@@ -74,7 +74,7 @@ static const struct {
 #define SENDER (1u << SIM_APP_SENDER)
 #define SERVER (1u << SIM_APP_SERVER)
 	{ "op", SENDER, "a sender" },
-	{ "depth", SENDER, "a sender" },
+	{ "depth", SENDER | SERVER, "a sender or a server" },
 	{ "queue_pairs", SENDER, "a sender" },
 	{ "rate", SENDER, "a sender" },
 	{ "burst", SENDER, "a sender" },

@@ -185,16 +185,34 @@ static void truth_add(struct sim_truth *to, const struct sim_truth *t)
 	to->wrs += t->wrs;
 	to->bytes += t->bytes;
 	to->mtus += t->mtus;
+	to->bytes_recv += t->bytes_recv;
+	to->mtus_recv += t->mtus_recv;
 	to->cpu_ns += t->cpu_ns;
 	to->requests += t->requests;
-	to->latency_sum_ns += t->latency_sum_ns;
 }
 
-struct sim_truth record_truth(struct recorder *r, uint32_t guest)
+static void app_add(struct sim_app_truth *to, const struct sim_app_truth *t)
 {
-	struct sim_truth t = { 0 }, all = r->guest[guest].truth_before;
+	to->wrs += t->wrs;
+	to->bytes += t->bytes;
+	to->mtus += t->mtus;
+	to->cpu_ns += t->cpu_ns;
+	to->waiting = t->waiting; /* what waited died with the life before */
+	to->dropped += t->dropped;
+	to->ctime_ns += t->ctime_ns;
+	to->wtime_ns += t->wtime_ns;
+	to->ptime_ns += t->ptime_ns;
+}
 
+void record_truth(struct recorder *r, uint32_t guest, struct record_truth *out)
+{
+	struct sim_truth t;
+	struct sim_app_truth app;
+
+	*out = r->guest[guest].before;
 	if (!sim_truth(r->host, guest, &t))
-		truth_add(&all, &t);
-	return all;
+		truth_add(&out->all, &t);
+	for (uint32_t i = 0; i < r->sc->sim.guest[guest].apps; i++)
+		if (!sim_app_truth(r->host, guest, i, &app))
+			app_add(&out->app[i], &app);
 }

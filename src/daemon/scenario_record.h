@@ -58,6 +58,12 @@ struct record_step {
 	uint64_t n, sum_ns; /* true latencies of requests answered in it */
 };
 
+/* What really happened. */
+struct record_truth {
+	struct sim_truth all;
+	struct sim_app_truth app[SIM_APPS_MAX]; /* latency is not used: see record_guest.app */
+};
+
 struct record_guest {
 	uint64_t created; /* of the life it is in; 0: not seen yet */
 	uint32_t lives, domid;
@@ -70,7 +76,7 @@ struct record_guest {
 	uint32_t rate_q16;
 	struct held_list caps, rates; /* percent (none: 100 x VCPUs), q16 */
 	int64_t uncapped_ns;
-	struct sim_truth truth_before;	/* of lives that ended by a reboot */
+	struct record_truth before;	/* of lives that ended by a reboot */
 	struct hist *app[SIM_APPS_MAX]; /* servers' true latencies; NULL: no server */
 	uint64_t step_n, step_sum, step_mtus;
 	struct record_step *step;
@@ -96,7 +102,7 @@ void record_close(struct recorder *r);
 void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns);
 /* The newest snapshot: holds since the one before it. One seen already is passed over. */
 void record_snapshot(struct recorder *r, const struct snapshot *sn);
-/* The truth about a guest over all its lives; a reboot puts what was before into truth_before. */
-struct sim_truth record_truth(struct recorder *r, uint32_t guest);
+/* The truth about a guest over all its lives: its own begins anew with each of them. */
+void record_truth(struct recorder *r, uint32_t guest, struct record_truth *t);
 
 #endif

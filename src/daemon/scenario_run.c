@@ -58,12 +58,14 @@ static int release(struct run *r, struct manager *m, const struct scenario_event
 /* A new life begins the guest's truth anew. */
 static int make_guest(struct run *r, const struct scenario_event *ev)
 {
-	struct sim_truth before = record_truth(&r->rec, ev->guest);
-	int rc = ev->what == SCENARIO_CREATE ? sim_create(r->host, ev->guest)
-					     : sim_reboot(r->host, ev->guest);
+	struct record_truth before;
+	int rc;
 
+	record_truth(&r->rec, ev->guest, &before);
+	rc = ev->what == SCENARIO_CREATE ? sim_create(r->host, ev->guest)
+					 : sim_reboot(r->host, ev->guest);
 	if (!rc)
-		r->rec.guest[ev->guest].truth_before = before;
+		r->rec.guest[ev->guest].before = before;
 	return rc;
 }
 

@@ -143,34 +143,50 @@ static json_t *reports(const struct record_guest *g, bool *failed)
 	return o;
 }
 
-static json_t *apps(const struct record_guest *g, const struct sim_guest_conf *c, bool *failed)
+static json_t *app(const struct sim_app *c, const struct sim_app_truth *t, const struct hist *h,
+		   bool *failed)
 {
 	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
-	json_t *arr = json_array();
+	json_t *o = json_object(), *l;
 
-	for (uint32_t i = 0; i < c->apps; i++) {
-		json_t *o = json_object();
-
-		put(o, "name", json_string(c->app[i].name), failed);
-		put(o, "kind", json_string(kinds[c->app[i].kind]), failed);
-		if (g->app[i])
-			put(o, "latency", latency(g->app[i], failed), failed);
-		*failed |= json_array_append_new(arr, o) != 0;
+	put(o, "name", json_string(c->name), failed);
+	put(o, "kind", json_string(kinds[c->kind]), failed);
+	put(o, "wrs", integer(t->wrs), failed);
+	put(o, "bytes", integer(t->bytes), failed);
+	put(o, "mtus", integer(t->mtus), failed);
+	put(o, "cpu_ns", integer(t->cpu_ns), failed);
+	if (c->kind == SIM_APP_SENDER && c->rate) {
+		put(o, "waiting", integer(t->waiting), failed);
+		put(o, "dropped", integer(t->dropped), failed);
 	}
-	return arr;
+	if (!h)
+		return o;
+	l = latency(h, failed);
+	if (h->n) {
+		put(l, "ctime_us", micros(t->ctime_ns / h->n), failed);
+		put(l, "wtime_us", micros(t->wtime_ns / h->n), failed);
+		put(l, "ptime_us", micros(t->ptime_ns / h->n), failed);
+	}
+	put(o, "latency", l, failed);
+	return o;
 }
 
 /* What really happened, which the daemon cannot know. */
 static json_t *truth(struct recorder *r, uint32_t i, bool *failed)
 {
-	struct sim_truth t = record_truth(r, i);
-	json_t *o = json_object();
+	const struct sim_guest_conf *c = &r->sc->sim.guest[i];
+	json_t *o = json_object(), *arr = json_array();
+	struct record_truth t;
 
-	put(o, "mtus", integer(t.mtus), failed);
-	put(o, "bytes", integer(t.bytes), failed);
-	put(o, "wrs", integer(t.wrs), failed);
-	put(o, "cpu_ns", integer(t.cpu_ns), failed);
-	put(o, "apps", apps(&r->guest[i], &r->sc->sim.guest[i], failed), failed);
+	record_truth(r, i, &t);
+	put(o, "mtus", integer(t.all.mtus), failed);
+	put(o, "bytes", integer(t.all.bytes), failed);
+	put(o, "wrs", integer(t.all.wrs), failed);
+	put(o, "cpu_ns", integer(t.all.cpu_ns), failed);
+	for (uint32_t k = 0; k < c->apps; k++)
+		*failed |= json_array_append_new(arr, app(&c->app[k], &t.app[k], r->guest[i].app[k],
+							  failed)) != 0;
+	put(o, "apps", arr, failed);
 	return o;
 }
 

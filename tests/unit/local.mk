@@ -191,3 +191,15 @@ tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/un
 	tests/unit/prop.h
 tests_unit_test_agent_options_LDADD = libagent.a libibmon.a $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+UNIT_SCENARIO = tests/unit/test_scenario tests/unit/test_scenario_run
+check_PROGRAMS += $(UNIT_SCENARIO)
+TESTS += $(UNIT_SCENARIO)
+tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.c tests/unit/examples.h \
+	tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_scenario_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_scenario_run_SOURCES = tests/unit/test_scenario_run.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_scenario_run_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
+endif

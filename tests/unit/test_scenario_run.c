@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * scenario_run: whole runs, from a text to the summary. That they are the same
+ * each time, that events happen, that what is told is what happened; and the
+ * quantiles behind the summary.
+ */
+#include "src/daemon/scenario_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include "src/daemon/scenario_record.h"
+#include "src/hv/hv_backends.h"
+#include "tests/unit/tmpdir.h"
+
+#define SERVER "{\"name\": \"server\", \"apps\": [{\"kind\": \"server\"}]}"
+#define BULK   "{\"name\": \"bulk\", \"apps\": [{\"kind\": \"sender\", \"size\": \"2MiB\"}]}"
+#define PAIR   "\"guests\": [" SERVER ", " BULK "]"
+
+struct fixture {
+	struct scenario *sc;
+	struct log log;
+	struct scenario_opts o;
+	struct tmpdir dir; /* as TMPDIR */
+	json_t *summary;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->sc = calloc(1, sizeof(*f->sc));
+	assert_non_null(f->sc);
+	log_init(&f->log, "test", LOG_LVL_INFO);
+	f->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	f->o = (struct scenario_opts){ .hv = &hv_sim, .log = &f->log };
+	tmp_open(&f->dir);
+	setenv("TMPDIR", f->dir.path, 1);
+	*state = f;
+	return 0;
+}
+
+/* Nothing may be left in TMPDIR. */
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	unsetenv("TMPDIR");
+	assert_int_equal(rmdir(f->dir.path), 0);
+	json_decref(f->summary);
+	close(f->log.fd);
+	scenario_free(f->sc);
+	free(f->sc);
+	free(f);
+	return 0;
+}
+
+static const json_t *run(struct fixture *f, const char *text)
+{
+	struct conf_error e = { 0 };
+
+	json_decref(f->summary);
+	f->summary = NULL;
+	scenario_free(f->sc);
+	if (scenario_parse(f->sc, "f", text, strlen(text), &e) ||
+	    scenario_run(f->sc, &f->o, &f->summary, &e))
+		fail_msg("%s", e.text);
+	return f->summary;
+}
+
+/* A value of the summary: "guests.1.cap.p50". */
+static const json_t *at(const struct fixture *f, const char *path)
+{
+	const json_t *v = f->summary;
+	char part[64];
+
+	while (v && *path) {
+		size_t n = strcspn(path, ".");
+
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		v = json_is_array(v) ? json_array_get(v, strtoul(part, NULL, 10))
+				     : json_object_get(v, part);
+		path += n + (path[n] == '.');
+	}
+	if (!v)
+		fail_msg("the summary holds no %s", part);
+	return v;
+}
+
+static double number(const struct fixture *f, const char *path)
+{
+	const json_t *v = at(f, path);
+
+	if (!json_is_number(v))
+		fail_msg("%s is no number", path);
+	return json_number_value(v);
+}
+
+static const char *text_at(const struct fixture *f, const char *path)
+{
+	const char *s = json_string_value(at(f, path));
+
+	return s ? s : "";
+}
+
+/* --- determinism ------------------------------------------------------------------ */
+
+static char *dump(struct fixture *f, const char *text)
+{
+	char *s = json_dumps(run(f, text), JSON_COMPACT);
+
+	assert_non_null(s);
+	return s;
+}
+
+static void same_file__gives_the_same_summary_and_another_seed_another(void **state)
+{
+	static const char format[] =
+		"{\"duration\": \"2500ms\", \"series\": \"100ms\", \"seed\": %d, " PAIR ","
+		" \"events\": [{\"at\": \"700ms\", \"do\": \"reboot\", \"guest\": \"bulk\"},"
+		" {\"at\": \"1500ms\", \"do\": \"policy\", \"policy\": \"null\"},"
+		" {\"at\": \"1500ms\", \"do\": \"policy\", \"policy\": \"freemarket\"}]}";
+	char text[1024], *once, *again, *other;
+
+	snprintf(text, sizeof(text), format, 5);
+	once = dump(*state, text);
+	again = dump(*state, text);
+	snprintf(text, sizeof(text), format, 6);
+	other = dump(*state, text);
+	assert_string_equal(once, again);
+	assert_string_not_equal(once, other);
+	free(once);
+	free(again);
+	free(other);
+}
+
+/* --- what is told is what happened ----------------------------------------------- */
+
+static void null__caps_nobody__and_all_that_was_sent_is_seen(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"name\": \"n\", \"duration\": \"2s\", \"policy\": \"null\", " PAIR "}");
+	assert_true(json_is_true(at(f, "simulated")));
+	assert_true(json_is_true(at(f, "complete")));
+	assert_string_equal(text_at(f, "name"), "n");
+	assert_string_equal(text_at(f, "clock"), "simulated");
+	assert_string_equal(text_at(f, "policy"), "null");
+	assert_int_equal(number(f, "duration_s"), 2);
+	assert_int_equal(number(f, "ticks"), 2000);
+	assert_int_equal(number(f, "late_ticks"), 0);
+	for (int i = 0; i < 2; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "guests.%d.cap.p1", i);
+		assert_int_equal(number(f, path), 100);
+		snprintf(path, sizeof(path), "guests.%d.cap.changes", i);
+		assert_int_equal(number(f, path), 0);
+	}
+	assert_int_equal(number(f, "guests.0.mtus_sent"), number(f, "guests.0.true.mtus"));
+	assert_int_equal(number(f, "guests.1.mtus_sent"), number(f, "guests.1.true.mtus"));
+	assert_int_equal(number(f, "guests.1.wrs"), number(f, "guests.1.true.apps.0.wrs"));
+}
+
+static void freemarket__caps_the_sender__and_the_server_answers_sooner(void **state)
+{
+	struct fixture *f = *state;
+	double interfered;
+
+	run(f, "{\"duration\": \"3s\", \"policy\": \"null\", " PAIR "}");
+	interfered = number(f, "guests.0.true.apps.0.latency.mean_us");
+	run(f, "{\"duration\": \"3s\", " PAIR "}");
+	assert_int_equal(number(f, "guests.1.cap.lowest"), 1);
+	assert_int_equal(number(f, "guests.1.cap.p1"), 1);
+	assert_int_equal(number(f, "guests.1.cap.p90"), 100);
+	assert_true(number(f, "guests.1.cap.uncapped") > 0.5);
+	assert_true(number(f, "guests.1.cap.uncapped") < 0.9);
+	assert_true(json_is_null(at(f, "guests.0.cap.lowest")));
+	assert_true(number(f, "guests.0.true.apps.0.latency.mean_us") < interfered * 0.95);
+	/* three epochs, the first of them from the second tick on */
+	assert_true(number(f, "guests.1.resos.allocated") > 3 * 624288 - 2000);
+	assert_true(number(f, "guests.1.resos.allocated") <= 3 * 624288);
+	assert_true(number(f, "guests.1.resos.spent") <= number(f, "guests.1.resos.allocated"));
+	assert_true(number(f, "guests.1.resos.overdraft") > 0);
+}
+
+static void latencies__as_reported__are_the_true_ones_unless_the_server_lies(void **state)
+{
+	struct fixture *f = *state;
+	double all;
+
+	run(f, "{\"duration\": \"1s\", \"guests\": [" SERVER "]}");
+	all = number(f, "guests.0.latency.n");
+	assert_true(all > 4700 && all <= number(f, "guests.0.true.apps.0.latency.n"));
+	assert_int_equal(number(f, "guests.0.latency.mean_us"), 209);
+	assert_int_equal(number(f, "guests.0.true.apps.0.latency.mean_us"), 209);
+	run(f, "{\"duration\": \"1s\", \"guests\": [{\"name\": \"s\", \"apps\": [{\"kind\":"
+	       " \"server\", \"report\": 2000, \"report_stop\": \"500ms\"}]}]}");
+	assert_int_equal(number(f, "guests.0.latency.mean_us"), 418);
+	assert_int_equal(number(f, "guests.0.true.apps.0.latency.mean_us"), 209);
+	assert_true(number(f, "guests.0.latency.n") < all * 0.51);
+	assert_true(number(f, "guests.0.latency.n") > all * 0.49);
+}
+
+static void caps__held_for_half_the_time__are_percentiles_by_time(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"1s\", \"policy\": \"null\", \"guests\": [{\"name\": \"b\","
+	       " \"vcpus\": 2, \"apps\": [{\"kind\": \"burner\"}]}], \"events\": ["
+	       "{\"at\": \"0s\", \"do\": \"cap\", \"guest\": \"b\", \"cap\": 30}]}");
+	assert_int_equal(number(f, "guests.0.cap.p1"), 200); /* the operator's, not ours */
+	assert_in_range((uint64_t)number(f, "guests.0.cpu_ns"), 280 * NS_PER_MS, 330 * NS_PER_MS);
+}
+
+static void series__of_100_ms__says_what_happened_in_each(void **state)
+{
+	struct fixture *f = *state;
+	double sum = 0, mtus = 0;
+	char path[64];
+
+	run(f, "{\"duration\": \"2s\", \"series\": \"100ms\", " PAIR "}");
+	assert_true(number(f, "series_step_s") == 0.1);
+	assert_int_equal(json_array_size(at(f, "guests.0.series.true_latency_us")), 20);
+	assert_int_equal(json_array_size(at(f, "guests.1.series.cap")), 20);
+	assert_true(json_is_null(at(f, "guests.1.series.cap.0")));
+	assert_int_equal(number(f, "guests.1.series.cap.9"), 1);
+	assert_true(json_is_null(at(f, "guests.1.series.true_latency_us.0")));
+	for (int i = 0; i < 20; i++) {
+		snprintf(path, sizeof(path), "guests.1.series.mtus.%d", i);
+		mtus += number(f, path);
+		snprintf(path, sizeof(path), "guests.0.series.true_latency_us.%d", i);
+		sum += number(f, path);
+	}
+	assert_int_equal(mtus, number(f, "guests.1.mtus_sent"));
+	assert_true(sum / 20 > 209 && sum / 20 < 280);
+}
+
+/* --- ablations --------------------------------------------------------------------- */
+
+static void blind__its_rings_are_not_seen__and_cpu_alone_is_charged(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"1s\", \"guests\": [{\"name\": \"bulk\", \"blind\": true,"
+	       " \"apps\": [{\"kind\": \"sender\", \"size\": \"2MiB\"}]}]}");
+	assert_int_equal(number(f, "guests.0.mtus_sent"), 0);
+	assert_true(number(f, "guests.0.true.mtus") > 500000);
+	assert_true(number(f, "guests.0.resos.spent") <= 100000);
+}
+
+static void swapped__the_other_one_is_capped(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"2s\", \"swap\": [\"server\", \"bulk\"], " PAIR "}");
+	assert_true(json_is_null(at(f, "guests.1.cap.lowest")));
+	assert_int_equal(number(f, "guests.0.cap.lowest"), 1);
+}
+
+static void observing__decides_and_sets_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o.observe = true;
+	run(f, "{\"duration\": \"2s\", " PAIR "}");
+	assert_true(json_is_true(at(f, "observe")));
+	assert_int_equal(number(f, "guests.1.cap.changes"), 0);
+	assert_true(number(f, "guests.1.resos.overdraft") > 0);
+}
+
+/* --- events ------------------------------------------------------------------------ */
+
+static void guest__destroyed_created_and_rebooted__is_counted_over_its_lives(void **state)
+{
+	struct fixture *f = *state;
+	int i;
+
+	run(f, "{\"duration\": \"2s\", \"series\": \"500ms\", \"policy\": \"null\", " PAIR ","
+	       " \"events\": [{\"at\": \"500ms\", \"do\": \"destroy\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"600ms\", \"do\": \"destroy\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"1s\", \"do\": \"create\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"1100ms\", \"do\": \"create\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"1500ms\", \"do\": \"reboot\", \"guest\": \"server\"}]}");
+	assert_int_equal(json_array_size(at(f, "events")), 5);
+	for (i = 0; i < 5; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "events.%d.error", i);
+		assert_int_equal(json_is_null(at(f, path)), i != 1 && i != 3);
+	}
+	assert_non_null(strstr(text_at(f, "events.1.error"), "not there"));
+	assert_non_null(strstr(text_at(f, "events.3.error"), "there already"));
+	assert_true(number(f, "events.0.at_s") == 0.5);
+	assert_string_equal(text_at(f, "events.0.do"), "destroy");
+	assert_string_equal(text_at(f, "events.0.guest"), "bulk");
+	assert_int_equal(number(f, "guests.0.lives"), 2);
+	assert_int_equal(number(f, "guests.1.lives"), 2);
+	assert_true(json_is_null(at(f, "guests.1.series.rate.1"))); /* not there */
+	assert_true(number(f, "guests.1.series.mtus.0") > 200000);
+	assert_int_equal(number(f, "guests.1.series.mtus.1"), 0);
+	assert_true(number(f, "guests.1.series.mtus.2") > 200000);
+	assert_true(number(f, "guests.1.true.mtus") >= number(f, "guests.1.mtus_sent"));
+	/* of what was posted when it died, and of its first ms, nobody could know */
+	assert_true(number(f, "guests.1.true.mtus") - number(f, "guests.1.mtus_sent") < 8192);
+	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 8000);
+}
+
+static void guest__of_later__comes_with_its_event(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"1s\", \"series\": \"250ms\", \"guests\": [{\"name\": \"l\","
+	       " \"later\": true, \"apps\": [{\"kind\": \"burner\"}]}], \"events\":"
+	       " [{\"at\": \"500ms\", \"do\": \"create\", \"guest\": \"l\"}]}");
+	assert_true(json_is_null(at(f, "guests.0.series.rate.0")));
+	assert_true(number(f, "guests.0.series.rate.2") == 1);
+	assert_in_range((uint64_t)number(f, "guests.0.cpu_ns"), 490 * NS_PER_MS, 500 * NS_PER_MS);
+}
+
+static void policies__changed_twice_at_once__are_both_in_force_in_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"3s\", \"series\": \"500ms\", \"policy\": \"null\", " PAIR ","
+	       " \"events\": [{\"at\": \"1s\", \"do\": \"policy\", \"policy\": \"null\"},"
+	       " {\"at\": \"1s\", \"do\": \"policy\", \"policy\": \"freemarket\"}]}");
+	assert_string_equal(text_at(f, "policy"), "null");
+	assert_string_equal(text_at(f, "events.0.policy"), "null");
+	assert_string_equal(text_at(f, "events.1.policy"), "freemarket");
+	assert_true(number(f, "events.1.at_s") > 1);
+	assert_true(number(f, "events.1.at_s") < 1.01);
+	assert_true(json_is_null(at(f, "guests.1.series.cap.1")));
+	assert_int_equal(number(f, "guests.1.series.cap.3"), 1);
+}
+
+static void guest__released_and_taken_back__is_capped_only_then(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"4s\", \"series\": \"1s\", \"host\": {\"epoch\": \"4s\"}, " PAIR ","
+	       " \"policy\": {\"policy\": \"freemarket\", \"params\": {\"low\": 990}},"
+	       " \"events\": [{\"at\": \"1s\", \"do\": \"release\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"3s\", \"do\": \"retake\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"3500ms\", \"do\": \"destroy\", \"guest\": \"server\"},"
+	       " {\"at\": \"3600ms\", \"do\": \"release\", \"guest\": \"server\"}]}");
+	assert_true(number(f, "guests.1.series.cap.0") < 100);
+	assert_true(json_is_null(at(f, "guests.1.series.cap.1")));
+	assert_true(number(f, "guests.1.series.cap.3") < 100);
+	assert_non_null(strstr(text_at(f, "events.3.error"), "not there"));
+}
+
+/* --- the life of a run ------------------------------------------------------------- */
+
+static void real_clock__runs_the_threads_for_as_long_as_it_says(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"300ms\", \"clock\": \"real\", \"series\": \"100ms\", " PAIR ","
+	       " \"events\": [{\"at\": \"100ms\", \"do\": \"destroy\", \"guest\": \"bulk\"}]}");
+	assert_string_equal(text_at(f, "clock"), "real");
+	assert_true(json_is_true(at(f, "complete")));
+	assert_true(number(f, "duration_s") >= 0.3);
+	assert_true(number(f, "ticks") > 0);
+	assert_int_equal(json_array_size(at(f, "guests.0.series.cap")), 3);
+	assert_true(json_is_null(at(f, "events.0.error")));
+	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 500);
+}
+
+static void signal__during_a_run__ends_it_and_the_summary_says_so(void **state)
+{
+	struct fixture *f = *state;
+	sigset_t term, old;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &old);
+	raise(SIGTERM);
+	run(f, "{" PAIR "}");
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	assert_true(json_is_false(at(f, "complete")));
+	assert_int_equal(number(f, "ticks"), 0);
+}
+
+static void no_directory__for_its_files__is_said_with_the_remedy(void **state)
+{
+	static const char text[] = "{" PAIR "}";
+	struct fixture *f = *state;
+	struct conf_error e = { 0 };
+
+	setenv("TMPDIR", "/nowhere", 1);
+	assert_int_equal(scenario_parse(f->sc, "f", text, strlen(text), &e), 0);
+	assert_int_equal(scenario_run(f->sc, &f->o, &f->summary, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nowhere"));
+	assert_non_null(strstr(e.text, "TMPDIR"));
+	assert_null(f->summary);
+}
+
+/* --- quantiles ------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void hist__any_latencies__quantiles_are_at_most_a_256th_more(void **state)
+{
+	struct hist *h = malloc(sizeof(*h));
+	struct prop p;
+	uint64_t v[100];
+
+	(void)state;
+	assert_non_null(h);
+	prop_start(&p);
+	for (int i = 0; i < 300; i++) {
+		size_t n = prop_range(&p, 1, 100);
+
+		memset(h, 0, sizeof(*h));
+		for (size_t k = 0; k < n; k++) {
+			v[k] = prop_hostile(&p) >> prop_range(&p, 0, 40);
+			hist_add(h, v[k]);
+		}
+		qsort(v, n, sizeof(v[0]), by_value);
+		for (uint32_t permille = 0; permille <= 1000; permille += 50) {
+			size_t rank = (n * permille + 999) / 1000;
+			uint64_t is = v[rank ? rank - 1 : 0], q = hist_quantile(h, permille);
+
+			prop_assert(&p, i, q >= is && q - is <= is / 256);
+		}
+		prop_assert(&p, i, h->min == v[0] && h->max == v[n - 1] && h->n == n);
+		prop_assert(&p, i, hist_quantile(h, 1000) == h->max);
+	}
+	free(h);
+}
+
+static void hist__known_latencies__have_their_deviation(void **state)
+{
+	static const uint64_t v[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+	struct hist *h = calloc(1, sizeof(*h));
+
+	(void)state;
+	assert_non_null(h);
+	assert_int_equal(hist_quantile(h, 500), 0);
+	assert_int_equal(hist_deviation(h), 0);
+	for (size_t i = 0; i < 8; i++)
+		hist_add(h, v[i]);
+	assert_int_equal(hist_deviation(h), 2);
+	assert_int_equal(hist_quantile(h, 500), 4);
+	free(h);
+}
+
+static void held__figures__count_by_the_time_they_were_held(void **state)
+{
+	struct held_list l = { 0 };
+
+	(void)state;
+	assert_int_equal(held_quantile(&l, 500), 0);
+	held_add(&l, 100, 50);
+	held_add(&l, 100, 40);
+	held_add(&l, 5, 0); /* for no time */
+	held_add(&l, 1, 9);
+	held_add(&l, 50, 1);
+	held_add(&l, 100, 100);
+	assert_int_equal(l.n, 4); /* neighbours that are equal are one */
+	assert_int_equal(held_time(&l), 200);
+	held_sort(&l);
+	assert_int_equal(held_quantile(&l, 0), 1);
+	assert_int_equal(held_quantile(&l, 45), 1);
+	assert_int_equal(held_quantile(&l, 46), 50);
+	assert_int_equal(held_quantile(&l, 50), 50);
+	assert_int_equal(held_quantile(&l, 51), 100);
+	assert_int_equal(held_quantile(&l, 1000), 100);
+	free(l.at);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(same_file__gives_the_same_summary_and_another_seed_another),
+		WITH(null__caps_nobody__and_all_that_was_sent_is_seen),
+		WITH(freemarket__caps_the_sender__and_the_server_answers_sooner),
+		WITH(latencies__as_reported__are_the_true_ones_unless_the_server_lies),
+		WITH(caps__held_for_half_the_time__are_percentiles_by_time),
+		WITH(series__of_100_ms__says_what_happened_in_each),
+		WITH(blind__its_rings_are_not_seen__and_cpu_alone_is_charged),
+		WITH(swapped__the_other_one_is_capped),
+		WITH(observing__decides_and_sets_nothing),
+		WITH(guest__destroyed_created_and_rebooted__is_counted_over_its_lives),
+		WITH(guest__of_later__comes_with_its_event),
+		WITH(policies__changed_twice_at_once__are_both_in_force_in_turn),
+		WITH(guest__released_and_taken_back__is_capped_only_then),
+		WITH(real_clock__runs_the_threads_for_as_long_as_it_says),
+		WITH(signal__during_a_run__ends_it_and_the_summary_says_so),
+		WITH(no_directory__for_its_files__is_said_with_the_remedy),
+		cmocka_unit_test(hist__any_latencies__quantiles_are_at_most_a_256th_more),
+		cmocka_unit_test(hist__known_latencies__have_their_deviation),
+		cmocka_unit_test(held__figures__count_by_the_time_they_were_held),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
