@@ -304,7 +304,7 @@ static void guest__destroyed_created_and_rebooted__is_counted_over_its_lives(voi
 	assert_true(number(f, "guests.1.true.mtus") >= number(f, "guests.1.mtus_sent"));
 	/* of what was posted when it died, and of its first ms, nobody could know */
 	assert_true(number(f, "guests.1.true.mtus") - number(f, "guests.1.mtus_sent") < 8192);
-	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 8000);
+	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 7900); /* both lives */
 }
 
 static void guest__of_later__comes_with_its_event(void **state)
