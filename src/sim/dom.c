@@ -174,9 +174,7 @@ static void kill_task(struct sim_task *t, int64_t now)
 	struct sim_timers *ts = &t->dom->host->timers;
 
 	for (uint32_t k = 0; k < t->qps; k++)
-		for (uint32_t way = 0; way < SIM_WAYS; way++)
-			sim_link_remove(&t->dom->host->link[t->dom->conf->link][way], &t->qp[k],
-					now);
+		sim_link_remove(sim_task_link(&t->qp[k]), &t->qp[k], now);
 	sim_sender_end(t, now);
 	sim_timer_disarm(ts, &t->step);
 	sim_timer_disarm(ts, &t->life);

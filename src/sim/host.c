@@ -98,10 +98,6 @@ static void settle(struct sim_host *h, uint32_t guest)
 		sim_cpu_settle(&d->cpu[i], h->now);
 	for (uint32_t i = 0; d && i < d->conf->apps; i++)
 		sim_sender_look(&d->task[i], h->now);
-	for (uint32_t i = 0; d && i < d->conf->apps; i++) {
-		d->task[i].truth->waiting = d->task[i].sender.waiting;
-		d->task[i].truth->dropped = d->task[i].sender.dropped;
-	}
 }
 
 static void add(struct sim_truth *t, const struct sim_app *a, const struct sim_app_truth *at)

@@ -205,9 +205,8 @@ struct sim_sender {
 	uint64_t room; /* bit i: queue pair i has less than depth outstanding */
 	uint32_t turn; /* where to look for room first */
 	/* open loop */
-	int64_t first;	 /* when the first burst came */
-	uint64_t bursts; /* that have come by the last look */
-	uint64_t waiting, dropped;
+	int64_t first;	       /* when the first burst came */
+	uint64_t bursts;       /* that have come by the last look; how many wait is in the truth */
 	struct sim_timer come; /* the next burst, while it is waited for */
 };
 
@@ -247,7 +246,8 @@ void sim_task_step(void *arg, int64_t now);
 void sim_task_completed(struct sim_qp *qp, int64_t now);
 void sim_task_resume(struct sim_task *t, int64_t now);
 void sim_task_suspend(struct sim_task *t, int64_t now);
-uint32_t sim_task_qps(const struct sim_app *a); /* 0: it has no ring */
+uint32_t sim_task_qps(const struct sim_app *a);		 /* 0: it has no ring */
+struct sim_link *sim_task_link(const struct sim_qp *qp); /* the way its data goes */
 
 /* For the kinds of tasks: a step of work, whose cpu runs; a message to the HCA. */
 void sim_task_work(struct sim_task *t, enum sim_task_state state, int64_t work, int64_t now);

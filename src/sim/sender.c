@@ -37,17 +37,17 @@ static int64_t time_of(const struct sim_task *t, uint64_t k)
 
 void sim_sender_look(struct sim_task *t, int64_t now)
 {
-	struct sim_sender *s = &t->sender;
+	struct sim_app_truth *tr = t->truth;
 	uint64_t bursts;
 
 	if (t->conf->kind != SIM_APP_SENDER || !t->conf->rate || t->state == SIM_TASK_OFF)
 		return;
 	bursts = bursts_by(t, now);
-	s->waiting += (bursts - s->bursts) * t->conf->burst;
-	s->bursts = bursts;
-	if (s->waiting > SIM_WAITING_MAX) {
-		s->dropped += s->waiting - SIM_WAITING_MAX;
-		s->waiting = SIM_WAITING_MAX;
+	tr->waiting += (bursts - t->sender.bursts) * t->conf->burst;
+	t->sender.bursts = bursts;
+	if (tr->waiting > SIM_WAITING_MAX) {
+		tr->dropped += tr->waiting - SIM_WAITING_MAX;
+		tr->waiting = SIM_WAITING_MAX;
 	}
 }
 
@@ -68,7 +68,7 @@ void sim_sender_poll(struct sim_task *t, int64_t now)
 	struct sim_sender *s = &t->sender;
 
 	sim_sender_look(t, now);
-	if (t->conf->rate && !s->waiting)
+	if (t->conf->rate && !t->truth->waiting)
 		sim_timer_arm(timers(t), &s->come, time_of(t, s->bursts));
 	else if (s->room)
 		sim_task_work(t, SIM_TASK_POST, t->conf->post_ns, now);
@@ -98,7 +98,7 @@ void sim_sender_post(struct sim_task *t, int64_t now)
 	struct sim_qp *qp = next_with_room(t);
 
 	if (t->conf->rate)
-		t->sender.waiting--;
+		t->truth->waiting--;
 	sim_task_post(t, qp, now);
 	if (qp->posted - qp->completed == t->conf->depth)
 		t->sender.room &= ~(UINT64_C(1) << qp->index);
@@ -113,7 +113,7 @@ void sim_sender_completed(struct sim_task *t, const struct sim_qp *qp)
 void sim_sender_end(struct sim_task *t, int64_t now)
 {
 	sim_sender_look(t, now);
-	t->sender.dropped += t->sender.waiting;
-	t->sender.waiting = 0;
+	t->truth->dropped += t->truth->waiting;
+	t->truth->waiting = 0;
 	sim_timer_disarm(timers(t), &t->sender.come);
 }

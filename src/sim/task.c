@@ -35,13 +35,18 @@ void sim_task_work(struct sim_task *t, enum sim_task_state state, int64_t work, 
 	sim_timer_arm(timers(t), &t->step, now + t->left);
 }
 
+struct sim_link *sim_task_link(const struct sim_qp *qp)
+{
+	const struct sim_dom *d = qp->task->dom;
+
+	return &d->host->link[d->conf->link][qp->wr.opcode == SIM_RDMA_READ ? SIM_IN : SIM_OUT];
+}
+
 void sim_task_post(struct sim_task *t, struct sim_qp *qp, int64_t now)
 {
-	uint32_t way = qp->wr.opcode == SIM_RDMA_READ ? SIM_IN : SIM_OUT;
-
 	t->outstanding++;
 	sim_ring_post(&qp->ring, qp->posted, &qp->wr);
-	sim_link_post(&t->dom->host->link[t->dom->conf->link][way], qp, now);
+	sim_link_post(sim_task_link(qp), qp, now);
 }
 
 /* One look at the completion queue. The cpu runs. */

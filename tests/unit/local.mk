@@ -45,7 +45,8 @@ endif
 if CMOCKA
 UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_conf tests/unit/test_sim_life \
 	tests/unit/test_sim_link tests/unit/test_sim_sender tests/unit/test_sim_server \
-	tests/unit/test_sim_ibmon tests/unit/test_sim_sched tests/unit/test_hv_sim
+	tests/unit/test_sim_ibmon tests/unit/test_sim_sched tests/unit/test_sim_run \
+	tests/unit/test_hv_sim
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
 SIM_RIG = tests/unit/sim_rig.h tests/unit/prop.h
@@ -58,6 +59,8 @@ tests_unit_test_sim_life_SOURCES = tests/unit/test_sim_life.c $(SIM_RIG)
 tests_unit_test_sim_life_LDADD = libhv.a $(SIM_LIBS)
 tests_unit_test_sim_sender_SOURCES = tests/unit/test_sim_sender.c $(SIM_RIG)
 tests_unit_test_sim_sender_LDADD = $(SIM_LIBS)
+tests_unit_test_sim_run_SOURCES = tests/unit/test_sim_run.c $(SIM_RIG)
+tests_unit_test_sim_run_LDADD = $(SIM_LIBS)
 tests_unit_test_sim_sched_SOURCES = tests/unit/test_sim_sched.c $(SIM_RIG)
 tests_unit_test_sim_sched_LDADD = $(SIM_LIBS)
 tests_unit_test_sim_server_SOURCES = tests/unit/test_sim_server.c $(SIM_RIG)
