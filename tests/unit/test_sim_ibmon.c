@@ -16,6 +16,7 @@ struct fixture {
 	struct guest_mon *mon;
 	struct scan_guest *set;
 	struct usage sum;
+	struct report heard; /* sums of all reports; n, sum_ns and io_sum_ns are used */
 };
 
 static void attach(struct fixture *f, uint32_t guest)
@@ -54,6 +55,7 @@ static void open_with(struct fixture *f, const struct sim_conf *c, uint32_t ring
 	guest_scan_view(f->mon, &f->set->registry, &f->set->generation);
 	for (uint32_t i = 0; i < rings; i++)
 		f->set->ring[i].old = 0;
+	f->set->latencies = guest_latency_pages(f->mon, f->set->latency, GUEST_LATENCIES_MAX);
 }
 
 static void close_all(struct fixture *f)
@@ -67,10 +69,15 @@ static void close_all(struct fixture *f)
 static void scan_at(struct fixture *f, int64_t now, int64_t elapsed)
 {
 	struct scan_result res;
+	struct report rep;
 
 	run_to(f->sim, now);
-	scan_guest(f->set, elapsed, &f->sum, &res);
+	scan_guest(f->set, elapsed, &f->sum, &rep, NULL, &res);
 	assert_int_equal(res.faults, 0);
+	assert_int_equal(res.latencies_lost, 0);
+	f->heard.n += rep.n;
+	f->heard.sum_ns += rep.sum_ns;
+	f->heard.io_sum_ns += rep.io_sum_ns;
 }
 
 static void assert_counted(struct fixture *f)
@@ -137,6 +144,39 @@ static void reads__lapped_between_samples__are_charged_exactly(void **state)
 	close_all(&f);
 }
 
+static void latencies__of_two_servers__are_heard_as_they_were(void **state)
+{
+	struct sim_truth before, t;
+	uint64_t io = 0;
+	struct sim_conf c;
+	struct fixture f;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guest[0].apps = 2;
+	c.guest[0].vcpus = 2;
+	c.guest[0].app[1] = c.guest[0].app[0];
+	c.guest[0].app[1].clients = 5;
+	c.guest[0].app[1].depth = 3;
+	open_with(&f, &c, 2);
+	scan_at(&f, MS, MS); /* what is there at first sight is history */
+	before = truth(f.sim, 0);
+	f.heard = (struct report){ 0 };
+	for (int64_t at = 2 * MS; at <= 1000 * MS; at += MS)
+		scan_at(&f, at, MS);
+	assert_counted(&f);
+	t = truth(f.sim, 0);
+	t.requests -= before.requests;
+	t.latency_sum_ns -= before.latency_sum_ns;
+	for (uint32_t i = 0; i < 2; i++)
+		io += app_truth(f.sim, 0, i).wtime_ns + app_truth(f.sim, 0, i).ptime_ns;
+	/* The second server notices that a reply left only when it has computed the next. */
+	assert_near(f.heard.n, t.requests, 3);
+	assert_near(f.heard.sum_ns / f.heard.n, t.latency_sum_ns / t.requests, 500);
+	assert_near(f.heard.io_sum_ns / f.heard.n, io / truth(f.sim, 0).requests, 2000);
+	close_all(&f);
+}
+
 static void guest__with_256_queue_pairs__shows_them_all(void **state)
 {
 	struct sim_conf c;
@@ -166,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_op__over_several_queue_pairs__is_counted_exactly),
 		cmocka_unit_test(reads__lapped_between_samples__are_charged_exactly),
+		cmocka_unit_test(latencies__of_two_servers__are_heard_as_they_were),
 		cmocka_unit_test(guest__with_256_queue_pairs__shows_them_all),
 	};
 
