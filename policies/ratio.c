@@ -29,8 +29,7 @@ struct ratio_guest {
 enum ratio_reason { RATIO_FREE, RATIO_CAPPED, RATIO_EXEMPT, RATIO_NOT_CAPPABLE };
 
 static const char *const ratio_reasons[] = {
-	[RATIO_FREE] = "no cap: its messages of up to %1 bytes are not above the %2 that count as "
-		       "small",
+	[RATIO_FREE] = "no cap: its messages have up to %1 bytes, and %2 count as small",
 	[RATIO_CAPPED] = "cap %0m percent: %2 bytes against the %1 of its largest message",
 	[RATIO_EXEMPT] = "no cap: the guest is exempt; its largest message has %1 bytes",
 	[RATIO_NOT_CAPPABLE] =

@@ -63,6 +63,108 @@ policies/freemarket.c @ freemarket null @ s/g->flags & POLICY_EXEMPT/0/
 policies/freemarket.c @ freemarket null @ s/!(g->flags & POLICY_CAPPABLE)/0/
 policies/freemarket.c @ freemarket @ s/own.min_mpct < p->min_cap/0/
 policies/freemarket.c @ freemarket @ s/s->last = in->now;//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/r->n > IOS_SAMPLES_MAX || //
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/ || r->io_sum_ns > r->sum_ns//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/r->sum_ns > r->n << IOS_SUM_BITS/0/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/wide128(r->io_sumsq_hi, r->io_sumsq_lo) > (ios_wide)r->n << IOS_SQUARE_BITS/0/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/<= (int64_t)t->p->stale;$/< (int64_t)t->p->stale;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/s->verdict = IOS_NONE;//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/t->link\[g->link\].reports = true;//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/!ios_may_cap(g) || cap_to/cap_to/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/cap_clamp(s->wanted, &g->bounds)/s->wanted/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/return mono_sub(t->in->now, s->wait_since) <= .*/return true;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/l->waits = true;/l->waits = false;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/l->quiet = later(l->quiet, .*/;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/, (int64_t)t->p->bite)/, 0)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/mono_sub(r->w.start, l->quiet) < 0/0/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (mono_sub(t->in->now, l->quiet) >= 0)//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/w->snap_raw\[slot\] = .*//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/w->snap_w\[slot\] = .*//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/w->self_capped = 0;//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/ = w->cpu_ns = 0;/ = 0;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/cap_to_percent(cap_full(&g->bounds))/100/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/g->cap.limited && cap_to/cap_to/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (!n || w->n + n > IOS_SAMPLES_MAX)/if (!n)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (!n || w->n + n > IOS_SAMPLES_MAX)/if (w->n + n > IOS_SAMPLES_MAX)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/ + (w->io_sumsq_lo < r->io_sumsq_lo)//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/nsumsq > square ? \(.*\) : 0;/\1;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/var > UINT64_MAX ? UINT64_MAX : //
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/return now >= then ? now - then : now;/return now - then;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/uint64_t mtu = l->mtu ? l->mtu : 1;/uint64_t mtu = l->mtu;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/return mtus ? mtus : 1;/return mtus;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (o->link != g->link)/if (0)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/} else if (ios_may_cap(o) &&/} else if (/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/(r->rest_until\[o->slot\], t->in->now) <= 0/(r->rest_until[o->slot], t->in->now) < 0/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/ w > sent.most_w/ w >= sent.most_w/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/base - (base - figure) \/ 8/base/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/base + (figure - base) \/ 8/figure/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/(sent->all_raw - sent->own_raw) \* 1000 >=/sent->all_raw * 1000 >=/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/\* 1000 >= p->learn_share/* 1000 > p->learn_share * 2/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (r->w.self_capped || !r->w.cpu_ns)$/if (!r->w.cpu_ns)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (r->w.self_capped || !r->w.cpu_ns)$/if (r->w.self_capped)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (!r->has_base) {$/if (1) {/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/return figure > base ? figure - base : 0;/return figure - base;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/p->sigma_over ? floor : base->mean/base->mean/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/base->dev > p->sigma_floor ? base->dev : p->sigma_floor/base->dev/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/most > UINT32_MAX ? UINT32_MAX : most/most/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/mean > dev ? mean : dev/mean/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/w > (ios_wide)p->blame_ratio/w >= (ios_wide)p->blame_ratio/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/w >= p->blame_floor/w > p->blame_floor/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/ && !r->first_intf\[sent->most\]//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise && !r/if (!r/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise > t->raise/if (raise >= t->raise/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise > t->raise\[sent->most\])/if (1)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/g->sla.tolerance ? g->sla.tolerance : //
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/g->sla.tolerance ? g->sla.tolerance : t->p->tolerance/g->sla.tolerance/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/r->intf \* 1000 <= tolerance/r->intf * 1000 < tolerance/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/return is_to_blame(t->p, sent) ? IOS_OVER : IOS_NOBODY;/return IOS_OVER;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/base = r->base;//
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/>= (int64_t)t->p->window/> (int64_t)t->p->window/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/w->n >= t->p->min_samples/w->n > t->p->min_samples/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/gather(g, &r->w);/if (t->in->now.ns - r->w.start.ns < (int64_t)t->p->window) gather(g, \&r->w);/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/(uint64_t)((ios_wide)sent->most_raw \* IOS_ONE/(uint64_t)((ios_wide)sent->most_w * IOS_ONE/
+policies/ioshares_rate.c @ ioshares_rate @ s/if (s->rate > max)/if (0)/
+policies/ioshares_rate.c @ ioshares_rate @ s/s->has_accuser = 1;//
+policies/ioshares_rate.c @ ioshares_rate @ s/raised\[g->link\] = true;//
+policies/ioshares_rate.c @ ioshares_rate @ s/if (raised\[t->in->guest\[i\].link\])//
+policies/ioshares_rate.c @ ioshares_rate @ s/g->link == link && //
+policies/ioshares_rate.c @ ioshares_rate @ s/(1000 - t->p->back_off) \/ 1000/1/
+policies/ioshares_rate.c @ ioshares_rate @ s/>= t->p->lift \* full/> t->p->lift * full/
+policies/ioshares_rate.c @ ioshares_rate @ s/if (l->over) {/if (0) {/
+policies/ioshares_rate.c @ ioshares_rate @ s/g->calm = 0;//
+policies/ioshares_rate.c @ ioshares_rate @ s/mono_sub(now, g->calm_time) < (int64_t)t->p->window || //
+policies/ioshares_rate.c @ ioshares_rate @ s/(l->reports && !l->complete) ||/0 ||/
+policies/ioshares_rate.c @ ioshares_rate @ s/(l->reports && !l->complete)/!l->complete/
+policies/ioshares_rate.c @ ioshares_rate @ s/ ||$/ || 0 \&\&/
+policies/ioshares_rate.c @ ioshares_rate @ s/if (g->calm < t->p->calm)/if (g->calm <= t->p->calm)/
+policies/ioshares_rate.c @ ioshares_rate @ s/if (t->in->guest\[i\].link == link)//
+policies/ioshares_rate.c @ ioshares_rate @ s/ || r->blamed != slot//
+policies/ioshares_rate.c @ ioshares_rate @ s/!t->guest\[s->accuser\] || //
+policies/ioshares_rate.c @ ioshares_rate @ s/r->verdict != IOS_OVER || //
+policies/ioshares_rate.c @ ioshares_rate @ s/r->intf \* 1000 > r->first/r->intf * 1000 >= r->first/
+policies/ioshares_rate.c @ ioshares_rate @ s/!t->p->futile || //
+policies/ioshares_rate.c @ ioshares_rate @ s/s->at_floor = 0;//
+policies/ioshares_rate.c @ ioshares_rate @ s/(now, s->floor_since) < (int64_t)/(now, s->floor_since) <= (int64_t)/
+policies/ioshares_rate.c @ ioshares_rate @ s/r->rest_until\[g->slot\] = mono_add.*//
+policies/ioshares.c @ ioshares ioshares_rate @ s/s->has_accuser = 0;$/;/
+policies/ioshares.c @ ioshares ioshares_rate @ s/first_intf\[slot\] = 0;/first_intf[slot] += 0;/
+policies/ioshares.c @ ioshares ioshares_rate @ s/s->w.snap_raw\[slot\] = 0;//
+policies/ioshares.c @ ioshares ioshares_rate @ s/s->rest_until\[slot\] = (struct mono){ 0 };//
+policies/ioshares.c @ ioshares ioshares_rate @ s/if (s->accuser == slot)/if (0)/
+policies/ioshares.c @ ioshares ioshares_rate @ s/b.min_mpct < p->min_cap/0/
+policies/ioshares.c @ ioshares ioshares_rate @ s/return max > IOS_ONE ? max : IOS_ONE;/return max;/
+policies/ioshares.c @ ioshares ioshares_rate @ s/if (s->rate > IOS_ONE && !ios_may_cap(g))/if (0)/
+policies/ioshares.c @ ioshares ioshares_rate @ s/if (s->rate > max)$/if (0)/
+policies/ioshares.c @ ioshares ioshares_rate @ s/(ios_wide)u->mtus_sent + u->mtus_recv/(ios_wide)u->mtus_sent/
+policies/ioshares.c @ ioshares ioshares_rate @ s/m > UINT32_MAX ? UINT32_MAX : //
+policies/ioshares.c @ ioshares ioshares_rate @ s/m \* g->rate.q16 \/ IOS_ONE/m/
+policies/ioshares.c @ ioshares ioshares_rate @ s/return p->on_empty && /return /
+policies/ioshares.c @ ioshares ioshares_rate @ s/ && g->allocated.m > 0//
+policies/ioshares.c @ ioshares ioshares_rate @ s/if (is_empty(t->p, g))$/if (0)/
+policies/ioshares.c @ ioshares ioshares_rate @ s/ || !t->guest\[s->accuser\]//
+policies/ioshares.c @ ioshares ioshares_rate @ s/ || !r->reports)/)/
+policies/ioshares.c @ ioshares ioshares_rate @ s/if (left <= 0)/if (left < 0)/
+policies/ioshares.c @ ioshares ioshares_rate @ s/mono_sub(t->state\[slot\].rest_last, t->in->now) > 0/0/
 policies/ratio.c @ ratio @ s/size >= s->size/size > s->size/
 policies/ratio.c @ ratio @ s/ > (int64_t)hold/ >= (int64_t)hold/
 policies/ratio.c @ ratio @ s/s->seen = now;//

@@ -25,7 +25,8 @@ endif
 
 if CMOCKA
 UNIT_POLICIES = tests/unit/test_null tests/unit/test_freemarket tests/unit/test_ratio \
-	tests/unit/test_ioshares tests/unit/test_policy_files
+	tests/unit/test_ioshares tests/unit/test_ioshares_rate tests/unit/test_ioshares_loop \
+	tests/unit/test_policy_files
 check_PROGRAMS += $(UNIT_POLICIES)
 TESTS += $(UNIT_POLICIES)
 
@@ -38,6 +39,10 @@ tests_unit_test_ratio_SOURCES = tests/unit/test_ratio.c tests/unit/policy_rig.h
 tests_unit_test_ratio_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_ioshares_SOURCES = tests/unit/test_ioshares.c $(IOSHARES_RIG)
 tests_unit_test_ioshares_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ioshares_rate_SOURCES = tests/unit/test_ioshares_rate.c $(IOSHARES_RIG)
+tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ioshares_loop_SOURCES = tests/unit/test_ioshares_loop.c $(IOSHARES_RIG)
+tests_unit_test_ioshares_loop_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_policy_files_SOURCES = tests/unit/test_policy_files.c
 tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 endif

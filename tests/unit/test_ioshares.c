@@ -284,6 +284,22 @@ static void verdict__capped_itself_or_without_cpu__is_no_evidence(void **state)
 	}
 }
 
+static void verdict__no_cpu_in_this_window__whatever_it_had_before(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	run(&g, 2);
+	say_over(guest(&g, REP), 60 * US);
+	guest(&g, REP)->usage.cpu_ns = 0;
+	run(&g, 2);
+	assert_int_equal(reason(&g, REP), SELF);
+	rig_close(&g);
+}
+
 static void verdict__under_the_operators_own_cap__is_evidence(void **state)
 {
 	static struct rig g;
@@ -431,6 +447,23 @@ static void blame__less_than_a_twentieth_of_the_link__nobody(void **state)
 	assert_int_equal(blame_when_sent(1, 52), NOBODY);
 	assert_int_equal(blame_when_sent(1, 53), HURT);
 	assert_int_equal(blame_when_sent(0, 0), NOBODY);
+}
+
+/* A link of 1000 MTUs an interval, of which 50 are just a twentieth. */
+static void blame__just_a_twentieth_of_the_link__is_to_blame(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	g.in.link[0].bytes_s = 1024 * 1000000;
+	guest(&g, REP)->usage.mtus_sent = 1;
+	guest(&g, OFF)->usage.mtus_sent = 49;
+	assert_int_equal(blame(&g), NOBODY);
+	guest(&g, OFF)->usage.mtus_sent = 50;
+	assert_int_equal(blame(&g), HURT);
+	rig_close(&g);
 }
 
 static void blame__floor_of_0_and_nothing_sent__nobody(void **state)
@@ -615,12 +648,29 @@ static void report__squares_that_lie__give_some_deviation(void **state)
 	guest(&g, REP)->report.io_sumsq_lo = 1;
 	run(&g, 2);
 	assert_int_equal(state_of(&g, REP)->intf, 0);
+	guest(&g, REP)->report.io_sum_ns = 0;
 	guest(&g, REP)->report.io_sumsq_hi = 4 << 4;
 	guest(&g, REP)->report.io_sumsq_lo = 0;
 	guest(&g, REP)->sla.base_ns = 1ull << 40;
 	guest(&g, REP)->sla.base_io_ns = 1ull << 40;
 	run(&g, 2); /* the root of the largest variance is 2^32 - 1 */
 	assert_int_equal(state_of(&g, REP)->intf, 255);
+	rig_close(&g);
+}
+
+/* Two reports, the sums of whose squares make a 65th bit: a deviation of 2^31 over a base of it. */
+static void report__sum_of_squares__has_128_bits(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	rig_param(&g, "min_samples", 6);
+	guest(&g, REP)->sla = (struct sla){ .base_ns = 1u << 31 };
+	guest(&g, REP)->report = (struct report){ .n = 3, .io_sumsq_lo = 3ull << 62 };
+	run(&g, 3);
+	assert_int_equal(state_of(&g, REP)->intf, ONE);
 	rig_close(&g);
 }
 
@@ -637,6 +687,10 @@ static void link__without_speed_or_mtu__nothing_is_divided_by_0(void **state)
 	guest(&g, REP)->usage.mtus_recv = UINT64_MAX;
 	run(&g, 4);
 	assert_int_equal(state_of(&g, REP)->cum_raw, 4ull * UINT32_MAX);
+	guest(&g, OFF)->usage.mtus_sent = 0;
+	memset(&g.in.guest[0].sla, 0, sizeof(struct sla));
+	run(&g, 2);
+	assert_true(state_of(&g, REP)->has_base); /* nothing is less than part of one MTU */
 	rig_close(&g);
 }
 
@@ -657,6 +711,7 @@ int main(void)
 		cmocka_unit_test(verdict__sigma_over__takes_the_deviation_over_its_own_base),
 		cmocka_unit_test(verdict__faster_than_the_base__is_no_interference),
 		cmocka_unit_test(verdict__capped_itself_or_without_cpu__is_no_evidence),
+		cmocka_unit_test(verdict__no_cpu_in_this_window__whatever_it_had_before),
 		cmocka_unit_test(verdict__under_the_operators_own_cap__is_evidence),
 		cmocka_unit_test(base__alone__is_learned_and_then_followed_by_an_eighth),
 		cmocka_unit_test(base__others_send_a_twentieth__is_not_learned),
@@ -664,6 +719,7 @@ int main(void)
 		cmocka_unit_test(base__given__is_not_learned),
 		cmocka_unit_test(blame__as_much_or_half_as_much_again__nobody),
 		cmocka_unit_test(blame__less_than_a_twentieth_of_the_link__nobody),
+		cmocka_unit_test(blame__just_a_twentieth_of_the_link__is_to_blame),
 		cmocka_unit_test(blame__floor_of_0_and_nothing_sent__nobody),
 		cmocka_unit_test(blame__received_counts_as_sent),
 		cmocka_unit_test(blame__counts_what_would_be_sent_at_rate_one),
@@ -675,6 +731,7 @@ int main(void)
 		cmocka_unit_test(report__largest_there_can_be__is_counted),
 		cmocka_unit_test(report__beyond_a_million_samples__is_left_out_whole),
 		cmocka_unit_test(report__squares_that_lie__give_some_deviation),
+		cmocka_unit_test(report__sum_of_squares__has_128_bits),
 		cmocka_unit_test(link__without_speed_or_mtu__nothing_is_divided_by_0),
 	};
 

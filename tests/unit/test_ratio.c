@@ -205,7 +205,7 @@ static void any_messages__agree_with_the_rule_restated(void **state)
 
 	(void)state;
 	prop_start(&r);
-	for (int run = 0; run < 200; run++) {
+	for (int run = 0; run < 60; run++) {
 		uint64_t victim = prop_range(&r, 1, 1u << prop_range(&r, 0, 30));
 		uint64_t hold = prop_range(&r, 0, 50) * (uint64_t)MS, best = 0;
 		uint32_t least = (uint32_t)prop_range(&r, 1, 100) * 1000;
