@@ -1,11 +1,11 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
 EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/fuzz/control.dict \
-	tests/fuzz/methods.dict
+	tests/fuzz/methods.dict tests/fuzz/scenario.dict
 
 if FUZZERS
 FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_methods \
-	 tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring
+	 tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
@@ -25,4 +25,7 @@ tests_fuzz_fuzz_registry_LDADD = libibmon.a
 tests_fuzz_fuzz_ring_SOURCES = tests/fuzz/fuzz_ring.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_ring_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_ring_LDADD = libibmon.a
+tests_fuzz_fuzz_scenario_SOURCES = tests/fuzz/fuzz_scenario.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_scenario_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_scenario_LDADD = libdaemon.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 endif

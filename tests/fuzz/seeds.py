@@ -205,6 +205,56 @@ RING_SEEDS = {
 }
 
 
+# --- scenario: a file (fuzz_scenario.c) ------------------------------------------
+
+IDLE = '{"kind": "idle"}'
+ONE = '{"guests": [{"name": "a", "apps": [%s]}]%s}'
+
+SCENARIO = {
+    "least": ONE % (IDLE, ""),
+    "all": """{"name": "n", "duration": "30s", "series": "100ms", "clock": "real", "seed": 7, "swap": ["b", "a"],
+ "host": {"scheduler": "credit", "cap_period": "20ms", "interval": "2ms", "epoch": "500ms"},
+ "links": [{"name": "x", "rate": "1MiB/s"}, {"name": "y", "rate": "10Gbit/s", "mtu": 4096, "profile": "paper-2011"}],
+ "policy": {"policy": "freemarket", "params": {"low": 200}},
+ "guests": [{"name": "a"},
+  {"name": "b", "vcpus": 4, "weight": 512, "cap": 250, "link": "y", "exempt": true, "min_cap": 5, "max_cap": 300,
+   "blind": true, "later": true, "sla": {"tolerance": 70, "base": "9us", "base_io": "8us", "base_deviation": "1us"},
+   "apps": [{"name": "s", "kind": "sender", "op": "read", "size": "2MiB", "depth": 8, "queue_pairs": 3, "mtu": 2048,
+             "rate": 1000, "burst": 4, "post": "2us", "start": "1s", "stop": "2s"},
+            {"kind": "server", "compute": "10us", "clients": 5, "report": 500, "report_stop": "3s"}]}],
+ "events": [{"at": "3s", "do": "destroy", "guest": "a"}, {"at": "1s", "do": "policy", "policy": "null"},
+  {"at": "2s", "do": "reboot", "guest": "b"}, {"at": "0s", "do": "cap", "guest": "b", "cap": 400},
+  {"at": "4s", "do": "release", "guest": "b"}, {"at": "4s", "do": "retake", "guest": "b"}]}""",
+    "hosts": ONE % (IDLE, ', "hosts": [{"epoch": "100ms"}]'),
+    "several": ONE % (IDLE, ', "hosts": [{}, {}]'),
+    "both": ONE % (IDLE, ', "hosts": [{}], "host": {}'),
+    "intervals": ONE % (IDLE, ', "host": {"interval": "3ms"}'),
+    "slow": ONE % (IDLE, ', "links": [{"name": "x", "rate": "8Mbit/s"}]'),
+    "apps": ONE % (", ".join([IDLE] * 4), ""),
+    "apps_more": ONE % (", ".join([IDLE] * 5), ""),
+    "deep": ONE % (", ".join(['{"kind": "sender", "queue_pairs": 64, "depth": 1024}'] * 4), ""),
+    "not_for_it": ONE % ('{"kind": "burner", "size": 5}', ""),
+    "stop": ONE % ('{"kind": "burner", "start": "2s", "stop": "1s"}', ""),
+    "burst": ONE % ('{"kind": "sender", "burst": 2}', ""),
+    "mtu": ONE % ('{"kind": "sender", "mtu": 2048}', ""),
+    "mtu_odd": ONE % ('{"kind": "sender", "mtu": 1000}', ""),
+    "twins": '{"guests": [{"name": "a"}, {"name": "a"}]}',
+    "name": '{"guests": [{"name": "a b"}]}',
+    "own_cap": '{"guests": [{"name": "a", "cap": 101}]}',
+    "swap_one": ONE % (IDLE, ', "swap": ["a", "a"]'),
+    "swap_none": ONE % (IDLE, ', "swap": ["a", 7]'),
+    "swap_odd": ONE % (IDLE, ', "swap": {}'),
+    "series": ONE % (IDLE, ', "series": "11s"'),
+    "late": ONE % (IDLE, ', "events": [{"at": "11s", "do": "destroy", "guest": "a"}]'),
+    "nobody": ONE % (IDLE, ', "events": [{"at": "1s", "do": "destroy", "guest": "b"}]'),
+    "needs": ONE % (IDLE, ', "events": [{"at": "1s", "do": "cap", "guest": "a"}]'),
+    "too_much": ONE % (IDLE, ', "events": [{"at": "1s", "do": "policy", "policy": "null", "guest": "a"}]'),
+    "cap_high": ONE % (IDLE, ', "events": [{"at": "1s", "do": "cap", "guest": "a", "cap": 101}]'),
+    "events_odd": ONE % (IDLE, ', "events": {}'),
+    "no_policy": ONE % (IDLE, ', "policy": "dear"'),
+}
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -213,6 +263,7 @@ def main():
     write(sys.argv[1], "methods", METHODS)
     write(sys.argv[1], "registry", REGISTRY_SEEDS)
     write(sys.argv[1], "ring", RING_SEEDS)
+    write(sys.argv[1], "scenario", SCENARIO)
 
 
 if __name__ == "__main__":
