@@ -260,6 +260,26 @@ static void paper__sender_stops__back_to_no_cap(void **state)
 	rig_close(&l.g);
 }
 
+/* What no cap controls: 64 MB outstanding are sent while the sender is parked. */
+static void deep_queue__lowest_cap_is_in_vain__is_lifted_and_let_alone(void **state)
+{
+	const struct bulk deep = { .depth = 32, .bytes = 2u << 20 };
+	static struct loop l;
+
+	(void)state;
+	open_loop(&l, 1, &deep);
+	ms_of_cap(&l, 1);
+	while (reason(&l.g, 1) != FUTILE) {
+		assert_true(l.us < 60 * 1000000);
+		loop_ms(&l);
+	}
+	assert_false(l.g.plan.guest[1].cap.limited);
+	loop_until(&l, l.us / 1000 + 10000);
+	assert_int_equal(reason(&l.g, 0), NOBODY);
+	assert_false(l.g.plan.guest[1].cap.limited);
+	rig_close(&l.g);
+}
+
 /* Paper VII-C: the same amount of I/O is not penalized, though both are slower. */
 static void paper__two_equal_reporters__are_never_capped(void **state)
 {
@@ -541,6 +561,7 @@ int main(void)
 		cmocka_unit_test(paper__64_kb_beside_2_mb__cap_50_in_400_ms_and_25_in_2_s),
 		cmocka_unit_test(paper__in_the_end__cap_stays_at_a_few_percent),
 		cmocka_unit_test(paper__sender_stops__back_to_no_cap),
+		cmocka_unit_test(deep_queue__lowest_cap_is_in_vain__is_lifted_and_let_alone),
 		cmocka_unit_test(paper__two_equal_reporters__are_never_capped),
 		cmocka_unit_test(paper__ten_large_messages_an_epoch__are_never_capped),
 		cmocka_unit_test(nobody_reports__nobody_is_capped),

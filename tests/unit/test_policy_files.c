@@ -56,11 +56,58 @@ static void file__gives_every_parameter_its_default(void **state)
 	}
 }
 
+static char *text_of(const char *file)
+{
+	static char text[1 << 17];
+	const char *top = getenv("srcdir");
+	char path[4096];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", top ? top : ".", file);
+	f = fopen(path, "r");
+	if (!f)
+		fail_msg("%s cannot be read: set srcdir to the top of the sources", path);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	return text;
+}
+
+/* Each in the list under its policy's name, with default and range. */
+static void man_page__gives_every_parameter_its_default_and_range(void **state)
+{
+	const char *page = strstr(text_of("man/resex-policies.7"), ".Sh PARAMETERS");
+
+	(void)state;
+	assert_non_null(page);
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		const struct policy_param *p = policies_builtin[i]->params;
+		const char *at = page;
+		char want[256];
+
+		if (!p || !p->name)
+			continue;
+		snprintf(want, sizeof(want), ".Ss %s\n", policies_builtin[i]->name);
+		for (;; p++) {
+			at = strstr(at, want);
+			if (!at)
+				fail_msg("the page has no (or not here): %s", want);
+			if (!p->name)
+				break;
+			snprintf(want, sizeof(want), ".It Cm %s No %llu Pq %llu to %llu\n", p->name,
+				 (unsigned long long)p->def, (unsigned long long)p->min,
+				 (unsigned long long)p->max);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(file__names_its_policy),
 		cmocka_unit_test(file__gives_every_parameter_its_default),
+		cmocka_unit_test(man_page__gives_every_parameter_its_default_and_range),
 	};
 
 	return cmocka_run_group_tests_name("policy_files", tests, NULL, NULL);

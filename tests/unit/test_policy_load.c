@@ -218,16 +218,20 @@ static void installed_files__are_good_and_say_the_defaults(void **state)
 	}
 }
 
-static void man_page__its_example_is_good(void **state)
+static void man_page__its_examples_are_good(void **state)
 {
 	struct policy_inst *pi;
 	struct examples ex;
 
 	examples_open(&ex, "man/resex-policies.7");
-	assert_int_equal(ex.n, 1);
+	assert_int_equal(ex.n, 2);
 	pi = load(*state, "freemarket", ex.text[0]);
 	assert_int_equal(param(pi, "low"), 100);
 	assert_int_equal(param(pi, "step"), 10000000);
+	policy_free(pi);
+	pi = load(*state, "ioshares", ex.text[1]);
+	assert_int_equal(param(pi, "tolerance"), 100);
+	assert_int_equal(param(pi, "window"), 100000000);
 	policy_free(pi);
 }
 
@@ -246,7 +250,7 @@ int main(void)
 		WITH(file__refused__says_where_what_and_what_instead),
 		WITH(file__missing__is_not_a_missing_policy),
 		WITH(installed_files__are_good_and_say_the_defaults),
-		WITH(man_page__its_example_is_good),
+		WITH(man_page__its_examples_are_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
