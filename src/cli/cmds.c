@@ -83,6 +83,7 @@ static int run_list(struct cli *c)
 		{ "BALANCE", "balance", 0 },
 		{ "MTUS-SENT", "mtus_sent", 0 },
 		{ "MTUS-RECV", "mtus_recv", 0 },
+		{ "LATENCY", "latency_us", 0 },
 		{ "RINGS", "rings", 0 },
 		{ "STATE", "state", 1 },
 		{ 0 },
@@ -97,6 +98,7 @@ static int run_info(struct cli *c)
 		{ "version", "version", 1 },
 		{ "hypervisor", "hv", 1 },
 		{ "observing only", "observe", 1 },
+		{ "paused", "paused", 1 },
 		{ "policy", "policy", 1 },
 		{ "interval (ns)", "interval_ns", 1 },
 		{ "epoch (ns)", "epoch_ns", 1 },
@@ -134,7 +136,7 @@ static int run_info(struct cli *c)
 	return rc;
 }
 
-static int run_guest_show(struct cli *c)
+static void print_guest(json_t *r)
 {
 	static const struct column fields[] = {
 		{ "name", "name", 1 },
@@ -147,6 +149,7 @@ static int run_guest_show(struct cli *c)
 		{ "cap (%)", "cap", 1 },
 		{ "own cap (%)", "old_cap", 1 },
 		{ "lowest cap (%)", "min_cap", 1 },
+		{ "highest cap (%)", "max_cap", 1 },
 		{ "cap changes", "cap_changes", 1 },
 		{ "allocated (Resos)", "allocated", 1 },
 		{ "balance", "balance", 1 },
@@ -164,17 +167,97 @@ static int run_guest_show(struct cli *c)
 		{ "of these unseen", "lost", 1 },
 		{ "waiting", "backlog", 1 },
 		{ "rings", "rings", 1 },
+		{ "latencies", "latencies", 1 },
+		{ "of these missed", "latencies_lost", 1 },
+		{ "in last second", "latencies_second", 1 },
+		{ "  mean (us)", "latency_us", 1 },
+		{ "  deviation (us)", "latency_dev_us", 1 },
+		{ "  99 % (us)", "latency_p99_us", 1 },
+		{ "promised (us)", "base_us", 1 },
+		{ "  of it I/O", "base_io_us", 1 },
+		{ "  its deviation", "base_deviation_us", 1 },
+		{ "  tolerance", "tolerance", 1 },
 		{ "note", "note", 1 },
 		{ 0 },
 	};
-	json_t *r = NULL, *params = NULL;
+
+	json_object_update(r, json_object_get(r, "sla"));
+	table_card(stdout, r, fields);
+}
+
+static int show_guest(struct cli *c, const char *method, json_t *params)
+{
+	json_t *r = NULL;
+	int rc = ask(c, method, params, &r);
+
+	if (!rc && r)
+		print_guest(r);
+	json_decref(r);
+	return rc;
+}
+
+static int run_guest_show(struct cli *c)
+{
+	json_t *params = NULL;
 	int rc = guest_param(c, true, &params);
 
+	return rc ? rc : show_guest(c, "guest-show", params);
+}
+
+/* As one would write it in resexd.json: a number, true or false, or else a string. */
+static json_t *setting_value(const char *word)
+{
+	const char *digits = "0123456789";
+	size_t n = strspn(word, digits);
+
+	if (n && n < 19 && !word[n])
+		return json_integer((json_int_t)strtoll(word, NULL, 10));
+	if (!strcmp(word, "true") || !strcmp(word, "false"))
+		return json_boolean(word[0] == 't');
+	return json_string(word);
+}
+
+/* "weight=512", and "sla.base=230us" for a member of a member. */
+static int add_setting(struct cli *c, json_t *settings, char *word)
+{
+	char *eq = strchr(word, '='), *dot;
+	json_t *in = settings, *v;
+
+	if (!eq || eq == word || !eq[1])
+		return usage_error(c, "a setting is KEY=VALUE, such as weight=512");
+	*eq = 0;
+	dot = strchr(word, '.');
+	if (dot) {
+		*dot = 0;
+		in = json_object_get(settings, word);
+		if (!json_is_object(in)) {
+			in = json_object();
+			json_object_set_new(settings, word, in);
+		}
+		word = dot + 1;
+	}
+	v = setting_value(eq + 1);
+	if (!v || json_object_set_new(in, word, v))
+		return usage_error(c, "a setting is of UTF-8 characters");
+	return RESEX_OK;
+}
+
+static int run_guest_set(struct cli *c)
+{
+	json_t *params, *settings;
+	int rc = RESEX_OK;
+
+	if (c->argc < 2)
+		return usage_error(c, "give a guest and at least one KEY=VALUE");
+	params = json_object();
+	settings = json_object();
+	json_object_set_new(params, "guest", json_string(c->argv[0]));
+	json_object_set_new(params, "settings", settings);
+	for (int i = 1; !rc && i < c->argc; i++)
+		rc = add_setting(c, settings, c->argv[i]);
 	if (!rc)
-		rc = ask(c, "guest-show", params, &r);
-	if (!rc && r)
-		table_card(stdout, r, fields);
-	json_decref(r);
+		return show_guest(c, "guest-set", params);
+	json_decref(params);
 	return rc;
 }
 
@@ -330,6 +413,27 @@ static int run_policy_set(struct cli *c)
 	return rc;
 }
 
+static int run_policy_check(struct cli *c)
+{
+	json_t *r = NULL, *params;
+	int rc;
+
+	if (c->argc != 1)
+		return usage_error(c, "give one policy file");
+	params = json_object();
+	rc = add_file(c, params, c->argv[0]);
+	if (rc) {
+		json_decref(params);
+		return rc;
+	}
+	rc = ask(c, "policy-check", params, &r);
+	if (!rc && r)
+		printf("%s: good: policy %s\n", c->argv[0],
+		       json_string_value(json_object_get(r, "name")));
+	json_decref(r);
+	return rc;
+}
+
 /* --- caps --------------------------------------------------------------------- */
 
 static const struct column cap_cols[] = {
@@ -362,6 +466,24 @@ static int run_cap_release(struct cli *c)
 	}
 	json_decref(r);
 	return rc;
+}
+
+static int pause_or_resume(struct cli *c, const char *method)
+{
+	json_t *params = NULL;
+	int rc = guest_param(c, false, &params);
+
+	return rc ? rc : print_rows(c, method, params, "guests", cap_cols);
+}
+
+static int run_pause(struct cli *c)
+{
+	return pause_or_resume(c, "pause");
+}
+
+static int run_resume(struct cli *c)
+{
+	return pause_or_resume(c, "resume");
 }
 
 static int run_why(struct cli *c)
@@ -477,15 +599,20 @@ const struct verb verbs[] = {
 	{ "list", "", "guests with caps, Resos and MTUs", false, run_list },
 	{ "info", "", "the daemon: policy, supply, ticks, links", false, run_info },
 	{ "guest-show", "GUEST", "all that is known of one guest", false, run_guest_show },
+	{ "guest-set", "GUEST KEY=VALUE...", "other settings for a guest, while it runs", true,
+	  run_guest_set },
 	{ "ring-list", "[GUEST]", "queues read in guests' memory, and faults", false,
 	  run_ring_list },
 	{ "policy-list", "", "pricing policies", false, run_policy_list },
 	{ "policy-show", "[POLICY]", "a policy's parameters", false, run_policy_show },
 	{ "policy-set", "POLICY|--file FILE [PARAMETER=NUMBER]...", "put a policy in force", true,
 	  run_policy_set },
+	{ "policy-check", "FILE", "is this policy file good?", false, run_policy_check },
 	{ "cap-list", "", "caps in force, wanted, and before resexd came", false, run_cap_list },
 	{ "cap-release", "[--undo] GUEST", "give a guest its own cap back and leave it alone", true,
 	  run_cap_release },
+	{ "pause", "[GUEST]", "no policy caps this guest, or any, until resume", true, run_pause },
+	{ "resume", "[GUEST]", "policies cap it, or all, again", true, run_resume },
 	{ "why", "[GUEST]", "why a guest is capped, or is not", false, run_why },
 	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened", false, run_events },
 	{ 0 },

@@ -14,6 +14,19 @@ static void clean(char *s)
 			*s = '?';
 }
 
+/* Of small figures, such as rates and latencies, two decimals matter. */
+static void put_real(double v, char *out)
+{
+	size_t n = (size_t)snprintf(out, CELL_MAX, v > -100 && v < 100 ? "%.2f" : "%.0f", v);
+
+	if (!strchr(out, '.'))
+		return;
+	while (out[n - 1] == '0')
+		out[--n] = 0;
+	if (out[n - 1] == '.')
+		out[--n] = 0;
+}
+
 static void cell(const json_t *v, char *out)
 {
 	size_t i, n = 0;
@@ -27,7 +40,7 @@ static void cell(const json_t *v, char *out)
 		snprintf(out, CELL_MAX, "%lld", (long long)json_integer_value(v));
 		break;
 	case JSON_REAL:
-		snprintf(out, CELL_MAX, "%.0f", json_real_value(v));
+		put_real(json_real_value(v), out);
 		break;
 	case JSON_TRUE:
 		strcpy(out, "yes");

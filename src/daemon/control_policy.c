@@ -49,24 +49,30 @@ static const struct policy_ops *find_policy(struct call *c, const char *name)
 	return ops;
 }
 
+/* pi: where the values are; NULL: they are the defaults. */
+static json_t *policy_row(const struct policy_ops *ops, const struct policy_inst *pi)
+{
+	json_t *o = json_object(), *arr = json_array();
+
+	for (const struct policy_param *p = ops->params; p && p->name; p++)
+		json_array_append_new(arr, param_row(p, pi ? policy_param_get(pi, p) : p->def));
+	put_s(o, "name", ops->name);
+	put_s(o, "text", ops->text);
+	json_object_set_new(o, "params", arr);
+	return o;
+}
+
 int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
 {
 	const char *name = json_string_value(json_object_get(params, "policy"));
 	const struct policy_ops *ops = find_policy(c, name);
 	const struct policy_inst *pi = c->m->policy;
-	json_t *arr;
+	bool active = ops == pi->ops;
 
 	if (!ops)
 		return c->exit;
-	arr = json_array();
-	for (const struct policy_param *p = ops->params; p && p->name; p++)
-		json_array_append_new(
-			arr, param_row(p, ops == pi->ops ? policy_param_get(pi, p) : p->def));
-	*result = json_object();
-	put_s(*result, "name", ops->name);
-	put_s(*result, "text", ops->text);
-	put_b(*result, "active", ops == pi->ops);
-	json_object_set_new(*result, "params", arr);
+	*result = policy_row(ops, active ? pi : NULL);
+	put_b(*result, "active", active);
 	return 0;
 }
 
@@ -111,6 +117,18 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 	return 0;
 }
 
+/* Whoever asks has read the file: ours, as root, may be others. NULL: as find_guest. */
+static struct policy_inst *parse_policy(struct call *c, const char *file, const char *text)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+	int rc = policy_parse(&pi, file, text, &e);
+
+	if (rc)
+		call_fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
+	return rc ? NULL : pi;
+}
+
 /* NULL: as find_guest. */
 static struct policy_inst *load_policy(struct call *c, const json_t *params)
 {
@@ -119,25 +137,35 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 	const char *text = json_string_value(json_object_get(params, "text"));
 	struct policy_inst *pi = NULL;
 	const struct policy_ops *ops;
-	struct conf_error e = { 0 };
-	int rc;
 
 	if (!name == !text || !text != !file) {
 		call_fail(c, RESEX_USAGE,
 			  "policy-set: give the name of a policy, or a file and its text");
 		return NULL;
 	}
-	if (text) { /* whoever asks has read it: our files, as root, may be others */
-		rc = policy_parse(&pi, file, text, &e);
-		if (rc)
-			call_fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s",
-				  e.text);
-		return rc ? NULL : pi;
-	}
+	if (text)
+		return parse_policy(c, file, text);
 	ops = find_policy(c, name);
 	if (ops && policy_new(&pi, ops))
 		call_fail(c, RESEX_FAILURE, "out of memory");
 	return pi;
+}
+
+int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
+{
+	const char *file = json_string_value(json_object_get(params, "file"));
+	const char *text = json_string_value(json_object_get(params, "text"));
+	struct policy_inst *pi;
+
+	if (!file || !text)
+		return call_fail(c, RESEX_USAGE, "policy-check: give a file and its text");
+	pi = parse_policy(c, file, text);
+	if (!pi)
+		return c->exit;
+	*result = policy_row(pi->ops, pi);
+	put_s(*result, "file", file);
+	policy_free(pi);
+	return 0;
 }
 
 int cmd_policy_set(struct call *c, const json_t *params, json_t **result)

@@ -3,8 +3,8 @@
  * control_priv: what the methods' files share. For callers: control_cmds.h.
  *
  *	control_show.c	 list, info, guest-show, ring-list
- *	control_policy.c policy-list, policy-show, policy-set
- *	control_set.c	 cap-list, cap-release
+ *	control_policy.c policy-list, policy-show, policy-set, policy-check
+ *	control_set.c	 cap-list, cap-release, guest-set, pause, resume
  *	control_why.c	 why, events
  *	control_put.c	 what they have in common
  */
@@ -30,7 +30,7 @@ void put_account(json_t *o, const struct account *a);
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct managed *find_guest(struct call *c, const json_t *params);
 /* managed, or why it is not. */
-const char *state_of(const struct managed *g);
+const char *state_of(const struct manager *m, const struct managed *g);
 /* An array of what row makes of each guest. */
 json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct managed *));
 
@@ -42,8 +42,12 @@ int cmd_ring_list(struct call *c, const json_t *params, json_t **result);
 int cmd_policy_list(struct call *c, const json_t *params, json_t **result);
 int cmd_policy_show(struct call *c, const json_t *params, json_t **result);
 int cmd_policy_set(struct call *c, const json_t *params, json_t **result);
+int cmd_policy_check(struct call *c, const json_t *params, json_t **result);
 int cmd_cap_list(struct call *c, const json_t *params, json_t **result);
 int cmd_cap_release(struct call *c, const json_t *params, json_t **result);
+int cmd_guest_set(struct call *c, const json_t *params, json_t **result);
+int cmd_pause(struct call *c, const json_t *params, json_t **result);
+int cmd_resume(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);
 int cmd_events(struct call *c, const json_t *params, json_t **result);
 

@@ -80,7 +80,7 @@ void put_account(json_t *o, const struct account *a)
 	put_b(o, "late", a->flags & ACCOUNT_LATE);
 }
 
-const char *state_of(const struct managed *g)
+const char *state_of(const struct manager *m, const struct managed *g)
 {
 	if (g->dom_flags & HV_DOM_PAUSED)
 		return "paused";
@@ -88,6 +88,8 @@ const char *state_of(const struct managed *g)
 		return "exempt";
 	if (g->released)
 		return "released";
+	if (m->paused || g->paused)
+		return "observed";
 	return g->cappable ? "managed" : "uncappable";
 }
 

@@ -24,6 +24,23 @@ static void put_usage(json_t *o, const struct usage *u)
 	put_b(o, "estimated", u->flags & USAGE_ESTIMATED);
 }
 
+/* null when it is not known. */
+static void put_us(json_t *o, const char *key, uint64_t ns, bool known)
+{
+	json_object_set_new(o, key,
+			    known ? json_real((double)ns / (double)NS_PER_US) : json_null());
+}
+
+static void put_latency(json_t *o, const struct snap_latency *l)
+{
+	put_u(o, "latencies", l->n);
+	put_u(o, "latencies_lost", l->lost);
+	put_u(o, "latencies_second", l->second_n);
+	put_us(o, "latency_us", l->mean_ns, l->second_n);
+	put_us(o, "latency_dev_us", l->dev_ns, l->second_n);
+	put_us(o, "latency_p99_us", l->p99_ns, l->second_n);
+}
+
 static json_t *guest_row(struct call *c, const struct managed *g)
 {
 	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
@@ -33,7 +50,7 @@ static json_t *guest_row(struct call *c, const struct managed *g)
 	put_u(o, "vcpus", g->vcpus);
 	put_u(o, "weight", g->conf.weight);
 	put_s(o, "link", c->m->conf->link[g->conf.link].name);
-	put_s(o, "state", state_of(g));
+	put_s(o, "state", state_of(c->m, g));
 	put_cap(o, "old_cap", g->old.cap);
 	put_cap(o, "cap", s ? s->applied : g->old.cap);
 	put_u(o, "rings", s ? s->rings : 0);
@@ -41,6 +58,7 @@ static json_t *guest_row(struct call *c, const struct managed *g)
 		return o;
 	put_account(o, &s->account);
 	put_usage(o, &s->total_usage);
+	put_latency(o, &s->latency);
 	return o;
 }
 
@@ -51,6 +69,7 @@ int cmd_list(struct call *c, const json_t *params, json_t **result)
 	put_u(*result, "epoch", c->sn->epoch);
 	put_s(*result, "policy", c->m->policy->ops->name);
 	put_b(*result, "observe", c->m->observe);
+	put_b(*result, "paused", c->m->paused);
 	json_object_set_new(*result, "guests", guest_rows(c, guest_row));
 	return 0;
 }
@@ -87,6 +106,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_s(o, "version", PACKAGE_VERSION);
 	put_s(o, "hv", m->hv->name);
 	put_b(o, "observe", m->observe);
+	put_b(o, "paused", m->paused);
 	put_s(o, "policy", m->policy->ops->name);
 	put_u(o, "interval_ns", (uint64_t)m->conf->interval_ns);
 	put_u(o, "epoch_ns", (uint64_t)m->conf->epoch_ns);
@@ -107,6 +127,17 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
+static void put_sla(json_t *o, const struct sla *sla)
+{
+	json_t *s = json_object();
+
+	put_u(s, "tolerance", sla->tolerance);
+	put_us(s, "base_us", sla->base_ns, sla->base_ns);
+	put_us(s, "base_io_us", sla->base_io_ns, sla->base_ns);
+	put_us(s, "base_deviation_us", sla->base_dev_ns, sla->base_ns);
+	json_object_set_new(o, "sla", s);
+}
+
 int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 {
 	const struct managed *g = find_guest(c, params);
@@ -117,7 +148,10 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	*result = guest_row(c, g);
 	put_u(*result, "min_cap", g->conf.min_cap);
+	put_cap(*result, "max_cap", cap_from_percent((uint32_t)g->conf.max_cap));
 	put_b(*result, "exempt", g->conf.exempt);
+	put_b(*result, "set", g->set);
+	put_sla(*result, &g->conf.sla);
 	put_s(*result, "note", g->cap_note);
 	s = manager_snap(c->m, g, c->sn);
 	if (!s)

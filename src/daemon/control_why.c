@@ -31,6 +31,15 @@ static void reason_text(const struct policy_ops *ops, const struct plan_guest *p
 	out[n] = 0;
 }
 
+/* A policy does not know that no cap, or a higher one, is not to be had. */
+static void append_max_cap(const struct managed *g, char *text, size_t size)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, size - n, "%shighest cap, by its settings: %llu percent", n ? "; " : "",
+		 (unsigned long long)g->conf.max_cap);
+}
+
 static json_t *why_row(struct call *c, const struct managed *g)
 {
 	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
@@ -45,10 +54,15 @@ static json_t *why_row(struct call *c, const struct managed *g)
 		snprintf(text, sizeof(text), "exempt by configuration");
 	else if (g->released)
 		snprintf(text, sizeof(text), "released by cap-release");
+	else if (c->m->paused || g->paused)
+		snprintf(text, sizeof(text), "paused: its own cap holds until resex resume");
 	else if (!g->cappable)
 		snprintf(text, sizeof(text), "not cappable: %s", g->cap_note);
 	else
 		reason_text(c->sn->policy, &s->plan, text, sizeof(text));
+	if (s && s->applied.limited && cap_to_percent(s->applied) == g->conf.max_cap &&
+	    !managed_alone(c->m, g))
+		append_max_cap(g, text, sizeof(text));
 	put_s(o, "text", text);
 	if (s)
 		put_account(o, &s->account);

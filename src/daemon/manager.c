@@ -243,7 +243,7 @@ const struct snap_guest *manager_snap(struct manager *m, const struct managed *g
 }
 
 /* A command may come long before the loop's next turn: do not let it wait. */
-static void publish_soon(struct manager *m)
+void manager_publish_soon(struct manager *m)
 {
 	m->publish_due = true;
 	shared_wake(m->sh->control_fd);
@@ -270,19 +270,9 @@ int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_n
 	m->policy_old = m->policy;
 	m->policy_serial = 0;
 	m->policy = pi;
-	publish_soon(m);
+	manager_publish_soon(m);
 	manager_event(m, wall_ns, NULL, "policy", "%s", pi->ops->name);
 	return 0;
-}
-
-void manager_release(struct manager *m, struct managed *g, bool released, int64_t wall_ns)
-{
-	if (g->released == released)
-		return;
-	g->released = released;
-	publish_soon(m);
-	manager_event(m, wall_ns, g->name, "release", "%s",
-		      released ? "released from caps" : "subject to caps again");
 }
 
 int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r)

@@ -24,7 +24,9 @@ struct managed {
 	uint32_t dom_flags; /* enum hv_dom_flags, newest */
 	uint32_t vcpus;
 	struct guest_conf conf;
+	bool set;      /* conf is by guest-set, not by resexd.json */
 	bool released; /* cap-release: exempt until undone */
+	bool paused;   /* pause: the same, until resume */
 	bool saving;   /* its old cap is about to be written to disk */
 	bool cappable; /* its old cap is on disk */
 	struct hv_sched_params old;
@@ -72,6 +74,7 @@ struct manager {
 	int list_rc;	    /* of the last list of domains: told when it is new */
 	uint32_t unwatched; /* domains for which no slot was free: told when they are more */
 	bool observe;
+	bool paused; /* all guests are */
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
 	struct event_text event[MANAGER_EVENTS];
 	uint64_t events; /* number of the newest */
@@ -110,6 +113,24 @@ const struct snap_guest *manager_snap(struct manager *m, const struct managed *g
 int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_ns);
 /* Release a guest from caps (or take it back in). */
 void manager_release(struct manager *m, struct managed *g, bool released, int64_t wall_ns);
+/*
+ * No cap but its own for this guest (NULL: for all, also those to come), until
+ * it is resumed; all resumed, those paused one by one are too. -EBUSY: one
+ * cannot be resumed while all are paused.
+ */
+int manager_pause(struct manager *m, struct managed *g, bool paused, int64_t wall_ns);
+/* Other settings for a guest (checked), until it goes or manager_reload. what: in words. */
+void manager_guest_set(struct manager *m, struct managed *g, const struct guest_conf *conf,
+		       const char *what, int64_t wall_ns);
+/* Is it left alone: exempt, released or paused? Then its own cap alone holds. */
+bool managed_alone(const struct manager *m, const struct managed *g);
+/*
+ * Another configuration, with the same links, interval and paths, to be used
+ * from now on in place of the former. Takes pi over; state is kept if that is the policy in
+ * force. -EBUSY as manager_set_policy: nothing has changed then.
+ */
+int manager_reload(struct manager *m, const struct daemon_conf *conf, struct policy_inst *pi,
+		   int64_t wall_ns);
 /*
  * Totals of its rings, asked of the sampler; waits for its next tick, at
  * most 50 intervals. 0, -ETIMEDOUT. The report stays valid until the next call.

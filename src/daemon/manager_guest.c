@@ -163,7 +163,7 @@ int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int6
 	g->joined = now;
 	g->node_due = true;
 	read_name(m, g);
-	g->conf = *settings_guest(m->conf, g->name, g->uuid);
+	managed_settings(m, g);
 	save_old_cap(m, g);
 	m->guest[slot] = g;
 	m->publish_due = true;
@@ -289,7 +289,8 @@ static void check_name(struct manager *m, struct managed *g)
 	read_name(m, g);
 	if (!strcmp(was, g->name))
 		return;
-	g->conf = *settings_guest(m->conf, g->name, g->uuid);
+	if (!g->set)
+		managed_settings(m, g);
 	m->publish_due = true;
 }
 

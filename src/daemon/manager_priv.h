@@ -20,6 +20,12 @@ void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t
 void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
 bool managed_wants_soon(const struct managed *g, struct mono now);
 
+/* manager_conf.c: settings and who is left alone. */
+void managed_settings(const struct manager *m, struct managed *g); /* those of resexd.json */
+
+/* manager.c: at the loop's next turn, and that soon. */
+void manager_publish_soon(struct manager *m);
+
 /* manager_set.c: sets published and acknowledged. */
 void sets_publish(struct manager *m);
 void sets_acknowledged(struct manager *m, uint64_t acked);

@@ -34,11 +34,11 @@ static struct scan_guest *scan_new(const struct managed *g)
 }
 
 /* What a guest may have at most: the lower of what is set for it and its own cap. */
-static struct cap ceiling_of(const struct managed *g)
+static struct cap ceiling_of(const struct manager *m, const struct managed *g)
 {
 	struct cap max = cap_from_percent((uint32_t)g->conf.max_cap);
 
-	if (!max.limited || g->conf.exempt || g->released)
+	if (!max.limited || managed_alone(m, g))
 		return g->old.cap;
 	return g->old.cap.limited && g->old.cap.mpct < max.mpct ? g->old.cap : max;
 }
@@ -47,18 +47,16 @@ static int set_fill(const struct manager *m, const struct managed *g, struct set
 {
 	e->key = g->key;
 	e->slot = g->slot;
-	e->flags = (g->cappable ? POLICY_CAPPABLE : 0) |
-		   (g->conf.exempt || g->released ? POLICY_EXEMPT : 0);
+	e->flags = (g->cappable ? POLICY_CAPPABLE : 0) | (managed_alone(m, g) ? POLICY_EXEMPT : 0);
 	e->vcpus = g->vcpus;
 	e->weight = (uint32_t)g->conf.weight;
 	e->link = g->conf.link;
 	e->own = g->old.cap;
-	e->bounds.ceiling = ceiling_of(g);
+	e->bounds.ceiling = ceiling_of(m, g);
 	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;
 	e->bounds.vcpus = g->vcpus;
 	e->sla = g->conf.sla;
 	e->scan = scan_new(g);
-	(void)m;
 	return e->scan ? 0 : -ENOMEM;
 }
 

@@ -88,6 +88,7 @@ UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sam
 	tests/unit/test_settings tests/unit/test_policy_load tests/unit/test_manager \
 	tests/unit/test_manager_rings tests/unit/test_manager_sim tests/unit/test_manager_log \
 	tests/unit/test_manager_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
+	tests/unit/test_control_set tests/unit/test_manager_conf \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
@@ -124,7 +125,11 @@ tests_unit_test_manager_caps_SOURCES = tests/unit/test_manager_caps.c $(MANAGER_
 tests_unit_test_manager_caps_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_control_proto_LDADD = libdaemon.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
-tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c $(MANAGER_RIG)
+tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(MANAGER_RIG)
+tests_unit_test_control_set_SOURCES = tests/unit/test_control_set.c tests/unit/control_rig.h $(MANAGER_RIG)
+tests_unit_test_control_set_LDADD = $(MANAGER_LIBS)
+tests_unit_test_manager_conf_SOURCES = tests/unit/test_manager_conf.c $(MANAGER_RIG)
+tests_unit_test_manager_conf_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_cmds_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_SOURCES = tests/unit/test_control.c $(MANAGER_RIG)
 tests_unit_test_control_LDADD = $(MANAGER_LIBS)

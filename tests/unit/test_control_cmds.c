@@ -3,141 +3,7 @@
  * control_cmds: each method with good and wrong parameters, by root and by
  * others, on a manager without sockets and a snapshot the test writes.
  */
-#include "src/daemon/control_cmds.h"
-
-#include "resex/exit.h"
-#include "tests/unit/manager_rig.h"
-
-/* The snapshot a sampler would have published: everything in the set, as the test changes it. */
-static struct snapshot *snap_of_set(struct manager_rig *g)
-{
-	struct snapshot *sn = snap_begin(&g->sh);
-
-	memset(sn, 0, sizeof(*sn));
-	sn->time = g->now;
-	sn->epoch = 3;
-	sn->ticks = 2500;
-	sn->tick_ns_sum = 2500 * 4000;
-	sn->policy = g->m.policy->ops;
-	sn->guests = g->set->guests;
-	for (uint32_t i = 0; i < sn->guests; i++) {
-		struct snap_guest *s = &sn->guest[i];
-
-		s->key = g->set->guest[i].key;
-		s->slot = g->set->guest[i].slot;
-		s->account.rate = RATE_ONE;
-		s->account.allocated.m = s->account.balance.m = 624288 * RESO_MILLI;
-		s->rings = g->set->guest[i].scan->rings;
-	}
-	return sn;
-}
-
-struct answer {
-	int exit;
-	struct proto_error error;
-	json_t *result; /* borrowed from the rig until the next call */
-};
-
-static json_t *last_result;
-
-/* {"guest": "x"} as 'guest':'x', for reading's sake. */
-static json_t *params_of(const char *text)
-{
-	char buf[1024];
-
-	snprintf(buf, sizeof(buf), "{%s}", text);
-	for (char *p = buf; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	return json_loads(buf, 0, NULL);
-}
-
-static struct answer ask_as(struct manager_rig *g, bool root, const char *method,
-			    const char *params)
-{
-	struct call c = { .m = &g->m, .sn = snap_latest(&g->sh), .wall_ns = WALL, .root = root };
-	struct request r = { .method = method, .params = params_of(params) };
-	struct answer a;
-
-	assert_non_null(r.params);
-	json_decref(last_result);
-	last_result = NULL;
-	a.exit = method_call(&c, &r, &last_result);
-	a.error = c.error;
-	a.result = last_result;
-	json_decref(r.params);
-	if (a.exit) {
-		assert_null(a.result);
-		assert_true(a.error.text[0] && !strchr(a.error.text, '\n'));
-	} else {
-		assert_non_null(a.result);
-	}
-	return a;
-}
-
-static json_t *ask(struct manager_rig *g, const char *method, const char *params)
-{
-	struct answer a = ask_as(g, true, method, params);
-
-	if (a.exit)
-		fail_msg("%s {%s}: %s", method, params, a.error.text);
-	return a.result;
-}
-
-static void assert_refused(struct manager_rig *g, const char *method, const char *params, int exit,
-			   int code, const char *says)
-{
-	struct answer a = ask_as(g, true, method, params);
-
-	if (a.exit != exit || a.error.code != code || !strstr(a.error.text, says))
-		fail_msg("%s {%s}: %d, %d, %s", method, params, a.exit, a.error.code, a.error.text);
-}
-
-static int setup(void **state)
-{
-	struct manager_rig *g;
-	int rc = rig_setup(state);
-
-	g = *state;
-	strcpy(fake_dom_add(&g->host, 4, 4)->name, "web");
-	strcpy(fake_dom_add(&g->host, 5, 5)->name, "bulk");
-	fake_dom(&g->host, 5)->params.cap = CAP_PERCENT(80);
-	rig_settle(g);
-	snap_of_set(g);
-	snap_publish(&g->sh);
-	return rc;
-}
-
-static int teardown(void **state)
-{
-	json_decref(last_result);
-	last_result = NULL;
-	return rig_teardown(state);
-}
-
-static const json_t *row(const json_t *result, const char *array, const char *name)
-{
-	json_t *arr = json_object_get(result, array), *o;
-	size_t i;
-
-	json_array_foreach(arr, i, o)
-		if (!strcmp(json_string_value(json_object_get(o, "name")), name))
-			return o;
-	fail_msg("no %s in %s", name, array);
-	return NULL;
-}
-
-static json_int_t num(const json_t *o, const char *key)
-{
-	assert_true(json_is_integer(json_object_get(o, key)));
-	return json_integer_value(json_object_get(o, key));
-}
-
-static const char *str(const json_t *o, const char *key)
-{
-	assert_true(json_is_string(json_object_get(o, key)));
-	return json_string_value(json_object_get(o, key));
-}
+#include "tests/unit/control_rig.h"
 
 /* --- rights and parameters --------------------------------------------------- */
 
@@ -159,17 +25,31 @@ static void rights__others__may_ask_and_change_nothing(void **state)
 	}
 	ask_as(g, false, "policy-set", "'policy':'null'");
 	ask_as(g, false, "cap-release", "'guest':'bulk'");
+	ask_as(g, false, "pause", "");
+	ask_as(g, false, "guest-set", "'guest':'bulk','settings':{'weight':5}");
 	assert_int_equal(g->m.events, events);
 	assert_ptr_equal(g->m.policy->ops, &policy_freemarket);
 	assert_false(rig_guest(g, "bulk")->released);
+	assert_false(g->m.paused);
+	assert_int_equal(rig_guest(g, "bulk")->conf.weight, 256);
 }
 
 static void methods__that_modify__are_those_of_the_man_page(void **state)
 {
+	static const char *const names[] = { "policy-set", "cap-release", "guest-set", "pause",
+					     "resume" };
+	size_t found = 0;
+
 	(void)state;
-	for (const struct method *m = methods; m->name; m++)
-		assert_int_equal(m->modifies,
-				 !strcmp(m->name, "policy-set") || !strcmp(m->name, "cap-release"));
+	for (const struct method *m = methods; m->name; m++) {
+		bool named = false;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			named |= !strcmp(m->name, names[i]);
+		assert_int_equal(m->modifies, named);
+		found += named;
+	}
+	assert_int_equal(found, sizeof(names) / sizeof(names[0]));
 }
 
 static void method__unknown__is_said(void **state)
@@ -201,6 +81,10 @@ static void params__of_a_wrong_type__are_refused_and_not_guessed(void **state)
 		{ "policy-set", "'policy':'null','params':[]" },
 		{ "cap-release", "'guest':'bulk','undo':'true'" },
 		{ "cap-release", "'guest':'bulk','undo':1" },
+		{ "guest-set", "'guest':'bulk','settings':'weight=5'" },
+		{ "pause", "'guest':5" },
+		{ "resume", "'guest':true" },
+		{ "policy-check", "'file':5" },
 	};
 	struct manager_rig *g = *state;
 	uint64_t events = g->m.events;
@@ -212,9 +96,10 @@ static void params__of_a_wrong_type__are_refused_and_not_guessed(void **state)
 
 static void guest__unknown_or_missing__is_said(void **state)
 {
-	static const char *const verbs[] = { "guest-show", "ring-list", "why", "cap-release" };
+	static const char *const verbs[] = { "guest-show", "ring-list", "why",	 "cap-release",
+					     "guest-set",  "pause",	"resume" };
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 7; i++)
 		assert_refused(*state, verbs[i], "'guest':'nobody'", RESEX_NO_GUEST,
 			       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest \"nobody\"");
 	assert_refused(*state, "guest-show", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
@@ -305,6 +190,8 @@ static void state__of_each_kind__has_its_word(void **state)
 	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "note"), "the reason");
 	assert_string_equal(str(row(ask(g, "why", ""), "guests", "web"), "text"),
 			    "not cappable: the reason");
+	web->paused = true;
+	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "observed");
 	web->released = true;
 	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "released");
 	web->conf.exempt = true;
@@ -639,8 +526,6 @@ static void ring_list__descriptor_refused__is_shown_with_the_reason(void **state
 	assert_string_equal(str(ring, "state"), "dropped");
 	assert_string_equal(str(ring, "fault"), ring_fault_text(RING_FAULT_DESC));
 }
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * control_set: methods by which settings change while guests run, or policies
+ * are kept from them; policy-check, and what is shown of latencies.
+ */
+#include "tests/unit/control_rig.h"
+
+static double real(const json_t *o, const char *key)
+{
+	assert_true(json_is_real(json_object_get(o, key)));
+	return json_real_value(json_object_get(o, key));
+}
+
+/* --- guest-set --------------------------------------------------------------------- */
+
+static void guest_set__each_setting__is_in_the_next_set_and_in_the_reply(void **state)
+{
+	struct manager_rig *g = *state;
+	const struct set_guest *e;
+	const json_t *r, *sla;
+
+	r = ask(g, "guest-set",
+		"'guest':'bulk','settings':{'weight':512,'min_cap':5,'max_cap':40,'link':'ib1',"
+		"'sla':{'tolerance':30,'base':'230us','base_io':'130us','base_deviation':'1500ns'}"
+		"}");
+	assert_int_equal(num(r, "weight"), 512);
+	assert_int_equal(num(r, "min_cap"), 5);
+	assert_int_equal(num(r, "max_cap"), 40);
+	assert_true(json_is_true(json_object_get(r, "set")));
+	sla = json_object_get(r, "sla");
+	assert_int_equal(num(sla, "tolerance"), 30);
+	assert_true(real(sla, "base_us") == 230.0);
+	assert_true(real(sla, "base_deviation_us") == 1.5);
+	rig_settle(g);
+	e = rig_in_set(g, 5);
+	assert_int_equal(e->weight, 512);
+	assert_int_equal(e->link, 1);
+	assert_int_equal(e->bounds.min_mpct, 5000);
+	assert_int_equal(e->bounds.ceiling.mpct, 40000);
+	assert_int_equal(e->own.mpct, 80000);
+	assert_int_equal(e->sla.base_io_ns, 130000);
+	assert_int_equal(rig_in_set(g, 4)->weight, 256); /* nobody else's */
+	assert_non_null(strstr(rig_event(g, "guest-set")->text, "\"weight\":512"));
+}
+
+static void guest_set__twice__what_is_not_named_stays(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "guest-set", "'guest':'bulk','settings':{'weight':512}");
+	ask(g, "guest-set", "'guest':'bulk','settings':{'exempt':true}");
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 5)->weight, 512);
+	assert_int_equal(rig_in_set(g, 5)->flags, POLICY_CAPPABLE | POLICY_EXEMPT);
+}
+
+static void guest_set__guest_is_renamed__settings_stay(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "guest-set", "'guest':'bulk','settings':{'weight':512}");
+	strcpy(fake_dom(&g->host, 5)->name, "other");
+	rig_second(g);
+	assert_int_equal(num(ask(g, "guest-show", "'guest':'other'"), "weight"), 512);
+}
+
+static void guest_set__wrong__is_said_without_a_place_and_nothing_changes(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "{'weight':0}", "weight is 0: write a whole number from 1 to 65535" },
+		{ "{'max_cap':-1}", "max_cap is -1: " },
+		{ "{'colour':1}", "unknown key \"colour\": known here are" },
+		{ "{'weight':512,'min_cap':101}", "min_cap is 101: " },
+		{ "{'max_cap':4,'min_cap':5}", "max_cap is 4 and min_cap 5" },
+		{ "{'sla':{'base':'1us'}}", "key \"base_io\" is missing" },
+		{ "{'sla':{'base':5}}", "base is 5: write a duration" },
+		{ "{'link':'ib9'}", "no link is named \"ib9\": name one of links[]" },
+	};
+	struct manager_rig *g = *state;
+	char params[256];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct answer a;
+
+		snprintf(params, sizeof(params), "'guest':'bulk','settings':%s", rows[i][0]);
+		a = ask_as(g, true, "guest-set", params);
+		assert_int_equal(a.exit, RESEX_RANGE);
+		if (strncmp(a.error.text, rows[i][1], strlen(rows[i][1])) != 0)
+			fail_msg("%s: %s", rows[i][0], a.error.text);
+	}
+	assert_null(rig_event(g, "guest-set"));
+	assert_false(rig_guest(g, "bulk")->set);
+	assert_int_equal(rig_guest(g, "bulk")->conf.weight, 256);
+	rig_settle(g);
+	assert_false(rig_ack(g));
+}
+
+static void guest_set__nothing__is_said(void **state)
+{
+	assert_refused(*state, "guest-set", "'guest':'bulk'", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "at least one setting");
+	assert_refused(*state, "guest-set", "'guest':'bulk','settings':{}", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "at least one setting");
+}
+
+/* --- pause and resume ----------------------------------------------------------------- */
+
+static bool is_exempt(struct manager_rig *g, uint32_t domid)
+{
+	rig_settle(g);
+	return rig_in_set(g, domid)->flags & POLICY_EXEMPT;
+}
+
+static void pause__one_guest__no_policy_caps_it_until_resume(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r = ask(g, "pause", "'guest':'bulk'");
+
+	assert_true(json_is_false(json_object_get(r, "paused")));
+	assert_int_equal(json_array_size(json_object_get(r, "guests")), 1);
+	assert_string_equal(str(row(r, "guests", "bulk"), "state"), "observed");
+	assert_true(is_exempt(g, 5));
+	assert_false(is_exempt(g, 4));
+	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
+	assert_non_null(strstr(str(r, "text"), "paused"));
+	r = row(ask(g, "resume", "'guest':'bulk'"), "guests", "bulk");
+	assert_string_equal(str(r, "state"), "managed");
+	assert_false(is_exempt(g, 5));
+	assert_int_equal(rig_events(g, "pause"), 1);
+	assert_int_equal(rig_events(g, "resume"), 1);
+}
+
+static void pause__all__guests_that_come_are_paused_too(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r = ask(g, "pause", "");
+
+	assert_true(json_is_true(json_object_get(r, "paused")));
+	assert_int_equal(json_array_size(json_object_get(r, "guests")), 2);
+	rig_create(g, 9, 9);
+	assert_true(is_exempt(g, 9) && is_exempt(g, 4) && is_exempt(g, 5));
+	assert_true(json_is_true(json_object_get(ask(g, "info", ""), "paused")));
+	assert_true(json_is_true(json_object_get(ask(g, "list", ""), "paused")));
+	ask(g, "resume", "");
+	assert_false(is_exempt(g, 9) || is_exempt(g, 4) || is_exempt(g, 5));
+}
+
+static void pause__again__changes_nothing_and_tells_nothing(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "pause", "");
+	ask(g, "pause", "");
+	ask(g, "resume", "");
+	ask(g, "resume", "");
+	ask(g, "pause", "'guest':'bulk'");
+	ask(g, "pause", "'guest':'bulk'");
+	assert_int_equal(rig_events(g, "pause"), 2);
+	assert_int_equal(rig_events(g, "resume"), 1);
+}
+
+static void resume__one_while_all_are_paused__is_refused(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "pause", "");
+	assert_refused(g, "resume", "'guest':'bulk'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
+		       "all guests are paused");
+	assert_true(is_exempt(g, 5));
+}
+
+static void resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "pause", "'guest':'bulk'");
+	ask(g, "cap-release", "'guest':'web'");
+	ask(g, "resume", "");
+	assert_false(is_exempt(g, 5));
+	assert_true(is_exempt(g, 4));
+}
+
+/* Its own cap: not the highest that its settings allow. */
+static void pause__guest_with_a_highest_cap__has_its_own(void **state)
+{
+	struct manager_rig *g = *state;
+
+	ask(g, "guest-set", "'guest':'bulk','settings':{'max_cap':20}");
+	ask(g, "pause", "'guest':'bulk'");
+	assert_true(is_exempt(g, 5));
+	assert_int_equal(rig_in_set(g, 5)->bounds.ceiling.mpct, 80000);
+}
+
+static void why__highest_cap_in_force__is_said_beside_the_policys_reason(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r;
+
+	ask(g, "guest-set", "'guest':'bulk','settings':{'max_cap':20}");
+	snap_of_set(g)->guest[1].applied = CAP_PERCENT(20);
+	snap_publish(&g->sh);
+	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
+	assert_non_null(strstr(str(r, "text"), "; highest cap, by its settings: 20 percent"));
+	ask(g, "pause", "'guest':'bulk'");
+	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
+	assert_null(strstr(str(r, "text"), "highest"));
+}
+
+/* --- policy-check ------------------------------------------------------------------------ */
+
+static void policy_check__good__is_shown_and_not_put_in_force(void **state)
+{
+	struct manager_rig *g = *state;
+	const json_t *r = ask(g, "policy-check",
+			      "'file':'p.json','text':'{\\'policy\\': \\'freemarket\\',"
+			      " \\'params\\': {\\'low\\': 7}}'");
+
+	assert_string_equal(str(r, "name"), "freemarket");
+	assert_string_equal(str(r, "file"), "p.json");
+	assert_int_equal(num(row(r, "params", "low"), "value"), 7);
+	r = ask(g, "policy-show", "");
+	assert_int_equal(num(row(r, "params", "low"), "value"), 100);
+}
+
+static void policy_check__wrong__is_said_with_its_place(void **state)
+{
+	static const struct {
+		const char *params;
+		int exit;
+		const char *says;
+	} rows[] = {
+		{ "'file':'p.json','text':'{'", RESEX_BAD_CONFIG, "p.json:1:" },
+		{ "'file':'p.json','text':'{\\'policy\\': \\'freemarket\\',\\n"
+		  " \\'params\\': {\\'low\\': 1001}}'",
+		  RESEX_BAD_CONFIG, "p.json:2:20: low is 1001" },
+		{ "'file':'p.json','text':'{\\'policy\\': \\'dear\\'}'", RESEX_NO_POLICY,
+		  "p.json:1:12: " },
+		{ "'file':'p.json'", RESEX_USAGE, "give a file and its text" },
+		{ "'text':'{}'", RESEX_USAGE, "give a file and its text" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(*state, "policy-check", rows[i].params, rows[i].exit,
+			       PROTO_E_SERVER - rows[i].exit, rows[i].says);
+}
+
+/* --- latencies ------------------------------------------------------------------------------ */
+
+static void latencies__of_the_last_second__are_in_list_and_guest_show_in_us(void **state)
+{
+	struct manager_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+	const json_t *r;
+
+	sn->guest[1].latency = (struct snap_latency){ .n = 900,
+						      .lost = 3,
+						      .second_n = 16,
+						      .mean_ns = 231500,
+						      .dev_ns = 1250,
+						      .p99_ns = 240000 };
+	snap_publish(&g->sh);
+	for (int i = 0; i < 2; i++) {
+		r = i ? row(ask(g, "list", ""), "guests", "bulk")
+		      : ask(g, "guest-show", "'guest':'bulk'");
+		assert_int_equal(num(r, "latencies"), 900);
+		assert_int_equal(num(r, "latencies_lost"), 3);
+		assert_int_equal(num(r, "latencies_second"), 16);
+		assert_true(real(r, "latency_us") == 231.5);
+		assert_true(real(r, "latency_dev_us") == 1.25);
+		assert_true(real(r, "latency_p99_us") == 240.0);
+	}
+	r = row(ask(g, "list", ""), "guests", "web");
+	assert_true(json_is_null(json_object_get(r, "latency_us")));
+	assert_int_equal(num(r, "latencies"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(guest_set__each_setting__is_in_the_next_set_and_in_the_reply),
+		WITH(guest_set__twice__what_is_not_named_stays),
+		WITH(guest_set__guest_is_renamed__settings_stay),
+		WITH(guest_set__wrong__is_said_without_a_place_and_nothing_changes),
+		WITH(guest_set__nothing__is_said),
+		WITH(pause__one_guest__no_policy_caps_it_until_resume),
+		WITH(pause__all__guests_that_come_are_paused_too),
+		WITH(pause__again__changes_nothing_and_tells_nothing),
+		WITH(resume__one_while_all_are_paused__is_refused),
+		WITH(resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not),
+		WITH(pause__guest_with_a_highest_cap__has_its_own),
+		WITH(why__highest_cap_in_force__is_said_beside_the_policys_reason),
+		WITH(policy_check__good__is_shown_and_not_put_in_force),
+		WITH(policy_check__wrong__is_said_with_its_place),
+		WITH(latencies__of_the_last_second__are_in_list_and_guest_show_in_us),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
