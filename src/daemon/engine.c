@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,6 +33,8 @@ struct engine {
 	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
 	struct event *ev_guide;
 	pthread_t sampler_thread, actor_thread;
+	struct daemon_conf *conf; /* ours, once it was read again */
+	bool terminal;		  /* there was one when it began to run */
 	bool shared_ok, manager_ok, sampler_runs, actor_runs;
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
 	uint64_t watchdog_us;
@@ -161,18 +164,84 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	work(e);
 }
 
-static void on_signal(evutil_socket_t sig, short what, void *arg)
+static void stop(struct engine *e, const char *why)
 {
-	struct engine *e = arg;
-
-	(void)what;
-	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping",
-		sig == SIGTERM	? "SIGTERM"
-		: sig == SIGINT ? "SIGINT"
-				: "SIGHUP (the terminal was closed)");
+	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping", why);
 	notify("STOPPING=1");
 	e->signalled = true;
 	event_base_loopbreak(e->base);
+}
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	(void)what;
+	stop(arg, sig == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* The configuration anew, whole or not at all: until then the former is in force. */
+static int reload(struct engine *e, struct conf_error *err)
+{
+	struct daemon_conf *conf = calloc(1, sizeof(*conf));
+	struct policy_inst *policy = NULL;
+	int rc = conf ? settings_reload(conf, e->c.conf, e->c.file, err) : -ENOMEM;
+
+	if (!rc)
+		rc = policy_load(&policy, conf->policy, conf->policy_file, err);
+	if (!rc) {
+		rc = manager_reload(&e->m, conf, policy, clock_wall_ns());
+		if (rc)
+			policy_free(policy);
+	}
+	if (rc) {
+		free(conf);
+		return rc;
+	}
+	free(e->conf);
+	e->c.conf = e->conf = conf;
+	return 0;
+}
+
+static void reload_and_tell(struct engine *e)
+{
+	struct conf_error err = { 0 };
+	char state[64];
+	int rc;
+
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		 (long long)(e->clock.now(&e->clock).ns / NS_PER_US));
+	notify(state);
+	rc = reload(e, &err);
+	if (rc)
+		log_msg(e->c.log, LOG_LVL_ERROR, "%s: the former configuration stays in force",
+			err.text[0]    ? err.text
+			: rc == -EBUSY ? "a policy is just being put in force"
+				       : strerror(-rc));
+	notify(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
+		  : "READY=1\nSTATUS=");
+}
+
+/* Is there a terminal that Ctrl-C and its closing come from? */
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void on_hangup(evutil_socket_t sig, short what, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)sig;
+	(void)what;
+	if (e->terminal && !has_terminal())
+		stop(e, "SIGHUP (the terminal was closed)");
+	else if (!e->c.file)
+		stop(e, "SIGHUP");
+	else
+		reload_and_tell(e);
 }
 
 static void on_guide(evutil_socket_t fd, short what, void *arg)
@@ -203,6 +272,7 @@ static void take_signals(struct engine *e)
 {
 	event_add(e->ev_term, NULL);
 	event_add(e->ev_int, NULL);
+	e->terminal = has_terminal();
 	if (hangup_counts())
 		event_add(e->ev_hup, NULL);
 }
@@ -220,7 +290,7 @@ static int make_loop(struct engine *e)
 	e->ev_second = event_new(e->base, -1, EV_PERSIST, on_second, e);
 	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
 	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
-	e->ev_hup = evsignal_new(e->base, SIGHUP, on_signal, e);
+	e->ev_hup = evsignal_new(e->base, SIGHUP, on_hangup, e);
 	e->ev_guide = evtimer_new(e->base, on_guide, e);
 	if (wfd >= 0)
 		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
@@ -533,6 +603,7 @@ int engine_close(struct engine *e)
 	close_hv(e);
 	if (e->shared_ok)
 		shared_fini(&e->sh);
+	free(e->conf);
 	free(e);
 	return failed;
 }

@@ -29,6 +29,7 @@ struct engine_guide {
 
 struct engine_conf {
 	const struct daemon_conf *conf;
+	const char *file; /* what conf was read from, to read it again; NULL: SIGHUP stops */
 	const struct hv_backend *hv;
 	void *hv_arg; /* for the backend's open() */
 	const struct log *log;
@@ -52,8 +53,9 @@ struct engine_conf {
 /* 0 or -errno with e filled: one sentence for people. */
 int engine_open(struct engine **e, const struct engine_conf *c, struct conf_error *err);
 /*
- * Until SIGTERM, SIGINT or SIGHUP (then -EINTR if there is a guide), or until
- * the guide says so. 0 or -errno.
+ * Until SIGTERM, SIGINT, or the SIGHUP of a terminal that is closed (then -EINTR
+ * if there is a guide), or until the guide says so; any other SIGHUP reads the
+ * configuration again. 0 or -errno.
  */
 int engine_run(struct engine *e);
 /* Stop the threads, restore all caps, free. How many caps could not be restored. */

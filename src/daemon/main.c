@@ -286,11 +286,14 @@ out:
 }
 
 static int run(const struct log *log, const struct daemon_conf *conf, const struct hv_backend *hv,
-	       void *arg, bool observe)
+	       void *arg, const struct options *o)
 {
-	const struct engine_conf ec = {
-		.conf = conf, .hv = hv, .hv_arg = arg, .log = log, .observe = observe
-	};
+	const struct engine_conf ec = { .conf = conf,
+					.file = o->config,
+					.hv = hv,
+					.hv_arg = arg,
+					.log = log,
+					.observe = o->observe };
 	struct conf_error e = { 0 };
 	struct engine *en;
 	int rc;
@@ -321,7 +324,7 @@ static int locked(const struct log *log, const struct daemon_conf *conf, const s
 		rc = take_lock(log, conf->lock_file, &fd);
 	if (!rc)
 		rc = o->mode == MODE_RESTORE ? restore_caps(log, conf, hv, arg)
-					     : run(log, conf, hv, arg, o->observe);
+					     : run(log, conf, hv, arg, o);
 	if (fd >= 0)
 		close(fd);
 	return rc;

@@ -297,6 +297,65 @@ int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e)
 	return rc;
 }
 
+static bool same_links(const struct daemon_conf *a, const struct daemon_conf *b)
+{
+	bool same = a->links == b->links;
+
+	for (uint32_t i = 0; same && i < a->links; i++) {
+		const struct link_conf *x = &a->link[i], *y = &b->link[i];
+
+		same = !strcmp(x->name, y->name) && x->bytes_s == y->bytes_s && x->mtu == y->mtu &&
+		       x->profile == y->profile;
+	}
+	return same;
+}
+
+/* A key of which threads, files and accounts that are there already depend, or NULL. */
+static const char *fixed_key(const struct daemon_conf *a, const struct daemon_conf *b)
+{
+	const struct {
+		const char *key;
+		bool same;
+	} keys[] = {
+		{ "links", same_links(a, b) },
+		{ "interval", a->interval_ns == b->interval_ns },
+		{ "epoch", a->epoch_ns == b->epoch_ns },
+		{ "socket", !strcmp(a->socket, b->socket) },
+		{ "socket_group", !strcmp(a->socket_group, b->socket_group) },
+		{ "state_dir", !strcmp(a->state_dir, b->state_dir) },
+		{ "lock_file", !strcmp(a->lock_file, b->lock_file) },
+		{ "realtime_priority", a->realtime_priority == b->realtime_priority },
+		{ "lock_memory", a->lock_memory == b->lock_memory },
+		{ "limits",
+		  a->limits.rings == b->limits.rings && a->limits.pages == b->limits.pages },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!keys[i].same)
+			return keys[i].key;
+	return NULL;
+}
+
+int settings_reload(struct daemon_conf *c, const struct daemon_conf *was, const char *file,
+		    struct conf_error *e)
+{
+	const char *key;
+	struct conf_doc d;
+	int rc;
+
+	rc = conf_load(&d, file, e);
+	if (rc)
+		return rc;
+	rc = read_doc(c, &d, e);
+	key = rc ? NULL : fixed_key(c, was);
+	if (key)
+		rc = conf_fail(&d, key, e,
+			       "%s cannot change while resexd runs: put it back, or restart resexd",
+			       key);
+	conf_free(&d);
+	return rc;
+}
+
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		   struct conf_error *e)
 {

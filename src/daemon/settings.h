@@ -45,6 +45,9 @@ struct daemon_conf {
 
 /* 0 or -errno of conf_load; e is filled on error. conf may be large: not on a small stack. */
 int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e);
+/* The same for a daemon that runs with was: -EINVAL too for what cannot change then. */
+int settings_reload(struct daemon_conf *c, const struct daemon_conf *was, const char *file,
+		    struct conf_error *e);
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
 

@@ -269,6 +269,33 @@ fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
 fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
 fails 4 resex "$dir/none.json: cannot be opened" resex policy-set --file "$dir/none.json"
+fails 2 resex 'at least one KEY=VALUE' resex guest-set
+fails 2 resex 'at least one KEY=VALUE' resex guest-set bulk
+fails 2 resex 'KEY=VALUE' resex guest-set bulk weight
+fails 2 resex 'KEY=VALUE' resex guest-set bulk weight=
+fails 2 resex 'KEY=VALUE' resex guest-set bulk =5
+fails 3 resex 'no guest "nobody"' resex guest-set nobody weight=5
+fails 6 resex 'weight is 0: write a whole number from 1 to 65535' resex guest-set bulk weight=0
+fails 6 resex 'weight is "99999999999999999999": ' resex guest-set bulk weight=99999999999999999999
+fails 6 resex 'weight is "-1": ' resex guest-set bulk weight=-1
+fails 6 resex 'exempt is "yes": write true or false' resex guest-set bulk exempt=yes
+fails 6 resex 'base is "5": write a duration|base is 5: write a duration' resex guest-set bulk sla.base=5
+fails 6 resex 'key "base_io" is missing' resex guest-set bulk sla.base=5us
+fails 6 resex 'unknown key "colour": known here are' resex guest-set bulk colour=red
+fails 6 resex 'no link is named "ib7"' resex guest-set bulk link=ib7
+fails 2 resex 'at most' resex pause bulk server
+fails 3 resex 'no guest "nobody"' resex pause nobody
+fails 3 resex 'no guest "nobody"' resex resume nobody
+fails 2 resex 'one policy file' resex policy-check
+fails 2 resex 'one policy file' resex policy-check a b
+fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-check "$dir/policy.json"
+fails 4 resex "$dir/none.json: cannot be opened" resex policy-check "$dir/none.json"
+printf '{ "policy": "dear" }\n' >"$dir/other.json"
+fails 5 resex "$dir/other.json:1:13: .*no policy \"dear\"" resex policy-check "$dir/other.json"
+printf '{ "policy": "freemarket", "params": { "low": 7 } }\n' >"$dir/other.json"
+good 'policy-check' "^$dir/other.json: good: policy freemarket$" resex policy-check "$dir/other.json"
+json 'policy-check -j' resex policy-check -j "$dir/other.json"
+that 'policy-check puts nothing in force' bash -c "! '$dir/resex' -s '$dir/sock' policy-show | grep -Eq '^low +7 '"
 fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f >/dev/full"
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
 
@@ -281,6 +308,20 @@ good cap-release ' released ' resex cap-release bulk
 good 'why a released one' 'released by cap-release' resex why bulk
 good 'cap-release --undo' ' managed ' resex cap-release --undo bulk
 json 'cap-release -j' resex cap-release --undo -j bulk
+
+good guest-set '^weight +512$' resex guest-set bulk weight=512 max_cap=50 exempt=false
+good 'its highest cap is in force, whatever the policy' '^highest cap \(%\) +50$' resex guest-show bulk
+good 'guest-set of what is promised' '^promised \(us\) +230$' \
+	resex guest-set bulk sla.tolerance=30 sla.base=230us sla.base_io=130us sla.base_deviation=2us
+json 'guest-set -j' resex guest-set -j bulk weight=256 max_cap=0
+good 'a server tells its latencies' '^  mean \(us\) +[1-9]' resex guest-show server
+good pause '^bulk .* observed ' resex pause bulk
+good 'pause of all' '^server .* observed ' resex pause
+good 'why, when paused' '^bulk: paused: ' resex why bulk
+good 'info, when paused' '^paused +yes$' resex info
+fails 1 resex 'all guests are paused: resume them all' resex resume bulk
+json 'resume -j' resex -j resume
+good resume '^server .* managed ' resex resume
 
 fails 11 resexd 'another resexd runs \(process [0-9]+ holds ' resexd
 fails 11 resexd 'another resexd runs' resexd --restore-caps
@@ -307,6 +348,10 @@ asked '-32602.*undo of cap-release: give true or false' cap-release '{"guest":"b
 asked '-32602.*since of events: give an integer' events '{"since":"x"}'
 asked '-32602.*list takes no parameter' list '{"guest":"bulk"}'
 asked '"newest"' events '{"since":99999999}'
+asked '-32602.*settings of guest-set: give an object' guest-set '{"guest":"bulk","settings":5}'
+asked 'guest-set: give at least one setting' guest-set '{"guest":"bulk","settings":{}}'
+asked 'weight is \[\]|weight is an array' guest-set '{"guest":"bulk","settings":{"weight":[]}}'
+asked 'policy-check: give a file and its text' policy-check '{"file":"x"}'
 
 # Many requests at once.
 that 'all requests before the end of file are answered' python3 -c 'import socket, sys
@@ -327,6 +372,11 @@ if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
 	good 'others who are let in may look' '^bulk ' as_nobody "$dir/resex" -s "$dir/sock" list
 	fails 8 resex 'policy-set changes something: run it as root' as_nobody "$dir/resex" -s "$dir/sock" policy-set null
 	fails 8 resex 'cap-release changes something' as_nobody "$dir/resex" -s "$dir/sock" cap-release bulk
+	fails 8 resex 'guest-set changes something' as_nobody "$dir/resex" -s "$dir/sock" guest-set bulk weight=5
+	fails 8 resex 'pause changes something' as_nobody "$dir/resex" -s "$dir/sock" pause
+	fails 8 resex 'resume changes something' as_nobody "$dir/resex" -s "$dir/sock" resume
+	chmod 644 "$dir/other.json"
+	good 'others may check a policy' ': good: ' as_nobody "$dir/resex" -s "$dir/sock" policy-check "$dir/other.json"
 else
 	echo "test_cli: not root: what others may do is not tested"
 fi
@@ -353,9 +403,61 @@ start # over the socket and the caps the killed one left
 that 'the next start restores them' grep -q 'did not stop cleanly: 2 caps restored, 0 failed' "$dir/log"
 stop INT 0
 
+# --- the configuration, read again --------------------------------------------------------
+
+in_log() { # PATTERN: it comes
+	for _ in $(seq 100); do
+		grep -Eq -- "$1" "$dir/log" && return
+		sleep 0.05
+	done
+	return 1
+}
+
 start
 that 'bulk is capped' bulk_capped
-stop HUP 0 # its terminal was closed
+resex guest-set bulk weight=999 >/dev/null
+config '"guests": { "bulk": { "weight": 300 } }'
+kill -HUP "$daemon"
+that 'SIGHUP reads the configuration again' in_log 'reload: configuration read again, policy freemarket goes on'
+good 'its settings hold' '^bulk +2 +1 +300 ' resex list
+config '"guests": { "bulk": { "weight": 400 } }, "interval": "2ms"'
+kill -HUP "$daemon"
+that 'what cannot change is refused by name' \
+	in_log 'c.json:[0-9]+:[0-9]+: interval cannot change while resexd runs: .* stays in force$'
+good 'and then nothing has changed' '^bulk +2 +1 +300 ' resex list
+printf '{ "links": [],\n  "epoch": 5 }\n' >"$dir/c.json"
+kill -HUP "$daemon"
+that 'an error is said with its place' in_log 'c.json:2:12: epoch is 5: .* stays in force$'
+config '"policy": "null"'
+kill -HUP "$daemon"
+that 'another policy is put in force' in_log 'reload: configuration read again, policy null$'
+good 'by SIGHUP' '^null +yes ' resex policy-list
+stop TERM 0
+config
+
+# Its terminal is closed: it must not go on where nobody sees it.
+checks=$((checks + 1))
+python3 - "$dir" <<'END' || { echo "not ok: a closed terminal"; wrong=$((wrong + 1)); }
+import os, pty, signal, sys, time
+d = sys.argv[1]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(d + "/resexd", ["resexd", "--hv", "sim", "-c", d + "/c.json"])
+said = b""
+while b"running on sim" not in said:
+    said += os.read(fd, 4096)
+os.kill(pid, signal.SIGHUP)  # with the terminal there still, it is no farewell
+while b"read again" not in said:
+    said += os.read(fd, 4096)
+os.close(fd)
+for _ in range(200):
+    done, status = os.waitpid(pid, os.WNOHANG)
+    if done:
+        sys.exit(status != 0)
+    time.sleep(0.05)
+os.kill(pid, signal.SIGKILL)
+sys.exit("it did not end")
+END
 that 'saved caps are gone' not test -e "$dir/state/caps.json"
 trap '' HUP # as nohup does
 start

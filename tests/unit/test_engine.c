@@ -278,7 +278,7 @@ static void two_engines__in_one_process__do_not_know_of_each_other(void **state)
 	teardown(&other);
 }
 
-/* --- systemd ------------------------------------------------------------------------------ */
+/* --- what systemd is told ------------------------------------------------------------------- */
 
 static int open_notify(struct fixture *f)
 {
@@ -304,6 +304,120 @@ static void read_notify(int fd, char *out, size_t size)
 	out[n] = 0;
 	close(fd);
 }
+
+/* --- the configuration, read again -------------------------------------------------------- */
+
+/* A configuration file like the one in force, with more. */
+static void config_file(struct fixture *f, const char *more)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"links\": [{\"name\": \"sim0\", \"rate\": \"1GiB/s\", \"profile\":"
+		 " \"paper-2011\"}], \"lock_memory\": false, \"epoch\": \"500ms\","
+		 " \"socket\": \"%s/sock\", \"state_dir\": \"%s\"%s}",
+		 f->dir_name, f->dir_name, more);
+	tmp_write(&f->dir, "c.json", text);
+}
+
+static void *reload_once(void *arg)
+{
+	struct fixture *f = arg;
+
+	if (awaits(f, "events bulk", "capped at 90 % (was not capped)")) {
+		config_file(f, ", \"policy\": \"null\", \"guests\": {\"bulk\": {\"weight\": 7}}");
+		kill(getpid(), SIGHUP);
+		if (awaits(f, "events", "configuration read again, policy null") &&
+		    awaits(f, "why bulk", "this policy never caps"))
+			awaits(f, "guest-show bulk", "weight             7");
+	}
+	kill(getpid(), SIGTERM);
+	return NULL;
+}
+
+static void run__hangup__reads_the_configuration_again(void **state)
+{
+	struct fixture *f = *state;
+	char file[sizeof(f->dir.at)];
+
+	snprintf(file, sizeof(file), "%s", tmp_at(&f->dir, "c.json"));
+	f->ec.file = file;
+	config_file(f, "");
+	run_with(f, reload_once);
+}
+
+/* What the wrong file says is awaited in the log, for nothing else shows it. */
+static void *reload_wrong(void *arg)
+{
+	struct fixture *f = arg;
+	char log[8192] = "";
+
+	if (awaits(f, "list", "bulk")) {
+		config_file(f, ",\n\"interval\": \"2ms\", \"policy\": \"null\"");
+		kill(getpid(), SIGHUP);
+		for (int i = 0; i < PATIENCE_S * 20 && !strstr(log, "stays in force"); i++) {
+			ssize_t n = pread(f->log.fd, log, sizeof(log) - 1, 0);
+
+			log[n > 0 ? n : 0] = 0;
+			usleep(50000);
+		}
+		if (!strstr(log, "c.json:2:13: interval cannot change while resexd runs"))
+			snprintf(f->wrong, sizeof(f->wrong), "the log says %.200s", log);
+		else
+			awaits(f, "info", "policy                      freemarket");
+	}
+	kill(getpid(), SIGTERM);
+	return NULL;
+}
+
+static void run__hangup_with_a_wrong_configuration__the_former_stays_whole(void **state)
+{
+	struct fixture *f = *state;
+	int fd = open_notify(f);
+	char file[sizeof(f->dir.at)], said[1024];
+
+	snprintf(file, sizeof(file), "%s", tmp_at(&f->dir, "c.json"));
+	f->ec.file = file;
+	config_file(f, "");
+	close(f->log.fd);
+	f->log.fd = open(tmp_at(&f->dir, "log"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	setenv("NOTIFY_SOCKET", tmp_at(&f->dir, "notify"), 1);
+	run_with(f, reload_wrong);
+	unsetenv("NOTIFY_SOCKET");
+	read_notify(fd, said, sizeof(said));
+	assert_non_null(strstr(said, "READY=1\nRELOADING=1\nMONOTONIC_USEC="));
+	assert_non_null(strstr(said, "READY=1\nSTATUS=The configuration was not taken"));
+}
+
+/* --- latencies -------------------------------------------------------------------------------- */
+
+static void *watch_latencies(void *arg)
+{
+	struct fixture *f = arg;
+	char *out = malloc(OUTPUT_MAX);
+	unsigned long long work = 0, reported = 0;
+
+	if (out && awaits(f, "-j guest-show server", "\"latency_us\": 2")) { /* 200 to 299 us */
+		resex(f, "-j guest-show server", out);
+		sscanf(strstr(out, "\"wrs\": "), "\"wrs\": %llu", &work);
+		sscanf(strstr(out, "\"latencies\": "), "\"latencies\": %llu", &reported);
+		/* One request, one answer, one latency; some are older than the daemon's look. */
+		if (reported + 1000 < work || reported > work + 1000 || reported < 100)
+			snprintf(f->wrong, sizeof(f->wrong), "%llu latencies of %llu requests",
+				 reported, work);
+		awaits(f, "-j guest-show bulk", "\"latency_us\": null");
+	}
+	free(out);
+	kill(getpid(), SIGTERM);
+	return NULL;
+}
+
+static void run__server_reports_latencies__they_are_shown(void **state)
+{
+	run_with(*state, watch_latencies);
+}
+
+/* --- systemd ------------------------------------------------------------------------------ */
 
 static void *stop_after_watchdogs(void *arg)
 {
@@ -504,6 +618,9 @@ int main(void)
 		WITH(run__observing__decides_and_touches_nothing),
 		WITH(run__guest_destroyed_and_made_anew__is_followed),
 		WITH(run__after_a_run_that_was_killed__caps_are_those_from_before_it),
+		WITH(run__hangup__reads_the_configuration_again),
+		WITH(run__hangup_with_a_wrong_configuration__the_former_stays_whole),
+		WITH(run__server_reports_latencies__they_are_shown),
 		WITH(run__under_systemd__tells_ready_watchdog_and_stopping),
 		WITH(run__watchdog_of_another_process_or_none__is_not_fed),
 	};

@@ -440,6 +440,93 @@ static void file__malformed__is_said_with_its_name_line_and_column(void **state)
 	tmp_close(&d);
 }
 
+/* --- read again ------------------------------------------------------------------------ */
+
+static int reload(const struct daemon_conf *was, struct tmpdir *d, const char *text,
+		  struct daemon_conf *conf, struct conf_error *e)
+{
+	tmp_write(d, "c.json", text);
+	return settings_reload(conf, was, tmp_at(d, "c.json"), e);
+}
+
+static void reload__what_may_change__is_taken(void **state)
+{
+	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
+	struct conf_error e = { 0 };
+	struct tmpdir d;
+
+	assert_non_null(conf);
+	tmp_open(&d);
+	take(was, "{" LINKS "}");
+	assert_int_equal(reload(was, &d,
+				"{" LINKS ", \"policy\": \"null\", \"policy_file\": \"/p.json\","
+				" \"epoch\": \"1000ms\", \"guests\": {\"web\": {\"weight\": 3}}}",
+				conf, &e),
+			 0);
+	assert_string_equal(conf->policy, "null");
+	assert_string_equal(conf->policy_file, "/p.json");
+	assert_int_equal(settings_guest(conf, "web", "-")->weight, 3);
+	assert_int_equal(reload(was, &d, "{" LINKS ",\n\"epoch\": 5}", conf, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "c.json:2:10: epoch is 5")); /* as at the start */
+	tmp_close(&d);
+	free(conf);
+}
+
+static void reload__what_may_not__is_refused_by_its_name(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "interval", "{" LINKS ",\n\"interval\": \"2ms\"}" },
+		{ "epoch", "{" LINKS ",\n\"epoch\": \"2s\"}" },
+		{ "socket", "{" LINKS ",\n\"socket\": \"/s\"}" },
+		{ "socket_group", "{" LINKS ",\n\"socket_group\": \"adm\"}" },
+		{ "state_dir", "{" LINKS ",\n\"state_dir\": \"/s\"}" },
+		{ "lock_file", "{" LINKS ",\n\"lock_file\": \"/l\"}" },
+		{ "realtime_priority", "{" LINKS ",\n\"realtime_priority\": 5}" },
+		{ "lock_memory", "{" LINKS ",\n\"lock_memory\": false}" },
+		{ "limits", "{" LINKS ",\n\"limits\": {\"rings\": 5}}" },
+		{ "limits", "{" LINKS ",\n\"limits\": {\"pages\": 5}}" },
+		{ "links", "{\n\"links\": [" LINK ", {\"name\": \"ib1\", \"rate\": \"1GB/s\"}]}" },
+		{ "links", "{\n\"links\": [{\"name\": \"ib1\", \"rate\": \"10Gbit/s\"}]}" },
+		{ "links", "{\n\"links\": [{\"name\": \"ib0\", \"rate\": \"11Gbit/s\"}]}" },
+		{ "links", "{\n\"links\": [{\"name\": \"ib0\", \"rate\": \"10Gbit/s\","
+			   " \"mtu\": 2048}]}" },
+		{ "links", "{\n\"links\": [{\"name\": \"ib0\", \"rate\": \"10Gbit/s\","
+			   " \"profile\": \"paper-2011\"}]}" },
+	};
+	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
+	struct tmpdir d;
+	char says[128];
+
+	assert_non_null(conf);
+	tmp_open(&d);
+	take(was, "{" LINKS "}");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct conf_error e = { 0 };
+
+		assert_int_equal(reload(was, &d, rows[i][1], conf, &e), -EINVAL);
+		snprintf(says, sizeof(says), ": %s cannot change while resexd runs", rows[i][0]);
+		if (!strstr(e.text, says) || e.line != 2)
+			fail_msg("%s: %s", rows[i][0], e.text);
+	}
+	tmp_close(&d);
+	free(conf);
+}
+
+static void reload__key_left_out_that_was_there__is_refused_too(void **state)
+{
+	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
+	struct conf_error e = { 0 };
+	struct tmpdir d;
+
+	assert_non_null(conf);
+	tmp_open(&d);
+	take(was, "{" LINKS ", \"interval\": \"2ms\"}");
+	assert_int_equal(reload(was, &d, "{" LINKS "}", conf, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "c.json:1:1: interval cannot change"));
+	tmp_close(&d);
+	free(conf);
+}
+
 static void example_files__are_good(void **state)
 {
 	static const char *const files[] = { "etc/resexd.json", "etc/demo/resexd.json" };
@@ -488,6 +575,9 @@ int main(void)
 		WITH(paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones),
 		WITH(file__missing__is_said_by_name),
 		WITH(file__malformed__is_said_with_its_name_line_and_column),
+		WITH(reload__what_may_change__is_taken),
+		WITH(reload__what_may_not__is_refused_by_its_name),
+		WITH(reload__key_left_out_that_was_there__is_refused_too),
 		WITH(example_files__are_good),
 		WITH(man_page__its_examples_are_good),
 	};
