@@ -124,9 +124,12 @@ static void reset(struct world *w)
 
 	FUZZ_REQUIRE(!policy_new(&pi, &policy_freemarket));
 	FUZZ_REQUIRE(!manager_set_policy(&w->m, pi, WALL));
+	FUZZ_REQUIRE(!manager_pause(&w->m, NULL, false, WALL));
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (w->m.guest[i])
+		if (w->m.guest[i]) {
 			manager_release(&w->m, w->m.guest[i], false, WALL);
+			manager_guest_set(&w->m, w->m.guest[i], &w->conf.guest_default, "", WALL);
+		}
 	for (int i = 0; i < 3; i++) {
 		manager_work(&w->m, w->now, WALL);
 		sampler_tick(w);
@@ -155,6 +158,8 @@ static void write_snapshot(struct world *w, struct bytes *in)
 		s->total_usage.mtus_sent = take64(in);
 		s->account.balance.m = (int64_t)s->total_usage.mtus_sent;
 		s->account.rate = RATE_ONE;
+		s->latency.n = s->latency.second_n = take16(in);
+		s->latency.mean_ns = s->total_usage.mtus_sent;
 	}
 	w->totals.wrs = w->totals.qpn = take32(in);
 	w->totals.flags = take8(in);
@@ -180,6 +185,23 @@ static void check_error(const struct call *c, int rc)
 		     c->error.code == PROTO_E_SERVER - rc);
 }
 
+/* Whatever was asked for, what policies and the ledger see is in its range. */
+static void check_settings(const struct world *w)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		const struct guest_conf *g = w->m.guest[i] ? &w->m.guest[i]->conf : NULL;
+
+		if (!g)
+			continue;
+		FUZZ_REQUIRE(g->weight >= 1 && g->weight <= 65535);
+		FUZZ_REQUIRE(g->min_cap >= 1 && g->min_cap <= 100);
+		FUZZ_REQUIRE(!g->max_cap || g->max_cap >= g->min_cap);
+		FUZZ_REQUIRE(g->link < w->conf.links);
+		FUZZ_REQUIRE(g->sla.base_io_ns <= g->sla.base_ns);
+		FUZZ_REQUIRE(g->sla.tolerance <= 10000);
+	}
+}
+
 static void ask(struct world *w, const char *line, size_t len, bool root)
 {
 	struct call c = { .m = &w->m, .sn = snap_latest(&w->sh), .wall_ns = WALL, .root = root };
@@ -201,6 +223,7 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 	} else {
 		check_reply(reply_result(r.id, result));
 	}
+	check_settings(w);
 	if (rc || !root) { /* who may not, and who fails, changes nothing */
 		FUZZ_REQUIRE(w->m.policy == policy);
 		FUZZ_REQUIRE(w->m.events == events);

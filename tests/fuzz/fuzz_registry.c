@@ -7,9 +7,12 @@
  * (type, ref) names page ref % 8; 2^31 and above has none. While pages are
  * got, the guest writes to its registry page once, as control says. An input
  * that begins with a digit is taken as the value of the xenstore node instead.
+ * The pages are then read as latency pages too, before and after the guest wrote
+ * what is left of the input over them.
  */
 #include <errno.h>
 
+#include "ibmon/latency.h"
 #include "ibmon/registry.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -96,6 +99,34 @@ static uint8_t *new_page(struct bytes *in, size_t used)
 	return p;
 }
 
+static void read_latencies(struct latency_page *l)
+{
+	struct report r = { 0 };
+	struct window w;
+	uint64_t lost;
+
+	window_reset(&w, (struct mono){ 0 });
+	lost = latency_page_read(l, 100, &r, &w);
+	FUZZ_REQUIRE(r.n <= 100 && r.n == w.n);
+	FUZZ_REQUIRE(r.sum_ns <= r.n * 3 * UINT32_MAX && r.io_sum_ns <= r.sum_ns);
+	FUZZ_REQUIRE(!lost == !(r.flags & REPORT_LOST));
+	FUZZ_REQUIRE(r.n || (!r.io_sumsq_hi && !r.io_sumsq_lo));
+}
+
+static void read_as_latencies(struct guest *g, struct bytes *in)
+{
+	for (uint32_t i = 0; i < PAGES; i++) {
+		struct latency_page l;
+
+		latency_page_open(&l, g->page[i]);
+		read_latencies(&l);
+		for (int k = 0; k < 2 && in->left; k++) {
+			take(in, g->page[i], SLICE);
+			read_latencies(&l);
+		}
+	}
+}
+
 static void walk(struct bytes *in)
 {
 	struct registry *out = malloc(sizeof(*out)); /* of its own: writing on is seen */
@@ -120,6 +151,7 @@ static void walk(struct bytes *in)
 		check_registry(out, &lim);
 		FUZZ_REQUIRE(!registry_changed(g.registry, out->generation));
 	}
+	read_as_latencies(&g, in);
 	for (uint32_t i = 0; i < PAGES; i++)
 		free(g.page[i]);
 	free(g.registry);

@@ -79,7 +79,19 @@ METHODS = {
                      r'\"params\":{\"low\":9}}","params":{"cut":9}}']),
     "release": call("cap-release why cap-release", ['{"guest":"bulk"}', '{"guest":"bulk"}',
                     '{"guest":"bulk","undo":true}']),
-    "others": call("policy-set cap-release list", ['{"policy":"null"}', '{"guest":"web"}', None], root=0),
+    "pause": call("pause list resume pause why resume resume", ['{"guest":"bulk"}', None, '{"guest":"bulk"}', '{}',
+                  '{"guest":"bulk"}', '{"guest":"web"}', '{}']),
+    "guest_set": call("guest-set guest-show guest-set", [
+        '{"guest":"bulk","settings":{"weight":512,"exempt":true,"min_cap":5,"max_cap":40,"link":"ib0",'
+        '"sla":{"tolerance":30,"base":"230us","base_io":"130us","base_deviation":"2us"}}}', '{"guest":"bulk"}',
+        '{"guest":"bulk","settings":{"max_cap":0,"sla":{"tolerance":0}}}']),
+    "guest_set_wrong": call("guest-set guest-set guest-set guest-set", [
+        '{"guest":"bulk","settings":{"weight":0}}', '{"guest":"bulk","settings":{"sla":{"base":"1us"}}}',
+        '{"guest":"bulk","settings":{"max_cap":3,"min_cap":4}}', '{"guest":"bulk","settings":{"link":"x"}}']),
+    "policy_check": call("policy-check policy-check", [r'{"file":"f","text":"{\"policy\":\"null\"}"}',
+                         r'{"file":"f","text":"{\"policy\":\"freemarket\",\"params\":{\"low\":-1}}"}']),
+    "others": call("policy-set cap-release pause guest-set list", ['{"policy":"null"}', '{"guest":"web"}', '{}',
+                   '{"guest":"web","settings":{"weight":1}}', None], root=0),
     "unknown": call("lst list", [None, '{"colour":1}']),
 }
 
@@ -132,7 +144,22 @@ GRANT, FRAME = 1, 2
 TWO = registry([ref(GRANT, 0)], [ref(FRAME, 1)], [ref(GRANT, 2)], 12)
 TWO_PAGES = directory(ring(1), ring(2, CQ, 128, 64, 0, 5, 3)) + frames(*range(1000, 1080))
 
+
+
+def latency(written, *samples, magic=0x4c585245):
+    """The beginning of a latency page: samples are (number, ctime, wtime, ptime)."""
+    data = struct.pack("<IIQ", magic, 17, written) + bytes(48)
+    data += b"".join(struct.pack("<QQIIII", n, 9, c, w, p, 0) for n, c, w, p in samples)
+    return data.ljust(SLICE, b"\0")
+
+
 REGISTRY_SEEDS = {
+    "latencies": control() + TWO + latency(0) + bytes(SLICE * 7) + latency(2, (1, 9, 8, 7), (2, 6, 5, 4))
+                 + latency(3, (1, 0, 0, 0), (2, 0, 0, 0), (3, 1, 1, 1)),
+    "latency_lies": control() + TWO + latency(5) + bytes(SLICE * 7) + latency(1 << 40, (1, 2, 3, 4))
+                    + latency(2, (1, 2, 3, 4), (2, 0xffffffff, 0xffffffff, 0xffffffff)),
+    "latency_gone": control() + TWO + latency(5) + bytes(SLICE * 7) + latency(1, magic=0)
+                    + latency(6, (6, 2, 3, 4), magic=0x4c585245),
     "two_rings": control() + TWO + TWO_PAGES,
     "limits": control(rings=1, pages=5) + TWO + TWO_PAGES,
     "odd": control() + registry([], [], [], 0, generation=3),
