@@ -18,11 +18,12 @@ sys.dont_write_bytecode = True
 import plants  # noqa: E402
 import second  # noqa: E402
 import traces  # noqa: E402
+from ioshares import IOShares  # noqa: E402
 
 FIELDS = ("cap.limited", "cap.mpct", "rate.q16", "reason", "vf_bytes_s",
           "why[0]", "why[1]", "why[2]", "why[3]")
-POLICIES = {p.NAME: p for p in (second.Null, second.FreeMarket)}
-TRACES = {"null": 100, "freemarket": 1000}
+POLICIES = {p.NAME: p for p in (second.Null, second.FreeMarket, second.Ratio, IOShares)}
+TRACES = {"null": 50, "freemarket": 400, "ratio": 300, "ioshares": 400}
 BATCH = 25
 PLANT_TRACES = 1000
 
@@ -80,8 +81,11 @@ def split(lines):
 
 def differences(args, make, seeds, saw):
     """Yields (seed, difference) for traces that differ."""
-    for at in range(0, len(seeds), BATCH):
-        played = [(s, *traces.play(make, s)) for s in seeds[at:at + BATCH]]
+    size = 2
+    while seeds:
+        size = min(2 * size, BATCH)
+        played = [(s, *traces.play(make, s)) for s in seeds[:size]]
+        seeds = seeds[size:]
         got = split(replay(args.replay, [line for p in played for line in p[1]]))
         for (seed, _, wanted, policy), lines in zip(played, got):
             saw.update(policy.saw)

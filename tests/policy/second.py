@@ -62,6 +62,7 @@ class Block:
 class Policy:
     """What all policies share. PARAMS: (name, unit, least, most, default)."""
     NAME, PARAMS, REASONS, RULES = None, (), 0, ()
+    KIND = None  # of traces to be played: any
 
     def __init__(self, params=()):
         values = {name: default for name, _, _, _, default in self.PARAMS}
@@ -167,3 +168,48 @@ class FreeMarket(Policy):
         if b.empty:
             return self.EMPTY, clamp((1, self.p.min_cap), g, self.least(g))
         return (self.CUT, b.cap) if b.cap[0] else (self.FREE, CAP_NONE)
+
+
+class Ratio(Policy):
+    NAME, REASONS = "ratio", 4
+    PARAMS = (("victim_bytes", "bytes", 1, 2**30, 65536),
+              ("hold", "ns", 0, 100000000000, 1000000000),
+              ("min_cap", "mpct", 1000, 100000, 1000))
+    RULES = ("grew", "expired", "expired to nothing", "held", "exactly the victim's", "least")
+    FREE, RATIO, IS_EXEMPT, NOT_CAPPABLE = range(4)
+
+    def new_block(self):
+        b = Block()
+        b.size = b.time = 0
+        return b
+
+    def guest(self, t, g, b):
+        self.remember(t, g, b)
+        reason, cap = self.cap(g, b.size)
+        return entry(cap, ONE, reason, (cap[1], b.size, self.p.victim_bytes, 0))
+
+    def is_expired(self, t, b):
+        return t.now - b.time > self.p.hold
+
+    def remember(self, t, g, b):
+        expired = self.is_expired(t, b)
+        if expired or (g.msg > 0 and (g.msg >= b.size or b.size == 0)):
+            self.saw["grew"] += g.msg > b.size
+            self.saw["expired"] += b.size > g.msg > 0
+            self.saw["expired to nothing"] += b.size > 0 == g.msg
+            b.size, b.time = g.msg, t.now
+        else:
+            self.saw["held"] += b.size > g.msg
+
+    def cap(self, g, size):
+        victim = self.p.victim_bytes
+        if g.flags & EXEMPT:
+            return self.IS_EXEMPT, CAP_NONE
+        if not g.flags & CAPPABLE:
+            return self.NOT_CAPPABLE, CAP_NONE
+        if size <= victim:
+            self.saw["exactly the victim's"] += size == victim
+            return self.FREE, CAP_NONE
+        wanted = full(g) * victim // size
+        self.saw["least"] += wanted < self.least(g)
+        return self.RATIO, clamp((1, wanted), g, self.least(g))

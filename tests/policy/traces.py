@@ -13,6 +13,8 @@ import second
 EXEMPT, CAPPABLE, NEW, ONE = second.EXEMPT, second.CAPPABLE, second.NEW, second.ONE
 MS = 1000000
 SLOTS, LINKS = 256, 8
+# even: without noise, so that there are ties; vain: caps do not help, and are taken back.
+KINDS = ("any", "any", "even", "vain")
 MTUS = (256, 512, 1024, 2048, 4096)
 MESSAGES = (64, 4096, 65536, 65537, 131072, 2 << 20)
 LOADS = {"reporter": 0.02, "bulk": 0.3, "both": 0.2, "light": 0.03, "idle": 0}
@@ -23,9 +25,25 @@ TASTE = {
     "low": (100, 100, 300, 600), "guard": (100, 20, 400), "cut": (100, 100, 300, 50),
     "step": (10 * MS, 10 * MS, 1 * MS, 50 * MS), "min_cap": (1000, 1000, 5000, 20000, 40000),
     "victim_bytes": (65536, 65536, 4096, 1000000), "hold": (1000 * MS, 100 * MS, 5 * MS, 0),
+    "window": (50 * MS, 50 * MS, 10 * MS, 1 * MS), "min_samples": (16, 1, 4, 4),
+    "tolerance": (50, 50, 0, 500), "blame_ratio": (1500, 1500, 1000, 5000),
+    "blame_floor": (50, 50, 0, 300), "bite": (10 * MS, 0, 1 * MS), "calm": (4, 2, 1),
+    "back_off": (100, 100, 400, 1000), "lift": (950, 950, 500, 1000),
+    "stale": (1000 * MS, 200 * MS, 50 * MS, 10 * MS), "futile": (2000 * MS, 200 * MS, 20 * MS, 0),
+    "futile_gain": (100, 100, 0, 500, 1000), "futile_rest": (30000 * MS, 500 * MS, 50 * MS, 0),
+    "sigma_over": (0, 0, 1), "sigma_floor": (1000, 1, 100000),
+    "learn_share": (50, 50, 200, 1000, 0), "on_empty": (0, 0, 1),
+}
+# Values of vain traces.
+VAIN = {
+    "window": (10 * MS, 20 * MS), "min_samples": (1, 4), "min_cap": (5000, 25000, 60000),
+    "bite": (0, 1 * MS), "stale": (1000 * MS,), "futile": (20 * MS, 60 * MS),
+    "futile_rest": (50 * MS, 500 * MS), "calm": (4, 2), "back_off": (100, 400),
 }
 # The parameter that sets the pace of a policy's traces, and ticks in that time.
-PACE = {"freemarket": ("step", (0.3, 1, 3)), "ratio": ("hold", (3, 10, 30))}
+PACE = {"freemarket": ("step", (0.3, 1, 3)), "ratio": ("hold", (3, 10, 30)),
+        "ioshares": ("window", (1, 2, 4))}
+TICKS = {"ioshares": (60, 120, 240)}
 
 
 class Rng(random.Random):
@@ -62,6 +80,7 @@ class Member:
         self.wanted, self.wanted_rate, self.due = None, ONE, 0
         self.behave(rng, hostile)
         self.promise(rng)
+        self.flood, self.duelling = hostile and rng.random() < 0.3, False
         self.allocated = self.balance = 0
 
     def bound(self, rng, hostile):
@@ -87,11 +106,21 @@ class Member:
 
     def promise(self, rng):
         self.io, self.whole = rng.among(((100000, 200000), (30000, 40000), (1, 1), (5000, 2000000)))
-        self.dev, self.slope = self.io // rng.among((10, 50, 1)), rng.among((0.2, 1, 3))
-        self.tolerance = rng.among((0, 0, 0, 1, 50, 500, 20000))
+        self.dev, self.slope = self.io // rng.among((10, 50, 1)), rng.among((0.2, 1, 3, 1e-4))
+        self.tolerance = rng.among((0, 0, 0, 0, 1, 50, 500, 20000))
         self.base = (self.whole, self.io, self.dev)
         if not self.reports or rng.random() < 0.25:
             self.base = (0, 0, 0)
+
+    def duel(self, rng, role):
+        """One of two that surely get in each other's way."""
+        self.duelling = True
+        self.role, self.link, self.load = role, 0, LOADS[role] * rng.among((1, 2, 4))
+        self.flags, self.reports, self.lies = NEW | CAPPABLE, role == "reporter", False
+        self.sleepy, self.flood, self.obeys = False, False, rng.random() < 0.6
+        self.applies = rng.among((0, 0, 1))
+        if role == "reporter":
+            self.base, self.slope = (self.whole, self.io, self.dev), rng.among((0.2, 1, 3))
 
     def sends(self):
         """As part of the link."""
@@ -105,8 +134,9 @@ class Member:
 class World:
     """A host of a few guests, moved on tick by tick."""
 
-    def __init__(self, rng, policy):
+    def __init__(self, rng, policy, kind):
         self.rng, self.policy = rng, policy
+        self.noisy = kind != "even"
         self.hostile, self.churn = rng.random() < 0.2, rng.among((0, 0.005, 0.05))
         self.links = [self.new_link() for _ in range(rng.among((1, 1, 1, 2, LINKS)))]
         self.said_links = 0
@@ -114,11 +144,17 @@ class World:
         self.members = {}
         for _ in range(rng.among((1, 2, 2, 3, 3, 4, 6, 10))):
             self.join()
+        if kind == "vain" or rng.random() < 0.4:
+            for m, role in zip(self.members.values(), ("reporter", "bulk")):
+                m.duel(rng, role)
+                m.obeys = m.obeys and kind != "vain"
         self.set_clock()
 
     def new_link(self):
         rng = self.rng
-        speed = rng.among((2**30, 2**30, 12500000000, rng.between(1, 2**40)))
+        if not self.noisy:
+            return second.Link(1024 * 10**6, 1024)
+        speed = rng.among((2**30, 2**30, 125 * 10**8, rng.between(1, 2**40)))
         return second.Link(speed, rng.among(MTUS))
 
     def set_clock(self):
@@ -130,6 +166,15 @@ class World:
         short = max(100000, self.dt * rng.among((10, 30, 100)))
         self.epoch_ns = rng.among((1000 * MS, 1000 * MS, short))
         self.epoch, self.epoch_start = 0, self.now
+
+    def leave(self, slot):
+        """And perhaps something of the same kind comes at once in its place."""
+        rng, old = self.rng, self.members.pop(slot)
+        if rng.random() < 0.5:
+            m = self.members[slot] = Member(rng, slot, len(self.links), self.hostile)
+            self.issue(m)
+            if old.duelling:
+                m.duel(rng, old.role)
 
     def join(self):
         free = [s for s in range(self.slots) if s not in self.members]
@@ -161,7 +206,7 @@ class World:
     def move_members(self):
         rng = self.rng
         for slot in [s for s in self.members if rng.random() < self.churn]:
-            del self.members[slot]
+            self.leave(slot)
         if rng.random() < 2 * self.churn or not self.members:
             self.join()
         for m in self.members.values():
@@ -174,9 +219,11 @@ class World:
                 m.flags ^= CAPPABLE
             elif roll < 0.034:
                 m.flags ^= EXEMPT
-            elif roll < 0.038:
+            elif roll < 0.04:
                 m.bound(rng, self.hostile)
             elif roll < 0.042:
+                m.min = rng.among((1000, 10000, 30000, m.vcpus * second.VCPU))
+            elif roll < 0.046:
                 m.balance = m.allocated // rng.among((1, 8, 20))
 
     def tick(self):
@@ -203,14 +250,18 @@ class World:
         g.base, g.base_io, g.base_dev = m.base
         g.tolerance = m.tolerance
         m.flags &= ~NEW
+        if m.flood:
+            self.flood(g)
         if m.hostile:
             self.spoil(g)
         return g
 
     def use(self, g, m, passed):
         rng, link = self.rng, self.links[m.link]
-        all_mtus = link.bytes_s * passed / (link.mtu * 10**9)
-        mtus = int(m.sends() * all_mtus * (0.9 + 0.2 * rng.random()))
+        all_mtus = link.bytes_s * passed // (link.mtu * 10**9)
+        mtus = int(m.sends() * 1000) * all_mtus // 1000
+        if self.noisy:
+            mtus = int(m.sends() * all_mtus * (0.9 + 0.2 * rng.random()))
         g.sent, g.recv = (mtus, 0) if m.slot % 3 else (mtus - mtus // 4, mtus // 4)
         g.msg = m.message // rng.among((1, 1, 2, 100)) if m.active else 0
         g.cpu = 0 if m.sleepy and rng.random() < 0.7 else passed // 2
@@ -226,6 +277,14 @@ class World:
         g.n = self.rng.between(1, m.samples)
         g.io, g.sum = g.n * io, g.n * (io + max(0, m.whole - m.io))
         g.iosq = g.n * (io * io + dev * dev)
+
+    def flood(self, g):
+        """The most that can be reported, and all below."""
+        rng = self.rng
+        g.n = rng.among((2**20, 2**19, rng.between(1, 2**20), 1, 2**20 + 1))
+        g.sum = (g.n << 34) - rng.among((0, 0, 1, -1, rng.between(0, 2**34)))
+        g.io = g.sum >> rng.among((0, 1, 2, 10, 30))
+        g.iosq = (g.n << 68) - rng.among((0, 0, 1, -1, rng.getrandbits(68)))
 
     def spoil(self, g):
         rng = self.rng
@@ -293,16 +352,19 @@ def text_of(t):
 def play(make, seed):
     """(trace for replay, lines it should print, policy object) of one trace."""
     rng = Rng(seed)
-    params = pick_params(rng, make)
+    kind, params = rng.among(KINDS), pick_params(rng, make)
+    kind = make.KIND or kind
+    if kind == "vain":
+        params.update((name, rng.among(VAIN[name])) for name in params if name in VAIN)
     policy = make(params)
-    world = World(rng, policy)
+    world = World(rng, policy, kind)
     lines = ["policy " + make.NAME] + ["param %s %d" % item for item in params.items()]
     lines += ["link %d %d %d" % (i, k.bytes_s, k.mtu) for i, k in enumerate(world.links)]
     wanted = ["policy " + make.NAME]
-    for number in range(rng.among((20, 60, 60, 150))):
+    for number in range(rng.among(TICKS.get(make.NAME, (20, 60, 60, 150)))):
         t = world.tick()
-        plan = policy.decide(t)
         lines += text_of(t)
+        plan = policy.decide(t)
         wanted.append("tick %d" % number)
         wanted += ["plan %d " % slot + " ".join(map(str, plan[slot])) for slot in sorted(plan)]
         world.answer(plan)
