@@ -228,7 +228,19 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
 }
 
-/* A socket file is left behind by a killed daemon; the lock says nobody else runs. */
+/* Does anybody listen there? */
+static bool is_served(const struct sockaddr_un *a)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool served = fd >= 0 && (!connect(fd, (const struct sockaddr *)a, sizeof(*a)) ||
+				  errno == EAGAIN); /* its queue is full */
+
+	if (fd >= 0)
+		close(fd);
+	return served;
+}
+
+/* A socket file is left behind by a killed daemon; one that is served is another's. */
 static int bind_socket(struct control *c, int fd, struct conf_error *e)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -237,8 +249,16 @@ static int bind_socket(struct control *c, int fd, struct conf_error *e)
 	int r;
 
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", c->path);
-	if (!lstat(c->path, &st) && S_ISSOCK(st.st_mode))
+	if (!lstat(c->path, &st) && S_ISSOCK(st.st_mode)) {
+		if (is_served(&a)) {
+			snprintf(e->text, sizeof(e->text),
+				 "control socket %s: another resexd listens there: stop it first, "
+				 "or name another socket",
+				 c->path);
+			return -EADDRINUSE;
+		}
 		unlink(c->path);
+	}
 	old = umask(0177);
 	r = bind(fd, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
 	umask(old);

@@ -385,7 +385,7 @@ static void close_hv(struct engine *e)
 static int recover(struct engine *e, struct conf_error *err)
 {
 	uint32_t n;
-	int rc = restore_load(&e->m.restore, e->c.conf->state_dir, err);
+	int rc = restore_load(&e->m.restore, e->c.conf->state_dir, e->c.hv->name, err);
 
 	if (rc || e->c.observe || !e->m.restore.entries)
 		return rc;

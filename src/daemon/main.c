@@ -25,6 +25,8 @@
 #include "src/sim/sim.h"
 #include "src/util/clock.h"
 
+#define HOST_LOCK RESEX_RUNDIR "/xen.lock" /* whatever the configuration says */
+
 enum mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
 
 struct options {
@@ -157,6 +159,8 @@ static int exit_code(int rc)
 	case -EACCES:
 	case -EPERM:
 		return RESEX_PERMISSION;
+	case -EADDRINUSE:
+		return RESEX_RUNNING;
 	case -EPROTONOSUPPORT:
 		return RESEX_XEN_VERSION;
 	case -EINVAL:
@@ -206,7 +210,9 @@ static int make_parent(const struct log *log, const char *file)
 	return make_dir(log, dir);
 }
 
-/* One daemon only: the lock is held as long as the process lives. */
+enum { LOCKS_MAX = 3 };
+
+/* Held as long as the process lives. */
 static int take_lock(const struct log *log, const char *file, int *fd)
 {
 	char pid[32] = "";
@@ -257,7 +263,7 @@ static int restore_caps(const struct log *log, const struct daemon_conf *conf,
 	uint32_t n = 0;
 	int rc, code = RESEX_OK;
 
-	rc = r ? restore_load(r, conf->state_dir, &e) : -ENOMEM;
+	rc = r ? restore_load(r, conf->state_dir, hv->name, &e) : -ENOMEM;
 	if (rc) {
 		code = report(log, rc, e.text);
 		goto out;
@@ -285,6 +291,18 @@ out:
 	return code;
 }
 
+/* Whoever is impatient must not end us between the loop and the last cap restored. */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static int run(const struct log *log, const struct daemon_conf *conf, const struct hv_backend *hv,
 	       void *arg, const struct options *o)
 {
@@ -305,15 +323,37 @@ static int run(const struct log *log, const struct daemon_conf *conf, const stru
 	if (rc)
 		return report(log, rc, e.text);
 	rc = engine_run(en);
+	hold_signals();
 	if (engine_close(en))
 		return RESEX_FAILURE;
 	return exit_code(rc);
 }
 
-static int locked(const struct log *log, const struct daemon_conf *conf, const struct options *o,
-		  const struct hv_backend *hv, void *arg)
+static int lock_dir(const struct log *log, const char *dir, int *fd)
 {
-	int fd = -1, rc;
+	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0) {
+		log_msg(log, LOG_LVL_ERROR, "state_dir %s: %s: run resexd as root", dir,
+			strerror(errno));
+		return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+	}
+	if (!flock(*fd, LOCK_EX | LOCK_NB))
+		return RESEX_OK;
+	log_msg(log, LOG_LVL_ERROR,
+		"another resexd keeps its caps in %s: stop it first, or name another state_dir",
+		dir);
+	return RESEX_RUNNING;
+}
+
+/*
+ * One daemon only: of a configuration, of a directory of saved caps, and, whatever
+ * their configurations say, of a Xen host: each would take the other's caps for
+ * the guests' own.
+ */
+static int take_locks(const struct log *log, const struct daemon_conf *conf,
+		      const struct hv_backend *hv, int fd[LOCKS_MAX])
+{
+	int rc;
 
 	rc = make_parent(log, conf->lock_file);
 	if (!rc)
@@ -321,12 +361,27 @@ static int locked(const struct log *log, const struct daemon_conf *conf, const s
 	if (!rc)
 		rc = make_dir(log, conf->state_dir);
 	if (!rc)
-		rc = take_lock(log, conf->lock_file, &fd);
+		rc = take_lock(log, conf->lock_file, &fd[0]);
+	if (!rc)
+		rc = lock_dir(log, conf->state_dir, &fd[1]);
+	if (rc || strcmp(hv->name, "xen") != 0)
+		return rc;
+	rc = make_parent(log, HOST_LOCK);
+	return rc ? rc : take_lock(log, HOST_LOCK, &fd[2]);
+}
+
+static int locked(const struct log *log, const struct daemon_conf *conf, const struct options *o,
+		  const struct hv_backend *hv, void *arg)
+{
+	int fd[LOCKS_MAX] = { -1, -1, -1 };
+	int rc = take_locks(log, conf, hv, fd);
+
 	if (!rc)
 		rc = o->mode == MODE_RESTORE ? restore_caps(log, conf, hv, arg)
 					     : run(log, conf, hv, arg, o);
-	if (fd >= 0)
-		close(fd);
+	for (int i = 0; i < LOCKS_MAX; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
 	return rc;
 }
 

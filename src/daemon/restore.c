@@ -73,9 +73,19 @@ static int read_entry(struct restore *r, const struct conf_doc *d, size_t i, con
 
 static int read_file(struct restore *r, const struct conf_doc *d, struct conf_error *e)
 {
+	static const char *const also[] = { "guests", NULL };
+	const struct conf_key keys[] = {
+		{ .name = "hv", .type = CONF_STRING, .min = 1, .max = sizeof(r->hv) - 1 },
+		{ 0 },
+	};
 	json_t *arr = json_object_get(d->root, "guests"), *v;
+	char hv[sizeof(r->hv)] = "xen";
 	size_t i;
 	int rc;
+
+	rc = conf_bind(d, "", d->root, keys, also, hv, e);
+	if (rc)
+		return rc;
 
 	if (!json_is_array(arr) || json_array_size(arr) > FLOW_GUESTS_MAX)
 		return conf_fail(d, "", e,
@@ -87,16 +97,22 @@ static int read_file(struct restore *r, const struct conf_doc *d, struct conf_er
 		if (rc)
 			return rc;
 	}
+	if (strcmp(hv, r->hv) != 0)
+		return conf_fail(d, "hv", e,
+				 "these are saved caps of guests on %s, and this is %s: "
+				 "give this resexd a state_dir of its own",
+				 hv, r->hv);
 	return 0;
 }
 
-int restore_load(struct restore *r, const char *state_dir, struct conf_error *e)
+int restore_load(struct restore *r, const char *state_dir, const char *hv, struct conf_error *e)
 {
 	struct conf_doc d;
 	int rc;
 
 	memset(r, 0, sizeof(*r));
 	snprintf(r->file, sizeof(r->file), "%s/caps.json", state_dir);
+	snprintf(r->hv, sizeof(r->hv), "%s", hv);
 	rc = conf_load(&d, r->file, e);
 	if (rc == -ENOENT)
 		return 0;
@@ -158,7 +174,7 @@ static char *to_text(const struct restore *r)
 						uuid, "cap", (int)cap_to_percent(c->params.cap),
 						"weight", (int)c->params.weight));
 	}
-	root = json_pack("{s:o}", "guests", arr);
+	root = json_pack("{s:s,s:o}", "hv", r->hv, "guests", arr);
 	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
 	json_decref(root);
 	return text;

@@ -23,15 +23,17 @@ struct saved_cap {
 
 struct restore {
 	char file[128];
+	char hv[16]; /* whose domains these are */
 	uint32_t entries;
 	struct saved_cap entry[FLOW_GUESTS_MAX];
 };
 
 /*
- * Read what an earlier run left. 0 (also when there is no file), or -errno
- * with e filled: a damaged file is never overwritten, an operator looks at it.
+ * Read what an earlier run left on this hypervisor ("xen", "sim"). 0 (also when
+ * there is no file), or -errno with e filled: a damaged file, or one about
+ * another hypervisor's domains, is never overwritten, an operator looks at it.
  */
-int restore_load(struct restore *r, const char *state_dir, struct conf_error *e);
+int restore_load(struct restore *r, const char *state_dir, const char *hv, struct conf_error *e);
 
 const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
 				     const uint8_t uuid[16]);

@@ -325,6 +325,11 @@ good resume '^server .* managed ' resex resume
 
 fails 11 resexd 'another resexd runs \(process [0-9]+ holds ' resexd
 fails 11 resexd 'another resexd runs' resexd --restore-caps
+sed -i 's|/lock"|/other.lock"|' "$dir/c.json"
+fails 11 resexd "another resexd keeps its caps in $dir/state: .* another state_dir" resexd
+sed -i 's|/state"|/other"|' "$dir/c.json"
+fails 11 resexd "$dir/sock: another resexd listens there: stop it first" resexd
+config
 good '--check beside a daemon' 'good' resexd --check
 good 'the first one is not disturbed' '^bulk ' resex list
 

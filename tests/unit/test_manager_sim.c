@@ -97,7 +97,7 @@ static int setup(void **state)
 	assert_int_equal(shared_init(&f->sh), 0);
 	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
 	assert_int_equal(manager_init(&f->m, &f->sh, &f->conf, &f->log, &hv_sim, pi), 0);
-	assert_int_equal(restore_load(&f->m.restore, f->dir.path, &e), 0);
+	assert_int_equal(restore_load(&f->m.restore, f->dir.path, "sim", &e), 0);
 	open_handles(f);
 	open_sampler(f);
 	*state = f;

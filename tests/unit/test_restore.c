@@ -28,7 +28,7 @@ static int setup(void **state)
 	tmp_open(&f->dir);
 	fake_host_open(&f->host);
 	*state = f;
-	return restore_load(&f->r, f->dir.path, &e);
+	return restore_load(&f->r, f->dir.path, "xen", &e);
 }
 
 static int teardown(void **state)
@@ -75,7 +75,7 @@ static struct restore *on_disk(struct fixture *f)
 	struct conf_error e = { 0 };
 
 	memset(&r, 0x5a, sizeof(r));
-	assert_int_equal(restore_load(&r, f->dir.path, &e), 0);
+	assert_int_equal(restore_load(&r, f->dir.path, "xen", &e), 0);
 	return &r;
 }
 
@@ -297,7 +297,8 @@ static const struct damage {
 	{ "", "", "caps.json" },
 	{ "{", "caps.json:1:", "" },
 	{ "\n\n  garbage", "caps.json:3:", "" },
-	{ "[]", "caps.json:1:1: ", "guests" },
+	{ "[]", "caps.json:1:1: ", "array" },
+	{ "{\"hv\": \"sim\", \"guests\": []}", "caps.json:1:8: ", "on sim, and this is xen" },
 	{ "{}", "caps.json:1:1: ", "guests" },
 	{ "{\"guests\": 5}", "caps.json:1:1", "guests" },
 	{ "{\"guests\": [\n" ENTRY ",\n {}\n]}", "caps.json:3:2: ", "domid" },
@@ -336,7 +337,7 @@ static void load__damaged__says_where_and_leaves_file_and_entries_alone(void **s
 
 		memset(&e, 0, sizeof(e));
 		tmp_write(&f->dir, "caps.json", d->text);
-		assert_true(restore_load(&f->r, f->dir.path, &e) < 0);
+		assert_true(restore_load(&f->r, f->dir.path, "xen", &e) < 0);
 		print_message("%s\n", e.text);
 		assert_non_null(strstr(e.text, d->place));
 		assert_non_null(strstr(e.text, d->names));
@@ -358,7 +359,7 @@ static void load__more_guests_than_there_can_be__is_refused(void **state)
 		n += (size_t)snprintf(f->text + n, sizeof(f->text) - n, "%s" ENTRY, i ? "," : "");
 	snprintf(f->text + n, sizeof(f->text) - n, "]}");
 	tmp_write(&f->dir, "caps.json", f->text);
-	assert_int_equal(restore_load(&f->r, f->dir.path, &e), -EINVAL);
+	assert_int_equal(restore_load(&f->r, f->dir.path, "xen", &e), -EINVAL);
 	assert_non_null(strstr(e.text, "256"));
 	assert_int_equal(f->r.entries, 0);
 }
@@ -369,7 +370,7 @@ static void load__directory_in_place_of_the_file__is_an_error(void **state)
 	struct conf_error e = { 0 };
 
 	assert_int_equal(mkdir(tmp_at(&f->dir, "caps.json"), 0700), 0);
-	assert_true(restore_load(&f->r, f->dir.path, &e) < 0);
+	assert_true(restore_load(&f->r, f->dir.path, "xen", &e) < 0);
 	assert_non_null(strstr(e.text, "caps.json: "));
 }
 
@@ -381,7 +382,7 @@ static void load__state_directory_is_a_file__is_an_error(void **state)
 
 	tmp_write(&f->dir, "file", "");
 	snprintf(dir, sizeof(dir), "%s", tmp_at(&f->dir, "file"));
-	assert_int_equal(restore_load(&f->r, dir, &e), -ENOTDIR);
+	assert_int_equal(restore_load(&f->r, dir, "xen", &e), -ENOTDIR);
 	assert_non_null(strstr(e.text, "file/caps.json: "));
 }
 
