@@ -94,10 +94,10 @@ int cmd_why(struct call *c, const json_t *params, json_t **result)
 /* Is there an event of a guest of that name, which may be gone? */
 static bool has_events(const struct manager *m, const char *name)
 {
-	uint64_t n = m->events < MANAGER_EVENTS ? m->events : MANAGER_EVENTS;
+	const struct event_text *e;
 
-	for (uint64_t i = 0; i < n; i++)
-		if (!strcmp(m->event[i].guest, name))
+	for (uint64_t id = 0; (e = manager_event_after(m, id)) != NULL; id = e->id)
+		if (!strcmp(e->guest, name))
 			return true;
 	return false;
 }
@@ -107,8 +107,9 @@ int cmd_events(struct call *c, const json_t *params, json_t **result)
 	json_int_t since = json_integer_value(json_object_get(params, "since"));
 	const char *who = json_string_value(json_object_get(params, "guest"));
 	const struct manager *m = c->m;
-	uint64_t first = m->events > MANAGER_EVENTS ? m->events - MANAGER_EVENTS : 0;
+	uint64_t id = since > 0 ? (uint64_t)since : 0;
 	const struct managed *g = who ? manager_find(c->m, who) : NULL;
+	const struct event_text *e;
 	json_t *arr;
 
 	if (g)
@@ -118,10 +119,7 @@ int cmd_events(struct call *c, const json_t *params, json_t **result)
 		return c->exit;
 	}
 	arr = json_array();
-	if (since > 0 && (uint64_t)since > first)
-		first = (uint64_t)since;
-	for (uint64_t id = first; id < m->events; id++) {
-		const struct event_text *e = &m->event[id % MANAGER_EVENTS];
+	for (; (e = manager_event_after(m, id)) != NULL; id = e->id) {
 		json_t *o;
 
 		if (who && strcmp(who, e->guest) != 0)

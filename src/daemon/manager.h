@@ -53,7 +53,13 @@ struct event_text {
 	char kind[16];
 	char text[192];
 };
+
+/* Those that come all the time are kept apart: they must not drive out the others. */
 enum { MANAGER_EVENTS = 1024 };
+struct event_log {
+	uint64_t n; /* ever; the newest MANAGER_EVENTS are kept */
+	struct event_text event[MANAGER_EVENTS];
+};
 
 struct manager {
 	struct shared *sh;
@@ -71,12 +77,14 @@ struct manager {
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	bool publish_due, rescan_due;
+	bool save_due;	    /* an entry of restore changed that is not on disk */
+	int save_rc;	    /* why not: told when it is new */
 	int list_rc;	    /* of the last list of domains: told when it is new */
 	uint32_t unwatched; /* domains for which no slot was free: told when they are more */
 	bool observe;
 	bool paused; /* all guests are */
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
-	struct event_text event[MANAGER_EVENTS];
+	struct event_log rare, routine;
 	uint64_t events; /* number of the newest */
 };
 
@@ -136,6 +144,9 @@ int manager_reload(struct manager *m, const struct daemon_conf *conf, struct pol
  * most 50 intervals. 0, -ETIMEDOUT. The report stays valid until the next call.
  */
 int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r);
+/* The oldest that is kept with a number above id, or NULL. */
+const struct event_text *manager_event_after(const struct manager *m, uint64_t id);
+
 void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

@@ -15,7 +15,8 @@ static bool is_routine(const char *kind)
 void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
 		   const char *fmt, ...)
 {
-	struct event_text *e = &m->event[m->events % MANAGER_EVENTS];
+	struct event_log *l = is_routine(kind) ? &m->routine : &m->rare;
+	struct event_text *e = &l->event[l->n++ % MANAGER_EVENTS];
 	va_list ap;
 
 	e->id = ++m->events;
@@ -27,6 +28,30 @@ void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const 
 	va_end(ap);
 	log_msg(m->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO, "%s%s%s: %s", e->kind,
 		e->guest[0] ? " " : "", e->guest, e->text);
+}
+
+static const struct event_text *log_after(const struct event_log *l, uint64_t id)
+{
+	uint64_t lo = l->n > MANAGER_EVENTS ? l->n - MANAGER_EVENTS : 0, hi = l->n;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (l->event[mid % MANAGER_EVENTS].id <= id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->n ? &l->event[lo % MANAGER_EVENTS] : NULL;
+}
+
+const struct event_text *manager_event_after(const struct manager *m, uint64_t id)
+{
+	const struct event_text *a = log_after(&m->rare, id), *b = log_after(&m->routine, id);
+
+	if (!a || !b)
+		return a ? a : b;
+	return a->id < b->id ? a : b;
 }
 
 static struct managed *by_event(struct manager *m, const struct event *ev)

@@ -107,6 +107,14 @@ void managed_save_caps(struct manager *m)
 {
 	int rc = 1;
 
+	if (m->save_due) {
+		rc = restore_save(&m->restore);
+		if (rc && rc != m->save_rc) /* it is tried again each second */
+			log_msg(m->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
+				m->restore.file, strerror(-rc));
+		m->save_rc = rc;
+		m->save_due = rc != 0;
+	}
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct managed *g = m->guest[i];
 
@@ -294,30 +302,45 @@ static void check_name(struct manager *m, struct managed *g)
 	m->publish_due = true;
 }
 
-/* Somebody else (xl, libvirt) set a cap: it is the operator's word. */
-static void check_foreign_cap(struct manager *m, struct managed *g, int64_t wall_ns)
+/* What we set last, or its own cap when we set none; false: one is being set now. */
+static bool our_cap(const struct manager *m, const struct managed *g, uint32_t *percent)
 {
 	struct mailbox *mb = &m->sh->mail[g->slot];
 	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
-	struct saved_cap c = { .domid = g->key.domid };
-	struct hv_sched_params p;
-	uint32_t ours;
 
-	if (!g->cappable || m->observe || mail_serial(want) != mail_serial(answer) ||
-	    mail_domid(answer))
-		return;
-	if (m->hv->sched->get(m->sched, g->key.domid, &p) || atomic_load(&mb->want) != want)
-		return;
-	ours = want && mail_domid(want) == g->key.domid ? mail_percent(want)
-							: cap_to_percent(g->old.cap);
-	if (cap_to_percent(p.cap) == ours)
-		return;
+	if (mail_serial(want) != mail_serial(answer) || mail_domid(answer))
+		return false;
+	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(want)
+							    : cap_to_percent(g->old.cap);
+	return true;
+}
+
+/* On disk as soon as it can be; what is on disk meanwhile is the cap before. */
+static void save_foreign_cap(struct manager *m, const struct managed *g)
+{
+	struct saved_cap c = { .domid = g->key.domid, .params = g->old };
+
 	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-	c.params = p;
-	if (restore_put(&m->restore, &c))
+	if (restore_add(&m->restore, &c))
+		return;
+	m->save_due = true;
+}
+
+/* Somebody else (xl, libvirt) set a cap: it is the operator's word. */
+static void check_foreign_cap(struct manager *m, struct managed *g, int64_t wall_ns)
+{
+	struct hv_sched_params p;
+	uint32_t ours, again;
+
+	if (!g->cappable || !our_cap(m, g, &ours))
+		return;
+	if (m->hv->sched->get(m->sched, g->key.domid, &p) || !our_cap(m, g, &again) ||
+	    again != ours || cap_to_percent(p.cap) == ours)
 		return;
 	g->old = p;
 	m->publish_due = true;
+	if (!m->observe)
+		save_foreign_cap(m, g);
 	manager_event(m, wall_ns, g->name, "operator-cap",
 		      "somebody set its cap to %u: taken as its own from now on",
 		      cap_to_percent(p.cap));

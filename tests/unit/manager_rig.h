@@ -60,7 +60,7 @@ static inline void rig_begin(struct manager_rig *g)
 	g->m.sched = &g->host.sched;
 	g->m.watch = &g->host.watch;
 	g->m.mem = &g->mem.m;
-	assert_int_equal(restore_load(&g->m.restore, g->conf.state_dir, &e), 0);
+	assert_int_equal(restore_load(&g->m.restore, g->conf.state_dir, "fake", &e), 0);
 	g->set = manager_first_set(&g->m);
 	assert_non_null(g->set);
 	atomic_store(&g->sh.acked, g->set->serial);
@@ -187,21 +187,26 @@ static inline struct managed *rig_guest(struct manager_rig *g, const char *who)
 /* The newest event of a kind, or NULL. */
 static inline const struct event_text *rig_event(const struct manager_rig *g, const char *kind)
 {
-	uint64_t first = g->m.events > MANAGER_EVENTS ? g->m.events - MANAGER_EVENTS : 0;
+	const struct event_text *e, *newest = NULL;
 
-	for (uint64_t id = g->m.events; id-- > first;)
-		if (!strcmp(g->m.event[id % MANAGER_EVENTS].kind, kind))
-			return &g->m.event[id % MANAGER_EVENTS];
-	return NULL;
+	for (uint64_t id = 0; (e = manager_event_after(&g->m, id)) != NULL; id = e->id)
+		if (!strcmp(e->kind, kind))
+			newest = e;
+	return newest;
+}
+
+static inline void rig_forget_events(struct manager_rig *g)
+{
+	g->m.events = g->m.rare.n = g->m.routine.n = 0;
 }
 
 static inline uint32_t rig_events(const struct manager_rig *g, const char *kind)
 {
-	uint64_t first = g->m.events > MANAGER_EVENTS ? g->m.events - MANAGER_EVENTS : 0;
+	const struct event_text *e;
 	uint32_t n = 0;
 
-	for (uint64_t id = first; id < g->m.events; id++)
-		n += !strcmp(g->m.event[id % MANAGER_EVENTS].kind, kind);
+	for (uint64_t id = 0; (e = manager_event_after(&g->m, id)) != NULL; id = e->id)
+		n += !strcmp(e->kind, kind);
 	return n;
 }
 

@@ -12,7 +12,7 @@ static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, ui
 	uint8_t u[16];
 
 	memset(u, uuid, sizeof(u));
-	assert_int_equal(restore_load(&r, g->dir.path, &e), 0);
+	assert_int_equal(restore_load(&r, g->dir.path, "fake", &e), 0);
 	return restore_find(&r, domid, u);
 }
 
@@ -436,7 +436,30 @@ static void events__more_than_are_kept__numbers_have_no_gaps(void **state)
 		manager_event(&g->m, WALL, "x", "kind", "number %d", i);
 	assert_int_equal(g->m.events, 3 * MANAGER_EVENTS);
 	for (uint64_t id = 2 * MANAGER_EVENTS; id < 3 * MANAGER_EVENTS; id++)
-		assert_int_equal(g->m.event[id % MANAGER_EVENTS].id, id + 1);
+		assert_int_equal(manager_event_after(&g->m, id)->id, id + 1);
+	assert_int_equal(manager_event_after(&g->m, 0)->id, 2 * MANAGER_EVENTS + 1);
+	assert_null(manager_event_after(&g->m, 3 * MANAGER_EVENTS));
+}
+
+static void events__that_come_all_the_time__do_not_drive_out_the_others(void **state)
+{
+	static const char *const routine[] = { "cap", "empty", "late" };
+	struct manager_rig *g = *state;
+	uint64_t id = 0;
+
+	manager_event(&g->m, WALL, "x", "guest-new", "first");
+	for (int i = 0; i < 3 * MANAGER_EVENTS; i++)
+		manager_event(&g->m, WALL, "x", routine[i % 3], "number %d", i);
+	manager_event(&g->m, WALL, "x", "guest-gone", "last");
+	assert_string_equal(manager_event_after(&g->m, 0)->kind, "guest-new");
+	for (uint32_t n = 0; n < MANAGER_EVENTS + 2; n++) {
+		const struct event_text *e = manager_event_after(&g->m, id);
+
+		assert_true(e->id > id);
+		id = e->id;
+	}
+	assert_int_equal(id, g->m.events);
+	assert_string_equal(rig_event(g, "guest-gone")->text, "last");
 }
 
 int main(void)
@@ -464,6 +487,7 @@ int main(void)
 		WITH_RIG(events__of_the_sampler__become_sentences),
 		WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones),
 		WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps),
+		WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

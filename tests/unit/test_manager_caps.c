@@ -13,7 +13,7 @@ static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, ui
 	uint8_t u[16];
 
 	memset(u, uuid, sizeof(u));
-	assert_int_equal(restore_load(&r, g->dir.path, &e), 0);
+	assert_int_equal(restore_load(&r, g->dir.path, "fake", &e), 0);
 	return restore_find(&r, domid, u);
 }
 
@@ -316,11 +316,28 @@ static void foreign_cap__cannot_be_saved__is_tried_again(void **state)
 	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
 	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
 	rig_second(g);
-	assert_null(rig_event(g, "operator-cap"));
+	rig_ack(g); /* known all the same, or else it would be overwritten */
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 40000);
 	assert_false(on_disk(g, 4, 4)->params.cap.limited);
 	assert_int_equal(rmdir(tmp_at(&g->dir, "caps.json.new")), 0);
 	rig_second(g);
 	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+}
+
+static void foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved(void **state)
+{
+	struct manager_rig *g = *state;
+
+	g->m.observe = true;
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 40000);
+	assert_non_null(rig_event(g, "operator-cap"));
+	assert_false(tmp_exists(&g->dir, "caps.json"));
 }
 
 /* --- the highest they may have -------------------------------------------------------- */
@@ -365,6 +382,7 @@ int main(void)
 		WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged),
 		WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours),
 		WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again),
+		WITH_RIG(foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved),
 		WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling),
 	};
 

@@ -427,7 +427,7 @@ static void node__of_a_wrong_form__maps_nothing_and_says_so(void **state)
 	rig_settle(g);
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
 		rig_second(g); /* it is told once a second at most */
-		g->m.events = 0;
+		rig_forget_events(g);
 		set_node(g, nodes[i]);
 		rig_settle(g);
 		assert_int_equal(rings(g), 0);
@@ -446,7 +446,7 @@ static void node__not_readable__is_said_and_the_guest_stays(void **state)
 	rig_create_vm(g, 1);
 	for (size_t i = 0; i < 3; i++) {
 		rig_second(g);
-		g->m.events = 0;
+		rig_forget_events(g);
 		fake_dom(&g->host, VM)->read_rc = rcs[i];
 		fake_host_event(&g->host, HV_EVENT_NODE, VM);
 		rig_settle(g);
