@@ -118,11 +118,18 @@ struct spending {
 	struct resos allocated, spent, overdraft;
 };
 
+static inline void spending_sum(struct resos *to, struct resos r)
+{
+	if (__builtin_add_overflow(to->m, r.m, &to->m)) /* none is negative */
+		to->m = INT64_MAX;
+}
+
+/* What would be too much stays at the most. */
 static inline void spending_add(struct spending *s, const struct account *a)
 {
-	s->allocated.m += a->allocated.m;
-	s->spent.m += a->spent.m;
-	s->overdraft.m += a->overdraft.m;
+	spending_sum(&s->allocated, a->allocated);
+	spending_sum(&s->spent, a->spent);
+	spending_sum(&s->overdraft, a->overdraft);
 }
 
 /* What control shows of one guest. */
