@@ -164,6 +164,18 @@ static void fill_report(struct sampler *s)
 	atomic_store_explicit(&r->wanted, 0, memory_order_release);
 }
 
+/* Most guests report nothing, and a window is large. */
+static void snap_reports(const struct slot *sl, struct window *w)
+{
+	if (!sl->latency.n) {
+		if (w->n) /* of the guest that stood here before */
+			window_reset(w, sl->second.start);
+		return;
+	}
+	*w = sl->reports;
+	window_merge(w, &sl->second);
+}
+
 static void snap_one(const struct sampler *s, const struct slot *sl, struct snap_guest *g)
 {
 	g->key = sl->guest->key;
@@ -181,8 +193,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->cap_changes = sl->cap_changes;
 	g->cap_time = sl->cap_time;
 	g->latency = sl->latency;
-	g->reports = sl->reports;
-	window_merge(&g->reports, &sl->second);
+	snap_reports(sl, &g->reports);
 }
 
 static void publish_snapshot(struct sampler *s, struct mono now)

@@ -664,11 +664,16 @@ static void latencies__slot_taken_by_another__begin_anew(void **state)
 	for (int i = 0; i < 10; i++)
 		rig_tick(g, MS);
 	assert_int_equal(snap_latest(&g->sh)->guest[0].latency.n, 20);
+	assert_int_equal(snap_latest(&g->sh)->guest[0].reports.n, 20);
 	rig_leave(g, 7);
 	rig_join(g, 3, 8);
 	g->scan[3].report.n = 0;
 	rig_publish(g);
-	rig_tick(g, MS);
+	for (int i = 0; i < 40; i++) { /* each of the three snapshots was the former's */
+		rig_tick(g, MS);
+		if (g->s.period.ticks > 20)
+			assert_int_equal(snap_latest(&g->sh)->guest[0].reports.n, 0);
+	}
 	assert_int_equal(g->s.slot[3].latency.n, 0);
 	assert_int_equal(g->s.slot[3].second.n, 0);
 }
