@@ -128,7 +128,6 @@ static void dom_free(struct sim_dom *d)
 static void boot(struct sim_dom *d)
 {
 	memset(d->host->guest[d->guest].app, 0, sizeof(d->host->guest[d->guest].app));
-	d->host->guest[d->guest].cpu_ns = 0;
 	make_uuid(d);
 	d->sched = d->host->conf.sched == SIM_CREDIT ? &sim_credit : &sim_credit2;
 	timer_init(&d->tick, d->sched->tick, d);

@@ -118,6 +118,29 @@ static void each_op__over_several_queue_pairs__is_counted_exactly(void **state)
 	}
 }
 
+/* A sender that is short of CPU would else serve the first alone. */
+static void queue_pairs__of_a_sender__are_served_in_turn(void **state)
+{
+	struct sim_conf c;
+	struct fixture f;
+
+	(void)state;
+	sim_conf_demo(&c);
+	c.guests = 1;
+	c.guest[0] = c.guest[BULK];
+	c.guest[0].app[0].qps = 4;
+	c.guest[0].app[0].depth = 50;
+	c.guest[0].app[0].msg_bytes = 10;
+	c.guest[0].app[0].post_ns = 50000;
+	open_with(&f, &c, 4);
+	f.set->rings = 1;
+	for (int64_t t = MS; t <= 500 * MS; t += MS)
+		scan_at(&f, t, MS);
+	assert_near(truth(f.sim, 0).wrs, 10000, 2);
+	assert_near(f.sum.wrs, 2500, 1);
+	close_all(&f);
+}
+
 /* Rings of 64 slots go round within a sample: how many and how much stay exact. */
 static void reads__lapped_between_samples__are_charged_exactly(void **state)
 {
@@ -205,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_op__over_several_queue_pairs__is_counted_exactly),
+		cmocka_unit_test(queue_pairs__of_a_sender__are_served_in_turn),
 		cmocka_unit_test(reads__lapped_between_samples__are_charged_exactly),
 		cmocka_unit_test(latencies__of_two_servers__are_heard_as_they_were),
 		cmocka_unit_test(guest__with_256_queue_pairs__shows_them_all),

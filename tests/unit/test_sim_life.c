@@ -194,8 +194,9 @@ static void blind__guest__shows_its_latencies_and_no_rings(void **state)
 	(void)state;
 	sim_conf_demo(&c);
 	c.guest[SERVER].blind = c.guest[BULK].blind = true;
+	c.guest[BULK].app[0].qps = SIM_APP_QPS_MAX; /* of more than one directory */
 	open_with(&f, &c);
-	run_to(f.sim, 100 * MS);
+	run_to(f.sim, 300 * MS);
 	assert_int_equal(rings_shown(&f, SERVER), 0);
 	assert_int_equal(rings_shown(&f, BULK), 0);
 	assert_int_equal(registry(&f, SERVER)->latencies, 1);

@@ -181,19 +181,60 @@ static void credit__cap_taken_away_and_set_again__begins_anew(void **state)
 	sim_close(h);
 }
 
-static void credit__idle_guest__saves_less_than_a_slice(void **state)
+/* It keeps its debt, and is not forgotten. */
+static void credit__cap_changed__is_the_share_from_then_on(void **state)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
 	(void)state;
-	c.guest[0].cap = 50;
-	c.guest[0].app[0].start_ns = 9 * S;
+	c.guest[0].cap = 10; /* at 60 ms it owes 24 of them */
 	h = host_open(&c);
-	/* At most one slice saved, and it is run until it owes more than its share. */
-	assert_in_range(did(h, 0, 9 * S, 9120 * MS).cpu_ns, 60 * MS, 120 * MS);
-	assert_near(did(h, 0, 9 * S, 29 * S).cpu_ns, 10 * S, 2 * SLICE);
+	run_to(h, 61 * MS);
+	set_cap(h, 0, 5);
+	assert_int_equal(did(h, 0, 61 * MS, 540 * MS).cpu_ns, 0); /* 16 x 1.5 ms */
+	assert_int_equal(did(h, 0, 540 * MS, 570 * MS).cpu_ns, 30 * MS);
+	set_cap(h, 0, 50);
+	assert_near(did(h, 0, 570 * MS, 10570 * MS).cpu_ns, 5 * S, 2 * SLICE);
 	sim_close(h);
+}
+
+static void credit__debt__is_a_slice_at_most(void **state)
+{
+	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
+	struct sim_host *h;
+
+	(void)state;
+	c.guest[0].cap = 90; /* 27 ms: at 240 ms it owes 24 and is let run */
+	h = host_open(&c);
+	assert_int_equal(did(h, 0, 0, 241 * MS).cpu_ns, 241 * MS);
+	set_cap(h, 0, 10); /* at 270 ms it would owe 51 */
+	run_to(h, 270 * MS);
+	assert_int_equal(did(h, 0, 270 * MS, 570 * MS).cpu_ns, 0);
+	assert_int_equal(did(h, 0, 570 * MS, 600 * MS).cpu_ns, 30 * MS);
+	sim_close(h);
+}
+
+/*
+ * With 37.5 ms saved, which is more than a slice, it keeps 18.75 and earns no
+ * more. Begun in the middle of a slice, and found running, it has 11.25 left
+ * at the first accounting and owes as much at the second: more than its share
+ * of 7.5.
+ */
+static void credit__idle_guest__saves_less_than_a_slice(void **state)
+{
+	(void)state;
+	for (int64_t begin = 9015; begin <= 9105; begin += 30) {
+		struct sim_conf c = burners(SIM_CREDIT, 1, 2);
+		struct sim_host *h;
+
+		c.guest[0].cap = 25;
+		c.guest[0].app[0].stop_ns = 100 * MS;
+		c.guest[0].app[1].start_ns = begin * MS;
+		h = host_open(&c);
+		assert_int_equal(did(h, 0, begin * MS, (begin + 75) * MS).cpu_ns, 45 * MS);
+		sim_close(h);
+	}
 }
 
 /* --- what a cap can do --- */
@@ -279,6 +320,8 @@ int main(void)
 		cmocka_unit_test(credit__cap_set__acts_at_the_next_accounting),
 		cmocka_unit_test(credit__cap_taken_away__unparks_at_the_next_accounting),
 		cmocka_unit_test(credit__cap_taken_away_and_set_again__begins_anew),
+		cmocka_unit_test(credit__cap_changed__is_the_share_from_then_on),
+		cmocka_unit_test(credit__debt__is_a_slice_at_most),
 		cmocka_unit_test(credit__idle_guest__saves_less_than_a_slice),
 		cmocka_unit_test(interference__of_2_mb_messages__is_more_than_a_quarter),
 		cmocka_unit_test(cap__of_3_on_one_outstanding__leaves_a_few_percent),

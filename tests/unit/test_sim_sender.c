@@ -246,6 +246,27 @@ static void open_loop__stopped__drops_what_waits(void **state)
 	sim_close(h);
 }
 
+static void open_loop__of_a_destroyed_guest__drops_what_waits(void **state)
+{
+	struct sim_conf c = one_sender(OP_WRITE, 64 << 10);
+	struct sim_app_truth t, later;
+	struct sim_host *h;
+
+	(void)state;
+	c.guest[0].app[0].rate = 100000;
+	c.guest[0].app[0].burst = 1;
+	h = host_open(&c);
+	run_to(h, 100 * MS);
+	assert_int_equal(sim_destroy(h, 0), 0);
+	t = app_truth(h, 0, 0);
+	assert_int_equal(t.waiting, 0);
+	assert_near(t.wrs + t.dropped, 10000, 2);
+	run_to(h, 200 * MS);
+	later = app_truth(h, 0, 0);
+	assert_memory_equal(&t, &later, sizeof(t));
+	sim_close(h);
+}
+
 /* Messages come whether the guest runs or not: parked, it makes up for it when it runs. */
 static void open_loop__of_a_capped_guest__makes_up_for_it(void **state)
 {
@@ -331,6 +352,7 @@ int main(void)
 		cmocka_unit_test(open_loop__begins_within_its_first_gap__when_the_seed_says),
 		cmocka_unit_test(open_loop__beyond_the_link__waits_and_is_dropped_at_last),
 		cmocka_unit_test(open_loop__stopped__drops_what_waits),
+		cmocka_unit_test(open_loop__of_a_destroyed_guest__drops_what_waits),
 		cmocka_unit_test(open_loop__of_a_capped_guest__makes_up_for_it),
 		cmocka_unit_test(open_loop__with_too_little_cpu__is_bound_by_it),
 		cmocka_unit_test(truth__of_applications__adds_up_to_the_guests),
