@@ -157,13 +157,23 @@ static bool send_packet(struct sim_link *l, uint64_t limit, int64_t now)
 	return true;
 }
 
+/* As many packets as there are in turn; false when one is not through by limit. */
+static bool send_round(struct sim_link *l, uint64_t limit, int64_t now)
+{
+	for (uint32_t i = l->n; i && l->n; i--)
+		if (!send_packet(l, limit, now))
+			return false;
+	return true;
+}
+
+/* When all whole rounds are sent, somebody's last packet or the limit is within the next one. */
 static void send_until(struct sim_link *l, int64_t now)
 {
 	uint64_t limit = bytes_by(l, now);
 
 	while (l->n) {
 		send_rounds(l, limit);
-		if (!send_packet(l, limit, now))
+		if (!send_round(l, limit, now))
 			break;
 	}
 	while (l->sent >= l->bytes_s) {

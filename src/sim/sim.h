@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* SIMULATOR: a simulated Xen host. Nothing here measures real hardware. */
 /*
- * sim: links, a credit2-like scheduler, guests with senders, in one object.
+ * sim: links, a scheduler like credit2 or credit, guests with senders and
+ * servers, in one object.
  *
  * Event-driven on the time it is given. Guests write real ring bytes in the
  * rxe layout and a real registry (resex/guest_abi.h) into their own memory
@@ -51,7 +52,7 @@ struct sim_app {
 	int64_t post_ns;	   /* CPU to post and reap one message, 100 .. 1e9 */
 	int64_t compute_ns;	   /* server: CPU per request, 0 .. 1e9; varies by 0.5 % */
 	uint32_t clients;	   /* server: each sends its next request on its reply; 1 .. 64 */
-	uint32_t report;	   /* server: permille of the true latency that is reported; 1000 */
+	uint32_t report;	   /* server: permille of the true latency it reports; up to 10^6 */
 	int64_t report_stop_ns;	   /* server: reports no more from then on; 0: always */
 	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
 };
@@ -60,7 +61,7 @@ struct sim_guest_conf {
 	char name[FLOW_NAME_MAX];
 	uint32_t vcpus;
 	uint32_t weight;
-	uint32_t cap; /* its operator's own, percent; 0: none */
+	uint32_t cap; /* its operator's own, percent, up to 100 a VCPU; 0: none */
 	uint32_t link;
 	bool blind; /* an ablation: its rings are never published */
 	bool later; /* not there at the start: sim_create makes it */
