@@ -29,7 +29,7 @@ expect() {
 	exit 1
 }
 
-expect 'policy-list policy-show policy-set' policy-
+expect 'policy-list policy-show policy-set policy-check' policy-
 expect 'web' why w
 expect 'web bulk\$\(touch\$\{IFS\}hit\)' -j -s /run/sock guest-show ''
 [ ! -e hit ]
