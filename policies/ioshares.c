@@ -32,21 +32,21 @@ enum ios_reason {
 
 static const char *const ios_reasons[] = {
 	[WHY_FREE] = "no cap: no guest is slowed down by this one",
-	[WHY_TAXED] = "cap %0m percent, charged at %1 permille of the plain rate: the guest in "
-		      "slot %2 is %3 permille slower than alone, and this one sends most",
+	[WHY_TAXED] = "cap %0m percent, charged %1d times the plain rate: guest %2g is %3p "
+		      "percent slower than alone, and this one sends most",
 	[WHY_EMPTY] = "lowest cap, %0m percent: all of its Resos are spent; until the next epoch",
 	[WHY_EXEMPT] = "no cap: the guest is exempt",
 	[WHY_NOT_CAPPABLE] = "no cap: the guest's own cap is not saved yet",
-	[WHY_FUTILE] = "no cap for %3 ms yet: at its lowest cap the guest in slot %2 was no faster",
-	[WHY_SELF] = "no cap; it is %3 permille slower than alone, but was capped itself or had no "
+	[WHY_FUTILE] = "no cap for %3 ms yet: at its lowest cap guest %2g was no faster",
+	[WHY_SELF] = "no cap; it is %3p percent slower than alone, but was capped itself or had no "
 		     "CPU: no evidence against others",
-	[WHY_HURT] = "no cap; it is %3 permille slower than alone, and the guest in slot %2 is "
-		     "charged more for it",
-	[WHY_NOBODY] = "no cap; it is %3 permille slower than alone, but no guest that may be "
+	[WHY_HURT] = "no cap; it is %3p percent slower than alone, and guest %2g is charged "
+		     "more for it",
+	[WHY_NOBODY] = "no cap; it is %3p percent slower than alone, but no guest that may be "
 		       "capped sends so much more that it is to blame",
 	[WHY_NO_BASE] = "no cap; how fast it is alone is neither given nor learned yet, so nobody "
 			"can be blamed",
-	[WHY_FADING] = "cap %0m percent, charged at %1 permille of the plain rate, on the way back "
+	[WHY_FADING] = "cap %0m percent, charged %1d times the plain rate, on the way back "
 		       "to no cap: the guest that was slowed down reports no more",
 	NULL,
 };

@@ -79,7 +79,9 @@ struct policy_ops {
 	const struct policy_param *params; /* ends with name NULL */
 	/*
 	 * reasons[plan_guest.reason]: why, in one sentence; "%0".."%3" stand
-	 * for plan_guest.why[0..3] (suffix m: divide by 1000, as "%0m").
+	 * for plan_guest.why[0..3]. A suffix, as in "%0m", says how: m in whole
+	 * thousands, d the same with two decimals, p permille as percent, g the
+	 * name of the guest in that slot.
 	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".
 	 */
 	const char *const *reasons;

@@ -5,28 +5,62 @@
 
 #include "src/daemon/control_priv.h"
 
-/* "%0" stands for why[0], "%0m" for why[0] / 1000. */
-static void reason_text(const struct policy_ops *ops, const struct plan_guest *p, char *out,
-			size_t size)
+/* The guest in a slot, or "a guest that left". */
+static const char *slot_name(const struct manager *m, int64_t slot)
+{
+	if (slot < 0 || slot >= FLOW_GUESTS_MAX || !m->guest[slot])
+		return "that left";
+	return m->guest[slot]->name;
+}
+
+/* One figure, as policy.h says what its suffix means; the suffix is left behind. */
+static const char *put_figure(const struct manager *m, char suffix, int64_t v, char *out,
+			      size_t size)
+{
+	long long whole = v, part = v < 0 ? -v : v;
+
+	switch (suffix) {
+	case 'm':
+		snprintf(out, size, "%lld", whole / 1000);
+		break;
+	case 'd':
+		snprintf(out, size, "%lld.%02lld", whole / 1000, part % 1000 / 10);
+		break;
+	case 'p':
+		snprintf(out, size, "%lld.%lld", whole / 10, part % 10);
+		break;
+	case 'g':
+		snprintf(out, size, "%s", slot_name(m, v));
+		break;
+	default:
+		snprintf(out, size, "%lld", whole);
+	}
+	return out;
+}
+
+static void reason_text(const struct manager *m, const struct policy_ops *ops,
+			const struct plan_guest *p, char *out, size_t size)
 {
 	const char *f = "";
 	size_t n = 0;
-	uint32_t i;
 
-	for (i = 0; ops->reasons && ops->reasons[i]; i++)
+	for (uint32_t i = 0; ops->reasons && ops->reasons[i]; i++)
 		if (i == p->reason)
 			f = ops->reasons[i];
-	for (; *f && n + 24 < size; f++) {
+	for (; *f && n + FLOW_NAME_MAX < size; f++) {
+		char figure[FLOW_NAME_MAX], suffix;
+		size_t len;
+
 		if (*f != '%' || f[1] < '0' || f[1] > '3') {
 			out[n++] = *f;
 			continue;
 		}
-		i = (uint32_t)(f[1] - '0');
 		f++;
-		if (f[1] == 'm')
-			f++;
-		n += (size_t)snprintf(out + n, size - n, "%lld",
-				      (long long)(*f == 'm' ? p->why[i] / 1000 : p->why[i]));
+		suffix = f[1] && strchr("mdpg", f[1]) ? f[1] : 0;
+		len = strlen(put_figure(m, suffix, p->why[*f - '0'], figure, sizeof(figure)));
+		memcpy(out + n, figure, len);
+		n += len;
+		f += suffix != 0;
 	}
 	out[n] = 0;
 }
@@ -59,7 +93,7 @@ static json_t *why_row(struct call *c, const struct managed *g)
 	else if (!g->cappable)
 		snprintf(text, sizeof(text), "not cappable: %s", g->cap_note);
 	else
-		reason_text(c->sn->policy, &s->plan, text, sizeof(text));
+		reason_text(c->m, c->sn->policy, &s->plan, text, sizeof(text));
 	if (s && s->applied.limited && cap_to_percent(s->applied) == g->conf.max_cap &&
 	    !managed_alone(c->m, g))
 		append_max_cap(g, text, sizeof(text));
