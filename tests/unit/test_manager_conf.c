@@ -61,6 +61,7 @@ static void reload__guest_was_set_by_hand__the_file_counts_again(void **state)
 	assert_int_equal(manager_reload(&g->m, conf, policy(&policy_freemarket), WALL), 0);
 	rig_settle(g);
 	assert_int_equal(rig_in_set(g, 4)->weight, 256);
+	assert_false(rig_guest(g, "4")->set);		      /* and goes with its name */
 	assert_true(rig_in_set(g, 4)->flags & POLICY_EXEMPT); /* no setting: it stays released */
 	g->m.conf = &g->conf;
 	free(conf);

@@ -216,6 +216,42 @@ static void counted__in_later_seconds__is_exactly_what_was_sent(void **state)
 	assert_in_range(wrs, after.wrs - before.wrs - 1, after.wrs - before.wrs + 1);
 }
 
+static const struct report *report_of(struct fixture *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->s.in.guests; i++)
+		if (f->s.in.guest[i].slot == manager_find(&f->m, name)->slot)
+			return &f->s.in.guest[i].report;
+	fail_msg("policies do not see %s", name);
+	return NULL;
+}
+
+static void latencies__policies_see__are_those_the_server_really_had(void **state)
+{
+	struct fixture *f = *state;
+	struct sim_truth before, after;
+	uint64_t n = 0, sum = 0, io = 0;
+
+	run(f, 500);
+	assert_int_equal(sim_truth(f->sim, SERVER, &before), 0);
+	for (int ms = 0; ms < 2000; ms++) {
+		const struct report *r;
+
+		run(f, 1);
+		r = report_of(f, "server");
+		assert_int_equal(r->flags, 0);
+		n += r->n;
+		sum += r->sum_ns;
+		io += r->io_sum_ns;
+		assert_int_equal(report_of(f, "bulk")->n, 0);
+	}
+	assert_int_equal(sim_truth(f->sim, SERVER, &after), 0);
+	assert_int_equal(n, after.requests - before.requests);
+	assert_int_equal(sum, after.latency_sum_ns - before.latency_sum_ns);
+	assert_in_range(io, n, sum - n); /* a part, and not all */
+	assert_int_equal(slot_of(f, "server")->latency.lost, 0);
+	assert_in_range(slot_of(f, "server")->latency.mean_ns, sum / n / 2, sum / n * 2);
+}
+
 static void cpu__charged__is_what_the_guest_used(void **state)
 {
 	struct fixture *f = *state;
@@ -336,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(counted__is_what_the_guests_really_sent),
 		WITH(counted__in_later_seconds__is_exactly_what_was_sent),
+		WITH(latencies__policies_see__are_those_the_server_really_had),
 		WITH(cpu__charged__is_what_the_guest_used),
 		WITH(freemarket__caps_bulk_and_never_the_server),
 		WITH(stop__while_bulk_is_capped__it_is_not_any_more),
