@@ -36,7 +36,10 @@ enum { ROUNDS_MAX = 400, LATE_SECONDS = 5 };
 
 struct host {
 	uint32_t guests, queues, posts;
-	uint8_t *rings;	     /* guests x queues x RING_BYTES */
+	uint32_t pages, reports;	 /* latency pages a guest, and samples on each when busy */
+	uint8_t *rings;			 /* guests x queues x RING_BYTES */
+	struct guest_latency *latencies; /* guests x pages */
+	struct latency_page *readers;
 	uint8_t *registries; /* a page a guest */
 	uint32_t ssn;	     /* the same on every ring */
 	_Atomic int write;   /* asks the guests' CPU to write */
@@ -110,8 +113,22 @@ static void pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set); /* as best it can */
 }
 
+static void report(struct guest_latency *l, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
+
+		*s = (struct guest_latency_sample){ .seq = l->written + 1,
+						    .ctime_ns = 100000,
+						    .wtime_ns = 120000 };
+		l->written++;
+	}
+}
+
 static void write_rings(struct host *h)
 {
+	for (uint32_t i = 0; i < h->guests * h->pages; i++)
+		report(&h->latencies[i], h->reports);
 	for (uint32_t g = 0; g < h->guests; g++)
 		for (uint32_t q = 0; q < h->queues; q++)
 			advance(h, ring_at(h, g, q), h->posts);
@@ -136,7 +153,7 @@ static void *guests_cpu(void *arg)
 
 static void advance_all(struct host *h)
 {
-	if (!h->posts)
+	if (!h->posts && !h->reports)
 		return;
 	atomic_store_explicit(&h->write, 1, memory_order_release);
 	while (atomic_load_explicit(&h->write, memory_order_acquire))
@@ -148,6 +165,14 @@ static uint64_t raw_pass(const struct host *h)
 {
 	uint64_t sum = 0;
 
+	for (uint32_t i = 0; i < h->guests * h->pages; i++) {
+		const struct guest_latency *l = &h->latencies[i];
+
+		sum += *(const volatile uint64_t *)&l->written;
+		for (uint32_t k = 1; k <= h->reports; k++)
+			sum += *(const volatile uint64_t *)&l
+					->sample[(l->written - k) % GUEST_LATENCY_SAMPLES];
+	}
 	for (uint32_t g = 0; g < h->guests; g++) {
 		sum += *(volatile uint64_t *)(h->registries + (size_t)g * 4096);
 		for (uint32_t q = 0; q < h->queues; q++) {
@@ -184,6 +209,13 @@ static struct scan_guest *make_scan(struct host *h, uint32_t g)
 	sg->slot = g;
 	sg->registry = reg;
 	sg->generation = 2;
+	for (; sg->latencies < h->pages; sg->latencies++) {
+		uint32_t i = g * h->pages + sg->latencies;
+
+		h->latencies[i].magic = GUEST_LATENCY_MAGIC;
+		latency_page_open(&h->readers[i], &h->latencies[i]);
+		sg->latency[sg->latencies] = &h->readers[i];
+	}
 	for (uint32_t q = 0; q < h->queues; q++) {
 		const struct ring_desc d = { .id = q + 1,
 					     .kind = RING_SQ,
@@ -244,19 +276,22 @@ static struct mono bench_now(struct clock *c)
 	return (struct mono){ ns_now() };
 }
 
-static void host_open(struct host *h, uint32_t guests, uint32_t queues, uint32_t posts)
+/* Of h guests, queues, posts, pages and reports are given. */
+static void host_open(struct host *h)
 {
 	static const struct link_conf link = { "ib0", 1ull << 30, 1024, PRICE_SCALED };
-	struct sampler_conf sc = { NS_PER_MS, NS_PER_S, &link, 1, &fake_sched, NULL, { 0 } };
+	struct sampler_conf sc = { .interval_ns = NS_PER_MS,
+				   .epoch_ns = NS_PER_S,
+				   .link = &link,
+				   .links = 1,
+				   .ops = &fake_sched };
 	struct guest_set *empty;
 	int rc;
 
-	memset(h, 0, sizeof(*h));
-	h->guests = guests;
-	h->queues = queues;
-	h->posts = posts;
-	h->rings = pages((size_t)guests * queues * RING_BYTES);
-	h->registries = pages((size_t)guests * 4096);
+	h->rings = pages((size_t)h->guests * h->queues * RING_BYTES);
+	h->registries = pages((size_t)h->guests * 4096);
+	h->latencies = pages((size_t)h->guests * h->pages * 4096);
+	h->readers = pages((size_t)h->guests * h->pages * sizeof(*h->readers));
 	rc = shared_init(&h->sh);
 	if (!rc)
 		rc = policy_new(&h->policy, &policy_freemarket);
@@ -291,6 +326,8 @@ static void host_close(struct host *h)
 	shared_fini(&h->sh);
 	munmap(h->rings, (size_t)h->guests * h->queues * RING_BYTES);
 	munmap(h->registries, (size_t)h->guests * 4096);
+	munmap(h->latencies, (size_t)h->guests * h->pages * 4096);
+	munmap(h->readers, (size_t)h->guests * h->pages * sizeof(*h->readers));
 }
 
 static int by_value(const void *a, const void *b)
@@ -311,6 +348,7 @@ static void measure(struct host *h, int64_t *tick_ns, int64_t *raw_ns, uint64_t 
 {
 	static int64_t t[ROUNDS_MAX], r[ROUNDS_MAX];
 	uint32_t rings = h->guests * h->queues;
+	uint64_t reported = 0;
 	int rounds = rings > 2000 ? 40 : rings > 200 ? 120 : ROUNDS_MAX;
 	volatile uint64_t sink = 0;
 
@@ -338,14 +376,19 @@ static void measure(struct host *h, int64_t *tick_ns, int64_t *raw_ns, uint64_t 
 	*tick_ns = median(t, rounds);
 	*raw_ns = median(r, rounds);
 	*wrs = 0;
-	for (uint32_t i = 0; i < h->set->guests; i++)
+	for (uint32_t i = 0; i < h->set->guests; i++) {
 		*wrs += h->s.slot[i].total_usage.wrs;
+		reported += h->s.slot[i].latency.n;
+	}
 	/* A bench that skips the work would be fast: all of it must have been counted. */
 	if (*wrs != (uint64_t)rings * h->posts * 2u * (unsigned)rounds)
 		die("the ticks did not count what was sent", -EBADMSG);
+	if (reported != (uint64_t)h->guests * h->pages * h->reports * 2u * (unsigned)rounds)
+		die("the ticks did not see what was reported", -EBADMSG);
 }
 
-static int64_t one(uint32_t guests, uint32_t queues, uint32_t posts, int64_t empty)
+/* A row: of what, guests, queues, posts, pages and reports are given. */
+static int64_t one(const struct host *what, int64_t empty)
 {
 	struct host *h = calloc(1, sizeof(*h));
 	int64_t t, r;
@@ -353,9 +396,11 @@ static int64_t one(uint32_t guests, uint32_t queues, uint32_t posts, int64_t emp
 
 	if (!h)
 		die("memory", -ENOMEM);
-	host_open(h, guests, queues, posts);
+	*h = *what;
+	host_open(h);
 	measure(h, &t, &r, &wrs);
-	printf("%7u %7u %6s %12.2f %12.2f %8.2f %12.2f\n", guests, queues, posts ? "busy" : "idle",
+	printf("%7u %7u %6s %12.2f %12.2f %8.2f %12.2f\n", h->guests,
+	       h->pages ? h->pages : h->queues, h->posts || h->reports ? "busy" : "idle",
 	       (double)t / 1e3, (double)r / 1e3, r ? (double)(t - empty) / (double)r : 0.0,
 	       (double)(t - empty) / 1e4);
 	fflush(stdout);
@@ -364,23 +409,59 @@ static int64_t one(uint32_t guests, uint32_t queues, uint32_t posts, int64_t emp
 	return t;
 }
 
+static void heading(const char *what)
+{
+	printf("%7s %7s %6s %12s %12s %8s %12s\n", "guests", what, "", "tick", "raw", "x raw",
+	       "% of a core");
+}
+
+/* What latency pages add to guests without queue pairs. */
+static void latency_costs(struct host *h)
+{
+	static const uint32_t guests[] = { 1, 16, 256 }, pages[] = { 1, 4, 16 };
+
+	printf("\nThe same of latency pages, one sample a page and tick when busy; compared with "
+	       "ticks of as\nmany guests without any.\n\n");
+	heading("pages");
+	for (size_t g = 0; g < sizeof(guests) / sizeof(guests[0]); g++) {
+		int64_t empty;
+
+		h->guests = guests[g];
+		h->queues = h->posts = h->pages = h->reports = 0;
+		empty = one(h, 0);
+		for (size_t p = 0; p < sizeof(pages) / sizeof(pages[0]); p++)
+			for (h->reports = 0; h->reports <= 1; h->reports++) {
+				h->pages = pages[p];
+				one(h, empty);
+			}
+	}
+}
+
 static void costs(void)
 {
 	static const uint32_t guests[] = { 1, 4, 16, 64, 256 }, queues[] = { 1, 4, 16, 64 };
+	struct host *h = calloc(1, sizeof(*h));
 	int64_t empty;
+
+	if (!h)
+		die("memory", -ENOMEM);
 
 	printf("Cost of a tick beside a raw pass over the same lines (medians, us; %d messages of "
 	       "%d "
 	       "bytes a queue pair and tick when busy).\nx raw: (tick - empty tick) / raw. "
 	       "%% of a core: (tick - empty tick) / 1 ms.\n\n",
 	       POSTS, MSG);
-	printf("%7s %7s %6s %12s %12s %8s %12s\n", "guests", "queues", "", "tick", "raw", "x raw",
-	       "% of a core");
-	empty = one(0, 0, 0, 0);
+	heading("queues");
+	empty = one(h, 0);
 	for (size_t g = 0; g < sizeof(guests) / sizeof(guests[0]); g++)
 		for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
-			for (uint32_t posts = 0; posts <= POSTS; posts += POSTS)
-				one(guests[g], queues[q], posts, empty);
+			for (h->posts = 0; h->posts <= POSTS; h->posts += POSTS) {
+				h->guests = guests[g];
+				h->queues = queues[q];
+				one(h, empty);
+			}
+	latency_costs(h);
+	free(h);
 }
 
 static void *run_sampler(void *arg)
@@ -406,7 +487,9 @@ static void lateness_of(const char *what, int burners)
 				(void)getppid();
 		}
 	}
-	host_open(h, 16, 4, 0);
+	h->guests = 16;
+	h->queues = 4;
+	host_open(h);
 	if (pthread_create(&t, NULL, run_sampler, h))
 		die("thread", -EAGAIN);
 	sleep(LATE_SECONDS);
