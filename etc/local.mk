@@ -3,7 +3,12 @@ EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/resex
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json
 scenariodir = $(docdir)/examples/scenarios
-dist_scenario_DATA = etc/scenarios/paper.json
+dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scenarios/churn.json \
+	etc/scenarios/credit.json etc/scenarios/deep.json etc/scenarios/equal.json \
+	etc/scenarios/figure9-128k.json etc/scenarios/figure9-1m.json etc/scenarios/figure9-256k.json \
+	etc/scenarios/figure9-2m.json etc/scenarios/figure9-512k.json etc/scenarios/learn.json \
+	etc/scenarios/liar.json etc/scenarios/paper.json etc/scenarios/senders.json \
+	etc/scenarios/slow.json etc/scenarios/swap.json
 completiondir = $(datadir)/bash-completion/completions
 dist_completion_DATA = etc/bash-completion/resex
 systemdunitdir = $(systemdsystemunitdir)

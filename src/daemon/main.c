@@ -32,26 +32,20 @@ enum mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
 struct options {
 	const char *config; /* NULL: the default */
 	const char *hv;
-	const char *scenario, *summary, *socket; /* NULL: none */
+	const char *scenario, *summary, *socket, *policy; /* NULL: none */
 	enum mode mode;
 	bool observe;
 	enum log_level level;
 };
 
 static const struct option long_options[] = {
-	{ "config", required_argument, NULL, 'c' },
-	{ "hv", required_argument, NULL, 'H' },
-	{ "check", no_argument, NULL, 'C' },
-	{ "observe", no_argument, NULL, 'O' },
-	{ "restore-caps", no_argument, NULL, 'R' },
-	{ "foreground", no_argument, NULL, 'f' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "scenario", required_argument, NULL, 'S' },
-	{ "summary", required_argument, NULL, 'o' },
-	{ "socket", required_argument, NULL, 's' },
-	{ 0 },
+	{ "config", required_argument, NULL, 'c' }, { "hv", required_argument, NULL, 'H' },
+	{ "check", no_argument, NULL, 'C' },	    { "observe", no_argument, NULL, 'O' },
+	{ "restore-caps", no_argument, NULL, 'R' }, { "foreground", no_argument, NULL, 'f' },
+	{ "verbose", no_argument, NULL, 'v' },	    { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },	    { "scenario", required_argument, NULL, 'S' },
+	{ "policy", required_argument, NULL, 'p' }, { "summary", required_argument, NULL, 'o' },
+	{ "socket", required_argument, NULL, 's' }, { 0 },
 };
 
 static void usage(FILE *f)
@@ -67,6 +61,7 @@ static void usage(FILE *f)
 	      "  -H, --hv NAME       hypervisor: xen (default), or sim, a simulated host\n"
 	      "  -S, --scenario FILE run a scenario on the simulated host (with --hv sim), and\n"
 	      "                      print a summary in JSON\n"
+	      "  -p, --policy NAME   instead of the scenario's first\n"
 	      "  -o, --summary FILE  where to write the summary (default: standard output)\n"
 	      "  -s, --socket FILE   control socket of a scenario on the real clock\n"
 	      "  -f, --foreground    stay in the foreground (always so; for scripts)\n"
@@ -78,7 +73,7 @@ static void usage(FILE *f)
 	      f);
 }
 
-#define SHORT_OPTIONS ":c:CORH:S:o:s:fvhV"
+#define SHORT_OPTIONS ":c:CORH:S:p:o:s:fvhV"
 
 /* In one line; getopt's own messages begin with a path. word: the last one looked at. */
 static void bad_option(int ch, const char *word)
@@ -118,6 +113,9 @@ static int parse_options(struct options *o, int argc, char **argv)
 			break;
 		case 'S':
 			o->scenario = optarg;
+			break;
+		case 'p':
+			o->policy = optarg;
 			break;
 		case 'o':
 			o->summary = optarg;
@@ -423,8 +421,8 @@ static int check_scenario_options(const struct options *o)
 {
 	const char *wrong = NULL;
 
-	if (!o->scenario && (o->summary || o->socket))
-		wrong = "--summary and --socket are for a --scenario";
+	if (!o->scenario && (o->policy || o->summary || o->socket))
+		wrong = "--policy, --summary and --socket are for a --scenario";
 	else if (o->scenario && strcmp(o->hv, "sim") != 0)
 		wrong = "a scenario is for the simulated host alone: add --hv sim";
 	else if (o->scenario && o->config)
@@ -439,19 +437,28 @@ static int check_scenario_options(const struct options *o)
 	return RESEX_USAGE;
 }
 
+/* Indented for people; else one line. */
+static int dump(FILE *f, const json_t *summary)
+{
+	size_t flags = JSON_REAL_PRECISION(12) | (isatty(fileno(f)) ? JSON_INDENT(1) : 0);
+
+	errno = 0; /* jansson may fail without one */
+	if (json_dumpf(summary, f, flags) || fputc('\n', f) == EOF || fflush(f))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
 static int write_summary(const struct log *log, const char *file, const json_t *summary)
 {
 	FILE *f = file ? fopen(file, "w") : stdout;
-	size_t flags = JSON_REAL_PRECISION(12) | (f && isatty(fileno(f)) ? JSON_INDENT(1) : 0);
-	bool failed = !f || json_dumpf(summary, f, flags) || fputc('\n', f) == EOF;
-	int rc = errno;
+	int rc = f ? dump(f, summary) : -errno;
 
-	if (f)
-		failed |= (file ? fclose(f) : fflush(f)) != 0;
-	if (!failed)
+	if (f && file && fclose(f) && !rc)
+		rc = -errno;
+	if (!rc)
 		return RESEX_OK;
 	log_msg(log, LOG_LVL_ERROR, "the summary cannot be written to %s: %s",
-		file ? file : "the standard output", strerror(rc));
+		file ? file : "the standard output", strerror(-rc));
 	return RESEX_FAILURE;
 }
 
@@ -484,6 +491,19 @@ static int run_scenario(const struct log *log, struct scenario *sc, const struct
 	return rc;
 }
 
+/* The same host under another policy, to compare. */
+static int take_policy(struct scenario *sc, const char *name, struct conf_error *e)
+{
+	struct policy_inst *pi;
+	int rc = policy_load(&pi, name, "", e);
+
+	if (rc)
+		return rc;
+	policy_free(sc->policy);
+	sc->policy = pi;
+	return 0;
+}
+
 static int with_scenario(const struct log *log, const struct options *o,
 			 const struct hv_backend *hv)
 {
@@ -495,7 +515,12 @@ static int with_scenario(const struct log *log, const struct options *o,
 		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
 		goto out;
 	}
-	if (o->mode == MODE_CHECK)
+	if (o->policy)
+		rc = take_policy(sc, o->policy, &e);
+	if (rc) {
+		report(log, rc, e.text);
+		rc = rc == -ENOENT ? RESEX_NO_POLICY : exit_code(rc);
+	} else if (o->mode == MODE_CHECK)
 		printf("%s: good: policy %s, %u guest%s, %u event%s, %.12g s\n", o->scenario,
 		       sc->policy->ops->name, sc->sim.guests, sc->sim.guests == 1 ? "" : "s",
 		       sc->events, sc->events == 1 ? "" : "s", (double)sc->duration_ns / 1e9);
