@@ -77,14 +77,13 @@ static void leave(struct sim_link *l, struct sim_qp *before)
 static void arm(struct sim_link *l)
 {
 	uint64_t behind = 0, before = 0, round = 0; /* MTUs of those around the first, of all */
-	const struct sim_qp *first = NULL, *qp;
+	const struct sim_qp *first = l->last, *qp = l->last;
 	uint32_t p = UINT32_MAX;
 
 	if (!l->n) {
 		sim_timer_disarm(l->timers, &l->done);
 		return;
 	}
-	qp = l->last;
 	do {
 		qp = qp->next;
 		behind += qp->mtu;
