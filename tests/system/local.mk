@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	tests/system/sc_errors.py \
 	tests/system/sc_hello.py \
 	tests/system/sc_hv.py \
+	tests/system/sc_ioshares.py \
 	tests/system/scenarios.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).
@@ -92,3 +93,7 @@ noinst_PROGRAMS += agentlife
 agentlife_SOURCES = tests/system/src/agentlife.c
 agentlife_LDADD = $(VERBS_LIBS)
 endif
+
+# latload: latencies that are made up, for resex-agent.
+noinst_PROGRAMS += latload
+latload_SOURCES = include/resex/agent_socket.h tests/system/src/latload.c

@@ -8,6 +8,7 @@ import sc_count
 import sc_errors
 import sc_hello
 import sc_hv
+import sc_ioshares
 
 # One VM each, in this order.
 BEDS = {
@@ -34,6 +35,8 @@ ALL = [
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
     Scenario("cap", "credit2", sc_cap.cap,
              "a guest that overspends is capped until the next epoch, another is not"),
+    Scenario("ioshares", "credit2", sc_ioshares.ioshares,
+             "the cap of who is to blame follows the latencies that another guest reports"),
     Scenario("restore", "credit2", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only"),
     Scenario("churn", "credit2", sc_churn.churn,

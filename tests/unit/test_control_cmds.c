@@ -250,7 +250,7 @@ static void why__reason_of_the_policy__with_its_figures(void **state)
 }
 
 static const char *const odd_reasons[] = {
-	"%0 %1 %2 %3 %0m %1m %2m %3m",
+	"%0 %1 %2 %3 %0m %1m %2m %3m %1d %3p %1g, %2x",
 	"100% %",
 	"%4 %9 %x",
 	"%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3%0%1%2%3"
@@ -262,7 +262,7 @@ static const char *const odd_reasons[] = {
 static void why__any_reason_text__is_filled_in_and_bounded(void **state)
 {
 	static const char *const want[] = {
-		"-1 2000 3 4 0 2 0 0", "100% %", "%4 %9 %x", NULL, "", ""
+		"-1 2000 3 4 0 2 0 0 2.00 0.4 that left, 3x", "100% %", "%4 %9 %x", NULL, "", ""
 	};
 	struct policy_ops odd = policy_null;
 	struct manager_rig *g = *state;
