@@ -24,6 +24,9 @@ enum scenario_do {
 	SCENARIO_RELEASE, /* as resex cap-release */
 	SCENARIO_RETAKE,  /* and its --undo */
 	SCENARIO_CAP,	  /* the operator sets a cap, as with xl */
+	SCENARIO_PAUSE,	  /* as the other verbs of resex */
+	SCENARIO_RESUME,
+	SCENARIO_GUEST_SET,
 };
 extern const char *const scenario_do_names[];
 
@@ -31,8 +34,11 @@ struct scenario_event {
 	int64_t at_ns; /* from the run's start */
 	enum scenario_do what;
 	uint32_t guest;		    /* all but POLICY */
+	bool all;		    /* PAUSE, RESUME: not this guest, but all */
+	struct guest_conf conf;	    /* GUEST_SET: from then on */
 	uint32_t cap;		    /* CAP: percent, 0: none */
 	struct policy_inst *policy; /* POLICY: the run takes it, and leaves NULL */
+	uint32_t index;		    /* in the file */
 };
 
 struct scenario {

@@ -6,8 +6,10 @@
 
 #include "src/daemon/scenario.h"
 
-const char *const scenario_do_names[] = { "destroy", "create", "reboot", "policy",
-					  "release", "retake", "cap",	 NULL };
+const char *const scenario_do_names[] = {
+	"destroy", "create", "reboot", "policy",    "release", "retake",
+	"cap",	   "pause",  "resume", "guest-set", NULL,
+};
 
 enum { PATH_SIZE = 32 };
 
@@ -30,12 +32,21 @@ static const struct conf_key event_keys[] = {
 	  .offset = AT(what),
 	  .names = scenario_do_names,
 	  .required = 1 },
-	{ .name = "guest", .type = CONF_STRING, .offset = AT(guest), .max = FLOW_NAME_MAX - 1 },
+	{ .name = "guest",
+	  .type = CONF_STRING,
+	  .offset = AT(guest),
+	  .min = 1,
+	  .max = FLOW_NAME_MAX - 1 },
 	{ .name = "cap", .type = CONF_UINT, .offset = AT(cap), .max = 51200 },
 	{ 0 },
 };
 #undef AT
-static const char *const event_also[] = { "policy", NULL };
+static const char *const event_also[] = { "policy", "set", NULL };
+
+static bool may_be_all(enum scenario_do what)
+{
+	return what == SCENARIO_PAUSE || what == SCENARIO_RESUME;
+}
 
 /* The keys that go with a "do", and those that do not. */
 static int check_key(const struct conf_doc *d, const char *path, const json_t *obj, const char *key,
@@ -57,12 +68,16 @@ static int check_keys(const struct conf_doc *d, const char *path, const json_t *
 		      enum scenario_do what, struct conf_error *e)
 {
 	const char *name = scenario_do_names[what];
-	int rc = check_key(d, path, obj, "guest", what != SCENARIO_POLICY, name, e);
+	int rc = 0;
 
+	if (!may_be_all(what))
+		rc = check_key(d, path, obj, "guest", what != SCENARIO_POLICY, name, e);
 	if (!rc)
 		rc = check_key(d, path, obj, "policy", what == SCENARIO_POLICY, name, e);
 	if (!rc)
 		rc = check_key(d, path, obj, "cap", what == SCENARIO_CAP, name, e);
+	if (!rc)
+		rc = check_key(d, path, obj, "set", what == SCENARIO_GUEST_SET, name, e);
 	return rc;
 }
 
@@ -79,7 +94,7 @@ static int check_event(const struct scenario *sc, const struct conf_doc *d, cons
 				 (long long)(in->at / NS_PER_MS),
 				 (long long)(sc->duration_ns / NS_PER_MS));
 	}
-	if (in->what != SCENARIO_POLICY && guest < 0) {
+	if (in->guest[0] && guest < 0) {
 		snprintf(at, sizeof(at), "%s.guest", path);
 		return conf_fail(d, at, e, "no guest is named \"%s\": name one of guests[]",
 				 in->guest);
@@ -106,7 +121,7 @@ static int bind_event(struct scenario *sc, const struct conf_doc *d, const char 
 		rc = check_keys(d, path, obj, (enum scenario_do)in.what, e);
 	if (rc)
 		return rc;
-	guest = scenario_find(sc, in.guest);
+	guest = in.guest[0] ? scenario_find(sc, in.guest) : -1;
 	rc = check_event(sc, d, path, &in, guest, e);
 	if (rc)
 		return rc;
@@ -114,6 +129,8 @@ static int bind_event(struct scenario *sc, const struct conf_doc *d, const char 
 		.at_ns = in.at,
 		.what = (enum scenario_do)in.what,
 		.guest = guest < 0 ? 0 : (uint32_t)guest,
+		.all = guest < 0,
+		.index = sc->events,
 		.cap = (uint32_t)in.cap,
 	};
 	if (ev->what != SCENARIO_POLICY)
@@ -132,6 +149,48 @@ static void put_in_order(struct scenario *sc)
 			sc->event[k] = sc->event[k - 1];
 			sc->event[k - 1] = ev;
 		}
+}
+
+static int bind_set(const struct conf_doc *d, struct scenario_event *ev,
+		    const struct guest_conf *was, struct conf_error *e)
+{
+	const json_t *arr = json_object_get(d->root, "events");
+	const json_t *set = json_object_get(json_array_get(arr, ev->index), "set");
+	char path[PATH_SIZE], at[PATH_SIZE + 16];
+
+	snprintf(path, sizeof(path), "events[%u].set", ev->index);
+	snprintf(at, sizeof(at), "%s.link", path);
+	if (json_object_get(set, "link"))
+		return conf_fail(d, at, e, "a simulated guest stays on its link: remove it here");
+	ev->conf = *was;
+	return settings_bind_guest(d, path, set, NULL, &ev->conf, e);
+}
+
+/*
+ * Settings are what they were and what is set now, so they are bound in the order of
+ * time; a new life begins with those of guests[].
+ */
+static int bind_sets(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	for (uint32_t i = 0; i < sc->events; i++) {
+		struct scenario_event *ev = &sc->event[i];
+		const struct guest_conf *was = &sc->conf.guest[ev->guest];
+		int rc;
+
+		if (ev->what != SCENARIO_GUEST_SET)
+			continue;
+		for (uint32_t k = 0; k < i; k++)
+			if (sc->event[k].guest != ev->guest)
+				continue;
+			else if (sc->event[k].what == SCENARIO_GUEST_SET)
+				was = &sc->event[k].conf;
+			else if (sc->event[k].what <= SCENARIO_REBOOT)
+				was = &sc->conf.guest[ev->guest];
+		rc = bind_set(d, ev, was, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 int scenario_bind_events(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
@@ -157,5 +216,5 @@ int scenario_bind_events(struct scenario *sc, const struct conf_doc *d, struct c
 		sc->events++;
 	}
 	put_in_order(sc);
-	return 0;
+	return bind_sets(sc, d, e);
 }

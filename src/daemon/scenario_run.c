@@ -45,14 +45,32 @@ static struct managed *managed_of(struct run *r, struct manager *m, uint32_t gue
 	return manager_find(m, id);
 }
 
-static int release(struct run *r, struct manager *m, const struct scenario_event *ev)
+/* What resex would tell the daemon about one guest. */
+static int tell(struct run *r, struct manager *m, const struct scenario_event *ev)
 {
 	struct managed *g = managed_of(r, m, ev->guest);
+	int64_t wall_ns = clock_wall_ns();
 
 	if (!g)
 		return -ESRCH;
-	manager_release(m, g, ev->what == SCENARIO_RELEASE, clock_wall_ns());
-	return 0;
+	switch (ev->what) {
+	case SCENARIO_RELEASE:
+	case SCENARIO_RETAKE:
+		manager_release(m, g, ev->what == SCENARIO_RELEASE, wall_ns);
+		return 0;
+	case SCENARIO_GUEST_SET:
+		manager_guest_set(m, g, &ev->conf, "by the scenario", wall_ns);
+		return 0;
+	default:
+		return manager_pause(m, g, ev->what == SCENARIO_PAUSE, wall_ns);
+	}
+}
+
+static int pause_or_resume(struct run *r, struct manager *m, const struct scenario_event *ev)
+{
+	if (!ev->all)
+		return tell(r, m, ev);
+	return manager_pause(m, NULL, ev->what == SCENARIO_PAUSE, clock_wall_ns());
 }
 
 /* A new life begins the guest's truth anew. */
@@ -95,7 +113,11 @@ static int carry_out(struct run *r, struct manager *m, uint32_t i)
 		return change_policy(r, m, i);
 	case SCENARIO_RELEASE:
 	case SCENARIO_RETAKE:
-		return release(r, m, ev);
+	case SCENARIO_GUEST_SET:
+		return tell(r, m, ev);
+	case SCENARIO_PAUSE:
+	case SCENARIO_RESUME:
+		return pause_or_resume(r, m, ev);
 	case SCENARIO_CAP:
 		return m->hv->sched->set_cap(m->sched, sim_domid(r->host, ev->guest),
 					     cap_from_percent(ev->cap));

@@ -251,6 +251,8 @@ const char *scenario_why(int rc)
 {
 	if (rc == -ENOENT || rc == -ESRCH)
 		return "this guest is not there";
+	if (rc == -EBUSY)
+		return "all guests are paused";
 	return rc == -EEXIST ? "this guest is there already" : strerror(-rc);
 }
 
@@ -266,7 +268,7 @@ static json_t *events(const struct scenario_outcome *o, bool *failed)
 		put(v, "do", json_string(scenario_do_names[d->event->what]), failed);
 		if (d->event->what == SCENARIO_POLICY)
 			put(v, "policy", json_string(d->policy), failed);
-		else
+		else if (!d->event->all)
 			put(v, "guest", json_string(o->rec->sc->sim.guest[d->event->guest].name),
 			    failed);
 		put(v, "error", d->rc ? json_string(scenario_why(d->rc)) : json_null(), failed);

@@ -55,6 +55,12 @@ static void check_events(const struct scenario *sc)
 		FUZZ_REQUIRE(ev->at_ns >= (i ? ev[-1].at_ns : 0) && ev->at_ns <= sc->duration_ns);
 		FUZZ_REQUIRE((ev->what == SCENARIO_POLICY) == (ev->policy != NULL));
 		FUZZ_REQUIRE(ev->guest < sc->sim.guests);
+		FUZZ_REQUIRE(ev->index < sc->events);
+		FUZZ_REQUIRE(!ev->all || ev->what == SCENARIO_POLICY ||
+			     ev->what == SCENARIO_PAUSE || ev->what == SCENARIO_RESUME);
+		if (ev->what == SCENARIO_GUEST_SET)
+			FUZZ_REQUIRE(ev->conf.link == sc->sim.guest[ev->guest].link &&
+				     ev->conf.weight >= 1 && ev->conf.weight <= 65535);
 		FUZZ_REQUIRE(ev->cap <= 100 * sc->sim.guest[ev->guest].vcpus);
 	}
 }

@@ -278,6 +278,11 @@ SCENARIO = {
     "too_much": ONE % (IDLE, ', "events": [{"at": "1s", "do": "policy", "policy": "null", "guest": "a"}]'),
     "cap_high": ONE % (IDLE, ', "events": [{"at": "1s", "do": "cap", "guest": "a", "cap": 101}]'),
     "events_odd": ONE % (IDLE, ', "events": {}'),
+    "sets": ONE % (IDLE, """, "events": [{"at": "3s", "do": "guest-set", "guest": "a", "set": {"weight": 7}},
+      {"at": "1s", "do": "guest-set", "guest": "a", "set": {"min_cap": 7}}, {"at": "2s", "do": "reboot", "guest": "a"},
+      {"at": "1s", "do": "pause"}, {"at": "2s", "do": "pause", "guest": "a"}, {"at": "2s", "do": "resume"}]"""),
+    "set_link": ONE % (IDLE, ', "events": [{"at": "3s", "do": "guest-set", "guest": "a", "set": {"link": "x"}}]'),
+    "set_bad": ONE % (IDLE, ', "events": [{"at": "3s", "do": "guest-set", "guest": "a", "set": {"weight": 0}}]'),
     "no_policy": ONE % (IDLE, ', "policy": "dear"'),
 }
 

@@ -194,6 +194,32 @@ static void events__of_any_order__are_sorted_and_equals_stay_in_the_files(void *
 	assert_int_equal(sc->event[3].guest, 1);
 }
 
+static void sets__of_one_life__add_up_in_the_order_of_time(void **state)
+{
+	const struct scenario *sc =
+		take(*state, "{\"guests\": [{\"name\": \"a\", \"weight\": 300}, {\"name\": \"b\"}],"
+			     " \"events\": ["
+			     "{\"at\": \"4s\", \"do\": \"guest-set\", \"guest\": \"a\", \"set\": "
+			     "{\"exempt\": true}},"
+			     "{\"at\": \"2s\", \"do\": \"guest-set\", \"guest\": \"a\", \"set\": "
+			     "{\"weight\": 9}},"
+			     "{\"at\": \"1s\", \"do\": \"guest-set\", \"guest\": \"a\", \"set\": "
+			     "{\"min_cap\": 7}},"
+			     "{\"at\": \"2s\", \"do\": \"pause\"},"
+			     "{\"at\": \"3s\", \"do\": \"reboot\", \"guest\": \"a\"}]}");
+	const struct scenario_event *ev = sc->event;
+
+	assert_int_equal(ev[0].conf.min_cap, 7);
+	assert_int_equal(ev[0].conf.weight, 300);
+	assert_int_equal(ev[1].conf.min_cap, 7);
+	assert_int_equal(ev[1].conf.weight, 9);
+	assert_true(ev[2].all);
+	assert_int_equal(ev[3].what, SCENARIO_REBOOT);
+	assert_true(ev[4].conf.exempt); /* of its new life */
+	assert_int_equal(ev[4].conf.weight, 300);
+	assert_int_equal(ev[4].conf.min_cap, 1);
+}
+
 /* --- what is refused ------------------------------------------------------------- */
 
 /* A scenario of one guest, with something more at its top, or in its guest, app or event. */
@@ -350,6 +376,29 @@ static const struct wrong events[] = {
 	{ EVENT("\"at\": \"1s\", \"do\": \"policy\", \"policy\": \"dear\""),
 	  "f:2:52: ",
 	  { "\"dear\"", "freemarket" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"guest-set\", \"guest\": \"a\""),
+	  "f:2:13: ",
+	  { "\"set\" is missing" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"guest-set\", \"guest\": \"a\", \"set\": {\"weight\": "
+		"0}"),
+	  "f:2:77: ",
+	  { "weight is 0", "65535" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"guest-set\", \"guest\": \"a\", \"set\": {\"link\": "
+		"\"x\"}"),
+	  "f:2:75: ",
+	  { "stays on its link", "remove" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"guest-set\", \"guest\": \"a\", \"set\": {\"cap\": 5}"),
+	  "f:2:67: ",
+	  { "unknown key \"cap\"" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"pause\", \"guest\": \"b\""),
+	  "f:2:50: ",
+	  { "\"b\"", "guests[]" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"pause\", \"guest\": \"\""),
+	  "f:2:50: ",
+	  { "guest", "1 to 63" } },
+	{ EVENT("\"at\": \"1s\", \"do\": \"pause\", \"set\": {}"),
+	  "f:2:48: ",
+	  { "set does nothing in \"pause\"" } },
 	{ EVENT("\"at\": \"1s\", \"when\": 1"), "f:2:26: ", { "unknown", "\"at\"" } },
 };
 
@@ -466,6 +515,7 @@ int main(void)
 		WITH(everything__given__is_taken),
 		WITH(everything__its_applications__are_taken),
 		WITH(events__of_any_order__are_sorted_and_equals_stay_in_the_files),
+		WITH(sets__of_one_life__add_up_in_the_order_of_time),
 		WITH(refused__each_says_where_what_and_what_instead),
 		WITH(too_many__guests_or_events__are_refused_and_the_most_taken),
 		WITH(file__missing_or_wrong__is_said_by_its_name),

@@ -351,6 +351,29 @@ static void guest__released_and_taken_back__is_capped_only_then(void **state)
 	assert_non_null(strstr(text_at(f, "events.3.error"), "not there"));
 }
 
+static void guests__paused_resumed_and_set__are_treated_so(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"6s\", \"series\": \"1s\", \"host\": {\"epoch\": \"6s\"}, " PAIR ","
+	       " \"policy\": {\"policy\": \"freemarket\", \"params\": {\"low\": 990}},"
+	       " \"events\": [{\"at\": \"1s\", \"do\": \"pause\"},"
+	       " {\"at\": \"1500ms\", \"do\": \"resume\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"2s\", \"do\": \"resume\"},"
+	       " {\"at\": \"3s\", \"do\": \"guest-set\", \"guest\": \"bulk\","
+	       "  \"set\": {\"min_cap\": 30}},"
+	       " {\"at\": \"4s\", \"do\": \"pause\", \"guest\": \"bulk\"},"
+	       " {\"at\": \"5s\", \"do\": \"resume\", \"guest\": \"bulk\"}]}");
+	assert_int_equal(number(f, "guests.1.series.cap.0"), 1);
+	assert_true(json_is_null(at(f, "guests.1.series.cap.1")));
+	assert_int_equal(number(f, "guests.1.series.cap.2"), 1);
+	assert_int_equal(number(f, "guests.1.series.cap.3"), 30);
+	assert_true(json_is_null(at(f, "guests.1.series.cap.4")));
+	assert_int_equal(number(f, "guests.1.series.cap.5"), 30);
+	assert_null(json_object_get(at(f, "events.0"), "guest"));
+	assert_string_equal(text_at(f, "events.1.error"), "all guests are paused");
+}
+
 /* --- the life of a run ------------------------------------------------------------- */
 
 static void real_clock__runs_the_threads_for_as_long_as_it_says(void **state)
@@ -494,6 +517,7 @@ int main(void)
 		WITH(guest__of_later__comes_with_its_event),
 		WITH(policies__changed_twice_at_once__are_both_in_force_in_turn),
 		WITH(guest__released_and_taken_back__is_capped_only_then),
+		WITH(guests__paused_resumed_and_set__are_treated_so),
 		WITH(real_clock__runs_the_threads_for_as_long_as_it_says),
 		WITH(signal__during_a_run__ends_it_and_the_summary_says_so),
 		WITH(no_directory__for_its_files__is_said_with_the_remedy),
