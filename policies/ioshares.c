@@ -64,6 +64,10 @@ static const struct policy_param ios_params[] = {
 	      "Rise over the base that is no interference, where a guest has none of its own "
 	      "(paper VI-C: the SLA; the figure is ours).",
 	      0, 10000, 50),
+	PARAM(dev_tolerance, "permille",
+	      "How much of the tolerance the deviation may rise by (ours: a few late requests "
+	      "raise it twice as much as the mean; 1000 is the paper to the letter).",
+	      1000, 100000, 2000),
 	PARAM(blame_ratio, "permille",
 	      "Who is to blame sends more than this many times as much as who is slowed (ours, for "
 	      "paper VII-C: no penalty for the same amount of I/O).",

@@ -25,7 +25,7 @@ typedef unsigned __int128 ios_wide;
 
 struct ios_params {
 	uint64_t window, min_samples;
-	uint64_t tolerance;
+	uint64_t tolerance, dev_tolerance;
 	uint64_t blame_ratio, blame_floor;
 	uint64_t bite;
 	uint64_t calm, back_off, lift;

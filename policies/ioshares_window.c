@@ -219,18 +219,37 @@ static uint64_t above(uint64_t figure, uint64_t base)
 
 static uint64_t fraction(uint64_t part, uint64_t whole)
 {
-	return part * IOS_ONE / (whole ? whole : 1); /* part is below 2^35 */
+	uint64_t f = part * IOS_ONE / (whole ? whole : 1); /* part is below 2^35 */
+
+	return f > UINT32_MAX ? UINT32_MAX : f;
 }
 
-static uint64_t interference(const struct ios_params *p, const struct ios_latency *seen,
+/* How far a reporter is above its base: fractions, each at most 2^32 - 1. */
+struct rise {
+	uint64_t mean, dev;
+};
+
+static struct rise rise_over(const struct ios_params *p, const struct ios_latency *seen,
 			     const struct ios_latency *base)
 {
 	uint64_t floor = base->dev > p->sigma_floor ? base->dev : p->sigma_floor;
-	uint64_t mean = fraction(above(seen->io, base->io), base->mean);
-	uint64_t dev = fraction(above(seen->dev, base->dev), p->sigma_over ? floor : base->mean);
-	uint64_t most = mean > dev ? mean : dev;
 
-	return most > UINT32_MAX ? UINT32_MAX : most;
+	return (struct rise){
+		.mean = fraction(above(seen->io, base->io), base->mean),
+		.dev = fraction(above(seen->dev, base->dev), p->sigma_over ? floor : base->mean),
+	};
+}
+
+/*
+ * Requests of which one in n is late raise the deviation by about the square
+ * root of n times as much as the mean: so it has a tolerance of its own.
+ */
+static bool is_over(const struct ios_params *p, const struct sla *sla, const struct rise *rise)
+{
+	uint64_t tolerance = sla->tolerance ? sla->tolerance : p->tolerance;
+
+	return rise->mean * 1000 > tolerance * IOS_ONE ||
+	       rise->dev * 1000000 > (ios_wide)tolerance * p->dev_tolerance * IOS_ONE;
 }
 
 static bool is_to_blame(const struct ios_params *p, const struct sent *sent)
@@ -258,13 +277,13 @@ static void complain(struct ios_tick *t, uint32_t reporter, const struct sent *s
 }
 
 static enum ios_verdict verdict(const struct ios_tick *t, const struct policy_guest *g,
-				const struct ios_guest *r, const struct sent *sent)
+				const struct rise *rise, const struct sent *sent)
 {
-	uint64_t tolerance = g->sla.tolerance ? g->sla.tolerance : t->p->tolerance;
+	const struct ios_window *w = &t->state[g->slot].w;
 
-	if (r->intf * 1000 <= tolerance * IOS_ONE)
+	if (!is_over(t->p, &g->sla, rise))
 		return IOS_FINE;
-	if (r->w.self_capped || !r->w.cpu_ns)
+	if (w->self_capped || !w->cpu_ns)
 		return IOS_SELF;
 	return is_to_blame(t->p, sent) ? IOS_OVER : IOS_NOBODY;
 }
@@ -274,6 +293,7 @@ static void judge(struct ios_tick *t, const struct policy_guest *g, struct ios_g
 	struct ios_latency base = { g->sla.base_ns, g->sla.base_io_ns, g->sla.base_dev_ns };
 	struct ios_latency seen = latency_in(&r->w);
 	struct sent sent = sent_in(t, g, r);
+	struct rise rise;
 
 	t->link[g->link].complete = true;
 	if (!g->sla.base_ns) {
@@ -285,8 +305,9 @@ static void judge(struct ios_tick *t, const struct policy_guest *g, struct ios_g
 			return;
 		}
 	}
-	r->intf = interference(t->p, &seen, &base);
-	r->verdict = verdict(t, g, r, &sent);
+	rise = rise_over(t->p, &seen, &base);
+	r->intf = rise.mean > rise.dev ? rise.mean : rise.dev;
+	r->verdict = verdict(t, g, &rise, &sent);
 	if (r->verdict == IOS_OVER) {
 		t->link[g->link].over = true;
 		complain(t, g->slot, &sent);

@@ -101,22 +101,28 @@ policies/ioshares_window.c @ ioshares ioshares_rate @ s/base + (figure - base) \
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/(sent->all_raw - sent->own_raw) \* 1000 >=/sent->all_raw * 1000 >=/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/\* 1000 >= p->learn_share/* 1000 > p->learn_share * 2/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (r->w.self_capped || !r->w.cpu_ns)$/if (!r->w.cpu_ns)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (w->self_capped || !w->cpu_ns)$/if (!w->cpu_ns)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (w->self_capped || !w->cpu_ns)$/if (w->self_capped)/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (r->w.self_capped || !r->w.cpu_ns)$/if (r->w.self_capped)/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (!r->has_base) {$/if (1) {/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/return figure > base ? figure - base : 0;/return figure - base;/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/p->sigma_over ? floor : base->mean/base->mean/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/base->dev > p->sigma_floor ? base->dev : p->sigma_floor/base->dev/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/most > UINT32_MAX ? UINT32_MAX : most/most/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/mean > dev ? mean : dev/mean/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/f > UINT32_MAX ? UINT32_MAX : f/f/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/rise.mean > rise.dev ? rise.mean : rise.dev/rise.mean/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/rise.mean > rise.dev ? rise.mean : rise.dev/rise.dev/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/rise->mean \* 1000 > tolerance/rise->mean * 1000 >= tolerance/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/rise->dev \* 1000000 > /rise->dev * 1000000 >= /
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/rise->mean \* 1000 > tolerance \* IOS_ONE ||/0 ||/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/(ios_wide)tolerance \* p->dev_tolerance/(ios_wide)tolerance * 1000/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/w > (ios_wide)p->blame_ratio/w >= (ios_wide)p->blame_ratio/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/w >= p->blame_floor/w > p->blame_floor/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/ && !r->first_intf\[sent->most\]//
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise && !r/if (!r/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise > t->raise/if (raise >= t->raise/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise > t->raise\[sent->most\])/if (1)/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/g->sla.tolerance ? g->sla.tolerance : //
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/g->sla.tolerance ? g->sla.tolerance : t->p->tolerance/g->sla.tolerance/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/r->intf \* 1000 <= tolerance/r->intf * 1000 < tolerance/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/sla->tolerance ? sla->tolerance : //
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/sla->tolerance ? sla->tolerance : p->tolerance/sla->tolerance/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/return is_to_blame(t->p, sent) ? IOS_OVER : IOS_NOBODY;/return IOS_OVER;/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/base = r->base;//
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/>= (int64_t)t->p->window/> (int64_t)t->p->window/

@@ -44,8 +44,10 @@ class IOShares(Policy):
     NAME, REASONS = "ioshares", 11
     PARAMS = (
         ("window", "ns", 1000000, 10000000000, 50000000), ("min_samples", "-", 1, 1000000, 16),
-        ("tolerance", "permille", 0, 10000, 50), ("blame_ratio", "permille", 1000, 100000, 1500),
-        ("blame_floor", "permille", 0, 1000, 50), ("bite", "ns", 0, 1000000000, 10000000),
+        ("tolerance", "permille", 0, 10000, 50),
+        ("dev_tolerance", "permille", 1000, 100000, 2000),
+        ("blame_ratio", "permille", 1000, 100000, 1500), ("blame_floor", "permille", 0, 1000, 50),
+        ("bite", "ns", 0, 1000000000, 10000000),
         ("calm", "-", 1, 1000, 4), ("back_off", "permille", 1, 1000, 100),
         ("lift", "permille", 1, 1000, 950), ("stale", "ns", 10000000, 100000000000, 1000000000),
         ("futile", "ns", 0, 100000000000, 2000000000), ("futile_gain", "permille", 0, 1000, 100),
@@ -57,6 +59,7 @@ class IOShares(Policy):
         "learned", "learned up", "learned down", "opened", "closed by a wait", "closed by a cap",
         "closed by a raise", "waits", "waited enough", "stale", "hostile report",
         "too many samples", "complete", "deviation wins", "deviation wins over",
+        "over by deviation alone", "deviation tolerated",
         "spared by its rest", "blamed too little", "blamed below the floor", "raise",
         "raise to the most", "raise of 0", "largest complaint counts", "calm",
         "calm without reporter", "back-off", "lift", "futility", "floor left", "rate forgotten",
@@ -223,7 +226,8 @@ class IOShares(Policy):
         if self.may_learn(g, w, sum(raw.values()) - raw[g.slot], capacity):
             self.learn(b, figures)
         base = (g.base, g.base_io, g.base_dev) if g.base else b.learned
-        b.intf = self.interference(base, figures) if base else 0
+        b.rise = self.rise(base, figures) if base else (0, 0)
+        b.intf = max(b.rise)
         b.verdict = self.verdict(g, b, w, base)
         if b.verdict != OVER:
             return None
@@ -256,7 +260,7 @@ class IOShares(Policy):
     def toward(self, base, figure):
         return base + (figure - base) // 8 if figure >= base else base - (base - figure) // 8
 
-    def interference(self, base, figures):
+    def rise(self, base, figures):
         whole, io, dev = max(base[0], 1), max(0, figures[1] - base[1]), max(0, figures[2] - base[2])
         by_mean, by_dev = io * ONE // whole, dev * ONE // whole
         if self.p.sigma_over:
@@ -264,12 +268,21 @@ class IOShares(Policy):
         name = "deviation wins over" if self.p.sigma_over else "deviation wins"
         self.saw[name] += by_dev > by_mean
         self.saw["interference cut"] += max(by_mean, by_dev) > U32
-        return min(max(by_mean, by_dev), U32)
+        return min(by_mean, U32), min(by_dev, U32)
+
+    def is_over(self, g, rise):
+        tolerance = g.tolerance or self.p.tolerance
+        by_mean = rise[0] * 1000 > tolerance * ONE
+        by_dev = rise[1] * 10**6 > tolerance * self.p.dev_tolerance * ONE
+        self.saw["over by deviation alone"] += by_dev and not by_mean
+        self.saw["deviation tolerated"] += (rise[1] * 1000 > tolerance * ONE
+                                            and not by_dev and not by_mean)
+        return by_mean or by_dev
 
     def verdict(self, g, b, w, base):
         if not base:
             return NO_BASE
-        if b.intf * 1000 <= (g.tolerance or self.p.tolerance) * ONE:
+        if not self.is_over(g, b.rise):
             return FINE
         return SELF if self.is_self_inflicted(w) else OVER
 

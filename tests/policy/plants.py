@@ -227,13 +227,9 @@ def empty_without_money(true, self, g, b):
     return true(self, type("G", (), {**{n: getattr(g, n) for n in g.__slots__}, "allocated": 1}), b)
 
 
-def tolerance_inclusive(true, self, g, b, w, base):
-    b.intf += 1
-    at_limit = base and b.intf * 1000 - 1000 == (g.tolerance or self.p.tolerance) * second.ONE
-    b.intf -= 0 if at_limit else 1
-    made = true(self, g, b, w, base)
-    b.intf -= 1 if at_limit else 0
-    return made
+def tolerance_inclusive(true, self, g, rise):
+    at_limit = rise[0] * 1000 == (g.tolerance or self.p.tolerance) * second.ONE
+    return true(self, g, rise) or at_limit
 
 
 def back_off_up(true, self, guests):
@@ -287,7 +283,8 @@ ALL = {
     "ioshares-never-lifted": ("ioshares", with_method("is_light", never)),
     "ioshares-back-off-late": ("ioshares", with_param(calm=lambda v: v + 1)),
     "ioshares-back-off-less": ("ioshares", with_method("back_off", back_off_up)),
-    "ioshares-tolerance-inclusive": ("ioshares", with_method("verdict", tolerance_inclusive)),
+    "ioshares-tolerance-inclusive": ("ioshares", with_method("is_over", tolerance_inclusive)),
+    "ioshares-deviation-not-tolerated": ("ioshares", with_param(dev_tolerance=lambda v: 1000)),
     "ioshares-sigma-floor-ignored": ("ioshares", with_param(sigma_floor=lambda v: 1)),
     "ioshares-futility-never": ("ioshares", with_method("is_in_vain", never)),
     "ioshares-futility-gain-inclusive": (

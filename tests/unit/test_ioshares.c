@@ -220,6 +220,33 @@ static void verdict__only_the_deviation_rose__counts_over_the_mean(void **state)
 	say_uneven(guest(&g, REP));
 	run(&g, 2);
 	assert_int_equal(state_of(&g, REP)->intf, 16000 * ONE / BASE); /* 5242, 8 % */
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);	       /* of twice 5 % */
+	guest(&g, REP)->sla.tolerance = 39;
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_OVER);
+	guest(&g, REP)->sla.tolerance = 40;
+	run(&g, 4);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);
+	rig_close(&g);
+}
+
+/* A deviation of 20 us over a mean of just as much, or 1 ns less. */
+static void verdict__deviation_at_its_tolerance__is_fine_and_above_is_not(void **state)
+{
+	static struct rig g;
+
+	(void)state;
+	ios_open(&g);
+	quick(&g);
+	rig_param(&g, "tolerance", 500);
+	guest(&g, REP)->sla.base_ns = 20000;
+	say_uneven(guest(&g, REP));
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, ONE);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_FINE);
+	guest(&g, REP)->sla.base_ns = 19999;
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->intf, ONE + 3);
 	assert_int_equal(state_of(&g, REP)->verdict, IOS_OVER);
 	rig_close(&g);
 }
@@ -708,6 +735,7 @@ int main(void)
 		cmocka_unit_test(window__an_exempt_guest_has_another_cap__nobody_waits),
 		cmocka_unit_test(verdict__at_the_tolerance__is_fine_and_above_is_not),
 		cmocka_unit_test(verdict__only_the_deviation_rose__counts_over_the_mean),
+		cmocka_unit_test(verdict__deviation_at_its_tolerance__is_fine_and_above_is_not),
 		cmocka_unit_test(verdict__sigma_over__takes_the_deviation_over_its_own_base),
 		cmocka_unit_test(verdict__faster_than_the_base__is_no_interference),
 		cmocka_unit_test(verdict__capped_itself_or_without_cpu__is_no_evidence),
