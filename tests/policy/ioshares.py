@@ -46,8 +46,8 @@ class IOShares(Policy):
         ("window", "ns", 1000000, 10000000000, 50000000), ("min_samples", "-", 1, 1000000, 16),
         ("tolerance", "permille", 0, 10000, 50),
         ("dev_tolerance", "permille", 1000, 100000, 2000),
-        ("blame_ratio", "permille", 1000, 100000, 1500), ("blame_floor", "permille", 0, 1000, 50),
-        ("bite", "ns", 0, 1000000000, 10000000),
+        ("blame_ratio", "permille", 1000, 100000, 1500),
+        ("blame_floor", "permille", 0, 1000, 50), ("bite", "ns", 0, 1000000000, 10000000),
         ("calm", "-", 1, 1000, 4), ("back_off", "permille", 1, 1000, 100),
         ("lift", "permille", 1, 1000, 950), ("stale", "ns", 10000000, 100000000000, 1000000000),
         ("futile", "ns", 0, 100000000000, 2000000000), ("futile_gain", "permille", 0, 1000, 100),
@@ -59,7 +59,7 @@ class IOShares(Policy):
         "learned", "learned up", "learned down", "opened", "closed by a wait", "closed by a cap",
         "closed by a raise", "waits", "waited enough", "stale", "hostile report",
         "too many samples", "complete", "deviation wins", "deviation wins over",
-        "over by deviation alone", "deviation tolerated",
+        "over by the mean alone", "over by the deviation alone",
         "spared by its rest", "blamed too little", "blamed below the floor", "raise",
         "raise to the most", "raise of 0", "largest complaint counts", "calm",
         "calm without reporter", "back-off", "lift", "futility", "floor left", "rate forgotten",
@@ -177,9 +177,12 @@ class IOShares(Policy):
             return False
         if b.wait_since is None:
             b.wait_since = self.now
-        late = self.now - b.wait_since > self.p.stale
+        late = self.waited_enough(b)
         self.saw["waited enough" if late else "waits"] += 1
         return not late
+
+    def waited_enough(self, b):
+        return self.now - b.wait_since > self.p.stale
 
     def observe(self, g, b, quiet):
         if b.window:
@@ -226,9 +229,9 @@ class IOShares(Policy):
         if self.may_learn(g, w, sum(raw.values()) - raw[g.slot], capacity):
             self.learn(b, figures)
         base = (g.base, g.base_io, g.base_dev) if g.base else b.learned
-        b.rise = self.rise(base, figures) if base else (0, 0)
-        b.intf = max(b.rise)
-        b.verdict = self.verdict(g, b, w, base)
+        rises = self.rises(base, figures) if base else (0, 0)
+        b.intf = max(rises)
+        b.verdict = self.verdict(g, w, rises) if base else NO_BASE
         if b.verdict != OVER:
             return None
         offender = self.blame(g, b, w, capacity)
@@ -260,7 +263,8 @@ class IOShares(Policy):
     def toward(self, base, figure):
         return base + (figure - base) // 8 if figure >= base else base - (base - figure) // 8
 
-    def rise(self, base, figures):
+    def rises(self, base, figures):
+        """How far mean and deviation are over the base, as parts of the whole latency."""
         whole, io, dev = max(base[0], 1), max(0, figures[1] - base[1]), max(0, figures[2] - base[2])
         by_mean, by_dev = io * ONE // whole, dev * ONE // whole
         if self.p.sigma_over:
@@ -270,21 +274,19 @@ class IOShares(Policy):
         self.saw["interference cut"] += max(by_mean, by_dev) > U32
         return min(by_mean, U32), min(by_dev, U32)
 
-    def is_over(self, g, rise):
+    def verdict(self, g, w, rises):
         tolerance = g.tolerance or self.p.tolerance
-        by_mean = rise[0] * 1000 > tolerance * ONE
-        by_dev = rise[1] * 10**6 > tolerance * self.p.dev_tolerance * ONE
-        self.saw["over by deviation alone"] += by_dev and not by_mean
-        self.saw["deviation tolerated"] += (rise[1] * 1000 > tolerance * ONE
-                                            and not by_dev and not by_mean)
-        return by_mean or by_dev
-
-    def verdict(self, g, b, w, base):
-        if not base:
-            return NO_BASE
-        if not self.is_over(g, b.rise):
+        by_mean = self.is_over(rises[0], tolerance * 1000)
+        by_dev = self.is_over(rises[1], tolerance * self.p.dev_tolerance)
+        if not by_mean and not by_dev:
             return FINE
+        self.saw["over by the mean alone"] += not by_dev
+        self.saw["over by the deviation alone"] += not by_mean
         return SELF if self.is_self_inflicted(w) else OVER
+
+    def is_over(self, rise, tolerance):
+        """Whether a rise is above so many millionths."""
+        return rise * 10**6 > tolerance * ONE
 
     def is_self_inflicted(self, w):
         return w.capped or w.cpu == 0
@@ -348,11 +350,14 @@ class IOShares(Policy):
         state.calm_time = state.calm_time or self.now
         if OVER in verdicts:
             state.calm, state.calm_time = 0, self.now
-        elif self.now - state.calm_time >= self.p.window and self.is_calm(guests, verdicts):
+        elif self.is_due(state) and self.is_calm(guests, verdicts):
             state.calm, state.calm_time = state.calm + 1, self.now
             self.saw["calm"] += 1
             if state.calm >= self.p.calm:
                 self.back_off(guests)
+
+    def is_due(self, state):
+        return self.now - state.calm_time >= self.p.window
 
     def is_calm(self, guests, verdicts):
         reporters = [b for b in (self.blocks[g.slot] for g in guests) if self.is_reporter(b)]

@@ -227,9 +227,39 @@ def empty_without_money(true, self, g, b):
     return true(self, type("G", (), {**{n: getattr(g, n) for n in g.__slots__}, "allocated": 1}), b)
 
 
-def tolerance_inclusive(true, self, g, rise):
-    at_limit = rise[0] * 1000 == (g.tolerance or self.p.tolerance) * second.ONE
-    return true(self, g, rise) or at_limit
+def tolerance_inclusive(true, self, rise, tolerance):
+    return rise * 10**6 >= tolerance * second.ONE
+
+
+def last_of_equals(true, self, made):
+    true(self, list(reversed(made)))
+
+
+def later(name, count):
+    """A plant: for this method time stands a few ns beside what it is."""
+    def method(true, self, *args):
+        self.now, kept = self.now + count, self.now
+        try:
+            return true(self, *args)
+        finally:
+            self.now = kept
+    return with_method(name, method)
+
+
+def quiet_later(true, self, state, guests):
+    return true(self, state, guests) + 1
+
+
+def closed_inclusive(true, self, state, guests):
+    for b in (self.blocks[g.slot] for g in guests):
+        if b.window and b.window.start == self.quiet(state, guests):
+            b.window = None
+    true(self, state, guests)
+
+
+def limits_hostile(true, self, g):
+    at_limit = (g.n == 2**20, g.sum == g.n << 34, g.iosq == g.n << 68)
+    return any(at_limit) or true(self, g)
 
 
 def back_off_up(true, self, guests):
@@ -284,7 +314,7 @@ ALL = {
     "ioshares-back-off-late": ("ioshares", with_param(calm=lambda v: v + 1)),
     "ioshares-back-off-less": ("ioshares", with_method("back_off", back_off_up)),
     "ioshares-tolerance-inclusive": ("ioshares", with_method("is_over", tolerance_inclusive)),
-    "ioshares-deviation-not-tolerated": ("ioshares", with_param(dev_tolerance=lambda v: 1000)),
+    "ioshares-one-tolerance": ("ioshares", with_param(dev_tolerance=lambda v: 1000)),
     "ioshares-sigma-floor-ignored": ("ioshares", with_param(sigma_floor=lambda v: 1)),
     "ioshares-futility-never": ("ioshares", with_method("is_in_vain", never)),
     "ioshares-futility-gain-inclusive": (
@@ -300,4 +330,13 @@ ALL = {
     "ioshares-opening-tick-counts": ("ioshares", with_method("observe", opening_counts)),
     "ioshares-empty-without-money": ("ioshares", with_method("decided", empty_without_money)),
     "ioshares-least-ignored": ("ioshares", with_method("least", not_least)),
+    "ioshares-last-of-equals": (
+        "ioshares", among("even", with_method("raise_rates", last_of_equals))),
+    "ioshares-futile-later": ("ioshares", among("vain", later("end_futile", -1))),
+    "ioshares-calm-later": ("ioshares", later("is_due", -1)),
+    "ioshares-wait-longer": ("ioshares", later("waited_enough", 1)),
+    "ioshares-rest-longer": ("ioshares", among("vain", later("rests", -1))),
+    "ioshares-quiet-later": ("ioshares", with_method("quiet", quiet_later)),
+    "ioshares-closed-inclusive": ("ioshares", with_method("watch", closed_inclusive)),
+    "ioshares-limits-hostile": ("ioshares", with_method("is_hostile", limits_hostile)),
 }

@@ -39,7 +39,7 @@ enum {
 	VCPUS_MAX = 4096,
 	WEIGHT_MAX = 65535,
 	FLAGS_ALL = POLICY_EXEMPT | POLICY_CAPPABLE | POLICY_NEW,
-	UNTOUCHED = 0xa5, /* what a plan holds before the policy wrote it */
+	UNTOUCHED = 0xa5, /* what a plan holds before the policy wrote it, and unused input */
 };
 
 #define BYTES_S_MAX (1ull << 40)
@@ -393,6 +393,14 @@ static void print_plan(const struct replay *r)
 	}
 }
 
+/* A policy that looks at guests or links that there are not sees nonsense. */
+static void spoil_unused(struct policy_in *in)
+{
+	memset(&in->guest[in->guests], UNTOUCHED,
+	       (FLOW_GUESTS_MAX - in->guests) * sizeof(in->guest[0]));
+	memset(&in->link[in->links], UNTOUCHED, (FLOW_LINKS_MAX - in->links) * sizeof(in->link[0]));
+}
+
 static int on_decide(struct replay *r, char **save)
 {
 	size_t size = r->ops->guest_size;
@@ -405,6 +413,7 @@ static int on_decide(struct replay *r, char **save)
 	for (i = 0; i < r->in->guests; i++)
 		if (size && (r->in->guest[i].flags & POLICY_NEW))
 			memset((char *)r->guests + r->in->guest[i].slot * size, 0, size);
+	spoil_unused(r->in);
 	memset(r->plan, UNTOUCHED, sizeof(*r->plan));
 	r->ops->decide(r->in, r->params, r->global, r->guests, r->plan);
 	print_plan(r);
