@@ -1,114 +1,206 @@
 #!/usr/bin/env python3
-"""demo: resexd on its embedded SIMULATED host, first with no policy, then with FreeMarket.
+"""demo: resexd on its embedded SIMULATED host: the paper's pair of guests under each policy.
 
 usage: demo.py BUILD-DIRECTORY [-j | --test]
 
-A latency-sensitive guest ("server", 64 KB answers) stands beside a bulk sender ("bulk", 2 MB
-messages) on one simulated 1 GiB/s link. All figures come from the daemon, by resex -j.
---test also judges whether FreeMarket did what it is for, and exits with 1 when not.
+A latency-sensitive guest ("server", 64 KiB answers) stands beside a bulk sender ("bulk", 2 MiB
+messages) on one simulated link. The table comes from runs of 30 simulated seconds each, the last
+part from a daemon on the real clock, asked with resex -j. All figures are the daemon's own.
+-j prints them as one JSON object; --test judges whether the policies did what they are for.
 """
-import json, os, shutil, signal, subprocess, sys, tempfile, time
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PHASE_S = 5.0
-STEP_S = 0.1
-BAR = 30
+SCENARIOS = os.path.join(HERE, "..", "scenarios")
+STEP = "500ms"
+SETTLED_S = 3
+LIVE_S = 6
+BAR = 40
+
+# (key, what is said of it, scenario file, policy)
+RUNS = (
+    ("base", "server alone", "alone", "null"),
+    ("interfered", "no policy", "paper", "null"),
+    ("freemarket", "FreeMarket", "paper", "freemarket"),
+    ("ioshares", "IOShares", "paper", "ioshares"),
+    ("equal_neighbour", "IOShares, equal neighbour", "equal", "ioshares"),
+    ("slow_neighbour", "IOShares, slow neighbour", "slow", "ioshares"),
+)
 
 
-def config(directory):
-    with open(os.path.join(HERE, "resexd.json")) as f:
-        c = json.load(f)
-    c.update(socket=directory + "/sock", state_dir=directory, lock_file=directory + "/lock")
-    path = directory + "/resexd.json"
-    with open(path, "w") as f:
-        json.dump(c, f)
+def scenario(directory, name, **members):
+    """A shipped scenario with other members, in a file of its own."""
+    with open("%s/%s.json" % (SCENARIOS, name), encoding="utf-8") as f:
+        doc = json.load(f)
+    doc.update(members)
+    path = "%s/%s-%s.json" % (directory, name, doc["policy"])
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(doc, f)
     return path
 
 
+def simulate(build, directory, name, policy):
+    path = scenario(directory, name, policy=policy, series=STEP)
+    r = subprocess.run([build + "/resexd", "--hv", "sim", "--scenario", path],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if r.returncode:
+        sys.exit("demo: " + r.stderr.strip())
+    return json.loads(r.stdout)
+
+
+def guest(summary, name):
+    """The guest of that name, or None."""
+    return next((g for g in summary["guests"] if g["name"] == name), None)
+
+
+def neighbour(summary):
+    return next((g for g in summary["guests"] if g["name"] != "server"), None)
+
+
+def figures(summary):
+    """What the table shows of one run."""
+    server, other = guest(summary, "server"), neighbour(summary)
+    out = {"mean_us": server["latency"]["mean_us"], "p99_us": server["latency"]["p99_us"],
+           "deviation_us": server["latency"]["deviation_us"], "neighbour": None}
+    if other:
+        out["neighbour"] = {
+            "name": other["name"], "mtus_s": other["mtus_sent"] / summary["duration_s"],
+            "cpu_percent": other["cpu_ns"] / summary["duration_s"] / 1e7,
+            "lowest_cap": other["cap"]["lowest"], "cap_changes": other["cap"]["changes"]}
+    return out
+
+
+def latencies(summary):
+    return guest(summary, "server")["series"]["latency_us"]
+
+
+def table(runs):
+    print("\n%-26s %9s %9s %9s   %-8s %10s %6s %8s" % (
+        "30 simulated seconds", "mean us", "p99 us", "over base", "beside", "MTU/s", "CPU", "low cap"))
+    base = figures(runs["base"])["mean_us"]
+    for key, text, _, _ in RUNS:
+        f = figures(runs[key])
+        n = f["neighbour"]
+        beside = "%-8s %10.0f %5.0f%% %8s" % (
+            n["name"], n["mtus_s"], n["cpu_percent"],
+            "none" if n["lowest_cap"] is None else "%d%%" % n["lowest_cap"]) if n else "-"
+        print("%-26s %9.1f %9.1f %8.1f%%   %s" % (
+            text, f["mean_us"], f["p99_us"], 100 * (f["mean_us"] / base - 1), beside))
+
+
+def bar(us, base, top):
+    """A bar from the base up to the worst there is."""
+    share = (us - base) / (top - base) if us else 0
+    return "#" * max(0, min(BAR, round(BAR * share)))
+
+
+def chart(runs):
+    """The server's latency over time, policy beside policy."""
+    base, top = figures(runs["base"])["mean_us"], figures(runs["interfered"])["mean_us"]
+    keys = ("interfered", "freemarket", "ioshares")
+    names = {key: text for key, text, _, _ in RUNS}
+    width = BAR // 2
+    print("\nserver's latency from %.0f us (base) to %.0f us (no policy), and bulk's cap" % (base, top))
+    print("%6s  %s" % ("", "  ".join("%-*s" % (width + 12, names[k]) for k in keys)))
+    for i in range(0, 24):
+        cells = []
+        for key in keys:
+            us = latencies(runs[key])[i]
+            cap = neighbour(runs[key])["series"]["cap"][i]
+            filled = len(bar(us, base, top)) // 2
+            cells.append("|%-*s| %3.0f %4s" % (width, "#" * filled, us or 0,
+                                               "%d%%" % cap if cap and cap < 100 else "-"))
+        print("%4.1f s  %s" % ((i + 1) * runs["base"]["series_step_s"], "   ".join(cells)))
+
+
+# --- the daemon on the real clock ----------------------------------------------
+
+
 class Daemon:
+    """resexd on the paper's pair, in real time."""
+
     def __init__(self, build, directory):
-        self.resex = [os.path.join(build, "resex"), "-s", directory + "/sock"]
-        self.log = open(directory + "/log", "w+")
-        self.p = subprocess.Popen([os.path.join(build, "resexd"), "--hv", "sim", "-c", config(directory)],
-                                  stderr=self.log)
+        socket = directory + "/sock"
+        path = scenario(directory, "paper", clock="real", duration="60s")
+        self.resex = [build + "/resex", "-s", socket]
+        self.log = open(directory + "/log", "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [build + "/resexd", "--hv", "sim", "--scenario", path, "--socket", socket,
+             "--summary", directory + "/summary"], stderr=self.log)
 
     def ask(self, *words):
-        r = subprocess.run(self.resex + ["-j", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        r = subprocess.run(self.resex + ["-j", *words], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, check=False)
         if r.returncode:
             raise RuntimeError(r.stderr.strip())
         return json.loads(r.stdout)
 
     def ready(self):
-        for _ in range(100):
-            if self.p.poll() is not None:
-                break
+        for _ in range(200):
             try:
-                if all(g["rings"] for g in self.ask("list")["guests"]) and len(self.ask("list")["guests"]) == 2:
+                if len([g for g in self.ask("list")["guests"] if g.get("rings")]) == 2:
                     return
             except RuntimeError:
                 pass
+            if self.process.poll() is not None:
+                break
             time.sleep(0.05)
         self.log.seek(0)
         sys.exit("demo: resexd did not come up:\n" + self.log.read())
 
     def stop(self):
-        self.p.send_signal(signal.SIGTERM)
-        return self.p.wait(10)
+        self.process.terminate()
+        rc = self.process.wait(10)
+        self.log.close()
+        return rc
 
 
-def sample(d):
-    info = d.ask("info")
-    return info["ticks"] * info["interval_ns"] / 1e9, {g["name"]: g for g in d.ask("list")["guests"]}
+def live(build, directory, base, top, quiet):
+    """The same in real time, by resex -j; (why bulk is capped, exit code of resexd)."""
+    d = Daemon(build, directory)
+    try:
+        d.ready()
+        if not quiet:
+            print("\nthe same on the real clock, asked with resex -j list:")
+        for i in range(LIVE_S * 2):
+            time.sleep(0.5)
+            rows = {g["name"]: g for g in d.ask("list")["guests"]}
+            us, bulk = rows["server"]["latency_us"], rows["bulk"]
+            if not quiet:
+                print("%4.1f s  server %5.1f us |%-*s|  bulk: rate %5.2f, cap %s" % (
+                    (i + 1) / 2, us or 0, BAR, bar(us, base, top), bulk["rate"],
+                    "none" if bulk["cap"] is None else "%d %%" % bulk["cap"]), flush=True)
+        why = d.ask("why", "bulk")["guests"][0]["text"]
+    finally:
+        rc = d.stop()
+    return why, rc
 
 
-def measure(d, draw):
-    """One phase: a line a tenth of a second, then totals between the first and the last sample."""
-    end = time.monotonic() + PHASE_S
-    wall0, first = time.monotonic(), sample(d)[1]
-    caps, shown = [], 0
-    while time.monotonic() < end:
-        time.sleep(STEP_S)
-        now = sample(d)[1]
-        caps.append(now["bulk"]["cap"] or 100)
-        shown += 1
-        if draw:
-            b = now["bulk"]
-            left = b["balance"] / b["allocated"] if b["allocated"] else 0
-            cap = "none" if b["cap"] is None else "%d %%" % b["cap"]
-            print("  %4.1f s  bulk's Resos |%-*s| %3.0f %%  bulk's cap %s"
-                  % (time.monotonic() - wall0, BAR, "#" * round(BAR * left), 100 * left, cap), flush=True)
-    last, wall = sample(d)[1], time.monotonic() - wall0
-    out = {"lowest_bulk_cap": min(caps)}
-    for name in ("server", "bulk"):
-        a, b = first[name], last[name]
-        out[name] = {
-            "mtus_s": (b["mtus_sent"] - a["mtus_sent"]) / wall,
-            "messages_s": (b["wrs"] - a["wrs"]) / wall,
-            "cpu_percent": (b["cpu_ns"] - a["cpu_ns"]) / wall / 1e7,
-            "lost": b["lost"] - a["lost"],
-        }
-    # A closed loop with one request outstanding: its rate is one over its latency.
-    out["server_latency_us"] = 1e6 / out["server"]["messages_s"] if out["server"]["messages_s"] else None
-    return out
+# --- what must hold -----------------------------------------------------------
 
 
-def table(rows):
-    print("\n%-12s %16s %14s %14s %10s %10s" % ("policy", "server us/req", "server MTU/s", "bulk MTU/s", "bulk CPU", "low cap"))
-    for name, r in rows.items():
-        print("%-12s %16.1f %14.0f %14.0f %9.0f%% %9d%%" % (
-            name, r["server_latency_us"], r["server"]["mtus_s"], r["bulk"]["mtus_s"],
-            r["bulk"]["cpu_percent"], r["lowest_bulk_cap"]))
-
-
-def judge(rows):
+def judge(runs, why):
     """How many of the claims do not hold; one line each."""
-    null, free = rows["null"], rows["freemarket"]
+    mean = {key: figures(runs[key])["mean_us"] for key, _, _, _ in RUNS}
+    skip = round(SETTLED_S / runs["ioshares"]["series_step_s"])
+    worst = max(latencies(runs["ioshares"])[skip:])
+    untouched = [figures(runs[k])["neighbour"]["cap_changes"] == 0
+                 for k in ("interfered", "equal_neighbour", "slow_neighbour")]
     claims = (
-        ("null caps nobody", null["lowest_bulk_cap"] == 100),
-        ("freemarket caps bulk", free["lowest_bulk_cap"] < 100),
-        ("bulk then gets less CPU", free["bulk"]["cpu_percent"] < null["bulk"]["cpu_percent"]),
-        ("bulk then sends less", free["bulk"]["mtus_s"] < null["bulk"]["mtus_s"]),
-        ("server is then answered sooner", free["server_latency_us"] < null["server_latency_us"]),
+        ("bulk slows the server by a quarter or more", mean["interfered"] >= 1.25 * mean["base"]),
+        ("FreeMarket helps, IOShares helps more",
+         mean["ioshares"] < mean["freemarket"] < mean["interfered"]),
+        ("IOShares holds the server within 10 % of base from 3 s on", worst <= 1.1 * mean["base"]),
+        ("null, an equal and a slow neighbour: nobody is capped", all(untouched)),
+        ("equal and slow neighbours leave the server within 2 % of base",
+         max(mean["equal_neighbour"], mean["slow_neighbour"]) <= 1.02 * mean["base"]),
+        ("in real time bulk is capped because of the server", "guest server" in why),
     )
     for text, holds in claims:
         print("%s %s" % ("pass" if holds else "FAIL", text))
@@ -117,32 +209,47 @@ def judge(rows):
     return failed
 
 
-def main():
-    as_json = "-j" in sys.argv[2:]
-    test = "--test" in sys.argv[2:]
+def as_json(runs, why):
+    out = {"simulated": True}
+    for key, _, _, _ in RUNS:
+        out[key + "_us"] = figures(runs[key])["mean_us"]
+    out["runs"] = {key: figures(runs[key]) for key, _, _, _ in RUNS}
+    out["why_bulk"] = why
+    print(json.dumps(out))
+
+
+def run(build, mode):
     directory = tempfile.mkdtemp(prefix="resex-demo-")
-    d = Daemon(sys.argv[1], directory)
-    rows, code = {}, 1
     try:
-        d.ready()
-        for policy in ("null", "freemarket"):
-            d.ask("policy-set", policy)
-            if not as_json:
-                print("policy %s (simulated host, %.0f s)" % (policy, PHASE_S), flush=True)
-            rows[policy] = measure(d, not as_json and not test)
-        why = d.ask("why", "bulk")["guests"][0]["text"]
-        if as_json:
-            print(json.dumps({"simulated": True, "phases": rows, "why_bulk": why}))
+        runs = {key: simulate(build, directory, name, policy) for key, _, name, policy in RUNS}
+        if not mode:
+            print("This host is SIMULATED. Real Xen and real RDMA verbs: ./dev testbed")
+            chart(runs)
+            table(runs)
+        why, rc = live(build, directory, figures(runs["base"])["mean_us"],
+                       figures(runs["interfered"])["mean_us"], bool(mode))
+        if mode == "-j":
+            as_json(runs, why)
+        elif mode == "--test":
+            return 1 if judge(runs, why) else rc
         else:
-            table(rows)
-            print("\nresex why bulk: %s" % why)
-            print("This host is simulated. Real Xen and real RDMA verbs: ./dev testbed")
-        code = 1 if test and judge(rows) else 0
+            print("\nresex why bulk: " + why)
+        return rc
     finally:
-        rc = d.stop()
         shutil.rmtree(directory, ignore_errors=True)
-    sys.exit(code or rc)
 
 
-if __name__ == "__main__":
-    main()
+def main():
+    words = sys.argv[1:]
+    if not 1 <= len(words) <= 2 or words[1:] not in ([], ["-j"], ["--test"]):
+        sys.exit("usage: demo.py BUILD-DIRECTORY [-j | --test]")
+    try:
+        sys.exit(run(words[0], words[1] if len(words) == 2 else ""))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read went away
+        sys.exit(141)
+
+
+main()

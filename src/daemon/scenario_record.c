@@ -142,15 +142,21 @@ static void end_step(struct recorder *r, const struct snapshot *sn)
 {
 	for (uint32_t i = 0; i < r->guests; i++) {
 		struct record_guest *g = &r->guest[i];
+		uint64_t seen = g->reports.n + g->reports_before.n;
+		uint64_t seen_ns = g->reports.sum + g->reports_before.sum;
 
 		g->step[r->steps] = (struct record_step){
 			.cap = g->cap,
 			.rate_q16 = g->rate_q16,
 			.present = find(sn, sim_domid(r->host, i)) != NULL,
 			.mtus = mtus_of(g) - g->step_mtus,
+			.seen_n = seen - g->step_seen,
+			.seen_ns = seen_ns - g->step_seen_ns,
 			.n = g->step_n,
 			.sum_ns = g->step_sum,
 		};
+		g->step_seen = seen;
+		g->step_seen_ns = seen_ns;
 		g->step_mtus = mtus_of(g);
 		g->step_n = g->step_sum = 0;
 	}

@@ -53,9 +53,10 @@ int64_t held_time(const struct held_list *l);
 struct record_step {
 	struct cap cap; /* at its end */
 	uint32_t rate_q16;
-	bool present;	    /* the daemon knew the guest */
-	uint64_t mtus;	    /* counted in it */
-	uint64_t n, sum_ns; /* true latencies of requests answered in it */
+	bool present;		  /* the daemon knew the guest */
+	uint64_t mtus;		  /* counted in it */
+	uint64_t seen_n, seen_ns; /* latencies that the daemon saw in it, and their sum */
+	uint64_t n, sum_ns;	  /* true ones of requests answered in it */
 };
 
 /* What really happened. */
@@ -78,7 +79,9 @@ struct record_guest {
 	int64_t uncapped_ns;
 	struct record_truth before;	/* of lives that ended by a reboot */
 	struct hist *app[SIM_APPS_MAX]; /* servers' true latencies; NULL: no server */
-	uint64_t step_n, step_sum, step_mtus;
+	uint64_t step_n, step_sum;	/* of the piece of time that runs */
+	uint64_t step_mtus;		/* all up to its beginning */
+	uint64_t step_seen, step_seen_ns;
 	struct record_step *step;
 };
 

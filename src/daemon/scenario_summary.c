@@ -199,6 +199,8 @@ static json_t *step_value(const struct record_step *s, int what)
 		return s->present ? rate(s->rate_q16) : json_null();
 	case 2:
 		return integer(s->mtus);
+	case 3:
+		return s->seen_n ? micros(s->seen_ns / s->seen_n) : json_null();
 	default:
 		return s->n ? micros(s->sum_ns / s->n) : json_null();
 	}
@@ -206,10 +208,11 @@ static json_t *step_value(const struct record_step *s, int what)
 
 static json_t *series(const struct recorder *r, const struct record_guest *g, bool *failed)
 {
-	static const char *const keys[] = { "cap", "rate", "mtus", "true_latency_us" };
+	static const char *const keys[] = { "cap", "rate", "mtus", "latency_us",
+					    "true_latency_us" };
 	json_t *o = json_object();
 
-	for (int k = 0; k < 4; k++) {
+	for (int k = 0; k < 5; k++) {
 		json_t *arr = json_array();
 
 		for (uint32_t i = 0; i < r->steps; i++)
