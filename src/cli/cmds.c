@@ -280,10 +280,13 @@ static void print_rings(const json_t *g)
 		{ 0 },
 	};
 	const char *fault = json_string_value(json_object_get(g, "fault"));
+	const char *agent = "no agent";
 
+	if (json_is_true(json_object_get(g, "attached")))
+		agent = json_is_true(json_object_get(g, "agent_silent")) ? "attached, agent silent"
+									 : "attached";
 	printf("%s (domain %lld): %s%s%s\n", json_string_value(json_object_get(g, "name")),
-	       (long long)json_integer_value(json_object_get(g, "domid")),
-	       json_is_true(json_object_get(g, "attached")) ? "attached" : "no agent",
+	       (long long)json_integer_value(json_object_get(g, "domid")), agent,
 	       fault && *fault ? ": " : "", fault ? fault : "");
 	if (json_array_size(json_object_get(g, "rings")))
 		table_print(stdout, json_object_get(g, "rings"), cols);

@@ -3,6 +3,8 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <string.h>
+
 #include "src/daemon/control_priv.h"
 
 #ifndef PACKAGE_VERSION
@@ -62,10 +64,17 @@ static json_t *guest_row(struct call *c, const struct managed *g)
 	return o;
 }
 
+/* Nobody shall take the simulator's guests for real ones. */
+static bool is_simulated(const struct manager *m)
+{
+	return !strcmp(m->hv->name, "sim");
+}
+
 int cmd_list(struct call *c, const json_t *params, json_t **result)
 {
 	(void)params;
 	*result = json_object();
+	put_b(*result, "simulated", is_simulated(c->m));
 	put_u(*result, "epoch", c->sn->epoch);
 	put_s(*result, "policy", c->m->policy->ops->name);
 	put_b(*result, "observe", c->m->observe);
@@ -105,6 +114,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	(void)params;
 	put_s(o, "version", PACKAGE_VERSION);
 	put_s(o, "hv", m->hv->name);
+	put_b(o, "simulated", is_simulated(m));
 	put_b(o, "observe", m->observe);
 	put_b(o, "paused", m->paused);
 	put_s(o, "policy", m->policy->ops->name);
@@ -240,6 +250,7 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 		rep = NULL;
 	put_identity(o, g);
 	put_b(o, "attached", st.attached);
+	put_b(o, "agent_silent", g->agent_silent);
 	put_s(o, "fault", st.fault);
 	put_u(o, "agent_pid", st.agent_pid);
 	put_u(o, "heartbeat", st.heartbeat);

@@ -579,6 +579,9 @@ int engine_run(struct engine *e)
 {
 	int rc = 0;
 
+	if (!strcmp(e->c.hv->name, "sim"))
+		log_msg(e->c.log, LOG_LVL_INFO,
+			"SIMULATED host: no guest, cap or figure here is real");
 	if (e->c.sim)
 		run_simulated(e);
 	else

@@ -37,6 +37,7 @@ struct managed {
 	bool node_due;		/* its node must be read (again) */
 	struct mono node_time;	/* when it was last read */
 	struct mono node_told;	/* when an event about it was made */
+	bool agent_silent;	/* its heartbeat stands still */
 	struct mono fault_told; /* likewise about a ring at fault */
 	uint32_t faults_untold;
 	int node_rc;	      /* what came of it */

@@ -346,6 +346,27 @@ static void check_foreign_cap(struct manager *m, struct managed *g, int64_t wall
 		      cap_to_percent(p.cap));
 }
 
+/* Its rings are read on; but nobody says which come and go. */
+static void check_agent(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+{
+	struct guest_state st;
+	bool silent;
+
+	guest_state(g->mon, now, &st);
+	silent = st.attached && mono_sub(now, st.heartbeat_time) >= AGENT_SILENT_S * NS_PER_S;
+	if (silent == g->agent_silent)
+		return;
+	g->agent_silent = silent;
+	if (silent)
+		manager_event(m, wall_ns, g->name, "agent-silent",
+			      "its agent was not heard for %d s: new queues are not seen; start "
+			      "resex-agent there",
+			      AGENT_SILENT_S);
+	else
+		manager_event(m, wall_ns, g->name, "agent-back",
+			      st.attached ? "its agent is heard again" : "its agent withdrew");
+}
+
 void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
 {
 	if (g->leaving)
@@ -357,6 +378,8 @@ void managed_second(struct manager *m, struct managed *g, struct mono now, int64
 	}
 	retry_node(g);
 	check_foreign_cap(m, g, wall_ns);
+	if (!(g->dom_flags & HV_DOM_PAUSED))
+		check_agent(m, g, now, wall_ns);
 	if (!g->cappable) {
 		save_old_cap(m, g);
 		m->publish_due |= g->cappable;

@@ -5,7 +5,10 @@
 
 #include "src/daemon/manager.h"
 
-enum { NODE_MIN_MS = 100 }; /* a guest's node is read at most this often */
+enum {
+	NODE_MIN_MS = 100,  /* a guest's node is read at most this often */
+	AGENT_SILENT_S = 3, /* guest_abi.h promises a beat a second */
+};
 
 #define FAULT_EVENTS_NS (200 * NS_PER_MS) /* at least between two ring-fault events of a guest */
 

@@ -121,6 +121,26 @@ static void agent__comes_after_its_guest__is_seen_by_its_node(void **state)
 	assert_int_equal(rings(g), 1);
 }
 
+static void agent__heartbeat_stands_still__is_told_once_and_when_it_is_back(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 1);
+	for (int i = 0; i < 5; i++) {
+		fake_registry(&g->mem)->heartbeat++;
+		rig_second(g);
+	}
+	assert_null(rig_event(g, "agent-silent"));
+	for (int i = 0; i < 10; i++)
+		rig_second(g);
+	assert_int_equal(rig_events(g, "agent-silent"), 1);
+	assert_int_equal(rings(g), 1); /* what is known is read on */
+	fake_registry(&g->mem)->heartbeat++;
+	rig_second(g);
+	assert_string_equal(rig_event(g, "agent-back")->text, "its agent is heard again");
+	assert_int_equal(rig_events(g, "agent-back"), 1);
+}
+
 static void node__cannot_be_watched__is_read_each_second_until_it_can(void **state)
 {
 	struct manager_rig *g = *state;
@@ -622,6 +642,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(agent__there__its_rings_are_in_the_set),
 		WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node),
+		WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back),
 		WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can),
 		WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old),
 		WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped),
