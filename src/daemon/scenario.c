@@ -167,6 +167,13 @@ static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_e
 				 "series is longer than the run: write at most its duration, "
 				 "%lld ms",
 				 (long long)(in.duration / NS_PER_MS));
+	if (in.series && in.duration / in.series > SCENARIO_STEPS_MAX)
+		return conf_fail(d, "series", e,
+				 "series makes %lld pieces of the run: write %lld ms or more for "
+				 "at most %d",
+				 (long long)(in.duration / in.series),
+				 (long long)(in.duration / SCENARIO_STEPS_MAX / NS_PER_MS + 1),
+				 SCENARIO_STEPS_MAX);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "src/daemon/settings.h"
 #include "src/sim/sim.h"
 
-enum { SCENARIO_EVENTS_MAX = 256 };
+enum { SCENARIO_EVENTS_MAX = 256, SCENARIO_STEPS_MAX = 10000 };
 
 enum scenario_clock {
 	SCENARIO_SIMULATED, /* as fast as it can, in one thread: the same run each time */

@@ -16,6 +16,8 @@ enum {
 	DEPTH_MAX = 1024,
 	RATE_MAX = 10000000,
 	REPORT_MAX = 10000, /* permille */
+	QP_LEAST = 64,	    /* messages that a queue pair's ring has room for at least */
+	ROOM_MAX = 1 << 18, /* of all rings: each 16 are a page that the daemon maps by itself */
 };
 
 /* --- applications --- */
@@ -278,6 +280,34 @@ static int bind_settings(struct scenario *sc, const struct place *p, struct gues
 	return rc ? rc : settings_find_link(&sc->conf, p->d, p->path, g, e);
 }
 
+static uint64_t ring_room(const struct sim_guest_conf *g)
+{
+	uint64_t room = 0;
+
+	for (uint32_t i = 0; i < g->apps; i++) {
+		const struct sim_app *a = &g->app[i];
+		uint64_t qps = a->kind == SIM_APP_SENDER ? a->qps : a->kind == SIM_APP_SERVER;
+
+		room += qps * (a->depth < QP_LEAST ? QP_LEAST : a->depth);
+	}
+	return room;
+}
+
+/* What one process can map is bounded, and what it maps piece by piece takes its time. */
+static int check_room(const struct scenario *sc, const struct place *p, struct conf_error *e)
+{
+	uint64_t room = 0;
+
+	for (uint32_t i = 0; i <= sc->sim.guests; i++)
+		room += ring_room(&sc->sim.guest[i]);
+	if (room <= ROOM_MAX)
+		return 0;
+	return FAIL(p, "apps", e,
+		    "up to here the rings of all guests have room for %llu messages, %d or the "
+		    "depth for each queue pair: make it at most %d",
+		    (unsigned long long)room, QP_LEAST, ROOM_MAX);
+}
+
 static int bind_guest(struct scenario *sc, const struct place *p, struct conf_error *e)
 {
 	struct sim_guest_conf *sg = &sc->sim.guest[sc->sim.guests];
@@ -301,6 +331,8 @@ static int bind_guest(struct scenario *sc, const struct place *p, struct conf_er
 	sg->blind = in.blind;
 	sg->later = in.later;
 	rc = bind_apps(p, sc->conf.link[g->link].mtu, sg, e);
+	if (!rc)
+		rc = check_room(sc, p, e);
 	if (rc)
 		return rc;
 	sc->sim.guests++;

@@ -248,6 +248,9 @@ static const struct wrong tops[] = {
 	{ TOP("\"duration\": \"3601s\""), "f:2:14: ", { "3601s", "3600s" } },
 	{ TOP("\"series\": \"1ms\""), "f:2:12: ", { "1ms", "10ms" } },
 	{ TOP("\"series\": \"11s\""), "f:2:12: ", { "longer than the run", "10000 ms" } },
+	{ TOP("\"duration\": \"200s\", \"series\": \"10ms\""),
+	  "f:2:32: ",
+	  { "20000 pieces", "21 ms", "10000" } },
 	{ TOP("\"clock\": \"fast\""), "f:2:11: ", { "fast", "\"simulated\"", "\"real\"" } },
 	{ TOP("\"seed\": -1"), "f:2:10: ", { "-1", "4294967295" } },
 	{ TOP("\"name\": 7"), "f:2:10: ", { "7", "string" } },
@@ -341,6 +344,13 @@ static const struct wrong apps[] = {
 	{ APP("\"kind\": \"burner\", \"start\": \"2s\", \"stop\": \"1s\""),
 	  "f:2:53: ",
 	  { "stop (1000000 us)", "after start (2000000 us)" } },
+	{ "{\"guests\": [{\"name\": \"a\", \"apps\": [{\"kind\": \"sender\", \"queue_pairs\": 63,"
+	  " \"depth\": 1024}, {\"kind\": \"sender\", \"queue_pairs\": 64, \"depth\": 1024},"
+	  " {\"kind\": \"sender\", \"queue_pairs\": 64, \"depth\": 1024}]},\n"
+	  " {\"name\": \"b\", \"apps\": [{\"kind\": \"sender\", \"queue_pairs\": 64,"
+	  " \"depth\": 1024}, {\"kind\": \"sender\", \"queue_pairs\": 17}]}]}",
+	  "f:2:24: ",
+	  { "262208 messages", "at most 262144" } },
 	/* each within its range, and too much for one guest */
 	{ GUEST("\"apps\": [{\"kind\": \"sender\", \"queue_pairs\": 64, \"depth\": 1024},\n"
 		"{\"kind\": \"sender\", \"queue_pairs\": 64, \"depth\": 1024},\n"

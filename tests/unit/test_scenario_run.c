@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 
 #include "src/daemon/scenario_record.h"
 #include "src/hv/hv_backends.h"
@@ -235,6 +236,15 @@ static void series__of_100_ms__says_what_happened_in_each(void **state)
 	}
 	assert_int_equal(mtus, number(f, "guests.1.mtus_sent"));
 	assert_true(sum / 20 > 209 && sum / 20 < 280);
+	assert_true(json_is_null(at(f, "guests.1.series.latency_us.0")));
+	for (int i = 1; i < 20; i++) { /* what is reported lags a little behind */
+		double heard;
+
+		snprintf(path, sizeof(path), "guests.0.series.latency_us.%d", i);
+		heard = number(f, path);
+		snprintf(path, sizeof(path), "guests.0.series.true_latency_us.%d", i);
+		assert_true(heard > number(f, path) - 1 && heard < number(f, path) + 1);
+	}
 }
 
 /* --- ablations --------------------------------------------------------------------- */
@@ -372,6 +382,131 @@ static void guests__paused_resumed_and_set__are_treated_so(void **state)
 	assert_int_equal(number(f, "guests.1.series.cap.5"), 30);
 	assert_null(json_object_get(at(f, "events.0"), "guest"));
 	assert_string_equal(text_at(f, "events.1.error"), "all guests are paused");
+}
+
+/* --- any scenario ------------------------------------------------------------------ */
+
+static void add(char *text, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add(char *text, size_t size, const char *fmt, ...)
+{
+	size_t n = strlen(text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, size - n, fmt, ap);
+	va_end(ap);
+}
+
+static void add_app(struct prop *p, char *text, size_t size)
+{
+	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
+	static const char *const ops[] = { "write", "send", "read" };
+	uint64_t kind = prop_range(p, 0, 3);
+
+	add(text, size, "{\"kind\": \"%s\"", kinds[kind]);
+	if (kind == 1 || kind == 2)
+		add(text, size, ", \"size\": %d, \"depth\": %d, \"post\": \"%dns\"",
+		    1 << prop_range(p, 0, 22), (int)prop_range(p, 1, 70),
+		    (int)prop_range(p, 100, 90000));
+	if (kind == 1)
+		add(text, size, ", \"op\": \"%s\", \"queue_pairs\": %d", ops[prop_range(p, 0, 2)],
+		    (int)prop_range(p, 1, 5));
+	if (kind == 1 && prop_one_in(p, 2))
+		add(text, size, ", \"rate\": %d, \"burst\": %d", (int)prop_range(p, 1, 50000),
+		    (int)prop_range(p, 1, 50));
+	if (kind == 2)
+		add(text, size, ", \"clients\": %d, \"compute\": \"%dns\", \"report\": %d",
+		    (int)prop_range(p, 1, 9), (int)prop_range(p, 0, 90000),
+		    (int)prop_range(p, 0, 3000));
+	if (prop_one_in(p, 2))
+		add(text, size, ", \"start\": \"%dms\", \"stop\": \"%dms\"",
+		    (int)prop_range(p, 0, 60), (int)prop_range(p, 61, 150));
+	add(text, size, "}");
+}
+
+static void add_guests(struct prop *p, int guests, char *text, size_t size)
+{
+	for (int i = 0; i < guests; i++) {
+		add(text, size,
+		    "%s{\"name\": \"g%d\", \"vcpus\": %d, \"later\": %s, \"cap\": %d,"
+		    " \"weight\": %d, \"apps\": [",
+		    i ? "," : "", i, (int)prop_range(p, 1, 4), prop_one_in(p, 4) ? "true" : "false",
+		    prop_one_in(p, 3) ? (int)prop_range(p, 1, 100) : 0,
+		    (int)prop_range(p, 1, 65535));
+		for (uint64_t n = prop_range(p, 0, 3), k = 0; k < n; k++) {
+			add(text, size, "%s", k ? "," : "");
+			add_app(p, text, size);
+		}
+		add(text, size, "]}");
+	}
+}
+
+static void add_events(struct prop *p, int guests, char *text, size_t size)
+{
+	static const char *const what[] = { "destroy", "create", "reboot", "release",
+					    "retake",  "pause",	 "resume" };
+	static const char *const policies[] = { "null", "freemarket", "ratio", "ioshares" };
+
+	for (uint64_t n = prop_range(p, 0, 20), k = 0; k < n; k++) {
+		add(text, size, "%s{\"at\": \"%dms\", ", k ? "," : "", (int)prop_range(p, 0, 100));
+		if (prop_one_in(p, 4))
+			add(text, size, "\"do\": \"policy\", \"policy\": \"%s\"}",
+			    policies[prop_range(p, 0, 3)]);
+		else
+			add(text, size, "\"do\": \"%s\", \"guest\": \"g%d\"}",
+			    what[prop_range(p, 0, 6)], (int)prop_range(p, 0, (uint64_t)guests - 1));
+	}
+}
+
+/* The daemon sees no more than there is. */
+static void check_seen(struct fixture *f, struct prop *p, int step, int guests)
+{
+	for (int i = 0; i < guests; i++) {
+		char seen[64], is[64];
+
+		snprintf(seen, sizeof(seen), "guests.%d.wrs", i);
+		snprintf(is, sizeof(is), "guests.%d.true.wrs", i);
+		prop_assert(p, step, number(f, seen) <= number(f, is));
+		snprintf(seen, sizeof(seen), "guests.%d.cpu_ns", i);
+		snprintf(is, sizeof(is), "guests.%d.true.cpu_ns", i);
+		prop_assert(p, step, number(f, seen) <= number(f, is));
+	}
+}
+
+static void any_scenario__runs_the_same_twice_and_sees_no_more_than_there_is(void **state)
+{
+	struct fixture *f = *state;
+	size_t size = 1 << 15;
+	char *text = malloc(size);
+	struct prop p;
+
+	assert_non_null(text);
+	prop_start(&p);
+	for (int i = 0; i < 25; i++) {
+		int guests = (int)prop_range(&p, 1, 6);
+		char *once, *again;
+
+		text[0] = 0;
+		add(text, size,
+		    "{\"duration\": \"100ms\", \"series\": \"20ms\", \"seed\": %d,"
+		    " \"host\": {\"scheduler\": \"%s\", \"epoch\": \"20ms\"}, \"guests\": [",
+		    (int)prop_range(&p, 0, 99), prop_one_in(&p, 2) ? "credit" : "credit2");
+		add_guests(&p, guests, text, size);
+		add(text, size, "], \"events\": [");
+		add_events(&p, guests, text, size);
+		add(text, size, "]}");
+		once = dump(f, text);
+		again = dump(f, text);
+		if (strcmp(once, again) != 0)
+			print_error("%s\n", text);
+		prop_assert(&p, i, !strcmp(once, again));
+		check_seen(f, &p, i, guests);
+		free(once);
+		free(again);
+	}
+	free(text);
 }
 
 /* --- the life of a run ------------------------------------------------------------- */
@@ -518,6 +653,7 @@ int main(void)
 		WITH(policies__changed_twice_at_once__are_both_in_force_in_turn),
 		WITH(guest__released_and_taken_back__is_capped_only_then),
 		WITH(guests__paused_resumed_and_set__are_treated_so),
+		WITH(any_scenario__runs_the_same_twice_and_sees_no_more_than_there_is),
 		WITH(real_clock__runs_the_threads_for_as_long_as_it_says),
 		WITH(signal__during_a_run__ends_it_and_the_summary_says_so),
 		WITH(no_directory__for_its_files__is_said_with_the_remedy),
