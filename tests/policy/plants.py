@@ -171,7 +171,7 @@ def stale_exclusive(true, self, b):
 
 
 def rest_inclusive(true, self, b, slot):
-    return b.rest_until.get(slot, -1) >= self.now
+    return slot in b.rest_until and b.rest_until[slot] >= self.now
 
 
 def silent_is_calm(true, self, guests, verdicts):
@@ -300,7 +300,8 @@ ALL = {
     "ioshares-window-exclusive": ("ioshares", with_method("is_complete", window_exclusive)),
     "ioshares-samples-exclusive": ("ioshares", with_method("is_complete", samples_exclusive)),
     "ioshares-caps-bite-at-once": ("ioshares", with_method("quiet", quiet_but("caps"))),
-    "ioshares-raise-not-awaited": ("ioshares", with_method("quiet", quiet_but("raised"))),
+    "ioshares-raise-not-awaited": (
+        "ioshares", among("vain", with_method("quiet", quiet_but("raised")))),
     "ioshares-waits-for-ever": ("ioshares", with_method("waits", wait_for_ever)),
     "ioshares-never-waits": ("ioshares", with_method("waits", never)),
     "ioshares-stale-exclusive": ("ioshares", with_method("is_reporter", stale_exclusive)),
@@ -325,17 +326,18 @@ ALL = {
         "ioshares", among("vain", with_method("forget_offender", first_not_forgotten))),
     "ioshares-predecessor-rests": (
         "ioshares", among("vain", with_method("forget_slot", predecessor_rests))),
-    "ioshares-predecessor-sent": ("ioshares", with_method("forget_slot", predecessor_sent)),
+    "ioshares-predecessor-sent": (
+        "ioshares", among("even", with_method("forget_slot", predecessor_sent))),
     "ioshares-predecessor-accuses": ("ioshares", with_method("forget_slot", predecessor_accuses)),
     "ioshares-opening-tick-counts": ("ioshares", with_method("observe", opening_counts)),
     "ioshares-empty-without-money": ("ioshares", with_method("decided", empty_without_money)),
     "ioshares-least-ignored": ("ioshares", with_method("least", not_least)),
     "ioshares-last-of-equals": (
-        "ioshares", among("even", with_method("raise_rates", last_of_equals))),
+        "ioshares", among("vain", with_method("raise_rates", last_of_equals))),
     "ioshares-futile-later": ("ioshares", among("vain", later("end_futile", -1))),
     "ioshares-calm-later": ("ioshares", later("is_due", -1)),
-    "ioshares-wait-longer": ("ioshares", later("waited_enough", 1)),
-    "ioshares-rest-longer": ("ioshares", among("vain", later("rests", -1))),
+    "ioshares-wait-longer": (
+        "ioshares", among("even", later("waited_enough", 1))),
     "ioshares-quiet-later": ("ioshares", with_method("quiet", quiet_later)),
     "ioshares-closed-inclusive": ("ioshares", with_method("watch", closed_inclusive)),
     "ioshares-limits-hostile": ("ioshares", with_method("is_hostile", limits_hostile)),
