@@ -28,6 +28,7 @@ enum ios_reason {
 	WHY_NOBODY,
 	WHY_NO_BASE,
 	WHY_FADING,
+	WHY_FLOOR,
 };
 
 static const char *const ios_reasons[] = {
@@ -48,6 +49,8 @@ static const char *const ios_reasons[] = {
 			"can be blamed",
 	[WHY_FADING] = "cap %0m percent, charged %1d times the plain rate, on the way back "
 		       "to no cap: the guest that was slowed down reports no more",
+	[WHY_FLOOR] = "lowest cap, %0m percent, and guest %2g is still %3p percent slower than "
+		      "alone: no cap recalls what this one has outstanding",
 	NULL,
 };
 
@@ -247,14 +250,24 @@ static int64_t permille(uint64_t q16)
 	return (int64_t)(q16 * 1000 / IOS_ONE);
 }
 
-static void why_taxed(const struct ios_tick *t, const struct ios_guest *s, struct plan_guest *out)
+/* Has it been at its lowest cap for long, and is still to blame? */
+static bool is_beyond_caps(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
+{
+	const struct ios_guest *r = &t->state[s->accuser];
+
+	return s->at_floor && r->verdict == IOS_OVER && r->blamed == slot &&
+	       mono_sub(t->in->now, s->floor_since) >= (int64_t)t->p->futile;
+}
+
+static void why_taxed(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot,
+		      struct plan_guest *out)
 {
 	const struct ios_guest *r = &t->state[s->accuser];
 
 	out->reason = WHY_FADING;
 	if (!s->has_accuser || !t->guest[s->accuser] || !r->reports)
 		return;
-	out->reason = WHY_TAXED;
+	out->reason = is_beyond_caps(t, s, slot) ? WHY_FLOOR : WHY_TAXED;
 	out->why[2] = s->accuser;
 	out->why[3] = permille(r->intf);
 }
@@ -287,7 +300,7 @@ static struct plan_guest plan_of(const struct ios_tick *t, const struct policy_g
 	else if (is_empty(t->p, g))
 		out.reason = WHY_EMPTY;
 	else if (s->rate > IOS_ONE)
-		why_taxed(t, s, &out);
+		why_taxed(t, s, g->slot, &out);
 	else if (!why_futile(t, g->slot, &out))
 		why_free(s, &out);
 	return out;

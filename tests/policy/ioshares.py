@@ -13,7 +13,7 @@ SAT = 2**62
 SAMPLES = 2**20
 NONE, NO_BASE, FINE, SELF, NOBODY, OVER = range(6)  # verdicts
 (FREE, TAXED, EMPTY, IS_EXEMPT, NOT_CAPPABLE, FUTILE, SELF_HURT, HURT, UNBLAMED, BASELESS,
- FADING) = range(11)
+ FADING, FLOOR) = range(12)
 OF_VERDICT = {SELF: SELF_HURT, NOBODY: UNBLAMED, NO_BASE: BASELESS}
 
 
@@ -41,7 +41,7 @@ class LinkState:
 
 
 class IOShares(Policy):
-    NAME, REASONS = "ioshares", 11
+    NAME, REASONS = "ioshares", 12
     PARAMS = (
         ("window", "ns", 1000000, 10000000000, 50000000), ("min_samples", "-", 1, 1000000, 16),
         ("tolerance", "permille", 0, 10000, 50),
@@ -416,13 +416,15 @@ class IOShares(Policy):
             return EMPTY, cap, (cap[1], rate, 0, 0)
         if b.rate > ONE:
             cap = clamp((1, full(g) * ONE // b.rate), g, self.least(g))
-            return self.taxed(b, cap, rate)
+            return self.taxed(g, b, cap, rate)
         return self.uncapped(g, b)
 
-    def taxed(self, b, cap, rate):
+    def taxed(self, g, b, cap, rate):
         r = self.blocks[b.accuser] if b.accuser in self.shown else None
         if r and self.is_reporter(r):
-            return TAXED, cap, (cap[1], rate, b.accuser, r.intf * 1000 // ONE)
+            long = b.floor_since is not None and self.now - b.floor_since >= self.p.futile
+            reason = FLOOR if long and r.verdict == OVER and r.blamed == g.slot else TAXED
+            return reason, cap, (cap[1], rate, b.accuser, r.intf * 1000 // ONE)
         return FADING, cap, (cap[1], rate, 0, 0)
 
     def uncapped(self, g, b):

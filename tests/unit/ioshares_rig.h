@@ -16,7 +16,20 @@
 #define US NS_PER_US
 
 enum { REP = 3, OFF = 7 };
-enum { FREE, TAXED, EMPTY, EXEMPT, NOT_CAPPABLE, FUTILE, SELF, HURT, NOBODY, NO_BASE, FADING };
+enum {
+	FREE,
+	TAXED,
+	EMPTY,
+	EXEMPT,
+	NOT_CAPPABLE,
+	FUTILE,
+	SELF,
+	HURT,
+	NOBODY,
+	NO_BASE,
+	FADING,
+	FLOOR
+};
 enum { ONE = 65536, BASE = 200000, BASE_IO = 60000 };
 
 /* n requests that took the same time each, in ns, of which io for WTime + PTime. */

@@ -484,7 +484,7 @@ static void check_plan(struct prop *r, uint64_t step, struct rig *g, const struc
 
 	prop_assert(r, step, out->rate.q16 == state_of(g, p->slot)->rate);
 	prop_assert(r, step, cap_equal(out->cap, state_of(g, p->slot)->wanted));
-	prop_assert(r, step, out->reason <= FADING && out->vf_bytes_s == 0);
+	prop_assert(r, step, out->reason <= FLOOR && out->vf_bytes_s == 0);
 	prop_assert(r, step, out->cap.limited || out->cap.mpct == 0);
 	prop_assert(r, step,
 		    cap_equal(out->cap, cap_clamp(out->cap, &p->bounds)) || !out->cap.limited);
@@ -492,13 +492,13 @@ static void check_plan(struct prop *r, uint64_t step, struct rig *g, const struc
 		prop_assert(r, step, !out->cap.limited && out->rate.q16 == ONE);
 	prop_assert(r, step,
 		    out->cap.limited == (out->reason == TAXED || out->reason == EMPTY ||
-					 out->reason == FADING));
+					 out->reason == FADING || out->reason == FLOOR));
 	prop_assert(r, step, out->why[1] == out->rate.q16 * 1000ll / ONE);
 }
 
 static void any_input__a_million_steps__all_stays_within_its_range(void **state)
 {
-	uint64_t seen[FADING + 1] = { 0 };
+	uint64_t seen[FLOOR + 1] = { 0 };
 	static struct rig g;
 	struct prop r;
 
@@ -514,7 +514,7 @@ static void any_input__a_million_steps__all_stays_within_its_range(void **state)
 			seen[g.plan.guest[slots[k]].reason]++;
 		}
 	}
-	for (uint32_t i = 0; i <= FADING; i++)
+	for (uint32_t i = 0; i <= FLOOR; i++)
 		prop_assert(&r, i, seen[i] > 0); /* or the steps are not random enough */
 	assert_true(rig_guarded(g.guests, g.ops->guest_size * FLOW_GUESTS_MAX));
 	assert_true(rig_guarded(g.global, g.ops->global_size));
