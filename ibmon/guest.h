@@ -98,5 +98,7 @@ struct guest_ring_info {
 	bool active;
 };
 bool guest_ring_info(const struct guest_mon *g, uint32_t i, struct guest_ring_info *info);
+/* Its totals, as the sampler set them aside (ring_show). false: not read, or not shown yet. */
+bool guest_ring_shown(const struct guest_mon *g, uint32_t i, struct ring_totals *t);
 
 #endif

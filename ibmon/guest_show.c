@@ -76,3 +76,8 @@ bool guest_ring_info(const struct guest_mon *g, uint32_t i, struct guest_ring_in
 	info->fault = g->reg->fault[i].fault;
 	return true;
 }
+
+bool guest_ring_shown(const struct guest_mon *g, uint32_t i, struct ring_totals *t)
+{
+	return i < g->rings && g->ring[i]->ring && ring_shown(g->ring[i]->ring, t);
+}

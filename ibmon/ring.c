@@ -18,6 +18,8 @@ struct ring {
 	bool told;
 	struct ring_desc desc;
 	struct ring_totals totals;
+	struct ring_totals shown; /* as they were when another thread asked for them */
+	bool is_shown;
 	uint64_t state[]; /* the layout's */
 };
 
@@ -187,4 +189,17 @@ const struct ring_desc *ring_desc(const struct ring *r)
 void ring_totals(const struct ring *r, struct ring_totals *t)
 {
 	*t = r->totals;
+}
+
+void ring_show(struct ring *r)
+{
+	r->shown = r->totals;
+	r->is_shown = true;
+}
+
+bool ring_shown(const struct ring *r, struct ring_totals *t)
+{
+	if (r->is_shown)
+		*t = r->shown;
+	return r->is_shown;
 }

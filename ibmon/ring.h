@@ -98,4 +98,9 @@ enum ring_fault ring_fault(const struct ring *r);
 const struct ring_desc *ring_desc(const struct ring *r);
 void ring_totals(const struct ring *r, struct ring_totals *t); /* same thread as sample */
 
+/* Set the totals aside for another thread, which reads them when told so, before the next. */
+void ring_show(struct ring *r);
+/* What was set aside last; false: nothing was yet. */
+bool ring_shown(const struct ring *r, struct ring_totals *t);
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,12 +24,17 @@ enum { CONTROL_CONNS_MAX = 64, CONTROL_IDLE_S = 60, CONTROL_OUT_MAX = 16 << 20 }
 struct conn {
 	struct control *c;
 	struct bufferevent *bev;
-	struct event *more; /* further lines are there: serve them at the loop's next turn */
+	char *line; /* the request that is being served, or NULL */
+	size_t len;
+	struct rings_ask ask; /* what that request waits for */
 	bool root;
-	bool waits;		   /* until it has read what it was sent */
-	bool ended;		   /* it sends no more, but may wait for replies */
-	struct conn *next, **link; /* link: what points at this one */
+	bool waits;  /* until it has read what it was sent */
+	bool ended;  /* it sends no more, but may wait for replies */
+	bool queued; /* to be served */
+	TAILQ_ENTRY(conn) all, queue;
 };
+
+TAILQ_HEAD(conn_list, conn);
 
 struct control {
 	struct manager *m;
@@ -37,49 +43,100 @@ struct control {
 	char path[CONFIG_PATH_MAX + 1];
 	bool bound;
 	uint32_t conns;
-	struct conn *first;
+	struct conn_list all, queue;
+	struct event *turn; /* somebody is queued: serve at the loop's next turn */
+	struct event *poll; /* somebody waits for the sampler */
+	struct clock clock;
 };
 
 static void conn_close(struct conn *k)
 {
 	struct control *c = k->c;
 
-	*k->link = k->next;
-	if (k->next)
-		k->next->link = k->link;
+	TAILQ_REMOVE(&c->all, k, all);
+	if (k->queued)
+		TAILQ_REMOVE(&c->queue, k, queue);
 	c->conns--;
-	event_free(k->more);
+	manager_rings_end(c->m, &k->ask);
 	bufferevent_free(k->bev);
+	free(k->line);
 	free(k);
 }
 
-/* One request line -> one reply line; NULL: no memory. */
-static char *answer(struct conn *k, const char *line, size_t len)
+/* Behind all that are there already. */
+static void conn_queue(struct conn *k)
 {
-	struct call call = { .m = k->c->m, .wall_ns = clock_wall_ns(), .root = k->root };
-	json_t *result = NULL;
-	struct request r;
-	char *out;
+	const struct timeval now = { 0 };
 
-	call.sn = snap_latest(call.m->sh);
-	if (request_parse(line, len, &r, &call.error) || method_call(&call, &r, &result))
-		out = reply_error(r.id, &call.error);
-	else
-		out = reply_result(r.id, result);
-	request_free(&r);
-	return out;
+	if (k->queued || k->ask.serial)
+		return;
+	k->queued = true;
+	TAILQ_INSERT_TAIL(&k->c->queue, k, queue);
+	event_add(k->c->turn, &now);
 }
 
-static void serve_line(struct conn *k, struct evbuffer *in, struct evbuffer *out)
+/* Look for the sampler's answer as often as it may come, within reason. */
+static void poll_soon(struct control *c)
 {
-	size_t len;
-	char *line = evbuffer_readln(in, &len, EVBUFFER_EOL_LF), *text;
+	int64_t us = c->m->conf->interval_ns / 4 / NS_PER_US;
+	const struct timeval tv = { .tv_usec = us < 1000 ? 1000 : us > 50000 ? 50000 : us };
 
-	text = line ? answer(k, line, len) : NULL;
+	if (!event_pending(c->poll, EV_TIMEOUT, NULL))
+		event_add(c->poll, &tv);
+}
+
+static void on_poll(evutil_socket_t fd, short what, void *arg)
+{
+	struct control *c = arg;
+	struct mono now = c->clock.now(&c->clock);
+	bool waiting = false;
+	struct conn *k;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(k, &c->all, all)
+	{
+		if (!k->ask.serial || k->queued)
+			continue;
+		if (manager_rings(c->m, &k->ask, now) == -EAGAIN) {
+			waiting = true;
+			continue;
+		}
+		k->queued = true;
+		TAILQ_INSERT_TAIL(&c->queue, k, queue);
+	}
+	if (!TAILQ_EMPTY(&c->queue))
+		event_active(c->turn, EV_TIMEOUT, 0);
+	if (waiting)
+		poll_soon(c);
+}
+
+/* One request line -> one reply line; false: it is answered later. */
+static bool answer(struct conn *k, struct evbuffer *out)
+{
+	struct control *c = k->c;
+	struct call call = { .m = c->m,
+			     .now = c->clock.now(&c->clock),
+			     .wall_ns = clock_wall_ns(),
+			     .root = k->root,
+			     .ask = k->ask };
+	json_t *result = NULL;
+	char *text = NULL;
+	struct request r;
+	int rc;
+
+	call.sn = snap_latest(call.m->sh);
+	rc = request_parse(k->line, k->len, &r, &call.error);
+	if (!rc)
+		rc = method_call(&call, &r, &result);
+	k->ask = call.ask;
+	if (rc != CALL_LATER)
+		text = rc ? reply_error(r.id, &call.error) : reply_result(r.id, result);
 	if (text)
 		evbuffer_add(out, text, strlen(text));
-	free(line);
 	free(text);
+	request_free(&r);
+	return rc != CALL_LATER;
 }
 
 static bool has_line(struct evbuffer *in)
@@ -120,38 +177,56 @@ static bool must_wait(struct conn *k, const struct evbuffer *out)
 	return full;
 }
 
-/*
- * One request a turn of the loop: who sends many at once delays neither other
- * connections nor the care for guests.
- */
+/* One request of this connection. */
 static void serve(struct conn *k)
 {
-	const struct timeval now = { 0 };
 	struct evbuffer *in = bufferevent_get_input(k->bev);
 	struct evbuffer *out = bufferevent_get_output(k->bev);
 
-	if (must_wait(k, out) || event_pending(k->more, EV_TIMEOUT, NULL))
+	if (!k->line) {
+		if (must_wait(k, out))
+			return;
+		k->line = evbuffer_readln(in, &k->len, EVBUFFER_EOL_LF);
+	}
+	if (k->line && !answer(k, out)) {
+		poll_soon(k->c);
 		return;
-	serve_line(k, in, out);
+	}
+	free(k->line);
+	k->line = NULL;
 	if (has_line(in))
-		event_add(k->more, &now);
+		conn_queue(k);
 	else if (evbuffer_get_length(in) > PROTO_LINE_MAX)
 		refuse_long(k, in, out);
 	else if (k->ended && !evbuffer_get_length(out))
 		conn_close(k);
 }
 
-static void on_more(evutil_socket_t fd, short what, void *arg)
+/*
+ * One request a turn of the loop, of each connection in its turn: however
+ * many ask, and however much, the care for guests and the watchdog are next.
+ */
+static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
+	const struct timeval now = { 0 };
+	struct control *c = arg;
+	struct conn *k = TAILQ_FIRST(&c->queue);
+
 	(void)fd;
 	(void)what;
-	serve(arg);
+	if (!k)
+		return;
+	TAILQ_REMOVE(&c->queue, k, queue);
+	k->queued = false;
+	serve(k);
+	if (!TAILQ_EMPTY(&c->queue))
+		event_add(c->turn, &now);
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
 {
 	(void)bev;
-	serve(arg);
+	conn_queue(arg);
 }
 
 static void on_written(struct bufferevent *bev, void *arg)
@@ -159,7 +234,7 @@ static void on_written(struct bufferevent *bev, void *arg)
 	struct conn *k = arg;
 
 	if (k->ended || evbuffer_get_length(bufferevent_get_input(bev)))
-		serve(k);
+		conn_queue(k);
 }
 
 /* What was asked before the end of file is answered yet; errors and idlers are let go. */
@@ -173,22 +248,17 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 		return;
 	}
 	bufferevent_disable(bev, EV_READ);
-	serve(k);
+	conn_queue(k);
 }
 
 static struct conn *conn_new(struct control *c, evutil_socket_t fd)
 {
 	struct conn *k = calloc(1, sizeof(*k));
 
-	if (!k)
-		return NULL;
-	k->more = evtimer_new(c->base, on_more, k);
-	if (k->more)
+	if (k)
 		k->bev = bufferevent_socket_new(c->base, fd, BEV_OPT_CLOSE_ON_FREE);
-	if (k->bev)
+	if (k && k->bev)
 		return k;
-	if (k->more)
-		event_free(k->more);
 	free(k);
 	return NULL;
 }
@@ -216,11 +286,7 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	}
 	k->c = c;
 	k->root = cred.uid == 0 || cred.uid == geteuid();
-	k->next = c->first;
-	k->link = &c->first;
-	if (k->next)
-		k->next->link = &k->next;
-	c->first = k;
+	TAILQ_INSERT_TAIL(&c->all, k, all);
 	c->conns++;
 	bufferevent_setcb(k->bev, on_read, on_written, on_event, k);
 	bufferevent_setwatermark(k->bev, EV_READ, 0, PROTO_LINE_MAX + 1);
@@ -299,7 +365,14 @@ int control_open(struct control **out, struct event_base *base, struct manager *
 		return rc;
 	c->m = m;
 	c->base = base;
+	TAILQ_INIT(&c->all);
+	TAILQ_INIT(&c->queue);
+	clock_real(&c->clock);
 	snprintf(c->path, sizeof(c->path), "%s", m->conf->socket);
+	c->turn = evtimer_new(base, on_turn, c);
+	c->poll = evtimer_new(base, on_poll, c);
+	if (!c->turn || !c->poll)
+		goto out;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		rc = -errno;
@@ -325,10 +398,14 @@ out:
 
 void control_close(struct control *c)
 {
-	for (struct conn *k = c->first, *next; k; k = next) {
-		next = k->next;
+	struct conn *k;
+
+	while ((k = TAILQ_FIRST(&c->all)))
 		conn_close(k);
-	}
+	if (c->turn)
+		event_free(c->turn);
+	if (c->poll)
+		event_free(c->poll);
 	if (c->listener)
 		evconnlistener_free(c->listener);
 	if (c->bound)

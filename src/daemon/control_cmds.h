@@ -10,11 +10,16 @@
 struct call {
 	struct manager *m;
 	const struct snapshot *sn;
+	struct mono now;
 	int64_t wall_ns;
-	bool root; /* by peer credentials */
-	int exit;  /* enum resex_exit of what failed */
+	bool root;	      /* by peer credentials */
+	struct rings_ask ask; /* kept for the caller from one call to the next of CALL_LATER */
+	int exit;	      /* enum resex_exit of what failed */
 	struct proto_error error;
 };
+
+/* Not answered yet: call again with the same ask, or end it (manager_rings_end). */
+enum { CALL_LATER = -1 };
 
 struct method_param {
 	const char *name;
@@ -24,7 +29,10 @@ struct method_param {
 struct method {
 	const char *name;
 	bool modifies; /* root only */
-	/* 0 and *result (owned by the caller), or enum resex_exit with call->error filled */
+	/*
+	 * 0 and *result (owned by the caller); enum resex_exit with call->error filled; or
+	 * CALL_LATER. None of them waits.
+	 */
 	int (*run)(struct call *c, const json_t *params, json_t **result);
 	const struct method_param *params; /* those it takes, ended by name NULL */
 };

@@ -3,6 +3,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <errno.h>
 #include <string.h>
 
 #include "src/daemon/control_priv.h"
@@ -210,14 +211,6 @@ static void put_totals(json_t *o, const struct ring_totals *t)
 	put_flags(o, t->flags);
 }
 
-static const struct ring_totals *totals_of(const struct ring_report *r, uint32_t id)
-{
-	for (uint32_t i = 0; r && i < r->rings; i++)
-		if (r->id[i] == id)
-			return &r->totals[i];
-	return NULL;
-}
-
 static json_t *ring_row(const struct guest_ring_info *info, const struct ring_totals *t)
 {
 	json_t *o = json_object();
@@ -240,14 +233,11 @@ static json_t *ring_row(const struct guest_ring_info *info, const struct ring_to
 static json_t *rings_of(struct call *c, const struct managed *g)
 {
 	json_t *o = json_object(), *arr = json_array(), *gone = json_object(), *all = json_object();
-	const struct ring_report *rep = NULL;
-	struct ring_totals sum = { 0 }, left = { 0 };
+	struct ring_totals sum = { 0 }, left = { 0 }, t;
 	struct guest_ring_info info;
 	struct guest_state st;
 
 	guest_state(g->mon, c->sn->time, &st);
-	if (manager_rings(c->m, g, &rep))
-		rep = NULL;
 	put_identity(o, g);
 	put_b(o, "attached", st.attached);
 	put_b(o, "agent_silent", g->agent_silent);
@@ -259,11 +249,11 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 	put_u(o, "maps", st.maps);
 	put_u(o, "faults_more", st.faults_more);
 	for (uint32_t i = 0; guest_ring_info(g->mon, i, &info); i++) {
-		const struct ring_totals *t = totals_of(rep, info.desc.id);
+		bool shown = guest_ring_shown(g->mon, i, &t);
 
-		json_array_append_new(arr, ring_row(&info, t));
-		if (t && info.desc.kind == RING_SQ)
-			ring_totals_add(&sum, t);
+		json_array_append_new(arr, ring_row(&info, shown ? &t : NULL));
+		if (shown && info.desc.kind == RING_SQ)
+			ring_totals_add(&sum, &t);
 	}
 	json_object_set_new(o, "rings", arr);
 	guest_gone(g->mon, &left);
@@ -275,33 +265,25 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 	return o;
 }
 
-/* Each guest's totals take a tick: nobody else is served meanwhile. */
-static bool all_rings_take_long(const struct call *c)
-{
-	return c->sn->guests * c->m->conf->interval_ns > 2 * NS_PER_S;
-}
-
 int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 {
-	const struct managed *g;
+	bool one = json_object_get(params, "guest");
+	const struct managed *g = one ? find_guest(c, params) : NULL;
+	int rc = one && !g ? c->exit : manager_rings(c->m, &c->ask, c->now);
 	json_t *arr;
 
-	if (!json_object_get(params, "guest") && all_rings_take_long(c))
-		return call_fail(c, RESEX_FAILURE,
-				 "%u guests take %u intervals of %lld ms to ask: name one guest",
-				 c->sn->guests, c->sn->guests,
-				 (long long)(c->m->conf->interval_ns / NS_PER_MS));
-
-	if (json_object_get(params, "guest")) {
-		g = find_guest(c, params);
-		if (!g)
-			return c->exit;
-		arr = json_array();
-		json_array_append_new(arr, rings_of(c, g));
-	} else {
-		arr = guest_rows(c, rings_of);
+	if (rc == -EAGAIN)
+		return CALL_LATER;
+	if (rc == -ETIMEDOUT)
+		rc = call_fail(c, RESEX_FAILURE,
+			       "the sampler does not answer: see \"late ticks\" in resex info");
+	if (!rc) {
+		arr = one ? json_array() : guest_rows(c, rings_of);
+		if (one)
+			json_array_append_new(arr, rings_of(c, g));
+		*result = json_object();
+		json_object_set_new(*result, "guests", arr);
 	}
-	*result = json_object();
-	json_object_set_new(*result, "guests", arr);
-	return 0;
+	manager_rings_end(c->m, &c->ask);
+	return rc;
 }

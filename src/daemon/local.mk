@@ -11,7 +11,8 @@ libdaemon_a_SOURCES = \
 	src/daemon/control_proto.c src/daemon/control_proto.h \
 	src/daemon/engine.c src/daemon/engine.h \
 	src/daemon/manager.c src/daemon/manager.h src/daemon/manager_priv.h \
-	src/daemon/manager_conf.c src/daemon/manager_events.c src/daemon/manager_guest.c src/daemon/manager_set.c \
+	src/daemon/manager_conf.c src/daemon/manager_events.c src/daemon/manager_guest.c \
+	src/daemon/manager_rings.c src/daemon/manager_set.c \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/policy_load.c \
 	src/daemon/restore.c src/daemon/restore.h \

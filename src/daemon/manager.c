@@ -274,22 +274,3 @@ int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_n
 	manager_event(m, wall_ns, NULL, "policy", "%s", pi->ops->name);
 	return 0;
 }
-
-int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r)
-{
-	struct ring_report *rep = &m->sh->report;
-	int64_t left = 50 * m->conf->interval_ns + 50 * NS_PER_MS;
-
-	if (atomic_load(&rep->wanted) == 0)
-		atomic_store_explicit(&rep->wanted, g->slot + 1, memory_order_release);
-	while (atomic_load_explicit(&rep->wanted, memory_order_acquire)) {
-		if (left <= 0)
-			return -ETIMEDOUT;
-		poll(NULL, 0, 1);
-		left -= NS_PER_MS;
-	}
-	if (rep->slot != g->slot) /* an older question was answered late */
-		return -ETIMEDOUT;
-	*r = rep;
-	return 0;
-}

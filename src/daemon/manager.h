@@ -62,6 +62,20 @@ struct event_log {
 	struct event_text event[MANAGER_EVENTS];
 };
 
+/* Somebody who waits for the totals of rings; zeroed at first. */
+struct rings_ask {
+	uint64_t serial; /* of the answer that is waited for; 0: not asked */
+	struct mono since;
+};
+
+/* Questions to the sampler about rings, one at a time. */
+struct rings_asked {
+	uint64_t serial;  /* of the newest */
+	uint32_t readers; /* wait for its answer or have not read it yet */
+	uint32_t next;	  /* wait for the one after it */
+	struct mono since;
+};
+
 struct manager {
 	struct shared *sh;
 	const struct daemon_conf *conf;
@@ -77,6 +91,7 @@ struct manager {
 	uint64_t policy_serial;
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
+	struct rings_asked rings;
 	bool publish_due, rescan_due;
 	bool save_due;	    /* an entry of restore changed that is not on disk */
 	int save_rc;	    /* why not: told when it is new */
@@ -141,10 +156,13 @@ bool managed_alone(const struct manager *m, const struct managed *g);
 int manager_reload(struct manager *m, const struct daemon_conf *conf, struct policy_inst *pi,
 		   int64_t wall_ns);
 /*
- * Totals of its rings, asked of the sampler; waits for its next tick, at
- * most 50 intervals. 0, -ETIMEDOUT. The report stays valid until the next call.
+ * Totals of all guests' rings, asked of the sampler: those who ask meanwhile
+ * share one answer. 0: there they are, by guest_ring_shown; -EAGAIN: call
+ * again later; -ETIMEDOUT: the sampler does not answer. In the end, also
+ * before an answer: manager_rings_end, or nobody will get another one.
  */
-int manager_rings(struct manager *m, const struct managed *g, const struct ring_report **r);
+int manager_rings(struct manager *m, struct rings_ask *a, struct mono now);
+void manager_rings_end(struct manager *m, struct rings_ask *a);
 /* The oldest that is kept with a number above id, or NULL. */
 const struct event_text *manager_event_after(const struct manager *m, uint64_t id);
 

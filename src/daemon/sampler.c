@@ -141,27 +141,20 @@ void sampler_adopt(struct sampler *s, struct mono now)
 	s->wake_control = true;
 }
 
-static void fill_report(struct sampler *s)
+/* Less than they take to be read: however many guests are asked about, it is one tick's work. */
+static void show_rings(struct sampler *s)
 {
-	struct ring_report *r = &s->sh->report;
-	uint32_t wanted = atomic_load_explicit(&r->wanted, memory_order_acquire);
-	const struct slot *sl;
+	uint64_t asked = atomic_load_explicit(&s->sh->rings_asked, memory_order_acquire);
 
-	if (!wanted)
+	if (asked == atomic_load_explicit(&s->sh->rings_shown, memory_order_relaxed))
 		return;
-	r->slot = wanted - 1;
-	r->rings = 0;
-	sl = r->slot < FLOW_GUESTS_MAX ? &s->slot[r->slot] : NULL;
-	if (sl && sl->guest) {
-		const struct scan_guest *g = sl->guest->scan;
+	for (uint32_t i = 0; i < s->set->guests; i++) {
+		const struct scan_guest *g = s->set->guest[i].scan;
 
-		for (uint32_t i = 0; i < g->rings && i < FLOW_RINGS_MAX; i++) {
-			r->id[i] = g->ring[i].id;
-			ring_totals(g->ring[i].ring, &r->totals[i]);
-			r->rings++;
-		}
+		for (uint32_t k = 0; k < g->rings; k++)
+			ring_show(g->ring[k].ring);
 	}
-	atomic_store_explicit(&r->wanted, 0, memory_order_release);
+	atomic_store_explicit(&s->sh->rings_shown, asked, memory_order_release);
 }
 
 /* Most guests report nothing, and a window is large. */
@@ -237,7 +230,7 @@ static void wake_others(struct sampler *s)
 void sampler_publish(struct sampler *s, struct mono now)
 {
 	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
-	fill_report(s);
+	show_rings(s);
 	/* People see what the newest snapshot says: with long intervals, take each. */
 	if (s->period.ticks % s->snap_ticks == 0 || s->period.interval_ns > NS_PER_MS)
 		publish_snapshot(s, now);

@@ -174,15 +174,6 @@ struct snap_buffers {
 	uint32_t front;		 /* the reader's */
 };
 
-/* Totals of one guest's rings, filled by the sampler when asked. */
-struct ring_report {
-	_Atomic uint32_t wanted; /* slot + 1 while asked for, 0 when filled */
-	uint32_t slot;
-	uint32_t rings;
-	uint32_t id[FLOW_RINGS_MAX];
-	struct ring_totals totals[FLOW_RINGS_MAX];
-};
-
 struct shared {
 	_Atomic(struct guest_set *) next; /* a set waiting for the sampler */
 	_Atomic uint64_t acked;		  /* serial of the set the sampler reads */
@@ -195,7 +186,11 @@ struct shared {
 	int observe;	/* decide, but never act */
 	struct event_ring events;
 	struct snap_buffers snaps;
-	struct ring_report report;
+	/*
+	 * The totals of all rings: asked for by control, and set aside (ring_show)
+	 * by the sampler at its next tick. Read only while the two are equal.
+	 */
+	_Atomic uint64_t rings_asked, rings_shown;
 };
 
 int shared_init(struct shared *sh);

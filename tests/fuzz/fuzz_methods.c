@@ -29,7 +29,6 @@ struct world {
 	struct guest_set *set;
 	struct mono now;
 	uint64_t events; /* when each input begins */
-	struct ring_totals totals;
 };
 
 static struct world *world;
@@ -37,21 +36,14 @@ static struct world *world;
 static void sampler_tick(struct world *w)
 {
 	struct guest_set *next = atomic_exchange(&w->sh.next, NULL);
-	struct ring_report *r = &w->sh.report;
-	uint32_t wanted = atomic_load(&r->wanted);
 
 	if (next)
 		w->set = next;
 	atomic_store(&w->sh.acked, w->set->serial);
-	if (!wanted)
-		return;
-	r->slot = wanted - 1;
-	r->rings = 2;
-	for (uint32_t i = 0; i < r->rings; i++) {
-		r->id[i] = i + 1;
-		r->totals[i] = w->totals;
-	}
-	atomic_store(&r->wanted, 0);
+	for (uint32_t i = 0; i < w->set->guests; i++)
+		for (uint32_t k = 0; k < w->set->guest[i].scan->rings; k++)
+			ring_show(w->set->guest[i].scan->ring[k].ring);
+	atomic_store(&w->sh.rings_shown, atomic_load(&w->sh.rings_asked));
 }
 
 int poll(struct pollfd *fds, nfds_t n, int timeout)
@@ -161,8 +153,6 @@ static void write_snapshot(struct world *w, struct bytes *in)
 		s->latency.n = s->latency.second_n = take16(in);
 		s->latency.mean_ns = s->total_usage.mtus_sent;
 	}
-	w->totals.wrs = w->totals.qpn = take32(in);
-	w->totals.flags = take8(in);
 	snap_publish(&w->sh);
 }
 
@@ -215,7 +205,12 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 		request_free(&r);
 		return;
 	}
-	rc = method_call(&c, &r, &result);
+	while ((rc = method_call(&c, &r, &result)) == CALL_LATER) {
+		FUZZ_REQUIRE(!result && c.ask.serial);
+		c.now.ns += 10 * NS_PER_MS;
+		sampler_tick(w);
+	}
+	FUZZ_REQUIRE(!c.ask.serial && !w->m.rings.readers && !w->m.rings.next);
 	if (rc) {
 		FUZZ_REQUIRE(!result);
 		check_error(&c, rc);

@@ -129,6 +129,15 @@ static inline bool rig_ack(struct manager_rig *g)
 	return true;
 }
 
+/* Its next tick, as far as the totals of rings were asked for. */
+static inline void rig_show(struct manager_rig *g)
+{
+	for (uint32_t i = 0; i < g->set->guests; i++)
+		for (uint32_t k = 0; k < g->set->guest[i].scan->rings; k++)
+			ring_show(g->set->guest[i].scan->ring[k].ring);
+	atomic_store(&g->sh.rings_shown, atomic_load(&g->sh.rings_asked));
+}
+
 /* All that is due, with the sampler ticking each millisecond. */
 static inline void rig_settle(struct manager_rig *g)
 {

@@ -60,7 +60,7 @@ struct sampler_rig {
 /* --- ibmon, as scripted -------------------------------------------------- */
 
 struct ring {
-	struct ring_totals totals;
+	struct ring_totals totals, shown;
 };
 
 void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
@@ -94,9 +94,9 @@ void scan_told(const struct scan_guest *g, uint32_t id)
 		sc->told += sc->res.fault_id[i] == id;
 }
 
-void ring_totals(const struct ring *r, struct ring_totals *t)
+void ring_show(struct ring *r)
 {
-	*t = r->totals;
+	r->shown = r->totals;
 }
 
 /* --- the wishing policy --------------------------------------------------- */

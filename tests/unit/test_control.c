@@ -382,6 +382,77 @@ static void peer__asks_and_never_reads__waits_and_loses_nothing(void **state)
 	assert_int_equal(answered, asked);
 }
 
+/* --- who waits ----------------------------------------------------------------------- */
+
+#define RINGS_REQUEST "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ring-list\"}\n"
+
+static void wait_ms(struct fixture *f, int ms)
+{
+	for (int i = 0; i < ms; i++) {
+		usleep(1000);
+		loop(f);
+	}
+}
+
+/* What only the sampler can answer keeps nobody else waiting, and is answered once for all. */
+static void requests__that_wait_for_the_sampler__delay_no_others(void **state)
+{
+	struct fixture *f = *state;
+	int asker[30], other;
+
+	for (int i = 0; i < 30; i++) {
+		asker[i] = dial(f);
+		say(f, asker[i], RINGS_REQUEST RINGS_REQUEST);
+	}
+	other = dial(f);
+	assert_non_null(strstr(ask(f, other, 3), "\"id\":3,"));
+	for (int i = 0; i < 30; i++)
+		assert_string_equal(hear(f, asker[i]), "");
+	assert_int_equal(atomic_load(&f->rig->sh.rings_asked), 1);
+	hang_up(f, asker[29]);
+	for (int i = 0; i < 4; i++) { /* two for the first, a third for those who came meanwhile */
+		rig_show(f->rig);
+		wait_ms(f, 15);
+	}
+	for (int i = 0; i < 29; i++)
+		assert_int_equal(lines(hear(f, asker[i])), 2);
+	assert_in_range(atomic_load(&f->rig->sh.rings_asked), 3, 4);
+}
+
+static void request__that_the_sampler_never_answers__is_refused_in_the_end(void **state)
+{
+	struct fixture *f = *state;
+	int fd = dial(f);
+
+	say(f, fd, RINGS_REQUEST);
+	wait_ms(f, 150);
+	assert_non_null(strstr(hear(f, fd), "the sampler does not answer"));
+	assert_non_null(strstr(ask(f, fd, 3), "\"id\":3,"));
+}
+
+static void requests__of_many_connections__are_served_one_a_turn_of_the_loop(void **state)
+{
+	struct fixture *f = *state;
+	char line[128];
+	int fd[20], turns = 0, replies = 0;
+
+	for (int i = 0; i < 20; i++)
+		fd[i] = dial(f);
+	snprintf(line, sizeof(line), REQUEST, 1);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(send(fd[i], line, strlen(line), 0), strlen(line));
+	for (; replies < 20 && turns < 100; turns++) {
+		int now = 0;
+
+		event_base_loop(f->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		for (int i = 0; i < 20; i++)
+			now += recv(fd[i], f->buf, sizeof(f->buf), 0) > 0;
+		assert_in_range(now, 0, 1);
+		replies += now;
+	}
+	assert_int_equal(replies, 20);
+}
+
 static void connections__64__are_served_and_one_more_is_not(void **state)
 {
 	struct fixture *f = *state;
@@ -530,6 +601,9 @@ int main(void)
 		WITH(peer__hangs_up_in_the_middle_of_a_line__is_forgotten),
 		WITH(peer__hangs_up_before_its_answer__is_forgotten),
 		WITH(peer__asks_and_never_reads__waits_and_loses_nothing),
+		WITH(requests__that_wait_for_the_sampler__delay_no_others),
+		WITH(request__that_the_sampler_never_answers__is_refused_in_the_end),
+		WITH(requests__of_many_connections__are_served_one_a_turn_of_the_loop),
 		WITH(connections__64__are_served_and_one_more_is_not),
 		WITH(socket__without_a_group__is_its_owners_alone),
 		WITH(socket__with_a_group__is_the_groups_too),

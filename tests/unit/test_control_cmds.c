@@ -492,7 +492,21 @@ static void events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone(vo
 
 /* --- rings ------------------------------------------------------------------------------- */
 
-static void ring_list__sampler_stands_still__shows_rings_without_totals(void **state)
+static void ring_list__sampler_stands_still__is_said_and_no_totals_made_up(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create_vm(g, 2);
+	sampler_stands = true;
+	assert_refused(g, "ring-list", "", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
+		       "the sampler does not answer");
+	assert_refused(g, "ring-list", "'guest':'7'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
+		       "the sampler does not answer");
+	assert_refused(g, "ring-list", "'guest':'nobody'", RESEX_NO_GUEST,
+		       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest");
+}
+
+static void ring_list__rings_with_their_totals(void **state)
 {
 	struct manager_rig *g = *state;
 	const json_t *r, *ring;
@@ -507,8 +521,9 @@ static void ring_list__sampler_stands_still__shows_rings_without_totals(void **s
 	assert_int_equal(num(ring, "entries"), 16);
 	assert_int_equal(num(ring, "qpn"), 17);
 	assert_string_equal(str(ring, "state"), "active");
-	assert_null(json_object_get(ring, "wrs"));
+	assert_int_equal(num(ring, "wrs"), 0);
 	assert_int_equal(num(json_object_get(r, "totals"), "wrs"), 0);
+	assert_int_equal(json_array_size(json_object_get(ask(g, "ring-list", ""), "guests")), 3);
 }
 
 static void ring_list__descriptor_refused__is_shown_with_the_reason(void **state)
@@ -556,7 +571,8 @@ int main(void)
 		WITH(events__since__only_newer_ones),
 		WITH(events__more_than_are_kept__the_newest_are_given_once_each),
 		WITH(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone),
-		WITH(ring_list__sampler_stands_still__shows_rings_without_totals),
+		WITH(ring_list__sampler_stands_still__is_said_and_no_totals_made_up),
+		WITH(ring_list__rings_with_their_totals),
 		WITH(ring_list__descriptor_refused__is_shown_with_the_reason),
 	};
 

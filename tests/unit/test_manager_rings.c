@@ -4,8 +4,6 @@
  * does, nothing is unmapped under the sampler, and nothing stays mapped that
  * no set needs: a mapping keeps a destroyed domain alive.
  */
-#include <pthread.h>
-
 #include "ibmon/scan.h"
 #include "src/daemon/manager_priv.h"
 #include "tests/unit/manager_rig.h"
@@ -510,51 +508,82 @@ static void registry__cannot_be_mapped_now__is_tried_again_and_told_once(void **
 
 /* --- totals ---------------------------------------------------------------------------------- */
 
-static void *answer_late(void *arg)
-{
-	struct manager_rig *g = arg;
-	struct ring_report *r = &g->sh.report;
-	uint32_t wanted;
-
-	while (!(wanted = atomic_load_explicit(&r->wanted, memory_order_acquire)))
-		;
-	r->slot = wanted - 1;
-	r->rings = 1;
-	r->id[0] = 42;
-	atomic_store_explicit(&r->wanted, 0, memory_order_release);
-	return NULL;
-}
-
-static void rings_asked__sampler_answers__its_report_is_given(void **state)
+static void rings_asked__sampler_ticks__totals_are_there(void **state)
 {
 	struct manager_rig *g = *state;
-	const struct ring_report *r = NULL;
-	pthread_t sampler;
+	struct rings_ask a = { 0 };
+	struct ring_totals t;
 
 	rig_create_vm(g, 1);
-	assert_int_equal(pthread_create(&sampler, NULL, answer_late, g), 0);
-	assert_int_equal(manager_rings(&g->m, rig_guest(g, "7"), &r), 0);
-	pthread_join(sampler, NULL);
-	assert_int_equal(r->slot, rig_in_set(g, VM)->slot);
-	assert_int_equal(r->id[0], 42);
+	assert_false(guest_ring_shown(rig_guest(g, "7")->mon, 0, &t));
+	assert_int_equal(manager_rings(&g->m, &a, g->now), -EAGAIN);
+	rig_show(g);
+	assert_int_equal(manager_rings(&g->m, &a, g->now), 0);
+	assert_true(guest_ring_shown(rig_guest(g, "7")->mon, 0, &t));
+	assert_false(guest_ring_shown(rig_guest(g, "7")->mon, 1, &t));
+	manager_rings_end(&g->m, &a);
 }
 
-static void rings_asked__sampler_stands_still__gives_up_and_no_old_answer_passes(void **state)
+static void rings_asked__sampler_stands_still__gives_up_and_an_answer_still_comes(void **state)
 {
 	struct manager_rig *g = *state;
-	const struct ring_report *r = NULL;
-	pthread_t sampler;
+	struct rings_ask a = { 0 }, b = { 0 };
+	struct mono later;
 
 	rig_create_vm(g, 1);
-	rig_create(g, 9, 9);
-	rig_settle(g);
-	assert_int_equal(manager_rings(&g->m, rig_guest(g, "7"), &r), -ETIMEDOUT);
-	assert_null(r);
-	/* Now it answers, but what was asked before: about domain 7. */
-	assert_int_equal(pthread_create(&sampler, NULL, answer_late, g), 0);
-	assert_int_equal(manager_rings(&g->m, rig_guest(g, "9"), &r), -ETIMEDOUT);
-	pthread_join(sampler, NULL);
-	assert_null(r);
+	later = mono_add(g->now, 101 * MS);
+	assert_int_equal(manager_rings(&g->m, &a, g->now), -EAGAIN);
+	assert_int_equal(manager_rings(&g->m, &a, mono_add(g->now, 100 * MS)), -EAGAIN);
+	assert_int_equal(manager_rings(&g->m, &a, later), -ETIMEDOUT);
+	manager_rings_end(&g->m, &a);
+	/* That answer comes yet, but was asked for before this one. */
+	assert_int_equal(manager_rings(&g->m, &b, later), -EAGAIN);
+	rig_show(g);
+	assert_int_equal(manager_rings(&g->m, &b, later), -EAGAIN);
+	rig_show(g);
+	assert_int_equal(manager_rings(&g->m, &b, later), 0);
+	manager_rings_end(&g->m, &b);
+}
+
+/* Totals must not change while somebody reads them; and one slow tick answers all who wait. */
+static void rings_asked__while_others_read__the_next_answer_waits_for_them(void **state)
+{
+	struct manager_rig *g = *state;
+	struct rings_ask first = { 0 }, more[3] = { 0 };
+
+	assert_int_equal(manager_rings(&g->m, &first, g->now), -EAGAIN);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(manager_rings(&g->m, &more[i], g->now), -EAGAIN);
+	rig_show(g);
+	g->now.ns += 20 * MS;
+	assert_int_equal(manager_rings(&g->m, &more[0], g->now), -EAGAIN);
+	assert_int_equal(atomic_load(&g->sh.rings_asked), 1);
+	assert_int_equal(manager_rings(&g->m, &first, g->now), 0);
+	manager_rings_end(&g->m, &first);
+	assert_int_equal(manager_rings(&g->m, &more[0], g->now), -EAGAIN);
+	assert_int_equal(atomic_load(&g->sh.rings_asked), 2);
+	manager_rings_end(&g->m, &more[1]); /* it hung up */
+	rig_show(g);
+	assert_int_equal(manager_rings(&g->m, &more[0], g->now), 0);
+	assert_int_equal(manager_rings(&g->m, &more[2], g->now), 0);
+	manager_rings_end(&g->m, &more[0]);
+	manager_rings_end(&g->m, &more[2]);
+	assert_int_equal(g->m.rings.readers + g->m.rings.next, 0);
+}
+
+static void rings_asked__again_and_again__the_sampler_is_asked_every_10_ms(void **state)
+{
+	struct manager_rig *g = *state;
+
+	for (int i = 0; i < 1000; i++) {
+		struct rings_ask a = { 0 };
+
+		manager_rings(&g->m, &a, g->now);
+		manager_rings_end(&g->m, &a);
+		rig_show(g);
+		g->now.ns += 100000;
+	}
+	assert_in_range(atomic_load(&g->sh.rings_asked), 9, 11);
 }
 
 /* --- any order of it all --------------------------------------------------------------------- */
@@ -662,8 +691,10 @@ int main(void)
 		WITH_RIG(node__not_readable__is_said_and_the_guest_stays),
 		WITH_RIG(node__wrong_all_the_time__is_told_once_a_second),
 		WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once),
-		WITH_RIG(rings_asked__sampler_answers__its_report_is_given),
-		WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_no_old_answer_passes),
+		WITH_RIG(rings_asked__sampler_ticks__totals_are_there),
+		WITH_RIG(rings_asked__while_others_read__the_next_answer_waits_for_them),
+		WITH_RIG(rings_asked__again_and_again__the_sampler_is_asked_every_10_ms),
+		WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_an_answer_still_comes),
 		WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind),
 	};
 

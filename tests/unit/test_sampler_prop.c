@@ -219,7 +219,7 @@ static void change_something(struct script *c)
 		change[prop_range(&c->p, 0, n - 1)](c);
 	c->g->host.list_rc = prop_one_in(&c->p, 50) ? -EIO : 0;
 	if (prop_one_in(&c->p, 40))
-		atomic_store(&c->g->sh.report.wanted, (uint32_t)prop_hostile(&c->p));
+		atomic_store(&c->g->sh.rings_asked, prop_hostile(&c->p));
 }
 
 static void run_one(struct script *c)

@@ -95,54 +95,33 @@ static void give_rings(struct sampler_rig *g, struct guest_set *set, struct ring
 	(void)g;
 }
 
-static void ring_report__asked__holds_the_totals_of_that_guests_rings(void **state)
+static void rings_asked_for__totals_are_set_aside_at_the_next_tick_once(void **state)
 {
 	struct sampler_rig *g = *state;
-	struct ring ring[2] = { { { .wrs = 11 } }, { { .wrs = 22, .qpn = 5 } } };
-	const struct ring_report *r = &g->sh.report;
+	struct ring ring[2] = { { .totals.wrs = 11 }, { .totals = { .wrs = 22, .qpn = 5 } } };
 
 	rig_join(g, 3, 7);
 	give_rings(g, rig_publish(g), ring, 2);
 	rig_tick(g, MS);
-	atomic_store(&g->sh.report.wanted, 3 + 1);
+	assert_int_equal(ring[0].shown.wrs, 0);
+	atomic_store(&g->sh.rings_asked, 1);
 	rig_tick(g, MS);
-	assert_int_equal(atomic_load(&r->wanted), 0);
-	assert_int_equal(r->slot, 3);
-	assert_int_equal(r->rings, 2);
-	assert_int_equal(r->id[0], 50);
-	assert_int_equal(r->id[1], 51);
-	assert_int_equal(r->totals[0].wrs, 11);
-	assert_int_equal(r->totals[1].wrs, 22);
-	assert_int_equal(r->totals[1].qpn, 5);
+	assert_int_equal(atomic_load(&g->sh.rings_shown), 1);
+	assert_int_equal(ring[0].shown.wrs, 11);
+	assert_int_equal(ring[1].shown.wrs, 22);
+	assert_int_equal(ring[1].shown.qpn, 5);
+	ring[0].totals.wrs = 12; /* nobody asked again: somebody may be reading */
+	rig_tick(g, MS);
+	assert_int_equal(ring[0].shown.wrs, 11);
 }
 
-static void ring_report__more_rings_than_fit__the_first_are_reported(void **state)
+static void rings_asked_for__no_guest__is_answered(void **state)
 {
 	struct sampler_rig *g = *state;
-	struct ring *ring = calloc(FLOW_RINGS_MAX + 3, sizeof(*ring));
 
-	assert_non_null(ring);
-	rig_join(g, 3, 7);
-	give_rings(g, rig_publish(g), ring, FLOW_RINGS_MAX + 3);
-	atomic_store(&g->sh.report.wanted, 3 + 1);
+	atomic_store(&g->sh.rings_asked, 7);
 	rig_tick(g, MS);
-	assert_int_equal(g->sh.report.rings, FLOW_RINGS_MAX);
-	free(ring);
-}
-
-static void ring_report__slot_without_a_guest__is_answered_empty(void **state)
-{
-	static const uint32_t wanted[] = { 1, FLOW_GUESTS_MAX, FLOW_GUESTS_MAX + 1, UINT32_MAX };
-	struct sampler_rig *g = *state;
-
-	for (size_t i = 0; i < 4; i++) {
-		g->sh.report.rings = 99;
-		atomic_store(&g->sh.report.wanted, wanted[i]);
-		rig_tick(g, MS);
-		assert_int_equal(atomic_load(&g->sh.report.wanted), 0);
-		assert_int_equal(g->sh.report.rings, 0);
-		assert_int_equal(g->sh.report.slot, wanted[i] - 1);
-	}
+	assert_int_equal(atomic_load(&g->sh.rings_shown), 7);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -266,9 +245,8 @@ int main(void)
 		WITH_RIG(snapshot__is_made_each_tenth_tick),
 		WITH_RIG(snapshot__long_intervals__is_made_each_tick),
 		WITH_RIG(life_sign__one_more_each_tick),
-		WITH_RIG(ring_report__asked__holds_the_totals_of_that_guests_rings),
-		WITH_RIG(ring_report__more_rings_than_fit__the_first_are_reported),
-		WITH_RIG(ring_report__slot_without_a_guest__is_answered_empty),
+		WITH_RIG(rings_asked_for__totals_are_set_aside_at_the_next_tick_once),
+		WITH_RIG(rings_asked_for__no_guest__is_answered),
 		WITH_RIG(run__on_time__sleeps_until_whole_intervals),
 		WITH_RIG(run__overslept_by_several_intervals__one_longer_tick_and_no_burst),
 		WITH_RIG(run__late_again_and_again__is_told_at_most_once_a_second),
