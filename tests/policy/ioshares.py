@@ -388,18 +388,24 @@ class IOShares(Policy):
             return
         if b.floor_since is None:
             b.floor_since = self.now
-        if self.now - b.floor_since >= self.p.futile and self.is_in_vain(g, b):
+        if self.stood_long(b) and self.is_in_vain(g, b):
             self.saw["futility"] += 1
             b.rate = ONE
             self.blocks[b.accuser].rest_until[g.slot] = self.now + self.p.futile_rest
             self.forget_offender(g.slot)
 
-    def is_in_vain(self, g, b):
+    def stood_long(self, b):
+        return b.floor_since is not None and self.now - b.floor_since >= self.p.futile
+
+    def is_still_blamed(self, g, b):
         r = self.blocks[b.accuser] if b.accuser in self.shown else None
-        if not r or not self.is_reporter(r) or r.verdict != OVER or r.blamed != g.slot:
+        return r and self.is_reporter(r) and r.verdict == OVER and r.blamed == g.slot
+
+    def is_in_vain(self, g, b):
+        if not self.is_still_blamed(g, b):
             return False
-        first = r.first_intf.get(g.slot, 0)
-        return r.intf * 1000 > first * (1000 - self.p.futile_gain)
+        r = self.blocks[b.accuser]
+        return r.intf * 1000 > r.first_intf.get(g.slot, 0) * (1000 - self.p.futile_gain)
 
     # 10: the plan.
     def line(self, g, b):
@@ -422,8 +428,7 @@ class IOShares(Policy):
     def taxed(self, g, b, cap, rate):
         r = self.blocks[b.accuser] if b.accuser in self.shown else None
         if r and self.is_reporter(r):
-            long = b.floor_since is not None and self.now - b.floor_since >= self.p.futile
-            reason = FLOOR if long and r.verdict == OVER and r.blamed == g.slot else TAXED
+            reason = FLOOR if self.stood_long(b) and self.is_still_blamed(g, b) else TAXED
             return reason, cap, (cap[1], rate, b.accuser, r.intf * 1000 // ONE)
         return FADING, cap, (cap[1], rate, 0, 0)
 

@@ -257,6 +257,11 @@ def closed_inclusive(true, self, state, guests):
     true(self, state, guests)
 
 
+def floor_untold(true, self, g, b, cap, rate):
+    reason, *rest = true(self, g, b, cap, rate)
+    return (ioshares.TAXED if reason == ioshares.FLOOR else reason, *rest)
+
+
 def limits_hostile(true, self, g):
     at_limit = (g.n == 2**20, g.sum == g.n << 34, g.iosq == g.n << 68)
     return any(at_limit) or true(self, g)
@@ -334,6 +339,7 @@ ALL = {
     "ioshares-least-ignored": ("ioshares", with_method("least", not_least)),
     "ioshares-last-of-equals": (
         "ioshares", among("vain", with_method("raise_rates", last_of_equals))),
+    "ioshares-floor-untold": ("ioshares", with_method("taxed", floor_untold)),
     "ioshares-futile-later": ("ioshares", among("vain", later("end_futile", -1))),
     "ioshares-calm-later": ("ioshares", later("is_due", -1)),
     "ioshares-wait-longer": (
