@@ -39,10 +39,13 @@ struct run {
 
 static struct managed *managed_of(struct run *r, struct manager *m, uint32_t guest)
 {
+	uint32_t domid = sim_domid(r->host, guest);
+	struct managed *g;
 	char id[16];
 
-	snprintf(id, sizeof(id), "%u", sim_domid(r->host, guest));
-	return manager_find(m, id);
+	snprintf(id, sizeof(id), "%u", domid);
+	g = manager_find(m, id);
+	return g && g->key.domid == domid ? g : NULL; /* another may be named so */
 }
 
 /* What resex would tell the daemon about one guest. */
@@ -99,6 +102,16 @@ static int change_policy(struct run *r, struct manager *m, uint32_t i)
 	return rc;
 }
 
+/* Domain 0 is not the one that was never made. */
+static int set_cap(struct run *r, struct manager *m, const struct scenario_event *ev)
+{
+	uint32_t domid = sim_domid(r->host, ev->guest);
+
+	if (!domid)
+		return -ESRCH;
+	return m->hv->sched->set_cap(m->sched, domid, cap_from_percent(ev->cap));
+}
+
 static int carry_out(struct run *r, struct manager *m, uint32_t i)
 {
 	const struct scenario_event *ev = &r->sc->event[i];
@@ -119,8 +132,7 @@ static int carry_out(struct run *r, struct manager *m, uint32_t i)
 	case SCENARIO_RESUME:
 		return pause_or_resume(r, m, ev);
 	case SCENARIO_CAP:
-		return m->hv->sched->set_cap(m->sched, sim_domid(r->host, ev->guest),
-					     cap_from_percent(ev->cap));
+		return set_cap(r, m, ev);
 	}
 	return -EINVAL;
 }

@@ -329,6 +329,18 @@ static void guest__of_later__comes_with_its_event(void **state)
 	assert_in_range((uint64_t)number(f, "guests.0.cpu_ns"), 490 * NS_PER_MS, 500 * NS_PER_MS);
 }
 
+static void guest__of_later__cannot_be_capped_or_released_before(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"1s\", \"guests\": [{\"name\": \"l\", \"later\": true}, {\"name\": "
+	       "\"0\"}],"
+	       " \"events\": [{\"at\": \"500ms\", \"do\": \"cap\", \"guest\": \"l\", \"cap\": 50},"
+	       " {\"at\": \"500ms\", \"do\": \"release\", \"guest\": \"l\"}]}");
+	assert_non_null(strstr(text_at(f, "events.0.error"), "not there"));
+	assert_non_null(strstr(text_at(f, "events.1.error"), "not there"));
+}
+
 static void policies__changed_twice_at_once__are_both_in_force_in_turn(void **state)
 {
 	struct fixture *f = *state;
@@ -650,6 +662,7 @@ int main(void)
 		WITH(observing__decides_and_sets_nothing),
 		WITH(guest__destroyed_created_and_rebooted__is_counted_over_its_lives),
 		WITH(guest__of_later__comes_with_its_event),
+		WITH(guest__of_later__cannot_be_capped_or_released_before),
 		WITH(policies__changed_twice_at_once__are_both_in_force_in_turn),
 		WITH(guest__released_and_taken_back__is_capped_only_then),
 		WITH(guests__paused_resumed_and_set__are_treated_so),

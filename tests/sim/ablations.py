@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ablations: with a part taken away or set against the rest, the result goes, too.
+
+So it is shown that what ioshares reaches comes from what is seen, reported and capped.
+"""
+import claims as c
+from group import Group
+from host import example, need, scenario, sender, server
+
+group = Group("ablations")
+# Its I/O is mostly posting: a sender hardly hurts it, whatever it sends.
+POSTER = {"size": "4KiB", "compute": "100us", "post": "50us"}
+POSTER_SLA = {"tolerance": 50, "base": "153816ns", "base_io": "53816ns", "base_deviation": "0ns"}
+
+
+def pair(policy="ioshares", bulk=None, **more):
+    return scenario([server(), bulk or sender()], policy, **more)
+
+
+def alone(host):
+    return host.run(scenario([server()], "null"))["server"].mean
+
+
+def blind(host):
+    return host.run(pair(bulk=sender(guest={"blind": True})))
+
+
+@group.test("IBMon blinded: ioshares does not help, the latency is null's within 1 percent")
+def _(host):
+    c.never_capped(blind(host))
+    return c.same_as(blind(host), host.run(pair("null")))
+
+
+def swapped(host):
+    return host.run(scenario([server(), {**sender(), "sla": server()["sla"]}],
+                             swap=["server", "bulk"], duration="90s"))
+
+
+@group.test("labels swapped: the other one is capped, and nobody is helped")
+def _(host):
+    run, null = swapped(host), host.run(pair("null"))
+    need(run["server"].true_mean >= 0.99 * null["server"].true_mean, "the server was helped")
+    return c.capped_instead(run, "server", "bulk") + ", server %.1f us, null %.1f" % (
+        run["server"].true_mean, null["server"].true_mean)
+
+
+@group.test("null equals interfered: an ioshares that may only observe changes nothing, either")
+def _(host):
+    null, seen = host.run(pair("null")), host.run(pair(), "--observe")
+    c.never_capped(null)
+    c.never_capped(seen)
+    return c.differs_nowhere(seen, null)
+
+
+def equal(host, size):
+    guests = [server("a", size=size), server("b", size=size)]
+    return host.run(scenario(guests, duration="10s")), host.run(
+        scenario(guests, "null", duration="10s"))
+
+
+@group.test("two equal reporters never cap each other, also when they slow each other down")
+def _(host):
+    c.never_capped(equal(host, "64KiB")[0])
+    run, null = equal(host, "256KiB")
+    c.never_capped(run)
+    need(null["a"].mean > 1.2 * 392, "they do not slow each other down: %.1f us", null["a"].mean)
+    return c.differs_nowhere(run, null) + ", 64 KB and 256 KB (%.1f us)" % run["a"].mean
+
+
+def crowd(host, policy):
+    return host.run(scenario([server("a"), server("b"), server("c"), sender("bulk"),
+                              sender("bulk2")], policy, duration="120s", series="500ms"))
+
+
+@group.test("one reporter, two senders: both end capped, the reporter ends within 10 percent")
+def _(host):
+    run = host.run(example("senders", duration="90s", series="500ms"))
+    said = c.end_capped(run, "bulk", "bulk2")
+    c.never_capped(run, "server")
+    return said + "; " + c.near_base(run, alone(host), begin_s=80)
+
+
+@group.test("three reporters, two senders: both senders end capped, and no reporter")
+def _(host):
+    run = crowd(host, "ioshares")
+    c.never_capped(run, "a", "b", "c")
+    return c.end_capped(run, "bulk", "bulk2")
+
+
+@group.test("three reporters, two senders: two fifths of the harm are gone at the end, not all")
+def _(host):
+    run, null = crowd(host, "ioshares"), crowd(host, "null")
+    base, said = alone(host), []
+    for name in "abc":
+        got = c.over(max(run[name].latencies(110)), base)
+        harm = c.over(null[name].mean, base)
+        need(got <= 0.6 * harm, "%s is %s over base, null %s", name, c.percent(got),
+             c.percent(harm))
+        said.append(c.percent(got))
+    return "%s over base, null %s" % (" ".join(said), c.percent(harm))
+
+
+def stops(host):
+    return host.run(pair(bulk=None) | {"guests": [server(report_stop="5s"), sender()]})
+
+
+@group.test("a reporter that stops: the cap goes back to none, and the harm comes back")
+def _(host):
+    run = stops(host)
+    said = c.lifted_after(run, 5)
+    c.fails(c.near_base, run, alone(host), begin_s=15)
+    return said
+
+
+def poster(host, policy="ioshares", **app):
+    return host.run(scenario([server(sla=POSTER_SLA, **POSTER, **app), sender()], policy,
+                             duration="90s"))
+
+
+@group.test("a reporter that says the truth of a harmless sender: it is not capped")
+def _(host):
+    return c.never_capped(poster(host)) + ", server %.1f us" % poster(host)["server"].mean
+
+
+@group.test("a reporter that lies of it: released after 2 s at the floor, left alone for 30 s")
+def _(host):
+    return c.released_and_left_alone(poster(host, report=3000))
+
+
+@group.test("a reporter that lies of it: the sender still sends more than half of all it could")
+def _(host):
+    run, null = poster(host, report=3000), poster(host, "null")
+    part = run["bulk"].mtus / null["bulk"].mtus
+    need(part > 0.5, "it sent %.0f %% only", 100 * part)
+    return "%.0f %%, capped %.0f %% of the time" % (
+        100 * part, 100 * (1 - run["bulk"].cap["uncapped"]))
+
+
+@group.test("a reporter that lies of a sender that hurts it: futility does not apply, cap 1")
+def _(host):
+    run, honest = (host.run(example("liar", duration="90s", series="500ms", guests=[
+        server(report=report), sender(rate=250)])) for report in (3000, 1000))
+    gain = 1 - (run["server"].raw["true"]["apps"][0]["latency"]["mean_us"] - c.BASE_US) / (
+        honest["server"].true_mean - c.BASE_US)
+    need(set(run["bulk"].caps(60)) == {1}, "caps %s", set(run["bulk"].caps(60)))
+    return "at the floor from 60 s on; sends %.0f %% of what it does beside an honest one " \
+        "(cap %d), who is %.0f %% less slowed by the lie" % (
+            100 * run["bulk"].mtus / honest["bulk"].mtus, honest["bulk"].cap["last"], 100 * gain)
+
+
+@group.test("no deviation at base: nobody is capped for jitter, nor for the noise of its own")
+def _(host):
+    lone = host.run(scenario([server()], duration="10s"))
+    c.never_capped(lone)
+    strict = {"policy": "ioshares", "params": {"sigma_over": 1, "tolerance": 0}}
+    run = host.run(scenario([server(sla={**server()["sla"], "tolerance": 1}), sender(rate=10)],
+                            strict, duration="10s"))
+    c.never_capped(run)
+    return "deviation alone %.2f us" % lone["server"].raw["latency"]["deviation_us"]
+
+
+@group.test("no deviation at base, over which it is taken: rates and caps stay in their bounds")
+def _(host):
+    run = host.run(pair({"policy": "ioshares", "params": {"sigma_over": 1, "sigma_floor": 1}},
+                        duration="10s"))
+    need(run["bulk"].rate["max"] == 100 and run["bulk"].cap["lowest"] == 1, "rate %s, cap %s",
+         run["bulk"].rate["max"], run["bulk"].cap["lowest"])
+    return "rate at most %g, cap at least 1" % run["bulk"].rate["max"]
+
+
+@group.test("a learned base is as good as a given one")
+def _(host):
+    run = host.run(example("learn", series="100ms"))
+    c.never_capped(run, "server")
+    return c.near_base(run, alone(host), begin_s=6)
+
+
+def deep(host, policy="ioshares", depth=16, min_cap=2):
+    return host.run(pair(policy, sender(depth=depth, guest={"min_cap": min_cap}), duration="60s"))
+
+
+@group.test("depth 16: no cap above 1 changes the latency by more than 1 percent")
+def _(host):
+    return c.no_cap_helps(host.run(example("deep", series="100ms", duration="60s")),
+                          deep(host, "null"))
+
+
+@group.test("depth 16, cap 2 at least: released after 2 s at its floor, left alone for 30 s")
+def _(host):
+    return c.released_and_left_alone(deep(host), floor=2)
+
+
+@group.test("depth 64: also cap 1 helps nobody, and the sender is released")
+def _(host):
+    c.no_cap_helps(deep(host, depth=64, min_cap=1), deep(host, "null", 64, 1), above=0)
+    return c.released_and_left_alone(deep(host, depth=64, min_cap=1), floor=1)
+
+
+# --- planted --------------------------------------------------------------------------------
+
+@group.test("planted: a run that does see is not as null")
+def _(host):
+    return c.fails(c.same_as, host.run(pair()), host.run(pair("null")))
+
+
+@group.test("planted: a run that may cap differs from null somewhere")
+def _(host):
+    return c.fails(c.differs_nowhere, host.run(pair()), host.run(pair("null")))
+
+
+@group.test("planted: labels not swapped, the other one is not capped")
+def _(host):
+    return c.fails(c.capped_instead, host.run(pair()), "server", "bulk")
+
+
+@group.test("planted: without blame_ratio equal reporters would cap each other")
+def _(host):
+    rule = {"policy": "ioshares", "params": {"blame_ratio": 1000}}
+    run = host.run(scenario([server("a", size="256KiB"), server("b", size="256KiB", clients=2)],
+                            rule, duration="10s"))
+    return c.fails(c.never_capped, run)
+
+
+@group.test("planted: under null nobody ends capped, and no harm is gone")
+def _(host):
+    null = crowd(host, "null")
+    c.fails(c.end_capped, null, "bulk", "bulk2")
+    return c.fails(c.near_base, null, alone(host), "a", begin_s=110, most=0.6 * 0.84)
+
+
+@group.test("planted: of a reporter that goes on the cap is not lifted")
+def _(host):
+    return c.fails(c.lifted_after, host.run(pair()), 5)
+
+
+@group.test("planted: without the futility rule the sender is never released")
+def _(host):
+    run = host.run(pair({"policy": "ioshares", "params": {"futile": 0}},
+                        sender(depth=64), duration="60s"))
+    return c.fails(c.released_and_left_alone, run)
+
+
+@group.test("planted: futility after 4 s, or a rest of 10 s, is not as it must be")
+def _(host):
+    late, short = (host.run(pair({"policy": "ioshares", "params": p}, sender(
+        depth=16, guest={"min_cap": 2}), duration="60s"))
+        for p in ({"futile": 4000000000}, {"futile_rest": 10000000000}))
+    return "%s; %s" % (c.fails(c.released_and_left_alone, late, floor=2),
+                       c.fails(c.released_and_left_alone, short, floor=2))
+
+
+@group.test("planted: at depth 1 caps do help")
+def _(host):
+    return c.fails(c.no_cap_helps, host.run(pair()), host.run(pair("null")))
