@@ -14,6 +14,13 @@ def lives_change(sc, name):
                for e in sc.get("events", []))
 
 
+def settings(sc, guest, key):
+    """All that was ever set of it, by the guest's own line and by events; 0 is none."""
+    own = [guest] + [e["set"] for e in sc.get("events", [])
+                     if e["do"] == "guest-set" and e["guest"] == guest["name"]]
+    return [o[key] for o in own if o.get(key)]
+
+
 def operator_caps(sc, guest):
     """In force at some time by the operator's hand."""
     return ([guest["cap"]] if guest.get("cap") else []) + [
@@ -39,8 +46,9 @@ def caps_seen(out):
 def of_caps(sc, guest, out):
     """No cap and no rate leaves its bounds."""
     full = 100 * guest.get("vcpus", 1)
-    by_hand = operator_caps(sc, guest)
-    low = min([guest.get("min_cap", 1), guest.get("max_cap") or full] + by_hand)
+    floors = settings(sc, guest, "min_cap") + ([] if guest.get("min_cap") else [1])
+    low = min(floors + [full] + settings(sc, guest, "max_cap") + operator_caps(sc, guest))
+    fastest = full / min(floors)
     rates = [out["rate"]["min"], out["rate"]["max"]] + [
         r for r in out.get("series", {}).get("rate", []) if r is not None]
     for c in caps_seen(out):
@@ -50,8 +58,8 @@ def of_caps(sc, guest, out):
         if out["lives"] and not low <= out["cap"][k] <= full:
             yield "cap %s %s is outside %d to %d" % (k, out["cap"][k], low, full)
     for r in rates if out["lives"] else []:
-        if not 1 <= r <= full / guest.get("min_cap", 1) + 1e-4:
-            yield "rate %s is outside 1 to %g" % (r, full / guest.get("min_cap", 1))
+        if not 1 <= r <= fastest + 1e-4:
+            yield "rate %s is outside 1 to %g" % (r, fastest)
     if not 0 <= out["cap"]["uncapped"] <= 1:
         yield "uncapped is %s" % out["cap"]["uncapped"]
 
@@ -60,7 +68,7 @@ def of_null(sc, guest, out):
     """A policy that never caps leaves nothing but what the operator set."""
     if policies(sc) != {"null"}:
         return
-    if not operator_caps(sc, guest) and not guest.get("max_cap") and (
+    if not operator_caps(sc, guest) and not settings(sc, guest, "max_cap") and (
             caps_seen(out) or out["cap"]["changes"] or out["cap"]["uncapped"] != 1):
         yield "capped to %s under null" % out["cap"]["lowest"]
     if out["rate"]["max"] > 1:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """files: the same file gives the same summary, any valid file runs, any other is refused."""
+import os
 import re
 
 import bounds
@@ -7,7 +8,6 @@ import random_files
 import stability
 from group import Group
 from host import EXAMPLES, Broken, Run, example, examples, need
-import os
 
 group = Group("files")
 VALID, MISTAKEN, SHAKEN = 100, 150, 150
@@ -52,7 +52,7 @@ def run_valid(host, seed):
     need(done.returncode == 0, "seed %d: exit status %d: %s", seed, done.returncode,
          done.stderr[-300:])
     for line in done.stderr.splitlines():
-        need(re.match(rb"resexd: event \d+ \(\w+\): this guest is (not )?there", line),
+        need(re.match(rb"resexd: event \d+ \([\w-]+\): this guest is (not )?there", line),
              "seed %d: %s", seed, line)
     return Run(sc, done.stdout)
 
@@ -94,10 +94,11 @@ def _(host):
         seen |= {e["do"] for e in sc.get("events", [])} | {"%d links" % len(sc["links"])}
         seen |= {"%d guests" % len(sc["guests"])}
         for g in sc["guests"]:
-            seen |= {a["kind"] for a in g["apps"]} | {k for k in ("blind", "later", "sla") if k in g}
+            seen |= {a["kind"] for a in g["apps"]}
+            seen |= {k for k in ("blind", "later", "sla") if k in g}
     wanted = ["null", "freemarket", "ioshares", "ratio", "credit", "credit2", "destroy", "create",
-              "reboot", "policy", "release", "retake", "cap", "sender", "server", "burner", "idle",
-              "blind", "later", "sla"]
+              "reboot", "policy", "release", "retake", "cap", "pause", "resume", "guest-set",
+              "sender", "server", "burner", "idle", "blind", "later", "sla"]
     wanted += ["%d links" % n for n in (1, 2, 3)] + ["%d guests" % n for n in range(1, 9)]
     missing = [w for w in wanted if w not in seen]
     need(not missing, "never: %s", ", ".join(missing))

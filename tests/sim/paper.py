@@ -123,8 +123,8 @@ def figure9(size):
 
     @group.test("beside %s: freemarket further from base than ioshares, over 10 percent" % size)
     def _(host):
-        return c.worse_than(under(host, "freemarket", size=size), under(host, "ioshares", size=size),
-                            under(host, "null", size=size), alone(host))
+        runs = (under(host, policy, size=size) for policy in ("freemarket", "ioshares", "null"))
+        return c.worse_than(*runs, alone(host))
 
 
 for _size in SIZES:

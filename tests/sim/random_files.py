@@ -106,16 +106,34 @@ def policy(rng):
     return {"policy": name, "params": params}
 
 
+def settings(rng):
+    out = {}
+    if rng.random() < 0.5:
+        out["weight"] = rng.choice((1, 1024))
+    if rng.random() < 0.3:
+        out["exempt"] = rng.random() < 0.5
+    if rng.random() < 0.4:
+        out["min_cap"] = rng.choice((1, 3, 10))
+    if not out or rng.random() < 0.4:
+        out["max_cap"] = rng.choice((10, 40, 80))
+    return out
+
+
 def event(rng, names, vcpus, later, ms):
     e = {"at": milliseconds(rng, 1, ms - 1)}
-    do = rng.choice(("destroy", "create", "reboot", "policy", "policy", "release", "retake", "cap"))
+    do = rng.choice(("destroy", "create", "reboot", "policy", "policy", "release", "retake", "cap",
+                     "pause", "resume", "guest-set"))
     e["do"] = do
     if do == "policy":
         e["policy"] = policy(rng)
         return e
+    if do in ("pause", "resume") and rng.random() < 0.5:
+        return e
     e["guest"] = rng.choice(later if do == "create" and later else names)
     if do == "cap":
         e["cap"] = rng.choice((0, 10, 50, 100 * vcpus[e["guest"]]))
+    if do == "guest-set":
+        e["set"] = settings(rng)
     return e
 
 
@@ -212,13 +230,18 @@ def wrong_guest(rng, sc):
 def wrong_event(rng, sc):
     name = sc["guests"][0]["name"]
     sc["events"] = sc.get("events", []) + [rng.choice((
-        {"at": "1s"}, {"do": "destroy", "guest": name}, {"at": "1h", "do": "destroy", "guest": name},
+        {"at": "1s"}, {"do": "destroy", "guest": name},
+        {"at": "1h", "do": "destroy", "guest": name},
         {"at": "1s", "do": "explode", "guest": name}, {"at": "1s", "do": "destroy"},
         {"at": "1s", "do": "destroy", "guest": "nobody"}, {"at": "1s", "do": "cap", "guest": name},
         {"at": "1s", "do": "cap", "guest": name, "cap": 51201},
         {"at": "1s", "do": "policy", "guest": name, "policy": "null"},
         {"at": "1s", "do": "policy", "policy": "nobody"},
         {"at": "1s", "do": "policy", "policy": {"policy": "ratio", "params": {"low": 1}}},
+        {"at": "1s", "do": "guest-set", "guest": name},
+        {"at": "1s", "do": "guest-set", "guest": name, "set": {"weight": 0}},
+        {"at": "1s", "do": "guest-set", "guest": name, "set": {"vcpus": 2}},
+        {"at": "1s", "do": "pause", "guest": name, "set": {"weight": 1}},
         {"at": "-1s", "do": "reboot", "guest": name}))]
 
 

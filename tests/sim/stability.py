@@ -47,18 +47,6 @@ def _(host):
     return c.only_futile_swings(long_run(host, "swap"), FUTILE["swap"])
 
 
-@group.test("once capped and settled, ioshares changes a cap less than once a second")
-def _(host):
-    worst = ("none", 0)
-    for name in constant():
-        for guest in long_run(host, name).guests.values():
-            caps = guest.caps(SETTLED_S)
-            changes = sum(a != b for a, b in zip(caps, caps[1:])) / (LENGTH_S - SETTLED_S)
-            need(changes <= 1 or name == "credit", "%s: %.1f a second", name, changes)
-            worst = max(worst, (name, changes), key=lambda x: x[1])
-    return "at most %.2f, in %s" % (worst[1], worst[0])
-
-
 def why(host, socket):
     done = subprocess.run([host.resex, "-s", socket, "-j", "why", "bulk"], capture_output=True,
                           timeout=30, check=False)
