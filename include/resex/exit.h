@@ -17,6 +17,7 @@ enum resex_exit {
 	RESEX_NO_XEN = 10,	/* no Xen here */
 	RESEX_RUNNING = 11,	/* another resexd runs */
 	RESEX_XEN_VERSION = 12, /* built for another version of Xen */
+	RESEX_BUSY = 13,	/* too much is asked of resexd at once: try again */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 #include <grp.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,20 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "resex/exit.h"
 #include "src/daemon/control_cmds.h"
 #include "src/util/clock.h"
 
-enum { CONTROL_CONNS_MAX = 64, CONTROL_IDLE_S = 60, CONTROL_OUT_MAX = 16 << 20 };
+/* SECURITY.md and resex-control(7) state these. */
+enum {
+	CONNS_OF_ONE = 16,    /* of one user who is not root */
+	OUT_MAX = 256 << 10,  /* replies a peer has not read, when it is served no more */
+	OUT_TOTAL = 8 << 20, /* of all: beyond, who has read least is hung up on */
+	OUT_TRIM = 1 << 20,   /* memory is given back when so much was waiting */
+};
+
+/* What a connection is waited for. */
+enum conn_state { CONN_IDLE, CONN_SENDS, CONN_READS, CONN_WAITS };
 
 struct conn {
 	struct control *c;
@@ -27,10 +38,14 @@ struct conn {
 	char *line; /* the request that is being served, or NULL */
 	size_t len;
 	struct rings_ask ask; /* what that request waits for */
+	uid_t uid;
 	bool root;
-	bool waits;  /* until it has read what it was sent */
-	bool ended;  /* it sends no more, but may wait for replies */
-	bool queued; /* to be served */
+	bool waits;		      /* until it has read what it was sent */
+	bool ended;		      /* it sends no more, but may wait for replies */
+	bool queued;		      /* to be served */
+	uint64_t served, served_then; /* requests; when it was looked at last */
+	enum conn_state then;	      /* likewise */
+	struct mono since;	      /* as it is now */
 	TAILQ_ENTRY(conn) all, queue;
 };
 
@@ -46,6 +61,9 @@ struct control {
 	struct conn_list all, queue;
 	struct event *turn; /* somebody is queued: serve at the loop's next turn */
 	struct event *poll; /* somebody waits for the sampler */
+	struct event *second;
+	size_t out_most;  /* since memory was given back */
+	struct mono told; /* when somebody was last refused in the log */
 	struct clock clock;
 };
 
@@ -158,6 +176,47 @@ static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *ou
 	evbuffer_drain(in, evbuffer_get_length(in));
 }
 
+static size_t out_of(struct conn *k)
+{
+	return evbuffer_get_length(bufferevent_get_output(k->bev));
+}
+
+/* The log is for people: once a minute is enough for them. */
+static bool may_tell(struct control *c)
+{
+	struct mono now = c->clock.now(&c->clock);
+
+	if (c->told.ns && mono_sub(now, c->told) < 60 * NS_PER_S)
+		return false;
+	c->told = now;
+	return true;
+}
+
+/* What waits to be read is locked memory: it is bounded over all. Spares k itself. */
+static void bound_output(struct conn *k)
+{
+	struct control *c = k->c;
+	struct conn *i, *most = NULL;
+	size_t total = 0;
+
+	TAILQ_FOREACH(i, &c->all, all)
+	{
+		total += out_of(i);
+		if (i != k && (!most || out_of(i) > out_of(most)))
+			most = i;
+	}
+	if (total > c->out_most)
+		c->out_most = total;
+	if (total <= OUT_TOTAL || !most || !out_of(most))
+		return;
+	if (may_tell(c))
+		log_msg(c->m->log, LOG_LVL_WARNING,
+			"user %u does not read %zu bytes it asked for by the control socket: hung "
+			"up",
+			most->uid, out_of(most));
+	conn_close(most);
+}
+
 /*
  * A peer that asks without reading the answers waits until it has read, and is
  * not read meanwhile: libevent calls on_read for ever while the input is as
@@ -165,7 +224,7 @@ static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *ou
  */
 static bool must_wait(struct conn *k, const struct evbuffer *out)
 {
-	bool full = evbuffer_get_length(out) >= CONTROL_OUT_MAX;
+	bool full = evbuffer_get_length(out) >= OUT_MAX;
 
 	if (full != k->waits && !k->ended) {
 		if (full)
@@ -192,8 +251,10 @@ static void serve(struct conn *k)
 		poll_soon(k->c);
 		return;
 	}
+	k->served += k->line != NULL;
 	free(k->line);
 	k->line = NULL;
+	bound_output(k);
 	if (has_line(in))
 		conn_queue(k);
 	else if (evbuffer_get_length(in) > PROTO_LINE_MAX)
@@ -263,20 +324,122 @@ static struct conn *conn_new(struct control *c, evutil_socket_t fd)
 	return NULL;
 }
 
+static enum conn_state state_of_conn(struct conn *k)
+{
+	if (k->ask.serial || k->queued)
+		return CONN_WAITS;
+	if (out_of(k))
+		return CONN_READS;
+	return evbuffer_get_length(bufferevent_get_input(k->bev)) ? CONN_SENDS : CONN_IDLE;
+}
+
+/* Has it been as it is for too long? Bytes that trickle are no progress. */
+static bool is_over(struct conn *k, struct mono now)
+{
+	static const int64_t limit[] = {
+		[CONN_IDLE] = 60 * NS_PER_S,
+		[CONN_SENDS] = 10 * NS_PER_S,
+		[CONN_READS] = 60 * NS_PER_S,
+		[CONN_WAITS] = INT64_MAX,
+	};
+	enum conn_state is = state_of_conn(k);
+
+	if (is != k->then || k->served != k->served_then || !k->since.ns)
+		k->since = now;
+	k->then = is;
+	k->served_then = k->served;
+	return mono_sub(now, k->since) > limit[is];
+}
+
+void control_second(struct control *c, struct mono now)
+{
+	struct conn *k, *next;
+	size_t total = 0;
+
+	for (k = TAILQ_FIRST(&c->all); k; k = next) {
+		next = TAILQ_NEXT(k, all);
+		if (is_over(k, now))
+			conn_close(k);
+		else
+			total += out_of(k);
+	}
+	if (c->out_most > OUT_TRIM && total < OUT_TRIM) {
+		malloc_trim(0);
+		c->out_most = 0;
+	}
+}
+
+static void on_second(evutil_socket_t fd, short what, void *arg)
+{
+	struct control *c = arg;
+
+	(void)fd;
+	(void)what;
+	control_second(c, c->clock.now(&c->clock));
+}
+
+/* Why one more connection of this user is too many, or "". */
+static void too_many(const struct control *c, uid_t uid, bool root, char *why, size_t size)
+{
+	uint32_t own = 0, others = 0;
+	struct conn *k;
+
+	TAILQ_FOREACH(k, &c->all, all)
+	{
+		own += k->uid == uid;
+		others += !k->root;
+	}
+	why[0] = 0;
+	if (c->conns >= CONTROL_CONNS_MAX)
+		snprintf(why, size, "%u connections are open, the most there may be: close some",
+			 c->conns);
+	else if (!root && own >= CONNS_OF_ONE)
+		snprintf(why, size, "user %u has %u connections open, the most one may: close some",
+			 uid, own);
+	else if (!root && others >= CONTROL_CONNS_MAX - CONTROL_CONNS_ROOT)
+		snprintf(
+			why, size,
+			"%u connections of others than root are open, the most there may be: close "
+			"some",
+			others);
+}
+
+static void refuse(struct control *c, int fd, const char *why)
+{
+	struct proto_error e = { .code = PROTO_E_SERVER - RESEX_BUSY };
+	char *text;
+
+	snprintf(e.text, sizeof(e.text), "%s", why);
+	text = reply_error(NULL, &e);
+	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		errno = 0; /* it has gone already */
+	free(text);
+	close(fd);
+	if (may_tell(c))
+		log_msg(c->m->log, LOG_LVL_WARNING, "control socket: %s", why);
+}
+
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int len,
 		      void *arg)
 {
-	const struct timeval idle = { .tv_sec = CONTROL_IDLE_S };
 	struct control *c = arg;
 	struct ucred cred = { 0 };
 	socklen_t n = sizeof(cred);
+	char why[128];
 	struct conn *k;
+	bool root;
 
 	(void)l;
 	(void)a;
 	(void)len;
-	if (c->conns >= CONTROL_CONNS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
 		close(fd);
+		return;
+	}
+	root = cred.uid == 0 || cred.uid == geteuid();
+	too_many(c, cred.uid, root, why, sizeof(why));
+	if (why[0]) {
+		refuse(c, fd, why);
 		return;
 	}
 	k = conn_new(c, fd);
@@ -285,12 +448,12 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 		return;
 	}
 	k->c = c;
-	k->root = cred.uid == 0 || cred.uid == geteuid();
+	k->uid = cred.uid;
+	k->root = root;
 	TAILQ_INSERT_TAIL(&c->all, k, all);
 	c->conns++;
 	bufferevent_setcb(k->bev, on_read, on_written, on_event, k);
 	bufferevent_setwatermark(k->bev, EV_READ, 0, PROTO_LINE_MAX + 1);
-	bufferevent_set_timeouts(k->bev, &idle, &idle);
 	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
 }
 
@@ -358,6 +521,7 @@ static int set_group(const struct control *c, const char *group, struct conf_err
 int control_open(struct control **out, struct event_base *base, struct manager *m,
 		 struct conf_error *e)
 {
+	const struct timeval second = { .tv_sec = 1 };
 	struct control *c = calloc(1, sizeof(*c));
 	int fd = -1, rc = -ENOMEM;
 
@@ -371,7 +535,8 @@ int control_open(struct control **out, struct event_base *base, struct manager *
 	snprintf(c->path, sizeof(c->path), "%s", m->conf->socket);
 	c->turn = evtimer_new(base, on_turn, c);
 	c->poll = evtimer_new(base, on_poll, c);
-	if (!c->turn || !c->poll)
+	c->second = event_new(base, -1, EV_PERSIST, on_second, c);
+	if (!c->turn || !c->poll || !c->second)
 		goto out;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
@@ -385,6 +550,7 @@ int control_open(struct control **out, struct event_base *base, struct manager *
 		goto out;
 	c->listener = evconnlistener_new(base, on_accept, c, LEV_OPT_CLOSE_ON_FREE, 0, fd);
 	rc = c->listener ? 0 : -ENOMEM;
+	event_add(c->second, &second);
 out:
 	if (rc) {
 		if (fd >= 0)
@@ -406,6 +572,8 @@ void control_close(struct control *c)
 		event_free(c->turn);
 	if (c->poll)
 		event_free(c->poll);
+	if (c->second)
+		event_free(c->second);
 	if (c->listener)
 		evconnlistener_free(c->listener);
 	if (c->bound)

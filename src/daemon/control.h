@@ -14,6 +14,9 @@
 
 struct control;
 
+/* Connections at once, and how many of them are for root alone. */
+enum { CONTROL_CONNS_MAX = 64, CONTROL_CONNS_ROOT = 16 };
+
 /*
  * Listen on m->conf->socket (mode 0600, or 0660 with its group). A socket
  * nobody listens on is replaced. 0 or -errno with e filled.
@@ -22,5 +25,8 @@ int control_open(struct control **c, struct event_base *base, struct manager *m,
 		 struct conf_error *e);
 /* Close all connections and remove the socket. */
 void control_close(struct control *c);
+
+/* Once a second (it does so itself): hang up on who idles, trickles or does not read. */
+void control_second(struct control *c, struct mono now);
 
 #endif

@@ -169,7 +169,7 @@ static void check_reply(char *line)
 
 static void check_error(const struct call *c, int rc)
 {
-	FUZZ_REQUIRE(rc > RESEX_OK && rc <= RESEX_XEN_VERSION);
+	FUZZ_REQUIRE(rc > RESEX_OK && rc <= RESEX_BUSY);
 	FUZZ_REQUIRE(memchr(c->error.text, 0, sizeof(c->error.text)) && c->error.text[0]);
 	FUZZ_REQUIRE(c->error.code == PROTO_E_METHOD || c->error.code == PROTO_E_PARAMS ||
 		     c->error.code == PROTO_E_SERVER - rc);
