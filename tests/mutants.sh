@@ -314,6 +314,48 @@ src/daemon/control.c @ control @ s/bool full = .*/bool full = false;/
 src/daemon/control.c @ control @ s/bufferevent_disable(k->bev, EV_READ);$//
 src/daemon/control.c @ control @ s/if (!(what & BEV_EVENT_EOF)) {/if (1) {/
 src/daemon/control.c @ control @ s/> PROTO_LINE_MAX)$/> 4 * PROTO_LINE_MAX)/
+src/core/window.c @ window @ s/(to->sumsq_lo < from->sumsq_lo)/0/
+src/core/window.c @ window @ s/!from->n || from->n > SAMPLES_MAX - to->n/!from->n/
+src/core/window.c @ window @ s/!to->n || from->min < to->min/from->min < to->min/
+src/util/conf_value.c @ conf @ s/{ "kB", 1000, 1 }/{ "kB", 1024, 1 }/
+src/daemon/stages.c @ scenario_run @ s/spending_add(&sl->past, a);//
+src/daemon/stages.c @ scenario_run @ s/window_merge(&sl->reports, w);//
+src/daemon/engine.c @ scenario_run @ s/e->c.sim ? 1 : 0/0/
+src/daemon/engine.c @ scenario_run @ s/actor_once(&e->a);//
+src/daemon/engine.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//
+src/daemon/engine.c @ scenario_run @ s/e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;//
+src/daemon/scenario.c @ scenario @ s/if (in.series > in.duration)/if (0)/
+src/daemon/scenario.c @ scenario @ s/if (l->bytes_s < 1u << 20)/if (0)/
+src/daemon/scenario.c @ scenario @ s/sc->sim.swapped\[0\] == sc->sim.swapped\[1\]/0/
+src/daemon/scenario.c @ scenario @ s/in.epoch >= in.interval && in.epoch % in.interval == 0/1/
+src/daemon/scenario.c @ scenario @ s/json_array_size(many) != 1/0/
+src/daemon/scenario.c @ scenario @ s/return conf_fail(d, at, e, "%s cannot be simulated.*/return 0;/
+src/daemon/scenario_guest.c @ scenario @ s/in->stop && in->stop <= in->start/in->stop \&\& in->stop < 1/
+src/daemon/scenario_guest.c @ scenario @ s/!(only\[i\].kinds & 1u << in->kind)/0/
+src/daemon/scenario_guest.c @ scenario @ s/if (in->mtu > link_mtu)/if (0)/
+src/daemon/scenario_guest.c @ scenario @ s/if (in->cap > 100 \* in->vcpus)/if (0)/
+src/daemon/scenario_guest.c @ scenario @ s/if (!is_name(in->name))/if (0)/
+src/daemon/scenario_guest.c @ scenario @ s/sg->link = g->link;//
+src/daemon/scenario_guest.c @ scenario @ s/if (room <= ROOM_MAX)/if (1)/
+src/daemon/scenario_event.c @ scenario @ s/if (there == wanted)/if (there || !wanted)/
+src/daemon/scenario_event.c @ scenario @ s/if (in->at > sc->duration_ns)/if (0)/
+src/daemon/scenario_event.c @ scenario @ s/at_ns < sc->event\[k - 1\].at_ns/at_ns <= sc->event[k - 1].at_ns/
+src/daemon/scenario_event.c @ scenario @ s/sc->event\[k\].what <= SCENARIO_REBOOT/0/
+src/daemon/scenario_event.c @ scenario @ s/was = &sc->event\[k\].conf;/;/
+src/daemon/scenario_record.c @ scenario_run @ s/usage_add(&g->usage_before, &g->usage);//
+src/daemon/scenario_record.c @ scenario_run @ s/g->uncapped_ns += ns;/;/
+src/daemon/scenario_record.c @ scenario_run @ s/sn->epoch != r->epoch)/false)/
+src/daemon/scenario_record.c @ scenario_run @ s/g->step_n = g->step_sum = 0;//
+src/daemon/scenario_record.c @ scenario_run @ s/to->wrs += t->wrs;//
+src/daemon/scenario_run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
+src/daemon/scenario_run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
+src/daemon/scenario_run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
+src/daemon/scenario_run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/
+src/daemon/scenario_run.c @ scenario_run @ s/rmdir(r->dir);//
+src/daemon/scenario_stat.c @ scenario_run @ s/bucket_top(i) < h->max ? bucket_top(i) : h->max/bucket_top(i)/
+src/daemon/scenario_stat.c @ scenario_run @ s/e = b \/ HIST_SUB - 1;/e = b \/ HIST_SUB;/
+src/daemon/scenario_stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
+src/daemon/scenario_stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/
 END
 }
 

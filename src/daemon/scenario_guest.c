@@ -35,12 +35,12 @@ struct app_in {
 #define AT(field) offsetof(struct app_in, field)
 #define TIME(key, field, low)                                                                      \
 	{                                                                                          \
-		.name = key, .type = CONF_DURATION, .offset = AT(field), .min = low,               \
+		.name = (key), .type = CONF_DURATION, .offset = AT(field), .min = (low),           \
 		.max = 3600 * NS_PER_S                                                             \
 	}
 #define COUNT(key, field, low, high)                                                               \
 	{                                                                                          \
-		.name = key, .type = CONF_UINT, .offset = AT(field), .min = low, .max = high       \
+		.name = (key), .type = CONF_UINT, .offset = AT(field), .min = (low), .max = (high) \
 	}
 static const struct conf_key app_keys[] = {
 	{ .name = "name", .type = CONF_STRING, .offset = AT(name), .max = FLOW_NAME_MAX - 1 },

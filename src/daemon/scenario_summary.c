@@ -39,7 +39,9 @@ static json_t *resos(struct resos r)
 /* Four decimals: a rate's fixed point has a little more. */
 static json_t *rate(uint64_t q16)
 {
-	return json_real((double)((q16 * 10000 + 32768) / 65536) / 1e4);
+	uint64_t parts = (q16 * 10000 + 32768) / 65536;
+
+	return json_real((double)parts / 1e4);
 }
 
 static json_t *percent_or_null(struct cap c)
@@ -94,15 +96,14 @@ static json_t *caps(struct record_guest *g, bool *failed)
 		{ "p1", 10 }, { "p10", 100 }, { "p50", 500 }, { "p90", 900 }, { "p99", 990 },
 	};
 	json_t *o = json_object();
-	int64_t all = held_time(&g->caps);
+	int64_t all = held_time(&g->caps), uncapped = all ? g->uncapped_ns * 10000 / all : 10000;
 
 	held_sort(&g->caps);
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
 		put(o, points[i].key, integer(held_quantile(&g->caps, points[i].permille)), failed);
 	put(o, "lowest", percent_or_null(g->lowest), failed);
 	put(o, "last", percent_or_null(g->cap), failed);
-	put(o, "uncapped", json_real(all ? (double)(g->uncapped_ns * 10000 / all) / 1e4 : 1),
-	    failed);
+	put(o, "uncapped", json_real((double)uncapped / 1e4), failed);
 	put(o, "changes", integer(g->cap_changes_before + g->cap_changes), failed);
 	return o;
 }

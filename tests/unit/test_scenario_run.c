@@ -164,6 +164,15 @@ static void null__caps_nobody__and_all_that_was_sent_is_seen(void **state)
 	assert_int_equal(number(f, "guests.1.wrs"), number(f, "guests.1.true.apps.0.wrs"));
 }
 
+static void run__ends__at_the_tick_it_should(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"15ms\", " PAIR "}");
+	assert_true(number(f, "duration_s") == 0.015);
+	assert_int_equal(number(f, "ticks"), 15);
+}
+
 static void freemarket__caps_the_sender__and_the_server_answers_sooner(void **state)
 {
 	struct fixture *f = *state;
@@ -653,6 +662,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(same_file__gives_the_same_summary_and_another_seed_another),
 		WITH(null__caps_nobody__and_all_that_was_sent_is_seen),
+		WITH(run__ends__at_the_tick_it_should),
 		WITH(freemarket__caps_the_sender__and_the_server_answers_sooner),
 		WITH(latencies__as_reported__are_the_true_ones_unless_the_server_lies),
 		WITH(caps__held_for_half_the_time__are_percentiles_by_time),
