@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/util/utf8.h"
+
 static int fail(struct proto_error *e, int code, const char *text)
 {
 	e->code = code;
@@ -99,10 +101,12 @@ char *reply_result(const json_t *id, json_t *result)
 char *reply_error(const json_t *id, const struct proto_error *e)
 {
 	json_t *err = json_object();
+	char text[PROTO_ERROR_MAX];
 
+	/* What a message quotes may be cut within a character, which jansson would refuse. */
+	snprintf(text, sizeof(text), "%s", e->text);
+	utf8_mend(text);
 	json_object_set_new(err, "code", json_integer(e->code));
-	/* jansson refuses text that is not UTF-8; a request may have put some in ours */
-	if (json_object_set_new(err, "message", json_string(e->text)))
-		json_object_set_new(err, "message", json_string("the request is not in UTF-8"));
+	json_object_set_new(err, "message", json_string(text));
 	return reply(id, "error", err);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "src/daemon/control_priv.h"
+#include "src/util/utf8.h"
 
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 {
@@ -24,7 +25,15 @@ void put_u(json_t *o, const char *key, uint64_t v)
 
 void put_s(json_t *o, const char *key, const char *v)
 {
-	json_object_set_new(o, key, json_string(v));
+	json_t *s = json_string(v);
+	char text[512];
+
+	if (!s) { /* no UTF-8: what is left of it, not nothing at all */
+		snprintf(text, sizeof(text), "%s", v);
+		utf8_mend(text);
+		s = json_string(text);
+	}
+	json_object_set_new(o, key, s);
 }
 
 void put_b(json_t *o, const char *key, bool v)

@@ -5,4 +5,5 @@ libutil_a_SOURCES = \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \
 	src/util/log.c src/util/log.h \
-	src/util/seqread.h
+	src/util/seqread.h \
+	src/util/utf8.c src/util/utf8.h

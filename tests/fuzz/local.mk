@@ -14,7 +14,7 @@ tests_fuzz_fuzz_conf_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_control_SOURCES = tests/fuzz/fuzz_control.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_control_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_control_LDADD = libdaemon.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_control_LDADD = libdaemon.a libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* utf8: characters, byte by byte. See utf8.h. */
+#include "src/util/utf8.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Bytes of the character at s, which ends with a NUL; 0: there is none. */
+static size_t char_len(const unsigned char *s)
+{
+	size_t n = *s < 0x80   ? 1
+		   : *s < 0xc2 ? 0
+		   : *s < 0xe0 ? 2
+		   : *s < 0xf0 ? 3
+		   : *s < 0xf5 ? 4
+			       : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90)) /* over-long */
+		return 0;
+	if ((*s == 0xed && s[1] > 0x9f) || (*s == 0xf4 && s[1] > 0x8f)) /* none is there */
+		return 0;
+	return n;
+}
+
+bool utf8_good(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = 1;
+
+	while (*p && n) {
+		n = char_len(p);
+		p += n;
+	}
+	return n != 0;
+}
+
+void utf8_mend(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		size_t n = char_len((const unsigned char *)s);
+
+		memmove(to, s, n);
+		to += n;
+		s += n ? n : 1;
+	}
+	*to = 0;
+}
+
+void utf8_escape(const char *s, char *out, size_t size)
+{
+	while (*s && size > 4) {
+		size_t n = char_len((const unsigned char *)s);
+
+		if (!n || (unsigned char)*s < 0x20 || *s == 0x7f) {
+			snprintf(out, size, "\\x%02x", (unsigned char)*s);
+			n = 4;
+			s++;
+		} else {
+			memcpy(out, s, n);
+			s += n;
+		}
+		out += n;
+		size -= n;
+	}
+	*out = 0;
+}
+
+void utf8_tame(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+
+		if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+			*to++ = '?';
+			s += 2;
+			continue;
+		}
+		*to++ = c < 0x20 || c == 0x7f ? '?' : *s;
+		s++;
+	}
+	*to = 0;
+}
