@@ -3,6 +3,7 @@
 #include "src/cli/client.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,29 +115,31 @@ static int take_error(struct client *c, const json_t *err)
 	return code == -32601 || code == -32602 ? RESEX_USAGE : RESEX_FAILURE;
 }
 
-int client_call(struct client *c, const char *method, json_t *params, json_t **result)
+/* Steals params. To be freed; NULL: no memory. */
+static char *request_text(int id, const char *method, json_t *params)
 {
-	json_t *req, *rep;
-	char *text, *line;
+	json_t *req = json_pack("{s:s,s:i,s:s,s:o}", "jsonrpc", "2.0", "id", id, "method", method,
+				"params", params);
+	char *text = req ? json_dumps(req, JSON_COMPACT) : NULL;
+
+	json_decref(req);
+	return text;
+}
+
+bool client_fits(const char *method, json_t *params)
+{
+	char *text = request_text(INT_MAX, method, json_incref(params));
+	bool fits = text && strlen(text) <= CLIENT_REQUEST_MAX;
+
+	free(text);
+	return fits;
+}
+
+static int take_reply(struct client *c, const char *line, json_t **result)
+{
+	json_t *rep = json_loads(line, 0, NULL);
 	int rc;
 
-	req = json_pack("{s:s,s:i,s:s,s:o}", "jsonrpc", "2.0", "id", ++c->id, "method", method,
-			"params", params ? params : json_object());
-	text = req ? json_dumps(req, JSON_COMPACT) : NULL;
-	json_decref(req);
-	if (!text) {
-		snprintf(c->error, sizeof(c->error), "the request is not in UTF-8");
-		return RESEX_USAGE;
-	}
-	rc = send_all(c->fd, text, strlen(text)) || send_all(c->fd, "\n", 1);
-	free(text);
-	line = rc ? NULL : read_line(c->fd);
-	if (!line)
-		return lost(c);
-	rep = json_loads(line, 0, NULL);
-	free(line);
-	if (!rep)
-		return lost(c);
 	if (json_object_get(rep, "error")) {
 		rc = take_error(c, json_object_get(rep, "error"));
 	} else {
@@ -144,5 +147,26 @@ int client_call(struct client *c, const char *method, json_t *params, json_t **r
 		rc = *result ? RESEX_OK : lost(c);
 	}
 	json_decref(rep);
+	return rc;
+}
+
+int client_call(struct client *c, const char *method, json_t *params, json_t **result)
+{
+	char *text = request_text(++c->id, method, params ? params : json_object()), *line;
+	int rc;
+
+	if (!text || strlen(text) > CLIENT_REQUEST_MAX) {
+		snprintf(c->error, sizeof(c->error), "the request is over %d bytes long",
+			 CLIENT_REQUEST_MAX);
+		free(text);
+		return RESEX_USAGE;
+	}
+	/* When it does not go, what resexd said before it hung up is there to read. */
+	if (!send_all(c->fd, text, strlen(text)))
+		send_all(c->fd, "\n", 1);
+	free(text);
+	line = read_line(c->fd);
+	rc = line ? take_reply(c, line, result) : lost(c);
+	free(line);
 	return rc;
 }

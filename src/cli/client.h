@@ -4,6 +4,7 @@
 #define RESEX_CLI_CLIENT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct client {
 	int fd;
@@ -15,6 +16,12 @@ struct client {
 /* RESEX_OK, or RESEX_NO_DAEMON, RESEX_PERMISSION, ... with error filled. */
 int client_open(struct client *c, const char *path);
 void client_close(struct client *c);
+
+/* The longest request resexd reads. */
+enum { CLIENT_REQUEST_MAX = 65535 };
+
+/* Is a request with these parameters short enough? */
+bool client_fits(const char *method, json_t *params);
 
 /* Steals params (may be NULL). RESEX_OK and *result, or the exit code with error filled. */
 int client_call(struct client *c, const char *method, json_t *params, json_t **result);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cmds: each verb makes a request and prints the reply as text or as JSON. */
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "src/cli/cmdtable.h"
 #include "src/cli/table.h"
 #include "src/util/conf.h"
+#include "src/util/utf8.h"
 
 enum { FOLLOW_MS = 300 };
 
@@ -34,6 +36,8 @@ static int ask(struct cli *c, const char *method, json_t *params, json_t **resul
 {
 	int rc = client_call(&c->client, method, params, result);
 
+	if (!rc && !c->json)
+		table_tame(*result);
 	if (rc || !c->json)
 		return rc;
 	rc = print_json(*result);
@@ -43,7 +47,11 @@ static int ask(struct cli *c, const char *method, json_t *params, json_t **resul
 
 static int no_words(struct cli *c)
 {
-	return c->argc ? usage_error(c, "this verb takes no argument") : RESEX_OK;
+	if (!c->argc)
+		return RESEX_OK;
+	snprintf(c->client.error, sizeof(c->client.error),
+		 "\"%.80s\" is too much: this verb takes no argument", c->argv[0]);
+	return RESEX_USAGE;
 }
 
 /* At most one word: a guest. */
@@ -369,7 +377,9 @@ static int add_param(struct cli *c, json_t *params, char *word)
 	v = strtoull(eq + 1, &end, 10);
 	if (*end || v > LLONG_MAX) {
 		snprintf(c->client.error, sizeof(c->client.error),
-			 "\"%.80s\": the number is out of range", word);
+			 *end ? "\"%.80s\" is no NAME=NUMBER: give a whole number"
+			      : "\"%.80s\": the number is out of range",
+			 word);
 		return *end ? RESEX_USAGE : RESEX_RANGE;
 	}
 	*eq = 0;
@@ -382,15 +392,23 @@ static int add_file(struct cli *c, json_t *params, const char *file)
 {
 	struct conf_error e = { 0 };
 	struct conf_doc d;
+	char label[256];
 
 	if (conf_load(&d, file, &e)) {
 		snprintf(c->client.error, sizeof(c->client.error), "%s", e.text);
 		return RESEX_BAD_CONFIG;
 	}
-	json_object_set_new(params, "file", json_string(file));
+	utf8_escape(file, label, sizeof(label)); /* for messages: it need not be UTF-8 */
+	json_object_set_new(params, "file", json_string(label));
 	json_object_set_new(params, "text", json_stringn(d.text, d.len));
 	conf_free(&d);
-	return RESEX_OK;
+	if (client_fits("policy-check", params))
+		return RESEX_OK;
+	snprintf(c->client.error, sizeof(c->client.error),
+		 "%s is too long: what resexd is sent of it may have %d bytes, less a few for each "
+		 "quote and end of line: make it shorter",
+		 label, CLIENT_REQUEST_MAX);
+	return RESEX_BAD_CONFIG;
 }
 
 static int run_policy_set(struct cli *c)
@@ -399,7 +417,7 @@ static int run_policy_set(struct cli *c)
 	int i = 0, rc = RESEX_OK;
 
 	json_object_set_new(params, "params", set);
-	if (c->argc >= 2 && (!strcmp(c->argv[0], "-f") || !strcmp(c->argv[0], "--file"))) {
+	if (c->argc >= 2 && is_file_option(c->argv[0])) {
 		rc = add_file(c, params, c->argv[1]);
 		i = 2;
 	} else if (c->argc >= 1 && c->argv[0][0] != '-') {
@@ -454,13 +472,21 @@ static int run_cap_list(struct cli *c)
 
 static int run_cap_release(struct cli *c)
 {
-	bool undo = c->argc == 2 && !strcmp(c->argv[0], "--undo");
 	json_t *r = NULL, *rows, *params;
-	int rc;
+	const char *guest = NULL;
+	int rc, undo = 0, guests = 0;
 
-	if (c->argc != 1 + undo)
+	for (int i = 0; i < c->argc; i++) {
+		if (!strcmp(c->argv[i], "--undo")) {
+			undo = 1;
+			continue;
+		}
+		guest = c->argv[i];
+		guests++;
+	}
+	if (guests != 1)
 		return usage_error(c, "give one guest");
-	params = json_pack("{s:s,s:b}", "guest", c->argv[undo], "undo", undo);
+	params = json_pack("{s:s,s:b}", "guest", guest, "undo", undo);
 	rc = ask(c, "cap-release", params, &r);
 	if (!rc && r) {
 		rows = json_pack("[O]", r);
@@ -525,9 +551,10 @@ static int events_options(struct cli *c, struct events_opt *o)
 		} else if (!strcmp(w, "-n") || !strcmp(w, "--lines")) {
 			if (++i == c->argc)
 				return usage_error(c, "-n takes a number");
+			errno = 0;
 			o->last = strtol(c->argv[i], &end, 10);
-			if (end == c->argv[i] || *end || o->last < 0)
-				return usage_error(c, "-n takes a number");
+			if (end == c->argv[i] || *end || o->last < 0 || errno)
+				return usage_error(c, "-n takes a number, such as 10");
 		} else if (w[0] == '-' || o->guest) {
 			return usage_error(c, "events takes -f, -n NUMBER and one guest");
 		} else {
@@ -585,6 +612,8 @@ static int run_events(struct cli *c)
 		rc = client_call(&c->client, "events", params, &r);
 		if (!rc) {
 			since = json_integer_value(json_object_get(r, "newest"));
+			if (!c->json)
+				table_tame(r);
 			print_events(c, json_object_get(r, "events"), o.last);
 		}
 		json_decref(r);
@@ -599,24 +628,26 @@ static int run_events(struct cli *c)
 /* --- the table -------------------------------------------------------------------- */
 
 const struct verb verbs[] = {
-	{ "list", "", "guests with caps, Resos and MTUs", false, run_list },
-	{ "info", "", "the daemon: policy, supply, ticks, links", false, run_info },
-	{ "guest-show", "GUEST", "all that is known of one guest", false, run_guest_show },
-	{ "guest-set", "GUEST KEY=VALUE...", "other settings for a guest, while it runs", true,
+	{ "list", "", "guests with caps, Resos and MTUs", FILE_NONE, run_list },
+	{ "info", "", "the daemon: policy, supply, ticks, links", FILE_NONE, run_info },
+	{ "guest-show", "GUEST", "all that is known of one guest", FILE_NONE, run_guest_show },
+	{ "guest-set", "GUEST KEY=VALUE...", "other settings for a guest, while it runs", FILE_NONE,
 	  run_guest_set },
-	{ "ring-list", "[GUEST]", "queues read in guests' memory, and faults", false,
+	{ "ring-list", "[GUEST]", "queues read in guests' memory, and faults", FILE_NONE,
 	  run_ring_list },
-	{ "policy-list", "", "pricing policies", false, run_policy_list },
-	{ "policy-show", "[POLICY]", "a policy's parameters", false, run_policy_show },
-	{ "policy-set", "POLICY|--file FILE [PARAMETER=NUMBER]...", "put a policy in force", true,
-	  run_policy_set },
-	{ "policy-check", "FILE", "is this policy file good?", false, run_policy_check },
-	{ "cap-list", "", "caps in force, wanted, and before resexd came", false, run_cap_list },
-	{ "cap-release", "[--undo] GUEST", "give a guest its own cap back and leave it alone", true,
-	  run_cap_release },
-	{ "pause", "[GUEST]", "no policy caps this guest, or any, until resume", true, run_pause },
-	{ "resume", "[GUEST]", "policies cap it, or all, again", true, run_resume },
-	{ "why", "[GUEST]", "why a guest is capped, or is not", false, run_why },
-	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened", false, run_events },
+	{ "policy-list", "", "pricing policies", FILE_NONE, run_policy_list },
+	{ "policy-show", "[POLICY]", "a policy's parameters", FILE_NONE, run_policy_show },
+	{ "policy-set", "POLICY|--file FILE [PARAMETER=NUMBER]...", "put a policy in force",
+	  FILE_OPTION, run_policy_set },
+	{ "policy-check", "FILE", "is this policy file good?", FILE_FIRST, run_policy_check },
+	{ "cap-list", "", "caps in force, wanted, and before resexd came", FILE_NONE,
+	  run_cap_list },
+	{ "cap-release", "[--undo] GUEST", "give a guest its own cap back and leave it alone",
+	  FILE_NONE, run_cap_release },
+	{ "pause", "[GUEST]", "no policy caps this guest, or any, until resume", FILE_NONE,
+	  run_pause },
+	{ "resume", "[GUEST]", "policies cap it, or all, again", FILE_NONE, run_resume },
+	{ "why", "[GUEST]", "why a guest is capped, or is not", FILE_NONE, run_why },
+	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened", FILE_NONE, run_events },
 	{ 0 },
 };

@@ -6,6 +6,7 @@
 #define RESEX_CLI_CMDTABLE_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "src/cli/client.h"
 
@@ -16,13 +17,21 @@ struct cli {
 	char **argv;
 };
 
+/* Which of its words is the name of a file, and need not be UTF-8. */
+enum verb_file { FILE_NONE, FILE_FIRST, FILE_OPTION };
+
 struct verb {
 	const char *name;
-	const char *args;	   /* for the usage line */
-	const char *text;	   /* one line */
-	bool modifies;		   /* root only */
+	const char *args; /* for the usage line */
+	const char *text; /* one line */
+	enum verb_file file;
 	int (*run)(struct cli *c); /* an exit code; client.error says why */
 };
+
+static inline bool is_file_option(const char *word)
+{
+	return !strcmp(word, "-f") || !strcmp(word, "--file");
+}
 
 extern const struct verb verbs[]; /* ended by name NULL */
 

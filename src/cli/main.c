@@ -9,6 +9,7 @@
 
 #include "resex/exit.h"
 #include "src/cli/cmdtable.h"
+#include "src/util/utf8.h"
 
 static void usage(FILE *f)
 {
@@ -74,16 +75,44 @@ static void sort_words(struct words *w, int argc, char **argv)
 	}
 }
 
+static bool names_file(const struct cli *c, const struct verb *v, int i)
+{
+	return (i == 0 && v->file == FILE_FIRST) ||
+	       (i == 1 && v->file == FILE_OPTION && is_file_option(c->argv[0]));
+}
+
+/* A request is UTF-8: a word that is not would be left out of it. */
+static int check_words(struct cli *c, const struct verb *v)
+{
+	char word[256];
+
+	for (int i = 0; i < c->argc; i++) {
+		if (utf8_good(c->argv[i]) || names_file(c, v, i))
+			continue;
+		utf8_escape(c->argv[i], word, sizeof(word));
+		snprintf(c->client.error, sizeof(c->client.error),
+			 "\"%s\" is not in UTF-8: write it so", word);
+		return RESEX_USAGE;
+	}
+	return RESEX_OK;
+}
+
 static int run(const struct words *w, const struct verb *v)
 {
-	struct cli c = { .json = w->json, .argc = w->argc, .argv = w->argv };
-	int rc = client_open(&c.client, w->socket);
+	struct cli c = {
+		.json = w->json, .argc = w->argc, .argv = w->argv, .client = { .fd = -1 }
+	};
+	int rc = check_words(&c, v);
 
+	if (!rc)
+		rc = client_open(&c.client, w->socket);
 	if (!rc)
 		rc = v->run(&c);
 	client_close(&c.client);
-	if (rc)
+	if (rc) {
+		utf8_tame(c.client.error); /* the server's words */
 		fprintf(stderr, "resex: %s\n", c.client.error);
+	}
 	if (!rc && (fflush(stdout) || ferror(stdout))) {
 		perror("resex: output");
 		rc = RESEX_FAILURE;

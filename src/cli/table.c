@@ -2,16 +2,36 @@
 /* table: column widths from the data, one pass to measure and one to print. */
 #include "src/cli/table.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "src/util/utf8.h"
 
 enum { CELL_MAX = 256, COLS_MAX = 16 };
 
-/* Control characters of names that came from a guest never reach the terminal. */
-static void clean(char *s)
+static void tame_string(json_t *v)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
+	char *s = strdup(json_string_value(v));
+
+	if (!s)
+		return;
+	utf8_tame(s);
+	json_string_set(v, s);
+	free(s);
+}
+
+void table_tame(json_t *v)
+{
+	const char *key;
+	json_t *e;
+	size_t i;
+
+	if (json_is_string(v))
+		tame_string(v);
+	json_array_foreach(v, i, e)
+		table_tame(e);
+	json_object_foreach(v, key, e)
+		table_tame(e);
 }
 
 /* Of small figures, such as rates and latencies, two decimals matter. */
@@ -59,7 +79,6 @@ static void cell(const json_t *v, char *out)
 	}
 	if (!out[0])
 		strcpy(out, "-");
-	clean(out);
 }
 
 static void measure(const json_t *rows, const struct column *cols, int *width)

@@ -12,6 +12,9 @@ struct column {
 	int left; /* align left; else right */
 };
 
+/* Names and texts come from guests: nothing a terminal would obey stays in these strings. */
+void table_tame(json_t *v);
+
 /* Print rows (an array of objects) in columns (ended by head NULL), under a heading. */
 void table_print(FILE *f, const json_t *rows, const struct column *cols);
 

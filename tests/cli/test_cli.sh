@@ -299,6 +299,36 @@ that 'policy-check puts nothing in force' bash -c "! '$dir/resex' -s '$dir/sock'
 fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/sock' events -f >/dev/full"
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
 
+fails 2 resex 'low=5x.*whole number' resex policy-set freemarket low=5x
+fails 2 resex '"--nosuch" is too much' resex list --nosuch
+fails 2 resex '-n takes a number' resex events -n 99999999999999999999999
+fails 2 resex 'give one guest' resex cap-release --undo
+fails 3 resex 'no guest "nobody"' resex cap-release nobody --undo
+
+# Words that are not UTF-8 are refused, not left out; names of files may be.
+fails 2 resex '"\\xff" is not in UTF-8' resex why $'\xff'
+fails 2 resex '"lo\\xffw=200" is not in UTF-8' resex policy-set freemarket $'lo\xffw=200'
+fails 2 resex 'is not in UTF-8' resex policy-set $'\xff'
+fails 2 resex 'is not in UTF-8' resex guest-set bulk $'link=\xff'
+fails 2 resex 'is not in UTF-8' resex events $'\xff'
+printf '{ "policy": "freemarket", "params": { "low": 250 } }\n' >"$dir/"$'p\xe9.json'
+good 'a file whose name is not UTF-8' '^low +250 ' resex policy-set --file "$dir/"$'p\xe9.json'
+good 'such a file checked' 'good' resex policy-check "$dir/"$'p\xe9.json'
+printf '{ "policy": "freemarket", "params": { "low": 1001 } }\n' >"$dir/"$'p\xe9.json'
+fails 4 resex 'p\\xe9.json:1:46: low is 1001' resex policy-set --file "$dir/"$'p\xe9.json'
+long=$(printf 'x%.0s' $(seq 63))é$(printf 'y%.0s' $(seq 63))
+fails 3 resex 'no guest "x*"' resex why "$long"
+fails 5 resex 'no policy "x*"' resex policy-set "$long"
+fails 2 resex 'no parameter "x*"' resex policy-set freemarket "$long=5"
+
+# Files over what a request may have.
+python3 -c 'print("{ \"policy\": \"freemarket\"" + " " * 66000 + "}")' >"$dir/long.json"
+fails 4 resex 'long.json is too long.*65535 bytes' resex policy-set --file "$dir/long.json"
+python3 -c 'print("{ \"policy\": \"freemarket\"" + "\n" * 40000 + "}")' >"$dir/long.json"
+fails 4 resex 'long.json is too long.*65535 bytes' resex policy-check "$dir/long.json"
+python3 -c 'print("{ \"policy\": \"freemarket\"" + " " * 60000 + "}")' >"$dir/long.json"
+good 'a file of 60 KB' 'good' resex policy-check "$dir/long.json"
+
 good policy-set '^null \(active\)' resex policy-set null
 good 'policy-set with a parameter' '^low +250 ' resex policy-set freemarket low=250
 printf '{ "policy": "freemarket", "params": { "low": 300 } }\n' >"$dir/policy.json"
@@ -306,6 +336,8 @@ good 'policy-set --file, by a relative name' '^low +300 ' bash -c "cd '$dir' && 
 json 'policy-set -j' resex -j policy-set freemarket
 good cap-release ' released ' resex cap-release bulk
 good 'why a released one' 'released by cap-release' resex why bulk
+good 'cap-release, --undo behind the guest' ' managed ' resex cap-release bulk --undo
+good cap-release ' released ' resex cap-release bulk
 good 'cap-release --undo' ' managed ' resex cap-release --undo bulk
 json 'cap-release -j' resex cap-release --undo -j bulk
 
