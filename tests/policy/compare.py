@@ -23,7 +23,7 @@ from ioshares import IOShares  # noqa: E402
 FIELDS = ("cap.limited", "cap.mpct", "rate.q16", "reason", "vf_bytes_s",
           "why[0]", "why[1]", "why[2]", "why[3]")
 POLICIES = {p.NAME: p for p in (second.Null, second.FreeMarket, second.Ratio, IOShares)}
-TRACES = {"null": 50, "freemarket": 400, "ratio": 300, "ioshares": 300}
+TRACES = {"null": 50, "freemarket": 400, "ratio": 300, "ioshares": 400}
 BATCH = 25
 PLANT_TRACES = 1000
 
@@ -81,7 +81,7 @@ def split(lines):
 
 def differences(args, make, seeds, saw):
     """Yields (seed, difference) for traces that differ."""
-    size = 2
+    size = 1
     while seeds:
         size = min(2 * size, BATCH)
         played = [(s, *traces.play(make, s)) for s in seeds[:size]]

@@ -44,7 +44,7 @@ VAIN = {
 # The parameter that sets the pace of a policy's traces, and ticks in that time.
 PACE = {"freemarket": ("step", (0.3, 1, 3)), "ratio": ("hold", (3, 10, 30)),
         "ioshares": ("window", (1, 2, 4))}
-TICKS = {"ioshares": (60, 120, 240)}
+TICKS = {"ioshares": (30, 60, 120)}
 
 
 class Rng(random.Random):
