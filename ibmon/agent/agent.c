@@ -266,7 +266,7 @@ static int publish_node(struct agent *a)
 		log_msg(a->log, LOG_LVL_ERROR,
 			"%s could not be written to %s: %s; is this guest's data/ writable?",
 			GUEST_ABI_NODE, a->setup.node_ops->name, strerror(-rc));
-		return AGENT_EXIT_XENSTORE;
+		return RESEX_NO_XENSTORE;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 # libagent: the guest side. resex-agent publishes rings and latencies of a guest's processes.
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = \
-	include/resex/agent_socket.h include/resex/guest_abi.h \
+	include/resex/exit.h include/resex/agent_socket.h include/resex/guest_abi.h \
 	ibmon/agent/agent.c ibmon/agent/agent.h \
 	ibmon/agent/book.c ibmon/agent/book.h \
 	ibmon/agent/classify.c ibmon/agent/classify.h \

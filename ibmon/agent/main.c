@@ -6,6 +6,15 @@
 
 #include "ibmon/agent/agent.h"
 
+/* What was to be printed is not done when it could not be. */
+static int printed(int rc)
+{
+	if (rc || (!fflush(stdout) && !ferror(stdout)))
+		return rc;
+	perror("resex-agent: output");
+	return RESEX_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -17,15 +26,15 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.help) {
 		options_help(stdout);
-		return 0;
+		return printed(0);
 	}
 	if (o.version) {
 		puts("resex-agent " PACKAGE_VERSION);
-		return 0;
+		return printed(0);
 	}
 	log_init(&log, "resex-agent", o.verbose ? LOG_LVL_DEBUG : LOG_LVL_INFO);
 	if (o.once)
-		return agent_once(&o, &log);
+		return printed(agent_once(&o, &log));
 	rc = agent_open(&a, &o, &log);
 	if (rc)
 		return rc;

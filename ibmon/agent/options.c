@@ -66,7 +66,7 @@ static int scan_ms(const char *text, long *out, FILE *err)
 		fprintf(err,
 			"resex-agent: --scan-ms %s: not a number of milliseconds; give 1 to %d\n",
 			text, SCAN_MS_MAX);
-		return AGENT_EXIT_USAGE;
+		return RESEX_USAGE;
 	}
 	*out = v;
 	return 0;
@@ -117,7 +117,7 @@ int options_parse(struct options *o, int argc, char **argv, FILE *err)
 			fprintf(err, "resex-agent: %s: %s; see resex-agent --help\n",
 				argv[optind - 1],
 				c == ':' ? "a value is missing" : "no such option");
-			return AGENT_EXIT_USAGE;
+			return RESEX_USAGE;
 		}
 		rc = take(o, &rows[i], optarg, err);
 		if (rc)
@@ -126,11 +126,11 @@ int options_parse(struct options *o, int argc, char **argv, FILE *err)
 	if (optind < argc) {
 		fprintf(err, "resex-agent: %s: takes no arguments; see resex-agent --help\n",
 			argv[optind]);
-		return AGENT_EXIT_USAGE;
+		return RESEX_USAGE;
 	}
 	if (o->json && !o->once) {
 		fputs("resex-agent: --json is for --once; give both\n", err);
-		return AGENT_EXIT_USAGE;
+		return RESEX_USAGE;
 	}
 	return 0;
 }

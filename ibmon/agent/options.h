@@ -6,10 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define AGENT_EXIT_USAGE    2
-#define AGENT_EXIT_NO_XEN   3
-#define AGENT_EXIT_DENIED   4
-#define AGENT_EXIT_XENSTORE 5
+#include "resex/exit.h"
 
 struct options {
 	long scan_ms;
@@ -18,7 +15,7 @@ struct options {
 	bool no_grant, once, json, verbose, help, version;
 };
 
-/* 0, or AGENT_EXIT_USAGE after a sentence on err. */
+/* 0, or RESEX_USAGE after a sentence on err. */
 int options_parse(struct options *o, int argc, char **argv, FILE *err);
 void options_help(FILE *out);
 

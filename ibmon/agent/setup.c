@@ -15,7 +15,7 @@ int setup_fail(const struct log *log, const char *what, int rc)
 {
 	if (rc == -EPERM || rc == -EACCES) {
 		log_msg(log, LOG_LVL_ERROR, "%s: %s; run resex-agent as root", what, strerror(-rc));
-		return AGENT_EXIT_DENIED;
+		return RESEX_PERMISSION;
 	}
 	if (rc == -EADDRINUSE) {
 		log_msg(log, LOG_LVL_ERROR, "%s: another resex-agent listens there; stop it first",
@@ -80,7 +80,7 @@ static int open_xen(struct setup *s, const struct options *o, const struct log *
 		log_msg(log, LOG_LVL_ERROR,
 			"this is not a Xen guest (/sys/hypervisor/type); run it in one, or use "
 			"--no-xen FILE");
-		return AGENT_EXIT_NO_XEN;
+		return RESEX_NO_XEN;
 	}
 	rc = node_xen.open(&s->node, NULL);
 	if (rc == -EACCES || rc == -EPERM)
@@ -90,7 +90,7 @@ static int open_xen(struct setup *s, const struct options *o, const struct log *
 			"xenstore does not answer: %s; mount xenfs on /proc/xen or load "
 			"xen-xenbus-frontend",
 			strerror(-rc));
-		return AGENT_EXIT_XENSTORE;
+		return RESEX_NO_XENSTORE;
 	}
 	s->node_ops = &node_xen;
 	return pages_open(s, o, log);
@@ -101,7 +101,7 @@ static int open_xen(struct setup *s, const struct options *o, const struct log *
 	(void)s;
 	(void)o;
 	log_msg(log, LOG_LVL_ERROR, "built without Xen: only --no-xen FILE and --once work");
-	return AGENT_EXIT_NO_XEN;
+	return RESEX_NO_XEN;
 }
 #endif
 

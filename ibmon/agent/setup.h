@@ -23,7 +23,7 @@ struct setup {
 int setup_open(struct setup *s, const struct options *o, const struct log *log);
 void setup_close(struct setup *s);
 
-/* May this process see the frames of others? 0, or AGENT_EXIT_DENIED after a message. */
+/* May this process see the frames of others? 0, or RESEX_PERMISSION after a message. */
 int setup_may_look(const struct log *log);
 
 /* Say that what could not be had; the exit status for rc (-errno). */

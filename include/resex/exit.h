@@ -18,6 +18,7 @@ enum resex_exit {
 	RESEX_RUNNING = 11,	/* another resexd runs */
 	RESEX_XEN_VERSION = 12, /* built for another version of Xen */
 	RESEX_BUSY = 13,	/* too much is asked of resexd at once: try again */
+	RESEX_NO_XENSTORE = 14, /* no xenstore, or it refused */
 };
 
 #endif

@@ -76,7 +76,7 @@ static void wrong_usage__is_one_sentence_with_the_value(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(parse(&o, wrong[i].line), AGENT_EXIT_USAGE);
+		assert_int_equal(parse(&o, wrong[i].line), RESEX_USAGE);
 		if (!strstr(said, wrong[i].says) || strchr(said, '\n') != said + strlen(said) - 1)
 			fail_msg("%s: said \"%s\"", wrong[i].line, said);
 	}
