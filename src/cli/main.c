@@ -113,10 +113,6 @@ static int run(const struct words *w, const struct verb *v)
 		utf8_tame(c.client.error); /* the server's words */
 		fprintf(stderr, "resex: %s\n", c.client.error);
 	}
-	if (!rc && (fflush(stdout) || ferror(stdout))) {
-		perror("resex: output");
-		rc = RESEX_FAILURE;
-	}
 	return rc;
 }
 
@@ -147,5 +143,9 @@ int main(int argc, char **argv)
 		rc = run(&w, v);
 	}
 	free(w.argv);
+	if (!rc && (fflush(stdout) || ferror(stdout))) {
+		perror("resex: output");
+		rc = RESEX_FAILURE;
+	}
 	return rc;
 }

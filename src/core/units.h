@@ -3,7 +3,7 @@
  * Units: the quantities that must not be mixed up, as types.
  *
  * Everything in core and policies is integer arithmetic, so that every
- * compiler, plug-in and replay agrees to the byte (see DESIGN in README).
+ * compiler and every run agrees to the byte (CONTRIBUTING.md).
  */
 #ifndef RESEX_CORE_UNITS_H
 #define RESEX_CORE_UNITS_H

@@ -23,10 +23,10 @@
 
 /* SECURITY.md and resex-control(7) state these. */
 enum {
-	CONNS_OF_ONE = 16,    /* of one user who is not root */
-	OUT_MAX = 256 << 10,  /* replies a peer has not read, when it is served no more */
+	CONNS_OF_ONE = 16,   /* of one user who is not root */
+	OUT_MAX = 256 << 10, /* replies a peer has not read, when it is served no more */
 	OUT_TOTAL = 8 << 20, /* of all: beyond, who has read least is hung up on */
-	OUT_TRIM = 1 << 20,   /* memory is given back when so much was waiting */
+	OUT_TRIM = 1 << 20,  /* memory is given back when so much was waiting */
 };
 
 /* What a connection is waited for. */
@@ -488,6 +488,13 @@ static int bind_socket(struct control *c, int fd, struct conf_error *e)
 		}
 		unlink(c->path);
 	}
+	if (!lstat(c->path, &st) && !S_ISSOCK(st.st_mode)) {
+		snprintf(e->text, sizeof(e->text),
+			 "control socket %s: there is a %s of that name: remove it, or name "
+			 "another socket in the configuration",
+			 c->path, S_ISDIR(st.st_mode) ? "directory" : "file");
+		return -EINVAL;
+	}
 	old = umask(0177);
 	r = bind(fd, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
 	umask(old);
@@ -499,19 +506,29 @@ static int bind_socket(struct control *c, int fd, struct conf_error *e)
 	return r;
 }
 
-static int set_group(const struct control *c, const char *group, struct conf_error *e)
+int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error *e)
 {
-	const struct group *g = getgrnam(group);
+	const struct group *g = getgrnam(conf->socket_group);
 
-	if (!g) {
-		snprintf(e->text, sizeof(e->text),
-			 "socket_group \"%s\" is no group of this host: create it or leave it out",
-			 group);
-		return -EINVAL;
+	if (g) {
+		*gid = g->gr_gid;
+		return 0;
 	}
-	if (chown(c->path, (uid_t)-1, g->gr_gid) || chmod(c->path, 0660)) {
-		int rc = -errno;
+	snprintf(e->text, sizeof(e->text),
+		 "socket_group \"%s\" is no group of this host: create it or leave it out",
+		 conf->socket_group);
+	return -EINVAL;
+}
 
+static int set_group(const struct control *c, struct conf_error *e)
+{
+	gid_t gid;
+	int rc = control_group(c->m->conf, &gid, e);
+
+	if (rc)
+		return rc;
+	if (chown(c->path, (uid_t)-1, gid) || chmod(c->path, 0660)) {
+		rc = -errno;
 		snprintf(e->text, sizeof(e->text), "control socket %s: %s", c->path, strerror(-rc));
 		return rc;
 	}
@@ -545,7 +562,7 @@ int control_open(struct control **out, struct event_base *base, struct manager *
 	}
 	rc = bind_socket(c, fd, e);
 	if (!rc && m->conf->socket_group[0])
-		rc = set_group(c, m->conf->socket_group, e);
+		rc = set_group(c, e);
 	if (rc)
 		goto out;
 	c->listener = evconnlistener_new(base, on_accept, c, LEV_OPT_CLOSE_ON_FREE, 0, fd);

@@ -26,6 +26,9 @@ int control_open(struct control **c, struct event_base *base, struct manager *m,
 /* Close all connections and remove the socket. */
 void control_close(struct control *c);
 
+/* The group of conf->socket_group. 0, or -EINVAL with e filled. */
+int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error *e);
+
 /* Once a second (it does so itself): hang up on who idles, trickles or does not read. */
 void control_second(struct control *c, struct mono now);
 

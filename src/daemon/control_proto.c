@@ -50,7 +50,10 @@ int request_parse(const char *line, size_t len, struct request *r, struct proto_
 	if (!r->root) {
 		e->code = PROTO_E_PARSE;
 		snprintf(e->text, sizeof(e->text), "the request is not JSON (column %d): %s",
-			 je.column, je.text);
+			 je.column,
+			 json_error_code(&je) == json_error_null_character
+				 ? "a NUL character stands in a string"
+				 : je.text);
 		return -EINVAL;
 	}
 	if (!json_is_object(r->root))

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
+#include "src/daemon/control.h"
 #include "src/daemon/settings.h"
 #include "src/daemon/engine.h"
 #include "src/daemon/restore.h"
@@ -180,18 +181,22 @@ static int make_dir(const struct log *log, const char *path)
 {
 	char part[CONFIG_PATH_MAX + 1];
 	struct stat st;
+	bool denied = false;
 
 	snprintf(part, sizeof(part), "%s", path);
 	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
 		*p = 0;
-		mkdir(part, 0755); /* if that fails, so does the last */
+		denied |= mkdir(part, 0755) && errno == EACCES; /* then the last fails, too */
 		*p = '/';
 	}
 	if (!mkdir(path, 0755) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
 		return RESEX_OK;
-	log_msg(log, LOG_LVL_ERROR, "directory %s cannot be made: %s: correct the configuration",
-		path, strerror(errno));
-	return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+	denied |= errno == EACCES;
+	log_msg(log, LOG_LVL_ERROR, "directory %s cannot be made: %s: %s", path,
+		strerror(denied ? EACCES : errno),
+		denied ? "run as root, or name others in the configuration"
+		       : "correct the configuration");
+	return denied ? RESEX_PERMISSION : RESEX_FAILURE;
 }
 
 /* The directory of a file, made when it is missing. */
@@ -239,11 +244,16 @@ static int check(const struct log *log, const struct daemon_conf *conf, const ch
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
+	gid_t gid;
 	int rc = policy_load(&pi, conf->policy, conf->policy_file, &e);
 
 	if (rc) {
 		log_msg(log, LOG_LVL_ERROR, "%s", e.text);
 		return rc == -ENOENT ? RESEX_NO_POLICY : exit_code(rc);
+	}
+	if (conf->socket_group[0] && control_group(conf, &gid, &e)) {
+		policy_free(pi);
+		return report(log, -EINVAL, e.text);
 	}
 	printf("%s: good: policy %s, %u link%s, %u guest%s named\n", file, pi->ops->name,
 	       conf->links, conf->links == 1 ? "" : "s", conf->guests,
@@ -565,6 +575,15 @@ static int start(const struct log *log, const struct options *o)
 	return rc;
 }
 
+/* What was to be printed is not done when it could not be. */
+static int printed(int rc)
+{
+	if (rc || (!fflush(stdout) && !ferror(stdout)))
+		return rc;
+	perror("resexd: output");
+	return RESEX_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .hv = "xen", .level = LOG_LVL_INFO };
@@ -573,10 +592,10 @@ int main(int argc, char **argv)
 
 	rc = parse_options(&o, argc, argv);
 	if (rc >= 0)
-		return rc;
+		return printed(rc);
 	rc = check_scenario_options(&o);
 	if (rc)
 		return rc;
 	log_init(&log, "resexd", o.level);
-	return start(&log, &o);
+	return printed(start(&log, &o));
 }

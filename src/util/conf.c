@@ -86,6 +86,9 @@ static int fail_syntax(struct conf_error *e, const char *name, const json_error_
 	if (json_error_code(je) == json_error_duplicate_key)
 		return fail_at(-EINVAL, e, name, line, column,
 			       "%s: a key stands once in an object, remove one", je->text);
+	if (json_error_code(je) == json_error_null_character)
+		return fail_at(-EINVAL, e, name, line, column,
+			       "a NUL character stands in a string: remove it");
 	return fail_at(-EINVAL, e, name, line, column, "not valid JSON, %s: correct it here",
 		       je->text);
 }

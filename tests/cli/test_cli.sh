@@ -135,6 +135,14 @@ good 'resexd --version' '^resexd [0-9]' "$dir/resexd" --version
 good 'resexd --check' 'c.json: good: policy freemarket, 1 link' resexd --check
 good 'nothing to restore' 'no caps to restore' resexd --restore-caps
 
+for option in --help --version; do
+	for program in resex resexd resex-agent; do
+		[ -x "$build/$program" ] || continue
+		fails 1 $program 'output: No space left' bash -c "'$build/$program' $option >/dev/full"
+	done
+done
+fails 1 resexd 'output: No space left' bash -c "'$dir/resexd' --check -c '$dir/c.json' >/dev/full"
+
 fails 7 resex 'does not answer at .*/sock .*: start it' resex list
 fails 7 resex "$dir/none" "$dir/resex" -s "$dir/none" list
 fails 2 resex 'there is no verb "lst": see resex --help' resex lst
@@ -159,6 +167,8 @@ fails 4 resexd "$dir/bad.json:2:12: epoch is 5: " "$dir/resexd" --hv sim -c "$di
 fails 4 resexd "$dir/bad.json:2:12: epoch is 5: " "$dir/resexd" --check -c "$dir/bad.json"
 printf '{ "links"\n' >"$dir/bad.json"
 fails 4 resexd "$dir/bad.json:[12]:[0-9]+: " "$dir/resexd" --check -c "$dir/bad.json"
+printf '{ "policy": "a\\u0000b" }\n' >"$dir/bad.json"
+fails 4 resexd '1:[0-9]+: a NUL character stands in a string: remove it' "$dir/resexd" --check -c "$dir/bad.json"
 config '"policy": "none"'
 fails 5 resexd 'no policy "none"' resexd --check
 fails 5 resexd 'no policy "none"' resexd
@@ -171,7 +181,11 @@ fails 4 resexd "$dir/policy.json:1:46: low is 1001: " resexd --check
 fails 4 resexd "$dir/policy.json:1:46: low is 1001: " resexd
 config '"socket_group": "no-such-group"'
 fails 4 resexd 'socket_group "no-such-group"' resexd
+fails 4 resexd 'socket_group "no-such-group"' resexd --check
 config
+mkdir "$dir/sock"
+fails 4 resexd 'there is a directory of that name: remove it' resexd
+rmdir "$dir/sock"
 
 # A state that cannot be read is an operator's to look at.
 mkdir -p "$dir/state"
@@ -405,6 +419,8 @@ that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py"
 if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
 	fails 8 resex 'no permission to speak to resexd at .*: run as root' as_nobody "$dir/resex" -s "$dir/sock" list
 	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
+	sed "s|$dir/state|/nonexistent-resex/a/b|" "$dir/c.json" >"$dir/d.json"
+	fails 8 resexd 'Permission denied: run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/d.json"
 	chmod 666 "$dir/sock" # as a socket_group would let in its members
 	good 'others who are let in may look' '^bulk ' as_nobody "$dir/resex" -s "$dir/sock" list
 	fails 8 resex 'policy-set changes something: run it as root' as_nobody "$dir/resex" -s "$dir/sock" policy-set null
