@@ -28,7 +28,7 @@ src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @l
 src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
-ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h config.h @libc @xen event2/ rdma/
+ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
