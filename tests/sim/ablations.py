@@ -136,6 +136,24 @@ def _(host):
         100 * part, 100 * (1 - run["bulk"].cap["uncapped"]))
 
 
+def small_talk(host, policy="ioshares"):
+    """4 percent of the link, and still half as much again as the reporter."""
+    return host.run(scenario([server(sla=POSTER_SLA, report=3000, **POSTER), sender(rate=20)],
+                             policy, duration="20s"))
+
+
+@group.test("a reporter that lies of one who sends less than 5 percent of the link: no cap")
+def _(host):
+    run = small_talk(host)
+    need(run["bulk"].mtus > 1.5 * run["server"].mtus, "blame_ratio alone protects it")
+    return c.never_capped(run)
+
+
+@group.test("a reporter that lies of one who sends as much as itself: no cap")
+def _(host):
+    return c.never_capped(host.run(scenario([server(report=3000), server("other")])))
+
+
 @group.test("a reporter that lies of a sender that hurts it: futility does not apply, cap 1")
 def _(host):
     run, honest = (host.run(example("liar", duration="90s", series="500ms", guests=[
@@ -219,6 +237,12 @@ def _(host):
     run = host.run(scenario([server("a", size="256KiB"), server("b", size="256KiB", clients=2)],
                             rule, duration="10s"))
     return c.fails(c.never_capped, run)
+
+
+@group.test("planted: without blame_floor one who sends little would be capped for the lie")
+def _(host):
+    rule = {"policy": "ioshares", "params": {"blame_floor": 0}}
+    return c.fails(c.never_capped, small_talk(host, rule))
 
 
 @group.test("planted: under null nobody ends capped, and no harm is gone")

@@ -115,7 +115,7 @@ def settings(rng):
     if rng.random() < 0.4:
         out["min_cap"] = rng.choice((1, 3, 10))
     if not out or rng.random() < 0.4:
-        out["max_cap"] = rng.choice((10, 40, 80))
+        out["max_cap"] = rng.choice((20, 40, 80))
     return out
 
 
