@@ -166,7 +166,10 @@ def restore(vm):
     greedy, _ = two_guests(vm)
     xl = xl_sched(vm)
     vm.sh("xl {0} -d greedy -w 300 -c 73; xl {0} -d modest -w 256 -c 0".format(xl))
-    d = Daemon(vm, policy="freemarket", links=LINKS, epoch="2s")
+    # Caps are cut as soon as anything was spent, so that they are seen on any machine.
+    quick = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "step": 1000000}}
+    d = Daemon(vm, policy="freemarket", policy_file=vm.put("quick.json", json.dumps(quick)),
+               links=LINKS, epoch="2s")
     with d:
         wait_rings(d, "greedy", 1)
         r = vm.run(d.command)
@@ -180,11 +183,7 @@ def restore(vm):
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
     delays = [rng.uniform(0, 1.6 if n % 2 == 0 else 0.3) for n in range(20)]
-    # Caps are cut as soon as anything was spent, so that kills find caps in force on any machine.
-    quick = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "step": 1000000}}
-    killed = Daemon(vm, policy="freemarket", policy_file=vm.put("quick.json", json.dumps(quick)),
-                    links=LINKS, epoch="2s")
-    out = kills(vm, killed.command, delays)
+    out = kills(vm, d.command, delays)
     lines = [line.split() for line in out.splitlines()]
     old = old_words()
     dead = [w[2:] for w in lines if w[0] == "killed"]
