@@ -8,12 +8,17 @@ top=${srcdir:-$(dirname "$0")/../..}
 program=$PWD/resex
 [ -x "$program" ] || { echo "completion: resex is not built in $PWD"; exit 77; }
 
-# The daemon is not running: its answers are given here.
+# Without a daemon: answers are given here.
+# shellcheck disable=SC2317 # the completion calls it
 resex() {
+	asked=$*
+	[ "$1" != -s ] || shift 2
+	echo "$asked" >said
 	case $1 in
 	--help) "$program" --help ;;
 	list) printf '%s\n' 'NAME ID' 'web 1' 'bulk$(touch${IFS}hit) 2' ;;
 	policy-list) printf '%s\n' 'NAME IN-FORCE' 'null no' 'freemarket yes' ;;
+	policy-show) printf '%s\n' "$2 (active): what it does" 'PARAMETER VALUE' 'low 100' ;;
 	*) echo "resex: unexpected $*" >&2; return 2 ;;
 	esac
 }
@@ -33,6 +38,10 @@ expect 'policy-list policy-show policy-set policy-check' policy-
 expect 'web' why w
 expect 'web bulk\$\(touch\$\{IFS\}hit\)' -j -s /run/sock guest-show ''
 [ ! -e hit ]
+grep -qx -- '-s /run/sock list' said || { echo "completion: -s is not passed on"; exit 1; }
+expect 'low=' policy-set freemarket ''
+expect '--follow' events --f
+expect '' events --lines ''
 expect '--undo' cap-release --
 expect 'freemarket' policy-set free
 expect '' events -n ''
@@ -46,3 +55,20 @@ for verb in "${COMPREPLY[@]}"; do
 done
 rm -f said
 [ "${#COMPREPLY[@]}" -ge 10 ]
+
+# With a daemon, the tables that the program really prints.
+[ -x resexd ] || exit 0
+dir=$(mktemp -d /tmp/resex-completion-XXXXXX)
+printf '{ "links": [ { "name": "sim0", "rate": "1GiB/s" } ], "lock_memory": false,
+	"socket": "%s/sock", "state_dir": "%s", "lock_file": "%s/lock" }\n' "$dir" "$dir" "$dir" >"$dir/c.json"
+./resexd --hv sim -c "$dir/c.json" 2>/dev/null &
+daemon=$!
+trap 'kill $daemon; wait $daemon; rm -rf "$dir"' EXIT
+resex() { "$program" "$@"; }
+for _ in $(seq 100); do
+	"$program" -s "$dir/sock" list 2>/dev/null | grep -q bulk && break
+	sleep 0.05
+done
+expect 'server bulk' -s "$dir/sock" why ''
+expect 'freemarket' -s "$dir/sock" policy-show free
+expect 'step=' -s "$dir/sock" policy-set freemarket st
