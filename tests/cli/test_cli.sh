@@ -419,6 +419,11 @@ that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py"
 if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
 	fails 8 resex 'no permission to speak to resexd at .*: run as root' as_nobody "$dir/resex" -s "$dir/sock" list
 	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
+	# The page's example, to the letter, and by somebody else than root.
+	sed -n '/^Try it where there is no Xen/,/^\.Ed/p' "$top/man/resexd.8" | sed '/^[T.]/d; s/^\$ //' >"$dir/example"
+	echo 'kill $!; wait; rm -r $d' >>"$dir/example"
+	run "resexd(8)'s example" as_nobody env "PATH=$dir:$PATH" bash -e "$dir/example"
+	grep -q '^bulk ' "$dir/out" || bad 'no guest in its output'
 	sed "s|$dir/state|/nonexistent-resex/a/b|" "$dir/c.json" >"$dir/d.json"
 	fails 8 resexd 'Permission denied: run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/d.json"
 	chmod 666 "$dir/sock" # as a socket_group would let in its members
