@@ -5,8 +5,8 @@
  * decide() sees const inputs and writes a plan. It does no I/O, reads no
  * clock, allocates nothing and keeps no statics: its state is two kinds of
  * fixed-size blocks, one global and one a guest, owned and zeroed by the
- * engine. So policies can be swapped at run time, snapshotted and replayed,
- * and the same inputs give the same plan, byte for byte.
+ * engine. So policies can be swapped at run time and compared with another
+ * implementation: the same inputs give the same plan, byte for byte.
  *
  * policies/null.c is the template to copy.
  */

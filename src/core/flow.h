@@ -13,7 +13,7 @@
  *
  * What stands right of an arrow is unknown to what stands left of it.
  * All records are of fixed width and hold no pointers, so that they can be
- * recorded, replayed, and passed between processes.
+ * recorded, compared, and passed between threads.
  */
 #ifndef RESEX_CORE_FLOW_H
 #define RESEX_CORE_FLOW_H

@@ -8,7 +8,7 @@
 
 static json_t *cap_row(struct call *c, const struct managed *g)
 {
-	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
+	const struct snap_guest *s = manager_snap(g, c->sn);
 	json_t *o = json_object();
 
 	put_identity(o, g);

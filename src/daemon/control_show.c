@@ -46,7 +46,7 @@ static void put_latency(json_t *o, const struct snap_latency *l)
 
 static json_t *guest_row(struct call *c, const struct managed *g)
 {
-	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
+	const struct snap_guest *s = manager_snap(g, c->sn);
 	json_t *o = json_object();
 
 	put_identity(o, g);
@@ -164,7 +164,7 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 	put_b(*result, "set", g->set);
 	put_sla(*result, &g->conf.sla);
 	put_s(*result, "note", g->cap_note);
-	s = manager_snap(c->m, g, c->sn);
+	s = manager_snap(g, c->sn);
 	if (!s)
 		return 0;
 	u = json_object();

@@ -76,7 +76,7 @@ static void append_max_cap(const struct managed *g, char *text, size_t size)
 
 static json_t *why_row(struct call *c, const struct managed *g)
 {
-	const struct snap_guest *s = manager_snap(c->m, g, c->sn);
+	const struct snap_guest *s = manager_snap(g, c->sn);
 	char text[512] = "";
 	json_t *o = json_object();
 

@@ -232,10 +232,8 @@ struct managed *manager_find(struct manager *m, const char *who)
 	return found;
 }
 
-const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,
-				      const struct snapshot *sn)
+const struct snap_guest *manager_snap(const struct managed *g, const struct snapshot *sn)
 {
-	(void)m;
 	for (uint32_t i = 0; i < sn->guests; i++)
 		if (sn->guest[i].slot == g->slot && sn->guest[i].key.created == g->key.created)
 			return &sn->guest[i];

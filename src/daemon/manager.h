@@ -128,8 +128,7 @@ int manager_restore(struct manager *m);
 /* By domain id, name or UUID (full); an id goes first. NULL when there is none. */
 struct managed *manager_find(struct manager *m, const char *who);
 /* Its entry in the newest snapshot, or NULL (not sampled yet). */
-const struct snap_guest *manager_snap(struct manager *m, const struct managed *g,
-				      const struct snapshot *sn);
+const struct snap_guest *manager_snap(const struct managed *g, const struct snapshot *sn);
 /*
  * Takes pi over; in force at the sampler's next tick. Waits for a swap that is under way, at
  * most 50 intervals; then -EBUSY.
