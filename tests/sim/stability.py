@@ -68,9 +68,10 @@ def _(host):
             time.sleep(0.05)
     finally:
         job.terminate()
-        job.wait()
+        status = job.wait()
     said = [text for text in heard if WHY in text]
     need(said, "it said %s", sorted(heard)[-5:])
+    need(status == 0, "resexd ended with %d", status)
     need(any("charged" in text for text in heard), "it was never charged more: %s", sorted(heard))
     return '"%s"' % said[0]
 
