@@ -581,10 +581,10 @@ out:
 
 void control_close(struct control *c)
 {
-	struct conn *k;
-
-	while ((k = TAILQ_FIRST(&c->all)))
+	for (struct conn *k = TAILQ_FIRST(&c->all), *next; k; k = next) {
+		next = TAILQ_NEXT(k, all);
 		conn_close(k);
+	}
 	if (c->turn)
 		event_free(c->turn);
 	if (c->poll)

@@ -278,8 +278,8 @@ int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 		rc = call_fail(c, RESEX_FAILURE,
 			       "the sampler does not answer: see \"late ticks\" in resex info");
 	if (!rc) {
-		arr = one ? json_array() : guest_rows(c, rings_of);
-		if (one)
+		arr = g ? json_array() : guest_rows(c, rings_of);
+		if (g)
 			json_array_append_new(arr, rings_of(c, g));
 		*result = json_object();
 		json_object_set_new(*result, "guests", arr);
