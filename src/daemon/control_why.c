@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* control_why: why guests are capped, and what happened. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/daemon/control_priv.h"
@@ -17,14 +18,14 @@ static const char *slot_name(const struct manager *m, int64_t slot)
 static const char *put_figure(const struct manager *m, char suffix, int64_t v, char *out,
 			      size_t size)
 {
-	long long whole = v, part = v < 0 ? -v : v;
+	long long whole = v, part = llabs(v % 1000);
 
 	switch (suffix) {
 	case 'm':
 		snprintf(out, size, "%lld", whole / 1000);
 		break;
 	case 'd':
-		snprintf(out, size, "%lld.%02lld", whole / 1000, part % 1000 / 10);
+		snprintf(out, size, "%lld.%02lld", whole / 1000, part / 10);
 		break;
 	case 'p':
 		snprintf(out, size, "%lld.%lld", whole / 10, part % 10);

@@ -463,6 +463,7 @@ static void too_many__guests_or_events__are_refused_and_the_most_taken(void **st
 					      i ? "," : "", 1000 - i);
 		snprintf(text + n, size - n, "]}");
 		if (over) {
+			scenario_free(*state);
 			assert_int_equal(scenario_parse(*state, "f", text, strlen(text), &e),
 					 -EINVAL);
 			assert_non_null(strstr(e.text, "1 to 64 guests"));
