@@ -32,7 +32,7 @@ def agrees(d):
 
 
 def ioshares(vm):
-    bulk, victim = Guest(vm, "bulk", kind="pvh"), Guest(vm, "victim")
+    bulk, victim = Guest(vm, "bulk"), Guest(vm, "victim")
     vm.create(bulk, victim)
     for g, options in ((bulk, BULK), (victim, MODEST)):
         with_agent(g)
