@@ -84,8 +84,7 @@ static void forget_dead(struct manager *m, int n)
 		if (!here)
 			restore_drop(&m->restore, c->domid, c->uuid);
 	}
-	if (m->restore.entries != had)
-		restore_save(&m->restore); /* one too many in the file does no harm */
+	m->save_due |= m->restore.entries != had;
 }
 
 /* A domain that is not known yet. */

@@ -96,7 +96,7 @@ static void save_old_cap(struct manager *m, struct managed *g)
 		if (rc)
 			not_saved(m, g, rc);
 		else
-			g->saving = true;
+			g->saving = m->save_due = true;
 		return;
 	}
 	g->cap_note[0] = 0;
@@ -105,23 +105,21 @@ static void save_old_cap(struct manager *m, struct managed *g)
 
 void managed_save_caps(struct manager *m)
 {
-	int rc = 1;
+	int rc;
 
-	if (m->save_due) {
-		rc = restore_save(&m->restore);
-		if (rc && rc != m->save_rc) /* it is tried again each second */
-			log_msg(m->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
-				m->restore.file, strerror(-rc));
-		m->save_rc = rc;
-		m->save_due = rc != 0;
-	}
+	if (!m->save_due)
+		return;
+	rc = restore_save(&m->restore);
+	if (rc && rc != m->save_rc) /* it is tried again each second */
+		log_msg(m->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
+			m->restore.file, strerror(-rc));
+	m->save_rc = rc;
+	m->save_due = rc != 0;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct managed *g = m->guest[i];
 
 		if (!g || !g->saving)
 			continue;
-		if (rc > 0)
-			rc = restore_save(&m->restore);
 		g->saving = false;
 		if (rc) {
 			restore_drop(&m->restore, g->key.domid, g->key.uuid);

@@ -243,26 +243,6 @@ int restore_add(struct restore *r, const struct saved_cap *c)
 	return 0;
 }
 
-int restore_put(struct restore *r, const struct saved_cap *c)
-{
-	uint32_t i = index_of(r, c->domid, c->uuid), had = r->entries;
-	struct saved_cap was = { 0 };
-	int rc;
-
-	if (i < had)
-		was = r->entry[i];
-	rc = restore_add(r, c);
-	if (rc)
-		return rc;
-	rc = restore_save(r);
-	if (rc) { /* what is not on disk is not known */
-		r->entries = had;
-		if (i < had)
-			r->entry[i] = was;
-	}
-	return rc;
-}
-
 static void remove_at(struct restore *r, uint32_t i)
 {
 	r->entry[i] = r->entry[--r->entries];

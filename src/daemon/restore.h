@@ -38,14 +38,12 @@ int restore_load(struct restore *r, const char *state_dir, const char *hv, struc
 const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
 				     const uint8_t uuid[16]);
 
-/* Add or change an entry, and write. On error nothing is changed. -ENOSPC: full. */
-int restore_put(struct restore *r, const struct saved_cap *c);
-
 /*
- * Of many: change entries in memory, then write once. What was added counts as
- * saved only when restore_save returned 0; otherwise drop it again.
+ * Change entries in memory, then write once: each write waits for the disk.
+ * What was added counts as saved only when restore_save returned 0; until then
+ * the file is as it was.
  */
-int restore_add(struct restore *r, const struct saved_cap *c); /* 0 or -ENOSPC */
+int restore_add(struct restore *r, const struct saved_cap *c); /* or change; 0 or -ENOSPC */
 void restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16]);
 int restore_save(const struct restore *r); /* unlinks the file when no entry is left */
 

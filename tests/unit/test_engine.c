@@ -253,7 +253,8 @@ static void run__after_a_run_that_was_killed__caps_are_those_from_before_it(void
 	c.domid = dom[1 + BULK].domid;
 	memcpy(c.uuid, dom[1 + BULK].uuid, sizeof(c.uuid));
 	assert_int_equal(restore_load(r, f->dir.path, "sim", &e), 0);
-	assert_int_equal(restore_put(r, &c), 0);
+	assert_int_equal(restore_add(r, &c), 0);
+	assert_int_equal(restore_save(r), 0);
 	free(r);
 	set_percent(f, BULK, 1); /* as FreeMarket left it */
 	run_with(f, only_stop);

@@ -102,7 +102,8 @@ static void old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now(voi
 	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
 
 	memset(was.uuid, 4, sizeof(was.uuid));
-	assert_int_equal(restore_put(&g->m.restore, &was), 0);
+	assert_int_equal(restore_add(&g->m.restore, &was), 0);
+	assert_int_equal(restore_save(&g->m.restore), 0);
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
 	rig_settle(g);
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
@@ -116,7 +117,8 @@ static void old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it
 	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
 
 	memset(was.uuid, 4, sizeof(was.uuid));
-	assert_int_equal(restore_put(&g->m.restore, &was), 0);
+	assert_int_equal(restore_add(&g->m.restore, &was), 0);
+	assert_int_equal(restore_save(&g->m.restore), 0);
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
 	fake_dom(&g->host, 4)->set_rc = -EIO;
 	rig_settle(g);
