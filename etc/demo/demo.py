@@ -173,8 +173,8 @@ def live(build, directory, base, top, quiet):
             rows = {g["name"]: g for g in d.ask("list")["guests"]}
             us, bulk = rows["server"]["latency_us"], rows["bulk"]
             if not quiet:
-                print("%4.1f s  server %5.1f us |%-*s|  bulk: rate %5.2f, cap %s" % (
-                    (i + 1) / 2, us or 0, BAR, bar(us, base, top), bulk["rate"],
+                print("%4.1f s  server %5s us |%-*s|  bulk: rate %5.2f, cap %s" % (
+                    (i + 1) / 2, "%.1f" % us if us else "-", BAR, bar(us, base, top), bulk["rate"],
                     "none" if bulk["cap"] is None else "%d %%" % bulk["cap"]), flush=True)
         why = d.ask("why", "bulk")["guests"][0]["text"]
     finally:
