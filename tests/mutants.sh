@@ -267,8 +267,8 @@ src/daemon/shared.c @ shared @ s/if (mid & SNAP_DIRTY)/if (1)/
 src/daemon/shared.c @ shared @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
 src/daemon/restore.c @ restore @ s|r->entries = 0; /\* else.*||
 src/daemon/restore.c @ restore @ s/ | O_NOFOLLOW//
-src/daemon/restore.c @ restore @ s/r->entries = had;//
-src/daemon/restore.c @ restore @ s/r->entry\[i\] = was;//
+src/daemon/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
+src/daemon/restore.c @ restore @ s/"hv", r->hv, "guests"/"hv", "xen", "guests"/
 src/daemon/restore.c @ restore @ s/return !(dom\[i\].flags & HV_DOM_DYING);/return true;/
 src/daemon/restore.c @ restore @ s/if (rc && rc != -ESRCH) {/if (0) {/
 src/daemon/restore.c @ restore @ s/if (i == FLOW_GUESTS_MAX)/if (r->entries == FLOW_GUESTS_MAX)/
@@ -282,9 +282,8 @@ src/daemon/policy_load.c @ policy_load @ s/if (value < p->min || value > p->max)
 src/daemon/manager.c @ manager @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
 src/daemon/manager.c @ manager @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
 src/daemon/manager.c @ manager @ s/i < 256 && m->hv/i < 10 \&\& m->hv/;s/if (m->rescan_due)/if (0)/
-src/daemon/manager.c @ manager @ s/\*who >= '0' && \*who <= '9' && !\*end/!*end/
+src/daemon/manager.c @ manager @ s/\*who < '0' || \*who > '9' || \*end/*end/
 src/daemon/manager.c @ manager @ s/shared_wake(m->sh->control_fd);//
-src/daemon/manager.c @ manager_rings @ s/if (rep->slot != g->slot)/if (0)/
 src/daemon/manager_events.c @ manager_rings @ s/g->reap_serial = 0;//
 src/daemon/manager_events.c @ manager @ s/g->key.created == ev->created/1/
 src/daemon/manager_guest.c @ manager_caps @ s/if (m->observe || now == cap_to_percent(was->params.cap))/if (1)/
@@ -292,8 +291,17 @@ src/daemon/manager_guest.c @ manager_caps @ s/g->old = was->params;//
 src/daemon/manager_guest.c @ manager_caps @ s/m->publish_due |= g->cappable;//
 src/daemon/manager_guest.c @ manager_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
 src/daemon/manager_guest.c @ manager_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
-src/daemon/manager_guest.c @ manager_caps @ s/if (restore_put(&m->restore, &c))/if (restore_put(\&m->restore, \&c), 0)/
-src/daemon/manager_guest.c @ manager @ s/g->conf = \*settings_guest(m->conf, g->name, g->uuid);$//
+src/daemon/manager_guest.c @ manager_caps @ s/^\tif (!m->observe)$/\tif (1)/
+src/daemon/manager_guest.c @ manager_caps @ s/m->save_due = rc != 0;/m->save_due = false;/
+src/daemon/manager_guest.c @ manager_caps @ s/restore_drop(&m->restore, g->key.domid, g->key.uuid);//
+src/daemon/manager_guest.c @ manager_caps @ s/^\tm->save_due = true;//
+src/daemon/manager_guest.c @ manager_rings @ s/if (silent == g->agent_silent)/if (0)/
+src/daemon/manager_guest.c @ manager_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
+src/daemon/manager_guest.c @ manager_rings @ s/if (!g->watched) {/if (0) {/
+src/daemon/manager.c @ manager manager_caps @ s/m->save_due |= m->restore.entries != had;//
+src/daemon/manager_events.c @ manager @ s/is_routine(kind) ? &m->routine : &m->rare/\&m->rare/
+src/daemon/stages.c @ sampler @ s/scan_told(sl->guest->scan, res->fault_id\[i\]);/;/
+src/daemon/manager_conf.c @ manager @ s/g->conf = \*settings_guest(m->conf, g->name, g->uuid);$//
 src/daemon/manager_guest.c @ manager_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
 src/daemon/manager_guest.c @ manager_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
 src/daemon/manager_guest.c @ manager_rings @ s/return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);/return true;/

@@ -441,6 +441,36 @@ static void events__more_than_are_kept__numbers_have_no_gaps(void **state)
 	assert_null(manager_event_after(&g->m, 3 * MANAGER_EVENTS));
 }
 
+static void sets__acknowledged__make_room_for_as_many_more(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	for (int i = 0; i < 200; i++) {
+		g->m.publish_due = true;
+		rig_work(g, MS);
+		assert_true(rig_ack(g));
+	}
+	assert_non_null(rig_in_set(g, 4));
+}
+
+static void guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set(void **state)
+{
+	struct manager_rig *g = *state;
+	struct fake_dom *d = rig_create(g, 4, 4);
+
+	rig_settle(g);
+	d->dom.flags |= HV_DOM_SHUTDOWN;
+	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
+	rig_work(g, MS);
+	d->dom.flags &= ~(uint32_t)HV_DOM_SHUTDOWN;
+	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
+	rig_work(g, MS);
+	rig_work(g, MS);
+	assert_true(rig_ack(g));
+	assert_non_null(rig_in_set(g, 4));
+}
+
 static void events__that_come_all_the_time__do_not_drive_out_the_others(void **state)
 {
 	static const char *const routine[] = { "cap", "empty", "late" };
@@ -487,6 +517,8 @@ int main(void)
 		WITH_RIG(events__of_the_sampler__become_sentences),
 		WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones),
 		WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps),
+		WITH_RIG(sets__acknowledged__make_room_for_as_many_more),
+		WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set),
 		WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others),
 	};
 

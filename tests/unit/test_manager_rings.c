@@ -139,6 +139,17 @@ static void agent__heartbeat_stands_still__is_told_once_and_when_it_is_back(void
 	assert_int_equal(rig_events(g, "agent-back"), 1);
 }
 
+static void agent__was_never_there__is_not_missed(void **state)
+{
+	struct manager_rig *g = *state;
+
+	rig_create(g, VM, 1);
+	rig_settle(g);
+	for (int i = 0; i < 10; i++)
+		rig_second(g);
+	assert_null(rig_event(g, "agent-silent"));
+}
+
 static void node__cannot_be_watched__is_read_each_second_until_it_can(void **state)
 {
 	struct manager_rig *g = *state;
@@ -672,6 +683,7 @@ int main(void)
 		WITH_RIG(agent__there__its_rings_are_in_the_set),
 		WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node),
 		WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back),
+		WITH_RIG(agent__was_never_there__is_not_missed),
 		WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can),
 		WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old),
 		WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped),

@@ -168,6 +168,19 @@ static void put__256_guests__are_kept_and_one_more_is_refused(void **state)
 	assert_found(on_disk(f), 3, 2, 77);
 }
 
+static void save__on_one_hypervisor__is_refused_on_another_and_stays(void **state)
+{
+	struct fixture *f = *state;
+	struct conf_error e = { 0 };
+
+	assert_int_equal(restore_load(&f->r, f->dir.path, "sim", &e), 0);
+	put(f, 7, 1, 42);
+	assert_int_equal(restore_load(&f->r, f->dir.path, "xen", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "on sim, and this is xen"));
+	assert_int_equal(restore_load(&f->r, f->dir.path, "sim", &e), 0);
+	assert_found(&f->r, 7, 1, 42);
+}
+
 static void drop__one_of_two__the_other_stays(void **state)
 {
 	struct fixture *f = *state;
@@ -535,6 +548,7 @@ int main(void)
 		WITH(find__other_id_or_other_uuid__is_not_it),
 		WITH(put__file__only_its_owner_may_read_it),
 		WITH(put__256_guests__are_kept_and_one_more_is_refused),
+		WITH(save__on_one_hypervisor__is_refused_on_another_and_stays),
 		WITH(drop__one_of_two__the_other_stays),
 		WITH(drop__the_last__removes_the_file),
 		WITH(drop__none_such__changes_nothing),

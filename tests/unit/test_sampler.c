@@ -380,6 +380,20 @@ static void observe__rings_at_fault__are_told_with_guest_id_and_reason(void **st
 	assert_int_equal(g->scan[3].told, 2);
 }
 
+static void adopt__several_at_once__none_takes_the_pool_before_the_others(void **state)
+{
+	struct sampler_rig *g = *state;
+
+	for (uint32_t i = 3; i < 7; i++)
+		rig_join(g, i, i + 4);
+	rig_publish(g);
+	rig_tick(g, MS);
+	for (uint32_t i = 4; i < 7; i++)
+		assert_int_equal(g->s.ledger.acc[i].allocated.m, g->s.ledger.acc[3].allocated.m);
+	assert_true(g->s.ledger.acc[3].allocated.m > 0);
+	assert_int_equal(resos_check(&g->s.ledger), 0);
+}
+
 /* Nobody would ever let the ring go if its fault counted as told. */
 static void observe__fault_while_the_queue_is_full__is_told_when_there_is_room(void **state)
 {
@@ -701,6 +715,7 @@ int main(void)
 		WITH_RIG(observe__guests_in_any_slots__each_gets_its_own_domains_time),
 		WITH_RIG(observe__one_list_a_tick),
 		WITH_RIG(observe__rings_at_fault__are_told_with_guest_id_and_reason),
+		WITH_RIG(adopt__several_at_once__none_takes_the_pool_before_the_others),
 		WITH_RIG(observe__fault_while_the_queue_is_full__is_told_when_there_is_room),
 		WITH_RIG(observe__more_faults_than_a_result_holds__no_more_are_told),
 		WITH_RIG(observe__registry_moved__is_told_once_a_set),
