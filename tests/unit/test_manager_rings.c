@@ -396,6 +396,31 @@ static void fault__between_a_set_and_its_ack__waits_for_the_next_set(void **stat
 	assert_int_equal(mapped(g), pages - 4);
 }
 
+/* The same when the guest lets the second one go: it is not looked at in between. */
+static void ring__gone_between_a_set_and_its_ack__waits_for_the_next_set(void **state)
+{
+	struct manager_rig *g = *state;
+	uint64_t pages;
+
+	rig_create_vm(g, 2);
+	pages = mapped(g);
+	drop_ring(g, 0);
+	for (int i = 0; i < 20; i++)
+		rig_work(g, MS);
+	take(g);
+	assert_int_equal(rings(g), 1);
+	drop_ring(g, 1);
+	for (int i = 0; i < 20; i++)
+		rig_work(g, MS);
+	ack(g);
+	rig_work(g, MS);
+	read_set(g, false);
+	assert_int_equal(mapped(g), pages - 2);
+	rig_settle(g);
+	assert_int_equal(rings(g), 0);
+	assert_int_equal(mapped(g), pages - 4);
+}
+
 /* --- nodes -------------------------------------------------------------------------------- */
 
 static void node__rewritten_all_the_time__is_read_ten_times_a_second_at_most(void **state)
@@ -697,6 +722,7 @@ int main(void)
 		WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack),
 		WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing),
 		WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set),
+		WITH_RIG(ring__gone_between_a_set_and_its_ack__waits_for_the_next_set),
 		WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most),
 		WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between),
 		WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so),
