@@ -412,6 +412,7 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.hv = e->s.hv,
 		.clock = e->c.sim ? *e->c.sim : e->clock,
 		.snap_ticks = e->c.sim ? 1 : 0,
+		.keep_reports = e->c.guide != NULL,
 	};
 	struct guest_set *set = manager_first_set(&e->m);
 	int rc = set ? sampler_init(&e->s, &e->sh, &sc, set) : -ENOMEM;

@@ -17,6 +17,7 @@ int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf
 	s->clock = c->clock;
 	s->set = set;
 	s->snap_ticks = c->snap_ticks ? c->snap_ticks : SAMPLER_SNAP_TICKS;
+	s->keep_reports = c->keep_reports;
 	s->in.links = c->links;
 	for (uint32_t i = 0; i < c->links && i < FLOW_LINKS_MAX; i++)
 		s->in.link[i] = (struct policy_link){ c->link[i].bytes_s, c->link[i].mtu, 0 };
@@ -186,7 +187,8 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->cap_changes = sl->cap_changes;
 	g->cap_time = sl->cap_time;
 	g->latency = sl->latency;
-	snap_reports(sl, &g->reports);
+	if (s->keep_reports)
+		snap_reports(sl, &g->reports);
 }
 
 static void publish_snapshot(struct sampler *s, struct mono now)

@@ -62,6 +62,7 @@ struct sampler {
 	struct hv_sched *hv;
 	struct clock clock;
 	uint32_t snap_ticks;
+	bool keep_reports;
 	struct period period;
 	struct ledger ledger;
 	struct guest_set *set; /* the one in use; never NULL after init */
@@ -86,6 +87,7 @@ struct sampler_conf {
 	struct hv_sched *hv;
 	struct clock clock;
 	uint32_t snap_ticks; /* a snapshot each so many; 0: SAMPLER_SNAP_TICKS */
+	bool keep_reports;   /* snap_guest.reports is filled: for summaries of runs */
 };
 
 /* set: the first one, usually empty, with a policy. 0 or -EINVAL. */

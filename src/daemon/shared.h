@@ -148,7 +148,7 @@ struct snap_guest {
 	uint64_t cap_changes; /* applied since the guest joined */
 	struct mono cap_time; /* when the last was applied */
 	struct snap_latency latency;
-	struct window reports; /* whole latencies since the guest joined */
+	struct window reports; /* whole latencies since the guest joined; see sampler_conf */
 };
 
 struct snapshot {

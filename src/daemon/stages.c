@@ -43,8 +43,8 @@ static void tell_scan(struct sampler *s, struct slot *sl, struct mono now,
 }
 
 /* People see the last whole second: the one under way says little at its beginning. */
-static void note_latencies(struct slot *sl, struct mono now, const struct report *rep,
-			   uint64_t lost)
+static void note_latencies(const struct sampler *s, struct slot *sl, struct mono now,
+			   const struct report *rep, uint64_t lost)
 {
 	struct snap_latency *l = &sl->latency;
 	struct window *w = &sl->second;
@@ -57,7 +57,8 @@ static void note_latencies(struct slot *sl, struct mono now, const struct report
 	l->mean_ns = window_mean(w);
 	l->dev_ns = window_deviation(w);
 	l->p99_ns = window_quantile(w, 990);
-	window_merge(&sl->reports, w);
+	if (s->keep_reports)
+		window_merge(&sl->reports, w);
 	if (w->n)
 		window_reset(w, now);
 	w->start = now;
@@ -84,7 +85,7 @@ static void observe_one(struct sampler *s, const struct set_guest *g, struct mon
 	if (d && (d->flags & HV_DOM_DYING))
 		return;
 	scan_guest(g->scan, elapsed_ns, u, rep, &sl->second, &res);
-	note_latencies(sl, now, rep, res.latencies_lost);
+	note_latencies(s, sl, now, rep, res.latencies_lost);
 	tell_scan(s, sl, now, &res);
 }
 

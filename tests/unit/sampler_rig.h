@@ -338,6 +338,7 @@ static inline void rig_open_with(struct sampler_rig *g, const struct policy_ops 
 		.links = 1,
 		.ops = &fake_sched_ops,
 		.hv = &g->host.sched,
+		.keep_reports = true,
 	};
 
 	memset(g, 0, sizeof(*g));
