@@ -11,21 +11,7 @@
 #include <pthread.h>
 
 #include "src/daemon/scenario.h"
-
-/* --- latencies: log-linear, a quantile is at most 1/256 too high --- */
-
-enum { HIST_SUB = 256, HIST_BUCKETS = (64 - 8 + 1) * HIST_SUB };
-
-struct hist {
-	uint64_t n, sum, min, max;
-	long double sumsq;
-	uint64_t bucket[HIST_BUCKETS];
-};
-
-void hist_add(struct hist *h, uint64_t ns);
-uint64_t hist_deviation(const struct hist *h); /* population, rounded down */
-/* The sample of rank ceil(n * permille / 1000), at least 1; 0 when empty. */
-uint64_t hist_quantile(const struct hist *h, uint32_t permille);
+#include "src/util/hist.h"
 
 /* --- a figure that holds for a time --- */
 

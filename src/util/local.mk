@@ -4,6 +4,7 @@ libutil_a_SOURCES = \
 	src/util/clock.c src/util/clock.h \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \
+	src/util/hist.c src/util/hist.h \
 	src/util/log.c src/util/log.h \
 	src/util/seqread.h \
 	src/util/utf8.c src/util/utf8.h
