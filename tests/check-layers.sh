@@ -31,6 +31,7 @@ src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
 src/daemon/*           src/daemon/ src/core/ src/util/ src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 tests/*                *
