@@ -9,6 +9,10 @@ build=$(cd "${1:?usage: check-install.sh BUILD}" && pwd)
 expected() {
 	cat <<'END'
 /usr/bin/resex
+/usr/include/resex/agent_socket.h
+/usr/include/resex/report.h
+/usr/lib/libresex-report.a
+/usr/lib/pkgconfig/resex-report.pc
 /usr/lib/systemd/system/resex-agent.service
 /usr/lib/systemd/system/resexd.service
 /usr/sbin/resex-agent

@@ -218,3 +218,10 @@ tests_unit_test_scenario_run_SOURCES = tests/unit/test_scenario_run.c tests/unit
 	tests/unit/prop.h
 tests_unit_test_scenario_run_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+check_PROGRAMS += tests/unit/test_report
+TESTS += tests/unit/test_report
+tests_unit_test_report_SOURCES = tests/unit/test_report.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_report_LDADD = libagent.a libresex-report.a libutil.a $(CMOCKA_LIBS)
+endif

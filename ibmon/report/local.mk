@@ -1,0 +1,15 @@
+# libresex-report: what an application reports its latencies with. Installed; static only, and
+# position independent, so that shared objects can hold it too.
+lib_LIBRARIES += libresex-report.a
+libresex_report_a_SOURCES = ibmon/report/report.c
+libresex_report_a_CFLAGS = $(AM_CFLAGS) -fPIC
+resexincludedir = $(includedir)/resex
+resexinclude_HEADERS = include/resex/agent_socket.h include/resex/report.h
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = resex-report.pc
+EXTRA_DIST += ibmon/report/resex-report.pc.in
+CLEANFILES += resex-report.pc
+resex-report.pc: $(srcdir)/ibmon/report/resex-report.pc.in Makefile
+	$(AM_V_GEN)sed -e 's|[@]prefix[@]|$(prefix)|g' -e 's|[@]exec_prefix[@]|$(exec_prefix)|g' \
+		-e 's|[@]libdir[@]|$(libdir)|g' -e 's|[@]includedir[@]|$(includedir)|g' \
+		-e 's|[@]VERSION[@]|$(VERSION)|g' $(srcdir)/ibmon/report/resex-report.pc.in >$@

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * report: see resex/report.h. The first step of the way that a latency takes:
+ * application -> this buffer -> resex-agent -> latency page -> resexd.
+ *
+ * A report is a look at the clock and three stores; a datagram is sent for up
+ * to 64 of them. The clock is the coarse one: it is read from memory, without a
+ * system call on every clock source, which the precise one is not (some of
+ * Xen's guests); it moves by a tick of the kernel, 1 to 10 ms, so a shorter
+ * period is as long as that. Nothing but the handle is kept between calls.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* secure_getenv */
+#endif
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "resex/agent_socket.h"
+#include "resex/report.h"
+
+#define NS_PER_S   INT64_C(1000000000)
+#define PERIOD_NS  INT64_C(1000000)   /* resexd looks each millisecond */
+#define RETRY_NS   INT64_C(100000000) /* at most so often is an agent looked for */
+#define PERIOD_MAX (INT64_MAX / 2)
+
+/* The datagram, as it is sent: samples are stored where they are needed. */
+union datagram {
+	struct agent_latencies head;
+	uint8_t bytes[sizeof(struct agent_latencies) +
+		      AGENT_SOCKET_SAMPLES_MAX * sizeof(struct agent_latency)];
+};
+
+struct resex_report {
+	int64_t due_ns; /* from then on a sample is sent at once */
+	int64_t period_ns;
+	uint32_t waiting;
+	int fd;
+	union datagram datagram;
+	uint64_t sent, dropped;
+	int64_t retry_ns; /* not before */
+	pid_t pid;	  /* whose samples wait */
+	int why;	  /* -errno of the last attempt to connect; 0: connected */
+	struct sockaddr_un addr;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static int address(struct sockaddr_un *addr, const char *path)
+{
+	if (!path)
+		path = secure_getenv("RESEX_AGENT_SOCKET");
+	if (!path)
+		path = AGENT_SOCKET;
+	if (strlen(path) >= sizeof(addr->sun_path))
+		return -ENAMETOOLONG;
+	addr->sun_family = AF_UNIX;
+	memcpy(addr->sun_path, path, strlen(path));
+	return 0;
+}
+
+/* An agent that is looked for in vain is looked for again, but not by every datagram. */
+static int reach(struct resex_report *r, int64_t now)
+{
+	if (now < r->retry_ns)
+		return r->why;
+	r->retry_ns = now + RETRY_NS;
+	r->why = connect(r->fd, (const struct sockaddr *)&r->addr, sizeof(r->addr)) ? -errno : 0;
+	return r->why;
+}
+
+int resex_report_open(struct resex_report **out, const char *path)
+{
+	struct resex_report *r = calloc(1, sizeof(*r));
+	int rc, saved = errno;
+
+	if (!r)
+		return -ENOMEM;
+	rc = address(&r->addr, path);
+	if (rc)
+		goto out;
+	r->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	rc = r->fd < 0 ? -errno : 0;
+	if (rc)
+		goto out;
+	r->datagram.head.magic = AGENT_SOCKET_MAGIC;
+	r->datagram.head.version = AGENT_SOCKET_VERSION;
+	r->period_ns = PERIOD_NS;
+	r->pid = getpid();
+	r->why = -ENOTCONN;
+	reach(r, now_ns());
+	*out = r;
+	r = NULL;
+out:
+	free(r);
+	errno = saved;
+	return rc;
+}
+
+/* Whole or not at all: it is a datagram. */
+static int send_waiting(struct resex_report *r)
+{
+	size_t len = sizeof(r->datagram.head) + r->waiting * sizeof(struct agent_latency);
+
+	r->datagram.head.samples = (uint16_t)r->waiting;
+	return send(r->fd, &r->datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Errors that say nothing about whether somebody listens. */
+static bool passes(int rc)
+{
+	return rc == -EAGAIN || rc == -ENOBUFS || rc == -ENOMEM;
+}
+
+static int deliver(struct resex_report *r, int64_t now)
+{
+	pid_t pid = getpid();
+	int rc = r->why;
+
+	if (pid != r->pid) { /* after fork(2): the parent sends them, once is enough */
+		r->pid = pid;
+		return -ECHILD;
+	}
+	if (rc == 0) {
+		rc = send_waiting(r);
+		if (rc == 0 || passes(rc))
+			return rc;
+		r->why = rc;
+	}
+	rc = reach(r, now);
+	if (rc == 0)
+		rc = send_waiting(r);
+	if (rc && !passes(rc))
+		r->why = rc;
+	return rc;
+}
+
+static int flush(struct resex_report *r, int64_t now)
+{
+	int saved = errno;
+	int rc = deliver(r, now);
+
+	if (rc)
+		r->dropped += r->waiting;
+	else
+		r->sent += r->waiting;
+	r->waiting = 0;
+	r->due_ns = now + r->period_ns;
+	errno = saved;
+	return rc;
+}
+
+static uint32_t saturated(uint64_t ns)
+{
+	return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
+void resex_report(struct resex_report *r, uint64_t ctime_ns, uint64_t wtime_ns, uint64_t ptime_ns)
+{
+	int64_t now;
+
+	if (!r)
+		return;
+	r->datagram.head.sample[r->waiting++] = (struct agent_latency){
+		saturated(ctime_ns),
+		saturated(wtime_ns),
+		saturated(ptime_ns),
+	};
+	now = now_ns();
+	if (r->waiting == AGENT_SOCKET_SAMPLES_MAX || now >= r->due_ns)
+		flush(r, now);
+}
+
+int resex_report_flush(struct resex_report *r)
+{
+	return r && r->waiting ? flush(r, now_ns()) : 0;
+}
+
+void resex_report_close(struct resex_report *r)
+{
+	if (!r)
+		return;
+	resex_report_flush(r);
+	close(r->fd);
+	free(r);
+}
+
+void resex_report_period(struct resex_report *r, uint64_t ns)
+{
+	int64_t latest;
+
+	if (!r)
+		return;
+	r->period_ns = ns > PERIOD_MAX ? PERIOD_MAX : (int64_t)ns;
+	latest = now_ns() + r->period_ns;
+	if (r->due_ns > latest)
+		r->due_ns = latest;
+}
+
+void resex_report_count(const struct resex_report *r, struct resex_report_counts *c)
+{
+	*c = (struct resex_report_counts){ 0 };
+	if (!r)
+		return;
+	c->sent = r->sent;
+	c->dropped = r->dropped;
+	c->waiting = r->waiting;
+}
