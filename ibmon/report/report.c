@@ -45,7 +45,8 @@ struct resex_report {
 	uint64_t sent, dropped;
 	int64_t retry_ns; /* not before */
 	pid_t pid;	  /* whose samples wait */
-	int why;	  /* -errno of the last attempt to connect; 0: connected */
+	int why;	  /* why there is nobody to send to; 0: connected */
+	int last;	  /* what became of the last datagram */
 	struct sockaddr_un addr;
 };
 
@@ -99,7 +100,7 @@ int resex_report_open(struct resex_report **out, const char *path)
 	r->period_ns = PERIOD_NS;
 	r->pid = getpid();
 	r->why = -ENOTCONN;
-	reach(r, now_ns());
+	r->last = reach(r, now_ns());
 	*out = r;
 	r = NULL;
 out:
@@ -146,19 +147,18 @@ static int deliver(struct resex_report *r, int64_t now)
 	return rc;
 }
 
-static int flush(struct resex_report *r, int64_t now)
+static void flush(struct resex_report *r, int64_t now)
 {
 	int saved = errno;
-	int rc = deliver(r, now);
 
-	if (rc)
+	r->last = deliver(r, now);
+	if (r->last)
 		r->dropped += r->waiting;
 	else
 		r->sent += r->waiting;
 	r->waiting = 0;
 	r->due_ns = now + r->period_ns;
 	errno = saved;
-	return rc;
 }
 
 static uint32_t saturated(uint64_t ns)
@@ -184,7 +184,11 @@ void resex_report(struct resex_report *r, uint64_t ctime_ns, uint64_t wtime_ns, 
 
 int resex_report_flush(struct resex_report *r)
 {
-	return r && r->waiting ? flush(r, now_ns()) : 0;
+	if (!r)
+		return 0;
+	if (r->waiting)
+		flush(r, now_ns());
+	return r->last;
 }
 
 void resex_report_close(struct resex_report *r)

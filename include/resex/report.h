@@ -33,9 +33,10 @@ int resex_report_open(struct resex_report **r, const char *path);
 void resex_report(struct resex_report *r, uint64_t ctime_ns, uint64_t wtime_ns, uint64_t ptime_ns);
 
 /*
- * Send what waits: after a burst, before idling. 0, or why the samples were
+ * Send what waits: after a burst, before idling. What became of the newest
+ * samples (before the first: whether there is an agent): 0, or why they were
  * dropped: -EAGAIN the agent lags behind; -ENOENT, -ECONNREFUSED there is none;
- * -ECHILD they are those of this process's parent; others of send(2).
+ * -ECHILD they are for this process's parent to send; others of send(2).
  */
 int resex_report_flush(struct resex_report *r);
 

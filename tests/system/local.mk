@@ -96,4 +96,5 @@ endif
 
 # latload: latencies that are made up, for resex-agent.
 noinst_PROGRAMS += latload
-latload_SOURCES = include/resex/agent_socket.h tests/system/src/latload.c
+latload_SOURCES = tests/system/src/latload.c
+latload_LDADD = libresex-report.a

@@ -289,6 +289,20 @@ static void nothing_waits__flush_sends_nothing(void **state)
 	assert_int_equal(take(g), -EAGAIN);
 }
 
+static void nothing_waits__flush_says_what_became_of_the_last(void **state)
+{
+	struct rig *g = *state;
+
+	begin(g);
+	agent_goes(g);
+	report(g, 1); /* went by itself */
+	assert_int_equal(resex_report_flush(g->r), -ECONNREFUSED);
+	agent_comes(g);
+	coarse_ns += 100 * MS;
+	report(g, MAX);
+	assert_int_equal(resex_report_flush(g->r), 0);
+}
+
 static void no_handle__is_no_harm(void **state)
 {
 	struct resex_report_counts c = { 1, 1, 1 };
@@ -308,6 +322,7 @@ static void no_agent__opens_and_counts_what_is_dropped(void **state)
 
 	agent_goes(g);
 	begin(g);
+	assert_int_equal(resex_report_flush(g->r), -ENOENT);
 	report(g, 3 * MAX + 5);
 	assert_int_equal(counts(g).sent, 0);
 	assert_int_equal(resex_report_flush(g->r), -ENOENT);
@@ -557,6 +572,7 @@ int main(void)
 		TEST(longer_than_a_field__is_the_longest),
 		TEST(close__sends_what_waits),
 		TEST(nothing_waits__flush_sends_nothing),
+		TEST(nothing_waits__flush_says_what_became_of_the_last),
 		TEST(no_handle__is_no_harm),
 		TEST(no_agent__opens_and_counts_what_is_dropped),
 		TEST(path_too_long__is_refused),
