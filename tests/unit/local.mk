@@ -1,7 +1,7 @@
 # tests/unit: one program a module. Append a block; keep to your own.
 
 if CMOCKA
-UNIT_CORE = tests/unit/test_caps tests/unit/test_period tests/unit/test_resos \
+UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_period tests/unit/test_resos \
 	tests/unit/test_resos_prop tests/unit/test_window
 UNIT_UTIL = tests/unit/test_clock tests/unit/test_log
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
@@ -9,6 +9,8 @@ TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
 tests_unit_test_caps_SOURCES = tests/unit/test_caps.c tests/unit/prop.h
 tests_unit_test_caps_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_crosscheck_SOURCES = tests/unit/test_crosscheck.c tests/unit/prop.h
+tests_unit_test_crosscheck_LDADD = libcore.a $(CMOCKA_LIBS)
 tests_unit_test_period_SOURCES = tests/unit/test_period.c
 tests_unit_test_period_LDADD = libcore.a $(CMOCKA_LIBS)
 tests_unit_test_resos_SOURCES = tests/unit/test_resos.c

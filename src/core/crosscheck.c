@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* crosscheck: what a counter saw against what rings claim. See crosscheck.h. */
+#include "src/core/crosscheck.h"
+
+enum { MESSAGE_MAX = 16 << 20 };
+
+static uint64_t add64(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t mul64(uint64_t a, uint64_t b)
+{
+	unsigned __int128 x = (unsigned __int128)a * b;
+
+	return x > UINT64_MAX ? UINT64_MAX : (uint64_t)x;
+}
+
+/* a * b / c, at most UINT64_MAX. */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+{
+	unsigned __int128 x = (unsigned __int128)a * b / c;
+
+	return x > UINT64_MAX ? UINT64_MAX : (uint64_t)x;
+}
+
+uint64_t cross_read_bytes(uint64_t bytes, uint64_t mtus)
+{
+	return add64(bytes, mul64(mtus, CROSS_HEADERS));
+}
+
+uint64_t cross_flight(const struct cross_conf *conf, const struct usage *was,
+		      const struct usage *now)
+{
+	uint64_t most = mul64(conf->rate, CROSS_FLIGHT_S);
+	uint64_t seen = mul64(now->backlog, now->msg_bytes);
+	uint64_t unseen = mul64(now->backlog, MESSAGE_MAX);
+
+	if (!now->backlog)
+		return 0;
+	if (now->wrs == was->wrs)
+		return most;
+	unseen = least(unseen, mul64(conf->rate, CROSS_UNSEEN_S));
+	return least(seen > unseen ? seen : unseen, most);
+}
+
+uint64_t cross_floor(uint64_t bytes_s)
+{
+	uint64_t floor = bytes_s / 20;
+
+	return floor < 65536 ? 65536 : floor;
+}
+
+static bool went_back(const struct cross_seen *was, const struct cross_seen *now)
+{
+	const struct usage *a = &was->claim, *b = &now->claim;
+
+	return now->time.ns < was->time.ns || now->counter != was->counter ||
+	       now->sent < was->sent || now->packets_recv < was->packets_recv ||
+	       now->served < was->served || b->bytes_sent < a->bytes_sent ||
+	       b->mtus_sent < a->mtus_sent || b->wrs < a->wrs || b->lost < a->lost;
+}
+
+/*
+ * Bytes its rings claim. Sizes are what the guest wrote, and what is charged
+ * is MTUs: no claim goes beyond the largest packets there are. Of messages
+ * that were lost only the MTUs are known.
+ */
+static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
+			const struct usage *now)
+{
+	uint64_t mtus = now->mtus_sent - was->mtus_sent, wrs = now->wrs - was->wrs;
+	uint64_t bytes = now->bytes_sent - was->bytes_sent;
+
+	if (now->lost > was->lost && bytes < mul64(mtus, conf->mtu))
+		bytes = mul64(mtus, conf->mtu);
+	if (bytes > mul64(mtus, 4096))
+		bytes = mul64(mtus, 4096);
+	/* a READ is asked for by a packet that stands in no MTU of its own */
+	return add64(bytes, mul64(add64(mtus, wrs), CROSS_HEADERS));
+}
+
+static void measure(const struct cross_conf *conf, const struct cross_seen *was,
+		    const struct cross_seen *now, struct cross_window *w)
+{
+	uint64_t acks = mul64(now->packets_recv - was->packets_recv, CROSS_ACK);
+
+	w->ns = mono_sub(now->time, was->time);
+	w->sent = now->sent - was->sent;
+	w->explained = add64(claimed(conf, &was->claim, &now->claim), acks);
+	w->explained = add64(w->explained, now->served - was->served);
+	w->limit = add64(w->explained, scale(w->explained, conf->tolerance, 1000));
+	w->limit = add64(w->limit, scale(conf->floor, (uint64_t)w->ns, (uint64_t)NS_PER_S));
+	w->flight = add64(cross_flight(conf, &was->claim, &now->claim), now->served_flight);
+}
+
+/* What is claimed beyond what was sent pays the debt of windows before. */
+static void settle(struct cross *c, const struct cross_window *w)
+{
+	uint64_t paid = w->sent < w->limit ? w->limit - w->sent : 0;
+
+	if (w->sent > w->limit)
+		c->debt = add64(c->debt, w->sent - w->limit);
+	else
+		c->debt = c->debt > paid ? c->debt - paid : 0;
+}
+
+static enum cross_news judge(struct cross *c, const struct cross_window *w)
+{
+	bool clean = w->sent <= w->limit;
+
+	c->clean = clean ? c->clean + 1 : 0;
+	c->over = !clean && c->debt > w->flight ? c->over + 1 : 0;
+	if (c->clean >= CROSS_CLEAN) {
+		c->debt = 0;
+		if (!c->diverges)
+			return CROSS_WINDOW;
+		c->diverges = false;
+		return CROSS_ENDS;
+	}
+	if (c->over < CROSS_OVER || c->diverges)
+		return CROSS_WINDOW;
+	c->diverges = true;
+	return CROSS_BEGINS;
+}
+
+enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
+			   const struct cross_seen *now)
+{
+	c->missing = 0;
+	if (!c->known || went_back(&c->was, now)) {
+		c->was = *now;
+		c->known = true;
+		return CROSS_SAME;
+	}
+	if (mono_sub(now->time, c->was.time) < conf->window_ns)
+		return CROSS_SAME;
+	measure(conf, &c->was, now, &c->last);
+	c->was = *now;
+	c->windows++;
+	c->sent = add64(c->sent, c->last.sent);
+	c->explained = add64(c->explained, c->last.explained);
+	settle(c, &c->last);
+	return judge(c, &c->last);
+}
+
+enum cross_news cross_pause(struct cross *c)
+{
+	c->known = false;
+	if (++c->missing < CROSS_CLEAN)
+		return CROSS_SAME;
+	c->missing = CROSS_CLEAN;
+	c->over = 0;
+	c->debt = 0;
+	if (!c->diverges)
+		return CROSS_SAME;
+	c->diverges = false;
+	return CROSS_ENDS;
+}
+
+uint64_t cross_unexplained(const struct cross *c)
+{
+	const struct cross_window *w = &c->last;
+
+	if (w->sent <= w->explained || w->ns <= 0)
+		return 0;
+	return scale(w->sent - w->explained, (uint64_t)NS_PER_S, (uint64_t)w->ns);
+}
