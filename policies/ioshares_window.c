@@ -143,9 +143,9 @@ struct sent {
 	uint64_t own_w, own_raw;
 	ios_wide all_raw;
 	ios_wide capacity; /* MTUs the link could have moved */
-	bool found;	   /* a guest other than the reporter that may be blamed */
-	uint32_t most;	   /* of these the one that sent most, weighted by its rate */
-	uint64_t most_w, most_raw;
+	bool found;	   /* a guest other than the reporter that is to blame */
+	uint32_t most;	   /* of these the one that sent most */
+	uint64_t most_raw;
 };
 
 static uint64_t moved(uint64_t now, uint64_t then)
@@ -161,6 +161,52 @@ static ios_wide capacity(const struct policy_link *l, int64_t ns)
 	return mtus ? mtus : 1;
 }
 
+static uint64_t raw_of(const struct ios_tick *t, const struct ios_guest *r,
+		       const struct policy_guest *o)
+{
+	return moved(t->state[o->slot].cum_raw, r->w.snap_raw[o->slot]);
+}
+
+static uint64_t weighted_of(const struct ios_tick *t, const struct ios_guest *r,
+			    const struct policy_guest *o)
+{
+	return moved(t->state[o->slot].cum_w, r->w.snap_w[o->slot]);
+}
+
+static bool is_to_blame(const struct ios_params *p, const struct sent *sent, uint64_t weighted)
+{
+	ios_wide w = (ios_wide)weighted * 1000;
+
+	return w > (ios_wide)p->blame_ratio * sent->own_w && w >= p->blame_floor * sent->capacity;
+}
+
+/*
+ * What a guest would send untaxed says whether it may be blamed: a tax that
+ * works does not make it innocent. Which of several it is, is said by what
+ * they send now: else the one taxed first goes to its floor while the next
+ * one takes its place on the link.
+ */
+static void find_most(const struct ios_tick *t, const struct policy_guest *g,
+		      const struct ios_guest *r, struct sent *sent)
+{
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *o = &t->in->guest[i];
+		uint64_t raw = raw_of(t, r, o);
+
+		if (o == g || o->link != g->link || !ios_may_cap(o))
+			continue;
+		if (mono_sub(r->rest_until[o->slot], t->in->now) > 0)
+			continue;
+		if (!is_to_blame(t->p, sent, weighted_of(t, r, o)))
+			continue;
+		if (sent->found && raw <= sent->most_raw)
+			continue;
+		sent->found = true;
+		sent->most = o->slot;
+		sent->most_raw = raw;
+	}
+}
+
 static struct sent sent_in(const struct ios_tick *t, const struct policy_guest *g,
 			   const struct ios_guest *r)
 {
@@ -169,23 +215,13 @@ static struct sent sent_in(const struct ios_tick *t, const struct policy_guest *
 
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *o = &t->in->guest[i];
-		uint64_t w = moved(t->state[o->slot].cum_w, r->w.snap_w[o->slot]);
-		uint64_t raw = moved(t->state[o->slot].cum_raw, r->w.snap_raw[o->slot]);
 
-		if (o->link != g->link)
-			continue;
-		sent.all_raw += raw;
-		if (o == g) {
-			sent.own_w = w;
-			sent.own_raw = raw;
-		} else if (ios_may_cap(o) && mono_sub(r->rest_until[o->slot], t->in->now) <= 0 &&
-			   (!sent.found || w > sent.most_w)) {
-			sent.found = true;
-			sent.most = o->slot;
-			sent.most_w = w;
-			sent.most_raw = raw;
-		}
+		if (o->link == g->link)
+			sent.all_raw += raw_of(t, r, o);
 	}
+	sent.own_w = weighted_of(t, r, g);
+	sent.own_raw = raw_of(t, r, g);
+	find_most(t, g, r, &sent);
 	return sent;
 }
 
@@ -252,14 +288,6 @@ static bool is_over(const struct ios_params *p, const struct sla *sla, const str
 	       rise->dev * 1000000 > (ios_wide)tolerance * p->dev_tolerance * IOS_ONE;
 }
 
-static bool is_to_blame(const struct ios_params *p, const struct sent *sent)
-{
-	ios_wide w = (ios_wide)sent->most_w * 1000;
-
-	return sent->found && w > (ios_wide)p->blame_ratio * sent->own_w &&
-	       w >= p->blame_floor * sent->capacity;
-}
-
 static void complain(struct ios_tick *t, uint32_t reporter, const struct sent *sent)
 {
 	struct ios_guest *r = &t->state[reporter];
@@ -285,7 +313,7 @@ static enum ios_verdict verdict(const struct ios_tick *t, const struct policy_gu
 		return IOS_FINE;
 	if (w->self_capped || !w->cpu_ns)
 		return IOS_SELF;
-	return is_to_blame(t->p, sent) ? IOS_OVER : IOS_NOBODY;
+	return sent->found ? IOS_OVER : IOS_NOBODY;
 }
 
 static void judge(struct ios_tick *t, const struct policy_guest *g, struct ios_guest *r)

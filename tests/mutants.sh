@@ -92,10 +92,12 @@ policies/ioshares_window.c @ ioshares ioshares_rate @ s/var > UINT64_MAX ? UINT6
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/return now >= then ? now - then : now;/return now - then;/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/uint64_t mtu = l->mtu ? l->mtu : 1;/uint64_t mtu = l->mtu;/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/return mtus ? mtus : 1;/return mtus;/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (o->link != g->link)/if (0)/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/} else if (ios_may_cap(o) &&/} else if (/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/(r->rest_until\[o->slot\], t->in->now) <= 0/(r->rest_until[o->slot], t->in->now) < 0/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/ w > sent.most_w/ w >= sent.most_w/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (o->link == g->link)/if (1)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/o == g || o->link != g->link ||/o == g ||/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/ || !ios_may_cap(o))/)/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/(r->rest_until\[o->slot\], t->in->now) > 0/(r->rest_until[o->slot], t->in->now) >= 0/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/raw <= sent->most_raw/raw < sent->most_raw/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/raw = raw_of(t, r, o);/raw = weighted_of(t, r, o);/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/base - (base - figure) \/ 8/base/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/base + (figure - base) \/ 8/figure/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/(sent->all_raw - sent->own_raw) \* 1000 >=/sent->all_raw * 1000 >=/
@@ -123,12 +125,12 @@ policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise > t->raise/if 
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (raise > t->raise\[sent->most\])/if (1)/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/sla->tolerance ? sla->tolerance : //
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/sla->tolerance ? sla->tolerance : p->tolerance/sla->tolerance/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/return is_to_blame(t->p, sent) ? IOS_OVER : IOS_NOBODY;/return IOS_OVER;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/return sent->found ? IOS_OVER : IOS_NOBODY;/return IOS_OVER;/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/is_to_blame(t->p, sent, weighted_of(t, r, o))/is_to_blame(t->p, sent, raw)/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/base = r->base;//
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/>= (int64_t)t->p->window/> (int64_t)t->p->window/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/w->n >= t->p->min_samples/w->n > t->p->min_samples/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/gather(g, &r->w);/if (t->in->now.ns - r->w.start.ns < (int64_t)t->p->window) gather(g, \&r->w);/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/(uint64_t)((ios_wide)sent->most_raw \* IOS_ONE/(uint64_t)((ios_wide)sent->most_w * IOS_ONE/
 policies/ioshares_rate.c @ ioshares_rate @ s/if (s->rate > max)/if (0)/
 policies/ioshares_rate.c @ ioshares_rate @ s/s->has_accuser = 1;//
 policies/ioshares_rate.c @ ioshares_rate @ s/raised\[g->link\] = true;//

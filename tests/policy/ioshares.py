@@ -60,7 +60,8 @@ class IOShares(Policy):
         "closed by a raise", "waits", "waited enough", "stale", "hostile report",
         "too many samples", "complete", "deviation wins", "deviation wins over",
         "over by the mean alone", "over by the deviation alone",
-        "spared by its rest", "blamed too little", "blamed below the floor", "raise",
+        "spared by its rest", "blamed too little", "blamed below the floor",
+        "most now is not most untaxed", "raise",
         "raise to the most", "raise of 0", "largest complaint counts", "calm",
         "calm without reporter", "back-off", "lift", "futility", "floor left", "rate forgotten",
         "rate cut", "accuser forgotten", "variance cut", "interference cut")
@@ -296,10 +297,14 @@ class IOShares(Policy):
         suspects = [j.slot for j in self.on_link[g.link] if j.slot != g.slot and is_subject(j)]
         rested = [s for s in suspects if not self.rests(b, s)]
         self.saw["spared by its rest"] += len(rested) < len(suspects)
-        if not rested:
-            return None
-        offender = max(rested, key=lambda s: (sent[s], -s))
-        return offender if self.is_to_blame(sent[offender], sent[g.slot], capacity) else None
+        blamed = [s for s in rested if self.is_to_blame(sent[s], sent[g.slot], capacity)]
+        raw = self.drawn(g, w.raw, "cum_raw")
+        self.saw["most now is not most untaxed"] += (
+            self.largest(blamed, raw) != self.largest(blamed, sent))
+        return self.largest(blamed, raw)
+
+    def largest(self, slots, sent):
+        return max(slots, key=lambda s: (sent[s], -s), default=None)
 
     def rests(self, b, slot):
         return b.rest_until.get(slot, 0) > self.now

@@ -110,12 +110,17 @@ def first_complaint(true, self, made):
     true(self, kept)
 
 
-def highest_slot(true, self, g, b, w, capacity):
+def highest_slot(true, self, slots, sent):
+    return max(slots, key=lambda s: (sent[s], s), default=None)
+
+
+def most_untaxed(true, self, g, b, w, capacity):
     found = true(self, g, b, w, capacity)
     sent = self.drawn(g, w.weighted, "cum_w")
-    same = [s for s in sent if found is not None and s != g.slot and sent[s] == sent[found]
-            and not self.rests(b, s) and ioshares.is_subject(self.shown[s])]
-    return max(same, default=found)
+    blamed = [s for s in sent if found is not None and s != g.slot and not self.rests(b, s)
+              and ioshares.is_subject(self.shown[s])
+              and self.is_to_blame(sent[s], sent[g.slot], capacity)]
+    return self.largest(blamed, sent)
 
 
 def weighted_share(true, self, b, offender, raw):
@@ -296,7 +301,8 @@ ALL = {
         "ioshares", among("even", with_method("is_to_blame", floor_exclusive))),
     "ioshares-first-complaint-counts": ("ioshares", with_method("raise_rates", first_complaint)),
     "ioshares-highest-slot-blamed": (
-        "ioshares", among("even", with_method("blame", highest_slot))),
+        "ioshares", among("even", with_method("largest", highest_slot))),
+    "ioshares-blame-most-untaxed": ("ioshares", with_method("blame", most_untaxed)),
     "ioshares-share-weighted": ("ioshares", with_method("complain", weighted_share)),
     "ioshares-weighed-by-planned-rate": ("ioshares", with_method("count", own_rate)),
     "ioshares-learns-when-capped": ("ioshares", with_method("may_learn", from_capped)),
