@@ -28,13 +28,15 @@ src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @l
 src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
+src/counters/counter_sim* src/counters/ src/core/ src/sim/sim.h src/sim/hyp.h config.h @libc
+src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
-src/daemon/*           src/daemon/ src/core/ src/util/ src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
+src/daemon/*           src/daemon/ src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 tests/*                *
 END
 }
@@ -173,6 +175,10 @@ ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 ibmon/report/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/cli/plant.c|#include "src/daemon/engine.h"|may not include src/daemon/engine.h
 src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h
+src/counters/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
+src/counters/plant.c|#include "src/sim/sim.h"|may not include src/sim/sim.h
+src/counters/counter_sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/daemon/plant.c|#include "src/counters/counters_priv.h"|may not include src/counters/counters_priv.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/daemon/plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h

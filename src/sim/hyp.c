@@ -57,6 +57,41 @@ int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent)
 	return rc;
 }
 
+/* Messages that are through, and the part of the one that each queue pair is in. */
+static void task_moved(const struct sim_task *t, struct sim_hyp_moved *m)
+{
+	bool in = t->conf->kind == SIM_APP_SENDER && t->conf->op == OP_READ;
+	uint64_t *bytes = in ? &m->bytes_recv : &m->bytes_sent;
+	uint64_t *packets = in ? &m->packets_recv : &m->packets_sent;
+
+	*bytes += t->truth->bytes;
+	*packets += t->truth->mtus;
+	for (uint32_t i = 0; i < t->qps; i++) {
+		const struct sim_qp *qp = &t->qp[i];
+
+		if (qp->posted == qp->completed)
+			continue;
+		*bytes += qp->wr.bytes - qp->left;
+		*packets += (qp->wr.bytes - qp->left) / qp->mtu;
+	}
+}
+
+int sim_hyp_moved(struct sim_host *h, uint32_t domid, struct sim_hyp_moved *m)
+{
+	const struct sim_dom *d;
+
+	pthread_mutex_lock(&h->lock);
+	d = sim_dom_find(h, domid);
+	if (d && d->dying)
+		d = NULL;
+	if (d)
+		*m = (struct sim_hyp_moved){ 0 };
+	for (uint32_t i = 0; d && i < d->conf->apps; i++)
+		task_moved(&d->task[i], m);
+	pthread_mutex_unlock(&h->lock);
+	return d ? 0 : -ESRCH;
+}
+
 /* The ablation of sim_conf: labels on the memory of two guests are swapped. */
 static uint32_t seen_in(const struct sim_conf *c, uint32_t guest)
 {

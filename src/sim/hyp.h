@@ -28,6 +28,18 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
 /* From the next tick's beginning. -EINVAL: above 100 a VCPU. */
 int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent);
 
+/*
+ * What the HCA has moved for a domain, whatever its rings say: data alone, for
+ * nothing else takes time on a simulated link. Of messages under way, what is
+ * through by the last tick.
+ */
+struct sim_hyp_moved {
+	uint64_t bytes_sent, bytes_recv;
+	uint64_t packets_sent, packets_recv;
+};
+
+int sim_hyp_moved(struct sim_host *h, uint32_t domid, struct sim_hyp_moved *m);
+
 /* Whose memory and node are seen as those of domid: its own, unless swapped. */
 struct sim_hyp_memory {
 	uint32_t owner;

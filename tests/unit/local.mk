@@ -227,3 +227,10 @@ TESTS += tests/unit/test_report
 tests_unit_test_report_SOURCES = tests/unit/test_report.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_report_LDADD = libagent.a libresex-report.a libutil.a $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+check_PROGRAMS += tests/unit/test_counters
+TESTS += tests/unit/test_counters
+tests_unit_test_counters_SOURCES = tests/unit/test_counters.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_counters_LDADD = libcounters.a libsim.a libcore.a $(CMOCKA_LIBS)
+endif

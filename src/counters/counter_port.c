@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * counter_port: an InfiniBand port's counters of data, in words of 4 bytes.
+ * Where the hardware has only 32 bits they stand still at their end: nothing
+ * is then seen, and nobody accused.
+ *
+ * soft-RoCE has no such files. It counts packets alone, of which nobody can
+ * tell how long they were.
+ */
+#include <errno.h>
+
+#include "src/counters/counters_priv.h"
+
+enum { WORD = 4 };
+
+static int read_part(const struct counters *c, const struct counter_name *n, const char *file,
+		     uint32_t unit, uint64_t *out)
+{
+	uint64_t x;
+	int rc = counter_file(c, &x, "class/infiniband/%s/ports/%u/counters/%s", n->dev, n->number,
+			      file);
+
+	if (!rc && __builtin_mul_overflow(x, unit, out))
+		rc = -EBADMSG;
+	return rc;
+}
+
+/* There is a port, but it does not count what is asked for. */
+static bool counts_packets(const struct counters *c, const struct counter_name *n)
+{
+	uint64_t x;
+
+	return !counter_file(c, &x, "class/infiniband/%s/ports/%u/hw_counters/sent_pkts", n->dev,
+			     n->number);
+}
+
+static int port_read(const struct counters *c, const struct counter_name *n, uint32_t domid,
+		     struct counter_value *v)
+{
+	struct counter_value got = { .which = 1 };
+	int rc;
+
+	(void)domid;
+	rc = read_part(c, n, "port_xmit_data", WORD, &got.bytes_sent);
+	if (!rc)
+		rc = read_part(c, n, "port_rcv_data", WORD, &got.bytes_recv);
+	if (!rc)
+		rc = read_part(c, n, "port_xmit_packets", 1, &got.packets_sent);
+	if (!rc)
+		rc = read_part(c, n, "port_rcv_packets", 1, &got.packets_recv);
+	if (rc == -ENOENT && counts_packets(c, n))
+		return -EOPNOTSUPP;
+	if (!rc)
+		*v = got;
+	return rc;
+}
+
+const struct counter_ops counter_port = { COUNTER_PORT, "port", port_read };
