@@ -225,7 +225,10 @@ class Vm:
 
 
 class Guest:
-    def __init__(self, vm, name, kind="pv", memory=192, vcpus=1, on_reboot="destroy", run=""):
+    def __init__(self, vm, name, kind="pv", memory=192, vcpus=1, on_reboot="destroy", run="",
+                 net=0):
+        """net: N for an interface on the bridge (see net.py), with the address 10.99.1.N."""
+        self.net = net
         self.vm, self.name, self.kind, self.program = vm, name, kind, run
         self.memory, self.vcpus, self.on_reboot = memory, vcpus, on_reboot
         self.log = "%s/console/guest-%s.log" % (vm.share, name)
@@ -239,7 +242,8 @@ class Guest:
             'ramdisk="/img/guest.initrd"', "memory=%d" % self.memory, "maxmem=%d" % self.memory,
             "vcpus=%d" % self.vcpus, 'on_crash="destroy"', 'on_reboot="%s"' % self.on_reboot,
             'extra="console=hvc0 quiet loglevel=4 mitigations=off panic=5%s"'
-            % (" run=" + self.program if self.program else ""), ""])
+            % (" run=" + self.program if self.program else ""),
+            "vif=['mac=00:16:3e:00:00:%02x,bridge=br0']" % self.net if self.net else "", ""])
         return self.vm.put(self.name + ".cfg", config)
 
     def create_script(self):

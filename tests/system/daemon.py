@@ -72,8 +72,13 @@ def xl_cap(vm, name):
 # --- guests -------------------------------------------------------------------
 
 
+def with_rxe(g):
+    g.sh("rxe.sh eth0 10.99.1.%d" % g.net if g.net else "rxe.sh")
+    return g
+
+
 def with_agent(g):
-    g.sh("rxe.sh")
+    with_rxe(g)
     g.sh("resex-agent --foreground >/tmp/agent.log 2>&1 & echo $! >/tmp/agent.pid; "
          "i=0; until [ $i -ge 100 ] || grep -q . /tmp/agent.log && kill -0 $(cat /tmp/agent.pid); do "
          "usleep 50000; i=$((i+1)); done; sleep 0.3; kill -0 $(cat /tmp/agent.pid) || "

@@ -28,10 +28,17 @@ RDMA = """ibv_devinfo ib_read_lat ib_read_bw ib_write_lat ib_write_bw ib_send_la
  ib_atomic_lat ib_atomic_bw""".split()
 MODULES = """rdma_rxe ib_uverbs rdma_ucm dummy virtio_pci 9p 9pnet_virtio xen-evtchn xen-privcmd
  xen-gntdev xen-gntalloc xenfs crc32_generic crc32_pclmul crc32c_generic libcrc32c ib_core ib_cm
- iw_cm""".split()
+ iw_cm xen-netfront xen-netback bridge veth sch_tbf""".split()
 XEN_BIN = "/usr/lib/xen-4.17/bin/"
 XEN_PROGRAMS = """xl xenstored xenconsoled xen-init-dom0 libxl-save-helper xen-lowmemd""".split()
 XENSTORE = "xenstore xenstore-ls xenstore-read xenstore-write xenstore-list xenstore-rm".split()
+
+# What Xen's tools run when a guest's interface comes and goes: the bridge takes it.
+VIF_BRIDGE = """#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+[ "$1" = online ] || exit 0
+/usr/sbin/ip link set "$vif" master br0 up && xenstore-write "$XENBUS_PATH/hotplug-status" connected
+"""
 
 
 def vmlinux(image):
@@ -118,7 +125,9 @@ def dom0_image(root, base):
         a.link("/usr/sbin/" + name, XEN_BIN + name)
     for name in XENSTORE:
         cpio.put_elf(a, root, "/usr/bin/" + name, have=have)
-    a.text("/etc/xen/xl.conf", 'autoballoon="off"\nrun_hotplug_scripts=0\n')
+    cpio.put_elf(a, root, "/sbin/tc", "/usr/sbin/tc", have=have)
+    a.text("/etc/xen/xl.conf", 'autoballoon="off"\n')
+    a.text("/etc/xen/scripts/vif-bridge", VIF_BRIDGE, 0o755)
     for d in "var/lib/xen/dump var/log/xen var/lib/xenstored etc/xen/scripts".split():
         a.mkdir(d)
     return a

@@ -9,6 +9,7 @@ import sc_errors
 import sc_hello
 import sc_hv
 import sc_ioshares
+import sc_link
 
 # One VM each, in this order.
 BEDS = {
@@ -37,6 +38,8 @@ ALL = [
              "a guest that overspends is capped until the next epoch, another is not"),
     Scenario("ioshares", "credit2", sc_ioshares.ioshares,
              "the cap of who is to blame follows the latencies that another guest reports"),
+    Scenario("link", "credit2", sc_link.link,
+             "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too"),
     Scenario("restore", "credit2", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only"),
     Scenario("churn", "credit2", sc_churn.churn,

@@ -1,15 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# rxe.sh: bring up rxe0, a soft-RoCE device on a dummy network device.
-modprobe dummy numdummies=0
-ip link add dummy0 type dummy
-ip link set dummy0 up
-ip addr add 10.99.0.1/24 dev dummy0
+# rxe.sh [NETDEV ADDRESS]: bring up rxe0, a soft-RoCE device on this network device,
+# without one on a dummy: its traffic is a loop then. A guest's eth0 may still be on its way.
+dev=${1:-dummy0}
+case $dev in
+dummy0)
+	modprobe dummy numdummies=0
+	/usr/sbin/ip link add dummy0 type dummy
+	;;
+eth0) modprobe xen-netfront ;;
+esac
+wait_for() {
+	i=0
+	until [ -e "$1" ]; do
+		i=$((i + 1))
+		[ $i -gt 100 ] && return 1
+		usleep 50000
+	done
+}
+wait_for "/sys/class/net/$dev" || exit 1
+/usr/sbin/ip link set "$dev" up
+/usr/sbin/ip addr add "${2:-10.99.0.1}/24" dev "$dev"
 modprobe ib_uverbs && modprobe rdma_ucm && modprobe rdma_rxe || exit 1
-rdma link add rxe0 type rxe netdev dummy0 || exit 1
-i=0
-until [ -e /dev/infiniband/uverbs0 ]; do
-	i=$((i + 1))
-	[ $i -gt 50 ] && exit 1
-	usleep 100000
-done
+rdma link add rxe0 type rxe netdev "$dev" || exit 1
+wait_for /dev/infiniband/uverbs0 && wait_for /dev/infiniband/rdma_cm
