@@ -96,9 +96,9 @@ struct bx_conf {
 };
 
 /*
- * Fill conf from the command line. 0; > 0: the exit code of resex/exit.h, what
- * was wrong was said on stderr; -1: help or version was printed, exit 0. Strings
- * point into argv.
+ * Fill conf from main's command line. 0; > 0: the exit code of resex/exit.h, what
+ * was wrong was said on stderr; -1: done, exit 0: help, the version or profiles
+ * were printed, or merge did its work. Strings point into argv.
  */
 int bx_options(struct bx_conf *conf, int argc, char **argv);
 
@@ -196,7 +196,10 @@ struct bx_result {
  */
 int bx_result_print(FILE *stream, const struct bx_result *r);
 
-/* benchex merge FILE...: results of runs added up as if they were one. An exit code. */
+/*
+ * benchex merge FILE...: results of runs added up as if they were one; argv[0]
+ * is "merge". An exit code.
+ */
 int bx_merge(int argc, char **argv);
 
 /* --- roles (server.c, client.c, bulk.c): run to the end, print the result; an exit code --- */
