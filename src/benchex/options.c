@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * options: the command line into struct bx_conf.
+ *
+ * What there is stands in option_rows.c; here it is taken, and refused.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resex/agent_socket.h"
+#include "resex/exit.h"
+#include "src/benchex/option_rows.h"
+#include "src/util/utf8.h"
+
+enum { SECONDS_DEFAULT = 10, SHOWN = 128 };
+
+static void help(void)
+{
+	puts("Usage: benchex server [OPTION]...\n"
+	     "       benchex client HOST [OPTION]...\n"
+	     "       benchex bulk HOST [OPTION]...\n"
+	     "       benchex merge [-j] [--parallel] FILE...\n"
+	     "       benchex profiles [-j]\n"
+	     "\n"
+	     "  server     a trading exchange: prices options, answers by RDMA WRITE\n"
+	     "  client     traders: time-stamped requests, and how long answers took\n"
+	     "  bulk       a neighbour: data for its own sake, by any operation\n"
+	     "  merge      add up results printed with --json\n"
+	     "  profiles   attackers and victims for --profile\n"
+	     "\n"
+	     "  -h, --help      show this; benchex client --help shows the options of client\n"
+	     "  -V, --version   show the version\n"
+	     "\n"
+	     "See benchex(1).");
+}
+
+/* What bx_options() gives back once something was printed in full. */
+static int printed(void)
+{
+	int rc = bx_flush(stdout);
+
+	if (!rc)
+		return -1;
+	fprintf(stderr, "benchex: output: %s\n", strerror(-rc));
+	return RESEX_FAILURE;
+}
+
+static int print_version(void)
+{
+	puts("benchex " PACKAGE_VERSION);
+	return printed();
+}
+
+/* --- values --- */
+
+struct parse {
+	struct bx_conf *conf;
+	bool given[ROWS];
+};
+
+/* One sentence on stderr; words of the command line in it are escaped. */
+__attribute__((format(printf, 2, 3))) static int wrong(const char *word, const char *fmt, ...)
+{
+	char shown[SHOWN];
+	va_list ap;
+
+	utf8_escape(word, shown, sizeof(shown));
+	fprintf(stderr, "benchex: %s: ", shown);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return RESEX_USAGE;
+}
+
+static struct bx_bounds bounds(const struct row *r)
+{
+	return (struct bx_bounds){ r->min, r->max };
+}
+
+/* The range of an option as it would be written. */
+static void show_range(const struct row *r, char *buf, size_t size)
+{
+	char min[24], max[24];
+
+	if (r->value == VALUE_SECONDS) {
+		snprintf(buf, size, "a time from %gs to %gs", (double)r->min / 1e9,
+			 (double)r->max / 1e9);
+	} else if (r->value == VALUE_NS) {
+		snprintf(buf, size, "a time from %" PRIu64 "ns to %gs", r->min,
+			 (double)r->max / 1e9);
+	} else if (r->value == VALUE_SIZE || r->value == VALUE_RANGE) {
+		bx_size_show(r->min, min);
+		bx_size_show(r->max, max);
+		snprintf(buf, size, "bytes from %s to %s, as 64K%s", min, max,
+			 r->value == VALUE_RANGE ? " or 4K-64K" : "");
+	} else {
+		snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, r->min, r->max);
+	}
+}
+
+static int wrong_value(const struct row *r, const char *arg)
+{
+	char word[SHOWN], range[96];
+
+	show_range(r, range, sizeof(range));
+	snprintf(word, sizeof(word), "--%s %s", r->name, arg);
+	return wrong(word, "give %s", range);
+}
+
+static int take_range(const struct row *r, const char *arg, struct bx_range *out)
+{
+	const char *dash = strchr(arg, '-');
+	size_t first = dash ? (size_t)(dash - arg) : strlen(arg);
+	const char *second = dash ? dash + 1 : arg;
+	uint64_t min, max;
+
+	if (bx_size(arg, first, bounds(r), &min) ||
+	    bx_size(second, strlen(second), bounds(r), &max) || min > max)
+		return -EINVAL;
+	*out = (struct bx_range){ (uint32_t)min, (uint32_t)max };
+	return 0;
+}
+
+/* One "op" or "op=weight" of a mix; each operation stands there once. */
+static int take_share(const struct row *r, const char *s, size_t len, uint32_t weight[BX_OPS])
+{
+	const char *eq = memchr(s, '=', len);
+	size_t name = eq ? (size_t)(eq - s) : len;
+	uint64_t w = 1;
+
+	if (eq && bx_number(eq + 1, len - name - 1, bounds(r), &w))
+		return -EINVAL;
+	for (size_t i = 0; i < BX_OPS; i++)
+		if (strlen(bx_op_name((enum bx_op)i)) == name &&
+		    !memcmp(s, bx_op_name((enum bx_op)i), name) && !weight[i]) {
+			weight[i] = (uint32_t)w;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int take_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
+{
+	uint32_t weight[BX_OPS] = { 0 };
+	const char *s = arg, *comma;
+
+	do {
+		comma = strchr(s, ',');
+		if (take_share(r, s, comma ? (size_t)(comma - s) : strlen(s), weight))
+			return wrong(arg, "give --mix operations, each once, as write or "
+					  "write=3,read=1, of send, send_imm, write, write_imm, "
+					  "read, fetch_add, cmp_swap");
+		s = comma ? comma + 1 : NULL;
+	} while (s);
+	memcpy(out, weight, sizeof(weight));
+	return 0;
+}
+
+static int take_profile(struct parse *p, const char *arg)
+{
+	const struct bx_profile *profile = bx_profile_find(arg);
+
+	if (!profile)
+		return wrong(arg, "there is no such profile; benchex profiles lists them");
+	profile->apply(p->conf);
+	p->conf->profile = profile->name;
+	return 0;
+}
+
+static int take_figure(const struct row *r, const char *arg, void *at)
+{
+	size_t len = strlen(arg);
+	uint64_t v;
+	int rc;
+
+	switch (r->value) {
+	case VALUE_SIZE:
+		rc = bx_size(arg, len, bounds(r), &v);
+		break;
+	case VALUE_SECONDS:
+		rc = bx_time(arg, len, 1000000000, bounds(r), &v);
+		break;
+	case VALUE_NS:
+		rc = bx_time(arg, len, 1, bounds(r), &v);
+		break;
+	default:
+		rc = bx_number(arg, len, bounds(r), &v);
+	}
+	if (rc)
+		return wrong_value(r, arg);
+	if (r->value == VALUE_U16)
+		*(uint16_t *)at = (uint16_t)v;
+	else if (r->value == VALUE_U32 || r->value == VALUE_SIZE)
+		*(uint32_t *)at = (uint32_t)v;
+	else
+		*(uint64_t *)at = v;
+	return 0;
+}
+
+static int take(struct parse *p, const struct row *r, const char *arg)
+{
+	void *at = (char *)p->conf + r->offset;
+
+	p->given[r - bx_rows] = true;
+	switch (r->value) {
+	case VALUE_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case VALUE_REPORT:
+		*(const char **)at = AGENT_SOCKET;
+		return 0;
+	case VALUE_TEXT:
+		if (!*arg)
+			return wrong(r->name, "an empty %s names nothing; write one", r->arg);
+		*(const char **)at = arg;
+		return 0;
+	case VALUE_RANGE:
+		return take_range(r, arg, at) ? wrong_value(r, arg) : 0;
+	case VALUE_MIX:
+		return take_mix(r, arg, at);
+	case VALUE_PROFILE:
+		return take_profile(p, arg);
+	case VALUE_HELP:
+		bx_help_role(p->conf->role);
+		return printed();
+	case VALUE_VERSION:
+		return print_version();
+	default:
+		return take_figure(r, arg, at);
+	}
+}
+
+/* --- what means nothing together --- */
+
+static bool given(const struct parse *p, const char *name)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (!strcmp(bx_rows[i].name, name))
+			return p->given[i];
+	return false;
+}
+
+static bool only_atomics(const struct bx_conf *c)
+{
+	uint32_t others = 0;
+
+	for (int op = 0; op < BX_OPS; op++)
+		if (op != BX_FETCH_ADD && op != BX_CMP_SWAP)
+			others |= c->weight[op];
+	return !others && (c->weight[BX_FETCH_ADD] || c->weight[BX_CMP_SWAP]);
+}
+
+static int check_client(const struct parse *p)
+{
+	static const char *const in_trace[] = { "--rate", "--size", "--options", "--profile" };
+
+	if (p->conf->control_per_s)
+		return wrong("--profile control", "makes no requests; it is a profile of bulk");
+	for (size_t i = 0; p->conf->trace && i < sizeof(in_trace) / sizeof(in_trace[0]); i++)
+		if (given(p, in_trace[i] + 2))
+			return wrong(in_trace[i], "a trace has its own; leave out one of both");
+	return 0;
+}
+
+static int check_bulk(const struct parse *p)
+{
+	const struct bx_conf *c = p->conf;
+	uint64_t posted = (uint64_t)c->depth * c->qps;
+
+	if (given(p, "burst") && !c->rate)
+		return wrong("--burst", "without a rate nothing waits for its time; give --rate");
+	if (c->burst > posted)
+		return wrong("--burst",
+			     "%" PRIu32 " together, but %" PRIu64
+			     " may be under way; give a larger --depth or --qps",
+			     c->burst, posted);
+	if (given(p, "size") && only_atomics(c) && (c->size.min != 8 || c->size.max != 8))
+		return wrong("--size", "atomics move 8 bytes each; leave it out");
+	return 0;
+}
+
+static int check(struct parse *p)
+{
+	struct bx_conf *c = p->conf;
+
+	if (given(p, "report") && given(p, "agent"))
+		return wrong("--report", "--agent says so, and where; leave out --report");
+	if (c->role != BX_SERVER && !given(p, "seconds") && !given(p, "requests"))
+		c->seconds = SECONDS_DEFAULT;
+	if (only_atomics(c) && !given(p, "size"))
+		c->size = (struct bx_range){ 8, 8 };
+	if (c->role == BX_CLIENT)
+		return check_client(p);
+	return c->role == BX_BULK ? check_bulk(p) : 0;
+}
+
+/* --- the command line --- */
+
+static int take_host(struct bx_conf *c, int argc, char **argv)
+{
+	const char *role = bx_role_names[c->role];
+
+	if (c->role == BX_SERVER)
+		return optind < argc ? wrong(argv[optind], "a server takes options only; see "
+							   "benchex server --help")
+				     : 0;
+	if (optind == argc || !*argv[optind])
+		return wrong(role, "its server is missing; write benchex %s HOST", role);
+	if (optind + 1 < argc)
+		return wrong(argv[optind + 1], "one word too many behind the server %.64s",
+			     argv[optind]);
+	c->host = argv[optind];
+	return 0;
+}
+
+static const struct row *row_of(int letter)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (bx_rows[i].letter == letter)
+			return &bx_rows[i];
+	return NULL;
+}
+
+/* The roles that know an option, for people. */
+static const char *roles_of(const struct row *r)
+{
+	return r->roles == FOR_SERVER		     ? "server"
+	       : r->roles == FOR_CLIENT		     ? "client"
+	       : r->roles == FOR_BULK		     ? "bulk"
+	       : r->roles == (FOR_CLIENT | FOR_BULK) ? "client and bulk"
+						     : "all";
+}
+
+static int wrong_role(const struct parse *p, const struct row *r)
+{
+	const char *role = bx_role_names[p->conf->role];
+	char word[SHOWN];
+
+	snprintf(word, sizeof(word), "--%s", r->name);
+	return wrong(word, "it is for %s, not for %s; see benchex %s --help", roles_of(r), role,
+		     role);
+}
+
+static int take_all(struct parse *p, int argc, char **argv)
+{
+	struct option longs[ROWS + 1] = { 0 };
+	char shorts[2 * ROWS + 2] = ":", *s = shorts + 1;
+	const char *role = bx_role_names[p->conf->role];
+	int c, rc;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		longs[i] = (struct option){ bx_rows[i].name, bx_rows[i].arg != NULL, NULL,
+					    bx_rows[i].letter };
+		*s++ = bx_rows[i].letter;
+		if (bx_rows[i].arg)
+			*s++ = ':';
+	}
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct row *r = row_of(c);
+
+		if (!r)
+			return wrong(argv[optind - 1], "%s; see benchex %s --help",
+				     c == ':' ? "a value is missing" : "no such option", role);
+		if (!(r->roles & (1u << p->conf->role)))
+			return wrong_role(p, r);
+		rc = take(p, r, optarg);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int profiles(int argc, char **argv)
+{
+	bool json = argc == 2 && (!strcmp(argv[1], "-j") || !strcmp(argv[1], "--json"));
+
+	if (argc > 1 && !json)
+		return wrong(argv[1], "profiles takes --json alone");
+	return bx_profiles_print(stdout, json) == -ENOMEM ? RESEX_FAILURE : printed();
+}
+
+static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char **argv)
+{
+	struct bx_conf c = {
+		.role = role,
+		.port = BX_PORT,
+		.seed = 1,
+		.depth = 1,
+		.size_max = 2 << 20,
+		.clients = 1,
+		.options = 100,
+		.qps = 1,
+		.burst = 1,
+	};
+	struct parse p = { .conf = &c };
+	uint32_t size = role == BX_BULK ? 2 << 20 : 64 << 10;
+	int rc;
+
+	c.size = (struct bx_range){ size, size };
+	rc = take_all(&p, argc, argv);
+	if (!rc)
+		rc = take_host(&c, argc, argv);
+	if (!rc)
+		rc = check(&p);
+	if (!rc)
+		*conf = c;
+	return rc;
+}
+
+int bx_options(struct bx_conf *conf, int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	int rc;
+
+	for (int role = 0; role < BX_ROLES; role++)
+		if (!strcmp(word, bx_role_names[role]))
+			return role_options((enum bx_role)role, conf, argc - 1, argv + 1);
+	if (!strcmp(word, "profiles"))
+		return profiles(argc - 1, argv + 1);
+	if (!strcmp(word, "merge")) {
+		rc = bx_merge(argc - 1, argv + 1);
+		return rc ? rc : -1;
+	}
+	if (!strcmp(word, "-h") || !strcmp(word, "--help")) {
+		help();
+		return printed();
+	}
+	if (!strcmp(word, "-V") || !strcmp(word, "--version"))
+		return print_version();
+	return wrong(*word ? word : "no role",
+		     "begin with server, client HOST, bulk HOST, merge FILE or profiles; "
+		     "see benchex --help");
+}
