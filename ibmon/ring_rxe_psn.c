@@ -347,7 +347,7 @@ static void charge_guess(struct rxe_walk *w, uint64_t lost, const struct recalle
 	w->out->mtus_sent += r->sent;
 	w->out->mtus_recv += r->recv;
 	if (lost || w->reset || (r->most && !w->q->path_mtu))
-		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
+		w->out->flags |= SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
 	if (!lost)
 		return;
 	w->out->bytes_bound += bytes_most(w, w->n - w->out->seen);

@@ -44,9 +44,10 @@ struct guest_key {
 enum sample_flags {
 	SAMPLE_LAPPED = 1u << 0,	 /* entries were overwritten before they were seen */
 	SAMPLE_WRS_BOUNDED = 1u << 1,	 /* wrs is an upper bound, not exact */
-	SAMPLE_MTUS_ESTIMATED = 1u << 2, /* mtus_* hold an estimate for lost entries */
+	SAMPLE_MTUS_ESTIMATED = 1u << 2, /* how mtus_* of lost entries divide is an estimate */
 	SAMPLE_HISTORY = 1u << 3,	 /* work done before the ring was first mapped */
 	SAMPLE_UNCHARGED = 1u << 4,	 /* history older than this daemon: count, do not charge */
+	SAMPLE_MTUS_GUESSED = 1u << 5,	 /* their sum is a guess, too; always with MTUS_ESTIMATED */
 };
 
 enum sample_op {

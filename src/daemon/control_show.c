@@ -178,8 +178,8 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 
 static void put_flags(json_t *o, uint32_t flags)
 {
-	static const char *const names[] = { "lapped", "wrs-bounded", "mtus-estimated", "history",
-					     "uncharged" };
+	static const char *const names[] = { "lapped",	"wrs-bounded", "mtus-estimated",
+					     "history", "uncharged",   "mtus-guessed" };
 	json_t *arr = json_array();
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -96,6 +96,8 @@ static void check_end(const struct replay *x)
 		assert_true(x->t.mtus_sent <= g->mtus_sent + g->unknown_mtus || bounded);
 		return;
 	}
+	if (!(x->t.flags & SAMPLE_MTUS_GUESSED))
+		assert_int_equal(x->t.mtus_sent + x->t.mtus_recv, g->mtus_sent + g->mtus_recv);
 	if (!(x->t.flags & SAMPLE_MTUS_ESTIMATED)) {
 		assert_int_equal(x->t.mtus_sent, g->mtus_sent);
 		assert_int_equal(x->t.mtus_recv, g->mtus_recv);

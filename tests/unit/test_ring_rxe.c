@@ -398,26 +398,74 @@ static void sample__indices_wrap__nothing_is_missed(void **state)
 
 /* --- laps --- */
 
+/* A packet number is known: one work request was seen. */
+static struct fixture *known(uint32_t slots)
+{
+	struct fixture *x = started(slots, FAKE_RC, 1024);
+
+	fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	return x;
+}
+
 static void sample__lapped__count_and_mtus_are_exact(void **state)
 {
-	struct fixture *x = started(16, FAKE_RC, 1024);
+	struct fixture *x = known(16);
+	struct fake_truth before = x->f.truth;
 	struct ring_totals t;
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		fake_do(&x->f, FAKE_WRITE, (uint32_t)(i % 5) * 1000);
+		fake_do(&x->f, FAKE_WRITE, (uint32_t)(i % 7) * 1000);
 	sample(x);
+	assert_false(x->s.flags & SAMPLE_MTUS_GUESSED);
 	assert_int_equal(x->s.wrs, 1000);
 	assert_int_equal(x->s.seen + x->s.lost, 1000);
 	assert_true(x->s.flags & SAMPLE_LAPPED);
 	assert_true(x->s.lost >= 984);
-	assert_int_equal(x->s.mtus_sent, x->f.truth.mtus_sent);
-	assert_true(x->s.bytes_sent <= x->f.truth.bytes_sent);
-	assert_true(x->s.bytes_sent + x->s.bytes_bound >= x->f.truth.bytes_sent);
+	assert_int_equal(x->s.mtus_sent, x->f.truth.mtus_sent - before.mtus_sent);
+	assert_true(x->s.bytes_sent <= x->f.truth.bytes_sent - before.bytes_sent);
+	assert_true(x->s.bytes_sent + x->s.bytes_bound >=
+		    x->f.truth.bytes_sent - before.bytes_sent);
 	ring_totals(x->r, &t);
 	assert_int_equal(t.laps, 1);
-	assert_int_equal(t.wrs, 1000);
+	assert_int_equal(t.wrs, 1001);
 	assert_true(t.flags & SAMPLE_LAPPED);
+	done(x);
+}
+
+/* Of large messages that nobody saw no packet number tells, if none came before. */
+static void sample__lapped_before_any_packet_number__says_that_it_guesses(void **state)
+{
+	struct fixture *x = started(8, FAKE_RC, 1024);
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
+	sample(x);
+	assert_int_equal(x->s.wrs, 40);
+	assert_int_equal(x->s.mtus_sent, 40); /* by the mean of what is seen; the truth is 220 */
+	assert_true(x->s.flags & SAMPLE_MTUS_GUESSED && x->s.flags & SAMPLE_MTUS_ESTIMATED);
+	for (int i = 0; i < 40; i++)
+		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
+	sample(x);
+	assert_true(x->s.lost > 0 && !(x->s.flags & SAMPLE_MTUS_GUESSED));
+	assert_int_equal(x->s.mtus_sent, 220);
+	done(x);
+}
+
+static void sample__lapped_behind_a_reset__says_that_it_guesses(void **state)
+{
+	struct fixture *x = known(8);
+
+	(void)state;
+	fake_reset(&x->f, 12345);
+	sample(x);
+	for (int i = 0; i < 40; i++)
+		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
+	sample(x);
+	assert_int_equal(x->s.wrs, 40);
+	assert_true(x->s.lost > 0 && x->s.flags & SAMPLE_MTUS_GUESSED);
 	done(x);
 }
 
@@ -437,7 +485,7 @@ static void sample__two_slots_lapped_an_even_number_of_times__is_not_idle(void *
 
 static void sample__lapped_with_reads_among_the_lost__says_it_estimates(void **state)
 {
-	struct fixture *x = started(8, FAKE_RC, 1024);
+	struct fixture *x = known(8);
 
 	(void)state;
 	for (int i = 0; i < 500; i++)
@@ -446,6 +494,7 @@ static void sample__lapped_with_reads_among_the_lost__says_it_estimates(void **s
 	assert_int_equal(x->s.wrs, 500);
 	/* The sum is known from the packet numbers, how it divides is not. */
 	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv, 1000);
+	assert_false(x->s.flags & SAMPLE_MTUS_GUESSED);
 	if (x->s.mtus_sent != 500)
 		assert_true(x->s.flags & SAMPLE_MTUS_ESTIMATED);
 	done(x);
@@ -630,6 +679,8 @@ int main(void)
 		cmocka_unit_test(sample__refused_and_aborted_posts__are_not_work),
 		cmocka_unit_test(sample__indices_wrap__nothing_is_missed),
 		cmocka_unit_test(sample__lapped__count_and_mtus_are_exact),
+		cmocka_unit_test(sample__lapped_before_any_packet_number__says_that_it_guesses),
+		cmocka_unit_test(sample__lapped_behind_a_reset__says_that_it_guesses),
 		cmocka_unit_test(sample__two_slots_lapped_an_even_number_of_times__is_not_idle),
 		cmocka_unit_test(sample__lapped_with_reads_among_the_lost__says_it_estimates),
 		cmocka_unit_test(sample__lapped_datagrams__are_one_mtu_each),

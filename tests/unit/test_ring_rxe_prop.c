@@ -171,7 +171,7 @@ struct tally {
 /* MTUs told and true since the last sample after which nothing was open. */
 struct mtus {
 	uint64_t told_sent, told_recv, sent, recv;
-	bool estimated, lost;
+	bool guessed, estimated, lost;
 };
 
 /*
@@ -188,12 +188,14 @@ static void check_mtus(struct prop *p, int step, const struct fake_ring *f, cons
 	m->told_recv += s->mtus_recv;
 	m->sent += d->mtus_sent;
 	m->recv += d->mtus_recv;
+	m->guessed |= s->flags & SAMPLE_MTUS_GUESSED;
 	m->estimated |= s->flags & SAMPLE_MTUS_ESTIMATED;
 	m->lost |= s->lost > 0;
-	HOLDS(m->estimated || m->told_sent + m->told_recv <= m->sent + m->recv);
+	HOLDS(m->estimated || !m->guessed);
+	HOLDS(m->guessed || m->told_sent + m->told_recv <= m->sent + m->recv);
 	if (!rest)
 		return;
-	HOLDS(m->estimated || m->told_sent + m->told_recv == m->sent + m->recv);
+	HOLDS(m->guessed || m->told_sent + m->told_recv == m->sent + m->recv);
 	HOLDS(m->estimated || m->lost || m->told_sent == m->sent);
 	*m = (struct mtus){ 0 };
 }
