@@ -1,5 +1,5 @@
 # etc: examples, the unit, the demo.
-EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py
+EXTRA_DIST += etc/resexd.json etc/resexd.service etc/demo/demo.py etc/demo/draw.py
 exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json
 scenariodir = $(docdir)/examples/scenarios

@@ -16,12 +16,14 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # the sources may be read-only
+import draw  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIOS = os.path.join(HERE, "..", "scenarios")
 STEP = "500ms"
 SETTLED_S = 3
 LIVE_S = 6
-BAR = 40
 
 # (key, what is said of it, scenario file, policy)
 RUNS = (
@@ -94,29 +96,18 @@ def table(runs):
             text, f["mean_us"], f["p99_us"], 100 * (f["mean_us"] / base - 1), beside))
 
 
-def bar(us, base, top):
-    """A bar from the base up to the worst there is."""
-    share = (us - base) / (top - base) if us else 0
-    return "#" * max(0, min(BAR, round(BAR * share)))
-
-
 def chart(runs):
     """The server's latency over time, policy beside policy."""
     base, top = figures(runs["base"])["mean_us"], figures(runs["interfered"])["mean_us"]
     keys = ("interfered", "freemarket", "ioshares")
     names = {key: text for key, text, _, _ in RUNS}
-    width = BAR // 2
     print("\nserver's latency from %.0f us (base) to %.0f us (no policy), and bulk's cap" % (base, top))
-    print("%6s  %s" % ("", "  ".join("%-*s" % (width + 12, names[k]) for k in keys)))
-    for i in range(0, 24):
-        cells = []
-        for key in keys:
-            us = latencies(runs[key])[i]
-            cap = neighbour(runs[key])["series"]["cap"][i]
-            filled = len(bar(us, base, top)) // 2
-            cells.append("|%-*s| %3.0f %4s" % (width, "#" * filled, us or 0,
-                                               "%d%%" % cap if cap and cap < 100 else "-"))
-        print("%4.1f s  %s" % ((i + 1) * runs["base"]["series_step_s"], "   ".join(cells)))
+    series = []
+    for key in keys:
+        caps = neighbour(runs[key])["series"]["cap"]
+        series.append([(us, cap if cap and cap < 100 else None)
+                       for us, cap in zip(latencies(runs[key])[:24], caps)])
+    draw.columns([names[k] for k in keys], series, base, top, runs["base"]["series_step_s"])
 
 
 # --- the daemon on the real clock ----------------------------------------------
@@ -174,7 +165,7 @@ def live(build, directory, base, top, quiet):
             us, bulk = rows["server"]["latency_us"], rows["bulk"]
             if not quiet:
                 print("%4.1f s  server %5s us |%-*s|  bulk: rate %5.2f, cap %s" % (
-                    (i + 1) / 2, "%.1f" % us if us else "-", BAR, bar(us, base, top), bulk["rate"],
+                    (i + 1) / 2, "%.1f" % us if us else "-", draw.BAR, draw.bar(us, base, top), bulk["rate"],
                     "none" if bulk["cap"] is None else "%d %%" % bulk["cap"]), flush=True)
         why = d.ask("why", "bulk")["guests"][0]["text"]
     finally:
