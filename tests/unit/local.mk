@@ -234,3 +234,11 @@ TESTS += tests/unit/test_counters
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_counters_LDADD = libcounters.a libsim.a libcore.a $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+UNIT_BENCHEX = tests/unit/test_hist
+check_PROGRAMS += $(UNIT_BENCHEX)
+TESTS += $(UNIT_BENCHEX)
+tests_unit_test_hist_SOURCES = tests/unit/test_hist.c tests/unit/prop.h
+tests_unit_test_hist_LDADD = libutil.a libcore.a $(CMOCKA_LIBS)
+endif

@@ -585,59 +585,6 @@ static void no_directory__for_its_files__is_said_with_the_remedy(void **state)
 
 /* --- quantiles ------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static void hist__any_latencies__quantiles_are_at_most_a_256th_more(void **state)
-{
-	struct hist *h = malloc(sizeof(*h));
-	struct prop p;
-	uint64_t v[100];
-
-	(void)state;
-	assert_non_null(h);
-	prop_start(&p);
-	for (int i = 0; i < 300; i++) {
-		size_t n = prop_range(&p, 1, 100);
-
-		memset(h, 0, sizeof(*h));
-		for (size_t k = 0; k < n; k++) {
-			v[k] = prop_hostile(&p) >> prop_range(&p, 0, 40);
-			hist_add(h, v[k]);
-		}
-		qsort(v, n, sizeof(v[0]), by_value);
-		for (uint32_t permille = 0; permille <= 1000; permille += 50) {
-			size_t rank = (n * permille + 999) / 1000;
-			uint64_t is = v[rank ? rank - 1 : 0], q = hist_quantile(h, permille);
-
-			prop_assert(&p, i, q >= is && q - is <= is / 256);
-		}
-		prop_assert(&p, i, h->min == v[0] && h->max == v[n - 1] && h->n == n);
-		prop_assert(&p, i, hist_quantile(h, 1000) == h->max);
-	}
-	free(h);
-}
-
-static void hist__known_latencies__have_their_deviation(void **state)
-{
-	static const uint64_t v[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
-	struct hist *h = calloc(1, sizeof(*h));
-
-	(void)state;
-	assert_non_null(h);
-	assert_int_equal(hist_quantile(h, 500), 0);
-	assert_int_equal(hist_deviation(h), 0);
-	for (size_t i = 0; i < 8; i++)
-		hist_add(h, v[i]);
-	assert_int_equal(hist_deviation(h), 2);
-	assert_int_equal(hist_quantile(h, 500), 4);
-	free(h);
-}
-
 static void held__figures__count_by_the_time_they_were_held(void **state)
 {
 	struct held_list l = { 0 };
@@ -687,8 +634,6 @@ int main(void)
 		WITH(real_clock__runs_the_threads_for_as_long_as_it_says),
 		WITH(signal__during_a_run__ends_it_and_the_summary_says_so),
 		WITH(no_directory__for_its_files__is_said_with_the_remedy),
-		cmocka_unit_test(hist__any_latencies__quantiles_are_at_most_a_256th_more),
-		cmocka_unit_test(hist__known_latencies__have_their_deviation),
 		cmocka_unit_test(held__figures__count_by_the_time_they_were_held),
 	};
 
