@@ -685,6 +685,8 @@ int bx_merge(int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":jPh", longs, NULL)) != -1) {
+		char letter[] = { '-', (char)optopt, 0 };
+
 		if (c == 'h') {
 			puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
 			     "Adds up results that benchex printed with --json; - is standard "
@@ -694,7 +696,7 @@ int bx_merge(int argc, char **argv)
 		json |= c == 'j';
 		parallel |= c == 'P';
 		if (c != 'j' && c != 'P')
-			return usage(argv[optind - 1], "no such option of merge");
+			return usage(optopt ? letter : argv[optind - 1], "no such option of merge");
 	}
 	if (optind == argc)
 		return usage("merge", "a file is missing");

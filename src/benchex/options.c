@@ -339,6 +339,20 @@ static const char *roles_of(const struct row *r)
 						     : "all";
 }
 
+/* What getopt_long() did not take: c is its answer, word where it stands. */
+static int wrong_option(const struct parse *p, int c, const char *word)
+{
+	const struct row *r = row_of(optopt);
+	char letter[] = { '-', (char)optopt, 0 };
+
+	if (r && c == ':')
+		return wrong(r->name, "a value is missing: write --%s %s", r->name, r->arg);
+	if (r)
+		return wrong(r->name, "it takes no value: write --%s", r->name);
+	return wrong(optopt ? letter : word, "no such option; see benchex %s --help",
+		     bx_role_names[p->conf->role]);
+}
+
 static int wrong_role(const struct parse *p, const struct row *r)
 {
 	const char *role = bx_role_names[p->conf->role];
@@ -353,7 +367,6 @@ static int take_all(struct parse *p, int argc, char **argv)
 {
 	struct option longs[ROWS + 1] = { 0 };
 	char shorts[2 * ROWS + 2] = ":", *s = shorts + 1;
-	const char *role = bx_role_names[p->conf->role];
 	int c, rc;
 
 	for (size_t i = 0; i < ROWS; i++) {
@@ -369,8 +382,7 @@ static int take_all(struct parse *p, int argc, char **argv)
 		const struct row *r = row_of(c);
 
 		if (!r)
-			return wrong(argv[optind - 1], "%s; see benchex %s --help",
-				     c == ':' ? "a value is missing" : "no such option", role);
+			return wrong_option(p, c, argv[optind - 1]);
 		if (!(r->roles & (1u << p->conf->role)))
 			return wrong_role(p, r);
 		rc = take(p, r, optarg);
