@@ -236,9 +236,15 @@ tests_unit_test_counters_LDADD = libcounters.a libsim.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
-UNIT_BENCHEX = tests/unit/test_hist
+UNIT_BENCHEX = tests/unit/test_hist tests/unit/test_benchex_price tests/unit/test_benchex_trace
 check_PROGRAMS += $(UNIT_BENCHEX)
 TESTS += $(UNIT_BENCHEX)
 tests_unit_test_hist_SOURCES = tests/unit/test_hist.c tests/unit/prop.h
 tests_unit_test_hist_LDADD = libutil.a libcore.a $(CMOCKA_LIBS)
+BENCHEX_LIBS = libbenchex.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_benchex_price_SOURCES = tests/unit/test_benchex_price.c tests/unit/prop.h
+tests_unit_test_benchex_price_LDADD = $(BENCHEX_LIBS)
+tests_unit_test_benchex_trace_SOURCES = tests/unit/test_benchex_trace.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_benchex_trace_LDADD = $(BENCHEX_LIBS)
 endif
