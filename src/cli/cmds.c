@@ -100,6 +100,25 @@ static int run_list(struct cli *c)
 	return no_words(c) ? RESEX_USAGE : print_rows(c, "list", NULL, "guests", cols);
 }
 
+/* What a counter says of a guest's, or a link's, own words: one line, in bytes a second. */
+static void print_counter(const json_t *counter)
+{
+	const char *error = json_string_value(json_object_get(counter, "error"));
+	const char *source = json_string_value(json_object_get(counter, "source"));
+
+	if (!source || !error)
+		return;
+	if (*error) {
+		printf("  %s: %s\n", source, error);
+		return;
+	}
+	printf("  %s: sent %lld bytes/s, explained %lld, unexplained %lld%s\n", source,
+	       (long long)json_integer_value(json_object_get(counter, "sent_bytes_s")),
+	       (long long)json_integer_value(json_object_get(counter, "explained_bytes_s")),
+	       (long long)json_integer_value(json_object_get(counter, "unexplained_bytes_s")),
+	       json_is_true(json_object_get(counter, "diverges")) ? ": DIVERGES" : "");
+}
+
 static int run_info(struct cli *c)
 {
 	static const struct column fields[] = {
@@ -123,6 +142,8 @@ static int run_info(struct cli *c)
 		{ "longest tick (ns)", "tick_max_ns", 1 },
 		{ "map calls", "map_calls", 1 },
 		{ "mapped pages", "mapped_pages", 1 },
+		{ "cross-check", "crosscheck", 1 },
+		{ "counters", "counters", 1 },
 		{ 0 },
 	};
 	static const struct column links[] = { { "LINK", "name", 1 },
@@ -130,8 +151,9 @@ static int run_info(struct cli *c)
 					       { "MTU", "mtu", 0 },
 					       { "PROFILE", "profile", 1 },
 					       { 0 } };
-	json_t *r = NULL;
+	json_t *r = NULL, *link;
 	int rc = no_words(c);
+	size_t i;
 
 	if (!rc)
 		rc = ask(c, "info", NULL, &r);
@@ -139,6 +161,8 @@ static int run_info(struct cli *c)
 		table_card(stdout, r, fields);
 		putchar('\n');
 		table_print(stdout, json_object_get(r, "links"), links);
+		json_array_foreach(json_object_get(r, "links"), i, link)
+			print_counter(json_object_get(link, "counter"));
 	}
 	json_decref(r);
 	return rc;
@@ -185,6 +209,8 @@ static void print_guest(json_t *r)
 		{ "  of it I/O", "base_io_us", 1 },
 		{ "  its deviation", "base_deviation_us", 1 },
 		{ "  tolerance", "tolerance", 1 },
+		{ "counter", "counter", 1 },
+		{ "diverges", "diverges", 1 },
 		{ "note", "note", 1 },
 		{ 0 },
 	};
@@ -296,6 +322,7 @@ static void print_rings(const json_t *g)
 	printf("%s (domain %lld): %s%s%s\n", json_string_value(json_object_get(g, "name")),
 	       (long long)json_integer_value(json_object_get(g, "domid")), agent,
 	       fault && *fault ? ": " : "", fault ? fault : "");
+	print_counter(json_object_get(g, "counter"));
 	if (json_array_size(json_object_get(g, "rings")))
 		table_print(stdout, json_object_get(g, "rings"), cols);
 }

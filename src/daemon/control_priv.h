@@ -26,6 +26,9 @@ void put_resos(json_t *o, const char *key, struct resos r);
 void put_cap(json_t *o, const char *key, struct cap c);
 void put_identity(json_t *o, const struct managed *g);
 void put_account(json_t *o, const struct account *a);
+/* null: no counter is read. */
+void put_checked(json_t *o, const char *key, const struct checked *k);
+void put_diverges(json_t *o, const struct checked *k);
 
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct managed *find_guest(struct call *c, const json_t *params);

@@ -89,6 +89,39 @@ void put_account(json_t *o, const struct account *a)
 	put_b(o, "late", a->flags & ACCOUNT_LATE);
 }
 
+void put_diverges(json_t *o, const struct checked *k)
+{
+	json_object_set_new(o, "diverges", k->ops ? json_boolean(k->cross.diverges) : json_null());
+}
+
+static uint64_t bytes_s(const struct cross_window *w, uint64_t bytes)
+{
+	return w->ns > 0 ? (uint64_t)((double)bytes * 1e9 / (double)w->ns) : 0;
+}
+
+void put_checked(json_t *o, const char *key, const struct checked *k)
+{
+	const struct cross *c = &k->cross;
+	char source[COUNTER_TEXT_MAX + 1];
+	json_t *v = json_object();
+
+	json_object_set_new(o, key, k->ops ? v : json_null());
+	if (!k->ops) {
+		json_decref(v);
+		return;
+	}
+	checked_source(k, source, sizeof(source));
+	put_s(v, "source", source);
+	put_s(v, "error", k->rc ? counter_why(k->ops->kind, k->rc) : "");
+	put_u(v, "windows", c->windows);
+	put_u(v, "sent_bytes", c->sent);
+	put_u(v, "explained_bytes", c->explained);
+	put_u(v, "sent_bytes_s", bytes_s(&c->last, c->last.sent));
+	put_u(v, "explained_bytes_s", bytes_s(&c->last, c->last.explained));
+	put_u(v, "unexplained_bytes_s", cross_unexplained(c));
+	put_diverges(v, k);
+}
+
 const char *state_of(const struct manager *m, const struct managed *g)
 {
 	if (g->dom_flags & HV_DOM_PAUSED)

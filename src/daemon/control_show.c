@@ -57,6 +57,7 @@ static json_t *guest_row(struct call *c, const struct managed *g)
 	put_cap(o, "old_cap", g->old.cap);
 	put_cap(o, "cap", s ? s->applied : g->old.cap);
 	put_u(o, "rings", s ? s->rings : 0);
+	put_diverges(o, &g->check);
 	if (!s)
 		return o;
 	put_account(o, &s->account);
@@ -84,15 +85,28 @@ int cmd_list(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
-static json_t *link_row(const struct link_conf *l)
+static json_t *link_row(const struct manager *m, uint32_t i)
 {
+	const struct link_conf *l = &m->conf->link[i];
 	json_t *o = json_object();
 
 	put_s(o, "name", l->name);
 	put_u(o, "bytes_s", l->bytes_s);
 	put_u(o, "mtu", l->mtu);
 	put_s(o, "profile", l->profile == PRICE_PAPER_2011 ? "paper-2011" : "scaled");
+	put_checked(o, "counter", &m->link[i]);
 	return o;
+}
+
+/* The sources of counters that there are on this host. */
+static json_t *sources(const struct manager *m)
+{
+	const struct counter_ops *const *ops = m->counters.ops;
+	json_t *arr = json_array();
+
+	for (size_t i = 0; ops && ops[i]; i++)
+		json_array_append_new(arr, json_string(ops[i]->name));
+	return arr;
 }
 
 static void put_ticks(json_t *o, const struct snapshot *sn)
@@ -132,8 +146,10 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_u(o, "mapped_pages", pages);
 	put_u(o, "events_lost", atomic_load(&m->sh->events.overflow));
 	for (uint32_t i = 0; i < m->conf->links; i++)
-		json_array_append_new(links, link_row(&m->conf->link[i]));
+		json_array_append_new(links, link_row(m, i));
 	json_object_set_new(o, "links", links);
+	put_b(o, "crosscheck", !m->conf->crosscheck.off && m->counters.ops);
+	json_object_set_new(o, "counters", sources(m));
 	*result = o;
 	return 0;
 }
@@ -164,6 +180,7 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 	put_b(*result, "set", g->set);
 	put_sla(*result, &g->conf.sla);
 	put_s(*result, "note", g->cap_note);
+	put_s(*result, "counter", g->conf.counter.text[0] ? g->conf.counter.text : "auto");
 	s = manager_snap(g, c->sn);
 	if (!s)
 		return 0;
@@ -248,6 +265,7 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 	put_u(o, "walks", st.walks);
 	put_u(o, "maps", st.maps);
 	put_u(o, "faults_more", st.faults_more);
+	put_checked(o, "counter", &g->check);
 	for (uint32_t i = 0; guest_ring_info(g->mon, i, &info); i++) {
 		bool shown = guest_ring_shown(g->mon, i, &t);
 

@@ -6,6 +6,8 @@
 
 #include "src/daemon/control_priv.h"
 
+enum { REASON_MAX = 512 }; /* what a policy may say; what is appended has more room */
+
 /* The guest in a slot, or "a guest that left". */
 static const char *slot_name(const struct manager *m, int64_t slot)
 {
@@ -75,10 +77,24 @@ static void append_max_cap(const struct managed *g, char *text, size_t size)
 		 (unsigned long long)g->conf.max_cap);
 }
 
+/* Whatever its cap: what it is charged may be too little. */
+static void append_divergence(const struct managed *g, char *text, size_t size)
+{
+	char what[192];
+	size_t n = strlen(text);
+
+	managed_divergence(g, what, sizeof(what));
+	if (what[0])
+		snprintf(text + n, size - n,
+			 "%s%s: queue pairs it hides, READs it serves to other hosts, or traffic "
+			 "that is no RDMA",
+			 n ? "; " : "", what);
+}
+
 static json_t *why_row(struct call *c, const struct managed *g)
 {
 	const struct snap_guest *s = manager_snap(g, c->sn);
-	char text[512] = "";
+	char text[REASON_MAX + 384] = "";
 	json_t *o = json_object();
 
 	put_identity(o, g);
@@ -94,10 +110,11 @@ static json_t *why_row(struct call *c, const struct managed *g)
 	else if (!g->cappable)
 		snprintf(text, sizeof(text), "not cappable: %s", g->cap_note);
 	else
-		reason_text(c->m, c->sn->policy, &s->plan, text, sizeof(text));
+		reason_text(c->m, c->sn->policy, &s->plan, text, REASON_MAX);
 	if (s && s->applied.limited && cap_to_percent(s->applied) == g->conf.max_cap &&
 	    !managed_alone(c->m, g))
 		append_max_cap(g, text, sizeof(text));
+	append_divergence(g, text, sizeof(text));
 	put_s(o, "text", text);
 	if (s)
 		put_account(o, &s->account);

@@ -31,7 +31,7 @@ struct engine {
 	struct control *control;
 	struct event_base *base;
 	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
-	struct event *ev_guide;
+	struct event *ev_guide, *ev_cross;
 	pthread_t sampler_thread, actor_thread;
 	struct daemon_conf *conf; /* ours, once it was read again */
 	bool terminal;		  /* there was one when it began to run */
@@ -39,7 +39,7 @@ struct engine {
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
 	uint64_t watchdog_us;
 	bool signalled;
-	struct mono work_due, second_due; /* on a simulated clock */
+	struct mono work_due, second_due, cross_due; /* on a simulated clock */
 };
 
 /* --- threads ------------------------------------------------------------ */
@@ -131,6 +131,17 @@ static void on_work(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	work(arg);
+}
+
+static void on_cross(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+	int64_t ns = manager_cross(&e->m, now_of(e), clock_wall_ns());
+	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
+
+	(void)fd;
+	(void)what;
+	event_add(e->ev_cross, &tv);
 }
 
 static void on_shared(evutil_socket_t fd, short what, void *arg)
@@ -292,10 +303,11 @@ static int make_loop(struct engine *e)
 	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
 	e->ev_hup = evsignal_new(e->base, SIGHUP, on_hangup, e);
 	e->ev_guide = evtimer_new(e->base, on_guide, e);
+	e->ev_cross = evtimer_new(e->base, on_cross, e);
 	if (wfd >= 0)
 		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
 	if (!e->ev_work || !e->ev_shared || !e->ev_second || !e->ev_term || !e->ev_int ||
-	    !e->ev_hup || !e->ev_guide || (wfd >= 0 && !e->ev_watch))
+	    !e->ev_hup || !e->ev_guide || !e->ev_cross || (wfd >= 0 && !e->ev_watch))
 		return -ENOMEM;
 	event_add(e->ev_shared, NULL);
 	event_add(e->ev_second, &second);
@@ -321,6 +333,7 @@ static void free_loop(struct engine *e)
 	free_event(&e->ev_int);
 	free_event(&e->ev_hup);
 	free_event(&e->ev_guide);
+	free_event(&e->ev_cross);
 	if (e->base)
 		event_base_free(e->base);
 	e->base = NULL;
@@ -381,6 +394,17 @@ static void close_hv(struct engine *e)
 		hv->sched->close(e->m.sched);
 }
 
+/* What guests sent is told by dom0's kernel; of simulated ones, by the simulator. */
+static void open_counters(struct engine *e)
+{
+	struct counters *c = &e->m.counters;
+
+	if (!strcmp(e->c.hv->name, "xen"))
+		*c = (struct counters){ .ops = counters_host, .sys = "/sys" };
+	else if (!strcmp(e->c.hv->name, "sim"))
+		*c = (struct counters){ .ops = counters_sim, .arg = e->c.hv_arg };
+}
+
 /* What an earlier run left capped is restored before anything is saved anew. */
 static int recover(struct engine *e, struct conf_error *err)
 {
@@ -439,6 +463,7 @@ static int open_parts(struct engine *e, struct conf_error *err)
 	manager_init(&e->m, &e->sh, e->c.conf, e->c.log, e->c.hv, e->c.init);
 	e->c.init = NULL;
 	e->m.observe = e->c.observe;
+	open_counters(e);
 	e->manager_ok = true;
 	rc = open_hv(e, err);
 	if (!rc)
@@ -510,6 +535,8 @@ static void control_simulated(struct engine *e, struct mono now)
 		e->second_due = mono_add(e->second_due, NS_PER_S);
 		manager_second(&e->m, now, now.ns);
 	}
+	if (mono_sub(now, e->cross_due) >= 0)
+		e->cross_due = mono_add(now, manager_cross(&e->m, now, now.ns));
 	if (has_news(e) || second || mono_sub(now, e->work_due) >= 0)
 		e->work_due = mono_add(now, manager_work(&e->m, now, now.ns));
 }
@@ -548,6 +575,7 @@ static void run_simulated(struct engine *e)
 	pthread_sigmask(SIG_BLOCK, &stop, &old);
 	e->work_due = now_of(e);
 	e->second_due = mono_add(now_of(e), NS_PER_S);
+	e->cross_due = now_of(e);
 	control_simulated(e, now_of(e));
 	while (!is_stopped(e, &stop) && (!g || g->turn(g->arg, &e->m, now_of(e)) >= 0))
 		step_simulated(e);
@@ -567,6 +595,7 @@ static int run_real(struct engine *e)
 		return rc;
 	make_realtime(e);
 	work(e);
+	event_add(e->ev_cross, &at_once);
 	e->watchdog_us = notify_watchdog_us();
 	notify("READY=1");
 	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,

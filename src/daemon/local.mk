@@ -11,7 +11,7 @@ libdaemon_a_SOURCES = \
 	src/daemon/control_proto.c src/daemon/control_proto.h \
 	src/daemon/engine.c src/daemon/engine.h \
 	src/daemon/manager.c src/daemon/manager.h src/daemon/manager_priv.h \
-	src/daemon/manager_conf.c src/daemon/manager_events.c src/daemon/manager_guest.c \
+	src/daemon/manager_conf.c src/daemon/manager_cross.c src/daemon/manager_events.c src/daemon/manager_guest.c \
 	src/daemon/manager_rings.c src/daemon/manager_set.c \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/policy_load.c \
@@ -26,7 +26,7 @@ libdaemon_a_SOURCES = \
 	src/daemon/stages.c src/daemon/tick.c \
 	src/daemon/uuid.h
 
-RESEXD_LIBS = libdaemon.a libibmon.a libhv.a libsim.a libpolicies.a libutil.a libcore.a \
+RESEXD_LIBS = libdaemon.a libibmon.a libhv.a libcounters.a libsim.a libpolicies.a libutil.a libcore.a \
 	$(XEN_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 
 sbin_PROGRAMS += resexd

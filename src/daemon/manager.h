@@ -10,10 +10,25 @@
 #define RESEX_DAEMON_MANAGER_H
 
 #include "ibmon/guest.h"
+#include "src/core/crosscheck.h"
 #include "src/daemon/settings.h"
 #include "src/daemon/restore.h"
 #include "src/daemon/shared.h"
 #include "src/util/log.h"
+
+/* What is claimed against a counter: of a guest, or of all guests of a link. */
+struct checked {
+	struct counter_name name;      /* as configured */
+	const struct counter_ops *ops; /* what reads it; NULL: nothing does */
+	int rc;			       /* of the newest reading */
+	struct counter_value value;    /* likewise, when rc is 0 */
+	struct cross cross;
+	struct usage claim; /* up to the newest comparison; of a link: of its guests, summed up */
+	bool claim_known;   /* a guest's is filled */
+	uint32_t link;	    /* a guest's: the one that read is of */
+	uint64_t read;	    /* bytes that its READs brought, with headers */
+	uint64_t flight;    /* of READs, may be sent and not claimed yet */
+};
 
 /* One guest, from the moment it is noticed until its slot is free again. */
 struct managed {
@@ -44,6 +59,7 @@ struct managed {
 	uint64_t reap_serial; /* rings may be reaped once this set is acknowledged */
 	bool leaving;	      /* not in sets any more; freed when reap_serial is acknowledged */
 	struct mono joined;
+	struct checked check;
 };
 
 /* An event as people see it. */
@@ -101,7 +117,12 @@ struct manager {
 	bool paused; /* all guests are */
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
 	struct event_log rare, routine;
-	uint64_t events; /* number of the newest */
+	uint64_t events;	  /* number of the newest */
+	struct counters counters; /* ops NULL: there are none, nothing is checked */
+	struct checked link[FLOW_LINKS_MAX];
+	struct mono cross_due, cross_time; /* the next reading; the newest */
+	bool cross_waits;		   /* for a snapshot that is as new as it */
+	uint32_t diverging;		   /* guests */
 };
 
 /* Opens nothing: handles, conf and policy are given. 0 or -errno. */
@@ -119,6 +140,16 @@ struct guest_set *manager_first_set(struct manager *m);
 int64_t manager_work(struct manager *m, struct mono now, int64_t wall_ns);
 /* About once a second: names, VCPUs, caps others changed, moved frames. */
 void manager_second(struct manager *m, struct mono now, int64_t wall_ns);
+
+/*
+ * The cross-check: read counters and compare, once a window. Returns ns until
+ * it wants to be called again.
+ */
+int64_t manager_cross(struct manager *m, struct mono now, int64_t wall_ns);
+/* Which counter it is: "vif", "vf:ens1f0/3". "" when nothing reads any. */
+void checked_source(const struct checked *k, char *out, size_t size);
+/* What the newest window had, a sentence's end; "" unless the guest diverges. */
+void managed_divergence(const struct managed *g, char *out, size_t size);
 
 /* Give all guests their old caps back (the actor no longer runs). Failures. */
 int manager_restore(struct manager *m);

@@ -145,6 +145,12 @@ static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf
 			rc = conf_fail(d, at, e,
 				       "rate is %llu bytes/s: a link is simulated from 1MiB/s on",
 				       (unsigned long long)l->bytes_s);
+		snprintf(at, sizeof(at), "links[%u].counter", i);
+		if (!rc && sc->conf.link_counter[i].text[0])
+			rc = conf_fail(d, at, e,
+				       "counter is \"%s\": no real port is read for a simulated "
+				       "link, leave it out",
+				       sc->conf.link_counter[i].text);
 	}
 	sc->sim.links = sc->conf.links;
 	return rc;

@@ -9,7 +9,7 @@
 
 static const char *const profile_names[] = { "scaled", "paper-2011", NULL };
 
-static const char *const top_also[] = { "links", "guests", "limits", NULL };
+static const char *const top_also[] = { "links", "guests", "limits", "crosscheck", NULL };
 
 #define AT(field) offsetof(struct daemon_conf, field)
 static const struct conf_key top_keys[] = {
@@ -64,6 +64,7 @@ struct link_in {
 	char name[FLOW_NAME_MAX];
 	uint64_t rate, mtu;
 	uint32_t profile;
+	struct counter_conf counter;
 };
 
 static const struct conf_key link_keys[] = {
@@ -88,6 +89,11 @@ static const struct conf_key link_keys[] = {
 	  .type = CONF_ENUM,
 	  .offset = offsetof(struct link_in, profile),
 	  .names = profile_names },
+	{ .name = "counter",
+	  .type = CONF_STRING,
+	  .offset = offsetof(struct link_in, counter.text),
+	  .min = 1,
+	  .max = COUNTER_TEXT_MAX },
 	{ 0 },
 };
 
@@ -109,11 +115,29 @@ static const struct conf_key limit_keys[] = {
 	{ 0 },
 };
 
+#define AT(field) offsetof(struct crosscheck_conf, field)
+static const struct conf_key crosscheck_keys[] = {
+	{ .name = "off", .type = CONF_BOOL, .offset = AT(off) },
+	{ .name = "window",
+	  .type = CONF_DURATION,
+	  .offset = AT(window_ns),
+	  .min = 100 * NS_PER_MS,
+	  .max = 60 * NS_PER_S },
+	{ .name = "tolerance", .type = CONF_UINT, .offset = AT(tolerance), .max = 1000 },
+	{ .name = "floor", .type = CONF_RATE, .offset = AT(floor), .max = 1ull << 40 },
+	{ 0 },
+};
+#undef AT
+
 void settings_default(struct daemon_conf *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->interval_ns = NS_PER_MS;
 	c->epoch_ns = NS_PER_S;
+	c->crosscheck.window_ns = NS_PER_S;
+	c->crosscheck.tolerance = 100;
+	for (uint32_t i = 0; i < FLOW_LINKS_MAX; i++)
+		c->link_counter[i].name.kind = COUNTER_NONE;
 	settings_guest_default(&c->guest_default);
 	c->limits.rings = GUEST_RINGS_MAX;
 	c->limits.pages = 4096;
@@ -124,16 +148,31 @@ void settings_default(struct daemon_conf *c)
 	strcpy(c->lock_file, RESEX_RUNDIR "/resexd.lock");
 }
 
+static int check_link_counter(const struct conf_doc *d, size_t i, struct counter_conf *c,
+			      struct conf_error *e)
+{
+	char path[64];
+
+	if (!c->text[0] || !counter_parse_link(c->text, &c->name))
+		return 0;
+	snprintf(path, sizeof(path), "links[%zu].counter", i);
+	return conf_fail(d, path, e,
+			 "counter is \"%s\": write \"none\", or a port such as \"port:mlx5_0/1\"",
+			 c->text);
+}
+
 static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, const json_t *obj,
 		     struct conf_error *e)
 {
-	struct link_in in = { .mtu = 1024 };
+	struct link_in in = { .mtu = 1024, .counter = { .name = { .kind = COUNTER_NONE } } };
 	struct link_conf *l = &c->link[c->links];
 	char path[64];
 	int rc;
 
 	snprintf(path, sizeof(path), "links[%zu]", i);
 	rc = conf_bind(d, path, obj, link_keys, NULL, &in, e);
+	if (!rc)
+		rc = check_link_counter(d, i, &in.counter, e);
 	if (rc)
 		return rc;
 	if (in.mtu & (in.mtu - 1)) {
@@ -151,6 +190,7 @@ static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, 
 				in.name);
 		}
 	memcpy(l->name, in.name, sizeof(l->name));
+	c->link_counter[c->links] = in.counter;
 	l->bytes_s = in.rate;
 	l->mtu = (uint32_t)in.mtu;
 	l->profile = in.profile ? PRICE_PAPER_2011 : PRICE_SCALED;
@@ -262,6 +302,13 @@ static int read_limits(struct daemon_conf *c, const struct conf_doc *d, struct c
 	return 0;
 }
 
+static int read_crosscheck(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	json_t *obj = json_object_get(d->root, "crosscheck");
+
+	return obj ? conf_bind(d, "crosscheck", obj, crosscheck_keys, NULL, &c->crosscheck, e) : 0;
+}
+
 static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
 	int rc;
@@ -274,6 +321,8 @@ static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf
 		rc = read_guests(c, d, e);
 	if (!rc)
 		rc = read_limits(c, d, e);
+	if (!rc)
+		rc = read_crosscheck(c, d, e);
 	if (rc)
 		return rc;
 	if (c->epoch_ns % c->interval_ns || c->epoch_ns < c->interval_ns)
@@ -305,7 +354,8 @@ static bool same_links(const struct daemon_conf *a, const struct daemon_conf *b)
 		const struct link_conf *x = &a->link[i], *y = &b->link[i];
 
 		same = !strcmp(x->name, y->name) && x->bytes_s == y->bytes_s && x->mtu == y->mtu &&
-		       x->profile == y->profile;
+		       x->profile == y->profile &&
+		       !strcmp(a->link_counter[i].text, b->link_counter[i].text);
 	}
 	return same;
 }

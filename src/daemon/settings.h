@@ -5,12 +5,20 @@
 
 #include "ibmon/registry.h"
 #include "src/core/resos.h"
+#include "src/counters/counters.h"
 #include "src/daemon/shared.h"
 #include "src/util/conf.h"
 
 enum {
 	CONFIG_PATH_MAX = 107, /* fits sockaddr_un */
 	SETTINGS_ALSO_MAX = 14,
+	COUNTER_TEXT_MAX = 79, /* "port:", a device, "/", a number */
+};
+
+/* Whose traffic a counter counts: as written, and what it says. "" is the default. */
+struct counter_conf {
+	char text[COUNTER_TEXT_MAX + 1];
+	struct counter_name name;
 };
 
 /* Settings of one guest, or the default of all. */
@@ -23,12 +31,23 @@ struct guest_conf {
 	struct sla sla;	  /* all 0: nothing is promised, base figures are learned */
 	char link_name[FLOW_NAME_MAX];
 	uint32_t link; /* index, from link_name */
+	struct counter_conf counter;
+};
+
+/* What rings claim against counters (core/crosscheck.h). */
+struct crosscheck_conf {
+	bool off;
+	int64_t window_ns;
+	uint64_t tolerance; /* permille */
+	uint64_t floor;	    /* bytes a second; 0: a twentieth of the link */
 };
 
 struct daemon_conf {
 	int64_t interval_ns, epoch_ns;
 	struct link_conf link[FLOW_LINKS_MAX];
+	struct counter_conf link_counter[FLOW_LINKS_MAX];
 	uint32_t links;
+	struct crosscheck_conf crosscheck;
 	struct guest_conf guest_default;
 	struct guest_conf guest[FLOW_GUESTS_MAX];
 	uint32_t guests;

@@ -28,6 +28,11 @@ static const struct conf_key guest_keys[] = {
 	  .offset = AT(link_name),
 	  .min = 1,
 	  .max = FLOW_NAME_MAX - 1 },
+	{ .name = "counter",
+	  .type = CONF_STRING,
+	  .offset = AT(counter.text),
+	  .min = 1,
+	  .max = COUNTER_TEXT_MAX },
 	{ 0 },
 };
 #undef AT
@@ -112,6 +117,20 @@ static int check_caps(const struct conf_doc *d, const char *path, const json_t *
 			 (unsigned long long)g->max_cap, (unsigned long long)g->min_cap);
 }
 
+static int check_counter(const struct conf_doc *d, const char *path, struct counter_conf *c,
+			 struct conf_error *e)
+{
+	char at[192];
+
+	if (!c->text[0] || !counter_parse_guest(c->text, &c->name))
+		return 0;
+	snprintf(at, sizeof(at), "%s%scounter", path, *path ? "." : "");
+	return conf_fail(d, at, e,
+			 "counter is \"%s\": write \"auto\", \"none\", \"vif\", or a virtual "
+			 "function such as \"vf:ens1f0/3\"",
+			 c->text);
+}
+
 /* The caller's further keys, and those that are objects of their own. */
 static int all_also(const char *const *also, const char **all)
 {
@@ -148,6 +167,8 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 	}
 	if (!rc)
 		rc = check_caps(d, path, obj, &in, e);
+	if (!rc)
+		rc = check_counter(d, path, &in.counter, e);
 	if (!rc)
 		*g = in;
 	return rc;

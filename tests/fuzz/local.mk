@@ -18,7 +18,7 @@ tests_fuzz_fuzz_control_LDADD = libdaemon.a libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_methods_LDADD = libdaemon.a libibmon.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_methods_LDADD = libdaemon.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_registry_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_registry_LDADD = libibmon.a libcore.a
@@ -27,5 +27,5 @@ tests_fuzz_fuzz_ring_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_ring_LDADD = libibmon.a
 tests_fuzz_fuzz_scenario_SOURCES = tests/fuzz/fuzz_scenario.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_scenario_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_scenario_LDADD = libdaemon.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_scenario_LDADD = libdaemon.a libcounters.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 endif

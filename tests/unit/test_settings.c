@@ -63,6 +63,12 @@ static void least__one_link__the_rest_is_the_man_pages_defaults(void **state)
 	assert_int_equal(c->link[0].bytes_s, 1250000000);
 	assert_int_equal(c->link[0].mtu, 1024);
 	assert_int_equal(c->link[0].profile, PRICE_SCALED);
+	assert_int_equal(c->link_counter[0].name.kind, COUNTER_NONE);
+	assert_int_equal(c->guest_default.counter.name.kind, COUNTER_AUTO);
+	assert_false(c->crosscheck.off);
+	assert_int_equal(c->crosscheck.window_ns, NS_PER_S);
+	assert_int_equal(c->crosscheck.tolerance, 100);
+	assert_int_equal(c->crosscheck.floor, 0);
 }
 
 static void all_keys__given__are_taken(void **state)
@@ -108,6 +114,25 @@ static void all_keys__given__are_taken(void **state)
 	assert_int_equal(c->guest[0].sla.base_dev_ns, 900);
 }
 
+static void counters_and_cross_check__given__are_taken(void **state)
+{
+	struct daemon_conf *c = *state;
+
+	take(c, "{\"crosscheck\": {\"off\": true, \"window\": \"5s\", \"tolerance\": 50,"
+		" \"floor\": \"100kB/s\"}, \"links\": [{\"name\": \"ib0\", \"rate\": \"1GB/s\","
+		" \"counter\": \"port:mlx5_0/1\"}], \"guests\": {\"default\": {\"counter\":"
+		" \"none\"}, \"web\": {\"counter\": \"vf:ens1f0/3\"}, \"db\": {}}}");
+	assert_true(c->crosscheck.off);
+	assert_int_equal(c->crosscheck.window_ns, 5 * NS_PER_S);
+	assert_int_equal(c->crosscheck.tolerance, 50);
+	assert_int_equal(c->crosscheck.floor, 100000);
+	assert_int_equal(c->link_counter[0].name.kind, COUNTER_PORT);
+	assert_string_equal(c->link_counter[0].name.dev, "mlx5_0");
+	assert_int_equal(settings_guest(c, "web", "-")->counter.name.kind, COUNTER_VF);
+	assert_int_equal(settings_guest(c, "web", "-")->counter.name.number, 3);
+	assert_int_equal(settings_guest(c, "db", "-")->counter.name.kind, COUNTER_NONE);
+}
+
 static void ends_of_ranges__are_taken(void **state)
 {
 	static const char *const good[] = {
@@ -124,6 +149,11 @@ static void ends_of_ranges__are_taken(void **state)
 		"{\"guests\": {\"a\": {\"weight\": 1, \"min_cap\": 1}}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"weight\": 65535, \"min_cap\": 100}}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"max_cap\": 0}}, " LINKS "}",
+		"{\"crosscheck\": {}, " LINKS "}",
+		"{\"crosscheck\": {\"window\": \"100ms\", \"tolerance\": 0}, " LINKS "}",
+		"{\"crosscheck\": {\"window\": \"60s\", \"tolerance\": 1000}, " LINKS "}",
+		"{\"crosscheck\": {\"floor\": 0}, " LINKS "}",
+		"{\"crosscheck\": {\"floor\": \"1TiB/s\"}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"max_cap\": 1}}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"max_cap\": 51200, \"min_cap\": 100}}, " LINKS "}",
 		"{\"guests\": {\"a\": {\"sla\": {}}}, " LINKS "}",
@@ -320,6 +350,19 @@ static const struct refusal {
 	  "known here are" },
 	{ "{\"links\": [" LINK ",\n {\"name\": \"ib0\", \"rate\": \"1GB/s\"}]}", "f:2:11: ", "ib0",
 	  "its own name" },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n\"counter\": \"vif\"}]}",
+	  "f:2:12: ", "vif", "port:mlx5_0/1" },
+	/* the cross-check */
+	{ "{" LINKS ",\n \"crosscheck\": 1}", "f:2:16: ", "1", "object" },
+	{ "{" LINKS ",\n \"crosscheck\": {\"window\": \"99ms\"}}", "f:2:27: ", "99ms", "100ms" },
+	{ "{" LINKS ",\n \"crosscheck\": {\"window\": \"61s\"}}", "f:2:27: ", "61s", "60s" },
+	{ "{" LINKS ",\n \"crosscheck\": {\"tolerance\": 1001}}", "f:2:30: ", "1001", "0 to 1000" },
+	{ "{" LINKS ",\n \"crosscheck\": {\"floor\": \"5\"}}", "f:2:26: ", "5", "/s" },
+	{ "{" LINKS ",\n \"crosscheck\": {\"on\": true}}", "f:2:17: ", "on", "known here are" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"counter\": \"port:a/1\"}}}",
+	  "f:2:32: ", "port:a/1", "vf:ens1f0/3" },
+	{ "{" LINKS ",\n \"guests\": {\"web\": {\"counter\": \"\"}}}", "f:2:32: ", "counter",
+	  "1 to 79" },
 	/* guests */
 	{ "{" LINKS ",\n \"guests\": []}", "f:2:12: ", "guests", "object" },
 	{ "{" LINKS ",\n \"guests\": {\"web\": 5}}", "f:2:20: ", "5", "object" },
@@ -460,10 +503,12 @@ static void reload__what_may_change__is_taken(void **state)
 	take(was, "{" LINKS "}");
 	assert_int_equal(reload(was, &d,
 				"{" LINKS ", \"policy\": \"null\", \"policy_file\": \"/p.json\","
-				" \"epoch\": \"1000ms\", \"guests\": {\"web\": {\"weight\": 3}}}",
+				" \"epoch\": \"1000ms\", \"crosscheck\": {\"off\": true}, "
+				"\"guests\": {\"web\": {\"weight\": 3}}}",
 				conf, &e),
 			 0);
 	assert_string_equal(conf->policy, "null");
+	assert_true(conf->crosscheck.off);
 	assert_string_equal(conf->policy_file, "/p.json");
 	assert_int_equal(settings_guest(conf, "web", "-")->weight, 3);
 	assert_int_equal(reload(was, &d, "{" LINKS ",\n\"epoch\": 5}", conf, &e), -EINVAL);
@@ -492,6 +537,8 @@ static void reload__what_may_not__is_refused_by_its_name(void **state)
 			   " \"mtu\": 2048}]}" },
 		{ "links", "{\n\"links\": [{\"name\": \"ib0\", \"rate\": \"10Gbit/s\","
 			   " \"profile\": \"paper-2011\"}]}" },
+		{ "links", "{\n\"links\": [{\"name\": \"ib0\", \"rate\": \"10Gbit/s\","
+			   " \"counter\": \"port:mlx5_0/1\"}]}" },
 	};
 	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
 	struct tmpdir d;
@@ -544,7 +591,9 @@ static void man_page__its_examples_are_good(void **state)
 	struct examples ex;
 
 	examples_open(&ex, "man/resexd.json.5");
-	assert_int_equal(ex.n, 2);
+	assert_int_equal(ex.n, 3);
+	take(c, ex.text[2]);
+	assert_int_equal(settings_guest(c, "storage", "-")->counter.name.kind, COUNTER_NONE);
 	take(c, ex.text[0]);
 	assert_int_equal(c->link[0].bytes_s, 1250000000);
 	take(c, ex.text[1]);
@@ -564,6 +613,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(least__one_link__the_rest_is_the_man_pages_defaults),
 		WITH(all_keys__given__are_taken),
+		WITH(counters_and_cross_check__given__are_taken),
 		WITH(ends_of_ranges__are_taken),
 		WITH(eight_links__are_taken_and_a_ninth_is_refused),
 		WITH(guests_256__are_taken_and_one_more_is_refused),
