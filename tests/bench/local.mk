@@ -1,6 +1,8 @@
-# resex-bench: what ./dev bench runs; not part of make all.
-EXTRA_PROGRAMS = resex-bench
+# What ./dev bench runs; not part of make all.
+EXTRA_PROGRAMS = resex-bench resex-bench-report
 EXTRA_DIST += tests/bench/run.sh
 resex_bench_SOURCES = tests/bench/bench.c
 resex_bench_LDADD = $(RESEXD_LIBS)
-CLEANFILES += resex-bench
+resex_bench_report_SOURCES = tests/bench/bench_report.c
+resex_bench_report_LDADD = libresex-report.a
+CLEANFILES += resex-bench resex-bench-report
