@@ -31,7 +31,9 @@ enum {
 	FAST_MS = 500,	 /* how long every scan_ms, after an open or a change */
 	OPENED_MS = 100, /* how long after an open contexts are looked for */
 	TIDY_BEATS = 4,
-	FLOOD_MS = 5,
+	LATENCY_MS = 1, /* how often datagrams are looked for that come densely */
+	DENSE_MS = 2,
+	DATAGRAMS_MAX = 32, /* so often */
 	EVENTS_MAX = 8,
 };
 
@@ -58,7 +60,7 @@ struct agent {
 	struct event *event[EVENTS_MAX];		/* all */
 	size_t events;
 	struct exit_watch *exits;
-	struct mono opened_until, fast_until;
+	struct mono opened_until, fast_until, datagram_at;
 	uint64_t beats;
 	int status;
 };
@@ -235,23 +237,26 @@ static void sink_withdraw(void *ctx, uint32_t id)
 
 static const struct track_sink sink = { sink_begin, sink_end, sink_publish, sink_withdraw, join };
 
+/*
+ * While datagrams come densely they are looked for each millisecond, as often
+ * as the host looks: to wake the agent is most of what a datagram costs its
+ * sender. And whoever floods the socket is made to wait, and nobody else is.
+ */
 static void on_datagram(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
+	struct mono t = now(a);
+	bool dense = mono_sub(t, a->datagram_at) < DENSE_MS * NS_PER_MS;
 
 	(void)fd;
 	(void)what;
-	if (!latency_read(a->latency, now(a)))
-		return;
-	event_del(a->datagram); /* one who floods it waits, and nobody else does */
-	timer(a->datagram_again, FLOOD_MS * NS_PER_MS);
-}
-
-static void on_datagram_again(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	event_add(((struct agent *)arg)->datagram, NULL);
+	if (latency_read(a->latency, DATAGRAMS_MAX, t))
+		a->datagram_at = t;
+	if (dense) {
+		event_del(a->datagram);
+		timer(a->datagram_again, LATENCY_MS * NS_PER_MS);
+	} else
+		event_add(a->datagram, NULL);
 }
 
 static int publish_node(struct agent *a)
@@ -340,18 +345,31 @@ static struct event *add_event(struct agent *a, int fd, short what, event_callba
 	return ev;
 }
 
+/* Timers of a millisecond: libevent's usual clock moves by a tick of the kernel, up to 10 ms. */
+static struct event_base *base_open(void)
+{
+	struct event_config *c = event_config_new();
+	struct event_base *base = NULL;
+
+	if (c && event_config_set_flag(c, EVENT_BASE_FLAG_PRECISE_TIMER) == 0)
+		base = event_base_new_with_config(c);
+	if (c)
+		event_config_free(c);
+	return base;
+}
+
 static int events_open(struct agent *a)
 {
 	const short in = EV_READ | EV_PERSIST;
 	int node_fd = a->setup.node_ops->fd(a->setup.node);
 	struct event *beat;
 
-	a->base = event_base_new();
+	a->base = base_open();
 	if (!a->base)
 		return -ENOMEM;
 	a->scan = add_event(a, -1, 0, on_scan);
 	a->datagram = add_event(a, latency_fd(a->latency), in, on_datagram);
-	a->datagram_again = add_event(a, -1, 0, on_datagram_again);
+	a->datagram_again = add_event(a, -1, 0, on_datagram);
 	beat = add_event(a, -1, EV_PERSIST, on_beat);
 	if (!a->scan || !a->datagram || !a->datagram_again || !beat)
 		return -ENOMEM;

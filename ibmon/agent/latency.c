@@ -173,8 +173,10 @@ static void take(struct latency_socket *s, pid_t pid, const void *buf, size_t le
 	}
 }
 
-bool latency_read(struct latency_socket *s, struct mono now)
+int latency_read(struct latency_socket *s, int max, struct mono now)
 {
+	int i;
+
 	uint8_t buf[sizeof(struct agent_latencies) +
 		    AGENT_SOCKET_SAMPLES_MAX * sizeof(struct agent_latency) + 1];
 	union {
@@ -182,7 +184,7 @@ bool latency_read(struct latency_socket *s, struct mono now)
 		uint8_t bytes[CMSG_SPACE(sizeof(struct ucred))];
 	} control;
 
-	for (int i = 0; i < LATENCY_READ_MAX; i++) {
+	for (i = 0; i < max; i++) {
 		struct iovec iov = { buf, sizeof(buf) };
 		struct msghdr msg = { .msg_iov = &iov,
 				      .msg_iovlen = 1,
@@ -191,10 +193,10 @@ bool latency_read(struct latency_socket *s, struct mono now)
 		ssize_t n = recvmsg(s->fd, &msg, MSG_CMSG_CLOEXEC);
 
 		if (n < 0)
-			return false;
+			break;
 		take(s, sender(&msg), buf, (size_t)n, now);
 	}
-	return true;
+	return i;
 }
 
 void latency_gone(struct latency_socket *s, pid_t pid)

@@ -27,12 +27,8 @@ void latency_close(struct latency_socket *s); /* removes the socket; the pages s
 
 int latency_fd(const struct latency_socket *s);
 
-/*
- * Take what has arrived, LATENCY_READ_MAX datagrams at most. True: there may
- * be more; whoever floods the socket should be made to wait.
- */
-enum { LATENCY_READ_MAX = 8 };
-bool latency_read(struct latency_socket *s, struct mono now);
+/* Take what has arrived, max datagrams at most: no sender may keep the agent. How many it were. */
+int latency_read(struct latency_socket *s, int max, struct mono now);
 
 /* The process exited: its page is withdrawn. */
 void latency_gone(struct latency_socket *s, pid_t pid);

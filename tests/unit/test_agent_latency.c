@@ -121,7 +121,7 @@ static void samples_sent__stand_in_the_senders_page(void **state)
 
 	send_bytes(r, &three, bytes(3));
 	send_bytes(r, &one, bytes(1));
-	latency_read(r->sock, (struct mono){ 777 });
+	latency_read(r->sock, 8, (struct mono){ 777 });
 	assert_int_equal(latencies(r, &l), 1);
 	assert_int_equal(l.pid, getpid());
 	assert_int_equal(l.written, 4);
@@ -148,11 +148,11 @@ static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	latency_read(r->sock, (struct mono){ 1 });
+	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 1);
 	assert_int_equal(l.pid, pid);
 	send_bytes(r, &d, bytes(1));
-	latency_read(r->sock, (struct mono){ 2 });
+	latency_read(r->sock, 8, (struct mono){ 2 });
 	assert_int_equal(latencies(r, &l), 2);
 }
 
@@ -163,7 +163,7 @@ static void process_gone__its_page_is_withdrawn(void **state)
 	struct guest_latency l;
 
 	send_bytes(r, &d, bytes(1));
-	latency_read(r->sock, (struct mono){ 1 });
+	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 1);
 	latency_gone(r->sock, getpid() + 1);
 	assert_int_equal(latencies(r, &l), 1);
@@ -179,7 +179,7 @@ static void process_that_cannot_be_watched__gets_no_page(void **state)
 
 	r->refuse = -ESRCH;
 	send_bytes(r, &d, bytes(1));
-	latency_read(r->sock, (struct mono){ 1 });
+	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 0);
 }
 
@@ -206,7 +206,7 @@ static void malformed_datagrams__are_dropped(void **state)
 	bad = datagram(AGENT_SOCKET_SAMPLES_MAX + 1);
 	assert_int_equal(latency_parse(&bad, bytes(AGENT_SOCKET_SAMPLES_MAX + 1), out), -EBADMSG);
 	send_bytes(r, &bad, sizeof(bad));
-	latency_read(r->sock, (struct mono){ 1 });
+	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 0);
 }
 
@@ -217,7 +217,7 @@ static void longest_datagram__fits(void **state)
 	struct guest_latency l;
 
 	send_bytes(r, &d, bytes(AGENT_SOCKET_SAMPLES_MAX));
-	latency_read(r->sock, (struct mono){ 1 });
+	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 1);
 	assert_int_equal(l.written, AGENT_SOCKET_SAMPLES_MAX);
 }
@@ -229,14 +229,14 @@ static void flood__is_taken_in_bounded_portions(void **state)
 	union datagram d = datagram(1);
 	struct guest_latency l;
 
-	for (int i = 0; i < LATENCY_READ_MAX + 1; i++)
+	for (int i = 0; i < 8 + 1; i++)
 		send_bytes(r, &d, bytes(1));
-	assert_true(latency_read(r->sock, (struct mono){ 1 }));
+	assert_int_equal(latency_read(r->sock, 8, (struct mono){ 1 }), 8);
 	assert_int_equal(latencies(r, &l), 1);
-	assert_int_equal(l.written, LATENCY_READ_MAX);
-	assert_false(latency_read(r->sock, (struct mono){ 1 }));
+	assert_int_equal(l.written, 8);
+	assert_int_equal(latency_read(r->sock, 8, (struct mono){ 1 }), 1);
 	assert_int_equal(latencies(r, &l), 1);
-	assert_int_equal(l.written, LATENCY_READ_MAX + 1);
+	assert_int_equal(l.written, 8 + 1);
 }
 
 static void second_agent__is_refused_while_the_first_listens(void **state)
