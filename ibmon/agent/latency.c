@@ -110,33 +110,55 @@ int latency_fd(const struct latency_socket *s)
 	return s->fd;
 }
 
-/* The process's page, a new one at its first datagram. Its index or -errno. */
-static int page_of(struct latency_socket *s, pid_t pid)
+static int new_page(struct latency_socket *s, pid_t pid)
 {
 	char comm[16];
-	unsigned int i = 0;
-	int rc;
+	unsigned int i;
+	int rc = s->join(s->ctx, pid);
 
-	for (; i < GUEST_LATENCIES_MAX; i++)
-		if (s->pid[i] == pid)
-			return (int)i;
-	rc = s->join(s->ctx, pid);
 	if (rc)
 		return rc;
 	proc_comm(pid, comm);
 	book_begin(s->book);
 	rc = book_latency_add(s->book, (uint32_t)pid, comm, &i);
 	book_end(s->book);
-	if (rc) {
-		if (!s->warned_full)
-			log_msg(s->log, LOG_LVL_WARNING,
-				"latencies of pid %d (%s) are not shown: %s", (int)pid, comm,
-				rc == -ENOSPC ? "all latency pages are in use" : strerror(-rc));
-		s->warned_full = true;
+	if (rc)
 		return rc;
-	}
 	s->pid[i] = pid;
 	return (int)i;
+}
+
+static void warn_once(struct latency_socket *s, pid_t pid, int rc)
+{
+	char comm[16];
+
+	if (s->warned_full || rc == -ESRCH)
+		return;
+	proc_comm(pid, comm);
+	log_msg(s->log, LOG_LVL_WARNING, "latencies of pid %d (%s) are not shown: %s", (int)pid,
+		comm, rc == -ENOSPC ? "all latency pages are in use" : strerror(-rc));
+	s->warned_full = true;
+}
+
+/*
+ * The process's page, a new one at its first datagram. Its index or -errno.
+ * The registry is not touched where there is no page to be had: one that sends
+ * all the same would make the host look at it anew all the time.
+ */
+static int page_of(struct latency_socket *s, pid_t pid)
+{
+	bool room = false;
+	int rc;
+
+	for (int i = 0; i < GUEST_LATENCIES_MAX; i++) {
+		if (s->pid[i] == pid)
+			return i;
+		room |= s->pid[i] == 0;
+	}
+	rc = room ? new_page(s, pid) : -ENOSPC;
+	if (rc < 0)
+		warn_once(s, pid, rc);
+	return rc;
 }
 
 static pid_t sender(struct msghdr *msg)

@@ -183,6 +183,45 @@ static void process_that_cannot_be_watched__gets_no_page(void **state)
 	assert_int_equal(latencies(r, &l), 0);
 }
 
+static void send_as_a_child(struct rig *r)
+{
+	union datagram d = datagram(1);
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		send_bytes(r, &d, bytes(1));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(latency_read(r->sock, 8, (struct mono){ 1 }), 1);
+}
+
+/* The host looks at the registry anew whenever its generation changes. */
+static void no_page_left__the_registry_is_left_alone(void **state)
+{
+	struct rig *r = *state;
+	union {
+		struct guest_registry reg;
+		uint8_t bytes[GUEST_PAGE];
+	} before, after;
+
+	for (int i = 0; i < GUEST_LATENCIES_MAX; i++)
+		send_as_a_child(r);
+	read_page(r, book_ref(r->book).ref, &before);
+	assert_int_equal(before.reg.latencies, GUEST_LATENCIES_MAX);
+	send_as_a_child(r);
+	send_as_a_child(r);
+	read_page(r, book_ref(r->book).ref, &after);
+	assert_memory_equal(&after, &before, sizeof(before));
+	assert_int_equal(r->joins, GUEST_LATENCIES_MAX);
+	latency_gone(r->sock, r->joined);
+	send_as_a_child(r);
+	read_page(r, book_ref(r->book).ref, &after);
+	assert_int_equal(after.reg.latencies, GUEST_LATENCIES_MAX);
+	assert_int_equal(r->joins, GUEST_LATENCIES_MAX + 1);
+}
+
 static void malformed_datagrams__are_dropped(void **state)
 {
 	struct rig *r = *state;
@@ -274,6 +313,7 @@ int main(void)
 		TEST(sender_is_known_by_the_kernel__a_child_has_its_own_page),
 		TEST(process_gone__its_page_is_withdrawn),
 		TEST(process_that_cannot_be_watched__gets_no_page),
+		TEST(no_page_left__the_registry_is_left_alone),
 		TEST(malformed_datagrams__are_dropped),
 		TEST(longest_datagram__fits),
 		TEST(flood__is_taken_in_bounded_portions),
