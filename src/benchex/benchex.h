@@ -17,8 +17,8 @@
  *
  * arrived: the poll that found it returned. PTime is what polling and its
  * consequences take: waiting behind others in the queue, for a place among the
- * `depth` answers on their way, posting. WTime: the adapter's work, from the
- * post to the poll that found the answer completed.
+ * `depth` answers on their way. WTime: the adapter's work, from the beginning of
+ * the post to the poll that found the answer completed.
  */
 #ifndef RESEX_BENCHEX_H
 #define RESEX_BENCHEX_H
@@ -170,7 +170,7 @@ struct bx_qp {
 	uint64_t completed[BX_OPS];	 /* work requests that ended well */
 	uint64_t errors;		 /* and those that did not */
 	uint64_t outstanding;		 /* posted, and not known to have ended */
-	uint64_t bytes_sent, bytes_recv; /* by them; received: by READ and atomics */
+	uint64_t bytes_sent, bytes_recv; /* by them; received: by READ */
 	uint64_t mtus_sent, mtus_recv;	 /* the same in packets of path_mtu */
 };
 

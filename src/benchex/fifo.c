@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* fifo: see fifo.h. A ring that grows. */
+#include "src/benchex/fifo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int bx_fifo_room(struct bx_fifo *f, size_t room)
+{
+	struct bx_waiting *at;
+
+	if (room <= f->room)
+		return 0;
+	at = calloc(room, sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->n; i++)
+		at[i] = f->at[(f->first + i) % f->room];
+	free(f->at);
+	f->at = at;
+	f->room = room;
+	f->first = 0;
+	return 0;
+}
+
+int bx_fifo_push(struct bx_fifo *f, const struct bx_waiting *w)
+{
+	if (f->n == f->room)
+		return -ENOBUFS;
+	f->at[(f->first + f->n++) % f->room] = *w;
+	return 0;
+}
+
+bool bx_fifo_pop(struct bx_fifo *f, struct bx_waiting *w)
+{
+	if (f->n == 0)
+		return false;
+	*w = f->at[f->first];
+	f->first = (f->first + 1) % f->room;
+	f->n--;
+	return true;
+}
+
+void bx_fifo_free(struct bx_fifo *f)
+{
+	free(f->at);
+	memset(f, 0, sizeof(*f));
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hello: what two benchex processes say to each other. Pure; all of it is checked as hostile.
+ *
+ * hello goes with the request to connect, reply or refuse with the answer to
+ * it. Then each ask is a SEND, and each answer a WRITE with immediate data (the
+ * low half of its sequence number) whose first bytes are its head, as far as it
+ * has so many. Integers are little-endian.
+ */
+#ifndef RESEX_BENCHEX_HELLO_H
+#define RESEX_BENCHEX_HELLO_H
+
+#include "src/benchex/benchex.h"
+
+enum {
+	BX_VERSION = 1,
+	BX_HELLO_LEN = 44, /* a request to connect carries at most 56 bytes */
+	BX_REPLY_LEN = 28,
+	BX_REFUSE_LEN = 12,
+	BX_ASK_LEN = 40,
+	BX_HEAD_LEN = 32,
+};
+
+struct bx_hello {
+	uint8_t role;	       /* BX_CLIENT or BX_BULK */
+	uint16_t conns, index; /* connections of this process, and which of them this is */
+	uint32_t depth;	       /* requests or messages outstanding, at most */
+	uint32_t size_max;     /* bytes of an answer or a message, at most */
+	uint32_t stride;       /* client: from one answer's place to the next; bulk: 0 */
+	uint32_t rkey;	       /* client: of the places; bulk: 0 */
+	uint64_t addr;	       /* client: of the first of depth places; bulk: 0 */
+	uint64_t session;      /* chosen by the process, the same for all its connections */
+};
+
+struct bx_reply {
+	uint32_t size_max; /* bulk: bytes of the server's buffer */
+	uint32_t rkey;
+	uint64_t addr;
+};
+
+/* Why there is no connection. */
+enum bx_refusal {
+	BX_WELCOME,
+	BX_NOT_BENCHEX, /* no message of this protocol */
+	BX_BAD_VERSION, /* value: the version of who refuses */
+	BX_MALFORMED,
+	BX_TOO_LARGE, /* value: the largest answer or message that would do */
+	BX_FULL,      /* value: how many connections there are */
+	BX_CLOSING,
+	BX_REFUSALS
+};
+
+struct bx_ask {
+	uint64_t seq;	/* counts from 0 on each connection */
+	uint64_t stamp; /* the client's clock, when it was due */
+	uint64_t seed;	/* of the terms to be priced */
+	uint32_t kind, options, answer_bytes;
+};
+
+struct bx_head {
+	uint64_t seq, stamp;
+	double sum; /* of the prices */
+	uint32_t options;
+};
+
+void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h);
+enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len);
+
+void bx_reply_put(uint8_t out[static BX_REPLY_LEN], const struct bx_reply *r);
+enum bx_refusal bx_reply_get(struct bx_reply *r, const struct bx_hello *mine, const void *data,
+			     size_t len);
+
+void bx_refuse_put(uint8_t out[static BX_REFUSE_LEN], enum bx_refusal why, uint32_t value);
+/* What the other side says; BX_NOT_BENCHEX when it says nothing of this kind. */
+enum bx_refusal bx_refuse_get(uint32_t *value, const void *data, size_t len);
+
+void bx_ask_put(uint8_t out[static BX_ASK_LEN], const struct bx_ask *a);
+/* NULL, or what is wrong with it, from who said this hello and whose next is seq. */
+const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t seq,
+		       const void *data, size_t len);
+
+void bx_head_put(uint8_t out[static BX_HEAD_LEN], const struct bx_head *h);
+/* Whether the first len bytes of an answer are those of the answer to this ask. */
+bool bx_head_is(const struct bx_ask *a, const void *data, size_t len);
+/* The sum of prices in a whole head. */
+double bx_head_sum(const uint8_t data[static BX_HEAD_LEN]);
+
+#endif

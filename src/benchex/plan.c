@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* plan: see plan.h. */
+#include "src/benchex/plan.h"
+
+#include "src/core/units.h"
+
+uint64_t bx_random(struct bx_random *r)
+{
+	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+uint32_t bx_random_size(struct bx_random *r, struct bx_range range)
+{
+	uint64_t span = (uint64_t)range.max - range.min + 1;
+
+	return range.min + (uint32_t)(bx_random(r) % span);
+}
+
+enum bx_op bx_random_op(struct bx_random *r, const uint32_t weight[static BX_OPS])
+{
+	uint64_t sum = 0, n;
+
+	for (int i = 0; i < BX_OPS; i++)
+		sum += weight[i];
+	if (sum == 0)
+		return BX_WRITE;
+	n = bx_random(r) % sum;
+	for (int i = 0; i < BX_OPS; i++) {
+		if (n < weight[i])
+			return (enum bx_op)i;
+		n -= weight[i];
+	}
+	return BX_WRITE;
+}
+
+void bx_pace_start(struct bx_pace *p, uint64_t rate, uint32_t burst, int64_t now)
+{
+	*p = (struct bx_pace){ .rate = rate, .burst = burst ? burst : 1, .base = now };
+}
+
+int64_t bx_pace_due(const struct bx_pace *p)
+{
+	if (p->rate == 0)
+		return p->base;
+	return p->base + (int64_t)(p->n * NS_PER_S / p->rate);
+}
+
+void bx_pace_next(struct bx_pace *p, uint64_t gap_ns)
+{
+	if (p->rate == 0) {
+		p->base += (int64_t)gap_ns;
+		return;
+	}
+	p->n += p->burst;
+	/* Whole seconds go to the base: no rounding adds up, and nothing overflows. */
+	p->base += (int64_t)(p->n / p->rate) * NS_PER_S;
+	p->n %= p->rate;
+}
+
+uint64_t bx_mtus(uint64_t bytes, uint32_t path_mtu)
+{
+	uint64_t n = (bytes + path_mtu - 1) / path_mtu;
+
+	return n ? n : 1;
+}
+
+void bx_truth_posted(struct bx_qp *q)
+{
+	q->outstanding++;
+}
+
+void bx_truth_ended(struct bx_qp *q, enum bx_op op, uint32_t bytes, bool well)
+{
+	uint64_t mtus = bx_mtus(bytes, q->path_mtu);
+
+	q->outstanding--;
+	if (!well) {
+		q->errors++;
+		return;
+	}
+	q->completed[op]++;
+	if (op == BX_READ) {
+		q->bytes_recv += bytes;
+		q->mtus_recv += mtus;
+	} else {
+		q->bytes_sent += bytes;
+		q->mtus_sent += mtus;
+	}
+}

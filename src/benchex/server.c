@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* server: the loop, and what is told in the end. See server.h. */
+#include "src/benchex/server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resex/exit.h"
+
+enum { BACKLOG = 256, IDLE_NS = 500000000 };
+
+/* --- results ----------------------------------------------------------------- */
+
+static void keep_truth(struct server *s, const struct bx_result *r)
+{
+	struct bx_result *total = s->total;
+	struct bx_qp *qp = reallocarray(total->qp, total->qps + r->qps, sizeof(*qp));
+
+	if (!qp)
+		return; /* the session's own result had them */
+	memcpy(qp + total->qps, r->qp, r->qps * sizeof(*qp));
+	total->qp = qp;
+	total->qps += r->qps;
+}
+
+static void bulk_end(const struct server *s, const struct session *x)
+{
+	bx_say("bulk from %s left (%s): %u queue pairs, %" PRIu64 " messages that took a receive",
+	       x->peer,
+	       x->ended	      ? x->ended
+	       : s->net.ended ? s->net.ended
+			      : "peer",
+	       x->seen, x->messages);
+}
+
+void server_session_end(struct server *s, struct session *x)
+{
+	struct bx_result *r = x->result;
+
+	if (x->role == BX_BULK) {
+		bulk_end(s, x);
+		return;
+	}
+	r->conf = s->conf;
+	memcpy(r->peer, x->peer, sizeof(r->peer));
+	r->ended = x->ended ? x->ended : s->net.ended ? s->net.ended : "peer";
+	r->elapsed_ns = x->last > x->first ? (uint64_t)(x->last - x->first) : 0;
+	r->cpu_ns = bx_cpu_ns() - x->cpu_began;
+	if (bx_result_print(stdout, r))
+		bx_net_stop(&s->net, "error");
+	fflush(stdout);
+	keep_truth(s, r);
+	s->client_left = true;
+}
+
+static int tell(struct server *s)
+{
+	struct resex_report_counts c = { 0 };
+	struct bx_result *r = s->total;
+
+	if (s->report) {
+		resex_report_flush(s->report);
+		resex_report_count(s->report, &c);
+	}
+	bx_net_result(&s->net, r);
+	snprintf(r->peer, sizeof(r->peer), "all");
+	r->reported = c.sent;
+	r->report_dropped = c.dropped + c.waiting;
+	return bx_result_print(stdout, r);
+}
+
+/* --- the loop ---------------------------------------------------------------- */
+
+static void take_events(struct server *s)
+{
+	struct rdma_cm_event *e;
+
+	while (s->net.cm_ready && (e = bx_net_event(&s->net))) {
+		server_event(s, e);
+		s->net.cm_ready = true;
+	}
+}
+
+static int64_t flush(struct server *s, int64_t now)
+{
+	if (s->flush_at && now >= s->flush_at) {
+		resex_report_flush(s->report);
+		s->flush_at = 0;
+	}
+	return s->flush_at ? s->flush_at : INT64_MAX;
+}
+
+static void loop(struct server *s)
+{
+	for (;;) {
+		int got = server_reap(s);
+		int64_t now = bx_now(&s->net), until;
+		bool served;
+
+		bx_net_progress(&s->net, now, s->total->requests, s->total->bytes);
+		if (s->conf->once && s->client_left)
+			bx_net_stop(&s->net, "requests");
+		if (bx_net_over(&s->net, now) || (s->net.ended && !s->answers))
+			return;
+		served = !s->net.ended && server_serve(s);
+		take_events(s);
+		server_tidy(s, now);
+		until = flush(s, now);
+		if (got || served || s->untidy)
+			bx_net_look(&s->net, now);
+		else
+			bx_net_idle(&s->net, until < now + IDLE_NS ? until : now + IDLE_NS);
+	}
+}
+
+/* --- from start to end ------------------------------------------------------- */
+
+static int say_no_listen(const struct bx_conf *conf, int err)
+{
+	const char *at = conf->bind ? conf->bind : "any address";
+
+	if (err == EADDRINUSE)
+		bx_say("port %u at %s is taken: end the other server, or choose another --port",
+		       conf->port, at);
+	else if (err == ENODEV || err == EADDRNOTAVAIL)
+		bx_say("%s belongs to no RDMA device (%s): see rdma link and ip address", at,
+		       strerror(err));
+	else
+		bx_say("listening at %s port %u failed: %s", at, conf->port, strerror(err));
+	return -err;
+}
+
+static int listen_at(struct server *s)
+{
+	struct sockaddr_storage at;
+	int ret = bx_address(s->conf->bind, s->conf->port, true, &at);
+
+	if (ret)
+		return ret;
+	if (rdma_create_id(s->net.cm, &s->listener, NULL, RDMA_PS_TCP)) {
+		s->listener = NULL;
+		return say_no_listen(s->conf, errno);
+	}
+	if (rdma_bind_addr(s->listener, (struct sockaddr *)&at) ||
+	    rdma_listen(s->listener, BACKLOG))
+		return say_no_listen(s->conf, errno);
+	return 0;
+}
+
+static int open_all(struct server *s)
+{
+	int ret;
+
+	s->total = calloc(1, sizeof(*s->total));
+	if (!s->total)
+		return -ENOMEM;
+	ret = server_serve_open(s);
+	if (!ret && s->conf->agent)
+		ret = resex_report_open(&s->report, s->conf->agent);
+	if (ret)
+		bx_say("the server was not set up: %s", strerror(-ret));
+	return ret ? ret : listen_at(s);
+}
+
+static void close_all(struct server *s)
+{
+	if (s->listener)
+		rdma_destroy_id(s->listener);
+	server_serve_close(s);
+	resex_report_close(s->report);
+	bx_net_close(&s->net);
+	if (s->total)
+		free(s->total->qp);
+	free(s->total);
+}
+
+int bx_server(const struct bx_conf *conf)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return RESEX_FAILURE;
+	s->conf = conf;
+	ret = bx_net_open(&s->net, conf);
+	if (ret) {
+		free(s);
+		return ret == -EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+	}
+	ret = open_all(s);
+	if (!ret) {
+		bx_say("listening at %s port %u", conf->bind ? conf->bind : "any address",
+		       conf->port);
+		bx_net_begin(&s->net);
+		loop(s);
+		server_drop_all(s);
+		ret = tell(s);
+	}
+	if (!ret && !strcmp(s->net.ended, "error"))
+		ret = -EIO;
+	close_all(s);
+	free(s);
+	return ret ? RESEX_FAILURE : RESEX_OK;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * server: between the parts of the server alone.
+ *
+ *	server_conn.c  who comes and goes: connections and their sessions
+ *	server_serve.c requests -> queue -> price -> answer -> latency
+ *	server.c       the loop, and what is told in the end
+ *
+ * A session is one process on the other side, whatever number of connections it
+ * has. Each connection is known by its place and a generation, which all its
+ * work requests carry: a completion of one that is gone means nothing any more.
+ */
+#ifndef RESEX_BENCHEX_SERVER_H
+#define RESEX_BENCHEX_SERVER_H
+
+#include "resex/report.h"
+#include "src/benchex/conn.h"
+#include "src/benchex/fifo.h"
+
+enum {
+	SERVER_CONNS_MAX = 2048,
+	SERVER_SESSIONS_MAX = 256,
+	SERVER_CQ_CLIENTS = 0, /* completion queues of a device */
+	SERVER_CQ_BULK = 1,
+	SERVER_ASKS_MAX = 65536,   /* requests that may wait, over all clients */
+	SERVER_FLUSH_NS = 5000000, /* latencies wait so long for others */
+};
+
+struct session {
+	bool used;
+	uint8_t role;
+	uint64_t id; /* chosen by the peer; with its address and device, whose it is */
+	struct bx_dev *dev;
+	char peer[64];
+	uint32_t conns;		 /* connections it is to have */
+	uint32_t live;		 /* that it has */
+	uint32_t seen;		 /* that it ever had */
+	struct ibv_pd *pd;	 /* bulk: of its own, so that none reaches another's memory */
+	struct bx_memory buffer; /* bulk: what it writes and reads */
+	uint64_t messages;	 /* bulk: that took a receive */
+	int64_t first, last;	 /* ns: post, completion */
+	uint64_t cpu_began;
+	const char *ended;
+	struct bx_result *result; /* client */
+};
+
+struct client_conn {
+	struct bx_conn conn;
+	bool used;
+	uint32_t gen;
+	struct session *session;
+	struct bx_hello hello;
+	uint64_t next;	     /* sequence number of its next request */
+	uint32_t unanswered; /* answers posted and not completed */
+	int64_t progress;    /* when the last one completed, or the first was posted */
+	int64_t parting;     /* 0: not; answers on their way are waited for until then */
+	uint32_t entries;    /* of its completion queue, reserved */
+	struct bx_memory asks;
+};
+
+/* An answer on its way. */
+struct answer {
+	bool used;
+	uint32_t conn, gen, bytes;
+	int64_t arrived, begun, priced, posted;
+};
+
+/* What a device's answers are made of: heads of their own, and one body. */
+struct answer_memory {
+	struct bx_memory heads, body;
+};
+
+struct server {
+	const struct bx_conf *conf;
+	struct bx_net net;
+	struct rdma_cm_id *listener;
+	struct resex_report *report;
+	struct bx_fifo fifo;
+	struct answer *answer; /* conf->depth of them */
+	uint32_t answers;      /* on their way */
+	uint32_t conns;	       /* places ever used */
+	uint64_t memory;       /* bytes lent to peers */
+	uint64_t asks_room;    /* requests that may wait */
+	bool client_left;      /* a client's session is over */
+	bool untidy;	       /* a connection is parting */
+	int64_t next_tidy;
+	int64_t flush_at; /* latencies wait to be reported; 0: none */
+	struct answer_memory made[BX_DEVS_MAX];
+	struct session session[SERVER_SESSIONS_MAX];
+	struct client_conn conn[SERVER_CONNS_MAX];
+	struct bx_result *total;
+};
+
+/* --- server_conn.c --- */
+
+/* The connection a tag is of; NULL: of none that is here now. */
+struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen);
+void server_event(struct server *s, struct rdma_cm_event *e); /* acknowledges it */
+/* End it, with a sentence about the reason; NULL: nothing is wrong. */
+void server_drop(struct server *s, struct client_conn *c, const char *why);
+/* Who is parting and has nothing on its way goes; who hangs is dropped. */
+void server_tidy(struct server *s, int64_t now);
+void server_drop_all(struct server *s);
+
+/* --- server_serve.c --- */
+
+int server_serve_open(struct server *s);
+void server_serve_close(struct server *s);
+/* Poll the completion queues and take what is there; how many. */
+int server_reap(struct server *s);
+/* Serve the oldest request, if there is room for its answer. */
+bool server_serve(struct server *s);
+/* Its answers are on their way no more. */
+void server_forget(struct server *s, const struct client_conn *c);
+int server_post_receives(struct server *s, struct client_conn *c);
+
+/* --- server.c --- */
+
+/* A session is over: print its result, and free it. */
+void server_session_end(struct server *s, struct session *x);
+
+#endif

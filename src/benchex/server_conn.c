@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * server_conn: who comes and goes.
+ *
+ * What a hello asks for is bounded before anything is made: connections,
+ * sessions, requests that may wait, memory. Who breaks the rules, dies or hangs
+ * loses its own connection, and nobody else anything.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/benchex/server.h"
+
+#define HANG_NS	    30000000000LL /* no answer was taken for so long */
+#define PARTING_NS  1000000000LL
+#define TIDY_NS	    1000000000LL
+#define BULK_RIGHTS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
+struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen)
+{
+	struct client_conn *c = conn < s->conns ? &s->conn[conn] : NULL;
+
+	return c && c->used && (c->gen & 0xfff) == gen ? c : NULL;
+}
+
+/* --- sessions ---------------------------------------------------------------- */
+
+static struct session *find_session(struct server *s, const struct bx_hello *h,
+				    const struct bx_conn *c)
+{
+	for (int i = 0; i < SERVER_SESSIONS_MAX; i++) {
+		struct session *x = &s->session[i];
+
+		if (x->used && x->id == h->session && x->role == h->role && x->dev == c->dev &&
+		    !strcmp(x->peer, c->peer))
+			return x;
+	}
+	return NULL;
+}
+
+static int bulk_memory(struct server *s, struct session *x, const struct bx_hello *h)
+{
+	size_t len = ((size_t)h->size_max + 4095) & ~(size_t)4095;
+
+	if (s->memory + len > BX_MEMORY_MAX)
+		return -ENOSPC;
+	x->pd = ibv_alloc_pd(x->dev->verbs);
+	if (!x->pd)
+		return -errno;
+	s->memory += len;
+	return bx_memory_get(&x->buffer, x->pd, len, IBV_ACCESS_LOCAL_WRITE | BULK_RIGHTS);
+}
+
+static void free_session(struct server *s, struct session *x)
+{
+	s->memory -= x->buffer.len;
+	bx_memory_put(&x->buffer);
+	if (x->pd)
+		ibv_dealloc_pd(x->pd);
+	if (x->result)
+		free(x->result->qp);
+	free(x->result);
+	memset(x, 0, sizeof(*x));
+}
+
+static int make_session(struct server *s, struct session **out, const struct bx_hello *h,
+			const struct bx_conn *c)
+{
+	struct session *x = s->session;
+	int ret = 0;
+
+	while (x < s->session + SERVER_SESSIONS_MAX && x->used)
+		x++;
+	if (x == s->session + SERVER_SESSIONS_MAX)
+		return -ENOSPC;
+	*x = (struct session){ .used = true,
+			       .role = h->role,
+			       .id = h->session,
+			       .dev = c->dev,
+			       .cpu_began = bx_cpu_ns() };
+	memcpy(x->peer, c->peer, sizeof(x->peer));
+	if (h->role == BX_BULK) {
+		ret = bulk_memory(s, x, h);
+	} else {
+		x->result = calloc(1, sizeof(*x->result));
+		if (x->result)
+			x->result->qp = calloc(h->conns, sizeof(*x->result->qp));
+		if (!x->result || !x->result->qp)
+			ret = -ENOMEM;
+	}
+	if (ret)
+		free_session(s, x);
+	else
+		*out = x;
+	return ret;
+}
+
+/* The session a hello belongs to; not larger than its first connection said. */
+static enum bx_refusal join_session(struct server *s, struct client_conn *c)
+{
+	struct session *x = find_session(s, &c->hello, &c->conn);
+	const struct bx_hello *h = &c->hello;
+
+	if (!x && make_session(s, &x, h, &c->conn))
+		return BX_FULL;
+	if (x->seen && (x->seen >= x->conns || h->conns != x->conns))
+		return BX_MALFORMED;
+	if (h->role == BX_BULK && h->size_max > x->buffer.len)
+		return BX_MALFORMED;
+	x->conns = h->conns;
+	x->seen++;
+	x->live++;
+	c->session = x;
+	return BX_WELCOME;
+}
+
+static void leave_session(struct server *s, struct client_conn *c)
+{
+	struct session *x = c->session;
+
+	if (!x)
+		return;
+	if (x->result)
+		x->result->qp[x->result->qps++] = c->conn.truth;
+	c->session = NULL;
+	if (--x->live > 0)
+		return;
+	server_session_end(s, x);
+	free_session(s, x);
+}
+
+/* --- connections ------------------------------------------------------------- */
+
+static uint32_t sends(const struct server *s, const struct bx_hello *h)
+{
+	if (h->role == BX_BULK)
+		return 1;
+	return h->depth < s->conf->depth ? h->depth : s->conf->depth;
+}
+
+static int which_cq(const struct bx_hello *h)
+{
+	return h->role == BX_BULK ? SERVER_CQ_BULK : SERVER_CQ_CLIENTS;
+}
+
+/* What a connection needs of its own, all or, when it is released later, in part. */
+static enum bx_refusal furnish(struct server *s, struct client_conn *c)
+{
+	const struct bx_hello *h = &c->hello;
+	struct bx_dev *d = c->conn.dev;
+	size_t asks = (size_t)h->depth * BX_ASK_LEN;
+
+	if (bx_dev_reserve(d, which_cq(h), sends(s, h) + h->depth))
+		return BX_FULL;
+	c->entries = sends(s, h) + h->depth;
+	if (h->role == BX_CLIENT) {
+		if (s->asks_room + h->depth > SERVER_ASKS_MAX ||
+		    bx_fifo_room(&s->fifo, s->asks_room + h->depth))
+			return BX_FULL;
+		if (bx_memory_get(&c->asks, d->pd, asks, IBV_ACCESS_LOCAL_WRITE))
+			return BX_FULL;
+		s->asks_room += h->depth;
+	}
+	if (bx_conn_queue(&c->conn, h->role == BX_BULK ? c->session->pd : d->pd, which_cq(h),
+			  sends(s, h), h->depth, 2))
+		return BX_FULL;
+	return server_post_receives(s, c) ? BX_FULL : BX_WELCOME;
+}
+
+static struct client_conn *free_place(struct server *s)
+{
+	for (uint32_t i = 0; i < SERVER_CONNS_MAX; i++)
+		if (!s->conn[i].used) {
+			s->conns = i >= s->conns ? i + 1 : s->conns;
+			return &s->conn[i];
+		}
+	return NULL;
+}
+
+static void release(struct server *s, struct client_conn *c)
+{
+	server_forget(s, c);
+	bx_conn_disconnect(&c->conn);
+	bx_conn_destroy(&c->conn);
+	if (c->entries)
+		bx_dev_release(c->conn.dev, which_cq(&c->hello), c->entries);
+	if (c->asks.at)
+		s->asks_room -= c->hello.depth;
+	bx_memory_put(&c->asks);
+	leave_session(s, c);
+	*c = (struct client_conn){ .gen = c->gen + 1 };
+}
+
+static enum bx_refusal admit(struct server *s, struct client_conn *c,
+			     const struct rdma_conn_param *p, uint32_t *value)
+{
+	enum bx_refusal why = bx_hello_get(&c->hello, p->private_data,
+					   p->private_data ? p->private_data_len : 0);
+
+	*value = why == BX_BAD_VERSION ? BX_VERSION : 0;
+	if (why != BX_WELCOME)
+		return why;
+	if (s->net.ended)
+		return BX_CLOSING;
+	*value = s->conf->size_max;
+	if (c->hello.role == BX_CLIENT && c->hello.size_max > s->conf->size_max)
+		return BX_TOO_LARGE;
+	*value = s->conns;
+	c->conn.dev = bx_net_dev(&s->net, c->conn.id->verbs);
+	if (!c->conn.dev)
+		return BX_FULL;
+	bx_peer_name(c->conn.id, c->conn.peer);
+	why = join_session(s, c);
+	return why == BX_WELCOME ? furnish(s, c) : why;
+}
+
+static int accept_it(struct client_conn *c, const struct rdma_conn_param *p)
+{
+	struct bx_reply reply = { 0 };
+	int ret;
+
+	if (c->session->role == BX_BULK) {
+		reply.size_max = (uint32_t)c->session->buffer.len;
+		reply.rkey = c->session->buffer.mr->rkey;
+		reply.addr = (uintptr_t)c->session->buffer.at;
+	}
+	ret = bx_conn_accept(&c->conn, p, &reply);
+	/* Requests may come before word of the connection does. */
+	return ret ? ret
+		   : bx_conn_established(&c->conn, c->session->role == BX_BULK ? BULK_RIGHTS : 0);
+}
+
+static void refuse(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
+{
+	static const char *const text[BX_REFUSALS] = {
+		[BX_NOT_BENCHEX] = "it does not speak benchex's protocol",
+		[BX_BAD_VERSION] = "it speaks another version of benchex's protocol",
+		[BX_MALFORMED] = "its hello is malformed",
+		[BX_TOO_LARGE] = "it wants larger answers than --size-max allows",
+		[BX_FULL] = "no room is left for it",
+		[BX_CLOSING] = "the server is ending",
+	};
+	uint8_t data[BX_REFUSE_LEN];
+	char peer[64];
+
+	bx_peer_name(id, peer);
+	bx_say("%s was refused: %s", peer, text[why]);
+	bx_refuse_put(data, why, value);
+	rdma_reject(id, data, sizeof(data));
+}
+
+static void connect_request(struct server *s, struct rdma_cm_id *id,
+			    const struct rdma_conn_param *p)
+{
+	struct client_conn *c = free_place(s);
+	enum bx_refusal why = BX_FULL;
+	uint32_t value = SERVER_CONNS_MAX;
+
+	if (!c) {
+		refuse(id, why, value);
+		rdma_destroy_id(id);
+		return;
+	}
+	c->used = true;
+	c->conn.id = id;
+	id->context = c;
+	why = admit(s, c, p, &value);
+	if (why != BX_WELCOME)
+		refuse(id, why, value);
+	else if (accept_it(c, p))
+		server_drop(s, c, "the connection was not made");
+	if (why != BX_WELCOME)
+		release(s, c);
+}
+
+void server_drop(struct server *s, struct client_conn *c, const char *why)
+{
+	if (c->parting)
+		return;
+	if (why) {
+		bx_say("%s was disconnected: %s", c->conn.peer, why);
+		c->session->ended = "error";
+	}
+	c->parting = bx_now(&s->net);
+	s->untidy = true;
+}
+
+/* The peer said farewell: what is on its way to it is let arrive. */
+static void farewell(struct server *s, struct client_conn *c)
+{
+	if (c->parting)
+		return;
+	c->parting = bx_now(&s->net) + PARTING_NS;
+	s->untidy = true;
+}
+
+void server_event(struct server *s, struct rdma_cm_event *e)
+{
+	enum rdma_cm_event_type kind = e->event;
+	struct rdma_conn_param p = e->param.conn;
+	struct rdma_cm_id *id = e->id;
+	uint8_t data[256];
+	struct client_conn *c = id->context;
+
+	if (p.private_data && kind == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		memcpy(data, p.private_data, p.private_data_len);
+		p.private_data = data;
+	}
+	rdma_ack_cm_event(e);
+	if (kind == RDMA_CM_EVENT_CONNECT_REQUEST)
+		connect_request(s, id, &p);
+	else if (!c || id == s->listener)
+		return;
+	else if (kind == RDMA_CM_EVENT_DISCONNECTED)
+		farewell(s, c);
+	else if (kind == RDMA_CM_EVENT_CONNECT_ERROR || kind == RDMA_CM_EVENT_UNREACHABLE ||
+		 kind == RDMA_CM_EVENT_REJECTED)
+		server_drop(s, c, "it did not complete the connection");
+	else if (kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		server_drop(s, c, "the RDMA device is being removed");
+}
+
+/* A completion of who went is in its queue no more when somebody else comes. */
+static void drain(struct server *s)
+{
+	int most = 1;
+
+	for (size_t i = 0; i < s->net.devs; i++)
+		for (int which = 0; which < BX_CQS_MAX; which++)
+			most += (int)s->net.dev[i].reserved[which];
+	while (most-- > 0 && server_reap(s) > 0)
+		;
+}
+
+void server_tidy(struct server *s, int64_t now)
+{
+	bool released = false;
+
+	if (!s->untidy && now < s->next_tidy)
+		return;
+	s->next_tidy = now + TIDY_NS;
+	s->untidy = false;
+	for (struct client_conn *c = s->conn; c < s->conn + s->conns; c++) {
+		if (!c->used)
+			continue;
+		if (!c->parting && c->unanswered && now - c->progress > HANG_NS)
+			server_drop(s, c, "it took no answer for 30 s");
+		if (c->parting && (now >= c->parting || !c->unanswered)) {
+			release(s, c);
+			released = true;
+		} else if (c->parting) {
+			s->untidy = true;
+		}
+	}
+	if (released)
+		drain(s);
+}
+
+void server_drop_all(struct server *s)
+{
+	for (struct client_conn *c = s->conn; c < s->conn + s->conns; c++)
+		if (c->used)
+			release(s, c);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * server_serve: requests -> queue -> price -> answer -> latency.
+ *
+ * First come, first served, over all clients. A request is copied once when it
+ * came and checked in the copy. Its receive is posted again only when it is
+ * answered, so no client can have more waiting than its hello said.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/benchex/server.h"
+
+enum { BATCH = 32 };
+
+int server_serve_open(struct server *s)
+{
+	s->answer = calloc(s->conf->depth, sizeof(*s->answer));
+	return s->answer ? 0 : -ENOMEM;
+}
+
+void server_serve_close(struct server *s)
+{
+	for (int i = 0; i < BX_DEVS_MAX; i++) {
+		bx_memory_put(&s->made[i].heads);
+		bx_memory_put(&s->made[i].body);
+	}
+	bx_fifo_free(&s->fifo);
+	free(s->answer);
+}
+
+static struct answer_memory *answer_memory(struct server *s, struct bx_dev *d)
+{
+	struct answer_memory *m = &s->made[d - s->net.dev];
+
+	if (!m->heads.at && bx_memory_get(&m->heads, d->pd, (size_t)s->conf->depth * BX_HEAD_LEN,
+					  IBV_ACCESS_LOCAL_WRITE))
+		return NULL;
+	if (!m->body.at &&
+	    bx_memory_get(&m->body, d->pd, s->conf->size_max, IBV_ACCESS_LOCAL_WRITE))
+		return NULL;
+	return m;
+}
+
+/* --- receives ---------------------------------------------------------------- */
+
+static int post_receive(struct client_conn *c, uint32_t place, uint32_t slot)
+{
+	struct bx_tag tag = { .conn = place, .gen = c->gen, .slot = slot };
+	struct ibv_sge piece = { .length = BX_ASK_LEN };
+
+	if (c->session->role == BX_BULK) {
+		piece.addr = (uintptr_t)c->session->buffer.at;
+		piece.length = (uint32_t)c->session->buffer.len;
+		piece.lkey = c->session->buffer.mr->lkey;
+	} else {
+		piece.addr = (uintptr_t)c->asks.at + (uint64_t)slot * BX_ASK_LEN;
+		piece.lkey = c->asks.mr->lkey;
+	}
+	return bx_conn_recv(&c->conn, tag, &piece);
+}
+
+int server_post_receives(struct server *s, struct client_conn *c)
+{
+	int ret = 0;
+
+	if (c->session->role == BX_CLIENT && !answer_memory(s, c->conn.dev))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->hello.depth && !ret; i++)
+		ret = post_receive(c, (uint32_t)(c - s->conn), i);
+	return ret;
+}
+
+/* --- what came --------------------------------------------------------------- */
+
+static void take_request(struct server *s, struct client_conn *c, struct bx_tag t,
+			 const struct ibv_wc *wc, int64_t now)
+{
+	uint8_t copy[BX_ASK_LEN];
+	struct bx_waiting w = { .conn = t.conn, .gen = t.gen, .slot = t.slot, .arrived = now };
+	const char *wrong;
+
+	if (wc->opcode != IBV_WC_RECV) {
+		server_drop(s, c, "it sent what is no request");
+		return;
+	}
+	memcpy(copy, (const uint8_t *)c->asks.at + (size_t)t.slot * BX_ASK_LEN, sizeof(copy));
+	wrong = bx_ask_get(&w.ask, &c->hello, c->next, copy, wc->byte_len);
+	if (!wrong && bx_fifo_push(&s->fifo, &w))
+		wrong = "it sent more requests than it may have waiting";
+	if (wrong)
+		server_drop(s, c, wrong);
+	else
+		c->next++;
+}
+
+static void take_bulk(struct server *s, struct client_conn *c, struct bx_tag t)
+{
+	c->session->messages++;
+	if (post_receive(c, t.conn, t.slot))
+		server_drop(s, c, "a receive for it cannot be posted");
+}
+
+static void count(struct server *s, struct session *x, const struct answer *a, int64_t now)
+{
+	uint64_t ctime = (uint64_t)(a->priced - a->begun), wtime = (uint64_t)(now - a->posted);
+	uint64_t ptime = (uint64_t)((a->begun - a->arrived) + (a->posted - a->priced));
+	struct bx_result *of[] = { x->result, s->total };
+
+	for (int i = 0; i < 2; i++) {
+		hist_add(&of[i]->lat.ctime, ctime);
+		hist_add(&of[i]->lat.wtime, wtime);
+		hist_add(&of[i]->lat.ptime, ptime);
+		hist_add(&of[i]->lat.total, ctime + wtime + ptime);
+		of[i]->requests++;
+		of[i]->bytes += a->bytes;
+	}
+	x->last = s->net.last = now;
+	if (s->report) {
+		resex_report(s->report, ctime, wtime, ptime);
+		if (!s->flush_at)
+			s->flush_at = now + SERVER_FLUSH_NS;
+	}
+}
+
+static void take_completed(struct server *s, struct client_conn *c, struct bx_tag t,
+			   const struct ibv_wc *wc, int64_t now)
+{
+	struct answer *a = &s->answer[t.slot];
+
+	bx_conn_ended(&c->conn, t, wc);
+	if (t.slot >= s->conf->depth || !a->used || a->conn != t.conn || a->gen != t.gen)
+		return;
+	a->used = false;
+	s->answers--;
+	c->unanswered--;
+	c->progress = now;
+	if (wc->status == IBV_WC_SUCCESS)
+		count(s, c->session, a, now);
+	else if (!c->parting)
+		server_drop(s, c, ibv_wc_status_str(wc->status));
+}
+
+static void take(struct server *s, const struct ibv_wc *wc, int64_t now)
+{
+	struct bx_tag t = bx_tag_get(wc->wr_id);
+	struct client_conn *c = server_conn(s, t.conn, t.gen);
+
+	if (!c)
+		return;
+	if (t.op != BX_RECV)
+		take_completed(s, c, t, wc, now);
+	else if (wc->status != IBV_WC_SUCCESS || c->parting)
+		return; /* flushed: it is leaving */
+	else if (c->session->role == BX_BULK)
+		take_bulk(s, c, t);
+	else
+		take_request(s, c, t, wc, now);
+}
+
+int server_reap(struct server *s)
+{
+	struct ibv_wc wc[BATCH];
+	int total = 0;
+
+	for (struct bx_dev *d = s->net.dev; d < s->net.dev + s->net.devs; d++)
+		for (int which = 0; which < BX_CQS_MAX; which++) {
+			int n = d->cq[which] ? ibv_poll_cq(d->cq[which], BATCH, wc) : 0;
+			int64_t now = n > 0 ? bx_now(&s->net) : 0;
+
+			for (int i = 0; i < n; i++)
+				take(s, &wc[i], now);
+			total += n > 0 ? n : 0;
+		}
+	return total;
+}
+
+/* --- serving ----------------------------------------------------------------- */
+
+static uint32_t free_answer(const struct server *s)
+{
+	uint32_t i = 0;
+
+	while (s->answer[i].used)
+		i++;
+	return i;
+}
+
+static int post_answer(struct server *s, struct client_conn *c, const struct bx_waiting *w,
+		       uint32_t slot)
+{
+	struct answer_memory *m = &s->made[c->conn.dev - s->net.dev];
+	uint8_t *head = (uint8_t *)m->heads.at + (size_t)slot * BX_HEAD_LEN;
+	uint32_t bytes = w->ask.answer_bytes;
+	uint32_t first = bytes < BX_HEAD_LEN ? bytes : BX_HEAD_LEN;
+	struct ibv_sge piece[2] = {
+		{ (uintptr_t)head, first, m->heads.mr->lkey },
+		{ (uintptr_t)m->body.at, bytes - first, m->body.mr->lkey },
+	};
+	struct bx_wr wr = {
+		.tag = { .conn = w->conn,
+			 .gen = w->gen,
+			 .slot = slot,
+			 .op = BX_WRITE_IMM,
+			 .bytes = bytes },
+		.piece = piece,
+		.pieces = bytes > first ? 2 : 1,
+		.remote = c->hello.addr + (w->ask.seq % c->hello.depth) * c->hello.stride,
+		.rkey = c->hello.rkey,
+		.imm = (uint32_t)w->ask.seq,
+	};
+
+	return bx_conn_post(&c->conn, &wr);
+}
+
+static int answer(struct server *s, struct client_conn *c, const struct bx_waiting *w)
+{
+	uint32_t slot = free_answer(s);
+	struct answer *a = &s->answer[slot];
+	struct bx_head h = { .seq = w->ask.seq, .stamp = w->ask.stamp, .options = w->ask.options };
+	int ret;
+
+	*a = (struct answer){ .conn = w->conn,
+			      .gen = w->gen,
+			      .bytes = w->ask.answer_bytes,
+			      .arrived = w->arrived,
+			      .begun = bx_now(&s->net) };
+	if (w->ask.kind == BX_TRADE)
+		h.sum = bx_price_many(w->ask.seed, w->ask.options);
+	a->priced = bx_now(&s->net);
+	bx_head_put((uint8_t *)s->made[c->conn.dev - s->net.dev].heads.at +
+			    (size_t)slot * BX_HEAD_LEN,
+		    &h);
+	/* First its receive: the client may ask again as soon as it has the answer. */
+	ret = post_receive(c, w->conn, w->slot);
+	ret = ret ? ret : post_answer(s, c, w, slot);
+	a->posted = bx_now(&s->net);
+	if (ret)
+		return ret;
+	a->used = true;
+	s->answers++;
+	if (c->unanswered++ == 0)
+		c->progress = a->posted;
+	if (!c->session->first)
+		c->session->first = a->begun;
+	if (!s->net.first)
+		s->net.first = a->begun;
+	return 0;
+}
+
+bool server_serve(struct server *s)
+{
+	struct bx_waiting w;
+
+	while (s->answers < s->conf->depth && bx_fifo_pop(&s->fifo, &w)) {
+		struct client_conn *c = server_conn(s, w.conn, w.gen);
+
+		if (!c || c->parting)
+			continue;
+		if (answer(s, c, &w))
+			server_drop(s, c, "an answer to it cannot be posted");
+		return true;
+	}
+	return false;
+}
+
+void server_forget(struct server *s, const struct client_conn *c)
+{
+	for (uint32_t i = 0; i < s->conf->depth; i++) {
+		struct answer *a = &s->answer[i];
+
+		if (a->used && a->conn == (uint32_t)(c - s->conn) && a->gen == c->gen) {
+			a->used = false;
+			s->answers--;
+		}
+	}
+}
