@@ -8,6 +8,7 @@ build=$(cd "${1:?usage: check-install.sh BUILD}" && pwd)
 
 expected() {
 	cat <<'END'
+/usr/bin/benchex
 /usr/bin/resex
 /usr/include/resex/agent_socket.h
 /usr/include/resex/report.h

@@ -234,8 +234,9 @@ static int answer(struct server *s, struct client_conn *c, const struct bx_waiti
 		    &h);
 	/* First its receive: the client may ask again as soon as it has the answer. */
 	ret = post_receive(c, w->conn, w->slot);
-	ret = ret ? ret : post_answer(s, c, w, slot);
+	/* The call itself is the adapter's work: a soft one sends in it. */
 	a->posted = bx_now(&s->net);
+	ret = ret ? ret : post_answer(s, c, w, slot);
 	if (ret)
 		return ret;
 	a->used = true;
