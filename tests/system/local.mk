@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	tests/system/permute.py \
 	tests/system/run.py \
 	tests/system/run.sh \
+	tests/system/sc_benchex.py \
 	tests/system/sc_cap.py \
 	tests/system/sc_churn.py \
 	tests/system/sc_count.py \

@@ -16,7 +16,7 @@ import cpio
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What scenarios run; one that is missing fails the scenarios that need it.
 PROGRAMS = {
-    "resexd": "/usr/sbin/", "resex": "/usr/bin/", "resex-agent": "/usr/sbin/",
+    "resexd": "/usr/sbin/", "resex": "/usr/bin/", "benchex": "/usr/bin/", "resex-agent": "/usr/sbin/",
     "rdmaload": "/t/", "hvprobe": "/t/", "hvguest": "/t/", "domtool": "/t/", "scribble": "/t/", "latload": "/t/",
 }
 

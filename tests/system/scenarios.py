@@ -2,6 +2,7 @@
 """scenarios: the table of all scenarios and the beds they run in."""
 import collections
 
+import sc_benchex
 import sc_cap
 import sc_churn
 import sc_count
@@ -14,6 +15,7 @@ import sc_link
 # One VM each, in this order.
 BEDS = {
     "plain": {"kind": "plain", "memory": 512, "limit": 120},
+    "verbs": {"kind": "plain", "memory": 1024, "limit": 600},
     "credit2": {"sched": "credit2", "limit": 1500},
     "credit": {"sched": "credit", "limit": 600},
 }
@@ -24,6 +26,8 @@ Scenario = collections.namedtuple("Scenario", "name bed run text extra", default
 ALL = [
     Scenario("no-xen", "plain", sc_errors.no_xen,
              "without Xen, one sentence and a code of its own"),
+    Scenario("benchex", "verbs", sc_benchex.benchex,
+             "server, clients and bulk over RDMA: both sides agree, whatever happens to one"),
     Scenario("hello", "credit2", sc_hello.hello,
              "the programs start in dom0 and in guests, and guests have RDMA", True),
     Scenario("errors", "credit2", sc_errors.errors,
