@@ -72,7 +72,7 @@ static void tell_link(struct manager *m, uint32_t i, enum cross_news news, int64
 			      m->conf->link[i].name);
 }
 
-/* Once, until it is otherwise. That a guest has no interface is nothing to tell unless it was named. */
+/* Once, until it is otherwise; that a guest has no interface, only if one was named. */
 static void tell_unread(struct manager *m, const struct checked *k, int was, const char *guest,
 			int64_t wall_ns)
 {

@@ -210,6 +210,25 @@ static void app_add(struct sim_app_truth *to, const struct sim_app_truth *t)
 	to->ptime_ns += t->ptime_ns;
 }
 
+static void record_divergence(struct recorder *r, uint32_t domid, int64_t at_ns)
+{
+	for (uint32_t i = 0; i < r->guests; i++) {
+		struct record_guest *g = &r->guest[i];
+
+		if (g->domid != domid || g->diverged)
+			continue;
+		g->diverged = true;
+		g->diverged_ns = at_ns;
+	}
+}
+
+void record_diverging(struct recorder *r, const struct manager *m, struct mono now)
+{
+	for (uint32_t i = 0; m->diverging && i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i] && m->guest[i]->check.cross.diverges)
+			record_divergence(r, m->guest[i]->key.domid, mono_sub(now, r->start));
+}
+
 void record_truth(struct recorder *r, uint32_t guest, struct record_truth *out)
 {
 	struct sim_truth t;

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "src/daemon/manager.h"
 #include "src/daemon/scenario.h"
 #include "src/util/hist.h"
 
@@ -63,6 +64,8 @@ struct record_guest {
 	uint32_t rate_q16;
 	struct held_list caps, rates; /* percent (none: 100 x VCPUs), q16 */
 	int64_t uncapped_ns;
+	bool diverged;			/* was found to send what it does not claim */
+	int64_t diverged_ns;		/* first, from the start on */
 	struct record_truth before;	/* of lives that ended by a reboot */
 	struct hist *app[SIM_APPS_MAX]; /* servers' true latencies; NULL: no server */
 	uint64_t step_n, step_sum;	/* of the piece of time that runs */
@@ -91,6 +94,8 @@ void record_close(struct recorder *r);
 void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns);
 /* The newest snapshot: holds since the one before it. One seen already is passed over. */
 void record_snapshot(struct recorder *r, const struct snapshot *sn);
+/* The guests that send now what they do not claim. */
+void record_diverging(struct recorder *r, const struct manager *m, struct mono now);
 /* The truth about a guest over all its lives: its own begins anew with each of them. */
 void record_truth(struct recorder *r, uint32_t guest, struct record_truth *t);
 

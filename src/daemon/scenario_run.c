@@ -188,6 +188,7 @@ static int64_t turn(void *arg, struct manager *m, struct mono now)
 	int64_t at = mono_sub(now, r->start), left = r->sc->duration_ns - at;
 
 	record_snapshot(&r->rec, snap_latest(m->sh));
+	record_diverging(&r->rec, m, now);
 	if (r->rec.rc || is_over(r, left))
 		return -1;
 	events_due(r, m, now);

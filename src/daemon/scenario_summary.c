@@ -236,6 +236,7 @@ static json_t *guest(struct recorder *r, uint32_t i, bool *failed)
 	put(o, "rate", rates(g, failed), failed);
 	put(o, "cap", caps(g, failed), failed);
 	put(o, "latency", reports(g, failed), failed);
+	put(o, "diverged_at_s", g->diverged ? seconds(g->diverged_ns) : json_null(), failed);
 	put(o, "true", truth(r, i, failed), failed);
 	if (g->step)
 		put(o, "series", series(r, g, failed), failed);

@@ -31,6 +31,19 @@ def _(host):
     return c.same_as(blind(host), host.run(pair("null")))
 
 
+@group.test("IBMon blinded: the counter tells within 5 s who sends unseen, and nobody else")
+def _(host):
+    run, again = blind(host), host.run(pair("null", bulk=sender(rate=30, guest={"blind": True})))
+    at = run["bulk"].raw["diverged_at_s"]
+    need(at is not None and at <= 5, "bulk: %s", at)
+    need(run["server"].raw["diverged_at_s"] is None, "the server is said to diverge")
+    # 60 MiB/s are more than a twentieth of the link, 20 MiB/s are not
+    need(again["bulk"].raw["diverged_at_s"], "bulk, 30 messages a second, is not found")
+    less = host.run(pair("null", bulk=sender(rate=10, guest={"blind": True})))
+    need(less["bulk"].raw["diverged_at_s"] is None, "what is below the floor is found")
+    return "bulk after %.1f s" % at
+
+
 def swapped(host):
     return host.run(scenario([server(), {**sender(), "sla": server()["sla"]}],
                              swap=["server", "bulk"], duration="90s"))

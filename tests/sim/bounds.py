@@ -146,7 +146,17 @@ def of_apps(sc, guest, out):
             yield "the parts of %s are not its latency" % a["name"]
 
 
-ALL = (of_caps, of_null, of_money, of_counting, of_series, of_apps)
+def of_divergence(sc, guest, out):
+    """Whoever hides nothing is never said to, whatever it sends; others only if they sent."""
+    if out["diverged_at_s"] is None:
+        return
+    if not guest.get("blind") and guest["name"] not in sc.get("swap", []):
+        yield "said to diverge at %s s" % out["diverged_at_s"]
+    if not out["true"]["mtus"]:
+        yield "said to diverge, and sent nothing"
+
+
+ALL = (of_caps, of_null, of_money, of_counting, of_series, of_apps, of_divergence)
 
 
 def breaches(sc, summary):

@@ -127,6 +127,7 @@ SPOILT = {
     "an MTU too many": spoilt(lambda g: g.update(mtus_sent=g["true"]["mtus"] + 1)),
     "a message too few": spoilt(lambda g: g.update(mtus_sent=g["mtus_sent"] - 2049)),
     "more in the series than in all": spoilt(lambda g: g["series"]["mtus"].append(10 ** 9)),
+    "an honest guest said to diverge": spoilt(lambda g: g.update(diverged_at_s=3.0)),
     "a true message that no application sent": spoilt(
         lambda g: g["true"].update(wrs=g["true"]["wrs"] + 1)),
     "a cap under null": without_its_cap,

@@ -286,6 +286,10 @@ static const struct wrong hosts[] = {
 	{ TOP("\"links\": [{\"name\": \"x\", \"rate\": \"8Mbit/s\"}]"),
 	  "f:2:34: ",
 	  { "1000000", "1MiB/s" } },
+	{ "{\"links\": [{\"name\": \"a\", \"rate\": \"1GB/s\",\n \"counter\": \"port:mlx5_0/1\"}],"
+	  " \"guests\": [{\"name\": \"g\"}]}",
+	  "f:2:13: ",
+	  { "port:mlx5_0/1", "leave it out" } },
 	{ TOP("\"links\": [{\"name\": \"x\", \"rate\": \"1GB/s\", \"mtu\": 1000}]"),
 	  "f:2:50: ",
 	  { "1000", "1024" } },

@@ -276,6 +276,17 @@ static void blind__its_rings_are_not_seen__and_cpu_alone_is_charged(void **state
 	assert_true(number(f, "guests.0.resos.spent") <= 100000);
 }
 
+static void blind__for_seconds__its_counter_tells_when_and_the_others_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"4s\", \"guests\": [{\"name\": \"bulk\", \"blind\": true,"
+	       " \"apps\": [{\"kind\": \"sender\", \"size\": \"2MiB\"}]}, {\"name\": \"seen\","
+	       " \"apps\": [{\"kind\": \"sender\", \"size\": \"1MiB\"}]}]}");
+	assert_in_range((uintmax_t)number(f, "guests.0.diverged_at_s"), 2, 4);
+	assert_true(json_is_null(at(f, "guests.1.diverged_at_s")));
+}
+
 static void swapped__the_other_one_is_capped(void **state)
 {
 	struct fixture *f = *state;
@@ -622,6 +633,7 @@ int main(void)
 		WITH(cap__held_for_half_the_time__is_half_of_the_percentiles),
 		WITH(series__of_100_ms__says_what_happened_in_each),
 		WITH(blind__its_rings_are_not_seen__and_cpu_alone_is_charged),
+		WITH(blind__for_seconds__its_counter_tells_when_and_the_others_nothing),
 		WITH(swapped__the_other_one_is_capped),
 		WITH(observing__decides_and_sets_nothing),
 		WITH(guest__destroyed_created_and_rebooted__is_counted_over_its_lives),
