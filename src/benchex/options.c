@@ -41,11 +41,9 @@ static void help(void)
 	     "See benchex(1).");
 }
 
-/* What bx_options() gives back once something was printed in full. */
-static int printed(void)
+/* What bx_options() gives back once something was printed, or was not (rc). */
+static int printed(int rc)
 {
-	int rc = bx_flush(stdout);
-
 	if (!rc)
 		return -1;
 	fprintf(stderr, "benchex: output: %s\n", strerror(-rc));
@@ -55,7 +53,7 @@ static int printed(void)
 static int print_version(void)
 {
 	puts("benchex " PACKAGE_VERSION);
-	return printed();
+	return printed(bx_flush(stdout));
 }
 
 /* --- values --- */
@@ -170,6 +168,8 @@ static int take_profile(struct parse *p, const char *arg)
 
 	if (!profile)
 		return wrong(arg, "there is no such profile; benchex profiles lists them");
+	if (p->conf->profile)
+		return wrong(arg, "a second profile; leave out one of both");
 	profile->apply(p->conf);
 	p->conf->profile = profile->name;
 	return 0;
@@ -230,7 +230,7 @@ static int take(struct parse *p, const struct row *r, const char *arg)
 		return take_profile(p, arg);
 	case VALUE_HELP:
 		bx_help_role(p->conf->role);
-		return printed();
+		return printed(bx_flush(stdout));
 	case VALUE_VERSION:
 		return print_version();
 	default:
@@ -398,7 +398,7 @@ static int profiles(int argc, char **argv)
 
 	if (argc > 1 && !json)
 		return wrong(argv[1], "profiles takes --json alone");
-	return bx_profiles_print(stdout, json) == -ENOMEM ? RESEX_FAILURE : printed();
+	return printed(bx_profiles_print(stdout, json));
 }
 
 static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char **argv)
@@ -445,7 +445,7 @@ int bx_options(struct bx_conf *conf, int argc, char **argv)
 	}
 	if (!strcmp(word, "-h") || !strcmp(word, "--help")) {
 		help();
-		return printed();
+		return printed(bx_flush(stdout));
 	}
 	if (!strcmp(word, "-V") || !strcmp(word, "--version"))
 		return print_version();

@@ -2,6 +2,8 @@
 /* hist: see hist.h. */
 #include "src/util/hist.h"
 
+#include <math.h>
+
 #include "src/core/window.h"
 
 /* Up to 511 each value has a bucket; above, a power of two has HIST_SUB of them. */
@@ -65,6 +67,8 @@ uint64_t hist_deviation(const struct hist *h)
 		return 0;
 	mean = (long double)h->sum / (long double)h->n;
 	variance = h->sumsq / (long double)h->n - mean * mean;
+	if (variance >= 0x1p64L) /* a deviation of over 4.2 s */
+		return (uint64_t)sqrtl(variance);
 	return variance > 0 ? isqrt64((uint64_t)variance) : 0;
 }
 

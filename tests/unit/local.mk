@@ -238,7 +238,8 @@ tests_unit_test_counters_LDADD = libcounters.a libsim.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
-UNIT_BENCHEX = tests/unit/test_hist tests/unit/test_benchex_price tests/unit/test_benchex_trace
+UNIT_BENCHEX = tests/unit/test_hist tests/unit/test_benchex_price tests/unit/test_benchex_trace \
+	tests/unit/test_benchex_options tests/unit/test_benchex_result
 check_PROGRAMS += $(UNIT_BENCHEX)
 TESTS += $(UNIT_BENCHEX)
 tests_unit_test_hist_SOURCES = tests/unit/test_hist.c tests/unit/prop.h
@@ -249,4 +250,9 @@ tests_unit_test_benchex_price_LDADD = $(BENCHEX_LIBS)
 tests_unit_test_benchex_trace_SOURCES = tests/unit/test_benchex_trace.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_benchex_trace_LDADD = $(BENCHEX_LIBS)
+BENCHEX_RIG = tests/unit/benchex_rig.h tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_benchex_options_SOURCES = tests/unit/test_benchex_options.c $(BENCHEX_RIG)
+tests_unit_test_benchex_options_LDADD = $(BENCHEX_LIBS)
+tests_unit_test_benchex_result_SOURCES = tests/unit/test_benchex_result.c $(BENCHEX_RIG)
+tests_unit_test_benchex_result_LDADD = $(BENCHEX_LIBS)
 endif

@@ -35,7 +35,7 @@ static void near(double got, double published, double tolerance)
 		fail_msg("%.6f, published is %.6f", got, published);
 }
 
-/* Hull, Options, Futures, and Other Derivatives: the example of the Black-Scholes-Merton formulas. */
+/* Hull, Options, Futures, and Other Derivatives: his example of the formulas. */
 static void hull__stock_at_42__call_is_4_76_and_put_0_81(void **state)
 {
 	const struct bx_terms t = { 42, 40, 0.10, 0.20, 0.5 };

@@ -81,6 +81,18 @@ static void known_latencies__have_their_mean_and_deviation(void **state)
 	assert_int_equal(hist_quantile(&f->a, 500), 4);
 }
 
+static void latencies__an_hour_apart__have_their_deviation(void **state)
+{
+	struct fixture *f = *state;
+
+	hist_add(&f->a, 0);
+	hist_add(&f->a, 3600000000000);
+	assert_true(hist_deviation(&f->a) == 1800000000000);
+	hist_add(&f->b, 0);
+	hist_add(&f->b, UINT64_MAX - 1);
+	assert_true(hist_deviation(&f->b) == UINT64_MAX / 2);
+}
+
 static void nothing_added__all_figures_are_zero(void **state)
 {
 	struct fixture *f = *state;
@@ -175,6 +187,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(any_latencies__quantiles_are_at_most_a_256th_more,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(known_latencies__have_their_mean_and_deviation,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(latencies__an_hour_apart__have_their_deviation,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_added__all_figures_are_zero, setup,
 						teardown),
