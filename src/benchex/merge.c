@@ -222,7 +222,7 @@ static int read_hist(const struct place *whole, const char *part, const json_t *
 					      "p999_us", "max_us",	 NULL };
 	static const char *const exacts[] = { "min_ns", "max_ns", "sum_ns", "sumsq_ns2", NULL };
 	struct place at = { whole->file, whole->line, part };
-	const char *sum = NULL, *sumsq = NULL;
+	const char *sum = "", *sumsq = "";
 	uint32_t first = 0, last = 0;
 	json_t *exact, *buckets;
 
