@@ -160,7 +160,7 @@ double bx_price_many(uint64_t seed, uint32_t n);
 
 struct bx_latency {
 	struct hist ctime, wtime, ptime; /* server only */
-	struct hist total;		 /* client: from its time stamp to the answer */
+	struct hist total; /* server: the three; client: from its time stamp to the answer */
 };
 
 /* One queue pair's own truth, to be held against what dom0 counts. */

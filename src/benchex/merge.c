@@ -250,9 +250,10 @@ static int read_latency(const struct place *at, const json_t *root, struct bx_re
 		{ BX_SERVER, "ctime", "latency.ctime", offsetof(struct bx_latency, ctime) },
 		{ BX_SERVER, "wtime", "latency.wtime", offsetof(struct bx_latency, wtime) },
 		{ BX_SERVER, "ptime", "latency.ptime", offsetof(struct bx_latency, ptime) },
+		{ BX_SERVER, "total", "latency.total", offsetof(struct bx_latency, total) },
 		{ BX_CLIENT, "total", "latency.total", offsetof(struct bx_latency, total) },
 	};
-	const char *names[4] = { NULL };
+	const char *names[5] = { NULL };
 	json_t *lat, *o;
 	size_t n = 0;
 	int rc = get(at, root, "latency", JSON_OBJECT, &lat);

@@ -108,7 +108,8 @@ static json_t *latency_json(const struct bx_result *r, int *rc)
 		put(o, "ctime", hist_json(&r->lat.ctime, rc), rc);
 		put(o, "wtime", hist_json(&r->lat.wtime, rc), rc);
 		put(o, "ptime", hist_json(&r->lat.ptime, rc), rc);
-	} else if (r->conf->role == BX_CLIENT) {
+	}
+	if (r->conf->role != BX_BULK) {
 		put(o, "total", hist_json(&r->lat.total, rc), rc);
 	}
 	return o;
@@ -226,10 +227,9 @@ static void print_latency(FILE *f, const struct bx_result *r)
 		return;
 	fprintf(f, "\n%-10s %9s %10s %10s %10s %10s %10s %10s %10s %10s\n", "us", "N", "MEAN",
 		"DEVIATION", "MIN", "P50", "P90", "P99", "P99.9", "MAX");
-	if (r->conf->role == BX_CLIENT) {
-		print_hist(f, "latency", &r->lat.total);
+	print_hist(f, "latency", &r->lat.total);
+	if (r->conf->role == BX_CLIENT)
 		return;
-	}
 	print_hist(f, "CTime", &r->lat.ctime);
 	print_hist(f, "WTime", &r->lat.wtime);
 	print_hist(f, "PTime", &r->lat.ptime);
