@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	tests/system/cpio.py \
 	tests/system/daemon.py \
 	tests/system/deps.sh \
+	tests/system/experiment.py \
 	tests/system/fetch-root.sh \
 	tests/system/guest/dom0-loop.sh \
 	tests/system/guest/guest-loop.sh \
@@ -12,7 +13,9 @@ EXTRA_DIST += \
 	tests/system/images.py \
 	tests/system/net.py \
 	tests/system/overlay.py \
+	tests/system/pair.py \
 	tests/system/permute.py \
+	tests/system/real.py \
 	tests/system/run.py \
 	tests/system/run.sh \
 	tests/system/sc_benchex.py \

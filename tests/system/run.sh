@@ -17,6 +17,14 @@ absent() {
 	exit 77
 }
 
+program=run.py
+if [ "${1:-}" = --demo ]; then # ./dev demo --real
+	program=real.py
+	shift
+fi
+case " $* " in
+*" -h "* | *" --help "*) exec python3 -B "$here/$program" --help ;;
+esac
 [ "${1:-}" = --list ] && exec python3 "$here/run.py" --list
 [ "$(uname -m)" = x86_64 ] || absent "the test bed runs on x86-64 only"
 mkdir -p "$work"
@@ -36,4 +44,4 @@ if [ "$(cat "$work/images/.stamp" 2>/dev/null)" != "$stamp" ]; then
 	echo "$stamp" >"$work/images/.stamp"
 fi
 python3 -B "$here/overlay.py" "$build" "$work/images"
-exec python3 -B "$here/run.py" --images "$work/images" --logs "$work/logs" "$@"
+exec python3 -B "$here/$program" --images "$work/images" --logs "$work/logs" "$@"

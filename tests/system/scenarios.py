@@ -2,6 +2,7 @@
 """scenarios: the table of all scenarios and the beds they run in."""
 import collections
 
+import experiment
 import sc_benchex
 import sc_cap
 import sc_churn
@@ -44,6 +45,8 @@ ALL = [
              "the cap of who is to blame follows the latencies that another guest reports"),
     Scenario("link", "credit2", sc_link.link,
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too"),
+    Scenario("experiment", "credit2", experiment.experiment,
+             "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it"),
     Scenario("restore", "credit2", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only"),
     Scenario("churn", "credit2", sc_churn.churn,

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""real.py --images DIR --logs DIR [--repeats N] [-j]: ./dev demo --real, the experiment for people."""
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(HERE, "..", "..", "etc", "demo"))
+import bed  # noqa: E402
+import draw  # noqa: E402
+import experiment  # noqa: E402
+
+REPEAT_S = 35  # of an idle machine
+START_S = 30
+MANAGED = ("interfered", "freemarket", "ioshares")
+
+
+def show(out):
+    repeats, v = out["repeats"], out["verdict"]
+    mean = {k: us / 1e3 for k, us in v["mean_us"].items()}
+    print("\nserver's latency as resexd hears it, from %.1f ms (base) to %.1f ms (no policy), and bulk's cap; "
+          "0 s: the policy comes" % (mean["base"], mean["interfered"]))
+    draw.columns([experiment.PHASES[p][0] for p in MANAGED],
+                 [experiment.timeline(repeats, p) for p in MANAGED],
+                 mean["base"], mean["interfered"], experiment.STEP_S, "%5.1f")
+    print()
+    print("\n".join(experiment.table(repeats)))
+    back = v["back_off_s"]
+    print("back-off: bulk's cap was gone %.1f s (%.1f to %.1f) after the server fell silent" %
+          (sum(back) / len(back), min(back), max(back)))
+    print("FreeMarket is lower than no policy: p = %.2g\n" % v["p_freemarket"])
+    for text, holds in experiment.claims(v):
+        print("%s %s" % ("pass" if holds else "FAIL", text))
+
+
+def run(args):
+    logs = args.logs + "/demo"
+    shutil.rmtree(logs, ignore_errors=True)
+    os.makedirs(logs)
+    began = time.monotonic()
+
+    def tell(text):
+        print("%5.0f s  %s" % (time.monotonic() - began, text), flush=True,
+              file=sys.stderr if args.json else sys.stdout)
+    limit = bed.PATIENCE * (START_S + args.repeats * REPEAT_S)
+    with bed.Vm(args.images, logs, sched="credit2", limit=limit) as vm:
+        tell("Xen and dom0 are up")
+        out = experiment.run(vm, args.repeats, args.seed, tell)
+    with open(logs + "/result.json", "w", encoding="utf-8") as f:
+        json.dump(out, f, indent=1)
+    if args.json:
+        print(json.dumps(dict(out, simulated=False, emulated=True)))
+    else:
+        show(out)
+        print("all raw figures are in " + logs)
+    return 0 if all(holds for _, holds in experiment.claims(out["verdict"])) else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev demo --real")
+    parser.add_argument("--images", help=argparse.SUPPRESS)
+    parser.add_argument("--logs", help=argparse.SUPPRESS)
+    parser.add_argument("-j", "--json", action="store_true")
+    parser.add_argument("--repeats", type=int, default=10, metavar="N", help="at least 2 (10)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of policies (1)")
+    args = parser.parse_args()
+    if args.repeats < 2:
+        parser.error("--repeats %d: one repeat cannot be judged, take 2 or more" % args.repeats)
+    if not args.json:
+        print("Real Xen and real RDMA verbs, nothing simulated, on a machine that QEMU emulates: times are "
+              "the emulation's.\nTwo guests share a link of 4 MB/s; about %d min on an idle machine." %
+              ((START_S + args.repeats * REPEAT_S + 59) // 60), flush=True)
+    try:
+        return run(args)
+    except bed.Failed as e:
+        print("demo: %s; logs are in %s/demo" % (e, args.logs), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+sys.exit(main())
