@@ -19,6 +19,7 @@ expected() {
 /usr/sbin/resex-agent
 /usr/sbin/resexd
 /usr/share/bash-completion/completions/resex
+/usr/share/doc/resex/examples/report.c
 /usr/share/doc/resex/examples/resexd.json
 END
 	(cd "$here/../etc/scenarios" &&
@@ -59,6 +60,20 @@ units_are_right() {
 		{ echo "$said"; return 1; }
 }
 
+# As a user of the library builds, in both languages; the example runs until it is ended.
+library_serves() {
+	flags=$(PKG_CONFIG_PATH=$dest/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dest \
+		PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 \
+		pkg-config --cflags --libs resex-report) || return
+	for language in c c++; do
+		# shellcheck disable=SC2086 # flags are words
+		clang -x $language -Wall -Wextra -Werror -o "$tmp/example" \
+			"$dest/usr/share/doc/resex/examples/report.c" -x none $flags || return
+		RESEX_AGENT_SOCKET=/nonexistent/sock timeout 0.3 "$tmp/example"
+		[ $? = 124 ] || return
+	done
+}
+
 nothing_is_left() {
 	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null && [ -z "$(installed)" ] || { installed; return 1; }
 }
@@ -69,7 +84,7 @@ dest=$tmp/dest
 passed=0 failed=0
 make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
-for what in same_list programs_run example_is_right units_are_right nothing_is_left; do
+for what in same_list programs_run example_is_right units_are_right library_serves nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"
 		passed=$((passed + 1))

@@ -37,6 +37,7 @@ ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
 src/daemon/*           src/daemon/ src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
+etc/examples/*         resex/report.h @libc
 tests/*                *
 END
 }
