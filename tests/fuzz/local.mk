@@ -1,11 +1,12 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
 EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/fuzz/control.dict \
-	tests/fuzz/methods.dict tests/fuzz/scenario.dict
+	tests/fuzz/methods.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
 FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_methods \
-	 tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario
+	 tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
+	 tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 

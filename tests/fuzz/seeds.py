@@ -286,6 +286,26 @@ SCENARIO = {
     "no_policy": ONE % (IDLE, ', "policy": "dear"'),
 }
 
+# --- trace: a file (fuzz_trace.c) -------------------------------------------------
+
+TRACE = {
+    "all": "# made up\n\n0 trade 40 512\n\t12.5  feed\t0 64K # behind\r\n3600000000 trade 1048576 16M",
+    "units": "1ms feed 0 1\n2s feed 0 1\n7ns feed 0 1k\n0.001us trade 0 1m\n",
+    "few": "0 trade 1\n",
+    "many": "0 trade 1 1 1\n",
+    "gap": "0.0001 trade 1 1\n",
+    "gap_large": "3600000001 trade 1 1\n",
+    "kind": "1 treed 1 1\n",
+    "options": "1 trade 1048577 1\n",
+    "fed": "1 feed 1 1\n",
+    "size": "1 trade 1 16777217\n",
+    "no_size": "1 trade 1 0\n",
+    "nothing": "# only this\n\n",
+    "bytes": b"1 \xff\x00\x1b trade 1\n",
+    "long": "1 " + "y" * 300 + " 1 1\n",
+    "huge": "99999999999999999999 trade 99999999999999999999 99999999999999999999M\n",
+}
+
 
 def main():
     if len(sys.argv) != 2:
@@ -296,6 +316,7 @@ def main():
     write(sys.argv[1], "registry", REGISTRY_SEEDS)
     write(sys.argv[1], "ring", RING_SEEDS)
     write(sys.argv[1], "scenario", SCENARIO)
+    write(sys.argv[1], "trace", TRACE)
 
 
 if __name__ == "__main__":
