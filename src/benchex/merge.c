@@ -36,8 +36,9 @@ struct merge {
 	struct bx_result sum, one;
 	json_t *asked; /* conf of all; NULL: they differ */
 	bool seed_differs, parallel;
-	uint64_t merged;  /* results */
-	size_t qps_space; /* of sum.qp */
+	bool total, parts; /* of a server: of all its clients, of one */
+	uint64_t merged;   /* results */
+	size_t qps_space;  /* of sum.qp */
 };
 
 /* --- reading one value --- */
@@ -253,7 +254,7 @@ static int read_latency(const struct place *at, const json_t *root, struct bx_re
 		{ BX_SERVER, "total", "latency.total", offsetof(struct bx_latency, total) },
 		{ BX_CLIENT, "total", "latency.total", offsetof(struct bx_latency, total) },
 	};
-	const char *names[5] = { NULL };
+	const char *names[sizeof(hists) / sizeof(hists[0]) + 1] = { NULL };
 	json_t *lat, *o;
 	size_t n = 0;
 	int rc = get(at, root, "latency", JSON_OBJECT, &lat);
@@ -487,12 +488,29 @@ static void add_conf(struct merge *m, const json_t *root)
 		m->seed_differs = true;
 }
 
+/* A server prints a result as each client leaves, and in the end their total. */
+static int check_total(const struct place *at, struct merge *m)
+{
+	if (m->conf.role != BX_SERVER)
+		return 0;
+	if (!strcmp(m->one.peer, "all"))
+		m->total = true;
+	else
+		m->parts = true;
+	if (!m->total || !m->parts)
+		return 0;
+	return bad(at, "totals of servers stand beside results of single clients, which they "
+		       "hold: take one kind, as the last line of each server");
+}
+
 static int add_result(const struct place *at, const json_t *root, struct merge *m)
 {
 	struct bx_result *sum = &m->sum, *one = &m->one;
 	json_t *of = json_object_get(root, "merged");
 	int rc = read_result(at, root, m);
 
+	if (!rc)
+		rc = check_total(at, m);
 	if (!rc)
 		rc = add_counts(at, m);
 	if (rc)

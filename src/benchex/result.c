@@ -109,9 +109,8 @@ static json_t *latency_json(const struct bx_result *r, int *rc)
 		put(o, "wtime", hist_json(&r->lat.wtime, rc), rc);
 		put(o, "ptime", hist_json(&r->lat.ptime, rc), rc);
 	}
-	if (r->conf->role != BX_BULK) {
+	if (r->conf->role != BX_BULK)
 		put(o, "total", hist_json(&r->lat.total, rc), rc);
-	}
 	return o;
 }
 

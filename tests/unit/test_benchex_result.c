@@ -284,8 +284,8 @@ static void text__of_each_role__says_what_people_ask_first(void **state)
 	free(text);
 	f->conf.role = BX_SERVER;
 	text = printed(f, false);
-	assert_true(strstr(text, "\nCTime ") && strstr(text, "\nWTime ") &&
-		    strstr(text, "\nPTime "));
+	assert_true(strstr(text, "\nlatency ") && strstr(text, "\nCTime ") &&
+		    strstr(text, "\nWTime ") && strstr(text, "\nPTime "));
 	free(text);
 	f->conf.role = BX_BULK;
 	f->r.control_rounds = 9;
@@ -525,6 +525,23 @@ static void results__of_different_roles__are_refused_in_words(void **state)
 		"one role at a time");
 }
 
+static void totals_of_servers__beside_what_they_hold__are_refused(void **state)
+{
+	struct fixture *f = *state;
+	json_t *o;
+
+	measured(f);
+	f->conf.role = BX_SERVER;
+	save(f, "client");
+	strcpy(f->r.peer, "all");
+	save(f, "total");
+	refused(f, "client total", RESEX_BAD_CONFIG, "take one kind, as the last line of each");
+	refused(f, "total client", RESEX_BAD_CONFIG, "take one kind");
+	o = merged(f, "-j total total");
+	assert_string_equal(word(o, "peer"), "all");
+	json_decref(o);
+}
+
 static void refused_with(struct fixture *f, const json_t *root, const char *what)
 {
 	struct caught out;
@@ -704,6 +721,7 @@ int main(void)
 		WITH(several_results__in_one_file_with_empty_lines__are_all_taken),
 		WITH(files__absent_empty_and_odd__are_refused),
 		WITH(results__of_different_roles__are_refused_in_words),
+		WITH(totals_of_servers__beside_what_they_hold__are_refused),
 		WITH(any_key__absent_wrong_or_unknown__is_refused),
 		WITH(histograms__that_cannot_be__are_refused),
 		WITH(counts__that_add_up_beyond_63_bits__are_refused),
