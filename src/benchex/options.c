@@ -205,6 +205,14 @@ static int take_figure(const struct row *r, const char *arg, void *at)
 	return 0;
 }
 
+/* The same that resex_report_open() takes when it is given none. */
+static const char *usual_socket(void)
+{
+	const char *path = getenv("RESEX_AGENT_SOCKET");
+
+	return path && *path ? path : AGENT_SOCKET;
+}
+
 static int take(struct parse *p, const struct row *r, const char *arg)
 {
 	void *at = (char *)p->conf + r->offset;
@@ -215,7 +223,7 @@ static int take(struct parse *p, const struct row *r, const char *arg)
 		*(bool *)at = true;
 		return 0;
 	case VALUE_REPORT:
-		*(const char **)at = AGENT_SOCKET;
+		*(const char **)at = usual_socket();
 		return 0;
 	case VALUE_TEXT:
 		if (!*arg)

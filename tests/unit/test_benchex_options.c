@@ -147,6 +147,20 @@ static void trace_and_agent__point_into_the_command_line(void **state)
 	assert_string_equal(s.agent, "/run/other");
 }
 
+static void report__goes_to_the_socket_of_the_environment(void **state)
+{
+	struct bx_conf s;
+
+	(void)state;
+	setenv("RESEX_AGENT_SOCKET", "/tmp/other", 1);
+	s = good("server --report");
+	assert_string_equal(s.agent, "/tmp/other");
+	setenv("RESEX_AGENT_SOCKET", "", 1);
+	s = good("server --report");
+	assert_string_equal(s.agent, AGENT_SOCKET);
+	unsetenv("RESEX_AGENT_SOCKET");
+}
+
 static void atomics_alone__are_8_bytes(void **state)
 {
 	struct bx_conf c = good("bulk h -m fetch_add,cmp_swap=2"),
@@ -558,6 +572,7 @@ int main(void)
 		cmocka_unit_test(options__long__are_taken),
 		cmocka_unit_test(options__short_and_behind_the_host__are_taken),
 		cmocka_unit_test(trace_and_agent__point_into_the_command_line),
+		cmocka_unit_test(report__goes_to_the_socket_of_the_environment),
 		cmocka_unit_test(atomics_alone__are_8_bytes),
 		cmocka_unit_test(wrong_usage__is_one_sentence_with_value_and_remedy),
 		cmocka_unit_test(words_that_are_no_text__are_escaped),
