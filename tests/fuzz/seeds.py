@@ -84,7 +84,7 @@ METHODS = {
     "guest_set": call("guest-set guest-show guest-set", [
         '{"guest":"bulk","settings":{"weight":512,"exempt":true,"min_cap":5,"max_cap":40,"link":"ib0",'
         '"sla":{"tolerance":30,"base":"230us","base_io":"130us","base_deviation":"2us"}}}', '{"guest":"bulk"}',
-        '{"guest":"bulk","settings":{"max_cap":0,"sla":{"tolerance":0}}}']),
+        '{"guest":"bulk","settings":{"max_cap":0,"counter":"vf:ens1f0/3","sla":{"tolerance":0}}}']),
     "guest_set_wrong": call("guest-set guest-set guest-set guest-set", [
         '{"guest":"bulk","settings":{"weight":0}}', '{"guest":"bulk","settings":{"sla":{"base":"1us"}}}',
         '{"guest":"bulk","settings":{"max_cap":3,"min_cap":4}}', '{"guest":"bulk","settings":{"link":"x"}}']),
