@@ -643,21 +643,22 @@ static int print_json(const struct merge *m)
 	return rc;
 }
 
-static int print(const struct merge *m, bool json)
+/* The exit code when what was printed arrived, or did not (rc). */
+static int arrived(int rc)
 {
-	int rc;
-
-	if (json) {
-		rc = print_json(m);
-	} else {
-		printf("%" PRIu64 " results, %s%s\n", m->merged,
-		       m->parallel ? "taken as at the same time" : "taken one after the other",
-		       m->asked ? "" : "; not all were asked for the same");
-		rc = bx_result_text(stdout, &m->sum);
-	}
 	if (rc)
 		fprintf(stderr, "benchex: output: %s\n", strerror(-rc));
 	return rc ? RESEX_FAILURE : RESEX_OK;
+}
+
+static int print(const struct merge *m, bool json)
+{
+	if (json)
+		return arrived(print_json(m));
+	printf("%" PRIu64 " results, %s%s\n", m->merged,
+	       m->parallel ? "taken as at the same time" : "taken one after the other",
+	       m->asked ? "" : "; not all were asked for the same");
+	return arrived(bx_result_text(stdout, &m->sum));
 }
 
 static int usage(const char *word, const char *what)
@@ -710,7 +711,7 @@ int bx_merge(int argc, char **argv)
 			puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
 			     "Adds up results that benchex printed with --json; - is standard "
 			     "input. See benchex(1).");
-			return bx_flush(stdout) ? RESEX_FAILURE : RESEX_OK;
+			return arrived(bx_flush(stdout));
 		}
 		json |= c == 'j';
 		parallel |= c == 'P';
