@@ -18,7 +18,9 @@ expected() {
 /usr/lib/systemd/system/resexd.service
 /usr/sbin/resex-agent
 /usr/sbin/resexd
+/usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
+/usr/share/doc/resex/examples/ice-like.trace
 /usr/share/doc/resex/examples/report.c
 /usr/share/doc/resex/examples/resexd.json
 END
