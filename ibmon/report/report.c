@@ -41,13 +41,13 @@ struct resex_report {
 	int64_t period_ns;
 	uint32_t waiting;
 	int fd;
-	union datagram datagram;
 	uint64_t sent, dropped;
 	int64_t retry_ns; /* not before */
 	pid_t pid;	  /* whose samples wait */
 	int why;	  /* why there is nobody to send to; 0: connected */
 	int last;	  /* what became of the last datagram */
 	struct sockaddr_un addr;
+	union datagram datagram;
 };
 
 static int64_t now_ns(void)
@@ -140,11 +140,7 @@ static int deliver(struct resex_report *r, int64_t now)
 		r->why = rc;
 	}
 	rc = reach(r, now);
-	if (rc == 0)
-		rc = send_waiting(r);
-	if (rc && !passes(rc))
-		r->why = rc;
-	return rc;
+	return rc ? rc : send_waiting(r);
 }
 
 static void flush(struct resex_report *r, int64_t now)
