@@ -163,11 +163,14 @@ enum cross_news cross_pause(struct cross *c)
 	return CROSS_ENDS;
 }
 
+uint64_t cross_rate(const struct cross_window *w, uint64_t bytes)
+{
+	return w->ns > 0 ? scale(bytes, (uint64_t)NS_PER_S, (uint64_t)w->ns) : 0;
+}
+
 uint64_t cross_unexplained(const struct cross *c)
 {
 	const struct cross_window *w = &c->last;
 
-	if (w->sent <= w->explained || w->ns <= 0)
-		return 0;
-	return scale(w->sent - w->explained, (uint64_t)NS_PER_S, (uint64_t)w->ns);
+	return w->sent > w->explained ? cross_rate(w, w->sent - w->explained) : 0;
 }

@@ -102,6 +102,9 @@ uint64_t cross_read_bytes(uint64_t bytes, uint64_t mtus);
 uint64_t cross_flight(const struct cross_conf *conf, const struct usage *was,
 		      const struct usage *now);
 
+/* Bytes a second of one window; 0 when there was none. */
+uint64_t cross_rate(const struct cross_window *w, uint64_t bytes);
+
 /* Bytes a second that nothing explains, of the last window; tolerance and floor not taken off. */
 uint64_t cross_unexplained(const struct cross *c);
 

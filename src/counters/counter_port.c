@@ -34,7 +34,7 @@ static bool counts_packets(const struct counters *c, const struct counter_name *
 			     n->number);
 }
 
-static int port_read(const struct counters *c, const struct counter_name *n, uint32_t domid,
+static int port_read(struct counters *c, const struct counter_name *n, uint32_t domid,
 		     struct counter_value *v)
 {
 	struct counter_value got = { .which = 1 };

@@ -5,7 +5,7 @@
 #include "src/counters/counters_priv.h"
 #include "src/sim/hyp.h"
 
-static int sim_read(const struct counters *c, const struct counter_name *n, uint32_t domid,
+static int sim_read(struct counters *c, const struct counter_name *n, uint32_t domid,
 		    struct counter_value *v)
 {
 	struct sim_hyp_moved m;

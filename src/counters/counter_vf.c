@@ -4,9 +4,9 @@
  * driver tells in the answer to RTM_GETLINK. What it transmitted is what the
  * guest that it was given to has sent.
  *
- * One question, one answer, on a socket of its own: this is asked once a
- * window, of a few guests. Numbers in the answer lie as they come and are
- * copied out.
+ * One question, one answer, on a socket of its own, once a window for all
+ * virtual functions of an interface. Numbers in the answer lie as they come
+ * and are copied out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -165,38 +165,63 @@ int counter_vf_parse(const uint8_t *msg, size_t len, uint32_t number, struct cou
 	return find_vf(msg + skip, h.nlmsg_len - skip, number, v);
 }
 
-/* The kernel answers before send() returns: there is nothing to wait for. */
-static int take(int fd, uint32_t number, struct counter_value *v)
-{
-	uint8_t *buf = malloc(ANSWER_MAX);
-	ssize_t n;
-	int rc;
+/* --- asked once a round --------------------------------------------------------- */
 
-	if (!buf)
-		return -ENOMEM;
-	n = recv(fd, buf, ANSWER_MAX, MSG_TRUNC | MSG_DONTWAIT);
+/* All virtual functions of one interface are in it, and their driver asks each of them for it. */
+struct answer {
+	uint64_t round;
+	char dev[COUNTER_DEV_MAX]; /* "": none yet */
+	size_t len;
+	uint8_t msg[ANSWER_MAX];
+};
+
+/* The kernel answers before send() returns: there is nothing to wait for. */
+static int fetch(struct answer *a, const char *dev)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), rc;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	rc = ask(fd, dev);
+	n = rc ? 0 : recv(fd, a->msg, sizeof(a->msg), MSG_TRUNC | MSG_DONTWAIT);
 	if (n < 0)
 		rc = -errno;
-	else
-		rc = n > ANSWER_MAX ? -EMSGSIZE : counter_vf_parse(buf, (size_t)n, number, v);
-	free(buf);
+	else if ((size_t)n > sizeof(a->msg))
+		rc = -EMSGSIZE;
+	close(fd);
+	a->len = rc ? 0 : (size_t)n;
 	return rc;
 }
 
-static int vf_read(const struct counters *c, const struct counter_name *n, uint32_t domid,
+void counter_vf_keep(struct counters *c, const uint8_t *msg, size_t len)
+{
+	struct answer *a = c->cache;
+
+	a->len = len < sizeof(a->msg) ? len : sizeof(a->msg);
+	memcpy(a->msg, msg, a->len);
+}
+
+static int vf_read(struct counters *c, const struct counter_name *n, uint32_t domid,
 		   struct counter_value *v)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), rc;
+	struct answer *a = c->cache;
+	int rc;
 
-	(void)c;
 	(void)domid;
-	if (fd < 0)
-		return -errno;
-	rc = ask(fd, n->dev);
-	if (!rc)
-		rc = take(fd, n->number, v);
-	close(fd);
-	return rc;
+	if (!a)
+		a = c->cache = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	if (a->round != c->round || strcmp(a->dev, n->dev) != 0) {
+		a->dev[0] = 0;
+		rc = fetch(a, n->dev);
+		if (rc)
+			return rc;
+		a->round = c->round;
+		memcpy(a->dev, n->dev, sizeof(a->dev));
+	}
+	return counter_vf_parse(a->msg, a->len, n->number, v);
 }
 
 const struct counter_ops counter_vf = { COUNTER_VF, "vf", vf_read };

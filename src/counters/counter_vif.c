@@ -38,7 +38,7 @@ static int read_one(const struct counters *c, const char *name, struct counter_v
 	return 0;
 }
 
-static int vif_read(const struct counters *c, const struct counter_name *n, uint32_t domid,
+static int vif_read(struct counters *c, const struct counter_name *n, uint32_t domid,
 		    struct counter_value *v)
 {
 	struct counter_value sum = { 0 };

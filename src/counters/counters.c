@@ -15,6 +15,12 @@ enum { IFACE_MAX = 15, NUMBER_MAX = 65535 };
 const struct counter_ops *const counters_host[] = { &counter_vif, &counter_vf, &counter_port,
 						    NULL };
 
+void counters_close(struct counters *c)
+{
+	free(c->cache);
+	c->cache = NULL;
+}
+
 const struct counter_ops *counter_find(const struct counters *c, const struct counter_name *n)
 {
 	if (!c->ops || n->kind == COUNTER_NONE)

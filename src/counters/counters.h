@@ -45,6 +45,8 @@ struct counters {
 	const struct counter_ops *const *ops; /* those there are, ended by NULL; NULL: none */
 	const char *sys;		      /* where sysfs is mounted: "/sys" */
 	void *arg;			      /* sim: the struct sim_host */
+	uint64_t round; /* readings of one round may share an answer of the kernel's */
+	void *cache;	/* such an answer; NULL at first */
 };
 
 struct counter_ops {
@@ -55,13 +57,16 @@ struct counter_ops {
 	 * -EOPNOTSUPP: the device counts no bytes; -EBADMSG: what it says is no
 	 * number; -EAGAIN: it is changing; or another -errno. Does not wait.
 	 */
-	int (*read)(const struct counters *c, const struct counter_name *n, uint32_t domid,
+	int (*read)(struct counters *c, const struct counter_name *n, uint32_t domid,
 		    struct counter_value *v);
 };
 
 /* Of a Xen host: vif, vf, port. Of the simulated one: sim. */
 extern const struct counter_ops *const counters_host[];
 extern const struct counter_ops *const counters_sim[];
+
+/* Give back what was kept; c may be used again. */
+void counters_close(struct counters *c);
 
 /* What reads n here, or NULL: nothing does, or it is COUNTER_NONE. */
 const struct counter_ops *counter_find(const struct counters *c, const struct counter_name *n);

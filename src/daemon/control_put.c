@@ -94,11 +94,6 @@ void put_diverges(json_t *o, const struct checked *k)
 	json_object_set_new(o, "diverges", k->ops ? json_boolean(k->cross.diverges) : json_null());
 }
 
-static uint64_t bytes_s(const struct cross_window *w, uint64_t bytes)
-{
-	return w->ns > 0 ? (uint64_t)((double)bytes * 1e9 / (double)w->ns) : 0;
-}
-
 void put_checked(json_t *o, const char *key, const struct checked *k)
 {
 	const struct cross *c = &k->cross;
@@ -116,8 +111,8 @@ void put_checked(json_t *o, const char *key, const struct checked *k)
 	put_u(v, "windows", c->windows);
 	put_u(v, "sent_bytes", c->sent);
 	put_u(v, "explained_bytes", c->explained);
-	put_u(v, "sent_bytes_s", bytes_s(&c->last, c->last.sent));
-	put_u(v, "explained_bytes_s", bytes_s(&c->last, c->last.explained));
+	put_u(v, "sent_bytes_s", cross_rate(&c->last, c->last.sent));
+	put_u(v, "explained_bytes_s", cross_rate(&c->last, c->last.explained));
 	put_u(v, "unexplained_bytes_s", cross_unexplained(c));
 	put_diverges(v, k);
 }

@@ -30,6 +30,7 @@ void manager_fini(struct manager *m)
 	policy_free(m->policy);
 	policy_free(m->policy_old);
 	m->policy = m->policy_old = NULL;
+	counters_close(&m->counters);
 }
 
 static struct managed *by_dom(const struct manager *m, const struct hv_dom *d)

@@ -133,6 +133,7 @@ static void read_link(struct manager *m, uint32_t i, int64_t wall_ns)
 
 static void read_all(struct manager *m, struct mono now, int64_t wall_ns)
 {
+	m->counters.round++;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (m->guest[i] && !m->guest[i]->leaving)
 			read_guest(m, m->guest[i], wall_ns);

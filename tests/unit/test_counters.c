@@ -30,6 +30,8 @@ static int teardown(void **state)
 {
 	struct rig *r = *state;
 
+	counters_close(&r->c);
+	assert_null(r->c.cache);
 	tmp_close(&r->dir);
 	free(r);
 	return 0;
@@ -446,6 +448,28 @@ static void vf__asked_of_this_kernel__there_is_none_on_the_loopback(void **state
 	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), -ENOENT);
 }
 
+static void vf__two_of_one_interface_in_one_round__are_asked_for_once(void **state)
+{
+	struct rig *r = *state;
+	struct counter_name n = { .kind = COUNTER_VF, .dev = "lo", .number = 0 };
+	struct msg m;
+
+	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), -ENOENT);
+	assert_non_null(r->c.cache);
+	/* what is kept of the round is read again, though the kernel would say otherwise */
+	make_answer(&m);
+	counter_vf_keep(&r->c, m.buf, m.len);
+	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), 0);
+	n.number = 3;
+	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), 0);
+	assert_int_equal(r->v.bytes_sent, 303);
+	r->c.round++;
+	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), -ENOENT);
+	counter_vf_keep(&r->c, m.buf, m.len);
+	strcpy(n.dev, "nosuchdev");
+	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), -ENOENT);
+}
+
 /* --- the simulated host ----------------------------------------------------------------- */
 
 static void sim__each_byte_the_link_carried__is_counted_blind_or_not(void **state)
@@ -501,6 +525,7 @@ int main(void)
 		cmocka_unit_test(vf__interface_without_any__is_no_counter),
 		cmocka_unit_test(vf__error_in_place_of_an_answer__is_told),
 		cmocka_unit_test(vf__answer_cut_short_or_spoilt__is_read_within_its_bounds),
+		IN_TREE(vf__two_of_one_interface_in_one_round__are_asked_for_once),
 		IN_TREE(vf__asked_of_this_kernel__there_is_none_on_the_loopback),
 		cmocka_unit_test(sim__each_byte_the_link_carried__is_counted_blind_or_not),
 	};

@@ -16,7 +16,7 @@ static struct fake {
 	uint32_t reads;
 } fake;
 
-static int read_guest(const struct counters *c, const struct counter_name *n, uint32_t domid,
+static int read_guest(struct counters *c, const struct counter_name *n, uint32_t domid,
 		      struct counter_value *v)
 {
 	(void)c;
@@ -28,7 +28,7 @@ static int read_guest(const struct counters *c, const struct counter_name *n, ui
 	return fake.guest_rc[domid];
 }
 
-static int read_port(const struct counters *c, const struct counter_name *n, uint32_t domid,
+static int read_port(struct counters *c, const struct counter_name *n, uint32_t domid,
 		     struct counter_value *v)
 {
 	(void)c;
