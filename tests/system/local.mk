@@ -21,12 +21,14 @@ EXTRA_DIST += \
 	tests/system/sc_benchex.py \
 	tests/system/sc_cap.py \
 	tests/system/sc_churn.py \
+	tests/system/sc_controls.py \
 	tests/system/sc_count.py \
 	tests/system/sc_errors.py \
 	tests/system/sc_hello.py \
 	tests/system/sc_hv.py \
 	tests/system/sc_ioshares.py \
 	tests/system/sc_link.py \
+	tests/system/sc_matrix.py \
 	tests/system/scenarios.py
 
 # permute.py is what the experiment is judged by.

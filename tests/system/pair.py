@@ -13,7 +13,8 @@ from daemon import Daemon, with_agent, with_rxe, xl_sched
 from net import PEER, RATE, Net
 
 SERVER = "benchex server --events --json"
-CLIENT = "benchex client --events --json --size 16K --options 50"
+CLIENT = "benchex client --events --json"
+ANSWERS = "--size 16K --options 50"
 # Computing for each message makes caps graded: without it a third of a CPU fills the link.
 BULK = "benchex bulk %s --events --json --size 64K --qps 4 --depth 8 --work 40us --seconds 0" % PEER
 QPS = 4
@@ -79,6 +80,7 @@ class Pair:
         for g in (self.server, self.bulk):
             (with_agent if g.name in agents else with_rxe)(g)
         self.sessions = 0
+        self.client_options = ANSWERS
         self.daemon = Daemon(vm, policy=policy, links=[LINK])
 
     def __enter__(self):
@@ -93,7 +95,7 @@ class Pair:
 
     def client(self, seconds):
         self.sessions += 1
-        return "%s --seconds %d %s" % (CLIENT, seconds, "10.99.1.%d" % self.server.net)
+        return "%s %s --seconds %d %s" % (CLIENT, self.client_options, seconds, "10.99.1.%d" % self.server.net)
 
     # --- the neighbour -----------------------------------------------------------
 
@@ -116,21 +118,21 @@ class Pair:
 
     # --- a phase -----------------------------------------------------------------
 
-    def phase(self, name, policy, settle_s=SETTLE_S):
+    def phase(self, name, policy, settle_s=SETTLE_S, measure_s=MEASURE_S):
         """Put the policy in force, settle, measure: the figures of all who have some."""
         settle = self.client(settle_s) + " >$f.settle" if settle_s else ":"
         script = PHASE.format(name=name, change="resex policy-set " + policy, every=300000,
-                              settle=settle, measure=self.client(MEASURE_S) + " >$f.client")
-        self.vm.sh(script, SETTLE_S + MEASURE_S + 30)
+                              settle=settle, measure=self.client(measure_s) + " >$f.client")
+        self.vm.sh(script, settle_s + measure_s + 30)
         session = session_line(self.server, "server", self.sessions)
         base = "%s/files/%s" % (self.vm.share, name)
         with open(base + ".server", "w", encoding="utf-8") as f:
             json.dump(session, f)
-        return self._figures(name, base, session)
+        return self._figures(name, base, session, measure_s)
 
-    def _figures(self, name, base, session):
+    def _figures(self, name, base, session, measure_s):
         looks = rows_of(read_text(base + ".list"))
-        begin = looks[-1][0] - MEASURE_S
+        begin = looks[-1][0] - measure_s
         within = [rows for at, rows in looks if at >= begin]
         lat = session["latency"]
         out = {"name": name, "server": summary(lat["total"])}

@@ -95,7 +95,7 @@ def main():
     args = parser.parse_args()
     if args.list:
         for s in scenarios.ALL:
-            print("%-18s %s" % (s.name, s.text))
+            print("%-18s %s%s" % (s.name, s.text, " (only when named)" if s.extra else ""))
         return 0
     known = {s.name for s in scenarios.ALL}
     for name in args.name:

@@ -6,18 +6,20 @@ import experiment
 import sc_benchex
 import sc_cap
 import sc_churn
+import sc_controls
 import sc_count
 import sc_errors
 import sc_hello
 import sc_hv
 import sc_ioshares
 import sc_link
+import sc_matrix
 
 # One VM each, in this order.
 BEDS = {
     "plain": {"kind": "plain", "memory": 512, "limit": 120},
     "verbs": {"kind": "plain", "memory": 1024, "limit": 600},
-    "credit2": {"sched": "credit2", "limit": 1500},
+    "credit2": {"sched": "credit2", "limit": 2400},
     "credit": {"sched": "credit", "limit": 600},
 }
 
@@ -47,6 +49,10 @@ ALL = [
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too"),
     Scenario("experiment", "credit2", experiment.experiment,
              "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it"),
+    Scenario("controls", "credit2", sc_controls.controls,
+             "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing"),
+    Scenario("matrix", "credit2", sc_matrix.matrix,
+             "attackers x victims x policies, as a table (takes 6 minutes)", True),
     Scenario("restore", "credit2", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only"),
     Scenario("churn", "credit2", sc_churn.churn,
