@@ -49,7 +49,8 @@ def remark(base, r, attacker):
     us = {name: f["server"]["mean_us"] for name, f in r.items()}
     if us["attacked"] < HURT * base:
         return "hardly hurt"
-    helped = [name for name in ("freemarket", "ioshares") if us[name] < HELPED * us["attacked"]]
+    helped = [name for name in ("freemarket", "ioshares")
+              if us[name] < HELPED * us["attacked"] and r[name]["resexd"]["bulk_capped"]]
     if "ioshares" in helped:
         return "IOShares helps"
     if helped:
