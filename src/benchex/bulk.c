@@ -72,6 +72,7 @@ static int post_one(struct bulk *b, struct flow *f)
 	}
 	f->posted++;
 	b->room--;
+	b->turn = (uint32_t)(f - b->flow + 1) % b->flows;
 	return 0;
 }
 
@@ -86,7 +87,6 @@ static struct flow *next_flow(struct bulk *b)
 		if (f->conn.truth.outstanding >= conf->depth ||
 		    (conf->requests && f->posted >= conf->requests))
 			continue;
-		b->turn = (uint32_t)(f - b->flow + 1) % b->flows;
 		return f;
 	}
 	return NULL;

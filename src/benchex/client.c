@@ -295,13 +295,15 @@ static int get_memory(struct client *c, struct bx_dev *d)
 static int make_queue(struct client *c, struct lane *l)
 {
 	uint32_t depth = c->conf->depth;
-	int ret = bx_dev_reserve(l->conn.dev, 0, 3 * depth);
+	struct bx_dev *d = l->conn.dev;
+	/* One queue for the completions of all; the first lane finds it missing. */
+	int ret = d->cq[0] ? 0 : bx_dev_reserve(d, 0, 3 * depth * c->conf->clients);
 
-	ret = ret ? ret : bx_conn_queue(&l->conn, l->conn.dev->pd, 0, 2 * depth, depth, 1);
+	ret = ret ? ret : bx_conn_queue(&l->conn, d->pd, 0, 2 * depth, depth, 1);
 	if (ret)
-		bx_say("a queue pair for %u requests was not made (%s): choose a smaller depth or "
-		       "fewer clients",
-		       depth, strerror(-ret));
+		bx_say("queues for %u clients, %u requests each, were not made (%s): choose a "
+		       "smaller depth or fewer clients",
+		       c->conf->clients, depth, strerror(-ret));
 	return ret;
 }
 

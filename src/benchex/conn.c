@@ -8,7 +8,7 @@
 
 enum {
 	RESOLVE_MS = 5000,
-	CONNECT_NS = 15000, /* ms */
+	CONNECT_MS = 15000, /* ms */
 	ACK_TIMEOUT = 18,   /* 1.07 s: more than a slow and full link keeps an answer */
 	RETRIES = 7,	    /* of packets; of receivers that are not ready: no end */
 	RNR_TIMER = 12,	    /* a receiver that is not ready is asked again in 0.64 ms */
@@ -150,9 +150,9 @@ int bx_conn_queue(struct bx_conn *c, struct ibv_pd *pd, int which, uint32_t send
 	return 0;
 }
 
-static uint8_t rd_atomic(const struct bx_conn *c, int device)
+/* READs and atomics on their way, of a queue pair. */
+static uint8_t rd_atomic(int device)
 {
-	(void)c;
 	return (uint8_t)(device < RD_ATOMIC_MAX ? device : RD_ATOMIC_MAX);
 }
 
@@ -211,7 +211,7 @@ static int established(struct bx_net *n, struct bx_conn *c, const struct bx_hell
 		       struct bx_reply *reply)
 {
 	int err = 0;
-	struct rdma_cm_event *e = expect(n, c, CONNECT_NS, &err);
+	struct rdma_cm_event *e = expect(n, c, CONNECT_MS, &err);
 	enum bx_refusal why;
 
 	if (!e) {
@@ -242,8 +242,8 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 	struct rdma_conn_param p = {
 		.private_data = data,
 		.private_data_len = sizeof(data),
-		.responder_resources = rd_atomic(c, c->dev->attr.max_qp_rd_atom),
-		.initiator_depth = rd_atomic(c, c->dev->attr.max_qp_init_rd_atom),
+		.responder_resources = rd_atomic(c->dev->attr.max_qp_rd_atom),
+		.initiator_depth = rd_atomic(c->dev->attr.max_qp_init_rd_atom),
 		.retry_count = RETRIES,
 		.rnr_retry_count = RETRIES,
 	};
@@ -258,7 +258,8 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 	ret = established(n, c, h, reply);
 	if (ret)
 		return ret;
-	ret = bx_conn_established(c, h->role == BX_CLIENT ? IBV_ACCESS_REMOTE_WRITE : 0);
+	/* Bulk lends no memory; a WRITE of no bytes asks whether it lives. */
+	ret = bx_conn_established(c, IBV_ACCESS_REMOTE_WRITE);
 	if (ret)
 		bx_say("the queue pair to %s was not set up: %s", n->conf->host, strerror(-ret));
 	return ret;
@@ -268,8 +269,8 @@ int bx_conn_accept(struct bx_conn *c, const struct rdma_conn_param *theirs,
 		   const struct bx_reply *r)
 {
 	uint8_t data[BX_REPLY_LEN], timeout = ACK_TIMEOUT;
-	uint8_t most = rd_atomic(c, c->dev->attr.max_qp_rd_atom);
-	uint8_t out = rd_atomic(c, c->dev->attr.max_qp_init_rd_atom);
+	uint8_t most = rd_atomic(c->dev->attr.max_qp_rd_atom);
+	uint8_t out = rd_atomic(c->dev->attr.max_qp_init_rd_atom);
 	struct rdma_conn_param p = {
 		.private_data = data,
 		.private_data_len = sizeof(data),

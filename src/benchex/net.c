@@ -348,7 +348,9 @@ bool bx_net_peer_left(struct bx_net *n)
 	bool left = false;
 
 	while (n->cm_ready && (e = bx_net_event(n))) {
+		/* Refused late: the server ended it before it knew that it was complete. */
 		left = left || e->event == RDMA_CM_EVENT_DISCONNECTED ||
+		       e->event == RDMA_CM_EVENT_REJECTED ||
 		       e->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 		rdma_ack_cm_event(e);
 		n->cm_ready = true;

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "resex/exit.h"
 
@@ -117,18 +119,35 @@ static void loop(struct server *s)
 
 /* --- from start to end ------------------------------------------------------- */
 
-static int say_no_listen(const struct bx_conf *conf, int err)
+/* librdmacm says "cannot assign" of a port that is taken at another address, too. */
+static bool is_own(const struct sockaddr_storage *at)
 {
-	const char *at = conf->bind ? conf->bind : "any address";
+	struct sockaddr_storage any_port = *at;
+	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool own;
 
-	if (err == EADDRINUSE)
+	if (at->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&any_port)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&any_port)->sin_port = 0;
+	own = fd >= 0 && !bind(fd, (struct sockaddr *)&any_port, sizeof(any_port));
+	if (fd >= 0)
+		close(fd);
+	return own;
+}
+
+static int say_no_listen(const struct bx_conf *conf, const struct sockaddr_storage *at, int err)
+{
+	const char *name = conf->bind ? conf->bind : "any address";
+
+	if (err == EADDRINUSE || (err == EADDRNOTAVAIL && is_own(at)))
 		bx_say("port %u at %s is taken: end the other server, or choose another --port",
-		       conf->port, at);
+		       conf->port, name);
 	else if (err == ENODEV || err == EADDRNOTAVAIL)
-		bx_say("%s belongs to no RDMA device (%s): see rdma link and ip address", at,
+		bx_say("%s belongs to no RDMA device (%s): see rdma link and ip address", name,
 		       strerror(err));
 	else
-		bx_say("listening at %s port %u failed: %s", at, conf->port, strerror(err));
+		bx_say("listening at %s port %u failed: %s", name, conf->port, strerror(err));
 	return -err;
 }
 
@@ -141,11 +160,11 @@ static int listen_at(struct server *s)
 		return ret;
 	if (rdma_create_id(s->net.cm, &s->listener, NULL, RDMA_PS_TCP)) {
 		s->listener = NULL;
-		return say_no_listen(s->conf, errno);
+		return say_no_listen(s->conf, &at, errno);
 	}
 	if (rdma_bind_addr(s->listener, (struct sockaddr *)&at) ||
 	    rdma_listen(s->listener, BACKLOG))
-		return say_no_listen(s->conf, errno);
+		return say_no_listen(s->conf, &at, errno);
 	return 0;
 }
 

@@ -24,10 +24,12 @@ enum {
 	SERVER_CQ_BULK = 1,
 	SERVER_ASKS_MAX = 65536,   /* requests that may wait, over all clients */
 	SERVER_FLUSH_NS = 5000000, /* latencies wait so long for others */
+	SERVER_STUCK_SLOTS = 1023,
+	SERVER_ALIVE = 2047, /* not the slot of an answer, but of the question whether it lives */
 };
 
 struct session {
-	bool used;
+	bool used, welcome; /* a connection of it was accepted */
 	uint8_t role;
 	uint64_t id; /* chosen by the peer; with its address and device, whose it is */
 	struct bx_dev *dev;
@@ -46,13 +48,15 @@ struct session {
 
 struct client_conn {
 	struct bx_conn conn;
-	bool used;
+	bool used, welcome; /* accepted */
 	uint32_t gen;
 	struct session *session;
 	struct bx_hello hello;
 	uint64_t next;	     /* sequence number of its next request */
 	uint32_t unanswered; /* answers posted and not completed */
-	int64_t progress;    /* when the last one completed, or the first was posted */
+	bool stuck;	     /* for too long: they hold no place among conf->depth */
+	bool asked;	     /* whether it lives, by a WRITE of no bytes */
+	int64_t progress;    /* the last completion, or when there began to be one to wait for */
 	int64_t parting;     /* 0: not; answers on their way are waited for until then */
 	uint32_t entries;    /* of its completion queue, reserved */
 	struct bx_memory asks;
@@ -76,8 +80,9 @@ struct server {
 	struct rdma_cm_id *listener;
 	struct resex_report *report;
 	struct bx_fifo fifo;
-	struct answer *answer; /* conf->depth of them */
-	uint32_t answers;      /* on their way */
+	struct answer *answer; /* conf->depth of them, and more for the stuck */
+	uint32_t slots;	       /* how many */
+	uint32_t answers;      /* on their way, but for the stuck */
 	uint32_t conns;	       /* places ever used */
 	uint64_t memory;       /* bytes lent to peers */
 	uint64_t asks_room;    /* requests that may wait */
@@ -111,7 +116,11 @@ int server_reap(struct server *s);
 /* Serve the oldest request, if there is room for its answer. */
 bool server_serve(struct server *s);
 /* Its answers are on their way no more. */
-void server_forget(struct server *s, const struct client_conn *c);
+void server_forget(struct server *s, struct client_conn *c);
+/* It takes none, or again: whether its answers hold places among those that may be on their way. */
+void server_stuck(struct server *s, struct client_conn *c, bool stuck);
+/* Ask whether it is there; the completion says. 0 or -errno. */
+int server_ask_alive(struct server *s, struct client_conn *c);
 int server_post_receives(struct server *s, struct client_conn *c);
 
 /* --- server.c --- */

@@ -12,7 +12,9 @@
 
 #include "src/benchex/server.h"
 
-#define HANG_NS	    30000000000LL /* no answer was taken for so long */
+#define STUCK_NS    5000000000LL  /* no answer was taken for so long: others shall not wait */
+#define HANG_NS	    30000000000LL /* and for so long: it goes */
+#define SILENT_NS   10000000000LL /* nothing was heard of it for so long: ask whether it lives */
 #define PARTING_NS  1000000000LL
 #define TIDY_NS	    1000000000LL
 #define BULK_RIGHTS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
@@ -21,7 +23,7 @@ struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen)
 {
 	struct client_conn *c = conn < s->conns ? &s->conn[conn] : NULL;
 
-	return c && c->used && (c->gen & 0xfff) == gen ? c : NULL;
+	return c && c->used && c->gen == gen ? c : NULL;
 }
 
 /* --- sessions ---------------------------------------------------------------- */
@@ -115,33 +117,36 @@ static enum bx_refusal join_session(struct server *s, struct client_conn *c)
 	return BX_WELCOME;
 }
 
+static int which_cq(const struct bx_hello *h)
+{
+	return h->role == BX_BULK ? SERVER_CQ_BULK : SERVER_CQ_CLIENTS;
+}
+
 static void leave_session(struct server *s, struct client_conn *c)
 {
 	struct session *x = c->session;
 
 	if (!x)
 		return;
-	if (x->result)
+	if (x->result && c->welcome) {
+		/* It grew with those who came later. */
+		c->conn.truth.cq_entries = (uint32_t)c->conn.dev->cq[which_cq(&c->hello)]->cqe;
 		x->result->qp[x->result->qps++] = c->conn.truth;
+	}
 	c->session = NULL;
 	if (--x->live > 0)
 		return;
-	server_session_end(s, x);
+	if (x->welcome)
+		server_session_end(s, x);
 	free_session(s, x);
 }
 
 /* --- connections ------------------------------------------------------------- */
 
-static uint32_t sends(const struct server *s, const struct bx_hello *h)
+/* Answers, and one question whether it lives. */
+static uint32_t sends(const struct bx_hello *h)
 {
-	if (h->role == BX_BULK)
-		return 1;
-	return h->depth < s->conf->depth ? h->depth : s->conf->depth;
-}
-
-static int which_cq(const struct bx_hello *h)
-{
-	return h->role == BX_BULK ? SERVER_CQ_BULK : SERVER_CQ_CLIENTS;
+	return h->role == BX_BULK ? 1 : h->depth + 1;
 }
 
 /* What a connection needs of its own, all or, when it is released later, in part. */
@@ -151,9 +156,9 @@ static enum bx_refusal furnish(struct server *s, struct client_conn *c)
 	struct bx_dev *d = c->conn.dev;
 	size_t asks = (size_t)h->depth * BX_ASK_LEN;
 
-	if (bx_dev_reserve(d, which_cq(h), sends(s, h) + h->depth))
+	if (bx_dev_reserve(d, which_cq(h), sends(h) + h->depth))
 		return BX_FULL;
-	c->entries = sends(s, h) + h->depth;
+	c->entries = sends(h) + h->depth;
 	if (h->role == BX_CLIENT) {
 		if (s->asks_room + h->depth > SERVER_ASKS_MAX ||
 		    bx_fifo_room(&s->fifo, s->asks_room + h->depth))
@@ -163,7 +168,7 @@ static enum bx_refusal furnish(struct server *s, struct client_conn *c)
 		s->asks_room += h->depth;
 	}
 	if (bx_conn_queue(&c->conn, h->role == BX_BULK ? c->session->pd : d->pd, which_cq(h),
-			  sends(s, h), h->depth, 2))
+			  sends(h), h->depth, 2))
 		return BX_FULL;
 	return server_post_receives(s, c) ? BX_FULL : BX_WELCOME;
 }
@@ -189,7 +194,7 @@ static void release(struct server *s, struct client_conn *c)
 		s->asks_room -= c->hello.depth;
 	bx_memory_put(&c->asks);
 	leave_session(s, c);
-	*c = (struct client_conn){ .gen = c->gen + 1 };
+	*c = (struct client_conn){ .gen = (c->gen + 1) & 0xfff };
 }
 
 static enum bx_refusal admit(struct server *s, struct client_conn *c,
@@ -226,6 +231,8 @@ static int accept_it(struct client_conn *c, const struct rdma_conn_param *p)
 		reply.addr = (uintptr_t)c->session->buffer.at;
 	}
 	ret = bx_conn_accept(&c->conn, p, &reply);
+	if (!ret)
+		c->welcome = c->session->welcome = true;
 	/* Requests may come before word of the connection does. */
 	return ret ? ret
 		   : bx_conn_established(&c->conn, c->session->role == BX_BULK ? BULK_RIGHTS : 0);
@@ -265,6 +272,7 @@ static void connect_request(struct server *s, struct rdma_cm_id *id,
 	c->used = true;
 	c->conn.id = id;
 	id->context = c;
+	c->progress = bx_now(&s->net);
 	why = admit(s, c, p, &value);
 	if (why != BX_WELCOME)
 		refuse(id, why, value);
@@ -333,6 +341,18 @@ static void drain(struct server *s)
 		;
 }
 
+static void look_after(struct server *s, struct client_conn *c, int64_t now)
+{
+	int64_t silent = now - c->progress;
+
+	if (c->unanswered && silent > HANG_NS)
+		server_drop(s, c, "it took no answer for 30 s");
+	else if (c->unanswered && silent > STUCK_NS)
+		server_stuck(s, c, true);
+	else if (!c->unanswered && !c->asked && silent > SILENT_NS && server_ask_alive(s, c))
+		server_drop(s, c, "it cannot be asked whether it lives");
+}
+
 void server_tidy(struct server *s, int64_t now)
 {
 	bool released = false;
@@ -344,8 +364,8 @@ void server_tidy(struct server *s, int64_t now)
 	for (struct client_conn *c = s->conn; c < s->conn + s->conns; c++) {
 		if (!c->used)
 			continue;
-		if (!c->parting && c->unanswered && now - c->progress > HANG_NS)
-			server_drop(s, c, "it took no answer for 30 s");
+		if (!c->parting)
+			look_after(s, c, now);
 		if (c->parting && (now >= c->parting || !c->unanswered)) {
 			release(s, c);
 			released = true;

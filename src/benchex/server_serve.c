@@ -16,7 +16,8 @@ enum { BATCH = 32 };
 
 int server_serve_open(struct server *s)
 {
-	s->answer = calloc(s->conf->depth, sizeof(*s->answer));
+	s->slots = s->conf->depth + SERVER_STUCK_SLOTS;
+	s->answer = calloc(s->slots, sizeof(*s->answer));
 	return s->answer ? 0 : -ENOMEM;
 }
 
@@ -34,8 +35,8 @@ static struct answer_memory *answer_memory(struct server *s, struct bx_dev *d)
 {
 	struct answer_memory *m = &s->made[d - s->net.dev];
 
-	if (!m->heads.at && bx_memory_get(&m->heads, d->pd, (size_t)s->conf->depth * BX_HEAD_LEN,
-					  IBV_ACCESS_LOCAL_WRITE))
+	if (!m->heads.at &&
+	    bx_memory_get(&m->heads, d->pd, (size_t)s->slots * BX_HEAD_LEN, IBV_ACCESS_LOCAL_WRITE))
 		return NULL;
 	if (!m->body.at &&
 	    bx_memory_get(&m->body, d->pd, s->conf->size_max, IBV_ACCESS_LOCAL_WRITE))
@@ -124,21 +125,31 @@ static void count(struct server *s, struct session *x, const struct answer *a, i
 	}
 }
 
+static void end_answer(struct server *s, struct client_conn *c, struct answer *a)
+{
+	a->used = false;
+	c->unanswered--;
+	if (!c->stuck)
+		s->answers--;
+	server_stuck(s, c, false);
+}
+
 static void take_completed(struct server *s, struct client_conn *c, struct bx_tag t,
 			   const struct ibv_wc *wc, int64_t now)
 {
 	struct answer *a = &s->answer[t.slot];
 
 	bx_conn_ended(&c->conn, t, wc);
-	if (t.slot >= s->conf->depth || !a->used || a->conn != t.conn || a->gen != t.gen)
-		return;
-	a->used = false;
-	s->answers--;
-	c->unanswered--;
 	c->progress = now;
-	if (wc->status == IBV_WC_SUCCESS)
+	if (t.slot == SERVER_ALIVE)
+		c->asked = false;
+	else if (t.slot >= s->slots || !a->used || a->conn != t.conn || a->gen != t.gen)
+		return;
+	else
+		end_answer(s, c, a);
+	if (wc->status == IBV_WC_SUCCESS && t.slot != SERVER_ALIVE)
 		count(s, c->session, a, now);
-	else if (!c->parting)
+	else if (wc->status != IBV_WC_SUCCESS && !c->parting)
 		server_drop(s, c, ibv_wc_status_str(wc->status));
 }
 
@@ -182,7 +193,7 @@ static uint32_t free_answer(const struct server *s)
 {
 	uint32_t i = 0;
 
-	while (s->answer[i].used)
+	while (i < s->slots && s->answer[i].used)
 		i++;
 	return i;
 }
@@ -240,7 +251,7 @@ static int answer(struct server *s, struct client_conn *c, const struct bx_waiti
 	if (ret)
 		return ret;
 	a->used = true;
-	s->answers++;
+	s->answers += !c->stuck;
 	if (c->unanswered++ == 0)
 		c->progress = a->posted;
 	if (!c->session->first)
@@ -254,7 +265,8 @@ bool server_serve(struct server *s)
 {
 	struct bx_waiting w;
 
-	while (s->answers < s->conf->depth && bx_fifo_pop(&s->fifo, &w)) {
+	while (s->answers < s->conf->depth && free_answer(s) < s->slots &&
+	       bx_fifo_pop(&s->fifo, &w)) {
 		struct client_conn *c = server_conn(s, w.conn, w.gen);
 
 		if (!c || c->parting)
@@ -266,14 +278,34 @@ bool server_serve(struct server *s)
 	return false;
 }
 
-void server_forget(struct server *s, const struct client_conn *c)
+void server_forget(struct server *s, struct client_conn *c)
 {
-	for (uint32_t i = 0; i < s->conf->depth; i++) {
+	server_stuck(s, c, false);
+	for (uint32_t i = 0; i < s->slots; i++) {
 		struct answer *a = &s->answer[i];
 
-		if (a->used && a->conn == (uint32_t)(c - s->conn) && a->gen == c->gen) {
-			a->used = false;
-			s->answers--;
-		}
+		if (a->used && a->conn == (uint32_t)(c - s->conn) && a->gen == c->gen)
+			end_answer(s, c, a);
 	}
+}
+
+void server_stuck(struct server *s, struct client_conn *c, bool stuck)
+{
+	if (stuck && !c->stuck)
+		s->answers -= c->unanswered;
+	if (!stuck && c->stuck)
+		s->answers += c->unanswered;
+	c->stuck = stuck;
+}
+
+int server_ask_alive(struct server *s, struct client_conn *c)
+{
+	struct bx_wr wr = { .tag = { .conn = (uint32_t)(c - s->conn),
+				     .gen = c->gen,
+				     .slot = SERVER_ALIVE,
+				     .op = BX_WRITE } };
+	int ret = bx_conn_post(&c->conn, &wr);
+
+	c->asked = c->asked || !ret;
+	return ret;
 }

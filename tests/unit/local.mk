@@ -256,3 +256,13 @@ tests_unit_test_benchex_options_LDADD = $(BENCHEX_LIBS)
 tests_unit_test_benchex_result_SOURCES = tests/unit/test_benchex_result.c $(BENCHEX_RIG)
 tests_unit_test_benchex_result_LDADD = $(BENCHEX_LIBS)
 endif
+
+if CMOCKA
+UNIT_BENCHEX_WIRE = tests/unit/test_benchex_hello tests/unit/test_benchex_plan
+check_PROGRAMS += $(UNIT_BENCHEX_WIRE)
+TESTS += $(UNIT_BENCHEX_WIRE)
+tests_unit_test_benchex_hello_SOURCES = tests/unit/test_benchex_hello.c tests/unit/prop.h
+tests_unit_test_benchex_hello_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_benchex_plan_SOURCES = tests/unit/test_benchex_plan.c tests/unit/prop.h
+tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
+endif

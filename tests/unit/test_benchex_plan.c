@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What benchex sends next, when, what came of it; and who waits before whom. */
+#include "src/benchex/fifo.h"
+#include "src/benchex/plan.h"
+#include "src/benchex/work.h"
+#include "tests/unit/prop.h"
+
+#define SECOND 1000000000LL
+
+/* --- sizes and operations --- */
+
+static void size__of_a_range__is_in_it_and_reaches_both_ends(void **state)
+{
+	struct bx_random r = { 7 };
+	bool low = false, high = false;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		uint32_t size = bx_random_size(&r, (struct bx_range){ 10, 13 });
+
+		assert_in_range(size, 10, 13);
+		low = low || size == 10;
+		high = high || size == 13;
+	}
+	assert_true(low && high);
+}
+
+static void size__of_one_value__is_it(void **state)
+{
+	struct bx_random r = { 1 };
+
+	(void)state;
+	assert_int_equal(bx_random_size(&r, (struct bx_range){ BX_SIZE_MAX, BX_SIZE_MAX }),
+			 BX_SIZE_MAX);
+}
+
+static void op__without_weights__is_write(void **state)
+{
+	const uint32_t none[BX_OPS] = { 0 };
+	struct bx_random r = { 1 };
+
+	(void)state;
+	assert_int_equal(bx_random_op(&r, none), BX_WRITE);
+}
+
+static void op__by_weight__comes_as_often_and_never_at_0(void **state)
+{
+	const uint32_t weight[BX_OPS] = { [BX_SEND] = 1, [BX_READ] = 3, [BX_CMP_SWAP] = 4 };
+	struct bx_random r = { 1 };
+	int n[BX_OPS] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 8000; i++)
+		n[bx_random_op(&r, weight)]++;
+	assert_in_range(n[BX_SEND], 850, 1150);
+	assert_in_range(n[BX_READ], 2800, 3200);
+	assert_in_range(n[BX_CMP_SWAP], 3800, 4200);
+	assert_int_equal(n[BX_SEND] + n[BX_READ] + n[BX_CMP_SWAP], 8000);
+}
+
+static void random__of_the_same_seed__is_the_same(void **state)
+{
+	struct bx_random a = { 5 }, b = { 5 }, c = { 6 };
+
+	(void)state;
+	assert_true(bx_random(&a) == bx_random(&b));
+	assert_true(bx_random(&a) != bx_random(&c));
+}
+
+/* --- pacing --- */
+
+static void pace__of_three_a_second__does_not_drift(void **state)
+{
+	struct bx_pace p;
+
+	(void)state;
+	bx_pace_start(&p, 3, 1, 100);
+	assert_true(bx_pace_due(&p) == 100);
+	bx_pace_next(&p, 0);
+	assert_true(bx_pace_due(&p) == 100 + SECOND / 3);
+	for (int i = 1; i < 3 * 3600; i++)
+		bx_pace_next(&p, 0);
+	assert_true(bx_pace_due(&p) == 100 + 3600 * SECOND);
+}
+
+static void pace__in_bursts__keeps_the_rate(void **state)
+{
+	struct bx_pace p;
+
+	(void)state;
+	bx_pace_start(&p, 10, 4, 0);
+	bx_pace_next(&p, 0);
+	assert_true(bx_pace_due(&p) == SECOND * 4 / 10);
+	for (int i = 1; i < 5; i++)
+		bx_pace_next(&p, 0);
+	assert_true(bx_pace_due(&p) == 2 * SECOND);
+}
+
+static void pace__without_a_rate__follows_gaps(void **state)
+{
+	struct bx_pace p;
+
+	(void)state;
+	bx_pace_start(&p, 0, 1, 50);
+	bx_pace_next(&p, 0);
+	assert_true(bx_pace_due(&p) == 50);
+	bx_pace_next(&p, 1000);
+	bx_pace_next(&p, 1);
+	assert_true(bx_pace_due(&p) == 1051);
+}
+
+static void pace__of_any_rate__is_never_early_and_never_goes_back(void **state)
+{
+	struct prop p;
+
+	(void)state;
+	prop_start(&p);
+	for (int step = 0; step < 2000; step++) {
+		uint64_t rate = prop_range(&p, 1, 100000000), sent = 0;
+		uint32_t burst = (uint32_t)prop_range(&p, 1, BX_DEPTH_MAX);
+		int64_t last = 0;
+		struct bx_pace pace;
+
+		bx_pace_start(&pace, rate, burst, 0);
+		for (int i = 0; i < 200; i++) {
+			int64_t due = bx_pace_due(&pace);
+			__int128 exact = (__int128)sent * SECOND / (__int128)rate;
+
+			prop_assert(&p, step, due >= last && due == (int64_t)exact);
+			last = due;
+			sent += burst;
+			bx_pace_next(&pace, 0);
+		}
+	}
+}
+
+/* --- truth --- */
+
+static void mtus__of_a_message__are_at_least_one(void **state)
+{
+	(void)state;
+	assert_int_equal(bx_mtus(0, 1024), 1);
+	assert_int_equal(bx_mtus(1, 1024), 1);
+	assert_int_equal(bx_mtus(1024, 1024), 1);
+	assert_int_equal(bx_mtus(1025, 1024), 2);
+	assert_int_equal(bx_mtus(BX_SIZE_MAX, 256), 65536);
+}
+
+static void truth__of_each_operation__is_charged_by_the_rule(void **state)
+{
+	(void)state;
+	for (int op = 0; op < BX_OPS; op++) {
+		bool atomic = op == BX_FETCH_ADD || op == BX_CMP_SWAP, read = op == BX_READ;
+		uint32_t bytes = atomic ? 8 : 3000;
+		struct bx_qp q = { .path_mtu = 1024 };
+
+		bx_truth_posted(&q);
+		bx_truth_posted(&q);
+		bx_truth_ended(&q, (enum bx_op)op, bytes, true);
+		assert_int_equal(q.outstanding, 1);
+		assert_int_equal(q.completed[op], 1);
+		assert_int_equal(q.errors, 0);
+		assert_int_equal(q.bytes_sent, read ? 0 : bytes);
+		assert_int_equal(q.bytes_recv, read ? bytes : 0);
+		assert_int_equal(q.mtus_sent, read ? 0 : atomic ? 1 : 3);
+		assert_int_equal(q.mtus_recv, read ? 3 : 0);
+	}
+}
+
+static void truth__of_a_failure__is_an_error_and_moved_nothing(void **state)
+{
+	struct bx_qp q = { .path_mtu = 1024 };
+
+	(void)state;
+	bx_truth_posted(&q);
+	bx_truth_ended(&q, BX_WRITE, 5000, false);
+	assert_int_equal(q.errors, 1);
+	assert_int_equal(q.outstanding, 0);
+	assert_int_equal(q.completed[BX_WRITE], 0);
+	assert_int_equal(q.bytes_sent + q.mtus_sent, 0);
+}
+
+/* --- who waits --- */
+
+static void fifo__gives_back_in_the_order_of_arrival(void **state)
+{
+	struct bx_fifo f = { 0 };
+	struct bx_waiting w = { 0 };
+
+	(void)state;
+	assert_int_equal(bx_fifo_room(&f, 3), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(bx_fifo_push(&f, &(struct bx_waiting){ .conn = i }), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(bx_fifo_pop(&f, &w));
+		assert_int_equal(w.conn, i);
+	}
+	assert_false(bx_fifo_pop(&f, &w));
+	bx_fifo_free(&f);
+}
+
+static void fifo__that_is_full__says_so(void **state)
+{
+	struct bx_fifo f = { 0 };
+	struct bx_waiting w = { 0 };
+
+	(void)state;
+	assert_true(bx_fifo_push(&f, &w) < 0);
+	assert_int_equal(bx_fifo_room(&f, 1), 0);
+	assert_int_equal(bx_fifo_push(&f, &w), 0);
+	assert_true(bx_fifo_push(&f, &w) < 0);
+	bx_fifo_free(&f);
+}
+
+/* Against a plain counter: the n-th that came is the n-th that goes, growing or not. */
+static void fifo__of_any_use__keeps_the_order(void **state)
+{
+	struct bx_fifo f = { 0 };
+	struct bx_waiting w;
+	uint64_t in = 0, out = 0;
+	size_t room = 0;
+	struct prop p;
+
+	(void)state;
+	prop_start(&p);
+	for (int step = 0; step < 20000; step++) {
+		switch (prop_u64(&p) % 20) {
+		case 0:
+			if (room < 500)
+				room += prop_range(&p, 0, 9);
+			assert_int_equal(bx_fifo_room(&f, room), 0);
+			break;
+		case 1 ... 10:
+			w = (struct bx_waiting){ .ask.seq = in };
+			if (bx_fifo_push(&f, &w) == 0)
+				in++;
+			else
+				prop_assert(&p, step, in - out == room);
+			break;
+		default:
+			if (bx_fifo_pop(&f, &w))
+				prop_assert(&p, step, w.ask.seq == out++);
+			else
+				prop_assert(&p, step, in == out);
+		}
+	}
+	bx_fifo_free(&f);
+}
+
+/* --- computing --- */
+
+static struct mono frozen(struct clock *c)
+{
+	c->sim_ns += 1000000;
+	return (struct mono){ c->sim_ns };
+}
+
+static void work__measured__is_in_proportion_to_bytes_and_changes_the_data(void **state)
+{
+	uint8_t data[1000] = { 0 };
+	struct clock clock = { .now = frozen }; /* each measure takes 1 ms */
+	struct bx_work w;
+	bool changed = false;
+
+	(void)state;
+	bx_work_start(&w, &clock, 0, data, sizeof(data));
+	assert_int_equal(w.bytes_per_kib, 0);
+	bx_work_start(&w, &clock, 500000, data, sizeof(data));
+	assert_int_equal(w.bytes_per_kib, 32768); /* half of 64 KiB a KiB: half a millisecond */
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = 1;
+	w.at = 0;
+	bx_work_do(&w, data, sizeof(data), 10);
+	assert_int_equal(w.at, 320);
+	for (size_t i = 0; i < 320; i++)
+		changed = changed || data[i] != 1;
+	assert_true(changed);
+	assert_int_equal(data[320], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(size__of_a_range__is_in_it_and_reaches_both_ends),
+		cmocka_unit_test(size__of_one_value__is_it),
+		cmocka_unit_test(op__without_weights__is_write),
+		cmocka_unit_test(op__by_weight__comes_as_often_and_never_at_0),
+		cmocka_unit_test(random__of_the_same_seed__is_the_same),
+		cmocka_unit_test(pace__of_three_a_second__does_not_drift),
+		cmocka_unit_test(pace__in_bursts__keeps_the_rate),
+		cmocka_unit_test(pace__without_a_rate__follows_gaps),
+		cmocka_unit_test(pace__of_any_rate__is_never_early_and_never_goes_back),
+		cmocka_unit_test(mtus__of_a_message__are_at_least_one),
+		cmocka_unit_test(truth__of_each_operation__is_charged_by_the_rule),
+		cmocka_unit_test(truth__of_a_failure__is_an_error_and_moved_nothing),
+		cmocka_unit_test(fifo__gives_back_in_the_order_of_arrival),
+		cmocka_unit_test(fifo__that_is_full__says_so),
+		cmocka_unit_test(fifo__of_any_use__keeps_the_order),
+		cmocka_unit_test(work__measured__is_in_proportion_to_bytes_and_changes_the_data),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
