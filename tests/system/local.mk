@@ -111,3 +111,11 @@ endif
 noinst_PROGRAMS += latload
 latload_SOURCES = tests/system/src/latload.c
 latload_LDADD = libresex-report.a
+
+# bxliar: a client of benchex that does not keep to its protocol.
+if VERBS
+noinst_PROGRAMS += bxliar
+bxliar_SOURCES = tests/system/src/bxliar.c src/benchex/net.c src/benchex/net.h
+bxliar_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+bxliar_LDADD = libbenchex.a libutil.a libcore.a $(RDMACM_LIBS) $(VERBS_LIBS)
+endif
