@@ -71,7 +71,10 @@ uint32_t guest_latency_pages(const struct guest_mon *g, struct latency_page **ou
 void guest_scan_view(const struct guest_mon *g, const volatile void **registry,
 		     uint32_t *generation);
 
-/* Sums over the rings that were reaped (guest_reap adds them before freeing). */
+/*
+ * Sums over the send queues that left: those that were reaped (guest_reap adds
+ * them before freeing), and what was shown of those that are not yet.
+ */
 void guest_gone(const struct guest_mon *g, struct ring_totals *t);
 
 /* Unmap and free the rings that left before the set now acknowledged. */

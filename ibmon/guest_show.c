@@ -28,7 +28,12 @@ void guest_scan_view(const struct guest_mon *g, const volatile void **registry,
 
 void guest_gone(const struct guest_mon *g, struct ring_totals *t)
 {
+	struct ring_totals left;
+
 	*t = g->gone;
+	for (const struct ring_slot *s = g->leaving; s; s = s->next)
+		if (s->desc.kind == RING_SQ && ring_shown(s->ring, &left))
+			ring_totals_add(t, &left);
 }
 
 void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)

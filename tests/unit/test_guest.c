@@ -8,6 +8,7 @@
 #include "ibmon/guest.h"
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_latency.h"
+#include "tests/fakes/fake_ring.h"
 
 #define MS 1000000LL
 
@@ -274,6 +275,40 @@ static void refresh__ring_left__stays_readable_until_reap(void **state)
 	assert_false(guest_reap_pending(x->mon));
 	guest_reap(x->mon); /* nothing more to do, and no harm */
 	assert_int_equal(x->g.m.pages, pages - 2);
+}
+
+static uint64_t gone(const struct fixture *x)
+{
+	struct ring_totals t;
+
+	guest_gone(x->mon, &t);
+	return t.wrs;
+}
+
+/* Whoever adds up what left and what is there must not miss work for a while. */
+static void gone__ring_left_and_was_not_reaped__has_what_was_shown(void **state)
+{
+	struct fixture *x = *state;
+	struct fake_ring f;
+	struct sample s;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	rings(x);
+	fake_sq_open(&f, 16, FAKE_RC, 1024);
+	for (int i = 0; i < 3; i++)
+		fake_do(&f, FAKE_WRITE, 8);
+	memcpy(fake_ring_mem(&x->g, 0), f.mem, f.len);
+	fake_close(&f);
+	assert_int_equal(ring_sample(x->ring[0].ring, MS, &s), 0);
+	ring_show(x->ring[0].ring);
+	assert_int_equal(gone(x), 0);
+	drop(x, 0);
+	settle(x);
+	assert_int_equal(gone(x), 3);
+	guest_reap(x->mon);
+	assert_int_equal(gone(x), 3);
 }
 
 static void refresh__descriptor_changed_in_place__is_a_new_ring(void **state)
@@ -738,6 +773,7 @@ int main(void)
 		T(refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not),
 		T(refresh__inherited_ring_when_its_parent_ends__is_old),
 		T(refresh__ring_left__stays_readable_until_reap),
+		T(gone__ring_left_and_was_not_reaped__has_what_was_shown),
 		T(refresh__descriptor_changed_in_place__is_a_new_ring),
 		T(refresh__more_rings_than_maps_a_call__takes_several_calls),
 		T(refresh__called_too_soon__is_not_now),
