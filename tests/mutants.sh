@@ -356,6 +356,41 @@ src/daemon/scenario_record.c @ scenario_run @ s/usage_add(&g->usage_before, &g->
 src/daemon/scenario_record.c @ scenario_run @ s/g->uncapped_ns += ns;/;/
 src/daemon/scenario_record.c @ scenario_run @ s/sn->epoch != r->epoch)/false)/
 src/daemon/scenario_record.c @ scenario_run @ s/g->step_n = g->step_sum = 0;//
+src/core/crosscheck.c @ crosscheck @ s/now->counter != was->counter ||//
+src/core/crosscheck.c @ crosscheck @ s/now->sent < was->sent ||//
+src/core/crosscheck.c @ crosscheck @ s/b->bytes_sent < a->bytes_sent ||//;s/b->mtus_sent < a->mtus_sent ||//;s/b->wrs < a->wrs ||//
+src/core/crosscheck.c @ crosscheck @ s/if (bytes > mul64(mtus, 4096))/if (0)/
+src/core/crosscheck.c @ crosscheck @ s/if (now->lost > was->lost/if (0/
+src/core/crosscheck.c @ crosscheck @ s/add64(mtus, wrs), CROSS_HEADERS/wrs, CROSS_HEADERS/
+src/core/crosscheck.c @ crosscheck @ s/now->packets_recv - was->packets_recv, CROSS_ACK/0, CROSS_ACK/
+src/core/crosscheck.c @ crosscheck @ s/add64(w->explained, now->served - was->served)/w->explained/
+src/core/crosscheck.c @ crosscheck @ s/conf->tolerance, 1000/conf->tolerance, 100/
+src/core/crosscheck.c @ crosscheck @ s/c->debt > paid ? c->debt - paid : 0/c->debt - paid/
+src/core/crosscheck.c @ crosscheck @ s/c->debt > w->flight/1/
+src/core/crosscheck.c @ crosscheck @ s/^\t\tc->debt = 0;$//
+src/core/crosscheck.c @ crosscheck @ s/c->over < CROSS_OVER ||/c->over < 1 ||/
+src/core/crosscheck.c @ crosscheck @ s/clean ? c->clean + 1 : 0/c->clean + clean/
+src/core/crosscheck.c @ crosscheck @ s/if (now->wrs == was->wrs)/if (0)/
+src/core/crosscheck.c @ crosscheck @ s/least(seen > unseen ? seen : unseen, most)/seen > unseen ? seen : unseen/
+src/core/crosscheck.c @ crosscheck @ s/^\tc->missing = 0;//
+src/core/crosscheck.c @ crosscheck @ s/return floor < 65536 ? 65536 : floor/return floor/
+src/counters/counters.c @ counters @ s/s\[0\] != '.' && //
+src/counters/counters.c @ counters @ s/if (buf\[0\] < '0' || buf\[0\] > '9')/if (0)/
+src/counters/counters.c @ counters @ s/errno || (\*end && strcmp(end, "\\n") != 0)/errno/
+src/counters/counters.c @ counters @ s/len > longest ||//
+src/counters/counter_vif.c @ counters @ s/(sum.which ^ index)/sum.which/
+src/counters/counter_vif.c @ counters @ s/return rc == -ENOENT ? -EAGAIN : rc;/break;/
+src/counters/counter_vif.c @ counters @ s/{ "rx_bytes", &v->bytes_sent }/{ "tx_bytes", \&v->bytes_sent }/
+src/counters/counter_port.c @ counters @ s/WORD = 4/WORD = 1/
+src/counters/counter_vf.c @ counters @ s/return vf == number;/return true;/
+src/counters/counter_vf.c @ counters @ s/a->round != c->round ||//
+src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
+src/daemon/manager_cross.c @ manager_cross @ s/if (mono_sub(sn->time, m->cross_time) < 0)/if (0)/
+src/daemon/manager_cross.c @ manager_cross @ s/grown(k->read, link->read)/link->read/
+src/daemon/manager_cross.c @ manager_cross @ s/k->rc == was ||//
+src/daemon/manager_cross.c @ manager_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
+src/daemon/manager_cross.c @ manager_cross @ s/c->floor ? c->floor : //
+src/daemon/manager_cross.c @ manager_cross @ s/if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0)/if (!m->cross_waits)/
 src/daemon/scenario_record.c @ scenario_run @ s/to->wrs += t->wrs;//
 src/daemon/scenario_run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
 src/daemon/scenario_run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
@@ -372,7 +407,7 @@ END
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tree" "$tmp/obj"
-(cd "$top" && tar cf - include src/core src/util src/hv src/sim src/daemon policies ibmon man etc \
+(cd "$top" && tar cf - include src/core src/util src/hv src/sim src/counters src/daemon policies ibmon man etc \
 	tests/unit tests/fakes) | (cd "$tmp/tree" && tar xf -)
 cd "$tmp/tree"
 
@@ -380,7 +415,7 @@ cd "$tmp/tree"
 # archive, since tests of the sampler bring their own scan_guest.
 build() {
 	set -- "$1" src/core/*.c policies/*.c src/util/*.c ibmon/*.c src/hv/hv.c src/hv/hv_sim.c src/sim/*.c \
-		src/daemon/*.c tests/fakes/fake_*.c
+		src/counters/*.c src/daemon/*.c tests/fakes/fake_*.c
 	test=$1
 	shift
 	objs=
