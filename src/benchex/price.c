@@ -29,15 +29,18 @@ static double normal(double x)
 static struct parts parts_of(const struct bx_terms *t)
 {
 	double spread = t->volatility * sqrt(t->years);
-	double ahead = log(t->spot) - log(t->strike) + t->rate * t->years;
+	double over = (log(t->spot / t->strike) + t->rate * t->years) / spread;
 	struct parts p = { .strike_now = t->strike * exp(-t->rate * t->years) };
-	double over = ahead / spread;
 
-	if (isnan(over)) /* 0 / 0: at the money, and no chance: worth nothing, either way */
-		over = 0;
 	p.d1 = over + spread / 2;
 	p.d2 = over - spread / 2;
 	return p;
+}
+
+/* A last digit may be below 0; at the money and without any chance, 0 / 0 is no number. */
+static double worth(double price)
+{
+	return price > 0 ? price : 0;
 }
 
 double bx_price_call(const struct bx_terms *t)
@@ -45,7 +48,7 @@ double bx_price_call(const struct bx_terms *t)
 	struct parts p = parts_of(t);
 	double price = t->spot * normal(p.d1) - p.strike_now * normal(p.d2);
 
-	return price > 0 ? price : 0; /* a last digit below */
+	return worth(price);
 }
 
 double bx_price_put(const struct bx_terms *t)
@@ -53,7 +56,7 @@ double bx_price_put(const struct bx_terms *t)
 	struct parts p = parts_of(t);
 	double price = p.strike_now * normal(-p.d2) - t->spot * normal(-p.d1);
 
-	return price > 0 ? price : 0;
+	return worth(price);
 }
 
 /* splitmix64 (Steele and others, 2014), as a number within 0 .. 1. */

@@ -199,6 +199,7 @@ static void wrong_usage__is_one_sentence_with_value_and_remedy(void **state)
 		{ "client a -s 4K-", "--size 4K-: give bytes" },
 		{ "client a -s 1G", "--size 1G: give bytes" },
 		{ "client a -s 18446744073709551615M", "give bytes" },
+		{ "client a -s 17592186044417M", "give bytes" }, /* 1M and 2^64 */
 		{ "server -M 4K-8K", "--size-max 4K-8K: give bytes from 1 to 16M, as 64K" },
 		{ "server -i 5m", "--progress 5m: give a time from 0.01s to 86400s" },
 		{ "server -i 1.0000000001", "--progress 1.0000000001: give a time" },

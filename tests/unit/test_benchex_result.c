@@ -181,6 +181,19 @@ static void server__as_json__has_the_three_times_their_sum_and_reports(void **st
 	json_decref(o);
 }
 
+/* 2.3 is 2.2999999999999998 to a machine, and 2.3 to people. */
+static void figures__as_json__are_those_people_would_write(void **state)
+{
+	struct fixture *f = *state;
+	char *text;
+
+	measured(f);
+	f->r.elapsed_ns = 2300000000;
+	text = printed(f, true);
+	assert_non_null(strstr(text, "\"elapsed_s\":2.3,"));
+	free(text);
+}
+
 static void nothing_measured__figures_are_zero_and_none_is_nan(void **state)
 {
 	struct fixture *f = *state;
@@ -670,6 +683,45 @@ static void histograms__that_cannot_be__are_refused(void **state)
 	}
 }
 
+/* A thousand times 100 us, in one bucket: what only exact checks see. */
+static void histograms__that_are_off_by_one__are_refused(void **state)
+{
+	static const struct {
+		const char *path, *key, *value;
+	} wrong[] = {
+		{ "latency.total.exact", "sum_ns", "\"100000001\"" },
+		{ "latency.total.exact", "sum_ns", "\"99999999\"" },
+		{ "latency.total", "histogram", "[[100095,1],[100095,999]]" },
+		{ "latency.total", "histogram", "[[100094,1000]]" },
+	};
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 1000; i++)
+		hist_add(&f->r.lat.total, 100000);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		json_t *root = printed_json(f), *o = find(root, wrong[i].path);
+
+		json_object_set_new(o, wrong[i].key,
+				    json_loads(wrong[i].value, JSON_DECODE_ANY, NULL));
+		refused_with(f, root, wrong[i].value);
+		json_decref(root);
+	}
+	assert_int_equal(hist_quantile(&f->r.lat.total, 10), 100000);
+}
+
+static void keys__that_stand_twice__are_refused(void **state)
+{
+	struct fixture *f = *state;
+	char *text, twice[1 << 14];
+
+	measured(f);
+	text = printed(f, true);
+	snprintf(twice, sizeof(twice), "{\"role\":\"client\",%s", text + 1);
+	tmp_write(&f->dir, "twice", twice);
+	refused(f, "twice", RESEX_BAD_CONFIG, "twice:1: not JSON (duplicate object key");
+	free(text);
+}
+
 static void counts__that_add_up_beyond_63_bits__are_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -708,6 +760,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(client__as_json__has_its_figures_with_units),
 		WITH(server__as_json__has_the_three_times_their_sum_and_reports),
+		WITH(figures__as_json__are_those_people_would_write),
 		WITH(nothing_measured__figures_are_zero_and_none_is_nan),
 		WITH(peer__of_any_bytes__is_printed_as_text),
 		WITH(any_result__as_json__is_good_and_exact),
@@ -724,6 +777,8 @@ int main(void)
 		WITH(totals_of_servers__beside_what_they_hold__are_refused),
 		WITH(any_key__absent_wrong_or_unknown__is_refused),
 		WITH(histograms__that_cannot_be__are_refused),
+		WITH(histograms__that_are_off_by_one__are_refused),
+		WITH(keys__that_stand_twice__are_refused),
 		WITH(counts__that_add_up_beyond_63_bits__are_refused),
 		WITH(words__of_others__are_refused),
 	};

@@ -55,7 +55,8 @@ static void gaps__with_units__are_those(void **state)
 	struct bx_trace t;
 
 	(void)state;
-	assert_int_equal(parse(&t, "1ms feed 0 1\n2s feed 0 1\n7ns feed 0 1\n0.001 feed 0 1\n"), 0);
+	assert_int_equal(parse(&t, "1ms feed 0 1\r\n2s feed 0 1\n7ns feed 0 1\n0.001 feed 0 1\n"),
+			 0);
 	assert_int_equal(t.at[0].gap_ns, 1000000);
 	assert_int_equal(t.at[1].gap_ns, 2000000000);
 	assert_int_equal(t.at[2].gap_ns, 7);
