@@ -397,17 +397,70 @@ src/daemon/scenario_run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = 
 src/daemon/scenario_run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
 src/daemon/scenario_run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/
 src/daemon/scenario_run.c @ scenario_run @ s/rmdir(r->dir);//
-src/daemon/scenario_stat.c @ scenario_run @ s/bucket_top(i) < h->max ? bucket_top(i) : h->max/bucket_top(i)/
-src/daemon/scenario_stat.c @ scenario_run @ s/e = b \/ HIST_SUB - 1;/e = b \/ HIST_SUB;/
+src/util/hist.c @ hist @ s/hist_top(i) < h->max ? hist_top(i) : h->max/hist_top(i)/
+src/util/hist.c @ hist @ s/e = b \/ HIST_SUB - 1;/e = b \/ HIST_SUB;/
+src/util/hist.c @ hist @ s/if (variance >= 0x1p64L)/if (0)/
+src/util/hist.c @ hist @ s/!to->n || from->min < to->min/from->min < to->min/
+src/util/hist.c @ hist @ s/to->sumsq += from->sumsq;//
+src/util/hist.c @ hist @ s/if (ns > h->max)/if (0)/
+src/util/hist.c @ hist @ s/permille + 999) /permille) /
 src/daemon/scenario_stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
 src/daemon/scenario_stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/
+src/benchex/number.c @ benchex_options benchex_trace @ s/return n && n == len ? within/return n ? within/
+src/benchex/number.c @ benchex_options @ s/__builtin_mul_overflow(v, times, &v))/(v *= times, 0))/
+src/benchex/number.c @ benchex_options benchex_trace @ s/if (!m || m > 9)/if (!m)/
+src/benchex/number.c @ benchex_options benchex_trace @ s/part \* unit_ns % ten || //
+src/benchex/number.c @ benchex_options benchex_trace @ s/v < b.min || v > b.max/v < b.min/
+src/benchex/number.c @ benchex_options benchex_trace @ s/v < b.min || v > b.max/v > b.max/
+src/benchex/options.c @ benchex_options @ s/ || min > max)/)/
+src/benchex/options.c @ benchex_options @ s/ && !weight\[i\]) {/) {/
+src/benchex/options.c @ benchex_options @ s/if (p->conf->profile)/if (0)/
+src/benchex/options.c @ benchex_options @ s/ && !given(p, "requests"))/)/
+src/benchex/options.c @ benchex_options @ s/if (given(p, "burst") && !c->rate)/if (0)/
+src/benchex/options.c @ benchex_options @ s/if (c->burst > posted)/if (c->burst > posted + 1)/
+src/benchex/options.c @ benchex_options @ s/if (only_atomics(c) && /if (/
+src/benchex/options.c @ benchex_options @ s/if (optind + 1 < argc)/if (0)/
+src/benchex/options.c @ benchex_options @ s/if (!(r->roles & (1u << p->conf->role)))/if (0)/
+src/benchex/profile.c @ benchex_options @ s/c->options = 0;//
+src/benchex/profile.c @ benchex_options @ s/c->weight\[BX_WRITE\] = 1;//
+src/benchex/price.c @ benchex_price @ s/normal(p.d1) - p.strike_now \* normal(p.d2)/normal(p.d2) - p.strike_now * normal(p.d2)/
+src/benchex/price.c @ benchex_price @ s/return price > 0 ? price : 0;/return price;/
+src/benchex/price.c @ benchex_price @ s/-t->rate \* t->years/t->rate * t->years/
+src/benchex/price.c @ benchex_price @ s/bx_price_call(&t) + bx_price_put(&t)/bx_price_call(\&t)/
+src/benchex/trace.c @ benchex_trace @ s/q->kind == BX_FEED && options/0/
+src/benchex/trace.c @ benchex_trace @ s/if (r->t.n == REQUESTS_MAX)/if (0)/
+src/benchex/trace.c @ benchex_trace @ s/ || c == '\\r'//
+src/benchex/trace.c @ benchex_trace @ s/if (n > FIELDS)/if (0)/
+src/benchex/trace.c @ benchex_trace @ s/if (!rc && n > FILE_BYTES_MAX)/if (0)/
+src/benchex/trace.c @ benchex_trace @ s/!rc && !r.t.n/0/
+src/benchex/result.c @ benchex_result @ s/return json_real(isfinite(v) ? v : 0);/return json_real(v);/;s/return b > 0 ? a \/ b : 0;/return a \/ b;/
+src/benchex/result.c @ benchex_result @ s/v > INT64_MAX ? INT64_MAX : //
+src/benchex/result.c @ benchex_result @ s/utf8_mend(peer);//
+src/benchex/result.c @ benchex_result @ s/ | JSON_REAL_PRECISION(15)//
+src/benchex/merge.c @ benchex_result @ s/JSON_REJECT_DUPLICATES/0/
+src/benchex/merge.c @ benchex_result @ s/ || (i && b == \*last)//;s/(i && b == \*last))/0)/
+src/benchex/merge.c @ benchex_result @ s/return seen == h->n ? 0 :/return seen <= h->n ? 0 :/
+src/benchex/merge.c @ benchex_result @ s/!falls_into(h->min, first) || //
+src/benchex/merge.c @ benchex_result @ s/ || !falls_into(h->max, last)//
+src/benchex/merge.c @ benchex_result @ s/h->sum < least || //
+src/benchex/merge.c @ benchex_result @ s/ || h->sum > most//
+src/benchex/merge.c @ benchex_result @ s/h->sumsq \* n < sum \* sum \* 0.999999L ||/0 ||/
+src/benchex/merge.c @ benchex_result @ s/m->merged && role != (int)m->conf.role/0/
+src/benchex/merge.c @ benchex_result @ s/if (!m->total || !m->parts)/if (1)/
+src/benchex/merge.c @ benchex_result @ s/> INT64_MAX - \*count_of(sum, i)/> UINT64_MAX - *count_of(sum, i)/
+src/benchex/merge.c @ benchex_result @ s/json_string_length(peer) >= sizeof(r->peer)/0/
+src/benchex/merge.c @ benchex_result @ s/sum->qps += one->qps;//
+src/benchex/merge.c @ benchex_result @ s/else if (one->elapsed_ns > sum->elapsed_ns)/else if (0)/
+src/benchex/merge.c @ benchex_result @ s/m->merged += of ? .* : 1;/m->merged++;/
+src/benchex/merge.c @ benchex_result @ s/!json_equal(m->asked, conf)/0/
+src/benchex/merge.c @ benchex_result @ s/m->seed_differs = true;/;/
 END
 }
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tree" "$tmp/obj"
-(cd "$top" && tar cf - include src/core src/util src/hv src/sim src/counters src/daemon policies ibmon man etc \
+(cd "$top" && tar cf - include src/core src/util src/hv src/sim src/counters src/daemon src/benchex policies ibmon man etc \
 	tests/unit tests/fakes) | (cd "$tmp/tree" && tar xf -)
 cd "$tmp/tree"
 
@@ -415,7 +468,10 @@ cd "$tmp/tree"
 # archive, since tests of the sampler bring their own scan_guest.
 build() {
 	set -- "$1" src/core/*.c policies/*.c src/util/*.c ibmon/*.c src/hv/hv.c src/hv/hv_sim.c src/sim/*.c \
-		src/counters/*.c src/daemon/*.c tests/fakes/fake_*.c
+		src/counters/*.c src/daemon/*.c tests/fakes/fake_*.c \
+		src/benchex/merge.c src/benchex/number.c \
+		src/benchex/option_rows.c src/benchex/options.c src/benchex/price.c \
+		src/benchex/profile.c src/benchex/result.c src/benchex/trace.c
 	test=$1
 	shift
 	objs=
@@ -424,13 +480,13 @@ build() {
 		o=$tmp/obj/$(echo "$f" | tr / _).o
 		[ -f "$o" ] ||
 			$CC -std=gnu11 -D_GNU_SOURCE -O1 -w -I. -Iinclude -DRESEX_RUNDIR='"/run/resex"' \
-				-DRESEX_STATEDIR='"/var/lib/resex"' -c -o "$o" "$f" || return 1
+				-DRESEX_STATEDIR='"/var/lib/resex"' -DPACKAGE_VERSION='"0.0"' -c -o "$o" "$f" || return 1
 		objs="$objs $o"
 	done
 	rm -f "$tmp/lib.a"
 	# shellcheck disable=SC2086
 	ar crs "$tmp/lib.a" $objs && $CC -o "$tmp/test_$test" "$o" "$tmp/lib.a" \
-		-lcmocka -ljansson -levent_core -lpthread
+		-lcmocka -ljansson -levent_core -lpthread -lm
 }
 
 # run_tests TESTS: 0 when all pass.
@@ -444,7 +500,7 @@ run_tests() {
 mutants | grep -e "$pattern" >"$tmp/list" || { echo "mutants: none match '$pattern'"; exit 1; }
 red=
 for t in $(awk -F ' @ ' '{ print $2 }' "$tmp/list" | tr ' ' '\n' | sort -u); do
-	run_tests "$t" || { echo "$t fails on the code as it is, and cannot kill anything"; red="$red $t "; }
+	run_tests "$t" || { echo "$t fails on the code as it is, and cannot kill anything"; tail -3 "$tmp/out"; red="$red $t "; }
 done
 
 n=0 bad=0
