@@ -18,6 +18,7 @@
 enum {
 	LATE_NS = 1000000, /* after it was due: late */
 	POLL_BATCH = 32,
+	SILENT_S = 60, /* without any answer: the server is gone */
 	PLACE_ALIGN = 64,
 };
 
@@ -41,7 +42,9 @@ struct client {
 	struct bx_memory asks, places;
 	struct bx_ask *asked;
 	struct lane *lane;
-	uint32_t lanes; /* connected */
+	uint32_t lanes;	     /* connected */
+	uint64_t unanswered; /* requests, of all lanes */
+	int64_t asked_at;    /* when there began to be some */
 	struct bx_result result;
 };
 
@@ -112,6 +115,8 @@ static int post_one(struct client *c, struct lane *l)
 		return ret;
 	}
 	l->sent++;
+	if (c->unanswered++ == 0)
+		c->asked_at = now;
 	if (c->open_loop)
 		bx_pace_next(&l->pace, c->trace.n ? c->trace.at[l->sent % c->trace.n].gap_ns : 0);
 	return 0;
@@ -168,6 +173,7 @@ static void take_answer(struct client *c, struct lane *l, const struct ibv_wc *w
 	c->result.requests++;
 	c->result.bytes += a->answer_bytes;
 	c->net.last = now;
+	c->unanswered--;
 	l->done++;
 }
 
@@ -222,6 +228,23 @@ static bool all_asked(const struct client *c)
 	return true;
 }
 
+/* It may say farewell, or be gone without a word while requests wait for answers. */
+static void look_for_server(struct client *c, int64_t now)
+{
+	int64_t since = c->net.last > c->asked_at ? c->net.last : c->asked_at;
+
+	if (c->net.ended)
+		return;
+	if (c->net.cm_ready && bx_net_peer_left(&c->net)) {
+		bx_say("the server at %s ended the connection", c->conf->host);
+		bx_net_stop(&c->net, "peer");
+	} else if (c->unanswered && now - since > SILENT_S * NS_PER_S) {
+		bx_say("the server at %s has not answered for %d s: see whether it lives",
+		       c->conf->host, SILENT_S);
+		bx_net_stop(&c->net, "peer");
+	}
+}
+
 static void loop(struct client *c)
 {
 	for (;;) {
@@ -231,14 +254,11 @@ static void loop(struct client *c)
 		bx_net_progress(&c->net, now, c->result.requests, c->result.bytes);
 		if (all_asked(c))
 			bx_net_stop(&c->net, "requests");
-		if (c->net.cm_ready && bx_net_peer_left(&c->net) && !c->net.ended) {
-			bx_say("the server at %s ended the connection", c->conf->host);
-			bx_net_stop(&c->net, "peer");
-		}
+		look_for_server(c, now);
 		if (bx_net_over(&c->net, now) || (c->net.ended && !waiting(c)))
 			return;
 		if (post_due(c, now, &until) == 0 && got == 0)
-			bx_net_idle(&c->net, until);
+			bx_net_idle(&c->net, until < now + NS_PER_S ? until : now + NS_PER_S);
 		else
 			bx_net_look(&c->net, now);
 	}

@@ -10,7 +10,8 @@ enum {
 	RESOLVE_MS = 5000,
 	CONNECT_MS = 15000, /* ms */
 	ACK_TIMEOUT = 18,   /* 1.07 s: more than a slow and full link keeps an answer */
-	RETRIES = 7,	    /* of packets; of receivers that are not ready: no end */
+	RETRIES = 6,	    /* of packets: 7.5 s; 7 would be no end on soft-RoCE */
+	RNR_RETRIES = 7,    /* of receivers that are not ready: no end */
 	RNR_TIMER = 12,	    /* a receiver that is not ready is asked again in 0.64 ms */
 	RD_ATOMIC_MAX = 16,
 	REJECT_NOBODY = 8,    /* no listener: invalid service id */
@@ -245,7 +246,7 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 		.responder_resources = rd_atomic(c->dev->attr.max_qp_rd_atom),
 		.initiator_depth = rd_atomic(c->dev->attr.max_qp_init_rd_atom),
 		.retry_count = RETRIES,
-		.rnr_retry_count = RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
 	};
 	int ret;
 
@@ -274,7 +275,7 @@ int bx_conn_accept(struct bx_conn *c, const struct rdma_conn_param *theirs,
 	struct rdma_conn_param p = {
 		.private_data = data,
 		.private_data_len = sizeof(data),
-		.rnr_retry_count = RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
 	};
 
 	bx_reply_put(data, r);

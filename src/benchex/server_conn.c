@@ -345,8 +345,11 @@ static void look_after(struct server *s, struct client_conn *c, int64_t now)
 {
 	int64_t silent = now - c->progress;
 
-	if (c->unanswered && silent > HANG_NS)
-		server_drop(s, c, "it took no answer for 30 s");
+	/* The peer's hello said how often is retried, maybe without end. */
+	if ((c->unanswered || c->asked) && silent > HANG_NS)
+		server_drop(s, c,
+			    c->asked ? "it did not say for 30 s that it lives"
+				     : "it took no answer for 30 s");
 	else if (c->unanswered && silent > STUCK_NS)
 		server_stuck(s, c, true);
 	else if (!c->unanswered && !c->asked && silent > SILENT_NS && server_ask_alive(s, c))
