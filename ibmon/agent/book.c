@@ -305,6 +305,11 @@ void book_latency_remove(struct book *b, unsigned int index)
 	put_latencies(b);
 }
 
+void book_latency_skip(struct book *b, unsigned int index, uint32_t n)
+{
+	b->latency[index].written += n; /* shown with the next sample */
+}
+
 void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s)
 {
 	struct latency *l = &b->latency[index];

@@ -45,6 +45,8 @@ uint32_t book_rings(const struct book *b);
 /* A latency page for a process. 0 and its index; -ENOSPC; others: no page to be had. */
 int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned int *index);
 void book_latency_remove(struct book *b, unsigned int index);
+/* The next n samples were lost before they came here: the reader will miss their numbers. */
+void book_latency_skip(struct book *b, unsigned int index, uint32_t n);
 /* One sample; no begin and end needed. seq is filled in. */
 void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s);
 

@@ -25,7 +25,8 @@ struct latency_socket {
 	bool warned_full;
 };
 
-int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX])
+int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX],
+		  uint32_t *dropped)
 {
 	struct agent_latencies h;
 
@@ -36,6 +37,7 @@ int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SO
 	    h.samples > AGENT_SOCKET_SAMPLES_MAX || len != sizeof(h) + h.samples * sizeof(out[0]))
 		return -EBADMSG;
 	memcpy(out, (const uint8_t *)buf + sizeof(h), h.samples * sizeof(out[0]));
+	*dropped = h.dropped;
 	return h.samples;
 }
 
@@ -178,13 +180,15 @@ static pid_t sender(struct msghdr *msg)
 static void take(struct latency_socket *s, pid_t pid, const void *buf, size_t len, struct mono now)
 {
 	struct agent_latency sample[AGENT_SOCKET_SAMPLES_MAX];
-	int n = latency_parse(buf, len, sample), page;
+	uint32_t dropped;
+	int n = latency_parse(buf, len, sample, &dropped), page;
 
 	page = n > 0 && pid > 0 ? page_of(s, pid) : -EBADMSG;
 	if (page < 0) {
 		s->bad++;
 		return;
 	}
+	book_latency_skip(s->book, (unsigned int)page, dropped);
 	for (int i = 0; i < n; i++) {
 		struct guest_latency_sample l = { .time = (uint64_t)now.ns,
 						  .ctime_ns = sample[i].ctime_ns,

@@ -34,9 +34,10 @@ int latency_read(struct latency_socket *s, int max, struct mono now);
 void latency_gone(struct latency_socket *s, pid_t pid);
 
 /*
- * Check one datagram. Pure. The number of samples in it, or -EBADMSG. It need
- * not be aligned.
+ * Check one datagram. Pure. The number of samples in it, and how many its
+ * sender dropped before them, or -EBADMSG. It need not be aligned.
  */
-int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX]);
+int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX],
+		  uint32_t *dropped);
 
 #endif

@@ -42,6 +42,7 @@ struct resex_report {
 	uint32_t waiting;
 	int fd;
 	uint64_t sent, dropped;
+	uint32_t untold;  /* dropped, and the agent does not know yet */
 	int64_t retry_ns; /* not before */
 	pid_t pid;	  /* whose samples wait */
 	int why;	  /* why there is nobody to send to; 0: connected */
@@ -115,6 +116,7 @@ static int send_waiting(struct resex_report *r)
 	size_t len = sizeof(r->datagram.head) + r->waiting * sizeof(struct agent_latency);
 
 	r->datagram.head.samples = (uint16_t)r->waiting;
+	r->datagram.head.dropped = r->untold;
 	return send(r->fd, &r->datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
@@ -148,10 +150,16 @@ static void flush(struct resex_report *r, int64_t now)
 	int saved = errno;
 
 	r->last = deliver(r, now);
-	if (r->last)
-		r->dropped += r->waiting;
-	else
+	if (r->last == 0) {
 		r->sent += r->waiting;
+		r->untold = 0;
+	} else {
+		r->dropped += r->waiting;
+		if (r->last == -ECHILD) /* the parent's are not lost, nor for us to tell */
+			r->untold = 0;
+		else if (r->untold < UINT32_MAX - r->waiting)
+			r->untold += r->waiting;
+	}
 	r->waiting = 0;
 	r->due_ns = now + r->period_ns;
 	errno = saved;

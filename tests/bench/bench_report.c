@@ -226,7 +226,7 @@ static void by_hand(struct bench *b)
 	union {
 		struct agent_latencies head;
 		uint8_t bytes[sizeof(struct agent_latencies) + sizeof(struct agent_latency)];
-	} d = { .head = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, 1 } };
+	} d = { .head = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, 1, 0, 0 } };
 
 	d.head.sample[0] = (struct agent_latency){ 100000, 120000, 5000 };
 	if (send(b->fd, &d, sizeof(d), MSG_DONTWAIT) != sizeof(d))

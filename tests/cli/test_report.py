@@ -12,7 +12,7 @@ import time
 
 TOP = os.environ.get("srcdir") or os.path.dirname(os.path.abspath(__file__)) + "/../.."
 PROGRAM = os.getcwd() + "/report-example"
-MAGIC, VERSION = 0x4c415852, 1
+MAGIC, VERSION = 0x4c415852, 2
 
 
 def read(path):
@@ -58,9 +58,9 @@ def with_an_agent_reports_arrive():
         with Run(d + "/sock"):
             while len(samples) < 20:
                 data = s.recv(4096)
-                magic, version, n = struct.unpack_from("=IHH", data)
-                assert (magic, version, len(data)) == (MAGIC, VERSION, 8 + 12 * n), data
-                samples += [struct.unpack_from("=III", data, 8 + 12 * i) for i in range(n)]
+                magic, version, n, dropped = struct.unpack_from("=IHHI", data)
+                assert (magic, version, dropped, len(data)) == (MAGIC, VERSION, 0, 16 + 12 * n), data
+                samples += [struct.unpack_from("=III", data, 16 + 12 * i) for i in range(n)]
         assert set(samples) == {(100000, 850000, 50000)}, samples
 
 

@@ -77,7 +77,7 @@ union datagram {
 
 static union datagram datagram(uint16_t n)
 {
-	union datagram d = { .h = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, n } };
+	union datagram d = { .h = { AGENT_SOCKET_MAGIC, AGENT_SOCKET_VERSION, n, 0, 0 } };
 
 	for (uint32_t i = 0; i < AGENT_SOCKET_SAMPLES_MAX; i++)
 		d.h.sample[i] = (struct agent_latency){ i + 1, 100 + i, 200 + i };
@@ -133,6 +133,25 @@ static void samples_sent__stand_in_the_senders_page(void **state)
 	assert_int_equal(l.sample[3].ctime_ns, 1);
 	assert_int_equal(r->joined, getpid());
 	assert_int_equal(r->joins, 1);
+}
+
+/* The host finds that numbers are missing, and counts them as lost. */
+static void samples_the_sender_dropped__take_numbers(void **state)
+{
+	struct rig *r = *state;
+	union datagram d = datagram(2);
+	struct guest_latency l;
+
+	send_bytes(r, &d, bytes(2));
+	d.h.dropped = 1000;
+	send_bytes(r, &d, bytes(2));
+	latency_read(r->sock, 8, (struct mono){ 1 });
+	assert_int_equal(latencies(r, &l), 1);
+	assert_int_equal(l.written, 1004);
+	assert_int_equal(l.sample[1].seq, 2);
+	assert_int_equal(l.sample[2].seq, 0);
+	assert_int_equal(l.sample[1002 % GUEST_LATENCY_SAMPLES].seq, 1003);
+	assert_int_equal(l.sample[1003 % GUEST_LATENCY_SAMPLES].seq, 1004);
 }
 
 static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state)
@@ -227,23 +246,26 @@ static void malformed_datagrams__are_dropped(void **state)
 	struct rig *r = *state;
 	union datagram d = datagram(2), bad;
 	struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX];
+	uint32_t dropped = 99;
 	struct guest_latency l;
 
-	assert_int_equal(latency_parse(&d, bytes(2), out), 2);
+	assert_int_equal(latency_parse(&d, bytes(2), out, &dropped), 2);
 	assert_int_equal(out[1].wtime_ns, 101);
-	assert_int_equal(latency_parse(&d, bytes(2) - 1, out), -EBADMSG);
-	assert_int_equal(latency_parse(&d, bytes(2) + 1, out), -EBADMSG);
-	assert_int_equal(latency_parse(&d, 0, out), -EBADMSG);
+	assert_int_equal(dropped, 0);
+	assert_int_equal(latency_parse(&d, bytes(2) - 1, out, &dropped), -EBADMSG);
+	assert_int_equal(latency_parse(&d, bytes(2) + 1, out, &dropped), -EBADMSG);
+	assert_int_equal(latency_parse(&d, 0, out, &dropped), -EBADMSG);
 	bad = d;
 	bad.h.magic++;
-	assert_int_equal(latency_parse(&bad, bytes(2), out), -EBADMSG);
+	assert_int_equal(latency_parse(&bad, bytes(2), out, &dropped), -EBADMSG);
 	bad = d;
 	bad.h.version++;
-	assert_int_equal(latency_parse(&bad, bytes(2), out), -EBADMSG);
+	assert_int_equal(latency_parse(&bad, bytes(2), out, &dropped), -EBADMSG);
 	bad = datagram(0);
-	assert_int_equal(latency_parse(&bad, bytes(0), out), -EBADMSG);
+	assert_int_equal(latency_parse(&bad, bytes(0), out, &dropped), -EBADMSG);
 	bad = datagram(AGENT_SOCKET_SAMPLES_MAX + 1);
-	assert_int_equal(latency_parse(&bad, bytes(AGENT_SOCKET_SAMPLES_MAX + 1), out), -EBADMSG);
+	assert_int_equal(latency_parse(&bad, bytes(AGENT_SOCKET_SAMPLES_MAX + 1), out, &dropped),
+			 -EBADMSG);
 	send_bytes(r, &bad, sizeof(bad));
 	latency_read(r->sock, 8, (struct mono){ 1 });
 	assert_int_equal(latencies(r, &l), 0);
@@ -310,6 +332,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_sent__stand_in_the_senders_page),
+		TEST(samples_the_sender_dropped__take_numbers),
 		TEST(sender_is_known_by_the_kernel__a_child_has_its_own_page),
 		TEST(process_gone__its_page_is_withdrawn),
 		TEST(process_that_cannot_be_watched__gets_no_page),
