@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """daemon: resexd in dom0, the agent and RDMA load in guests, and what is true of their counts."""
+import itertools
 import json
+import re
 
-from bed import check, wait_for
+from bed import Failed, check, wait_for
 
 LINK = {"name": "rxe0", "rate": "1Gbit/s", "mtu": 1024}
 
@@ -33,6 +35,9 @@ class Daemon:
     def kill(self):
         self.vm.run("kill -9 $(cat /run/resexd.pid); true")
 
+    def signal(self, name):
+        self.vm.sh("kill -%s $(cat /run/resexd.pid)" % name)
+
     def __enter__(self):
         return self.begin()
 
@@ -52,7 +57,14 @@ class Daemon:
         return [json.loads(line) for line in self.vm.sh("resex -j events").splitlines()]
 
     def rings(self, name):
-        return self.ask("ring-list " + name)["guests"][0]
+        """The daemon gives a sampler that is late 100 ms to answer; on a busy machine it may be later."""
+        def answer():
+            r = self.vm.run("resex -j ring-list " + name)
+            if r.rc == 1 and "the sampler does not answer" in r.out:
+                return None
+            check(r.rc == 0, "resex ring-list ended with %d: %s" % (r.rc, r.out.strip()))
+            return r.json()["guests"][0]
+        return wait_for("answer of the sampler", 5, answer)
 
     def rss_kb(self):
         return int(self.vm.sh("sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "
@@ -78,12 +90,15 @@ def with_rxe(g):
 
 
 def with_agent(g):
-    with_rxe(g)
+    start_agent(with_rxe(g))
+    return g
+
+
+def start_agent(g):
     g.sh("resex-agent --foreground >/tmp/agent.log 2>&1 & echo $! >/tmp/agent.pid; "
          "i=0; until [ $i -ge 100 ] || grep -q . /tmp/agent.log && kill -0 $(cat /tmp/agent.pid); do "
          "usleep 50000; i=$((i+1)); done; sleep 0.3; kill -0 $(cat /tmp/agent.pid) || "
          "{ cat /tmp/agent.log; false; }")
-    return g
 
 
 class Load:
@@ -91,11 +106,13 @@ class Load:
 
     def __init__(self, g, options, tag="load"):
         self.g, self.tag = g, tag
-        g.sh("rm -f /tmp/{0}.in /tmp/{0}.out; mkfifo /tmp/{0}.in; "
-             "rdmaload --wait --hold 600 {1} <>/tmp/{0}.in >/tmp/{0}.out 2>&1 & "
-             "echo $! >/tmp/{0}.pid; i=0; until grep -q ^READY /tmp/{0}.out || [ $i -ge 200 ]; do "
-             "usleep 50000; i=$((i+1)); done; head -n 1 /tmp/{0}.out; grep -q ^READY /tmp/{0}.out"
-             .format(tag, options), 30)
+        said = g.sh("rm -f /tmp/{0}.in /tmp/{0}.out; mkfifo /tmp/{0}.in; "
+                    "rdmaload --wait --hold 600 {1} <>/tmp/{0}.in >/tmp/{0}.out 2>&1 & "
+                    "echo $! >/tmp/{0}.pid; i=0; until grep -q ^READY /tmp/{0}.out || [ $i -ge 200 ]; do "
+                    "usleep 50000; i=$((i+1)); done; head -n 1 /tmp/{0}.out; grep -q ^READY /tmp/{0}.out"
+                    .format(tag, options), 30)
+        ready = re.search(r"^READY pid=(\d+) qpns=(\S+)", said, re.M)
+        self.pid, self.streams = int(ready[1]), len(ready[2].split(","))
 
     def go(self):
         self.g.sh("echo go >/tmp/%s.in" % self.tag)
@@ -118,12 +135,26 @@ class Load:
         return json.loads(out)
 
 
-def wait_rings(d, name, streams, seconds=20):
+def send_queues(d, name, pid=None):
+    """Rows of ring-list: the send queues that are read, of one process or all."""
+    return [r for r in d.rings(name)["rings"]
+            if r.get("kind") == "SQ" and r["state"] == "active" and pid in (None, r["pid"])]
+
+
+def wait_rings(d, name, streams, pid=None):
     """Until the daemon reads both send queues of so many of rdmaload's streams."""
-    def enough():
-        rings = d.rings(name)["rings"]
-        return len([r for r in rings if r.get("kind") == "SQ" and r["state"] == "active"]) >= 2 * streams
-    wait_for("%d send queues of %s in ring-list" % (2 * streams, name), seconds, enough, 0.2)
+    wait_for("%d send queues of %s in ring-list" % (2 * streams, name), 20,
+             lambda: len(send_queues(d, name, pid)) >= 2 * streams, 0.2)
+
+
+def wait_first(d, load):
+    """Until the daemon has counted the one work request each stream of a --first Load did.
+
+    From then on it knows a packet number of each queue pair, so that it counts MTUs exactly,
+    however long it may stall. Before that, it can but guess those of what it does not see.
+    """
+    wait_for("the first work requests of %s in ring-list" % load.g.name, 20, lambda: len(
+        [r for r in send_queues(d, load.g.name, load.pid) if r.get("wrs")]) == load.streams, 0.2)
 
 
 def wait_settled(d, name):
@@ -152,31 +183,81 @@ def difference(before, after):
     return out
 
 
-def agree(who, told, counted):
-    """What the guest did and what dom0 counted, by the promises of ring-list."""
-    truth, qps = told["total"], told["qps"]
-    both = "%s: counted %s, true %s" % (who, counted, truth)
-    # Only posts that were refused or aborted make a bound of the number.
-    if truth["refused"] or truth["aborted"]:
-        check(counted["wrs"] >= truth["wrs"], "work requests below the truth; " + both)
-    else:
-        check(counted["wrs"] == truth["wrs"], "work requests; " + both)
-    # Of entries that were lost the MTUs are known, but not of UD, and not which way they went.
-    if not counted["lost"]:
-        for k in ("mtus_sent", "mtus_recv"):
-            check(counted[k] == truth[k], "%s; %s" % (k, both))
-    elif all(q["type"] != "UD" for q in qps):
-        mtus = [c["mtus_sent"] + c["mtus_recv"] for c in (counted, truth)]
-        check(mtus[0] == mtus[1], "MTUs %d, %d expected; %s" % (mtus[0], mtus[1], both))
-        check("mtus-estimated" in counted["flags"], "the estimate is not marked; " + both)
+def agree(who, told, counted, rows, guessed=False):
+    """What the guest did and what dom0 counted, by the promises of ring-list.
+
+    rows are the process's send_queues() while it holds them; guessed: MTUs of what was lost may be.
+    """
+    both = "%s: counted %s, true %s" % (who, counted, told["total"])
     check(counted["wrs"] == counted["seen"] + counted["lost"], "seen and lost are not all; " + both)
-    for k in ("bytes_sent", "bytes_recv"):
-        most = counted[k] + counted["bytes_bound"]
-        check(counted[k] <= truth[k] <= most, "%s; %s" % (k, both))
-    if counted["lost"] == 0:
-        check(counted["errors"] == truth["errors"], "errors; " + both)
-        for k, names in OPS.items():
-            true = sum(truth["ops"][n] for n in names)
-            check(counted["ops"][k] == true, "operations %s; %s" % (k, both))
+    check_wrs(counted, told["total"], both)
+    agree_qps(who, told["qps"], rows, guessed)
+
+
+def agree_qps(who, qps, rows, guessed):
+    """Each queue pair by itself. Those whose number the agent was not sure of must fit in some order."""
+    row = {r["qpn"]: r for r in rows if r["qpn"]}
+    for t in qps:
+        if t["qpn"] in row:
+            agree_qp(who, row[t["qpn"]], t, guessed)
+    left = [t for t in qps if t["qpn"] not in row]
+    nameless = [r for r in rows if not r["qpn"] and r.get("wrs")]
+    check(len(left) == len(nameless), "%s: not one queue each for %s: %s" % (who, left, rows))
+    failure = None
+    for order in itertools.permutations(nameless):
+        try:
+            for r, t in zip(order, left):
+                agree_qp(who, r, t, guessed)
+            return
+        except Failed as e:
+            failure = e
+    raise failure
+
+
+def check_wrs(c, t, both):
+    # Only posts that were refused or aborted make a bound of the number.
+    if t["refused"] or t["aborted"]:
+        check(c["wrs"] >= t["wrs"], "work requests below the truth; " + both)
     else:
-        check("lapped" in counted["flags"], "entries were lost, and no lap is shown; " + both)
+        check(c["wrs"] == t["wrs"], "work requests; " + both)
+
+
+def agree_qp(who, c, t, guessed):
+    both = "queue pair %d of %s: counted %s, true %s" % (t["qpn"], who, c, t)
+    check_wrs(c, t, both)
+    for k in ("bytes_sent", "bytes_recv"):
+        check(c[k] <= t[k] <= c[k] + c["bytes_bound"], "%s; %s" % (k, both))
+    check(guessed or "mtus-guessed" not in c["flags"], "a guess, though packet numbers were known; " + both)
+    if c["lost"]:
+        check("lapped" in c["flags"], "entries were lost, and no lap is shown; " + both)
+        if t["type"] != "UD":
+            agree_lost(c, t, both)
+        return
+    for k in ("mtus_sent", "mtus_recv", "errors"):
+        check(c[k] == t[k], "%s; %s" % (k, both))
+    for k, names in OPS.items():
+        check(c["ops"][k] == sum(t["ops"][n] for n in names), "operations %s; %s" % (k, both))
+
+
+def agree_lost(c, t, both):
+    """Of entries that were lost, packet numbers tell the MTUs, but not which way they went."""
+    wrong = c["mtus_sent"] + c["mtus_recv"] - t["mtus_sent"] - t["mtus_recv"]
+    if "mtus-guessed" in c["flags"]:
+        most = c["lost"] * (t["largest_mtus"] - 1)
+        check(abs(wrong) <= most, "MTUs are wrong by %d, what was lost explains %d; %s" % (wrong, most, both))
+    else:
+        check(wrong == 0, "MTUs are wrong by %d; %s" % (wrong, both))
+    check("mtus-estimated" in c["flags"] or c["mtus_sent"] == t["mtus_sent"],
+          "the estimate is not marked; " + both)
+
+
+def settle(who, d, load, before, guessed=False):
+    """When a Load is done: what it did and what was counted since before agree."""
+    load.wait_done(90)
+    counted = difference(before, wait_settled(d, load.g.name))
+    rows = send_queues(d, load.g.name, load.pid)
+    told = load.finish()
+    d.vm.note("%s: true %s, counted %s" % (who, told["total"], counted))
+    check(told["total"]["wrs"] > 0, "%s did nothing" % who)
+    agree(who, told, counted, rows, guessed)
+    return rows

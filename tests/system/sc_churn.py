@@ -4,10 +4,10 @@ import random
 import threading
 
 from bed import Guest, check, wait_for
-from daemon import Daemon, Load, agree, difference, wait_rings, wait_settled, with_agent
+from daemon import Daemon, Load, settle, wait_first, wait_rings, with_agent
 
-ROUND = "-q 3 -t rc -s 0-8192 -D 64 -p 4000 -n 150-300"
-STEADY = "-q 3 -t rc -s 0-8192 -D 64 -p 4000 -T %d"
+ROUND = "-q 3 -t rc -s 0-8192 -D 64 -p 4000 -n 150-300 --first"
+STEADY = "-q 3 -t rc -s 0-8192 -D 64 -p 4000 -T %d --first"
 
 
 def states(vm):
@@ -27,15 +27,12 @@ def listed(d, name):
 
 def paused(vm, d, g):
     before = d.rings(g.name)["totals"]
-    load = Load(g, "-q 2 -t rc -s 0-8192 -D 64 -n 400 -p 2000")
-    wait_rings(d, g.name, 2)
+    load = Load(g, "-q 2 -t rc -s 0-8192 -D 64 -n 400 -p 2000 --first")
+    wait_first(d, load)
     load.go()
     for _ in range(3):
         vm.sh("xl pause {0}; usleep {1}; xl unpause {0}".format(g.name, random.randrange(50000, 600000)))
-    load.wait_done()
-    after = wait_settled(d, g.name)
-    truth = load.finish()
-    agree("paused " + g.name, truth, difference(before, after))
+    settle("paused " + g.name, d, load, before)
 
 
 def killed(vm, d, g):
@@ -112,9 +109,8 @@ class Steady:
             while not self.enough:
                 before = self.d.rings(self.g.name)["totals"]
                 load = Load(self.g, self.options)
-                wait_rings(self.d, self.g.name, 3)
-                load.go()
-                finish_steady(self.d, load, before)
+                wait_first(self.d, load)
+                settle("steady " + self.g.name, self.d, load.go(), before)
                 self.rounds += 1
         except Exception as e:  # raised by end(), in the scenario's thread
             self.failure = e
@@ -151,14 +147,6 @@ def churn(vm):
     held(vm)
 
 
-def finish_steady(d, load, before):
-    load.wait_done()
-    after = wait_settled(d, load.g.name)
-    truth = load.finish()
-    check(truth["total"]["wrs"] > 0, "the guest at work did nothing")
-    agree("steady " + load.g.name, truth, difference(before, after))
-
-
 # --- hostile ----------------------------------------------------------------------
 
 
@@ -176,7 +164,7 @@ def hostile(vm):
             with_agent(g)
         before = d.rings("steady")["totals"]
         load = Load(steady, STEADY % (STORM_S + 4))
-        wait_rings(d, "steady", 3)
+        wait_first(d, load)
         load.go()
         liar.sh("kill -9 $(cat /tmp/agent.pid); scribble %d >/tmp/scribble.out 2>&1 & sleep 1; "
                 "grep -q 'PHASE storm' /tmp/scribble.out" % STORM_S)
@@ -187,7 +175,7 @@ def hostile(vm):
         check(bad, "rings of rubbish have no fault: %s" % rings)
         phase(liar, "registry")
         wait_for("a fault of the liar's registry in ring-list", 4, lambda: d.rings("liar")["fault"], 0.2)
-        finish_steady(d, load, before)
+        settle("steady", d, load, before)
         check(not d.rings("steady")["fault"], "the fault of the liar is held against its neighbour")
 
 

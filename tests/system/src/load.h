@@ -77,7 +77,7 @@ struct load_opts {
 	struct load_range count; /* WRs a stream; 0: by time */
 	uint32_t burn_cpu;	 /* percent of a CPU */
 	uint32_t hold_s;
-	bool fork, wait;
+	bool fork, wait, first;
 	uint64_t seed;
 };
 
@@ -95,6 +95,7 @@ struct load_truth {
 	uint64_t signalled;	/* completions polled */
 	uint64_t ops[LOAD_OPS]; /* completed, errors included */
 	uint64_t mtus_sent, mtus_recv, bytes_sent, bytes_recv;
+	uint64_t largest_mtus; /* one message */
 };
 
 /* One work request as planned, and as remembered until it completes. */

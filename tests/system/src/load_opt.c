@@ -37,6 +37,7 @@ static const char usage[] =
 	"      --burn-cpu PCT      spend CPU time as well\n"
 	"      --fork              a child inherits the rings and sleeps\n"
 	"      --wait              print READY, begin at \"go\" on stdin\n"
+	"      --first             before READY, each queue pair does one work request\n"
 	"      --hold S            after DONE, keep all open for S seconds or until \"end\"\n"
 	"      --truth FILE        write the truth there too\n"
 	"      --seed N            (from /dev/urandom)\n";
@@ -55,6 +56,7 @@ enum {
 	O_BURN,
 	O_FORK,
 	O_WAIT,
+	O_FIRST,
 	O_HOLD,
 	O_TRUTH,
 	O_SEED,
@@ -78,6 +80,7 @@ static const struct option longs[] = {
 	{ "count", 1, NULL, 'n' },
 	{ "seconds", 1, NULL, 'T' },
 	{ "help", 0, NULL, 'h' },
+	/* long ones only */
 	{ "max-inline", 1, NULL, O_MAX_INLINE },
 	{ "wr-api", 1, NULL, O_WR_API },
 	{ "abort", 1, NULL, O_ABORT },
@@ -90,6 +93,7 @@ static const struct option longs[] = {
 	{ "burn-cpu", 1, NULL, O_BURN },
 	{ "fork", 0, NULL, O_FORK },
 	{ "wait", 0, NULL, O_WAIT },
+	{ "first", 0, NULL, O_FIRST },
 	{ "hold", 1, NULL, O_HOLD },
 	{ "truth", 1, NULL, O_TRUTH },
 	{ "seed", 1, NULL, O_SEED },
@@ -238,6 +242,9 @@ static int option_long(int c, char *arg, struct load_opts *o)
 		return 0;
 	case O_WAIT:
 		o->wait = true;
+		return 0;
+	case O_FIRST:
+		o->first = true;
 		return 0;
 	default:
 		fputs("rdmaload: see --help\n", stderr);

@@ -26,6 +26,8 @@ void load_account(struct load_truth *t, const struct load_wr *w, bool error)
 
 	t->wrs++;
 	t->ops[w->op]++;
+	if (mtus > t->largest_mtus)
+		t->largest_mtus = mtus;
 	if (error) {
 		t->errors++;
 	} else if (w->op == LOAD_READ) {
@@ -81,9 +83,10 @@ void load_print(FILE *f, const struct load_truth *t, uint32_t n, const struct lo
 		add(&sum, &t[i]);
 		fprintf(f,
 			"%s{\"qpn\":%" PRIu32 ",\"peer\":%" PRIu32
-			",\"type\":\"%s\",\"mtu\":%" PRIu32 ",\"slots\":%" PRIu32 ",",
+			",\"type\":\"%s\",\"mtu\":%" PRIu32 ",\"slots\":%" PRIu32
+			",\"largest_mtus\":%" PRIu64 ",",
 			i ? "," : "", t[i].qpn, t[i].peer, load_type_names[t[i].type], t[i].mtu,
-			t[i].slots);
+			t[i].slots, t[i].largest_mtus);
 		print_counts(f, &t[i]);
 	}
 	fputs("],\"total\":{", f);

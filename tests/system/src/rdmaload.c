@@ -258,6 +258,22 @@ static void await(const char *line, int seconds)
 	}
 }
 
+/* One work request, done: who reads the ring knows a packet number of it from then on. */
+static int do_first(struct run *r, struct stream *s)
+{
+	int64_t until = now_ns() + STALL_NS;
+	int ret = load_reap(&s->qp);
+
+	if (ret >= 0)
+		ret = post(r, s, 1, true, now_ns());
+	while (ret >= 0 && load_outstanding(&s->qp)) {
+		if (now_ns() > until)
+			return -ETIMEDOUT;
+		ret = load_reap(&s->qp);
+	}
+	return ret < 0 ? ret : 0;
+}
+
 static int start(struct run *r)
 {
 	r->stream = calloc(r->opts.qps, sizeof(*r->stream));
@@ -272,6 +288,9 @@ static int start(struct run *r)
 			return ret;
 		s->target = r->opts.count.max ? load_between(&r->ctx, r->opts.count) : UINT64_MAX;
 		make_wish(r, s);
+		ret = r->opts.first ? do_first(r, s) : 0;
+		if (ret)
+			return ret;
 	}
 	printf("READY pid=%d qpns=", (int)getpid());
 	for (uint32_t i = 0; i < r->truths; i++)
