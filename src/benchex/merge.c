@@ -22,6 +22,8 @@
 
 enum { LINE_BYTES_MAX = 16 << 20, MERGED_QPS_MAX = 1 << 20, WORDS = 160 };
 
+#define TIME_MAX_NS 4000000000000000000ull /* 4e9 s */
+
 static const char SEVERAL[] = "several";
 
 /* Where we are, for the sentence about what is wrong there. */
@@ -376,6 +378,7 @@ static int read_figures(const struct place *at, const json_t *root, struct bx_re
 static int read_role(const struct place *at, const json_t *root, struct merge *m)
 {
 	static const char *const roles[BX_ROLES] = { "server", "client", "bulk" };
+	char file[WORDS];
 	const char *s;
 	json_t *v;
 	int role = 0, rc = get(at, root, "role", JSON_STRING, &v);
@@ -388,10 +391,11 @@ static int read_role(const struct place *at, const json_t *root, struct merge *m
 	if (role == BX_ROLES)
 		return bad(at, "\"role\" is not server, client or bulk");
 	if (m->merged && role != (int)m->conf.role) {
+		utf8_escape(at->file, file, sizeof(file));
 		fprintf(stderr,
 			"benchex: %s:%" PRIu64 ": a result of %s, but those before it are of %s; "
 			"merge the results of one role at a time\n",
-			at->file, at->line, roles[role], roles[m->conf.role]);
+			file, at->line, roles[role], roles[m->conf.role]);
 		return -EINVAL;
 	}
 	m->conf.role = (enum bx_role)role;
@@ -429,7 +433,7 @@ static int read_result(const struct place *at, const json_t *root, struct merge 
 		"reported", "report_dropped", "seed",	  "latency",
 		"qps",	    "conf",	      "merged",	  NULL
 	};
-	uint64_t merged;
+	uint64_t merged = 1;
 
 	memset(&m->one, 0, sizeof(m->one));
 	m->one.conf = &m->conf;
@@ -442,6 +446,8 @@ static int read_result(const struct place *at, const json_t *root, struct merge 
 		return bad(at, "\"seed\" or \"conf\" is missing");
 	if (json_object_get(root, "merged") && get_count(at, root, "merged", 1ull << 40, &merged))
 		return -EINVAL;
+	if (!merged)
+		return bad(at, "\"merged\" is 0, not within 1 .. %llu", 1ull << 40);
 	return read_qps(at, root, m);
 }
 
@@ -455,10 +461,31 @@ static void same_or_several(struct bx_result *sum, const struct bx_result *one)
 		sum->ended = SEVERAL;
 }
 
+/* Latencies of all together, and times, as results print them. */
+static int check_sums(const struct place *at, const struct bx_result *sum,
+		      const struct bx_result *one)
+{
+	const struct hist *a[] = { &sum->lat.ctime, &sum->lat.wtime, &sum->lat.ptime,
+				   &sum->lat.total };
+	const struct hist *b[] = { &one->lat.ctime, &one->lat.wtime, &one->lat.ptime,
+				   &one->lat.total };
+
+	for (size_t i = 0; i < sizeof(a) / sizeof(a[0]); i++)
+		if (b[i]->n > INT64_MAX - a[i]->n || b[i]->sum > UINT64_MAX - a[i]->sum)
+			return bad(at, "the latencies' number or sum is too large for one result");
+	if (one->elapsed_ns > TIME_MAX_NS - sum->elapsed_ns ||
+	    one->cpu_ns > TIME_MAX_NS - sum->cpu_ns)
+		return bad(at, "the sum of \"elapsed_s\" or \"cpu_s\" passes 4e9");
+	return 0;
+}
+
 static int add_counts(const struct place *at, struct merge *m)
 {
 	struct bx_result *sum = &m->sum, *one = &m->one;
+	int rc = check_sums(at, sum, one);
 
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < COUNTS; i++)
 		if (*count_of(one, i) > INT64_MAX - *count_of(sum, i))
 			return bad(at, "the sum of \"%s\" passes 2^63", counts[i].name);
@@ -715,6 +742,8 @@ int bx_merge(int argc, char **argv)
 		}
 		json |= c == 'j';
 		parallel |= c == 'P';
+		if (c == '?' && (optopt == 'j' || optopt == 'P' || optopt == 'h'))
+			return usage(argv[optind - 1], "it takes no value");
 		if (c != 'j' && c != 'P')
 			return usage(optopt ? letter : argv[optind - 1], "no such option of merge");
 	}

@@ -74,7 +74,7 @@ uint64_t hist_deviation(const struct hist *h)
 
 uint64_t hist_quantile(const struct hist *h, uint32_t permille)
 {
-	uint64_t rank = (h->n * permille + 999) / 1000, seen = 0;
+	uint64_t rank = (uint64_t)(((unsigned __int128)h->n * permille + 999) / 1000), seen = 0;
 
 	if (!h->n)
 		return 0;

@@ -181,6 +181,18 @@ static void top__of_each_bucket__counts_there_and_one_more_does_not(void **state
 	assert_true(hist_top(HIST_BUCKETS - 1) == UINT64_MAX);
 }
 
+static void quantile__of_so_many_that_a_thousandfold_wraps__is_right(void **state)
+{
+	struct fixture *f = *state;
+
+	f->a = (struct hist){ .n = INT64_MAX, .min = 1, .max = 5 };
+	f->a.bucket[1] = 1;
+	f->a.bucket[5] = INT64_MAX - 1;
+	assert_int_equal(hist_quantile(&f->a, 0), 1);
+	assert_int_equal(hist_quantile(&f->a, 500), 5);
+	assert_int_equal(hist_quantile(&f->a, 1000), 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +212,8 @@ int main(void)
 			merge__of_small_values__keeps_the_deviation_to_the_digit, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			top__of_each_bucket__counts_there_and_one_more_does_not, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			quantile__of_so_many_that_a_thousandfold_wraps__is_right, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
