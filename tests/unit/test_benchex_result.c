@@ -736,8 +736,7 @@ static void counts__that_add_up_beyond_63_bits__are_refused(void **state)
 	save(f, "a");
 	refused(f, "a a", RESEX_BAD_CONFIG, "a:1: the sum of \"elapsed_s\" or \"cpu_s\" passes");
 	f->r.elapsed_ns = 1;
-	f->r.lat.total = (struct hist){ .n = INT64_MAX, .sum = INT64_MAX, .min = 1, .max = 1 };
-	f->r.lat.total.sumsq = 0x1p63L;
+	f->r.lat.total = (struct hist){ INT64_MAX, INT64_MAX, 1, 1, .sumsq = 0x1p63L };
 	f->r.lat.total.bucket[1] = INT64_MAX;
 	save(f, "a");
 	refused(f, "a a", RESEX_BAD_CONFIG, "a:1: the latencies' number or sum is too large");
