@@ -42,6 +42,19 @@ bool bx_fifo_pop(struct bx_fifo *f, struct bx_waiting *w)
 	return true;
 }
 
+void bx_fifo_forget(struct bx_fifo *f, uint32_t conn, uint32_t gen)
+{
+	size_t all = f->n;
+
+	f->n = 0;
+	for (size_t i = 0; i < all; i++) {
+		const struct bx_waiting w = f->at[(f->first + i) % f->room];
+
+		if (w.conn != conn || w.gen != gen)
+			f->at[(f->first + f->n++) % f->room] = w;
+	}
+}
+
 void bx_fifo_free(struct bx_fifo *f)
 {
 	free(f->at);

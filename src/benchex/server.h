@@ -115,7 +115,7 @@ void server_serve_close(struct server *s);
 int server_reap(struct server *s);
 /* Serve the oldest request, if there is room for its answer. */
 bool server_serve(struct server *s);
-/* Its answers are on their way no more. */
+/* Its requests wait no more, and its answers are on their way no more. */
 void server_forget(struct server *s, struct client_conn *c);
 /* It takes none, or again: whether its answers hold places among those that may be on their way. */
 void server_stuck(struct server *s, struct client_conn *c, bool stuck);

@@ -280,11 +280,15 @@ bool server_serve(struct server *s)
 
 void server_forget(struct server *s, struct client_conn *c)
 {
+	const uint32_t place = (uint32_t)(c - s->conn);
+
+	/* They would take the room of who comes next, as long as nothing can be answered. */
+	bx_fifo_forget(&s->fifo, place, c->gen);
 	server_stuck(s, c, false);
 	for (uint32_t i = 0; i < s->slots; i++) {
 		struct answer *a = &s->answer[i];
 
-		if (a->used && a->conn == (uint32_t)(c - s->conn) && a->gen == c->gen)
+		if (a->used && a->conn == place && a->gen == c->gen)
 			end_answer(s, c, a);
 	}
 }

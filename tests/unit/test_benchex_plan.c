@@ -212,6 +212,37 @@ static void fifo__that_is_full__says_so(void **state)
 	bx_fifo_free(&f);
 }
 
+/* Round the end of the ring, too. */
+static void fifo__that_forgets_a_connection__keeps_the_others_in_order(void **state)
+{
+	struct bx_fifo f = { 0 };
+	struct bx_waiting w;
+
+	(void)state;
+	bx_fifo_forget(&f, 0, 0);
+	assert_int_equal(bx_fifo_room(&f, 6), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(bx_fifo_push(&f, &(struct bx_waiting){ .slot = i }), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(bx_fifo_pop(&f, &w));
+	for (uint32_t i = 0; i < 6; i++) {
+		w = (struct bx_waiting){ .conn = i % 2, .gen = i / 4, .slot = i };
+		assert_int_equal(bx_fifo_push(&f, &w), 0);
+	}
+	bx_fifo_forget(&f, 1, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(bx_fifo_push(&f, &(struct bx_waiting){ .slot = 6 + i }), 0);
+	assert_true(bx_fifo_push(&f, &w) < 0);
+	for (size_t i = 0; i < 6; i++) {
+		static const uint32_t left[] = { 0, 2, 4, 5, 6, 7 };
+
+		assert_true(bx_fifo_pop(&f, &w));
+		assert_int_equal(w.slot, left[i]);
+	}
+	assert_false(bx_fifo_pop(&f, &w));
+	bx_fifo_free(&f);
+}
+
 /* Against a plain counter: the n-th that came is the n-th that goes, growing or not. */
 static void fifo__of_any_use__keeps_the_order(void **state)
 {
@@ -295,6 +326,7 @@ int main(void)
 		cmocka_unit_test(truth__of_a_failure__is_an_error_and_moved_nothing),
 		cmocka_unit_test(fifo__gives_back_in_the_order_of_arrival),
 		cmocka_unit_test(fifo__that_is_full__says_so),
+		cmocka_unit_test(fifo__that_forgets_a_connection__keeps_the_others_in_order),
 		cmocka_unit_test(fifo__of_any_use__keeps_the_order),
 		cmocka_unit_test(work__measured__is_in_proportion_to_bytes_and_changes_the_data),
 	};
