@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	tests/system/sc_hello.py \
 	tests/system/sc_hv.py \
 	tests/system/sc_ioshares.py \
+	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
 	tests/system/scenarios.py

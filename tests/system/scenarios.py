@@ -12,6 +12,7 @@ import sc_errors
 import sc_hello
 import sc_hv
 import sc_ioshares
+import sc_liar
 import sc_link
 import sc_matrix
 
@@ -47,6 +48,8 @@ ALL = [
              "the cap of who is to blame follows the latencies that another guest reports"),
     Scenario("link", "credit2", sc_link.link,
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too"),
+    Scenario("liar", "credit2", sc_liar.liar,
+             "a guest that hides a queue pair from its agent is told to diverge, no other is"),
     Scenario("experiment", "credit2", experiment.experiment,
              "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it"),
     Scenario("controls", "credit2", sc_controls.controls,
