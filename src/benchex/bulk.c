@@ -395,7 +395,7 @@ int bx_bulk(const struct bx_conf *conf)
 		part(b);
 		ret = tell(b);
 	}
-	well = !ret && strcmp(b->net.ended, "peer") && strcmp(b->net.ended, "error");
+	well = !ret && bx_net_well(&b->net);
 	leave(b);
 	return well ? RESEX_OK : RESEX_FAILURE;
 }

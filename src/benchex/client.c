@@ -453,7 +453,7 @@ int bx_client(const struct bx_conf *conf)
 		part(c);
 		ret = tell(c);
 	}
-	well = !ret && strcmp(c->net.ended, "peer") && strcmp(c->net.ended, "error");
+	well = !ret && bx_net_well(&c->net);
 	leave(c);
 	return well ? RESEX_OK : RESEX_FAILURE;
 }

@@ -11,21 +11,6 @@
 #include "src/benchex/net.h"
 #include "src/benchex/plan.h"
 
-/* Not an operation of ours, but of a receive. */
-enum { BX_RECV = 15 };
-
-/* What a work request carries to its completion, in the 64 bits of its name. */
-struct bx_tag {
-	uint32_t conn;	/* 12 bits: place of the connection in its table */
-	uint32_t gen;	/* 12 bits: which connection in that place */
-	uint32_t slot;	/* 11 bits */
-	uint32_t op;	/* 4 bits: enum bx_op or BX_RECV */
-	uint32_t bytes; /* 25 bits */
-};
-
-uint64_t bx_tag_put(struct bx_tag t);
-struct bx_tag bx_tag_get(uint64_t wr_id);
-
 struct bx_conn {
 	struct rdma_cm_id *id;
 	struct bx_dev *dev;

@@ -314,6 +314,11 @@ bool bx_net_over(struct bx_net *n, int64_t now)
 	return n->ended && now >= n->drain_until;
 }
 
+bool bx_net_well(const struct bx_net *n)
+{
+	return n->ended && strcmp(n->ended, "peer") != 0 && strcmp(n->ended, "error") != 0;
+}
+
 void bx_net_result(struct bx_net *n, struct bx_result *r)
 {
 	r->conf = n->conf;

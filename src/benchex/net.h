@@ -107,6 +107,8 @@ int bx_address(const char *name, uint16_t port, bool passive, struct sockaddr_st
 /* The peer of a connection: "10.0.0.1:1234". */
 void bx_peer_name(struct rdma_cm_id *id, char out[static 64]);
 
+/* Whether it ended as it was to: not for want of a peer, and without an error. */
+bool bx_net_well(const struct bx_net *n);
 /* What the loop knows of a result: reason, times. */
 void bx_net_result(struct bx_net *n, struct bx_result *r);
 

@@ -91,3 +91,21 @@ void bx_truth_ended(struct bx_qp *q, enum bx_op op, uint32_t bytes, bool well)
 		q->mtus_sent += mtus;
 	}
 }
+
+uint64_t bx_tag_put(struct bx_tag t)
+{
+	return (uint64_t)(t.conn & 0xfff) << 52 | (uint64_t)(t.gen & 0xfff) << 40 |
+	       (uint64_t)(t.slot & 0x7ff) << 29 | (uint64_t)(t.op & 0xf) << 25 |
+	       (t.bytes & 0x1ffffff);
+}
+
+struct bx_tag bx_tag_get(uint64_t wr_id)
+{
+	return (struct bx_tag){
+		.conn = (uint32_t)(wr_id >> 52),
+		.gen = wr_id >> 40 & 0xfff,
+		.slot = wr_id >> 29 & 0x7ff,
+		.op = wr_id >> 25 & 0xf,
+		.bytes = wr_id & 0x1ffffff,
+	};
+}

@@ -2,7 +2,7 @@
 /*
  * plan: what is sent next, when, and what came of it. Pure.
  *
- *	random -> size, operation    pace -> when it is due    truth <- completions
+ *	random -> size, operation    pace -> when it is due    tag -> truth <- completions
  */
 #ifndef RESEX_BENCHEX_PLAN_H
 #define RESEX_BENCHEX_PLAN_H
@@ -38,5 +38,22 @@ void bx_pace_next(struct bx_pace *p, uint64_t gap_ns);
 uint64_t bx_mtus(uint64_t bytes, uint32_t path_mtu);
 void bx_truth_posted(struct bx_qp *q);
 void bx_truth_ended(struct bx_qp *q, enum bx_op op, uint32_t bytes, bool well);
+
+/* --- what a work request is called --- */
+
+/* Not an operation of ours, but of a receive. */
+enum { BX_RECV = 15 };
+
+/* What a work request carries to its completion, in the 64 bits of its name. */
+struct bx_tag {
+	uint32_t conn;	/* 12 bits: place of the connection in its table */
+	uint32_t gen;	/* 12 bits: which connection in that place */
+	uint32_t slot;	/* 11 bits */
+	uint32_t op;	/* 4 bits: enum bx_op or BX_RECV */
+	uint32_t bytes; /* 25 bits */
+};
+
+uint64_t bx_tag_put(struct bx_tag t);
+struct bx_tag bx_tag_get(uint64_t wr_id);
 
 #endif

@@ -217,7 +217,7 @@ int bx_server(const struct bx_conf *conf)
 		server_drop_all(s);
 		ret = tell(s);
 	}
-	if (!ret && !strcmp(s->net.ended, "error"))
+	if (!ret && !bx_net_well(&s->net))
 		ret = -EIO;
 	close_all(s);
 	free(s);

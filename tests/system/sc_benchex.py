@@ -20,10 +20,11 @@ class Job:
     def __init__(self, vm, line):
         Job.count += 1
         self.vm, self.line, self.at = vm, line, "/tmp/bx%d" % Job.count
-        vm.sh("benchex %s -j >%s.out 2>%s.err & echo $! >%s.pid" % ((line,) + (self.at,) * 3))
+        vm.sh("(benchex %s -j >%s.out 2>%s.err & echo $! >%s.pid; wait $!; echo $? >%s.rc) & "
+              "until [ -s %s.pid ]; do usleep 10000; done" % ((line,) + (self.at,) * 5))
 
     def alive(self):
-        return self.vm.run("kill -0 $(cat %s.pid)" % self.at).rc == 0
+        return self.vm.run("[ -s %s.rc ]" % self.at).rc != 0
 
     def signal(self, what="TERM"):
         self.vm.sh("kill -%s $(cat %s.pid)" % (what, self.at))
@@ -35,8 +36,12 @@ class Job:
     def results(self):
         return [json.loads(x) for x in self.vm.sh("cat %s.out" % self.at).splitlines()]
 
-    def wait(self, seconds=30):
+    def wait(self, seconds=30, rc=0):
+        """Its results, once it ended as expected."""
         wait_for("end of benchex " + self.line, seconds, lambda: not self.alive(), 0.1)
+        got = int(self.vm.sh("cat %s.rc" % self.at))
+        check(got == rc, "benchex %s ended with %d (%d was expected): %s" %
+              (self.line, got, rc, self.said()[-400:]))
         return self.results()
 
 
@@ -186,6 +191,8 @@ def many(vm):
 
 def paced(vm):
     s = Server(vm)
+    c = client(vm, "-e -r 2 -n 6 -s 1K -o 10")
+    check(c["cpu_s"] < 0.5 * c["elapsed_s"], "who sleeps for completions spins: %s" % c)
     c = client(vm, "-e -r 50 -n 50 -s 1K -o 10")
     check(c["elapsed_s"] >= 0.98, "50 requests at 50 a second took %s s" % c["elapsed_s"])
     vm.sh("benchex client %s -e -r 100000 -T 1 -s 1K -j >/tmp/late" % HOST)
@@ -201,7 +208,8 @@ def paced(vm):
           (slow["cpu_s"] - quick["cpu_s"]))
     k = bulk(vm, "-e -k 20 -r 10 -T 2 -s 1K")
     check(k["control_rounds"] >= 10, "20 control rounds a second: %s in 2 s" % k["control_rounds"])
-    s.end()
+    _, total = s.end()
+    check(total["cpu_s"] < 0.8 * total["elapsed_s"], "the server spins: %s" % total)
 
 
 def ends(vm):
@@ -252,7 +260,7 @@ def killed_server(vm):
         j = Job(vm, "%s %s %s" % (kind, HOST, what))
         wait_for("progress of " + kind, 10, lambda: "requests" in j.said(), 0.1)
         s.signal("KILL")
-        r = j.wait()[0]
+        r = j.wait(rc=1)[0]
         same("how %s ended" % kind, "peer", r["ended"])
         check(r["requests"] > 0, "%s lost its result: %s" % (kind, r))
         check(HOST in j.said(), "%s did not say who is gone: %s" % (kind, j.said()))

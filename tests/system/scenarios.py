@@ -19,7 +19,7 @@ import sc_matrix
 # One VM each, in this order.
 BEDS = {
     "plain": {"kind": "plain", "memory": 512, "limit": 120},
-    "verbs": {"kind": "plain", "memory": 1024, "limit": 600},
+    "verbs": {"kind": "plain", "memory": 1024, "limit": 900},
     "credit2": {"sched": "credit2", "limit": 2400},
     "credit": {"sched": "credit", "limit": 600},
 }

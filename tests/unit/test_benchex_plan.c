@@ -180,6 +180,31 @@ static void truth__of_a_failure__is_an_error_and_moved_nothing(void **state)
 	assert_int_equal(q.bytes_sent + q.mtus_sent, 0);
 }
 
+/* --- names of work requests --- */
+
+static void same_tag(struct bx_tag want)
+{
+	struct bx_tag got = bx_tag_get(bx_tag_put(want));
+
+	assert_int_equal(got.conn, want.conn);
+	assert_int_equal(got.gen, want.gen);
+	assert_int_equal(got.slot, want.slot);
+	assert_int_equal(got.op, want.op);
+	assert_int_equal(got.bytes, want.bytes);
+}
+
+static void tag__with_one_part_at_its_largest__comes_back(void **state)
+{
+	(void)state;
+	same_tag((struct bx_tag){ .conn = 4095 });
+	same_tag((struct bx_tag){ .gen = 4095 });
+	same_tag((struct bx_tag){ .slot = 2047 });
+	same_tag((struct bx_tag){ .op = BX_RECV });
+	same_tag((struct bx_tag){ .bytes = BX_SIZE_MAX });
+	same_tag((struct bx_tag){ 4095, 4095, 2047, BX_RECV, BX_SIZE_MAX });
+	same_tag((struct bx_tag){ 0 });
+}
+
 /* --- who waits --- */
 
 static void fifo__gives_back_in_the_order_of_arrival(void **state)
@@ -324,6 +349,7 @@ int main(void)
 		cmocka_unit_test(mtus__of_a_message__are_at_least_one),
 		cmocka_unit_test(truth__of_each_operation__is_charged_by_the_rule),
 		cmocka_unit_test(truth__of_a_failure__is_an_error_and_moved_nothing),
+		cmocka_unit_test(tag__with_one_part_at_its_largest__comes_back),
 		cmocka_unit_test(fifo__gives_back_in_the_order_of_arrival),
 		cmocka_unit_test(fifo__that_is_full__says_so),
 		cmocka_unit_test(fifo__that_forgets_a_connection__keeps_the_others_in_order),
