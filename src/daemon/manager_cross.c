@@ -41,6 +41,13 @@ void managed_divergence(const struct managed *g, char *out, size_t size)
 
 /* --- what came of it, in words ----------------------------------------------------- */
 
+/* It is explained again only if it was compared: a counter may also be gone, or not be wanted. */
+static const char *why_ended(const struct cross *c)
+{
+	return c->known ? "what it sends is explained again"
+			: "what it sends is compared with no counter any more";
+}
+
 static void tell_guest(struct manager *m, const struct managed *g, enum cross_news news,
 		       int64_t wall_ns)
 {
@@ -50,8 +57,8 @@ static void tell_guest(struct manager *m, const struct managed *g, enum cross_ne
 	if (news == CROSS_BEGINS)
 		manager_event(m, wall_ns, g->name, "divergence", "%s", text);
 	else if (news == CROSS_ENDS)
-		manager_event(m, wall_ns, g->name, "divergence-end",
-			      "what it sends is explained again");
+		manager_event(m, wall_ns, g->name, "divergence-end", "%s",
+			      why_ended(&g->check.cross));
 }
 
 static void tell_link(struct manager *m, uint32_t i, enum cross_news news, int64_t wall_ns)
@@ -67,9 +74,8 @@ static void tell_link(struct manager *m, uint32_t i, enum cross_news news, int64
 			      m->conf->link[i].name, source,
 			      (unsigned long long)cross_unexplained(&k->cross));
 	else if (news == CROSS_ENDS)
-		manager_event(m, wall_ns, NULL, "divergence-end",
-			      "link %.32s: what it sends is explained again",
-			      m->conf->link[i].name);
+		manager_event(m, wall_ns, NULL, "divergence-end", "link %.32s: %s",
+			      m->conf->link[i].name, why_ended(&k->cross));
 }
 
 /* Once, until it is otherwise; that a guest has no interface, only if one was named. */

@@ -151,6 +151,7 @@ static void guest__stops_to_hide__is_clear_again(void **state)
 	assert_int_equal(rig_events(g, "divergence-end"), 0);
 	bulk_sends(g, 1, 200 * MB, 200 * MB);
 	assert_int_equal(rig_events(g, "divergence-end"), 1);
+	assert_non_null(strstr(rig_event(g, "divergence-end")->text, "explained again"));
 	assert_true(json_is_false(json_object_get(counter_of(g, "bulk"), "diverges")));
 	assert_null(strstr(str(row(ask(g, "why", ""), "guests", "bulk"), "text"), "vif"));
 }
@@ -216,6 +217,7 @@ static void guest__other_counter_set_for_it__what_was_found_is_forgotten(void **
 	ask(g, "guest-set", "'guest':'bulk','settings':{'counter':'none'}");
 	bulk_sends(g, 1, 200 * MB, 0);
 	assert_int_equal(rig_events(g, "divergence-end"), 1);
+	assert_non_null(strstr(rig_event(g, "divergence-end")->text, "no counter any more"));
 	assert_true(json_is_null(counter_of(g, "bulk")));
 	assert_true(json_is_null(
 		json_object_get(row(ask(g, "list", ""), "guests", "bulk"), "diverges")));
@@ -293,6 +295,7 @@ static void settings__turned_off__ends_what_was_told_and_reads_nothing(void **st
 	bulk_sends(g, 3, 200 * MB, 0);
 	assert_int_equal(fake.reads, 0);
 	assert_int_equal(rig_events(g, "divergence-end"), 1);
+	assert_non_null(strstr(rig_event(g, "divergence-end")->text, "no counter any more"));
 	assert_int_equal(g->m.diverging, 0);
 	assert_true(json_is_null(counter_of(g, "bulk")));
 	assert_true(json_is_false(json_object_get(ask(g, "info", ""), "crosscheck")));
