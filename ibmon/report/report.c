@@ -63,7 +63,7 @@ static int address(struct sockaddr_un *addr, const char *path)
 {
 	if (!path)
 		path = secure_getenv("RESEX_AGENT_SOCKET");
-	if (!path)
+	if (!path || !*path)
 		path = AGENT_SOCKET;
 	if (strlen(path) >= sizeof(addr->sun_path))
 		return -ENAMETOOLONG;

@@ -20,8 +20,8 @@ struct resex_report;
 
 /*
  * path is the agent's socket; NULL: $RESEX_AGENT_SOCKET, or AGENT_SOCKET where
- * that is not set. Whether an agent listens there does not matter: it may come
- * and go. 0; -ENAMETOOLONG; -ENOMEM, -EMFILE and such. *r only on success.
+ * that is not set or empty. Whether an agent listens there does not matter: it
+ * may come and go. 0; -ENAMETOOLONG; -ENOMEM, -EMFILE and such. *r only on success.
  */
 int resex_report_open(struct resex_report **r, const char *path);
 

@@ -355,6 +355,22 @@ static void no_path__the_environment_names_the_socket(void **state)
 	assert_int_equal(take(g), 1);
 }
 
+/* Where no agent runs, and where one does: both times the same is found. */
+static void empty_in_the_environment__is_as_if_it_was_not_set(void **state)
+{
+	struct rig *g = *state;
+	int usual;
+
+	unsetenv("RESEX_AGENT_SOCKET");
+	assert_int_equal(resex_report_open(&g->r, NULL), 0);
+	usual = resex_report_flush(g->r);
+	resex_report_close(g->r);
+	setenv("RESEX_AGENT_SOCKET", "", 1);
+	assert_int_equal(resex_report_open(&g->r, NULL), 0);
+	unsetenv("RESEX_AGENT_SOCKET");
+	assert_int_equal(resex_report_flush(g->r), usual);
+}
+
 static void agent_restarts__reports_arrive_again(void **state)
 {
 	struct rig *g = *state;
@@ -580,6 +596,7 @@ int main(void)
 		TEST(no_agent__opens_and_counts_what_is_dropped),
 		TEST(path_too_long__is_refused),
 		TEST(no_path__the_environment_names_the_socket),
+		TEST(empty_in_the_environment__is_as_if_it_was_not_set),
 		TEST(agent_restarts__reports_arrive_again),
 		TEST(agent_restarts_between_two_datagrams__nothing_is_dropped),
 		TEST(agent_comes_late__is_found_within_a_tenth_of_a_second),
