@@ -13,9 +13,12 @@ sys.path.insert(1, os.path.join(HERE, "..", "..", "etc", "demo"))
 import bed  # noqa: E402
 import draw  # noqa: E402
 import experiment  # noqa: E402
+import permute  # noqa: E402
 
 REPEAT_S = 35  # of an idle machine
 START_S = 30
+# Fewer repeats cannot have a p that is low enough.
+LEAST = next(n for n in range(1, 100) if permute.least(n, n) <= experiment.ALPHA)
 MANAGED = ("interfered", "freemarket", "ioshares")
 
 
@@ -65,11 +68,12 @@ def main():
     parser.add_argument("--images", help=argparse.SUPPRESS)
     parser.add_argument("--logs", help=argparse.SUPPRESS)
     parser.add_argument("-j", "--json", action="store_true")
-    parser.add_argument("--repeats", type=int, default=10, metavar="N", help="at least 2 (10)")
+    parser.add_argument("--repeats", type=int, default=10, metavar="N",
+                        help="at least %d (10)" % LEAST)
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of policies (1)")
     args = parser.parse_args()
-    if args.repeats < 2:
-        parser.error("--repeats %d: one repeat cannot be judged, take 2 or more" % args.repeats)
+    if args.repeats < LEAST:
+        parser.error("--repeats %d: whatever so few show may be chance, take %d or more" % (args.repeats, LEAST))
     if not args.json:
         print("Real Xen and real RDMA verbs, nothing simulated, on a machine that QEMU emulates: times are "
               "the emulation's.\nTwo guests share a link of 4 MB/s; about %d min on an idle machine." %
