@@ -53,13 +53,14 @@ void bx_say(const char *fmt, ...)
 
 static int no_cm(int err)
 {
-	if (err == EACCES || err == EPERM)
+	if (err == EACCES || err == EPERM) {
 		bx_say("/dev/infiniband/rdma_cm may not be opened: run as root or give access to "
 		       "it");
-	else
-		bx_say("there is no RDMA connection manager (%s): load the module rdma_ucm, and a "
-		       "driver of an RDMA device",
-		       strerror(err));
+		return -EACCES;
+	}
+	bx_say("there is no RDMA connection manager (%s): load the module rdma_ucm, and a driver "
+	       "of an RDMA device",
+	       strerror(err));
 	return -err;
 }
 
