@@ -439,14 +439,16 @@ int bx_client(const struct bx_conf *conf)
 	if (!c)
 		return RESEX_FAILURE;
 	c->conf = conf;
-	ret = bx_net_open(&c->net, conf);
+	ret = plan(c); /* what is wrong with a trace is so without any device */
+	if (!ret)
+		ret = bx_net_open(&c->net, conf);
 	if (ret) {
+		bx_trace_free(&c->trace);
 		free(c);
 		return ret == -EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
 	c->lane = calloc(conf->clients, sizeof(*c->lane));
-	ret = c->lane ? plan(c) : -ENOMEM;
-	ret = ret ? ret : join_all(c);
+	ret = c->lane ? join_all(c) : -ENOMEM;
 	if (!ret) {
 		start(c);
 		loop(c);

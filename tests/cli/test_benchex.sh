@@ -67,6 +67,10 @@ fails 2 'begin with server' "$benchex" serve
 fails 2 'depth 0: give a whole number from 1 to 1024' "$benchex" bulk h -D 0
 fails 2 'qps: it is for bulk, not for server' "$benchex" server --qps 1
 fails 2 'a trace has its own' "$benchex" client h -t f -s 8
+printf '%s\n' '# two' '1 trade 1' >"$dir/trace"
+fails 1 'trace:2: 1: 3 words: write four' "$benchex" client h --trace "$dir/trace"
+fails 1 '/: is not a regular file' "$benchex" client h --trace /
+fails 1 'none: cannot be read' "$benchex" client h --trace "$dir/none"
 echo 'client of 10.0.0.1' >"$dir/text"
 fails 4 'text:1: not JSON' "$benchex" merge "$dir/text"
 fails 1 'cannot be read' "$benchex" merge "$dir/none"
