@@ -89,13 +89,13 @@ def with_rxe(g):
     return g
 
 
-def with_agent(g):
-    start_agent(with_rxe(g))
+def with_agent(g, options=""):
+    start_agent(with_rxe(g), options)
     return g
 
 
-def start_agent(g):
-    g.sh("resex-agent --foreground >/tmp/agent.log 2>&1 & echo $! >/tmp/agent.pid; "
+def start_agent(g, options=""):
+    g.sh("resex-agent --foreground " + options + " >/tmp/agent.log 2>&1 & echo $! >/tmp/agent.pid; "
          "i=0; until [ $i -ge 100 ] || grep -q . /tmp/agent.log && kill -0 $(cat /tmp/agent.pid); do "
          "usleep 50000; i=$((i+1)); done; sleep 0.3; kill -0 $(cat /tmp/agent.pid) || "
          "{ cat /tmp/agent.log; false; }")

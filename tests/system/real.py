@@ -15,7 +15,7 @@ import draw  # noqa: E402
 import experiment  # noqa: E402
 import permute  # noqa: E402
 
-REPEAT_S = 35  # of an idle machine
+REPEAT_S = 38  # of an idle machine
 START_S = 30
 # Fewer repeats cannot have a p that is low enough.
 LEAST = next(n for n in range(1, 100) if permute.least(n, n) <= experiment.ALPHA)
