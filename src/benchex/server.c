@@ -11,15 +11,21 @@
 
 #include "resex/exit.h"
 
-enum { BACKLOG = 256, IDLE_NS = 500000000 };
+enum {
+	BACKLOG = 256,
+	IDLE_NS = 500000000,
+	TOTAL_QPS_MAX = 32768, /* whoever comes and goes does not make the total grow without end */
+};
 
 /* --- results ----------------------------------------------------------------- */
 
 static void keep_truth(struct server *s, const struct bx_result *r)
 {
 	struct bx_result *total = s->total;
-	struct bx_qp *qp = reallocarray(total->qp, total->qps + r->qps, sizeof(*qp));
+	struct bx_qp *qp = NULL;
 
+	if (total->qps + r->qps <= TOTAL_QPS_MAX)
+		qp = reallocarray(total->qp, total->qps + r->qps, sizeof(*qp));
 	if (!qp)
 		return; /* the session's own result had them */
 	memcpy(qp + total->qps, r->qp, r->qps * sizeof(*qp));
