@@ -286,13 +286,17 @@ static int64_t stop_all(struct manager *m, int64_t wall_ns)
 
 int64_t manager_cross(struct manager *m, struct mono now, int64_t wall_ns)
 {
+	const int64_t window = m->conf->crosscheck.window_ns;
 	const struct snapshot *sn;
+	int64_t left;
 
 	if (m->conf->crosscheck.off || !m->counters.ops)
 		return stop_all(m, wall_ns);
+	if (mono_sub(m->cross_due, now) > window) /* it was longer when this was due */
+		m->cross_due = mono_add(now, window);
 	if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0) {
 		read_all(m, now, wall_ns);
-		m->cross_due = mono_add(now, m->conf->crosscheck.window_ns);
+		m->cross_due = mono_add(now, window);
 	}
 	if (m->cross_waits) {
 		sn = snap_latest(m->sh);
@@ -301,5 +305,8 @@ int64_t manager_cross(struct manager *m, struct mono now, int64_t wall_ns)
 		take_claims(m, sn);
 		compare_all(m, wall_ns);
 	}
-	return mono_sub(m->cross_due, now) > NS_PER_MS ? mono_sub(m->cross_due, now) : NS_PER_MS;
+	left = mono_sub(m->cross_due, now);
+	if (left > NS_PER_S) /* settings may be read again meanwhile */
+		return NS_PER_S;
+	return left > NS_PER_MS ? left : NS_PER_MS;
 }

@@ -315,6 +315,18 @@ static void settings__floor__is_what_any_other_traffic_may_be(void **state)
 	assert_int_equal(rig_events(g, "divergence"), 1);
 }
 
+static void settings__shorter_window__is_not_held_up_by_the_longer(void **state)
+{
+	struct manager_rig *g = *state;
+
+	g->conf.crosscheck.window_ns = 60 * NS_PER_S;
+	next_window(g);
+	g->conf.crosscheck.window_ns = NS_PER_S;
+	assert_true(manager_cross(&g->m, g->now, WALL) <= NS_PER_S);
+	bulk_sends(g, 2, 200 * MB, 0);
+	assert_int_equal(rig_events(g, "divergence"), 1);
+}
+
 /* --- a link ------------------------------------------------------------------------------ */
 
 static void name_port(struct manager_rig *g)
@@ -398,6 +410,7 @@ int main(void)
 		CROSS(read__within_a_window__is_not_done_again),
 		CROSS(settings__turned_off__ends_what_was_told_and_reads_nothing),
 		CROSS(settings__floor__is_what_any_other_traffic_may_be),
+		CROSS(settings__shorter_window__is_not_held_up_by_the_longer),
 		CROSS(link__sends_more_than_all_its_guests_claim__is_flagged),
 		CROSS(link__port_that_counts_no_bytes__is_told),
 		CROSS(info__names_the_sources_there_are),
