@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	tests/system/run.py \
 	tests/system/run.sh \
 	tests/system/sc_benchex.py \
+	tests/system/sc_benchex_count.py \
 	tests/system/sc_cap.py \
 	tests/system/sc_churn.py \
 	tests/system/sc_controls.py \

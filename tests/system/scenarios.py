@@ -4,6 +4,7 @@ import collections
 
 import experiment
 import sc_benchex
+import sc_benchex_count
 import sc_cap
 import sc_churn
 import sc_controls
@@ -42,6 +43,8 @@ ALL = [
              "each call of the Xen backend, against a PVH guest that balloons"),
     Scenario("count", "credit2", sc_count.count,
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
+    Scenario("benchex-count", "credit2", sc_benchex_count.benchex_count,
+             "every operation of benchex is counted, also by guests and programs that are disturbed"),
     Scenario("cap", "credit2", sc_cap.cap,
              "a guest that overspends is capped until the next epoch, another is not"),
     Scenario("ioshares", "credit2", sc_ioshares.ioshares,
