@@ -32,11 +32,23 @@ int bx_fifo_push(struct bx_fifo *f, const struct bx_waiting *w)
 	return 0;
 }
 
-bool bx_fifo_pop(struct bx_fifo *f, struct bx_waiting *w)
+static struct bx_waiting *at(const struct bx_fifo *f, size_t i)
 {
-	if (f->n == 0)
+	return &f->at[(f->first + i) % f->room];
+}
+
+bool bx_fifo_pop(struct bx_fifo *f, bool (*may)(const void *arg, const struct bx_waiting *w),
+		 const void *arg, struct bx_waiting *w)
+{
+	size_t i = 0;
+
+	while (i < f->n && !may(arg, at(f, i)))
+		i++;
+	if (i == f->n)
 		return false;
-	*w = f->at[f->first];
+	*w = *at(f, i);
+	for (; i > 0; i--)
+		*at(f, i) = *at(f, i - 1);
 	f->first = (f->first + 1) % f->room;
 	f->n--;
 	return true;
@@ -48,10 +60,10 @@ void bx_fifo_forget(struct bx_fifo *f, uint32_t conn, uint32_t gen)
 
 	f->n = 0;
 	for (size_t i = 0; i < all; i++) {
-		const struct bx_waiting w = f->at[(f->first + i) % f->room];
+		const struct bx_waiting w = *at(f, i);
 
 		if (w.conn != conn || w.gen != gen)
-			f->at[(f->first + f->n++) % f->room] = w;
+			*at(f, f->n++) = w;
 	}
 }
 

@@ -22,7 +22,9 @@ struct bx_fifo {
 int bx_fifo_room(struct bx_fifo *f, size_t room);
 /* -ENOBUFS: it is full. */
 int bx_fifo_push(struct bx_fifo *f, const struct bx_waiting *w);
-bool bx_fifo_pop(struct bx_fifo *f, struct bx_waiting *w);
+/* The oldest of those that may go; the others keep their order. */
+bool bx_fifo_pop(struct bx_fifo *f, bool (*may)(const void *arg, const struct bx_waiting *w),
+		 const void *arg, struct bx_waiting *w);
 /* Nothing of this connection waits any more; the others keep their order. */
 void bx_fifo_forget(struct bx_fifo *f, uint32_t conn, uint32_t gen);
 void bx_fifo_free(struct bx_fifo *f);

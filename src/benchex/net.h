@@ -104,7 +104,7 @@ void bx_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The address that a name and a port stand for. 0, or -errno: it was said. */
 int bx_address(const char *name, uint16_t port, bool passive, struct sockaddr_storage *out);
-/* The peer of a connection: "10.0.0.1:1234". */
+/* The address of a connection's peer: "10.0.0.1". */
 void bx_peer_name(struct rdma_cm_id *id, char out[static 64]);
 
 /* Whether it ended as it was to: not for want of a peer, and without an error. */

@@ -261,12 +261,24 @@ static int answer(struct server *s, struct client_conn *c, const struct bx_waiti
 	return 0;
 }
 
+/*
+ * Who takes no answer gets no more of them: they would take all places there
+ * are for answers, and the time to price them.
+ */
+static bool may_serve(const void *arg, const struct bx_waiting *w)
+{
+	const struct server *s = arg;
+	const struct client_conn *c = &s->conn[w->conn];
+
+	return !c->stuck || c->gen != w->gen;
+}
+
 bool server_serve(struct server *s)
 {
 	struct bx_waiting w;
 
 	while (s->answers < s->conf->depth && free_answer(s) < s->slots &&
-	       bx_fifo_pop(&s->fifo, &w)) {
+	       bx_fifo_pop(&s->fifo, may_serve, s, &w)) {
 		struct client_conn *c = server_conn(s, w.conn, w.gen);
 
 		if (!c || c->parting)

@@ -207,6 +207,48 @@ static void tag__with_one_part_at_its_largest__comes_back(void **state)
 
 /* --- who waits --- */
 
+static bool anybody(const void *arg, const struct bx_waiting *w)
+{
+	(void)arg;
+	(void)w;
+	return true;
+}
+
+static bool other_than(const void *arg, const struct bx_waiting *w)
+{
+	return w->conn != *(const uint32_t *)arg;
+}
+
+/* Round the end of the ring, too. */
+static void fifo__of_some_who_may_not_go__lets_the_oldest_other_go(void **state)
+{
+	static const uint32_t order[] = { 2, 4, 5, 1, 3 };
+	const uint32_t stuck = 1;
+	struct bx_fifo f = { 0 };
+	struct bx_waiting w = { 0 };
+
+	(void)state;
+	assert_int_equal(bx_fifo_room(&f, 5), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(bx_fifo_push(&f, &w), 0);
+		assert_true(bx_fifo_pop(&f, anybody, NULL, &w));
+	}
+	for (uint32_t i = 1; i <= 5; i++) {
+		w = (struct bx_waiting){ .conn = i == 1 || i == 3, .slot = i };
+		assert_int_equal(bx_fifo_push(&f, &w), 0);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(bx_fifo_pop(&f, other_than, &stuck, &w));
+		assert_int_equal(w.slot, order[i]);
+	}
+	assert_false(bx_fifo_pop(&f, other_than, &stuck, &w));
+	for (size_t i = 3; i < 5; i++) {
+		assert_true(bx_fifo_pop(&f, anybody, NULL, &w));
+		assert_int_equal(w.slot, order[i]);
+	}
+	bx_fifo_free(&f);
+}
+
 static void fifo__gives_back_in_the_order_of_arrival(void **state)
 {
 	struct bx_fifo f = { 0 };
@@ -217,10 +259,10 @@ static void fifo__gives_back_in_the_order_of_arrival(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(bx_fifo_push(&f, &(struct bx_waiting){ .conn = i }), 0);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_true(bx_fifo_pop(&f, &w));
+		assert_true(bx_fifo_pop(&f, anybody, NULL, &w));
 		assert_int_equal(w.conn, i);
 	}
-	assert_false(bx_fifo_pop(&f, &w));
+	assert_false(bx_fifo_pop(&f, anybody, NULL, &w));
 	bx_fifo_free(&f);
 }
 
@@ -249,7 +291,7 @@ static void fifo__that_forgets_a_connection__keeps_the_others_in_order(void **st
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(bx_fifo_push(&f, &(struct bx_waiting){ .slot = i }), 0);
 	for (uint32_t i = 0; i < 4; i++)
-		assert_true(bx_fifo_pop(&f, &w));
+		assert_true(bx_fifo_pop(&f, anybody, NULL, &w));
 	for (uint32_t i = 0; i < 6; i++) {
 		w = (struct bx_waiting){ .conn = i % 2, .gen = i / 4, .slot = i };
 		assert_int_equal(bx_fifo_push(&f, &w), 0);
@@ -261,10 +303,10 @@ static void fifo__that_forgets_a_connection__keeps_the_others_in_order(void **st
 	for (size_t i = 0; i < 6; i++) {
 		static const uint32_t left[] = { 0, 2, 4, 5, 6, 7 };
 
-		assert_true(bx_fifo_pop(&f, &w));
+		assert_true(bx_fifo_pop(&f, anybody, NULL, &w));
 		assert_int_equal(w.slot, left[i]);
 	}
-	assert_false(bx_fifo_pop(&f, &w));
+	assert_false(bx_fifo_pop(&f, anybody, NULL, &w));
 	bx_fifo_free(&f);
 }
 
@@ -294,7 +336,7 @@ static void fifo__of_any_use__keeps_the_order(void **state)
 				prop_assert(&p, step, in - out == room);
 			break;
 		default:
-			if (bx_fifo_pop(&f, &w))
+			if (bx_fifo_pop(&f, anybody, NULL, &w))
 				prop_assert(&p, step, w.ask.seq == out++);
 			else
 				prop_assert(&p, step, in == out);
@@ -352,6 +394,7 @@ int main(void)
 		cmocka_unit_test(tag__with_one_part_at_its_largest__comes_back),
 		cmocka_unit_test(fifo__gives_back_in_the_order_of_arrival),
 		cmocka_unit_test(fifo__that_is_full__says_so),
+		cmocka_unit_test(fifo__of_some_who_may_not_go__lets_the_oldest_other_go),
 		cmocka_unit_test(fifo__that_forgets_a_connection__keeps_the_others_in_order),
 		cmocka_unit_test(fifo__of_any_use__keeps_the_order),
 		cmocka_unit_test(work__measured__is_in_proportion_to_bytes_and_changes_the_data),
