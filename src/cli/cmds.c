@@ -112,6 +112,10 @@ static void print_counter(const json_t *counter)
 		printf("  %s: %s\n", source, error);
 		return;
 	}
+	if (!json_integer_value(json_object_get(counter, "windows"))) {
+		printf("  %s: nothing is compared yet\n", source);
+		return;
+	}
 	printf("  %s: sent %lld bytes/s, explained %lld, unexplained %lld%s\n", source,
 	       (long long)json_integer_value(json_object_get(counter, "sent_bytes_s")),
 	       (long long)json_integer_value(json_object_get(counter, "explained_bytes_s")),

@@ -123,6 +123,16 @@ sys.exit(not [g for g in json.load(sys.stdin)["guests"] if g["name"] == "bulk" a
 	return 1
 }
 
+until_says() { # PATTERN COMMAND...: the pattern comes to stand in what it prints
+	local pattern=$1
+	shift
+	for _ in $(seq 200); do
+		"$@" | grep -Eq -- "$pattern" && return
+		sleep 0.05
+	done
+	return 1
+}
+
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
 # --- without a daemon ----------------------------------------------------------------
@@ -471,8 +481,10 @@ in_log() { # PATTERN: it comes
 	return 1
 }
 
+config '"crosscheck": { "window": "60s" }'
 start
 that 'bulk is capped' bulk_capped
+good 'no window is over' '^  sim: nothing is compared yet$' resex ring-list bulk
 resex guest-set bulk weight=999 >/dev/null
 config '"guests": { "bulk": { "weight": 300 } }'
 kill -HUP "$daemon"
@@ -486,10 +498,15 @@ good 'and then nothing has changed' '^bulk +2 +1 +300 ' resex list
 printf '{ "links": [],\n  "epoch": 5 }\n' >"$dir/c.json"
 kill -HUP "$daemon"
 that 'an error is said with its place' in_log 'c.json:2:12: epoch is 5: .* stays in force$'
-config '"policy": "null"'
+config '"policy": "null", "crosscheck": { "window": "100ms" }'
 kill -HUP "$daemon"
 that 'another policy is put in force' in_log 'reload: configuration read again, policy null$'
 good 'by SIGHUP' '^null +yes ' resex policy-list
+that 'a shorter window holds' \
+	until_says '^  sim: sent [1-9][0-9]* bytes/s, explained [1-9][0-9]*, unexplained [0-9]+$' resex ring-list bulk
+config '"crosscheck": { "off": true }'
+kill -HUP "$daemon"
+that 'the cross-check is turned off' until_says '^cross-check +no$' resex info
 stop TERM 0
 config
 
