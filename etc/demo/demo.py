@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """demo: resexd on its embedded SIMULATED host: the paper's pair of guests under each policy.
 
 usage: demo.py BUILD-DIRECTORY [-j | --test]

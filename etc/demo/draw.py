@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """draw: what demo.py (simulated) and tests/system/experiment.py (real Xen) show alike, as text."""
 
 BAR = 40

@@ -32,7 +32,7 @@ int bx_fifo_push(struct bx_fifo *f, const struct bx_waiting *w)
 	return 0;
 }
 
-static struct bx_waiting *at(const struct bx_fifo *f, size_t i)
+static struct bx_waiting *nth(const struct bx_fifo *f, size_t i)
 {
 	return &f->at[(f->first + i) % f->room];
 }
@@ -42,13 +42,13 @@ bool bx_fifo_pop(struct bx_fifo *f, bool (*may)(const void *arg, const struct bx
 {
 	size_t i = 0;
 
-	while (i < f->n && !may(arg, at(f, i)))
+	while (i < f->n && !may(arg, nth(f, i)))
 		i++;
 	if (i == f->n)
 		return false;
-	*w = *at(f, i);
+	*w = *nth(f, i);
 	for (; i > 0; i--)
-		*at(f, i) = *at(f, i - 1);
+		*nth(f, i) = *nth(f, i - 1);
 	f->first = (f->first + 1) % f->room;
 	f->n--;
 	return true;
@@ -60,10 +60,10 @@ void bx_fifo_forget(struct bx_fifo *f, uint32_t conn, uint32_t gen)
 
 	f->n = 0;
 	for (size_t i = 0; i < all; i++) {
-		const struct bx_waiting w = *at(f, i);
+		const struct bx_waiting w = *nth(f, i);
 
 		if (w.conn != conn || w.gen != gen)
-			*at(f, f->n++) = w;
+			*nth(f, f->n++) = w;
 	}
 }
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What ./dev bench runs: all, or the named: report, tick. Figures are ratios against a peer in
 # the same run; nothing is judged.
 set -euo pipefail
