@@ -45,6 +45,8 @@ ALL = [
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
     Scenario("benchex-count", "credit2", sc_benchex_count.benchex_count,
              "every operation of benchex is counted, also by guests and programs that are disturbed"),
+    Scenario("benchex-count-long", "credit2", sc_benchex_count.benchex_count_long,
+             "the same with 10,000 work requests of every operation", True),
     Scenario("cap", "credit2", sc_cap.cap,
              "a guest that overspends is capped until the next epoch, another is not"),
     Scenario("ioshares", "credit2", sc_ioshares.ioshares,
