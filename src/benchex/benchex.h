@@ -81,8 +81,9 @@ struct bx_conf {
 	uint32_t size_max; /* the largest answer that may be asked for */
 
 	/* client */
-	uint32_t clients; /* connections */
-	uint32_t options; /* to be priced for a request */
+	uint32_t clients;  /* connections */
+	uint32_t options;  /* to be priced for a request */
+	uint64_t think_ns; /* closed loop: from an answer to the client's next request */
 	const char *trace;
 
 	/* bulk */

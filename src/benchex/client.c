@@ -27,6 +27,7 @@ struct lane {
 	struct bx_random random;
 	struct bx_pace pace;
 	uint64_t sent, done;
+	int64_t ready;	      /* it has thought about the newest answer */
 	struct bx_ask *asked; /* depth entries, by sequence number */
 	uint8_t *asks;	      /* the same as sent */
 	uint8_t *places;      /* where their answers come */
@@ -93,7 +94,7 @@ static int64_t next_due(const struct client *c, const struct lane *l)
 	/* A request may be answered before its own completion is seen. */
 	if (l->sent - l->done >= conf->depth || l->conn.truth.outstanding >= 2 * conf->depth)
 		return INT64_MAX;
-	return c->open_loop ? bx_pace_due(&l->pace) : 0;
+	return c->open_loop ? bx_pace_due(&l->pace) : l->ready;
 }
 
 static int post_one(struct client *c, struct lane *l)
@@ -175,6 +176,7 @@ static void take_answer(struct client *c, struct lane *l, const struct ibv_wc *w
 	c->net.last = now;
 	c->unanswered--;
 	l->done++;
+	l->ready = now + (int64_t)c->conf->think_ns;
 }
 
 static void take(struct client *c, const struct ibv_wc *wc, int64_t now)

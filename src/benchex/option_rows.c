@@ -45,6 +45,8 @@ const struct row bx_rows[] = {
 	  "connections (1)" },
 	{ "options", 'o', FOR_CLIENT, VALUE_U32, AT(options), 0, BX_OPTIONS_MAX, "N",
 	  "options to be priced for each request (100)" },
+	{ "think", 'K', FOR_CLIENT, VALUE_NS, AT(think_ns), 1, 10000000000, "TIME",
+	  "from an answer to the client's next request, as 5ms (none)" },
 	{ "trace", 't', FOR_CLIENT, VALUE_TEXT, AT(trace), 0, 0, "FILE",
 	  "times, sizes and work of requests come from this file" },
 	{ "qps", 'q', FOR_BULK, VALUE_U32, AT(qps), 1, BX_QPS_MAX, "N", "queue pairs (1)" },
@@ -54,7 +56,7 @@ const struct row bx_rows[] = {
 	  "with --rate: so many messages together, less often (1)" },
 	{ "cq-entries", 'C', FOR_BULK, VALUE_U32, AT(cq_entries), 1, 1 << 20, "N",
 	  "entries of the completion queue (as many as are needed)" },
-	{ "work", 'w', FOR_BULK, VALUE_NS, AT(work_ns_per_kib), 1, 1000000000, "TIME",
+	{ "work", 'w', FOR_BULK, VALUE_PER_KIB, AT(work_ns_per_kib), 1, 1000000000, "TIME",
 	  "compute so long before each message, for each KiB of it, as 500ns" },
 	{ "control", 'k', FOR_BULK, VALUE_U64, AT(control_per_s), 1, 1000000, "N",
 	  "make and destroy a queue pair and a region so often a second" },
@@ -177,14 +179,14 @@ json_t *bx_conf_json(const struct bx_conf *c)
 		rc = json_object_set_new(o, "host", bx_text_json(c->host));
 	for (size_t i = 0; !rc && i < ROWS; i++) {
 		const struct row *r = &bx_rows[i];
-		bool ns = r->value == VALUE_SECONDS;
+		bool ns = r->value == VALUE_SECONDS || r->value == VALUE_NS;
 
 		if (!in_json(r, c->role))
 			continue;
 		snprintf(key, sizeof(key), "%s%s", r->name,
-			 ns			? "_ns"
-			 : r->value == VALUE_NS ? "_ns_per_kib"
-						: "");
+			 ns			     ? "_ns"
+			 : r->value == VALUE_PER_KIB ? "_ns_per_kib"
+						     : "");
 		for (char *p = key; *p; p++)
 			*p = *p == '-' ? '_' : *p;
 		rc = json_object_set_new(o, key, value_json(r, c));

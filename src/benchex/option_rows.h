@@ -15,6 +15,7 @@ enum value {
 	VALUE_RANGE,   /* struct bx_range, as 64K or 4K-64K */
 	VALUE_SECONDS, /* uint64_t ns, a plain number is of seconds */
 	VALUE_NS,      /* uint64_t ns, a plain number is of ns */
+	VALUE_PER_KIB, /* the same, for each KiB */
 	VALUE_MIX,     /* uint32_t[BX_OPS], as write=3,read */
 	VALUE_PROFILE, /* const char *, and all that the profile sets */
 	VALUE_REPORT,  /* const char *: the usual socket */
@@ -39,7 +40,7 @@ struct row {
 	const char *arg, *text;
 };
 
-enum { ROWS = 27 };
+enum { ROWS = 28 };
 
 extern const struct row bx_rows[ROWS];
 extern const char *const bx_role_names[BX_ROLES];

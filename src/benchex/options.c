@@ -91,7 +91,7 @@ static void show_range(const struct row *r, char *buf, size_t size)
 	if (r->value == VALUE_SECONDS) {
 		snprintf(buf, size, "a time from %gs to %gs", (double)r->min / 1e9,
 			 (double)r->max / 1e9);
-	} else if (r->value == VALUE_NS) {
+	} else if (r->value == VALUE_NS || r->value == VALUE_PER_KIB) {
 		snprintf(buf, size, "a time from %" PRIu64 "ns to %gs", r->min,
 			 (double)r->max / 1e9);
 	} else if (r->value == VALUE_SIZE || r->value == VALUE_RANGE) {
@@ -189,6 +189,7 @@ static int take_figure(const struct row *r, const char *arg, void *at)
 		rc = bx_time(arg, len, 1000000000, bounds(r), &v);
 		break;
 	case VALUE_NS:
+	case VALUE_PER_KIB:
 		rc = bx_time(arg, len, 1, bounds(r), &v);
 		break;
 	default:
@@ -268,13 +269,17 @@ static bool only_atomics(const struct bx_conf *c)
 
 static int check_client(const struct parse *p)
 {
-	static const char *const in_trace[] = { "--rate", "--size", "--options", "--profile" };
+	static const char *const in_trace[] = { "--rate", "--size", "--options", "--think",
+						"--profile" };
 
 	if (p->conf->control_per_s)
 		return wrong("--profile control", "makes no requests; it is a profile of bulk");
 	for (size_t i = 0; p->conf->trace && i < sizeof(in_trace) / sizeof(in_trace[0]); i++)
 		if (given(p, in_trace[i] + 2))
 			return wrong(in_trace[i], "a trace has its own; leave out one of both");
+	if (p->conf->think_ns && p->conf->rate)
+		return wrong("--think", "with a rate requests do not wait for answers; leave out "
+					"one of both");
 	return 0;
 }
 

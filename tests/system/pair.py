@@ -14,7 +14,7 @@ from net import PEER, RATE, Net
 
 SERVER = "benchex server --events --json"
 CLIENT = "benchex client --events --json"
-ANSWERS = "--size 16K --options 20"
+ANSWERS = "--size 16K --options 20 --think 5ms"
 # Computing for each message makes caps graded: without it a third of a CPU fills the link.
 BULK = "benchex bulk %s --events --json --size 64K --qps 4 --depth 8 --work 40us --seconds 0" % PEER
 QPS = 4

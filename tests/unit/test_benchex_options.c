@@ -228,6 +228,10 @@ static void wrong_usage__is_one_sentence_with_value_and_remedy(void **state)
 		{ "client a -t f -r 3", "--rate: a trace has its own" },
 		{ "client a -s 8 -t f", "--size: a trace has its own" },
 		{ "client a -o 8 -t f", "--options: a trace has its own" },
+		{ "client a -t f -K 1ms", "--think: a trace has its own" },
+		{ "client a -r 5 -K 1ms", "--think: with a rate requests do not wait" },
+		{ "client a -K 0", "--think 0: give a time from 1ns to 10s" },
+		{ "bulk a -K 1ms", "--think: it is for client, not for bulk" },
 		{ "client a -t f -P small", "--profile: a trace has its own" },
 		{ "client a -P control", "--profile control: makes no requests" },
 		{ "bulk a -B 2", "--burst: without a rate" },
@@ -506,10 +510,14 @@ static void conf__as_json__has_what_was_asked_in_plain_units(void **state)
 
 static void conf__of_each_role__has_its_options_alone(void **state)
 {
+	struct bx_conf slow = good("client h --think 5ms");
 	struct bx_conf s = good("server -R"), c = good("client h -t f");
-	json_t *so = bx_conf_json(&s), *co = bx_conf_json(&c);
+	json_t *so = bx_conf_json(&s), *co = bx_conf_json(&c), *slow_o = bx_conf_json(&slow);
 
 	(void)state;
+	assert_int_equal(json_integer_value(json_object_get(slow_o, "think_ns")), 5000000);
+	assert_int_equal(json_integer_value(json_object_get(co, "think_ns")), 0);
+	json_decref(slow_o);
 	assert_string_equal(json_string_value(json_object_get(so, "agent")), AGENT_SOCKET);
 	assert_null(json_object_get(so, "qps"));
 	assert_null(json_object_get(so, "host"));
