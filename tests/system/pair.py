@@ -165,12 +165,15 @@ class Pair:
                "base_deviation": s["deviation_us"]}
         self.vm.sh("resex guest-set server " + " ".join("sla.%s=%dus" % x for x in sla.items()))
 
-    def uncapped_after(self, seconds=30):
-        """From now on nobody asks the server: seconds until bulk has no cap any more."""
-        out = self.vm.sh("now() {{ cut -d' ' -f1 /proc/uptime; }}; t0=$(now); i=0; "
+    def uncapped_after(self, figures, seconds=30):
+        """Nobody asks the server since the end of this phase: the seconds from then until bulk had
+        no cap any more; None when it had none at the end."""
+        if not figures["series"][-1][2]:
+            return None
+        out = self.vm.sh("now() {{ cut -d' ' -f1 /proc/uptime; }}; t0=$(tail -n 1 /h/files/{2}.after); i=0; "
                          "until [ $(xl {0} -d bulk | awk 'END {{ print $NF }}') = 0 ] || [ $i -ge {1} ]; do "
                          "usleep 50000; i=$((i+1)); done; echo $t0 $(now) $i"
-                         .format(xl_sched(self.vm), 10 * seconds), 4 * seconds).split()
+                         .format(xl_sched(self.vm), 10 * seconds, figures["name"]), 4 * seconds).split()
         took = float(out[1]) - float(out[0])
         check(int(out[2]) < 10 * seconds, "bulk is still capped %.0f s after the server fell silent" % took)
         return took

@@ -5,7 +5,7 @@ Nothing is judged but that all of it runs: which cells a CPU cap helps is what t
 """
 from bed import check
 from net import PEER
-from pair import Pair
+from pair import LINK, Pair
 
 # Fewer queue pairs than the profile's 512: connecting them takes longer here than all the rest.
 ATTACKERS = {
@@ -21,12 +21,13 @@ VICTIMS = {
 }
 POLICIES = {"attacked": "null", "freemarket": "freemarket", "ioshares": "ioshares"}
 HURT, HELPED = 1.25, 0.75
-# What is known of the attackers here, for cells that no cap helped.
+# What is known of the attackers, for cells that no cap helped: why, presumably. What was measured
+# stands beside it.
 WHY_NOT = {
-    "bandwidth": "what is posted is sent without its CPU: its queues outlast the time it is parked",
-    "small": "it fills no link: what it takes is CPU time of the kernels that emulate the adapter",
-    "many-qp": "it fills no link: what it takes is CPU time of the kernels that emulate the adapter",
-    "control": "it sends nothing: no count of a queue accuses it",
+    "bandwidth": "because what is posted is sent without its CPU: its queues outlast the time it is parked",
+    "small": "because what it takes is CPU time of the kernels that emulate the adapter",
+    "many-qp": "because what it takes is CPU time of the kernels that emulate the adapter",
+    "control": "because it sends nothing: no count of a queue accuses it",
 }
 
 
@@ -56,7 +57,10 @@ def remark(base, r, attacker):
     if helped:
         return "FreeMarket alone helps"
     capped = r["ioshares"]["resexd"]["bulk_capped"]
-    return "%s: %s" % ("a CPU cap does not help" if capped else "nobody was capped", WHY_NOT[attacker])
+    return "%s (the attacker filled %.0f %% of the link, dom0 took %.0f %% of a CPU); presumably %s" % (
+        "a CPU cap does not help" if capped else "nobody was capped",
+        100 * (r["attacked"]["resexd"]["bulk_mtus_s"] or 0) * LINK["mtu"] / LINK["rate"],
+        100 * r["attacked"]["cpu"]["dom0"], WHY_NOT[attacker])
 
 
 def matrix(vm):
