@@ -102,7 +102,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	latencies_leave(g);
 	free_pages(g, false);
 	memset(g->reg, 0, sizeof(*g->reg));
-	g->walked = g->more = false;
+	g->walked = g->more = g->torn = false;
 	g->generation = 0;
 	g->fault[0] = 0;
 	if (!ref)
@@ -306,6 +306,22 @@ static const char *walk_fault(int rc)
 	return "a page of its registry cannot be mapped";
 }
 
+/*
+ * An agent that is just writing is no fault, nor is one that has to wait for a
+ * CPU while it writes: under a low cap that takes a while.
+ */
+static bool is_writing(struct guest_mon *g, struct mono now, int rc)
+{
+	bool was = g->torn;
+
+	g->torn = rc == -EAGAIN;
+	if (!g->torn)
+		return false;
+	if (!was)
+		g->torn_since = now;
+	return mono_sub(now, g->torn_since) < GUEST_TORN_MS * NS_PER_MS;
+}
+
 static int walk_failed(struct guest_mon *g, struct mono now, int rc)
 {
 	/* What was known before stays: its rings are still there, or fault. */
@@ -315,7 +331,8 @@ static int walk_failed(struct guest_mon *g, struct mono now, int rc)
 		g->more = true;
 		return rc;
 	}
-	snprintf(g->fault, sizeof(g->fault), "%s", walk_fault(rc));
+	if (!is_writing(g, now, rc))
+		snprintf(g->fault, sizeof(g->fault), "%s", walk_fault(rc));
 	back_off(g, now);
 	return rc;
 }
@@ -338,6 +355,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	if (rc)
 		return walk_failed(g, now, rc);
 	g->fault[0] = 0;
+	g->torn = false;
 	g->backoff_ns = 0;
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;

@@ -39,9 +39,10 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
  * does. A ring whose map or open failed is not tried again until its
  * descriptor (id or frames) changes. 1: the set of rings or of latency pages
  * changed and must be published; 0: no change; -EAGAIN: not now (call again
- * later); -errno: the registry as a whole is at fault (guest_fault says why).
+ * later); -errno: the registry as a whole is at fault (guest_state says why).
+ * One that stays half-written for GUEST_TORN_MS is at fault, too.
  */
-enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16 };
+enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16, GUEST_TORN_MS = 2000 };
 int guest_refresh(struct guest_mon *g, struct mono now);
 
 /* Is a refresh due (cheap; also after -EAGAIN)? */

@@ -68,6 +68,8 @@ struct guest_mon {
 	bool more;		       /* a walk is wanted though the generation stands still */
 	struct mono next_walk;
 	int64_t backoff_ns;
+	bool torn; /* walks find it half-written */
+	struct mono torn_since;
 	struct budget walk_budget, map_budget;
 	uint32_t calls; /* map calls of the guest_refresh under way */
 
