@@ -57,9 +57,10 @@ def remark(base, r, attacker):
     if helped:
         return "FreeMarket alone helps"
     capped = r["ioshares"]["resexd"]["bulk_capped"]
-    return "%s (the attacker filled %.0f %% of the link, dom0 took %.0f %% of a CPU); presumably %s" % (
-        "a CPU cap does not help" if capped else "nobody was capped",
-        100 * (r["attacked"]["resexd"]["bulk_mtus_s"] or 0) * LINK["mtu"] / LINK["rate"],
+    mtus_s = r["attacked"]["resexd"]["bulk_mtus_s"]
+    filled = "an unknown part" if mtus_s is None else "%.0f %%" % (100 * mtus_s * LINK["mtu"] / LINK["rate"])
+    return "%s (the attacker filled %s of the link, dom0 took %.0f %% of a CPU); presumably %s" % (
+        "a CPU cap does not help" if capped else "nobody was capped", filled,
         100 * r["attacked"]["cpu"]["dom0"], WHY_NOT[attacker])
 
 
