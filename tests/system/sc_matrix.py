@@ -59,7 +59,7 @@ def remark(base, r, attacker):
     capped = r["ioshares"]["resexd"]["bulk_capped"]
     mtus_s = r["attacked"]["resexd"]["bulk_mtus_s"]
     filled = "an unknown part" if mtus_s is None else "%.0f %%" % (100 * mtus_s * LINK["mtu"] / LINK["rate"])
-    return "%s (the attacker filled %s of the link, dom0 took %.0f %% of a CPU); presumably %s" % (
+    return "%s (what the attacker completed was %s of the link, dom0 took %.0f %% of a CPU); presumably %s" % (
         "a CPU cap does not help" if capped else "nobody was capped", filled,
         100 * r["attacked"]["cpu"]["dom0"], WHY_NOT[attacker])
 
