@@ -377,7 +377,6 @@ static int read_figures(const struct place *at, const json_t *root, struct bx_re
 
 static int read_role(const struct place *at, const json_t *root, struct merge *m)
 {
-	static const char *const roles[BX_ROLES] = { "server", "client", "bulk" };
 	char file[WORDS];
 	const char *s;
 	json_t *v;
@@ -386,7 +385,7 @@ static int read_role(const struct place *at, const json_t *root, struct merge *m
 	if (rc)
 		return rc;
 	s = json_string_value(v);
-	while (role < BX_ROLES && strcmp(roles[role], s) != 0)
+	while (role < BX_ROLES && strcmp(bx_role_names[role], s) != 0)
 		role++;
 	if (role == BX_ROLES)
 		return bad(at, "\"role\" is not server, client or bulk");
@@ -395,7 +394,7 @@ static int read_role(const struct place *at, const json_t *root, struct merge *m
 		fprintf(stderr,
 			"benchex: %s:%" PRIu64 ": a result of %s, but those before it are of %s; "
 			"merge the results of one role at a time\n",
-			file, at->line, roles[role], roles[m->conf.role]);
+			file, at->line, bx_role_names[role], bx_role_names[m->conf.role]);
 		return -EINVAL;
 	}
 	m->conf.role = (enum bx_role)role;

@@ -43,7 +43,6 @@ struct row {
 enum { ROWS = 28 };
 
 extern const struct row bx_rows[ROWS];
-extern const char *const bx_role_names[BX_ROLES];
 
 /* On stdout: how a role is used, its options a line each. */
 void bx_help_role(enum bx_role role);

@@ -10,6 +10,9 @@
 
 #include "src/benchex/benchex.h"
 
+/* "server", "client", "bulk": on the command line and in results. */
+extern const char *const bx_role_names[BX_ROLES];
+
 /*
  * Numbers as people write them, the len bytes at s. 0, or -EINVAL: not of this
  * form, or not within min .. max.

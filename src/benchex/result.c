@@ -16,8 +16,6 @@
 
 enum { QPS_SHOWN = 8 };
 
-static const char *const role_names[BX_ROLES] = { "server", "client", "bulk" };
-
 /* Values of JSON are signed here; no count comes near. */
 static json_t *whole(uint64_t v)
 {
@@ -176,7 +174,7 @@ json_t *bx_result_json(const struct bx_result *r)
 	json_t *o = json_object();
 	int rc = o ? 0 : -ENOMEM;
 
-	put(o, "role", json_string(role_names[r->conf->role]), &rc);
+	put(o, "role", json_string(bx_role_names[r->conf->role]), &rc);
 	put(o, "peer", peer_json(r), &rc);
 	put(o, "ended", bx_text_json(r->ended ? r->ended : "error"), &rc);
 	put_figures(o, r, &rc);
