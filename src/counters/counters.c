@@ -90,6 +90,11 @@ int counter_parse_link(const char *text, struct counter_name *n)
 	return parse_place(text + 5, COUNTER_PORT, COUNTER_DEV_MAX - 1, n);
 }
 
+bool counter_same(const struct counter_name *a, const struct counter_name *b)
+{
+	return a->kind == b->kind && a->number == b->number && !strcmp(a->dev, b->dev);
+}
+
 const char *counter_why(enum counter_kind kind, int rc)
 {
 	if (rc == -ENOENT)

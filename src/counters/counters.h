@@ -78,6 +78,9 @@ const struct counter_ops *counter_find(const struct counters *c, const struct co
 int counter_parse_guest(const char *text, struct counter_name *n);
 int counter_parse_link(const char *text, struct counter_name *n);
 
+/* Do both mean the same counter, however they were written? */
+bool counter_same(const struct counter_name *a, const struct counter_name *b);
+
 /* Why it cannot be read, for people: the end of a sentence. */
 const char *counter_why(enum counter_kind kind, int rc);
 

@@ -99,7 +99,7 @@ static bool take_name(const struct manager *m, struct checked *k, const struct c
 {
 	bool ended = false;
 
-	if (k->ops && !memcmp(&k->name, name, sizeof(*name)))
+	if (k->ops && counter_same(&k->name, name))
 		return false;
 	if (k->cross.windows || k->cross.known) {
 		ended = k->cross.diverges;

@@ -355,7 +355,7 @@ static bool same_links(const struct daemon_conf *a, const struct daemon_conf *b)
 
 		same = !strcmp(x->name, y->name) && x->bytes_s == y->bytes_s && x->mtu == y->mtu &&
 		       x->profile == y->profile &&
-		       !strcmp(a->link_counter[i].text, b->link_counter[i].text);
+		       counter_same(&a->link_counter[i].name, &b->link_counter[i].name);
 	}
 	return same;
 }

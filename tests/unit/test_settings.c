@@ -559,6 +559,34 @@ static void reload__what_may_not__is_refused_by_its_name(void **state)
 	free(conf);
 }
 
+/* That there is none may be said or not; a port's number may begin with 0. */
+static void reload__links_counter_in_other_words__is_taken(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "", ", \"counter\": \"none\"" },
+		{ ", \"counter\": \"none\"", "" },
+		{ ", \"counter\": \"port:mlx5_0/1\"", ", \"counter\": \"port:mlx5_0/01\"" },
+	};
+	static const char link[] = "{\"links\": [{\"name\": \"ib0\", \"rate\": \"1GB/s\"%s}]}";
+	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
+	struct tmpdir d;
+	char text[160];
+
+	assert_non_null(conf);
+	tmp_open(&d);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct conf_error e = { 0 };
+
+		snprintf(text, sizeof(text), link, rows[i][0]);
+		take(was, text);
+		snprintf(text, sizeof(text), link, rows[i][1]);
+		if (reload(was, &d, text, conf, &e))
+			fail_msg("row %zu: %s", i, e.text);
+	}
+	tmp_close(&d);
+	free(conf);
+}
+
 static void reload__key_left_out_that_was_there__is_refused_too(void **state)
 {
 	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
@@ -627,6 +655,7 @@ int main(void)
 		WITH(file__malformed__is_said_with_its_name_line_and_column),
 		WITH(reload__what_may_change__is_taken),
 		WITH(reload__what_may_not__is_refused_by_its_name),
+		WITH(reload__links_counter_in_other_words__is_taken),
 		WITH(reload__key_left_out_that_was_there__is_refused_too),
 		WITH(example_files__are_good),
 		WITH(man_page__its_examples_are_good),
