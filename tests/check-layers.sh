@@ -28,6 +28,12 @@ src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @l
 src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
+src/transport/transport_verbs* src/transport/ src/core/units.h src/util/ config.h @libc infiniband/ rdma/
+src/transport/*        src/transport/ src/core/units.h src/util/ config.h @libc nettle/
+src/shared/member_corosync* src/shared/ src/core/ src/util/ resex/region_abi.h config.h @libc corosync/
+src/shared/cluster_conf* src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc jansson.h
+src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
+src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
 src/counters/counter_sim* src/counters/ src/core/ src/sim/sim.h src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
@@ -36,7 +42,7 @@ ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ rese
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
-src/daemon/*           src/daemon/ src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
+src/daemon/*           src/daemon/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 etc/examples/*         resex/report.h @libc
 tests/*                *
 END

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * region_abi: what hosts read in each other's memory (man resex-region(7)).
+ *
+ * A host's region has two parts. The *table*, read-only for peers, is written by
+ * its own CPU: a header, then tables of self-verifying records. The *words*
+ * are 64-bit atomic words that change by RDMA CAS and FAA alone, the owner's
+ * too. All numbers are little-endian; x86 hosts only. Padding is zero.
+ */
+#ifndef RESEX_REGION_ABI_H
+#define RESEX_REGION_ABI_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define REGION_MAGIC   0x4e47525845534552ull /* "RESEXRGN" */
+#define REGION_VERSION 1u
+
+enum {
+	REGION_PAGE = 4096,
+	REGION_HOSTS_MAX = 64, /* numbered from 1 */
+	REGION_SERVICES_MAX = 256,
+	REGION_NODES_MAX = 256, /* of one host */
+	REGION_GUESTS_MAX = 256,
+	REGION_NAME = 64, /* with the NUL */
+};
+
+/*
+ * Before each record. crc: CRC32C (Castagnoli) of the head with crc 0, then of
+ * the payload. seq: + 1 at each change; never 0 in a record that was written.
+ * Who reads a record whose crc is wrong met its writer half-way, and reads again.
+ */
+struct region_record {
+	uint32_t seq;
+	uint32_t bytes; /* of the payload, behind this head */
+	uint32_t kind;	/* enum region_kind */
+	uint32_t crc;
+};
+
+enum region_kind {
+	REGION_HEADER = 1,
+	REGION_HOST,
+	REGION_GUEST,
+	REGION_NODE,
+	REGION_SERVICE,
+};
+
+struct region_table {
+	uint32_t offset; /* of record 0 */
+	uint32_t stride; /* from record to record; a multiple of 64 */
+	uint32_t count;	 /* records there is room for */
+	uint32_t kind;
+};
+
+/* At offset 0. Written once, before the first peer comes. */
+struct region_header {
+	struct region_record head;
+	uint64_t magic;
+	uint32_t version;
+	uint32_t host;
+	uint64_t generation;
+	uint32_t table_bytes, words_bytes;
+	struct region_table table[4]; /* host, guests, nodes, services */
+};
+
+/* The host's own: with each heartbeat. */
+struct region_host {
+	struct region_record head;
+	uint64_t beat;	 /* + 1 at each heartbeat */
+	int64_t wall_ns; /* since 1970, for people */
+	uint64_t generation;
+	uint64_t view;	  /* number of the membership it goes by */
+	uint64_t members; /* bit h - 1: host h is in it */
+	uint32_t quorate; /* 1: it decides */
+	uint32_t guests;  /* records 0 .. guests - 1 of the guests' table count */
+	uint32_t cpus;
+	uint32_t links;
+	uint64_t link_bytes_s; /* of all links */
+	uint64_t epoch;
+	int64_t supply_m; /* milli-Resos an epoch */
+	char name[REGION_NAME];
+	char version[32];
+	char policy[REGION_NAME];
+	uint64_t reserved[4];
+};
+
+enum region_guest_flags {
+	REGION_GUEST_CAPPED = 1u << 0,
+	REGION_GUEST_EXEMPT = 1u << 1,
+	REGION_GUEST_PAUSED = 1u << 2,
+	REGION_GUEST_MANAGED = 1u << 3,
+	REGION_GUEST_DIVERGES = 1u << 4,
+};
+
+struct region_guest {
+	struct region_record head;
+	uint8_t uuid[16];
+	uint32_t domid;
+	uint32_t flags;
+	uint32_t vcpus;
+	uint32_t weight;
+	uint32_t cap_mpct; /* milli-percent; when REGION_GUEST_CAPPED */
+	uint32_t rings;
+	int64_t allocated_m, balance_m; /* milli-Resos, of the running epoch */
+	uint64_t mtus_sent, mtus_recv;	/* ever */
+	uint64_t cpu_ns;		/* ever */
+	uint64_t latency_ns;		/* newest mean; 0: none reported */
+	char name[REGION_NAME];
+	uint64_t reserved[2];
+};
+
+/* --- the words ------------------------------------------------------------- */
+
+/*
+ * Four pages, each of words of one kind. Lock of service s: {owner 16, seq 48};
+ * shared update counter of this host's balancer for service s: a count; node n
+ * of this host: {service 16, seq 48}; acknowledgements: reserved.
+ */
+enum {
+	REGION_LOCKS = 0 * REGION_PAGE,
+	REGION_COUNTERS = 1 * REGION_PAGE,
+	REGION_NODE_WORDS = 2 * REGION_PAGE,
+	REGION_ACKS = 3 * REGION_PAGE,
+	REGION_WORDS_BYTES = 4 * REGION_PAGE,
+};
+
+#define REGION_SEQ_BITS 48
+#define REGION_SEQ_MASK ((1ull << REGION_SEQ_BITS) - 1)
+
+static inline uint64_t region_word(uint16_t id, uint64_t seq)
+{
+	return (uint64_t)id << REGION_SEQ_BITS | (seq & REGION_SEQ_MASK);
+}
+
+static inline uint16_t region_word_id(uint64_t word)
+{
+	return (uint16_t)(word >> REGION_SEQ_BITS);
+}
+
+static inline uint64_t region_word_seq(uint64_t word)
+{
+	return word & REGION_SEQ_MASK;
+}
+
+static inline uint32_t region_lock_offset(uint32_t service)
+{
+	return REGION_LOCKS + 8u * service;
+}
+
+static inline uint32_t region_counter_offset(uint32_t service)
+{
+	return REGION_COUNTERS + 8u * service;
+}
+
+static inline uint32_t region_node_offset(uint32_t node)
+{
+	return REGION_NODE_WORDS + 8u * node;
+}
+
+static_assert(sizeof(struct region_record) == 16, "head of a record");
+static_assert(sizeof(struct region_header) == 16 + 32 + 4 * 16, "header");
+static_assert(sizeof(struct region_host) == 288, "host");
+static_assert(sizeof(struct region_guest) == 184, "guest");
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hello: both ends of a new link prove that they hold the cluster's key.
+ *
+ *	caller                                  responder
+ *	CALL   who, whom, generation, nonce  ->
+ *	                                     <- ANSWER who, generation, nonce, mac
+ *	PROOF  mac                           ->
+ *	                                     <- KEYS   the region's description, mac
+ *
+ * Each mac is HMAC-SHA256 under the pre-shared key over the message's name, all
+ * messages before it and its own other fields: none can be replayed, nor sent
+ * back to whom it came from. The key itself never travels. Nothing of the
+ * region is told before PROOF was right. Nothing here does I/O; what comes in is
+ * hostile, copied once, checked whole.
+ */
+#ifndef RESEX_TRANSPORT_HELLO_H
+#define RESEX_TRANSPORT_HELLO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/transport/transport.h"
+
+enum {
+	HELLO_MAX = 320,      /* bytes of any message */
+	HELLO_KEYS_MAX = 128, /* bytes of a backend's description of the region */
+	HELLO_NONCE = 32,
+	HELLO_NS = 2000000000, /* a caller that has not proven itself by then is hung up on */
+};
+
+enum hello_role { HELLO_CALLER, HELLO_RESPONDER };
+
+struct hello {
+	enum hello_role role;
+	uint32_t stage;
+	uint16_t self, peer; /* peer of a responder: 0 until CALL */
+	uint64_t self_generation, peer_generation;
+	const struct transport_conf *conf; /* key, cluster; must outlive this */
+	uint8_t nonce[HELLO_NONCE];
+	uint8_t keys[HELLO_KEYS_MAX]; /* responder: to tell; caller: what was told */
+	size_t keys_len;
+	uint8_t script[2 * HELLO_MAX]; /* what both have said so far */
+	size_t script_len;
+};
+
+/* nonce: HELLO_NONCE random bytes, never used before. peer: whom the caller calls. */
+void hello_begin(struct hello *h, enum hello_role role, const struct transport_conf *conf,
+		 uint16_t peer, const uint8_t nonce[static HELLO_NONCE]);
+
+/* The caller's first message, into out; its length. */
+size_t hello_call(struct hello *h, uint8_t out[static HELLO_MAX]);
+
+enum hello_next {
+	HELLO_MORE,  /* send *out_len bytes of out, if any, and wait */
+	HELLO_TELL,  /* responder: PROOF was right. Fill the keys (hello_tell) */
+	HELLO_READY, /* caller: peer_generation and keys are valid */
+};
+
+/*
+ * Take one message. enum hello_next, or: -EPROTO: malformed or out of turn;
+ * -EPROTONOSUPPORT: another version; -EXDEV: another cluster; -EHOSTUNREACH: for
+ * another host; -EACCES: the proof is wrong. After an error the link must end.
+ */
+int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
+	       size_t *out_len);
+
+/* Responder, after HELLO_TELL: the last message, with the region's description. Its length. */
+size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[static HELLO_MAX]);
+
+/* For people: what an error of hello_take means and what to do; the end of a sentence. */
+const char *hello_why(int rc);
+
+/* Forget all of it. */
+void hello_wipe(struct hello *h);
+
+#endif

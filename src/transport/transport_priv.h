@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * transport_priv: between the front (transport.c) and a backend.
+ *
+ * The front holds what is the same for all: the checks of an operation, the
+ * slots, deadlines, back-off, numbers of links, the queue of events, counts,
+ * limits on callers. A backend moves bytes: it embeds struct transport as its
+ * first member, is asked through transport_ops, and reports through front_*().
+ * The responder's side (listening, hello, serving) is the backend's alone, but
+ * for who may come in (front_caller, front_proven).
+ */
+#ifndef RESEX_TRANSPORT_PRIV_H
+#define RESEX_TRANSPORT_PRIV_H
+
+#include <stdbool.h>
+
+#include "src/transport/hello.h"
+#include "src/transport/transport.h"
+
+enum slot_state {
+	SLOT_FREE,
+	SLOT_WAITS, /* taken by post, not given to the backend's wire yet: LOST if the link ends */
+	SLOT_SENT,  /* may be executed: an atomic or SEND is UNKNOWN if the link ends */
+	SLOT_TOLD,  /* its result was handed out; its buffer is in use until the next poll */
+};
+
+struct transport_slot {
+	enum slot_state state;
+	uint32_t index; /* 0 .. TRANSPORT_DEPTH - 1 */
+	struct transport_op op;
+	uint8_t message[TRANSPORT_MESSAGE_MAX]; /* SEND: op.data points here */
+	uint64_t round;
+};
+
+enum link_state { LINK_OFF, LINK_WAITS, LINK_CALLS, LINK_UP };
+
+/* Our link to one peer: we are the caller. */
+struct transport_out {
+	struct transport_peer peer;
+	bool added;
+	enum link_state state;
+	struct mono due; /* WAITS: call again; CALLS: give up */
+	uint32_t link;	 /* of the newest that stood */
+	uint32_t failures;
+	uint64_t generation;	       /* of the peer, newest */
+	size_t bytes[TRANSPORT_PARTS]; /* of the peer's region; set by front_up */
+	struct transport_slot slot[TRANSPORT_DEPTH];
+};
+
+struct transport_ops {
+	void (*close)(struct transport *t);
+	/*
+	 * Begin to call this peer. Reports front_up or front_down later (also
+	 * from within). -errno: it could not begin, which is a failure as well.
+	 */
+	int (*call)(struct transport *t, struct transport_out *o, struct mono now);
+	/*
+	 * End our link to this peer, or the call, at once: when this returns,
+	 * nothing of it touches a slot or its buffer any more. The front finishes
+	 * the slots. Never reports.
+	 */
+	void (*hang_up)(struct transport *t, struct transport_out *o);
+	/* End the peer's link to us, if there is one. Never reports. */
+	void (*evict)(struct transport *t, uint16_t host);
+	/*
+	 * Give a slot that WAITS to the wire: SLOT_SENT. Slots of a link are
+	 * given in the order posted. -EAGAIN: no room now, it will be given again at
+	 * the next progress; any other error ends the link. front_done may be called
+	 * from within.
+	 */
+	int (*submit)(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		      struct mono now);
+	/* Move everything on: callers, calls, completions, requests of others. */
+	void (*progress)(struct transport *t, struct mono now);
+	int (*fd)(struct transport *t);
+	/* As transport_arm, for what the backend waits for; *due lowered, never raised. */
+	int (*arm)(struct transport *t, struct mono now, struct mono *due);
+};
+
+struct transport {
+	const struct transport_ops *ops;
+	struct transport_conf conf; /* its key is ours */
+	uint8_t key[TRANSPORT_KEY_MAX];
+	void *table; /* the read-only part, set by the backend */
+	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
+	uint64_t newest[TRANSPORT_HOSTS_MAX]; /* generation of callers, highest that was proven */
+	struct transport_stats stats;
+	uint64_t round; /* highest whose result was handed out */
+	uint32_t hellos; /* unproven callers now */
+	uint32_t hellos_new; /* in the second that began at hellos_since */
+	struct mono hellos_since;
+	struct transport_event *queue; /* a ring that grows */
+	size_t queue_head, queue_n, queue_room;
+	uint32_t rng;
+};
+
+/*
+ * For a backend's open: check the conf (its address is the backend's), copy it
+ * and the key, fill in the defaults. -EINVAL with text.
+ */
+int front_init(struct transport *t, const struct transport_ops *ops,
+	       const struct transport_conf *c, struct mono now, char text[static 256]);
+/* For a backend's close: frees what the front holds, wipes the key. */
+void front_fini(struct transport *t);
+
+/* --- reports of our own links ---------------------------------------------- */
+
+/* The hello is over. -EINVAL: bytes out of range: the backend must hang up. */
+int front_up(struct transport *t, struct transport_out *o, uint64_t generation,
+	     const size_t bytes[TRANSPORT_PARTS], struct mono now);
+/*
+ * A call failed, or a link that stood broke. The front calls hang_up, finishes
+ * the slots, and calls again after the back-off. why: -errno; text: for people.
+ */
+void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
+		struct mono now);
+/*
+ * A slot that was SENT is over: DONE (data of a READ in the backend's own
+ * buffer, which stays until the slot is FREE again) or REFUSED. Anything else
+ * ends the link: front_down.
+ */
+void front_done(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		enum transport_outcome outcome, uint64_t old, const void *data, int why);
+
+/* --- reports of others' links to us ---------------------------------------- */
+
+/* May one more caller that has proven nothing come in? 0; -EAGAIN: hang up. */
+int front_caller(struct transport *t, struct mono now);
+/* A caller taken by front_caller proved itself, failed, or went (host 0 then). */
+void front_caller_over(struct transport *t);
+/* Who proved itself may: 0, then evict its old link first; -EPERM: not added; -ESTALE. */
+int front_proven(struct transport *t, uint16_t host, uint64_t generation);
+/* A message; data is copied into the event's own memory. */
+void front_message(struct transport *t, uint16_t host, const void *data, uint32_t len);
+void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
+
+/* Random bytes, for nonces. 0 or -errno. */
+int front_random(void *buf, size_t len);
+
+/* --- backends --------------------------------------------------------------- */
+
+extern const struct transport_backend transport_shm, transport_tcp, transport_verbs;
+
+#endif
