@@ -17,19 +17,27 @@
 #include "src/transport/hello.h"
 #include "src/transport/transport.h"
 
+/*
+ * TRANSPORT_DEPTH operations are outstanding on a link at most, and as many
+ * whose READ was handed out still lend their buffer to the user.
+ */
+enum { TRANSPORT_SLOTS = 2 * TRANSPORT_DEPTH };
+
 enum slot_state {
 	SLOT_FREE,
 	SLOT_WAITS, /* taken by post, not given to the backend's wire yet: LOST if the link ends */
 	SLOT_SENT,  /* may be executed: an atomic or SEND is UNKNOWN if the link ends */
+	SLOT_OVER,  /* its result waits in the queue */
 	SLOT_TOLD,  /* its result was handed out; its buffer is in use until the next poll */
 };
 
 struct transport_slot {
 	enum slot_state state;
-	uint32_t index; /* 0 .. TRANSPORT_DEPTH - 1 */
+	uint32_t index; /* 0 .. TRANSPORT_SLOTS - 1 */
 	struct transport_op op;
 	uint8_t message[TRANSPORT_MESSAGE_MAX]; /* SEND: op.data points here */
-	uint64_t round;
+	uint64_t round; /* 1 + the rounds that were over when it was posted */
+	uint64_t order; /* of posting, within the handle */
 };
 
 enum link_state { LINK_OFF, LINK_WAITS, LINK_CALLS, LINK_UP };
@@ -44,7 +52,10 @@ struct transport_out {
 	uint32_t failures;
 	uint64_t generation;	       /* of the peer, newest */
 	size_t bytes[TRANSPORT_PARTS]; /* of the peer's region; set by front_up */
-	struct transport_slot slot[TRANSPORT_DEPTH];
+	/* The front's own: one bit a slot that is not FREE, by its state. */
+	uint32_t waits, sent, over, told;
+	uint32_t events; /* of this link that wait in the queue */
+	struct transport_slot slot[TRANSPORT_SLOTS];
 };
 
 struct transport_ops {
@@ -63,10 +74,11 @@ struct transport_ops {
 	/* End the peer's link to us, if there is one. Never reports. */
 	void (*evict)(struct transport *t, uint16_t host);
 	/*
-	 * Give a slot that WAITS to the wire: SLOT_SENT. Slots of a link are
-	 * given in the order posted. -EAGAIN: no room now, it will be given again at
-	 * the next progress; any other error ends the link. front_done may be called
-	 * from within.
+	 * Give a slot to the wire. Slots of a link are given in the order posted.
+	 * -EAGAIN: no room now, it will be given again after the next progress; any
+	 * other error ends the link. front_done may be called from within. The front
+	 * makes the slot SENT before, and lets it wait again when this fails: the
+	 * backend never writes slot->state.
 	 */
 	int (*submit)(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		      struct mono now);
@@ -77,40 +89,50 @@ struct transport_ops {
 	int (*arm)(struct transport *t, struct mono now, struct mono *due);
 };
 
+struct front_queue;
+
 struct transport {
 	const struct transport_ops *ops;
 	struct transport_conf conf; /* its key is ours */
 	uint8_t key[TRANSPORT_KEY_MAX];
-	void *table; /* the read-only part, set by the backend */
+	void *table;				       /* the read-only part, set by the backend */
 	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
 	uint64_t newest[TRANSPORT_HOSTS_MAX]; /* generation of callers, highest that was proven */
 	struct transport_stats stats;
-	uint64_t round; /* highest whose result was handed out */
-	uint32_t hellos; /* unproven callers now */
-	uint32_t hellos_new; /* in the second that began at hellos_since */
+	/* The rest is the front's own (front.h). */
+	struct mono now;      /* of the newest call */
+	struct mono due;      /* the first of the front's timers, or earlier */
+	uint64_t round;	      /* highest whose result was handed out */
+	uint64_t order;	      /* of the newest slot */
+	uint64_t waits, told; /* bit host - 1: it has slots in this state */
+	uint32_t hellos;      /* unproven callers now */
+	uint32_t hellos_new;  /* in the second that began at hellos_since */
 	struct mono hellos_since;
-	struct transport_event *queue; /* a ring that grows */
-	size_t queue_head, queue_n, queue_room;
+	struct front_queue *queue; /* of events */
 	uint32_t rng;
 };
 
 /*
  * For a backend's open: check the conf (its address is the backend's), copy it
- * and the key, fill in the defaults. -EINVAL with text.
+ * and the key, fill in the defaults. -EINVAL, -ENOMEM with text.
  */
-int front_init(struct transport *t, const struct transport_ops *ops,
-	       const struct transport_conf *c, struct mono now, char text[static 256]);
+int front_init(struct transport *t, const struct transport_ops *ops, const struct transport_conf *c,
+	       struct mono now, char text[static 256]);
 /* For a backend's close: frees what the front holds, wipes the key. */
 void front_fini(struct transport *t);
 
 /* --- reports of our own links ---------------------------------------------- */
 
-/* The hello is over. -EINVAL: bytes out of range: the backend must hang up. */
+/*
+ * The hello is over. -EINVAL: bytes out of range; -ESTALE: a generation lower
+ * than one that was proven: the backend must call front_down with it.
+ */
 int front_up(struct transport *t, struct transport_out *o, uint64_t generation,
 	     const size_t bytes[TRANSPORT_PARTS], struct mono now);
 /*
  * A call failed, or a link that stood broke. The front calls hang_up, finishes
- * the slots, and calls again after the back-off. why: -errno; text: for people.
+ * the slots, and calls again after the back-off. why: -errno; text: the end of
+ * a sentence that begins with the host ("closed the connection").
  */
 void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
 		struct mono now);
@@ -124,7 +146,7 @@ void front_done(struct transport *t, struct transport_out *o, struct transport_s
 
 /* --- reports of others' links to us ---------------------------------------- */
 
-/* May one more caller that has proven nothing come in? 0; -EAGAIN: hang up. */
+/* May one more caller that has proven nothing come in? 0; -EAGAIN: hang up; it is counted. */
 int front_caller(struct transport *t, struct mono now);
 /* A caller taken by front_caller proved itself, failed, or went (host 0 then). */
 void front_caller_over(struct transport *t);
@@ -132,8 +154,14 @@ void front_caller_over(struct transport *t);
 int front_proven(struct transport *t, uint16_t host, uint64_t generation);
 /* A message; data is copied into the event's own memory. */
 void front_message(struct transport *t, uint16_t host, const void *data, uint32_t len);
+/* One sentence, without its full stop; too many a host are only counted. */
 void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/*
+ * Counts, and raises an alarm: a caller that front_caller took, and that says it
+ * is host (0: it did not say), was hung up on: why is of hello_take or front_proven,
+ * or -ETIMEDOUT.
+ */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
 
 /* Random bytes, for nonces. 0 or -errno. */
