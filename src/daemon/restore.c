@@ -3,15 +3,13 @@
 #include "src/daemon/restore.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "src/core/caps.h"
 #include "src/daemon/uuid.h"
+#include "src/util/save.h"
 
 enum { PERCENT_MAX = 65535 };
 
@@ -125,40 +123,6 @@ int restore_load(struct restore *r, const char *state_dir, const char *hv, struc
 	return rc;
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, p, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -errno;
-		p += w;
-		n -= (size_t)w;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-static int sync_dir(const char *file)
-{
-	char dir[128];
-	char *slash;
-	int fd, rc = 0;
-
-	snprintf(dir, sizeof(dir), "%s", file);
-	slash = strrchr(dir, '/');
-	if (slash)
-		*slash = 0;
-	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd))
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
 static char *to_text(const struct restore *r)
 {
 	json_t *root, *arr = json_array();
@@ -182,33 +146,15 @@ static char *to_text(const struct restore *r)
 
 int restore_save(const struct restore *r)
 {
-	char tmp[136];
 	char *text;
-	int fd, rc;
+	int rc;
 
-	if (!r->entries) {
-		if (unlink(r->file) && errno != ENOENT)
-			return -errno;
-		return sync_dir(r->file);
-	}
+	if (!r->entries)
+		return file_remove(r->file);
 	text = to_text(r);
 	if (!text)
 		return -ENOMEM;
-	snprintf(tmp, sizeof(tmp), "%s.new", r->file);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		rc = -errno;
-		goto out;
-	}
-	rc = write_all(fd, text, strlen(text));
-	close(fd);
-	if (!rc && rename(tmp, r->file))
-		rc = -errno;
-	if (!rc)
-		rc = sync_dir(r->file);
-	if (rc)
-		unlink(tmp);
-out:
+	rc = file_save(r->file, text, strlen(text));
 	free(text);
 	return rc;
 }
