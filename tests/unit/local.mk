@@ -266,3 +266,12 @@ tests_unit_test_benchex_hello_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_benchex_plan_SOURCES = tests/unit/test_benchex_plan.c tests/unit/prop.h
 tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+UNIT_REGION = tests/unit/test_record
+check_PROGRAMS += $(UNIT_REGION)
+TESTS += $(UNIT_REGION)
+
+tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
+tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+endif

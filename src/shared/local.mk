@@ -1,0 +1,7 @@
+# libshared: what hosts share: records, locks, counters. Programs that link it need
+# $(ISAL_LIBS) behind it.
+noinst_LIBRARIES += libshared.a
+libshared_a_SOURCES = \
+	include/resex/region_abi.h \
+	src/shared/record.c src/shared/record.h \
+	src/shared/step.h
