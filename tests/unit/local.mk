@@ -275,3 +275,11 @@ TESTS += $(UNIT_REGION)
 tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 endif
+
+if CMOCKA
+UNIT_TRANSPORT_HELLO = tests/unit/test_hello
+check_PROGRAMS += $(UNIT_TRANSPORT_HELLO)
+TESTS += $(UNIT_TRANSPORT_HELLO)
+tests_unit_test_hello_SOURCES = tests/unit/test_hello.c tests/unit/prop.h
+tests_unit_test_hello_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
+endif

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hello: both ends of a new link prove that they hold the cluster's key.
+ *
+ * Stands between a backend's fresh connection and its first operation. All
+ * numbers are little endian; every message has but one length:
+ *
+ *	CALL	start, from 2, to 2, zero 4, generation 8, nonce 32, cluster 64
+ *	ANSWER	start, from 2, to 2, zero 4, generation 8, nonce 32, mac 32
+ *	PROOF	start, mac 32
+ *	KEYS	start, n 4, zero 4, n bytes, mac 32
+ *	start	magic 4, version 2, message 2
+ *
+ * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all messages
+ * before, this one up to the mac). The names tell caller from responder, the
+ * nonces this session from all others, and the CALL binds the cluster's name, both
+ * hosts' numbers and the caller's generation; the ANSWER binds the responder's.
+ */
+#include "src/transport/hello.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+
+#define HELLO_MAGIC   0x68785352u /* "RSxh" */
+#define HELLO_VERSION 1u
+
+enum message { CALL = 1, ANSWER, PROOF, KEYS };
+
+enum {
+	MAC = SHA256_DIGEST_SIZE,
+	START_LEN = 8,
+	WHO_LEN = START_LEN + 16 + HELLO_NONCE, /* what CALL and ANSWER have in common */
+	CALL_LEN = WHO_LEN + TRANSPORT_NAME_MAX,
+	ANSWER_LEN = WHO_LEN + MAC,
+	PROOF_LEN = START_LEN + MAC,
+	KEYS_START = START_LEN + 8, /* KEYS up to the description */
+	KEYS_LEN_MAX = KEYS_START + HELLO_KEYS_MAX + MAC,
+	NAME_LEN = 16,
+};
+
+_Static_assert((int)KEYS_LEN_MAX <= (int)HELLO_MAX && (int)CALL_LEN <= (int)HELLO_MAX,
+	       "any message fits");
+_Static_assert(CALL_LEN + ANSWER_LEN + PROOF_LEN + KEYS_LEN_MAX <= 2 * HELLO_MAX,
+	       "all that is said fits the script");
+
+/* What comes next. Only hello_begin leads back to the start. */
+enum stage {
+	TO_CALL,     /* caller: hello_call */
+	WANT_ANSWER, /* caller */
+	WANT_KEYS,   /* caller */
+	WANT_CALL,   /* responder */
+	WANT_PROOF,  /* responder */
+	TO_TELL,     /* responder: hello_tell */
+	OVER,	     /* well or badly: nothing more is taken */
+};
+
+static void put(uint8_t *at, uint64_t v, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(v >> (8 * i));
+}
+
+static uint64_t get(const uint8_t *at, size_t bytes)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		v |= (uint64_t)at[i] << (8 * i);
+	return v;
+}
+
+static void put_start(uint8_t *out, enum message m)
+{
+	put(out, HELLO_MAGIC, 4);
+	put(out + 4, HELLO_VERSION, 2);
+	put(out + 6, m, 2);
+}
+
+/* Another version may be longer or shorter, but begins in the same way. */
+static int check_start(const uint8_t *in, size_t len, enum message m, size_t want)
+{
+	if (len < START_LEN || get(in, 4) != HELLO_MAGIC)
+		return -EPROTO;
+	if (get(in + 4, 2) != HELLO_VERSION)
+		return -EPROTONOSUPPORT;
+	return get(in + 6, 2) == m && len == want ? 0 : -EPROTO;
+}
+
+static void remember(struct hello *h, const uint8_t *message, size_t len)
+{
+	memcpy(h->script + h->script_len, message, len);
+	h->script_len += len;
+}
+
+/* Of a message that is len long without its mac; all before it are in the script. */
+static void make_mac(const struct hello *h, enum message m, const uint8_t *message, size_t len,
+		     uint8_t mac[static MAC])
+{
+	static const char names[][NAME_LEN + 1] = {
+		[ANSWER] = "resex: answer 1 ",
+		[PROOF] = "resex: proof 1  ",
+		[KEYS] = "resex: keys 1   ",
+	};
+	struct hmac_sha256_ctx ctx;
+
+	hmac_sha256_set_key(&ctx, h->conf->key_len, h->conf->key);
+	hmac_sha256_update(&ctx, NAME_LEN, (const uint8_t *)names[m]);
+	hmac_sha256_update(&ctx, h->script_len, h->script);
+	hmac_sha256_update(&ctx, len, message);
+	hmac_sha256_digest(&ctx, MAC, mac);
+	explicit_bzero(&ctx, sizeof(ctx));
+}
+
+/* Add the mac to a message and remember it all; its whole length. */
+static size_t seal(struct hello *h, enum message m, uint8_t *message, size_t len)
+{
+	make_mac(h, m, message, len, message + len);
+	remember(h, message, len + MAC);
+	return len + MAC;
+}
+
+/* The mac is the message's last bytes. */
+static int unseal(struct hello *h, enum message m, const uint8_t *message, size_t len)
+{
+	uint8_t mac[MAC];
+	bool right;
+
+	make_mac(h, m, message, len - MAC, mac);
+	right = memeql_sec(mac, message + len - MAC, MAC);
+	explicit_bzero(mac, sizeof(mac));
+	if (!right)
+		return -EACCES;
+	remember(h, message, len);
+	return 0;
+}
+
+static void put_who(const struct hello *h, enum message m, uint8_t *out)
+{
+	put_start(out, m);
+	put(out + 8, h->self, 2);
+	put(out + 10, h->peer, 2);
+	put(out + 12, 0, 4);
+	put(out + 16, h->self_generation, 8);
+	memcpy(out + 24, h->nonce, HELLO_NONCE);
+}
+
+/* The form of what CALL and ANSWER say of their sender. */
+static int check_who(const uint8_t *in)
+{
+	uint64_t from = get(in + 8, 2);
+
+	if (from < 1 || from > TRANSPORT_HOSTS_MAX || get(in + 12, 4) || !get(in + 16, 8))
+		return -EPROTO;
+	return 0;
+}
+
+static size_t cluster_len(const struct hello *h)
+{
+	return strnlen(h->conf->cluster, TRANSPORT_NAME_MAX - 1);
+}
+
+/* A name of at least one byte, then zeros, at least one: so there is but one way to say it. */
+static int check_cluster(const struct hello *h, const uint8_t name[static TRANSPORT_NAME_MAX])
+{
+	size_t len = strnlen((const char *)name, TRANSPORT_NAME_MAX);
+
+	if (len == 0 || len == TRANSPORT_NAME_MAX)
+		return -EPROTO;
+	for (size_t i = len; i < TRANSPORT_NAME_MAX; i++)
+		if (name[i])
+			return -EPROTO;
+	return len == cluster_len(h) && !memcmp(name, h->conf->cluster, len) ? 0 : -EXDEV;
+}
+
+void hello_begin(struct hello *h, enum hello_role role, const struct transport_conf *conf,
+		 uint16_t peer, const uint8_t nonce[static HELLO_NONCE])
+{
+	memset(h, 0, sizeof(*h));
+	h->role = role;
+	h->stage = role == HELLO_CALLER ? TO_CALL : WANT_CALL;
+	h->conf = conf;
+	h->self = conf->host;
+	h->self_generation = conf->generation;
+	h->peer = role == HELLO_CALLER ? peer : 0;
+	memcpy(h->nonce, nonce, HELLO_NONCE);
+}
+
+size_t hello_call(struct hello *h, uint8_t out[static HELLO_MAX])
+{
+	if (h->stage != TO_CALL)
+		return 0;
+	memset(out, 0, CALL_LEN);
+	put_who(h, CALL, out);
+	memcpy(out + WHO_LEN, h->conf->cluster, cluster_len(h));
+	remember(h, out, CALL_LEN);
+	h->stage = WANT_ANSWER;
+	return CALL_LEN;
+}
+
+static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *out, size_t *out_len)
+{
+	int rc = check_start(in, len, CALL, CALL_LEN);
+
+	if (!rc)
+		rc = check_who(in);
+	if (!rc)
+		rc = check_cluster(h, in + WHO_LEN);
+	if (rc)
+		return rc;
+	if (get(in + 10, 2) != h->self)
+		return -EHOSTUNREACH;
+	h->peer = (uint16_t)get(in + 8, 2);
+	h->peer_generation = get(in + 16, 8);
+	remember(h, in, len);
+	put_who(h, ANSWER, out);
+	*out_len = seal(h, ANSWER, out, WHO_LEN);
+	h->stage = WANT_PROOF;
+	return HELLO_MORE;
+}
+
+static int take_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *out,
+		       size_t *out_len)
+{
+	int rc = check_start(in, len, ANSWER, ANSWER_LEN);
+
+	if (!rc)
+		rc = check_who(in);
+	if (!rc)
+		rc = unseal(h, ANSWER, in, len);
+	if (rc)
+		return rc;
+	if (get(in + 8, 2) != h->peer || get(in + 10, 2) != h->self)
+		return -EHOSTUNREACH;
+	h->peer_generation = get(in + 16, 8);
+	put_start(out, PROOF);
+	*out_len = seal(h, PROOF, out, START_LEN);
+	h->stage = WANT_KEYS;
+	return HELLO_MORE;
+}
+
+static int take_proof(struct hello *h, const uint8_t *in, size_t len)
+{
+	int rc = check_start(in, len, PROOF, PROOF_LEN);
+
+	if (!rc)
+		rc = unseal(h, PROOF, in, len);
+	if (rc)
+		return rc;
+	h->stage = TO_TELL;
+	return HELLO_TELL;
+}
+
+size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[static HELLO_MAX])
+{
+	if (h->stage != TO_TELL || len > HELLO_KEYS_MAX)
+		return 0;
+	if (len)
+		memcpy(h->keys, keys, len);
+	h->keys_len = len;
+	put_start(out, KEYS);
+	put(out + 8, len, 4);
+	put(out + 12, 0, 4);
+	memcpy(out + KEYS_START, h->keys, len);
+	h->stage = OVER;
+	return seal(h, KEYS, out, KEYS_START + len);
+}
+
+static int take_keys(struct hello *h, const uint8_t *in, size_t len)
+{
+	size_t n = len >= KEYS_START + MAC && len <= KEYS_LEN_MAX ? len - KEYS_START - MAC : 0;
+	int rc = check_start(in, len, KEYS, KEYS_START + n + MAC);
+
+	if (rc)
+		return rc;
+	if (get(in + 8, 4) != n || get(in + 12, 4))
+		return -EPROTO;
+	rc = unseal(h, KEYS, in, len);
+	if (rc)
+		return rc;
+	memcpy(h->keys, in + KEYS_START, n);
+	h->keys_len = n;
+	h->stage = OVER;
+	return HELLO_READY;
+}
+
+int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
+	       size_t *out_len)
+{
+	uint8_t copy[HELLO_MAX];
+	size_t n = 0;
+	int rc = -EPROTO;
+
+	if (len && len <= HELLO_MAX) {
+		memcpy(copy, in, len); /* it may lie where the peer still writes */
+		if (h->stage == WANT_CALL)
+			rc = take_call(h, copy, len, out, &n);
+		else if (h->stage == WANT_ANSWER)
+			rc = take_answer(h, copy, len, out, &n);
+		else if (h->stage == WANT_PROOF)
+			rc = take_proof(h, copy, len);
+		else if (h->stage == WANT_KEYS)
+			rc = take_keys(h, copy, len);
+	}
+	if (rc < 0)
+		h->stage = OVER;
+	else
+		*out_len = n;
+	return rc;
+}
+
+const char *hello_why(int rc)
+{
+	switch (rc) {
+	case -EPROTO:
+		return "what it says is no hello; is the port another program's?";
+	case -EPROTONOSUPPORT:
+		return "it speaks another version; run the same version of resex on all hosts";
+	case -EXDEV:
+		return "it is of another cluster; give all hosts the same cluster name";
+	case -EHOSTUNREACH:
+		return "it is, or calls, another host; compare the hosts' numbers and addresses";
+	case -EACCES:
+		return "its proof is wrong; give all hosts the same key, and find out who it is";
+	default:
+		return "the hello failed";
+	}
+}
+
+void hello_wipe(struct hello *h)
+{
+	explicit_bzero(h, sizeof(*h));
+}
