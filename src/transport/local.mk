@@ -1,6 +1,11 @@
 # libtransport: remote memory, by operations that are posted and polled. Programs that
-# link it need $(NETTLE_LIBS) behind it.
+# link it need $(NETTLE_LIBS), and with verbs $(RDMACM_LIBS) $(VERBS_LIBS), behind it.
 noinst_LIBRARIES += libtransport.a
 libtransport_a_SOURCES = \
-	src/transport/hello.c src/transport/hello.h src/transport/transport.h
+	src/transport/backends.c \
+	src/transport/front.h \
+	src/transport/hello.c src/transport/hello.h \
+	src/transport/transport.c src/transport/transport.h src/transport/transport_priv.h \
+	src/transport/transport_events.c \
+	src/transport/transport_link.c
 libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)

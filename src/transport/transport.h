@@ -127,7 +127,7 @@ struct transport_conf {
 	size_t bytes[TRANSPORT_PARTS];
 	/* What the atomic part begins with, bytes[TRANSPORT_WORDS] long; NULL: zeros. Copied. */
 	const uint64_t *words;
-	int64_t connect_ns; /* a link must stand after so long; 0: 2 s */
+	int64_t connect_ns;			/* a link must stand after so long; 0: 2 s */
 	int64_t backoff_min_ns, backoff_max_ns; /* 0: 20 ms, 2 s */
 	uint32_t hellos_max;	/* unproven callers at once; 0: 8. More are hung up on. */
 	uint32_t hellos_second; /* callers a second; 0: 64. More are hung up on. */
@@ -192,15 +192,14 @@ uint32_t transport_link(const struct transport *t, uint16_t host);
  * outstanding; -EINVAL: kind, host, alignment, length; -ERANGE: outside the
  * peer's part; -ETIME: deadline not after now.
  */
-size_t transport_post(struct transport *t, const struct transport_op *op, size_t n,
-		      struct mono now, int *why);
+size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
+		      int *why);
 
 /*
  * Move everything on, and take at most max events, oldest first. A DOWN comes
  * after the results of all operations of its link and before the next UP.
  */
-size_t transport_poll(struct transport *t, struct mono now, struct transport_event *ev,
-		      size_t max);
+size_t transport_poll(struct transport *t, struct mono now, struct transport_event *ev, size_t max);
 
 /*
  * Sleeping: fd is readable when poll has something to do (poll(2), epoll; the

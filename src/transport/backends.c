@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* backends: the table of those that are built in. */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/transport/transport_priv.h"
+
+const struct transport_backend *const transport_backends[] = {
+	NULL,
+};
+
+const struct transport_backend *transport_find(const char *name)
+{
+	for (size_t i = 0; transport_backends[i]; i++)
+		if (!strcmp(transport_backends[i]->name, name))
+			return transport_backends[i];
+	return NULL;
+}

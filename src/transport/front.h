@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * front: what the files of the transport's front tell each other, and nobody
+ * else: transport.c (operations, the user's functions), transport_link.c (links
+ * and callers), transport_events.c (the queue of what the user is told).
+ */
+#ifndef RESEX_TRANSPORT_FRONT_H
+#define RESEX_TRANSPORT_FRONT_H
+
+#include <stdint.h>
+
+#include "src/transport/transport_priv.h"
+
+/* --- transport_events.c ----------------------------------------------------- */
+
+int events_init(struct transport *t);
+void events_fini(struct transport *t);
+/* The slot's result; s is OVER then. */
+void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		   const struct transport_event *result);
+/* UP or DOWN; text may be NULL. */
+void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
+		 int why, const char *text);
+bool events_any(const struct transport *t);
+/* A poll begins: what the last one lent to the user is ours again. */
+void events_return(struct transport *t);
+size_t events_take(struct transport *t, struct transport_event *ev, size_t max);
+
+/* --- transport_link.c ------------------------------------------------------- */
+
+/* What time has brought: deadlines, calls that are due or take too long. */
+void links_timers(struct transport *t, struct mono now);
+/* The user took the last event of a link: it may be called again. */
+void link_drained(struct transport *t, const struct transport_out *o);
+
+/* --- transport.c ------------------------------------------------------------- */
+
+void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,
+	       enum slot_state to);
+/* Of the slots in the mask, the one posted first; NULL when it is empty. */
+struct transport_slot *slot_first(struct transport_out *o, uint32_t mask);
+
+static inline void front_due(struct transport *t, struct mono due)
+{
+	if (due.ns < t->due.ns)
+		t->due = due;
+}
+
+static inline uint16_t out_host(const struct transport *t, const struct transport_out *o)
+{
+	return (uint16_t)(o - t->out + 1);
+}
+
+#endif

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport: the front of all backends: the user's functions, the checks of an
+ * operation, and its way through the slots (free, waits, sent, over, told, free).
+ *
+ * post checks, takes a slot and gives it to the backend; the backend reports
+ * front_done, or the link ends (transport_link.c); poll hands the result out
+ * (transport_events.c).
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "src/transport/front.h"
+
+void transport_close(struct transport *t)
+{
+	if (t)
+		t->ops->close(t);
+}
+
+void *transport_table(struct transport *t)
+{
+	return t->table;
+}
+
+uint32_t transport_link(const struct transport *t, uint16_t host)
+{
+	if (!host || host > TRANSPORT_HOSTS_MAX || t->out[host - 1].state != LINK_UP)
+		return 0;
+	return t->out[host - 1].link;
+}
+
+void transport_stats(const struct transport *t, struct transport_stats *s)
+{
+	*s = t->stats;
+	s->rounds = t->round;
+}
+
+/* --- slots --------------------------------------------------------------------- */
+
+void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,
+	       enum slot_state to)
+{
+	uint32_t bit = 1u << s->index;
+	uint64_t host = 1ull << (o - t->out);
+	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->over, &o->told };
+
+	if (s->state != SLOT_FREE)
+		*mask[s->state] &= ~bit;
+	if (to != SLOT_FREE)
+		*mask[to] |= bit;
+	s->state = to;
+	t->waits = o->waits ? t->waits | host : t->waits & ~host;
+	t->told = o->told ? t->told | host : t->told & ~host;
+}
+
+struct transport_slot *slot_first(struct transport_out *o, uint32_t mask)
+{
+	struct transport_slot *first = NULL;
+
+	for (; mask; mask &= mask - 1) {
+		struct transport_slot *s = &o->slot[__builtin_ctz(mask)];
+
+		if (!first || s->order < first->order)
+			first = s;
+	}
+	return first;
+}
+
+/* --- post ------------------------------------------------------------------------ */
+
+/* What is wrong whoever the peer is. */
+static bool op_valid(const struct transport_op *op)
+{
+	if (!op->host || op->host > TRANSPORT_HOSTS_MAX)
+		return false;
+	if (op->kind == TRANSPORT_SEND)
+		return op->data && op->len && op->len <= TRANSPORT_MESSAGE_MAX;
+	if (op->offset % 8)
+		return false;
+	if (op->kind == TRANSPORT_READ)
+		return (op->part == TRANSPORT_TABLE || op->part == TRANSPORT_WORDS) && op->len &&
+		       op->len % 8 == 0 && op->len <= TRANSPORT_READ_MAX;
+	return (op->kind == TRANSPORT_CAS64 || op->kind == TRANSPORT_FAA64) &&
+	       op->part == TRANSPORT_WORDS && (op->len == 0 || op->len == 8);
+}
+
+static uint32_t op_len(const struct transport_op *op)
+{
+	return op->kind == TRANSPORT_READ || op->kind == TRANSPORT_SEND ? op->len : 8;
+}
+
+static int op_check(const struct transport *t, const struct transport_op *op, struct mono now)
+{
+	const struct transport_out *o;
+
+	if (!op_valid(op))
+		return -EINVAL;
+	o = &t->out[op->host - 1];
+	if (o->state != LINK_UP)
+		return -ENOTCONN;
+	if (op->kind != TRANSPORT_SEND && (uint64_t)op->offset + op_len(op) > o->bytes[op->part])
+		return -ERANGE;
+	if (op->deadline.ns <= now.ns)
+		return -ETIME;
+	if (__builtin_popcount(o->waits | o->sent | o->over) >= TRANSPORT_DEPTH)
+		return -EAGAIN;
+	return 0;
+}
+
+/* Give the backend what waits, in order, while it takes it. */
+static void submit(struct transport *t, struct transport_out *o, struct mono now)
+{
+	struct transport_slot *s;
+	int rc;
+
+	while (o->state == LINK_UP && (s = slot_first(o, o->waits))) {
+		slot_move(t, o, s, SLOT_SENT);
+		rc = t->ops->submit(t, o, s, now);
+		if (!rc)
+			continue;
+		if (s->state == SLOT_SENT)
+			slot_move(t, o, s, SLOT_WAITS);
+		if (rc == -EAGAIN)
+			return;
+		front_down(t, o, rc, strerror(-rc), now);
+	}
+}
+
+static void take(struct transport *t, const struct transport_op *op, struct mono now)
+{
+	struct transport_out *o = &t->out[op->host - 1];
+	/* There is a free one: DEPTH at most are outstanding, and as many were told. */
+	uint32_t i = (uint32_t)__builtin_ctz(~(o->waits | o->sent | o->over | o->told));
+	struct transport_slot *s = &o->slot[i];
+
+	s->index = i;
+	s->op = *op;
+	s->op.len = op_len(op);
+	if (op->kind == TRANSPORT_SEND) {
+		memcpy(s->message, op->data, op->len);
+		s->op.data = s->message;
+	}
+	s->round = t->round + 1;
+	s->order = ++t->order;
+	slot_move(t, o, s, SLOT_WAITS);
+	t->stats.ops[op->kind]++;
+	front_due(t, op->deadline);
+	submit(t, o, now);
+}
+
+size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
+		      int *why)
+{
+	t->now = now;
+	for (size_t i = 0; i < n; i++) {
+		int rc = op_check(t, &op[i], now);
+
+		if (rc) {
+			if (why)
+				*why = rc;
+			return i;
+		}
+		take(t, &op[i], now);
+	}
+	return n;
+}
+
+void front_done(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		enum transport_outcome outcome, uint64_t old, const void *data, int why)
+{
+	struct transport_event ev = { .outcome = outcome };
+
+	if (s->state != SLOT_SENT)
+		return;
+	if (outcome != TRANSPORT_DONE) {
+		ev.why = why;
+	} else {
+		o->failures = 0;
+		if (s->op.kind == TRANSPORT_READ) {
+			ev.data = data;
+			ev.len = s->op.len;
+		} else if (s->op.kind != TRANSPORT_SEND) {
+			ev.old = old;
+		}
+	}
+	events_result(t, o, s, &ev);
+}
+
+/* --- poll ------------------------------------------------------------------------- */
+
+size_t transport_poll(struct transport *t, struct mono now, struct transport_event *ev, size_t max)
+{
+	t->now = now;
+	events_return(t);
+	t->ops->progress(t, now);
+	links_timers(t, now);
+	for (uint64_t hosts = t->waits; hosts; hosts &= hosts - 1)
+		submit(t, &t->out[__builtin_ctzll(hosts)], now);
+	return events_take(t, ev, max);
+}
+
+int transport_fd(struct transport *t)
+{
+	return t->ops->fd(t);
+}
+
+int transport_arm(struct transport *t, struct mono now, struct mono *due)
+{
+	t->now = now;
+	*due = t->due;
+	if (events_any(t) || t->ops->arm(t, now, due))
+		return 1;
+	return due->ns <= now.ns;
+}
+
+/* --- for a backend's open and close ------------------------------------------------ */
+
+static bool text_fits(const char *s, size_t size)
+{
+	return s[0] && strnlen(s, size) < size;
+}
+
+static int conf_wrong(char text[static 256], const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int conf_wrong(char text[static 256], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, 256, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+static int check_bytes(const struct transport_conf *c, char text[static 256])
+{
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (!c->bytes[i] || c->bytes[i] % 4096 || c->bytes[i] > TRANSPORT_PART_MAX)
+			return conf_wrong(text,
+					  "a part of the region has %zu bytes; it must be a "
+					  "multiple of 4096 of at most %d",
+					  c->bytes[i], TRANSPORT_PART_MAX);
+	return 0;
+}
+
+static int check_times(const struct transport_conf *c, char text[static 256])
+{
+	if (c->connect_ns < 0 || c->backoff_min_ns < 0 || c->backoff_max_ns < 0)
+		return conf_wrong(text, "a time is negative; give 0 for the default");
+	if (c->backoff_min_ns > c->backoff_max_ns)
+		return conf_wrong(text,
+				  "the shortest back-off, %lld ns, is over the longest, "
+				  "%lld ns",
+				  (long long)c->backoff_min_ns, (long long)c->backoff_max_ns);
+	return 0;
+}
+
+static int conf_check(const struct transport_conf *c, char text[static 256])
+{
+	int rc;
+
+	if (!c->host || c->host > TRANSPORT_HOSTS_MAX)
+		return conf_wrong(text, "the host's number is %u; it must be 1 to %d", c->host,
+				  TRANSPORT_HOSTS_MAX);
+	if (!c->generation)
+		return conf_wrong(text, "the host's generation is 0; it must be higher at each "
+					"start, from 1");
+	if (!text_fits(c->cluster, sizeof(c->cluster)))
+		return conf_wrong(text, "the cluster's name is empty or over %d characters",
+				  TRANSPORT_NAME_MAX - 1);
+	if (!text_fits(c->address, sizeof(c->address)))
+		return conf_wrong(text, "the address to listen at is empty or over %d characters",
+				  TRANSPORT_ADDRESS_MAX - 1);
+	if (!c->key || c->key_len < TRANSPORT_KEY_MIN || c->key_len > TRANSPORT_KEY_MAX)
+		return conf_wrong(text, "the pre-shared key has %zu bytes; it must have %d to %d",
+				  c->key ? c->key_len : 0, TRANSPORT_KEY_MIN, TRANSPORT_KEY_MAX);
+	rc = check_bytes(c, text);
+	return rc ? rc : check_times(c, text);
+}
+
+static void conf_defaults(struct transport_conf *c)
+{
+	if (!c->connect_ns)
+		c->connect_ns = 2 * NS_PER_S;
+	if (!c->backoff_min_ns)
+		c->backoff_min_ns = 20 * NS_PER_MS;
+	if (!c->backoff_max_ns)
+		c->backoff_max_ns = 2 * NS_PER_S;
+	if (!c->hellos_max)
+		c->hellos_max = 8;
+	if (!c->hellos_second)
+		c->hellos_second = 64;
+}
+
+int front_init(struct transport *t, const struct transport_ops *ops, const struct transport_conf *c,
+	       struct mono now, char text[static 256])
+{
+	struct transport_conf conf = *c;
+	int rc;
+
+	conf_defaults(&conf);
+	rc = conf_check(&conf, text);
+	if (rc)
+		return rc;
+	rc = events_init(t);
+	if (rc) {
+		snprintf(text, 256, "there is no memory for the transport's events");
+		return rc;
+	}
+	t->ops = ops;
+	t->conf = conf;
+	memcpy(t->key, c->key, c->key_len);
+	t->conf.key = t->key;
+	t->now = now;
+	t->due.ns = INT64_MAX;
+	t->hellos_since = now;
+	/* Not 0, of which xorshift makes nothing else. */
+	t->rng = (uint32_t)((c->seed ^ c->seed >> 32) * 0x9e3779b9u) | 1;
+	return 0;
+}
+
+void front_fini(struct transport *t)
+{
+	explicit_bzero(t->key, sizeof(t->key));
+	t->conf.key_len = 0;
+	events_fini(t);
+}
+
+int front_random(void *buf, size_t len)
+{
+	uint8_t *at = buf;
+
+	while (len) {
+		ssize_t n = getrandom(at, len, 0);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			at += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_events: the queue of what the user is told.
+ *
+ * It never grows and never loses a RESULT, an UP or a DOWN: a link has at most
+ * TRANSPORT_DEPTH results, one UP and one DOWN in it, since it is not called
+ * again before they were taken. Messages and alarms, which others cause, have
+ * room of their own; what is over is counted, and an alarm says so.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/transport/front.h"
+
+enum {
+	MESSAGES = TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH,
+	MESSAGES_HOST = 8 * TRANSPORT_DEPTH, /* of one host: it leaves room to others */
+	ALARMS = 64,
+	ALARM_BURST = 4, /* of one host, and then one a second */
+	EVENTS = TRANSPORT_HOSTS_MAX * (TRANSPORT_DEPTH + 2) + MESSAGES + ALARMS,
+};
+
+struct front_event {
+	struct transport_event ev;
+	struct transport_slot *slot; /* of a RESULT */
+};
+
+struct alarm_rate {
+	struct mono since;
+	uint32_t spent; /* of ALARM_BURST */
+	uint32_t hidden;
+};
+
+struct front_queue {
+	struct front_event event[EVENTS];
+	uint32_t head, n;
+	uint8_t message[MESSAGES][TRANSPORT_MESSAGE_MAX];
+	uint32_t message_head, messages;
+	uint32_t messages_told; /* of messages: lent to the user until the next poll */
+	uint16_t messages_of[TRANSPORT_HOSTS_MAX + 1];
+	uint32_t alarms;
+	struct alarm_rate rate[TRANSPORT_HOSTS_MAX + 1];
+};
+
+int events_init(struct transport *t)
+{
+	t->queue = calloc(1, sizeof(*t->queue));
+	return t->queue ? 0 : -ENOMEM;
+}
+
+void events_fini(struct transport *t)
+{
+	free(t->queue);
+	t->queue = NULL;
+}
+
+bool events_any(const struct transport *t)
+{
+	return t->queue->n > 0;
+}
+
+static struct transport_event *push(struct transport *t, enum transport_event_type type,
+				    uint16_t host, struct transport_slot *slot)
+{
+	struct front_queue *q = t->queue;
+	struct front_event *e = &q->event[(q->head + q->n++) % EVENTS];
+
+	*e = (struct front_event){ .ev = { .type = type, .host = host }, .slot = slot };
+	return &e->ev;
+}
+
+void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		   const struct transport_event *result)
+{
+	struct transport_event *ev = push(t, TRANSPORT_RESULT, out_host(t, o), s);
+
+	*ev = *result;
+	ev->type = TRANSPORT_RESULT;
+	ev->host = out_host(t, o);
+	ev->link = o->link;
+	ev->kind = s->op.kind;
+	ev->tag = s->op.tag;
+	o->events++;
+	t->stats.outcomes[ev->outcome]++;
+	slot_move(t, o, s, SLOT_OVER);
+}
+
+void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
+		 int why, const char *text)
+{
+	struct transport_event *ev = push(t, type, out_host(t, o), NULL);
+
+	ev->link = o->link;
+	ev->why = why;
+	if (type == TRANSPORT_UP)
+		ev->generation = o->generation;
+	if (text)
+		snprintf(ev->text, sizeof(ev->text), "host %u (%s): %s", ev->host, o->peer.name,
+			 text);
+	o->events++;
+}
+
+void front_message(struct transport *t, uint16_t host, const void *data, uint32_t len)
+{
+	struct front_queue *q = t->queue;
+	struct transport_event *ev;
+	uint8_t *room;
+
+	if (!host || host > TRANSPORT_HOSTS_MAX || !len || len > TRANSPORT_MESSAGE_MAX)
+		return;
+	if (q->messages == MESSAGES || q->messages_of[host] == MESSAGES_HOST) {
+		front_alarm(
+			t, host,
+			"a message of host %u was dropped: it sends faster than this host takes",
+			host);
+		return;
+	}
+	room = q->message[(q->message_head + q->messages++) % MESSAGES];
+	memcpy(room, data, len);
+	q->messages_of[host]++;
+	ev = push(t, TRANSPORT_MESSAGE, host, NULL);
+	ev->data = room;
+	ev->len = len;
+}
+
+/* One more alarm of this host: may the user be told? */
+static bool alarm_fits(struct transport *t, struct alarm_rate *r)
+{
+	int64_t passed = mono_sub(t->now, r->since) / NS_PER_S;
+
+	if (passed) {
+		r->spent = passed < 0 || passed >= r->spent ? 0 : r->spent - (uint32_t)passed;
+		r->since = t->now;
+	}
+	if (r->spent == ALARM_BURST || t->queue->alarms == ALARMS) {
+		r->hidden++;
+		return false;
+	}
+	r->spent++;
+	t->queue->alarms++;
+	return true;
+}
+
+void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
+{
+	struct alarm_rate *r;
+	struct transport_event *ev;
+	size_t len;
+	va_list ap;
+
+	if (host > TRANSPORT_HOSTS_MAX)
+		host = 0;
+	r = &t->queue->rate[host];
+	t->stats.alarms++;
+	if (!alarm_fits(t, r))
+		return;
+	ev = push(t, TRANSPORT_ALARM, host, NULL);
+	va_start(ap, fmt);
+	vsnprintf(ev->text, sizeof(ev->text), fmt, ap);
+	va_end(ap);
+	len = strlen(ev->text);
+	if (r->hidden)
+		snprintf(ev->text + len, sizeof(ev->text) - len, " (and %u alarms more)",
+			 r->hidden);
+	r->hidden = 0;
+}
+
+void events_return(struct transport *t)
+{
+	struct front_queue *q = t->queue;
+
+	q->message_head = (q->message_head + q->messages_told) % MESSAGES;
+	q->messages -= q->messages_told;
+	q->messages_told = 0;
+	for (uint64_t hosts = t->told; hosts; hosts &= hosts - 1) {
+		struct transport_out *o = &t->out[__builtin_ctzll(hosts)];
+
+		while (o->told)
+			slot_move(t, o, &o->slot[__builtin_ctz(o->told)], SLOT_FREE);
+	}
+}
+
+/* A link's event leaves the queue. Only the data of a READ still needs its slot. */
+static void taken(struct transport *t, const struct front_event *e)
+{
+	struct transport_out *o = &t->out[e->ev.host - 1];
+
+	if (e->slot) {
+		if (e->slot->round > t->round)
+			t->round = e->slot->round;
+		slot_move(t, o, e->slot, e->ev.data ? SLOT_TOLD : SLOT_FREE);
+	}
+	if (!--o->events)
+		link_drained(t, o);
+}
+
+size_t events_take(struct transport *t, struct transport_event *ev, size_t max)
+{
+	struct front_queue *q = t->queue;
+	size_t n;
+
+	for (n = 0; n < max && q->n; n++) {
+		const struct front_event *e = &q->event[q->head];
+
+		ev[n] = e->ev;
+		q->head = (q->head + 1) % EVENTS;
+		q->n--;
+		if (e->ev.type == TRANSPORT_ALARM) {
+			q->alarms--;
+		} else if (e->ev.type == TRANSPORT_MESSAGE) {
+			q->messages_told++;
+			q->messages_of[e->ev.host]--;
+		} else {
+			taken(t, e);
+		}
+	}
+	return n;
+}

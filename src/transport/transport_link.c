@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_link: the life of our links (off, waits, calls, up), and who may call us.
+ *
+ * A link that ends, for whatever reason, goes through link_end: the backend
+ * hangs up, so that nothing of it touches a slot any more; each operation gets
+ * its outcome; then the user is told DOWN. It is called again after a back-off
+ * that doubles until an operation is DONE on a new link.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/transport/front.h"
+
+static uint32_t xorshift(uint32_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 17;
+	*x ^= *x << 5;
+	return *x;
+}
+
+/* From min to min doubled with each failure, evenly: callers do not come in step. */
+static int64_t backoff(struct transport *t, uint32_t failures)
+{
+	int64_t base = t->conf.backoff_min_ns, max = t->conf.backoff_max_ns;
+	uint64_t draw = (uint64_t)xorshift(&t->rng) << 32 | xorshift(&t->rng);
+
+	for (; failures && base < max; failures--)
+		base = base > max / 2 ? max : 2 * base;
+	return t->conf.backoff_min_ns +
+	       (int64_t)(draw % (uint64_t)(base - t->conf.backoff_min_ns + 1));
+}
+
+/* What the end of its link means for an operation. */
+static enum transport_outcome outcome_at_end(const struct transport_slot *s)
+{
+	if (s->state == SLOT_WAITS || s->op.kind == TRANSPORT_READ)
+		return TRANSPORT_LOST;
+	return TRANSPORT_UNKNOWN;
+}
+
+static void link_end(struct transport *t, struct transport_out *o, enum link_state to, int why,
+		     const char *text)
+{
+	enum link_state was = o->state;
+	struct transport_slot *s;
+
+	o->state = to;
+	t->ops->hang_up(t, o);
+	while ((s = slot_first(o, o->waits | o->sent)))
+		events_result(
+			t, o, s,
+			&(struct transport_event){ .outcome = outcome_at_end(s), .why = why });
+	if (was != LINK_UP)
+		return;
+	t->stats.links_down++;
+	events_link(t, o, TRANSPORT_DOWN, why, text);
+}
+
+/* A host that is not there is no alarm; one that answers, but not as a friend, is. */
+static bool suspicious(int why)
+{
+	return why == -EACCES || why == -EXDEV || why == -EPROTO || why == -EPROTONOSUPPORT ||
+	       why == -ESTALE;
+}
+
+void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
+		struct mono now)
+{
+	bool called = o->state == LINK_CALLS;
+
+	if (!called && o->state != LINK_UP)
+		return;
+	t->now = now;
+	link_end(t, o, LINK_WAITS, why, text);
+	if (called && suspicious(why))
+		front_alarm(t, out_host(t, o), "host %u (%s): %s", out_host(t, o), o->peer.name,
+			    text);
+	if (o->failures < UINT32_MAX)
+		o->failures++;
+	o->due = mono_add(now, backoff(t, o->failures));
+	if (!o->events)
+		front_due(t, o->due);
+}
+
+static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
+{
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (!bytes[i] || bytes[i] % 4096 || bytes[i] > TRANSPORT_PART_MAX)
+			return false;
+	return true;
+}
+
+/* Who proved a generation: is it the newest of that host, and we the only one of us? */
+static bool generation_fits(struct transport *t, uint16_t host, uint64_t generation)
+{
+	if (host == t->conf.host && generation != t->conf.generation)
+		return false;
+	if (!generation || generation < t->newest[host - 1])
+		return false;
+	t->newest[host - 1] = generation;
+	return true;
+}
+
+int front_up(struct transport *t, struct transport_out *o, uint64_t generation,
+	     const size_t bytes[TRANSPORT_PARTS], struct mono now)
+{
+	t->now = now;
+	if (o->state != LINK_CALLS || !bytes_fit(bytes))
+		return -EINVAL;
+	if (!generation_fits(t, out_host(t, o), generation))
+		return -ESTALE;
+	o->state = LINK_UP;
+	o->generation = generation;
+	memcpy(o->bytes, bytes, sizeof(o->bytes));
+	o->link++;
+	t->stats.links_up++;
+	events_link(t, o, TRANSPORT_UP, 0, NULL);
+	return 0;
+}
+
+/* --- timers ------------------------------------------------------------------ */
+
+static void call(struct transport *t, struct transport_out *o, struct mono now)
+{
+	int rc;
+
+	o->state = LINK_CALLS;
+	o->due = mono_add(now, t->conf.connect_ns);
+	rc = t->ops->call(t, o, now);
+	if (rc)
+		front_down(t, o, rc, strerror(-rc), now);
+}
+
+static bool overdue(const struct transport_out *o, struct mono now)
+{
+	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
+		if (o->slot[__builtin_ctz(mask)].op.deadline.ns <= now.ns)
+			return true;
+	return false;
+}
+
+static void link_timers(struct transport *t, struct transport_out *o, struct mono now)
+{
+	if (o->state == LINK_UP && overdue(o, now))
+		front_down(t, o, -ETIME, "did not answer an operation before its deadline", now);
+	if (o->state == LINK_CALLS && o->due.ns <= now.ns)
+		front_down(t, o, -ETIMEDOUT, "did not answer the call in time", now);
+	if (o->state == LINK_WAITS && o->due.ns <= now.ns && !o->events)
+		call(t, o, now);
+}
+
+static void link_due(struct transport *t, const struct transport_out *o)
+{
+	if (o->state == LINK_CALLS || (o->state == LINK_WAITS && !o->events))
+		front_due(t, o->due);
+	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
+		front_due(t, o->slot[__builtin_ctz(mask)].op.deadline);
+}
+
+void links_timers(struct transport *t, struct mono now)
+{
+	if (now.ns < t->due.ns)
+		return;
+	t->due.ns = INT64_MAX;
+	for (size_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		link_timers(t, &t->out[i], now);
+	for (size_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		link_due(t, &t->out[i]);
+}
+
+void link_drained(struct transport *t, const struct transport_out *o)
+{
+	if (o->state == LINK_WAITS)
+		front_due(t, o->due);
+}
+
+/* --- who is a peer -------------------------------------------------------------- */
+
+static bool is_text(const char *s, size_t size)
+{
+	return s[0] && strnlen(s, size) < size;
+}
+
+int transport_add(struct transport *t, const struct transport_peer *p, struct mono now)
+{
+	struct transport_out *o;
+
+	t->now = now;
+	if (!p->host || p->host > TRANSPORT_HOSTS_MAX ||
+	    strnlen(p->name, sizeof(p->name)) == sizeof(p->name))
+		return -EINVAL;
+	if (p->host != t->conf.host && !is_text(p->address, sizeof(p->address)))
+		return -EINVAL;
+	o = &t->out[p->host - 1];
+	if (o->added)
+		return -EEXIST;
+	o->peer = *p;
+	if (p->host == t->conf.host) {
+		memcpy(o->peer.address, t->conf.address, sizeof(o->peer.address));
+		o->peer.port = t->conf.port;
+	}
+	o->added = true;
+	o->failures = 0;
+	o->state = LINK_WAITS;
+	o->due = now;
+	front_due(t, now);
+	return 0;
+}
+
+int transport_remove(struct transport *t, uint16_t host, struct mono now)
+{
+	struct transport_out *o;
+
+	t->now = now;
+	if (!host || host > TRANSPORT_HOSTS_MAX || !t->out[host - 1].added)
+		return -ENOENT;
+	o = &t->out[host - 1];
+	link_end(t, o, LINK_OFF, -ECANCELED, "was taken off the list of hosts");
+	t->ops->evict(t, host);
+	o->added = false;
+	return 0;
+}
+
+/* --- who calls us ------------------------------------------------------------------- */
+
+int front_caller(struct transport *t, struct mono now)
+{
+	int64_t passed = mono_sub(now, t->hellos_since);
+
+	t->now = now;
+	if (passed < 0 || passed >= NS_PER_S) {
+		t->hellos_since = now;
+		t->hellos_new = 0;
+	}
+	if (t->hellos >= t->conf.hellos_max || t->hellos_new >= t->conf.hellos_second) {
+		t->stats.refused_callers++;
+		front_alarm(t, 0,
+			    "a caller was hung up on: %u have proven nothing yet, %u came "
+			    "within a second",
+			    t->hellos, t->hellos_new);
+		return -EAGAIN;
+	}
+	t->hellos++;
+	t->hellos_new++;
+	return 0;
+}
+
+void front_caller_over(struct transport *t)
+{
+	if (t->hellos)
+		t->hellos--;
+}
+
+int front_proven(struct transport *t, uint16_t host, uint64_t generation)
+{
+	if (!host || host > TRANSPORT_HOSTS_MAX || !t->out[host - 1].added)
+		return -EPERM;
+	return generation_fits(t, host, generation) ? 0 : -ESTALE;
+}
+
+static const char *why_refused(int why)
+{
+	switch (why) {
+	case -EPERM:
+		return "it is not in the list of hosts; add it if it should be";
+	case -ESTALE:
+		return "a newer start of it was here before; is one number used twice?";
+	case -ETIMEDOUT:
+		return "it proved nothing in time";
+	case -EAGAIN:
+		return "too many call at once";
+	default:
+		return hello_why(why);
+	}
+}
+
+void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
+{
+	t->now = now;
+	t->stats.refused_callers++;
+	if (host)
+		front_alarm(t, host, "a caller that says it is host %u was refused: %s", host,
+			    why_refused(why));
+	else
+		front_alarm(t, 0, "a caller was refused: %s", why_refused(why));
+}
