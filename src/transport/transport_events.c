@@ -8,6 +8,7 @@
  * room of their own; what is over is counted, and an alarm says so.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
