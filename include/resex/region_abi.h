@@ -18,11 +18,12 @@
 
 enum {
 	REGION_PAGE = 4096,
-	REGION_HOSTS_MAX = 64, /* numbered from 1 */
-	REGION_SERVICES_MAX = 256,
-	REGION_NODES_MAX = 256, /* of one host */
+	REGION_HOSTS_MAX = 64,	   /* numbered from 1 */
+	REGION_SERVICES_MAX = 256, /* numbered from 1; 0 is no service */
+	REGION_NODES_MAX = 256,	   /* of one host, numbered from 0 */
 	REGION_GUESTS_MAX = 256,
 	REGION_NAME = 64, /* with the NUL */
+	REGION_STRIDE_MAX = 512,
 };
 
 /*
@@ -47,12 +48,12 @@ enum region_kind {
 
 struct region_table {
 	uint32_t offset; /* of record 0 */
-	uint32_t stride; /* from record to record; a multiple of 64 */
+	uint32_t stride; /* from record to record; a multiple of 64, at most REGION_STRIDE_MAX */
 	uint32_t count;	 /* records there is room for */
 	uint32_t kind;
 };
 
-/* At offset 0. Written once, before the first peer comes. */
+/* At offset 0. Written once, before the first peer comes. No version moves magic and version. */
 struct region_header {
 	struct region_record head;
 	uint64_t magic;
@@ -81,7 +82,9 @@ struct region_host {
 	char name[REGION_NAME];
 	char version[32];
 	char policy[REGION_NAME];
-	uint64_t reserved[4];
+	uint32_t nodes;	   /* as guests, of the nodes' table: record n is node n */
+	uint32_t services; /* and of the services' table */
+	uint64_t reserved[3];
 };
 
 enum region_guest_flags {
@@ -105,8 +108,34 @@ struct region_guest {
 	uint64_t mtus_sent, mtus_recv;	/* ever */
 	uint64_t cpu_ns;		/* ever */
 	uint64_t latency_ns;		/* newest mean; 0: none reported */
-	char name[REGION_NAME];
+	char name[REGION_NAME];		/* empty: no guest any more */
 	uint64_t reserved[2];
+};
+
+enum region_node_flags {
+	REGION_NODE_UP = 1u << 0,    /* it answers */
+	REGION_NODE_FIXED = 1u << 1, /* it is never moved */
+};
+
+/* One that serves requests. Which service it is of, its word says. */
+struct region_node {
+	struct region_record head;
+	uint32_t node; /* its number */
+	uint32_t flags;
+	uint32_t load;	  /* of what it can do, in 1/1000; above 1000: work waits */
+	uint32_t service; /* as its host saw its word last; 0: none */
+	char name[REGION_NAME];
+	uint64_t reserved[4];
+};
+
+/* As this host is configured. */
+struct region_service {
+	struct region_record head;
+	uint32_t service;   /* its number */
+	uint32_t minimum;   /* nodes that nobody takes from it */
+	uint64_t balancers; /* bit h - 1: host h balances for it */
+	char name[REGION_NAME];
+	uint64_t reserved[4];
 };
 
 /* --- the words ------------------------------------------------------------- */
@@ -161,5 +190,7 @@ static_assert(sizeof(struct region_record) == 16, "head of a record");
 static_assert(sizeof(struct region_header) == 16 + 32 + 4 * 16, "header");
 static_assert(sizeof(struct region_host) == 288, "host");
 static_assert(sizeof(struct region_guest) == 184, "guest");
+static_assert(sizeof(struct region_node) == 128, "node");
+static_assert(sizeof(struct region_service) == 128, "service");
 
 #endif

@@ -1,7 +1,8 @@
 # libshared: what hosts share: records, locks, counters. Programs that link it need
-# $(ISAL_LIBS) behind it.
+# libutil.a and $(ISAL_LIBS) behind it.
 noinst_LIBRARIES += libshared.a
 libshared_a_SOURCES = \
 	include/resex/region_abi.h \
 	src/shared/record.c src/shared/record.h \
+	src/shared/region.c src/shared/region.h \
 	src/shared/step.h

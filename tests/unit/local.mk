@@ -268,12 +268,14 @@ tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
-UNIT_REGION = tests/unit/test_record
+UNIT_REGION = tests/unit/test_record tests/unit/test_region
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
 tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
+tests_unit_test_region_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 endif
 
 if CMOCKA

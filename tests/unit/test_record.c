@@ -90,7 +90,7 @@ static void crc__zeros_of_rfc_3720__is_that_of_a_record(void **state)
 
 static void crc__random_records__agrees_with_bit_by_bit(void **state)
 {
-	uint8_t bytes[520], zeroed[520];
+	uint8_t bytes[520] = { 0 }, zeroed[520];
 	struct prop p;
 
 	(void)state;

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* region: where the owner puts its records, and where a peer finds them. See region.h. */
+#include "src/shared/region.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/shared/record.h"
+#include "src/util/utf8.h"
+
+/* What each table holds. */
+static const struct region_shape {
+	enum region_kind kind;
+	uint32_t offset; /* in this version */
+	uint32_t size;	 /* of a record, with its head */
+	uint32_t max;	 /* records */
+} shapes[REGION_TABLES] = {
+	{ REGION_HOST, REGION_AT_HOST, sizeof(struct region_host), 1 },
+	{ REGION_GUEST, REGION_AT_GUESTS, sizeof(struct region_guest), REGION_GUESTS_MAX },
+	{ REGION_NODE, REGION_AT_NODES, sizeof(struct region_node), REGION_NODES_MAX },
+	{ REGION_SERVICE, REGION_AT_SERVICES, sizeof(struct region_service), REGION_SERVICES_MAX },
+};
+
+#define STRIDE(type) ((sizeof(struct type) + 63) / 64 * 64)
+
+static_assert(REGION_AT_HOST + STRIDE(region_host) <= REGION_AT_GUESTS, "host");
+static_assert(REGION_AT_GUESTS + STRIDE(region_guest) * REGION_GUESTS_MAX <= REGION_AT_NODES,
+	      "guests");
+static_assert(REGION_AT_NODES + STRIDE(region_node) * REGION_NODES_MAX <= REGION_AT_SERVICES,
+	      "nodes");
+static_assert(REGION_AT_SERVICES + STRIDE(region_service) * REGION_SERVICES_MAX <=
+		      REGION_TABLE_BYTES,
+	      "services");
+static_assert((int)REGION_TABLE_BYTES <= (int)TRANSPORT_PART_MAX &&
+		      (int)REGION_WORDS_BYTES <= (int)TRANSPORT_PART_MAX,
+	      "a part's size");
+static_assert(TRANSPORT_READ_MAX / REGION_STRIDE_MAX * REGION_READS_MAX >= REGION_GUESTS_MAX,
+	      "READs enough for a whole table");
+
+static uint32_t stride_of(const struct region_shape *s)
+{
+	return (s->size + 63) / 64 * 64;
+}
+
+/* --- the owner --------------------------------------------------------------- */
+
+static void *record_at(const struct region *r, enum region_which which, uint32_t i)
+{
+	return (uint8_t *)r->table + shapes[which].offset + stride_of(&shapes[which]) * i;
+}
+
+void region_init(struct region *r, void *table, uint16_t host, uint64_t generation)
+{
+	struct region_header h = {
+		.magic = REGION_MAGIC,
+		.version = REGION_VERSION,
+		.host = host,
+		.generation = generation,
+		.table_bytes = REGION_TABLE_BYTES,
+		.words_bytes = REGION_WORDS_BYTES,
+	};
+
+	*r = (struct region){ .table = table, .generation = generation };
+	for (int i = 0; i < REGION_TABLES; i++)
+		h.table[i] = (struct region_table){
+			.offset = shapes[i].offset,
+			.stride = stride_of(&shapes[i]),
+			.count = shapes[i].max,
+			.kind = shapes[i].kind,
+		};
+	record_write(table, &h.head, REGION_HEADER, sizeof(h));
+}
+
+/* A record that holds nothing, of whatever kind. */
+union empty {
+	struct region_record head;
+	uint8_t bytes[REGION_STRIDE_MAX];
+};
+
+static int publish(struct region *r, enum region_which which, void *records, uint32_t n)
+{
+	const struct region_shape *s = &shapes[which];
+	uint8_t *from = records;
+
+	if (n > s->max)
+		return -E2BIG;
+	for (uint32_t i = 0; i < n; i++, from += s->size)
+		record_write(record_at(r, which, i), (struct region_record *)(void *)from, s->kind,
+			     s->size);
+	for (uint32_t i = n; i < r->n[which]; i++) {
+		union empty e = { .bytes = { 0 } };
+
+		record_write(record_at(r, which, i), &e.head, s->kind, s->size);
+	}
+	r->n[which] = n;
+	return 0;
+}
+
+int region_publish_guests(struct region *r, struct region_guest *g, uint32_t n)
+{
+	return publish(r, REGION_T_GUESTS, g, n);
+}
+
+int region_publish_nodes(struct region *r, struct region_node *v, uint32_t n)
+{
+	return publish(r, REGION_T_NODES, v, n);
+}
+
+int region_publish_services(struct region *r, struct region_service *s, uint32_t n)
+{
+	return publish(r, REGION_T_SERVICES, s, n);
+}
+
+void region_beat(struct region *r, struct region_host *h)
+{
+	h->beat = ++r->beat;
+	h->generation = r->generation;
+	h->guests = r->n[REGION_T_GUESTS];
+	h->nodes = r->n[REGION_T_NODES];
+	h->services = r->n[REGION_T_SERVICES];
+	publish(r, REGION_T_HOST, h, 1);
+}
+
+int region_words(uint64_t *words, uint64_t generation)
+{
+	uint64_t first = region_word(0, generation << 32);
+
+	if (generation == 0 || generation >> (REGION_SEQ_BITS - 32))
+		return -ERANGE;
+	memset(words, 0, REGION_WORDS_BYTES);
+	for (uint32_t i = 0; i < REGION_PAGE / 8; i++) {
+		words[REGION_LOCKS / 8 + i] = first;
+		words[REGION_NODE_WORDS / 8 + i] = first;
+	}
+	return 0;
+}
+
+/* --- a peer ------------------------------------------------------------------ */
+
+static bool table_good(const struct region_shape *s, const struct region_table *t, uint32_t bytes)
+{
+	return t->kind == s->kind && t->count > 0 && t->count <= s->max && t->stride % 64 == 0 &&
+	       t->stride >= s->size && t->stride <= REGION_STRIDE_MAX && t->offset % 64 == 0 &&
+	       t->offset >= sizeof(struct region_header) && t->offset <= bytes &&
+	       t->count * t->stride <= bytes - t->offset;
+}
+
+static bool part_good(uint32_t bytes)
+{
+	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= TRANSPORT_PART_MAX;
+}
+
+int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
+			struct region_peer *out)
+{
+	struct region_header h;
+	int rc;
+
+	memcpy(&h, copy, sizeof(h));
+	if (h.head.seq && h.magic == REGION_MAGIC && h.version != REGION_VERSION)
+		return -EPROTONOSUPPORT;
+	rc = record_check(&h, REGION_HEADER, sizeof(h));
+	if (rc)
+		return rc;
+	if (h.magic != REGION_MAGIC)
+		return -EPROTO;
+	if (h.host != host)
+		return -EXDEV;
+	if (h.generation != generation)
+		return -ESTALE;
+	if (!part_good(h.table_bytes) || !part_good(h.words_bytes) ||
+	    h.words_bytes < REGION_WORDS_BYTES)
+		return -ERANGE;
+	for (int i = 0; i < REGION_TABLES; i++)
+		if (!table_good(&shapes[i], &h.table[i], h.table_bytes))
+			return -ERANGE;
+	out->host = host;
+	out->generation = generation;
+	memcpy(out->table, h.table, sizeof(out->table));
+	return 0;
+}
+
+const char *region_why(int rc)
+{
+	switch (rc) {
+	case -EAGAIN:
+		return "was being written each time it was read; it is read again";
+	case -ENOMSG:
+		return "holds nothing yet; it is read again";
+	case -EPROTONOSUPPORT:
+		return "is of another version; run the same release of resexd on all hosts";
+	case -EXDEV:
+		return "says it is another host's; give each host its own number and address";
+	case -ESTALE:
+		return "is of an earlier start of that host; it is read again on a newer link";
+	case -ERANGE:
+		return "holds a number out of range; restart resexd there";
+	default:
+		return "is no region; run the same release of resexd on all hosts";
+	}
+}
+
+uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
+		      uint32_t n, struct region_read out[static REGION_READS_MAX])
+{
+	const struct region_table *t = &p->table[which];
+	uint32_t each = TRANSPORT_READ_MAX / t->stride, reads = 0;
+
+	if (first > t->count || n > t->count - first)
+		return 0;
+	while (n) {
+		uint32_t k = n < each ? n : each;
+
+		out[reads++] = (struct region_read){
+			.offset = t->offset + first * t->stride,
+			.len = (k - 1) * t->stride + shapes[which].size,
+			.first = first,
+			.n = k,
+		};
+		first += k;
+		n -= k;
+	}
+	return reads;
+}
+
+const void *region_in(const struct region_peer *p, enum region_which which,
+		      const struct region_read *r, const void *data, uint32_t i)
+{
+	return (const uint8_t *)data + (size_t)(i - r->first) * p->table[which].stride;
+}
+
+/* Make a string fit for people; -EPROTO: it does not end. */
+static int text_in(char *s, size_t size)
+{
+	if (!memchr(s, '\0', size))
+		return -EPROTO;
+	utf8_mend(s);
+	utf8_tame(s);
+	return 0;
+}
+
+int region_parse_host(const struct region_peer *p, const void *copy, struct region_host *out)
+{
+	struct region_host h;
+	int rc = record_check(copy, REGION_HOST, sizeof(h));
+
+	if (rc)
+		return rc;
+	memcpy(&h, copy, sizeof(h));
+	if (h.generation != p->generation)
+		return -ESTALE;
+	if (h.guests > p->table[REGION_T_GUESTS].count ||
+	    h.nodes > p->table[REGION_T_NODES].count ||
+	    h.services > p->table[REGION_T_SERVICES].count)
+		return -ERANGE;
+	if (text_in(h.name, sizeof(h.name)) || text_in(h.version, sizeof(h.version)) ||
+	    text_in(h.policy, sizeof(h.policy)))
+		return -EPROTO;
+	*out = h;
+	return 0;
+}
+
+int region_parse_guest(const void *copy, struct region_guest *out)
+{
+	struct region_guest g;
+	int rc = record_check(copy, REGION_GUEST, sizeof(g));
+
+	if (rc)
+		return rc;
+	memcpy(&g, copy, sizeof(g));
+	if (text_in(g.name, sizeof(g.name)))
+		return -EPROTO;
+	*out = g;
+	return 0;
+}
+
+int region_parse_node(const void *copy, struct region_node *out)
+{
+	struct region_node n;
+	int rc = record_check(copy, REGION_NODE, sizeof(n));
+
+	if (rc)
+		return rc;
+	memcpy(&n, copy, sizeof(n));
+	if (n.node >= REGION_NODES_MAX || n.service > REGION_SERVICES_MAX)
+		return -ERANGE;
+	if (text_in(n.name, sizeof(n.name)))
+		return -EPROTO;
+	*out = n;
+	return 0;
+}
+
+int region_parse_service(const void *copy, struct region_service *out)
+{
+	struct region_service s;
+	int rc = record_check(copy, REGION_SERVICE, sizeof(s));
+
+	if (rc)
+		return rc;
+	memcpy(&s, copy, sizeof(s));
+	if (s.service > REGION_SERVICES_MAX)
+		return -ERANGE;
+	if (text_in(s.name, sizeof(s.name)))
+		return -EPROTO;
+	*out = s;
+	return 0;
+}

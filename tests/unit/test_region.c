@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* region: what the owner publishes a peer finds; what a hostile owner says leads nowhere. */
+#include <errno.h>
+#include <string.h>
+
+#include "src/shared/record.h"
+#include "src/shared/region.h"
+#include "tests/unit/prop.h"
+
+enum { HOST = 3, GENERATION = 17 };
+
+struct rig {
+	struct region r;
+	uint8_t table[REGION_TABLE_BYTES] __attribute__((aligned(64)));
+	struct region_peer p; /* what a peer parsed */
+};
+
+static int rig_setup(void **state)
+{
+	struct rig *rig = aligned_alloc(64, (sizeof(*rig) + 63) / 64 * 64);
+
+	if (!rig)
+		return -1;
+	memset(rig, 0, sizeof(*rig));
+	region_init(&rig->r, rig->table, HOST, GENERATION);
+	*state = rig;
+	return region_parse_header(rig->table, HOST, GENERATION, &rig->p);
+}
+
+static int rig_teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static struct region_guest guest(uint32_t i)
+{
+	struct region_guest g = { .domid = i + 1, .vcpus = 2, .mtus_sent = i * 1000ull };
+
+	snprintf(g.name, sizeof(g.name), "guest-%u", i);
+	return g;
+}
+
+static void publish_guests(struct rig *rig, uint32_t n)
+{
+	static struct region_guest g[REGION_GUESTS_MAX];
+
+	for (uint32_t i = 0; i < n; i++)
+		g[i] = guest(i);
+	assert_int_equal(region_publish_guests(&rig->r, g, n), 0);
+}
+
+/* By READs, as a peer does. */
+static int read_guest(struct rig *rig, const struct region_read *r, uint32_t i,
+		      struct region_guest *g)
+{
+	const void *data = rig->table + r->offset;
+
+	assert_true(r->len > 0 && r->len % 8 == 0 && r->len <= TRANSPORT_READ_MAX);
+	assert_true((uint64_t)r->offset + r->len <= sizeof(rig->table));
+	return region_parse_guest(region_in(&rig->p, REGION_T_GUESTS, r, data, i), g);
+}
+
+static int read_host(struct rig *rig, struct region_host *h)
+{
+	struct region_read r[REGION_READS_MAX];
+
+	assert_int_equal(region_reads(&rig->p, REGION_T_HOST, 0, 1, r), 1);
+	return region_parse_host(&rig->p, rig->table + r[0].offset, h);
+}
+
+/* --- owner and peer ----------------------------------------------------------- */
+
+static void init__header__says_whose_it_is_and_where_tables_are(void **state)
+{
+	struct rig *rig = *state;
+
+	assert_int_equal(rig->p.host, HOST);
+	assert_int_equal(rig->p.generation, GENERATION);
+	assert_int_equal(rig->p.table[REGION_T_HOST].offset, REGION_AT_HOST);
+	assert_int_equal(rig->p.table[REGION_T_GUESTS].offset, REGION_AT_GUESTS);
+	assert_int_equal(rig->p.table[REGION_T_NODES].offset, REGION_AT_NODES);
+	assert_int_equal(rig->p.table[REGION_T_SERVICES].offset, REGION_AT_SERVICES);
+	for (int i = 0; i < REGION_TABLES; i++) {
+		assert_int_equal(rig->p.table[i].offset % REGION_PAGE, 0);
+		assert_int_equal(rig->p.table[i].stride % 64, 0);
+	}
+}
+
+static void init__nothing_published__records_say_so(void **state)
+{
+	struct rig *rig = *state;
+	struct region_host h;
+	struct region_node n;
+
+	assert_int_equal(read_host(rig, &h), -ENOMSG);
+	assert_int_equal(region_parse_node(rig->table + REGION_AT_NODES, &n), -ENOMSG);
+}
+
+static void publish__guests_of_all_numbers__a_peer_reads_them(void **state)
+{
+	struct rig *rig = *state;
+	static const uint32_t counts[] = { 0, 1, 84, 85, 86, 170, 255, 256, 3 };
+
+	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+		struct region_read r[REGION_READS_MAX];
+		struct region_host h = { .cpus = 4, .name = "north" }, got;
+		uint32_t reads, seen = 0;
+
+		publish_guests(rig, counts[k]);
+		region_beat(&rig->r, &h);
+		assert_int_equal(read_host(rig, &got), 0);
+		assert_int_equal(got.guests, counts[k]);
+		reads = region_reads(&rig->p, REGION_T_GUESTS, 0, got.guests, r);
+		for (uint32_t j = 0; j < reads; j++)
+			for (uint32_t i = r[j].first; i < r[j].first + r[j].n; i++, seen++) {
+				struct region_guest g, want = guest(i);
+
+				assert_int_equal(i, seen);
+				assert_int_equal(read_guest(rig, &r[j], i, &g), 0);
+				want.head = g.head;
+				assert_memory_equal(&g, &want, sizeof(g));
+			}
+		assert_int_equal(seen, counts[k]);
+	}
+}
+
+static void publish__fewer_guests_than_before__the_others_are_emptied(void **state)
+{
+	struct rig *rig = *state;
+	struct region_read r[REGION_READS_MAX];
+	struct region_guest g;
+
+	publish_guests(rig, 4);
+	publish_guests(rig, 2);
+	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 0, 4, r), 1);
+	assert_int_equal(read_guest(rig, &r[0], 1, &g), 0);
+	assert_string_equal(g.name, "guest-1");
+	assert_int_equal(read_guest(rig, &r[0], 2, &g), 0);
+	assert_string_equal(g.name, "");
+	assert_int_equal(g.mtus_sent, 0);
+}
+
+static void publish__more_than_there_is_room_for__changes_nothing(void **state)
+{
+	struct rig *rig = *state;
+	struct region_host h = { .cpus = 1 };
+	struct region_guest none;
+
+	publish_guests(rig, 2);
+	assert_int_equal(region_publish_guests(&rig->r, &none, REGION_GUESTS_MAX + 1), -E2BIG);
+	region_beat(&rig->r, &h);
+	assert_int_equal(h.guests, 2);
+}
+
+static void publish__nodes_and_services__a_peer_reads_them(void **state)
+{
+	struct rig *rig = *state;
+	struct region_node v[2] = { { .node = 0, .load = 250, .service = 1, .name = "n0" },
+				    { .node = 1, .load = 1250, .service = 2, .name = "n1" } };
+	struct region_service s = { .service = 2, .minimum = 1, .balancers = 5, .name = "shop" };
+	struct region_read r[REGION_READS_MAX];
+	struct region_node node;
+	struct region_service service;
+	struct region_host h = { .cpus = 1 };
+
+	assert_int_equal(region_publish_nodes(&rig->r, v, 2), 0);
+	assert_int_equal(region_publish_services(&rig->r, &s, 1), 0);
+	region_beat(&rig->r, &h);
+	assert_int_equal(h.nodes, 2);
+	assert_int_equal(h.services, 1);
+	assert_int_equal(region_reads(&rig->p, REGION_T_NODES, 1, 1, r), 1);
+	assert_int_equal(region_parse_node(rig->table + r[0].offset, &node), 0);
+	assert_memory_equal(&node, &v[1], sizeof(node));
+	assert_int_equal(region_reads(&rig->p, REGION_T_SERVICES, 0, 1, r), 1);
+	assert_int_equal(region_parse_service(rig->table + r[0].offset, &service), 0);
+	assert_memory_equal(&service, &s, sizeof(service));
+}
+
+static void beat__each__is_one_more(void **state)
+{
+	struct rig *rig = *state;
+	struct region_host h = { .cpus = 1 }, got;
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		region_beat(&rig->r, &h);
+		assert_int_equal(read_host(rig, &got), 0);
+		assert_int_equal(got.beat, i);
+		assert_int_equal(got.generation, GENERATION);
+	}
+}
+
+/* --- what a peer does not believe ---------------------------------------------- */
+
+static int parse_changed(struct rig *rig, const struct region_header *h)
+{
+	struct region_header changed = *h, to = { .magic = 0 };
+	struct region_peer p;
+
+	record_write(&to, &changed.head, REGION_HEADER, sizeof(changed));
+	return region_parse_header(&to, HOST, GENERATION, rig ? &rig->p : &p);
+}
+
+static void header__each_number_out_of_range__is_refused(void **state)
+{
+	struct rig *rig = *state;
+	struct region_header good, h;
+
+	memcpy(&good, rig->table, sizeof(good));
+#define REFUSED(rc, change)                                                                        \
+	do {                                                                                       \
+		h = good;                                                                          \
+		change;                                                                            \
+		assert_int_equal(parse_changed(NULL, &h), rc);                                     \
+	} while (0)
+	REFUSED(0, (void)0);
+	REFUSED(-EPROTO, h.magic++);
+	REFUSED(-EPROTONOSUPPORT, h.version++);
+	REFUSED(-EXDEV, h.host++);
+	REFUSED(-ESTALE, h.generation--);
+	REFUSED(-ERANGE, h.table_bytes = 0);
+	REFUSED(-ERANGE, h.table_bytes += 64);
+	REFUSED(-ERANGE, h.table_bytes -= REGION_PAGE);
+	REFUSED(-ERANGE, h.table_bytes = 2 * TRANSPORT_PART_MAX);
+	REFUSED(-ERANGE, h.words_bytes -= REGION_PAGE);
+	REFUSED(-ERANGE, h.words_bytes = 2 * TRANSPORT_PART_MAX);
+	for (int i = 0; i < REGION_TABLES; i++) {
+		REFUSED(-ERANGE, h.table[i].offset = 0);
+		REFUSED(-ERANGE, h.table[i].offset += 8);
+		REFUSED(-ERANGE, h.table[i].offset = REGION_TABLE_BYTES);
+		REFUSED(-ERANGE, h.table[i].offset = UINT32_MAX - 63);
+		REFUSED(-ERANGE, h.table[i].stride = 64);
+		REFUSED(-ERANGE, h.table[i].stride += 8);
+		REFUSED(-ERANGE, h.table[i].stride = 0);
+		REFUSED(-ERANGE, h.table[i].stride = REGION_STRIDE_MAX + 64);
+		REFUSED(-ERANGE, h.table[i].count = 0);
+		REFUSED(-ERANGE, h.table[i].count += 1);
+		REFUSED(-ERANGE, h.table[i].kind += 1);
+	}
+#undef REFUSED
+}
+
+static void header__of_another_version_and_size__is_said_to_be_so(void **state)
+{
+	struct rig *rig = *state;
+	struct {
+		struct region_header h;
+		uint64_t more;
+	} later = { .h = { .magic = REGION_MAGIC, .version = REGION_VERSION + 1 } }, to = { 0 };
+
+	record_write(&to, &later.h.head, REGION_HEADER, sizeof(later));
+	assert_int_equal(region_parse_header(&to, HOST, GENERATION, &rig->p), -EPROTONOSUPPORT);
+}
+
+static void header__torn_or_absent__is_said_to_be_so(void **state)
+{
+	struct rig *rig = *state;
+	struct region_header h;
+
+	memset(&h, 0, sizeof(h));
+	assert_int_equal(region_parse_header(&h, HOST, GENERATION, &rig->p), -ENOMSG);
+	memcpy(&h, rig->table, sizeof(h));
+	h.table[1].count--;
+	assert_int_equal(region_parse_header(&h, HOST, GENERATION, &rig->p), -EAGAIN);
+}
+
+/* Whatever numbers a header that was found good holds, no READ leads out of the part. */
+static void header__hostile_numbers__reads_stay_within(void **state)
+{
+	struct rig *rig = *state;
+	struct region_header good;
+	uint64_t taken = 0;
+	struct prop p;
+
+	prop_start(&p);
+	memcpy(&good, rig->table, sizeof(good));
+	for (uint64_t step = 0; step < 200000; step++) {
+		struct region_header h = good;
+		struct region_table *t = &h.table[prop_range(&p, 0, REGION_TABLES - 1)];
+
+		if (prop_one_in(&p, 4))
+			h.table_bytes = (uint32_t)prop_range(&p, 0, 300) * REGION_PAGE;
+		if (prop_one_in(&p, 2))
+			t->offset = (uint32_t)prop_hostile(&p) & ~63u;
+		if (prop_one_in(&p, 2))
+			t->stride = (uint32_t)prop_range(&p, 0, 10) * 64;
+		if (prop_one_in(&p, 2))
+			t->count = (uint32_t)prop_hostile(&p);
+		if (parse_changed(rig, &h))
+			continue;
+		taken++;
+		for (int i = 0; i < REGION_TABLES; i++) {
+			struct region_read r[REGION_READS_MAX];
+			uint32_t n = rig->p.table[i].count;
+			uint32_t reads = region_reads(&rig->p, (enum region_which)i, 0, n, r);
+
+			prop_assert(&p, step, reads >= 1 && reads <= REGION_READS_MAX);
+			for (uint32_t k = 0; k < reads; k++) {
+				prop_assert(&p, step, r[k].len > 0 && r[k].len % 8 == 0);
+				prop_assert(&p, step, r[k].len <= TRANSPORT_READ_MAX);
+				prop_assert(&p, step, r[k].offset % 8 == 0);
+				prop_assert(&p, step,
+					    (uint64_t)r[k].offset + r[k].len <= h.table_bytes);
+			}
+		}
+	}
+	assert_true(taken > 100); /* or nothing was looked at */
+}
+
+static void reads__records_that_are_not_there__are_none(void **state)
+{
+	struct rig *rig = *state;
+	struct region_read r[REGION_READS_MAX];
+
+	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 0, 0, r), 0);
+	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 0, REGION_GUESTS_MAX + 1, r), 0);
+	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, UINT32_MAX, 2, r), 0);
+	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 255, 1, r), 1);
+}
+
+static void host__more_guests_than_its_table_has__is_refused(void **state)
+{
+	struct rig *rig = *state;
+	struct region_host h = { .generation = GENERATION }, to = { .beat = 0 }, got;
+
+	h.guests = REGION_GUESTS_MAX + 1;
+	record_write(&to, &h.head, REGION_HOST, sizeof(h));
+	assert_int_equal(region_parse_host(&rig->p, &to, &got), -ERANGE);
+	h.guests = REGION_GUESTS_MAX;
+	record_write(&to, &h.head, REGION_HOST, sizeof(h));
+	assert_int_equal(region_parse_host(&rig->p, &to, &got), 0);
+	h.nodes = REGION_NODES_MAX + 1;
+	record_write(&to, &h.head, REGION_HOST, sizeof(h));
+	assert_int_equal(region_parse_host(&rig->p, &to, &got), -ERANGE);
+	h.nodes = 0;
+	h.services = REGION_SERVICES_MAX + 1;
+	record_write(&to, &h.head, REGION_HOST, sizeof(h));
+	assert_int_equal(region_parse_host(&rig->p, &to, &got), -ERANGE);
+}
+
+static void host__of_another_generation__is_stale(void **state)
+{
+	struct rig *rig = *state;
+	struct region_host h = { .generation = GENERATION + 1 }, to = { .beat = 0 }, got;
+
+	record_write(&to, &h.head, REGION_HOST, sizeof(h));
+	assert_int_equal(region_parse_host(&rig->p, &to, &got), -ESTALE);
+}
+
+static void text__no_end__is_refused(void **state)
+{
+	struct region_guest g = { .domid = 1 }, to = { .domid = 0 }, got;
+
+	(void)state;
+	memset(g.name, 'x', sizeof(g.name));
+	record_write(&to, &g.head, REGION_GUEST, sizeof(g));
+	assert_int_equal(region_parse_guest(&to, &got), -EPROTO);
+}
+
+static void text__what_a_terminal_would_obey__is_tamed(void **state)
+{
+	struct region_guest g = { .name = "a\x1b[2Jb\xff" }, to = { .domid = 0 }, got;
+
+	(void)state;
+	record_write(&to, &g.head, REGION_GUEST, sizeof(g));
+	assert_int_equal(region_parse_guest(&to, &got), 0);
+	assert_string_equal(got.name, "a?[2Jb");
+}
+
+static void node__numbers_that_are_none__are_refused(void **state)
+{
+	struct region_node n = { .node = REGION_NODES_MAX }, to = { .node = 0 }, got;
+	struct region_service s = { .service = REGION_SERVICES_MAX + 1 }, sto = { .service = 0 };
+
+	(void)state;
+	record_write(&to, &n.head, REGION_NODE, sizeof(n));
+	assert_int_equal(region_parse_node(&to, &got), -ERANGE);
+	n = (struct region_node){ .service = REGION_SERVICES_MAX + 1 };
+	record_write(&to, &n.head, REGION_NODE, sizeof(n));
+	assert_int_equal(region_parse_node(&to, &got), -ERANGE);
+	record_write(&sto, &s.head, REGION_SERVICE, sizeof(s));
+	assert_int_equal(region_parse_service(&sto, &s), -ERANGE);
+}
+
+static void why__each_error__is_a_sentence_of_its_own(void **state)
+{
+	static const int rcs[] = { -EAGAIN, -ENOMSG, -EPROTO, -EPROTONOSUPPORT,
+				   -EXDEV,  -ESTALE, -ERANGE };
+	enum { N = sizeof(rcs) / sizeof(rcs[0]) };
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(region_why(rcs[i]), region_why(rcs[k]));
+}
+
+/* --- the words ------------------------------------------------------------------ */
+
+static void words__a_generation__locks_and_nodes_are_above_all_earlier(void **state)
+{
+	static uint64_t words[REGION_WORDS_BYTES / 8];
+
+	(void)state;
+	assert_int_equal(region_words(words, 5), 0);
+	for (uint32_t s = 1; s <= REGION_SERVICES_MAX; s++) {
+		assert_true(words[region_lock_offset(s) / 8] == region_word(0, 5ull << 32));
+		assert_true(words[region_counter_offset(s) / 8] == 0);
+	}
+	for (uint32_t n = 0; n < REGION_NODES_MAX; n++)
+		assert_true(words[region_node_offset(n) / 8] == region_word(0, 5ull << 32));
+	for (uint32_t i = REGION_ACKS / 8; i < REGION_WORDS_BYTES / 8; i++)
+		assert_true(words[i] == 0);
+}
+
+static void words__a_generation_seq_has_no_room_for__is_refused(void **state)
+{
+	static uint64_t words[REGION_WORDS_BYTES / 8];
+
+	(void)state;
+	assert_int_equal(region_words(words, 0), -ERANGE);
+	assert_int_equal(region_words(words, 65536), -ERANGE);
+	assert_int_equal(region_words(words, 65535), 0);
+	assert_true(region_word_seq(words[0]) == 65535ull << 32);
+	assert_int_equal(region_word_id(words[0]), 0);
+}
+
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(init__header__says_whose_it_is_and_where_tables_are),
+		RIG_TEST(init__nothing_published__records_say_so),
+		RIG_TEST(publish__guests_of_all_numbers__a_peer_reads_them),
+		RIG_TEST(publish__fewer_guests_than_before__the_others_are_emptied),
+		RIG_TEST(publish__more_than_there_is_room_for__changes_nothing),
+		RIG_TEST(publish__nodes_and_services__a_peer_reads_them),
+		RIG_TEST(beat__each__is_one_more),
+		RIG_TEST(header__each_number_out_of_range__is_refused),
+		RIG_TEST(header__of_another_version_and_size__is_said_to_be_so),
+		RIG_TEST(header__torn_or_absent__is_said_to_be_so),
+		RIG_TEST(header__hostile_numbers__reads_stay_within),
+		RIG_TEST(reads__records_that_are_not_there__are_none),
+		RIG_TEST(host__more_guests_than_its_table_has__is_refused),
+		RIG_TEST(host__of_another_generation__is_stale),
+		cmocka_unit_test(text__no_end__is_refused),
+		cmocka_unit_test(text__what_a_terminal_would_obey__is_tamed),
+		cmocka_unit_test(node__numbers_that_are_none__are_refused),
+		cmocka_unit_test(why__each_error__is_a_sentence_of_its_own),
+		cmocka_unit_test(words__a_generation__locks_and_nodes_are_above_all_earlier),
+		cmocka_unit_test(words__a_generation_seq_has_no_room_for__is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
