@@ -5,7 +5,7 @@ EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/f
 
 if FUZZERS
 FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_methods \
-	 tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
+	 tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
@@ -20,6 +20,9 @@ tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_methods_LDADD = libdaemon.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_record_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_record_LDADD = libshared.a libutil.a $(ISAL_LIBS)
 tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_registry_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_registry_LDADD = libibmon.a libcore.a
