@@ -7,6 +7,9 @@
 #include "src/transport/transport_priv.h"
 
 const struct transport_backend *const transport_backends[] = {
+#ifdef HAVE_VERBS
+	&transport_verbs,
+#endif
 	NULL,
 };
 

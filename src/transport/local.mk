@@ -8,4 +8,12 @@ libtransport_a_SOURCES = \
 	src/transport/transport.c src/transport/transport.h src/transport/transport_priv.h \
 	src/transport/transport_events.c \
 	src/transport/transport_link.c
-libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
+libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+if VERBS
+libtransport_a_SOURCES += \
+	src/transport/transport_verbs.c src/transport/transport_verbs.h \
+	src/transport/transport_verbs_call.c \
+	src/transport/transport_verbs_conn.c \
+	src/transport/transport_verbs_event.c \
+	src/transport/transport_verbs_serve.c
+endif

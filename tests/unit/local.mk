@@ -285,3 +285,13 @@ TESTS += $(UNIT_TRANSPORT_HELLO)
 tests_unit_test_hello_SOURCES = tests/unit/test_hello.c tests/unit/prop.h
 tests_unit_test_hello_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
 endif
+
+if CMOCKA
+if VERBS
+check_PROGRAMS += tests/unit/test_transport_verbs
+TESTS += tests/unit/test_transport_verbs
+tests_unit_test_transport_verbs_SOURCES = tests/unit/test_transport_verbs.c
+tests_unit_test_transport_verbs_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS) \
+	$(RDMACM_LIBS) $(VERBS_LIBS)
+endif
+endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_verbs: the backend "verbs": reliable connections by libibverbs and librdmacm.
+ *
+ * Operations are the device's own: the responder's CPU serves nothing. (On
+ * soft-RoCE the kernel of the responder's machine does, but no process of it.)
+ */
+#include "src/transport/transport_verbs.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BACKLOG = 32 };
+
+int verbs_address(const char *text, uint16_t port, struct sockaddr_storage *out)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+				  .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list;
+	char service[8];
+
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(text, service, &hints, &list))
+		return -EINVAL;
+	memset(out, 0, sizeof(*out));
+	memcpy(out, list->ai_addr, list->ai_addrlen);
+	freeaddrinfo(list);
+	return 0;
+}
+
+bool verbs_same_device(const struct verbs *v, const struct rdma_cm_id *id)
+{
+	return id->verbs && !strcmp(ibv_get_device_name(id->verbs->device),
+				    ibv_get_device_name(v->device->device));
+}
+
+void *verbs_map(size_t len)
+{
+	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	/* A child that writes would take the page, and leave us a copy that no device knows. */
+	madvise(at, len, MADV_DONTFORK);
+	return at;
+}
+
+/* --- open ----------------------------------------------------------------------------- */
+
+static int open_channel(struct verbs *v, char text[static 256])
+{
+	v->channel = rdma_create_event_channel();
+	if (v->channel)
+		return 0;
+	if (errno == EACCES || errno == EPERM) {
+		snprintf(text, 256,
+			 "/dev/infiniband/rdma_cm may not be opened: run as root, or give access "
+			 "to it");
+		return -EACCES;
+	}
+	snprintf(text, 256,
+		 "there is no RDMA connection manager (%s): load the module rdma_ucm, and a driver "
+		 "of an RDMA device",
+		 strerror(errno));
+	return -ENODEV;
+}
+
+static int say_listen(const struct transport_conf *c, int err, char text[static 256])
+{
+	if (err == EADDRINUSE) {
+		snprintf(text, 256,
+			 "somebody serves at %s port %u: end that process, or choose another port",
+			 c->address, c->port);
+		return -EADDRINUSE;
+	}
+	if (err == EADDRNOTAVAIL || err == ENODEV) {
+		snprintf(text, 256,
+			 "no RDMA device of this host has the address %s: see rdma link and ip "
+			 "addr, and give one of theirs",
+			 c->address);
+		return -ENODEV;
+	}
+	snprintf(text, 256, "serving at %s port %u failed: %s", c->address, c->port, strerror(err));
+	return -err;
+}
+
+static int serve_at(struct verbs *v, char text[static 256])
+{
+	const struct transport_conf *c = &v->t.conf;
+	struct sockaddr_storage at;
+	int ret = verbs_address(c->address, c->port, &at);
+
+	if (ret)
+		return ret;
+	if (rdma_create_id(v->channel, &v->listener, NULL, RDMA_PS_TCP))
+		return say_listen(c, errno, text);
+	if (rdma_bind_addr(v->listener, (struct sockaddr *)&at))
+		return say_listen(c, errno, text);
+	if (!v->listener->verbs) /* an address of all devices, or of none */
+		return say_listen(c, ENODEV, text);
+	if (rdma_listen(v->listener, BACKLOG))
+		return say_listen(c, errno, text);
+	return 0;
+}
+
+/* The listener's device, opened for ourselves: its events are of our queue pairs alone. */
+static int open_device(struct verbs *v, char text[static 256])
+{
+	struct ibv_device *d = v->listener->verbs->device;
+	const char *name = ibv_get_device_name(d);
+
+	v->device = ibv_open_device(d);
+	if (!v->device || ibv_query_device(v->device, &v->attr)) {
+		int err = errno ? errno : EIO;
+
+		snprintf(text, 256, "the RDMA device %s cannot be opened: %s", name, strerror(err));
+		return err == EACCES || err == EPERM ? -EACCES : -ENODEV;
+	}
+	if (v->attr.atomic_cap == IBV_ATOMIC_NONE || !conn_depth(v->attr.max_qp_rd_atom) ||
+	    !conn_depth(v->attr.max_qp_init_rd_atom)) {
+		snprintf(text, 256,
+			 "the RDMA device %s has no atomic operations: serve at the address of one "
+			 "that has, or by the transport tcp",
+			 name);
+		return -EOPNOTSUPP;
+	}
+	v->comp = ibv_create_comp_channel(v->device);
+	if (!v->comp || verbs_wait_for(v)) {
+		snprintf(text, 256, "events of the RDMA device %s cannot be waited for: %s", name,
+			 strerror(errno));
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int open_region(struct verbs *v, const struct transport_conf *c, char text[static 256])
+{
+	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		v->region[i] = verbs_map(c->bytes[i]);
+		if (!v->region[i]) {
+			snprintf(text, 256, "%zu bytes of memory for the region were not had: %s",
+				 c->bytes[i], strerror(errno));
+			return -ENOMEM;
+		}
+	}
+	if (c->words)
+		memcpy(v->region[TRANSPORT_WORDS], c->words, c->bytes[TRANSPORT_WORDS]);
+	v->t.table = v->region[TRANSPORT_TABLE];
+	return 0;
+}
+
+/* --- close ------------------------------------------------------------------------------- */
+
+static void free_memory(struct verbs *v)
+{
+	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		if (v->landing[i])
+			munmap(v->landing[i], VERBS_CALLER_BYTES);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (v->region[i])
+			munmap(v->region[i], v->t.conf.bytes[i]);
+}
+
+static void verbs_close(struct transport *t)
+{
+	struct verbs *v = verbs_of(t);
+
+	while (v->conns) {
+		struct conn *c = v->conns;
+
+		conn_end(c);
+		v->conns = c->next;
+		free(c);
+	}
+	if (v->listener)
+		rdma_destroy_id(v->listener);
+	if (v->epoll >= 0)
+		close(v->epoll);
+	if (v->comp)
+		ibv_destroy_comp_channel(v->comp);
+	if (v->device)
+		ibv_close_device(v->device);
+	if (v->channel)
+		rdma_destroy_event_channel(v->channel);
+	free_memory(v);
+	front_fini(t);
+	free(v);
+}
+
+static const struct transport_ops verbs_ops = {
+	.close = verbs_close,
+	.call = verbs_call,
+	.hang_up = verbs_hang_up,
+	.evict = verbs_evict,
+	.submit = verbs_submit,
+	.progress = verbs_progress,
+	.fd = verbs_fd,
+	.arm = verbs_arm,
+};
+
+static int verbs_open(struct transport **t, const struct transport_conf *c, struct mono now,
+		      char text[static 256])
+{
+	struct verbs *v = calloc(1, sizeof(*v));
+	int ret;
+
+	if (!v) {
+		snprintf(text, 256, "no memory for the transport");
+		return -ENOMEM;
+	}
+	v->epoll = -1;
+	ret = front_init(&v->t, &verbs_ops, c, now, text);
+	if (ret) {
+		free(v);
+		return ret;
+	}
+	ret = verbs_address(c->address, 0, &v->own);
+	if (ret)
+		snprintf(text, 256, "\"%s\" is no IP address: give one of an RDMA device's",
+			 c->address);
+	if (!ret)
+		ret = open_channel(v, text);
+	if (!ret)
+		ret = open_region(v, c, text);
+	if (!ret)
+		ret = serve_at(v, text);
+	if (!ret)
+		ret = open_device(v, text);
+	if (ret) {
+		verbs_close(&v->t);
+		return ret;
+	}
+	*t = &v->t;
+	return 0;
+}
+
+const struct transport_backend transport_verbs = { .name = "verbs", .open = verbs_open };

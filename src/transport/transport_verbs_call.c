@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_verbs_call: our links to peers: address, route, connection, hello, operations.
+ *
+ * Each step is begun here and ends in an event of the connection manager; nothing
+ * waits. What READs and atomics bring lands in buffers that belong to the slot, and
+ * are kept for the handle's life: a user may still read there when the link is
+ * gone, and no link that is gone can still write there.
+ */
+#include "src/transport/transport_verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	RETRIES = 6,	   /* of packets: the peer is dead after 1.9 s; 7 is no end on soft-RoCE */
+	RNR_RETRIES = 7,   /* no end: the peer takes no messages now; deadlines end it */
+	REJECT_NOBODY = 8, /* no listener: invalid service id */
+	REJECT_CONSUMER = 28, /* the listener's own refusal */
+};
+
+static struct conn *call_of(struct transport *t, const struct transport_out *o)
+{
+	return verbs_of(t)->calls[o->peer.host - 1];
+}
+
+/* It failed or broke: the front hangs up, and calls again. */
+static void down(struct conn *c, int why, const char *text, struct mono now)
+{
+	front_down(&c->v->t, c->out, why, text, now);
+}
+
+/* --- calling -------------------------------------------------------------------- */
+
+static int begin(struct conn *c, int64_t connect_ns)
+{
+	struct verbs *v = c->v;
+	const struct transport_peer *p = &c->out->peer;
+	struct sockaddr_storage to, from = v->own;
+	bool ourselves = p->host == v->t.conf.host;
+	int ret = verbs_address(ourselves ? v->t.conf.address : p->address,
+				ourselves ? v->t.conf.port : p->port, &to);
+
+	if (ret)
+		return ret;
+	if (rdma_create_id(v->channel, &c->id, c, RDMA_PS_TCP))
+		return -errno;
+	if (rdma_resolve_addr(c->id, (struct sockaddr *)&from, (struct sockaddr *)&to,
+			      (int)(connect_ns / NS_PER_MS)))
+		return -errno;
+	return 0;
+}
+
+int verbs_call(struct transport *t, struct transport_out *o, struct mono now)
+{
+	struct verbs *v = verbs_of(t);
+	uint16_t host = o->peer.host;
+	struct conn *c;
+	int ret;
+
+	(void)now;
+	if (!v->landing[host - 1])
+		v->landing[host - 1] = verbs_map(VERBS_CALLER_BYTES);
+	if (!v->landing[host - 1])
+		return -ENOMEM;
+	c = conn_new(v);
+	if (!c)
+		return -ENOMEM;
+	c->out = o;
+	c->host = host;
+	ret = begin(c, t->conf.connect_ns);
+	if (ret)
+		conn_end(c);
+	else
+		v->calls[host - 1] = c;
+	return ret;
+}
+
+void verbs_hang_up(struct transport *t, struct transport_out *o)
+{
+	struct conn *c = call_of(t, o);
+
+	if (c)
+		conn_end(c);
+	verbs_of(t)->calls[o->peer.host - 1] = NULL;
+}
+
+/* The route stands: everything of our own is made, and the peer asked. */
+static int connect_to(struct conn *c)
+{
+	struct verbs *v = c->v;
+	struct rdma_conn_param p = {
+		.initiator_depth = conn_depth(v->attr.max_qp_init_rd_atom),
+		.retry_count = RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
+	};
+	int ret;
+
+	if (!verbs_same_device(v, c->id))
+		return -EXDEV;
+	ret = conn_equip(c, v->landing[c->host - 1]);
+	if (ret)
+		return ret;
+	p.qp_num = c->qp->qp_num;
+	c->state = CONN_CONNECTS;
+	return rdma_connect(c->id, &p) ? -errno : 0;
+}
+
+/* The peer took the call: both queue pairs stand. */
+static int greet(struct conn *c)
+{
+	uint8_t nonce[HELLO_NONCE], out[HELLO_MAX];
+	int ret = front_random(nonce, sizeof(nonce));
+
+	if (!ret)
+		ret = conn_ready(c, IBV_QPS_RTS);
+	if (!ret && rdma_establish(c->id))
+		ret = -errno;
+	if (ret)
+		return ret;
+	c->state = CONN_HELLO;
+	hello_begin(&c->hello, HELLO_CALLER, &c->v->t.conf, c->host, nonce);
+	return conn_say(c, out, hello_call(&c->hello, out));
+}
+
+static void say_rejected(int status, char text[static 128])
+{
+	if (status == REJECT_NOBODY)
+		snprintf(text, 128, "is not there: nobody listens at its address and port");
+	else if (status == REJECT_CONSUMER)
+		snprintf(text, 128, "took no call: it has too many callers, or another device");
+	else
+		snprintf(text, 128, "refused the connection (reason %d)", status);
+}
+
+static void failed(struct conn *c, const struct rdma_cm_event *e, struct mono now)
+{
+	char text[128];
+	int why = e->status < 0 ? e->status : -EHOSTUNREACH;
+
+	switch (e->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		say_rejected(e->status, text);
+		why = -ECONNREFUSED;
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		snprintf(text, sizeof(text), "closed the connection");
+		why = -ECONNRESET;
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		snprintf(text, sizeof(text), "is cut off: our RDMA device %s is gone",
+			 ibv_get_device_name(c->v->device->device));
+		why = -ENODEV;
+		break;
+	default:
+		snprintf(text, sizeof(text), "cannot be reached by RDMA (%s: %s)",
+			 rdma_event_str(e->event), strerror(-why));
+	}
+	down(c, why, text, now);
+}
+
+void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
+{
+	char text[128];
+	int ret = 0;
+
+	switch (e->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(c->id, (int)(c->v->t.conf.connect_ns / NS_PER_MS)))
+			ret = -errno;
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		ret = connect_to(c);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		ret = greet(c);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		failed(c, e, now);
+		return;
+	}
+	if (!ret)
+		return;
+	snprintf(text, sizeof(text), "cannot be called (%s): %s", rdma_event_str(e->event),
+		 strerror(-ret));
+	down(c, ret, text, now);
+}
+
+/* --- the hello ------------------------------------------------------------------- */
+
+static uint64_t number(const uint8_t *at, size_t bytes)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		v |= (uint64_t)at[i] << (8 * i);
+	return v;
+}
+
+/* The peer's description of its parts (serve_keys): bytes 4, key 4, address 8 of each. */
+static int up(struct conn *c, struct mono now)
+{
+	const uint8_t *at = c->hello.keys;
+	uint64_t generation = c->hello.peer_generation;
+	size_t bytes[TRANSPORT_PARTS];
+
+	if (c->hello.keys_len != TRANSPORT_PARTS * 16)
+		return -EPROTO;
+	for (int i = 0; i < TRANSPORT_PARTS; i++, at += 16) {
+		bytes[i] = number(at, 4);
+		c->rkey[i] = (uint32_t)number(at + 4, 4);
+		c->at[i] = number(at + 8, 8);
+	}
+	hello_wipe(&c->hello);
+	c->state = CONN_UP;
+	return front_up(&c->v->t, c->out, generation, bytes, now);
+}
+
+static void heard(struct conn *c, const struct ibv_wc *wc, struct mono now)
+{
+	uint8_t out[HELLO_MAX];
+	uint32_t n = (uint32_t)wc->wr_id;
+	size_t len = 0;
+	int ret;
+
+	if (c->state != CONN_HELLO) {
+		down(c, -EPROTO, "sent something on our link", now);
+		return;
+	}
+	ret = hello_take(&c->hello, conn_recv_at(c, n), wc->byte_len, out, &len);
+	if (ret < 0) {
+		down(c, ret, hello_why(ret), now);
+		return;
+	}
+	if (ret == HELLO_READY) {
+		ret = up(c, now);
+		if (ret)
+			down(c, ret,
+			     ret == -ESTALE ? "is an older start of it than was here before"
+					    : "described its region wrongly",
+			     now);
+		return;
+	}
+	ret = len ? conn_say(c, out, len) : 0;
+	if (ret)
+		down(c, ret, "was not answered", now);
+}
+
+/* --- operations ------------------------------------------------------------------ */
+
+static uint8_t *slot_at(const struct conn *c, uint32_t index)
+{
+	return c->mem + (size_t)index * TRANSPORT_READ_MAX;
+}
+
+static void fill(struct conn *c, const struct transport_op *op, struct ibv_send_wr *wr)
+{
+	uint64_t at = c->at[op->part] + op->offset;
+	bool cas = op->kind == TRANSPORT_CAS64;
+
+	if (op->kind == TRANSPORT_SEND) {
+		wr->opcode = IBV_WR_SEND;
+	} else if (op->kind == TRANSPORT_READ) {
+		wr->opcode = IBV_WR_RDMA_READ;
+		wr->wr.rdma.remote_addr = at;
+		wr->wr.rdma.rkey = c->rkey[op->part];
+	} else {
+		wr->opcode = cas ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
+		wr->wr.atomic.remote_addr = at;
+		wr->wr.atomic.rkey = c->rkey[op->part];
+		wr->wr.atomic.compare_add = cas ? op->compare : op->value;
+		wr->wr.atomic.swap = cas ? op->value : 0;
+	}
+}
+
+int verbs_submit(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		 struct mono now)
+{
+	struct conn *c = call_of(t, o);
+	struct ibv_sge piece;
+	struct ibv_send_wr wr = { .sg_list = &piece, .num_sge = 1 }, *bad;
+	int ret;
+
+	(void)now;
+	if (!c || c->state != CONN_UP)
+		return -ENOTCONN;
+	piece = (struct ibv_sge){ .addr = (uintptr_t)slot_at(c, s->index),
+				  .length = s->op.len,
+				  .lkey = c->mr->lkey };
+	if (s->op.kind == TRANSPORT_CAS64 || s->op.kind == TRANSPORT_FAA64)
+		piece.length = 8;
+	if (s->op.kind == TRANSPORT_SEND)
+		memcpy(slot_at(c, s->index), s->message, s->op.len);
+	wr.wr_id = conn_wr(VERBS_WR_SLOT, s->index);
+	fill(c, &s->op, &wr);
+	ret = ibv_post_send(c->qp, &wr, &bad);
+	if (ret < 0)
+		ret = errno;
+	return ret == ENOMEM ? -EAGAIN : -ret;
+}
+
+static void slot_done(struct conn *c, struct transport_slot *s)
+{
+	uint8_t *at = slot_at(c, s->index);
+	uint64_t old = 0;
+
+	if (s->op.kind == TRANSPORT_READ) {
+		front_done(&c->v->t, c->out, s, TRANSPORT_DONE, 0, at, 0);
+		return;
+	}
+	if (s->op.kind != TRANSPORT_SEND)
+		memcpy(&old, at, sizeof(old));
+	front_done(&c->v->t, c->out, s, TRANSPORT_DONE, old, NULL, 0);
+}
+
+/* The first failure tells why; what comes behind it is flushed. */
+static void slot_failed(struct conn *c, struct transport_slot *s, enum ibv_wc_status status)
+{
+	if (status == IBV_WC_WR_FLUSH_ERR)
+		return;
+	if (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR) {
+		c->broke = -EACCES;
+		front_done(&c->v->t, c->out, s, TRANSPORT_REFUSED, 0, NULL, -EACCES);
+	} else if (!c->broke || c->broke == -ECONNRESET) {
+		c->broke = status == IBV_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -EIO;
+	}
+}
+
+void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
+{
+	uint32_t n = (uint32_t)wc->wr_id;
+	enum verbs_wr what = (enum verbs_wr)(wc->wr_id >> 32);
+
+	if (wc->status != IBV_WC_SUCCESS && !c->broke)
+		c->broke = wc->status == IBV_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -ECONNRESET;
+	if (what == VERBS_WR_SLOT && wc->status == IBV_WC_SUCCESS)
+		slot_done(c, &c->out->slot[n]);
+	else if (what == VERBS_WR_SLOT)
+		slot_failed(c, &c->out->slot[n], wc->status);
+	else if (what == VERBS_WR_RECV && wc->status == IBV_WC_SUCCESS)
+		heard(c, wc, now);
+}
+
+void call_broke(struct conn *c, struct mono now)
+{
+	const char *text = "closed the connection";
+
+	if (c->broke == -EACCES)
+		text = "refused an operation";
+	else if (c->broke == -ETIMEDOUT)
+		text = "does not answer";
+	else if (c->broke == -EIO)
+		text = "or our device failed an operation";
+	down(c, c->broke, text, now);
+}
+
+void call_violated(struct conn *c, struct mono now)
+{
+	down(c, -EPERM, "asked for memory on our own link", now);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_verbs_conn: one queue pair and all that is its own.
+ *
+ * Queue pairs are made by ibv_create_qp and moved from state to state here, not by
+ * rdma_create_qp: librdmacm opens a device once a process, so that two handles of
+ * a process would take each other's asynchronous events; and it hands out
+ * the connection manager's own idea of access rights, which has remote WRITE in it.
+ */
+#include "src/transport/transport_verbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	ACK_TIMEOUT = 16, /* 4.096 us << 16 = 268 ms, more than a slow link keeps an answer */
+	RNR_TIMER = 12,	  /* a receiver that is not ready is asked again in 0.64 ms */
+};
+
+/* libibverbs: errno, or -1 with errno set. */
+static int verbs_error(int ret)
+{
+	if (ret < 0)
+		return errno ? -errno : -EIO;
+	return -ret;
+}
+
+uint64_t conn_wr(enum verbs_wr what, uint32_t n)
+{
+	return (uint64_t)what << 32 | n;
+}
+
+uint8_t conn_depth(int device)
+{
+	if (device < 1)
+		return 0;
+	return (uint8_t)(device < TRANSPORT_DEPTH ? device : TRANSPORT_DEPTH);
+}
+
+struct conn *conn_new(struct verbs *v)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->v = v;
+	c->next = v->conns;
+	v->conns = c;
+	return c;
+}
+
+/* --- where messages are ------------------------------------------------------- */
+
+static uint32_t recvs(const struct conn *c)
+{
+	return c->out ? VERBS_HELLOS : VERBS_RECVS;
+}
+
+static uint32_t recv_room(const struct conn *c)
+{
+	return c->out ? VERBS_HELLO_ROOM : TRANSPORT_MESSAGE_MAX;
+}
+
+const uint8_t *conn_recv_at(const struct conn *c, uint32_t n)
+{
+	if (c->out)
+		return c->mem + VERBS_LANDING + (VERBS_HELLOS + n) * VERBS_HELLO_ROOM;
+	return c->mem + n * TRANSPORT_MESSAGE_MAX;
+}
+
+static uint8_t *say_at(const struct conn *c, uint32_t n)
+{
+	return c->mem + (c->out ? VERBS_LANDING : VERBS_RECV_BYTES) + n * VERBS_HELLO_ROOM;
+}
+
+static size_t mem_bytes(const struct conn *c)
+{
+	return c->out ? VERBS_CALLER_BYTES : VERBS_RESPONDER_BYTES;
+}
+
+int conn_recv(struct conn *c, uint32_t n)
+{
+	struct ibv_sge piece = { .addr = (uintptr_t)conn_recv_at(c, n),
+				 .length = recv_room(c),
+				 .lkey = c->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = conn_wr(VERBS_WR_RECV, n),
+				  .sg_list = &piece,
+				  .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	return verbs_error(ibv_post_recv(c->qp, &wr, &bad));
+}
+
+int conn_say(struct conn *c, const uint8_t *data, size_t len)
+{
+	uint32_t n = c->said % VERBS_HELLOS;
+	struct ibv_sge piece = { .addr = (uintptr_t)say_at(c, n),
+				 .length = (uint32_t)len,
+				 .lkey = c->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = conn_wr(VERBS_WR_SAY, n),
+				  .sg_list = &piece,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND };
+	struct ibv_send_wr *bad;
+	int ret;
+
+	if (len > VERBS_HELLO_ROOM || c->said == VERBS_HELLOS)
+		return -EPROTO;
+	memcpy(say_at(c, n), data, len);
+	ret = verbs_error(ibv_post_send(c->qp, &wr, &bad));
+	if (!ret)
+		c->said++;
+	return ret;
+}
+
+/* --- life ---------------------------------------------------------------------- */
+
+static int make_queues(struct conn *c)
+{
+	uint32_t sends = TRANSPORT_DEPTH + VERBS_HELLOS;
+	struct ibv_qp_init_attr attr = {
+		.qp_context = c,
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = sends,
+			 .max_recv_wr = recvs(c),
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.sq_sig_all = 1,
+	};
+
+	/* A queue for each connection: what is left in it ends with it. */
+	c->cq = ibv_create_cq(c->v->device, (int)(sends + recvs(c)), c, c->v->comp, 0);
+	if (!c->cq)
+		return -errno;
+	attr.send_cq = attr.recv_cq = c->cq;
+	c->qp = ibv_create_qp(c->pd, &attr);
+	return c->qp ? 0 : -errno;
+}
+
+int conn_equip(struct conn *c, uint8_t *mem)
+{
+	int ret;
+
+	c->mem = mem;
+	c->pd = ibv_alloc_pd(c->v->device);
+	if (!c->pd)
+		return -errno;
+	c->mr = ibv_reg_mr(c->pd, mem, mem_bytes(c), IBV_ACCESS_LOCAL_WRITE);
+	if (!c->mr)
+		return -errno;
+	ret = make_queues(c);
+	if (!ret)
+		ret = conn_ready(c, IBV_QPS_INIT);
+	for (uint32_t i = 0; !ret && i < recvs(c); i++)
+		ret = conn_recv(c, i);
+	return ret;
+}
+
+static int move_to(struct conn *c, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr a = { .qp_state = state };
+	int mask = 0;
+
+	if (rdma_init_qp_attr(c->id, &a, &mask))
+		return -errno;
+	a.qp_access_flags = 0; /* of INIT: nobody may do anything yet */
+	a.timeout = ACK_TIMEOUT;
+	a.min_rnr_timer = RNR_TIMER;
+	/* Of who calls, what it may have on its way; READs and atomics are all it does. */
+	if (c->out && state == IBV_QPS_RTS && !a.max_rd_atomic)
+		return -EOPNOTSUPP;
+	return verbs_error(ibv_modify_qp(c->qp, &a, mask));
+}
+
+int conn_ready(struct conn *c, enum ibv_qp_state state)
+{
+	int ret;
+
+	if (state == IBV_QPS_INIT)
+		return move_to(c, state);
+	ret = move_to(c, IBV_QPS_RTR);
+	return ret ? ret : move_to(c, IBV_QPS_RTS);
+}
+
+void conn_end(struct conn *c)
+{
+	if (c->state == CONN_OVER)
+		return;
+	c->state = CONN_OVER;
+	if (c->qp)
+		ibv_destroy_qp(c->qp);
+	if (c->cq)
+		ibv_destroy_cq(c->cq);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (c->part[i])
+			ibv_dereg_mr(c->part[i]);
+	if (c->mr)
+		ibv_dereg_mr(c->mr);
+	if (c->pd)
+		ibv_dealloc_pd(c->pd);
+	if (c->mem && !c->out)
+		munmap(c->mem, VERBS_RESPONDER_BYTES);
+	/* The peer is told by the kernel, which sends and does not wait for the answer. */
+	if (c->id)
+		rdma_destroy_id(c->id);
+	hello_wipe(&c->hello);
+	c->qp = NULL;
+	c->cq = NULL;
+	c->part[TRANSPORT_TABLE] = c->part[TRANSPORT_WORDS] = NULL;
+	c->mr = NULL;
+	c->pd = NULL;
+	c->mem = NULL;
+	c->id = NULL;
+}

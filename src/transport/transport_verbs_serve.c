@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_verbs_serve: peers' links to us: accept, hello, lend the region.
+ *
+ * A caller gets a queue pair of its own, which lets it do nothing but SEND into a
+ * few buffers. Only when its PROOF was right, the old link of that host is
+ * destroyed, the region's parts are registered in this connection's protection
+ * domain, and READ and atomics are allowed on its queue pair: then it is told the
+ * keys. From there on this host's CPU has no part in what it does.
+ */
+#include "src/transport/transport_verbs.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int accept_caller(struct conn *c, const struct rdma_conn_param *theirs)
+{
+	struct verbs *v = c->v;
+	uint8_t nonce[HELLO_NONCE], depth = conn_depth(v->attr.max_qp_rd_atom);
+	struct rdma_conn_param p = { .rnr_retry_count = 7 };
+	uint8_t *mem = verbs_map(VERBS_RESPONDER_BYTES);
+	int ret = mem ? 0 : -ENOMEM;
+
+	if (!ret)
+		ret = conn_equip(c, mem);
+	if (!ret)
+		ret = front_random(nonce, sizeof(nonce));
+	if (ret)
+		return ret;
+	p.responder_resources = theirs->responder_resources < depth ? theirs->responder_resources
+								    : depth;
+	p.qp_num = c->qp->qp_num;
+	hello_begin(&c->hello, HELLO_RESPONDER, &v->t.conf, 0, nonce);
+	/* Ready before it is accepted: its first message may come before the last of the
+	 * connection's own. */
+	ret = conn_ready(c, IBV_QPS_RTS);
+	if (!ret && rdma_accept(c->id, &p))
+		ret = -errno;
+	return ret;
+}
+
+static void hang_up(struct rdma_cm_id *id)
+{
+	rdma_reject(id, NULL, 0);
+	rdma_destroy_id(id);
+}
+
+void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono now)
+{
+	struct rdma_cm_id *id = e->id;
+	struct conn *c;
+
+	if (!verbs_same_device(v, id) || front_caller(&v->t, now)) {
+		hang_up(id);
+		return;
+	}
+	c = conn_new(v);
+	if (!c) {
+		front_caller_over(&v->t);
+		hang_up(id);
+		return;
+	}
+	c->state = CONN_HELLO;
+	c->due = mono_add(now, HELLO_NS);
+	c->id = id;
+	id->context = c;
+	if (accept_caller(c, &e->param.conn))
+		serve_end(c);
+}
+
+void serve_end(struct conn *c)
+{
+	if (c->state == CONN_OVER)
+		return;
+	if (c->state == CONN_HELLO)
+		front_caller_over(&c->v->t);
+	else if (c->v->served[c->host - 1] == c)
+		c->v->served[c->host - 1] = NULL;
+	conn_end(c);
+}
+
+void verbs_evict(struct transport *t, uint16_t host)
+{
+	struct conn *c = verbs_of(t)->served[host - 1];
+
+	if (c)
+		serve_end(c);
+}
+
+void serve_event(struct conn *c, const struct rdma_cm_event *e)
+{
+	switch (e->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default: /* it went, was cut off, or never came */
+		serve_end(c);
+	}
+}
+
+/* --- the hello ------------------------------------------------------------------- */
+
+static void number(uint8_t *at, uint64_t v, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* bytes 4, key 4, address 8 of each part, little-endian. */
+static void serve_keys(const struct conn *c, uint8_t keys[static TRANSPORT_PARTS * 16])
+{
+	for (int i = 0; i < TRANSPORT_PARTS; i++, keys += 16) {
+		number(keys, c->v->t.conf.bytes[i], 4);
+		number(keys + 4, c->part[i]->rkey, 4);
+		number(keys + 8, (uintptr_t)c->v->region[i], 8);
+	}
+}
+
+/* No right is without need: no remote WRITE, and no relaxed ordering, to either part. */
+static int lend(struct conn *c)
+{
+	static const unsigned int rights[TRANSPORT_PARTS] = {
+		[TRANSPORT_TABLE] = IBV_ACCESS_REMOTE_READ,
+		/* An atomic needs LOCAL_WRITE: it is the device that writes. */
+		[TRANSPORT_WORDS] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+				    IBV_ACCESS_REMOTE_ATOMIC,
+	};
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS,
+				 .qp_access_flags = IBV_ACCESS_REMOTE_READ |
+						    IBV_ACCESS_REMOTE_ATOMIC };
+	int ret;
+
+	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		c->part[i] = ibv_reg_mr(c->pd, c->v->region[i], c->v->t.conf.bytes[i], rights[i]);
+		if (!c->part[i])
+			return -errno;
+	}
+	ret = ibv_modify_qp(c->qp, &a, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS);
+	return ret < 0 ? -EIO : -ret;
+}
+
+static int tell(struct conn *c)
+{
+	struct verbs *v = c->v;
+	uint8_t keys[TRANSPORT_PARTS * 16], out[HELLO_MAX];
+	uint16_t host = c->hello.peer;
+	int ret = front_proven(&v->t, host, c->hello.peer_generation);
+
+	if (ret)
+		return ret;
+	verbs_evict(&v->t, host);
+	ret = lend(c);
+	if (ret)
+		return ret;
+	front_caller_over(&v->t);
+	c->state = CONN_UP;
+	c->host = host;
+	v->served[host - 1] = c;
+	serve_keys(c, keys);
+	ret = conn_say(c, out, hello_tell(&c->hello, keys, sizeof(keys), out));
+	hello_wipe(&c->hello);
+	return ret;
+}
+
+static void answer(struct conn *c, const uint8_t *in, size_t len, struct mono now)
+{
+	uint8_t out[HELLO_MAX];
+	size_t out_len = 0;
+	int ret = hello_take(&c->hello, in, len, out, &out_len);
+	uint16_t host = c->hello.peer;
+
+	if (ret == HELLO_MORE)
+		ret = out_len ? conn_say(c, out, out_len) : 0;
+	else if (ret == HELLO_TELL)
+		ret = tell(c);
+	if (!ret)
+		return;
+	serve_end(c);
+	front_refused(&c->v->t, host, ret, now);
+}
+
+void serve_due(struct conn *c, struct mono now)
+{
+	uint16_t host = c->hello.peer;
+
+	if (c->state != CONN_HELLO || c->due.ns > now.ns)
+		return;
+	serve_end(c);
+	front_refused(&c->v->t, host, -ETIMEDOUT, now);
+}
+
+/* --- what a proven peer sends ----------------------------------------------------- */
+
+void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
+{
+	uint32_t n = (uint32_t)wc->wr_id;
+
+	if (wc->status != IBV_WC_SUCCESS) {
+		c->broke = -ECONNRESET;
+		return;
+	}
+	if (wc->wr_id >> 32 != VERBS_WR_RECV)
+		return;
+	if (c->state == CONN_HELLO)
+		answer(c, conn_recv_at(c, n), wc->byte_len, now);
+	else if (wc->byte_len && wc->byte_len <= TRANSPORT_MESSAGE_MAX)
+		front_message(&c->v->t, c->host, conn_recv_at(c, n), wc->byte_len);
+	if (c->state != CONN_OVER && conn_recv(c, n))
+		c->broke = -EIO;
+}
+
+void serve_broke(struct conn *c)
+{
+	serve_end(c);
+}
