@@ -124,14 +124,15 @@ void region_beat(struct region *r, struct region_host *h)
 
 int region_words(uint64_t *words, uint64_t generation)
 {
-	uint64_t first = region_word(0, generation << 32);
+	uint64_t lock = region_word(0, generation << 32);
+	uint64_t node = region_word(0, generation << 16); /* above it: the epoch of locks */
 
 	if (generation == 0 || generation >> (REGION_SEQ_BITS - 32))
 		return -ERANGE;
 	memset(words, 0, REGION_WORDS_BYTES);
 	for (uint32_t i = 0; i < REGION_PAGE / 8; i++) {
-		words[REGION_LOCKS / 8 + i] = first;
-		words[REGION_NODE_WORDS / 8 + i] = first;
+		words[REGION_LOCKS / 8 + i] = lock;
+		words[REGION_NODE_WORDS / 8 + i] = node;
 	}
 	return 0;
 }

@@ -61,8 +61,9 @@ int region_publish_services(struct region *r, struct region_service *s, uint32_t
 void region_beat(struct region *r, struct region_host *h);
 
 /*
- * What the words begin with, REGION_WORDS_BYTES long: locks free, nodes of no
- * service, with seq = generation << 32, above all of earlier generations; counts
+ * What the words begin with, REGION_WORDS_BYTES long: locks free, seq = generation
+ * << 32; nodes of no service, seq = generation << 16 (the 16 bits above are the epoch
+ * of the locks under which it changed: move.h), so that no word stands twice; counts
  * of zero. -ERANGE: generation is 0, or 2^16 or above, for which seq has no room.
  */
 int region_words(uint64_t *words, uint64_t generation);
