@@ -3,6 +3,11 @@
 noinst_LIBRARIES += libshared.a
 libshared_a_SOURCES = \
 	include/resex/region_abi.h \
+	src/shared/broken.h \
+	src/shared/counter.h \
+	src/shared/lock.h \
+	src/shared/move.h \
+	src/shared/put.h \
 	src/shared/record.c src/shared/record.h \
 	src/shared/region.c src/shared/region.h \
 	src/shared/step.h
