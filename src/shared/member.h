@@ -26,13 +26,17 @@ struct member_conf {
 	uint64_t hosts;			 /* bit h - 1: host h is configured */
 	uint64_t generation;		 /* the static view */
 	uint32_t node[MEMBER_HOSTS_MAX]; /* corosync's nodeid of host h at h - 1 */
+	uint16_t self;			 /* our own number: a view without it is not quorate */
 };
 
 struct member;
 
 struct member_ops {
 	const char *name;
-	/* -ENODEV: there is no corosync here: *m is good all the same, and tries again. -ENOMEM. */
+	/*
+	 * -ENODEV: there is no corosync here: *m is good all the same, and tries again.
+	 * -EINVAL: self is not among hosts, a host has no nodeid or another's. -ENOMEM.
+	 */
 	int (*open)(struct member **m, const struct member_conf *c, struct mono now);
 	void (*close)(struct member *m);
 	/*

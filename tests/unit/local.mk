@@ -276,6 +276,14 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
 tests_unit_test_region_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+
+if COROSYNC
+check_PROGRAMS += tests/unit/test_member
+TESTS += tests/unit/test_member
+tests_unit_test_member_SOURCES = tests/unit/test_member.c tests/unit/prop.h \
+	tests/fakes/fake_quorum.c tests/fakes/fake_quorum.h
+tests_unit_test_member_LDADD = libshared.a $(CMOCKA_LIBS)
+endif
 endif
 
 if CMOCKA

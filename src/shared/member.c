@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * member: the static backend. All configured hosts, always, and always quorate:
+ * nobody notices a cut, so that locks and their fences alone keep two sides apart.
+ */
+#include "src/shared/member.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct member {
+	struct member_view view;
+	bool told;
+};
+
+static int static_open(struct member **m, const struct member_conf *c, struct mono now)
+{
+	struct member *s;
+
+	(void)now;
+	if (c->self < 1 || c->self > MEMBER_HOSTS_MAX || !(c->hosts >> (c->self - 1) & 1))
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->view = (struct member_view){ c->generation, c->hosts, true };
+	*m = s;
+	return 0;
+}
+
+static void static_close(struct member *m)
+{
+	free(m);
+}
+
+static int static_work(struct member *m, struct mono now, struct member_view *v)
+{
+	bool first = !m->told;
+
+	(void)now;
+	m->told = true;
+	*v = m->view;
+	return first;
+}
+
+static int static_fd(const struct member *m)
+{
+	(void)m;
+	return -1;
+}
+
+static struct mono static_due(const struct member *m)
+{
+	(void)m;
+	return (struct mono){ INT64_MAX };
+}
+
+static const char *static_note(const struct member *m)
+{
+	(void)m;
+	return "";
+}
+
+const struct member_ops member_static = {
+	.name = "static",
+	.open = static_open,
+	.close = static_close,
+	.work = static_work,
+	.fd = static_fd,
+	.due = static_due,
+	.note = static_note,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fake_quorum: stands in for libquorum, so that a test says what corosync does:
+ * whether it runs, what it tells, when it dies. One connection at a time.
+ */
+#ifndef RESEX_TESTS_FAKE_QUORUM_H
+#define RESEX_TESTS_FAKE_QUORUM_H
+
+#include <corosync/corotypes.h>
+#include <corosync/quorum.h>
+#include <stdbool.h>
+
+enum { FAKE_QUORUM_TOLD_MAX = 16, FAKE_QUORUM_NODES_MAX = 8 };
+
+struct fake_told {
+	bool ring; /* a new ring; else a vote */
+	uint32_t quorate;
+	struct quorum_ring_id id;
+	uint32_t n, node[FAKE_QUORUM_NODES_MAX];
+};
+
+struct fake_quorum {
+	cs_error_t refuses; /* CS_OK: it runs */
+	cs_error_t track;   /* what trackstart says */
+	uint32_t type;
+	bool connected, tracked;
+	int connects, finalizes;
+	struct fake_told told[FAKE_QUORUM_TOLD_MAX]; /* to be dispatched */
+	uint32_t n;
+};
+
+extern struct fake_quorum fake_quorum;
+
+void fake_quorum_reset(void);
+/* Queue what the next dispatch tells; nodes ends with 0. */
+void fake_quorum_ring(uint32_t rep, uint64_t seq, const uint32_t *nodes);
+void fake_quorum_vote(uint32_t rep, uint64_t seq, const uint32_t *nodes, bool quorate);
+/* Corosync is gone: refuses all from now on. */
+void fake_quorum_die(void);
+
+#endif

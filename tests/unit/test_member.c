@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* member: who is in, who may decide; corosync's library is a fake. */
+#include <errno.h>
+#include <string.h>
+
+#include "src/shared/member.h"
+#include "tests/fakes/fake_quorum.h"
+#include "tests/unit/prop.h"
+
+/* Hosts 1, 2, 3 and 64 are corosync's 11, 12, 13 and 5; we are 2. */
+static const struct member_conf conf = {
+	.hosts = 7 | 1ull << 63,
+	.generation = 9,
+	.node = { 11, 12, 13, [63] = 5 },
+	.self = 2,
+};
+
+static const uint32_t nodes_all[] = { 11, 12, 13, 5, 0 };
+static const uint32_t nodes_two[] = { 11, 12, 0 };
+static const uint32_t nodes_us[] = { 12, 0 };
+static const uint32_t nodes_not_us[] = { 11, 13, 5, 0 };
+static const uint32_t nodes_stranger[] = { 99, 12, 13, 0 };
+
+struct rig {
+	struct member *m;
+	struct mono now;
+	struct member_view v;
+	int news;
+};
+
+static void work(struct rig *r)
+{
+	r->news = member_corosync.work(r->m, r->now, &r->v);
+}
+
+static void rig_begin(struct rig *r, int want)
+{
+	*r = (struct rig){ .now = { NS_PER_S } };
+	assert_int_equal(member_corosync.open(&r->m, &conf, r->now), want);
+}
+
+/* Connected, and quorate with all. */
+static void rig_quorate(struct rig *r)
+{
+	fake_quorum_reset();
+	rig_begin(r, 0);
+	fake_quorum_vote(11, 40, nodes_all, true);
+	work(r);
+	assert_int_equal(r->news, 1);
+	assert_true(r->v.quorate && r->v.view == 40 && r->v.members == conf.hosts);
+}
+
+static void rig_end(struct rig *r)
+{
+	member_corosync.close(r->m);
+	assert_false(fake_quorum.connected);
+}
+
+/* --- static ------------------------------------------------------------------- */
+
+static void static__open__all_hosts_are_in_and_quorate_told_once(void **state)
+{
+	struct member_view v;
+	struct member *m;
+
+	(void)state;
+	assert_int_equal(member_static.open(&m, &conf, (struct mono){ 0 }), 0);
+	assert_int_equal(member_static.work(m, (struct mono){ 0 }, &v), 1);
+	assert_true(v.quorate && v.view == 9 && v.members == conf.hosts);
+	assert_int_equal(member_static.work(m, (struct mono){ NS_PER_S }, &v), 0);
+	assert_int_equal(member_static.fd(m), -1);
+	assert_true(member_static.due(m).ns == INT64_MAX);
+	assert_string_equal(member_static.note(m), "");
+	member_static.close(m);
+}
+
+static void open__self_not_configured__is_refused(void **state)
+{
+	static const uint16_t wrong[] = { 0, 4, 65 };
+	struct member *m;
+
+	(void)state;
+	fake_quorum_reset();
+	for (int i = 0; i < 3; i++) {
+		struct member_conf c = conf;
+
+		c.self = wrong[i];
+		assert_int_equal(member_static.open(&m, &c, (struct mono){ 0 }), -EINVAL);
+		assert_int_equal(member_corosync.open(&m, &c, (struct mono){ 0 }), -EINVAL);
+	}
+	assert_int_equal(fake_quorum.connects, 0);
+}
+
+static void open__a_nodeid_missing_or_twice__is_refused(void **state)
+{
+	struct member_conf c = conf;
+	struct member *m;
+
+	(void)state;
+	fake_quorum_reset();
+	c.node[63] = 0;
+	assert_int_equal(member_corosync.open(&m, &c, (struct mono){ 0 }), -EINVAL);
+	c.node[63] = 11;
+	assert_int_equal(member_corosync.open(&m, &c, (struct mono){ 0 }), -EINVAL);
+	assert_int_equal(fake_quorum.connects, 0);
+}
+
+/* --- views ---------------------------------------------------------------------- */
+
+static void work__nothing_told_yet__is_not_quorate(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	rig_begin(&r, 0);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(!r.v.quorate && r.v.view == 0 && r.v.members == 0);
+	assert_int_equal(member_corosync.fd(r.m), 42);
+	rig_end(&r);
+}
+
+static void work__same_view__is_no_news(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	work(&r);
+	assert_int_equal(r.news, 0);
+	assert_true(r.v.quorate);
+	fake_quorum_vote(11, 40, nodes_all, true);
+	work(&r);
+	assert_int_equal(r.news, 0);
+	rig_end(&r);
+}
+
+static void work__cut_off__is_not_quorate_and_alone(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	fake_quorum_ring(12, 44, nodes_us);
+	fake_quorum_vote(12, 44, nodes_us, false);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(!r.v.quorate && r.v.view == 44 && r.v.members == 2);
+	rig_end(&r);
+}
+
+static void work__a_new_ring_that_has_not_voted__is_not_quorate(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	fake_quorum_ring(11, 44, nodes_two);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(!r.v.quorate && r.v.view == 44 && r.v.members == 3);
+	fake_quorum_vote(11, 44, nodes_two, true);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(r.v.quorate && r.v.view == 44);
+	rig_end(&r);
+}
+
+static void work__the_ring_that_voted_told_again__stays_quorate(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	fake_quorum_ring(11, 40, nodes_all);
+	work(&r);
+	assert_int_equal(r.news, 0);
+	assert_true(r.v.quorate);
+	rig_end(&r);
+}
+
+static void work__a_node_that_is_no_host__does_not_count(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	fake_quorum_vote(12, 44, nodes_stranger, true);
+	work(&r);
+	assert_true(r.v.quorate && r.v.members == 6);
+	rig_end(&r);
+}
+
+static void work__a_view_without_us__is_not_quorate_and_says_why(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	fake_quorum_vote(11, 44, nodes_not_us, true);
+	work(&r);
+	assert_false(r.v.quorate);
+	assert_non_null(strstr(member_corosync.note(r.m), "nodeid 12"));
+	fake_quorum_vote(11, 48, nodes_all, true);
+	work(&r);
+	assert_true(r.v.quorate);
+	assert_string_equal(member_corosync.note(r.m), "");
+	rig_end(&r);
+}
+
+/* --- the connection --------------------------------------------------------------- */
+
+static void open__no_corosync__is_good_and_tries_again(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum_die();
+	rig_begin(&r, -ENODEV);
+	assert_non_null(strstr(member_corosync.note(r.m), "start corosync"));
+	assert_int_equal(member_corosync.fd(r.m), -1);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_false(r.v.quorate);
+	assert_int_equal(fake_quorum.connects, 1); /* not due yet */
+	assert_true(member_corosync.due(r.m).ns == r.now.ns + NS_PER_S);
+
+	fake_quorum.refuses = CS_OK;
+	r.now = member_corosync.due(r.m);
+	fake_quorum_vote(11, 40, nodes_all, true);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(r.v.quorate);
+	assert_string_equal(member_corosync.note(r.m), "");
+	assert_true(member_corosync.due(r.m).ns == INT64_MAX);
+	rig_end(&r);
+}
+
+static void work__corosync_dies__is_not_quorate_until_it_is_back(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_quorate(&r);
+	fake_quorum_die();
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(!r.v.quorate && r.v.view == 40 && r.v.members == conf.hosts);
+	assert_int_equal(fake_quorum.finalizes, 1);
+	assert_int_equal(member_corosync.fd(r.m), -1);
+	assert_non_null(strstr(member_corosync.note(r.m), "start corosync"));
+	for (int i = 0; i < 3; i++) {
+		r.now = member_corosync.due(r.m);
+		work(&r);
+		assert_int_equal(r.news, 0);
+	}
+	assert_int_equal(fake_quorum.connects, 4);
+
+	fake_quorum.refuses = CS_OK;
+	r.now = member_corosync.due(r.m);
+	work(&r);
+	assert_false(r.v.quorate); /* connected, but told nothing */
+	fake_quorum_vote(11, 40, nodes_all, true);
+	work(&r);
+	assert_int_equal(r.news, 1);
+	assert_true(r.v.quorate && r.v.view == 40);
+	rig_end(&r);
+}
+
+static void open__refused_by_corosync__says_what_to_allow(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum.refuses = CS_ERR_ACCESS;
+	rig_begin(&r, -ENODEV);
+	assert_non_null(strstr(member_corosync.note(r.m), "uidgid.d"));
+	rig_end(&r);
+}
+
+static void open__no_quorum_provider__says_what_to_configure(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum.type = QUORUM_FREE;
+	rig_begin(&r, -ENODEV);
+	assert_non_null(strstr(member_corosync.note(r.m), "corosync_votequorum"));
+	assert_int_equal(fake_quorum.finalizes, 1);
+	work(&r);
+	assert_false(r.v.quorate);
+	rig_end(&r);
+}
+
+static void open__tracking_fails__hangs_up_and_tries_again(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum.track = CS_ERR_TRY_AGAIN;
+	rig_begin(&r, -ENODEV);
+	assert_int_equal(fake_quorum.finalizes, 1);
+	fake_quorum.track = CS_OK;
+	r.now = member_corosync.due(r.m);
+	fake_quorum_vote(11, 40, nodes_all, true);
+	work(&r);
+	assert_true(r.v.quorate);
+	rig_end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(static__open__all_hosts_are_in_and_quorate_told_once),
+		cmocka_unit_test(open__self_not_configured__is_refused),
+		cmocka_unit_test(open__a_nodeid_missing_or_twice__is_refused),
+		cmocka_unit_test(work__nothing_told_yet__is_not_quorate),
+		cmocka_unit_test(work__same_view__is_no_news),
+		cmocka_unit_test(work__cut_off__is_not_quorate_and_alone),
+		cmocka_unit_test(work__a_new_ring_that_has_not_voted__is_not_quorate),
+		cmocka_unit_test(work__the_ring_that_voted_told_again__stays_quorate),
+		cmocka_unit_test(work__a_node_that_is_no_host__does_not_count),
+		cmocka_unit_test(work__a_view_without_us__is_not_quorate_and_says_why),
+		cmocka_unit_test(open__no_corosync__is_good_and_tries_again),
+		cmocka_unit_test(work__corosync_dies__is_not_quorate_until_it_is_back),
+		cmocka_unit_test(open__refused_by_corosync__says_what_to_allow),
+		cmocka_unit_test(open__no_quorum_provider__says_what_to_configure),
+		cmocka_unit_test(open__tracking_fails__hangs_up_and_tries_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
