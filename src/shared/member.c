@@ -23,7 +23,7 @@ static int static_open(struct member **m, const struct member_conf *c, struct mo
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->view = (struct member_view){ c->generation, c->hosts, true };
+	s->view = (struct member_view){ .view = 0, .members = c->hosts, .quorate = true };
 	*m = s;
 	return 0;
 }

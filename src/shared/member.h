@@ -2,9 +2,9 @@
 /*
  * member: which hosts there are just now, and whether this one may decide.
  *
- * Backends: "static", all hosts that are configured, for ever, view = our
- * generation; "corosync", those of corosync's quorum service, view = its ring's
- * number. What follows a loss of corosync is a view without quorum.
+ * Backends: "static", all hosts that are configured, for ever, view = 0 (locks
+ * then go by the generations of their homes); "corosync", those of corosync's
+ * quorum service, view = its ring's number. What follows a loss of corosync is a view without quorum.
  */
 #ifndef RESEX_SHARED_MEMBER_H
 #define RESEX_SHARED_MEMBER_H
@@ -24,7 +24,6 @@ struct member_view {
 
 struct member_conf {
 	uint64_t hosts;			 /* bit h - 1: host h is configured */
-	uint64_t generation;		 /* the static view */
 	uint32_t node[MEMBER_HOSTS_MAX]; /* corosync's nodeid of host h at h - 1 */
 	uint16_t self;			 /* our own number: a view without it is not quorate */
 };
