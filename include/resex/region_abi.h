@@ -89,10 +89,12 @@ struct region_host {
 
 enum region_guest_flags {
 	REGION_GUEST_CAPPED = 1u << 0,
-	REGION_GUEST_EXEMPT = 1u << 1,
-	REGION_GUEST_PAUSED = 1u << 2,
-	REGION_GUEST_MANAGED = 1u << 3,
-	REGION_GUEST_DIVERGES = 1u << 4,
+	REGION_GUEST_EXEMPT = 1u << 1,	 /* by its settings */
+	REGION_GUEST_PAUSED = 1u << 2,	 /* as a domain */
+	REGION_GUEST_CAPPABLE = 1u << 3, /* its own cap is on disk */
+	REGION_GUEST_DIVERGES = 1u << 4, /* it sends what its rings do not claim */
+	REGION_GUEST_RELEASED = 1u << 5, /* by cap-release */
+	REGION_GUEST_OBSERVED = 1u << 6, /* by pause: no policy caps it */
 };
 
 struct region_guest {
