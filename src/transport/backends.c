@@ -7,6 +7,7 @@
 #include "src/transport/transport_priv.h"
 
 const struct transport_backend *const transport_backends[] = {
+	&transport_shm,
 #ifdef HAVE_VERBS
 	&transport_verbs,
 #endif

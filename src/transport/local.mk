@@ -5,9 +5,16 @@ libtransport_a_SOURCES = \
 	src/transport/backends.c \
 	src/transport/front.h \
 	src/transport/hello.c src/transport/hello.h \
+	src/transport/shm.h \
+	src/transport/shm_call.c \
+	src/transport/shm_exec.c \
+	src/transport/shm_region.c \
+	src/transport/shm_serve.c \
+	src/transport/shm_socket.c \
 	src/transport/transport.c src/transport/transport.h src/transport/transport_priv.h \
 	src/transport/transport_events.c \
-	src/transport/transport_link.c
+	src/transport/transport_link.c \
+	src/transport/transport_shm.c src/transport/transport_shm.h
 libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 if VERBS
 libtransport_a_SOURCES += \

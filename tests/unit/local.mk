@@ -303,3 +303,11 @@ tests_unit_test_transport_verbs_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_L
 	$(RDMACM_LIBS) $(VERBS_LIBS)
 endif
 endif
+
+if CMOCKA
+check_PROGRAMS += tests/unit/test_transport_shm
+TESTS += tests/unit/test_transport_shm
+tests_unit_test_transport_shm_SOURCES = tests/unit/test_transport_shm.c tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_transport_shm_LDADD = libtransport.a $(RDMACM_LIBS) $(VERBS_LIBS) $(NETTLE_LIBS) \
+	$(CMOCKA_LIBS)
+endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * shm: what the files of the backend "shm" tell each other.
+ *
+ * A host listens at DIR/host-N.sock. A caller proves itself there and is handed
+ * the two parts as memory files, which it maps: the table cannot be mapped
+ * writable by anybody but its owner (sealed), the words can. From then on it executes
+ * its operations itself (shm_exec.c). The socket stays: it carries messages, and
+ * its end is the link's end.
+ *
+ * Behind the table is one page more, of epochs: the owner raises epoch[h - 1] when it
+ * destroys the link of host h. A caller looks at it before each operation.
+ */
+#ifndef RESEX_TRANSPORT_SHM_PRIV_H
+#define RESEX_TRANSPORT_SHM_PRIV_H
+
+#include "src/transport/transport_priv.h"
+#include "src/transport/transport_shm.h"
+
+enum {
+	SHM_EPOCHS_BYTES = 4096,
+	SHM_HELLOS_MAX = 1024,
+	/* What an event of epoll is of: the listener, our links, links to us, the unproven. */
+	SHM_ID_LISTENER = 0,
+	SHM_ID_OUT = 1,
+	SHM_ID_IN = SHM_ID_OUT + TRANSPORT_HOSTS_MAX,
+	SHM_ID_HELLO = SHM_ID_IN + TRANSPORT_HOSTS_MAX,
+};
+
+/* What KEYS describes; the memory files come beside it. */
+struct shm_keys {
+	uint64_t bytes[TRANSPORT_PARTS];
+	uint64_t epoch;
+};
+
+struct shm_region {
+	int fd[TRANSPORT_PARTS];
+	void *mem[TRANSPORT_PARTS];
+	size_t len[TRANSPORT_PARTS];
+	uint64_t *epochs;
+};
+
+/* A peer's region, mapped. */
+struct shm_map {
+	void *mem[TRANSPORT_PARTS];
+	size_t len[TRANSPORT_PARTS];
+	const uint64_t *epochs;
+	uint64_t epoch; /* ours, while the link stands */
+};
+
+/* An operation under way. */
+struct shm_entry {
+	struct transport_op op;
+	struct transport_slot *slot;
+	struct mono exec, done;
+	bool lost, lost_back, tear, executed;
+	uint64_t old;
+};
+
+struct shm_out {
+	int fd;
+	struct hello hello;
+	struct shm_map map;
+	uint8_t *data; /* TRANSPORT_SLOTS times TRANSPORT_READ_MAX */
+	struct shm_entry queue[TRANSPORT_DEPTH];
+	uint32_t n;
+	struct mono exec_last, done_last; /* the newest's: order is kept */
+	bool lost, lost_back;		  /* from now on, all of this link */
+	bool stuck;			  /* a SEND waits for room in the socket */
+	bool cut;
+	/* Of the link before: executed until its responder destroys it. */
+	struct shm_map late_map;
+	struct shm_entry late[TRANSPORT_DEPTH];
+	uint32_t lates;
+};
+
+/* A caller that has proven nothing yet; fd < 0: none. */
+struct shm_hello {
+	int fd;
+	struct mono due;
+	struct hello hello;
+};
+
+struct shm {
+	struct transport t; /* the first member */
+	int epoll, listener;
+	char path[TRANSPORT_ADDRESS_MAX + 16]; /* of our socket, while it is ours */
+	struct shm_region region;
+	struct shm_out out[TRANSPORT_HOSTS_MAX];
+	int in[TRANSPORT_HOSTS_MAX]; /* links of others; < 0: none */
+	struct shm_hello *hello;
+	uint32_t hellos_max;
+	struct shm_faults faults;
+	uint64_t rng;
+	uint64_t busy; /* bit host - 1: something is under way to it */
+};
+
+static inline struct shm *shm_of(struct transport *t)
+{
+	return (struct shm *)t;
+}
+
+static inline struct shm_out *shm_out(struct shm *s, const struct transport_out *o)
+{
+	return &s->out[o - s->t.out];
+}
+
+/* --- shm_region.c ----------------------------------------------------------- */
+
+int shm_region_open(struct shm_region *r, const struct transport_conf *c);
+void shm_region_close(struct shm_region *r);
+/* Map what a peer handed to us. The files are left open. */
+int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k);
+void shm_unmap(struct shm_map *m);
+
+/* --- shm_socket.c ------------------------------------------------------------ */
+
+/* A socket's address; -ENAMETOOLONG. */
+int shm_address(char *path, size_t size, const char *dir, uint16_t host);
+/* DIR/host-N.sock is ours: *fd listens. -EADDRINUSE: somebody lives there. */
+int shm_listen(const char *dir, const char *path, int *fd);
+/* -ECONNREFUSED, -ENOENT: nobody is there. */
+int shm_connect(const char *path, int *fd);
+/* Is the other end's user root or ours? 0; -EACCES. */
+int shm_check_peer(int fd);
+int shm_watch(int epoll, int op, int fd, uint32_t events, uint32_t id);
+void shm_close(int *fd);
+/* A message, with the region's files beside it when r is not NULL. 0 or -errno. */
+int shm_send(int fd, const void *data, size_t len, const struct shm_region *r);
+/*
+ * Its length, or -errno: -EAGAIN: none now; -ECONNRESET: the other end is gone;
+ * -EMSGSIZE. file: the files that came with it, -1: none; NULL: they are not wanted.
+ */
+ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS]);
+
+/* --- shm_call.c: our links ----------------------------------------------------- */
+
+int shm_call(struct transport *t, struct transport_out *o, struct mono now);
+void shm_hang_up(struct transport *t, struct transport_out *o);
+void shm_out_event(struct shm *s, uint32_t i, uint32_t events, struct mono now);
+
+/* --- shm_serve.c: links to us ---------------------------------------------------- */
+
+void shm_accept(struct shm *s, struct mono now);
+void shm_hello_event(struct shm *s, uint32_t i, struct mono now);
+void shm_in_event(struct shm *s, uint32_t i);
+void shm_evict(struct transport *t, uint16_t host);
+void shm_hellos_timers(struct shm *s, struct mono now);
+void shm_hellos_due(const struct shm *s, struct mono *due);
+
+/* --- shm_exec.c: operations under way ---------------------------------------------- */
+
+int shm_submit(struct transport *t, struct transport_out *o, struct transport_slot *slot,
+	       struct mono now);
+void shm_run(struct shm *s, uint32_t i, struct mono now);
+void shm_run_due(const struct shm *s, struct mono *due);
+/* The link ended: what is under way loses its slot, and is late. */
+void shm_orphan(struct shm *s, struct shm_out *o);
+/* The responder has destroyed the link before: nothing of it is executed any more. */
+void shm_forget_late(struct shm_out *o);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* shm_call: our links: the call, the hello, the peer's region, the end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "src/transport/shm.h"
+
+static int begin_hello(struct shm *s, struct shm_out *o, uint16_t host)
+{
+	uint8_t nonce[HELLO_NONCE], msg[HELLO_MAX];
+	int rc = front_random(nonce, sizeof(nonce));
+
+	if (rc)
+		return rc;
+	hello_begin(&o->hello, HELLO_CALLER, &s->t.conf, host, nonce);
+	return shm_send(o->fd, msg, hello_call(&o->hello, msg), NULL);
+}
+
+int shm_call(struct transport *t, struct transport_out *to, struct mono now)
+{
+	struct shm *s = shm_of(t);
+	struct shm_out *o = shm_out(s, to);
+	char path[sizeof(s->path)];
+	int rc;
+
+	(void)now;
+	if (o->cut)
+		return -EHOSTUNREACH;
+	if (!o->data)
+		o->data = calloc(TRANSPORT_SLOTS, TRANSPORT_READ_MAX);
+	if (!o->data)
+		return -ENOMEM;
+	rc = shm_address(path, sizeof(path), to->peer.address, to->peer.host);
+	if (!rc)
+		rc = shm_connect(path, &o->fd);
+	if (!rc)
+		rc = shm_check_peer(o->fd);
+	if (!rc)
+		rc = shm_watch(s->epoll, EPOLL_CTL_ADD, o->fd, EPOLLIN,
+			       SHM_ID_OUT + (uint32_t)(o - s->out));
+	return rc ? rc : begin_hello(s, o, to->peer.host);
+}
+
+void shm_hang_up(struct transport *t, struct transport_out *to)
+{
+	struct shm *s = shm_of(t);
+	struct shm_out *o = shm_out(s, to);
+
+	shm_close(&o->fd);
+	hello_wipe(&o->hello);
+	if (o->map.mem[0])
+		shm_orphan(s, o);
+}
+
+/* The responder took us: map what it handed over. Its link before is destroyed. */
+static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+	struct transport_out *to = &s->t.out[i];
+	uint64_t generation = o->hello.peer_generation;
+	size_t bytes[TRANSPORT_PARTS];
+	struct shm_keys keys;
+	int rc;
+
+	if (o->cut) {
+		front_down(&s->t, to, -EHOSTUNREACH, "the link is cut", now);
+		return;
+	}
+	shm_forget_late(o);
+	rc = o->hello.keys_len == sizeof(keys) ? 0 : -EPROTO;
+	if (!rc) {
+		memcpy(&keys, o->hello.keys, sizeof(keys));
+		rc = shm_map(&o->map, file, &keys);
+	}
+	hello_wipe(&o->hello);
+	if (rc) {
+		front_down(&s->t, to, rc, "handed over a region that cannot be mapped", now);
+		return;
+	}
+	for (int k = 0; k < TRANSPORT_PARTS; k++)
+		bytes[k] = keys.bytes[k];
+	rc = front_up(&s->t, to, generation, bytes, now);
+	if (rc)
+		front_down(&s->t, to, rc, "is an older start of this host than was seen before",
+			   now);
+}
+
+static void hello_message(struct shm *s, uint32_t i, const void *msg, size_t len,
+			  const int file[TRANSPORT_PARTS], struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+	uint8_t out[HELLO_MAX];
+	size_t out_len = 0;
+	int next = hello_take(&o->hello, msg, len, out, &out_len);
+
+	if (next == HELLO_READY) {
+		ready(s, i, file, now);
+		return;
+	}
+	if (next >= 0 && out_len)
+		next = shm_send(o->fd, out, out_len, NULL);
+	if (next < 0)
+		front_down(&s->t, &s->t.out[i], next,
+			   next == -ECONNRESET ? "closed the connection" : hello_why(next), now);
+}
+
+/* One message; false: there is no more, or no link any more. */
+static bool out_message(struct shm *s, uint32_t i, struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+	struct transport_out *to = &s->t.out[i];
+	int file[TRANSPORT_PARTS];
+	uint8_t msg[HELLO_MAX + 1];
+	ssize_t n = shm_recv(o->fd, msg, sizeof(msg), file);
+
+	if (n == -EAGAIN)
+		return false;
+	if (n == -ECONNRESET && to->state == LINK_CALLS)
+		front_down(&s->t, to, -ECONNRESET, "did not let us in", now);
+	else if (n == -ECONNRESET)
+		front_down(&s->t, to, -ECONNRESET, "closed the connection", now);
+	else if (n < 0 || to->state == LINK_UP)
+		front_down(&s->t, to, -EPROTO, "sent what no host sends", now);
+	else
+		hello_message(s, i, msg, (size_t)n, file, now);
+	if (n > 0)
+		for (int k = 0; k < TRANSPORT_PARTS; k++)
+			shm_close(&file[k]);
+	return o->fd >= 0;
+}
+
+void shm_out_event(struct shm *s, uint32_t i, uint32_t events, struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+
+	/* Two of the hello at most, then none but the end. */
+	for (int k = 0; k < 4 && o->fd >= 0; k++)
+		if (!out_message(s, i, now))
+			break;
+	if (events & EPOLLOUT && o->fd >= 0)
+		shm_run(s, i, now);
+}

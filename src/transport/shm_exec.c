@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * shm_exec: operations under way: planned (when, or never, by the injected
+ * faults), executed on the peer's memory, finished.
+ *
+ * Without faults all three happen within submit. With them, an operation whose
+ * link ended may still be executed (shm_orphan), as on a network: until the
+ * responder raises our epoch.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "src/transport/shm.h"
+
+/* --- faults ---------------------------------------------------------------- */
+
+static uint64_t draw(struct shm *s)
+{
+	s->rng ^= s->rng << 13;
+	s->rng ^= s->rng >> 7;
+	s->rng ^= s->rng << 17;
+	return s->rng;
+}
+
+static bool chance(struct shm *s, uint32_t permille)
+{
+	return permille && draw(s) % 1000 < permille;
+}
+
+static int64_t between(struct shm *s, int64_t min, int64_t max)
+{
+	return max > min ? min + (int64_t)(draw(s) % (uint64_t)(max - min + 1)) : min;
+}
+
+/* Not before `floor`; the end of time is the end. */
+static struct mono after(struct mono t, int64_t ns, struct mono floor)
+{
+	struct mono sum = { t.ns > INT64_MAX - ns ? INT64_MAX : t.ns + ns };
+
+	return sum.ns < floor.ns ? floor : sum;
+}
+
+static bool is_atomic(const struct transport_op *op)
+{
+	return op->kind == TRANSPORT_CAS64 || op->kind == TRANSPORT_FAA64;
+}
+
+static void plan(struct shm *s, struct shm_out *o, struct shm_entry *e, struct mono now)
+{
+	const struct shm_faults *f = &s->faults;
+	bool late = chance(s, f->late_permille);
+
+	e->exec = after(now, between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
+	if (late && is_atomic(&e->op))
+		e->exec = after(e->op.deadline, between(s, 0, f->late_max_ns), e->exec);
+	e->done = after(e->exec, between(s, f->back_min_ns, f->back_max_ns), o->done_last);
+	o->exec_last = e->exec;
+	o->done_last = e->done;
+	if (chance(s, f->drop_permille) || o->cut || (late && !is_atomic(&e->op)))
+		o->lost = true;
+	if (chance(s, f->drop_back_permille))
+		o->lost_back = true;
+	e->lost = o->lost;
+	e->lost_back = o->lost_back;
+	e->tear = e->op.kind == TRANSPORT_READ && chance(s, f->tear_permille);
+}
+
+/* --- execution ------------------------------------------------------------------ */
+
+static bool destroyed(const struct shm *s, const struct shm_map *m)
+{
+	return __atomic_load_n(&m->epochs[s->t.conf.host - 1], __ATOMIC_SEQ_CST) != m->epoch;
+}
+
+static uint64_t execute_atomic(const struct shm_map *m, const struct transport_op *op)
+{
+	uint64_t *word = (uint64_t *)m->mem[TRANSPORT_WORDS] + op->offset / 8;
+	uint64_t old = op->compare;
+
+	if (op->kind == TRANSPORT_FAA64)
+		return __atomic_fetch_add(word, op->value, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &old, op->value, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return old;
+}
+
+static void *slot_data(const struct shm_out *o, const struct transport_slot *slot)
+{
+	return o->data + (size_t)slot->index * TRANSPORT_READ_MAX;
+}
+
+/* Words from .. to - 1 of a READ. Records may be torn; words are not. */
+static void copy(const struct shm_out *o, const struct shm_entry *e, uint32_t from, uint32_t to)
+{
+	const uint64_t *src = (const uint64_t *)o->map.mem[e->op.part] + e->op.offset / 8;
+	uint64_t *dst = slot_data(o, e->slot);
+
+	for (uint32_t i = from; i < to; i++)
+		dst[i] = __atomic_load_n(&src[i], __ATOMIC_SEQ_CST);
+}
+
+/* The socket has no room: wait until it has. */
+static void stick(struct shm *s, uint32_t i, bool stuck)
+{
+	struct shm_out *o = &s->out[i];
+
+	if (o->stuck == stuck)
+		return;
+	o->stuck = stuck;
+	shm_watch(s->epoll, EPOLL_CTL_MOD, o->fd, EPOLLIN | (stuck ? (uint32_t)EPOLLOUT : 0),
+		  SHM_ID_OUT + i);
+}
+
+static int execute(struct shm *s, uint32_t i, struct shm_entry *e)
+{
+	struct shm_out *o = &s->out[i];
+	uint32_t words = e->op.len / 8;
+	int rc;
+
+	if (destroyed(s, &o->map))
+		return -ECONNRESET;
+	if (e->op.kind == TRANSPORT_SEND) {
+		rc = shm_send(o->fd, e->op.data, e->op.len, NULL);
+		stick(s, i, rc == -EAGAIN);
+		if (rc)
+			return rc;
+	} else if (e->op.kind == TRANSPORT_READ) {
+		copy(o, e, 0, e->tear ? words / 2 : words);
+	} else {
+		e->old = execute_atomic(&o->map, &e->op);
+	}
+	e->executed = true;
+	return 0;
+}
+
+/* All whose time has come, in order, up to one that is lost. */
+static int execute_due(struct shm *s, uint32_t i, struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+	int rc = 0;
+
+	for (uint32_t k = 0; k < o->n && !rc; k++) {
+		struct shm_entry *e = &o->queue[k];
+
+		if (e->lost || e->exec.ns > now.ns)
+			break;
+		if (!e->executed)
+			rc = execute(s, i, e);
+	}
+	return rc == -EAGAIN ? 0 : rc;
+}
+
+static void finish_due(struct shm *s, uint32_t i, struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+
+	while (o->n) {
+		struct shm_entry e = o->queue[0];
+
+		if (!e.executed || e.lost_back || e.done.ns > now.ns)
+			return;
+		if (o->cut) {
+			o->queue[0].lost_back = true;
+			return;
+		}
+		if (e.tear)
+			copy(o, &e, e.op.len / 16, e.op.len / 8);
+		memmove(o->queue, o->queue + 1, --o->n * sizeof(o->queue[0]));
+		front_done(&s->t, &s->t.out[i], e.slot, TRANSPORT_DONE, e.old,
+			   e.op.kind == TRANSPORT_READ ? slot_data(o, e.slot) : NULL, 0);
+	}
+}
+
+/* Of the link before: their results interest nobody any more. */
+static void run_late(struct shm *s, struct shm_out *o, struct mono now)
+{
+	while (o->lates && o->late[0].exec.ns <= now.ns) {
+		if (destroyed(s, &o->late_map)) {
+			shm_forget_late(o);
+			return;
+		}
+		execute_atomic(&o->late_map, &o->late[0].op);
+		memmove(o->late, o->late + 1, --o->lates * sizeof(o->late[0]));
+	}
+	if (!o->lates)
+		shm_forget_late(o);
+}
+
+void shm_run(struct shm *s, uint32_t i, struct mono now)
+{
+	struct shm_out *o = &s->out[i];
+	int rc;
+
+	run_late(s, o, now);
+	rc = execute_due(s, i, now);
+	finish_due(s, i, now);
+	if (rc)
+		front_down(&s->t, &s->t.out[i], rc, "ended the link", now);
+	if (!o->n && !o->lates)
+		s->busy &= ~(1ull << i);
+}
+
+int shm_submit(struct transport *t, struct transport_out *to, struct transport_slot *slot,
+	       struct mono now)
+{
+	struct shm *s = shm_of(t);
+	struct shm_out *o = shm_out(s, to);
+	uint32_t i = (uint32_t)(o - s->out);
+	struct shm_entry *e = &o->queue[o->n];
+
+	if (destroyed(s, &o->map))
+		return -ECONNRESET;
+	*e = (struct shm_entry){ .op = slot->op, .slot = slot };
+	plan(s, o, e, now);
+	o->n++;
+	s->busy |= 1ull << i;
+	shm_run(s, i, now);
+	return 0;
+}
+
+/* --- the end of a link ------------------------------------------------------------- */
+
+void shm_forget_late(struct shm_out *o)
+{
+	shm_unmap(&o->late_map);
+	o->lates = 0;
+}
+
+void shm_orphan(struct shm *s, struct shm_out *o)
+{
+	shm_forget_late(o);
+	for (uint32_t k = 0; k < o->n; k++) {
+		struct shm_entry *e = &o->queue[k];
+
+		if (!e->lost && !e->executed && is_atomic(&e->op))
+			o->late[o->lates++] = *e;
+	}
+	o->n = 0;
+	o->stuck = o->lost = o->lost_back = false;
+	o->exec_last = o->done_last = (struct mono){ 0 };
+	if (o->lates)
+		o->late_map = o->map;
+	else
+		shm_unmap(&o->map);
+	memset(&o->map, 0, sizeof(o->map));
+	if (o->lates)
+		s->busy |= 1ull << (o - s->out);
+}
+
+static void sooner(struct mono *due, struct mono t)
+{
+	if (t.ns < due->ns)
+		*due = t;
+}
+
+void shm_run_due(const struct shm *s, struct mono *due)
+{
+	for (uint64_t hosts = s->busy; hosts; hosts &= hosts - 1) {
+		const struct shm_out *o = &s->out[__builtin_ctzll(hosts)];
+		uint32_t k = 0;
+
+		if (o->lates)
+			sooner(due, o->late[0].exec);
+		if (o->n && o->queue[0].executed && !o->queue[0].lost_back)
+			sooner(due, o->queue[0].done);
+		while (k < o->n && o->queue[k].executed)
+			k++;
+		if (k < o->n && !o->queue[k].lost && !o->stuck)
+			sooner(due, o->queue[k].exec);
+	}
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* shm_region: the two parts of a region as sealed memory files, ours and a peer's. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/transport/shm.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+enum { SEALS_SIZE = F_SEAL_SHRINK | F_SEAL_GROW };
+
+/* Mapped first, then sealed: this mapping stays the only one that can write to the table. */
+static int part_open(struct shm_region *r, enum transport_part part, size_t len)
+{
+	int seals = SEALS_SIZE | F_SEAL_SEAL | (part == TRANSPORT_TABLE ? F_SEAL_FUTURE_WRITE : 0);
+	void *mem;
+
+	r->fd[part] = memfd_create(part == TRANSPORT_TABLE ? "resex-table" : "resex-words",
+				   MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (r->fd[part] < 0 || ftruncate(r->fd[part], (off_t)len))
+		return -errno;
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[part], 0);
+	if (mem == MAP_FAILED)
+		return -errno;
+	r->mem[part] = mem;
+	r->len[part] = len;
+	return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
+}
+
+int shm_region_open(struct shm_region *r, const struct transport_conf *c)
+{
+	int rc = part_open(r, TRANSPORT_TABLE, c->bytes[TRANSPORT_TABLE] + SHM_EPOCHS_BYTES);
+
+	if (!rc)
+		rc = part_open(r, TRANSPORT_WORDS, c->bytes[TRANSPORT_WORDS]);
+	if (rc)
+		return rc;
+	r->epochs = (uint64_t *)r->mem[TRANSPORT_TABLE] + c->bytes[TRANSPORT_TABLE] / 8;
+	if (c->words)
+		memcpy(r->mem[TRANSPORT_WORDS], c->words, c->bytes[TRANSPORT_WORDS]);
+	return 0;
+}
+
+void shm_region_close(struct shm_region *r)
+{
+	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		if (r->mem[i])
+			munmap(r->mem[i], r->len[i]);
+		r->mem[i] = NULL;
+		shm_close(&r->fd[i]);
+	}
+}
+
+/* A file that its owner could shrink would kill who reads it (SIGBUS). */
+static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len)
+{
+	int prot = PROT_READ | (part == TRANSPORT_WORDS ? PROT_WRITE : 0);
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *mem;
+
+	if (seals < 0 || (seals & SEALS_SIZE) != SEALS_SIZE)
+		return -EPROTO;
+	if (fstat(fd, &st) || (size_t)st.st_size != len)
+		return -EPROTO;
+	mem = mmap(NULL, len, prot, MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED)
+		return -errno;
+	m->mem[part] = mem;
+	m->len[part] = len;
+	return 0;
+}
+
+int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k)
+{
+	int rc;
+
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (fd[i] < 0 || !k->bytes[i] || k->bytes[i] % 4096 ||
+		    k->bytes[i] > TRANSPORT_PART_MAX)
+			return -EPROTO;
+	rc = part_map(m, TRANSPORT_TABLE, fd[TRANSPORT_TABLE],
+		      k->bytes[TRANSPORT_TABLE] + SHM_EPOCHS_BYTES);
+	if (!rc)
+		rc = part_map(m, TRANSPORT_WORDS, fd[TRANSPORT_WORDS], k->bytes[TRANSPORT_WORDS]);
+	if (rc) {
+		shm_unmap(m);
+		return rc;
+	}
+	m->epochs = (const uint64_t *)m->mem[TRANSPORT_TABLE] + k->bytes[TRANSPORT_TABLE] / 8;
+	m->epoch = k->epoch;
+	return 0;
+}
+
+void shm_unmap(struct shm_map *m)
+{
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		if (m->mem[i])
+			munmap(m->mem[i], m->len[i]);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* shm_socket: the sockets of the backend "shm": where they lie, and messages with files. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "src/transport/shm.h"
+
+int shm_address(char *path, size_t size, const char *dir, uint16_t host)
+{
+	struct sockaddr_un *unused;
+	int n = snprintf(path, size, "%s/host-%u.sock", dir, host);
+
+	return n < 0 || (size_t)n >= size || (size_t)n >= sizeof(unused->sun_path) ? -ENAMETOOLONG
+										   : 0;
+}
+
+void shm_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void fill_address(struct sockaddr_un *a, const char *path)
+{
+	memset(a, 0, sizeof(*a));
+	a->sun_family = AF_UNIX;
+	snprintf(a->sun_path, sizeof(a->sun_path), "%s", path);
+}
+
+int shm_connect(const char *path, int *fd)
+{
+	struct sockaddr_un a;
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int rc = 0;
+
+	if (sock < 0)
+		return -errno;
+	fill_address(&a, path);
+	if (connect(sock, (struct sockaddr *)&a, sizeof(a))) {
+		rc = -errno;
+		close(sock);
+		return rc;
+	}
+	*fd = sock;
+	return 0;
+}
+
+/* Is somebody there, even if too busy to take us? */
+static bool lives(const char *path)
+{
+	int fd, rc = shm_connect(path, &fd);
+
+	if (!rc)
+		close(fd);
+	return rc != -ECONNREFUSED && rc != -ENOENT;
+}
+
+static int bind_here(int sock, const char *path)
+{
+	struct sockaddr_un a;
+
+	fill_address(&a, path);
+	if (!bind(sock, (struct sockaddr *)&a, sizeof(a)))
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	if (lives(path))
+		return -EADDRINUSE;
+	if (unlink(path) && errno != ENOENT)
+		return -errno;
+	return bind(sock, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
+}
+
+/* The folder is locked meanwhile: two that start at once do not take it from each other. */
+int shm_listen(const char *dir, const char *path, int *fd)
+{
+	int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int rc = 0;
+
+	if (lock < 0 || sock < 0 || flock(lock, LOCK_EX) || fchmod(sock, 0600))
+		rc = -errno;
+	if (!rc)
+		rc = bind_here(sock, path);
+	if (!rc && listen(sock, TRANSPORT_HOSTS_MAX)) {
+		rc = -errno;
+		unlink(path);
+	}
+	shm_close(&lock);
+	if (rc)
+		shm_close(&sock);
+	else
+		*fd = sock;
+	return rc;
+}
+
+int shm_check_peer(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len))
+		return -errno;
+	return who.uid && who.uid != geteuid() ? -EACCES : 0;
+}
+
+int shm_watch(int epoll, int op, int fd, uint32_t events, uint32_t id)
+{
+	struct epoll_event ev = { .events = events, .data.u32 = id };
+
+	return epoll_ctl(epoll, op, fd, &ev) ? -errno : 0;
+}
+
+int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(r->fd))];
+	} control = { 0 };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (r) {
+		m.msg_control = control.room;
+		m.msg_controllen = sizeof(control.room);
+		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
+		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
+		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(r->fd));
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), r->fd, sizeof(r->fd));
+	}
+	while (sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		if (errno != EINTR)
+			return errno == EPIPE ? -ECONNRESET : -errno;
+	return 0;
+}
+
+/* The kernel has opened what fits into the room for it: the wrong number is closed again. */
+static void take_files(struct msghdr *m, int file[TRANSPORT_PARTS])
+{
+	const size_t size = sizeof(int) * TRANSPORT_PARTS;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t len = c->cmsg_len - CMSG_LEN(0);
+		int fd;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		if (len == size && file[0] < 0) {
+			memcpy(file, CMSG_DATA(c), size);
+			continue;
+		}
+		for (size_t at = 0; at + sizeof(fd) <= len; at += sizeof(fd)) {
+			memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
+			close(fd);
+		}
+	}
+}
+
+ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS])
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int) * TRANSPORT_PARTS)];
+	} control;
+	struct iovec iov = { .iov_base = buf, .iov_len = size };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (file) {
+		for (int i = 0; i < TRANSPORT_PARTS; i++)
+			file[i] = -1;
+		m.msg_control = control.room;
+		m.msg_controllen = sizeof(control.room);
+	}
+	do
+		n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (file)
+		take_files(&m, file);
+	if (m.msg_flags & MSG_TRUNC)
+		return -EMSGSIZE;
+	return n ? n : -ECONNRESET;
+}

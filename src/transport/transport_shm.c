@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_shm: the backend "shm": hosts are processes of one machine, or
+ * several handles within one, and read each other's memory. See shm.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "src/transport/shm.h"
+
+enum { EVENTS = 64 };
+
+static void shm_free(struct transport *t)
+{
+	struct shm *s = shm_of(t);
+
+	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++) {
+		struct shm_out *o = &s->out[i];
+
+		shm_close(&s->in[i]);
+		shm_close(&o->fd);
+		shm_unmap(&o->map);
+		shm_unmap(&o->late_map);
+		hello_wipe(&o->hello);
+		free(o->data);
+	}
+	for (uint32_t i = 0; s->hello && i < s->hellos_max; i++) {
+		shm_close(&s->hello[i].fd);
+		hello_wipe(&s->hello[i].hello);
+	}
+	free(s->hello);
+	if (s->listener >= 0)
+		unlink(s->path);
+	shm_close(&s->listener);
+	shm_close(&s->epoll);
+	shm_region_close(&s->region);
+	front_fini(t);
+	free(s);
+}
+
+static void dispatch(struct shm *s, const struct epoll_event *ev, struct mono now)
+{
+	uint32_t id = ev->data.u32;
+
+	if (id >= SHM_ID_HELLO)
+		shm_hello_event(s, id - SHM_ID_HELLO, now);
+	else if (id >= SHM_ID_IN)
+		shm_in_event(s, id - SHM_ID_IN);
+	else if (id >= SHM_ID_OUT)
+		shm_out_event(s, id - SHM_ID_OUT, ev->events, now);
+	else
+		shm_accept(s, now);
+}
+
+static void shm_progress(struct transport *t, struct mono now)
+{
+	struct shm *s = shm_of(t);
+	struct epoll_event ev[EVENTS];
+	int n = epoll_wait(s->epoll, ev, EVENTS, 0);
+
+	for (int i = 0; i < n; i++)
+		dispatch(s, &ev[i], now);
+	shm_hellos_timers(s, now);
+	for (uint64_t hosts = s->busy; hosts; hosts &= hosts - 1)
+		shm_run(s, (uint32_t)__builtin_ctzll(hosts), now);
+}
+
+static int shm_fd(struct transport *t)
+{
+	return shm_of(t)->epoll;
+}
+
+static int shm_arm(struct transport *t, struct mono now, struct mono *due)
+{
+	(void)now;
+	shm_run_due(shm_of(t), due);
+	shm_hellos_due(shm_of(t), due);
+	return 0;
+}
+
+static const struct transport_ops ops = {
+	.close = shm_free,
+	.call = shm_call,
+	.hang_up = shm_hang_up,
+	.evict = shm_evict,
+	.submit = shm_submit,
+	.progress = shm_progress,
+	.fd = shm_fd,
+	.arm = shm_arm,
+};
+
+/* --- open ---------------------------------------------------------------------- */
+
+static int serve(struct shm *s, char text[static 256])
+{
+	const struct transport_conf *c = &s->t.conf;
+	int rc = shm_region_open(&s->region, c);
+
+	if (rc) {
+		snprintf(text, 256, "the region's memory could not be made: %s", strerror(-rc));
+		return rc;
+	}
+	s->t.table = s->region.mem[TRANSPORT_TABLE];
+	rc = shm_address(s->path, sizeof(s->path), c->address, c->host);
+	if (rc) {
+		snprintf(text, 256, "the folder's name \"%s\" is too long for a socket in it",
+			 c->address);
+		return -EINVAL;
+	}
+	rc = shm_listen(c->address, s->path, &s->listener);
+	if (rc == -EADDRINUSE)
+		snprintf(text, 256, "%s: another process serves as host %u there", s->path,
+			 c->host);
+	else if (rc)
+		snprintf(text, 256, "%s: %s; the folder must be there and writable", s->path,
+			 strerror(-rc));
+	return rc;
+}
+
+static int watch(struct shm *s, char text[static 256])
+{
+	int rc;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	rc = s->epoll < 0
+		     ? -errno
+		     : shm_watch(s->epoll, EPOLL_CTL_ADD, s->listener, EPOLLIN, SHM_ID_LISTENER);
+	if (rc)
+		snprintf(text, 256, "the sockets cannot be watched: %s", strerror(-rc));
+	return rc;
+}
+
+static int make_hellos(struct shm *s, char text[static 256])
+{
+	uint32_t n = s->t.conf.hellos_max;
+
+	s->hellos_max = n < SHM_HELLOS_MAX ? n : SHM_HELLOS_MAX;
+	s->hello = calloc(s->hellos_max, sizeof(*s->hello));
+	if (!s->hello) {
+		snprintf(text, 256, "there is no memory for %u callers", s->hellos_max);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < s->hellos_max; i++)
+		s->hello[i].fd = -1;
+	return 0;
+}
+
+static struct shm *shm_new(void)
+{
+	struct shm *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->epoll = s->listener = -1;
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		s->region.fd[i] = -1;
+	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		s->in[i] = s->out[i].fd = -1;
+	s->rng = 1;
+	return s;
+}
+
+static int shm_open_host(struct transport **t, const struct transport_conf *c, struct mono now,
+			 char text[static 256])
+{
+	struct shm *s = shm_new();
+	int rc;
+
+	if (!s) {
+		snprintf(text, 256, "there is no memory for the transport");
+		return -ENOMEM;
+	}
+	rc = front_init(&s->t, &ops, c, now, text);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	rc = make_hellos(s, text);
+	if (!rc)
+		rc = serve(s, text);
+	if (!rc)
+		rc = watch(s, text);
+	s->t.conf.words = NULL; /* the caller's */
+	if (rc) {
+		shm_free(&s->t);
+		return rc;
+	}
+	*t = &s->t;
+	return 0;
+}
+
+const struct transport_backend transport_shm = { .name = "shm", .open = shm_open_host };
+
+/* --- faults ----------------------------------------------------------------------- */
+
+static bool delay_fits(int64_t min, int64_t max)
+{
+	return min >= 0 && min <= max;
+}
+
+int transport_shm_faults(struct transport *t, const struct shm_faults *f)
+{
+	struct shm *s = shm_of(t);
+
+	if (t->ops != &ops || !delay_fits(f->out_min_ns, f->out_max_ns) ||
+	    !delay_fits(f->back_min_ns, f->back_max_ns) || f->late_max_ns < 0)
+		return -EINVAL;
+	if (f->drop_permille > 1000 || f->drop_back_permille > 1000 || f->late_permille > 1000 ||
+	    f->tear_permille > 1000)
+		return -EINVAL;
+	s->faults = *f;
+	/* Never 0, of which xorshift makes nothing else; near seeds, far sequences. */
+	s->rng = (f->seed + 1) * 0x9e3779b97f4a7c15ull | 1;
+	return 0;
+}
+
+int transport_shm_cut(struct transport *t, uint16_t host, bool cut)
+{
+	if (t->ops != &ops || !host || host > TRANSPORT_HOSTS_MAX)
+		return -EINVAL;
+	shm_of(t)->out[host - 1].cut = cut;
+	return 0;
+}
