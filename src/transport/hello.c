@@ -322,6 +322,8 @@ const char *hello_why(int rc)
 		return "it is of another cluster; give all hosts the same cluster name";
 	case -EHOSTUNREACH:
 		return "it is, or calls, another host; compare the hosts' numbers and addresses";
+	case -ECONNRESET:
+		return "it hung up when it saw our proof; is its key the same as ours?";
 	case -EACCES:
 		return "its proof is wrong; give all hosts the same key, and find out who it is";
 	default:

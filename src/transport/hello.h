@@ -68,7 +68,11 @@ int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static H
 /* Responder, after HELLO_TELL: the last message, with the region's description. Its length. */
 size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[static HELLO_MAX]);
 
-/* For people: what an error of hello_take means and what to do; the end of a sentence. */
+/*
+ * For people: what an error of hello_take means and what to do; the end of a
+ * sentence. -ECONNRESET: a caller that was sent the ANSWER went without a PROOF,
+ * as one with another key does.
+ */
 const char *hello_why(int rc);
 
 /* Forget all of it. */

@@ -488,7 +488,7 @@ static void replay__of_an_earlier_session__is_refused(void **state)
 	}
 }
 
-/* The responder's part of an old session, to a caller whose nonce alone is new; and turned round. */
+/* An old session's half, to one whose nonce alone is new. */
 static void replay__one_nonce_new__is_refused(void **state)
 {
 	struct rig old, r;
@@ -638,7 +638,8 @@ static void key__is_in_no_message_text_or_state(void **state)
 
 static void why__of_each_error__is_its_own(void **state)
 {
-	static const int rc[] = { -EPROTO, -EPROTONOSUPPORT, -EXDEV, -EHOSTUNREACH, -EACCES, -EIO };
+	static const int rc[] = { -EPROTO, -EPROTONOSUPPORT, -EXDEV, -EHOSTUNREACH,
+				  -EACCES, -ECONNRESET,	     -EIO };
 	enum { N = sizeof(rc) / sizeof(*rc) };
 
 	(void)state;
