@@ -11,6 +11,7 @@ const struct transport_backend *const transport_backends[] = {
 #ifdef HAVE_VERBS
 	&transport_verbs,
 #endif
+	&transport_tcp,
 	NULL,
 };
 

@@ -11,10 +11,13 @@ libtransport_a_SOURCES = \
 	src/transport/shm_region.c \
 	src/transport/shm_serve.c \
 	src/transport/shm_socket.c \
+	src/transport/tcp.h src/transport/tcp_call.c src/transport/tcp_conn.c \
+	src/transport/tcp_serve.c src/transport/tcp_wire.c \
 	src/transport/transport.c src/transport/transport.h src/transport/transport_priv.h \
 	src/transport/transport_events.c \
 	src/transport/transport_link.c \
-	src/transport/transport_shm.c src/transport/transport_shm.h
+	src/transport/transport_shm.c src/transport/transport_shm.h \
+	src/transport/transport_tcp.c
 libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 if VERBS
 libtransport_a_SOURCES += \

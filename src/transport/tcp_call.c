@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tcp_call: our link to a peer: connect, the hello, then requests out and
+ * answers in, which come in the order of the requests.
+ *
+ * All that goes wrong ends in front_down, which calls hang_up: after it nothing
+ * here is touched any more until the front calls again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "src/transport/tcp.h"
+
+enum {
+	IN_ROOM = 2 * TCP_ANSWER_MAX,
+	OUT_ROOM = TRANSPORT_DEPTH * TCP_REQUEST_MAX,
+	SAID = 128, /* bytes of what is said to people */
+};
+
+_Static_assert((int)TCP_HELLO_FRAME <= (int)OUT_ROOM, "a hello fits where requests do");
+
+static int start_socket(struct tcp_call *c, const struct transport_peer *p)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+	int rc = tcp_address(p->address, p->port, &a, &len);
+
+	if (rc)
+		return rc;
+	c->conn.fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (c->conn.fd < 0)
+		return -errno;
+	tcp_conn_options(c->conn.fd);
+	if (connect(c->conn.fd, (const struct sockaddr *)&a, len) && errno != EINPROGRESS)
+		return -errno;
+	return 0;
+}
+
+/* Until it is connected, only that is waited for. */
+static int watch_connect(struct tcp_call *c)
+{
+	struct epoll_event ev = { .events = EPOLLOUT, .data = { .ptr = &c->conn } };
+
+	c->conn.want = EPOLLOUT;
+	return epoll_ctl(c->conn.epoll, EPOLL_CTL_ADD, c->conn.fd, &ev) ? -errno : 0;
+}
+
+int tcp_call_begin(struct tcp_call *c, struct transport *t, struct transport_out *o, int epoll)
+{
+	uint8_t nonce[HELLO_NONCE];
+	int rc = front_random(nonce, sizeof(nonce));
+
+	if (rc)
+		return rc;
+	c->conn = (struct tcp_conn){ .kind = TCP_CALLS, .fd = -1, .epoll = epoll };
+	hello_begin(&c->hello, HELLO_CALLER, &t->conf, o->peer.host, nonce);
+	c->sent_head = c->sent_n = 0;
+	c->state = TCP_CALL_CONNECTS;
+	rc = tcp_buf_init(&c->in, IN_ROOM);
+	if (!rc)
+		rc = tcp_buf_init(&c->out, OUT_ROOM);
+	if (!rc)
+		rc = start_socket(c, &o->peer);
+	if (!rc)
+		rc = watch_connect(c);
+	if (rc)
+		tcp_call_end(c);
+	return rc;
+}
+
+void tcp_call_end(struct tcp_call *c)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+
+	if (c->state == TCP_CALL_OFF)
+		return;
+	/* Throw away what the kernel has not sent yet: it need not be executed any more. */
+	if (c->conn.fd >= 0)
+		setsockopt(c->conn.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	tcp_conn_close(&c->conn);
+	hello_wipe(&c->hello);
+	tcp_buf_fini(&c->in);
+	tcp_buf_fini(&c->out);
+	c->state = TCP_CALL_OFF;
+}
+
+void tcp_call_fini(struct tcp_call *c)
+{
+	tcp_call_end(c);
+	for (size_t i = 0; i < TRANSPORT_SLOTS; i++)
+		free(c->data[i]);
+}
+
+int tcp_call_submit(struct tcp_call *c, struct transport_slot *s)
+{
+	uint8_t **data = &c->data[s->index];
+	int rc;
+
+	if (c->sent_n == TRANSPORT_SLOTS)
+		return -EAGAIN;
+	if (s->op.kind == TRANSPORT_READ && !*data) {
+		*data = malloc(TRANSPORT_READ_MAX);
+		if (!*data)
+			return -ENOMEM;
+	}
+	rc = tcp_request_put(&c->out, (uint8_t)s->index, &s->op);
+	if (!rc)
+		c->sent[(c->sent_head + c->sent_n++) % TRANSPORT_SLOTS] = s;
+	return rc;
+}
+
+/* --- what comes back --------------------------------------------------------------- */
+
+static uint32_t answer_len(const struct transport_op *op)
+{
+	if (op->kind == TRANSPORT_READ)
+		return op->len;
+	return op->kind == TRANSPORT_SEND ? 0 : 8;
+}
+
+/* It must be of the oldest that was sent. */
+static int take_answer(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		       const struct tcp_frame *f)
+{
+	struct transport_slot *s = c->sent[c->sent_head];
+	bool done = f->type == TCP_DONE;
+	uint64_t number;
+
+	if (!c->sent_n || f->slot != s->index || (!done && f->type != TCP_REFUSED))
+		return -EPROTO;
+	if (f->len != (done ? answer_len(&s->op) : 4))
+		return -EPROTO;
+	number = tcp_get(f->data, f->len < 8 ? f->len : 8);
+	c->sent_head = (c->sent_head + 1) % TRANSPORT_SLOTS;
+	c->sent_n--;
+	if (!done) {
+		int why = number >= 1 && number <= 4095 ? -(int)number : -EPROTO;
+
+		front_done(t, o, s, TRANSPORT_REFUSED, 0, NULL, why);
+	} else if (s->op.kind == TRANSPORT_READ) {
+		memcpy(c->data[s->index], f->data, f->len);
+		front_done(t, o, s, TRANSPORT_DONE, 0, c->data[s->index], 0);
+	} else {
+		front_done(t, o, s, TRANSPORT_DONE, number, NULL, 0);
+	}
+	return 0;
+}
+
+static int come_up(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		   struct mono now)
+{
+	size_t bytes[TRANSPORT_PARTS];
+
+	if (c->hello.keys_len != TCP_KEYS)
+		return -EPROTO;
+	for (size_t i = 0; i < TRANSPORT_PARTS; i++) {
+		uint64_t n = tcp_get(c->hello.keys + 8 * i, 8);
+
+		bytes[i] = n <= TRANSPORT_PART_MAX ? (size_t)n : 0;
+	}
+	c->state = TCP_CALL_UP;
+	return front_up(t, o, c->hello.peer_generation, bytes, now);
+}
+
+static int put_hello(struct tcp_call *c, const uint8_t *message, size_t len)
+{
+	uint8_t *at = tcp_frame_put(&c->out, TCP_HELLO, 0, (uint32_t)len);
+
+	if (!at)
+		return -EPROTO;
+	memcpy(at, message, len);
+	return 0;
+}
+
+static int take_hello(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		      const struct tcp_frame *f, struct mono now)
+{
+	uint8_t out[HELLO_MAX];
+	size_t n = 0;
+	int rc;
+
+	if (f->type != TCP_HELLO)
+		return -EPROTO;
+	rc = hello_take(&c->hello, f->data, f->len, out, &n);
+	if (rc == HELLO_READY)
+		return come_up(c, t, o, now);
+	return rc < 0 ? rc : put_hello(c, out, n);
+}
+
+/* All frames that are whole. */
+static int take_frames(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		       struct mono now)
+{
+	for (;;) {
+		size_t max = c->state == TCP_CALL_UP ? TRANSPORT_READ_MAX : HELLO_MAX;
+		struct tcp_frame f;
+		int len = tcp_frame_look(&c->in, max, &f);
+		int rc;
+
+		if (len <= 0)
+			return len < 0 ? -EPROTO : 0;
+		if (c->state == TCP_CALL_UP)
+			rc = take_answer(c, t, o, &f);
+		else
+			rc = take_hello(c, t, o, &f, now);
+		if (rc)
+			return rc;
+		tcp_buf_drop(&c->in, (size_t)len);
+	}
+}
+
+/* --- the link's life ----------------------------------------------------------------- */
+
+static int connected(struct tcp_call *c)
+{
+	uint8_t message[HELLO_MAX];
+	socklen_t len = sizeof(int);
+	size_t n;
+	int error;
+
+	if (getsockopt(c->conn.fd, SOL_SOCKET, SO_ERROR, &error, &len))
+		return -errno;
+	if (error)
+		return -error;
+	c->state = TCP_CALL_HELLO;
+	n = hello_call(&c->hello, message);
+	return put_hello(c, message, n);
+}
+
+static int send_on(struct tcp_call *c)
+{
+	int rc = tcp_conn_flush(&c->conn, &c->out);
+
+	return rc ? rc : tcp_conn_watch(&c->conn, &c->in, &c->out);
+}
+
+static int move_on(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		   struct mono now)
+{
+	int rc = c->state == TCP_CALL_CONNECTS ? connected(c) : tcp_conn_fill(&c->conn, &c->in);
+	/* What came before the end still counts. */
+	int taken = take_frames(c, t, o, now);
+
+	if (taken)
+		return taken;
+	return rc ? rc : send_on(c);
+}
+
+static const char *why_over(enum tcp_call_state was, int rc, char said[static SAID],
+			    const struct transport_peer *p)
+{
+	if (was == TCP_CALL_CONNECTS) {
+		snprintf(said, SAID, "does not answer at %.60s port %u: %s", p->address, p->port,
+			 strerror(-rc));
+		return said;
+	}
+	if (rc == -ESTALE)
+		return "is an older start than one that was here; is one number used twice?";
+	if (rc == -EINVAL)
+		return "tells of a region that cannot be; run the same version on all hosts";
+	if (rc == -EPROTO && was == TCP_CALL_UP)
+		return "answered what was not asked; run the same version on all hosts";
+	if (rc == -ECONNRESET)
+		return was == TCP_CALL_UP ? "hung up"
+					  : "hung up before the link stood; its alarms say why";
+	return was == TCP_CALL_UP ? strerror(-rc) : hello_why(rc);
+}
+
+static void over(struct tcp_call *c, struct transport *t, struct transport_out *o, int rc,
+		 struct mono now)
+{
+	char said[SAID];
+
+	front_down(t, o, rc, why_over(c->state, rc, said, &o->peer), now);
+}
+
+void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		   struct mono now)
+{
+	int rc = c->state == TCP_CALL_UP ? send_on(c) : 0;
+
+	if (rc)
+		over(c, t, o, rc, now);
+}
+
+void tcp_call_ready(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		    struct mono now)
+{
+	int rc = c->state != TCP_CALL_OFF ? move_on(c, t, o, now) : 0;
+
+	if (rc)
+		over(c, t, o, rc, now);
+}

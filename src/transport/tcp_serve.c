@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tcp_serve: a peer's link to us, from its first byte on.
+ *
+ * Bytes come in at `in`, whoever brought them; answers leave at `out`. First
+ * the hello, nothing else; then requests, in order, each answered before the
+ * next is looked at, and none while there is no room for the longest answer: a
+ * peer that does not take its answers is not served, and costs no more memory.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/transport/tcp.h"
+
+enum {
+	/* Requests at once: others are waiting too. */
+	BATCH = 64,
+	IN_ROOM = TRANSPORT_DEPTH * TCP_REQUEST_MAX,
+	OUT_ROOM = 4 * TCP_ANSWER_MAX,
+};
+
+int tcp_serve_init(struct tcp_serve *s, struct transport *t, const struct tcp_region *region,
+		   struct mono now)
+{
+	uint8_t nonce[HELLO_NONCE] = { 0 };
+	int rc = front_random(nonce, sizeof(nonce));
+
+	*s = (struct tcp_serve){ .t = t, .region = region, .due = mono_add(now, HELLO_NS) };
+	if (!rc)
+		rc = tcp_buf_init(&s->in, TCP_HELLO_FRAME);
+	if (!rc)
+		rc = tcp_buf_init(&s->out, TCP_HELLO_FRAME);
+	hello_begin(&s->hello, HELLO_RESPONDER, &t->conf, 0, nonce);
+	return rc;
+}
+
+void tcp_serve_fini(struct tcp_serve *s)
+{
+	if (!s->host)
+		front_caller_over(s->t);
+	hello_wipe(&s->hello);
+	tcp_buf_fini(&s->in);
+	tcp_buf_fini(&s->out);
+}
+
+/* --- the hello ------------------------------------------------------------------- */
+
+static int refuse(struct tcp_serve *s, int why, struct mono now)
+{
+	front_refused(s->t, s->hello.peer, why, now);
+	return why;
+}
+
+void tcp_serve_gone(struct tcp_serve *s, struct mono now)
+{
+	/* With the answer it had our proof: a friend would have sent its own. */
+	if (!s->host && s->hello.peer)
+		refuse(s, -ECONNRESET, now);
+}
+
+void tcp_serve_late(struct tcp_serve *s, struct mono now)
+{
+	refuse(s, -ETIMEDOUT, now);
+}
+
+static void put_hello(struct tcp_serve *s, const uint8_t *message, size_t len)
+{
+	uint8_t *at = tcp_frame_put(&s->out, TCP_HELLO, 0, (uint32_t)len);
+
+	memcpy(at, message, len);
+}
+
+static int take_hello(struct tcp_serve *s, const struct tcp_frame *f)
+{
+	uint8_t out[HELLO_MAX];
+	size_t n = 0;
+	int rc = -EPROTO;
+
+	if (f->type == TCP_HELLO)
+		rc = hello_take(&s->hello, f->data, f->len, out, &n);
+	if (rc == HELLO_TELL)
+		rc = front_proven(s->t, s->hello.peer, s->hello.peer_generation);
+	else if (rc == HELLO_MORE && n)
+		put_hello(s, out, n);
+	return rc;
+}
+
+/* At most one frame: there is none after PROOF before welcome. */
+static int step_hello(struct tcp_serve *s, struct mono now)
+{
+	struct tcp_frame f;
+	bool called = s->hello.peer;
+	int len, rc;
+
+	if (!tcp_serve_room(s))
+		return TCP_MORE;
+	len = tcp_frame_look(&s->in, HELLO_MAX, &f);
+	if (len == 0)
+		return TCP_IDLE;
+	rc = len < 0 ? -EPROTO : take_hello(s, &f);
+	if (rc < 0)
+		return refuse(s, rc, now);
+	tcp_buf_drop(&s->in, (size_t)len);
+	if (called)
+		return TCP_PROVEN;
+	return TCP_IDLE;
+}
+
+int tcp_serve_welcome(struct tcp_serve *s)
+{
+	uint8_t keys[TCP_KEYS], out[HELLO_MAX];
+	int rc = tcp_buf_grow(&s->in, IN_ROOM);
+	size_t len;
+
+	if (!rc)
+		rc = tcp_buf_grow(&s->out, OUT_ROOM);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < TRANSPORT_PARTS; i++)
+		tcp_put(keys + 8 * i, s->region->bytes[i], 8);
+	len = hello_tell(&s->hello, keys, sizeof(keys), out);
+	put_hello(s, out, len);
+	s->host = s->hello.peer;
+	front_caller_over(s->t);
+	hello_wipe(&s->hello);
+	return 0;
+}
+
+/* --- requests -------------------------------------------------------------------- */
+
+/* As the front checks before it posts; but who knows what runs there. */
+static int check(const struct tcp_region *r, const struct transport_op *op)
+{
+	if (op->part != TRANSPORT_TABLE && op->part != TRANSPORT_WORDS)
+		return -EINVAL;
+	if (op->kind != TRANSPORT_READ && op->part != TRANSPORT_WORDS)
+		return -EACCES;
+	if (op->offset % 8 || op->len % 8 || !op->len || op->len > TRANSPORT_READ_MAX)
+		return -EINVAL;
+	if ((uint64_t)op->offset + op->len > r->bytes[op->part])
+		return -ERANGE;
+	return 0;
+}
+
+/* Word by word, in order: each is whole, as an HCA's reads of a word are. */
+static void copy_words(uint8_t *out, const void *from, uint32_t len)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	const word *at = from;
+
+	for (uint32_t i = 0; i < len / 8; i++) {
+		uint64_t v = __atomic_load_n(&at[i], __ATOMIC_ACQUIRE);
+
+		memcpy(out + 8 * (size_t)i, &v, 8);
+	}
+}
+
+static uint64_t change_word(_Atomic uint64_t *word, const struct transport_op *op)
+{
+	uint64_t old = op->compare;
+
+	if (op->kind == TRANSPORT_FAA64)
+		return atomic_fetch_add(word, op->value);
+	atomic_compare_exchange_strong(word, &old, op->value);
+	return old;
+}
+
+/* There is room: step looked. */
+static void execute(struct tcp_serve *s, const struct transport_op *op, uint8_t slot)
+{
+	const struct tcp_region *r = s->region;
+
+	if (op->kind == TRANSPORT_SEND) {
+		front_message(s->t, s->host, op->data, op->len);
+		tcp_frame_put(&s->out, TCP_DONE, slot, 0);
+	} else if (op->kind == TRANSPORT_READ) {
+		const void *part = op->part == TRANSPORT_TABLE ? (const void *)r->table
+							       : (const void *)r->words;
+
+		copy_words(tcp_frame_put(&s->out, TCP_DONE, slot, op->len),
+			   (const uint8_t *)part + op->offset, op->len);
+	} else {
+		tcp_put(tcp_frame_put(&s->out, TCP_DONE, slot, 8),
+			change_word(&r->words[op->offset / 8], op), 8);
+	}
+}
+
+static const char *what_is_wrong(int why)
+{
+	if (why == -ERANGE)
+		return "it ends before";
+	return why == -EACCES ? "it is read-only" : "no such operation is posted";
+}
+
+static void refuse_request(struct tcp_serve *s, const struct transport_op *op, uint8_t slot,
+			   int why)
+{
+	front_alarm(s->t, s->host,
+		    "host %u was refused %u bytes at %u of part %u: %s; is its resex the same?",
+		    s->host, op->len, op->offset, (unsigned)op->part, what_is_wrong(why));
+	tcp_put(tcp_frame_put(&s->out, TCP_REFUSED, slot, 4), (uint64_t)-why, 4);
+}
+
+static int serve(struct tcp_serve *s, const struct tcp_frame *f)
+{
+	struct transport_op op;
+	int rc = tcp_request_get(f, &op);
+
+	if (rc)
+		return rc;
+	rc = op.kind == TRANSPORT_SEND ? 0 : check(s->region, &op);
+	if (rc)
+		refuse_request(s, &op, f->slot, rc);
+	else
+		execute(s, &op, f->slot);
+	s->t->stats.served++;
+	return 0;
+}
+
+static int step_requests(struct tcp_serve *s)
+{
+	for (int i = 0; i < BATCH; i++) {
+		struct tcp_frame f;
+		int len, rc;
+
+		if (!tcp_serve_room(s))
+			return TCP_MORE;
+		len = tcp_frame_look(&s->in, TRANSPORT_MESSAGE_MAX, &f);
+		if (len == 0)
+			return TCP_IDLE;
+		rc = len < 0 ? len : serve(s, &f);
+		if (rc) {
+			front_alarm(s->t, s->host,
+				    "host %u sent what is no request; its link was ended", s->host);
+			return rc;
+		}
+		tcp_buf_drop(&s->in, (size_t)len);
+	}
+	return TCP_MORE;
+}
+
+bool tcp_serve_room(const struct tcp_serve *s)
+{
+	return tcp_buf_left(&s->out) >= (s->host ? TCP_ANSWER_MAX : TCP_HELLO_FRAME);
+}
+
+int tcp_serve_step(struct tcp_serve *s, struct mono now)
+{
+	return s->host ? step_requests(s) : step_hello(s, now);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* tcp_wire: buffers of bytes, and frames in them. See tcp.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/transport/tcp.h"
+
+#define TCP_MAGIC 0x7852u /* "Rx" */
+
+/* --- buffers ------------------------------------------------------------------- */
+
+int tcp_buf_init(struct tcp_buf *b, size_t room)
+{
+	*b = (struct tcp_buf){ .at = malloc(room), .room = room };
+	return b->at ? 0 : -ENOMEM;
+}
+
+void tcp_buf_fini(struct tcp_buf *b)
+{
+	free(b->at);
+	*b = (struct tcp_buf){ 0 };
+}
+
+int tcp_buf_grow(struct tcp_buf *b, size_t room)
+{
+	size_t used = tcp_buf_used(b);
+	uint8_t *at = malloc(room);
+
+	if (!at)
+		return -ENOMEM;
+	memcpy(at, b->at + b->head, used);
+	free(b->at);
+	*b = (struct tcp_buf){ .at = at, .room = room, .tail = used };
+	return 0;
+}
+
+uint8_t *tcp_buf_space(struct tcp_buf *b, size_t *n)
+{
+	if (b->head) {
+		memmove(b->at, b->at + b->head, tcp_buf_used(b));
+		b->tail -= b->head;
+		b->head = 0;
+	}
+	*n = b->room - b->tail;
+	return b->at + b->tail;
+}
+
+/* --- frames -------------------------------------------------------------------- */
+
+void tcp_put(uint8_t *at, uint64_t v, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(v >> (8 * i));
+}
+
+uint64_t tcp_get(const uint8_t *at, size_t bytes)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		v |= (uint64_t)at[i] << (8 * i);
+	return v;
+}
+
+int tcp_frame_look(const struct tcp_buf *b, size_t max, struct tcp_frame *f)
+{
+	const uint8_t *at = b->at + b->head;
+	uint32_t len;
+
+	if (tcp_buf_used(b) < TCP_HEADER)
+		return 0;
+	if (tcp_get(at, 2) != TCP_MAGIC || at[2] < TCP_HELLO || at[2] > TCP_REFUSED)
+		return -EPROTO;
+	len = (uint32_t)tcp_get(at + 4, 4);
+	if (len > max)
+		return -EMSGSIZE;
+	if (tcp_buf_used(b) < TCP_HEADER + len)
+		return 0;
+	*f = (struct tcp_frame){
+		.type = at[2], .slot = at[3], .len = len, .data = at + TCP_HEADER
+	};
+	return (int)(TCP_HEADER + len);
+}
+
+uint8_t *tcp_frame_put(struct tcp_buf *b, enum tcp_type type, uint8_t slot, uint32_t len)
+{
+	uint8_t *at;
+	size_t n;
+
+	if (tcp_buf_left(b) < TCP_HEADER + len)
+		return NULL;
+	at = b->at + b->tail;
+	if (b->room - b->tail < TCP_HEADER + len)
+		at = tcp_buf_space(b, &n);
+	tcp_put(at, TCP_MAGIC, 2);
+	at[2] = (uint8_t)type;
+	at[3] = slot;
+	tcp_put(at + 4, len, 4);
+	tcp_buf_add(b, TCP_HEADER + len);
+	return at + TCP_HEADER;
+}
+
+/* --- requests ------------------------------------------------------------------ */
+
+static const struct {
+	enum tcp_type type;
+	uint32_t len; /* SEND: its own */
+} form[TRANSPORT_KINDS] = {
+	[TRANSPORT_READ] = { TCP_READ, 12 },
+	[TRANSPORT_CAS64] = { TCP_CAS64, 24 },
+	[TRANSPORT_FAA64] = { TCP_FAA64, 16 },
+	[TRANSPORT_SEND] = { TCP_SEND, 0 },
+};
+
+int tcp_request_put(struct tcp_buf *b, uint8_t slot, const struct transport_op *op)
+{
+	bool send = op->kind == TRANSPORT_SEND;
+	uint8_t *at = tcp_frame_put(b, form[op->kind].type, slot,
+				    send ? op->len : form[op->kind].len);
+
+	if (!at)
+		return -EAGAIN;
+	if (send) {
+		memcpy(at, op->data, op->len);
+		return 0;
+	}
+	tcp_put(at, op->part, 4);
+	tcp_put(at + 4, op->offset, 4);
+	if (op->kind == TRANSPORT_READ) {
+		tcp_put(at + 8, op->len, 4);
+	} else if (op->kind == TRANSPORT_FAA64) {
+		tcp_put(at + 8, op->value, 8);
+	} else {
+		tcp_put(at + 8, op->compare, 8);
+		tcp_put(at + 16, op->value, 8);
+	}
+	return 0;
+}
+
+static int get_send(const struct tcp_frame *f, struct transport_op *op)
+{
+	if (!f->len || f->len > TRANSPORT_MESSAGE_MAX)
+		return -EPROTO;
+	*op = (struct transport_op){ .kind = TRANSPORT_SEND, .len = f->len, .data = f->data };
+	return 0;
+}
+
+int tcp_request_get(const struct tcp_frame *f, struct transport_op *op)
+{
+	struct transport_op got = { .kind = TRANSPORT_READ };
+
+	if (f->type == TCP_SEND)
+		return get_send(f, op);
+	while (got.kind < TRANSPORT_SEND && form[got.kind].type != f->type)
+		got.kind++;
+	if (got.kind == TRANSPORT_SEND || f->len != form[got.kind].len)
+		return -EPROTO;
+	got.part = (enum transport_part)tcp_get(f->data, 4);
+	got.offset = (uint32_t)tcp_get(f->data + 4, 4);
+	if (got.kind == TRANSPORT_READ) {
+		got.len = (uint32_t)tcp_get(f->data + 8, 4);
+	} else if (got.kind == TRANSPORT_FAA64) {
+		got.value = tcp_get(f->data + 8, 8);
+	} else {
+		got.compare = tcp_get(f->data + 8, 8);
+		got.value = tcp_get(f->data + 16, 8);
+	}
+	if (got.kind != TRANSPORT_READ)
+		got.len = 8;
+	*op = got;
+	return 0;
+}

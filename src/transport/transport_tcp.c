@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * transport_tcp: the two-sided backend: the peer's process answers, in its poll.
+ *
+ * The yardstick that one-sided transports are measured with, and the last
+ * resort where there is no RDMA. One epoll descriptor watches the listener, our links
+ * (tcp_call.c) and those of others to us (tcp_serve.c); progress looks at what
+ * is ready and does a bounded part of it.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* accept4 */
+#endif
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/transport/tcp.h"
+
+enum {
+	READY = 64,    /* descriptors looked at in one progress */
+	ACCEPTS = 16,  /* callers taken in one progress */
+	ROUNDS = 4,    /* of serving one peer in one progress */
+	BACKLOG = 128, /* callers the kernel keeps for us */
+	PAGE = 4096,
+};
+
+/* So long is nobody accepted when there are no descriptors left. */
+#define REST_NS (100 * NS_PER_MS)
+
+/* A peer's link to us and its socket. */
+struct caller {
+	struct tcp_conn conn;
+	struct tcp_serve serve;
+	struct caller *next;
+	bool more; /* it can go on without being woken */
+};
+
+struct tcp {
+	struct transport t;
+	int epoll;
+	struct tcp_conn listener;
+	bool rests; /* the listener, until rest_over */
+	struct mono rest_over;
+	struct tcp_region region;
+	struct tcp_call call[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
+	uint64_t unsent; /* bit host - 1: something was put into call's out since progress */
+	struct caller *callers;
+	struct caller *of[TRANSPORT_HOSTS_MAX]; /* the proven one of each host */
+	bool more;				/* of any caller */
+	struct mono hellos_due; /* the first caller's whose hello takes too long, or earlier */
+};
+
+static struct tcp *tcp_of(struct transport *t)
+{
+	return (struct tcp *)t;
+}
+
+static struct tcp_call *call_of(struct transport *t, const struct transport_out *o)
+{
+	return &tcp_of(t)->call[o - t->out];
+}
+
+/* --- links of others to us ---------------------------------------------------------- */
+
+/* It is freed when nobody holds a pointer to it any more (bury). */
+static void caller_end(struct tcp *c, struct caller *in)
+{
+	if (in->conn.fd < 0)
+		return;
+	tcp_conn_close(&in->conn);
+	if (in->serve.host && c->of[in->serve.host - 1] == in)
+		c->of[in->serve.host - 1] = NULL;
+	tcp_serve_fini(&in->serve);
+}
+
+/* Free those that ended. */
+static void bury(struct tcp *c)
+{
+	struct caller **at = &c->callers;
+
+	while (*at) {
+		struct caller *in = *at;
+
+		if (in->conn.fd >= 0) {
+			at = &in->next;
+			continue;
+		}
+		*at = in->next;
+		free(in);
+	}
+}
+
+/* What the host's old link has sent and we have not read will never be executed. */
+static int caller_proven(struct tcp *c, struct caller *in)
+{
+	uint16_t host = in->serve.hello.peer;
+
+	if (c->of[host - 1])
+		caller_end(c, c->of[host - 1]);
+	if (tcp_serve_welcome(&in->serve))
+		return -ENOMEM;
+	c->of[host - 1] = in;
+	return 0;
+}
+
+static int caller_serve(struct tcp *c, struct caller *in, struct mono now)
+{
+	int rc = tcp_conn_flush(&in->conn, &in->serve.out);
+
+	in->more = false;
+	for (int i = 0; !rc && i < ROUNDS; i++) {
+		int next = tcp_serve_step(&in->serve, now);
+
+		if (next == TCP_PROVEN)
+			next = caller_proven(c, in) ? -ENOMEM : TCP_MORE;
+		if (next < 0)
+			return next;
+		rc = tcp_conn_flush(&in->conn, &in->serve.out);
+		in->more = next != TCP_IDLE && tcp_serve_room(&in->serve);
+		if (!in->more)
+			break;
+	}
+	c->more |= in->more;
+	if (rc)
+		tcp_serve_gone(&in->serve, now);
+	return rc;
+}
+
+static void caller_ready(struct tcp *c, struct caller *in, uint32_t events, struct mono now)
+{
+	bool read = tcp_buf_left(&in->serve.in);
+	int rc = tcp_conn_fill(&in->conn, &in->serve.in), served;
+
+	if (!read && events & (EPOLLERR | EPOLLHUP))
+		rc = -ECONNRESET;
+	/* What came before the end is still looked at: a proof that is wrong, for one. */
+	served = caller_serve(c, in, now);
+	if (!served && rc)
+		tcp_serve_gone(&in->serve, now);
+	if (!served && !rc)
+		rc = tcp_conn_watch(&in->conn, &in->serve.in, &in->serve.out);
+	if (served || rc)
+		caller_end(c, in);
+}
+
+static int caller_new(struct tcp *c, int fd, struct mono now)
+{
+	struct caller *in = calloc(1, sizeof(*in));
+	int rc;
+
+	if (!in) {
+		front_caller_over(&c->t);
+		close(fd);
+		return -ENOMEM;
+	}
+	in->conn = (struct tcp_conn){ .kind = TCP_SERVES, .fd = fd, .epoll = c->epoll };
+	in->next = c->callers;
+	c->callers = in;
+	tcp_conn_options(fd);
+	rc = tcp_serve_init(&in->serve, &c->t, &c->region, now);
+	if (!rc)
+		rc = tcp_conn_watch(&in->conn, &in->serve.in, &in->serve.out);
+	if (rc)
+		caller_end(c, in);
+	else if (in->serve.due.ns < c->hellos_due.ns)
+		c->hellos_due = in->serve.due;
+	return rc;
+}
+
+/* No descriptors, no memory: those who call wait in the kernel meanwhile. */
+static void listener_rest(struct tcp *c, int why, struct mono now)
+{
+	front_alarm(&c->t, 0, "callers cannot be taken now: %s; raise the limit of open files",
+		    strerror(why));
+	epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->listener.fd, NULL);
+	c->rests = true;
+	c->rest_over = mono_add(now, REST_NS);
+}
+
+static int listener_watch(struct tcp *c)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = &c->listener } };
+
+	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->listener.fd, &ev) ? -errno : 0;
+}
+
+static void listener_ready(struct tcp *c, struct mono now)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(c->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				listener_rest(c, errno, now);
+			return;
+		}
+		if (front_caller(&c->t, now))
+			close(fd);
+		else
+			caller_new(c, fd, now);
+	}
+}
+
+static void hellos_late(struct tcp *c, struct mono now)
+{
+	struct mono due = { INT64_MAX };
+
+	for (struct caller *in = c->callers; in; in = in->next) {
+		if (in->conn.fd < 0 || in->serve.host)
+			continue;
+		if (in->serve.due.ns > now.ns) {
+			if (in->serve.due.ns < due.ns)
+				due = in->serve.due;
+			continue;
+		}
+		tcp_serve_late(&in->serve, now);
+		caller_end(c, in);
+	}
+	c->hellos_due = due;
+}
+
+/* --- what the front asks ------------------------------------------------------------ */
+
+static int tcp_call(struct transport *t, struct transport_out *o, struct mono now)
+{
+	(void)now;
+	return tcp_call_begin(call_of(t, o), t, o, tcp_of(t)->epoll);
+}
+
+static void tcp_hang_up(struct transport *t, struct transport_out *o)
+{
+	tcp_call_end(call_of(t, o));
+}
+
+static void tcp_evict(struct transport *t, uint16_t host)
+{
+	struct tcp *c = tcp_of(t);
+
+	if (c->of[host - 1])
+		caller_end(c, c->of[host - 1]);
+}
+
+static int tcp_submit(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		      struct mono now)
+{
+	int rc = tcp_call_submit(call_of(t, o), s);
+
+	(void)now;
+	if (!rc)
+		tcp_of(t)->unsent |= 1ull << (o - t->out);
+	return rc;
+}
+
+/* All that was posted since the last time, in one go a link. */
+static void send_unsent(struct tcp *c, struct mono now)
+{
+	for (; c->unsent; c->unsent &= c->unsent - 1) {
+		int i = __builtin_ctzll(c->unsent);
+
+		tcp_call_send(&c->call[i], &c->t, &c->t.out[i], now);
+	}
+}
+
+static void go_on(struct tcp *c, struct mono now)
+{
+	c->more = false;
+	for (struct caller *in = c->callers; in; in = in->next)
+		if (in->more && in->conn.fd >= 0)
+			caller_ready(c, in, 0, now);
+}
+
+static void ready(struct tcp *c, const struct epoll_event *ev, struct mono now)
+{
+	struct tcp_conn *conn = ev->data.ptr;
+	size_t i;
+
+	if (conn->fd < 0) /* ended meanwhile */
+		return;
+	switch (conn->kind) {
+	case TCP_LISTENS:
+		listener_ready(c, now);
+		break;
+	case TCP_CALLS:
+		i = (size_t)((struct tcp_call *)conn - c->call);
+		tcp_call_ready(&c->call[i], &c->t, &c->t.out[i], now);
+		break;
+	case TCP_SERVES:
+		caller_ready(c, (struct caller *)conn, ev->events, now);
+		break;
+	}
+}
+
+static void tcp_progress(struct transport *t, struct mono now)
+{
+	struct epoll_event ev[READY];
+	struct tcp *c = tcp_of(t);
+	int n;
+
+	send_unsent(c, now);
+	if (c->rests && c->rest_over.ns <= now.ns)
+		c->rests = listener_watch(c) != 0;
+	if (c->more)
+		go_on(c, now);
+	n = epoll_wait(c->epoll, ev, READY, 0);
+	for (int i = 0; i < n; i++)
+		ready(c, &ev[i], now);
+	if (c->hellos_due.ns <= now.ns)
+		hellos_late(c, now);
+	bury(c);
+}
+
+static int tcp_fd(struct transport *t)
+{
+	return tcp_of(t)->epoll;
+}
+
+static int tcp_arm(struct transport *t, struct mono now, struct mono *due)
+{
+	struct tcp *c = tcp_of(t);
+
+	(void)now;
+	if (c->hellos_due.ns < due->ns)
+		*due = c->hellos_due;
+	if (c->rests && c->rest_over.ns < due->ns)
+		*due = c->rest_over;
+	return c->more || c->unsent;
+}
+
+/* --- open and close ------------------------------------------------------------------ */
+
+static void tcp_close(struct transport *t)
+{
+	struct tcp *c = tcp_of(t);
+
+	for (size_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		tcp_call_fini(&c->call[i]);
+	for (struct caller *in = c->callers; in; in = in->next)
+		caller_end(c, in);
+	bury(c);
+	tcp_conn_close(&c->listener);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	free(t->table);
+	free((void *)(uintptr_t)c->region.words);
+	front_fini(t);
+	free(c);
+}
+
+static const struct transport_ops tcp_ops = {
+	.close = tcp_close,
+	.call = tcp_call,
+	.hang_up = tcp_hang_up,
+	.evict = tcp_evict,
+	.submit = tcp_submit,
+	.progress = tcp_progress,
+	.fd = tcp_fd,
+	.arm = tcp_arm,
+};
+
+static int open_region(struct tcp *c, const struct transport_conf *conf)
+{
+	size_t words = conf->bytes[TRANSPORT_WORDS];
+
+	c->t.table = aligned_alloc(PAGE, conf->bytes[TRANSPORT_TABLE]);
+	c->region.words = aligned_alloc(PAGE, words);
+	if (!c->t.table || !c->region.words)
+		return -ENOMEM;
+	memset(c->t.table, 0, conf->bytes[TRANSPORT_TABLE]);
+	for (size_t i = 0; i < words / 8; i++)
+		atomic_init(&c->region.words[i], conf->words ? conf->words[i] : 0);
+	c->t.conf.words = NULL; /* the user's, who may free it */
+	c->region.table = c->t.table;
+	memcpy(c->region.bytes, conf->bytes, sizeof(c->region.bytes));
+	return 0;
+}
+
+static int open_listener(struct tcp *c, const struct sockaddr_storage *a, socklen_t len)
+{
+	static const int on = 1;
+	int fd = socket(a->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	c->listener = (struct tcp_conn){ .kind = TCP_LISTENS, .fd = fd, .epoll = -1 };
+	if (fd < 0)
+		return -errno;
+	/* What is left of ended links must not keep a restarted host out. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(fd, (const struct sockaddr *)a, len) || listen(fd, BACKLOG))
+		return -errno;
+	c->epoll = c->listener.epoll = epoll_create1(EPOLL_CLOEXEC);
+	return c->epoll < 0 ? -errno : listener_watch(c);
+}
+
+static void say_open(int rc, const struct transport_conf *conf, char text[static 256])
+{
+	const char *what = "";
+
+	if (rc == -EADDRINUSE)
+		what = "; does resexd run already? Give another port otherwise";
+	else if (rc == -EADDRNOTAVAIL)
+		what = "; give an address of this host";
+	else if (rc == -EACCES)
+		what = "; give a port over 1023";
+	snprintf(text, 256, "tcp: cannot listen at %.100s port %u: %s%s", conf->address, conf->port,
+		 strerror(-rc), what);
+}
+
+/* Those of transport_backend.open. */
+static int open_error(int rc)
+{
+	return rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT ? -EINVAL : rc;
+}
+
+static int tcp_open(struct transport **t, const struct transport_conf *conf, struct mono now,
+		    char text[static 256])
+{
+	struct tcp *c = calloc(1, sizeof(*c));
+	struct sockaddr_storage a;
+	socklen_t len;
+	int rc;
+
+	if (!c) {
+		snprintf(text, 256, "tcp: there is no memory for the transport");
+		return -ENOMEM;
+	}
+	rc = front_init(&c->t, &tcp_ops, conf, now, text);
+	if (rc) {
+		free(c);
+		return rc;
+	}
+	c->epoll = c->listener.fd = -1;
+	c->hellos_due.ns = INT64_MAX;
+	rc = tcp_address(conf->address, conf->port, &a, &len);
+	if (rc) {
+		snprintf(text, 256,
+			 "tcp: cannot listen at '%.100s' port %u: give one IPv4 or IPv6 address "
+			 "of this host, not all, and a port from 1",
+			 conf->address, conf->port);
+	} else {
+		rc = open_region(c, conf);
+		if (!rc)
+			rc = open_listener(c, &a, len);
+		if (rc)
+			say_open(rc, conf, text);
+	}
+	if (rc)
+		tcp_close(&c->t);
+	else
+		*t = &c->t;
+	return open_error(rc);
+}
+
+const struct transport_backend transport_tcp = { .name = "tcp", .open = tcp_open };

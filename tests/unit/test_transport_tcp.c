@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is only tcp's: its addresses, the descriptor one sleeps on, two
+ * processes, and peers who answer a call otherwise than a friend does. What a
+ * responder does with hostile callers is in test_tcp_hostile.c.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tests/unit/tcp_rig.h"
+
+static struct transport_op op_read(uint16_t host, enum transport_part part, uint32_t offset,
+				   uint32_t len)
+{
+	return (struct transport_op){
+		.kind = TRANSPORT_READ, .host = host, .part = part, .offset = offset, .len = len
+	};
+}
+
+static struct transport_op op_faa(uint16_t host, uint32_t offset, uint64_t value)
+{
+	return (struct transport_op){ .kind = TRANSPORT_FAA64,
+				      .host = host,
+				      .part = TRANSPORT_WORDS,
+				      .offset = offset,
+				      .value = value };
+}
+
+static struct transport_op op_cas(uint16_t host, uint32_t offset, uint64_t compare, uint64_t value)
+{
+	struct transport_op op = op_faa(host, offset, value);
+
+	op.kind = TRANSPORT_CAS64;
+	op.compare = compare;
+	return op;
+}
+
+static bool all_up(const struct tcp_rig *r, uint16_t hosts)
+{
+	for (uint16_t i = 1; i <= hosts; i++)
+		for (uint16_t k = 1; k <= hosts; k++)
+			if (i != k && !transport_link(r->host[i].t, k))
+				return false;
+	return true;
+}
+
+/* --- open ---------------------------------------------------------------------------- */
+
+static int open_at(const char *address, uint16_t port, char text[static 256])
+{
+	struct transport_conf c = tcp_rig_conf(1);
+	struct transport *t = NULL;
+	int rc;
+
+	snprintf(c.address, sizeof(c.address), "%s", address);
+	c.port = port;
+	rc = transport_tcp.open(&t, &c, (struct mono){ 0 }, text);
+	if (rc)
+		assert_null(t);
+	transport_close(t);
+	return rc;
+}
+
+static void open__address_of_no_single_host__is_refused_and_named(void **state)
+{
+	static const char *const wrong[] = { "0.0.0.0",		"::",	      "localhost",
+					     "127.1",		"0x7f000001", "224.0.0.1",
+					     "255.255.255.255", "ff02::1",    "1.2.3.4.5",
+					     "::ffff:0.0.0.0",	"127.0.0.1 ", ":" };
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		memset(text, 0, sizeof(text));
+		assert_int_equal(open_at(wrong[i], 7400, text), -EINVAL);
+		assert_non_null(strstr(text, wrong[i]));
+	}
+}
+
+static void open__port_0__is_refused(void **state)
+{
+	char text[256];
+
+	(void)state;
+	assert_int_equal(open_at("127.0.0.1", 0, text), -EINVAL);
+	assert_non_null(strstr(text, "port 0"));
+}
+
+static void open__address_of_another_host__is_refused_and_named(void **state)
+{
+	char text[256];
+
+	(void)state;
+	assert_int_equal(open_at("192.0.2.7", 7400, text), -EINVAL);
+	assert_non_null(strstr(text, "192.0.2.7"));
+	assert_non_null(strstr(text, "address of this host"));
+}
+
+static void open__where_somebody_serves__is_eaddrinuse(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(1);
+	char text[256];
+
+	(void)state;
+	assert_int_equal(open_at(r->host[1].conf.address, 7401, text), -EADDRINUSE);
+	assert_non_null(strstr(text, "7401"));
+	tcp_rig_free(r);
+}
+
+static void open__after_close_with_links__is_possible_at_once(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+
+	(void)state;
+	TCP_UNTIL(r, all_up(r, 2));
+	transport_close(r->host[1].t);
+	tcp_rig_open(r, 1);
+	tcp_rig_free(r);
+}
+
+static void open__ipv6__serves(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(0);
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+	struct transport_peer p;
+	char text[256];
+
+	(void)state;
+	close(fd);
+	for (uint16_t i = 1; i <= 2; i++) {
+		snprintf(r->host[i].conf.address, TRANSPORT_ADDRESS_MAX, "::1");
+		r->host[i].conf.port = (uint16_t)(1024 + 2 * ((unsigned)getpid() % 15000) + i);
+		if (transport_tcp.open(&r->host[i].t, &r->host[i].conf, r->now, text)) {
+			print_message("%s\n", text); /* a machine without IPv6 */
+			tcp_rig_free(r);
+			skip();
+		}
+	}
+	p = tcp_rig_peer(&r->host[2].conf);
+	assert_int_equal(transport_add(r->host[1].t, &p, r->now), 0);
+	p = tcp_rig_peer(&r->host[1].conf);
+	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
+	TCP_UNTIL(r, all_up(r, 2));
+	tcp_rig_free(r);
+}
+
+/* --- operations ------------------------------------------------------------------------ */
+
+static void operations__between_two_hosts__are_done_and_served(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+	struct tcp_host *a = &r->host[1], *b = &r->host[2];
+	size_t i;
+
+	(void)state;
+	TCP_UNTIL(r, all_up(r, 2));
+	assert_true(tcp_last(a, TRANSPORT_UP)->generation == 5);
+	memcpy((uint8_t *)transport_table(b->t) + 4096, "written by b", 13);
+	i = tcp_do(r, 1, op_read(2, TRANSPORT_TABLE, 4096, TRANSPORT_READ_MAX));
+	assert_int_equal(a->ev[i].outcome, TRANSPORT_DONE);
+	assert_int_equal(a->ev[i].len, TRANSPORT_READ_MAX);
+	assert_string_equal(a->data[i], "written by b");
+	i = tcp_do(r, 1, op_faa(2, 8, 40));
+	assert_true(a->ev[i].outcome == TRANSPORT_DONE && a->ev[i].old == 0);
+	i = tcp_do(r, 1, op_cas(2, 8, 41, 1));
+	assert_true(a->ev[i].outcome == TRANSPORT_DONE && a->ev[i].old == 40);
+	i = tcp_do(r, 1, op_cas(2, 8, 40, UINT64_MAX));
+	assert_true(a->ev[i].outcome == TRANSPORT_DONE && a->ev[i].old == 40);
+	i = tcp_do(r, 1, op_faa(2, 8, 3));
+	assert_true(a->ev[i].old == UINT64_MAX);
+	i = tcp_do(r, 1, op_read(2, TRANSPORT_WORDS, 0, 24));
+	assert_memory_equal(a->data[i], ((uint64_t[]){ 0, 2, 0 }), 24);
+	assert_int_equal(tcp_stats(b).served, 6);
+	assert_int_equal(tcp_stats(a).served, 0);
+	tcp_rig_free(r);
+}
+
+static void message__is_acknowledged_and_arrives(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+	uint8_t longest[TRANSPORT_MESSAGE_MAX];
+	struct transport_op op = {
+		.kind = TRANSPORT_SEND, .host = 2, .data = longest, .len = sizeof(longest)
+	};
+	size_t i;
+
+	(void)state;
+	memset(longest, 0x7e, sizeof(longest));
+	TCP_UNTIL(r, all_up(r, 2));
+	i = tcp_do(r, 1, op);
+	assert_int_equal(r->host[1].ev[i].outcome, TRANSPORT_DONE);
+	assert_int_equal(tcp_count(&r->host[2], TRANSPORT_MESSAGE), 1);
+	assert_int_equal(tcp_last(&r->host[2], TRANSPORT_MESSAGE)->len, sizeof(longest));
+	assert_int_equal(tcp_last(&r->host[2], TRANSPORT_MESSAGE)->host, 1);
+	tcp_rig_free(r);
+}
+
+static void own_host__is_a_link_like_any_other(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(1);
+	struct transport_peer p = { .host = 1, .name = "self" };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(transport_add(r->host[1].t, &p, r->now), 0);
+	TCP_UNTIL(r, transport_link(r->host[1].t, 1));
+	i = tcp_do(r, 1, op_faa(1, 0, 7));
+	assert_int_equal(r->host[1].ev[i].outcome, TRANSPORT_DONE);
+	i = tcp_do(r, 1, op_read(1, TRANSPORT_WORDS, 0, 8));
+	assert_int_equal(r->host[1].data[i][0], 7);
+	assert_int_equal(tcp_stats(&r->host[1]).served, 2);
+	tcp_rig_free(r);
+}
+
+/* Three hosts hammer one word of each other at full depth: no addition is lost or doubled. */
+static void additions__of_three_hosts_at_full_depth__sum_up(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(3);
+	enum { EACH = 200 };
+	uint32_t posted[4] = { 0 };
+	size_t i;
+
+	(void)state;
+	TCP_UNTIL(r, all_up(r, 3));
+	for (bool more = true; more; tcp_rig_turn(r, 1)) {
+		more = false;
+		for (uint16_t h = 2; h <= 3; h++) {
+			struct transport_op op = op_faa(1, 16, 1);
+
+			r->host[h].n = 0;
+			op.deadline = mono_add(r->now, NS_PER_S);
+			while (posted[h] < EACH &&
+			       transport_post(r->host[h].t, &op, 1, r->now, NULL))
+				posted[h]++;
+			more |= posted[h] < EACH;
+		}
+	}
+	TCP_UNTIL(r, tcp_stats(&r->host[2]).outcomes[TRANSPORT_DONE] == EACH &&
+			     tcp_stats(&r->host[3]).outcomes[TRANSPORT_DONE] == EACH);
+	i = tcp_do(r, 2, op_read(1, TRANSPORT_WORDS, 16, 8));
+	assert_int_equal(*(uint64_t *)(void *)r->host[2].data[i], 2 * EACH);
+	tcp_rig_free(r);
+}
+
+/* --- sleeping ---------------------------------------------------------------------------- */
+
+static bool readable(struct transport *t)
+{
+	struct pollfd p = { .fd = transport_fd(t), .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void arm__after_post__says_poll_again(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+	struct transport_op op = op_faa(2, 0, 1);
+	struct mono due;
+
+	(void)state;
+	TCP_UNTIL(r, all_up(r, 2));
+	tcp_rig_turn(r, 3);
+	op.deadline = mono_add(r->now, NS_PER_MS);
+	assert_int_equal(transport_arm(r->host[1].t, r->now, &due), 0);
+	assert_false(readable(r->host[1].t));
+	assert_int_equal(transport_post(r->host[1].t, &op, 1, r->now, NULL), 1);
+	assert_int_equal(transport_arm(r->host[1].t, r->now, &due), 1);
+	tcp_host_poll(&r->host[1], r->now);
+	assert_int_equal(transport_arm(r->host[1].t, r->now, &due), 0);
+	assert_true(due.ns <= op.deadline.ns);
+	tcp_rig_free(r);
+}
+
+/* Nobody polls but when arm or the descriptor says so: still all comes to its end. */
+static void sleep__by_arm_and_fd_alone__misses_nothing(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+	size_t left = 50;
+
+	(void)state;
+	TCP_UNTIL(r, all_up(r, 2));
+	for (int turn = 0; turn < TCP_PATIENCE && left; turn++) {
+		for (uint16_t h = 1; h <= 2; h++) {
+			struct mono due;
+
+			if (transport_arm(r->host[h].t, r->now, &due) || readable(r->host[h].t))
+				tcp_host_poll(&r->host[h], r->now);
+		}
+		if (tcp_stats(&r->host[1]).outcomes[TRANSPORT_DONE] == 50 - left) {
+			struct transport_op op = op_read(2, TRANSPORT_TABLE, 0, 8192);
+
+			op.deadline = mono_add(r->now, NS_PER_S);
+			assert_int_equal(transport_post(r->host[1].t, &op, 1, r->now, NULL), 1);
+			left--;
+			turn = 0;
+		} else {
+			poll(NULL, 0, 1);
+		}
+	}
+	assert_int_equal(left, 0);
+	tcp_rig_free(r);
+}
+
+/* --- two processes --------------------------------------------------------------------------- */
+
+/* A host in a process of its own, until it is killed. */
+static _Noreturn void serve_alone(struct tcp_rig *r, uint16_t host, uint16_t peer)
+{
+	struct transport_peer p = tcp_rig_peer(&r->host[peer].conf);
+	struct transport_event ev[16];
+	struct transport *t;
+	char text[256];
+
+	if (transport_tcp.open(&t, &r->host[host].conf, r->now, text) ||
+	    transport_add(t, &p, r->now))
+		_exit(1);
+	for (int turn = 0; turn < 60 * 1000; turn++) {
+		transport_poll(t, r->now, ev, 16);
+		r->now.ns += NS_PER_MS;
+		poll(NULL, 0, 1);
+	}
+	_exit(0);
+}
+
+static pid_t start_alone(struct tcp_rig *r, uint16_t host, uint16_t peer)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		serve_alone(r, host, peer);
+	return pid;
+}
+
+static void kill_and_wait(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void process__killed_and_started_again__is_down_then_up_with_its_generation(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(1);
+	struct tcp_host *a = &r->host[1];
+	struct transport_peer p = tcp_rig_peer(&r->host[2].conf);
+	struct transport_op op = op_faa(2, 0, 1);
+	size_t i;
+	pid_t pid = start_alone(r, 2, 1);
+
+	(void)state;
+	assert_int_equal(transport_add(a->t, &p, r->now), 0);
+	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2)));
+	i = tcp_do(r, 1, op_faa(2, 0, 11));
+	assert_int_equal(a->ev[i].outcome, TRANSPORT_DONE);
+
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	op.deadline = mono_add(r->now, NS_PER_S);
+	assert_int_equal(transport_post(a->t, &op, 1, r->now, NULL), 1);
+	tcp_rig_poll(r); /* it is on its way to a process that does not run */
+	kill_and_wait(pid);
+	TCP_UNTIL(r, tcp_count(a, TRANSPORT_DOWN) == 1);
+	assert_int_equal(tcp_last(a, TRANSPORT_RESULT)->outcome, TRANSPORT_UNKNOWN);
+	assert_non_null(strstr(tcp_last(a, TRANSPORT_DOWN)->text, "host 2 (h2)"));
+	assert_int_equal(transport_post(a->t, &op, 1, r->now, NULL), 0);
+
+	r->host[2].conf.generation = 6;
+	pid = start_alone(r, 2, 1);
+	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2) == 2));
+	assert_true(tcp_last(a, TRANSPORT_UP)->generation == 6);
+	i = tcp_do(r, 1, op_faa(2, 0, 0));
+	assert_true(a->ev[i].old == 0); /* its words begin anew */
+	kill_and_wait(pid);
+	tcp_rig_free(r);
+}
+
+/* A process that stands still is not dead: what it owes comes when it goes on. */
+static void process__stopped_past_a_deadline__leaves_the_atomic_unknown(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(1);
+	struct tcp_host *a = &r->host[1];
+	struct transport_peer p = tcp_rig_peer(&r->host[2].conf);
+	struct transport_op op = op_faa(2, 0, 1);
+	size_t i;
+	pid_t pid = start_alone(r, 2, 1);
+
+	(void)state;
+	assert_int_equal(transport_add(a->t, &p, r->now), 0);
+	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2)));
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	op.deadline = mono_add(r->now, NS_PER_S);
+	assert_int_equal(transport_post(a->t, &op, 1, r->now, NULL), 1);
+	tcp_rig_turn(r, 20);
+	assert_int_equal(tcp_count(a, TRANSPORT_RESULT), 0);
+	r->now.ns += NS_PER_S;
+	tcp_rig_turn(r, 2);
+	assert_int_equal(tcp_last(a, TRANSPORT_RESULT)->outcome, TRANSPORT_UNKNOWN);
+	assert_int_equal(tcp_count(a, TRANSPORT_DOWN), 1);
+
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2) == 2));
+	i = tcp_do(r, 1, op_read(2, TRANSPORT_WORDS, 0, 8)); /* on the new link: it is decided */
+	assert_true(a->data[i][0] <= 1);
+	kill_and_wait(pid);
+	tcp_rig_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(open__address_of_no_single_host__is_refused_and_named),
+		cmocka_unit_test(open__port_0__is_refused),
+		cmocka_unit_test(open__address_of_another_host__is_refused_and_named),
+		cmocka_unit_test(open__where_somebody_serves__is_eaddrinuse),
+		cmocka_unit_test(open__after_close_with_links__is_possible_at_once),
+		cmocka_unit_test(open__ipv6__serves),
+		cmocka_unit_test(operations__between_two_hosts__are_done_and_served),
+		cmocka_unit_test(message__is_acknowledged_and_arrives),
+		cmocka_unit_test(own_host__is_a_link_like_any_other),
+		cmocka_unit_test(additions__of_three_hosts_at_full_depth__sum_up),
+		cmocka_unit_test(arm__after_post__says_poll_again),
+		cmocka_unit_test(sleep__by_arm_and_fd_alone__misses_nothing),
+		cmocka_unit_test(
+			process__killed_and_started_again__is_down_then_up_with_its_generation),
+		cmocka_unit_test(process__stopped_past_a_deadline__leaves_the_atomic_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
