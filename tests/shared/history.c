@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * history: the rules of mutual exclusion, of fences and of minimums, over what
+ * took effect. One function a rule; history_add hands each record to those whom
+ * it concerns.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "tests/shared/history.h"
+
+static const char *const names[HISTORY_VIOLATIONS] = {
+	"fine",	   "fence",  "service",	 "unlocked", "overlap", "stale",
+	"minimum", "untold", "lease",	 "theft",    "twice",	"missed",
+	"burst",   "delay",  "minority", "order",    "world",
+};
+
+const char *history_name(enum history_violation v)
+{
+	return names[v];
+}
+
+void history_fail(struct history *h, enum history_violation v, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (h->violation)
+		return;
+	h->violation = v;
+	va_start(ap, fmt);
+	vsnprintf(h->text, sizeof(h->text), fmt, ap);
+	va_end(ap);
+}
+
+static struct history_process *process_of(struct history *h, uint16_t host, uint32_t boot)
+{
+	struct history_process *p = &h->process[host][boot % HISTORY_PAST];
+
+	return p->boot == boot ? p : NULL;
+}
+
+static struct history_process *running(struct history *h, uint16_t host)
+{
+	return &h->process[host][h->boot[host] % HISTORY_PAST];
+}
+
+void history_init(struct history *h, const struct history_conf *c)
+{
+	memset(h, 0, offsetof(struct history, last));
+	h->conf = *c;
+	h->hash = 14695981039346656037ull;
+}
+
+void history_view(struct history *h, int64_t t, uint16_t host, uint64_t members, bool quorate)
+{
+	struct history_process *p = running(h, host);
+
+	p->removed = ~members;
+	if (quorate)
+		p->minority_since = 0;
+	else if (!p->minority_since)
+		p->minority_since = t;
+}
+
+/* Posted by a process that had been told that it has no quorum? */
+static void check_quorum(struct history *h, const struct history_record *r,
+			 const struct history_process *p, const char *what)
+{
+	if (p && p->minority_since && (int64_t)r->value > p->minority_since)
+		history_fail(h, HISTORY_MINORITY, "host %u %s without quorum", r->host, what);
+}
+
+uint32_t history_count(const struct history *h, uint16_t service)
+{
+	uint32_t n = 0;
+
+	for (uint32_t host = 1; host <= h->conf.hosts; host++)
+		for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
+			n += region_word_id(h->node[host][i].value) == service;
+	return n;
+}
+
+/* --- moves ------------------------------------------------------------------- */
+
+/* When p had both locks. */
+static int64_t both_at(const struct history_process *p, uint16_t s, uint16_t d)
+{
+	return p->held_at[s] > p->held_at[d] ? p->held_at[s] : p->held_at[d];
+}
+
+static void check_locks(struct history *h, const struct history_record *r,
+			const struct history_process *p, uint16_t s, uint16_t d)
+{
+	const uint16_t both[2] = { s, d };
+
+	for (int i = 0; i < 2; i++) {
+		const struct history_service *x = &h->service[both[i]];
+
+		if (!p || !p->held[both[i]])
+			history_fail(
+				h, HISTORY_UNLOCKED,
+				"host %u moved a node of host %u from %u to %u without lock %u",
+				r->host, r->target, d, s, both[i]);
+		else if (x->decided > p->held[both[i]])
+			history_fail(
+				h, HISTORY_OVERLAP,
+				"host %u moved from %u to %u under seq %#llx of lock %u, after "
+				"seq %#llx had decided",
+				r->host, d, s, (unsigned long long)p->held[both[i]], both[i],
+				(unsigned long long)x->decided);
+	}
+}
+
+/* What p counted under both locks is still so, and is enough. */
+static void check_count(struct history *h, const struct history_record *r,
+			const struct history_process *p, uint16_t s, uint16_t d)
+{
+	int64_t since = both_at(p, s, d);
+	uint32_t counted = 0, node = r->offset % REGION_PAGE / 8;
+
+	for (uint16_t host = 1; host <= h->conf.hosts; host++) {
+		for (uint32_t i = 0; i < h->conf.nodes[host]; i++) {
+			uint16_t is = region_word_id(h->node[host][i].value);
+			uint16_t saw = p->saw[host][i];
+
+			if (p->saw_at[host][i] < since || (host == r->target && i == node))
+				continue;
+			counted += saw == d;
+			if (saw != is && (saw == s || saw == d || is == s || is == d))
+				history_fail(h, HISTORY_STALE,
+					     "host %u moved from %u to %u, but node %u of host %u, "
+					     "which "
+					     "it saw in %u, is in %u",
+					     r->host, d, s, i, host, saw, is);
+		}
+	}
+	if (counted < h->conf.minimum[d])
+		history_fail(h, HISTORY_STALE,
+			     "host %u moved from %u to %u, but counted only %u others in %u under "
+			     "both locks; its minimum is %u",
+			     r->host, d, s, counted, d, h->conf.minimum[d]);
+}
+
+static void check_told(struct history *h, const struct history_record *r,
+		       const struct history_process *p, uint16_t s, uint16_t d)
+{
+	const uint16_t both[2] = { s, d };
+	int64_t since = both_at(p, s, d);
+
+	for (int i = 0; i < 2; i++) {
+		for (uint16_t b = 1; b <= h->conf.hosts; b++) {
+			uint64_t bit = 1ull << (b - 1);
+
+			if (b == r->host || !(h->conf.balancers[both[i]] & bit) || p->removed & bit)
+				continue;
+			if (p->told[b][both[i]] < since)
+				history_fail(
+					h, HISTORY_UNTOLD,
+					"host %u moved from %u to %u without telling host %u, a "
+					"balancer of %u",
+					r->host, d, s, b, both[i]);
+		}
+	}
+}
+
+static void check_high(struct history *h, const struct history_record *r, uint16_t s)
+{
+	const struct history_service *x = &h->service[s];
+	int64_t until = x->high ? r->t : x->low_since;
+
+	if (h->conf.high_ns &&
+	    (until - x->high_since < h->conf.high_ns || r->t - until > h->conf.flight_ns))
+		history_fail(h, HISTORY_BURST,
+			     "host %u moved a node to %u, whose load was high for %lld us only, "
+			     "%lld us ago",
+			     r->host, s, (long long)(until - x->high_since) / NS_PER_US,
+			     (long long)(r->t - until) / NS_PER_US);
+}
+
+static void decided(struct history *h, struct history_process *p)
+{
+	for (uint32_t s = 1; s <= h->conf.services; s++) {
+		if (p->held[s] > h->service[s].decided)
+			h->service[s].decided = p->held[s];
+	}
+}
+
+static void moved(struct history *h, const struct history_record *r, uint16_t d, uint16_t s)
+{
+	struct history_process *p = process_of(h, r->host, r->boot);
+
+	h->moves++;
+	check_locks(h, r, p, s, d);
+	check_quorum(h, r, p, "moved a node");
+	if (history_count(h, d) < h->conf.minimum[d])
+		history_fail(h, HISTORY_MINIMUM, "host %u moved from %u, which has %u left of %u",
+			     r->host, d, history_count(h, d), h->conf.minimum[d]);
+	if (p && !h->violation) {
+		check_count(h, r, p, s, d);
+		check_told(h, r, p, s, d);
+		decided(h, p);
+	}
+	check_high(h, r, s);
+	if (++h->service[s].moves > 1 && h->conf.faultless)
+		history_fail(h, HISTORY_TWICE,
+			     "host %u moved a second node to %u for one high load", r->host, s);
+}
+
+static void node_effect(struct history *h, const struct history_record *r, uint32_t i)
+{
+	struct history_word *w = &h->node[r->target][i];
+	struct history_process *p = process_of(h, r->host, r->boot);
+	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
+
+	if (p && i < HISTORY_NODES) {
+		p->saw[r->target][i] = to;
+		p->saw_at[r->target][i] = r->t;
+	}
+	if (r->op == STEP_FAA || r->old != w->value)
+		history_fail(h, HISTORY_SERVICE, "node %u of host %u was %#llx, not %#llx", i,
+			     r->target, (unsigned long long)w->value, (unsigned long long)r->old);
+	if (r->op != STEP_CAS || r->old != r->compare)
+		return;
+	if (to < 1 || to > h->conf.services || i >= h->conf.nodes[r->target])
+		history_fail(h, HISTORY_SERVICE, "node %u of host %u went to service %u", i,
+			     r->target, to);
+	if (region_word_seq(r->now) <= region_word_seq(r->old))
+		history_fail(h, HISTORY_FENCE, "node %u of host %u went from %#llx back to %#llx",
+			     i, r->target, (unsigned long long)r->old, (unsigned long long)r->now);
+	for (uint32_t k = 0; k < HISTORY_WORDS; k++)
+		if (w->past[k] == r->now)
+			history_fail(h, HISTORY_FENCE, "node %u of host %u is %#llx again", i,
+				     r->target, (unsigned long long)r->now);
+	w->past[w->n++ % HISTORY_WORDS] = r->now;
+	w->value = r->now;
+	w->since = r->t;
+	if (from != to && !h->violation)
+		moved(h, r, from, to);
+}
+
+/* --- locks -------------------------------------------------------------------- */
+
+static void unstick(struct history *h, const struct history_record *r, uint16_t s)
+{
+	struct history_service *x = &h->service[s];
+	int64_t delay = r->t - x->stuck_since;
+
+	if (!x->stuck_since)
+		return;
+	x->stuck_since = 0;
+	/* Nobody wanted it before its load was high. */
+	if (!x->high || r->t - x->high_since < delay)
+		return;
+	if (delay > x->delay)
+		x->delay = delay;
+	if (h->conf.delay_ns &&
+	    delay > h->conf.delay_ns + (x->stuck_told ? h->conf.delay_told_ns : 0))
+		history_fail(h, HISTORY_DELAY, "lock %u was acquired %lld us after its holder died",
+			     s, (long long)delay / NS_PER_US);
+}
+
+static void check_order(struct history *h, const struct history_record *r,
+			const struct history_process *p, uint16_t s)
+{
+	for (uint32_t x = s + 1u; h->conf.faultless && p && x <= h->conf.services; x++) {
+		if (p->held[x])
+			history_fail(h, HISTORY_ORDER, "host %u took lock %u while it held lock %u",
+				     r->host, s, x);
+	}
+}
+
+static void acquired(struct history *h, const struct history_record *r, uint16_t s)
+{
+	struct history_service *x = &h->service[s];
+	struct history_process *p = process_of(h, r->host, r->boot);
+	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
+	uint64_t seq = region_word_seq(r->now);
+	int64_t age = r->t - h->lock[r->target][s].since;
+
+	h->acquisitions++;
+	check_quorum(h, r, p, "took a lock");
+	check_order(h, r, p, s);
+	if (to != r->host)
+		history_fail(h, HISTORY_THEFT, "host %u made host %u the owner of lock %u", r->host,
+			     to, s);
+	if (seq <= x->fence)
+		history_fail(h, HISTORY_FENCE,
+			     "host %u acquired lock %u with seq %#llx; it was %#llx before",
+			     r->host, s, (unsigned long long)seq, (unsigned long long)x->fence);
+	if (from && from != to && from != UINT16_MAX) {
+		h->breaks++;
+		if (age < h->conf.break_ns)
+			history_fail(h, HISTORY_THEFT,
+				     "host %u broke lock %u of host %u, which stood for %lld us",
+				     r->host, s, from, (long long)age / NS_PER_US);
+	}
+	unstick(h, r, s);
+	x->fence = seq;
+	x->holder = to;
+	x->holder_boot = r->boot;
+	if (p) {
+		p->held[s] = seq;
+		p->held_at[s] = r->t;
+		p->announced[s] = false;
+	}
+	if (!p || !p->up) {
+		x->stuck_since = r->t;
+		x->deaths++;
+	}
+}
+
+static void lock_effect(struct history *h, const struct history_record *r, uint32_t s)
+{
+	struct history_process *p = process_of(h, r->host, r->boot);
+	struct history_word *w = s < HISTORY_SERVICES ? &h->lock[r->target][s] : NULL;
+
+	if (!w || r->op == STEP_FAA || r->old != w->value) {
+		history_fail(h, HISTORY_SERVICE, "lock %u at host %u was not %#llx", s, r->target,
+			     (unsigned long long)r->old);
+		return;
+	}
+	if (r->op != STEP_CAS || r->old != r->compare)
+		return;
+	if (region_word_id(r->now) && region_word_id(r->now) != UINT16_MAX) {
+		acquired(h, r, (uint16_t)s);
+	} else {
+		if (region_word_id(r->old) != r->host || !p ||
+		    p->held[s] != region_word_seq(r->old))
+			history_fail(h, HISTORY_THEFT, "host %u released lock %u, which was %#llx",
+				     r->host, s, (unsigned long long)r->old);
+		if (p)
+			p->held[s] = 0;
+		h->service[s].holder = 0;
+		h->service[s].stuck_since = 0;
+	}
+	w->value = r->now;
+	w->since = r->t;
+}
+
+static void counter_effect(struct history *h, const struct history_record *r, uint32_t s)
+{
+	struct history_process *p = process_of(h, r->host, r->boot);
+
+	if (r->op != STEP_FAA || !p || s >= HISTORY_SERVICES)
+		return;
+	p->told[r->target][s] = r->t;
+	for (uint32_t k = 1; k <= h->conf.services; k++)
+		p->announced[k] = p->announced[k] || p->held[k];
+	decided(h, p);
+}
+
+/* --- hosts --------------------------------------------------------------------- */
+
+static void booted(struct history *h, const struct history_record *r)
+{
+	struct history_process *p = &h->process[r->host][r->boot % HISTORY_PAST];
+
+	memset(p, 0, sizeof(*p));
+	p->boot = r->boot;
+	p->up = true;
+	h->boot[r->host] = r->boot;
+	/* What others saw of its nodes is of words that are no more. */
+	for (uint32_t o = 1; o <= h->conf.hosts; o++)
+		for (uint32_t b = 0; b < HISTORY_PAST; b++)
+			memset(h->process[o][b].saw_at[r->host], 0,
+			       sizeof(h->process[o][b].saw_at[r->host]));
+}
+
+static void word_begins(struct history *h, const struct history_record *r)
+{
+	uint32_t i = r->offset % REGION_PAGE / 8;
+	struct history_word *w = NULL;
+
+	if (r->offset < REGION_COUNTERS && i < HISTORY_SERVICES)
+		w = &h->lock[r->host][i];
+	else if (r->offset >= REGION_NODE_WORDS && r->offset < REGION_ACKS && i < HISTORY_NODES)
+		w = &h->node[r->host][i];
+	if (!w)
+		return;
+	w->value = r->now;
+	w->since = r->t;
+}
+
+/* Its process died or hangs: the locks that it holds wait for a waiter. */
+static void stuck(struct history *h, const struct history_record *r)
+{
+	struct history_process *p = running(h, r->host);
+
+	for (uint32_t s = 1; s <= h->conf.services; s++) {
+		struct history_service *x = &h->service[s];
+
+		if (x->holder != r->host || x->holder_boot != p->boot || x->stuck_since)
+			continue;
+		x->stuck_since = r->t;
+		x->stuck_told = p->announced[s];
+		x->deaths++;
+	}
+}
+
+static void may_act(struct history *h, const struct history_record *r)
+{
+	running(h, r->host)->may[r->service] = r->value != 0;
+	for (uint16_t o = 1; r->value && o <= h->conf.hosts; o++) {
+		if (o != r->host && running(h, o)->up && running(h, o)->may[r->service])
+			history_fail(h, HISTORY_LEASE, "hosts %u and %u may both act under lock %u",
+				     o, r->host, r->service);
+	}
+}
+
+static void load(struct history *h, const struct history_record *r)
+{
+	struct history_service *x = &h->service[r->service];
+
+	x->high = r->type == HISTORY_HIGH;
+	if (!x->high) {
+		x->low_since = r->t;
+		return;
+	}
+	x->high_since = r->t;
+	x->moves = 0;
+}
+
+static void effect(struct history *h, const struct history_record *r)
+{
+	uint32_t i = r->offset % REGION_PAGE / 8;
+
+	switch (r->offset / REGION_PAGE * REGION_PAGE) {
+	case REGION_LOCKS:
+		return lock_effect(h, r, i);
+	case REGION_COUNTERS:
+		return counter_effect(h, r, i);
+	case REGION_NODE_WORDS:
+		return node_effect(h, r, i);
+	default:
+		return;
+	}
+}
+
+static void mix(uint64_t *hash, uint64_t v)
+{
+	*hash = (*hash ^ v) * 0x9e3779b97f4a7c15ull;
+	*hash ^= *hash >> 29;
+}
+
+void history_add(struct history *h, const struct history_record *r)
+{
+	mix(&h->hash, (uint64_t)r->t);
+	mix(&h->hash, (uint64_t)r->type << 48 | (uint64_t)r->host << 32 |
+			      (uint64_t)r->target << 16 | r->service);
+	mix(&h->hash, r->offset);
+	mix(&h->hash, r->old);
+	mix(&h->hash, r->now ^ r->value);
+	h->last[h->n++ % HISTORY_LAST] = *r;
+	if (h->conf.verbose)
+		history_print(h->conf.verbose, r);
+	switch (r->type) {
+	case HISTORY_BOOT:
+		return booted(h, r);
+	case HISTORY_WORD:
+		return word_begins(h, r);
+	case HISTORY_CRASH:
+		stuck(h, r);
+		running(h, r->host)->up = false;
+		return;
+	case HISTORY_EFFECT:
+		return effect(h, r);
+	case HISTORY_MAY:
+		return may_act(h, r);
+	case HISTORY_HIGH:
+	case HISTORY_LOW:
+		return load(h, r);
+	case HISTORY_PAUSE:
+		return r->value ? stuck(h, r) : (void)0;
+	case HISTORY_NOTE:
+		return;
+	}
+}
+
+/* --- for people ------------------------------------------------------------------ */
+
+static void print_effect(FILE *f, const struct history_record *r)
+{
+	static const char *const kinds[] = { "read", "cas", "faa" };
+	static const char *const words[] = { "lock", "counter", "node", "ack" };
+	uint32_t kind = r->offset / REGION_PAGE % 4;
+
+	fprintf(f, "%s %s %u of host %u: ", kinds[r->op], words[kind], r->offset % REGION_PAGE / 8,
+		r->target);
+	if (kind == 1)
+		fprintf(f, "%llu -> %llu", (unsigned long long)r->old, (unsigned long long)r->now);
+	else
+		fprintf(f, "%u.%llx -> %u.%llx%s", region_word_id(r->old),
+			(unsigned long long)region_word_seq(r->old), region_word_id(r->now),
+			(unsigned long long)region_word_seq(r->now),
+			r->op == STEP_CAS && r->old != r->compare ? " (failed)" : "");
+}
+
+void history_print(FILE *f, const struct history_record *r)
+{
+	static const char *const types[] = { "boots",	 "word",	  "CRASHES",
+					     "",	 "may act under", "load high",
+					     "load low", "PAUSES",	  "note" };
+
+	fprintf(f, "%10.3f ms  host %u.%u ", (double)r->t / 1e6, r->host, r->boot);
+	if (r->type == HISTORY_EFFECT)
+		print_effect(f, r);
+	else if (r->type == HISTORY_WORD)
+		fprintf(f, "word %#x begins as %#llx", r->offset, (unsigned long long)r->now);
+	else
+		fprintf(f, "%s service %u value %llu", types[r->type], r->service,
+			(unsigned long long)r->value);
+	fputc('\n', f);
+}
+
+void history_dump(FILE *f, const struct history *h)
+{
+	uint64_t from = h->n > HISTORY_LAST ? h->n - HISTORY_LAST : 0;
+
+	for (uint64_t i = from; i < h->n; i++)
+		history_print(f, &h->last[i % HISTORY_LAST]);
+	fprintf(f, "violation: %s: %s\n", history_name(h->violation), h->text);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * history: what happened to the words, and whether it may have.
+ *
+ * The checker is told of effects (an operation met its word), of crashes and of
+ * loads, in order of true time, and keeps its own copy of every word. It never
+ * asks the protocols what they think, but for one: whether a host believes that
+ * it may act under a lock (HISTORY_MAY), because two that believe it at once is
+ * what a lease must prevent. The first violation stays.
+ */
+#ifndef RESEX_TESTS_HISTORY_H
+#define RESEX_TESTS_HISTORY_H
+
+#include <stdio.h>
+
+#include "resex/region_abi.h"
+#include "src/shared/step.h"
+
+enum {
+	HISTORY_HOSTS = 8,
+	HISTORY_SERVICES = 8, /* 1 .. 7 are services, as node words name them */
+	HISTORY_NODES = 8,    /* of a host */
+	HISTORY_LAST = 128,   /* records kept for people */
+	HISTORY_WORDS = 16,   /* values of a node word that are remembered */
+	HISTORY_PAST = 4,     /* processes of a host that are remembered */
+};
+
+enum history_type {
+	HISTORY_BOOT,	/* host's process boot; value: generation. Its words begin anew */
+	HISTORY_WORD,	/* host, offset, now: what the word begins with */
+	HISTORY_CRASH,	/* host */
+	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
+	HISTORY_MAY,	/* host believes that it may act under service's lock: value 0, 1 */
+	HISTORY_HIGH,	/* service's load is high from now on */
+	HISTORY_LOW,
+	HISTORY_PAUSE, /* host, for value ns */
+	HISTORY_NOTE,  /* value: enum world_notice. Changes nothing */
+};
+
+struct history_record {
+	int64_t t;
+	enum history_type type;
+	uint16_t host, target;
+	uint16_t service;
+	enum step_kind op;
+	uint32_t boot, offset;
+	uint64_t compare, old, now, value;
+};
+
+enum history_violation {
+	HISTORY_FINE,
+	HISTORY_FENCE,	  /* a seq of a lock or a node did not go up */
+	HISTORY_SERVICE,  /* a node word names no service, or changed otherwise than by CAS */
+	HISTORY_UNLOCKED, /* a move without both locks */
+	HISTORY_OVERLAP,  /* a move took effect after a newer holder had decided */
+	HISTORY_STALE,	  /* a move on a count that was no longer so */
+	HISTORY_MINIMUM,  /* a move took a service below its minimum */
+	HISTORY_UNTOLD,	  /* a move of which another balancer was neither told nor removed */
+	HISTORY_LEASE,	  /* two may act under one lock */
+	HISTORY_THEFT,	  /* a lock released by who does not hold it, or broken early */
+	HISTORY_TWICE,	  /* two moves for one high load, when nobody failed */
+	HISTORY_MISSED,	  /* no move for one that lasted */
+	HISTORY_BURST,	  /* a move for a load that was not high for T */
+	HISTORY_DELAY,	  /* a dead or hung holder delayed its service for too long */
+	HISTORY_MINORITY, /* a lock taken or a node moved after its host was told: no quorum */
+	HISTORY_ORDER,	  /* a lock taken while one of a higher service was held */
+	HISTORY_WORLD,	  /* the test itself cannot go on */
+	HISTORY_VIOLATIONS,
+};
+
+struct history_conf {
+	uint32_t hosts, services;
+	uint32_t nodes[HISTORY_HOSTS + 1];
+	uint32_t minimum[HISTORY_SERVICES];
+	/* Balancers of a service: bit h - 1. */
+	uint64_t balancers[HISTORY_SERVICES];
+	bool faultless;	       /* TWICE, ORDER are checked */
+	int64_t high_ns;       /* BURST: so long a load must have been high at least; 0: any */
+	int64_t flight_ns;     /* BURST: a move takes effect so long after its decision at most */
+	int64_t break_ns;      /* THEFT: a word must have stood so long to be broken */
+	int64_t delay_ns;      /* DELAY: a dead holder's lock is acquired by then; 0: not checked */
+	int64_t delay_told_ns; /* and so much later, when it had announced its move */
+	FILE *verbose;	       /* each record; may be NULL */
+};
+
+/* One process: what it did and saw, by its operations' effects. */
+struct history_process {
+	uint32_t boot;
+	bool up;
+	uint64_t removed;		 /* members that it was told not to wait for */
+	int64_t minority_since;		 /* it was told that it has no quorum; 0: it has */
+	uint64_t held[HISTORY_SERVICES]; /* seq; 0: not acquired, or released */
+	int64_t held_at[HISTORY_SERVICES];
+	bool may[HISTORY_SERVICES];
+	bool announced[HISTORY_SERVICES];		   /* since held */
+	int64_t told[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of whose counter */
+	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];	   /* service of the node */
+	int64_t saw_at[HISTORY_HOSTS + 1][HISTORY_NODES];
+};
+
+struct history_service {
+	uint64_t fence;	  /* highest seq ever acquired */
+	uint64_t decided; /* highest seq under which a move was decided */
+	uint16_t holder;  /* 0: released */
+	uint32_t holder_boot;
+	bool high;
+	int64_t high_since, low_since;
+	uint32_t moves;	     /* into it since high_since */
+	int64_t stuck_since; /* its holder died or hangs; 0: not */
+	bool stuck_told;
+	int64_t delay; /* the longest from stuck_since to the next acquisition */
+	uint32_t deaths;
+};
+
+struct history_word {
+	uint64_t value;
+	int64_t since;
+	uint64_t past[HISTORY_WORDS]; /* that stood here, also before restarts */
+	uint32_t n;
+};
+
+struct history {
+	struct history_conf conf;
+	enum history_violation violation;
+	char text[200];
+	uint64_t hash;
+	uint64_t n, moves, acquisitions, breaks;
+	struct history_word node[HISTORY_HOSTS + 1][HISTORY_NODES];
+	struct history_word lock[HISTORY_HOSTS + 1][HISTORY_SERVICES];
+	struct history_process process[HISTORY_HOSTS + 1][HISTORY_PAST]; /* by boot, modulo */
+	uint32_t boot[HISTORY_HOSTS + 1];				 /* newest */
+	struct history_service service[HISTORY_SERVICES];
+	struct history_record last[HISTORY_LAST];
+};
+
+void history_init(struct history *h, const struct history_conf *c);
+void history_add(struct history *h, const struct history_record *r);
+/* At t, host is told of its membership: who is not in it need not be told of moves. */
+void history_view(struct history *h, int64_t t, uint16_t host, uint64_t members, bool quorate);
+/* A violation that only who drives the test can see. */
+void history_fail(struct history *h, enum history_violation v, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+uint32_t history_count(const struct history *h, uint16_t service);
+const char *history_name(enum history_violation v);
+void history_print(FILE *f, const struct history_record *r);
+/* The last records, oldest first, and the violation. */
+void history_dump(FILE *f, const struct history *h);
+
+#endif

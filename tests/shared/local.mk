@@ -1,0 +1,12 @@
+# tests/shared: the protocols of src/shared in virtual time, and their histories' checker.
+HISTORY = tests/shared/history.c tests/shared/history.h
+WORLD = tests/shared/world.c tests/shared/world.h $(HISTORY)
+
+if CMOCKA
+check_PROGRAMS += tests/unit/test_history tests/unit/test_world
+TESTS += tests/unit/test_history tests/unit/test_world
+tests_unit_test_history_SOURCES = tests/unit/test_history.c tests/unit/prop.h $(HISTORY)
+tests_unit_test_history_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_world_SOURCES = tests/unit/test_world.c tests/unit/prop.h $(WORLD)
+tests_unit_test_world_LDADD = $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,720 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * world: the event queue, the clocks, the links; what an operation meets on its
+ * way is drawn when it is posted (world_post), and seen when it arrives.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "tests/shared/world.h"
+
+enum {
+	EV_TICK,
+	EV_EXEC,
+	EV_RESULT,
+	EV_FAIL,
+	EV_CALL,
+	EV_UP,
+	EV_VIEW,
+	EV_RESTART,
+	EV_TIMER,
+	EV_ASK
+};
+
+#define NONE UINT32_MAX
+
+uint64_t world_random(struct world *w)
+{
+	uint64_t z = w->rng += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+int64_t world_between(struct world *w, int64_t lo, int64_t hi)
+{
+	return hi <= lo ? lo : lo + (int64_t)(world_random(w) % (uint64_t)(hi - lo + 1));
+}
+
+static bool one_in(struct world *w, uint32_t n)
+{
+	return n != 0 && world_random(w) % n == 0;
+}
+
+/* --- the queue ------------------------------------------------------------- */
+
+static bool before(const struct world_event *a, const struct world_event *b)
+{
+	return a->t != b->t ? a->t < b->t : a->order < b->order;
+}
+
+static void push(struct world *w, int64_t t, uint16_t type, uint16_t a, uint32_t value,
+		 uint32_t more)
+{
+	struct world_event e = { t < w->now ? w->now : t, w->order++, type, a, value, more };
+	uint32_t i = w->heap_n;
+
+	if (i >= WORLD_EVENTS) {
+		w->broken = "too many events";
+		return;
+	}
+	w->heap_n++;
+	while (i != 0) {
+		uint32_t parent = (i - 1) / 2;
+
+		if (!before(&e, &w->heap[parent]))
+			break;
+		w->heap[i] = w->heap[parent];
+		i = parent;
+	}
+	w->heap[i] = e;
+}
+
+static struct world_event pop(struct world *w)
+{
+	struct world_event top = w->heap[0], last = w->heap[--w->heap_n];
+	uint32_t i = 0;
+
+	for (;;) {
+		uint32_t c = 2 * i + 1;
+
+		if (c >= w->heap_n)
+			break;
+		if (c + 1 < w->heap_n && before(&w->heap[c + 1], &w->heap[c]))
+			c++;
+		if (!before(&w->heap[c], &last))
+			break;
+		w->heap[i] = w->heap[c];
+		i = c;
+	}
+	w->heap[i] = last;
+	return top;
+}
+
+static void again(struct world *w, const struct world_event *e, int64_t t)
+{
+	push(w, t, e->type, e->a, e->value, e->more);
+}
+
+/* --- clocks and words ------------------------------------------------------- */
+
+static int64_t local_at(const struct world_host *h, int64_t t)
+{
+	return h->offset + t + t / 1000000 * h->ppm + t % 1000000 * h->ppm / 1000000;
+}
+
+struct mono world_clock(const struct world *w, uint16_t host)
+{
+	return (struct mono){ local_at(&w->host[host], w->now) };
+}
+
+/* The first true time at which the host's clock shows at least this. */
+static int64_t true_at(const struct world_host *h, int64_t local)
+{
+	int64_t t = local - h->offset;
+
+	t -= t / (1000000 + h->ppm) * h->ppm;
+	while (local_at(h, t) < local)
+		t += 1 + (local - local_at(h, t)) / 2;
+	return t;
+}
+
+uint64_t *world_word(struct world *w, uint16_t host, uint32_t offset)
+{
+	uint32_t kind = offset / REGION_PAGE, i = offset % REGION_PAGE / 8;
+
+	if (host < 1 || host > w->conf.hosts || offset % 8 || kind >= WORLD_KINDS ||
+	    i >= WORLD_WORDS)
+		return NULL;
+	return &w->host[host].word[kind][i];
+}
+
+void world_timer(struct world *w, int64_t t, uint32_t what)
+{
+	push(w, t, EV_TIMER, 0, what, 0);
+}
+
+void world_ask(struct world *w, uint16_t host, uint32_t what)
+{
+	push(w, w->now, EV_ASK, host, what, 0);
+}
+
+/* --- operations -------------------------------------------------------------- */
+
+static uint32_t op_get(struct world *w)
+{
+	uint32_t i = w->free_op;
+
+	if (i == NONE) {
+		w->broken = "too many operations under way";
+		return NONE;
+	}
+	w->free_op = w->op[i].next_free;
+	return i;
+}
+
+static void op_put(struct world *w, uint32_t i)
+{
+	if (--w->op[i].refs)
+		return;
+	w->op[i].next_free = w->free_op;
+	w->free_op = i;
+}
+
+static void link_forget(struct world *w, struct world_link *l, uint32_t i)
+{
+	for (uint32_t k = 0; k < l->n; k++) {
+		if (l->out[k] != i)
+			continue;
+		memmove(&l->out[k], &l->out[k + 1], (l->n - k - 1) * sizeof(l->out[0]));
+		l->n--;
+		op_put(w, i);
+		return;
+	}
+}
+
+/* The caller will see the link of this operation fail, at the latest at its deadline. */
+static void will_fail(struct world *w, const struct world_op *o)
+{
+	int64_t t = one_in(w, 4) ? world_between(w, w->now, o->deadline) : o->deadline;
+
+	push(w, t, EV_FAIL, o->poster, o->op.host, o->serial);
+}
+
+static void come_back(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t)
+{
+	w->op[i].outcome = outcome;
+	w->op[i].refs++;
+	push(w, t, EV_RESULT, w->op[i].poster, i, w->op[i].boot);
+}
+
+/*
+ * A READ on a link that its process was told is down. A transport would say
+ * LOST; some hardware still answers on the old connection, and what it answers
+ * decides nothing: operations before it may execute after.
+ */
+static void read_aside(struct world *w, uint32_t i, int64_t t)
+{
+	struct world_op *o = &w->op[i];
+
+	if (!w->host[o->op.host].up)
+		return come_back(w, i, STEP_LOST, t);
+	o->old = *world_word(w, o->op.host, o->op.offset);
+	come_back(w, i, STEP_DONE, t + w->conf.delay_min);
+}
+
+/* Atomics are what matters most: READs meet a fault four times as seldom. */
+static enum world_fault draw_fault(struct world *w, enum step_kind kind)
+{
+	const struct world_conf *c = &w->conf;
+	uint64_t sum = 0, r;
+
+	if (!c->fault_in || w->faults >= c->faults_max || w->now >= c->faults_until ||
+	    !one_in(w, kind == STEP_READ ? 4 * c->fault_in : c->fault_in))
+		return FAULTS;
+	for (int f = 0; f < FAULTS; f++)
+		sum += c->weight[f];
+	if (!sum)
+		return FAULTS;
+	r = world_random(w) % sum;
+	for (int f = 0; f < FAULTS; f++) {
+		if (r < c->weight[f]) {
+			w->faults++;
+			return (enum world_fault)f;
+		}
+		r -= c->weight[f];
+	}
+	return FAULTS;
+}
+
+static int64_t down_time(struct world *w)
+{
+	if (!w->conf.restarts)
+		return -1;
+	return world_between(w, w->conf.delay_max,
+			     one_in(w, 2) ? w->conf.lease / 2 : 3 * w->conf.lease);
+}
+
+/* Faults that strike the poster or the link before the operation leaves. */
+static int64_t strike_before(struct world *w, enum world_fault f, uint16_t a, uint16_t b)
+{
+	struct world_host *h = &w->host[a];
+	int64_t extra = world_between(w, 0, w->conf.delay_min / 8);
+
+	if (f == FAULT_PAUSE)
+		extra = world_between(w, w->conf.delay_max, w->conf.lease);
+	if (f == FAULT_HANG)
+		extra = world_between(w, w->conf.lease, 4 * w->conf.lease);
+	if (f == FAULT_PAUSE || f == FAULT_HANG)
+		w->actor->notice(w->actor->ctx, NOTICE_PAUSE, a, (uint64_t)extra);
+	if (f == FAULT_CUT)
+		world_cut(w, a, b, world_between(w, w->conf.delay_max, 3 * w->conf.lease));
+	if (w->now + extra > h->paused_until)
+		h->paused_until = w->now + extra;
+	return h->paused_until;
+}
+
+/* Give op i to link l at time t, with fault f. */
+static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t,
+		    enum world_fault f)
+{
+	struct world_op *o = &w->op[i];
+	int64_t exec = t + world_between(w, w->conf.delay_min, w->conf.delay_max);
+
+	l->out[l->n++] = i;
+	o->refs++;
+	o->refuse = f == FAULT_REFUSE;
+	o->crash = f == FAULT_CRASH_TARGET;
+	if (f == FAULT_DROP)
+		l->dead = true;
+	if (l->dead) {
+		will_fail(w, o);
+		return;
+	}
+	if (f == FAULT_MUTE)
+		l->mute = true;
+	if (f == FAULT_LATE) {
+		exec = o->deadline + world_between(w, 0, 3 * w->conf.lease);
+		l->call_after = one_in(w, 4) ? 0 : exec;
+		w->actor->notice(w->actor->ctx, NOTICE_LATE, o->poster, (uint64_t)exec);
+	}
+	if (exec < l->last_exec)
+		exec = l->last_exec;
+	exec += exec & 1;
+	l->last_exec = exec;
+	if (l->mute || exec >= o->deadline)
+		will_fail(w, o);
+	o->refs++;
+	push(w, exec, EV_EXEC, o->op.host, i, 0);
+}
+
+/*
+ * Who runs a process gives an operation its deadline from the step's clock. One
+ * that comes to the post after it is LOST, unless the pause lay behind that check.
+ */
+static bool too_late(struct world *w, int64_t t, int64_t deadline)
+{
+	return t >= deadline && one_in(w, 2);
+}
+
+static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
+{
+	struct world_link *l;
+	enum world_fault f = draw_fault(w, op->kind);
+	uint32_t i = op_get(w);
+	int64_t t;
+
+	if (i == NONE)
+		return;
+	if (!world_word(w, op->host, op->offset)) {
+		w->broken = "an operation names no word";
+		return;
+	}
+	t = strike_before(w, f, a, op->host);
+	l = &w->link[a][op->host];
+	w->op[i] = (struct world_op){ .op = *op,
+				      .poster = a,
+				      .boot = w->host[a].boot,
+				      .serial = l->serial,
+				      .link = l->number,
+				      .posted = t,
+				      .deadline = deadline,
+				      .refs = 1 };
+	if (!l->up && op->kind == STEP_READ && one_in(w, 2))
+		read_aside(w, i, t);
+	else if (!l->up || l->n == WORLD_DEPTH || too_late(w, t, deadline))
+		come_back(w, i, STEP_LOST, t);
+	else
+		send_op(w, l, i, t, f);
+	op_put(w, i);
+	if (f == FAULT_CRASH_POSTER)
+		world_crash(w, a, down_time(w));
+	if (f == FAULT_CRASH_SENT) {
+		world_crash(w, a, down_time(w));
+		w->host[a].crashed_at = t;
+	}
+}
+
+/* --- a process's turn -------------------------------------------------------- */
+
+static void want_tick(struct world *w, uint16_t host)
+{
+	struct world_host *h = &w->host[host];
+	int64_t due = w->actor->due(w->actor->ctx, host).ns, t;
+
+	if (due == INT64_MAX)
+		return;
+	t = true_at(h, due);
+	if (t < w->now)
+		t = w->now;
+	if (t >= h->tick_at)
+		return;
+	h->tick_at = t;
+	push(w, t + world_between(w, 1, w->conf.tick_late), EV_TICK, host, h->boot, 0);
+}
+
+static void turn(struct world *w, uint16_t host, const struct step_event *ev)
+{
+	struct world_host *h = &w->host[host];
+	uint32_t boot = h->boot;
+	int64_t deadline = true_at(h, local_at(h, w->now) + w->conf.deadline);
+
+	w->steps++;
+	w->out.n = 0;
+	w->actor->step(w->actor->ctx, host, ev, world_clock(w, host), &w->out);
+	if (w->out.n > STEP_OPS_MAX) {
+		w->broken = "a step put out more than STEP_OPS_MAX operations";
+		return;
+	}
+	for (uint32_t i = 0; i < w->out.n && h->boot == boot && !w->broken; i++)
+		post(w, host, &w->out.op[i], deadline);
+	if (h->up && h->boot == boot)
+		want_tick(w, host);
+}
+
+/* May the process of this host run now? If it is paused, its event comes again. */
+static bool runs(struct world *w, uint16_t host, const struct world_event *e)
+{
+	if (!w->host[host].up)
+		return false;
+	if (w->host[host].paused_until <= w->now)
+		return true;
+	again(w, e, w->host[host].paused_until);
+	return false;
+}
+
+static void tell(struct world *w, uint32_t i, enum step_outcome outcome)
+{
+	struct world_op *o = &w->op[i];
+	struct step_event ev = { .type = STEP_RESULT,
+				 .host = o->op.host,
+				 .link = o->link,
+				 .tag = o->op.tag,
+				 .outcome = outcome,
+				 .old = outcome == STEP_DONE ? o->old : 0 };
+
+	o->told = true;
+	if (w->host[o->poster].up && w->host[o->poster].boot == o->boot)
+		turn(w, o->poster, &ev);
+}
+
+/* --- what events do ------------------------------------------------------------ */
+
+static void do_tick(struct world *w, const struct world_event *e)
+{
+	struct step_event ev = { .type = STEP_TICK };
+
+	if (w->host[e->a].boot != e->value || !runs(w, e->a, e))
+		return;
+	w->host[e->a].tick_at = INT64_MAX;
+	turn(w, e->a, &ev);
+}
+
+static void execute(struct world *w, struct world_op *o)
+{
+	uint64_t *word = world_word(w, o->op.host, o->op.offset);
+	struct world_effect e = {
+		.t = w->now, .poster = o->poster, .boot = o->boot, .op = &o->op, .posted = o->posted
+	};
+
+	o->old = e.old = *word;
+	if (o->op.kind == STEP_CAS && *word == o->op.compare)
+		*word = o->op.value;
+	else if (o->op.kind == STEP_FAA)
+		*word += o->op.value;
+	e.now = *word;
+	w->actor->effect(w->actor->ctx, &e);
+}
+
+static void do_exec(struct world *w, const struct world_event *e)
+{
+	struct world_op *o = &w->op[e->value];
+	struct world_link *l = &w->link[o->poster][o->op.host];
+	const struct world_host *p = &w->host[o->poster], *h = &w->host[o->op.host];
+	int64_t back;
+
+	if (l->cut_until > w->now && o->poster != o->op.host) {
+		will_fail(w, o);
+		again(w, e, l->cut_until); /* and the others behind it, in order */
+		return;
+	}
+	/* A poster that crashed before it could post never did. */
+	if (!h->up || l->accepted != o->serial || (p->boot != o->boot && p->crashed_at < o->posted))
+		goto out;
+	if (o->crash) {
+		world_crash(w, o->op.host, down_time(w));
+		goto out;
+	}
+	if (!o->refuse)
+		execute(w, o);
+	back = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
+	if (back < l->last_result)
+		back = l->last_result;
+	if (o->told || l->mute || l->serial != o->serial)
+		goto done;
+	l->last_result = back;
+	if (back >= o->deadline)
+		goto out;
+	come_back(w, e->value, o->refuse ? STEP_REFUSED : STEP_DONE, back);
+	goto done;
+out:
+	if (!o->told)
+		will_fail(w, o);
+done:
+	op_put(w, e->value);
+}
+
+static void do_result(struct world *w, const struct world_event *e)
+{
+	struct world_op *o = &w->op[e->value];
+	struct world_link *l = &w->link[o->poster][o->op.host];
+
+	if (!o->told && o->boot == w->host[o->poster].boot && !runs(w, o->poster, e) &&
+	    w->host[o->poster].up)
+		return;
+	if (!o->told && l->up && l->serial == o->serial && l->cut_until > w->now &&
+	    o->outcome != STEP_LOST && o->poster != o->op.host) {
+		will_fail(w, o); /* the result does not come through */
+	} else if (!o->told) {
+		link_forget(w, l, e->value);
+		tell(w, e->value, o->outcome);
+	}
+	op_put(w, e->value);
+}
+
+static void call_later(struct world *w, uint16_t a, uint16_t b)
+{
+	struct world_link *l = &w->link[a][b];
+	int64_t t = w->now + world_between(w, w->conf.delay_max, 4 * w->conf.delay_max);
+
+	if (l->call_after > t && w->host[a].up)
+		t = l->call_after + world_between(w, 0, w->conf.delay_max);
+	l->call_after = 0;
+	push(w, t, EV_CALL, a, b, w->host[a].boot);
+}
+
+/* The caller's transport gives the link up: results for all that is outstanding, then calls. */
+static void link_down(struct world *w, uint16_t a, uint16_t b)
+{
+	struct world_link *l = &w->link[a][b];
+	uint32_t gone[WORLD_DEPTH], n = l->n;
+
+	memcpy(gone, l->out, n * sizeof(gone[0]));
+	l->up = false;
+	l->n = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		struct world_op *o = &w->op[gone[k]];
+
+		tell(w, gone[k], o->op.kind == STEP_READ ? STEP_LOST : STEP_UNKNOWN);
+		op_put(w, gone[k]);
+	}
+	call_later(w, a, b);
+}
+
+static void do_fail(struct world *w, const struct world_event *e)
+{
+	struct world_link *l = &w->link[e->a][e->value];
+
+	if (l->up && l->serial == e->more && runs(w, e->a, e))
+		link_down(w, e->a, (uint16_t)e->value);
+}
+
+static void do_call(struct world *w, const struct world_event *e)
+{
+	struct world_link *l = &w->link[e->a][e->value];
+	const struct world_host *a = &w->host[e->a], *b = &w->host[e->value];
+
+	if (!a->up || a->boot != e->more || l->up)
+		return;
+	if (!b->up || b->paused_until > w->now || a->paused_until > w->now ||
+	    l->cut_until > w->now) {
+		again(w, e,
+		      w->now + world_between(w, 8 * w->conf.delay_max, 16 * w->conf.delay_max));
+		return;
+	}
+	l->accepted = ++w->serials; /* the responder destroys the old one before */
+	l->dead = l->mute = false;
+	l->last_exec = l->last_result = 0;
+	push(w, w->now + w->conf.delay_min, EV_UP, e->a, e->value, l->accepted);
+}
+
+static void do_up(struct world *w, const struct world_event *e)
+{
+	struct world_link *l = &w->link[e->a][e->value];
+	struct step_event ev = { .type = STEP_LINK, .host = (uint16_t)e->value };
+
+	if (!w->host[e->a].up || l->up)
+		return;
+	if (l->accepted != e->more) { /* the responder crashed since, or its caller did */
+		push(w, w->now + w->conf.delay_max, EV_CALL, e->a, e->value, w->host[e->a].boot);
+		return;
+	}
+	if (!runs(w, e->a, e))
+		return;
+	l->up = true;
+	l->serial = e->more;
+	ev.link = ++l->number;
+	turn(w, e->a, &ev);
+}
+
+static void do_view(struct world *w, const struct world_event *e)
+{
+	if (w->host[e->a].boot == e->value && runs(w, e->a, e) && w->host[e->a].view.members)
+		turn(w, e->a, &w->host[e->a].view);
+}
+
+static void boot(struct world *w, uint16_t host)
+{
+	struct world_host *h = &w->host[host];
+
+	h->up = true;
+	h->generation++;
+	h->tick_at = INT64_MAX;
+	h->paused_until = 0;
+	memset(h->word, 0, sizeof(h->word));
+	w->actor->boot(w->actor->ctx, host, h->generation, world_clock(w, host));
+	w->actor->notice(w->actor->ctx, NOTICE_BOOT, host, h->generation);
+	if (h->view.members)
+		push(w, w->now + w->conf.delay_min, EV_VIEW, host, h->boot, 0);
+	for (uint32_t b = 1; b <= w->conf.hosts; b++) {
+		int64_t t = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
+
+		w->link[host][b].number = 0;
+		push(w, t, EV_CALL, host, b, h->boot);
+		/* Others find their links to the old process broken. */
+		t += world_between(w, 0, 2 * w->conf.deadline);
+		if (b != host)
+			push(w, t, EV_FAIL, (uint16_t)b, host, w->link[b][host].serial);
+	}
+	want_tick(w, host);
+}
+
+static void do_ask(struct world *w, const struct world_event *e)
+{
+	struct step_event ev = { .type = STEP_ASK, .what = e->value };
+
+	if (runs(w, e->a, e))
+		turn(w, e->a, &ev);
+}
+
+static void run_one(struct world *w)
+{
+	struct world_event e = pop(w);
+
+	w->now = e.t;
+	switch (e.type) {
+	case EV_TICK:
+		return do_tick(w, &e);
+	case EV_EXEC:
+		return do_exec(w, &e);
+	case EV_RESULT:
+		return do_result(w, &e);
+	case EV_FAIL:
+		return do_fail(w, &e);
+	case EV_CALL:
+		return do_call(w, &e);
+	case EV_UP:
+		return do_up(w, &e);
+	case EV_VIEW:
+		return do_view(w, &e);
+	case EV_ASK:
+		return do_ask(w, &e);
+	case EV_RESTART:
+		return boot(w, e.a);
+	default:
+		return w->actor->timer(w->actor->ctx, e.value);
+	}
+}
+
+void world_run(struct world *w, int64_t t)
+{
+	while (!w->broken && w->heap_n && w->heap[0].t <= t)
+		run_one(w);
+	if (w->now < t)
+		w->now = t;
+}
+
+/* --- faults ------------------------------------------------------------------ */
+
+void world_crash(struct world *w, uint16_t host, int64_t down_ns)
+{
+	struct world_host *h = &w->host[host];
+
+	if (!h->up)
+		return;
+	h->up = false;
+	h->boot++;
+	h->crashed_at = w->now;
+	w->actor->notice(w->actor->ctx, NOTICE_CRASH, host, (uint64_t)down_ns);
+	for (uint32_t b = 1; b <= w->conf.hosts; b++) {
+		struct world_link *l = &w->link[host][b];
+
+		/* Its own operations get no result; those on their way may still execute. */
+		l->up = false;
+		for (uint32_t k = 0; k < l->n; k++) {
+			w->op[l->out[k]].told = true;
+			op_put(w, l->out[k]);
+		}
+		l->n = 0;
+		/* No more links to it: it destroys what it had. */
+		w->link[b][host].accepted = 0;
+	}
+	if (down_ns >= 0)
+		push(w, w->now + down_ns, EV_RESTART, host, 0, 0);
+}
+
+void world_pause(struct world *w, uint16_t host, int64_t ns)
+{
+	if (w->now + ns > w->host[host].paused_until)
+		w->host[host].paused_until = w->now + ns;
+	w->actor->notice(w->actor->ctx, NOTICE_PAUSE, host, (uint64_t)ns);
+}
+
+void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns)
+{
+	if (a == b || w->link[a][b].cut_until > w->now)
+		return;
+	/* Odd, as no execution is: what waited for the end comes before what did not. */
+	w->link[a][b].cut_until = w->link[b][a].cut_until = (w->now + ns) | 1;
+	w->actor->notice(w->actor->ctx, NOTICE_CUT, a, b);
+}
+
+void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate)
+{
+	struct world_host *h = &w->host[host];
+
+	h->view = (struct step_event){
+		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
+	};
+	if (h->up)
+		push(w, w->now + world_between(w, 0, w->conf.deadline), EV_VIEW, host, h->boot, 0);
+}
+
+void world_init(struct world *w, const struct world_conf *c, const struct world_actor *a,
+		uint64_t seed)
+{
+	memset(w, 0, offsetof(struct world, op));
+	w->conf = *c;
+	w->actor = a;
+	w->rng = seed;
+	w->heap_n = 0;
+	w->broken = NULL;
+	w->free_op = 0;
+	for (uint32_t i = 0; i < WORLD_OPS; i++)
+		w->op[i].next_free = i + 1 < WORLD_OPS ? i + 1 : NONE;
+	for (uint32_t h = 1; h <= c->hosts; h++) {
+		w->host[h].ppm = (int32_t)world_between(w, -c->drift_ppm, c->drift_ppm);
+		w->host[h].offset = world_between(w, NS_PER_S, 1000 * NS_PER_S);
+	}
+}
+
+void world_start(struct world *w, uint64_t view, uint64_t members)
+{
+	for (uint16_t h = 1; h <= w->conf.hosts; h++) {
+		w->host[h].view = (struct step_event){
+			.type = STEP_VIEW, .view = view, .members = members, .quorate = true
+		};
+		boot(w, h);
+	}
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * world: hosts, their words, links and clocks, in virtual time, for tests.
+ *
+ * An event queue by time. A host's process is a step function (step.h): the
+ * world gives it events, posts what it asks for, executes it at the target after
+ * a delay and brings the result back, or does not: it drops, delays past the
+ * deadline, cuts links, crashes, restarts and pauses hosts. What it promises is
+ * the contract of transport.h: one result an operation; order within a link; an
+ * UNKNOWN operation may execute until its responder has accepted a newer link of
+ * that host, and then never. All from one seed.
+ */
+#ifndef RESEX_TESTS_WORLD_H
+#define RESEX_TESTS_WORLD_H
+
+#include "resex/region_abi.h"
+#include "src/shared/step.h"
+
+enum {
+	WORLD_HOSTS = 8, /* numbered from 1 */
+	WORLD_KINDS = 4, /* of words: locks, counters, node words, acknowledgements */
+	WORLD_WORDS = 8, /* of each kind a host */
+	WORLD_OPS = 512, /* under way */
+	WORLD_EVENTS = 2048,
+	WORLD_DEPTH = 64, /* outstanding of a link */
+};
+
+enum world_fault {
+	FAULT_DROP,	    /* the request, and all behind it on that link */
+	FAULT_MUTE,	    /* the result, and all behind it */
+	FAULT_LATE,	    /* the request executes long after its deadline */
+	FAULT_PAUSE,	    /* the poster, between its check and this post */
+	FAULT_HANG,	    /* the same, for longer than any lease */
+	FAULT_CRASH_POSTER, /* before this post */
+	FAULT_CRASH_SENT,   /* the poster, when this is on its way */
+	FAULT_CRASH_TARGET, /* when this arrives */
+	FAULT_CUT,	    /* the link, both ways, and it heals */
+	FAULT_REFUSE,
+	FAULTS,
+};
+
+/* Times in ns of true time. */
+struct world_conf {
+	uint32_t hosts;
+	int64_t delay_min, delay_max; /* one way */
+	int64_t deadline;	      /* of an operation */
+	int64_t tick_late;	      /* a tick comes up to so late */
+	int32_t drift_ppm;	      /* clocks run at 1 +- up to this */
+	int64_t lease;		      /* what HANG and LATE are long against */
+	int64_t faults_until;
+	uint32_t fault_in;	 /* one fault in so many operations; 0: none */
+	uint32_t faults_max;	 /* all in all */
+	uint32_t weight[FAULTS]; /* how likely each is, against the others */
+	bool restarts;		 /* a crashed host comes back */
+};
+
+/* An operation met its word. */
+struct world_effect {
+	int64_t t, posted;
+	uint16_t poster;
+	uint32_t boot; /* of the poster's process, that posted it */
+	const struct step_op *op;
+	uint64_t old, now; /* the word before and after */
+};
+
+enum world_notice { NOTICE_CRASH, NOTICE_BOOT, NOTICE_PAUSE, NOTICE_CUT, NOTICE_HEAL, NOTICE_LATE };
+
+struct world;
+
+struct world_actor {
+	/* The process of host begins: set its words (world_word), forget all. */
+	void (*boot)(void *ctx, uint16_t host, uint64_t generation, struct mono now);
+	void (*step)(void *ctx, uint16_t host, const struct step_event *ev, struct mono now,
+		     struct step_out *out);
+	/* When the process wants its next tick, by its own clock. */
+	struct mono (*due)(void *ctx, uint16_t host);
+	void (*effect)(void *ctx, const struct world_effect *e);
+	void (*notice)(void *ctx, enum world_notice what, uint16_t host, uint64_t value);
+	/* A timer of world_timer. */
+	void (*timer)(void *ctx, uint32_t what);
+	void *ctx;
+};
+
+struct world_event {
+	int64_t t;
+	uint32_t order;
+	uint16_t type;
+	uint16_t a;
+	uint32_t value, more;
+};
+
+struct world_op {
+	struct step_op op;
+	uint16_t poster;
+	uint32_t boot;
+	uint32_t serial; /* of the link */
+	int64_t posted, deadline;
+	uint64_t old;
+	enum step_outcome outcome; /* once its RESULT is under way */
+	uint32_t link;
+	uint8_t refs;
+	bool told, refuse, crash;
+	uint32_t next_free;
+};
+
+struct world_link {
+	bool up, mute, dead;
+	int64_t cut_until, call_after;
+	uint32_t serial;   /* of the link as its caller has it */
+	uint32_t number;   /* what the caller's process knows it by */
+	uint32_t accepted; /* serial of the newest that the responder accepted */
+	int64_t last_exec, last_result;
+	uint32_t n;
+	uint32_t out[WORLD_DEPTH]; /* operations without a result, oldest first */
+};
+
+struct world_host {
+	bool up;
+	uint32_t boot; /* of its process: counts crashes and restarts */
+	uint64_t generation;
+	int64_t paused_until, crashed_at;
+	int64_t offset;
+	int32_t ppm;
+	int64_t tick_at; /* earliest TICK in the queue */
+	struct step_event view;
+	uint64_t word[WORLD_KINDS][WORLD_WORDS];
+};
+
+struct world {
+	struct world_conf conf;
+	const struct world_actor *actor;
+	uint64_t rng;
+	int64_t now;
+	uint32_t order, serials, faults;
+	uint64_t steps;
+	struct world_host host[WORLD_HOSTS + 1];
+	struct world_link link[WORLD_HOSTS + 1][WORLD_HOSTS + 1]; /* from, to */
+	struct world_op op[WORLD_OPS];
+	uint32_t free_op;
+	struct world_event heap[WORLD_EVENTS];
+	uint32_t heap_n;
+	struct step_out out; /* of the step that runs */
+	const char *broken;  /* the world itself cannot go on: why */
+};
+
+void world_init(struct world *w, const struct world_conf *c, const struct world_actor *a,
+		uint64_t seed);
+/* Boot all hosts with this view. */
+void world_start(struct world *w, uint64_t view, uint64_t members);
+/* Run until t or until w->broken. */
+void world_run(struct world *w, int64_t t);
+
+struct mono world_clock(const struct world *w, uint16_t host);
+uint64_t *world_word(struct world *w, uint16_t host, uint32_t offset);
+uint64_t world_random(struct world *w);
+int64_t world_between(struct world *w, int64_t lo, int64_t hi);
+/* actor->timer(what) at t. */
+void world_timer(struct world *w, int64_t t, uint32_t what);
+/* Give the process an event of type STEP_ASK now. */
+void world_ask(struct world *w, uint16_t host, uint32_t what);
+
+void world_crash(struct world *w, uint16_t host, int64_t down_ns);
+void world_pause(struct world *w, uint16_t host, int64_t ns);
+/* Both directions between a and b. */
+void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns);
+/* What membership says from now on; told to host after a delay. */
+void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate);
+
+#endif
