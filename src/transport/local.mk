@@ -14,6 +14,7 @@ libtransport_a_SOURCES = \
 	src/transport/tcp.h src/transport/tcp_call.c src/transport/tcp_conn.c \
 	src/transport/tcp_serve.c src/transport/tcp_wire.c \
 	src/transport/transport.c src/transport/transport.h src/transport/transport_priv.h \
+	src/transport/transport_address.c \
 	src/transport/transport_events.c \
 	src/transport/transport_link.c \
 	src/transport/transport_shm.c src/transport/transport_shm.h \

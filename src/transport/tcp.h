@@ -193,10 +193,4 @@ void tcp_call_ready(struct tcp_call *c, struct transport *t, struct transport_ou
 		    struct mono now);
 void tcp_call_fini(struct tcp_call *c);
 
-/*
- * An IPv4 or IPv6 literal (with %zone) and a port that one can call. -EINVAL: it is
- * none, or names no host (0.0.0.0, ::), or the port is 0.
- */
-int tcp_address(const char *text, uint16_t port, struct sockaddr_storage *a, socklen_t *len);
-
 #endif

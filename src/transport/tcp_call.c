@@ -27,7 +27,7 @@ static int start_socket(struct tcp_call *c, const struct transport_peer *p)
 {
 	struct sockaddr_storage a;
 	socklen_t len;
-	int rc = tcp_address(p->address, p->port, &a, &len);
+	int rc = front_address(p->address, p->port, &a, &len);
 
 	if (rc)
 		return rc;

@@ -192,7 +192,8 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 	if (!p->host || p->host > TRANSPORT_HOSTS_MAX ||
 	    strnlen(p->name, sizeof(p->name)) == sizeof(p->name))
 		return -EINVAL;
-	if (p->host != t->conf.host && !is_text(p->address, sizeof(p->address)))
+	if (p->host != t->conf.host &&
+	    (!is_text(p->address, sizeof(p->address)) || (t->ops->check && t->ops->check(p))))
 		return -EINVAL;
 	o = &t->out[p->host - 1];
 	if (o->added)

@@ -13,6 +13,7 @@
 #define RESEX_TRANSPORT_PRIV_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "src/transport/hello.h"
 #include "src/transport/transport.h"
@@ -60,6 +61,8 @@ struct transport_out {
 
 struct transport_ops {
 	void (*close)(struct transport *t);
+	/* Can this peer's address be called at all? 0 or -EINVAL. NULL: any can. */
+	int (*check)(const struct transport_peer *p);
 	/*
 	 * Begin to call this peer. Reports front_up or front_down later (also
 	 * from within). -errno: it could not begin, which is a failure as well.
@@ -166,6 +169,11 @@ void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
 
 /* Random bytes, for nonces. 0 or -errno. */
 int front_random(void *buf, size_t len);
+/*
+ * An IPv4 or IPv6 literal (with %zone) and a port that one can call. -EINVAL: it is
+ * none, or names no host (0.0.0.0, ::), or the port is 0.
+ */
+int front_address(const char *text, uint16_t port, struct sockaddr_storage *a, socklen_t *len);
 
 /* --- backends --------------------------------------------------------------- */
 

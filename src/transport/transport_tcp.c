@@ -352,8 +352,17 @@ static void tcp_close(struct transport *t)
 	free(c);
 }
 
+static int tcp_check(const struct transport_peer *p)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	return front_address(p->address, p->port, &a, &len);
+}
+
 static const struct transport_ops tcp_ops = {
 	.close = tcp_close,
+	.check = tcp_check,
 	.call = tcp_call,
 	.hang_up = tcp_hang_up,
 	.evict = tcp_evict,
@@ -435,7 +444,7 @@ static int tcp_open(struct transport **t, const struct transport_conf *conf, str
 	}
 	c->epoll = c->listener.fd = -1;
 	c->hellos_due.ns = INT64_MAX;
-	rc = tcp_address(conf->address, conf->port, &a, &len);
+	rc = front_address(conf->address, conf->port, &a, &len);
 	if (rc) {
 		snprintf(text, 256,
 			 "tcp: cannot listen at '%.100s' port %u: give one IPv4 or IPv6 address "

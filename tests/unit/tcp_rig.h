@@ -202,7 +202,7 @@ static inline int tcp_socket(const struct transport_conf *to)
 	socklen_t len;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	assert_int_equal(tcp_address(to->address, to->port, &a, &len), 0);
+	assert_int_equal(front_address(to->address, to->port, &a, &len), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&a, len), 0);
 	return fd;
 }
