@@ -8,6 +8,7 @@ libshared_a_SOURCES = \
 	src/shared/lock.h \
 	src/shared/member.c src/shared/member.h \
 	src/shared/move.h \
+	src/shared/peers.c src/shared/peers.h \
 	src/shared/put.h \
 	src/shared/record.c src/shared/record.h \
 	src/shared/region.c src/shared/region.h \

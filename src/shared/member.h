@@ -4,7 +4,8 @@
  *
  * Backends: "static", all hosts that are configured, for ever, view = 0 (locks
  * then go by the generations of their homes); "corosync", those of corosync's
- * quorum service, view = its ring's number. What follows a loss of corosync is a view without quorum.
+ * quorum service, view = its ring's number. What follows a loss of corosync is a
+ * view without quorum.
  */
 #ifndef RESEX_SHARED_MEMBER_H
 #define RESEX_SHARED_MEMBER_H

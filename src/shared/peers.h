@@ -2,12 +2,12 @@
 /*
  * peers: what the other hosts publish, read by one-sided READs alone.
  *
- * For each host (ourselves too, by our loopback link) the newest header, host
- * record and guests. A scan is one wave of READs to all hosts whose link is up:
- * header of those that are new, else host record and as many guests as it
- * counted last; what turned out to be more is read in a second wave. Torn
- * records are read again in the same scan, a few times. What is shown is the
- * newest whole reading. No process of theirs is asked.
+ * For each host (ourselves too, by our loopback link) the newest header, host record
+ * and guests. A scan is one wave of READs to all hosts whose link is up: header of
+ * those that are new, else host record and as many guests as it counted last; what
+ * turned out to be more is read in a second wave (of a new host: in a second and
+ * third). Torn records are read again in the same scan, a few times. What is shown is
+ * the newest whole reading. No process of theirs is asked.
  */
 #ifndef RESEX_SHARED_PEERS_H
 #define RESEX_SHARED_PEERS_H
@@ -24,7 +24,7 @@ struct peer_seen {
 	uint32_t link;	     /* 0: there is none */
 	uint64_t generation; /* of the link; 0: there never was one */
 	bool known;	     /* host holds a whole reading */
-	struct mono read;    /* when that was */
+	struct mono read;    /* when that was asked for: it is not older */
 	struct mono moved;   /* when its beat was last seen to be another */
 	const struct region_host *host;
 	const struct region_guest *guest;
@@ -33,11 +33,14 @@ struct peer_seen {
 	char note[128]; /* the same in words; "" */
 };
 
-/* timeout_ns: of each READ. -ENOMEM. */
+/* Before the first poll of t, whose UPs it must see. timeout_ns: of each READ. -ENOMEM. */
 int peers_open(struct peers **p, struct transport *t, int64_t timeout_ns);
 void peers_close(struct peers *p);
 
-/* Begin a scan, unless one is under way. How many READs were posted. */
+/*
+ * Begin a scan, unless one is under way; then it helps that on, where a link was full.
+ * How many READs were posted.
+ */
 uint32_t peers_scan(struct peers *p, struct mono now);
 bool peers_scanning(const struct peers *p);
 

@@ -268,7 +268,7 @@ tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
-UNIT_REGION = tests/unit/test_record tests/unit/test_region
+UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
@@ -276,6 +276,9 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
 tests_unit_test_region_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
+	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
+tests_unit_test_peers_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 
 if COROSYNC
 check_PROGRAMS += tests/unit/test_member

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * peers: one reading of each host, made of jobs.
+ *
+ * A job is one READ: of a header, a host record or a run of guests. A scan gives each
+ * host whose link is up the jobs that can be known in advance; what comes back may
+ * add more, or ask for the same again when it was torn. When none is left the
+ * reading is whole and is shown in place of the one before; or it failed, and
+ * why is told beside what was known. See peers.h.
+ */
+#include "src/shared/peers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TRIES = 5, /* of a READ that is torn each time */
+	JOBS_MAX = 1 + 2 * REGION_READS_MAX,
+};
+
+enum job_kind { JOB_HEADER, JOB_HOST, JOB_GUESTS };
+enum job_state { JOB_TODO, JOB_POSTED, JOB_DONE };
+
+struct job {
+	enum job_kind kind;
+	enum job_state state;
+	uint32_t tries;
+	struct region_read read;
+};
+
+struct peer {
+	uint16_t host;
+	uint32_t link;
+	uint64_t generation;
+	bool header_known; /* of this generation */
+	struct region_peer header;
+
+	/* The newest whole reading. */
+	bool known;
+	struct mono read, moved;
+	uint64_t beat; /* the newest that was seen, and of which generation */
+	uint64_t beat_generation;
+	struct region_host record;
+	struct region_guest guest[REGION_GUESTS_MAX];
+	uint32_t guests;
+	int why;
+	char note[128];
+
+	/* The one under way. */
+	bool busy;
+	int failed;
+	struct mono began;
+	uint32_t jobs;
+	struct job job[JOBS_MAX];
+	bool new_whole;
+	struct region_host new_record;
+	struct region_guest new_guest[REGION_GUESTS_MAX];
+	uint32_t asked; /* guests 0 .. asked - 1 are read, or to be */
+};
+
+struct peers {
+	struct transport *t;
+	int64_t timeout_ns;
+	uint32_t serial; /* of scans */
+	uint32_t busy;	 /* hosts being read */
+	struct peer peer[TRANSPORT_HOSTS_MAX];
+};
+
+int peers_open(struct peers **out, struct transport *t, int64_t timeout_ns)
+{
+	struct peers *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->t = t;
+	p->timeout_ns = timeout_ns;
+	for (uint16_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		p->peer[i].host = (uint16_t)(i + 1);
+	*out = p;
+	return 0;
+}
+
+void peers_close(struct peers *p)
+{
+	free(p);
+}
+
+/* --- jobs ---------------------------------------------------------------------- */
+
+static void add_job(struct peer *h, enum job_kind kind, struct region_read read)
+{
+	if (h->jobs < JOBS_MAX)
+		h->job[h->jobs++] = (struct job){ .kind = kind, .read = read };
+}
+
+static void add_header(struct peer *h)
+{
+	struct region_read r = { .offset = 0, .len = sizeof(struct region_header), .n = 1 };
+
+	add_job(h, JOB_HEADER, r);
+}
+
+static void add_host(struct peer *h)
+{
+	struct region_read r[REGION_READS_MAX];
+
+	if (region_reads(&h->header, REGION_T_HOST, 0, 1, r))
+		add_job(h, JOB_HOST, r[0]);
+}
+
+/* Guests up to n, but for those that are read already. */
+static void add_guests(struct peer *h, uint32_t n)
+{
+	struct region_read r[REGION_READS_MAX];
+	uint32_t reads;
+
+	if (n <= h->asked)
+		return;
+	reads = region_reads(&h->header, REGION_T_GUESTS, h->asked, n - h->asked, r);
+	for (uint32_t i = 0; i < reads; i++)
+		add_job(h, JOB_GUESTS, r[i]);
+	h->asked = n;
+}
+
+static bool any_job(const struct peer *h, enum job_state state)
+{
+	for (uint32_t i = 0; i < h->jobs; i++)
+		if (h->job[i].state == state)
+			return true;
+	return false;
+}
+
+/* The reading fails; what is not on its way need not go. note: what follows "its region ". */
+static void fail(struct peer *h, int rc, const char *note)
+{
+	for (uint32_t i = 0; i < h->jobs; i++)
+		if (h->job[i].state == JOB_TODO)
+			h->job[i].state = JOB_DONE;
+	if (h->failed)
+		return;
+	h->failed = rc;
+	snprintf(h->note, sizeof(h->note), "its region %s", note);
+}
+
+static void fail_parse(struct peer *h, int rc)
+{
+	fail(h, rc, region_why(rc));
+}
+
+static void fail_post(struct peer *h, int rc)
+{
+	switch (rc) {
+	case -ENOTCONN:
+		fail(h, rc, "cannot be read: there is no link");
+		break;
+	case -ERANGE:
+		fail_parse(h, rc);
+		break;
+	default:
+		fail(h, rc, "could not be read in time: the link was busy");
+	}
+}
+
+/* Post what is to be posted and has room; how many. */
+static uint32_t post(struct peers *p, struct peer *h, struct mono now)
+{
+	struct transport_op op[JOBS_MAX];
+	uint32_t index[JOBS_MAX], n = 0;
+	size_t taken;
+	int why = 0;
+
+	for (uint32_t i = 0; i < h->jobs; i++) {
+		const struct job *j = &h->job[i];
+
+		if (j->state != JOB_TODO)
+			continue;
+		index[n] = i;
+		op[n++] = (struct transport_op){
+			.kind = TRANSPORT_READ,
+			.host = h->host,
+			.part = TRANSPORT_TABLE,
+			.offset = j->read.offset,
+			.len = j->read.len,
+			.tag = (uint64_t)p->serial << 16 | (uint64_t)(h->host - 1) << 8 | i,
+			.deadline = mono_add(now, p->timeout_ns),
+		};
+	}
+	if (!n)
+		return 0;
+	taken = transport_post(p->t, op, n, now, &why);
+	for (size_t i = 0; i < taken; i++)
+		h->job[index[i]].state = JOB_POSTED;
+	if (taken < n && why != -EAGAIN)
+		fail_post(h, why);
+	return (uint32_t)taken;
+}
+
+/* --- what came back -------------------------------------------------------------- */
+
+/* Show the guests that there are: a record may have been emptied since it was counted. */
+static void show(struct peer *h)
+{
+	h->known = true;
+	h->read = h->began;
+	h->record = h->new_record;
+	h->guests = 0;
+	for (uint32_t i = 0; i < h->new_record.guests; i++)
+		if (h->new_guest[i].name[0])
+			h->guest[h->guests++] = h->new_guest[i];
+	h->why = 0;
+	h->note[0] = '\0';
+}
+
+/* Whether it is over; then the reading is shown, or why it failed. */
+static void settle(struct peers *p, struct peer *h)
+{
+	if (!h->busy || any_job(h, JOB_POSTED) || any_job(h, JOB_TODO))
+		return;
+	h->busy = false;
+	p->busy--;
+	if (h->failed)
+		h->why = h->failed;
+	else
+		show(h);
+}
+
+static int take_header(struct peer *h, const void *data)
+{
+	int rc = region_parse_header(data, h->host, h->generation, &h->header);
+
+	if (rc)
+		return rc;
+	h->header_known = true;
+	add_host(h);
+	return 0;
+}
+
+static int take_host(struct peer *h, const void *data)
+{
+	struct region_host *r = &h->new_record;
+	int rc = region_parse_host(&h->header, data, r);
+
+	if (rc)
+		return rc;
+	if (r->beat != h->beat || r->generation != h->beat_generation)
+		h->moved = h->began;
+	h->beat = r->beat;
+	h->beat_generation = r->generation;
+	h->new_whole = true;
+	add_guests(h, r->guests);
+	return 0;
+}
+
+static int take_guests(struct peer *h, const struct job *j, const void *data)
+{
+	for (uint32_t i = j->read.first; i < j->read.first + j->read.n; i++) {
+		const void *copy = region_in(&h->header, REGION_T_GUESTS, &j->read, data, i);
+		int rc;
+
+		if (h->new_whole && i >= h->new_record.guests)
+			break;
+		rc = region_parse_guest(copy, &h->new_guest[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int take(struct peer *h, struct job *j, const void *data)
+{
+	switch (j->kind) {
+	case JOB_HEADER:
+		return take_header(h, data);
+	case JOB_HOST:
+		return take_host(h, data);
+	default:
+		return take_guests(h, j, data);
+	}
+}
+
+static void on_read(struct peer *h, struct job *j, const void *data)
+{
+	int rc;
+
+	j->state = JOB_DONE;
+	if (h->failed)
+		return;
+	rc = take(h, j, data);
+	if (rc == -EAGAIN && ++j->tries < TRIES)
+		j->state = JOB_TODO;
+	else if (rc)
+		fail_parse(h, rc);
+}
+
+static void on_result(struct peers *p, const struct transport_event *ev)
+{
+	struct peer *h = &p->peer[ev->host - 1];
+	struct job *j = &h->job[ev->tag & 0xff];
+
+	if (ev->tag >> 16 != p->serial || (ev->tag & 0xff) >= h->jobs || j->state != JOB_POSTED)
+		return;
+	if (ev->outcome == TRANSPORT_DONE && ev->len == j->read.len) {
+		on_read(h, j, ev->data);
+		return;
+	}
+	j->state = JOB_DONE;
+	if (ev->outcome == TRANSPORT_REFUSED)
+		fail(h, ev->why ? ev->why : -EACCES, "refused to be read; see its log");
+	else
+		fail(h, ev->why ? ev->why : -EIO, "did not answer a READ");
+}
+
+static void on_up(struct peer *h, const struct transport_event *ev)
+{
+	h->link = ev->link;
+	if (h->generation != ev->generation)
+		h->header_known = false;
+	h->generation = ev->generation;
+}
+
+static void on_down(struct peer *h, const struct transport_event *ev)
+{
+	h->link = 0;
+	h->why = ev->why ? ev->why : -ENOTCONN;
+	if (h->busy)
+		fail(h, h->why, "");
+	snprintf(h->note, sizeof(h->note), "%s", ev->text);
+}
+
+void peers_event(struct peers *p, const struct transport_event *ev, struct mono now)
+{
+	struct peer *h;
+
+	if (ev->host < 1 || ev->host > TRANSPORT_HOSTS_MAX)
+		return;
+	h = &p->peer[ev->host - 1];
+	switch (ev->type) {
+	case TRANSPORT_UP:
+		on_up(h, ev);
+		break;
+	case TRANSPORT_DOWN:
+		on_down(h, ev);
+		break;
+	case TRANSPORT_RESULT:
+		on_result(p, ev);
+		break;
+	default:
+		return;
+	}
+	post(p, h, now);
+	settle(p, h);
+}
+
+/* --- scans ----------------------------------------------------------------------- */
+
+static uint32_t begin(struct peers *p, struct peer *h, struct mono now)
+{
+	uint32_t n;
+
+	h->busy = true;
+	p->busy++;
+	h->failed = 0;
+	h->began = now;
+	h->jobs = 0;
+	h->asked = 0;
+	h->new_whole = false;
+	if (h->header_known) {
+		add_host(h);
+		if (h->known && h->record.generation == h->generation)
+			add_guests(h, h->record.guests);
+	} else {
+		add_header(h);
+	}
+	n = post(p, h, now);
+	settle(p, h);
+	return n;
+}
+
+/* One whose link was full when it should have been read: again, for a while. */
+static uint32_t go_on(struct peers *p, struct peer *h, struct mono now)
+{
+	uint32_t n = post(p, h, now);
+
+	if (any_job(h, JOB_TODO) && mono_sub(now, h->began) > p->timeout_ns)
+		fail_post(h, -ETIME);
+	settle(p, h);
+	return n;
+}
+
+uint32_t peers_scan(struct peers *p, struct mono now)
+{
+	uint32_t n = 0;
+
+	if (p->busy) {
+		for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+			if (p->peer[i].busy)
+				n += go_on(p, &p->peer[i], now);
+		if (p->busy)
+			return n;
+	}
+	p->serial++;
+	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		if (p->peer[i].link)
+			n += begin(p, &p->peer[i], now);
+	return n;
+}
+
+bool peers_scanning(const struct peers *p)
+{
+	return p->busy > 0;
+}
+
+void peers_see(const struct peers *p, uint16_t host, struct peer_seen *s)
+{
+	const struct peer *h;
+
+	memset(s, 0, sizeof(*s));
+	if (host < 1 || host > TRANSPORT_HOSTS_MAX)
+		return;
+	h = &p->peer[host - 1];
+	s->link = h->link;
+	s->generation = h->generation;
+	s->known = h->known;
+	s->read = h->read;
+	s->moved = h->moved;
+	s->host = &h->record;
+	s->guest = h->guest;
+	s->guests = h->guests;
+	s->why = h->why;
+	snprintf(s->note, sizeof(s->note), "%s", h->note);
+}
