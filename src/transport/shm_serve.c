@@ -165,7 +165,6 @@ void shm_in_event(struct shm *s, uint32_t i)
 		if (n == -EAGAIN)
 			return;
 		if (n > 0) {
-			s->t.stats.served++;
 			front_message(&s->t, (uint16_t)(i + 1), msg, (uint32_t)n);
 			continue;
 		}

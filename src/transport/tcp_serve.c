@@ -213,7 +213,7 @@ static int serve(struct tcp_serve *s, const struct tcp_frame *f)
 		refuse_request(s, &op, f->slot, rc);
 	else
 		execute(s, &op, f->slot);
-	s->t->stats.served++;
+	s->t->stats.served += op.kind != TRANSPORT_SEND;
 	return 0;
 }
 

@@ -142,7 +142,8 @@ struct transport_stats {
 	 * result of the one before was handed out: round trips one has waited for.
 	 */
 	uint64_t rounds;
-	uint64_t served; /* requests that this process's CPU answered: 0 for one-sided backends */
+	/* READs and atomics that this process's CPU executed: 0 for one-sided backends. */
+	uint64_t served;
 	uint64_t links_up, links_down;
 	uint64_t refused_callers; /* wrong proof, unknown host, old generation, too many */
 	uint64_t alarms;
