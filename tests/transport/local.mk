@@ -1,0 +1,28 @@
+# tests/transport: what transport.h promises, held against each backend. Those that need no
+# device run here; verbs runs where there is one (contract verbs ADDRESS-A ADDRESS-B).
+if CMOCKA
+CONTRACT_TESTS = tests/transport/contract_shm.sh tests/transport/contract_tcp.sh
+check_PROGRAMS += tests/transport/contract
+TESTS += $(CONTRACT_TESTS)
+EXTRA_DIST += $(CONTRACT_TESTS)
+tests_transport_contract_SOURCES = \
+	tests/transport/child.c \
+	tests/transport/contract.c \
+	tests/transport/proc.c tests/transport/proc.h \
+	tests/transport/referee.c tests/transport/referee.h \
+	tests/transport/rig.c tests/transport/rig.h \
+	tests/transport/rig_ops.c \
+	tests/transport/suite.h \
+	tests/transport/t_fail.c \
+	tests/transport/t_link.c \
+	tests/transport/t_many.c \
+	tests/transport/t_open.c \
+	tests/transport/t_ops.c \
+	tests/transport/t_send.c \
+	tests/transport/t_sleep.c \
+	tests/transport/t_stats.c \
+	tests/transport/t_trust.c \
+	tests/unit/prop.h
+tests_transport_contract_LDADD = libtransport.a libutil.a libcore.a $(CMOCKA_LIBS) $(NETTLE_LIBS) \
+	$(RDMACM_LIBS) $(VERBS_LIBS)
+endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * proc: hosts in processes of their own, that can be stopped, killed, restarted.
+ *
+ * Each is this program, executed anew (so that it has none of our memory or
+ * files, and may use verbs), that maps one arena of orders and accounts. It
+ * serves, sleeping as transport.h says and by nothing else, and does its work once
+ * told to go.
+ */
+#ifndef RESEX_TESTS_TRANSPORT_PROC_H
+#define RESEX_TESTS_TRANSPORT_PROC_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "tests/transport/rig.h"
+
+enum { PROCS = 16 };
+
+enum proc_work {
+	WORK_NONE,    /* serve */
+	WORK_ADD,     /* times FAA64 of 1 on target's word at offset, as many at once as may be */
+	WORK_RAISE,   /* times a READ and a CAS64 to one more, until it succeeds */
+	WORK_EXCLUDE, /* times: lock by CAS64, be alone, unlock */
+	WORK_ONE,     /* post op[0 .. ops - 1] before anything else is done, at each go */
+	WORK_CHAT,    /* times a message to target, in order */
+};
+
+struct orders {
+	/* Told before it starts. */
+	struct transport_conf conf; /* key and words: see below */
+	uint8_t key[TRANSPORT_KEY_MAX];
+	uint64_t first_word; /* word i begins as this + i; 0: all 0 */
+	uint64_t friends;    /* bit h - 1: hosts to add */
+	enum proc_work work;
+	uint16_t target;
+	uint32_t offset;
+	uint64_t times;
+	struct transport_op op[TRANSPORT_DEPTH];
+	uint32_t ops;
+	/* Told while it runs, each with proc_nudge. */
+	_Atomic uint32_t go;	 /* counts up */
+	_Atomic uint64_t remove; /* host to remove */
+	_Atomic uint32_t quit;
+	/* What it says. */
+	_Atomic uint32_t opened;
+	_Atomic int open_rc;
+	_Atomic uint32_t over; /* the go that is done */
+	_Atomic uint64_t up;   /* bit h - 1: link to it is up */
+	_Atomic uint64_t ups, downs, alarms, messages;
+	_Atomic uint64_t outcomes[4];
+	_Atomic uint64_t served;
+	_Atomic uint64_t turns; /* of its loop */
+	_Atomic uint32_t wrong;
+	char error[512];
+};
+
+/* Memory of all, that is no transport's: where those who must be alone meet. */
+struct arena {
+	_Atomic uint32_t inside;
+	volatile uint64_t plain; /* written by who is alone */
+	struct orders orders[PROCS];
+};
+
+struct proc {
+	struct orders *o;
+	uint32_t index;
+	pid_t pid; /* 0: does not run */
+	int nudge; /* write end */
+};
+
+struct procs {
+	struct rig *rig;
+	struct arena *arena;
+	int fd;
+	char address[2][TRANSPORT_ADDRESS_MAX];
+	struct proc proc[PROCS];
+	uint32_t n;
+};
+
+/* For all tests, and after each. */
+void procs_init(struct procs *ps, struct rig *r);
+void procs_fini(struct procs *ps);
+
+/* A new one with rig_conf's conf; change its orders, then start it. */
+struct proc *proc_new(struct procs *ps, uint16_t number);
+void proc_start(struct procs *ps, struct proc *p); /* returns when it is open */
+void proc_start_tell(struct procs *ps, struct proc *p, int *rc);
+void proc_go(struct proc *p);
+bool proc_over(const struct proc *p);
+void proc_nudge(struct proc *p);
+void proc_quit(struct procs *ps, struct proc *p); /* it closes, and ends */
+void proc_kill(struct proc *p);			  /* SIGKILL, and gone */
+void proc_freeze(struct proc *p);		  /* SIGSTOP, and stopped */
+void proc_thaw(struct proc *p);
+uint64_t bit(uint16_t number);
+
+/* What main does when it is such a process. */
+int proc_main(int argc, char **argv, const struct traits *table, size_t n);
+
+#endif

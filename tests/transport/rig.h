@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rig: hosts for the tests of src/transport, driven by one loop.
+ *
+ * Every event that any host is given passes the referee first, which holds it
+ * against what the header says of all events (each operation ends once, results
+ * before DOWN, DOWN before UP, link numbers that grow, ...), and is then kept
+ * with a copy of its data. The same rig drives hosts in processes of their own
+ * (proc.h). What is not as it should be ends in broken().
+ */
+#ifndef RESEX_TESTS_TRANSPORT_RIG_H
+#define RESEX_TESTS_TRANSPORT_RIG_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/transport/transport.h"
+#include "src/util/clock.h"
+
+enum {
+	RIG_HOSTS = TRANSPORT_HOSTS_MAX + 2,
+	RIG_TABLE = 8192, /* bytes of the parts, where a test does not say otherwise */
+	RIG_WORDS = 4096,
+	RIG_OPS = TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH,
+};
+
+/* How backends differ, to the user: the table is in contract.c. */
+struct traits {
+	const char *name;
+	const char *address[2];
+	bool one_sided; /* a host that is stopped still answers READ, CAS64, FAA64; served is 0 */
+	bool ip;	/* an address is an IP address and a port, and so can be malformed */
+	bool numbered;	/* whoever serves at an address is reached, with a wrong number too */
+	bool stream;	/* whoever can connect a TCP socket can call */
+};
+
+struct seen {
+	struct transport_event ev; /* its data: a copy */
+	int64_t at_ns;
+};
+
+/* An operation that post took and that has no result yet. */
+struct pending {
+	uint64_t tag;
+	enum transport_kind kind;
+	uint16_t host;
+	uint32_t link;
+	uint32_t len;
+};
+
+struct referee {
+	uint32_t up[TRANSPORT_HOSTS_MAX + 1];	/* number of the link that is up; 0 */
+	uint32_t last[TRANSPORT_HOSTS_MAX + 1]; /* that ever was */
+	struct pending pending[RIG_OPS];
+	size_t n;
+	uint64_t posted[TRANSPORT_KINDS], outcomes[4];
+	uint64_t ups, downs, alarms, messages;
+	char error[192];
+};
+
+struct rig;
+
+struct host {
+	struct rig *rig;
+	struct transport *t; /* NULL: not open */
+	struct transport_conf conf;
+	uint16_t number;
+	bool paused; /* the loop does not poll it */
+	struct referee ref;
+	struct seen *log;
+	size_t n, room;
+	uint64_t tag;
+};
+
+struct rig {
+	const struct traits *is;
+	const struct transport_backend *backend;
+	const char *address[2];
+	uint16_t port; /* host h listens at port + h; 0: addresses have none */
+	struct clock clock;
+	bool simulated; /* now is what the test says */
+	struct mono now;
+	bool strict; /* sleep as the header says, with nothing else that wakes */
+	int wake_fd; /* wakes all; -1 */
+	int64_t patience_ns;
+	void (*watch)(void *arg); /* called while waiting: has anything else gone wrong? */
+	void *watch_arg;
+	struct host host[RIG_HOSTS];
+	size_t hosts;
+};
+
+/* The test, or the process, ends here. */
+_Noreturn void broken(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What broken does in a process that is not the test's own; NULL: the test fails. */
+void broken_calls(void (*fn)(void *arg, const char *text), void *arg);
+
+void rig_init(struct rig *r, const struct traits *is, const char *a, const char *b);
+/* Find ports for all hosts. */
+void rig_ports(struct rig *r);
+/* Closes all; what was counted must be what the hosts' own statistics say. */
+void rig_fini(struct rig *r);
+struct mono rig_now(struct rig *r);
+/* Let simulated time begin; from then on it goes on by rig_pass only. */
+void rig_simulate(struct rig *r);
+void rig_pass(struct rig *r, int64_t ns);
+
+/* --- the loop --------------------------------------------------------------- */
+
+/* Poll all hosts that are not paused once. How many events they were given. */
+size_t rig_poll(struct rig *r);
+/* And sleep when there were none. */
+void rig_turn(struct rig *r);
+void rig_turn_for(struct rig *r, int64_t ns);
+/* The sleep of the header: true: poll now. false: nothing came for as long as is patient. */
+bool rig_sleep(struct rig *r, int64_t at_most_ns);
+
+struct patience {
+	int64_t began_ns;
+};
+void rig_wait(struct rig *r, struct patience *p, const char *what);
+/* Turn until it is so; broken when that takes too long. */
+#define UNTIL(r, ...)                                                                              \
+	do {                                                                                       \
+		struct patience p_ = { 0 };                                                        \
+		while (!(__VA_ARGS__))                                                             \
+			rig_wait((r), &p_, #__VA_ARGS__);                                          \
+	} while (0)
+
+/* --- hosts ------------------------------------------------------------------ */
+
+/* What a host of this number is opened with when the test does not say otherwise. */
+struct transport_conf rig_conf(const struct rig *r, uint16_t number);
+struct host *rig_open(struct rig *r, const struct transport_conf *c);
+void host_open(struct host *h, const struct transport_conf *c); /* again, after host_close */
+void host_close(struct host *h);
+/* Counts must agree, now that all is over. */
+void host_audit(struct host *h);
+
+struct transport_peer rig_peer(const struct rig *r, uint16_t number);
+void host_add(struct host *h, uint16_t number);
+void host_meet(struct host *a, struct host *b); /* each adds the other */
+bool host_up(const struct host *h, uint16_t number);
+bool both_up(const struct host *a, const struct host *b);
+/* Two hosts, 1 and 2, whose links are up. */
+void rig_pair(struct rig *r, struct host **a, struct host **b);
+
+/* One poll; what was given passes the referee and is kept. */
+size_t host_poll(struct host *h, size_t max);
+/* The newest event of this type and host from the log's place `from` on; NULL. 0: any host. */
+const struct seen *host_seen(const struct host *h, enum transport_event_type type, uint16_t host,
+			     size_t from);
+size_t host_count(const struct host *h, enum transport_event_type type, uint16_t host, size_t from);
+const struct seen *host_result(const struct host *h, uint64_t tag);
+/* Empty the log. */
+void host_forget(struct host *h);
+
+/* --- operations ------------------------------------------------------------- */
+
+struct transport_op op_read(uint16_t host, enum transport_part part, uint32_t off, uint32_t len);
+struct transport_op op_cas(uint16_t host, uint32_t off, uint64_t compare, uint64_t value);
+struct transport_op op_faa(uint16_t host, uint32_t off, uint64_t value);
+struct transport_op op_send(uint16_t host, const void *data, uint32_t len);
+
+/*
+ * As transport_post; tags are given (op[i].tag is set), deadlines that are 0 become
+ * far ones, and the referee is told what was taken.
+ */
+size_t host_post(struct host *h, struct transport_op *op, size_t n, int *why);
+/* One, which must be taken; its tag. */
+uint64_t host_post1(struct host *h, struct transport_op op);
+/* One, which must not be taken: why. */
+int host_refuses(struct host *h, struct transport_op op);
+/* One, until it has its result. */
+const struct seen *host_do(struct host *h, struct transport_op op);
+/* The same, which must be DONE: the word before, and a READ's word. */
+uint64_t host_cas(struct host *h, uint16_t host, uint32_t off, uint64_t compare, uint64_t value);
+uint64_t host_faa(struct host *h, uint16_t host, uint32_t off, uint64_t value);
+uint64_t host_word(struct host *h, uint16_t host, uint32_t off);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * suite: what the files of tests share, and how contract.c finds them.
+ *
+ * Each file ends with its list of entries. A test gets a fresh rig without
+ * hosts; its own backend is rig->is.
+ */
+#ifndef RESEX_TESTS_TRANSPORT_SUITE_H
+#define RESEX_TESTS_TRANSPORT_SUITE_H
+
+#include "tests/transport/proc.h"
+#include "tests/unit/prop.h"
+
+struct suite {
+	struct rig rig;
+	struct procs procs;
+	struct transport_event ev[64]; /* for tests that poll by themselves */
+	const struct traits *is;
+	const char *address[2]; /* NULL: a fresh directory a test */
+	char dir[64];
+};
+
+enum only { ALL, ONE_SIDED, TWO_SIDED, IP, NUMBERED, STREAM };
+
+struct entry {
+	const char *name;
+	void (*fn)(void **state);
+	enum only only;
+};
+
+/* clang-format off */
+#define ENTRY(fn, only) { #fn, fn, only }
+/* clang-format on */
+
+extern const struct entry open_tests[], link_tests[], ops_tests[], send_tests[], fail_tests[],
+	trust_tests[], many_tests[], sleep_tests[], stats_tests[];
+
+#endif

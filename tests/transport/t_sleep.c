@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * t_sleep: who sleeps as the header says is woken for all there is, and only then.
+ *
+ * A rig that is strict sleeps by transport_arm and transport_fd alone: what does
+ * not wake it is waited for in vain. Hosts in processes of their own always sleep so.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "tests/transport/suite.h"
+
+static void sleep__up_results_messages_down_and_up_again__all_wake(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf two = rig_conf(&s->rig, 2);
+	struct host *a, *b;
+
+	s->rig.strict = true;
+	rig_pair(&s->rig, &a, &b);
+	for (uint64_t round = 0; round < 5; round++) {
+		for (uint64_t i = 0; i < 50; i++) {
+			assert_int_equal(host_faa(a, 2, 0, 1), i);
+			host_word(b, 1, 0);
+		}
+		host_post1(b, op_send(1, "x", 1));
+		UNTIL(&s->rig, a->ref.messages == round + 1);
+		host_close(b);
+		UNTIL(&s->rig, !a->ref.up[2]);
+		two.generation++;
+		host_open(b, &two);
+		host_add(b, 1);
+		UNTIL(&s->rig, both_up(a, b));
+	}
+}
+
+static void sleep__peers_in_other_processes__all_wake(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1);
+	struct host *a = rig_open(&s->rig, &one);
+	struct proc *p = proc_new(&s->procs, 2);
+
+	s->rig.strict = true;
+	p->o->friends = bit(1);
+	p->o->work = WORK_CHAT;
+	p->o->target = 1;
+	p->o->times = 40;
+	host_add(a, 2);
+	for (uint64_t round = 1; round <= 4; round++) {
+		int rc;
+
+		s->rig.strict = false; /* that it is open wakes nobody */
+		proc_start_tell(&s->procs, p, &rc);
+		assert_int_equal(rc, 0);
+		s->rig.strict = true;
+		UNTIL(&s->rig, host_up(a, 2));
+		for (uint64_t i = 0; i < 100; i++)
+			assert_int_equal(host_faa(a, 2, 0, 1), i);
+		proc_go(p);
+		UNTIL(&s->rig, a->ref.messages == 40 * round);
+		proc_kill(p);
+		UNTIL(&s->rig, !a->ref.up[2]);
+		p->o->conf.generation++;
+	}
+}
+
+static void sleep__a_deadline__wakes(void **state)
+{
+	struct suite *s = *state;
+	struct transport_op op = op_faa(2, 0, 1);
+	struct mono due = { INT64_MAX };
+	struct host *a, *b;
+	uint64_t tag;
+
+	rig_pair(&s->rig, &a, &b);
+	b->paused = true;
+	s->rig.strict = true;
+	op.deadline = mono_add(rig_now(&s->rig), 40 * NS_PER_MS);
+	tag = host_post1(a, op);
+	if (transport_arm(a->t, rig_now(&s->rig), &due) == 0)
+		assert_true(due.ns <= op.deadline.ns);
+	UNTIL(&s->rig, host_result(a, tag));
+	s->rig.strict = false;
+	b->paused = false;
+}
+
+static void arm__events_are_left__one_must_not_sleep(void **state)
+{
+	struct suite *s = *state;
+	struct transport_op op[4] = { op_faa(2, 0, 1), op_faa(2, 0, 1), op_faa(2, 0, 1),
+				      op_faa(2, 0, 1) };
+	struct host *a, *b;
+	int why;
+
+	rig_pair(&s->rig, &a, &b);
+	for (int round = 0; round < 10; round++) {
+		assert_int_equal(host_post(a, op, 4, &why), 4);
+		for (size_t i = 0; i < 4; i++)
+			op[i].deadline.ns = 0;
+		/* One at a time, and asleep between: if anything is left, it wakes. */
+		while (a->ref.n) {
+			if (!host_poll(a, 1) && !rig_sleep(&s->rig, s->rig.patience_ns))
+				broken("slept although results were left");
+			host_poll(b, 32);
+		}
+	}
+}
+
+static void sleep__nothing_to_do__does_not_spin(void **state)
+{
+	struct suite *s = *state;
+	struct host *a, *b;
+	struct mono end;
+	int turns = 0;
+
+	rig_pair(&s->rig, &a, &b);
+	rig_turn_for(&s->rig, 100 * NS_PER_MS);
+	end = mono_add(rig_now(&s->rig), 300 * NS_PER_MS);
+	while (mono_sub(end, rig_now(&s->rig)) > 0) {
+		rig_poll(&s->rig);
+		rig_sleep(&s->rig, mono_sub(end, rig_now(&s->rig)));
+		turns++;
+	}
+	print_message("%d turns in a time of nothing\n", turns);
+	assert_true(turns < 150);
+}
+
+static void sleep__a_peer_that_is_not_there__does_not_spin(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1);
+	struct host *a = rig_open(&s->rig, &one);
+	struct mono end;
+	int turns = 0;
+
+	host_add(a, 2);
+	end = mono_add(rig_now(&s->rig), 300 * NS_PER_MS);
+	while (mono_sub(end, rig_now(&s->rig)) > 0) {
+		rig_poll(&s->rig);
+		rig_sleep(&s->rig, mono_sub(end, rig_now(&s->rig)));
+		turns++;
+	}
+	print_message("%d turns\n", turns);
+	assert_true(turns < 600);
+}
+
+static void fd__of_a_handle__stays_the_same(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf two = rig_conf(&s->rig, 2);
+	struct host *a, *b;
+	int fd;
+
+	rig_pair(&s->rig, &a, &b);
+	fd = transport_fd(a->t);
+	assert_true(fd >= 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	host_faa(a, 2, 0, 1);
+	assert_int_equal(transport_fd(a->t), fd);
+	host_close(b);
+	UNTIL(&s->rig, !a->ref.up[2]);
+	assert_int_equal(transport_fd(a->t), fd);
+	two.generation++;
+	host_open(b, &two);
+	host_add(b, 1);
+	UNTIL(&s->rig, both_up(a, b));
+	assert_int_equal(transport_fd(a->t), fd);
+}
+
+/* --- time, as it is told --------------------------------------------------------- */
+
+static void time__stands_still__links_and_operations_work(void **state)
+{
+	struct suite *s = *state;
+	struct host *a, *b;
+
+	rig_simulate(&s->rig);
+	rig_pair(&s->rig, &a, &b);
+	assert_int_equal(host_faa(a, 2, 0, 1), 0);
+	host_do(a, op_send(2, "x", 1));
+	UNTIL(&s->rig, b->ref.messages == 1);
+}
+
+/* By 20 simulated seconds, from 20 ms to 2 s between calls: not hundreds. */
+static void backoff__a_peer_that_refuses__is_called_more_and_more_seldom(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
+	struct transport_stats st;
+	struct host *a, *b;
+
+	one.backoff_min_ns = one.backoff_max_ns = 0; /* the defaults */
+	rig_simulate(&s->rig);
+	a = rig_open(&s->rig, &one);
+	b = rig_open(&s->rig, &two);
+	host_add(a, 2);
+	for (int ms = 0; ms < 20000; ms += 5) {
+		for (int i = 0; i < 6; i++)
+			rig_poll(&s->rig);
+		rig_pass(&s->rig, 5 * NS_PER_MS);
+	}
+	transport_stats(b->t, &st);
+	print_message("%llu calls\n", (unsigned long long)st.refused_callers);
+	assert_true(st.refused_callers >= 4);
+	assert_true(st.refused_callers <= 80);
+}
+
+const struct entry sleep_tests[] = {
+	ENTRY(sleep__up_results_messages_down_and_up_again__all_wake, ALL),
+	ENTRY(sleep__peers_in_other_processes__all_wake, ALL),
+	ENTRY(sleep__a_deadline__wakes, TWO_SIDED),
+	ENTRY(arm__events_are_left__one_must_not_sleep, ALL),
+	ENTRY(sleep__nothing_to_do__does_not_spin, ALL),
+	ENTRY(sleep__a_peer_that_is_not_there__does_not_spin, ALL),
+	ENTRY(fd__of_a_handle__stays_the_same, ALL),
+	ENTRY(time__stands_still__links_and_operations_work, ALL),
+	ENTRY(backoff__a_peer_that_refuses__is_called_more_and_more_seldom, ALL),
+	{ NULL, NULL, ALL },
+};
