@@ -268,7 +268,8 @@ tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
-UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers
+UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
+	tests/unit/test_peers_shm
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
@@ -279,6 +280,9 @@ tests_unit_test_region_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
 tests_unit_test_peers_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_peers_shm_SOURCES = tests/unit/test_peers_shm.c tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_peers_shm_LDADD = libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
+	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(CMOCKA_LIBS)
 
 if COROSYNC
 check_PROGRAMS += tests/unit/test_member
