@@ -14,6 +14,8 @@
 #ifndef RESEX_TRANSPORT_SHM_PRIV_H
 #define RESEX_TRANSPORT_SHM_PRIV_H
 
+#include <sys/types.h>
+
 #include "src/transport/transport_priv.h"
 #include "src/transport/transport_shm.h"
 

@@ -312,11 +312,21 @@ endif
 endif
 
 if CMOCKA
-check_PROGRAMS += tests/unit/test_transport_shm
-TESTS += tests/unit/test_transport_shm
-tests_unit_test_transport_shm_SOURCES = tests/unit/test_transport_shm.c tests/unit/prop.h tests/unit/tmpdir.h
-tests_unit_test_transport_shm_LDADD = libtransport.a $(RDMACM_LIBS) $(VERBS_LIBS) $(NETTLE_LIBS) \
-	$(CMOCKA_LIBS)
+UNIT_TRANSPORT = tests/unit/test_transport_front tests/unit/test_transport_links \
+	tests/unit/test_transport_shm tests/unit/test_transport_shm_faults
+check_PROGRAMS += $(UNIT_TRANSPORT)
+TESTS += $(UNIT_TRANSPORT)
+TRANSPORT_LIBS = libtransport.a $(RDMACM_LIBS) $(VERBS_LIBS) $(NETTLE_LIBS) $(CMOCKA_LIBS)
+FRONT_RIG = tests/unit/front_rig.h tests/unit/prop.h
+tests_unit_test_transport_front_SOURCES = tests/unit/test_transport_front.c $(FRONT_RIG)
+tests_unit_test_transport_front_LDADD = $(TRANSPORT_LIBS)
+tests_unit_test_transport_links_SOURCES = tests/unit/test_transport_links.c $(FRONT_RIG)
+tests_unit_test_transport_links_LDADD = $(TRANSPORT_LIBS)
+SHM_RIG = tests/unit/shm_rig.h tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_transport_shm_SOURCES = tests/unit/test_transport_shm.c $(SHM_RIG)
+tests_unit_test_transport_shm_LDADD = $(TRANSPORT_LIBS)
+tests_unit_test_transport_shm_faults_SOURCES = tests/unit/test_transport_shm_faults.c $(SHM_RIG)
+tests_unit_test_transport_shm_faults_LDADD = $(TRANSPORT_LIBS)
 endif
 
 if CMOCKA

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The front of all backends: what post refuses, slots and their order, what
+ * becomes of operations, and what is counted. Links are in test_transport_links.c.
+ */
+#include "tests/unit/front_rig.h"
+
+/* --- open --------------------------------------------------------------------- */
+
+static void init__out_of_range__refused_without_the_key(void **state)
+{
+	struct transport_conf bad[12];
+	char text[256];
+	struct transport t;
+
+	(void)state;
+	for (size_t i = 0; i < 12; i++)
+		bad[i] = conf_good();
+	bad[0].host = 0;
+	bad[1].host = TRANSPORT_HOSTS_MAX + 1;
+	bad[2].generation = 0;
+	bad[3].cluster[0] = 0;
+	memset(bad[4].cluster, 'x', sizeof(bad[4].cluster));
+	memset(bad[5].address, 'x', sizeof(bad[5].address));
+	bad[6].key_len = TRANSPORT_KEY_MIN - 1;
+	bad[7].key_len = TRANSPORT_KEY_MAX + 1;
+	bad[8].bytes[0] = 4095;
+	bad[9].bytes[1] = TRANSPORT_PART_MAX + 4096;
+	bad[10].connect_ns = -1;
+	bad[11].backoff_min_ns = 3 * NS_PER_S;
+	for (size_t i = 0; i < 12; i++) {
+		memset(&t, 0, sizeof(t));
+		text[0] = 0;
+		assert_int_equal(front_init(&t, &ops, &bad[i], (struct mono){ 1 }, text), -EINVAL);
+		assert_true(text[0]);
+		assert_null(strstr(text, (const char *)key));
+		assert_null(t.queue);
+	}
+}
+
+static void add__numbers_and_addresses__checked(void **state)
+{
+	struct rig *r = rig_new();
+	struct transport_peer p = { .host = 3 };
+
+	(void)state;
+	assert_int_equal(transport_add(&r->f->t, &p, r->now), -EINVAL);
+	memset(p.address, 'x', sizeof(p.address));
+	assert_int_equal(transport_add(&r->f->t, &p, r->now), -EINVAL);
+	assert_int_equal(add(r, 0), -EINVAL);
+	assert_int_equal(add(r, TRANSPORT_HOSTS_MAX + 1), -EINVAL);
+	assert_int_equal(add(r, TRANSPORT_HOSTS_MAX), 0);
+	assert_int_equal(add(r, TRANSPORT_HOSTS_MAX), -EEXIST);
+	p = (struct transport_peer){ .host = 1 }; /* ourselves: no address is needed */
+	assert_int_equal(transport_add(&r->f->t, &p, r->now), 0);
+	assert_string_equal(out(r, 1)->peer.address, "here");
+	assert_int_equal(transport_remove(&r->f->t, 9, r->now), -ENOENT);
+	assert_int_equal(transport_remove(&r->f->t, 0, r->now), -ENOENT);
+	rig_free(r);
+}
+
+/* --- post ------------------------------------------------------------------------ */
+
+static void post__what_is_wrong__says_which(void **state)
+{
+	struct rig *r = rig_up();
+	struct transport_op o;
+
+	(void)state;
+#define WRONG(kind, field, value, rc)                                                              \
+	do {                                                                                       \
+		o = op(r, kind, 0);                                                                \
+		o.field = value;                                                                   \
+		assert_int_equal(post(r, o), rc);                                                  \
+	} while (0)
+	WRONG(TRANSPORT_READ, host, 0, -EINVAL);
+	WRONG(TRANSPORT_READ, host, 65, -EINVAL);
+	WRONG(TRANSPORT_READ, host, 3, -ENOTCONN);
+	WRONG(TRANSPORT_READ, kind, TRANSPORT_KINDS, -EINVAL);
+	WRONG(TRANSPORT_READ, part, TRANSPORT_PARTS, -EINVAL);
+	WRONG(TRANSPORT_READ, offset, 4, -EINVAL);
+	WRONG(TRANSPORT_READ, len, 0, -EINVAL);
+	WRONG(TRANSPORT_READ, len, 12, -EINVAL);
+	WRONG(TRANSPORT_READ, len, TRANSPORT_READ_MAX + 8, -EINVAL);
+	WRONG(TRANSPORT_READ, len, 2 * BYTES + 8, -ERANGE);
+	WRONG(TRANSPORT_READ, offset, 2 * BYTES, -ERANGE);
+	WRONG(TRANSPORT_READ, offset, UINT32_MAX - 7, -ERANGE);
+	WRONG(TRANSPORT_READ, deadline, r->now, -ETIME);
+	WRONG(TRANSPORT_CAS64, part, TRANSPORT_TABLE, -EINVAL);
+	WRONG(TRANSPORT_FAA64, part, TRANSPORT_TABLE, -EINVAL);
+	WRONG(TRANSPORT_CAS64, len, 16, -EINVAL);
+	WRONG(TRANSPORT_FAA64, offset, 2 * BYTES, -ERANGE);
+	WRONG(TRANSPORT_SEND, len, 0, -EINVAL);
+	WRONG(TRANSPORT_SEND, len, TRANSPORT_MESSAGE_MAX + 1, -EINVAL);
+	WRONG(TRANSPORT_SEND, data, NULL, -EINVAL);
+	assert_int_equal(r->f->n, 0);
+	WRONG(TRANSPORT_READ, len, 2 * BYTES, 0);
+	WRONG(TRANSPORT_READ, offset, 2 * BYTES - 8, 0);
+	WRONG(TRANSPORT_CAS64, len, 0, 0);
+	WRONG(TRANSPORT_SEND, offset, 3, 0);
+	assert_int_equal(r->f->n, 4);
+#undef WRONG
+	rig_free(r);
+}
+
+static void post__of_a_batch__takes_up_to_the_first_that_is_wrong(void **state)
+{
+	struct rig *r = rig_up();
+	struct transport_op o[3] = { op(r, TRANSPORT_READ, 1), op(r, TRANSPORT_READ, 2),
+				     op(r, TRANSPORT_READ, 3) };
+	int why = 0;
+
+	(void)state;
+	o[1].offset = 3;
+	assert_int_equal(transport_post(&r->f->t, o, 3, r->now, &why), 1);
+	assert_int_equal(why, -EINVAL);
+	assert_int_equal(r->f->n, 1);
+	rig_free(r);
+}
+
+static void depth__counts_what_was_not_handed_out(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	for (uint64_t i = 0; i < TRANSPORT_DEPTH; i++)
+		assert_int_equal(post(r, op(r, TRANSPORT_READ, i)), 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 8)), -EAGAIN);
+	for (size_t i = 0; i < TRANSPORT_DEPTH; i++)
+		done(r, i);
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 8)), -EAGAIN);
+	poll_all(r);
+	assert_int_equal(r->n, TRANSPORT_DEPTH);
+	/* The data of these is still the user's; as many more fit beside them. */
+	for (uint64_t i = 0; i < TRANSPORT_DEPTH; i++) {
+		assert_int_equal(post(r, op(r, TRANSPORT_READ, 8 + i)), 0);
+		for (size_t k = 0; k < TRANSPORT_DEPTH; k++)
+			assert_ptr_not_equal(r->f->sent[k], r->f->sent[TRANSPORT_DEPTH + i]);
+	}
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 16)), -EAGAIN);
+	assert_int_equal(r->f->sent[0]->state, SLOT_TOLD);
+	poll_all(r);
+	assert_int_equal(r->f->sent[0]->state, SLOT_FREE);
+	rig_free(r);
+}
+
+static void send__data__copied_by_post(void **state)
+{
+	struct rig *r = rig_up();
+	char data[] = "first";
+	struct transport_op o = op(r, TRANSPORT_SEND, 1);
+
+	(void)state;
+	o.data = data;
+	o.len = 5;
+	assert_int_equal(post(r, o), 0);
+	memset(data, 'x', 5);
+	assert_memory_equal(r->f->sent[0]->op.data, "first", 5);
+	rig_free(r);
+}
+
+static void submit__no_room__given_again_in_order(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	r->f->submit_rc = -EAGAIN;
+	for (uint64_t i = 1; i <= 4; i++)
+		assert_int_equal(post(r, op(r, TRANSPORT_FAA64, i)), 0);
+	poll_all(r);
+	assert_int_equal(r->f->n, 0);
+	r->f->submit_rc = 0;
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 5)), 0);
+	poll_all(r);
+	assert_int_equal(r->f->n, 5);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(r->f->tag[i], i + 1);
+	rig_free(r);
+}
+
+static void submit__fails__ends_the_link_and_the_operation_is_lost(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	r->f->submit_rc = -EIO;
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 2)), -ENOTCONN);
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_LOST);
+	assert_int_equal(r->ev[0].why, -EIO);
+	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	rig_free(r);
+}
+
+static void submit__link_ends_within__one_result(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	r->f->down_in_submit = true;
+	r->f->submit_rc = -ECONNRESET;
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_UNKNOWN);
+	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	assert_int_equal(r->f->hung_up[2], 1);
+	rig_free(r);
+}
+
+/* --- results ------------------------------------------------------------------------ */
+
+static void done__within_submit__comes_by_poll(void **state)
+{
+	struct rig *r = rig_up();
+	struct transport_stats s;
+
+	(void)state;
+	r->f->done_at_once = true;
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_CAS64, 2)), 0);
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	assert_ptr_equal(r->ev[0].data, key);
+	assert_int_equal(r->ev[0].len, 8);
+	assert_int_equal(r->ev[1].old, 3);
+	assert_null(r->ev[1].data);
+	assert_int_equal(r->ev[1].link, 1);
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.ops[TRANSPORT_READ], 1);
+	assert_int_equal(s.ops[TRANSPORT_CAS64], 1);
+	assert_int_equal(s.outcomes[TRANSPORT_DONE], 2);
+	rig_free(r);
+}
+
+static void done__twice_or_after_the_end__ignored(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
+	done(r, 0);
+	done(r, 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 2)), 0);
+	front_down(&r->f->t, out(r, 2), -EIO, "broke", r->now);
+	done(r, 1);
+	front_down(&r->f->t, out(r, 2), -EIO, "broke", r->now);
+	poll_all(r);
+	assert_int_equal(r->n, 3);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_DONE);
+	assert_int_equal(r->ev[1].outcome, TRANSPORT_UNKNOWN);
+	assert_int_equal(r->ev[2].type, TRANSPORT_DOWN);
+	poll_all(r);
+	done(r, 0);
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	rig_free(r);
+}
+
+static void refused__keeps_the_link(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
+	front_done(&r->f->t, out(r, 2), r->f->sent[0], TRANSPORT_REFUSED, 0, NULL, -EPERM);
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_REFUSED);
+	assert_int_equal(r->ev[0].why, -EPERM);
+	assert_int_equal(transport_link(&r->f->t, 2), 1);
+	rig_free(r);
+}
+
+static void deadline__missed__ends_the_link(void **state)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_FAA64, 1);
+
+	(void)state;
+	assert_int_equal(post(r, o), 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 2)), 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_SEND, 3)), 0);
+	r->f->submit_rc = -EAGAIN;
+	assert_int_equal(post(r, op(r, TRANSPORT_CAS64, 4)), 0);
+	r->now.ns = o.deadline.ns - 1;
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	r->now.ns++;
+	poll_all(r);
+	assert_int_equal(r->n, 5);
+	assert_int_equal(r->f->hung_up[2], 1);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(r->ev[i].tag, i + 1);
+		assert_int_equal(r->ev[i].why, -ETIME);
+		assert_int_equal(r->ev[i].outcome, i % 2 ? TRANSPORT_LOST : TRANSPORT_UNKNOWN);
+	}
+	assert_int_equal(r->ev[4].type, TRANSPORT_DOWN);
+	assert_true(r->ev[4].text[0]);
+	assert_int_equal(transport_link(&r->f->t, 2), 0);
+	rig_free(r);
+}
+
+static void deadline__of_one_of_many__the_others_go_on(void **state)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_READ, 1);
+
+	(void)state;
+	assert_int_equal(add(r, 3), 0);
+	poll_all(r);
+	up(r, 3, 1);
+	assert_int_equal(post(r, o), 0);
+	o.host = 3;
+	o.deadline.ns += 1;
+	assert_int_equal(post(r, o), 0);
+	r->now = mono_add(o.deadline, -1);
+	poll_all(r);
+	assert_int_equal(transport_link(&r->f->t, 2), 0);
+	assert_int_equal(transport_link(&r->f->t, 3), 1);
+	r->now.ns++;
+	poll_all(r);
+	assert_int_equal(transport_link(&r->f->t, 3), 0);
+	rig_free(r);
+}
+
+static void rounds__a_chain_of_two__a_wave_of_64(void **state)
+{
+	struct rig *r = rig_new();
+	struct transport_stats s;
+
+	(void)state;
+	r->f->up_at_once = r->f->done_at_once = true;
+	for (uint16_t h = 1; h <= TRANSPORT_HOSTS_MAX; h++)
+		if (h != 1)
+			assert_int_equal(add(r, h), 0);
+	poll_all(r);
+	for (uint16_t h = 2; h <= TRANSPORT_HOSTS_MAX; h++) {
+		struct transport_op o = op(r, TRANSPORT_READ, h);
+
+		o.host = h;
+		assert_int_equal(post(r, o), 0);
+	}
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.rounds, 0); /* not handed out yet */
+	poll_all(r);
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.rounds, 1);
+	assert_int_equal(post(r, op(r, TRANSPORT_CAS64, 1)), 0);
+	poll_all(r);
+	assert_int_equal(post(r, op(r, TRANSPORT_CAS64, 2)), 0);
+	poll_all(r);
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.rounds, 3);
+	rig_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(init__out_of_range__refused_without_the_key),
+		cmocka_unit_test(add__numbers_and_addresses__checked),
+		cmocka_unit_test(post__what_is_wrong__says_which),
+		cmocka_unit_test(post__of_a_batch__takes_up_to_the_first_that_is_wrong),
+		cmocka_unit_test(depth__counts_what_was_not_handed_out),
+		cmocka_unit_test(send__data__copied_by_post),
+		cmocka_unit_test(submit__no_room__given_again_in_order),
+		cmocka_unit_test(submit__fails__ends_the_link_and_the_operation_is_lost),
+		cmocka_unit_test(submit__link_ends_within__one_result),
+		cmocka_unit_test(done__within_submit__comes_by_poll),
+		cmocka_unit_test(done__twice_or_after_the_end__ignored),
+		cmocka_unit_test(refused__keeps_the_link),
+		cmocka_unit_test(deadline__missed__ends_the_link),
+		cmocka_unit_test(deadline__of_one_of_many__the_others_go_on),
+		cmocka_unit_test(rounds__a_chain_of_two__a_wave_of_64),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The front of all backends: when a link is called again, in which order the user
+ * is told, who may call, what others can cause; and that whatever happens each
+ * operation ends once.
+ */
+#include "tests/unit/front_rig.h"
+
+/* --- links -------------------------------------------------------------------------- */
+
+static void down_before_up__also_when_taken_one_at_a_time(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
+	r->f->up_at_once = true;
+	out(r, 2)->generation = 1;
+	r->f->t.newest[1] = 1;
+	front_down(&r->f->t, out(r, 2), -EIO, "broke", r->now);
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 2)), -ENOTCONN);
+	for (int i = 0; i < 3; i++) {
+		r->now.ns += 10 * NS_PER_S;
+		assert_int_equal(transport_poll(&r->f->t, r->now, r->ev + i, 1), 1);
+		/* It is not called before its DOWN was taken. */
+		assert_int_equal(r->f->calls[2], i < 2 ? 1 : 2);
+	}
+	assert_int_equal(r->ev[0].type, TRANSPORT_RESULT);
+	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	assert_int_equal(r->ev[1].link, 1);
+	assert_int_equal(r->ev[2].type, TRANSPORT_UP);
+	assert_int_equal(r->ev[2].link, 2);
+	rig_free(r);
+}
+
+/* Time from a failure of the call to the next one. */
+static int64_t next_call(struct rig *r, uint16_t host)
+{
+	struct mono due, failed = r->now;
+	unsigned calls = r->f->calls[host];
+
+	front_down(&r->f->t, out(r, host), -ECONNREFUSED, "is not there", r->now);
+	poll_all(r);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	r->now.ns = due.ns - 1;
+	poll_all(r);
+	assert_int_equal(r->f->calls[host], calls);
+	r->now = due;
+	poll_all(r);
+	assert_int_equal(r->f->calls[host], calls + 1);
+	return mono_sub(due, failed);
+}
+
+static void backoff__doubles_with_jitter_up_to_its_bound(void **state)
+{
+	struct rig *r = rig_new(), *same = rig_new();
+	int64_t base = 20 * NS_PER_MS, sum = 0;
+
+	(void)state;
+	assert_int_equal(add(r, 2), 0);
+	assert_int_equal(add(same, 2), 0);
+	poll_all(r);
+	poll_all(same);
+	for (int i = 0; i < 40; i++) {
+		int64_t wait = next_call(r, 2);
+
+		base = base > NS_PER_S ? 2 * NS_PER_S : 2 * base;
+		assert_true(wait >= 20 * NS_PER_MS && wait <= base);
+		assert_int_equal(next_call(same, 2), wait); /* of one seed */
+		sum += i >= 20 ? wait : 0;
+	}
+	assert_true(sum / 20 > 500 * NS_PER_MS); /* not always the shortest */
+	rig_free(r);
+	rig_free(same);
+}
+
+static void backoff__short_again_once_an_operation_was_done(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	assert_int_equal(add(r, 2), 0);
+	poll_all(r);
+	for (int i = 0; i < 20; i++)
+		next_call(r, 2);
+	up(r, 2, 1);
+	poll_all(r);
+	assert_int_equal(out(r, 2)->failures, 20);
+	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
+	done(r, 0);
+	poll_all(r);
+	assert_true(next_call(r, 2) <= 40 * NS_PER_MS);
+	rig_free(r);
+}
+
+static void call__fails_at_once__is_a_failure_and_no_event(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	r->f->call_rc = -ECONNREFUSED;
+	assert_int_equal(add(r, 2), 0);
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	assert_int_equal(out(r, 2)->failures, 1);
+	assert_int_equal(out(r, 2)->state, LINK_WAITS);
+	rig_free(r);
+}
+
+static void call__takes_too_long__given_up(void **state)
+{
+	struct rig *r = rig_new();
+	struct mono due;
+
+	(void)state;
+	assert_int_equal(add(r, 2), 0);
+	poll_all(r);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	assert_int_equal(due.ns, r->now.ns + 2 * NS_PER_S);
+	r->now = due;
+	poll_all(r);
+	assert_int_equal(r->f->hung_up[2], 1);
+	assert_int_equal(out(r, 2)->state, LINK_WAITS);
+	rig_free(r);
+}
+
+static void call__answered_by_a_foe__alarm(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	assert_int_equal(add(r, 2), 0);
+	poll_all(r);
+	front_down(&r->f->t, out(r, 2), -EACCES, "proved a wrong key", r->now);
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].type, TRANSPORT_ALARM);
+	assert_int_equal(r->ev[0].host, 2);
+	assert_non_null(strstr(r->ev[0].text, "proved a wrong key"));
+	rig_free(r);
+}
+
+static void up__region_out_of_range__refused(void **state)
+{
+	static const size_t bad[][TRANSPORT_PARTS] = { { 0, BYTES },
+						       { BYTES, 8 },
+						       { BYTES, TRANSPORT_PART_MAX + BYTES } };
+	struct rig *r = rig_new();
+
+	(void)state;
+	assert_int_equal(add(r, 2), 0);
+	poll_all(r);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(front_up(&r->f->t, out(r, 2), 1, bad[i], r->now), -EINVAL);
+	assert_int_equal(transport_link(&r->f->t, 2), 0);
+	rig_free(r);
+}
+
+static void generation__lower_than_one_proven__refused(void **state)
+{
+	struct rig *r = rig_up(); /* host 2 proved 7 */
+
+	(void)state;
+	assert_int_equal(front_proven(&r->f->t, 2, 6), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 2, 7), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, 9), 0);
+	next_call(r, 2);
+	assert_int_equal(front_up(&r->f->t, out(r, 2), 8, parts, r->now), -ESTALE);
+	up(r, 2, 9);
+	/* The number is remembered, whoever is taken off the list and added again. */
+	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, 9), -EPERM);
+	assert_int_equal(add(r, 2), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, 8), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 0, 8), -EPERM);
+	assert_int_equal(front_proven(&r->f->t, 65, 8), -EPERM);
+	rig_free(r);
+}
+
+static void generation__of_ourselves__ours_alone(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	assert_int_equal(add(r, 1), 0);
+	poll_all(r);
+	assert_int_equal(front_proven(&r->f->t, 1, 6), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 1, 5), 0);
+	assert_int_equal(front_up(&r->f->t, out(r, 1), 6, parts, r->now), -ESTALE);
+	up(r, 1, 5);
+	rig_free(r);
+}
+
+static void remove__results_then_down__links_count_on(void **state)
+{
+	struct rig *r = rig_up();
+
+	(void)state;
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
+	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
+	assert_int_equal(r->f->evicted, 2);
+	assert_int_equal(add(r, 2), 0); /* before the user took what became of it */
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_UNKNOWN);
+	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	assert_int_equal(r->ev[1].why, -ECANCELED);
+	poll_all(r);
+	up(r, 2, 7);
+	assert_int_equal(transport_link(&r->f->t, 2), 2);
+	rig_free(r);
+}
+
+static void remove__never_up__no_event(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	assert_int_equal(add(r, 2), 0);
+	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
+	r->now.ns += 10 * NS_PER_S;
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	assert_int_equal(r->f->calls[2], 0);
+	rig_free(r);
+}
+
+/* --- what others cause --------------------------------------------------------------- */
+
+static void messages__bounded__the_rest_is_an_alarm(void **state)
+{
+	struct rig *r = rig_up();
+	unsigned alarms = 0, messages = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		front_message(&r->f->t, 2, &i, sizeof(i));
+	front_message(&r->f->t, 3, "x", 1); /* there is still room for others */
+	poll_all(r);
+	for (size_t i = 0; i < r->n; i++) {
+		alarms += r->ev[i].type == TRANSPORT_ALARM;
+		if (r->ev[i].type != TRANSPORT_MESSAGE || r->ev[i].host != 2)
+			continue;
+		assert_memory_equal(r->ev[i].data, &messages, sizeof(messages));
+		messages++;
+	}
+	assert_int_equal(messages, 64);
+	assert_true(alarms > 0 && alarms < 10);
+	assert_int_equal(r->ev[r->n - 1].host, 3);
+	front_message(&r->f->t, 2, "again", 5);
+	/* What was handed out lasts until the next poll. */
+	assert_memory_equal(r->ev[1].data, &(uint32_t){ 1 }, sizeof(uint32_t));
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_memory_equal(r->ev[0].data, "again", 5);
+	rig_free(r);
+}
+
+static void alarms__too_many__counted_and_said_later(void **state)
+{
+	struct rig *r = rig_new();
+	struct transport_stats s;
+	size_t first;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		front_alarm(&r->f->t, 2, "number %d", i);
+	front_alarm(&r->f->t, 3, "of another");
+	poll_all(r);
+	first = r->n;
+	assert_true(first >= 2 && first <= 10);
+	assert_string_equal(r->ev[0].text, "number 0");
+	assert_string_equal(r->ev[first - 1].text, "of another");
+	r->now.ns += NS_PER_S;
+	poll_all(r);
+	front_alarm(&r->f->t, 2, "later");
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_non_null(strstr(r->ev[0].text, "later (and 96 alarms more)"));
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.alarms, 102);
+	rig_free(r);
+}
+
+static void callers__too_many_at_once_or_a_second__refused(void **state)
+{
+	struct transport_conf c = conf_good();
+	struct transport_stats s;
+	struct rig *r;
+
+	(void)state;
+	c.hellos_max = 2;
+	c.hellos_second = 5;
+	r = rig_with(&c);
+	assert_int_equal(front_caller(&r->f->t, r->now), 0);
+	assert_int_equal(front_caller(&r->f->t, r->now), 0);
+	assert_int_equal(front_caller(&r->f->t, r->now), -EAGAIN);
+	for (int i = 0; i < 3; i++) {
+		front_caller_over(&r->f->t);
+		assert_int_equal(front_caller(&r->f->t, r->now), 0);
+	}
+	front_caller_over(&r->f->t);
+	assert_int_equal(front_caller(&r->f->t, r->now), -EAGAIN);
+	r->now.ns += NS_PER_S;
+	assert_int_equal(front_caller(&r->f->t, r->now), 0);
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.refused_callers, 2);
+	rig_free(r);
+}
+
+static void refused__says_who_and_why(void **state)
+{
+	struct rig *r = rig_new();
+	struct transport_stats s;
+
+	(void)state;
+	front_refused(&r->f->t, 4, -EPERM, r->now);
+	front_refused(&r->f->t, 4, -ESTALE, r->now);
+	front_refused(&r->f->t, 0, -ETIMEDOUT, r->now);
+	front_refused(&r->f->t, 4, -EACCES, r->now);
+	poll_all(r);
+	assert_int_equal(r->n, 4);
+	assert_non_null(strstr(r->ev[0].text, "host 4"));
+	for (size_t i = 0; i < r->n; i++) {
+		assert_int_equal(r->ev[i].type, TRANSPORT_ALARM);
+		assert_null(strstr(r->ev[i].text, (const char *)key));
+	}
+	transport_stats(&r->f->t, &s);
+	assert_int_equal(s.refused_callers, 4);
+	rig_free(r);
+}
+
+/* --- sleeping ---------------------------------------------------------------------------- */
+
+static void arm__says_when(void **state)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_READ, 1);
+	struct mono due;
+
+	(void)state;
+	assert_int_equal(transport_fd(&r->f->t), 99);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	r->now.ns = due.ns; /* of the call that is over: nothing is due any more */
+	poll_all(r);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	assert_int_equal(due.ns, INT64_MAX);
+	o.deadline = mono_add(r->now, 5);
+	assert_int_equal(post(r, o), 0);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	assert_int_equal(due.ns, r->now.ns + 5);
+	done(r, 0);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 1);
+	poll_all(r);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	assert_int_equal(add(r, 3), 0);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 1);
+	rig_free(r);
+}
+
+/* --- whatever happens ------------------------------------------------------------------------ */
+
+struct life {
+	uint64_t posted, ended;
+	bool up;
+	uint32_t link;
+	uint8_t results[20000]; /* by tag */
+};
+
+static void life_events(struct prop *p, struct rig *r, struct life *l, size_t max)
+{
+	size_t n = transport_poll(&r->f->t, r->now, r->ev, max);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct transport_event *ev = &r->ev[i];
+
+		if (ev->type == TRANSPORT_RESULT) {
+			prop_assert(p, ev->tag, l->up && ev->link == l->link);
+			prop_assert(p, ev->tag, l->results[ev->tag]++ == 0);
+			l->ended++;
+		} else if (ev->type == TRANSPORT_UP) {
+			prop_assert(p, i, !l->up && ev->link == l->link + 1);
+			l->up = true;
+			l->link = ev->link;
+		} else if (ev->type == TRANSPORT_DOWN) {
+			prop_assert(p, i, l->up && ev->link == l->link);
+			prop_assert(p, i, l->ended == l->posted || transport_link(&r->f->t, 2));
+			l->up = false;
+		}
+	}
+}
+
+static void life_step(struct prop *p, struct rig *r, struct life *l)
+{
+	static const enum transport_kind kinds[] = { TRANSPORT_READ, TRANSPORT_CAS64,
+						     TRANSPORT_FAA64, TRANSPORT_SEND };
+	struct transport_op o = op(r, kinds[prop_range(p, 0, 3)], l->posted);
+
+	r->f->submit_rc = prop_one_in(p, 5) ? -EAGAIN : prop_one_in(p, 200) ? -EIO : 0;
+	switch (prop_range(p, 0, 5)) {
+	case 0:
+		if (r->f->n)
+			done(r, prop_range(p, r->f->n > 20 ? r->f->n - 20 : 0, r->f->n - 1));
+		break;
+	case 1:
+		if (prop_one_in(p, 20))
+			front_down(&r->f->t, out(r, 2), -EIO, "broke", r->now);
+		break;
+	case 2:
+		life_events(p, r, l, prop_range(p, 0, 3));
+		break;
+	case 3:
+		r->now.ns += (int64_t)prop_range(p, 0, 100 * NS_PER_MS);
+		break;
+	default:
+		o.deadline = mono_add(r->now, (int64_t)prop_range(p, 1, NS_PER_S));
+		l->posted += post(r, o) == 0;
+	}
+	if (out(r, 2)->state == LINK_CALLS && prop_one_in(p, 3))
+		up(r, 2, 1);
+	if (r->f->n > SENT_MAX - 100) {
+		memmove(r->f->sent, r->f->sent + r->f->n - 50, 50 * sizeof(r->f->sent[0]));
+		r->f->n = 50;
+	}
+}
+
+static void whatever_happens__each_operation_ends_once(void **state)
+{
+	static struct life l;
+	struct prop p;
+
+	(void)state;
+	prop_start(&p);
+	for (int round = 0; round < 20; round++) {
+		struct rig *r = rig_new();
+
+		memset(&l, 0, sizeof(l));
+		assert_int_equal(add(r, 2), 0);
+		for (int i = 0; i < 5000; i++)
+			life_step(&p, r, &l);
+		r->f->submit_rc = 0;
+		for (int i = 0; i < 100; i++) {
+			r->now.ns += NS_PER_S;
+			life_events(&p, r, &l, 16);
+		}
+		prop_assert(&p, round, l.posted > 100 && l.ended == l.posted);
+		rig_free(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(down_before_up__also_when_taken_one_at_a_time),
+		cmocka_unit_test(backoff__doubles_with_jitter_up_to_its_bound),
+		cmocka_unit_test(backoff__short_again_once_an_operation_was_done),
+		cmocka_unit_test(call__fails_at_once__is_a_failure_and_no_event),
+		cmocka_unit_test(call__takes_too_long__given_up),
+		cmocka_unit_test(call__answered_by_a_foe__alarm),
+		cmocka_unit_test(up__region_out_of_range__refused),
+		cmocka_unit_test(generation__lower_than_one_proven__refused),
+		cmocka_unit_test(generation__of_ourselves__ours_alone),
+		cmocka_unit_test(remove__results_then_down__links_count_on),
+		cmocka_unit_test(remove__never_up__no_event),
+		cmocka_unit_test(messages__bounded__the_rest_is_an_alarm),
+		cmocka_unit_test(alarms__too_many__counted_and_said_later),
+		cmocka_unit_test(callers__too_many_at_once_or_a_second__refused),
+		cmocka_unit_test(refused__says_who_and_why),
+		cmocka_unit_test(arm__says_when),
+		cmocka_unit_test(whatever_happens__each_operation_ends_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
