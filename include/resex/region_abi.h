@@ -155,6 +155,13 @@ enum {
 	REGION_WORDS_BYTES = 4 * REGION_PAGE,
 };
 
+/*
+ * Owner of a lock word: 0: nobody, released clean; 1 .. REGION_HOSTS_MAX: a host;
+ * this: nobody, but what its last holder did may not be over: who takes it
+ * looks at all node words first (src/shared/move.h: the fencing sweep).
+ */
+#define REGION_LOCK_BROKEN 0xffffu
+
 #define REGION_SEQ_BITS 48
 #define REGION_SEQ_MASK ((1ull << REGION_SEQ_BITS) - 1)
 

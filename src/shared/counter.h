@@ -37,7 +37,7 @@ struct counter_conf {
 enum counter_ask { COUNTER_LOOK };
 
 enum counter_state {
-	COUNTER_NONE,	 /* not looked yet */
+	COUNTER_NONE,	 /* not looked yet, or REFUSED */
 	COUNTER_LOOKING, /* a READ is under way, or waits for a link */
 	COUNTER_EQUAL,	 /* nobody moved since it was last noted */
 	COUNTER_AHEAD,	 /* somebody did (or: first look): copied, the history starts again */

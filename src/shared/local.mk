@@ -4,10 +4,11 @@ noinst_LIBRARIES += libshared.a
 libshared_a_SOURCES = \
 	include/resex/region_abi.h \
 	src/shared/broken.h \
-	src/shared/counter.h \
-	src/shared/lock.h \
+	src/shared/choose.c \
+	src/shared/counter.c src/shared/counter.h \
+	src/shared/lock.c src/shared/lock.h \
 	src/shared/member.c src/shared/member.h \
-	src/shared/move.h \
+	src/shared/move.c src/shared/move.h \
 	src/shared/peers.c src/shared/peers.h \
 	src/shared/put.h \
 	src/shared/record.c src/shared/record.h \

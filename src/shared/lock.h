@@ -63,8 +63,8 @@
 #include "src/shared/step.h"
 
 enum {
-	LOCK_TAGS = 256,     /* tags conf.tag .. conf.tag + LOCK_TAGS - 1 are its own */
-	LOCK_DIRTY = 0xffff, /* owner: nobody, and not released clean */
+	LOCK_TAGS = 256,		 /* tags conf.tag .. conf.tag + LOCK_TAGS - 1 are its own */
+	LOCK_DIRTY = REGION_LOCK_BROKEN, /* owner: nobody, and not released clean */
 };
 
 struct lock_conf {
@@ -130,6 +130,8 @@ struct mono lock_due(const struct lock *l);
 enum lock_state lock_state(const struct lock *l);
 /* Still surely ours for need_ns more: ask right before putting out what must be under it. */
 bool lock_may_act(const struct lock *l, struct mono now, int64_t need_ns);
+/* HELD: when hold is over. */
+struct mono lock_until(const struct lock *l);
 /* HELD: the seq of our word; only grows from holder to holder. */
 uint64_t lock_fence(const struct lock *l);
 /* HELD: it was not had by a clean release, or lock_mark said so. */

@@ -52,7 +52,7 @@ enum {
 };
 
 struct move_node {
-	uint16_t host;
+	uint16_t host; /* 1 .. 64 */
 	uint16_t node; /* region_node_offset */
 	uint32_t load; /* any measure; more is more */
 	bool alive;    /* may be chosen and counted */
@@ -123,7 +123,9 @@ struct move {
 	uint32_t round;	 /* of operations; part of their tags */
 	uint32_t waited; /* operations of this round to come back */
 	uint32_t sweeps;
+	bool full;		    /* a step had no room for all */
 	bool missed;		    /* a node of a member could not be read or swept */
+	bool dirty;		    /* the locks stay unclean, by missed */
 	uint8_t at[MOVE_NODES_MAX]; /* enum in move.c: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
 	uint64_t swept[MOVE_NODES_MAX]; /* the word that our sweep wrote; 0: none */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* choose: the pure half of move.h: which donor, which node, and how a result is said. */
+#include <errno.h>
+
+#include "src/shared/broken.h"
+#include "src/shared/move.h"
+
+struct sum {
+	uint32_t nodes;
+	uint64_t load;
+};
+
+static struct sum sum_of(const struct move_view *in, uint64_t members, uint16_t id)
+{
+	struct sum s = { 0, 0 };
+
+	for (uint32_t i = 0; i < in->nodes; i++) {
+		const struct move_node *n = &in->node[i];
+
+		if (!n->alive || !(members >> (n->host - 1) & 1) || region_word_id(n->word) != id)
+			continue;
+		s.nodes++;
+		s.load += n->load;
+	}
+	return s;
+}
+
+/* Is a's mean load below b's? A service without nodes has the highest of all. */
+static bool less_loaded(struct sum a, struct sum b)
+{
+	if (a.nodes == 0 || b.nodes == 0)
+		return a.nodes != 0;
+	return a.load * b.nodes < b.load * a.nodes;
+}
+
+int move_donor(const struct move_view *in, uint64_t members, uint32_t service, uint32_t *donor)
+{
+	struct sum best = sum_of(in, members, in->service[service].id);
+	bool found = false;
+
+	for (uint32_t d = 0; d < in->services; d++) {
+		struct sum s = sum_of(in, members, in->service[d].id);
+
+		if (d == service || s.nodes <= in->service[d].minimum || !less_loaded(s, best))
+			continue;
+		best = s;
+		found = true;
+		*donor = d;
+	}
+	return found ? 0 : -ENOENT;
+}
+
+int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word, uint32_t donor,
+		uint32_t *node)
+{
+	uint32_t count = 0, best = 0;
+
+	for (uint32_t i = 0; i < in->nodes; i++) {
+		if (!ok[i] || region_word_id(word[i]) != in->service[donor].id)
+			continue;
+		if (count == 0 || in->node[i].load < in->node[best].load)
+			best = i;
+		count++;
+	}
+	/* rule: the donor's nodes are counted against its minimum */
+	if (count == 0 || (count <= in->service[donor].minimum && !SHARED_BROKEN(MINIMUM_IGNORED)))
+		return -ENOSPC;
+	*node = best;
+	return 0;
+}
+
+const char *move_result_text(enum move_result r)
+{
+	static const char *const text[] = {
+		[MOVE_NONE] = "no move ended yet",
+		[MOVE_MOVED] = "a node was moved",
+		[MOVE_TOLD] = "another balancer has just moved a node: the load is watched anew",
+		[MOVE_NO_DONOR] = "no service has a node to spare and less load",
+		[MOVE_BUSY] = "the services' locks were not had in time",
+		[MOVE_LATE] = "the locks' lease ended before the move",
+		[MOVE_UNTOLD] = "another balancer could not be told",
+		[MOVE_OVERTAKEN] = "another host changed the nodes meanwhile",
+		[MOVE_UNREACHED] = "a host's words could not be reached",
+		[MOVE_UNDECIDED] = "whether the node was moved is not known yet",
+		[MOVE_VIEW] = "the membership changed, or has no quorum",
+	};
+
+	return (unsigned int)r < sizeof(text) / sizeof(text[0]) ? text[r] : "an unknown result";
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* counter: look at one's own shared counter; keep the history T. */
+#include <string.h>
+
+#include "src/shared/broken.h"
+#include "src/shared/counter.h"
+#include "src/shared/put.h"
+
+void counter_init(struct counter *c, const struct counter_conf *conf)
+{
+	memset(c, 0, sizeof(*c));
+	c->conf = *conf;
+	c->tag = conf->tag;
+}
+
+static void look(struct counter *c, struct step_out *out)
+{
+	uint32_t tag = c->conf.tag + (c->tag - c->conf.tag + 1) % COUNTER_TAGS;
+	struct step_op op = {
+		.kind = STEP_READ,
+		.host = c->conf.self,
+		.offset = region_counter_offset(c->conf.service),
+		.tag = tag,
+	};
+
+	if (c->state != COUNTER_LOOKING || c->out || c->cut || !step_put(out, op))
+		return;
+	c->out = true;
+	c->tag = tag;
+}
+
+static void compare(struct counter *c, uint64_t shared)
+{
+	bool ahead = !c->known || shared != c->local;
+
+	c->state = ahead ? COUNTER_AHEAD : COUNTER_EQUAL;
+	c->local = shared; /* rule: counter ahead: copy it */
+	c->known = true;
+	if (ahead && !SHARED_BROKEN(HISTORY_KEPT))
+		c->highs = 0; /* rule: and the history T starts again */
+}
+
+static void result(struct counter *c, const struct step_event *ev)
+{
+	if (!c->out || ev->tag != c->tag)
+		return;
+	c->out = false;
+	if (ev->outcome == STEP_DONE) {
+		compare(c, ev->old);
+	} else if (ev->outcome == STEP_REFUSED) {
+		c->state = COUNTER_NONE;
+	} else {
+		c->cut = true;
+		c->link = ev->link;
+	}
+}
+
+static void begin(struct counter *c)
+{
+	c->state = COUNTER_LOOKING;
+	c->out = false; /* what an earlier look reads is too old */
+}
+
+void counter_step(struct counter *c, const struct step_event *ev, struct mono now,
+		  struct step_out *out)
+{
+	(void)now;
+	if (ev->type == STEP_RESULT)
+		result(c, ev);
+	else if (ev->type == STEP_LINK && ev->host == c->conf.self && ev->link > c->link)
+		c->cut = false;
+	else if (ev->type == STEP_ASK && ev->what == COUNTER_LOOK)
+		begin(c);
+	look(c, out);
+}
+
+enum counter_state counter_state(const struct counter *c)
+{
+	return c->state;
+}
+
+void counter_check(struct counter *c, bool high)
+{
+	c->highs = !high ? 0 : c->highs < UINT32_MAX ? c->highs + 1 : c->highs;
+}
+
+bool counter_high_for_t(const struct counter *c)
+{
+	return c->highs >= c->conf.checks;
+}
+
+void counter_moved(struct counter *c)
+{
+	c->highs = 0; /* rule: own move made: the history T starts again */
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lock: the step function of one service's lock on one host.
+ *
+ * At most one operation is outstanding. Events change the state; then advance()
+ * puts out what the state wants, when its time has come.
+ */
+#include <string.h>
+
+#include "src/shared/broken.h"
+#include "src/shared/lock.h"
+#include "src/shared/put.h"
+
+static const struct mono NEVER = { INT64_MAX };
+
+enum { PPM = 1000000, JITTER_PART = 8 };
+
+uint16_t lock_epoch(uint64_t seq)
+{
+	return (uint16_t)(seq >> 32);
+}
+
+bool lock_epoch_ahead(uint16_t a, uint16_t b)
+{
+	return a != b && (uint16_t)(a - b) < 0x8000;
+}
+
+int64_t lock_break_ns(const struct lock_conf *c)
+{
+	int64_t act = c->hold_ns + c->deadline_ns;
+
+	/* rule: break outlasts hold, the operations' deadline and both clocks' drift */
+	if (SHARED_BROKEN(NO_BREAK_DRIFT))
+		return c->hold_ns;
+	return act + act * 2 * c->drift_ppm / (PPM - (int64_t)c->drift_ppm) + 1;
+}
+
+uint64_t lock_broken_word(uint64_t word)
+{
+	return region_word(LOCK_DIRTY, region_word_seq(word) + 1);
+}
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+void lock_init(struct lock *l, const struct lock_conf *c)
+{
+	memset(l, 0, sizeof(*l));
+	l->conf = *c;
+	l->tag = c->tag;
+	l->rng = c->seed ^ (uint64_t)c->self << 32 ^ c->service;
+}
+
+/* --- what a word says --------------------------------------------------------- */
+
+static bool epoch_behind(const struct lock *l, uint64_t seq)
+{
+	return l->view != 0 && lock_epoch_ahead((uint16_t)l->view, lock_epoch(seq));
+}
+
+/* Nothing is known of who held the lock before. */
+static bool fresh(const struct lock *l, uint64_t word)
+{
+	uint64_t seq = region_word_seq(word);
+
+	return (uint32_t)seq == 0 || epoch_behind(l, seq);
+}
+
+/* May it be taken without waiting? */
+static bool takeable(const struct lock *l, uint64_t word)
+{
+	uint16_t owner = region_word_id(word);
+
+	/* rule: a fresh word is waited for */
+	if (fresh(l, word))
+		return SHARED_BROKEN(FRESH_AT_ONCE);
+	/* rule: a restarted owner breaks its own old generation at once */
+	return owner == 0 || owner == LOCK_DIRTY || owner == l->conf.self;
+}
+
+static bool released_clean(const struct lock *l, uint64_t word)
+{
+	return region_word_id(word) == 0 && (!fresh(l, word) || SHARED_BROKEN(FRESH_AT_ONCE));
+}
+
+/* Ours, in the place of word. */
+static uint64_t successor(const struct lock *l, uint64_t word)
+{
+	uint64_t seq = region_word_seq(word);
+
+	/* rule: seq starts at view << 32 */
+	if (l->view != 0 && !SHARED_BROKEN(SEQ_FROM_ZERO) &&
+	    ((uint32_t)seq == 0 || epoch_behind(l, seq)))
+		seq = (uint64_t)(uint16_t)l->view << 32;
+	/* rule: seq + 1 at each acquire */
+	return region_word(l->conf.self, seq + 1);
+}
+
+static uint64_t released(const struct lock *l)
+{
+	/* rule: what was not swept, or is undecided, is not released as clean */
+	bool dirty = l->unclean && !SHARED_BROKEN(RELEASE_CLEAN);
+
+	return region_word(dirty ? LOCK_DIRTY : 0, region_word_seq(l->word));
+}
+
+/* --- operations ---------------------------------------------------------------- */
+
+static bool put(struct lock *l, enum lock_op op, enum step_kind kind, uint64_t compare,
+		uint64_t value, struct step_out *out)
+{
+	uint32_t tag = l->conf.tag + (l->tag - l->conf.tag + 1) % LOCK_TAGS;
+	struct step_op o = {
+		.kind = kind,
+		.host = l->home,
+		.offset = region_lock_offset(l->conf.service),
+		.compare = compare,
+		.value = value,
+		.tag = tag,
+	};
+
+	if (!step_put(out, o))
+		return false;
+	l->op = op;
+	l->tag = tag;
+	return true;
+}
+
+static void take(struct lock *l, uint64_t compare, struct mono now, struct step_out *out)
+{
+	uint64_t word = successor(l, compare);
+
+	if (!put(l, LOCK_OP_TAKE, STEP_CAS, compare, word, out))
+		return;
+	l->compare = compare;
+	l->word = word;
+	l->unclean = !released_clean(l, compare);
+	l->start = now; /* rule: hold counts from before the CAS */
+}
+
+static void try_take(struct lock *l, struct mono now, struct step_out *out)
+{
+	bool waited = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
+
+	if (!l->known)
+		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+	else if (takeable(l, l->seen) || waited) /* rule: break by CAS on the exact word */
+		take(l, l->seen, now, out);
+	else if (fresh(l, l->seen))
+		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+	else /* looks, and takes it if it was released clean */
+		take(l, region_word(0, region_word_seq(l->seen)), now, out);
+}
+
+static void advance(struct lock *l, struct mono now, struct step_out *out)
+{
+	if (mono_sub(now, lock_due(l)) < 0)
+		return;
+	if (l->state == LOCK_RELEASING) /* rule: release by CAS on the exact word */
+		put(l, LOCK_OP_RELEASE, STEP_CAS, l->word, released(l), out);
+	else if (l->unknown)
+		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+	else
+		try_take(l, now, out);
+}
+
+/* --- results ------------------------------------------------------------------- */
+
+/* When to look again at a word that is another's: rule: waiters back off. */
+static struct mono look_again(struct lock *l, struct mono now)
+{
+	int64_t check = l->conf.check_ns;
+	uint64_t part = (uint64_t)(check / JITTER_PART) + 1;
+	struct mono soonest = mono_add(now, check);
+	struct mono at = mono_add(soonest, (int64_t)(next_random(&l->rng) % part));
+	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
+
+	if (mono_sub(breaks, soonest) <= 0)
+		return soonest;
+	/* No look so shortly before the break that it would delay it. */
+	return mono_sub(breaks, at) < check ? breaks : at;
+}
+
+/* An operation showed this word, which is not ours. */
+static void note(struct lock *l, uint64_t word, struct mono now)
+{
+	if (!l->known || word != l->seen) {
+		l->seen = word;
+		l->since = now;
+		l->known = true;
+	}
+	if (takeable(l, word) && !l->prompt) {
+		l->prompt = true;
+		l->next = now;
+		return;
+	}
+	l->prompt = false;
+	l->next = look_again(l, now);
+}
+
+static void finish(struct lock *l)
+{
+	l->state = l->again ? LOCK_WAITING : LOCK_IDLE;
+	l->again = false;
+	l->unknown = false;
+}
+
+static void taken(struct lock *l, struct mono now)
+{
+	if (l->state == LOCK_WAITING)
+		l->state = LOCK_HELD; /* else no longer wanted: it is released */
+	l->seen = l->word;
+	l->since = now;
+	l->known = true;
+	l->prompt = false;
+	l->unknown = false;
+	l->next = now;
+}
+
+/* The word is not ours: what was shown, if anything was. */
+static void not_taken(struct lock *l, const struct step_event *ev, struct mono now)
+{
+	l->unknown = false;
+	if (ev->outcome == STEP_DONE)
+		note(l, ev->old, now);
+	if (l->state == LOCK_RELEASING)
+		finish(l);
+}
+
+static void read_result(struct lock *l, const struct step_event *ev, struct mono now)
+{
+	if (ev->outcome != STEP_DONE)
+		return;
+	if (l->unknown && ev->old == l->word)
+		taken(l, now);
+	else
+		not_taken(l, ev, now);
+}
+
+static void take_result(struct lock *l, const struct step_event *ev, struct mono now)
+{
+	if (ev->outcome == STEP_UNKNOWN && !SHARED_BROKEN(RESOLVE_ON_OLD_LINK)) {
+		l->unknown = true; /* rule: a READ on a newer link decides */
+	} else if (ev->outcome == STEP_DONE && ev->old == l->compare) {
+		if (SHARED_BROKEN(HOLD_FROM_RESULT))
+			l->start = now;
+		taken(l, now);
+	} else {
+		not_taken(l, ev, now);
+	}
+}
+
+static void release_result(struct lock *l, const struct step_event *ev, struct mono now)
+{
+	if (ev->outcome != STEP_DONE)
+		return;
+	if (ev->old == l->word) {
+		l->seen = released(l);
+		l->since = now;
+		l->known = true;
+		l->next = now;
+	} else if (SHARED_BROKEN(RELEASE_BLIND) && region_word_id(ev->old) != 0) {
+		l->word = ev->old;
+		l->unclean = false;
+		return;
+	} else { /* rule: a late release fails, harmlessly */
+		note(l, ev->old, now);
+	}
+	finish(l);
+}
+
+static void result(struct lock *l, const struct step_event *ev, struct mono now)
+{
+	enum lock_op op = l->op;
+
+	if (op == LOCK_OP_NONE || ev->tag != l->tag)
+		return;
+	l->op = LOCK_OP_NONE;
+	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN) {
+		l->cut = true;
+		l->link = ev->link;
+	} else if (ev->outcome == STEP_REFUSED) {
+		l->next = mono_add(now, l->conf.check_ns);
+	}
+	if (op == LOCK_OP_READ)
+		read_result(l, ev, now);
+	else if (op == LOCK_OP_TAKE)
+		take_result(l, ev, now);
+	else
+		release_result(l, ev, now);
+}
+
+/* --- other events -------------------------------------------------------------- */
+
+static void new_link(struct lock *l, const struct step_event *ev)
+{
+	if (ev->host != l->home || (l->cut && ev->link <= l->link))
+		return;
+	l->cut = false;
+	l->known = false; /* the home may have begun anew: a word like the old one is another */
+}
+
+static void new_home(struct lock *l, uint16_t home)
+{
+	l->home = home;
+	l->op = LOCK_OP_NONE; /* its result is of no concern any more */
+	l->known = false;
+	l->prompt = false;
+	l->unknown = false;
+	l->cut = false;
+	l->next = (struct mono){ 0 };
+	if (l->state == LOCK_HELD || l->state == LOCK_RELEASING)
+		finish(l);
+}
+
+static void new_view(struct lock *l, const struct step_event *ev)
+{
+	/* rule: the home is the lowest-numbered member */
+	uint16_t home = ev->members ? (uint16_t)(__builtin_ctzll(ev->members) + 1) : 0;
+
+	if (ev->view < l->view)
+		return;
+	l->view = ev->view;
+	l->quorate = ev->quorate;
+	if (home != l->home)
+		new_home(l, home);
+}
+
+static void ask_release(struct lock *l)
+{
+	l->again = false;
+	if (l->state == LOCK_HELD)
+		l->state = LOCK_RELEASING;
+	else if (l->state == LOCK_WAITING)
+		l->state = l->op == LOCK_OP_TAKE || l->unknown ? LOCK_RELEASING : LOCK_IDLE;
+}
+
+static void ask(struct lock *l, uint32_t what)
+{
+	if (what == LOCK_RELEASE)
+		ask_release(l);
+	else if (what == LOCK_ACQUIRE && l->state == LOCK_IDLE)
+		l->state = LOCK_WAITING;
+	else if (what == LOCK_ACQUIRE && l->state == LOCK_RELEASING)
+		l->again = true;
+}
+
+void lock_step(struct lock *l, const struct step_event *ev, struct mono now, struct step_out *out)
+{
+	switch (ev->type) {
+	case STEP_RESULT:
+		result(l, ev, now);
+		break;
+	case STEP_LINK:
+		new_link(l, ev);
+		break;
+	case STEP_VIEW:
+		new_view(l, ev);
+		break;
+	case STEP_ASK:
+		ask(l, ev->what);
+		break;
+	case STEP_TICK:
+		break;
+	}
+	advance(l, now, out);
+}
+
+/* --- questions ------------------------------------------------------------------- */
+
+struct mono lock_due(const struct lock *l)
+{
+	if (l->op != LOCK_OP_NONE || l->cut || l->home == 0)
+		return NEVER;
+	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
+		return NEVER;
+	/* rule: not quorate: nothing is decided */
+	if (l->state == LOCK_WAITING && !l->unknown && !l->quorate &&
+	    !SHARED_BROKEN(MINORITY_DECIDES))
+		return NEVER;
+	return l->next;
+}
+
+enum lock_state lock_state(const struct lock *l)
+{
+	return l->state;
+}
+
+struct mono lock_until(const struct lock *l)
+{
+	return mono_add(l->start, l->conf.hold_ns);
+}
+
+bool lock_may_act(const struct lock *l, struct mono now, int64_t need_ns)
+{
+	if (l->state != LOCK_HELD || (!l->quorate && !SHARED_BROKEN(MINORITY_DECIDES)))
+		return false;
+	/* rule: done before hold */
+	return mono_sub(lock_until(l), now) >= need_ns || SHARED_BROKEN(LEASE_UNCHECKED);
+}
+
+uint64_t lock_fence(const struct lock *l)
+{
+	return region_word_seq(l->word);
+}
+
+bool lock_unclean(const struct lock *l)
+{
+	return l->unclean;
+}
+
+void lock_mark(struct lock *l, bool unclean)
+{
+	l->unclean = unclean;
+}

@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* lock: leases on a home's word, by schedules written by hand. */
+#include "src/shared/lock.h"
+#include "tests/unit/shared_rig.h"
+
+enum { HOME = 1, A = 2, B = 3, SERVICE = 7, HOLD = 200 * MS, DEADLINE = 50 * MS, CHECK = 10 * MS };
+
+#define START (5ull << 32) /* the home's fifth start */
+
+struct host {
+	struct lock lock;
+	struct step_out out;
+	uint32_t ops, link;
+};
+
+struct rig {
+	struct words w;
+	struct host a, b;
+	struct mono now;
+};
+
+static void tell(struct rig *r, struct host *h, struct step_event ev)
+{
+	uint32_t before = h->out.n;
+
+	lock_step(&h->lock, &ev, r->now, &h->out);
+	h->ops += h->out.n - before;
+}
+
+static void setup_host(struct rig *r, struct host *h, uint16_t self)
+{
+	struct lock_conf c = {
+		.self = self,
+		.service = SERVICE,
+		.tag = 1000,
+		.hold_ns = HOLD,
+		.deadline_ns = DEADLINE,
+		.drift_ppm = 1000,
+		.check_ns = CHECK,
+		.seed = self,
+	};
+
+	lock_init(&h->lock, &c);
+	h->link = 1;
+	tell(r, h, rig_link(HOME, 1));
+	tell(r, h, rig_view(0, 0xf, true));
+}
+
+static uint64_t *word(struct rig *r)
+{
+	return rig_word(&r->w, HOME, region_lock_offset(SERVICE));
+}
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	r->now.ns = 1000 * (int64_t)MS;
+	*word(r) = region_word(0, START + 1); /* released once */
+	setup_host(r, &r->a, A);
+	setup_host(r, &r->b, B);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+/* The one operation that h has put out. */
+static struct step_op only(struct host *h)
+{
+	assert_int_equal(h->out.n, 1);
+	h->out.n = 0;
+	return h->out.op[0];
+}
+
+static void give(struct rig *r, struct host *h, const struct step_op *op, enum step_outcome o,
+		 uint64_t old)
+{
+	tell(r, h, rig_result(op, o, old, h->link));
+}
+
+/* Execute what h puts out, until it puts out nothing. */
+static void run(struct rig *r, struct host *h)
+{
+	while (h->out.n) {
+		struct step_op op = only(h);
+
+		give(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
+	}
+}
+
+static void ask(struct rig *r, struct host *h, uint32_t what)
+{
+	tell(r, h, rig_ask(what));
+	run(r, h);
+}
+
+static void tick_until(struct rig *r, struct host *h, struct mono until)
+{
+	while (lock_due(&h->lock).ns <= until.ns) {
+		if (lock_due(&h->lock).ns > r->now.ns)
+			r->now = lock_due(&h->lock);
+		tell(r, h, (struct step_event){ .type = STEP_TICK });
+		run(r, h);
+	}
+	r->now = until;
+}
+
+static void new_link(struct rig *r, struct host *h)
+{
+	tell(r, h, rig_link(HOME, ++h->link));
+}
+
+static void hold(struct rig *r, struct host *h)
+{
+	ask(r, h, LOCK_ACQUIRE);
+	assert_int_equal(lock_state(&h->lock), LOCK_HELD);
+}
+
+/* --- uncontended ------------------------------------------------------------------ */
+
+static void acquire_release__uncontended__two_operations_in_two_rounds(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->a, LOCK_RELEASE);
+	r->a.ops = 0;
+	for (int i = 1; i <= 10; i++) {
+		hold(r, &r->a);
+		ask(r, &r->a, LOCK_RELEASE);
+		assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
+		assert_int_equal(r->a.ops, 2 * i); /* each waits for the one before: rounds */
+	}
+	assert_word(*word(r), 0, START + 12);
+}
+
+static void acquire__each__is_one_seq_more_than_any_before(void **state)
+{
+	struct rig *r = *state;
+	uint64_t last = 0;
+
+	for (int i = 0; i < 10; i++) {
+		struct host *h = i % 3 ? &r->a : &r->b;
+
+		hold(r, h);
+		assert_true(lock_fence(&h->lock) > last);
+		last = lock_fence(&h->lock);
+		assert_word(*word(r), h->lock.conf.self, last);
+		assert_false(lock_unclean(&h->lock));
+		ask(r, h, LOCK_RELEASE);
+	}
+}
+
+static void acquire__guess_is_old_and_word_free__second_operation_takes_it(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->a, LOCK_RELEASE);
+	hold(r, &r->b);
+	ask(r, &r->b, LOCK_RELEASE);
+	r->a.ops = 0;
+	hold(r, &r->a);
+	assert_int_equal(r->a.ops, 2);
+}
+
+/* --- the lease ---------------------------------------------------------------------- */
+
+static void may_act__counts_hold_from_before_the_cas(void **state)
+{
+	struct rig *r = *state;
+	struct mono before;
+	struct step_op op;
+
+	hold(r, &r->a);
+	ask(r, &r->a, LOCK_RELEASE);
+	before = r->now;
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	r->now = mono_add(r->now, 30 * MS);
+	give(r, &r->a, &op, STEP_DONE, rig_execute(&r->w, &op));
+	assert_true(lock_may_act(&r->a.lock, r->now, HOLD - 30 * MS));
+	assert_false(lock_may_act(&r->a.lock, r->now, HOLD - 30 * MS + 1));
+	assert_true(lock_may_act(&r->a.lock, mono_add(before, HOLD), 0));
+	assert_false(lock_may_act(&r->a.lock, mono_add(before, HOLD + 1), 0));
+	assert_true(mono_sub(lock_until(&r->a.lock), before) == HOLD);
+}
+
+static void break_time__outlasts_hold_deadline_and_both_drifts(void **state)
+{
+	struct rig *r = *state;
+	struct lock_conf c = r->a.lock.conf;
+
+	for (uint32_t ppm = 0; ppm <= 200000; ppm += 997) {
+		double d, need;
+
+		c.drift_ppm = ppm;
+		d = ppm / 1e6;
+		need = (double)(HOLD + DEADLINE) * (1 + d) / (1 - d); /* holder slow, waiter fast */
+		assert_true((double)lock_break_ns(&c) >= need);
+		assert_true((double)lock_break_ns(&c) >= HOLD * (1 + 2 * d) + DEADLINE);
+		assert_true((double)lock_break_ns(&c) <= need + 2);
+	}
+}
+
+static void wait__holder_dies__broken_after_break_time_and_unclean(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->b.lock.conf);
+	struct mono seen;
+
+	hold(r, &r->a);
+	tell(r, &r->b, rig_ask(LOCK_ACQUIRE));
+	run(r, &r->b);
+	seen = r->now;
+	tick_until(r, &r->b, mono_add(seen, brk - 1));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
+	tick_until(r, &r->b, mono_add(seen, brk + CHECK));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+	assert_true(lock_unclean(&r->b.lock));
+	assert_word(*word(r), B, START + 3);
+	assert_false(lock_may_act(&r->a.lock, mono_add(seen, brk), 0));
+}
+
+static void wait__whenever_begun__the_break_is_not_late_by_more_than_a_check(void **state)
+{
+	struct rig *r = *state;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		struct mono seen, due;
+
+		*word(r) = region_word(A, START + 100 + i);
+		r->now = mono_add(r->now, 60 * 1000 * (int64_t)MS);
+		ask(r, &r->b, LOCK_ACQUIRE);
+		if (lock_state(&r->b.lock) == LOCK_HELD)
+			fail_msg("taken at once");
+		seen = r->b.lock.since;
+		due = mono_add(seen, lock_break_ns(&r->b.lock.conf));
+		tick_until(r, &r->b, mono_add(due, -1));
+		assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
+		tick_until(r, &r->b, mono_add(due, CHECK));
+		assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+		ask(r, &r->b, LOCK_RELEASE);
+	}
+}
+
+static void wait__word_changes_hands__waits_anew(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->b.lock.conf);
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, brk - 2 * CHECK));
+	*word(r) = region_word(4, START + 9); /* a third host, just now */
+	tick_until(r, &r->b, mono_add(r->now, brk - CHECK));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
+	assert_word(*word(r), 4, START + 9);
+}
+
+static void wait__asked_again_later__goes_on_from_what_was_seen(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->b.lock.conf);
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	ask(r, &r->b, LOCK_RELEASE);
+	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE);
+	r->now = mono_add(r->now, brk);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+	assert_true(lock_unclean(&r->b.lock));
+}
+
+static void wait__at_most_one_operation_a_check(void **state)
+{
+	struct rig *r = *state;
+	struct mono began = r->now;
+
+	*word(r) = region_word(A, START + 2);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	r->b.ops = 0;
+	tick_until(r, &r->b, mono_add(began, HOLD));
+	assert_in_range(r->b.ops, HOLD / CHECK * 3 / 4, HOLD / CHECK);
+}
+
+static void wait__hosts_look_at_different_times(void **state)
+{
+	struct rig *r = *state;
+	int same = 0;
+
+	*word(r) = region_word(4, START + 2);
+	ask(r, &r->a, LOCK_ACQUIRE);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	for (int i = 0; i < 10; i++) {
+		struct mono now = r->now;
+
+		same += lock_due(&r->a.lock).ns == lock_due(&r->b.lock).ns;
+		tick_until(r, &r->a, lock_due(&r->a.lock));
+		r->now = now;
+		tick_until(r, &r->b, lock_due(&r->b.lock));
+	}
+	assert_true(same < 5);
+}
+
+static void wait__released_clean__next_look_takes_it_clean(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	ask(r, &r->a, LOCK_RELEASE);
+	r->b.ops = 0;
+	tick_until(r, &r->b, mono_add(r->now, 2 * CHECK));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+	assert_false(lock_unclean(&r->b.lock));
+	assert_int_equal(r->b.ops, 1); /* the look was the CAS */
+}
+
+/* --- releases ----------------------------------------------------------------------- */
+
+static void release__after_it_was_broken__fails_harmlessly(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
+	assert_word(*word(r), B, START + 3);
+	ask(r, &r->a, LOCK_RELEASE);
+	assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
+	assert_word(*word(r), B, START + 3);
+	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+}
+
+static void release__unclean__next_holder_takes_it_at_once_and_is_unclean(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	lock_mark(&r->a.lock, true);
+	ask(r, &r->a, LOCK_RELEASE);
+	assert_word(*word(r), LOCK_DIRTY, START + 2);
+	hold(r, &r->b);
+	assert_true(lock_unclean(&r->b.lock));
+	lock_mark(&r->b.lock, false); /* swept */
+	ask(r, &r->b, LOCK_RELEASE);
+	assert_word(*word(r), 0, START + 3);
+	hold(r, &r->a);
+	assert_false(lock_unclean(&r->a.lock));
+}
+
+static void release__unknown__same_cas_on_a_newer_link_decides(void **state)
+{
+	struct rig *r = *state;
+
+	for (int executed = 0; executed < 2; executed++) {
+		struct step_op op;
+
+		hold(r, &r->a);
+		tell(r, &r->a, rig_ask(LOCK_RELEASE));
+		op = only(&r->a);
+		if (executed)
+			rig_execute(&r->w, &op);
+		give(r, &r->a, &op, STEP_UNKNOWN, 0);
+		assert_int_equal(r->a.out.n, 0); /* not on the old link */
+		assert_int_equal(lock_state(&r->a.lock), LOCK_RELEASING);
+		new_link(r, &r->a);
+		run(r, &r->a);
+		assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
+		assert_int_equal(region_word_id(*word(r)), 0);
+	}
+}
+
+static void release__asked_while_the_acquire_is_under_way__released_when_it_was_had(void **state)
+{
+	struct rig *r = *state;
+	struct step_op op;
+
+	hold(r, &r->a);
+	ask(r, &r->a, LOCK_RELEASE);
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	tell(r, &r->a, rig_ask(LOCK_RELEASE));
+	give(r, &r->a, &op, STEP_DONE, rig_execute(&r->w, &op));
+	run(r, &r->a);
+	assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
+	assert_word(*word(r), 0, START + 3);
+}
+
+/* --- links -------------------------------------------------------------------------- */
+
+static void acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours(void **state)
+{
+	struct rig *r = *state;
+	struct mono began;
+	struct step_op op;
+
+	hold(r, &r->a);
+	ask(r, &r->a, LOCK_RELEASE);
+	began = r->now;
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	r->now = mono_add(r->now, DEADLINE);
+	give(r, &r->a, &op, STEP_UNKNOWN, 0);
+	tell(r, &r->a, rig_link(HOME, r->a.link)); /* the old one again */
+	tell(r, &r->a, (struct step_event){ .type = STEP_TICK });
+	assert_int_equal(r->a.out.n, 0);
+	rig_execute(&r->w, &op); /* late */
+	new_link(r, &r->a);
+	op = only(&r->a);
+	assert_int_equal(op.kind, STEP_READ);
+	give(r, &r->a, &op, STEP_DONE, rig_execute(&r->w, &op));
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+	assert_true(mono_sub(lock_until(&r->a.lock), began) == HOLD);
+}
+
+static void acquire__unknown_and_not_executed__is_tried_again(void **state)
+{
+	struct rig *r = *state;
+	struct step_op op;
+
+	hold(r, &r->a);
+	ask(r, &r->a, LOCK_RELEASE);
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	give(r, &r->a, &op, STEP_UNKNOWN, 0);
+	new_link(r, &r->a);
+	run(r, &r->a);
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+	assert_word(*word(r), A, START + 3);
+}
+
+static void acquire__lost__nothing_is_put_out_before_a_newer_link(void **state)
+{
+	struct rig *r = *state;
+	struct step_op op;
+
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	give(r, &r->a, &op, STEP_LOST, 0);
+	r->now = mono_add(r->now, 60 * 1000 * (int64_t)MS);
+	tell(r, &r->a, (struct step_event){ .type = STEP_TICK });
+	assert_int_equal(r->a.out.n, 0);
+	assert_true(lock_due(&r->a.lock).ns == INT64_MAX);
+	new_link(r, &r->a);
+	run(r, &r->a);
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+}
+
+static void acquire__refused__again_after_a_check(void **state)
+{
+	struct rig *r = *state;
+	struct step_op op;
+
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	give(r, &r->a, &op, STEP_REFUSED, 0);
+	assert_int_equal(r->a.out.n, 0);
+	assert_true(lock_due(&r->a.lock).ns == r->now.ns + CHECK);
+	tick_until(r, &r->a, lock_due(&r->a.lock));
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+}
+
+/* --- restarts, breaks, views ------------------------------------------------------------ */
+
+static void restart__own_word_of_before__taken_at_once_unclean(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	setup_host(r, &r->a, A); /* it forgot everything */
+	hold(r, &r->a);
+	assert_true(lock_unclean(&r->a.lock));
+	assert_word(*word(r), A, START + 3);
+}
+
+static void fresh_word__is_waited_for_and_then_unclean(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->a.lock.conf);
+
+	*word(r) = region_word(0, START); /* the home has just begun: who held before? */
+	ask(r, &r->a, LOCK_ACQUIRE);
+	tick_until(r, &r->a, mono_add(r->now, brk - 1));
+	assert_int_equal(lock_state(&r->a.lock), LOCK_WAITING);
+	assert_word(*word(r), 0, START);
+	tick_until(r, &r->a, mono_add(r->now, 1 + CHECK));
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+	assert_true(lock_unclean(&r->a.lock));
+	assert_word(*word(r), A, START + 1);
+}
+
+static void home_restarts__a_word_like_the_old_one_is_waited_for_anew(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->b.lock.conf);
+
+	*word(r) = region_word(A, START + 1);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, brk - CHECK));
+	new_link(r, &r->b); /* home began anew, and A took it again: the same word */
+	tick_until(r, &r->b, mono_add(r->now, brk - 1));
+	assert_word(*word(r), A, START + 1);
+}
+
+static void operator_breaks__holder_cannot_release_next_takes_it_unclean(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	*word(r) = lock_broken_word(*word(r));
+	assert_word(*word(r), REGION_LOCK_BROKEN, START + 3);
+	ask(r, &r->a, LOCK_RELEASE);
+	assert_word(*word(r), REGION_LOCK_BROKEN, START + 3);
+	hold(r, &r->b);
+	assert_true(lock_unclean(&r->b.lock));
+	assert_word(*word(r), B, START + 4);
+}
+
+static void view__home_is_the_lowest_member_and_seq_begins_at_the_view(void **state)
+{
+	struct rig *r = *state;
+	uint64_t *at2 = rig_word(&r->w, 2, region_lock_offset(SERVICE));
+	uint64_t before;
+
+	tell(r, &r->b, rig_view(6, 0xf, true)); /* fresh there: its epoch is 5 */
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
+	assert_word(*word(r), B, (6ull << 32) + 1);
+	before = lock_fence(&r->b.lock);
+
+	*at2 = region_word(0, 3ull << 32);
+	tell(r, &r->b, rig_view(8, 0xe, true));		     /* host 1 went */
+	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE); /* what was held is no more */
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
+	assert_word(*at2, B, (8ull << 32) + 1);
+	assert_true(lock_fence(&r->b.lock) > before);
+	assert_true(lock_unclean(&r->b.lock));
+}
+
+static void view__not_quorate__nothing_is_taken_and_nothing_may_be_done(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	tell(r, &r->a, rig_view(0, 0xf, false));
+	assert_false(lock_may_act(&r->a.lock, r->now, 0));
+	ask(r, &r->a, LOCK_RELEASE); /* that decides nothing */
+	assert_word(*word(r), 0, START + 2);
+	ask(r, &r->a, LOCK_ACQUIRE);
+	tick_until(r, &r->a, mono_add(r->now, 10 * HOLD));
+	assert_word(*word(r), 0, START + 2);
+	tell(r, &r->a, rig_view(0, 0xf, true));
+	run(r, &r->a);
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+}
+
+static void view__an_older_one_comes_late__is_ignored(void **state)
+{
+	struct rig *r = *state;
+
+	tell(r, &r->a, rig_view(6, 0xf, true));
+	tell(r, &r->a, rig_view(5, 0xe, false));
+	assert_int_equal(r->a.lock.home, HOME);
+	assert_true(r->a.lock.quorate);
+}
+
+static void epochs__compare_by_difference(void **state)
+{
+	(void)state;
+	assert_true(lock_epoch_ahead(1, 0));
+	assert_false(lock_epoch_ahead(0, 1));
+	assert_false(lock_epoch_ahead(7, 7));
+	assert_true(lock_epoch_ahead(0, 0xffff)); /* it wrapped */
+	assert_true(lock_epoch_ahead(0x7fff, 0));
+	assert_false(lock_epoch_ahead(0x8001, 0));
+	assert_int_equal(lock_epoch(0x123400000005), 0x1234);
+}
+
+static void step__no_room__puts_it_out_when_there_is(void **state)
+{
+	struct rig *r = *state;
+
+	r->a.out.n = STEP_OPS_MAX;
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	assert_int_equal(r->a.out.n, STEP_OPS_MAX);
+	assert_true(lock_due(&r->a.lock).ns <= r->now.ns);
+	r->a.out.n = 0;
+	tell(r, &r->a, (struct step_event){ .type = STEP_TICK });
+	run(r, &r->a);
+	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(acquire_release__uncontended__two_operations_in_two_rounds),
+		T(acquire__each__is_one_seq_more_than_any_before),
+		T(acquire__guess_is_old_and_word_free__second_operation_takes_it),
+		T(may_act__counts_hold_from_before_the_cas),
+		T(break_time__outlasts_hold_deadline_and_both_drifts),
+		T(wait__holder_dies__broken_after_break_time_and_unclean),
+		T(wait__whenever_begun__the_break_is_not_late_by_more_than_a_check),
+		T(wait__word_changes_hands__waits_anew),
+		T(wait__asked_again_later__goes_on_from_what_was_seen),
+		T(wait__at_most_one_operation_a_check),
+		T(wait__hosts_look_at_different_times),
+		T(wait__released_clean__next_look_takes_it_clean),
+		T(release__after_it_was_broken__fails_harmlessly),
+		T(release__unclean__next_holder_takes_it_at_once_and_is_unclean),
+		T(release__unknown__same_cas_on_a_newer_link_decides),
+		T(release__asked_while_the_acquire_is_under_way__released_when_it_was_had),
+		T(acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours),
+		T(acquire__unknown_and_not_executed__is_tried_again),
+		T(acquire__lost__nothing_is_put_out_before_a_newer_link),
+		T(acquire__refused__again_after_a_check),
+		T(restart__own_word_of_before__taken_at_once_unclean),
+		T(fresh_word__is_waited_for_and_then_unclean),
+		T(home_restarts__a_word_like_the_old_one_is_waited_for_anew),
+		T(operator_breaks__holder_cannot_release_next_takes_it_unclean),
+		T(view__home_is_the_lowest_member_and_seq_begins_at_the_view),
+		T(view__not_quorate__nothing_is_taken_and_nothing_may_be_done),
+		T(view__an_older_one_comes_late__is_ignored),
+		cmocka_unit_test(epochs__compare_by_difference),
+		T(step__no_room__puts_it_out_when_there_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
