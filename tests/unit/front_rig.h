@@ -107,8 +107,16 @@ static inline int fake_arm(struct transport *t, struct mono now, struct mono *du
 	return 0;
 }
 
-static const struct transport_ops ops = { fake_close,  fake_call,     fake_hang_up, fake_evict,
-					  fake_submit, fake_progress, fake_fd,	    fake_arm };
+static const struct transport_ops ops = {
+	.close = fake_close,
+	.call = fake_call,
+	.hang_up = fake_hang_up,
+	.evict = fake_evict,
+	.submit = fake_submit,
+	.progress = fake_progress,
+	.fd = fake_fd,
+	.arm = fake_arm,
+};
 
 static inline struct transport_conf conf_good(void)
 {
