@@ -8,7 +8,6 @@
 #include "src/transport/transport_verbs.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,22 +15,6 @@
 #include <unistd.h>
 
 enum { BACKLOG = 32 };
-
-int verbs_address(const char *text, uint16_t port, struct sockaddr_storage *out)
-{
-	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-				  .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list;
-	char service[8];
-
-	snprintf(service, sizeof(service), "%u", port);
-	if (getaddrinfo(text, service, &hints, &list))
-		return -EINVAL;
-	memset(out, 0, sizeof(*out));
-	memcpy(out, list->ai_addr, list->ai_addrlen);
-	freeaddrinfo(list);
-	return 0;
-}
 
 bool verbs_same_device(const struct verbs *v, const struct rdma_cm_id *id)
 {
@@ -93,14 +76,9 @@ static int say_listen(const struct transport_conf *c, int err, char text[static 
 static int serve_at(struct verbs *v, char text[static 256])
 {
 	const struct transport_conf *c = &v->t.conf;
-	struct sockaddr_storage at;
-	int ret = verbs_address(c->address, c->port, &at);
-
-	if (ret)
-		return ret;
 	if (rdma_create_id(v->channel, &v->listener, NULL, RDMA_PS_TCP))
 		return say_listen(c, errno, text);
-	if (rdma_bind_addr(v->listener, (struct sockaddr *)&at))
+	if (rdma_bind_addr(v->listener, (struct sockaddr *)&v->own))
 		return say_listen(c, errno, text);
 	if (!v->listener->verbs) /* an address of all devices, or of none */
 		return say_listen(c, ENODEV, text);
@@ -193,8 +171,17 @@ static void verbs_close(struct transport *t)
 	free(v);
 }
 
+static int verbs_check(const struct transport_peer *p)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	return front_address(p->address, p->port, &a, &len);
+}
+
 static const struct transport_ops verbs_ops = {
 	.close = verbs_close,
+	.check = verbs_check,
 	.call = verbs_call,
 	.hang_up = verbs_hang_up,
 	.evict = verbs_evict,
@@ -208,6 +195,7 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 		      char text[static 256])
 {
 	struct verbs *v = calloc(1, sizeof(*v));
+	socklen_t len;
 	int ret;
 
 	if (!v) {
@@ -220,10 +208,12 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 		free(v);
 		return ret;
 	}
-	ret = verbs_address(c->address, 0, &v->own);
+	ret = front_address(c->address, c->port, &v->own, &len);
 	if (ret)
-		snprintf(text, 256, "\"%s\" is no IP address: give one of an RDMA device's",
-			 c->address);
+		snprintf(text, 256,
+			 "\"%s\" port %u is nothing to serve at: give an IP address of an RDMA "
+			 "device of this host, and a port from 1",
+			 c->address, c->port);
 	if (!ret)
 		ret = open_channel(v, text);
 	if (!ret)

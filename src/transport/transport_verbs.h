@@ -79,7 +79,7 @@ struct verbs {
 	struct ibv_device_attr attr;
 	struct ibv_comp_channel *comp; /* of all completion queues */
 	int epoll;		       /* channel, comp, and the device's events */
-	struct sockaddr_storage own;   /* the address we listen at; its port 0 */
+	struct sockaddr_storage own;   /* the address and port we listen at */
 	void *region[TRANSPORT_PARTS];
 	struct conn *conns;
 	struct conn *calls[TRANSPORT_HOSTS_MAX];  /* by host - 1 */
@@ -92,8 +92,6 @@ static inline struct verbs *verbs_of(struct transport *t)
 	return (struct verbs *)t; /* its first member */
 }
 
-/* Numeric address and port. 0 or -EINVAL. */
-int verbs_address(const char *text, uint16_t port, struct sockaddr_storage *out);
 /* Is it on the device that we opened? */
 bool verbs_same_device(const struct verbs *v, const struct rdma_cm_id *id);
 /* Zeroed pages, not inherited by fork; NULL: errno. */
@@ -135,16 +133,18 @@ void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now);
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
 /* After its last completion: it is at its end. */
 void call_broke(struct conn *c, struct mono now);
-/* The peer asked for our memory by it, which nobody may. */
-void call_violated(struct conn *c, struct mono now);
+/* The peer did something by it, which nobody may but we. */
+void call_violated(struct conn *c, const char *what, struct mono now);
 
 /* --- peers' links (transport_verbs_serve.c) ------------------------------------ */
 
 /* A caller: id is ours from here. */
 void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono now);
-void serve_event(struct conn *c, const struct rdma_cm_event *e);
+void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now);
 void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
-void serve_broke(struct conn *c);
+void serve_broke(struct conn *c, struct mono now);
+/* The device refused what it asked for. */
+void serve_violated(struct conn *c, const char *how);
 /* Hang up on who has not proven itself in time. */
 void serve_due(struct conn *c, struct mono now);
 /* Ends it, and forgets that it is served. */

@@ -10,6 +10,7 @@
 #include "src/transport/transport_verbs.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,17 +34,26 @@ static void down(struct conn *c, int why, const char *text, struct mono now)
 
 /* --- calling -------------------------------------------------------------------- */
 
+/* From our own address, so that it goes by our own device. */
+static void any_port(struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)a)->sin_port = 0;
+}
+
 static int begin(struct conn *c, int64_t connect_ns)
 {
 	struct verbs *v = c->v;
-	const struct transport_peer *p = &c->out->peer;
+	const struct transport_peer *p = &c->out->peer; /* of ourselves too: the front sees to it */
 	struct sockaddr_storage to, from = v->own;
-	bool ourselves = p->host == v->t.conf.host;
-	int ret = verbs_address(ourselves ? v->t.conf.address : p->address,
-				ourselves ? v->t.conf.port : p->port, &to);
+	socklen_t len;
+	int ret = front_address(p->address, p->port, &to, &len);
 
 	if (ret)
 		return ret;
+	any_port(&from);
 	if (rdma_create_id(v->channel, &c->id, c, RDMA_PS_TCP))
 		return -errno;
 	if (rdma_resolve_addr(c->id, (struct sockaddr *)&from, (struct sockaddr *)&to,
@@ -141,6 +151,11 @@ static void failed(struct conn *c, const struct rdma_cm_event *e, struct mono no
 
 	switch (e->event) {
 	case RDMA_CM_EVENT_REJECTED:
+		/* Of what stood for us already: it hung up before it knew that it stood. */
+		if (c->state >= CONN_HELLO) {
+			down(c, -ECONNRESET, "closed the connection", now);
+			return;
+		}
 		say_rejected(e->status, text);
 		why = -ECONNREFUSED;
 		break;
@@ -229,7 +244,7 @@ static void heard(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	int ret;
 
 	if (c->state != CONN_HELLO) {
-		down(c, -EPROTO, "sent something on our link", now);
+		call_violated(c, "sent something", now);
 		return;
 	}
 	ret = hello_take(&c->hello, conn_recv_at(c, n), wc->byte_len, out, &len);
@@ -318,48 +333,68 @@ static void slot_done(struct conn *c, struct transport_slot *s)
 	front_done(&c->v->t, c->out, s, TRANSPORT_DONE, old, NULL, 0);
 }
 
-/* The first failure tells why; what comes behind it is flushed. */
-static void slot_failed(struct conn *c, struct transport_slot *s, enum ibv_wc_status status)
+static int why_failed(enum ibv_wc_status status)
 {
-	if (status == IBV_WC_WR_FLUSH_ERR)
-		return;
-	if (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR) {
-		c->broke = -EACCES;
-		front_done(&c->v->t, c->out, s, TRANSPORT_REFUSED, 0, NULL, -EACCES);
-	} else if (!c->broke || c->broke == -ECONNRESET) {
-		c->broke = status == IBV_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -EIO;
+	switch (status) {
+	case IBV_WC_WR_FLUSH_ERR:
+		return -ECONNRESET;
+	case IBV_WC_RETRY_EXC_ERR:
+		return -ETIMEDOUT;
+	case IBV_WC_REM_ACCESS_ERR:
+	case IBV_WC_REM_INV_REQ_ERR:
+		return -EACCES;
+	default:
+		return -EIO;
 	}
+}
+
+static void failed_one(struct conn *c, const struct ibv_wc *wc)
+{
+	int why = why_failed(wc->status);
+
+	/* The first failure tells why; what stands behind it is flushed. */
+	if (!c->broke || c->broke == -ECONNRESET)
+		c->broke = why;
+	if (wc->wr_id >> 32 == VERBS_WR_SLOT && why == -EACCES)
+		front_done(&c->v->t, c->out, &c->out->slot[(uint32_t)wc->wr_id], TRANSPORT_REFUSED,
+			   0, NULL, why);
 }
 
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
-	uint32_t n = (uint32_t)wc->wr_id;
-	enum verbs_wr what = (enum verbs_wr)(wc->wr_id >> 32);
-
-	if (wc->status != IBV_WC_SUCCESS && !c->broke)
-		c->broke = wc->status == IBV_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -ECONNRESET;
-	if (what == VERBS_WR_SLOT && wc->status == IBV_WC_SUCCESS)
-		slot_done(c, &c->out->slot[n]);
-	else if (what == VERBS_WR_SLOT)
-		slot_failed(c, &c->out->slot[n], wc->status);
-	else if (what == VERBS_WR_RECV && wc->status == IBV_WC_SUCCESS)
+	if (wc->status != IBV_WC_SUCCESS)
+		failed_one(c, wc);
+	else if (wc->wr_id >> 32 == VERBS_WR_SLOT)
+		slot_done(c, &c->out->slot[(uint32_t)wc->wr_id]);
+	else if (wc->wr_id >> 32 == VERBS_WR_RECV)
 		heard(c, wc, now);
 }
 
 void call_broke(struct conn *c, struct mono now)
 {
-	const char *text = "closed the connection";
-
-	if (c->broke == -EACCES)
-		text = "refused an operation";
-	else if (c->broke == -ETIMEDOUT)
-		text = "does not answer";
-	else if (c->broke == -EIO)
-		text = "or our device failed an operation";
-	down(c, c->broke, text, now);
+	/* Receives were flushed although nothing that we sent had failed: see serve_broke. */
+	if (c->broke == -ECONNRESET && !c->out->sent) {
+		call_violated(c, "asked for something", now);
+		return;
+	}
+	switch (c->broke) {
+	case -EACCES:
+		down(c, c->broke, "refused an operation", now);
+		return;
+	case -ETIMEDOUT:
+		down(c, c->broke, "does not answer", now);
+		return;
+	case -EIO:
+		down(c, c->broke, "or our own device failed an operation", now);
+		return;
+	default:
+		down(c, c->broke, "closed the connection", now);
+	}
 }
 
-void call_violated(struct conn *c, struct mono now)
+void call_violated(struct conn *c, const char *what, struct mono now)
 {
-	down(c, -EPERM, "asked for memory on our own link", now);
+	front_alarm(&c->v->t, c->host,
+		    "host %u %s on a link by which only we may ask: the link ends", c->host, what);
+	down(c, -EPERM, "did on our link what only we may", now);
 }

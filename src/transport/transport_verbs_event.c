@@ -66,7 +66,7 @@ static void cm_event(struct verbs *v, const struct rdma_cm_event *e, struct mono
 	else if (c->out)
 		call_event(c, e, now);
 	else
-		serve_event(c, e);
+		serve_event(c, e, now);
 }
 
 static void take_cm_events(struct verbs *v, struct mono now)
@@ -85,12 +85,10 @@ static void take_cm_events(struct verbs *v, struct mono now)
 /* The device refused what the other end of this queue pair asked for. */
 static void violated(struct conn *c, enum ibv_event_type type, struct mono now)
 {
-	front_alarm(&c->v->t, c->host, "host %u asked for what it may not (%s): its link ends",
-		    c->host, ibv_event_type_str(type));
 	if (c->out)
-		call_violated(c, now);
+		call_violated(c, "asked for something", now);
 	else
-		serve_end(c);
+		serve_violated(c, ibv_event_type_str(type));
 }
 
 static bool of_queue_pair(enum ibv_event_type type)
@@ -164,7 +162,7 @@ static void poll_conn(struct conn *c, struct mono now)
 	if (c->out)
 		call_broke(c, now);
 	else
-		serve_broke(c);
+		serve_broke(c, now);
 }
 
 /* --- for the front ---------------------------------------------------------------------- */

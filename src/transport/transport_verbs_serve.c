@@ -87,8 +87,11 @@ void verbs_evict(struct transport *t, uint16_t host)
 		serve_end(c);
 }
 
-void serve_event(struct conn *c, const struct rdma_cm_event *e)
+void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 {
+	uint16_t host = c->hello.peer;
+	bool answered = c->state == CONN_HELLO && c->said;
+
 	switch (e->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -96,6 +99,9 @@ void serve_event(struct conn *c, const struct rdma_cm_event *e)
 		break;
 	default: /* it went, was cut off, or never came */
 		serve_end(c);
+		/* With the answer it had our proof: a friend would have sent its own. */
+		if (answered)
+			front_refused(&c->v->t, host, -ECONNRESET, now);
 	}
 }
 
@@ -197,7 +203,8 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	uint32_t n = (uint32_t)wc->wr_id;
 
 	if (wc->status != IBV_WC_SUCCESS) {
-		c->broke = -ECONNRESET;
+		if (!c->broke)
+			c->broke = wc->wr_id >> 32 == VERBS_WR_RECV ? -EACCES : -ECONNRESET;
 		return;
 	}
 	if (wc->wr_id >> 32 != VERBS_WR_RECV)
@@ -210,7 +217,29 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 		c->broke = -EIO;
 }
 
-void serve_broke(struct conn *c)
+/*
+ * Nobody but the device puts this queue pair into error, and but for what we said
+ * ourselves it does so for one reason: the peer asked for what it may not. An HCA
+ * makes an asynchronous event of that as well; soft-RoCE was seen to make none, and only
+ * to flush the receives.
+ */
+void serve_broke(struct conn *c, struct mono now)
 {
+	uint16_t host = c->hello.peer;
+	bool unproven = c->state == CONN_HELLO;
+
+	if (c->broke == -EACCES && !unproven) {
+		serve_violated(c, "its queue pair was put into error");
+		return;
+	}
+	serve_end(c);
+	if (c->broke == -EACCES)
+		front_refused(&c->v->t, host, -EPROTO, now);
+}
+
+void serve_violated(struct conn *c, const char *how)
+{
+	front_alarm(&c->v->t, c->host, "host %u asked for what it may not (%s): its link was ended",
+		    c->host, how);
 	serve_end(c);
 }

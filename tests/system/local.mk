@@ -121,3 +121,13 @@ bxliar_SOURCES = tests/system/src/bxliar.c src/benchex/net.c src/benchex/net.h
 bxliar_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 bxliar_LDADD = libbenchex.a libutil.a libcore.a $(RDMACM_LIBS) $(VERBS_LIBS)
 endif
+
+# liar_verbs: an RDMA peer that does what it may not, against the transport (sc_transport.py).
+if VERBS
+if CMOCKA
+noinst_PROGRAMS += liar_verbs
+liar_verbs_SOURCES = tests/transport/liar_verbs.c
+liar_verbs_LDADD = libtransport.a libutil.a libcore.a $(CMOCKA_LIBS) $(NETTLE_LIBS) \
+	$(RDMACM_LIBS) $(VERBS_LIBS)
+endif
+endif
