@@ -79,12 +79,16 @@ static inline void tcp_rig_open(struct tcp_rig *r, uint16_t host)
 /* All are set up; those from 1 to hosts are open and know each other. */
 static inline struct tcp_rig *tcp_rig_new(uint16_t hosts)
 {
+	static uint16_t rigs; /* a test that fails does not close its own */
 	struct tcp_rig *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
 	r->now.ns = NS_PER_S;
-	for (uint16_t i = 1; i <= TCP_HOSTS; i++)
+	for (uint16_t i = 1; i <= TCP_HOSTS; i++) {
 		r->host[i].conf = tcp_rig_conf(i);
+		r->host[i].conf.port = (uint16_t)(r->host[i].conf.port + 4 * rigs);
+	}
+	rigs++;
 	for (uint16_t i = 1; i <= hosts; i++)
 		tcp_rig_open(r, i);
 	for (uint16_t i = 1; i <= hosts; i++)
