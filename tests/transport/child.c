@@ -306,6 +306,7 @@ int proc_main(int argc, char **argv, const struct traits *table, size_t n)
 	rig.wake_fd = FD_NUDGE;
 	open_child(&c);
 	run(&c);
+	host_forget(c.h);
 	free(rig.host[0].log);
 	return 0;
 }
