@@ -497,7 +497,7 @@ static struct tcp_rig *with_liar(struct liar *l)
 	l->fd = -1;
 	l->listener = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(l->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	assert_int_equal(tcp_address(l->conf.address, l->conf.port, &a, &len), 0);
+	assert_int_equal(front_address(l->conf.address, l->conf.port, &a, &len), 0);
 	assert_int_equal(bind(l->listener, (struct sockaddr *)&a, len), 0);
 	assert_int_equal(listen(l->listener, 5), 0);
 	assert_int_equal(tcp_buf_init(&l->in, 1 << 16), 0);
