@@ -269,7 +269,7 @@ endif
 
 if CMOCKA
 UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
-	tests/unit/test_peers_shm
+	tests/unit/test_peers_shm tests/unit/test_region_page
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
@@ -277,6 +277,8 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
 tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
 tests_unit_test_region_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_region_page_SOURCES = tests/unit/test_region_page.c tests/unit/examples.h tests/unit/prop.h
+tests_unit_test_region_page_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
 tests_unit_test_peers_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
