@@ -89,7 +89,8 @@ struct shm {
 	char path[TRANSPORT_ADDRESS_MAX + 16]; /* of our socket, while it is ours */
 	struct shm_region region;
 	struct shm_out out[TRANSPORT_HOSTS_MAX];
-	int in[TRANSPORT_HOSTS_MAX]; /* links of others; < 0: none */
+	int in[TRANSPORT_HOSTS_MAX];  /* links of others; < 0: none */
+	int old[TRANSPORT_HOSTS_MAX]; /* the ones before, until their messages are taken */
 	struct shm_hello *hello;
 	uint32_t hellos_max;
 	struct shm_faults faults;
@@ -137,6 +138,7 @@ ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS]);
 
 /* --- shm_call.c: our links ----------------------------------------------------- */
 
+int shm_check(const struct transport_peer *p);
 int shm_call(struct transport *t, struct transport_out *o, struct mono now);
 void shm_hang_up(struct transport *t, struct transport_out *o);
 void shm_out_event(struct shm *s, uint32_t i, uint32_t events, struct mono now);

@@ -19,6 +19,13 @@ static int begin_hello(struct shm *s, struct shm_out *o, uint16_t host)
 	return shm_send(o->fd, msg, hello_call(&o->hello, msg), NULL);
 }
 
+int shm_check(const struct transport_peer *p)
+{
+	char path[sizeof(((struct shm *)NULL)->path)];
+
+	return shm_address(path, sizeof(path), p->address, p->host) ? -EINVAL : 0;
+}
+
 int shm_call(struct transport *t, struct transport_out *to, struct mono now)
 {
 	struct shm *s = shm_of(t);
@@ -84,7 +91,9 @@ static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], st
 		bytes[k] = keys.bytes[k];
 	rc = front_up(&s->t, to, generation, bytes, now);
 	if (rc)
-		front_down(&s->t, to, rc, "is an older start of this host than was seen before",
+		front_down(&s->t, to, rc,
+			   rc == -ESTALE ? "is an older start of this host than was seen before"
+					 : "serves a region whose size cannot be",
 			   now);
 }
 

@@ -52,8 +52,10 @@ static void plan(struct shm *s, struct shm_out *o, struct shm_entry *e, struct m
 	bool late = chance(s, f->late_permille);
 
 	e->exec = after(now, between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
-	if (late && is_atomic(&e->op))
-		e->exec = after(e->op.deadline, between(s, 0, f->late_max_ns), e->exec);
+	if (late && is_atomic(&e->op)) {
+		e->exec = after(e->op.deadline, between(s, 1, 1 + f->late_max_ns), e->exec);
+		o->lost_back = true; /* nobody waits for it any more */
+	}
 	e->done = after(e->exec, between(s, f->back_min_ns, f->back_max_ns), o->done_last);
 	o->exec_last = e->exec;
 	o->done_last = e->done;

@@ -16,6 +16,76 @@
 
 enum { TURN = 16 }; /* callers, and messages of one host, in one poll */
 
+/* --- the proven --------------------------------------------------------------------- */
+
+/* Takes what has come and has room. -EAGAIN: no more for now; -ENOBUFS: there is more. */
+static int take_messages(struct shm *s, uint32_t i, int fd)
+{
+	uint8_t msg[TRANSPORT_MESSAGE_MAX];
+	uint16_t host = (uint16_t)(i + 1);
+	ssize_t n;
+
+	for (int k = 0; k < TURN && front_message_fits(&s->t, host); k++) {
+		n = shm_recv(fd, msg, sizeof(msg), NULL);
+		if (n == -EMSGSIZE)
+			front_alarm(&s->t, host,
+				    "host %u sent a message of more than %d bytes: hung up", host,
+				    TRANSPORT_MESSAGE_MAX);
+		if (n < 0)
+			return (int)n;
+		front_message(&s->t, host, msg, (uint32_t)n);
+	}
+	return -ENOBUFS;
+}
+
+/*
+ * What a host sent on its old link, then on its new one. The socket's end is not
+ * yet the end of the link: what is under way on it may still be executed.
+ */
+void shm_in_event(struct shm *s, uint32_t i)
+{
+	int rc;
+
+	if (s->old[i] >= 0) {
+		if (take_messages(s, i, s->old[i]) == -ENOBUFS)
+			return;
+		shm_close(&s->old[i]);
+	}
+	if (s->in[i] < 0)
+		return;
+	rc = take_messages(s, i, s->in[i]);
+	if (rc != -EAGAIN && rc != -ENOBUFS)
+		shm_close(&s->in[i]);
+}
+
+static void destroy_link(struct shm *s, uint16_t host)
+{
+	__atomic_fetch_add(&s->region.epochs[host - 1], 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * What lies in its socket was DONE for who sent it: it is still to be taken. Of
+ * the link before that one, too, unless the user has not taken it all this time.
+ */
+static void retire(struct shm *s, uint16_t host)
+{
+	if (s->in[host - 1] >= 0) {
+		shm_close(&s->old[host - 1]);
+		s->old[host - 1] = s->in[host - 1];
+		s->in[host - 1] = -1;
+	}
+	destroy_link(s, host);
+}
+
+void shm_evict(struct transport *t, uint16_t host)
+{
+	struct shm *s = shm_of(t);
+
+	shm_close(&s->in[host - 1]);
+	shm_close(&s->old[host - 1]);
+	destroy_link(s, host);
+}
+
 /* --- the unproven ------------------------------------------------------------ */
 
 static void hello_end(struct shm *s, struct shm_hello *h)
@@ -76,7 +146,10 @@ void shm_accept(struct shm *s, struct mono now)
 
 		if (fd >= 0)
 			take_caller(s, fd, now);
-		else if (errno != EINTR && errno != ECONNABORTED)
+		else if (errno == EMFILE || errno == ENFILE)
+			front_alarm(&s->t, 0,
+				    "callers cannot be taken: raise the limit of open files");
+		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
 			return;
 	}
 }
@@ -94,8 +167,7 @@ static void let_in(struct shm *s, struct shm_hello *h, struct mono now)
 		refuse(s, h, rc, now);
 		return;
 	}
-	shm_in_event(s, host - 1u); /* what it sent on its old link is ours already */
-	shm_evict(&s->t, host);
+	retire(s, host);
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		keys.bytes[i] = s->t.conf.bytes[i];
 	keys.epoch = s->region.epochs[host - 1];
@@ -150,36 +222,4 @@ void shm_hellos_due(const struct shm *s, struct mono *due)
 	for (uint32_t i = 0; s->t.hellos && i < s->hellos_max; i++)
 		if (s->hello[i].fd >= 0 && s->hello[i].due.ns < due->ns)
 			*due = s->hello[i].due;
-}
-
-/* --- the proven --------------------------------------------------------------------- */
-
-/* The end of the socket is not the end of the link: what is under way may still come. */
-void shm_in_event(struct shm *s, uint32_t i)
-{
-	uint8_t msg[TRANSPORT_MESSAGE_MAX];
-
-	for (int k = 0; k < TURN && s->in[i] >= 0; k++) {
-		ssize_t n = shm_recv(s->in[i], msg, sizeof(msg), NULL);
-
-		if (n == -EAGAIN)
-			return;
-		if (n > 0) {
-			front_message(&s->t, (uint16_t)(i + 1), msg, (uint32_t)n);
-			continue;
-		}
-		if (n == -EMSGSIZE)
-			front_alarm(&s->t, (uint16_t)(i + 1),
-				    "host %u sent a message of more than %d bytes: hung up", i + 1,
-				    TRANSPORT_MESSAGE_MAX);
-		shm_close(&s->in[i]);
-	}
-}
-
-void shm_evict(struct transport *t, uint16_t host)
-{
-	struct shm *s = shm_of(t);
-
-	shm_close(&s->in[host - 1]);
-	__atomic_fetch_add(&s->region.epochs[host - 1], 1, __ATOMIC_SEQ_CST);
 }

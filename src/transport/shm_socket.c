@@ -15,6 +15,9 @@
 
 #include "src/transport/shm.h"
 
+/* The memory files of a region, as they travel. */
+enum { FILES = sizeof(int) * TRANSPORT_PARTS };
+
 int shm_address(char *path, size_t size, const char *dir, uint16_t host)
 {
 	struct sockaddr_un *unused;
@@ -126,7 +129,7 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(r->fd))];
+		char room[CMSG_SPACE(FILES)];
 	} control = { 0 };
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -136,8 +139,8 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
 		m.msg_controllen = sizeof(control.room);
 		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
 		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
-		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(r->fd));
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), r->fd, sizeof(r->fd));
+		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(FILES);
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), r->fd, FILES);
 	}
 	while (sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		if (errno != EINTR)
@@ -148,16 +151,14 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
 /* The kernel has opened what fits into the room for it: the wrong number is closed again. */
 static void take_files(struct msghdr *m, int file[TRANSPORT_PARTS])
 {
-	const size_t size = sizeof(int) * TRANSPORT_PARTS;
-
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t len = c->cmsg_len - CMSG_LEN(0);
 		int fd;
 
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		if (len == size && file[0] < 0) {
-			memcpy(file, CMSG_DATA(c), size);
+		if (len == FILES && file[0] < 0) {
+			memcpy(file, CMSG_DATA(c), FILES);
 			continue;
 		}
 		for (size_t at = 0; at + sizeof(fd) <= len; at += sizeof(fd)) {
@@ -171,7 +172,7 @@ ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS])
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int) * TRANSPORT_PARTS)];
+		char room[CMSG_SPACE(FILES)];
 	} control;
 	struct iovec iov = { .iov_base = buf, .iov_len = size };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };

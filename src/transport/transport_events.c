@@ -103,6 +103,11 @@ void events_link(struct transport *t, struct transport_out *o, enum transport_ev
 	o->events++;
 }
 
+bool front_message_fits(const struct transport *t, uint16_t host)
+{
+	return t->queue->messages < MESSAGES && t->queue->messages_of[host] < MESSAGES_HOST;
+}
+
 void front_message(struct transport *t, uint16_t host, const void *data, uint32_t len)
 {
 	struct front_queue *q = t->queue;
@@ -111,7 +116,7 @@ void front_message(struct transport *t, uint16_t host, const void *data, uint32_
 
 	if (!host || host > TRANSPORT_HOSTS_MAX || !len || len > TRANSPORT_MESSAGE_MAX)
 		return;
-	if (q->messages == MESSAGES || q->messages_of[host] == MESSAGES_HOST) {
+	if (!front_message_fits(t, host)) {
 		front_alarm(
 			t, host,
 			"a message of host %u was dropped: it sends faster than this host takes",

@@ -155,7 +155,11 @@ int front_caller(struct transport *t, struct mono now);
 void front_caller_over(struct transport *t);
 /* Who proved itself may: 0, then evict its old link first; -EPERM: not added; -ESTALE. */
 int front_proven(struct transport *t, uint16_t host, uint64_t generation);
-/* A message; data is copied into the event's own memory. */
+/*
+ * A message; data is copied into the event's own memory. One that does not fit is
+ * dropped, with an alarm: a backend that can leave it where it is asks before.
+ */
+bool front_message_fits(const struct transport *t, uint16_t host);
 void front_message(struct transport *t, uint16_t host, const void *data, uint32_t len);
 /* One sentence, without its full stop; too many a host are only counted. */
 void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)

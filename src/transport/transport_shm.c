@@ -22,6 +22,7 @@ static void shm_free(struct transport *t)
 		struct shm_out *o = &s->out[i];
 
 		shm_close(&s->in[i]);
+		shm_close(&s->old[i]);
 		shm_close(&o->fd);
 		shm_unmap(&o->map);
 		shm_unmap(&o->late_map);
@@ -84,6 +85,7 @@ static int shm_arm(struct transport *t, struct mono now, struct mono *due)
 
 static const struct transport_ops ops = {
 	.close = shm_free,
+	.check = shm_check,
 	.call = shm_call,
 	.hang_up = shm_hang_up,
 	.evict = shm_evict,
@@ -159,7 +161,7 @@ static struct shm *shm_new(void)
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		s->region.fd[i] = -1;
 	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
-		s->in[i] = s->out[i].fd = -1;
+		s->in[i] = s->old[i] = s->out[i].fd = -1;
 	s->rng = 1;
 	return s;
 }
@@ -207,7 +209,8 @@ int transport_shm_faults(struct transport *t, const struct shm_faults *f)
 	struct shm *s = shm_of(t);
 
 	if (t->ops != &ops || !delay_fits(f->out_min_ns, f->out_max_ns) ||
-	    !delay_fits(f->back_min_ns, f->back_max_ns) || f->late_max_ns < 0)
+	    !delay_fits(f->back_min_ns, f->back_max_ns) || f->late_max_ns < 0 ||
+	    f->late_max_ns == INT64_MAX)
 		return -EINVAL;
 	if (f->drop_permille > 1000 || f->drop_back_permille > 1000 || f->late_permille > 1000 ||
 	    f->tear_permille > 1000)

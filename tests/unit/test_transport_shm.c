@@ -144,6 +144,66 @@ static void send__peer_polls_again__all_arrive_in_order(void **state)
 	rig_free(r);
 }
 
+/* Sends n messages of 8 bytes that count on from *count. */
+static void send_n(struct rig *r, int n, uint64_t *count)
+{
+	struct transport_op op = { .kind = TRANSPORT_SEND, .host = 2, .data = count, .len = 8 };
+
+	for (int i = 0; i < n; i++, (*count)++) {
+		post(r, 1, op);
+		transport_poll(r->host[1].t, r->now, r->host[1].log, LOG);
+	}
+}
+
+static void send__then_a_new_link__all_arrive_in_order(void **state)
+{
+	struct rig *r = rig_pair();
+	struct transport *sleeper = r->host[2].t;
+	uint64_t count = 0, got = 0;
+
+	(void)state;
+	r->host[2].t = NULL;
+	send_n(r, 100, &count);
+	faults(r, 1, (struct shm_faults){ .drop_permille = 1000 });
+	post(r, 1, op_faa(2, 0, 1, 1));
+	r->now.ns += NS_PER_S;
+	faults(r, 1, (struct shm_faults){ 0 });
+	turn(r); /* its deadline has passed: the link ended */
+	r->host[2].t = sleeper;
+	r->host[1].n = r->host[2].n = 0;
+	for (int k = 0; k < 200; k++) {
+		r->now.ns += NS_PER_MS;
+		turn(r);
+		if (transport_link(r->host[1].t, 2) == 2 && count == 100)
+			send_n(r, 5, &count);
+		for (size_t i = 0; i < r->host[2].n; i++)
+			if (r->host[2].log[i].type == TRANSPORT_MESSAGE)
+				assert_int_equal(*(const uint64_t *)r->host[2].log[i].data, got++);
+		r->host[2].n = 0;
+	}
+	assert_int_equal(count, 105);
+	assert_int_equal(got, 105);
+	rig_free(r);
+}
+
+static void send__receiver_takes_one_a_poll__none_is_dropped(void **state)
+{
+	struct rig *r = rig_pair();
+	struct transport_event ev;
+	uint64_t count = 0, got = 0;
+
+	(void)state;
+	send_n(r, 150, &count);
+	for (int k = 0; k < 300; k++) {
+		if (!transport_poll(r->host[2].t, r->now, &ev, 1))
+			continue;
+		assert_int_equal(ev.type, TRANSPORT_MESSAGE);
+		assert_int_equal(*(const uint64_t *)ev.data, got++);
+	}
+	assert_int_equal(got, 150);
+	rig_free(r);
+}
+
 static void remove__at_the_responder__nothing_is_executed_any_more(void **state)
 {
 	struct rig *r = rig_pair();
@@ -396,6 +456,17 @@ static void live_socket__address_in_use(void **state)
 	rig_free(r);
 }
 
+static void folder_of_too_long_a_name__refused(void **state)
+{
+	struct rig *r = rig_responder();
+	struct transport_peer p = { .host = 3 };
+
+	(void)state;
+	memset(p.address, 'x', sizeof(p.address) - 1);
+	assert_int_equal(transport_add(r->host[2].t, &p, r->now), -EINVAL);
+	rig_free(r);
+}
+
 static void no_folder__says_so(void **state)
 {
 	struct rig *r = rig_new();
@@ -564,6 +635,8 @@ int main(void)
 		cmocka_unit_test(send__arrives_and_is_all_that_the_peer_serves),
 		cmocka_unit_test(send__peer_never_polls__ends_by_its_deadline),
 		cmocka_unit_test(send__peer_polls_again__all_arrive_in_order),
+		cmocka_unit_test(send__then_a_new_link__all_arrive_in_order),
+		cmocka_unit_test(send__receiver_takes_one_a_poll__none_is_dropped),
 		cmocka_unit_test(remove__at_the_responder__nothing_is_executed_any_more),
 		cmocka_unit_test(proven__table__cannot_be_mapped_writable),
 		cmocka_unit_test(wrong_proof__alarm_and_no_file),
@@ -573,6 +646,7 @@ int main(void)
 		cmocka_unit_test(too_many_unproven__are_hung_up_on),
 		cmocka_unit_test(lower_generation__is_refused),
 		cmocka_unit_test(live_socket__address_in_use),
+		cmocka_unit_test(folder_of_too_long_a_name__refused),
 		cmocka_unit_test(no_folder__says_so),
 		cmocka_unit_test(owner_stopped__still_answers),
 		cmocka_unit_test(owner_killed__down__and_up_when_it_is_back),
