@@ -4,7 +4,7 @@ EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/f
 	tests/fuzz/methods.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_hello tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
@@ -16,6 +16,9 @@ tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_control_SOURCES = tests/fuzz/fuzz_control.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_control_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_control_LDADD = libdaemon.a libutil.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_hello_SOURCES = tests/fuzz/fuzz_hello.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_hello_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_hello_LDADD = libtransport.a $(NETTLE_LIBS)
 tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)

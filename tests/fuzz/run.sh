@@ -21,6 +21,7 @@ san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 # NAME | SOURCES | FILES WHOSE LINES COUNT | FLOOR % | FILE TO PLANT IN | SED
 targets() {
 	cat <<'END'
+hello | src/transport/hello.c | src/transport/hello.c | 90 | src/transport/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
 record | src/shared/record.c src/shared/region.c src/util/utf8.c | src/shared/record.c src/shared/region.c | 90 | src/shared/region.c | s/t->stride <= bytes - t->offset/t->stride <= bytes/
 registry | ibmon/registry.c ibmon/latency.c src/core/window.c ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/registry.c ibmon/latency.c | 93 | ibmon/registry.c | s/g->frames > frames - g->first_frame)/g->first_frame > frames)/
 ring | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c | 90 | ibmon/ring_rxe_psn.c | s/e->opcode >= RING_RXE_OPCODES || //
@@ -58,7 +59,7 @@ build() {
 	done
 	# shellcheck disable=SC2086
 	$CC $flags -DRESEX_RUNDIR='"/run"' -DRESEX_STATEDIR='"/var"' "$@" -I"$top" -I"$top/include" "$top/tests/fuzz/fuzz_$target.c" $srcs \
-		-ljansson -lisal -o "$out/$kind/$target"
+		-ljansson -lisal -lnettle -o "$out/$kind/$target"
 }
 
 # prepare NAME: the fuzzer as it is, with a planted bug, and one that measures coverage.

@@ -342,12 +342,51 @@ RECORD = {
                                 table(32768, 128, 3, 5)]) + RECORDS["node"],
 }
 
+# --- hello: steps (fuzz_hello.c) ---------------------------------------------------------
+
+TO_CALLER, TO_RESPONDER = 0, 4
+ALL_HONEST = bytes([TO_RESPONDER, TO_CALLER, TO_RESPONDER, TO_CALLER])
+
+
+def hello_start(message):
+    return struct.pack("<IHH", 0x68785352, 1, message)
+
+
+def hello_step(control, message):
+    return bytes([control]) + struct.pack("<H", len(message)) + message
+
+
+def hello_call(cluster=b"fuzz", host=1):
+    return hello_start(1) + struct.pack("<HHIQ", host, 2, 0, 9) + bytes(32) + cluster.ljust(64, b"\0")
+
+
+def hello_keys(n, told=None):
+    return hello_start(4) + struct.pack("<II", n if told is None else told, 0) + bytes(n + 32)
+
+
+HELLO = {
+    "honest": ALL_HONEST + b"\0",
+    "call": hello_step(6, hello_call()) + bytes([TO_CALLER, TO_RESPONDER]),
+    "cluster": hello_step(6, hello_call(b"fuss")),
+    "host": hello_step(6, hello_call(host=65)),
+    "keys": ALL_HONEST[:3] + hello_step(3, hello_keys(100)),
+    "keys_long": ALL_HONEST[:3] + hello_step(3, hello_keys(128)),
+    "keys_too_long": ALL_HONEST[:3] + hello_step(3, hello_keys(129)),
+    "keys_wrong": ALL_HONEST[:3] + hello_step(3, hello_keys(64, 65)),
+    "answer": ALL_HONEST[:1] + hello_step(3, hello_start(2) + struct.pack("<HHIQ", 2, 1, 0, 9) + bytes(64)),
+    "other_host": ALL_HONEST[:1] + hello_step(3, hello_start(2) + struct.pack("<HHIQ", 3, 1, 0, 9) + bytes(64)),
+    "proof": ALL_HONEST[:2] + hello_step(7, hello_start(3) + bytes(32)) + b"\0",
+    "flip": ALL_HONEST[:2] + bytes([5]) + struct.pack("<HBB", 39, 1, 1) + ALL_HONEST[2:],
+    "short": bytes([5]) + struct.pack("<HB", 119, 0) + b"\0" + ALL_HONEST,
+}
+
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
+    write(sys.argv[1], "hello", HELLO)
     write(sys.argv[1], "methods", METHODS)
     write(sys.argv[1], "record", RECORD)
     write(sys.argv[1], "registry", REGISTRY_SEEDS)
