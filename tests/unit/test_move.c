@@ -1,0 +1,782 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* move: one reconfiguration, by schedules written by hand. */
+#include <errno.h>
+
+#include "tests/unit/move_rig.h"
+
+/* --- when nobody fails --------------------------------------------------------------- */
+
+/* Execute one and note in one letter what it was. */
+static char letter(const struct step_op *op)
+{
+	if (op->kind == STEP_FAA)
+		return 'a';
+	if (op->offset < REGION_COUNTERS)
+		return op->kind == STEP_READ ? 'l' : 'L';
+	if (op->offset < REGION_NODE_WORDS)
+		return 'c';
+	return op->kind == STEP_READ ? 'n' : 'N';
+}
+
+static void move__nobody_fails__operations_come_in_the_order_of_the_rules(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	char said[64] = "";
+	size_t n = 0;
+
+	assert_int_equal(whole(r, h, S10), MOVE_MOVED); /* the locks' words are known now */
+	r->view.node[N51].word = *node_word(r, N51);
+	*node_word(r, N51) = region_word(20, 77ull << 16); /* and it is given back */
+	r->view.node[N51].word = *node_word(r, N51);
+	tell(r, h, rig_ask(S10));
+	while (h->out.n) {
+		said[n++] = letter(&h->out.op[0]);
+		one(r, h);
+	}
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_string_equal(said, "cLLcnnnnnnaaNLL");
+}
+
+static void move__nobody_fails__least_loaded_node_goes_over_and_all_are_told(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
+	assert_word(*node_word(r, N51), 10, START + NODE_UP + 1);
+	assert_word(*node_word(r, N50), 20, NODE_UP);
+	assert_int_equal(nodes_of(r, S10), 2);
+	assert_int_equal(nodes_of(r, S20), 2);
+	assert_true(*counter_word(r, 4, S10) == 1);
+	assert_true(*counter_word(r, 3, S20) == 1);
+	assert_true(*counter_word(r, 2, S10) == 0); /* its own */
+	assert_true(*counter_word(r, 4, S30) == 0); /* not concerned */
+	assert_word(*lock_word(r, S10), 0, START + 2);
+	assert_word(*lock_word(r, S20), 0, START + 2);
+	assert_true(r->who[2].move.moves == 1);
+}
+
+static void move__one_event_seen_by_two__is_one_move(void **state)
+{
+	struct rig *r = *state;
+
+	begin(r, &r->who[4], S10, MOVE_LOCKS); /* its first look said: nobody moved */
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
+	run_until(r, &r->who[4], MOVE_IDLE);
+	assert_int_equal(move_result(&r->who[4].move), MOVE_TOLD);
+	assert_int_equal(nodes_of(r, S10), 2);
+	assert_word(*lock_word(r, S10), 0, START + 3);
+}
+
+static void move__counter_ahead__takes_no_lock(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	*counter_word(r, 2, S10) += 1;
+	h->ops = 0;
+	assert_int_equal(whole(r, h, S10), MOVE_TOLD);
+	assert_int_equal(h->ops, 1);
+}
+
+static void move__made__the_history_starts_again(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	for (int i = 0; i < 3; i++)
+		counter_check(&h->counter[S10], true);
+	assert_true(counter_high_for_t(&h->counter[S10]));
+	whole(r, h, S10);
+	assert_false(counter_high_for_t(&h->counter[S10]));
+}
+
+static void move__donor_at_its_minimum__no_move(void **state)
+{
+	struct rig *r = *state;
+
+	*node_word(r, N51) = region_word(30, NODE_UP + 5); /* what was scanned is old */
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_NO_DONOR);
+	assert_int_equal(nodes_of(r, S20), 2);
+	assert_true(*counter_word(r, 4, S10) == 0);
+	assert_word(*lock_word(r, S20), 0, START + 2);
+}
+
+static void move__its_host_balances_the_donor_too__is_told_as_well(void **state)
+{
+	struct rig *r = *state;
+
+	r->view.service[S20].minimum = 3;
+	r->view.node[N61].load = r->view.node[N80].load = 10;
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED); /* from 30, its own too */
+	assert_true(*counter_word(r, 2, S30) == 1);
+	assert_true(*counter_word(r, 4, S30) == 1);
+	assert_true(*counter_word(r, 2, S10) == 0);
+}
+
+static void move__two_takers_of_one_donor__it_stays_at_its_minimum(void **state)
+{
+	struct rig *r = *state;
+	struct prop p;
+
+	prop_start(&p);
+	for (int i = 0; i < 300; i++) {
+		struct who *h[2] = { &r->who[2], &r->who[4] };
+
+		whole(r, h[1], S30); /* look; may move */
+		for (uint32_t n = N50; n <= N60; n++) {
+			*node_word(r, n) = region_word(20, NODE_UP + 1000u * (uint32_t)(i + 1));
+			r->view.node[n].word = *node_word(r, n);
+		}
+		whole(r, h[0], S30), whole(r, h[1], S10); /* note what was announced */
+		for (uint32_t n = N50; n <= N60; n++)
+			*node_word(r, n) = region_word(20, NODE_UP + 1000u * (uint32_t)i + 500);
+		tell(r, h[0], rig_ask(S10));
+		tell(r, h[1], rig_ask(S30));
+		while (h[0]->move.state != MOVE_IDLE || h[1]->move.state != MOVE_IDLE) {
+			struct who *k = h[prop_u64(&p) % 2];
+
+			if (k->out.n)
+				one(r, k);
+			else if (k->move.state != MOVE_IDLE && !h[0]->out.n && !h[1]->out.n)
+				idle(r, k);
+			assert_in_range(nodes_of(r, S20), 2, 3);
+		}
+	}
+	assert_true(r->who[2].move.moves + r->who[4].move.moves > 300);
+}
+
+static void move__each_takes_from_the_other__neither_waits_for_ever(void **state)
+{
+	struct rig *r = *state;
+	struct who *a = &r->who[2], *b = &r->who[3];
+	struct mono began = r->now;
+
+	begin(r, a, S10, MOVE_LOCKS);
+	b->move.state = MOVE_LOCKS; /* 20 from 10: no scan would choose so */
+	b->move.service = S20;
+	b->move.donor = S10;
+	b->move.patience = mono_add(r->now, 10 * 1000 * (int64_t)MS);
+	tell(r, b, (struct step_event){ .type = STEP_TICK });
+	while (a->move.state != MOVE_IDLE || b->move.state != MOVE_IDLE) {
+		if (a->out.n)
+			one(r, a);
+		if (b->out.n)
+			one(r, b);
+		if (!a->out.n && a->move.state != MOVE_IDLE)
+			idle(r, a);
+		if (!b->out.n && b->move.state != MOVE_IDLE)
+			idle(r, b);
+	}
+	assert_true(mono_sub(r->now, began) < HOLD); /* no lease had to end */
+	assert_int_equal(move_result(&a->move), MOVE_MOVED);
+}
+
+/* --- the fencing sweep ------------------------------------------------------------------- */
+
+/* Host 2 gets as far as this with the locks of 10 and 20, and is heard of no more. */
+static void dies_at(struct rig *r, enum move_state at)
+{
+	begin(r, &r->who[2], S10, at);
+}
+
+static void wait_break(struct rig *r, struct who *h)
+{
+	whole(r, h, S10); /* BUSY: the locks' words are seen now */
+	r->now = mono_add(r->now, 2 * lock_break_ns(&h->lock[0].conf));
+}
+
+static void sweep__holder_died__every_node_word_of_both_gets_a_new_seq(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	dies_at(r, MOVE_COUNTS);
+	wait_break(r, h);
+	begin(r, h, S10, MOVE_ANNOUNCES);
+	assert_word(*node_word(r, N70), 10, START + NODE_UP + 1);
+	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
+	assert_word(*node_word(r, N51), 20, START + NODE_UP + 1);
+	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1);
+	assert_word(*node_word(r, N61), 30, NODE_UP); /* of another service */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0); /* clean again */
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+}
+
+static void sweep__late_cas_comes_after_it__fails(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct step_op late;
+
+	dies_at(r, MOVE_ACTS);
+	late = take(&r->who[2]);
+	assert_int_equal(late.kind, STEP_CAS);
+	*counter_word(r, 4, S10) = 0; /* as if it had not been told: the sweep must do */
+	wait_break(r, h);
+	begin(r, h, S10, MOVE_ACTS); /* it has counted three */
+	assert_true(rig_execute(&r->w, &late) != late.compare);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(nodes_of(r, S20), 2);
+}
+
+static void sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum(void **state)
+{
+	for (uint32_t moment = 0; moment < 40; moment++) {
+		struct rig *r;
+		struct who *h;
+		struct step_op late;
+		uint32_t n = 0;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		h = &r->who[4];
+		dies_at(r, MOVE_ACTS);
+		late = take(&r->who[2]);
+		*counter_word(r, 4, S10) = 0;
+		wait_break(r, h);
+		tell(r, h, rig_ask(S10));
+		while (h->move.state != MOVE_IDLE) {
+			if (n++ == moment)
+				rig_execute(&r->w, &late);
+			if (h->out.n)
+				one(r, h);
+			else
+				idle(r, h);
+			assert_in_range(nodes_of(r, S20), 2, 3);
+		}
+		rig_execute(&r->w, &late);
+		assert_in_range(nodes_of(r, S20), 2, 3);
+	}
+}
+
+static void sweep__a_node_cannot_be_swept__locks_are_left_dirty(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	dies_at(r, MOVE_COUNTS);
+	wait_break(r, h);
+	tell(r, h, rig_ask(S10));
+	while (h->move.state != MOVE_IDLE) {
+		if (!h->out.n) {
+			idle(r, h);
+		} else if (h->out.op[0].host == 6) { /* it is cut off from host 6 */
+			struct step_op op = take(h);
+
+			give(r, h, &op, STEP_LOST, 0);
+		} else {
+			one(r, h);
+		}
+	}
+	/* Two of 20 are swept: no more than its minimum. */
+	assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), LOCK_DIRTY);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
+	assert_int_equal(whole(r, &r->who[3], S20), MOVE_NO_DONOR);
+	start(r, 2);
+	begin(r, &r->who[2], S10, MOVE_ANNOUNCES);
+	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1); /* the next one sweeps */
+}
+
+static void sweep__words_change_under_it__is_given_up_dirty(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	dies_at(r, MOVE_COUNTS);
+	wait_break(r, h);
+	tell(r, h, rig_ask(S10));
+	while (h->move.state != MOVE_IDLE) {
+		if (h->move.state == MOVE_SWEEPS)
+			*node_word(r, N50) += 1;
+		if (h->out.n)
+			one(r, h);
+		else
+			idle(r, h);
+	}
+	assert_int_equal(move_result(&h->move), MOVE_OVERTAKEN);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
+}
+
+static void restart__own_locks_of_before__taken_at_once_with_a_sweep(void **state)
+{
+	struct rig *r = *state;
+	struct mono before;
+
+	dies_at(r, MOVE_ANNOUNCES);
+	start(r, 2);
+	before = r->now;
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
+	assert_true(mono_sub(r->now, before) < CHECK);
+	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
+}
+
+static void epoch__a_newer_view_swept__an_older_one_keeps_off(void **state)
+{
+	struct rig *r = *state;
+
+	*node_word(r, N60) = region_word(20, (6ull << 32) + NODE_UP + 1);
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_OVERTAKEN);
+	assert_int_equal(nodes_of(r, S20), 3);
+	assert_true(*counter_word(r, 4, S10) == 0);
+}
+
+/* --- announcements ------------------------------------------------------------------------- */
+
+static void announce__unknown__is_repeated_until_done_before_the_move(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ANNOUNCES);
+	assert_int_equal(h->out.n, 2);
+	op = take(h);
+	rig_execute(&r->w, &op); /* it was executed, but that is not known */
+	give(r, h, &op, STEP_UNKNOWN, 0);
+	one(r, h);
+	assert_int_equal(h->out.n, 0);
+	assert_int_equal(h->move.state, MOVE_ANNOUNCES);
+	new_links(r, h);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_true(*counter_word(r, 4, S10) == 2); /* twice: */
+	assert_int_equal(whole(r, &r->who[4], S10), MOVE_TOLD);
+	assert_true(counter_state(&r->who[4].counter[S10]) == COUNTER_AHEAD);
+	whole(r, &r->who[4], S10); /* noted as one */
+	assert_int_equal(counter_state(&r->who[4].counter[S10]), COUNTER_EQUAL);
+}
+
+static void announce__a_balancer_cannot_be_told__no_move(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ANNOUNCES);
+	while (h->out.n) {
+		op = take(h);
+		give(r, h, &op, op.host == 4 ? STEP_LOST : STEP_DONE,
+		     op.host == 4 ? 0 : rig_execute(&r->w, &op));
+	}
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_UNTOLD);
+	assert_int_equal(nodes_of(r, S20), 3);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+}
+
+static void announce__refused__no_move(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ANNOUNCES);
+	op = take(h);
+	give(r, h, &op, STEP_REFUSED, 0);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_UNTOLD);
+	assert_int_equal(nodes_of(r, S20), 3);
+}
+
+static void announce__a_balancer_was_removed__need_not_be_told(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	tell(r, h, rig_view(0, ALL & ~0x08ull, true)); /* without host 4 */
+	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+	assert_true(*counter_word(r, 4, S10) == 0);
+	assert_true(*counter_word(r, 3, S20) == 1);
+}
+
+/* --- the node's CAS -------------------------------------------------------------------------- */
+
+static void act__unknown_but_executed__read_on_a_newer_link_says_moved(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ACTS);
+	op = take(h);
+	give(r, h, &op, STEP_UNKNOWN, 0);
+	assert_int_equal(h->out.n, 0);
+	tell(r, h, rig_link(5, h->link)); /* the old link */
+	assert_int_equal(h->out.n, 0);
+	rig_execute(&r->w, &op); /* late */
+	new_links(r, h);
+	assert_int_equal(h->out.op[0].kind, STEP_READ);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+}
+
+static void act__unknown_and_not_executed__says_so(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ACTS);
+	op = take(h);
+	give(r, h, &op, STEP_UNKNOWN, 0);
+	new_links(r, h);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_UNREACHED);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+}
+
+static void act__unknown_until_the_lease_ends__locks_are_left_dirty(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2], *other = &r->who[4];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ACTS);
+	op = take(h);
+	give(r, h, &op, STEP_UNKNOWN, 0);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_UNDECIDED);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), LOCK_DIRTY);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
+	whole(r, other, S10); /* told */
+	begin(r, other, S10, MOVE_ACTS);
+	assert_true(rig_execute(&r->w, &op) != op.compare);
+	run_until(r, other, MOVE_IDLE);
+	assert_int_equal(nodes_of(r, S20), 2);
+}
+
+static void act__lost__is_no_move(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op op;
+
+	begin(r, h, S10, MOVE_ACTS);
+	op = take(h);
+	give(r, h, &op, STEP_LOST, 0);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_UNREACHED);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+}
+
+static void act__node_changed_meanwhile__fails(void **state)
+{
+	struct rig *r = *state;
+
+	begin(r, &r->who[2], S10, MOVE_ACTS);
+	*node_word(r, N51) = region_word(20, NODE_UP + 9);
+	run_until(r, &r->who[2], MOVE_IDLE);
+	assert_int_equal(move_result(&r->who[2].move), MOVE_OVERTAKEN);
+	assert_word(*node_word(r, N51), 20, NODE_UP + 9);
+}
+
+/* --- leases, views, homes ---------------------------------------------------------------- */
+
+static void lease__ends__nothing_is_put_out_but_the_release(void **state)
+{
+	static const enum move_state at[] = { MOVE_LOOKS_AGAIN, MOVE_COUNTS, MOVE_ANNOUNCES };
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct rig *r;
+		struct who *h;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		h = &r->who[2];
+		begin(r, h, S10, at[i]);
+		r->now = mono_add(r->now, HOLD + 1); /* paused, then all results at once */
+		while (h->out.n && h->move.state == at[i])
+			one(r, h);
+		assert_int_equal(h->move.state, MOVE_UNLOCKS);
+		run_until(r, h, MOVE_IDLE);
+		assert_int_equal(nodes_of(r, S20), 3);
+		assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+	}
+}
+
+static void locks__second_holder_is_dead__broken_in_time(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct mono dead;
+	int tries = 0;
+
+	*lock_word(r, S20) = region_word(3, START + 2); /* host 3 died holding it */
+	dead = r->now;
+	while (whole(r, h, S10) != MOVE_MOVED) {
+		assert_int_equal(move_result(&h->move), MOVE_BUSY);
+		assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+		tries++;
+		r->now = mono_add(r->now, CHECK);
+	}
+	assert_true(tries > 0);
+	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 4 * CHECK);
+}
+
+static void view__changes_before_the_cas__no_move(void **state)
+{
+	static const enum move_state at[] = { MOVE_LOOKS, MOVE_LOCKS, MOVE_LOOKS_AGAIN, MOVE_COUNTS,
+					      MOVE_ANNOUNCES };
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct rig *r;
+		struct who *h;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		h = &r->who[2];
+		begin(r, h, S10, at[i]);
+		tell(r, h, rig_view(6, ALL & ~0x80ull, true));
+		run_until(r, h, MOVE_IDLE);
+		assert_int_equal(move_result(&h->move), MOVE_VIEW);
+		assert_int_equal(nodes_of(r, S20), 3);
+	}
+}
+
+static void view__not_quorate__nothing_is_decided(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	begin(r, h, S10, MOVE_ANNOUNCES);
+	h->out.n = 0;
+	tell(r, h, rig_view(0, ALL, false));
+	run_until(r, h, MOVE_IDLE);
+	h->ops = 0;
+	tell(r, h, rig_ask(S10));
+	assert_int_equal(h->ops, 0);
+	assert_int_equal(h->move.state, MOVE_IDLE);
+	assert_int_equal(nodes_of(r, S20), 3);
+}
+
+static void home__dead__move_ends_busy_and_puts_nothing_more_out(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	tell(r, h, rig_ask(S10));
+	while (h->move.state != MOVE_IDLE) {
+		if (!h->out.n) {
+			idle(r, h);
+		} else if (h->out.op[0].host == HOME) {
+			struct step_op op = take(h);
+
+			give(r, h, &op, STEP_LOST, 0);
+		} else {
+			one(r, h);
+		}
+	}
+	assert_int_equal(move_result(&h->move), MOVE_BUSY);
+	assert_true(move_due(&h->move).ns == INT64_MAX);
+	new_links(r, h); /* it comes back */
+	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+}
+
+static void home__restarts_under_a_holder__which_keeps_off_once_others_swept(void **state)
+{
+	struct rig *r = *state;
+	struct who *old = &r->who[2], *h = &r->who[4];
+
+	begin(r, old, S10, MOVE_COUNTS); /* holds, has read nothing yet */
+	for (uint32_t s = 0; s < SERVICES; s++)
+		*lock_word(r, s) = region_word(0, 6ull << 32);
+	new_links(r, h);
+	whole(r, h, S10); /* fresh: waits */
+	r->now = mono_add(r->now, lock_break_ns(&h->lock[0].conf));
+	begin(r, h, S10, MOVE_ACTS);
+	r->now.ns = 1000 * (int64_t)MS; /* the old holder's clock stood still */
+	while (old->move.state == MOVE_COUNTS)
+		one(r, old);
+	assert_int_equal(old->move.state, MOVE_UNLOCKS);
+	assert_int_equal(move_result(&old->move), MOVE_OVERTAKEN);
+}
+
+static void results__of_what_was_given_up__are_ignored(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+	struct step_op old[8];
+	uint32_t n = 0;
+
+	begin(r, h, S10, MOVE_COUNTS);
+	while (h->out.n)
+		old[n++] = take(h);
+	assert_int_equal(n, NODES);
+	tell(r, h, rig_view(6, ALL & ~0x80ull, true));
+	run_until(r, h, MOVE_IDLE);
+	tell(r, h, rig_view(7, ALL, true));
+	r->now = mono_add(r->now, HOLD);
+	tell(r, h, rig_ask(S10));
+	run_until(r, h, MOVE_COUNTS);
+	for (uint32_t i = 0; i < n; i++)
+		give(r, h, &old[i], STEP_DONE, region_word(20, 1));
+	assert_int_equal(h->move.state, MOVE_COUNTS);
+	assert_int_equal(h->move.waited, NODES);
+}
+
+/* --- what is pure ------------------------------------------------------------------------- */
+
+static void donor__table_of_loads(void **state)
+{
+	struct rig *r = *state;
+	static const struct {
+		uint32_t load[NODES], minimum[SERVICES];
+		int rc;
+		uint32_t donor;
+	} rows[] = {
+		{ { 900, 100, 50, 70, 800, 800 }, { 1, 2, 1 }, 0, S20 },
+		{ { 900, 900, 900, 900, 100, 100 }, { 1, 2, 1 }, 0, S30 },
+		{ { 900, 100, 100, 100, 100, 100 }, { 1, 2, 1 }, 0, S20 }, /* lowest id */
+		{ { 900, 100, 100, 100, 200, 200 }, { 1, 3, 1 }, 0, S30 },
+		{ { 900, 100, 100, 100, 200, 200 }, { 1, 3, 2 }, -ENOENT, 0 },
+		{ { 50, 100, 100, 100, 200, 200 }, { 1, 2, 1 }, -ENOENT, 0 }, /* busier */
+		{ { 100, 100, 100, 100, 100, 100 }, { 1, 2, 1 }, -ENOENT, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t donor = 99;
+
+		for (uint32_t n = 0; n < NODES; n++)
+			r->view.node[n].load = rows[i].load[n];
+		for (uint32_t s = 0; s < SERVICES; s++)
+			r->view.service[s].minimum = rows[i].minimum[s];
+		assert_int_equal(move_donor(&r->view, ALL, S10, &donor), rows[i].rc);
+		assert_int_equal(donor, rows[i].rc ? 99 : rows[i].donor);
+	}
+}
+
+static void donor__dead_or_removed_nodes_do_not_count(void **state)
+{
+	struct rig *r = *state;
+	uint32_t donor;
+
+	assert_int_equal(move_donor(&r->view, ALL & ~0x20ull, S10, &donor), -ENOENT);
+	r->view.node[N50].alive = false;
+	assert_int_equal(move_donor(&r->view, ALL, S10, &donor), 0);
+	assert_int_equal(donor, S30);
+}
+
+static void donor__service_without_nodes__may_take(void **state)
+{
+	struct rig *r = *state;
+	uint32_t donor;
+
+	r->view.node[N70].word = region_word(30, NODE_UP + 1);
+	assert_int_equal(move_donor(&r->view, ALL, S10, &donor), 0);
+	assert_int_equal(donor, S20);
+}
+
+static void choose__counts_only_what_is_known(void **state)
+{
+	struct rig *r = *state;
+	uint64_t word[NODES];
+	bool ok[NODES];
+	uint32_t node = 99;
+
+	for (uint32_t i = 0; i < NODES; i++) {
+		word[i] = *node_word(r, i);
+		ok[i] = true;
+	}
+	assert_int_equal(move_choose(&r->view, ok, word, S20, &node), 0);
+	assert_int_equal(node, N51);
+	r->view.node[N60].load = 50; /* lowest index of equals */
+	assert_int_equal(move_choose(&r->view, ok, word, S20, &node), 0);
+	assert_int_equal(node, N51);
+	ok[N50] = false;
+	node = 99;
+	assert_int_equal(move_choose(&r->view, ok, word, S20, &node), -ENOSPC);
+	assert_int_equal(node, 99);
+	r->view.service[S20].minimum = 0;
+	ok[N51] = ok[N60] = false;
+	assert_int_equal(move_choose(&r->view, ok, word, S20, &node), -ENOSPC); /* none at all */
+}
+
+static void count__more_nodes_than_a_step_has_room_for__reads_all(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	for (uint16_t n = 1; n < 200; n++)
+		put_node(r, 8, n, S30, 700);
+	begin(r, h, S10, MOVE_COUNTS);
+	h->ops = h->out.n;
+	while (h->move.state == MOVE_COUNTS) {
+		struct step_op op[STEP_OPS_MAX];
+		uint32_t n = h->out.n;
+
+		assert_in_range(n, 1, STEP_OPS_MAX);
+		memcpy(op, h->out.op, n * sizeof(op[0]));
+		h->out.n = 0;
+		for (uint32_t i = 0; i < n && h->move.state == MOVE_COUNTS; i++)
+			give(r, h, &op[i], STEP_DONE, rig_execute(&r->w, &op[i]));
+	}
+	assert_int_equal(h->ops, r->view.nodes + 2); /* and the announcements */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+}
+
+static void text__each_result__is_said_in_words_of_its_own(void **state)
+{
+	(void)state;
+	for (int a = MOVE_NONE; a <= MOVE_VIEW + 1; a++)
+		for (int b = a + 1; b <= MOVE_VIEW + 1; b++)
+			assert_string_not_equal(move_result_text((enum move_result)a),
+						move_result_text((enum move_result)b));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(move__nobody_fails__operations_come_in_the_order_of_the_rules),
+		T(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told),
+		T(move__one_event_seen_by_two__is_one_move),
+		T(move__counter_ahead__takes_no_lock),
+		T(move__made__the_history_starts_again),
+		T(move__donor_at_its_minimum__no_move),
+		T(move__its_host_balances_the_donor_too__is_told_as_well),
+		T(move__two_takers_of_one_donor__it_stays_at_its_minimum),
+		T(move__each_takes_from_the_other__neither_waits_for_ever),
+		T(sweep__holder_died__every_node_word_of_both_gets_a_new_seq),
+		T(sweep__late_cas_comes_after_it__fails),
+		T(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum),
+		T(sweep__a_node_cannot_be_swept__locks_are_left_dirty),
+		T(sweep__words_change_under_it__is_given_up_dirty),
+		T(restart__own_locks_of_before__taken_at_once_with_a_sweep),
+		T(epoch__a_newer_view_swept__an_older_one_keeps_off),
+		T(announce__unknown__is_repeated_until_done_before_the_move),
+		T(announce__a_balancer_cannot_be_told__no_move),
+		T(announce__refused__no_move),
+		T(announce__a_balancer_was_removed__need_not_be_told),
+		T(act__unknown_but_executed__read_on_a_newer_link_says_moved),
+		T(act__unknown_and_not_executed__says_so),
+		T(act__unknown_until_the_lease_ends__locks_are_left_dirty),
+		T(act__lost__is_no_move),
+		T(act__node_changed_meanwhile__fails),
+		T(lease__ends__nothing_is_put_out_but_the_release),
+		T(locks__second_holder_is_dead__broken_in_time),
+		T(view__changes_before_the_cas__no_move),
+		T(view__not_quorate__nothing_is_decided),
+		T(home__dead__move_ends_busy_and_puts_nothing_more_out),
+		T(home__restarts_under_a_holder__which_keeps_off_once_others_swept),
+		T(results__of_what_was_given_up__are_ignored),
+		T(donor__table_of_loads),
+		T(donor__dead_or_removed_nodes_do_not_count),
+		T(donor__service_without_nodes__may_take),
+		T(choose__counts_only_what_is_known),
+		T(count__more_nodes_than_a_step_has_room_for__reads_all),
+		T(text__each_result__is_said_in_words_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
