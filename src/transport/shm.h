@@ -66,9 +66,9 @@ struct shm_out {
 	uint8_t *data; /* TRANSPORT_SLOTS times TRANSPORT_READ_MAX */
 	struct shm_entry queue[TRANSPORT_DEPTH];
 	uint32_t n;
-	struct mono exec_last, done_last; /* the newest's: order is kept */
-	bool lost, lost_back;		  /* from now on, all of this link */
-	bool stuck;			  /* a SEND waits for room in the socket */
+	struct mono exec_last; /* of the newest: none overtakes it */
+	bool lost, lost_back;  /* from now on, all of this link */
+	bool stuck;	       /* a SEND waits for room in the socket */
 	bool cut;
 	/* Of the link before: executed until its responder destroys it. */
 	struct shm_map late_map;

@@ -56,9 +56,8 @@ static void plan(struct shm *s, struct shm_out *o, struct shm_entry *e, struct m
 		e->exec = after(e->op.deadline, between(s, 1, 1 + f->late_max_ns), e->exec);
 		o->lost_back = true; /* nobody waits for it any more */
 	}
-	e->done = after(e->exec, between(s, f->back_min_ns, f->back_max_ns), o->done_last);
+	e->done = after(e->exec, between(s, f->back_min_ns, f->back_max_ns), now);
 	o->exec_last = e->exec;
-	o->done_last = e->done;
 	if (chance(s, f->drop_permille) || o->cut || (late && !is_atomic(&e->op)))
 		o->lost = true;
 	if (chance(s, f->drop_back_permille))
@@ -240,7 +239,7 @@ void shm_orphan(struct shm *s, struct shm_out *o)
 	}
 	o->n = 0;
 	o->stuck = o->lost = o->lost_back = false;
-	o->exec_last = o->done_last = (struct mono){ 0 };
+	o->exec_last.ns = 0;
 	if (o->lates)
 		o->late_map = o->map;
 	else

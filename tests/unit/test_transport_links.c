@@ -253,6 +253,12 @@ static void messages__bounded__the_rest_is_an_alarm(void **state)
 	poll_all(r);
 	assert_int_equal(r->n, 1);
 	assert_memory_equal(r->ev[0].data, "again", 5);
+	for (int k = 0; k < 100; k++) {
+		for (uint32_t i = 0; i < 60; i++)
+			front_message(&r->f->t, 2, &i, sizeof(i));
+		poll_all(r);
+		assert_int_equal(r->n, 60); /* the room is used again */
+	}
 	rig_free(r);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -168,7 +169,10 @@ static void send__then_a_new_link__all_arrive_in_order(void **state)
 	post(r, 1, op_faa(2, 0, 1, 1));
 	r->now.ns += NS_PER_S;
 	faults(r, 1, (struct shm_faults){ 0 });
-	turn(r); /* its deadline has passed: the link ended */
+	for (int k = 0; k < 100; k++) { /* its deadline has passed: it calls again */
+		turn(r);
+		r->now.ns += NS_PER_MS;
+	}
 	r->host[2].t = sleeper;
 	r->host[1].n = r->host[2].n = 0;
 	for (int k = 0; k < 200; k++) {
@@ -323,6 +327,33 @@ static void proven__table__cannot_be_mapped_writable(void **state)
 	/* The owner itself still writes. */
 	*(uint64_t *)transport_table(r->host[2].t) = 1;
 	rig_free(r);
+}
+
+/* What a peer hands over, if it is none of us. */
+static void region_that_could_shrink__not_mapped(void **state)
+{
+	const struct shm_keys keys = { .bytes = { BYTES, BYTES } };
+	struct shm_map m = { 0 };
+	int fd[TRANSPORT_PARTS];
+
+	(void)state;
+	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		fd[i] = memfd_create("test", MFD_ALLOW_SEALING);
+		assert_int_equal(ftruncate(fd[i], i ? BYTES : BYTES + SHM_EPOCHS_BYTES), 0);
+	}
+	assert_int_equal(shm_map(&m, fd, &keys), -EPROTO);
+	fcntl(fd[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	assert_int_equal(shm_map(&m, fd, &keys), -EPROTO);
+	assert_null(m.mem[0]);
+	fcntl(fd[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	assert_int_equal(shm_map(&m, fd, &keys), 0);
+	shm_unmap(&m);
+	assert_int_equal(shm_map(&m, fd, &(struct shm_keys){ .bytes = { BYTES, 2 * BYTES } }),
+			 -EPROTO);
+	assert_int_equal(shm_map(&m, fd, &(struct shm_keys){ .bytes = { BYTES, 0 } }), -EPROTO);
+	shm_close(&fd[0]);
+	assert_int_equal(shm_map(&m, fd, &keys), -EPROTO);
+	shm_close(&fd[1]);
 }
 
 static void wrong_proof__alarm_and_no_file(void **state)
@@ -639,6 +670,7 @@ int main(void)
 		cmocka_unit_test(send__receiver_takes_one_a_poll__none_is_dropped),
 		cmocka_unit_test(remove__at_the_responder__nothing_is_executed_any_more),
 		cmocka_unit_test(proven__table__cannot_be_mapped_writable),
+		cmocka_unit_test(region_that_could_shrink__not_mapped),
 		cmocka_unit_test(wrong_proof__alarm_and_no_file),
 		cmocka_unit_test(wrong_key__the_caller_finds_out_first),
 		cmocka_unit_test(rubbish__is_hung_up_on),

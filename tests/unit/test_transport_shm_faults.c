@@ -30,6 +30,28 @@ static void delay__executes_and_answers_when_due(void **state)
 	rig_free(r);
 }
 
+static void delay__behind_a_slow_one__answers_after_it_was_executed(void **state)
+{
+	struct rig *r = rig_pair();
+
+	(void)state;
+	faults(r, 1,
+	       (struct shm_faults){ .out_min_ns = 20 * NS_PER_MS, .out_max_ns = 20 * NS_PER_MS });
+	post(r, 1, op_faa(2, 0, 1, 1));
+	faults(r, 1,
+	       (struct shm_faults){ .back_min_ns = 5 * NS_PER_MS, .back_max_ns = 5 * NS_PER_MS });
+	post(r, 1, op_faa(2, 0, 1, 2));
+	pass(r, 19 * NS_PER_MS);
+	assert_int_equal(word_of(r, 2, 0), 40);
+	pass(r, NS_PER_MS);
+	assert_int_equal(word_of(r, 2, 0), 42);
+	pass(r, 4 * NS_PER_MS);
+	assert_null(result(r, 1, 2));
+	pass(r, NS_PER_MS);
+	assert_int_equal(result(r, 1, 2)->old, 41);
+	rig_free(r);
+}
+
 static void drop__not_executed_and_unknown(void **state)
 {
 	struct rig *r = rig_pair();
@@ -83,6 +105,20 @@ static void late__executed_after_the_link_ended(void **state)
 	rig_free(r);
 }
 
+static void late__polled_long_after__no_answer(void **state)
+{
+	struct rig *r = rig_pair();
+
+	(void)state;
+	faults(r, 1, (struct shm_faults){ .late_permille = 1000, .late_max_ns = NS_PER_MS });
+	post(r, 1, op_faa(2, 0, 1, 1));
+	r->now.ns += 10 * NS_PER_S;
+	turn(r);
+	assert_int_equal(result(r, 1, 1)->outcome, TRANSPORT_UNKNOWN);
+	assert_int_equal(word_of(r, 2, 0), 41);
+	rig_free(r);
+}
+
 static void late__not_after_a_newer_link(void **state)
 {
 	struct rig *r = rig_pair();
@@ -97,6 +133,8 @@ static void late__not_after_a_newer_link(void **state)
 	assert_int_equal(transport_link(r->host[1].t, 2), 2);
 	pass(r, 6 * NS_PER_S);
 	assert_int_equal(word_of(r, 2, 0), 40);
+	/* Nor would it be executed by a caller that does not know yet. */
+	assert_int_equal(shm_of(r->host[2].t)->region.epochs[0], 2);
 	rig_free(r);
 }
 
@@ -145,6 +183,23 @@ static void cut__loses_all_until_healed(void **state)
 	pass(r, 4 * NS_PER_S + 100 * NS_PER_MS);
 	assert_int_equal(transport_link(r->host[1].t, 2), 2);
 	assert_int_equal(word_of(r, 2, 0), 40);
+	rig_free(r);
+}
+
+static void cut__with_a_result_on_its_way__unknown(void **state)
+{
+	struct rig *r = rig_pair();
+
+	(void)state;
+	faults(r, 1,
+	       (struct shm_faults){ .back_min_ns = 5 * NS_PER_MS, .back_max_ns = 5 * NS_PER_MS });
+	post(r, 1, op_faa(2, 0, 1, 1));
+	assert_int_equal(word_of(r, 2, 0), 41);
+	assert_int_equal(transport_shm_cut(r->host[1].t, 2, true), 0);
+	pass(r, 10 * NS_PER_MS);
+	assert_int_equal(transport_shm_cut(r->host[1].t, 2, false), 0);
+	pass(r, 100 * NS_PER_MS);
+	assert_int_equal(result(r, 1, 1)->outcome, TRANSPORT_UNKNOWN);
 	rig_free(r);
 }
 
@@ -254,13 +309,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(delay__executes_and_answers_when_due),
+		cmocka_unit_test(delay__behind_a_slow_one__answers_after_it_was_executed),
 		cmocka_unit_test(drop__not_executed_and_unknown),
 		cmocka_unit_test(drop_back__executed_and_unknown),
 		cmocka_unit_test(late__executed_after_the_link_ended),
+		cmocka_unit_test(late__polled_long_after__no_answer),
 		cmocka_unit_test(late__not_after_a_newer_link),
 		cmocka_unit_test(late__newer_link_is_cut_off__executed),
 		cmocka_unit_test(late__responder_removed_us__not_executed),
 		cmocka_unit_test(cut__loses_all_until_healed),
+		cmocka_unit_test(cut__with_a_result_on_its_way__unknown),
 		cmocka_unit_test(tear__halves_of_two_times),
 		cmocka_unit_test(faults__same_seed__same_fate),
 		cmocka_unit_test(faults__out_of_range__refused),
