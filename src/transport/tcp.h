@@ -126,6 +126,7 @@ void tcp_serve_fini(struct tcp_serve *s);
 enum tcp_next {
 	TCP_IDLE,   /* it needs more bytes */
 	TCP_MORE,   /* there is more that can be done, at once or when there is room in out */
+	TCP_WAITS,  /* there is no room for its message until the user takes others */
 	TCP_PROVEN, /* it is host; end its old link, then call tcp_serve_welcome */
 };
 
@@ -185,6 +186,9 @@ struct tcp_call {
 int tcp_call_begin(struct tcp_call *c, struct transport *t, struct transport_out *o, int epoll);
 void tcp_call_end(struct tcp_call *c);
 int tcp_call_submit(struct tcp_call *c, struct transport_slot *s);
+/* All answers in `in` that are whole. 0 or -errno: the link must end. */
+int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		  struct mono now);
 /* Send what was submitted. */
 void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		   struct mono now);

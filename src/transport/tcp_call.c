@@ -191,9 +191,7 @@ static int take_hello(struct tcp_call *c, struct transport *t, struct transport_
 	return rc < 0 ? rc : put_hello(c, out, n);
 }
 
-/* All frames that are whole. */
-static int take_frames(struct tcp_call *c, struct transport *t, struct transport_out *o,
-		       struct mono now)
+int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out *o, struct mono now)
 {
 	for (;;) {
 		size_t max = c->state == TCP_CALL_UP ? TRANSPORT_READ_MAX : HELLO_MAX;
@@ -243,7 +241,7 @@ static int move_on(struct tcp_call *c, struct transport *t, struct transport_out
 {
 	int rc = c->state == TCP_CALL_CONNECTS ? connected(c) : tcp_conn_fill(&c->conn, &c->in);
 	/* What came before the end still counts. */
-	int taken = take_frames(c, t, o, now);
+	int taken = tcp_call_take(c, t, o, now);
 
 	if (taken)
 		return taken;

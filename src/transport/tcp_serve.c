@@ -228,6 +228,8 @@ static int step_requests(struct tcp_serve *s)
 		len = tcp_frame_look(&s->in, TRANSPORT_MESSAGE_MAX, &f);
 		if (len == 0)
 			return TCP_IDLE;
+		if (len > 0 && f.type == TCP_SEND && !front_message_fits(s->t, s->host))
+			return TCP_WAITS;
 		rc = len < 0 ? len : serve(s, &f);
 		if (rc) {
 			front_alarm(s->t, s->host,

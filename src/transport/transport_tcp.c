@@ -122,7 +122,7 @@ static int caller_serve(struct tcp *c, struct caller *in, struct mono now)
 			return next;
 		rc = tcp_conn_flush(&in->conn, &in->serve.out);
 		in->more = next != TCP_IDLE && tcp_serve_room(&in->serve);
-		if (!in->more)
+		if (!in->more || next == TCP_WAITS)
 			break;
 	}
 	c->more |= in->more;

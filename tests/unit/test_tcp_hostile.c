@@ -422,6 +422,41 @@ static void friend__that_takes_no_answers__is_not_served_and_delays_nobody(void 
 	tcp_rig_free(r);
 }
 
+/* More messages than the user's queue holds, while he takes none: all come, in order. */
+static void messages__more_than_the_user_takes__wait_and_are_not_lost(void **state)
+{
+	enum { SENT = 300 };
+	struct transport_event ev[16];
+	struct tcp_friend f;
+	struct tcp_rig *r = with_friend(&f);
+	uint64_t got = 0;
+	struct mono due;
+	size_t n;
+
+	(void)state;
+	for (uint64_t i = 0; i < SENT; i++)
+		tcp_put(tcp_frame_put(&f.out, TCP_SEND, 0, 8), i, 8);
+	for (int turn = 0; turn < 50; turn++) {
+		tcp_friend_send(&f);
+		transport_poll(r->host[2].t, r->now, ev, 0);
+		poll(NULL, 0, 1);
+	}
+	assert_int_equal(transport_arm(r->host[2].t, r->now, &due), 1);
+	for (int turn = 0; turn < TCP_PATIENCE && got < SENT; turn++) {
+		tcp_friend_send(&f);
+		n = transport_poll(r->host[2].t, r->now, ev, 16);
+		for (size_t i = 0; i < n; i++) {
+			assert_int_equal(ev[i].type, TRANSPORT_MESSAGE);
+			assert_true(tcp_get(ev[i].data, 8) == got++);
+		}
+		if (!transport_arm(r->host[2].t, r->now, &due))
+			poll(NULL, 0, 1);
+	}
+	assert_int_equal(got, SENT);
+	tcp_friend_fini(&f);
+	tcp_rig_free(r);
+}
+
 /* What stands behind answers that are not taken is never executed once a new link stands. */
 static void link__new_of_a_host__ends_the_old_with_what_was_not_read(void **state)
 {
@@ -752,6 +787,7 @@ int main(void)
 		cmocka_unit_test(request__outside_misaligned_or_of_what_is_read_only__is_refused),
 		cmocka_unit_test(frame__that_is_no_request__ends_the_link_with_an_alarm),
 		cmocka_unit_test(friend__that_takes_no_answers__is_not_served_and_delays_nobody),
+		cmocka_unit_test(messages__more_than_the_user_takes__wait_and_are_not_lost),
 		cmocka_unit_test(link__new_of_a_host__ends_the_old_with_what_was_not_read),
 		cmocka_unit_test(host__removed__is_hung_up_on_and_may_not_come_back),
 		cmocka_unit_test(answer__of_no_host__is_no_link_but_an_alarm),
