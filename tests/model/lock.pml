@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lock: the leased lock of one service, whose word {owner, seq} lies on its home,
+ * and one node word that its holders change. README.md maps rules to the code.
+ *
+ * What may happen here, at any step: a host pauses (between any check and the
+ * post that follows it, or for ever); an operation's outcome is unknown, and it
+ * is executed at any later step until its link is closed, or never; a host
+ * crashes and starts again, with what it had posted still on its way; the home
+ * dies, and starts again.
+ *
+ * Time: a tick may come at any step, so nothing takes "at least" or "at most" so
+ * long but by the hosts' own timers. Own clocks go at a rate of 1 - 1/4 to 1 +
+ * 1/4. A lease is counted as if its holder's clock were the slowest, a wait as if
+ * the waiter's were the fastest; a holder that stops earlier and a waiter that
+ * waits longer are pauses. So what is left out are only safer runs. A drift of 1/4
+ * is thousands of times what clocks have.
+ *
+ * Properties (each alone with -DONLY -DCHECK_x):
+ *   EFFECT  once a holder has looked at the node to decide, no earlier holder
+ *           changes it: no two act with effect under one lock
+ *   FENCE   seq is higher at each acquisition, over all lives of the home
+ */
+#ifndef HOSTS
+#define HOSTS 2
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2 /* acquisitions of a host */
+#endif
+#ifndef UNKNOWNS
+#define UNKNOWNS 1 /* outcomes that get lost */
+#endif
+#ifndef CRASHES
+#define CRASHES 1
+#endif
+#ifndef HOME_CRASHES
+#define HOME_CRASHES 1
+#endif
+
+#if !defined(ONLY) || defined(CHECK_EFFECT)
+#define EFFECT(acts) assert(acts)
+#else
+#define EFFECT(acts) skip
+#endif
+#if !defined(ONLY) || defined(CHECK_FENCE)
+#define FENCE(rises) assert(rises)
+#else
+#define FENCE(rises) skip
+#endif
+
+/* Quarters of a tick by a host's own clock. The break, rounded up, is as lock_break_ns(). */
+#define HOLD	 6
+#define DEADLINE 1
+#ifdef BROKEN_NO_BREAK_DRIFT
+#define BREAK HOLD
+#else
+#define BREAK (((HOLD + DEADLINE) * 5 + 2) / 3)
+#endif
+/* Ticks: by the slowest clock, rounded up; by the fastest, rounded down. */
+#define LEASE_TICKS ((HOLD + 2) / 3)
+#define WAIT_TICKS  (BREAK / 5)
+
+/* A lock word: owner (host + 1; 0: released clean; DIRTY), seq = {epoch, count 3}. */
+#define WORD(owner, seq) ((seq) * 8 + (owner))
+#define OWNER(w)	 ((w) % 8)
+#define SEQ(w)		 ((w) / 8)
+#define DIRTY		 7
+#define EPOCH(seq)	 ((seq) / 8)
+#define FRESH(w)	 (OWNER(w) == 0 && SEQ(w) % 8 == 0) /* nobody had it since its home began */
+#define NOTHING		 255
+/* A node word's seq = {epoch, count 4}; which service it serves is of no matter here. */
+#define NODE_EPOCH(seq)	   ((seq) / 16)
+#define NODE_NEXT(seq, by) (EPOCH(SEQ(word)) * 16 + (seq) % 16 + (by))
+
+mtype = { READ, TAKE, RELEASE, SWEEP, LOOK, MOVE };
+mtype = { NONE, SENT, DONE, DOUBT };
+
+/* An operation on its way: one at a time from a host to a host. */
+typedef slot {
+	mtype st = NONE;
+	mtype kind = READ;
+	byte compare, value, old;
+	byte life; /* ghost: number of the acquisition under which it was posted */
+};
+
+slot to_home[HOSTS], to_node[HOSTS];
+bool home_link[HOSTS] = true, node_link[HOSTS] = true;
+bool up[HOSTS] = true;
+bool crash[HOSTS], over[HOSTS];
+
+byte lock = WORD(0, 8);
+byte node = 16; /* its seq */
+bool home_up = true;
+byte generation = 1;
+
+byte lease[HOSTS], wait[HOSTS]; /* timers: ticks left */
+
+byte rounds[HOSTS] = ROUNDS;
+byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
+
+/* Ghosts: what no program sees. */
+byte acquired;	   /* acquisitions so far */
+byte life[HOSTS];  /* the number of each host's last */
+byte decided;	   /* highest number of those that looked at the node */
+byte newest_fence; /* highest seq of those that acquired */
+
+#ifdef BROKEN_LINK_KEPT
+slot stale[HOSTS]; /* of links that were not closed */
+#endif
+
+inline clear(s)
+{
+	s.st = NONE;
+	s.kind = READ;
+	s.compare = 0;
+	s.value = 0;
+	s.old = 0;
+	s.life = 0
+}
+
+inline after(s)
+{
+	if
+	:: s.st == DOUBT -> clear(s)
+	:: else -> s.st = DONE; s.compare = 0; s.value = 0; s.life = 0
+	fi
+}
+
+inline execute_home(i, s)
+{
+	s.old = lock;
+	if
+	:: s.kind == TAKE && lock == s.compare ->
+		lock = s.value;
+		FENCE(SEQ(lock) > newest_fence);
+		newest_fence = SEQ(lock);
+		acquired++;
+		life[i] = acquired
+#ifdef BROKEN_RELEASE_BLIND
+	:: s.kind == RELEASE -> lock = WORD(0, SEQ(lock))
+#else
+	:: s.kind == RELEASE && lock == s.compare -> lock = s.value
+#endif
+	:: else
+	fi;
+	after(s)
+}
+
+inline execute_node(s)
+{
+	s.old = node;
+	if
+	:: s.kind == LOOK && s.life > decided -> decided = s.life
+	:: s.kind == SWEEP && node == s.compare -> node = s.value
+	:: s.kind == MOVE && node == s.compare ->
+		EFFECT(s.life >= decided);
+		node = s.value
+	:: else
+	fi;
+	after(s)
+}
+
+inline lose(s)
+{
+	if
+	:: s.st == SENT && s.kind != READ && s.kind != LOOK -> s.st = DOUBT; s.old = 0
+	:: else -> clear(s)
+	fi
+}
+
+/* All that can happen between host i and the two others; it has no state. */
+proctype net(byte i)
+{
+end:
+	do
+	:: d_step { home_up && (to_home[i].st == SENT || to_home[i].st == DOUBT) ->
+		execute_home(i, to_home[i]) }
+	:: d_step { to_node[i].st == SENT || to_node[i].st == DOUBT ->
+		execute_node(to_node[i]) }
+	:: d_step { unknowns > 0 && home_link[i] && to_home[i].st != NONE ->
+		unknowns--; home_link[i] = false; lose(to_home[i]) }
+	:: d_step { unknowns > 0 && node_link[i] && to_node[i].st != NONE ->
+		unknowns--; node_link[i] = false; lose(to_node[i]) }
+	/* The old link is destroyed before the new one is accepted. */
+	:: d_step { up[i] && home_up && !home_link[i] ->
+		clear(to_home[i]); home_link[i] = true }
+	:: d_step { up[i] && !node_link[i] ->
+#ifdef BROKEN_LINK_KEPT
+		if
+		:: to_node[i].st == DOUBT && stale[i].st == NONE ->
+			stale[i].st = DOUBT;
+			stale[i].kind = to_node[i].kind;
+			stale[i].compare = to_node[i].compare;
+			stale[i].value = to_node[i].value;
+			stale[i].life = to_node[i].life
+		:: else
+		fi;
+#endif
+		clear(to_node[i]); node_link[i] = true }
+#ifdef BROKEN_LINK_KEPT
+	:: d_step { stale[i].st == DOUBT -> execute_node(stale[i]) }
+#endif
+	/* The host dies, and may start again: crash[i] makes its process begin anew. */
+	:: d_step { up[i] && crashes > 0 && !crash[i] && !over[i] ->
+		crashes--; rounds[i] = (rounds[i] == 0 -> 1 : rounds[i]); up[i] = false; crash[i] = true;
+		home_link[i] = false; node_link[i] = false;
+		lose(to_home[i]); lose(to_node[i]); lease[i] = 0; wait[i] = 0 }
+	:: d_step { !up[i] && !crash[i] -> up[i] = true }
+	od
+}
+
+inline lose_home(i)
+{
+	home_link[i] = false;
+	clear(to_home[i])
+}
+
+proctype world()
+{
+	byte i;
+end:
+	do
+	:: d_step { /* tick */
+		i = 0;
+		do
+		:: i < HOSTS ->
+			if
+			:: lease[i] > 0 -> lease[i]--
+			:: else
+			fi;
+			if
+			:: wait[i] > 0 -> wait[i]--
+			:: else
+			fi;
+			i++
+		:: else -> break
+		od;
+		i = 0
+	   }
+	:: d_step { home_up && home_crashes > 0 ->
+		home_crashes--;
+		home_up = false;
+		lock = 0;
+		i = 0;
+		do
+		:: i < HOSTS -> lose_home(i); i++
+		:: else -> break
+		od;
+		i = 0
+	   }
+	:: d_step { !home_up ->
+		generation++;
+		home_up = true;
+#ifdef BROKEN_SEQ_FROM_ZERO
+		lock = WORD(0, 8)
+#else
+		lock = WORD(0, generation * 8)
+#endif
+	   }
+	od
+}
+
+/* Posts when there is a link: that it must wait for one is a pause as any other. */
+inline post(s, link, what, expect, put)
+{
+	atomic {
+		link && s.st == NONE;
+		s.kind = what;
+		s.compare = expect;
+		s.value = put;
+		s.life = life[i];
+		s.st = SENT
+	}
+}
+
+/* x: the word before, or NOTHING when the outcome is unknown. Within atomic. */
+inline result(s, link)
+{
+	if
+	:: s.st == DONE -> x = s.old; clear(s)
+	:: s.st == NONE || !link -> x = NOTHING
+	fi
+}
+
+/* What a lock word shows. From the first sight of a word that is not free the wait begins. */
+#define OF_ANOTHER(w) (OWNER(w) != 0 && OWNER(w) != DIRTY && OWNER(w) != i + 1)
+inline note(what)
+{
+	if
+	:: what == seen || what == NOTHING
+	:: what != seen && what != NOTHING ->
+		seen = what;
+		wait[i] = (OF_ANOTHER(what) || FRESH(what) -> WAIT_TICKS : 0)
+	fi
+}
+
+/* Which word the next operation may replace, or NOTHING: only look. */
+inline guess()
+{
+	if
+	:: seen == NOTHING -> before = NOTHING
+#ifdef BROKEN_FRESH_AT_ONCE
+	:: seen != NOTHING && OWNER(seen) == 0 -> before = seen
+#else
+	:: seen != NOTHING && OWNER(seen) == 0 ->
+		before = (!FRESH(seen) || wait[i] == 0 -> seen : NOTHING)
+#endif
+	:: seen != NOTHING && OWNER(seen) != 0 && !OF_ANOTHER(seen) -> before = seen
+	:: seen != NOTHING && OF_ANOTHER(seen) ->
+		before = (wait[i] == 0 -> seen : WORD(0, SEQ(seen)))
+	fi
+}
+
+#ifdef BROKEN_SEQ_KEPT
+#define NEXT_SEQ SEQ(before)
+#else
+#define NEXT_SEQ (SEQ(before) + 1)
+#endif
+#ifdef BROKEN_HOLD_FROM_RESULT
+#define LEASE_BEFORE 0
+#define LEASE_AFTER  LEASE_TICKS
+#else
+#define LEASE_BEFORE LEASE_TICKS
+#define LEASE_AFTER  lease[i]
+#endif
+#ifdef BROKEN_FRESH_AT_ONCE
+#define CLEAN (OWNER(before) == 0)
+#else
+#define CLEAN (OWNER(before) == 0 && !FRESH(before))
+#endif
+#ifdef BROKEN_NO_SWEEP
+#define SWEPT true
+#else
+#define SWEPT CLEAN
+#endif
+#ifdef BROKEN_NO_FENCE_SEQ
+#define SWEEP_BY 0
+#else
+#define SWEEP_BY 1
+#endif
+/* The lease is looked at, and then, any time later, comes what follows. */
+#ifdef BROKEN_LEASE_UNCHECKED
+#define LEASE_LEFT true
+#else
+#define LEASE_LEFT (lease[i] > 0)
+#endif
+#ifdef BROKEN_EPOCH_IGNORED
+#define OVERTAKEN(v) false
+#else
+#define OVERTAKEN(v) (NODE_EPOCH(v) > EPOCH(SEQ(word)))
+#endif
+#ifdef BROKEN_RELEASE_CLEAN
+#define RELEASED 0
+#else
+#define RELEASED (swept -> 0 : DIRTY)
+#endif
+
+/* Ask what became of an unknown CAS, until there is an answer. */
+inline resolve(s, link, now)
+{
+#ifdef BROKEN_RESOLVE_ON_OLD_LINK
+	x = now
+#else
+	do
+	:: x != NOTHING -> break
+	:: x == NOTHING ->
+		post(s, link, READ, 0, 0);
+		atomic { result(s, link) }
+	od
+#endif
+}
+
+proctype balancer(byte i)
+{
+	byte seen = NOTHING; /* the lock word last seen */
+	byte before;	     /* that to be replaced */
+	byte word;	     /* by this */
+	byte v, x;
+	bool swept;
+
+begin:
+	{
+		skip;
+acquire:	if
+		:: atomic { rounds[i] == 0 -> over[i] = true }; goto finished
+		:: atomic { rounds[i] > 0 -> guess() };
+			if
+			:: before == NOTHING ->
+				post(to_home[i], home_link[i], READ, 0, 0);
+				atomic { result(to_home[i], home_link[i]); note(x); x = 0 };
+				goto acquire
+			:: before != NOTHING
+			fi
+		fi;
+		atomic { word = WORD(i + 1, NEXT_SEQ); lease[i] = LEASE_BEFORE };
+		post(to_home[i], home_link[i], TAKE, before, word);
+		atomic { result(to_home[i], home_link[i]); v = (x == before) };
+		if
+		:: x != NOTHING
+		:: x == NOTHING ->
+			resolve(to_home[i], home_link[i], lock);
+			v = (x == word)
+		fi;
+		if
+		:: atomic { !v -> note(x); v = 0; x = 0; before = 0; word = 0; lease[i] = 0 };
+			goto acquire
+		:: atomic { v -> lease[i] = LEASE_AFTER; rounds[i]--; swept = SWEPT;
+			    seen = NOTHING; wait[i] = 0; before = 0; v = 0; x = 0 }
+		fi;
+
+		/* The fencing sweep. */
+		do
+		:: swept || !LEASE_LEFT -> break
+		:: !swept && LEASE_LEFT ->
+			post(to_node[i], node_link[i], READ, 0, 0);
+			atomic { result(to_node[i], node_link[i]);
+				 v = x; x = (v != NOTHING && LEASE_LEFT -> 1 : 0) };
+			if
+			:: x == 0
+			:: x == 1 && OVERTAKEN(v) -> break
+			:: x == 1 && !OVERTAKEN(v) ->
+				post(to_node[i], node_link[i], SWEEP, v, NODE_NEXT(v, SWEEP_BY));
+				atomic { result(to_node[i], node_link[i]); swept = (x == v) }
+			fi;
+			atomic { v = 0; x = 0 }
+		od;
+
+		/* The move. */
+		do
+		:: !swept || !LEASE_LEFT -> break
+		:: swept && LEASE_LEFT ->
+			post(to_node[i], node_link[i], LOOK, 0, 0);
+			atomic { result(to_node[i], node_link[i]);
+				 v = x; x = (v != NOTHING && LEASE_LEFT && !OVERTAKEN(v) -> 1 : 0) };
+			if
+			:: x == 0 -> break
+			:: x == 1 ->
+				post(to_node[i], node_link[i], MOVE, v, NODE_NEXT(v, 1));
+				atomic { result(to_node[i], node_link[i]); v = 0 };
+				if
+				:: x != NOTHING
+				:: x == NOTHING -> resolve(to_node[i], node_link[i], node)
+				:: x == NOTHING && !LEASE_LEFT -> swept = false /* undecided */
+				fi;
+				break
+			fi
+		od;
+
+		atomic { v = 0; x = NOTHING; word = WORD(RELEASED, SEQ(word)); swept = false; lease[i] = 0 };
+		do /* an unknown outcome: the same CAS decides, on a newer link */
+		:: x != NOTHING -> break
+		:: x == NOTHING ->
+			post(to_home[i], home_link[i], RELEASE, WORD(i + 1, SEQ(word)), word);
+			atomic { result(to_home[i], home_link[i]) }
+		od;
+		atomic { seen = (rounds[i] > 0 && x == WORD(i + 1, SEQ(word)) -> word : NOTHING);
+			 x = 0; word = 0 };
+		goto acquire
+	} unless { atomic { crash[i] -> crash[i] = false; seen = NOTHING; before = 0; word = 0;
+			    swept = false; v = 0; x = 0; lease[i] = 0; wait[i] = 0 } };
+	goto begin;
+finished:
+	skip
+}
+
+init
+{
+	atomic {
+		byte k;
+		for (k : 0 .. HOSTS - 1) {
+			run net(k);
+			run balancer(k)
+		}
+		k = 0;
+		run world()
+	}
+}

@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# run.sh: search the models of the shared state's protocols, all their states.
+#
+#	tests/model/run.sh [NAME]...	all rows of the table below, or those named
+#	tests/model/run.sh --trail NAME	search this row, and show how it goes wrong
+#
+# A row is a model with its bounds. Where the last column is "-" the search must
+# be whole and find nothing; else the model breaks one rule, and spin must find
+# that this, and nothing else, goes wrong. README.md maps rules to the code. Built
+# in build-model/ (MODEL_OUT). Two searches at a time, each of at most 2800 MB.
+#
+# Exit: 0, 1 when a row fails, 77 when spin or the compiler is not installed (1
+# when CI=true).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=${MODEL_OUT:-$here/../../build-model}
+
+# NAME | MODEL | -D... | WHAT MUST BE FOUND
+table() {
+	cat <<'END'
+lock_rounds              | lock | HOSTS=2 ROUNDS=2 UNKNOWNS=1 CRASHES=0 HOME_CRASHES=0 | -
+lock_crash               | lock | HOSTS=2 ROUNDS=1 UNKNOWNS=1 CRASHES=1 HOME_CRASHES=0 | -
+lock_home                | lock | HOSTS=2 ROUNDS=1 UNKNOWNS=1 CRASHES=0 HOME_CRASHES=1 | -
+lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
+lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
+lock_no_break_drift      | lock | BROKEN_NO_BREAK_DRIFT | EFFECT
+lock_release_blind       | lock | BROKEN_RELEASE_BLIND | EFFECT
+lock_release_clean       | lock | BROKEN_RELEASE_CLEAN | EFFECT
+lock_resolve_on_old_link | lock | BROKEN_RESOLVE_ON_OLD_LINK | EFFECT
+lock_link_kept           | lock | BROKEN_LINK_KEPT | EFFECT
+lock_seq_kept            | lock | BROKEN_SEQ_KEPT | EFFECT
+lock_seq_kept_fence      | lock | BROKEN_SEQ_KEPT | FENCE
+lock_seq_from_zero       | lock | BROKEN_SEQ_FROM_ZERO ROUNDS=1 | FENCE
+lock_fresh_at_once       | lock | BROKEN_FRESH_AT_ONCE ROUNDS=1 CRASHES=0 | EFFECT
+lock_no_sweep            | lock | BROKEN_NO_SWEEP | EFFECT
+lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
+END
+}
+
+row() { # NAME COLUMN
+	table | awk -F ' *[|] *' -v name="$1" -v n="$2" '$1 == name { print $n }'
+}
+
+skip() {
+	echo "model: $1" >&2
+	[ "${CI-}" = true ] && exit 1
+	exit 77
+}
+
+# How pan tells of a property: by the expression that it asserted, or as its own check.
+told() {
+	case $1 in
+	EFFECT) echo 'assertion violated .*life>=decided' ;;
+	FENCE) echo 'assertion violated .*newest_fence' ;;
+	DEADLOCK) echo 'invalid end state' ;;
+	LIVELOCK) echo 'non-progress cycle' ;;
+	*) echo "model: nobody knows the property $1" >&2; return 1 ;;
+	esac
+}
+
+# search NAME: into build-model/NAME: pan and what it says, pan.out.
+search() {
+	dir=$out/$1 property=$(row "$1" 4)
+	pan_args=-n
+	define=-DSAFETY
+	# shellcheck disable=SC2046
+	set -- "$here/$(row "$1" 2).pml" $(row "$1" 3 | sed 's/[^ ]*/-D&/g')
+	case $property in
+	-) ;;
+	DEADLOCK) set -- "$@" -DONLY ;;
+	LIVELOCK) set -- "$@" -DONLY; define="-DNP -DNOREDUCE"; pan_args="-n -l -E" ;;
+	*) set -- "$@" -DONLY "-DCHECK_$property"; pan_args="-n -E" ;;
+	esac
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	model=$1
+	shift
+	cd "$dir"
+	spin -a "$@" "$model" >spin.out 2>&1 || { cat spin.out; return 1; }
+	# shellcheck disable=SC2086
+	${CC:-gcc} -O2 -w -DCOLLAPSE -DMEMLIM=2800 $define -o pan pan.c || return 1
+	# shellcheck disable=SC2086
+	./pan -m200000 $pan_args >pan.out 2>&1 || return 1
+}
+
+# one NAME: search it, and judge what came of it in one line.
+one() {
+	name=$1 wanted=$(row "$1" 4)
+	began=$(date +%s)
+	if ! (search "$name") >"$out/$name.log" 2>&1; then
+		echo "FAIL $name: it could not be searched: $(tail -n 2 "$out/$name.log" "$out/$name/pan.out" 2>/dev/null | tr '\n' ' ')"
+		return 0
+	fi
+	pan=$out/$name/pan.out
+	states=$(awk '/ states, stored/ { printf "%d", $1; exit }' "$pan")
+	how="$states states, $(($(date +%s) - began)) s, $(awk '/total actual memory usage/ { printf "%d", $1 }' "$pan") MB"
+	first=$(grep -m 1 '^pan:[0-9]*: ' "$pan" | sed 's/^pan:[0-9]*: //' || true)
+	if grep -qE 'search depth too small|memory exhausted|reached -DMEMLIM|Search not completed' "$pan" &&
+	   [ -z "$first" ]; then
+		echo "FAIL $name: the search is not whole ($how)"
+	elif [ "$wanted" = - ] && [ -n "$first" ]; then
+		echo "FAIL $name: $first ($how); tests/model/run.sh --trail $name shows it"
+	elif [ "$wanted" = - ]; then
+		grep -q 'errors: 0' "$pan" && echo "pass $name: all states, no error ($how)" ||
+			echo "FAIL $name: it ended in no known way; see $pan"
+	elif [ -z "$first" ]; then
+		echo "FAIL $name: the broken rule was NOT found ($how)"
+	elif echo "$first" | grep -q "$(told "$wanted")"; then
+		echo "pass $name: found that $wanted does not hold ($how)"
+	else
+		echo "FAIL $name: found another thing than $wanted: $first ($how)"
+	fi
+}
+
+trail() {
+	(search "$1") || exit 1
+	cd "$out/$1"
+	# shellcheck disable=SC2046
+	spin -t -k ./*.trail -p -g $(row "$1" 3 | sed 's/[^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
+}
+
+command -v spin >/dev/null || skip "spin was not found; on Debian: apt-get install spin"
+command -v "${CC:-gcc}" >/dev/null || skip "${CC:-gcc} was not found; on Debian: apt-get install gcc libc6-dev"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+case ${1-} in
+--one)
+	one "$2"
+	exit 0 ;;
+--trail)
+	trail "$2"
+	exit 0 ;;
+esac
+
+names=${*:-$(table | awk '{ print $1 }')}
+for name in $names; do
+	[ -n "$(row "$name" 2)" ] || { echo "model: there is no row $name" >&2; exit 1; }
+done
+rm -f "$out/results"
+# shellcheck disable=SC2086
+printf '%s\n' $names | MODEL_OUT=$out xargs -P 2 -n 1 "$0" --one | tee "$out/results"
+passed=$(grep -c '^pass ' "$out/results" || true)
+failed=$(($(echo "$names" | wc -w) - passed))
+echo "model: $passed passed, $failed failed"
+[ "$failed" = 0 ]
