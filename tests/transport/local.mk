@@ -4,7 +4,7 @@ if CMOCKA
 CONTRACT_TESTS = tests/transport/contract_shm.sh tests/transport/contract_tcp.sh
 check_PROGRAMS += tests/transport/contract
 TESTS += $(CONTRACT_TESTS)
-EXTRA_DIST += $(CONTRACT_TESTS)
+EXTRA_DIST += $(CONTRACT_TESTS) tests/transport/mutants.sh
 tests_transport_contract_SOURCES = \
 	tests/transport/child.c \
 	tests/transport/contract.c \

@@ -63,15 +63,28 @@ static void send__data_overwritten_after_post__was_copied(void **state)
 	assert_memory_equal(host_seen(b, TRANSPORT_MESSAGE, 1, 0)->ev.data, want, sizeof(want));
 }
 
+/* Message i is its number, 1 to 250 times. */
+static uint32_t numbered(uint32_t data[TRANSPORT_MESSAGE_MAX / 4], uint32_t i)
+{
+	uint32_t n = 1 + i * 7 % 250;
+
+	for (uint32_t k = 0; k < n; k++)
+		data[k] = i;
+	return 4 * n;
+}
+
 static bool sends_more(struct host *a, uint32_t *sent, uint32_t all, bool others)
 {
 	while (*sent < all) {
-		uint32_t data[16] = { *sent };
-		struct transport_op op = op_send(2, data, 4 + 4 * (*sent % 15));
+		uint32_t data[TRANSPORT_MESSAGE_MAX / 4];
+		struct transport_op op = op_send(2, data, numbered(data, *sent));
 		struct transport_op other = op_faa(2, 0, 1);
+		size_t taken;
 		int why = 0;
 
-		if (host_post(a, &op, 1, &why) != 1)
+		taken = host_post(a, &op, 1, &why);
+		memset(data, 0xee, sizeof(data)); /* it was copied */
+		if (taken != 1)
 			break;
 		++*sent;
 		if (others && *sent % 3 == 0)
@@ -82,16 +95,15 @@ static bool sends_more(struct host *a, uint32_t *sent, uint32_t all, bool others
 
 static void in_order(const struct host *b, uint32_t n)
 {
-	uint32_t next = 0;
+	uint32_t want[TRANSPORT_MESSAGE_MAX / 4], next = 0;
 
 	for (size_t i = 0; i < b->n; i++)
 		if (b->log[i].ev.type == TRANSPORT_MESSAGE) {
-			uint32_t index;
+			uint32_t len = numbered(want, next++);
 
-			memcpy(&index, b->log[i].ev.data, sizeof(index));
-			assert_int_equal(index, next);
-			assert_int_equal(b->log[i].ev.len, 4 + 4 * (index % 15));
-			next++;
+			assert_int_equal(*(const uint32_t *)b->log[i].ev.data, want[0]);
+			assert_int_equal(b->log[i].ev.len, len);
+			assert_memory_equal(b->log[i].ev.data, want, len);
 		}
 	assert_int_equal(next, n);
 }
@@ -119,13 +131,38 @@ static void send__receiver_looks_away_for_long__arrive_once_in_order(void **stat
 	rig_pair(&s->rig, &a, &b);
 	b->paused = true;
 	for (int i = 0; i < 200; i++) {
-		sends_more(a, &sent, 400, false);
+		sends_more(a, &sent, 1200, false);
 		rig_turn_for(&s->rig, NS_PER_MS / 2);
 	}
 	b->paused = false;
-	UNTIL(&s->rig, !sends_more(a, &sent, 400, false));
-	UNTIL(&s->rig, b->ref.messages == 400);
-	in_order(b, 400);
+	UNTIL(&s->rig, !sends_more(a, &sent, 1200, false));
+	UNTIL(&s->rig, b->ref.messages == 1200);
+	in_order(b, 1200);
+}
+
+/* It polls, so its transport has taken them; but its user takes them one by one. */
+static void send__receiver_takes_one_at_a_time__none_is_lost(void **state)
+{
+	struct suite *s = *state;
+	struct patience p = { 0 };
+	uint32_t sent = 0;
+	struct host *a, *b;
+
+	rig_pair(&s->rig, &a, &b);
+	b->paused = true;
+	for (int i = 0; i < 300; i++) {
+		sends_more(a, &sent, 300, false);
+		rig_poll(&s->rig);
+		host_poll(b, i % 4 == 0);
+	}
+	while (b->ref.messages < 300) {
+		sends_more(a, &sent, 300, false);
+		host_poll(b, 1);
+		rig_wait(&s->rig, &p, "all messages");
+	}
+	b->paused = false;
+	in_order(b, 300);
+	assert_int_equal(b->ref.alarms, 0);
 }
 
 static void send__done_then_closed__lies_with_the_peer(void **state)
@@ -231,6 +268,7 @@ const struct entry send_tests[] = {
 	ENTRY(send__data_overwritten_after_post__was_copied, ALL),
 	ENTRY(send__many_among_other_operations__arrive_once_in_order, ALL),
 	ENTRY(send__receiver_looks_away_for_long__arrive_once_in_order, ALL),
+	ENTRY(send__receiver_takes_one_at_a_time__none_is_lost, ALL),
 	ENTRY(send__done_then_closed__lies_with_the_peer, ALL),
 	ENTRY(send__both_ways_among_four__each_gets_all_of_each, ALL),
 	ENTRY(message__data__is_valid_until_the_next_poll, ALL),

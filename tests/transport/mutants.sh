@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# mutants.sh: break the transport on purpose, one small way at a time, and demand that the
+# contract suite notices. Run on demand (minutes); not in check.
+#
+#	tests/transport/mutants.sh [-v] [PATTERN]	mutants whose line matches PATTERN
+#
+# Exit: 0 when every mutant was caught, 1 when one lived (the suite misses it) or could not
+# be made (the code changed: adapt the list) or tried (the suite is red without it).
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+verbose=
+[ "${1-}" != -v ] || { verbose=1; shift; }
+pattern=${1-.}
+CC=${CC:-gcc}
+export RESEX_PATIENCE=3 RESEX_SEED=1
+
+# FILE of src/transport @ BACKEND @ TESTS @ SED-EXPRESSION: the change, and who must see it.
+mutants() {
+	cat <<'LIST'
+transport_link.c @ tcp @ stopped* @ s/return TRANSPORT_UNKNOWN;/return TRANSPORT_LOST;/
+transport_link.c @ tcp @ stopped* @ s/s->op.kind == TRANSPORT_READ)$/0)/
+transport_link.c @ shm @ *generation* @ s/generation < t->newest\[host - 1\]/0/
+transport_link.c @ tcp @ *generation* @ s/generation < t->newest\[host - 1\]/0/
+transport_link.c @ tcp @ host__nobody* @ s/ || !t->out\[host - 1\].added)$/)/;s/return -EPERM;/return -EPERM; \/*/;s/return generation_fits(t, host, generation) ?/*\/ return generation_fits(t, host, generation) ?/
+transport_link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
+transport_link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
+transport_link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now.ns/
+transport_link.c @ tcp @ deadline* @ s/(o->slot.*op.deadline.ns <= now.ns)/(0)/
+transport_link.c @ shm @ down* @ s/^\to->link++;/if (!o->link) o->link++;/
+transport_link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);//
+transport_link.c @ shm @ flood__more* @ s/ || t->hellos_new >= t->conf.hellos_second//
+transport_link.c @ tcp @ flood__of_silent* @ s/t->hellos >= t->conf.hellos_max ||//
+transport_link.c @ tcp @ backoff* @ s/for (; failures && base < max;/for (; 0 \&\& base < max;/
+transport_link.c @ shm @ add__twice* @ s/return -EEXIST;/return 0;/
+transport_link.c @ shm @ sleep__* @ s/^\tfront_due(t, now);//
+transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.bytes[op->part]/
+transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
+transport.c @ shm @ post__kind* @ s/^\tif (op->offset % 8)/\tif (0)/
+transport.c @ shm @ depth* @ s/>= TRANSPORT_DEPTH)/> TRANSPORT_DEPTH)/
+transport.c @ tcp @ depth* @ s/o->waits | o->sent | o->over) >=/o->waits | o->sent | o->over | o->told) >=/
+transport.c @ shm @ post__deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/
+transport.c @ tcp @ rounds* @ s/s->round = t->round + 1;/s->round = t->order + 1;/
+transport.c @ shm @ rounds* @ s/s->round = t->round + 1;/s->round = 1;/
+transport.c @ shm @ send__receiver* @ s/s->op.data = s->message;//;s/memcpy(s->message, op->data, op->len);//
+transport.c @ tcp @ arm* @ s/events_any(t) || t->ops->arm/t->ops->arm/
+transport.c @ tcp @ sleep* @ s/\*due = t->due;/due->ns = INT64_MAX;/
+transport.c @ shm @ post__one* @ s/^\t\t\treturn i;/\t\t\tcontinue;/
+transport.c @ shm @ atomics* @ s/^\t       op->part == TRANSPORT_WORDS \&\& (op/\t       (op/
+transport_events.c @ shm @ data* @ s/e->ev.data ? SLOT_TOLD : SLOT_FREE/SLOT_FREE/
+transport_events.c @ tcp @ rounds* @ s/if (e->slot->round > t->round)/if (0)/
+hello.c @ tcp @ key* @ s/if (!right)/if (0)/
+hello.c @ shm @ key* @ s/if (!right)/if (0)/
+hello.c @ tcp @ cluster* @ s/ ? 0 : -EXDEV;/ ? 0 : 0;/
+shm_exec.c @ shm @ faa64* @ s/return __atomic_fetch_add(word, op->value, __ATOMIC_SEQ_CST);/{ old = *word; *(volatile uint64_t *)word = old + op->value; return old; }/
+shm_exec.c @ shm @ generation__an_old* @ s/return __atomic_load_n(&m->epochs.*/return (void)s, (void)m, false;/
+shm_region.c @ shm @ open__region* @ s/^\tif (c->words)/\tif (0)/
+shm_serve.c @ shm @ *generation__an_old* @ s/^\tshm_evict(&s->t, host);//
+tcp_serve.c @ tcp @ counts* @ s/served += op.kind/served += 2u * (op.kind/;s/!= TRANSPORT_SEND;/!= TRANSPORT_SEND);/
+transport_tcp.c @ tcp @ generation__an_old* @ s/caller_end(c, c->of\[host - 1\]);/(void)0;/
+transport_tcp.c @ tcp @ open__region* @ s/conf->words ? conf->words\[i\] : 0/0/
+LIST
+}
+
+# build: the contract program from the copy's sources, objects of what did not change kept.
+build() {
+	make -s -C "$tmp/build" tests/transport/contract >"$tmp/cc.out" 2>&1
+}
+
+suite() { # BACKEND TESTS
+	(cd "$tmp/build" && RESEX_TEST=$2 timeout 100 ./tests/transport/contract "$1") >"$tmp/out" 2>&1
+}
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+(cd "$top" && git ls-files -z | xargs -0 tar cf - configure Makefile.in aclocal.m4 config.h.in build-aux) |
+	(cd "$tmp" && tar xf - --exclude=build-aux/autoreconf.out)
+mkdir "$tmp/build"
+(cd "$tmp/build" && ../configure CC="$CC" CFLAGS="-g -O1 -w" >/dev/null 2>&1) || {
+	echo "mutants: configure failed; run ./dev build first" >&2
+	exit 1
+}
+build || { cat "$tmp/cc.out"; exit 1; }
+
+n=0 lived=0
+mutants | grep -e "$pattern" >"$tmp/list" || { echo "mutants: none matches $pattern" >&2; exit 1; }
+cut -d @ -f 2,3 "$tmp/list" | sort -u >"$tmp/sound"
+while IFS='@ ' read -r backend tests; do
+	suite "$backend" "$tests" || { echo "mutants: $backend $tests is red without any"; cat "$tmp/out"; exit 1; }
+done <"$tmp/sound"
+while IFS= read -r line; do
+	file=$tmp/src/transport/$(echo "$line" | sed 's/ @ .*//')
+	backend=$(echo "$line" | sed 's/^[^@]* @ //;s/ @ .*//')
+	tests=$(echo "$line" | sed 's/^[^@]* @ [^@]* @ //;s/ @ .*//')
+	change=${line#*"$tests @ "}
+	n=$((n + 1))
+	cp "$file" "$tmp/kept"
+	sed -i -e "$change" "$file"
+	if cmp -s "$file" "$tmp/kept"; then
+		echo "mutants: changes nothing: $line"
+		lived=$((lived + 1))
+	elif ! build; then
+		echo "mutants: does not compile: $line"
+		[ -z "$verbose" ] || head -20 "$tmp/cc.out"
+		lived=$((lived + 1))
+	elif suite "$backend" "$tests"; then
+		echo "mutants: lived: $line"
+		lived=$((lived + 1))
+	elif [ -n "$verbose" ]; then
+		echo "caught: $line"
+		grep -e FAILED "$tmp/out" | sort -u | head -3
+	fi
+	cp "$tmp/kept" "$file"
+done <"$tmp/list"
+echo "mutants: $n tried, $((n - lived)) caught"
+[ "$lived" -eq 0 ]
