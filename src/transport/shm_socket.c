@@ -62,10 +62,9 @@ int shm_connect(const char *path, int *fd)
 /* Is somebody there, even if too busy to take us? */
 static bool lives(const char *path)
 {
-	int fd, rc = shm_connect(path, &fd);
+	int fd = -1, rc = shm_connect(path, &fd);
 
-	if (!rc)
-		close(fd);
+	shm_close(&fd);
 	return rc != -ECONNREFUSED && rc != -ENOENT;
 }
 
