@@ -332,13 +332,15 @@ tests_unit_test_transport_shm_faults_LDADD = $(TRANSPORT_LIBS)
 endif
 
 if CMOCKA
-UNIT_TCP = tests/unit/test_tcp_hostile tests/unit/test_transport_tcp
+UNIT_TCP = tests/unit/test_tcp_hostile tests/unit/test_tcp_liar tests/unit/test_transport_tcp
 check_PROGRAMS += $(UNIT_TCP)
 TESTS += $(UNIT_TCP)
 TCP_RIG = tests/unit/tcp_rig.h tests/unit/prop.h
 TCP_LIBS = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
 tests_unit_test_tcp_hostile_SOURCES = tests/unit/test_tcp_hostile.c $(TCP_RIG)
 tests_unit_test_tcp_hostile_LDADD = $(TCP_LIBS)
+tests_unit_test_tcp_liar_SOURCES = tests/unit/test_tcp_liar.c $(TCP_RIG)
+tests_unit_test_tcp_liar_LDADD = $(TCP_LIBS)
 tests_unit_test_transport_tcp_SOURCES = tests/unit/test_transport_tcp.c $(TCP_RIG)
 tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif

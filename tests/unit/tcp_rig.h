@@ -167,6 +167,14 @@ static inline const struct transport_event *tcp_last(const struct tcp_host *h,
 	return NULL;
 }
 
+static inline bool tcp_alarm_says(const struct tcp_host *h, const char *what)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->ev[i].type == TRANSPORT_ALARM && strstr(h->ev[i].text, what))
+			return true;
+	return false;
+}
+
 static inline struct transport_stats tcp_stats(const struct tcp_host *h)
 {
 	struct transport_stats s;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tcp among enemies: callers that know no key, friends that have lost their
- * manners, and who answers a call but is no host. Whatever they do, the others are
- * served, memory is bounded, and the user hears of it.
+ * tcp's responder, and who calls it: callers that know no key, and friends that
+ * have lost their manners. Whatever they do, the others are served, memory is
+ * bounded, and the user hears of it.
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include "tests/unit/tcp_rig.h"
 
 static bool both_up(const struct tcp_rig *r)
@@ -29,14 +26,6 @@ static void assert_all_is_well(struct tcp_rig *r)
 	TCP_UNTIL(r, both_up(r));
 	i = tcp_do(r, 1, an_faa(2, 0));
 	assert_int_equal(r->host[1].ev[i].outcome, TRANSPORT_DONE);
-}
-
-static bool alarm_says(const struct tcp_host *h, const char *what)
-{
-	for (size_t i = 0; i < h->n; i++)
-		if (h->ev[i].type == TRANSPORT_ALARM && strstr(h->ev[i].text, what))
-			return true;
-	return false;
 }
 
 /* --- before the hello ---------------------------------------------------------------- */
@@ -63,7 +52,7 @@ static void garbage__before_the_hello__is_hung_up_on_with_an_alarm(void **state)
 		close(fd);
 		assert_int_equal(tcp_stats(&r->host[2]).refused_callers, i + 1);
 	}
-	assert_true(alarm_says(&r->host[2], "no hello"));
+	assert_true(tcp_alarm_says(&r->host[2], "no hello"));
 	assert_all_is_well(r);
 	tcp_rig_free(r);
 }
@@ -128,7 +117,7 @@ static void frame__too_long_for_a_request__ends_the_link_with_an_alarm(void **st
 	tcp_put(header + 4, TRANSPORT_MESSAGE_MAX + 1, 4);
 	tcp_write(f.fd, header, sizeof(header));
 	TCP_UNTIL(r, tcp_closed(f.fd));
-	assert_true(alarm_says(&r->host[2], "host 3 sent what is no request"));
+	assert_true(tcp_alarm_says(&r->host[2], "host 3 sent what is no request"));
 	tcp_friend_fini(&f);
 	assert_all_is_well(r);
 	tcp_rig_free(r);
@@ -158,7 +147,7 @@ static void caller__that_says_nothing_or_trickles__is_hung_up_on_in_time(void **
 	assert_false(tcp_closed(mute) || tcp_closed(f.fd));
 	r->now.ns++;
 	TCP_UNTIL(r, tcp_closed(mute) && tcp_closed(f.fd));
-	assert_true(alarm_says(&r->host[2], "proved nothing in time"));
+	assert_true(tcp_alarm_says(&r->host[2], "proved nothing in time"));
 	assert_int_equal(tcp_stats(&r->host[2]).refused_callers, 2);
 	close(mute);
 	tcp_friend_fini(&f);
@@ -207,8 +196,8 @@ static void caller__with_another_key__alarms_both_and_never_comes_up(void **stat
 	TCP_UNTIL(r, tcp_count(&r->host[1], TRANSPORT_ALARM) >= 2 &&
 			     tcp_count(&r->host[2], TRANSPORT_ALARM) >= 2);
 	for (uint16_t i = 1; i <= 2; i++) {
-		assert_true(alarm_says(&r->host[i], "same key"));	/* as a responder */
-		assert_true(alarm_says(&r->host[i], "proof is wrong")); /* as a caller */
+		assert_true(tcp_alarm_says(&r->host[i], "same key"));	    /* as a responder */
+		assert_true(tcp_alarm_says(&r->host[i], "proof is wrong")); /* as a caller */
 		assert_int_equal(tcp_count(&r->host[i], TRANSPORT_UP), 0);
 	}
 	tcp_rig_free(r);
@@ -232,7 +221,8 @@ static void proof__wrong__is_refused_with_an_alarm(void **state)
 	memcpy(tcp_frame_put(&f.out, TCP_HELLO, 0, (uint32_t)len), message, len);
 	tcp_friend_send(&f);
 	TCP_UNTIL(r, tcp_closed(f.fd));
-	assert_true(alarm_says(&r->host[2], "says it is host 3 was refused: its proof is wrong"));
+	assert_true(
+		tcp_alarm_says(&r->host[2], "says it is host 3 was refused: its proof is wrong"));
 	tcp_friend_fini(&f);
 	tcp_rig_free(r);
 }
@@ -246,14 +236,14 @@ static void caller__not_in_the_list_or_of_an_old_start__is_refused(void **state)
 	(void)state;
 	tcp_friend_call(&f, r, 3, 2, 5, 1);
 	assert_false(tcp_friend_hello(&f, r));
-	assert_true(alarm_says(&r->host[2], "not in the list of hosts"));
+	assert_true(tcp_alarm_says(&r->host[2], "not in the list of hosts"));
 	tcp_friend_fini(&f);
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
 	tcp_friend_init(&f, r, 3, 2);
 	tcp_friend_fini(&f);
 	tcp_friend_call(&f, r, 3, 2, 4, 2);
 	assert_false(tcp_friend_hello(&f, r));
-	assert_true(alarm_says(&r->host[2], "a newer start"));
+	assert_true(tcp_alarm_says(&r->host[2], "a newer start"));
 	tcp_friend_fini(&f);
 	tcp_rig_free(r);
 }
@@ -352,7 +342,7 @@ static void request__outside_misaligned_or_of_what_is_read_only__is_refused(void
 		assert_int_equal(-(int)tcp_get(frame.data, 4), bad[i].why);
 		assert_int_equal(tcp_stats(&r->host[2]).alarms, alarms + i + 1);
 	}
-	assert_true(alarm_says(&r->host[2], "host 3 was refused 8 bytes at 0 of part 2"));
+	assert_true(tcp_alarm_says(&r->host[2], "host 3 was refused 8 bytes at 0 of part 2"));
 	for (uint32_t at = 0; at < TCP_PART; at += TRANSPORT_READ_MAX) {
 		request(&f, TCP_READ, TRANSPORT_WORDS, at, TRANSPORT_READ_MAX, 0);
 		TCP_HEAR(r, &f, &frame); /* the link stays; no word was changed */
@@ -381,7 +371,7 @@ static void frame__that_is_no_request__ends_the_link_with_an_alarm(void **state)
 		memset(tcp_frame_put(&f.out, bad[i].type, 0, bad[i].len), 0, bad[i].len);
 		tcp_friend_send(&f);
 		TCP_UNTIL(r, tcp_closed(f.fd));
-		assert_true(alarm_says(&r->host[2], "host 3 sent what is no request"));
+		assert_true(tcp_alarm_says(&r->host[2], "host 3 sent what is no request"));
 		tcp_friend_fini(&f);
 		if (i == 0)
 			assert_all_is_well(r);
@@ -509,268 +499,6 @@ static void host__removed__is_hung_up_on_and_may_not_come_back(void **state)
 	tcp_rig_free(r);
 }
 
-/* --- who answers our calls ------------------------------------------------------------------ */
-
-/* Host 1 calls host 3, where a bare socket listens. */
-struct liar {
-	int listener, fd;
-	struct transport_conf conf;
-	struct hello hello;
-	struct tcp_buf in, out;
-};
-
-static struct tcp_rig *with_liar(struct liar *l)
-{
-	struct tcp_rig *r = tcp_rig_new(1);
-	struct transport_peer p = tcp_rig_peer(&r->host[3].conf);
-	struct sockaddr_storage a;
-	socklen_t len;
-	int on = 1;
-
-	memset(l, 0, sizeof(*l));
-	l->conf = r->host[3].conf;
-	l->fd = -1;
-	l->listener = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(l->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	assert_int_equal(front_address(l->conf.address, l->conf.port, &a, &len), 0);
-	assert_int_equal(bind(l->listener, (struct sockaddr *)&a, len), 0);
-	assert_int_equal(listen(l->listener, 5), 0);
-	assert_int_equal(tcp_buf_init(&l->in, 1 << 16), 0);
-	assert_int_equal(tcp_buf_init(&l->out, 1 << 16), 0);
-	assert_int_equal(transport_add(r->host[1].t, &p, r->now), 0);
-	return r;
-}
-
-static void liar_fini(struct liar *l, struct tcp_rig *r)
-{
-	close(l->listener);
-	if (l->fd >= 0)
-		close(l->fd);
-	tcp_buf_fini(&l->in);
-	tcp_buf_fini(&l->out);
-	tcp_rig_free(r);
-}
-
-static void liar_accept(struct liar *l, struct tcp_rig *r)
-{
-	uint8_t nonce[HELLO_NONCE] = { 4 };
-	struct pollfd p = { .fd = l->listener, .events = POLLIN };
-
-	TCP_UNTIL(r, poll(&p, 1, 0) == 1);
-	l->fd = accept(l->listener, NULL, NULL);
-	assert_true(l->fd >= 0);
-	hello_begin(&l->hello, HELLO_RESPONDER, &l->conf, 0, nonce);
-}
-
-static bool liar_hears(struct liar *l, struct tcp_frame *frame)
-{
-	struct tcp_friend f = { .fd = l->fd, .in = l->in };
-	bool heard = tcp_friend_hears(&f, frame);
-
-	l->in = f.in;
-	return heard;
-}
-
-static void liar_says(struct liar *l, enum tcp_type type, uint8_t slot, const void *data,
-		      uint32_t len)
-{
-	uint8_t *at = tcp_frame_put(&l->out, type, slot, len);
-
-	if (len)
-		memcpy(at, data, len);
-	tcp_write(l->fd, l->out.at + l->out.head, tcp_buf_used(&l->out));
-	tcp_buf_drop(&l->out, tcp_buf_used(&l->out));
-}
-
-/* It knows the key, and tells of a region of these bytes. */
-static void liar_hello(struct liar *l, struct tcp_rig *r, size_t n, const uint64_t bytes[])
-{
-	uint8_t keys[64], out[HELLO_MAX];
-	struct tcp_frame frame;
-	size_t len;
-
-	liar_accept(l, r);
-	TCP_UNTIL(r, liar_hears(l, &frame));
-	assert_int_equal(hello_take(&l->hello, frame.data, frame.len, out, &len), HELLO_MORE);
-	liar_says(l, TCP_HELLO, 0, out, (uint32_t)len);
-	TCP_UNTIL(r, liar_hears(l, &frame));
-	assert_int_equal(hello_take(&l->hello, frame.data, frame.len, out, &len), HELLO_TELL);
-	for (size_t i = 0; i < n; i++)
-		tcp_put(keys + 8 * i, bytes[i], 8);
-	len = hello_tell(&l->hello, keys, 8 * n, out);
-	liar_says(l, TCP_HELLO, 0, out, (uint32_t)len);
-}
-
-static void answer__of_no_host__is_no_link_but_an_alarm(void **state)
-{
-	struct liar l;
-	struct tcp_rig *r = with_liar(&l);
-
-	(void)state;
-	liar_accept(&l, r);
-	tcp_write(l.fd, "220 mail.example ESMTP\r\n", 24);
-	TCP_UNTIL(r, tcp_closed(l.fd));
-	assert_true(alarm_says(&r->host[1], "host 3 (h3): what it says is no hello"));
-	assert_int_equal(tcp_count(&r->host[1], TRANSPORT_UP), 0);
-	liar_fini(&l, r);
-}
-
-static void region__that_cannot_be__is_no_link(void **state)
-{
-	static const struct {
-		size_t n;
-		uint64_t bytes[3];
-	} bad[] = { { 0, { 0 } },
-		    { 1, { 4096 } },
-		    { 3, { 4096, 4096, 0 } },
-		    { 2, { 0, 4096 } },
-		    { 2, { 4096, 4095 } },
-		    { 2, { 4096, 2 << 20 } },
-		    { 2, { 1ull << 32, 4096 } },
-		    { 2, { UINT64_MAX, 4096 } } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct liar l;
-		struct tcp_rig *r = with_liar(&l);
-
-		liar_hello(&l, r, bad[i].n, bad[i].bytes);
-		TCP_UNTIL(r, tcp_closed(l.fd));
-		assert_int_equal(tcp_count(&r->host[1], TRANSPORT_UP), 0);
-		liar_fini(&l, r);
-	}
-}
-
-/* An FAA and a READ are on their way; what comes back is not the answer to the first. */
-static void answer__to_another_question__ends_the_link(void **state)
-{
-	static const uint64_t bytes[] = { 8192, 4096 };
-	static const struct {
-		uint8_t type, slot;
-		uint32_t len;
-	} bad[] = { { TCP_DONE, 1, 8 },	  { TCP_DONE, 0, 0 },	 { TCP_DONE, 0, 16 },
-		    { TCP_DONE, 200, 8 }, { TCP_REFUSED, 0, 8 }, { TCP_REFUSED, 1, 4 },
-		    { TCP_HELLO, 0, 8 },  { TCP_FAA64, 0, 16 },	 { TCP_READ, 0, 12 } };
-	static const uint8_t data[16];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct transport_op op[2] = { an_faa(3, 1), an_faa(3, 0) };
-		struct liar l;
-		struct tcp_rig *r = with_liar(&l);
-		struct tcp_host *a = &r->host[1];
-
-		liar_hello(&l, r, 2, bytes);
-		TCP_UNTIL(r, transport_link(a->t, 3));
-		op[1].kind = TRANSPORT_READ;
-		op[1].len = 16;
-		op[0].deadline = op[1].deadline = mono_add(r->now, NS_PER_S);
-		assert_int_equal(transport_post(a->t, op, 2, r->now, NULL), 2);
-		tcp_rig_turn(r, 2);
-		liar_says(&l, bad[i].type, bad[i].slot, data, bad[i].len);
-		TCP_UNTIL(r, tcp_count(a, TRANSPORT_DOWN) == 1);
-		assert_int_equal(tcp_last(a, TRANSPORT_DOWN)->why, -EPROTO);
-		assert_int_equal(tcp_stats(a).outcomes[TRANSPORT_UNKNOWN], 1); /* the FAA */
-		assert_int_equal(tcp_stats(a).outcomes[TRANSPORT_LOST], 1);    /* the READ */
-		liar_fini(&l, r);
-	}
-}
-
-static void answer__nobody_asked_for__ends_the_link(void **state)
-{
-	static const uint64_t bytes[] = { 8192, 4096 };
-	struct liar l;
-	struct tcp_rig *r = with_liar(&l);
-
-	(void)state;
-	liar_hello(&l, r, 2, bytes);
-	TCP_UNTIL(r, transport_link(r->host[1].t, 3));
-	liar_says(&l, TCP_DONE, 0, bytes, 8);
-	TCP_UNTIL(r, tcp_count(&r->host[1], TRANSPORT_DOWN) == 1);
-	assert_true(strlen(tcp_last(&r->host[1], TRANSPORT_DOWN)->text) > 20);
-	liar_fini(&l, r);
-}
-
-static void answer__refused__is_refused_and_the_link_stays(void **state)
-{
-	static const uint64_t bytes[] = { 8192, 4096 };
-	static const uint8_t why[][4] = { { EACCES }, { 0 }, { 0xff, 0xff, 0xff, 0xff } };
-	static const int told[] = { -EACCES, -EPROTO, -EPROTO };
-	struct transport_op op = an_faa(3, 1);
-	struct liar l;
-	struct tcp_rig *r = with_liar(&l);
-
-	(void)state;
-	liar_hello(&l, r, 2, bytes);
-	TCP_UNTIL(r, transport_link(r->host[1].t, 3));
-	op.deadline = mono_add(r->now, NS_PER_S);
-	for (size_t i = 0; i < 3; i++) {
-		struct tcp_frame frame;
-
-		assert_int_equal(transport_post(r->host[1].t, &op, 1, r->now, NULL), 1);
-		TCP_UNTIL(r, liar_hears(&l, &frame));
-		liar_says(&l, TCP_REFUSED, frame.slot, why[i], 4);
-		TCP_UNTIL(r, tcp_count(&r->host[1], TRANSPORT_RESULT) == i + 1);
-		assert_int_equal(tcp_last(&r->host[1], TRANSPORT_RESULT)->outcome,
-				 TRANSPORT_REFUSED);
-		assert_int_equal(tcp_last(&r->host[1], TRANSPORT_RESULT)->why, told[i]);
-	}
-	assert_int_equal(transport_link(r->host[1].t, 3), 1);
-	liar_fini(&l, r);
-}
-
-/* It takes the connection and is silent: the call is given up in time, and made again. */
-static void call__not_answered__is_given_up_in_time_and_made_again(void **state)
-{
-	struct liar l;
-	struct tcp_rig *r = with_liar(&l);
-	struct mono due;
-
-	(void)state;
-	liar_accept(&l, r);
-	tcp_rig_turn(r, 5);
-	assert_int_equal(transport_arm(r->host[1].t, r->now, &due), 0);
-	assert_true(due.ns <= NS_PER_S + 2 * NS_PER_S); /* began at 1 s; connect_ns is 2 s */
-	r->now.ns = due.ns;
-	TCP_UNTIL(r, tcp_closed(l.fd));
-	close(l.fd);
-	r->now.ns += 2 * NS_PER_S; /* the longest back-off */
-	liar_accept(&l, r);
-	liar_fini(&l, r);
-}
-
-/* A link whose bytes the peer does not take: posts wait, and are over in time. */
-static void peer__that_reads_nothing__leaves_unknown_at_the_deadline(void **state)
-{
-	static const uint64_t bytes[] = { 8192, 4096 };
-	uint8_t message[TRANSPORT_MESSAGE_MAX] = { 0 };
-	struct transport_op op[TRANSPORT_DEPTH + 1];
-	struct liar l;
-	struct tcp_rig *r = with_liar(&l);
-	struct tcp_host *a = &r->host[1];
-	int why = 0;
-
-	(void)state;
-	liar_hello(&l, r, 2, bytes);
-	TCP_UNTIL(r, transport_link(a->t, 3));
-	for (int i = 0; i <= TRANSPORT_DEPTH; i++)
-		op[i] = (struct transport_op){ .kind = TRANSPORT_SEND,
-					       .host = 3,
-					       .data = message,
-					       .len = sizeof(message),
-					       .deadline = mono_add(r->now, NS_PER_S) };
-	assert_int_equal(transport_post(a->t, op, TRANSPORT_DEPTH + 1, r->now, &why),
-			 TRANSPORT_DEPTH);
-	assert_int_equal(why, -EAGAIN);
-	tcp_rig_turn(r, 20);
-	assert_int_equal(tcp_count(a, TRANSPORT_RESULT), 0);
-	r->now.ns += NS_PER_S;
-	tcp_rig_turn(r, 2);
-	assert_int_equal(tcp_stats(a).outcomes[TRANSPORT_UNKNOWN], TRANSPORT_DEPTH);
-	assert_int_equal(tcp_count(a, TRANSPORT_DOWN), 1);
-	liar_fini(&l, r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -790,13 +518,6 @@ int main(void)
 		cmocka_unit_test(messages__more_than_the_user_takes__wait_and_are_not_lost),
 		cmocka_unit_test(link__new_of_a_host__ends_the_old_with_what_was_not_read),
 		cmocka_unit_test(host__removed__is_hung_up_on_and_may_not_come_back),
-		cmocka_unit_test(answer__of_no_host__is_no_link_but_an_alarm),
-		cmocka_unit_test(region__that_cannot_be__is_no_link),
-		cmocka_unit_test(answer__to_another_question__ends_the_link),
-		cmocka_unit_test(answer__nobody_asked_for__ends_the_link),
-		cmocka_unit_test(answer__refused__is_refused_and_the_link_stays),
-		cmocka_unit_test(call__not_answered__is_given_up_in_time_and_made_again),
-		cmocka_unit_test(peer__that_reads_nothing__leaves_unknown_at_the_deadline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
