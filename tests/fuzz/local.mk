@@ -6,7 +6,7 @@ EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/f
 if FUZZERS
 FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_hello tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
-	 tests/fuzz/fuzz_trace
+	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
@@ -35,4 +35,9 @@ tests_fuzz_fuzz_ring_LDADD = libibmon.a
 tests_fuzz_fuzz_scenario_SOURCES = tests/fuzz/fuzz_scenario.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_scenario_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_scenario_LDADD = libdaemon.a libcounters.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/fuzz.h src/transport/hello.c \
+	src/transport/tcp_call.c src/transport/tcp_conn.c src/transport/tcp_serve.c \
+	src/transport/tcp_wire.c src/transport/transport_address.c
+tests_fuzz_fuzz_tcp_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_tcp_LDADD = $(NETTLE_LIBS)
 endif

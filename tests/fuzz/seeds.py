@@ -380,6 +380,51 @@ HELLO = {
     "short": bytes([5]) + struct.pack("<HB", 119, 0) + b"\0" + ALL_HONEST,
 }
 
+# --- tcp: a byte, steps (fuzz_tcp.c) -----------------------------------------------------
+
+
+def frame(type_, slot, payload):
+    return b"Rx" + struct.pack("<BBI", type_, slot, len(payload)) + payload
+
+
+def tcp_read(slot, part, offset, length):
+    return frame(2, slot, struct.pack("<3I", part, offset, length))
+
+
+def tcp_cas(slot, part, offset, compare, value):
+    return frame(3, slot, struct.pack("<2I2Q", part, offset, compare, value))
+
+
+def tcp_faa(slot, part, offset, value):
+    return frame(4, slot, struct.pack("<2IQ", part, offset, value))
+
+
+def arrive(data, pieces=199):
+    return b"".join(bytes([len(data[i:i + pieces])]) + data[i:i + pieces] for i in range(0, len(data), pieces))
+
+
+TCP_ALL = (tcp_read(1, 0, 0, 4096) + tcp_faa(2, 1, 8, 5) + tcp_cas(3, 1, 8, 5, 9) + tcp_cas(4, 1, 8, 5, 1)
+           + tcp_read(5, 1, 0, 16) + frame(5, 6, b"a message"))
+TCP_BAD = (tcp_read(1, 2, 0, 8) + tcp_read(2, 0, 4, 8) + tcp_read(3, 0, 0, 0) + tcp_read(4, 0, 4096, 8)
+           + tcp_read(5, 1, 4088, 16) + tcp_faa(6, 0, 0, 1) + tcp_faa(7, 1, 4096, 1) + tcp_cas(8, 1, 3, 0, 1)
+           + tcp_read(9, 0, 0, 16392))
+TCP = {
+    "all": b"\0" + arrive(TCP_ALL),
+    "bad": b"\0" + arrive(TCP_BAD) + b"\xf9",
+    "pieces": b"\0" + arrive(TCP_ALL + TCP_BAD, 3),
+    "full": b"\0" + arrive(tcp_read(0, 0, 0, 4096) * 150) + b"\xf9\xf9" + arrive(TCP_ALL),
+    "messages": b"\0\xfa" + arrive(frame(5, 1, b"x" * 1000) * 3) + b"\xfa" + arrive(TCP_ALL),
+    "none": b"\0" + arrive(TCP_ALL + frame(1, 0, bytes(8))),
+    "long": b"\0" + arrive(b"Rx\x05\x00" + struct.pack("<I", 1025)),
+    "magic": b"\0" + arrive(b"rx\x05\x00\x01\x00\x00\x00"),
+    "call": b"\1" + arrive(frame(1, 0, hello_call(host=3)) + frame(1, 0, hello_start(3) + bytes(32)), 120),
+    "request": b"\1" + arrive(TCP_ALL),
+    "answers": b"\2" + bytes(range(8)) + b"".join(
+        frame(6, i, bytes([8 * (1 + i // 4), 8, 8, 0][i % 4])) for i in range(8)),
+    "refusals": b"\2" + bytes(range(8)) + b"".join(frame(7, i, struct.pack("<I", 13 * i)) for i in range(8)),
+    "answers_wrong": b"\2" + bytes(range(8)) + frame(6, 0, bytes(8)) + frame(6, 2, bytes(8)),
+}
+
 
 def main():
     if len(sys.argv) != 2:
@@ -392,6 +437,7 @@ def main():
     write(sys.argv[1], "registry", REGISTRY_SEEDS)
     write(sys.argv[1], "ring", RING_SEEDS)
     write(sys.argv[1], "scenario", SCENARIO)
+    write(sys.argv[1], "tcp", TCP)
     write(sys.argv[1], "trace", TRACE)
 
 
