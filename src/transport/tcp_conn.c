@@ -58,7 +58,7 @@ int tcp_conn_watch(struct tcp_conn *c, const struct tcp_buf *in, const struct tc
 	struct epoll_event ev = { .data = { .ptr = c } };
 
 	/* Errors come unasked; here they only say that it is watched. */
-	ev.events = EPOLLERR | (tcp_buf_left(in) ? EPOLLIN : 0) |
+	ev.events = EPOLLERR | (tcp_buf_left(in) ? EPOLLIN | EPOLLRDHUP : 0) |
 		    (tcp_buf_used(out) ? EPOLLOUT : 0);
 	if (c->want == ev.events)
 		return 0;

@@ -126,21 +126,21 @@ static int caller_serve(struct tcp *c, struct caller *in, struct mono now)
 			break;
 	}
 	c->more |= in->more;
-	if (rc)
-		tcp_serve_gone(&in->serve, now);
 	return rc;
 }
 
 static void caller_ready(struct tcp *c, struct caller *in, uint32_t events, struct mono now)
 {
-	bool read = tcp_buf_left(&in->serve.in);
+	bool left = events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP);
+	bool read = tcp_buf_left(&in->serve.in), answered = in->serve.hello.peer;
 	int rc = tcp_conn_fill(&in->conn, &in->serve.in), served;
 
-	if (!read && events & (EPOLLERR | EPOLLHUP))
+	/* One that went before it was answered: it called while we were away. */
+	if (left && !rc && (!read || (!answered && !in->serve.host)))
 		rc = -ECONNRESET;
 	/* What came before the end is still looked at: a proof that is wrong, for one. */
 	served = caller_serve(c, in, now);
-	if (!served && rc)
+	if (!served && rc && answered)
 		tcp_serve_gone(&in->serve, now);
 	if (!served && !rc)
 		rc = tcp_conn_watch(&in->conn, &in->serve.in, &in->serve.out);

@@ -155,6 +155,28 @@ static void caller__that_says_nothing_or_trickles__is_hung_up_on_in_time(void **
 	tcp_rig_free(r);
 }
 
+/* It gave up before we came to look at its call, as after a pause of ours: no alarm. */
+static void caller__gone_before_it_was_answered__is_no_alarm(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(1);
+
+	(void)state;
+	for (int how = 0; how < 2; how++) {
+		static const struct linger at_once = { .l_onoff = 1 };
+		struct tcp_friend f;
+
+		tcp_friend_call(&f, r, 3, 1, 5, 1);
+		tcp_friend_send(&f);
+		if (how)
+			setsockopt(f.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		tcp_friend_fini(&f);
+		tcp_rig_turn(r, 10);
+	}
+	assert_int_equal(tcp_stats(&r->host[1]).alarms, 0);
+	assert_int_equal(tcp_stats(&r->host[1]).refused_callers, 0);
+	tcp_rig_free(r);
+}
+
 /* With time for another caller once the first have gone. */
 static void callers__more_than_may_wait__are_hung_up_on(void **state)
 {
@@ -507,6 +529,7 @@ int main(void)
 		cmocka_unit_test(frame__too_long__is_hung_up_on_at_its_header),
 		cmocka_unit_test(frame__too_long_for_a_request__ends_the_link_with_an_alarm),
 		cmocka_unit_test(caller__that_says_nothing_or_trickles__is_hung_up_on_in_time),
+		cmocka_unit_test(caller__gone_before_it_was_answered__is_no_alarm),
 		cmocka_unit_test(callers__more_than_may_wait__are_hung_up_on),
 		cmocka_unit_test(caller__with_another_key__alarms_both_and_never_comes_up),
 		cmocka_unit_test(proof__wrong__is_refused_with_an_alarm),
