@@ -38,7 +38,10 @@ struct step_out {
 	uint32_t n;
 };
 
-/* As enum transport_outcome, whose comments hold here. */
+/*
+ * As enum transport_outcome, whose comments hold here. What could not be posted:
+ * no link: LOST; its deadline, counted from the step, had passed: REFUSED (the link stands).
+ */
 enum step_outcome { STEP_DONE, STEP_REFUSED, STEP_LOST, STEP_UNKNOWN };
 
 enum step_type {
