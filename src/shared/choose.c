@@ -75,6 +75,7 @@ const char *move_result_text(enum move_result r)
 		[MOVE_NONE] = "no move ended yet",
 		[MOVE_MOVED] = "a node was moved",
 		[MOVE_TOLD] = "another balancer has just moved a node: the load is watched anew",
+		[MOVE_CALM] = "the load is not high any more",
 		[MOVE_NO_DONOR] = "no service has a node to spare and less load",
 		[MOVE_BUSY] = "the services' locks were not had in time",
 		[MOVE_LATE] = "the locks' lease ended before the move",

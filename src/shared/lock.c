@@ -13,7 +13,13 @@
 
 static const struct mono NEVER = { INT64_MAX };
 
-enum { PPM = 1000000, JITTER_PART = 8 };
+enum {
+	PPM = 1000000,
+	JITTER_PART = 8,
+	/* Of the home, in the count of its first word in a view. */
+	GENERATION_SHIFT = 20,
+	GENERATION_MASK = 0xfff,
+};
 
 uint16_t lock_epoch(uint64_t seq)
 {
@@ -94,11 +100,16 @@ static bool released_clean(const struct lock *l, uint64_t word)
 static uint64_t successor(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
+	uint64_t view = (uint64_t)(uint16_t)l->view << 32;
 
-	/* rule: seq starts at view << 32 */
-	if (l->view != 0 && !SHARED_BROKEN(SEQ_FROM_ZERO) &&
-	    ((uint32_t)seq == 0 || epoch_behind(l, seq)))
-		seq = (uint64_t)(uint16_t)l->view << 32;
+	/* rule: seq starts at view << 32, and above what the home had before it restarted */
+	if (l->view != 0 && !SHARED_BROKEN(SEQ_FROM_ZERO)) {
+		if ((uint32_t)seq == 0)
+			seq = view | (uint64_t)(lock_epoch(seq) & GENERATION_MASK)
+					     << GENERATION_SHIFT;
+		else if (epoch_behind(l, seq))
+			seq = view | (uint32_t)seq;
+	}
 	/* rule: seq + 1 at each acquire */
 	return region_word(l->conf.self, seq + 1);
 }
@@ -165,7 +176,7 @@ static void advance(struct lock *l, struct mono now, struct step_out *out)
 		return;
 	if (l->state == LOCK_RELEASING) /* rule: release by CAS on the exact word */
 		put(l, LOCK_OP_RELEASE, STEP_CAS, l->word, released(l), out);
-	else if (l->unknown)
+	else if (l->unknown || l->state == LOCK_WATCHING)
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else
 		try_take(l, now, out);
@@ -196,7 +207,7 @@ static void note(struct lock *l, uint64_t word, struct mono now)
 		l->since = now;
 		l->known = true;
 	}
-	if (takeable(l, word) && !l->prompt) {
+	if (takeable(l, word) && !l->prompt && l->state != LOCK_WATCHING) {
 		l->prompt = true;
 		l->next = now;
 		return;
@@ -340,16 +351,28 @@ static void ask_release(struct lock *l)
 		l->state = LOCK_RELEASING;
 	else if (l->state == LOCK_WAITING)
 		l->state = l->op == LOCK_OP_TAKE || l->unknown ? LOCK_RELEASING : LOCK_IDLE;
+	else if (l->state == LOCK_WATCHING)
+		l->state = LOCK_IDLE;
 }
 
-static void ask(struct lock *l, uint32_t what)
+static void ask_acquire(struct lock *l, struct mono now)
+{
+	if (l->state == LOCK_WATCHING && l->known && takeable(l, l->seen))
+		l->next = now; /* it was free when last looked at */
+	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING)
+		l->state = LOCK_WAITING;
+	else if (l->state == LOCK_RELEASING)
+		l->again = true;
+}
+
+static void ask(struct lock *l, uint32_t what, struct mono now)
 {
 	if (what == LOCK_RELEASE)
 		ask_release(l);
-	else if (what == LOCK_ACQUIRE && l->state == LOCK_IDLE)
-		l->state = LOCK_WAITING;
-	else if (what == LOCK_ACQUIRE && l->state == LOCK_RELEASING)
-		l->again = true;
+	else if (what == LOCK_ACQUIRE)
+		ask_acquire(l, now);
+	else if (what == LOCK_WATCH && l->state == LOCK_IDLE)
+		l->state = LOCK_WATCHING;
 }
 
 void lock_step(struct lock *l, const struct step_event *ev, struct mono now, struct step_out *out)
@@ -365,7 +388,7 @@ void lock_step(struct lock *l, const struct step_event *ev, struct mono now, str
 		new_view(l, ev);
 		break;
 	case STEP_ASK:
-		ask(l, ev->what);
+		ask(l, ev->what, now);
 		break;
 	case STEP_TICK:
 		break;
@@ -382,7 +405,7 @@ struct mono lock_due(const struct lock *l)
 	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
 		return NEVER;
 	/* rule: not quorate: nothing is decided */
-	if (l->state == LOCK_WAITING && !l->unknown && !l->quorate &&
+	if (l->state != LOCK_RELEASING && !l->unknown && !l->quorate &&
 	    !SHARED_BROKEN(MINORITY_DECIDES))
 		return NEVER;
 	return l->next;
@@ -391,6 +414,11 @@ struct mono lock_due(const struct lock *l)
 enum lock_state lock_state(const struct lock *l)
 {
 	return l->state;
+}
+
+bool lock_blocked(const struct lock *l)
+{
+	return l->state == LOCK_WAITING && !l->cut && l->known && !takeable(l, l->seen);
 }
 
 struct mono lock_until(const struct lock *l)

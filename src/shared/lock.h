@@ -42,19 +42,21 @@
  * The home is the lowest-numbered member of the view; its words begin as {0,
  * generation << 32} (region_words). Static membership has the view number 0:
  * epochs are the home's generations. Otherwise the first to take a fresh word
- * makes its epoch the view's number. A home that is dead under static membership:
- * its locks cannot be had, nothing else. Own words found while not held (of before
- * a restart, or of a release that was given up) are taken at once, unclean: this
- * host knows that it is not acting. One user of a host's locks at a time,
- * therefore.
+ * makes its epoch the view's number, and its count begin at the home's generation
+ * << 20. So fences only grow, also when a home restarts and the view stays (short
+ * of 2^20 acquires in one life of it: then the wait and the sweep must do). A home
+ * that is dead under static membership: its locks cannot be had, nothing else. Own
+ * words found while not held (of before a restart, or of a release that was given
+ * up) are taken at once, unclean: this host knows that it is not acting. One user
+ * of a host's locks at a time, therefore.
  *
  * Outcomes. LOST: put out again on a newer link. UNKNOWN acquire: a READ on a
  * newer link decides: our word stands there or it does not. UNKNOWN release: the
  * same CAS on a newer link decides. REFUSED: again after a check.
  *
  * Who runs it gives each operation the deadline now + conf.deadline_ns of the
- * *step*, also when it posts it later: an operation late at the post must come
- * back LOST.
+ * *step*, also when it posts it later: an operation that is late at the post is not
+ * posted, and comes back REFUSED.
  */
 #ifndef RESEX_SHARED_LOCK_H
 #define RESEX_SHARED_LOCK_H
@@ -80,6 +82,7 @@ struct lock_conf {
 
 enum lock_state {
 	LOCK_IDLE,	/* not ours, not wanted */
+	LOCK_WATCHING,	/* not wanted yet: how long its word stands is noted */
 	LOCK_WAITING,	/* wanted */
 	LOCK_HELD,	/* ours, if lock_may_act */
 	LOCK_RELEASING, /* until the release is decided */
@@ -88,6 +91,7 @@ enum lock_state {
 /* event.what of STEP_ASK */
 enum lock_ask {
 	LOCK_ACQUIRE,
+	LOCK_WATCH,   /* IDLE: look once a check, as a waiter, and take nothing */
 	LOCK_RELEASE, /* also: no longer wanted. As LOCK_DIRTY when lock_unclean */
 };
 
@@ -130,6 +134,8 @@ struct mono lock_due(const struct lock *l);
 enum lock_state lock_state(const struct lock *l);
 /* Still surely ours for need_ns more: ask right before putting out what must be under it. */
 bool lock_may_act(const struct lock *l, struct mono now, int64_t need_ns);
+/* WAITING at a word that may not be taken yet, of a home that answers. */
+bool lock_blocked(const struct lock *l);
 /* HELD: when hold is over. */
 struct mono lock_until(const struct lock *l);
 /* HELD: the seq of our word; only grows from holder to holder. */

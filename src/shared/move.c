@@ -73,13 +73,6 @@ static bool member(const struct move *m, uint16_t host)
 	return m->members >> (host - 1) & 1;
 }
 
-static bool of_both(const struct move *m, uint64_t word)
-{
-	uint16_t id = region_word_id(word);
-
-	return id == id_of(m, m->service) || id == id_of(m, m->donor);
-}
-
 /* The two locks, in the order in which they are taken. */
 static void locks_of(const struct move *m, struct lock *l[2])
 {
@@ -127,11 +120,11 @@ static uint16_t epoch(const struct move *m)
 }
 
 /* What a node's word becomes: count + 1, the locks' epoch. */
-static uint64_t changed(const struct move *m, uint64_t word, uint32_t service)
+static uint64_t changed(const struct move *m, uint64_t word, uint16_t id)
 {
 	uint32_t count = (uint32_t)region_word_seq(word) + 1;
 
-	return region_word(id_of(m, service), (uint64_t)epoch(m) << 32 | count);
+	return region_word(id, (uint64_t)epoch(m) << 32 | count);
 }
 
 /* --- operations ------------------------------------------------------------------- */
@@ -208,10 +201,13 @@ static void unlock(struct move *m, enum move_result r, struct mono now, struct s
 
 /* --- 1 to 4: the counter and the locks -------------------------------------------- */
 
+static int64_t patience(const struct move *m)
+{
+	return lock_break_ns(&m->lock[0].conf) + m->conf.check_ns;
+}
+
 static void begin(struct move *m, uint32_t service, struct mono now, struct step_out *out)
 {
-	int64_t wait = 2 * lock_break_ns(&m->lock[0].conf) + m->conf.check_ns;
-
 	if (m->state != MOVE_IDLE || service >= m->in->services)
 		return;
 	m->service = m->donor = service;
@@ -220,7 +216,7 @@ static void begin(struct move *m, uint32_t service, struct mono now, struct step
 	if (!m->quorate && !SHARED_BROKEN(MINORITY_DECIDES))
 		return;
 	m->result = MOVE_NONE;
-	m->patience = mono_add(now, wait);
+	m->patience = mono_add(now, patience(m));
 	look(m, MOVE_LOOKS, now, out);
 }
 
@@ -244,7 +240,9 @@ static void looks(struct move *m, struct mono now)
 		end(m, MOVE_TOLD);
 		break;
 	case COUNTER_EQUAL:
-		if (move_donor(m->in, m->members, m->service, &m->donor) < 0)
+		if (!counter_high_for_t(&m->counter[m->service]))
+			end(m, MOVE_CALM);
+		else if (move_donor(m->in, m->members, m->service, &m->donor) < 0)
 			end(m, MOVE_NO_DONOR);
 		else
 			m->state = MOVE_LOCKS;
@@ -255,18 +253,23 @@ static void looks(struct move *m, struct mono now)
 static void locks(struct move *m, struct mono now, struct step_out *out)
 {
 	struct lock *l[2];
+	bool first;
 
 	locks_of(m, l);
 	ask_lock(l[0], LOCK_ACQUIRE, now, out);
-	if (lock_state(l[0]) == LOCK_HELD && lock_may_act(l[0], now, 0))
+	first = lock_may_act(l[0], now, 0);
+	if (first)
 		ask_lock(l[1], LOCK_ACQUIRE, now, out);
+	if (lock_blocked(l[0])) {
+		ask_lock(l[1], LOCK_WATCH, now, out);
+		m->patience = mono_add(now, patience(m));
+	}
 	if (may_act(m, now)) {
 		if (lock_epoch(lock_fence(l[0])) != lock_epoch(lock_fence(l[1])))
 			unlock(m, MOVE_OVERTAKEN, now, out);
 		else /* rule: look at the counter again under the locks */
 			look(m, MOVE_LOOKS_AGAIN, now, out);
-	} else if (lock_state(l[0]) == LOCK_HELD ? !lock_may_act(l[0], now, 0)
-						 : mono_sub(now, m->patience) >= 0) {
+	} else if (lock_state(l[0]) == LOCK_HELD ? !first : mono_sub(now, m->patience) >= 0) {
 		unlock(m, MOVE_BUSY, now, out);
 	}
 }
@@ -281,16 +284,21 @@ static void start_count(struct move *m)
 
 static void looks_again(struct move *m, struct mono now, struct step_out *out)
 {
-	enum counter_state s = counter_state(&m->counter[m->service]);
+	const struct counter *c = &m->counter[m->service];
+	enum counter_state s = counter_state(c);
 
-	if (s == COUNTER_AHEAD && !SHARED_BROKEN(COUNTER_UNCHECKED)) {
-		unlock(m, MOVE_TOLD, now, out);
-	} else if (s == COUNTER_NONE) {
+	if (s == COUNTER_LOOKING)
+		return;
+	if (s == COUNTER_NONE) {
 		unlock(m, MOVE_UNREACHED, now, out);
-	} else if (s != COUNTER_LOOKING) {
-		m->sweeps = 0;
+	} else if (s == COUNTER_AHEAD && !SHARED_BROKEN(COUNTER_UNCHECKED)) {
+		unlock(m, MOVE_TOLD, now, out);
+	} else if (s == COUNTER_EQUAL && !counter_high_for_t(c)) {
+		/* rule: load high for T; it may have fallen while the locks were waited for */
+		unlock(m, MOVE_CALM, now, out);
+	} else {
+		m->swept = false;
 		m->dirty = false;
-		memset(m->swept, 0, sizeof(m->swept));
 		start_count(m);
 	}
 }
@@ -302,12 +310,17 @@ static bool round_over(const struct move *m)
 	return m->waited == 0 && !m->full;
 }
 
-/* The others stay as they were read. */
 static void start_sweep(struct move *m)
 {
 	new_round(m);
-	for (uint32_t i = 0; i < m->in->nodes; i++)
-		m->at[i] = m->at[i] == AT_DONE && of_both(m, m->word[i]) ? AT_TODO : m->at[i];
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		m->before[i] = 0;
+		if (m->at[i] != AT_DONE)
+			continue;
+		m->before[i] = m->word[i];
+		m->at[i] = AT_TODO;
+	}
+	m->swept = true;
 	m->state = MOVE_SWEEPS;
 }
 
@@ -315,25 +328,29 @@ static void start_sweep(struct move *m)
 static bool overtaken(const struct move *m)
 {
 	for (uint32_t i = 0; i < m->in->nodes; i++)
-		if (m->at[i] == AT_DONE && of_both(m, m->word[i]) &&
+		if (m->at[i] == AT_DONE &&
 		    lock_epoch_ahead(lock_epoch(region_word_seq(m->word[i])), epoch(m)))
 			return !SHARED_BROKEN(EPOCH_IGNORED);
 	return false;
 }
 
-/* Is every node of both services that was read as our sweep wrote it? */
-static bool swept_whole(struct move *m)
+/*
+ * Fenced is a node whose word is another than when it was swept, be it by the
+ * sweep or by a late CAS that came before it: words do not come back, so any CAS
+ * on what was read earlier fails. The others do not count. Are there others?
+ */
+static bool missed(struct move *m)
 {
-	bool whole = m->sweeps > 0;
+	bool any = false;
 
-	m->missed = false;
 	for (uint32_t i = 0; i < m->in->nodes; i++) {
-		if (m->at[i] == AT_BAD)
-			m->missed = true;
-		else if (m->at[i] == AT_DONE && of_both(m, m->word[i]))
-			whole = whole && m->word[i] == m->swept[i];
+		bool fenced = m->before[i] != 0 && m->word[i] != m->before[i];
+
+		if (m->at[i] == AT_DONE && !fenced && !SHARED_BROKEN(NO_FENCE_SEQ))
+			m->at[i] = AT_BAD;
+		any = any || m->at[i] == AT_BAD;
 	}
-	return whole;
+	return any;
 }
 
 static void announce(struct move *m);
@@ -349,7 +366,7 @@ static void decide(struct move *m, struct mono now, struct step_out *out)
 		unlock(m, MOVE_NO_DONOR, now, out);
 		return;
 	}
-	m->target = changed(m, m->word[m->chosen], m->service);
+	m->target = changed(m, m->word[m->chosen], id_of(m, m->service));
 	/* rule: announcement before the move */
 	if (SHARED_BROKEN(ANNOUNCE_AFTER))
 		start_act(m);
@@ -371,32 +388,27 @@ static void counts(struct move *m, struct mono now, struct step_out *out)
 	} else if (!unclean(m) || SHARED_BROKEN(NO_SWEEP)) {
 		mark(m, false);
 		decide(m, now, out);
-	} else if (swept_whole(m)) {
-		m->dirty = m->missed; /* rule: a sweep that missed a node leaves the locks dirty */
+	} else if (m->swept) {
+		m->dirty = missed(m); /* rule: a sweep that missed a node leaves the locks dirty */
 		mark(m, m->dirty);
 		decide(m, now, out);
-	} else if (m->sweeps++ == MOVE_SWEEPS_MAX) {
-		unlock(m, MOVE_OVERTAKEN, now, out);
 	} else {
 		start_sweep(m);
 	}
+}
+
+/* rule: the sweep's CAS is to itself with seq + 1 */
+static uint64_t fenced_word(const struct move *m, uint64_t word)
+{
+	return SHARED_BROKEN(NO_FENCE_SEQ) ? word : changed(m, word, region_word_id(word));
 }
 
 static void sweeps(struct move *m, struct mono now, struct step_out *out)
 {
 	m->full = false;
 	for (uint32_t i = 0; i < m->in->nodes && !m->full; i++) {
-		uint64_t word = m->word[i];
-
-		if (m->at[i] != AT_TODO)
-			continue;
-		/* rule: the sweep's CAS is to itself with seq + 1 */
-		m->swept[i] = region_word_id(word) == id_of(m, m->service)
-				      ? changed(m, word, m->service)
-				      : changed(m, word, m->donor);
-		if (SHARED_BROKEN(NO_FENCE_SEQ))
-			m->swept[i] = word;
-		put_node(m, STEP_CAS, i, m->swept[i], out);
+		if (m->at[i] == AT_TODO)
+			put_node(m, STEP_CAS, i, fenced_word(m, m->before[i]), out);
 	}
 	if (!round_over(m))
 		return;
@@ -411,10 +423,8 @@ static void sweeps(struct move *m, struct mono now, struct step_out *out)
 
 static void swept_result(struct move *m, const struct step_event *ev, uint32_t i)
 {
-	bool done = ev->outcome == STEP_DONE && ev->old == m->word[i];
-
-	if (done)
-		m->word[i] = m->swept[i];
+	if (ev->outcome == STEP_DONE && ev->old == m->before[i])
+		m->word[i] = fenced_word(m, m->before[i]);
 	m->at[i] = AT_DONE; /* the READ that follows tells */
 }
 

@@ -9,12 +9,15 @@
  *
  *	 1 its counter: ahead: no move, the history T starts again
  *	 2 choose a donor (move_donor, pure)
- *	 3 the locks of both services, in ascending service id
- *	 4 its counter again: ahead: no move
- *	 5 read every node word; a newer epoch than the locks' in one of both services: no move
+ *	 3 the locks of both services, in ascending service id. While the first is
+ *	   another's the second is watched, so that who died with both delays but once.
+ *	 4 its counter again: ahead: no move; the load no longer high for T: no move
+ *	 5 read every node word; one is of a newer epoch than the locks': no move
  *	 6 a lock was not had by a clean release: fencing sweep: CAS every node
- *	   word of both services to itself with seq + 1, and read all again. A node that
- *	   could not be swept leaves the locks dirty: the next holder sweeps again.
+ *	   word to itself with seq + 1, and read all again. Not only those of both
+ *	   services: the last holder of one of the locks may have had another pair. A
+ *	   node that could not be swept is not counted, and leaves the locks dirty: the
+ *	   next holder sweeps again.
  *	 7 the donor's nodes that were read (and swept) must be more than its
  *	   minimum; choose the least loaded (move_choose, pure)
  *	 8 announce: FAA the counters of all other balancers of both services; await all
@@ -46,7 +49,6 @@
 enum {
 	MOVE_NODES_MAX = 512, /* of all hosts */
 	MOVE_SERVICES_MAX = REGION_SERVICES_MAX,
-	MOVE_SWEEPS_MAX = 4, /* of one move; words that change under so many: given up */
 	/* tags conf.tag .. conf.tag + MOVE_TAGS - 1 are its own, its locks', its counters' */
 	MOVE_TAGS = 1 << 24,
 };
@@ -99,6 +101,7 @@ enum move_result {
 	MOVE_NONE, /* none ended yet */
 	MOVE_MOVED,
 	MOVE_TOLD,	/* somebody moved: the counter was ahead */
+	MOVE_CALM,	/* the load was not high for T any more (or never was) */
 	MOVE_NO_DONOR,	/* nobody with a node to spare and less load */
 	MOVE_BUSY,	/* the locks were not had in time */
 	MOVE_LATE,	/* a lease ended before the node's CAS */
@@ -117,23 +120,23 @@ struct move {
 	enum move_state state;
 	enum move_result result; /* of the move under way, then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
-	struct mono patience;	 /* the locks must be had by then */
+	struct mono patience;	 /* with a home, or oneself, that does not answer */
 	uint64_t view, members;
 	bool quorate;
-	uint32_t round;	 /* of operations; part of their tags */
-	uint32_t waited; /* operations of this round to come back */
-	uint32_t sweeps;
+	uint32_t round;		    /* of operations; part of their tags */
+	uint32_t waited;	    /* operations of this round to come back */
 	bool full;		    /* a step had no room for all */
 	bool missed;		    /* a node of a member could not be read or swept */
 	bool dirty;		    /* the locks stay unclean, by missed */
 	uint8_t at[MOVE_NODES_MAX]; /* enum in move.c: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
-	uint64_t swept[MOVE_NODES_MAX]; /* the word that our sweep wrote; 0: none */
-	uint64_t todo[2], cut[2];	/* announcements, bit h - 1: not put out; await a link */
-	uint32_t chosen;		/* node */
-	uint64_t target;		/* the word it gets */
-	uint32_t link;			/* RESOLVES: a link newer than */
-	uint64_t moves;			/* made, ever */
+	uint64_t before[MOVE_NODES_MAX]; /* the sweep; 0: not in it */
+	bool swept;
+	uint64_t todo[2], cut[2]; /* announcements, bit h - 1: not put out; await a link */
+	uint32_t chosen;	  /* node */
+	uint64_t target;	  /* the word it gets */
+	uint32_t link;		  /* RESOLVES: a link newer than */
+	uint64_t moves;		  /* made, ever */
 };
 
 /*

@@ -130,10 +130,18 @@ static inline void run_until(struct rig *r, struct who *h, enum move_state until
 	}
 }
 
+/* The load of s was high for T: h shall make a move. */
+static inline void want(struct rig *r, struct who *h, uint32_t s)
+{
+	for (int i = 0; i < 3; i++)
+		counter_check(&h->counter[s], true);
+	tell(r, h, rig_ask(s));
+}
+
 /* A move, up to when it has put out the operations of this state. */
 static inline void begin(struct rig *r, struct who *h, uint32_t s, enum move_state until)
 {
-	tell(r, h, rig_ask(s));
+	want(r, h, s);
 	run_until(r, h, until);
 }
 

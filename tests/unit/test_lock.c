@@ -534,7 +534,7 @@ static void view__home_is_the_lowest_member_and_seq_begins_at_the_view(void **st
 	tell(r, &r->b, rig_view(6, 0xf, true)); /* fresh there: its epoch is 5 */
 	ask(r, &r->b, LOCK_ACQUIRE);
 	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
-	assert_word(*word(r), B, (6ull << 32) + 1);
+	assert_word(*word(r), B, (6ull << 32) + 2);
 	before = lock_fence(&r->b.lock);
 
 	*at2 = region_word(0, 3ull << 32);
@@ -542,9 +542,28 @@ static void view__home_is_the_lowest_member_and_seq_begins_at_the_view(void **st
 	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE); /* what was held is no more */
 	ask(r, &r->b, LOCK_ACQUIRE);
 	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
-	assert_word(*at2, B, (8ull << 32) + 1);
+	assert_word(*at2, B, (8ull << 32) + (3 << 20) + 1);
 	assert_true(lock_fence(&r->b.lock) > before);
 	assert_true(lock_unclean(&r->b.lock));
+}
+
+static void view__stays_while_the_home_restarts__fences_still_grow(void **state)
+{
+	struct rig *r = *state;
+	uint64_t before = 0;
+
+	tell(r, &r->a, rig_view(9, 0xf, true));
+	for (uint64_t generation = 6; generation < 10; generation++) {
+		*word(r) = region_word(0, generation << 32);
+		new_link(r, &r->a);
+		ask(r, &r->a, LOCK_ACQUIRE);
+		tick_until(r, &r->a, mono_add(r->now, lock_break_ns(&r->a.lock.conf) + CHECK));
+		assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
+		assert_int_equal(lock_epoch(lock_fence(&r->a.lock)), 9);
+		assert_true(lock_fence(&r->a.lock) > before);
+		before = lock_fence(&r->a.lock);
+		ask(r, &r->a, LOCK_RELEASE);
+	}
 }
 
 static void view__not_quorate__nothing_is_taken_and_nothing_may_be_done(void **state)
@@ -630,6 +649,7 @@ int main(void)
 		T(home_restarts__a_word_like_the_old_one_is_waited_for_anew),
 		T(operator_breaks__holder_cannot_release_next_takes_it_unclean),
 		T(view__home_is_the_lowest_member_and_seq_begins_at_the_view),
+		T(view__stays_while_the_home_restarts__fences_still_grow),
 		T(view__not_quorate__nothing_is_taken_and_nothing_may_be_done),
 		T(view__an_older_one_comes_late__is_ignored),
 		cmocka_unit_test(epochs__compare_by_difference),

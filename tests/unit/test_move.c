@@ -29,7 +29,7 @@ static void move__nobody_fails__operations_come_in_the_order_of_the_rules(void *
 	r->view.node[N51].word = *node_word(r, N51);
 	*node_word(r, N51) = region_word(20, 77ull << 16); /* and it is given back */
 	r->view.node[N51].word = *node_word(r, N51);
-	tell(r, h, rig_ask(S10));
+	want(r, h, S10);
 	while (h->out.n) {
 		said[n++] = letter(&h->out.op[0]);
 		one(r, h);
@@ -131,8 +131,8 @@ static void move__two_takers_of_one_donor__it_stays_at_its_minimum(void **state)
 		whole(r, h[0], S30), whole(r, h[1], S10); /* note what was announced */
 		for (uint32_t n = N50; n <= N60; n++)
 			*node_word(r, n) = region_word(20, NODE_UP + 1000u * (uint32_t)i + 500);
-		tell(r, h[0], rig_ask(S10));
-		tell(r, h[1], rig_ask(S30));
+		want(r, h[0], S10);
+		want(r, h[1], S30);
 		while (h[0]->move.state != MOVE_IDLE || h[1]->move.state != MOVE_IDLE) {
 			struct who *k = h[prop_u64(&p) % 2];
 
@@ -180,25 +180,18 @@ static void dies_at(struct rig *r, enum move_state at)
 	begin(r, &r->who[2], S10, at);
 }
 
-static void wait_break(struct rig *r, struct who *h)
-{
-	whole(r, h, S10); /* BUSY: the locks' words are seen now */
-	r->now = mono_add(r->now, 2 * lock_break_ns(&h->lock[0].conf));
-}
-
-static void sweep__holder_died__every_node_word_of_both_gets_a_new_seq(void **state)
+static void sweep__holder_died__every_node_word_gets_a_new_seq(void **state)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
 
 	dies_at(r, MOVE_COUNTS);
-	wait_break(r, h);
 	begin(r, h, S10, MOVE_ANNOUNCES);
 	assert_word(*node_word(r, N70), 10, START + NODE_UP + 1);
 	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
 	assert_word(*node_word(r, N51), 20, START + NODE_UP + 1);
 	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1);
-	assert_word(*node_word(r, N61), 30, NODE_UP); /* of another service */
+	assert_word(*node_word(r, N61), 30, START + NODE_UP + 1); /* whoever's */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0); /* clean again */
@@ -215,8 +208,7 @@ static void sweep__late_cas_comes_after_it__fails(void **state)
 	late = take(&r->who[2]);
 	assert_int_equal(late.kind, STEP_CAS);
 	*counter_word(r, 4, S10) = 0; /* as if it had not been told: the sweep must do */
-	wait_break(r, h);
-	begin(r, h, S10, MOVE_ACTS); /* it has counted three */
+	begin(r, h, S10, MOVE_ACTS);  /* it has counted three */
 	assert_true(rig_execute(&r->w, &late) != late.compare);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
@@ -238,8 +230,7 @@ static void sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum(void
 		dies_at(r, MOVE_ACTS);
 		late = take(&r->who[2]);
 		*counter_word(r, 4, S10) = 0;
-		wait_break(r, h);
-		tell(r, h, rig_ask(S10));
+		want(r, h, S10);
 		while (h->move.state != MOVE_IDLE) {
 			if (n++ == moment)
 				rig_execute(&r->w, &late);
@@ -260,8 +251,7 @@ static void sweep__a_node_cannot_be_swept__locks_are_left_dirty(void **state)
 	struct who *h = &r->who[4];
 
 	dies_at(r, MOVE_COUNTS);
-	wait_break(r, h);
-	tell(r, h, rig_ask(S10));
+	want(r, h, S10);
 	while (h->move.state != MOVE_IDLE) {
 		if (!h->out.n) {
 			idle(r, h);
@@ -283,24 +273,38 @@ static void sweep__a_node_cannot_be_swept__locks_are_left_dirty(void **state)
 	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1); /* the next one sweeps */
 }
 
-static void sweep__words_change_under_it__is_given_up_dirty(void **state)
+static void sweep__a_word_changes_under_it__is_recounted(void **state)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
 
 	dies_at(r, MOVE_COUNTS);
-	wait_break(r, h);
-	tell(r, h, rig_ask(S10));
-	while (h->move.state != MOVE_IDLE) {
-		if (h->move.state == MOVE_SWEEPS)
-			*node_word(r, N50) += 1;
-		if (h->out.n)
-			one(r, h);
-		else
-			idle(r, h);
-	}
-	assert_int_equal(move_result(&h->move), MOVE_OVERTAKEN);
-	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
+	begin(r, h, S10, MOVE_SWEEPS);
+	*node_word(r, N50) = region_word(10, START + NODE_UP + 1); /* a late CAS */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
+	assert_word(*node_word(r, N50), 10, START + NODE_UP + 1);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0); /* all is known: clean */
+}
+
+static void sweep__last_holder_had_another_pair__its_late_cas_fails_too(void **state)
+{
+	struct rig *r = *state;
+	struct who *old = &r->who[2], *h = &r->who[3];
+	struct step_op late;
+
+	r->view.node[N61].load = r->view.node[N80].load = 10;
+	begin(r, old, S10, MOVE_ACTS); /* from 30 to 10 */
+	late = take(old);
+	give(r, old, &late, STEP_UNKNOWN, 0);
+	run_until(r, old, MOVE_IDLE);
+	assert_int_equal(move_result(&old->move), MOVE_UNDECIDED);
+	r->view.node[N70].load = 1;
+	r->view.node[N50].load = r->view.node[N51].load = r->view.node[N60].load = 500;
+	r->view.service[S10].minimum = 0;
+	assert_int_equal(whole(r, h, S20), MOVE_MOVED); /* from 10 to 20 */
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+	assert_true(rig_execute(&r->w, &late) != late.compare);
 }
 
 static void restart__own_locks_of_before__taken_at_once_with_a_sweep(void **state)
@@ -521,6 +525,46 @@ static void locks__second_holder_is_dead__broken_in_time(void **state)
 	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 4 * CHECK);
 }
 
+static void locks__one_host_died_with_both__delays_but_once(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct mono dead;
+
+	dies_at(r, MOVE_COUNTS);
+	dead = r->now;
+	while (whole(r, h, S10) != MOVE_MOVED)
+		r->now = mono_add(r->now, CHECK);
+	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 3 * CHECK);
+}
+
+static void locks__load_fell_while_they_were_waited_for__no_move(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	begin(r, &r->who[2], S10, MOVE_COUNTS);
+	begin(r, h, S10, MOVE_LOCKS);
+	r->now = mono_add(r->now, CHECK);
+	tell(r, h, (struct step_event){ .type = STEP_TICK });
+	counter_check(&h->counter[S10], false);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_CALM);
+	assert_int_equal(nodes_of(r, S20), 3);
+}
+
+static void move__load_not_high_for_t__no_move(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[2];
+
+	counter_check(&h->counter[S10], true);
+	tell(r, h, rig_ask(S10));
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_CALM);
+	assert_word(*lock_word(r, S10), 0, START + 1);
+}
+
 static void view__changes_before_the_cas__no_move(void **state)
 {
 	static const enum move_state at[] = { MOVE_LOOKS, MOVE_LOCKS, MOVE_LOOKS_AGAIN, MOVE_COUNTS,
@@ -552,7 +596,7 @@ static void view__not_quorate__nothing_is_decided(void **state)
 	tell(r, h, rig_view(0, ALL, false));
 	run_until(r, h, MOVE_IDLE);
 	h->ops = 0;
-	tell(r, h, rig_ask(S10));
+	want(r, h, S10);
 	assert_int_equal(h->ops, 0);
 	assert_int_equal(h->move.state, MOVE_IDLE);
 	assert_int_equal(nodes_of(r, S20), 3);
@@ -563,7 +607,7 @@ static void home__dead__move_ends_busy_and_puts_nothing_more_out(void **state)
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
 
-	tell(r, h, rig_ask(S10));
+	want(r, h, S10);
 	while (h->move.state != MOVE_IDLE) {
 		if (!h->out.n) {
 			idle(r, h);
@@ -590,9 +634,7 @@ static void home__restarts_under_a_holder__which_keeps_off_once_others_swept(voi
 	for (uint32_t s = 0; s < SERVICES; s++)
 		*lock_word(r, s) = region_word(0, 6ull << 32);
 	new_links(r, h);
-	whole(r, h, S10); /* fresh: waits */
-	r->now = mono_add(r->now, lock_break_ns(&h->lock[0].conf));
-	begin(r, h, S10, MOVE_ACTS);
+	begin(r, h, S10, MOVE_ACTS);	/* fresh words: it waits */
 	r->now.ns = 1000 * (int64_t)MS; /* the old holder's clock stood still */
 	while (old->move.state == MOVE_COUNTS)
 		one(r, old);
@@ -615,7 +657,7 @@ static void results__of_what_was_given_up__are_ignored(void **state)
 	run_until(r, h, MOVE_IDLE);
 	tell(r, h, rig_view(7, ALL, true));
 	r->now = mono_add(r->now, HOLD);
-	tell(r, h, rig_ask(S10));
+	want(r, h, S10);
 	run_until(r, h, MOVE_COUNTS);
 	for (uint32_t i = 0; i < n; i++)
 		give(r, h, &old[i], STEP_DONE, region_word(20, 1));
@@ -747,11 +789,12 @@ int main(void)
 		T(move__its_host_balances_the_donor_too__is_told_as_well),
 		T(move__two_takers_of_one_donor__it_stays_at_its_minimum),
 		T(move__each_takes_from_the_other__neither_waits_for_ever),
-		T(sweep__holder_died__every_node_word_of_both_gets_a_new_seq),
+		T(sweep__holder_died__every_node_word_gets_a_new_seq),
 		T(sweep__late_cas_comes_after_it__fails),
 		T(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum),
 		T(sweep__a_node_cannot_be_swept__locks_are_left_dirty),
-		T(sweep__words_change_under_it__is_given_up_dirty),
+		T(sweep__a_word_changes_under_it__is_recounted),
+		T(sweep__last_holder_had_another_pair__its_late_cas_fails_too),
 		T(restart__own_locks_of_before__taken_at_once_with_a_sweep),
 		T(epoch__a_newer_view_swept__an_older_one_keeps_off),
 		T(announce__unknown__is_repeated_until_done_before_the_move),
@@ -765,6 +808,9 @@ int main(void)
 		T(act__node_changed_meanwhile__fails),
 		T(lease__ends__nothing_is_put_out_but_the_release),
 		T(locks__second_holder_is_dead__broken_in_time),
+		T(locks__one_host_died_with_both__delays_but_once),
+		T(locks__load_fell_while_they_were_waited_for__no_move),
+		T(move__load_not_high_for_t__no_move),
 		T(view__changes_before_the_cas__no_move),
 		T(view__not_quorate__nothing_is_decided),
 		T(home__dead__move_ends_busy_and_puts_nothing_more_out),
