@@ -64,6 +64,10 @@ struct region_header {
 	struct region_table table[4]; /* host, guests, nodes, services */
 };
 
+enum region_host_flags {
+	REGION_HOST_SIMULATED = 1u << 0, /* neither it nor its guests are real */
+};
+
 /* The host's own: with each heartbeat. */
 struct region_host {
 	struct region_record head;
@@ -84,7 +88,8 @@ struct region_host {
 	char policy[REGION_NAME];
 	uint32_t nodes;	   /* as guests, of the nodes' table: record n is node n */
 	uint32_t services; /* and of the services' table */
-	uint64_t reserved[3];
+	uint64_t flags;	   /* enum region_host_flags */
+	uint64_t reserved[2];
 };
 
 enum region_guest_flags {

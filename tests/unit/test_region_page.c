@@ -132,7 +132,8 @@ static void page__host__is_as_in_the_header(void **state)
 		FIELD(region_host, epoch),	FIELD(region_host, supply_m),
 		FIELD(region_host, name),	FIELD(region_host, version),
 		FIELD(region_host, policy),	FIELD(region_host, nodes),
-		FIELD(region_host, services),	FIELD(region_host, reserved),
+		FIELD(region_host, services),	FIELD(region_host, flags),
+		FIELD(region_host, reserved),
 	};
 
 	(void)state;
