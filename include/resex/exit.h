@@ -19,6 +19,7 @@ enum resex_exit {
 	RESEX_XEN_VERSION = 12, /* built for another version of Xen */
 	RESEX_BUSY = 13,	/* too much is asked of resexd at once: try again */
 	RESEX_NO_XENSTORE = 14, /* no xenstore, or it refused */
+	RESEX_NO_CLUSTER = 15,	/* this host is in no cluster */
 };
 
 #endif

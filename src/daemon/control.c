@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
+#include "src/daemon/cluster.h"
 #include "src/daemon/control_cmds.h"
 #include "src/util/clock.h"
 
@@ -37,7 +38,8 @@ struct conn {
 	struct bufferevent *bev;
 	char *line; /* the request that is being served, or NULL */
 	size_t len;
-	struct rings_ask ask; /* what that request waits for */
+	struct rings_ask ask; /* what that request waits for: the sampler, */
+	uint64_t ticket;      /* or a lock that is being broken */
 	uid_t uid;
 	bool root;
 	bool waits;		      /* until it has read what it was sent */
@@ -60,7 +62,7 @@ struct control {
 	uint32_t conns;
 	struct conn_list all, queue;
 	struct event *turn; /* somebody is queued: serve at the loop's next turn */
-	struct event *poll; /* somebody waits for the sampler */
+	struct event *poll; /* somebody waits for the sampler, or for another host */
 	struct event *second;
 	size_t out_most;  /* since memory was given back */
 	struct mono told; /* when somebody was last refused in the log */
@@ -81,12 +83,27 @@ static void conn_close(struct conn *k)
 	free(k);
 }
 
+/* Is its request begun, and not answered? */
+static bool is_pending(const struct conn *k)
+{
+	return k->ask.serial || k->ticket;
+}
+
+static bool is_ready(struct conn *k, struct mono now)
+{
+	const struct manager *m = k->c->m;
+
+	if (k->ticket)
+		return !m->cluster || cluster_break_result(m->cluster, k->ticket) != -EINPROGRESS;
+	return manager_rings(k->c->m, &k->ask, now) != -EAGAIN;
+}
+
 /* Behind all that are there already. */
 static void conn_queue(struct conn *k)
 {
 	const struct timeval now = { 0 };
 
-	if (k->queued || k->ask.serial)
+	if (k->queued || is_pending(k))
 		return;
 	k->queued = true;
 	TAILQ_INSERT_TAIL(&k->c->queue, k, queue);
@@ -114,9 +131,9 @@ static void on_poll(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	TAILQ_FOREACH(k, &c->all, all)
 	{
-		if (!k->ask.serial || k->queued)
+		if (!is_pending(k) || k->queued)
 			continue;
-		if (manager_rings(c->m, &k->ask, now) == -EAGAIN) {
+		if (!is_ready(k, now)) {
 			waiting = true;
 			continue;
 		}
@@ -137,7 +154,8 @@ static bool answer(struct conn *k, struct evbuffer *out)
 			     .now = c->clock.now(&c->clock),
 			     .wall_ns = clock_wall_ns(),
 			     .root = k->root,
-			     .ask = k->ask };
+			     .ask = k->ask,
+			     .ticket = k->ticket };
 	json_t *result = NULL;
 	char *text = NULL;
 	struct request r;
@@ -148,6 +166,7 @@ static bool answer(struct conn *k, struct evbuffer *out)
 	if (!rc)
 		rc = method_call(&call, &r, &result);
 	k->ask = call.ask;
+	k->ticket = call.ticket;
 	if (rc != CALL_LATER)
 		text = rc ? reply_error(r.id, &call.error) : reply_result(r.id, result);
 	if (text)
@@ -326,7 +345,7 @@ static struct conn *conn_new(struct control *c, evutil_socket_t fd)
 
 static enum conn_state state_of_conn(struct conn *k)
 {
-	if (k->ask.serial || k->queued)
+	if (is_pending(k) || k->queued)
 		return CONN_WAITS;
 	if (out_of(k))
 		return CONN_READS;

@@ -21,6 +21,9 @@ static const struct method_param p_guest_set[] = { { "guest", JSON_STRING },
 static const struct method_param p_release[] = { { "guest", JSON_STRING },
 						 { "undo", JSON_TRUE },
 						 { 0 } };
+static const struct method_param p_lock_break[] = { { "service", JSON_STRING },
+						    { "force", JSON_TRUE },
+						    { 0 } };
 static const struct method_param p_events[] = { { "since", JSON_INTEGER },
 						{ "guest", JSON_STRING },
 						{ 0 } };
@@ -41,6 +44,10 @@ const struct method methods[] = {
 	{ "resume", true, cmd_resume, p_guest },
 	{ "why", false, cmd_why, p_guest },
 	{ "events", false, cmd_events, p_events },
+	{ "host-list", false, cmd_host_list, p_none },
+	{ "list-hosts", false, cmd_list_hosts, p_none },
+	{ "lock-list", false, cmd_lock_list, p_none },
+	{ "lock-break", true, cmd_lock_break, p_lock_break },
 	{ 0 },
 };
 

@@ -13,12 +13,14 @@ struct call {
 	struct mono now;
 	int64_t wall_ns;
 	bool root;	      /* by peer credentials */
-	struct rings_ask ask; /* kept for the caller from one call to the next of CALL_LATER */
+	/* Kept for the caller from one call to the next of CALL_LATER: what it waits for. */
+	struct rings_ask ask;
+	uint64_t ticket; /* cluster_break; 0: not that */
 	int exit;	      /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 
-/* Not answered yet: call again with the same ask, or end it (manager_rings_end). */
+/* Not answered yet: call again with the same ask and ticket, or end it (manager_rings_end). */
 enum { CALL_LATER = -1 };
 
 struct method_param {

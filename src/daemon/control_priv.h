@@ -6,6 +6,7 @@
  *	control_policy.c policy-list, policy-show, policy-set, policy-check
  *	control_set.c	 cap-list, cap-release, guest-set, pause, resume
  *	control_why.c	 why, events
+ *	control_cluster.c host-list, list-hosts, lock-list, lock-break
  *	control_put.c	 what they have in common
  */
 #ifndef RESEX_DAEMON_CONTROL_PRIV_H
@@ -51,6 +52,10 @@ int cmd_cap_release(struct call *c, const json_t *params, json_t **result);
 int cmd_guest_set(struct call *c, const json_t *params, json_t **result);
 int cmd_pause(struct call *c, const json_t *params, json_t **result);
 int cmd_resume(struct call *c, const json_t *params, json_t **result);
+int cmd_host_list(struct call *c, const json_t *params, json_t **result);
+int cmd_list_hosts(struct call *c, const json_t *params, json_t **result);
+int cmd_lock_list(struct call *c, const json_t *params, json_t **result);
+int cmd_lock_break(struct call *c, const json_t *params, json_t **result);
 int cmd_why(struct call *c, const json_t *params, json_t **result);
 int cmd_events(struct call *c, const json_t *params, json_t **result);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/daemon/actor.h"
+#include "src/daemon/cluster.h"
 #include "src/daemon/control.h"
 #include "src/daemon/manager.h"
 #include "src/daemon/notify.h"
@@ -32,6 +33,7 @@ struct engine {
 	struct event_base *base;
 	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
 	struct event *ev_guide, *ev_cross;
+	struct event *ev_cluster, *ev_cluster_due; /* NULL: this host is alone */
 	pthread_t sampler_thread, actor_thread;
 	struct daemon_conf *conf; /* ours, once it was read again */
 	bool terminal;		  /* there was one when it began to run */
@@ -142,6 +144,17 @@ static void on_cross(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	event_add(e->ev_cross, &tv);
+}
+
+static void on_cluster(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+	int64_t ns = cluster_work(e->m.cluster, snap_latest(&e->sh), now_of(e), clock_wall_ns());
+	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
+
+	(void)fd;
+	(void)what;
+	event_add(e->ev_cluster_due, &tv);
 }
 
 static void on_shared(evutil_socket_t fd, short what, void *arg)
@@ -334,6 +347,8 @@ static void free_loop(struct engine *e)
 	free_event(&e->ev_hup);
 	free_event(&e->ev_guide);
 	free_event(&e->ev_cross);
+	free_event(&e->ev_cluster);
+	free_event(&e->ev_cluster_due);
 	if (e->base)
 		event_base_free(e->base);
 	e->base = NULL;
@@ -405,6 +420,24 @@ static void open_counters(struct engine *e)
 		*c = (struct counters){ .ops = counters_sim, .arg = e->c.hv_arg };
 }
 
+/* The other hosts, if there are any. */
+static int open_cluster(struct engine *e, struct conf_error *err)
+{
+	char hostname[256] = "";
+	int rc;
+
+	if (!e->c.conf->cluster_file[0])
+		return 0;
+	gethostname(hostname, sizeof(hostname) - 1);
+	rc = cluster_open(&e->m.cluster, e->c.conf, hostname, &e->m, now_of(e), err);
+	if (rc)
+		return rc;
+	e->ev_cluster = event_new(e->base, cluster_fd(e->m.cluster), EV_READ | EV_PERSIST,
+				  on_cluster, e);
+	e->ev_cluster_due = evtimer_new(e->base, on_cluster, e);
+	return e->ev_cluster && e->ev_cluster_due && !event_add(e->ev_cluster, NULL) ? 0 : -ENOMEM;
+}
+
 /* What an earlier run left capped is restored before anything is saved anew. */
 static int recover(struct engine *e, struct conf_error *err)
 {
@@ -473,6 +506,8 @@ static int open_parts(struct engine *e, struct conf_error *err)
 	if (rc || e->c.sim)
 		return rc;
 	rc = make_loop(e);
+	if (!rc)
+		rc = open_cluster(e, err);
 	if (!rc)
 		rc = control_open(&e->control, e->base, &e->m, err);
 	return rc;
@@ -596,6 +631,8 @@ static int run_real(struct engine *e)
 	make_realtime(e);
 	work(e);
 	event_add(e->ev_cross, &at_once);
+	if (e->ev_cluster_due)
+		event_add(e->ev_cluster_due, &at_once);
 	e->watchdog_us = notify_watchdog_us();
 	notify("READY=1");
 	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
@@ -627,6 +664,8 @@ int engine_close(struct engine *e)
 	if (e->control)
 		control_close(e->control);
 	free_loop(e);
+	cluster_close(e->m.cluster);
+	e->m.cluster = NULL;
 	if (e->manager_ok) {
 		if (e->m.sched)
 			failed = manager_restore(&e->m);

@@ -3,10 +3,13 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
 	src/daemon/actor.c src/daemon/actor.h \
+	src/daemon/cluster.c src/daemon/cluster.h src/daemon/cluster_priv.h \
+	src/daemon/cluster_conf.c src/daemon/cluster_conf.h src/daemon/cluster_file.c \
+	src/daemon/cluster_locks.c src/daemon/cluster_publish.c \
 	src/daemon/settings.c src/daemon/settings.h src/daemon/settings_guest.c \
 	src/daemon/control.c src/daemon/control.h \
 	src/daemon/control_cmds.c src/daemon/control_cmds.h src/daemon/control_priv.h \
-	src/daemon/control_policy.c src/daemon/control_put.c src/daemon/control_set.c \
+	src/daemon/control_cluster.c src/daemon/control_policy.c src/daemon/control_put.c src/daemon/control_set.c \
 	src/daemon/control_show.c src/daemon/control_why.c \
 	src/daemon/control_proto.c src/daemon/control_proto.h \
 	src/daemon/engine.c src/daemon/engine.h \
@@ -26,7 +29,10 @@ libdaemon_a_SOURCES = \
 	src/daemon/stages.c src/daemon/tick.c \
 	src/daemon/uuid.h
 
-RESEXD_LIBS = libdaemon.a libibmon.a libhv.a libcounters.a libsim.a libpolicies.a libutil.a libcore.a \
+# What hosts share, and by what they read it.
+CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
+
+RESEXD_LIBS = libdaemon.a libibmon.a libhv.a libcounters.a libsim.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
 	$(XEN_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 
 sbin_PROGRAMS += resexd

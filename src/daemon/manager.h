@@ -16,6 +16,8 @@
 #include "src/daemon/shared.h"
 #include "src/util/log.h"
 
+struct cluster;
+
 /* What is claimed against a counter: of a guest, or of all guests of a link. */
 struct checked {
 	struct counter_name name;      /* as configured */
@@ -123,6 +125,7 @@ struct manager {
 	struct mono cross_due, cross_time; /* the next reading; the newest */
 	bool cross_waits;		   /* for a snapshot that is as new as it */
 	uint32_t diverging;		   /* guests */
+	struct cluster *cluster;	   /* of which this host is one; NULL: it is alone */
 };
 
 /* Opens nothing: handles, conf and policy are given. 0 or -errno. */

@@ -1,15 +1,18 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/conf.dict tests/fuzz/control.dict \
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
 	tests/fuzz/methods.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_hello tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_hello tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
+tests_fuzz_fuzz_cluster_SOURCES = tests/fuzz/fuzz_cluster.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_cluster_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_cluster_LDADD = libdaemon.a libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_conf_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
@@ -20,9 +23,10 @@ tests_fuzz_fuzz_hello_SOURCES = tests/fuzz/fuzz_hello.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_hello_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_hello_LDADD = libtransport.a $(NETTLE_LIBS)
 tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
+	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_methods_LDADD = libdaemon.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_methods_LDADD = libdaemon.a libshared.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_record_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_record_LDADD = libshared.a libutil.a $(ISAL_LIBS)

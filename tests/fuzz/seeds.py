@@ -56,11 +56,31 @@ CONTROL = {
 }
 
 
-# --- methods: a byte, 63 bytes of figures, lines (fuzz_methods.c) ------------
+HOSTS = '"hosts": [{"name": "xen1", "number": 1, "address": "10.0.0.1"},' \
+        ' {"name": "xen2", "number": 2, "address": "10.0.0.2", "port": 1, "corosync_node": 12}]'
+
+CLUSTER = {
+    "least": '{"cluster": "c", %s}' % HOSTS,
+    "full": '{"cluster": "c", "host": "xen2", "transport": "tcp", "membership": "corosync",'
+            ' "key_file": "/k", "heartbeat": "20ms", "scan": "1s", "timeout": "2s", "hold": "1s",'
+            ' "drift": 500, "callers": 3, "callers_second": 9, %s,'
+            ' "services": [{"name": "web", "number": 3, "minimum": 2, "balancers": ["xen1"]},'
+            ' {"name": "mail", "number": 9, "balancers": ["xen2", "xen1"]}]}' % HOSTS,
+    "services": '{"cluster": "c", %s, "services": [{"name": "a", "number": 1},'
+                ' {"name": "b", "number": 1, "minimum": 3}]}' % HOSTS,
+    "nobody": '{"cluster": "c", %s, "services": [{"name": "a", "number": 1,'
+              ' "balancers": ["y"]}]}' % HOSTS,
+    "twice": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"},'
+             ' {"name": "xen1", "number": 2, "address": "a"}]}',
+    "empty": "{}",
+}
 
 
-def call(method, params=None, root=1):
-    return bytes([root]) + bytes(range(1, 64)) + b"".join(
+# --- methods: a byte, 63 + 28 bytes of figures, lines (fuzz_methods.c) --------
+
+
+def call(method, params=None, root=1, cluster=0):
+    return bytes([root]) + bytes(range(1, 64)) + struct.pack("<Q20s", cluster, bytes(20)) + b"".join(
         b'{"jsonrpc":"2.0","id":%d,"method":"%s"%s}\n'
         % (i, m.encode(), b',"params":' + p.encode() if p else b"")
         for i, (m, p) in enumerate(zip(method.split(), params or [None] * 99)))
@@ -70,6 +90,11 @@ METHODS = {
     "readers": call("list info policy-list cap-list why ring-list events policy-show guest-show"),
     "guest": call("guest-show why ring-list events", ['{"guest":"bulk"}', '{"guest":"4"}', '{"guest":"7"}',
                   '{"guest":"05050505-0505-0505-0505-050505050505","since":1}']),
+    "hosts": call("host-list list-hosts lock-list lock-break lock-break", [None] * 3 + [
+                  '{"service":"web"}', '{"service":"mail","force":true}'], cluster=0xc1),
+    "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],
+                          cluster=0x1021),
+    "alone": call("host-list list-hosts lock-list lock-break", [None] * 3 + ['{"service":"web"}']),
     "nobody": call("guest-show why", ['{"guest":"nobody"}', '{"guest":7}']),
     "set": call("policy-set policy-set policy-show", ['{"policy":"null"}',
                 '{"policy":"freemarket","params":{"low":250,"step":1000000}}', '{"policy":"null"}']),
@@ -429,6 +454,7 @@ TCP = {
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    write(sys.argv[1], "cluster", CLUSTER)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
     write(sys.argv[1], "hello", HELLO)

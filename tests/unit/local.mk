@@ -89,10 +89,10 @@ endif
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
-	tests/unit/test_settings tests/unit/test_policy_load tests/unit/test_manager \
+	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_manager \
 	tests/unit/test_manager_rings tests/unit/test_manager_sim tests/unit/test_manager_log \
 	tests/unit/test_manager_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
-	tests/unit/test_control_set tests/unit/test_manager_conf tests/unit/test_manager_cross \
+	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_manager_conf tests/unit/test_manager_cross \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
@@ -107,6 +107,10 @@ tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_unit_test_restore_LDADD = libdaemon.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit/examples.h \
+	tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_cluster_conf_LDADD = libdaemon.a $(CLUSTER_LIBS) libutil.a libcore.a $(CMOCKA_LIBS) \
+	$(JANSSON_LIBS)
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_settings_LDADD = libdaemon.a libcounters.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
@@ -115,7 +119,7 @@ tests_unit_test_policy_load_SOURCES = tests/unit/test_policy_load.c tests/unit/e
 tests_unit_test_policy_load_LDADD = libdaemon.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 MANAGER_RIG = tests/unit/manager_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h tests/fakes/fake_guest.c tests/fakes/fake_guest.h
-MANAGER_LIBS = libdaemon.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a \
+MANAGER_LIBS = libdaemon.a libibmon.a libcounters.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
 	$(CMOCKA_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c $(MANAGER_RIG)
 tests_unit_test_manager_LDADD = $(MANAGER_LIBS)
@@ -130,6 +134,9 @@ tests_unit_test_manager_caps_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_control_proto_LDADD = libdaemon.a libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(MANAGER_RIG)
+tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
+	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(MANAGER_RIG)
+tests_unit_test_control_cluster_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_set_SOURCES = tests/unit/test_control_set.c tests/unit/control_rig.h $(MANAGER_RIG)
 tests_unit_test_control_set_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_cross_SOURCES = tests/unit/test_manager_cross.c tests/unit/control_rig.h $(MANAGER_RIG)

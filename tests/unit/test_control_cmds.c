@@ -36,8 +36,8 @@ static void rights__others__may_ask_and_change_nothing(void **state)
 
 static void methods__that_modify__are_those_of_the_man_page(void **state)
 {
-	static const char *const names[] = { "policy-set", "cap-release", "guest-set", "pause",
-					     "resume" };
+	static const char *const names[] = { "policy-set", "cap-release", "guest-set",
+					     "pause",	   "resume",	  "lock-break" };
 	size_t found = 0;
 
 	(void)state;

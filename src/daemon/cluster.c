@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster: serve, publish, read the others. See cluster.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "src/daemon/cluster.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "src/daemon/cluster_priv.h"
+#include "src/shared/member.h"
+#include "src/shared/peers.h"
+
+enum { EVENTS_ONCE = 64, TURNS_MAX = 16 };
+
+struct cluster {
+	struct cluster_conf conf;
+	struct manager *m;
+	struct transport *t;
+	struct region region;
+	struct peers *peers;
+	const struct member_ops *member_ops;
+	struct member *member;
+	struct member_view view;
+	struct locks locks;
+	struct mono beat_due, scan_due;
+	bool told_up[REGION_HOSTS_MAX];
+	int epoll, member_fd;
+	char member_note[128];
+	struct region_guest guest[REGION_GUESTS_MAX]; /* of ours, while they are published */
+};
+
+/* --- what people are told --------------------------------------------------- */
+
+static const char *name_of(const struct cluster *c, uint16_t host, char buf[static 32])
+{
+	const struct cluster_host *h = cluster_host_at(&c->conf, host);
+
+	if (h)
+		return h->name;
+	snprintf(buf, 32, "host %u", host);
+	return buf;
+}
+
+static void tell(struct cluster *c, int64_t wall_ns, const char *kind, uint16_t host,
+		 const char *what)
+{
+	char buf[32];
+	const char *name = host ? name_of(c, host, buf) : "a caller";
+
+	manager_event(c->m, wall_ns, "", kind, "%s: %s", name, what);
+}
+
+static void tell_link(struct cluster *c, const struct transport_event *ev, int64_t wall_ns)
+{
+	bool up = ev->type == TRANSPORT_UP;
+	char what[160];
+
+	if (c->told_up[ev->host - 1] == up)
+		return;
+	c->told_up[ev->host - 1] = up;
+	if (up)
+		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
+			 (unsigned long long)ev->generation);
+	else
+		snprintf(what, sizeof(what), "its memory cannot be read any more: %s", ev->text);
+	tell(c, wall_ns, "host", ev->host, what);
+}
+
+/* --- work ------------------------------------------------------------------- */
+
+static void take_result(struct cluster *c, const struct transport_event *ev, struct mono now)
+{
+	if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_PEERS)
+		peers_event(c->peers, ev, now);
+	else
+		locks_result(&c->locks, &c->conf, ev, now);
+}
+
+static void take(struct cluster *c, const struct transport_event *ev, struct mono now,
+		 int64_t wall_ns)
+{
+	switch (ev->type) {
+	case TRANSPORT_RESULT:
+		take_result(c, ev, now);
+		break;
+	case TRANSPORT_UP:
+	case TRANSPORT_DOWN:
+		tell_link(c, ev, wall_ns);
+		peers_event(c->peers, ev, now);
+		break;
+	case TRANSPORT_ALARM:
+		tell(c, wall_ns, "alarm", ev->host, ev->text);
+		break;
+	case TRANSPORT_MESSAGE: /* nobody sends any yet */
+		break;
+	}
+}
+
+/* Peers may keep us busy, but not for ever: the loop has others to serve. */
+static void take_events(struct cluster *c, struct mono now, int64_t wall_ns)
+{
+	struct transport_event ev[EVENTS_ONCE];
+	size_t n = EVENTS_ONCE;
+
+	for (int i = 0; i < TURNS_MAX && n == EVENTS_ONCE; i++) {
+		n = transport_poll(c->t, now, ev, EVENTS_ONCE);
+		for (size_t k = 0; k < n; k++)
+			take(c, &ev[k], now, wall_ns);
+	}
+}
+
+static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_ns)
+{
+	struct region_host host;
+	uint32_t n = publish_guests(c->m, sn, c->guest);
+
+	region_publish_guests(&c->region, c->guest, n);
+	publish_host(&c->conf, c->m, sn, wall_ns, &host);
+	host.view = c->view.view;
+	host.members = c->view.members;
+	host.quorate = c->view.quorate;
+	region_beat(&c->region, &host);
+}
+
+/* Its file descriptor comes and goes with corosync. */
+static void watch_member(struct cluster *c)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = c->member_ops->fd(c->member);
+
+	if (fd == c->member_fd)
+		return;
+	if (c->member_fd >= 0)
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->member_fd, NULL);
+	if (fd >= 0 && epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev))
+		fd = -1; /* then its due time alone is what it is looked at by */
+	c->member_fd = fd;
+}
+
+static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
+{
+	const char *note;
+	char what[96];
+
+	if (c->member_ops->work(c->member, now, &c->view)) {
+		snprintf(what, sizeof(what), "view %llu of %d hosts%s",
+			 (unsigned long long)c->view.view, __builtin_popcountll(c->view.members),
+			 c->view.quorate ? "" : ", without quorum: nothing is decided here");
+		tell(c, wall_ns, "members", (uint16_t)c->conf.host[c->conf.self].number, what);
+	}
+	note = c->member_ops->note(c->member);
+	if (strcmp(note, c->member_note) != 0) {
+		snprintf(c->member_note, sizeof(c->member_note), "%s", note);
+		if (*note)
+			log_msg(c->m->log, LOG_LVL_WARNING, "cluster: %s", note);
+	}
+	watch_member(c);
+}
+
+/* The next multiple of period after now: what was missed is not made up for. */
+static bool is_due(struct mono *due, int64_t period, struct mono now)
+{
+	if (mono_sub(now, *due) < 0)
+		return false;
+	*due = mono_add(*due, period);
+	if (mono_sub(now, *due) >= 0)
+		*due = mono_add(now, period);
+	return true;
+}
+
+static struct mono earlier(struct mono a, struct mono b)
+{
+	return mono_sub(a, b) < 0 ? a : b;
+}
+
+int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
+{
+	struct mono due, busy;
+
+	work_member(c, now, wall_ns);
+	take_events(c, now, wall_ns);
+	if (is_due(&c->beat_due, c->conf.heartbeat_ns, now))
+		publish(c, sn, wall_ns);
+	if (is_due(&c->scan_due, c->conf.scan_ns, now)) {
+		peers_scan(c->peers, now);
+		locks_read(&c->locks, &c->conf, c->t, locks_home(c->view.members), now);
+	}
+	due = earlier(earlier(c->beat_due, c->scan_due), c->member_ops->due(c->member));
+	if (transport_arm(c->t, now, &busy))
+		return 0;
+	due = earlier(due, busy);
+	return mono_sub(due, now) > 0 ? mono_sub(due, now) : 0;
+}
+
+/* --- what is known ----------------------------------------------------------- */
+
+int cluster_fd(const struct cluster *c)
+{
+	return c->epoll;
+}
+
+const struct cluster_conf *cluster_conf(const struct cluster *c)
+{
+	return &c->conf;
+}
+
+const char *cluster_transport(const struct cluster *c)
+{
+	return transport_backends[c->conf.transport]->name;
+}
+
+void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members, bool *quorate)
+{
+	*view = c->view.view;
+	*members = c->view.members;
+	*quorate = c->view.quorate;
+}
+
+/* A heart that beats is seen at least so often, when all goes well twice over. */
+static int64_t patience(const struct cluster_conf *conf)
+{
+	return 2 * (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns;
+}
+
+static enum cluster_state state_of_peer(const struct cluster *c, uint32_t i,
+					const struct peer_seen *p, struct mono now)
+{
+	if (i == c->conf.self)
+		return CLUSTER_SELF;
+	if (!p->link)
+		return CLUSTER_DOWN;
+	if (!p->known || mono_sub(now, p->moved) > patience(&c->conf))
+		return CLUSTER_SILENT;
+	return CLUSTER_UP;
+}
+
+void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s)
+{
+	const struct cluster_host *h = &c->conf.host[i];
+	struct peer_seen p;
+
+	peers_see(c->peers, (uint16_t)h->number, &p);
+	memset(s, 0, sizeof(*s));
+	s->conf = h;
+	s->state = state_of_peer(c, i, &p, now);
+	s->member = c->view.members >> (h->number - 1) & 1;
+	s->age_ns = p.known ? mono_sub(now, p.moved) : -1;
+	s->host = p.known ? p.host : NULL;
+	s->guest = p.guest;
+	s->guests = p.known ? p.guests : 0;
+	snprintf(s->note, sizeof(s->note), "%s", p.note);
+	if (s->state == CLUSTER_DOWN && !p.note[0])
+		snprintf(s->note, sizeof(s->note),
+			 "not seen yet: its resexd does not run, or cannot be reached");
+	if (s->state == CLUSTER_SILENT && p.known && !p.note[0])
+		snprintf(s->note, sizeof(s->note),
+			 "its heart does not beat: its resexd stands still");
+}
+
+void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l)
+{
+	const struct lock_seen *s = &c->locks.seen[i];
+
+	memset(l, 0, sizeof(*l));
+	l->service = &c->conf.service[i];
+	l->home = cluster_host_at(&c->conf, locks_home(c->view.members));
+	l->known = s->known && l->home && s->home == l->home->number;
+	if (!l->known)
+		return;
+	l->word = s->word;
+	l->since_ns = mono_sub(now, s->since);
+	l->age_ns = mono_sub(now, s->read);
+}
+
+int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket)
+{
+	int rc = c->view.quorate ? locks_break(&c->locks, &c->conf, c->t,
+					       locks_home(c->view.members), i, force, now)
+				 : -EPERM;
+
+	if (!rc)
+		*ticket = c->locks.broken.ticket;
+	return rc;
+}
+
+int cluster_break_result(const struct cluster *c, uint64_t ticket)
+{
+	return ticket == c->locks.broken.ticket ? c->locks.broken.rc : -ESRCH;
+}
+
+/* --- open and close ----------------------------------------------------------- */
+
+static int open_transport(struct cluster *c, const struct cluster_key *key, uint64_t generation,
+			  struct mono now, struct conf_error *e)
+{
+	const struct transport_backend *b = transport_backends[c->conf.transport];
+	const struct cluster_host *h = &c->conf.host[c->conf.self];
+	struct transport_conf tc = {
+		.host = (uint16_t)h->number,
+		.generation = generation,
+		.key = key->bytes,
+		.key_len = key->len,
+		.port = (uint16_t)h->port,
+		.bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES },
+		.hellos_max = (uint32_t)c->conf.callers,
+		.hellos_second = (uint32_t)c->conf.callers_second,
+		.seed = generation << 8 | h->number,
+	};
+	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
+	char text[256] = "";
+	int rc = words ? region_words(words, generation) : -ENOMEM;
+
+	strcpy(tc.cluster, c->conf.cluster);
+	strcpy(tc.address, h->address);
+	tc.words = words;
+	if (!strcmp(b->name, "shm"))
+		tc.port = 0;
+	if (!rc)
+		rc = b->open(&c->t, &tc, now, text);
+	free(words);
+	if (rc)
+		snprintf(e->text, sizeof(e->text), "cluster: transport \"%s\": %s", b->name,
+			 text[0] ? text : strerror(-rc));
+	return rc;
+}
+
+static int add_peers(struct cluster *c, struct mono now, struct conf_error *e)
+{
+	bool shm = !strcmp(cluster_transport(c), "shm");
+
+	for (uint32_t i = 0; i < c->conf.hosts; i++) {
+		const struct cluster_host *h = &c->conf.host[i];
+		struct transport_peer p = { .host = (uint16_t)h->number,
+					    .port = shm ? 0 : (uint16_t)h->port };
+		int rc;
+
+		strcpy(p.name, h->name);
+		strcpy(p.address, h->address);
+		rc = transport_add(c->t, &p, now);
+		if (!rc)
+			continue;
+		snprintf(e->text, sizeof(e->text),
+			 "cluster: host \"%s\" cannot be called at \"%s\": %s", h->name, h->address,
+			 strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+static const struct member_ops *find_member(const struct cluster_conf *conf, struct conf_error *e)
+{
+	if (conf->membership == CLUSTER_STATIC)
+		return &member_static;
+#ifdef HAVE_COROSYNC
+	(void)e;
+	return &member_corosync;
+#else
+	snprintf(e->text, sizeof(e->text),
+		 "cluster: this resexd was built without corosync: say \"membership\": "
+		 "\"static\", or use another build");
+	return NULL;
+#endif
+}
+
+static int open_member(struct cluster *c, struct mono now, struct conf_error *e)
+{
+	struct member_conf mc = { .self = (uint16_t)c->conf.host[c->conf.self].number };
+	int rc;
+
+	for (uint32_t i = 0; i < c->conf.hosts; i++) {
+		const struct cluster_host *h = &c->conf.host[i];
+
+		mc.hosts |= 1ull << (h->number - 1);
+		mc.node[h->number - 1] = (uint32_t)h->corosync_node;
+	}
+	c->member_ops = find_member(&c->conf, e);
+	if (!c->member_ops)
+		return -EOPNOTSUPP;
+	rc = c->member_ops->open(&c->member, &mc, now);
+	if (!c->member)
+		return rc ? rc : -ENOMEM;
+	return 0; /* without corosync there is no quorum, until it comes */
+}
+
+static int open_loop(struct cluster *c)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, transport_fd(c->t), &ev))
+		return -errno;
+	return 0;
+}
+
+static void begin(struct cluster *c, uint64_t generation, struct mono now)
+{
+	struct region_service s[CLUSTER_SERVICES_MAX];
+	uint32_t n = publish_services(&c->conf, s);
+
+	region_init(&c->region, transport_table(c->t), (uint16_t)c->conf.host[c->conf.self].number,
+		    generation);
+	region_publish_services(&c->region, s, n);
+	c->beat_due = c->scan_due = now;
+}
+
+static int open_parts(struct cluster *c, const struct daemon_conf *conf, const char *hostname,
+		      struct mono now, struct conf_error *e)
+{
+	struct cluster_key key = { 0 };
+	uint64_t generation = 0;
+	int rc = cluster_conf_load(&c->conf, conf->cluster_file, hostname, e);
+
+	if (!rc)
+		rc = cluster_key_load(&key, c->conf.key_file, e);
+	if (!rc)
+		rc = cluster_generation(conf->state_dir, &generation, e);
+	if (!rc)
+		rc = open_transport(c, &key, generation, now, e);
+	explicit_bzero(&key, sizeof(key));
+	if (rc)
+		return rc;
+	begin(c, generation, now);
+	rc = open_loop(c);
+	if (!rc)
+		rc = open_member(c, now, e);
+	if (!rc)
+		rc = peers_open(&c->peers, c->t, c->conf.timeout_ns);
+	if (!rc)
+		rc = add_peers(c, now, e);
+	return rc;
+}
+
+int cluster_open(struct cluster **out, const struct daemon_conf *conf, const char *hostname,
+		 struct manager *m, struct mono now, struct conf_error *e)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	c->m = m;
+	c->epoll = c->member_fd = -1;
+	rc = open_parts(c, conf, hostname, now, e);
+	if (rc) {
+		cluster_close(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void cluster_close(struct cluster *c)
+{
+	if (!c)
+		return;
+	peers_close(c->peers);
+	if (c->member)
+		c->member_ops->close(c->member);
+	transport_close(c->t);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	free(c);
+}

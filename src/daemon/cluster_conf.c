@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster_conf: cluster.json -> struct cluster_conf, against tables. See cluster_conf.h. */
+#include "src/daemon/cluster_conf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/shared/lock.h"
+
+static const char *const membership_names[] = { "static", "corosync", NULL };
+
+#define AT(field) offsetof(struct cluster_conf, field)
+static const struct conf_key top_keys[] = {
+	{ .name = "cluster",
+	  .type = CONF_STRING,
+	  .offset = AT(cluster),
+	  .min = 1,
+	  .max = TRANSPORT_NAME_MAX - 1,
+	  .required = 1 },
+	{ .name = "host",
+	  .type = CONF_STRING,
+	  .offset = AT(host_name),
+	  .min = 1,
+	  .max = REGION_NAME - 1 },
+	{ .name = "key_file",
+	  .type = CONF_STRING,
+	  .offset = AT(key_file),
+	  .min = 1,
+	  .max = CONFIG_PATH_MAX },
+	{ .name = "membership",
+	  .type = CONF_ENUM,
+	  .offset = AT(membership),
+	  .names = membership_names },
+	{ .name = "heartbeat",
+	  .type = CONF_DURATION,
+	  .offset = AT(heartbeat_ns),
+	  .min = 10 * NS_PER_MS,
+	  .max = 10 * NS_PER_S },
+	{ .name = "scan",
+	  .type = CONF_DURATION,
+	  .offset = AT(scan_ns),
+	  .min = 10 * NS_PER_MS,
+	  .max = 60 * NS_PER_S },
+	{ .name = "timeout",
+	  .type = CONF_DURATION,
+	  .offset = AT(timeout_ns),
+	  .min = 10 * NS_PER_MS,
+	  .max = 60 * NS_PER_S },
+	{ .name = "hold",
+	  .type = CONF_DURATION,
+	  .offset = AT(hold_ns),
+	  .min = 10 * NS_PER_MS,
+	  .max = 60 * NS_PER_S },
+	{ .name = "drift", .type = CONF_UINT, .offset = AT(drift), .max = 100000 },
+	{ .name = "callers", .type = CONF_UINT, .offset = AT(callers), .min = 1, .max = 64 },
+	{ .name = "callers_second",
+	  .type = CONF_UINT,
+	  .offset = AT(callers_second),
+	  .min = 1,
+	  .max = 10000 },
+	{ 0 },
+};
+#undef AT
+
+#define AT(field) offsetof(struct cluster_host, field)
+static const struct conf_key host_keys[] = {
+	{ .name = "name",
+	  .type = CONF_STRING,
+	  .offset = AT(name),
+	  .min = 1,
+	  .max = REGION_NAME - 1,
+	  .required = 1 },
+	{ .name = "number",
+	  .type = CONF_UINT,
+	  .offset = AT(number),
+	  .min = 1,
+	  .max = REGION_HOSTS_MAX,
+	  .required = 1 },
+	{ .name = "address",
+	  .type = CONF_STRING,
+	  .offset = AT(address),
+	  .min = 1,
+	  .max = TRANSPORT_ADDRESS_MAX - 1,
+	  .required = 1 },
+	{ .name = "port", .type = CONF_UINT, .offset = AT(port), .max = 65535 },
+	{ .name = "corosync_node",
+	  .type = CONF_UINT,
+	  .offset = AT(corosync_node),
+	  .min = 1,
+	  .max = UINT32_MAX },
+	{ 0 },
+};
+#undef AT
+
+#define AT(field) offsetof(struct cluster_service, field)
+static const struct conf_key service_keys[] = {
+	{ .name = "name",
+	  .type = CONF_STRING,
+	  .offset = AT(name),
+	  .min = 1,
+	  .max = REGION_NAME - 1,
+	  .required = 1 },
+	{ .name = "number",
+	  .type = CONF_UINT,
+	  .offset = AT(number),
+	  .min = 1,
+	  .max = REGION_SERVICES_MAX - 1,
+	  .required = 1 },
+	{ .name = "minimum",
+	  .type = CONF_UINT,
+	  .offset = AT(minimum),
+	  .max = REGION_NODES_MAX * REGION_HOSTS_MAX },
+	{ 0 },
+};
+#undef AT
+
+/* --- hosts ----------------------------------------------------------------- */
+
+static int check_host(const struct cluster_conf *c, const struct conf_doc *d, size_t i,
+		      const struct cluster_host *h, struct conf_error *e)
+{
+	char path[64];
+
+	for (uint32_t k = 0; k < c->hosts; k++) {
+		const struct cluster_host *o = &c->host[k];
+
+		if (!strcmp(o->name, h->name)) {
+			snprintf(path, sizeof(path), "hosts[%zu].name", i);
+			return conf_fail(d, path, e,
+					 "host \"%s\" is there already: name each host once",
+					 h->name);
+		}
+		if (o->number == h->number) {
+			snprintf(path, sizeof(path), "hosts[%zu].number", i);
+			return conf_fail(d, path, e,
+					 "number %u is that of \"%s\": give each host its own",
+					 (unsigned)h->number, o->name);
+		}
+		if (o->corosync_node == h->corosync_node) {
+			snprintf(path, sizeof(path), "hosts[%zu]", i);
+			return conf_fail(
+				d, path, e,
+				"corosync's node %llu is \"%s\": give each host its own nodeid",
+				(unsigned long long)h->corosync_node, o->name);
+		}
+	}
+	return 0;
+}
+
+static int read_host(struct cluster_conf *c, const struct conf_doc *d, size_t i, const json_t *obj,
+		     struct conf_error *e)
+{
+	struct cluster_host h = { .port = 7471 };
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "hosts[%zu]", i);
+	rc = conf_bind(d, path, obj, host_keys, NULL, &h, e);
+	if (rc)
+		return rc;
+	if (!h.corosync_node)
+		h.corosync_node = h.number;
+	rc = check_host(c, d, i, &h, e);
+	if (!rc)
+		c->host[c->hosts++] = h;
+	return rc;
+}
+
+static int read_hosts(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	json_t *arr = json_object_get(d->root, "hosts"), *v;
+	size_t i;
+	int rc;
+
+	if (!json_is_array(arr) || !json_array_size(arr) || json_array_size(arr) > REGION_HOSTS_MAX)
+		return conf_fail(d, arr ? "hosts" : "", e,
+				 "hosts: give a list of 1 to %d hosts, such as [{\"name\": "
+				 "\"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}]",
+				 REGION_HOSTS_MAX);
+	json_array_foreach(arr, i, v) {
+		rc = read_host(c, d, i, v, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int find_self(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
+		     struct conf_error *e)
+{
+	bool told = c->host_name[0];
+
+	if (!told)
+		snprintf(c->host_name, sizeof(c->host_name), "%.*s", (int)strcspn(hostname, "."),
+			 hostname);
+	for (uint32_t i = 0; i < c->hosts; i++)
+		if (!strcmp(c->host[i].name, c->host_name)) {
+			c->self = i;
+			return 0;
+		}
+	if (told)
+		return conf_fail(d, "host", e, "no host is named \"%s\": name one of hosts[]",
+				 c->host_name);
+	return conf_fail(d, "hosts", e,
+			 "this host is called \"%s\", which is none of hosts[]: add it, or say "
+			 "which it is with \"host\"",
+			 c->host_name);
+}
+
+/* --- services -------------------------------------------------------------- */
+
+static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+			  const json_t *arr, struct cluster_service *s, struct conf_error *e)
+{
+	char at[96];
+	json_t *v;
+	size_t i;
+
+	snprintf(at, sizeof(at), "%s.balancers", path);
+	if (!json_is_array(arr))
+		return conf_fail(d, at, e, "balancers: give a list of names of hosts");
+	json_array_foreach(arr, i, v) {
+		const char *name = json_string_value(v);
+		uint32_t k = 0;
+
+		while (name && k < c->hosts && strcmp(c->host[k].name, name) != 0)
+			k++;
+		if (!name || k == c->hosts) {
+			snprintf(at, sizeof(at), "%s.balancers[%zu]", path, i);
+			return conf_fail(d, at, e,
+					 "no host is named \"%.64s\": name one of hosts[]",
+					 name ? name : "?");
+		}
+		s->balancers |= 1ull << (c->host[k].number - 1);
+	}
+	return 0;
+}
+
+static int check_service(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
+			 const struct cluster_service *s, struct conf_error *e)
+{
+	char at[96];
+
+	for (uint32_t k = 0; k < c->services; k++) {
+		const struct cluster_service *o = &c->service[k];
+
+		if (!strcmp(o->name, s->name)) {
+			snprintf(at, sizeof(at), "%s.name", path);
+			return conf_fail(d, at, e,
+					 "service \"%s\" is there already: name each service once",
+					 s->name);
+		}
+		if (o->number == s->number) {
+			snprintf(at, sizeof(at), "%s.number", path);
+			return conf_fail(d, at, e,
+					 "number %u is that of \"%s\": give each service its own",
+					 (unsigned)s->number, o->name);
+		}
+	}
+	return 0;
+}
+
+static int read_service(struct cluster_conf *c, const struct conf_doc *d, size_t i,
+			const json_t *obj, struct conf_error *e)
+{
+	static const char *const also[] = { "balancers", NULL };
+	struct cluster_service s = { .minimum = 1 };
+	const json_t *balancers = json_object_get(obj, "balancers");
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "services[%zu]", i);
+	rc = conf_bind(d, path, obj, service_keys, also, &s, e);
+	if (!rc)
+		rc = check_service(c, d, path, &s, e);
+	if (!rc && balancers)
+		rc = read_balancers(c, d, path, balancers, &s, e);
+	if (!rc)
+		c->service[c->services++] = s;
+	return rc;
+}
+
+static int read_services(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	json_t *arr = json_object_get(d->root, "services"), *v;
+	size_t i;
+	int rc;
+
+	if (!arr)
+		return 0;
+	if (!json_is_array(arr) || json_array_size(arr) > CLUSTER_SERVICES_MAX)
+		return conf_fail(d, "services", e, "services: give a list of at most %d services",
+				 CLUSTER_SERVICES_MAX);
+	json_array_foreach(arr, i, v) {
+		rc = read_service(c, d, i, v, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* --- the whole ------------------------------------------------------------- */
+
+static void set_defaults(struct cluster_conf *c)
+{
+	memset(c, 0, sizeof(*c));
+	strcpy(c->key_file, RESEX_CONFDIR "/cluster.key");
+	c->heartbeat_ns = 100 * NS_PER_MS;
+	c->scan_ns = 500 * NS_PER_MS;
+	c->timeout_ns = NS_PER_S;
+	c->hold_ns = 2 * NS_PER_S;
+	c->drift = 1000;
+	c->callers = 8;
+	c->callers_second = 64;
+}
+
+static int read_transport(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
+{
+	const json_t *v = json_object_get(d->root, "transport");
+	const char *name = v ? json_string_value(v) : "verbs";
+
+	for (uint32_t i = 0; name && transport_backends[i]; i++)
+		if (!strcmp(transport_backends[i]->name, name)) {
+			c->transport = i;
+			return 0;
+		}
+	return conf_fail(d, v ? "transport" : "", e,
+			 "no transport \"%.64s\" here: write verbs (if built with it), tcp or shm",
+			 name ? name : "?");
+}
+
+static int read_doc(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
+		    struct conf_error *e)
+{
+	static const char *const also[] = { "hosts", "services", "transport", NULL };
+	int rc;
+
+	set_defaults(c);
+	rc = conf_bind(d, "", d->root, top_keys, also, c, e);
+	if (!rc)
+		rc = read_transport(c, d, e);
+	if (!rc)
+		rc = read_hosts(c, d, e);
+	if (!rc)
+		rc = find_self(c, d, hostname, e);
+	if (!rc)
+		rc = read_services(c, d, e);
+	return rc;
+}
+
+int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *text, size_t len,
+		       const char *hostname, struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_parse(&d, name, text, len, e);
+
+	if (rc)
+		return rc;
+	rc = read_doc(c, &d, hostname, e);
+	conf_free(&d);
+	return rc;
+}
+
+int cluster_conf_load(struct cluster_conf *c, const char *file, const char *hostname,
+		      struct conf_error *e)
+{
+	struct conf_doc d;
+	int rc = conf_load(&d, file, e);
+
+	if (rc)
+		return rc;
+	rc = read_doc(c, &d, hostname, e);
+	conf_free(&d);
+	return rc;
+}
+
+int64_t cluster_break_ns(const struct cluster_conf *c)
+{
+	const struct lock_conf lock = { .hold_ns = c->hold_ns,
+					.deadline_ns = c->timeout_ns,
+					.drift_ppm = (uint32_t)c->drift };
+
+	return lock_break_ns(&lock);
+}
+
+const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->services; i++)
+		if (!strcmp(c->service[i].name, name))
+			return &c->service[i];
+	return NULL;
+}
+
+const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number)
+{
+	for (uint32_t i = 0; i < c->hosts; i++)
+		if (c->host[i].number == number)
+			return &c->host[i];
+	return NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cluster_conf: cluster.json (man cluster.json(5)): which hosts share state, and how.
+ *
+ * Read once, when resexd starts; the same file can lie on every host. Errors
+ * name file, line, column, the value and the remedy (src/util/conf.h).
+ */
+#ifndef RESEX_DAEMON_CLUSTER_CONF_H
+#define RESEX_DAEMON_CLUSTER_CONF_H
+
+#include "resex/region_abi.h"
+#include "src/daemon/settings.h"
+#include "src/transport/transport.h"
+
+enum { CLUSTER_SERVICES_MAX = 64 };
+
+enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };
+
+struct cluster_host {
+	char name[REGION_NAME];
+	uint64_t number; /* 1 .. REGION_HOSTS_MAX */
+	char address[TRANSPORT_ADDRESS_MAX];
+	uint64_t port;
+	uint64_t corosync_node; /* its nodeid; number when not given */
+};
+
+struct cluster_service {
+	char name[REGION_NAME];
+	uint64_t number;    /* 1 .. REGION_SERVICES_MAX - 1 */
+	uint64_t minimum;   /* nodes it must keep */
+	uint64_t balancers; /* bit h - 1: host h balances it */
+};
+
+struct cluster_conf {
+	char cluster[TRANSPORT_NAME_MAX];
+	char host_name[REGION_NAME]; /* ours */
+	char key_file[CONFIG_PATH_MAX + 1];
+	uint32_t transport;  /* index of transport_backends[] */
+	uint32_t membership; /* enum cluster_membership */
+	int64_t heartbeat_ns, scan_ns, timeout_ns;
+	int64_t hold_ns;
+	uint64_t drift; /* parts in a million by which a host's clock may be wrong */
+	uint64_t callers, callers_second;
+	struct cluster_host host[REGION_HOSTS_MAX];
+	uint32_t hosts;
+	uint32_t self; /* index of ours */
+	struct cluster_service service[CLUSTER_SERVICES_MAX];
+	uint32_t services;
+};
+
+/*
+ * 0, or -errno of conf_load with e filled. hostname: what we are called when the
+ * file does not say "host": up to its first dot.
+ */
+int cluster_conf_load(struct cluster_conf *c, const char *file, const char *hostname,
+		      struct conf_error *e);
+int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *text, size_t len,
+		       const char *hostname, struct conf_error *e);
+
+struct cluster_key {
+	uint8_t bytes[TRANSPORT_KEY_MAX];
+	size_t len;
+};
+
+/*
+ * The pre-shared key: the bytes of a regular file that its owner alone may
+ * read, without newlines at its end. -EINVAL, or -errno of the file, with e
+ * filled; e never holds any of the key. Wipe it after use (explicit_bzero).
+ */
+int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error *e);
+
+/*
+ * The generation of this start of this host, kept in state_dir/generation and
+ * counted up on disk before it is used. -errno with e filled.
+ */
+int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e);
+
+/* How long a lock must have stood unchanged before others take it away (lock.h). */
+int64_t cluster_break_ns(const struct cluster_conf *c);
+
+const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
+/* By its number; NULL: there is none. */
+const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
+
+#endif

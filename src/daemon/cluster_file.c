@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster_file: the cluster's key, and this host's generation, on disk. See cluster_conf.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/daemon/cluster_conf.h"
+#include "src/util/save.h"
+
+/* The sequence numbers of locks begin at generation << 32 and have 48 bits. */
+enum { GENERATION_MAX = 65535 };
+
+static int fail(struct conf_error *e, int rc, const char *file, const char *what)
+{
+	e->line = e->column = 0;
+	snprintf(e->text, sizeof(e->text), "%s: %s", file, what);
+	return rc;
+}
+
+/* Up to size bytes of a file; how many, or -errno. */
+static ssize_t read_file(int fd, void *buf, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size) {
+		ssize_t r = read(fd, (char *)buf + n, size - n);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (!r)
+			break;
+		n += (size_t)r;
+	}
+	return (ssize_t)n;
+}
+
+static int check_key_file(int fd, const char *file, struct conf_error *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return fail(e, -errno, file, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(e, -EINVAL, file, "the key must be a regular file");
+	if (st.st_uid != geteuid())
+		return fail(e, -EINVAL, file,
+			    "somebody else owns the key: chown it to who runs resexd");
+	if (st.st_mode & 077)
+		return fail(e, -EINVAL, file, "others may read the key: chmod 600 it");
+	return 0;
+}
+
+static int take_key(struct cluster_key *k, int fd, const char *file, struct conf_error *e)
+{
+	char buf[TRANSPORT_KEY_MAX + 2]; /* a byte too many shows, and a newline does not count */
+	ssize_t n = read_file(fd, buf, sizeof(buf));
+	int rc = 0;
+
+	if (n < 0)
+		return fail(e, (int)n, file, strerror((int)-n));
+	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
+		n--;
+	if (n < TRANSPORT_KEY_MIN || n > TRANSPORT_KEY_MAX) {
+		rc = fail(e, -EINVAL, file,
+			  "a key has 16 to 256 bytes: make one with \"openssl rand -hex 32\"");
+	} else {
+		memcpy(k->bytes, buf, (size_t)n);
+		k->len = (size_t)n;
+	}
+	explicit_bzero(buf, sizeof(buf));
+	return rc;
+}
+
+int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error *e)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc;
+
+	if (fd < 0) {
+		rc = -errno;
+		return fail(e, rc, file,
+			    rc == -ENOENT ? "there is no key: make one with \"openssl rand -hex "
+					    "32\", mode 600, the same on every host"
+					  : strerror(-rc));
+	}
+	rc = check_key_file(fd, file, e);
+	if (!rc)
+		rc = take_key(k, fd, file, e);
+	close(fd);
+	return rc;
+}
+
+/* What the file says; 0 when it is not there. */
+static int read_generation(const char *file, uint64_t *generation, struct conf_error *e)
+{
+	char buf[32];
+	uint64_t v = 0;
+	ssize_t n;
+	int fd, end = 0;
+
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT) {
+		*generation = 0;
+		return 0;
+	}
+	if (fd < 0)
+		return fail(e, -errno, file, strerror(errno));
+	n = read_file(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n < 0)
+		return fail(e, (int)n, file, strerror((int)-n));
+	buf[n] = 0;
+	if (sscanf(buf, "%5" SCNu64 "\n%n", &v, &end) != 1 || end != n || buf[0] < '0' ||
+	    buf[0] > '9' || v >= GENERATION_MAX)
+		return fail(e, -EINVAL, file,
+			    "the generation is a number of 0 to 65534: write one that is not below "
+			    "what the other hosts know of this one");
+	*generation = v;
+	return 0;
+}
+
+int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e)
+{
+	char file[CONFIG_PATH_MAX + 16], text[32];
+	uint64_t v = 0;
+	int n, rc;
+
+	snprintf(file, sizeof(file), "%s/generation", state_dir);
+	rc = read_generation(file, &v, e);
+	if (rc)
+		return rc;
+	n = snprintf(text, sizeof(text), "%" PRIu64 "\n", v + 1);
+	rc = file_save(file, text, (size_t)n);
+	if (rc)
+		return fail(e, rc, file, strerror(-rc));
+	*generation = v + 1;
+	return 0;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_locks: the words of services' locks, for people: read in one READ, how
+ * long each has stood, and broken by hand. Who takes locks to work under them
+ * is src/shared/lock.c.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/daemon/cluster_priv.h"
+#include "src/shared/lock.h"
+
+uint16_t locks_home(uint64_t members)
+{
+	return members ? (uint16_t)(__builtin_ctzll(members) + 1) : 0;
+}
+
+static uint64_t tag(enum cluster_tag kind, uint64_t n)
+{
+	return (uint64_t)kind << CLUSTER_TAG_SHIFT | (n & ((1ull << CLUSTER_TAG_SHIFT) - 1));
+}
+
+/* Bytes from the first page's begin to the last service that is configured. */
+static uint32_t locks_span(const struct cluster_conf *conf)
+{
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < conf->services; i++) {
+		uint32_t at = region_lock_offset((uint32_t)conf->service[i].number) + 8;
+
+		if (at > end)
+			end = at;
+	}
+	return end;
+}
+
+void locks_read(struct locks *l, const struct cluster_conf *conf, struct transport *t,
+		uint16_t home, struct mono now)
+{
+	const struct transport_op op = { .kind = TRANSPORT_READ,
+					 .host = home,
+					 .part = TRANSPORT_WORDS,
+					 .offset = 0,
+					 .len = locks_span(conf),
+					 .tag = tag(CLUSTER_TAG_LOCKS, l->reads + 1),
+					 .deadline = mono_add(now, conf->timeout_ns) };
+
+	if (l->reading || !home || !op.len || transport_post(t, &op, 1, now, NULL) != 1)
+		return;
+	l->reads++;
+	l->reading = true;
+}
+
+static void see(struct lock_seen *s, uint16_t home, uint64_t word, struct mono now)
+{
+	if (!s->known || s->word != word || s->home != home)
+		s->since = now;
+	s->known = true;
+	s->home = home;
+	s->word = word;
+	s->read = now;
+}
+
+static void take_read(struct locks *l, const struct cluster_conf *conf,
+		      const struct transport_event *ev, struct mono now)
+{
+	l->reading = false;
+	if (ev->outcome != TRANSPORT_DONE)
+		return;
+	for (uint32_t i = 0; i < conf->services; i++) {
+		uint32_t at = region_lock_offset((uint32_t)conf->service[i].number);
+		uint64_t word;
+
+		if (at + sizeof(word) > ev->len)
+			continue;
+		memcpy(&word, (const char *)ev->data + at, sizeof(word));
+		see(&l->seen[i], ev->host, word, now);
+	}
+}
+
+static void take_break(struct locks *l, const struct transport_event *ev, struct mono now)
+{
+	struct lock_break *b = &l->broken;
+
+	if (ev->tag != tag(CLUSTER_TAG_BREAK, b->ticket))
+		return;
+	if (ev->outcome != TRANSPORT_DONE)
+		b->rc = ev->outcome == TRANSPORT_UNKNOWN ? -EIO : -ENOTCONN;
+	else if (ev->old != b->word)
+		b->rc = -ESTALE;
+	else
+		b->rc = 0;
+	if (ev->outcome == TRANSPORT_DONE)
+		see(&l->seen[b->service], ev->host, b->rc ? ev->old : lock_broken_word(b->word),
+		    now);
+}
+
+void locks_result(struct locks *l, const struct cluster_conf *conf,
+		  const struct transport_event *ev, struct mono now)
+{
+	if (ev->tag == tag(CLUSTER_TAG_LOCKS, l->reads))
+		take_read(l, conf, ev, now);
+	else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_BREAK)
+		take_break(l, ev, now);
+}
+
+static bool is_taken(uint64_t word)
+{
+	return region_word_id(word) && region_word_id(word) != LOCK_DIRTY;
+}
+
+int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
+		uint16_t home, uint32_t i, bool force, struct mono now)
+{
+	const struct lock_seen *s = &l->seen[i];
+	struct transport_op op = { .kind = TRANSPORT_CAS64,
+				   .host = home,
+				   .part = TRANSPORT_WORDS,
+				   .offset = region_lock_offset((uint32_t)conf->service[i].number),
+				   .compare = s->word,
+				   .value = lock_broken_word(s->word),
+				   .tag = tag(CLUSTER_TAG_BREAK, l->broken.ticket + 1),
+				   .deadline = mono_add(now, conf->timeout_ns) };
+	int why = 0;
+
+	if (!s->known || s->home != home)
+		return -ENOENT;
+	if (!is_taken(s->word))
+		return -EALREADY;
+	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))
+		return -EBUSY;
+	if (l->broken.ticket && l->broken.rc == -EINPROGRESS)
+		return -EAGAIN;
+	if (transport_post(t, &op, 1, now, &why) != 1)
+		return why;
+	l->broken = (struct lock_break){
+		.ticket = l->broken.ticket + 1, .service = i, .word = s->word, .rc = -EINPROGRESS
+	};
+	return 0;
+}

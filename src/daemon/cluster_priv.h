@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cluster_priv: what the files of the cluster share. For callers: cluster.h.
+ *
+ *	cluster.c	  open, work, who is seen
+ *	cluster_publish.c manager, snapshot -> records
+ *	cluster_locks.c	  words of locks read and broken
+ */
+#ifndef RESEX_DAEMON_CLUSTER_PRIV_H
+#define RESEX_DAEMON_CLUSTER_PRIV_H
+
+#include "src/daemon/cluster.h"
+#include "src/shared/region.h"
+
+/* The tags of operations: whose they are. */
+enum { CLUSTER_TAG_SHIFT = 56 };
+enum cluster_tag {
+	CLUSTER_TAG_PEERS, /* src/shared/peers.h: it has all lower bits */
+	CLUSTER_TAG_LOCKS,
+	CLUSTER_TAG_BREAK,
+};
+
+/* A lock's word, as it was read last. */
+struct lock_seen {
+	bool known;
+	uint16_t home; /* it was read there */
+	uint64_t word;
+	struct mono since, read;
+};
+
+/* A lock that is being broken, one at a time. */
+struct lock_break {
+	uint64_t ticket; /* of the newest; 0: there was none */
+	uint32_t service;
+	uint64_t word;
+	int rc; /* -EINPROGRESS until it is known */
+};
+
+struct locks {
+	struct lock_seen seen[CLUSTER_SERVICES_MAX]; /* as conf->service[] */
+	struct lock_break broken;
+	uint64_t reads; /* number of the newest READ: an older one's result is no news */
+	bool reading;
+};
+
+/* The host's own record and its guests', out of what the manager knows. */
+void publish_host(const struct cluster_conf *conf, const struct manager *m,
+		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out);
+uint32_t publish_guests(const struct manager *m, const struct snapshot *sn,
+			struct region_guest out[static REGION_GUESTS_MAX]);
+uint32_t publish_services(const struct cluster_conf *conf,
+			  struct region_service out[static CLUSTER_SERVICES_MAX]);
+
+/* Where services' locks live: the lowest-numbered member; 0: there is none. */
+uint16_t locks_home(uint64_t members);
+/* Read all locks at home in one READ, unless one is under way. */
+void locks_read(struct locks *l, const struct cluster_conf *conf, struct transport *t,
+		uint16_t home, struct mono now);
+/* A result with a tag of CLUSTER_TAG_LOCKS or CLUSTER_TAG_BREAK. */
+void locks_result(struct locks *l, const struct cluster_conf *conf,
+		  const struct transport_event *ev, struct mono now);
+/* As cluster_break. */
+int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
+		uint16_t home, uint32_t i, bool force, struct mono now);
+
+#endif

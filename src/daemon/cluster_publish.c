@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster_publish: manager, snapshot -> records of this host's region (region_abi.h). */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <string.h>
+#include <unistd.h>
+
+#include "src/daemon/cluster_priv.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+static void put_text(char *to, size_t size, const char *from)
+{
+	size_t n = strnlen(from, size - 1);
+
+	memcpy(to, from, n);
+	memset(to + n, 0, size - n);
+}
+
+void publish_host(const struct cluster_conf *conf, const struct manager *m,
+		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	memset(out, 0, sizeof(*out));
+	out->flags = strcmp(m->hv->name, "sim") != 0 ? 0 : REGION_HOST_SIMULATED;
+	out->wall_ns = wall_ns;
+	out->cpus = cpus > 0 ? (uint32_t)cpus : 0;
+	out->links = m->conf->links;
+	for (uint32_t i = 0; i < m->conf->links; i++)
+		out->link_bytes_s += m->conf->link[i].bytes_s;
+	out->epoch = sn->epoch;
+	out->supply_m = sn->supply.m;
+	put_text(out->name, sizeof(out->name), conf->host[conf->self].name);
+	put_text(out->version, sizeof(out->version), PACKAGE_VERSION);
+	put_text(out->policy, sizeof(out->policy), m->policy->ops->name);
+}
+
+static uint32_t flags_of(const struct manager *m, const struct managed *g,
+			 const struct snap_guest *s)
+{
+	struct cap cap = s ? s->applied : g->old.cap;
+	uint32_t flags = 0;
+
+	if (cap.limited)
+		flags |= REGION_GUEST_CAPPED;
+	if (g->conf.exempt)
+		flags |= REGION_GUEST_EXEMPT;
+	if (g->released)
+		flags |= REGION_GUEST_RELEASED;
+	if (m->paused || g->paused)
+		flags |= REGION_GUEST_OBSERVED;
+	if (g->dom_flags & HV_DOM_PAUSED)
+		flags |= REGION_GUEST_PAUSED;
+	if (g->cappable)
+		flags |= REGION_GUEST_CAPPABLE;
+	if (g->check.cross.diverges)
+		flags |= REGION_GUEST_DIVERGES;
+	return flags;
+}
+
+static void put_guest(const struct manager *m, const struct managed *g, const struct snap_guest *s,
+		      struct region_guest *out)
+{
+	memset(out, 0, sizeof(*out));
+	memcpy(out->uuid, g->key.uuid, sizeof(out->uuid));
+	put_text(out->name, sizeof(out->name), g->name);
+	out->domid = g->key.domid;
+	out->flags = flags_of(m, g, s);
+	out->vcpus = g->vcpus;
+	out->weight = (uint32_t)g->conf.weight;
+	out->cap_mpct = (s ? s->applied : g->old.cap).mpct;
+	if (!s)
+		return;
+	out->rings = s->rings;
+	out->allocated_m = s->account.allocated.m;
+	out->balance_m = s->account.balance.m;
+	out->mtus_sent = s->total_usage.mtus_sent;
+	out->mtus_recv = s->total_usage.mtus_recv;
+	out->cpu_ns = s->total_usage.cpu_ns;
+	out->latency_ns = s->latency.mean_ns;
+}
+
+uint32_t publish_guests(const struct manager *m, const struct snapshot *sn,
+			struct region_guest out[static REGION_GUESTS_MAX])
+{
+	uint32_t n = 0;
+
+	static_assert((int)FLOW_GUESTS_MAX <= (int)REGION_GUESTS_MAX,
+		      "there is a record for each guest");
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (m->guest[i] && !m->guest[i]->leaving)
+			put_guest(m, m->guest[i], manager_snap(m->guest[i], sn), &out[n++]);
+	return n;
+}
+
+uint32_t publish_services(const struct cluster_conf *conf,
+			  struct region_service out[static CLUSTER_SERVICES_MAX])
+{
+	for (uint32_t i = 0; i < conf->services; i++) {
+		const struct cluster_service *s = &conf->service[i];
+
+		memset(&out[i], 0, sizeof(out[i]));
+		out[i].service = (uint32_t)s->number;
+		out[i].minimum = (uint32_t)s->minimum;
+		out[i].balancers = s->balancers;
+		put_text(out[i].name, sizeof(out[i].name), s->name);
+	}
+	return conf->services;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_cluster: hosts, their guests, the locks of services. */
+#include <errno.h>
+#include <string.h>
+
+#include "src/daemon/cluster.h"
+#include "src/daemon/control_priv.h"
+#include "src/daemon/uuid.h"
+#include "src/shared/lock.h"
+
+static struct cluster *cluster_of(struct call *c)
+{
+	if (!c->m->cluster)
+		call_fail(c, RESEX_NO_CLUSTER,
+			  "this host is in no cluster: name a cluster_file in resexd.json");
+	return c->m->cluster;
+}
+
+static void put_ms(json_t *o, const char *key, int64_t ns)
+{
+	json_object_set_new(o, key, ns < 0 ? json_null() : json_integer(ns / NS_PER_MS));
+}
+
+/* --- hosts ----------------------------------------------------------------- */
+
+static const char *state_text(enum cluster_state s)
+{
+	static const char *const text[] = { [CLUSTER_SELF] = "self",
+					    [CLUSTER_UP] = "up",
+					    [CLUSTER_SILENT] = "silent",
+					    [CLUSTER_DOWN] = "down" };
+
+	return text[s];
+}
+
+static json_t *host_row(const struct cluster_seen *s)
+{
+	json_t *o = json_object();
+
+	put_s(o, "name", s->conf->name);
+	put_u(o, "number", s->conf->number);
+	put_s(o, "address", s->conf->address);
+	put_s(o, "state", state_text(s->state));
+	put_b(o, "member", s->member);
+	put_ms(o, "age_ms", s->age_ns);
+	put_s(o, "note", s->note);
+	if (!s->host)
+		return o;
+	put_u(o, "generation", s->host->generation);
+	put_u(o, "beat", s->host->beat);
+	put_b(o, "simulated", s->host->flags & REGION_HOST_SIMULATED);
+	put_u(o, "time_ns", (uint64_t)s->host->wall_ns);
+	put_u(o, "guests", s->host->guests);
+	put_s(o, "policy", s->host->policy);
+	put_s(o, "version", s->host->version);
+	put_u(o, "cpus", s->host->cpus);
+	put_u(o, "links", s->host->links);
+	put_u(o, "link_bytes_s", s->host->link_bytes_s);
+	put_u(o, "epoch", s->host->epoch);
+	put_resos(o, "supply", (struct resos){ s->host->supply_m });
+	put_u(o, "view", s->host->view);
+	put_b(o, "quorate", s->host->quorate);
+	return o;
+}
+
+static json_t *head_of(const struct cluster *cl)
+{
+	uint64_t view, members;
+	json_t *o = json_object();
+	bool quorate;
+
+	cluster_members(cl, &view, &members, &quorate);
+	put_s(o, "cluster", cluster_conf(cl)->cluster);
+	put_s(o, "transport", cluster_transport(cl));
+	put_u(o, "view", view);
+	put_b(o, "quorate", quorate);
+	return o;
+}
+
+int cmd_host_list(struct call *c, const json_t *params, json_t **result)
+{
+	const struct cluster *cl = cluster_of(c);
+	json_t *arr;
+
+	(void)params;
+	if (!cl)
+		return c->exit;
+	arr = json_array();
+	for (uint32_t i = 0; i < cluster_conf(cl)->hosts; i++) {
+		struct cluster_seen s;
+
+		cluster_see(cl, i, c->now, &s);
+		json_array_append_new(arr, host_row(&s));
+	}
+	*result = head_of(cl);
+	json_object_set_new(*result, "hosts", arr);
+	return 0;
+}
+
+/* As state_of says it of a guest of this host. */
+static const char *guest_state_text(uint32_t flags)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} states[] = { { REGION_GUEST_PAUSED, "paused" },
+		       { REGION_GUEST_EXEMPT, "exempt" },
+		       { REGION_GUEST_RELEASED, "released" },
+		       { REGION_GUEST_OBSERVED, "observed" },
+		       { REGION_GUEST_CAPPABLE, "managed" } };
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (flags & states[i].flag)
+			return states[i].text;
+	return "uncappable";
+}
+
+static json_t *guest_of(const struct region_guest *g)
+{
+	json_t *o = json_object();
+	char uuid[37];
+
+	uuid_format(g->uuid, uuid);
+	put_s(o, "name", g->name);
+	put_u(o, "domid", g->domid);
+	put_s(o, "uuid", uuid);
+	put_u(o, "vcpus", g->vcpus);
+	put_u(o, "weight", g->weight);
+	put_cap(o, "cap",
+		(struct cap){ .limited = g->flags & REGION_GUEST_CAPPED, .mpct = g->cap_mpct });
+	put_resos(o, "allocated", (struct resos){ g->allocated_m });
+	put_resos(o, "balance", (struct resos){ g->balance_m });
+	put_u(o, "mtus_sent", g->mtus_sent);
+	put_u(o, "mtus_recv", g->mtus_recv);
+	put_u(o, "cpu_ns", g->cpu_ns);
+	json_object_set_new(o, "latency_us",
+			    g->latency_ns ? json_real((double)g->latency_ns / (double)NS_PER_US)
+					  : json_null());
+	put_u(o, "rings", g->rings);
+	put_s(o, "state", guest_state_text(g->flags));
+	put_b(o, "diverges", g->flags & REGION_GUEST_DIVERGES);
+	return o;
+}
+
+int cmd_list_hosts(struct call *c, const json_t *params, json_t **result)
+{
+	const struct cluster *cl = cluster_of(c);
+	json_t *hosts;
+
+	(void)params;
+	if (!cl)
+		return c->exit;
+	hosts = json_array();
+	for (uint32_t i = 0; i < cluster_conf(cl)->hosts; i++) {
+		json_t *guests = json_array(), *row;
+		struct cluster_seen s;
+
+		cluster_see(cl, i, c->now, &s);
+		row = host_row(&s);
+		for (uint32_t k = 0; k < s.guests; k++)
+			json_array_append_new(guests, guest_of(&s.guest[k]));
+		json_object_set_new(row, "guests", guests);
+		json_array_append_new(hosts, row);
+	}
+	*result = head_of(cl);
+	json_object_set_new(*result, "hosts", hosts);
+	return 0;
+}
+
+/* --- locks ------------------------------------------------------------------ */
+
+/* free, held or broken; unknown when its home was not read yet. */
+static const char *lock_state_text(const struct cluster_lock *l)
+{
+	if (!l->known)
+		return "unknown";
+	if (region_word_id(l->word) == LOCK_DIRTY)
+		return "broken";
+	return region_word_id(l->word) ? "held" : "free";
+}
+
+static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
+{
+	const struct cluster_host *owner;
+	json_t *o = json_object();
+	struct cluster_lock l;
+
+	cluster_lock_see(cl, i, now, &l);
+	put_s(o, "service", l.service->name);
+	put_u(o, "number", l.service->number);
+	json_object_set_new(o, "home", l.home ? json_string(l.home->name) : json_null());
+	put_s(o, "state", lock_state_text(&l));
+	if (!l.known)
+		return o;
+	owner = cluster_host_at(cluster_conf(cl), region_word_id(l.word));
+	json_object_set_new(o, "owner", owner ? json_string(owner->name) : json_null());
+	put_u(o, "fence", region_word_seq(l.word));
+	put_ms(o, "since_ms", l.since_ns);
+	put_ms(o, "age_ms", l.age_ns);
+	return o;
+}
+
+int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
+{
+	const struct cluster *cl = cluster_of(c);
+	json_t *arr;
+
+	(void)params;
+	if (!cl)
+		return c->exit;
+	arr = json_array();
+	for (uint32_t i = 0; i < cluster_conf(cl)->services; i++)
+		json_array_append_new(arr, lock_row(cl, i, c->now));
+	*result = head_of(cl);
+	json_object_set_new(*result, "locks", arr);
+	return 0;
+}
+
+static int refuse_break(struct call *c, const struct cluster_service *s, int rc)
+{
+	switch (rc) {
+	case -EALREADY:
+		return call_fail(c, RESEX_FAILURE, "nobody holds the lock of %s: nothing to break",
+				 s->name);
+	case -EBUSY:
+		return call_fail(
+			c, RESEX_BUSY,
+			"the lock of %s was taken only lately, and its holder may work: wait, "
+			"or say --force",
+			s->name);
+	case -EAGAIN:
+		return call_fail(c, RESEX_BUSY, "another lock is being broken: try again");
+	case -EPERM:
+		return call_fail(
+			c, RESEX_FAILURE,
+			"this host has no quorum and decides nothing: see resex host-list");
+	case -ESTALE:
+		return call_fail(
+			c, RESEX_FAILURE,
+			"the lock of %s changed meanwhile, and was left as it is: see resex "
+			"lock-list",
+			s->name);
+	case -ENOENT:
+	case -ENOTCONN:
+		return call_fail(c, RESEX_FAILURE,
+				 "the lock of %s cannot be read: see resex host-list for its home",
+				 s->name);
+	default:
+		return call_fail(c, RESEX_FAILURE,
+				 "the home of the lock of %s went away: whether it is broken shows "
+				 "resex lock-list when the home is back",
+				 s->name);
+	}
+}
+
+/* The service that is named, as an index of conf->service[]; -1: c->exit and c->error say why. */
+static int find_service(struct call *c, const struct cluster *cl, const json_t *params)
+{
+	const char *name = json_string_value(json_object_get(params, "service"));
+	const struct cluster_service *s;
+
+	if (!name) {
+		call_fail(c, RESEX_USAGE, "service: give a service's name");
+		return -1;
+	}
+	s = cluster_service_find(cluster_conf(cl), name);
+	if (!s) {
+		call_fail(c, RESEX_USAGE, "there is no service \"%.64s\": see resex lock-list",
+			  name);
+		return -1;
+	}
+	return (int)(s - cluster_conf(cl)->service);
+}
+
+int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
+{
+	bool force = json_is_true(json_object_get(params, "force"));
+	struct cluster *cl = cluster_of(c);
+	int i = cl ? find_service(c, cl, params) : -1, rc;
+
+	if (i < 0)
+		return c->exit;
+	if (c->ticket) {
+		rc = cluster_break_result(cl, c->ticket);
+		if (rc == -EINPROGRESS)
+			return CALL_LATER;
+		c->ticket = 0;
+	} else {
+		rc = cluster_break(cl, (uint32_t)i, force, c->now, &c->ticket);
+		if (!rc)
+			return CALL_LATER;
+	}
+	if (rc)
+		return refuse_break(c, &cluster_conf(cl)->service[i], rc);
+	*result = lock_row(cl, (uint32_t)i, c->now);
+	return 0;
+}

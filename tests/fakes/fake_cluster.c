@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* fake_cluster: three hosts and two services. See fake_cluster.h. */
+#include "tests/fakes/fake_cluster.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void add_host(struct cluster *c, const char *name, enum cluster_state state, int64_t age)
+{
+	struct cluster_host *h = &c->conf.host[c->conf.hosts];
+	struct cluster_seen *s = &c->seen[c->conf.hosts];
+
+	strcpy(h->name, name);
+	strcpy(h->address, "10.0.0.1");
+	h->number = ++c->conf.hosts;
+	*s = (struct cluster_seen){ .conf = h, .state = state, .member = true, .age_ns = age };
+}
+
+static void add_service(struct cluster *c, const char *name)
+{
+	struct cluster_service *s = &c->conf.service[c->conf.services];
+
+	strcpy(s->name, name);
+	s->minimum = 1;
+	s->number = c->conf.services + 1;
+	c->lock[c->conf.services++] = (struct cluster_lock){ .service = s,
+							     .home = &c->conf.host[0] };
+}
+
+static void add_guests(struct cluster *c)
+{
+	strcpy(c->host.name, "xen2");
+	strcpy(c->host.policy, "ioshares");
+	c->host.generation = 7;
+	c->host.beat = 4711;
+	c->host.guests = 2;
+	c->host.supply_m = 1500;
+	strcpy(c->guest[0].name, "web");
+	c->guest[0].domid = 4;
+	c->guest[0].flags = REGION_GUEST_CAPPED | REGION_GUEST_CAPPABLE;
+	c->guest[0].cap_mpct = 25000;
+	c->guest[0].mtus_sent = 123;
+	c->guest[0].allocated_m = 624288000;
+	c->guest[0].latency_ns = 209500;
+	strcpy(c->guest[1].name, "bulk");
+	c->guest[1].domid = 5;
+	c->guest[1].flags = REGION_GUEST_EXEMPT;
+	c->seen[1].host = &c->host;
+	c->seen[1].guest = c->guest;
+	c->seen[1].guests = 2;
+}
+
+void fake_cluster_open(struct cluster *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->quorate = true;
+	strcpy(c->conf.cluster, "prod");
+	add_host(c, "xen1", CLUSTER_SELF, 0);
+	add_host(c, "xen2", CLUSTER_UP, 300 * NS_PER_MS);
+	add_host(c, "xen3", CLUSTER_DOWN, -1);
+	strcpy(c->seen[2].note, "nobody listens at 10.0.0.1");
+	add_guests(c);
+	add_service(c, "web");
+	add_service(c, "mail");
+	c->lock[0].known = true;
+	c->lock[0].word = region_word(2, 99);
+	c->lock[0].since_ns = 5 * NS_PER_S;
+	c->lock[0].age_ns = 20 * NS_PER_MS;
+}
+
+const struct cluster_conf *cluster_conf(const struct cluster *c)
+{
+	return &c->conf;
+}
+
+const char *cluster_transport(const struct cluster *c)
+{
+	(void)c;
+	return "fake";
+}
+
+void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members, bool *quorate)
+{
+	*view = 12;
+	*members = 7;
+	*quorate = c->quorate;
+}
+
+void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s)
+{
+	(void)now;
+	*s = c->seen[i];
+}
+
+void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l)
+{
+	(void)now;
+	*l = c->lock[i];
+}
+
+int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket)
+{
+	(void)i;
+	(void)now;
+	c->forced = force;
+	if (!c->break_rc)
+		*ticket = ++c->ticket;
+	return c->break_rc;
+}
+
+int cluster_break_result(const struct cluster *c, uint64_t ticket)
+{
+	struct cluster *mine = (struct cluster *)c; /* the test's own */
+
+	if (ticket != c->ticket)
+		return -ESRCH;
+	if (c->result_after) {
+		mine->result_after--;
+		return -EINPROGRESS;
+	}
+	if (!c->result_rc)
+		mine->lock[0].word = region_word(LOCK_DIRTY, 100);
+	return c->result_rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fake_cluster: cluster.h as the test writes it, without transport, files or peers. */
+#ifndef RESEX_TESTS_FAKE_CLUSTER_H
+#define RESEX_TESTS_FAKE_CLUSTER_H
+
+#include "src/daemon/cluster.h"
+#include "src/shared/lock.h"
+
+struct cluster {
+	struct cluster_conf conf;
+	struct cluster_seen seen[4];
+	struct cluster_lock lock[4];
+	struct region_host host;
+	struct region_guest guest[3];
+	bool quorate;
+	int break_rc;  /* of cluster_break */
+	int result_rc; /* of cluster_break_result, after so many -EINPROGRESS: */
+	uint32_t result_after;
+	uint64_t ticket; /* of the newest */
+	bool forced;
+};
+
+/*
+ * xen1 is this host; xen2 is up, with guests "web" (cap 25) and "bulk"; xen3 was never
+ * seen. Services "web" (held by xen2) and "mail" (unknown).
+ */
+void fake_cluster_open(struct cluster *c);
+
+#endif

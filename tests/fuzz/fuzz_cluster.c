@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * fuzz_cluster: any text through cluster_conf_parse. What is refused is refused
+ * with a place in the text; what is taken names each host, number and service
+ * once, has this host in it, and times under which nobody acts under a broken lock.
+ */
+#include <errno.h>
+
+#include "src/daemon/cluster_conf.h"
+#include "tests/fuzz/fuzz.h"
+
+/* Names alone are looked at: nothing is opened here. */
+static const struct transport_backend tcp = { .name = "tcp" }, shm = { .name = "shm" },
+				      verbs = { .name = "verbs" };
+const struct transport_backend *const transport_backends[] = { &verbs, &tcp, &shm, NULL };
+
+static void check_error(const struct conf_error *e, size_t len)
+{
+	char place[64];
+
+	FUZZ_REQUIRE(memchr(e->text, '\0', sizeof(e->text)));
+	FUZZ_REQUIRE(!strchr(e->text, '\n'));
+	FUZZ_REQUIRE(e->line >= 1 && (size_t)e->line <= len + 1);
+	FUZZ_REQUIRE(e->column >= 1 && (size_t)e->column <= len + 1);
+	snprintf(place, sizeof(place), "f:%d:%d: ", e->line, e->column);
+	FUZZ_REQUIRE(!strncmp(e->text, place, strlen(place)));
+	FUZZ_REQUIRE(strlen(e->text) > strlen(place));
+}
+
+static void check_hosts(const struct cluster_conf *c)
+{
+	FUZZ_REQUIRE(c->hosts >= 1 && c->hosts <= REGION_HOSTS_MAX && c->self < c->hosts);
+	FUZZ_REQUIRE(!strcmp(c->host[c->self].name, c->host_name));
+	for (uint32_t i = 0; i < c->hosts; i++) {
+		const struct cluster_host *h = &c->host[i];
+
+		FUZZ_REQUIRE(h->number >= 1 && h->number <= REGION_HOSTS_MAX);
+		FUZZ_REQUIRE(h->name[0] && memchr(h->name, 0, sizeof(h->name)));
+		FUZZ_REQUIRE(h->address[0] && memchr(h->address, 0, sizeof(h->address)));
+		FUZZ_REQUIRE(h->port <= 65535);
+		FUZZ_REQUIRE(cluster_host_at(c, (uint16_t)h->number) == h);
+		for (uint32_t k = 0; k < i; k++)
+			FUZZ_REQUIRE(strcmp(c->host[k].name, h->name) != 0 &&
+				     c->host[k].corosync_node != h->corosync_node);
+	}
+}
+
+static void check_services(const struct cluster_conf *c)
+{
+	uint64_t known = 0;
+
+	for (uint32_t i = 0; i < c->hosts; i++)
+		known |= 1ull << (c->host[i].number - 1);
+	FUZZ_REQUIRE(c->services <= CLUSTER_SERVICES_MAX);
+	for (uint32_t i = 0; i < c->services; i++) {
+		const struct cluster_service *s = &c->service[i];
+
+		FUZZ_REQUIRE(s->number < REGION_SERVICES_MAX && !(s->balancers & ~known));
+		FUZZ_REQUIRE(cluster_service_find(c, s->name) == s);
+		for (uint32_t k = 0; k < i; k++)
+			FUZZ_REQUIRE(c->service[k].number != s->number);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct cluster_conf c;
+	struct conf_error e;
+	char *text = malloc(size); /* exactly as long, so that reading on is seen */
+	int rc;
+
+	if (size && !text)
+		abort();
+	if (size)
+		memcpy(text, data, size);
+	memset(&c, 0x5a, sizeof(c));
+	memset(&e, 0x5a, sizeof(e));
+	rc = cluster_conf_parse(&c, "f", text, size, "xen1.example", &e);
+	free(text);
+	if (rc) {
+		FUZZ_REQUIRE(rc == -EINVAL || rc == -EFBIG);
+		check_error(&e, size);
+		return 0;
+	}
+	check_hosts(&c);
+	check_services(&c);
+	FUZZ_REQUIRE(c.transport < 3 && c.membership <= CLUSTER_COROSYNC);
+	FUZZ_REQUIRE(c.hold_ns > 0 && c.timeout_ns > 0 && c.drift <= 100000);
+	FUZZ_REQUIRE(c.heartbeat_ns > 0 && c.scan_ns > 0 && c.callers >= 1);
+	return 0;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_conf: cluster.json, the key, the generation. What is taken, what is
+ * refused and where; that the key is told to nobody; that the examples are good.
+ */
+#include "config.h"
+#include "src/daemon/cluster_conf.h"
+
+#include <unistd.h>
+
+#include "tests/unit/examples.h"
+#include "tests/unit/tmpdir.h"
+
+#define HOST1 "{\"name\": \"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}"
+#define HOST2 "{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\"}"
+#define HEAD  "{\"cluster\": \"c\", \"transport\": \"tcp\", "
+#define BOTH  "\"hosts\": [" HOST1 ", " HOST2 "]"
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct cluster_conf));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void take(struct cluster_conf *c, const char *text, const char *hostname)
+{
+	struct conf_error e = { 0 };
+
+	if (cluster_conf_parse(c, "f", text, strlen(text), hostname, &e))
+		fail_msg("%s", e.text);
+}
+
+static void least__cluster_and_hosts__the_rest_is_the_man_pages_defaults(void **state)
+{
+	struct cluster_conf *c = *state;
+
+	take(c, HEAD BOTH "}", "xen2.example.org");
+	assert_string_equal(c->cluster, "c");
+	assert_string_equal(transport_backends[c->transport]->name, "tcp");
+	assert_int_equal(c->membership, CLUSTER_STATIC);
+	assert_int_equal(c->heartbeat_ns, 100 * NS_PER_MS);
+	assert_int_equal(c->scan_ns, 500 * NS_PER_MS);
+	assert_int_equal(c->timeout_ns, NS_PER_S);
+	assert_int_equal(c->hold_ns, 2 * NS_PER_S);
+	assert_int_equal(c->drift, 1000);
+	/* (hold + timeout) x (1 + 2 x 0.001) */
+	assert_true(cluster_break_ns(c) >= 3006 * NS_PER_MS);
+	assert_true(cluster_break_ns(c) <= 3007 * NS_PER_MS);
+	assert_int_equal(c->callers, 8);
+	assert_int_equal(c->callers_second, 64);
+	assert_non_null(strstr(c->key_file, "/cluster.key"));
+	assert_int_equal(c->hosts, 2);
+	assert_int_equal(c->self, 1);
+	assert_int_equal(c->host[1].number, 2);
+	assert_int_equal(c->host[1].port, 7471);
+	assert_int_equal(c->host[1].corosync_node, 2);
+	assert_int_equal(c->services, 0);
+}
+
+static void all_keys__given__are_taken(void **state)
+{
+	struct cluster_conf *c = *state;
+
+	take(c,
+	     HEAD "\"host\": \"b\", \"key_file\": \"/k\", \"membership\": \"corosync\","
+		  " \"heartbeat\": \"20ms\", \"scan\": \"30ms\", \"timeout\": \"40ms\","
+		  " \"hold\": \"50ms\", \"drift\": 0, \"callers\": 3,"
+		  " \"callers_second\": 4, \"hosts\": [{\"name\": \"a\", \"number\": 64,"
+		  " \"address\": \"::1\", \"port\": 9, \"corosync_node\": 77},"
+		  " {\"name\": \"b\", \"number\": 5, \"address\": \"x\"}],"
+		  " \"services\": [{\"name\": \"web\", \"number\": 255, \"minimum\": 0,"
+		  " \"balancers\": [\"b\", \"a\"]}, {\"name\": \"m\", \"number\": 1}]}",
+	     "elsewhere");
+	assert_string_equal(c->key_file, "/k");
+	assert_int_equal(c->membership, CLUSTER_COROSYNC);
+	assert_int_equal(c->heartbeat_ns, 20 * NS_PER_MS);
+	assert_int_equal(c->scan_ns, 30 * NS_PER_MS);
+	assert_int_equal(c->timeout_ns, 40 * NS_PER_MS);
+	assert_int_equal(c->hold_ns, 50 * NS_PER_MS);
+	assert_int_equal(c->callers, 3);
+	assert_int_equal(c->callers_second, 4);
+	assert_int_equal(c->self, 1);
+	assert_int_equal(c->host[0].corosync_node, 77);
+	assert_int_equal(c->host[0].port, 9);
+	assert_int_equal(c->services, 2);
+	assert_int_equal(c->service[0].number, 255);
+	assert_int_equal(c->service[0].minimum, 0);
+	assert_true(c->service[0].balancers == (1ull << 63 | 1ull << 4));
+	assert_int_equal(c->service[1].minimum, 1);
+	assert_ptr_equal(cluster_service_find(c, "web"), &c->service[0]);
+	assert_null(cluster_service_find(c, "we"));
+	assert_ptr_equal(cluster_host_at(c, 64), &c->host[0]);
+	assert_null(cluster_host_at(c, 1));
+}
+
+static void refused__each_says_where_what_and_what_instead(void **state)
+{
+	static const struct {
+		const char *text, *said;
+	} rows[] = {
+		{ "{" BOTH "}", "\"cluster\"" },
+		{ HEAD "\"x\": 1, " BOTH "}", "f:1:38: unknown key \"x\"" },
+		{ HEAD "\"hosts\": []}", "give a list of 1 to 64 hosts" },
+		{ HEAD "\"hosts\": [" HOST1 ", " HOST1 "]}", "\"xen1\" is there already" },
+		{ HEAD "\"hosts\": [" HOST1 ", {\"name\": \"q\", \"number\": 1,"
+		       " \"address\": \"a\"}]}",
+		  "number 1 is that of \"xen1\"" },
+		{ HEAD "\"hosts\": [" HOST1 ", {\"name\": \"q\", \"number\": 3,"
+		       " \"address\": \"a\", \"corosync_node\": 1}]}",
+		  "corosync's node 1 is \"xen1\"" },
+		{ HEAD "\"hosts\": [{\"name\": \"q\", \"number\": 65, \"address\": \"a\"}]}",
+		  "65" },
+		{ HEAD "\"hosts\": [" HOST2 "]}", "this host is called \"xen1\"" },
+		{ HEAD "\"host\": \"z\", " BOTH "}", "no host is named \"z\"" },
+		{ "{\"cluster\": \"c\", \"transport\": \"pigeon\", " BOTH "}",
+		  "no transport \"pigeon\"" },
+		{ "{\"cluster\": \"c\", \"transport\": 1, " BOTH "}", "no transport" },
+		{ HEAD BOTH ", \"break\": \"3003ms\"}", "unknown key \"break\"" },
+		{ HEAD BOTH ", \"services\": {}}", "a list of at most 64 services" },
+		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 256}]}", "256" },
+		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 0}]}", "1 to 255" },
+		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1},"
+			    " {\"name\": \"w\", \"number\": 2}]}",
+		  "\"w\" is there already" },
+		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1},"
+			    " {\"name\": \"v\", \"number\": 1}]}",
+		  "number 1 is that of \"w\"" },
+		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1,"
+			    " \"balancers\": [\"nobody\"]}]}",
+		  "no host is named \"nobody\"" },
+		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1,"
+			    " \"balancers\": \"xen1\"}]}",
+		  "a list of names" },
+		{ HEAD BOTH ", \"membership\": \"guess\"}", "guess" },
+	};
+	struct conf_error e;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(&e, 0, sizeof(e));
+		if (cluster_conf_parse(*state, "f", rows[i].text, strlen(rows[i].text), "xen1",
+				       &e) != -EINVAL)
+			fail_msg("row %zu was taken", i);
+		if (!strstr(e.text, rows[i].said))
+			fail_msg("row %zu: \"%s\" does not say \"%s\"", i, e.text, rows[i].said);
+		assert_true(e.line >= 1 && e.column >= 1);
+	}
+}
+
+static void hosts_64__are_taken_and_one_more_is_refused(void **state)
+{
+	char text[16384] = HEAD "\"hosts\": [";
+	struct conf_error e = { 0 };
+	size_t n = strlen(text);
+
+	for (int i = 1; i <= 64; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"a\"}",
+				      i == 1 ? "" : ",", i, i);
+	strcpy(text + n, "]}");
+	take(*state, text, "h64");
+	assert_int_equal(((struct cluster_conf *)*state)->self, 63);
+	strcpy(text + n, "," HOST1 "]}");
+	assert_int_equal(cluster_conf_parse(*state, "f", text, strlen(text), "h1", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "1 to 64 hosts"));
+}
+
+/* --- the key ---------------------------------------------------------------------- */
+
+static void key__of_the_owner_alone__is_taken_without_its_newline(void **state)
+{
+	struct cluster_key k = { 0 };
+	struct conf_error e = { 0 };
+	struct tmpdir d;
+
+	(void)state;
+	tmp_open(&d);
+	tmp_write(&d, "k", "0123456789abcdef\r\n\n");
+	assert_int_equal(chmod(tmp_at(&d, "k"), 0600), 0);
+	if (cluster_key_load(&k, tmp_at(&d, "k"), &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(k.len, 16);
+	assert_memory_equal(k.bytes, "0123456789abcdef", 16);
+	tmp_close(&d);
+}
+
+static void key__not_as_it_must_be__is_refused_and_not_told(void **state)
+{
+	static const struct {
+		const char *text;
+		mode_t mode;
+		const char *said;
+	} rows[] = {
+		{ "0123456789abcdef", 0640, "others may read the key: chmod 600" },
+		{ "0123456789abcdef", 0604, "others may read the key" },
+		{ "0123456789abcde\n", 0600, "16 to 256 bytes" },
+		{ "", 0600, "16 to 256 bytes" },
+	};
+	struct cluster_key k = { 0 };
+	struct conf_error e;
+	struct tmpdir d;
+	char big[258];
+
+	(void)state;
+	tmp_open(&d);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(&e, 0, sizeof(e));
+		tmp_write(&d, "k", rows[i].text);
+		assert_int_equal(chmod(tmp_at(&d, "k"), rows[i].mode), 0);
+		assert_int_equal(cluster_key_load(&k, tmp_at(&d, "k"), &e), -EINVAL);
+		assert_non_null(strstr(e.text, rows[i].said));
+		assert_null(strstr(e.text, "0123456789"));
+	}
+	memset(big, 'x', 257);
+	big[257] = 0;
+	tmp_write(&d, "k", big);
+	assert_int_equal(chmod(tmp_at(&d, "k"), 0600), 0);
+	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "k"), &e), -EINVAL);
+	big[256] = 0;
+	tmp_write(&d, "k", big);
+	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "k"), &e), 0);
+	assert_int_equal(cluster_key_load(&k, d.path, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "regular file"));
+	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "none"), &e), -ENOENT);
+	assert_non_null(strstr(e.text, "openssl rand"));
+	tmp_close(&d);
+}
+
+/* --- the generation --------------------------------------------------------------- */
+
+static void generation__each_start__is_one_more_and_on_disk_before_it_is_used(void **state)
+{
+	struct conf_error e = { 0 };
+	uint64_t g = 0;
+	struct tmpdir d;
+	char buf[32];
+
+	(void)state;
+	tmp_open(&d);
+	for (uint64_t i = 1; i <= 3; i++) {
+		assert_int_equal(cluster_generation(d.path, &g, &e), 0);
+		assert_int_equal(g, i);
+		assert_int_equal(atoi(tmp_read(&d, "generation", buf, sizeof(buf))), i);
+	}
+	tmp_write(&d, "generation", "41");
+	assert_int_equal(cluster_generation(d.path, &g, &e), 0);
+	assert_int_equal(g, 42);
+	tmp_close(&d);
+}
+
+static void generation__not_a_number__is_refused_and_left_alone(void **state)
+{
+	static const char *const texts[] = {
+		"", "x\n", "-1\n", "1 2\n", "65535\n", "123456\n", " 1"
+	};
+	struct conf_error e;
+	uint64_t g = 7;
+	struct tmpdir d;
+	char buf[32];
+
+	(void)state;
+	tmp_open(&d);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		tmp_write(&d, "generation", texts[i]);
+		if (cluster_generation(d.path, &g, &e) != -EINVAL)
+			fail_msg("\"%s\" was taken", texts[i]);
+		assert_non_null(strstr(e.text, "0 to 65534"));
+		assert_string_equal(tmp_read(&d, "generation", buf, sizeof(buf)), texts[i]);
+		assert_int_equal(g, 7);
+	}
+	assert_int_equal(cluster_generation("/nowhere/at/all", &g, &e), -ENOENT);
+	tmp_close(&d);
+}
+
+/* --- examples --------------------------------------------------------------------- */
+
+static void example_file__is_good(void **state)
+{
+	struct cluster_conf *c = *state;
+	struct conf_error e = { 0 };
+	char path[256];
+
+	if (cluster_conf_load(c, example_path("etc/cluster.json", path, sizeof(path)), "xen2", &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(c->services, 1);
+}
+
+static void man_page__its_examples_are_good(void **state)
+{
+	struct cluster_conf *c = *state;
+	struct examples ex;
+
+	examples_open(&ex, "man/cluster.json.5");
+	assert_int_equal(ex.n, 2);
+#ifdef HAVE_VERBS
+	take(c, ex.text[0], "xen2");
+	assert_string_equal(transport_backends[c->transport]->name, "verbs");
+#endif
+	take(c, ex.text[1], "xen3");
+	assert_int_equal(c->host[2].corosync_node, 13);
+	assert_int_equal(c->service[0].balancers, 3);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults),
+		WITH(all_keys__given__are_taken),
+		WITH(refused__each_says_where_what_and_what_instead),
+		WITH(hosts_64__are_taken_and_one_more_is_refused),
+		WITH(example_file__is_good),
+		WITH(man_page__its_examples_are_good),
+		cmocka_unit_test(key__of_the_owner_alone__is_taken_without_its_newline),
+		cmocka_unit_test(key__not_as_it_must_be__is_refused_and_not_told),
+		cmocka_unit_test(generation__each_start__is_one_more_and_on_disk_before_it_is_used),
+		cmocka_unit_test(generation__not_a_number__is_refused_and_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

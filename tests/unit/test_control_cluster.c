@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* control_cluster: what is told of hosts, their guests and locks; and locks broken. */
+#include <errno.h>
+
+#include "tests/fakes/fake_cluster.h"
+#include "tests/unit/control_rig.h"
+
+static struct cluster *with_cluster(struct manager_rig *g)
+{
+	static struct cluster c;
+
+	fake_cluster_open(&c);
+	g->m.cluster = &c;
+	return &c;
+}
+
+static void alone__every_method__says_what_to_do(void **state)
+{
+	static const char *const names[] = { "host-list", "list-hosts", "lock-list" };
+
+	for (size_t i = 0; i < 3; i++)
+		assert_refused(*state, names[i], "", RESEX_NO_CLUSTER,
+			       PROTO_E_SERVER - RESEX_NO_CLUSTER, "name a cluster_file");
+	assert_refused(*state, "lock-break", "'service':'web'", RESEX_NO_CLUSTER,
+		       PROTO_E_SERVER - RESEX_NO_CLUSTER, "name a cluster_file");
+}
+
+static void host_list__three_hosts__says_how_each_is_seen(void **state)
+{
+	const json_t *r, *h;
+
+	with_cluster(*state);
+	r = ask(*state, "host-list", "");
+	assert_string_equal(str(r, "cluster"), "prod");
+	assert_string_equal(str(r, "transport"), "fake");
+	assert_int_equal(num(r, "view"), 12);
+	assert_true(json_is_true(json_object_get(r, "quorate")));
+	assert_string_equal(str(row(r, "hosts", "xen1"), "state"), "self");
+	h = row(r, "hosts", "xen2");
+	assert_string_equal(str(h, "state"), "up");
+	assert_int_equal(num(h, "age_ms"), 300);
+	assert_int_equal(num(h, "generation"), 7);
+	assert_int_equal(num(h, "beat"), 4711);
+	assert_true(json_is_false(json_object_get(h, "simulated")));
+	assert_int_equal(num(h, "guests"), 2);
+	assert_string_equal(str(h, "policy"), "ioshares");
+	h = row(r, "hosts", "xen3");
+	assert_string_equal(str(h, "state"), "down");
+	assert_true(json_is_null(json_object_get(h, "age_ms")));
+	assert_non_null(strstr(str(h, "note"), "nobody listens"));
+	assert_null(json_object_get(h, "beat"));
+}
+
+static void list_hosts__guests_of_all__are_told_with_their_caps(void **state)
+{
+	const json_t *r, *h, *web, *bulk;
+
+	with_cluster(*state);
+	r = ask(*state, "list-hosts", "");
+	h = row(r, "hosts", "xen2");
+	web = row(h, "guests", "web");
+	assert_int_equal(num(web, "cap"), 25);
+	assert_int_equal(num(web, "mtus_sent"), 123);
+	assert_true(json_real_value(json_object_get(web, "allocated")) == 624288.0);
+	assert_true(json_real_value(json_object_get(web, "latency_us")) == 209.5);
+	assert_string_equal(str(web, "state"), "managed");
+	bulk = row(h, "guests", "bulk");
+	assert_true(json_is_null(json_object_get(bulk, "cap")));
+	assert_true(json_is_null(json_object_get(bulk, "latency_us")));
+	assert_string_equal(str(bulk, "state"), "exempt");
+	assert_int_equal(json_array_size(json_object_get(row(r, "hosts", "xen3"), "guests")), 0);
+}
+
+static const json_t *lock_of(const json_t *r, size_t i)
+{
+	return json_array_get(json_object_get(r, "locks"), i);
+}
+
+static void lock_list__held_broken_free_unknown__are_told_apart(void **state)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r = ask(*state, "lock-list", "");
+
+	assert_string_equal(str(lock_of(r, 0), "service"), "web");
+	assert_string_equal(str(lock_of(r, 0), "home"), "xen1");
+	assert_string_equal(str(lock_of(r, 0), "state"), "held");
+	assert_string_equal(str(lock_of(r, 0), "owner"), "xen2");
+	assert_int_equal(num(lock_of(r, 0), "fence"), 99);
+	assert_int_equal(num(lock_of(r, 0), "since_ms"), 5000);
+	assert_int_equal(num(lock_of(r, 0), "age_ms"), 20);
+	assert_string_equal(str(lock_of(r, 1), "state"), "unknown");
+	assert_null(json_object_get(lock_of(r, 1), "owner"));
+	c->lock[0].word = region_word(0, 5);
+	c->lock[1].known = true;
+	c->lock[1].word = region_word(LOCK_DIRTY, 6);
+	c->lock[1].home = NULL;
+	r = ask(*state, "lock-list", "");
+	assert_string_equal(str(lock_of(r, 0), "state"), "free");
+	assert_true(json_is_null(json_object_get(lock_of(r, 0), "owner")));
+	assert_string_equal(str(lock_of(r, 1), "state"), "broken");
+	assert_true(json_is_null(json_object_get(lock_of(r, 1), "home")));
+}
+
+static void lock_break__answer_comes_later__is_waited_for(void **state)
+{
+	struct cluster *c = with_cluster(*state);
+	const json_t *r;
+
+	c->result_after = 3;
+	r = ask(*state, "lock-break", "'service':'web','force':true");
+	assert_true(c->forced);
+	assert_int_equal(c->ticket, 1);
+	assert_int_equal(c->result_after, 0);
+	assert_string_equal(str(r, "service"), "web");
+	assert_string_equal(str(r, "state"), "broken");
+	assert_int_equal(num(r, "fence"), 100);
+}
+
+static void lock_break__refused__says_why_and_what_to_do(void **state)
+{
+	static const struct {
+		int begin, end, exit;
+		const char *says;
+	} rows[] = {
+		{ -EALREADY, 0, RESEX_FAILURE, "nobody holds the lock of web" },
+		{ -EBUSY, 0, RESEX_BUSY, "--force" },
+		{ -EAGAIN, 0, RESEX_BUSY, "another lock" },
+		{ -EPERM, 0, RESEX_FAILURE, "no quorum" },
+		{ -ENOENT, 0, RESEX_FAILURE, "cannot be read" },
+		{ -ENOTCONN, 0, RESEX_FAILURE, "cannot be read" },
+		{ 0, -ESTALE, RESEX_FAILURE, "changed meanwhile" },
+		{ 0, -ENOTCONN, RESEX_FAILURE, "cannot be read" },
+		{ 0, -EIO, RESEX_FAILURE, "went away" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cluster *c = with_cluster(*state);
+
+		c->break_rc = rows[i].begin;
+		c->result_rc = rows[i].end;
+		c->result_after = 1;
+		assert_refused(*state, "lock-break", "'service':'web'", rows[i].exit,
+			       PROTO_E_SERVER - rows[i].exit, rows[i].says);
+		assert_false(c->forced);
+	}
+	assert_refused(*state, "lock-break", "'service':'wbe'", RESEX_USAGE,
+		       PROTO_E_SERVER - RESEX_USAGE, "no service \"wbe\"");
+	assert_refused(*state, "lock-break", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
+		       "give a service's name");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(alone__every_method__says_what_to_do),
+		WITH(host_list__three_hosts__says_how_each_is_seen),
+		WITH(list_hosts__guests_of_all__are_told_with_their_caps),
+		WITH(lock_list__held_broken_free_unknown__are_told_apart),
+		WITH(lock_break__answer_comes_later__is_waited_for),
+		WITH(lock_break__refused__says_why_and_what_to_do),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
