@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
-#include "src/cli/cmdtable.h"
-#include "src/cli/table.h"
+#include "src/cli/cmds_priv.h"
 #include "src/util/conf.h"
 #include "src/util/utf8.h"
 
 enum { FOLLOW_MS = 300 };
 
-static int usage_error(struct cli *c, const char *what)
+int usage_error(struct cli *c, const char *what)
 {
 	snprintf(c->client.error, sizeof(c->client.error), "%s: see resex --help", what);
 	return RESEX_USAGE;
@@ -31,8 +30,7 @@ static int print_json(json_t *result)
 	return RESEX_OK;
 }
 
-/* Call; in JSON mode print at once and return NULL in *result. */
-static int ask(struct cli *c, const char *method, json_t *params, json_t **result)
+int ask(struct cli *c, const char *method, json_t *params, json_t **result)
 {
 	int rc = client_call(&c->client, method, params, result);
 
@@ -45,7 +43,7 @@ static int ask(struct cli *c, const char *method, json_t *params, json_t **resul
 	return rc;
 }
 
-static int no_words(struct cli *c)
+int no_words(struct cli *c)
 {
 	if (!c->argc)
 		return RESEX_OK;
@@ -65,7 +63,7 @@ static int guest_param(struct cli *c, bool required, json_t **params)
 	return RESEX_OK;
 }
 
-static int print_rows(struct cli *c, const char *method, json_t *params, const char *member,
+int print_rows(struct cli *c, const char *method, json_t *params, const char *member,
 		      const struct column *cols)
 {
 	json_t *r = NULL;
@@ -97,6 +95,8 @@ static int run_list(struct cli *c)
 		{ 0 },
 	};
 
+	if (c->argc == 1 && !strcmp(c->argv[0], "--all-hosts"))
+		return run_list_all(c);
 	return no_words(c) ? RESEX_USAGE : print_rows(c, "list", NULL, "guests", cols);
 }
 
@@ -659,7 +659,7 @@ static int run_events(struct cli *c)
 /* --- the table -------------------------------------------------------------------- */
 
 const struct verb verbs[] = {
-	{ "list", "", "guests with caps, Resos and MTUs", FILE_NONE, run_list },
+	{ "list", "[--all-hosts]", "guests with caps, Resos and MTUs", FILE_NONE, run_list },
 	{ "info", "", "the daemon: policy, supply, ticks, links", FILE_NONE, run_info },
 	{ "guest-show", "GUEST", "all that is known of one guest", FILE_NONE, run_guest_show },
 	{ "guest-set", "GUEST KEY=VALUE...", "other settings for a guest, while it runs", FILE_NONE,
@@ -679,6 +679,10 @@ const struct verb verbs[] = {
 	  run_pause },
 	{ "resume", "[GUEST]", "policies cap it, or all, again", FILE_NONE, run_resume },
 	{ "why", "[GUEST]", "why a guest is capped, or is not", FILE_NONE, run_why },
+	{ "host-list", "", "hosts of the cluster", FILE_NONE, run_host_list },
+	{ "lock-list", "", "locks of services", FILE_NONE, run_lock_list },
+	{ "lock-break", "[--force] SERVICE", "take a lock away from who holds it", FILE_NONE,
+	  run_lock_break },
 	{ "events", "[-f] [-n NUMBER] [GUEST]", "what happened", FILE_NONE, run_events },
 	{ 0 },
 };

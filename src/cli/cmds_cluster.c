@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cmds_cluster: the verbs that show and mend what hosts share. */
+#include "resex/exit.h"
+#include "src/cli/cmds_priv.h"
+
+/* Nobody shall take a simulator's guests for real ones. */
+static void print_simulated(const json_t *hosts)
+{
+	json_t *h;
+	size_t i;
+
+	json_array_foreach(hosts, i, h)
+		if (json_is_true(json_object_get(h, "simulated")))
+			printf("%s: SIMULATED: none of its guests or figures is real\n",
+			       json_string_value(json_object_get(h, "name")));
+}
+
+int run_host_list(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "NAME", "name", 1 },
+		{ "NUMBER", "number", 0 },
+		{ "STATE", "state", 1 },
+		{ "MEMBER", "member", 1 },
+		{ "AGE-MS", "age_ms", 0 },
+		{ "BEAT", "beat", 0 },
+		{ "GENERATION", "generation", 0 },
+		{ "GUESTS", "guests", 0 },
+		{ "POLICY", "policy", 1 },
+		{ "ADDRESS", "address", 1 },
+		{ "NOTE", "note", 1 },
+		{ 0 },
+	};
+	json_t *r = NULL;
+	int rc = no_words(c) ? RESEX_USAGE : ask(c, "host-list", NULL, &r);
+
+	if (!rc && r) {
+		printf("cluster %s over %s, view %lld%s\n",
+		       json_string_value(json_object_get(r, "cluster")),
+		       json_string_value(json_object_get(r, "transport")),
+		       (long long)json_integer_value(json_object_get(r, "view")),
+		       json_is_true(json_object_get(r, "quorate"))
+			       ? ""
+			       : ": NO QUORUM, it decides nothing");
+		table_print(stdout, json_object_get(r, "hosts"), cols);
+		print_simulated(json_object_get(r, "hosts"));
+	}
+	json_decref(r);
+	return rc;
+}
+
+static const struct column lock_cols[] = {
+	{ "SERVICE", "service", 1 },   { "NUMBER", "number", 0 }, { "HOME", "home", 1 },
+	{ "STATE", "state", 1 },       { "OWNER", "owner", 1 },	  { "FENCE", "fence", 0 },
+	{ "SINCE-MS", "since_ms", 0 }, { "AGE-MS", "age_ms", 0 }, { 0 },
+};
+
+int run_lock_list(struct cli *c)
+{
+	return no_words(c) ? RESEX_USAGE : print_rows(c, "lock-list", NULL, "locks", lock_cols);
+}
+
+int run_lock_break(struct cli *c)
+{
+	json_t *r = NULL, *rows;
+	const char *service = NULL;
+	int rc, force = 0, services = 0;
+
+	for (int i = 0; i < c->argc; i++) {
+		if (!strcmp(c->argv[i], "--force")) {
+			force = 1;
+			continue;
+		}
+		service = c->argv[i];
+		services++;
+	}
+	if (services != 1)
+		return usage_error(c, "give one service");
+	rc = ask(c, "lock-break", json_pack("{s:s,s:b}", "service", service, "force", force), &r);
+	if (!rc && r) {
+		rows = json_pack("[O]", r);
+		table_print(stdout, rows, lock_cols);
+		json_decref(rows);
+	}
+	json_decref(r);
+	return rc;
+}
+
+/* The guests of all hosts as rows of one table: each gets its host's name. */
+static json_t *rows_of(const json_t *hosts)
+{
+	json_t *rows = json_array(), *h, *g;
+	size_t i, k;
+
+	json_array_foreach(hosts, i, h) {
+		json_array_foreach(json_object_get(h, "guests"), k, g) {
+			json_object_set(g, "host", json_object_get(h, "name"));
+			json_object_set(g, "age_ms", json_object_get(h, "age_ms"));
+			json_array_append(rows, g);
+		}
+	}
+	return rows;
+}
+
+/* A host that is not seen must not look like one without guests. */
+static void print_unseen(const json_t *hosts)
+{
+	json_t *h;
+	size_t i;
+
+	json_array_foreach(hosts, i, h) {
+		const char *state = json_string_value(json_object_get(h, "state"));
+		const char *note = json_string_value(json_object_get(h, "note"));
+
+		if (!state || !strcmp(state, "self") || !strcmp(state, "up"))
+			continue;
+		printf("%s: %s%s%s\n", json_string_value(json_object_get(h, "name")), state,
+		       note && *note ? ": " : "", note ? note : "");
+	}
+}
+
+int run_list_all(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "HOST", "host", 1 },
+		{ "NAME", "name", 1 },
+		{ "ID", "domid", 0 },
+		{ "VCPUS", "vcpus", 0 },
+		{ "WEIGHT", "weight", 0 },
+		{ "CAP", "cap", 0 },
+		{ "RESOS", "allocated", 0 },
+		{ "BALANCE", "balance", 0 },
+		{ "MTUS-SENT", "mtus_sent", 0 },
+		{ "MTUS-RECV", "mtus_recv", 0 },
+		{ "LATENCY", "latency_us", 0 },
+		{ "RINGS", "rings", 0 },
+		{ "STATE", "state", 1 },
+		{ "AGE-MS", "age_ms", 0 },
+		{ 0 },
+	};
+	json_t *r = NULL, *rows;
+	int rc = ask(c, "list-hosts", NULL, &r);
+
+	if (!rc && r) {
+		rows = rows_of(json_object_get(r, "hosts"));
+		table_print(stdout, rows, cols);
+		print_unseen(json_object_get(r, "hosts"));
+		print_simulated(json_object_get(r, "hosts"));
+		json_decref(rows);
+	}
+	json_decref(r);
+	return rc;
+}
