@@ -454,13 +454,65 @@ src/benchex/merge.c @ benchex_result @ s/else if (one->elapsed_ns > sum->elapsed
 src/benchex/merge.c @ benchex_result @ s/m->merged += of ? .* : 1;/m->merged++;/
 src/benchex/merge.c @ benchex_result @ s/!json_equal(m->asked, conf)/0/
 src/benchex/merge.c @ benchex_result @ s/m->seed_differs = true;/;/
+src/shared/record.c @ record @ s/return ~crc_add(crc/return crc_add(crc/
+src/shared/record.c @ record @ s/head.crc = 0;//
+src/shared/record.c @ record @ s/old.seq == UINT32_MAX ? 1 : //
+src/shared/record.c @ record @ s/head.kind && head.kind != kind/head.kind != kind/
+src/shared/record.c @ record @ s/head.bytes && head.bytes != /head.bytes != /
+src/shared/record.c @ record @ s/head.crc == record_crc(copy, size) ?/head.crc ?/
+src/shared/record.c @ record @ s/uint32_t i = 2; i < size/uint32_t i = 3; i < size/
+src/shared/region.c @ region @ s/uint32_t i = n; i < r->n\[which\]/uint32_t i = n; i < n/
+src/shared/region.c @ region @ s/h->beat = ++r->beat;/h->beat = r->beat++;/
+src/shared/region.c @ region @ s/generation << 32/generation << 31/
+src/shared/region.c @ region @ s/t->offset % 64 == 0/t->offset % 8 == 0/
+src/shared/region.c @ region @ s/t->stride % 64 == 0/t->stride % 8 == 0/
+src/shared/region.c @ region @ s/t->stride >= s->size/t->stride > 0/
+src/shared/region.c @ region @ s/t->stride <= REGION_STRIDE_MAX/t->stride <= 4096/
+src/shared/region.c @ region @ s/t->offset >= sizeof(struct region_header)/1/
+src/shared/region.c @ region @ s/t->offset <= bytes/1/
+src/shared/region.c @ region @ s/<= bytes - t->offset/<= bytes/
+src/shared/region.c @ region @ s/t->count <= s->max/t->count <= s->max + 1/
+src/shared/region.c @ region @ s/ && bytes <= TRANSPORT_PART_MAX//
+src/shared/region.c @ region @ s/h.words_bytes < REGION_WORDS_BYTES/0/
+src/shared/region.c @ region @ s/if (h.generation != generation)/if (0)/
+src/shared/region.c @ region @ s/if (h.generation != p->generation)/if (0)/
+src/shared/region.c @ region @ s/if (h.host != host)/if (0)/
+src/shared/region.c @ region @ s/n > t->count - first/n > t->count/
+src/shared/region.c @ region @ s/h.services > p->table\[REGION_T_SERVICES\].count/0/
+src/shared/region.c @ region @ s/utf8_tame(s);//
+src/shared/region.c @ region @ s/utf8_mend(s);//
+src/shared/peers.c @ peers @ s/TRIES = 5/TRIES = 4/
+src/shared/peers.c @ peers @ s/if (h->new_guest\[i\].name\[0\])//
+src/shared/peers.c @ peers @ s/i >= h->new_record.guests)/0)/
+src/shared/peers.c @ peers @ s/r->beat != h->beat || r->generation != h->beat_generation/r->beat != h->beat/
+src/shared/peers.c @ peers @ s/if (r->beat != h->beat || .*/if (1)/
+src/shared/peers.c @ peers @ s/h->read = h->began;/h->read = h->moved;/
+src/shared/peers.c @ peers @ s/if (h->generation != ev->generation)/if (0)/
+src/shared/peers.c @ peers @ s/if (h->generation != ev->generation)/if (1)/
+src/shared/peers.c @ peers @ s/if (taken < n \&\& why != -EAGAIN)/if (taken < n)/
+src/shared/peers.c @ peers @ s/if (taken < n \&\& why != -EAGAIN)/if (0)/
+src/shared/peers.c @ peers @ s/ev->tag >> 16 != p->serial || //
+src/shared/peers.c @ peers @ s/ || j->state != JOB_POSTED//
+src/shared/peers.c @ peers @ s/ \&\& ev->len == j->read.len//
+src/shared/peers.c @ peers @ s/h->record.generation == h->generation/1/
+src/shared/peers.c @ peers @ s/h->link = 0;//
+src/shared/peers.c @ peers @ s/mono_sub(now, h->began) > p->timeout_ns/0/
+src/shared/member.c @ member @ s/m->told = true;//
+src/shared/member_corosync.c @ member @ s/(c->hosts >> h \& 1) && c->node\[h\] == nodes/c->node[h] == nodes/
+src/shared/member_corosync.c @ member @ s/if (same_ring(ring, m->ring))/if (0)/
+src/shared/member_corosync.c @ member @ s/if (same_ring(ring, m->ring))/if (1)/
+src/shared/member_corosync.c @ member @ s/m->view.quorate = quorate \&\& .*/m->view.quorate = quorate;/
+src/shared/member_corosync.c @ member @ s/if (type != QUORUM_SET)/if (0)/
+src/shared/member_corosync.c @ member @ s/!m->connected \&\& mono_sub(now, m->retry) >= 0/!m->connected/
+src/shared/member_corosync.c @ member @ s/!m->any || //
+src/shared/member_corosync.c @ member @ s/if (c->node\[h\] == 0)/if (0)/
 END
 }
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tree" "$tmp/obj"
-(cd "$top" && tar cf - include src/core src/util src/hv src/sim src/counters src/daemon src/benchex policies ibmon man etc \
+(cd "$top" && tar cf - include src/core src/util src/hv src/sim src/counters src/shared src/transport src/daemon src/benchex policies ibmon man etc \
 	tests/unit tests/fakes) | (cd "$tmp/tree" && tar xf -)
 cd "$tmp/tree"
 
@@ -468,7 +520,7 @@ cd "$tmp/tree"
 # archive, since tests of the sampler bring their own scan_guest.
 build() {
 	set -- "$1" src/core/*.c policies/*.c src/util/*.c ibmon/*.c src/hv/hv.c src/hv/hv_sim.c src/sim/*.c \
-		src/counters/*.c src/daemon/*.c tests/fakes/fake_*.c \
+		src/counters/*.c src/shared/*.c src/daemon/*.c tests/fakes/fake_*.c \
 		src/benchex/merge.c src/benchex/number.c \
 		src/benchex/option_rows.c src/benchex/options.c src/benchex/price.c \
 		src/benchex/profile.c src/benchex/result.c src/benchex/trace.c
@@ -486,7 +538,7 @@ build() {
 	rm -f "$tmp/lib.a"
 	# shellcheck disable=SC2086
 	ar crs "$tmp/lib.a" $objs && $CC -o "$tmp/test_$test" "$o" "$tmp/lib.a" \
-		-lcmocka -ljansson -levent_core -lpthread -lm
+		-lcmocka -ljansson -lisal -levent_core -lpthread -lm
 }
 
 # run_tests TESTS: 0 when all pass.

@@ -7,10 +7,10 @@
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/prop.h"
 
-/* Hosts 1, 2, 3 and 64 are corosync's 11, 12, 13 and 5; we are 2. */
+/* Hosts 1, 2, 3 and 64 are corosync's 11, 12, 13 and 5; we are 2. 4 is none, whatever it has. */
 static const struct member_conf conf = {
 	.hosts = 7 | 1ull << 63,
-	.node = { 11, 12, 13, [63] = 5 },
+	.node = { 11, 12, 13, 99, [63] = 5 },
 	.self = 2,
 };
 

@@ -348,6 +348,19 @@ static void torn__guest_once__its_run_is_read_again(void **state)
 	assert_shown(r, 3);
 }
 
+static void torn__a_guest_that_counts_no_more__does_not_matter(void **state)
+{
+	struct rig *r = *state;
+
+	up(r, 3, 17);
+	publish(r, 3, 3);
+	scan(r);
+	publish(r, 3, 2);
+	tear(r, 3, REGION_AT_GUESTS + 192 * 2);
+	assert_int_equal(scan(r), 1);
+	assert_shown(r, 3);
+}
+
 static void torn__always__shows_what_was_whole_and_says_why(void **state)
 {
 	static const uint32_t at[] = { REGION_AT_HOST, REGION_AT_GUESTS + 192 };
@@ -516,6 +529,41 @@ static void event__not_ours__changes_nothing(void **state)
 	assert_true(r->t.op[0].tag < 1ull << PEERS_TAG_SHIFT);
 	wave(r);
 	assert_shown(r, 3);
+}
+
+static void event__a_result_a_second_time__changes_nothing(void **state)
+{
+	struct rig *r = *state;
+	struct transport_event again = { .type = TRANSPORT_RESULT,
+					 .host = 3,
+					 .outcome = TRANSPORT_LOST };
+
+	up(r, 3, 17);
+	publish(r, 3, 1);
+	scan(r);
+	peers_scan(r->p, r->now);
+	again.tag = r->t.op[0].tag;
+	finish(r, 0, TRANSPORT_DONE);
+	peers_event(r->p, &again, r->now);
+	wave(r);
+	assert_shown(r, 3);
+}
+
+static void result__shorter_than_asked_for__is_none(void **state)
+{
+	struct rig *r = *state;
+	struct transport_event ev;
+
+	up(r, 3, 17);
+	publish(r, 3, 1);
+	scan(r);
+	peers_scan(r->p, r->now);
+	fake_transport_end(&r->t, 0, TRANSPORT_DONE, &ev);
+	ev.len -= 8;
+	peers_event(r->p, &ev, r->now);
+	wave(r);
+	assert_false(peers_scanning(r->p));
+	assert_int_equal(see(r, 3)->why, -EIO);
 }
 
 /* --- hostile hosts --------------------------------------------------------------------- */
@@ -691,6 +739,7 @@ int main(void)
 		RIG_TEST(scan__link_full_of_others__gives_up_in_time_and_says_so),
 		RIG_TEST(torn__host_record_once__is_read_again_in_the_same_scan),
 		RIG_TEST(torn__guest_once__its_run_is_read_again),
+		RIG_TEST(torn__a_guest_that_counts_no_more__does_not_matter),
 		RIG_TEST(torn__always__shows_what_was_whole_and_says_why),
 		RIG_TEST(beat__stands_still__moved_stays),
 		RIG_TEST(beat__guests_torn__is_seen_all_the_same),
@@ -700,6 +749,8 @@ int main(void)
 		RIG_TEST(up__region_of_an_older_generation__is_stale),
 		RIG_TEST(result__lost_or_refused__says_so_and_shows_the_old),
 		RIG_TEST(event__not_ours__changes_nothing),
+		RIG_TEST(event__a_result_a_second_time__changes_nothing),
+		RIG_TEST(result__shorter_than_asked_for__is_none),
 		RIG_TEST(hostile__header_of_another_version__is_named),
 		RIG_TEST(hostile__tables_beyond_the_part_served__are_refused_by_post),
 		RIG_TEST(hostile__widest_strides__fit_the_link),

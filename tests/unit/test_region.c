@@ -315,6 +315,7 @@ static void reads__records_that_are_not_there__are_none(void **state)
 	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 0, 0, r), 0);
 	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 0, REGION_GUESTS_MAX + 1, r), 0);
 	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, UINT32_MAX, 2, r), 0);
+	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 255, 2, r), 0);
 	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 255, 1, r), 1);
 }
 
