@@ -353,9 +353,13 @@ tests_unit_test_transport_tcp_LDADD = $(TCP_LIBS)
 endif
 
 if CMOCKA
-UNIT_PROTO = tests/unit/test_counter tests/unit/test_lock tests/unit/test_move
+UNIT_PROTO = tests/unit/test_choose tests/unit/test_counter tests/unit/test_lock \
+	tests/unit/test_move
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
+tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
+	tests/unit/move_rig.h tests/unit/shared_rig.h
+tests_unit_test_choose_LDADD = libshared.a $(CMOCKA_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_counter_LDADD = libshared.a $(CMOCKA_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/prop.h tests/unit/shared_rig.h
