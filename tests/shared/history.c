@@ -52,17 +52,6 @@ void history_init(struct history *h, const struct history_conf *c)
 	h->hash = 14695981039346656037ull;
 }
 
-void history_view(struct history *h, int64_t t, uint16_t host, uint64_t members, bool quorate)
-{
-	struct history_process *p = running(h, host);
-
-	p->removed = ~members;
-	if (quorate)
-		p->minority_since = 0;
-	else if (!p->minority_since)
-		p->minority_since = t;
-}
-
 /* Posted by a process that had been told that it has no quorum? */
 static void check_quorum(struct history *h, const struct history_record *r,
 			 const struct history_process *p, const char *what)
@@ -83,40 +72,53 @@ uint32_t history_count(const struct history *h, uint16_t service)
 
 /* --- moves ------------------------------------------------------------------- */
 
-/* When p had both locks. */
-static int64_t both_at(const struct history_process *p, uint16_t s, uint16_t d)
+/* Under which lock was it decided? */
+struct under {
+	uint64_t seq; /* 0: none */
+	int64_t t;    /* acquired */
+	bool newest;  /* the process has acquired none since */
+};
+
+static struct under lock_at(const struct history_process *p, uint16_t s, int64_t decided)
 {
-	return p->held_at[s] > p->held_at[d] ? p->held_at[s] : p->held_at[d];
+	for (uint32_t k = 0; p && k < p->pasts[s] && k < HISTORY_HELD; k++) {
+		uint32_t i = (p->pasts[s] - 1 - k) % HISTORY_HELD;
+
+		if (p->past[s][i].t > decided)
+			continue;
+		/* Released clean: nothing of it may be on its way. */
+		if (k == 0 && !p->held[s])
+			break;
+		return (struct under){ p->past[s][i].seq, p->past[s][i].t, k == 0 };
+	}
+	return (struct under){ 0, 0, false };
 }
 
 static void check_locks(struct history *h, const struct history_record *r,
-			const struct history_process *p, uint16_t s, uint16_t d)
+			const struct under both[2], uint16_t s, uint16_t d)
 {
-	const uint16_t both[2] = { s, d };
-
 	for (int i = 0; i < 2; i++) {
-		const struct history_service *x = &h->service[both[i]];
+		uint16_t x = i == 0 ? s : d;
 
-		if (!p || !p->held[both[i]])
+		if (!both[i].seq)
 			history_fail(
 				h, HISTORY_UNLOCKED,
 				"host %u moved a node of host %u from %u to %u without lock %u",
-				r->host, r->target, d, s, both[i]);
-		else if (x->decided > p->held[both[i]])
+				r->host, r->target, d, s, x);
+		else if (h->service[x].decided > both[i].seq)
 			history_fail(
 				h, HISTORY_OVERLAP,
 				"host %u moved from %u to %u under seq %#llx of lock %u, after "
 				"seq %#llx had decided",
-				r->host, d, s, (unsigned long long)p->held[both[i]], both[i],
-				(unsigned long long)x->decided);
+				r->host, d, s, (unsigned long long)both[i].seq, x,
+				(unsigned long long)h->service[x].decided);
 	}
 }
 
 /* What p counted under both locks is still so, and is enough. */
 static void check_count(struct history *h, const struct history_record *r,
-			const struct history_process *p, uint16_t s, uint16_t d)
+			const struct history_process *p, int64_t since, uint16_t s, uint16_t d)
 {
-	int64_t since = both_at(p, s, d);
 	uint32_t counted = 0, node = r->offset % REGION_PAGE / 8;
 
 	for (uint16_t host = 1; host <= h->conf.hosts; host++) {
@@ -127,6 +129,8 @@ static void check_count(struct history *h, const struct history_record *r,
 			if (p->saw_at[host][i] < since || (host == r->target && i == node))
 				continue;
 			counted += saw == d;
+			if (p->saw_at[host][i] < h->booted_at[host])
+				continue; /* its word begins anew, which is no move */
 			if (saw != is && (saw == s || saw == d || is == s || is == d))
 				history_fail(h, HISTORY_STALE,
 					     "host %u moved from %u to %u, but node %u of host %u, "
@@ -142,17 +146,32 @@ static void check_count(struct history *h, const struct history_record *r,
 			     r->host, d, s, counted, d, h->conf.minimum[d]);
 }
 
+/* Whom p did not have to tell when it decided at t. */
+static uint64_t removed_at(const struct history_process *p, int64_t t)
+{
+	uint64_t hosts = 0;
+
+	for (uint32_t k = 0; k < p->views && k < HISTORY_VIEWS; k++) {
+		uint32_t i = (p->views - 1 - k) % HISTORY_VIEWS;
+
+		hosts = p->removed[i].hosts;
+		if (p->removed[i].t <= t)
+			break;
+	}
+	return hosts;
+}
+
 static void check_told(struct history *h, const struct history_record *r,
-		       const struct history_process *p, uint16_t s, uint16_t d)
+		       const struct history_process *p, int64_t since, uint16_t s, uint16_t d)
 {
 	const uint16_t both[2] = { s, d };
-	int64_t since = both_at(p, s, d);
+	uint64_t removed = removed_at(p, (int64_t)r->value);
 
 	for (int i = 0; i < 2; i++) {
 		for (uint16_t b = 1; b <= h->conf.hosts; b++) {
 			uint64_t bit = 1ull << (b - 1);
 
-			if (b == r->host || !(h->conf.balancers[both[i]] & bit) || p->removed & bit)
+			if (b == r->host || !(h->conf.balancers[both[i]] & bit) || removed & bit)
 				continue;
 			if (p->told[b][both[i]] < since)
 				history_fail(
@@ -167,15 +186,15 @@ static void check_told(struct history *h, const struct history_record *r,
 static void check_high(struct history *h, const struct history_record *r, uint16_t s)
 {
 	const struct history_service *x = &h->service[s];
-	int64_t until = x->high ? r->t : x->low_since;
+	bool lasts = x->high && r->t - x->high_since >= h->conf.high_ns;
+	bool lasted = x->lasted_until && r->t - x->lasted_until <= h->conf.flight_ns;
 
-	if (h->conf.high_ns &&
-	    (until - x->high_since < h->conf.high_ns || r->t - until > h->conf.flight_ns))
+	if (h->conf.high_ns && !lasts && !lasted)
 		history_fail(h, HISTORY_BURST,
-			     "host %u moved a node to %u, whose load was high for %lld us only, "
-			     "%lld us ago",
-			     r->host, s, (long long)(until - x->high_since) / NS_PER_US,
-			     (long long)(r->t - until) / NS_PER_US);
+			     "host %u moved a node to %u, whose load is %s since %lld us", r->host,
+			     s, x->high ? "high" : "low",
+			     (long long)(r->t - (x->high ? x->high_since : x->low_since)) /
+				     NS_PER_US);
 }
 
 static void decided(struct history *h, struct history_process *p)
@@ -189,17 +208,23 @@ static void decided(struct history *h, struct history_process *p)
 static void moved(struct history *h, const struct history_record *r, uint16_t d, uint16_t s)
 {
 	struct history_process *p = process_of(h, r->host, r->boot);
+	const struct under both[2] = { lock_at(p, s, (int64_t)r->value),
+				       lock_at(p, d, (int64_t)r->value) };
+	int64_t since = both[0].t > both[1].t ? both[0].t : both[1].t;
 
 	h->moves++;
-	check_locks(h, r, p, s, d);
+	check_locks(h, r, both, s, d);
 	check_quorum(h, r, p, "moved a node");
 	if (history_count(h, d) < h->conf.minimum[d])
 		history_fail(h, HISTORY_MINIMUM, "host %u moved from %u, which has %u left of %u",
 			     r->host, d, history_count(h, d), h->conf.minimum[d]);
 	if (p && !h->violation) {
-		check_count(h, r, p, s, d);
-		check_told(h, r, p, s, d);
-		decided(h, p);
+		/* What was counted under older locks is no longer known. */
+		if (both[0].newest && both[1].newest) {
+			check_count(h, r, p, since, s, d);
+			decided(h, p);
+		}
+		check_told(h, r, p, since, s, d);
 	}
 	check_high(h, r, s);
 	if (++h->service[s].moves > 1 && h->conf.faultless)
@@ -264,7 +289,7 @@ static void check_order(struct history *h, const struct history_record *r,
 			const struct history_process *p, uint16_t s)
 {
 	for (uint32_t x = s + 1u; h->conf.faultless && p && x <= h->conf.services; x++) {
-		if (p->held[x])
+		if (h->service[x].holder == r->host && h->service[x].holder_boot == r->boot)
 			history_fail(h, HISTORY_ORDER, "host %u took lock %u while it held lock %u",
 				     r->host, s, x);
 	}
@@ -284,10 +309,12 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	if (to != r->host)
 		history_fail(h, HISTORY_THEFT, "host %u made host %u the owner of lock %u", r->host,
 			     to, s);
-	if (seq <= x->fence)
+	/* Hosts of an older view may still use its home; their moves are what counts. */
+	if (seq <= x->home_fence[r->target])
 		history_fail(h, HISTORY_FENCE,
 			     "host %u acquired lock %u with seq %#llx; it was %#llx before",
-			     r->host, s, (unsigned long long)seq, (unsigned long long)x->fence);
+			     r->host, s, (unsigned long long)seq,
+			     (unsigned long long)x->home_fence[r->target]);
 	if (from && from != to && from != UINT16_MAX) {
 		h->breaks++;
 		if (age < h->conf.break_ns)
@@ -296,12 +323,15 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 				     r->host, s, from, (long long)age / NS_PER_US);
 	}
 	unstick(h, r, s);
-	x->fence = seq;
+	x->home_fence[r->target] = seq;
+	if (seq > x->fence)
+		x->fence = seq;
 	x->holder = to;
 	x->holder_boot = r->boot;
 	if (p) {
 		p->held[s] = seq;
-		p->held_at[s] = r->t;
+		p->past[s][p->pasts[s] % HISTORY_HELD].t = r->t;
+		p->past[s][p->pasts[s]++ % HISTORY_HELD].seq = seq;
 		p->announced[s] = false;
 	}
 	if (!p || !p->up) {
@@ -325,11 +355,11 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 	if (region_word_id(r->now) && region_word_id(r->now) != UINT16_MAX) {
 		acquired(h, r, (uint16_t)s);
 	} else {
-		if (region_word_id(r->old) != r->host || !p ||
-		    p->held[s] != region_word_seq(r->old))
+		if (region_word_id(r->old) != r->host)
 			history_fail(h, HISTORY_THEFT, "host %u released lock %u, which was %#llx",
 				     r->host, s, (unsigned long long)r->old);
-		if (p)
+		/* Unless released as dirty: what it did may not be over. */
+		if (p && !region_word_id(r->now) && p->held[s] == region_word_seq(r->old))
 			p->held[s] = 0;
 		h->service[s].holder = 0;
 		h->service[s].stuck_since = 0;
@@ -360,11 +390,7 @@ static void booted(struct history *h, const struct history_record *r)
 	p->boot = r->boot;
 	p->up = true;
 	h->boot[r->host] = r->boot;
-	/* What others saw of its nodes is of words that are no more. */
-	for (uint32_t o = 1; o <= h->conf.hosts; o++)
-		for (uint32_t b = 0; b < HISTORY_PAST; b++)
-			memset(h->process[o][b].saw_at[r->host], 0,
-			       sizeof(h->process[o][b].saw_at[r->host]));
+	h->booted_at[r->host] = r->t;
 }
 
 static void word_begins(struct history *h, const struct history_record *r)
@@ -400,12 +426,24 @@ static void stuck(struct history *h, const struct history_record *r)
 
 static void may_act(struct history *h, const struct history_record *r)
 {
-	running(h, r->host)->may[r->service] = r->value != 0;
+	running(h, r->host)->may[r->service] = r->value;
 	for (uint16_t o = 1; r->value && o <= h->conf.hosts; o++) {
-		if (o != r->host && running(h, o)->up && running(h, o)->may[r->service])
+		if (o != r->host && running(h, o)->up && running(h, o)->may[r->service] == r->value)
 			history_fail(h, HISTORY_LEASE, "hosts %u and %u may both act under lock %u",
 				     o, r->host, r->service);
 	}
+}
+
+static void told_view(struct history *h, const struct history_record *r)
+{
+	struct history_process *p = running(h, r->host);
+
+	p->removed[p->views % HISTORY_VIEWS].t = r->t;
+	p->removed[p->views++ % HISTORY_VIEWS].hosts = ~r->value;
+	if (r->service)
+		p->minority_since = 0;
+	else if (!p->minority_since)
+		p->minority_since = r->t;
 }
 
 static void load(struct history *h, const struct history_record *r)
@@ -415,6 +453,8 @@ static void load(struct history *h, const struct history_record *r)
 	x->high = r->type == HISTORY_HIGH;
 	if (!x->high) {
 		x->low_since = r->t;
+		if (r->t - x->high_since >= h->conf.high_ns)
+			x->lasted_until = r->t;
 		return;
 	}
 	x->high_since = r->t;
@@ -467,6 +507,8 @@ void history_add(struct history *h, const struct history_record *r)
 		return effect(h, r);
 	case HISTORY_MAY:
 		return may_act(h, r);
+	case HISTORY_VIEW:
+		return told_view(h, r);
 	case HISTORY_HIGH:
 	case HISTORY_LOW:
 		return load(h, r);
@@ -498,9 +540,11 @@ static void print_effect(FILE *f, const struct history_record *r)
 
 void history_print(FILE *f, const struct history_record *r)
 {
-	static const char *const types[] = { "boots",	 "word",	  "CRASHES",
-					     "",	 "may act under", "load high",
-					     "load low", "PAUSES",	  "note" };
+	static const char *const types[] = { "boots",	      "word",
+					     "CRASHES",	      "",
+					     "may act under", "is told of members, quorate",
+					     "load high",     "load low",
+					     "PAUSES",	      "note" };
 
 	fprintf(f, "%10.3f ms  host %u.%u ", (double)r->t / 1e6, r->host, r->boot);
 	if (r->type == HISTORY_EFFECT)

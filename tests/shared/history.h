@@ -22,7 +22,9 @@ enum {
 	HISTORY_NODES = 8,    /* of a host */
 	HISTORY_LAST = 128,   /* records kept for people */
 	HISTORY_WORDS = 16,   /* values of a node word that are remembered */
-	HISTORY_PAST = 4,     /* processes of a host that are remembered */
+	HISTORY_VIEWS = 16,
+	HISTORY_HELD = 8,
+	HISTORY_PAST = 4, /* processes of a host that are remembered */
 };
 
 enum history_type {
@@ -30,8 +32,9 @@ enum history_type {
 	HISTORY_WORD,	/* host, offset, now: what the word begins with */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
-	HISTORY_MAY,	/* host believes that it may act under service's lock: value 0, 1 */
-	HISTORY_HIGH,	/* service's load is high from now on */
+	HISTORY_MAY, /* host may act, it believes, under service's lock of view value - 1; 0: no more */
+	HISTORY_VIEW, /* host is told: members are value, it is view old, quorate if service is 1 */
+	HISTORY_HIGH, /* service's load is high from now on */
 	HISTORY_LOW,
 	HISTORY_PAUSE, /* host, for value ns */
 	HISTORY_NOTE,  /* value: enum world_notice. Changes nothing */
@@ -87,11 +90,21 @@ struct history_conf {
 struct history_process {
 	uint32_t boot;
 	bool up;
-	uint64_t removed;		 /* members that it was told not to wait for */
+	/* Members that it was told not to wait for, and when; the newest are kept. */
+	struct {
+		int64_t t;
+		uint64_t hosts;
+	} removed[HISTORY_VIEWS];
+	uint32_t views;
 	int64_t minority_since;		 /* it was told that it has no quorum; 0: it has */
 	uint64_t held[HISTORY_SERVICES]; /* seq; 0: not acquired, or released */
-	int64_t held_at[HISTORY_SERVICES];
-	bool may[HISTORY_SERVICES];
+	/* All it acquired, the newest: what it decided long ago was under another seq. */
+	struct {
+		int64_t t;
+		uint64_t seq;
+	} past[HISTORY_SERVICES][HISTORY_HELD];
+	uint32_t pasts[HISTORY_SERVICES];
+	uint64_t may[HISTORY_SERVICES];
 	bool announced[HISTORY_SERVICES];		   /* since held */
 	int64_t told[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of whose counter */
 	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];	   /* service of the node */
@@ -99,14 +112,16 @@ struct history_process {
 };
 
 struct history_service {
-	uint64_t fence;	  /* highest seq ever acquired */
-	uint64_t decided; /* highest seq under which a move was decided */
-	uint16_t holder;  /* 0: released */
+	uint64_t fence;				/* highest seq ever acquired, at any home */
+	uint64_t home_fence[HISTORY_HOSTS + 1]; /* at this home */
+	uint64_t decided;			/* highest seq under which a move was decided */
+	uint16_t holder;			/* 0: released */
 	uint32_t holder_boot;
 	bool high;
 	int64_t high_since, low_since;
-	uint32_t moves;	     /* into it since high_since */
-	int64_t stuck_since; /* its holder died or hangs; 0: not */
+	int64_t lasted_until; /* end of the newest load that was high for long enough */
+	uint32_t moves;	      /* into it since high_since */
+	int64_t stuck_since;  /* its holder died or hangs; 0: not */
 	bool stuck_told;
 	int64_t delay; /* the longest from stuck_since to the next acquisition */
 	uint32_t deaths;
@@ -128,15 +143,14 @@ struct history {
 	struct history_word node[HISTORY_HOSTS + 1][HISTORY_NODES];
 	struct history_word lock[HISTORY_HOSTS + 1][HISTORY_SERVICES];
 	struct history_process process[HISTORY_HOSTS + 1][HISTORY_PAST]; /* by boot, modulo */
-	uint32_t boot[HISTORY_HOSTS + 1];				 /* newest */
+	int64_t booted_at[HISTORY_HOSTS + 1];
+	uint32_t boot[HISTORY_HOSTS + 1]; /* newest */
 	struct history_service service[HISTORY_SERVICES];
 	struct history_record last[HISTORY_LAST];
 };
 
 void history_init(struct history *h, const struct history_conf *c);
 void history_add(struct history *h, const struct history_record *r);
-/* At t, host is told of its membership: who is not in it need not be told of moves. */
-void history_view(struct history *h, int64_t t, uint16_t host, uint64_t members, bool quorate);
 /* A violation that only who drives the test can see. */
 void history_fail(struct history *h, enum history_violation v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

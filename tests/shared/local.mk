@@ -10,3 +10,11 @@ tests_unit_test_history_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_world_SOURCES = tests/unit/test_world.c tests/unit/prop.h $(WORLD)
 tests_unit_test_world_LDADD = $(CMOCKA_LIBS)
 endif
+
+# The protocols are compiled once more, with a hook that can break each rule.
+check_PROGRAMS += tests/shared/vt
+tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared/schedule.h \
+	tests/shared/hook.h $(WORLD) src/shared/choose.c src/shared/counter.c src/shared/lock.c \
+	src/shared/move.c
+tests_shared_vt_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/shared/hook.h
+tests_shared_vt_LDADD = libutil.a

@@ -10,6 +10,7 @@
 
 enum {
 	EV_TICK,
+	EV_LOST,
 	EV_EXEC,
 	EV_RESULT,
 	EV_FAIL,
@@ -101,7 +102,7 @@ static void again(struct world *w, const struct world_event *e, int64_t t)
 
 static int64_t local_at(const struct world_host *h, int64_t t)
 {
-	return h->offset + t + t / 1000000 * h->ppm + t % 1000000 * h->ppm / 1000000;
+	return h->offset + t + t * h->drift / (1 << 20);
 }
 
 struct mono world_clock(const struct world *w, uint16_t host)
@@ -109,14 +110,14 @@ struct mono world_clock(const struct world *w, uint16_t host)
 	return (struct mono){ local_at(&w->host[host], w->now) };
 }
 
-/* The first true time at which the host's clock shows at least this. */
+/* A true time at which the host's clock shows at least this, and hardly more. */
 static int64_t true_at(const struct world_host *h, int64_t local)
 {
-	int64_t t = local - h->offset;
+	int64_t t = local - h->offset, behind;
 
-	t -= t / (1000000 + h->ppm) * h->ppm;
-	while (local_at(h, t) < local)
-		t += 1 + (local - local_at(h, t)) / 2;
+	t -= t * h->drift / (1 << 20);
+	for (behind = local - local_at(h, t); behind > 0; behind = local - local_at(h, t))
+		t += behind;
 	return t;
 }
 
@@ -189,17 +190,31 @@ static void come_back(struct world *w, uint32_t i, enum step_outcome outcome, in
 	push(w, t, EV_RESULT, w->op[i].poster, i, w->op[i].boot);
 }
 
+/* It was not posted: the process is told before anything else happens to it. */
+static void lose(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t)
+{
+	struct world_host *h = &w->host[w->op[i].poster];
+
+	if (h->lost_n == WORLD_LOST) {
+		w->broken = "too many operations posted on no link";
+		return;
+	}
+	w->op[i].outcome = outcome;
+	w->op[i].refs++;
+	h->lost[h->lost_n++] = i;
+	if (h->lost_n == 1)
+		push(w, t, EV_LOST, w->op[i].poster, h->boot, 0);
+}
+
 /*
- * A READ on a link that its process was told is down. A transport would say
- * LOST; some hardware still answers on the old connection, and what it answers
+ * A READ on a link that its process was told is down. A transport says LOST;
+ * some hardware would still answer on the old connection, and what it answers
  * decides nothing: operations before it may execute after.
  */
 static void read_aside(struct world *w, uint32_t i, int64_t t)
 {
 	struct world_op *o = &w->op[i];
 
-	if (!w->host[o->op.host].up)
-		return come_back(w, i, STEP_LOST, t);
 	o->old = *world_word(w, o->op.host, o->op.offset);
 	come_back(w, i, STEP_DONE, t + w->conf.delay_min);
 }
@@ -291,7 +306,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 
 /*
  * Who runs a process gives an operation its deadline from the step's clock. One
- * that comes to the post after it is LOST, unless the pause lay behind that check.
+ * that comes to the post after it is REFUSED, unless the pause lay behind that check.
  */
 static bool too_late(struct world *w, int64_t t, int64_t deadline)
 {
@@ -319,17 +334,22 @@ static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t 
 				      .serial = l->serial,
 				      .link = l->number,
 				      .posted = t,
+				      .decided = w->now,
 				      .deadline = deadline,
 				      .refs = 1 };
-	if (!l->up && op->kind == STEP_READ && one_in(w, 2))
+	if (!l->up && w->conf.asides && op->kind == STEP_READ && w->host[op->host].up)
 		read_aside(w, i, t);
-	else if (!l->up || l->n == WORLD_DEPTH || too_late(w, t, deadline))
-		come_back(w, i, STEP_LOST, t);
+	else if (!l->up || l->n == WORLD_DEPTH)
+		lose(w, i, STEP_LOST, t);
+	else if (too_late(w, t, deadline))
+		lose(w, i, STEP_REFUSED, t);
 	else
 		send_op(w, l, i, t, f);
 	op_put(w, i);
 	if (f == FAULT_CRASH_POSTER)
 		world_crash(w, a, down_time(w));
+	if (f == FAULT_STALL)
+		world_pause(w, a, world_between(w, w->conf.delay_max, 4 * w->conf.lease));
 	if (f == FAULT_CRASH_SENT) {
 		world_crash(w, a, down_time(w));
 		w->host[a].crashed_at = t;
@@ -354,11 +374,11 @@ static void want_tick(struct world *w, uint16_t host)
 	push(w, t + world_between(w, 1, w->conf.tick_late), EV_TICK, host, h->boot, 0);
 }
 
-static void turn(struct world *w, uint16_t host, const struct step_event *ev)
+static void step(struct world *w, uint16_t host, const struct step_event *ev)
 {
 	struct world_host *h = &w->host[host];
 	uint32_t boot = h->boot;
-	int64_t deadline = true_at(h, local_at(h, w->now) + w->conf.deadline);
+	int64_t deadline = 0;
 
 	w->steps++;
 	w->out.n = 0;
@@ -367,10 +387,45 @@ static void turn(struct world *w, uint16_t host, const struct step_event *ev)
 		w->broken = "a step put out more than STEP_OPS_MAX operations";
 		return;
 	}
+	if (w->out.n)
+		deadline = true_at(h, local_at(h, w->now) + w->conf.deadline);
 	for (uint32_t i = 0; i < w->out.n && h->boot == boot && !w->broken; i++)
 		post(w, host, &w->out.op[i], deadline);
 	if (h->up && h->boot == boot)
 		want_tick(w, host);
+}
+
+/* Results of what was not posted, one after the other. */
+static void tell_lost(struct world *w, uint16_t host)
+{
+	struct world_host *h = &w->host[host];
+
+	for (int n = 0; h->lost_n && !w->broken; n++) {
+		uint32_t i = h->lost[0], boot = h->boot;
+		const struct world_op *o = &w->op[i];
+		struct step_event ev = { .type = STEP_RESULT,
+					 .host = o->op.host,
+					 .link = o->link,
+					 .tag = o->op.tag,
+					 .outcome = o->outcome };
+
+		memmove(&h->lost[0], &h->lost[1], --h->lost_n * sizeof(h->lost[0]));
+		w->op[i].told = true;
+		if (h->up && o->boot == boot)
+			step(w, host, &ev);
+		op_put(w, i);
+		if (n == WORLD_LOST)
+			w->broken = "what was not posted is put out again at once";
+	}
+}
+
+static void turn(struct world *w, uint16_t host, const struct step_event *ev)
+{
+	uint32_t boot = w->host[host].boot;
+
+	tell_lost(w, host);
+	if (w->host[host].up && w->host[host].boot == boot)
+		step(w, host, ev);
 }
 
 /* May the process of this host run now? If it is paused, its event comes again. */
@@ -407,6 +462,9 @@ static void do_tick(struct world *w, const struct world_event *e)
 
 	if (w->host[e->a].boot != e->value || !runs(w, e->a, e))
 		return;
+	tell_lost(w, e->a);
+	if (w->host[e->a].boot != e->value)
+		return;
 	w->host[e->a].tick_at = INT64_MAX;
 	turn(w, e->a, &ev);
 }
@@ -414,9 +472,11 @@ static void do_tick(struct world *w, const struct world_event *e)
 static void execute(struct world *w, struct world_op *o)
 {
 	uint64_t *word = world_word(w, o->op.host, o->op.offset);
-	struct world_effect e = {
-		.t = w->now, .poster = o->poster, .boot = o->boot, .op = &o->op, .posted = o->posted
-	};
+	struct world_effect e = { .t = w->now,
+				  .poster = o->poster,
+				  .boot = o->boot,
+				  .op = &o->op,
+				  .posted = o->decided };
 
 	o->old = e.old = *word;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
@@ -474,7 +534,7 @@ static void do_result(struct world *w, const struct world_event *e)
 	    w->host[o->poster].up)
 		return;
 	if (!o->told && l->up && l->serial == o->serial && l->cut_until > w->now &&
-	    o->outcome != STEP_LOST && o->poster != o->op.host) {
+	    o->poster != o->op.host) {
 		will_fail(w, o); /* the result does not come through */
 	} else if (!o->told) {
 		link_forget(w, l, e->value);
@@ -606,6 +666,8 @@ static void run_one(struct world *w)
 	switch (e.type) {
 	case EV_TICK:
 		return do_tick(w, &e);
+	case EV_LOST:
+		return runs(w, e.a, &e) ? tell_lost(w, e.a) : (void)0;
 	case EV_EXEC:
 		return do_exec(w, &e);
 	case EV_RESULT:
@@ -621,7 +683,7 @@ static void run_one(struct world *w)
 	case EV_ASK:
 		return do_ask(w, &e);
 	case EV_RESTART:
-		return boot(w, e.a);
+		return world_revive(w, e.a);
 	default:
 		return w->actor->timer(w->actor->ctx, e.value);
 	}
@@ -646,6 +708,8 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns)
 	h->up = false;
 	h->boot++;
 	h->crashed_at = w->now;
+	while (h->lost_n)
+		op_put(w, h->lost[--h->lost_n]);
 	w->actor->notice(w->actor->ctx, NOTICE_CRASH, host, (uint64_t)down_ns);
 	for (uint32_t b = 1; b <= w->conf.hosts; b++) {
 		struct world_link *l = &w->link[host][b];
@@ -680,7 +744,8 @@ void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns)
 	w->actor->notice(w->actor->ctx, NOTICE_CUT, a, b);
 }
 
-void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate)
+void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate,
+		int64_t within_ns)
 {
 	struct world_host *h = &w->host[host];
 
@@ -688,7 +753,13 @@ void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members,
 		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
 	};
 	if (h->up)
-		push(w, w->now + world_between(w, 0, w->conf.deadline), EV_VIEW, host, h->boot, 0);
+		push(w, w->now + world_between(w, 0, within_ns), EV_VIEW, host, h->boot, 0);
+}
+
+void world_revive(struct world *w, uint16_t host)
+{
+	if (!w->host[host].up)
+		boot(w, host);
 }
 
 void world_init(struct world *w, const struct world_conf *c, const struct world_actor *a,
@@ -704,7 +775,8 @@ void world_init(struct world *w, const struct world_conf *c, const struct world_
 	for (uint32_t i = 0; i < WORLD_OPS; i++)
 		w->op[i].next_free = i + 1 < WORLD_OPS ? i + 1 : NONE;
 	for (uint32_t h = 1; h <= c->hosts; h++) {
-		w->host[h].ppm = (int32_t)world_between(w, -c->drift_ppm, c->drift_ppm);
+		w->host[h].drift = world_between(w, -c->drift_ppm, c->drift_ppm) * (1 << 20) /
+				   1000000;
 		w->host[h].offset = world_between(w, NS_PER_S, 1000 * NS_PER_S);
 	}
 }

@@ -23,6 +23,7 @@ enum {
 	WORLD_OPS = 512, /* under way */
 	WORLD_EVENTS = 2048,
 	WORLD_DEPTH = 64, /* outstanding of a link */
+	WORLD_LOST = 256,
 };
 
 enum world_fault {
@@ -31,6 +32,7 @@ enum world_fault {
 	FAULT_LATE,	    /* the request executes long after its deadline */
 	FAULT_PAUSE,	    /* the poster, between its check and this post */
 	FAULT_HANG,	    /* the same, for longer than any lease */
+	FAULT_STALL,	    /* the poster, right after this post */
 	FAULT_CRASH_POSTER, /* before this post */
 	FAULT_CRASH_SENT,   /* the poster, when this is on its way */
 	FAULT_CRASH_TARGET, /* when this arrives */
@@ -52,11 +54,12 @@ struct world_conf {
 	uint32_t faults_max;	 /* all in all */
 	uint32_t weight[FAULTS]; /* how likely each is, against the others */
 	bool restarts;		 /* a crashed host comes back */
+	bool asides;		 /* READs on a link that is down may still be answered */
 };
 
 /* An operation met its word. */
 struct world_effect {
-	int64_t t, posted;
+	int64_t t, posted; /* when; when the step that put it out ran */
 	uint16_t poster;
 	uint32_t boot; /* of the poster's process, that posted it */
 	const struct step_op *op;
@@ -94,7 +97,7 @@ struct world_op {
 	uint16_t poster;
 	uint32_t boot;
 	uint32_t serial; /* of the link */
-	int64_t posted, deadline;
+	int64_t decided, posted, deadline;
 	uint64_t old;
 	enum step_outcome outcome; /* once its RESULT is under way */
 	uint32_t link;
@@ -120,9 +123,11 @@ struct world_host {
 	uint64_t generation;
 	int64_t paused_until, crashed_at;
 	int64_t offset;
-	int32_t ppm;
+	int64_t drift;	 /* of its clock, in 2^-20 */
 	int64_t tick_at; /* earliest TICK in the queue */
 	struct step_event view;
+	uint32_t lost_n;
+	uint32_t lost[WORLD_LOST]; /* posted on no link: told before anything else */
 	uint64_t word[WORLD_KINDS][WORLD_WORDS];
 };
 
@@ -163,7 +168,10 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns);
 void world_pause(struct world *w, uint16_t host, int64_t ns);
 /* Both directions between a and b. */
 void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns);
-/* What membership says from now on; told to host after a delay. */
-void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate);
+/* What membership says from now on; told to host within so long. */
+void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate,
+		int64_t within_ns);
+/* Boot the host now if it is down. */
+void world_revive(struct world *w, uint16_t host);
 
 #endif

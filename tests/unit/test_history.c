@@ -25,7 +25,7 @@ static const struct history_conf conf = {
 	.balancers = { 0, 1u << 1 | 1u << 2, 1u << 3 },
 	.faultless = true,
 	.high_ns = 1000,
-	.flight_ns = 100000,
+	.flight_ns = 5,
 	.break_ns = 500,
 	.delay_ns = 2000,
 };
@@ -105,6 +105,12 @@ static void loaded(struct rig *r, enum history_type type, uint16_t s)
 	add(r, (struct history_record){ .type = type, .service = s });
 }
 
+static void view(struct rig *r, uint16_t host, uint64_t members, uint16_t quorate)
+{
+	add(r, (struct history_record){
+		       .type = HISTORY_VIEW, .host = host, .service = quorate, .value = members });
+}
+
 static void begin(struct rig *r)
 {
 	memset(r, 0, sizeof(*r));
@@ -112,7 +118,7 @@ static void begin(struct rig *r)
 	for (uint16_t h = 1; h <= 4; h++)
 		add(r, (struct history_record){ .type = HISTORY_BOOT, .host = h });
 	for (uint16_t h = 1; h <= 4; h++)
-		history_view(&r->h, r->t, h, 0xf, true);
+		view(r, h, 0xf, 1);
 	for (uint32_t i = 0; i < 4; i++)
 		word(r, region_node_offset(i), region_word(i ? 2 : 1, 0));
 	loaded(r, HISTORY_HIGH, 1);
@@ -312,7 +318,7 @@ static void move__of_which_a_removed_balancer_was_not_told__fine(void **state)
 
 	(void)state;
 	begin(&r);
-	history_view(&r.h, r.t, 2, 0x7, true);
+	view(&r, 2, 0x7, 1);
 	take_both(&r, 2, 1);
 	count_by(&r, 2);
 	tell(&r, 2, 3, 1);
@@ -436,7 +442,7 @@ static void lock__taken_without_quorum__minority(void **state)
 
 	(void)state;
 	begin(&r);
-	history_view(&r.h, r.t, 2, 0x2, false);
+	view(&r, 2, 0x2, 0);
 	lock(&r, 2, 1, 1);
 	expect(&r, HISTORY_MINORITY);
 }

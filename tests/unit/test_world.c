@@ -75,6 +75,9 @@ static void rig_step(void *ctx, uint16_t host, const struct step_event *ev, stru
 	r->clock[host] = now;
 	if (ev->type == STEP_RESULT)
 		rig_result(r, host, ev);
+	if (ev->type == STEP_RESULT && ev->outcome != STEP_DONE &&
+	    ev->link < r->link[host][ev->host])
+		r->wrong = "a result of an old link came after the newer one";
 	if (ev->type == STEP_LINK) {
 		if (ev->link <= r->link[host][ev->host])
 			r->wrong = "a link's number did not go up";
@@ -148,8 +151,9 @@ static const struct world_conf faulty = {
 	.faults_until = 200 * NS_PER_MS,
 	.fault_in = 10,
 	.faults_max = 8,
-	.weight = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
+	.weight = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
 	.restarts = true,
+	.asides = true,
 };
 
 static void rig_run(struct rig *r, struct world *w, const struct world_conf *c, uint64_t seed)
@@ -419,7 +423,8 @@ static void naive_effect(void *ctx, const struct world_effect *e)
 				      .offset = e->op->offset,
 				      .compare = e->op->compare,
 				      .old = e->old,
-				      .now = e->now };
+				      .now = e->now,
+				      .value = (uint64_t)e->posted };
 
 	history_add(&r->h, &rec);
 }

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * schedule: draws a cluster and its troubles from a seed, runs move.h on the hosts
+ * of a world, and tells the history what took effect.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "tests/shared/schedule.h"
+
+enum {
+	CHECK_NS = 20 * NS_PER_MS, /* S */
+	CHECKS = 3,		   /* T */
+	HOLD_NS = 60 * NS_PER_MS,
+	DEADLINE_NS = 10 * NS_PER_MS,
+	HIGH = 90,
+	LOW = 20,
+	TIMER_HIGH = 0x100, /* + service's index */
+	TIMER_LOW = 0x200,  /* + index + 16 * event */
+	TIMER_VICTIM = 0x300,
+	TIMER_TROUBLE = 0x400,
+	TIMER_HEAL = 0x500,
+	TIMER_DUE = 0x600, /* the same: the high load must have made a move */
+};
+
+static const char *const kind_names[SCHEDULE_KINDS] = { "calm", "death", "storm", "views",
+							"handover" };
+
+const char *schedule_kind_name(enum schedule_kind k)
+{
+	return kind_names[k];
+}
+
+static int64_t between(struct schedule *s, int64_t lo, int64_t hi)
+{
+	return world_between(&s->w, lo, hi);
+}
+
+static bool one_in(struct schedule *s, uint32_t n)
+{
+	return world_random(&s->w) % n == 0;
+}
+
+static void tell(struct schedule *s, struct history_record r)
+{
+	r.t = s->w.now;
+	if (r.host)
+		r.boot = s->w.host[r.host].boot;
+	history_add(&s->h, &r);
+}
+
+/* --- loads --------------------------------------------------------------------- */
+
+static uint16_t id_of(uint32_t service)
+{
+	return (uint16_t)(service + 1);
+}
+
+static void set_load(struct schedule *s, uint32_t i, uint32_t load)
+{
+	if ((s->load[i] == HIGH) != (load == HIGH))
+		tell(s, (struct history_record){ .type = load == HIGH ? HISTORY_HIGH : HISTORY_LOW,
+						 .service = id_of(i) });
+	s->load[i] = load;
+}
+
+static bool any_high(const struct schedule *s)
+{
+	for (uint32_t i = 0; i < s->services; i++)
+		if (s->load[i] == HIGH)
+			return true;
+	return false;
+}
+
+static int64_t break_ns(const struct schedule *s)
+{
+	int64_t act = HOLD_NS + DEADLINE_NS;
+
+	return act + act * 3 * s->conf.drift_ppm / 1000000 + 2;
+}
+
+/* Something is to spare for service i, as long as nothing else is high. */
+static bool has_donor(const struct schedule *s, uint32_t i)
+{
+	for (uint32_t d = 0; d < s->services; d++)
+		if (d != i && s->load[d] == LOW &&
+		    history_count(&s->h, id_of(d)) > s->h.conf.minimum[id_of(d)])
+			return true;
+	return false;
+}
+
+/* By when a high load has made a move when nobody fails: T, fresh locks, other moves. */
+static int64_t patience(const struct schedule *s)
+{
+	return (CHECKS + 10) * CHECK_NS + 6 * break_ns(s);
+}
+
+static void high_begins(struct schedule *s, uint32_t i)
+{
+	int64_t lasts = between(s, CHECK_NS, (CHECKS + 6) * CHECK_NS);
+
+	if (s->load[i] == HIGH)
+		return;
+	/* Between two high loads, one low one is seen by all. */
+	if ((s->kind == SCHEDULE_CALM && any_high(s)) ||
+	    s->w.now - s->h.service[id_of(i)].low_since < 3 * CHECK_NS) {
+		world_timer(&s->w, s->w.now + CHECK_NS, TIMER_HIGH + i);
+		return;
+	}
+	s->event[i]++;
+	set_load(s, i, HIGH);
+	if (s->kind == SCHEDULE_DEATH)
+		return; /* for good */
+	if (s->kind == SCHEDULE_CALM && !one_in(s, 4)) {
+		lasts = patience(s);
+		world_timer(&s->w, s->w.now + lasts, TIMER_DUE + i + 16 * (s->event[i] & 15));
+	}
+	world_timer(&s->w, s->w.now + lasts + 1, TIMER_LOW + i + 16 * (s->event[i] & 15));
+}
+
+static void high_ends(struct schedule *s, uint32_t i, uint32_t event)
+{
+	if (s->load[i] != HIGH || (s->event[i] & 15) != event)
+		return;
+	set_load(s, i, LOW);
+	world_timer(&s->w, s->w.now + between(s, 3 * CHECK_NS, 12 * CHECK_NS),
+		    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
+}
+
+/* A node went to service i: its load falls after a while. */
+static void relieved(struct schedule *s, uint32_t i)
+{
+	if (s->kind == SCHEDULE_DEATH)
+		return;
+	world_timer(&s->w, s->w.now + between(s, 0, CHECK_NS * 3 / 2),
+		    TIMER_LOW + i + 16 * (s->event[i] & 15));
+}
+
+/* --- a host's process ------------------------------------------------------------ */
+
+static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
+{
+	struct schedule *s = ctx;
+	struct schedule_host *h = &s->host[host];
+	struct move_conf c = s->conf;
+
+	c.self = host;
+	c.seed = world_random(&s->w);
+	move_init(&h->move, &c, &h->in, h->lock, h->counter);
+	h->next_check = mono_add(now, between(s, 0, CHECK_NS));
+	tell(s, (struct history_record){ .type = HISTORY_BOOT, .host = host, .value = generation });
+	for (uint32_t i = 1; i <= s->services; i++) {
+		uint64_t word = region_word(0, generation << 32);
+
+		*world_word(&s->w, host, region_lock_offset(i)) = word;
+		tell(s, (struct history_record){ .type = HISTORY_WORD,
+						 .host = host,
+						 .offset = region_lock_offset(i),
+						 .now = word });
+	}
+	for (uint32_t i = 0; i < s->h.conf.nodes[host]; i++) {
+		uint64_t word = region_word(s->begins[host][i], (generation & 0xffff) << 16);
+
+		*world_word(&s->w, host, region_node_offset(i)) = word;
+		tell(s, (struct history_record){ .type = HISTORY_WORD,
+						 .host = host,
+						 .offset = region_node_offset(i),
+						 .now = word });
+	}
+}
+
+/* What a balancer reads of all nodes; some of it old. */
+static void scan(struct schedule *s, struct schedule_host *h)
+{
+	for (uint32_t i = 0; i < h->in.nodes; i++) {
+		struct move_node *n = &h->in.node[i];
+		uint16_t service;
+
+		if (s->kind != SCHEDULE_CALM && one_in(s, 8))
+			continue;
+		n->word = *world_word(&s->w, n->host, region_node_offset(n->node));
+		service = region_word_id(n->word);
+		n->load = service >= 1 && service <= s->services
+				  ? s->load[service - 1] + (uint32_t)(world_random(&s->w) % 5)
+				  : 0;
+		n->alive = s->w.host[n->host].up;
+	}
+}
+
+static void check(struct schedule *s, struct schedule_host *h, struct mono now,
+		  struct step_out *out)
+{
+	bool asked = false;
+
+	scan(s, h);
+	h->turn++;
+	for (uint32_t k = 0; k < s->services; k++) {
+		uint32_t i = (k + h->turn) % s->services;
+
+		if (!(h->serves >> i & 1))
+			continue;
+		counter_check(&h->counter[i], s->load[i] == HIGH);
+		if (asked || move_state(&h->move) != MOVE_IDLE ||
+		    !counter_high_for_t(&h->counter[i]))
+			continue;
+		move_step(&h->move, &(struct step_event){ .type = STEP_ASK, .what = i }, now, out);
+		asked = true;
+	}
+	h->next_check = mono_add(now, CHECK_NS);
+}
+
+static uint64_t may_of(const struct schedule *s, uint16_t host, uint32_t i)
+{
+	return s->h.process[host][s->w.host[host].boot % HISTORY_PAST].may[id_of(i)];
+}
+
+static bool may_changed(const struct schedule *s, uint16_t host)
+{
+	for (uint32_t i = 0; i < s->services; i++)
+		if (lock_may_act(&s->host[host].lock[i], world_clock(&s->w, host), 0) !=
+		    (may_of(s, host, i) != 0))
+			return true;
+	return false;
+}
+
+/* What others believe by their clocks now is told before, what this one begins to after. */
+static void tell_leases(struct schedule *s, uint16_t host)
+{
+	for (uint16_t i = 0; i < s->services; i++) {
+		for (uint16_t o = 1; o <= s->hosts; o++) {
+			uint16_t who =
+				(uint16_t)((o + host - 1u) % s->hosts + 1); /* host is last */
+			bool may = s->w.host[who].up &&
+				   lock_may_act(&s->host[who].lock[i], world_clock(&s->w, who), 0);
+			/* Of different views, the fences decide, not the clocks. */
+			uint64_t now = may ? s->host[who].lock[i].view + 1 : 0;
+			uint64_t was = may_of(s, who, i);
+
+			if (now != was && (who == host || !may))
+				tell(s, (struct history_record){ .type = HISTORY_MAY,
+								 .host = who,
+								 .service = id_of(i),
+								 .value = now });
+		}
+	}
+}
+
+static void step(void *ctx, uint16_t host, const struct step_event *ev, struct mono now,
+		 struct step_out *out)
+{
+	struct schedule *s = ctx;
+	struct schedule_host *h = &s->host[host];
+
+	if (!h->serves)
+		return;
+	if (ev->type == STEP_VIEW)
+		tell(s, (struct history_record){ .type = HISTORY_VIEW,
+						 .host = host,
+						 .service = ev->quorate,
+						 .old = ev->view,
+						 .value = ev->members });
+	move_step(&h->move, ev, now, out);
+	if (mono_sub(now, h->next_check) >= 0)
+		check(s, h, now, out);
+	if (may_changed(s, host))
+		tell_leases(s, host);
+}
+
+static struct mono due(void *ctx, uint16_t host)
+{
+	struct schedule_host *h = &((struct schedule *)ctx)->host[host];
+	struct mono d = move_due(&h->move);
+
+	if (!h->serves)
+		return (struct mono){ INT64_MAX };
+	return d.ns < h->next_check.ns ? d : h->next_check;
+}
+
+/* --- what the world tells ----------------------------------------------------------- */
+
+/* DEATH: of whom acquired the lock of the loaded service. */
+static void choose_victim(struct schedule *s, const struct world_effect *e)
+{
+	uint32_t i = e->op->offset / 8;
+
+	if (s->kind != SCHEDULE_DEATH || s->victim || i < 1 || i > s->services ||
+	    s->load[i - 1] != HIGH || e->poster == 1 || region_word_id(e->now) != e->poster ||
+	    --s->victim_in > 0)
+		return;
+	s->victim = e->poster;
+	world_timer(&s->w, s->w.now + between(s, 0, HOLD_NS / 2), TIMER_VICTIM);
+}
+
+static void effect(void *ctx, const struct world_effect *e)
+{
+	struct schedule *s = ctx;
+	struct history_record r = { .t = e->t,
+				    .type = HISTORY_EFFECT,
+				    .host = e->poster,
+				    .target = e->op->host,
+				    .op = e->op->kind,
+				    .boot = e->boot,
+				    .offset = e->op->offset,
+				    .compare = e->op->compare,
+				    .old = e->old,
+				    .now = e->now,
+				    .value = (uint64_t)e->posted };
+	uint64_t moves = s->h.moves;
+
+	history_add(&s->h, &r);
+	if (s->h.moves > moves && !s->h.violation)
+		relieved(s, region_word_id(e->now) - 1u);
+	if (e->op->offset < REGION_COUNTERS && e->now != e->old)
+		choose_victim(s, e);
+}
+
+static void new_view(struct schedule *s, uint64_t members)
+{
+	uint32_t n = (uint32_t)__builtin_popcountll(members);
+
+	s->members = members;
+	s->view++;
+	for (uint16_t h = 1; h <= s->hosts; h++) {
+		bool in = members >> (h - 1) & 1;
+
+		/* A minority sees itself, as a view of its own. */
+		world_view(&s->w, h, s->view, in ? members : 1ull << (h - 1),
+			   in && 2 * n > s->hosts, HOLD_NS);
+	}
+}
+
+static void notice(void *ctx, enum world_notice what, uint16_t host, uint64_t value)
+{
+	struct schedule *s = ctx;
+	uint64_t bit = 1ull << (host - 1);
+
+	if (what == NOTICE_CRASH)
+		tell(s, (struct history_record){ .type = HISTORY_CRASH, .host = host });
+	else if (what == NOTICE_PAUSE)
+		tell(s, (struct history_record){ .type = HISTORY_PAUSE,
+						 .host = host,
+						 .value = value > (uint64_t)CHECK_NS ? value : 0 });
+	else if (what != NOTICE_BOOT)
+		tell(s, (struct history_record){ .type = HISTORY_NOTE,
+						 .host = host,
+						 .service = (uint16_t)what,
+						 .value = value });
+	if (!s->dynamic || !s->view)
+		return;
+	if (what == NOTICE_CRASH && !one_in(s, 3))
+		new_view(s, s->members & ~bit);
+	else if (what == NOTICE_BOOT && !(s->members & bit))
+		new_view(s, s->members | bit);
+}
+
+/* --- troubles ------------------------------------------------------------------------ */
+
+static void strike(struct schedule *s)
+{
+	if (one_in(s, 2))
+		world_crash(&s->w, s->victim, one_in(s, 2) ? -1 : 4 * break_ns(s));
+	else
+		world_pause(&s->w, s->victim, 5 * break_ns(s));
+}
+
+/* VIEWS, HANDOVER: one or two hosts are cut off, or come back. */
+static void trouble(struct schedule *s)
+{
+	uint64_t all = (1ull << s->hosts) - 1;
+	uint16_t a = (uint16_t)(s->kind == SCHEDULE_HANDOVER && one_in(s, 2)
+					? (uint32_t)__builtin_ctzll(s->members) + 1u
+					: (uint32_t)between(s, 1, s->hosts));
+	int64_t lasts = between(s, DEADLINE_NS, 4 * HOLD_NS);
+
+	if (s->quiet)
+		return;
+	if (s->members != all) {
+		new_view(s, all);
+	} else {
+		for (uint16_t b = 1; b <= s->hosts && !one_in(s, 3); b++)
+			world_cut(&s->w, a, b, lasts);
+		new_view(s, all & ~(1ull << (a - 1)));
+	}
+	world_timer(&s->w, s->w.now + between(s, DEADLINE_NS, 3 * HOLD_NS), TIMER_TROUBLE);
+}
+
+/* No more faults: all hosts and links are well. One load is high, for good. */
+static void heal(struct schedule *s)
+{
+	s->quiet = true;
+	for (uint16_t h = 1; h <= s->hosts; h++)
+		world_revive(&s->w, h);
+	if (s->dynamic && s->members != (1ull << s->hosts) - 1)
+		new_view(s, (1ull << s->hosts) - 1);
+	world_timer(&s->w, s->w.now + 4 * HOLD_NS, TIMER_HEAL + 1);
+}
+
+static void last_load(struct schedule *s)
+{
+	uint32_t i = (uint32_t)between(s, 0, s->services - 1);
+
+	for (uint32_t k = 0; k < s->services; k++)
+		set_load(s, k, LOW);
+	if (!has_donor(s, i))
+		return;
+	s->event[i]++;
+	set_load(s, i, HIGH);
+	s->moves_before = s->h.moves;
+	world_timer(&s->w, s->w.now + patience(s), TIMER_DUE + i + 16 * (s->event[i] & 15));
+}
+
+static void must_have_moved(struct schedule *s, uint32_t i, uint32_t event)
+{
+	if (s->load[i] == HIGH && (s->event[i] & 15) == event && !s->h.service[id_of(i)].moves &&
+	    has_donor(s, i))
+		history_fail(&s->h, HISTORY_MISSED,
+			     "the load of service %u was high for %lld ms, and no node was moved",
+			     id_of(i), (long long)patience(s) / NS_PER_MS);
+}
+
+static void timer(void *ctx, uint32_t what)
+{
+	struct schedule *s = ctx;
+	uint32_t i = what & 0xf;
+
+	switch (what & 0xf00) {
+	case TIMER_HIGH:
+		return s->quiet ? (void)0 : high_begins(s, i);
+	case TIMER_LOW:
+		return high_ends(s, i, what >> 4 & 0xf);
+	case TIMER_VICTIM:
+		return strike(s);
+	case TIMER_TROUBLE:
+		return trouble(s);
+	case TIMER_HEAL:
+		return i ? last_load(s) : heal(s);
+	default:
+		return must_have_moved(s, i, what >> 4 & 0xf);
+	}
+}
+
+/* --- drawing it ------------------------------------------------------------------------ */
+
+/* A cluster: who balances what, which nodes there are and whom they serve at first. */
+static void draw_cluster(struct schedule *s, struct history_conf *c)
+{
+	uint32_t balancers = (uint32_t)between(s, 3, s->hosts < 5 ? s->hosts : 5);
+	uint32_t first = one_in(s, 2) ? 1 : s->hosts - balancers + 1, n = 0;
+	struct move_view *in = &s->host[1].in;
+
+	in->nodes = in->services = 0;
+	for (uint32_t i = 0; i < s->services; i++)
+		c->minimum[id_of(i)] = (uint32_t)between(s, 1, 2);
+	for (uint32_t b = 0; b < balancers; b++) {
+		uint32_t serves = (uint32_t)between(s, 1, (1 << s->services) - 1);
+
+		if (b < 2) /* each service has two */
+			serves = (1u << s->services) - 1;
+		s->host[first + b].serves = serves;
+		for (uint32_t i = 0; i < s->services; i++)
+			if (serves >> i & 1)
+				c->balancers[id_of(i)] |= 1ull << (first + b - 1);
+	}
+	for (uint32_t i = 0; i < s->services; i++) {
+		uint32_t nodes = c->minimum[id_of(i)] + (uint32_t)between(s, i == 0, 2);
+
+		for (uint32_t k = 0; k < nodes; k++, n++) {
+			uint16_t h = (uint16_t)(n % s->hosts + 1);
+
+			s->begins[h][c->nodes[h]] = id_of(i);
+			in->node[in->nodes++] = (struct move_node){ .host = h,
+								    .node = (uint16_t)c->nodes[h]++,
+								    .alive = true };
+		}
+		in->service[in->services++] =
+			(struct move_service){ .id = id_of(i),
+					       .minimum = c->minimum[id_of(i)],
+					       .balancers = c->balancers[id_of(i)] };
+	}
+	for (uint32_t h = 2; h <= s->hosts; h++) {
+		memcpy(s->host[h].in.node, in->node, in->nodes * sizeof(in->node[0]));
+		memcpy(s->host[h].in.service, in->service, in->services * sizeof(in->service[0]));
+		s->host[h].in.nodes = in->nodes;
+		s->host[h].in.services = in->services;
+	}
+}
+
+static void draw_faults(struct schedule *s, struct world_conf *w)
+{
+	static const uint32_t often[] = { 8, 16, 32, 64, 128 };
+
+	if (s->kind == SCHEDULE_CALM || s->kind == SCHEDULE_DEATH)
+		return;
+	w->fault_in = often[world_random(&s->w) % 5];
+	w->faults_max = (uint32_t)between(s, 1, 10);
+	for (int f = 0; f < FAULTS; f++)
+		w->weight[f] = (uint32_t)between(s, 0, 3);
+	if (s->kind == SCHEDULE_HANDOVER)
+		w->weight[FAULT_HANG] = w->weight[FAULT_LATE] = 8;
+	w->restarts = !one_in(s, 4);
+	w->asides = one_in(s, 4);
+}
+
+static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
+{
+	static const int32_t drifts[] = { 0, 200, 20000 };
+	struct world_conf w = { .delay_min = 20 * NS_PER_US,
+				.deadline = DEADLINE_NS,
+				.tick_late = NS_PER_MS,
+				.lease = HOLD_NS + DEADLINE_NS };
+	struct history_conf c = { .verbose = verbose };
+
+	memset(s, 0, offsetof(struct schedule, w));
+	memset(&s->kind, 0, sizeof(*s) - offsetof(struct schedule, kind));
+	s->w.rng = seed;
+	s->kind = (enum schedule_kind)(world_random(&s->w) % SCHEDULE_KINDS);
+	if (kind >= 0)
+		s->kind = (enum schedule_kind)kind;
+	s->dynamic = s->kind == SCHEDULE_VIEWS || s->kind == SCHEDULE_HANDOVER;
+	s->hosts = w.hosts = c.hosts = (uint32_t)between(s, 4, WORLD_HOSTS);
+	s->services = c.services = (uint32_t)between(s, 2, SCHEDULE_SERVICES);
+	w.drift_ppm = drifts[world_random(&s->w) % 3];
+	w.delay_max = between(s, 100, 1000) * NS_PER_US;
+	w.faults_until = 25 * HOLD_NS;
+	draw_cluster(s, &c);
+	draw_faults(s, &w);
+	c.faultless = s->kind == SCHEDULE_CALM;
+	if (c.faultless)
+		c.high_ns = (CHECKS - 1) * (CHECK_NS - CHECK_NS / 1000000 * w.drift_ppm) - 1000;
+	s->conf = (struct move_conf){ .hold_ns = HOLD_NS,
+				      .deadline_ns = DEADLINE_NS,
+				      .check_ns = CHECK_NS,
+				      .drift_ppm = (uint32_t)w.drift_ppm,
+				      .checks = CHECKS };
+	c.flight_ns = 2 * break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
+	c.break_ns = (HOLD_NS + DEADLINE_NS) - 1000;
+	if (s->kind == SCHEDULE_DEATH) {
+		c.delay_ns = break_ns(s) + CHECK_NS * 5 / 4 + 2 * DEADLINE_NS;
+		c.delay_told_ns = (CHECKS + 1) * CHECK_NS * 5 / 4;
+		s->victim_in = (uint32_t)between(s, 1, 3);
+	}
+	history_init(&s->h, &c);
+	for (uint32_t i = 0; i < s->services; i++)
+		s->load[i] = LOW;
+	s->view = s->dynamic ? (uint64_t)between(s, 1, 3) : 0;
+	s->members = (1ull << s->hosts) - 1;
+	s->w.conf = w;
+}
+
+bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
+{
+	struct world_actor a = { boot, step, due, effect, notice, timer, s };
+	struct world_conf c;
+	int64_t end;
+
+	draw(s, seed, verbose, kind);
+	c = s->w.conf;
+	world_init(&s->w, &c, &a, s->w.rng);
+	world_start(&s->w, s->view, s->members);
+	world_timer(&s->w, between(s, 0, 4 * CHECK_NS),
+		    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
+	if (s->kind != SCHEDULE_DEATH && one_in(s, 2))
+		world_timer(&s->w, between(s, 0, 10 * CHECK_NS),
+			    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
+	if (s->dynamic)
+		world_timer(&s->w, between(s, 2 * HOLD_NS, 8 * HOLD_NS), TIMER_TROUBLE);
+	end = c.faults_until;
+	if (s->kind == SCHEDULE_STORM || s->dynamic) {
+		world_timer(&s->w, c.faults_until, TIMER_HEAL);
+		end += 4 * HOLD_NS + patience(s) + 4 * CHECK_NS;
+	}
+	for (int64_t t = 0; t <= end && !s->h.violation && !s->w.broken; t += CHECK_NS)
+		world_run(&s->w, t);
+	if (s->w.broken)
+		history_fail(&s->h, HISTORY_WORLD, "%s", s->w.broken);
+	return !s->h.violation;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * schedule: one random life of a small cluster, from one seed.
+ *
+ * 4 to 8 hosts with 6 to 12 nodes of 2 or 3 services, 3 to 5 of them balancers,
+ * each running move.h (and so its locks and counters) in a world; loads that
+ * rise and fall; a history that is checked. What may go wrong in it is the *kind*:
+ * it says which faults occur and which promises are then due.
+ */
+#ifndef RESEX_TESTS_SCHEDULE_H
+#define RESEX_TESTS_SCHEDULE_H
+
+#include "src/shared/move.h"
+#include "tests/shared/history.h"
+#include "tests/shared/world.h"
+
+enum schedule_kind {
+	SCHEDULE_CALM,	   /* no faults: one move for each high load */
+	SCHEDULE_DEATH,	   /* one holder dies or hangs: a bounded delay */
+	SCHEDULE_STORM,	   /* all faults at random, static membership */
+	SCHEDULE_VIEWS,	   /* the same with a membership that follows them */
+	SCHEDULE_HANDOVER, /* homes go from host to host while holders hang */
+	SCHEDULE_KINDS,
+};
+
+enum { SCHEDULE_SERVICES = 3, SCHEDULE_LOADS = 16 };
+
+struct schedule_host {
+	struct move move;
+	struct move_view in;
+	struct lock lock[SCHEDULE_SERVICES];
+	struct counter counter[SCHEDULE_SERVICES];
+	struct mono next_check;
+	uint32_t serves; /* bit i: balances in.service[i] */
+	uint32_t turn;	 /* of its services, which is asked first */
+	bool quorate;
+};
+
+struct schedule {
+	struct world w;
+	struct history h;
+	enum schedule_kind kind;
+	struct schedule_host host[WORLD_HOSTS + 1];
+	struct move_conf conf;
+	uint32_t hosts, services;
+	uint16_t begins[WORLD_HOSTS + 1][HISTORY_NODES]; /* a node's service in the configuration */
+	uint32_t load[SCHEDULE_SERVICES];		 /* per cent */
+	uint32_t event[SCHEDULE_SERVICES];		 /* counts high loads */
+	uint64_t members, view;
+	bool dynamic;	    /* membership */
+	uint32_t victim_in; /* DEATH: that many acquisitions from now */
+	uint16_t victim;
+	bool quiet; /* no more faults; what was promised is due */
+	uint64_t moves_before;
+	const char *note;
+};
+
+/* One schedule. false: s->h.violation. verbose: where each record goes, or NULL. kind: -1: any. */
+bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind);
+const char *schedule_kind_name(enum schedule_kind k);
+
+#endif
