@@ -23,6 +23,8 @@ struct rig {
 	struct mono now;
 	struct owner *owner[TRANSPORT_HOSTS_MAX + 1];
 	struct peer_seen s;
+	struct mono scan; /* the newest was begun, and the owners' beats then */
+	uint64_t beat[TRANSPORT_HOSTS_MAX + 1];
 };
 
 /* All guests of one beat say so: a mixture shows. */
@@ -634,24 +636,36 @@ static void hostile__widest_strides__fit_the_link(void **state)
 
 /* --- anything --------------------------------------------------------------------------- */
 
-/* What is shown was published, whole, by one beat or by beats of one scan. */
+static bool begin_scan(struct rig *r)
+{
+	if (peers_scanning(r->p) || !peers_scan(r->p, r->now))
+		return false;
+	r->scan = r->now;
+	for (int h = 1; h <= 3; h++)
+		r->beat[h] = r->owner[h] ? r->owner[h]->r.beat : 0;
+	return true;
+}
+
+/* What is shown was published, each record whole, and is not older than it says. */
 static bool plausible(struct rig *r, uint16_t host)
 {
 	const struct peer_seen *s = see(r, host);
+	uint64_t oldest = s->read.ns == r->scan.ns ? r->beat[host] : 1;
 	char name[REGION_NAME];
 
 	if (!s->known)
 		return true;
+	if (s->host->beat < oldest)
+		return false;
 	snprintf(name, sizeof(name), "host-%u", host);
 	if (strcmp(s->host->name, name) != 0 || s->host->members != host)
 		return false;
 	if (s->guests > s->host->guests)
 		return false;
-	for (uint32_t i = 0; i < s->guests; i++) {
-		uint64_t beat = s->guest[i].mtus_sent;
-
-		snprintf(name, sizeof(name), "h%u-g%u", host, i);
-		if (strcmp(s->guest[i].name, name) != 0 || beat + 1 < s->host->beat)
+	for (uint32_t i = 0; i < s->guests; i++) { /* some may have been emptied meanwhile */
+		snprintf(name, sizeof(name), "h%u-g%u", host, s->guest[i].domid - 1);
+		if (strcmp(s->guest[i].name, name) != 0 || s->guest[i].mtus_sent < oldest ||
+		    (i && s->guest[i].domid <= s->guest[i - 1].domid))
 			return false;
 	}
 	return true;
@@ -667,7 +681,7 @@ static void anything__at_any_time__shows_only_what_was_published(void **state)
 	for (uint64_t step = 0; step < 30000; step++) {
 		uint16_t host = (uint16_t)prop_range(&p, 1, 3);
 
-		r->now = mono_add(r->now, (int64_t)prop_range(&p, 0, 5 * NS_PER_MS));
+		r->now = mono_add(r->now, (int64_t)prop_range(&p, 1, 5 * NS_PER_MS));
 		switch (prop_u64(&p) % 12) {
 		case 0:
 			if (r->t.link[host] && prop_one_in(&p, 4))
@@ -685,7 +699,10 @@ static void anything__at_any_time__shows_only_what_was_published(void **state)
 				publish(r, host, (uint32_t)prop_range(&p, 0, 256));
 			break;
 		case 3:
-			scans += peers_scan(r->p, r->now) > 0;
+			if (peers_scanning(r->p))
+				peers_scan(r->p, r->now);
+			else
+				scans += begin_scan(r);
 			break;
 		case 4:
 			r->t.depth = (uint32_t)prop_range(&p, 1, 8);
