@@ -4,6 +4,8 @@
  * have lost their manners. Whatever they do, the others are served, memory is
  * bounded, and the user hears of it.
  */
+#include <sys/resource.h>
+
 #include "tests/unit/tcp_rig.h"
 
 static bool both_up(const struct tcp_rig *r)
@@ -199,6 +201,42 @@ static void callers__more_than_may_wait__are_hung_up_on(void **state)
 	tcp_rig_turn(r, 20);
 	assert_false(tcp_closed(fd[0]));
 	close(fd[0]);
+	tcp_rig_free(r);
+}
+
+/* Nobody is accepted for a while, nothing turns in circles, and then all goes on. */
+static void callers__when_no_descriptor_is_left__wait_and_come_in_later(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(1);
+	struct sockaddr_storage a;
+	struct rlimit was, none;
+	struct pollfd p;
+	struct mono due;
+	socklen_t len;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = (rlim_t)dup(fd); /* the lowest that is free */
+	close((int)none.rlim_cur);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(front_address(r->host[1].conf.address, r->host[1].conf.port, &a, &len), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, len), 0);
+	tcp_rig_turn(r, 5);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_true(tcp_alarm_says(&r->host[1], "callers cannot be taken now"));
+	assert_int_equal(tcp_stats(&r->host[1]).alarms, 1);
+	p = (struct pollfd){ .fd = transport_fd(r->host[1].t), .events = POLLIN };
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(transport_arm(r->host[1].t, r->now, &due), 0);
+	assert_true(due.ns > r->now.ns && due.ns <= r->now.ns + NS_PER_S);
+
+	r->now = due;
+	tcp_write(fd, "no hello", 8);
+	TCP_UNTIL(r, tcp_closed(fd));
+	assert_int_equal(tcp_stats(&r->host[1]).refused_callers, 1);
+	close(fd);
 	tcp_rig_free(r);
 }
 
@@ -531,6 +569,7 @@ int main(void)
 		cmocka_unit_test(caller__that_says_nothing_or_trickles__is_hung_up_on_in_time),
 		cmocka_unit_test(caller__gone_before_it_was_answered__is_no_alarm),
 		cmocka_unit_test(callers__more_than_may_wait__are_hung_up_on),
+		cmocka_unit_test(callers__when_no_descriptor_is_left__wait_and_come_in_later),
 		cmocka_unit_test(caller__with_another_key__alarms_both_and_never_comes_up),
 		cmocka_unit_test(proof__wrong__is_refused_with_an_alarm),
 		cmocka_unit_test(caller__not_in_the_list_or_of_an_old_start__is_refused),
