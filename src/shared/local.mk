@@ -13,6 +13,7 @@ libshared_a_SOURCES = \
 	src/shared/put.h \
 	src/shared/record.c src/shared/record.h \
 	src/shared/region.c src/shared/region.h \
+	src/shared/runner.c src/shared/runner.h \
 	src/shared/step.h
 if COROSYNC
 libshared_a_SOURCES += src/shared/member_corosync.c

@@ -276,7 +276,7 @@ endif
 
 if CMOCKA
 UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
-	tests/unit/test_peers_shm tests/unit/test_region_page
+	tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_runner
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
@@ -289,6 +289,8 @@ tests_unit_test_region_page_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
 tests_unit_test_peers_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_runner_SOURCES = tests/unit/test_runner.c tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_runner_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
 tests_unit_test_peers_shm_SOURCES = tests/unit/test_peers_shm.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_peers_shm_LDADD = libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
 	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(CMOCKA_LIBS)

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* runner: events in, operations out, one result for each. See runner.h. */
+#include "src/shared/runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What is still to be done, in the order in which it arose. */
+struct todo {
+	bool is_result; /* hand ev to user; else post op */
+	uint32_t user;
+	struct step_event ev;
+	struct step_op op;
+	struct mono deadline;
+};
+
+enum { TODO_MAX = RUNNER_USERS_MAX * RUNNER_OPS_MAX };
+
+struct runner {
+	struct transport *t;
+	int64_t deadline_ns;
+	uint32_t prefix;
+	struct runner_user user[RUNNER_USERS_MAX];
+	uint32_t users;
+	uint32_t link[TRANSPORT_HOSTS_MAX]; /* newest, by host - 1 */
+	struct step_out out;
+	struct todo todo[TODO_MAX];
+	uint32_t n;
+};
+
+int runner_open(struct runner **out, struct transport *t, int64_t deadline_ns, uint32_t prefix)
+{
+	struct runner *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->t = t;
+	r->deadline_ns = deadline_ns;
+	r->prefix = prefix;
+	*out = r;
+	return 0;
+}
+
+void runner_close(struct runner *r)
+{
+	free(r);
+}
+
+int runner_add(struct runner *r, const struct runner_user *u)
+{
+	if (r->users == RUNNER_USERS_MAX)
+		return -ENOSPC;
+	r->user[r->users++] = *u;
+	return 0;
+}
+
+/* --- one step ------------------------------------------------------------------- */
+
+/* No operation is forgotten: who has more than it may gets the rest back, not executed. */
+static void put_todo(struct runner *r, const struct todo *d)
+{
+	if (r->n < TODO_MAX)
+		r->todo[r->n++] = *d;
+}
+
+static void feed(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
+{
+	r->out.n = 0;
+	r->user[user].step(r->user[user].state, ev, now, &r->out);
+	for (uint32_t i = 0; i < r->out.n; i++) {
+		struct todo d = { .user = user,
+				  .op = r->out.op[i],
+				  .deadline = mono_add(now, r->deadline_ns) };
+
+		put_todo(r, &d);
+	}
+}
+
+static void feed_all(struct runner *r, const struct step_event *ev, struct mono now)
+{
+	for (uint32_t i = 0; i < r->users; i++)
+		feed(r, i, ev, now);
+}
+
+/* --- posting -------------------------------------------------------------------- */
+
+static struct transport_op op_of(const struct runner *r, const struct todo *d)
+{
+	static const enum transport_kind kinds[] = { [STEP_READ] = TRANSPORT_READ,
+						     [STEP_CAS] = TRANSPORT_CAS64,
+						     [STEP_FAA] = TRANSPORT_FAA64 };
+
+	return (struct transport_op){ .kind = kinds[d->op.kind],
+				      .host = d->op.host,
+				      .part = TRANSPORT_WORDS,
+				      .offset = d->op.offset,
+				      .len = 8,
+				      .compare = d->op.compare,
+				      .value = d->op.value,
+				      .tag = (uint64_t)r->prefix << 32 | d->op.tag,
+				      .deadline = d->deadline };
+}
+
+/* What was not posted: its result, made here. */
+static void not_posted(const struct runner *r, struct todo *d, int why)
+{
+	d->is_result = true;
+	d->ev = (struct step_event){ .type = STEP_RESULT,
+				     .host = d->op.host,
+				     .link = r->link[d->op.host - 1],
+				     .tag = d->op.tag,
+				     .outcome = why == -ENOTCONN ? STEP_LOST : STEP_REFUSED };
+}
+
+/* true: posted, or turned into its result; false: there is no room now. */
+static bool post(struct runner *r, struct todo *d, struct mono now)
+{
+	struct transport_op op = op_of(r, d);
+	int why = 0;
+
+	if (transport_post(r->t, &op, 1, now, &why) == 1)
+		return true;
+	if (why == -EAGAIN)
+		return false;
+	not_posted(r, d, why);
+	return true;
+}
+
+/*
+ * All that can be done now. Steps put more behind it, which is reached in the same
+ * turn; what stays keeps its order.
+ */
+static void pump(struct runner *r, struct mono now)
+{
+	uint64_t full = 0; /* links; what is behind must not overtake */
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct todo d = r->todo[i];
+		uint64_t bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
+
+		if ((full & bit) || (bit && !post(r, &d, now))) {
+			full |= bit;
+			r->todo[kept++] = d;
+		} else if (d.is_result) {
+			feed(r, d.user, &d.ev, now);
+		}
+	}
+	r->n = kept;
+}
+
+/* --- events ---------------------------------------------------------------------- */
+
+static void take_result(struct runner *r, const struct transport_event *ev, struct mono now)
+{
+	static const enum step_outcome outcomes[] = { [TRANSPORT_DONE] = STEP_DONE,
+						      [TRANSPORT_REFUSED] = STEP_REFUSED,
+						      [TRANSPORT_LOST] = STEP_LOST,
+						      [TRANSPORT_UNKNOWN] = STEP_UNKNOWN };
+	uint32_t tag = (uint32_t)ev->tag;
+	struct step_event se = { .type = STEP_RESULT,
+				 .host = ev->host,
+				 .link = ev->link,
+				 .tag = tag,
+				 .outcome = outcomes[ev->outcome],
+				 .old = ev->old };
+
+	if (ev->tag >> 32 != r->prefix)
+		return;
+	if (ev->outcome == TRANSPORT_DONE && ev->kind == TRANSPORT_READ)
+		se.old = *(const uint64_t *)ev->data;
+	for (uint32_t i = 0; i < r->users; i++)
+		if (tag - r->user[i].tag < r->user[i].tags)
+			feed(r, i, &se, now);
+}
+
+void runner_event(struct runner *r, const struct transport_event *ev, struct mono now)
+{
+	if (ev->type == TRANSPORT_RESULT) {
+		take_result(r, ev, now);
+	} else if (ev->type == TRANSPORT_UP) {
+		struct step_event se = { .type = STEP_LINK, .host = ev->host, .link = ev->link };
+
+		r->link[ev->host - 1] = ev->link;
+		feed_all(r, &se, now);
+	}
+	pump(r, now);
+}
+
+void runner_view(struct runner *r, uint64_t view, uint64_t members, bool quorate, struct mono now)
+{
+	struct step_event se = {
+		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
+	};
+
+	feed_all(r, &se, now);
+	pump(r, now);
+}
+
+void runner_ask(struct runner *r, const void *state, uint32_t what, struct mono now)
+{
+	struct step_event se = { .type = STEP_ASK, .what = what };
+
+	for (uint32_t i = 0; i < r->users; i++)
+		if (r->user[i].state == state)
+			feed(r, i, &se, now);
+	pump(r, now);
+}
+
+void runner_tick(struct runner *r, struct mono now)
+{
+	struct step_event se = { .type = STEP_TICK };
+
+	for (uint32_t i = 0; i < r->users; i++)
+		if (r->user[i].due(r->user[i].state).ns <= now.ns)
+			feed(r, i, &se, now);
+	pump(r, now);
+}
+
+struct mono runner_due_at(const struct runner *r)
+{
+	struct mono due = { INT64_MAX };
+
+	for (uint32_t i = 0; i < r->users; i++) {
+		struct mono d = r->user[i].due(r->user[i].state);
+
+		due = d.ns < due.ns ? d : due;
+	}
+	for (uint32_t i = 0; i < r->n; i++)
+		due = r->todo[i].deadline.ns < due.ns ? r->todo[i].deadline : due;
+	return due;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * runner: over the transport "shm" with a simulated time. Every operation comes
+ * back once, in order, also when its link is full, gone, or its time is over; and
+ * locks run by it exclude each other, in two rounds when nobody contends.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/shared/lock.h"
+#include "src/shared/region.h"
+#include "src/shared/runner.h"
+#include "src/transport/transport_shm.h"
+#include "tests/unit/tmpdir.h"
+
+enum { HOSTS = 3, HOME = 1, SERVICE = 1, PREFIX = 0x5ea1, BURST = 20, DEADLINE = 50 };
+
+static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
+
+/* A protocol that puts out what it is told to, and writes down what comes back. */
+struct burst {
+	uint32_t ask; /* so many READs of the next step */
+	uint16_t host;
+	uint32_t told, order; /* results; how many of them in order */
+	uint32_t by[4];	      /* by outcome */
+	uint32_t links, views;
+	uint32_t link; /* of the newest result */
+};
+
+struct host {
+	struct transport *t;
+	struct runner *r;
+	struct lock lock;
+	struct burst burst;
+};
+
+struct rig {
+	struct tmpdir dir;
+	struct mono now;
+	struct host host[HOSTS + 1];
+};
+
+static void burst_step(void *state, const struct step_event *ev, struct mono now,
+		       struct step_out *out)
+{
+	struct burst *b = state;
+
+	(void)now;
+	b->links += ev->type == STEP_LINK;
+	b->views += ev->type == STEP_VIEW;
+	if (ev->type == STEP_RESULT) {
+		b->order += ev->tag == 1000 + b->told;
+		b->told++;
+		b->by[ev->outcome]++;
+		b->link = ev->link;
+	}
+	if (ev->type != STEP_ASK)
+		return;
+	for (uint32_t i = 0; i < ev->what; i++)
+		out->op[out->n++] = (struct step_op){
+			.kind = STEP_READ, .host = b->host, .offset = 8 * i, .tag = 1000 + i
+		};
+}
+
+static struct mono burst_due(const void *state)
+{
+	(void)state;
+	return (struct mono){ INT64_MAX };
+}
+
+static void lock_step_any(void *state, const struct step_event *ev, struct mono now,
+			  struct step_out *out)
+{
+	lock_step(state, ev, now, out);
+}
+
+static struct mono lock_due_any(const void *state)
+{
+	return lock_due(state);
+}
+
+static void add_users(struct host *h, uint16_t number)
+{
+	const struct lock_conf c = { .self = number,
+				     .service = SERVICE,
+				     .tag = 0,
+				     .hold_ns = 100 * NS_PER_MS,
+				     .deadline_ns = DEADLINE * NS_PER_MS,
+				     .drift_ppm = 1000,
+				     .check_ns = 10 * NS_PER_MS,
+				     .seed = number };
+	const struct runner_user lock = { &h->lock, lock_step_any, lock_due_any, 0, LOCK_TAGS };
+	const struct runner_user burst = { &h->burst, burst_step, burst_due, 1000, BURST };
+
+	lock_init(&h->lock, &c);
+	h->burst.host = HOME;
+	assert_int_equal(runner_open(&h->r, h->t, DEADLINE * NS_PER_MS, PREFIX), 0);
+	assert_int_equal(runner_add(h->r, &lock), 0);
+	assert_int_equal(runner_add(h->r, &burst), 0);
+}
+
+static void start(struct rig *r, uint16_t number)
+{
+	static uint64_t words[REGION_WORDS_BYTES / 8];
+	struct transport_conf c = { .host = number,
+				    .generation = 1,
+				    .cluster = "test",
+				    .key = key,
+				    .key_len = sizeof(key),
+				    .bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES },
+				    .words = words,
+				    .seed = number };
+	struct host *h = &r->host[number];
+	char text[256] = "";
+
+	assert_int_equal(region_words(words, 1), 0);
+	snprintf(c.address, sizeof(c.address), "%s", r->dir.path);
+	if (transport_find("shm")->open(&h->t, &c, r->now, text))
+		fail_msg("%s", text);
+	for (uint16_t n = 1; n <= HOSTS; n++) {
+		struct transport_peer p = { .host = n };
+
+		snprintf(p.address, sizeof(p.address), "%s", r->dir.path);
+		assert_int_equal(transport_add(h->t, &p, r->now), 0);
+	}
+	add_users(h, number);
+}
+
+static void turn(struct rig *r)
+{
+	struct transport_event ev[32];
+
+	for (uint16_t n = 1; n <= HOSTS; n++) {
+		struct host *h = &r->host[n];
+		size_t got = h->t ? transport_poll(h->t, r->now, ev, 32) : 0;
+
+		for (size_t i = 0; i < got; i++)
+			runner_event(h->r, &ev[i], r->now);
+		if (h->t)
+			runner_tick(h->r, r->now);
+	}
+	r->now.ns += NS_PER_MS / 4;
+}
+
+static bool all_linked(const struct rig *r)
+{
+	for (uint16_t n = 1; n <= HOSTS; n++)
+		for (uint16_t k = 1; k <= HOSTS; k++)
+			if (!transport_link(r->host[n].t, k))
+				return false;
+	return true;
+}
+
+#define UNTIL(r, condition)                                                                        \
+	do {                                                                                       \
+		for (int i_ = 0; !(condition) && i_ < 20000; i_++)                                 \
+			turn(r);                                                                   \
+		if (!(condition))                                                                  \
+			fail_msg("never: %s", #condition);                                         \
+	} while (0)
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -1;
+	r->now.ns = NS_PER_S;
+	tmp_open(&r->dir);
+	for (uint16_t n = 1; n <= HOSTS; n++)
+		start(r, n);
+	UNTIL(r, all_linked(r));
+	for (uint16_t n = 1; n <= HOSTS; n++)
+		runner_view(r->host[n].r, 0, (1u << HOSTS) - 1, true, r->now);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	for (uint16_t n = 1; n <= HOSTS; n++) {
+		runner_close(r->host[n].r);
+		transport_close(r->host[n].t);
+	}
+	tmp_close(&r->dir);
+	free(r);
+	return 0;
+}
+
+/* --- operations --------------------------------------------------------------------- */
+
+static void burst__more_than_a_link_takes__all_come_back_in_order(void **state)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	static_assert(BURST > 2 * TRANSPORT_DEPTH, "some must wait for room");
+	runner_ask(r->host[2].r, b, BURST, r->now);
+	assert_true(runner_due_at(r->host[2].r).ns <= r->now.ns + DEADLINE * NS_PER_MS);
+	UNTIL(r, b->told == BURST);
+	assert_int_equal(b->by[STEP_DONE], BURST);
+	assert_int_equal(b->order, BURST);
+	assert_int_equal(b->link, transport_link(r->host[2].t, HOME));
+}
+
+static void burst__no_link__is_lost_at_once_and_a_link_is_told(void **state)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+	uint32_t links = b->links;
+
+	transport_close(r->host[HOME].t);
+	r->host[HOME].t = NULL;
+	UNTIL(r, !transport_link(r->host[2].t, HOME));
+	runner_ask(r->host[2].r, b, 3, r->now);
+	assert_int_equal(b->told, 3);
+	assert_int_equal(b->by[STEP_LOST], 3);
+	assert_int_equal(b->link, 1);
+	assert_int_equal(b->links, links);
+	runner_close(r->host[HOME].r);
+	start(r, HOME);
+	UNTIL(r, transport_link(r->host[2].t, HOME));
+	assert_int_equal(b->links, links + 1);
+}
+
+/* As in a process that was stopped in between: what was not posted in time never is. */
+static void burst__time_over_before_there_was_room__is_refused(void **state)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+	uint32_t link = transport_link(r->host[2].t, HOME);
+
+	runner_ask(r->host[2].r, b, BURST, r->now);
+	assert_int_equal(b->told, 0);
+	r->now.ns += 2 * DEADLINE * NS_PER_MS;
+	UNTIL(r, b->told == BURST);
+	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH);
+	assert_int_equal(b->by[STEP_REFUSED], BURST - TRANSPORT_DEPTH);
+	assert_int_equal(b->order, BURST);
+	assert_int_equal(transport_link(r->host[2].t, HOME), link);
+}
+
+static void results__of_another_prefix__are_not_ours(void **state)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+	const struct transport_event ev = { .type = TRANSPORT_RESULT,
+					    .host = HOME,
+					    .tag = (uint64_t)(PREFIX + 1) << 32 | 1000 };
+
+	runner_event(r->host[2].r, &ev, r->now);
+	assert_int_equal(b->told, 0);
+	assert_int_equal(b->views, 1);
+}
+
+/* --- locks --------------------------------------------------------------------------- */
+
+static void lock__nobody_contends__is_had_and_left_in_two_rounds(void **state)
+{
+	struct rig *r = *state;
+	struct host *h = &r->host[2];
+	struct transport_stats was, is;
+
+	runner_ask(h->r, &h->lock, LOCK_ACQUIRE, r->now);
+	UNTIL(r, lock_state(&h->lock) == LOCK_HELD); /* a fresh word: only after the break time */
+	lock_mark(&h->lock, false);
+	runner_ask(h->r, &h->lock, LOCK_RELEASE, r->now);
+	UNTIL(r, lock_state(&h->lock) == LOCK_IDLE);
+	for (int i = 0; i < 10; i++) {
+		transport_stats(h->t, &was);
+		runner_ask(h->r, &h->lock, LOCK_ACQUIRE, r->now);
+		UNTIL(r, lock_state(&h->lock) == LOCK_HELD);
+		assert_false(lock_unclean(&h->lock));
+		runner_ask(h->r, &h->lock, LOCK_RELEASE, r->now);
+		UNTIL(r, lock_state(&h->lock) == LOCK_IDLE);
+		transport_stats(h->t, &is);
+		assert_int_equal(is.rounds - was.rounds, 2);
+		assert_int_equal(is.ops[TRANSPORT_CAS64] - was.ops[TRANSPORT_CAS64], 2);
+		assert_int_equal(is.ops[TRANSPORT_READ], was.ops[TRANSPORT_READ]);
+	}
+}
+
+static void lock__all_want_it__one_has_it_and_each_gets_it(void **state)
+{
+	struct rig *r = *state;
+	struct mono again[HOSTS + 1] = { 0 };
+	uint32_t had[HOSTS + 1] = { 0 }, total = 0;
+	uint64_t fence = 0;
+
+	for (int i = 0; i < 400000 && total < 30; i++) {
+		uint32_t holders = 0;
+
+		turn(r);
+		for (uint16_t n = 1; n <= HOSTS; n++)
+			holders += lock_may_act(&r->host[n].lock, r->now, 0);
+		assert_true(holders <= 1);
+		for (uint16_t n = 1; n <= HOSTS; n++) {
+			struct lock *l = &r->host[n].lock;
+
+			if (lock_state(l) == LOCK_IDLE && again[n].ns <= r->now.ns)
+				runner_ask(r->host[n].r, l, LOCK_ACQUIRE, r->now);
+			if (lock_state(l) != LOCK_HELD)
+				continue;
+			assert_true(lock_fence(l) > fence);
+			fence = lock_fence(l);
+			had[n]++;
+			total++;
+			lock_mark(l, false);
+			runner_ask(r->host[n].r, l, LOCK_RELEASE, r->now);
+			again[n].ns = r->now.ns + 15 * NS_PER_MS;
+		}
+	}
+	assert_int_equal(total, 30);
+	for (uint16_t n = 1; n <= HOSTS; n++)
+		assert_true(had[n] > 0);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(burst__more_than_a_link_takes__all_come_back_in_order),
+		WITH(burst__no_link__is_lost_at_once_and_a_link_is_told),
+		WITH(burst__time_over_before_there_was_room__is_refused),
+		WITH(results__of_another_prefix__are_not_ours),
+		WITH(lock__nobody_contends__is_had_and_left_in_two_rounds),
+		WITH(lock__all_want_it__one_has_it_and_each_gets_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
