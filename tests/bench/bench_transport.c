@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * bench_transport: how long one operation takes, by backend; ./dev bench transport, onesided.
+ *
+ *	resex-bench-transport latency
+ *	resex-bench-transport onesided [DATA]
+ *	resex-bench-transport verbs ADDRESS KIND N	(for verbs.py; prints ns each)
+ *
+ * The target is a process of its own that sleeps until it is woken. The caller
+ * posts one operation, and polls until its result is there. Backends, and the
+ * bare socket beside them, are measured in turn, round by round; a figure is
+ * the median of the rounds' medians. Prints ratios; judges nothing.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/transport/transport.h"
+#include "src/util/clock.h"
+
+enum { TARGET = 2, CALLER = 1, PART = 65536, PORT = 19750, ROUNDS_MAX = 100, OPS_MAX = 2000 };
+
+static const uint8_t key[32] = "the key of a bench and no other";
+
+struct pair {
+	const char *name;
+	const struct transport_backend *backend; /* NULL: a bare socket */
+	const char *address[2];			 /* of caller and target */
+	uint16_t port;
+	struct clock clock;
+	pid_t target;
+	struct transport *t; /* the caller's */
+	int fd;		     /* bare: connected; target: listening */
+};
+
+struct load {
+	const char *name;
+	enum transport_kind kind;
+	uint32_t len;
+};
+
+static _Noreturn void die(const char *what, int err)
+{
+	fprintf(stderr, "resex-bench-transport: %s: %s\n", what, strerror(err));
+	exit(1);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set); /* as best it can */
+}
+
+/* --- one end ------------------------------------------------------------------ */
+
+static struct transport *open_end(struct pair *p, uint16_t me, uint16_t peer)
+{
+	struct transport_conf c = { .host = me,
+				    .generation = (uint64_t)p->clock.now(&p->clock).ns,
+				    .cluster = "bench",
+				    .key = key,
+				    .key_len = sizeof(key),
+				    .port = p->port ? (uint16_t)(p->port + me) : 0,
+				    .bytes = { PART, PART } };
+	struct transport_peer to = { .host = peer,
+				     .name = "peer",
+				     .port = p->port ? (uint16_t)(p->port + peer) : 0 };
+	struct transport *t = NULL;
+	char text[256];
+	int rc;
+
+	snprintf(c.address, sizeof(c.address), "%s", p->address[me - 1]);
+	snprintf(to.address, sizeof(to.address), "%s", p->address[peer - 1]);
+	rc = p->backend->open(&t, &c, p->clock.now(&p->clock), text);
+	if (rc)
+		die(text, -rc);
+	rc = transport_add(t, &to, p->clock.now(&p->clock));
+	if (rc)
+		die("transport_add", -rc);
+	return t;
+}
+
+/* The target: serves, asleep but for that, until it is killed. */
+static _Noreturn void serve(struct pair *p)
+{
+	struct transport *t = open_end(p, TARGET, CALLER);
+	struct transport_event ev[16];
+
+	for (;;) {
+		struct mono due = { INT64_MAX }, now = p->clock.now(&p->clock);
+		struct pollfd fd = { .fd = transport_fd(t), .events = POLLIN };
+		int64_t ms;
+
+		transport_poll(t, now, ev, 16);
+		if (transport_arm(t, now, &due))
+			continue;
+		ms = due.ns == INT64_MAX ? 1000 : (due.ns - now.ns) / NS_PER_MS + 1;
+		poll(&fd, 1, ms < 1000 ? (int)ms : 1000);
+	}
+}
+
+/* A request of 24 bytes asks for so many bytes. */
+static _Noreturn void serve_bare(int listener)
+{
+	static uint8_t answer[TRANSPORT_READ_MAX];
+	uint32_t request[6];
+	int one = 1, fd = accept(listener, NULL, NULL);
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	while (recv(fd, request, sizeof(request), MSG_WAITALL) == sizeof(request))
+		if (send(fd, answer, request[0], MSG_NOSIGNAL) < 0)
+			break;
+	_exit(0);
+}
+
+static void open_bare(struct pair *p)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+
+	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&at, len) || listen(p->fd, 1) ||
+	    getsockname(p->fd, (struct sockaddr *)&at, &len))
+		die("a socket", errno);
+	p->port = ntohs(at.sin_port);
+}
+
+static void connect_bare(struct pair *p)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons(p->port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int one = 1;
+
+	close(p->fd);
+	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (p->fd < 0 || connect(p->fd, (struct sockaddr *)&at, sizeof(at)))
+		die("connect", errno);
+	setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+/* cpu: where the target runs; -1: anywhere. */
+static void pair_start(struct pair *p, int cpu)
+{
+	struct mono end;
+	struct transport_event ev[16];
+
+	clock_real(&p->clock);
+	if (!p->backend)
+		open_bare(p);
+	p->target = fork();
+	if (p->target < 0)
+		die("fork", errno);
+	if (!p->target) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (cpu >= 0)
+			pin(cpu);
+		if (p->backend)
+			serve(p);
+		serve_bare(p->fd);
+	}
+	if (!p->backend) {
+		connect_bare(p);
+		return;
+	}
+	p->t = open_end(p, CALLER, TARGET);
+	end = mono_add(p->clock.now(&p->clock), 60 * NS_PER_S);
+	while (!transport_link(p->t, TARGET)) {
+		transport_poll(p->t, p->clock.now(&p->clock), ev, 16);
+		if (mono_sub(p->clock.now(&p->clock), end) > 0)
+			die("there is no link to the target", ETIMEDOUT);
+		p->clock.sleep_until(&p->clock, mono_add(p->clock.now(&p->clock), NS_PER_MS));
+	}
+}
+
+static void pair_stop(struct pair *p)
+{
+	kill(p->target, SIGKILL);
+	waitpid(p->target, NULL, 0);
+	transport_close(p->t);
+	if (!p->backend)
+		close(p->fd);
+}
+
+/* --- one operation --------------------------------------------------------------- */
+
+static void once_bare(const struct pair *p, const struct load *l)
+{
+	static uint8_t answer[TRANSPORT_READ_MAX];
+	uint32_t request[6] = { l->len };
+	size_t got = 0;
+
+	if (send(p->fd, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
+		die("send", errno);
+	while (got < l->len) { /* polls, as the caller of a transport does */
+		ssize_t n = recv(p->fd, answer, l->len - got, MSG_DONTWAIT);
+
+		if (n == 0 || (n < 0 && errno != EAGAIN))
+			die("recv", errno);
+		got += n > 0 ? (size_t)n : 0;
+	}
+}
+
+static void once(struct pair *p, const struct load *l)
+{
+	struct mono now = p->clock.now(&p->clock);
+	struct transport_op op = { .kind = l->kind,
+				   .host = TARGET,
+				   .part = l->kind == TRANSPORT_READ ? TRANSPORT_TABLE
+								     : TRANSPORT_WORDS,
+				   .len = l->len,
+				   .value = 1,
+				   .deadline = mono_add(now, 60 * NS_PER_S) };
+	struct transport_event ev[16];
+	int why = 0;
+
+	if (transport_post(p->t, &op, 1, now, &why) != 1)
+		die("an operation was not taken", -why);
+	for (;;) {
+		size_t n = transport_poll(p->t, p->clock.now(&p->clock), ev, 16);
+
+		for (size_t i = 0; i < n; i++) {
+			if (ev[i].type != TRANSPORT_RESULT)
+				continue;
+			if (ev[i].outcome != TRANSPORT_DONE)
+				die("an operation was not done", -ev[i].why);
+			return;
+		}
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* The median of one round, ns. */
+static double round_of(struct pair *p, const struct load *l, size_t n)
+{
+	static double ns[OPS_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t began = p->clock.now(&p->clock).ns;
+
+		if (p->backend)
+			once(p, l);
+		else
+			once_bare(p, l);
+		ns[i] = (double)(p->clock.now(&p->clock).ns - began);
+	}
+	return median(ns, n);
+}
+
+/* --- latency: by backend ----------------------------------------------------------- */
+
+static const struct load loads[] = {
+	{ "READ, 8 bytes", TRANSPORT_READ, 8 },
+	{ "READ, 4096 bytes", TRANSPORT_READ, 4096 },
+	{ "READ, 16384 bytes", TRANSPORT_READ, 16384 },
+	{ "CAS64", TRANSPORT_CAS64, 8 },
+	{ "FAA64", TRANSPORT_FAA64, 8 },
+};
+
+enum { LOADS = sizeof(loads) / sizeof(loads[0]), PAIRS = 3, SHM = 0, TCP, BARE };
+
+static void pairs_on_this_machine(struct pair p[PAIRS], const char *dir)
+{
+	p[SHM] = (struct pair){ .name = "shm", .address = { dir, dir } };
+	p[TCP] = (struct pair){ .name = "tcp", .address = { "127.0.0.1", "127.0.0.1" } };
+	p[BARE] = (struct pair){ .name = "socket" };
+	p[TCP].port = (uint16_t)(PORT + getpid() % 1000 * 4);
+	for (int i = SHM; i <= TCP; i++)
+		p[i].backend = transport_find(p[i].name);
+}
+
+static void latency(const char *dir)
+{
+	enum { ROUNDS = 21, OPS = 500 };
+	static double ns[LOADS][PAIRS][ROUNDS];
+	struct pair p[PAIRS];
+
+	pairs_on_this_machine(p, dir);
+	for (int i = 0; i < PAIRS; i++)
+		pair_start(&p[i], -1);
+	for (int r = 0; r < ROUNDS; r++)
+		for (int l = 0; l < LOADS; l++)
+			for (int i = 0; i < PAIRS; i++)
+				ns[l][i][r] = round_of(&p[i], &loads[l], OPS);
+	printf("One operation on this machine, us (medians of %d rounds of %d, taken in turn). The "
+	       "caller polls;\nthe target sleeps until woken, which shm never needs. socket: a "
+	       "bare "
+	       "TCP round trip of the same bytes.\n\n",
+	       ROUNDS, OPS);
+	printf("%-20s %8s %8s %8s %11s %13s\n", "operation", "shm", "tcp", "socket", "tcp / shm",
+	       "tcp / socket");
+	for (int l = 0; l < LOADS; l++) {
+		double us[PAIRS];
+
+		for (int i = 0; i < PAIRS; i++)
+			us[i] = median(ns[l][i], ROUNDS) / 1000;
+		printf("%-20s %8.2f %8.2f %8.2f %11.1f %13.2f\n", loads[l].name, us[SHM], us[TCP],
+		       us[BARE], us[TCP] / us[SHM], us[TCP] / us[BARE]);
+	}
+	for (int i = 0; i < PAIRS; i++)
+		pair_stop(&p[i]);
+}
+
+/* --- onesided: while others load the target ------------------------------------------ */
+
+static pid_t burner(int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork", errno);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(cpu);
+	for (volatile uint64_t n = 0;; n++)
+		;
+}
+
+/* Medians of both and their 90th percentiles, beside so many that burn the target's CPU. */
+static void under_load(struct pair p[2], int burners, int cpu, double us[2], double high[2])
+{
+	enum { ROUNDS = 9, OPS = 60, ENOUGH_S = 15 };
+	double ns[2][ROUNDS], nines[2][ROUNDS], all[OPS];
+	struct mono end;
+	pid_t pid[64];
+	size_t r = 0;
+
+	for (int i = 0; i < burners; i++)
+		pid[i] = burner(cpu);
+	end = mono_add(p->clock.now(&p->clock), 100 * NS_PER_MS);
+	p->clock.sleep_until(&p->clock, end);
+	end = mono_add(end, ENOUGH_S * NS_PER_S);
+	do {
+		for (int i = 0; i < 2; i++) {
+			for (int k = 0; k < OPS; k++)
+				all[k] = round_of(&p[i], &loads[0], 1);
+			ns[i][r] = median(all, OPS);
+			nines[i][r] = all[OPS * 9 / 10]; /* median() sorted them */
+		}
+	} while (++r < ROUNDS && mono_sub(end, p->clock.now(&p->clock)) > 0);
+	for (int i = 0; i < burners; i++)
+		kill(pid[i], SIGKILL);
+	for (int i = 0; i < burners; i++)
+		waitpid(pid[i], NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		us[i] = median(ns[i], r) / 1000;
+		high[i] = median(nines[i], r) / 1000;
+	}
+}
+
+static void onesided(const char *dir, const char *data)
+{
+	static const int burners[] = { 0, 1, 2, 4, 8, 16, 32, 64 };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int cpu = cpus > 1 ? 1 : 0;
+	FILE *f = data ? fopen(data, "w") : NULL;
+	struct pair p[PAIRS];
+	double idle[2] = { 1, 1 };
+
+	if (data && !f)
+		die(data, errno);
+	pairs_on_this_machine(p, dir);
+	for (int i = 0; i < 2; i++)
+		pair_start(&p[i], cpu);
+	pin(0);
+	printf("READ of 8 bytes while threads load the CPU of the target's process, us (medians of "
+	       "at "
+	       "most 9 rounds of\n60, taken in turn; and the 90th percentile). Target and load on "
+	       "CPU %d, caller on CPU 0%s.\n\n",
+	       cpu, cpu ? "" : ": this machine has but one, and the caller is loaded too");
+	printf("%-8s %9s %9s %12s %9s %9s %12s\n", "threads", "shm", "90 %", "x its idle", "tcp",
+	       "90 %", "x its idle");
+	for (size_t b = 0; b < sizeof(burners) / sizeof(burners[0]); b++) {
+		double us[2], high[2];
+
+		under_load(p, burners[b], cpu, us, high);
+		if (!b)
+			memcpy(idle, us, sizeof(idle));
+		printf("%-8d %9.2f %9.2f %12.2f %9.2f %9.2f %12.2f\n", burners[b], us[0], high[0],
+		       us[0] / idle[0], us[1], high[1], us[1] / idle[1]);
+		if (f)
+			fprintf(f, "%d %.3f %.3f %.3f %.3f\n", burners[b], us[0], high[0], us[1],
+				high[1]);
+	}
+	printf("\nNeither shm nor soft-RoCE is an HCA. shm needs no process of the target, but its "
+	       "caller's own CPU does\nthe work; soft-RoCE serves READs with the target's CPU, in "
+	       "its "
+	       "kernel. That one-sided READs stay flat\nwhile the target drowns, as the papers' "
+	       "figure 9 says, can be shown on hardware only.\n");
+	if (f)
+		fclose(f);
+	for (int i = 0; i < 2; i++)
+		pair_stop(&p[i]);
+}
+
+/* --- verbs: one kind, for verbs.py ------------------------------------------------------ */
+
+static int verbs(const char *address, const char *kind, int n)
+{
+	static const char *const names[] = { "read", "cas64", "faa64" };
+	struct pair p = { .name = "verbs", .address = { address, address }, .port = PORT };
+	struct load l = { .len = 8 };
+	int64_t began;
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(kind, names[i]))
+			l = (struct load){ names[i], (enum transport_kind)i, 8 };
+	p.backend = transport_find("verbs");
+	if (!p.backend || !l.name || n < 1)
+		return 2;
+	pair_start(&p, -1);
+	for (int i = 0; i < 20; i++)
+		once(&p, &l);
+	began = p.clock.now(&p.clock).ns;
+	for (int i = 0; i < n; i++)
+		once(&p, &l);
+	printf("%.0f\n", (double)(p.clock.now(&p.clock).ns - began) / n);
+	pair_stop(&p);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	char dir[] = "/tmp/resex-bench-XXXXXX";
+	int rc = 0;
+
+	if (argc == 5 && !strcmp(argv[1], "verbs"))
+		return verbs(argv[2], argv[3], atoi(argv[4]));
+	if (!mkdtemp(dir))
+		die(dir, errno);
+	if (argc == 2 && !strcmp(argv[1], "latency"))
+		latency(dir);
+	else if ((argc == 2 || argc == 3) && !strcmp(argv[1], "onesided"))
+		onesided(dir, argc == 3 ? argv[2] : NULL);
+	else
+		rc = 2;
+	rmdir(dir);
+	if (rc)
+		fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | "
+				"verbs ADDRESS read|cas64|faa64 N\n");
+	return rc;
+}
