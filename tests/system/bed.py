@@ -85,9 +85,11 @@ class Vm:
     """kind "xen" or "plain"; images: what images.py and overlay.py made; run: a new directory."""
 
     def __init__(self, images, run, kind="xen", sched="credit2", limit=300, memory=2048,
-                 dom0_memory=768):
+                 dom0_memory=768, cpus=2, cable=None):
+        """cable: (SOCKET, SOCKET'): eth0, whose other end another VM has by (SOCKET', SOCKET)."""
         self.images, self.run_dir, self.kind = images, run, kind
         self.limit, self.memory, self.dom0_memory, self.sched = limit, memory, dom0_memory, sched
+        self.cpus, self.cable = cpus, cable
         self.share = run + "/share"
         self.count = 0
         self.lock = threading.Lock()
@@ -120,10 +122,14 @@ class Vm:
         initrd = "%s/%s.initrd" % (self.images, "dom0" if self.kind == "xen" else "guest")
         share = "local,path=%s,mount_tag=%s,security_model=none,id=%s%s"
         args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi,tb-size=512", "-machine", "pc",
-                "-cpu", CPU, "-smp", "2", "-m", str(self.memory), "-display", "none", "-vga", "none",
+                "-cpu", CPU, "-smp", str(self.cpus), "-m", str(self.memory), "-display", "none", "-vga", "none",
                 "-nodefaults", "-no-reboot", "-serial", "stdio",
                 "-virtfs", share % (self.share, "host", "h", ""),
                 "-virtfs", share % (self.images, "img", "i", ",readonly=on")]
+        if self.cable:
+            net = "dgram,id=c,local.type=unix,local.path=%s,remote.type=unix,remote.path=%s"
+            mac = "52:54:00:00:00:%02x" % (1 + (self.cable[0] > self.cable[1]))
+            args += ["-netdev", net % self.cable, "-device", "virtio-net-pci,netdev=c,mac=" + mac]
         if self.kind == "plain":
             return args + ["-kernel", self.images + "/vmlinux", "-initrd", initrd,
                            "-append", kernel + "ttyS0"]

@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
+	tests/system/sc_transport.py \
 	tests/system/scenarios.py
 
 # permute.py is what the experiment is judged by.
@@ -122,7 +123,12 @@ bxliar_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 bxliar_LDADD = libbenchex.a libutil.a libcore.a $(RDMACM_LIBS) $(VERBS_LIBS)
 endif
 
-# liar_verbs: an RDMA peer that does what it may not, against the transport (sc_transport.py).
+# Of sc_transport.py: two_hosts: each of two machines works on the other's memory; liar_verbs: an
+# RDMA peer that does what it may not. Its third program is tests/transport/contract.
+noinst_PROGRAMS += two_hosts
+two_hosts_SOURCES = tests/transport/two_hosts.c
+two_hosts_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
+
 if VERBS
 if CMOCKA
 noinst_PROGRAMS += liar_verbs

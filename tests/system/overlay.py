@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {
     "resexd": "/usr/sbin/", "resex": "/usr/bin/", "benchex": "/usr/bin/", "resex-agent": "/usr/sbin/",
     "rdmaload": "/t/", "hvprobe": "/t/", "hvguest": "/t/", "domtool": "/t/", "scribble": "/t/", "latload": "/t/",
-    "bxliar": "/t/",
+    "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "tests/transport/contract": "/t/",
 }
 
 
@@ -37,7 +37,7 @@ def main():
     for name, where in PROGRAMS.items():
         path = os.path.join(os.path.abspath(build), name)
         if os.path.exists(path):
-            a.file(where + name, path, 0o755)
+            a.file(where + os.path.basename(name), path, 0o755)
             for lib in cpio.needed(path):
                 cpio.put_lib(a, "", lib)
     a.file("/t/hvprobe.sh", HERE + "/hvprobe.sh", 0o755)

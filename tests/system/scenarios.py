@@ -16,11 +16,13 @@ import sc_ioshares
 import sc_liar
 import sc_link
 import sc_matrix
+import sc_transport
 
 # One VM each, in this order.
 BEDS = {
     "plain": {"kind": "plain", "memory": 512, "limit": 120},
     "verbs": {"kind": "plain", "memory": 1024, "limit": 900},
+    "cable": {"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE},
     "credit2": {"sched": "credit2", "limit": 2400},
     "credit": {"sched": "credit", "limit": 600},
 }
@@ -33,6 +35,10 @@ ALL = [
              "without Xen, one sentence and a code of its own"),
     Scenario("benchex", "verbs", sc_benchex.benchex,
              "server, clients and bulk over RDMA: both sides agree, whatever happens to one"),
+    Scenario("transport", "verbs", sc_transport.transport,
+             "the transport's contract over RDMA, and peers that do what they may not"),
+    Scenario("transport-hosts", "cable", sc_transport.hosts,
+             "two hosts on a cable count in each other's memory while it is cut and they die", True),
     Scenario("hello", "credit2", sc_hello.hello,
              "the programs start in dom0 and in guests, and guests have RDMA", True),
     Scenario("errors", "credit2", sc_errors.errors,

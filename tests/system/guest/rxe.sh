@@ -8,7 +8,10 @@ dummy0)
 	modprobe dummy numdummies=0
 	/usr/sbin/ip link add dummy0 type dummy
 	;;
-eth0) modprobe xen-netfront ;;
+eth0)
+	modprobe xen-netfront # of a guest of Xen
+	modprobe virtio_net   # of a plain VM with a cable
+	;;
 esac
 wait_for() {
 	i=0

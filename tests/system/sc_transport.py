@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""transport: the backend "verbs" on soft-RoCE: its contract, its liars, and two hosts on a cable."""
+import json
+import os
+import tempfile
+import time
+
+import bed
+from bed import Failed, check, wait_for
+
+A, B = "10.99.0.1", "10.99.0.2"
+
+
+# --- one VM: all hosts are here -------------------------------------------------------
+
+
+def suite(vm, command, seconds):
+    """A program of cmocka's: all its tests passed. How many, and how long they took."""
+    began = time.monotonic()
+    r = vm.run("RESEX_PATIENCE=60 %s 2>&1" % command, seconds)
+    vm.note("%s: %.1f s\n%s" % (command, time.monotonic() - began, r.out))
+    failed = [x.strip() for x in r.out.splitlines() if "FAILED  ] " in x or "LINE   ]" in x]
+    passed = [x for x in r.out.splitlines() if "  PASSED  ] " in x]
+    check(r.rc == 0 and passed, "%s ended with %d: %s" %
+          (command, r.rc, "; ".join(failed[:6]) or r.out[-400:]))
+
+
+def transport(vm):
+    vm.sh("[ -e /dev/infiniband/rdma_cm ] || /t/rxe.sh")
+    vm.sh("/usr/sbin/ip addr add %s/24 dev dummy0" % B)
+    suite(vm, "/t/contract verbs %s %s" % (A, B), 300)
+    suite(vm, "/t/liar_verbs " + A, 100)
+
+
+# --- two VMs --------------------------------------------------------------------------
+
+# Unix sockets' names must be short, which those of logs need not be.
+_dir = tempfile.gettempdir() + "/resex-cable-%d-" % os.getpid()
+CABLE = (_dir + "a", _dir + "b")
+
+
+class Host:
+    """two_hosts on one VM of the two: it works on the other until it is told to stop."""
+
+    def __init__(self, vm, number, at, peer_at):
+        self.vm, self.number, self.generation = vm, number, 0
+        self.line = "/t/two_hosts verbs %d %s %d %s" % (number, at, 3 - number, peer_at)
+
+    def start(self):
+        self.generation += 1
+        self.err = "/h/files/two-%d.err" % self.generation
+        self.vm.sh("rm -f /tmp/two.*; (%s %d >/tmp/two.out 2>%s & echo $! >/tmp/two.pid)"
+                   % (self.line, self.generation, self.err))
+        wait_for("start of two_hosts", 10, lambda: "open" in self.said(), 0.1)
+
+    def said(self):
+        out = self.vm.run("cat " + self.err).out
+        check(not out or "open" in out, "two_hosts: " + out)
+        return out
+
+    def signal(self, what):
+        self.vm.sh("kill -%s $(cat /tmp/two.pid)" % what)
+
+    def told(self):
+        self.signal("TERM")
+        out = wait_for("what two_hosts counted", 30, lambda: self.vm.run("cat /tmp/two.out").out, 0.2)
+        self.vm.note("host %d: %s" % (self.number, out.strip()))
+        return json.loads(out)
+
+
+def finish(hosts, reborn=()):
+    """What both counted, when both are idle; each word is what was added to it.
+
+    reborn: who was killed does not know what it had added before.
+    """
+    for h in hosts:
+        h.signal("TERM")
+    for h in hosts:
+        wait_for("idleness of two_hosts", 10, lambda h=h: "idle" in h.said(), 0.1)
+    got = [h.told() for h in hosts]
+    for h in hosts:
+        h.signal("TERM")
+    for i, mine in enumerate(got):
+        theirs = got[1 - i]
+        word = mine["word"]
+        check(word is not None and mine["own"] is not None,
+              "host %d has no link at the end: %s" % (i + 1, mine))
+        check(mine["done"] <= word and (word <= mine["done"] + mine["unknown"] or hosts[i] in reborn),
+              "the word is not what host %d added: %s" % (i + 1, mine))
+        check(theirs["own"] == word, "the owner sees another word: %s of %s" % (theirs, mine))
+        check((mine["served"], mine["refused"]) == (0, 0),
+              "an operation was refused, or a process served: %s" % mine)
+    return got
+
+
+def begin(hosts, seconds):
+    for h in hosts:
+        h.start()
+    time.sleep(seconds)
+
+
+def clean(hosts):
+    """Nothing goes wrong: all is done, and arrives once and in order."""
+    begin(hosts, 4)
+    got = finish(hosts)
+    check([r["messages"] for r in got] == [r["sent"] for r in got[::-1]],
+          "not all messages came once: %s" % got)
+    for i, r in enumerate(got):
+        check(r["done"] > 100 and r["reads"] > 20 and r["messages"] > 20,
+              "host %d did little: %s" % (i + 1, r))
+        check((r["ups"], r["downs"], r["unknown"], r["lost"], r["gaps"], r["alarms"]) ==
+              (1, 0, 0, 0, 0, 0), "host %d, which nothing disturbed: %s" % (i + 1, r))
+
+
+def cut(hosts):
+    """The cable is cut for longer than any deadline, twice; then it is as before.
+
+    Nothing is told of it to either end. (An end whose own eth0 is set down and up again does not
+    do for this: its rxe0, of Linux 6.1, was seen to receive nothing any more.)
+    """
+    begin(hosts, 2)
+    for _ in range(2):
+        for path in CABLE:
+            os.rename(path, path + ".cut")
+        time.sleep(5)
+        for path in CABLE:
+            os.rename(path + ".cut", path)
+        time.sleep(5)
+    for i, r in enumerate(finish(hosts)):
+        check((r["downs"], r["ups"]) == (2, 3), "host %d saw not each of two cuts: %s" % (i + 1, r))
+        check(r["dark_max_ms"] > 1000, "host %d was dark for %.0f ms" % (i + 1, r["dark_max_ms"]))
+        check(r["poll_max_ms"] < 500, "a call of poll took %.0f ms" % r["poll_max_ms"])
+
+
+def killed(hosts):
+    """A process dies without a word and is started anew: its words begin anew, its peer goes on."""
+    begin(hosts, 2)
+    for _ in range(2):
+        hosts[1].signal("KILL")
+        time.sleep(1)
+        hosts[1].start()
+        time.sleep(3)
+    survivor, _ = finish(hosts, reborn=hosts[1:])
+    check((survivor["ups"], survivor["downs"], survivor["generation"]) == (3, 2, hosts[1].generation),
+          "who lived saw not each of the two deaths: %s" % survivor)
+
+
+def dead(hosts):
+    """A machine is gone: the other notices by itself, and never stands still over it."""
+    begin(hosts, 2)
+    other = hosts[1].vm
+    other.qemu.kill()
+    other.qemu.wait()
+    time.sleep(6)
+    hosts[0].signal("TERM")
+    wait_for("idleness of two_hosts", 10, lambda: "idle" in hosts[0].said(), 0.1)
+    r = hosts[0].told()
+    hosts[0].signal("TERM")
+    check(r["downs"] >= 1 and r["word"] is None, "the dead machine is still there: %s" % r)
+    check(r["own"] is not None, "the living one's own link went with it: %s" % r)
+    check(r["poll_max_ms"] < 500, "a call of poll took %.0f ms" % r["poll_max_ms"])
+
+
+def hosts(vm):
+    second = bed.Vm(vm.images, vm.run_dir + "/second", kind="plain", memory=512, limit=500, cpus=1,
+                    cable=CABLE[::-1])
+    try:
+        with second as other:
+            both = [Host(vm, 1, A, B), Host(other, 2, B, A)]
+            for h, at in zip(both, (A, B)):
+                h.vm.sh("/t/rxe.sh eth0 " + at)
+            for part in (clean, cut, killed, dead):
+                vm.note("--- " + part.__name__)
+                part(both)
+                for h in both:
+                    h.generation += 1
+    except Failed as e:
+        raise Failed("%s (the second VM's logs are in %s)" % (e, second.run_dir)) from None
+    finally:
+        for path in CABLE + tuple(p + ".cut" for p in CABLE):
+            if os.path.exists(path):
+                os.unlink(path)
