@@ -531,7 +531,7 @@ build() {
 		[ "$f" != src/daemon/main.c ] || continue
 		o=$tmp/obj/$(echo "$f" | tr / _).o
 		[ -f "$o" ] ||
-			$CC -std=gnu11 -D_GNU_SOURCE -O1 -w -I. -Iinclude -DRESEX_RUNDIR='"/run/resex"' \
+			$CC -std=gnu11 -D_GNU_SOURCE -O1 -w -I. -Iinclude -DRESEX_RUNDIR='"/run/resex"' -DRESEX_CONFDIR='"/etc/resex"' \
 				-DRESEX_STATEDIR='"/var/lib/resex"' -DPACKAGE_VERSION='"0.0"' -c -o "$o" "$f" || return 1
 		objs="$objs $o"
 	done
