@@ -285,13 +285,13 @@ int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, ui
 				 : -EPERM;
 
 	if (!rc)
-		*ticket = c->locks.broken.ticket;
+		*ticket = c->locks.breaks;
 	return rc;
 }
 
 int cluster_break_result(const struct cluster *c, uint64_t ticket)
 {
-	return ticket == c->locks.broken.ticket ? c->locks.broken.rc : -ESRCH;
+	return locks_break_result(&c->locks, ticket);
 }
 
 /* --- open and close ----------------------------------------------------------- */

@@ -82,7 +82,8 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket);
 /*
  * 0: it is broken; -EINPROGRESS: ask again; -ESTALE: the word was another by
- * then; -EIO: nobody knows (the home went away); -ESRCH: no such ticket.
+ * then; -EIO: nobody knows (the home went away); -ENOTCONN: it was not asked, or
+ * refused; -ESRCH: no such ticket, or one from before many others.
  */
 int cluster_break_result(const struct cluster *c, uint64_t ticket);
 

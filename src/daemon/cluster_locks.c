@@ -78,9 +78,14 @@ static void take_read(struct locks *l, const struct cluster_conf *conf,
 	}
 }
 
+static struct lock_break *newest(struct locks *l)
+{
+	return &l->broken[l->breaks % LOCK_BREAKS_KEPT];
+}
+
 static void take_break(struct locks *l, const struct transport_event *ev, struct mono now)
 {
-	struct lock_break *b = &l->broken;
+	struct lock_break *b = newest(l);
 
 	if (ev->tag != tag(CLUSTER_TAG_BREAK, b->ticket))
 		return;
@@ -119,7 +124,7 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 				   .offset = region_lock_offset((uint32_t)conf->service[i].number),
 				   .compare = s->word,
 				   .value = lock_broken_word(s->word),
-				   .tag = tag(CLUSTER_TAG_BREAK, l->broken.ticket + 1),
+				   .tag = tag(CLUSTER_TAG_BREAK, l->breaks + 1),
 				   .deadline = mono_add(now, conf->timeout_ns) };
 	int why = 0;
 
@@ -129,12 +134,20 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 		return -EALREADY;
 	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))
 		return -EBUSY;
-	if (l->broken.ticket && l->broken.rc == -EINPROGRESS)
+	if (newest(l)->rc == -EINPROGRESS)
 		return -EAGAIN;
 	if (transport_post(t, &op, 1, now, &why) != 1)
 		return why;
-	l->broken = (struct lock_break){
-		.ticket = l->broken.ticket + 1, .service = i, .word = s->word, .rc = -EINPROGRESS
+	l->breaks++;
+	*newest(l) = (struct lock_break){
+		.ticket = l->breaks, .service = i, .word = s->word, .rc = -EINPROGRESS
 	};
 	return 0;
+}
+
+int locks_break_result(const struct locks *l, uint64_t ticket)
+{
+	const struct lock_break *b = &l->broken[ticket % LOCK_BREAKS_KEPT];
+
+	return ticket && ticket == b->ticket ? b->rc : -ESRCH;
 }

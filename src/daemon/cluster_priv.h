@@ -28,9 +28,12 @@ struct lock_seen {
 	struct mono since, read;
 };
 
-/* A lock that is being broken, one at a time. */
+/* Who broke one may ask for what came of it when others have broken theirs since. */
+enum { LOCK_BREAKS_KEPT = 16 };
+
+/* A lock that is being broken, one at a time; or was. */
 struct lock_break {
-	uint64_t ticket; /* of the newest; 0: there was none */
+	uint64_t ticket; /* 0: none */
 	uint32_t service;
 	uint64_t word;
 	int rc; /* -EINPROGRESS until it is known */
@@ -38,7 +41,8 @@ struct lock_break {
 
 struct locks {
 	struct lock_seen seen[CLUSTER_SERVICES_MAX]; /* as conf->service[] */
-	struct lock_break broken;
+	struct lock_break broken[LOCK_BREAKS_KEPT];  /* by ticket */
+	uint64_t breaks;			     /* ticket of the newest; 0: there was none */
 	uint64_t reads; /* number of the newest READ: an older one's result is no news */
 	bool reading;
 };
@@ -59,8 +63,10 @@ void locks_read(struct locks *l, const struct cluster_conf *conf, struct transpo
 /* A result with a tag of CLUSTER_TAG_LOCKS or CLUSTER_TAG_BREAK. */
 void locks_result(struct locks *l, const struct cluster_conf *conf,
 		  const struct transport_event *ev, struct mono now);
-/* As cluster_break. */
+/* As cluster_break; its ticket is l->breaks. */
 int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, uint32_t i, bool force, struct mono now);
+/* As cluster_break_result. */
+int locks_break_result(const struct locks *l, uint64_t ticket);
 
 #endif

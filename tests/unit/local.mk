@@ -90,6 +90,7 @@ if CMOCKA
 UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_manager \
+	tests/unit/test_cluster tests/unit/test_cluster_locks \
 	tests/unit/test_manager_rings tests/unit/test_manager_sim tests/unit/test_manager_log \
 	tests/unit/test_manager_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_manager_conf tests/unit/test_manager_cross \
@@ -137,6 +138,11 @@ tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit
 tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(MANAGER_RIG)
 tests_unit_test_control_cluster_LDADD = $(MANAGER_LIBS)
+CLUSTER_RIG = tests/unit/cluster_rig.h $(MANAGER_RIG)
+tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c $(CLUSTER_RIG)
+tests_unit_test_cluster_LDADD = $(MANAGER_LIBS)
+tests_unit_test_cluster_locks_SOURCES = tests/unit/test_cluster_locks.c $(CLUSTER_RIG)
+tests_unit_test_cluster_locks_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_set_SOURCES = tests/unit/test_control_set.c tests/unit/control_rig.h $(MANAGER_RIG)
 tests_unit_test_control_set_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_cross_SOURCES = tests/unit/test_manager_cross.c tests/unit/control_rig.h $(MANAGER_RIG)

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cluster_rig: hosts of one cluster in one process, over shm in one folder, by a
+ * simulated time; each with a manager of manager_rig.h. The sockets between them are
+ * the kernel's: what waits for them (site_until) goes on in simulated time until
+ * it is so. The hand is a host without a daemon, that takes and gives back locks.
+ */
+#ifndef RESEX_TESTS_CLUSTER_RIG_H
+#define RESEX_TESTS_CLUSTER_RIG_H
+
+#include <poll.h>
+
+#include "src/daemon/cluster.h"
+#include "tests/unit/manager_rig.h"
+
+enum { SITES = 3, HAND = 3, SITE_KEY_MODE = 0600 };
+
+#define BEAT	 (100 * MS)
+#define SCAN	 (500 * MS)
+#define TIMEOUT	 (1000 * MS)
+#define PATIENCE (2 * (BEAT + SCAN) + TIMEOUT) /* then a heart stands still */
+
+struct site {
+	struct manager_rig *g;
+	struct cluster *c; /* NULL: it does not run */
+	bool stands;	   /* as after SIGSTOP */
+	struct mono due;
+	uint64_t calls;	  /* of cluster_work */
+	uint64_t for_due; /* of them, for the time that it had wanted */
+};
+
+struct sites {
+	struct tmpdir dir;
+	struct mono now;
+	struct site at[SITES + 1]; /* from 1 */
+	struct transport *hand;
+	struct transport_event ev; /* of the hand, the newest result */
+};
+
+static inline void site_key(struct sites *s, const char *name, const char *key)
+{
+	tmp_write(&s->dir, name, key);
+	assert_int_equal(chmod(tmp_at(&s->dir, name), SITE_KEY_MODE), 0);
+}
+
+/* cluster.json of host n, with members that are other than usual ('x': 1, for reading's sake). */
+static inline void site_write(struct sites *s, int n, const char *cluster, const char *more)
+{
+	char name[32], text[8192];
+	int at;
+
+	at = snprintf(text, sizeof(text),
+		      "{\"cluster\": \"%s\", \"host\": \"xen%d\", \"transport\": \"shm\",\n"
+		      "\"key_file\": \"%s/key%d\", \"heartbeat\": \"100ms\", \"scan\": \"500ms\",\n"
+		      "\"timeout\": \"1s\", \"hold\": \"2s\", %s\n\"hosts\": [",
+		      cluster, n, s->dir.path, n, more);
+	for (int i = 1; i <= SITES; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       "%s{\"name\": \"xen%d\", \"number\": %d, \"address\": \"%s\"}",
+			       i > 1 ? ", " : "", i, i, s->dir.path);
+	snprintf(text + at, sizeof(text) - (size_t)at,
+		 "],\n\"services\": [{\"name\": \"web\", \"number\": 1},"
+		 " {\"name\": \"mail\", \"number\": 255}]}");
+	snprintf(name, sizeof(name), "c%d.json", n);
+	tmp_write(&s->dir, name, text);
+	snprintf(name, sizeof(name), "key%d", n);
+	site_key(s, name, "0123456789abcdef0123456789abcdef\n");
+}
+
+static inline struct sites *sites_new(void)
+{
+	struct sites *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	tmp_open(&s->dir);
+	s->now.ns = 1000 * NS_PER_S;
+	for (int i = 1; i <= SITES; i++) {
+		void *g = NULL;
+
+		site_write(s, i, "test", "");
+		assert_int_equal(rig_setup(&g), 0);
+		s->at[i].g = g;
+		s->at[i].g->now = s->now;
+	}
+	return s;
+}
+
+static inline void sites_free(struct sites *s)
+{
+	transport_close(s->hand);
+	for (int i = 1; i <= SITES; i++) {
+		void *g = s->at[i].g;
+
+		cluster_close(s->at[i].c);
+		rig_teardown(&g);
+	}
+	tmp_close(&s->dir);
+	free(s);
+}
+
+static inline int site_try(struct sites *s, int n, struct conf_error *e)
+{
+	struct site *x = &s->at[n];
+
+	snprintf(x->g->conf.cluster_file, sizeof(x->g->conf.cluster_file), "%s/c%d.json",
+		 s->dir.path, n);
+	x->due = s->now;
+	x->stands = false;
+	return cluster_open(&x->c, &x->g->conf, "localhost", &x->g->m, s->now, e);
+}
+
+static inline void site_open(struct sites *s, int n)
+{
+	struct conf_error e = { 0 };
+
+	if (site_try(s, n, &e))
+		fail_msg("xen%d: %s", n, e.text);
+}
+
+/* As SIGKILL does: nobody is told but by its sockets. */
+static inline void site_kill(struct sites *s, int n)
+{
+	cluster_close(s->at[n].c);
+	s->at[n].c = NULL;
+}
+
+/* --- time --------------------------------------------------------------------- */
+
+static inline void site_work(struct sites *s, struct site *x)
+{
+	struct pollfd p = { .events = POLLIN };
+	bool due = mono_sub(s->now, x->due) >= 0;
+	int64_t ns;
+
+	if (!x->c || x->stands)
+		return;
+	p.fd = cluster_fd(x->c);
+	if (!due && poll(&p, 1, 0) != 1)
+		return;
+	ns = cluster_work(x->c, snap_latest(&x->g->sh), s->now, WALL);
+	assert_true(ns >= 0 && ns <= BEAT); /* a heartbeat is never overslept */
+	x->due = mono_add(s->now, ns);
+	x->calls++;
+	x->for_due += due;
+}
+
+static inline void hand_work(struct sites *s)
+{
+	struct transport_event ev[8];
+	size_t n = s->hand ? transport_poll(s->hand, s->now, ev, 8) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (ev[i].type == TRANSPORT_RESULT)
+			s->ev = ev[i];
+}
+
+/* A millisecond of simulated time, and all that is due in it. */
+static inline void sites_ms(struct sites *s)
+{
+	s->now.ns += MS;
+	for (int i = 1; i <= SITES; i++)
+		site_work(s, &s->at[i]);
+	hand_work(s);
+}
+
+static inline void sites_pass(struct sites *s, int64_t ns)
+{
+	for (; ns > 0; ns -= MS)
+		sites_ms(s);
+}
+
+/* --- what is seen ---------------------------------------------------------------- */
+
+static inline struct cluster_seen site_sees(struct sites *s, int n, int other)
+{
+	struct cluster_seen x;
+
+	cluster_see(s->at[n].c, (uint32_t)(other - 1), s->now, &x);
+	return x;
+}
+
+static inline struct cluster_lock site_lock(struct sites *s, int n, uint32_t service)
+{
+	struct cluster_lock l;
+
+	cluster_lock_see(s->at[n].c, service, s->now, &l);
+	return l;
+}
+
+/* Goes on until it is so; at most 30 simulated seconds. */
+#define site_until(s, what)                                                                        \
+	do {                                                                                       \
+		for (int ms_ = 0; ms_ < 30000 && !(what); ms_++)                                   \
+			sites_ms(s);                                                               \
+		if (!(what))                                                                       \
+			fail_msg("it never came to be: %s", #what);                                \
+	} while (0)
+
+/* Until a reading of host's newest start is there, and it is up. */
+static inline void site_until_up(struct sites *s, int n, int other, uint64_t generation)
+{
+	site_until(s, site_sees(s, n, other).state == CLUSTER_UP &&
+			      site_sees(s, n, other).host->generation == generation);
+}
+
+/* Hosts 1 and 2 see each other. */
+static inline struct sites *sites_pair(void)
+{
+	struct sites *s = sites_new();
+
+	site_open(s, 1);
+	site_open(s, 2);
+	site_until_up(s, 1, 2, 1);
+	site_until_up(s, 2, 1, 1);
+	return s;
+}
+
+static inline const struct region_guest *site_guest(struct sites *s, int n, int other,
+						    const char *name)
+{
+	struct cluster_seen x = site_sees(s, n, other);
+
+	for (uint32_t i = 0; i < x.guests; i++)
+		if (!strcmp(x.guest[i].name, name))
+			return &x.guest[i];
+	return NULL;
+}
+
+/* Is there an event of this kind that says so? */
+static inline bool site_told(struct sites *s, int n, const char *kind, const char *says)
+{
+	const struct event_text *e;
+
+	for (uint64_t id = 0; (e = manager_event_after(&s->at[n].g->m, id)) != NULL; id = e->id)
+		if (!strcmp(e->kind, kind) && strstr(e->text, says))
+			return true;
+	return false;
+}
+
+/* --- guests -------------------------------------------------------------------------- */
+
+/* What its manager does when domains come or go, as in the engine's loop. */
+static inline void site_settle(struct sites *s, int n)
+{
+	struct manager_rig *g = s->at[n].g;
+
+	g->now = s->now;
+	rig_settle(g);
+}
+
+/* A snapshot with all that are in its set, to be filled, then snap_publish. */
+static inline struct snapshot *site_snap(struct sites *s, int n)
+{
+	struct manager_rig *g = s->at[n].g;
+	struct snapshot *sn = snap_begin(&g->sh);
+
+	memset(sn, 0, sizeof(*sn));
+	sn->policy = g->m.policy->ops;
+	sn->guests = g->set->guests;
+	for (uint32_t i = 0; i < sn->guests; i++) {
+		sn->guest[i].key = g->set->guest[i].key;
+		sn->guest[i].slot = g->set->guest[i].slot;
+	}
+	return sn;
+}
+
+/* --- the hand --------------------------------------------------------------------------- */
+
+static inline void hand_open(struct sites *s, int home)
+{
+	static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
+	struct transport_conf c = { .host = HAND,
+				    .generation = 1,
+				    .cluster = "test",
+				    .key = key,
+				    .key_len = sizeof(key) - 1,
+				    .bytes = { 4096, 4096 },
+				    .seed = 1 };
+	struct transport_peer p = { .host = (uint16_t)home, .name = "home" };
+	char text[256] = "";
+
+	strcpy(c.address, s->dir.path);
+	strcpy(p.address, s->dir.path);
+	if (transport_find("shm")->open(&s->hand, &c, s->now, text))
+		fail_msg("%s", text);
+	assert_int_equal(transport_add(s->hand, &p, s->now), 0);
+	site_until(s, transport_link(s->hand, (uint16_t)home));
+}
+
+/* CAS of a word at home; what it was before. */
+static inline uint64_t hand_cas(struct sites *s, int home, uint32_t offset, uint64_t compare,
+				uint64_t value)
+{
+	static uint64_t tag;
+	struct transport_op op = { .kind = TRANSPORT_CAS64,
+				   .host = (uint16_t)home,
+				   .part = TRANSPORT_WORDS,
+				   .offset = offset,
+				   .compare = compare,
+				   .value = value,
+				   .tag = ++tag,
+				   .deadline = mono_add(s->now, TIMEOUT) };
+
+	assert_int_equal(transport_post(s->hand, &op, 1, s->now, NULL), 1);
+	for (int i = 0; i < 10 && s->ev.tag != tag; i++)
+		hand_work(s); /* time stands still: nobody else sees it yet */
+	assert_int_equal(s->ev.tag, tag);
+	assert_int_equal(s->ev.outcome, TRANSPORT_DONE);
+	return s->ev.old;
+}
+
+/* A word at home, by a CAS that changes nothing. */
+static inline uint64_t hand_read(struct sites *s, int home, uint32_t offset)
+{
+	return hand_cas(s, home, offset, 0, 0);
+}
+
+#endif

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster: what one host publishes, another sees; and how each is told from a dead one. */
+#include <unistd.h>
+
+#include "tests/unit/cluster_rig.h"
+
+static int none(void **state)
+{
+	*state = sites_new();
+	return 0;
+}
+
+static int pair(void **state)
+{
+	*state = sites_pair();
+	return 0;
+}
+
+static int finish(void **state)
+{
+	sites_free(*state);
+	return 0;
+}
+
+/* --- hosts ------------------------------------------------------------------------ */
+
+static void hosts__two_begin__each_sees_the_other_and_itself(void **state)
+{
+	struct sites *s = *state;
+	struct cluster_seen x;
+
+	for (int n = 1; n <= 2; n++) {
+		x = site_sees(s, n, n);
+		assert_int_equal(x.state, CLUSTER_SELF);
+		x = site_sees(s, n, 3 - n);
+		assert_int_equal(x.state, CLUSTER_UP);
+		assert_true(x.member);
+		assert_in_range(x.age_ns, 0, BEAT + SCAN + MS);
+		assert_string_equal(x.note, "");
+		x = site_sees(s, n, 3);
+		assert_int_equal(x.state, CLUSTER_DOWN);
+		assert_true(x.member); /* by a static membership */
+		assert_int_equal(x.age_ns, -1);
+		assert_null(x.host);
+		assert_int_equal(x.guests, 0);
+		assert_non_null(strstr(x.note, "not seen yet"));
+	}
+	assert_true(site_told(s, 1, "host", "xen2: its memory can be read, generation 1"));
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
+	site_until(s, site_sees(s, 1, 1).host != NULL);
+	assert_string_equal(site_sees(s, 1, 1).host->name, "xen1");
+}
+
+static void host__what_it_publishes__is_what_the_other_sees(void **state)
+{
+	struct sites *s = *state;
+	struct snapshot *sn = site_snap(s, 2);
+	const struct region_host *h;
+	uint64_t view, members;
+	bool quorate;
+
+	sn->epoch = 4711;
+	sn->supply.m = 5 * RESO_MILLI + 7;
+	snap_publish(&s->at[2].g->sh);
+	site_until(s, site_sees(s, 1, 2).host->epoch == 4711);
+	h = site_sees(s, 1, 2).host;
+	cluster_members(s->at[2].c, &view, &members, &quorate);
+	assert_int_equal(h->supply_m, 5 * RESO_MILLI + 7);
+	assert_int_equal(h->wall_ns, WALL);
+	assert_int_equal(h->generation, 1);
+	assert_int_equal(h->view, view);
+	assert_int_equal(h->members, members);
+	assert_int_equal(members, 7);
+	assert_true(h->quorate && quorate);
+	assert_int_equal(h->links, 2);
+	assert_int_equal(h->link_bytes_s, 2ull << 30);
+	assert_int_equal(h->cpus, sysconf(_SC_NPROCESSORS_ONLN));
+	assert_int_equal(h->flags, 0); /* its hypervisor is not "sim" */
+	assert_int_equal(h->services, 2);
+	assert_string_equal(h->name, "xen2");
+	assert_string_equal(h->policy, "freemarket");
+	assert_true(h->version[0]);
+}
+
+static void host__of_the_simulator__says_so(void **state)
+{
+	struct sites *s = *state;
+
+	s->at[2].g->hv.name = "sim";
+	site_until(s, site_sees(s, 1, 2).host->flags == REGION_HOST_SIMULATED);
+	assert_int_equal(site_sees(s, 2, 1).host->flags, 0);
+}
+
+static void heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan(void **state)
+{
+	struct sites *s = *state;
+
+	for (int i = 0; i < 5000; i++) {
+		sites_ms(s);
+		assert_in_range(site_sees(s, 1, 2).age_ns, 0, BEAT + SCAN + MS);
+		assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_UP);
+	}
+}
+
+static void heart__stands_still__is_silent_with_its_guests_and_then_up_again(void **state)
+{
+	struct sites *s = *state;
+	struct mono since;
+	struct cluster_seen x;
+
+	rig_create(s->at[2].g, 7, 7);
+	site_settle(s, 2);
+	site_until(s, site_guest(s, 1, 2, "guest-7"));
+	s->at[2].stands = true;
+	since = s->now;
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_SILENT);
+	assert_in_range(mono_sub(s->now, since), PATIENCE - BEAT - SCAN, PATIENCE + BEAT + SCAN);
+	x = site_sees(s, 1, 2);
+	assert_true(x.age_ns > PATIENCE);
+	assert_non_null(strstr(x.note, "does not beat"));
+	sites_pass(s, 60 * NS_PER_S); /* and stays so: its memory needs none of its time */
+	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_SILENT);
+	assert_non_null(site_guest(s, 1, 2, "guest-7"));
+	s->at[2].stands = false;
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
+	assert_string_equal(site_sees(s, 1, 2).note, "");
+	assert_int_equal(site_sees(s, 1, 2).host->generation, 1);
+	assert_false(site_told(s, 1, "host", "cannot be read any more"));
+}
+
+static void process__killed_and_begun_again__is_down_then_up_with_guests_anew(void **state)
+{
+	struct sites *s = *state;
+	struct cluster_seen x;
+
+	rig_create(s->at[2].g, 7, 7);
+	site_settle(s, 2);
+	site_until(s, site_guest(s, 1, 2, "guest-7"));
+	site_kill(s, 2);
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
+	x = site_sees(s, 1, 2);
+	assert_true(x.note[0]);
+	assert_true(site_told(s, 1, "host", "xen2: its memory cannot be read any more: "));
+	assert_non_null(site_guest(s, 1, 2, "guest-7")); /* the last that was known, with its age */
+	sites_pass(s, 20 * NS_PER_S);
+	assert_true(site_sees(s, 1, 2).age_ns >= 20 * NS_PER_S);
+	assert_true(site_sees(s, 1, 2).note[0]);
+	rig_destroy(s->at[2].g, 7);
+	rig_create(s->at[2].g, 8, 8);
+	site_settle(s, 2);
+	site_open(s, 2);
+	site_until_up(s, 1, 2, 2);
+	assert_string_equal(site_sees(s, 1, 2).note, "");
+	assert_null(site_guest(s, 1, 2, "guest-7"));
+	assert_non_null(site_guest(s, 1, 2, "guest-8"));
+	assert_true(site_told(s, 1, "host", "xen2: its memory can be read, generation 2"));
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
+}
+
+static void process__begun_again_as_something_older__is_refused_with_an_alarm(void **state)
+{
+	struct sites *s = *state;
+
+	site_kill(s, 2);
+	tmp_write(&s->at[2].g->dir, "generation", "40\n");
+	site_open(s, 2);
+	site_until_up(s, 1, 2, 41);
+	site_kill(s, 2);
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
+	tmp_write(&s->at[2].g->dir, "generation", "5\n");
+	site_open(s, 2);
+	site_until(s, rig_events(s->at[1].g, "alarm"));
+	sites_pass(s, 10 * NS_PER_S);
+	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_DOWN);
+	assert_int_equal(site_sees(s, 1, 2).host->generation, 41);
+	assert_true(site_told(s, 1, "alarm", "newer start of it was here"));
+}
+
+/* --- guests ----------------------------------------------------------------------- */
+
+static void guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan(void **state)
+{
+	struct sites *s = *state;
+
+	assert_int_equal(site_sees(s, 1, 2).guests, 0);
+	rig_create(s->at[2].g, 7, 7);
+	site_settle(s, 2);
+	sites_pass(s, BEAT + SCAN + MS);
+	assert_non_null(site_guest(s, 1, 2, "guest-7"));
+	rig_destroy(s->at[2].g, 7);
+	site_settle(s, 2);
+	sites_pass(s, BEAT + SCAN + MS);
+	assert_int_equal(site_sees(s, 1, 2).guests, 0);
+}
+
+static void guest__sampled__its_figures_arrive_to_the_unit(void **state)
+{
+	struct sites *s = *state;
+	struct snap_guest *x;
+	const struct region_guest *r;
+
+	strcpy(rig_create(s->at[2].g, 7, 0xab)->name, "web");
+	site_settle(s, 2);
+	x = &site_snap(s, 2)->guest[0];
+	x->account.allocated.m = 624288123;
+	x->account.balance.m = -5;
+	x->applied = (struct cap){ .limited = true, .mpct = 12500 };
+	x->rings = 9;
+	x->total_usage.mtus_sent = UINT64_MAX;
+	x->total_usage.mtus_recv = 1ull << 40;
+	x->total_usage.cpu_ns = 123456789012345;
+	x->latency.mean_ns = 209500;
+	snap_publish(&s->at[2].g->sh);
+	site_until(s, (r = site_guest(s, 1, 2, "web")) && r->rings == 9);
+	assert_int_equal(r->domid, 7);
+	for (size_t i = 0; i < sizeof(r->uuid); i++)
+		assert_int_equal(r->uuid[i], 0xab);
+	assert_int_equal(r->allocated_m, 624288123);
+	assert_int_equal(r->balance_m, -5);
+	assert_int_equal(r->cap_mpct, 12500);
+	assert_int_equal(r->mtus_sent, UINT64_MAX);
+	assert_int_equal(r->mtus_recv, 1ull << 40);
+	assert_int_equal(r->cpu_ns, 123456789012345);
+	assert_int_equal(r->latency_ns, 209500);
+	assert_int_equal(r->vcpus, 1);
+	assert_int_equal(r->weight, 256);
+	assert_int_equal(r->flags, REGION_GUEST_CAPPED | REGION_GUEST_CAPPABLE);
+}
+
+static void guest__not_sampled_yet__has_the_cap_of_its_own(void **state)
+{
+	struct sites *s = *state;
+	const struct region_guest *r;
+
+	rig_create(s->at[2].g, 7, 7)->params.cap = CAP_PERCENT(80);
+	site_settle(s, 2);
+	site_until(s, (r = site_guest(s, 1, 2, "guest-7")));
+	assert_true(r->flags & REGION_GUEST_CAPPED);
+	assert_int_equal(r->cap_mpct, 80000);
+	assert_int_equal(r->rings, 0);
+}
+
+static uint32_t seen_flags(struct sites *s)
+{
+	sites_pass(s, BEAT + SCAN + MS);
+	return site_guest(s, 1, 2, "guest-7")->flags & ~(uint32_t)REGION_GUEST_CAPPABLE;
+}
+
+static void guest__each_of_its_states__is_a_flag(void **state)
+{
+	struct sites *s = *state;
+	struct managed *g;
+
+	rig_create(s->at[2].g, 7, 7);
+	site_settle(s, 2);
+	g = rig_guest(s->at[2].g, "7");
+	site_until(s, site_guest(s, 1, 2, "guest-7"));
+	assert_int_equal(seen_flags(s), 0);
+	g->conf.exempt = true;
+	assert_int_equal(seen_flags(s), REGION_GUEST_EXEMPT);
+	g->conf.exempt = false;
+	g->released = true;
+	assert_int_equal(seen_flags(s), REGION_GUEST_RELEASED);
+	g->released = false;
+	g->paused = true;
+	assert_int_equal(seen_flags(s), REGION_GUEST_OBSERVED);
+	g->paused = false;
+	s->at[2].g->m.paused = true; /* all are */
+	assert_int_equal(seen_flags(s), REGION_GUEST_OBSERVED);
+	s->at[2].g->m.paused = false;
+	g->dom_flags |= HV_DOM_PAUSED;
+	assert_int_equal(seen_flags(s), REGION_GUEST_PAUSED);
+	g->dom_flags &= ~(uint32_t)HV_DOM_PAUSED;
+	g->check.cross.diverges = true;
+	assert_int_equal(seen_flags(s), REGION_GUEST_DIVERGES);
+	g->check.cross.diverges = false;
+	g->cappable = false;
+	sites_pass(s, BEAT + SCAN + MS);
+	assert_int_equal(site_guest(s, 1, 2, "guest-7")->flags, 0);
+}
+
+static void guest__any_name__arrives_and_hides_nobody(void **state)
+{
+	static const char long_name[] =
+		"a-name-of-sixty-three-bytes-which-is-all-there-is-room-for-xxxx";
+	struct sites *s = *state;
+	struct manager_rig *g = s->at[2].g;
+
+	assert_int_equal(strlen(long_name), 63);
+	strcpy(rig_create(g, 3, 3)->name, long_name);
+	rig_create(g, 4, 4)->name[0] = 0;
+	strcpy(rig_create(g, 5, 5)->name, "caf\xc3\xa9\xff\x1b[2J");
+	strcpy(rig_create(g, 6, 6)->name, "plain");
+	site_settle(s, 2);
+	/* Not even what a manager never makes of one. */
+	memcpy(rig_guest(g, "6")->name, "\xe2\x82\xff\n\x7f", 6);
+	site_until(s, site_sees(s, 1, 2).guests == 4);
+	assert_non_null(site_guest(s, 1, 2, long_name));
+	assert_non_null(site_guest(s, 1, 2, "domain-4"));
+	for (uint32_t i = 0; i < 4; i++) {
+		const char *name = site_sees(s, 1, 2).guest[i].name;
+
+		assert_true(name[0]);
+		for (; *name; name++)
+			assert_true((unsigned char)*name >= 0x20 && *name != 0x7f);
+	}
+	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_UP);
+}
+
+static void guests__256__are_all_seen_and_none_again(void **state)
+{
+	struct sites *s = *state;
+	char name[32];
+
+	for (uint32_t i = 1; i <= REGION_GUESTS_MAX; i++)
+		rig_create(s->at[2].g, i, (uint8_t)i);
+	site_settle(s, 2);
+	site_until(s, site_sees(s, 1, 2).guests == REGION_GUESTS_MAX);
+	for (uint32_t i = 1; i <= REGION_GUESTS_MAX; i++) {
+		snprintf(name, sizeof(name), "guest-%u", i);
+		assert_int_equal(site_guest(s, 1, 2, name)->domid, i);
+	}
+	assert_int_equal(site_sees(s, 1, 2).host->guests, REGION_GUESTS_MAX);
+	for (uint32_t i = 1; i <= REGION_GUESTS_MAX; i++)
+		rig_destroy(s->at[2].g, i);
+	site_settle(s, 2);
+	site_until(s, !site_sees(s, 1, 2).guests);
+	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_UP);
+}
+
+/* --- who is no friend ------------------------------------------------------------- */
+
+static void assert_strangers(struct sites *s)
+{
+	site_open(s, 1);
+	site_open(s, 2);
+	site_until(s, rig_events(s->at[1].g, "alarm") && rig_events(s->at[2].g, "alarm"));
+	sites_pass(s, 20 * NS_PER_S);
+	for (int n = 1; n <= 2; n++) {
+		struct cluster_seen x = site_sees(s, n, 3 - n);
+
+		assert_int_equal(x.state, CLUSTER_DOWN);
+		assert_null(x.host);
+		assert_int_equal(x.age_ns, -1);
+		assert_true(x.note[0]);
+		assert_int_equal(site_sees(s, n, n).state, CLUSTER_SELF);
+	}
+}
+
+static void key__another__is_told_as_an_alarm_and_never_seen(void **state)
+{
+	struct sites *s = *state;
+
+	site_key(s, "key2", "0123456789abcdef0123456789abcdeF\n");
+	assert_strangers(s);
+	assert_true(site_told(s, 1, "alarm", "key"));
+	assert_false(site_told(s, 1, "alarm", "0123456789"));
+	/* It was mended, and begun again. */
+	site_kill(s, 2);
+	site_key(s, "key2", "0123456789abcdef0123456789abcdef");
+	site_open(s, 2);
+	site_until_up(s, 1, 2, 2);
+}
+
+static void cluster__of_another_name__is_told_as_an_alarm_and_never_seen(void **state)
+{
+	struct sites *s = *state;
+
+	site_write(s, 2, "prod", "");
+	assert_strangers(s);
+	assert_true(site_told(s, 1, "alarm", "cluster"));
+}
+
+static void number__taken_already__is_refused_with_who_has_it(void **state)
+{
+	struct sites *s = *state;
+	struct conf_error e = { 0 };
+	char text[1024];
+
+	site_open(s, 1);
+	snprintf(text, sizeof(text),
+		 "{\"cluster\": \"test\", \"host\": \"twin\", \"transport\": \"shm\","
+		 " \"key_file\": \"%s/key2\", \"hosts\": [{\"name\": \"twin\","
+		 " \"number\": 1, \"address\": \"%s\"}]}",
+		 s->dir.path, s->dir.path);
+	tmp_write(&s->dir, "c2.json", text);
+	assert_int_equal(site_try(s, 2, &e), -EADDRINUSE);
+	assert_null(s->at[2].c);
+	assert_non_null(strstr(e.text, "another process serves as host 1"));
+	sites_pass(s, NS_PER_S);
+	assert_int_equal(site_sees(s, 1, 1).state, CLUSTER_SELF); /* it is not disturbed */
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
+}
+
+/* --- when it wants to be called ------------------------------------------------------ */
+
+/* In ten idle seconds: heartbeats and scans, and what they read; nothing more. */
+static void work__idle__is_called_for_heartbeats_and_scans_alone(void **state)
+{
+	struct sites *s = *state;
+	const uint64_t beats = 10 * NS_PER_S / BEAT, scans = 10 * NS_PER_S / SCAN;
+	uint64_t beat, calls;
+
+	sites_pass(s, NS_PER_S);
+	beat = site_sees(s, 1, 1).host->beat;
+	calls = s->at[1].calls;
+	sites_pass(s, 10 * NS_PER_S);
+	calls = s->at[1].calls - calls;
+	/* a scan's results come in few calls; xen3, which is not there, is called now and then */
+	assert_in_range(calls, beats, beats + 6 * scans + 60);
+	assert_in_range(site_sees(s, 1, 1).host->beat - beat, beats - SCAN / BEAT - 1,
+			beats + SCAN / BEAT + 1);
+}
+
+static void work__late_by_hours__does_not_make_up_for_what_it_missed(void **state)
+{
+	struct sites *s = *state;
+	uint64_t calls = s->at[1].calls;
+
+	s->now.ns += 3 * 3600 * NS_PER_S;
+	sites_pass(s, NS_PER_S);
+	assert_in_range(s->at[1].calls - calls, 10, 150);
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
+}
+
+static void work__host_alone_of_64__stays_quiet(void **state)
+{
+	struct sites *s = *state;
+	struct cluster_seen x;
+	char *text = malloc(1 << 16);
+	int at;
+
+	assert_non_null(text);
+	at = snprintf(text, 1 << 16,
+		      "{\"cluster\": \"test\", \"host\": \"h1\", \"transport\": \"shm\","
+		      " \"key_file\": \"%s/key1\", \"hosts\": [",
+		      s->dir.path);
+	for (int i = 1; i <= REGION_HOSTS_MAX; i++)
+		at += snprintf(text + at, (size_t)((1 << 16) - at),
+			       "%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"%s\"}",
+			       i > 1 ? "," : "", i, i, s->dir.path);
+	snprintf(text + at, (size_t)((1 << 16) - at), "]}");
+	tmp_write(&s->dir, "c1.json", text);
+	free(text);
+	site_open(s, 1);
+	sites_pass(s, 10 * NS_PER_S);
+	for (uint32_t i = 0; i < REGION_HOSTS_MAX; i++) {
+		cluster_see(s->at[1].c, i, s->now, &x);
+		assert_int_equal(x.state, i ? CLUSTER_DOWN : CLUSTER_SELF);
+		assert_true(!i || x.note[0]);
+		assert_true(x.member);
+	}
+	assert_int_equal(site_sees(s, 1, 1).host->members, UINT64_MAX);
+	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
+	/* 63 that are called every 2 s at the most, after the first few times */
+	assert_in_range(s->at[1].calls, 100, 1500);
+}
+
+/* --- open ------------------------------------------------------------------------------- */
+
+static void open__cannot__says_one_sentence_and_leaves_nothing(void **state)
+{
+	static const struct {
+		const char *cluster, *more;
+		int rc;
+		const char *says;
+	} rows[] = {
+		{ "", "", -EINVAL, "c1.json:1:" },
+		{ "test", "\"frobnicate\": 1,", -EINVAL, "frobnicate" },
+		{ "test", "\"scan\": \"1ms\",", -EINVAL, "scan" },
+		{ "test", "\"callers\": 65,", -EINVAL, "callers" },
+	};
+	struct sites *s = *state;
+	struct conf_error e;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(&e, 0, sizeof(e));
+		site_write(s, 1, rows[i].cluster, rows[i].more);
+		assert_int_equal(site_try(s, 1, &e), rows[i].rc);
+		assert_non_null(strstr(e.text, rows[i].says));
+		assert_null(strchr(e.text, '\n'));
+		assert_null(s->at[1].c);
+	}
+	assert_false(tmp_exists(&s->at[1].g->dir, "generation")); /* no start was counted */
+	site_write(s, 1, "test", "");
+	unlink(tmp_at(&s->dir, "key1"));
+	assert_int_equal(site_try(s, 1, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "there is no key"));
+	site_write(s, 1, "test", "");
+	tmp_write(&s->at[1].g->dir, "generation", "many\n");
+	assert_int_equal(site_try(s, 1, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "generation is a number"));
+}
+
+static void generation__each_open__is_counted_up_and_shown(void **state)
+{
+	struct sites *s = *state;
+	char buf[32];
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		site_open(s, 1);
+		site_until(s, site_sees(s, 1, 1).host);
+		assert_int_equal(site_sees(s, 1, 1).host->generation, i);
+		assert_int_equal(atoi(tmp_read(&s->at[1].g->dir, "generation", buf, sizeof(buf))),
+				 i);
+		site_kill(s, 1);
+	}
+}
+
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, none, finish)
+#define PAIR(test)  cmocka_unit_test_setup_teardown(test, pair, finish)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR(hosts__two_begin__each_sees_the_other_and_itself),
+		PAIR(host__what_it_publishes__is_what_the_other_sees),
+		PAIR(host__of_the_simulator__says_so),
+		PAIR(heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan),
+		PAIR(heart__stands_still__is_silent_with_its_guests_and_then_up_again),
+		PAIR(process__killed_and_begun_again__is_down_then_up_with_guests_anew),
+		PAIR(process__begun_again_as_something_older__is_refused_with_an_alarm),
+		PAIR(guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan),
+		PAIR(guest__sampled__its_figures_arrive_to_the_unit),
+		PAIR(guest__not_sampled_yet__has_the_cap_of_its_own),
+		PAIR(guest__each_of_its_states__is_a_flag),
+		PAIR(guest__any_name__arrives_and_hides_nobody),
+		PAIR(guests__256__are_all_seen_and_none_again),
+		ALONE(key__another__is_told_as_an_alarm_and_never_seen),
+		ALONE(cluster__of_another_name__is_told_as_an_alarm_and_never_seen),
+		ALONE(number__taken_already__is_refused_with_who_has_it),
+		PAIR(work__idle__is_called_for_heartbeats_and_scans_alone),
+		PAIR(work__late_by_hours__does_not_make_up_for_what_it_missed),
+		ALONE(work__host_alone_of_64__stays_quiet),
+		ALONE(open__cannot__says_one_sentence_and_leaves_nothing),
+		ALONE(generation__each_open__is_counted_up_and_shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

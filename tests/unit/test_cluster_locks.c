@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cluster_locks: words of services' locks, read and broken. Host 3 has no daemon: it is
+ * the hand that takes locks. Host 1 is their home, as the lowest of the members.
+ */
+#include "config.h"
+
+#include "src/daemon/cluster_priv.h"
+#include "src/shared/lock.h"
+#include "tests/unit/cluster_rig.h"
+
+enum { WEB, MAIL }; /* services of cluster_rig.h, by index; their numbers: */
+enum { WEB_AT = REGION_LOCKS + 8 * 1, MAIL_AT = REGION_LOCKS + 8 * 255 };
+
+static uint64_t first(uint64_t generation)
+{
+	return region_word(0, generation << 32);
+}
+
+static int pair(void **state)
+{
+	struct sites *s = sites_pair();
+
+	hand_open(s, 1);
+	*state = s;
+	return 0;
+}
+
+static int finish(void **state)
+{
+	sites_free(*state);
+	return 0;
+}
+
+/* The hand takes a service's lock, seen by host n then. */
+static uint64_t take(struct sites *s, uint32_t at, int n)
+{
+	uint64_t was = hand_read(s, 1, at), word = region_word(HAND, region_word_seq(was) + 1);
+	uint32_t i = at == WEB_AT ? WEB : MAIL;
+
+	assert_int_equal(hand_cas(s, 1, at, was, word), was);
+	site_until(s, site_lock(s, n, i).word == word);
+	return word;
+}
+
+static int break_result(struct sites *s, int n, uint64_t ticket)
+{
+	return cluster_break_result(s->at[n].c, ticket);
+}
+
+static int break_lock(struct sites *s, int n, uint32_t i, bool force, uint64_t *ticket)
+{
+	return cluster_break(s->at[n].c, i, force, s->now, ticket);
+}
+
+/* --- seen --------------------------------------------------------------------------- */
+
+static void locks__nobody_took_any__are_free_at_the_lowest_member(void **state)
+{
+	struct sites *s = *state;
+
+	for (int n = 1; n <= 2; n++)
+		for (uint32_t i = WEB; i <= MAIL; i++) {
+			struct cluster_lock l;
+
+			site_until(s, site_lock(s, n, i).known);
+			l = site_lock(s, n, i);
+			assert_string_equal(l.service->name, i == WEB ? "web" : "mail");
+			assert_string_equal(l.home->name, "xen1");
+			assert_int_equal(l.word, first(1));
+			assert_in_range(l.age_ns, 0, SCAN + MS);
+		}
+}
+
+static void lock__not_read_yet__is_unknown_and_not_broken(void **state)
+{
+	struct sites *s = sites_new();
+	struct cluster_lock l;
+	uint64_t ticket = 77;
+
+	(void)state;
+	site_open(s, 2); /* its home, host 1, is not there */
+	sites_pass(s, 5 * NS_PER_S);
+	l = site_lock(s, 2, WEB);
+	assert_false(l.known);
+	assert_string_equal(l.home->name, "xen1");
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -ENOENT);
+	assert_int_equal(ticket, 77);
+	assert_int_equal(break_result(s, 2, 1), -ESRCH);
+	sites_free(s);
+}
+
+static void lock__stands__its_time_grows_until_the_word_is_another(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, MAIL_AT, 2);
+	struct cluster_lock l = site_lock(s, 2, MAIL);
+
+	assert_int_equal(region_word_id(l.word), HAND);
+	assert_in_range(l.since_ns, 0, SCAN);
+	sites_pass(s, 7 * NS_PER_S);
+	l = site_lock(s, 2, MAIL);
+	assert_int_equal(l.word, word);
+	assert_in_range(l.since_ns, 7 * NS_PER_S, 7 * NS_PER_S + SCAN);
+	assert_in_range(l.age_ns, 0, SCAN + MS);
+	/* Another turn of the same host is another word. */
+	assert_int_equal(hand_cas(s, 1, MAIL_AT, word, word + 1), word);
+	site_until(s, site_lock(s, 2, MAIL).word == word + 1);
+	assert_in_range(site_lock(s, 2, MAIL).since_ns, 0, SCAN);
+	assert_int_equal(site_lock(s, 2, WEB).word, first(1)); /* not the neighbour's */
+}
+
+static void home__went_away__the_lock_stays_as_it_was_seen_and_ages(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, WEB_AT, 2), ticket;
+
+	site_kill(s, 1);
+	site_until(s, site_sees(s, 2, 1).state == CLUSTER_DOWN);
+	sites_pass(s, 10 * NS_PER_S);
+	assert_true(site_lock(s, 2, WEB).known);
+	assert_int_equal(site_lock(s, 2, WEB).word, word);
+	assert_true(site_lock(s, 2, WEB).age_ns >= 10 * NS_PER_S);
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -ENOTCONN);
+	/* Its next start begins with words that never stood before. */
+	site_open(s, 1);
+	site_until_up(s, 2, 1, 2);
+	site_until(s, site_lock(s, 2, WEB).word == first(2));
+	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, SCAN);
+}
+
+/* --- broken ------------------------------------------------------------------------- */
+
+static void break__held_for_long__is_broken_where_it_lies(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, WEB_AT, 2), ticket = 0;
+
+	sites_pass(s, cluster_break_ns(cluster_conf(s->at[2].c)));
+	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), 0);
+	assert_true(ticket);
+	assert_int_equal(break_result(s, 2, ticket), -EINPROGRESS);
+	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
+	assert_int_equal(break_result(s, 2, ticket), 0);
+	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+	/* It is shown at once by who did it, and by the others when they read it. */
+	assert_int_equal(site_lock(s, 2, WEB).word, lock_broken_word(word));
+	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, 2 * MS);
+	site_until(s, site_lock(s, 1, WEB).word == lock_broken_word(word));
+	assert_int_equal(hand_read(s, 1, MAIL_AT), first(1));
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY); /* nobody holds it */
+}
+
+static void break__by_its_home__goes_through_its_own_link(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, WEB_AT, 1), ticket;
+
+	assert_int_equal(break_lock(s, 1, WEB, true, &ticket), 0);
+	site_until(s, break_result(s, 1, ticket) != -EINPROGRESS);
+	assert_int_equal(break_result(s, 1, ticket), 0);
+	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+}
+
+static void break__held_only_lately__needs_force(void **state)
+{
+	struct sites *s = *state;
+	int64_t need = cluster_break_ns(cluster_conf(s->at[2].c));
+	uint64_t ticket = 77, word = take(s, WEB_AT, 2);
+
+	assert_true(need > 3 * NS_PER_S); /* hold + timeout, and drift */
+	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), -EBUSY);
+	sites_pass(s, need - site_lock(s, 2, WEB).since_ns - MS);
+	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), -EBUSY);
+	assert_int_equal(ticket, 77);
+	assert_int_equal(hand_read(s, 1, WEB_AT), word);
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
+	site_until(s, break_result(s, 2, ticket) == 0);
+}
+
+static void break__free_lock__there_is_nothing_to_break(void **state)
+{
+	struct sites *s = *state;
+	uint64_t ticket;
+
+	site_until(s, site_lock(s, 2, WEB).known);
+	sites_pass(s, 10 * NS_PER_S);
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY);
+	assert_int_equal(hand_read(s, 1, WEB_AT), first(1));
+}
+
+static void break__word_changed_meanwhile__leaves_the_new_one_alone(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, WEB_AT, 2), next = region_word(2, region_word_seq(word) + 2),
+		 ticket;
+
+	sites_pass(s, 10 * NS_PER_S);
+	assert_int_equal(hand_cas(s, 1, WEB_AT, word, next), word); /* host 2 did not see it yet */
+	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), 0);
+	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
+	assert_int_equal(break_result(s, 2, ticket), -ESTALE);
+	assert_int_equal(hand_read(s, 1, WEB_AT), next);
+	assert_int_equal(site_lock(s, 2, WEB).word, next);
+	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, SCAN);
+}
+
+static void break__home_goes_away_under_it__ends_and_is_in_nobodys_way(void **state)
+{
+	struct sites *s = *state;
+	uint64_t ticket;
+
+	take(s, WEB_AT, 2);
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
+	site_kill(s, 1);
+	/* done in memory that is not there any more, or not; that is the transport's to say */
+	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
+	site_open(s, 1);
+	site_until_up(s, 2, 1, 2);
+	transport_close(s->hand);
+	s->hand = NULL;
+	hand_open(s, 1);
+	take(s, WEB_AT, 2);
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
+	site_until(s, break_result(s, 2, ticket) == 0);
+}
+
+static void break__what_becomes_of_the_operation__is_told_apart(void **state)
+{
+	static const struct {
+		enum transport_outcome outcome;
+		int64_t old; /* beside the word that was to be broken */
+		int rc;
+	} rows[] = {
+		{ TRANSPORT_DONE, 0, 0 },
+		{ TRANSPORT_DONE, 1, -ESTALE },
+		{ TRANSPORT_REFUSED, 0, -ENOTCONN },
+		{ TRANSPORT_LOST, 0, -ENOTCONN },
+		{ TRANSPORT_UNKNOWN, 0, -EIO },
+	};
+	const uint64_t word = region_word(2, 99);
+	struct sites *s = *state;
+	const struct cluster_conf *conf = cluster_conf(s->at[1].c);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct locks l = { .seen[WEB] = { .known = true, .home = 1, .word = word } };
+		struct transport_event ev = { .type = TRANSPORT_RESULT,
+					      .host = 1,
+					      .kind = TRANSPORT_CAS64,
+					      .outcome = rows[i].outcome,
+					      .old = word + (uint64_t)rows[i].old,
+					      .tag = (uint64_t)CLUSTER_TAG_BREAK
+						     << CLUSTER_TAG_SHIFT };
+
+		assert_int_equal(locks_break(&l, conf, s->hand, 1, WEB, true, s->now), 0);
+		ev.tag += l.breaks + 1;
+		locks_result(&l, conf, &ev, s->now); /* of another */
+		assert_int_equal(locks_break_result(&l, l.breaks), -EINPROGRESS);
+		ev.tag--;
+		locks_result(&l, conf, &ev, s->now);
+		assert_int_equal(locks_break_result(&l, l.breaks), rows[i].rc);
+		if (rows[i].outcome != TRANSPORT_DONE)
+			assert_int_equal(l.seen[WEB].word, word); /* nothing was learned of it */
+		hand_read(s, 1, WEB_AT); /* and what was posted in truth is over */
+	}
+}
+
+static void break__two_at_once__the_second_is_told_to_wait(void **state)
+{
+	struct sites *s = *state;
+	uint64_t mail, web, a = 0, b = 77;
+
+	web = take(s, WEB_AT, 2);
+	mail = take(s, MAIL_AT, 2);
+	assert_int_equal(break_lock(s, 2, WEB, true, &a), 0);
+	assert_int_equal(break_lock(s, 2, MAIL, true, &b), -EAGAIN);
+	assert_int_equal(b, 77);
+	site_until(s, break_result(s, 2, a) == 0);
+	assert_int_equal(break_lock(s, 2, MAIL, true, &b), 0);
+	assert_int_not_equal(a, b);
+	site_until(s, break_result(s, 2, b) == 0);
+	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(web));
+	assert_int_equal(hand_read(s, 1, MAIL_AT), lock_broken_word(mail));
+}
+
+/* Who broke one asks later than the next one has begun. */
+static void break__ticket_of_an_earlier_one__keeps_its_result(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, WEB_AT, 2), a, b;
+
+	take(s, MAIL_AT, 2);
+	assert_int_equal(break_lock(s, 2, WEB, true, &a), 0);
+	site_until(s, break_result(s, 2, a) == 0);
+	assert_int_equal(break_lock(s, 2, MAIL, true, &b), 0);
+	assert_int_equal(break_result(s, 2, b), -EINPROGRESS);
+	assert_int_equal(break_result(s, 2, a), 0);
+	site_until(s, break_result(s, 2, b) == 0);
+	assert_int_equal(break_result(s, 2, a), 0);
+	assert_int_equal(break_result(s, 2, b + 1), -ESRCH);
+	assert_int_equal(break_result(s, 2, 0), -ESRCH);
+	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+}
+
+static void break__by_two_hosts__is_done_once(void **state)
+{
+	struct sites *s = *state;
+	uint64_t word = take(s, WEB_AT, 2), a, b;
+
+	site_until(s, site_lock(s, 1, WEB).word == word);
+	assert_int_equal(break_lock(s, 1, WEB, true, &a), 0);
+	assert_int_equal(break_lock(s, 2, WEB, true, &b), 0);
+	site_until(s,
+		   break_result(s, 1, a) != -EINPROGRESS && break_result(s, 2, b) != -EINPROGRESS);
+	assert_int_equal(break_result(s, 1, a) + break_result(s, 2, b), -ESTALE);
+	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+}
+
+#ifdef HAVE_COROSYNC
+static void break__without_quorum__is_refused(void **state)
+{
+	struct sites *s = *state;
+	uint64_t ticket = 77, view, members;
+	bool quorate;
+
+	site_kill(s, 1);
+	site_write(s, 1, "test", "\"membership\": \"corosync\",");
+	site_open(s, 1);
+	sites_pass(s, 3 * NS_PER_S);
+	cluster_members(s->at[1].c, &view, &members, &quorate);
+	if (quorate)
+		skip(); /* a corosync runs here, with a node of our number */
+	assert_int_equal(break_lock(s, 1, WEB, true, &ticket), -EPERM);
+	assert_int_equal(ticket, 77);
+	assert_false(site_lock(s, 1, WEB).known);
+}
+#endif
+
+#define PAIR(test) cmocka_unit_test_setup_teardown(test, pair, finish)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR(locks__nobody_took_any__are_free_at_the_lowest_member),
+		cmocka_unit_test(lock__not_read_yet__is_unknown_and_not_broken),
+		PAIR(lock__stands__its_time_grows_until_the_word_is_another),
+		PAIR(home__went_away__the_lock_stays_as_it_was_seen_and_ages),
+		PAIR(break__held_for_long__is_broken_where_it_lies),
+		PAIR(break__by_its_home__goes_through_its_own_link),
+		PAIR(break__held_only_lately__needs_force),
+		PAIR(break__free_lock__there_is_nothing_to_break),
+		PAIR(break__word_changed_meanwhile__leaves_the_new_one_alone),
+		PAIR(break__home_goes_away_under_it__ends_and_is_in_nobodys_way),
+		PAIR(break__what_becomes_of_the_operation__is_told_apart),
+		PAIR(break__two_at_once__the_second_is_told_to_wait),
+		PAIR(break__ticket_of_an_earlier_one__keeps_its_result),
+		PAIR(break__by_two_hosts__is_done_once),
+#ifdef HAVE_COROSYNC
+		PAIR(break__without_quorum__is_refused),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
