@@ -33,6 +33,14 @@ static bool less_loaded(struct sum a, struct sum b)
 	return a.load * b.nodes < b.load * a.nodes;
 }
 
+bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, uint32_t donor)
+{
+	struct sum s = sum_of(in, members, in->service[donor].id);
+
+	return donor != service && s.nodes > in->service[donor].minimum &&
+	       less_loaded(s, sum_of(in, members, in->service[service].id));
+}
+
 int move_donor(const struct move_view *in, uint64_t members, uint32_t service, uint32_t *donor)
 {
 	struct sum best = sum_of(in, members, in->service[service].id);

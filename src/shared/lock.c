@@ -156,13 +156,25 @@ static void take(struct lock *l, uint64_t compare, struct mono now, struct step_
 	l->start = now; /* rule: hold counts from before the CAS */
 }
 
+/* Has the word stood for so long that it may be broken? */
+static bool waited(const struct lock *l, struct mono now)
+{
+	return l->known && mono_sub(now, l->since) >= lock_break_ns(&l->conf);
+}
+
+static void watch(struct lock *l, struct mono now, struct step_out *out)
+{
+	if (waited(l, now))
+		l->watched = true; /* looking again would but delay the CAS, which looks too */
+	else
+		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+}
+
 static void try_take(struct lock *l, struct mono now, struct step_out *out)
 {
-	bool waited = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
-
 	if (!l->known)
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
-	else if (takeable(l, l->seen) || waited) /* rule: break by CAS on the exact word */
+	else if (takeable(l, l->seen) || waited(l, now)) /* rule: break by CAS on the exact word */
 		take(l, l->seen, now, out);
 	else if (fresh(l, l->seen))
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
@@ -176,7 +188,9 @@ static void advance(struct lock *l, struct mono now, struct step_out *out)
 		return;
 	if (l->state == LOCK_RELEASING) /* rule: release by CAS on the exact word */
 		put(l, LOCK_OP_RELEASE, STEP_CAS, l->word, released(l), out);
-	else if (l->unknown || l->state == LOCK_WATCHING)
+	else if (l->state == LOCK_WATCHING)
+		watch(l, now, out);
+	else if (l->unknown)
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else
 		try_take(l, now, out);
@@ -315,6 +329,7 @@ static void new_link(struct lock *l, const struct step_event *ev)
 	if (ev->host != l->home || (l->cut && ev->link <= l->link))
 		return;
 	l->cut = false;
+	l->watched = false;
 	l->known = false; /* the home may have begun anew: a word like the old one is another */
 }
 
@@ -323,6 +338,7 @@ static void new_home(struct lock *l, uint16_t home)
 	l->home = home;
 	l->op = LOCK_OP_NONE; /* its result is of no concern any more */
 	l->known = false;
+	l->watched = false;
 	l->prompt = false;
 	l->unknown = false;
 	l->cut = false;
@@ -358,11 +374,17 @@ static void ask_release(struct lock *l)
 static void ask_acquire(struct lock *l, struct mono now)
 {
 	if (l->state == LOCK_WATCHING && l->known && takeable(l, l->seen))
-		l->next = now; /* it was free when last looked at */
+		l->next = now;
 	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING)
 		l->state = LOCK_WAITING;
 	else if (l->state == LOCK_RELEASING)
 		l->again = true;
+}
+
+static void start_watch(struct lock *l)
+{
+	l->state = LOCK_WATCHING;
+	l->watched = false;
 }
 
 static void ask(struct lock *l, uint32_t what, struct mono now)
@@ -372,7 +394,7 @@ static void ask(struct lock *l, uint32_t what, struct mono now)
 	else if (what == LOCK_ACQUIRE)
 		ask_acquire(l, now);
 	else if (what == LOCK_WATCH && l->state == LOCK_IDLE)
-		l->state = LOCK_WATCHING;
+		start_watch(l);
 }
 
 void lock_step(struct lock *l, const struct step_event *ev, struct mono now, struct step_out *out)
@@ -401,6 +423,8 @@ void lock_step(struct lock *l, const struct step_event *ev, struct mono now, str
 struct mono lock_due(const struct lock *l)
 {
 	if (l->op != LOCK_OP_NONE || l->cut || l->home == 0)
+		return NEVER;
+	if (l->state == LOCK_WATCHING && l->watched)
 		return NEVER;
 	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
 		return NEVER;

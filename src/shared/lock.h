@@ -107,6 +107,7 @@ struct lock {
 	uint64_t seen;		/* newest word known: the guess for the next acquire */
 	struct mono since;	/* seen unchanged since; kept from one asking to the next */
 	bool known;		/* seen is of this home */
+	bool watched;		/* WATCHING: for as long as a break needs; no more looking */
 	bool prompt;		/* the try after a word shown free was made */
 	uint64_t compare, word; /* of the newest TAKE: word is ours when HELD */
 	struct mono start;	/* before that TAKE: hold counts from here */

@@ -210,7 +210,10 @@ static void begin(struct move *m, uint32_t service, struct mono now, struct step
 {
 	if (m->state != MOVE_IDLE || service >= m->in->services)
 		return;
-	m->service = m->donor = service;
+	m->busy = m->result == MOVE_BUSY && m->service == service;
+	if (!m->busy)
+		m->donor = service;
+	m->service = service;
 	m->result = MOVE_VIEW;
 	/* rule: not quorate: nothing is decided */
 	if (!m->quorate && !SHARED_BROKEN(MINORITY_DECIDES))
@@ -218,6 +221,14 @@ static void begin(struct move *m, uint32_t service, struct mono now, struct step
 	m->result = MOVE_NONE;
 	m->patience = mono_add(now, patience(m));
 	look(m, MOVE_LOOKS, now, out);
+}
+
+/* rule: who could not have a donor's lock in time goes on with that donor */
+static int choose_donor(struct move *m)
+{
+	if (m->busy && move_gives(m->in, m->members, m->service, m->donor))
+		return 0;
+	return move_donor(m->in, m->members, m->service, &m->donor);
 }
 
 static void end(struct move *m, enum move_result r)
@@ -242,7 +253,7 @@ static void looks(struct move *m, struct mono now)
 	case COUNTER_EQUAL:
 		if (!counter_high_for_t(&m->counter[m->service]))
 			end(m, MOVE_CALM);
-		else if (move_donor(m->in, m->members, m->service, &m->donor) < 0)
+		else if (choose_donor(m) < 0)
 			end(m, MOVE_NO_DONOR);
 		else
 			m->state = MOVE_LOCKS;

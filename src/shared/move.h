@@ -8,7 +8,8 @@
  * hands it on. A move, in the order of its rules (broken.h names them):
  *
  *	 1 its counter: ahead: no move, the history T starts again
- *	 2 choose a donor (move_donor, pure)
+ *	 2 choose a donor (move_donor, pure); after MOVE_BUSY the same as before, as
+ *	   long as it will do: how long its lock stands is known
  *	 3 the locks of both services, in ascending service id. While the first is
  *	   another's the second is watched, so that who died with both delays but once.
  *	 4 its counter again: ahead: no move; the load no longer high for T: no move
@@ -120,6 +121,7 @@ struct move {
 	enum move_state state;
 	enum move_result result; /* of the move under way, then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
+	bool busy;		 /* the last move of service ended so: its donor stays */
 	struct mono patience;	 /* with a home, or oneself, that does not answer */
 	uint64_t view, members;
 	bool quorate;
@@ -161,6 +163,8 @@ const char *move_result_text(enum move_result r); /* for people */
  * 0 or -ENOENT.
  */
 int move_donor(const struct move_view *in, uint64_t members, uint32_t service, uint32_t *donor);
+/* Has donor more than its minimum, and less load than service? */
+bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, uint32_t donor);
 /*
  * The donor's least loaded node, by word[] of the nodes that ok[] says; lowest index of
  * equals. -ENOSPC: it has no more than its minimum.

@@ -324,6 +324,53 @@ static void wait__released_clean__next_look_takes_it_clean(void **state)
 	assert_int_equal(r->b.ops, 1); /* the look was the CAS */
 }
 
+static void watch__word_stands_for_break_time__acquire_breaks_it_at_once(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->b.lock.conf);
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_WATCH);
+	r->b.ops = 0;
+	tick_until(r, &r->b, mono_add(r->now, brk));
+	assert_in_range(r->b.ops, brk / CHECK * 3 / 4, brk / CHECK);
+	assert_word(*word(r), A, START + 2); /* takes nothing */
+	hold(r, &r->b);
+	assert_true(lock_unclean(&r->b.lock));
+}
+
+static void watch__word_gets_free__is_not_taken_before_it_is_asked(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_WATCH);
+	ask(r, &r->a, LOCK_RELEASE);
+	tick_until(r, &r->b, mono_add(r->now, 2 * CHECK));
+	assert_word(*word(r), 0, START + 2);
+	hold(r, &r->b);
+	ask(r, &r->b, LOCK_RELEASE);
+	ask(r, &r->b, LOCK_WATCH);
+	ask(r, &r->b, LOCK_RELEASE);
+	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE);
+}
+
+static void watch__link_breaks_after_break_time__looks_again(void **state)
+{
+	struct rig *r = *state;
+	int64_t brk = lock_break_ns(&r->b.lock.conf);
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_WATCH);
+	tick_until(r, &r->b, mono_add(r->now, brk));
+	assert_true(lock_due(&r->b.lock).ns == INT64_MAX);
+	new_link(r, &r->b);
+	run(r, &r->b);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, brk - 1));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
+}
+
 /* --- releases ----------------------------------------------------------------------- */
 
 static void release__after_it_was_broken__fails_harmlessly(void **state)
@@ -636,6 +683,9 @@ int main(void)
 		T(wait__at_most_one_operation_a_check),
 		T(wait__hosts_look_at_different_times),
 		T(wait__released_clean__next_look_takes_it_clean),
+		T(watch__word_stands_for_break_time__acquire_breaks_it_at_once),
+		T(watch__word_gets_free__is_not_taken_before_it_is_asked),
+		T(watch__link_breaks_after_break_time__looks_again),
 		T(release__after_it_was_broken__fails_harmlessly),
 		T(release__unclean__next_holder_takes_it_at_once_and_is_unclean),
 		T(release__unknown__same_cas_on_a_newer_link_decides),
