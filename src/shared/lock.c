@@ -91,6 +91,15 @@ static bool takeable(const struct lock *l, uint64_t word)
 	return owner == 0 || owner == LOCK_DIRTY || owner == l->conf.self;
 }
 
+/* May the word that was seen be taken now? */
+static bool may_take(const struct lock *l, struct mono now)
+{
+	/* rule: break after the word stood for break time */
+	bool stood = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
+
+	return l->known && (takeable(l, l->seen) || stood);
+}
+
 static bool released_clean(const struct lock *l, uint64_t word)
 {
 	return region_word_id(word) == 0 && (!fresh(l, word) || SHARED_BROKEN(FRESH_AT_ONCE));
@@ -156,25 +165,11 @@ static void take(struct lock *l, uint64_t compare, struct mono now, struct step_
 	l->start = now; /* rule: hold counts from before the CAS */
 }
 
-/* Has the word stood for so long that it may be broken? */
-static bool waited(const struct lock *l, struct mono now)
-{
-	return l->known && mono_sub(now, l->since) >= lock_break_ns(&l->conf);
-}
-
-static void watch(struct lock *l, struct mono now, struct step_out *out)
-{
-	if (waited(l, now))
-		l->watched = true; /* looking again would but delay the CAS, which looks too */
-	else
-		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
-}
-
 static void try_take(struct lock *l, struct mono now, struct step_out *out)
 {
 	if (!l->known)
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
-	else if (takeable(l, l->seen) || waited(l, now)) /* rule: break by CAS on the exact word */
+	else if (may_take(l, now)) /* rule: break by CAS on the exact word */
 		take(l, l->seen, now, out);
 	else if (fresh(l, l->seen))
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
@@ -188,9 +183,7 @@ static void advance(struct lock *l, struct mono now, struct step_out *out)
 		return;
 	if (l->state == LOCK_RELEASING) /* rule: release by CAS on the exact word */
 		put(l, LOCK_OP_RELEASE, STEP_CAS, l->word, released(l), out);
-	else if (l->state == LOCK_WATCHING)
-		watch(l, now, out);
-	else if (l->unknown)
+	else if (l->unknown || l->state == LOCK_WATCHING)
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else
 		try_take(l, now, out);
@@ -203,14 +196,13 @@ static struct mono look_again(struct lock *l, struct mono now)
 {
 	int64_t check = l->conf.check_ns;
 	uint64_t part = (uint64_t)(check / JITTER_PART) + 1;
-	struct mono soonest = mono_add(now, check);
-	struct mono at = mono_add(soonest, (int64_t)(next_random(&l->rng) % part));
+	struct mono at = mono_add(now, check + (int64_t)(next_random(&l->rng) % part));
 	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
 
-	if (mono_sub(breaks, soonest) <= 0)
-		return soonest;
-	/* No look so shortly before the break that it would delay it. */
-	return mono_sub(breaks, at) < check ? breaks : at;
+	/* The break itself comes when it is due; and no look so shortly before it. */
+	if (mono_sub(breaks, now) > 0 && mono_sub(breaks, at) < check)
+		return breaks;
+	return at;
 }
 
 /* An operation showed this word, which is not ours. */
@@ -221,7 +213,7 @@ static void note(struct lock *l, uint64_t word, struct mono now)
 		l->since = now;
 		l->known = true;
 	}
-	if (takeable(l, word) && !l->prompt && l->state != LOCK_WATCHING) {
+	if (may_take(l, now) && !l->prompt && l->state != LOCK_WATCHING) {
 		l->prompt = true;
 		l->next = now;
 		return;
@@ -329,7 +321,6 @@ static void new_link(struct lock *l, const struct step_event *ev)
 	if (ev->host != l->home || (l->cut && ev->link <= l->link))
 		return;
 	l->cut = false;
-	l->watched = false;
 	l->known = false; /* the home may have begun anew: a word like the old one is another */
 }
 
@@ -338,7 +329,6 @@ static void new_home(struct lock *l, uint16_t home)
 	l->home = home;
 	l->op = LOCK_OP_NONE; /* its result is of no concern any more */
 	l->known = false;
-	l->watched = false;
 	l->prompt = false;
 	l->unknown = false;
 	l->cut = false;
@@ -373,18 +363,12 @@ static void ask_release(struct lock *l)
 
 static void ask_acquire(struct lock *l, struct mono now)
 {
-	if (l->state == LOCK_WATCHING && l->known && takeable(l, l->seen))
+	if (l->state == LOCK_WATCHING && may_take(l, now))
 		l->next = now;
 	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING)
 		l->state = LOCK_WAITING;
 	else if (l->state == LOCK_RELEASING)
 		l->again = true;
-}
-
-static void start_watch(struct lock *l)
-{
-	l->state = LOCK_WATCHING;
-	l->watched = false;
 }
 
 static void ask(struct lock *l, uint32_t what, struct mono now)
@@ -394,7 +378,7 @@ static void ask(struct lock *l, uint32_t what, struct mono now)
 	else if (what == LOCK_ACQUIRE)
 		ask_acquire(l, now);
 	else if (what == LOCK_WATCH && l->state == LOCK_IDLE)
-		start_watch(l);
+		l->state = LOCK_WATCHING;
 }
 
 void lock_step(struct lock *l, const struct step_event *ev, struct mono now, struct step_out *out)
@@ -423,8 +407,6 @@ void lock_step(struct lock *l, const struct step_event *ev, struct mono now, str
 struct mono lock_due(const struct lock *l)
 {
 	if (l->op != LOCK_OP_NONE || l->cut || l->home == 0)
-		return NEVER;
-	if (l->state == LOCK_WATCHING && l->watched)
 		return NEVER;
 	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
 		return NEVER;

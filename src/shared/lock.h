@@ -100,15 +100,14 @@ enum lock_op { LOCK_OP_NONE, LOCK_OP_READ, LOCK_OP_TAKE, LOCK_OP_RELEASE };
 struct lock {
 	struct lock_conf conf;
 	enum lock_state state;
-	bool again;		/* RELEASING: acquire afterwards */
-	uint64_t view;		/* number */
-	bool quorate;		/* false until the first STEP_VIEW */
-	uint16_t home;		/* 0: none yet */
-	uint64_t seen;		/* newest word known: the guess for the next acquire */
-	struct mono since;	/* seen unchanged since; kept from one asking to the next */
-	bool known;		/* seen is of this home */
-	bool watched;		/* WATCHING: for as long as a break needs; no more looking */
-	bool prompt;		/* the try after a word shown free was made */
+	bool again;	   /* RELEASING: acquire afterwards */
+	uint64_t view;	   /* number */
+	bool quorate;	   /* false until the first STEP_VIEW */
+	uint16_t home;	   /* 0: none yet */
+	uint64_t seen;	   /* newest word known: the guess for the next acquire */
+	struct mono since; /* seen unchanged since; kept from one asking to the next */
+	bool known;	   /* seen is of this home */
+	bool prompt;	   /* the try at once after a word was shown that may be taken was made */
 	uint64_t compare, word; /* of the newest TAKE: word is ours when HELD */
 	struct mono start;	/* before that TAKE: hold counts from here */
 	bool unclean;

@@ -127,6 +127,17 @@ static uint64_t changed(const struct move *m, uint64_t word, uint16_t id)
 	return region_word(id, (uint64_t)epoch(m) << 32 | count);
 }
 
+/* The other balancers of service (0) and donor (1), bit h - 1. */
+static uint64_t to_tell(const struct move *m, uint32_t k)
+{
+	uint64_t self = 1ull << (m->conf.self - 1);
+
+	/* rule: a balancer that is no member was removed, the others must be told */
+	if (k == 0)
+		return m->in->service[m->service].balancers & m->members & ~self;
+	return m->in->service[m->donor].balancers & m->members;
+}
+
 /* --- operations ------------------------------------------------------------------- */
 
 static void new_round(struct move *m)
@@ -255,6 +266,8 @@ static void looks(struct move *m, struct mono now)
 			end(m, MOVE_CALM);
 		else if (choose_donor(m) < 0)
 			end(m, MOVE_NO_DONOR);
+		else if (((to_tell(m, 0) | to_tell(m, 1)) & m->down) != 0)
+			end(m, MOVE_UNTOLD); /* else others were told, again and again, in vain */
 		else
 			m->state = MOVE_LOCKS;
 		break;
@@ -308,7 +321,8 @@ static void looks_again(struct move *m, struct mono now, struct step_out *out)
 		/* rule: load high for T; it may have fallen while the locks were waited for */
 		unlock(m, MOVE_CALM, now, out);
 	} else {
-		m->swept = false;
+		m->sweeps = 0;
+		memset(m->before, 0, sizeof(m->before));
 		m->dirty = false;
 		start_count(m);
 	}
@@ -321,17 +335,30 @@ static bool round_over(const struct move *m)
 	return m->waited == 0 && !m->full;
 }
 
+/*
+ * Fenced is a node whose word is another than when it was swept, of the locks' own
+ * epoch: by our sweep, by that of another pair's holder, or by a late CAS that
+ * came before. Words do not come back, so any CAS on what was read earlier fails.
+ * Not so by a host of an older view: it may be sweeping too, and go on from there.
+ */
+static bool fenced(const struct move *m, uint32_t i)
+{
+	if (SHARED_BROKEN(NO_FENCE_SEQ))
+		return m->before[i] != 0;
+	return m->before[i] != 0 && m->word[i] != m->before[i] &&
+	       lock_epoch(region_word_seq(m->word[i])) == epoch(m);
+}
+
 static void start_sweep(struct move *m)
 {
 	new_round(m);
 	for (uint32_t i = 0; i < m->in->nodes; i++) {
-		m->before[i] = 0;
-		if (m->at[i] != AT_DONE)
+		if (m->at[i] != AT_DONE || fenced(m, i))
 			continue;
 		m->before[i] = m->word[i];
 		m->at[i] = AT_TODO;
 	}
-	m->swept = true;
+	m->sweeps++;
 	m->state = MOVE_SWEEPS;
 }
 
@@ -345,19 +372,21 @@ static bool overtaken(const struct move *m)
 	return false;
 }
 
-/*
- * Fenced is a node whose word is another than when it was swept, be it by the
- * sweep or by a late CAS that came before it: words do not come back, so any CAS
- * on what was read earlier fails. The others do not count. Are there others?
- */
+static bool swept_all(const struct move *m)
+{
+	for (uint32_t i = 0; i < m->in->nodes; i++)
+		if (m->at[i] == AT_DONE && !fenced(m, i))
+			return false;
+	return true;
+}
+
+/* Nodes that were not fenced do not count. Are there any? */
 static bool missed(struct move *m)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->in->nodes; i++) {
-		bool fenced = m->before[i] != 0 && m->word[i] != m->before[i];
-
-		if (m->at[i] == AT_DONE && !fenced && !SHARED_BROKEN(NO_FENCE_SEQ))
+		if (m->at[i] == AT_DONE && !fenced(m, i))
 			m->at[i] = AT_BAD;
 		any = any || m->at[i] == AT_BAD;
 	}
@@ -399,7 +428,7 @@ static void counts(struct move *m, struct mono now, struct step_out *out)
 	} else if (!unclean(m) || SHARED_BROKEN(NO_SWEEP)) {
 		mark(m, false);
 		decide(m, now, out);
-	} else if (m->swept) {
+	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
 		m->dirty = missed(m); /* rule: a sweep that missed a node leaves the locks dirty */
 		mark(m, m->dirty);
 		decide(m, now, out);
@@ -443,12 +472,9 @@ static void swept_result(struct move *m, const struct step_event *ev, uint32_t i
 
 static void announce(struct move *m)
 {
-	uint64_t self = 1ull << (m->conf.self - 1);
-
 	new_round(m);
-	/* rule: a balancer that is no member was removed, the others must be told */
-	m->todo[0] = m->in->service[m->service].balancers & m->members & ~self;
-	m->todo[1] = m->in->service[m->donor].balancers & m->members;
+	m->todo[0] = to_tell(m, 0);
+	m->todo[1] = to_tell(m, 1);
 	m->cut[0] = m->cut[1] = 0;
 	m->state = MOVE_ANNOUNCES;
 }
@@ -588,11 +614,18 @@ static void unlocks(struct move *m)
 		m->state = MOVE_IDLE;
 }
 
+static uint64_t bit_of(uint16_t host)
+{
+	return host >= 1 && host <= 64 ? 1ull << (host - 1) : 0;
+}
+
 static void result(struct move *m, const struct step_event *ev, struct mono now,
 		   struct step_out *out)
 {
 	uint32_t i;
 
+	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN)
+		m->down |= bit_of(ev->host);
 	if (!ours(m, ev, &i))
 		return;
 	switch (m->state) {
@@ -619,8 +652,9 @@ static void result(struct move *m, const struct step_event *ev, struct mono now,
 
 static void new_link(struct move *m, const struct step_event *ev)
 {
-	uint64_t bit = ev->host >= 1 && ev->host <= 64 ? 1ull << (ev->host - 1) : 0;
+	uint64_t bit = bit_of(ev->host);
 
+	m->down &= ~bit;
 	m->cut[0] &= ~bit;
 	m->cut[1] &= ~bit;
 	if (m->state == MOVE_RESOLVES && m->at[m->chosen] == AT_OUT &&

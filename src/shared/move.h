@@ -9,7 +9,8 @@
  *
  *	 1 its counter: ahead: no move, the history T starts again
  *	 2 choose a donor (move_donor, pure); after MOVE_BUSY the same as before, as
- *	   long as it will do: how long its lock stands is known
+ *	   long as it will do: how long its lock stands is known. A balancer of the two
+ *	   to whom there is no link: no move, and nobody else is told in vain
  *	 3 the locks of both services, in ascending service id. While the first is
  *	   another's the second is watched, so that who died with both delays but once.
  *	 4 its counter again: ahead: no move; the load no longer high for T: no move
@@ -50,6 +51,7 @@
 enum {
 	MOVE_NODES_MAX = 512, /* of all hosts */
 	MOVE_SERVICES_MAX = REGION_SERVICES_MAX,
+	MOVE_SWEEPS_MAX = 4, /* passes of one sweep */
 	/* tags conf.tag .. conf.tag + MOVE_TAGS - 1 are its own, its locks', its counters' */
 	MOVE_TAGS = 1 << 24,
 };
@@ -124,6 +126,7 @@ struct move {
 	bool busy;		 /* the last move of service ended so: its donor stays */
 	struct mono patience;	 /* with a home, or oneself, that does not answer */
 	uint64_t view, members;
+	uint64_t down; /* bit h - 1: an operation to h was LOST or UNKNOWN, no link since */
 	bool quorate;
 	uint32_t round;		    /* of operations; part of their tags */
 	uint32_t waited;	    /* operations of this round to come back */
@@ -133,12 +136,12 @@ struct move {
 	uint8_t at[MOVE_NODES_MAX]; /* enum in move.c: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
 	uint64_t before[MOVE_NODES_MAX]; /* the sweep; 0: not in it */
-	bool swept;
-	uint64_t todo[2], cut[2]; /* announcements, bit h - 1: not put out; await a link */
-	uint32_t chosen;	  /* node */
-	uint64_t target;	  /* the word it gets */
-	uint32_t link;		  /* RESOLVES: a link newer than */
-	uint64_t moves;		  /* made, ever */
+	uint32_t sweeps;		 /* passes made */
+	uint64_t todo[2], cut[2];	 /* announcements, bit h - 1: not put out; await a link */
+	uint32_t chosen;		 /* node */
+	uint64_t target;		 /* the word it gets */
+	uint32_t link;			 /* RESOLVES: a link newer than */
+	uint64_t moves;			 /* made, ever */
 };
 
 /*

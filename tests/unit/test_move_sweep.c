@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* move: the fencing sweep after a lock that was not released clean; epochs. */
+#include "tests/unit/move_rig.h"
+
+/* Host 2 gets as far as this with the locks of 10 and 20, and is heard of no more. */
+static void dies_at(struct rig *r, enum move_state at)
+{
+	begin(r, &r->who[2], S10, at);
+}
+
+static void sweep__holder_died__every_node_word_gets_a_new_seq(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	dies_at(r, MOVE_COUNTS);
+	begin(r, h, S10, MOVE_ANNOUNCES);
+	assert_word(*node_word(r, N70), 10, START + NODE_UP + 1);
+	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
+	assert_word(*node_word(r, N51), 20, START + NODE_UP + 1);
+	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1);
+	assert_word(*node_word(r, N61), 30, START + NODE_UP + 1); /* whoever's */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0); /* clean again */
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
+}
+
+static void sweep__late_cas_comes_after_it__fails(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct step_op late;
+
+	dies_at(r, MOVE_ACTS);
+	late = take(&r->who[2]);
+	assert_int_equal(late.kind, STEP_CAS);
+	*counter_word(r, 4, S10) = 0; /* as if it had not been told: the sweep must do */
+	begin(r, h, S10, MOVE_ACTS);  /* it has counted three */
+	assert_true(rig_execute(&r->w, &late) != late.compare);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(nodes_of(r, S20), 2);
+}
+
+static void sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum(void **state)
+{
+	for (uint32_t moment = 0; moment < 40; moment++) {
+		struct rig *r;
+		struct who *h;
+		struct step_op late;
+		uint32_t n = 0;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		h = &r->who[4];
+		dies_at(r, MOVE_ACTS);
+		late = take(&r->who[2]);
+		*counter_word(r, 4, S10) = 0;
+		want(r, h, S10);
+		while (h->move.state != MOVE_IDLE) {
+			if (n++ == moment)
+				rig_execute(&r->w, &late);
+			if (h->out.n)
+				one(r, h);
+			else
+				idle(r, h);
+			assert_in_range(nodes_of(r, S20), 2, 3);
+		}
+		rig_execute(&r->w, &late);
+		assert_in_range(nodes_of(r, S20), 2, 3);
+	}
+}
+
+static void sweep__a_node_cannot_be_swept__locks_are_left_dirty(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	dies_at(r, MOVE_COUNTS);
+	want(r, h, S10);
+	while (h->move.state != MOVE_IDLE) {
+		if (!h->out.n) {
+			idle(r, h);
+		} else if (h->out.op[0].host == 6) { /* it is cut off from host 6 */
+			struct step_op op = take(h);
+
+			give(r, h, &op, STEP_LOST, 0);
+		} else {
+			one(r, h);
+		}
+	}
+	/* Two of 20 are swept: no more than its minimum. */
+	assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), LOCK_DIRTY);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
+	assert_int_equal(whole(r, &r->who[3], S20), MOVE_NO_DONOR);
+	start(r, 2);
+	begin(r, &r->who[2], S10, MOVE_ANNOUNCES);
+	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1); /* the next one sweeps */
+}
+
+static void sweep__a_word_changes_under_it__is_recounted(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	dies_at(r, MOVE_COUNTS);
+	begin(r, h, S10, MOVE_SWEEPS);
+	*node_word(r, N50) = region_word(10, START + NODE_UP + 1); /* a late CAS */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
+	assert_word(*node_word(r, N50), 10, START + NODE_UP + 1);
+	assert_int_equal(region_word_id(*lock_word(r, S20)), 0); /* all is known: clean */
+}
+
+static void sweep__last_holder_had_another_pair__its_late_cas_fails_too(void **state)
+{
+	struct rig *r = *state;
+	struct who *old = &r->who[2], *h = &r->who[3];
+	struct step_op late;
+
+	r->view.node[N61].load = r->view.node[N80].load = 10;
+	begin(r, old, S10, MOVE_ACTS); /* from 30 to 10 */
+	late = take(old);
+	give(r, old, &late, STEP_UNKNOWN, 0);
+	run_until(r, old, MOVE_IDLE);
+	assert_int_equal(move_result(&old->move), MOVE_UNDECIDED);
+	r->view.node[N70].load = 1;
+	r->view.node[N50].load = r->view.node[N51].load = r->view.node[N60].load = 500;
+	r->view.service[S10].minimum = 0;
+	assert_int_equal(whole(r, h, S20), MOVE_MOVED); /* from 10 to 20 */
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+	assert_true(rig_execute(&r->w, &late) != late.compare);
+}
+
+static void sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves(void **state)
+{
+	struct rig *r = *state;
+	struct who *old = &r->who[2], *h = &r->who[4];
+
+	for (uint32_t s = 0; s < SERVICES; s++) /* the home of the older view is host 2 */
+		*rig_word(&r->w, 2, region_lock_offset(r->view.service[s].id)) =
+			region_word(LOCK_DIRTY, (6ull << 32) + 1);
+	tell(r, old, rig_view(6, ALL & ~1ull, true));
+	tell(r, h, rig_view(7, ALL, true));
+	begin(r, h, S10, MOVE_SWEEPS);
+	begin(r, old, S10, MOVE_COUNTS);
+	while (old->move.state == MOVE_COUNTS || old->move.state == MOVE_SWEEPS)
+		one(r, old); /* swept all, under the feet of the newer one */
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	run_until(r, old, MOVE_IDLE);
+	assert_int_not_equal(move_result(&old->move), MOVE_MOVED);
+	assert_int_equal(nodes_of(r, S20), 2);
+}
+
+static void restart__own_locks_of_before__taken_at_once_with_a_sweep(void **state)
+{
+	struct rig *r = *state;
+	struct mono before;
+
+	dies_at(r, MOVE_ANNOUNCES);
+	start(r, 2);
+	before = r->now;
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
+	assert_true(mono_sub(r->now, before) < CHECK);
+	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
+}
+
+static void epoch__a_newer_view_swept__an_older_one_keeps_off(void **state)
+{
+	struct rig *r = *state;
+
+	*node_word(r, N60) = region_word(20, (6ull << 32) + NODE_UP + 1);
+	assert_int_equal(whole(r, &r->who[2], S10), MOVE_OVERTAKEN);
+	assert_int_equal(nodes_of(r, S20), 3);
+	assert_true(*counter_word(r, 4, S10) == 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(sweep__holder_died__every_node_word_gets_a_new_seq),
+		T(sweep__late_cas_comes_after_it__fails),
+		T(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum),
+		T(sweep__a_node_cannot_be_swept__locks_are_left_dirty),
+		T(sweep__a_word_changes_under_it__is_recounted),
+		T(sweep__last_holder_had_another_pair__its_late_cas_fails_too),
+		T(sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves),
+		T(restart__own_locks_of_before__taken_at_once_with_a_sweep),
+		T(epoch__a_newer_view_swept__an_older_one_keeps_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
