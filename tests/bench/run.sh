@@ -1,11 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What ./dev bench runs: all, or the named: report, tick, transport, onesided. Figures are ratios
-# against a peer in the same run; nothing is judged.
+# What ./dev bench runs: all but verbs, or the named: report, tick, transport, onesided, verbs.
+# Figures are ratios against a peer in the same run; nothing is judged.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
 [ $# -gt 0 ] || set -- report tick transport onesided
+
+# In a VM, since it takes a device: soft-RoCE. Some minutes; not in what runs by default.
+verbs() {
+	local work=${RESEX_TESTBED_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/resex-testbed}
+
+	tests/system/run.sh transport-bench && cat "$work/logs/verbs/bench.txt"
+}
 
 onesided() {
 	"$build/resex-bench-transport" onesided "$build/bench-onesided.dat"
@@ -24,7 +31,8 @@ for what in "$@"; do
 	tick) "$build/resex-bench" ;;
 	transport) "$build/resex-bench-transport" latency ;;
 	onesided) onesided ;;
-	*) echo "bench: there is no \"$what\": report, tick, transport, onesided" >&2; exit 2 ;;
+	verbs) verbs ;;
+	*) echo "bench: there is no \"$what\": report, tick, transport, onesided, verbs" >&2; exit 2 ;;
 	esac
 	echo
 done

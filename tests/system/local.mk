@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
 	tests/system/sc_transport.py \
+	tests/system/sc_transport_bench.py \
 	tests/system/scenarios.py
 
 # permute.py is what the experiment is judged by.

@@ -17,6 +17,7 @@ import sc_liar
 import sc_link
 import sc_matrix
 import sc_transport
+import sc_transport_bench
 
 # One VM each, in this order.
 BEDS = {
@@ -39,6 +40,8 @@ ALL = [
              "the transport's contract over RDMA, and peers that do what they may not"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,
              "two hosts on a cable count in each other's memory while it is cut and they die", True),
+    Scenario("transport-bench", "verbs", sc_transport_bench.transport_bench,
+             "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", True),
     Scenario("hello", "credit2", sc_hello.hello,
              "the programs start in dom0 and in guests, and guests have RDMA", True),
     Scenario("errors", "credit2", sc_errors.errors,
