@@ -2,12 +2,6 @@
 /* move: the fencing sweep after a lock that was not released clean; epochs. */
 #include "tests/unit/move_rig.h"
 
-/* Host 2 gets as far as this with the locks of 10 and 20, and is heard of no more. */
-static void dies_at(struct rig *r, enum move_state at)
-{
-	begin(r, &r->who[2], S10, at);
-}
-
 static void sweep__holder_died__every_node_word_gets_a_new_seq(void **state)
 {
 	struct rig *r = *state;
