@@ -347,7 +347,8 @@ static int add_peers(struct cluster *c, struct mono now, struct conf_error *e)
 			continue;
 		snprintf(e->text, sizeof(e->text),
 			 "cluster: host \"%s\" cannot be called at \"%s\": %s", h->name, h->address,
-			 strerror(-rc));
+			 rc == -EINVAL ? "give an IP address and a port; for shm, a folder"
+				       : strerror(-rc));
 		return rc;
 	}
 	return 0;

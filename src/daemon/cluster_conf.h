@@ -70,6 +70,13 @@ struct cluster_key {
 int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error *e);
 
 /*
+ * Would cluster_open take this file and the key it names? Nothing is begun. Then c is
+ * filled; else -errno with e filled.
+ */
+int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hostname,
+		       struct conf_error *e);
+
+/*
  * The generation of this start of this host, kept in state_dir/generation and
  * counted up on disk before it is used. -errno with e filled.
  */

@@ -96,6 +96,19 @@ int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error 
 	return rc;
 }
 
+int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hostname,
+		       struct conf_error *e)
+{
+	struct cluster_key key;
+	int rc = cluster_conf_load(c, file, hostname, e);
+
+	if (rc)
+		return rc;
+	rc = cluster_key_load(&key, c->key_file, e);
+	explicit_bzero(&key, sizeof(key));
+	return rc;
+}
+
 /* What the file says; 0 when it is not there. */
 static int read_generation(const char *file, uint64_t *generation, struct conf_error *e)
 {

@@ -431,7 +431,7 @@ static int open_cluster(struct engine *e, struct conf_error *err)
 	gethostname(hostname, sizeof(hostname) - 1);
 	rc = cluster_open(&e->m.cluster, e->c.conf, hostname, &e->m, now_of(e), err);
 	if (rc)
-		return rc;
+		return rc == -ENOENT ? -EINVAL : rc; /* that one is a policy's */
 	e->ev_cluster = event_new(e->base, cluster_fd(e->m.cluster), EV_READ | EV_PERSIST,
 				  on_cluster, e);
 	e->ev_cluster_due = evtimer_new(e->base, on_cluster, e);

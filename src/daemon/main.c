@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
+#include "src/daemon/cluster_conf.h"
 #include "src/daemon/control.h"
 #include "src/daemon/settings.h"
 #include "src/daemon/engine.h"
@@ -27,6 +28,8 @@
 #include "src/util/clock.h"
 
 #define HOST_LOCK RESEX_RUNDIR "/xen.lock" /* whatever the configuration says */
+
+enum { CLUSTER_TEXT = 256 };
 
 enum mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
 
@@ -56,7 +59,7 @@ static void usage(FILE *f)
 	      "that overspend.\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " RESEX_CONFDIR "/resexd.json)\n"
-	      "  -C, --check         check configuration and policy, and exit\n"
+	      "  -C, --check         check configuration, policy and cluster, and exit\n"
 	      "  -O, --observe       count, account and decide, but set no cap\n"
 	      "  -R, --restore-caps  give guests the caps an earlier run saved, and exit\n"
 	      "  -H, --hv NAME       hypervisor: xen (default), or sim, a simulated host\n"
@@ -240,10 +243,34 @@ static int take_lock(const struct log *log, const char *file, int *fd)
 	return RESEX_OK;
 }
 
+/* Also what belongs to it. text: what it is, for people. */
+static int check_cluster(const struct log *log, const struct daemon_conf *conf,
+			 char text[static CLUSTER_TEXT])
+{
+	struct cluster_conf *c = calloc(1, sizeof(*c));
+	struct conf_error e = { 0 };
+	char hostname[256] = "";
+	int rc;
+
+	text[0] = 0;
+	if (!c)
+		return RESEX_FAILURE;
+	gethostname(hostname, sizeof(hostname) - 1);
+	rc = cluster_conf_check(c, conf->cluster_file, hostname, &e);
+	if (rc)
+		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
+	else
+		snprintf(text, CLUSTER_TEXT, ", host %s of %u in cluster %s", c->host[c->self].name,
+			 c->hosts, c->cluster);
+	free(c);
+	return rc;
+}
+
 static int check(const struct log *log, const struct daemon_conf *conf, const char *file)
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
+	char cluster[CLUSTER_TEXT] = "";
 	gid_t gid;
 	int rc = policy_load(&pi, conf->policy, conf->policy_file, &e);
 
@@ -255,11 +282,14 @@ static int check(const struct log *log, const struct daemon_conf *conf, const ch
 		policy_free(pi);
 		return report(log, -EINVAL, e.text);
 	}
-	printf("%s: good: policy %s, %u link%s, %u guest%s named\n", file, pi->ops->name,
-	       conf->links, conf->links == 1 ? "" : "s", conf->guests,
-	       conf->guests == 1 ? "" : "s");
+	if (conf->cluster_file[0])
+		rc = check_cluster(log, conf, cluster);
+	if (!rc)
+		printf("%s: good: policy %s, %u link%s, %u guest%s named%s\n", file, pi->ops->name,
+		       conf->links, conf->links == 1 ? "" : "s", conf->guests,
+		       conf->guests == 1 ? "" : "s", cluster);
 	policy_free(pi);
-	return RESEX_OK;
+	return rc;
 }
 
 static int restore_caps(const struct log *log, const struct daemon_conf *conf,
