@@ -64,7 +64,7 @@ static int guest_param(struct cli *c, bool required, json_t **params)
 }
 
 int print_rows(struct cli *c, const char *method, json_t *params, const char *member,
-		      const struct column *cols)
+	       const struct column *cols)
 {
 	json_t *r = NULL;
 	int rc = ask(c, method, params, &r);
@@ -95,8 +95,11 @@ static int run_list(struct cli *c)
 		{ 0 },
 	};
 
-	if (c->argc == 1 && !strcmp(c->argv[0], "--all-hosts"))
-		return run_list_all(c);
+	if (c->argc && !strcmp(c->argv[0], "--all-hosts")) {
+		c->argc--;
+		c->argv++;
+		return no_words(c) ? RESEX_USAGE : run_list_all(c);
+	}
 	return no_words(c) ? RESEX_USAGE : print_rows(c, "list", NULL, "guests", cols);
 }
 
