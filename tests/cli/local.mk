@@ -1,7 +1,13 @@
 # tests/cli: the programs as people use them.
-CLI_TESTS = tests/cli/test_benchex.sh tests/cli/test_cli.sh tests/cli/test_report.py tests/cli/test_scenario.sh
+CLI_TESTS = tests/cli/test_benchex.sh tests/cli/test_cli.sh tests/cli/test_cluster.sh tests/cli/test_report.py \
+	tests/cli/test_scenario.sh
 TESTS += $(CLI_TESTS)
-EXTRA_DIST += $(CLI_TESTS) tests/cli/members.py
+EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/members.py
+
+# A host that dies with a lock.
+check_PROGRAMS += takelock
+takelock_SOURCES = tests/cli/takelock.c
+takelock_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 
 # The example of resex_report(3), built as its reader would.
 check_PROGRAMS += report-example

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """members: what resex -j prints against what resex-control(7) says it prints.
 
-usage: members.py PAGE RESEX [-s SOCKET]
+usage: members.py [--cluster] PAGE RESEX [-s SOCKET]
 
-Every member the page names for a verb must be in its reply, and every member
+--cluster: of the verbs that show a cluster; else of those of one host. Every member the page names for a verb must be in its reply, and every member
 of a reply must stand there too.
 """
 import json, re, subprocess, sys
@@ -14,6 +14,7 @@ CALLS = {
     "policy-list": ["policy-list"], "policy-show": ["policy-show", "freemarket"], "cap-list": ["cap-list"],
     "why": ["why"],
 }
+CLUSTER_CALLS = {"host-list": ["host-list"], "list-hosts": ["list", "--all-hosts"], "lock-list": ["lock-list"]}
 # What the page names by reference: "as in list", "the account of list".
 ACCOUNT = {"allocated", "balance", "spent", "overdraft", "charged_io", "charged_cpu", "rate", "late"}
 EVENT_MEMBERS = {"id", "time_ns", "guest", "kind", "text"}
@@ -51,23 +52,35 @@ def members(v):
     return set()
 
 
-def main():
-    named, wrong = page(sys.argv[1]), 0
-    also = {"guest-show": named["list"], "why": ACCOUNT & named["list"]}
-    for verb, call in CALLS.items():
-        r = json.loads(subprocess.check_output(sys.argv[2:] + ["-j"] + call))
-        got = members(r)
+def compare(calls, resex, named, also):
+    wrong = 0
+    for verb, call in calls.items():
+        got = members(json.loads(subprocess.check_output(resex + ["-j"] + call)))
         for w in sorted(named[verb] - got):
             print("%s: the page names \"%s\", which is not in the reply" % (verb, w))
             wrong += 1
         for w in sorted(got - named[verb] - also.get(verb, set())):
             print("%s: \"%s\" is in the reply and not in the page" % (verb, w))
             wrong += 1
-    line = subprocess.check_output(sys.argv[2:] + ["-j", "events", "-n", "1"]).splitlines()[0]
+    return wrong
+
+
+def check_cluster(path, resex):
+    named = page(path)
+    head = {"cluster", "transport", "view", "quorate"} & named["host-list"]
+    return compare(CLUSTER_CALLS, resex, named, {"list-hosts": named["host-list"], "lock-list": head})
+
+
+def check_host(path, resex):
+    named = page(path)
+    wrong = compare(CALLS, resex, named, {"guest-show": named["list"], "why": ACCOUNT & named["list"]})
+    line = subprocess.check_output(resex + ["-j", "events", "-n", "1"]).splitlines()[0]
     if set(json.loads(line)) != EVENT_MEMBERS or not EVENT_MEMBERS <= named["events"]:
         print("events: members are %s" % sorted(json.loads(line)))
         wrong += 1
-    sys.exit(1 if wrong else 0)
+    return wrong
 
 
-main()
+if sys.argv[1] == "--cluster":
+    sys.exit(1 if check_cluster(sys.argv[2], sys.argv[3:]) else 0)
+sys.exit(1 if check_host(sys.argv[1], sys.argv[2:]) else 0)

@@ -13,7 +13,8 @@ build=$(cd "${1:-.}" && pwd)
 dir=$(mktemp -d /tmp/resex-cli-XXXXXX)
 chmod 755 "$dir"
 daemon=
-checks=0 wrong=0
+# shellcheck source=tests/cli/checks.sh
+. "$top/tests/cli/checks.sh"
 
 command -v python3 >/dev/null || { echo "test_cli: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
 
@@ -28,54 +29,6 @@ trap cleanup EXIT
 cp "$build/resex" "$build/resexd" "$dir/"
 resex() { "$dir/resex" -s "$dir/sock" "$@"; }
 resexd() { "$dir/resexd" --hv sim -c "$dir/c.json" "$@"; }
-
-bad() {
-	wrong=$((wrong + 1))
-	echo "not ok: $name: $1"
-	sed 's/^/	out: /' "$dir/out"
-	sed 's/^/	err: /' "$dir/err"
-}
-
-run() { # NAME COMMAND...: sets name, code, and the files out and err
-	name=$1
-	shift
-	checks=$((checks + 1))
-	"$@" >"$dir/out" 2>"$dir/err" </dev/null
-	code=$?
-}
-
-# good NAME PATTERN COMMAND...: ends with 0, says nothing on stderr, and the pattern on stdout.
-good() {
-	local pattern=$2 name=$1
-	shift 2
-	run "$name" "$@"
-	if [ "$code" -ne 0 ]; then bad "exit status $code"
-	elif [ -s "$dir/err" ]; then bad "it spoke on stderr"
-	elif ! grep -Eq -- "$pattern" "$dir/out"; then bad "no $pattern in its output"
-	fi
-}
-
-# json NAME COMMAND...: ends with 0 and prints one JSON document.
-json() {
-	run "$@"
-	if [ "$code" -ne 0 ]; then bad "exit status $code"
-	elif [ -s "$dir/err" ]; then bad "it spoke on stderr"
-	elif ! python3 -m json.tool "$dir/out" >/dev/null 2>"$dir/err"; then bad "its output is not JSON"
-	fi
-}
-
-# fails CODE PROGRAM PATTERN COMMAND...: that exit status, nothing on stdout, one line that says it.
-fails() {
-	local want=$1 program=$2 pattern=$3
-	shift 3
-	run "$*" "$@"
-	if [ "$code" -ne "$want" ]; then bad "exit status $code, not $want"
-	elif [ -s "$dir/out" ]; then bad "it spoke on stdout"
-	elif [ "$(wc -l <"$dir/err")" -ne 1 ]; then bad "its error is not one line"
-	elif ! grep -q "^\(<[0-7]>\)\?$program: " "$dir/err"; then bad "its error does not begin with $program:"
-	elif ! grep -Eq -- "$pattern" "$dir/err"; then bad "no $pattern in its error"
-	fi
-}
 
 config() { # [MEMBERS]: the daemon's configuration, with further members
 	cat >"$dir/c.json" <<-END
@@ -107,13 +60,6 @@ stop() { # SIGNAL CODE
 	[ "$code" -eq "$2" ] || { echo "not ok: SIG$1: exit status $code, not $2"; cat "$dir/log"; wrong=$((wrong + 1)); }
 }
 
-that() { # NAME COMMAND...: it ends with 0
-	run "$@"
-	[ "$code" -eq 0 ] || bad "exit status $code"
-}
-
-not() { ! "$@"; }
-
 bulk_capped() { # until FreeMarket has capped the bulk sender
 	for _ in $(seq 100); do
 		resex -j cap-list | python3 -c 'import json, sys
@@ -122,18 +68,6 @@ sys.exit(not [g for g in json.load(sys.stdin)["guests"] if g["name"] == "bulk" a
 	done
 	return 1
 }
-
-until_says() { # PATTERN COMMAND...: the pattern comes to stand in what it prints
-	local pattern=$1
-	shift
-	for _ in $(seq 200); do
-		"$@" | grep -Eq -- "$pattern" && return
-		sleep 0.05
-	done
-	return 1
-}
-
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
 # --- without a daemon ----------------------------------------------------------------
 

@@ -1,0 +1,305 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# test_cluster.sh: several resexd on simulated hosts that share state, and resex beside them.
+#
+#	tests/cli/test_cluster.sh [BUILD]
+#
+# Each error of a cluster's files; three hosts over shm, of which one stands still, one dies
+# and begins again; a lock that is broken; two hosts over tcp.
+# Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
+set -u
+top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
+build=$(cd "${1:-.}" && pwd)
+dir=$(mktemp -d /tmp/resex-cluster-XXXXXX)
+chmod 755 "$dir"
+# shellcheck source=tests/cli/checks.sh
+. "$top/tests/cli/checks.sh"
+daemon=(0 "" "" "") # by host, from 1
+key=0123456789abcdef0123456789abcdef
+
+command -v python3 >/dev/null || { echo "test_cluster: python3 was not found; on Debian: apt-get install python3" >&2; exit 77; }
+
+cleanup() {
+	local i
+	for i in 1 2 3; do
+		[ -z "${daemon[i]}" ] || kill -KILL "${daemon[i]}" 2>/dev/null
+	done
+	wait 2>/dev/null
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+
+# What runs as nobody must not need to enter the build directory.
+cp "$build/resex" "$build/resexd" "$build/takelock" "$dir/"
+
+# resexd HOST OPTION...; resex HOST ARGUMENT...
+resexd() { local n=$1; shift; "$dir/resexd" --hv sim -c "$dir/$n/c.json" "$@"; }
+resex() { local n=$1; shift; "$dir/resex" -s "$dir/$n/sock" "$@"; }
+
+config() { # HOST [MEMBERS]: its resexd.json
+	mkdir -p "$dir/$1"
+	cat >"$dir/$1/c.json" <<-END
+	{ "links": [ { "name": "sim0", "rate": "1GiB/s" } ], "lock_memory": false,
+	 "socket": "$dir/$1/sock", "state_dir": "$dir/$1/state", "lock_file": "$dir/$1/lock"${2:+, }${2-} }
+	END
+}
+
+# cluster HOST TRANSPORT ADDRESS...: its cluster.json, with a host for each address. more: further members.
+cluster() {
+	local n=$1 transport=$2 i=0 address hosts=
+	shift 2
+	for address; do
+		i=$((i + 1))
+		hosts="$hosts${hosts:+,}
+  { \"name\": \"xen$i\", \"number\": $i, $address }"
+	done
+	mkdir -p "$dir/$n"
+	cat >"$dir/$n/cluster.json" <<-END
+	{ "cluster": "test", "host": "xen$n", "transport": "$transport", "key_file": "$dir/$n/key",
+	 "heartbeat": "50ms", "scan": "100ms", "timeout": "1s", "hold": "1s",${more-}
+	 "hosts": [$hosts ],
+	 "services": [ { "name": "web", "number": 1 }, { "name": "mail", "number": 2, "balancers": [ "xen1" ] } ] }
+	END
+	(umask 077; echo "$key" >"$dir/$n/key")
+	config "$n" "\"cluster_file\": \"$dir/$n/cluster.json\""
+}
+
+start() { # HOST: its daemon, until it answers
+	"$dir/resexd" --hv sim -c "$dir/$1/c.json" 2>>"$dir/$1/log" &
+	daemon[$1]=$!
+	for _ in $(seq 400); do
+		kill -0 "${daemon[$1]}" 2>/dev/null || break
+		[ "$(resex "$1" list 2>/dev/null | grep -cE ' [1-9][0-9]* +(managed|exempt)$')" -ge 2 ] && return
+		sleep 0.05
+	done
+	echo "not ok: resexd of host $1 did not come up:"
+	cat "$dir/$1/log"
+	exit 1
+}
+
+stop() { # HOST SIGNAL
+	kill "-$2" "${daemon[$1]}"
+	wait "${daemon[$1]}" 2>/dev/null
+	daemon[$1]=
+}
+
+in_log() { # HOST PATTERN: it comes
+	until_says "$2" cat "$dir/$1/log"
+}
+
+# holds NAME EXPRESSION HOST ARGUMENT...: of what resex -j says, o, it is true in python.
+holds() {
+	local expression=$2 n=$3
+	run "$1" "$dir/resex" -s "$dir/$n/sock" -j "${@:4}"
+	python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+def of(rows, key, name): return next(r for r in rows if r[key] == name)
+sys.exit(not eval(sys.argv[2]))' "$dir/out" "$expression" || bad "not so: $expression"
+}
+
+# --- files ----------------------------------------------------------------------------
+
+shm="\"address\": \"$dir/shm\""
+mkdir "$dir/shm"
+cluster 1 shm "$shm" "$shm" "$shm" "$shm"
+good '--check of a cluster' 'c.json: good: .*, host xen1 of 4 in cluster test$' resexd 1 --check
+that '--check begins nothing' not test -e "$dir/1/state/generation"
+
+# refused CODE PATTERN: by --check and at the start, in the same words
+refused() {
+	fails "$1" resexd "$2" resexd 1 --check
+	fails "$1" resexd "$2" resexd 1
+}
+config 1 "\"cluster_file\": \"$dir/none.json\""
+refused 4 "$dir/none.json: "
+cluster 1 shm "$shm"
+sed -i 's/"heartbeat": "50ms"/"heartbeat": "5ms"/' "$dir/1/cluster.json"
+refused 4 "cluster.json:2:[0-9]+: heartbeat is "
+cluster 1 shm "$shm"
+sed -i 's/"cluster"/"frobnicate": 1, "cluster"/' "$dir/1/cluster.json"
+refused 4 'cluster.json:1:3: unknown key "frobnicate"'
+cluster 1 shm "$shm"
+sed -i 's/"host": "xen1"/"host": "xen9"/' "$dir/1/cluster.json"
+refused 4 'cluster.json:1:[0-9]+: no host is named "xen9": name one of hosts\[\]'
+cluster 1 shm "$shm"
+sed -i 's/"host": "xen1", //' "$dir/1/cluster.json"
+refused 4 "this host is called \"$(uname -n | sed 's/[.].*//')\", which is none of hosts\[\]: add it, or say which"
+cluster 1 shm "$shm" "$shm"
+sed -i 's/"number": 2, "address"/"number": 1, "address"/' "$dir/1/cluster.json"
+refused 4 'number 1 is that of "xen1": give each host its own'
+cluster 1 shm "$shm"
+rm "$dir/1/key"
+refused 4 "$dir/1/key: there is no key: make one with \"openssl rand -hex 32\""
+(umask 077; echo short >"$dir/1/key")
+refused 4 "$dir/1/key: a key has 16 to 256 bytes"
+echo "$key" >"$dir/1/key"
+chmod 640 "$dir/1/key"
+refused 4 "$dir/1/key: others may read the key: chmod 600 it"
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 600 "$dir/1/key"
+	chown 65534 "$dir/1/key"
+	refused 4 "$dir/1/key: somebody else owns the key: chown it"
+fi
+rm -f "$dir/1/key"
+# What only a start finds out.
+cluster 1 shm "\"address\": \"$dir/nowhere\""
+fails 4 resexd "$dir/nowhere/host-1.sock: .*the folder must be there" resexd 1
+cluster 1 tcp '"address": "127.0.0.1"' '"address": "xen2.example"'
+fails 4 resexd 'host "xen2" cannot be called at "xen2.example": give an IP address' resexd 1
+cluster 1 shm "$shm"
+mkdir -p "$dir/1/state"
+echo many >"$dir/1/state/generation"
+fails 4 resexd "$dir/1/state/generation: the generation is a number of 0 to 65534" resexd 1
+rm "$dir/1/state/generation"
+
+# --- alone ----------------------------------------------------------------------------
+
+config 1
+start 1
+for verb in host-list lock-list 'list --all-hosts' 'lock-break web'; do
+	# shellcheck disable=SC2086
+	fails 15 resex 'in no cluster: name a cluster_file in resexd.json' resex 1 $verb
+done
+config 1 "\"cluster_file\": \"$dir/1/cluster.json\""
+kill -HUP "${daemon[1]}"
+that 'SIGHUP cannot bring a cluster' in_log 1 'c.json:[0-9]+:[0-9]+: cluster_file cannot change while resexd runs'
+stop 1 TERM
+
+# --- three over shm -------------------------------------------------------------------
+
+for n in 1 2 3; do
+	cluster $n shm "$shm" "$shm" "$shm" "$shm" # the fourth never comes
+	start $n
+done
+for n in 1 2 3; do
+	for other in 1 2 3; do
+		[ $n -eq $other ] || that "$n sees $other" until_says "^xen$other +$other +up +yes " resex $n host-list
+	done
+done
+good 'host-list' '^cluster test over shm, view [0-9]+$' resex 1 host-list
+good 'itself' '^xen1 +1 +self +yes +[0-9]+ +[1-9][0-9]* +[0-9]+ +2 +freemarket ' resex 1 host-list
+good 'one that never came' '^xen4 +4 +down +yes +- .*not seen yet: its resexd does not run' resex 1 host-list
+good 'what is simulated says so' '^xen2: SIMULATED: none of its guests' resex 1 host-list
+good 'list --all-hosts' '^xen2 +bulk +2 +1 +256 ' resex 1 list --all-hosts
+good 'its own' '^xen1 +server +1 +1 +256 ' resex 1 list --all-hosts
+good 'who is not seen is named' '^xen4: down: not seen yet' resex 3 list --all-hosts
+that 'guests of three hosts' bash -c "[ \"\$('$dir/resex' -s '$dir/3/sock' list --all-hosts | grep -cE '^xen[123] +(bulk|server) ')\" -eq 6 ]"
+that 'list is of one host' not grep -q xen2 <(resex 1 list)
+that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" --cluster \
+	"$top/man/resex-control.7" "$dir/resex" -s "$dir/2/sock"
+holds 'MTUs of another host grow' \
+	'[g for g in of(o["hosts"], "name", "xen2")["guests"] if g["name"] == "bulk" and g["mtus_sent"] > 0]' 1 list --all-hosts
+resex 2 guest-set bulk weight=999 >/dev/null
+that 'a setting there is seen here' until_says '^xen2 +bulk +2 +1 +999 ' resex 1 list --all-hosts
+resex 3 pause >/dev/null
+that 'a pause there is seen here' until_says '^xen3 +bulk .* observed ' resex 1 list --all-hosts
+fails 2 resex '"xen2" is too much' resex 1 host-list xen2
+fails 2 resex '"web" is too much' resex 1 lock-list web
+fails 2 resex '"xen2" is too much' resex 1 list --all-hosts xen2
+fails 2 resex '"--some-hosts" is too much' resex 1 list --some-hosts
+config 1
+kill -HUP "${daemon[1]}"
+that 'SIGHUP cannot end it' in_log 1 'c.json:[0-9]+:[0-9]+: cluster_file cannot change while resexd runs'
+config 1 "\"cluster_file\": \"$dir/1/cluster.json\""
+
+cluster 1 shm "$shm" "$shm" "$shm" "$shm"
+config 9 "\"cluster_file\": \"$dir/1/cluster.json\""
+fails 11 resexd 'host-1.sock: another process serves as host 1 there' resexd 9
+good 'who serves is not disturbed' '^xen2 +2 +up ' resex 1 host-list
+
+# One stands still: its memory can be read, but its heart does not beat.
+kill -STOP "${daemon[3]}"
+that 'one that stands still is silent' until_says '^xen3 +3 +silent +yes .*does not beat' resex 1 host-list
+good 'its guests are still listed' '^xen3 +bulk ' resex 1 list --all-hosts
+good 'and it is named' '^xen3: silent: .*stands still' resex 1 list --all-hosts
+kill -CONT "${daemon[3]}"
+that 'and up when it goes on' until_says '^xen3 +3 +up ' resex 1 host-list
+
+# One dies.
+holds 'its generation' 'of(o["hosts"], "name", "xen2")["generation"] == 1' 1 host-list
+stop 2 KILL
+that 'one that is killed is down' until_says '^xen2 +2 +down .*[a-z] [a-z]' resex 1 host-list
+that 'an event says so' until_says ' host +xen2: its memory cannot be read any more: ' resex 1 events
+good 'what was known of it' '^xen2 +bulk ' resex 1 list --all-hosts
+start 2
+that 'it is up again' until_says '^xen2 +2 +up ' resex 1 host-list
+that 'with a higher generation' until_says '"generation": 2,' resex 1 -j host-list
+that 'an event says so, too' until_says ' host +xen2: its memory can be read, generation 2$' resex 1 events
+that 'its guests anew' until_says '^xen2 +bulk +2 +1 +256 ' resex 1 list --all-hosts
+
+# --- locks ----------------------------------------------------------------------------
+
+that 'locks are free, at the lowest member' until_says '^web +1 +xen1 +free +- ' resex 3 lock-list
+fails 2 resex 'there is no service "wbe": see resex lock-list' resex 3 lock-break wbe
+fails 2 resex 'give one service' resex 3 lock-break
+fails 2 resex 'give one service' resex 3 lock-break web mail
+if [ "$(id -u)" -eq 0 ]; then
+	fails 1 resex 'nobody holds the lock of web: nothing to break' resex 3 lock-break web
+	that 'the fourth takes a lock and dies' "$dir/takelock" "$dir/shm" test $key 4 1 1
+	that 'it is held' until_says '^web +1 +xen1 +held +xen4 +[1-9]' resex 3 lock-list
+	fails 13 resex 'the lock of web was taken only lately, .*wait, or say --force' resex 3 lock-break web
+	good 'it is broken by force' '^web +1 +xen1 +broken +- +[1-9]' resex 3 lock-break web --force
+	that 'as the others see' until_says '^web +1 +xen1 +broken +- ' resex 2 lock-list
+	fails 1 resex 'nobody holds the lock of web' resex 2 lock-break --force web
+	that 'another one is taken' "$dir/takelock" "$dir/shm" test $key 4 1 2
+	that 'and can be broken without force after a while' until_says '"state": "broken"' \
+		"$dir/resex" -s "$dir/1/sock" -j lock-break mail 2>/dev/null
+	if as_nobody true 2>/dev/null; then
+		chmod 666 "$dir/3/sock" # as a socket_group would let in its members
+		fails 8 resex 'lock-break changes something: run it as root' as_nobody "$dir/resex" -s "$dir/3/sock" lock-break web
+		good 'others may look' '^xen1 +1 +up ' as_nobody "$dir/resex" -s "$dir/3/sock" host-list
+	fi
+	# Without its home a lock is not to be had, and nobody waits for it for ever.
+	stop 1 KILL
+	that 'the home is down' until_says '^xen1 +1 +down ' resex 3 host-list
+	fails 1 resex 'nobody holds the lock of web|the lock of web cannot be read: see resex host-list' resex 3 lock-break web
+else
+	echo "test_cluster: not root: that locks can be broken is not tested"
+	stop 1 KILL
+fi
+stop 2 TERM
+that 'one that stops leaves its host too' until_says '^xen2 +2 +down ' resex 3 host-list
+stop 3 TERM
+
+# --- another key ----------------------------------------------------------------------
+
+cluster 1 shm "$shm" "$shm"
+cluster 2 shm "$shm" "$shm"
+(umask 077; echo "${key}x" >"$dir/2/key")
+start 1
+start 2
+that 'another key is an alarm' until_says ' alarm .*key' resex 1 events
+good 'and no host' '^xen2 +2 +down ' resex 1 host-list
+that 'nobody is told the key' not grep -q "$key" "$dir/1/log" "$dir/2/log"
+stop 1 TERM
+stop 2 TERM
+
+# --- two over tcp ---------------------------------------------------------------------
+
+read -r port1 port2 < <(python3 -c 'import socket
+s = [socket.socket() for i in range(2)]
+for x in s: x.bind(("127.0.0.1", 0))
+print(*(x.getsockname()[1] for x in s))')
+for n in 1 2; do
+	cluster $n tcp "\"address\": \"127.0.0.1\", \"port\": $port1" "\"address\": \"127.0.0.1\", \"port\": $port2"
+	start $n
+done
+that 'they see each other over tcp' until_says '^xen2 +2 +up ' resex 1 host-list
+that 'they see each other over tcp' until_says '^xen1 +1 +up ' resex 2 host-list
+good 'by its name' '^cluster test over tcp, ' resex 1 host-list
+that 'guests of the other' until_says '^xen1 +server ' resex 2 list --all-hosts
+that 'locks' until_says '^web +1 +xen1 +free ' resex 2 lock-list
+stop 1 KILL
+that 'one that is killed is down' until_says '^xen1 +1 +down .*[a-z] [a-z]' resex 2 host-list
+start 1
+that 'and up again' until_says '^xen1 +1 +up ' resex 2 host-list
+# tcp needs the other's process: one that stands still cannot be read at all.
+kill -STOP "${daemon[1]}"
+that 'one that stands still is down' until_says '^xen1 +1 +down .*answer' resex 2 host-list
+kill -CONT "${daemon[1]}"
+that 'and up when it goes on' until_says '^xen1 +1 +up ' resex 2 host-list
+stop 1 TERM
+stop 2 TERM
+
+echo "test_cluster: $checks checks, $wrong wrong"
+[ "$wrong" -eq 0 ]
