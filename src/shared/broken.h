@@ -38,6 +38,9 @@
 	X(COUNTER_UNCHECKED, "does not look at its counter again under the locks")                 \
 	X(NO_SWEEP, "makes no fencing sweep")                                                      \
 	X(NO_FENCE_SEQ, "sweeps without seq + 1")                                                  \
+	X(SWEEP_OWN_PAIR, "sweeps the nodes of its two services alone")                            \
+	X(SWEEP_MISSED, "releases as clean though a node could not be swept")                      \
+	X(SWEPT_BY_ANY, "takes a node for fenced that a host of an older view has swept")          \
 	X(NO_RECOUNT, "decides by what it read before the sweep")                                  \
 	X(EPOCH_IGNORED, "decides on nodes swept in a newer epoch than its locks'")                \
 	X(MINIMUM_IGNORED, "takes the donor's last nodes")                                         \

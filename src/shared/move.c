@@ -73,6 +73,13 @@ static bool member(const struct move *m, uint16_t host)
 	return m->members >> (host - 1) & 1;
 }
 
+static bool of_both(const struct move *m, uint64_t word)
+{
+	uint16_t id = region_word_id(word);
+
+	return id == id_of(m, m->service) || id == id_of(m, m->donor);
+}
+
 /* The two locks, in the order in which they are taken. */
 static void locks_of(const struct move *m, struct lock *l[2])
 {
@@ -343,10 +350,11 @@ static bool round_over(const struct move *m)
  */
 static bool fenced(const struct move *m, uint32_t i)
 {
-	if (SHARED_BROKEN(NO_FENCE_SEQ))
+	if (SHARED_BROKEN(NO_FENCE_SEQ) ||
+	    (SHARED_BROKEN(SWEEP_OWN_PAIR) && !of_both(m, m->word[i])))
 		return m->before[i] != 0;
 	return m->before[i] != 0 && m->word[i] != m->before[i] &&
-	       lock_epoch(region_word_seq(m->word[i])) == epoch(m);
+	       (lock_epoch(region_word_seq(m->word[i])) == epoch(m) || SHARED_BROKEN(SWEPT_BY_ANY));
 }
 
 static void start_sweep(struct move *m)
@@ -356,7 +364,9 @@ static void start_sweep(struct move *m)
 		if (m->at[i] != AT_DONE || fenced(m, i))
 			continue;
 		m->before[i] = m->word[i];
-		m->at[i] = AT_TODO;
+		/* rule: the sweep is of all nodes */
+		if (of_both(m, m->word[i]) || !SHARED_BROKEN(SWEEP_OWN_PAIR))
+			m->at[i] = AT_TODO;
 	}
 	m->sweeps++;
 	m->state = MOVE_SWEEPS;
@@ -390,7 +400,7 @@ static bool missed(struct move *m)
 			m->at[i] = AT_BAD;
 		any = any || m->at[i] == AT_BAD;
 	}
-	return any;
+	return any && !SHARED_BROKEN(SWEEP_MISSED);
 }
 
 static void announce(struct move *m);

@@ -142,7 +142,8 @@ static void sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves(void
 	begin(r, h, S10, MOVE_SWEEPS);
 	begin(r, old, S10, MOVE_COUNTS);
 	while (old->move.state == MOVE_COUNTS || old->move.state == MOVE_SWEEPS)
-		one(r, old); /* swept all, under the feet of the newer one */
+		one(r, old);	    /* swept all, under the feet of the newer one */
+	r->view.node[N50].load = 1; /* which chooses another node */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	run_until(r, old, MOVE_IDLE);
