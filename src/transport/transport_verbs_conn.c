@@ -189,6 +189,8 @@ void conn_end(struct conn *c)
 	if (c->state == CONN_OVER)
 		return;
 	c->state = CONN_OVER;
+	/* Soft-RoCE's waits until the network stack is rid of its packets: seconds, when our own
+	 * port is down. An HCA's has none there. */
 	if (c->qp)
 		ibv_destroy_qp(c->qp);
 	if (c->cq)

@@ -28,7 +28,7 @@ RDMA = """ibv_devinfo ib_read_lat ib_read_bw ib_write_lat ib_write_bw ib_send_la
  ib_atomic_lat ib_atomic_bw""".split()
 MODULES = """rdma_rxe ib_uverbs rdma_ucm dummy virtio_pci 9p 9pnet_virtio xen-evtchn xen-privcmd
  xen-gntdev xen-gntalloc xenfs crc32_generic crc32_pclmul crc32c_generic libcrc32c ib_core ib_cm
- iw_cm virtio_net xen-netfront xen-netback bridge veth sch_tbf""".split()
+ iw_cm e1000 xen-netfront xen-netback bridge veth sch_tbf""".split()
 XEN_BIN = "/usr/lib/xen-4.17/bin/"
 XEN_PROGRAMS = """xl xenstored xenconsoled xen-init-dom0 libxl-save-helper xen-lowmemd""".split()
 XENSTORE = "xenstore xenstore-ls xenstore-read xenstore-write xenstore-list xenstore-rm".split()

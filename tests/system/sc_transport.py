@@ -61,6 +61,18 @@ class Host:
     def signal(self, what):
         self.vm.sh("kill -%s $(cat /tmp/two.pid)" % what)
 
+    def state(self):
+        """For a failure: is it there, and where does it wait?"""
+        return self.vm.run("cat %s; p=$(cat /tmp/two.pid); grep State /proc/$p/status; cat /proc/$p/wchan; "
+                           "cat /proc/$p/stack; cat /proc/$p/syscall; dmesg | tail -n 5" % self.err).out
+
+    def idle(self):
+        """Told to stop before, it says that all it posted is over."""
+        try:
+            wait_for("idleness of two_hosts", 5, lambda: "idle" in self.said(), 0.1)
+        except Failed as e:
+            raise Failed("%s: %s" % (e, self.state())) from None
+
     def told(self):
         self.signal("TERM")
         out = wait_for("what two_hosts counted", 30, lambda: self.vm.run("cat /tmp/two.out").out, 0.2)
@@ -76,7 +88,7 @@ def finish(hosts, reborn=()):
     for h in hosts:
         h.signal("TERM")
     for h in hosts:
-        wait_for("idleness of two_hosts", 10, lambda h=h: "idle" in h.said(), 0.1)
+        h.idle()
     got = [h.told() for h in hosts]
     for h in hosts:
         h.signal("TERM")
@@ -153,7 +165,7 @@ def dead(hosts):
     other.qemu.wait()
     time.sleep(6)
     hosts[0].signal("TERM")
-    wait_for("idleness of two_hosts", 10, lambda: "idle" in hosts[0].said(), 0.1)
+    hosts[0].idle()
     r = hosts[0].told()
     hosts[0].signal("TERM")
     check(r["downs"] >= 1 and r["word"] is None, "the dead machine is still there: %s" % r)

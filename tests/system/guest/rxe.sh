@@ -10,7 +10,7 @@ dummy0)
 	;;
 eth0)
 	modprobe xen-netfront # of a guest of Xen
-	modprobe virtio_net   # of a plain VM with a cable
+	modprobe e1000 # of a plain VM with a cable
 	;;
 esac
 wait_for() {
