@@ -32,6 +32,7 @@ transport_link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);
 transport_link.c @ shm @ flood__more* @ s/ || t->hellos_new >= t->conf.hellos_second//
 transport_link.c @ tcp @ flood__of_silent* @ s/t->hellos >= t->conf.hellos_max ||//
 transport_link.c @ tcp @ backoff* @ s/for (; failures && base < max;/for (; 0 \&\& base < max;/
+transport_link.c @ tcp @ call__the* @ s/o->state == LINK_CALLS \&\& o->due.ns <= now.ns/0/
 transport_link.c @ shm @ add__twice* @ s/return -EEXIST;/return 0;/
 transport_link.c @ shm @ sleep__* @ s/^\tfront_due(t, now);//
 transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.bytes[op->part]/

@@ -299,6 +299,41 @@ static void rubbish__instead_of_a_hello__is_hung_up_on(void **state)
 	assert_int_equal(b->ref.ups, 1);
 }
 
+/* Who listens where a peer should be, takes calls, and says nothing. */
+static void call__the_peer_says_nothing__is_given_up_and_made_again(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(two.port) };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), fd,
+	    one_on = 1;
+	struct host *a, *b;
+
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one_on, sizeof(one_on));
+	assert_int_equal(inet_pton(AF_INET, two.address, &at.sin_addr), 1);
+	if (bind(listener, (struct sockaddr *)&at, sizeof(at)) || listen(listener, 8))
+		broken("listen: %s", strerror(errno));
+	one.connect_ns = NS_PER_S;
+	rig_simulate(&s->rig);
+	a = rig_open(&s->rig, &one);
+	host_add(a, 2);
+	for (int i = 0; i < 3; i++) {
+		UNTIL(&s->rig, (fd = accept(listener, NULL, NULL)) >= 0);
+		rig_pass(&s->rig, NS_PER_S - NS_PER_MS);
+		rig_turn_for(&s->rig, 20 * NS_PER_MS);
+		assert_false(hung_up(fd));
+		rig_pass(&s->rig, 2 * NS_PER_MS);
+		UNTIL(&s->rig, hung_up(fd));
+		close(fd);
+		assert_int_equal(a->ref.ups + a->ref.downs, 0); /* it never was a link */
+		rig_pass(&s->rig, one.backoff_max_ns);
+	}
+	close(listener);
+	b = rig_open(&s->rig, &two);
+	host_add(b, 1);
+	UNTIL(&s->rig, (rig_pass(&s->rig, NS_PER_MS), both_up(a, b)));
+}
+
 const struct entry trust_tests[] = {
 	ENTRY(key__another__no_link_and_an_alarm, ALL),
 	ENTRY(key__only_its_last_byte_or_length_differs__no_link, ALL),
@@ -310,5 +345,6 @@ const struct entry trust_tests[] = {
 	ENTRY(flood__more_than_a_seconds_callers__waits_for_the_next_second, ALL),
 	ENTRY(flood__of_silent_callers__few_are_waited_for_and_not_for_long, STREAM),
 	ENTRY(rubbish__instead_of_a_hello__is_hung_up_on, STREAM),
+	ENTRY(call__the_peer_says_nothing__is_given_up_and_made_again, STREAM),
 	{ NULL, NULL, ALL },
 };
