@@ -56,7 +56,7 @@ hello.c @ tcp @ cluster* @ s/ ? 0 : -EXDEV;/ ? 0 : 0;/
 shm_exec.c @ shm @ faa64* @ s/return __atomic_fetch_add(word, op->value, __ATOMIC_SEQ_CST);/{ old = *word; *(volatile uint64_t *)word = old + op->value; return old; }/
 shm_exec.c @ shm @ generation__an_old* @ s/return __atomic_load_n(&m->epochs.*/return (void)s, (void)m, false;/
 shm_region.c @ shm @ open__region* @ s/^\tif (c->words)/\tif (0)/
-shm_serve.c @ shm @ *generation__an_old* @ s/^\tshm_evict(&s->t, host);//
+shm_serve.c @ shm @ *generation__an_old* @ s/^\tdestroy_link(s, host);//
 tcp_serve.c @ tcp @ counts* @ s/served += op.kind/served += 2u * (op.kind/;s/!= TRANSPORT_SEND;/!= TRANSPORT_SEND);/
 transport_tcp.c @ tcp @ generation__an_old* @ s/caller_end(c, c->of\[host - 1\]);/(void)0;/
 transport_tcp.c @ tcp @ open__region* @ s/conf->words ? conf->words\[i\] : 0/0/
