@@ -94,9 +94,12 @@ static struct under lock_at(const struct history_process *p, uint16_t s, int64_t
 	return (struct under){ 0, 0, false };
 }
 
+/* A newer holder that could not see this node decided without it, which is no harm. */
 static void check_locks(struct history *h, const struct history_record *r,
 			const struct under both[2], uint16_t s, uint16_t d)
 {
+	const struct history_word *w = &h->node[r->target][r->offset % REGION_PAGE / 8];
+
 	for (int i = 0; i < 2; i++) {
 		uint16_t x = i == 0 ? s : d;
 
@@ -105,7 +108,7 @@ static void check_locks(struct history *h, const struct history_record *r,
 				h, HISTORY_UNLOCKED,
 				"host %u moved a node of host %u from %u to %u without lock %u",
 				r->host, r->target, d, s, x);
-		else if (h->service[x].decided > both[i].seq)
+		else if (w->decided[x] > both[i].seq)
 			history_fail(
 				h, HISTORY_OVERLAP,
 				"host %u moved from %u to %u under seq %#llx of lock %u, after "
@@ -115,35 +118,31 @@ static void check_locks(struct history *h, const struct history_record *r,
 	}
 }
 
-/* What p counted under both locks is still so, and is enough. */
+/*
+ * What p counted in d under both locks, and what is still so, is enough. A node
+ * that it saw early and could not read again later does not count; nor does it harm.
+ */
 static void check_count(struct history *h, const struct history_record *r,
 			const struct history_process *p, int64_t since, uint16_t s, uint16_t d)
 {
-	uint32_t counted = 0, node = r->offset % REGION_PAGE / 8;
+	uint32_t counted = 0, left = 0, node = r->offset % REGION_PAGE / 8;
 
 	for (uint16_t host = 1; host <= h->conf.hosts; host++) {
 		for (uint32_t i = 0; i < h->conf.nodes[host]; i++) {
-			uint16_t is = region_word_id(h->node[host][i].value);
-			uint16_t saw = p->saw[host][i];
+			bool anew = p->saw_at[host][i] < h->booted_at[host]; /* no move */
 
-			if (p->saw_at[host][i] < since || (host == r->target && i == node))
+			if (p->saw_at[host][i] < since || p->saw[host][i] != d ||
+			    (host == r->target && i == node))
 				continue;
-			counted += saw == d;
-			if (p->saw_at[host][i] < h->booted_at[host])
-				continue; /* its word begins anew, which is no move */
-			if (saw != is && (saw == s || saw == d || is == s || is == d))
-				history_fail(h, HISTORY_STALE,
-					     "host %u moved from %u to %u, but node %u of host %u, "
-					     "which "
-					     "it saw in %u, is in %u",
-					     r->host, d, s, i, host, saw, is);
+			counted++;
+			left += anew || region_word_id(h->node[host][i].value) == d;
 		}
 	}
-	if (counted < h->conf.minimum[d])
+	if (left < h->conf.minimum[d])
 		history_fail(h, HISTORY_STALE,
-			     "host %u moved from %u to %u, but counted only %u others in %u under "
-			     "both locks; its minimum is %u",
-			     r->host, d, s, counted, d, h->conf.minimum[d]);
+			     "host %u moved from %u to %u: it counted %u others in %u under both "
+			     "locks, %u are there; the minimum is %u",
+			     r->host, d, s, counted, d, left, h->conf.minimum[d]);
 }
 
 /* Whom p did not have to tell when it decided at t. */
@@ -197,12 +196,32 @@ static void check_high(struct history *h, const struct history_record *r, uint16
 				     NS_PER_US);
 }
 
-static void decided(struct history *h, struct history_process *p)
+/* p decides: by the nodes that it has seen under each of its locks. */
+static void decided(struct history *h, const struct history_process *p)
 {
 	for (uint32_t s = 1; s <= h->conf.services; s++) {
-		if (p->held[s] > h->service[s].decided)
-			h->service[s].decided = p->held[s];
+		int64_t since = p->pasts[s] ? p->past[s][(p->pasts[s] - 1) % HISTORY_HELD].t : 0;
+
+		if (p->held[s] <= h->service[s].decided)
+			continue;
+		h->service[s].decided = p->held[s];
+		for (uint32_t host = 1; host <= h->conf.hosts; host++)
+			for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
+				if (p->saw_at[host][i] >= since)
+					h->node[host][i].decided[s] = p->held[s];
 	}
+}
+
+/* Nodes that p saw in d, and which left it by no move: their host began anew since. */
+static uint32_t begun_anew(const struct history *h, const struct history_process *p, uint16_t d)
+{
+	uint32_t n = 0;
+
+	for (uint32_t host = 1; p && host <= h->conf.hosts; host++)
+		for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
+			n += p->saw[host][i] == d && p->saw_at[host][i] < h->booted_at[host] &&
+			     region_word_id(h->node[host][i].value) != d;
+	return n;
 }
 
 static void moved(struct history *h, const struct history_record *r, uint16_t d, uint16_t s)
@@ -211,13 +230,15 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 	const struct under both[2] = { lock_at(p, s, (int64_t)r->value),
 				       lock_at(p, d, (int64_t)r->value) };
 	int64_t since = both[0].t > both[1].t ? both[0].t : both[1].t;
+	uint32_t left;
 
 	h->moves++;
 	check_locks(h, r, both, s, d);
 	check_quorum(h, r, p, "moved a node");
-	if (history_count(h, d) < h->conf.minimum[d])
+	left = history_count(h, d) + begun_anew(h, p, d);
+	if (left < h->conf.minimum[d])
 		history_fail(h, HISTORY_MINIMUM, "host %u moved from %u, which has %u left of %u",
-			     r->host, d, history_count(h, d), h->conf.minimum[d]);
+			     r->host, d, left, h->conf.minimum[d]);
 	if (p && !h->violation) {
 		/* What was counted under older locks is no longer known. */
 		if (both[0].newest && both[1].newest) {
@@ -266,23 +287,49 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 
 /* --- locks -------------------------------------------------------------------- */
 
+/* Two locks of a dead holder are needed: the one that was met last counts. */
+static int64_t met_last(const struct history *h, uint16_t host)
+{
+	int64_t t = 0;
+
+	for (uint32_t k = 1; k <= h->conf.services; k++)
+		if (h->service[k].met_by[host] > t)
+			t = h->service[k].met_by[host];
+	return t;
+}
+
 static void unstick(struct history *h, const struct history_record *r, uint16_t s)
 {
 	struct history_service *x = &h->service[s];
-	int64_t delay = r->t - x->stuck_since;
+	int64_t delay = r->t - x->met, own = r->t - met_last(h, r->host);
+	int64_t told = x->told ? h->conf.told_ns : 0;
 
-	if (!x->stuck_since)
-		return;
-	x->stuck_since = 0;
 	/* Nobody wanted it before its load was high. */
-	if (!x->high || r->t - x->high_since < delay)
+	if (x->stuck_since && x->met && x->high && x->high_since <= x->stuck_since) {
+		if (delay > x->delay)
+			x->delay = delay;
+		if (h->conf.delay_ns && ((x->met_by[r->host] && own > h->conf.delay_ns + told) ||
+					 delay > h->conf.any_delay_ns + told))
+			history_fail(
+				h, HISTORY_DELAY,
+				"lock %u of a dead holder was acquired %lld us after it was met, "
+				"%lld us after its new owner met it",
+				s, (long long)delay / NS_PER_US, (long long)own / NS_PER_US);
+	}
+	x->stuck_since = x->met = 0;
+}
+
+/* Somebody else sees the word of a dead holder. */
+static void meet(struct history *h, const struct history_record *r, uint16_t s)
+{
+	struct history_service *x = &h->service[s];
+
+	if (!x->stuck_since || r->host == x->holder)
 		return;
-	if (delay > x->delay)
-		x->delay = delay;
-	if (h->conf.delay_ns &&
-	    delay > h->conf.delay_ns + (x->stuck_told ? h->conf.delay_told_ns : 0))
-		history_fail(h, HISTORY_DELAY, "lock %u was acquired %lld us after its holder died",
-			     s, (long long)delay / NS_PER_US);
+	if (!x->met)
+		x->met = r->t;
+	if (!x->met_by[r->host])
+		x->met_by[r->host] = r->t;
 }
 
 static void check_order(struct history *h, const struct history_record *r,
@@ -293,6 +340,24 @@ static void check_order(struct history *h, const struct history_record *r,
 			history_fail(h, HISTORY_ORDER, "host %u took lock %u while it held lock %u",
 				     r->host, s, x);
 	}
+}
+
+/*
+ * Up at a home as long as it runs, and in an epoch at all times. Hosts of an older view
+ * may use a former home, or one that began anew: their moves are what counts.
+ */
+static void check_fence(struct history *h, const struct history_record *r, uint16_t s, uint64_t seq)
+{
+	struct history_service *x = &h->service[s];
+	uint64_t *home = &x->home_fence[r->target];
+	uint64_t *epoch = &x->epoch_fence[r->target][(seq >> 32) % HISTORY_EPOCHS];
+
+	if (seq <= *home || (seq >> 32 == *epoch >> 32 && seq <= *epoch))
+		history_fail(h, HISTORY_FENCE,
+			     "host %u acquired lock %u with seq %#llx; it was %#llx before",
+			     r->host, s, (unsigned long long)seq,
+			     (unsigned long long)(seq <= *home ? *home : *epoch));
+	*home = *epoch = seq;
 }
 
 static void acquired(struct history *h, const struct history_record *r, uint16_t s)
@@ -309,12 +374,7 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	if (to != r->host)
 		history_fail(h, HISTORY_THEFT, "host %u made host %u the owner of lock %u", r->host,
 			     to, s);
-	/* Hosts of an older view may still use its home; their moves are what counts. */
-	if (seq <= x->home_fence[r->target])
-		history_fail(h, HISTORY_FENCE,
-			     "host %u acquired lock %u with seq %#llx; it was %#llx before",
-			     r->host, s, (unsigned long long)seq,
-			     (unsigned long long)x->home_fence[r->target]);
+	check_fence(h, r, s, seq);
 	if (from && from != to && from != UINT16_MAX) {
 		h->breaks++;
 		if (age < h->conf.break_ns)
@@ -323,19 +383,19 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 				     r->host, s, from, (long long)age / NS_PER_US);
 	}
 	unstick(h, r, s);
-	x->home_fence[r->target] = seq;
 	if (seq > x->fence)
 		x->fence = seq;
 	x->holder = to;
+	x->told = false;
 	x->holder_boot = r->boot;
 	if (p) {
 		p->held[s] = seq;
 		p->past[s][p->pasts[s] % HISTORY_HELD].t = r->t;
 		p->past[s][p->pasts[s]++ % HISTORY_HELD].seq = seq;
-		p->announced[s] = false;
 	}
 	if (!p || !p->up) {
 		x->stuck_since = r->t;
+		memset(x->met_by, 0, sizeof(x->met_by));
 		x->deaths++;
 	}
 }
@@ -350,6 +410,7 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 			     (unsigned long long)r->old);
 		return;
 	}
+	meet(h, r, (uint16_t)s);
 	if (r->op != STEP_CAS || r->old != r->compare)
 		return;
 	if (region_word_id(r->now) && region_word_id(r->now) != UINT16_MAX) {
@@ -362,7 +423,7 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 		if (p && !region_word_id(r->now) && p->held[s] == region_word_seq(r->old))
 			p->held[s] = 0;
 		h->service[s].holder = 0;
-		h->service[s].stuck_since = 0;
+		h->service[s].stuck_since = h->service[s].met = 0;
 	}
 	w->value = r->now;
 	w->since = r->t;
@@ -376,7 +437,8 @@ static void counter_effect(struct history *h, const struct history_record *r, ui
 		return;
 	p->told[r->target][s] = r->t;
 	for (uint32_t k = 1; k <= h->conf.services; k++)
-		p->announced[k] = p->announced[k] || p->held[k];
+		if (h->service[k].holder == r->host && h->service[k].holder_boot == r->boot)
+			h->service[k].told = true;
 	decided(h, p);
 }
 
@@ -391,6 +453,8 @@ static void booted(struct history *h, const struct history_record *r)
 	p->up = true;
 	h->boot[r->host] = r->boot;
 	h->booted_at[r->host] = r->t;
+	for (uint32_t s = 1; s <= h->conf.services; s++)
+		h->service[s].home_fence[r->host] = 0;
 }
 
 static void word_begins(struct history *h, const struct history_record *r)
@@ -419,7 +483,7 @@ static void stuck(struct history *h, const struct history_record *r)
 		if (x->holder != r->host || x->holder_boot != p->boot || x->stuck_since)
 			continue;
 		x->stuck_since = r->t;
-		x->stuck_told = p->announced[s];
+		memset(x->met_by, 0, sizeof(x->met_by));
 		x->deaths++;
 	}
 }

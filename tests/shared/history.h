@@ -24,7 +24,8 @@ enum {
 	HISTORY_WORDS = 16,   /* values of a node word that are remembered */
 	HISTORY_VIEWS = 16,
 	HISTORY_HELD = 8,
-	HISTORY_PAST = 4, /* processes of a host that are remembered */
+	HISTORY_EPOCHS = 8, /* the newest of a home's locks, by number modulo this */
+	HISTORY_PAST = 4,   /* processes of a host that are remembered */
 };
 
 enum history_type {
@@ -32,8 +33,8 @@ enum history_type {
 	HISTORY_WORD,	/* host, offset, now: what the word begins with */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
-	HISTORY_MAY, /* host may act, it believes, under service's lock of view value - 1; 0: no more */
-	HISTORY_VIEW, /* host is told: members are value, it is view old, quorate if service is 1 */
+	HISTORY_MAY,  /* host may act under service's lock, it believes, in view value - 1; 0: no */
+	HISTORY_VIEW, /* host is told: members value, view old; service 1: quorate */
 	HISTORY_HIGH, /* service's load is high from now on */
 	HISTORY_LOW,
 	HISTORY_PAUSE, /* host, for value ns */
@@ -56,7 +57,7 @@ enum history_violation {
 	HISTORY_SERVICE,  /* a node word names no service, or changed otherwise than by CAS */
 	HISTORY_UNLOCKED, /* a move without both locks */
 	HISTORY_OVERLAP,  /* a move took effect after a newer holder had decided */
-	HISTORY_STALE,	  /* a move on a count that was no longer so */
+	HISTORY_STALE,	  /* a move on a count that was not made, or was no longer so */
 	HISTORY_MINIMUM,  /* a move took a service below its minimum */
 	HISTORY_UNTOLD,	  /* a move of which another balancer was neither told nor removed */
 	HISTORY_LEASE,	  /* two may act under one lock */
@@ -77,13 +78,17 @@ struct history_conf {
 	uint32_t minimum[HISTORY_SERVICES];
 	/* Balancers of a service: bit h - 1. */
 	uint64_t balancers[HISTORY_SERVICES];
-	bool faultless;	       /* TWICE, ORDER are checked */
-	int64_t high_ns;       /* BURST: so long a load must have been high at least; 0: any */
-	int64_t flight_ns;     /* BURST: a move takes effect so long after its decision at most */
-	int64_t break_ns;      /* THEFT: a word must have stood so long to be broken */
-	int64_t delay_ns;      /* DELAY: a dead holder's lock is acquired by then; 0: not checked */
-	int64_t delay_told_ns; /* and so much later, when it had announced its move */
-	FILE *verbose;	       /* each record; may be NULL */
+	bool faultless;	   /* TWICE, ORDER are checked */
+	int64_t high_ns;   /* BURST: so long a load must have been high at least; 0: any */
+	int64_t flight_ns; /* BURST: a move takes effect so long after its decision at most */
+	int64_t break_ns;  /* THEFT: a word must have stood so long to be broken */
+	/*
+	 * DELAY: who acquires a dead holder's lock has met it no longer ago than this;
+	 * anybody has, than any_delay_ns. 0: not checked.
+	 */
+	int64_t delay_ns, any_delay_ns;
+	int64_t told_ns; /* and so much later, if the dead one had told of its move */
+	FILE *verbose;	 /* each record; may be NULL */
 };
 
 /* One process: what it did and saw, by its operations' effects. */
@@ -105,7 +110,6 @@ struct history_process {
 	} past[HISTORY_SERVICES][HISTORY_HELD];
 	uint32_t pasts[HISTORY_SERVICES];
 	uint64_t may[HISTORY_SERVICES];
-	bool announced[HISTORY_SERVICES];		   /* since held */
 	int64_t told[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of whose counter */
 	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];	   /* service of the node */
 	int64_t saw_at[HISTORY_HOSTS + 1][HISTORY_NODES];
@@ -113,24 +117,28 @@ struct history_process {
 
 struct history_service {
 	uint64_t fence;				/* highest seq ever acquired, at any home */
-	uint64_t home_fence[HISTORY_HOSTS + 1]; /* at this home */
-	uint64_t decided;			/* highest seq under which a move was decided */
-	uint16_t holder;			/* 0: released */
+	uint64_t home_fence[HISTORY_HOSTS + 1]; /* at this home since it booted */
+	uint64_t epoch_fence[HISTORY_HOSTS + 1][HISTORY_EPOCHS]; /* in this epoch, ever */
+	uint64_t decided; /* highest seq under which a move was decided */
+	uint16_t holder;  /* 0: released */
 	uint32_t holder_boot;
 	bool high;
 	int64_t high_since, low_since;
 	int64_t lasted_until; /* end of the newest load that was high for long enough */
 	uint32_t moves;	      /* into it since high_since */
 	int64_t stuck_since;  /* its holder died or hangs; 0: not */
-	bool stuck_told;
-	int64_t delay; /* the longest from stuck_since to the next acquisition */
+	bool told;	      /* its holder has told of a move */
+	int64_t met;	      /* when anybody first met the stuck word; 0: nobody yet */
+	int64_t met_by[HISTORY_HOSTS + 1];
+	int64_t delay; /* the longest from met to the next acquisition */
 	uint32_t deaths;
 };
 
 struct history_word {
 	uint64_t value;
 	int64_t since;
-	uint64_t past[HISTORY_WORDS]; /* that stood here, also before restarts */
+	uint64_t decided[HISTORY_SERVICES]; /* highest seq of whom saw it and decided */
+	uint64_t past[HISTORY_WORDS];	    /* that stood here, also before restarts */
 	uint32_t n;
 };
 

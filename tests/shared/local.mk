@@ -1,6 +1,7 @@
 # tests/shared: the protocols of src/shared in virtual time, and their histories' checker.
 HISTORY = tests/shared/history.c tests/shared/history.h
-WORLD = tests/shared/world.c tests/shared/world.h $(HISTORY)
+WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
+	tests/shared/world_queue.c $(HISTORY)
 
 if CMOCKA
 check_PROGRAMS += tests/unit/test_history tests/unit/test_world
@@ -13,6 +14,8 @@ endif
 
 # The protocols are compiled once more, with a hook that can break each rule.
 check_PROGRAMS += tests/shared/vt
+TESTS += tests/shared/vt tests/shared/broken.sh
+EXTRA_DIST += tests/shared/broken.sh
 tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared/schedule.h \
 	tests/shared/hook.h $(WORLD) src/shared/choose.c src/shared/counter.c src/shared/lock.c \
 	src/shared/move.c

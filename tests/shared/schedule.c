@@ -183,7 +183,8 @@ static void scan(struct schedule *s, struct schedule_host *h)
 		n->load = service >= 1 && service <= s->services
 				  ? s->load[service - 1] + (uint32_t)(world_random(&s->w) % 5)
 				  : 0;
-		n->alive = s->w.host[n->host].up;
+		/* DEATH: it is the daemon that died, not its nodes: a donor stays one. */
+		n->alive = s->kind == SCHEDULE_DEATH || s->w.host[n->host].up;
 	}
 }
 
@@ -323,9 +324,13 @@ static void new_view(struct schedule *s, uint64_t members)
 	for (uint16_t h = 1; h <= s->hosts; h++) {
 		bool in = members >> (h - 1) & 1;
 
+		/* Some learn of it when others have long decided by it. */
+		int64_t within = s->kind == SCHEDULE_HANDOVER && one_in(s, 3) ? 6 * HOLD_NS
+									      : HOLD_NS;
+
 		/* A minority sees itself, as a view of its own. */
 		world_view(&s->w, h, s->view, in ? members : 1ull << (h - 1),
-			   in && 2 * n > s->hosts, HOLD_NS);
+			   in && 2 * n > s->hosts, within);
 	}
 }
 
@@ -371,13 +376,15 @@ static void trouble(struct schedule *s)
 					? (uint32_t)__builtin_ctzll(s->members) + 1u
 					: (uint32_t)between(s, 1, s->hosts));
 	int64_t lasts = between(s, DEADLINE_NS, 4 * HOLD_NS);
+	bool cut = one_in(s, 2);
 
 	if (s->quiet)
 		return;
 	if (s->members != all) {
 		new_view(s, all);
 	} else {
-		for (uint16_t b = 1; b <= s->hosts && !one_in(s, 3); b++)
+		/* Membership may be wrong, too: nothing is cut. */
+		for (uint16_t b = 1; cut && b <= s->hosts && !one_in(s, 3); b++)
 			world_cut(&s->w, a, b, lasts);
 		new_view(s, all & ~(1ull << (a - 1)));
 	}
@@ -392,7 +399,7 @@ static void heal(struct schedule *s)
 		world_revive(&s->w, h);
 	if (s->dynamic && s->members != (1ull << s->hosts) - 1)
 		new_view(s, (1ull << s->hosts) - 1);
-	world_timer(&s->w, s->w.now + 4 * HOLD_NS, TIMER_HEAL + 1);
+	world_timer(&s->w, s->w.now + 7 * HOLD_NS, TIMER_HEAL + 1);
 }
 
 static void last_load(struct schedule *s)
@@ -496,9 +503,10 @@ static void draw_faults(struct schedule *s, struct world_conf *w)
 	for (int f = 0; f < FAULTS; f++)
 		w->weight[f] = (uint32_t)between(s, 0, 3);
 	if (s->kind == SCHEDULE_HANDOVER)
-		w->weight[FAULT_HANG] = w->weight[FAULT_LATE] = 8;
+		w->weight[FAULT_PAUSE] = w->weight[FAULT_HANG] = w->weight[FAULT_LATE] = 8;
 	w->restarts = !one_in(s, 4);
 	w->asides = one_in(s, 4);
+	w->aimed = one_in(s, 3);
 }
 
 static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
@@ -535,8 +543,13 @@ static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 	c.flight_ns = 2 * break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
 	c.break_ns = (HOLD_NS + DEADLINE_NS) - 1000;
 	if (s->kind == SCHEDULE_DEATH) {
-		c.delay_ns = break_ns(s) + CHECK_NS * 5 / 4 + 2 * DEADLINE_NS;
-		c.delay_told_ns = (CHECKS + 1) * CHECK_NS * 5 / 4;
+		/*
+		 * break + S, with a waiter's jitter; and S again, for who waits first may
+		 * lose the other lock meanwhile, and the next to have it goes on.
+		 */
+		c.delay_ns = break_ns(s) + 2 * (CHECK_NS + CHECK_NS / 8);
+		c.any_delay_ns = c.delay_ns + 4 * CHECK_NS;
+		c.told_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;
 		s->victim_in = (uint32_t)between(s, 1, 3);
 	}
 	history_init(&s->h, &c);
@@ -567,7 +580,7 @@ bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 	end = c.faults_until;
 	if (s->kind == SCHEDULE_STORM || s->dynamic) {
 		world_timer(&s->w, c.faults_until, TIMER_HEAL);
-		end += 4 * HOLD_NS + patience(s) + 4 * CHECK_NS;
+		end += 7 * HOLD_NS + patience(s) + 4 * CHECK_NS;
 	}
 	for (int64_t t = 0; t <= end && !s->h.violation && !s->w.broken; t += CHECK_NS)
 		world_run(&s->w, t);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "tests/shared/world.h"
+#include "tests/shared/world_priv.h"
 
 enum {
 	EV_TICK,
@@ -24,78 +24,14 @@ enum {
 
 #define NONE UINT32_MAX
 
-uint64_t world_random(struct world *w)
-{
-	uint64_t z = w->rng += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-int64_t world_between(struct world *w, int64_t lo, int64_t hi)
-{
-	return hi <= lo ? lo : lo + (int64_t)(world_random(w) % (uint64_t)(hi - lo + 1));
-}
-
 static bool one_in(struct world *w, uint32_t n)
 {
 	return n != 0 && world_random(w) % n == 0;
 }
 
-/* --- the queue ------------------------------------------------------------- */
-
-static bool before(const struct world_event *a, const struct world_event *b)
-{
-	return a->t != b->t ? a->t < b->t : a->order < b->order;
-}
-
-static void push(struct world *w, int64_t t, uint16_t type, uint16_t a, uint32_t value,
-		 uint32_t more)
-{
-	struct world_event e = { t < w->now ? w->now : t, w->order++, type, a, value, more };
-	uint32_t i = w->heap_n;
-
-	if (i >= WORLD_EVENTS) {
-		w->broken = "too many events";
-		return;
-	}
-	w->heap_n++;
-	while (i != 0) {
-		uint32_t parent = (i - 1) / 2;
-
-		if (!before(&e, &w->heap[parent]))
-			break;
-		w->heap[i] = w->heap[parent];
-		i = parent;
-	}
-	w->heap[i] = e;
-}
-
-static struct world_event pop(struct world *w)
-{
-	struct world_event top = w->heap[0], last = w->heap[--w->heap_n];
-	uint32_t i = 0;
-
-	for (;;) {
-		uint32_t c = 2 * i + 1;
-
-		if (c >= w->heap_n)
-			break;
-		if (c + 1 < w->heap_n && before(&w->heap[c + 1], &w->heap[c]))
-			c++;
-		if (!before(&w->heap[c], &last))
-			break;
-		w->heap[i] = w->heap[c];
-		i = c;
-	}
-	w->heap[i] = last;
-	return top;
-}
-
 static void again(struct world *w, const struct world_event *e, int64_t t)
 {
-	push(w, t, e->type, e->a, e->value, e->more);
+	world_push(w, t, e->type, e->a, e->value, e->more);
 }
 
 /* --- clocks and words ------------------------------------------------------- */
@@ -133,12 +69,12 @@ uint64_t *world_word(struct world *w, uint16_t host, uint32_t offset)
 
 void world_timer(struct world *w, int64_t t, uint32_t what)
 {
-	push(w, t, EV_TIMER, 0, what, 0);
+	world_push(w, t, EV_TIMER, 0, what, 0);
 }
 
 void world_ask(struct world *w, uint16_t host, uint32_t what)
 {
-	push(w, w->now, EV_ASK, host, what, 0);
+	world_push(w, w->now, EV_ASK, host, what, 0);
 }
 
 /* --- operations -------------------------------------------------------------- */
@@ -180,14 +116,14 @@ static void will_fail(struct world *w, const struct world_op *o)
 {
 	int64_t t = one_in(w, 4) ? world_between(w, w->now, o->deadline) : o->deadline;
 
-	push(w, t, EV_FAIL, o->poster, o->op.host, o->serial);
+	world_push(w, t, EV_FAIL, o->poster, o->op.host, o->serial);
 }
 
 static void come_back(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t)
 {
 	w->op[i].outcome = outcome;
 	w->op[i].refs++;
-	push(w, t, EV_RESULT, w->op[i].poster, i, w->op[i].boot);
+	world_push(w, t, EV_RESULT, w->op[i].poster, i, w->op[i].boot);
 }
 
 /* It was not posted: the process is told before anything else happens to it. */
@@ -203,7 +139,7 @@ static void lose(struct world *w, uint32_t i, enum step_outcome outcome, int64_t
 	w->op[i].refs++;
 	h->lost[h->lost_n++] = i;
 	if (h->lost_n == 1)
-		push(w, t, EV_LOST, w->op[i].poster, h->boot, 0);
+		world_push(w, t, EV_LOST, w->op[i].poster, h->boot, 0);
 }
 
 /*
@@ -220,13 +156,24 @@ static void read_aside(struct world *w, uint32_t i, int64_t t)
 }
 
 /* Atomics are what matters most: READs meet a fault four times as seldom. */
-static enum world_fault draw_fault(struct world *w, enum step_kind kind)
+static bool fault_due(struct world *w, const struct step_op *op)
+{
+	const struct world_conf *c = &w->conf;
+
+	if (!c->fault_in || w->faults >= c->faults_max || w->now >= c->faults_until)
+		return false;
+	if (c->aimed)
+		return op->kind == STEP_CAS && op->offset >= REGION_NODE_WORDS &&
+		       region_word_id(op->compare) != region_word_id(op->value) && one_in(w, 2);
+	return one_in(w, op->kind == STEP_READ ? 4 * c->fault_in : c->fault_in);
+}
+
+static enum world_fault draw_fault(struct world *w, const struct step_op *op)
 {
 	const struct world_conf *c = &w->conf;
 	uint64_t sum = 0, r;
 
-	if (!c->fault_in || w->faults >= c->faults_max || w->now >= c->faults_until ||
-	    !one_in(w, kind == STEP_READ ? 4 * c->fault_in : c->fault_in))
+	if (!fault_due(w, op))
 		return FAULTS;
 	for (int f = 0; f < FAULTS; f++)
 		sum += c->weight[f];
@@ -301,7 +248,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 	if (l->mute || exec >= o->deadline)
 		will_fail(w, o);
 	o->refs++;
-	push(w, exec, EV_EXEC, o->op.host, i, 0);
+	world_push(w, exec, EV_EXEC, o->op.host, i, 0);
 }
 
 /*
@@ -316,7 +263,7 @@ static bool too_late(struct world *w, int64_t t, int64_t deadline)
 static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
 {
 	struct world_link *l;
-	enum world_fault f = draw_fault(w, op->kind);
+	enum world_fault f = draw_fault(w, op);
 	uint32_t i = op_get(w);
 	int64_t t;
 
@@ -371,7 +318,7 @@ static void want_tick(struct world *w, uint16_t host)
 	if (t >= h->tick_at)
 		return;
 	h->tick_at = t;
-	push(w, t + world_between(w, 1, w->conf.tick_late), EV_TICK, host, h->boot, 0);
+	world_push(w, t + world_between(w, 1, w->conf.tick_late), EV_TICK, host, h->boot, 0);
 }
 
 static void step(struct world *w, uint16_t host, const struct step_event *ev)
@@ -502,7 +449,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	/* A poster that crashed before it could post never did. */
 	if (!h->up || l->accepted != o->serial || (p->boot != o->boot && p->crashed_at < o->posted))
 		goto out;
-	if (o->crash) {
+	if (o->crash && w->now < w->conf.faults_until) {
 		world_crash(w, o->op.host, down_time(w));
 		goto out;
 	}
@@ -551,7 +498,7 @@ static void call_later(struct world *w, uint16_t a, uint16_t b)
 	if (l->call_after > t && w->host[a].up)
 		t = l->call_after + world_between(w, 0, w->conf.delay_max);
 	l->call_after = 0;
-	push(w, t, EV_CALL, a, b, w->host[a].boot);
+	world_push(w, t, EV_CALL, a, b, w->host[a].boot);
 }
 
 /* The caller's transport gives the link up: results for all that is outstanding, then calls. */
@@ -596,7 +543,7 @@ static void do_call(struct world *w, const struct world_event *e)
 	l->accepted = ++w->serials; /* the responder destroys the old one before */
 	l->dead = l->mute = false;
 	l->last_exec = l->last_result = 0;
-	push(w, w->now + w->conf.delay_min, EV_UP, e->a, e->value, l->accepted);
+	world_push(w, w->now + w->conf.delay_min, EV_UP, e->a, e->value, l->accepted);
 }
 
 static void do_up(struct world *w, const struct world_event *e)
@@ -607,7 +554,8 @@ static void do_up(struct world *w, const struct world_event *e)
 	if (!w->host[e->a].up || l->up)
 		return;
 	if (l->accepted != e->more) { /* the responder crashed since, or its caller did */
-		push(w, w->now + w->conf.delay_max, EV_CALL, e->a, e->value, w->host[e->a].boot);
+		world_push(w, w->now + w->conf.delay_max, EV_CALL, e->a, e->value,
+			   w->host[e->a].boot);
 		return;
 	}
 	if (!runs(w, e->a, e))
@@ -636,16 +584,16 @@ static void boot(struct world *w, uint16_t host)
 	w->actor->boot(w->actor->ctx, host, h->generation, world_clock(w, host));
 	w->actor->notice(w->actor->ctx, NOTICE_BOOT, host, h->generation);
 	if (h->view.members)
-		push(w, w->now + w->conf.delay_min, EV_VIEW, host, h->boot, 0);
+		world_push(w, w->now + w->conf.delay_min, EV_VIEW, host, h->boot, 0);
 	for (uint32_t b = 1; b <= w->conf.hosts; b++) {
 		int64_t t = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
 
 		w->link[host][b].number = 0;
-		push(w, t, EV_CALL, host, b, h->boot);
+		world_push(w, t, EV_CALL, host, b, h->boot);
 		/* Others find their links to the old process broken. */
 		t += world_between(w, 0, 2 * w->conf.deadline);
 		if (b != host)
-			push(w, t, EV_FAIL, (uint16_t)b, host, w->link[b][host].serial);
+			world_push(w, t, EV_FAIL, (uint16_t)b, host, w->link[b][host].serial);
 	}
 	want_tick(w, host);
 }
@@ -660,7 +608,7 @@ static void do_ask(struct world *w, const struct world_event *e)
 
 static void run_one(struct world *w)
 {
-	struct world_event e = pop(w);
+	struct world_event e = world_pop(w);
 
 	w->now = e.t;
 	switch (e.type) {
@@ -725,7 +673,7 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns)
 		w->link[b][host].accepted = 0;
 	}
 	if (down_ns >= 0)
-		push(w, w->now + down_ns, EV_RESTART, host, 0, 0);
+		world_push(w, w->now + down_ns, EV_RESTART, host, 0, 0);
 }
 
 void world_pause(struct world *w, uint16_t host, int64_t ns)
@@ -753,7 +701,7 @@ void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members,
 		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
 	};
 	if (h->up)
-		push(w, w->now + world_between(w, 0, within_ns), EV_VIEW, host, h->boot, 0);
+		world_push(w, w->now + world_between(w, 0, within_ns), EV_VIEW, host, h->boot, 0);
 }
 
 void world_revive(struct world *w, uint16_t host)

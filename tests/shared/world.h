@@ -52,6 +52,7 @@ struct world_conf {
 	int64_t faults_until;
 	uint32_t fault_in;	 /* one fault in so many operations; 0: none */
 	uint32_t faults_max;	 /* all in all */
+	bool aimed;		 /* at CASes that give a node word to another service */
 	uint32_t weight[FAULTS]; /* how likely each is, against the others */
 	bool restarts;		 /* a crashed host comes back */
 	bool asides;		 /* READs on a link that is down may still be answered */

@@ -28,6 +28,7 @@ static const struct history_conf conf = {
 	.flight_ns = 5,
 	.break_ns = 500,
 	.delay_ns = 2000,
+	.any_delay_ns = 4000,
 };
 
 static void add(struct rig *r, struct history_record rec)
@@ -59,6 +60,19 @@ static void cas(struct rig *r, uint16_t by, uint32_t offset, uint64_t from, uint
 static void lock(struct rig *r, uint16_t by, uint32_t s, uint64_t seq)
 {
 	cas(r, by, region_lock_offset(s), r->h.lock[1][s].value, region_word(by, seq));
+}
+
+static void meet(struct rig *r, uint16_t by, uint32_t s)
+{
+	uint64_t is = r->h.lock[1][s].value;
+
+	add(r, (struct history_record){ .type = HISTORY_EFFECT,
+					.op = STEP_READ,
+					.host = by,
+					.target = 1,
+					.offset = region_lock_offset(s),
+					.old = is,
+					.now = is });
 }
 
 static void unlock(struct rig *r, uint16_t by, uint32_t s)
@@ -256,7 +270,7 @@ static void move__of_an_old_holder_before_the_newer_decides__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
-static void move__on_a_count_that_changed__stale(void **state)
+static void move__on_a_count_that_changed__minimum(void **state)
 {
 	struct rig r;
 
@@ -269,6 +283,27 @@ static void move__on_a_count_that_changed__stale(void **state)
 	r.h.conf.faultless = false;
 	tell(&r, 3, 2, 1);
 	tell(&r, 3, 4, 2);
+	r.h.conf.minimum[2] = 2;
+	move(&r, 3, 2, 1);
+	expect(&r, HISTORY_MINIMUM);
+}
+
+static void move__on_a_count_that_changed_and_another_came__stale(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r);
+	r.t += 1000;
+	take_both(&r, 3, 2);
+	count_by(&r, 3);
+	move(&r, 2, 1, 1);
+	r.h.conf.faultless = false;
+	tell(&r, 3, 2, 1);
+	tell(&r, 3, 4, 2);
+	r.h.conf.nodes[1] = 5; /* it has never seen this one, which makes up the minimum */
+	word(&r, region_node_offset(4), region_word(2, 0));
+	r.h.conf.minimum[2] = 2;
 	move(&r, 3, 2, 1);
 	expect(&r, HISTORY_STALE);
 }
@@ -297,6 +332,22 @@ static void move__of_the_last_node__minimum(void **state)
 	r.t += 2000;
 	move(&r, 2, 0, 2);
 	expect(&r, HISTORY_MINIMUM);
+}
+
+static void move__of_the_last_but_one_that_began_anew__fine(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r);
+	r.h.conf.minimum[2] = 2; /* of 1, 2, 3, which were all counted */
+	add(&r, (struct history_record){ .type = HISTORY_BOOT, .host = 1, .boot = 1 });
+	for (uint32_t i = 0; i < 4; i++)
+		word(&r, region_node_offset(i), region_word(i == 1 || i == 2 ? 2 : 1, 0x10000));
+	r.h.lock[1][1].value = region_word(2, 1); /* the words' host is not the locks' home */
+	r.h.lock[1][2].value = region_word(2, 1);
+	move(&r, 2, 1, 1);
+	expect(&r, HISTORY_FINE);
 }
 
 static void move__of_which_a_balancer_was_not_told__found(void **state)
@@ -417,8 +468,38 @@ static void holder__dead_for_long__delay(void **state)
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
+	meet(&r, 3, 1);
 	r.t += 3000;
 	lock(&r, 3, 1, 2);
+	expect(&r, HISTORY_DELAY);
+}
+
+static void move__after_who_decided_without_seeing_the_node__fine(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r);
+	r.t += 1000;
+	take_both(&r, 3, 2);
+	tell(&r, 3, 2, 1); /* it has seen no node at all */
+	move(&r, 2, 1, 1);
+	expect(&r, HISTORY_FINE);
+}
+
+static void holder__dead_and_waited_for_by_one_after_the_other__delay(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	begin(&r);
+	lock(&r, 2, 1, 1);
+	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
+	meet(&r, 3, 1);
+	r.t += 3000;
+	meet(&r, 4, 1);
+	r.t += 1500;
+	lock(&r, 4, 1, 2);
 	expect(&r, HISTORY_DELAY);
 }
 
@@ -430,6 +511,8 @@ static void holder__dead_for_as_long_as_allowed__fine(void **state)
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
+	r.t += 3000;
+	meet(&r, 3, 1);
 	r.t += 1500;
 	lock(&r, 3, 1, 2);
 	expect(&r, HISTORY_FINE);
@@ -472,9 +555,11 @@ int main(void)
 		cmocka_unit_test(move__after_its_own_release__found),
 		cmocka_unit_test(move__after_a_newer_holder_decided__overlap),
 		cmocka_unit_test(move__of_an_old_holder_before_the_newer_decides__fine),
-		cmocka_unit_test(move__on_a_count_that_changed__stale),
+		cmocka_unit_test(move__on_a_count_that_changed__minimum),
+		cmocka_unit_test(move__on_a_count_that_changed_and_another_came__stale),
 		cmocka_unit_test(move__without_a_count__stale),
 		cmocka_unit_test(move__of_the_last_node__minimum),
+		cmocka_unit_test(move__of_the_last_but_one_that_began_anew__fine),
 		cmocka_unit_test(move__of_which_a_balancer_was_not_told__found),
 		cmocka_unit_test(move__of_which_a_removed_balancer_was_not_told__fine),
 		cmocka_unit_test(leases__two_at_once__found),
@@ -485,6 +570,8 @@ int main(void)
 		cmocka_unit_test(move__second_for_one_load__twice),
 		cmocka_unit_test(move__for_a_short_load__burst),
 		cmocka_unit_test(holder__dead_for_long__delay),
+		cmocka_unit_test(move__after_who_decided_without_seeing_the_node__fine),
+		cmocka_unit_test(holder__dead_and_waited_for_by_one_after_the_other__delay),
 		cmocka_unit_test(holder__dead_for_as_long_as_allowed__fine),
 		cmocka_unit_test(lock__taken_without_quorum__minority),
 		cmocka_unit_test(hash__any_field_changed__differs),
