@@ -19,11 +19,10 @@
  * Properties (each alone with -DONLY -DCHECK_x):
  *   EFFECT  once a holder has looked at the node to decide, no earlier holder
  *           changes it: no two act with effect under one lock
+ *   ALONE   nobody takes the lock while another that took it is in its lease
  *   FENCE   seq is higher at each acquisition, over all lives of the home
  */
-#ifndef HOSTS
 #define HOSTS 2
-#endif
 #ifndef ROUNDS
 #define ROUNDS 2 /* acquisitions of a host */
 #endif
@@ -41,6 +40,11 @@
 #define EFFECT(acts) assert(acts)
 #else
 #define EFFECT(acts) skip
+#endif
+#if !defined(ONLY) || defined(CHECK_ALONE)
+#define ALONE(other_in_lease) assert(!(other_in_lease))
+#else
+#define ALONE(other_in_lease) skip
 #endif
 #if !defined(ONLY) || defined(CHECK_FENCE)
 #define FENCE(rises) assert(rises)
@@ -101,6 +105,7 @@ byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
 /* Ghosts: what no program sees. */
 byte acquired;	   /* acquisitions so far */
 byte life[HOSTS];  /* the number of each host's last */
+bool took[HOSTS];  /* the lock, and did not leave it */
 byte decided;	   /* highest number of those that looked at the node */
 byte newest_fence; /* highest seq of those that acquired */
 
@@ -132,6 +137,8 @@ inline execute_home(i, s)
 	if
 	:: s.kind == TAKE && lock == s.compare ->
 		lock = s.value;
+		ALONE(took[1 - i] && lease[1 - i] > 0);
+		took[i] = true;
 		FENCE(SEQ(lock) > newest_fence);
 		newest_fence = SEQ(lock);
 		acquired++;
@@ -204,7 +211,8 @@ end:
 	:: d_step { up[i] && crashes > 0 && !crash[i] && !over[i] ->
 		crashes--; rounds[i] = (rounds[i] == 0 -> 1 : rounds[i]); up[i] = false; crash[i] = true;
 		home_link[i] = false; node_link[i] = false;
-		lose(to_home[i]); lose(to_node[i]); lease[i] = 0; wait[i] = 0 }
+		lose(to_home[i]); lose(to_node[i]); lease[i] = 0; wait[i] = 0;
+		took[i] = false }
 	:: d_step { !up[i] && !crash[i] -> up[i] = true }
 	od
 }
@@ -392,7 +400,7 @@ acquire:	if
 			:: before != NOTHING
 			fi
 		fi;
-		atomic { word = WORD(i + 1, NEXT_SEQ); lease[i] = LEASE_BEFORE };
+		atomic { word = WORD(i + 1, NEXT_SEQ); lease[i] = LEASE_BEFORE; took[i] = false };
 		post(to_home[i], home_link[i], TAKE, before, word);
 		atomic { result(to_home[i], home_link[i]); v = (x == before) };
 		if
@@ -446,7 +454,7 @@ acquire:	if
 			fi
 		od;
 
-		atomic { v = 0; x = NOTHING; word = WORD(RELEASED, SEQ(word)); swept = false; lease[i] = 0 };
+		atomic { v = 0; x = NOTHING; word = WORD(RELEASED, SEQ(word)); swept = false; lease[i] = 0; took[i] = false };
 		do /* an unknown outcome: the same CAS decides, on a newer link */
 		:: x != NOTHING -> break
 		:: x == NOTHING ->
@@ -457,7 +465,7 @@ acquire:	if
 			 x = 0; word = 0 };
 		goto acquire
 	} unless { atomic { crash[i] -> crash[i] = false; seen = NOTHING; before = 0; word = 0;
-			    swept = false; v = 0; x = 0; lease[i] = 0; wait[i] = 0 } };
+			    swept = false; v = 0; x = 0 } };
 	goto begin;
 finished:
 	skip
