@@ -282,7 +282,7 @@ endif
 
 if CMOCKA
 UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
-	tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_runner
+	tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_runner tests/unit/test_recovery
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
@@ -297,6 +297,10 @@ tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
 tests_unit_test_peers_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_runner_SOURCES = tests/unit/test_runner.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_runner_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
+tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.c tests/bench/recovery_sim.c \
+	tests/bench/recovery_sim.h tests/bench/lock_host.c tests/bench/lock_host.h \
+	tests/unit/prop.h tests/unit/tmpdir.h
+tests_unit_test_recovery_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
 tests_unit_test_peers_shm_SOURCES = tests/unit/test_peers_shm.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_peers_shm_LDADD = libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
 	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(CMOCKA_LIBS)

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* lock_host: transport, runner and lock of one host, put together. See lock_host.h. */
+#include "tests/bench/lock_host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/shared/region.h"
+
+enum { EVENTS = 64 };
+
+static const uint8_t key[32] = "the key of a bench and no other";
+
+static void step(void *state, const struct step_event *ev, struct mono now, struct step_out *out)
+{
+	lock_step(state, ev, now, out);
+}
+
+static struct mono due(const void *state)
+{
+	return lock_due(state);
+}
+
+static int publish(struct lock_host *h, const struct lock_host_conf *c)
+{
+	struct region_guest guest[REGION_GUESTS_MAX];
+	struct region_host host = { .cpus = 2 };
+	struct region r;
+	int rc;
+
+	memset(guest, 0, sizeof(guest));
+	for (uint32_t i = 0; i < c->guests && i < REGION_GUESTS_MAX; i++)
+		snprintf(guest[i].name, sizeof(guest[i].name), "guest-%u", i);
+	snprintf(host.name, sizeof(host.name), "host-%u", c->lock.self);
+	region_init(&r, transport_table(h->t), c->lock.self, c->generation);
+	rc = region_publish_guests(&r, guest, c->guests);
+	if (!rc)
+		region_beat(&r, &host);
+	return rc;
+}
+
+static int add_peers(struct lock_host *h, const struct lock_host_conf *c, struct mono now)
+{
+	int rc = 0;
+
+	for (uint16_t n = 1; n <= TRANSPORT_HOSTS_MAX && !rc; n++) {
+		struct transport_peer p = { .host = n };
+
+		snprintf(p.name, sizeof(p.name), "host-%u", n);
+		snprintf(p.address, sizeof(p.address), "%s", c->dir);
+		if (c->peers & 1ull << (n - 1))
+			rc = transport_add(h->t, &p, now);
+	}
+	return rc;
+}
+
+static int add_lock(struct lock_host *h, const struct lock_host_conf *c)
+{
+	const struct runner_user user = { &h->lock, step, due, c->lock.tag, LOCK_TAGS };
+	int rc = runner_open(&h->r, h->t, c->lock.deadline_ns, LOCK_HOST_PREFIX);
+
+	lock_init(&h->lock, &c->lock);
+	return rc ? rc : runner_add(h->r, &user);
+}
+
+static int open_transport(struct lock_host *h, const struct lock_host_conf *c, struct mono now,
+			  char text[static 256])
+{
+	struct transport_conf t = { .host = c->lock.self,
+				    .generation = c->generation,
+				    .cluster = "bench",
+				    .key = key,
+				    .key_len = sizeof(key),
+				    .bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES },
+				    .backoff_max_ns = 100 * NS_PER_MS,
+				    .hellos_max = 2 * TRANSPORT_HOSTS_MAX,
+				    .hellos_second = 100000,
+				    .seed = c->lock.seed ^ c->lock.self };
+	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
+	int rc = words ? region_words(words, c->generation) : -ENOMEM;
+
+	snprintf(text, 256, "the words of a region: %s", strerror(-rc));
+	snprintf(t.address, sizeof(t.address), "%s", c->dir);
+	t.words = words;
+	if (!rc)
+		rc = transport_find("shm")->open(&h->t, &t, now, text);
+	free(words);
+	return rc;
+}
+
+int lock_host_open(struct lock_host *h, const struct lock_host_conf *c, uint16_t home,
+		   struct mono now, char text[static 256])
+{
+	int rc;
+
+	memset(h, 0, sizeof(*h));
+	rc = open_transport(h, c, now, text);
+	if (rc)
+		return rc;
+	snprintf(text, 256, "a host of the bench could not be set up");
+	rc = publish(h, c);
+	if (!rc)
+		rc = add_peers(h, c, now);
+	if (!rc)
+		rc = add_lock(h, c);
+	if (rc)
+		lock_host_close(h);
+	else
+		runner_view(h->r, 0, 1ull << (home - 1), true, now);
+	return rc;
+}
+
+void lock_host_close(struct lock_host *h)
+{
+	runner_close(h->r);
+	transport_close(h->t);
+	h->r = NULL;
+	h->t = NULL;
+}
+
+size_t lock_host_turn(struct lock_host *h, struct mono now)
+{
+	struct transport_event ev[EVENTS];
+	size_t n = transport_poll(h->t, now, ev, EVENTS);
+
+	for (size_t i = 0; i < n; i++) {
+		runner_event(h->r, &ev[i], now);
+		if (h->peers && ev[i].type != TRANSPORT_ALARM && ev[i].type != TRANSPORT_MESSAGE)
+			peers_event(h->peers, &ev[i], now);
+	}
+	runner_tick(h->r, now);
+	return n;
+}
+
+struct mono lock_host_due(struct lock_host *h, struct mono now)
+{
+	struct mono at = { INT64_MAX }, steps = runner_due_at(h->r);
+
+	if (transport_arm(h->t, now, &at))
+		return now;
+	return steps.ns < at.ns ? steps : at;
+}
+
+void lock_host_ask(struct lock_host *h, enum lock_ask what, struct mono now)
+{
+	runner_ask(h->r, &h->lock, what, now);
+}
+
+void lock_host_renew(struct lock_host *h, struct mono now)
+{
+	lock_host_ask(h, LOCK_RELEASE, now);
+	lock_host_ask(h, LOCK_ACQUIRE, now);
+}
