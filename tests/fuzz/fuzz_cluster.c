@@ -86,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_services(&c);
 	FUZZ_REQUIRE(c.transport < 3 && c.membership <= CLUSTER_COROSYNC);
 	FUZZ_REQUIRE(c.hold_ns > 0 && c.timeout_ns > 0 && c.drift <= 100000);
+	FUZZ_REQUIRE(cluster_break_ns(&c) > c.hold_ns + c.timeout_ns);
 	FUZZ_REQUIRE(c.heartbeat_ns > 0 && c.scan_ns > 0 && c.callers >= 1);
 	return 0;
 }

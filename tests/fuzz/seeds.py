@@ -67,7 +67,8 @@ CLUSTER = {
             ' "services": [{"name": "web", "number": 3, "minimum": 2, "balancers": ["xen1"]},'
             ' {"name": "mail", "number": 9, "balancers": ["xen2", "xen1"]}]}' % HOSTS,
     "services": '{"cluster": "c", %s, "services": [{"name": "a", "number": 1},'
-                ' {"name": "b", "number": 1, "minimum": 3}]}' % HOSTS,
+                ' {"name": "b", "number": 1}]}' % HOSTS,
+    "drift": '{"cluster": "c", %s, "hold": "60s", "timeout": "60s", "drift": 100000}' % HOSTS,
     "nobody": '{"cluster": "c", %s, "services": [{"name": "a", "number": 1,'
               ' "balancers": ["y"]}]}' % HOSTS,
     "twice": '{"cluster": "c", "hosts": [{"name": "xen1", "number": 1, "address": "a"},'
