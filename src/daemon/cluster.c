@@ -29,7 +29,6 @@ struct cluster {
 	struct member_view view;
 	struct locks locks;
 	struct mono beat_due, scan_due;
-	bool told_up[REGION_HOSTS_MAX];
 	int epoll, member_fd;
 	char member_note[128];
 	struct region_guest guest[REGION_GUESTS_MAX]; /* of ours, while they are published */
@@ -61,9 +60,6 @@ static void tell_link(struct cluster *c, const struct transport_event *ev, int64
 	bool up = ev->type == TRANSPORT_UP;
 	char what[160];
 
-	if (c->told_up[ev->host - 1] == up)
-		return;
-	c->told_up[ev->host - 1] = up;
 	if (up)
 		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
 			 (unsigned long long)ev->generation);

@@ -43,7 +43,11 @@ static inline void site_key(struct sites *s, const char *name, const char *key)
 	assert_int_equal(chmod(tmp_at(&s->dir, name), SITE_KEY_MODE), 0);
 }
 
-/* cluster.json of host n, with members that are other than usual ('x': 1, for reading's sake). */
+/* Its members, but for who is there. */
+#define SITE_TIMES                                                                                 \
+	"\"heartbeat\": \"100ms\", \"scan\": \"500ms\", \"timeout\": \"1s\", \"hold\": \"2s\""
+
+/* cluster.json of host n, with these members. */
 static inline void site_write(struct sites *s, int n, const char *cluster, const char *more)
 {
 	char name[32], text[8192];
@@ -51,8 +55,7 @@ static inline void site_write(struct sites *s, int n, const char *cluster, const
 
 	at = snprintf(text, sizeof(text),
 		      "{\"cluster\": \"%s\", \"host\": \"xen%d\", \"transport\": \"shm\",\n"
-		      "\"key_file\": \"%s/key%d\", \"heartbeat\": \"100ms\", \"scan\": \"500ms\",\n"
-		      "\"timeout\": \"1s\", \"hold\": \"2s\", %s\n\"hosts\": [",
+		      "\"key_file\": \"%s/key%d\", %s,\n\"hosts\": [",
 		      cluster, n, s->dir.path, n, more);
 	for (int i = 1; i <= SITES; i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at,
@@ -77,7 +80,7 @@ static inline struct sites *sites_new(void)
 	for (int i = 1; i <= SITES; i++) {
 		void *g = NULL;
 
-		site_write(s, i, "test", "");
+		site_write(s, i, "test", SITE_TIMES);
 		assert_int_equal(rig_setup(&g), 0);
 		s->at[i].g = g;
 		s->at[i].g->now = s->now;
@@ -138,7 +141,8 @@ static inline void site_work(struct sites *s, struct site *x)
 	if (!due && poll(&p, 1, 0) != 1)
 		return;
 	ns = cluster_work(x->c, snap_latest(&x->g->sh), s->now, WALL);
-	assert_true(ns >= 0 && ns <= BEAT); /* a heartbeat is never overslept */
+	/* a heartbeat is never overslept */
+	assert_true(ns >= 0 && ns <= cluster_conf(x->c)->heartbeat_ns);
 	x->due = mono_add(s->now, ns);
 	x->calls++;
 	x->for_due += due;

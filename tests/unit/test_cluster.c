@@ -2,6 +2,7 @@
 /* cluster: what one host publishes, another sees; and how each is told from a dead one. */
 #include <unistd.h>
 
+#include "src/daemon/cluster_priv.h"
 #include "tests/unit/cluster_rig.h"
 
 static int none(void **state)
@@ -176,6 +177,26 @@ static void process__begun_again_as_something_older__is_refused_with_an_alarm(vo
 	assert_true(site_told(s, 1, "alarm", "newer start of it was here"));
 }
 
+static void services__configured__are_published_as_they_are(void **state)
+{
+	struct cluster_conf conf = {
+		.services = 2, .service = { { "web", 1, 2, 1ull << 63 | 1 }, { "mail", 255, 0, 0 } }
+	};
+	struct region_service out[CLUSTER_SERVICES_MAX];
+
+	(void)state;
+	memset(out, 0x5a, sizeof(out));
+	assert_int_equal(publish_services(&conf, out), 2);
+	assert_string_equal(out[0].name, "web");
+	assert_int_equal(out[0].service, 1);
+	assert_int_equal(out[0].minimum, 2);
+	assert_int_equal(out[0].balancers, 1ull << 63 | 1);
+	assert_string_equal(out[1].name, "mail");
+	assert_int_equal(out[1].service, 255);
+	assert_int_equal(out[1].minimum, 0);
+	assert_int_equal(out[1].balancers, 0);
+}
+
 /* --- guests ----------------------------------------------------------------------- */
 
 static void guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan(void **state)
@@ -277,6 +298,10 @@ static void guest__each_of_its_states__is_a_flag(void **state)
 	g->cappable = false;
 	sites_pass(s, BEAT + SCAN + MS);
 	assert_int_equal(site_guest(s, 1, 2, "guest-7")->flags, 0);
+	g->leaving = true; /* it is gone, and the sampler does not know yet */
+	sites_pass(s, BEAT + SCAN + MS);
+	assert_null(site_guest(s, 1, 2, "guest-7"));
+	g->leaving = false;
 }
 
 static void guest__any_name__arrives_and_hides_nobody(void **state)
@@ -366,7 +391,7 @@ static void cluster__of_another_name__is_told_as_an_alarm_and_never_seen(void **
 {
 	struct sites *s = *state;
 
-	site_write(s, 2, "prod", "");
+	site_write(s, 2, "prod", SITE_TIMES);
 	assert_strangers(s);
 	assert_true(site_told(s, 1, "alarm", "cluster"));
 }
@@ -456,6 +481,25 @@ static void work__host_alone_of_64__stays_quiet(void **state)
 	assert_in_range(s->at[1].calls, 100, 1500);
 }
 
+/* Links are called again when that is due, however slow the heart. */
+static void work__slow_heart__its_links_do_not_wait_for_it(void **state)
+{
+	struct sites *s = *state;
+	struct mono since;
+
+	for (int n = 1; n <= 2; n++) {
+		site_write(s, n, "test", "\"heartbeat\": \"10s\", \"scan\": \"60s\"");
+		site_open(s, n);
+	}
+	sites_pass(s, 3 * NS_PER_S);
+	site_kill(s, 2);
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
+	site_open(s, 2);
+	since = s->now;
+	site_until(s, site_sees(s, 1, 2).state != CLUSTER_DOWN);
+	assert_true(mono_sub(s->now, since) < 3 * NS_PER_S); /* the longest pause is 2 s */
+}
+
 /* --- open ------------------------------------------------------------------------------- */
 
 static void open__cannot__says_one_sentence_and_leaves_nothing(void **state)
@@ -465,10 +509,10 @@ static void open__cannot__says_one_sentence_and_leaves_nothing(void **state)
 		int rc;
 		const char *says;
 	} rows[] = {
-		{ "", "", -EINVAL, "c1.json:1:" },
-		{ "test", "\"frobnicate\": 1,", -EINVAL, "frobnicate" },
-		{ "test", "\"scan\": \"1ms\",", -EINVAL, "scan" },
-		{ "test", "\"callers\": 65,", -EINVAL, "callers" },
+		{ "", "\"drift\": 1", -EINVAL, "c1.json:1:" },
+		{ "test", "\"frobnicate\": 1", -EINVAL, "frobnicate" },
+		{ "test", "\"scan\": \"1ms\"", -EINVAL, "scan" },
+		{ "test", "\"callers\": 65", -EINVAL, "callers" },
 	};
 	struct sites *s = *state;
 	struct conf_error e;
@@ -482,11 +526,11 @@ static void open__cannot__says_one_sentence_and_leaves_nothing(void **state)
 		assert_null(s->at[1].c);
 	}
 	assert_false(tmp_exists(&s->at[1].g->dir, "generation")); /* no start was counted */
-	site_write(s, 1, "test", "");
+	site_write(s, 1, "test", SITE_TIMES);
 	unlink(tmp_at(&s->dir, "key1"));
 	assert_int_equal(site_try(s, 1, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "there is no key"));
-	site_write(s, 1, "test", "");
+	site_write(s, 1, "test", SITE_TIMES);
 	tmp_write(&s->at[1].g->dir, "generation", "many\n");
 	assert_int_equal(site_try(s, 1, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "generation is a number"));
@@ -520,6 +564,7 @@ int main(void)
 		PAIR(heart__stands_still__is_silent_with_its_guests_and_then_up_again),
 		PAIR(process__killed_and_begun_again__is_down_then_up_with_guests_anew),
 		PAIR(process__begun_again_as_something_older__is_refused_with_an_alarm),
+		ALONE(services__configured__are_published_as_they_are),
 		PAIR(guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan),
 		PAIR(guest__sampled__its_figures_arrive_to_the_unit),
 		PAIR(guest__not_sampled_yet__has_the_cap_of_its_own),
@@ -531,6 +576,7 @@ int main(void)
 		ALONE(number__taken_already__is_refused_with_who_has_it),
 		PAIR(work__idle__is_called_for_heartbeats_and_scans_alone),
 		PAIR(work__late_by_hours__does_not_make_up_for_what_it_missed),
+		ALONE(work__slow_heart__its_links_do_not_wait_for_it),
 		ALONE(work__host_alone_of_64__stays_quiet),
 		ALONE(open__cannot__says_one_sentence_and_leaves_nothing),
 		ALONE(generation__each_open__is_counted_up_and_shown),

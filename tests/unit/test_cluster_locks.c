@@ -129,6 +129,28 @@ static void home__went_away__the_lock_stays_as_it_was_seen_and_ages(void **state
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, SCAN);
 }
 
+static void read__under_way__is_not_posted_again(void **state)
+{
+	struct sites *s = *state;
+	const struct cluster_conf *conf = cluster_conf(s->at[1].c);
+	struct transport_event ev = { .type = TRANSPORT_RESULT,
+				      .host = 1,
+				      .outcome = TRANSPORT_LOST };
+	struct locks l = { 0 };
+
+	locks_read(&l, conf, s->hand, 0, s->now); /* there is no home */
+	assert_int_equal(l.reads, 0);
+	for (int i = 0; i < 3; i++)
+		locks_read(&l, conf, s->hand, 1, s->now);
+	assert_int_equal(l.reads, 1);
+	ev.tag = (uint64_t)CLUSTER_TAG_LOCKS << CLUSTER_TAG_SHIFT | 1;
+	locks_result(&l, conf, &ev, s->now);
+	assert_false(l.seen[WEB].known);
+	locks_read(&l, conf, s->hand, 1, s->now);
+	assert_int_equal(l.reads, 2);
+	hand_read(s, 1, WEB_AT); /* what was posted in truth is over */
+}
+
 /* --- broken ------------------------------------------------------------------------- */
 
 static void break__held_for_long__is_broken_where_it_lies(void **state)
@@ -252,6 +274,8 @@ static void break__what_becomes_of_the_operation__is_told_apart(void **state)
 					      .tag = (uint64_t)CLUSTER_TAG_BREAK
 						     << CLUSTER_TAG_SHIFT };
 
+		/* seen at a home of before */
+		assert_int_equal(locks_break(&l, conf, s->hand, 2, WEB, true, s->now), -ENOENT);
 		assert_int_equal(locks_break(&l, conf, s->hand, 1, WEB, true, s->now), 0);
 		ev.tag += l.breaks + 1;
 		locks_result(&l, conf, &ev, s->now); /* of another */
@@ -324,7 +348,7 @@ static void break__without_quorum__is_refused(void **state)
 	bool quorate;
 
 	site_kill(s, 1);
-	site_write(s, 1, "test", "\"membership\": \"corosync\",");
+	site_write(s, 1, "test", SITE_TIMES ", \"membership\": \"corosync\"");
 	site_open(s, 1);
 	sites_pass(s, 3 * NS_PER_S);
 	cluster_members(s->at[1].c, &view, &members, &quorate);
@@ -345,6 +369,7 @@ int main(void)
 		cmocka_unit_test(lock__not_read_yet__is_unknown_and_not_broken),
 		PAIR(lock__stands__its_time_grows_until_the_word_is_another),
 		PAIR(home__went_away__the_lock_stays_as_it_was_seen_and_ages),
+		PAIR(read__under_way__is_not_posted_again),
 		PAIR(break__held_for_long__is_broken_where_it_lies),
 		PAIR(break__by_its_home__goes_through_its_own_link),
 		PAIR(break__held_only_lately__needs_force),
