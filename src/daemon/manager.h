@@ -73,7 +73,10 @@ struct event_text {
 	char text[192];
 };
 
-/* Those that come all the time are kept apart: they must not drive out the others. */
+/*
+ * Those that come all the time are kept apart, as are those that strangers can cause: they
+ * must not drive out the others.
+ */
 enum { MANAGER_EVENTS = 1024 };
 struct event_log {
 	uint64_t n; /* ever; the newest MANAGER_EVENTS are kept */
@@ -118,7 +121,7 @@ struct manager {
 	bool observe;
 	bool paused; /* all guests are */
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
-	struct event_log rare, routine;
+	struct event_log rare, routine, alarms;
 	uint64_t events;	  /* number of the newest */
 	struct counters counters; /* ops NULL: there are none, nothing is checked */
 	struct checked link[FLOW_LINKS_MAX];

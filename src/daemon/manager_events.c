@@ -12,10 +12,17 @@ static bool is_routine(const char *kind)
 	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
 }
 
+static struct event_log *log_of(struct manager *m, const char *kind)
+{
+	if (!strcmp(kind, "alarm"))
+		return &m->alarms;
+	return is_routine(kind) ? &m->routine : &m->rare;
+}
+
 void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
 		   const char *fmt, ...)
 {
-	struct event_log *l = is_routine(kind) ? &m->routine : &m->rare;
+	struct event_log *l = log_of(m, kind);
 	struct event_text *e = &l->event[l->n++ % MANAGER_EVENTS];
 	va_list ap;
 
@@ -45,13 +52,17 @@ static const struct event_text *log_after(const struct event_log *l, uint64_t id
 	return lo < l->n ? &l->event[lo % MANAGER_EVENTS] : NULL;
 }
 
-const struct event_text *manager_event_after(const struct manager *m, uint64_t id)
+static const struct event_text *older(const struct event_text *a, const struct event_text *b)
 {
-	const struct event_text *a = log_after(&m->rare, id), *b = log_after(&m->routine, id);
-
 	if (!a || !b)
 		return a ? a : b;
 	return a->id < b->id ? a : b;
+}
+
+const struct event_text *manager_event_after(const struct manager *m, uint64_t id)
+{
+	return older(older(log_after(&m->rare, id), log_after(&m->routine, id)),
+		     log_after(&m->alarms, id));
 }
 
 static struct managed *by_event(struct manager *m, const struct event *ev)
