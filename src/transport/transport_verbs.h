@@ -60,6 +60,7 @@ struct conn {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	bool armed;   /* the CQ's next completion makes an event */
+	bool held;    /* responder: completions were left, since its messages have no room */
 	int broke;    /* -errno: a completion told that the connection is at its end */
 	uint8_t *mem; /* buffers; a caller's are verbs.landing's */
 	struct ibv_mr *mr;

@@ -142,22 +142,38 @@ static void completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 		serve_completed(c, wc, now);
 }
 
+/*
+ * How many completions may be taken at once. A message, DONE for who sent it, is
+ * not taken until the user's queue has room for it; when all receives lie here
+ * unread, the device holds the sender.
+ */
+static int room(struct conn *c)
+{
+	if (c->out || c->state != CONN_UP)
+		return COMPLETIONS_ONCE;
+	c->held = !front_message_fits(&c->v->t, c->host);
+	return c->held ? 0 : 1;
+}
+
 static void poll_conn(struct conn *c, struct mono now)
 {
 	struct ibv_wc wc[COMPLETIONS_ONCE];
-	int n = COMPLETIONS_ONCE;
+	int n = 1, most = 1;
 
-	for (int all = 0; all < COMPLETIONS_MAX && n == COMPLETIONS_ONCE; all += n) {
+	for (int all = 0; all < COMPLETIONS_MAX && n == most; all += n) {
 		if (c->state == CONN_OVER || !c->cq)
 			return;
-		n = ibv_poll_cq(c->cq, COMPLETIONS_ONCE, wc);
+		most = room(c);
+		if (!most)
+			return;
+		n = ibv_poll_cq(c->cq, most, wc);
 		for (int i = 0; i < n && c->state != CONN_OVER; i++)
 			completed(c, &wc[i], now);
 	}
 	if (n < 0)
 		c->broke = -EIO;
 	/* Successes may stand behind a failure: it ends when nothing is left. */
-	if (!c->broke || n == COMPLETIONS_ONCE || c->state == CONN_OVER)
+	if (!c->broke || n == most || c->state == CONN_OVER)
 		return;
 	if (c->out)
 		call_broke(c, now);
@@ -219,6 +235,7 @@ int verbs_arm(struct transport *t, struct mono now, struct mono *due)
 			continue;
 		if (!c->out && c->state == CONN_HELLO && c->due.ns < due->ns)
 			*due = c->due;
+		again |= c->held;
 		if (c->armed)
 			continue;
 		/* What came before makes no event: the next progress looks once more. */
