@@ -11,6 +11,7 @@ import sc_controls
 import sc_count
 import sc_errors
 import sc_hello
+import sc_hosts
 import sc_hv
 import sc_ioshares
 import sc_liar
@@ -24,6 +25,7 @@ BEDS = {
     "plain": {"kind": "plain", "memory": 512, "limit": 120},
     "verbs": {"kind": "plain", "memory": 1024, "limit": 900},
     "cable": {"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE},
+    "xen-cable": dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE),
     "credit2": {"sched": "credit2", "limit": 2400},
     "credit": {"sched": "credit", "limit": 600},
 }
@@ -42,6 +44,8 @@ ALL = [
              "two hosts on a cable count in each other's memory while it is cut and they die", True),
     Scenario("transport-bench", "verbs", sc_transport_bench.transport_bench,
              "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", True),
+    Scenario("hosts", "xen-cable", sc_hosts.hosts,
+             "two Xen hosts count, lock and see each other's guests while things go wrong"),
     Scenario("hello", "credit2", sc_hello.hello,
              "the programs start in dom0 and in guests, and guests have RDMA", True),
     Scenario("errors", "credit2", sc_errors.errors,

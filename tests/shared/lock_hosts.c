@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lock_hosts: one host of several, on machines of their own, that take one lock by
+ * turns and work under it.
+ *
+ *	lock_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...
+ *
+ * Host 1 is the lock's home, and holds a token, {host 16, fence 48}, and a counter.
+ * Who has the lock puts its name and fence into the token, adds 1 to the counter,
+ * takes its name out again and releases. What mutual exclusion and fences promise
+ * shows in the token: a lock that was had clean finds it without a name; its fence is
+ * never above ours; and nobody takes our name out while our lease lasts. A holder
+ * that is stopped in between leaves the lock unclean. SIGTERM: releases, ends and tells
+ * what it counted, one JSON object; a second one: at once. Who runs all of them
+ * (sc_hosts.py) adds up.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/shared/lock.h"
+#include "src/shared/region.h"
+#include "src/shared/runner.h"
+#include "src/util/clock.h"
+
+enum {
+	HOME = 1,
+	SERVICE = 1,
+	PORT = 7900,
+	HOLD_MS = 1500,
+	DEADLINE_MS = 1000,
+	CHECK_MS = 50,
+	THINK_MS = 20,
+	PREFIX = 0x10c,
+	WORK_TAG = 1000,
+	TOKEN = REGION_NODE_WORDS,
+	COUNT = REGION_COUNTERS + 8,
+};
+
+/* What comes next under the lock; each is one operation. */
+enum stage { STAGE_NONE, STAGE_LOOK, STAGE_ENTER, STAGE_ADD, STAGE_LEAVE };
+
+struct work {
+	struct lock *lock;
+	enum stage stage;
+	uint32_t tag; /* of the operation under way */
+	uint64_t fence, mine, before;
+	uint64_t turns, added, maybe_added, given_up, unclean;
+	uint64_t count; /* as we left it last */
+	uint64_t violations;
+	char what[160]; /* the first of them */
+	struct mono since, waited_max;
+	bool over; /* the lock may be released */
+	bool dirty;
+};
+
+struct me {
+	struct transport *t;
+	struct runner *r;
+	struct clock clock;
+	struct lock lock;
+	struct work work;
+	uint16_t self;
+	struct mono again;
+	uint64_t ups, downs, alarms;
+};
+
+static volatile sig_atomic_t stops;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stops = stops + 1;
+}
+
+/* --- under the lock ---------------------------------------------------------------- */
+
+static void violation(struct work *w, const char *what, uint64_t a, uint64_t b)
+{
+	if (!w->violations++)
+		snprintf(w->what, sizeof(w->what), "%s: %" PRIx64 ", %" PRIx64, what, a, b);
+}
+
+static void put(struct work *w, struct step_out *out, enum stage stage, struct step_op op)
+{
+	w->stage = stage;
+	op.host = HOME;
+	op.tag = ++w->tag;
+	out->op[out->n++] = op;
+}
+
+static void end_turn(struct work *w, bool dirty)
+{
+	w->stage = STAGE_NONE;
+	w->over = true;
+	w->dirty = dirty;
+	w->given_up += dirty;
+}
+
+/* Only while the lease surely lasts until the operation is over. */
+static bool may(struct work *w, struct mono now)
+{
+	if (lock_may_act(w->lock, now, 0))
+		return true;
+	end_turn(w, true);
+	return false;
+}
+
+static void looked(struct work *w, uint64_t token, struct mono now, struct step_out *out)
+{
+	const struct step_op op = {
+		.kind = STEP_CAS, .offset = TOKEN, .compare = token, .value = w->mine
+	};
+
+	if (region_word_id(token) && !lock_unclean(w->lock))
+		violation(w, "had clean, but somebody is in", token, w->mine);
+	if (token && (int64_t)(region_word_seq(token) << 16) >= (int64_t)(w->fence << 16))
+		violation(w, "the fence did not grow", token, w->mine);
+	w->before = token;
+	if (may(w, now))
+		put(w, out, STAGE_ENTER, op);
+}
+
+static void entered(struct work *w, uint64_t old, struct mono now, struct step_out *out)
+{
+	const struct step_op op = { .kind = STEP_FAA, .offset = COUNT, .value = 1 };
+
+	if (old != w->before) {
+		if (lock_may_act(w->lock, now, 0) && !lock_unclean(w->lock))
+			violation(w, "somebody came in beside us", old, w->mine);
+		end_turn(
+			w,
+			true); /* an operation of a former holder came late: the next looks again */
+	} else if (may(w, now)) {
+		put(w, out, STAGE_ADD, op);
+	}
+}
+
+static void added(struct work *w, uint64_t old, struct mono now, struct step_out *out)
+{
+	const struct step_op op = { .kind = STEP_CAS,
+				    .offset = TOKEN,
+				    .compare = w->mine,
+				    .value = region_word(0, w->fence) };
+
+	w->added++;
+	w->count = old + 1;
+	if (may(w, now))
+		put(w, out, STAGE_LEAVE, op);
+}
+
+static void left(struct work *w, uint64_t old, struct mono now)
+{
+	if (old != w->mine && lock_may_act(w->lock, now, 0))
+		violation(w, "somebody was in while our lease lasted", old, w->mine);
+	w->turns += old == w->mine;
+	end_turn(w, old != w->mine);
+}
+
+static void take_result(struct work *w, const struct step_event *ev, struct mono now,
+			struct step_out *out)
+{
+	if (ev->tag != w->tag || w->stage == STAGE_NONE)
+		return;
+	if (ev->outcome != STEP_DONE) {
+		w->maybe_added += w->stage == STAGE_ADD && ev->outcome == STEP_UNKNOWN;
+		end_turn(w, true);
+		return;
+	}
+	switch (w->stage) {
+	case STAGE_LOOK:
+		looked(w, ev->old, now, out);
+		break;
+	case STAGE_ENTER:
+		entered(w, ev->old, now, out);
+		break;
+	case STAGE_ADD:
+		added(w, ev->old, now, out);
+		break;
+	default:
+		left(w, ev->old, now);
+	}
+}
+
+static void work_step(void *state, const struct step_event *ev, struct mono now,
+		      struct step_out *out)
+{
+	const struct step_op look = { .kind = STEP_READ, .offset = TOKEN };
+	struct work *w = state;
+
+	if (ev->type == STEP_RESULT)
+		take_result(w, ev, now, out);
+	if (ev->type != STEP_ASK)
+		return;
+	w->fence = lock_fence(w->lock);
+	w->mine = region_word(w->lock->conf.self, w->fence);
+	w->unclean += lock_unclean(w->lock);
+	w->over = false;
+	if (may(w, now))
+		put(w, out, STAGE_LOOK, look);
+}
+
+static struct mono work_due(const void *state)
+{
+	(void)state;
+	return (struct mono){ INT64_MAX };
+}
+
+static void lock_step_any(void *state, const struct step_event *ev, struct mono now,
+			  struct step_out *out)
+{
+	lock_step(state, ev, now, out);
+}
+
+static struct mono lock_due_any(const void *state)
+{
+	return lock_due(state);
+}
+
+/* --- turns -------------------------------------------------------------------------- */
+
+static void turn(struct me *m, struct mono now)
+{
+	struct work *w = &m->work;
+
+	switch (lock_state(&m->lock)) {
+	case LOCK_IDLE:
+		w->stage = STAGE_NONE; /* a view or a restart of the home took it */
+		if (mono_sub(now, m->again) < 0 || stops)
+			return;
+		w->since = now;
+		w->over = false;
+		runner_ask(m->r, &m->lock, LOCK_ACQUIRE, now);
+		return;
+	case LOCK_HELD:
+		if (w->over) {
+			lock_mark(&m->lock, w->dirty);
+			m->again = mono_add(now, THINK_MS * NS_PER_MS);
+			runner_ask(m->r, &m->lock, LOCK_RELEASE, now);
+		} else if (w->stage == STAGE_NONE) {
+			if (mono_sub(now, w->since) > w->waited_max.ns)
+				w->waited_max.ns = mono_sub(now, w->since);
+			runner_ask(m->r, w, 0, now);
+		}
+		return;
+	case LOCK_WAITING:
+		if (stops)
+			runner_ask(m->r, &m->lock, LOCK_RELEASE, now);
+		return;
+	default:
+		return;
+	}
+}
+
+static void take_events(struct me *m)
+{
+	struct transport_event ev[32];
+	size_t n = transport_poll(m->t, m->clock.now(&m->clock), ev, 32);
+
+	for (size_t i = 0; i < n; i++) {
+		m->ups += ev[i].type == TRANSPORT_UP;
+		m->downs += ev[i].type == TRANSPORT_DOWN;
+		m->alarms += ev[i].type == TRANSPORT_ALARM;
+		runner_event(m->r, &ev[i], m->clock.now(&m->clock));
+	}
+}
+
+static void sleep_a_little(struct me *m)
+{
+	struct pollfd p = { .fd = transport_fd(m->t), .events = POLLIN };
+	struct mono now = m->clock.now(&m->clock), due = now, mine = runner_due_at(m->r);
+	int64_t ms;
+
+	if (transport_arm(m->t, now, &due))
+		return;
+	if (mine.ns < due.ns)
+		due = mine;
+	ms = mono_sub(due, now) / NS_PER_MS;
+	poll(&p, 1, ms > 10 ? 10 : ms < 0 ? 0 : (int)ms);
+}
+
+static void run(struct me *m)
+{
+	while (!stops || lock_state(&m->lock) != LOCK_IDLE) {
+		take_events(m);
+		runner_tick(m->r, m->clock.now(&m->clock));
+		turn(m, m->clock.now(&m->clock));
+		if (stops > 1)
+			break;
+		sleep_a_little(m);
+	}
+}
+
+static void tell(const struct me *m)
+{
+	const struct work *w = &m->work;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "host", m->self },
+		{ "turns", w->turns },
+		{ "added", w->added },
+		{ "maybe_added", w->maybe_added },
+		{ "count", w->count },
+		{ "given_up", w->given_up },
+		{ "unclean", w->unclean },
+		{ "fence", w->fence },
+		{ "waited_max_ms", (uint64_t)(w->waited_max.ns / NS_PER_MS) },
+		{ "ups", m->ups },
+		{ "downs", m->downs },
+		{ "alarms", m->alarms },
+		{ "violations", w->violations },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "{", rows[i].name, rows[i].value);
+	printf(", \"what\": \"%s\"}\n", w->what);
+	fflush(stdout);
+}
+
+/* --- open ---------------------------------------------------------------------------- */
+
+static int open_transport(struct me *m, const char *backend, uint64_t generation, char **address)
+{
+	static const uint8_t key[] = "a key that every host of it holds";
+	static uint64_t words[REGION_WORDS_BYTES / 8];
+	const struct transport_backend *b = transport_find(backend);
+	struct transport_conf c = { .host = m->self,
+				    .generation = generation,
+				    .cluster = "lock_hosts",
+				    .key = key,
+				    .key_len = sizeof(key) - 1,
+				    .port = (uint16_t)(PORT + m->self),
+				    .bytes = { REGION_PAGE, REGION_WORDS_BYTES },
+				    .words = words,
+				    .seed = m->self };
+	char text[256] = "";
+
+	if (!b || region_words(words, generation))
+		return -EINVAL;
+	words[TOKEN / 8] = 0;
+	snprintf(c.address, sizeof(c.address), "%s", address[m->self - 1]);
+	if (!strcmp(backend, "shm"))
+		c.port = 0;
+	if (b->open(&m->t, &c, m->clock.now(&m->clock), text)) {
+		fprintf(stderr, "lock_hosts: %s\n", text);
+		return -EIO;
+	}
+	return 0;
+}
+
+static int add_hosts(struct me *m, const char *backend, char **address, int hosts)
+{
+	for (int i = 0; i < hosts; i++) {
+		struct transport_peer p = { .host = (uint16_t)(i + 1),
+					    .port = (uint16_t)(PORT + i + 1) };
+		int rc;
+
+		snprintf(p.address, sizeof(p.address), "%s", address[i]);
+		snprintf(p.name, sizeof(p.name), "host-%d", i + 1);
+		if (!strcmp(backend, "shm"))
+			p.port = 0;
+		rc = transport_add(m->t, &p, m->clock.now(&m->clock));
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int open_protocols(struct me *m, int hosts)
+{
+	const struct lock_conf lc = { .self = m->self,
+				      .service = SERVICE,
+				      .hold_ns = HOLD_MS * NS_PER_MS,
+				      .deadline_ns = DEADLINE_MS * NS_PER_MS,
+				      .drift_ppm = 1000,
+				      .check_ns = CHECK_MS * NS_PER_MS,
+				      .seed = m->self };
+	const struct runner_user lock = { &m->lock, lock_step_any, lock_due_any, 0, LOCK_TAGS };
+	/* Its tags grow with each operation: a late result is nobody's. */
+	const struct runner_user work = { &m->work, work_step, work_due, WORK_TAG, 1u << 30 };
+	int rc;
+
+	lock_init(&m->lock, &lc);
+	m->work.lock = &m->lock;
+	m->work.tag = WORK_TAG;
+	rc = runner_open(&m->r, m->t, DEADLINE_MS * NS_PER_MS, PREFIX);
+	if (!rc)
+		rc = runner_add(m->r, &lock);
+	if (!rc)
+		rc = runner_add(m->r, &work);
+	if (!rc)
+		runner_view(m->r, 0, (1ull << hosts) - 1, true, m->clock.now(&m->clock));
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct me *m = calloc(1, sizeof(*m));
+	int rc;
+
+	if (!m || argc < 6 || atoi(argv[2]) < 1 || atoi(argv[2]) > argc - 4) {
+		fputs("usage: lock_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...\n",
+		      stderr);
+		free(m);
+		return 2;
+	}
+	m->self = (uint16_t)atoi(argv[2]);
+	clock_real(&m->clock);
+	signal(SIGTERM, stop);
+	signal(SIGPIPE, SIG_IGN);
+	rc = open_transport(m, argv[1], strtoull(argv[3], NULL, 10), &argv[4]);
+	if (!rc)
+		rc = add_hosts(m, argv[1], &argv[4], argc - 4);
+	if (!rc)
+		rc = open_protocols(m, argc - 4);
+	if (!rc) {
+		fputs("open\n", stderr);
+		run(m);
+		tell(m);
+	} else {
+		fprintf(stderr, "lock_hosts: %s\n", strerror(-rc));
+	}
+	runner_close(m->r);
+	transport_close(m->t);
+	free(m);
+	return rc ? 1 : 0;
+}

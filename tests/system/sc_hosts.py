@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""hosts: two Xen hosts on a cable, dom0 to dom0 over soft-RoCE.
+
+Their dom0s work on each other's memory (sc_transport), take one lock by turns, and run resexd,
+which sees the other host's guests, Resos and caps by READs alone; while the cable is cut and
+healed, and processes are stopped, killed and started again.
+"""
+import json
+import os
+import time
+
+import bed
+import sc_transport
+from bed import Failed, Guest, check, wait_for
+from daemon import Daemon, Load, wait_rings, with_agent
+from sc_transport import A, B, CABLE
+
+BED = {"sched": "credit2", "memory": 1280, "dom0_memory": 640, "cpus": 1}
+LOAD = "--qps 1 --types rc --mix write=1 --sizes 4096-4096 --mtu 1024 --count 200-200 --seed 7"
+CAP = 40
+
+
+def cable(away):
+    for path in CABLE:
+        if away:
+            os.rename(path, path + ".cut")
+        else:
+            os.rename(path + ".cut", path)
+
+
+# --- one lock, by turns --------------------------------------------------------------------------
+
+
+class Locker:
+    """lock_hosts on one of the two."""
+
+    def __init__(self, vm, number):
+        self.vm, self.number, self.generation = vm, number, 0
+
+    def start(self):
+        self.generation += 1
+        err = "/h/files/lock-%d.err" % self.generation
+        self.vm.sh("rm -f /tmp/lock.out; (/t/lock_hosts verbs %d %d %s %s >/tmp/lock.out 2>%s & "
+                   "echo $! >/tmp/lock.pid)" % (self.number, self.generation, A, B, err))
+        wait_for("start of lock_hosts", 10, lambda: "open" in self.vm.run("cat " + err).out, 0.2)
+
+    def signal(self, what):
+        self.vm.sh("kill -%s $(cat /tmp/lock.pid)" % what)
+
+    def told(self):
+        self.signal("TERM")
+        out = wait_for("what lock_hosts counted", 20, lambda: self.vm.run("cat /tmp/lock.out").out, 0.3)
+        self.vm.note("lock_hosts %d: %s" % (self.number, out.strip()))
+        return json.loads(out)
+
+
+def locks(vms):
+    """The home of the lock is host 1; it and host 2 die in turn, and the cable is cut."""
+    one, two = both = [Locker(vm, i + 1) for i, vm in enumerate(vms)]
+    for h in both:
+        h.start()
+    time.sleep(8)
+    cable(True)
+    time.sleep(6)
+    cable(False)
+    time.sleep(8)
+    two.signal("KILL")
+    time.sleep(4)
+    two.start()
+    time.sleep(6)
+    one.signal("KILL")
+    time.sleep(2)
+    one.start()
+    time.sleep(8)
+    got = [h.told() for h in (two, one)]
+    for r in got:
+        check(r["violations"] == 0, "host %d: %s" % (r["host"], r["what"]))
+        check(r["turns"] >= 3, "host %d had the lock only %d times: %s" % (r["host"], r["turns"], r))
+    check(got[1]["unclean"] >= 1, "the restarted home's lock was had as if nobody could have held it: %s" % got)
+    check(max(r["fence"] for r in got) >> 32 == 2, "the fences are not of the home's second start: %s" % got)
+
+
+# --- resexd on both ---------------------------------------------------------------------------------
+
+
+def seen(d, name):
+    """How the daemon sees that host, with its guests."""
+    return [h for h in d.ask("list --all-hosts")["hosts"] if h["name"] == name][0]
+
+
+def wait_state(d, name, state, seconds=20):
+    wait_for("%s to be %s in host-list" % (name, state), seconds, lambda: seen(d, name)["state"] == state, 0.3)
+    return seen(d, name)
+
+
+def daemon(vm, number, **settings):
+    hosts = [{"name": "xen%d" % (i + 1), "number": i + 1, "address": at} for i, at in enumerate((A, B))]
+    conf = {"cluster": "pair", "host": "xen%d" % number, "transport": "verbs", "key_file": "/run/key",
+            "timeout": "2s", "hosts": hosts, "services": [{"name": "web", "number": 1}]}
+    vm.sh("echo 0123456789abcdef0123456789abcdef >/run/key; chmod 600 /run/key; mkdir -p /var/lib/resex")
+    return Daemon(vm, cluster_file=vm.put("cluster.json", json.dumps(conf)), **settings)
+
+
+def same_guest(first, second):
+    """What the first host says of its guest is what the second reads of it."""
+    own = {g["name"]: g for g in first.ask("list")["guests"]}["one"]
+    theirs = {g["name"]: g for g in seen(second, "xen1")["guests"]}.get("one")
+    if not theirs:
+        return None
+    keys = ("domid", "uuid", "cap", "mtus_sent", "mtus_recv", "allocated", "weight", "state", "rings")
+    return theirs if all(own[k] == theirs[k] for k in keys) else None
+
+
+def daemons(vms):
+    g = Guest(vms[0], "one")
+    vms[0].create(g)
+    with_agent(g)
+    first = daemon(vms[0], 1, guests={"one": {"max_cap": CAP}})
+    second = daemon(vms[1], 2)
+    with first, second:
+        wait_state(first, "xen2", "up")
+        generation = wait_state(second, "xen1", "up")["generation"]
+        load = Load(g, LOAD)
+        wait_rings(first, "one", load.streams, load.pid)
+        load.go().wait_done()
+        theirs = wait_for("the guest's figures on the other host", 20, lambda: same_guest(first, second), 0.5)
+        vms[0].note("as the other host reads it: %s" % theirs)
+        check(theirs["mtus_sent"] > 0 and theirs["cap"] == CAP and theirs["allocated"] > 0,
+              "the guest as the other host reads it: %s" % theirs)
+        load.finish()
+        first.signal("STOP")
+        silent = wait_state(second, "xen1", "silent")
+        check([x["name"] for x in silent["guests"]] == ["one"], "a silent host's guests are gone: %s" % silent)
+        first.signal("CONT")
+        wait_state(second, "xen1", "up")
+        cable(True)
+        wait_state(second, "xen1", "down", 30)
+        wait_state(first, "xen2", "down", 30)
+        cable(False)
+        wait_state(second, "xen1", "up", 30)
+        wait_state(first, "xen2", "up", 30)
+        lock = second.ask("lock-list")["locks"][0]
+        check((lock["state"], lock["home"]) == ("free", "xen1"), "the lock of web: %s" % lock)
+        first.kill()
+        down = wait_state(second, "xen1", "down", 30)
+        check(down["note"], "nothing is said of why xen1 is down: %s" % down)
+        first.begin()
+        again = wait_state(second, "xen1", "up", 30)["generation"]
+        check(again == generation + 1, "generation %d came after %d" % (again, generation))
+
+
+# --- both hosts ----------------------------------------------------------------------------------------
+
+
+def hosts(vm):
+    second = bed.Vm(vm.images, vm.run_dir + "/second", limit=vm.limit, cable=CABLE[::-1], **BED)
+    try:
+        with second as other:
+            vms = (vm, other)
+            for v, at in zip(vms, (A, B)):
+                v.sh("/t/rxe.sh eth0 " + at)
+            counters = [sc_transport.Host(vm, 1, A, B), sc_transport.Host(other, 2, B, A)]
+            for part in (sc_transport.clean, sc_transport.cut, sc_transport.killed):
+                vm.note("--- counters, " + part.__name__)
+                part(counters)
+                for h in counters:
+                    h.generation += 1
+            vm.note("--- locks")
+            locks(vms)
+            vm.note("--- daemons")
+            daemons(vms)
+    except Failed as e:
+        raise Failed("%s (the second host's logs are in %s)" % (e, second.run_dir)) from None
+    finally:
+        for path in CABLE + tuple(p + ".cut" for p in CABLE):
+            if os.path.exists(path):
+                os.unlink(path)
