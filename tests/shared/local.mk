@@ -21,3 +21,9 @@ tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared
 	src/shared/move.c
 tests_shared_vt_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/shared/hook.h
 tests_shared_vt_LDADD = libutil.a
+
+# Locks among threads, in real time.
+check_PROGRAMS += tests/shared/threads
+TESTS += tests/shared/threads
+tests_shared_threads_SOURCES = tests/shared/threads.c tests/unit/tmpdir.h $(HISTORY)
+tests_shared_threads_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
