@@ -118,7 +118,7 @@ def clean(hosts):
     check([r["messages"] for r in got] == [r["sent"] for r in got[::-1]],
           "not all messages came once: %s" % got)
     for i, r in enumerate(got):
-        check(r["done"] > 100 and r["reads"] > 20 and r["messages"] > 20,
+        check(r["done"] > 20 and r["reads"] > 3 and r["messages"] > 3,
               "host %d did little: %s" % (i + 1, r))
         check((r["ups"], r["downs"], r["unknown"], r["lost"], r["gaps"], r["alarms"]) ==
               (1, 0, 0, 0, 0, 0), "host %d, which nothing disturbed: %s" % (i + 1, r))

@@ -571,7 +571,7 @@ static void peer__with_another_peers_key__is_refused(void **state)
 	liar_end(&b);
 }
 
-/* What was posted on the old link can no longer be executed, with old keys or new. */
+/* What is posted on the old link is not executed any more; nor are its keys of use on the new. */
 static void peer__calls_again__its_old_link_is_dead(void **state)
 {
 	struct liar old, new;
@@ -580,7 +580,7 @@ static void peer__calls_again__its_old_link_is_dead(void **state)
 	liar_friend(&old, 2);
 	liar_friend(&new, 2);
 	assert_int_not_equal(
-		liar_rdma(&old, IBV_WR_ATOMIC_FETCH_AND_ADD, new.part[1].at, new.part[1].rkey, 8),
+		liar_rdma(&old, IBV_WR_ATOMIC_FETCH_AND_ADD, old.part[1].at, old.part[1].rkey, 8),
 		IBV_WC_SUCCESS);
 	assert_int_equal(liar_rdma(&new, IBV_WR_RDMA_READ, new.part[1].at, new.part[1].rkey, 8),
 			 IBV_WC_SUCCESS);

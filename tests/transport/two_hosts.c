@@ -26,7 +26,7 @@ enum {
 	PORT = 7800, /* + number */
 	TABLE = 8192,
 	WORDS = 4096,
-	LATE_MS = 1000, /* deadline of an operation */
+	LATE_MS = 1500, /* deadline of an operation */
 	ADDS = 4,	/* outstanding */
 	END_S = 10,
 	SLEEP_MS = 500,
