@@ -505,7 +505,8 @@ static void draw_faults(struct schedule *s, struct world_conf *w)
 	if (s->kind == SCHEDULE_HANDOVER)
 		w->weight[FAULT_PAUSE] = w->weight[FAULT_HANG] = w->weight[FAULT_LATE] = 8;
 	w->restarts = !one_in(s, 4);
-	w->asides = one_in(s, 4);
+	/* No transport does it: it is for the rule that forbids to believe what it tells. */
+	w->asides = one_in(s, 4) && shared_broken == BROKEN_RESOLVE_ON_OLD_LINK;
 	w->aimed = one_in(s, 3);
 }
 

@@ -164,6 +164,11 @@ static int run_sound(struct schedule *s, const struct options *o)
 	return 0;
 }
 
+static bool is_rare(enum shared_rule rule)
+{
+	return rule == BROKEN_EPOCH_IGNORED || rule == BROKEN_SWEEP_MISSED;
+}
+
 static int run_broken(struct schedule *s, const struct options *given, enum shared_rule rule)
 {
 	struct options o = *given;
@@ -174,7 +179,7 @@ static int run_broken(struct schedule *s, const struct options *given, enum shar
 		if (leads_to[i].rule != rule)
 			continue;
 		o.expected = leads_to[i].expected;
-		if (rule == BROKEN_EPOCH_IGNORED && o.all && o.schedules < RARE) {
+		if (is_rare(rule) && o.all && o.schedules < RARE) {
 			printf("%s: not looked for in less than %d schedules\n", rules[rule].name,
 			       RARE);
 			return 0;
