@@ -12,3 +12,17 @@ EXTRA_DIST += tests/bench/onesided.gp
 resex_bench_transport_SOURCES = tests/bench/bench_transport.c
 resex_bench_transport_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 CLEANFILES += resex-bench-transport
+
+EXTRA_PROGRAMS += resex-bench-recovery
+EXTRA_DIST += tests/bench/recovery.gp
+LOCK_HOST = tests/bench/lock_host.c tests/bench/lock_host.h
+resex_bench_recovery_SOURCES = tests/bench/bench_recovery.c tests/bench/recovery_sim.c \
+	tests/bench/recovery_sim.h $(LOCK_HOST)
+resex_bench_recovery_LDADD = $(CLUSTER_LIBS) libutil.a
+CLEANFILES += resex-bench-recovery
+
+EXTRA_PROGRAMS += resex-bench-lock
+EXTRA_DIST += tests/bench/lock.gp
+resex_bench_lock_SOURCES = tests/bench/bench_lock.c $(LOCK_HOST)
+resex_bench_lock_LDADD = $(CLUSTER_LIBS) libutil.a
+CLEANFILES += resex-bench-lock
