@@ -13,6 +13,10 @@
  *	break + check + check / 8 + 3 round trips
  * for its word was seen one look after it was written, at the latest; the round trips
  * are of that look, of the last one before the break, and of the break itself.
+ * That is so while deadline >= 2 1/8 checks + a round trip. A waiter looks no more for
+ * as long before it would break a word; with a shorter deadline its holder may
+ * release, acquire and die within that pause, and the new word is seen by up to 1 1/8
+ * checks later.
  */
 #ifndef RESEX_BENCH_RECOVERY_SIM_H
 #define RESEX_BENCH_RECOVERY_SIM_H
