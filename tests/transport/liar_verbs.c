@@ -312,15 +312,15 @@ static void liar_end(struct liar *l)
 }
 
 /* Post this and await its end: its status. */
-static enum ibv_wc_status liar_does(struct liar *l, struct ibv_send_wr *wr, uint32_t len)
+static enum ibv_wc_status liar_does(struct liar *l, struct ibv_send_wr wr, uint32_t len)
 {
 	struct ibv_sge piece = { .addr = (uintptr_t)l->room, .length = len, .lkey = l->mr->lkey };
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 
-	wr->sg_list = &piece;
-	wr->num_sge = 1;
-	assert_int_equal(ibv_post_send(l->id->qp, wr, &bad), 0);
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	assert_int_equal(ibv_post_send(l->id->qp, &wr, &bad), 0);
 	UNTIL(ibv_poll_cq(l->cq, 1, &wc) == 1);
 	return wc.status;
 }
@@ -338,7 +338,7 @@ static enum ibv_wc_status liar_rdma(struct liar *l, enum ibv_wr_opcode what, uin
 		wr.wr.rdma.remote_addr = at;
 		wr.wr.rdma.rkey = rkey;
 	}
-	return liar_does(l, &wr, len);
+	return liar_does(l, wr, len);
 }
 
 static enum ibv_wc_status liar_sends(struct liar *l, const void *data, uint32_t len)
@@ -346,7 +346,7 @@ static enum ibv_wc_status liar_sends(struct liar *l, const void *data, uint32_t 
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 
 	memcpy(l->room, data, len);
-	return liar_does(l, &wr, len);
+	return liar_does(l, wr, len);
 }
 
 /* The next message, copied out; its length. 0: the link ended instead. */
