@@ -278,12 +278,19 @@ static const char *why_refused(int why)
 	}
 }
 
+/*
+ * Who has proven nothing may say that it is anybody: the alarm counts as a stranger's, so
+ * that nobody uses up the alarms that are about a host.
+ */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
 {
+	bool proven = why == -EPERM || why == -ESTALE; /* of front_proven */
+
 	t->now = now;
 	t->stats.refused_callers++;
 	if (host)
-		front_alarm(t, host, "a caller that says it is host %u was refused: %s", host,
+		front_alarm(t, proven ? host : 0,
+			    "a caller that says it is host %u was refused: %s", host,
 			    why_refused(why));
 	else
 		front_alarm(t, 0, "a caller was refused: %s", why_refused(why));

@@ -167,7 +167,7 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 /*
  * Counts, and raises an alarm: a caller that front_caller took, and that says it
  * is host (0: it did not say), was hung up on: why is of hello_take or front_proven,
- * or -ETIMEDOUT.
+ * or -ETIMEDOUT. The alarm is of that host only when it proved to be of the cluster.
  */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
 

@@ -336,6 +336,29 @@ static void refused__says_who_and_why(void **state)
 	rig_free(r);
 }
 
+static void refused__by_whatever_numbers_strangers_say__hides_no_alarm_of_a_host(void **state)
+{
+	static const int whys[] = {
+		-EPROTO, -EXDEV, -EHOSTUNREACH, -EACCES, -ETIMEDOUT, -ECONNRESET
+	};
+	struct rig *r = rig_new();
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		front_refused(&r->f->t, (uint16_t)(1 + i % TRANSPORT_HOSTS_MAX), whys[i % 6],
+			      r->now);
+	poll_all(r);
+	assert_in_range(r->n, 1, 10); /* as of one host, not of 64 */
+	for (size_t i = 0; i < r->n; i++)
+		assert_int_equal(r->ev[i].host, 0);
+	front_refused(&r->f->t, 4, -ESTALE, r->now);
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].host, 4);
+	assert_non_null(strstr(r->ev[0].text, "host 4 was refused: a newer start"));
+	rig_free(r);
+}
+
 /* --- sleeping ---------------------------------------------------------------------------- */
 
 static void arm__says_when(void **state)
@@ -472,6 +495,8 @@ int main(void)
 		cmocka_unit_test(alarms__too_many__counted_and_said_later),
 		cmocka_unit_test(callers__too_many_at_once_or_a_second__refused),
 		cmocka_unit_test(refused__says_who_and_why),
+		cmocka_unit_test(
+			refused__by_whatever_numbers_strangers_say__hides_no_alarm_of_a_host),
 		cmocka_unit_test(arm__says_when),
 		cmocka_unit_test(whatever_happens__each_operation_ends_once),
 	};

@@ -366,7 +366,7 @@ static void wrong_proof__alarm_and_no_file(void **state)
 	assert_int_equal(caller_prove(r, c, true), -ECONNRESET);
 	assert_int_equal(c->file[0], -1);
 	assert_int_equal(c->file[1], -1);
-	assert_true(find(r, 2, TRANSPORT_ALARM, 1, 0) >= 0);
+	assert_true(find(r, 2, TRANSPORT_ALARM, 0, 0) >= 0);
 	transport_stats(r->host[2].t, &s);
 	assert_int_equal(s.refused_callers, 1);
 	caller_end(c);
