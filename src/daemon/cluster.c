@@ -18,6 +18,17 @@
 
 enum { EVENTS_ONCE = 64, TURNS_MAX = 16 };
 
+/* One that comes and goes is told of so often in a row, and then not for a while. */
+enum { HOST_EVENTS = 4 };
+#define HOST_REST_NS (10 * NS_PER_S)
+
+/* What people were told of a host. */
+struct told {
+	bool up;
+	uint32_t events;
+	struct mono newest;
+};
+
 struct cluster {
 	struct cluster_conf conf;
 	struct manager *m;
@@ -29,6 +40,7 @@ struct cluster {
 	struct member_view view;
 	struct locks locks;
 	struct mono beat_due, scan_due;
+	struct told told[REGION_HOSTS_MAX];
 	int epoll, member_fd;
 	char member_note[128];
 	struct region_guest guest[REGION_GUESTS_MAX]; /* of ours, while they are published */
@@ -55,17 +67,39 @@ static void tell(struct cluster *c, int64_t wall_ns, const char *kind, uint16_t 
 	manager_event(c->m, wall_ns, "", kind, "%s: %s", name, what);
 }
 
-static void tell_link(struct cluster *c, const struct transport_event *ev, int64_t wall_ns)
+/* Of a host that comes and goes all the time, how it stands is told once a while. */
+static void tell_link(struct cluster *c, uint16_t host, bool up, const char *why, struct mono now,
+		      int64_t wall_ns)
 {
-	bool up = ev->type == TRANSPORT_UP;
+	struct told *told = &c->told[host - 1];
+	struct peer_seen p;
 	char what[160];
 
+	if (told->up == up)
+		return;
+	if (mono_sub(now, told->newest) >= HOST_REST_NS)
+		told->events = 0;
+	if (told->events == HOST_EVENTS)
+		return;
+	*told = (struct told){ .up = up, .events = told->events + 1, .newest = now };
+	peers_see(c->peers, host, &p);
 	if (up)
 		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
-			 (unsigned long long)ev->generation);
+			 (unsigned long long)p.generation);
 	else
-		snprintf(what, sizeof(what), "its memory cannot be read any more: %s", ev->text);
-	tell(c, wall_ns, "host", ev->host, what);
+		snprintf(what, sizeof(what), "its memory cannot be read any more: %s", why);
+	tell(c, wall_ns, "host", host, what);
+}
+
+/* What was not told when it happened. */
+static void tell_links(struct cluster *c, struct mono now, int64_t wall_ns)
+{
+	for (uint32_t i = 0; i < c->conf.hosts; i++) {
+		uint16_t host = (uint16_t)c->conf.host[i].number;
+		bool up = transport_link(c->t, host) != 0;
+
+		tell_link(c, host, up, "it comes and goes", now, wall_ns);
+	}
 }
 
 /* --- work ------------------------------------------------------------------- */
@@ -87,8 +121,8 @@ static void take(struct cluster *c, const struct transport_event *ev, struct mon
 		break;
 	case TRANSPORT_UP:
 	case TRANSPORT_DOWN:
-		tell_link(c, ev, wall_ns);
 		peers_event(c->peers, ev, now);
+		tell_link(c, ev->host, ev->type == TRANSPORT_UP, ev->text, now, wall_ns);
 		break;
 	case TRANSPORT_ALARM:
 		tell(c, wall_ns, "alarm", ev->host, ev->text);
@@ -184,6 +218,7 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 	if (is_due(&c->beat_due, c->conf.heartbeat_ns, now))
 		publish(c, sn, wall_ns);
 	if (is_due(&c->scan_due, c->conf.scan_ns, now)) {
+		tell_links(c, now, wall_ns);
 		peers_scan(c->peers, now);
 		locks_read(&c->locks, &c->conf, c->t, locks_home(c->view.members), now);
 	}

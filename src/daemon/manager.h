@@ -121,7 +121,7 @@ struct manager {
 	bool observe;
 	bool paused; /* all guests are */
 	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
-	struct event_log rare, routine, alarms;
+	struct event_log rare, routine, foreign;
 	uint64_t events;	  /* number of the newest */
 	struct counters counters; /* ops NULL: there are none, nothing is checked */
 	struct checked link[FLOW_LINKS_MAX];

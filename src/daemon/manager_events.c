@@ -12,10 +12,16 @@ static bool is_routine(const char *kind)
 	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
 }
 
+/* What other hosts cause, and strangers: as often as they like. */
+static bool is_foreign(const char *kind)
+{
+	return !strcmp(kind, "alarm") || !strcmp(kind, "host");
+}
+
 static struct event_log *log_of(struct manager *m, const char *kind)
 {
-	if (!strcmp(kind, "alarm"))
-		return &m->alarms;
+	if (is_foreign(kind))
+		return &m->foreign;
 	return is_routine(kind) ? &m->routine : &m->rare;
 }
 
@@ -62,7 +68,7 @@ static const struct event_text *older(const struct event_text *a, const struct e
 const struct event_text *manager_event_after(const struct manager *m, uint64_t id)
 {
 	return older(older(log_after(&m->rare, id), log_after(&m->routine, id)),
-		     log_after(&m->alarms, id));
+		     log_after(&m->foreign, id));
 }
 
 static struct managed *by_event(struct manager *m, const struct event *ev)

@@ -206,7 +206,7 @@ static inline const struct event_text *rig_event(const struct manager_rig *g, co
 
 static inline void rig_forget_events(struct manager_rig *g)
 {
-	g->m.events = g->m.rare.n = g->m.routine.n = g->m.alarms.n = 0;
+	g->m.events = g->m.rare.n = g->m.routine.n = g->m.foreign.n = 0;
 }
 
 static inline uint32_t rig_events(const struct manager_rig *g, const char *kind)

@@ -158,6 +158,28 @@ static void process__killed_and_begun_again__is_down_then_up_with_guests_anew(vo
 	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
 }
 
+static void process__begins_again_and_again__is_told_now_and_then_and_at_last(void **state)
+{
+	struct sites *s = *state;
+	uint32_t before = rig_events(s->at[1].g, "host");
+
+	for (int i = 0; i < 40; i++) {
+		site_kill(s, 2);
+		site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
+		site_open(s, 2);
+		site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
+	}
+	/* 80 times, in a time that is far from that of 20 events */
+	assert_in_range(rig_events(s->at[1].g, "host") - before, 2, 40);
+	sites_pass(s, 11 * NS_PER_S);
+	site_kill(s, 2);
+	sites_pass(s, 11 * NS_PER_S);
+	assert_non_null(strstr(rig_event(s->at[1].g, "host")->text, "cannot be read any more"));
+	site_open(s, 2);
+	sites_pass(s, 11 * NS_PER_S);
+	assert_non_null(strstr(rig_event(s->at[1].g, "host")->text, "generation 42"));
+}
+
 static void process__begun_again_as_something_older__is_refused_with_an_alarm(void **state)
 {
 	struct sites *s = *state;
@@ -563,6 +585,7 @@ int main(void)
 		PAIR(heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan),
 		PAIR(heart__stands_still__is_silent_with_its_guests_and_then_up_again),
 		PAIR(process__killed_and_begun_again__is_down_then_up_with_guests_anew),
+		PAIR(process__begins_again_and_again__is_told_now_and_then_and_at_last),
 		PAIR(process__begun_again_as_something_older__is_refused_with_an_alarm),
 		ALONE(services__configured__are_published_as_they_are),
 		PAIR(guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan),
