@@ -6,7 +6,7 @@
  *	takelock FOLDER CLUSTER KEY SELF HOME SERVICE
  *
  * Over shm in FOLDER, as host SELF, whose generation is 1; KEY is the key itself. Exit: 0
- * when it was taken, 1 when it was not free, or not within 10 s.
+ * when it was taken, 1 when it was held, or not to be had within 10 s.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -56,7 +56,9 @@ static bool take(struct transport *t, struct clock *c, uint16_t self, uint16_t h
 				   .offset = region_lock_offset(service) };
 	uint64_t word, old;
 
-	if (!cas(t, c, &op, &word) || region_word_id(word)) /* 0 for 0: what stands there */
+	if (!cas(t, c, &op, &word)) /* 0 for 0: what stands there */
+		return false;
+	if (region_word_id(word) && region_word_id(word) != REGION_LOCK_BROKEN)
 		return false;
 	op.compare = word;
 	op.value = region_word(self, region_word_seq(word) + 1);
