@@ -109,13 +109,27 @@ int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hos
 	return rc;
 }
 
+/* At most five digits, then nothing but newlines. */
+static bool parse_generation(const char *buf, size_t n, uint64_t *v)
+{
+	size_t i = 0;
+
+	for (*v = 0; i < n && i < 5 && buf[i] >= '0' && buf[i] <= '9'; i++)
+		*v = *v * 10 + (uint64_t)(buf[i] - '0');
+	if (!i || *v >= GENERATION_MAX)
+		return false;
+	while (i < n && buf[i] == '\n')
+		i++;
+	return i == n;
+}
+
 /* What the file says; 0 when it is not there. */
 static int read_generation(const char *file, uint64_t *generation, struct conf_error *e)
 {
 	char buf[32];
 	uint64_t v = 0;
 	ssize_t n;
-	int fd, end = 0;
+	int fd;
 
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && errno == ENOENT) {
@@ -124,13 +138,11 @@ static int read_generation(const char *file, uint64_t *generation, struct conf_e
 	}
 	if (fd < 0)
 		return fail(e, -errno, file, strerror(errno));
-	n = read_file(fd, buf, sizeof(buf) - 1);
+	n = read_file(fd, buf, sizeof(buf));
 	close(fd);
 	if (n < 0)
 		return fail(e, (int)n, file, strerror((int)-n));
-	buf[n] = 0;
-	if (sscanf(buf, "%5" SCNu64 "\n%n", &v, &end) != 1 || end != n || buf[0] < '0' ||
-	    buf[0] > '9' || v >= GENERATION_MAX)
+	if (!parse_generation(buf, (size_t)n, &v))
 		return fail(e, -EINVAL, file,
 			    "the generation is a number of 0 to 65534: write one that is not below "
 			    "what the other hosts know of this one");

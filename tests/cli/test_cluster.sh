@@ -80,7 +80,10 @@ start() { # HOST: its daemon, until it answers
 stop() { # HOST SIGNAL
 	kill "-$2" "${daemon[$1]}"
 	wait "${daemon[$1]}" 2>/dev/null
+	code=$?
 	daemon[$1]=
+	name="host $1: SIG$2" checks=$((checks + 1))
+	[ "$2" = KILL ] || [ "$code" -eq 0 ] || { cp "$dir/$1/log" "$dir/err"; bad "exit status $code"; }
 }
 
 in_log() { # HOST PATTERN: it comes

@@ -223,10 +223,11 @@ static inline const struct region_guest *site_guest(struct sites *s, int n, int 
 						    const char *name)
 {
 	struct cluster_seen x = site_sees(s, n, other);
+	const struct region_guest *g = x.guest;
 
-	for (uint32_t i = 0; i < x.guests; i++)
-		if (!strcmp(x.guest[i].name, name))
-			return &x.guest[i];
+	for (uint32_t i = 0; i < x.guests; i++, g++)
+		if (!strcmp(g->name, name))
+			return g;
 	return NULL;
 }
 
@@ -302,9 +303,10 @@ static inline uint64_t hand_cas(struct sites *s, int home, uint32_t offset, uint
 				   .offset = offset,
 				   .compare = compare,
 				   .value = value,
-				   .tag = ++tag,
+				   .tag = tag + 1,
 				   .deadline = mono_add(s->now, TIMEOUT) };
 
+	tag++;
 	assert_int_equal(transport_post(s->hand, &op, 1, s->now, NULL), 1);
 	for (int i = 0; i < 10 && s->ev.tag != tag; i++)
 		hand_work(s); /* time stands still: nobody else sees it yet */
