@@ -123,7 +123,7 @@ static void take_caller(struct shm *s, int fd, struct mono now)
 		shm_close(&fd);
 		return;
 	}
-	if (front_caller(&s->t, now)) {
+	if (front_caller(&s->t, true, now)) {
 		shm_close(&fd);
 		return;
 	}

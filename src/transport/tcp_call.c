@@ -7,6 +7,7 @@
  * here is touched any more until the front calls again.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,25 @@ enum {
 
 _Static_assert((int)TCP_HELLO_FRAME <= (int)OUT_ROOM, "a hello fits where requests do");
 
-static int start_socket(struct tcp_call *c, const struct transport_peer *p)
+/* From the address that the peer knows us by: a stranger has less room. If not, then not. */
+static void bind_own(int fd, int family, const struct transport_conf *own)
+{
+	static const int on = 1;
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	if (front_address(own->address, own->port, &a, &len) || a.ss_family != family)
+		return;
+	if (family == AF_INET6)
+		((struct sockaddr_in6 *)&a)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&a)->sin_port = 0;
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	bind(fd, (const struct sockaddr *)&a, len);
+}
+
+static int start_socket(struct tcp_call *c, const struct transport_conf *own,
+			const struct transport_peer *p)
 {
 	struct sockaddr_storage a;
 	socklen_t len;
@@ -35,6 +54,7 @@ static int start_socket(struct tcp_call *c, const struct transport_peer *p)
 	if (c->conn.fd < 0)
 		return -errno;
 	tcp_conn_options(c->conn.fd);
+	bind_own(c->conn.fd, a.ss_family, own);
 	if (connect(c->conn.fd, (const struct sockaddr *)&a, len) && errno != EINPROGRESS)
 		return -errno;
 	return 0;
@@ -64,7 +84,7 @@ int tcp_call_begin(struct tcp_call *c, struct transport *t, struct transport_out
 	if (!rc)
 		rc = tcp_buf_init(&c->out, OUT_ROOM);
 	if (!rc)
-		rc = start_socket(c, &o->peer);
+		rc = start_socket(c, &t->conf, &o->peer);
 	if (!rc)
 		rc = watch_connect(c);
 	if (rc)

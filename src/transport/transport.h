@@ -129,8 +129,9 @@ struct transport_conf {
 	const uint64_t *words;
 	int64_t connect_ns;			/* a link must stand after so long; 0: 2 s */
 	int64_t backoff_min_ns, backoff_max_ns; /* 0: 20 ms, 2 s */
-	uint32_t hellos_max;	/* unproven callers at once; 0: 8. More are hung up on. */
-	uint32_t hellos_second; /* callers a second; 0: 64. More are hung up on. */
+	/* Beyond these who calls is hung up on; half of each is kept for our hosts' addresses. */
+	uint32_t hellos_max;	/* unproven callers at once; 0: 8 */
+	uint32_t hellos_second; /* callers a second; 0: 64 */
 	uint64_t seed;		/* of the back-off's jitter */
 };
 

@@ -8,6 +8,7 @@
  * that doubles until an operation is DONE on a new link.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ static bool is_text(const char *s, size_t size)
 int transport_add(struct transport *t, const struct transport_peer *p, struct mono now)
 {
 	struct transport_out *o;
+	socklen_t len;
 
 	t->now = now;
 	if (!p->host || p->host > TRANSPORT_HOSTS_MAX ||
@@ -203,6 +205,8 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 		memcpy(o->peer.address, t->conf.address, sizeof(o->peer.address));
 		o->peer.port = t->conf.port;
 	}
+	if (front_address(o->peer.address, o->peer.port, &o->at, &len))
+		o->at = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
 	o->added = true;
 	o->failures = 0;
 	o->state = LINK_WAITS;
@@ -227,7 +231,39 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now)
 
 /* --- who calls us ------------------------------------------------------------------- */
 
-int front_caller(struct transport *t, struct mono now)
+static bool same_address(const struct sockaddr_storage *of, const struct sockaddr *from)
+{
+	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
+
+	if (of->ss_family != from->sa_family)
+		return false;
+	if (from->sa_family == AF_INET) {
+		memcpy(&a, from, sizeof(struct sockaddr_in));
+		return ((struct sockaddr_in *)&a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)of)->sin_addr.s_addr;
+	}
+	if (from->sa_family != AF_INET6)
+		return false;
+	memcpy(&a, from, sizeof(struct sockaddr_in6));
+	return !memcmp(&((struct sockaddr_in6 *)&a)->sin6_addr,
+		       &((const struct sockaddr_in6 *)of)->sin6_addr, sizeof(struct in6_addr));
+}
+
+bool front_known(const struct transport *t, const struct sockaddr *from)
+{
+	for (size_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		if (t->out[i].added && same_address(&t->out[i].at, from))
+			return true;
+	return false;
+}
+
+/* Of what there is, a stranger may have half, but at least one. */
+static uint32_t share(uint32_t all, bool known)
+{
+	return known || all < 2 ? all : all / 2;
+}
+
+int front_caller(struct transport *t, bool known, struct mono now)
 {
 	int64_t passed = mono_sub(now, t->hellos_since);
 
@@ -236,7 +272,8 @@ int front_caller(struct transport *t, struct mono now)
 		t->hellos_since = now;
 		t->hellos_new = 0;
 	}
-	if (t->hellos >= t->conf.hellos_max || t->hellos_new >= t->conf.hellos_second) {
+	if (t->hellos >= share(t->conf.hellos_max, known) ||
+	    t->hellos_new >= share(t->conf.hellos_second, known)) {
 		t->stats.refused_callers++;
 		front_alarm(t, 0,
 			    "a caller was hung up on: %u have proven nothing yet, %u came "

@@ -46,6 +46,7 @@ enum link_state { LINK_OFF, LINK_WAITS, LINK_CALLS, LINK_UP };
 /* Our link to one peer: we are the caller. */
 struct transport_out {
 	struct transport_peer peer;
+	struct sockaddr_storage at; /* its address; AF_UNSPEC: it has none (shm) */
 	bool added;
 	enum link_state state;
 	struct mono due; /* WAITS: call again; CALLS: give up */
@@ -149,8 +150,13 @@ void front_done(struct transport *t, struct transport_out *o, struct transport_s
 
 /* --- reports of others' links to us ---------------------------------------- */
 
-/* May one more caller that has proven nothing come in? 0; -EAGAIN: hang up; it is counted. */
-int front_caller(struct transport *t, struct mono now);
+/* Is it the address of one of our hosts? The port does not matter. */
+bool front_known(const struct transport *t, const struct sockaddr *from);
+/*
+ * May one more caller that has proven nothing come in? 0; -EAGAIN: hang up; it is counted.
+ * One that is not known to us must leave room for those that are.
+ */
+int front_caller(struct transport *t, bool known, struct mono now);
 /* A caller taken by front_caller proved itself, failed, or went (host 0 then). */
 void front_caller_over(struct transport *t);
 /* Who proved itself may: 0, then evict its old link first; -EPERM: not added; -ESTALE. */

@@ -192,7 +192,10 @@ static int listener_watch(struct tcp *c)
 static void listener_ready(struct tcp *c, struct mono now)
 {
 	for (int i = 0; i < ACCEPTS; i++) {
-		int fd = accept4(c->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
+		socklen_t len = sizeof(from);
+		int fd = accept4(c->listener.fd, (struct sockaddr *)&from, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -200,7 +203,7 @@ static void listener_ready(struct tcp *c, struct mono now)
 				listener_rest(c, errno, now);
 			return;
 		}
-		if (front_caller(&c->t, now))
+		if (front_caller(&c->t, front_known(&c->t, (struct sockaddr *)&from), now))
 			close(fd);
 		else
 			caller_new(c, fd, now);

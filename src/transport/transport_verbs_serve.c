@@ -48,9 +48,10 @@ static void hang_up(struct rdma_cm_id *id)
 void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono now)
 {
 	struct rdma_cm_id *id = e->id;
+	bool known = front_known(&v->t, rdma_get_peer_addr(id));
 	struct conn *c;
 
-	if (!verbs_same_device(v, id) || front_caller(&v->t, now)) {
+	if (!verbs_same_device(v, id) || front_caller(&v->t, known, now)) {
 		hang_up(id);
 		return;
 	}

@@ -190,10 +190,11 @@ static void callers__more_than_may_wait__are_hung_up_on(void **state)
 	TCP_UNTIL(r, both_up(r));
 	for (size_t i = 0; i < 12; i++)
 		fd[i] = tcp_socket(&r->host[2].conf);
-	TCP_UNTIL(r, tcp_stats(&r->host[2]).refused_callers == 4);
+	/* They are strangers: half of the room is not theirs. */
+	TCP_UNTIL(r, tcp_stats(&r->host[2]).refused_callers == 8);
 	for (size_t i = 0; i < 12; i++)
 		closed += tcp_closed(fd[i]);
-	assert_int_equal(closed, 4);
+	assert_int_equal(closed, 8);
 	for (size_t i = 0; i < 12; i++)
 		close(fd[i]);
 	tcp_rig_turn(r, 20);
@@ -201,6 +202,31 @@ static void callers__more_than_may_wait__are_hung_up_on(void **state)
 	tcp_rig_turn(r, 20);
 	assert_false(tcp_closed(fd[0]));
 	close(fd[0]);
+	tcp_rig_free(r);
+}
+
+static void callers__strangers_who_say_nothing__keep_no_host_out(void **state)
+{
+	struct tcp_rig *r = tcp_rig_new(2);
+	int fd[64];
+
+	(void)state;
+	TCP_UNTIL(r, both_up(r));
+	for (size_t i = 0; i < 64; i++)
+		fd[i] = tcp_socket(&r->host[2].conf);
+	TCP_UNTIL(r, tcp_stats(&r->host[2]).refused_callers == 60);
+	transport_close(r->host[1].t);
+	r->host[1].conf.generation++;
+	tcp_rig_open(r, 1);
+	for (uint16_t i = 1; i <= 2; i++) {
+		struct transport_peer p = tcp_rig_peer(&r->host[i].conf);
+
+		assert_int_equal(transport_add(r->host[1].t, &p, r->now), 0);
+	}
+	/* The clock stands: no stranger's time is over. */
+	TCP_UNTIL(r, transport_link(r->host[1].t, 2));
+	for (size_t i = 0; i < 64; i++)
+		close(fd[i]);
 	tcp_rig_free(r);
 }
 
@@ -569,6 +595,7 @@ int main(void)
 		cmocka_unit_test(caller__that_says_nothing_or_trickles__is_hung_up_on_in_time),
 		cmocka_unit_test(caller__gone_before_it_was_answered__is_no_alarm),
 		cmocka_unit_test(callers__more_than_may_wait__are_hung_up_on),
+		cmocka_unit_test(callers__strangers_who_say_nothing__keep_no_host_out),
 		cmocka_unit_test(callers__when_no_descriptor_is_left__wait_and_come_in_later),
 		cmocka_unit_test(caller__with_another_key__alarms_both_and_never_comes_up),
 		cmocka_unit_test(proof__wrong__is_refused_with_an_alarm),

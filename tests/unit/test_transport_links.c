@@ -298,17 +298,17 @@ static void callers__too_many_at_once_or_a_second__refused(void **state)
 	c.hellos_max = 2;
 	c.hellos_second = 5;
 	r = rig_with(&c);
-	assert_int_equal(front_caller(&r->f->t, r->now), 0);
-	assert_int_equal(front_caller(&r->f->t, r->now), 0);
-	assert_int_equal(front_caller(&r->f->t, r->now), -EAGAIN);
+	assert_int_equal(front_caller(&r->f->t, true, r->now), 0);
+	assert_int_equal(front_caller(&r->f->t, true, r->now), 0);
+	assert_int_equal(front_caller(&r->f->t, true, r->now), -EAGAIN);
 	for (int i = 0; i < 3; i++) {
 		front_caller_over(&r->f->t);
-		assert_int_equal(front_caller(&r->f->t, r->now), 0);
+		assert_int_equal(front_caller(&r->f->t, true, r->now), 0);
 	}
 	front_caller_over(&r->f->t);
-	assert_int_equal(front_caller(&r->f->t, r->now), -EAGAIN);
+	assert_int_equal(front_caller(&r->f->t, true, r->now), -EAGAIN);
 	r->now.ns += NS_PER_S;
-	assert_int_equal(front_caller(&r->f->t, r->now), 0);
+	assert_int_equal(front_caller(&r->f->t, true, r->now), 0);
 	transport_stats(&r->f->t, &s);
 	assert_int_equal(s.refused_callers, 2);
 	rig_free(r);
