@@ -196,7 +196,7 @@ static void check_high(struct history *h, const struct history_record *r, uint16
 				     NS_PER_US);
 }
 
-/* p decides: by the nodes that it has seen under each of its locks. */
+/* p decides: by the nodes that it has seen under each of its locks, and after its sweep. */
 static void decided(struct history *h, const struct history_process *p)
 {
 	for (uint32_t s = 1; s <= h->conf.services; s++) {
@@ -207,7 +207,8 @@ static void decided(struct history *h, const struct history_process *p)
 		h->service[s].decided = p->held[s];
 		for (uint32_t host = 1; host <= h->conf.hosts; host++)
 			for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
-				if (p->saw_at[host][i] >= since)
+				if (p->saw_at[host][i] >= since &&
+				    p->saw_at[host][i] >= p->swept_at)
 					h->node[host][i].decided[s] = p->held[s];
 	}
 }
@@ -281,6 +282,8 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 	w->past[w->n++ % HISTORY_WORDS] = r->now;
 	w->value = r->now;
 	w->since = r->t;
+	if (from == to && p)
+		p->swept_at = r->t;
 	if (from != to && !h->violation)
 		moved(h, r, from, to);
 }
@@ -360,6 +363,12 @@ static void check_fence(struct history *h, const struct history_record *r, uint1
 	*home = *epoch = seq;
 }
 
+/* When p acquired the lock that it acquired last. */
+static int64_t newest_at(const struct history_process *p, uint16_t s)
+{
+	return p->pasts[s] ? p->past[s][(p->pasts[s] - 1) % HISTORY_HELD].t : 0;
+}
+
 static void acquired(struct history *h, const struct history_record *r, uint16_t s)
 {
 	struct history_service *x = &h->service[s];
@@ -388,7 +397,8 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	x->holder = to;
 	x->told = false;
 	x->holder_boot = r->boot;
-	if (p) {
+	/* At a former home, so late that it has another since: nothing is done under it. */
+	if (p && (int64_t)r->value >= newest_at(p, s)) {
 		p->held[s] = seq;
 		p->past[s][p->pasts[s] % HISTORY_HELD].t = r->t;
 		p->past[s][p->pasts[s]++ % HISTORY_HELD].seq = seq;

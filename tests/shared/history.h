@@ -113,6 +113,7 @@ struct history_process {
 	int64_t told[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of whose counter */
 	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];	   /* service of the node */
 	int64_t saw_at[HISTORY_HOSTS + 1][HISTORY_NODES];
+	int64_t swept_at; /* its newest CAS of a node to the same service */
 };
 
 struct history_service {
