@@ -199,8 +199,8 @@ static struct mono look_again(struct lock *l, struct mono now)
 	struct mono at = mono_add(now, check + (int64_t)(next_random(&l->rng) % part));
 	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
 
-	/* The break itself comes when it is due; and no look so shortly before it. */
-	if (mono_sub(breaks, now) > 0 && mono_sub(breaks, at) < check)
+	/* The break itself comes when it is due. */
+	if (mono_sub(breaks, now) > 0 && mono_sub(breaks, at) < 0)
 		return breaks;
 	return at;
 }

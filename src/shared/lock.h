@@ -32,6 +32,9 @@
  * network) meets the sweep. Neither would do alone: the sweep stops CASes whose
  * reads are older than it, the lease stops reads that are younger.
  *
+ * A waiter looks every 1 to 1 1/8 checks, and at tw + break. So who dies right
+ * after it acquired delays one who waits by break + 1 1/8 checks and a round trip at most.
+ *
  * The word: {owner 16, seq 48}, seq {epoch 16, count 32}. seq + 1 with each
  * acquire: no word ever stands twice, and the seq is the fence. Compared by
  * difference.
