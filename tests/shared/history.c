@@ -243,7 +243,9 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 	if (p && !h->violation) {
 		/* What was counted under older locks is no longer known. */
 		if (both[0].newest && both[1].newest) {
-			check_count(h, r, p, since, s, d);
+			/* A newer view that cannot see this node counted without it. */
+			if (h->service[d].decided <= both[1].seq)
+				check_count(h, r, p, since, s, d);
 			decided(h, p);
 		}
 		check_told(h, r, p, since, s, d);
