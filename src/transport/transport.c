@@ -11,9 +11,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
 #include "src/transport/front.h"
+
+enum { KEY_ROOM = 4096 };
 
 void transport_close(struct transport *t)
 {
@@ -297,6 +300,20 @@ static void conf_defaults(struct transport_conf *c)
 		c->hellos_second = 64;
 }
 
+/* A page: what is told of memory is told of whole pages. */
+static int keep_key(struct transport *t, const struct transport_conf *c)
+{
+	void *at = mmap(NULL, KEY_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	madvise(at, KEY_ROOM, MADV_DONTDUMP);
+	madvise(at, KEY_ROOM, MADV_DONTFORK);
+	memcpy(at, c->key, c->key_len);
+	t->key = at;
+	return 0;
+}
+
 int front_init(struct transport *t, const struct transport_ops *ops, const struct transport_conf *c,
 	       struct mono now, char text[static 256])
 {
@@ -308,13 +325,15 @@ int front_init(struct transport *t, const struct transport_ops *ops, const struc
 	if (rc)
 		return rc;
 	rc = events_init(t);
+	if (!rc)
+		rc = keep_key(t, c);
 	if (rc) {
+		events_fini(t);
 		snprintf(text, 256, "there is no memory for the transport's events");
 		return rc;
 	}
 	t->ops = ops;
 	t->conf = conf;
-	memcpy(t->key, c->key, c->key_len);
 	t->conf.key = t->key;
 	t->now = now;
 	t->due.ns = INT64_MAX;
@@ -326,7 +345,12 @@ int front_init(struct transport *t, const struct transport_ops *ops, const struc
 
 void front_fini(struct transport *t)
 {
-	explicit_bzero(t->key, sizeof(t->key));
+	if (t->key) {
+		explicit_bzero(t->key, KEY_ROOM);
+		munmap(t->key, KEY_ROOM);
+	}
+	t->key = NULL;
+	t->conf.key = NULL;
 	t->conf.key_len = 0;
 	events_fini(t);
 }

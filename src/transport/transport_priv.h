@@ -98,7 +98,7 @@ struct front_queue;
 struct transport {
 	const struct transport_ops *ops;
 	struct transport_conf conf; /* its key is ours */
-	uint8_t key[TRANSPORT_KEY_MAX];
+	uint8_t *key;		    /* in a page that is in no core dump and no child */
 	void *table;				       /* the read-only part, set by the backend */
 	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
 	uint64_t newest[TRANSPORT_HOSTS_MAX]; /* generation of callers, highest that was proven */

@@ -3,6 +3,9 @@
  * The front of all backends: what post refuses, slots and their order, what
  * becomes of operations, and what is counted. Links are in test_transport_links.c.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "tests/unit/front_rig.h"
 
 /* --- open --------------------------------------------------------------------- */
@@ -36,6 +39,38 @@ static void init__out_of_range__refused_without_the_key(void **state)
 		assert_null(strstr(text, (const char *)key));
 		assert_null(t.queue);
 	}
+}
+
+/* The flags of the mapping that it lies in, as the kernel tells them. */
+static void mapping_flags(const void *at, char *flags, size_t size)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	uintptr_t from, to;
+	bool within = false;
+	char line[512];
+
+	assert_non_null(f);
+	flags[0] = 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+			within = (uintptr_t)at >= from && (uintptr_t)at < to;
+		else if (within && !strncmp(line, "VmFlags:", 8))
+			snprintf(flags, size, "%.*s ", (int)strcspn(line, "\n"), line);
+	}
+	fclose(f);
+}
+
+static void key__kept__is_in_no_core_dump_and_no_child(void **state)
+{
+	struct rig *r = rig_new();
+	char flags[256];
+
+	(void)state;
+	assert_memory_equal(r->f->t.conf.key, key, sizeof(key) - 1);
+	mapping_flags(r->f->t.conf.key, flags, sizeof(flags));
+	assert_non_null(strstr(flags, " dd ")); /* not dumped */
+	assert_non_null(strstr(flags, " dc ")); /* not copied */
+	rig_free(r);
 }
 
 static void add__numbers_and_addresses__checked(void **state)
@@ -361,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(init__out_of_range__refused_without_the_key),
+		cmocka_unit_test(key__kept__is_in_no_core_dump_and_no_child),
 		cmocka_unit_test(add__numbers_and_addresses__checked),
 		cmocka_unit_test(post__what_is_wrong__says_which),
 		cmocka_unit_test(post__of_a_batch__takes_up_to_the_first_that_is_wrong),
