@@ -12,11 +12,11 @@ struct call {
 	const struct snapshot *sn;
 	struct mono now;
 	int64_t wall_ns;
-	bool root;	      /* by peer credentials */
+	bool root; /* by peer credentials */
 	/* Kept for the caller from one call to the next of CALL_LATER: what it waits for. */
 	struct rings_ask ask;
 	uint64_t ticket; /* cluster_break; 0: not that */
-	int exit;	      /* enum resex_exit of what failed */
+	int exit;	 /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 

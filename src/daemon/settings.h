@@ -59,7 +59,7 @@ struct daemon_conf {
 	char state_dir[CONFIG_PATH_MAX + 1]; /* holds caps.json */
 	char lock_file[CONFIG_PATH_MAX + 1];
 	char cluster_file[CONFIG_PATH_MAX + 1]; /* cluster.json; "": this host is alone */
-	uint64_t realtime_priority; /* 0: not real-time */
+	uint64_t realtime_priority;		/* 0: not real-time */
 	bool lock_memory;
 };
 
