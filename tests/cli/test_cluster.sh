@@ -5,7 +5,7 @@
 #	tests/cli/test_cluster.sh [BUILD]
 #
 # Each error of a cluster's files; three hosts over shm, of which one stands still, one dies
-# and begins again; a lock that is broken; two hosts over tcp.
+# and begins again; a lock that is broken; two hosts over tcp, and callers that are no friends.
 # Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
@@ -301,8 +301,20 @@ kill -STOP "${daemon[1]}"
 that 'one that stands still is down' until_says '^xen1 +1 +down .*answer' resex 2 host-list
 kill -CONT "${daemon[1]}"
 that 'and up when it goes on' until_says '^xen1 +1 +up ' resex 2 host-list
-stop 1 TERM
 stop 2 TERM
+
+# --- no friends -----------------------------------------------------------------------
+
+foe() { python3 "$top/tests/cli/foe.py" 127.0.0.1 "$port1" test "$key" 2 1 "$1"; }
+strangers() { [ "$(resex 1 events | grep -Ec ' alarm +a caller: .*says it is host')" -ge 1 ]; }
+that 'who holds the key and reads too far is refused' foe bounds
+that 'which is an alarm of that host' until_says \
+	' alarm +xen2: host 2 was refused 4096 bytes at 1048576 of part 0: it ends before' resex 1 events
+that 'who says many numbers and proves none' foe numbers
+that 'is told of as a stranger' strangers
+that 'and as no host' not eval "resex 1 events | grep -Eq ' alarm +host [0-9]+:'"
+that 'hides no other event' eval "resex 1 events | grep -Eq ' members +xen1: view '"
+stop 1 TERM
 
 echo "test_cluster: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

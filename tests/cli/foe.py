@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""foe: a caller of a resexd by tcp that is no friend (src/transport/hello.h, tcp.h).
+
+usage: foe.py ADDRESS PORT CLUSTER KEY FROM TO bounds|numbers
+
+bounds: it holds the key, and reads beyond the end of the table. Exit 0: it was refused.
+numbers: it holds none, and says it is each of 64 hosts in turn, twice.
+"""
+import hashlib, hmac, os, socket, struct, sys
+
+MAGIC, WIRE = 0x68785352, 0x7852
+CALL, PROOF = 1, 3
+HELLO, READ, REFUSED = 1, 2, 7
+
+
+def start(message):
+    return struct.pack("<IHH", MAGIC, 1, message)
+
+
+def mac(key, name, said):
+    return hmac.new(key, name.ljust(16).encode() + said, hashlib.sha256).digest()
+
+
+class Foe:
+    def __init__(self, address, port):
+        self.s = socket.create_connection((address, port), 5)
+
+    def put(self, kind, data):
+        self.s.sendall(struct.pack("<HBBI", WIRE, kind, 0, len(data)) + data)
+
+    def bytes(self, n):
+        got = b""
+        while len(got) < n:
+            more = self.s.recv(n - len(got))
+            if not more:
+                raise EOFError("hung up on")
+            got += more
+        return got
+
+    def take(self):
+        _, kind, _, n = struct.unpack("<HBBI", self.bytes(8))
+        return kind, self.bytes(n)
+
+    def call(self, cluster, number, to, generation):
+        """What was said up to the ANSWER."""
+        said = start(CALL) + struct.pack("<HHIQ", number, to, 0, generation) + os.urandom(32)
+        said += cluster.encode().ljust(64, b"\0")
+        self.put(HELLO, said)
+        return said + self.take()[1]
+
+    def prove(self, key, said):
+        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 1", said + start(PROOF)))
+        self.take()
+
+
+def bounds(where, cluster, key, number, to):
+    foe = Foe(*where)
+    foe.prove(key, foe.call(cluster, number, to, 60000))
+    foe.put(READ, struct.pack("<III", 0, 1 << 20, 4096))
+    return 0 if foe.take()[0] == REFUSED else 1
+
+
+def numbers(where, cluster, to):
+    for i in range(128):
+        try:
+            foe = Foe(*where)
+            foe.call(cluster, 1 + i % 64, to, 1)
+            foe.s.close()
+        except (EOFError, ConnectionError):
+            pass  # too many within this second
+    return 0
+
+
+def main(a):
+    where, cluster, key, number, to = (a[1], int(a[2])), a[3], a[4].encode(), int(a[5]), int(a[6])
+    return bounds(where, cluster, key, number, to) if a[7] == "bounds" else numbers(where, cluster, to)
+
+
+sys.exit(main(sys.argv))
