@@ -117,33 +117,46 @@ static const struct conf_key service_keys[] = {
 
 /* --- hosts ----------------------------------------------------------------- */
 
-static int check_host(const struct cluster_conf *c, const struct conf_doc *d, size_t i,
+/* No two hosts, and no two services, are of the same name or number. */
+struct named {
+	const char *kind, *name;
+	uint64_t number;
+};
+
+static int check_apart(const struct conf_doc *d, const char *path, const struct named *n,
+		       const struct named *other, struct conf_error *e)
+{
+	char at[96];
+
+	if (!strcmp(n->name, other->name)) {
+		snprintf(at, sizeof(at), "%s.name", path);
+		return conf_fail(d, at, e, "%s \"%s\" is there already: name each %s once", n->kind,
+				 n->name, n->kind);
+	}
+	if (n->number == other->number) {
+		snprintf(at, sizeof(at), "%s.number", path);
+		return conf_fail(d, at, e, "number %u is that of \"%s\": give each %s its own",
+				 (unsigned)n->number, other->name, n->kind);
+	}
+	return 0;
+}
+
+static int check_host(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
 		      const struct cluster_host *h, struct conf_error *e)
 {
-	char path[64];
+	const struct named n = { "host", h->name, h->number };
 
 	for (uint32_t k = 0; k < c->hosts; k++) {
 		const struct cluster_host *o = &c->host[k];
+		const struct named other = { "host", o->name, o->number };
 
-		if (!strcmp(o->name, h->name)) {
-			snprintf(path, sizeof(path), "hosts[%zu].name", i);
-			return conf_fail(d, path, e,
-					 "host \"%s\" is there already: name each host once",
-					 h->name);
-		}
-		if (o->number == h->number) {
-			snprintf(path, sizeof(path), "hosts[%zu].number", i);
-			return conf_fail(d, path, e,
-					 "number %u is that of \"%s\": give each host its own",
-					 (unsigned)h->number, o->name);
-		}
-		if (o->corosync_node == h->corosync_node) {
-			snprintf(path, sizeof(path), "hosts[%zu]", i);
+		if (check_apart(d, path, &n, &other, e))
+			return -EINVAL;
+		if (o->corosync_node == h->corosync_node)
 			return conf_fail(
 				d, path, e,
 				"corosync's node %llu is \"%s\": give each host its own nodeid",
 				(unsigned long long)h->corosync_node, o->name);
-		}
 	}
 	return 0;
 }
@@ -161,7 +174,7 @@ static int read_host(struct cluster_conf *c, const struct conf_doc *d, size_t i,
 		return rc;
 	if (!h.corosync_node)
 		h.corosync_node = h.number;
-	rc = check_host(c, d, i, &h, e);
+	rc = check_host(c, d, path, &h, e);
 	if (!rc)
 		c->host[c->hosts++] = h;
 	return rc;
@@ -240,23 +253,13 @@ static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d
 static int check_service(const struct cluster_conf *c, const struct conf_doc *d, const char *path,
 			 const struct cluster_service *s, struct conf_error *e)
 {
-	char at[96];
+	const struct named n = { "service", s->name, s->number };
 
 	for (uint32_t k = 0; k < c->services; k++) {
-		const struct cluster_service *o = &c->service[k];
+		const struct named other = { "service", c->service[k].name, c->service[k].number };
 
-		if (!strcmp(o->name, s->name)) {
-			snprintf(at, sizeof(at), "%s.name", path);
-			return conf_fail(d, at, e,
-					 "service \"%s\" is there already: name each service once",
-					 s->name);
-		}
-		if (o->number == s->number) {
-			snprintf(at, sizeof(at), "%s.number", path);
-			return conf_fail(d, at, e,
-					 "number %u is that of \"%s\": give each service its own",
-					 (unsigned)s->number, o->name);
-		}
+		if (check_apart(d, path, &n, &other, e))
+			return -EINVAL;
 	}
 	return 0;
 }

@@ -77,26 +77,6 @@ static json_t *head_of(const struct cluster *cl)
 	return o;
 }
 
-int cmd_host_list(struct call *c, const json_t *params, json_t **result)
-{
-	const struct cluster *cl = cluster_of(c);
-	json_t *arr;
-
-	(void)params;
-	if (!cl)
-		return c->exit;
-	arr = json_array();
-	for (uint32_t i = 0; i < cluster_conf(cl)->hosts; i++) {
-		struct cluster_seen s;
-
-		cluster_see(cl, i, c->now, &s);
-		json_array_append_new(arr, host_row(&s));
-	}
-	*result = head_of(cl);
-	json_object_set_new(*result, "hosts", arr);
-	return 0;
-}
-
 /* As state_of says it of a guest of this host. */
 static const char *guest_state_text(uint32_t flags)
 {
@@ -142,29 +122,48 @@ static json_t *guest_of(const struct region_guest *g)
 	return o;
 }
 
-int cmd_list_hosts(struct call *c, const json_t *params, json_t **result)
+static void put_guests(json_t *o, const struct cluster_seen *s)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t k = 0; k < s->guests; k++)
+		json_array_append_new(arr, guest_of(&s->guest[k]));
+	json_object_set_new(o, "guests", arr);
+}
+
+static int list_hosts(struct call *c, bool guests, json_t **result)
 {
 	const struct cluster *cl = cluster_of(c);
-	json_t *hosts;
+	json_t *arr;
 
-	(void)params;
 	if (!cl)
 		return c->exit;
-	hosts = json_array();
+	arr = json_array();
 	for (uint32_t i = 0; i < cluster_conf(cl)->hosts; i++) {
-		json_t *guests = json_array(), *row;
 		struct cluster_seen s;
+		json_t *row;
 
 		cluster_see(cl, i, c->now, &s);
 		row = host_row(&s);
-		for (uint32_t k = 0; k < s.guests; k++)
-			json_array_append_new(guests, guest_of(&s.guest[k]));
-		json_object_set_new(row, "guests", guests);
-		json_array_append_new(hosts, row);
+		if (guests)
+			put_guests(row, &s);
+		json_array_append_new(arr, row);
 	}
 	*result = head_of(cl);
-	json_object_set_new(*result, "hosts", hosts);
+	json_object_set_new(*result, "hosts", arr);
 	return 0;
+}
+
+int cmd_host_list(struct call *c, const json_t *params, json_t **result)
+{
+	(void)params;
+	return list_hosts(c, false, result);
+}
+
+int cmd_list_hosts(struct call *c, const json_t *params, json_t **result)
+{
+	(void)params;
+	return list_hosts(c, true, result);
 }
 
 /* --- locks ------------------------------------------------------------------ */

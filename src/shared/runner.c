@@ -46,6 +46,22 @@ void runner_close(struct runner *r)
 	free(r);
 }
 
+static void step_lock(void *state, const struct step_event *ev, struct mono now,
+		      struct step_out *out)
+{
+	lock_step(state, ev, now, out);
+}
+
+static struct mono due_lock(const void *state)
+{
+	return lock_due(state);
+}
+
+struct runner_user runner_lock(struct lock *l)
+{
+	return (struct runner_user){ l, step_lock, due_lock, l->conf.tag, LOCK_TAGS };
+}
+
 int runner_add(struct runner *r, const struct runner_user *u)
 {
 	if (r->users == RUNNER_USERS_MAX)

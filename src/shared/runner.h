@@ -11,6 +11,7 @@
 #ifndef RESEX_SHARED_RUNNER_H
 #define RESEX_SHARED_RUNNER_H
 
+#include "src/shared/lock.h"
 #include "src/shared/step.h"
 #include "src/transport/transport.h"
 
@@ -30,6 +31,9 @@ struct runner_user {
 	runner_due *due;
 	uint32_t tag, tags;
 };
+
+/* A lock as a user; its tags are those of its conf. */
+struct runner_user runner_lock(struct lock *l);
 
 struct runner;
 

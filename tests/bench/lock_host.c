@@ -13,16 +13,6 @@ enum { EVENTS = 64 };
 
 static const uint8_t key[32] = "the key of a bench and no other";
 
-static void step(void *state, const struct step_event *ev, struct mono now, struct step_out *out)
-{
-	lock_step(state, ev, now, out);
-}
-
-static struct mono due(const void *state)
-{
-	return lock_due(state);
-}
-
 static int publish(struct lock_host *h, const struct lock_host_conf *c)
 {
 	struct region_guest guest[REGION_GUESTS_MAX];
@@ -58,10 +48,11 @@ static int add_peers(struct lock_host *h, const struct lock_host_conf *c, struct
 
 static int add_lock(struct lock_host *h, const struct lock_host_conf *c)
 {
-	const struct runner_user user = { &h->lock, step, due, c->lock.tag, LOCK_TAGS };
 	int rc = runner_open(&h->r, h->t, c->lock.deadline_ns, LOCK_HOST_PREFIX);
+	struct runner_user user;
 
 	lock_init(&h->lock, &c->lock);
+	user = runner_lock(&h->lock);
 	return rc ? rc : runner_add(h->r, &user);
 }
 

@@ -210,17 +210,6 @@ static struct mono work_due(const void *state)
 	return (struct mono){ INT64_MAX };
 }
 
-static void lock_step_any(void *state, const struct step_event *ev, struct mono now,
-			  struct step_out *out)
-{
-	lock_step(state, ev, now, out);
-}
-
-static struct mono lock_due_any(const void *state)
-{
-	return lock_due(state);
-}
-
 /* --- turns -------------------------------------------------------------------------- */
 
 static void turn(struct me *m, struct mono now)
@@ -381,12 +370,13 @@ static int open_protocols(struct me *m, int hosts)
 				      .drift_ppm = 1000,
 				      .check_ns = CHECK_MS * NS_PER_MS,
 				      .seed = m->self };
-	const struct runner_user lock = { &m->lock, lock_step_any, lock_due_any, 0, LOCK_TAGS };
 	/* Its tags grow with each operation: a late result is nobody's. */
 	const struct runner_user work = { &m->work, work_step, work_due, WORK_TAG, 1u << 30 };
+	struct runner_user lock;
 	int rc;
 
 	lock_init(&m->lock, &lc);
+	lock = runner_lock(&m->lock);
 	m->work.lock = &m->lock;
 	m->work.tag = WORK_TAG;
 	rc = runner_open(&m->r, m->t, DEADLINE_MS * NS_PER_MS, PREFIX);

@@ -61,17 +61,6 @@ static struct mono now_of(struct host *h)
 	return h->clock.now(&h->clock);
 }
 
-static void step_lock(void *state, const struct step_event *ev, struct mono now,
-		      struct step_out *out)
-{
-	lock_step(state, ev, now, out);
-}
-
-static struct mono due_lock(const void *state)
-{
-	return lock_due(state);
-}
-
 static void tell_may(struct host *h, bool may)
 {
 	struct history_record r = { .t = now_of(h).ns,
@@ -229,7 +218,7 @@ static bool start(struct all *a, uint16_t number)
 				    .bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES } };
 	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
 	struct host *h = &a->host[number];
-	struct runner_user user = { &h->lock, step_lock, due_lock, 0, LOCK_TAGS };
+	struct runner_user user;
 	char text[256] = "no memory";
 
 	h->all = a;
@@ -237,6 +226,7 @@ static bool start(struct all *a, uint16_t number)
 	clock_real(&h->clock);
 	lock_init(&h->lock, &conf);
 	h->lock.conf.self = number;
+	user = runner_lock(&h->lock);
 	c.words = words;
 	snprintf(c.address, sizeof(c.address), "%s", a->dir.path);
 	if (!words || region_words(words, 1) ||

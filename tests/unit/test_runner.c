@@ -70,17 +70,6 @@ static struct mono burst_due(const void *state)
 	return (struct mono){ INT64_MAX };
 }
 
-static void lock_step_any(void *state, const struct step_event *ev, struct mono now,
-			  struct step_out *out)
-{
-	lock_step(state, ev, now, out);
-}
-
-static struct mono lock_due_any(const void *state)
-{
-	return lock_due(state);
-}
-
 static void add_users(struct host *h, uint16_t number)
 {
 	const struct lock_conf c = { .self = number,
@@ -91,10 +80,11 @@ static void add_users(struct host *h, uint16_t number)
 				     .drift_ppm = 1000,
 				     .check_ns = 10 * NS_PER_MS,
 				     .seed = number };
-	const struct runner_user lock = { &h->lock, lock_step_any, lock_due_any, 0, LOCK_TAGS };
+	struct runner_user lock;
 	const struct runner_user burst = { &h->burst, burst_step, burst_due, 1000, BURST };
 
 	lock_init(&h->lock, &c);
+	lock = runner_lock(&h->lock);
 	h->burst.host = HOME;
 	assert_int_equal(runner_open(&h->r, h->t, DEADLINE * NS_PER_MS, PREFIX), 0);
 	assert_int_equal(runner_add(h->r, &lock), 0);
