@@ -71,20 +71,33 @@ void utf8_escape(const char *s, char *out, size_t size)
 	*out = 0;
 }
 
+/* Of the character at s that a terminal would obey, the bytes; 0: it is a good one. */
+static size_t wild_len(const char *s)
+{
+	unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
+
+	if (c < 0x20 || c == 0x7f)
+		return 1;
+	if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+		return 2;
+	if (c != 0xe2 || (next != 0x80 && next != 0x81))
+		return 0;
+	c = (unsigned char)s[2];
+	if (next == 0x81) /* U+2066 .. 2069: isolates */
+		return c >= 0xa6 && c <= 0xa9 ? 3 : 0;
+	/* U+200E, 200F: marks; 2028, 2029: ends of lines; 202A .. 202E: what turns text round */
+	return c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae) ? 3 : 0;
+}
+
 void utf8_tame(char *s)
 {
 	char *to = s;
 
 	while (*s) {
-		unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+		size_t n = wild_len(s);
 
-		if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
-			*to++ = '?';
-			s += 2;
-			continue;
-		}
-		*to++ = c < 0x20 || c == 0x7f ? '?' : *s;
-		s++;
+		*to++ = n ? '?' : *s;
+		s += n ? n : 1;
 	}
 	*to = 0;
 }

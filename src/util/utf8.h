@@ -11,7 +11,10 @@ bool utf8_good(const char *s);
 /* Drop the bytes that are no part of a character, such as one that a %.64s cut through. */
 void utf8_mend(char *s);
 
-/* Put '?' in place of control characters (C0, DEL, C1), which a terminal would obey. */
+/*
+ * Put '?' in place of control characters (C0, DEL, C1), which a terminal would obey, and
+ * of those that turn the direction of text, or end a line.
+ */
 void utf8_tame(char *s);
 
 /* As s, but what is no character, or a control character, as \xNN; cut when it does not fit. */

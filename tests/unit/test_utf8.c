@@ -57,6 +57,19 @@ static void tame__control_characters__are_question_marks(void **state)
 	assert_string_equal(s, "a?[2J??5m\xc3\xa9?\xc2\xa0");
 }
 
+static void tame__what_turns_text_round__is_a_question_mark(void **state)
+{
+	char s[] = "a\xe2\x80\xae"
+		   "b\xe2\x81\xa6\xe2\x80\xa8|\xe2\x80\x8f|\xe2\x80\x94\xe2\x82\xac\xe2\x81\xaa";
+	char cut[] = "\xe2\x80"; /* not one that utf8_mend leaves, but never read beyond */
+
+	(void)state;
+	utf8_tame(s);
+	assert_string_equal(s, "a?b??|?|\xe2\x80\x94\xe2\x82\xac\xe2\x81\xaa");
+	utf8_tame(cut);
+	assert_string_equal(cut, "\xe2\x80");
+}
+
 static void escape__what_is_no_character__is_shown_byte_by_byte(void **state)
 {
 	char out[20];
@@ -75,6 +88,7 @@ int main(void)
 		cmocka_unit_test(mend__character_cut_through__is_dropped_and_the_rest_kept),
 		cmocka_unit_test(escape__what_is_no_character__is_shown_byte_by_byte),
 		cmocka_unit_test(tame__control_characters__are_question_marks),
+		cmocka_unit_test(tame__what_turns_text_round__is_a_question_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
