@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """hosts: two Xen hosts on a cable, dom0 to dom0 over soft-RoCE.
 
-Their dom0s work on each other's memory (sc_transport), take one lock by turns, and run resexd,
-which sees the other host's guests, Resos and caps by READs alone; while the cable is cut and
-healed, and processes are stopped, killed and started again.
+The transport's contract holds in dom0. The two work on each other's memory (sc_transport), take
+one lock by turns, and run resexd, which sees the other host's guests, Resos and caps by READs
+alone; while the cable is cut and healed, and processes are stopped, killed and started again.
 """
 import json
 import os
@@ -18,6 +18,7 @@ from sc_transport import A, B, CABLE
 BED = {"sched": "credit2", "memory": 1280, "dom0_memory": 640, "cpus": 1}
 LOAD = "--qps 1 --types rc --mix write=1 --sizes 4096-4096 --mtu 1024 --count 200-200 --seed 7"
 CAP = 40
+SECOND = "10.99.0.101"  # also of the first host: the contract's hosts are processes of one machine
 
 
 def cable(away):
@@ -159,6 +160,8 @@ def hosts(vm):
             vms = (vm, other)
             for v, at in zip(vms, (A, B)):
                 v.sh("/t/rxe.sh eth0 " + at)
+            vm.sh("/usr/sbin/ip addr add %s/24 dev eth0" % SECOND)
+            sc_transport.suite(vm, "/t/contract verbs %s %s" % (A, SECOND), 400)
             counters = [sc_transport.Host(vm, 1, A, B), sc_transport.Host(other, 2, B, A)]
             for part in (sc_transport.clean, sc_transport.cut, sc_transport.killed):
                 vm.note("--- counters, " + part.__name__)
