@@ -135,9 +135,9 @@ static bool out_message(struct shm *s, uint32_t i, struct mono now)
 		front_down(&s->t, to, -EPROTO, "sent what no host sends", now);
 	else
 		hello_message(s, i, msg, (size_t)n, file, now);
-	if (n > 0)
-		for (int k = 0; k < TRANSPORT_PARTS; k++)
-			shm_close(&file[k]);
+	/* Also those that came with a message that is none. */
+	for (int k = 0; k < TRANSPORT_PARTS; k++)
+		shm_close(&file[k]);
 	return o->fd >= 0;
 }
 

@@ -356,6 +356,55 @@ static void region_that_could_shrink__not_mapped(void **state)
 	shm_close(&fd[1]);
 }
 
+static uint32_t open_files(void)
+{
+	uint32_t n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Instead of an answer: len bytes, and files with them. How many the caller keeps open. */
+static uint32_t files_kept(size_t len)
+{
+	struct rig *r = rig_new();
+	struct transport_conf conf = { .bytes = { BYTES, BYTES } };
+	struct shm_region region = { .fd = { -1, -1 } };
+	uint8_t big[2000] = { 0 };
+	int listener, fd;
+	char path[128];
+	uint32_t before, after;
+
+	assert_int_equal(shm_region_open(&region, &conf), 0);
+	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
+	assert_int_equal(shm_listen(r->dir.path, path, &listener), 0);
+	assert_int_equal(try_open(r, 1, 1), 0);
+	add(r, 1, 2);
+	turn(r);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	before = open_files();
+	assert_int_equal(shm_send(fd, big, len, &region), 0);
+	turn(r);
+	after = open_files();
+	assert_int_equal(transport_link(r->host[1].t, 2), 0);
+	shm_close(&fd);
+	shm_close(&listener);
+	shm_region_close(&region);
+	rig_free(r);
+	return after + 1 - before; /* its own end of the socket is closed */
+}
+
+static void files__with_a_message_that_is_none__are_closed(void **state)
+{
+	static const size_t len[] = { 0, 1, HELLO_MAX, HELLO_MAX + 2, 2000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(len) / sizeof(len[0]); i++)
+		assert_int_equal(files_kept(len[i]), 0);
+}
+
 static void wrong_proof__alarm_and_no_file(void **state)
 {
 	struct rig *r = rig_responder();
@@ -671,6 +720,7 @@ int main(void)
 		cmocka_unit_test(remove__at_the_responder__nothing_is_executed_any_more),
 		cmocka_unit_test(proven__table__cannot_be_mapped_writable),
 		cmocka_unit_test(region_that_could_shrink__not_mapped),
+		cmocka_unit_test(files__with_a_message_that_is_none__are_closed),
 		cmocka_unit_test(wrong_proof__alarm_and_no_file),
 		cmocka_unit_test(wrong_key__the_caller_finds_out_first),
 		cmocka_unit_test(rubbish__is_hung_up_on),
