@@ -14,6 +14,9 @@
 /* The sequence numbers of locks begin at generation << 32 and have 48 bits. */
 enum { GENERATION_MAX = 65535 };
 
+/* One of fewer was not drawn at random: of 16 hex digits not one key in 10^6 has so few. */
+enum { KEY_BYTES_MIN = 5 };
+
 static int fail(struct conf_error *e, int rc, const char *file, const char *what)
 {
 	e->line = e->column = 0;
@@ -56,6 +59,19 @@ static int check_key_file(int fd, const char *file, struct conf_error *e)
 	return 0;
 }
 
+/* How many different bytes? */
+static uint32_t different(const char *s, size_t n)
+{
+	bool seen[256] = { false };
+	uint32_t many = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		many += !seen[(uint8_t)s[i]];
+		seen[(uint8_t)s[i]] = true;
+	}
+	return many;
+}
+
 static int take_key(struct cluster_key *k, int fd, const char *file, struct conf_error *e)
 {
 	char buf[TRANSPORT_KEY_MAX + 2]; /* a byte too many shows, and a newline does not count */
@@ -69,6 +85,10 @@ static int take_key(struct cluster_key *k, int fd, const char *file, struct conf
 	if (n < TRANSPORT_KEY_MIN || n > TRANSPORT_KEY_MAX) {
 		rc = fail(e, -EINVAL, file,
 			  "a key has 16 to 256 bytes: make one with \"openssl rand -hex 32\"");
+	} else if (different(buf, (size_t)n) < KEY_BYTES_MIN) {
+		rc = fail(e, -EINVAL, file,
+			  "the key is a few bytes again and again, and easy to guess: make one "
+			  "with \"openssl rand -hex 32\"");
 	} else {
 		memcpy(k->bytes, buf, (size_t)n);
 		k->len = (size_t)n;

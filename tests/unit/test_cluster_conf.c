@@ -200,6 +200,8 @@ static void key__not_as_it_must_be__is_refused_and_not_told(void **state)
 		{ "0123456789abcdef", 0604, "others may read the key" },
 		{ "0123456789abcde\n", 0600, "16 to 256 bytes" },
 		{ "", 0600, "16 to 256 bytes" },
+		{ "0000000000000000000000000000000000", 0600, "easy to guess" },
+		{ "1234123412341234", 0600, "easy to guess" },
 	};
 	struct cluster_key k = { 0 };
 	struct conf_error e;
@@ -222,10 +224,14 @@ static void key__not_as_it_must_be__is_refused_and_not_told(void **state)
 	assert_int_equal(chmod(tmp_at(&d, "k"), 0600), 0);
 	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "k"), &e), -EINVAL);
 	big[256] = 0;
+	memcpy(big, "0123456789", 10);
 	tmp_write(&d, "k", big);
 	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "k"), &e), 0);
 	assert_int_equal(cluster_key_load(&k, d.path, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "regular file"));
+	assert_int_equal(unlink(tmp_at(&d, "k")), 0);
+	assert_int_equal(mkfifo(tmp_at(&d, "k"), 0600), 0);
+	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "k"), &e), -EINVAL); /* nor waits */
 	assert_int_equal(cluster_key_load(&k, tmp_at(&d, "none"), &e), -ENOENT);
 	assert_non_null(strstr(e.text, "openssl rand"));
 	tmp_close(&d);
