@@ -260,7 +260,8 @@ static void flood__of_silent_callers__few_are_waited_for_and_not_for_long(void *
 		fd[i] = plain_socket(b);
 	UNTIL(&s->rig, hung_up_on(fd, 40) >= 36);
 	rig_turn_for(&s->rig, 30 * NS_PER_MS);
-	assert_int_equal(hung_up_on(fd, 40), 36);
+	/* Strangers, where addresses tell them, have but half of the room. */
+	assert_in_range(hung_up_on(fd, 40), 36, 38);
 	assert_int_equal(host_faa(a, 2, 0, 1), 0);
 	rig_pass(&s->rig, 3 * NS_PER_S);
 	UNTIL(&s->rig, hung_up_on(fd, 40) == 40);
