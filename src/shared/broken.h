@@ -29,6 +29,7 @@
 	X(RELEASE_CLEAN, "releases as clean what was not swept or is undecided")                   \
 	X(RESOLVE_ON_OLD_LINK, "reads what became of an unknown CAS before a newer link")          \
 	X(SEQ_FROM_ZERO, "starts seq anew at a new home, not at view << 32")                       \
+	X(VIEW_BEHIND, "takes a lock of a newer view than it was told of")                         \
 	X(MINORITY_DECIDES, "goes on without quorum")                                              \
 	/* counter.c */                                                                            \
 	X(HISTORY_KEPT, "does not start T again when its counter is ahead")                        \

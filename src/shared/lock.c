@@ -79,11 +79,27 @@ static bool fresh(const struct lock *l, uint64_t word)
 	return (uint32_t)seq == 0 || epoch_behind(l, seq);
 }
 
+/*
+ * Taken last in a view that this host has not heard of. The newer holder swept the
+ * nodes of its own view's members and released the lock clean to them alone: to a
+ * host that has other members that says nothing.
+ */
+static bool of_newer_view(const struct lock *l, uint64_t word)
+{
+	uint64_t seq = region_word_seq(word);
+
+	return l->view != 0 && (uint32_t)seq != 0 &&
+	       lock_epoch_ahead(lock_epoch(seq), (uint16_t)l->view) && !SHARED_BROKEN(VIEW_BEHIND);
+}
+
 /* May it be taken without waiting? */
 static bool takeable(const struct lock *l, uint64_t word)
 {
 	uint16_t owner = region_word_id(word);
 
+	/* rule: a lock of a newer view is left alone */
+	if (of_newer_view(l, word))
+		return false;
 	/* rule: a fresh word is waited for */
 	if (fresh(l, word))
 		return SHARED_BROKEN(FRESH_AT_ONCE);
@@ -97,7 +113,7 @@ static bool may_take(const struct lock *l, struct mono now)
 	/* rule: break after the word stood for break time */
 	bool stood = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
 
-	return l->known && (takeable(l, l->seen) || stood);
+	return l->known && !of_newer_view(l, l->seen) && (takeable(l, l->seen) || stood);
 }
 
 static bool released_clean(const struct lock *l, uint64_t word)
@@ -171,7 +187,7 @@ static void try_take(struct lock *l, struct mono now, struct step_out *out)
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else if (may_take(l, now)) /* rule: break by CAS on the exact word */
 		take(l, l->seen, now, out);
-	else if (fresh(l, l->seen))
+	else if (fresh(l, l->seen) || of_newer_view(l, l->seen))
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else /* looks, and takes it if it was released clean */
 		take(l, region_word(0, region_word_seq(l->seen)), now, out);

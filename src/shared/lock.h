@@ -42,6 +42,11 @@
  *	count 0, or epoch behind the view's number: *fresh*: nothing is known of who
  *	held the lock before (a new home, a restarted home). Waited for like a held
  *	one, then taken unclean.
+ *	epoch ahead of the view's number: *of a newer view*: looked at, never taken
+ *	and never broken, until this host is told of that view. Its last holder swept
+ *	and counted the nodes of that view's members alone, so that its clean release
+ *	says nothing of the others' nodes; and who takes an unclean one, and sweeps
+ *	fewer nodes than that view has, must not leave it clean.
  * The home is the lowest-numbered member of the view; its words begin as {0,
  * generation << 32} (region_words). Static membership has the view number 0:
  * epochs are the home's generations. Otherwise the first to take a fresh word

@@ -38,6 +38,12 @@
  * finds the words swept under it, or sees an epoch newer than its own, and leaves
  * them alone.
  *
+ * A sweep is of the nodes of the view's members, and a clean release holds for hosts
+ * of that view: those of a newer one find the word's epoch behind theirs and sweep
+ * again, those of an older one do not take the lock (lock.h). A CAS of an older view
+ * on a node that the newer one does not have may still take effect: nobody of the
+ * newer one counted that node.
+ *
  * The CAS of 9 UNKNOWN: on a newer link a READ decides by the exact word. When the
  * lease ends before: UNDECIDED: the locks are left dirty, so that the next
  * holder's sweep decides; the word itself tells who serves.

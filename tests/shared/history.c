@@ -13,7 +13,7 @@
 static const char *const names[HISTORY_VIOLATIONS] = {
 	"fine",	   "fence",  "service",	 "unlocked", "overlap", "stale",
 	"minimum", "untold", "lease",	 "theft",    "twice",	"missed",
-	"burst",   "delay",  "minority", "order",    "world",
+	"burst",   "delay",  "minority", "behind",   "order",	"world",
 };
 
 const char *history_name(enum history_violation v)
@@ -365,6 +365,18 @@ static void check_fence(struct history *h, const struct history_record *r, uint1
 	*home = *epoch = seq;
 }
 
+/* What a newer view's holder left clean is so for hosts that were told of that view. */
+static void check_view(struct history *h, const struct history_record *r,
+		       const struct history_process *p, uint16_t s)
+{
+	uint64_t epoch = region_word_seq(r->old) >> 32;
+
+	if (p && p->view && (uint32_t)region_word_seq(r->old) && epoch > p->view)
+		history_fail(h, HISTORY_BEHIND,
+			     "host %u took lock %u of view %llu; it was told of %llu", r->host, s,
+			     (unsigned long long)epoch, (unsigned long long)p->view);
+}
+
 /* When p acquired the lock that it acquired last. */
 static int64_t newest_at(const struct history_process *p, uint16_t s)
 {
@@ -381,6 +393,7 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 
 	h->acquisitions++;
 	check_quorum(h, r, p, "took a lock");
+	check_view(h, r, p, s);
 	check_order(h, r, p, s);
 	if (to != r->host)
 		history_fail(h, HISTORY_THEFT, "host %u made host %u the owner of lock %u", r->host,
@@ -516,6 +529,8 @@ static void told_view(struct history *h, const struct history_record *r)
 
 	p->removed[p->views % HISTORY_VIEWS].t = r->t;
 	p->removed[p->views++ % HISTORY_VIEWS].hosts = ~r->value;
+	if (r->old > p->view)
+		p->view = r->old;
 	if (r->service)
 		p->minority_since = 0;
 	else if (!p->minority_since)

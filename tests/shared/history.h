@@ -67,6 +67,7 @@ enum history_violation {
 	HISTORY_BURST,	  /* a move for a load that was not high for T */
 	HISTORY_DELAY,	  /* a dead or hung holder delayed its service for too long */
 	HISTORY_MINORITY, /* a lock taken or a node moved after its host was told: no quorum */
+	HISTORY_BEHIND,	  /* a lock taken of a newer view than its host was told of */
 	HISTORY_ORDER,	  /* a lock taken while one of a higher service was held */
 	HISTORY_WORLD,	  /* the test itself cannot go on */
 	HISTORY_VIOLATIONS,
@@ -101,6 +102,7 @@ struct history_process {
 		uint64_t hosts;
 	} removed[HISTORY_VIEWS];
 	uint32_t views;
+	uint64_t view;			 /* number of the newest that it was told of */
 	int64_t minority_since;		 /* it was told that it has no quorum; 0: it has */
 	uint64_t held[HISTORY_SERVICES]; /* seq; 0: not acquired, or released */
 	/* All it acquired, the newest: what it decided long ago was under another seq. */

@@ -60,6 +60,7 @@ static const struct {
 	{ BROKEN_RELEASE_CLEAN, "unlocked overlap stale" },
 	{ BROKEN_RESOLVE_ON_OLD_LINK, "unlocked overlap stale lease" },
 	{ BROKEN_SEQ_FROM_ZERO, "fence overlap stale" },
+	{ BROKEN_VIEW_BEHIND, "behind overlap stale" },
 	{ BROKEN_MINORITY_DECIDES, "minority" },
 	{ BROKEN_HISTORY_KEPT, "twice" },
 	{ BROKEN_DESCENDING_ORDER, "order" },

@@ -403,6 +403,45 @@ static void leases__one_after_the_other__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
+static void told_view(struct rig *r, uint16_t host, uint64_t number)
+{
+	add(r, (struct history_record){ .type = HISTORY_VIEW,
+					.host = host,
+					.service = 1,
+					.old = number,
+					.value = 0xf });
+}
+
+static void lock__of_a_newer_view_than_told__behind(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	begin(&r);
+	told_view(&r, 2, 6);
+	told_view(&r, 3, 5);
+	lock(&r, 2, 1, (6ull << 32) + 1);
+	unlock(&r, 2, 1);
+	lock(&r, 3, 1, (6ull << 32) + 2);
+	expect(&r, HISTORY_BEHIND);
+}
+
+static void lock__of_the_view_that_was_told_or_of_a_start__fine(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	begin(&r);
+	told_view(&r, 2, 6);
+	told_view(&r, 3, 5);
+	told_view(&r, 3, 6);
+	word(&r, region_lock_offset(1), region_word(0, 9ull << 32)); /* the home's ninth start */
+	lock(&r, 2, 1, (6ull << 32) + 1);
+	unlock(&r, 2, 1);
+	lock(&r, 3, 1, (6ull << 32) + 2);
+	expect(&r, HISTORY_FINE);
+}
+
 static void lock__broken_early__theft(void **state)
 {
 	struct rig r;
@@ -564,6 +603,8 @@ int main(void)
 		cmocka_unit_test(move__of_which_a_removed_balancer_was_not_told__fine),
 		cmocka_unit_test(leases__two_at_once__found),
 		cmocka_unit_test(leases__one_after_the_other__fine),
+		cmocka_unit_test(lock__of_a_newer_view_than_told__behind),
+		cmocka_unit_test(lock__of_the_view_that_was_told_or_of_a_start__fine),
 		cmocka_unit_test(lock__broken_early__theft),
 		cmocka_unit_test(lock__of_another_released__theft),
 		cmocka_unit_test(lock__taken_while_a_higher_is_held__order),

@@ -4,6 +4,7 @@
 #include "tests/unit/shared_rig.h"
 
 enum { HOME = 1, A = 2, B = 3, SERVICE = 7, HOLD = 200 * MS, DEADLINE = 50 * MS, CHECK = 10 * MS };
+enum { BREAK_AT_MOST = 2 * (HOLD + DEADLINE) };
 
 #define START (5ull << 32) /* the home's fifth start */
 
@@ -656,6 +657,60 @@ static void view__an_older_one_comes_late__is_ignored(void **state)
 	assert_true(r->a.lock.quorate);
 }
 
+static void view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told(void **state)
+{
+	struct rig *r = *state;
+
+	tell(r, &r->a, rig_view(7, 0xf, true));
+	tell(r, &r->b, rig_view(6, 0xf, true));
+	tick_until(r, &r->a, mono_add(r->now, BREAK_AT_MOST));
+	*word(r) = region_word(0, (7ull << 32) + 5); /* clean to hosts of view 7 */
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
+	*word(r) = region_word(LOCK_DIRTY, (7ull << 32) + 6);
+	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
+	*word(r) = region_word(A, (7ull << 32) + 7);
+	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
+	*word(r) = region_word(B, (7ull << 32) + 8); /* of before a restart */
+	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
+	assert_word(*word(r), B, (7ull << 32) + 8);
+	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
+	*word(r) = region_word(0, (7ull << 32) + 9);
+	tell(r, &r->b, rig_view(7, 0xf, true));
+	tick_until(r, &r->b, mono_add(r->now, 2 * CHECK));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+	assert_word(*word(r), B, (7ull << 32) + 10);
+	assert_false(lock_unclean(&r->b.lock));
+}
+
+static void view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it(void **state)
+{
+	struct rig *r = *state;
+
+	tell(r, &r->b, rig_view(6, 0xf, true));
+	*word(r) = region_word(0, (6ull << 32) + 3);
+	hold(r, &r->b);
+	ask(r, &r->b, LOCK_RELEASE);
+	*word(r) = region_word(A, (7ull << 32) + 4);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	*word(r) = region_word(0, (7ull << 32) + 4);
+	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
+	assert_word(*word(r), 0, (7ull << 32) + 4);
+}
+
+static void view__a_restarted_homes_word__is_of_no_newer_view(void **state)
+{
+	struct rig *r = *state;
+
+	tell(r, &r->b, rig_view(6, 0xf, true));
+	*word(r) = region_word(0, 9ull << 32); /* of its ninth start */
+	ask(r, &r->b, LOCK_ACQUIRE);
+	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
+	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
+	assert_int_equal(lock_epoch(lock_fence(&r->b.lock)), 6);
+	assert_true(lock_unclean(&r->b.lock));
+}
+
 static void epochs__compare_by_difference(void **state)
 {
 	(void)state;
@@ -719,6 +774,9 @@ int main(void)
 		T(view__stays_while_the_home_restarts__fences_still_grow),
 		T(view__not_quorate__nothing_is_taken_and_nothing_may_be_done),
 		T(view__an_older_one_comes_late__is_ignored),
+		T(view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told),
+		T(view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it),
+		T(view__a_restarted_homes_word__is_of_no_newer_view),
 		cmocka_unit_test(epochs__compare_by_difference),
 		T(step__no_room__puts_it_out_when_there_is),
 	};

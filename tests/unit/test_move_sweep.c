@@ -151,6 +151,55 @@ static void sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves(void
 	assert_int_equal(nodes_of(r, S20), 2);
 }
 
+/*
+ * Host 4 hangs with a CAS on its way to host 6, in view 5. View 7 is without host 6:
+ * host 3 sweeps the others' nodes and releases clean. Host 2 has not heard of it.
+ */
+static void view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it(void **state)
+{
+	struct rig *r = *state;
+	struct who *behind = &r->who[2], *newer = &r->who[3], *old = &r->who[4];
+	const uint64_t fewer = ALL & ~(1ull << 5);
+	struct step_op late;
+
+	tell(r, behind, rig_view(5, ALL, true));
+	tell(r, old, rig_view(5, ALL, true));
+	tell(r, newer, rig_view(7, fewer, true));
+	r->view.node[N60].load = 1;
+	begin(r, old, S10, MOVE_ACTS);
+	late = take(old);
+	assert_int_equal(late.host, 6);
+	*counter_word(r, 2, S10) = 0; /* as if it had not been told: the locks must do */
+	r->view.node[N60].load = 500;
+
+	r->view.node[N70].load = 1;
+	r->view.service[S10].minimum = 0;
+	assert_int_equal(whole(r, newer, S20), MOVE_TOLD);
+	begin(r, newer, S20, MOVE_COUNTS);
+	r->view.node[N70].alive = false; /* it goes the moment it would be chosen */
+	run_until(r, newer, MOVE_IDLE);
+	assert_int_equal(move_result(&newer->move), MOVE_NO_DONOR);
+	r->view.node[N70].alive = true;
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+	assert_int_equal(lock_epoch(region_word_seq(*lock_word(r, S10))), 7);
+	assert_word(*node_word(r, N60), 20, NODE_UP); /* none of its view's */
+
+	r->view.node[N70].load = 900;
+	want(r, behind, S10);
+	for (int i = 0; i < 100 && behind->move.state != MOVE_IDLE; i++) {
+		if (behind->out.n)
+			one(r, behind);
+		else
+			idle(r, behind);
+	}
+	assert_int_equal(rig_execute(&r->w, &late), late.compare);
+	assert_in_range(nodes_of(r, S20), r->view.service[S20].minimum, 3);
+	assert_int_equal(behind->move.state, MOVE_LOCKS); /* until it is told */
+	tell(r, behind, rig_view(7, fewer, true));
+	run_until(r, behind, MOVE_IDLE);
+	assert_int_equal(move_result(&behind->move), MOVE_VIEW);
+}
+
 static void restart__own_locks_of_before__taken_at_once_with_a_sweep(void **state)
 {
 	struct rig *r = *state;
@@ -186,6 +235,7 @@ int main(void)
 		T(sweep__a_word_changes_under_it__is_recounted),
 		T(sweep__last_holder_had_another_pair__its_late_cas_fails_too),
 		T(sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves),
+		T(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it),
 		T(restart__own_locks_of_before__taken_at_once_with_a_sweep),
 		T(epoch__a_newer_view_swept__an_older_one_keeps_off),
 	};
