@@ -27,6 +27,7 @@ struct told {
 	bool up;
 	uint32_t events;
 	struct mono newest;
+	char alarm[128]; /* newest of it since its link stood or fell; "" */
 };
 
 struct cluster {
@@ -81,7 +82,9 @@ static void tell_link(struct cluster *c, uint16_t host, bool up, const char *why
 		told->events = 0;
 	if (told->events == HOST_EVENTS)
 		return;
-	*told = (struct told){ .up = up, .events = told->events + 1, .newest = now };
+	told->up = up;
+	told->events++;
+	told->newest = now;
 	peers_see(c->peers, host, &p);
 	if (up)
 		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
@@ -122,9 +125,12 @@ static void take(struct cluster *c, const struct transport_event *ev, struct mon
 	case TRANSPORT_UP:
 	case TRANSPORT_DOWN:
 		peers_event(c->peers, ev, now);
+		c->told[ev->host - 1].alarm[0] = '\0';
 		tell_link(c, ev->host, ev->type == TRANSPORT_UP, ev->text, now, wall_ns);
 		break;
 	case TRANSPORT_ALARM:
+		if (ev->host)
+			snprintf(c->told[ev->host - 1].alarm, sizeof(ev->text), "%s", ev->text);
 		tell(c, wall_ns, "alarm", ev->host, ev->text);
 		break;
 	case TRANSPORT_MESSAGE: /* nobody sends any yet */
@@ -271,6 +277,24 @@ static enum cluster_state state_of_peer(const struct cluster *c, uint32_t i,
 	return CLUSTER_UP;
 }
 
+/* Why a host cannot be read is what its newest alarm says, when one came after its link fell. */
+static const char *note_of(const struct cluster *c, const struct cluster_host *h,
+			   const struct peer_seen *p, enum cluster_state state)
+{
+	const char *alarm = c->told[h->number - 1].alarm;
+
+	if (state == CLUSTER_DOWN && alarm[0])
+		return alarm;
+	if (p->note[0])
+		return p->note;
+	if (state == CLUSTER_DOWN)
+		return "not seen yet: its resexd does not run, cannot be reached, or refuses this "
+		       "host: see its alarms";
+	if (state == CLUSTER_SILENT && p->known)
+		return "its heart does not beat: its resexd stands still";
+	return "";
+}
+
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s)
 {
 	const struct cluster_host *h = &c->conf.host[i];
@@ -285,13 +309,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	s->host = p.known ? p.host : NULL;
 	s->guest = p.guest;
 	s->guests = p.known ? p.guests : 0;
-	snprintf(s->note, sizeof(s->note), "%s", p.note);
-	if (s->state == CLUSTER_DOWN && !p.note[0])
-		snprintf(s->note, sizeof(s->note),
-			 "not seen yet: its resexd does not run, or cannot be reached");
-	if (s->state == CLUSTER_SILENT && p.known && !p.note[0])
-		snprintf(s->note, sizeof(s->note),
-			 "its heart does not beat: its resexd stands still");
+	snprintf(s->note, sizeof(s->note), "%s", note_of(c, h, &p, s->state));
 }
 
 void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l)

@@ -305,7 +305,7 @@ static const char *why_refused(int why)
 	case -EPERM:
 		return "it is not in the list of hosts; add it if it should be";
 	case -ESTALE:
-		return "a newer start of it was here before; is one number used twice?";
+		return "a newer start of it was here; number used twice, or generation lost?";
 	case -ETIMEDOUT:
 		return "it proved nothing in time";
 	case -EAGAIN:

@@ -197,6 +197,7 @@ static void process__begun_again_as_something_older__is_refused_with_an_alarm(vo
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_DOWN);
 	assert_int_equal(site_sees(s, 1, 2).host->generation, 41);
 	assert_true(site_told(s, 1, "alarm", "newer start of it was here"));
+	assert_non_null(strstr(site_sees(s, 1, 2).note, "generation lost"));
 }
 
 static void services__configured__are_published_as_they_are(void **state)
@@ -401,12 +402,14 @@ static void key__another__is_told_as_an_alarm_and_never_seen(void **state)
 	site_key(s, "key2", "0123456789abcdef0123456789abcdeF\n");
 	assert_strangers(s);
 	assert_true(site_told(s, 1, "alarm", "key"));
+	assert_non_null(strstr(site_sees(s, 1, 2).note, "give all hosts the same key"));
 	assert_false(site_told(s, 1, "alarm", "0123456789"));
 	/* It was mended, and begun again. */
 	site_kill(s, 2);
 	site_key(s, "key2", "0123456789abcdef0123456789abcdef");
 	site_open(s, 2);
 	site_until_up(s, 1, 2, 2);
+	assert_string_equal(site_sees(s, 1, 2).note, "");
 }
 
 static void cluster__of_another_name__is_told_as_an_alarm_and_never_seen(void **state)
