@@ -15,6 +15,10 @@
  * outcome is UNKNOWN is repeated on a newer link until one is DONE: no reading
  * back, which could not tell who added.
  *
+ * T must outlast a lease and an operation (hold + deadline, lock.h): else one who
+ * was told, and began T again, could be high once more before the move that it was
+ * told of is made, and would move for the same event.
+ *
  * The word is read through the transport like any other (host == self): the CPU
  * never touches it.
  */
@@ -30,7 +34,7 @@ struct counter_conf {
 	uint16_t self;
 	uint32_t service;
 	uint32_t tag;
-	uint32_t checks; /* high loads in a row that make T */
+	uint32_t checks; /* high loads in a row that make T, which outlasts a lease */
 };
 
 /* event.what of STEP_ASK */
