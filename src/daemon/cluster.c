@@ -381,16 +381,12 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 
 static int add_peers(struct cluster *c, struct mono now, struct conf_error *e)
 {
-	bool shm = !strcmp(cluster_transport(c), "shm");
-
 	for (uint32_t i = 0; i < c->conf.hosts; i++) {
 		const struct cluster_host *h = &c->conf.host[i];
-		struct transport_peer p = { .host = (uint16_t)h->number,
-					    .port = shm ? 0 : (uint16_t)h->port };
+		struct transport_peer p;
 		int rc;
 
-		strcpy(p.name, h->name);
-		strcpy(p.address, h->address);
+		cluster_peer(&c->conf, i, &p);
 		rc = transport_add(c->t, &p, now);
 		if (!rc)
 			continue;

@@ -83,7 +83,7 @@ static const struct conf_key host_keys[] = {
 	  .min = 1,
 	  .max = TRANSPORT_ADDRESS_MAX - 1,
 	  .required = 1 },
-	{ .name = "port", .type = CONF_UINT, .offset = AT(port), .max = 65535 },
+	{ .name = "port", .type = CONF_UINT, .offset = AT(port), .min = 1, .max = 65535 },
 	{ .name = "corosync_node",
 	  .type = CONF_UINT,
 	  .offset = AT(corosync_node),
@@ -157,6 +157,39 @@ static int check_host(const struct cluster_conf *c, const struct conf_doc *d, co
 				d, path, e,
 				"corosync's node %llu is \"%s\": give each host its own nodeid",
 				(unsigned long long)h->corosync_node, o->name);
+	}
+	return 0;
+}
+
+void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
+{
+	const struct cluster_host *h = &c->host[i];
+	bool shm = !strcmp(transport_backends[c->transport]->name, "shm");
+
+	memset(p, 0, sizeof(*p));
+	p->host = (uint16_t)h->number;
+	p->port = shm ? 0 : (uint16_t)h->port;
+	strcpy(p->name, h->name);
+	strcpy(p->address, h->address);
+}
+
+/* Before anything is opened, as with --check. */
+static int check_addresses(const struct cluster_conf *c, const struct conf_doc *d,
+			   struct conf_error *e)
+{
+	const struct transport_backend *b = transport_backends[c->transport];
+	struct transport_peer p;
+	char at[64];
+
+	for (uint32_t i = 0; b->check && i < c->hosts; i++) {
+		cluster_peer(c, i, &p);
+		if (!b->check(&p))
+			continue;
+		snprintf(at, sizeof(at), "hosts[%u].address", i);
+		return conf_fail(d, at, e,
+				 "host \"%s\" cannot be called at \"%s\": give an IP address; for "
+				 "shm, a folder",
+				 p.name, p.address);
 	}
 	return 0;
 }
@@ -349,6 +382,8 @@ static int read_doc(struct cluster_conf *c, const struct conf_doc *d, const char
 		rc = find_self(c, d, hostname, e);
 	if (!rc)
 		rc = read_services(c, d, e);
+	if (!rc)
+		rc = check_addresses(c, d, e);
 	return rc;
 }
 

@@ -86,6 +86,8 @@ int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_
 int64_t cluster_break_ns(const struct cluster_conf *c);
 
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
+/* How the transport is told of host[i]. */
+void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
 /* By its number; NULL: there is none. */
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
 

@@ -154,6 +154,8 @@ struct transport;
 
 struct transport_backend {
 	const char *name;
+	/* Can this peer's address be called at all? 0 or -EINVAL. Opens nothing. NULL: any can. */
+	int (*check)(const struct transport_peer *p);
 	/*
 	 * Serve the region and listen. -EINVAL: conf out of range; -EADDRINUSE:
 	 * somebody serves there; -ENODEV: no device (verbs); -EOPNOTSUPP: its

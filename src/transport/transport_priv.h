@@ -62,7 +62,7 @@ struct transport_out {
 
 struct transport_ops {
 	void (*close)(struct transport *t);
-	/* Can this peer's address be called at all? 0 or -EINVAL. NULL: any can. */
+	/* As transport_backend.check. */
 	int (*check)(const struct transport_peer *p);
 	/*
 	 * Begin to call this peer. Reports front_up or front_down later (also
@@ -99,7 +99,7 @@ struct transport {
 	const struct transport_ops *ops;
 	struct transport_conf conf; /* its key is ours */
 	uint8_t *key;		    /* in a page that is in no core dump and no child */
-	void *table;				       /* the read-only part, set by the backend */
+	void *table;		    /* the read-only part, set by the backend */
 	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
 	uint64_t newest[TRANSPORT_HOSTS_MAX]; /* generation of callers, highest that was proven */
 	struct transport_stats stats;

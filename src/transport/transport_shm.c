@@ -195,7 +195,9 @@ static int shm_open_host(struct transport **t, const struct transport_conf *c, s
 	return 0;
 }
 
-const struct transport_backend transport_shm = { .name = "shm", .open = shm_open_host };
+const struct transport_backend transport_shm = { .name = "shm",
+						 .check = shm_check,
+						 .open = shm_open_host };
 
 /* --- faults ----------------------------------------------------------------------- */
 

@@ -467,4 +467,6 @@ static int tcp_open(struct transport **t, const struct transport_conf *conf, str
 	return open_error(rc);
 }
 
-const struct transport_backend transport_tcp = { .name = "tcp", .open = tcp_open };
+const struct transport_backend transport_tcp = { .name = "tcp",
+						 .check = tcp_check,
+						 .open = tcp_open };

@@ -230,4 +230,6 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 	return 0;
 }
 
-const struct transport_backend transport_verbs = { .name = "verbs", .open = verbs_open };
+const struct transport_backend transport_verbs = { .name = "verbs",
+						   .check = verbs_check,
+						   .open = verbs_open };

@@ -73,7 +73,7 @@ static void all_keys__given__are_taken(void **state)
 		  " \"hold\": \"50ms\", \"drift\": 0, \"callers\": 3,"
 		  " \"callers_second\": 4, \"hosts\": [{\"name\": \"a\", \"number\": 64,"
 		  " \"address\": \"::1\", \"port\": 9, \"corosync_node\": 77},"
-		  " {\"name\": \"b\", \"number\": 5, \"address\": \"x\"}],"
+		  " {\"name\": \"b\", \"number\": 5, \"address\": \"10.0.0.5\"}],"
 		  " \"services\": [{\"name\": \"web\", \"number\": 255, \"minimum\": 0,"
 		  " \"balancers\": [\"b\", \"a\"]}, {\"name\": \"m\", \"number\": 1}]}",
 	     "elsewhere");
@@ -138,6 +138,12 @@ static void refused__each_says_where_what_and_what_instead(void **state)
 			    " \"balancers\": \"xen1\"}]}",
 		  "a list of names" },
 		{ HEAD BOTH ", \"membership\": \"guess\"}", "guess" },
+		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
+		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.300\"}]}",
+		  "host \"q\" cannot be called at \"10.0.0.300\": give an IP address" },
+		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
+		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.3\", \"port\": 0}]}",
+		  "from 1 to 65535" },
 	};
 	struct conf_error e;
 
@@ -159,9 +165,10 @@ static void hosts_64__are_taken_and_one_more_is_refused(void **state)
 	size_t n = strlen(text);
 
 	for (int i = 1; i <= 64; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"a\"}",
-				      i == 1 ? "" : ",", i, i);
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"10.0.0.1\"}",
+			i == 1 ? "" : ",", i, i);
 	strcpy(text + n, "]}");
 	take(*state, text, "h64");
 	assert_int_equal(((struct cluster_conf *)*state)->self, 63);
