@@ -9,9 +9,15 @@
 #include "src/daemon/cluster_conf.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Names alone are looked at: nothing is opened here. */
-static const struct transport_backend tcp = { .name = "tcp" }, shm = { .name = "shm" },
-				      verbs = { .name = "verbs" };
+/* Any rule about addresses. */
+static int check(const struct transport_peer *p)
+{
+	return strchr(p->address, '!') ? -EINVAL : 0;
+}
+
+/* Names and addresses alone are looked at: nothing is opened here. */
+static const struct transport_backend tcp = { .name = "tcp", .check = check },
+				      shm = { .name = "shm" }, verbs = { .name = "verbs" };
 const struct transport_backend *const transport_backends[] = { &verbs, &tcp, &shm, NULL };
 
 static void check_error(const struct conf_error *e, size_t len)
@@ -36,6 +42,8 @@ static void check_hosts(const struct cluster_conf *c)
 
 		FUZZ_REQUIRE(h->number >= 1 && h->number <= REGION_HOSTS_MAX);
 		FUZZ_REQUIRE(h->name[0] && memchr(h->name, 0, sizeof(h->name)));
+		FUZZ_REQUIRE(strcmp(transport_backends[c->transport]->name, "tcp") ||
+			     !strchr(h->address, '!'));
 		FUZZ_REQUIRE(h->address[0] && memchr(h->address, 0, sizeof(h->address)));
 		FUZZ_REQUIRE(h->port <= 65535);
 		FUZZ_REQUIRE(cluster_host_at(c, (uint16_t)h->number) == h);
