@@ -530,7 +530,11 @@ src/daemon/cluster_publish.c @ cluster @ s/m->paused || g->paused/g->paused/
 src/daemon/cluster_publish.c @ cluster @ s/!m->guest\[i\]->leaving/m->guest[i]/
 src/daemon/cluster_publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
 src/daemon/cluster_publish.c @ cluster @ s/s ? s->applied : g->old.cap;/g->old.cap;/
-src/daemon/manager_events.c @ manager @ s/if (!strcmp(kind, "alarm"))/if (0)/
+src/daemon/manager_events.c @ manager @ s/if (is_foreign(kind))/if (0)/
+src/daemon/manager_events.c @ manager @ s/ || !strcmp(kind, "host")//
+src/daemon/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
+src/daemon/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
+src/daemon/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
 END
 }
 

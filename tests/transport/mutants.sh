@@ -29,8 +29,9 @@ transport_link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns <
 transport_link.c @ tcp @ deadline* @ s/(o->slot.*op.deadline.ns <= now.ns)/(0)/
 transport_link.c @ shm @ down* @ s/^\to->link++;/if (!o->link) o->link++;/
 transport_link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);//
-transport_link.c @ shm @ flood__more* @ s/ || t->hellos_new >= t->conf.hellos_second//
-transport_link.c @ tcp @ flood__of_silent* @ s/t->hellos >= t->conf.hellos_max ||//
+transport_link.c @ shm @ flood__more* @ s/t->hellos_new >= share(t->conf.hellos_second, known)/0/
+transport_link.c @ tcp @ flood__of_silent* @ s/t->hellos >= share(t->conf.hellos_max, known) ||//
+transport_link.c @ tcp @ flood__of_silent* @ s/all < 2 ? all : all \/ 2;/0;/
 transport_link.c @ tcp @ backoff* @ s/for (; failures && base < max;/for (; 0 \&\& base < max;/
 transport_link.c @ tcp @ call__the* @ s/o->state == LINK_CALLS \&\& o->due.ns <= now.ns/0/
 transport_link.c @ shm @ add__twice* @ s/return -EEXIST;/return 0;/
