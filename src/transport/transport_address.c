@@ -54,3 +54,11 @@ int front_address(const char *text, uint16_t port, struct sockaddr_storage *a, s
 	freeaddrinfo(list);
 	return good ? 0 : -EINVAL;
 }
+
+int front_address_check(const struct transport_peer *p)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	return front_address(p->address, p->port, &a, &len);
+}

@@ -184,6 +184,8 @@ int front_random(void *buf, size_t len);
  * none, or names no host (0.0.0.0, ::), or the port is 0.
  */
 int front_address(const char *text, uint16_t port, struct sockaddr_storage *a, socklen_t *len);
+/* transport_backend.check where addresses are such. */
+int front_address_check(const struct transport_peer *p);
 
 /* --- backends --------------------------------------------------------------- */
 

@@ -355,17 +355,9 @@ static void tcp_close(struct transport *t)
 	free(c);
 }
 
-static int tcp_check(const struct transport_peer *p)
-{
-	struct sockaddr_storage a;
-	socklen_t len;
-
-	return front_address(p->address, p->port, &a, &len);
-}
-
 static const struct transport_ops tcp_ops = {
 	.close = tcp_close,
-	.check = tcp_check,
+	.check = front_address_check,
 	.call = tcp_call,
 	.hang_up = tcp_hang_up,
 	.evict = tcp_evict,
@@ -468,5 +460,5 @@ static int tcp_open(struct transport **t, const struct transport_conf *conf, str
 }
 
 const struct transport_backend transport_tcp = { .name = "tcp",
-						 .check = tcp_check,
+						 .check = front_address_check,
 						 .open = tcp_open };

@@ -171,17 +171,9 @@ static void verbs_close(struct transport *t)
 	free(v);
 }
 
-static int verbs_check(const struct transport_peer *p)
-{
-	struct sockaddr_storage a;
-	socklen_t len;
-
-	return front_address(p->address, p->port, &a, &len);
-}
-
 static const struct transport_ops verbs_ops = {
 	.close = verbs_close,
-	.check = verbs_check,
+	.check = front_address_check,
 	.call = verbs_call,
 	.hang_up = verbs_hang_up,
 	.evict = verbs_evict,
@@ -231,5 +223,5 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 }
 
 const struct transport_backend transport_verbs = { .name = "verbs",
-						   .check = verbs_check,
+						   .check = front_address_check,
 						   .open = verbs_open };
