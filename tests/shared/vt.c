@@ -31,7 +31,7 @@ enum { SCHEDULES = 2000 };
 #else
 enum { SCHEDULES = 20000 };
 #endif
-/* What takes two views, a pause at one point and an exact count is met in one of 100,000. */
+/* What takes a node out of reach and a late CAS to it is met in one of 40,000, or seldomer. */
 enum { RARE = 500000 };
 enum { TWICE = 100 }; /* so many are run twice: the same seed gives the same history */
 
@@ -72,7 +72,8 @@ static const struct {
 	{ BROKEN_SWEEP_MISSED, "overlap stale" },
 	{ BROKEN_SWEPT_BY_ANY, "overlap stale" },
 	{ BROKEN_NO_RECOUNT, "overlap stale" },
-	{ BROKEN_EPOCH_IGNORED, "overlap stale" },
+	/* Its CAS has the locks' epoch, which is older than the word's. */
+	{ BROKEN_EPOCH_IGNORED, "fence" },
 	{ BROKEN_MINIMUM_IGNORED, "minimum stale" },
 	{ BROKEN_ANNOUNCE_AFTER, "untold" },
 	{ BROKEN_UNTOLD_MOVES, "untold" },
@@ -167,7 +168,7 @@ static int run_sound(struct schedule *s, const struct options *o)
 
 static bool is_rare(enum shared_rule rule)
 {
-	return rule == BROKEN_EPOCH_IGNORED || rule == BROKEN_SWEEP_MISSED;
+	return rule == BROKEN_SWEEP_MISSED;
 }
 
 static int run_broken(struct schedule *s, const struct options *given, enum shared_rule rule)
