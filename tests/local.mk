@@ -6,4 +6,4 @@ TESTS += $(GATES)
 EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-size.sh \
 	tests/check-install.sh tests/check-unit-file.sh tests/cppcheck.cfg tests/mutants.sh \
 	tests/model/README.md tests/model/run.sh tests/model/lock.pml \
-	tests/model/move.pml tests/model/view.pml
+	tests/model/members.pml tests/model/move.pml tests/model/view.pml

@@ -31,6 +31,7 @@ move_home                | move | RESTS=1 HOME_CRASHES=1 | -
 move_unknown             | move | RESTS=1 UNKNOWNS=1 | -
 move_live                | move | ENDLESS CROSS MINIMUM=0 | - LIVELOCK
 move_live_crash          | move | ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | - LIVELOCK
+members_change           | members | VIEWS=2 | -
 view_change              | view | HOSTS=2 | -
 lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
 lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
@@ -49,6 +50,7 @@ lock_no_sweep            | lock | BROKEN_NO_SWEEP | EFFECT
 lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
 view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM
 view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
+members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
 move_one_lock            | move | BROKEN_ONE_LOCK | MINIMUM
 move_minimum_ignored     | move | BROKEN_MINIMUM_IGNORED | MINIMUM
