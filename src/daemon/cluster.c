@@ -323,7 +323,7 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 	if (!l->known)
 		return;
 	l->word = s->word;
-	l->since_ns = mono_sub(now, s->since);
+	l->since_ns = mono_sub(s->read, s->since);
 	l->age_ns = mono_sub(now, s->read);
 }
 

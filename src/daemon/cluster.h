@@ -64,7 +64,7 @@ struct cluster_lock {
 	const struct cluster_host *home; /* whose words hold it; NULL: no member */
 	bool known;			 /* it was read at least once */
 	uint64_t word;			 /* region_word */
-	int64_t since_ns;		 /* for how long it has been seen unchanged */
+	int64_t since_ns;		 /* for how long it was seen unchanged, when it was read */
 	int64_t age_ns;			 /* since it was read */
 };
 

@@ -130,6 +130,8 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 
 	if (!s->known || s->home != home)
 		return -ENOENT;
+	if (!transport_link(t, home)) /* what was read last may be long ago */
+		return -ENOTCONN;
 	if (!is_taken(s->word))
 		return -EALREADY;
 	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))
