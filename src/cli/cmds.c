@@ -141,6 +141,7 @@ static int run_info(struct cli *c)
 		{ "overcommit (Resos)", "overcommit", 1 },
 		{ "dropped last epoch (Resos)", "dropped", 1 },
 		{ "guests", "guests", 1 },
+		{ "cluster", "cluster", 1 },
 		{ "ticks", "ticks", 1 },
 		{ "late ticks", "late_ticks", 1 },
 		{ "lateness, 99 % (ns)", "late_p99_ns", 1 },

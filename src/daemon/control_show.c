@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/daemon/cluster.h"
 #include "src/daemon/control_priv.h"
 
 #ifndef PACKAGE_VERSION
@@ -140,6 +141,9 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_resos(o, "overcommit", c->sn->overcommit);
 	put_resos(o, "dropped", c->sn->dropped);
 	put_u(o, "guests", c->sn->guests);
+	json_object_set_new(o, "cluster",
+			    m->cluster ? json_string(cluster_conf(m->cluster)->cluster)
+				       : json_null());
 	put_ticks(o, c->sn);
 	m->hv->mem->stats(m->mem, &calls, &pages);
 	put_u(o, "map_calls", calls);

@@ -25,6 +25,13 @@ static void alone__every_method__says_what_to_do(void **state)
 		       PROTO_E_SERVER - RESEX_NO_CLUSTER, "name a cluster_file");
 }
 
+static void info__in_a_cluster_or_alone__says_so(void **state)
+{
+	assert_true(json_is_null(json_object_get(ask(*state, "info", ""), "cluster")));
+	with_cluster(*state);
+	assert_string_equal(str(ask(*state, "info", ""), "cluster"), "prod");
+}
+
 static void host_list__three_hosts__says_how_each_is_seen(void **state)
 {
 	const json_t *r, *h;
@@ -153,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH(alone__every_method__says_what_to_do),
+		WITH(info__in_a_cluster_or_alone__says_so),
 		WITH(host_list__three_hosts__says_how_each_is_seen),
 		WITH(list_hosts__guests_of_all__are_told_with_their_caps),
 		WITH(lock_list__held_broken_free_unknown__are_told_apart),
