@@ -183,11 +183,9 @@ static void take(struct lock *l, uint64_t compare, struct mono now, struct step_
 
 static void try_take(struct lock *l, struct mono now, struct step_out *out)
 {
-	if (!l->known)
-		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
-	else if (may_take(l, now)) /* rule: break by CAS on the exact word */
+	if (l->known && may_take(l, now)) /* rule: break by CAS on the exact word */
 		take(l, l->seen, now, out);
-	else if (fresh(l, l->seen) || of_newer_view(l, l->seen))
+	else if (!l->known || fresh(l, l->seen) || of_newer_view(l, l->seen))
 		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else /* looks, and takes it if it was released clean */
 		take(l, region_word(0, region_word_seq(l->seen)), now, out);

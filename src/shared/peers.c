@@ -76,7 +76,7 @@ int peers_open(struct peers **out, struct transport *t, int64_t timeout_ns)
 		return -ENOMEM;
 	p->t = t;
 	p->timeout_ns = timeout_ns;
-	for (uint16_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
 		p->peer[i].host = (uint16_t)(i + 1);
 	*out = p;
 	return 0;
@@ -190,7 +190,7 @@ static uint32_t post(struct peers *p, struct peer *h, struct mono now)
 	if (!n)
 		return 0;
 	taken = transport_post(p->t, op, n, now, &why);
-	for (size_t i = 0; i < taken; i++)
+	for (size_t i = 0; i < taken && i < n; i++)
 		h->job[index[i]].state = JOB_POSTED;
 	if (taken < n && why != -EAGAIN)
 		fail_post(h, why);

@@ -38,7 +38,7 @@ static void bind_own(int fd, int family, const struct transport_conf *own)
 	else
 		((struct sockaddr_in *)&a)->sin_port = 0;
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
-	bind(fd, (const struct sockaddr *)&a, len);
+	(void)bind(fd, (const struct sockaddr *)&a, len); /* without, the call is a stranger's */
 }
 
 static int start_socket(struct tcp_call *c, const struct transport_conf *own,
