@@ -451,6 +451,7 @@ import os, pty, signal, sys, time
 d = sys.argv[1]
 pid, fd = pty.fork()
 if pid == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs this may be under nohup
     os.execv(d + "/resexd", ["resexd", "--hv", "sim", "-c", d + "/c.json"])
 said = b""
 while b"running on sim" not in said:
