@@ -226,6 +226,9 @@ static void note(struct lock *l, uint64_t word, struct mono now)
 		l->seen = word;
 		l->since = now;
 		l->known = true;
+		l->stands = false;
+	} else {
+		l->stands = mono_sub(now, l->since) >= l->conf.check_ns;
 	}
 	if (may_take(l, now) && !l->prompt && l->state != LOCK_WATCHING) {
 		l->prompt = true;
@@ -377,12 +380,14 @@ static void ask_release(struct lock *l)
 
 static void ask_acquire(struct lock *l, struct mono now)
 {
-	if (l->state == LOCK_WATCHING && may_take(l, now))
+	if (l->state == LOCK_WATCHING)
 		l->next = now;
-	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING)
+	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING) {
 		l->state = LOCK_WAITING;
-	else if (l->state == LOCK_RELEASING)
+		l->stands = false;
+	} else if (l->state == LOCK_RELEASING) {
 		l->again = true;
+	}
 }
 
 static void ask(struct lock *l, uint32_t what, struct mono now)
@@ -439,6 +444,15 @@ enum lock_state lock_state(const struct lock *l)
 bool lock_blocked(const struct lock *l)
 {
 	return l->state == LOCK_WAITING && !l->cut && l->known && !takeable(l, l->seen);
+}
+
+bool lock_stands(const struct lock *l, struct mono *breaks)
+{
+	if (!l->stands || !l->known || l->cut || l->op == LOCK_OP_TAKE ||
+	    (l->state != LOCK_WAITING && l->state != LOCK_WATCHING) || takeable(l, l->seen))
+		return false;
+	*breaks = mono_add(l->since, lock_break_ns(&l->conf));
+	return true;
 }
 
 struct mono lock_until(const struct lock *l)

@@ -32,8 +32,9 @@
  * network) meets the sweep. Neither would do alone: the sweep stops CASes whose
  * reads are older than it, the lease stops reads that are younger.
  *
- * A waiter looks every 1 to 1 1/8 checks, and at tw + break. So who dies right
- * after it acquired delays one who waits by break + 1 1/8 checks and a round trip at most.
+ * A waiter looks every 1 to 1 1/8 checks, at tw + break, and when it begins to want
+ * what it watched. So who dies right after it acquired delays one who waits by break +
+ * 1 1/8 checks and a round trip at most.
  *
  * The word: {owner 16, seq 48}, seq {epoch 16, count 32}. seq + 1 with each
  * acquire: no word ever stands twice, and the seq is the fence. Compared by
@@ -114,6 +115,7 @@ struct lock {
 	uint16_t home;	   /* 0: none yet */
 	uint64_t seen;	   /* newest word known: the guess for the next acquire */
 	struct mono since; /* seen unchanged since; kept from one asking to the next */
+	bool stands;	   /* by a look since it is wanted: seen, for a check at least */
 	bool known;	   /* seen is of this home */
 	bool prompt;	   /* the try at once after a word was shown that may be taken was made */
 	uint64_t compare, word; /* of the newest TAKE: word is ours when HELD */
@@ -144,6 +146,11 @@ enum lock_state lock_state(const struct lock *l);
 bool lock_may_act(const struct lock *l, struct mono now, int64_t need_ns);
 /* WAITING at a word that may not be taken yet, of a home that answers. */
 bool lock_blocked(const struct lock *l);
+/*
+ * WAITING or WATCHING at a word that may not be taken yet, and that stood for a check: so
+ * said a look since it is wanted. breaks: when it may be broken.
+ */
+bool lock_stands(const struct lock *l, struct mono *breaks);
 /* HELD: when hold is over. */
 struct mono lock_until(const struct lock *l);
 /* HELD: the seq of our word; only grows from holder to holder. */

@@ -238,6 +238,7 @@ static void begin(struct move *m, uint32_t service, struct mono now, struct step
 		return;
 	m->result = MOVE_NONE;
 	m->patience = mono_add(now, patience(m));
+	m->yields = false;
 	look(m, MOVE_LOOKS, now, out);
 }
 
@@ -281,12 +282,35 @@ static void looks(struct move *m, struct mono now)
 	}
 }
 
+/* rule: who cannot have the second lock within a lease does not keep the first from others */
+static bool yields(struct move *m, struct lock *const l[2], struct mono now, struct step_out *out)
+{
+	struct mono breaks = now, from = now;
+
+	if (lock_state(l[0]) == LOCK_HELD)
+		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
+	if (!m->yields && (lock_state(l[0]) != LOCK_HELD || lock_state(l[1]) != LOCK_WAITING))
+		return false;
+	m->yields = lock_stands(l[1], &breaks);
+	m->ask = mono_add(breaks, -m->conf.hold_ns / 2);
+	m->yields = m->yields && mono_sub(m->ask, from) > 0;
+	for (uint32_t i = 0; i < 2 && m->yields; i++) {
+		if (lock_state(l[i]) != LOCK_WATCHING)
+			ask_lock(l[i], LOCK_RELEASE, now, out);
+		ask_lock(l[i], LOCK_WATCH, now, out);
+		m->patience = mono_add(now, patience(m));
+	}
+	return m->yields;
+}
+
 static void locks(struct move *m, struct mono now, struct step_out *out)
 {
 	struct lock *l[2];
 	bool first;
 
 	locks_of(m, l);
+	if (yields(m, l, now, out))
+		return;
 	ask_lock(l[0], LOCK_ACQUIRE, now, out);
 	first = lock_may_act(l[0], now, 0);
 	if (first)
@@ -751,7 +775,7 @@ struct mono move_due(const struct move *m)
 	if (m->full)
 		return (struct mono){ 0 };
 	if (m->state == MOVE_LOOKS || m->state == MOVE_LOCKS)
-		due = earlier(due, m->patience);
+		due = earlier(due, m->yields ? m->ask : m->patience);
 	if (m->state >= MOVE_LOCKS && m->state != MOVE_ACTS && m->state != MOVE_UNLOCKS)
 		for (uint32_t i = 0; i < 2; i++)
 			if (lock_state(l[i]) == LOCK_HELD)

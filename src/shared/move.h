@@ -13,6 +13,13 @@
  *	   to whom there is no link: no move, and nobody else is told in vain
  *	 3 the locks of both services, in ascending service id. While the first is
  *	   another's the second is watched, so that who died with both delays but once.
+ *	   Who has the first, and sees the second stand as another's for a check, does
+ *	   not sit on the first in vain: unless it may break the second by half of the
+ *	   first's lease, it gives the first back and watches both. It asks again when
+ *	   the second was seen free or as yet another's, or may be broken in half a
+ *	   lease. So a dead holder of the second delays by break and S, as in lock.h, and
+ *	   by who comes later only for a check each, as long as that one has the first
+ *	   before it has seen the second stand.
  *	 4 its counter again: ahead: no move; the load no longer high for T: no move
  *	 5 read every node word; one is of a newer epoch than the locks': no move
  *	 6 a lock was not had by a clean release: fencing sweep: CAS every node
@@ -130,6 +137,8 @@ struct move {
 	enum move_result result; /* of the move under way, then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
 	bool busy;		 /* the last move of service ended so: its donor stays */
+	bool yields;		 /* LOCKS: the first is not asked for: the second stands, */
+	struct mono ask;	 /* until this, if nothing happens */
 	struct mono patience;	 /* with a home, or oneself, that does not answer */
 	uint64_t view, members;
 	uint64_t down; /* bit h - 1: an operation to h was LOST or UNKNOWN, no link since */

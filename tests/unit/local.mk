@@ -366,7 +366,7 @@ endif
 
 if CMOCKA
 UNIT_PROTO = tests/unit/test_choose tests/unit/test_counter tests/unit/test_lock \
-	tests/unit/test_move tests/unit/test_move_sweep
+	tests/unit/test_move tests/unit/test_move_locks tests/unit/test_move_sweep
 check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
@@ -379,6 +379,9 @@ tests_unit_test_lock_LDADD = libshared.a $(CMOCKA_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_locks_SOURCES = tests/unit/test_move_locks.c tests/unit/prop.h \
+	tests/unit/move_rig.h tests/unit/shared_rig.h
+tests_unit_test_move_locks_LDADD = libshared.a $(CMOCKA_LIBS)
 tests_unit_test_move_sweep_SOURCES = tests/unit/test_move_sweep.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
 tests_unit_test_move_sweep_LDADD = libshared.a $(CMOCKA_LIBS)

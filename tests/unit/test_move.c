@@ -362,68 +362,6 @@ static void lease__ends__nothing_is_put_out_but_the_release(void **state)
 	}
 }
 
-static void locks__second_holder_is_dead__broken_in_time(void **state)
-{
-	struct rig *r = *state;
-	struct who *h = &r->who[4];
-	struct mono dead;
-	int tries = 0;
-
-	*lock_word(r, S20) = region_word(3, START + 2); /* host 3 died holding it */
-	dead = r->now;
-	while (whole(r, h, S10) != MOVE_MOVED) {
-		assert_int_equal(move_result(&h->move), MOVE_BUSY);
-		assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
-		tries++;
-		r->now = mono_add(r->now, CHECK);
-	}
-	assert_true(tries > 0);
-	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 4 * CHECK);
-}
-
-static void locks__one_host_died_with_both__delays_but_once(void **state)
-{
-	struct rig *r = *state;
-	struct who *h = &r->who[4];
-	struct mono dead;
-
-	dies_at(r, MOVE_COUNTS);
-	dead = r->now;
-	while (whole(r, h, S10) != MOVE_MOVED)
-		r->now = mono_add(r->now, CHECK);
-	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 3 * CHECK);
-}
-
-static void locks__donor_was_busy__goes_on_with_it_while_it_will_do(void **state)
-{
-	struct rig *r = *state;
-	struct who *h = &r->who[4];
-
-	r->view.node[N61].load = r->view.node[N80].load = 300;
-	*lock_word(r, S20) = region_word(3, START + 2);
-	assert_int_equal(whole(r, h, S10), MOVE_BUSY);
-	r->view.node[N61].load = r->view.node[N80].load = 10; /* another has less load now */
-	begin(r, h, S10, MOVE_LOCKS);
-	assert_int_equal(h->move.donor, S20);
-	tell(r, h, rig_view(0, ALL, false));
-	run_until(r, h, MOVE_IDLE);
-	tell(r, h, rig_view(0, ALL, true));
-	begin(r, h, S10, MOVE_LOCKS); /* that was not for the lock */
-	assert_int_equal(h->move.donor, S30);
-}
-
-static void locks__donor_was_busy_and_will_not_do__another_is_chosen(void **state)
-{
-	struct rig *r = *state;
-	struct who *h = &r->who[4];
-
-	*lock_word(r, S20) = region_word(3, START + 2);
-	assert_int_equal(whole(r, h, S10), MOVE_BUSY);
-	r->view.service[S20].minimum = 3;
-	begin(r, h, S10, MOVE_LOCKS);
-	assert_int_equal(h->move.donor, S30);
-}
-
 static void locks__load_fell_while_they_were_waited_for__no_move(void **state)
 {
 	struct rig *r = *state;
@@ -600,10 +538,6 @@ int main(void)
 		T(act__lost__is_no_move),
 		T(act__node_changed_meanwhile__fails),
 		T(lease__ends__nothing_is_put_out_but_the_release),
-		T(locks__second_holder_is_dead__broken_in_time),
-		T(locks__one_host_died_with_both__delays_but_once),
-		T(locks__donor_was_busy__goes_on_with_it_while_it_will_do),
-		T(locks__donor_was_busy_and_will_not_do__another_is_chosen),
 		T(locks__load_fell_while_they_were_waited_for__no_move),
 		T(move__load_not_high_for_t__no_move),
 		T(view__changes_before_the_cas__no_move),

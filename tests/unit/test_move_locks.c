@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* move: the two locks, when who holds one of them lives, dies, or sits. */
+#include "tests/unit/move_rig.h"
+
+/* --- several at a time --------------------------------------------------------------- */
+
+/* Everything that is put out is executed; then time goes on, to upto at most. */
+static bool turn(struct rig *r, struct mono upto)
+{
+	struct mono next = upto;
+	bool any = false;
+
+	for (int i = 2; i <= 4; i++) {
+		struct who *h = &r->who[i];
+		struct mono due = move_due(&h->move);
+
+		any = any || h->out.n;
+		if (h->out.n)
+			one(r, h);
+		else if (due.ns < next.ns)
+			next = due;
+	}
+	if (any)
+		return true;
+	if (next.ns > r->now.ns)
+		r->now = next;
+	for (int i = 2; i <= 4; i++)
+		tell(r, &r->who[i], (struct step_event){ .type = STEP_TICK });
+	return r->now.ns < upto.ns;
+}
+
+static void all_until(struct rig *r, struct mono upto)
+{
+	while (turn(r, upto))
+		;
+}
+
+static void all_for(struct rig *r, int64_t ns)
+{
+	all_until(r, mono_add(r->now, ns));
+}
+
+/* Who has lock s, by its word. */
+static uint16_t owner(struct rig *r, uint32_t s)
+{
+	return region_word_id(*lock_word(r, s));
+}
+
+/* The host 5, which is heard of no more, holds the lock of 20, the second of the pair. */
+static void second_is_stuck(struct rig *r)
+{
+	*lock_word(r, S20) = region_word(5, START + 2);
+}
+
+/* Host 3 balances 10 as well. */
+static void third_balancer(struct rig *r)
+{
+	r->view.service[S10].balancers |= 1u << (3 - 1);
+	start(r, 3);
+}
+
+/* A move of h, under way, finds no way to the home until it gives up. */
+static void home_is_lost(struct rig *r, struct who *h)
+{
+	while (h->move.state != MOVE_IDLE) {
+		struct step_op op;
+
+		if (!h->out.n) {
+			idle(r, h);
+			continue;
+		}
+		op = take(h);
+		if (op.host == HOME)
+			give(r, h, &op, STEP_LOST, 0);
+		else
+			give(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
+	}
+}
+
+/* 20 was chosen, and the locks were not had. */
+static void is_busy(struct rig *r, struct who *h)
+{
+	begin(r, h, S10, MOVE_LOCKS);
+	home_is_lost(r, h);
+	assert_int_equal(move_result(&h->move), MOVE_BUSY);
+	new_links(r, h);
+}
+
+/* --- a dead holder ------------------------------------------------------------------- */
+
+static void locks__second_holder_is_dead__broken_in_time(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct mono dead = r->now;
+
+	second_is_stuck(r);
+	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+	assert_true(mono_sub(r->now, dead) <= lock_break_ns(&h->lock[0].conf) + CHECK);
+}
+
+static void locks__one_host_died_with_both__delays_but_once(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct mono dead;
+
+	dies_at(r, MOVE_COUNTS);
+	dead = r->now;
+	while (whole(r, h, S10) != MOVE_MOVED)
+		r->now = mono_add(r->now, CHECK);
+	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 3 * CHECK);
+}
+
+static void locks__donor_was_busy__goes_on_with_it_while_it_will_do(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	r->view.node[N61].load = r->view.node[N80].load = 300;
+	is_busy(r, h);
+	r->view.node[N61].load = r->view.node[N80].load = 10; /* another has less load now */
+	begin(r, h, S10, MOVE_LOCKS);
+	assert_int_equal(h->move.donor, S20);
+	tell(r, h, rig_view(0, ALL, false));
+	run_until(r, h, MOVE_IDLE);
+	tell(r, h, rig_view(0, ALL, true));
+	begin(r, h, S10, MOVE_LOCKS); /* that was not for the lock */
+	assert_int_equal(h->move.donor, S30);
+}
+
+static void locks__donor_was_busy_and_will_not_do__another_is_chosen(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	is_busy(r, h);
+	r->view.service[S20].minimum = 3;
+	begin(r, h, S10, MOVE_LOCKS);
+	assert_int_equal(h->move.donor, S30);
+}
+
+static void locks__one_releases_both__second_is_looked_at_at_once(void **state)
+{
+	for (int64_t after = 0; after < CHECK; after += MS) {
+		struct rig *r;
+		struct who *h;
+		struct mono had;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		h = &r->who[4];
+		*lock_word(r, S10) = *lock_word(r, S20) = region_word(5, START + 2);
+		want(r, h, S10);
+		all_for(r, 3 * CHECK + after);
+		*lock_word(r, S10) = *lock_word(r, S20) = region_word(0, START + 2);
+		while (owner(r, S10) != 4)
+			turn(r, mono_add(r->now, CHECK));
+		had = r->now;
+		run_until(r, h, MOVE_IDLE);
+		assert_int_equal(move_result(&h->move), MOVE_MOVED);
+		assert_true(r->now.ns == had.ns);
+		assert_word(*lock_word(r, S10), 0, START + 3); /* not given back meanwhile */
+	}
+}
+
+/* --- who waits for the second in vain --------------------------------------------------- */
+
+static void yield__second_stands__first_is_given_back_clean_after_a_look(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_for(r, CHECK / 2);
+	assert_int_equal(owner(r, S10), 4); /* its holder may be about to release it */
+	all_for(r, CHECK);
+	assert_word(*lock_word(r, S10), 0, START + 2);
+	assert_int_equal(h->move.state, MOVE_LOCKS);
+	h->ops = 0;
+	all_for(r, 10 * CHECK);
+	assert_word(*lock_word(r, S10), 0, START + 2); /* not asked for again */
+	assert_in_range(h->ops, 10, 24);	       /* but looked at, each once a check */
+}
+
+static void yield__second_is_released_within_a_check__first_is_kept(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_for(r, CHECK / 2);
+	*lock_word(r, S20) = region_word(0, START + 2);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_word(*lock_word(r, S10), 0, START + 2); /* taken but once */
+}
+
+static void yield__second_is_released_later__both_are_had_at_the_next_look(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct mono freed;
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_for(r, 5 * CHECK);
+	*lock_word(r, S20) = region_word(0, START + 2);
+	freed = r->now;
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_true(mono_sub(r->now, freed) <= CHECK + CHECK / 8 + 1);
+	assert_word(*lock_word(r, S10), 0, START + 3);
+}
+
+static void yield__second_goes_to_another__is_waited_for_a_check_again(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_for(r, 5 * CHECK);
+	*lock_word(r, S20) = region_word(6, START + 3);
+	all_for(r, CHECK + CHECK / 4);
+	assert_int_equal(owner(r, S10), 4);
+	all_for(r, CHECK + CHECK / 4);
+	assert_word(*lock_word(r, S10), 0, START + 3);
+}
+
+static void yield__break_fits_in_the_lease__first_is_kept_until_then(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+	struct mono met = r->now;
+	int64_t brk = lock_break_ns(&h->lock[0].conf);
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_until(r, mono_add(met, brk - HOLD / 2 - CHECK));
+	assert_int_equal(owner(r, S10), 0);
+	all_until(r, mono_add(met, brk - HOLD / 2 + 1));
+	assert_int_equal(owner(r, S10), 4);
+	all_until(r, mono_add(met, brk - 1));
+	assert_word(*lock_word(r, S10), 4, START + 3); /* the same lease */
+	assert_int_equal(owner(r, S20), 5);
+	all_until(r, mono_add(met, brk + CHECK));
+	assert_int_equal(h->move.state, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+}
+
+static void yield__view_changes__nothing_is_held_or_looked_at_any_more(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_for(r, 5 * CHECK);
+	tell(r, h, rig_view(6, ALL & ~0x80ull, true));
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_VIEW);
+	assert_int_equal(owner(r, S10), 0);
+	assert_true(move_due(&h->move).ns == INT64_MAX);
+}
+
+static void yield__home_does_not_answer__ends_busy(void **state)
+{
+	struct rig *r = *state;
+	struct who *h = &r->who[4];
+
+	second_is_stuck(r);
+	want(r, h, S10);
+	all_for(r, 5 * CHECK);
+	home_is_lost(r, h);
+	assert_int_equal(move_result(&h->move), MOVE_BUSY);
+}
+
+/* One begins to wait while the first lock is another's, a newcomer when that one's lease ends. */
+static void yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time(void **state)
+{
+	for (int64_t comes = 0; comes < HOLD + DEADLINE; comes += 3 * (int64_t)MS) {
+		struct rig *r;
+		struct mono met;
+		int64_t brk;
+
+		rig_teardown(state);
+		rig_setup(state);
+		r = *state;
+		third_balancer(r);
+		second_is_stuck(r);
+		met = r->now;
+		brk = lock_break_ns(&r->who[2].lock[0].conf);
+		want(r, &r->who[2], S10);
+		all_for(r, MS);
+		want(r, &r->who[4], S10); /* its break would be due after the lease of host 2 */
+		if (comes > MS)
+			all_until(r, mono_add(met, comes));
+		want(r, &r->who[3], S10);
+		while (owner(r, S20) == 5 && mono_sub(r->now, met) < 3 * brk)
+			turn(r, mono_add(r->now, CHECK));
+		assert_true(mono_sub(r->now, met) <= brk + 2 * CHECK);
+		all_for(r, brk);
+		assert_int_equal(nodes_of(r, S20), 2); /* one moved, the others were told */
+		for (int i = 2; i <= 4; i++)
+			assert_int_equal(r->who[i].move.state, MOVE_IDLE);
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(locks__second_holder_is_dead__broken_in_time),
+		T(locks__one_host_died_with_both__delays_but_once),
+		T(locks__donor_was_busy__goes_on_with_it_while_it_will_do),
+		T(locks__donor_was_busy_and_will_not_do__another_is_chosen),
+		T(locks__one_releases_both__second_is_looked_at_at_once),
+		T(yield__second_stands__first_is_given_back_clean_after_a_look),
+		T(yield__second_is_released_within_a_check__first_is_kept),
+		T(yield__second_is_released_later__both_are_had_at_the_next_look),
+		T(yield__second_goes_to_another__is_waited_for_a_check_again),
+		T(yield__break_fits_in_the_lease__first_is_kept_until_then),
+		T(yield__view_changes__nothing_is_held_or_looked_at_any_more),
+		T(yield__home_does_not_answer__ends_busy),
+		T(yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
