@@ -84,10 +84,11 @@ static struct mono by_own(const struct host *h, struct mono t)
 static struct mono by_true(const struct host *h, struct mono t)
 {
 	int64_t d = t.ns - START_NS;
-	struct mono guess = { t.ns - d / (PPM + h->ppm) * h->ppm - NS_PER_US };
+	struct mono guess;
 
-	if (t.ns == INT64_MAX)
+	if (t.ns == INT64_MAX) /* never */
 		return t;
+	guess.ns = t.ns - d / (PPM + h->ppm) * h->ppm - NS_PER_US;
 	for (int64_t step = 1 << 14; step; step /= 2)
 		while (by_own(h, mono_add(guess, step)).ns < t.ns)
 			guess.ns += step;
