@@ -20,6 +20,7 @@ expected() {
 /usr/sbin/resexd
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
+/usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
 /usr/share/doc/resex/examples/report.c
 /usr/share/doc/resex/examples/resexd.json
