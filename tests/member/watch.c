@@ -153,6 +153,7 @@ static enum move_result move_whole(const struct member_conf *c, const struct mem
 	for (int tries = 0;
 	     tries < 5 && (!tries || move_result(&m) == MOVE_TOLD || move_result(&m) == MOVE_BUSY);
 	     tries++) {
+		counter_check(&counter[0], true); /* its load is high, and has been for T */
 		move_run(&m, a, &want, t);
 		for (int i = 0; i < 1000 && move_state(&m) != MOVE_IDLE; i++) {
 			t = mono_add(t, NS_PER_MS / 2);
