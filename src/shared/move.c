@@ -24,7 +24,7 @@ static_assert(TAGS_OWN + ROUNDS * MOVE_NODES_MAX <= MOVE_TAGS, "tags");
 static_assert(MOVE_NODES_MAX >= 2 * 64, "announcements have tags of nodes");
 
 /* Of a node in this round. */
-enum at { AT_OUT, AT_TODO, AT_UNDERWAY, AT_DONE, AT_BAD };
+enum at { AT_OUT, AT_DUE, AT_UNDERWAY, AT_DONE, AT_BAD };
 
 static const struct mono NEVER = { INT64_MAX };
 
@@ -333,7 +333,7 @@ static void start_count(struct move *m)
 {
 	new_round(m);
 	for (uint32_t i = 0; i < m->in->nodes; i++)
-		m->at[i] = member(m, m->in->node[i].host) ? AT_TODO : AT_OUT;
+		m->at[i] = member(m, m->in->node[i].host) ? AT_DUE : AT_OUT;
 	m->state = MOVE_COUNTS;
 }
 
@@ -390,7 +390,7 @@ static void start_sweep(struct move *m)
 		m->before[i] = m->word[i];
 		/* rule: the sweep is of all nodes */
 		if (of_both(m, m->word[i]) || !SHARED_BROKEN(SWEEP_OWN_PAIR))
-			m->at[i] = AT_TODO;
+			m->at[i] = AT_DUE;
 	}
 	m->sweeps++;
 	m->state = MOVE_SWEEPS;
@@ -452,7 +452,7 @@ static void counts(struct move *m, struct mono now, struct step_out *out)
 {
 	m->full = false;
 	for (uint32_t i = 0; i < m->in->nodes && !m->full; i++)
-		if (m->at[i] == AT_TODO)
+		if (m->at[i] == AT_DUE)
 			put_node(m, STEP_READ, i, 0, out);
 	if (!round_over(m))
 		return;
@@ -481,7 +481,7 @@ static void sweeps(struct move *m, struct mono now, struct step_out *out)
 {
 	m->full = false;
 	for (uint32_t i = 0; i < m->in->nodes && !m->full; i++) {
-		if (m->at[i] == AT_TODO)
+		if (m->at[i] == AT_DUE)
 			put_node(m, STEP_CAS, i, fenced_word(m, m->before[i]), out);
 	}
 	if (!round_over(m))
@@ -567,7 +567,7 @@ static void announced(struct move *m, const struct step_event *ev, uint32_t i, s
 static void start_act(struct move *m)
 {
 	new_round(m);
-	m->at[m->chosen] = AT_TODO;
+	m->at[m->chosen] = AT_DUE;
 	m->state = MOVE_ACTS;
 }
 
@@ -584,7 +584,7 @@ static void moved(struct move *m, enum move_result r, struct mono now, struct st
 
 static void acts(struct move *m, struct mono now, struct step_out *out)
 {
-	if (m->at[m->chosen] != AT_TODO)
+	if (m->at[m->chosen] != AT_DUE)
 		return;
 	if (!may_act(m, now))
 		unlock(m, MOVE_LATE, now, out);
@@ -601,7 +601,7 @@ static void acted(struct move *m, const struct step_event *ev, struct mono now,
 		new_round(m);
 		mark(m, true); /* rule: what is undecided is not released as clean */
 		m->link = SHARED_BROKEN(RESOLVE_ON_OLD_LINK) ? 0 : ev->link + 1;
-		m->at[m->chosen] = SHARED_BROKEN(RESOLVE_ON_OLD_LINK) ? AT_TODO : AT_OUT;
+		m->at[m->chosen] = SHARED_BROKEN(RESOLVE_ON_OLD_LINK) ? AT_DUE : AT_OUT;
 		m->state = MOVE_RESOLVES;
 	} else if (done && ev->old == m->word[m->chosen]) {
 		moved(m, MOVE_MOVED, now, out);
@@ -614,7 +614,7 @@ static void resolves(struct move *m, struct mono now, struct step_out *out)
 {
 	if (!may_act(m, now))
 		moved(m, MOVE_UNDECIDED, now, out);
-	else if (m->at[m->chosen] == AT_TODO)
+	else if (m->at[m->chosen] == AT_DUE)
 		put_node(m, STEP_READ, m->chosen, 0, out);
 }
 
@@ -693,7 +693,7 @@ static void new_link(struct move *m, const struct step_event *ev)
 	m->cut[1] &= ~bit;
 	if (m->state == MOVE_RESOLVES && m->at[m->chosen] == AT_OUT &&
 	    m->in->node[m->chosen].host == ev->host && ev->link >= m->link)
-		m->at[m->chosen] = AT_TODO;
+		m->at[m->chosen] = AT_DUE;
 }
 
 /* rule: a move ends with its view */
@@ -712,7 +712,7 @@ static void new_view(struct move *m, const struct step_event *ev, struct mono no
 	if (m->state == MOVE_LOOKS)
 		end(m, MOVE_VIEW);
 	else if ((m->state > MOVE_LOOKS && m->state < MOVE_ACTS) ||
-		 (m->state == MOVE_ACTS && m->at[m->chosen] == AT_TODO))
+		 (m->state == MOVE_ACTS && m->at[m->chosen] == AT_DUE))
 		unlock(m, MOVE_VIEW, now, out);
 }
 

@@ -21,7 +21,7 @@ enum {
 };
 
 enum job_kind { JOB_HEADER, JOB_HOST, JOB_GUESTS };
-enum job_state { JOB_TODO, JOB_POSTED, JOB_DONE };
+enum job_state { JOB_DUE, JOB_POSTED, JOB_DONE };
 
 struct job {
 	enum job_kind kind;
@@ -136,7 +136,7 @@ static bool any_job(const struct peer *h, enum job_state state)
 static void fail(struct peer *h, int rc, const char *note)
 {
 	for (uint32_t i = 0; i < h->jobs; i++)
-		if (h->job[i].state == JOB_TODO)
+		if (h->job[i].state == JOB_DUE)
 			h->job[i].state = JOB_DONE;
 	if (h->failed)
 		return;
@@ -174,7 +174,7 @@ static uint32_t post(struct peers *p, struct peer *h, struct mono now)
 	for (uint32_t i = 0; i < h->jobs; i++) {
 		const struct job *j = &h->job[i];
 
-		if (j->state != JOB_TODO)
+		if (j->state != JOB_DUE)
 			continue;
 		index[n] = i;
 		op[n++] = (struct transport_op){
@@ -216,7 +216,7 @@ static void show(struct peer *h)
 /* Whether it is over; then the reading is shown, or why it failed. */
 static void settle(struct peers *p, struct peer *h)
 {
-	if (!h->busy || any_job(h, JOB_POSTED) || any_job(h, JOB_TODO))
+	if (!h->busy || any_job(h, JOB_POSTED) || any_job(h, JOB_DUE))
 		return;
 	h->busy = false;
 	p->busy--;
@@ -289,7 +289,7 @@ static void on_read(struct peer *h, struct job *j, const void *data)
 		return;
 	rc = take(h, j, data);
 	if (rc == -EAGAIN && ++j->tries < TRIES)
-		j->state = JOB_TODO;
+		j->state = JOB_DUE;
 	else if (rc)
 		fail_parse(h, rc);
 }
@@ -383,7 +383,7 @@ static uint32_t go_on(struct peers *p, struct peer *h, struct mono now)
 {
 	uint32_t n = post(p, h, now);
 
-	if (any_job(h, JOB_TODO) && mono_sub(now, h->began) > p->timeout_ns)
+	if (any_job(h, JOB_DUE) && mono_sub(now, h->began) > p->timeout_ns)
 		fail_post(h, -ETIME);
 	settle(p, h);
 	return n;

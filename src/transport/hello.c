@@ -13,7 +13,7 @@
  *
  * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all messages
  * before, this one up to the mac). The names tell caller from responder, the
- * nonces this session from all others, and the CALL binds the cluster's name, both
+ * nonces this hello from all others, and the CALL binds the cluster's name, both
  * hosts' numbers and the caller's generation; the ANSWER binds the responder's.
  */
 #include "src/transport/hello.h"
