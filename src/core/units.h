@@ -59,6 +59,11 @@ static inline int64_t mono_sub(struct mono a, struct mono b)
 	return a.ns - b.ns;
 }
 
+static inline struct mono mono_earlier(struct mono a, struct mono b)
+{
+	return a.ns < b.ns ? a : b;
+}
+
 static inline bool cap_equal(struct cap a, struct cap b)
 {
 	return a.limited == b.limited && (!a.limited || a.mpct == b.mpct);

@@ -210,11 +210,6 @@ static bool is_due(struct mono *due, int64_t period, struct mono now)
 	return true;
 }
 
-static struct mono earlier(struct mono a, struct mono b)
-{
-	return mono_sub(a, b) < 0 ? a : b;
-}
-
 int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono now, int64_t wall_ns)
 {
 	struct mono due, busy;
@@ -228,10 +223,10 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 		peers_scan(c->peers, now);
 		locks_read(&c->locks, &c->conf, c->t, locks_home(c->view.members), now);
 	}
-	due = earlier(earlier(c->beat_due, c->scan_due), c->member_ops->due(c->member));
+	due = mono_earlier(mono_earlier(c->beat_due, c->scan_due), c->member_ops->due(c->member));
 	if (transport_arm(c->t, now, &busy))
 		return 0;
-	due = earlier(due, busy);
+	due = mono_earlier(due, busy);
 	return mono_sub(due, now) > 0 ? mono_sub(due, now) : 0;
 }
 

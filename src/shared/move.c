@@ -28,11 +28,6 @@ enum at { AT_OUT, AT_DUE, AT_UNDERWAY, AT_DONE, AT_BAD };
 
 static const struct mono NEVER = { INT64_MAX };
 
-static struct mono earlier(struct mono a, struct mono b)
-{
-	return a.ns < b.ns ? a : b;
-}
-
 void move_init(struct move *m, const struct move_conf *c, const struct move_view *in,
 	       struct lock *lock, struct counter *counter)
 {
@@ -770,16 +765,16 @@ struct mono move_due(const struct move *m)
 	struct lock *l[2];
 
 	for (uint32_t i = 0; i < m->in->services; i++)
-		due = earlier(due, lock_due(&m->lock[i]));
+		due = mono_earlier(due, lock_due(&m->lock[i]));
 	locks_of(m, l);
 	if (m->full)
 		return (struct mono){ 0 };
 	if (m->state == MOVE_LOOKS || m->state == MOVE_LOCKS)
-		due = earlier(due, m->yields ? m->ask : m->patience);
+		due = mono_earlier(due, m->yields ? m->ask : m->patience);
 	if (m->state >= MOVE_LOCKS && m->state != MOVE_ACTS && m->state != MOVE_UNLOCKS)
 		for (uint32_t i = 0; i < 2; i++)
 			if (lock_state(l[i]) == LOCK_HELD)
-				due = earlier(due, mono_add(lock_until(l[i]), 1));
+				due = mono_earlier(due, mono_add(lock_until(l[i]), 1));
 	return due;
 }
 

@@ -238,11 +238,9 @@ struct mono runner_due_at(const struct runner *r)
 	struct mono due = { INT64_MAX };
 
 	for (uint32_t i = 0; i < r->users; i++) {
-		struct mono d = r->user[i].due(r->user[i].state);
-
-		due = d.ns < due.ns ? d : due;
+		due = mono_earlier(due, r->user[i].due(r->user[i].state));
 	}
 	for (uint32_t i = 0; i < r->n; i++)
-		due = r->todo[i].deadline.ns < due.ns ? r->todo[i].deadline : due;
+		due = mono_earlier(due, r->todo[i].deadline);
 	return due;
 }
