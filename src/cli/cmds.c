@@ -75,6 +75,36 @@ int print_rows(struct cli *c, const char *method, json_t *params, const char *me
 	return rc;
 }
 
+int act_on_one(struct cli *c, const char *method, const char *flag, const char *what,
+	       const struct column *cols)
+{
+	json_t *r = NULL, *rows;
+	const char *name = NULL;
+	int rc, set = 0, names = 0;
+	char usage[64];
+
+	for (int i = 0; i < c->argc; i++) {
+		if (!strncmp(c->argv[i], "--", 2) && !strcmp(c->argv[i] + 2, flag)) {
+			set = 1;
+			continue;
+		}
+		name = c->argv[i];
+		names++;
+	}
+	if (names != 1) {
+		snprintf(usage, sizeof(usage), "give one %s", what);
+		return usage_error(c, usage);
+	}
+	rc = ask(c, method, json_pack("{s:s,s:b}", what, name, flag, set), &r);
+	if (!rc && r) {
+		rows = json_pack("[O]", r);
+		table_print(stdout, rows, cols);
+		json_decref(rows);
+	}
+	json_decref(r);
+	return rc;
+}
+
 /* --- guests ----------------------------------------------------------------- */
 
 static int run_list(struct cli *c)
@@ -507,29 +537,7 @@ static int run_cap_list(struct cli *c)
 
 static int run_cap_release(struct cli *c)
 {
-	json_t *r = NULL, *rows, *params;
-	const char *guest = NULL;
-	int rc, undo = 0, guests = 0;
-
-	for (int i = 0; i < c->argc; i++) {
-		if (!strcmp(c->argv[i], "--undo")) {
-			undo = 1;
-			continue;
-		}
-		guest = c->argv[i];
-		guests++;
-	}
-	if (guests != 1)
-		return usage_error(c, "give one guest");
-	params = json_pack("{s:s,s:b}", "guest", guest, "undo", undo);
-	rc = ask(c, "cap-release", params, &r);
-	if (!rc && r) {
-		rows = json_pack("[O]", r);
-		table_print(stdout, rows, cap_cols);
-		json_decref(rows);
-	}
-	json_decref(r);
-	return rc;
+	return act_on_one(c, "cap-release", "undo", "guest", cap_cols);
 }
 
 static int pause_or_resume(struct cli *c, const char *method)

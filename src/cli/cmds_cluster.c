@@ -62,28 +62,7 @@ int run_lock_list(struct cli *c)
 
 int run_lock_break(struct cli *c)
 {
-	json_t *r = NULL, *rows;
-	const char *service = NULL;
-	int rc, force = 0, services = 0;
-
-	for (int i = 0; i < c->argc; i++) {
-		if (!strcmp(c->argv[i], "--force")) {
-			force = 1;
-			continue;
-		}
-		service = c->argv[i];
-		services++;
-	}
-	if (services != 1)
-		return usage_error(c, "give one service");
-	rc = ask(c, "lock-break", json_pack("{s:s,s:b}", "service", service, "force", force), &r);
-	if (!rc && r) {
-		rows = json_pack("[O]", r);
-		table_print(stdout, rows, lock_cols);
-		json_decref(rows);
-	}
-	json_decref(r);
-	return rc;
+	return act_on_one(c, "lock-break", "force", "service", lock_cols);
 }
 
 /* The guests of all hosts as rows of one table: each gets its host's name. */

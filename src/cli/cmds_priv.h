@@ -19,6 +19,13 @@ int ask(struct cli *c, const char *method, json_t *params, json_t **result);
 int print_rows(struct cli *c, const char *method, json_t *params, const char *member,
 	       const struct column *cols);
 
+/*
+ * A verb of one name and perhaps --FLAG: the method with the parameters what: name and
+ * flag: was it said? The reply is one row.
+ */
+int act_on_one(struct cli *c, const char *method, const char *flag, const char *what,
+	       const struct column *cols);
+
 /* Verbs of a cluster of hosts: as verb.run. */
 int run_host_list(struct cli *c);
 int run_lock_list(struct cli *c);
