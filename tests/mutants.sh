@@ -509,7 +509,7 @@ src/shared/member_corosync.c @ member @ s/if (c->node\[h\] == 0)/if (0)/
 src/daemon/cluster.c @ cluster @ s/host.members = c->view.members;//
 src/daemon/cluster.c @ cluster @ s/region_publish_guests(&c->region, c->guest, n);//
 src/daemon/cluster.c @ cluster @ s/\*due = mono_add(now, period);//
-src/daemon/cluster.c @ cluster @ s/due = earlier(due, busy);//
+src/daemon/cluster.c @ cluster @ s/due = mono_earlier(due, busy);//
 src/daemon/cluster.c @ cluster @ s/2 \* (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns/conf->heartbeat_ns/
 src/daemon/cluster.c @ cluster @ s/mono_sub(now, p->moved) > patience/mono_sub(now, p->read) > patience/
 src/daemon/cluster.c @ cluster @ s/if (!p->link)/if (0)/
