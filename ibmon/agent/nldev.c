@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * nldev: a plain netlink socket. One request at a time, answers read to
- * their end. libmnl and libnl would each be one more package in every guest
- * for the few attributes that are read here.
+ * their end.
  */
 #include "config.h"
 
@@ -17,52 +16,15 @@
 #include <rdma/rdma_netlink.h>
 
 #include "ibmon/agent/nldev.h"
+#include "src/util/netlink.h"
 
-enum { NLDEV_ANSWER_MAX = 65536, NLDEV_NAME_MAX = 64, ATTR_TYPE_MASK = 0x3fff };
+enum { NLDEV_ANSWER_MAX = 65536, NLDEV_NAME_MAX = 64 };
 
 struct nldev {
 	int fd;
 	uint32_t seq;
 	uint8_t buf[NLDEV_ANSWER_MAX];
 };
-
-/* One attribute, as its payload. */
-struct attr {
-	uint32_t type;
-	const uint8_t *data;
-	size_t len;
-};
-
-/* Next attribute of a span; false at its end or where it is not well-formed. */
-static bool attr_next(const uint8_t **p, size_t *left, struct attr *a)
-{
-	struct nlattr h;
-	size_t step;
-
-	if (*left < sizeof(h))
-		return false;
-	memcpy(&h, *p, sizeof(h));
-	if (h.nla_len < sizeof(h) || h.nla_len > *left)
-		return false;
-	a->type = h.nla_type & ATTR_TYPE_MASK;
-	a->data = *p + sizeof(h);
-	a->len = h.nla_len - sizeof(h);
-	step = NLMSG_ALIGN(h.nla_len);
-	if (step > *left)
-		step = *left;
-	*p += step;
-	*left -= step;
-	return true;
-}
-
-static uint32_t attr_u32(const struct attr *a)
-{
-	uint32_t v = 0;
-
-	if (a->len >= sizeof(v))
-		memcpy(&v, a->data, sizeof(v));
-	return v;
-}
 
 /* What an object's entry says, whatever its kind. */
 struct entry {
@@ -74,21 +36,21 @@ struct entry {
 
 static void entry_read(const uint8_t *p, size_t left, struct entry *e)
 {
-	struct attr a;
+	struct nl_part a;
 
 	memset(e, 0, sizeof(*e));
-	while (attr_next(&p, &left, &a)) {
+	while (nl_next_attr(&p, &left, &a)) {
 		switch (a.type) {
 		case RDMA_NLDEV_ATTR_RES_LQPN:
 		case RDMA_NLDEV_ATTR_RES_CQN:
 		case RDMA_NLDEV_ATTR_RES_SRQN:
-			e->number = attr_u32(&a);
+			e->number = nl_u32(&a);
 			break;
 		case RDMA_NLDEV_ATTR_RES_PID:
-			e->pid = attr_u32(&a);
+			e->pid = nl_u32(&a);
 			break;
 		case RDMA_NLDEV_ATTR_RES_CQE:
-			e->cqe = attr_u32(&a);
+			e->cqe = nl_u32(&a);
 			break;
 		case RDMA_NLDEV_ATTR_RES_KERN_NAME:
 			e->kernel = true;
@@ -117,28 +79,28 @@ static void link_qps(struct nldev_list *l, const struct entry *e)
 {
 	const uint8_t *p = e->qps;
 	size_t left = e->qps_len;
-	struct attr a;
+	struct nl_part a;
 
-	while (attr_next(&p, &left, &a)) {
+	while (nl_next_attr(&p, &left, &a)) {
 		const uint8_t *q = a.data;
 		size_t len = a.len;
 		uint32_t lo = 0, hi = 0;
-		struct attr b;
+		struct nl_part b;
 
-		while (attr_next(&q, &len, &b)) {
+		while (nl_next_attr(&q, &len, &b)) {
 			if (b.type == RDMA_NLDEV_ATTR_RES_LQPN)
-				lo = hi = attr_u32(&b);
+				lo = hi = nl_u32(&b);
 			else if (b.type == RDMA_NLDEV_ATTR_MIN_RANGE)
-				lo = attr_u32(&b);
+				lo = nl_u32(&b);
 			else if (b.type == RDMA_NLDEV_ATTR_MAX_RANGE)
-				hi = attr_u32(&b);
+				hi = nl_u32(&b);
 		}
 		if (lo)
 			link_range(l, e->number, lo, hi);
 	}
 }
 
-static int take_entry(struct nldev_list *l, uint32_t cmd, const struct attr *a)
+static int take_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *a)
 {
 	struct entry e;
 
@@ -172,14 +134,14 @@ static int take_entry(struct nldev_list *l, uint32_t cmd, const struct attr *a)
 /* One message of a list: a table of entries. */
 static int take_table(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size_t left)
 {
-	struct attr a, entry;
+	struct nl_part a, entry;
 	int rc;
 
-	while (attr_next(&p, &left, &a)) {
+	while (nl_next_attr(&p, &left, &a)) {
 		if (a.type != RDMA_NLDEV_ATTR_RES_QP && a.type != RDMA_NLDEV_ATTR_RES_CQ &&
 		    a.type != RDMA_NLDEV_ATTR_RES_SRQ && a.type != RDMA_NLDEV_ATTR_RES_CTX)
 			continue;
-		while (attr_next(&a.data, &a.len, &entry)) {
+		while (nl_next_attr(&a.data, &a.len, &entry)) {
 			rc = take_entry(l, cmd, &entry);
 			if (rc)
 				return rc;
@@ -188,40 +150,13 @@ static int take_table(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size
 	return 0;
 }
 
-/*
- * Next message of a datagram. 1 and its payload; 0: no more in this one;
- * -ENODATA: the end of the answer; -errno: the kernel's refusal.
- */
-static int msg_next(const uint8_t **p, size_t *left, struct attr *payload)
-{
-	struct nlmsghdr h;
-	int err = 0;
-
-	if (*left < sizeof(h))
-		return *left ? -EBADMSG : 0;
-	memcpy(&h, *p, sizeof(h));
-	if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > *left)
-		return -EBADMSG;
-	payload->type = h.nlmsg_type;
-	payload->data = *p + sizeof(h);
-	payload->len = h.nlmsg_len - sizeof(h);
-	if (h.nlmsg_type == NLMSG_DONE || h.nlmsg_type == NLMSG_ERROR) {
-		if (payload->len >= sizeof(err))
-			memcpy(&err, payload->data, sizeof(err));
-		return err < 0 ? err : -ENODATA;
-	}
-	*p += NLMSG_ALIGN(h.nlmsg_len) < *left ? NLMSG_ALIGN(h.nlmsg_len) : *left;
-	*left -= NLMSG_ALIGN(h.nlmsg_len) < *left ? NLMSG_ALIGN(h.nlmsg_len) : *left;
-	return 1;
-}
-
 int nldev_parse_list(struct nldev_list *l, uint32_t cmd, const void *buf, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)buf;
-	struct attr payload;
+	struct nl_part payload;
 	int rc;
 
-	while ((rc = msg_next(&p, &len, &payload)) == 1) {
+	while ((rc = nl_next_message(&p, &len, &payload)) == 1) {
 		rc = take_table(l, cmd, payload.data, payload.len);
 		if (rc)
 			return rc;
@@ -306,16 +241,16 @@ static int answer(struct nldev *nl)
 	}
 }
 
-static bool is_named(const struct attr *msg, const char *name, uint32_t *index)
+static bool is_named(const struct nl_part *msg, const char *name, uint32_t *index)
 {
 	const uint8_t *p = msg->data;
 	size_t left = msg->len;
 	bool named = false, indexed = false;
-	struct attr a;
+	struct nl_part a;
 
-	while (attr_next(&p, &left, &a)) {
+	while (nl_next_attr(&p, &left, &a)) {
 		if (a.type == RDMA_NLDEV_ATTR_DEV_INDEX) {
-			*index = attr_u32(&a);
+			*index = nl_u32(&a);
 			indexed = true;
 		} else if (a.type == RDMA_NLDEV_ATTR_DEV_NAME) {
 			named = a.len == strlen(name) + 1 && !memcmp(a.data, name, a.len);
@@ -331,7 +266,7 @@ static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 
 	while (rc == 0) {
 		const uint8_t *p = nl->buf;
-		struct attr msg;
+		struct nl_part msg;
 		uint32_t i = 0;
 		size_t left;
 
@@ -339,7 +274,7 @@ static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 		if (rc < 0)
 			return rc;
 		left = (size_t)rc;
-		while ((rc = msg_next(&p, &left, &msg)) == 1) {
+		while ((rc = nl_next_message(&p, &left, &msg)) == 1) {
 			if (!found && is_named(&msg, name, &i)) {
 				*index = i;
 				found = 1;
@@ -355,7 +290,7 @@ int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *
 {
 	struct request r = { .h.nlmsg_len = sizeof(r.h) };
 	const uint8_t *p;
-	struct attr msg, a;
+	struct nl_part msg, a;
 	uint32_t i = 0;
 	size_t left;
 	int rc;
@@ -374,17 +309,14 @@ int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *
 		return rc;
 	p = nl->buf;
 	left = (size_t)rc;
-	rc = msg_next(&p, &left, &msg);
+	rc = nl_next_message(&p, &left, &msg);
 	if (rc != 1)
 		return rc ? rc : -EBADMSG;
-	while (attr_next(&msg.data, &msg.len, &a)) {
-		if (a.type != RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID)
-			continue;
-		*index = i;
-		*driver = attr_u32(&a);
-		return 0;
-	}
-	return -EBADMSG;
+	if (!nl_find_attr(&msg, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, &a))
+		return -EBADMSG;
+	*index = i;
+	*driver = nl_u32(&a);
+	return 0;
 }
 
 static int list(struct nldev *nl, uint32_t index, uint32_t cmd, struct nldev_list *l)

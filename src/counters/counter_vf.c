@@ -19,8 +19,9 @@
 #include <linux/rtnetlink.h>
 
 #include "src/counters/counters_priv.h"
+#include "src/util/netlink.h"
 
-enum { ANSWER_MAX = 256 << 10, TYPE_MASK = 0x3fff };
+enum { ANSWER_MAX = 256 << 10 };
 
 /* --- the question -------------------------------------------------------------- */
 
@@ -52,42 +53,6 @@ static int ask(int fd, const char *dev)
 
 /* --- the answer ---------------------------------------------------------------- */
 
-/* One attribute, as its payload. */
-struct nl_part {
-	uint32_t type;
-	const uint8_t *data;
-	size_t len;
-};
-
-/* Next attribute of a span; false at its end or where it is not well-formed. */
-static bool next_part(const uint8_t **p, size_t *left, struct nl_part *a)
-{
-	struct nlattr h;
-	size_t step;
-
-	if (*left < sizeof(h))
-		return false;
-	memcpy(&h, *p, sizeof(h));
-	if (h.nla_len < sizeof(h) || h.nla_len > *left)
-		return false;
-	a->type = h.nla_type & TYPE_MASK;
-	a->data = *p + sizeof(h);
-	a->len = h.nla_len - sizeof(h);
-	step = NLMSG_ALIGN(h.nla_len);
-	step = step > *left ? *left : step;
-	*p += step;
-	*left -= step;
-	return true;
-}
-
-static bool find_part(const uint8_t *p, size_t left, uint32_t type, struct nl_part *a)
-{
-	while (next_part(&p, &left, a))
-		if (a->type == type)
-			return true;
-	return false;
-}
-
 static int read_stats(const struct nl_part *stats, struct counter_value *v)
 {
 	struct counter_value got = { .which = 1 };
@@ -104,7 +69,7 @@ static int read_stats(const struct nl_part *stats, struct counter_value *v)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		struct nl_part a;
 
-		if (!find_part(stats->data, stats->len, parts[i].type, &a))
+		if (!nl_find_attr(stats, parts[i].type, &a))
 			return -EOPNOTSUPP;
 		if (a.len != sizeof(uint64_t))
 			return -EBADMSG;
@@ -118,27 +83,21 @@ static int read_stats(const struct nl_part *stats, struct counter_value *v)
 static bool is_vf(const struct nl_part *info, uint32_t number)
 {
 	struct nl_part a;
-	uint32_t vf;
 
-	if (!find_part(info->data, info->len, IFLA_VF_MAC, &a) || a.len < sizeof(vf))
-		return false;
-	memcpy(&vf, a.data, sizeof(vf));
-	return vf == number;
+	return nl_find_attr(info, IFLA_VF_MAC, &a) && a.len >= sizeof(number) &&
+	       nl_u32(&a) == number;
 }
 
-static int find_vf(const uint8_t *p, size_t left, uint32_t number, struct counter_value *v)
+static int find_vf(const struct nl_part *link, uint32_t number, struct counter_value *v)
 {
 	struct nl_part list, info, stats;
-	const uint8_t *at;
 
-	if (!find_part(p, left, IFLA_VFINFO_LIST, &list))
+	if (!nl_find_attr(link, IFLA_VFINFO_LIST, &list))
 		return -ENOENT;
-	at = list.data;
-	left = list.len;
-	while (next_part(&at, &left, &info)) {
+	while (nl_next_attr(&list.data, &list.len, &info)) {
 		if (info.type != IFLA_VF_INFO || !is_vf(&info, number))
 			continue;
-		if (!find_part(info.data, info.len, IFLA_VF_STATS, &stats))
+		if (!nl_find_attr(&info, IFLA_VF_STATS, &stats))
 			return -EOPNOTSUPP;
 		return read_stats(&stats, v);
 	}
@@ -147,22 +106,17 @@ static int find_vf(const uint8_t *p, size_t left, uint32_t number, struct counte
 
 int counter_vf_parse(const uint8_t *msg, size_t len, uint32_t number, struct counter_value *v)
 {
-	struct nlmsghdr h;
-	size_t skip = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct ifinfomsg));
-	int error;
+	size_t skip = NLMSG_ALIGN(sizeof(struct ifinfomsg));
+	struct nl_part link;
+	int rc = nl_next_message(&msg, &len, &link);
 
-	if (len < sizeof(h))
+	if (rc != 1)
+		return rc == -ENODEV ? -ENOENT : rc && rc != -ENODATA ? rc : -EBADMSG;
+	if (link.type != RTM_NEWLINK || link.len < skip)
 		return -EBADMSG;
-	memcpy(&h, msg, sizeof(h));
-	if (h.nlmsg_len < NLMSG_HDRLEN || h.nlmsg_len > len)
-		return -EBADMSG;
-	if (h.nlmsg_type == NLMSG_ERROR && h.nlmsg_len >= NLMSG_HDRLEN + sizeof(error)) {
-		memcpy(&error, msg + NLMSG_HDRLEN, sizeof(error));
-		return error == -ENODEV ? -ENOENT : error < 0 && error > -4096 ? error : -EBADMSG;
-	}
-	if (h.nlmsg_type != RTM_NEWLINK || h.nlmsg_len < skip)
-		return -EBADMSG;
-	return find_vf(msg + skip, h.nlmsg_len - skip, number, v);
+	link.data += skip;
+	link.len -= skip;
+	return find_vf(&link, number, v);
 }
 
 /* --- asked once a round --------------------------------------------------------- */

@@ -6,6 +6,7 @@ libutil_a_SOURCES = \
 	src/util/conf_place.c src/util/conf_value.c \
 	src/util/hist.c src/util/hist.h \
 	src/util/log.c src/util/log.h \
+	src/util/netlink.c src/util/netlink.h \
 	src/util/save.c src/util/save.h \
 	src/util/seqread.h \
 	src/util/utf8.c src/util/utf8.h

@@ -3,7 +3,7 @@
 if CMOCKA
 UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_period tests/unit/test_resos \
 	tests/unit/test_resos_prop tests/unit/test_window
-UNIT_UTIL = tests/unit/test_clock tests/unit/test_log
+UNIT_UTIL = tests/unit/test_clock tests/unit/test_log tests/unit/test_netlink
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
@@ -23,6 +23,8 @@ tests_unit_test_clock_SOURCES = tests/unit/test_clock.c
 tests_unit_test_clock_LDADD = libutil.a $(CMOCKA_LIBS)
 tests_unit_test_log_SOURCES = tests/unit/test_log.c
 tests_unit_test_log_LDADD = libutil.a $(CMOCKA_LIBS)
+tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/prop.h
+tests_unit_test_netlink_LDADD = libutil.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA
@@ -213,7 +215,7 @@ tests_unit_test_agent_maps_LDADD = libagent.a $(CMOCKA_LIBS)
 tests_unit_test_agent_classify_SOURCES = tests/unit/test_agent_classify.c tests/unit/prop.h
 tests_unit_test_agent_classify_LDADD = libagent.a $(CMOCKA_LIBS)
 tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/prop.h
-tests_unit_test_agent_nldev_LDADD = libagent.a $(CMOCKA_LIBS)
+tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(CMOCKA_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h
 tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(CMOCKA_LIBS)
 tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/unit/tmpdir.h \
@@ -247,7 +249,7 @@ if CMOCKA
 check_PROGRAMS += tests/unit/test_counters
 TESTS += tests/unit/test_counters
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_counters_LDADD = libcounters.a libsim.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_counters_LDADD = libcounters.a libsim.a libutil.a libcore.a $(CMOCKA_LIBS)
 endif
 
 if CMOCKA

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * netlink: the walk over a netlink answer, between the bytes that the kernel
+ * sent and those who know their meaning (the agent's nldev, counter_vf).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <linux/netlink.h>
+
+#include "src/util/netlink.h"
+
+enum { ERRNO_END = 4096 };
+
+/* Over a part of len bytes and what aligns the next one; the last need not be padded. */
+static void step(const uint8_t **p, size_t *left, size_t len)
+{
+	size_t skip = len + (0 - len) % NLMSG_ALIGNTO;
+
+	if (skip > *left)
+		skip = *left;
+	*p += skip;
+	*left -= skip;
+}
+
+/* What an NLMSG_DONE or NLMSG_ERROR says. */
+static int verdict(const struct nl_part *m)
+{
+	int error = 0;
+
+	if (m->len >= sizeof(error))
+		memcpy(&error, m->data, sizeof(error));
+	if (error <= -ERRNO_END)
+		return -EBADMSG;
+	return error < 0 ? error : -ENODATA;
+}
+
+int nl_next_message(const uint8_t **p, size_t *left, struct nl_part *message)
+{
+	struct nlmsghdr h;
+
+	if (*left < sizeof(h))
+		return *left ? -EBADMSG : 0;
+	memcpy(&h, *p, sizeof(h));
+	if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > *left)
+		return -EBADMSG;
+	*message = (struct nl_part){ h.nlmsg_type, *p + sizeof(h), h.nlmsg_len - sizeof(h) };
+	if (h.nlmsg_type == NLMSG_DONE || h.nlmsg_type == NLMSG_ERROR)
+		return verdict(message);
+	step(p, left, h.nlmsg_len);
+	return 1;
+}
+
+bool nl_next_attr(const uint8_t **p, size_t *left, struct nl_part *attr)
+{
+	struct nlattr h;
+
+	if (*left < sizeof(h))
+		return false;
+	memcpy(&h, *p, sizeof(h));
+	if (h.nla_len < sizeof(h) || h.nla_len > *left)
+		return false;
+	*attr = (struct nl_part){ h.nla_type & (uint32_t)NLA_TYPE_MASK, *p + sizeof(h),
+				  h.nla_len - sizeof(h) };
+	step(p, left, h.nla_len);
+	return true;
+}
+
+bool nl_find_attr(const struct nl_part *payload, uint32_t type, struct nl_part *attr)
+{
+	const uint8_t *p = payload->data;
+	size_t left = payload->len;
+	struct nl_part a;
+
+	while (nl_next_attr(&p, &left, &a))
+		if (a.type == type) {
+			*attr = a;
+			return true;
+		}
+	return false;
+}
+
+uint32_t nl_u32(const struct nl_part *attr)
+{
+	uint32_t v = 0;
+
+	if (attr->len >= sizeof(v))
+		memcpy(&v, attr->data, sizeof(v));
+	return v;
+}
