@@ -183,6 +183,7 @@ struct bx_result {
 	uint64_t requests;	 /* server, client: answered; bulk: messages */
 	uint64_t bytes;		 /* of answers or messages */
 	uint64_t late;		 /* requests not sent when due: the rate was not reached */
+	uint64_t lost;		 /* client: requests sent and, when all was over, not answered */
 	uint64_t control_rounds; /* bulk: queue pairs and regions created and destroyed */
 	uint64_t reported, report_dropped; /* latencies told to resex-agent */
 	const char *ended;		   /* "time", "requests", "signal", "peer", "error" */

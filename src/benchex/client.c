@@ -408,6 +408,7 @@ static int tell(struct client *c)
 	int ret;
 
 	bx_net_result(&c->net, r);
+	r->lost = c->unanswered;
 	r->qp = calloc(c->lanes, sizeof(*r->qp));
 	if (!r->qp)
 		return -ENOMEM;

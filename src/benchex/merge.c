@@ -351,6 +351,7 @@ static const struct {
 	{ "requests", offsetof(struct bx_result, requests) },
 	{ "bytes", offsetof(struct bx_result, bytes) },
 	{ "late", offsetof(struct bx_result, late) },
+	{ "lost", offsetof(struct bx_result, lost) },
 	{ "control_rounds", offsetof(struct bx_result, control_rounds) },
 	{ "reported", offsetof(struct bx_result, reported) },
 	{ "report_dropped", offsetof(struct bx_result, report_dropped) },
@@ -425,13 +426,13 @@ static int read_words(const struct place *at, const json_t *root, struct bx_resu
 
 static int read_result(const struct place *at, const json_t *root, struct merge *m)
 {
-	static const char *const keys[] = {
-		"role",	    "peer",	      "ended",	  "elapsed_s",
-		"cpu_s",    "cpu_percent",    "requests", "requests_s",
-		"bytes",    "MB_s",	      "late",	  "control_rounds",
-		"reported", "report_dropped", "seed",	  "latency",
-		"qps",	    "conf",	      "merged",	  NULL
-	};
+	static const char *const keys[] = { "role",	      "peer",	    "ended",
+					    "elapsed_s",      "cpu_s",	    "cpu_percent",
+					    "requests",	      "requests_s", "bytes",
+					    "MB_s",	      "late",	    "lost",
+					    "control_rounds", "reported",   "report_dropped",
+					    "seed",	      "latency",    "qps",
+					    "conf",	      "merged",	    NULL };
 	uint64_t merged = 1;
 
 	memset(&m->one, 0, sizeof(m->one));

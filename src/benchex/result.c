@@ -155,6 +155,7 @@ static void put_figures(json_t *o, const struct bx_result *r, int *rc)
 	put(o, "bytes", whole(r->bytes), rc);
 	put(o, "MB_s", real(ratio((double)r->bytes / 1e6, s)), rc);
 	put(o, "late", whole(r->late), rc);
+	put(o, "lost", whole(r->lost), rc);
 	put(o, "control_rounds", whole(r->control_rounds), rc);
 	put(o, "reported", whole(r->reported), rc);
 	put(o, "report_dropped", whole(r->report_dropped), rc);
@@ -296,6 +297,8 @@ static void print_head(FILE *f, const struct bx_result *r)
 		ratio((double)r->bytes / 1e6, s), 100 * ratio((double)r->cpu_ns / 1e9, s));
 	if (r->late)
 		fprintf(f, ", %" PRIu64 " late", r->late);
+	if (r->lost)
+		fprintf(f, ", %" PRIu64 " lost", r->lost);
 	if (r->control_rounds)
 		fprintf(f, ", %" PRIu64 " control rounds", r->control_rounds);
 	if (r->reported || r->report_dropped)

@@ -90,7 +90,7 @@ done
 
 # Results of two runs, as one.
 cat >"$dir/result" <<'END'
-{"role":"bulk","peer":"10.0.0.1","ended":"time","elapsed_s":2.5,"cpu_s":1,"cpu_percent":40,"requests":5,"requests_s":2,"bytes":10000000,"MB_s":4.0,"late":0,"control_rounds":0,"reported":0,"report_dropped":0,"seed":1,"latency":{},"qps":[{"qpn":17,"peer_qpn":18,"path_mtu":1024,"cq_entries":64,"completed":{"write":5},"errors":0,"outstanding":0,"bytes_sent":10000000,"bytes_recv":0,"mtus_sent":9766,"mtus_recv":0}],"conf":{}}
+{"role":"bulk","peer":"10.0.0.1","ended":"time","elapsed_s":2.5,"cpu_s":1,"cpu_percent":40,"requests":5,"requests_s":2,"bytes":10000000,"MB_s":4.0,"late":0,"lost":0,"control_rounds":0,"reported":0,"report_dropped":0,"seed":1,"latency":{},"qps":[{"qpn":17,"peer_qpn":18,"path_mtu":1024,"cq_entries":64,"completed":{"write":5},"errors":0,"outstanding":0,"bytes_sent":10000000,"bytes_recv":0,"mtus_sent":9766,"mtus_recv":0}],"conf":{}}
 END
 good '^bulk, to or from 10.0.0.1: 10 messages in 5.000 s, ended by time' "$benchex" merge "$dir/result" "$dir/result"
 good '^2.0 messages/s, 4.000 MB/s, CPU 40.0 %' "$benchex" merge "$dir/result"

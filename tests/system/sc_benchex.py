@@ -118,6 +118,7 @@ def measured(vm):
     same("bytes", (200 << 16, 200 << 16), (c["bytes"], total["bytes"]))
     same("answers by WRITE with immediate", {"write_imm": 200}, each[0]["qps"][0]["completed"])
     same("requests by SEND", {"send": 200}, c["qps"][0]["completed"])
+    same("requests never answered", 0, c["lost"])
 
 
 def truth(result, n, size):
@@ -267,6 +268,10 @@ def killed_server(vm):
         same("how %s ended" % kind, "peer", r["ended"])
         check(r["requests"] > 0, "%s lost its result: %s" % (kind, r))
         check(HOST in j.said(), "%s did not say who is gone: %s" % (kind, j.said()))
+        posted = sum(sum(q["completed"].values()) + q["errors"] + q["outstanding"] for q in r["qps"])
+        if kind == "client":
+            same("requests answered and lost, of those sent", posted, r["requests"] + r["lost"])
+            check(r["lost"] > 0, "the server died, and no request was lost: %s" % r)
 
 
 def refused(vm):

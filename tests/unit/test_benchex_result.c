@@ -58,6 +58,7 @@ static void measured(struct fixture *f)
 	f->r.requests = 3;
 	f->r.bytes = 3 * 65536;
 	f->r.late = 1;
+	f->r.lost = 2;
 	hist_add(&f->r.lat.total, 100000);
 	hist_add(&f->r.lat.total, 200000);
 	hist_add(&f->r.lat.total, 300000);
@@ -144,7 +145,7 @@ static void client__as_json__has_its_figures_with_units(void **state)
 	assert_true(number(o, "cpu_percent") == 25);
 	assert_true(number(o, "requests") == 3 && number(o, "requests_s") == 1.5);
 	assert_true(number(o, "bytes") == 196608 && number(o, "MB_s") == 0.098304);
-	assert_true(number(o, "late") == 1 && number(o, "seed") == 7);
+	assert_true(number(o, "late") == 1 && number(o, "lost") == 2 && number(o, "seed") == 7);
 	assert_true(number(o, "latency.total.n") == 3);
 	assert_true(number(o, "latency.total.mean_us") == 200);
 	assert_true(number(o, "latency.total.deviation_us") == 81.649);
@@ -291,7 +292,7 @@ static void text__of_each_role__says_what_people_ask_first(void **state)
 	measured(f);
 	text = printed(f, false);
 	assert_non_null(strstr(text, "client of 10.0.0.1: 3 requests in 2.000 s, ended by time\n"));
-	assert_non_null(strstr(text, "1.5 requests/s, 0.098 MB/s, CPU 25.0 %, 1 late\n"));
+	assert_non_null(strstr(text, "1.5 requests/s, 0.098 MB/s, CPU 25.0 %, 1 late, 2 lost\n"));
 	assert_non_null(strstr(text, "\nlatency            3      200.0       81.6      100.0"));
 	assert_non_null(strstr(text, "send 3\n"));
 	free(text);
@@ -418,6 +419,7 @@ static void any_results__merged__are_as_if_measured_at_once(void **state)
 		o = merged(f, "-j a b c");
 		prop_assert(&p, i, json_equal(at(o, "latency"), at(want, "latency")));
 		prop_assert(&p, i, number(o, "requests") == 9 && number(o, "late") == 3);
+		prop_assert(&p, i, number(o, "lost") == 6);
 		prop_assert(&p, i, number(o, "elapsed_s") == 6 && number(o, "cpu_s") == 1.5);
 		prop_assert(&p, i, number(o, "merged") == 3);
 		prop_assert(&p, i, json_array_size(at(o, "qps")) == 3);
