@@ -35,7 +35,7 @@ enum {
 	BX_SIZE_MAX = 16 << 20, /* bytes of an answer or a message */
 	BX_DEPTH_MAX = 1024,
 	BX_QPS_MAX = 1024,
-	BX_OPTIONS_MAX = 1 << 20, /* priced for one request */
+	BX_OPTIONS_MAX = 1 << 20, /* priced for one request, whoever allows it */
 };
 
 enum bx_role { BX_SERVER, BX_CLIENT, BX_BULK, BX_ROLES };
@@ -76,9 +76,10 @@ struct bx_conf {
 	uint64_t rate; /* a second, of each client or of all queue pairs; 0: as fast as it goes */
 
 	/* server */
-	bool once;	   /* end when the first client has left */
-	const char *agent; /* socket of resex-agent; NULL: do not report */
-	uint32_t size_max; /* the largest answer that may be asked for */
+	bool once;	      /* end when the first client has left */
+	const char *agent;    /* socket of resex-agent; NULL: do not report */
+	uint32_t size_max;    /* the largest answer that may be asked for */
+	uint32_t options_max; /* priced for one request, at most: others wait meanwhile */
 
 	/* client */
 	uint32_t clients;  /* connections */

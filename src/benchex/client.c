@@ -38,7 +38,7 @@ struct client {
 	struct bx_net net;
 	struct bx_trace trace;
 	bool open_loop;
-	uint32_t size_max, stride;
+	uint32_t size_max, options_max, stride;
 	uint64_t session;
 	struct bx_memory asks, places;
 	struct bx_ask *asked;
@@ -273,6 +273,7 @@ static int plan(struct client *c)
 	char text[256];
 
 	c->size_max = c->conf->size.max;
+	c->options_max = c->conf->options;
 	c->open_loop = c->conf->rate > 0;
 	if (!c->conf->trace)
 		return 0;
@@ -280,11 +281,12 @@ static int plan(struct client *c)
 		bx_say("%s", text);
 		return -EINVAL;
 	}
-	c->size_max = 0;
+	c->size_max = c->options_max = 0;
 	for (size_t i = 0; i < c->trace.n; i++) {
 		const struct bx_request *r = &c->trace.at[i];
 
 		c->size_max = r->answer_bytes > c->size_max ? r->answer_bytes : c->size_max;
+		c->options_max = r->options > c->options_max ? r->options : c->options_max;
 		c->open_loop = c->open_loop || r->gap_ns > 0;
 	}
 	return 0;
@@ -337,6 +339,7 @@ static int join(struct client *c, struct lane *l)
 			      .index = (uint16_t)i,
 			      .depth = depth,
 			      .size_max = c->size_max,
+			      .options_max = c->options_max,
 			      .session = c->session };
 	struct bx_reply reply;
 	int ret = bx_conn_resolve(&c->net, &l->conn);

@@ -152,6 +152,11 @@ static int say_refusal(const struct bx_conf *conf, enum bx_refusal why, uint32_t
 		       "it with a larger --size-max",
 		       conf->host, value);
 		return -EMSGSIZE;
+	case BX_TOO_MUCH:
+		bx_say("the server at %s prices up to %u options for a request: ask for fewer, or "
+		       "start it with a larger --options-max",
+		       conf->host, value);
+		return -EMSGSIZE;
 	case BX_FULL:
 		bx_say("the server at %s is full (%u connections): use fewer clients, queue pairs "
 		       "or a smaller depth",

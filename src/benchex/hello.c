@@ -59,12 +59,14 @@ void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h)
 	put(&w, h->rkey, 4);
 	put(&w, h->addr, 8);
 	put(&w, h->session, 8);
+	put(&w, h->options_max, 4);
 }
 
 static bool hello_counts(const struct bx_hello *h)
 {
 	return h->conns >= 1 && h->conns <= BX_QPS_MAX && h->index < h->conns && h->depth >= 1 &&
-	       h->depth <= BX_DEPTH_MAX && h->size_max >= 1 && h->size_max <= BX_SIZE_MAX;
+	       h->depth <= BX_DEPTH_MAX && h->size_max >= 1 && h->size_max <= BX_SIZE_MAX &&
+	       h->options_max <= (h->role == BX_BULK ? 0 : BX_OPTIONS_MAX);
 }
 
 static bool hello_memory(const struct bx_hello *h)
@@ -96,9 +98,25 @@ enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len)
 	got.rkey = (uint32_t)get(&r, 4);
 	got.addr = get(&r, 8);
 	got.session = get(&r, 8);
+	got.options_max = (uint32_t)get(&r, 4);
 	if (!hello_counts(&got) || !hello_memory(&got))
 		return BX_MALFORMED;
 	*h = got;
+	return BX_WELCOME;
+}
+
+enum bx_refusal bx_hello_fits(const struct bx_hello *h, const struct bx_conf *conf, uint32_t *value)
+{
+	if (h->role != BX_CLIENT)
+		return BX_WELCOME;
+	if (h->size_max > conf->size_max) {
+		*value = conf->size_max;
+		return BX_TOO_LARGE;
+	}
+	if (h->options_max > conf->options_max) {
+		*value = conf->options_max;
+		return BX_TOO_MUCH;
+	}
 	return BX_WELCOME;
 }
 
@@ -192,8 +210,8 @@ const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t s
 		return "its kind is unknown";
 	if (got.seq != seq)
 		return "its sequence number is not the next";
-	if (got.options > BX_OPTIONS_MAX)
-		return "it wants more options priced than are allowed";
+	if (got.options > from->options_max)
+		return "it wants more options priced than its hello said";
 	if (got.answer_bytes < 1 || got.answer_bytes > from->size_max)
 		return "it asks for an answer larger than its place";
 	*a = got;

@@ -13,8 +13,8 @@
 #include "src/benchex/benchex.h"
 
 enum {
-	BX_VERSION = 1,
-	BX_HELLO_LEN = 44, /* a request to connect carries at most 56 bytes */
+	BX_VERSION = 2,
+	BX_HELLO_LEN = 48, /* a request to connect carries at most 56 bytes */
 	BX_REPLY_LEN = 28,
 	BX_REFUSE_LEN = 12,
 	BX_ASK_LEN = 40,
@@ -29,6 +29,7 @@ struct bx_hello {
 	uint32_t stride;       /* client: from one answer's place to the next; bulk: 0 */
 	uint32_t rkey;	       /* client: of the places; bulk: 0 */
 	uint64_t addr;	       /* client: of the first of depth places; bulk: 0 */
+	uint32_t options_max;  /* client: to be priced for a request, at most; bulk: 0 */
 	uint64_t session;      /* chosen by the process, the same for all its connections */
 };
 
@@ -47,6 +48,7 @@ enum bx_refusal {
 	BX_TOO_LARGE, /* value: the largest answer or message that would do */
 	BX_FULL,      /* value: how many connections there are */
 	BX_CLOSING,
+	BX_TOO_MUCH, /* value: the most options for one request that would do */
 	BX_REFUSALS
 };
 
@@ -65,6 +67,9 @@ struct bx_head {
 
 void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h);
 enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len);
+/* Whether it asks for no more than a server of this conf gives; if not, *value is what it gives. */
+enum bx_refusal bx_hello_fits(const struct bx_hello *h, const struct bx_conf *conf,
+			      uint32_t *value);
 
 void bx_reply_put(uint8_t out[static BX_REPLY_LEN], const struct bx_reply *r);
 enum bx_refusal bx_reply_get(struct bx_reply *r, const struct bx_hello *mine, const void *data,

@@ -37,6 +37,8 @@ const struct row bx_rows[] = {
 	  "end when the first client has left" },
 	{ "size-max", 'M', FOR_SERVER, VALUE_SIZE, AT(size_max), 1, BX_SIZE_MAX, "SIZE",
 	  "largest answer that may be asked for (2M)" },
+	{ "options-max", 'O', FOR_SERVER, VALUE_U32, AT(options_max), 0, BX_OPTIONS_MAX, "N",
+	  "most options that may be asked for in one request (16384)" },
 	{ "report", 'R', FOR_SERVER, VALUE_REPORT, AT(agent), 0, 0, NULL,
 	  "tell times to resex-agent, at " AGENT_SOCKET },
 	{ "agent", 'a', FOR_SERVER, VALUE_TEXT, AT(agent), 0, 0, "SOCKET",

@@ -40,7 +40,7 @@ struct row {
 	const char *arg, *text;
 };
 
-enum { ROWS = 28 };
+enum { ROWS = 29 };
 
 extern const struct row bx_rows[ROWS];
 

@@ -422,6 +422,7 @@ static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char 
 		.seed = 1,
 		.depth = 1,
 		.size_max = 2 << 20,
+		.options_max = 16384,
 		.clients = 1,
 		.options = 100,
 		.qps = 1,

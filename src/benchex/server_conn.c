@@ -208,9 +208,9 @@ static enum bx_refusal admit(struct server *s, struct client_conn *c,
 		return why;
 	if (s->net.ended)
 		return BX_CLOSING;
-	*value = s->conf->size_max;
-	if (c->hello.role == BX_CLIENT && c->hello.size_max > s->conf->size_max)
-		return BX_TOO_LARGE;
+	why = bx_hello_fits(&c->hello, s->conf, value);
+	if (why != BX_WELCOME)
+		return why;
 	*value = s->conns;
 	c->conn.dev = bx_net_dev(&s->net, c->conn.id->verbs);
 	if (!c->conn.dev)
@@ -247,6 +247,8 @@ static void refuse(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
 		[BX_TOO_LARGE] = "it wants larger answers than --size-max allows",
 		[BX_FULL] = "no room is left for it",
 		[BX_CLOSING] = "the server is ending",
+		[BX_TOO_MUCH] = "it wants more options priced for a request than --options-max "
+				"allows",
 	};
 	uint8_t data[BX_REFUSE_LEN];
 	char peer[64];

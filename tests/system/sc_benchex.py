@@ -165,6 +165,8 @@ def sizes(vm):
     s = Server(vm, "-e -M 64K")
     _, said = run(vm, "client %s -s 128K" % HOST, rc=1)
     check("65536" in said and "--size-max" in said, "too large a size: " + said)
+    _, said = run(vm, "client %s -s 64 -o 16385" % HOST, rc=1)
+    check("16384" in said and "--options-max" in said, "too much work for a request: " + said)
     s.end()
 
 
@@ -287,7 +289,7 @@ def refused(vm):
     s.end()
 
 
-LIES = {"good": "answered 4096", "version": "refused 2",
+LIES = {"good": "answered 4096", "version": "refused 2", "options-max": "refused 7",
         "hello-length": "refused 3", "rkey": "disconnected", "no-receives": "disconnected",
         "write": "failed remote invalid request error", "read": "failed remote invalid request error",
         "ask-length": "disconnected"}
@@ -299,7 +301,7 @@ def liars(vm):
     slow = [vm.begin("/t/bxliar %s 18620 %s" % (HOST, name)) for name in ("no-receives", "dead")]
     good = Job(vm, "client %s -e -T 20 -r 20 -s 4K -o 20" % HOST)
     names = ("good magic version server-role role no-conns index no-depth depth size stride address "
-             "hello-length ask-magic ask-kind ask-seq ask-options ask-bytes ask-none ask-length "
+             "options options-max hello-length ask-magic ask-kind ask-seq ask-options ask-bytes ask-none ask-length "
              "write read rkey").split()
     lines = vm.sh("/t/bxliar %s 18620 %s" % (HOST, " ".join(names)), 100).splitlines()
     for name, line in zip(names, lines):
@@ -313,7 +315,7 @@ def liars(vm):
     for job, name in zip(slow, ("no-receives", "dead")):
         same("a liar's end", "%s: disconnected" % name, vm.end(job, 60).out.strip())
     same("the server after liars, seed %d" % seed, True, s.alive())
-    for word in ("its kind is unknown", "not the next", "larger than its place",
+    for word in ("its kind is unknown", "not the next", "larger than its place", "than its hello said",
                  "took no answer for 30 s"):
         check(word in s.said(), "the server did not say \"%s\": %s" % (word, s.said()))
     s.end()

@@ -13,6 +13,7 @@ static const struct bx_hello client = { .role = BX_CLIENT,
 					.stride = 1024,
 					.rkey = 0x1234,
 					.addr = 0x7f0000001000,
+					.options_max = 100,
 					.session = 99 };
 static const struct bx_hello bulk = {
 	.role = BX_BULK, .conns = 1, .depth = 1, .size_max = BX_SIZE_MAX, .session = 1
@@ -37,6 +38,7 @@ static void same_hello(const struct bx_hello *a, const struct bx_hello *b)
 	assert_int_equal(a->rkey, b->rkey);
 	assert_true(a->addr == b->addr);
 	assert_true(a->session == b->session);
+	assert_int_equal(a->options_max, b->options_max);
 }
 
 static void hello__of_a_client__arrives(void **state)
@@ -57,7 +59,7 @@ static void hello__of_bulk__arrives(void **state)
 	same_hello(&got, &bulk);
 }
 
-static void hello__of_bulk_with_memory__is_malformed(void **state)
+static void hello__of_bulk_with_memory_or_options__is_malformed(void **state)
 {
 	struct bx_hello h = bulk, got;
 
@@ -70,14 +72,17 @@ static void hello__of_bulk_with_memory__is_malformed(void **state)
 	h = bulk;
 	h.stride = 64;
 	assert_int_equal(through(&h, &got), BX_MALFORMED);
+	h = bulk;
+	h.options_max = 1;
+	assert_int_equal(through(&h, &got), BX_MALFORMED);
 }
 
 static void hello__beyond_a_limit__is_malformed(void **state)
 {
-	struct bx_hello wrong[12], got;
+	struct bx_hello wrong[13], got;
 
 	(void)state;
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 13; i++)
 		wrong[i] = client;
 	wrong[0].role = BX_SERVER;
 	wrong[1].role = BX_ROLES;
@@ -91,7 +96,8 @@ static void hello__beyond_a_limit__is_malformed(void **state)
 	wrong[9].stride = 999;
 	wrong[10].stride = 2 * BX_SIZE_MAX + 1;
 	wrong[11].addr = UINT64_MAX - 7 * 1024 + 1;
-	for (int i = 0; i < 12; i++)
+	wrong[12].options_max = BX_OPTIONS_MAX + 1;
+	for (int i = 0; i < 13; i++)
 		assert_int_equal(through(&wrong[i], &got), BX_MALFORMED);
 }
 
@@ -106,6 +112,7 @@ static void hello__at_the_limits__is_welcome(void **state)
 	h.size_max = BX_SIZE_MAX;
 	h.stride = 2 * BX_SIZE_MAX;
 	h.addr = UINT64_MAX - (uint64_t)h.stride * h.depth;
+	h.options_max = BX_OPTIONS_MAX;
 	assert_int_equal(through(&h, &got), BX_WELCOME);
 }
 
@@ -156,7 +163,7 @@ static void hello__of_any_bytes__keeps_to_the_limits(void **state)
 
 		bx_hello_put(data, prop_one_in(&p, 2) ? &client : &bulk);
 		for (uint64_t k = prop_range(&p, 0, 6); k > 0; k--)
-			data[prop_range(&p, prop_one_in(&p, 8) ? 0 : 6, 43)] =
+			data[prop_range(&p, prop_one_in(&p, 8) ? 0 : 6, BX_HELLO_LEN - 1)] =
 				(uint8_t)prop_hostile(&p);
 		memset(&before, 0x5a, sizeof(before));
 		memcpy(&h, &before, sizeof(h));
@@ -168,11 +175,39 @@ static void hello__of_any_bytes__keeps_to_the_limits(void **state)
 		prop_assert(&p, step, h.conns && h.conns <= BX_QPS_MAX && h.index < h.conns);
 		prop_assert(&p, step, h.depth && h.depth <= BX_DEPTH_MAX);
 		prop_assert(&p, step, h.size_max && h.size_max <= BX_SIZE_MAX);
+		prop_assert(&p, step, h.options_max <= (h.role == BX_BULK ? 0 : BX_OPTIONS_MAX));
 		/* The end of the last place is in the address space, and no place in another. */
 		prop_assert(&p, step,
 			    h.role == BX_BULK || (h.stride >= h.size_max &&
 						  h.addr + (uint64_t)h.stride * h.depth >= h.addr));
 	}
+}
+
+/* --- what a server gives --- */
+
+static void wish__no_larger_than_the_servers_limits__is_welcome(void **state)
+{
+	const struct bx_conf conf = { .size_max = 1000, .options_max = 100 }, none = { 0 };
+	uint32_t value = 7;
+
+	(void)state;
+	assert_int_equal(bx_hello_fits(&client, &conf, &value), BX_WELCOME);
+	/* Bulk brings the memory's size itself, and nothing is priced for it. */
+	assert_int_equal(bx_hello_fits(&bulk, &none, &value), BX_WELCOME);
+	assert_int_equal(value, 7);
+}
+
+static void wish__larger_than_the_servers_limits__is_refused_with_the_limit(void **state)
+{
+	struct bx_conf conf = { .size_max = 999, .options_max = 100 };
+	uint32_t value = 0;
+
+	(void)state;
+	assert_int_equal(bx_hello_fits(&client, &conf, &value), BX_TOO_LARGE);
+	assert_int_equal(value, 999);
+	conf = (struct bx_conf){ .size_max = 1000, .options_max = 99 };
+	assert_int_equal(bx_hello_fits(&client, &conf, &value), BX_TOO_MUCH);
+	assert_int_equal(value, 99);
 }
 
 static void reply__to_bulk__arrives(void **state)
@@ -289,7 +324,7 @@ static void ask__beyond_a_limit__is_refused(void **state)
 		wrong[i] = trade;
 	wrong[0].seq = 42;
 	wrong[1].kind = BX_KINDS;
-	wrong[2].options = BX_OPTIONS_MAX + 1;
+	wrong[2].options = client.options_max + 1;
 	wrong[3].answer_bytes = 0;
 	wrong[4].answer_bytes = 1001;
 	for (int i = 0; i < 5; i++)
@@ -327,7 +362,7 @@ static void ask__of_any_bytes__stays_in_its_place(void **state)
 		if (bx_ask_get(&a, &client, 41, data, sizeof(data)))
 			continue;
 		at = client.addr + a.seq % client.depth * client.stride;
-		prop_assert(&p, step, a.answer_bytes >= 1 && a.options <= BX_OPTIONS_MAX);
+		prop_assert(&p, step, a.answer_bytes >= 1 && a.options <= client.options_max);
 		prop_assert(&p, step,
 			    at + a.answer_bytes <=
 				    client.addr + (uint64_t)client.stride * client.depth);
@@ -368,13 +403,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello__of_a_client__arrives),
 		cmocka_unit_test(hello__of_bulk__arrives),
-		cmocka_unit_test(hello__of_bulk_with_memory__is_malformed),
+		cmocka_unit_test(hello__of_bulk_with_memory_or_options__is_malformed),
 		cmocka_unit_test(hello__beyond_a_limit__is_malformed),
 		cmocka_unit_test(hello__at_the_limits__is_welcome),
 		cmocka_unit_test(hello__of_another_version__is_told_so),
 		cmocka_unit_test(hello__of_something_else__is_not_benchex),
 		cmocka_unit_test(hello__cut_short__is_malformed),
 		cmocka_unit_test(hello__of_any_bytes__keeps_to_the_limits),
+		cmocka_unit_test(wish__no_larger_than_the_servers_limits__is_welcome),
+		cmocka_unit_test(wish__larger_than_the_servers_limits__is_refused_with_the_limit),
 		cmocka_unit_test(reply__to_bulk__arrives),
 		cmocka_unit_test(reply__with_too_small_a_buffer__is_malformed),
 		cmocka_unit_test(refusal__of_each_kind__arrives),

@@ -53,6 +53,7 @@ static void server__no_options__is_the_papers(void **state)
 	assert_int_equal(c.port, 18620);
 	assert_int_equal(c.depth, 1);
 	assert_int_equal(c.size_max, 2 << 20);
+	assert_int_equal(c.options_max, 16384);
 	assert_int_equal(c.seconds, 0);
 	assert_false(c.events || c.json || c.once);
 	assert_int_equal(c.progress_ns, 0);
@@ -100,7 +101,8 @@ static void options__long__are_taken(void **state)
 {
 	struct bx_conf s = good(
 		"server --bind 10.0.0.2 --port 65535 --events --seconds 7 --depth 1024 "
-		"--once --size-max 16M --agent /a --seed 9 --json --progress 0.5");
+		"--once --size-max 16M --options-max 1048576 --agent /a --seed 9 --json --progress "
+		"0.5");
 	struct bx_conf c = good("client h --requests 5 --size 4K-64K --rate 100 --clients 3 "
 				"--options 1048576 --seed 9223372036854775807");
 	struct bx_conf b = good("bulk h --qps 1024 --mix send=3,read --rate 7 --burst 2 "
@@ -108,6 +110,7 @@ static void options__long__are_taken(void **state)
 
 	(void)state;
 	assert_true(s.port == 65535 && s.events && s.seconds == 7 && s.depth == 1024 && s.once);
+	assert_int_equal(s.options_max, BX_OPTIONS_MAX);
 	assert_true(s.size_max == 16 << 20 && s.seed == 9 && s.json && s.progress_ns == 500000000);
 	assert_true(c.requests == 5 && c.size.min == 4096 && c.size.max == 65536 && c.rate == 100);
 	assert_true(c.clients == 3 && c.options == 1 << 20 && c.seed == INT64_MAX);
@@ -123,10 +126,11 @@ static void options__short_and_behind_the_host__are_taken(void **state)
 	struct bx_conf s, c, b;
 
 	(void)state;
-	s = good("server -b ::1 -p 1 -e -T 0 -D 2 -1 -M 1 -R -S 0 -j -i 1");
+	s = good("server -b ::1 -p 1 -e -T 0 -D 2 -1 -M 1 -O 0 -R -S 0 -j -i 1");
 	assert_string_equal(s.bind, "::1");
 	assert_string_equal(s.agent, AGENT_SOCKET);
 	assert_true(s.port == 1 && s.events && s.depth == 2 && s.once && s.size_max == 1);
+	assert_int_equal(s.options_max, 0);
 	assert_true(s.progress_ns == 1000000000 && s.seed == 0 && s.json);
 	c = good("client -n 5 h -s 1 -r 1 -c 3 -o 0 -T3");
 	assert_string_equal(c.host, "h");
@@ -201,6 +205,9 @@ static void wrong_usage__is_one_sentence_with_value_and_remedy(void **state)
 		{ "client a -s 18446744073709551615M", "give bytes" },
 		{ "client a -s 17592186044417M", "give bytes" }, /* 1M and 2^64 */
 		{ "server -M 4K-8K", "--size-max 4K-8K: give bytes from 1 to 16M, as 64K" },
+		{ "server -O 1048577",
+		  "--options-max 1048577: give a whole number from 0 to 1048576" },
+		{ "client a -O 1", "--options-max: it is for server, not for client" },
 		{ "server -i 5m", "--progress 5m: give a time from 0.01s to 86400s" },
 		{ "server -i 1.0000000001", "--progress 1.0000000001: give a time" },
 		{ "server -i inf", "--progress inf: give a time" },

@@ -54,11 +54,13 @@ static const struct lie lies[] = {
 	{ "size", IN_HELLO, 16, 4, UINT32_MAX },
 	{ "stride", IN_HELLO, 20, 4, 1 },
 	{ "address", IN_HELLO, 28, 8, UINT64_MAX - 100 },
+	{ "options", IN_HELLO, 44, 4, BX_OPTIONS_MAX + 1 },
+	{ "options-max", IN_HELLO, 44, 4, BX_OPTIONS_MAX },
 	{ "hello-length", IN_LENGTH, 0, 0, 20 },
 	{ "ask-magic", IN_ASK, 0, 4, 1 },
 	{ "ask-kind", IN_ASK, 4, 4, BX_KINDS },
 	{ "ask-seq", IN_ASK, 8, 8, 1 },
-	{ "ask-options", IN_ASK, 32, 4, BX_OPTIONS_MAX + 1 },
+	{ "ask-options", IN_ASK, 32, 4, 1 },
 	{ "ask-bytes", IN_ASK, 36, 4, PLACE + 1 },
 	{ "ask-none", IN_ASK, 36, 4, 0 },
 	{ "ask-length", IN_LENGTH, 1, 0, BX_ASK_LEN - 1 },
@@ -295,7 +297,7 @@ static int babble(const char *host, const char *port, unsigned long n, uint64_t 
 			return 1;
 		be_good(&l);
 		/* Some bytes of a good hello, from all to none. */
-		for (int k = (int)(bx_random(&r) % 45); k > 0; k--)
+		for (int k = (int)(bx_random(&r) % (BX_HELLO_LEN + 1)); k > 0; k--)
 			l.hello[bx_random(&r) % BX_HELLO_LEN] = (uint8_t)bx_random(&r);
 		l.hello_len = (uint8_t)(1 + bx_random(&r) % 56);
 		in += !come_in(&l, nowhere);
