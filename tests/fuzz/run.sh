@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh: build and run the fuzzers, two at a time.
+# run.sh: build and run the fuzzers, two targets at a time.
 #
 #	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
 #
@@ -51,30 +51,44 @@ have_fuzzer() {
 	$CC $san -o "$out/probe" "$out/probe.c" >/dev/null 2>&1
 }
 
-# build NAME KIND TREE EXTRA-FLAGS: TREE stands before the real one.
-build() {
-	target=$1 kind=$2 first=$3
-	shift 3
-	srcs=
-	for f in $(row "$target" 2); do
-		[ -f "$first/$f" ] && srcs="$srcs $first/$f" || srcs="$srcs $top/$f"
+# compile NAME KIND FLAGS TREE FILE...: the files of this tree, into out/KIND/NAME.o
+compile() {
+	objects=$out/$2/$1.o
+	how=$3
+	tree=$4
+	shift 4
+	mkdir -p "$objects"
+	for f in "$@"; do
+		# shellcheck disable=SC2086
+		$CC $flags -DRESEX_RUNDIR='"/run"' -DRESEX_STATEDIR='"/var"' -DRESEX_CONFDIR='"/etc"' $how \
+			-I"$top" -I"$top/include" -c -o "$objects/$(echo "$f" | tr / -).o" "$tree/$f" || return 1
 	done
+}
+
+# link NAME KIND FLAGS
+link() {
 	# shellcheck disable=SC2086
-	$CC $flags -DRESEX_RUNDIR='"/run"' -DRESEX_STATEDIR='"/var"' -DRESEX_CONFDIR='"/etc"' "$@" -I"$top" -I"$top/include" "$top/tests/fuzz/fuzz_$target.c" $srcs \
-		-ljansson -lisal -lnettle -o "$out/$kind/$target"
+	$CC $3 -o "$out/$2/$1" "$out/$2/$1.o"/*.o -ljansson -lisal -lnettle
+}
+
+# build NAME KIND FLAGS: the target with its sources
+build() {
+	# shellcheck disable=SC2046
+	compile "$1" "$2" "$3" "$top" "tests/fuzz/fuzz_$1.c" $(row "$1" 2) && link "$1" "$2" "$3"
 }
 
 # prepare NAME: the fuzzer as it is, with a planted bug, and one that measures coverage.
 prepare() {
 	file=$(row "$1" 5)
-	tree=$out/plant/$1.tree
-	mkdir -p "$tree/$(dirname "$file")"
-	sed "$(row "$1" 6)" "$top/$file" >"$tree/$file"
-	! cmp -s "$tree/$file" "$top/$file" ||
+	planted=$out/plant/$1.tree
+	mkdir -p "$planted/$(dirname "$file")"
+	sed "$(row "$1" 6)" "$top/$file" >"$planted/$file"
+	! cmp -s "$planted/$file" "$top/$file" ||
 		{ echo "fuzz: $1: the bug cannot be planted: $file changed; adapt run.sh"; return 1; }
-	# shellcheck disable=SC2086
-	build "$1" real "$top" $san && build "$1" plant "$tree" $san &&
-		build "$1" cov "$top" -fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping
+	build "$1" real "$san" || return 1
+	cp -r "$out/real/$1.o" "$out/plant/" # all but one of its objects are the same
+	compile "$1" plant "$san" "$planted" "$file" && link "$1" plant "$san" &&
+		build "$1" cov "-fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping"
 }
 
 # fuzz NAME KIND SECONDS: its exit code in out/KIND/NAME.rc
@@ -98,32 +112,6 @@ max_len() {
 	registry) echo 6736 ;;
 	*) echo 4096 ;;
 	esac
-}
-
-# each FUNCTION NAME...: two at a time
-each() {
-	do=$1
-	shift
-	while [ $# -gt 0 ]; do
-		"$do" "$1" &
-		one=$!
-		if [ $# -gt 1 ]; then
-			"$do" "$2" &
-			two=$!
-			shift
-			wait $two || true
-		fi
-		shift
-		wait $one || true
-	done
-}
-
-run_real() {
-	fuzz "$1" real "$seconds"
-}
-
-run_plant() {
-	fuzz "$1" plant "$seconds"
 }
 
 # Lines of the parser's files that the corpus reaches: "PERCENT covered/all"
@@ -167,6 +155,21 @@ report() {
 	return $failed
 }
 
+# one NAME SECONDS: all of a target, and what came of it
+one() {
+	seconds=$2
+	rm -f "$out/real/$1" "$out/plant/$1" "$out/cov/$1"
+	if ! prepare "$1"; then
+		echo "fuzz: $1: could not be built"
+	elif fuzz "$1" real "$seconds" && fuzz "$1" plant "$seconds" && report "$1"; then
+		touch "$out/good/$1"
+	fi
+}
+
+if [ "${1-}" = --one ]; then
+	one "$2" "$3" 2>&1
+	exit 0
+fi
 seconds=${1:-30}
 [ $# -eq 0 ] || shift
 names=${*:-$(targets | awk -F ' [|] ' '{ print $1 }')}
@@ -174,26 +177,18 @@ mkdir -p "$out/real" "$out/plant" "$out/cov" "$out/corpus"
 command -v "$CC" >/dev/null || skip "$CC was not found; on Debian: apt-get install clang"
 command -v llvm-cov >/dev/null || skip "llvm-cov was not found; on Debian: apt-get install llvm"
 have_fuzzer || skip "$CC has no libFuzzer; on Debian: apt-get install libclang-rt-14-dev"
-rm -rf "$out/seeds" "$out"/real/*.* "$out"/plant/* "$out"/cov/*.*
+rm -rf "$out/seeds" "$out/good" "$out"/real/*.* "$out"/plant/* "$out"/cov/*.*
+mkdir "$out/good"
 python3 "$top/tests/fuzz/seeds.py" "$out/seeds"
 
 for name in $names; do
 	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name" >&2; exit 1; }
-	rm -f "$out/real/$name" "$out/plant/$name" "$out/cov/$name"
 done
 # shellcheck disable=SC2086
-each prepare $names
-for name in $names; do
-	[ -x "$out/cov/$name" ] || { echo "fuzz: 0 passed, 1 failed ($name could not be built)"; exit 1; }
-done
-
-# shellcheck disable=SC2086
-each run_real $names
-# shellcheck disable=SC2086
-each run_plant $names
+printf '%s\n' $names | FUZZ_OUT=$out xargs -P 2 -I NAME "$0" --one NAME "$seconds"
 good=0 bad=0
 for name in $names; do
-	if report "$name"; then good=$((good + 1)); else bad=$((bad + 1)); fi
+	if [ -e "$out/good/$name" ]; then good=$((good + 1)); else bad=$((bad + 1)); fi
 done
 echo "fuzz: $good passed, $bad failed"
 [ "$bad" -eq 0 ]
