@@ -49,6 +49,7 @@ struct history_record {
 	enum step_kind op;
 	uint32_t boot, offset;
 	uint64_t compare, old, now, value;
+	bool untold; /* EFFECT: host does not hear of it */
 };
 
 enum history_violation {

@@ -23,8 +23,8 @@ enum {
 	TIMER_DUE = 0x600, /* the same: the high load must have made a move */
 };
 
-static const char *const kind_names[SCHEDULE_KINDS] = { "calm", "death", "storm", "views",
-							"handover" };
+static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	 "death",    "storm",
+							"views", "handover", "unseen" };
 
 const char *schedule_kind_name(enum schedule_kind k)
 {
@@ -305,7 +305,8 @@ static void effect(void *ctx, const struct world_effect *e)
 				    .compare = e->op->compare,
 				    .old = e->old,
 				    .now = e->now,
-				    .value = (uint64_t)e->posted };
+				    .value = (uint64_t)e->posted,
+				    .untold = e->untold };
 	uint64_t moves = s->h.moves;
 
 	history_add(&s->h, &r);
@@ -334,6 +335,20 @@ static void new_view(struct schedule *s, uint64_t members)
 	}
 }
 
+/*
+ * UNSEEN: of who posted what will be late to target, some others do not reach that one for
+ * a while: the next holder's sweep misses its nodes, the holder after that sees them again.
+ */
+static void hide(struct schedule *s, uint16_t poster, uint16_t target)
+{
+	int64_t lasts = HOLD_NS + DEADLINE_NS;
+
+	lasts = between(s, lasts, lasts + s->w.conf.late_min);
+	for (uint16_t b = 1; b <= s->hosts; b++)
+		if (b != poster && b != target && !one_in(s, 4))
+			world_cut(&s->w, b, target, lasts);
+}
+
 static void notice(void *ctx, enum world_notice what, uint16_t host, uint64_t value)
 {
 	struct schedule *s = ctx;
@@ -350,6 +365,8 @@ static void notice(void *ctx, enum world_notice what, uint16_t host, uint64_t va
 						 .host = host,
 						 .service = (uint16_t)what,
 						 .value = value });
+	if (what == NOTICE_LATE && s->kind == SCHEDULE_UNSEEN)
+		hide(s, host, (uint16_t)value);
 	if (!s->dynamic || !s->view)
 		return;
 	if (what == NOTICE_CRASH && !one_in(s, 3))
@@ -469,7 +486,8 @@ static void draw_cluster(struct schedule *s, struct history_conf *c)
 				c->balancers[id_of(i)] |= 1ull << (first + b - 1);
 	}
 	for (uint32_t i = 0; i < s->services; i++) {
-		uint32_t nodes = c->minimum[id_of(i)] + (uint32_t)between(s, i == 0, 2);
+		uint32_t more = s->kind == SCHEDULE_UNSEEN ? 2 : 0;
+		uint32_t nodes = c->minimum[id_of(i)] + more + (uint32_t)between(s, i == 0, 2);
 
 		for (uint32_t k = 0; k < nodes; k++, n++) {
 			uint16_t h = (uint16_t)(n % s->hosts + 1);
@@ -498,6 +516,14 @@ static void draw_faults(struct schedule *s, struct world_conf *w)
 
 	if (s->kind == SCHEDULE_CALM || s->kind == SCHEDULE_DEATH)
 		return;
+	if (s->kind == SCHEDULE_UNSEEN) {
+		w->fault_in = 1;
+		w->faults_max = (uint32_t)between(s, 1, 4);
+		w->weight[FAULT_LATE] = 1;
+		w->aimed = true;
+		w->late_min = 2 * w->lease;
+		return;
+	}
 	w->fault_in = often[world_random(&s->w) % 5];
 	w->faults_max = (uint32_t)between(s, 1, 10);
 	for (int f = 0; f < FAULTS; f++)
@@ -579,7 +605,7 @@ bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 	if (s->dynamic)
 		world_timer(&s->w, between(s, 2 * HOLD_NS, 8 * HOLD_NS), TIMER_TROUBLE);
 	end = c.faults_until;
-	if (s->kind == SCHEDULE_STORM || s->dynamic) {
+	if (s->kind == SCHEDULE_STORM || s->kind == SCHEDULE_UNSEEN || s->dynamic) {
 		world_timer(&s->w, c.faults_until, TIMER_HEAL);
 		end += 7 * HOLD_NS + patience(s) + 4 * CHECK_NS;
 	}

@@ -20,6 +20,7 @@ enum schedule_kind {
 	SCHEDULE_STORM,	   /* all faults at random, static membership */
 	SCHEDULE_VIEWS,	   /* the same with a membership that follows them */
 	SCHEDULE_HANDOVER, /* homes go from host to host while holders hang */
+	SCHEDULE_UNSEEN,   /* a late move to a node that others cannot reach meanwhile */
 	SCHEDULE_KINDS,
 };
 

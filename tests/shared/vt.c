@@ -31,8 +31,6 @@ enum { SCHEDULES = 2000 };
 #else
 enum { SCHEDULES = 20000 };
 #endif
-/* What takes a node out of reach and a late CAS to it is met in one of 40,000, or seldomer. */
-enum { RARE = 500000 };
 enum { TWICE = 100 }; /* so many are run twice: the same seed gives the same history */
 
 enum shared_rule shared_broken;
@@ -166,11 +164,6 @@ static int run_sound(struct schedule *s, const struct options *o)
 	return 0;
 }
 
-static bool is_rare(enum shared_rule rule)
-{
-	return rule == BROKEN_SWEEP_MISSED;
-}
-
 static int run_broken(struct schedule *s, const struct options *given, enum shared_rule rule)
 {
 	struct options o = *given;
@@ -178,14 +171,8 @@ static int run_broken(struct schedule *s, const struct options *given, enum shar
 
 	shared_broken = rule;
 	for (size_t i = 0; i < sizeof(leads_to) / sizeof(leads_to[0]); i++) {
-		if (leads_to[i].rule != rule)
-			continue;
-		o.expected = leads_to[i].expected;
-		if (is_rare(rule) && o.all && o.schedules < RARE) {
-			printf("%s: not looked for in less than %d schedules\n", rules[rule].name,
-			       RARE);
-			return 0;
-		}
+		if (leads_to[i].rule == rule)
+			o.expected = leads_to[i].expected;
 	}
 	fprintf(stderr, "%s (%s): ", rules[rule].name, rules[rule].text);
 	if (o.expected && run(s, &o, &sum) > HISTORY_FINE && s->h.violation != HISTORY_WORLD)

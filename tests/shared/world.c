@@ -237,9 +237,9 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 	if (f == FAULT_MUTE)
 		l->mute = true;
 	if (f == FAULT_LATE) {
-		exec = o->deadline + world_between(w, 0, 3 * w->conf.lease);
+		exec = o->deadline + w->conf.late_min + world_between(w, 0, 3 * w->conf.lease);
 		l->call_after = one_in(w, 4) ? 0 : exec;
-		w->actor->notice(w->actor->ctx, NOTICE_LATE, o->poster, (uint64_t)exec);
+		w->actor->notice(w->actor->ctx, NOTICE_LATE, o->poster, o->op.host);
 	}
 	if (exec < l->last_exec)
 		exec = l->last_exec;
@@ -416,6 +416,14 @@ static void do_tick(struct world *w, const struct world_event *e)
 	turn(w, e->a, &ev);
 }
 
+/* Has the poster been told already, or will the result not come through? */
+static bool untold(const struct world *w, const struct world_op *o)
+{
+	const struct world_link *l = &w->link[o->poster][o->op.host];
+
+	return o->told || l->mute || l->serial != o->serial;
+}
+
 static void execute(struct world *w, struct world_op *o)
 {
 	uint64_t *word = world_word(w, o->op.host, o->op.offset);
@@ -423,7 +431,8 @@ static void execute(struct world *w, struct world_op *o)
 				  .poster = o->poster,
 				  .boot = o->boot,
 				  .op = &o->op,
-				  .posted = o->decided };
+				  .posted = o->decided,
+				  .untold = untold(w, o) };
 
 	o->old = e.old = *word;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
@@ -458,7 +467,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	back = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
 	if (back < l->last_result)
 		back = l->last_result;
-	if (o->told || l->mute || l->serial != o->serial)
+	if (untold(w, o))
 		goto done;
 	l->last_result = back;
 	if (back >= o->deadline)

@@ -49,6 +49,7 @@ struct world_conf {
 	int64_t tick_late;	      /* a tick comes up to so late */
 	int32_t drift_ppm;	      /* clocks run at 1 +- up to this */
 	int64_t lease;		      /* what HANG and LATE are long against */
+	int64_t late_min;	      /* past its deadline, LATE */
 	int64_t faults_until;
 	uint32_t fault_in;	 /* one fault in so many operations; 0: none */
 	uint32_t faults_max;	 /* all in all */
@@ -65,9 +66,17 @@ struct world_effect {
 	uint32_t boot; /* of the poster's process, that posted it */
 	const struct step_op *op;
 	uint64_t old, now; /* the word before and after */
+	bool untold;	   /* its result will not be brought to the poster */
 };
 
-enum world_notice { NOTICE_CRASH, NOTICE_BOOT, NOTICE_PAUSE, NOTICE_CUT, NOTICE_HEAL, NOTICE_LATE };
+enum world_notice {
+	NOTICE_CRASH,
+	NOTICE_BOOT,
+	NOTICE_PAUSE,
+	NOTICE_CUT,
+	NOTICE_HEAL,
+	NOTICE_LATE, /* host posted what will be late; value: to whom */
+};
 
 struct world;
 

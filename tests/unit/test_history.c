@@ -82,7 +82,8 @@ static void unlock(struct rig *r, uint16_t by, uint32_t s)
 	cas(r, by, region_lock_offset(s), old, region_word(0, region_word_seq(old)));
 }
 
-static void count_by(struct rig *r, uint16_t by)
+/* untold: no result comes back. */
+static void reads(struct rig *r, uint16_t by, bool untold)
 {
 	for (uint32_t i = 0; i < 4; i++) {
 		uint64_t is = r->h.node[1][i].value;
@@ -93,8 +94,14 @@ static void count_by(struct rig *r, uint16_t by)
 						.target = 1,
 						.offset = region_node_offset(i),
 						.old = is,
-						.now = is });
+						.now = is,
+						.untold = untold });
 	}
+}
+
+static void count_by(struct rig *r, uint16_t by)
+{
+	reads(r, by, false);
 }
 
 static void tell(struct rig *r, uint16_t by, uint16_t whom, uint32_t s)
@@ -322,6 +329,20 @@ static void move__without_a_count__stale(void **state)
 	expect(&r, HISTORY_STALE);
 }
 
+static void move__on_a_count_of_which_it_did_not_hear__stale(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	begin(&r);
+	take_both(&r, 2, 1);
+	reads(&r, 2, true);
+	tell(&r, 2, 3, 1);
+	tell(&r, 2, 4, 2);
+	move(&r, 2, 1, 1);
+	expect(&r, HISTORY_STALE);
+}
+
 static void move__of_the_last_node__minimum(void **state)
 {
 	struct rig r;
@@ -526,6 +547,20 @@ static void move__after_who_decided_without_seeing_the_node__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
+static void move__after_who_decided_without_hearing_of_the_node__fine(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	prepare(&r);
+	r.t += 1000;
+	take_both(&r, 3, 2);
+	reads(&r, 3, true);
+	tell(&r, 3, 2, 1);
+	move(&r, 2, 1, 1);
+	expect(&r, HISTORY_FINE);
+}
+
 static void holder__dead_and_waited_for_by_one_after_the_other__delay(void **state)
 {
 	struct rig r;
@@ -597,6 +632,7 @@ int main(void)
 		cmocka_unit_test(move__on_a_count_that_changed__minimum),
 		cmocka_unit_test(move__on_a_count_that_changed_and_another_came__stale),
 		cmocka_unit_test(move__without_a_count__stale),
+		cmocka_unit_test(move__on_a_count_of_which_it_did_not_hear__stale),
 		cmocka_unit_test(move__of_the_last_node__minimum),
 		cmocka_unit_test(move__of_the_last_but_one_that_began_anew__fine),
 		cmocka_unit_test(move__of_which_a_balancer_was_not_told__found),
@@ -612,6 +648,7 @@ int main(void)
 		cmocka_unit_test(move__for_a_short_load__burst),
 		cmocka_unit_test(holder__dead_for_long__delay),
 		cmocka_unit_test(move__after_who_decided_without_seeing_the_node__fine),
+		cmocka_unit_test(move__after_who_decided_without_hearing_of_the_node__fine),
 		cmocka_unit_test(holder__dead_and_waited_for_by_one_after_the_other__delay),
 		cmocka_unit_test(holder__dead_for_as_long_as_allowed__fine),
 		cmocka_unit_test(lock__taken_without_quorum__minority),

@@ -17,7 +17,7 @@ enum { HOSTS = 4, TAGS = 4096, ROUNDS = 300 };
 struct posted {
 	uint16_t host, target;
 	uint32_t boot, link;
-	bool told, executed;
+	bool told, executed, untold;
 	enum step_kind kind;
 	enum step_outcome outcome;
 };
@@ -53,6 +53,8 @@ static void rig_result(struct rig *r, uint16_t host, const struct step_event *ev
 		r->wrong = "a result came twice, or to another process";
 	if (ev->outcome == STEP_DONE && !o->executed && o->kind != STEP_READ)
 		r->wrong = "DONE, but it was not executed";
+	if (ev->outcome == STEP_DONE && o->untold)
+		r->wrong = "DONE, but its effect said that nobody would be told";
 	if (ev->outcome != STEP_DONE && o->executed &&
 	    (ev->outcome == STEP_REFUSED || (ev->outcome == STEP_LOST && o->kind != STEP_READ)))
 		r->wrong = "LOST or REFUSED, but it was executed";
@@ -119,8 +121,11 @@ static void rig_effect(void *ctx, const struct world_effect *e)
 	if (*last && r->op[*last - 1].link == o->link && r->op[*last - 1].boot == o->boot &&
 	    *last - 1 > e->op->tag)
 		r->wrong = "two operations of one link were executed in another order";
+	if (o->told && !e->untold)
+		r->wrong = "executed after its outcome was told, but it did not say so";
 	*last = e->op->tag + 1;
 	o->executed = true;
+	o->untold = e->untold;
 	r->late += o->told;
 	r->hash = (r->hash ^ (uint64_t)e->t ^ e->old ^ e->op->tag) * 0x9e3779b97f4a7c15ull;
 }
