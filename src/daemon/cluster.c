@@ -43,7 +43,7 @@ struct cluster {
 	struct mono beat_due, scan_due;
 	struct told told[REGION_HOSTS_MAX];
 	int epoll, member_fd;
-	char member_note[128];
+	char member_note[MEMBER_NOTE_MAX];
 	struct region_guest guest[REGION_GUESTS_MAX]; /* of ours, while they are published */
 };
 

@@ -15,7 +15,7 @@
 
 #include "src/core/units.h"
 
-enum { MEMBER_HOSTS_MAX = 64 };
+enum { MEMBER_HOSTS_MAX = 64, MEMBER_NOTE_MAX = 200 };
 
 struct member_view {
 	uint64_t view;	  /* higher is newer */
@@ -48,7 +48,7 @@ struct member_ops {
 	int (*fd)(const struct member *m);
 	/* When work wants to be called at the latest. */
 	struct mono (*due)(const struct member *m);
-	/* One sentence for people when something is wrong; "". */
+	/* One sentence for people when something is wrong; "". Below MEMBER_NOTE_MAX bytes. */
 	const char *(*note)(const struct member *m);
 };
 

@@ -26,7 +26,7 @@ struct member {
 	struct quorum_ring_id ring;
 	struct member_view view, told;
 	bool any; /* something was told */
-	char note[200];
+	char note[MEMBER_NOTE_MAX];
 };
 
 /* --- what corosync tells ------------------------------------------------------- */
