@@ -199,6 +199,12 @@ static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
 	watch_member(c);
 }
 
+/* Where services' locks live; 0: nobody knows, for others may have a quorum, and a newer view. */
+static uint16_t home_of(const struct cluster *c)
+{
+	return c->view.quorate ? locks_home(c->view.members) : 0;
+}
+
 /* The next multiple of period after now: what was missed is not made up for. */
 static bool is_due(struct mono *due, int64_t period, struct mono now)
 {
@@ -221,7 +227,7 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 	if (is_due(&c->scan_due, c->conf.scan_ns, now)) {
 		tell_links(c, now, wall_ns);
 		peers_scan(c->peers, now);
-		locks_read(&c->locks, &c->conf, c->t, locks_home(c->view.members), now);
+		locks_read(&c->locks, &c->conf, c->t, home_of(c), now);
 	}
 	due = mono_earlier(mono_earlier(c->beat_due, c->scan_due), c->member_ops->due(c->member));
 	if (transport_arm(c->t, now, &busy))
@@ -313,7 +319,7 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 
 	memset(l, 0, sizeof(*l));
 	l->service = &c->conf.service[i];
-	l->home = cluster_host_at(&c->conf, locks_home(c->view.members));
+	l->home = cluster_host_at(&c->conf, home_of(c));
 	l->known = s->known && l->home && s->home == l->home->number;
 	if (!l->known)
 		return;
@@ -324,9 +330,9 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket)
 {
-	int rc = c->view.quorate ? locks_break(&c->locks, &c->conf, c->t,
-					       locks_home(c->view.members), i, force, now)
-				 : -EPERM;
+	int rc = c->view.quorate
+			 ? locks_break(&c->locks, &c->conf, c->t, home_of(c), i, force, now)
+			 : -EPERM;
 
 	if (!rc)
 		*ticket = c->locks.breaks;

@@ -61,7 +61,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 
 struct cluster_lock {
 	const struct cluster_service *service;
-	const struct cluster_host *home; /* whose words hold it; NULL: no member */
+	const struct cluster_host *home; /* whose words hold it; NULL: no quorum tells */
 	bool known;			 /* it was read at least once */
 	uint64_t word;			 /* region_word */
 	int64_t since_ns;		 /* for how long it was seen unchanged, when it was read */
