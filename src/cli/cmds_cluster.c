@@ -15,6 +15,20 @@ static void print_simulated(const json_t *hosts)
 			       json_string_value(json_object_get(h, "name")));
 }
 
+/* Whether this host may decide anything, and why not. */
+static void print_cluster(const json_t *r)
+{
+	const char *note = json_string_value(json_object_get(r, "cluster_note"));
+	bool quorate = json_is_true(json_object_get(r, "quorate"));
+
+	printf("cluster %s over %s, view %lld%s%s%s\n",
+	       json_string_value(json_object_get(r, "cluster")),
+	       json_string_value(json_object_get(r, "transport")),
+	       (long long)json_integer_value(json_object_get(r, "view")),
+	       quorate ? "" : ": NO QUORUM, it decides nothing", note && *note ? ": " : "",
+	       note ? note : "");
+}
+
 int run_host_list(struct cli *c)
 {
 	static const struct column cols[] = {
@@ -35,13 +49,7 @@ int run_host_list(struct cli *c)
 	int rc = no_words(c) ? RESEX_USAGE : ask(c, "host-list", NULL, &r);
 
 	if (!rc && r) {
-		printf("cluster %s over %s, view %lld%s\n",
-		       json_string_value(json_object_get(r, "cluster")),
-		       json_string_value(json_object_get(r, "transport")),
-		       (long long)json_integer_value(json_object_get(r, "view")),
-		       json_is_true(json_object_get(r, "quorate"))
-			       ? ""
-			       : ": NO QUORUM, it decides nothing");
+		print_cluster(r);
 		table_print(stdout, json_object_get(r, "hosts"), cols);
 		print_simulated(json_object_get(r, "hosts"));
 	}

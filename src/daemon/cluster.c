@@ -187,7 +187,7 @@ static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
 	if (c->member_ops->work(c->member, now, &c->view)) {
 		snprintf(what, sizeof(what), "view %llu of %d hosts%s",
 			 (unsigned long long)c->view.view, __builtin_popcountll(c->view.members),
-			 c->view.quorate ? "" : ", without quorum: nothing is decided here");
+			 c->view.quorate ? "" : ", without quorum: see resex host-list");
 		tell(c, wall_ns, "members", (uint16_t)c->conf.host[c->conf.self].number, what);
 	}
 	note = c->member_ops->note(c->member);
@@ -260,6 +260,29 @@ void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members,
 	*quorate = c->view.quorate;
 }
 
+const char *cluster_membership(const struct cluster *c)
+{
+	return c->member_ops->name;
+}
+
+const char *cluster_note(const struct cluster *c)
+{
+	const char *note = c->member_ops->note(c->member);
+
+	if (*note || c->view.quorate)
+		return note;
+	return "corosync has not told yet who is there, and this host decides nothing; if that "
+	       "lasts, see corosync-quorumtool";
+}
+
+uint64_t cluster_changes(const struct cluster *c)
+{
+	struct transport_stats s;
+
+	transport_stats(c->t, &s);
+	return s.ops[TRANSPORT_CAS64] + s.ops[TRANSPORT_FAA64];
+}
+
 /* A heart that beats is seen at least so often, when all goes well twice over. */
 static int64_t patience(const struct cluster_conf *conf)
 {
@@ -330,9 +353,8 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 
 int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket)
 {
-	int rc = c->view.quorate
-			 ? locks_break(&c->locks, &c->conf, c->t, home_of(c), i, force, now)
-			 : -EPERM;
+	int rc = c->view.quorate ? locks_break(&c->locks, &c->conf, c->t, home_of(c), i, force, now)
+				 : -EPERM;
 
 	if (!rc)
 		*ticket = c->locks.breaks;

@@ -37,6 +37,12 @@ const struct cluster_conf *cluster_conf(const struct cluster *c);
 const char *cluster_transport(const struct cluster *c);
 /* The membership that this host goes by. */
 void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members, bool *quorate);
+/* "static" or "corosync". */
+const char *cluster_membership(const struct cluster *c);
+/* Why nothing is decided here, and the remedy, or what else is wrong with the membership; "". */
+const char *cluster_note(const struct cluster *c);
+/* How often this host asked for a word to be changed, its own or another's, since it began. */
+uint64_t cluster_changes(const struct cluster *c);
 
 enum cluster_state {
 	CLUSTER_SELF,

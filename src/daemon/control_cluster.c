@@ -21,6 +21,25 @@ static void put_ms(json_t *o, const char *key, int64_t ns)
 	json_object_set_new(o, key, ns < 0 ? json_null() : json_integer(ns / NS_PER_MS));
 }
 
+void put_cluster(json_t *o, const struct cluster *cl)
+{
+	static const char *const keys[] = { "cluster", "membership", "view", "quorate",
+					    "cluster_note" };
+	uint64_t view, members;
+	bool quorate;
+
+	for (size_t i = 0; !cl && i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_object_set_new(o, keys[i], json_null());
+	if (!cl)
+		return;
+	cluster_members(cl, &view, &members, &quorate);
+	put_s(o, "cluster", cluster_conf(cl)->cluster);
+	put_s(o, "membership", cluster_membership(cl));
+	put_u(o, "view", view);
+	put_b(o, "quorate", quorate);
+	put_s(o, "cluster_note", cluster_note(cl));
+}
+
 /* --- hosts ----------------------------------------------------------------- */
 
 static const char *state_text(enum cluster_state s)
@@ -65,15 +84,11 @@ static json_t *host_row(const struct cluster_seen *s)
 
 static json_t *head_of(const struct cluster *cl)
 {
-	uint64_t view, members;
 	json_t *o = json_object();
-	bool quorate;
 
-	cluster_members(cl, &view, &members, &quorate);
-	put_s(o, "cluster", cluster_conf(cl)->cluster);
+	put_cluster(o, cl);
 	put_s(o, "transport", cluster_transport(cl));
-	put_u(o, "view", view);
-	put_b(o, "quorate", quorate);
+	put_u(o, "changes", cluster_changes(cl));
 	return o;
 }
 
@@ -215,7 +230,8 @@ int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
-static int refuse_break(struct call *c, const struct cluster_service *s, int rc)
+static int refuse_break(struct call *c, const struct cluster *cl, const struct cluster_service *s,
+			int rc)
 {
 	switch (rc) {
 	case -EALREADY:
@@ -230,9 +246,8 @@ static int refuse_break(struct call *c, const struct cluster_service *s, int rc)
 	case -EAGAIN:
 		return call_fail(c, RESEX_BUSY, "another lock is being broken: try again");
 	case -EPERM:
-		return call_fail(
-			c, RESEX_FAILURE,
-			"this host has no quorum and decides nothing: see resex host-list");
+		return call_fail(c, RESEX_FAILURE, "the lock of %s is left, for lack of quorum: %s",
+				 s->name, cluster_note(cl));
 	case -ESTALE:
 		return call_fail(
 			c, RESEX_FAILURE,
@@ -290,7 +305,7 @@ int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 			return CALL_LATER;
 	}
 	if (rc)
-		return refuse_break(c, &cluster_conf(cl)->service[i], rc);
+		return refuse_break(c, cl, &cluster_conf(cl)->service[i], rc);
 	*result = lock_row(cl, (uint32_t)i, c->now);
 	return 0;
 }

@@ -30,6 +30,8 @@ void put_account(json_t *o, const struct account *a);
 /* null: no counter is read. */
 void put_checked(json_t *o, const char *key, const struct checked *k);
 void put_diverges(json_t *o, const struct checked *k);
+/* How its membership stands; NULL: this host is alone. */
+void put_cluster(json_t *o, const struct cluster *cl);
 
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct managed *find_guest(struct call *c, const json_t *params);

@@ -141,9 +141,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_resos(o, "overcommit", c->sn->overcommit);
 	put_resos(o, "dropped", c->sn->dropped);
 	put_u(o, "guests", c->sn->guests);
-	json_object_set_new(o, "cluster",
-			    m->cluster ? json_string(cluster_conf(m->cluster)->cluster)
-				       : json_null());
+	put_cluster(o, m->cluster);
 	put_ticks(o, c->sn);
 	m->hv->mem->stats(m->mem, &calls, &pages);
 	put_u(o, "map_calls", calls);

@@ -85,7 +85,13 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 	take_ring(m, ring, nodes, n);
 	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1);
 	m->note[0] = '\0';
-	if (quorate && !m->view.quorate)
+	if (!quorate)
+		snprintf(m->note, sizeof(m->note),
+			 "corosync has no quorum with %d of the cluster's %d hosts, and this host "
+			 "decides nothing; mend the network to the others, or start corosync there",
+			 __builtin_popcountll(m->view.members),
+			 __builtin_popcountll(m->conf.hosts));
+	else if (!m->view.quorate)
 		snprintf(m->note, sizeof(m->note),
 			 "nodeid %u, this host's, is not in corosync's ring %llu, and this host "
 			 "decides nothing; make it that of corosync.conf",

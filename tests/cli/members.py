@@ -67,7 +67,7 @@ def compare(calls, resex, named, also):
 
 def check_cluster(path, resex):
     named = page(path)
-    head = {"cluster", "transport", "view", "quorate"} & named["host-list"]
+    head = {"cluster", "membership", "view", "quorate", "cluster_note", "transport", "changes"} & named["host-list"]
     return compare(CLUSTER_CALLS, resex, named, {"list-hosts": named["host-list"], "lock-list": head})
 
 

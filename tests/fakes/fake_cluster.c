@@ -54,6 +54,7 @@ void fake_cluster_open(struct cluster *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->quorate = true;
+	c->note = "";
 	strcpy(c->conf.cluster, "prod");
 	add_host(c, "xen1", CLUSTER_SELF, 0);
 	add_host(c, "xen2", CLUSTER_UP, 300 * NS_PER_MS);
@@ -84,6 +85,22 @@ void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members,
 	*view = 12;
 	*members = 7;
 	*quorate = c->quorate;
+}
+
+const char *cluster_membership(const struct cluster *c)
+{
+	(void)c;
+	return "corosync";
+}
+
+const char *cluster_note(const struct cluster *c)
+{
+	return c->note;
+}
+
+uint64_t cluster_changes(const struct cluster *c)
+{
+	return c->ticket;
 }
 
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s)

@@ -13,6 +13,7 @@ struct cluster {
 	struct region_host host;
 	struct region_guest guest[3];
 	bool quorate;
+	const char *note;
 	int break_rc;  /* of cluster_break */
 	int result_rc; /* of cluster_break_result, after so many -EINPROGRESS: */
 	uint32_t result_after;

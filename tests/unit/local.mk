@@ -313,6 +313,11 @@ TESTS += tests/unit/test_member
 tests_unit_test_member_SOURCES = tests/unit/test_member.c tests/unit/prop.h \
 	tests/fakes/fake_quorum.c tests/fakes/fake_quorum.h
 tests_unit_test_member_LDADD = libshared.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_cluster_member
+TESTS += tests/unit/test_cluster_member
+tests_unit_test_cluster_member_SOURCES = tests/unit/test_cluster_member.c tests/fakes/fake_quorum.c \
+	tests/fakes/fake_quorum.h $(CLUSTER_RIG)
+tests_unit_test_cluster_member_LDADD = $(MANAGER_LIBS)
 endif
 endif
 

@@ -3,8 +3,6 @@
  * cluster_locks: words of services' locks, read and broken. Host 3 has no daemon: it is
  * the hand that takes locks. Host 1 is their home, as the lowest of the members.
  */
-#include "config.h"
-
 #include "src/daemon/cluster_priv.h"
 #include "src/shared/lock.h"
 #include "tests/unit/cluster_rig.h"
@@ -360,26 +358,6 @@ static void break__by_two_hosts__is_done_once(void **state)
 	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
 }
 
-#ifdef HAVE_COROSYNC
-static void break__without_quorum__is_refused(void **state)
-{
-	struct sites *s = *state;
-	uint64_t ticket = 77, view, members;
-	bool quorate;
-
-	site_kill(s, 1);
-	site_write(s, 1, "test", SITE_TIMES ", \"membership\": \"corosync\"");
-	site_open(s, 1);
-	sites_pass(s, 3 * NS_PER_S);
-	cluster_members(s->at[1].c, &view, &members, &quorate);
-	if (quorate)
-		skip(); /* a corosync runs here, with a node of our number */
-	assert_int_equal(break_lock(s, 1, WEB, true, &ticket), -EPERM);
-	assert_int_equal(ticket, 77);
-	assert_false(site_lock(s, 1, WEB).known);
-}
-#endif
-
 #define PAIR(test) cmocka_unit_test_setup_teardown(test, pair, finish)
 
 int main(void)
@@ -401,9 +379,6 @@ int main(void)
 		PAIR(break__two_at_once__the_second_is_told_to_wait),
 		PAIR(break__ticket_of_an_earlier_one__keeps_its_result),
 		PAIR(break__by_two_hosts__is_done_once),
-#ifdef HAVE_COROSYNC
-		PAIR(break__without_quorum__is_refused),
-#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,9 +27,38 @@ static void alone__every_method__says_what_to_do(void **state)
 
 static void info__in_a_cluster_or_alone__says_so(void **state)
 {
-	assert_true(json_is_null(json_object_get(ask(*state, "info", ""), "cluster")));
+	static const char *const names[] = { "cluster", "membership", "view", "quorate",
+					     "cluster_note" };
+	const json_t *r = ask(*state, "info", "");
+
+	for (size_t i = 0; i < 5; i++)
+		assert_true(json_is_null(json_object_get(r, names[i])));
 	with_cluster(*state);
-	assert_string_equal(str(ask(*state, "info", ""), "cluster"), "prod");
+	r = ask(*state, "info", "");
+	assert_string_equal(str(r, "cluster"), "prod");
+	assert_string_equal(str(r, "membership"), "corosync");
+	assert_int_equal(num(r, "view"), 12);
+	assert_true(json_is_true(json_object_get(r, "quorate")));
+	assert_string_equal(str(r, "cluster_note"), "");
+}
+
+static void without_quorum__info_and_lists__say_why(void **state)
+{
+	static const char *const names[] = { "info", "host-list", "list-hosts", "lock-list" };
+	struct cluster *c = with_cluster(*state);
+
+	c->quorate = false;
+	c->note = "corosync is away; start corosync";
+	for (size_t i = 0; i < 4; i++) {
+		const json_t *r = ask(*state, names[i], "");
+
+		assert_true(json_is_false(json_object_get(r, "quorate")));
+		assert_string_equal(str(r, "cluster_note"), c->note);
+	}
+	c->break_rc = -EPERM;
+	assert_refused(*state, "lock-break", "'service':'web'", RESEX_FAILURE,
+		       PROTO_E_SERVER - RESEX_FAILURE,
+		       "the lock of web is left, for lack of quorum: corosync is away; start");
 }
 
 static void host_list__three_hosts__says_how_each_is_seen(void **state)
@@ -132,7 +161,7 @@ static void lock_break__refused__says_why_and_what_to_do(void **state)
 		{ -EALREADY, 0, RESEX_FAILURE, "nobody holds the lock of web" },
 		{ -EBUSY, 0, RESEX_BUSY, "--force" },
 		{ -EAGAIN, 0, RESEX_BUSY, "another lock" },
-		{ -EPERM, 0, RESEX_FAILURE, "no quorum" },
+		{ -EPERM, 0, RESEX_FAILURE, "for lack of quorum" },
 		{ -ENOENT, 0, RESEX_FAILURE, "cannot be read" },
 		{ -ENOTCONN, 0, RESEX_FAILURE, "cannot be read" },
 		{ 0, -ESTALE, RESEX_FAILURE, "changed meanwhile" },
@@ -161,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(alone__every_method__says_what_to_do),
 		WITH(info__in_a_cluster_or_alone__says_so),
+		WITH(without_quorum__info_and_lists__say_why),
 		WITH(host_list__three_hosts__says_how_each_is_seen),
 		WITH(list_hosts__guests_of_all__are_told_with_their_caps),
 		WITH(lock_list__held_broken_free_unknown__are_told_apart),
