@@ -262,7 +262,7 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 	struct history_process *p = process_of(h, r->host, r->boot);
 	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
 
-	if (p && i < HISTORY_NODES && !(r->untold && r->op == STEP_READ)) {
+	if (p && i < HISTORY_NODES && !r->untold) {
 		p->saw[r->target][i] = to;
 		p->saw_at[r->target][i] = r->t;
 	}
