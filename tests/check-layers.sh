@@ -79,13 +79,12 @@ END
 # Files to which the rows above do not apply: FILE-PATTERN WORD...
 # util/clock is the one place that asks for the time by which things are
 # decided; the daemon shows people the wall clock's, and its control thread may
-# pause. The agent is a program of its own that runs in the guest; the report
-# library is part of any program there, and only it knows when its buffer is due.
+# pause. The report library is part of any program in a guest, and only it knows
+# when its buffer is due.
 words_except() {
 	cat <<'END'
-src/util/clock.c clock_gettime clock_nanosleep nanosleep CLOCK_MONOTONIC
+src/util/clock.c clock_gettime clock_nanosleep nanosleep CLOCK_BOOTTIME CLOCK_MONOTONIC
 src/daemon/*     clock_gettime nanosleep
-ibmon/agent/*    clock_gettime clock_nanosleep nanosleep CLOCK_MONOTONIC
 ibmon/report/*   clock_gettime CLOCK_MONOTONIC_COARSE
 END
 }

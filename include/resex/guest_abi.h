@@ -102,7 +102,7 @@ struct guest_ring {
 	uint64_t db_frame;    /* doorbell record (mlx5, mlx4); 0 on rxe */
 	uint32_t db_offset;
 	uint32_t db_bytes;
-	uint64_t created; /* agent's CLOCK_MONOTONIC ns; for people */
+	uint64_t created; /* agent's CLOCK_BOOTTIME ns; for people */
 	char comm[16];	  /* owner's name, for people; not trusted */
 	uint8_t reserved[48];
 };
@@ -125,7 +125,7 @@ struct guest_frames {
  */
 struct guest_latency_sample {
 	uint64_t seq;
-	uint64_t time;	   /* guest's CLOCK_MONOTONIC ns */
+	uint64_t time;	   /* guest's CLOCK_BOOTTIME ns; for people */
 	uint32_t ctime_ns; /* computing (paper IV) */
 	uint32_t wtime_ns; /* waiting for I/O */
 	uint32_t ptime_ns; /* polling */

@@ -15,7 +15,10 @@
 #define NS_PER_MS 1000000LL
 #define NS_PER_S  1000000000LL
 
-/* A point on the monotonic clock, nanoseconds. Never negative. */
+/*
+ * A point in time, nanoseconds, by a clock that never goes back and counts the
+ * time for which the machine was suspended (util/clock.h). Never negative.
+ */
 struct mono {
 	int64_t ns;
 };

@@ -232,7 +232,7 @@ static void reload_and_tell(struct engine *e)
 	int rc;
 
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
-		 (long long)(e->clock.now(&e->clock).ns / NS_PER_US));
+		 (long long)(clock_monotonic_ns() / NS_PER_US));
 	notify(state);
 	rc = reload(e, &err);
 	if (rc)

@@ -21,8 +21,8 @@
  * can be injected) and "tcp" (two-sided: the peer's process answers).
  *
  * One thread at a time uses a handle. Nothing blocks but open and close.
- * Functions return 0, a count, or -errno. Time is an argument (CLOCK_MONOTONIC
- * or simulated; the same for all calls of a handle).
+ * Functions return 0, a count, or -errno. Time is an argument (of util/clock.h,
+ * real or simulated; the same for all calls of a handle).
  */
 #ifndef RESEX_TRANSPORT_H
 #define RESEX_TRANSPORT_H

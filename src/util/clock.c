@@ -15,8 +15,8 @@ static struct mono real_now(struct clock *c)
 	struct timespec ts = { 0, 0 };
 
 	(void)c;
-	/* Cannot fail: CLOCK_MONOTONIC always exists and ts is ours. */
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	/* Cannot fail: CLOCK_BOOTTIME always exists and ts is ours. */
+	(void)clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (struct mono){ (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec };
 }
 
@@ -27,7 +27,7 @@ static int real_sleep_until(struct clock *c, struct mono t)
 	(void)c;
 	if (t.ns <= 0)
 		return 0;
-	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	return -clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &ts, NULL);
 }
 
 static struct mono sim_now(struct clock *c)
@@ -57,5 +57,13 @@ int64_t clock_wall_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+int64_t clock_monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * clock: the only place that asks what time it is. Real (CLOCK_MONOTONIC,
+ * clock: the only place that asks what time it is. Real (CLOCK_BOOTTIME,
  * absolute sleeps) or simulated (advanced by its user; sleeping advances it).
+ *
+ * CLOCK_BOOTTIME never goes back, and counts the time for which the machine was
+ * suspended, where CLOCK_MONOTONIC stands still: who held a lock before knows
+ * that its lease is over (src/shared/lock.h). To all others a suspend is one
+ * long interval: they must do with a jump of hours. A sleep that ended meanwhile
+ * ends when the machine resumes.
  */
 #ifndef RESEX_UTIL_CLOCK_H
 #define RESEX_UTIL_CLOCK_H
@@ -20,5 +26,8 @@ void clock_sim(struct clock *c, struct mono start);
 
 /* The wall clock in nanoseconds since 1970: for what people read, never for arithmetic. */
 int64_t clock_wall_ns(void);
+
+/* CLOCK_MONOTONIC in nanoseconds, for who asks for it by name (systemd): decide nothing by it. */
+int64_t clock_monotonic_ns(void);
 
 #endif

@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* clock: the simulated one goes where it is told; the real one never back. */
+/* clock: the simulated one goes where it is told; the real one neither back nor stands still. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/wait.h>
+
 #include "src/util/clock.h"
 #include "tests/unit/prop.h"
+
+/* A time for which the machine slept. */
+#define SLEPT_S	 36000
+#define SLEPT	 "boottime 36000 0\n"
+#define SLEPT_NS (SLEPT_S * NS_PER_S)
 
 static void sim__starts_where_it_is_told_and_stands_still(void **state)
 {
@@ -83,6 +96,83 @@ static void real__sleeping_until_the_past__returns(void **state)
 	assert_int_equal(c.sleep_until(&c, c.now(&c)), 0);
 }
 
+/* What a suspend does to the kernel's clocks, in a time namespace; -EPERM where none can be had. */
+static int sleep_as_machine(void)
+{
+	int fd, rc = unshare(CLONE_NEWTIME) ? -errno : 0;
+
+	if (rc)
+		return rc;
+	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = write(fd, SLEPT, strlen(SLEPT)) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+/* In the namespace: NULL, or what is wrong. */
+static const char *after_sleep(struct mono before)
+{
+	struct clock c;
+	struct mono now, until;
+
+	clock_real(&c);
+	now = c.now(&c);
+	if (mono_sub(now, before) < SLEPT_NS)
+		return "the clock stood still";
+	if (now.ns - clock_monotonic_ns() < SLEPT_NS - NS_PER_S)
+		return "CLOCK_MONOTONIC went on";
+	/* What should have ended meanwhile ends at once, and the next is not hours away. */
+	if (c.sleep_until(&c, mono_add(before, NS_PER_S)))
+		return "a sleep that was over failed";
+	until = mono_add(now, 2 * NS_PER_MS);
+	if (c.sleep_until(&c, until) || mono_sub(c.now(&c), until) < 0)
+		return "a sleep ended before its time";
+	return NULL;
+}
+
+/* Only children are in the namespace. 0, 1: something is wrong; 77: there is no namespace. */
+static int in_its_child(struct mono before)
+{
+	const char *wrong;
+	int status;
+	pid_t pid;
+
+	if (sleep_as_machine())
+		return 77;
+	pid = fork();
+	if (pid)
+		return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+									    : 1;
+	alarm(30); /* else it sleeps for hours */
+	wrong = after_sleep(before);
+	if (wrong)
+		print_error("%s\n", wrong);
+	_exit(wrong != NULL);
+}
+
+static void real__machine_slept_for_hours__has_counted_them(void **state)
+{
+	struct mono before;
+	struct clock c;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	clock_real(&c);
+	before = c.now(&c);
+	pid = fork();
+	if (pid == 0)
+		_exit(in_its_child(before));
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip(); /* not root, or an old kernel */
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +183,7 @@ int main(void)
 		cmocka_unit_test(real__never_goes_back),
 		cmocka_unit_test(real__sleeping__ends_at_or_after_the_time),
 		cmocka_unit_test(real__sleeping_until_the_past__returns),
+		cmocka_unit_test(real__machine_slept_for_hours__has_counted_them),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);

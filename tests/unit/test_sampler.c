@@ -519,6 +519,36 @@ static void epochs_without_a_tick__are_skipped(void **state)
 	assert_int_equal(resos_check(&g->s.ledger), 0);
 }
 
+/* As after a suspend: guests may have used nothing, or all of the time. */
+static void gap_of_ten_hours__is_charged_once_and_one_share_is_issued(void **state)
+{
+	struct sampler_rig *g = *state;
+	const struct account *a = rig_account(g, 3);
+	const int64_t gap = 36000 * S, use[] = { 0, 5 * MS, gap };
+
+	rig_settled(g, 3, 7);
+	for (size_t i = 0; i < sizeof(use) / sizeof(use[0]); i++) {
+		uint64_t epoch = g->s.period.epoch, ticks = g->s.period.ticks;
+		int64_t had = a->balance.m, cpu = use[i] / CPU_NS_PER_MILLI;
+
+		use_cpu(g, 7, (uint64_t)use[i]);
+		rig_tick(g, gap);
+		assert_int_equal(g->scan[3].elapsed_ns, gap);
+		assert_int_equal(g->s.period.ticks, ticks + 1);
+		assert_int_equal(g->s.period.epoch, epoch + 36000);
+		assert_int_equal(g->s.in.epoch_start.ns % S,
+				 0); /* where it was within the second */
+		assert_int_equal(a->balance.m, SHARE_CPU + POOL);
+		assert_int_equal(g->s.ledger.dropped.m, cpu < had ? had - cpu : 0);
+		assert_int_equal(g->s.slot[3].past.overdraft.m, cpu < had ? 0 : cpu - had);
+		assert_int_equal(resos_check(&g->s.ledger), 0);
+	}
+	use_cpu(g, 7, MS);
+	rig_tick(g, MS); /* and on as ever */
+	assert_int_equal(g->scan[3].elapsed_ns, MS);
+	assert_int_equal(a->charged_cpu.m, RESOS(100));
+}
+
 static void balance_empty__is_told_once_an_epoch(void **state)
 {
 	struct sampler_rig *g = *state;
@@ -724,6 +754,7 @@ int main(void)
 		WITH_RIG(epoch_edge__use_up_to_it_is_charged_to_the_old_epoch),
 		WITH_RIG(epoch_edge__exactly_on_it__is_the_next_epoch),
 		WITH_RIG(epochs_without_a_tick__are_skipped),
+		WITH_RIG(gap_of_ten_hours__is_charged_once_and_one_share_is_issued),
 		WITH_RIG(balance_empty__is_told_once_an_epoch),
 		WITH_RIG(nothing_was_issued__is_not_told_as_empty),
 		WITH_RIG(decide__sees_this_intervals_use_and_new_guests_marked_once),

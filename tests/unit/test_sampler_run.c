@@ -2,6 +2,7 @@
 /* sampler: what it shows to control, and the loop that ticks. */
 #include <errno.h>
 
+#include "resex/policy.h"
 #include "tests/unit/sampler_rig.h"
 
 #define SHARE (RESOS(100000) + RESOS(1048576)) /* of one guest alone */
@@ -188,6 +189,22 @@ static void run__overslept_by_several_intervals__one_longer_tick_and_no_burst(vo
 	assert_int_equal(g->s.period.late, 1);
 }
 
+/* A machine that was suspended. */
+static void run__overslept_by_ten_hours__goes_on_a_millisecond_later(void **state)
+{
+	static const int64_t by[] = { 0, 36000 * S, 0, 0 };
+	struct sampler_rig *g = *state;
+	struct overslept o;
+
+	run_script(g, &o, by, 4);
+	assert_int_equal(g->s.period.ticks, 4);
+	assert_int_equal(g->s.period.late, 1);
+	assert_int_equal(o.asked[2].ns, g->now.ns + 36000 * S + 3 * MS);
+	assert_int_equal(o.asked[3].ns, g->now.ns + 36000 * S + 4 * MS);
+	assert_int_equal(rig_events(g, EVENT_LATE), 1);
+	assert_int_equal(rig_event(g, EVENT_LATE, 0)->a, 36000 * S);
+}
+
 static void run__late_again_and_again__is_told_at_most_once_a_second(void **state)
 {
 	static const int64_t by[] = { 2 * MS, 2 * MS, 2 * MS, S, 3 * MS, 4 * MS };
@@ -217,6 +234,43 @@ static void run__stopped_before_it_began__does_not_tick(void **state)
 	atomic_store(&g->sh.stop, 1);
 	sampler_run(&g->s);
 	assert_int_equal(g->s.period.ticks, 0);
+}
+
+/* What a policy knew is hours old then: it holds nobody for it. */
+static void gap_of_ten_hours__under_each_policy__caps_from_before_it_go(void **state)
+{
+	uint32_t capped = 0;
+
+	(void)state;
+	for (size_t i = 0; policies_builtin[i]; i++) {
+		struct sampler_rig *g = malloc(sizeof(*g));
+		const struct plan_guest *plan;
+		void *of_it = g;
+
+		assert_non_null(g);
+		rig_open_with(g, policies_builtin[i]);
+		plan = &g->s.plan.guest[3];
+		rig_join(g, 4, 8);
+		rig_settled(g, 3, 7);
+		g->scan[3].add = (struct usage){ .mtus_sent = 2000, .msg_bytes = 2 << 20 };
+		g->scan[4].add = (struct usage){ .mtus_sent = 10, .msg_bytes = 64 << 10 };
+		for (int k = 0; k < 800; k++) {
+			rig_tick(g, MS);
+			rig_actor(g);
+		}
+		capped += plan->cap.limited;
+		g->scan[3].add = g->scan[4].add = (struct usage){ 0 };
+		rig_tick(g, 36000 * S);
+		for (int k = 0; k < 3; k++) {
+			rig_actor(g);
+			rig_tick(g, MS);
+		}
+		assert_false(plan->cap.limited);
+		assert_int_equal(plan->rate.q16, RATE_ONE.q16);
+		assert_int_equal(resos_check(&g->s.ledger), 0);
+		rig_teardown(&of_it);
+	}
+	assert_true(capped >= 2); /* FreeMarket and ratio */
 }
 
 static void init__figures_out_of_range__are_refused(void **state)
@@ -249,9 +303,11 @@ int main(void)
 		WITH_RIG(rings_asked_for__no_guest__is_answered),
 		WITH_RIG(run__on_time__sleeps_until_whole_intervals),
 		WITH_RIG(run__overslept_by_several_intervals__one_longer_tick_and_no_burst),
+		WITH_RIG(run__overslept_by_ten_hours__goes_on_a_millisecond_later),
 		WITH_RIG(run__late_again_and_again__is_told_at_most_once_a_second),
 		WITH_RIG(run__sleep_interrupted__no_tick_until_the_next),
 		WITH_RIG(run__stopped_before_it_began__does_not_tick),
+		cmocka_unit_test(gap_of_ten_hours__under_each_policy__caps_from_before_it_go),
 		WITH_RIG(init__figures_out_of_range__are_refused),
 	};
 
