@@ -168,8 +168,8 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 	va_end(ap);
 	len = strlen(ev->text);
 	if (r->hidden)
-		snprintf(ev->text + len, sizeof(ev->text) - len, " (and %u alarms more)",
-			 r->hidden);
+		snprintf(ev->text + len, sizeof(ev->text) - len, " (and %u alarm%s more)",
+			 r->hidden, r->hidden == 1 ? "" : "s");
 	r->hidden = 0;
 }
 

@@ -288,6 +288,96 @@ static void alarms__too_many__counted_and_said_later(void **state)
 	rig_free(r);
 }
 
+static void alarms__one_too_many__is_said_as_one(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	for (int i = 0; i < 5; i++) /* one over the burst */
+		front_alarm(&r->f->t, 2, "number %d", i);
+	poll_all(r);
+	assert_int_equal(r->n, 4);
+	r->now.ns += NS_PER_S;
+	poll_all(r);
+	front_alarm(&r->f->t, 2, "later");
+	poll_all(r);
+	assert_string_equal(r->ev[0].text, "later (and 1 alarm more)");
+	rig_free(r);
+}
+
+/* --- strangers ------------------------------------------------------------------------ */
+
+static void know(struct rig *r, uint16_t host, const char *address, uint16_t port)
+{
+	struct transport_peer p = { .host = host, .port = port };
+
+	strcpy(p.address, address);
+	assert_int_equal(transport_add(&r->f->t, &p, r->now), 0);
+}
+
+static bool known(struct rig *r, const char *address, uint16_t port)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	assert_int_equal(front_address(address, port, &a, &len), 0);
+	return front_known(&r->f->t, (struct sockaddr *)&a);
+}
+
+static void strangers__by_ipv4__are_those_of_no_host(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	assert_false(known(r, "10.1.2.3", 7471));
+	know(r, 2, "10.1.2.3", 7471);
+	assert_true(known(r, "10.1.2.3", 7471));
+	assert_true(known(r, "10.1.2.3", 40000)); /* a caller's port is any */
+	assert_false(known(r, "10.1.2.4", 7471));
+	assert_false(known(r, "11.1.2.3", 7471));
+	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
+	assert_false(known(r, "10.1.2.3", 7471));
+	rig_free(r);
+}
+
+static void strangers__by_ipv6__are_those_of_no_host(void **state)
+{
+	struct rig *r = rig_new();
+
+	(void)state;
+	know(r, 2, "10.1.2.3", 7471);
+	assert_false(known(r, "fd00::1:2", 7471));
+	know(r, 3, "fd00::1:2", 7471);
+	know(r, 64, "2001:db8::ff", 1);
+	assert_true(known(r, "fd00::1:2", 7471));
+	assert_true(known(r, "fd00::1:2", 40000));
+	assert_true(known(r, "fd00:0:0:0:0:0:1:2", 9));
+	assert_true(known(r, "2001:db8::ff", 9));
+	assert_true(known(r, "10.1.2.3", 9));
+	assert_false(known(r, "fd00::1:3", 7471)); /* its last byte */
+	assert_false(known(r, "fd01::1:2", 7471)); /* its first half */
+	assert_false(known(r, "fd00::2", 7471));
+	assert_false(known(r, "2001:db8::1:2", 7471)); /* half of each of two */
+	/* Four bytes of it are those of an IPv4 host: another family, another host. */
+	assert_false(known(r, "a01:203::", 7471));
+	assert_false(known(r, "64:ff9b::a01:203", 7471));
+	assert_int_equal(transport_remove(&r->f->t, 3, r->now), 0);
+	assert_false(known(r, "fd00::1:2", 7471));
+	rig_free(r);
+}
+
+static void strangers__without_an_address__are_nobodys(void **state)
+{
+	const struct sockaddr nameless = { .sa_family = AF_UNSPEC };
+	const struct sockaddr local = { .sa_family = AF_UNIX };
+	struct rig *r = rig_up(); /* host 2 is at no IP address */
+
+	(void)state;
+	assert_false(front_known(&r->f->t, &nameless));
+	assert_false(front_known(&r->f->t, &local));
+	rig_free(r);
+}
+
 static void callers__too_many_at_once_or_a_second__refused(void **state)
 {
 	struct transport_conf c = conf_good();
@@ -493,6 +583,10 @@ int main(void)
 		cmocka_unit_test(remove__never_up__no_event),
 		cmocka_unit_test(messages__bounded__the_rest_is_an_alarm),
 		cmocka_unit_test(alarms__too_many__counted_and_said_later),
+		cmocka_unit_test(alarms__one_too_many__is_said_as_one),
+		cmocka_unit_test(strangers__by_ipv4__are_those_of_no_host),
+		cmocka_unit_test(strangers__by_ipv6__are_those_of_no_host),
+		cmocka_unit_test(strangers__without_an_address__are_nobodys),
 		cmocka_unit_test(callers__too_many_at_once_or_a_second__refused),
 		cmocka_unit_test(refused__says_who_and_why),
 		cmocka_unit_test(
