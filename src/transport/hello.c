@@ -5,16 +5,17 @@
  * Stands between a backend's fresh connection and its first operation. All
  * numbers are little endian; every message has but one length:
  *
- *	CALL	start, from 2, to 2, zero 4, generation 8, nonce 32, cluster 64
- *	ANSWER	start, from 2, to 2, zero 4, generation 8, nonce 32, mac 32
- *	PROOF	start, mac 32
- *	KEYS	start, n 4, zero 4, n bytes, mac 32
- *	start	magic 4, version 2, message 2
+ *	CALL	head, who, nonce 32, cluster 64
+ *	ANSWER	head, who, nonce 32, mac 32
+ *	PROOF	head, mac 32
+ *	KEYS	head, n 4, zero 4, n bytes, mac 32
+ *	head	magic 4, version 2, message 2
+ *	who	from 2, to 2, zero 4, generation 8, start 8, agreement 8
  *
  * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all messages
  * before, this one up to the mac). The names tell caller from responder, the
  * nonces this hello from all others, and the CALL binds the cluster's name, both
- * hosts' numbers and the caller's generation; the ANSWER binds the responder's.
+ * hosts' numbers and what the caller says of itself; the ANSWER what the responder does.
  */
 #include "src/transport/hello.h"
 
@@ -25,18 +26,19 @@
 #include <nettle/memops.h>
 
 #define HELLO_MAGIC   0x68785352u /* "RSxh" */
-#define HELLO_VERSION 1u
+#define HELLO_VERSION 2u
 
 enum message { CALL = 1, ANSWER, PROOF, KEYS };
 
 enum {
 	MAC = SHA256_DIGEST_SIZE,
-	START_LEN = 8,
-	WHO_LEN = START_LEN + 16 + HELLO_NONCE, /* what CALL and ANSWER have in common */
+	HEAD_LEN = 8,
+	NONCE_AT = HEAD_LEN + 32,
+	WHO_LEN = NONCE_AT + HELLO_NONCE, /* what CALL and ANSWER have in common */
 	CALL_LEN = WHO_LEN + TRANSPORT_NAME_MAX,
 	ANSWER_LEN = WHO_LEN + MAC,
-	PROOF_LEN = START_LEN + MAC,
-	KEYS_START = START_LEN + 8, /* KEYS up to the description */
+	PROOF_LEN = HEAD_LEN + MAC,
+	KEYS_START = HEAD_LEN + 8, /* KEYS up to the description */
 	KEYS_LEN_MAX = KEYS_START + HELLO_KEYS_MAX + MAC,
 	NAME_LEN = 16,
 };
@@ -72,7 +74,7 @@ static uint64_t get(const uint8_t *at, size_t bytes)
 	return v;
 }
 
-static void put_start(uint8_t *out, enum message m)
+static void put_head(uint8_t *out, enum message m)
 {
 	put(out, HELLO_MAGIC, 4);
 	put(out + 4, HELLO_VERSION, 2);
@@ -80,9 +82,9 @@ static void put_start(uint8_t *out, enum message m)
 }
 
 /* Another version may be longer or shorter, but begins in the same way. */
-static int check_start(const uint8_t *in, size_t len, enum message m, size_t want)
+static int check_head(const uint8_t *in, size_t len, enum message m, size_t want)
 {
-	if (len < START_LEN || get(in, 4) != HELLO_MAGIC)
+	if (len < HEAD_LEN || get(in, 4) != HELLO_MAGIC)
 		return -EPROTO;
 	if (get(in + 4, 2) != HELLO_VERSION)
 		return -EPROTONOSUPPORT;
@@ -100,9 +102,9 @@ static void make_mac(const struct hello *h, enum message m, const uint8_t *messa
 		     uint8_t mac[static MAC])
 {
 	static const char names[][NAME_LEN + 1] = {
-		[ANSWER] = "resex: answer 1 ",
-		[PROOF] = "resex: proof 1  ",
-		[KEYS] = "resex: keys 1   ",
+		[ANSWER] = "resex: answer 2 ",
+		[PROOF] = "resex: proof 2  ",
+		[KEYS] = "resex: keys 2   ",
 	};
 	struct hmac_sha256_ctx ctx;
 
@@ -139,12 +141,14 @@ static int unseal(struct hello *h, enum message m, const uint8_t *message, size_
 
 static void put_who(const struct hello *h, enum message m, uint8_t *out)
 {
-	put_start(out, m);
+	put_head(out, m);
 	put(out + 8, h->self, 2);
 	put(out + 10, h->peer, 2);
 	put(out + 12, 0, 4);
-	put(out + 16, h->self_generation, 8);
-	memcpy(out + 24, h->nonce, HELLO_NONCE);
+	put(out + 16, h->of_self.generation, 8);
+	put(out + 24, h->of_self.start, 8);
+	put(out + 32, h->of_self.agreement, 8);
+	memcpy(out + NONCE_AT, h->nonce, HELLO_NONCE);
 }
 
 /* The form of what CALL and ANSWER say of their sender. */
@@ -152,9 +156,22 @@ static int check_who(const uint8_t *in)
 {
 	uint64_t from = get(in + 8, 2);
 
-	if (from < 1 || from > TRANSPORT_HOSTS_MAX || get(in + 12, 4) || !get(in + 16, 8))
+	if (from < 1 || from > TRANSPORT_HOSTS_MAX || get(in + 12, 4) || !get(in + 16, 8) ||
+	    !get(in + 24, 8))
 		return -EPROTO;
 	return 0;
+}
+
+static struct hello_self get_self(const uint8_t *in)
+{
+	return (struct hello_self){ .generation = get(in + 16, 8),
+				    .start = get(in + 24, 8),
+				    .agreement = get(in + 32, 8) };
+}
+
+static bool agreed(const struct hello *h)
+{
+	return h->of_peer.agreement == h->of_self.agreement;
 }
 
 static size_t cluster_len(const struct hello *h)
@@ -183,7 +200,9 @@ void hello_begin(struct hello *h, enum hello_role role, const struct transport_c
 	h->stage = role == HELLO_CALLER ? TO_CALL : WANT_CALL;
 	h->conf = conf;
 	h->self = conf->host;
-	h->self_generation = conf->generation;
+	h->of_self = (struct hello_self){ .generation = conf->generation,
+					  .start = conf->start,
+					  .agreement = conf->agreement };
 	h->peer = role == HELLO_CALLER ? peer : 0;
 	memcpy(h->nonce, nonce, HELLO_NONCE);
 }
@@ -202,7 +221,7 @@ size_t hello_call(struct hello *h, uint8_t out[static HELLO_MAX])
 
 static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *out, size_t *out_len)
 {
-	int rc = check_start(in, len, CALL, CALL_LEN);
+	int rc = check_head(in, len, CALL, CALL_LEN);
 
 	if (!rc)
 		rc = check_who(in);
@@ -213,7 +232,7 @@ static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *ou
 	if (get(in + 10, 2) != h->self)
 		return -EHOSTUNREACH;
 	h->peer = (uint16_t)get(in + 8, 2);
-	h->peer_generation = get(in + 16, 8);
+	h->of_peer = get_self(in);
 	remember(h, in, len);
 	put_who(h, ANSWER, out);
 	*out_len = seal(h, ANSWER, out, WHO_LEN);
@@ -224,7 +243,7 @@ static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *ou
 static int take_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *out,
 		       size_t *out_len)
 {
-	int rc = check_start(in, len, ANSWER, ANSWER_LEN);
+	int rc = check_head(in, len, ANSWER, ANSWER_LEN);
 
 	if (!rc)
 		rc = check_who(in);
@@ -234,19 +253,21 @@ static int take_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *
 		return rc;
 	if (get(in + 8, 2) != h->peer || get(in + 10, 2) != h->self)
 		return -EHOSTUNREACH;
-	h->peer_generation = get(in + 16, 8);
-	put_start(out, PROOF);
-	*out_len = seal(h, PROOF, out, START_LEN);
+	h->of_peer = get_self(in);
+	put_head(out, PROOF);
+	*out_len = seal(h, PROOF, out, HEAD_LEN);
 	h->stage = WANT_KEYS;
 	return HELLO_MORE;
 }
 
 static int take_proof(struct hello *h, const uint8_t *in, size_t len)
 {
-	int rc = check_start(in, len, PROOF, PROOF_LEN);
+	int rc = check_head(in, len, PROOF, PROOF_LEN);
 
 	if (!rc)
 		rc = unseal(h, PROOF, in, len);
+	if (!rc && !agreed(h))
+		rc = -EBADE;
 	if (rc)
 		return rc;
 	h->stage = TO_TELL;
@@ -260,7 +281,7 @@ size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[sta
 	if (len)
 		memcpy(h->keys, keys, len);
 	h->keys_len = len;
-	put_start(out, KEYS);
+	put_head(out, KEYS);
 	put(out + 8, len, 4);
 	put(out + 12, 0, 4);
 	memcpy(out + KEYS_START, h->keys, len);
@@ -271,13 +292,15 @@ size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[sta
 static int take_keys(struct hello *h, const uint8_t *in, size_t len)
 {
 	size_t n = len >= KEYS_START + MAC && len <= KEYS_LEN_MAX ? len - KEYS_START - MAC : 0;
-	int rc = check_start(in, len, KEYS, KEYS_START + n + MAC);
+	int rc = check_head(in, len, KEYS, KEYS_START + n + MAC);
 
 	if (rc)
 		return rc;
 	if (get(in + 8, 4) != n || get(in + 12, 4))
 		return -EPROTO;
 	rc = unseal(h, KEYS, in, len);
+	if (!rc && !agreed(h))
+		rc = -EBADE;
 	if (rc)
 		return rc;
 	memcpy(h->keys, in + KEYS_START, n);
@@ -311,6 +334,11 @@ int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static H
 	return rc;
 }
 
+int hello_ended(const struct hello *h, int rc)
+{
+	return h->stage == WANT_KEYS && !agreed(h) ? -EBADE : rc;
+}
+
 const char *hello_why(int rc)
 {
 	switch (rc) {
@@ -324,6 +352,9 @@ const char *hello_why(int rc)
 		return "it is, or calls, another host; compare the hosts' numbers and addresses";
 	case -ECONNRESET:
 		return "it hung up when it saw our proof; is its key the same as ours?";
+	case -EBADE:
+		return "what all hosts must have alike differs: compare cluster.json on both, see "
+		       "cluster.json(5)";
 	case -EACCES:
 		return "its proof is wrong; give all hosts the same key, and find out who it is";
 	default:

@@ -67,7 +67,7 @@ static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], st
 {
 	struct shm_out *o = &s->out[i];
 	struct transport_out *to = &s->t.out[i];
-	uint64_t generation = o->hello.peer_generation;
+	const struct hello_self peer = o->hello.of_peer;
 	size_t bytes[TRANSPORT_PARTS];
 	struct shm_keys keys;
 	int rc;
@@ -89,7 +89,7 @@ static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], st
 	}
 	for (int k = 0; k < TRANSPORT_PARTS; k++)
 		bytes[k] = keys.bytes[k];
-	rc = front_up(&s->t, to, generation, bytes, now);
+	rc = front_up(&s->t, to, &peer, bytes, now);
 	if (rc)
 		front_down(&s->t, to, rc,
 			   rc == -ESTALE ? "is an older start of this host than was seen before"
@@ -124,11 +124,13 @@ static bool out_message(struct shm *s, uint32_t i, struct mono now)
 	int file[TRANSPORT_PARTS];
 	uint8_t msg[HELLO_MAX + 1];
 	ssize_t n = shm_recv(o->fd, msg, sizeof(msg), file);
+	int why = hello_ended(&o->hello, -ECONNRESET);
 
 	if (n == -EAGAIN)
 		return false;
 	if (n == -ECONNRESET && to->state == LINK_CALLS)
-		front_down(&s->t, to, -ECONNRESET, "did not let us in", now);
+		front_down(&s->t, to, why,
+			   why == -ECONNRESET ? "did not let us in" : hello_why(why), now);
 	else if (n == -ECONNRESET)
 		front_down(&s->t, to, -ECONNRESET, "closed the connection", now);
 	else if (n < 0 || to->state == LINK_UP)

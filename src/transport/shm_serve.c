@@ -161,7 +161,7 @@ static void let_in(struct shm *s, struct shm_hello *h, struct mono now)
 	uint16_t host = h->hello.peer;
 	uint8_t msg[HELLO_MAX];
 	size_t len;
-	int rc = front_proven(&s->t, host, h->hello.peer_generation);
+	int rc = front_proven(&s->t, host, &h->hello.of_peer);
 
 	if (rc) {
 		refuse(s, h, rc, now);

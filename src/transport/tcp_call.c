@@ -183,7 +183,7 @@ static int come_up(struct tcp_call *c, struct transport *t, struct transport_out
 		bytes[i] = n <= TRANSPORT_PART_MAX ? (size_t)n : 0;
 	}
 	c->state = TCP_CALL_UP;
-	return front_up(t, o, c->hello.peer_generation, bytes, now);
+	return front_up(t, o, &c->hello.of_peer, bytes, now);
 }
 
 static int put_hello(struct tcp_call *c, const uint8_t *message, size_t len)
@@ -294,6 +294,7 @@ static void over(struct tcp_call *c, struct transport *t, struct transport_out *
 {
 	char said[SAID];
 
+	rc = hello_ended(&c->hello, rc);
 	front_down(t, o, rc, why_over(c->state, rc, said, &o->peer), now);
 }
 

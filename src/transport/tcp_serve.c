@@ -79,7 +79,7 @@ static int take_hello(struct tcp_serve *s, const struct tcp_frame *f)
 	if (f->type == TCP_HELLO)
 		rc = hello_take(&s->hello, f->data, f->len, out, &n);
 	if (rc == HELLO_TELL)
-		rc = front_proven(s->t, s->hello.peer, s->hello.peer_generation);
+		rc = front_proven(s->t, s->hello.peer, &s->hello.of_peer);
 	else if (rc == HELLO_MORE && n)
 		put_hello(s, out, n);
 	return rc;

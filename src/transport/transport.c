@@ -286,8 +286,10 @@ static int conf_check(const struct transport_conf *c, char text[static 256])
 	return rc ? rc : check_times(c, text);
 }
 
-static void conf_defaults(struct transport_conf *c)
+static int conf_defaults(struct transport_conf *c)
 {
+	int rc = 0;
+
 	if (!c->connect_ns)
 		c->connect_ns = 2 * NS_PER_S;
 	if (!c->backoff_min_ns)
@@ -298,6 +300,9 @@ static void conf_defaults(struct transport_conf *c)
 		c->hellos_max = 8;
 	if (!c->hellos_second)
 		c->hellos_second = 64;
+	while (!rc && !c->start)
+		rc = front_random(&c->start, sizeof(c->start));
+	return rc;
 }
 
 /* A page: what is told of memory is told of whole pages. */
@@ -320,7 +325,11 @@ int front_init(struct transport *t, const struct transport_ops *ops, const struc
 	struct transport_conf conf = *c;
 	int rc;
 
-	conf_defaults(&conf);
+	rc = conf_defaults(&conf);
+	if (rc) {
+		snprintf(text, 256, "the system gives no random numbers: %s", strerror(-rc));
+		return rc;
+	}
 	rc = conf_check(&conf, text);
 	if (rc)
 		return rc;

@@ -118,6 +118,13 @@ struct transport_peer {
 struct transport_conf {
 	uint16_t host;	     /* our own number */
 	uint64_t generation; /* higher at each start of this host, > 0 */
+	/*
+	 * Tells this start from another of the same generation, which peers refuse: the
+	 * generation was lost. 0: drawn at random. Give one for runs that repeat.
+	 */
+	uint64_t start;
+	/* A digest of what must be equal on both hosts: no link to one that has another. */
+	uint64_t agreement;
 	char cluster[TRANSPORT_NAME_MAX];
 	const uint8_t *key; /* copied */
 	size_t key_len;
@@ -146,7 +153,8 @@ struct transport_stats {
 	/* READs and atomics that this process's CPU executed: 0 for one-sided backends. */
 	uint64_t served;
 	uint64_t links_up, links_down;
-	uint64_t refused_callers; /* wrong proof, unknown host, old generation, too many */
+	/* Wrong proof, unknown host, old generation, start or agreement not ours, too many. */
+	uint64_t refused_callers;
 	uint64_t alarms;
 };
 

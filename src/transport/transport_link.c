@@ -64,21 +64,35 @@ static void link_end(struct transport *t, struct transport_out *o, enum link_sta
 static bool suspicious(int why)
 {
 	return why == -EACCES || why == -EXDEV || why == -EPROTO || why == -EPROTONOSUPPORT ||
-	       why == -ESTALE;
+	       why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
+}
+
+/* The end of a sentence that begins with a host; number: the generation it told. */
+static void say_again(uint64_t number, char text[static 128])
+{
+	snprintf(text, 128,
+		 "began anew as generation %llu again: mend its generation file, see "
+		 "cluster.json(5)",
+		 (unsigned long long)number);
 }
 
 void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
 		struct mono now)
 {
 	bool called = o->state == LINK_CALLS;
+	uint16_t host = out_host(t, o);
+	char again[128];
 
 	if (!called && o->state != LINK_UP)
 		return;
 	t->now = now;
+	if (why == -ENOTUNIQ) {
+		say_again(t->newest[host - 1].generation, again);
+		text = again;
+	}
 	link_end(t, o, LINK_WAITS, why, text);
-	if (called && suspicious(why))
-		front_alarm(t, out_host(t, o), "host %u (%s): %s", out_host(t, o), o->peer.name,
-			    text);
+	if (called && suspicious(why)) /* the remedy is at its end: a long name leaves room */
+		front_alarm(t, host, "host %u (%.24s): %s", host, o->peer.name, text);
 	if (o->failures < UINT32_MAX)
 		o->failures++;
 	o->due = mono_add(now, backoff(t, o->failures));
@@ -94,27 +108,35 @@ static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 	return true;
 }
 
-/* Who proved a generation: is it the newest of that host, and we the only one of us? */
-static bool generation_fits(struct transport *t, uint16_t host, uint64_t generation)
+/* Who proved it: is it the newest start of that host, and we the only one of us? */
+static int start_fits(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
-	if (host == t->conf.host && generation != t->conf.generation)
-		return false;
-	if (!generation || generation < t->newest[host - 1])
-		return false;
-	t->newest[host - 1] = generation;
-	return true;
+	struct hello_self *newest = &t->newest[host - 1];
+
+	if (host == t->conf.host &&
+	    (peer->generation != t->conf.generation || peer->start != t->conf.start))
+		return -ESTALE;
+	if (!peer->generation || peer->generation < newest->generation)
+		return -ESTALE;
+	if (peer->generation == newest->generation && peer->start != newest->start)
+		return -ENOTUNIQ;
+	*newest = *peer;
+	return 0;
 }
 
-int front_up(struct transport *t, struct transport_out *o, uint64_t generation,
+int front_up(struct transport *t, struct transport_out *o, const struct hello_self *peer,
 	     const size_t bytes[TRANSPORT_PARTS], struct mono now)
 {
+	int rc;
+
 	t->now = now;
 	if (o->state != LINK_CALLS || !bytes_fit(bytes))
 		return -EINVAL;
-	if (!generation_fits(t, out_host(t, o), generation))
-		return -ESTALE;
+	rc = start_fits(t, out_host(t, o), peer);
+	if (rc)
+		return rc;
 	o->state = LINK_UP;
-	o->generation = generation;
+	o->generation = peer->generation;
 	memcpy(o->bytes, bytes, sizeof(o->bytes));
 	o->link++;
 	t->stats.links_up++;
@@ -292,11 +314,11 @@ void front_caller_over(struct transport *t)
 		t->hellos--;
 }
 
-int front_proven(struct transport *t, uint16_t host, uint64_t generation)
+int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
 	if (!host || host > TRANSPORT_HOSTS_MAX || !t->out[host - 1].added)
 		return -EPERM;
-	return generation_fits(t, host, generation) ? 0 : -ESTALE;
+	return start_fits(t, host, peer);
 }
 
 static const char *why_refused(int why)
@@ -319,16 +341,26 @@ static const char *why_refused(int why)
  * Who has proven nothing may say that it is anybody: the alarm counts as a stranger's, so
  * that nobody uses up the alarms that are about a host.
  */
+static bool is_proven(int why)
+{
+	return why == -EPERM || why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
+}
+
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
 {
-	bool proven = why == -EPERM || why == -ESTALE; /* of front_proven */
+	char again[128];
 
 	t->now = now;
 	t->stats.refused_callers++;
-	if (host)
-		front_alarm(t, proven ? host : 0,
-			    "a caller that says it is host %u was refused: %s", host,
+	if (host && why == -ENOTUNIQ) {
+		say_again(t->newest[host - 1].generation, again);
+		front_alarm(t, host, "host %u was refused: it %s", host, again);
+	} else if (host && is_proven(why)) {
+		front_alarm(t, host, "host %u was refused: %s", host, why_refused(why));
+	} else if (host) {
+		front_alarm(t, 0, "a caller that says it is host %u was refused: %s", host,
 			    why_refused(why));
-	else
+	} else {
 		front_alarm(t, 0, "a caller was refused: %s", why_refused(why));
+	}
 }

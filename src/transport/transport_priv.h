@@ -101,7 +101,8 @@ struct transport {
 	uint8_t *key;		    /* in a page that is in no core dump and no child */
 	void *table;		    /* the read-only part, set by the backend */
 	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
-	uint64_t newest[TRANSPORT_HOSTS_MAX]; /* generation of callers, highest that was proven */
+	/* Of the newest start of each host that was proven; by host - 1. generation 0: none was. */
+	struct hello_self newest[TRANSPORT_HOSTS_MAX];
 	struct transport_stats stats;
 	/* The rest is the front's own (front.h). */
 	struct mono now;      /* of the newest call */
@@ -128,15 +129,17 @@ void front_fini(struct transport *t);
 /* --- reports of our own links ---------------------------------------------- */
 
 /*
- * The hello is over. -EINVAL: bytes out of range; -ESTALE: a generation lower
- * than one that was proven: the backend must call front_down with it.
+ * The hello is over: peer is its of_peer. -EINVAL: bytes out of range; -ESTALE: a
+ * generation lower than one that was proven; -ENOTUNIQ: of the same generation, but
+ * another start: the backend must call front_down with it.
  */
-int front_up(struct transport *t, struct transport_out *o, uint64_t generation,
+int front_up(struct transport *t, struct transport_out *o, const struct hello_self *peer,
 	     const size_t bytes[TRANSPORT_PARTS], struct mono now);
 /*
  * A call failed, or a link that stood broke. The front calls hang_up, finishes
  * the slots, and calls again after the back-off. why: -errno; text: the end of
- * a sentence that begins with the host ("closed the connection").
+ * a sentence that begins with the host ("closed the connection"); of -ESTALE and
+ * -ENOTUNIQ the front has its own.
  */
 void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
 		struct mono now);
@@ -159,8 +162,8 @@ bool front_known(const struct transport *t, const struct sockaddr *from);
 int front_caller(struct transport *t, bool known, struct mono now);
 /* A caller taken by front_caller proved itself, failed, or went (host 0 then). */
 void front_caller_over(struct transport *t);
-/* Who proved itself may: 0, then evict its old link first; -EPERM: not added; -ESTALE. */
-int front_proven(struct transport *t, uint16_t host, uint64_t generation);
+/* Who proved itself may: 0, then evict its old link first; -EPERM: not added; as front_up. */
+int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer);
 /*
  * A message; data is copied into the event's own memory. One that does not fit is
  * dropped, with an alarm: a backend that can leave it where it is asks before.

@@ -29,7 +29,9 @@ static struct conn *call_of(struct transport *t, const struct transport_out *o)
 /* It failed or broke: the front hangs up, and calls again. */
 static void down(struct conn *c, int why, const char *text, struct mono now)
 {
-	front_down(&c->v->t, c->out, why, text, now);
+	int known = hello_ended(&c->hello, why);
+
+	front_down(&c->v->t, c->out, known, known == why ? text : hello_why(known), now);
 }
 
 /* --- calling -------------------------------------------------------------------- */
@@ -221,7 +223,7 @@ static uint64_t number(const uint8_t *at, size_t bytes)
 static int up(struct conn *c, struct mono now)
 {
 	const uint8_t *at = c->hello.keys;
-	uint64_t generation = c->hello.peer_generation;
+	const struct hello_self peer = c->hello.of_peer;
 	size_t bytes[TRANSPORT_PARTS];
 
 	if (c->hello.keys_len != TRANSPORT_PARTS * 16)
@@ -233,7 +235,7 @@ static int up(struct conn *c, struct mono now)
 	}
 	hello_wipe(&c->hello);
 	c->state = CONN_UP;
-	return front_up(&c->v->t, c->out, generation, bytes, now);
+	return front_up(&c->v->t, c->out, &peer, bytes, now);
 }
 
 static void heard(struct conn *c, const struct ibv_wc *wc, struct mono now)

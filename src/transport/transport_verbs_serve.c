@@ -152,7 +152,7 @@ static int tell(struct conn *c)
 	struct verbs *v = c->v;
 	uint8_t keys[TRANSPORT_PARTS * 16], out[HELLO_MAX];
 	uint16_t host = c->hello.peer;
-	int ret = front_proven(&v->t, host, c->hello.peer_generation);
+	int ret = front_proven(&v->t, host, &c->hello.of_peer);
 
 	if (ret)
 		return ret;

@@ -4,7 +4,7 @@
 
 usage: foe.py ADDRESS PORT CLUSTER KEY FROM TO bounds|numbers
 
-bounds: it holds the key, and reads beyond the end of the table. Exit 0: it was refused.
+bounds: it holds the key, agrees with TO, and reads beyond the end of the table. Exit 0: it was refused.
 numbers: it holds none, and says it is each of 64 hosts in turn, twice.
 """
 import hashlib, hmac, os, socket, struct, sys
@@ -15,7 +15,7 @@ HELLO, READ, REFUSED = 1, 2, 7
 
 
 def start(message):
-    return struct.pack("<IHH", MAGIC, 1, message)
+    return struct.pack("<IHH", MAGIC, 2, message)
 
 
 def mac(key, name, said):
@@ -42,21 +42,27 @@ class Foe:
         _, kind, _, n = struct.unpack("<HBBI", self.bytes(8))
         return kind, self.bytes(n)
 
-    def call(self, cluster, number, to, generation):
+    def call(self, cluster, number, to, generation, agreement=0):
         """What was said up to the ANSWER."""
-        said = start(CALL) + struct.pack("<HHIQ", number, to, 0, generation) + os.urandom(32)
+        said = start(CALL) + struct.pack("<HHIQQQ", number, to, 0, generation, 1, agreement) + os.urandom(32)
         said += cluster.encode().ljust(64, b"\0")
         self.put(HELLO, said)
         return said + self.take()[1]
 
     def prove(self, key, said):
-        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 1", said + start(PROOF)))
+        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 2", said + start(PROOF)))
         self.take()
 
 
+def agreement(said):
+    """Of who gave the ANSWER, which follows a CALL of 136 bytes."""
+    return struct.unpack_from("<Q", said, 136 + 32)[0]
+
+
 def bounds(where, cluster, key, number, to):
+    theirs = agreement(Foe(*where).call(cluster, number, to, 60000))
     foe = Foe(*where)
-    foe.prove(key, foe.call(cluster, number, to, 60000))
+    foe.prove(key, foe.call(cluster, number, to, 60000, theirs))
     foe.put(READ, struct.pack("<III", 0, 1 << 20, 4096))
     return 0 if foe.take()[0] == REFUSED else 1
 

@@ -79,7 +79,7 @@ static bool link_up(struct transport *t, struct clock *c, uint16_t home)
 
 int main(int argc, char **argv)
 {
-	struct transport_conf conf = { .generation = 1, .bytes = { 4096, 4096 }, .seed = 1 };
+	struct transport_conf conf = { .generation = 1, .start = 1, .bytes = { 4096, 4096 }, .seed = 1 };
 	struct transport_peer p = { .name = "home" };
 	struct transport *t = NULL;
 	struct clock c;

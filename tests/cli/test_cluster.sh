@@ -277,6 +277,27 @@ that 'nobody is told the key' not grep -q "$key" "$dir/1/log" "$dir/2/log"
 stop 1 TERM
 stop 2 TERM
 
+# --- a generation that was lost -------------------------------------------------------
+
+cluster 2 shm "$shm" "$shm"
+start 1
+start 2
+that 'each other' until_says '^xen2 +2 +up ' resex 1 host-list
+generation=$(cat "$dir/2/state/generation")
+stop 2 TERM
+echo $((generation - 1)) >"$dir/2/state/generation"
+start 2
+that 'one that begins anew as the same is down, and why' until_says \
+	"^xen2 +2 +down .*began anew as generation $generation again: mend its generation file, see cluster.json\\(5\\)" \
+	resex 1 host-list
+that 'the log names it' in_log 1 "xen2: host 2 .*began anew as generation $generation again"
+stop 2 TERM
+echo "$generation" >"$dir/2/state/generation"
+start 2
+that 'with a higher one it is up' until_says '^xen2 +2 +up ' resex 1 host-list
+stop 1 TERM
+stop 2 TERM
+
 # --- two over tcp ---------------------------------------------------------------------
 
 read -r port1 port2 < <(python3 -c 'import socket

@@ -47,10 +47,10 @@ int front_random(void *buf, size_t len)
 	return 0;
 }
 
-int front_proven(struct transport *t, uint16_t host, uint64_t generation)
+int front_proven(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
 	(void)t;
-	FUZZ_REQUIRE(host >= 1 && host <= TRANSPORT_HOSTS_MAX && generation);
+	FUZZ_REQUIRE(host >= 1 && host <= TRANSPORT_HOSTS_MAX && peer->generation && peer->start);
 	return 0;
 }
 
@@ -85,10 +85,10 @@ void front_caller_over(struct transport *t)
 	fake_of(t)->over++;
 }
 
-int front_up(struct transport *t, struct transport_out *o, uint64_t generation,
+int front_up(struct transport *t, struct transport_out *o, const struct hello_self *peer,
 	     const size_t bytes[TRANSPORT_PARTS], struct mono now)
 {
-	(void)t, (void)o, (void)generation, (void)bytes, (void)now;
+	(void)t, (void)o, (void)peer, (void)bytes, (void)now;
 	never("a link that stands came up");
 	return 0;
 }
@@ -222,7 +222,9 @@ static void rig_init(struct rig *r)
 	uint8_t *table = malloc(PART);
 
 	memset(r, 0, sizeof(*r));
-	r->fake.t.conf = (struct transport_conf){ .host = 2, .generation = 5, .cluster = "fuzz" };
+	r->fake.t.conf = (struct transport_conf){
+		.host = 2, .generation = 5, .start = 1, .cluster = "fuzz"
+	};
 	r->fake.t.conf.key = key;
 	r->fake.t.conf.key_len = sizeof(key) - 1;
 	r->region.words = calloc(1, PART);

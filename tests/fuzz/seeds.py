@@ -375,15 +375,19 @@ ALL_HONEST = bytes([TO_RESPONDER, TO_CALLER, TO_RESPONDER, TO_CALLER])
 
 
 def hello_start(message):
-    return struct.pack("<IHH", 0x68785352, 1, message)
+    return struct.pack("<IHH", 0x68785352, 2, message)
 
 
 def hello_step(control, message):
     return bytes([control]) + struct.pack("<H", len(message)) + message
 
 
-def hello_call(cluster=b"fuzz", host=1):
-    return hello_start(1) + struct.pack("<HHIQ", host, 2, 0, 9) + bytes(32) + cluster.ljust(64, b"\0")
+def hello_who(host, to, start=7, agreement=0):
+    return struct.pack("<HHIQQQ", host, to, 0, 9, start, agreement)
+
+
+def hello_call(cluster=b"fuzz", host=1, start=7, agreement=0):
+    return hello_start(1) + hello_who(host, 2, start, agreement) + bytes(32) + cluster.ljust(64, b"\0")
 
 
 def hello_keys(n, told=None):
@@ -399,11 +403,15 @@ HELLO = {
     "keys_long": ALL_HONEST[:3] + hello_step(3, hello_keys(128)),
     "keys_too_long": ALL_HONEST[:3] + hello_step(3, hello_keys(129)),
     "keys_wrong": ALL_HONEST[:3] + hello_step(3, hello_keys(64, 65)),
-    "answer": ALL_HONEST[:1] + hello_step(3, hello_start(2) + struct.pack("<HHIQ", 2, 1, 0, 9) + bytes(64)),
-    "other_host": ALL_HONEST[:1] + hello_step(3, hello_start(2) + struct.pack("<HHIQ", 3, 1, 0, 9) + bytes(64)),
+    "answer": ALL_HONEST[:1] + hello_step(3, hello_start(2) + hello_who(2, 1) + bytes(64)),
+    "other_host": ALL_HONEST[:1] + hello_step(3, hello_start(2) + hello_who(3, 1) + bytes(64)),
+    "disagrees": ALL_HONEST[:1] + hello_step(3, hello_start(2) + hello_who(2, 1, agreement=5) + bytes(64))
+    + hello_step(3, hello_keys(6)),
+    "call_disagrees": hello_step(6, hello_call(agreement=5)) + hello_step(7, hello_start(3) + bytes(32)),
+    "no_start": hello_step(6, hello_call(start=0)),
     "proof": ALL_HONEST[:2] + hello_step(7, hello_start(3) + bytes(32)) + b"\0",
     "flip": ALL_HONEST[:2] + bytes([5]) + struct.pack("<HBB", 39, 1, 1) + ALL_HONEST[2:],
-    "short": bytes([5]) + struct.pack("<HB", 119, 0) + b"\0" + ALL_HONEST,
+    "short": bytes([5]) + struct.pack("<HB", 135, 0) + b"\0" + ALL_HONEST,
 }
 
 # --- tcp: a byte, steps (fuzz_tcp.c) -----------------------------------------------------

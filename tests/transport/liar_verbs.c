@@ -81,6 +81,7 @@ static struct transport_conf conf_of(uint16_t host)
 	struct transport_conf c = {
 		.host = host,
 		.generation = 1,
+		.start = host,
 		.cluster = "liars",
 		.key = key,
 		.key_len = sizeof(key),

@@ -20,9 +20,22 @@ mutants() {
 	cat <<'LIST'
 transport_link.c @ tcp @ stopped* @ s/return TRANSPORT_UNKNOWN;/return TRANSPORT_LOST;/
 transport_link.c @ tcp @ stopped* @ s/s->op.kind == TRANSPORT_READ)$/0)/
-transport_link.c @ shm @ *generation* @ s/generation < t->newest\[host - 1\]/0/
-transport_link.c @ tcp @ *generation* @ s/generation < t->newest\[host - 1\]/0/
-transport_link.c @ tcp @ host__nobody* @ s/ || !t->out\[host - 1\].added)$/)/;s/return -EPERM;/return -EPERM; \/*/;s/return generation_fits(t, host, generation) ?/*\/ return generation_fits(t, host, generation) ?/
+transport_link.c @ shm @ *generation* @ s/peer->generation < newest->generation/0/
+transport_link.c @ tcp @ *generation* @ s/peer->generation < newest->generation/0/
+transport_link.c @ shm @ *another_start* @ s/peer->start != newest->start)$/0)/
+transport_link.c @ tcp @ *another_start* @ s/peer->start != newest->start)$/0)/
+transport_link.c @ tcp @ *another_start* @ s/^\t\*newest = \*peer;/newest->generation = peer->generation;/
+transport_link.c @ shm @ *another_start* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -EBADE;/
+transport_link.c @ tcp @ agreement* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -ENOTUNIQ;/
+transport.c @ shm @ start__not_given* @ s/rc = front_random(&c->start, sizeof(c->start));/c->start = 1;/
+hello.c @ shm @ *another_start* @ s/put(out + 24, h->of_self.start, 8);/put(out + 24, 1, 8);/
+hello.c @ tcp @ *another_start* @ s/start = get(in + 24, 8)/start = 1/
+hello.c @ shm @ agreement* @ s/return h->of_peer.agreement == h->of_self.agreement;/return true;/
+hello.c @ tcp @ agreement* @ s/return h->of_peer.agreement == h->of_self.agreement;/return true;/
+hello.c @ tcp @ agreement* @ s/put(out + 32, h->of_self.agreement, 8);/put(out + 32, h->of_self.agreement, 7);memset(out + 39, 0, 1);/
+shm_call.c @ shm @ agreement* @ s/= hello_ended(&o->hello, -ECONNRESET);/= -ECONNRESET;/
+tcp_call.c @ tcp @ agreement* @ s/^\trc = hello_ended(&c->hello, rc);//
+transport_link.c @ tcp @ host__nobody* @ s/ || !t->out\[host - 1\].added)$/)/
 transport_link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
 transport_link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
 transport_link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now.ns/

@@ -215,6 +215,7 @@ struct transport_conf rig_conf(const struct rig *r, uint16_t number)
 	struct transport_conf c = {
 		.host = number,
 		.generation = 1000,
+		.start = number,
 		.cluster = "tests",
 		.key = the_key,
 		.key_len = sizeof(the_key),

@@ -251,6 +251,84 @@ static void generation__lower_than_before__no_link_and_an_alarm(void **state)
 	UNTIL(&s->rig, both_up(a, b));
 }
 
+/* Host 2 begins anew as conf says; it is refused as caller and as callee, and a says why. */
+static void is_refused(struct suite *s, struct host *a, struct host *b,
+		       const struct transport_conf *conf)
+{
+	struct transport_stats before, st;
+	size_t from;
+
+	host_close(b);
+	UNTIL(&s->rig, !a->ref.up[2]);
+	from = a->n;
+	transport_stats(a->t, &before);
+	host_open(b, conf);
+	host_add(b, 1);
+	UNTIL(&s->rig, host_count(a, TRANSPORT_ALARM, 2, from) >= 2);
+	UNTIL(&s->rig, (transport_stats(a->t, &st), st.refused_callers > before.refused_callers));
+	rig_turn_for(&s->rig, 100 * NS_PER_MS);
+	assert_int_equal(host_count(a, TRANSPORT_UP, 2, from), 0);
+	assert_int_equal(b->ref.ups, 0);
+	assert_int_equal(transport_link(b->t, 1), 0);
+	for (size_t i = from; i < a->n; i++) {
+		const struct transport_event *ev = &a->log[i].ev;
+
+		if (ev->type != TRANSPORT_ALARM)
+			continue;
+		assert_non_null(strstr(ev->text, "host 2"));
+		assert_non_null(strstr(ev->text, "generation 1000"));
+		assert_non_null(strstr(ev->text, "generation file, see cluster.json(5)"));
+	}
+}
+
+/* Its generation was lost, and came out as before: its words begin as they had begun. */
+static void generation__the_same_of_another_start__no_link_and_an_alarm(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf two = rig_conf(&s->rig, 2);
+	struct host *a, *b;
+
+	rig_pair(&s->rig, &a, &b);
+	assert_int_equal(host_faa(a, 2, 0, 1), 0);
+	two.start += 1ull << 40;
+	is_refused(s, a, b, &two);
+	/* What was refused is not what is remembered. */
+	host_close(b);
+	two.start = rig_conf(&s->rig, 2).start;
+	host_open(b, &two);
+	host_add(b, 1);
+	UNTIL(&s->rig, both_up(a, b));
+	/* With a higher generation any start is a new one. */
+	host_close(b);
+	UNTIL(&s->rig, !a->ref.up[2]);
+	two.generation++;
+	two.start += 1ull << 40;
+	host_open(b, &two);
+	host_add(b, 1);
+	UNTIL(&s->rig, both_up(a, b));
+}
+
+static void start__not_given__is_one_for_a_life_and_another_for_the_next(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
+	struct host *a, *b;
+
+	two.start = 0;
+	a = rig_open(&s->rig, &one);
+	b = rig_open(&s->rig, &two);
+	host_meet(a, b);
+	UNTIL(&s->rig, both_up(a, b));
+	for (uint32_t i = 2; i <= 4; i++) {
+		assert_int_equal(transport_remove(a->t, 2, rig_now(&s->rig)), 0);
+		UNTIL(&s->rig, !a->ref.up[2] && !b->ref.up[1]);
+		host_add(a, 2);
+		UNTIL(&s->rig, both_up(a, b));
+		assert_int_equal(transport_link(a->t, 2), i);
+	}
+	is_refused(s, a, b, &two);
+}
+
 /*
  * Host 1 began anew elsewhere, with a higher generation, while its old self
  * was stopped. What the old one posts once it wakes, on a link that it still
@@ -311,6 +389,8 @@ const struct entry link_tests[] = {
 	ENTRY(remove__one_side__ends_both_directions_until_it_is_added_again, ALL),
 	ENTRY(remove__oneself__and_add_again__works, ALL),
 	ENTRY(generation__lower_than_before__no_link_and_an_alarm, ALL),
+	ENTRY(generation__the_same_of_another_start__no_link_and_an_alarm, ALL),
+	ENTRY(start__not_given__is_one_for_a_life_and_another_for_the_next, ALL),
 	ENTRY(generation__an_old_self_wakes__its_operations_are_not_executed, ALL),
 	{ NULL, NULL, ALL },
 };

@@ -83,6 +83,66 @@ static void cluster__another__no_link_and_an_alarm_at_the_responder(void **state
 	stays_apart(&s->rig, a, b);
 }
 
+static bool says_to_compare(const struct host *h, uint16_t other)
+{
+	const struct seen *alarm = host_seen(h, TRANSPORT_ALARM, other, 0);
+
+	return alarm && strstr(alarm->ev.text, "compare cluster.json on both");
+}
+
+/* Of both as callers; and each of them, as callee, knows whom it refused. */
+static void agreement__another__no_link_and_an_alarm_at_both(void **state)
+{
+	static const uint64_t wrong[] = { 0, 1, 1ull << 63 | 6, 7 };
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1);
+	struct transport_conf two = rig_conf(&s->rig, 2);
+	struct transport_stats st;
+	struct host *a = rig_open(&s->rig, &one), *b;
+
+	two.agreement = 6;
+	b = rig_open(&s->rig, &two);
+	host_add(b, 1);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		host_close(a);
+		host_forget(b);
+		one.agreement = wrong[i];
+		host_open(a, &one);
+		host_forget(a);
+		host_add(a, 2);
+		UNTIL(&s->rig, says_to_compare(a, 2) && says_to_compare(b, 1));
+		UNTIL(&s->rig, (transport_stats(a->t, &st), st.refused_callers > 0));
+		stays_apart(&s->rig, a, b);
+	}
+	transport_stats(b->t, &st);
+	assert_true(st.refused_callers >= sizeof(wrong) / sizeof(wrong[0]));
+	host_close(a);
+	one.agreement = 6;
+	host_open(a, &one);
+	host_add(a, 2);
+	UNTIL(&s->rig, both_up(a, b));
+}
+
+/* Who only calls learns from the callee's answer, and not from its own refusals. */
+static void agreement__another_than_who_is_called__the_caller_knows_why(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
+	struct transport_stats st;
+	struct host *a, *b;
+
+	one.agreement = 5;
+	a = rig_open(&s->rig, &one);
+	b = rig_open(&s->rig, &two);
+	host_add(a, 2);
+	UNTIL(&s->rig, says_to_compare(a, 2) && says_to_compare(b, 1));
+	stays_apart(&s->rig, a, b);
+	transport_stats(a->t, &st);
+	assert_int_equal(st.refused_callers, 0);
+	transport_stats(b->t, &st);
+	assert_true(st.refused_callers > 0);
+}
+
 static void host__nobody_added_it__no_link_and_an_alarm_at_the_responder(void **state)
 {
 	struct suite *s = *state;
@@ -339,6 +399,8 @@ const struct entry trust_tests[] = {
 	ENTRY(key__another__no_link_and_an_alarm, ALL),
 	ENTRY(key__only_its_last_byte_or_length_differs__no_link, ALL),
 	ENTRY(cluster__another__no_link_and_an_alarm_at_the_responder, ALL),
+	ENTRY(agreement__another__no_link_and_an_alarm_at_both, ALL),
+	ENTRY(agreement__another_than_who_is_called__the_caller_knows_why, ALL),
 	ENTRY(host__nobody_added_it__no_link_and_an_alarm_at_the_responder, ALL),
 	ENTRY(host__another_serves_there__no_link_and_an_alarm_at_the_responder, NUMBERED),
 	ENTRY(key__another_with_a_friends_number__does_not_disturb_the_friend, ALL),

@@ -34,6 +34,7 @@ struct sites {
 	struct mono now;
 	struct site at[SITES + 1]; /* from 1 */
 	struct transport *hand;
+	uint64_t hands;		   /* that there were: its generation */
 	struct transport_event ev; /* of the hand, the newest result */
 };
 
@@ -275,7 +276,7 @@ static inline void hand_open(struct sites *s, int home)
 {
 	static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
 	struct transport_conf c = { .host = HAND,
-				    .generation = 1,
+				    .generation = ++s->hands,
 				    .cluster = "test",
 				    .key = key,
 				    .key_len = sizeof(key) - 1,

@@ -9,7 +9,10 @@
 #include "src/transport/transport_priv.h"
 #include "tests/unit/prop.h"
 
-enum { SENT_MAX = 4096, BYTES = 4096 };
+enum { SENT_MAX = 4096, BYTES = 4096, START = 77 };
+
+/* What a host of this generation says of itself, always of the same start. */
+#define SELF(g) ((struct hello_self){ .generation = (g), .start = START })
 
 static const uint8_t key[] = "a key that nobody should ever see";
 static const size_t parts[TRANSPORT_PARTS] = { BYTES, 2 * BYTES };
@@ -54,7 +57,7 @@ static inline int fake_call(struct transport *t, struct transport_out *o, struct
 
 	f->calls[o->peer.host]++;
 	if (f->up_at_once)
-		assert_int_equal(front_up(t, o, 1, parts, now), 0);
+		assert_int_equal(front_up(t, o, &SELF(1), parts, now), 0);
 	return f->call_rc;
 }
 
@@ -121,6 +124,7 @@ static inline struct transport_conf conf_good(void)
 {
 	return (struct transport_conf){ .host = 1,
 					.generation = 5,
+					.start = START,
 					.cluster = "test",
 					.key = key,
 					.key_len = sizeof(key),
@@ -176,7 +180,7 @@ static inline struct transport_out *out(struct rig *r, uint16_t host)
 
 static inline void up(struct rig *r, uint16_t host, uint64_t generation)
 {
-	assert_int_equal(front_up(&r->f->t, out(r, host), generation, parts, r->now), 0);
+	assert_int_equal(front_up(&r->f->t, out(r, host), &SELF(generation), parts, r->now), 0);
 }
 
 /* A link to host 2 stands, and the user knows. */

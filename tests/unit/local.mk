@@ -322,11 +322,14 @@ endif
 endif
 
 if CMOCKA
-UNIT_TRANSPORT_HELLO = tests/unit/test_hello
+UNIT_TRANSPORT_HELLO = tests/unit/test_hello tests/unit/test_hello_self
 check_PROGRAMS += $(UNIT_TRANSPORT_HELLO)
 TESTS += $(UNIT_TRANSPORT_HELLO)
-tests_unit_test_hello_SOURCES = tests/unit/test_hello.c tests/unit/prop.h
+tests_unit_test_hello_SOURCES = tests/unit/test_hello.c tests/unit/hello_rig.h tests/unit/prop.h
 tests_unit_test_hello_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
+tests_unit_test_hello_self_SOURCES = tests/unit/test_hello_self.c tests/unit/hello_rig.h \
+	tests/unit/prop.h
+tests_unit_test_hello_self_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
 endif
 
 if CMOCKA

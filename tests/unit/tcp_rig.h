@@ -46,7 +46,9 @@ static inline void tcp_rig_address(char address[static TRANSPORT_ADDRESS_MAX])
 
 static inline struct transport_conf tcp_rig_conf(uint16_t host)
 {
-	struct transport_conf c = { .host = host, .generation = 5, .cluster = "alpha" };
+	struct transport_conf c = {
+		.host = host, .generation = 5, .start = 11, .cluster = "alpha"
+	};
 
 	tcp_rig_address(c.address);
 	c.port = (uint16_t)(7400 + host);

@@ -8,88 +8,9 @@
 
 #include <nettle/hmac.h>
 
-#include "src/transport/hello.h"
-#include "tests/unit/prop.h"
+#include "tests/unit/hello_rig.h"
 
-static const uint8_t key[] = "qX7#vKp2!mZ9@wLd4$nRj6%tBh8^sFg1";
 static const uint8_t other_key[] = "qX7#vKp2!mZ9@wLd4$nRj6%tBh8^sFg2";
-static const char description[] = "sixteen bytes...";
-
-enum { CALL, ANSWER, PROOF, KEYS, MESSAGES };
-
-/* Both ends of one session, and all that went between them. */
-struct rig {
-	struct transport_conf conf[2]; /* host 1 calls host 2 */
-	struct hello caller, responder;
-	uint8_t said[MESSAGES][HELLO_MAX];
-	size_t len[MESSAGES];
-};
-
-static struct transport_conf conf_of(uint16_t host, uint64_t generation)
-{
-	struct transport_conf c = { .host = host, .generation = generation, .cluster = "alpha" };
-
-	c.key = key;
-	c.key_len = sizeof(key) - 1;
-	return c;
-}
-
-static void begin(struct rig *r, uint8_t nonce)
-{
-	uint8_t a[HELLO_NONCE], b[HELLO_NONCE];
-
-	memset(a, nonce, sizeof(a));
-	memset(b, nonce + 100, sizeof(b));
-	hello_begin(&r->caller, HELLO_CALLER, &r->conf[0], 2, a);
-	hello_begin(&r->responder, HELLO_RESPONDER, &r->conf[1], 0, b);
-}
-
-static void rig_init(struct rig *r)
-{
-	memset(r, 0, sizeof(*r));
-	r->conf[0] = conf_of(1, 0x1122334455667788);
-	r->conf[1] = conf_of(2, 7);
-	begin(r, 1);
-}
-
-/* Let both speak until message `until` is said (not taken). */
-static void speak(struct rig *r, int until)
-{
-	r->len[CALL] = hello_call(&r->caller, r->said[CALL]);
-	assert_true(r->len[CALL] > 0);
-	if (until == CALL)
-		return;
-	assert_int_equal(hello_take(&r->responder, r->said[CALL], r->len[CALL], r->said[ANSWER],
-				    &r->len[ANSWER]),
-			 HELLO_MORE);
-	if (until == ANSWER)
-		return;
-	assert_int_equal(hello_take(&r->caller, r->said[ANSWER], r->len[ANSWER], r->said[PROOF],
-				    &r->len[PROOF]),
-			 HELLO_MORE);
-	if (until == PROOF)
-		return;
-	assert_int_equal(hello_take(&r->responder, r->said[PROOF], r->len[PROOF], r->said[KEYS],
-				    &r->len[KEYS]),
-			 HELLO_TELL);
-	assert_int_equal(r->len[KEYS], 0);
-	r->len[KEYS] = hello_tell(&r->responder, description, sizeof(description), r->said[KEYS]);
-	assert_true(r->len[KEYS] > 0);
-}
-
-/* Who takes message m. */
-static struct hello *taker(struct rig *r, int m)
-{
-	return m == CALL || m == PROOF ? &r->responder : &r->caller;
-}
-
-static int take(struct hello *h, const void *in, size_t len)
-{
-	uint8_t out[HELLO_MAX];
-	size_t n;
-
-	return hello_take(h, in, len, out, &n);
-}
 
 /* A session in which message m is said, then changed at `at`, then taken. */
 static int take_changed(int m, size_t at, uint8_t with)
@@ -142,7 +63,7 @@ static void answer__its_mac__is_of_name_call_and_answer(void **state)
 	speak(&r, ANSWER);
 	own = r.len[ANSWER] - sizeof(mac);
 	hmac_sha256_set_key(&ctx, sizeof(key) - 1, key);
-	hmac_sha256_update(&ctx, 16, (const uint8_t *)"resex: answer 1 ");
+	hmac_sha256_update(&ctx, 16, (const uint8_t *)"resex: answer 2 ");
 	hmac_sha256_update(&ctx, r.len[CALL], r.said[CALL]);
 	hmac_sha256_update(&ctx, own, r.said[ANSWER]);
 	hmac_sha256_digest(&ctx, sizeof(mac), mac);
@@ -157,11 +78,11 @@ static void hello__between_friends__ends_ready(void **state)
 	rig_init(&r);
 	speak(&r, KEYS);
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
-	assert_int_equal(r.caller.peer_generation, 7);
+	assert_int_equal(r.caller.of_peer.generation, 7);
 	assert_int_equal(r.caller.keys_len, sizeof(description));
 	assert_memory_equal(r.caller.keys, description, sizeof(description));
 	assert_int_equal(r.responder.peer, 1);
-	assert_true(r.responder.peer_generation == 0x1122334455667788);
+	assert_true(r.responder.of_peer.generation == 0x1122334455667788);
 }
 
 static void hello__with_oneself__ends_ready(void **state)
@@ -222,7 +143,7 @@ static void hello__longest_names_numbers_and_key__end_ready(void **state)
 	memset(long_key, 0xab, sizeof(long_key));
 	for (int i = 0; i < 2; i++) {
 		memset(r.conf[i].cluster, 'x', TRANSPORT_NAME_MAX - 1);
-		r.conf[i].generation = UINT64_MAX;
+		r.conf[i].generation = r.conf[i].start = r.conf[i].agreement = UINT64_MAX;
 		r.conf[i].key = long_key;
 		r.conf[i].key_len = sizeof(long_key);
 	}
@@ -231,7 +152,7 @@ static void hello__longest_names_numbers_and_key__end_ready(void **state)
 	speak(&r, KEYS);
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	assert_int_equal(r.responder.peer, TRANSPORT_HOSTS_MAX);
-	assert_true(r.responder.peer_generation == UINT64_MAX);
+	assert_true(r.responder.of_peer.generation == UINT64_MAX);
 }
 
 /* Some of a CALL, changed, is another's good CALL: then its answer is refused by who called. */
@@ -287,7 +208,7 @@ static void hello__another_version__is_told_as_that(void **state)
 	}
 	rig_init(&r); /* however long it is */
 	speak(&r, CALL);
-	r.said[CALL][4] = 2;
+	r.said[CALL][4] = 1;
 	assert_int_equal(take(&r.responder, r.said[CALL], 8), -EPROTONOSUPPORT);
 }
 
@@ -318,14 +239,16 @@ static void hello__of_host_0_or_65__is_malformed(void **state)
 	assert_int_equal(take_changed(CALL, 8, 1 ^ 64), HELLO_MORE); /* 64 could be */
 }
 
-static void hello__without_a_generation__is_malformed(void **state)
+static void hello__without_a_generation_or_start__is_malformed(void **state)
 {
 	struct rig r;
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (int k = 0; k < 4; k++) {
+		int i = k / 2;
+
 		rig_init(&r);
-		r.conf[i].generation = 0;
+		*(k % 2 ? &r.conf[i].generation : &r.conf[i].start) = 0;
 		begin(&r, 1);
 		speak(&r, i == 0 ? CALL : ANSWER);
 		assert_int_equal(take(taker(&r, i), r.said[i], r.len[i]), -EPROTO);
@@ -385,7 +308,7 @@ static void call__of_another_cluster__is_told_as_that(void **state)
 
 static void call__cluster_name_not_ended_empty_or_followed__is_malformed(void **state)
 {
-	enum { NAME = 56 };
+	enum { NAME = 72 };
 	struct rig r;
 
 	(void)state;
@@ -432,7 +355,7 @@ static void answer__of_another_host_that_holds_the_key__is_told_as_that(void **s
 		rig_init(&r);
 		speak(&r, ANSWER);
 		r.said[ANSWER][at] = 3;
-		sign(&r, ANSWER, "resex: answer 1 ", key);
+		sign(&r, ANSWER, "resex: answer 2 ", key);
 		assert_int_equal(take(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EHOSTUNREACH);
 	}
 }
@@ -452,8 +375,8 @@ static void answer__of_who_holds_another_key__is_refused(void **state)
 
 static void mac__of_a_liar__is_refused_and_of_a_friend_taken(void **state)
 {
-	static const char *const name[] = { "", "resex: answer 1 ", "resex: proof 1  ",
-					    "resex: keys 1   " };
+	static const char *const name[] = { "", "resex: answer 2 ", "resex: proof 2  ",
+					    "resex: keys 2   " };
 	struct rig r;
 
 	(void)state;
@@ -639,7 +562,7 @@ static void key__is_in_no_message_text_or_state(void **state)
 static void why__of_each_error__is_its_own(void **state)
 {
 	static const int rc[] = { -EPROTO, -EPROTONOSUPPORT, -EXDEV, -EHOSTUNREACH,
-				  -EACCES, -ECONNRESET,	     -EIO };
+				  -EACCES, -ECONNRESET,	     -EIO,   -EBADE };
 	enum { N = sizeof(rc) / sizeof(*rc) };
 
 	(void)state;
@@ -708,7 +631,7 @@ int main(void)
 		cmocka_unit_test(hello__another_version__is_told_as_that),
 		cmocka_unit_test(hello__of_any_other_length__is_refused),
 		cmocka_unit_test(hello__of_host_0_or_65__is_malformed),
-		cmocka_unit_test(hello__without_a_generation__is_malformed),
+		cmocka_unit_test(hello__without_a_generation_or_start__is_malformed),
 		cmocka_unit_test(hello__what_must_be_zero_is_not__is_malformed),
 		cmocka_unit_test(hello__keys_of_a_wrong_length__are_malformed),
 		cmocka_unit_test(hello__out_of_turn__is_refused),

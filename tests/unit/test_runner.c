@@ -40,6 +40,7 @@ struct rig {
 	struct tmpdir dir;
 	struct mono now;
 	struct host host[HOSTS + 1];
+	uint64_t starts;
 };
 
 static void burst_step(void *state, const struct step_event *ev, struct mono now,
@@ -95,7 +96,7 @@ static void start(struct rig *r, uint16_t number)
 {
 	static uint64_t words[REGION_WORDS_BYTES / 8];
 	struct transport_conf c = { .host = number,
-				    .generation = 1,
+				    .generation = ++r->starts,
 				    .cluster = "test",
 				    .key = key,
 				    .key_len = sizeof(key),
@@ -105,7 +106,7 @@ static void start(struct rig *r, uint16_t number)
 	struct host *h = &r->host[number];
 	char text[256] = "";
 
-	assert_int_equal(region_words(words, 1), 0);
+	assert_int_equal(region_words(words, c.generation), 0);
 	snprintf(c.address, sizeof(c.address), "%s", r->dir.path);
 	if (transport_find("shm")->open(&h->t, &c, r->now, text))
 		fail_msg("%s", text);

@@ -4,6 +4,8 @@
  * is told, who may call, what others can cause; and that whatever happens each
  * operation ends once.
  */
+#include <stdio.h>
+
 #include "tests/unit/front_rig.h"
 
 /* --- links -------------------------------------------------------------------------- */
@@ -16,7 +18,7 @@ static void down_before_up__also_when_taken_one_at_a_time(void **state)
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
 	r->f->up_at_once = true;
 	out(r, 2)->generation = 1;
-	r->f->t.newest[1] = 1;
+	r->f->t.newest[1] = SELF(1);
 	front_down(&r->f->t, out(r, 2), -EIO, "broke", r->now);
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 2)), -ENOTCONN);
 	for (int i = 0; i < 3; i++) {
@@ -151,7 +153,7 @@ static void up__region_out_of_range__refused(void **state)
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(front_up(&r->f->t, out(r, 2), 1, bad[i], r->now), -EINVAL);
+		assert_int_equal(front_up(&r->f->t, out(r, 2), &SELF(1), bad[i], r->now), -EINVAL);
 	assert_int_equal(transport_link(&r->f->t, 2), 0);
 	rig_free(r);
 }
@@ -161,32 +163,100 @@ static void generation__lower_than_one_proven__refused(void **state)
 	struct rig *r = rig_up(); /* host 2 proved 7 */
 
 	(void)state;
-	assert_int_equal(front_proven(&r->f->t, 2, 6), -ESTALE);
-	assert_int_equal(front_proven(&r->f->t, 2, 7), 0);
-	assert_int_equal(front_proven(&r->f->t, 2, 9), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(6)), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(7)), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(9)), 0);
 	next_call(r, 2);
-	assert_int_equal(front_up(&r->f->t, out(r, 2), 8, parts, r->now), -ESTALE);
+	assert_int_equal(front_up(&r->f->t, out(r, 2), &SELF(8), parts, r->now), -ESTALE);
 	up(r, 2, 9);
 	/* The number is remembered, whoever is taken off the list and added again. */
 	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
-	assert_int_equal(front_proven(&r->f->t, 2, 9), -EPERM);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(9)), -EPERM);
 	assert_int_equal(add(r, 2), 0);
-	assert_int_equal(front_proven(&r->f->t, 2, 8), -ESTALE);
-	assert_int_equal(front_proven(&r->f->t, 0, 8), -EPERM);
-	assert_int_equal(front_proven(&r->f->t, 65, 8), -EPERM);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(8)), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 0, &SELF(8)), -EPERM);
+	assert_int_equal(front_proven(&r->f->t, 65, &SELF(8)), -EPERM);
 	rig_free(r);
+}
+
+static void generation__same_of_another_start__refused(void **state)
+{
+	struct hello_self twin = SELF(7), next = SELF(8), other = SELF(9);
+	struct rig *r = rig_up(); /* host 2 proved 7 */
+
+	(void)state;
+	twin.start++;
+	next.start = 0x8000000000000000;
+	assert_int_equal(front_proven(&r->f->t, 2, &twin), -ENOTUNIQ);
+	twin.start = START | 1ull << 63;
+	assert_int_equal(front_proven(&r->f->t, 2, &twin), -ENOTUNIQ);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(7)), 0);
+	next_call(r, 2);
+	assert_int_equal(front_up(&r->f->t, out(r, 2), &twin, parts, r->now), -ENOTUNIQ);
+	/* Of a higher generation any start is the newest; then the one before is too old. */
+	assert_int_equal(front_up(&r->f->t, out(r, 2), &next, parts, r->now), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(8)), -ENOTUNIQ);
+	assert_int_equal(front_proven(&r->f->t, 2, &next), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(7)), -ESTALE);
+	assert_int_equal(add(r, 3), 0); /* another host's are its own */
+	assert_int_equal(front_proven(&r->f->t, 3, &other), 0);
+	other.start--;
+	assert_int_equal(front_proven(&r->f->t, 3, &other), -ENOTUNIQ);
+	rig_free(r);
+}
+
+static void generation__same_of_another_start__says_host_number_and_remedy(void **state)
+{
+	static const char end[] = "began anew as generation 7 again: mend its generation file, "
+				  "see cluster.json(5)";
+	struct rig *r = rig_up();
+	char want[256];
+
+	(void)state;
+	memset(out(r, 2)->peer.name, 'x', TRANSPORT_NAME_MAX - 1); /* hides no remedy */
+	next_call(r, 2);
+	front_refused(&r->f->t, 2, -ENOTUNIQ, r->now);
+	front_down(&r->f->t, out(r, 2), -ENOTUNIQ, "some text", r->now);
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	snprintf(want, sizeof(want), "host 2 was refused: it %s", end);
+	assert_string_equal(r->ev[0].text, want);
+	snprintf(want, sizeof(want), "host 2 (%.24s): %s", out(r, 2)->peer.name, end);
+	assert_string_equal(r->ev[1].text, want);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(r->ev[i].type, TRANSPORT_ALARM);
+		assert_int_equal(r->ev[i].host, 2);
+	}
+	rig_free(r);
+}
+
+static void start__not_given__is_drawn(void **state)
+{
+	struct transport_conf c = conf_good();
+	struct rig *one, *two;
+
+	(void)state;
+	c.start = 0;
+	one = rig_with(&c);
+	two = rig_with(&c);
+	assert_true(one->f->t.conf.start && two->f->t.conf.start);
+	assert_true(one->f->t.conf.start != two->f->t.conf.start); /* 1 in 2^64 */
+	rig_free(one);
+	rig_free(two);
 }
 
 static void generation__of_ourselves__ours_alone(void **state)
 {
+	const struct hello_self twin = { .generation = 5, .start = START + 1 };
 	struct rig *r = rig_new();
 
 	(void)state;
 	assert_int_equal(add(r, 1), 0);
 	poll_all(r);
-	assert_int_equal(front_proven(&r->f->t, 1, 6), -ESTALE);
-	assert_int_equal(front_proven(&r->f->t, 1, 5), 0);
-	assert_int_equal(front_up(&r->f->t, out(r, 1), 6, parts, r->now), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 1, &SELF(6)), -ESTALE);
+	assert_int_equal(front_proven(&r->f->t, 1, &SELF(5)), 0);
+	assert_int_equal(front_proven(&r->f->t, 1, &twin), -ESTALE); /* our number used twice */
+	assert_int_equal(front_up(&r->f->t, out(r, 1), &SELF(6), parts, r->now), -ESTALE);
 	up(r, 1, 5);
 	rig_free(r);
 }
@@ -414,15 +484,18 @@ static void refused__says_who_and_why(void **state)
 	front_refused(&r->f->t, 4, -ESTALE, r->now);
 	front_refused(&r->f->t, 0, -ETIMEDOUT, r->now);
 	front_refused(&r->f->t, 4, -EACCES, r->now);
+	front_refused(&r->f->t, 4, -EBADE, r->now);
 	poll_all(r);
-	assert_int_equal(r->n, 4);
+	assert_int_equal(r->n, 5);
 	assert_non_null(strstr(r->ev[0].text, "host 4"));
+	assert_int_equal(r->ev[4].host, 4); /* it holds the key */
+	assert_non_null(strstr(r->ev[4].text, "compare cluster.json on both, see cluster.json(5)"));
 	for (size_t i = 0; i < r->n; i++) {
 		assert_int_equal(r->ev[i].type, TRANSPORT_ALARM);
 		assert_null(strstr(r->ev[i].text, (const char *)key));
 	}
 	transport_stats(&r->f->t, &s);
-	assert_int_equal(s.refused_callers, 4);
+	assert_int_equal(s.refused_callers, 5);
 	rig_free(r);
 }
 
@@ -578,6 +651,9 @@ int main(void)
 		cmocka_unit_test(call__answered_by_a_foe__alarm),
 		cmocka_unit_test(up__region_out_of_range__refused),
 		cmocka_unit_test(generation__lower_than_one_proven__refused),
+		cmocka_unit_test(generation__same_of_another_start__refused),
+		cmocka_unit_test(generation__same_of_another_start__says_host_number_and_remedy),
+		cmocka_unit_test(start__not_given__is_drawn),
 		cmocka_unit_test(generation__of_ourselves__ours_alone),
 		cmocka_unit_test(remove__results_then_down__links_count_on),
 		cmocka_unit_test(remove__never_up__no_event),

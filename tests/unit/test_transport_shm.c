@@ -254,9 +254,12 @@ static struct caller *caller_begin(struct rig *r, const uint8_t *with)
 	char path[128];
 
 	assert_non_null(c);
-	c->conf = (struct transport_conf){
-		.host = 1, .generation = 9, .cluster = "test", .key = with, .key_len = sizeof(key)
-	};
+	c->conf = (struct transport_conf){ .host = 1,
+					   .generation = 9,
+					   .start = 11,
+					   .cluster = "test",
+					   .key = with,
+					   .key_len = sizeof(key) };
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	assert_int_equal(shm_connect(path, &c->fd), 0);
 	hello_begin(&c->hello, HELLO_CALLER, &c->conf, 2, nonce);
