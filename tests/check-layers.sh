@@ -42,6 +42,7 @@ ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ rese
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
+src/daemon/cluster_agree* src/daemon/ nettle/ @libc
 src/daemon/*           src/daemon/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 etc/examples/*         resex/report.h @libc
 tests/*                *

@@ -376,6 +376,7 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 	struct transport_conf tc = {
 		.host = (uint16_t)h->number,
 		.generation = generation,
+		.agreement = cluster_agreement(&c->conf),
 		.key = key->bytes,
 		.key_len = key->len,
 		.port = (uint16_t)h->port,

@@ -85,6 +85,9 @@ int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_
 /* How long a lock must have stood unchanged before others take it away (lock.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 
+/* A digest of all that must be equal on every host: transport_conf.agreement. */
+uint64_t cluster_agreement(const struct cluster_conf *c);
+
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
 /* How the transport is told of host[i]. */
 void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);

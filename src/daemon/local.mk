@@ -4,7 +4,7 @@ libdaemon_a_SOURCES = \
 	include/resex/exit.h \
 	src/daemon/actor.c src/daemon/actor.h \
 	src/daemon/cluster.c src/daemon/cluster.h src/daemon/cluster_priv.h \
-	src/daemon/cluster_conf.c src/daemon/cluster_conf.h src/daemon/cluster_file.c \
+	src/daemon/cluster_agree.c src/daemon/cluster_conf.c src/daemon/cluster_conf.h src/daemon/cluster_file.c \
 	src/daemon/cluster_locks.c src/daemon/cluster_publish.c \
 	src/daemon/settings.c src/daemon/settings.h src/daemon/settings_guest.c \
 	src/daemon/control.c src/daemon/control.h \

@@ -3,18 +3,17 @@
  * takelock: takes the lock of a service, and goes without giving it back, as a host does
  * that dies. For tests/cli/test_cluster.sh.
  *
- *	takelock FOLDER CLUSTER KEY SELF HOME SERVICE
+ *	takelock FILE SELF HOME SERVICE GENERATION
  *
- * Over shm in FOLDER, as host SELF, whose generation is 1; KEY is the key itself. Exit: 0
- * when it was taken, 1 when it was held, or not to be had within 10 s.
+ * As host SELF of the cluster that FILE, a cluster.json, is about. Exit: 0 when it was
+ * taken, 1 when it was held, or not to be had within 10 s.
  */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "resex/region_abi.h"
-#include "src/transport/transport.h"
+#include "src/daemon/cluster_conf.h"
 #include "src/util/clock.h"
 
 static struct mono now_of(struct clock *c)
@@ -77,31 +76,70 @@ static bool link_up(struct transport *t, struct clock *c, uint16_t home)
 	return transport_link(t, home) != 0;
 }
 
+static struct transport *open_as(const struct cluster_conf *cc, uint16_t self, uint64_t generation,
+				 struct clock *c)
+{
+	const struct cluster_host *h = cluster_host_at(cc, self);
+	struct transport_conf conf = { .host = self,
+				       .generation = generation,
+				       .agreement = cluster_agreement(cc),
+				       .bytes = { 4096, 4096 },
+				       .seed = 1 };
+	struct conf_error e = { 0 };
+	struct transport *t = NULL;
+	struct cluster_key key;
+	char text[256] = "";
+
+	if (!h || cluster_key_load(&key, cc->key_file, &e)) {
+		fprintf(stderr, "takelock: %s\n", h ? e.text : "there is no such host");
+		return NULL;
+	}
+	strcpy(conf.address, h->address);
+	strcpy(conf.cluster, cc->cluster);
+	conf.key = key.bytes;
+	conf.key_len = key.len;
+	if (transport_backends[cc->transport]->open(&t, &conf, now_of(c), text))
+		fprintf(stderr, "takelock: %s\n", text);
+	return t;
+}
+
+static bool add_home(struct transport *t, const struct cluster_conf *cc, uint16_t home,
+		     struct mono now)
+{
+	struct transport_peer p;
+	uint32_t i = 0;
+
+	while (i < cc->hosts && cc->host[i].number != home)
+		i++;
+	if (i == cc->hosts)
+		return false;
+	cluster_peer(cc, i, &p);
+	return !transport_add(t, &p, now);
+}
+
 int main(int argc, char **argv)
 {
-	struct transport_conf conf = { .generation = 1, .start = 1, .bytes = { 4096, 4096 }, .seed = 1 };
-	struct transport_peer p = { .name = "home" };
-	struct transport *t = NULL;
+	static struct cluster_conf cc;
+	struct conf_error e = { 0 };
+	uint16_t self, home;
+	struct transport *t;
 	struct clock c;
-	char text[256] = "";
 	bool taken;
 
-	if (argc != 7)
+	if (argc != 6)
 		return 2;
+	self = (uint16_t)atoi(argv[2]);
+	home = (uint16_t)atoi(argv[3]);
 	clock_real(&c);
-	snprintf(conf.address, sizeof(conf.address), "%s", argv[1]);
-	snprintf(p.address, sizeof(p.address), "%s", argv[1]);
-	snprintf(conf.cluster, sizeof(conf.cluster), "%s", argv[2]);
-	conf.key = (const uint8_t *)argv[3];
-	conf.key_len = strlen(argv[3]);
-	conf.host = (uint16_t)atoi(argv[4]);
-	p.host = (uint16_t)atoi(argv[5]);
-	if (transport_find("shm")->open(&t, &conf, now_of(&c), text)) {
-		fprintf(stderr, "takelock: %s\n", text);
+	if (cluster_conf_load(&cc, argv[1], "", &e)) {
+		fprintf(stderr, "takelock: %s\n", e.text);
 		return 1;
 	}
-	taken = !transport_add(t, &p, now_of(&c)) && link_up(t, &c, p.host) &&
-		take(t, &c, conf.host, p.host, (uint32_t)atoi(argv[6]));
+	t = open_as(&cc, self, strtoull(argv[5], NULL, 10), &c);
+	if (!t)
+		return 1;
+	taken = add_home(t, &cc, home, now_of(&c)) && link_up(t, &c, home) &&
+		take(t, &c, self, home, (uint32_t)atoi(argv[4]));
 	transport_close(t);
 	if (!taken)
 		fprintf(stderr, "takelock: the lock was not to be had\n");

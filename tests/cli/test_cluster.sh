@@ -238,13 +238,13 @@ fails 2 resex 'give one service' resex 3 lock-break
 fails 2 resex 'give one service' resex 3 lock-break web mail
 if [ "$(id -u)" -eq 0 ]; then
 	fails 1 resex 'nobody holds the lock of web: nothing to break' resex 3 lock-break web
-	that 'the fourth takes a lock and dies' "$dir/takelock" "$dir/shm" test $key 4 1 1
+	that 'the fourth takes a lock and dies' "$dir/takelock" "$dir/1/cluster.json" 4 1 1 1
 	that 'it is held' until_says '^web +1 +xen1 +held +xen4 +[1-9]' resex 3 lock-list
 	fails 13 resex 'the lock of web was taken only lately, .*wait, or say --force' resex 3 lock-break web
 	good 'it is broken by force' '^web +1 +xen1 +broken +- +[1-9]' resex 3 lock-break web --force
 	that 'as the others see' until_says '^web +1 +xen1 +broken +- ' resex 2 lock-list
 	fails 1 resex 'nobody holds the lock of web' resex 2 lock-break --force web
-	that 'another one is taken' "$dir/takelock" "$dir/shm" test $key 4 1 2
+	that 'another one is taken' "$dir/takelock" "$dir/1/cluster.json" 4 1 2 2
 	that 'and can be broken without force after a while' until_says '"state": "broken"' \
 		"$dir/resex" -s "$dir/1/sock" -j lock-break mail 2>/dev/null
 	if as_nobody true 2>/dev/null; then
@@ -277,11 +277,25 @@ that 'nobody is told the key' not grep -q "$key" "$dir/1/log" "$dir/2/log"
 stop 1 TERM
 stop 2 TERM
 
-# --- a generation that was lost -------------------------------------------------------
+# --- another hold ---------------------------------------------------------------------
 
 cluster 2 shm "$shm" "$shm"
+sed -i 's/"hold": "1s"/"hold": "900ms"/' "$dir/2/cluster.json"
 start 1
 start 2
+for n in 1 2; do
+	other=$((3 - n)) why='what all hosts must have alike differs: compare cluster.json on both, see cluster.json\(5\)'
+	that "$n shows the other as down, and why" until_says "^xen$other +$other +down +yes .*$why" resex $n host-list
+	that "$n has an alarm of it" until_says " alarm +xen$other: host $other .*$why" resex $n events
+	that "the log of $n names it" in_log $n "xen$other: host $other .*$why"
+done
+stop 2 TERM
+sed -i 's/"hold": "900ms"/"hold": "1s"/' "$dir/2/cluster.json"
+start 2
+that 'alike again they see each other' until_says '^xen1 +1 +up ' resex 2 host-list
+
+# --- a generation that was lost -------------------------------------------------------
+
 that 'each other' until_says '^xen2 +2 +up ' resex 1 host-list
 generation=$(cat "$dir/2/state/generation")
 stop 2 TERM

@@ -277,6 +277,7 @@ static inline void hand_open(struct sites *s, int home)
 	static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
 	struct transport_conf c = { .host = HAND,
 				    .generation = ++s->hands,
+				    .agreement = cluster_agreement(cluster_conf(s->at[home].c)),
 				    .cluster = "test",
 				    .key = key,
 				    .key_len = sizeof(key) - 1,

@@ -36,6 +36,117 @@ static void take(struct cluster_conf *c, const char *text, const char *hostname)
 		fail_msg("%s", e.text);
 }
 
+static uint64_t agreement_of(const char *text)
+{
+	struct cluster_conf *c = calloc(1, sizeof(*c));
+	uint64_t v;
+
+	assert_non_null(c);
+	memset(c, 0xa5, sizeof(*c)); /* what the file does not fill does not count */
+	take(c, text, "xen1");
+	v = cluster_agreement(c);
+	free(c);
+	return v;
+}
+
+#define WEB	 "\"services\": [{\"name\": \"web\", \"number\": 1}]"
+#define WEB_TWO	 "\"services\": [{\"name\": \"web\", \"number\": 2}]"
+#define WEB_KEEP "\"services\": [{\"name\": \"web\", \"number\": 1, \"minimum\": 2}]"
+#define WEB_1	 "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen1\"]}]"
+#define WEB_2	 "\"services\": [{\"name\": \"web\", \"number\": 1, \"balancers\": [\"xen2\"]}]"
+#define MAIL	 "\"services\": [{\"name\": \"mail\", \"number\": 1}]"
+#define MAIL_WEB                                                                                   \
+	"\"services\": [{\"name\": \"mail\", \"number\": 2}, {\"name\": \"web\", \"number\": 1}]"
+#define WEB_MAIL                                                                                   \
+	"\"services\": [{\"name\": \"web\", \"number\": 1}, {\"name\": \"mail\", \"number\": 2}]"
+#define WEBM	 "\"services\": [{\"name\": \"webm\", \"number\": 1}]"
+#define HOST3	 "{\"name\": \"xen3\", \"number\": 3, \"address\": \"10.0.0.3\"}"
+#define HOST2_AT "{\"name\": \"xen2\", \"number\": 9, \"address\": \"10.0.0.2\"}"
+#define HOST2_77                                                                                   \
+	"{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\", \"corosync_node\": 77}"
+#define HOST2_02                                                                                   \
+	"{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\", \"corosync_node\": 2}"
+#define CORO "\"membership\": \"corosync\", "
+
+static void agreement__what_locks_are_safe_by__each_makes_another(void **state)
+{
+	static const char *const text[] = {
+		HEAD BOTH "}",
+		HEAD "\"hold\": \"2001ms\", " BOTH "}",
+		HEAD "\"hold\": \"1s\", " BOTH "}", /* not timeout's 1s in its place: */
+		HEAD "\"hold\": \"1s\", \"timeout\": \"2s\", " BOTH "}",
+		HEAD "\"timeout\": \"999ms\", " BOTH "}",
+		HEAD "\"drift\": 999, " BOTH "}",
+		HEAD "\"drift\": 0, " BOTH "}",
+		HEAD CORO BOTH "}",
+		HEAD "\"hosts\": [" HOST1 "]}",
+		HEAD "\"hosts\": [" HOST1 ", " HOST3 "]}",
+		HEAD "\"hosts\": [" HOST1 ", " HOST2_AT "]}",
+		HEAD "\"hosts\": [" HOST1 ", " HOST2 ", " HOST3 "]}",
+		HEAD CORO "\"hosts\": [" HOST1 ", " HOST2_77 "]}",
+		HEAD WEB ", " BOTH "}",
+		HEAD WEB_TWO ", " BOTH "}",
+		HEAD WEB_KEEP ", " BOTH "}",
+		HEAD WEB_1 ", " BOTH "}",
+		HEAD WEB_2 ", " BOTH "}",
+		HEAD MAIL ", " BOTH "}",
+		HEAD WEBM ", " BOTH "}",
+		HEAD WEB_MAIL ", " BOTH "}",
+	};
+	enum { N = sizeof(text) / sizeof(text[0]) };
+	uint64_t v[N];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		v[i] = agreement_of(text[i]);
+		assert_true(v[i] == agreement_of(text[i]));
+		for (size_t k = 0; k < i; k++)
+			if (v[i] == v[k])
+				fail_msg("of one agreement:\n%s\n%s", text[i], text[k]);
+	}
+}
+
+static void agreement__what_each_host_sets_for_itself__changes_nothing(void **state)
+{
+	static const char *const text[] = {
+		"{\"cluster\": \"c\", \"transport\": \"shm\", ",
+		HEAD "\"host\": \"xen2\", ",
+		HEAD "\"key_file\": \"/k\", ",
+		HEAD "\"heartbeat\": \"1s\", ",
+		HEAD "\"scan\": \"1s\", ",
+		HEAD "\"callers\": 1, ",
+		HEAD "\"callers_second\": 1, ",
+		HEAD "\"hold\": \"2000ms\", \"timeout\": \"1000ms\", \"drift\": 1000, ",
+		HEAD "\"membership\": \"static\", ",
+	};
+	const uint64_t v = agreement_of(HEAD BOTH "}"),
+		       services = agreement_of(HEAD WEB_MAIL ", " BOTH "}");
+	char file[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		snprintf(file, sizeof(file), "%s%s}", text[i], BOTH);
+		if (agreement_of(file) != v)
+			fail_msg("another agreement: %s", file);
+	}
+	/* Names, addresses and ports of hosts, in any order; nodes that nobody asks for. */
+	assert_true(agreement_of(HEAD "\"hosts\": [" HOST2 ", " HOST1 "]}") == v);
+	assert_true(agreement_of(HEAD "\"hosts\": [" HOST1 ", " HOST2_77 "]}") == v);
+	assert_true(agreement_of(HEAD "\"hosts\": [{\"name\": \"xen1\", \"number\": 1, "
+				      "\"address\": \"::1\", \"port\": 9}, {\"name\": \"y\", "
+				      "\"number\": 2, \"address\": \"10.0.0.7\"}]}") == v);
+	assert_true(agreement_of(HEAD CORO "\"hosts\": [" HOST1 ", " HOST2_02 "]}") ==
+		    agreement_of(HEAD CORO BOTH "}"));
+	assert_true(agreement_of(HEAD MAIL_WEB ", " BOTH "}") == services);
+}
+
+/* As the file says it is made: hosts of other versions and machines make the same. */
+static void agreement__of_a_known_file__is_the_known_number(void **state)
+{
+	(void)state;
+	assert_true(agreement_of(HEAD WEB_1 ", " BOTH "}") == 0x78fcf5a71da2aca);
+}
+
 static void least__cluster_and_hosts__the_rest_is_the_man_pages_defaults(void **state)
 {
 	struct cluster_conf *c = *state;
@@ -325,6 +436,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults),
+		cmocka_unit_test(agreement__what_locks_are_safe_by__each_makes_another),
+		cmocka_unit_test(agreement__what_each_host_sets_for_itself__changes_nothing),
+		cmocka_unit_test(agreement__of_a_known_file__is_the_known_number),
 		WITH(all_keys__given__are_taken),
 		WITH(refused__each_says_where_what_and_what_instead),
 		WITH(hosts_64__are_taken_and_one_more_is_refused),
