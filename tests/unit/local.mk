@@ -384,7 +384,8 @@ tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 tests_unit_test_choose_LDADD = libshared.a $(CMOCKA_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_counter_LDADD = libshared.a $(CMOCKA_LIBS)
-tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/prop.h tests/unit/shared_rig.h
+tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/lock_rig.h tests/unit/prop.h \
+	tests/unit/shared_rig.h
 tests_unit_test_lock_LDADD = libshared.a $(CMOCKA_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
