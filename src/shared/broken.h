@@ -36,6 +36,7 @@
 	/* move.c */                                                                               \
 	X(DESCENDING_ORDER, "hosts of odd number take the two locks in descending order")          \
 	X(ONE_LOCK, "does not take the donor's lock")                                              \
+	X(FIRST_IN_VAIN, "takes the first lock before it has seen the second")                     \
 	X(COUNTER_UNCHECKED, "does not look at its counter again under the locks")                 \
 	X(NO_SWEEP, "makes no fencing sweep")                                                      \
 	X(NO_FENCE_SEQ, "sweeps without seq + 1")                                                  \

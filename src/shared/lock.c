@@ -222,6 +222,7 @@ static struct mono look_again(struct lock *l, struct mono now)
 /* An operation showed this word, which is not ours. */
 static void note(struct lock *l, uint64_t word, struct mono now)
 {
+	l->looks = l->looks ? 2 : 1;
 	if (!l->known || word != l->seen) {
 		l->seen = word;
 		l->since = now;
@@ -338,6 +339,7 @@ static void new_link(struct lock *l, const struct step_event *ev)
 	if (ev->host != l->home || (l->cut && ev->link <= l->link))
 		return;
 	l->cut = false;
+	l->looks = 0;
 	l->known = false; /* the home may have begun anew: a word like the old one is another */
 }
 
@@ -346,6 +348,7 @@ static void new_home(struct lock *l, uint16_t home)
 	l->home = home;
 	l->op = LOCK_OP_NONE; /* its result is of no concern any more */
 	l->known = false;
+	l->looks = 0;
 	l->prompt = false;
 	l->unknown = false;
 	l->cut = false;
@@ -382,6 +385,8 @@ static void ask_acquire(struct lock *l, struct mono now)
 {
 	if (l->state == LOCK_WATCHING)
 		l->next = now;
+	if (l->state == LOCK_IDLE)
+		l->looks = 0;
 	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING) {
 		l->state = LOCK_WAITING;
 		l->stands = false;
@@ -390,14 +395,24 @@ static void ask_acquire(struct lock *l, struct mono now)
 	}
 }
 
+static void ask_watch(struct lock *l, struct mono now)
+{
+	if (l->state != LOCK_IDLE)
+		return;
+	l->state = LOCK_WATCHING;
+	l->stands = false;
+	l->looks = 0;
+	l->next = now;
+}
+
 static void ask(struct lock *l, uint32_t what, struct mono now)
 {
 	if (what == LOCK_RELEASE)
 		ask_release(l);
 	else if (what == LOCK_ACQUIRE)
 		ask_acquire(l, now);
-	else if (what == LOCK_WATCH && l->state == LOCK_IDLE)
-		l->state = LOCK_WATCHING;
+	else if (what == LOCK_WATCH)
+		ask_watch(l, now);
 }
 
 void lock_step(struct lock *l, const struct step_event *ev, struct mono now, struct step_out *out)
@@ -453,6 +468,13 @@ bool lock_stands(const struct lock *l, struct mono *breaks)
 		return false;
 	*breaks = mono_add(l->since, lock_break_ns(&l->conf));
 	return true;
+}
+
+bool lock_seen(const struct lock *l)
+{
+	if ((l->state != LOCK_WAITING && l->state != LOCK_WATCHING) || l->cut)
+		return false;
+	return l->looks == 2 || (l->looks == 1 && takeable(l, l->seen));
 }
 
 struct mono lock_until(const struct lock *l)

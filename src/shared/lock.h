@@ -32,9 +32,10 @@
  * network) meets the sweep. Neither would do alone: the sweep stops CASes whose
  * reads are older than it, the lease stops reads that are younger.
  *
- * A waiter looks every 1 to 1 1/8 checks, at tw + break, and when it begins to want
- * what it watched. So who dies right after it acquired delays one who waits by break +
- * 1 1/8 checks and a round trip at most.
+ * A waiter looks every 1 to 1 1/8 checks, at tw + break, and when it begins to watch, or
+ * to want what it watched. So who dies right after it acquired delays one who waits by
+ * break + 1 1/8 checks and a round trip at most, whoever comes to wait as well: they look,
+ * and change nothing before their own tw + break.
  *
  * The word: {owner 16, seq 48}, seq {epoch 16, count 32}. seq + 1 with each
  * acquire: no word ever stands twice, and the seq is the fence. Compared by
@@ -116,6 +117,7 @@ struct lock {
 	uint64_t seen;	   /* newest word known: the guess for the next acquire */
 	struct mono since; /* seen unchanged since; kept from one asking to the next */
 	bool stands;	   /* by a look since it is wanted: seen, for a check at least */
+	uint8_t looks;	   /* since it is wanted or watched; 2: or more */
 	bool known;	   /* seen is of this home */
 	bool prompt;	   /* the try at once after a word was shown that may be taken was made */
 	uint64_t compare, word; /* of the newest TAKE: word is ours when HELD */
@@ -151,6 +153,9 @@ bool lock_blocked(const struct lock *l);
  * said a look since it is wanted. breaks: when it may be broken.
  */
 bool lock_stands(const struct lock *l, struct mono *breaks);
+/* WAITING or WATCHING: a look since then, on this link, showed a word that may be taken, or two did
+ * one that may not. */
+bool lock_seen(const struct lock *l);
 /* HELD: when hold is over. */
 struct mono lock_until(const struct lock *l);
 /* HELD: the seq of our word; only grows from holder to holder. */

@@ -251,6 +251,12 @@ static void end(struct move *m, enum move_result r)
 	m->state = MOVE_IDLE;
 }
 
+static void start_locks(struct move *m)
+{
+	m->yields = true;
+	m->state = MOVE_LOCKS;
+}
+
 static void looks(struct move *m, struct mono now)
 {
 	switch (counter_state(&m->counter[m->service])) {
@@ -272,28 +278,31 @@ static void looks(struct move *m, struct mono now)
 		else if (((to_tell(m, 0) | to_tell(m, 1)) & m->down) != 0)
 			end(m, MOVE_UNTOLD); /* else others were told, again and again, in vain */
 		else
-			m->state = MOVE_LOCKS;
+			start_locks(m);
 		break;
 	}
 }
 
-/* rule: who cannot have the second lock within a lease does not keep the first from others */
+/*
+ * rule: nobody takes the first lock before it has seen the second; and who cannot have the
+ * second within a lease does not keep the first from others
+ */
 static bool yields(struct move *m, struct lock *const l[2], struct mono now, struct step_out *out)
 {
+	bool unseen = m->yields && !lock_seen(l[1]) && !SHARED_BROKEN(FIRST_IN_VAIN);
 	struct mono breaks = now, from = now;
+	bool stands = lock_stands(l[1], &breaks);
 
 	if (lock_state(l[0]) == LOCK_HELD)
 		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
-	if (!m->yields && (lock_state(l[0]) != LOCK_HELD || lock_state(l[1]) != LOCK_WAITING))
-		return false;
-	m->yields = lock_stands(l[1], &breaks);
-	m->ask = mono_add(breaks, -m->conf.hold_ns / 2);
-	m->yields = m->yields && mono_sub(m->ask, from) > 0;
+	if (stands)
+		m->patience = mono_add(now, patience(m));
+	m->ask = stands ? mono_add(breaks, -m->conf.hold_ns / 2) : m->patience;
+	m->yields = (stands || unseen) && mono_sub(m->ask, from) > 0;
 	for (uint32_t i = 0; i < 2 && m->yields; i++) {
 		if (lock_state(l[i]) != LOCK_WATCHING)
 			ask_lock(l[i], LOCK_RELEASE, now, out);
 		ask_lock(l[i], LOCK_WATCH, now, out);
-		m->patience = mono_add(now, patience(m));
 	}
 	return m->yields;
 }

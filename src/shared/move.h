@@ -11,15 +11,15 @@
  *	 2 choose a donor (move_donor, pure); after MOVE_BUSY the same as before, as
  *	   long as it will do: how long its lock stands is known. A balancer of the two
  *	   to whom there is no link: no move, and nobody else is told in vain
- *	 3 the locks of both services, in ascending service id. While the first is
- *	   another's the second is watched, so that who died with both delays but once.
- *	   Who has the first, and sees the second stand as another's for a check, does
- *	   not sit on the first in vain: unless it may break the second by half of the
- *	   first's lease, it gives the first back and watches both. It asks again when
- *	   the second was seen free or as yet another's, or may be broken in half a
- *	   lease. So a dead holder of the second delays by break and S, as in lock.h, and
- *	   by who comes later only for a check each, as long as that one has the first
- *	   before it has seen the second stand.
+ *	 3 the locks of both services, in ascending service id. Both are looked at
+ *	   first: nobody asks for the first before it saw the second free, or as yet
+ *	   another's than before, or may break it by half of a lease: it watches both,
+ *	   and has nothing that others want. While the first is another's the second is
+ *	   watched, so that who died with both delays but once. Who has the first, when
+ *	   the second went to another meanwhile and is seen to stand for a check, gives
+ *	   the first back unless it may break the second by half of the first's lease.
+ *	   So a dead holder of the second delays by break and S, as in lock.h, however
+ *	   many newcomers there are and whenever they come.
  *	 4 its counter again: ahead: no move; the load no longer high for T: no move
  *	 5 read every node word; one is of a newer epoch than the locks': no move
  *	 6 a lock was not had by a clean release: fencing sweep: CAS every node
@@ -137,7 +137,7 @@ struct move {
 	enum move_result result; /* of the move under way, then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
 	bool busy;		 /* the last move of service ended so: its donor stays */
-	bool yields;		 /* LOCKS: the first is not asked for: the second stands, */
+	bool yields;		 /* LOCKS: the first is not asked for, for the second, */
 	struct mono ask;	 /* until this, if nothing happens */
 	struct mono patience;	 /* with a home, or oneself, that does not answer */
 	uint64_t view, members;

@@ -310,7 +310,9 @@ static void unstick(struct history *h, const struct history_record *r, uint16_t 
 	int64_t told = x->told ? h->conf.told_ns : 0;
 
 	/* Nobody wanted it before its load was high. */
-	if (x->stuck_since && x->met && x->high && x->high_since <= x->stuck_since) {
+	bool wanted = h->conf.wanted || (x->high && x->high_since <= x->stuck_since);
+
+	if (x->stuck_since && x->met && wanted) {
 		if (delay > x->delay)
 			x->delay = delay;
 		if (h->conf.delay_ns && ((x->met_by[r->host] && own > h->conf.delay_ns + told) ||

@@ -89,6 +89,7 @@ struct history_conf {
 	 * anybody has, than any_delay_ns. 0: not checked.
 	 */
 	int64_t delay_ns, any_delay_ns;
+	bool wanted;	 /* by all who met it from then on, whatever its own load */
 	int64_t told_ns; /* and so much later, if the dead one had told of its move */
 	FILE *verbose;	 /* each record; may be NULL */
 };

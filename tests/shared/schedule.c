@@ -20,11 +20,13 @@ enum {
 	TIMER_VICTIM = 0x300,
 	TIMER_TROUBLE = 0x400,
 	TIMER_HEAL = 0x500,
-	TIMER_DUE = 0x600, /* the same: the high load must have made a move */
+	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
+	TIMER_COME = 0x700, /* + host */
+	MIDDLE = 50,	    /* no donor for who is not high, and a worse one than LOW */
 };
 
-static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	 "death",    "storm",
-							"views", "handover", "unseen" };
+static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	    "death",  "storm",	  "views",
+							"handover", "unseen", "newcomers" };
 
 const char *schedule_kind_name(enum schedule_kind k)
 {
@@ -56,6 +58,12 @@ static uint16_t id_of(uint32_t service)
 	return (uint16_t)(service + 1);
 }
 
+/* Of a holder; else nothing fails. */
+static bool has_death(const struct schedule *s)
+{
+	return s->kind == SCHEDULE_DEATH || s->kind == SCHEDULE_NEWCOMERS;
+}
+
 static void set_load(struct schedule *s, uint32_t i, uint32_t load)
 {
 	if ((s->load[i] == HIGH) != (load == HIGH))
@@ -72,7 +80,7 @@ static bool any_high(const struct schedule *s)
 	return false;
 }
 
-static int64_t break_ns(const struct schedule *s)
+int64_t schedule_break_ns(const struct schedule *s)
 {
 	int64_t act = HOLD_NS + DEADLINE_NS;
 
@@ -92,7 +100,7 @@ static bool has_donor(const struct schedule *s, uint32_t i)
 /* By when a high load has made a move when nobody fails: T, fresh locks, other moves. */
 static int64_t patience(const struct schedule *s)
 {
-	return (CHECKS + 10) * CHECK_NS + 6 * break_ns(s);
+	return (CHECKS + 10) * CHECK_NS + 6 * schedule_break_ns(s);
 }
 
 static void high_begins(struct schedule *s, uint32_t i)
@@ -109,7 +117,7 @@ static void high_begins(struct schedule *s, uint32_t i)
 	}
 	s->event[i]++;
 	set_load(s, i, HIGH);
-	if (s->kind == SCHEDULE_DEATH)
+	if (has_death(s))
 		return; /* for good */
 	if (s->kind == SCHEDULE_CALM && !one_in(s, 4)) {
 		lasts = patience(s);
@@ -130,7 +138,7 @@ static void high_ends(struct schedule *s, uint32_t i, uint32_t event)
 /* A node went to service i: its load falls after a while. */
 static void relieved(struct schedule *s, uint32_t i)
 {
-	if (s->kind == SCHEDULE_DEATH)
+	if (has_death(s))
 		return;
 	world_timer(&s->w, s->w.now + between(s, 0, CHECK_NS * 3 / 2),
 		    TIMER_LOW + i + 16 * (s->event[i] & 15));
@@ -183,8 +191,8 @@ static void scan(struct schedule *s, struct schedule_host *h)
 		n->load = service >= 1 && service <= s->services
 				  ? s->load[service - 1] + (uint32_t)(world_random(&s->w) % 5)
 				  : 0;
-		/* DEATH: it is the daemon that died, not its nodes: a donor stays one. */
-		n->alive = s->kind == SCHEDULE_DEATH || s->w.host[n->host].up;
+		/* It is the daemon that died, not its nodes: a donor stays one. */
+		n->alive = has_death(s) || s->w.host[n->host].up;
 	}
 }
 
@@ -201,7 +209,7 @@ static void check(struct schedule *s, struct schedule_host *h, struct mono now,
 		if (!(h->serves >> i & 1))
 			continue;
 		counter_check(&h->counter[i], s->load[i] == HIGH);
-		if (asked || move_state(&h->move) != MOVE_IDLE ||
+		if (asked || h->comes_later || move_state(&h->move) != MOVE_IDLE ||
 		    !counter_high_for_t(&h->counter[i]))
 			continue;
 		move_step(&h->move, &(struct step_event){ .type = STEP_ASK, .what = i }, now, out);
@@ -279,6 +287,45 @@ static struct mono due(void *ctx, uint16_t host)
 
 /* --- what the world tells ----------------------------------------------------------- */
 
+/* NEWCOMERS: one of those who have not come yet comes within so long. */
+static void next_comes(struct schedule *s, int64_t within)
+{
+	for (uint16_t h = 1; h <= s->hosts; h++) {
+		if (!s->host[h].comes_later || s->host[h].comes)
+			continue;
+		s->host[h].comes = true;
+		world_timer(&s->w, s->w.now + between(s, 0, within), TIMER_COME + h);
+		return;
+	}
+}
+
+static void come(struct schedule *s, uint16_t host)
+{
+	s->host[host].comes_later = false;
+	world_ask(&s->w, host, 0);
+}
+
+/*
+ * NEWCOMERS: the host that balances the last service alone dies when it has the lock of its
+ * donor, the second service: the second lock of all who want a node for the first one.
+ * Newcomers come at bad times: right before it takes that lock, which they see free, and when
+ * the first lock was just given back, before others look again.
+ */
+static void newcomers(struct schedule *s, const struct world_effect *e)
+{
+	uint32_t i = e->op->offset / 8;
+	bool victims = e->poster == s->victim && i == 2 && !s->struck;
+
+	if (victims && e->now == e->old && one_in(s, 2))
+		next_comes(s, 4 * s->w.conf.delay_max);
+	if (victims && e->now != e->old && region_word_id(e->now) == e->poster) {
+		s->struck = true;
+		world_timer(&s->w, s->w.now + between(s, 0, NS_PER_MS / 4), TIMER_VICTIM);
+	}
+	if (s->struck && i == 1 && e->now != e->old && region_word_id(e->now) == 0)
+		next_comes(s, NS_PER_MS / 2);
+}
+
 /* DEATH: of whom acquired the lock of the loaded service. */
 static void choose_victim(struct schedule *s, const struct world_effect *e)
 {
@@ -312,7 +359,11 @@ static void effect(void *ctx, const struct world_effect *e)
 	history_add(&s->h, &r);
 	if (s->h.moves > moves && !s->h.violation)
 		relieved(s, region_word_id(e->now) - 1u);
-	if (e->op->offset < REGION_COUNTERS && e->now != e->old)
+	if (e->op->offset >= REGION_COUNTERS)
+		return;
+	if (s->kind == SCHEDULE_NEWCOMERS)
+		newcomers(s, e);
+	else if (e->now != e->old)
 		choose_victim(s, e);
 }
 
@@ -380,9 +431,20 @@ static void notice(void *ctx, enum world_notice what, uint16_t host, uint64_t va
 static void strike(struct schedule *s)
 {
 	if (one_in(s, 2))
-		world_crash(&s->w, s->victim, one_in(s, 2) ? -1 : 4 * break_ns(s));
+		world_crash(&s->w, s->victim, one_in(s, 2) ? -1 : 4 * schedule_break_ns(s));
 	else
-		world_pause(&s->w, s->victim, 5 * break_ns(s));
+		world_pause(&s->w, s->victim, 5 * schedule_break_ns(s));
+	if (s->kind != SCHEDULE_NEWCOMERS)
+		return;
+	set_load(s, 2, MIDDLE);
+	set_load(s, 0, HIGH);
+	for (uint16_t h = 1; h <= s->hosts; h++) {
+		if (!s->host[h].comes_later || s->host[h].comes || one_in(s, 2))
+			continue;
+		s->host[h].comes = true;
+		world_timer(&s->w, s->w.now + between(s, 0, 2 * schedule_break_ns(s)),
+			    TIMER_COME + h);
+	}
 }
 
 /* VIEWS, HANDOVER: one or two hosts are cut off, or come back. */
@@ -456,6 +518,8 @@ static void timer(void *ctx, uint32_t what)
 		return strike(s);
 	case TIMER_TROUBLE:
 		return trouble(s);
+	case TIMER_COME:
+		return come(s, (uint16_t)i);
 	case TIMER_HEAL:
 		return i ? last_load(s) : heal(s);
 	default:
@@ -465,28 +529,49 @@ static void timer(void *ctx, uint32_t what)
 
 /* --- drawing it ------------------------------------------------------------------------ */
 
-/* A cluster: who balances what, which nodes there are and whom they serve at first. */
-static void draw_cluster(struct schedule *s, struct history_conf *c)
+static void draw_balancers(struct schedule *s)
 {
 	uint32_t balancers = (uint32_t)between(s, 3, s->hosts < 5 ? s->hosts : 5);
-	uint32_t first = one_in(s, 2) ? 1 : s->hosts - balancers + 1, n = 0;
-	struct move_view *in = &s->host[1].in;
+	uint32_t first = one_in(s, 2) ? 1 : s->hosts - balancers + 1;
 
-	in->nodes = in->services = 0;
-	for (uint32_t i = 0; i < s->services; i++)
-		c->minimum[id_of(i)] = (uint32_t)between(s, 1, 2);
 	for (uint32_t b = 0; b < balancers; b++) {
 		uint32_t serves = (uint32_t)between(s, 1, (1 << s->services) - 1);
 
 		if (b < 2) /* each service has two */
 			serves = (1u << s->services) - 1;
 		s->host[first + b].serves = serves;
-		for (uint32_t i = 0; i < s->services; i++)
-			if (serves >> i & 1)
-				c->balancers[id_of(i)] |= 1ull << (first + b - 1);
 	}
+}
+
+/* Who will die balances the last service, all others the first two. Some come later. */
+static void draw_newcomers(struct schedule *s)
+{
+	s->victim = (uint16_t)between(s, 2, s->hosts);
+	for (uint16_t h = 1; h <= s->hosts; h++) {
+		s->host[h].serves = h == s->victim ? 4 : 3;
+		s->host[h].comes_later = h != 1 && h != s->victim && !one_in(s, 4);
+	}
+}
+
+/* A cluster: who balances what, which nodes there are and whom they serve at first. */
+static void draw_cluster(struct schedule *s, struct history_conf *c)
+{
+	struct move_view *in = &s->host[1].in;
+	uint32_t n = 0;
+
+	in->nodes = in->services = 0;
+	for (uint32_t i = 0; i < s->services; i++)
+		c->minimum[id_of(i)] = (uint32_t)between(s, 1, 2);
+	if (s->kind == SCHEDULE_NEWCOMERS)
+		draw_newcomers(s);
+	else
+		draw_balancers(s);
+	for (uint32_t h = 1; h <= s->hosts; h++)
+		for (uint32_t i = 0; i < s->services; i++)
+			if (s->host[h].serves >> i & 1)
+				c->balancers[id_of(i)] |= 1ull << (h - 1);
 	for (uint32_t i = 0; i < s->services; i++) {
-		uint32_t more = s->kind == SCHEDULE_UNSEEN ? 2 : 0;
+		uint32_t more = s->kind >= SCHEDULE_UNSEEN ? 2 : 0;
 		uint32_t nodes = c->minimum[id_of(i)] + more + (uint32_t)between(s, i == 0, 2);
 
 		for (uint32_t k = 0; k < nodes; k++, n++) {
@@ -514,7 +599,7 @@ static void draw_faults(struct schedule *s, struct world_conf *w)
 {
 	static const uint32_t often[] = { 8, 16, 32, 64, 128 };
 
-	if (s->kind == SCHEDULE_CALM || s->kind == SCHEDULE_DEATH)
+	if (s->kind == SCHEDULE_CALM || has_death(s))
 		return;
 	if (s->kind == SCHEDULE_UNSEEN) {
 		w->fault_in = 1;
@@ -553,7 +638,10 @@ static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 		s->kind = (enum schedule_kind)kind;
 	s->dynamic = s->kind == SCHEDULE_VIEWS || s->kind == SCHEDULE_HANDOVER;
 	s->hosts = w.hosts = c.hosts = (uint32_t)between(s, 4, WORLD_HOSTS);
-	s->services = c.services = (uint32_t)between(s, 2, SCHEDULE_SERVICES);
+	s->services = (uint32_t)between(s, 2, SCHEDULE_SERVICES);
+	if (s->kind == SCHEDULE_NEWCOMERS)
+		s->services = SCHEDULE_SERVICES;
+	c.services = s->services;
 	w.drift_ppm = drifts[world_random(&s->w) % 3];
 	w.delay_max = between(s, 100, 1000) * NS_PER_US;
 	w.faults_until = 25 * HOLD_NS;
@@ -567,24 +655,40 @@ static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 				      .check_ns = CHECK_NS,
 				      .drift_ppm = (uint32_t)w.drift_ppm,
 				      .checks = CHECKS };
-	c.flight_ns = 2 * break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
+	c.flight_ns = 2 * schedule_break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
 	c.break_ns = (HOLD_NS + DEADLINE_NS) - 1000;
 	if (s->kind == SCHEDULE_DEATH) {
 		/*
 		 * break + S, with a waiter's jitter; and S again, for who waits first may
 		 * lose the other lock meanwhile, and the next to have it goes on.
 		 */
-		c.delay_ns = break_ns(s) + 2 * (CHECK_NS + CHECK_NS / 8);
+		c.delay_ns = schedule_break_ns(s) + 2 * (CHECK_NS + CHECK_NS / 8);
 		c.any_delay_ns = c.delay_ns + 4 * CHECK_NS;
 		c.told_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;
 		s->victim_in = (uint32_t)between(s, 1, 3);
 	}
+	if (s->kind == SCHEDULE_NEWCOMERS) {
+		/* break + S, with a waiter's jitter, a round trip, a late tick: whoever comes. */
+		c.delay_ns = c.any_delay_ns = schedule_break_ns(s) + CHECK_NS + CHECK_NS / 8 +
+					      4 * w.delay_max + 2 * w.tick_late;
+		c.wanted = true;
+	}
 	history_init(&s->h, &c);
 	for (uint32_t i = 0; i < s->services; i++)
-		s->load[i] = LOW;
+		s->load[i] = s->kind == SCHEDULE_NEWCOMERS && i == 0 ? MIDDLE : LOW;
 	s->view = s->dynamic ? (uint64_t)between(s, 1, 3) : 0;
 	s->members = (1ull << s->hosts) - 1;
 	s->w.conf = w;
+}
+
+/* NEWCOMERS: who met the dead holder's lock goes on wanting it. */
+static void must_have_had(struct schedule *s)
+{
+	const struct history_service *x = &s->h.service[id_of(1)];
+
+	if (x->stuck_since && x->met && s->w.now - x->met > s->h.conf.delay_ns)
+		history_fail(&s->h, HISTORY_DELAY, "lock %u of a dead holder is not had at all",
+			     id_of(1));
 }
 
 bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
@@ -597,9 +701,14 @@ bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 	c = s->w.conf;
 	world_init(&s->w, &c, &a, s->w.rng);
 	world_start(&s->w, s->view, s->members);
-	world_timer(&s->w, between(s, 0, 4 * CHECK_NS),
-		    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
-	if (s->kind != SCHEDULE_DEATH && one_in(s, 2))
+	if (s->kind == SCHEDULE_NEWCOMERS) {
+		world_timer(&s->w, between(s, 0, 4 * CHECK_NS), TIMER_HIGH + 2);
+		world_timer(&s->w, between(s, 0, 20 * CHECK_NS), TIMER_HIGH + 0);
+	} else {
+		world_timer(&s->w, between(s, 0, 4 * CHECK_NS),
+			    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
+	}
+	if (!has_death(s) && one_in(s, 2))
 		world_timer(&s->w, between(s, 0, 10 * CHECK_NS),
 			    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
 	if (s->dynamic)
@@ -611,6 +720,8 @@ bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 	}
 	for (int64_t t = 0; t <= end && !s->h.violation && !s->w.broken; t += CHECK_NS)
 		world_run(&s->w, t);
+	if (s->kind == SCHEDULE_NEWCOMERS)
+		must_have_had(s);
 	if (s->w.broken)
 		history_fail(&s->h, HISTORY_WORLD, "%s", s->w.broken);
 	return !s->h.violation;

@@ -15,12 +15,13 @@
 #include "tests/shared/world.h"
 
 enum schedule_kind {
-	SCHEDULE_CALM,	   /* no faults: one move for each high load */
-	SCHEDULE_DEATH,	   /* one holder dies or hangs: a bounded delay */
-	SCHEDULE_STORM,	   /* all faults at random, static membership */
-	SCHEDULE_VIEWS,	   /* the same with a membership that follows them */
-	SCHEDULE_HANDOVER, /* homes go from host to host while holders hang */
-	SCHEDULE_UNSEEN,   /* a late move to a node that others cannot reach meanwhile */
+	SCHEDULE_CALM,	    /* no faults: one move for each high load */
+	SCHEDULE_DEATH,	    /* one holder dies or hangs: a bounded delay */
+	SCHEDULE_STORM,	    /* all faults at random, static membership */
+	SCHEDULE_VIEWS,	    /* the same with a membership that follows them */
+	SCHEDULE_HANDOVER,  /* homes go from host to host while holders hang */
+	SCHEDULE_UNSEEN,    /* a late move to a node that others cannot reach meanwhile */
+	SCHEDULE_NEWCOMERS, /* a holder dies, and who wants its lock comes at bad times */
 	SCHEDULE_KINDS,
 };
 
@@ -35,6 +36,7 @@ struct schedule_host {
 	uint32_t serves; /* bit i: balances in.service[i] */
 	uint32_t turn;	 /* of its services, which is asked first */
 	bool quorate;
+	bool comes_later, comes; /* NEWCOMERS */
 };
 
 struct schedule {
@@ -51,6 +53,7 @@ struct schedule {
 	bool dynamic;	    /* membership */
 	uint32_t victim_in; /* DEATH: that many acquisitions from now */
 	uint16_t victim;
+	bool struck;
 	bool quiet; /* no more faults; what was promised is due */
 	uint64_t moves_before;
 	const char *note;
@@ -58,6 +61,8 @@ struct schedule {
 
 /* One schedule. false: s->h.violation. verbose: where each record goes, or NULL. kind: -1: any. */
 bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind);
+/* What a lock of a dead holder stands before it may be broken, at most, in true time. */
+int64_t schedule_break_ns(const struct schedule *s);
 const char *schedule_kind_name(enum schedule_kind k);
 
 #endif

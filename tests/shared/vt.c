@@ -63,6 +63,7 @@ static const struct {
 	{ BROKEN_HISTORY_KEPT, "twice" },
 	{ BROKEN_DESCENDING_ORDER, "order" },
 	{ BROKEN_ONE_LOCK, "unlocked" },
+	{ BROKEN_FIRST_IN_VAIN, "delay" },
 	{ BROKEN_COUNTER_UNCHECKED, "twice" },
 	{ BROKEN_NO_SWEEP, "overlap stale" },
 	{ BROKEN_NO_FENCE_SEQ, "fence" },
@@ -87,7 +88,21 @@ struct options {
 
 struct sums {
 	uint64_t kinds[SCHEDULE_KINDS], moves, acquisitions, breaks, steps, hash;
+	uint64_t deaths;
+	int64_t past; /* break time, the longest that a dead holder delayed others */
 };
+
+static void add_deaths(struct sums *sum, const struct schedule *s)
+{
+	for (uint32_t i = 1; i <= s->services; i++) {
+		int64_t past = s->h.service[i].delay - schedule_break_ns(s);
+
+		if (!s->h.service[i].delay)
+			continue;
+		if (!sum->deaths++ || past > sum->past)
+			sum->past = past;
+	}
+}
 
 static void add_up(struct sums *sum, const struct schedule *s)
 {
@@ -96,6 +111,7 @@ static void add_up(struct sums *sum, const struct schedule *s)
 	sum->acquisitions += s->h.acquisitions;
 	sum->breaks += s->h.breaks;
 	sum->steps += s->w.steps;
+	add_deaths(sum, s);
 	sum->hash = (sum->hash ^ s->h.hash) * 0x9e3779b97f4a7c15ull;
 }
 
@@ -161,6 +177,10 @@ static int run_sound(struct schedule *s, const struct options *o)
 	       (unsigned long long)sum.breaks, (unsigned long long)sum.moves,
 	       (unsigned long long)sum.hash,
 	       (long long)us / (int64_t)(o->schedules + !o->schedules));
+	if (sum.deaths)
+		printf("locks of %llu dead holders were had, at the latest %lld us after the break "
+		       "was due\n",
+		       (unsigned long long)sum.deaths, (long long)sum.past / NS_PER_US);
 	return 0;
 }
 

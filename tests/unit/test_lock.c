@@ -267,6 +267,63 @@ static void watch__acquire_while_a_look_is_under_way__is_not_delayed(void **stat
 	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
 }
 
+static void watch__begun_anew__looks_at_once(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_ACQUIRE);
+	ask(r, &r->b, LOCK_RELEASE);
+	r->b.ops = 0;
+	ask(r, &r->b, LOCK_WATCH);
+	assert_int_equal(r->b.ops, 1);
+}
+
+static void seen__word_is_free__after_a_look(void **state)
+{
+	struct rig *r = *state;
+
+	tell(r, &r->b, rig_ask(LOCK_WATCH));
+	assert_false(lock_seen(&r->b.lock));
+	run(r, &r->b);
+	assert_true(lock_seen(&r->b.lock));
+	ask(r, &r->b, LOCK_RELEASE);
+	assert_false(lock_seen(&r->b.lock)); /* what was free may not be so any more */
+	tell(r, &r->b, rig_ask(LOCK_WATCH));
+	assert_false(lock_seen(&r->b.lock));
+}
+
+static void seen__word_is_anothers__after_two_looks(void **state)
+{
+	struct rig *r = *state;
+
+	hold(r, &r->a);
+	ask(r, &r->b, LOCK_WATCH);
+	assert_false(lock_seen(&r->b.lock));
+	tick_until(r, &r->b, mono_add(r->now, CHECK / 2));
+	assert_false(lock_seen(&r->b.lock));
+	tick_until(r, &r->b, mono_add(r->now, CHECK));
+	assert_true(lock_seen(&r->b.lock));
+}
+
+static void seen__link_breaks__not_before_it_is_looked_at_again(void **state)
+{
+	struct rig *r = *state;
+	struct step_op op;
+
+	ask(r, &r->b, LOCK_WATCH);
+	r->now = lock_due(&r->b.lock);
+	tell(r, &r->b, (struct step_event){ .type = STEP_TICK });
+	op = only(&r->b);
+	assert_true(lock_seen(&r->b.lock));
+	give(r, &r->b, &op, STEP_LOST, 0);
+	assert_false(lock_seen(&r->b.lock));
+	tell(r, &r->b, rig_link(HOME, ++r->b.link));
+	assert_false(lock_seen(&r->b.lock));
+	run(r, &r->b);
+	assert_true(lock_seen(&r->b.lock));
+}
+
 /* --- releases ----------------------------------------------------------------------- */
 
 static void release__after_it_was_broken__fails_harmlessly(void **state)
@@ -637,6 +694,10 @@ int main(void)
 		T(watch__word_gets_free__is_not_taken_before_it_is_asked),
 		T(watch__word_changes_after_break_time__is_seen),
 		T(watch__acquire_while_a_look_is_under_way__is_not_delayed),
+		T(watch__begun_anew__looks_at_once),
+		T(seen__word_is_free__after_a_look),
+		T(seen__word_is_anothers__after_two_looks),
+		T(seen__link_breaks__not_before_it_is_looked_at_again),
 		T(release__after_it_was_broken__fails_harmlessly),
 		T(release__unclean__next_holder_takes_it_at_once_and_is_unclean),
 		T(release__unknown__same_cas_on_a_newer_link_decides),

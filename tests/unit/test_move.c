@@ -33,7 +33,7 @@ static void move__nobody_fails__operations_come_in_the_order_of_the_rules(void *
 		one(r, h);
 	}
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
-	assert_string_equal(said, "cLLcnnnnnnaaNLL");
+	assert_string_equal(said, "cllLLcnnnnnnaaNLL");
 }
 
 static void move__nobody_fails__least_loaded_node_goes_over_and_all_are_told(void **state)
