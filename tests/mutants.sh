@@ -190,6 +190,12 @@ src/util/conf.c @ conf @ s/if (len > CONF_BYTES_MAX)/if (0)/
 src/util/log.c @ log @ s/if (is_control(prev, b, next))/if (0)/
 src/util/log.c @ log @ s/if (level > l->level)/if (0)/
 src/util/clock.c @ clock @ s/if (t\.ns > c->sim_ns)//
+src/util/netlink.c @ netlink @ s/ || h.nla_len > \*left//
+src/util/netlink.c @ netlink @ s/h.nla_len < sizeof(h) || //
+src/util/netlink.c @ netlink @ s/ || h.nlmsg_len > \*left//
+src/util/netlink.c @ netlink @ s/if (skip > \*left)/if (0)/
+src/util/netlink.c @ netlink @ s/error <= -ERRNO_END/error < -ERRNO_END/
+src/util/netlink.c @ netlink @ s/ & (uint32_t)NLA_TYPE_MASK//
 ibmon/mtu.c @ mtu @ s/(bytes % mtu != 0)/0/
 ibmon/mtu.c @ mtu @ s/return 1;/return 0;/
 ibmon/mtu.c @ mtu @ s/a > UINT64_MAX - b ? UINT64_MAX : a + b/a + b/
@@ -382,7 +388,7 @@ src/counters/counter_vif.c @ counters @ s/(sum.which ^ index)/sum.which/
 src/counters/counter_vif.c @ counters @ s/return rc == -ENOENT ? -EAGAIN : rc;/break;/
 src/counters/counter_vif.c @ counters @ s/{ "rx_bytes", &v->bytes_sent }/{ "tx_bytes", \&v->bytes_sent }/
 src/counters/counter_port.c @ counters @ s/WORD = 4/WORD = 1/
-src/counters/counter_vf.c @ counters @ s/return vf == number;/return true;/
+src/counters/counter_vf.c @ counters @ s/nl_u32(&a) == number/true/
 src/counters/counter_vf.c @ counters @ s/a->round != c->round ||//
 src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
 src/daemon/manager_cross.c @ manager_cross @ s/if (mono_sub(sn->time, m->cross_time) < 0)/if (0)/
@@ -406,6 +412,9 @@ src/util/hist.c @ hist @ s/if (ns > h->max)/if (0)/
 src/util/hist.c @ hist @ s/permille + 999) /permille) /
 src/daemon/scenario_stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
 src/daemon/scenario_stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/
+src/benchex/hello.c @ benchex_hello @ s/got.options > from->options_max/0/
+src/benchex/hello.c @ benchex_hello @ s/h->options_max > conf->options_max/0/
+src/benchex/hello.c @ benchex_hello @ s/h->role == BX_BULK ? 0 : BX_OPTIONS_MAX/BX_OPTIONS_MAX/
 src/benchex/number.c @ benchex_options benchex_trace @ s/return n && n == len ? within/return n ? within/
 src/benchex/number.c @ benchex_options @ s/__builtin_mul_overflow(v, times, &v))/(v *= times, 0))/
 src/benchex/number.c @ benchex_options benchex_trace @ s/if (!m || m > 9)/if (!m)/
@@ -557,7 +566,7 @@ echo '#define HAVE_COROSYNC 1' >config.h # a fake one; without verbs
 build() {
 	set -- "$1" src/core/*.c policies/*.c src/util/*.c ibmon/*.c src/hv/hv.c src/hv/hv_sim.c src/sim/*.c \
 		src/counters/*.c src/shared/*.c src/transport/*.c src/daemon/*.c tests/fakes/fake_*.c \
-		src/benchex/merge.c src/benchex/number.c \
+		src/benchex/hello.c src/benchex/merge.c src/benchex/number.c \
 		src/benchex/option_rows.c src/benchex/options.c src/benchex/price.c \
 		src/benchex/profile.c src/benchex/result.c src/benchex/trace.c
 	test=$1
