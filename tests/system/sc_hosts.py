@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """hosts: two Xen hosts on a cable, dom0 to dom0 over soft-RoCE.
 
-The transport's contract holds in dom0. The two work on each other's memory (sc_transport), take
+The transport's contract holds, with hosts in both. The two work on each other's memory (sc_transport), take
 one lock by turns, and run resexd, which sees the other host's guests, Resos and caps by READs
 alone; while the cable is cut and healed, and processes are stopped, killed and started again.
 """
@@ -18,7 +18,7 @@ from sc_transport import A, B, CABLE
 BED = {"sched": "credit2", "memory": 1280, "dom0_memory": 640, "cpus": 1}
 LOAD = "--qps 1 --types rc --mix write=1 --sizes 4096-4096 --mtu 1024 --count 200-200 --seed 7"
 CAP = 40
-SECOND = "10.99.0.101"  # also of the first host: the contract's hosts are processes of one machine
+PORT = 9900  # where the second host's dom0 serves the contract's hosts
 
 
 def cable(away):
@@ -27,6 +27,18 @@ def cable(away):
             os.rename(path, path + ".cut")
         else:
             os.rename(path + ".cut", path)
+
+
+# --- the contract --------------------------------------------------------------------------------
+
+
+def contract(vms):
+    """The suite, with every other of its hosts, and of their processes, in the second dom0."""
+    vms[1].sh("(RESEX_PATIENCE=60 /t/contract serve %s %d >/tmp/serve.out 2>/h/files/serve.err & "
+              "echo $! >/tmp/serve.pid)" % (B, PORT))
+    wait_for("who serves the contract's hosts", 10, lambda: "listening" in vms[1].run("cat /tmp/serve.out").out, 0.2)
+    sc_transport.suite(vms[0], "/t/contract verbs %s %s %d" % (A, B, PORT), 500)
+    vms[1].sh("kill $(cat /tmp/serve.pid)")
 
 
 # --- one lock, by turns --------------------------------------------------------------------------
@@ -160,8 +172,8 @@ def hosts(vm):
             vms = (vm, other)
             for v, at in zip(vms, (A, B)):
                 v.sh("/t/rxe.sh eth0 " + at)
-            vm.sh("/usr/sbin/ip addr add %s/24 dev eth0" % SECOND)
-            sc_transport.suite(vm, "/t/contract verbs %s %s" % (A, SECOND), 400)
+            vm.note("--- the contract")
+            contract(vms)
             counters = [sc_transport.Host(vm, 1, A, B), sc_transport.Host(other, 2, B, A)]
             for part in (sc_transport.clean, sc_transport.cut, sc_transport.killed):
                 vm.note("--- counters, " + part.__name__)

@@ -219,9 +219,8 @@ static void account(struct child *c)
 }
 
 /* The parent spoke. Its end of the pipe closes when it is gone: then so are we. */
-static void nudged(struct child *c)
+static void nudged(void)
 {
-	uint64_t host = atomic_exchange(&c->o->remove, 0);
 	char buf[64];
 	ssize_t n;
 
@@ -229,14 +228,12 @@ static void nudged(struct child *c)
 		;
 	if (n == 0)
 		_exit(2);
-	if (host)
-		transport_remove(c->h->t, (uint16_t)host, rig_now(c->rig));
 }
 
 static void run(struct child *c)
 {
 	while (!atomic_load(&c->o->quit)) {
-		nudged(c);
+		nudged();
 		work(c); /* before the poll: what was known may be long past */
 		rig_poll(c->rig);
 		account(c);
@@ -246,7 +243,7 @@ static void run(struct child *c)
 	}
 	host_audit(c->h);
 	host_close(c->h);
-	atomic_store(&c->o->quit, 2);
+	atomic_store(&c->o->closed, 1);
 }
 
 static void open_child(struct child *c)

@@ -2,11 +2,13 @@
 /*
  * contract: what src/transport/transport.h promises, held against any backend.
  *
- *	contract shm|tcp|verbs [ADDRESS-A ADDRESS-B]
+ *	contract shm|tcp|verbs [ADDRESS-A ADDRESS-B [PORT]]
+ *	contract serve ADDRESS-B PORT
  *
  * Hosts with odd numbers serve at B, the others at A. Without addresses: shm in a
  * fresh directory a test; tcp at 127.0.0.1 and 127.0.0.2; verbs has no defaults:
- * give it addresses of RDMA devices. Ports are chosen. RESEX_TEST=PATTERN runs
+ * give it addresses of RDMA devices. Ports are chosen. With PORT the hosts at B are
+ * on the machine where the second form runs (far.h). RESEX_TEST=PATTERN runs
  * the tests whose name matches, RESEX_PATIENCE is how many seconds to wait
  * for what must come (30; more on emulated machines).
  *
@@ -21,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/transport/far.h"
 #include "tests/transport/suite.h"
 
 /* clang-format off */
@@ -48,7 +51,9 @@ static int setup(void **state)
 		a = b = s->dir;
 	}
 	rig_init(&s->rig, s->is, a, b);
-	rig_ports(&s->rig);
+	rig_ports(&s->rig, s->far_port ? 1 : 2);
+	if (s->far_port)
+		far_begin(&s->rig, s->far_port);
 	procs_init(&s->procs, &s->rig);
 	return 0;
 }
@@ -68,6 +73,7 @@ static int teardown(void **state)
 	procs_fini(&s->procs);
 	s->rig.watch = NULL;
 	rig_fini(&s->rig);
+	far_end(&s->rig);
 	if (!s->address[0])
 		nftw(s->dir, drop, 16, FTW_DEPTH | FTW_PHYS);
 	return 0;
@@ -109,7 +115,8 @@ static size_t collect(struct suite *s, struct CMUnitTest *test)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: contract shm|tcp|verbs [ADDRESS-A ADDRESS-B]\n");
+	fprintf(stderr, "usage: contract shm|tcp|verbs [ADDRESS-A ADDRESS-B [PORT]]\n"
+			"       contract serve ADDRESS-B PORT\n");
 	return 2;
 }
 
@@ -117,23 +124,30 @@ int main(int argc, char **argv)
 {
 	static struct suite s;
 	static struct CMUnitTest test[TESTS_MAX];
+	int rc;
 
 	if (argc > 1 && !strcmp(argv[1], "--child"))
 		return proc_main(argc, argv, traits, TRAITS);
-	if (argc != 2 && argc != 4)
+	if (argc == 4 && !strcmp(argv[1], "serve"))
+		return far_serve(argv[2], (uint16_t)atoi(argv[3]), traits, TRAITS);
+	if (argc != 2 && argc != 4 && argc != 5)
 		return usage();
 	for (size_t i = 0; i < TRAITS; i++)
 		if (!strcmp(traits[i].name, argv[1]))
 			s.is = &traits[i];
-	if (!s.is || (argc == 2 && !s.is->address[0] && s.is->ip))
+	if (!s.is || (argc == 2 && !s.is->address[0] && s.is->ip) || (argc == 5 && !s.is->ip))
 		return usage();
 	if (!transport_find(argv[1])) {
 		fprintf(stderr, "contract: %s is not built in: skipped\n", argv[1]);
 		return 77;
 	}
 	for (int i = 0; i < 2; i++)
-		s.address[i] = argc == 4 ? argv[2 + i] : s.is->address[i];
+		s.address[i] = argc > 2 ? argv[2 + i] : s.is->address[i];
+	s.far_port = argc == 5 ? (uint16_t)atoi(argv[4]) : 0;
 	if (getenv("RESEX_TEST"))
 		cmocka_set_test_filter(getenv("RESEX_TEST"));
-	return _cmocka_run_group_tests(argv[1], test, collect(&s, test), NULL, NULL);
+	rc = _cmocka_run_group_tests(argv[1], test, collect(&s, test), NULL, NULL);
+	if (s.far_port && !far_used() && !rc && !getenv("RESEX_TEST"))
+		rc = 1;
+	return rc;
 }

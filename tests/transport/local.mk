@@ -1,13 +1,16 @@
 # tests/transport: what transport.h promises, held against each backend. Those that need no
 # device run here; verbs runs where there is one (contract verbs ADDRESS-A ADDRESS-B).
 if CMOCKA
-CONTRACT_TESTS = tests/transport/contract_shm.sh tests/transport/contract_tcp.sh
+CONTRACT_TESTS = tests/transport/contract_shm.sh tests/transport/contract_tcp.sh \
+	tests/transport/contract_far.sh
 check_PROGRAMS += tests/transport/contract
 TESTS += $(CONTRACT_TESTS)
 EXTRA_DIST += $(CONTRACT_TESTS) tests/transport/mutants.sh
 tests_transport_contract_SOURCES = \
 	tests/transport/child.c \
 	tests/transport/contract.c \
+	tests/transport/far.c tests/transport/far.h \
+	tests/transport/far_serve.c \
 	tests/transport/proc.c tests/transport/proc.h \
 	tests/transport/referee.c tests/transport/referee.h \
 	tests/transport/rig.c tests/transport/rig.h \
@@ -23,6 +26,11 @@ tests_transport_contract_SOURCES = \
 	tests/transport/t_stats.c \
 	tests/transport/t_trust.c \
 	tests/unit/prop.h
+# far.c stands between the tests and the transport.
+tests_transport_contract_LDFLAGS = -Wl,--wrap=transport_close,--wrap=transport_table \
+	-Wl,--wrap=transport_add,--wrap=transport_remove,--wrap=transport_link \
+	-Wl,--wrap=transport_post,--wrap=transport_poll,--wrap=transport_fd \
+	-Wl,--wrap=transport_arm,--wrap=transport_stats
 tests_transport_contract_LDADD = libtransport.a libutil.a libcore.a $(CMOCKA_LIBS) $(NETTLE_LIBS) \
 	$(RDMACM_LIBS) $(VERBS_LIBS)
 endif

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/transport/proc.h"
+#include "tests/transport/far.h"
 
 extern char **environ;
 
@@ -25,24 +25,38 @@ uint64_t bit(uint16_t number)
 	return UINT64_C(1) << (number - 1);
 }
 
+bool proc_ended(const struct proc *p, int *status)
+{
+	siginfo_t info = { 0 };
+
+	/* It is left for proc_reap. */
+	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT))
+		broken("waitid: %s", strerror(errno));
+	*status = info.si_status;
+	return info.si_pid == p->pid;
+}
+
 /* Called while the test waits: has one of them found something wrong, or ended? */
 static void watch(void *arg)
 {
 	struct procs *ps = arg;
+	int64_t now = ps->rig->clock.now(&ps->rig->clock).ns;
 
 	for (uint32_t i = 0; i < ps->n; i++) {
 		struct proc *p = &ps->proc[i];
 		int status;
+		bool ended;
 
 		if (!p->pid)
 			continue;
+		if (p->far && now - p->pulled_ns < 5 * NS_PER_MS)
+			continue;
+		p->pulled_ns = now;
+		ended = p->far ? far_pull(p, &status) : proc_ended(p, &status);
 		if (atomic_load(&p->o->wrong))
 			broken("in the process of host %u: %s", p->o->conf.host, p->o->error);
-		if (waitpid(p->pid, &status, WNOHANG) == p->pid) {
-			p->pid = 0;
-			broken("the process of host %u ended with status %#x", p->o->conf.host,
-			       (unsigned)status);
-		}
+		if (ended && !atomic_load(&p->o->closed))
+			broken("the process of host %u ended, with %d", p->o->conf.host, status);
 	}
 }
 
@@ -86,13 +100,13 @@ static void forget_last_run(struct orders *o)
 {
 	atomic_store(&o->quit, 0);
 	atomic_store(&o->opened, 0);
+	atomic_store(&o->closed, 0);
 	atomic_store(&o->go, 0);
 	atomic_store(&o->over, 0);
 	atomic_store(&o->up, 0);
-	atomic_store(&o->remove, 0);
 }
 
-static void spawn(struct procs *ps, struct proc *p)
+void proc_spawn(struct procs *ps, struct proc *p)
 {
 	char index[16], port[16], self[] = "/proc/self/exe", flag[] = "--child";
 	char *argv[] = { self, flag,	       index,	       (char *)(uintptr_t)ps->rig->is->name,
@@ -100,6 +114,7 @@ static void spawn(struct procs *ps, struct proc *p)
 	posix_spawn_file_actions_t a;
 	int pipe_fd[2], rc;
 
+	forget_last_run(p->o);
 	snprintf(index, sizeof(index), "%u", p->index);
 	snprintf(port, sizeof(port), "%u", ps->rig->port);
 	for (int i = 0; i < 2; i++)
@@ -120,8 +135,13 @@ static void spawn(struct procs *ps, struct proc *p)
 
 void proc_start_tell(struct procs *ps, struct proc *p, int *rc)
 {
-	forget_last_run(p->o);
-	spawn(ps, p);
+	p->far = far_is(p->o->conf.address);
+	if (p->far) {
+		forget_last_run(p->o);
+		p->pid = far_spawn(p);
+	} else {
+		proc_spawn(ps, p);
+	}
 	UNTIL(ps->rig, atomic_load(&p->o->opened));
 	*rc = atomic_load(&p->o->open_rc);
 }
@@ -137,7 +157,9 @@ void proc_start(struct procs *ps, struct proc *p)
 
 void proc_nudge(struct proc *p)
 {
-	if (write(p->nudge, "", 1) != 1)
+	if (p->far)
+		far_nudge(p);
+	else if (write(p->nudge, "", 1) != 1)
 		broken("nudge: %s", strerror(errno));
 }
 
@@ -152,44 +174,82 @@ bool proc_over(const struct proc *p)
 	return atomic_load(&p->o->over) == atomic_load(&p->o->go);
 }
 
+uint64_t procs_plain(const struct procs *ps)
+{
+	return ps->arena->plain + far_plain();
+}
+
 static void gone(struct proc *p)
 {
 	p->pid = 0;
-	close(p->nudge);
+	if (!p->far)
+		close(p->nudge);
+}
+
+int proc_reap(struct proc *p)
+{
+	int status = -1;
+
+	if (p->far)
+		status = far_reap(p);
+	else if (waitpid(p->pid, &status, 0) != p->pid)
+		broken("waitpid: %s", strerror(errno));
+	gone(p);
+	return status;
 }
 
 void proc_quit(struct procs *ps, struct proc *p)
 {
-	int status = -1;
+	int status;
 
 	atomic_store(&p->o->quit, 1);
 	proc_nudge(p);
-	UNTIL(ps->rig, atomic_load(&p->o->quit) == 2);
-	if (waitpid(p->pid, &status, 0) != p->pid || status)
+	UNTIL(ps->rig, atomic_load(&p->o->closed));
+	status = proc_reap(p);
+	if (status)
 		broken("the process of host %u ended with status %#x", p->o->conf.host,
 		       (unsigned)status);
-	gone(p);
+}
+
+/* And wait until it has come to pass. */
+void proc_signal(struct proc *p, int signal)
+{
+	int status;
+
+	kill(p->pid, signal);
+	if (signal == SIGSTOP &&
+	    (waitpid(p->pid, &status, WUNTRACED) != p->pid || !WIFSTOPPED(status)))
+		broken("host %u could not be stopped", p->o->conf.host);
+	if (signal == SIGKILL) {
+		waitpid(p->pid, NULL, 0);
+		gone(p);
+	}
 }
 
 void proc_kill(struct proc *p)
 {
 	if (!p->pid)
 		return;
-	kill(p->pid, SIGKILL);
-	waitpid(p->pid, NULL, 0);
-	gone(p);
+	if (p->far) {
+		far_signal(p, FAR_KILL);
+		gone(p);
+	} else {
+		proc_signal(p, SIGKILL);
+	}
 }
 
 void proc_freeze(struct proc *p)
 {
-	int status;
-
-	kill(p->pid, SIGSTOP);
-	if (waitpid(p->pid, &status, WUNTRACED) != p->pid || !WIFSTOPPED(status))
-		broken("host %u could not be stopped", p->o->conf.host);
+	if (p->far)
+		far_signal(p, FAR_FREEZE);
+	else
+		proc_signal(p, SIGSTOP);
 }
 
 void proc_thaw(struct proc *p)
 {
-	kill(p->pid, SIGCONT);
+	if (p->far)
+		far_signal(p, FAR_THAW);
+	else
+		proc_signal(p, SIGCONT);
 }

@@ -11,6 +11,7 @@
 #define RESEX_TESTS_TRANSPORT_PROC_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "tests/transport/rig.h"
@@ -39,8 +40,7 @@ struct orders {
 	struct transport_op op[TRANSPORT_DEPTH];
 	uint32_t ops;
 	/* Told while it runs, each with proc_nudge. */
-	_Atomic uint32_t go;	 /* counts up */
-	_Atomic uint64_t remove; /* host to remove */
+	_Atomic uint32_t go; /* counts up */
 	_Atomic uint32_t quit;
 	/* What it says. */
 	_Atomic uint32_t opened;
@@ -51,11 +51,14 @@ struct orders {
 	_Atomic uint64_t outcomes[4];
 	_Atomic uint64_t served;
 	_Atomic uint64_t turns; /* of its loop */
+	_Atomic uint32_t closed;
 	_Atomic uint32_t wrong;
 	char error[512];
 };
 
-/* Memory of all, that is no transport's: where those who must be alone meet. */
+enum { ORDERS_TOLD = offsetof(struct orders, opened) }; /* bytes: what it is told comes first */
+
+/* Memory of all on a machine, no transport's: where those who must be alone meet. */
 struct arena {
 	_Atomic uint32_t inside;
 	volatile uint64_t plain; /* written by who is alone */
@@ -67,6 +70,8 @@ struct proc {
 	uint32_t index;
 	pid_t pid; /* 0: does not run */
 	int nudge; /* write end */
+	bool far;  /* on the other machine (far.h) */
+	int64_t pulled_ns;
 };
 
 struct procs {
@@ -93,7 +98,15 @@ void proc_quit(struct procs *ps, struct proc *p); /* it closes, and ends */
 void proc_kill(struct proc *p);			  /* SIGKILL, and gone */
 void proc_freeze(struct proc *p);		  /* SIGSTOP, and stopped */
 void proc_thaw(struct proc *p);
+/* How often one of them was alone inside. */
+uint64_t procs_plain(const struct procs *ps);
 uint64_t bit(uint16_t number);
+
+/* The parts of these that far_serve uses. */
+void proc_spawn(struct procs *ps, struct proc *p);
+void proc_signal(struct proc *p, int signal);
+bool proc_ended(const struct proc *p, int *status);
+int proc_reap(struct proc *p);
 
 /* What main does when it is such a process. */
 int proc_main(int argc, char **argv, const struct traits *table, size_t n);

@@ -145,7 +145,7 @@ static bool can_listen(const char *address, uint16_t port)
 }
 
 /* Below those that the kernel gives to callers, which would take them from us. */
-static uint16_t free_ports(const struct rig *r)
+static uint16_t free_ports(const struct rig *r, uint16_t here)
 {
 	struct timespec ts;
 
@@ -155,7 +155,8 @@ static uint16_t free_ports(const struct rig *r)
 		uint16_t base = (uint16_t)(20000 + any % 12000);
 		uint16_t n = 0;
 
-		while (n <= RIG_HOSTS && can_listen(r->address[n % 2], (uint16_t)(base + n)))
+		while (n <= RIG_HOSTS &&
+		       (n % 2 >= here || can_listen(r->address[n % 2], (uint16_t)(base + n))))
 			n++;
 		if (n > RIG_HOSTS)
 			return base;
@@ -191,9 +192,9 @@ void rig_init(struct rig *r, const struct traits *is, const char *a, const char 
 	}
 }
 
-void rig_ports(struct rig *r)
+void rig_ports(struct rig *r, uint16_t n)
 {
-	r->port = r->is->ip ? free_ports(r) : 0;
+	r->port = r->is->ip ? free_ports(r, n) : 0;
 }
 
 void rig_fini(struct rig *r)

@@ -96,8 +96,8 @@ _Noreturn void broken(const char *fmt, ...) __attribute__((format(printf, 1, 2))
 void broken_calls(void (*fn)(void *arg, const char *text), void *arg);
 
 void rig_init(struct rig *r, const struct traits *is, const char *a, const char *b);
-/* Find ports for all hosts. */
-void rig_ports(struct rig *r);
+/* Find ports for all hosts; only the first n addresses can be tried here. */
+void rig_ports(struct rig *r, uint16_t n);
 /* Closes all; what was counted must be what the hosts' own statistics say. */
 void rig_fini(struct rig *r);
 struct mono rig_now(struct rig *r);

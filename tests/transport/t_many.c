@@ -102,7 +102,7 @@ static void cas64__as_a_lock__one_at_a_time_is_inside(void **state)
 	struct host *a = crowd(s, WORK_EXCLUDE, 150);
 
 	UNTIL(&s->rig, all_over(s));
-	assert_int_equal(s->procs.arena->plain, MANY * 150);
+	assert_int_equal(procs_plain(&s->procs), MANY * 150);
 	assert_int_equal(host_word(a, OWNER, 72), MANY * 150);
 	assert_int_equal(host_word(a, OWNER, 64), 0);
 	all_quit(s);

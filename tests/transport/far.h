@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * far: the suite's hosts on two machines.
+ *
+ * One process drives all hosts of a test. Of those that serve at the second
+ * address the transport's calls can be carried to another machine, where
+ * far_serve makes them: one call, one answer, in the order in which the test
+ * makes them, with the test's own time as their argument. So the tests are what
+ * they are on one machine, and what passes between the two machines is links of
+ * the backend under test, and nothing else (but these calls).
+ *
+ * The linker puts far.c between the tests and the transport (--wrap): no test
+ * knows of it. Hosts in processes of their own (proc.h) are started by
+ * far_serve too; their orders and accounts travel.
+ *
+ * Both ends are this one program, and trust each other.
+ */
+#ifndef RESEX_TESTS_TRANSPORT_FAR_H
+#define RESEX_TESTS_TRANSPORT_FAR_H
+
+#include "tests/transport/proc.h"
+
+enum { FAR_ROOM = 3 << 20 }; /* bytes that go with a call or an answer, at most */
+
+enum far_what {
+	FAR_BEGIN, /* struct far_begin */
+	/* Of the host with this id */
+	FAR_OPEN, /* struct far_open, words */
+	FAR_CLOSE,
+	FAR_TABLE, /* the table */
+	FAR_ADD,   /* struct transport_peer */
+	FAR_REMOVE,
+	FAR_POST, /* ops, messages of TRANSPORT_MESSAGE_MAX; a: how many; out: its why in b */
+	FAR_POLL, /* a: how many; out: events, data; it arms too, due in b */
+	FAR_ARM,  /* out: due in b */
+	FAR_STATS,
+	/* Of the process with this id */
+	FAR_SPAWN, /* what it is told; out: pid */
+	FAR_NUDGE, /* the same */
+	FAR_PULL,  /* out: 1: it has ended, status in b; else 0; struct far_pull */
+	FAR_KILL,
+	FAR_FREEZE,
+	FAR_THAW,
+	FAR_REAP, /* out: its status, when it has ended */
+};
+
+struct far_call {
+	uint32_t what, id;
+	struct mono now;
+	uint64_t a;
+	uint32_t len, flag;
+};
+
+struct far_answer {
+	int64_t rc;
+	int64_t b;
+	uint32_t link[TRANSPORT_HOSTS_MAX + 1]; /* of the host: which are up now */
+	uint32_t len;
+	uint32_t asleep; /* arm there gave 0 */
+	uint32_t broken; /* what is there ended with this sentence */
+};
+
+struct far_begin {
+	uint64_t build; /* far_build() of who calls */
+	char backend[16];
+	uint16_t port;
+	char address[2][TRANSPORT_ADDRESS_MAX];
+};
+
+struct far_open {
+	struct transport_conf conf;
+	uint8_t key[TRANSPORT_KEY_MAX + 1];
+	bool has_key, has_words;
+};
+
+struct far_pull {
+	uint32_t inside;
+	uint64_t plain;
+	uint8_t says[sizeof(struct orders) - ORDERS_TOLD];
+};
+
+/* All of len, in or out. false: the other end is gone. */
+bool far_read(int fd, void *to, size_t len);
+bool far_write(int fd, const void *from, size_t len);
+/* Of two builds that understand each other. */
+uint64_t far_build(void);
+
+/* --- the test's end ----------------------------------------------------------- */
+
+/* For a test: hosts that serve at r->address[1] are there, where far_serve listens. */
+void far_begin(struct rig *r, uint16_t port);
+void far_end(struct rig *r);
+/* Says how many hosts were there in all tests. false: not of each sort. */
+bool far_used(void);
+/* Is a host that serves at this address there? */
+bool far_is(const char *address);
+
+pid_t far_spawn(const struct proc *p);
+void far_nudge(const struct proc *p);
+/* Its accounts. true: it has ended, with *status. */
+bool far_pull(const struct proc *p, int *status);
+void far_signal(const struct proc *p, enum far_what what);
+int far_reap(const struct proc *p);
+/* How often a process there was alone inside. */
+uint64_t far_plain(void);
+
+/* --- the other ----------------------------------------------------------------- */
+
+/* Serve one test after the other, until it is killed. */
+int far_serve(const char *address, uint16_t port, const struct traits *table, size_t n);
+
+#endif
