@@ -8,7 +8,8 @@
  * length. RAW (length 2, bytes): anything. SIGNED: the same, but its last 32
  * bytes are made the right mac: who sends it holds the key.
  *
- * Without the key nothing but the honest message, whole, leads on.
+ * Without the key nothing but the honest message, whole, leads on, and nobody is found to
+ * disagree.
  */
 #include <errno.h>
 
@@ -128,6 +129,7 @@ static void deliver(struct talk *t, int to_whom, const uint8_t *message, size_t 
 	free(copy);
 	if (rc < 0) {
 		check_error(rc);
+		FUZZ_REQUIRE(rc != -EBADE || key_held); /* of the two, both agree */
 		to->failed = true;
 	} else {
 		/* A CALL says nothing that needs a key: who sent another is found out later. */
