@@ -3,6 +3,7 @@
 # run.sh: build and run the fuzzers, two targets at a time.
 #
 #	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
+#	tests/fuzz/run.sh --list			the names of all targets
 #
 # For each target, three things: no finding in its time; line coverage of the
 # parser it is about, at least its floor; and a bug planted into a copy of that
@@ -166,6 +167,10 @@ one() {
 	fi
 }
 
+if [ "${1-}" = --list ]; then
+	targets | awk -F ' [|] ' '{ print $1 }'
+	exit 0
+fi
 if [ "${1-}" = --one ]; then
 	one "$2" "$3" 2>&1
 	exit 0

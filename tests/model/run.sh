@@ -3,6 +3,7 @@
 # run.sh: search the models of the shared state's protocols, all their states.
 #
 #	tests/model/run.sh [NAME]...	all rows of the table below, or those named
+#	tests/model/run.sh --list	the names of all rows
 #	tests/model/run.sh --trail NAME	search this row, and show how it goes wrong
 #
 # A row is a model with its bounds. Where the last column is "-" the search must
@@ -154,6 +155,10 @@ trail() {
 	spin -t -k ./*.trail -p -g $(row "$1" 3 | sed 's/[^ ]*/-D&/g') "$here/$(row "$1" 2).pml"
 }
 
+if [ "${1-}" = --list ]; then
+	table | awk '{ print $1 }'
+	exit 0
+fi
 command -v spin >/dev/null || skip "spin was not found; on Debian: apt-get install spin"
 command -v "${CC:-gcc}" >/dev/null || skip "${CC:-gcc} was not found; on Debian: apt-get install gcc libc6-dev"
 mkdir -p "$out"
