@@ -543,6 +543,31 @@ src/daemon/manager_events.c @ manager @ s/if (is_foreign(kind))/if (0)/
 src/daemon/manager_events.c @ manager @ s/ || !strcmp(kind, "host")//
 src/daemon/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
 src/daemon/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->hold_ns);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->timeout_ns);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->drift);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add_hosts(&ctx, c);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add_services(&ctx, c);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(ctx, h->number);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/== CLUSTER_COROSYNC ? 0 : 0/
+src/daemon/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/>= 0 ? h->corosync_node : 0/
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(ctx, s->minimum);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/add(ctx, s->balancers);//
+src/daemon/cluster_agree.c @ cluster_conf @ s/const uint8_t \*)s->name/const uint8_t *)label/
+src/daemon/cluster_agree.c @ cluster_conf @ s/if (c->service\[i\].number == n)/if (n == 1)/
+src/daemon/cluster.c @ cluster cluster_locks @ s/\.agreement = cluster_agreement(&c->conf),/.agreement = 0,/
+src/transport/hello.c @ hello_self @ s/if (!rc \&\& !agreed(h))/if (0)/
+src/transport/hello.c @ hello_self @ s/h->stage == WANT_KEYS \&\& !agreed(h)/!agreed(h)/
+src/transport/hello.c @ hello @ s/ ||$/ || 0 \&\&/
+src/transport/transport_link.c @ transport_links @ s/peer->start != t->conf.start/0/
+src/transport/transport_link.c @ transport_links @ s/peer->start != newest->start)$/0)/
+src/transport/transport_link.c @ transport_links @ s/why == -ENOTUNIQ || why == -EBADE;$/why == -ENOTUNIQ;/
+src/transport/transport_link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 8)/
+src/transport/transport_link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 15)/
+src/transport/transport_link.c @ transport_links @ s/if (of->ss_family != from->sa_family)/if (0)/
+src/transport/transport_link.c @ transport_links @ s/%.24s/%s/
+src/transport/transport_events.c @ transport_links @ s/r->hidden == 1 ? "" : "s"/"s"/
 src/daemon/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
 src/daemon/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
 src/daemon/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/

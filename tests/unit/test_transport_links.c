@@ -4,6 +4,7 @@
  * is told, who may call, what others can cause; and that whatever happens each
  * operation ends once.
  */
+#include <netinet/in.h>
 #include <stdio.h>
 
 #include "tests/unit/front_rig.h"
@@ -440,11 +441,15 @@ static void strangers__without_an_address__are_nobodys(void **state)
 {
 	const struct sockaddr nameless = { .sa_family = AF_UNSPEC };
 	const struct sockaddr local = { .sa_family = AF_UNIX };
+	const struct sockaddr_in any4 = { .sin_family = AF_INET };
+	const struct sockaddr_in6 any6 = { .sin6_family = AF_INET6 };
 	struct rig *r = rig_up(); /* host 2 is at no IP address */
 
 	(void)state;
 	assert_false(front_known(&r->f->t, &nameless));
 	assert_false(front_known(&r->f->t, &local));
+	assert_false(front_known(&r->f->t, (const struct sockaddr *)&any4));
+	assert_false(front_known(&r->f->t, (const struct sockaddr *)&any6));
 	rig_free(r);
 }
 
