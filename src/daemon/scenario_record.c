@@ -64,17 +64,6 @@ void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void usage_add(struct usage *to, const struct usage *u)
-{
-	to->cpu_ns += u->cpu_ns;
-	to->mtus_sent += u->mtus_sent;
-	to->mtus_recv += u->mtus_recv;
-	to->bytes_sent += u->bytes_sent;
-	to->bytes_recv += u->bytes_recv;
-	to->wrs += u->wrs;
-	to->lost += u->lost;
-}
-
 static uint64_t mtus_of(const struct record_guest *g)
 {
 	return g->usage.mtus_sent + g->usage.mtus_recv + g->usage_before.mtus_sent +

@@ -113,6 +113,24 @@ struct snap_latency {
 	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is */
 };
 
+/* Counts are added up; what says how things are is the newer's. */
+static inline void usage_add(struct usage *to, const struct usage *u)
+{
+	to->slot = u->slot;
+	to->link = u->link;
+	to->flags |= u->flags;
+	if (u->msg_bytes > to->msg_bytes)
+		to->msg_bytes = u->msg_bytes;
+	to->cpu_ns += u->cpu_ns;
+	to->mtus_sent += u->mtus_sent;
+	to->mtus_recv += u->mtus_recv;
+	to->bytes_sent += u->bytes_sent;
+	to->bytes_recv += u->bytes_recv;
+	to->wrs += u->wrs;
+	to->lost += u->lost;
+	to->backlog = u->backlog;
+}
+
 /* What a guest was given and what it spent, over several epochs. */
 struct spending {
 	struct resos allocated, spent, overdraft;

@@ -98,23 +98,6 @@ void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
 		observe_one(s, &s->set->guest[i], now, elapsed_ns, &at);
 }
 
-static void usage_sum(struct usage *to, const struct usage *u)
-{
-	to->slot = u->slot;
-	to->link = u->link;
-	to->flags |= u->flags;
-	if (u->msg_bytes > to->msg_bytes)
-		to->msg_bytes = u->msg_bytes;
-	to->cpu_ns += u->cpu_ns;
-	to->mtus_sent += u->mtus_sent;
-	to->mtus_recv += u->mtus_recv;
-	to->bytes_sent += u->bytes_sent;
-	to->bytes_recv += u->bytes_recv;
-	to->wrs += u->wrs;
-	to->lost += u->lost;
-	to->backlog = u->backlog;
-}
-
 void sampler_account(struct sampler *s, struct mono now, const struct period_tick *t)
 {
 	for (uint32_t i = 0; i < s->set->guests; i++) {
@@ -124,8 +107,8 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 		if (!sl->guest)
 			continue;
 		resos_charge(&s->ledger, sl->guest->slot, &s->usage[sl->guest->slot]);
-		usage_sum(&sl->epoch_usage, &s->usage[sl->guest->slot]);
-		usage_sum(&sl->total_usage, &s->usage[sl->guest->slot]);
+		usage_add(&sl->epoch_usage, &s->usage[sl->guest->slot]);
+		usage_add(&sl->total_usage, &s->usage[sl->guest->slot]);
 		a = &s->ledger.acc[sl->guest->slot];
 		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_told) {
 			sl->empty_told = true;
