@@ -3,7 +3,7 @@
  * broken: the rules of the shared state by name, and a hook to break one at a time.
  *
  * A check that was never seen to fail does not count. Each rule stands at one
- * place in lock.c, counter.c or move.c, under a comment "rule: ..." and a hook
+ * place in lock.c, counter.c or move*.c, under a comment "rule: ..." and a hook
  * SHARED_BROKEN(NAME) that is constant false in the product. A test that looks
  * for the fault includes the .c files after a definition of its own, say
  *
@@ -33,7 +33,7 @@
 	X(MINORITY_DECIDES, "goes on without quorum")                                              \
 	/* counter.c */                                                                            \
 	X(HISTORY_KEPT, "does not start T again when its counter is ahead")                        \
-	/* move.c */                                                                               \
+	/* move*.c */                                                                              \
 	X(DESCENDING_ORDER, "hosts of odd number take the two locks in descending order")          \
 	X(ONE_LOCK, "does not take the donor's lock")                                              \
 	X(FIRST_IN_VAIN, "takes the first lock before it has seen the second")                     \

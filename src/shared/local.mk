@@ -8,7 +8,8 @@ libshared_a_SOURCES = \
 	src/shared/counter.c src/shared/counter.h \
 	src/shared/lock.c src/shared/lock.h \
 	src/shared/member.c src/shared/member.h \
-	src/shared/move.c src/shared/move.h \
+	src/shared/move.c src/shared/move.h src/shared/move_priv.h \
+	src/shared/move_locks.c src/shared/move_nodes.c \
 	src/shared/peers.c src/shared/peers.h \
 	src/shared/put.h \
 	src/shared/record.c src/shared/record.h \

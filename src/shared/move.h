@@ -148,7 +148,7 @@ struct move {
 	bool full;		    /* a step had no room for all */
 	bool missed;		    /* a node of a member could not be read or swept */
 	bool dirty;		    /* the locks stay unclean, by missed */
-	uint8_t at[MOVE_NODES_MAX]; /* enum in move.c: of each node in this round */
+	uint8_t at[MOVE_NODES_MAX]; /* enum move_at: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
 	uint64_t before[MOVE_NODES_MAX]; /* the sweep; 0: not in it */
 	uint32_t sweeps;		 /* passes made */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * move_locks: rules 1 to 4 of a move, from its counter to both locks, and what is
+ * asked about these locks later.
+ */
+#include <string.h>
+
+#include "src/shared/broken.h"
+#include "src/shared/move_priv.h"
+
+/* --- the two locks ---------------------------------------------------------------- */
+
+void move_locks_of(const struct move *m, struct lock *l[2])
+{
+	/* rule: two locks in ascending service id */
+	bool swap = move_id_of(m, m->donor) < move_id_of(m, m->service);
+
+	if (SHARED_BROKEN(DESCENDING_ORDER) && m->conf.self % 2)
+		swap = !swap;
+	l[0] = &m->lock[swap ? m->donor : m->service];
+	l[1] = &m->lock[swap ? m->service : m->donor];
+	/* rule: the donor's lock too */
+	if (SHARED_BROKEN(ONE_LOCK))
+		l[0] = l[1] = &m->lock[m->service];
+}
+
+/* rule: done before hold */
+bool move_may_act(const struct move *m, struct mono now)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	return lock_may_act(l[0], now, 0) && lock_may_act(l[1], now, 0);
+}
+
+bool move_unclean(const struct move *m)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	return lock_unclean(l[0]) || lock_unclean(l[1]);
+}
+
+void move_mark(struct move *m, bool is_unclean)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	lock_mark(l[0], is_unclean);
+	lock_mark(l[1], is_unclean);
+}
+
+uint16_t move_epoch(const struct move *m)
+{
+	return lock_epoch(lock_fence(&m->lock[m->service]));
+}
+
+uint64_t move_to_tell(const struct move *m, uint32_t k)
+{
+	uint64_t self = 1ull << (m->conf.self - 1);
+
+	/* rule: a balancer that is no member was removed, the others must be told */
+	if (k == 0)
+		return m->in->service[m->service].balancers & m->members & ~self;
+	return m->in->service[m->donor].balancers & m->members;
+}
+
+static void ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out)
+{
+	lock_step(l, &(struct step_event){ .type = STEP_ASK, .what = what }, now, out);
+}
+
+void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	m->result = r;
+	m->state = MOVE_UNLOCKS;
+	move_new_round(m);
+	ask_lock(l[0], LOCK_RELEASE, now, out);
+	ask_lock(l[1], LOCK_RELEASE, now, out);
+}
+
+/* --- 1 and 2: the counter, the donor ------------------------------------------------ */
+
+static void look(struct move *m, enum move_state next, struct mono now, struct step_out *out)
+{
+	struct step_event ev = { .type = STEP_ASK, .what = COUNTER_LOOK };
+
+	counter_step(&m->counter[m->service], &ev, now, out);
+	m->state = next;
+}
+
+static int64_t patience(const struct move *m)
+{
+	return lock_break_ns(&m->lock[0].conf) + m->conf.check_ns;
+}
+
+void move_begin(struct move *m, uint32_t service, struct mono now, struct step_out *out)
+{
+	if (m->state != MOVE_IDLE || service >= m->in->services)
+		return;
+	m->busy = m->result == MOVE_BUSY && m->service == service;
+	if (!m->busy)
+		m->donor = service;
+	m->service = service;
+	m->result = MOVE_VIEW;
+	/* rule: not quorate: nothing is decided */
+	if (!m->quorate && !SHARED_BROKEN(MINORITY_DECIDES))
+		return;
+	m->result = MOVE_NONE;
+	m->patience = mono_add(now, patience(m));
+	m->yields = false;
+	look(m, MOVE_LOOKS, now, out);
+}
+
+/* rule: who could not have a donor's lock in time goes on with that donor */
+static int choose_donor(struct move *m)
+{
+	if (m->busy && move_gives(m->in, m->members, m->service, m->donor))
+		return 0;
+	return move_donor(m->in, m->members, m->service, &m->donor);
+}
+
+void move_end(struct move *m, enum move_result r)
+{
+	m->result = r;
+	m->state = MOVE_IDLE;
+}
+
+static void start_locks(struct move *m)
+{
+	m->yields = true;
+	m->state = MOVE_LOCKS;
+}
+
+void move_looks(struct move *m, struct mono now)
+{
+	switch (counter_state(&m->counter[m->service])) {
+	case COUNTER_LOOKING:
+		if (mono_sub(now, m->patience) >= 0)
+			move_end(m, MOVE_UNREACHED);
+		break;
+	case COUNTER_NONE:
+		move_end(m, MOVE_UNREACHED);
+		break;
+	case COUNTER_AHEAD:
+		move_end(m, MOVE_TOLD);
+		break;
+	case COUNTER_EQUAL:
+		if (!counter_high_for_t(&m->counter[m->service]))
+			move_end(m, MOVE_CALM);
+		else if (choose_donor(m) < 0)
+			move_end(m, MOVE_NO_DONOR);
+		else if (((move_to_tell(m, 0) | move_to_tell(m, 1)) & m->down) != 0)
+			move_end(m, MOVE_UNTOLD); /* not to tell others, again and again, in vain */
+		else
+			start_locks(m);
+		break;
+	}
+}
+
+/* --- 3 and 4: both locks, the counter again ------------------------------------------- */
+
+/*
+ * rule: nobody takes the first lock before it has seen the second; and who cannot have the
+ * second within a lease does not keep the first from others
+ */
+static bool yields(struct move *m, struct lock *const l[2], struct mono now, struct step_out *out)
+{
+	bool unseen = m->yields && !lock_seen(l[1]) && !SHARED_BROKEN(FIRST_IN_VAIN);
+	struct mono breaks = now, from = now;
+	bool stands = lock_stands(l[1], &breaks);
+
+	if (lock_state(l[0]) == LOCK_HELD)
+		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
+	if (stands)
+		m->patience = mono_add(now, patience(m));
+	m->ask = stands ? mono_add(breaks, -m->conf.hold_ns / 2) : m->patience;
+	m->yields = (stands || unseen) && mono_sub(m->ask, from) > 0;
+	for (uint32_t i = 0; i < 2 && m->yields; i++) {
+		if (lock_state(l[i]) != LOCK_WATCHING)
+			ask_lock(l[i], LOCK_RELEASE, now, out);
+		ask_lock(l[i], LOCK_WATCH, now, out);
+	}
+	return m->yields;
+}
+
+void move_locks(struct move *m, struct mono now, struct step_out *out)
+{
+	struct lock *l[2];
+	bool first;
+
+	move_locks_of(m, l);
+	if (yields(m, l, now, out))
+		return;
+	ask_lock(l[0], LOCK_ACQUIRE, now, out);
+	first = lock_may_act(l[0], now, 0);
+	if (first)
+		ask_lock(l[1], LOCK_ACQUIRE, now, out);
+	if (lock_blocked(l[0])) {
+		ask_lock(l[1], LOCK_WATCH, now, out);
+		m->patience = mono_add(now, patience(m));
+	}
+	if (move_may_act(m, now)) {
+		if (lock_epoch(lock_fence(l[0])) != lock_epoch(lock_fence(l[1])))
+			move_unlock(m, MOVE_OVERTAKEN, now, out);
+		else /* rule: look at the counter again under the locks */
+			look(m, MOVE_LOOKS_AGAIN, now, out);
+	} else if (lock_state(l[0]) == LOCK_HELD ? !first : mono_sub(now, m->patience) >= 0) {
+		move_unlock(m, MOVE_BUSY, now, out);
+	}
+}
+
+void move_looks_again(struct move *m, struct mono now, struct step_out *out)
+{
+	const struct counter *c = &m->counter[m->service];
+	enum counter_state s = counter_state(c);
+
+	if (s == COUNTER_LOOKING)
+		return;
+	if (s == COUNTER_NONE) {
+		move_unlock(m, MOVE_UNREACHED, now, out);
+	} else if (s == COUNTER_AHEAD && !SHARED_BROKEN(COUNTER_UNCHECKED)) {
+		move_unlock(m, MOVE_TOLD, now, out);
+	} else if (s == COUNTER_EQUAL && !counter_high_for_t(c)) {
+		/* rule: load high for T; it may have fallen while the locks were waited for */
+		move_unlock(m, MOVE_CALM, now, out);
+	} else {
+		m->sweeps = 0;
+		memset(m->before, 0, sizeof(m->before));
+		m->dirty = false;
+		move_start_count(m);
+	}
+}

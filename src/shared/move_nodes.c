@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * move_nodes: the operations of a move, by rounds, and its rules 5 and 6: count the
+ * nodes' words, sweep them, count again.
+ *
+ * Operations of one state have one round number in their tags: results of what was
+ * given up are thus known as such.
+ */
+#include "src/shared/broken.h"
+#include "src/shared/move_priv.h"
+#include "src/shared/put.h"
+
+enum { ROUNDS = 1 << 14 };
+
+static_assert(MOVE_TAGS_OWN + ROUNDS * MOVE_NODES_MAX <= MOVE_TAGS, "tags");
+static_assert(MOVE_NODES_MAX >= 2 * 64, "announcements have tags of nodes");
+
+/* --- operations ------------------------------------------------------------------- */
+
+void move_new_round(struct move *m)
+{
+	m->round++;
+	m->waited = 0;
+	m->full = false;
+}
+
+bool move_put(struct move *m, struct step_op op, uint32_t index, struct step_out *out)
+{
+	op.tag = m->conf.tag + MOVE_TAGS_OWN + m->round % ROUNDS * MOVE_NODES_MAX + index;
+	m->full = !step_put(out, op);
+	if (!m->full)
+		m->waited++;
+	return !m->full;
+}
+
+bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index)
+{
+	uint32_t tag = ev->tag - m->conf.tag - MOVE_TAGS_OWN;
+
+	if (ev->type != STEP_RESULT || m->waited == 0 || ev->tag < m->conf.tag + MOVE_TAGS_OWN ||
+	    tag / MOVE_NODES_MAX != m->round % ROUNDS)
+		return false;
+	*index = tag % MOVE_NODES_MAX;
+	m->waited--;
+	return true;
+}
+
+void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t value,
+		   struct step_out *out)
+{
+	const struct move_node *n = &m->in->node[i];
+	struct step_op op = {
+		.kind = kind,
+		.host = n->host,
+		.offset = region_node_offset(n->node),
+		.compare = kind == STEP_CAS ? m->word[i] : 0,
+		.value = value,
+	};
+
+	if (move_put(m, op, i, out))
+		m->at[i] = AT_UNDERWAY;
+}
+
+/* --- words ------------------------------------------------------------------------ */
+
+static bool member(const struct move *m, uint16_t host)
+{
+	return m->members >> (host - 1) & 1;
+}
+
+static bool of_both(const struct move *m, uint64_t word)
+{
+	uint16_t id = region_word_id(word);
+
+	return id == move_id_of(m, m->service) || id == move_id_of(m, m->donor);
+}
+
+uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
+{
+	uint32_t count = (uint32_t)region_word_seq(word) + 1;
+
+	return region_word(id, (uint64_t)move_epoch(m) << 32 | count);
+}
+
+/* --- 5 and 6 ------------------------------------------------------------------------ */
+
+void move_start_count(struct move *m)
+{
+	move_new_round(m);
+	for (uint32_t i = 0; i < m->in->nodes; i++)
+		m->at[i] = member(m, m->in->node[i].host) ? AT_DUE : AT_OUT;
+	m->state = MOVE_COUNTS;
+}
+
+static bool round_over(const struct move *m)
+{
+	return m->waited == 0 && !m->full;
+}
+
+/*
+ * Fenced is a node whose word is another than when it was swept, of the locks' own
+ * epoch: by our sweep, by that of another pair's holder, or by a late CAS that
+ * came before. Words do not come back, so any CAS on what was read earlier fails.
+ * Not so by a host of an older view: it may be sweeping too, and go on from there.
+ */
+static bool fenced(const struct move *m, uint32_t i)
+{
+	if (SHARED_BROKEN(NO_FENCE_SEQ) ||
+	    (SHARED_BROKEN(SWEEP_OWN_PAIR) && !of_both(m, m->word[i])))
+		return m->before[i] != 0;
+	return m->before[i] != 0 && m->word[i] != m->before[i] &&
+	       (lock_epoch(region_word_seq(m->word[i])) == move_epoch(m) ||
+		SHARED_BROKEN(SWEPT_BY_ANY));
+}
+
+static void start_sweep(struct move *m)
+{
+	move_new_round(m);
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		if (m->at[i] != AT_DONE || fenced(m, i))
+			continue;
+		m->before[i] = m->word[i];
+		/* rule: the sweep is of all nodes */
+		if (of_both(m, m->word[i]) || !SHARED_BROKEN(SWEEP_OWN_PAIR))
+			m->at[i] = AT_DUE;
+	}
+	m->sweeps++;
+	m->state = MOVE_SWEEPS;
+}
+
+/* rule: a newer epoch than the locks' has decided here */
+static bool overtaken(const struct move *m)
+{
+	for (uint32_t i = 0; i < m->in->nodes; i++)
+		if (m->at[i] == AT_DONE &&
+		    lock_epoch_ahead(lock_epoch(region_word_seq(m->word[i])), move_epoch(m)))
+			return !SHARED_BROKEN(EPOCH_IGNORED);
+	return false;
+}
+
+static bool swept_all(const struct move *m)
+{
+	for (uint32_t i = 0; i < m->in->nodes; i++)
+		if (m->at[i] == AT_DONE && !fenced(m, i))
+			return false;
+	return true;
+}
+
+/* Nodes that were not fenced do not count. Are there any? */
+static bool missed(struct move *m)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		if (m->at[i] == AT_DONE && !fenced(m, i))
+			m->at[i] = AT_BAD;
+		any = any || m->at[i] == AT_BAD;
+	}
+	return any && !SHARED_BROKEN(SWEEP_MISSED);
+}
+
+bool move_counts(struct move *m, struct mono now, struct step_out *out)
+{
+	m->full = false;
+	for (uint32_t i = 0; i < m->in->nodes && !m->full; i++)
+		if (m->at[i] == AT_DUE)
+			move_put_node(m, STEP_READ, i, 0, out);
+	if (!round_over(m))
+		return false;
+	/* rule: fencing sweep when a lock was not had by a clean release */
+	if (overtaken(m)) {
+		move_unlock(m, MOVE_OVERTAKEN, now, out);
+	} else if (!move_unclean(m) || SHARED_BROKEN(NO_SWEEP)) {
+		move_mark(m, false);
+		return true;
+	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
+		m->dirty = missed(m); /* rule: a sweep that missed a node leaves the locks dirty */
+		move_mark(m, m->dirty);
+		return true;
+	} else {
+		start_sweep(m);
+	}
+	return false;
+}
+
+/* rule: the sweep's CAS is to itself with seq + 1 */
+static uint64_t fenced_word(const struct move *m, uint64_t word)
+{
+	return SHARED_BROKEN(NO_FENCE_SEQ) ? word : move_changed(m, word, region_word_id(word));
+}
+
+bool move_sweeps(struct move *m, struct step_out *out)
+{
+	m->full = false;
+	for (uint32_t i = 0; i < m->in->nodes && !m->full; i++) {
+		if (m->at[i] == AT_DUE)
+			move_put_node(m, STEP_CAS, i, fenced_word(m, m->before[i]), out);
+	}
+	if (!round_over(m))
+		return false;
+	/* rule: re-read and recount after the sweep */
+	if (SHARED_BROKEN(NO_RECOUNT)) {
+		move_mark(m, false);
+		return true;
+	}
+	move_start_count(m);
+	return false;
+}
+
+void move_swept_result(struct move *m, const struct step_event *ev, uint32_t i)
+{
+	if (ev->outcome == STEP_DONE && ev->old == m->before[i])
+		m->word[i] = fenced_word(m, m->before[i]);
+	m->at[i] = AT_DONE; /* the READ that follows tells */
+}

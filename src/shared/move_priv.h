@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* move_priv: what the files of the move share: move.c, move_locks.c, move_nodes.c. */
+#ifndef RESEX_SHARED_MOVE_PRIV_H
+#define RESEX_SHARED_MOVE_PRIV_H
+
+#include "src/shared/move.h"
+
+/* Of conf.tag on: the locks' tags, the counters', and those of a move's own operations. */
+enum {
+	MOVE_TAGS_COUNTERS = MOVE_SERVICES_MAX * LOCK_TAGS,
+	MOVE_TAGS_OWN = MOVE_TAGS_COUNTERS + MOVE_SERVICES_MAX * COUNTER_TAGS,
+};
+
+/* Of a node in this round. */
+enum move_at { AT_OUT, AT_DUE, AT_UNDERWAY, AT_DONE, AT_BAD };
+
+static inline uint16_t move_id_of(const struct move *m, uint32_t service)
+{
+	return m->in->service[service].id;
+}
+
+/* --- move_locks.c ----------------------------------------------------------------- */
+
+/* The two locks, in the order in which they are taken. */
+void move_locks_of(const struct move *m, struct lock *l[2]);
+bool move_may_act(const struct move *m, struct mono now);
+bool move_unclean(const struct move *m);
+void move_mark(struct move *m, bool is_unclean);
+uint16_t move_epoch(const struct move *m); /* the locks' */
+/* The other balancers of service (k is 0) and donor (1), bit h - 1. */
+uint64_t move_to_tell(const struct move *m, uint32_t k);
+
+void move_begin(struct move *m, uint32_t service, struct mono now, struct step_out *out);
+/* Without locks, and with them. */
+void move_end(struct move *m, enum move_result r);
+void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out);
+
+/* The states LOOKS, LOCKS, LOOKS_AGAIN. */
+void move_looks(struct move *m, struct mono now);
+void move_locks(struct move *m, struct mono now, struct step_out *out);
+void move_looks_again(struct move *m, struct mono now, struct step_out *out);
+
+/* --- move_nodes.c ----------------------------------------------------------------- */
+
+void move_new_round(struct move *m);
+/* index: of a node, or any number below MOVE_NODES_MAX that is the operation's alone. */
+bool move_put(struct move *m, struct step_op op, uint32_t index, struct step_out *out);
+void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t value,
+		   struct step_out *out);
+/* Is this result of an operation of this round? Then of which. */
+bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index);
+
+/* What a node's word becomes: count + 1, the locks' epoch. */
+uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id);
+
+/* The states COUNTS, SWEEPS. true: all is counted, and swept where it must be. */
+void move_start_count(struct move *m);
+bool move_counts(struct move *m, struct mono now, struct step_out *out);
+bool move_sweeps(struct move *m, struct step_out *out);
+void move_swept_result(struct move *m, const struct step_event *ev, uint32_t i);
+
+#endif
