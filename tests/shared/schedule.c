@@ -657,21 +657,14 @@ static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 				      .checks = CHECKS };
 	c.flight_ns = 2 * schedule_break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
 	c.break_ns = (HOLD_NS + DEADLINE_NS) - 1000;
-	if (s->kind == SCHEDULE_DEATH) {
-		/*
-		 * break + S, with a waiter's jitter; and S again, for who waits first may
-		 * lose the other lock meanwhile, and the next to have it goes on.
-		 */
-		c.delay_ns = schedule_break_ns(s) + 2 * (CHECK_NS + CHECK_NS / 8);
-		c.any_delay_ns = c.delay_ns + 4 * CHECK_NS;
-		c.told_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;
-		s->victim_in = (uint32_t)between(s, 1, 3);
-	}
-	if (s->kind == SCHEDULE_NEWCOMERS) {
-		/* break + S, with a waiter's jitter, a round trip, a late tick: whoever comes. */
+	/* break + S, with a waiter's jitter, a round trip and late ticks, whoever waits. */
+	if (has_death(s))
 		c.delay_ns = c.any_delay_ns = schedule_break_ns(s) + CHECK_NS + CHECK_NS / 8 +
 					      4 * w.delay_max + 2 * w.tick_late;
-		c.wanted = true;
+	c.wanted = s->kind == SCHEDULE_NEWCOMERS;
+	if (s->kind == SCHEDULE_DEATH) {
+		c.told_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;
+		s->victim_in = (uint32_t)between(s, 1, 3);
 	}
 	history_init(&s->h, &c);
 	for (uint32_t i = 0; i < s->services; i++)
