@@ -32,8 +32,8 @@ static void add(struct sha256_ctx *ctx, uint64_t v)
 /* In whatever order the file has them. */
 static void add_hosts(struct sha256_ctx *ctx, const struct cluster_conf *c)
 {
-	for (uint16_t n = 1; n <= REGION_HOSTS_MAX; n++) {
-		const struct cluster_host *h = cluster_host_at(c, n);
+	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++) {
+		const struct cluster_host *h = cluster_host_at(c, (uint16_t)n);
 
 		if (!h)
 			continue;

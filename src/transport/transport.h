@@ -12,9 +12,10 @@
  * is. Each host opens its own links to all its peers and to itself, and serves
  * theirs. Links are opened, and opened again after a failure, by the transport
  * alone, with back-off; each time both sides prove that they hold the
- * pre-shared key (hello.h) before the region's addresses and keys travel. A
- * responder destroys the old link of a host before it accepts a new one: what
- * was posted on the old one can then no longer be executed.
+ * pre-shared key (hello.h), and see that they agree (transport_conf.agreement),
+ * before the region's addresses and keys travel. A responder destroys the old
+ * link of a host before it accepts a new one: what was posted on the old one can
+ * then no longer be executed.
  *
  * Backends, each of the same contract (tests/transport/): "verbs" (RC, one
  * protection domain a peer), "shm" (hosts are processes of one machine; faults
