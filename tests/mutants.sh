@@ -510,8 +510,12 @@ src/shared/member_corosync.c @ member @ s/(c->hosts >> h \& 1) && c->node\[h\] =
 src/shared/member_corosync.c @ member @ s/if (same_ring(ring, m->ring))/if (0)/
 src/shared/member_corosync.c @ member @ s/if (same_ring(ring, m->ring))/if (1)/
 src/shared/member_corosync.c @ member @ s/m->view.quorate = quorate \&\& .*/m->view.quorate = quorate;/
-src/shared/member_corosync.c @ member @ s/if (type != QUORUM_SET)/if (0)/
+src/shared/member_corosync.c @ member @ s/else if (a->type != QUORUM_SET)/else if (0)/
 src/shared/member_corosync.c @ member @ s/!m->connected \&\& mono_sub(now, m->retry) >= 0/!m->connected/
+src/shared/member_corosync.c @ member @ s/return m->attempt ? m->attempt->done : m->fd/return m->fd/
+src/shared/member_corosync.c @ member @ s/if (m \&\& m->attempt)/if (0)/
+src/shared/member_corosync.c @ member @ s/, CONNECT_MS);/, -1);/
+src/shared/member_corosync.c @ member @ s/	a->open = false;//
 src/shared/member_corosync.c @ member @ s/!m->any || //
 src/shared/member_corosync.c @ member @ s/if (c->node\[h\] == 0)/if (0)/
 src/daemon/cluster.c @ cluster @ s/host.members = c->view.members;//

@@ -34,14 +34,15 @@ struct member;
 struct member_ops {
 	const char *name;
 	/*
-	 * -ENODEV: there is no corosync here: *m is good all the same, and tries again.
+	 * -ENODEV: there is no corosync here, or it stands still: *m is good all the same, and
+	 * tries again.
 	 * -EINVAL: self is not among hosts, a host has no nodeid or another's. -ENOMEM.
 	 */
 	int (*open)(struct member **m, const struct member_conf *c, struct mono now);
 	void (*close)(struct member *m);
 	/*
 	 * Move on, and tell the view. 1: it is another than was told last; 0: the
-	 * same. Never blocks longer than corosync's library does to connect.
+	 * same. Blocks for 100 ms at most, when it connects anew.
 	 */
 	int (*work)(struct member *m, struct mono now, struct member_view *v);
 	/* Readable when work has something to do; -1: none now. It may be another after work. */

@@ -4,25 +4,37 @@
  *
  * Corosync tells each new ring (who is in it) first, and whether it is quorate
  * when its members have voted. Between the two, and while corosync cannot be asked,
- * this host decides nothing. A connection that is lost is tried again each second.
+ * this host decides nothing. A connection that is lost is tried again each second,
+ * by a thread of its own: a corosync that stands still holds up nobody else.
  */
 #include <corosync/corotypes.h>
 #include <corosync/quorum.h>
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "src/shared/member.h"
 
 #define RETRY_NS NS_PER_S
 
+enum { CONNECT_MS = 100, STACK_BYTES = 256 << 10 };
+
+struct attempt;
+
 struct member {
 	struct member_conf conf;
+	struct attempt *attempt; /* to connect; NULL: none is under way */
 	bool connected;
 	quorum_handle_t handle;
 	int fd;
-	struct mono retry; /* when not connected */
+	struct mono retry; /* when not connected; past while an attempt is under way */
 	struct quorum_ring_id ring;
 	struct member_view view, told;
 	bool any; /* something was told */
@@ -135,29 +147,139 @@ static int no_provider(struct member *m, struct mono now)
 	return -ENODEV;
 }
 
-static int connect_now(struct member *m, struct mono now)
+/*
+ * The library waits for ever for a corosync that stands still while it is called: a
+ * thread calls it, and the library's handle is handed over when it is through. Whoever
+ * leaves last, this thread or the member, frees; nobody waits for the other.
+ */
+struct attempt {
+	struct member *m; /* what callbacks are given; not touched here */
+	atomic_int owners;
+	int done; /* readable when the thread is through; then the rest is the member's: */
+	quorum_handle_t handle;
+	bool open;
+	uint32_t type;
+	int fd;
+	cs_error_t error;
+	const char *what; /* that failed */
+};
+
+static void attempt_leave(struct attempt *a)
+{
+	if (atomic_fetch_sub(&a->owners, 1) != 1)
+		return;
+	if (a->open)
+		quorum_finalize(a->handle);
+	close(a->done);
+	free(a);
+}
+
+static void attempt_call(struct attempt *a)
 {
 	quorum_model_v1_data_t model = { .quorum_notify_fn = on_quorum,
 					 .nodelist_notify_fn = on_nodes };
-	uint32_t type = QUORUM_FREE;
-	cs_error_t e;
 
-	e = quorum_model_initialize(&m->handle, QUORUM_MODEL_V1, (quorum_model_data_t *)&model,
-				    &type, m);
-	if (e != CS_OK)
-		return fail(m, now, "connect", e);
-	m->connected = true;
+	a->what = "connect";
+	a->error = quorum_model_initialize(&a->handle, QUORUM_MODEL_V1,
+					   (quorum_model_data_t *)&model, &a->type, a->m);
+	a->open = a->error == CS_OK;
+	if (!a->open || a->type != QUORUM_SET)
+		return;
+	a->what = "descriptor";
+	a->error = quorum_fd_get(a->handle, &a->fd);
+	if (a->error != CS_OK)
+		return;
+	a->what = "track";
+	a->error = quorum_trackstart(a->handle, CS_TRACK_CURRENT | CS_TRACK_CHANGES);
+}
+
+static void *attempt_run(void *arg)
+{
+	struct attempt *a = arg;
+
+	attempt_call(a);
+	eventfd_write(a->done, 1);
+	attempt_leave(a);
+	return NULL;
+}
+
+/* Detached, with few pages to lock, and with no signal: those are for who knows them. */
+static int attempt_start(struct attempt *a)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t thread;
+	int rc;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&thread, &attr, attempt_run, a);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -rc;
+}
+
+static struct attempt *attempt_begin(struct member *m)
+{
+	struct attempt *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->m = m;
+	a->fd = -1;
+	atomic_init(&a->owners, 2);
+	a->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (a->done >= 0 && !attempt_start(a))
+		return a;
+	if (a->done >= 0)
+		close(a->done);
+	free(a);
+	return NULL;
+}
+
+/* It is through: take what came of it. */
+static int take_attempt(struct member *m, struct mono now)
+{
+	struct attempt *a = m->attempt;
+	cs_error_t error = a->error;
+	const char *what = a->what;
+
+	m->attempt = NULL;
+	m->handle = a->handle;
+	m->connected = a->open;
+	m->fd = a->fd;
+	a->open = false;
 	m->ring = (struct quorum_ring_id){ 0, 0 };
-	if (type != QUORUM_SET)
-		return no_provider(m, now);
-	e = quorum_fd_get(m->handle, &m->fd);
-	if (e != CS_OK)
-		return fail(m, now, "descriptor", e);
-	e = quorum_trackstart(m->handle, CS_TRACK_CURRENT | CS_TRACK_CHANGES);
-	if (e != CS_OK)
-		return fail(m, now, "track", e);
 	m->note[0] = '\0';
-	return 0;
+	if (error != CS_OK)
+		fail(m, now, what, error);
+	else if (a->type != QUORUM_SET)
+		no_provider(m, now);
+	attempt_leave(a);
+	return m->connected ? 0 : -ENODEV;
+}
+
+/* Connected, or not yet, or tried in vain. A corosync that is well answers while this waits. */
+static int connect_on(struct member *m, struct mono now)
+{
+	struct pollfd p = { .events = POLLIN };
+
+	if (!m->attempt) {
+		m->attempt = attempt_begin(m);
+		if (!m->attempt)
+			return fail(m, now, "thread", CS_ERR_NO_RESOURCES);
+		p.fd = m->attempt->done;
+		poll(&p, 1, CONNECT_MS);
+	}
+	if (eventfd_read(m->attempt->done, &(eventfd_t){ 0 }) == 0)
+		return take_attempt(m, now);
+	snprintf(m->note, sizeof(m->note),
+		 "corosync stands still: it was called and does not answer, and this host decides "
+		 "nothing; see its log, or start it again");
+	return -ENODEV;
 }
 
 /* --- the backend ---------------------------------------------------------------- */
@@ -190,13 +312,15 @@ static int corosync_open(struct member **out, const struct member_conf *c, struc
 	m->conf = *c;
 	m->fd = -1;
 	*out = m;
-	return connect_now(m, now);
+	return connect_on(m, now);
 }
 
 static void corosync_close(struct member *m)
 {
 	if (m && m->connected)
 		quorum_finalize(m->handle);
+	if (m && m->attempt)
+		attempt_leave(m->attempt);
 	free(m);
 }
 
@@ -205,7 +329,7 @@ static int corosync_work(struct member *m, struct mono now, struct member_view *
 	bool news;
 
 	if (!m->connected && mono_sub(now, m->retry) >= 0)
-		connect_now(m, now);
+		connect_on(m, now);
 	if (m->connected) {
 		cs_error_t e = quorum_dispatch(m->handle, CS_DISPATCH_ALL);
 
@@ -222,14 +346,14 @@ static int corosync_work(struct member *m, struct mono now, struct member_view *
 
 static int corosync_fd(const struct member *m)
 {
-	return m->fd;
+	return m->attempt ? m->attempt->done : m->fd;
 }
 
 static struct mono corosync_due(const struct member *m)
 {
 	static const struct mono never = { INT64_MAX };
 
-	return m->connected ? never : m->retry;
+	return m->connected || m->attempt ? never : m->retry;
 }
 
 static const char *corosync_note(const struct member *m)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fake_quorum fake_quorum;
 
@@ -12,7 +13,10 @@ static void *context;
 
 void fake_quorum_reset(void)
 {
-	fake_quorum = (struct fake_quorum){ .refuses = CS_OK, .track = CS_OK, .type = QUORUM_SET };
+	memset(&fake_quorum, 0, sizeof(fake_quorum));
+	fake_quorum.refuses = CS_OK;
+	fake_quorum.track = CS_OK;
+	fake_quorum.type = QUORUM_SET;
 }
 
 static struct fake_told *tell(uint32_t rep, uint64_t seq, const uint32_t *nodes)
@@ -50,6 +54,8 @@ cs_error_t quorum_model_initialize(quorum_handle_t *handle, quorum_model_t model
 	if (fake_quorum.connected || model != QUORUM_MODEL_V1)
 		abort();
 	fake_quorum.connects++;
+	while (atomic_load(&fake_quorum.stands))
+		usleep(1000);
 	if (fake_quorum.refuses != CS_OK)
 		return fake_quorum.refuses;
 	memcpy(&callbacks, data, sizeof(callbacks));

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fake_quorum: stands in for libquorum, so that a test says what corosync does:
- * whether it runs, what it tells, when it dies. One connection at a time.
+ * whether it runs, stands still, what it tells, when it dies. One connection at a time,
+ * which any thread may make.
  */
 #ifndef RESEX_TESTS_FAKE_QUORUM_H
 #define RESEX_TESTS_FAKE_QUORUM_H
 
 #include <corosync/corotypes.h>
 #include <corosync/quorum.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { FAKE_QUORUM_TOLD_MAX = 16, FAKE_QUORUM_NODES_MAX = 8 };
@@ -24,7 +26,9 @@ struct fake_quorum {
 	cs_error_t track;   /* what trackstart says */
 	uint32_t type;
 	bool connected, tracked;
-	int connects, finalizes;
+	int connects;
+	atomic_int finalizes;
+	atomic_bool stands;			     /* who connects waits until it is false */
 	struct fake_told told[FAKE_QUORUM_TOLD_MAX]; /* to be dispatched */
 	uint32_t n;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* member: who is in, who may decide; corosync's library is a fake. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "src/shared/member.h"
@@ -312,6 +313,78 @@ static void open__tracking_fails__hangs_up_and_tries_again(void **state)
 	rig_end(&r);
 }
 
+/* What was begun while corosync stood still is over. */
+static void until_readable(struct rig *r)
+{
+	struct pollfd p = { .fd = member_corosync.fd(r->m), .events = POLLIN };
+
+	assert_int_equal(poll(&p, 1, -1), 1);
+}
+
+static void open__corosync_stands_still__goes_on_and_takes_it_when_it_answers(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum.stands = true;
+	rig_begin(&r, -ENODEV);
+	for (int i = 0; i < 3; i++) {
+		work(&r);
+		assert_false(r.v.quorate);
+		assert_non_null(strstr(member_corosync.note(r.m), "stands still"));
+		r.now = mono_add(r.now, 2 * NS_PER_S);
+	}
+	assert_int_equal(fake_quorum.connects, 1);
+	assert_true(member_corosync.due(r.m).ns == INT64_MAX); /* its descriptor tells */
+	fake_quorum_vote(11, 40, nodes_all, true);
+	fake_quorum.stands = false;
+	until_readable(&r);
+	work(&r);
+	assert_true(r.v.quorate && r.v.view == 40);
+	assert_string_equal(member_corosync.note(r.m), "");
+	assert_int_equal(member_corosync.fd(r.m), 42);
+	rig_end(&r);
+}
+
+static void open__stood_still_and_refuses_then__is_tried_again(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum.stands = true;
+	rig_begin(&r, -ENODEV);
+	fake_quorum.refuses = CS_ERR_ACCESS;
+	fake_quorum.stands = false;
+	until_readable(&r);
+	work(&r);
+	assert_non_null(strstr(member_corosync.note(r.m), "uidgid.d"));
+	assert_int_equal(member_corosync.fd(r.m), -1);
+	fake_quorum.refuses = CS_OK;
+	r.now = member_corosync.due(r.m);
+	fake_quorum_vote(11, 40, nodes_all, true);
+	work(&r);
+	assert_true(r.v.quorate);
+	assert_int_equal(fake_quorum.connects, 2);
+	rig_end(&r);
+}
+
+static void close__corosync_stands_still__hangs_up_when_it_answers(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_quorum_reset();
+	fake_quorum.stands = true;
+	rig_begin(&r, -ENODEV);
+	member_corosync.close(r.m);
+	assert_int_equal(fake_quorum.finalizes, 0);
+	fake_quorum.stands = false;
+	while (!fake_quorum.finalizes) /* else the runner's time is up */
+		poll(NULL, 0, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +403,9 @@ int main(void)
 		cmocka_unit_test(open__refused_by_corosync__says_what_to_allow),
 		cmocka_unit_test(open__no_quorum_provider__says_what_to_configure),
 		cmocka_unit_test(open__tracking_fails__hangs_up_and_tries_again),
+		cmocka_unit_test(open__corosync_stands_still__goes_on_and_takes_it_when_it_answers),
+		cmocka_unit_test(open__stood_still_and_refuses_then__is_tried_again),
+		cmocka_unit_test(close__corosync_stands_still__hangs_up_when_it_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
