@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * takelock: takes the lock of a service, and goes without giving it back, as a host does
- * that dies. For tests/cli/test_cluster.sh.
+ * that dies. For tests/cli/test_cluster.sh and tests/member/daemons.py.
  *
  *	takelock FILE SELF HOME SERVICE GENERATION
  *
@@ -95,6 +95,8 @@ static struct transport *open_as(const struct cluster_conf *cc, uint16_t self, u
 		return NULL;
 	}
 	strcpy(conf.address, h->address);
+	if (strcmp(transport_backends[cc->transport]->name, "shm") != 0)
+		conf.port = (uint16_t)h->port;
 	strcpy(conf.cluster, cc->cluster);
 	conf.key = key.bytes;
 	conf.key_len = key.len;

@@ -78,6 +78,9 @@ class Watch:
             said = json.loads(line)
             (self.views if "view" in said else self.answers).append(said)
 
+    def told(self):
+        return "%s %s" % (self.view(), self.answers[-1:])
+
     def view(self):
         return self.views[-1] if self.views else {"view": -1, "members": 0, "quorate": 0, "note": ""}
 
@@ -148,6 +151,7 @@ class Score:
     passed = failed = 0
 
     def check(self, what, good, watches):
+        """Of each of watches, what it told is shown when this is not good."""
         if good:
             self.passed += 1
             print("pass", what)
@@ -155,7 +159,7 @@ class Score:
         self.failed += 1
         print("FAIL", what)
         for m in watches.values():
-            print("     member %d: %s %s" % (m.number, m.view(), m.answers[-1:]))
+            print("     member %d: %s" % (m.number, m.told()))
 
 
 def bits(*hosts):
@@ -241,9 +245,8 @@ def scenario(members, program, plant, score):
                 never_two([m.views for m in w.values()]), w)
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
+def play(name, scenario):
+    """Three members without corosync, and what scenario(members, folder, score) does with them: how many failed."""
     score = Score()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -253,10 +256,10 @@ def main():
         run("ip", "link", "set", "br0", "up")
         members = {h: Member(h, folder) for h in MEMBERS}
         try:
-            scenario(members, os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), score)
-        except (OSError, RuntimeError) as e:
+            scenario(members, folder, score)
+        except (OSError, RuntimeError, LookupError, subprocess.SubprocessError) as e:
             score.failed += 1
-            print("FAIL: the scenario ended:", e)
+            print("FAIL: the scenario ended:", repr(e))
         finally:
             if score.failed or "KEEP_LOGS" in os.environ:
                 for m in members.values():
@@ -264,9 +267,15 @@ def main():
                         print("".join("     corosync %d| %s" % (m.number, l) for l in f.readlines()[-20:]))
             for m in members.values():
                 m.holder.kill()
-    print("member: %d passed, %d failed (%.0f s)" % (score.passed, score.failed,
-                                                    time.monotonic() - began))
-    sys.exit(score.failed != 0)
+    print("%s: %d passed, %d failed (%.0f s)" % (name, score.passed, score.failed, time.monotonic() - began))
+    return score.failed
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    program, plant = map(os.path.abspath, sys.argv[1:])
+    sys.exit(play("member", lambda members, folder, score: scenario(members, program, plant, score)) != 0)
 
 
 if __name__ == "__main__":

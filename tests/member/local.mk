@@ -1,5 +1,5 @@
-# tests/member: membership by three real corosyncs (./dev member).
-EXTRA_DIST += tests/member/run.sh tests/member/cluster.py
+# tests/member: membership by three real corosyncs, and resexds that go by it (./dev member).
+EXTRA_DIST += tests/member/run.sh tests/member/cluster.py tests/member/daemons.py
 if COROSYNC
 noinst_PROGRAMS += tests/member/watch tests/member/watch-planted
 tests_member_watch_SOURCES = tests/member/watch.c
