@@ -14,10 +14,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/benchex/parts.h"
+#include "src/util/load.h"
 #include "src/util/utf8.h"
 
 enum { FIELDS = 4, REQUESTS_MAX = 1 << 20, FILE_BYTES_MAX = 64 << 20, TEXT = 256, SHOWN = 48 };
@@ -196,45 +196,13 @@ int bx_trace_parse(struct bx_trace *t, const char *name, const char *data, size_
 	return rc;
 }
 
-/* All of a regular file. 0 or -errno; -EFBIG: over FILE_BYTES_MAX. */
-static int read_file(int fd, char **data, size_t *len)
-{
-	size_t space = 1 << 16, n = 0;
-	char *buf = malloc(space), *more;
-	ssize_t got = 1;
-	int rc = buf ? 0 : -ENOMEM;
-
-	while (!rc && got) {
-		if (n == space) {
-			more = space <= FILE_BYTES_MAX ? realloc(buf, 2 * space) : NULL;
-			if (!more) {
-				rc = space <= FILE_BYTES_MAX ? -ENOMEM : -EFBIG;
-				break;
-			}
-			buf = more;
-			space *= 2;
-		}
-		got = read(fd, buf + n, space - n);
-		if (got < 0 && errno != EINTR)
-			rc = -errno;
-		n += got > 0 ? (size_t)got : 0;
-	}
-	if (!rc && n > FILE_BYTES_MAX)
-		rc = -EFBIG;
-	if (rc) {
-		free(buf);
-		return rc;
-	}
-	*data = buf;
-	*len = n;
-	return 0;
-}
-
 static int bad_read(char text[static TEXT], const char *file, int rc)
 {
 	char what[128];
 
-	if (rc == -EFBIG)
+	if (rc == -EINVAL)
+		snprintf(what, sizeof(what), "is not a regular file: name one");
+	else if (rc == -EFBIG)
 		snprintf(what, sizeof(what), "is too long: at most %d bytes are read",
 			 FILE_BYTES_MAX);
 	else
@@ -247,24 +215,16 @@ int bx_trace_load(struct bx_trace *t, const char *file, char text[static TEXT])
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
 	char *data = NULL;
-	struct stat st;
 	size_t len = 0;
 	int rc;
 
 	if (fd < 0)
 		return bad_read(text, file, -errno);
-	rc = fstat(fd, &st) ? -errno : 0;
-	if (!rc && !S_ISREG(st.st_mode)) {
-		rc = bad_file(text, file, -EINVAL, "is not a regular file: name one");
-		goto out;
-	}
-	if (!rc)
-		rc = read_file(fd, &data, &len);
+	rc = file_load(fd, FILE_BYTES_MAX, &data, &len);
 	if (rc)
 		bad_read(text, file, rc);
 	else
 		rc = bx_trace_parse(t, file, data, len, text);
-out:
 	free(data);
 	close(fd);
 	return rc;

@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/util/conf_parts.h"
+#include "src/util/load.h"
 
 enum {
 	SHOW_MAX = 80,	/* a value in a message */
@@ -143,30 +143,8 @@ int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t le
 	return 0;
 }
 
-/* Read to the end or until size is full. 0 or -errno. */
-static int read_all(int fd, char *buf, size_t size, size_t *len)
-{
-	size_t n = 0;
-
-	while (n < size) {
-		ssize_t got = read(fd, buf + n, size - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		n += (size_t)got;
-	}
-	*len = n;
-	return 0;
-}
-
 int conf_load(struct conf_doc *d, const char *file, struct conf_error *e)
 {
-	enum { SIZE = CONF_BYTES_MAX + 1 }; /* one more, to see that it is too long */
-	struct stat st;
 	char *buf = NULL;
 	size_t len = 0;
 	int fd, ret;
@@ -179,25 +157,16 @@ int conf_load(struct conf_doc *d, const char *file, struct conf_error *e)
 			       "cannot be opened (%s): check its name and permissions",
 			       strerror(-ret));
 	}
-	ret = fstat(fd, &st) ? -errno : 0;
-	if (!ret && !S_ISREG(st.st_mode)) {
-		ret = fail_at(-EINVAL, e, file, 0, 0,
-			      "is not a regular file: name a file that holds JSON");
-		goto out;
-	}
-	buf = malloc(SIZE);
-	if (!ret)
-		ret = buf ? read_all(fd, buf, SIZE, &len) : -ENOMEM;
-	if (ret) {
+	ret = file_load(fd, CONF_BYTES_MAX, &buf, &len);
+	if (ret == -EINVAL)
+		fail_at(ret, e, file, 0, 0, "is not a regular file: name a file that holds JSON");
+	else if (ret == -EFBIG)
+		fail_at(ret, e, file, 0, 0, "is too long: at most %d bytes are read",
+			CONF_BYTES_MAX);
+	else if (ret)
 		fail_at(ret, e, file, 0, 0, "cannot be read (%s): try again", strerror(-ret));
-		goto out;
-	}
-	if (len == SIZE)
-		ret = fail_at(-EFBIG, e, file, 0, 0, "is too long: at most %d bytes are read",
-			      CONF_BYTES_MAX);
 	else
 		ret = conf_parse(d, file, buf, len, e);
-out:
 	free(buf);
 	close(fd);
 	return ret;
