@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* load: see load.h. What a file says of its size is not relied upon: it may grow, or be of /proc. */
+/*
+ * load: see load.h. What a file says of its size is not relied upon: it may grow,
+ * or be of /proc.
+ */
 #include "src/util/load.h"
 
 #include <errno.h>
