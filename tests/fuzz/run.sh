@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh: build and run the fuzzers, two targets at a time.
+# run.sh: build and run the fuzzers, JOBS (2) targets at a time.
 #
 #	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
 #	tests/fuzz/run.sh --list			the names of all targets
@@ -190,7 +190,7 @@ for name in $names; do
 	[ -n "$(row "$name" 1)" ] || { echo "fuzz: there is no target $name" >&2; exit 1; }
 done
 # shellcheck disable=SC2086
-printf '%s\n' $names | FUZZ_OUT=$out xargs -P 2 -I NAME "$0" --one NAME "$seconds"
+printf '%s\n' $names | FUZZ_OUT=$out xargs -P "${JOBS:-2}" -I NAME "$0" --one NAME "$seconds"
 good=0 bad=0
 for name in $names; do
 	if [ -e "$out/good/$name" ]; then good=$((good + 1)); else bad=$((bad + 1)); fi

@@ -10,7 +10,7 @@
 # be whole and find nothing ("- LIVELOCK": no endless run without a move, either);
 # else the model breaks one rule, and spin must find that this, and nothing else,
 # goes wrong. README.md maps rules to the code. Built in build-model/ (MODEL_OUT).
-# Two searches at a time, each of at most 2800 MB, the longest first.
+# JOBS (2) searches at a time, each of at most 2800 MB, the longest first.
 #
 # Exit: 0, 1 when a row fails, 77 when spin or the compiler is not installed (1
 # when CI=true).
@@ -178,7 +178,7 @@ for name in $names; do
 done
 rm -f "$out/results"
 # shellcheck disable=SC2086
-printf '%s\n' $names | MODEL_OUT=$out xargs -P 2 -n 1 "$0" --one | tee "$out/results"
+printf '%s\n' $names | MODEL_OUT=$out xargs -P "${JOBS:-2}" -n 1 "$0" --one | tee "$out/results"
 passed=$(grep -c '^pass ' "$out/results" || true)
 failed=$(($(echo "$names" | wc -w) - passed))
 echo "model: $passed passed, $failed failed"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """run.py --images DIR --logs DIR [NAME...]: run scenarios, those of one bed in one VM.
 
+--kind plain: only those without Xen; --kind xen: only those with it, which want a quiet machine.
+
 A scenario passes when its function returns, fails when it raises. A bed that
 breaks fails the scenarios left in it; each failed one shows why, and where the
 logs are.
@@ -91,6 +93,7 @@ def main():
     parser.add_argument("--images")
     parser.add_argument("--logs")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--kind", choices=("plain", "xen"))
     parser.add_argument("name", nargs="*")
     args = parser.parse_args()
     if args.list:
@@ -103,6 +106,8 @@ def main():
             print("system: there is no scenario \"%s\": see tests/system/run.sh --list" % name)
             return 2
     chosen = [s for s in scenarios.ALL if s.name in args.name or not (args.name or s.extra)]
+    if args.kind:
+        chosen = [s for s in chosen if scenarios.BEDS[s.bed].get("kind", "xen") == args.kind]
     began = time.monotonic()
     failed = []
     for kind in scenarios.BEDS:
