@@ -97,14 +97,14 @@ told() {
 search() {
 	dir=$out/$1 property=$(row "$1" 4)
 	pan_args=-n
-	define=-DSAFETY
+	define="-O0 -DSAFETY" # a broken rule is found sooner than pan is optimized
 	# shellcheck disable=SC2046
 	set -- "$here/$(row "$1" 2).pml" $(row "$1" 3 | sed 's/[^ ]*/-D&/g')
 	case $property in
-	-) ;;
-	"- LIVELOCK") define="-DNP -DNOREDUCE"; pan_args="-n -l" ;;
+	-) define="-O2 -DSAFETY" ;;
+	"- LIVELOCK") define="-O2 -DNP -DNOREDUCE"; pan_args="-n -l" ;;
 	DEADLOCK) set -- "$@" -DONLY ;;
-	LIVELOCK) set -- "$@" -DONLY; define="-DNP -DNOREDUCE"; pan_args="-n -l -E" ;;
+	LIVELOCK) set -- "$@" -DONLY; define="-O0 -DNP -DNOREDUCE"; pan_args="-n -l -E" ;;
 	*) set -- "$@" -DONLY "-DCHECK_$property"; pan_args="-n -E" ;;
 	esac
 	rm -rf "$dir"
@@ -114,7 +114,7 @@ search() {
 	cd "$dir"
 	spin -a "$@" "$model" >spin.out 2>&1 || { cat spin.out; return 1; }
 	# shellcheck disable=SC2086
-	${CC:-gcc} -O2 -w -DCOLLAPSE -DMEMLIM=2800 $define -o pan pan.c || return 1
+	${CC:-gcc} -w -DCOLLAPSE -DMEMLIM=2800 $define -o pan pan.c || return 1
 	# shellcheck disable=SC2086
 	./pan -m200000 $pan_args >pan.out 2>&1 || return 1
 }
