@@ -247,8 +247,7 @@ static void refuse(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
 		[BX_TOO_LARGE] = "it wants larger answers than --size-max allows",
 		[BX_FULL] = "no room is left for it",
 		[BX_CLOSING] = "the server is ending",
-		[BX_TOO_MUCH] = "it wants more options priced for a request than --options-max "
-				"allows",
+		[BX_TOO_MUCH] = "it wants more options for a request than --options-max allows",
 	};
 	uint8_t data[BX_REFUSE_LEN];
 	char peer[64];
