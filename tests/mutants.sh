@@ -580,6 +580,7 @@ src/daemon/cluster.c @ cluster_member @ s/int rc = c->view.quorate /int rc = tru
 src/daemon/cluster.c @ cluster_member @ s/if (\*note || c->view.quorate)/if (1)/
 src/daemon/cluster.c @ cluster_member @ s/s.ops\[TRANSPORT_CAS64\] + s/s/
 src/shared/member_corosync.c @ cluster_member @ s/if (!quorate)$/if (0)/
+src/daemon/cluster.c @ cluster_member @ s/ || (!\*note \&\& !c->view.quorate))/)/
 END
 }
 

@@ -179,9 +179,23 @@ static void watch_member(struct cluster *c)
 	c->member_fd = fd;
 }
 
+/* What is wrong is logged once, and that it is over; not what a new ring's vote is waited for. */
+static void log_note(struct cluster *c)
+{
+	const char *note = c->member_ops->note(c->member);
+
+	if (!strcmp(note, c->member_note) || (!*note && !c->view.quorate))
+		return;
+	snprintf(c->member_note, sizeof(c->member_note), "%s", note);
+	if (*note)
+		log_msg(c->m->log, LOG_LVL_WARNING, "cluster: %s", note);
+	else
+		log_msg(c->m->log, LOG_LVL_INFO, "cluster: corosync has a quorum in view %llu",
+			(unsigned long long)c->view.view);
+}
+
 static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
 {
-	const char *note;
 	char what[96];
 
 	if (c->member_ops->work(c->member, now, &c->view)) {
@@ -190,12 +204,7 @@ static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
 			 c->view.quorate ? "" : ", without quorum: see resex host-list");
 		tell(c, wall_ns, "members", (uint16_t)c->conf.host[c->conf.self].number, what);
 	}
-	note = c->member_ops->note(c->member);
-	if (strcmp(note, c->member_note) != 0) {
-		snprintf(c->member_note, sizeof(c->member_note), "%s", note);
-		if (*note)
-			log_msg(c->m->log, LOG_LVL_WARNING, "cluster: %s", note);
-	}
+	log_note(c);
 	watch_member(c);
 }
 

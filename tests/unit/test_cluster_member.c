@@ -138,7 +138,7 @@ static void corosync__dies__its_locks_are_not_touched_until_it_is_back(void **st
 	site_until(s, quorate(s) && region_word_id(site_lock(s, 1, WEB).word) == HAND);
 }
 
-static void note__a_long_one_that_lasts__is_logged_once(void **state)
+static void note__a_long_one_that_lasts__is_logged_once_and_its_end(void **state)
 {
 	struct sites *s = *state;
 	struct log *log = &s->at[1].g->log;
@@ -153,6 +153,16 @@ static void note__a_long_one_that_lasts__is_logged_once(void **state)
 	first = strstr(text, "provider: corosync_votequorum }");
 	assert_non_null(first);
 	assert_null(strstr(first + 1, "provider: corosync_votequorum }"));
+	assert_null(strstr(first, "has a quorum"));
+	fake_quorum.type = QUORUM_SET;
+	sites_pass(s, 2 * NS_PER_S); /* connected, and told nothing */
+	fake_quorum_vote(1, 12, nodes_two, true);
+	site_until(s, quorate(s));
+	sites_pass(s, NS_PER_S);
+	assert_true(pread(log->fd, text, sizeof(text) - 1, 0) > 0);
+	first = strstr(first, "corosync has a quorum in view 12");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, "corosync"));
 }
 
 #define SITE(test) cmocka_unit_test_setup_teardown(test, begin, finish)
@@ -164,7 +174,7 @@ int main(void)
 		SITE(corosync__has_not_told_yet__is_said),
 		SITE(quorum__lost__no_lock_is_broken_or_even_shown),
 		SITE(corosync__dies__its_locks_are_not_touched_until_it_is_back),
-		SITE(note__a_long_one_that_lasts__is_logged_once),
+		SITE(note__a_long_one_that_lasts__is_logged_once_and_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
