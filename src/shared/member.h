@@ -42,7 +42,7 @@ struct member_ops {
 	void (*close)(struct member *m);
 	/*
 	 * Move on, and tell the view. 1: it is another than was told last; 0: the
-	 * same. Blocks for 100 ms at most, when it connects anew.
+	 * same. Blocks for 250 ms at most, when it connects anew.
 	 */
 	int (*work)(struct member *m, struct mono now, struct member_view *v);
 	/* Readable when work has something to do; -1: none now. It may be another after work. */

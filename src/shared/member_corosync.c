@@ -24,7 +24,7 @@
 
 #define RETRY_NS NS_PER_S
 
-enum { CONNECT_MS = 100, STACK_BYTES = 256 << 10 };
+enum { CONNECT_MS = 250, STACK_BYTES = 256 << 10 };
 
 struct attempt;
 

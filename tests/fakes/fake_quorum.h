@@ -26,8 +26,7 @@ struct fake_quorum {
 	cs_error_t track;   /* what trackstart says */
 	uint32_t type;
 	bool connected, tracked;
-	int connects;
-	atomic_int finalizes;
+	atomic_int connects, finalizes;
 	atomic_bool stands;			     /* who connects waits until it is false */
 	struct fake_told told[FAKE_QUORUM_TOLD_MAX]; /* to be dispatched */
 	uint32_t n;
