@@ -91,10 +91,7 @@ static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], st
 		bytes[k] = keys.bytes[k];
 	rc = front_up(&s->t, to, &peer, bytes, now);
 	if (rc)
-		front_down(&s->t, to, rc,
-			   rc == -ESTALE ? "is an older start of this host than was seen before"
-					 : "serves a region whose size cannot be",
-			   now);
+		front_down(&s->t, to, rc, "serves a region whose size cannot be", now);
 }
 
 static void hello_message(struct shm *s, uint32_t i, const void *msg, size_t len,

@@ -276,9 +276,6 @@ static const char *why_over(enum tcp_call_state was, int rc, char said[static SA
 			 strerror(-rc));
 		return said;
 	}
-	if (rc == -ESTALE)
-		return "is an older start than one that was here; number used twice, or generation "
-		       "lost?";
 	if (rc == -EINVAL)
 		return "tells of a region that cannot be; run the same version on all hosts";
 	if (rc == -EPROTO && was == TCP_CALL_UP)

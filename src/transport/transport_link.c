@@ -67,13 +67,29 @@ static bool suspicious(int why)
 	       why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
 }
 
-/* The end of a sentence that begins with a host; number: the generation it told. */
-static void say_again(uint64_t number, char text[static 128])
+/* Not the start of that host that we know of? */
+static bool is_of_start(int why)
 {
-	snprintf(text, 128,
-		 "began anew as generation %llu again: mend its generation file, see "
-		 "cluster.json(5)",
-		 (unsigned long long)number);
+	return why == -ESTALE || why == -ENOTUNIQ;
+}
+
+/* The end of a sentence that begins with a host, and names what its generation must exceed. */
+static void say_start(const struct transport *t, uint16_t host, int why, char text[static 128])
+{
+	unsigned long long newest = t->newest[host - 1].generation;
+
+	if (host == t->conf.host)
+		snprintf(text, 128, "has this host's number: give each host its own");
+	else if (why == -ESTALE)
+		snprintf(text, 128,
+			 "comes with a generation below %llu: mend its generation file, see "
+			 "cluster.json(5)",
+			 newest);
+	else
+		snprintf(text, 128,
+			 "began anew as generation %llu again: mend its generation file, see "
+			 "cluster.json(5)",
+			 newest);
 }
 
 void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
@@ -81,14 +97,14 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 {
 	bool called = o->state == LINK_CALLS;
 	uint16_t host = out_host(t, o);
-	char again[128];
+	char said[128];
 
 	if (!called && o->state != LINK_UP)
 		return;
 	t->now = now;
-	if (why == -ENOTUNIQ) {
-		say_again(t->newest[host - 1].generation, again);
-		text = again;
+	if (is_of_start(why)) {
+		say_start(t, host, why, said);
+		text = said;
 	}
 	link_end(t, o, LINK_WAITS, why, text);
 	if (called && suspicious(why)) /* the remedy is at its end: a long name leaves room */
@@ -326,8 +342,6 @@ static const char *why_refused(int why)
 	switch (why) {
 	case -EPERM:
 		return "it is not in the list of hosts; add it if it should be";
-	case -ESTALE:
-		return "a newer start of it was here; number used twice, or generation lost?";
 	case -ETIMEDOUT:
 		return "it proved nothing in time";
 	case -EAGAIN:
@@ -343,18 +357,18 @@ static const char *why_refused(int why)
  */
 static bool is_proven(int why)
 {
-	return why == -EPERM || why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
+	return why == -EPERM || is_of_start(why) || why == -EBADE;
 }
 
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
 {
-	char again[128];
+	char said[128];
 
 	t->now = now;
 	t->stats.refused_callers++;
-	if (host && why == -ENOTUNIQ) {
-		say_again(t->newest[host - 1].generation, again);
-		front_alarm(t, host, "host %u was refused: it %s", host, again);
+	if (host && is_of_start(why)) {
+		say_start(t, host, why, said);
+		front_alarm(t, host, "host %u was refused: it %s", host, said);
 	} else if (host && is_proven(why)) {
 		front_alarm(t, host, "host %u was refused: %s", host, why_refused(why));
 	} else if (host) {

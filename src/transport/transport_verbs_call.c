@@ -257,10 +257,7 @@ static void heard(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	if (ret == HELLO_READY) {
 		ret = up(c, now);
 		if (ret)
-			down(c, ret,
-			     ret == -ESTALE ? "is an older start of it than was here before"
-					    : "described its region wrongly",
-			     now);
+			down(c, ret, "described its region wrongly", now);
 		return;
 	}
 	ret = len ? conn_say(c, out, len) : 0;

@@ -329,7 +329,7 @@ static void caller__not_in_the_list_or_of_an_old_start__is_refused(void **state)
 	tcp_friend_fini(&f);
 	tcp_friend_call(&f, r, 3, 2, 4, 2);
 	assert_false(tcp_friend_hello(&f, r));
-	assert_true(tcp_alarm_says(&r->host[2], "a newer start"));
+	assert_true(tcp_alarm_says(&r->host[2], "a generation below"));
 	tcp_friend_fini(&f);
 	tcp_rig_free(r);
 }
