@@ -173,6 +173,23 @@ void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_pee
 	strcpy(p->address, h->address);
 }
 
+/* Where one host serves no other can; in the folder of shm, which has no ports, all can. */
+static int check_alone(const struct cluster_conf *c, const struct conf_doc *d, const char *at,
+		       uint32_t i, struct conf_error *e)
+{
+	struct transport_peer p, other;
+
+	cluster_peer(c, i, &p);
+	for (uint32_t k = 0; p.port && k < i; k++) {
+		cluster_peer(c, k, &other);
+		if (!strcmp(p.address, other.address) && p.port == other.port)
+			return conf_fail(d, at, e,
+					 "\"%s\" port %u is that of \"%s\": give each host its own",
+					 p.address, p.port, other.name);
+	}
+	return 0;
+}
+
 /* Before anything is opened, as with --check. */
 static int check_addresses(const struct cluster_conf *c, const struct conf_doc *d,
 			   struct conf_error *e)
@@ -183,9 +200,11 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 
 	for (uint32_t i = 0; b->check && i < c->hosts; i++) {
 		cluster_peer(c, i, &p);
+		snprintf(at, sizeof(at), "hosts[%u].address", i);
+		if (check_alone(c, d, at, i, e))
+			return -EINVAL;
 		if (!b->check(&p))
 			continue;
-		snprintf(at, sizeof(at), "hosts[%u].address", i);
 		return conf_fail(d, at, e,
 				 "host \"%s\" cannot be called at \"%s\": give an IP address; for "
 				 "shm, a folder",

@@ -253,6 +253,9 @@ static void refused__each_says_where_what_and_what_instead(void **state)
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.300\"}]}",
 		  "host \"q\" cannot be called at \"10.0.0.300\": give an IP address" },
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
+		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.1\"}]}",
+		  "\"10.0.0.1\" port 7471 is that of \"xen1\": give each host its own" },
+		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.3\", \"port\": 0}]}",
 		  "from 1 to 65535" },
 	};
@@ -278,8 +281,8 @@ static void hosts_64__are_taken_and_one_more_is_refused(void **state)
 	for (int i = 1; i <= 64; i++)
 		n += (size_t)snprintf(
 			text + n, sizeof(text) - n,
-			"%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"10.0.0.1\"}",
-			i == 1 ? "" : ",", i, i);
+			"%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"10.0.0.%d\"}",
+			i == 1 ? "" : ",", i, i, i);
 	strcpy(text + n, "]}");
 	take(*state, text, "h64");
 	assert_int_equal(((struct cluster_conf *)*state)->self, 63);
