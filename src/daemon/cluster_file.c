@@ -170,6 +170,19 @@ static int read_generation(const char *file, uint64_t *generation, struct conf_e
 	return 0;
 }
 
+/* Without it on disk the next start could be taken for this one. */
+static int fail_save(struct conf_error *e, int rc, const char *file)
+{
+	char what[160];
+
+	snprintf(what, sizeof(what),
+		 "this start could not be counted there (%s): make room in its folder, and let "
+		 "resexd "
+		 "write there",
+		 strerror(-rc));
+	return fail(e, rc, file, what);
+}
+
 int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e)
 {
 	char file[CONFIG_PATH_MAX + 16], text[32];
@@ -183,7 +196,7 @@ int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_
 	n = snprintf(text, sizeof(text), "%" PRIu64 "\n", v + 1);
 	rc = file_save(file, text, (size_t)n);
 	if (rc)
-		return fail(e, rc, file, strerror(-rc));
+		return fail_save(e, rc, file);
 	*generation = v + 1;
 	return 0;
 }

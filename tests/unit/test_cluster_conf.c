@@ -401,6 +401,8 @@ static void generation__not_a_number__is_refused_and_left_alone(void **state)
 		assert_int_equal(g, 7);
 	}
 	assert_int_equal(cluster_generation("/nowhere/at/all", &g, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/generation: this start could not be counted there (No "));
+	assert_non_null(strstr(e.text, "make room in its folder, and let resexd write"));
 	tmp_close(&d);
 }
 
