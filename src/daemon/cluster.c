@@ -22,11 +22,15 @@ enum { EVENTS_ONCE = 64, TURNS_MAX = 16 };
 enum { HOST_EVENTS = 4 };
 #define HOST_REST_NS (10 * NS_PER_S)
 
+/* While two do not agree each call is an alarm: when none came for so long, it is over. */
+#define ALARM_STANDS_NS (15 * NS_PER_S)
+
 /* What people were told of a host. */
 struct told {
 	bool up;
 	uint32_t events;
 	struct mono newest;
+	struct mono alarmed;
 	char alarm[128]; /* newest of it since its link stood or fell; "" */
 };
 
@@ -129,8 +133,10 @@ static void take(struct cluster *c, const struct transport_event *ev, struct mon
 		tell_link(c, ev->host, ev->type == TRANSPORT_UP, ev->text, now, wall_ns);
 		break;
 	case TRANSPORT_ALARM:
-		if (ev->host)
+		if (ev->host) {
 			snprintf(c->told[ev->host - 1].alarm, sizeof(ev->text), "%s", ev->text);
+			c->told[ev->host - 1].alarmed = now;
+		}
 		tell(c, wall_ns, "alarm", ev->host, ev->text);
 		break;
 	case TRANSPORT_MESSAGE: /* nobody sends any yet */
@@ -312,12 +318,13 @@ static enum cluster_state state_of_peer(const struct cluster *c, uint32_t i,
 
 /* Why a host cannot be read is what its newest alarm says, when one came after its link fell. */
 static const char *note_of(const struct cluster *c, const struct cluster_host *h,
-			   const struct peer_seen *p, enum cluster_state state)
+			   const struct peer_seen *p, enum cluster_state state, struct mono now)
 {
-	const char *alarm = c->told[h->number - 1].alarm;
+	const struct told *told = &c->told[h->number - 1];
 
-	if (state == CLUSTER_DOWN && alarm[0])
-		return alarm;
+	if (state == CLUSTER_DOWN && told->alarm[0] &&
+	    mono_sub(now, told->alarmed) < ALARM_STANDS_NS)
+		return told->alarm;
 	if (p->note[0])
 		return p->note;
 	if (state == CLUSTER_DOWN)
@@ -342,7 +349,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	s->host = p.known ? p.host : NULL;
 	s->guest = p.guest;
 	s->guests = p.known ? p.guests : 0;
-	snprintf(s->note, sizeof(s->note), "%s", note_of(c, h, &p, s->state));
+	snprintf(s->note, sizeof(s->note), "%s", note_of(c, h, &p, s->state, now));
 }
 
 void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l)
