@@ -153,7 +153,7 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 {
 	struct alarm_rate *r;
 	struct transport_event *ev;
-	size_t len;
+	char more[32] = "";
 	va_list ap;
 
 	if (host > TRANSPORT_HOSTS_MAX)
@@ -166,10 +166,10 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(ev->text, sizeof(ev->text), fmt, ap);
 	va_end(ap);
-	len = strlen(ev->text);
 	if (r->hidden)
-		snprintf(ev->text + len, sizeof(ev->text) - len, " (and %u alarm%s more)",
-			 r->hidden, r->hidden == 1 ? "" : "s");
+		snprintf(more, sizeof(more), " (and %u more)", r->hidden);
+	if (strlen(ev->text) + strlen(more) < sizeof(ev->text)) /* no half a word */
+		strcat(ev->text, more);
 	r->hidden = 0;
 }
 
