@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """hosts: two Xen hosts on a cable, dom0 to dom0 over soft-RoCE.
 
-The transport's contract holds, with hosts in both. The two work on each other's memory (sc_transport), take
-one lock by turns, and run resexd, which sees the other host's guests, Resos and caps by READs
-alone; while the cable is cut and healed, and processes are stopped, killed and started again.
+The transport's contract holds, with hosts in both. The two work on each other's memory
+(sc_transport), take one lock by turns, and run resexd, which sees the other host's guests, Resos
+and caps by READs alone; while the cable is cut and healed, and processes are stopped, killed and
+started again. At last one host loses its power in the middle of all that, and boots anew.
 """
 import json
 import os
@@ -93,6 +94,34 @@ def locks(vms):
     check(max(r["fence"] for r in got) >> 32 == 2, "the fences are not of the home's second start: %s" % got)
 
 
+# --- a host is gone, and comes again -----------------------------------------------------------------
+
+
+def power(vms, boot):
+    """The second host loses its power while both count and lock; boot() is the same host, anew."""
+    counters = [sc_transport.Host(v, i + 1, at, peer) for i, (v, at, peer) in enumerate(zip(vms, (A, B), (B, A)))]
+    lockers = [Locker(v, i + 1) for i, v in enumerate(vms)]
+    for h in counters + lockers:
+        h.generation += 10  # than those of the parts before
+        h.start()
+    time.sleep(6)
+    vms[1].qemu.kill()
+    vms[1].qemu.wait()
+    with boot() as anew:
+        anew.sh("/t/rxe.sh eth0 " + B)
+        for h in (counters[1], lockers[1]):
+            h.vm = anew
+            h.start()
+        time.sleep(10)
+        got = [h.told() for h in lockers[::-1]]
+        survivor, _ = sc_transport.finish(counters, reborn=counters[1:])
+    for r in got:
+        check(r["violations"] == 0, "host %d: %s" % (r["host"], r["what"]))
+        check(r["turns"] >= 3, "host %d had the lock only %d times: %s" % (r["host"], r["turns"], r))
+    check((survivor["ups"], survivor["downs"], survivor["generation"]) == (2, 1, counters[1].generation),
+          "who lived saw not one death: %s" % survivor)
+
+
 # --- resexd on both ---------------------------------------------------------------------------------
 
 
@@ -166,7 +195,10 @@ def daemons(vms):
 
 
 def hosts(vm):
-    second = bed.Vm(vm.images, vm.run_dir + "/second", limit=vm.limit, cable=CABLE[::-1], **BED)
+    def boot(name):
+        return bed.Vm(vm.images, vm.run_dir + "/" + name, limit=vm.limit, cable=CABLE[::-1], **BED)
+
+    second = boot("second")
     try:
         with second as other:
             vms = (vm, other)
@@ -184,8 +216,10 @@ def hosts(vm):
             locks(vms)
             vm.note("--- daemons")
             daemons(vms)
+            vm.note("--- power")
+            power(vms, lambda: boot("second-anew"))
     except Failed as e:
-        raise Failed("%s (the second host's logs are in %s)" % (e, second.run_dir)) from None
+        raise Failed("%s (the second host's logs are in %s*)" % (e, second.run_dir)) from None
     finally:
         for path in CABLE + tuple(p + ".cut" for p in CABLE):
             if os.path.exists(path):
