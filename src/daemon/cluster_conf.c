@@ -432,6 +432,31 @@ int cluster_conf_load(struct cluster_conf *c, const char *file, const char *host
 	return rc;
 }
 
+static bool same_host(const struct cluster_host *a, const struct cluster_host *b)
+{
+	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
+	       a->port == b->port && a->corosync_node == b->corosync_node;
+}
+
+/* What is each host's own affair. The rest is in the agreement. */
+static bool same_alone(const struct cluster_conf *a, const struct cluster_conf *b)
+{
+	return !strcmp(a->cluster, b->cluster) && !strcmp(a->host_name, b->host_name) &&
+	       !strcmp(a->key_file, b->key_file) && a->transport == b->transport &&
+	       a->heartbeat_ns == b->heartbeat_ns && a->scan_ns == b->scan_ns &&
+	       a->callers == b->callers && a->callers_second == b->callers_second;
+}
+
+bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b)
+{
+	bool same = a->hosts == b->hosts && same_alone(a, b) &&
+		    cluster_agreement(a) == cluster_agreement(b);
+
+	for (uint32_t i = 0; same && i < a->hosts; i++)
+		same = same_host(&a->host[i], cluster_host_at(b, (uint16_t)a->host[i].number));
+	return same;
+}
+
 int64_t cluster_break_ns(const struct cluster_conf *c)
 {
 	const struct lock_conf lock = { .hold_ns = c->hold_ns,

@@ -57,6 +57,9 @@ int cluster_conf_load(struct cluster_conf *c, const char *file, const char *host
 int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *text, size_t len,
 		       const char *hostname, struct conf_error *e);
 
+/* Do two say the same, in whatever order? What is in force is not what a changed file says. */
+bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b);
+
 struct cluster_key {
 	uint8_t bytes[TRANSPORT_KEY_MAX];
 	size_t len;

@@ -225,6 +225,27 @@ static int reload(struct engine *e, struct conf_error *err)
 	return 0;
 }
 
+/* What the others were told when this host began cannot change: who edited it shall know. */
+static void tell_of_cluster(struct engine *e)
+{
+	struct cluster_conf *now = calloc(1, sizeof(*now));
+	const char *file = e->c.conf->cluster_file;
+	struct conf_error err = { 0 };
+	char hostname[256] = "";
+
+	gethostname(hostname, sizeof(hostname) - 1);
+	if (now && cluster_conf_load(now, file, hostname, &err))
+		log_msg(e->c.log, LOG_LVL_WARNING,
+			"%s: that is for the next start; what was read at this one stays in force",
+			err.text);
+	else if (now && !cluster_conf_same(now, cluster_conf(e->m.cluster)))
+		log_msg(e->c.log, LOG_LVL_WARNING,
+			"%s: has changed, and is read at the start alone: restart resexd to take "
+			"it, see AGREEMENT in cluster.json(5)",
+			file);
+	free(now);
+}
+
 static void reload_and_tell(struct engine *e)
 {
 	struct conf_error err = { 0 };
@@ -240,6 +261,8 @@ static void reload_and_tell(struct engine *e)
 			err.text[0]    ? err.text
 			: rc == -EBUSY ? "a policy is just being put in force"
 				       : strerror(-rc));
+	if (!rc && e->m.cluster)
+		tell_of_cluster(e);
 	notify(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
 		  : "READY=1\nSTATUS=");
 }

@@ -204,6 +204,15 @@ config 1
 kill -HUP "${daemon[1]}"
 that 'SIGHUP cannot end it' in_log 1 'c.json:[0-9]+:[0-9]+: cluster_file cannot change while resexd runs'
 config 1 "\"cluster_file\": \"$dir/1/cluster.json\""
+kill -HUP "${daemon[1]}"
+that 'the same cluster.json is nothing to tell' in_log 1 'reload: configuration read again'
+that 'the same cluster.json is nothing to tell' not grep -q 'has changed' "$dir/1/log"
+sed -i 's/"hold": "1s"/"hold": "2s"/' "$dir/1/cluster.json"
+kill -HUP "${daemon[1]}"
+that 'SIGHUP says that another cluster.json is not read' in_log 1 'cluster.json: has changed, .*: restart resexd to take it'
+echo '{' >"$dir/1/cluster.json"
+kill -HUP "${daemon[1]}"
+that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid JSON.*that is for the next start'
 
 cluster 1 shm "$shm" "$shm" "$shm" "$shm"
 config 9 "\"cluster_file\": \"$dir/1/cluster.json\""

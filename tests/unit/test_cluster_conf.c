@@ -141,6 +141,61 @@ static void agreement__what_each_host_sets_for_itself__changes_nothing(void **st
 }
 
 /* As the file says it is made: hosts of other versions and machines make the same. */
+static bool same_as(const char *was, const char *text)
+{
+	struct cluster_conf *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
+	bool same;
+
+	assert_non_null(a);
+	assert_non_null(b);
+	memset(a, 0x5a, sizeof(*a)); /* what nothing was read into must not count */
+	memset(b, 0xa5, sizeof(*b));
+	take(a, was, "xen1");
+	take(b, text, "xen1");
+	same = cluster_conf_same(a, b);
+	free(a);
+	free(b);
+	return same;
+}
+
+static void same__what_is_said__not_how(void **state)
+{
+	static const char *const others[] = {
+		"{\"cluster\": \"d\", \"transport\": \"tcp\", " BOTH "}",
+		"{\"cluster\": \"c\", \"transport\": \"shm\", " BOTH "}",
+		HEAD "\"hosts\": [" HOST1 "]}",
+		HEAD "\"hosts\": [" HOST1 ", {\"name\": \"xen2\", \"number\": 3, "
+		     "\"address\": \"10.0.0.2\"}]}",
+		HEAD "\"hosts\": [" HOST1 ", {\"name\": \"xen3\", \"number\": 2, "
+		     "\"address\": \"10.0.0.2\"}]}",
+		HEAD "\"hosts\": [" HOST1 ", {\"name\": \"xen2\", \"number\": 2, "
+		     "\"address\": \"10.0.0.3\"}]}",
+		HEAD "\"hosts\": [" HOST1 ", {\"name\": \"xen2\", \"number\": 2, "
+		     "\"address\": \"10.0.0.2\", \"port\": 1}]}",
+		HEAD "\"hosts\": [" HOST1 ", {\"name\": \"xen2\", \"number\": 2, "
+		     "\"address\": \"10.0.0.2\", \"corosync_node\": 9}]}",
+		HEAD "\"host\": \"xen2\", " BOTH "}",
+		HEAD "\"key_file\": \"k\", " BOTH "}",
+		HEAD "\"membership\": \"corosync\", " BOTH "}",
+		HEAD "\"heartbeat\": \"1s\", " BOTH "}",
+		HEAD "\"scan\": \"1s\", " BOTH "}",
+		HEAD "\"timeout\": \"2s\", " BOTH "}",
+		HEAD "\"hold\": \"3s\", " BOTH "}",
+		HEAD "\"drift\": 1, " BOTH "}",
+		HEAD "\"callers\": 9, " BOTH "}",
+		HEAD "\"callers_second\": 9, " BOTH "}",
+		HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1}]}",
+	};
+
+	(void)state;
+	assert_true(same_as(HEAD BOTH "}", HEAD BOTH "}"));
+	assert_true(same_as(HEAD BOTH "}", HEAD "\"hold\": \"2s\", \"services\": [],  \"host\":"
+						"\"xen1\", \"hosts\": [" HOST2 ", " HOST1 "]}"));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (same_as(HEAD BOTH "}", others[i]))
+			fail_msg("the same as before: %s", others[i]);
+}
+
 static void agreement__of_a_known_file__is_the_known_number(void **state)
 {
 	(void)state;
@@ -443,6 +498,7 @@ int main(void)
 		WITH(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults),
 		cmocka_unit_test(agreement__what_locks_are_safe_by__each_makes_another),
 		cmocka_unit_test(agreement__what_each_host_sets_for_itself__changes_nothing),
+		cmocka_unit_test(same__what_is_said__not_how),
 		cmocka_unit_test(agreement__of_a_known_file__is_the_known_number),
 		WITH(all_keys__given__are_taken),
 		WITH(refused__each_says_where_what_and_what_instead),
