@@ -337,6 +337,8 @@ good 'by its name' '^cluster test over tcp, ' resex 1 host-list
 that 'guests of the other' until_says '^xen1 +server ' resex 2 list --all-hosts
 that 'locks' until_says '^web +1 +xen1 +free ' resex 2 lock-list
 stop 1 KILL
+that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*hung up: it ended, or refuses this host: see its alarms' \
+	resex 2 host-list
 that 'one that is killed is down' until_says '^xen1 +1 +down .*[a-z] [a-z]' resex 2 host-list
 start 1
 that 'and up again' until_says '^xen1 +1 +up ' resex 2 host-list
