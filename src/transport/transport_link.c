@@ -82,7 +82,7 @@ static void say_start(const struct transport *t, uint16_t host, int why, char te
 		snprintf(text, 128, "has this host's number: give each host its own");
 	else if (why == -ESTALE)
 		snprintf(text, 128,
-			 "comes with a generation below %llu: mend its generation file, see "
+			 "comes with a generation below %llu: file lost, or number used twice? See "
 			 "cluster.json(5)",
 			 newest);
 	else

@@ -201,8 +201,8 @@ static void process__begun_again_as_something_older__is_refused_with_an_alarm(vo
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_DOWN);
 	assert_int_equal(site_sees(s, 1, 2).host->generation, 41);
 	/* The number to write into the file is there to read. */
-	assert_true(site_told(s, 1, "alarm", "it comes with a generation below 41: mend its "));
-	assert_non_null(strstr(site_sees(s, 1, 2).note, "a generation below 41: mend its "));
+	assert_true(site_told(s, 1, "alarm", "it comes with a generation below 41: file lost, "));
+	assert_non_null(strstr(site_sees(s, 1, 2).note, "a generation below 41: file lost, "));
 	/* That is not why it is down when it calls no more. */
 	site_kill(s, 2);
 	sites_pass(s, 20 * NS_PER_S);
