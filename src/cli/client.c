@@ -16,6 +16,16 @@
 
 enum { REPLY_MAX = 64 << 20, REPLY_TIMEOUT_S = 30 };
 
+/* What it was asked for may still be done. */
+static int late(struct client *c)
+{
+	snprintf(c->error, sizeof(c->error),
+		 "resexd at %s did not answer within %d s: see its log, and start it anew if it "
+		 "stands still",
+		 c->path, REPLY_TIMEOUT_S);
+	return RESEX_NO_DAEMON;
+}
+
 int client_open(struct client *c, const char *path)
 {
 	const struct timeval tv = { .tv_sec = REPLY_TIMEOUT_S };
@@ -30,10 +40,14 @@ int client_open(struct client *c, const char *path)
 	}
 	strcpy(a.sun_path, path);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a))) {
+	if (c->fd >= 0) {
 		setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-		return RESEX_OK;
+		setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)); /* connect's, too */
 	}
+	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a)))
+		return RESEX_OK;
+	if (errno == EAGAIN)
+		return late(c);
 	if (errno == EACCES || errno == EPERM) {
 		snprintf(c->error, sizeof(c->error),
 			 "no permission to speak to resexd at %s: run as root", path);
@@ -73,17 +87,20 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* A whole line, to be freed, or NULL. */
+/* A whole line, to be freed, or NULL with errno, 0 at the end. */
 static char *read_line(int fd)
 {
 	size_t size = 65536, n = 0;
 	char *buf = malloc(size), *bigger;
+	int why = 0;
 
 	while (buf) {
 		ssize_t r = recv(fd, buf + n, size - n - 1, 0);
 
 		if (r < 0 && errno == EINTR)
 			continue;
+		if (r < 0)
+			why = errno;
 		if (r <= 0 || n + (size_t)r > REPLY_MAX)
 			break;
 		n += (size_t)r;
@@ -100,6 +117,7 @@ static char *read_line(int fd)
 		buf = bigger;
 	}
 	free(buf);
+	errno = why;
 	return NULL;
 }
 
@@ -166,7 +184,10 @@ int client_call(struct client *c, const char *method, json_t *params, json_t **r
 		send_all(c->fd, "\n", 1);
 	free(text);
 	line = read_line(c->fd);
-	rc = line ? take_reply(c, line, result) : lost(c);
+	if (line)
+		rc = take_reply(c, line, result);
+	else
+		rc = errno == EAGAIN ? late(c) : lost(c);
 	free(line);
 	return rc;
 }

@@ -13,6 +13,7 @@ build=$(cd "${1:-.}" && pwd)
 dir=$(mktemp -d /tmp/resex-cli-XXXXXX)
 chmod 755 "$dir"
 daemon=
+deaf=
 # shellcheck source=tests/cli/checks.sh
 . "$top/tests/cli/checks.sh"
 
@@ -20,6 +21,7 @@ command -v python3 >/dev/null || { echo "test_cli: python3 was not found; on Deb
 
 cleanup() {
 	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null
+	[ -z "$deaf" ] || kill -KILL "$deaf" 2>/dev/null
 	wait 2>/dev/null
 	rm -rf "$dir"
 }
@@ -70,6 +72,18 @@ sys.exit(not [g for g in json.load(sys.stdin)["guests"] if g["name"] == "bulk" a
 }
 
 # --- without a daemon ----------------------------------------------------------------
+
+# One that stands still: resex waits for long, and the end of this file sees to it.
+python3 -c 'import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1] + ".new")
+s.listen()
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(600)' "$dir/deaf" &
+deaf=$!
+for _ in $(seq 200); do [ ! -S "$dir/deaf" ] || break; sleep 0.05; done
+{ "$dir/resex" -s "$dir/deaf" list >"$dir/deaf.out" 2>&1; echo $? >"$dir/deaf.code"; } &
+asked=$!
 
 config
 good 'resex --help names every verb' '^  why ' resex --help
@@ -490,6 +504,10 @@ that 'no cap is saved' not test -e "$dir/state/caps.json"
 that 'no cap is set' bash -c "'$dir/resex' -s '$dir/sock' -j cap-list | grep -q '\"changes\": 0' &&
 	! '$dir/resex' -s '$dir/sock' -j cap-list | grep -q '\"changes\": [1-9]'"
 stop TERM 0
+
+wait "$asked"
+that 'one that stands still is as one that does not run' grep -qx 7 "$dir/deaf.code"
+that 'and is not said to have gone' grep -Eq '^resex: resexd at .*/deaf did not answer within [0-9]+ s: see its log' "$dir/deaf.out"
 
 echo "test_cli: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]
