@@ -130,7 +130,12 @@ static int run_list(struct cli *c)
 		c->argv++;
 		return no_words(c) ? RESEX_USAGE : run_list_all(c);
 	}
-	return no_words(c) ? RESEX_USAGE : print_rows(c, "list", NULL, "guests", cols);
+	if (c->argc) {
+		snprintf(c->client.error, sizeof(c->client.error),
+			 "\"%.80s\" is too much: list takes --all-hosts or nothing", c->argv[0]);
+		return RESEX_USAGE;
+	}
+	return print_rows(c, "list", NULL, "guests", cols);
 }
 
 /* What a counter says of a guest's, or a link's, own words: one line, in bytes a second. */

@@ -214,7 +214,7 @@ fails 3 resex 'no guest' resex -j cap-release nobody
 fails 2 resex 'give one guest' resex guest-show
 fails 2 resex 'give one guest' resex guest-show bulk server
 fails 2 resex 'at most' resex ring-list a b
-fails 2 resex 'no argument' resex list bulk
+fails 2 resex 'list takes --all-hosts or nothing' resex list bulk
 fails 2 resex 'no argument' resex info x
 fails 2 resex 'no argument' resex policy-list x
 fails 2 resex 'at most' resex policy-show a b

@@ -199,7 +199,7 @@ that 'a pause there is seen here' until_says '^xen3 +bulk .* observed ' resex 1 
 fails 2 resex '"xen2" is too much' resex 1 host-list xen2
 fails 2 resex '"web" is too much' resex 1 lock-list web
 fails 2 resex '"xen2" is too much' resex 1 list --all-hosts xen2
-fails 2 resex '"--some-hosts" is too much' resex 1 list --some-hosts
+fails 2 resex '"--some-hosts" is too much: list takes --all-hosts or nothing' resex 1 list --some-hosts
 config 1
 kill -HUP "${daemon[1]}"
 that 'SIGHUP cannot end it' in_log 1 'c.json:[0-9]+:[0-9]+: cluster_file cannot change while resexd runs'
