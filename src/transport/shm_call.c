@@ -110,7 +110,7 @@ static void hello_message(struct shm *s, uint32_t i, const void *msg, size_t len
 		next = shm_send(o->fd, out, out_len, NULL);
 	if (next < 0)
 		front_down(&s->t, &s->t.out[i], next,
-			   next == -ECONNRESET ? "closed the connection" : hello_why(next), now);
+			   next == -ECONNRESET ? FRONT_CLOSED : hello_why(next), now);
 }
 
 /* One message; false: there is no more, or no link any more. */
@@ -129,7 +129,7 @@ static bool out_message(struct shm *s, uint32_t i, struct mono now)
 		front_down(&s->t, to, why,
 			   why == -ECONNRESET ? "did not let us in" : hello_why(why), now);
 	else if (n == -ECONNRESET)
-		front_down(&s->t, to, -ECONNRESET, "closed the connection", now);
+		front_down(&s->t, to, -ECONNRESET, FRONT_CLOSED, now);
 	else if (n < 0 || to->state == LINK_UP)
 		front_down(&s->t, to, -EPROTO, "sent what no host sends", now);
 	else

@@ -281,9 +281,8 @@ static const char *why_over(enum tcp_call_state was, int rc, char said[static SA
 	if (rc == -EPROTO && was == TCP_CALL_UP)
 		return "answered what was not asked; run the same version on all hosts";
 	if (rc == -ECONNRESET)
-		return was == TCP_CALL_UP
-			       ? "hung up: it ended, or refuses this host: see its alarms"
-			       : "hung up before the link stood; its alarms say why";
+		return was == TCP_CALL_UP ? FRONT_CLOSED
+					  : "hung up before the link stood; its alarms say why";
 	return was == TCP_CALL_UP ? strerror(-rc) : hello_why(rc);
 }
 

@@ -128,6 +128,9 @@ void front_fini(struct transport *t);
 
 /* --- reports of our own links ---------------------------------------------- */
 
+/* The end of a sentence that begins with a host, on every transport. */
+#define FRONT_CLOSED "hung up: it ended, or refuses this host: see its alarms"
+
 /*
  * The hello is over: peer is its of_peer. -EINVAL: bytes out of range; -ESTALE: a
  * generation lower than one that was proven; -ENOTUNIQ: of the same generation, but
@@ -138,7 +141,7 @@ int front_up(struct transport *t, struct transport_out *o, const struct hello_se
 /*
  * A call failed, or a link that stood broke. The front calls hang_up, finishes
  * the slots, and calls again after the back-off. why: -errno; text: the end of
- * a sentence that begins with the host ("closed the connection"); of -ESTALE and
+ * a sentence that begins with the host (FRONT_CLOSED); of -ESTALE and
  * -ENOTUNIQ the front has its own.
  */
 void front_down(struct transport *t, struct transport_out *o, int why, const char *text,

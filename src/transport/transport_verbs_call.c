@@ -155,14 +155,14 @@ static void failed(struct conn *c, const struct rdma_cm_event *e, struct mono no
 	case RDMA_CM_EVENT_REJECTED:
 		/* Of what stood for us already: it hung up before it knew that it stood. */
 		if (c->state >= CONN_HELLO) {
-			down(c, -ECONNRESET, "closed the connection", now);
+			down(c, -ECONNRESET, FRONT_CLOSED, now);
 			return;
 		}
 		say_rejected(e->status, text);
 		why = -ECONNREFUSED;
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		snprintf(text, sizeof(text), "closed the connection");
+		snprintf(text, sizeof(text), FRONT_CLOSED);
 		why = -ECONNRESET;
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -387,7 +387,7 @@ void call_broke(struct conn *c, struct mono now)
 		down(c, c->broke, "or our own device failed an operation", now);
 		return;
 	default:
-		down(c, c->broke, "closed the connection", now);
+		down(c, c->broke, FRONT_CLOSED, now);
 	}
 }
 

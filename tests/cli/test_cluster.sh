@@ -230,7 +230,8 @@ that 'and up when it goes on' until_says '^xen3 +3 +up ' resex 1 host-list
 # One dies.
 holds 'its generation' 'of(o["hosts"], "name", "xen2")["generation"] == 1' 1 host-list
 stop 2 KILL
-that 'one that is killed is down' until_says '^xen2 +2 +down .*[a-z] [a-z]' resex 1 host-list
+that 'one that is killed is down' until_says '^xen2 +2 +down .*hung up: it ended, or refuses this host: see its alarms' \
+	resex 1 host-list
 that 'an event says so' until_says ' host +xen2: its memory cannot be read any more: ' resex 1 events
 good 'what was known of it' '^xen2 +bulk ' resex 1 list --all-hosts
 start 2
