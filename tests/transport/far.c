@@ -49,6 +49,15 @@ static struct {
 	uint8_t in[FAR_ROOM];
 } far;
 
+static void *room(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (!p)
+		broken("no memory for %zu times %zu bytes", n, size);
+	return p;
+}
+
 /* --- the wire ----------------------------------------------------------------- */
 
 bool far_read(int fd, void *to, size_t len)
@@ -119,7 +128,7 @@ static int64_t host_call(struct far_host *h, struct far_call c, const void *with
 	call(c, with, &a);
 	memcpy(h->link, a.link, sizeof(h->link));
 	h->asleep = a.asleep;
-	h->due.ns = a.b;
+	h->due = a.due;
 	if (out)
 		*out = a;
 	return a.rc;
@@ -278,11 +287,9 @@ static int open_there(struct far_host *h, const struct transport_conf *c, struct
 		      char text[static 256])
 {
 	size_t words = words_len(c), len = sizeof(struct far_open) + words;
-	struct far_open *o = calloc(1, len);
+	struct far_open *o = room(1, len);
 	int rc;
 
-	if (!o)
-		broken("no memory");
 	o->conf = *c;
 	o->has_key = c->key;
 	o->has_words = words;
@@ -374,11 +381,9 @@ void *__wrap_transport_table(struct transport *t)
 	if (!h)
 		return __real_transport_table(t);
 	if (!h->table) {
-		h->table = calloc(1, h->table_len);
-		h->sent = calloc(1, h->table_len);
+		h->table = room(1, h->table_len);
+		h->sent = room(1, h->table_len);
 	}
-	if (!h->table || !h->sent)
-		broken("no memory");
 	return h->table;
 }
 
@@ -425,9 +430,9 @@ size_t __wrap_transport_post(struct transport *t, const struct transport_op *op,
 	write_tables();
 	if (!h)
 		return __real_transport_post(t, op, n, now, why);
-	with = calloc(1, len + 1);
-	if (!with || len > FAR_ROOM)
-		broken("no memory for %zu operations", n);
+	if (len > FAR_ROOM)
+		broken("no room for %zu operations", n);
+	with = room(1, len + 1);
 	memcpy(with, op, n * sizeof(*op));
 	for (size_t i = 0; i < n; i++)
 		if (op[i].kind == TRANSPORT_SEND && op[i].data &&
@@ -476,9 +481,7 @@ size_t __wrap_transport_poll(struct transport *t, struct mono now, struct transp
 		broken("poll gave %zu events on the other machine; %zu were asked for", n, max);
 	memcpy(ev, far.in, n * sizeof(*ev));
 	free(h->data);
-	h->data = malloc(a.len + 1);
-	if (!h->data)
-		broken("no memory");
+	h->data = room(1, a.len + 1);
 	memcpy(h->data, far.in, a.len);
 	data = h->data + n * sizeof(*ev);
 	for (size_t i = 0; i < n; i++) {
@@ -499,19 +502,12 @@ int __wrap_transport_fd(struct transport *t)
 
 int __wrap_transport_arm(struct transport *t, struct mono now, struct mono *due)
 {
-	struct far_host *h = is_far(t);
-	struct far_answer a;
-	int rc;
+	const struct far_host *h = is_far(t);
 
 	if (!h)
 		return __real_transport_arm(t, now, due);
-	if (h->asleep && mono_sub(h->due, now) > 0) {
-		*due = h->due;
-		return 0;
-	}
-	rc = (int)host_call(h, (struct far_call){ .what = FAR_ARM, .now = now }, NULL, &a);
-	due->ns = a.b;
-	return rc;
+	*due = h->due;
+	return !h->asleep || h->due.ns <= now.ns;
 }
 
 void __wrap_transport_stats(const struct transport *t, struct transport_stats *s)

@@ -31,8 +31,7 @@ enum far_what {
 	FAR_ADD,   /* struct transport_peer */
 	FAR_REMOVE,
 	FAR_POST, /* ops, messages of TRANSPORT_MESSAGE_MAX; a: how many; out: its why in b */
-	FAR_POLL, /* a: how many; out: events, data; it arms too, due in b */
-	FAR_ARM,  /* out: due in b */
+	FAR_POLL, /* a: how many; out: events, data */
 	FAR_STATS,
 	/* Of the process with this id */
 	FAR_SPAWN, /* what it is told; out: pid */
@@ -56,7 +55,12 @@ struct far_answer {
 	int64_t b;
 	uint32_t link[TRANSPORT_HOSTS_MAX + 1]; /* of the host: which are up now */
 	uint32_t len;
-	uint32_t asleep; /* arm there gave 0 */
+	/*
+	 * Of the host: it is armed after each call, so that who polls in vain need not
+	 * call. Only then: who arms twice without a poll between misses what came.
+	 */
+	struct mono due;
+	uint32_t asleep;
 	uint32_t broken; /* what is there ended with this sentence */
 };
 

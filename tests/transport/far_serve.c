@@ -30,6 +30,7 @@ struct served {
 	int fd;	  /* transport_fd */
 	int wake; /* to the test */
 	bool armed;
+	struct mono due; /* as arm said */
 };
 
 struct session {
@@ -141,17 +142,12 @@ static void post(struct session *s, const struct far_call *c, struct served *h)
 	s->answer.b = why;
 }
 
-static int arm(struct session *s, const struct far_call *c, struct served *h)
+static void arm(const struct far_call *c, struct served *h)
 {
-	struct mono due = { INT64_MAX };
-	int rc;
-
 	if (transport_fd(h->t) != h->fd || !(fcntl(h->fd, F_GETFD) & FD_CLOEXEC))
 		broken("fd is not what it was, or not closed on exec");
-	rc = transport_arm(h->t, c->now, &due);
-	s->answer.b = due.ns;
-	s->answer.asleep = h->armed = rc == 0;
-	return rc;
+	h->due.ns = INT64_MAX;
+	h->armed = !transport_arm(h->t, c->now, &h->due);
 }
 
 static void poll_host(struct session *s, const struct far_call *c, struct served *h)
@@ -170,13 +166,13 @@ static void poll_host(struct session *s, const struct far_call *c, struct served
 	}
 	s->answer.rc = (int64_t)n;
 	s->answer.len = (uint32_t)len;
-	arm(s, c, h); /* so that who polls in vain need not call again */
 }
 
 static void host_call(struct session *s, const struct far_call *c)
 {
 	struct served *h = find(s, c->id);
 	struct transport_peer peer;
+	bool timeless = c->what == FAR_TABLE || c->what == FAR_STATS;
 
 	if (c->what == FAR_CLOSE) {
 		close_host(h);
@@ -193,12 +189,14 @@ static void host_call(struct session *s, const struct far_call *c)
 		post(s, c, h);
 	} else if (c->what == FAR_POLL) {
 		poll_host(s, c, h);
-	} else if (c->what == FAR_ARM) {
-		s->answer.rc = arm(s, c, h);
-	} else {
+	} else if (c->what == FAR_STATS) {
 		transport_stats(h->t, (struct transport_stats *)s->out);
 		s->answer.len = sizeof(struct transport_stats);
 	}
+	if (!timeless)
+		arm(c, h);
+	s->answer.asleep = h->armed;
+	s->answer.due = h->due;
 	for (uint16_t i = 1; i <= TRANSPORT_HOSTS_MAX; i++)
 		s->answer.link[i] = transport_link(h->t, i);
 }

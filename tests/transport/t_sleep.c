@@ -36,6 +36,26 @@ static void sleep__up_results_messages_down_and_up_again__all_wake(void **state)
 	}
 }
 
+/* Nobody else is there whose doings would wake it. */
+static void sleep__alone_with_oneself__all_wake(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1);
+	struct host *a = rig_open(&s->rig, &one);
+
+	s->rig.strict = true;
+	for (uint32_t round = 1; round <= 5; round++) {
+		host_add(a, 1);
+		UNTIL(&s->rig, host_up(a, 1));
+		for (uint64_t i = 0; i < 50; i++)
+			host_faa(a, 1, 0, 1);
+		host_post1(a, op_send(1, "x", 1));
+		UNTIL(&s->rig, a->ref.messages == round);
+		assert_int_equal(transport_remove(a->t, 1, rig_now(&s->rig)), 0);
+		UNTIL(&s->rig, !a->ref.up[1]);
+	}
+}
+
 static void sleep__peers_in_other_processes__all_wake(void **state)
 {
 	struct suite *s = *state;
@@ -237,6 +257,7 @@ static void backoff__a_peer_that_refuses__is_called_more_and_more_seldom(void **
 
 const struct entry sleep_tests[] = {
 	ENTRY(sleep__up_results_messages_down_and_up_again__all_wake, ALL),
+	ENTRY(sleep__alone_with_oneself__all_wake, ALL),
 	ENTRY(sleep__peers_in_other_processes__all_wake, ALL),
 	ENTRY(sleep__a_deadline__wakes, TWO_SIDED),
 	ENTRY(arm__events_are_left__one_must_not_sleep, ALL),
