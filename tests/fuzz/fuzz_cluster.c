@@ -70,6 +70,21 @@ static void check_services(const struct cluster_conf *c)
 	}
 }
 
+/* Any conf is the same as itself, and other than one in which a thing differs. */
+static void check_same(const struct cluster_conf *c)
+{
+	static struct cluster_conf other;
+	uint64_t agreement = cluster_agreement(c);
+
+	other = *c;
+	FUZZ_REQUIRE(cluster_conf_same(c, &other) && cluster_agreement(&other) == agreement);
+	other.host[other.self].port++;
+	FUZZ_REQUIRE(!cluster_conf_same(c, &other) && cluster_agreement(&other) == agreement);
+	other = *c;
+	other.hold_ns++;
+	FUZZ_REQUIRE(!cluster_conf_same(c, &other) && cluster_agreement(&other) != agreement);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cluster_conf c;
@@ -92,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_hosts(&c);
 	check_services(&c);
+	check_same(&c);
 	FUZZ_REQUIRE(c.transport < 3 && c.membership <= CLUSTER_COROSYNC);
 	FUZZ_REQUIRE(c.hold_ns > 0 && c.timeout_ns > 0 && c.drift <= 100000);
 	FUZZ_REQUIRE(cluster_break_ns(&c) > c.hold_ns + c.timeout_ns);
