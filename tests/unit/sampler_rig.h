@@ -81,7 +81,7 @@ void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 	u->backlog = sc->add.backlog;
 	*rep = sc->report;
 	rep->slot = u->slot;
-	for (uint64_t i = 0; i < rep->n; i++)
+	for (uint64_t i = 0; whole && i < rep->n; i++) /* who reports has a window */
 		window_add(whole, sc->latency_ns);
 	*res = sc->res;
 }
