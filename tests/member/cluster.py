@@ -122,7 +122,8 @@ class Member:
         run(*self.inside(), "ip", "link", "set", "eth0", "up")
 
     def inside(self):
-        return ["nsenter", "-t", str(self.holder.pid), "-m", "-n"]
+        # -r, -w: in its root, where that is not the namespace's (chroot), and its directory.
+        return ["nsenter", "-t", str(self.holder.pid), "-m", "-n", "-r", "-w"]
 
     def start_corosync(self):
         self.corosync = subprocess.Popen(self.inside() + ["corosync", "-f", "-c", self.conf],
