@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* What is still to be done, in the order in which it arose. */
-struct todo {
+struct job {
 	bool is_result; /* hand ev to user; else post op */
 	uint32_t user;
 	struct step_event ev;
@@ -14,7 +14,7 @@ struct todo {
 	struct mono deadline;
 };
 
-enum { TODO_MAX = RUNNER_USERS_MAX * RUNNER_OPS_MAX };
+enum { JOBS_MAX = RUNNER_USERS_MAX * RUNNER_OPS_MAX };
 
 struct runner {
 	struct transport *t;
@@ -24,7 +24,7 @@ struct runner {
 	uint32_t users;
 	uint32_t link[TRANSPORT_HOSTS_MAX]; /* newest, by host - 1 */
 	struct step_out out;
-	struct todo todo[TODO_MAX];
+	struct job job[JOBS_MAX];
 	uint32_t n;
 };
 
@@ -73,10 +73,10 @@ int runner_add(struct runner *r, const struct runner_user *u)
 /* --- one step ------------------------------------------------------------------- */
 
 /* No operation is forgotten: who has more than it may gets the rest back, not executed. */
-static void put_todo(struct runner *r, const struct todo *d)
+static void put_job(struct runner *r, const struct job *d)
 {
-	if (r->n < TODO_MAX)
-		r->todo[r->n++] = *d;
+	if (r->n < JOBS_MAX)
+		r->job[r->n++] = *d;
 }
 
 static void feed(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
@@ -84,11 +84,11 @@ static void feed(struct runner *r, uint32_t user, const struct step_event *ev, s
 	r->out.n = 0;
 	r->user[user].step(r->user[user].state, ev, now, &r->out);
 	for (uint32_t i = 0; i < r->out.n; i++) {
-		struct todo d = { .user = user,
-				  .op = r->out.op[i],
-				  .deadline = mono_add(now, r->deadline_ns) };
+		struct job d = { .user = user,
+				 .op = r->out.op[i],
+				 .deadline = mono_add(now, r->deadline_ns) };
 
-		put_todo(r, &d);
+		put_job(r, &d);
 	}
 }
 
@@ -100,7 +100,7 @@ static void feed_all(struct runner *r, const struct step_event *ev, struct mono 
 
 /* --- posting -------------------------------------------------------------------- */
 
-static struct transport_op op_of(const struct runner *r, const struct todo *d)
+static struct transport_op op_of(const struct runner *r, const struct job *d)
 {
 	static const enum transport_kind kinds[] = { [STEP_READ] = TRANSPORT_READ,
 						     [STEP_CAS] = TRANSPORT_CAS64,
@@ -118,7 +118,7 @@ static struct transport_op op_of(const struct runner *r, const struct todo *d)
 }
 
 /* What was not posted: its result, made here. */
-static void not_posted(const struct runner *r, struct todo *d, int why)
+static void not_posted(const struct runner *r, struct job *d, int why)
 {
 	d->is_result = true;
 	d->ev = (struct step_event){ .type = STEP_RESULT,
@@ -129,7 +129,7 @@ static void not_posted(const struct runner *r, struct todo *d, int why)
 }
 
 /* true: posted, or turned into its result; false: there is no room now. */
-static bool post(struct runner *r, struct todo *d, struct mono now)
+static bool post(struct runner *r, struct job *d, struct mono now)
 {
 	struct transport_op op = op_of(r, d);
 	int why = 0;
@@ -152,12 +152,12 @@ static void pump(struct runner *r, struct mono now)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
-		struct todo d = r->todo[i];
+		struct job d = r->job[i];
 		uint64_t bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
 
 		if ((full & bit) || (bit && !post(r, &d, now))) {
 			full |= bit;
-			r->todo[kept++] = d;
+			r->job[kept++] = d;
 		} else if (d.is_result) {
 			feed(r, d.user, &d.ev, now);
 		}
@@ -241,6 +241,6 @@ struct mono runner_due_at(const struct runner *r)
 		due = mono_earlier(due, r->user[i].due(r->user[i].state));
 	}
 	for (uint32_t i = 0; i < r->n; i++)
-		due = mono_earlier(due, r->todo[i].deadline);
+		due = mono_earlier(due, r->job[i].deadline);
 	return due;
 }

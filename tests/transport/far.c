@@ -331,31 +331,17 @@ static int open_far(struct transport **t, const struct transport_conf *c, struct
 	return 0;
 }
 
-/* What the linker calls for transport_x, and how it calls what that was. */
-void __wrap_transport_close(struct transport *t);
-void *__wrap_transport_table(struct transport *t);
-int __wrap_transport_add(struct transport *t, const struct transport_peer *p, struct mono now);
-int __wrap_transport_remove(struct transport *t, uint16_t host, struct mono now);
-uint32_t __wrap_transport_link(const struct transport *t, uint16_t host);
-size_t __wrap_transport_post(struct transport *t, const struct transport_op *op, size_t n,
-			     struct mono now, int *why);
-size_t __wrap_transport_poll(struct transport *t, struct mono now, struct transport_event *ev,
-			     size_t max);
-int __wrap_transport_fd(struct transport *t);
-int __wrap_transport_arm(struct transport *t, struct mono now, struct mono *due);
-void __wrap_transport_stats(const struct transport *t, struct transport_stats *s);
-void __real_transport_close(struct transport *t);
-void *__real_transport_table(struct transport *t);
-int __real_transport_add(struct transport *t, const struct transport_peer *p, struct mono now);
-int __real_transport_remove(struct transport *t, uint16_t host, struct mono now);
-uint32_t __real_transport_link(const struct transport *t, uint16_t host);
-size_t __real_transport_post(struct transport *t, const struct transport_op *op, size_t n,
-			     struct mono now, int *why);
-size_t __real_transport_poll(struct transport *t, struct mono now, struct transport_event *ev,
-			     size_t max);
-int __real_transport_fd(struct transport *t);
-int __real_transport_arm(struct transport *t, struct mono now, struct mono *due);
-void __real_transport_stats(const struct transport *t, struct transport_stats *s);
+/* What the linker calls for transport_x, and how it calls what that was: of the same type. */
+__typeof__(transport_close) __wrap_transport_close, __real_transport_close;
+__typeof__(transport_table) __wrap_transport_table, __real_transport_table;
+__typeof__(transport_add) __wrap_transport_add, __real_transport_add;
+__typeof__(transport_remove) __wrap_transport_remove, __real_transport_remove;
+__typeof__(transport_link) __wrap_transport_link, __real_transport_link;
+__typeof__(transport_post) __wrap_transport_post, __real_transport_post;
+__typeof__(transport_poll) __wrap_transport_poll, __real_transport_poll;
+__typeof__(transport_fd) __wrap_transport_fd, __real_transport_fd;
+__typeof__(transport_arm) __wrap_transport_arm, __real_transport_arm;
+__typeof__(transport_stats) __wrap_transport_stats, __real_transport_stats;
 
 void __wrap_transport_close(struct transport *t)
 {

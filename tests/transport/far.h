@@ -78,7 +78,6 @@ struct far_open {
 };
 
 struct far_pull {
-	uint32_t inside;
 	uint64_t plain;
 	uint8_t says[sizeof(struct orders) - ORDERS_TOLD];
 };

@@ -205,8 +205,7 @@ static void host_call(struct session *s, const struct far_call *c)
 
 static void pull(struct session *s, const struct proc *p)
 {
-	struct far_pull got = { .inside = atomic_load(&s->procs.arena->inside),
-				.plain = s->procs.arena->plain };
+	struct far_pull got = { .plain = s->procs.arena->plain };
 	int status = 0;
 
 	s->answer.rc = p->pid && proc_ended(p, &status);
