@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/daemon/cluster_conf.h"
+#include "src/util/load.h"
 #include "src/util/save.h"
 
 /* The sequence numbers of locks begin at generation << 32 and have 48 bits. */
@@ -22,25 +23,6 @@ static int fail(struct conf_error *e, int rc, const char *file, const char *what
 	e->line = e->column = 0;
 	snprintf(e->text, sizeof(e->text), "%s: %s", file, what);
 	return rc;
-}
-
-/* Up to size bytes of a file; how many, or -errno. */
-static ssize_t read_file(int fd, void *buf, size_t size)
-{
-	size_t n = 0;
-
-	while (n < size) {
-		ssize_t r = read(fd, (char *)buf + n, size - n);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -errno;
-		if (!r)
-			break;
-		n += (size_t)r;
-	}
-	return (ssize_t)n;
 }
 
 static int check_key_file(int fd, const char *file, struct conf_error *e)
@@ -75,7 +57,7 @@ static uint32_t different(const char *s, size_t n)
 static int take_key(struct cluster_key *k, int fd, const char *file, struct conf_error *e)
 {
 	char buf[TRANSPORT_KEY_MAX + 2]; /* a byte too many shows, and a newline does not count */
-	ssize_t n = read_file(fd, buf, sizeof(buf));
+	ssize_t n = file_read(fd, buf, sizeof(buf));
 	int rc = 0;
 
 	if (n < 0)
@@ -158,7 +140,7 @@ static int read_generation(const char *file, uint64_t *generation, struct conf_e
 	}
 	if (fd < 0)
 		return fail(e, -errno, file, strerror(errno));
-	n = read_file(fd, buf, sizeof(buf));
+	n = file_read(fd, buf, sizeof(buf));
 	close(fd);
 	if (n < 0)
 		return fail(e, (int)n, file, strerror((int)-n));

@@ -12,13 +12,12 @@
 
 enum { SPACE_MIN = 1 << 16 };
 
-/* Read to the end or until size is full. 0 or -errno. */
-static int read_all(int fd, char *buf, size_t size, size_t *len)
+ssize_t file_read(int fd, void *buf, size_t size)
 {
 	size_t n = 0;
 
 	while (n < size) {
-		ssize_t got = read(fd, buf + n, size - n);
+		ssize_t got = read(fd, (char *)buf + n, size - n);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -28,8 +27,7 @@ static int read_all(int fd, char *buf, size_t size, size_t *len)
 			break;
 		n += (size_t)got;
 	}
-	*len = n;
-	return 0;
+	return (ssize_t)n;
 }
 
 static int check_regular(int fd)
@@ -43,11 +41,12 @@ static int check_regular(int fd)
 
 int file_load(int fd, size_t max, char **data, size_t *len)
 {
-	size_t space = 0, n = 0, got = 0;
+	size_t space = 0, n = 0;
 	char *buf = NULL;
 	int rc = check_regular(fd);
 
 	while (!rc && n == space) {
+		ssize_t got;
 		char *more;
 
 		space = space ? 2 * space : SPACE_MIN;
@@ -59,9 +58,11 @@ int file_load(int fd, size_t max, char **data, size_t *len)
 			break;
 		}
 		buf = more;
-		rc = read_all(fd, buf + n, space - n, &got);
-		if (!rc)
-			n += got;
+		got = file_read(fd, buf + n, space - n);
+		if (got < 0)
+			rc = (int)got;
+		else
+			n += (size_t)got;
 		if (!rc && n > max)
 			rc = -EFBIG;
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* load: a whole file into memory, whatever it is, and however long. */
+/* load: files into memory, whatever they are, and however long. */
 #ifndef RESEX_UTIL_LOAD_H
 #define RESEX_UTIL_LOAD_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /*
  * All of a regular file that was opened for reading (with O_NONBLOCK: a FIFO
@@ -12,5 +13,8 @@
  * no more were read than tell; -ENOMEM; or the -errno of reading.
  */
 int file_load(int fd, size_t max, char **data, size_t *len);
+
+/* Up to size bytes, less only at the end of the file: how many, or -errno. */
+ssize_t file_read(int fd, void *buf, size_t size);
 
 #endif
