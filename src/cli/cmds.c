@@ -81,12 +81,17 @@ int act_on_one(struct cli *c, const char *method, const char *flag, const char *
 	json_t *r = NULL, *rows;
 	const char *name = NULL;
 	int rc, set = 0, names = 0;
-	char usage[64];
+	char usage[96];
 
 	for (int i = 0; i < c->argc; i++) {
 		if (!strncmp(c->argv[i], "--", 2) && !strcmp(c->argv[i] + 2, flag)) {
 			set = 1;
 			continue;
+		}
+		if (!strncmp(c->argv[i], "--", 2)) {
+			snprintf(usage, sizeof(usage), "\"%.40s\" is no option here: there is --%s",
+				 c->argv[i], flag);
+			return usage_error(c, usage);
 		}
 		name = c->argv[i];
 		names++;

@@ -220,6 +220,7 @@ fails 2 resex 'no argument' resex policy-list x
 fails 2 resex 'at most' resex policy-show a b
 fails 2 resex 'give one guest' resex cap-release
 fails 2 resex 'give one guest' resex cap-release a b
+fails 2 resex '"--und" is no option here: there is --undo' resex cap-release --und bulk
 fails 2 resex '-n takes a number' resex events -n
 fails 2 resex '-n takes a number' resex events -n x
 fails 2 resex '-n takes a number' resex events -n -1

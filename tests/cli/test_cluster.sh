@@ -246,6 +246,7 @@ that 'locks are free, at the lowest member' until_says '^web +1 +xen1 +free +- '
 fails 2 resex 'there is no service "wbe": see resex lock-list' resex 3 lock-break wbe
 fails 2 resex 'give one service' resex 3 lock-break
 fails 2 resex 'give one service' resex 3 lock-break web mail
+fails 2 resex '"--frce" is no option here: there is --force' resex 3 lock-break --frce web
 if [ "$(id -u)" -eq 0 ]; then
 	fails 1 resex 'nobody holds the lock of web: nothing to break' resex 3 lock-break web
 	that 'the fourth takes a lock and dies' "$dir/takelock" "$dir/1/cluster.json" 4 1 1 1
