@@ -39,8 +39,8 @@ config() { # [MEMBERS]: the daemon's configuration, with further members
 	END
 }
 
-start() { # OPTION...: the daemon, until it answers with both guests
-	"$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
+start() { # OPTION...: the daemon, until it answers with both guests; SIGHUP reloads it, under nohup too
+	env --default-signal=HUP "$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
 	daemon=$!
 	for _ in $(seq 200); do
 		kill -0 "$daemon" 2>/dev/null || break
