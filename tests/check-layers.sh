@@ -42,8 +42,9 @@ ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ rese
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
+src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/daemon/cluster_agree* src/daemon/ nettle/ @libc
-src/daemon/*           src/daemon/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
+src/daemon/*           src/daemon/ src/tick/ src/conf/ src/guests/ src/cluster/ src/control/ src/engine/ src/lab/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 etc/examples/*         resex/report.h @libc
 tests/*                *
 END
@@ -192,6 +193,9 @@ src/daemon/plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h
 src/daemon/plant.c|gettimeofday(&tv, NULL);|may not call gettimeofday
 src/daemon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/hv/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime
+src/tick/plant.c|#include <stdlib.h>|may not include <stdlib.h>
+src/tick/plant.c|#include <pthread.h>|may not include <pthread.h>
+src/tick/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/elsewhere/plant.c|int x;|no row
 END
 }

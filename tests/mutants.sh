@@ -236,45 +236,45 @@ ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/return (newer - olde
 ibmon/ring_rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (producer > mask)/if (0)/
 ibmon/ring_rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (!cq_plausible(&e))/if (0)/
 ibmon/ring_rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (bytes > m->len || /if (/
-src/daemon/sampler.c @ sampler_caps @ s/sl->serial = mail_serial(mail);//
-src/daemon/sampler.c @ sampler_caps @ s/if (mail && mail_domid(mail) == g->key.domid)/if (0)/
-src/daemon/sampler.c @ sampler @ s/ && is->link == was->link//
-src/daemon/sampler.c @ sampler @ s/is->key.created == was->key.created/1/
-src/daemon/sampler.c @ sampler_caps @ s/if (!cap_equal(g->bounds.ceiling, sl->guest->bounds.ceiling))/if (0)/
-src/daemon/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
-src/daemon/sampler.c @ sampler @ s/if (pi->ops->guest_size)/if (0)/
-src/daemon/sampler.c @ sampler @ s/sl->rings_told = false;//
-src/daemon/sampler.c @ sampler_run @ s/mono_sub(now, s->late_told) < NS_PER_S/0/
-src/daemon/sampler.c @ sampler_run @ s/if (mono_sub(end, due) > s->period.interval_ns)/if (0)/
-src/daemon/sampler.c @ sampler_run @ s/i < g->rings && i < FLOW_RINGS_MAX/i < g->rings/
-src/daemon/sampler.c @ sampler_caps @ s/if (s->wake_actor)/if (0)/
-src/daemon/stages.c @ sampler @ s/if (memcmp(s->dom\[\*at\].uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)/if (0)/
-src/daemon/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/sl->cpu_known/
-src/daemon/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/d->cpu_ns > sl->cpu_prev/
-src/daemon/stages.c @ sampler @ s/if (d && (d->flags & HV_DOM_DYING))/if (0)/
-src/daemon/stages.c @ sampler @ s/else if (s->doms >= 0)/else/
-src/daemon/stages.c @ sampler @ s/ && !sl->rings_told//
-src/daemon/stages.c @ sampler @ s/ && !sl->empty_told//
-src/daemon/stages.c @ sampler @ s/ && a->allocated.m > 0//
-src/daemon/stages.c @ sampler @ s/if (t->new_epochs)$/if (0)/
-src/daemon/stages.c @ sampler @ s/sl->fresh = false;//
-src/daemon/stages.c @ sampler_caps @ s/if (mail_serial(a) != sl->serial)/if (0)/
-src/daemon/stages.c @ sampler_caps @ s/if (sl->cap_errno != mail_domid(a))//
-src/daemon/stages.c @ sampler_caps @ s/sl->cap_errno = 0;//
-src/daemon/stages.c @ sampler_caps @ s/sl->serial + 1 ? sl->serial + 1 : 1/sl->serial + 1/
-src/daemon/stages.c @ sampler_caps @ s/>= SAMPLER_RETRY_NS/> SAMPLER_RETRY_NS/
-src/daemon/stages.c @ sampler_caps @ s/if (!sl->pending && !sl->cap_errno)/if (!sl->pending)/
-src/daemon/stages.c @ sampler_caps @ s/else if (!sl->pending && !sl->cap_errno)/else if (!sl->pending)/
-src/daemon/stages.c @ sampler_caps @ s/ || !(sl->guest->flags & POLICY_CAPPABLE)//
-src/daemon/stages.c @ sampler_caps @ s/exempt ? CAP_NONE : p->cap/p->cap/
-src/daemon/stages.c @ sampler_caps @ s/exempt ? RATE_ONE : p->rate/p->rate/
-src/daemon/stages.c @ sampler_caps @ s/if (s->sh->observe)/if (0)/
-src/daemon/stages.c @ sampler_caps @ s/slot_percent(cap_clamp(c, &sl->guest->bounds))/slot_percent(c)/
-src/daemon/actor.c @ sampler_caps @ s/rc < 0 ? -rc : 0/0/
-src/daemon/actor.c @ sampler_caps @ s/i \* 64 + b/b/
-src/daemon/shared.c @ shared @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
-src/daemon/shared.c @ shared @ s/if (mid & SNAP_DIRTY)/if (1)/
-src/daemon/shared.c @ shared @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
+src/tick/sampler.c @ sampler_caps @ s/sl->serial = mail_serial(mail);//
+src/tick/sampler.c @ sampler_caps @ s/if (mail && mail_domid(mail) == g->key.domid)/if (0)/
+src/tick/sampler.c @ sampler @ s/ && is->link == was->link//
+src/tick/sampler.c @ sampler @ s/is->key.created == was->key.created/1/
+src/tick/sampler.c @ sampler_caps @ s/if (!cap_equal(g->bounds.ceiling, sl->guest->bounds.ceiling))/if (0)/
+src/tick/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
+src/tick/sampler.c @ sampler @ s/if (pi->ops->guest_size)/if (0)/
+src/tick/sampler.c @ sampler @ s/sl->rings_told = false;//
+src/tick/sampler.c @ sampler_run @ s/mono_sub(now, s->late_told) < NS_PER_S/0/
+src/tick/sampler.c @ sampler_run @ s/if (mono_sub(end, due) > s->period.interval_ns)/if (0)/
+src/tick/sampler.c @ sampler_run @ s/i < g->rings && i < FLOW_RINGS_MAX/i < g->rings/
+src/tick/sampler.c @ sampler_caps @ s/if (s->wake_actor)/if (0)/
+src/tick/stages.c @ sampler @ s/if (memcmp(s->dom\[\*at\].uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)/if (0)/
+src/tick/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/sl->cpu_known/
+src/tick/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/d->cpu_ns > sl->cpu_prev/
+src/tick/stages.c @ sampler @ s/if (d && (d->flags & HV_DOM_DYING))/if (0)/
+src/tick/stages.c @ sampler @ s/else if (s->doms >= 0)/else/
+src/tick/stages.c @ sampler @ s/ && !sl->rings_told//
+src/tick/stages.c @ sampler @ s/ && !sl->empty_told//
+src/tick/stages.c @ sampler @ s/ && a->allocated.m > 0//
+src/tick/stages.c @ sampler @ s/if (t->new_epochs)$/if (0)/
+src/tick/stages.c @ sampler @ s/sl->fresh = false;//
+src/tick/stages.c @ sampler_caps @ s/if (mail_serial(a) != sl->serial)/if (0)/
+src/tick/stages.c @ sampler_caps @ s/if (sl->cap_errno != mail_domid(a))//
+src/tick/stages.c @ sampler_caps @ s/sl->cap_errno = 0;//
+src/tick/stages.c @ sampler_caps @ s/sl->serial + 1 ? sl->serial + 1 : 1/sl->serial + 1/
+src/tick/stages.c @ sampler_caps @ s/>= SAMPLER_RETRY_NS/> SAMPLER_RETRY_NS/
+src/tick/stages.c @ sampler_caps @ s/if (!sl->pending && !sl->cap_errno)/if (!sl->pending)/
+src/tick/stages.c @ sampler_caps @ s/else if (!sl->pending && !sl->cap_errno)/else if (!sl->pending)/
+src/tick/stages.c @ sampler_caps @ s/ || !(sl->guest->flags & POLICY_CAPPABLE)//
+src/tick/stages.c @ sampler_caps @ s/exempt ? CAP_NONE : p->cap/p->cap/
+src/tick/stages.c @ sampler_caps @ s/exempt ? RATE_ONE : p->rate/p->rate/
+src/tick/stages.c @ sampler_caps @ s/if (s->sh->observe)/if (0)/
+src/tick/stages.c @ sampler_caps @ s/slot_percent(cap_clamp(c, &sl->guest->bounds))/slot_percent(c)/
+src/tick/actor.c @ sampler_caps @ s/rc < 0 ? -rc : 0/0/
+src/tick/actor.c @ sampler_caps @ s/i \* 64 + b/b/
+src/tick/handover.c @ shared @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
+src/tick/handover.c @ shared @ s/if (mid & SNAP_DIRTY)/if (1)/
+src/tick/handover.c @ shared @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
 src/daemon/restore.c @ restore @ s|r->entries = 0; /\* else.*||
 src/daemon/restore.c @ restore @ s/ | O_NOFOLLOW//
 src/daemon/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
@@ -310,7 +310,7 @@ src/daemon/manager_guest.c @ manager_rings @ s/st.attached \&\& mono_sub(now, st
 src/daemon/manager_guest.c @ manager_rings @ s/if (!g->watched) {/if (0) {/
 src/daemon/manager.c @ manager manager_caps @ s/m->save_due |= m->restore.entries != had;//
 src/daemon/manager_events.c @ manager @ s/is_routine(kind) ? &m->routine : &m->rare/\&m->rare/
-src/daemon/stages.c @ sampler @ s/scan_told(sl->guest->scan, res->fault_id\[i\]);/;/
+src/tick/stages.c @ sampler @ s/scan_told(sl->guest->scan, res->fault_id\[i\]);/;/
 src/daemon/manager_conf.c @ manager @ s/g->conf = \*settings_guest(m->conf, g->name, g->uuid);$//
 src/daemon/manager_guest.c @ manager_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
 src/daemon/manager_guest.c @ manager_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
@@ -335,8 +335,8 @@ src/core/window.c @ window @ s/(to->sumsq_lo < from->sumsq_lo)/0/
 src/core/window.c @ window @ s/!from->n || from->n > SAMPLES_MAX - to->n/!from->n/
 src/core/window.c @ window @ s/!to->n || from->min < to->min/from->min < to->min/
 src/util/conf_value.c @ conf @ s/{ "kB", 1000, 1 }/{ "kB", 1024, 1 }/
-src/daemon/stages.c @ scenario_run @ s/spending_add(&sl->past, a);//
-src/daemon/stages.c @ scenario_run @ s/window_merge(&sl->reports, w);//
+src/tick/stages.c @ scenario_run @ s/spending_add(&sl->past, a);//
+src/tick/stages.c @ scenario_run @ s/window_merge(&sl->reports, w);//
 src/daemon/engine.c @ scenario_run @ s/e->c.sim ? 1 : 0/0/
 src/daemon/engine.c @ scenario_run @ s/actor_once(&e->a);//
 src/daemon/engine.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//

@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/daemon/actor.h"
+#include "src/tick/actor.h"
 #include "src/daemon/cluster.h"
 #include "src/daemon/control.h"
 #include "src/daemon/manager.h"
 #include "src/daemon/notify.h"
-#include "src/daemon/sampler.h"
+#include "src/tick/sampler.h"
 
 struct engine {
 	struct engine_conf c;

@@ -1,38 +1,54 @@
-# resexd: libdaemon.a holds all but main, so that tests and benches can link it.
+# resexd: libdaemon.a holds what has no folder of its own yet.
 noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
-	src/daemon/actor.c src/daemon/actor.h \
-	src/daemon/cluster.c src/daemon/cluster.h src/daemon/cluster_priv.h \
-	src/daemon/cluster_agree.c src/daemon/cluster_conf.c src/daemon/cluster_conf.h src/daemon/cluster_file.c \
-	src/daemon/cluster_locks.c src/daemon/cluster_publish.c \
-	src/daemon/settings.c src/daemon/settings.h src/daemon/settings_guest.c \
+	src/daemon/cluster.c src/daemon/cluster.h \
+	src/daemon/cluster_agree.c \
+	src/daemon/cluster_conf.c src/daemon/cluster_conf.h \
+	src/daemon/cluster_file.c \
+	src/daemon/cluster_locks.c \
+	src/daemon/cluster_priv.h \
+	src/daemon/cluster_publish.c \
 	src/daemon/control.c src/daemon/control.h \
-	src/daemon/control_cmds.c src/daemon/control_cmds.h src/daemon/control_priv.h \
-	src/daemon/control_cluster.c src/daemon/control_policy.c src/daemon/control_put.c src/daemon/control_set.c \
-	src/daemon/control_show.c src/daemon/control_why.c \
+	src/daemon/control_cluster.c \
+	src/daemon/control_cmds.c src/daemon/control_cmds.h \
+	src/daemon/control_policy.c \
+	src/daemon/control_priv.h \
 	src/daemon/control_proto.c src/daemon/control_proto.h \
+	src/daemon/control_put.c \
+	src/daemon/control_set.c \
+	src/daemon/control_show.c \
+	src/daemon/control_why.c \
 	src/daemon/engine.c src/daemon/engine.h \
-	src/daemon/manager.c src/daemon/manager.h src/daemon/manager_priv.h \
-	src/daemon/manager_conf.c src/daemon/manager_cross.c src/daemon/manager_events.c src/daemon/manager_guest.c \
-	src/daemon/manager_rings.c src/daemon/manager_set.c \
+	src/daemon/manager.c src/daemon/manager.h \
+	src/daemon/manager_conf.c \
+	src/daemon/manager_cross.c \
+	src/daemon/manager_events.c \
+	src/daemon/manager_guest.c \
+	src/daemon/manager_priv.h \
+	src/daemon/manager_rings.c \
+	src/daemon/manager_set.c \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/policy_load.c \
 	src/daemon/restore.c src/daemon/restore.h \
-	src/daemon/sampler.c src/daemon/sampler.h \
-	src/daemon/scenario.c src/daemon/scenario.h src/daemon/scenario_event.c \
+	src/daemon/scenario.c src/daemon/scenario.h \
+	src/daemon/scenario_event.c \
 	src/daemon/scenario_guest.c \
 	src/daemon/scenario_record.c src/daemon/scenario_record.h \
-	src/daemon/scenario_run.c src/daemon/scenario_run.h src/daemon/scenario_stat.c \
+	src/daemon/scenario_run.c src/daemon/scenario_run.h \
+	src/daemon/scenario_stat.c \
 	src/daemon/scenario_summary.c src/daemon/scenario_summary.h \
-	src/daemon/shared.c src/daemon/shared.h \
-	src/daemon/stages.c src/daemon/tick.c \
+	src/daemon/settings.c src/daemon/settings.h \
+	src/daemon/settings_guest.c \
 	src/daemon/uuid.h
+
+# What resexd is of, but main: tests and benches link it, too.
+DAEMON_LIBS = libdaemon.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 
-RESEXD_LIBS = libdaemon.a libibmon.a libhv.a libcounters.a libsim.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
+RESEXD_LIBS = $(DAEMON_LIBS) libibmon.a libhv.a libcounters.a libsim.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
 	$(XEN_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 
 sbin_PROGRAMS += resexd

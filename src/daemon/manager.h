@@ -13,7 +13,7 @@
 #include "src/core/crosscheck.h"
 #include "src/daemon/settings.h"
 #include "src/daemon/restore.h"
-#include "src/daemon/shared.h"
+#include "src/tick/handover.h"
 #include "src/util/log.h"
 
 struct cluster;

@@ -6,7 +6,7 @@
 #include "ibmon/registry.h"
 #include "src/core/resos.h"
 #include "src/counters/counters.h"
-#include "src/daemon/shared.h"
+#include "src/tick/handover.h"
 #include "src/util/conf.h"
 
 enum {

@@ -27,7 +27,7 @@
 #include "ibmon/ring_rxe.h"
 #include "resex/guest_abi.h"
 #include "src/daemon/settings.h"
-#include "src/daemon/sampler.h"
+#include "src/tick/sampler.h"
 
 enum { SLOTS = 64, ELEM = 256, POSTS = 4, MSG = 4096, PATH_MTU = 1024 };
 enum { RING_BYTES = (384 + SLOTS * ELEM + 4095) & ~4095 };

@@ -7,7 +7,7 @@ EXTRA_DIST += $(CLI_TESTS) tests/cli/checks.sh tests/cli/members.py tests/cli/fo
 # A host that dies with a lock.
 check_PROGRAMS += takelock
 takelock_SOURCES = tests/cli/takelock.c
-takelock_LDADD = libdaemon.a $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
+takelock_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
 
 # The example of resex_report(3), built as its reader would.
 check_PROGRAMS += report-example

@@ -12,13 +12,13 @@ LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
 tests_fuzz_fuzz_cluster_SOURCES = tests/fuzz/fuzz_cluster.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_cluster_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_cluster_LDADD = libdaemon.a libutil.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_cluster_LDADD = $(DAEMON_LIBS) libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_conf_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_conf_LDADD = libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_control_SOURCES = tests/fuzz/fuzz_control.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_control_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_control_LDADD = libdaemon.a libutil.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_control_LDADD = $(DAEMON_LIBS) libutil.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_hello_SOURCES = tests/fuzz/fuzz_hello.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_hello_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_hello_LDADD = libtransport.a $(NETTLE_LIBS)
@@ -26,7 +26,7 @@ tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_methods_LDADD = libdaemon.a libshared.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_methods_LDADD = $(DAEMON_LIBS) libshared.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_record_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_record_LDADD = libshared.a libutil.a $(ISAL_LIBS)
@@ -38,7 +38,7 @@ tests_fuzz_fuzz_ring_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_ring_LDADD = libibmon.a
 tests_fuzz_fuzz_scenario_SOURCES = tests/fuzz/fuzz_scenario.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_scenario_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_scenario_LDADD = libdaemon.a libcounters.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_scenario_LDADD = $(DAEMON_LIBS) libcounters.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/fuzz.h src/transport/hello.c \
 	src/transport/tcp_call.c src/transport/tcp_conn.c src/transport/tcp_serve.c \
 	src/transport/tcp_wire.c src/transport/transport_address.c

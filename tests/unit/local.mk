@@ -101,30 +101,30 @@ UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sam
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
-tests_unit_test_shared_SOURCES = tests/unit/test_shared.c tests/unit/prop.h
-tests_unit_test_shared_LDADD = libdaemon.a $(CMOCKA_LIBS)
+tests_unit_test_shared_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
+tests_unit_test_shared_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c tests/fakes/fake_host.h
-SAMPLER_LIBS = libdaemon.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS)
+SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c $(SAMPLER_RIG)
 tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h
-tests_unit_test_restore_LDADD = libdaemon.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_restore_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_cluster_conf_LDADD = libdaemon.a $(CLUSTER_LIBS) libutil.a libcore.a $(CMOCKA_LIBS) \
+tests_unit_test_cluster_conf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS)
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_settings_LDADD = libdaemon.a libcounters.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_settings_LDADD = $(DAEMON_LIBS) libcounters.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 tests_unit_test_policy_load_SOURCES = tests/unit/test_policy_load.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_policy_load_LDADD = libdaemon.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_policy_load_LDADD = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 MANAGER_RIG = tests/unit/manager_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h tests/fakes/fake_guest.c tests/fakes/fake_guest.h
-MANAGER_LIBS = libdaemon.a libibmon.a libcounters.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
+MANAGER_LIBS = $(DAEMON_LIBS) libibmon.a libcounters.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
 	$(CMOCKA_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c $(MANAGER_RIG)
 tests_unit_test_manager_LDADD = $(MANAGER_LIBS)
@@ -137,7 +137,7 @@ tests_unit_test_manager_sim_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_manager_caps_SOURCES = tests/unit/test_manager_caps.c $(MANAGER_RIG)
 tests_unit_test_manager_caps_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h
-tests_unit_test_control_proto_LDADD = libdaemon.a libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_control_proto_LDADD = $(DAEMON_LIBS) libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(MANAGER_RIG)
 tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(MANAGER_RIG)

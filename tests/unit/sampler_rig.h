@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "src/daemon/actor.h"
-#include "src/daemon/sampler.h"
+#include "src/tick/actor.h"
+#include "src/tick/sampler.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/unit/prop.h"
 

@@ -7,9 +7,9 @@
 #include <fcntl.h>
 
 #include "src/core/caps.h"
-#include "src/daemon/actor.h"
+#include "src/tick/actor.h"
 #include "src/daemon/manager.h"
-#include "src/daemon/sampler.h"
+#include "src/tick/sampler.h"
 #include "src/hv/hv_backends.h"
 #include "src/sim/sim.h"
 #include "tests/unit/tmpdir.h"

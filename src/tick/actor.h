@@ -6,10 +6,10 @@
  * the newest wanted cap in a mailbox and goes on; the actor carries out
  * what is newest and answers with the outcome and the time.
  */
-#ifndef RESEX_DAEMON_ACTOR_H
-#define RESEX_DAEMON_ACTOR_H
+#ifndef RESEX_TICK_ACTOR_H
+#define RESEX_TICK_ACTOR_H
 
-#include "src/daemon/shared.h"
+#include "src/tick/handover.h"
 #include "src/hv/hv.h"
 #include "src/util/clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shared: all that passes between the daemon's three threads.
+ * handover: all that passes between the daemon's three threads.
  *
  *	control --set, swapped at a tick's start--> sampler
  *	sampler --one-slot mailboxes--------------> actor --answers--> sampler
@@ -11,8 +11,8 @@
  * back by the serial number the sampler acknowledges. Everything here is
  * lock-free with one writer and one reader a field.
  */
-#ifndef RESEX_DAEMON_SHARED_H
-#define RESEX_DAEMON_SHARED_H
+#ifndef RESEX_TICK_HANDOVER_H
+#define RESEX_TICK_HANDOVER_H
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* actor: mailboxes -> the scheduler's caps. See actor.h. */
-#include "src/daemon/actor.h"
+#include "src/tick/actor.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* shared: the lock-free hand-overs between sampler, actor and control. */
-#include "src/daemon/shared.h"
+/* handover: the lock-free hand-overs between sampler, actor and control. */
+#include "src/tick/handover.h"
 
 #include <errno.h>
 #include <string.h>

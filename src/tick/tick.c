@@ -4,7 +4,7 @@
  *
  *	observe -> count -> account -> decide -> act
  */
-#include "src/daemon/sampler.h"
+#include "src/tick/sampler.h"
 
 void tick(struct sampler *s, struct mono now)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sampler: sets adopted, time kept, snapshots published. See sampler.h. */
-#include "src/daemon/sampler.h"
+#include "src/tick/sampler.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* stages: observe, account, decide, act: the stages of tick(). See sampler.h. */
-#include "src/daemon/sampler.h"
+#include "src/tick/sampler.h"
 
 #include <string.h>
 

@@ -7,11 +7,11 @@
  * writes at most, to wake the other threads.
  * tick.c shows one turn with a line a stage.
  */
-#ifndef RESEX_DAEMON_SAMPLER_H
-#define RESEX_DAEMON_SAMPLER_H
+#ifndef RESEX_TICK_SAMPLER_H
+#define RESEX_TICK_SAMPLER_H
 
 #include "src/core/window.h"
-#include "src/daemon/shared.h"
+#include "src/tick/handover.h"
 #include "src/hv/hv.h"
 #include "src/util/clock.h"
 

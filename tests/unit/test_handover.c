@@ -3,7 +3,7 @@
  * shared: events, snapshots and mail between the daemon's threads. The tests
  * with two threads are what the thread sanitizer is to look at.
  */
-#include "src/daemon/shared.h"
+#include "src/tick/handover.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,0 +1,8 @@
+# libtick: the 1 ms path, and what passes between the threads.
+noinst_LIBRARIES += libtick.a
+libtick_a_SOURCES = \
+	src/tick/actor.c src/tick/actor.h \
+	src/tick/handover.c src/tick/handover.h \
+	src/tick/sampler.c src/tick/sampler.h \
+	src/tick/stages.c \
+	src/tick/tick.c
