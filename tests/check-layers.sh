@@ -31,7 +31,6 @@ src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
 src/transport/transport_verbs* src/transport/ src/core/units.h src/util/ config.h @libc infiniband/ rdma/
 src/transport/*        src/transport/ src/core/units.h src/util/ config.h @libc nettle/
 src/shared/member_corosync* src/shared/ src/core/ src/util/ resex/region_abi.h config.h @libc corosync/
-src/shared/cluster_conf* src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc jansson.h
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
 src/counters/counter_sim* src/counters/ src/core/ src/sim/sim.h src/sim/hyp.h config.h @libc
@@ -43,7 +42,8 @@ ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
 src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
-src/daemon/cluster_agree* src/daemon/ nettle/ @libc
+src/conf/cluster_agree* src/conf/cluster.h nettle/ @libc
+src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lock.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
 src/daemon/*           src/daemon/ src/tick/ src/conf/ src/guests/ src/cluster/ src/control/ src/engine/ src/lab/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 etc/examples/*         resex/report.h @libc
 tests/*                *
@@ -196,6 +196,8 @@ src/hv/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime
 src/tick/plant.c|#include <stdlib.h>|may not include <stdlib.h>
 src/tick/plant.c|#include <pthread.h>|may not include <pthread.h>
 src/tick/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
+src/conf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
+src/conf/cluster_agree_plant.c|#include <jansson.h>|may not include <jansson.h>
 src/elsewhere/plant.c|int x;|no row
 END
 }

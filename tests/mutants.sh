@@ -283,12 +283,12 @@ src/daemon/restore.c @ restore @ s/return !(dom\[i\].flags & HV_DOM_DYING);/retu
 src/daemon/restore.c @ restore @ s/if (rc && rc != -ESRCH) {/if (0) {/
 src/daemon/restore.c @ restore @ s/if (i == FLOW_GUESTS_MAX)/if (r->entries == FLOW_GUESTS_MAX)/
 src/daemon/restore.c @ restore @ s/ && !memcmp(dom\[i\].uuid, c->uuid, 16)//
-src/daemon/settings.c @ settings @ s/c->epoch_ns % c->interval_ns || //
-src/daemon/settings.c @ settings @ s/if (in.mtu & (in.mtu - 1))/if (0)/
-src/daemon/settings.c @ settings @ s/c->guest\[c->guests\] = c->guest_default;//
-src/daemon/settings.c @ settings @ s/strcasecmp/strcmp/
-src/daemon/policy_load.c @ policy_load @ s/rc == -ENOENT ? -EINVAL : rc/rc/
-src/daemon/policy_load.c @ policy_load @ s/if (value < p->min || value > p->max)/if (value < p->min)/
+src/conf/settings.c @ settings @ s/c->epoch_ns % c->interval_ns || //
+src/conf/settings.c @ settings @ s/if (in.mtu & (in.mtu - 1))/if (0)/
+src/conf/settings.c @ settings @ s/c->guest\[c->guests\] = c->guest_default;//
+src/conf/settings.c @ settings @ s/strcasecmp/strcmp/
+src/conf/policy.c @ policy_load @ s/rc == -ENOENT ? -EINVAL : rc/rc/
+src/conf/policy.c @ policy_load @ s/if (value < p->min || value > p->max)/if (value < p->min)/
 src/daemon/manager.c @ manager @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
 src/daemon/manager.c @ manager @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
 src/daemon/manager.c @ manager @ s/i < 256 && m->hv/i < 10 \&\& m->hv/;s/if (m->rescan_due)/if (0)/
@@ -548,19 +548,19 @@ src/daemon/manager_events.c @ manager @ s/if (is_foreign(kind))/if (0)/
 src/daemon/manager_events.c @ manager @ s/ || !strcmp(kind, "host")//
 src/daemon/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
 src/daemon/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->hold_ns);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->timeout_ns);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->drift);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add_hosts(&ctx, c);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add_services(&ctx, c);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(ctx, h->number);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/== CLUSTER_COROSYNC ? 0 : 0/
-src/daemon/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/>= 0 ? h->corosync_node : 0/
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(ctx, s->minimum);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/add(ctx, s->balancers);//
-src/daemon/cluster_agree.c @ cluster_conf @ s/const uint8_t \*)s->name/const uint8_t *)label/
-src/daemon/cluster_agree.c @ cluster_conf @ s/if (c->service\[i\].number == n)/if (n == 1)/
+src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->hold_ns);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->timeout_ns);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->drift);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_hosts(&ctx, c);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_services(&ctx, c);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, h->number);//
+src/conf/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/== CLUSTER_COROSYNC ? 0 : 0/
+src/conf/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/>= 0 ? h->corosync_node : 0/
+src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->minimum);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->balancers);//
+src/conf/cluster_agree.c @ cluster_conf @ s/const uint8_t \*)s->name/const uint8_t *)label/
+src/conf/cluster_agree.c @ cluster_conf @ s/if (c->service\[i\].number == n)/if (n == 1)/
 src/daemon/cluster.c @ cluster cluster_locks @ s/\.agreement = cluster_agreement(&c->conf),/.agreement = 0,/
 src/transport/hello.c @ hello_self @ s/if (!rc \&\& !agreed(h))/if (0)/
 src/transport/hello.c @ hello_self @ s/h->stage == WANT_KEYS \&\& !agreed(h)/!agreed(h)/
@@ -573,7 +573,7 @@ src/transport/transport_link.c @ transport_links @ s/sin6_addr, sizeof(struct in
 src/transport/transport_link.c @ transport_links @ s/if (of->ss_family != from->sa_family)/if (0)/
 src/transport/transport_link.c @ transport_links @ s/%.24s/%s/
 src/transport/transport_events.c @ transport_links @ s/r->hidden == 1 ? "" : "s"/"s"/
-src/daemon/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
+src/conf/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
 src/daemon/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
 src/daemon/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/
 src/daemon/cluster.c @ cluster_member @ s/int rc = c->view.quorate /int rc = true /

@@ -11,7 +11,7 @@
 #ifndef RESEX_DAEMON_CLUSTER_H
 #define RESEX_DAEMON_CLUSTER_H
 
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 #include "src/daemon/manager.h"
 #include "src/util/log.h"
 

@@ -8,7 +8,7 @@
 #ifndef RESEX_DAEMON_ENGINE_H
 #define RESEX_DAEMON_ENGINE_H
 
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 #include "src/hv/hv.h"
 #include "src/util/clock.h"
 #include "src/util/log.h"

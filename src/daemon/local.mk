@@ -3,9 +3,6 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
 	src/daemon/cluster.c src/daemon/cluster.h \
-	src/daemon/cluster_agree.c \
-	src/daemon/cluster_conf.c src/daemon/cluster_conf.h \
-	src/daemon/cluster_file.c \
 	src/daemon/cluster_locks.c \
 	src/daemon/cluster_priv.h \
 	src/daemon/cluster_publish.c \
@@ -29,7 +26,6 @@ libdaemon_a_SOURCES = \
 	src/daemon/manager_rings.c \
 	src/daemon/manager_set.c \
 	src/daemon/notify.c src/daemon/notify.h \
-	src/daemon/policy_load.c \
 	src/daemon/restore.c src/daemon/restore.h \
 	src/daemon/scenario.c src/daemon/scenario.h \
 	src/daemon/scenario_event.c \
@@ -38,12 +34,10 @@ libdaemon_a_SOURCES = \
 	src/daemon/scenario_run.c src/daemon/scenario_run.h \
 	src/daemon/scenario_stat.c \
 	src/daemon/scenario_summary.c src/daemon/scenario_summary.h \
-	src/daemon/settings.c src/daemon/settings.h \
-	src/daemon/settings_guest.c \
 	src/daemon/uuid.h
 
 # What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = libdaemon.a libtick.a
+DAEMON_LIBS = libdaemon.a libconf.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

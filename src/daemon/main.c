@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 #include "src/daemon/control.h"
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 #include "src/daemon/engine.h"
 #include "src/daemon/restore.h"
 #include "src/daemon/scenario_run.h"

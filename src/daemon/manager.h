@@ -11,7 +11,7 @@
 
 #include "ibmon/guest.h"
 #include "src/core/crosscheck.h"
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 #include "src/daemon/restore.h"
 #include "src/tick/handover.h"
 #include "src/util/log.h"

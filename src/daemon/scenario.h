@@ -6,7 +6,7 @@
 #ifndef RESEX_DAEMON_SCENARIO_H
 #define RESEX_DAEMON_SCENARIO_H
 
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 #include "src/sim/sim.h"
 
 enum { SCENARIO_EVENTS_MAX = 256, SCENARIO_STEPS_MAX = 10000 };

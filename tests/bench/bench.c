@@ -26,7 +26,7 @@
 
 #include "ibmon/ring_rxe.h"
 #include "resex/guest_abi.h"
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 #include "src/tick/sampler.h"
 
 enum { SLOTS = 64, ELEM = 256, POSTS = 4, MSG = 4096, PATH_MTU = 1024 };

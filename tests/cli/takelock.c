@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 #include "src/util/clock.h"
 
 static struct mono now_of(struct clock *c)

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Any rule about addresses. */

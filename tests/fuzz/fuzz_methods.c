@@ -34,7 +34,7 @@ struct world {
 	uint64_t events; /* when each input begins */
 };
 
-/* Of cluster_conf.c, which no method calls. */
+/* Of conf/cluster.c, which no method calls. */
 const struct transport_backend *const transport_backends[] = { NULL };
 
 static struct world *world;

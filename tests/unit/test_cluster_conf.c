@@ -4,7 +4,7 @@
  * refused and where; that the key is told to nobody; that the examples are good.
  */
 #include "config.h"
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* policy_load: policies by name and from files, their parameters and what is refused. */
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"

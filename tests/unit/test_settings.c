@@ -3,7 +3,7 @@
  * settings: resexd.json. Each key, its default, both ends of its range, and
  * what is said of a value that is not in it; and that the examples are good.
  */
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster_conf: cluster.json -> struct cluster_conf, against tables. See cluster_conf.h. */
-#include "src/daemon/cluster_conf.h"
+/* cluster: cluster.json -> struct cluster_conf, against tables. See cluster.h. */
+#include "src/conf/cluster.h"
 
 #include <errno.h>
 #include <stdio.h>

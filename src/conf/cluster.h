@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cluster_conf: cluster.json (man cluster.json(5)): which hosts share state, and how.
+ * cluster: cluster.json (man cluster.json(5)): which hosts share state, and how.
  *
  * Read once, when resexd starts; the same file can lie on every host. Errors
  * name file, line, column, the value and the remedy (src/util/conf.h).
  */
-#ifndef RESEX_DAEMON_CLUSTER_CONF_H
-#define RESEX_DAEMON_CLUSTER_CONF_H
+#ifndef RESEX_CONF_CLUSTER_H
+#define RESEX_CONF_CLUSTER_H
 
 #include "resex/region_abi.h"
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 #include "src/transport/transport.h"
 
 enum { CLUSTER_SERVICES_MAX = 64 };

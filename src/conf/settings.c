@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* settings: resexd.json -> struct daemon_conf, against tables. See settings.h. */
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 
 #include <errno.h>
 #include <stdio.h>

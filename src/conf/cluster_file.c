@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster_file: the cluster's key, and this host's generation, on disk. See cluster_conf.h. */
+/* cluster_file: the cluster's key, and this host's generation, on disk. See cluster.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 #include "src/util/load.h"
 #include "src/util/save.h"
 

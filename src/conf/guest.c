@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * settings_guest: what is set for one guest. See settings.h.
+ * guest: what is set for one guest. See settings.h.
  *
  * The same keys stand in resexd.json and in guest-set, and are checked here
  * for both.
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 
 enum {
 	CAP_PERCENT_MAX = 51200, /* 512 VCPUs: the most a guest of Xen can have */

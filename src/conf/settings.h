@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* settings: resexd.json (man resexd.json), checked whole before anything starts. */
-#ifndef RESEX_DAEMON_SETTINGS_H
-#define RESEX_DAEMON_SETTINGS_H
+#ifndef RESEX_CONF_SETTINGS_H
+#define RESEX_CONF_SETTINGS_H
 
 #include "ibmon/registry.h"
 #include "src/core/resos.h"

@@ -16,7 +16,7 @@
 
 #include <nettle/sha2.h>
 
-#include "src/daemon/cluster_conf.h"
+#include "src/conf/cluster.h"
 
 static const char label[] = "resex: agree 1  ";
 

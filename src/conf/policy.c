@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* policy_load: a policy's name or file -> an instance for the sampler. See settings.h. */
+/* policy: a policy's name or file -> an instance for the sampler. See settings.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/settings.h"
+#include "src/conf/settings.h"
 
 enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128 };
 

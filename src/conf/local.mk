@@ -1,0 +1,9 @@
+# libconf: JSON files -> structs.
+noinst_LIBRARIES += libconf.a
+libconf_a_SOURCES = \
+	src/conf/cluster.c src/conf/cluster.h \
+	src/conf/cluster_agree.c \
+	src/conf/cluster_file.c \
+	src/conf/guest.c \
+	src/conf/policy.c \
+	src/conf/settings.c src/conf/settings.h
