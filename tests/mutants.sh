@@ -275,54 +275,54 @@ src/tick/actor.c @ sampler_caps @ s/i \* 64 + b/b/
 src/tick/handover.c @ shared @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
 src/tick/handover.c @ shared @ s/if (mid & SNAP_DIRTY)/if (1)/
 src/tick/handover.c @ shared @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
-src/daemon/restore.c @ restore @ s|r->entries = 0; /\* else.*||
-src/daemon/restore.c @ restore @ s/ | O_NOFOLLOW//
-src/daemon/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
-src/daemon/restore.c @ restore @ s/"hv", r->hv, "guests"/"hv", "xen", "guests"/
-src/daemon/restore.c @ restore @ s/return !(dom\[i\].flags & HV_DOM_DYING);/return true;/
-src/daemon/restore.c @ restore @ s/if (rc && rc != -ESRCH) {/if (0) {/
-src/daemon/restore.c @ restore @ s/if (i == FLOW_GUESTS_MAX)/if (r->entries == FLOW_GUESTS_MAX)/
-src/daemon/restore.c @ restore @ s/ && !memcmp(dom\[i\].uuid, c->uuid, 16)//
+src/guests/restore.c @ restore @ s|r->entries = 0; /\* else.*||
+src/guests/restore.c @ restore @ s/ | O_NOFOLLOW//
+src/guests/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
+src/guests/restore.c @ restore @ s/"hv", r->hv, "guests"/"hv", "xen", "guests"/
+src/guests/restore.c @ restore @ s/return !(dom\[i\].flags & HV_DOM_DYING);/return true;/
+src/guests/restore.c @ restore @ s/if (rc && rc != -ESRCH) {/if (0) {/
+src/guests/restore.c @ restore @ s/if (i == FLOW_GUESTS_MAX)/if (r->entries == FLOW_GUESTS_MAX)/
+src/guests/restore.c @ restore @ s/ && !memcmp(dom\[i\].uuid, c->uuid, 16)//
 src/conf/settings.c @ settings @ s/c->epoch_ns % c->interval_ns || //
 src/conf/settings.c @ settings @ s/if (in.mtu & (in.mtu - 1))/if (0)/
 src/conf/settings.c @ settings @ s/c->guest\[c->guests\] = c->guest_default;//
 src/conf/settings.c @ settings @ s/strcasecmp/strcmp/
 src/conf/policy.c @ policy_load @ s/rc == -ENOENT ? -EINVAL : rc/rc/
 src/conf/policy.c @ policy_load @ s/if (value < p->min || value > p->max)/if (value < p->min)/
-src/daemon/manager.c @ manager @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
-src/daemon/manager.c @ manager @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
-src/daemon/manager.c @ manager @ s/i < 256 && m->hv/i < 10 \&\& m->hv/;s/if (m->rescan_due)/if (0)/
-src/daemon/manager.c @ manager @ s/\*who < '0' || \*who > '9' || \*end/*end/
-src/daemon/manager.c @ manager @ s/shared_wake(m->sh->control_fd);//
-src/daemon/manager_events.c @ manager_rings @ s/g->reap_serial = 0;//
-src/daemon/manager_events.c @ manager @ s/g->key.created == ev->created/1/
-src/daemon/manager_guest.c @ manager_caps @ s/if (m->observe || now == cap_to_percent(was->params.cap))/if (1)/
-src/daemon/manager_guest.c @ manager_caps @ s/g->old = was->params;//
-src/daemon/manager_guest.c @ manager_caps @ s/m->publish_due |= g->cappable;//
-src/daemon/manager_guest.c @ manager_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
-src/daemon/manager_guest.c @ manager_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
-src/daemon/manager_guest.c @ manager_caps @ s/^\tif (!m->observe)$/\tif (1)/
-src/daemon/manager_guest.c @ manager_caps @ s/m->save_due = rc != 0;/m->save_due = false;/
-src/daemon/manager_guest.c @ manager_caps @ s/restore_drop(&m->restore, g->key.domid, g->key.uuid);//
-src/daemon/manager_guest.c @ manager_caps @ s/^\tm->save_due = true;//
-src/daemon/manager_guest.c @ manager_rings @ s/if (silent == g->agent_silent)/if (0)/
-src/daemon/manager_guest.c @ manager_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
-src/daemon/manager_guest.c @ manager_rings @ s/if (!g->watched) {/if (0) {/
-src/daemon/manager.c @ manager manager_caps @ s/m->save_due |= m->restore.entries != had;//
-src/daemon/manager_events.c @ manager @ s/is_routine(kind) ? &m->routine : &m->rare/\&m->rare/
+src/guests/guests.c @ manager @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
+src/guests/guests.c @ manager @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
+src/guests/guests.c @ manager @ s/i < 256 && m->hv/i < 10 \&\& m->hv/;s/if (m->rescan_due)/if (0)/
+src/guests/guests.c @ manager @ s/\*who < '0' || \*who > '9' || \*end/*end/
+src/guests/guests.c @ manager @ s/shared_wake(m->sh->control_fd);//
+src/guests/events.c @ manager_rings @ s/g->reap_serial = 0;//
+src/guests/events.c @ manager @ s/g->key.created == ev->created/1/
+src/guests/guest.c @ manager_caps @ s/if (m->observe || now == cap_to_percent(was->params.cap))/if (1)/
+src/guests/guest.c @ manager_caps @ s/g->old = was->params;//
+src/guests/guest.c @ manager_caps @ s/m->publish_due |= g->cappable;//
+src/guests/guest.c @ manager_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
+src/guests/guest.c @ manager_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
+src/guests/guest.c @ manager_caps @ s/^\tif (!m->observe)$/\tif (1)/
+src/guests/guest.c @ manager_caps @ s/m->save_due = rc != 0;/m->save_due = false;/
+src/guests/guest.c @ manager_caps @ s/restore_drop(&m->restore, g->key.domid, g->key.uuid);//
+src/guests/guest.c @ manager_caps @ s/^\tm->save_due = true;//
+src/guests/guest.c @ manager_rings @ s/if (silent == g->agent_silent)/if (0)/
+src/guests/guest.c @ manager_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
+src/guests/guest.c @ manager_rings @ s/if (!g->watched) {/if (0) {/
+src/guests/guests.c @ manager manager_caps @ s/m->save_due |= m->restore.entries != had;//
+src/guests/events.c @ manager @ s/is_routine(kind) ? &m->routine : &m->rare/\&m->rare/
 src/tick/stages.c @ sampler @ s/scan_told(sl->guest->scan, res->fault_id\[i\]);/;/
-src/daemon/manager_conf.c @ manager @ s/g->conf = \*settings_guest(m->conf, g->name, g->uuid);$//
-src/daemon/manager_guest.c @ manager_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
-src/daemon/manager_guest.c @ manager_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
-src/daemon/manager_guest.c @ manager_rings @ s/return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);/return true;/
-src/daemon/manager_set.c @ manager_rings @ s/ || g->reap_serial > acked//
-src/daemon/manager_set.c @ manager @ s/m->sets\[i\]->serial < acked/0/
-src/daemon/manager_set.c @ manager @ s/if (back) {/if (0) {/
-src/daemon/manager_set.c @ manager @ s/ && m->policy_serial <= acked//
+src/guests/conf.c @ manager @ s/g->conf = \*settings_guest(m->conf, g->name, g->uuid);$//
+src/guests/guest.c @ manager_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
+src/guests/guest.c @ manager_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
+src/guests/guest.c @ manager_rings @ s/return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);/return true;/
+src/guests/set.c @ manager_rings @ s/ || g->reap_serial > acked//
+src/guests/set.c @ manager @ s/m->sets\[i\]->serial < acked/0/
+src/guests/set.c @ manager @ s/if (back) {/if (0) {/
+src/guests/set.c @ manager @ s/ && m->policy_serial <= acked//
 src/daemon/control_proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
 src/daemon/control_proto.c @ control_proto @ s/ || strlen(r->method) > 64//
 src/daemon/control_cmds.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
-src/daemon/manager.c @ control_cmds @ s/ && sn->guest\[i\].key.created == g->key.created//
+src/guests/guests.c @ control_cmds @ s/ && sn->guest\[i\].key.created == g->key.created//
 src/daemon/control_policy.c @ control_cmds @ s/!name == !text || //
 src/daemon/control_show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
 src/daemon/control.c @ control @ s/c->conns >= CONTROL_CONNS_MAX ||//
@@ -392,12 +392,12 @@ src/counters/counter_port.c @ counters @ s/WORD = 4/WORD = 1/
 src/counters/counter_vf.c @ counters @ s/nl_u32(&a) == number/true/
 src/counters/counter_vf.c @ counters @ s/a->round != c->round ||//
 src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
-src/daemon/manager_cross.c @ manager_cross @ s/if (mono_sub(sn->time, m->cross_time) < 0)/if (0)/
-src/daemon/manager_cross.c @ manager_cross @ s/grown(k->read, link->read)/link->read/
-src/daemon/manager_cross.c @ manager_cross @ s/k->rc == was ||//
-src/daemon/manager_cross.c @ manager_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
-src/daemon/manager_cross.c @ manager_cross @ s/c->floor ? c->floor : //
-src/daemon/manager_cross.c @ manager_cross @ s/if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0)/if (!m->cross_waits)/
+src/guests/crosscheck.c @ manager_cross @ s/if (mono_sub(sn->time, m->cross_time) < 0)/if (0)/
+src/guests/crosscheck.c @ manager_cross @ s/grown(k->read, link->read)/link->read/
+src/guests/crosscheck.c @ manager_cross @ s/k->rc == was ||//
+src/guests/crosscheck.c @ manager_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
+src/guests/crosscheck.c @ manager_cross @ s/c->floor ? c->floor : //
+src/guests/crosscheck.c @ manager_cross @ s/if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0)/if (!m->cross_waits)/
 src/daemon/scenario_record.c @ scenario_run @ s/to->wrs += t->wrs;//
 src/daemon/scenario_run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
 src/daemon/scenario_run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
@@ -544,8 +544,8 @@ src/daemon/cluster_publish.c @ cluster @ s/m->paused || g->paused/g->paused/
 src/daemon/cluster_publish.c @ cluster @ s/!m->guest\[i\]->leaving/m->guest[i]/
 src/daemon/cluster_publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
 src/daemon/cluster_publish.c @ cluster @ s/s ? s->applied : g->old.cap;/g->old.cap;/
-src/daemon/manager_events.c @ manager @ s/if (is_foreign(kind))/if (0)/
-src/daemon/manager_events.c @ manager @ s/ || !strcmp(kind, "host")//
+src/guests/events.c @ manager @ s/if (is_foreign(kind))/if (0)/
+src/guests/events.c @ manager @ s/ || !strcmp(kind, "host")//
 src/daemon/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
 src/daemon/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//

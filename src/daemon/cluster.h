@@ -12,7 +12,7 @@
 #define RESEX_DAEMON_CLUSTER_H
 
 #include "src/conf/cluster.h"
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 #include "src/util/log.h"
 
 struct cluster;

@@ -10,7 +10,7 @@
 
 #include <event2/event.h>
 
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 
 struct control;
 

@@ -5,7 +5,7 @@
 
 #include "src/daemon/cluster.h"
 #include "src/daemon/control_priv.h"
-#include "src/daemon/uuid.h"
+#include "src/util/uuid.h"
 #include "src/shared/lock.h"
 
 static struct cluster *cluster_of(struct call *c)

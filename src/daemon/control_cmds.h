@@ -4,7 +4,7 @@
 #define RESEX_DAEMON_CONTROL_CMDS_H
 
 #include "src/daemon/control_proto.h"
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 
 /* Who asks, and what it is told when it fails. */
 struct call {

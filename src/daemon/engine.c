@@ -18,7 +18,7 @@
 #include "src/tick/actor.h"
 #include "src/daemon/cluster.h"
 #include "src/daemon/control.h"
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 #include "src/daemon/notify.h"
 #include "src/tick/sampler.h"
 

@@ -17,27 +17,17 @@ libdaemon_a_SOURCES = \
 	src/daemon/control_show.c \
 	src/daemon/control_why.c \
 	src/daemon/engine.c src/daemon/engine.h \
-	src/daemon/manager.c src/daemon/manager.h \
-	src/daemon/manager_conf.c \
-	src/daemon/manager_cross.c \
-	src/daemon/manager_events.c \
-	src/daemon/manager_guest.c \
-	src/daemon/manager_priv.h \
-	src/daemon/manager_rings.c \
-	src/daemon/manager_set.c \
 	src/daemon/notify.c src/daemon/notify.h \
-	src/daemon/restore.c src/daemon/restore.h \
 	src/daemon/scenario.c src/daemon/scenario.h \
 	src/daemon/scenario_event.c \
 	src/daemon/scenario_guest.c \
 	src/daemon/scenario_record.c src/daemon/scenario_record.h \
 	src/daemon/scenario_run.c src/daemon/scenario_run.h \
 	src/daemon/scenario_stat.c \
-	src/daemon/scenario_summary.c src/daemon/scenario_summary.h \
-	src/daemon/uuid.h
+	src/daemon/scenario_summary.c src/daemon/scenario_summary.h
 
 # What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = libdaemon.a libconf.a libtick.a
+DAEMON_LIBS = libdaemon.a libguests.a libconf.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

@@ -22,7 +22,7 @@
 #include "src/daemon/control.h"
 #include "src/conf/settings.h"
 #include "src/daemon/engine.h"
-#include "src/daemon/restore.h"
+#include "src/guests/restore.h"
 #include "src/daemon/scenario_run.h"
 #include "src/sim/sim.h"
 #include "src/util/clock.h"

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 #include "src/daemon/scenario.h"
 #include "src/util/hist.h"
 

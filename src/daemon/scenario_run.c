@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "src/daemon/engine.h"
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 #include "src/daemon/scenario_summary.h"
 #include "src/util/clock.h"
 

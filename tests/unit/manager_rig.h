@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "src/core/caps.h"
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/unit/tmpdir.h"

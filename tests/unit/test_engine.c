@@ -11,7 +11,7 @@
 
 #include "src/core/caps.h"
 #include "src/daemon/engine.h"
-#include "src/daemon/restore.h"
+#include "src/guests/restore.h"
 #include "src/hv/hv_backends.h"
 #include "src/sim/sim.h"
 #include "src/util/clock.h"

@@ -5,7 +5,7 @@
  * no set needs: a mapping keeps a destroyed domain alive.
  */
 #include "ibmon/scan.h"
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 #include "tests/unit/manager_rig.h"
 
 /* The sampler between taking a set and acknowledging it. */

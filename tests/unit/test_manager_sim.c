@@ -8,7 +8,7 @@
 
 #include "src/core/caps.h"
 #include "src/tick/actor.h"
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 #include "src/tick/sampler.h"
 #include "src/hv/hv_backends.h"
 #include "src/sim/sim.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* restore: caps on disk before they are changed, and back from there. */
-#include "src/daemon/restore.h"
+#include "src/guests/restore.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* manager_priv: what the manager's own files share. For callers: manager.h. */
-#ifndef RESEX_DAEMON_MANAGER_PRIV_H
-#define RESEX_DAEMON_MANAGER_PRIV_H
+/* guests_priv: what the manager's own files share. For callers: guests.h. */
+#ifndef RESEX_GUESTS_GUESTS_PRIV_H
+#define RESEX_GUESTS_GUESTS_PRIV_H
 
-#include "src/daemon/manager.h"
+#include "src/guests/guests.h"
 
 enum {
 	NODE_MIN_MS = 100,  /* a guest's node is read at most this often */
@@ -12,7 +12,7 @@ enum {
 
 #define FAULT_EVENTS_NS (200 * NS_PER_MS) /* at least between two ring-fault events of a guest */
 
-/* manager_guest.c: one guest. */
+/* guest.c: one guest. */
 int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns);
 void managed_free(struct manager *m, struct managed *g);
 void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns);
@@ -23,18 +23,18 @@ void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t
 void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
 bool managed_wants_soon(const struct managed *g, struct mono now);
 
-/* manager_conf.c: settings and who is left alone. */
+/* conf.c: settings and who is left alone. */
 void managed_settings(const struct manager *m, struct managed *g); /* those of resexd.json */
 
-/* manager.c: at the loop's next turn, and that soon. */
+/* guests.c: at the loop's next turn, and that soon. */
 void manager_publish_soon(struct manager *m);
 
-/* manager_set.c: sets published and acknowledged. */
+/* set.c: sets published and acknowledged. */
 void sets_publish(struct manager *m);
 void sets_acknowledged(struct manager *m, uint64_t acked);
 void sets_free_all(struct manager *m);
 
-/* manager_events.c: the sampler's events into words. */
+/* events.c: the sampler's events into words. */
 void events_drain(struct manager *m, int64_t wall_ns);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * manager: the control thread's knowledge of guests and policies.
+ * guests: the control thread's knowledge of guests and policies.
  *
  * It follows domains as they come and go, saves their caps, attaches their
  * registries, maps and unmaps rings, and publishes immutable sets to the
  * sampler. It has no socket and no loop of its own: engine.c calls it.
  */
-#ifndef RESEX_DAEMON_MANAGER_H
-#define RESEX_DAEMON_MANAGER_H
+#ifndef RESEX_GUESTS_GUESTS_H
+#define RESEX_GUESTS_GUESTS_H
 
 #include "ibmon/guest.h"
 #include "src/core/crosscheck.h"
 #include "src/conf/settings.h"
-#include "src/daemon/restore.h"
+#include "src/guests/restore.h"
 #include "src/tick/handover.h"
 #include "src/util/log.h"
 

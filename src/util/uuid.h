@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* uuid: the usual text of a UUID, both ways. */
-#ifndef RESEX_DAEMON_UUID_H
-#define RESEX_DAEMON_UUID_H
+#ifndef RESEX_UTIL_UUID_H
+#define RESEX_UTIL_UUID_H
 
 #include <errno.h>
 #include <stdint.h>

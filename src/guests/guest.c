@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* manager_guest: one guest's life: noticed, its cap saved, attached, let go. */
+/* guest: one guest's life: noticed, its cap saved, attached, let go. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/manager_priv.h"
-#include "src/daemon/uuid.h"
+#include "src/guests/guests_priv.h"
+#include "src/util/uuid.h"
 
 static int free_slot(const struct manager *m)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* manager: domains followed, work scheduled, commands served. See manager.h. */
+/* guests: domains followed, work scheduled, commands served. See guests.h. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 
 int manager_init(struct manager *m, struct shared *sh, const struct daemon_conf *conf,
 		 const struct log *log, const struct hv_backend *hv, struct policy_inst *policy)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager_set: build the immutable set, hand it over, free what is given back.
+ * set: build the immutable set, hand it over, free what is given back.
  *
  * A set is freed once a later one is acknowledged, or at once when the
  * sampler never took it. Its rings belong to the guests (ibmon/guest.h).
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 
 static void set_free(struct guest_set *s)
 {

@@ -8,8 +8,8 @@
  * resexd --restore-caps. An entry leaves the file only when its cap was
  * restored or its domain is gone.
  */
-#ifndef RESEX_DAEMON_RESTORE_H
-#define RESEX_DAEMON_RESTORE_H
+#ifndef RESEX_GUESTS_RESTORE_H
+#define RESEX_GUESTS_RESTORE_H
 
 #include "src/core/flow.h"
 #include "src/hv/hv.h"

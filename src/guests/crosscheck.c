@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager_cross: what guests claim against counters that they cannot forge.
+ * crosscheck: what guests claim against counters that they cannot forge.
  *
  *	read all counters -> a snapshot taken after that -> compare
  *
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 
 #define SNAPSHOT_WAIT_NS (10 * NS_PER_MS)
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* manager_events: what the sampler tells, acted on and put into words. */
+/* events: what the sampler tells, acted on and put into words. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 
 /* What happens all the time is not for the log, unless asked for. */
 static bool is_routine(const char *kind)

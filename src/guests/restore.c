@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* restore: caps.json, written before a cap is first changed. See restore.h. */
-#include "src/daemon/restore.h"
+#include "src/guests/restore.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/core/caps.h"
-#include "src/daemon/uuid.h"
+#include "src/util/uuid.h"
 #include "src/util/save.h"
 
 enum { PERCENT_MAX = 65535 };

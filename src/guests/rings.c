@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager_rings: the totals of rings, which are the sampler's. Control asks and
+ * rings: the totals of rings, which are the sampler's. Control asks and
  * goes on; the sampler sets all of them aside at its next tick; who asked
  * reads them at its next turn. The next question waits until all have read.
  */
 #include <errno.h>
 
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 
 /* Not oftener: it costs the sampler about as much as reading the rings. */
 #define RINGS_AGAIN_NS (10 * NS_PER_MS)

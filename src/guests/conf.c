@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* manager_conf: settings changed while guests run, and guests left alone. See manager.h. */
+/* conf: settings changed while guests run, and guests left alone. See guests.h. */
 #include <errno.h>
 #include <string.h>
 
-#include "src/daemon/manager_priv.h"
+#include "src/guests/guests_priv.h"
 
 bool managed_alone(const struct manager *m, const struct managed *g)
 {

@@ -1,0 +1,12 @@
+# libguests: the guests of the control thread.
+noinst_LIBRARIES += libguests.a
+libguests_a_SOURCES = \
+	src/guests/conf.c \
+	src/guests/crosscheck.c \
+	src/guests/events.c \
+	src/guests/guest.c \
+	src/guests/guests.c src/guests/guests.h \
+	src/guests/guests_priv.h \
+	src/guests/restore.c src/guests/restore.h \
+	src/guests/rings.c \
+	src/guests/set.c
