@@ -45,6 +45,7 @@ src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/mtu.h 
 src/conf/cluster_agree* src/conf/cluster.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lock.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
+src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/guests/guests.h src/shared/ src/transport/transport.h resex/region_abi.h config.h @libc
 src/daemon/*           src/daemon/ src/tick/ src/conf/ src/guests/ src/cluster/ src/control/ src/engine/ src/lab/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 etc/examples/*         resex/report.h @libc
 tests/*                *
@@ -201,6 +202,8 @@ src/conf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guest
 src/conf/cluster_agree_plant.c|#include <jansson.h>|may not include <jansson.h>
 src/guests/plant.c|#include "src/control/server.h"|may not include src/control/server.h
 src/guests/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
+src/cluster/plant.c|#include "src/control/methods.h"|may not include src/control/methods.h
+src/cluster/plant.c|#include "src/transport/tcp.h"|may not include src/transport/tcp.h
 src/elsewhere/plant.c|int x;|no row
 END
 }

@@ -520,34 +520,34 @@ src/shared/member_corosync.c @ member @ s/, CONNECT_MS);/, -1);/
 src/shared/member_corosync.c @ member @ s/	a->open = false;//
 src/shared/member_corosync.c @ member @ s/!m->any || //
 src/shared/member_corosync.c @ member @ s/if (c->node\[h\] == 0)/if (0)/
-src/daemon/cluster.c @ cluster @ s/host.members = c->view.members;//
-src/daemon/cluster.c @ cluster @ s/region_publish_guests(&c->region, c->guest, n);//
-src/daemon/cluster.c @ cluster @ s/\*due = mono_add(now, period);//
-src/daemon/cluster.c @ cluster @ s/due = mono_earlier(due, busy);//
-src/daemon/cluster.c @ cluster @ s/2 \* (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns/conf->heartbeat_ns/
-src/daemon/cluster.c @ cluster @ s/mono_sub(now, p->moved) > patience/mono_sub(now, p->read) > patience/
-src/daemon/cluster.c @ cluster @ s/if (!p->link)/if (0)/
-src/daemon/cluster.c @ cluster @ s/tell(c, wall_ns, "alarm", ev->host, ev->text);//
-src/daemon/cluster.c @ cluster_locks @ s/region_words(words, generation)/0/
-src/daemon/cluster_locks.c @ cluster_locks @ s/l->reading || !home/!home/
-src/daemon/cluster_locks.c @ cluster_locks @ s/l->reading = false;//
-src/daemon/cluster_locks.c @ cluster_locks @ s/ || s->word != word || s->home != home//
-src/daemon/cluster_locks.c @ cluster_locks @ s/ev->outcome == TRANSPORT_UNKNOWN ? -EIO : -ENOTCONN/-EIO/
-src/daemon/cluster_locks.c @ cluster_locks @ s/ev->old != b->word/0/
-src/daemon/cluster_locks.c @ cluster_locks @ s/.compare = s->word/.compare = 0/
-src/daemon/cluster_locks.c @ cluster_locks @ s/region_word_id(word) \&\& region_word_id(word) != LOCK_DIRTY/region_word_id(word)/
-src/daemon/cluster_locks.c @ cluster_locks @ s/ || s->home != home)$/)/
-src/daemon/cluster_locks.c @ cluster_locks @ s/!force \&\& //
-src/daemon/cluster_locks.c @ cluster_locks @ s/< cluster_break_ns(conf)/< conf->hold_ns/
-src/daemon/cluster_locks.c @ cluster_locks @ s/ticket \&\& ticket == b->ticket/ticket/
-src/daemon/cluster_publish.c @ cluster @ s/m->paused || g->paused/g->paused/
-src/daemon/cluster_publish.c @ cluster @ s/!m->guest\[i\]->leaving/m->guest[i]/
-src/daemon/cluster_publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
-src/daemon/cluster_publish.c @ cluster @ s/s ? s->applied : g->old.cap;/g->old.cap;/
+src/cluster/cluster.c @ cluster @ s/host.members = c->view.members;//
+src/cluster/cluster.c @ cluster @ s/region_publish_guests(&c->region, c->guest, n);//
+src/cluster/cluster.c @ cluster @ s/\*due = mono_add(now, period);//
+src/cluster/cluster.c @ cluster @ s/due = mono_earlier(due, busy);//
+src/cluster/cluster.c @ cluster @ s/2 \* (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns/conf->heartbeat_ns/
+src/cluster/cluster.c @ cluster @ s/mono_sub(now, p->moved) > patience/mono_sub(now, p->read) > patience/
+src/cluster/cluster.c @ cluster @ s/if (!p->link)/if (0)/
+src/cluster/cluster.c @ cluster @ s/tell(c, wall_ns, "alarm", ev->host, ev->text);//
+src/cluster/cluster.c @ cluster_locks @ s/region_words(words, generation)/0/
+src/cluster/locks.c @ cluster_locks @ s/l->reading || !home/!home/
+src/cluster/locks.c @ cluster_locks @ s/l->reading = false;//
+src/cluster/locks.c @ cluster_locks @ s/ || s->word != word || s->home != home//
+src/cluster/locks.c @ cluster_locks @ s/ev->outcome == TRANSPORT_UNKNOWN ? -EIO : -ENOTCONN/-EIO/
+src/cluster/locks.c @ cluster_locks @ s/ev->old != b->word/0/
+src/cluster/locks.c @ cluster_locks @ s/.compare = s->word/.compare = 0/
+src/cluster/locks.c @ cluster_locks @ s/region_word_id(word) \&\& region_word_id(word) != LOCK_DIRTY/region_word_id(word)/
+src/cluster/locks.c @ cluster_locks @ s/ || s->home != home)$/)/
+src/cluster/locks.c @ cluster_locks @ s/!force \&\& //
+src/cluster/locks.c @ cluster_locks @ s/< cluster_break_ns(conf)/< conf->hold_ns/
+src/cluster/locks.c @ cluster_locks @ s/ticket \&\& ticket == b->ticket/ticket/
+src/cluster/publish.c @ cluster @ s/m->paused || g->paused/g->paused/
+src/cluster/publish.c @ cluster @ s/!m->guest\[i\]->leaving/m->guest[i]/
+src/cluster/publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
+src/cluster/publish.c @ cluster @ s/s ? s->applied : g->old.cap;/g->old.cap;/
 src/guests/events.c @ manager @ s/if (is_foreign(kind))/if (0)/
 src/guests/events.c @ manager @ s/ || !strcmp(kind, "host")//
-src/daemon/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
-src/daemon/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
+src/cluster/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
+src/cluster/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->hold_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->timeout_ns);//
@@ -561,7 +561,7 @@ src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->minimum);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->balancers);//
 src/conf/cluster_agree.c @ cluster_conf @ s/const uint8_t \*)s->name/const uint8_t *)label/
 src/conf/cluster_agree.c @ cluster_conf @ s/if (c->service\[i\].number == n)/if (n == 1)/
-src/daemon/cluster.c @ cluster cluster_locks @ s/\.agreement = cluster_agreement(&c->conf),/.agreement = 0,/
+src/cluster/cluster.c @ cluster cluster_locks @ s/\.agreement = cluster_agreement(&c->conf),/.agreement = 0,/
 src/transport/hello.c @ hello_self @ s/if (!rc \&\& !agreed(h))/if (0)/
 src/transport/hello.c @ hello_self @ s/h->stage == WANT_KEYS \&\& !agreed(h)/!agreed(h)/
 src/transport/hello.c @ hello @ s/ ||$/ || 0 \&\&/
@@ -574,13 +574,13 @@ src/transport/transport_link.c @ transport_links @ s/if (of->ss_family != from->
 src/transport/transport_link.c @ transport_links @ s/%.24s/%s/
 src/transport/transport_events.c @ transport_links @ s/r->hidden == 1 ? "" : "s"/"s"/
 src/conf/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
-src/daemon/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
-src/daemon/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/
-src/daemon/cluster.c @ cluster_member @ s/int rc = c->view.quorate /int rc = true /
-src/daemon/cluster.c @ cluster_member @ s/if (\*note || c->view.quorate)/if (1)/
-src/daemon/cluster.c @ cluster_member @ s/s.ops\[TRANSPORT_CAS64\] + s/s/
+src/cluster/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
+src/cluster/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/
+src/cluster/cluster.c @ cluster_member @ s/int rc = c->view.quorate /int rc = true /
+src/cluster/cluster.c @ cluster_member @ s/if (\*note || c->view.quorate)/if (1)/
+src/cluster/cluster.c @ cluster_member @ s/s.ops\[TRANSPORT_CAS64\] + s/s/
 src/shared/member_corosync.c @ cluster_member @ s/if (!quorate)$/if (0)/
-src/daemon/cluster.c @ cluster_member @ s/ || (!\*note \&\& !c->view.quorate))/)/
+src/cluster/cluster.c @ cluster_member @ s/ || (!\*note \&\& !c->view.quorate))/)/
 END
 }
 

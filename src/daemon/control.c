@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "resex/exit.h"
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/daemon/control_cmds.h"
 #include "src/util/clock.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/daemon/control_priv.h"
 #include "src/util/uuid.h"
 #include "src/shared/lock.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/daemon/control_priv.h"
 
 #ifndef PACKAGE_VERSION

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "src/tick/actor.h"
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/daemon/control.h"
 #include "src/guests/guests.h"
 #include "src/daemon/notify.h"

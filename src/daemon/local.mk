@@ -2,10 +2,6 @@
 noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
-	src/daemon/cluster.c src/daemon/cluster.h \
-	src/daemon/cluster_locks.c \
-	src/daemon/cluster_priv.h \
-	src/daemon/cluster_publish.c \
 	src/daemon/control.c src/daemon/control.h \
 	src/daemon/control_cluster.c \
 	src/daemon/control_cmds.c src/daemon/control_cmds.h \
@@ -27,7 +23,7 @@ libdaemon_a_SOURCES = \
 	src/daemon/scenario_summary.c src/daemon/scenario_summary.h
 
 # What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = libdaemon.a libguests.a libconf.a libtick.a
+DAEMON_LIBS = libdaemon.a libcluster.a libguests.a libconf.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

@@ -3,7 +3,7 @@
 #ifndef RESEX_TESTS_FAKE_CLUSTER_H
 #define RESEX_TESTS_FAKE_CLUSTER_H
 
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/shared/lock.h"
 
 struct cluster {

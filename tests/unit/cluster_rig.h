@@ -10,7 +10,7 @@
 
 #include <poll.h>
 
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "tests/unit/manager_rig.h"
 
 enum { SITES = 3, HAND = 3, SITE_KEY_MODE = 0600 };

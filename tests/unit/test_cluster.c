@@ -2,7 +2,7 @@
 /* cluster: what one host publishes, another sees; and how each is told from a dead one. */
 #include <unistd.h>
 
-#include "src/daemon/cluster_priv.h"
+#include "src/cluster/cluster_priv.h"
 #include "tests/unit/cluster_rig.h"
 
 static int none(void **state)

@@ -3,7 +3,7 @@
  * cluster_locks: words of services' locks, read and broken. Host 3 has no daemon: it is
  * the hand that takes locks. Host 1 is their home, as the lowest of the members.
  */
-#include "src/daemon/cluster_priv.h"
+#include "src/cluster/cluster_priv.h"
 #include "src/shared/lock.h"
 #include "tests/unit/cluster_rig.h"
 

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/daemon/cluster_priv.h"
+#include "src/cluster/cluster_priv.h"
 #include "src/shared/lock.h"
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/cluster_rig.h"

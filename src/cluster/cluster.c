@@ -3,7 +3,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "src/daemon/cluster_priv.h"
+#include "src/cluster/cluster_priv.h"
 #include "src/shared/member.h"
 #include "src/shared/peers.h"
 

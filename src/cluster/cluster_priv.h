@@ -3,13 +3,13 @@
  * cluster_priv: what the files of the cluster share. For callers: cluster.h.
  *
  *	cluster.c	  open, work, who is seen
- *	cluster_publish.c manager, snapshot -> records
- *	cluster_locks.c	  words of locks read and broken
+ *	publish.c manager, snapshot -> records
+ *	locks.c	  words of locks read and broken
  */
-#ifndef RESEX_DAEMON_CLUSTER_PRIV_H
-#define RESEX_DAEMON_CLUSTER_PRIV_H
+#ifndef RESEX_CLUSTER_CLUSTER_PRIV_H
+#define RESEX_CLUSTER_CLUSTER_PRIV_H
 
-#include "src/daemon/cluster.h"
+#include "src/cluster/cluster.h"
 #include "src/shared/region.h"
 
 /* The tags of operations: whose they are. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster_locks: the words of services' locks, for people: read in one READ, how
+ * locks: the words of services' locks, for people: read in one READ, how
  * long each has stood, and broken by hand. Who takes locks to work under them
  * is src/shared/lock.c.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "src/daemon/cluster_priv.h"
+#include "src/cluster/cluster_priv.h"
 #include "src/shared/lock.h"
 
 uint16_t locks_home(uint64_t members)

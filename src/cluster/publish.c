@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster_publish: manager, snapshot -> records of this host's region (region_abi.h). */
+/* publish: manager, snapshot -> records of this host's region (region_abi.h). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 #include <string.h>
 #include <unistd.h>
 
-#include "src/daemon/cluster_priv.h"
+#include "src/cluster/cluster_priv.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"

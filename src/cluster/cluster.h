@@ -8,8 +8,8 @@
  * host's process is asked. Between host and manager stands nothing else: what
  * policies decide on this host does not depend on it.
  */
-#ifndef RESEX_DAEMON_CLUSTER_H
-#define RESEX_DAEMON_CLUSTER_H
+#ifndef RESEX_CLUSTER_CLUSTER_H
+#define RESEX_CLUSTER_CLUSTER_H
 
 #include "src/conf/cluster.h"
 #include "src/guests/guests.h"

@@ -1,0 +1,7 @@
+# libcluster: this host among others.
+noinst_LIBRARIES += libcluster.a
+libcluster_a_SOURCES = \
+	src/cluster/cluster.c src/cluster/cluster.h \
+	src/cluster/cluster_priv.h \
+	src/cluster/locks.c \
+	src/cluster/publish.c
