@@ -40,12 +40,13 @@ ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
-src/cli/*              src/cli/ src/core/ src/util/ src/daemon/control_proto.h config.h @libc jansson.h @curses resex/exit.h
+src/cli/*              src/cli/ src/core/ src/util/ src/control/proto.h config.h @libc jansson.h @curses resex/exit.h
 src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lock.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
 src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/guests/guests.h src/shared/ src/transport/transport.h resex/region_abi.h config.h @libc
+src/control/*          src/control/ src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lock.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/
 src/daemon/*           src/daemon/ src/tick/ src/conf/ src/guests/ src/cluster/ src/control/ src/engine/ src/lab/ src/shared/ src/transport/transport.h src/core/ src/util/ src/counters/counters.h src/hv/ !src/hv/hv_xen ibmon/ !ibmon/agent/ !ibmon/ring_ops.h !ibmon/ring_rxe.h src/sim/sim.h resex/ config.h @libc malloc.h jansson.h event2/ systemd/ cap-ng.h seccomp.h
 etc/examples/*         resex/report.h @libc
 tests/*                *
@@ -204,6 +205,8 @@ src/guests/plant.c|#include "src/control/server.h"|may not include src/control/s
 src/guests/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
 src/cluster/plant.c|#include "src/control/methods.h"|may not include src/control/methods.h
 src/cluster/plant.c|#include "src/transport/tcp.h"|may not include src/transport/tcp.h
+src/control/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
+src/control/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
 src/elsewhere/plant.c|int x;|no row
 END
 }

@@ -319,18 +319,18 @@ src/guests/set.c @ manager_rings @ s/ || g->reap_serial > acked//
 src/guests/set.c @ manager @ s/m->sets\[i\]->serial < acked/0/
 src/guests/set.c @ manager @ s/if (back) {/if (0) {/
 src/guests/set.c @ manager @ s/ && m->policy_serial <= acked//
-src/daemon/control_proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
-src/daemon/control_proto.c @ control_proto @ s/ || strlen(r->method) > 64//
-src/daemon/control_cmds.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
+src/control/proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
+src/control/proto.c @ control_proto @ s/ || strlen(r->method) > 64//
+src/control/methods.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
 src/guests/guests.c @ control_cmds @ s/ && sn->guest\[i\].key.created == g->key.created//
-src/daemon/control_policy.c @ control_cmds @ s/!name == !text || //
-src/daemon/control_show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
-src/daemon/control.c @ control @ s/c->conns >= CONTROL_CONNS_MAX ||//
-src/daemon/control.c @ control @ s/S_ISSOCK(st.st_mode)/1/
-src/daemon/control.c @ control @ s/bool full = .*/bool full = false;/
-src/daemon/control.c @ control @ s/bufferevent_disable(k->bev, EV_READ);$//
-src/daemon/control.c @ control @ s/if (!(what & BEV_EVENT_EOF)) {/if (1) {/
-src/daemon/control.c @ control @ s/> PROTO_LINE_MAX)$/> 4 * PROTO_LINE_MAX)/
+src/control/policy.c @ control_cmds @ s/!name == !text || //
+src/control/show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
+src/control/server.c @ control @ s/c->conns >= CONTROL_CONNS_MAX ||//
+src/control/server.c @ control @ s/S_ISSOCK(st.st_mode)/1/
+src/control/server.c @ control @ s/bool full = .*/bool full = false;/
+src/control/server.c @ control @ s/bufferevent_disable(k->bev, EV_READ);$//
+src/control/server.c @ control @ s/if (!(what & BEV_EVENT_EOF)) {/if (1) {/
+src/control/server.c @ control @ s/> PROTO_LINE_MAX)$/> 4 * PROTO_LINE_MAX)/
 src/core/window.c @ window @ s/(to->sumsq_lo < from->sumsq_lo)/0/
 src/core/window.c @ window @ s/!from->n || from->n > SAMPLES_MAX - to->n/!from->n/
 src/core/window.c @ window @ s/!to->n || from->min < to->min/from->min < to->min/

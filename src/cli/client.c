@@ -121,7 +121,7 @@ static char *read_line(int fd)
 	return NULL;
 }
 
-/* The server's codes carry our exit codes (control_proto.h). */
+/* The server's codes carry our exit codes (control/proto.h). */
 static int take_error(struct client *c, const json_t *err)
 {
 	json_int_t code = json_integer_value(json_object_get(err, "code"));

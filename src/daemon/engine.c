@@ -17,7 +17,7 @@
 
 #include "src/tick/actor.h"
 #include "src/cluster/cluster.h"
-#include "src/daemon/control.h"
+#include "src/control/server.h"
 #include "src/guests/guests.h"
 #include "src/daemon/notify.h"
 #include "src/tick/sampler.h"

@@ -2,16 +2,6 @@
 noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
-	src/daemon/control.c src/daemon/control.h \
-	src/daemon/control_cluster.c \
-	src/daemon/control_cmds.c src/daemon/control_cmds.h \
-	src/daemon/control_policy.c \
-	src/daemon/control_priv.h \
-	src/daemon/control_proto.c src/daemon/control_proto.h \
-	src/daemon/control_put.c \
-	src/daemon/control_set.c \
-	src/daemon/control_show.c \
-	src/daemon/control_why.c \
 	src/daemon/engine.c src/daemon/engine.h \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/scenario.c src/daemon/scenario.h \
@@ -23,7 +13,7 @@ libdaemon_a_SOURCES = \
 	src/daemon/scenario_summary.c src/daemon/scenario_summary.h
 
 # What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = libdaemon.a libcluster.a libguests.a libconf.a libtick.a
+DAEMON_LIBS = libdaemon.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

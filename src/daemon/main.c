@@ -19,7 +19,7 @@
 
 #include "resex/exit.h"
 #include "src/conf/cluster.h"
-#include "src/daemon/control.h"
+#include "src/control/server.h"
 #include "src/conf/settings.h"
 #include "src/daemon/engine.h"
 #include "src/guests/restore.h"

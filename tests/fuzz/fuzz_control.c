@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* fuzz_control: any line through the control protocol's parser, and its replies. */
-#include "src/daemon/control_proto.h"
+#include "src/control/proto.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A reply is one line of JSON-RPC 2.0 that carries the id of the request. */

@@ -12,7 +12,7 @@
 #include <poll.h>
 
 #include "resex/exit.h"
-#include "src/daemon/control_cmds.h"
+#include "src/control/methods.h"
 #include "tests/fakes/fake_cluster.h"
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_host.h"

@@ -7,7 +7,7 @@
 #define RESEX_TESTS_CONTROL_RIG_H
 
 #include "resex/exit.h"
-#include "src/daemon/control_cmds.h"
+#include "src/control/methods.h"
 #include "tests/unit/manager_rig.h"
 
 /* The snapshot a sampler would have published: everything in the set, as the test changes it. */

@@ -4,14 +4,14 @@
  * loop: pieces of lines, long lines, many at once, peers that do not read or
  * hang up, and what is done about the socket's file.
  */
-#include "src/daemon/control.h"
+#include "src/control/server.h"
 
 #include <grp.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "src/daemon/control_proto.h"
+#include "src/control/proto.h"
 #include "src/util/clock.h"
 #include "tests/unit/manager_rig.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* control_proto: lines from anybody, and the lines that answer them. */
-#include "src/daemon/control_proto.h"
+#include "src/control/proto.h"
 
 #include <string.h>
 

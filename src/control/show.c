@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_show: guests, their rings, the daemon itself, as the snapshot has them. */
+/* show: guests, their rings, the daemon itself, as the snapshot has them. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/cluster/cluster.h"
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * control: JSON-RPC 2.0 over a UNIX socket (man resex-control).
+ * server: JSON-RPC 2.0 over a UNIX socket (man resex-control).
  *
  * Runs in the control thread's libevent loop. Who connects is known by its
  * peer credentials; commands that change something are for root alone.
  */
-#ifndef RESEX_DAEMON_CONTROL_H
-#define RESEX_DAEMON_CONTROL_H
+#ifndef RESEX_CONTROL_SERVER_H
+#define RESEX_CONTROL_SERVER_H
 
 #include <event2/event.h>
 

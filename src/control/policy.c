@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_policy: policies and their parameters, shown and put in force. */
+/* policy: policies and their parameters, shown and put in force. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 
 int cmd_policy_list(struct call *c, const json_t *params, json_t **result)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * control_proto: one line of the control protocol, both ways (man resex-control).
+ * proto: one line of the control protocol, both ways (man resex-control).
  *
  * Requests come from anybody who may open the socket: at most PROTO_LINE_MAX
  * bytes, one JSON-RPC 2.0 object a line, no batches, no duplicate keys.
  */
-#ifndef RESEX_DAEMON_CONTROL_PROTO_H
-#define RESEX_DAEMON_CONTROL_PROTO_H
+#ifndef RESEX_CONTROL_PROTO_H
+#define RESEX_CONTROL_PROTO_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * control_priv: what the methods' files share. For callers: control_cmds.h.
+ * methods_priv: what the methods' files share. For callers: methods.h.
  *
- *	control_show.c	 list, info, guest-show, ring-list
- *	control_policy.c policy-list, policy-show, policy-set, policy-check
- *	control_set.c	 cap-list, cap-release, guest-set, pause, resume
- *	control_why.c	 why, events
- *	control_cluster.c host-list, list-hosts, lock-list, lock-break
- *	control_put.c	 what they have in common
+ *	show.c	 list, info, guest-show, ring-list
+ *	policy.c policy-list, policy-show, policy-set, policy-check
+ *	set.c	 cap-list, cap-release, guest-set, pause, resume
+ *	why.c	 why, events
+ *	hosts.c host-list, list-hosts, lock-list, lock-break
+ *	put.c	 what they have in common
  */
-#ifndef RESEX_DAEMON_CONTROL_PRIV_H
-#define RESEX_DAEMON_CONTROL_PRIV_H
+#ifndef RESEX_CONTROL_METHODS_PRIV_H
+#define RESEX_CONTROL_METHODS_PRIV_H
 
 #include "resex/exit.h"
-#include "src/daemon/control_cmds.h"
+#include "src/control/methods.h"
 
 /* Refuse: the exit code, with c->exit and c->error filled. */
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* control_cmds: the methods of the control protocol, one short function each. */
-#ifndef RESEX_DAEMON_CONTROL_CMDS_H
-#define RESEX_DAEMON_CONTROL_CMDS_H
+/* methods: the methods of the control protocol, one short function each. */
+#ifndef RESEX_CONTROL_METHODS_H
+#define RESEX_CONTROL_METHODS_H
 
-#include "src/daemon/control_proto.h"
+#include "src/control/proto.h"
 #include "src/guests/guests.h"
 
 /* Who asks, and what it is told when it fails. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_proto: JSON-RPC 2.0 lines. See control_proto.h. */
-#include "src/daemon/control_proto.h"
+/* proto: JSON-RPC 2.0 lines. See proto.h. */
+#include "src/control/proto.h"
 
 #include <errno.h>
 #include <stdio.h>

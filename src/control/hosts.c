@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_cluster: hosts, their guests, the locks of services. */
+/* hosts: hosts, their guests, the locks of services. */
 #include <errno.h>
 #include <string.h>
 
 #include "src/cluster/cluster.h"
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 #include "src/util/uuid.h"
 #include "src/shared/lock.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_cmds: the table of methods; rights and parameters. See control_cmds.h. */
+/* methods: the table of methods; rights and parameters. See methods.h. */
 #include <string.h>
 
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 
 static const struct method_param p_none[] = { { 0 } };
 static const struct method_param p_guest[] = { { "guest", JSON_STRING }, { 0 } };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_put: what the methods share: refusals, guests found, members of replies. */
+/* put: what the methods share: refusals, guests found, members of replies. */
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 #include "src/util/utf8.h"
 
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)

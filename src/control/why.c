@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_why: why guests are capped, and what happened. */
+/* why: why guests are capped, and what happened. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 
 enum { REASON_MAX = 512 }; /* what a policy may say; what is appended has more room */
 

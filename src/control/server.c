@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control: connections of the control socket. See control.h. */
-#include "src/daemon/control.h"
+/* server: connections of the control socket. See server.h. */
+#include "src/control/server.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -19,7 +19,7 @@
 
 #include "resex/exit.h"
 #include "src/cluster/cluster.h"
-#include "src/daemon/control_cmds.h"
+#include "src/control/methods.h"
 #include "src/util/clock.h"
 
 /* SECURITY.md and resex-control(7) state these. */

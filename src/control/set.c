@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_set: caps shown, guests' settings changed, guests left alone. */
+/* set: caps shown, guests' settings changed, guests left alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/daemon/control_priv.h"
+#include "src/control/methods_priv.h"
 
 static json_t *cap_row(struct call *c, const struct managed *g)
 {

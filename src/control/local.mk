@@ -1,0 +1,13 @@
+# libcontrol: the server of the control protocol.
+noinst_LIBRARIES += libcontrol.a
+libcontrol_a_SOURCES = \
+	src/control/hosts.c \
+	src/control/methods.c src/control/methods.h \
+	src/control/methods_priv.h \
+	src/control/policy.c \
+	src/control/proto.c src/control/proto.h \
+	src/control/put.c \
+	src/control/server.c src/control/server.h \
+	src/control/set.c \
+	src/control/show.c \
+	src/control/why.c
