@@ -337,10 +337,10 @@ src/core/window.c @ window @ s/!to->n || from->min < to->min/from->min < to->min
 src/util/conf_value.c @ conf @ s/{ "kB", 1000, 1 }/{ "kB", 1024, 1 }/
 src/tick/stages.c @ scenario_run @ s/spending_add(&sl->past, a);//
 src/tick/stages.c @ scenario_run @ s/window_merge(&sl->reports, w);//
-src/daemon/engine.c @ scenario_run @ s/e->c.sim ? 1 : 0/0/
-src/daemon/engine.c @ scenario_run @ s/actor_once(&e->a);//
-src/daemon/engine.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//
-src/daemon/engine.c @ scenario_run @ s/e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;//
+src/engine/engine.c @ scenario_run @ s/e->c.sim ? 1 : 0/0/
+src/engine/engine.c @ scenario_run @ s/actor_once(&e->a);//
+src/engine/engine.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//
+src/engine/engine.c @ scenario_run @ s/e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;//
 src/daemon/scenario.c @ scenario @ s/if (in.series > in.duration)/if (0)/
 src/daemon/scenario.c @ scenario @ s/if (l->bytes_s < 1u << 20)/if (0)/
 src/daemon/scenario.c @ scenario @ s/sc->sim.swapped\[0\] == sc->sim.swapped\[1\]/0/

@@ -2,8 +2,6 @@
 noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	include/resex/exit.h \
-	src/daemon/engine.c src/daemon/engine.h \
-	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/scenario.c src/daemon/scenario.h \
 	src/daemon/scenario_event.c \
 	src/daemon/scenario_guest.c \
@@ -13,7 +11,7 @@ libdaemon_a_SOURCES = \
 	src/daemon/scenario_summary.c src/daemon/scenario_summary.h
 
 # What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = libdaemon.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a
+DAEMON_LIBS = libdaemon.a libengine.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

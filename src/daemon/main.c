@@ -21,7 +21,7 @@
 #include "src/conf/cluster.h"
 #include "src/control/server.h"
 #include "src/conf/settings.h"
-#include "src/daemon/engine.h"
+#include "src/engine/engine.h"
 #include "src/guests/restore.h"
 #include "src/daemon/scenario_run.h"
 #include "src/sim/sim.h"

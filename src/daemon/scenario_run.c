@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/daemon/engine.h"
+#include "src/engine/engine.h"
 #include "src/guests/guests.h"
 #include "src/daemon/scenario_summary.h"
 #include "src/util/clock.h"

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 
 #include "src/core/caps.h"
-#include "src/daemon/engine.h"
+#include "src/engine/engine.h"
 #include "src/guests/restore.h"
 #include "src/hv/hv_backends.h"
 #include "src/sim/sim.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* notify: tell systemd (NOTIFY_SOCKET) how we are; does nothing without it. */
-#ifndef RESEX_DAEMON_NOTIFY_H
-#define RESEX_DAEMON_NOTIFY_H
+#ifndef RESEX_ENGINE_NOTIFY_H
+#define RESEX_ENGINE_NOTIFY_H
 
 #include <stdint.h>
 

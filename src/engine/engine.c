@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* engine: one of everything, three threads, one loop. See engine.h. */
-#include "src/daemon/engine.h"
+#include "src/engine/engine.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -19,7 +19,7 @@
 #include "src/cluster/cluster.h"
 #include "src/control/server.h"
 #include "src/guests/guests.h"
-#include "src/daemon/notify.h"
+#include "src/engine/notify.h"
 #include "src/tick/sampler.h"
 
 struct engine {

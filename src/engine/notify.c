@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* notify: the notification protocol of sd_notify(3), which is one datagram. */
-#include "src/daemon/notify.h"
+#include "src/engine/notify.h"
 
 #include <errno.h>
 #include <stddef.h>

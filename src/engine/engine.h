@@ -5,8 +5,8 @@
  * Opened in the order of dependence, closed in reverse; the control thread's
  * loop runs in engine_run. No globals: several engines live in one process.
  */
-#ifndef RESEX_DAEMON_ENGINE_H
-#define RESEX_DAEMON_ENGINE_H
+#ifndef RESEX_ENGINE_ENGINE_H
+#define RESEX_ENGINE_ENGINE_H
 
 #include "src/conf/settings.h"
 #include "src/hv/hv.h"
