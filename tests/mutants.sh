@@ -341,28 +341,28 @@ src/engine/engine.c @ scenario_run @ s/e->c.sim ? 1 : 0/0/
 src/engine/engine.c @ scenario_run @ s/actor_once(&e->a);//
 src/engine/engine.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//
 src/engine/engine.c @ scenario_run @ s/e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;//
-src/daemon/scenario.c @ scenario @ s/if (in.series > in.duration)/if (0)/
-src/daemon/scenario.c @ scenario @ s/if (l->bytes_s < 1u << 20)/if (0)/
-src/daemon/scenario.c @ scenario @ s/sc->sim.swapped\[0\] == sc->sim.swapped\[1\]/0/
-src/daemon/scenario.c @ scenario @ s/in.epoch >= in.interval && in.epoch % in.interval == 0/1/
-src/daemon/scenario.c @ scenario @ s/json_array_size(many) != 1/0/
-src/daemon/scenario.c @ scenario @ s/return conf_fail(d, at, e, "%s cannot be simulated.*/return 0;/
-src/daemon/scenario_guest.c @ scenario @ s/in->stop && in->stop <= in->start/in->stop \&\& in->stop < 1/
-src/daemon/scenario_guest.c @ scenario @ s/!(only\[i\].kinds & 1u << in->kind)/0/
-src/daemon/scenario_guest.c @ scenario @ s/if (in->mtu > link_mtu)/if (0)/
-src/daemon/scenario_guest.c @ scenario @ s/if (in->cap > 100 \* in->vcpus)/if (0)/
-src/daemon/scenario_guest.c @ scenario @ s/if (!is_name(in->name))/if (0)/
-src/daemon/scenario_guest.c @ scenario @ s/sg->link = g->link;//
-src/daemon/scenario_guest.c @ scenario @ s/if (room <= ROOM_MAX)/if (1)/
-src/daemon/scenario_event.c @ scenario @ s/if (there == wanted)/if (there || !wanted)/
-src/daemon/scenario_event.c @ scenario @ s/if (in->at > sc->duration_ns)/if (0)/
-src/daemon/scenario_event.c @ scenario @ s/at_ns < sc->event\[k - 1\].at_ns/at_ns <= sc->event[k - 1].at_ns/
-src/daemon/scenario_event.c @ scenario @ s/sc->event\[k\].what <= SCENARIO_REBOOT/0/
-src/daemon/scenario_event.c @ scenario @ s/was = &sc->event\[k\].conf;/;/
-src/daemon/scenario_record.c @ scenario_run @ s/usage_add(&g->usage_before, &g->usage);//
-src/daemon/scenario_record.c @ scenario_run @ s/g->uncapped_ns += ns;/;/
-src/daemon/scenario_record.c @ scenario_run @ s/sn->epoch != r->epoch)/false)/
-src/daemon/scenario_record.c @ scenario_run @ s/g->step_n = g->step_sum = 0;//
+src/lab/scenario.c @ scenario @ s/if (in.series > in.duration)/if (0)/
+src/lab/scenario.c @ scenario @ s/if (l->bytes_s < 1u << 20)/if (0)/
+src/lab/scenario.c @ scenario @ s/sc->sim.swapped\[0\] == sc->sim.swapped\[1\]/0/
+src/lab/scenario.c @ scenario @ s/in.epoch >= in.interval && in.epoch % in.interval == 0/1/
+src/lab/scenario.c @ scenario @ s/json_array_size(many) != 1/0/
+src/lab/scenario.c @ scenario @ s/return conf_fail(d, at, e, "%s cannot be simulated.*/return 0;/
+src/lab/scenario_guest.c @ scenario @ s/in->stop && in->stop <= in->start/in->stop \&\& in->stop < 1/
+src/lab/scenario_guest.c @ scenario @ s/!(only\[i\].kinds & 1u << in->kind)/0/
+src/lab/scenario_guest.c @ scenario @ s/if (in->mtu > link_mtu)/if (0)/
+src/lab/scenario_guest.c @ scenario @ s/if (in->cap > 100 \* in->vcpus)/if (0)/
+src/lab/scenario_guest.c @ scenario @ s/if (!is_name(in->name))/if (0)/
+src/lab/scenario_guest.c @ scenario @ s/sg->link = g->link;//
+src/lab/scenario_guest.c @ scenario @ s/if (room <= ROOM_MAX)/if (1)/
+src/lab/scenario_event.c @ scenario @ s/if (there == wanted)/if (there || !wanted)/
+src/lab/scenario_event.c @ scenario @ s/if (in->at > sc->duration_ns)/if (0)/
+src/lab/scenario_event.c @ scenario @ s/at_ns < sc->event\[k - 1\].at_ns/at_ns <= sc->event[k - 1].at_ns/
+src/lab/scenario_event.c @ scenario @ s/sc->event\[k\].what <= SCENARIO_REBOOT/0/
+src/lab/scenario_event.c @ scenario @ s/was = &sc->event\[k\].conf;/;/
+src/lab/record.c @ scenario_run @ s/usage_add(&g->usage_before, &g->usage);//
+src/lab/record.c @ scenario_run @ s/g->uncapped_ns += ns;/;/
+src/lab/record.c @ scenario_run @ s/sn->epoch != r->epoch)/false)/
+src/lab/record.c @ scenario_run @ s/g->step_n = g->step_sum = 0;//
 src/core/crosscheck.c @ crosscheck @ s/now->counter != was->counter ||//
 src/core/crosscheck.c @ crosscheck @ s/now->sent < was->sent ||//
 src/core/crosscheck.c @ crosscheck @ s/b->bytes_sent < a->bytes_sent ||//;s/b->mtus_sent < a->mtus_sent ||//;s/b->wrs < a->wrs ||//
@@ -398,12 +398,12 @@ src/guests/crosscheck.c @ manager_cross @ s/k->rc == was ||//
 src/guests/crosscheck.c @ manager_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
 src/guests/crosscheck.c @ manager_cross @ s/c->floor ? c->floor : //
 src/guests/crosscheck.c @ manager_cross @ s/if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0)/if (!m->cross_waits)/
-src/daemon/scenario_record.c @ scenario_run @ s/to->wrs += t->wrs;//
-src/daemon/scenario_run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
-src/daemon/scenario_run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
-src/daemon/scenario_run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
-src/daemon/scenario_run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/
-src/daemon/scenario_run.c @ scenario_run @ s/rmdir(r->dir);//
+src/lab/record.c @ scenario_run @ s/to->wrs += t->wrs;//
+src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
+src/lab/run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
+src/lab/run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
+src/lab/run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/
+src/lab/run.c @ scenario_run @ s/rmdir(r->dir);//
 src/util/hist.c @ hist @ s/hist_top(i) < h->max ? hist_top(i) : h->max/hist_top(i)/
 src/util/hist.c @ hist @ s/e = b \/ HIST_SUB - 1;/e = b \/ HIST_SUB;/
 src/util/hist.c @ hist @ s/if (variance >= 0x1p64L)/if (0)/
@@ -411,8 +411,8 @@ src/util/hist.c @ hist @ s/!to->n || from->min < to->min/from->min < to->min/
 src/util/hist.c @ hist @ s/to->sumsq += from->sumsq;//
 src/util/hist.c @ hist @ s/if (ns > h->max)/if (0)/
 src/util/hist.c @ hist @ s/permille + 999) /permille) /
-src/daemon/scenario_stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
-src/daemon/scenario_stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/
+src/lab/stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
+src/lab/stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/
 src/benchex/hello.c @ benchex_hello @ s/got.options > from->options_max/0/
 src/benchex/hello.c @ benchex_hello @ s/h->options_max > conf->options_max/0/
 src/benchex/hello.c @ benchex_hello @ s/h->role == BX_BULK ? 0 : BX_OPTIONS_MAX/BX_OPTIONS_MAX/

@@ -1,17 +1,6 @@
-# resexd: libdaemon.a holds what has no folder of its own yet.
-noinst_LIBRARIES += libdaemon.a
-libdaemon_a_SOURCES = \
-	include/resex/exit.h \
-	src/daemon/scenario.c src/daemon/scenario.h \
-	src/daemon/scenario_event.c \
-	src/daemon/scenario_guest.c \
-	src/daemon/scenario_record.c src/daemon/scenario_record.h \
-	src/daemon/scenario_run.c src/daemon/scenario_run.h \
-	src/daemon/scenario_stat.c \
-	src/daemon/scenario_summary.c src/daemon/scenario_summary.h
-
+# resexd.
 # What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = libdaemon.a libengine.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a
+DAEMON_LIBS = liblab.a libengine.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

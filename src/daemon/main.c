@@ -23,7 +23,7 @@
 #include "src/conf/settings.h"
 #include "src/engine/engine.h"
 #include "src/guests/restore.h"
-#include "src/daemon/scenario_run.h"
+#include "src/lab/run.h"
 #include "src/sim/sim.h"
 #include "src/util/clock.h"
 

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "src/daemon/scenario.h"
+#include "src/lab/scenario.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Names a place that is in the text, and says something, in one line. */

@@ -4,13 +4,13 @@
  * each time, that events happen, that what is told is what happened; and the
  * quantiles behind the summary.
  */
-#include "src/daemon/scenario_run.h"
+#include "src/lab/run.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 
-#include "src/daemon/scenario_record.h"
+#include "src/lab/record.h"
 #include "src/hv/hv_backends.h"
 #include "tests/unit/tmpdir.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/daemon/scenario.h"
+#include "src/lab/scenario.h"
 
 const char *const scenario_do_names[] = {
 	"destroy", "create", "reboot", "policy",    "release", "retake",

@@ -3,7 +3,7 @@
  * scenario: the file as a whole: host, links, policy, clock. Guests are bound
  * in scenario_guest.c, events in scenario_event.c. See scenario.h.
  */
-#include "src/daemon/scenario.h"
+#include "src/lab/scenario.h"
 
 #include <errno.h>
 #include <stdio.h>

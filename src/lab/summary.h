@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scenario_summary: what a run was, as one JSON object (man resex-scenario). */
-#ifndef RESEX_DAEMON_SCENARIO_SUMMARY_H
-#define RESEX_DAEMON_SCENARIO_SUMMARY_H
+/* summary: what a run was, as one JSON object (man resex-scenario). */
+#ifndef RESEX_LAB_SUMMARY_H
+#define RESEX_LAB_SUMMARY_H
 
-#include "src/daemon/scenario_record.h"
+#include "src/lab/record.h"
 
 /* An event that was carried out, or was not. */
 struct scenario_done {

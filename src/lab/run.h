@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario_run: the whole daemon, on the simulated host that a scenario
+ * run: the whole daemon, on the simulated host that a scenario
  * describes, from its start to its end. Nothing of the real host is touched:
  * what the daemon keeps on disk lies in a directory that the run makes and
  * removes.
  */
-#ifndef RESEX_DAEMON_SCENARIO_RUN_H
-#define RESEX_DAEMON_SCENARIO_RUN_H
+#ifndef RESEX_LAB_RUN_H
+#define RESEX_LAB_RUN_H
 
-#include "src/daemon/scenario.h"
+#include "src/lab/scenario.h"
 #include "src/hv/hv.h"
 #include "src/util/log.h"
 

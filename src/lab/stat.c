@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scenario_stat: quantiles of figures over time. See scenario_record.h. */
+/* stat: quantiles of figures over time. See record.h. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/daemon/scenario_record.h"
+#include "src/lab/record.h"
 
 int held_add(struct held_list *l, uint64_t v, int64_t ns)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scenario_record: from snapshots and requests to what the summary says. */
-#include "src/daemon/scenario_record.h"
+/* record: from snapshots and requests to what the summary says. */
+#include "src/lab/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

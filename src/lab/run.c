@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scenario_run: engine and simulated host, led by a scenario. The engine calls
+ * run: engine and simulated host, led by a scenario. The engine calls
  * turn() after each tick (on the real clock: when something is due, at least
  * each 10 ms), which records what there is and carries out what is due.
  */
-#include "src/daemon/scenario_run.h"
+#include "src/lab/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "src/engine/engine.h"
 #include "src/guests/guests.h"
-#include "src/daemon/scenario_summary.h"
+#include "src/lab/summary.h"
 #include "src/util/clock.h"
 
 #define TURN_NS	    (10 * NS_PER_MS)

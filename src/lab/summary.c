@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scenario_summary: the record of a run in JSON. Times are in the unit their
+ * summary: the record of a run in JSON. Times are in the unit their
  * keys end in; of a figure over time, percentiles count how long it held.
  */
-#include "src/daemon/scenario_summary.h"
+#include "src/lab/summary.h"
 
 #include <errno.h>
 #include <string.h>

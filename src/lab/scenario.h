@@ -3,8 +3,8 @@
  * scenario: a simulated host, its guests and what happens to them, from a file
  * (man resex-scenario), checked whole before anything starts.
  */
-#ifndef RESEX_DAEMON_SCENARIO_H
-#define RESEX_DAEMON_SCENARIO_H
+#ifndef RESEX_LAB_SCENARIO_H
+#define RESEX_LAB_SCENARIO_H
 
 #include "src/conf/settings.h"
 #include "src/sim/sim.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario_record: what a run's summary is made of, kept while it runs.
+ * record: what a run's summary is made of, kept while it runs.
  *
  * What the daemon saw comes from its snapshots; what is marked as true comes
  * from the simulator, which the daemon never asks.
  */
-#ifndef RESEX_DAEMON_SCENARIO_RECORD_H
-#define RESEX_DAEMON_SCENARIO_RECORD_H
+#ifndef RESEX_LAB_RECORD_H
+#define RESEX_LAB_RECORD_H
 
 #include <pthread.h>
 
 #include "src/guests/guests.h"
-#include "src/daemon/scenario.h"
+#include "src/lab/scenario.h"
 #include "src/util/hist.h"
 
 /* --- a figure that holds for a time --- */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/daemon/scenario.h"
+#include "src/lab/scenario.h"
 
 enum {
 	VCPUS_MAX = 512, /* the most a guest of Xen can have */
