@@ -33,6 +33,7 @@ src/transport/*        src/transport/ src/core/units.h src/util/ config.h @libc 
 src/shared/member_corosync* src/shared/ src/core/ src/util/ resex/region_abi.h config.h @libc corosync/
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
+src/reconf/*           src/reconf/ src/core/units.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/counters/counter_sim* src/counters/ src/core/ src/sim/sim.h src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
@@ -43,10 +44,10 @@ src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/age
 src/cli/*              src/cli/ src/core/ src/util/ src/control/proto.h config.h @libc jansson.h @curses resex/exit.h
 src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h nettle/ @libc
-src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lock.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
+src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
 src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/guests/guests.h src/shared/ src/transport/transport.h resex/region_abi.h config.h @libc
-src/control/*          src/control/ src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lock.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/
+src/control/*          src/control/ src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/region_abi.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h src/sim/sim.h resex/exit.h config.h @libc event2/
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc jansson.h
 src/daemon/*           src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
@@ -212,6 +213,8 @@ src/engine/plant.c|#include "src/lab/scenario.h"|may not include src/lab/scenari
 src/engine/plant.c|#include "src/guests/guests_priv.h"|may not include src/guests/guests_priv.h
 src/lab/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/lab/plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
+src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 src/elsewhere/plant.c|int x;|no row
 END
 }

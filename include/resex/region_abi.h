@@ -163,7 +163,7 @@ enum {
 /*
  * Owner of a lock word: 0: nobody, released clean; 1 .. REGION_HOSTS_MAX: a host;
  * this: nobody, but what its last holder did may not be over: who takes it
- * looks at all node words first (src/shared/move.h: the fencing sweep).
+ * looks at all node words first (src/reconf/move.h: the fencing sweep).
  */
 #define REGION_LOCK_BROKEN 0xffffu
 

@@ -2,13 +2,13 @@
 /*
  * locks: the words of services' locks, for people: read in one READ, how
  * long each has stood, and broken by hand. Who takes locks to work under them
- * is src/shared/lock.c.
+ * is src/reconf/lock.c.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "src/cluster/cluster_priv.h"
-#include "src/shared/lock.h"
+#include "src/shared/lease.h"
 
 uint16_t locks_home(uint64_t members)
 {
@@ -96,7 +96,7 @@ static void take_break(struct locks *l, const struct transport_event *ev, struct
 	else
 		b->rc = 0;
 	if (ev->outcome == TRANSPORT_DONE)
-		see(&l->seen[b->service], ev->host, b->rc ? ev->old : lock_broken_word(b->word),
+		see(&l->seen[b->service], ev->host, b->rc ? ev->old : lease_broken_word(b->word),
 		    now);
 }
 
@@ -111,7 +111,7 @@ void locks_result(struct locks *l, const struct cluster_conf *conf,
 
 static bool is_taken(uint64_t word)
 {
-	return region_word_id(word) && region_word_id(word) != LOCK_DIRTY;
+	return region_word_id(word) && region_word_id(word) != REGION_LOCK_BROKEN;
 }
 
 int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
@@ -123,7 +123,7 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 				   .part = TRANSPORT_WORDS,
 				   .offset = region_lock_offset((uint32_t)conf->service[i].number),
 				   .compare = s->word,
-				   .value = lock_broken_word(s->word),
+				   .value = lease_broken_word(s->word),
 				   .tag = tag(CLUSTER_TAG_BREAK, l->breaks + 1),
 				   .deadline = mono_add(now, conf->timeout_ns) };
 	int why = 0;

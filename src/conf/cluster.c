@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/shared/lock.h"
+#include "src/shared/lease.h"
 
 static const char *const membership_names[] = { "static", "corosync", NULL };
 
@@ -459,11 +459,7 @@ bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *
 
 int64_t cluster_break_ns(const struct cluster_conf *c)
 {
-	const struct lock_conf lock = { .hold_ns = c->hold_ns,
-					.deadline_ns = c->timeout_ns,
-					.drift_ppm = (uint32_t)c->drift };
-
-	return lock_break_ns(&lock);
+	return lease_break_ns(c->hold_ns, c->timeout_ns, (uint32_t)c->drift);
 }
 
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name)

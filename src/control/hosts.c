@@ -6,7 +6,7 @@
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
 #include "src/util/uuid.h"
-#include "src/shared/lock.h"
+#include "src/shared/lease.h"
 
 static struct cluster *cluster_of(struct call *c)
 {
@@ -188,7 +188,7 @@ static const char *lock_state_text(const struct cluster_lock *l)
 {
 	if (!l->known)
 		return "unknown";
-	if (region_word_id(l->word) == LOCK_DIRTY)
+	if (region_word_id(l->word) == REGION_LOCK_BROKEN)
 		return "broken";
 	return region_word_id(l->word) ? "held" : "free";
 }

@@ -5,7 +5,7 @@
  *
  * CLOCK_BOOTTIME never goes back, and counts the time for which the machine was
  * suspended, where CLOCK_MONOTONIC stands still: who held a lock before knows
- * that its lease is over (src/shared/lock.h). To all others a suspend is one
+ * that its lease is over (src/reconf/lock.h). To all others a suspend is one
  * long interval: they must do with a jump of hours. A sleep that ended meanwhile
  * ends when the machine resumes.
  */

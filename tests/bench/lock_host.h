@@ -6,9 +6,9 @@
 #ifndef RESEX_BENCH_LOCK_HOST_H
 #define RESEX_BENCH_LOCK_HOST_H
 
-#include "src/shared/lock.h"
+#include "src/reconf/lock.h"
 #include "src/shared/peers.h"
-#include "src/shared/runner.h"
+#include "src/reconf/runner.h"
 
 enum { LOCK_HOST_PREFIX = 0x10c };
 

@@ -21,7 +21,7 @@
 #ifndef RESEX_BENCH_RECOVERY_SIM_H
 #define RESEX_BENCH_RECOVERY_SIM_H
 
-#include "src/shared/lock.h"
+#include "src/reconf/lock.h"
 
 struct recovery_conf {
 	const char *dir; /* for the sockets; empty */

@@ -4,7 +4,7 @@
 #define RESEX_TESTS_FAKE_CLUSTER_H
 
 #include "src/cluster/cluster.h"
-#include "src/shared/lock.h"
+#include "src/reconf/lock.h"
 
 struct cluster {
 	struct cluster_conf conf;

@@ -26,10 +26,10 @@ tests_fuzz_fuzz_methods_SOURCES = tests/fuzz/fuzz_methods.c tests/fuzz/fuzz.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h \
 	tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 tests_fuzz_fuzz_methods_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_methods_LDADD = $(DAEMON_LIBS) libshared.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
+tests_fuzz_fuzz_methods_LDADD = $(DAEMON_LIBS) libreconf.a libshared.a libibmon.a libcounters.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_record_LDFLAGS = $(LDFLAGS_FUZZ)
-tests_fuzz_fuzz_record_LDADD = libshared.a libutil.a $(ISAL_LIBS)
+tests_fuzz_fuzz_record_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS)
 tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_registry_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_registry_LDADD = libibmon.a libcore.a

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "src/shared/member.h"
-#include "src/shared/move.h"
+#include "src/reconf/move.h"
 #include "src/shared/region.h"
 
 enum { HOSTS = 3, NODES = 3, HELD_SERVICE = 7 };

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "resex/region_abi.h"
-#include "src/shared/step.h"
+#include "src/reconf/step.h"
 
 enum {
 	HISTORY_HOSTS = 8,

@@ -8,7 +8,7 @@
 
 #define SHARED_BROKEN(rule) (shared_broken == BROKEN_##rule)
 
-#include "src/shared/broken.h"
+#include "src/reconf/broken.h"
 
 extern enum shared_rule shared_broken;
 

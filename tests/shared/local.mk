@@ -17,8 +17,8 @@ check_PROGRAMS += tests/shared/vt
 TESTS += tests/shared/vt
 PLANTED += tests/shared/broken.sh
 tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared/schedule.h \
-	tests/shared/hook.h $(WORLD) src/shared/choose.c src/shared/counter.c src/shared/lock.c \
-	src/shared/move.c src/shared/move_locks.c src/shared/move_nodes.c
+	tests/shared/hook.h $(WORLD) src/reconf/choose.c src/reconf/counter.c src/reconf/lock.c src/shared/lease.c \
+	src/reconf/move.c src/reconf/move_locks.c src/reconf/move_nodes.c
 tests_shared_vt_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/shared/hook.h
 tests_shared_vt_LDADD = libutil.a
 

@@ -10,7 +10,7 @@
 #ifndef RESEX_TESTS_SCHEDULE_H
 #define RESEX_TESTS_SCHEDULE_H
 
-#include "src/shared/move.h"
+#include "src/reconf/move.h"
 #include "tests/shared/history.h"
 #include "tests/shared/world.h"
 

@@ -14,7 +14,7 @@
 #define RESEX_TESTS_WORLD_H
 
 #include "resex/region_abi.h"
-#include "src/shared/step.h"
+#include "src/reconf/step.h"
 
 enum {
 	WORLD_HOSTS = 8, /* numbered from 1 */

@@ -291,14 +291,14 @@ check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
 tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
-tests_unit_test_record_LDADD = libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_record_LDADD = libreconf.a libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
-tests_unit_test_region_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_region_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_region_page_SOURCES = tests/unit/test_region_page.c tests/unit/examples.h tests/unit/prop.h
-tests_unit_test_region_page_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_region_page_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
-tests_unit_test_peers_LDADD = libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_peers_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_runner_SOURCES = tests/unit/test_runner.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_runner_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
 tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.c tests/bench/recovery_sim.c \
@@ -306,7 +306,7 @@ tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.c tests/bench/recove
 	tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_recovery_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
 tests_unit_test_peers_shm_SOURCES = tests/unit/test_peers_shm.c tests/unit/prop.h tests/unit/tmpdir.h
-tests_unit_test_peers_shm_LDADD = libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
+tests_unit_test_peers_shm_LDADD = libreconf.a libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
 	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(CMOCKA_LIBS)
 
 if COROSYNC
@@ -314,7 +314,7 @@ check_PROGRAMS += tests/unit/test_member
 TESTS += tests/unit/test_member
 tests_unit_test_member_SOURCES = tests/unit/test_member.c tests/unit/prop.h \
 	tests/fakes/fake_quorum.c tests/fakes/fake_quorum.h
-tests_unit_test_member_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_member_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_cluster_member
 TESTS += tests/unit/test_cluster_member
 tests_unit_test_cluster_member_SOURCES = tests/unit/test_cluster_member.c tests/fakes/fake_quorum.c \
@@ -383,19 +383,19 @@ check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_choose_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_choose_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
-tests_unit_test_counter_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_counter_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/lock_rig.h tests/unit/prop.h \
 	tests/unit/shared_rig.h
-tests_unit_test_lock_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_lock_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_move_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 tests_unit_test_move_locks_SOURCES = tests/unit/test_move_locks.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_move_locks_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_locks_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 tests_unit_test_move_sweep_SOURCES = tests/unit/test_move_sweep.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_move_sweep_LDADD = libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_sweep_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
 endif

@@ -3,7 +3,8 @@
 #ifndef RESEX_TESTS_LOCK_RIG_H
 #define RESEX_TESTS_LOCK_RIG_H
 
-#include "src/shared/lock.h"
+#include "src/reconf/lock.h"
+#include "src/shared/lease.h"
 #include "tests/unit/shared_rig.h"
 
 enum { HOME = 1, A = 2, B = 3, SERVICE = 7, HOLD = 200 * MS, DEADLINE = 50 * MS, CHECK = 10 * MS };

@@ -10,7 +10,7 @@
 #ifndef RESEX_TESTS_MOVE_RIG_H
 #define RESEX_TESTS_MOVE_RIG_H
 
-#include "src/shared/move.h"
+#include "src/reconf/move.h"
 #include "tests/unit/shared_rig.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "resex/region_abi.h"
-#include "src/shared/step.h"
+#include "src/reconf/step.h"
 #include "tests/unit/prop.h"
 
 enum { RIG_HOSTS = 8, MS = 1000000 };

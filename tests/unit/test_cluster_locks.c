@@ -4,7 +4,7 @@
  * the hand that takes locks. Host 1 is their home, as the lowest of the members.
  */
 #include "src/cluster/cluster_priv.h"
-#include "src/shared/lock.h"
+#include "src/shared/lease.h"
 #include "tests/unit/cluster_rig.h"
 
 enum { WEB, MAIL }; /* services of cluster_rig.h, by index; their numbers: */
@@ -162,11 +162,11 @@ static void break__held_for_long__is_broken_where_it_lies(void **state)
 	assert_int_equal(break_result(s, 2, ticket), -EINPROGRESS);
 	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 2, ticket), 0);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
 	/* It is shown at once by who did it, and by the others when they read it. */
-	assert_int_equal(site_lock(s, 2, WEB).word, lock_broken_word(word));
+	assert_int_equal(site_lock(s, 2, WEB).word, lease_broken_word(word));
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, 2 * MS);
-	site_until(s, site_lock(s, 1, WEB).word == lock_broken_word(word));
+	site_until(s, site_lock(s, 1, WEB).word == lease_broken_word(word));
 	assert_int_equal(hand_read(s, 1, MAIL_AT), first(1));
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY); /* nobody holds it */
 }
@@ -179,7 +179,7 @@ static void break__by_its_home__goes_through_its_own_link(void **state)
 	assert_int_equal(break_lock(s, 1, WEB, true, &ticket), 0);
 	site_until(s, break_result(s, 1, ticket) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 1, ticket), 0);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
 static void break__held_only_lately__needs_force(void **state)
@@ -321,8 +321,8 @@ static void break__two_at_once__the_second_is_told_to_wait(void **state)
 	assert_int_equal(break_lock(s, 2, MAIL, true, &b), 0);
 	assert_int_not_equal(a, b);
 	site_until(s, break_result(s, 2, b) == 0);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(web));
-	assert_int_equal(hand_read(s, 1, MAIL_AT), lock_broken_word(mail));
+	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(web));
+	assert_int_equal(hand_read(s, 1, MAIL_AT), lease_broken_word(mail));
 }
 
 /* Who broke one asks later than the next one has begun. */
@@ -341,7 +341,7 @@ static void break__ticket_of_an_earlier_one__keeps_its_result(void **state)
 	assert_int_equal(break_result(s, 2, a), 0);
 	assert_int_equal(break_result(s, 2, b + 1), -ESRCH);
 	assert_int_equal(break_result(s, 2, 0), -ESRCH);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
 static void break__by_two_hosts__is_done_once(void **state)
@@ -355,7 +355,7 @@ static void break__by_two_hosts__is_done_once(void **state)
 	site_until(s,
 		   break_result(s, 1, a) != -EINPROGRESS && break_result(s, 2, b) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 1, a) + break_result(s, 2, b), -ESTALE);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lock_broken_word(word));
+	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
 #define PAIR(test) cmocka_unit_test_setup_teardown(test, pair, finish)

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
-#include "src/shared/lock.h"
+#include "src/reconf/lock.h"
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/cluster_rig.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* counter: the dual update counters and the history T. */
-#include "src/shared/counter.h"
+#include "src/reconf/counter.h"
 #include "tests/unit/shared_rig.h"
 
 enum { SELF = 3, SERVICE = 9, CHECKS = 4 };

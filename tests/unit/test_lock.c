@@ -516,7 +516,7 @@ static void operator_breaks__holder_cannot_release_next_takes_it_unclean(void **
 	struct rig *r = *state;
 
 	hold(r, &r->a);
-	*word(r) = lock_broken_word(*word(r));
+	*word(r) = lease_broken_word(*word(r));
 	assert_word(*word(r), REGION_LOCK_BROKEN, START + 3);
 	ask(r, &r->a, LOCK_RELEASE);
 	assert_word(*word(r), REGION_LOCK_BROKEN, START + 3);

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/shared/broken.h"
+#include "src/reconf/broken.h"
 
 static enum shared_rule broken;
 #undef SHARED_BROKEN
 #define SHARED_BROKEN(rule) (broken == BROKEN_##rule)
 
 /* The rules' hooks are in here. */
-#include "src/shared/lock.c"
+#include "src/reconf/lock.c"
 #include "tests/bench/recovery_sim.h"
 #include "tests/unit/tmpdir.h"
 

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/shared/lock.h"
+#include "src/reconf/lock.h"
 #include "src/shared/region.h"
-#include "src/shared/runner.h"
+#include "src/reconf/runner.h"
 #include "src/transport/transport_shm.h"
 #include "tests/unit/tmpdir.h"
 

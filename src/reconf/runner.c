@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* runner: events in, operations out, one result for each. See runner.h. */
-#include "src/shared/runner.h"
+#include "src/reconf/runner.h"
 
 #include <errno.h>
 #include <stdlib.h>

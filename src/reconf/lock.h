@@ -68,11 +68,11 @@
  * *step*, also when it posts it later: an operation that is late at the post is not
  * posted, and comes back REFUSED.
  */
-#ifndef RESEX_SHARED_LOCK_H
-#define RESEX_SHARED_LOCK_H
+#ifndef RESEX_RECONF_LOCK_H
+#define RESEX_RECONF_LOCK_H
 
 #include "resex/region_abi.h"
-#include "src/shared/step.h"
+#include "src/reconf/step.h"
 
 enum {
 	LOCK_TAGS = 256,		 /* tags conf.tag .. conf.tag + LOCK_TAGS - 1 are its own */
@@ -167,8 +167,6 @@ void lock_mark(struct lock *l, bool unclean);
 
 /* What a waiter waits at an unchanged word before it breaks it. */
 int64_t lock_break_ns(const struct lock_conf *c);
-/* The operator's force: CAS word -> this frees the lock; the next to take it sweeps. */
-uint64_t lock_broken_word(uint64_t word);
 
 /* Epochs of seqs (locks' and nodes'), compared by difference. */
 uint16_t lock_epoch(uint64_t seq);

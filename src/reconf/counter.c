@@ -2,9 +2,9 @@
 /* counter: look at one's own shared counter; keep the history T. */
 #include <string.h>
 
-#include "src/shared/broken.h"
-#include "src/shared/counter.h"
-#include "src/shared/put.h"
+#include "src/reconf/broken.h"
+#include "src/reconf/counter.h"
+#include "src/reconf/put.h"
 
 void counter_init(struct counter *c, const struct counter_conf *conf)
 {

@@ -8,11 +8,11 @@
  * neither the transport nor the protocols, and has no thread and no clock: who
  * polls the transport hands its events on.
  */
-#ifndef RESEX_SHARED_RUNNER_H
-#define RESEX_SHARED_RUNNER_H
+#ifndef RESEX_RECONF_RUNNER_H
+#define RESEX_RECONF_RUNNER_H
 
-#include "src/shared/lock.h"
-#include "src/shared/step.h"
+#include "src/reconf/lock.h"
+#include "src/reconf/step.h"
 #include "src/transport/transport.h"
 
 enum {

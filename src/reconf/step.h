@@ -14,8 +14,8 @@
  * stands; no operation to that host should be put out before (it would come back
  * LOST at once). Events not of the protocol's concern may come and are ignored.
  */
-#ifndef RESEX_SHARED_STEP_H
-#define RESEX_SHARED_STEP_H
+#ifndef RESEX_RECONF_STEP_H
+#define RESEX_RECONF_STEP_H
 
 #include "src/core/units.h"
 

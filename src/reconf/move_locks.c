@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "src/shared/broken.h"
-#include "src/shared/move_priv.h"
+#include "src/reconf/broken.h"
+#include "src/reconf/move_priv.h"
 
 /* --- the two locks ---------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "src/shared/broken.h"
-#include "src/shared/move_priv.h"
+#include "src/reconf/broken.h"
+#include "src/reconf/move_priv.h"
 
 static const struct mono NEVER = { INT64_MAX };
 

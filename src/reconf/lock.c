@@ -7,9 +7,10 @@
  */
 #include <string.h>
 
-#include "src/shared/broken.h"
-#include "src/shared/lock.h"
-#include "src/shared/put.h"
+#include "src/reconf/broken.h"
+#include "src/reconf/lock.h"
+#include "src/reconf/put.h"
+#include "src/shared/lease.h"
 
 static const struct mono NEVER = { INT64_MAX };
 
@@ -33,17 +34,10 @@ bool lock_epoch_ahead(uint16_t a, uint16_t b)
 
 int64_t lock_break_ns(const struct lock_conf *c)
 {
-	int64_t act = c->hold_ns + c->deadline_ns;
-
 	/* rule: break outlasts hold, the operations' deadline and both clocks' drift */
 	if (SHARED_BROKEN(NO_BREAK_DRIFT))
 		return c->hold_ns;
-	return act + act * 2 * c->drift_ppm / (PPM - (int64_t)c->drift_ppm) + 1;
-}
-
-uint64_t lock_broken_word(uint64_t word)
-{
-	return region_word(LOCK_DIRTY, region_word_seq(word) + 1);
+	return lease_break_ns(c->hold_ns, c->deadline_ns, c->drift_ppm);
 }
 
 /* splitmix64 */

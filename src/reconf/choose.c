@@ -2,8 +2,8 @@
 /* choose: the pure half of move.h: which donor, which node, and how a result is said. */
 #include <errno.h>
 
-#include "src/shared/broken.h"
-#include "src/shared/move.h"
+#include "src/reconf/broken.h"
+#include "src/reconf/move.h"
 
 struct sum {
 	uint32_t nodes;

@@ -55,11 +55,11 @@
  * lease ends before: UNDECIDED: the locks are left dirty, so that the next
  * holder's sweep decides; the word itself tells who serves.
  */
-#ifndef RESEX_SHARED_MOVE_H
-#define RESEX_SHARED_MOVE_H
+#ifndef RESEX_RECONF_MOVE_H
+#define RESEX_RECONF_MOVE_H
 
-#include "src/shared/counter.h"
-#include "src/shared/lock.h"
+#include "src/reconf/counter.h"
+#include "src/reconf/lock.h"
 
 enum {
 	MOVE_NODES_MAX = 512, /* of all hosts */

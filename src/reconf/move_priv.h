@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* move_priv: what the files of the move share: move.c, move_locks.c, move_nodes.c. */
-#ifndef RESEX_SHARED_MOVE_PRIV_H
-#define RESEX_SHARED_MOVE_PRIV_H
+#ifndef RESEX_RECONF_MOVE_PRIV_H
+#define RESEX_RECONF_MOVE_PRIV_H
 
-#include "src/shared/move.h"
+#include "src/reconf/move.h"
 
 /* Of conf.tag on: the locks' tags, the counters', and those of a move's own operations. */
 enum {

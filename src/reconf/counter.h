@@ -22,11 +22,11 @@
  * The word is read through the transport like any other (host == self): the CPU
  * never touches it.
  */
-#ifndef RESEX_SHARED_COUNTER_H
-#define RESEX_SHARED_COUNTER_H
+#ifndef RESEX_RECONF_COUNTER_H
+#define RESEX_RECONF_COUNTER_H
 
 #include "resex/region_abi.h"
-#include "src/shared/step.h"
+#include "src/reconf/step.h"
 
 enum { COUNTER_TAGS = 256 }; /* tags conf.tag .. conf.tag + COUNTER_TAGS - 1 are its own */
 

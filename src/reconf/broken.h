@@ -11,8 +11,8 @@
  *
  * and must find what stands behind the rule violated.
  */
-#ifndef RESEX_SHARED_BROKEN_H
-#define RESEX_SHARED_BROKEN_H
+#ifndef RESEX_RECONF_BROKEN_H
+#define RESEX_RECONF_BROKEN_H
 
 #ifndef SHARED_BROKEN
 #define SHARED_BROKEN(rule) 0

@@ -6,9 +6,9 @@
  * Operations of one state have one round number in their tags: results of what was
  * given up are thus known as such.
  */
-#include "src/shared/broken.h"
-#include "src/shared/move_priv.h"
-#include "src/shared/put.h"
+#include "src/reconf/broken.h"
+#include "src/reconf/move_priv.h"
+#include "src/reconf/put.h"
 
 enum { ROUNDS = 1 << 14 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* put: append an operation to a step's output. Inside src/shared only. */
-#ifndef RESEX_SHARED_PUT_H
-#define RESEX_SHARED_PUT_H
+#ifndef RESEX_RECONF_PUT_H
+#define RESEX_RECONF_PUT_H
 
-#include "src/shared/step.h"
+#include "src/reconf/step.h"
 
 /* false: no room in this step. */
 static inline bool step_put(struct step_out *out, struct step_op op)

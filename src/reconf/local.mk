@@ -1,0 +1,14 @@
+# libreconf: the protocol by which nodes move: locks, counters, moves. libshared.a goes behind it.
+noinst_LIBRARIES += libreconf.a
+libreconf_a_SOURCES = \
+	src/reconf/broken.h \
+	src/reconf/choose.c \
+	src/reconf/counter.c src/reconf/counter.h \
+	src/reconf/lock.c src/reconf/lock.h \
+	src/reconf/move.c src/reconf/move.h \
+	src/reconf/move_locks.c \
+	src/reconf/move_nodes.c \
+	src/reconf/move_priv.h \
+	src/reconf/put.h \
+	src/reconf/runner.c src/reconf/runner.h \
+	src/reconf/step.h
