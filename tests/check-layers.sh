@@ -28,8 +28,12 @@ src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @l
 src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
-src/transport/transport_verbs* src/transport/ src/core/units.h src/util/ config.h @libc infiniband/ rdma/
-src/transport/*        src/transport/ src/core/units.h src/util/ config.h @libc nettle/
+src/transport/verbs/*    src/transport/verbs/ src/transport/front/hello.h src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
+src/transport/tcp/*      src/transport/tcp/ src/transport/front/hello.h src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc
+src/transport/shm/*      src/transport/shm/ src/transport/front/hello.h src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc
+src/transport/front/*    src/transport/front/ src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc nettle/
+src/transport/backend.h src/transport/transport.h src/transport/front/hello.h src/core/units.h @libc
+src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs/ !src/transport/tcp/ !src/transport/shm/ src/core/units.h src/util/ config.h @libc
 src/shared/member_corosync* src/shared/ src/core/ src/util/ resex/region_abi.h config.h @libc corosync/
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
@@ -206,7 +210,7 @@ src/conf/cluster_agree_plant.c|#include <jansson.h>|may not include <jansson.h>
 src/guests/plant.c|#include "src/control/server.h"|may not include src/control/server.h
 src/guests/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
 src/cluster/plant.c|#include "src/control/methods.h"|may not include src/control/methods.h
-src/cluster/plant.c|#include "src/transport/tcp.h"|may not include src/transport/tcp.h
+src/cluster/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
 src/control/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
 src/control/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h
 src/engine/plant.c|#include "src/lab/scenario.h"|may not include src/lab/scenario.h
@@ -215,6 +219,12 @@ src/lab/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
 src/lab/plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
 src/reconf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/reconf/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+src/transport/verbs/plant.c|#include "src/transport/tcp/tcp.h"|may not include src/transport/tcp/tcp.h
+src/transport/tcp/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
+src/transport/shm/plant.c|#include "src/transport/front/front.h"|may not include src/transport/front/front.h
+src/transport/front/plant.c|#include "src/transport/verbs/verbs.h"|may not include src/transport/verbs/verbs.h
+src/transport/plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
+src/shared/plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
 src/elsewhere/plant.c|int x;|no row
 END
 }

@@ -562,17 +562,17 @@ src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->balancers);//
 src/conf/cluster_agree.c @ cluster_conf @ s/const uint8_t \*)s->name/const uint8_t *)label/
 src/conf/cluster_agree.c @ cluster_conf @ s/if (c->service\[i\].number == n)/if (n == 1)/
 src/cluster/cluster.c @ cluster cluster_locks @ s/\.agreement = cluster_agreement(&c->conf),/.agreement = 0,/
-src/transport/hello.c @ hello_self @ s/if (!rc \&\& !agreed(h))/if (0)/
-src/transport/hello.c @ hello_self @ s/h->stage == WANT_KEYS \&\& !agreed(h)/!agreed(h)/
-src/transport/hello.c @ hello @ s/ ||$/ || 0 \&\&/
-src/transport/transport_link.c @ transport_links @ s/peer->start != t->conf.start/0/
-src/transport/transport_link.c @ transport_links @ s/peer->start != newest->start)$/0)/
-src/transport/transport_link.c @ transport_links @ s/why == -ENOTUNIQ || why == -EBADE;$/why == -ENOTUNIQ;/
-src/transport/transport_link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 8)/
-src/transport/transport_link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 15)/
-src/transport/transport_link.c @ transport_links @ s/if (of->ss_family != from->sa_family)/if (0)/
-src/transport/transport_link.c @ transport_links @ s/%.24s/%s/
-src/transport/transport_events.c @ transport_links @ s/r->hidden == 1 ? "" : "s"/"s"/
+src/transport/front/hello.c @ hello_self @ s/if (!rc \&\& !agreed(h))/if (0)/
+src/transport/front/hello.c @ hello_self @ s/h->stage == WANT_KEYS \&\& !agreed(h)/!agreed(h)/
+src/transport/front/hello.c @ hello @ s/ ||$/ || 0 \&\&/
+src/transport/front/link.c @ transport_links @ s/peer->start != t->conf.start/0/
+src/transport/front/link.c @ transport_links @ s/peer->start != newest->start)$/0)/
+src/transport/front/link.c @ transport_links @ s/why == -ENOTUNIQ || why == -EBADE;$/why == -ENOTUNIQ;/
+src/transport/front/link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 8)/
+src/transport/front/link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 15)/
+src/transport/front/link.c @ transport_links @ s/if (of->ss_family != from->sa_family)/if (0)/
+src/transport/front/link.c @ transport_links @ s/%.24s/%s/
+src/transport/front/events.c @ transport_links @ s/r->hidden == 1 ? "" : "s"/"s"/
 src/conf/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
 src/cluster/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
 src/cluster/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/
@@ -601,7 +601,7 @@ build() {
 	objs=
 	for f in "$@" "tests/unit/test_$test.c"; do
 		case $f in
-		src/cli/* | src/daemon/main.c | src/hv/hv_xen* | src/transport/transport_verbs*) continue ;;
+		src/cli/* | src/daemon/main.c | src/hv/hv_xen* | src/transport/verbs/*) continue ;;
 		tests/fakes/fake_cluster.c) continue ;;
 		src/benchex/hello.c | src/benchex/merge.c | src/benchex/number.c | src/benchex/option_rows.c | \
 		src/benchex/options.c | src/benchex/price.c | src/benchex/profile.c | src/benchex/result.c | \

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 
 const struct transport_backend *const transport_backends[] = {
 	&transport_shm,

@@ -3,28 +3,28 @@
 noinst_LIBRARIES += libtransport.a
 libtransport_a_SOURCES = \
 	src/transport/backends.c \
-	src/transport/front.h \
-	src/transport/hello.c src/transport/hello.h \
-	src/transport/shm.h \
-	src/transport/shm_call.c \
-	src/transport/shm_exec.c \
-	src/transport/shm_region.c \
-	src/transport/shm_serve.c \
-	src/transport/shm_socket.c \
-	src/transport/tcp.h src/transport/tcp_call.c src/transport/tcp_conn.c \
-	src/transport/tcp_serve.c src/transport/tcp_wire.c \
-	src/transport/transport.c src/transport/transport.h src/transport/transport_priv.h \
-	src/transport/transport_address.c \
-	src/transport/transport_events.c \
-	src/transport/transport_link.c \
-	src/transport/transport_shm.c src/transport/transport_shm.h \
-	src/transport/transport_tcp.c
+	src/transport/front/front.h \
+	src/transport/front/hello.c src/transport/front/hello.h \
+	src/transport/shm/shm.h \
+	src/transport/shm/call.c \
+	src/transport/shm/exec.c \
+	src/transport/shm/region.c \
+	src/transport/shm/serve.c \
+	src/transport/shm/socket.c \
+	src/transport/tcp/tcp.h src/transport/tcp/call.c src/transport/tcp/conn.c \
+	src/transport/tcp/serve.c src/transport/tcp/wire.c \
+	src/transport/front/transport.c src/transport/transport.h src/transport/backend.h \
+	src/transport/front/address.c \
+	src/transport/front/events.c \
+	src/transport/front/link.c \
+	src/transport/shm/shm.c src/transport/shm/faults.h \
+	src/transport/tcp/tcp.c
 libtransport_a_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 if VERBS
 libtransport_a_SOURCES += \
-	src/transport/transport_verbs.c src/transport/transport_verbs.h \
-	src/transport/transport_verbs_call.c \
-	src/transport/transport_verbs_conn.c \
-	src/transport/transport_verbs_event.c \
-	src/transport/transport_verbs_serve.c
+	src/transport/verbs/verbs.c src/transport/verbs/verbs.h \
+	src/transport/verbs/call.c \
+	src/transport/verbs/conn.c \
+	src/transport/verbs/event.c \
+	src/transport/verbs/serve.c
 endif

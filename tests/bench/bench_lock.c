@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/transport/transport_shm.h"
+#include "src/transport/shm/faults.h"
 #include "src/util/clock.h"
 #include "tests/bench/lock_host.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/transport/transport_shm.h"
+#include "src/transport/shm/faults.h"
 #include "tests/bench/lock_host.h"
 
 enum {

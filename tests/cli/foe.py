@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""foe: a caller of a resexd by tcp that is no friend (src/transport/hello.h, tcp.h).
+"""foe: a caller of a resexd by tcp that is no friend (src/transport/front/hello.h, tcp.h).
 
 usage: foe.py ADDRESS PORT CLUSTER KEY FROM TO bounds|numbers
 

@@ -15,7 +15,7 @@
 
 #include <nettle/hmac.h>
 
-#include "src/transport/hello.h"
+#include "src/transport/front/hello.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { HONEST, CHANGED, RAW, SIGNED };

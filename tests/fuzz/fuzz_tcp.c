@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { PROVEN, UNPROVEN, ANSWERS, MODES };

@@ -39,9 +39,9 @@ tests_fuzz_fuzz_ring_LDADD = libibmon.a
 tests_fuzz_fuzz_scenario_SOURCES = tests/fuzz/fuzz_scenario.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_scenario_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_scenario_LDADD = $(DAEMON_LIBS) libcounters.a libsim.a libpolicies.a libutil.a libcore.a $(JANSSON_LIBS)
-tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/fuzz.h src/transport/hello.c \
-	src/transport/tcp_call.c src/transport/tcp_conn.c src/transport/tcp_serve.c \
-	src/transport/tcp_wire.c src/transport/transport_address.c
+tests_fuzz_fuzz_tcp_SOURCES = tests/fuzz/fuzz_tcp.c tests/fuzz/fuzz.h src/transport/front/hello.c \
+	src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c \
+	src/transport/tcp/wire.c src/transport/front/address.c
 tests_fuzz_fuzz_tcp_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_tcp_LDADD = $(NETTLE_LIBS)
 endif

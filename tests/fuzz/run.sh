@@ -22,8 +22,8 @@ san="-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 # NAME | SOURCES | FILES WHOSE LINES COUNT | FLOOR % | FILE TO PLANT IN | SED
 targets() {
 	cat <<'END'
-hello | src/transport/hello.c | src/transport/hello.c | 90 | src/transport/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
-tcp | src/transport/hello.c src/transport/tcp_call.c src/transport/tcp_conn.c src/transport/tcp_serve.c src/transport/tcp_wire.c src/transport/transport_address.c | src/transport/tcp_serve.c src/transport/tcp_wire.c | 90 | src/transport/tcp_serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/
+hello | src/transport/front/hello.c | src/transport/front/hello.c | 90 | src/transport/front/hello.c | s/message + len - MAC, MAC);/message + len - MAC, 8);/
+tcp | src/transport/front/hello.c src/transport/tcp/call.c src/transport/tcp/conn.c src/transport/tcp/serve.c src/transport/tcp/wire.c src/transport/front/address.c | src/transport/tcp/serve.c src/transport/tcp/wire.c | 90 | src/transport/tcp/serve.c | s/op->offset + op->len > r->bytes/op->offset > r->bytes/
 record | src/shared/record.c src/shared/region.c src/util/utf8.c | src/shared/record.c src/shared/region.c | 90 | src/shared/region.c | s/t->stride <= bytes - t->offset/t->stride <= bytes/
 registry | ibmon/registry.c ibmon/latency.c src/core/window.c ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/registry.c ibmon/latency.c | 93 | ibmon/registry.c | s/g->frames > frames - g->first_frame)/g->first_frame > frames)/
 ring | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c ibmon/mtu.c | ibmon/ring.c ibmon/ring_rxe.c ibmon/ring_rxe_cq.c ibmon/ring_rxe_psn.c | 90 | ibmon/ring_rxe_psn.c | s/e->opcode >= RING_RXE_OPCODES || //

@@ -18,7 +18,7 @@
 #include "src/reconf/lock.h"
 #include "src/shared/region.h"
 #include "src/reconf/runner.h"
-#include "src/transport/transport_shm.h"
+#include "src/transport/shm/faults.h"
 #include "src/util/clock.h"
 #include "tests/shared/history.h"
 #include "tests/unit/tmpdir.h"

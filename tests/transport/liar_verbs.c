@@ -23,7 +23,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 #include "src/util/clock.h"
 
 enum {

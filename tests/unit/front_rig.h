@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 #include "tests/unit/prop.h"
 
 enum { SENT_MAX = 4096, BYTES = 4096, START = 77 };

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/transport/hello.h"
+#include "src/transport/front/hello.h"
 #include "tests/unit/prop.h"
 
 static const uint8_t key[] = "qX7#vKp2!mZ9@wLd4$nRj6%tBh8^sFg1";

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 #include "tests/unit/tmpdir.h"
 
 enum { HOSTS = 3, LOG = 512, BYTES = 4096 };

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 #include "tests/unit/prop.h"
 
 enum { TCP_HOSTS = 3, TCP_EVENTS = 512, TCP_PART = 2 * TRANSPORT_READ_MAX };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/shared/peers.h"
-#include "src/transport/transport_shm.h"
+#include "src/transport/shm/faults.h"
 #include "tests/unit/tmpdir.h"
 
 enum { HOSTS = 8, GUESTS = 100, SCANS = 200 };

@@ -12,7 +12,7 @@
 #include "src/reconf/lock.h"
 #include "src/shared/region.h"
 #include "src/reconf/runner.h"
-#include "src/transport/transport_shm.h"
+#include "src/transport/shm/faults.h"
 #include "tests/unit/tmpdir.h"
 
 enum { HOSTS = 3, HOME = 1, SERVICE = 1, PREFIX = 0x5ea1, BURST = 20, DEADLINE = 50 };

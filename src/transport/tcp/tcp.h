@@ -2,21 +2,21 @@
 /*
  * tcp: what the files of the two-sided backend tell each other, and nobody else.
  *
- * tcp_wire.c (bytes: frames, buffers), tcp_serve.c (a peer's link to us, from
- * its first byte on, without any socket), tcp_call.c (our link to a peer),
- * transport_tcp.c (sockets, the listener, what is ready).
+ * wire.c (bytes: frames, buffers), serve.c (a peer's link to us, from
+ * its first byte on, without any socket), call.c (our link to a peer),
+ * tcp.c (sockets, the listener, what is ready).
  *
  * A frame: magic 2, type 1, slot 1, len 4, then len bytes; little endian. The
  * slot is the caller's and comes back in the answer. What a READ brings are
  * the bytes as they lie in memory.
  */
-#ifndef RESEX_TRANSPORT_TCP_H
-#define RESEX_TRANSPORT_TCP_H
+#ifndef RESEX_TRANSPORT_TCP_TCP_H
+#define RESEX_TRANSPORT_TCP_TCP_H
 
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 
 enum tcp_type {
 	TCP_HELLO = 1, /* a message of hello.h */
@@ -38,7 +38,7 @@ enum {
 
 _Static_assert((int)HELLO_MAX <= (int)TRANSPORT_MESSAGE_MAX, "a hello is no longer than a request");
 
-/* --- tcp_wire.c ---------------------------------------------------------------- */
+/* --- wire.c ---------------------------------------------------------------- */
 
 /* Bytes on their way: at[head .. tail). It never grows. */
 struct tcp_buf {
@@ -99,7 +99,7 @@ int tcp_request_put(struct tcp_buf *b, uint8_t slot, const struct transport_op *
  */
 int tcp_request_get(const struct tcp_frame *f, struct transport_op *op);
 
-/* --- tcp_serve.c --------------------------------------------------------------- */
+/* --- serve.c --------------------------------------------------------------- */
 
 struct tcp_region {
 	const uint8_t *table;
@@ -144,7 +144,7 @@ void tcp_serve_gone(struct tcp_serve *s, struct mono now);
 /* Its time for the hello is over; before tcp_serve_fini. */
 void tcp_serve_late(struct tcp_serve *s, struct mono now);
 
-/* --- sockets: transport_tcp.c, for tcp_call.c too -------------------------------- */
+/* --- sockets: tcp.c, for call.c too -------------------------------- */
 
 enum tcp_conn_kind { TCP_LISTENS, TCP_CALLS, TCP_SERVES };
 
@@ -166,7 +166,7 @@ void tcp_conn_close(struct tcp_conn *c);
 /* A connected socket as we use it: does not wait, does not gather, notices who is gone. */
 void tcp_conn_options(int fd);
 
-/* --- tcp_call.c ------------------------------------------------------------------ */
+/* --- call.c ------------------------------------------------------------------ */
 
 enum tcp_call_state { TCP_CALL_OFF, TCP_CALL_CONNECTS, TCP_CALL_HELLO, TCP_CALL_UP };
 

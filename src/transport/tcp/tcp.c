@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_tcp: the two-sided backend: the peer's process answers, in its poll.
+ * tcp: the two-sided backend: the peer's process answers, in its poll.
  *
  * The yardstick that one-sided transports are measured with, and the last
  * resort where there is no RDMA. One epoll descriptor watches the listener, our links
- * (tcp_call.c) and those of others to us (tcp_serve.c); progress looks at what
+ * (call.c) and those of others to us (serve.c); progress looks at what
  * is ready and does a bounded part of it.
  */
 #ifndef _GNU_SOURCE
@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 
 enum {
 	READY = 64,    /* descriptors looked at in one progress */

@@ -5,19 +5,19 @@
  * A host listens at DIR/host-N.sock. A caller proves itself there and is handed
  * the two parts as memory files, which it maps: the table cannot be mapped
  * writable by anybody but its owner (sealed), the words can. From then on it executes
- * its operations itself (shm_exec.c). The socket stays: it carries messages, and
+ * its operations itself (exec.c). The socket stays: it carries messages, and
  * its end is the link's end.
  *
  * Behind the table is one page more, of epochs: the owner raises epoch[h - 1] when it
  * destroys the link of host h. A caller looks at it before each operation.
  */
-#ifndef RESEX_TRANSPORT_SHM_PRIV_H
-#define RESEX_TRANSPORT_SHM_PRIV_H
+#ifndef RESEX_TRANSPORT_SHM_SHM_H
+#define RESEX_TRANSPORT_SHM_SHM_H
 
 #include <sys/types.h>
 
-#include "src/transport/transport_priv.h"
-#include "src/transport/transport_shm.h"
+#include "src/transport/backend.h"
+#include "src/transport/shm/faults.h"
 
 enum {
 	SHM_EPOCHS_BYTES = 4096,
@@ -108,7 +108,7 @@ static inline struct shm_out *shm_out(struct shm *s, const struct transport_out 
 	return &s->out[o - s->t.out];
 }
 
-/* --- shm_region.c ----------------------------------------------------------- */
+/* --- region.c ----------------------------------------------------------- */
 
 int shm_region_open(struct shm_region *r, const struct transport_conf *c);
 void shm_region_close(struct shm_region *r);
@@ -116,7 +116,7 @@ void shm_region_close(struct shm_region *r);
 int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k);
 void shm_unmap(struct shm_map *m);
 
-/* --- shm_socket.c ------------------------------------------------------------ */
+/* --- socket.c ------------------------------------------------------------ */
 
 /* A socket's address; -ENAMETOOLONG. */
 int shm_address(char *path, size_t size, const char *dir, uint16_t host);
@@ -136,14 +136,14 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r);
  */
 ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS]);
 
-/* --- shm_call.c: our links ----------------------------------------------------- */
+/* --- call.c: our links ----------------------------------------------------- */
 
 int shm_check(const struct transport_peer *p);
 int shm_call(struct transport *t, struct transport_out *o, struct mono now);
 void shm_hang_up(struct transport *t, struct transport_out *o);
 void shm_out_event(struct shm *s, uint32_t i, uint32_t events, struct mono now);
 
-/* --- shm_serve.c: links to us ---------------------------------------------------- */
+/* --- serve.c: links to us ---------------------------------------------------- */
 
 void shm_accept(struct shm *s, struct mono now);
 void shm_hello_event(struct shm *s, uint32_t i, struct mono now);
@@ -152,7 +152,7 @@ void shm_evict(struct transport *t, uint16_t host);
 void shm_hellos_timers(struct shm *s, struct mono now);
 void shm_hellos_due(const struct shm *s, struct mono *due);
 
-/* --- shm_exec.c: operations under way ---------------------------------------------- */
+/* --- exec.c: operations under way ---------------------------------------------- */
 
 int shm_submit(struct transport *t, struct transport_out *o, struct transport_slot *slot,
 	       struct mono now);

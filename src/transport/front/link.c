@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_link: the life of our links (off, waits, calls, up), and who may call us.
+ * link: the life of our links (off, waits, calls, up), and who may call us.
  *
  * A link that ends, for whatever reason, goes through link_end: the backend
  * hangs up, so that nothing of it touches a slot any more; each operation gets
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/transport/front.h"
+#include "src/transport/front/front.h"
 
 static uint32_t xorshift(uint32_t *x)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_verbs_call: our links to peers: address, route, connection, hello, operations.
+ * call: our links to peers: address, route, connection, hello, operations.
  *
  * Each step is begun here and ends in an event of the connection manager; nothing
  * waits. What READs and atomics bring lands in buffers that belong to the slot, and
  * are kept for the handle's life: a user may still read there when the link is
  * gone, and no link that is gone can still write there.
  */
-#include "src/transport/transport_verbs.h"
+#include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
 #include <netinet/in.h>

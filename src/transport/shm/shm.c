@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_shm: the backend "shm": hosts are processes of one machine, or
+ * shm: the backend "shm": hosts are processes of one machine, or
  * several handles within one, and read each other's memory. See shm.h.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 
 enum { EVENTS = 64 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tcp_call: our link to a peer: connect, the hello, then requests out and
+ * call: our link to a peer: connect, the hello, then requests out and
  * answers in, which come in the order of the requests.
  *
  * All that goes wrong ends in front_down, which calls hang_up: after it nothing
@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 
 enum {
 	IN_ROOM = 2 * TCP_ANSWER_MAX,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tcp_serve: a peer's link to us, from its first byte on.
+ * serve: a peer's link to us, from its first byte on.
  *
  * Bytes come in at `in`, whoever brought them; answers leave at `out`. First
  * the hello, nothing else; then requests, in order, each answered before the
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 
 enum {
 	/* Requests at once: others are waiting too. */

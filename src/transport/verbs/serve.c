@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_verbs_serve: peers' links to us: accept, hello, lend the region.
+ * serve: peers' links to us: accept, hello, lend the region.
  *
  * A caller gets a queue pair of its own, which lets it do nothing but SEND into a
  * few buffers. Only when its PROOF was right, the old link of that host is
@@ -8,7 +8,7 @@
  * domain, and READ and atomics are allowed on its queue pair: then it is told the
  * keys. From there on this host's CPU has no part in what it does.
  */
-#include "src/transport/transport_verbs.h"
+#include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
 #include <string.h>

@@ -20,8 +20,8 @@
  * region is told before PROOF was right. Nothing here does I/O; what comes in is
  * hostile, copied once, checked whole.
  */
-#ifndef RESEX_TRANSPORT_HELLO_H
-#define RESEX_TRANSPORT_HELLO_H
+#ifndef RESEX_TRANSPORT_FRONT_HELLO_H
+#define RESEX_TRANSPORT_FRONT_HELLO_H
 
 #include <stddef.h>
 #include <stdint.h>

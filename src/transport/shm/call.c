@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* shm_call: our links: the call, the hello, the peer's region, the end. */
+/* call: our links: the call, the hello, the peer's region, the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 
 static int begin_hello(struct shm *s, struct shm_out *o, uint16_t host)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* shm_region: the two parts of a region as sealed memory files, ours and a peer's. */
+/* region: the two parts of a region as sealed memory files, ours and a peer's. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010

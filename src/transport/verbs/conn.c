@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_verbs_conn: one queue pair and all that is its own.
+ * conn: one queue pair and all that is its own.
  *
  * Queue pairs are made by ibv_create_qp and moved from state to state here, not by
  * rdma_create_qp: librdmacm opens a device once a process, so that two handles of
  * a process would take each other's asynchronous events; and it hands out
  * the connection manager's own idea of access rights, which has remote WRITE in it.
  */
-#include "src/transport/transport_verbs.h"
+#include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* shm_socket: the sockets of the backend "shm": where they lie, and messages with files. */
+/* socket: the sockets of the backend "shm": where they lie, and messages with files. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 
 /* The memory files of a region, as they travel. */
 enum { FILES = sizeof(int) * TRANSPORT_PARTS };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_events: the queue of what the user is told.
+ * events: the queue of what the user is told.
  *
  * It never grows and never loses a RESULT, an UP or a DOWN: a link has at most
  * TRANSPORT_DEPTH results, one UP and one DOWN in it, since it is not called
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/transport/front.h"
+#include "src/transport/front/front.h"
 
 enum {
 	MESSAGES = TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH,

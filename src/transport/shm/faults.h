@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * transport_shm: what only the backend "shm" can do: a network that fails.
+ * faults: what only the backend "shm" can do: a network that fails.
  *
  * All of it is on the caller's side and by the time that the user passes: with a
  * simulated time and the same seed, a run repeats. An operation is executed in
@@ -8,8 +8,8 @@
  * behind an operation that was lost nothing is executed any more, behind a result
  * that was lost no other comes, and order is kept whatever the delays.
  */
-#ifndef RESEX_TRANSPORT_SHM_H
-#define RESEX_TRANSPORT_SHM_H
+#ifndef RESEX_TRANSPORT_SHM_FAULTS_H
+#define RESEX_TRANSPORT_SHM_FAULTS_H
 
 #include "src/transport/transport.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * front: what the files of the transport's front tell each other, and nobody
- * else: transport.c (operations, the user's functions), transport_link.c (links
- * and callers), transport_events.c (the queue of what the user is told).
+ * else: transport.c (operations, the user's functions), link.c (links
+ * and callers), events.c (the queue of what the user is told).
  */
-#ifndef RESEX_TRANSPORT_FRONT_H
-#define RESEX_TRANSPORT_FRONT_H
+#ifndef RESEX_TRANSPORT_FRONT_FRONT_H
+#define RESEX_TRANSPORT_FRONT_FRONT_H
 
 #include <stdint.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 
-/* --- transport_events.c ----------------------------------------------------- */
+/* --- events.c ----------------------------------------------------- */
 
 int events_init(struct transport *t);
 void events_fini(struct transport *t);
@@ -26,7 +26,7 @@ bool events_any(const struct transport *t);
 void events_return(struct transport *t);
 size_t events_take(struct transport *t, struct transport_event *ev, size_t max);
 
-/* --- transport_link.c ------------------------------------------------------- */
+/* --- link.c ------------------------------------------------------- */
 
 /* What time has brought: deadlines, calls that are due or take too long. */
 void links_timers(struct transport *t, struct mono now);

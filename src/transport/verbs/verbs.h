@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * transport_verbs: within the backend "verbs", from connection to link.
+ * verbs: within the backend "verbs", from connection to link.
  *
- *	transport_verbs.c	 open, close, the device, the region; what the front calls
- *	transport_verbs_event.c	 what the descriptors tell: connections, completions, alarms
- *	transport_verbs_call.c	 our links to peers: call, hello, operations
- *	transport_verbs_serve.c	 peers' links to us: accept, hello, lend the region
- *	transport_verbs_conn.c	 what both are made of: one queue pair and all that is its own
+ *	verbs.c	 open, close, the device, the region; what the front calls
+ *	event.c	 what the descriptors tell: connections, completions, alarms
+ *	call.c	 our links to peers: call, hello, operations
+ *	serve.c	 peers' links to us: accept, hello, lend the region
+ *	conn.c	 what both are made of: one queue pair and all that is its own
  *
  * All is on one device, that of the address we listen at: an HCA's atomics are
  * atomic only against its own, so a caller who came in by another is refused,
  * and the owner's own link goes through it too.
  */
-#ifndef RESEX_TRANSPORT_VERBS_H
-#define RESEX_TRANSPORT_VERBS_H
+#ifndef RESEX_TRANSPORT_VERBS_VERBS_H
+#define RESEX_TRANSPORT_VERBS_VERBS_H
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 
 enum {
 	VERBS_RECVS = 16,	/* a link of a peer: messages it may be ahead of us */
@@ -98,7 +98,7 @@ bool verbs_same_device(const struct verbs *v, const struct rdma_cm_id *id);
 /* Zeroed pages, not inherited by fork; NULL: errno. */
 void *verbs_map(size_t len);
 
-/* --- a connection (transport_verbs_conn.c) ------------------------------------ */
+/* --- a connection (conn.c) ------------------------------------ */
 
 /* A new one in v's list, without anything; NULL: no memory. */
 struct conn *conn_new(struct verbs *v);
@@ -123,7 +123,7 @@ int conn_recv(struct conn *c, uint32_t n);
 uint8_t conn_depth(int device);
 uint64_t conn_wr(enum verbs_wr what, uint32_t n);
 
-/* --- our links (transport_verbs_call.c) --------------------------------------- */
+/* --- our links (call.c) --------------------------------------- */
 
 int verbs_call(struct transport *t, struct transport_out *o, struct mono now);
 void verbs_hang_up(struct transport *t, struct transport_out *o);
@@ -137,7 +137,7 @@ void call_broke(struct conn *c, struct mono now);
 /* The peer did something by it, which nobody may but we. */
 void call_violated(struct conn *c, const char *what, struct mono now);
 
-/* --- peers' links (transport_verbs_serve.c) ------------------------------------ */
+/* --- peers' links (serve.c) ------------------------------------ */
 
 /* A caller: id is ours from here. */
 void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono now);
@@ -152,7 +152,7 @@ void serve_due(struct conn *c, struct mono now);
 void serve_end(struct conn *c);
 void verbs_evict(struct transport *t, uint16_t host);
 
-/* --- what descriptors tell (transport_verbs_event.c) --------------------------- */
+/* --- what descriptors tell (event.c) --------------------------- */
 
 /* Make the channel, the completions' channel and the device's events waitable. 0 or -errno. */
 int verbs_wait_for(struct verbs *v);

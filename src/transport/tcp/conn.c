@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* tcp_conn: sockets and addresses of the two-sided backend. See tcp.h. */
+/* conn: sockets and addresses of the two-sided backend. See tcp.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 
 void tcp_conn_options(int fd)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * shm_exec: operations under way: planned (when, or never, by the injected
+ * exec: operations under way: planned (when, or never, by the injected
  * faults), executed on the peer's memory, finished.
  *
  * Without faults all three happen within submit. With them, an operation whose
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 
 /* --- faults ---------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  * operation, and its way through the slots (free, waits, sent, over, told, free).
  *
  * post checks, takes a slot and gives it to the backend; the backend reports
- * front_done, or the link ends (transport_link.c); poll hands the result out
- * (transport_events.c).
+ * front_done, or the link ends (link.c); poll hands the result out
+ * (events.c).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "src/transport/front.h"
+#include "src/transport/front/front.h"
 
 enum { KEY_ROOM = 4096 };
 

@@ -17,7 +17,7 @@
  * nonces this hello from all others, and the CALL binds the cluster's name, both
  * hosts' numbers and what the caller says of itself; the ANSWER what the responder does.
  */
-#include "src/transport/hello.h"
+#include "src/transport/front/hello.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_address: an IP address and a port in text, for the backends that have them.
+ * address: an IP address and a port in text, for the backends that have them.
  *
  * Numeric ones only: a name would be looked up, and nothing here may wait for that.
  */
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/transport/transport_priv.h"
+#include "src/transport/backend.h"
 
 static bool names_a_host(const struct sockaddr *a)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* tcp_wire: buffers of bytes, and frames in them. See tcp.h. */
+/* wire: buffers of bytes, and frames in them. See tcp.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/transport/tcp.h"
+#include "src/transport/tcp/tcp.h"
 
 #define TCP_MAGIC 0x7852u /* "Rx" */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * transport_priv: between the front (transport.c) and a backend.
+ * backend: between the front (transport.c) and a backend.
  *
  * The front holds what is the same for all: the checks of an operation, the
  * slots, deadlines, back-off, numbers of links, the queue of events, counts,
@@ -9,13 +9,13 @@
  * The responder's side (listening, hello, serving) is the backend's alone, but
  * for who may come in (front_caller, front_proven).
  */
-#ifndef RESEX_TRANSPORT_PRIV_H
-#define RESEX_TRANSPORT_PRIV_H
+#ifndef RESEX_TRANSPORT_BACKEND_H
+#define RESEX_TRANSPORT_BACKEND_H
 
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "src/transport/hello.h"
+#include "src/transport/front/hello.h"
 #include "src/transport/transport.h"
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * shm_serve: links of others to us: the listener, their hello, their messages.
+ * serve: links of others to us: the listener, their hello, their messages.
  *
  * Nothing of the region is handed over before a caller has proven itself, and
  * its old link was destroyed: closed, and its epoch raised.
@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "src/transport/shm.h"
+#include "src/transport/shm/shm.h"
 
 enum { TURN = 16 }; /* callers, and messages of one host, in one poll */
 

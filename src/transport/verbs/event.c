@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_verbs_event: what the descriptors tell: connections, completions, alarms.
+ * event: what the descriptors tell: connections, completions, alarms.
  *
  * One epoll descriptor holds the connection manager's channel, the channel of
  * all completion queues, and the device's asynchronous events; all are
  * non-blocking. Each event is acknowledged where it was taken, before anything is
  * done about it: destroying what has unacknowledged events waits for them, for ever.
  */
-#include "src/transport/transport_verbs.h"
+#include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>

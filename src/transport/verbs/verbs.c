@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transport_verbs: the backend "verbs": reliable connections by libibverbs and librdmacm.
+ * verbs: the backend "verbs": reliable connections by libibverbs and librdmacm.
  *
  * Operations are the device's own: the responder's CPU serves nothing. (On
  * soft-RoCE the kernel of the responder's machine does, but no process of it.)
  */
-#include "src/transport/transport_verbs.h"
+#include "src/transport/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdio.h>
