@@ -10,10 +10,10 @@ function glob(p)
 	return "^" p "$"
 }
 
-# Does header h match one of the list's items (prefix when it ends in / or is src/hv/hv_xen)?
+# Does header h match one of the list's items (a prefix when it ends in /)?
 function listed(h, item)
 {
-	if (item ~ /\/$/ || item ~ /_xen$/)
+	if (item ~ /\/$/)
 		return index(h, item) == 1
 	return h == item
 }

@@ -24,9 +24,9 @@ include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ config.h @libc jansson.h
 src/util/*             src/util/ src/core/ config.h @libc
-src/hv/hv_xen*         src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
-src/hv/hv_sim*         src/hv/ src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
-src/hv/*               src/hv/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
+src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc
+src/hv/*               src/hv/hv.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
 src/transport/verbs/*    src/transport/verbs/ src/transport/front/hello.h src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
 src/transport/tcp/*      src/transport/tcp/ src/transport/front/hello.h src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc
@@ -173,8 +173,8 @@ src/util/plant.c|#include <jansson.h>|may not include <jansson.h>
 src/util/plant.c|nanosleep(&ts, NULL);|may not call nanosleep
 src/hv/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/hv/plant.c|#include "ibmon/guest.h"|may not include ibmon/guest.h
-src/hv/hv_xen_plant.c|#include "src/tick/actor.h"|may not include src/tick/actor.h
-src/hv/hv_sim_plant.c|#include <xenstore.h>|may not include <xenstore.h>
+src/hv/xen/plant.c|#include "src/tick/actor.h"|may not include src/tick/actor.h
+src/hv/sim_plant.c|#include <xenstore.h>|may not include <xenstore.h>
 src/sim/plant.c|#include "ibmon/ring_rxe.h"|may not include ibmon/ring_rxe.h
 src/sim/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
@@ -182,7 +182,7 @@ ibmon/plant.c|#include <rdma/rdma_user_rxe.h>|may not include <rdma/rdma_user_rx
 ibmon/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/plant.c|#include "resex/policy.h"|may not include resex/policy.h
 ibmon/plant.c|#include "ibmon/agent/agent.h"|may not include ibmon/agent/agent.h
-ibmon/guest_plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h
+ibmon/guest_plant.c|#include "src/hv/xen/xen.h"|may not include src/hv/xen/xen.h
 ibmon/plant.c|ops->set_cap(s, 1, cap);|may not name set_cap
 ibmon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not call clock_gettime
 ibmon/agent/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
@@ -197,7 +197,7 @@ src/counters/counter_sim_plant.c|#include "src/sim/model.h"|may not include src/
 src/daemon/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h
-src/daemon/plant.c|#include "src/hv/hv_xen.h"|may not include src/hv/hv_xen.h
+src/daemon/plant.c|#include "src/hv/xen/xen.h"|may not include src/hv/xen/xen.h
 src/daemon/plant.c|gettimeofday(&tv, NULL);|may not call gettimeofday
 src/daemon/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/hv/plant.c|clock_gettime(CLOCK_REALTIME, &ts);|may not call clock_gettime

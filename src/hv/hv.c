@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hv: the table of backends. The rest is in hv_xen*.c and hv_sim.c. */
+/* hv: the table of backends. The rest is in hv_xen*.c and sim.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 #include <string.h>
 
 #include "src/hv/hv.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 
 const struct hv_backend *const hv_backends[] = {
 #ifdef HAVE_XEN

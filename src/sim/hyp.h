@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SIMULATOR: the simulated hypervisor, for src/hv/hv_sim.c alone. */
+/* SIMULATOR: the simulated hypervisor, for src/hv/sim.c alone. */
 /*
  * Each call takes the host's lock; all may be used by several threads. Domain
  * ids are never used twice, so an id is enough to hold on to. 0 or -errno;

@@ -12,7 +12,7 @@
 #include "src/core/caps.h"
 #include "src/engine/engine.h"
 #include "src/guests/restore.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "src/sim/sim.h"
 #include "src/util/clock.h"
 #include "tests/unit/tmpdir.h"

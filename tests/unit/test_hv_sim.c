@@ -16,7 +16,7 @@
 
 #include "resex/guest_abi.h"
 #include "src/hv/hv.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "src/sim/sim.h"
 #include "tests/unit/prop.h"
 

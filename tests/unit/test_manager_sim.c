@@ -10,7 +10,7 @@
 #include "src/tick/actor.h"
 #include "src/guests/guests.h"
 #include "src/tick/sampler.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "src/sim/sim.h"
 #include "tests/unit/tmpdir.h"
 

@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 #include "src/lab/record.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "tests/unit/tmpdir.h"
 
 #define SERVER "{\"name\": \"server\", \"apps\": [{\"kind\": \"server\"}]}"

@@ -7,7 +7,7 @@
 
 #include "ibmon/guest.h"
 #include "ibmon/scan.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "tests/unit/sim_rig.h"
 
 struct fixture {

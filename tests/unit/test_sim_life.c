@@ -9,7 +9,7 @@
 
 #include "resex/guest_abi.h"
 #include "src/hv/hv.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "tests/unit/sim_rig.h"
 
 struct fixture {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/hv/hv.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "resex/guest_abi.h"
 #include "tests/unit/sim_rig.h"
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 
 enum { DOMAINS_MAX = 1024, CAPS_MAX = 64, CAPS_EVERY_US = 10000 };
 

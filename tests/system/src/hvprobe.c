@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "tests/system/src/hvprobe.h"
 
 __attribute__((format(printf, 3, 0))) static bool report(struct probe *p, bool ok, const char *fmt,

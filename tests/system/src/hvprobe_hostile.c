@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 
 #include <xenforeignmemory.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 #include "tests/system/src/hvguest.h"
 #include "tests/system/src/hvprobe.h"
 

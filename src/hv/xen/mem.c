@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hv_xen_mem: a guest's pages for dom0 to read. Called by the control side
+ * mem: a guest's pages for dom0 to read. Called by the control side
  * (discovery) only, as a map takes long: on Xen 4.17 in QEMU without hardware
  * virtualization about 1.5 ms for a PV guest and 0.4 ms for a PVH guest, of
  * one frame as of 16, and 25 ms for 4096.
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 /* xenctrl.h, in it, must come before any other header of Xen. */
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 
 #include <xengnttab.h>
 

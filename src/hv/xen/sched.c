@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hv_xen_sched: who is there, how much CPU it used, and its cap. The sampler
+ * sched: who is there, how much CPU it used, and its cap. The sampler
  * lists on each tick with a handle of its own; the actor sets caps.
  *
  * A cap is set by the scheduler of the domain's own cpupool; Xen refuses a
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 
 #define LIST_MAX  4096u
 #define POOLS_MAX 16u

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hv_xen: the Xen backend's table, and what its three handles do first: find
+ * xen: the Xen backend's table, and what its three handles do first: find
  * out whether this is dom0 of a Xen host that these libraries can speak to.
  *
  * libxenctrl is made for one version of Xen. Another hypervisor answers
@@ -16,8 +16,8 @@
 
 #include <xen/features.h>
 
-#include "src/hv/hv_backends.h"
-#include "src/hv/hv_xen.h"
+#include "src/hv/backends.h"
+#include "src/hv/xen/xen.h"
 
 #define PRIVCMD "/dev/xen/privcmd"
 

@@ -18,7 +18,7 @@
 #include "resex/guest_abi.h"
 #include "src/core/caps.h"
 #include "src/hv/hv.h"
-#include "src/hv/hv_backends.h"
+#include "src/hv/backends.h"
 #include "src/sim/hyp.h"
 
 enum { MAP_FRAMES_MAX = 4096 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hv_xen_watch: domains that come and go, and what a guest writes about
+ * watch: domains that come and go, and what a guest writes about
  * itself, by xenstore. Used by the control thread's loop.
  *
  * @introduceDomain and @releaseDomain do not say which domain: the reader
@@ -20,7 +20,7 @@
 #include <xenstore_lib.h>
 
 #include "resex/guest_abi.h"
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 
 #define TOKEN_DOMAINS "domains"
 #define TOKEN_NODE    "node:"

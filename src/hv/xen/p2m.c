@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hv_xen_p2m: a PV guest's frame numbers into those of the machine, by the
+ * p2m: a PV guest's frame numbers into those of the machine, by the
  * table that the guest itself keeps. Called by hv_xen_mem for map and verify.
  *
  * A guest says in its shared-info page where the table is: today as an array
@@ -19,7 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 
 #define ENTRY_MASK     511u
 #define PTE_PRESENT    0x1ull

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hv_xen_frames: frames as Xen numbers them (MFNs of a PV guest, GFNs of the
+ * frames: frames as Xen numbers them (MFNs of a PV guest, GFNs of the
  * others): what they are, and mapping them. Below hv_xen_mem and hv_xen_p2m.
  *
  * Types: a PV guest that has a device passed through may name the frames of
@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 
 /* xenctrl.h, in it, must come before any other header of Xen. */
-#include "src/hv/hv_xen.h"
+#include "src/hv/xen/xen.h"
 
 #include <xen/sys/privcmd.h>
 

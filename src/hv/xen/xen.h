@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hv_xen: what the files of the Xen backend share. Not for callers of hv. */
-#ifndef RESEX_HV_XEN_H
-#define RESEX_HV_XEN_H
+/* xen: what the files of the Xen backend share. Not for callers of hv. */
+#ifndef RESEX_HV_XEN_XEN_H
+#define RESEX_HV_XEN_XEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ int hv_xen_open(xc_interface **xc, struct hv_xen_quiet *q);
 /* One domain. -ESRCH: no such domain. */
 int hv_xen_dominfo(xc_interface *xc, uint32_t domid, xc_domaininfo_t *info);
 
-/* Frames as Xen numbers them: their types, and mapping them. hv_xen_frames.c */
+/* Frames as Xen numbers them: their types, and mapping them. frames.c */
 struct hv_xen_frames {
 	xc_interface *xc;
 	xencall_handle *call;
@@ -65,7 +65,7 @@ void hv_xen_frames_unmap(void *addr, size_t n);
 /*
  * Translate a PV guest's frame numbers by its own table. -EINVAL: none there;
  * -EPERM: a frame of another domain that it mapped; -EAGAIN: the guest is
- * rebuilding the table; -EOPNOTSUPP: a 32-bit PV guest. hv_xen_p2m.c
+ * rebuilding the table; -EOPNOTSUPP: a 32-bit PV guest. p2m.c
  */
 int hv_xen_p2m_translate(struct hv_xen_frames *f, const xc_domaininfo_t *info, size_t n,
 			 const uint64_t *pfns, xen_pfn_t *mfns, size_t *bad);
