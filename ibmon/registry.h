@@ -8,7 +8,7 @@
 #ifndef RESEX_IBMON_REGISTRY_H
 #define RESEX_IBMON_REGISTRY_H
 
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 #include "resex/guest_abi.h"
 
 /* A descriptor that was refused, kept so that ring-list can show it. */

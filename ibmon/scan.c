@@ -2,9 +2,9 @@
 /* scan: rings of a guest -> samples -> its usage of one interval; its report. See scan.h. */
 #include "ibmon/scan.h"
 
-#include "ibmon/mtu.h"
+#include "ibmon/ring/mtu.h"
 #include "ibmon/registry.h"
-#include "ibmon/ring_ops.h"
+#include "ibmon/ring/ops.h"
 
 static void report_fault(const struct scan_ring *sr, struct scan_result *res)
 {

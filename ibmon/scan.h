@@ -7,7 +7,7 @@
 #define RESEX_IBMON_SCAN_H
 
 #include "ibmon/latency.h"
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 
 struct scan_ring {
 	struct ring *ring;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* totals: sums of what was counted on rings. See ring.h. */
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 
 void ring_totals_add(struct ring_totals *to, const struct ring_totals *t)
 {

@@ -43,10 +43,12 @@ src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
 ibmon/guest*           ibmon/ !ibmon/agent/ src/hv/hv.h src/core/ src/util/ resex/guest_abi.h config.h @libc
-ibmon/*                ibmon/ !ibmon/agent/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+ibmon/ring/*           ibmon/ring/ src/core/ src/util/ resex/guest_abi.h config.h @libc
+ibmon/scan*            ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon/ring/ops.h ibmon/ring/mtu.h src/core/ @libc
+ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon/ring/mtu.h src/core/ src/util/ resex/guest_abi.h config.h @libc
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/control/proto.h config.h @libc jansson.h @curses resex/exit.h
-src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
+src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/ring/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
@@ -152,7 +154,7 @@ plants() {
 src/core/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 src/core/plant.c|#include <stdio.h>|may not include <stdio.h>
 src/core/plant.c|#include <time.h>|may not include <time.h>
-src/core/plant.c|# include "ibmon/ring.h"|may not include ibmon/ring.h
+src/core/plant.c|# include "ibmon/ring/ring.h"|may not include ibmon/ring/ring.h
 src/core/plant.c|#include "resex/policy.h"|may not include resex/policy.h
 src/core/plant.h|#include HEADER|include of a macro
 src/core/plant.c|#include "units.h"|may not include units.h
@@ -175,7 +177,7 @@ src/hv/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/hv/plant.c|#include "ibmon/guest.h"|may not include ibmon/guest.h
 src/hv/xen/plant.c|#include "src/tick/actor.h"|may not include src/tick/actor.h
 src/hv/sim_plant.c|#include <xenstore.h>|may not include <xenstore.h>
-src/sim/plant.c|#include "ibmon/ring_rxe.h"|may not include ibmon/ring_rxe.h
+src/sim/plant.c|#include "ibmon/ring/rxe.h"|may not include ibmon/ring/rxe.h
 src/sim/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 ibmon/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/verbs.h>
 ibmon/plant.c|#include <rdma/rdma_user_rxe.h>|may not include <rdma/rdma_user_rxe.h>
@@ -190,7 +192,7 @@ ibmon/agent/plant.c|#include <infiniband/verbs.h>|may not include <infiniband/ve
 ibmon/report/plant.c|#include "src/util/log.h"|may not include src/util/log.h
 ibmon/report/plant.c|clock_gettime(CLOCK_MONOTONIC, &ts);|may not name CLOCK_MONOTONIC
 src/cli/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine.h
-src/cli/plant.c|#include "ibmon/ring.h"|may not include ibmon/ring.h
+src/cli/plant.c|#include "ibmon/ring/ring.h"|may not include ibmon/ring/ring.h
 src/counters/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 src/counters/plant.c|#include "src/sim/sim.h"|may not include src/sim/sim.h
 src/counters/counter_sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
@@ -225,6 +227,8 @@ src/transport/shm/plant.c|#include "src/transport/front/front.h"|may not include
 src/transport/front/plant.c|#include "src/transport/verbs/verbs.h"|may not include src/transport/verbs/verbs.h
 src/transport/plant.c|#include "src/shared/region.h"|may not include src/shared/region.h
 src/shared/plant.c|#include "src/reconf/lock.h"|may not include src/reconf/lock.h
+ibmon/ring/plant.c|#include "ibmon/registry.h"|may not include ibmon/registry.h
+ibmon/plant.c|#include "ibmon/ring/rxe.h"|may not include ibmon/ring/rxe.h
 src/elsewhere/plant.c|int x;|no row
 END
 }

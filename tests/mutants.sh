@@ -198,12 +198,12 @@ src/util/netlink.c @ netlink @ s/ || h.nlmsg_len > \*left//
 src/util/netlink.c @ netlink @ s/if (skip > \*left)/if (0)/
 src/util/netlink.c @ netlink @ s/error <= -ERRNO_END/error < -ERRNO_END/
 src/util/netlink.c @ netlink @ s/ & (uint32_t)NLA_TYPE_MASK//
-ibmon/mtu.c @ mtu @ s/(bytes % mtu != 0)/0/
-ibmon/mtu.c @ mtu @ s/return 1;/return 0;/
-ibmon/mtu.c @ mtu @ s/a > UINT64_MAX - b ? UINT64_MAX : a + b/a + b/
-ibmon/mtu.c @ mtu @ s/s->flags & SAMPLE_UNCHARGED/0/
-ibmon/mtu.c @ mtu @ s/if (s->msg_bytes > u->msg_bytes)//
-ibmon/mtu.c @ mtu @ s/SAMPLE_WRS_BOUNDED | //
+ibmon/ring/mtu.c @ mtu @ s/(bytes % mtu != 0)/0/
+ibmon/ring/mtu.c @ mtu @ s/return 1;/return 0;/
+ibmon/ring/mtu.c @ mtu @ s/a > UINT64_MAX - b ? UINT64_MAX : a + b/a + b/
+ibmon/ring/mtu.c @ mtu @ s/s->flags & SAMPLE_UNCHARGED/0/
+ibmon/ring/mtu.c @ mtu @ s/if (s->msg_bytes > u->msg_bytes)//
+ibmon/ring/mtu.c @ mtu @ s/SAMPLE_WRS_BOUNDED | //
 ibmon/scan.c @ scan ring_hostile @ s/ && sr->old//
 ibmon/scan.c @ scan ring_hostile @ s/ring_desc(sr->ring)->kind != RING_SQ/0/
 ibmon/scan.c @ scan ring_hostile @ s/ring_fault_tell(sr->ring);//
@@ -220,22 +220,22 @@ ibmon/registry.c @ registry @ s/ || dir->rings > GUEST_RINGS_PER_DIRECTORY//
 ibmon/registry.c @ registry @ s/digit > 9 ||//
 ibmon/registry.c @ registry @ s/digit > 9 || v > (UINT64_MAX - digit) \/ 10/digit > 9/
 ibmon/registry.c @ registry @ s/ && r.ref <= UINT32_MAX//
-ibmon/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (r->fault)/if (0)/
-ibmon/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (s->flags & SAMPLE_LAPPED)/if (0)/
-ibmon/ring_rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_same(w->d, w->m))/if (0)/
-ibmon/ring_rxe.c @ ring_fault ring_rxe ring_hostile @ s/w->cons > w->mask ||//
-ibmon/ring_rxe.c @ ring_fault ring_rxe ring_hostile @ s/w->beyond > w->jump_max/0/
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (e->status) {/if (0) {/
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (kind == OP_LOCAL)/if (0)/
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/q->ud = kind == OP_SEND \&\& addressed/q->ud = 0/
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (opcode == RING_RXE_READ)/if (0)/
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/w->excess > w->jump_max/0/
-ibmon/ring_rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/return (newer - older) & RING_RXE_PSN_MASK/return newer - older/
-ibmon/ring_rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (producer > mask)/if (0)/
-ibmon/ring_rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (!cq_plausible(&e))/if (0)/
-ibmon/ring_rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (bytes > m->len || /if (/
+ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (r->fault)/if (0)/
+ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (s->flags & SAMPLE_LAPPED)/if (0)/
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_same(w->d, w->m))/if (0)/
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/w->cons > w->mask ||//
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/w->beyond > w->jump_max/0/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (e->status) {/if (0) {/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (kind == OP_LOCAL)/if (0)/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/q->ud = kind == OP_SEND \&\& addressed/q->ud = 0/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (opcode == RING_RXE_READ)/if (0)/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/w->excess > w->jump_max/0/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/return (newer - older) & RING_RXE_PSN_MASK/return newer - older/
+ibmon/ring/rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (producer > mask)/if (0)/
+ibmon/ring/rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (!cq_plausible(&e))/if (0)/
+ibmon/ring/rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (bytes > m->len || /if (/
 src/tick/sampler.c @ sampler_caps @ s/sl->serial = mail_serial(mail);//
 src/tick/sampler.c @ sampler_caps @ s/if (mail && mail_domid(mail) == g->key.domid)/if (0)/
 src/tick/sampler.c @ sampler @ s/ && is->link == was->link//

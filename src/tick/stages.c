@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ibmon/mtu.h"
+#include "ibmon/ring/mtu.h"
 
 /* The domain of a guest in the list just taken: both are in ascending id. */
 static const struct hv_dom *dom_of(const struct sampler *s, const struct set_guest *g, int *at)

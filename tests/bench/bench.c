@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ibmon/ring_rxe.h"
+#include "ibmon/ring/rxe.h"
 #include "resex/guest_abi.h"
 #include "src/conf/settings.h"
 #include "src/tick/sampler.h"

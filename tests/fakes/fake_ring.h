@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 
 enum fake_type {
 	FAKE_RC,

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 
 enum { GOLDEN_RINGS_MAX = 3 };
 

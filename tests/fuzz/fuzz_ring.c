@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 #include "resex/guest_abi.h"
 #include "tests/fuzz/fuzz.h"
 

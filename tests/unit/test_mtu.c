@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ibmon/mtu.h"
+#include "ibmon/ring/mtu.h"
 
 static void mtu__edges_of_the_path_mtu__are_rounded_up(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ring_rxe.h against the kernel's own headers. Built with verbs only: ibmon
+ * ibmon/ring/rxe.h against the kernel's own headers. Built with verbs only: ibmon
  * itself must not need them.
  */
 #include "tests/unit/prop.h"
@@ -8,7 +8,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 
-#include "ibmon/ring_rxe.h"
+#include "ibmon/ring/rxe.h"
 #include "tests/fakes/fake_ring.h"
 
 #define SAME(ours, our_field, theirs, their_field)                                                 \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ring: one mapped ring, whatever its layout; totals and faults. See ring.h. */
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ibmon/ring_ops.h"
+#include "ibmon/ring/ops.h"
 #include "resex/guest_abi.h"
 
 static const struct ring_ops *const layouts[] = { &ring_rxe_sq, &ring_rxe_cq };

@@ -12,8 +12,8 @@
  *
  * open and close allocate (control thread); sample does not (sampler).
  */
-#ifndef RESEX_IBMON_RING_H
-#define RESEX_IBMON_RING_H
+#ifndef RESEX_IBMON_RING_RING_H
+#define RESEX_IBMON_RING_RING_H
 
 #include <stddef.h>
 

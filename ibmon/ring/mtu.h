@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mtu: samples -> usage. Pure. */
-#ifndef RESEX_IBMON_MTU_H
-#define RESEX_IBMON_MTU_H
+#ifndef RESEX_IBMON_RING_MTU_H
+#define RESEX_IBMON_RING_MTU_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ring_rxe: send queues of soft-RoCE: where a ring stands, how many, which.
+ * rxe: send queues of soft-RoCE: where a ring stands, how many, which.
  *
  * How many were completed: the consumer index is exact but masked; ssn runs
  * freely but also counts posts that were refused or aborted. Both are known
@@ -14,14 +14,14 @@
  * were wiped (RESET) and pages that were reused (the process died) add
  * nothing. Entries seen posted are noted, so that their sizes are known even
  * if they are overwritten before the next sample. What it all costs is
- * worked out in ring_rxe_psn.c.
+ * worked out in rxe_psn.c.
  *
  * Slots from the producer on may be in the making; a post that is refused
  * on a full ring scribbles over the newest completed entry, which is there.
  */
 #include <errno.h>
 
-#include "ibmon/ring_rxe_sq.h"
+#include "ibmon/ring/rxe_sq.h"
 #include "resex/guest_abi.h"
 #include "src/util/seqread.h"
 

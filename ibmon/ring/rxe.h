@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ring_rxe: where soft-RoCE (rdma_rxe, Linux 4.8 to at least 6.1) keeps what
+ * rxe: where soft-RoCE (rdma_rxe, Linux 4.8 to at least 6.1) keeps what
  * we read. Own definitions, since ibmon is built where no RDMA headers are;
  * a test that is built with verbs compares them with the kernel's.
  *
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ibmon/ring_ops.h"
+#include "ibmon/ring/ops.h"
 
 /* Three cache lines, so that producer and consumer do not share one. */
 struct ring_rxe_header {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* mtu: what one queue pair completed becomes what its guest used. See flow.h. */
-#include "ibmon/mtu.h"
+#include "ibmon/ring/mtu.h"
 
 enum { PATH_MTU_DEFAULT = 1024 };
 

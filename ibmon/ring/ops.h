@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ring_ops: what a provider's ring layout must know. For layouts, not callers.
+ * ops: what a provider's ring layout must know. For layouts, not callers.
  *
- * One layout is one file (ring_rxe.c). A layout sees a window onto mapped
+ * One layout is one file (rxe.c). A layout sees a window onto mapped
  * guest memory and its own state block; ring.c does the rest (totals,
  * bounds, faults).
  */
 #ifndef RESEX_IBMON_RING_OPS_H
 #define RESEX_IBMON_RING_OPS_H
 
-#include "ibmon/ring.h"
+#include "ibmon/ring/ring.h"
 
 struct ring_mem {
 	const volatile uint8_t *base; /* first byte of the ring itself */

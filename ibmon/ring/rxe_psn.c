@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ring_rxe_psn: send queues of soft-RoCE: what completed entries cost.
+ * rxe_psn: send queues of soft-RoCE: what completed entries cost.
  *
  * On RC and UC each packet takes one packet sequence number (PSN), and a
  * READ as many as its response has packets: just what is charged. So the
@@ -19,8 +19,8 @@
  */
 #include <errno.h>
 
-#include "ibmon/mtu.h"
-#include "ibmon/ring_rxe_sq.h"
+#include "ibmon/ring/mtu.h"
+#include "ibmon/ring/rxe_sq.h"
 
 #define LENGTH_MAX (1u << 31)
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ring_rxe_sq: what the two files of the send queue layout share. Private.
+ * rxe_sq: what the two files of the send queue layout share. Private.
  *
- * ring_rxe.c finds out how many work requests were completed and which
- * entries can still be read; ring_rxe_psn.c what they cost.
+ * rxe.c finds out how many work requests were completed and which
+ * entries can still be read; rxe_psn.c what they cost.
  */
 #ifndef RESEX_IBMON_RING_RXE_SQ_H
 #define RESEX_IBMON_RING_RXE_SQ_H
 
-#include "ibmon/ring_rxe.h"
+#include "ibmon/ring/rxe.h"
 
 /* An entry as it was when seen posted. */
 struct rxe_noted {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ring_rxe_cq: completion queues of soft-RoCE. How completions ended, and of
+ * rxe_cq: completion queues of soft-RoCE. How completions ended, and of
  * which queue pair; the work itself is counted on the send queues.
  *
  * Only the masked producer index tells what is new, so that whole laps leave
@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "ibmon/ring_rxe.h"
+#include "ibmon/ring/rxe.h"
 #include "resex/guest_abi.h"
 #include "src/util/seqread.h"
 
