@@ -627,6 +627,6 @@ int main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN); /* as resexd's main does */
-	signal(SIGHUP, SIG_DFL); /* under nohup, the engine would ignore it */
+	signal(SIGHUP, SIG_DFL);  /* under nohup, the engine would ignore it */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
