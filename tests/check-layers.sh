@@ -37,7 +37,7 @@ src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs
 src/shared/member_corosync* src/shared/ src/core/ src/util/ resex/region_abi.h config.h @libc corosync/
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
-src/reconf/*           src/reconf/ src/core/units.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
+src/reconf/*           src/reconf/ src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/counters/counter_sim* src/counters/ src/core/ src/sim/sim.h src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
@@ -49,7 +49,7 @@ ibmon/*                ibmon/ !ibmon/agent/ !ibmon/ring/ ibmon/ring/ring.h ibmon
 src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/agent_socket.h resex/exit.h config.h @libc jansson.h infiniband/ rdma/
 src/cli/*              src/cli/ src/core/ src/util/ src/control/proto.h config.h @libc jansson.h @curses resex/exit.h
 src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/ring/mtu.h resex/policy.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
-src/conf/cluster_agree* src/conf/cluster.h nettle/ @libc
+src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
 src/guests/*           src/guests/ src/core/ src/util/ src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
 src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/guests/guests.h src/shared/ src/transport/transport.h resex/region_abi.h config.h @libc

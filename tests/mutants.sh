@@ -200,7 +200,7 @@ src/util/netlink.c @ netlink @ s/error <= -ERRNO_END/error < -ERRNO_END/
 src/util/netlink.c @ netlink @ s/ & (uint32_t)NLA_TYPE_MASK//
 ibmon/ring/mtu.c @ mtu @ s/(bytes % mtu != 0)/0/
 ibmon/ring/mtu.c @ mtu @ s/return 1;/return 0;/
-ibmon/ring/mtu.c @ mtu @ s/a > UINT64_MAX - b ? UINT64_MAX : a + b/a + b/
+src/core/units.h @ mtu @ s/a > UINT64_MAX - b ? UINT64_MAX : a + b/a + b/
 ibmon/ring/mtu.c @ mtu @ s/s->flags & SAMPLE_UNCHARGED/0/
 ibmon/ring/mtu.c @ mtu @ s/if (s->msg_bytes > u->msg_bytes)//
 ibmon/ring/mtu.c @ mtu @ s/SAMPLE_WRS_BOUNDED | //
@@ -368,9 +368,9 @@ src/core/crosscheck.c @ crosscheck @ s/now->sent < was->sent ||//
 src/core/crosscheck.c @ crosscheck @ s/b->bytes_sent < a->bytes_sent ||//;s/b->mtus_sent < a->mtus_sent ||//;s/b->wrs < a->wrs ||//
 src/core/crosscheck.c @ crosscheck @ s/if (bytes > mul64(mtus, 4096))/if (0)/
 src/core/crosscheck.c @ crosscheck @ s/if (now->lost > was->lost/if (0/
-src/core/crosscheck.c @ crosscheck @ s/add64(mtus, wrs), CROSS_HEADERS/wrs, CROSS_HEADERS/
+src/core/crosscheck.c @ crosscheck @ s/sat_add(mtus, wrs), CROSS_HEADERS/wrs, CROSS_HEADERS/
 src/core/crosscheck.c @ crosscheck @ s/now->packets_recv - was->packets_recv, CROSS_ACK/0, CROSS_ACK/
-src/core/crosscheck.c @ crosscheck @ s/add64(w->explained, now->served - was->served)/w->explained/
+src/core/crosscheck.c @ crosscheck @ s/sat_add(w->explained, now->served - was->served)/w->explained/
 src/core/crosscheck.c @ crosscheck @ s/conf->tolerance, 1000/conf->tolerance, 100/
 src/core/crosscheck.c @ crosscheck @ s/c->debt > paid ? c->debt - paid : 0/c->debt - paid/
 src/core/crosscheck.c @ crosscheck @ s/c->debt > w->flight/1/
@@ -622,6 +622,14 @@ build() {
 		-lcmocka -ljansson -lisal -lnettle -levent_core -lpthread -lm
 }
 
+# forget FILE: the objects that are made of it; any may be made of a header.
+forget() {
+	case $1 in
+	*.h) rm -f "$tmp"/obj/* ;;
+	*) rm -f "$tmp/obj/$(echo "$1" | tr / _).o" ;;
+	esac
+}
+
 # run_tests TESTS: 0 when all pass.
 run_tests() {
 	for t in $1; do
@@ -653,7 +661,7 @@ while IFS= read -r line; do
 		echo "cannot be made: $file: $change"
 		bad=$((bad + 1))
 	else
-		rm -f "$tmp/obj/$(echo "$file" | tr / _).o"
+		forget "$file"
 		rc=0
 		run_tests "$tests" || rc=$?
 		case $rc in
@@ -666,7 +674,7 @@ while IFS= read -r line; do
 		esac
 	fi
 	cp "$tmp/saved" "$file"
-	rm -f "$tmp/obj/$(echo "$file" | tr / _).o"
+	forget "$file"
 done <"$tmp/list"
 echo "mutants: $((n - bad)) of $n killed"
 [ "$bad" -eq 0 ]

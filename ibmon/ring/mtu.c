@@ -2,12 +2,9 @@
 /* mtu: what one queue pair completed becomes what its guest used. See flow.h. */
 #include "ibmon/ring/mtu.h"
 
-enum { PATH_MTU_DEFAULT = 1024 };
+#include "src/core/units.h"
 
-static uint64_t add64(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
+enum { PATH_MTU_DEFAULT = 1024 };
 
 uint64_t mtu_of(uint64_t bytes, uint32_t path_mtu)
 {
@@ -28,11 +25,11 @@ void mtu_add(struct usage *u, const struct sample *s)
 		u->flags |= USAGE_LOST;
 	if (s->msg_bytes > u->msg_bytes)
 		u->msg_bytes = s->msg_bytes;
-	u->mtus_sent = add64(u->mtus_sent, s->mtus_sent);
-	u->mtus_recv = add64(u->mtus_recv, s->mtus_recv);
-	u->bytes_sent = add64(u->bytes_sent, s->bytes_sent);
-	u->bytes_recv = add64(u->bytes_recv, s->bytes_recv);
-	u->wrs = add64(u->wrs, s->wrs);
-	u->lost = add64(u->lost, s->lost);
-	u->backlog = add64(u->backlog, s->backlog);
+	u->mtus_sent = sat_add(u->mtus_sent, s->mtus_sent);
+	u->mtus_recv = sat_add(u->mtus_recv, s->mtus_recv);
+	u->bytes_sent = sat_add(u->bytes_sent, s->bytes_sent);
+	u->bytes_recv = sat_add(u->bytes_recv, s->bytes_recv);
+	u->wrs = sat_add(u->wrs, s->wrs);
+	u->lost = sat_add(u->lost, s->lost);
+	u->backlog = sat_add(u->backlog, s->backlog);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/util/bytes.h"
+
 static const uint32_t magic = 0x78657862; /* "bxex" */
 
 struct writer {
@@ -16,16 +18,15 @@ struct reader {
 
 static void put(struct writer *w, uint64_t v, int bytes)
 {
-	for (int i = 0; i < bytes; i++)
-		*w->at++ = (uint8_t)(v >> (8 * i));
+	bytes_put_le(w->at, v, (size_t)bytes);
+	w->at += bytes;
 }
 
 static uint64_t get(struct reader *r, int bytes)
 {
-	uint64_t v = 0;
+	uint64_t v = bytes_get_le(r->at, (size_t)bytes);
 
-	for (int i = 0; i < bytes; i++)
-		v |= (uint64_t)*r->at++ << (8 * i);
+	r->at += bytes;
 	return v;
 }
 

@@ -2,15 +2,12 @@
 /* plan: see plan.h. */
 #include "src/benchex/plan.h"
 
+#include "src/core/random.h"
 #include "src/core/units.h"
 
 uint64_t bx_random(struct bx_random *r)
 {
-	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
+	return random_next(&r->state);
 }
 
 uint32_t bx_random_size(struct bx_random *r, struct bx_range range)

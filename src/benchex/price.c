@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "src/benchex/benchex.h"
+#include "src/core/random.h"
 
 struct parts {
 	double strike_now; /* K e^(-rT) */
@@ -59,14 +60,10 @@ double bx_price_put(const struct bx_terms *t)
 	return worth(price);
 }
 
-/* splitmix64 (Steele and others, 2014), as a number within 0 .. 1. */
+/* A number within 0 .. 1. */
 static double chance(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+	return (double)(random_next(state) >> 11) * 0x1p-53;
 }
 
 double bx_price_many(uint64_t seed, uint32_t n)

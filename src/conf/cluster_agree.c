@@ -17,6 +17,7 @@
 #include <nettle/sha2.h>
 
 #include "src/conf/cluster.h"
+#include "src/util/bytes.h"
 
 static const char label[] = "resex: agree 1  ";
 
@@ -24,8 +25,7 @@ static void add(struct sha256_ctx *ctx, uint64_t v)
 {
 	uint8_t bytes[8];
 
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (uint8_t)(v >> (8 * i));
+	bytes_put_le(bytes, v, sizeof(bytes));
 	sha256_update(ctx, sizeof(bytes), bytes);
 }
 

@@ -2,50 +2,32 @@
 /* crosscheck: what a counter saw against what rings claim. See crosscheck.h. */
 #include "src/core/crosscheck.h"
 
-enum { MESSAGE_MAX = 16 << 20 };
+#include "src/core/units.h"
 
-static uint64_t add64(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
+enum { MESSAGE_MAX = 16 << 20 };
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-static uint64_t mul64(uint64_t a, uint64_t b)
-{
-	unsigned __int128 x = (unsigned __int128)a * b;
-
-	return x > UINT64_MAX ? UINT64_MAX : (uint64_t)x;
-}
-
-/* a * b / c, at most UINT64_MAX. */
-static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
-{
-	unsigned __int128 x = (unsigned __int128)a * b / c;
-
-	return x > UINT64_MAX ? UINT64_MAX : (uint64_t)x;
-}
-
 uint64_t cross_read_bytes(uint64_t bytes, uint64_t mtus)
 {
-	return add64(bytes, mul64(mtus, CROSS_HEADERS));
+	return sat_add(bytes, sat_mul(mtus, CROSS_HEADERS));
 }
 
 uint64_t cross_flight(const struct cross_conf *conf, const struct usage *was,
 		      const struct usage *now)
 {
-	uint64_t most = mul64(conf->rate, CROSS_FLIGHT_S);
-	uint64_t seen = mul64(now->backlog, now->msg_bytes);
-	uint64_t unseen = mul64(now->backlog, MESSAGE_MAX);
+	uint64_t most = sat_mul(conf->rate, CROSS_FLIGHT_S);
+	uint64_t seen = sat_mul(now->backlog, now->msg_bytes);
+	uint64_t unseen = sat_mul(now->backlog, MESSAGE_MAX);
 
 	if (!now->backlog)
 		return 0;
 	if (now->wrs == was->wrs)
 		return most;
-	unseen = least(unseen, mul64(conf->rate, CROSS_UNSEEN_S));
+	unseen = least(unseen, sat_mul(conf->rate, CROSS_UNSEEN_S));
 	return least(seen > unseen ? seen : unseen, most);
 }
 
@@ -77,26 +59,26 @@ static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
 	uint64_t mtus = now->mtus_sent - was->mtus_sent, wrs = now->wrs - was->wrs;
 	uint64_t bytes = now->bytes_sent - was->bytes_sent;
 
-	if (now->lost > was->lost && bytes < mul64(mtus, conf->mtu))
-		bytes = mul64(mtus, conf->mtu);
-	if (bytes > mul64(mtus, 4096))
-		bytes = mul64(mtus, 4096);
+	if (now->lost > was->lost && bytes < sat_mul(mtus, conf->mtu))
+		bytes = sat_mul(mtus, conf->mtu);
+	if (bytes > sat_mul(mtus, 4096))
+		bytes = sat_mul(mtus, 4096);
 	/* a READ is asked for by a packet that stands in no MTU of its own */
-	return add64(bytes, mul64(add64(mtus, wrs), CROSS_HEADERS));
+	return sat_add(bytes, sat_mul(sat_add(mtus, wrs), CROSS_HEADERS));
 }
 
 static void measure(const struct cross_conf *conf, const struct cross_seen *was,
 		    const struct cross_seen *now, struct cross_window *w)
 {
-	uint64_t acks = mul64(now->packets_recv - was->packets_recv, CROSS_ACK);
+	uint64_t acks = sat_mul(now->packets_recv - was->packets_recv, CROSS_ACK);
 
 	w->ns = mono_sub(now->time, was->time);
 	w->sent = now->sent - was->sent;
-	w->explained = add64(claimed(conf, &was->claim, &now->claim), acks);
-	w->explained = add64(w->explained, now->served - was->served);
-	w->limit = add64(w->explained, scale(w->explained, conf->tolerance, 1000));
-	w->limit = add64(w->limit, scale(conf->floor, (uint64_t)w->ns, (uint64_t)NS_PER_S));
-	w->flight = add64(cross_flight(conf, &was->claim, &now->claim), now->served_flight);
+	w->explained = sat_add(claimed(conf, &was->claim, &now->claim), acks);
+	w->explained = sat_add(w->explained, now->served - was->served);
+	w->limit = sat_add(w->explained, sat_muldiv(w->explained, conf->tolerance, 1000));
+	w->limit = sat_add(w->limit, sat_muldiv(conf->floor, (uint64_t)w->ns, (uint64_t)NS_PER_S));
+	w->flight = sat_add(cross_flight(conf, &was->claim, &now->claim), now->served_flight);
 }
 
 /* What is claimed beyond what was sent pays the debt of windows before. */
@@ -105,7 +87,7 @@ static void settle(struct cross *c, const struct cross_window *w)
 	uint64_t paid = w->sent < w->limit ? w->limit - w->sent : 0;
 
 	if (w->sent > w->limit)
-		c->debt = add64(c->debt, w->sent - w->limit);
+		c->debt = sat_add(c->debt, w->sent - w->limit);
 	else
 		c->debt = c->debt > paid ? c->debt - paid : 0;
 }
@@ -143,8 +125,8 @@ enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
 	measure(conf, &c->was, now, &c->last);
 	c->was = *now;
 	c->windows++;
-	c->sent = add64(c->sent, c->last.sent);
-	c->explained = add64(c->explained, c->last.explained);
+	c->sent = sat_add(c->sent, c->last.sent);
+	c->explained = sat_add(c->explained, c->last.explained);
 	settle(c, &c->last);
 	return judge(c, &c->last);
 }
@@ -165,7 +147,7 @@ enum cross_news cross_pause(struct cross *c)
 
 uint64_t cross_rate(const struct cross_window *w, uint64_t bytes)
 {
-	return w->ns > 0 ? scale(bytes, (uint64_t)NS_PER_S, (uint64_t)w->ns) : 0;
+	return w->ns > 0 ? sat_muldiv(bytes, (uint64_t)NS_PER_S, (uint64_t)w->ns) : 0;
 }
 
 uint64_t cross_unexplained(const struct cross *c)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "src/core/random.h"
 #include "src/reconf/broken.h"
 #include "src/reconf/lock.h"
 #include "src/reconf/put.h"
@@ -38,16 +39,6 @@ int64_t lock_break_ns(const struct lock_conf *c)
 	if (SHARED_BROKEN(NO_BREAK_DRIFT))
 		return c->hold_ns;
 	return lease_break_ns(c->hold_ns, c->deadline_ns, c->drift_ppm);
-}
-
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
 }
 
 void lock_init(struct lock *l, const struct lock_conf *c)
@@ -204,7 +195,7 @@ static struct mono look_again(struct lock *l, struct mono now)
 {
 	int64_t check = l->conf.check_ns;
 	uint64_t part = (uint64_t)(check / JITTER_PART) + 1;
-	struct mono at = mono_add(now, check + (int64_t)(next_random(&l->rng) % part));
+	struct mono at = mono_add(now, check + (int64_t)(random_next(&l->rng) % part));
 	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
 
 	/* The break itself comes when it is due. */

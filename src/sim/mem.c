@@ -13,16 +13,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/core/random.h"
 #include "src/sim/model.h"
 
-/* splitmix64 */
 uint64_t sim_rand(struct sim_rand *r)
 {
-	uint64_t z = r->state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&r->state);
 }
 
 uint64_t sim_rand_below(struct sim_rand *r, uint64_t n)

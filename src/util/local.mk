@@ -1,6 +1,7 @@
 # libutil: small services: clock, log, configuration, sequence-guarded reads.
 noinst_LIBRARIES += libutil.a
 libutil_a_SOURCES = \
+	src/util/bytes.h \
 	src/util/clock.c src/util/clock.h \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/core/random.h"
 #include "src/util/clock.h"
 #include "tests/bench/lock_host.h"
 #include "tests/bench/recovery_sim.h"
@@ -80,11 +81,7 @@ static struct mono now_of(struct clock *c)
 
 static uint64_t draw(struct bench *b, uint64_t below)
 {
-	uint64_t z = b->rng += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return (z ^ (z >> 31)) % below;
+	return random_next(&b->rng) % below;
 }
 
 /* --- a host's process -------------------------------------------------------------- */

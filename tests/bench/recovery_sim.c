@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/core/random.h"
 #include "src/transport/shm/faults.h"
 #include "tests/bench/lock_host.h"
 
@@ -59,11 +60,9 @@ struct sim {
 
 static uint64_t draw(struct sim *s, uint64_t below)
 {
-	uint64_t z = s->rng += 0x9e3779b97f4a7c15;
+	uint64_t z = random_next(&s->rng);
 
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return below ? (z ^ (z >> 31)) % below : 0;
+	return below ? z % below : 0;
 }
 
 static uint16_t last_host(const struct sim *s)

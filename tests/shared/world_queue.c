@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* world_queue: of the world: its random numbers, and its events by time. */
+#include "src/core/random.h"
 #include "tests/shared/world_priv.h"
 
 uint64_t world_random(struct world *w)
 {
-	uint64_t z = w->rng += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
+	return random_next(&w->rng);
 }
 
 int64_t world_between(struct world *w, int64_t lo, int64_t hi)

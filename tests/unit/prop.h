@@ -18,19 +18,16 @@
 
 #include <cmocka.h>
 
+#include "src/core/random.h"
+
 struct prop {
 	uint64_t state;
 	uint64_t seed;
 };
 
-/* splitmix64: every seed gives a full-period sequence, so no seed is bad. */
 static inline uint64_t prop_u64(struct prop *p)
 {
-	uint64_t z = p->state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
+	return random_next(&p->state);
 }
 
 static inline void prop_start(struct prop *p)

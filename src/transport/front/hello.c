@@ -25,6 +25,8 @@
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 
+#include "src/util/bytes.h"
+
 #define HELLO_MAGIC   0x68785352u /* "RSxh" */
 #define HELLO_VERSION 2u
 
@@ -59,36 +61,21 @@ enum stage {
 	OVER,	     /* well or badly: nothing more is taken */
 };
 
-static void put(uint8_t *at, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(v >> (8 * i));
-}
-
-static uint64_t get(const uint8_t *at, size_t bytes)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		v |= (uint64_t)at[i] << (8 * i);
-	return v;
-}
-
 static void put_head(uint8_t *out, enum message m)
 {
-	put(out, HELLO_MAGIC, 4);
-	put(out + 4, HELLO_VERSION, 2);
-	put(out + 6, m, 2);
+	bytes_put_le(out, HELLO_MAGIC, 4);
+	bytes_put_le(out + 4, HELLO_VERSION, 2);
+	bytes_put_le(out + 6, m, 2);
 }
 
 /* Another version may be longer or shorter, but begins in the same way. */
 static int check_head(const uint8_t *in, size_t len, enum message m, size_t want)
 {
-	if (len < HEAD_LEN || get(in, 4) != HELLO_MAGIC)
+	if (len < HEAD_LEN || bytes_get_le(in, 4) != HELLO_MAGIC)
 		return -EPROTO;
-	if (get(in + 4, 2) != HELLO_VERSION)
+	if (bytes_get_le(in + 4, 2) != HELLO_VERSION)
 		return -EPROTONOSUPPORT;
-	return get(in + 6, 2) == m && len == want ? 0 : -EPROTO;
+	return bytes_get_le(in + 6, 2) == m && len == want ? 0 : -EPROTO;
 }
 
 static void remember(struct hello *h, const uint8_t *message, size_t len)
@@ -142,31 +129,31 @@ static int unseal(struct hello *h, enum message m, const uint8_t *message, size_
 static void put_who(const struct hello *h, enum message m, uint8_t *out)
 {
 	put_head(out, m);
-	put(out + 8, h->self, 2);
-	put(out + 10, h->peer, 2);
-	put(out + 12, 0, 4);
-	put(out + 16, h->of_self.generation, 8);
-	put(out + 24, h->of_self.start, 8);
-	put(out + 32, h->of_self.agreement, 8);
+	bytes_put_le(out + 8, h->self, 2);
+	bytes_put_le(out + 10, h->peer, 2);
+	bytes_put_le(out + 12, 0, 4);
+	bytes_put_le(out + 16, h->of_self.generation, 8);
+	bytes_put_le(out + 24, h->of_self.start, 8);
+	bytes_put_le(out + 32, h->of_self.agreement, 8);
 	memcpy(out + NONCE_AT, h->nonce, HELLO_NONCE);
 }
 
 /* The form of what CALL and ANSWER say of their sender. */
 static int check_who(const uint8_t *in)
 {
-	uint64_t from = get(in + 8, 2);
+	uint64_t from = bytes_get_le(in + 8, 2);
 
-	if (from < 1 || from > TRANSPORT_HOSTS_MAX || get(in + 12, 4) || !get(in + 16, 8) ||
-	    !get(in + 24, 8))
+	if (from < 1 || from > TRANSPORT_HOSTS_MAX || bytes_get_le(in + 12, 4) ||
+	    !bytes_get_le(in + 16, 8) || !bytes_get_le(in + 24, 8))
 		return -EPROTO;
 	return 0;
 }
 
 static struct hello_self get_self(const uint8_t *in)
 {
-	return (struct hello_self){ .generation = get(in + 16, 8),
-				    .start = get(in + 24, 8),
-				    .agreement = get(in + 32, 8) };
+	return (struct hello_self){ .generation = bytes_get_le(in + 16, 8),
+				    .start = bytes_get_le(in + 24, 8),
+				    .agreement = bytes_get_le(in + 32, 8) };
 }
 
 static bool agreed(const struct hello *h)
@@ -229,9 +216,9 @@ static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *ou
 		rc = check_cluster(h, in + WHO_LEN);
 	if (rc)
 		return rc;
-	if (get(in + 10, 2) != h->self)
+	if (bytes_get_le(in + 10, 2) != h->self)
 		return -EHOSTUNREACH;
-	h->peer = (uint16_t)get(in + 8, 2);
+	h->peer = (uint16_t)bytes_get_le(in + 8, 2);
 	h->of_peer = get_self(in);
 	remember(h, in, len);
 	put_who(h, ANSWER, out);
@@ -251,7 +238,7 @@ static int take_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *
 		rc = unseal(h, ANSWER, in, len);
 	if (rc)
 		return rc;
-	if (get(in + 8, 2) != h->peer || get(in + 10, 2) != h->self)
+	if (bytes_get_le(in + 8, 2) != h->peer || bytes_get_le(in + 10, 2) != h->self)
 		return -EHOSTUNREACH;
 	h->of_peer = get_self(in);
 	put_head(out, PROOF);
@@ -282,8 +269,8 @@ size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[sta
 		memcpy(h->keys, keys, len);
 	h->keys_len = len;
 	put_head(out, KEYS);
-	put(out + 8, len, 4);
-	put(out + 12, 0, 4);
+	bytes_put_le(out + 8, len, 4);
+	bytes_put_le(out + 12, 0, 4);
 	memcpy(out + KEYS_START, h->keys, len);
 	h->stage = OVER;
 	return seal(h, KEYS, out, KEYS_START + len);
@@ -296,7 +283,7 @@ static int take_keys(struct hello *h, const uint8_t *in, size_t len)
 
 	if (rc)
 		return rc;
-	if (get(in + 8, 4) != n || get(in + 12, 4))
+	if (bytes_get_le(in + 8, 4) != n || bytes_get_le(in + 12, 4))
 		return -EPROTO;
 	rc = unseal(h, KEYS, in, len);
 	if (!rc && !agreed(h))
