@@ -190,8 +190,9 @@ src/util/conf.c @ conf @ s/if (len > CONF_BYTES_MAX)/if (0)/
 src/util/log.c @ log @ s/if (is_control(prev, b, next))/if (0)/
 src/util/log.c @ log @ s/if (level > l->level)/if (0)/
 src/util/clock.c @ clock @ s/if (t\.ns > c->sim_ns)//
-src/util/load.c @ load @ s/S_ISREG(st.st_mode)/1/
-src/util/load.c @ load @ s/!rc && n == space/!rc \&\& !n/
+src/util/file.c @ file @ s/S_ISREG(st.st_mode)/1/
+src/util/file.c @ file @ s/unlink(tmp);//
+src/util/file.c @ file @ s/\*len == space/!*len/
 src/util/netlink.c @ netlink @ s/ || h.nla_len > \*left//
 src/util/netlink.c @ netlink @ s/h.nla_len < sizeof(h) || //
 src/util/netlink.c @ netlink @ s/ || h.nlmsg_len > \*left//

@@ -10,14 +10,12 @@
  * first request is sent; what is wrong is said with file and line.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/benchex/parts.h"
-#include "src/util/load.h"
+#include "src/util/file.h"
 #include "src/util/utf8.h"
 
 enum { FIELDS = 4, REQUESTS_MAX = 1 << 20, FILE_BYTES_MAX = 64 << 20, TEXT = 256, SHOWN = 48 };
@@ -213,20 +211,15 @@ static int bad_read(char text[static TEXT], const char *file, int rc)
 
 int bx_trace_load(struct bx_trace *t, const char *file, char text[static TEXT])
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
 	char *data = NULL;
 	size_t len = 0;
-	int rc;
+	int rc = file_load(file, FILE_BYTES_MAX, &data, &len);
 
-	if (fd < 0)
-		return bad_read(text, file, -errno);
-	rc = file_load(fd, FILE_BYTES_MAX, &data, &len);
 	if (rc)
 		bad_read(text, file, rc);
 	else
 		rc = bx_trace_parse(t, file, data, len, text);
 	free(data);
-	close(fd);
 	return rc;
 }
 

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "src/conf/cluster.h"
-#include "src/util/load.h"
-#include "src/util/save.h"
+#include "src/util/file.h"
 
 /* The sequence numbers of locks begin at generation << 32 and have 48 bits. */
 enum { GENERATION_MAX = 65535 };

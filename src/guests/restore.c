@@ -9,7 +9,7 @@
 
 #include "src/core/caps.h"
 #include "src/util/uuid.h"
-#include "src/util/save.h"
+#include "src/util/file.h"
 
 enum { PERCENT_MAX = 65535 };
 

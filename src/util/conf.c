@@ -9,15 +9,13 @@
 #include "src/util/conf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/util/conf_parts.h"
-#include "src/util/load.h"
+#include "src/util/file.h"
 
 enum {
 	SHOW_MAX = 80,	/* a value in a message */
@@ -147,29 +145,22 @@ int conf_load(struct conf_doc *d, const char *file, struct conf_error *e)
 {
 	char *buf = NULL;
 	size_t len = 0;
-	int fd, ret;
+	int rc;
 
 	memset(d, 0, sizeof(*d));
-	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
-	if (fd < 0) {
-		ret = -errno;
-		return fail_at(ret, e, file, 0, 0,
-			       "cannot be opened (%s): check its name and permissions",
-			       strerror(-ret));
-	}
-	ret = file_load(fd, CONF_BYTES_MAX, &buf, &len);
-	if (ret == -EINVAL)
-		fail_at(ret, e, file, 0, 0, "is not a regular file: name a file that holds JSON");
-	else if (ret == -EFBIG)
-		fail_at(ret, e, file, 0, 0, "is too long: at most %d bytes are read",
+	rc = file_load(file, CONF_BYTES_MAX, &buf, &len);
+	if (rc == -EINVAL)
+		fail_at(rc, e, file, 0, 0, "is not a regular file: name a file that holds JSON");
+	else if (rc == -EFBIG)
+		fail_at(rc, e, file, 0, 0, "is too long: at most %d bytes are read",
 			CONF_BYTES_MAX);
-	else if (ret)
-		fail_at(ret, e, file, 0, 0, "cannot be read (%s): try again", strerror(-ret));
+	else if (rc)
+		fail_at(rc, e, file, 0, 0, "cannot be read (%s): check its name and permissions",
+			strerror(-rc));
 	else
-		ret = conf_parse(d, file, buf, len, e);
+		rc = conf_parse(d, file, buf, len, e);
 	free(buf);
-	close(fd);
-	return ret;
+	return rc;
 }
 
 void conf_free(struct conf_doc *d)

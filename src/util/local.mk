@@ -5,10 +5,9 @@ libutil_a_SOURCES = \
 	src/util/clock.c src/util/clock.h \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \
+	src/util/file.c src/util/file.h \
 	src/util/hist.c src/util/hist.h \
-	src/util/load.c src/util/load.h \
 	src/util/log.c src/util/log.h \
 	src/util/netlink.c src/util/netlink.h \
-	src/util/save.c src/util/save.h \
 	src/util/seqread.h \
 	src/util/utf8.c src/util/utf8.h

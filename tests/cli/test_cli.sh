@@ -241,7 +241,7 @@ fails 6 resex 'low is 1001, .* 0 to 1000 .*policy-show' resex policy-set freemar
 fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
 fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
-fails 4 resex "$dir/none.json: cannot be opened" resex policy-set --file "$dir/none.json"
+fails 4 resex "$dir/none.json: cannot be read" resex policy-set --file "$dir/none.json"
 fails 2 resex 'at least one KEY=VALUE' resex guest-set
 fails 2 resex 'at least one KEY=VALUE' resex guest-set bulk
 fails 2 resex 'KEY=VALUE' resex guest-set bulk weight
@@ -262,7 +262,7 @@ fails 3 resex 'no guest "nobody"' resex resume nobody
 fails 2 resex 'one policy file' resex policy-check
 fails 2 resex 'one policy file' resex policy-check a b
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-check "$dir/policy.json"
-fails 4 resex "$dir/none.json: cannot be opened" resex policy-check "$dir/none.json"
+fails 4 resex "$dir/none.json: cannot be read" resex policy-check "$dir/none.json"
 printf '{ "policy": "dear" }\n' >"$dir/other.json"
 fails 5 resex "$dir/other.json:1:13: .*no policy \"dear\"" resex policy-check "$dir/other.json"
 printf '{ "policy": "freemarket", "params": { "low": 7 } }\n' >"$dir/other.json"

@@ -3,7 +3,7 @@
 if CMOCKA
 UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_period tests/unit/test_resos \
 	tests/unit/test_resos_prop tests/unit/test_window
-UNIT_UTIL = tests/unit/test_clock tests/unit/test_load tests/unit/test_log tests/unit/test_netlink
+UNIT_UTIL = tests/unit/test_clock tests/unit/test_file tests/unit/test_log tests/unit/test_netlink
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
@@ -21,8 +21,8 @@ tests_unit_test_window_SOURCES = tests/unit/test_window.c
 tests_unit_test_window_LDADD = libcore.a $(CMOCKA_LIBS)
 tests_unit_test_clock_SOURCES = tests/unit/test_clock.c
 tests_unit_test_clock_LDADD = libutil.a $(CMOCKA_LIBS)
-tests_unit_test_load_SOURCES = tests/unit/test_load.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_load_LDADD = libutil.a $(CMOCKA_LIBS)
+tests_unit_test_file_SOURCES = tests/unit/test_file.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_file_LDADD = libutil.a $(CMOCKA_LIBS)
 tests_unit_test_log_SOURCES = tests/unit/test_log.c
 tests_unit_test_log_LDADD = libutil.a $(CMOCKA_LIBS)
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/prop.h

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* load: files of any length and kind; those that are none. */
+/* file: files of any length and kind are loaded whole or refused; saved ones replace the old. */
 #include <errno.h>
 #include <fcntl.h>
 
-#include "src/util/load.h"
+#include "src/util/file.h"
 #include "tests/unit/tmpdir.h"
 
 enum { MAX = 300000 };
@@ -13,14 +13,12 @@ struct loaded {
 	size_t len;
 };
 
-static int load(const char *file, int flags, size_t max, struct loaded *l)
+static int load(const char *file, size_t max, struct loaded *l)
 {
-	int fd = open(file, flags | O_NONBLOCK | O_CLOEXEC), rc;
+	int rc;
 
-	assert_true(fd >= 0);
 	*l = (struct loaded){ 0 };
-	rc = file_load(fd, max, &l->data, &l->len);
-	close(fd);
+	rc = file_load(file, max, &l->data, &l->len);
 	if (rc)
 		assert_null(l->data); /* nothing that the caller must free */
 	return rc;
@@ -53,7 +51,7 @@ static void file__of_any_length__is_loaded_whole(void **state)
 		struct loaded l;
 
 		put(tmp_at(&dir, "f"), bytes, lens[i]);
-		assert_int_equal(load(tmp_at(&dir, "f"), O_RDONLY, MAX, &l), 0);
+		assert_int_equal(load(tmp_at(&dir, "f"), MAX, &l), 0);
 		assert_int_equal(l.len, lens[i]);
 		assert_non_null(l.data);
 		assert_memory_equal(l.data, bytes, l.len);
@@ -74,13 +72,13 @@ static void file__longer_than_allowed__is_refused(void **state)
 	tmp_write(&dir, "f", "");
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
 		assert_int_equal(truncate(tmp_at(&dir, "f"), (off_t)most[i] + 1), 0);
-		assert_int_equal(load(tmp_at(&dir, "f"), O_RDONLY, most[i], &l), -EFBIG);
-		assert_int_equal(load(tmp_at(&dir, "f"), O_RDONLY, most[i] + 1, &l), 0);
+		assert_int_equal(load(tmp_at(&dir, "f"), most[i], &l), -EFBIG);
+		assert_int_equal(load(tmp_at(&dir, "f"), most[i] + 1, &l), 0);
 		assert_int_equal(l.len, most[i] + 1);
 		free(l.data);
 	}
 	assert_int_equal(truncate(tmp_at(&dir, "f"), (off_t)1 << 40), 0); /* holes alone */
-	assert_int_equal(load(tmp_at(&dir, "f"), O_RDONLY, MAX, &l), -EFBIG);
+	assert_int_equal(load(tmp_at(&dir, "f"), MAX, &l), -EFBIG);
 	tmp_close(&dir);
 }
 
@@ -92,12 +90,11 @@ static void what_is_no_file__is_refused_at_once(void **state)
 	(void)state;
 	tmp_open(&dir);
 	assert_int_equal(mkfifo(tmp_at(&dir, "fifo"), 0600), 0);
-	assert_int_equal(load(tmp_at(&dir, "fifo"), O_RDONLY, MAX, &l), -EINVAL);
-	assert_int_equal(load(dir.path, O_RDONLY, MAX, &l), -EINVAL);
-	assert_int_equal(load("/dev/zero", O_RDONLY, MAX, &l), -EINVAL);
-	assert_int_equal(file_load(-1, MAX, &l.data, &l.len), -EBADF);
-	tmp_write(&dir, "f", "text");
-	assert_int_equal(load(tmp_at(&dir, "f"), O_WRONLY, MAX, &l), -EBADF); /* cannot be read */
+	assert_int_equal(load(tmp_at(&dir, "fifo"), MAX, &l), -EINVAL);
+	assert_int_equal(load(dir.path, MAX, &l), -EINVAL);
+	assert_int_equal(load("/dev/zero", MAX, &l), -EINVAL);
+	assert_int_equal(load(tmp_at(&dir, "none"), MAX, &l), -ENOENT);
+	assert_int_equal(load("/proc/self/mem", MAX, &l), -EIO); /* opens, and cannot be read */
 	tmp_close(&dir);
 }
 
@@ -107,10 +104,55 @@ static void file__that_says_it_is_empty__is_read(void **state)
 	struct loaded l;
 
 	(void)state;
-	assert_int_equal(load("/proc/self/status", O_RDONLY, MAX, &l), 0);
+	assert_int_equal(load("/proc/self/status", MAX, &l), 0);
 	assert_true(l.len > 5);
 	assert_memory_equal(l.data, "Name:", 5);
 	free(l.data);
+}
+
+static void file__saved__replaces_the_old_one(void **state)
+{
+	struct tmpdir dir;
+	struct stat st;
+	char text[16];
+
+	(void)state;
+	tmp_open(&dir);
+	tmp_write(&dir, "f", "longer than new");
+	assert_int_equal(file_save(tmp_at(&dir, "f"), "new", 3), 0);
+	assert_string_equal(tmp_read(&dir, "f", text, sizeof(text)), "new");
+	assert_int_equal(stat(tmp_at(&dir, "f"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_false(tmp_exists(&dir, "f.new"));
+	tmp_close(&dir);
+}
+
+static void file__that_cannot_be_replaced__is_unchanged(void **state)
+{
+	struct tmpdir dir;
+
+	(void)state;
+	tmp_open(&dir);
+	assert_int_equal(mkdir(tmp_at(&dir, "d"), 0700), 0);
+	assert_int_equal(file_save(tmp_at(&dir, "d"), "new", 3), -EISDIR);
+	assert_true(tmp_exists(&dir, "d"));
+	assert_false(tmp_exists(&dir, "d.new"));
+	assert_int_equal(file_save(tmp_at(&dir, "none/f"), "new", 3), -ENOENT);
+	tmp_close(&dir);
+}
+
+static void file__removed_twice__is_removed(void **state)
+{
+	struct tmpdir dir;
+
+	(void)state;
+	tmp_open(&dir);
+	tmp_write(&dir, "f", "text");
+	assert_int_equal(file_remove(tmp_at(&dir, "f")), 0);
+	assert_false(tmp_exists(&dir, "f"));
+	assert_int_equal(file_remove(tmp_at(&dir, "f")), 0);
+	assert_int_equal(file_remove(tmp_at(&dir, "f/x")), -ENOENT);
+	tmp_close(&dir);
 }
 
 int main(void)
@@ -120,6 +162,9 @@ int main(void)
 		cmocka_unit_test(file__longer_than_allowed__is_refused),
 		cmocka_unit_test(what_is_no_file__is_refused_at_once),
 		cmocka_unit_test(file__that_says_it_is_empty__is_read),
+		cmocka_unit_test(file__saved__replaces_the_old_one),
+		cmocka_unit_test(file__that_cannot_be_replaced__is_unchanged),
+		cmocka_unit_test(file__removed_twice__is_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
