@@ -3,7 +3,10 @@ bin_PROGRAMS += resex
 resex_SOURCES = \
 	include/resex/exit.h \
 	src/cli/client.c src/cli/client.h \
-	src/cli/cmds.c src/cli/cmds_cluster.c src/cli/cmds_priv.h src/cli/cmdtable.h \
+	src/cli/cmd_cap.c src/cli/cmd_cluster.c src/cli/cmd_events.c src/cli/cmd_guest.c \
+	src/cli/cmd_policy.c src/cli/cmds.h \
+	src/cli/cmdtable.c src/cli/cmdtable.h \
 	src/cli/main.c \
+	src/cli/request.c src/cli/request.h \
 	src/cli/table.c src/cli/table.h
 resex_LDADD = libutil.a $(JANSSON_LIBS)

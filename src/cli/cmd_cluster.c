@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmds_cluster: the verbs that show and mend what hosts share. */
+/* cmd_cluster: what hosts share: host-list, lock-*, list --all-hosts. */
+#include <stdio.h>
+#include <string.h>
+
 #include "resex/exit.h"
-#include "src/cli/cmds_priv.h"
+#include "src/cli/cmds.h"
+#include "src/cli/request.h"
 
 /* Nobody shall take a simulator's guests for real ones. */
 static void print_simulated(const json_t *hosts)
@@ -46,7 +50,7 @@ int run_host_list(struct cli *c)
 		{ 0 },
 	};
 	json_t *r = NULL;
-	int rc = no_words(c) ? RESEX_USAGE : ask(c, "host-list", NULL, &r);
+	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "host-list", NULL, &r);
 
 	if (!rc && r) {
 		print_cluster(r);
@@ -65,12 +69,13 @@ static const struct column lock_cols[] = {
 
 int run_lock_list(struct cli *c)
 {
-	return no_words(c) ? RESEX_USAGE : print_rows(c, "lock-list", NULL, "locks", lock_cols);
+	return no_arguments(c) ? RESEX_USAGE
+			       : request_rows(c, "lock-list", NULL, "locks", lock_cols);
 }
 
 int run_lock_break(struct cli *c)
 {
-	return act_on_one(c, "lock-break", "force", "service", lock_cols);
+	return request_row(c, "lock-break", "force", "service", lock_cols);
 }
 
 /* The guests of all hosts as rows of one table: each gets its host's name. */
@@ -126,7 +131,7 @@ int run_list_all(struct cli *c)
 		{ 0 },
 	};
 	json_t *r = NULL, *rows;
-	int rc = ask(c, "list-hosts", NULL, &r);
+	int rc = request_reply(c, "list-hosts", NULL, &r);
 
 	if (!rc && r) {
 		rows = rows_of(json_object_get(r, "hosts"));

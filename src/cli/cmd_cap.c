@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cmd_cap: caps: cap-*, pause, resume, why. */
+#include <stdio.h>
+
+#include "resex/exit.h"
+#include "src/cli/cmds.h"
+#include "src/cli/request.h"
+
+static const struct column cap_cols[] = {
+	{ "NAME", "name", 1 },	     { "ID", "domid", 0 },
+	{ "CAP", "cap", 0 },	     { "WANTED", "wanted", 0 },
+	{ "OWN-CAP", "old_cap", 0 }, { "CHANGES", "changes", 0 },
+	{ "STATE", "state", 1 },     { "ERROR", "error", 1 },
+	{ "NOTE", "note", 1 },	     { 0 },
+};
+
+int run_cap_list(struct cli *c)
+{
+	return no_arguments(c) ? RESEX_USAGE
+			       : request_rows(c, "cap-list", NULL, "guests", cap_cols);
+}
+
+int run_cap_release(struct cli *c)
+{
+	return request_row(c, "cap-release", "undo", "guest", cap_cols);
+}
+
+static int pause_or_resume(struct cli *c, const char *method)
+{
+	json_t *params = NULL;
+	int rc = guest_argument(c, false, &params);
+
+	return rc ? rc : request_rows(c, method, params, "guests", cap_cols);
+}
+
+int run_pause(struct cli *c)
+{
+	return pause_or_resume(c, "pause");
+}
+
+int run_resume(struct cli *c)
+{
+	return pause_or_resume(c, "resume");
+}
+
+int run_why(struct cli *c)
+{
+	json_t *r = NULL, *params = NULL, *g;
+	size_t i;
+	int rc = guest_argument(c, false, &params);
+
+	if (!rc)
+		rc = request_reply(c, "why", params, &r);
+	if (!rc && r)
+		json_array_foreach(json_object_get(r, "guests"), i, g)
+			printf("%s: %s\n", json_string_value(json_object_get(g, "name")),
+			       json_string_value(json_object_get(g, "text")));
+	json_decref(r);
+	return rc;
+}

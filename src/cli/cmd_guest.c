@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cmd_guest: the daemon and its guests: list, info, guest-*, ring-list. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resex/exit.h"
+#include "src/cli/cmds.h"
+#include "src/cli/request.h"
+
+int run_list(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "NAME", "name", 1 },
+		{ "ID", "domid", 0 },
+		{ "VCPUS", "vcpus", 0 },
+		{ "WEIGHT", "weight", 0 },
+		{ "CAP", "cap", 0 },
+		{ "RESOS", "allocated", 0 },
+		{ "BALANCE", "balance", 0 },
+		{ "MTUS-SENT", "mtus_sent", 0 },
+		{ "MTUS-RECV", "mtus_recv", 0 },
+		{ "LATENCY", "latency_us", 0 },
+		{ "RINGS", "rings", 0 },
+		{ "STATE", "state", 1 },
+		{ 0 },
+	};
+
+	if (c->argc && !strcmp(c->argv[0], "--all-hosts")) {
+		c->argc--;
+		c->argv++;
+		return no_arguments(c) ? RESEX_USAGE : run_list_all(c);
+	}
+	if (c->argc) {
+		snprintf(c->client.error, sizeof(c->client.error),
+			 "\"%.80s\" is too much: list takes --all-hosts or nothing", c->argv[0]);
+		return RESEX_USAGE;
+	}
+	return request_rows(c, "list", NULL, "guests", cols);
+}
+
+/* What a counter says of a guest's, or a link's, own words: one line, in bytes a second. */
+static void print_counter(const json_t *counter)
+{
+	const char *error = json_string_value(json_object_get(counter, "error"));
+	const char *source = json_string_value(json_object_get(counter, "source"));
+
+	if (!source || !error)
+		return;
+	if (*error) {
+		printf("  %s: %s\n", source, error);
+		return;
+	}
+	if (!json_integer_value(json_object_get(counter, "windows"))) {
+		printf("  %s: nothing is compared yet\n", source);
+		return;
+	}
+	printf("  %s: sent %lld bytes/s, explained %lld, unexplained %lld%s\n", source,
+	       (long long)json_integer_value(json_object_get(counter, "sent_bytes_s")),
+	       (long long)json_integer_value(json_object_get(counter, "explained_bytes_s")),
+	       (long long)json_integer_value(json_object_get(counter, "unexplained_bytes_s")),
+	       json_is_true(json_object_get(counter, "diverges")) ? ": DIVERGES" : "");
+}
+
+int run_info(struct cli *c)
+{
+	static const struct column fields[] = {
+		{ "version", "version", 1 },
+		{ "hypervisor", "hv", 1 },
+		{ "observing only", "observe", 1 },
+		{ "paused", "paused", 1 },
+		{ "policy", "policy", 1 },
+		{ "interval (ns)", "interval_ns", 1 },
+		{ "epoch (ns)", "epoch_ns", 1 },
+		{ "epoch now", "epoch", 1 },
+		{ "supply (Resos)", "supply", 1 },
+		{ "overcommit (Resos)", "overcommit", 1 },
+		{ "dropped last epoch (Resos)", "dropped", 1 },
+		{ "guests", "guests", 1 },
+		{ "cluster", "cluster", 1 },
+		{ "membership", "membership", 1 },
+		{ "its view", "view", 1 },
+		{ "quorum", "quorate", 1 },
+		{ "what is wrong", "cluster_note", 1 },
+		{ "ticks", "ticks", 1 },
+		{ "late ticks", "late_ticks", 1 },
+		{ "lateness, 99 % (ns)", "late_p99_ns", 1 },
+		{ "longest lateness (ns)", "late_max_ns", 1 },
+		{ "mean tick (ns)", "tick_mean_ns", 1 },
+		{ "longest tick (ns)", "tick_max_ns", 1 },
+		{ "map calls", "map_calls", 1 },
+		{ "mapped pages", "mapped_pages", 1 },
+		{ "cross-check", "crosscheck", 1 },
+		{ "counters", "counters", 1 },
+		{ 0 },
+	};
+	static const struct column links[] = { { "LINK", "name", 1 },
+					       { "BYTES/S", "bytes_s", 0 },
+					       { "MTU", "mtu", 0 },
+					       { "PROFILE", "profile", 1 },
+					       { 0 } };
+	json_t *r = NULL, *link;
+	int rc = no_arguments(c);
+	size_t i;
+
+	if (!rc)
+		rc = request_reply(c, "info", NULL, &r);
+	if (!rc && r) {
+		table_card(stdout, r, fields);
+		putchar('\n');
+		table_print(stdout, json_object_get(r, "links"), links);
+		json_array_foreach(json_object_get(r, "links"), i, link)
+			print_counter(json_object_get(link, "counter"));
+	}
+	json_decref(r);
+	return rc;
+}
+
+static void print_guest(json_t *r)
+{
+	static const struct column fields[] = {
+		{ "name", "name", 1 },
+		{ "domain id", "domid", 1 },
+		{ "UUID", "uuid", 1 },
+		{ "state", "state", 1 },
+		{ "VCPUs", "vcpus", 1 },
+		{ "weight", "weight", 1 },
+		{ "link", "link", 1 },
+		{ "cap (%)", "cap", 1 },
+		{ "own cap (%)", "old_cap", 1 },
+		{ "lowest cap (%)", "min_cap", 1 },
+		{ "highest cap (%)", "max_cap", 1 },
+		{ "cap changes", "cap_changes", 1 },
+		{ "allocated (Resos)", "allocated", 1 },
+		{ "balance", "balance", 1 },
+		{ "spent", "spent", 1 },
+		{ "overdraft", "overdraft", 1 },
+		{ "charged for I/O", "charged_io", 1 },
+		{ "charged for CPU", "charged_cpu", 1 },
+		{ "rate", "rate", 1 },
+		{ "CPU time (ns)", "cpu_ns", 1 },
+		{ "MTUs sent", "mtus_sent", 1 },
+		{ "MTUs received", "mtus_recv", 1 },
+		{ "bytes sent", "bytes_sent", 1 },
+		{ "bytes received", "bytes_recv", 1 },
+		{ "work requests", "wrs", 1 },
+		{ "of these unseen", "lost", 1 },
+		{ "waiting", "backlog", 1 },
+		{ "rings", "rings", 1 },
+		{ "latencies", "latencies", 1 },
+		{ "of these missed", "latencies_lost", 1 },
+		{ "in last second", "latencies_second", 1 },
+		{ "  mean (us)", "latency_us", 1 },
+		{ "  deviation (us)", "latency_dev_us", 1 },
+		{ "  99 % (us)", "latency_p99_us", 1 },
+		{ "promised (us)", "base_us", 1 },
+		{ "  of it I/O", "base_io_us", 1 },
+		{ "  its deviation", "base_deviation_us", 1 },
+		{ "  tolerance", "tolerance", 1 },
+		{ "counter", "counter", 1 },
+		{ "diverges", "diverges", 1 },
+		{ "note", "note", 1 },
+		{ 0 },
+	};
+
+	json_object_update(r, json_object_get(r, "sla"));
+	table_card(stdout, r, fields);
+}
+
+static int show_guest(struct cli *c, const char *method, json_t *params)
+{
+	json_t *r = NULL;
+	int rc = request_reply(c, method, params, &r);
+
+	if (!rc && r)
+		print_guest(r);
+	json_decref(r);
+	return rc;
+}
+
+int run_guest_show(struct cli *c)
+{
+	json_t *params = NULL;
+	int rc = guest_argument(c, true, &params);
+
+	return rc ? rc : show_guest(c, "guest-show", params);
+}
+
+/* As one would write it in resexd.json: a number, true or false, or else a string. */
+static json_t *setting_value(const char *word)
+{
+	const char *digits = "0123456789";
+	size_t n = strspn(word, digits);
+
+	if (n && n < 19 && !word[n])
+		return json_integer((json_int_t)strtoll(word, NULL, 10));
+	if (!strcmp(word, "true") || !strcmp(word, "false"))
+		return json_boolean(word[0] == 't');
+	return json_string(word);
+}
+
+/* "weight=512", and "sla.base=230us" for a member of a member. */
+static int add_setting(struct cli *c, json_t *settings, char *word)
+{
+	char *eq = strchr(word, '='), *dot;
+	json_t *in = settings, *v;
+
+	if (!eq || eq == word || !eq[1])
+		return usage_error(c, "a setting is KEY=VALUE, such as weight=512");
+	*eq = 0;
+	dot = strchr(word, '.');
+	if (dot) {
+		*dot = 0;
+		in = json_object_get(settings, word);
+		if (!json_is_object(in)) {
+			in = json_object();
+			json_object_set_new(settings, word, in);
+		}
+		word = dot + 1;
+	}
+	v = setting_value(eq + 1);
+	if (!v || json_object_set_new(in, word, v))
+		return usage_error(c, "a setting is of UTF-8 characters");
+	return RESEX_OK;
+}
+
+int run_guest_set(struct cli *c)
+{
+	json_t *params, *settings;
+	int rc = RESEX_OK;
+
+	if (c->argc < 2)
+		return usage_error(c, "give a guest and at least one KEY=VALUE");
+	params = json_object();
+	settings = json_object();
+	json_object_set_new(params, "guest", json_string(c->argv[0]));
+	json_object_set_new(params, "settings", settings);
+	for (int i = 1; !rc && i < c->argc; i++)
+		rc = add_setting(c, settings, c->argv[i]);
+	if (!rc)
+		return show_guest(c, "guest-set", params);
+	json_decref(params);
+	return rc;
+}
+
+static void print_rings(const json_t *g)
+{
+	static const struct column cols[] = {
+		{ "ID", "id", 0 },
+		{ "KIND", "kind", 1 },
+		{ "QPN", "qpn", 0 },
+		{ "PID", "pid", 0 },
+		{ "COMM", "comm", 1 },
+		{ "WRS", "wrs", 0 },
+		{ "LOST", "lost", 0 },
+		{ "ERRORS", "errors", 0 },
+		{ "MTUS-SENT", "mtus_sent", 0 },
+		{ "MTUS-RECV", "mtus_recv", 0 },
+		{ "STATE", "state", 1 },
+		{ "FLAGS", "flags", 1 },
+		{ "FAULT", "fault", 1 },
+		{ 0 },
+	};
+	const char *fault = json_string_value(json_object_get(g, "fault"));
+	const char *agent = "no agent";
+
+	if (json_is_true(json_object_get(g, "attached")))
+		agent = json_is_true(json_object_get(g, "agent_silent")) ? "attached, agent silent"
+									 : "attached";
+	printf("%s (domain %lld): %s%s%s\n", json_string_value(json_object_get(g, "name")),
+	       (long long)json_integer_value(json_object_get(g, "domid")), agent,
+	       fault && *fault ? ": " : "", fault ? fault : "");
+	print_counter(json_object_get(g, "counter"));
+	if (json_array_size(json_object_get(g, "rings")))
+		table_print(stdout, json_object_get(g, "rings"), cols);
+}
+
+int run_ring_list(struct cli *c)
+{
+	json_t *r = NULL, *params = NULL, *g;
+	size_t i;
+	int rc = guest_argument(c, false, &params);
+
+	if (!rc)
+		rc = request_reply(c, "ring-list", params, &r);
+	if (!rc && r)
+		json_array_foreach(json_object_get(r, "guests"), i, g)
+			print_rings(g);
+	json_decref(r);
+	return rc;
+}

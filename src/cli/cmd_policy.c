@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cmd_policy: policies and policy files: policy-*. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resex/exit.h"
+#include "src/cli/cmds.h"
+#include "src/cli/request.h"
+#include "src/util/conf.h"
+#include "src/util/utf8.h"
+
+int run_policy_list(struct cli *c)
+{
+	static const struct column cols[] = {
+		{ "NAME", "name", 1 }, { "ACTIVE", "active", 1 }, { "WHAT", "text", 1 }, { 0 }
+	};
+
+	return no_arguments(c) ? RESEX_USAGE
+			       : request_rows(c, "policy-list", NULL, "policies", cols);
+}
+
+static void print_policy(const json_t *r)
+{
+	static const struct column cols[] = {
+		{ "PARAMETER", "name", 1 },  { "VALUE", "value", 0 },
+		{ "DEFAULT", "default", 0 }, { "MIN", "min", 0 },
+		{ "MAX", "max", 0 },	     { "UNIT", "unit", 1 },
+		{ "MEANING", "text", 1 },    { 0 },
+	};
+
+	printf("%s%s: %s\n", json_string_value(json_object_get(r, "name")),
+	       json_is_true(json_object_get(r, "active")) ? " (active)" : "",
+	       json_string_value(json_object_get(r, "text")));
+	if (json_array_size(json_object_get(r, "params")))
+		table_print(stdout, json_object_get(r, "params"), cols);
+}
+
+static int show_policy(struct cli *c, const char *method, json_t *params)
+{
+	json_t *r = NULL;
+	int rc = request_reply(c, method, params, &r);
+
+	if (!rc && r)
+		print_policy(r);
+	json_decref(r);
+	return rc;
+}
+
+int run_policy_show(struct cli *c)
+{
+	json_t *params = json_object();
+
+	if (c->argc > 1) {
+		json_decref(params);
+		return usage_error(c, "give one policy at most");
+	}
+	if (c->argc)
+		json_object_set_new(params, "policy", json_string(c->argv[0]));
+	return show_policy(c, "policy-show", params);
+}
+
+/* "low=50" into params; whole non-negative numbers only. */
+static int add_param(struct cli *c, json_t *params, char *word)
+{
+	char *eq = strchr(word, '='), *end;
+	unsigned long long v;
+
+	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
+		return usage_error(c, "a parameter is NAME=NUMBER");
+	v = strtoull(eq + 1, &end, 10);
+	if (*end || v > LLONG_MAX) {
+		snprintf(c->client.error, sizeof(c->client.error),
+			 *end ? "\"%.80s\" is no NAME=NUMBER: give a whole number"
+			      : "\"%.80s\": the number is out of range",
+			 word);
+		return *end ? RESEX_USAGE : RESEX_RANGE;
+	}
+	*eq = 0;
+	json_object_set_new(params, word, json_integer((json_int_t)v));
+	return RESEX_OK;
+}
+
+/* Read here: resexd may see other files, or none, where we see this one. */
+static int add_file(struct cli *c, json_t *params, const char *file)
+{
+	struct conf_error e = { 0 };
+	struct conf_doc d;
+	char label[256];
+
+	if (conf_load(&d, file, &e)) {
+		snprintf(c->client.error, sizeof(c->client.error), "%s", e.text);
+		return RESEX_BAD_CONFIG;
+	}
+	utf8_escape(file, label, sizeof(label)); /* for messages: it need not be UTF-8 */
+	json_object_set_new(params, "file", json_string(label));
+	json_object_set_new(params, "text", json_stringn(d.text, d.len));
+	conf_free(&d);
+	if (client_fits("policy-check", params))
+		return RESEX_OK;
+	snprintf(c->client.error, sizeof(c->client.error),
+		 "%s is too long: what resexd is sent of it may have %d bytes, less a few for each "
+		 "quote and end of line: make it shorter",
+		 label, CLIENT_REQUEST_MAX);
+	return RESEX_BAD_CONFIG;
+}
+
+int run_policy_set(struct cli *c)
+{
+	json_t *params = json_object(), *set = json_object();
+	int i = 0, rc = RESEX_OK;
+
+	json_object_set_new(params, "params", set);
+	if (c->argc >= 2 && is_file_option(c->argv[0])) {
+		rc = add_file(c, params, c->argv[1]);
+		i = 2;
+	} else if (c->argc >= 1 && c->argv[0][0] != '-') {
+		json_object_set_new(params, "policy", json_string(c->argv[0]));
+		i = 1;
+	} else {
+		rc = usage_error(c, "give a policy's name, or --file FILE");
+	}
+	for (; !rc && i < c->argc; i++)
+		rc = add_param(c, set, c->argv[i]);
+	if (!rc)
+		return show_policy(c, "policy-set", params);
+	json_decref(params);
+	return rc;
+}
+
+int run_policy_check(struct cli *c)
+{
+	json_t *r = NULL, *params;
+	int rc;
+
+	if (c->argc != 1)
+		return usage_error(c, "give one policy file");
+	params = json_object();
+	rc = add_file(c, params, c->argv[0]);
+	if (rc) {
+		json_decref(params);
+		return rc;
+	}
+	rc = request_reply(c, "policy-check", params, &r);
+	if (!rc && r)
+		printf("%s: good: policy %s\n", c->argv[0],
+		       json_string_value(json_object_get(r, "name")));
+	json_decref(r);
+	return rc;
+}

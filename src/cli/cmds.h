@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmds: a function a verb; cmdtable.c lists them. */
+#ifndef RESEX_CLI_CMDS_H
+#define RESEX_CLI_CMDS_H
+
+struct cli;
+
+/* As verb.run: each returns an exit code, with client.error filled unless it is RESEX_OK. */
+int run_list(struct cli *c);
+int run_info(struct cli *c);
+int run_guest_show(struct cli *c);
+int run_guest_set(struct cli *c);
+int run_ring_list(struct cli *c);
+int run_policy_list(struct cli *c);
+int run_policy_show(struct cli *c);
+int run_policy_set(struct cli *c);
+int run_policy_check(struct cli *c);
+int run_cap_list(struct cli *c);
+int run_cap_release(struct cli *c);
+int run_pause(struct cli *c);
+int run_resume(struct cli *c);
+int run_why(struct cli *c);
+int run_host_list(struct cli *c);
+int run_lock_list(struct cli *c);
+int run_lock_break(struct cli *c);
+int run_events(struct cli *c);
+
+/* list --all-hosts */
+int run_list_all(struct cli *c);
+
+#endif

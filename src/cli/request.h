@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * request: what every verb does: check its arguments, call a method of resexd (client.h) and
+ * print the reply as a table (table.h) or as JSON.
+ */
+#ifndef RESEX_CLI_REQUEST_H
+#define RESEX_CLI_REQUEST_H
+
+#include "src/cli/cmdtable.h"
+#include "src/cli/table.h"
+
+/* RESEX_USAGE, with what is wrong and where to read what is right. */
+int usage_error(struct cli *c, const char *what);
+
+/* RESEX_OK when the verb has no argument, else RESEX_USAGE. */
+int no_arguments(struct cli *c);
+
+/* The parameters of a verb whose only argument is a guest; without one, all guests are meant. */
+int guest_argument(struct cli *c, bool required, json_t **params);
+
+/*
+ * Call a method; params are taken over. With --json the reply is printed at once, and
+ * *result is NULL.
+ */
+int request_reply(struct cli *c, const char *method, json_t *params, json_t **result);
+
+/* Call a method and print the array that is the reply's member, a row an element. */
+int request_rows(struct cli *c, const char *method, json_t *params, const char *member,
+		 const struct column *cols);
+
+/*
+ * A verb of one name and perhaps --FLAG: call the method with the parameters { what: name,
+ * flag: true or false } and print the reply as one row.
+ */
+int request_row(struct cli *c, const char *method, const char *flag, const char *what,
+		const struct column *cols);
+
+#endif
