@@ -22,7 +22,7 @@ src/core/*             src/core/ @pure
 include/resex/policy.h src/core/ @pure
 include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
-src/util/conf*         src/util/ src/core/ config.h @libc jansson.h
+src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
 src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim/sim.h src/sim/hyp.h resex/guest_abi.h config.h @libc

@@ -414,8 +414,8 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 		rc = b->open(&c->t, &tc, now, text);
 	free(words);
 	if (rc)
-		snprintf(e->text, sizeof(e->text), "cluster: transport \"%s\": %s", b->name,
-			 text[0] ? text : strerror(-rc));
+		conf_error_set(e, conf_exit(rc), "cluster: transport \"%s\": %s", b->name,
+			       text[0] ? text : strerror(-rc));
 	return rc;
 }
 
@@ -430,10 +430,11 @@ static int add_peers(struct cluster *c, struct mono now, struct conf_error *e)
 		rc = transport_add(c->t, &p, now);
 		if (!rc)
 			continue;
-		snprintf(e->text, sizeof(e->text),
-			 "cluster: host \"%s\" cannot be called at \"%s\": %s", h->name, h->address,
-			 rc == -EINVAL ? "give an IP address and a port; for shm, a folder"
-				       : strerror(-rc));
+		conf_error_set(e, conf_exit(rc),
+			       "cluster: host \"%s\" cannot be called at \"%s\": %s", h->name,
+			       h->address,
+			       rc == -EINVAL ? "give an IP address and a port; for shm, a folder"
+					     : strerror(-rc));
 		return rc;
 	}
 	return 0;
@@ -447,9 +448,9 @@ static const struct member_ops *find_member(const struct cluster_conf *conf, str
 	(void)e;
 	return &member_corosync;
 #else
-	snprintf(e->text, sizeof(e->text),
-		 "cluster: this resexd was built without corosync: say \"membership\": "
-		 "\"static\", or use another build");
+	conf_error_set(e, RESEX_FAILURE,
+		       "cluster: this resexd was built without corosync: say \"membership\": "
+		       "\"static\", or use another build");
 	return NULL;
 #endif
 }

@@ -19,8 +19,7 @@ enum { KEY_BYTES_MIN = 5 };
 
 static int fail(struct conf_error *e, int rc, const char *file, const char *what)
 {
-	e->line = e->column = 0;
-	snprintf(e->text, sizeof(e->text), "%s: %s", file, what);
+	conf_error_set(e, conf_exit(rc), "%s: %s", file, what);
 	return rc;
 }
 

@@ -7,7 +7,7 @@
 
 #include "src/conf/settings.h"
 
-enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128 };
+enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128, TEXT_MAX = 256 };
 
 static uint64_t *param_at(const struct policy_inst *pi, const struct policy_param *p)
 {
@@ -91,29 +91,46 @@ static int bind_params(struct policy_inst *pi, const struct conf_doc *d, const c
 	return conf_bind(d, at, params, keys, NULL, pi->params, e);
 }
 
-/* Always -ENOENT. */
-static int no_policy(const char *name, char *text, size_t size)
+static void no_policy_text(const char *name, char *text, size_t size)
 {
 	int n = snprintf(text, size, "there is no policy \"%.64s\": take", name);
 
 	for (size_t i = 0; policies_builtin[i] && n > 0 && (size_t)n < size; i++)
 		n += snprintf(text + n, size - (size_t)n, "%s %s", i ? "," : "",
 			      policies_builtin[i]->name);
-	return -ENOENT;
 }
 
-/* A policy by its name, which stands at path. */
+/* policy_new() for ops, NULL for no policy of that name. */
+static int new_or_fail(struct policy_inst **out, const struct policy_ops *ops, const char *name,
+		       struct conf_error *e)
+{
+	char text[TEXT_MAX];
+	int rc;
+
+	if (!ops) {
+		no_policy_text(name, text, sizeof(text));
+		conf_error_set(e, RESEX_NO_POLICY, "%s", text);
+		return -ENOENT;
+	}
+	rc = policy_new(out, ops);
+	if (rc)
+		conf_error_set(e, RESEX_FAILURE, "policy \"%s\": %s", name, strerror(-rc));
+	return rc;
+}
+
+/* A policy by its name, which is at path. */
 static int new_named(struct policy_inst **out, const struct conf_doc *d, const char *path,
 		     const char *name, struct conf_error *e)
 {
 	const struct policy_ops *ops = policy_find(name);
-	char text[256];
+	char text[TEXT_MAX];
 
 	if (ops)
-		return policy_new(out, ops);
-	no_policy(name, text, sizeof(text));
+		return new_or_fail(out, ops, name, e);
+	no_policy_text(name, text, sizeof(text));
 	conf_fail(d, path, e, "%s", text);
-	return -ENOENT;
+	e->exit = RESEX_NO_POLICY;
+	return -EINVAL;
 }
 
 /* {"policy": NAME, "params": {...}} at path of d. name: what it must be, or NULL. */
@@ -166,7 +183,9 @@ int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *p
 	else
 		rc = conf_fail(d, path, e,
 			       "write a policy's name, or {\"policy\": NAME, \"params\": {...}}");
-	return rc == -ENOENT ? -EINVAL : rc;
+	if (rc == -EINVAL)
+		e->exit = RESEX_BAD_CONFIG; /* an unknown policy is an error in the document */
+	return rc;
 }
 
 /* d is freed. */
@@ -189,18 +208,11 @@ int policy_parse(struct policy_inst **pi, const char *file, const char *text, st
 
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e)
 {
-	const struct policy_ops *ops;
 	struct conf_doc d;
 	int rc;
 
-	if (file && file[0]) {
-		rc = conf_load(&d, file, e);
-		if (rc) /* -ENOENT would say that there is no such policy */
-			return rc == -ENOENT ? -EINVAL : rc;
-		return load_doc(pi, name, &d, e);
-	}
-	ops = policy_find(name);
-	if (!ops)
-		return no_policy(name, e->text, sizeof(e->text));
-	return policy_new(pi, ops);
+	if (!file || !file[0])
+		return new_or_fail(pi, policy_find(name), name, e);
+	rc = conf_load(&d, file, e);
+	return rc ? rc : load_doc(pi, name, &d, e);
 }

@@ -100,15 +100,15 @@ const struct guest_conf *settings_guest(const struct daemon_conf *c, const char 
 
 /*
  * An instance of a policy: from a policy file ({"policy": NAME, "params":
- * {...}}), or by name with its defaults. -ENOENT: no such policy; -EINVAL (a
- * missing file too), -ERANGE and file errors with e filled; -ENOMEM.
+ * {...}}), or by name with its defaults. 0, or -errno with e filled;
+ * e->exit is RESEX_NO_POLICY when no policy of that name exists.
  */
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
 /* The same from the text of a policy file that somebody else has read; file: for messages. */
 int policy_parse(struct policy_inst **pi, const char *file, const char *text, struct conf_error *e);
 /*
  * The same from a part of a document, at path: a name, or what a policy file
- * holds. -EINVAL with e filled (no such policy, too), or -ENOMEM.
+ * holds. 0, or -errno with e filled.
  */
 int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
 		const json_t *v, struct conf_error *e);

@@ -122,11 +122,11 @@ static struct policy_inst *parse_policy(struct call *c, const char *file, const 
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
-	int rc = policy_parse(&pi, file, text, &e);
 
-	if (rc)
-		call_fail(c, rc == -ENOENT ? RESEX_NO_POLICY : RESEX_BAD_CONFIG, "%s", e.text);
-	return rc ? NULL : pi;
+	if (!policy_parse(&pi, file, text, &e))
+		return pi;
+	call_fail(c, e.exit, "%s", e.text);
+	return NULL;
 }
 
 /* NULL: as find_guest. */

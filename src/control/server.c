@@ -499,19 +499,20 @@ static int bind_socket(struct control *c, int fd, struct conf_error *e)
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", c->path);
 	if (!lstat(c->path, &st) && S_ISSOCK(st.st_mode)) {
 		if (is_served(&a)) {
-			snprintf(e->text, sizeof(e->text),
-				 "control socket %s: another resexd listens there: stop it first, "
-				 "or name another socket",
-				 c->path);
+			conf_error_set(
+				e, RESEX_RUNNING,
+				"control socket %s: another resexd listens there: stop it first, "
+				"or name another socket",
+				c->path);
 			return -EADDRINUSE;
 		}
 		unlink(c->path);
 	}
 	if (!lstat(c->path, &st) && !S_ISSOCK(st.st_mode)) {
-		snprintf(e->text, sizeof(e->text),
-			 "control socket %s: there is a %s of that name: remove it, or name "
-			 "another socket in the configuration",
-			 c->path, S_ISDIR(st.st_mode) ? "directory" : "file");
+		conf_error_set(e, RESEX_BAD_CONFIG,
+			       "control socket %s: there is a %s of that name: remove it, or name "
+			       "another socket in the configuration",
+			       c->path, S_ISDIR(st.st_mode) ? "directory" : "file");
 		return -EINVAL;
 	}
 	old = umask(0177);
@@ -521,7 +522,7 @@ static int bind_socket(struct control *c, int fd, struct conf_error *e)
 	if (!r && listen(fd, 16))
 		r = -errno;
 	if (r)
-		snprintf(e->text, sizeof(e->text), "control socket %s: %s", c->path, strerror(-r));
+		conf_error_set(e, conf_exit(r), "control socket %s: %s", c->path, strerror(-r));
 	return r;
 }
 
@@ -533,9 +534,9 @@ int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error 
 		*gid = g->gr_gid;
 		return 0;
 	}
-	snprintf(e->text, sizeof(e->text),
-		 "socket_group \"%s\" is no group of this host: create it or leave it out",
-		 conf->socket_group);
+	conf_error_set(e, RESEX_BAD_CONFIG,
+		       "socket_group \"%s\" is no group of this host: create it or leave it out",
+		       conf->socket_group);
 	return -EINVAL;
 }
 
@@ -548,7 +549,7 @@ static int set_group(const struct control *c, struct conf_error *e)
 		return rc;
 	if (chown(c->path, (uid_t)-1, gid) || chmod(c->path, 0660)) {
 		rc = -errno;
-		snprintf(e->text, sizeof(e->text), "control socket %s: %s", c->path, strerror(-rc));
+		conf_error_set(e, conf_exit(rc), "control socket %s: %s", c->path, strerror(-rc));
 		return rc;
 	}
 	return 0;

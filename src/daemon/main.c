@@ -149,34 +149,11 @@ static int parse_options(struct options *o, int argc, char **argv)
 	return RESEX_USAGE;
 }
 
-static int exit_code(int rc)
+/* Log an error. Its exit code. */
+static int report(const struct log *log, const struct conf_error *e)
 {
-	switch (rc) {
-	case 0:
-		return RESEX_OK;
-	case -ENOSYS:
-		return RESEX_NO_XEN;
-	case -ENXIO:
-		return RESEX_NOT_DOM0;
-	case -EACCES:
-	case -EPERM:
-		return RESEX_PERMISSION;
-	case -EADDRINUSE:
-		return RESEX_RUNNING;
-	case -EPROTONOSUPPORT:
-		return RESEX_XEN_VERSION;
-	case -EINVAL:
-	case -EFBIG:
-		return RESEX_BAD_CONFIG;
-	default:
-		return RESEX_FAILURE;
-	}
-}
-
-static int report(const struct log *log, int rc, const char *text)
-{
-	log_msg(log, LOG_LVL_ERROR, "%s", text);
-	return exit_code(rc);
+	log_msg(log, LOG_LVL_ERROR, "%s", e->text[0] ? e->text : "out of memory");
+	return e->exit ? (int)e->exit : RESEX_FAILURE;
 }
 
 /* A directory, and those above it. */
@@ -258,7 +235,7 @@ static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 	gethostname(hostname, sizeof(hostname) - 1);
 	rc = cluster_conf_check(c, conf->cluster_file, hostname, &e);
 	if (rc)
-		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
+		rc = report(log, &e);
 	else
 		snprintf(text, CLUSTER_TEXT, ", host %s of %u in cluster %s", c->host[c->self].name,
 			 c->hosts, c->cluster);
@@ -274,13 +251,11 @@ static int check(const struct log *log, const struct daemon_conf *conf, const ch
 	gid_t gid;
 	int rc = policy_load(&pi, conf->policy, conf->policy_file, &e);
 
-	if (rc) {
-		log_msg(log, LOG_LVL_ERROR, "%s", e.text);
-		return rc == -ENOENT ? RESEX_NO_POLICY : exit_code(rc);
-	}
+	if (rc)
+		return report(log, &e);
 	if (conf->socket_group[0] && control_group(conf, &gid, &e)) {
 		policy_free(pi);
-		return report(log, -EINVAL, e.text);
+		return report(log, &e);
 	}
 	if (conf->cluster_file[0])
 		rc = check_cluster(log, conf, cluster);
@@ -303,7 +278,7 @@ static int restore_caps(const struct log *log, const struct daemon_conf *conf,
 
 	rc = r ? restore_load(r, conf->state_dir, hv->name, &e) : -ENOMEM;
 	if (rc) {
-		code = report(log, rc, e.text);
+		code = report(log, &e);
 		goto out;
 	}
 	if (!r->entries) {
@@ -313,7 +288,7 @@ static int restore_caps(const struct log *log, const struct daemon_conf *conf,
 	rc = hv->sched->open(&s, arg);
 	if (rc) {
 		hv_open_text(hv->name, rc, &e);
-		code = report(log, rc, e.text);
+		code = report(log, &e);
 		goto out;
 	}
 	rc = restore_all(r, hv->sched, s, &n);
@@ -355,16 +330,11 @@ static int run(const struct log *log, const struct daemon_conf *conf, const stru
 	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
-	rc = engine_open(&en, &ec, &e);
-	if (rc == -ENOENT)
-		return report(log, rc, e.text) == RESEX_FAILURE ? RESEX_NO_POLICY : RESEX_FAILURE;
-	if (rc)
-		return report(log, rc, e.text);
+	if (engine_open(&en, &ec, &e))
+		return report(log, &e);
 	rc = engine_run(en);
 	hold_signals();
-	if (engine_close(en))
-		return RESEX_FAILURE;
-	return exit_code(rc);
+	return engine_close(en) || rc ? RESEX_FAILURE : RESEX_OK;
 }
 
 static int lock_dir(const struct log *log, const char *dir, int *fd)
@@ -446,7 +416,7 @@ static int with_sim(const struct log *log, const struct daemon_conf *conf, const
 	free(sc);
 	if (rc) {
 		log_msg(log, LOG_LVL_ERROR, "the simulated host: %s", strerror(-rc));
-		return exit_code(rc);
+		return RESEX_FAILURE;
 	}
 	sim_set_clock(host, sim_now, &clock);
 	rc = locked(log, conf, o, hv, host);
@@ -521,9 +491,8 @@ static int run_scenario(const struct log *log, struct scenario *sc, const struct
 	if (sc->clock == SCENARIO_SIMULATED && o->level < LOG_LVL_DEBUG)
 		quiet.level = LOG_LVL_WARNING;
 	signal(SIGPIPE, SIG_IGN);
-	rc = scenario_run(sc, &so, &summary, &e);
-	if (rc) {
-		report(log, rc, e.text);
+	if (scenario_run(sc, &so, &summary, &e)) {
+		log_msg(log, LOG_LVL_ERROR, "%s", e.text);
 		return RESEX_FAILURE;
 	}
 	rc = write_summary(log, o->summary, summary);
@@ -552,14 +521,13 @@ static int with_scenario(const struct log *log, const struct options *o,
 	int rc = sc ? scenario_load(sc, o->scenario, &e) : -ENOMEM;
 
 	if (rc) {
-		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
+		rc = report(log, &e);
 		goto out;
 	}
 	if (o->policy)
 		rc = take_policy(sc, o->policy, &e);
 	if (rc) {
-		report(log, rc, e.text);
-		rc = rc == -ENOENT ? RESEX_NO_POLICY : exit_code(rc);
+		rc = report(log, &e);
 	} else if (o->mode == MODE_CHECK)
 		printf("%s: good: policy %s, %u guest%s, %u event%s, %.12g s\n", o->scenario,
 		       sc->policy->ops->name, sc->sim.guests, sc->sim.guests == 1 ? "" : "s",
@@ -594,7 +562,7 @@ static int start(const struct log *log, const struct options *o)
 	}
 	rc = conf ? settings_load(conf, config, &e) : -ENOMEM;
 	if (rc)
-		rc = report(log, rc == -ENOENT ? -EINVAL : rc, e.text);
+		rc = report(log, &e);
 	else if (o->mode == MODE_CHECK)
 		rc = check(log, conf, config);
 	else if (!strcmp(hv->name, "sim"))

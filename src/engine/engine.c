@@ -381,20 +381,29 @@ static void free_loop(struct engine *e)
 
 void hv_open_text(const char *name, int rc, struct conf_error *err)
 {
-	const char *why = strerror(-rc);
+	static const struct {
+		int rc;
+		enum resex_exit exit;
+		const char *why;
+	} known[] = {
+		{ -ENOSYS, RESEX_NO_XEN,
+		  "there is no Xen here: boot the host under Xen, or try --hv sim" },
+		{ -ENXIO, RESEX_NOT_DOM0,
+		  "this is a guest: resexd runs in dom0, resex-agent in guests" },
+		{ -ENODEV, RESEX_FAILURE,
+		  "a part of Xen does not run: load xen-privcmd and start xenstored "
+		  "(systemctl start xen)" },
+		{ -EACCES, RESEX_PERMISSION, "no permission: run as root" },
+		{ -EPERM, RESEX_PERMISSION, "no permission: run as root" },
+		{ -EPROTONOSUPPORT, RESEX_XEN_VERSION,
+		  "resexd was built for another version of Xen: rebuild it on this host" },
+	};
 
-	if (rc == -ENOSYS)
-		why = "there is no Xen here: boot the host under Xen, or try --hv sim";
-	else if (rc == -ENXIO)
-		why = "this is a guest: resexd runs in dom0, resex-agent in guests";
-	else if (rc == -ENODEV)
-		why = "a part of Xen does not run: load xen-privcmd and start xenstored "
-		      "(systemctl start xen)";
-	else if (rc == -EACCES || rc == -EPERM)
-		why = "no permission: run as root";
-	else if (rc == -EPROTONOSUPPORT)
-		why = "resexd was built for another version of Xen: rebuild it on this host";
-	snprintf(err->text, sizeof(err->text), "hypervisor \"%s\": %s", name, why);
+	conf_error_set(err, conf_exit(rc), "hypervisor \"%s\": %s", name, strerror(-rc));
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (rc == known[i].rc)
+			conf_error_set(err, known[i].exit, "hypervisor \"%s\": %s", name,
+				       known[i].why);
 }
 
 static int open_hv(struct engine *e, struct conf_error *err)
@@ -454,7 +463,7 @@ static int open_cluster(struct engine *e, struct conf_error *err)
 	gethostname(hostname, sizeof(hostname) - 1);
 	rc = cluster_open(&e->m.cluster, e->c.conf, hostname, &e->m, now_of(e), err);
 	if (rc)
-		return rc == -ENOENT ? -EINVAL : rc; /* that one is a policy's */
+		return rc;
 	e->ev_cluster = event_new(e->base, cluster_fd(e->m.cluster), EV_READ | EV_PERSIST,
 				  on_cluster, e);
 	e->ev_cluster_due = evtimer_new(e->base, on_cluster, e);
@@ -467,12 +476,15 @@ static int recover(struct engine *e, struct conf_error *err)
 	uint32_t n;
 	int rc = restore_load(&e->m.restore, e->c.conf->state_dir, e->c.hv->name, err);
 
-	if (rc || e->c.observe || !e->m.restore.entries)
+	if (rc)
 		return rc;
+	*err = (struct conf_error){ 0 }; /* a missing file is not an error here */
+	if (e->c.observe || !e->m.restore.entries)
+		return 0;
 	rc = restore_all(&e->m.restore, e->c.hv->sched, e->m.sched, &n);
 	if (rc < 0) {
-		snprintf(err->text, sizeof(err->text), "saved caps in %s: %s", e->m.restore.file,
-			 strerror(-rc));
+		conf_error_set(err, conf_exit(rc), "saved caps in %s: %s", e->m.restore.file,
+			       strerror(-rc));
 		return rc;
 	}
 	log_msg(e->c.log, LOG_LVL_WARNING,
@@ -498,8 +510,8 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 	int rc = set ? sampler_init(&e->s, &e->sh, &sc, set) : -ENOMEM;
 
 	if (rc)
-		snprintf(err->text, sizeof(err->text), "the accounts cannot be set up: %s",
-			 strerror(-rc));
+		conf_error_set(err, conf_exit(rc), "the accounts cannot be set up: %s",
+			       strerror(-rc));
 	return rc;
 }
 
@@ -543,15 +555,16 @@ int engine_open(struct engine **out, const struct engine_conf *c, struct conf_er
 
 	if (!e) {
 		policy_free(c->init);
+		conf_error_set(err, RESEX_FAILURE, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
 	e->c = *c;
-	err->text[0] = 0;
+	*err = (struct conf_error){ 0 };
 	clock_real(&e->clock);
 	rc = open_parts(e, err);
 	if (rc) {
 		if (!err->text[0])
-			snprintf(err->text, sizeof(err->text), "%s", strerror(-rc));
+			conf_error_set(err, conf_exit(rc), "%s", strerror(-rc));
 		engine_close(e);
 		return rc;
 	}

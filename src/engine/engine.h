@@ -50,7 +50,7 @@ struct engine_conf {
  */
 #define ENGINE_ACTOR_NS (200 * NS_PER_US)
 
-/* 0 or -errno with e filled: one sentence for people. */
+/* 0 or -errno with err filled: one sentence for people, and the exit code. */
 int engine_open(struct engine **e, const struct engine_conf *c, struct conf_error *err);
 /*
  * Until SIGTERM, SIGINT, or the SIGHUP of a terminal that is closed (then -EINTR
@@ -61,7 +61,7 @@ int engine_run(struct engine *e);
 /* Stop the threads, restore all caps, free. How many caps could not be restored. */
 int engine_close(struct engine *e);
 
-/* One sentence for what a backend's open() returned. */
+/* Fill err for rc, what open() of the backend of this name returned. */
 void hv_open_text(const char *name, int rc, struct conf_error *err);
 
 #endif

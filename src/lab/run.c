@@ -210,9 +210,10 @@ static int make_dir(struct run *r, struct conf_error *e)
 	if (!rc && !mkdtemp(r->dir))
 		rc = -errno;
 	if (rc) {
-		snprintf(e->text, sizeof(e->text),
-			 "no directory can be made in %s (%s): set TMPDIR to one where it can",
-			 tmp && *tmp ? tmp : "/tmp", strerror(-rc));
+		conf_error_set(
+			e, RESEX_FAILURE,
+			"no directory can be made in %s (%s): set TMPDIR to one where it can",
+			tmp && *tmp ? tmp : "/tmp", strerror(-rc));
 		r->dir[0] = 0;
 	}
 	return rc;
@@ -263,7 +264,7 @@ static int open_host(struct run *r, struct conf_error *e)
 	if (!rc)
 		rc = record_open(&r->rec, r->sc, r->host, r->start);
 	if (rc) {
-		snprintf(e->text, sizeof(e->text), "the simulated host: %s", strerror(-rc));
+		conf_error_set(e, RESEX_FAILURE, "the simulated host: %s", strerror(-rc));
 		return rc;
 	}
 	sim_set_clock(r->host, now_of, r);
@@ -302,7 +303,7 @@ static int run_engine(struct run *r, bool *complete, struct conf_error *e)
 	if (rc == -EINTR)
 		rc = r->rec.rc;
 	if (rc)
-		snprintf(e->text, sizeof(e->text), "the run failed: %s", strerror(-rc));
+		conf_error_set(e, RESEX_FAILURE, "the run failed: %s", strerror(-rc));
 	return rc;
 }
 
@@ -321,7 +322,7 @@ static int run_all(struct run *r, json_t **summary, struct conf_error *e)
 	*summary = scenario_summary(&out);
 	if (*summary)
 		return 0;
-	snprintf(e->text, sizeof(e->text), "no memory for the summary: free some");
+	conf_error_set(e, RESEX_FAILURE, "no memory for the summary: free some");
 	return -ENOMEM;
 }
 
@@ -332,7 +333,7 @@ int scenario_run(struct scenario *sc, const struct scenario_opts *o, json_t **su
 	int rc;
 
 	if (!r) {
-		snprintf(e->text, sizeof(e->text), "no memory for the run: free some");
+		conf_error_set(e, RESEX_FAILURE, "no memory for the run: free some");
 		return -ENOMEM;
 	}
 	r->sc = sc;

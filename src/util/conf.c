@@ -40,6 +40,7 @@ __attribute__((format(printf, 5, 0))) static void error_at(struct conf_error *e,
 
 	e->line = line;
 	e->column = column;
+	e->exit = RESEX_BAD_CONFIG;
 	if (line)
 		snprintf(e->text, sizeof(e->text), "%.*s:%d:%d: ", NAME_MAX_SHOWN, file, line,
 			 column);
@@ -48,6 +49,33 @@ __attribute__((format(printf, 5, 0))) static void error_at(struct conf_error *e,
 	n = strlen(e->text);
 	vsnprintf(e->text + n, sizeof(e->text) - n, fmt, ap);
 	one_line(e->text);
+}
+
+void conf_error_set(struct conf_error *e, enum resex_exit code, const char *fmt, ...)
+{
+	va_list ap;
+
+	*e = (struct conf_error){ .exit = code };
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+}
+
+enum resex_exit conf_exit(int rc)
+{
+	switch (rc) {
+	case -EINVAL:
+	case -EFBIG:
+	case -ENOENT:
+		return RESEX_BAD_CONFIG;
+	case -EACCES:
+	case -EPERM:
+		return RESEX_PERMISSION;
+	case -EADDRINUSE:
+		return RESEX_RUNNING;
+	default:
+		return RESEX_FAILURE;
+	}
 }
 
 /* An error of the file as a whole (line 0), or at a place in it. Returns ret. */
@@ -60,6 +88,7 @@ __attribute__((format(printf, 6, 7))) static int fail_at(int ret, struct conf_er
 	va_start(ap, fmt);
 	error_at(e, file, line, column, fmt, ap);
 	va_end(ap);
+	e->exit = conf_exit(ret);
 	return ret;
 }
 

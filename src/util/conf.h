@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "resex/exit.h"
+
 enum { CONF_ERROR_MAX = 512, CONF_BYTES_MAX = 1 << 20 };
 
 /*
@@ -26,7 +28,14 @@ enum { CONF_ERROR_MAX = 512, CONF_BYTES_MAX = 1 << 20 };
 struct conf_error {
 	char text[CONF_ERROR_MAX];
 	int line, column;
+	enum resex_exit exit; /* what a program that ends with this error exits with */
 };
+
+/* Fill e for an error that has no place in a file. */
+void conf_error_set(struct conf_error *e, enum resex_exit code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The exit code for rc, -errno of a file, directory or socket that a configuration names. */
+enum resex_exit conf_exit(int rc);
 
 struct conf_doc {
 	json_t *root;

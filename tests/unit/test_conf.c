@@ -451,14 +451,28 @@ static void load__from_a_file(void **state)
 	conf_free(&d);
 	assert_int_equal(ftruncate(fd, CONF_BYTES_MAX + 1), 0);
 	assert_int_equal(conf_load(&d, name, &e), -EFBIG);
+	assert_int_equal(e.exit, RESEX_BAD_CONFIG);
 	assert_non_null(strstr(e.text, name));
 	close(fd);
 	unlink(name);
 	assert_int_equal(conf_load(&d, name, &e), -ENOENT);
+	assert_int_equal(e.exit, RESEX_BAD_CONFIG);
 	assert_int_equal(e.line, 0);
 	assert_true(strncmp(e.text, name, strlen(name)) == 0);
 	assert_int_equal(conf_load(&d, ".", &e), -EINVAL);
 	assert_int_equal(conf_load(&d, "/dev/zero", &e), -EINVAL);
+}
+
+static void exit_code__of_an_errno__tells_what_the_operator_must_mend(void **state)
+{
+	(void)state;
+	assert_int_equal(conf_exit(-EINVAL), RESEX_BAD_CONFIG);
+	assert_int_equal(conf_exit(-ENOENT), RESEX_BAD_CONFIG);
+	assert_int_equal(conf_exit(-EACCES), RESEX_PERMISSION);
+	assert_int_equal(conf_exit(-EPERM), RESEX_PERMISSION);
+	assert_int_equal(conf_exit(-EADDRINUSE), RESEX_RUNNING);
+	assert_int_equal(conf_exit(-EIO), RESEX_FAILURE);
+	assert_int_equal(conf_exit(-ENOMEM), RESEX_FAILURE);
 }
 
 /* A fifo has no writer here: reading it must not hang. */
@@ -496,6 +510,7 @@ int main(void)
 		cmocka_unit_test(fail__very_long_values__are_cut_and_terminated),
 		cmocka_unit_test(load__from_a_file),
 		cmocka_unit_test(load__from_a_fifo__is_refused_at_once),
+		cmocka_unit_test(exit_code__of_an_errno__tells_what_the_operator_must_mend),
 	};
 
 	return cmocka_run_group_tests_name("conf", tests, NULL, NULL);

@@ -526,14 +526,16 @@ static void open__hypervisor_refuses_the_nth_handle__those_before_are_closed(voi
 {
 	static const struct {
 		int rc;
+		enum resex_exit exit;
 		const char *says;
 	} rows[] = {
-		{ -ENOSYS, "there is no Xen here" },
-		{ -ENXIO, "this is a guest" },
-		{ -ENODEV, "xen-privcmd" },
-		{ -EACCES, "run as root" },
-		{ -EPROTONOSUPPORT, "another version of Xen" },
-		{ -EIO, "Input/output error" },
+		{ -ENOSYS, RESEX_NO_XEN, "there is no Xen here" },
+		{ -ENXIO, RESEX_NOT_DOM0, "this is a guest" },
+		{ -ENODEV, RESEX_FAILURE, "xen-privcmd" },
+		{ -EACCES, RESEX_PERMISSION, "run as root" },
+		{ -EPERM, RESEX_PERMISSION, "run as root" },
+		{ -EPROTONOSUPPORT, RESEX_XEN_VERSION, "another version of Xen" },
+		{ -EIO, RESEX_FAILURE, "Input/output error" },
 	};
 	struct fixture *f = *state;
 	struct hv_mem_ops mem = *hv_sim.mem;
@@ -560,13 +562,14 @@ static void open__hypervisor_refuses_the_nth_handle__those_before_are_closed(voi
 			assert_null(en);
 			assert_non_null(strstr(e.text, "hypervisor \"failing\": "));
 			assert_non_null(strstr(e.text, rows[i].says));
+			assert_int_equal(e.exit, rows[i].exit);
 			assert_int_equal(failing.opens, n - 1);
 			assert_int_equal(failing.closes, failing.opens);
 		}
 	f->ec.hv = &hv_sim;
 }
 
-static void assert_open_fails(struct fixture *f, int rc, const char *says)
+static void assert_open_fails(struct fixture *f, int rc, enum resex_exit code, const char *says)
 {
 	struct conf_error e = { 0 };
 	struct engine *en = NULL;
@@ -575,6 +578,7 @@ static void assert_open_fails(struct fixture *f, int rc, const char *says)
 	assert_null(en);
 	if (!strstr(e.text, says))
 		fail_msg("%s", e.text);
+	assert_int_equal(e.exit, code);
 	assert_false(tmp_exists(&f->dir, "sock"));
 }
 
@@ -583,14 +587,14 @@ static void open__something_wrong__is_said_and_all_is_closed(void **state)
 	struct fixture *f = *state;
 
 	settings(f, ", \"policy\": \"dear\"");
-	assert_open_fails(f, -ENOENT, "\"dear\"");
+	assert_open_fails(f, -ENOENT, RESEX_NO_POLICY, "\"dear\"");
 	settings(f, ", \"policy_file\": \"/nowhere/p.json\"");
-	assert_open_fails(f, -EINVAL, "/nowhere/p.json: ");
+	assert_open_fails(f, -ENOENT, RESEX_BAD_CONFIG, "/nowhere/p.json: ");
 	settings(f, ", \"socket_group\": \"no-such-group\"");
-	assert_open_fails(f, -EINVAL, "no-such-group");
+	assert_open_fails(f, -EINVAL, RESEX_BAD_CONFIG, "no-such-group");
 	settings(f, "");
 	strcpy(f->conf.socket, "/nowhere/sock");
-	assert_open_fails(f, -ENOENT, "/nowhere/sock: ");
+	assert_open_fails(f, -ENOENT, RESEX_BAD_CONFIG, "/nowhere/sock: ");
 }
 
 static void open__saved_caps_damaged__is_said_and_they_are_left(void **state)
@@ -602,7 +606,7 @@ static void open__saved_caps_damaged__is_said_and_they_are_left(void **state)
 	char text[512];
 
 	tmp_write(&f->dir, "caps.json", damaged);
-	assert_open_fails(f, -EINVAL, "caps.json:1:");
+	assert_open_fails(f, -EINVAL, RESEX_BAD_CONFIG, "caps.json:1:");
 	assert_string_equal(tmp_read(&f->dir, "caps.json", text, sizeof(text)), damaged);
 }
 

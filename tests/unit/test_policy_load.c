@@ -72,6 +72,7 @@ static void by_name__no_such_policy__is_said_with_the_remedy(void **state)
 
 	(void)state;
 	assert_int_equal(policy_load(&pi, "freemarkt", NULL, &e), -ENOENT);
+	assert_int_equal(e.exit, RESEX_NO_POLICY);
 	assert_non_null(strstr(e.text, "\"freemarkt\""));
 	assert_non_null(strstr(e.text, "take null, freemarket"));
 	assert_null(pi);
@@ -139,27 +140,31 @@ static void file__no_name_expected__the_file_says_which_policy(void **state)
 
 static const struct refusal {
 	const char *text;
-	int rc;
+	enum resex_exit exit;
 	const char *place, *value, *remedy;
 } refusals[] = {
-	{ "{", -EINVAL, ":1:", "JSON", "correct" },
-	{ "[]", -EINVAL, ":1:1: ", "object", "write" },
-	{ "{}", -EINVAL, ":1:1: ", "policy", "add" },
-	{ "{\"policy\": 5}", -EINVAL, ":1:12: ", "5", "string" },
-	{ "{\"policy\": \"\"}", -EINVAL, ":1:12: ", "policy", "1 to 63" },
-	{ "{\n\"policy\": \"dear\"}", -ENOENT, ":2:11: ", "\"dear\"", "take null, freemarket" },
-	{ "{\"policy\": \"null\"}", -EINVAL, ":1:12: ", "\"null\"", "make them one" },
-	{ "{\"policy\": \"freemarket\",\n\"parms\": {}}", -EINVAL, ":2:1: ", "parms", "params" },
-	{ "{\"policy\": \"freemarket\",\n\"params\": []}", -EINVAL, ":2:11: ", "params", "object" },
-	{ "{\"policy\": \"freemarket\",\n\"params\": {\"lo\": 1}}", -EINVAL, ":2:12: ", "lo",
-	  "low" },
-	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": \"1\"}}", -EINVAL,
+	{ "{", RESEX_BAD_CONFIG, ":1:", "JSON", "correct" },
+	{ "[]", RESEX_BAD_CONFIG, ":1:1: ", "object", "write" },
+	{ "{}", RESEX_BAD_CONFIG, ":1:1: ", "policy", "add" },
+	{ "{\"policy\": 5}", RESEX_BAD_CONFIG, ":1:12: ", "5", "string" },
+	{ "{\"policy\": \"\"}", RESEX_BAD_CONFIG, ":1:12: ", "policy", "1 to 63" },
+	{ "{\n\"policy\": \"dear\"}", RESEX_NO_POLICY, ":2:11: ", "\"dear\"",
+	  "take null, freemarket" },
+	{ "{\"policy\": \"null\"}", RESEX_BAD_CONFIG, ":1:12: ", "\"null\"", "make them one" },
+	{ "{\"policy\": \"freemarket\",\n\"parms\": {}}", RESEX_BAD_CONFIG, ":2:1: ", "parms",
+	  "params" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": []}", RESEX_BAD_CONFIG, ":2:11: ", "params",
+	  "object" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"lo\": 1}}", RESEX_BAD_CONFIG,
+	  ":2:12: ", "lo", "low" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": \"1\"}}", RESEX_BAD_CONFIG,
 	  ":2:19: ", "\"1\"", "whole number" },
-	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": -1}}", -EINVAL, ":2:19: ", "-1",
-	  "from" },
-	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": 1001}}", -EINVAL, ":2:19: ", "1001",
-	  "1000" },
-	{ "{\"policy\": \"freemarket\",\n\"params\": {\"step\": 1e400}}", -EINVAL, ":2:", "", "" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": -1}}", RESEX_BAD_CONFIG,
+	  ":2:19: ", "-1", "from" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"low\": 1001}}", RESEX_BAD_CONFIG,
+	  ":2:19: ", "1001", "1000" },
+	{ "{\"policy\": \"freemarket\",\n\"params\": {\"step\": 1e400}}", RESEX_BAD_CONFIG,
+	  ":2:", "", "" },
 };
 
 static void file__refused__says_where_what_and_what_instead(void **state)
@@ -177,25 +182,25 @@ static void file__refused__says_where_what_and_what_instead(void **state)
 		tmp_write(d, "p.json", r->text);
 		rc = policy_load(&pi, "freemarket", tmp_at(d, "p.json"), &e);
 		snprintf(want, sizeof(want), "%s%s", tmp_at(d, "p.json"), r->place);
-		if (rc != r->rc || strncmp(e.text, want, strlen(want)) ||
+		if (rc != -EINVAL || e.exit != r->exit || strncmp(e.text, want, strlen(want)) ||
 		    !strstr(e.text + strlen(want), r->value) ||
 		    !strstr(e.text + strlen(want), r->remedy) || pi) {
-			print_error("%s\n  gave %d: %s\n  expected %s... %s ... %s\n", r->text, rc,
-				    e.text, want, r->value, r->remedy);
+			print_error("%s\n  gave %d, exit %d: %s\n  expected %s... %s ... %s\n",
+				    r->text, rc, (int)e.exit, e.text, want, r->value, r->remedy);
 			wrong++;
 		}
 	}
 	assert_int_equal(wrong, 0);
 }
 
-/* -ENOENT is for the policy: a missing file must not pass for one. */
 static void file__missing__is_not_a_missing_policy(void **state)
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
 	int rc = policy_load(&pi, "freemarket", tmp_at(*state, "none.json"), &e);
 
-	assert_true(rc < 0 && rc != -ENOENT);
+	assert_int_equal(rc, -ENOENT);
+	assert_int_equal(e.exit, RESEX_BAD_CONFIG);
 	assert_non_null(strstr(e.text, "none.json: "));
 	assert_null(pi);
 }
