@@ -53,6 +53,8 @@ count_places() {
 	table tests/fuzz/run.sh targets | rows "fuzzers, a planted bug each"
 	table tests/model/run.sh table | awk -F ' *[|] *' '$4 ~ /^-/' | rows "models searched whole"
 	table tests/model/run.sh table | awk -F ' *[|] *' '$4 !~ /^-/' | rows "models with a broken rule"
+	cat "$top/tests/shared/rules.txt" "$top"/src/*/broken.h 2>/dev/null |
+		grep -E '^([A-Z_]+ \||	X\([A-Z_]+,)' | rows "broken rules of the protocol"
 	places "errors planted in policies' second implementation" '^    "[a-z_-]+": ' "$top/tests/policy/plants.py"
 	grep -hE '^[^#]* @ .* @ ' "$top/tests/mutants.sh" "$top/tests/transport/mutants.sh" | rows "mutants"
 }

@@ -2,7 +2,6 @@
 /* choose: the pure half of move.h: which donor, which node, and how a result is said. */
 #include <errno.h>
 
-#include "src/reconf/broken.h"
 #include "src/reconf/move.h"
 
 struct sum {
@@ -71,7 +70,7 @@ int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word
 		count++;
 	}
 	/* rule: the donor's nodes are counted against its minimum */
-	if (count == 0 || (count <= in->service[donor].minimum && !SHARED_BROKEN(MINIMUM_IGNORED)))
+	if (count == 0 || count <= in->service[donor].minimum)
 		return -ENOSPC;
 	*node = best;
 	return 0;

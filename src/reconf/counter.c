@@ -2,7 +2,6 @@
 /* counter: look at one's own shared counter; keep the history T. */
 #include <string.h>
 
-#include "src/reconf/broken.h"
 #include "src/reconf/counter.h"
 #include "src/reconf/put.h"
 
@@ -36,7 +35,7 @@ static void compare(struct counter *c, uint64_t shared)
 	c->state = ahead ? COUNTER_AHEAD : COUNTER_EQUAL;
 	c->local = shared; /* rule: counter ahead: copy it */
 	c->known = true;
-	if (ahead && !SHARED_BROKEN(HISTORY_KEPT))
+	if (ahead)
 		c->highs = 0; /* rule: and the history T starts again */
 }
 

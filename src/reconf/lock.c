@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "src/core/random.h"
-#include "src/reconf/broken.h"
 #include "src/reconf/lock.h"
 #include "src/reconf/put.h"
 #include "src/shared/lease.h"
@@ -36,8 +35,6 @@ bool lock_epoch_ahead(uint16_t a, uint16_t b)
 int64_t lock_break_ns(const struct lock_conf *c)
 {
 	/* rule: break outlasts hold, the operations' deadline and both clocks' drift */
-	if (SHARED_BROKEN(NO_BREAK_DRIFT))
-		return c->hold_ns;
 	return lease_break_ns(c->hold_ns, c->deadline_ns, c->drift_ppm);
 }
 
@@ -74,7 +71,7 @@ static bool of_newer_view(const struct lock *l, uint64_t word)
 	uint64_t seq = region_word_seq(word);
 
 	return l->view != 0 && (uint32_t)seq != 0 &&
-	       lock_epoch_ahead(lock_epoch(seq), (uint16_t)l->view) && !SHARED_BROKEN(VIEW_BEHIND);
+	       lock_epoch_ahead(lock_epoch(seq), (uint16_t)l->view);
 }
 
 /* May it be taken without waiting? */
@@ -87,7 +84,7 @@ static bool takeable(const struct lock *l, uint64_t word)
 		return false;
 	/* rule: a fresh word is waited for */
 	if (fresh(l, word))
-		return SHARED_BROKEN(FRESH_AT_ONCE);
+		return false;
 	/* rule: a restarted owner breaks its own old generation at once */
 	return owner == 0 || owner == LOCK_DIRTY || owner == l->conf.self;
 }
@@ -103,7 +100,7 @@ static bool may_take(const struct lock *l, struct mono now)
 
 static bool released_clean(const struct lock *l, uint64_t word)
 {
-	return region_word_id(word) == 0 && (!fresh(l, word) || SHARED_BROKEN(FRESH_AT_ONCE));
+	return region_word_id(word) == 0 && !fresh(l, word);
 }
 
 /* Ours, in the place of word. */
@@ -113,7 +110,7 @@ static uint64_t successor(const struct lock *l, uint64_t word)
 	uint64_t view = (uint64_t)(uint16_t)l->view << 32;
 
 	/* rule: seq starts at view << 32, and above what the home had before it restarted */
-	if (l->view != 0 && !SHARED_BROKEN(SEQ_FROM_ZERO)) {
+	if (l->view != 0) {
 		if ((uint32_t)seq == 0)
 			seq = view | (uint64_t)(lock_epoch(seq) & GENERATION_MASK)
 					     << GENERATION_SHIFT;
@@ -127,9 +124,7 @@ static uint64_t successor(const struct lock *l, uint64_t word)
 static uint64_t released(const struct lock *l)
 {
 	/* rule: what was not swept, or is undecided, is not released as clean */
-	bool dirty = l->unclean && !SHARED_BROKEN(RELEASE_CLEAN);
-
-	return region_word(dirty ? LOCK_DIRTY : 0, region_word_seq(l->word));
+	return region_word(l->unclean ? LOCK_DIRTY : 0, region_word_seq(l->word));
 }
 
 /* --- operations ---------------------------------------------------------------- */
@@ -266,11 +261,9 @@ static void read_result(struct lock *l, const struct step_event *ev, struct mono
 
 static void take_result(struct lock *l, const struct step_event *ev, struct mono now)
 {
-	if (ev->outcome == STEP_UNKNOWN && !SHARED_BROKEN(RESOLVE_ON_OLD_LINK)) {
+	if (ev->outcome == STEP_UNKNOWN) {
 		l->unknown = true; /* rule: a READ on a newer link decides */
 	} else if (ev->outcome == STEP_DONE && ev->old == l->compare) {
-		if (SHARED_BROKEN(HOLD_FROM_RESULT))
-			l->start = now;
 		taken(l, now);
 	} else {
 		not_taken(l, ev, now);
@@ -286,10 +279,6 @@ static void release_result(struct lock *l, const struct step_event *ev, struct m
 		l->since = now;
 		l->known = true;
 		l->next = now;
-	} else if (SHARED_BROKEN(RELEASE_BLIND) && region_word_id(ev->old) != 0) {
-		l->word = ev->old;
-		l->unclean = false;
-		return;
 	} else { /* rule: a late release fails, harmlessly */
 		note(l, ev->old, now);
 	}
@@ -430,8 +419,7 @@ struct mono lock_due(const struct lock *l)
 	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
 		return NEVER;
 	/* rule: not quorate: nothing is decided */
-	if (l->state != LOCK_RELEASING && !l->unknown && !l->quorate &&
-	    !SHARED_BROKEN(MINORITY_DECIDES))
+	if (l->state != LOCK_RELEASING && !l->unknown && !l->quorate)
 		return NEVER;
 	return l->next;
 }
@@ -469,10 +457,10 @@ struct mono lock_until(const struct lock *l)
 
 bool lock_may_act(const struct lock *l, struct mono now, int64_t need_ns)
 {
-	if (l->state != LOCK_HELD || (!l->quorate && !SHARED_BROKEN(MINORITY_DECIDES)))
+	if (l->state != LOCK_HELD || !l->quorate)
 		return false;
 	/* rule: done before hold */
-	return mono_sub(lock_until(l), now) >= need_ns || SHARED_BROKEN(LEASE_UNCHECKED);
+	return mono_sub(lock_until(l), now) >= need_ns;
 }
 
 uint64_t lock_fence(const struct lock *l)

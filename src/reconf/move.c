@@ -8,7 +8,6 @@
  */
 #include <string.h>
 
-#include "src/reconf/broken.h"
 #include "src/reconf/move_priv.h"
 
 static const struct mono NEVER = { INT64_MAX };
@@ -59,10 +58,7 @@ static void decide(struct move *m, struct mono now, struct step_out *out)
 	}
 	m->target = move_changed(m, m->word[m->chosen], move_id_of(m, m->service));
 	/* rule: announcement before the move */
-	if (SHARED_BROKEN(ANNOUNCE_AFTER))
-		start_act(m);
-	else
-		announce(m);
+	announce(m);
 }
 
 /* --- 8: announce ----------------------------------------------------------------------- */
@@ -95,17 +91,14 @@ static void put_announcements(struct move *m, uint32_t k, struct step_out *out)
 	}
 }
 
-static void announces(struct move *m, struct mono now, struct step_out *out)
+static void announces(struct move *m, struct step_out *out)
 {
 	m->full = false;
 	put_announcements(m, 0, out);
 	put_announcements(m, 1, out);
 	if (m->waited != 0 || m->todo[0] != 0 || m->todo[1] != 0)
 		return;
-	if (SHARED_BROKEN(ANNOUNCE_AFTER))
-		move_unlock(m, m->result, now, out);
-	else
-		start_act(m);
+	start_act(m);
 }
 
 static void announced(struct move *m, const struct step_event *ev, uint32_t i, struct mono now,
@@ -114,7 +107,7 @@ static void announced(struct move *m, const struct step_event *ev, uint32_t i, s
 	uint64_t bit = 1ull << i % 64;
 
 	/* rule: no move while another balancer could not be told */
-	if (ev->outcome == STEP_DONE || SHARED_BROKEN(UNTOLD_MOVES))
+	if (ev->outcome == STEP_DONE)
 		return;
 	if (ev->outcome == STEP_REFUSED) {
 		move_unlock(m, MOVE_UNTOLD, now, out);
@@ -139,10 +132,7 @@ static void moved(struct move *m, enum move_result r, struct mono now, struct st
 	counter_moved(&m->counter[m->service]);
 	m->moves += r == MOVE_MOVED;
 	m->result = r;
-	if (SHARED_BROKEN(ANNOUNCE_AFTER) && r == MOVE_MOVED)
-		announce(m);
-	else
-		move_unlock(m, r, now, out);
+	move_unlock(m, r, now, out);
 }
 
 static void acts(struct move *m, struct mono now, struct step_out *out)
@@ -163,8 +153,8 @@ static void acted(struct move *m, const struct step_event *ev, struct mono now,
 	if (ev->outcome == STEP_UNKNOWN) {
 		move_new_round(m);
 		move_mark(m, true); /* rule: what is undecided is not released as clean */
-		m->link = SHARED_BROKEN(RESOLVE_ON_OLD_LINK) ? 0 : ev->link + 1;
-		m->at[m->chosen] = SHARED_BROKEN(RESOLVE_ON_OLD_LINK) ? AT_DUE : AT_OUT;
+		m->link = ev->link + 1;
+		m->at[m->chosen] = AT_OUT;
 		m->state = MOVE_RESOLVES;
 	} else if (done && ev->old == m->word[m->chosen]) {
 		moved(m, MOVE_MOVED, now, out);
@@ -185,7 +175,7 @@ static void resolves(struct move *m, struct mono now, struct step_out *out)
 static void resolved(struct move *m, const struct step_event *ev, struct mono now,
 		     struct step_out *out)
 {
-	if (ev->outcome != STEP_DONE && !SHARED_BROKEN(RESOLVE_ON_OLD_LINK)) {
+	if (ev->outcome != STEP_DONE) {
 		m->at[m->chosen] = AT_OUT;
 		m->link = ev->link + 1;
 		return;
@@ -270,8 +260,6 @@ static void new_view(struct move *m, const struct step_event *ev, struct mono no
 	m->view = ev->view;
 	m->members = ev->members;
 	m->quorate = ev->quorate;
-	if (SHARED_BROKEN(MINORITY_DECIDES))
-		return;
 	if (m->state == MOVE_LOOKS)
 		move_end(m, MOVE_VIEW);
 	else if ((m->state > MOVE_LOOKS && m->state < MOVE_ACTS) ||
@@ -298,7 +286,7 @@ static void advance(struct move *m, struct mono now, struct step_out *out)
 			 (before == MOVE_SWEEPS && move_sweeps(m, out)))
 			decide(m, now, out);
 		else if (before == MOVE_ANNOUNCES)
-			announces(m, now, out);
+			announces(m, out);
 		else if (before == MOVE_ACTS)
 			acts(m, now, out);
 		else if (before == MOVE_RESOLVES)

@@ -5,7 +5,7 @@
  *
  * One struct move a host runs the moves of all balancers of this host, one at a
  * time, and all its locks and counters: every event goes to move_step alone, which
- * hands it on. A move, in the order of its rules (broken.h names them):
+ * hands it on. A move, in the order of its rules (tests/shared/rules.txt breaks each):
  *
  *	 1 its counter: ahead: no move, the history T starts again
  *	 2 choose a donor (move_donor, pure); after MOVE_BUSY the same as before, as

@@ -5,23 +5,17 @@
  */
 #include <string.h>
 
-#include "src/reconf/broken.h"
 #include "src/reconf/move_priv.h"
 
 /* --- the two locks ---------------------------------------------------------------- */
 
 void move_locks_of(const struct move *m, struct lock *l[2])
 {
-	/* rule: two locks in ascending service id */
+	/* rule: two locks in ascending service id; rule: the donor's lock too */
 	bool swap = move_id_of(m, m->donor) < move_id_of(m, m->service);
 
-	if (SHARED_BROKEN(DESCENDING_ORDER) && m->conf.self % 2)
-		swap = !swap;
 	l[0] = &m->lock[swap ? m->donor : m->service];
 	l[1] = &m->lock[swap ? m->service : m->donor];
-	/* rule: the donor's lock too */
-	if (SHARED_BROKEN(ONE_LOCK))
-		l[0] = l[1] = &m->lock[m->service];
 }
 
 /* rule: done before hold */
@@ -107,7 +101,7 @@ void move_begin(struct move *m, uint32_t service, struct mono now, struct step_o
 	m->service = service;
 	m->result = MOVE_VIEW;
 	/* rule: not quorate: nothing is decided */
-	if (!m->quorate && !SHARED_BROKEN(MINORITY_DECIDES))
+	if (!m->quorate)
 		return;
 	m->result = MOVE_NONE;
 	m->patience = mono_add(now, patience(m));
@@ -169,7 +163,7 @@ void move_looks(struct move *m, struct mono now)
  */
 static bool yields(struct move *m, struct lock *const l[2], struct mono now, struct step_out *out)
 {
-	bool unseen = m->yields && !lock_seen(l[1]) && !SHARED_BROKEN(FIRST_IN_VAIN);
+	bool unseen = m->yields && !lock_seen(l[1]);
 	struct mono breaks = now, from = now;
 	bool stands = lock_stands(l[1], &breaks);
 
@@ -222,7 +216,7 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out)
 		return;
 	if (s == COUNTER_NONE) {
 		move_unlock(m, MOVE_UNREACHED, now, out);
-	} else if (s == COUNTER_AHEAD && !SHARED_BROKEN(COUNTER_UNCHECKED)) {
+	} else if (s == COUNTER_AHEAD) {
 		move_unlock(m, MOVE_TOLD, now, out);
 	} else if (s == COUNTER_EQUAL && !counter_high_for_t(c)) {
 		/* rule: load high for T; it may have fallen while the locks were waited for */

@@ -6,7 +6,6 @@
  * Operations of one state have one round number in their tags: results of what was
  * given up are thus known as such.
  */
-#include "src/reconf/broken.h"
 #include "src/reconf/move_priv.h"
 #include "src/reconf/put.h"
 
@@ -68,13 +67,6 @@ static bool member(const struct move *m, uint16_t host)
 	return m->members >> (host - 1) & 1;
 }
 
-static bool of_both(const struct move *m, uint64_t word)
-{
-	uint16_t id = region_word_id(word);
-
-	return id == move_id_of(m, m->service) || id == move_id_of(m, m->donor);
-}
-
 uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
 {
 	uint32_t count = (uint32_t)region_word_seq(word) + 1;
@@ -105,12 +97,8 @@ static bool round_over(const struct move *m)
  */
 static bool fenced(const struct move *m, uint32_t i)
 {
-	if (SHARED_BROKEN(NO_FENCE_SEQ) ||
-	    (SHARED_BROKEN(SWEEP_OWN_PAIR) && !of_both(m, m->word[i])))
-		return m->before[i] != 0;
 	return m->before[i] != 0 && m->word[i] != m->before[i] &&
-	       (lock_epoch(region_word_seq(m->word[i])) == move_epoch(m) ||
-		SHARED_BROKEN(SWEPT_BY_ANY));
+	       lock_epoch(region_word_seq(m->word[i])) == move_epoch(m);
 }
 
 static void start_sweep(struct move *m)
@@ -120,9 +108,7 @@ static void start_sweep(struct move *m)
 		if (m->at[i] != AT_DONE || fenced(m, i))
 			continue;
 		m->before[i] = m->word[i];
-		/* rule: the sweep is of all nodes */
-		if (of_both(m, m->word[i]) || !SHARED_BROKEN(SWEEP_OWN_PAIR))
-			m->at[i] = AT_DUE;
+		m->at[i] = AT_DUE; /* rule: the sweep is of all nodes */
 	}
 	m->sweeps++;
 	m->state = MOVE_SWEEPS;
@@ -134,7 +120,7 @@ static bool overtaken(const struct move *m)
 	for (uint32_t i = 0; i < m->in->nodes; i++)
 		if (m->at[i] == AT_DONE &&
 		    lock_epoch_ahead(lock_epoch(region_word_seq(m->word[i])), move_epoch(m)))
-			return !SHARED_BROKEN(EPOCH_IGNORED);
+			return true;
 	return false;
 }
 
@@ -156,7 +142,7 @@ static bool missed(struct move *m)
 			m->at[i] = AT_BAD;
 		any = any || m->at[i] == AT_BAD;
 	}
-	return any && !SHARED_BROKEN(SWEEP_MISSED);
+	return any;
 }
 
 bool move_counts(struct move *m, struct mono now, struct step_out *out)
@@ -170,7 +156,7 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 	/* rule: fencing sweep when a lock was not had by a clean release */
 	if (overtaken(m)) {
 		move_unlock(m, MOVE_OVERTAKEN, now, out);
-	} else if (!move_unclean(m) || SHARED_BROKEN(NO_SWEEP)) {
+	} else if (!move_unclean(m)) {
 		move_mark(m, false);
 		return true;
 	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
@@ -186,7 +172,7 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 /* rule: the sweep's CAS is to itself with seq + 1 */
 static uint64_t fenced_word(const struct move *m, uint64_t word)
 {
-	return SHARED_BROKEN(NO_FENCE_SEQ) ? word : move_changed(m, word, region_word_id(word));
+	return move_changed(m, word, region_word_id(word));
 }
 
 bool move_sweeps(struct move *m, struct step_out *out)
@@ -199,10 +185,6 @@ bool move_sweeps(struct move *m, struct step_out *out)
 	if (!round_over(m))
 		return false;
 	/* rule: re-read and recount after the sweep */
-	if (SHARED_BROKEN(NO_RECOUNT)) {
-		move_mark(m, false);
-		return true;
-	}
 	move_start_count(m);
 	return false;
 }

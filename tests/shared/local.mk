@@ -12,15 +12,22 @@ tests_unit_test_world_SOURCES = tests/unit/test_world.c tests/unit/prop.h $(WORL
 tests_unit_test_world_LDADD = $(CMOCKA_LIBS)
 endif
 
-# The protocols are compiled once more, with a hook that can break each rule.
 check_PROGRAMS += tests/shared/vt
 TESTS += tests/shared/vt
+tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared/schedule.h $(WORLD)
+tests_shared_vt_LDADD = libreconf.a libshared.a libutil.a
+
+# Programs with one broken rule of rules.txt: the changed files of src/reconf are linked before
+# libreconf.a. broken.sh builds those that it runs.
 PLANTED += tests/shared/broken.sh
-tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared/schedule.h \
-	tests/shared/hook.h $(WORLD) src/reconf/choose.c src/reconf/counter.c src/reconf/lock.c src/shared/lease.c \
-	src/reconf/move.c src/reconf/move_locks.c src/reconf/move_nodes.c
-tests_shared_vt_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/tests/shared/hook.h
-tests_shared_vt_LDADD = libutil.a
+EXTRA_DIST += tests/shared/plant.sh tests/shared/rules.txt
+tests/shared/planted/%.o: OPT = -O1
+tests/shared/planted/%.o: tests/shared/plant.sh tests/shared/rules.txt $(libreconf_a_SOURCES)
+	$(AM_V_GEN)$(SHELL) $(top_srcdir)/tests/shared/plant.sh $* $@ $(COMPILE)
+tests/shared/planted/vt-%: tests/shared/planted/%.o $(tests_shared_vt_OBJECTS) $(tests_shared_vt_DEPENDENCIES)
+	$(AM_V_CCLD)$(LINK) $(tests_shared_vt_OBJECTS) $< $(tests_shared_vt_LDADD) $(LIBS)
+clean-local:
+	rm -rf tests/shared/planted
 
 # Locks among threads, in real time.
 check_PROGRAMS += tests/shared/threads

@@ -595,7 +595,7 @@ static void draw_cluster(struct schedule *s, struct history_conf *c)
 	}
 }
 
-static void draw_faults(struct schedule *s, struct world_conf *w)
+static void draw_faults(struct schedule *s, struct world_conf *w, bool asides)
 {
 	static const uint32_t often[] = { 8, 16, 32, 64, 128 };
 
@@ -617,25 +617,25 @@ static void draw_faults(struct schedule *s, struct world_conf *w)
 		w->weight[FAULT_PAUSE] = w->weight[FAULT_HANG] = w->weight[FAULT_LATE] = 8;
 	w->restarts = !one_in(s, 4);
 	/* No transport does it: it is for the rule that forbids to believe what it tells. */
-	w->asides = one_in(s, 4) && shared_broken == BROKEN_RESOLVE_ON_OLD_LINK;
+	w->asides = one_in(s, 4) && asides;
 	w->aimed = one_in(s, 3);
 }
 
-static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
+static void draw(struct schedule *s, uint64_t seed, const struct schedule_options *o)
 {
 	static const int32_t drifts[] = { 0, 200, 20000 };
 	struct world_conf w = { .delay_min = 20 * NS_PER_US,
 				.deadline = DEADLINE_NS,
 				.tick_late = NS_PER_MS,
 				.lease = HOLD_NS + DEADLINE_NS };
-	struct history_conf c = { .verbose = verbose };
+	struct history_conf c = { .verbose = o->verbose };
 
 	memset(s, 0, offsetof(struct schedule, w));
 	memset(&s->kind, 0, sizeof(*s) - offsetof(struct schedule, kind));
 	s->w.rng = seed;
 	s->kind = (enum schedule_kind)(world_random(&s->w) % SCHEDULE_KINDS);
-	if (kind >= 0)
-		s->kind = (enum schedule_kind)kind;
+	if (o->kind >= 0)
+		s->kind = (enum schedule_kind)o->kind;
 	s->dynamic = s->kind == SCHEDULE_VIEWS || s->kind == SCHEDULE_HANDOVER;
 	s->hosts = w.hosts = c.hosts = (uint32_t)between(s, 4, WORLD_HOSTS);
 	s->services = (uint32_t)between(s, 2, SCHEDULE_SERVICES);
@@ -646,7 +646,7 @@ static void draw(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
 	w.delay_max = between(s, 100, 1000) * NS_PER_US;
 	w.faults_until = 25 * HOLD_NS;
 	draw_cluster(s, &c);
-	draw_faults(s, &w);
+	draw_faults(s, &w, o->asides);
 	c.faultless = s->kind == SCHEDULE_CALM;
 	if (c.faultless)
 		c.high_ns = (CHECKS - 1) * (CHECK_NS - CHECK_NS / 1000000 * w.drift_ppm) - 1000;
@@ -684,13 +684,13 @@ static void must_have_had(struct schedule *s)
 			     id_of(1));
 }
 
-bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind)
+bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_options *o)
 {
 	struct world_actor a = { boot, step, due, effect, notice, timer, s };
 	struct world_conf c;
 	int64_t end;
 
-	draw(s, seed, verbose, kind);
+	draw(s, seed, o);
 	c = s->w.conf;
 	world_init(&s->w, &c, &a, s->w.rng);
 	world_start(&s->w, s->view, s->members);

@@ -59,8 +59,14 @@ struct schedule {
 	const char *note;
 };
 
-/* One schedule. false: s->h.violation. verbose: where each record goes, or NULL. kind: -1: any. */
-bool schedule_run(struct schedule *s, uint64_t seed, FILE *verbose, int kind);
+struct schedule_options {
+	FILE *verbose; /* gets each record; or NULL */
+	int kind;      /* enum schedule_kind; -1: any */
+	bool asides;   /* a READ may be answered on a link that is down; no transport does it */
+};
+
+/* One schedule. false: s->h.violation. */
+bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_options *o);
 /* What a lock of a dead holder stands before it may be broken, at most, in true time. */
 int64_t schedule_break_ns(const struct schedule *s);
 const char *schedule_kind_name(enum schedule_kind k);

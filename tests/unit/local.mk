@@ -305,6 +305,8 @@ tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.c tests/bench/recove
 	tests/bench/recovery_sim.h tests/bench/lock_host.c tests/bench/lock_host.h \
 	tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_recovery_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
+tests/shared/planted/recovery-%: tests/shared/planted/%.o $(tests_unit_test_recovery_OBJECTS) $(tests_unit_test_recovery_DEPENDENCIES)
+	$(AM_V_CCLD)$(LINK) $(tests_unit_test_recovery_OBJECTS) $< $(tests_unit_test_recovery_LDADD) $(LIBS)
 tests_unit_test_peers_shm_SOURCES = tests/unit/test_peers_shm.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_peers_shm_LDADD = libreconf.a libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
 	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(CMOCKA_LIBS)
