@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "src/core/window.h"
+#include "src/core/stats.h"
 
 static ios_wide wide128(uint64_t hi, uint64_t lo)
 {
@@ -127,14 +127,10 @@ static void gather(const struct policy_guest *g, struct ios_window *w)
 
 static struct ios_latency latency_in(const struct ios_window *w)
 {
-	ios_wide n = w->n, square = (ios_wide)w->io_sum * w->io_sum;
-	ios_wide nsumsq = n * wide128(w->io_sumsq_hi, w->io_sumsq_lo);
-	ios_wide var = nsumsq > square ? (nsumsq - square) / (n * n) : 0;
-
 	return (struct ios_latency){
 		.mean = w->sum / w->n,
 		.io = w->io_sum / w->n,
-		.dev = isqrt64(var > UINT64_MAX ? UINT64_MAX : (uint64_t)var),
+		.dev = stats_deviation(w->n, w->io_sum, w->io_sumsq_hi, w->io_sumsq_lo),
 	};
 }
 

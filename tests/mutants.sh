@@ -41,10 +41,10 @@ src/core/resos.c @ resos @ s/if (!account_holds(&l->acc\[i\]))/if (0)/
 src/core/resos.c @ resos resos_prop @ s/l->dropped.m += a->balance.m;//
 src/core/resos.c @ resos @ s/c->bytes_s > LINK_BYTES_S_MAX ||//
 src/core/resos.c @ resos resos_prop @ s/if (whole > INT64_MAX)/if (0)/;s/return rated > INT64_MAX ? INT64_MAX : (int64_t)rated;/return (int64_t)rated;/
-src/core/window.c @ window @ s/(n \* n);/(n * (n - 1));/
-src/core/window.c @ window @ s/permille + 999) /permille) /
-src/core/window.c @ window @ s/+ SUB + 1) << shift) - 1/+ SUB) << shift)/
-src/core/window.c @ window @ s/if (v >= root + bit)/if (v > root + bit)/
+src/core/stats.c @ window @ s/((wide)n \* n)/((wide)n * (n - 1))/
+src/core/stats.c @ window @ s/permille + 999) /permille) /
+src/core/stats.c @ window @ s/ + 1) << shift) - 1/) << shift)/
+src/core/stats.c @ window @ s/if (v >= root + bit)/if (v > root + bit)/
 src/core/window.c @ window @ s/w->sumsq_hi += w->sumsq_lo < square;//
 src/core/window.c @ window @ s/ns > LATENCY_MAX ? LATENCY_MAX : //
 src/core/window.c @ window @ s/!w->n || v < w->min/v < w->min/
@@ -87,8 +87,8 @@ policies/ioshares_window.c @ ioshares ioshares_rate @ s/g->cap.limited && cap_to
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (!n || w->n + n > IOS_SAMPLES_MAX)/if (!n)/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/if (!n || w->n + n > IOS_SAMPLES_MAX)/if (w->n + n > IOS_SAMPLES_MAX)/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/ + (w->io_sumsq_lo < r->io_sumsq_lo)//
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/nsumsq > square ? \(.*\) : 0;/\1;/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/var > UINT64_MAX ? UINT64_MAX : //
+src/core/stats.c @ ioshares ioshares_rate @ s/squares > square ? \(.*\) : 0;/\1;/
+src/core/stats.c @ ioshares ioshares_rate @ s/variance > UINT64_MAX ? UINT64_MAX : //
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/return now >= then ? now - then : now;/return now - then;/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/uint64_t mtu = l->mtu ? l->mtu : 1;/uint64_t mtu = l->mtu;/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/return mtus ? mtus : 1;/return mtus;/
@@ -406,12 +406,12 @@ src/lab/run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->ho
 src/lab/run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/
 src/lab/run.c @ scenario_run @ s/rmdir(r->dir);//
 src/util/hist.c @ hist @ s/hist_top(i) < h->max ? hist_top(i) : h->max/hist_top(i)/
-src/util/hist.c @ hist @ s/e = b \/ HIST_SUB - 1;/e = b \/ HIST_SUB;/
+src/core/stats.c @ hist @ s/shift--;/;/
 src/util/hist.c @ hist @ s/if (variance >= 0x1p64L)/if (0)/
 src/util/hist.c @ hist @ s/!to->n || from->min < to->min/from->min < to->min/
 src/util/hist.c @ hist @ s/to->sumsq += from->sumsq;//
 src/util/hist.c @ hist @ s/if (ns > h->max)/if (0)/
-src/util/hist.c @ hist @ s/permille + 999) /permille) /
+src/core/stats.c @ hist @ s/permille + 999) /permille) /
 src/lab/stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
 src/lab/stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/
 src/benchex/hello.c @ benchex_hello @ s/got.options > from->options_max/0/

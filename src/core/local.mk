@@ -7,5 +7,6 @@ libcore_a_SOURCES = \
 	src/core/random.h \
 	src/core/period.c src/core/period.h \
 	src/core/resos.c src/core/resos.h \
+	src/core/stats.c src/core/stats.h \
 	src/core/units.h \
 	src/core/window.c src/core/window.h

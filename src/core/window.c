@@ -10,36 +10,13 @@
 
 #include <string.h>
 
-/*
- * Buckets: 0 .. 15 one value each, then 16 of equal width for each power of
- * two. A bucket is 1/16 of its lowest value wide, or narrower.
- */
+#include "src/core/stats.h"
+
 enum { SUB_BITS = 4, SUB = 1 << SUB_BITS, OCTAVES = 32 - SUB_BITS };
 _Static_assert(SUB + OCTAVES * SUB == WINDOW_BUCKETS, "buckets cover 0 .. 2^32-1");
 
 #define LATENCY_MAX UINT32_MAX
 #define SAMPLES_MAX UINT32_MAX
-
-static uint32_t bucket_of(uint32_t v)
-{
-	uint32_t shift;
-
-	if (v < SUB)
-		return v;
-	shift = 31u - (uint32_t)__builtin_clz(v) - SUB_BITS;
-	return shift * SUB + (v >> shift);
-}
-
-/* The largest value that falls into bucket i. */
-static uint64_t bucket_last(uint32_t i)
-{
-	uint32_t shift;
-
-	if (i < 2 * SUB)
-		return i;
-	shift = i / SUB - 1;
-	return (((uint64_t)(i % SUB) + SUB + 1) << shift) - 1;
-}
 
 void window_reset(struct window *w, struct mono now)
 {
@@ -62,7 +39,7 @@ void window_add(struct window *w, uint64_t ns)
 	w->sum += v;
 	w->sumsq_lo += square;
 	w->sumsq_hi += w->sumsq_lo < square;
-	w->bucket[bucket_of(v)]++;
+	w->bucket[stats_bucket(v, SUB_BITS)]++;
 }
 
 void window_merge(struct window *to, const struct window *from)
@@ -88,47 +65,20 @@ uint64_t window_mean(const struct window *w)
 
 uint64_t window_deviation(const struct window *w)
 {
-	unsigned __int128 sumsq = (unsigned __int128)w->sumsq_hi << 64 | w->sumsq_lo;
-	unsigned __int128 n = w->n, variance;
-
-	if (w->n < 2)
-		return 0;
-	variance = (n * sumsq - (unsigned __int128)w->sum * w->sum) / (n * n);
-	return isqrt64((uint64_t)variance);
+	return w->n < 2 ? 0 : stats_deviation(w->n, w->sum, w->sumsq_hi, w->sumsq_lo);
 }
 
 uint64_t window_quantile(const struct window *w, uint32_t permille)
 {
-	uint64_t rank, below = 0, last;
+	uint64_t rank = stats_rank(w->n, permille < 1000 ? permille : 1000), below = 0, top;
 	uint32_t i = 0;
 
 	if (!w->n)
 		return 0;
-	if (permille > 1000)
-		permille = 1000;
-	rank = (w->n * permille + 999) / 1000;
-	if (rank <= 1)
+	if (rank == 1)
 		return w->min;
-
 	while (i < WINDOW_BUCKETS - 1 && below + w->bucket[i] < rank)
 		below += w->bucket[i++];
-	last = bucket_last(i);
-	return last < w->max ? last : w->max;
-}
-
-uint64_t isqrt64(uint64_t v)
-{
-	uint64_t root = 0, bit = 1ull << 62;
-
-	while (bit > v)
-		bit >>= 2;
-	for (; bit; bit >>= 2) {
-		if (v >= root + bit) {
-			v -= root + bit;
-			root = (root >> 1) + bit;
-		} else {
-			root >>= 1;
-		}
-	}
-	return root;
+	top = stats_bucket_top(i, SUB_BITS);
+	return top < w->max ? top : w->max;
 }

@@ -2,8 +2,8 @@
 /*
  * window: mean, deviation and percentiles over reported latencies.
  *
- * A tumbling window: reset it, add samples, ask. Integers only; the
- * deviation uses an integer square root. Fixed memory (a log-linear
+ * A tumbling window: reset it, add samples, read the figures. Integers only;
+ * the deviation uses an integer square root. Fixed memory (a log-linear
  * histogram for percentiles, relative error below 1/16).
  */
 #ifndef RESEX_CORE_WINDOW_H
@@ -27,7 +27,7 @@ void window_reset(struct window *w, struct mono now);
 /* Add one latency of ns nanoseconds (above 2^32-1 counts as 2^32-1; at most 2^32-1 samples). */
 void window_add(struct window *w, uint64_t ns);
 
-/* Add what from holds, all of it or (beyond 2^32-1 samples) none; to->start stays. */
+/* Add all samples of from, or none if there were more than 2^32-1 then; to->start stays. */
 void window_merge(struct window *to, const struct window *from);
 
 uint64_t window_mean(const struct window *w);	   /* rounded down; 0 when empty */
@@ -39,8 +39,5 @@ uint64_t window_deviation(const struct window *w); /* population, rounded down; 
  * counts as 1000.
  */
 uint64_t window_quantile(const struct window *w, uint32_t permille);
-
-/* Largest r with r * r <= v. */
-uint64_t isqrt64(uint64_t v);
 
 #endif

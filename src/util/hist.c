@@ -4,27 +4,11 @@
 
 #include <math.h>
 
-#include "src/core/window.h"
-
-/* Up to 511 each value has a bucket; above, a power of two has HIST_SUB of them. */
-static uint32_t bucket_of(uint64_t v)
-{
-	uint32_t e;
-
-	if (v < 2 * HIST_SUB)
-		return (uint32_t)v;
-	e = 63 - (uint32_t)__builtin_clzll(v) - 8;
-	return e * HIST_SUB + (uint32_t)(v >> e);
-}
+#include "src/core/stats.h"
 
 uint64_t hist_top(uint32_t b)
 {
-	uint32_t e;
-
-	if (b < 2 * HIST_SUB)
-		return b;
-	e = b / HIST_SUB - 1;
-	return ((uint64_t)(b - e * HIST_SUB + 1) << e) - 1;
+	return stats_bucket_top(b, HIST_BITS);
 }
 
 void hist_add(struct hist *h, uint64_t ns)
@@ -36,7 +20,7 @@ void hist_add(struct hist *h, uint64_t ns)
 	h->n++;
 	h->sum += ns;
 	h->sumsq += (long double)ns * (long double)ns;
-	h->bucket[bucket_of(ns)]++;
+	h->bucket[stats_bucket(ns, HIST_BITS)]++;
 }
 
 void hist_merge(struct hist *to, const struct hist *from)
@@ -74,12 +58,10 @@ uint64_t hist_deviation(const struct hist *h)
 
 uint64_t hist_quantile(const struct hist *h, uint32_t permille)
 {
-	uint64_t rank = (uint64_t)(((unsigned __int128)h->n * permille + 999) / 1000), seen = 0;
+	uint64_t rank = stats_rank(h->n, permille), seen = 0;
 
 	if (!h->n)
 		return 0;
-	if (rank < 1)
-		rank = 1;
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 		seen += h->bucket[i];
 		if (seen >= rank)

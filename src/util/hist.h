@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hist: a log-linear histogram of nanoseconds, for figures that are called true.
+ * hist: a log-linear histogram of nanoseconds, for measured figures.
  *
+ * benchex and resex-lab report from it what was really measured or simulated.
  * Fixed memory, values of all 64 bits, no loss when two are merged. Finer than
- * the daemon's own window (src/core/window.h, 1/16), which is for deciding.
+ * the window by which policies decide (src/core/window.h, 1/16).
  */
 #ifndef RESEX_UTIL_HIST_H
 #define RESEX_UTIL_HIST_H
 
 #include <stdint.h>
 
-enum { HIST_SUB = 256, HIST_BUCKETS = (64 - 8 + 1) * HIST_SUB };
+enum { HIST_BITS = 8, HIST_BUCKETS = (64 - HIST_BITS + 1) << HIST_BITS };
 
-/* All zero is an empty one. */
+/* An empty histogram is all zero. */
 struct hist {
 	uint64_t n, sum, min, max;
 	long double sumsq;
@@ -21,14 +22,14 @@ struct hist {
 
 void hist_add(struct hist *h, uint64_t ns);
 
-/* Add what from holds: to becomes what it were had it got both's values. */
+/* Add all values of from, as if each had been added to to. */
 void hist_merge(struct hist *to, const struct hist *from);
 
 uint64_t hist_mean(const struct hist *h);      /* rounded down; 0 when empty */
 uint64_t hist_deviation(const struct hist *h); /* population, rounded down; 0 when n < 2 */
 
 /*
- * The value of rank ceil(n * permille / 1000), at least 1, or at most 1/256
+ * The value of rank ceil(n * permille / 1000), at least 1, or up to 1/256
  * more; exact for the largest. 0 when empty.
  */
 uint64_t hist_quantile(const struct hist *h, uint32_t permille);

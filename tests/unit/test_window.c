@@ -2,6 +2,7 @@
 /* window: mean, deviation and quantiles against a plain recomputation. */
 #include <string.h>
 
+#include "src/core/stats.h"
 #include "src/core/window.h"
 #include "tests/unit/prop.h"
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* stats: see stats.h. Integers only, so that every run agrees to the byte. */
+#include "src/core/stats.h"
+
+typedef unsigned __int128 wide;
+
+uint32_t stats_bucket(uint64_t v, uint32_t bits)
+{
+	uint32_t shift;
+
+	if (!(v >> bits))
+		return (uint32_t)v;
+	shift = 63 - (uint32_t)__builtin_clzll(v) - bits;
+	return (shift << bits) + (uint32_t)(v >> shift);
+}
+
+uint64_t stats_bucket_top(uint32_t i, uint32_t bits)
+{
+	uint32_t shift = i >> bits;
+
+	if (shift)
+		shift--;
+	return ((uint64_t)(i - (shift << bits) + 1) << shift) - 1;
+}
+
+uint64_t stats_rank(uint64_t n, uint32_t permille)
+{
+	uint64_t rank = (uint64_t)(((wide)n * permille + 999) / 1000);
+
+	return rank ? rank : 1;
+}
+
+uint64_t stats_deviation(uint64_t n, uint64_t sum, uint64_t sumsq_hi, uint64_t sumsq_lo)
+{
+	wide squares = n * ((wide)sumsq_hi << 64 | sumsq_lo), square = (wide)sum * sum;
+	wide variance = squares > square ? (squares - square) / ((wide)n * n) : 0;
+
+	return isqrt64(variance > UINT64_MAX ? UINT64_MAX : (uint64_t)variance);
+}
+
+uint64_t isqrt64(uint64_t v)
+{
+	uint64_t root = 0, bit = 1ull << 62;
+
+	while (bit > v)
+		bit >>= 2;
+	for (; bit; bit >>= 2) {
+		if (v >= root + bit) {
+			v -= root + bit;
+			root = (root >> 1) + bit;
+		} else {
+			root >>= 1;
+		}
+	}
+	return root;
+}
