@@ -596,7 +596,7 @@ echo '#define HAVE_COROSYNC 1' >config.h # a fake one; without verbs
 # archive, since tests of the sampler bring their own scan_guest.
 build() {
 	# shellcheck disable=SC2046
-	set -- "$1" $(find src ibmon policies tests/fakes -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort)
+	set -- "$1" $(find src ibmon policies tests/fakes tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort)
 	test=$1
 	shift
 	objs=

@@ -7,9 +7,9 @@ if CMOCKA
 check_PROGRAMS += tests/unit/test_history tests/unit/test_world
 TESTS += tests/unit/test_history tests/unit/test_world
 tests_unit_test_history_SOURCES = tests/unit/test_history.c tests/unit/prop.h $(HISTORY)
-tests_unit_test_history_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_history_LDADD = $(UNIT_LIBS)
 tests_unit_test_world_SOURCES = tests/unit/test_world.c tests/unit/prop.h $(WORLD)
-tests_unit_test_world_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_world_LDADD = $(UNIT_LIBS)
 endif
 
 check_PROGRAMS += tests/shared/vt
@@ -33,4 +33,4 @@ clean-local:
 check_PROGRAMS += tests/shared/threads
 TESTS += tests/shared/threads
 tests_shared_threads_SOURCES = tests/shared/threads.c tests/unit/tmpdir.h $(HISTORY)
-tests_shared_threads_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
+tests_shared_threads_LDADD = $(CLUSTER_LIBS) libutil.a $(UNIT_LIBS)

@@ -151,6 +151,6 @@ static inline const char *str(const json_t *o, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, call_setup, call_teardown)
+#define WITH_CALL(name) TEST_WITH(name, call_setup, call_teardown)
 
 #endif

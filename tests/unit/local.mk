@@ -1,6 +1,11 @@
 # tests/unit: one program a module. Append a block; keep to your own.
 
 if CMOCKA
+# main(), which runs the tests that list themselves.
+check_LIBRARIES += libunit.a
+libunit_a_SOURCES = tests/unit/unit.c tests/unit/unit.h
+UNIT_LIBS = libunit.a $(CMOCKA_LIBS)
+
 UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_period tests/unit/test_resos \
 	tests/unit/test_resos_prop tests/unit/test_window
 UNIT_UTIL = tests/unit/test_clock tests/unit/test_file tests/unit/test_log tests/unit/test_netlink
@@ -8,25 +13,25 @@ check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
 tests_unit_test_caps_SOURCES = tests/unit/test_caps.c tests/unit/prop.h
-tests_unit_test_caps_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_caps_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_crosscheck_SOURCES = tests/unit/test_crosscheck.c tests/unit/prop.h
-tests_unit_test_crosscheck_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_crosscheck_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_period_SOURCES = tests/unit/test_period.c
-tests_unit_test_period_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_period_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_resos_SOURCES = tests/unit/test_resos.c
-tests_unit_test_resos_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_resos_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_resos_prop_SOURCES = tests/unit/test_resos_prop.c
-tests_unit_test_resos_prop_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_resos_prop_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_window_SOURCES = tests/unit/test_window.c
-tests_unit_test_window_LDADD = libcore.a $(CMOCKA_LIBS)
+tests_unit_test_window_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_clock_SOURCES = tests/unit/test_clock.c
-tests_unit_test_clock_LDADD = libutil.a $(CMOCKA_LIBS)
+tests_unit_test_clock_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_file_SOURCES = tests/unit/test_file.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_file_LDADD = libutil.a $(CMOCKA_LIBS)
+tests_unit_test_file_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_log_SOURCES = tests/unit/test_log.c
-tests_unit_test_log_LDADD = libutil.a $(CMOCKA_LIBS)
+tests_unit_test_log_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/prop.h
-tests_unit_test_netlink_LDADD = libutil.a $(CMOCKA_LIBS)
+tests_unit_test_netlink_LDADD = libutil.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
@@ -37,20 +42,20 @@ check_PROGRAMS += $(UNIT_POLICIES)
 TESTS += $(UNIT_POLICIES)
 
 tests_unit_test_null_SOURCES = tests/unit/test_null.c tests/unit/policy_rig.h
-tests_unit_test_null_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_null_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_freemarket_SOURCES = tests/unit/test_freemarket.c
-tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 IOSHARES_RIG = tests/unit/ioshares_rig.h tests/unit/policy_rig.h
 tests_unit_test_ratio_SOURCES = tests/unit/test_ratio.c tests/unit/policy_rig.h
-tests_unit_test_ratio_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ratio_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_SOURCES = tests/unit/test_ioshares.c $(IOSHARES_RIG)
-tests_unit_test_ioshares_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ioshares_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_rate_SOURCES = tests/unit/test_ioshares_rate.c $(IOSHARES_RIG)
-tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_loop_SOURCES = tests/unit/test_ioshares_loop.c $(IOSHARES_RIG)
-tests_unit_test_ioshares_loop_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ioshares_loop_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_policy_files_SOURCES = tests/unit/test_policy_files.c
-tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_policy_files_LDADD = libpolicies.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA
@@ -61,7 +66,7 @@ UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_conf tests/unit/test_sim_life
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
 SIM_RIG = tests/unit/sim_rig.h tests/unit/prop.h
-SIM_LIBS = libsim.a libcore.a $(CMOCKA_LIBS)
+SIM_LIBS = libsim.a libcore.a $(UNIT_LIBS)
 tests_unit_test_sim_SOURCES = tests/unit/test_sim.c $(SIM_RIG)
 tests_unit_test_sim_LDADD = $(SIM_LIBS)
 tests_unit_test_sim_conf_SOURCES = tests/unit/test_sim_conf.c $(SIM_RIG)
@@ -81,13 +86,13 @@ tests_unit_test_sim_ibmon_LDADD = libibmon.a libhv.a $(SIM_LIBS)
 tests_unit_test_sim_link_SOURCES = tests/unit/test_sim_link.c tests/unit/prop.h
 tests_unit_test_sim_link_LDADD = $(SIM_LIBS)
 tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h
-tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(UNIT_LIBS)
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_utf8
 TESTS += tests/unit/test_conf tests/unit/test_utf8
 tests_unit_test_utf8_SOURCES = tests/unit/test_utf8.c tests/unit/prop.h
-tests_unit_test_utf8_LDADD = libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_utf8_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
-tests_unit_test_conf_LDADD = libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_conf_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA
@@ -102,30 +107,30 @@ UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sam
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
 tests_unit_test_shared_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
-tests_unit_test_shared_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_shared_LDADD = $(DAEMON_LIBS) $(UNIT_LIBS)
 SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c tests/fakes/fake_host.h
-SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS)
+SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c $(SAMPLER_RIG)
 tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h
-tests_unit_test_restore_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_restore_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_cluster_conf_SOURCES = tests/unit/test_cluster_conf.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_cluster_conf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(CMOCKA_LIBS) \
+tests_unit_test_cluster_conf_LDADD = $(DAEMON_LIBS) $(CLUSTER_LIBS) libutil.a libcore.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS)
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_settings_LDADD = $(DAEMON_LIBS) libcounters.a libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_settings_LDADD = $(DAEMON_LIBS) libcounters.a libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_policy_load_SOURCES = tests/unit/test_policy_load.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_policy_load_LDADD = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_policy_load_LDADD = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 MANAGER_RIG = tests/unit/manager_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h tests/fakes/fake_guest.c tests/fakes/fake_guest.h
 MANAGER_LIBS = $(DAEMON_LIBS) libibmon.a libcounters.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
-	$(CMOCKA_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
+	$(UNIT_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c $(MANAGER_RIG)
 tests_unit_test_manager_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_log_SOURCES = tests/unit/test_manager_log.c $(MANAGER_RIG)
@@ -133,11 +138,11 @@ tests_unit_test_manager_log_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_rings_SOURCES = tests/unit/test_manager_rings.c $(MANAGER_RIG)
 tests_unit_test_manager_rings_LDADD = $(MANAGER_LIBS)
 tests_unit_test_manager_sim_SOURCES = tests/unit/test_manager_sim.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_manager_sim_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_manager_sim_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 tests_unit_test_manager_caps_SOURCES = tests/unit/test_manager_caps.c $(MANAGER_RIG)
 tests_unit_test_manager_caps_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h
-tests_unit_test_control_proto_LDADD = $(DAEMON_LIBS) libutil.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_control_proto_LDADD = $(DAEMON_LIBS) libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(MANAGER_RIG)
 tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
 	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(MANAGER_RIG)
@@ -157,7 +162,7 @@ tests_unit_test_control_cmds_LDADD = $(MANAGER_LIBS)
 tests_unit_test_control_SOURCES = tests/unit/test_control.c $(MANAGER_RIG)
 tests_unit_test_control_LDADD = $(MANAGER_LIBS)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_engine_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_engine_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
 tests_unit_test_sampler_prop_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_run_SOURCES = tests/unit/test_sampler_run.c $(SAMPLER_RIG)
@@ -169,7 +174,7 @@ check_PROGRAMS += tests/unit/test_ring_hostile
 TESTS += tests/unit/test_ring_hostile
 tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fakes/fake_ring.c \
 	tests/fakes/fake_ring.h
-tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
 	tests/unit/test_scan tests/unit/test_guest tests/unit/test_registry tests/unit/test_latency \
 	tests/unit/test_ring_rxe_prop tests/unit/test_golden_rxe
@@ -177,7 +182,7 @@ check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
 FAKE_GUEST = tests/fakes/fake_guest.c tests/fakes/fake_guest.h tests/fakes/fake_latency.h
-IBMON_LIBS = libibmon.a libcore.a $(CMOCKA_LIBS)
+IBMON_LIBS = libibmon.a libcore.a $(UNIT_LIBS)
 tests_unit_test_latency_SOURCES = tests/unit/test_latency.c tests/fakes/fake_latency.h tests/unit/prop.h
 tests_unit_test_latency_LDADD = $(IBMON_LIBS)
 tests_unit_test_mtu_SOURCES = tests/unit/test_mtu.c tests/unit/prop.h
@@ -203,7 +208,7 @@ if VERBS
 check_PROGRAMS += tests/unit/test_rxe_layout
 TESTS += tests/unit/test_rxe_layout
 tests_unit_test_rxe_layout_SOURCES = tests/unit/test_rxe_layout.c tests/fakes/fake_ring.h
-tests_unit_test_rxe_layout_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_rxe_layout_LDADD = $(UNIT_LIBS)
 endif
 endif
 
@@ -213,19 +218,19 @@ UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/uni
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
-tests_unit_test_agent_maps_LDADD = libagent.a $(CMOCKA_LIBS)
+tests_unit_test_agent_maps_LDADD = libagent.a $(UNIT_LIBS)
 tests_unit_test_agent_classify_SOURCES = tests/unit/test_agent_classify.c tests/unit/prop.h
-tests_unit_test_agent_classify_LDADD = libagent.a $(CMOCKA_LIBS)
+tests_unit_test_agent_classify_LDADD = libagent.a $(UNIT_LIBS)
 tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/prop.h
-tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(CMOCKA_LIBS)
+tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h
-tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(CMOCKA_LIBS)
+tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
 tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
-tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(CMOCKA_LIBS)
+tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
-tests_unit_test_agent_options_LDADD = libagent.a libibmon.a $(CMOCKA_LIBS)
+tests_unit_test_agent_options_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
@@ -234,24 +239,24 @@ check_PROGRAMS += $(UNIT_SCENARIO)
 TESTS += $(UNIT_SCENARIO)
 tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_scenario_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_scenario_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 tests_unit_test_scenario_run_SOURCES = tests/unit/test_scenario_run.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
-tests_unit_test_scenario_run_LDADD = $(RESEXD_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_scenario_run_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 endif
 
 if CMOCKA
 check_PROGRAMS += tests/unit/test_report
 TESTS += tests/unit/test_report
 tests_unit_test_report_SOURCES = tests/unit/test_report.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_report_LDADD = libagent.a libresex-report.a libutil.a $(CMOCKA_LIBS)
+tests_unit_test_report_LDADD = libagent.a libresex-report.a libutil.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
 check_PROGRAMS += tests/unit/test_counters
 TESTS += tests/unit/test_counters
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_counters_LDADD = libcounters.a libsim.a libutil.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_counters_LDADD = libcounters.a libsim.a libutil.a libcore.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
@@ -260,8 +265,8 @@ UNIT_BENCHEX = tests/unit/test_hist tests/unit/test_benchex_price tests/unit/tes
 check_PROGRAMS += $(UNIT_BENCHEX)
 TESTS += $(UNIT_BENCHEX)
 tests_unit_test_hist_SOURCES = tests/unit/test_hist.c tests/unit/prop.h
-tests_unit_test_hist_LDADD = libutil.a libcore.a $(CMOCKA_LIBS)
-BENCHEX_LIBS = libbenchex.a libutil.a libcore.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_test_hist_LDADD = libutil.a libcore.a $(UNIT_LIBS)
+BENCHEX_LIBS = libbenchex.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
 tests_unit_test_benchex_price_SOURCES = tests/unit/test_benchex_price.c tests/unit/prop.h
 tests_unit_test_benchex_price_LDADD = $(BENCHEX_LIBS)
 tests_unit_test_benchex_trace_SOURCES = tests/unit/test_benchex_trace.c tests/unit/tmpdir.h \
@@ -279,9 +284,9 @@ UNIT_BENCHEX_WIRE = tests/unit/test_benchex_hello tests/unit/test_benchex_plan
 check_PROGRAMS += $(UNIT_BENCHEX_WIRE)
 TESTS += $(UNIT_BENCHEX_WIRE)
 tests_unit_test_benchex_hello_SOURCES = tests/unit/test_benchex_hello.c tests/unit/prop.h
-tests_unit_test_benchex_hello_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_benchex_hello_LDADD = libbenchex.a libcore.a $(UNIT_LIBS)
 tests_unit_test_benchex_plan_SOURCES = tests/unit/test_benchex_plan.c tests/unit/prop.h
-tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(CMOCKA_LIBS)
+tests_unit_test_benchex_plan_LDADD = libbenchex.a libcore.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
@@ -291,32 +296,32 @@ check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
 tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/prop.h
-tests_unit_test_record_LDADD = libreconf.a libshared.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_record_LDADD = libreconf.a libshared.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
-tests_unit_test_region_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_region_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_page_SOURCES = tests/unit/test_region_page.c tests/unit/examples.h tests/unit/prop.h
-tests_unit_test_region_page_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_region_page_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
-tests_unit_test_peers_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_peers_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_runner_SOURCES = tests/unit/test_runner.c tests/unit/prop.h tests/unit/tmpdir.h
-tests_unit_test_runner_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
+tests_unit_test_runner_LDADD = $(CLUSTER_LIBS) libutil.a $(UNIT_LIBS)
 tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.c tests/bench/recovery_sim.c \
 	tests/bench/recovery_sim.h tests/bench/lock_host.c tests/bench/lock_host.h \
 	tests/unit/prop.h tests/unit/tmpdir.h
-tests_unit_test_recovery_LDADD = $(CLUSTER_LIBS) libutil.a $(CMOCKA_LIBS)
+tests_unit_test_recovery_LDADD = $(CLUSTER_LIBS) libutil.a $(UNIT_LIBS)
 tests/shared/planted/recovery-%: tests/shared/planted/%.o $(tests_unit_test_recovery_OBJECTS) $(tests_unit_test_recovery_DEPENDENCIES)
 	$(AM_V_CCLD)$(LINK) $(tests_unit_test_recovery_OBJECTS) $< $(tests_unit_test_recovery_LDADD) $(LIBS)
 tests_unit_test_peers_shm_SOURCES = tests/unit/test_peers_shm.c tests/unit/prop.h tests/unit/tmpdir.h
 tests_unit_test_peers_shm_LDADD = libreconf.a libshared.a libtransport.a libutil.a $(RDMACM_LIBS) \
-	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(CMOCKA_LIBS)
+	$(VERBS_LIBS) $(NETTLE_LIBS) $(ISAL_LIBS) $(UNIT_LIBS)
 
 if COROSYNC
 check_PROGRAMS += tests/unit/test_member
 TESTS += tests/unit/test_member
 tests_unit_test_member_SOURCES = tests/unit/test_member.c tests/unit/prop.h \
 	tests/fakes/fake_quorum.c tests/fakes/fake_quorum.h
-tests_unit_test_member_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_member_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 check_PROGRAMS += tests/unit/test_cluster_member
 TESTS += tests/unit/test_cluster_member
 tests_unit_test_cluster_member_SOURCES = tests/unit/test_cluster_member.c tests/fakes/fake_quorum.c \
@@ -330,10 +335,10 @@ UNIT_TRANSPORT_HELLO = tests/unit/test_hello tests/unit/test_hello_self
 check_PROGRAMS += $(UNIT_TRANSPORT_HELLO)
 TESTS += $(UNIT_TRANSPORT_HELLO)
 tests_unit_test_hello_SOURCES = tests/unit/test_hello.c tests/unit/hello_rig.h tests/unit/prop.h
-tests_unit_test_hello_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
+tests_unit_test_hello_LDADD = libtransport.a $(UNIT_LIBS) $(NETTLE_LIBS)
 tests_unit_test_hello_self_SOURCES = tests/unit/test_hello_self.c tests/unit/hello_rig.h \
 	tests/unit/prop.h
-tests_unit_test_hello_self_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
+tests_unit_test_hello_self_LDADD = libtransport.a $(UNIT_LIBS) $(NETTLE_LIBS)
 endif
 
 if CMOCKA
@@ -341,7 +346,7 @@ if VERBS
 check_PROGRAMS += tests/unit/test_transport_verbs
 TESTS += tests/unit/test_transport_verbs
 tests_unit_test_transport_verbs_SOURCES = tests/unit/test_transport_verbs.c
-tests_unit_test_transport_verbs_LDADD = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS) \
+tests_unit_test_transport_verbs_LDADD = libtransport.a $(UNIT_LIBS) $(NETTLE_LIBS) \
 	$(RDMACM_LIBS) $(VERBS_LIBS)
 endif
 endif
@@ -351,7 +356,7 @@ UNIT_TRANSPORT = tests/unit/test_transport_front tests/unit/test_transport_links
 	tests/unit/test_transport_shm tests/unit/test_transport_shm_faults
 check_PROGRAMS += $(UNIT_TRANSPORT)
 TESTS += $(UNIT_TRANSPORT)
-TRANSPORT_LIBS = libtransport.a $(RDMACM_LIBS) $(VERBS_LIBS) $(NETTLE_LIBS) $(CMOCKA_LIBS)
+TRANSPORT_LIBS = libtransport.a $(RDMACM_LIBS) $(VERBS_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 FRONT_RIG = tests/unit/front_rig.h tests/unit/prop.h
 tests_unit_test_transport_front_SOURCES = tests/unit/test_transport_front.c $(FRONT_RIG)
 tests_unit_test_transport_front_LDADD = $(TRANSPORT_LIBS)
@@ -369,7 +374,7 @@ UNIT_TCP = tests/unit/test_tcp_hostile tests/unit/test_tcp_liar tests/unit/test_
 check_PROGRAMS += $(UNIT_TCP)
 TESTS += $(UNIT_TCP)
 TCP_RIG = tests/unit/tcp_rig.h tests/unit/prop.h
-TCP_LIBS = libtransport.a $(CMOCKA_LIBS) $(NETTLE_LIBS)
+TCP_LIBS = libtransport.a $(UNIT_LIBS) $(NETTLE_LIBS)
 tests_unit_test_tcp_hostile_SOURCES = tests/unit/test_tcp_hostile.c $(TCP_RIG)
 tests_unit_test_tcp_hostile_LDADD = $(TCP_LIBS)
 tests_unit_test_tcp_liar_SOURCES = tests/unit/test_tcp_liar.c $(TCP_RIG)
@@ -385,19 +390,19 @@ check_PROGRAMS += $(UNIT_PROTO)
 TESTS += $(UNIT_PROTO)
 tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_choose_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_choose_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
-tests_unit_test_counter_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_counter_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/lock_rig.h tests/unit/prop.h \
 	tests/unit/shared_rig.h
-tests_unit_test_lock_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_move_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_locks_SOURCES = tests/unit/test_move_locks.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_move_locks_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_locks_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_sweep_SOURCES = tests/unit/test_move_sweep.c tests/unit/prop.h \
 	tests/unit/move_rig.h tests/unit/shared_rig.h
-tests_unit_test_move_sweep_LDADD = libreconf.a libshared.a $(CMOCKA_LIBS)
+tests_unit_test_move_sweep_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 endif

@@ -219,6 +219,6 @@ static inline uint32_t rig_events(const struct manager_rig *g, const char *kind)
 	return n;
 }
 
-#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+#define WITH_RIG(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 #endif

@@ -6,8 +6,6 @@
 #ifndef RESEX_TESTS_PROP_H
 #define RESEX_TESTS_PROP_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/core/random.h"
+#include "tests/unit/unit.h"
 
 struct prop {
 	uint64_t state;

@@ -374,6 +374,6 @@ static inline int rig_teardown(void **state)
 	return 0;
 }
 
-#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+#define WITH_RIG(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 #endif

@@ -9,6 +9,7 @@
 #include "ibmon/agent/book.h"
 #include "ibmon/registry.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 /* --- pages that can move ------------------------------------------------------- */
 
@@ -161,7 +162,7 @@ static void assert_frames(const struct rig *r, uint32_t id, uint64_t base)
 		assert_int_equal(r->got.frame[d->first_frame + i], base * 100000 + i + 1);
 }
 
-static void new_book__is_an_empty_registry(void **state)
+TEST_WITH(new_book__is_an_empty_registry, rig_open, rig_close)
 {
 	struct rig *r = *state;
 
@@ -173,7 +174,7 @@ static void new_book__is_an_empty_registry(void **state)
 	assert_int_equal(book_ref(r->book).type, GUEST_REF_FRAME);
 }
 
-static void ring_added__is_read_back_as_it_was(void **state)
+TEST_WITH(ring_added__is_read_back_as_it_was, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint32_t id = add(r, 3, 7);
@@ -193,7 +194,7 @@ static void ring_added__is_read_back_as_it_was(void **state)
 	assert_int_equal(book_rings(r->book), 1);
 }
 
-static void while_changes_are_made__the_reader_is_told_to_wait(void **state)
+TEST_WITH(while_changes_are_made__the_reader_is_told_to_wait, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint32_t before;
@@ -208,7 +209,7 @@ static void while_changes_are_made__the_reader_is_told_to_wait(void **state)
 	assert_true(registry_changed(r->pages.mem[0], before));
 }
 
-static void ring_removed__others_keep_their_place_and_ids_do_not_come_back(void **state)
+TEST_WITH(ring_removed__others_keep_their_place_and_ids_do_not_come_back, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint32_t a = add(r, 3, 1), b = add(r, 5, 2), c = add(r, 2, 3), d;
@@ -231,7 +232,7 @@ static void ring_removed__others_keep_their_place_and_ids_do_not_come_back(void 
 	assert_true(find(r, d)->first_frame < first_c); /* the gap was used */
 }
 
-static void removing_what_is_not_there__changes_nothing(void **state)
+TEST_WITH(removing_what_is_not_there__changes_nothing, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint32_t a = add(r, 1, 1);
@@ -243,7 +244,7 @@ static void removing_what_is_not_there__changes_nothing(void **state)
 	assert_int_equal(book_rings(r->book), 1);
 }
 
-static void out_of_the_abis_ranges__is_refused(void **state)
+TEST_WITH(out_of_the_abis_ranges__is_refused, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct guest_ring bad[6];
@@ -267,7 +268,7 @@ static void out_of_the_abis_ranges__is_refused(void **state)
 	assert_int_equal(r->got.rings + r->got.faults, 0);
 }
 
-static void as_many_rings_as_the_abi_has__then_no_more(void **state)
+TEST_WITH(as_many_rings_as_the_abi_has__then_no_more, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct guest_ring g = ring_of(1);
@@ -288,7 +289,7 @@ static void as_many_rings_as_the_abi_has__then_no_more(void **state)
 	assert_int_equal(r->got.rings, GUEST_RINGS_MAX);
 }
 
-static void as_many_frames_as_the_abi_has__then_no_more(void **state)
+TEST_WITH(as_many_frames_as_the_abi_has__then_no_more, rig_open, rig_close)
 {
 	const uint32_t all = GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE;
 	static uint64_t frame[GUEST_RING_FRAMES_MAX];
@@ -310,7 +311,7 @@ static void as_many_frames_as_the_abi_has__then_no_more(void **state)
 	assert_int_equal(r->got.frames, all);
 }
 
-static void no_page_to_be_had__is_an_error_and_the_book_stays_whole(void **state)
+TEST_WITH(no_page_to_be_had__is_an_error_and_the_book_stays_whole, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct guest_ring g = ring_of(1);
@@ -329,7 +330,7 @@ static void no_page_to_be_had__is_an_error_and_the_book_stays_whole(void **state
 	assert_int_equal(r->got.rings, 1);
 }
 
-static void heartbeat__goes_up_without_a_new_generation(void **state)
+TEST_WITH(heartbeat__goes_up_without_a_new_generation, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint32_t generation;
@@ -342,7 +343,7 @@ static void heartbeat__goes_up_without_a_new_generation(void **state)
 	assert_int_equal(r->got.generation, generation);
 }
 
-static void directory_page_that_moved__is_named_anew(void **state)
+TEST_WITH(directory_page_that_moved__is_named_anew, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	uint32_t id = add(r, 2, 1), generation;
@@ -359,7 +360,7 @@ static void directory_page_that_moved__is_named_anew(void **state)
 	assert_true(r->got.generation > generation);
 }
 
-static void registry_page_that_moved__asks_for_a_new_node(void **state)
+TEST_WITH(registry_page_that_moved__asks_for_a_new_node, rig_open, rig_close)
 {
 	struct rig *r = *state;
 
@@ -377,7 +378,7 @@ static const struct guest_latency *latency_page(struct rig *r, uint32_t i)
 	return (const struct guest_latency *)(uintptr_t)p;
 }
 
-static void latencies__stand_by_number_and_lap(void **state)
+TEST_WITH(latencies__stand_by_number_and_lap, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	const struct guest_latency *l;
@@ -405,7 +406,7 @@ static void latencies__stand_by_number_and_lap(void **state)
 	assert_int_equal(l->sample[3].ptime_ns, 12);
 }
 
-static void latency_pages__are_limited_and_used_again_clean(void **state)
+TEST_WITH(latency_pages__are_limited_and_used_again_clean, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	const struct guest_latency_sample s = { .time = 1 };
@@ -436,7 +437,7 @@ static void latency_pages__are_limited_and_used_again_clean(void **state)
 	assert_int_equal(latency_page(r, 3)->sample[0].seq, 0);
 }
 
-static void closed_book__shows_nothing_to_a_late_reader(void **state)
+TEST_WITH(closed_book__shows_nothing_to_a_late_reader, rig_open, rig_close)
 {
 	struct rig *r = *state;
 
@@ -449,7 +450,7 @@ static void closed_book__shows_nothing_to_a_late_reader(void **state)
 }
 
 /* Any order of adding and removing: the reader sees just what is there. */
-static void random_changes__reader_and_writer_agree(void **state)
+TEST_WITH(random_changes__reader_and_writer_agree, rig_open, rig_close)
 {
 	struct {
 		uint32_t id;
@@ -478,29 +479,4 @@ static void random_changes__reader_and_writer_agree(void **state)
 			if (have[k].id)
 				assert_frames(r, have[k].id, have[k].base);
 	}
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-	const struct CMUnitTest tests[] = {
-		TEST(new_book__is_an_empty_registry),
-		TEST(ring_added__is_read_back_as_it_was),
-		TEST(while_changes_are_made__the_reader_is_told_to_wait),
-		TEST(ring_removed__others_keep_their_place_and_ids_do_not_come_back),
-		TEST(removing_what_is_not_there__changes_nothing),
-		TEST(out_of_the_abis_ranges__is_refused),
-		TEST(as_many_rings_as_the_abi_has__then_no_more),
-		TEST(as_many_frames_as_the_abi_has__then_no_more),
-		TEST(no_page_to_be_had__is_an_error_and_the_book_stays_whole),
-		TEST(heartbeat__goes_up_without_a_new_generation),
-		TEST(directory_page_that_moved__is_named_anew),
-		TEST(registry_page_that_moved__asks_for_a_new_node),
-		TEST(latencies__stand_by_number_and_lap),
-		TEST(latency_pages__are_limited_and_used_again_clean),
-		TEST(closed_book__shows_nothing_to_a_late_reader),
-		TEST(random_changes__reader_and_writer_agree),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "ibmon/agent/classify.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { WORLD_MAX = 64 };
 
@@ -80,11 +81,10 @@ static void assert_all_found(const struct world *w)
 			fail_msg("ring %zu is %d, taken for %d", i, w->truth[i], w->ring[i].kind);
 }
 
-static void perftest_shape__counts_tell_all_and_order_the_numbers(void **state)
+TEST(perftest_shape__counts_tell_all_and_order_the_numbers)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_cq(&w, 2);
 	add_qp(&w, 256, 64, 2);
@@ -95,11 +95,10 @@ static void perftest_shape__counts_tell_all_and_order_the_numbers(void **state)
 	assert_int_equal(w.ring[1].proof, PROOF_COUNT);
 }
 
-static void several_threads__counts_still_tell_but_no_number_is_given(void **state)
+TEST(several_threads__counts_still_tell_but_no_number_is_given)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	w.obj.one_thread = false;
 	add_cq(&w, 16);
@@ -111,11 +110,10 @@ static void several_threads__counts_still_tell_but_no_number_is_given(void **sta
 	assert_int_equal(w.ring[1].number, 0);
 }
 
-static void receive_queue_as_large_as_a_send_queue__order_tells(void **state)
+TEST(receive_queue_as_large_as_a_send_queue__order_tells)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_cq(&w, 16);
 	add_qp(&w, 256, 256, 16);
@@ -124,11 +122,10 @@ static void receive_queue_as_large_as_a_send_queue__order_tells(void **state)
 	assert_int_equal(w.ring[1].proof, PROOF_ORDER);
 }
 
-static void receive_queue_as_large_as_a_send_queue_with_threads__stays_unknown(void **state)
+TEST(receive_queue_as_large_as_a_send_queue_with_threads__stays_unknown)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	w.obj.one_thread = false;
 	add_cq(&w, 16);
@@ -139,11 +136,10 @@ static void receive_queue_as_large_as_a_send_queue_with_threads__stays_unknown(v
 	assert_int_equal(w.ring[2].kind, CLASS_UNKNOWN);
 }
 
-static void receive_queue_like_a_completion_queue__slots_or_order_tell(void **state)
+TEST(receive_queue_like_a_completion_queue__slots_or_order_tell)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_cq(&w, 16);
 	add_qp(&w, 256, 128, 16);
@@ -153,11 +149,10 @@ static void receive_queue_like_a_completion_queue__slots_or_order_tell(void **st
 	assert_int_equal(w.ring[3].number, 2);
 }
 
-static void shared_queue_that_nobody_uses__is_not_guessed(void **state)
+TEST(shared_queue_that_nobody_uses__is_not_guessed)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_srq(&w, 256, 16); /* could as well have been made last */
 	add_qp(&w, 256, 256, 16);
@@ -168,11 +163,10 @@ static void shared_queue_that_nobody_uses__is_not_guessed(void **state)
 	assert_int_equal(w.ring[0].kind, CLASS_UNKNOWN);
 }
 
-static void gap_in_offsets__rules_out_a_pair(void **state)
+TEST(gap_in_offsets__rules_out_a_pair)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_srq(&w, 256, 16);
 	w.offset += 0x4000; /* something that was destroyed */
@@ -181,11 +175,10 @@ static void gap_in_offsets__rules_out_a_pair(void **state)
 	assert_all_found(&w);
 }
 
-static void shared_queue_number_0__comes_before_its_users(void **state)
+TEST(shared_queue_number_0__comes_before_its_users)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_srq(&w, 256, 16);
 	add_qp_shared(&w, 256, 0, 16);
@@ -195,11 +188,10 @@ static void shared_queue_number_0__comes_before_its_users(void **state)
 	assert_int_equal(w.ring[2].number, 18);
 }
 
-static void object_not_mapped_yet__nothing_is_concluded(void **state)
+TEST(object_not_mapped_yet__nothing_is_concluded)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_cq(&w, 16);
 	add_qp(&w, 256, 256, 16);
@@ -210,11 +202,10 @@ static void object_not_mapped_yet__nothing_is_concluded(void **state)
 		assert_int_equal(w.ring[i].kind, CLASS_UNKNOWN);
 }
 
-static void ring_known_by_its_entries__settles_the_others(void **state)
+TEST(ring_known_by_its_entries__settles_the_others)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	w.obj.one_thread = false;
 	add_qp(&w, 256, 256, 16);
@@ -225,11 +216,10 @@ static void ring_known_by_its_entries__settles_the_others(void **state)
 	assert_int_equal(w.ring[1].proof, PROOF_CONTENT);
 }
 
-static void resized_completion_queue__is_found_out_of_order(void **state)
+TEST(resized_completion_queue__is_found_out_of_order)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	add_qp(&w, 256, 256, 16);
 	add_cq(&w, 16);
@@ -318,12 +308,11 @@ static void mix(struct world *w, struct prop *p)
 	}
 }
 
-static void random_shapes__what_is_said_is_true(void **state)
+TEST(random_shapes__what_is_said_is_true)
 {
 	size_t said = 0, all = 0;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 3000; i++) {
 		struct world w;
@@ -349,11 +338,10 @@ static void random_shapes__what_is_said_is_true(void **state)
 }
 
 /* Objects and rings that have nothing to do with each other: bounded, no crash. */
-static void rubbish__is_survived(void **state)
+TEST(rubbish__is_survived)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 2000; i++) {
 		struct world w;
@@ -369,9 +357,8 @@ static void rubbish__is_survived(void **state)
 	}
 }
 
-static void header__must_agree_with_the_mapping(void **state)
+TEST(header__must_agree_with_the_mapping)
 {
-	(void)state;
 	assert_true(classify_header(7, 1, 4096));
 	assert_true(classify_header(8, 63, 5 * 4096));
 	assert_true(classify_header(7, 31, 2 * 4096)); /* 384 + 4096 bytes */
@@ -414,11 +401,10 @@ static void write_recv(uint8_t *e, uint32_t length, uint32_t sges)
 		put32(e, 40 + 16 * i + 8, i ? 0 : length);
 }
 
-static void entry_of_each_kind__is_recognised(void **state)
+TEST(entry_of_each_kind__is_recognised)
 {
 	uint8_t send[256] = { 0 }, recv[256] = { 0 }, small[128] = { 0 }, done[128] = { 0 };
 
-	(void)state;
 	write_send(send, 4, 2, 65536, 1);
 	assert_int_equal(classify_entry(send, sizeof(send)), CLASS_SQ);
 	write_recv(recv, 4096, 2);
@@ -431,20 +417,18 @@ static void entry_of_each_kind__is_recognised(void **state)
 	assert_int_equal(classify_entry(done, sizeof(done)), CLASS_CQ);
 }
 
-static void receive_of_few_bytes__could_be_a_send_and_is_not_decided(void **state)
+TEST(receive_of_few_bytes__could_be_a_send_and_is_not_decided)
 {
 	uint8_t recv[256] = { 0 };
 
-	(void)state;
 	write_recv(recv, 0, 0);
 	assert_int_equal(classify_entry(recv, sizeof(recv)), CLASS_UNKNOWN);
 }
 
-static void rubbish_entry__is_nothing(void **state)
+TEST(rubbish_entry__is_nothing)
 {
 	uint8_t e[256] = { 0 }, c[128] = { 0 };
 
-	(void)state;
 	write_send(e, 77, 2, 4096, 1); /* no such operation */
 	assert_int_equal(classify_entry(e, sizeof(e)), CLASS_UNKNOWN);
 	write_send(e, 4, 2, 4096, 1);
@@ -463,11 +447,10 @@ static void rubbish_entry__is_nothing(void **state)
 }
 
 /* Nor the other way round, whatever address, flags and size. */
-static void random_sends__are_never_receives(void **state)
+TEST(random_sends__are_never_receives)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 100000; i++) {
 		uint8_t e[512] = { 0 };
@@ -485,11 +468,10 @@ static void random_sends__are_never_receives(void **state)
 }
 
 /* The trap: a receive queue must never be taken for a send queue. */
-static void random_receives__are_never_sends(void **state)
+TEST(random_receives__are_never_sends)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 100000; i++) {
 		uint32_t elem = 256u << prop_range(&p, 0, 2), sges, sum = 0;
@@ -513,32 +495,4 @@ static void random_receives__are_never_sends(void **state)
 		put32(e, 28, sges);
 		prop_assert(&p, i, classify_entry(e, elem) != CLASS_SQ);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(perftest_shape__counts_tell_all_and_order_the_numbers),
-		cmocka_unit_test(several_threads__counts_still_tell_but_no_number_is_given),
-		cmocka_unit_test(receive_queue_as_large_as_a_send_queue__order_tells),
-		cmocka_unit_test(
-			receive_queue_as_large_as_a_send_queue_with_threads__stays_unknown),
-		cmocka_unit_test(receive_queue_like_a_completion_queue__slots_or_order_tell),
-		cmocka_unit_test(shared_queue_that_nobody_uses__is_not_guessed),
-		cmocka_unit_test(gap_in_offsets__rules_out_a_pair),
-		cmocka_unit_test(shared_queue_number_0__comes_before_its_users),
-		cmocka_unit_test(object_not_mapped_yet__nothing_is_concluded),
-		cmocka_unit_test(ring_known_by_its_entries__settles_the_others),
-		cmocka_unit_test(resized_completion_queue__is_found_out_of_order),
-		cmocka_unit_test(random_shapes__what_is_said_is_true),
-		cmocka_unit_test(rubbish__is_survived),
-		cmocka_unit_test(header__must_agree_with_the_mapping),
-		cmocka_unit_test(entry_of_each_kind__is_recognised),
-		cmocka_unit_test(receive_of_few_bytes__could_be_a_send_and_is_not_decided),
-		cmocka_unit_test(rubbish_entry__is_nothing),
-		cmocka_unit_test(random_sends__are_never_receives),
-		cmocka_unit_test(random_receives__are_never_sends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

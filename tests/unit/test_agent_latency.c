@@ -8,6 +8,7 @@
 
 #include "ibmon/agent/latency.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 struct rig {
 	struct tmpdir dir;
@@ -113,7 +114,7 @@ static uint32_t latencies(const struct rig *r, struct guest_latency *first)
 	return page.reg.latencies;
 }
 
-static void samples_sent__stand_in_the_senders_page(void **state)
+TEST_WITH(samples_sent__stand_in_the_senders_page, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram three = datagram(3), one = datagram(1);
@@ -136,7 +137,7 @@ static void samples_sent__stand_in_the_senders_page(void **state)
 }
 
 /* The host finds that numbers are missing, and counts them as lost. */
-static void samples_the_sender_dropped__take_numbers(void **state)
+TEST_WITH(samples_the_sender_dropped__take_numbers, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(2);
@@ -154,7 +155,7 @@ static void samples_the_sender_dropped__take_numbers(void **state)
 	assert_int_equal(l.sample[1003 % GUEST_LATENCY_SAMPLES].seq, 1004);
 }
 
-static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state)
+TEST_WITH(sender_is_known_by_the_kernel__a_child_has_its_own_page, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(1);
@@ -175,7 +176,7 @@ static void sender_is_known_by_the_kernel__a_child_has_its_own_page(void **state
 	assert_int_equal(latencies(r, &l), 2);
 }
 
-static void process_gone__its_page_is_withdrawn(void **state)
+TEST_WITH(process_gone__its_page_is_withdrawn, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(1);
@@ -190,7 +191,7 @@ static void process_gone__its_page_is_withdrawn(void **state)
 	assert_int_equal(latencies(r, &l), 0);
 }
 
-static void process_that_cannot_be_watched__gets_no_page(void **state)
+TEST_WITH(process_that_cannot_be_watched__gets_no_page, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(1);
@@ -217,7 +218,7 @@ static void send_as_a_child(struct rig *r)
 }
 
 /* The host looks at the registry anew whenever its generation changes. */
-static void no_page_left__the_registry_is_left_alone(void **state)
+TEST_WITH(no_page_left__the_registry_is_left_alone, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union {
@@ -241,7 +242,7 @@ static void no_page_left__the_registry_is_left_alone(void **state)
 	assert_int_equal(r->joins, GUEST_LATENCIES_MAX + 1);
 }
 
-static void malformed_datagrams__are_dropped(void **state)
+TEST_WITH(malformed_datagrams__are_dropped, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(2), bad;
@@ -271,7 +272,7 @@ static void malformed_datagrams__are_dropped(void **state)
 	assert_int_equal(latencies(r, &l), 0);
 }
 
-static void longest_datagram__fits(void **state)
+TEST_WITH(longest_datagram__fits, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(AGENT_SOCKET_SAMPLES_MAX);
@@ -284,7 +285,7 @@ static void longest_datagram__fits(void **state)
 }
 
 /* Made to wait after so many: no sender may keep the agent from its other work. */
-static void flood__is_taken_in_bounded_portions(void **state)
+TEST_WITH(flood__is_taken_in_bounded_portions, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	union datagram d = datagram(1);
@@ -300,7 +301,7 @@ static void flood__is_taken_in_bounded_portions(void **state)
 	assert_int_equal(l.written, 8 + 1);
 }
 
-static void second_agent__is_refused_while_the_first_listens(void **state)
+TEST_WITH(second_agent__is_refused_while_the_first_listens, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct latency_socket *second = NULL;
@@ -309,7 +310,7 @@ static void second_agent__is_refused_while_the_first_listens(void **state)
 	assert_null(second);
 }
 
-static void socket_left_by_a_dead_agent__is_taken_over(void **state)
+TEST_WITH(socket_left_by_a_dead_agent__is_taken_over, rig_open, rig_close)
 {
 	struct rig *r = *state;
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -325,24 +326,4 @@ static void socket_left_by_a_dead_agent__is_taken_over(void **state)
 	assert_int_equal(st.st_mode & 0777, 0666);
 	latency_close(s);
 	assert_false(tmp_exists(&r->dir, "dead"));
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-	const struct CMUnitTest tests[] = {
-		TEST(samples_sent__stand_in_the_senders_page),
-		TEST(samples_the_sender_dropped__take_numbers),
-		TEST(sender_is_known_by_the_kernel__a_child_has_its_own_page),
-		TEST(process_gone__its_page_is_withdrawn),
-		TEST(process_that_cannot_be_watched__gets_no_page),
-		TEST(no_page_left__the_registry_is_left_alone),
-		TEST(malformed_datagrams__are_dropped),
-		TEST(longest_datagram__fits),
-		TEST(flood__is_taken_in_bounded_portions),
-		TEST(second_agent__is_refused_while_the_first_listens),
-		TEST(socket_left_by_a_dead_agent__is_taken_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

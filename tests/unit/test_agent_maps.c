@@ -4,6 +4,7 @@
 
 #include "ibmon/agent/maps.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define RING_LINE                                                                                  \
 	"7f66cb9f4000-7f66cb9f9000 rw-s 00005000 00:05 152                        "                \
@@ -14,11 +15,10 @@ static bool parse(const char *line, struct maps_ring *m)
 	return maps_parse(line, strlen(line), m);
 }
 
-static void line_of_a_ring__all_fields_are_read(void **state)
+TEST(line_of_a_ring__all_fields_are_read)
 {
 	struct maps_ring m;
 
-	(void)state;
 	assert_true(parse(RING_LINE, &m));
 	assert_int_equal(m.start, 0x7f66cb9f4000);
 	assert_int_equal(m.end, 0x7f66cb9f9000);
@@ -26,7 +26,7 @@ static void line_of_a_ring__all_fields_are_read(void **state)
 	assert_int_equal(m.uverbs, 0);
 }
 
-static void other_lines__are_refused_and_write_nothing(void **state)
+TEST(other_lines__are_refused_and_write_nothing)
 {
 	static const char *const lines[] = {
 		"",
@@ -49,7 +49,6 @@ static void other_lines__are_refused_and_write_nothing(void **state)
 	};
 	const struct maps_ring before = { 1, 2, 3, 4 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct maps_ring m = before;
 
@@ -59,21 +58,19 @@ static void other_lines__are_refused_and_write_nothing(void **state)
 	}
 }
 
-static void device_in_a_container__is_known_by_the_end_of_its_path(void **state)
+TEST(device_in_a_container__is_known_by_the_end_of_its_path)
 {
 	struct maps_ring m;
 
-	(void)state;
 	assert_true(
 		parse("1000-2000 rw-s 00001000 00:05 152 /srv/box/dev/infiniband/uverbs12", &m));
 	assert_int_equal(m.uverbs, 12);
 }
 
-static void link_of_an_open_file__is_recognised(void **state)
+TEST(link_of_an_open_file__is_recognised)
 {
 	uint32_t n = 99;
 
-	(void)state;
 	assert_true(maps_is_uverbs("/dev/infiniband/uverbs3", 23, &n));
 	assert_int_equal(n, 3);
 	assert_false(maps_is_uverbs("/dev/infiniband/rdma_cm", 23, &n));
@@ -82,12 +79,11 @@ static void link_of_an_open_file__is_recognised(void **state)
 }
 
 /* The line ends where the caller says; cut anywhere it is no ring, or one with a shorter name. */
-static void cut_or_damaged_line__never_reads_beyond_it(void **state)
+TEST(cut_or_damaged_line__never_reads_beyond_it)
 {
 	size_t len = strlen(RING_LINE);
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		size_t n = prop_range(&p, 0, len);
@@ -104,17 +100,4 @@ static void cut_or_damaged_line__never_reads_beyond_it(void **state)
 		}
 		free(line);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line_of_a_ring__all_fields_are_read),
-		cmocka_unit_test(other_lines__are_refused_and_write_nothing),
-		cmocka_unit_test(device_in_a_container__is_known_by_the_end_of_its_path),
-		cmocka_unit_test(link_of_an_open_file__is_recognised),
-		cmocka_unit_test(cut_or_damaged_line__never_reads_beyond_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "ibmon/agent/nldev.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 struct message {
 	uint8_t buf[8192];
@@ -111,12 +112,11 @@ static struct nldev_list *list_new(void)
 	return l;
 }
 
-static void queue_pairs__those_of_the_kernel_are_left_out(void **state)
+TEST(queue_pairs__those_of_the_kernel_are_left_out)
 {
 	struct nldev_list *l = list_new();
 	struct message m = { .len = 0 };
 
-	(void)state;
 	qp_list(&m);
 	assert_int_equal(nldev_parse_list(l, RDMA_NLDEV_CMD_RES_QP_GET, m.buf, m.len), 0);
 	assert_int_equal(l->qps, 2);
@@ -127,12 +127,11 @@ static void queue_pairs__those_of_the_kernel_are_left_out(void **state)
 	free(l);
 }
 
-static void end_of_a_list__is_told_in_the_same_datagram_or_a_later_one(void **state)
+TEST(end_of_a_list__is_told_in_the_same_datagram_or_a_later_one)
 {
 	struct nldev_list *l = list_new();
 	struct message m = { .len = 0 }, done = { .len = 0 };
 
-	(void)state;
 	qp_list(&m);
 	put_done(&m, 0);
 	assert_int_equal(nldev_parse_list(l, RDMA_NLDEV_CMD_RES_QP_GET, m.buf, m.len), 1);
@@ -142,24 +141,22 @@ static void end_of_a_list__is_told_in_the_same_datagram_or_a_later_one(void **st
 	free(l);
 }
 
-static void refusal__is_the_kernels_error(void **state)
+TEST(refusal__is_the_kernels_error)
 {
 	struct nldev_list *l = list_new();
 	struct message m = { .len = 0 };
 
-	(void)state;
 	put_done(&m, -EINVAL);
 	assert_int_equal(nldev_parse_list(l, RDMA_NLDEV_CMD_RES_QP_GET, m.buf, m.len), -EINVAL);
 	free(l);
 }
 
-static void completion_queue__has_owner_and_size(void **state)
+TEST(completion_queue__has_owner_and_size)
 {
 	struct nldev_list *l = list_new();
 	struct message m = { .len = 0 };
 	size_t msg, table, entry;
 
-	(void)state;
 	msg = begin_message(&m, 0x140b);
 	table = begin(&m, RDMA_NLDEV_ATTR_RES_CQ | NLA_F_NESTED);
 	entry = begin(&m, RDMA_NLDEV_ATTR_RES_CQ_ENTRY | NLA_F_NESTED);
@@ -200,12 +197,11 @@ static void put_srq(struct message *m, uint32_t srqn, uint32_t lo, uint32_t hi)
 	end_message(m, msg);
 }
 
-static void shared_receive_queue_0__marks_its_queue_pairs(void **state)
+TEST(shared_receive_queue_0__marks_its_queue_pairs)
 {
 	struct nldev_list *l = list_new();
 	struct message m = { .len = 0 };
 
-	(void)state;
 	l->qps = 3;
 	l->qp[0].qpn = 17;
 	l->qp[1].qpn = 18;
@@ -220,23 +216,21 @@ static void shared_receive_queue_0__marks_its_queue_pairs(void **state)
 	free(l);
 }
 
-static void more_objects_than_fit__is_an_error_not_a_part(void **state)
+TEST(more_objects_than_fit__is_an_error_not_a_part)
 {
 	struct nldev_list *l = list_new();
 	struct message m = { .len = 0 };
 
-	(void)state;
 	l->qps = NLDEV_OBJECTS_MAX - 1;
 	qp_list(&m);
 	assert_int_equal(nldev_parse_list(l, RDMA_NLDEV_CMD_RES_QP_GET, m.buf, m.len), -E2BIG);
 	free(l);
 }
 
-static void damaged_answers__are_bounded(void **state)
+TEST(damaged_answers__are_bounded)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 5000; i++) {
 		struct nldev_list *l = list_new();
@@ -260,19 +254,4 @@ static void damaged_answers__are_bounded(void **state)
 		free(exact);
 		free(l);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queue_pairs__those_of_the_kernel_are_left_out),
-		cmocka_unit_test(end_of_a_list__is_told_in_the_same_datagram_or_a_later_one),
-		cmocka_unit_test(refusal__is_the_kernels_error),
-		cmocka_unit_test(completion_queue__has_owner_and_size),
-		cmocka_unit_test(shared_receive_queue_0__marks_its_queue_pairs),
-		cmocka_unit_test(more_objects_than_fit__is_an_error_not_a_part),
-		cmocka_unit_test(damaged_answers__are_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "ibmon/agent/proc.h"
 #include "ibmon/registry.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { ARGS_MAX = 8, SAID_MAX = 512 };
 
@@ -31,11 +32,10 @@ static int parse(struct options *o, const char *line)
 	return rc;
 }
 
-static void no_options__are_the_documented_ones(void **state)
+TEST(no_options__are_the_documented_ones)
 {
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse(&o, ""), 0);
 	assert_int_equal(o.scan_ms, 5);
 	assert_string_equal(o.socket, "/run/resex/agent.sock");
@@ -43,13 +43,12 @@ static void no_options__are_the_documented_ones(void **state)
 	assert_false(o.no_grant || o.once || o.json || o.verbose || o.help || o.version);
 }
 
-static void options__long_and_short(void **state)
+TEST(options__long_and_short)
 {
 	static char name[] = "resex-agent", no_xen[] = "--no-xen", file[] = "/tmp/f";
 	char *argv[] = { name, no_xen, file, NULL };
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse(&o, "--foreground --scan-ms 20 --no-grant -v"), 0);
 	assert_int_equal(o.scan_ms, 20);
 	assert_true(o.no_grant && o.verbose);
@@ -59,7 +58,7 @@ static void options__long_and_short(void **state)
 	assert_ptr_equal(o.file, file);
 }
 
-static void wrong_usage__is_one_sentence_with_the_value(void **state)
+TEST(wrong_usage__is_one_sentence_with_the_value)
 {
 	static const struct {
 		const char *line, *says;
@@ -74,7 +73,6 @@ static void wrong_usage__is_one_sentence_with_the_value(void **state)
 	};
 	struct options o;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(parse(&o, wrong[i].line), RESEX_USAGE);
 		if (!strstr(said, wrong[i].says) || strchr(said, '\n') != said + strlen(said) - 1)
@@ -82,12 +80,11 @@ static void wrong_usage__is_one_sentence_with_the_value(void **state)
 	}
 }
 
-static void help__names_every_option(void **state)
+TEST(help__names_every_option)
 {
 	char text[4096] = "";
 	FILE *f = fmemopen(text, sizeof(text) - 1, "w");
 
-	(void)state;
 	assert_non_null(f);
 	options_help(f);
 	fclose(f);
@@ -97,7 +94,7 @@ static void help__names_every_option(void **state)
 	assert_non_null(strstr(text, "--no-xen FILE"));
 }
 
-static void node_value__is_what_the_reader_parses(void **state)
+TEST(node_value__is_what_the_reader_parses)
 {
 	const struct guest_ref refs[] = { { GUEST_REF_GRANT, 0, 8 },
 					  { GUEST_REF_GRANT, 0, UINT32_MAX },
@@ -106,7 +103,6 @@ static void node_value__is_what_the_reader_parses(void **state)
 	char value[GUEST_ABI_NODE_MAX];
 	struct guest_ref got;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
 		node_value(&refs[i], value);
 		assert_int_equal(registry_node_parse(value, &got), 0);
@@ -117,13 +113,12 @@ static void node_value__is_what_the_reader_parses(void **state)
 	assert_string_equal(value, "1 grant 8");
 }
 
-static void node_file__is_written_and_removed(void **state)
+TEST(node_file__is_written_and_removed)
 {
 	struct tmpdir dir;
 	struct node *n;
 	char buf[64];
 
-	(void)state;
 	tmp_open(&dir);
 	assert_int_equal(node_file.open(&n, tmp_at(&dir, "node")), 0);
 	assert_int_equal(node_file.write(n, "1 frame 0"), 0);
@@ -135,13 +130,12 @@ static void node_file__is_written_and_removed(void **state)
 	tmp_close(&dir);
 }
 
-static void own_memory__is_read_like_that_of_others(void **state)
+TEST(own_memory__is_read_like_that_of_others)
 {
 	const uint64_t here = 0x1122334455667788, *at = &here;
 	struct maps_ring none;
 	uint64_t got = 0;
 
-	(void)state;
 	assert_int_equal(proc_read(getpid(), (uint64_t)(uintptr_t)at, &got, sizeof(got)), 0);
 	assert_true(got == here);
 	assert_int_equal(proc_read(getpid(), 0x10, &got, sizeof(got)), -EFAULT);
@@ -151,14 +145,13 @@ static void own_memory__is_read_like_that_of_others(void **state)
 	assert_false(proc_has_uverbs(getpid()));
 }
 
-static void process_that_is_gone__is_an_error_not_a_crash(void **state)
+TEST(process_that_is_gone__is_an_error_not_a_crash)
 {
 	struct maps_ring none;
 	uint64_t got;
 	char comm[16];
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -184,31 +177,13 @@ static int stop_at_once(void *ctx, pid_t pid)
 	return 7;
 }
 
-static void each_process__is_visited_until_told_to_stop(void **state)
+TEST(each_process__is_visited_until_told_to_stop)
 {
 	bool found = false;
 	int calls = 0;
 
-	(void)state;
 	assert_int_equal(proc_each(find_self, &found), 0);
 	assert_true(found);
 	assert_int_equal(proc_each(stop_at_once, &calls), 7);
 	assert_int_equal(calls, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_options__are_the_documented_ones),
-		cmocka_unit_test(options__long_and_short),
-		cmocka_unit_test(wrong_usage__is_one_sentence_with_the_value),
-		cmocka_unit_test(help__names_every_option),
-		cmocka_unit_test(node_value__is_what_the_reader_parses),
-		cmocka_unit_test(node_file__is_written_and_removed),
-		cmocka_unit_test(own_memory__is_read_like_that_of_others),
-		cmocka_unit_test(process_that_is_gone__is_an_error_not_a_crash),
-		cmocka_unit_test(each_process__is_visited_until_told_to_stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

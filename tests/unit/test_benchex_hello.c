@@ -4,6 +4,7 @@
 
 #include "src/benchex/hello.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 static const struct bx_hello client = { .role = BX_CLIENT,
 					.conns = 3,
@@ -41,29 +42,26 @@ static void same_hello(const struct bx_hello *a, const struct bx_hello *b)
 	assert_int_equal(a->options_max, b->options_max);
 }
 
-static void hello__of_a_client__arrives(void **state)
+TEST(hello__of_a_client__arrives)
 {
 	struct bx_hello got;
 
-	(void)state;
 	assert_int_equal(through(&client, &got), BX_WELCOME);
 	same_hello(&got, &client);
 }
 
-static void hello__of_bulk__arrives(void **state)
+TEST(hello__of_bulk__arrives)
 {
 	struct bx_hello got;
 
-	(void)state;
 	assert_int_equal(through(&bulk, &got), BX_WELCOME);
 	same_hello(&got, &bulk);
 }
 
-static void hello__of_bulk_with_memory_or_options__is_malformed(void **state)
+TEST(hello__of_bulk_with_memory_or_options__is_malformed)
 {
 	struct bx_hello h = bulk, got;
 
-	(void)state;
 	h.addr = 4096;
 	assert_int_equal(through(&h, &got), BX_MALFORMED);
 	h = bulk;
@@ -77,11 +75,10 @@ static void hello__of_bulk_with_memory_or_options__is_malformed(void **state)
 	assert_int_equal(through(&h, &got), BX_MALFORMED);
 }
 
-static void hello__beyond_a_limit__is_malformed(void **state)
+TEST(hello__beyond_a_limit__is_malformed)
 {
 	struct bx_hello wrong[13], got;
 
-	(void)state;
 	for (int i = 0; i < 13; i++)
 		wrong[i] = client;
 	wrong[0].role = BX_SERVER;
@@ -101,11 +98,10 @@ static void hello__beyond_a_limit__is_malformed(void **state)
 		assert_int_equal(through(&wrong[i], &got), BX_MALFORMED);
 }
 
-static void hello__at_the_limits__is_welcome(void **state)
+TEST(hello__at_the_limits__is_welcome)
 {
 	struct bx_hello h = client, got;
 
-	(void)state;
 	h.conns = BX_QPS_MAX;
 	h.index = BX_QPS_MAX - 1;
 	h.depth = BX_DEPTH_MAX;
@@ -116,12 +112,11 @@ static void hello__at_the_limits__is_welcome(void **state)
 	assert_int_equal(through(&h, &got), BX_WELCOME);
 }
 
-static void hello__of_another_version__is_told_so(void **state)
+TEST(hello__of_another_version__is_told_so)
 {
 	uint8_t data[BX_HELLO_LEN];
 	struct bx_hello got;
 
-	(void)state;
 	bx_hello_put(data, &client);
 	data[4]++;
 	assert_int_equal(bx_hello_get(&got, data, sizeof(data)), BX_BAD_VERSION);
@@ -129,32 +124,29 @@ static void hello__of_another_version__is_told_so(void **state)
 	assert_int_equal(bx_hello_get(&got, data, 6), BX_BAD_VERSION);
 }
 
-static void hello__of_something_else__is_not_benchex(void **state)
+TEST(hello__of_something_else__is_not_benchex)
 {
 	uint8_t data[BX_HELLO_LEN] = { 0 };
 	struct bx_hello got;
 
-	(void)state;
 	assert_int_equal(bx_hello_get(&got, data, sizeof(data)), BX_NOT_BENCHEX);
 	assert_int_equal(bx_hello_get(&got, NULL, 0), BX_NOT_BENCHEX);
 }
 
-static void hello__cut_short__is_malformed(void **state)
+TEST(hello__cut_short__is_malformed)
 {
 	uint8_t data[BX_HELLO_LEN];
 	struct bx_hello got;
 
-	(void)state;
 	bx_hello_put(data, &client);
 	assert_int_equal(bx_hello_get(&got, data, BX_HELLO_LEN - 1), BX_MALFORMED);
 }
 
 /* Whatever bytes come: what is welcome keeps to every limit, what is not changes nothing. */
-static void hello__of_any_bytes__keeps_to_the_limits(void **state)
+TEST(hello__of_any_bytes__keeps_to_the_limits)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int step = 0; step < 200000; step++) {
 		size_t len = prop_one_in(&p, 4) ? prop_range(&p, 0, 56) : BX_HELLO_LEN;
@@ -185,24 +177,22 @@ static void hello__of_any_bytes__keeps_to_the_limits(void **state)
 
 /* --- what a server gives --- */
 
-static void wish__no_larger_than_the_servers_limits__is_welcome(void **state)
+TEST(wish__no_larger_than_the_servers_limits__is_welcome)
 {
 	const struct bx_conf conf = { .size_max = 1000, .options_max = 100 }, none = { 0 };
 	uint32_t value = 7;
 
-	(void)state;
 	assert_int_equal(bx_hello_fits(&client, &conf, &value), BX_WELCOME);
 	/* Bulk brings the memory's size itself, and nothing is priced for it. */
 	assert_int_equal(bx_hello_fits(&bulk, &none, &value), BX_WELCOME);
 	assert_int_equal(value, 7);
 }
 
-static void wish__larger_than_the_servers_limits__is_refused_with_the_limit(void **state)
+TEST(wish__larger_than_the_servers_limits__is_refused_with_the_limit)
 {
 	struct bx_conf conf = { .size_max = 999, .options_max = 100 };
 	uint32_t value = 0;
 
-	(void)state;
 	assert_int_equal(bx_hello_fits(&client, &conf, &value), BX_TOO_LARGE);
 	assert_int_equal(value, 999);
 	conf = (struct bx_conf){ .size_max = 1000, .options_max = 99 };
@@ -210,12 +200,11 @@ static void wish__larger_than_the_servers_limits__is_refused_with_the_limit(void
 	assert_int_equal(value, 99);
 }
 
-static void reply__to_bulk__arrives(void **state)
+TEST(reply__to_bulk__arrives)
 {
 	struct bx_reply r = { .size_max = BX_SIZE_MAX, .rkey = 7, .addr = 0x7f0000000000 }, got;
 	uint8_t data[196] = { 0 };
 
-	(void)state;
 	bx_reply_put(data, &r);
 	assert_int_equal(bx_reply_get(&got, &bulk, data, sizeof(data)), BX_WELCOME);
 	assert_int_equal(got.size_max, r.size_max);
@@ -223,7 +212,7 @@ static void reply__to_bulk__arrives(void **state)
 	assert_true(got.addr == r.addr);
 }
 
-static void reply__with_too_small_a_buffer__is_malformed(void **state)
+TEST(reply__with_too_small_a_buffer__is_malformed)
 {
 	struct bx_reply wrong[] = {
 		{ .size_max = BX_SIZE_MAX - 1, .addr = 4096 },
@@ -233,7 +222,6 @@ static void reply__with_too_small_a_buffer__is_malformed(void **state)
 	uint8_t data[BX_REPLY_LEN];
 	struct bx_reply got;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		bx_reply_put(data, &wrong[i]);
 		assert_int_equal(bx_reply_get(&got, &bulk, data, sizeof(data)), BX_MALFORMED);
@@ -242,12 +230,11 @@ static void reply__with_too_small_a_buffer__is_malformed(void **state)
 	}
 }
 
-static void refusal__of_each_kind__arrives(void **state)
+TEST(refusal__of_each_kind__arrives)
 {
 	uint8_t data[148] = { 0 };
 	uint32_t value;
 
-	(void)state;
 	for (int why = BX_BAD_VERSION; why < BX_REFUSALS; why++) {
 		bx_refuse_put(data, (enum bx_refusal)why, 77);
 		assert_int_equal(bx_refuse_get(&value, data, sizeof(data)), why);
@@ -255,23 +242,21 @@ static void refusal__of_each_kind__arrives(void **state)
 	}
 }
 
-static void refusal__of_another_version__names_it(void **state)
+TEST(refusal__of_another_version__names_it)
 {
 	uint8_t data[BX_REFUSE_LEN];
 	uint32_t value;
 
-	(void)state;
 	bx_refuse_put(data, BX_FULL, 77);
 	data[4] = 9;
 	assert_int_equal(bx_refuse_get(&value, data, sizeof(data)), BX_BAD_VERSION);
 	assert_int_equal(value, 9);
 }
 
-static void refusal__that_makes_no_sense__is_never_a_welcome(void **state)
+TEST(refusal__that_makes_no_sense__is_never_a_welcome)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int step = 0; step < 20000; step++) {
 		uint8_t data[BX_REFUSE_LEN];
@@ -303,11 +288,10 @@ static const char *ask_through(const struct bx_ask *a, struct bx_ask *out)
 	return bx_ask_get(out, &client, 41, data, sizeof(data));
 }
 
-static void ask__as_it_should_be__arrives(void **state)
+TEST(ask__as_it_should_be__arrives)
 {
 	struct bx_ask got;
 
-	(void)state;
 	assert_null(ask_through(&trade, &got));
 	assert_true(got.seq == trade.seq && got.stamp == trade.stamp && got.seed == trade.seed);
 	assert_int_equal(got.kind, trade.kind);
@@ -315,11 +299,10 @@ static void ask__as_it_should_be__arrives(void **state)
 	assert_int_equal(got.answer_bytes, trade.answer_bytes);
 }
 
-static void ask__beyond_a_limit__is_refused(void **state)
+TEST(ask__beyond_a_limit__is_refused)
 {
 	struct bx_ask wrong[5], got;
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		wrong[i] = trade;
 	wrong[0].seq = 42;
@@ -331,12 +314,11 @@ static void ask__beyond_a_limit__is_refused(void **state)
 		assert_non_null(ask_through(&wrong[i], &got));
 }
 
-static void ask__of_another_length__is_refused(void **state)
+TEST(ask__of_another_length__is_refused)
 {
 	uint8_t data[64] = { 0 };
 	struct bx_ask got;
 
-	(void)state;
 	bx_ask_put(data, &trade);
 	assert_null(bx_ask_get(&got, &client, 41, data, BX_ASK_LEN));
 	assert_non_null(bx_ask_get(&got, &client, 41, data, BX_ASK_LEN - 1));
@@ -345,11 +327,10 @@ static void ask__of_another_length__is_refused(void **state)
 }
 
 /* An answer never reaches beyond the places that the hello gave, whatever is asked for. */
-static void ask__of_any_bytes__stays_in_its_place(void **state)
+TEST(ask__of_any_bytes__stays_in_its_place)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int step = 0; step < 200000; step++) {
 		uint8_t data[BX_ASK_LEN];
@@ -369,12 +350,11 @@ static void ask__of_any_bytes__stays_in_its_place(void **state)
 	}
 }
 
-static void head__of_its_answer__is_known(void **state)
+TEST(head__of_its_answer__is_known)
 {
 	struct bx_head h = { .seq = 41, .stamp = trade.stamp, .sum = 3.25, .options = 100 };
 	uint8_t data[BX_HEAD_LEN];
 
-	(void)state;
 	bx_head_put(data, &h);
 	assert_true(bx_head_is(&trade, data, 1000));
 	assert_true(bx_head_sum(data) == 3.25);
@@ -383,12 +363,11 @@ static void head__of_its_answer__is_known(void **state)
 		assert_true(bx_head_is(&trade, data, len));
 }
 
-static void head__of_another_answer__is_not_taken(void **state)
+TEST(head__of_another_answer__is_not_taken)
 {
 	struct bx_head h = { .seq = 41, .stamp = trade.stamp + 1, .options = 100 };
 	uint8_t data[BX_HEAD_LEN];
 
-	(void)state;
 	bx_head_put(data, &h);
 	assert_false(bx_head_is(&trade, data, 1000));
 	h.stamp--;
@@ -396,34 +375,4 @@ static void head__of_another_answer__is_not_taken(void **state)
 	bx_head_put(data, &h);
 	assert_false(bx_head_is(&trade, data, 1000));
 	assert_false(bx_head_is(&trade, data, 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hello__of_a_client__arrives),
-		cmocka_unit_test(hello__of_bulk__arrives),
-		cmocka_unit_test(hello__of_bulk_with_memory_or_options__is_malformed),
-		cmocka_unit_test(hello__beyond_a_limit__is_malformed),
-		cmocka_unit_test(hello__at_the_limits__is_welcome),
-		cmocka_unit_test(hello__of_another_version__is_told_so),
-		cmocka_unit_test(hello__of_something_else__is_not_benchex),
-		cmocka_unit_test(hello__cut_short__is_malformed),
-		cmocka_unit_test(hello__of_any_bytes__keeps_to_the_limits),
-		cmocka_unit_test(wish__no_larger_than_the_servers_limits__is_welcome),
-		cmocka_unit_test(wish__larger_than_the_servers_limits__is_refused_with_the_limit),
-		cmocka_unit_test(reply__to_bulk__arrives),
-		cmocka_unit_test(reply__with_too_small_a_buffer__is_malformed),
-		cmocka_unit_test(refusal__of_each_kind__arrives),
-		cmocka_unit_test(refusal__of_another_version__names_it),
-		cmocka_unit_test(refusal__that_makes_no_sense__is_never_a_welcome),
-		cmocka_unit_test(ask__as_it_should_be__arrives),
-		cmocka_unit_test(ask__beyond_a_limit__is_refused),
-		cmocka_unit_test(ask__of_another_length__is_refused),
-		cmocka_unit_test(ask__of_any_bytes__stays_in_its_place),
-		cmocka_unit_test(head__of_its_answer__is_known),
-		cmocka_unit_test(head__of_another_answer__is_not_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

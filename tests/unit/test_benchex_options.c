@@ -6,6 +6,7 @@
 #include "resex/agent_socket.h"
 #include "src/benchex/option_rows.h"
 #include "tests/unit/benchex_rig.h"
+#include "tests/unit/unit.h"
 
 static char words[1024], *args[RIG_ARGS];
 
@@ -41,11 +42,10 @@ static bool no_weights(const struct bx_conf *c)
 	return true;
 }
 
-static void server__no_options__is_the_papers(void **state)
+TEST(server__no_options__is_the_papers)
 {
 	struct bx_conf c = good("server");
 
-	(void)state;
 	assert_int_equal(c.role, BX_SERVER);
 	assert_null(c.host);
 	assert_null(c.bind);
@@ -60,11 +60,10 @@ static void server__no_options__is_the_papers(void **state)
 	assert_int_equal(c.seed, 1);
 }
 
-static void client__no_options__asks_for_64_kib_one_at_a_time_for_10_s(void **state)
+TEST(client__no_options__asks_for_64_kib_one_at_a_time_for_10_s)
 {
 	struct bx_conf c = good("client 10.0.0.1");
 
-	(void)state;
 	assert_int_equal(c.role, BX_CLIENT);
 	assert_string_equal(c.host, "10.0.0.1");
 	assert_int_equal(c.size.min, 64 << 10);
@@ -79,11 +78,10 @@ static void client__no_options__asks_for_64_kib_one_at_a_time_for_10_s(void **st
 	assert_null(c.profile);
 }
 
-static void bulk__no_options__writes_2_mib_one_at_a_time_for_10_s(void **state)
+TEST(bulk__no_options__writes_2_mib_one_at_a_time_for_10_s)
 {
 	struct bx_conf c = good("bulk h");
 
-	(void)state;
 	assert_int_equal(c.role, BX_BULK);
 	assert_int_equal(c.size.min, 2 << 20);
 	assert_int_equal(c.size.max, 2 << 20);
@@ -97,7 +95,7 @@ static void bulk__no_options__writes_2_mib_one_at_a_time_for_10_s(void **state)
 	assert_true(no_weights(&c));
 }
 
-static void options__long__are_taken(void **state)
+TEST(options__long__are_taken)
 {
 	struct bx_conf s = good(
 		"server --bind 10.0.0.2 --port 65535 --events --seconds 7 --depth 1024 "
@@ -108,7 +106,6 @@ static void options__long__are_taken(void **state)
 	struct bx_conf b = good("bulk h --qps 1024 --mix send=3,read --rate 7 --burst 2 "
 				"--cq-entries 64 --work 1.5us --control 10 --progress 100ms");
 
-	(void)state;
 	assert_true(s.port == 65535 && s.events && s.seconds == 7 && s.depth == 1024 && s.once);
 	assert_int_equal(s.options_max, BX_OPTIONS_MAX);
 	assert_true(s.size_max == 16 << 20 && s.seed == 9 && s.json && s.progress_ns == 500000000);
@@ -121,11 +118,10 @@ static void options__long__are_taken(void **state)
 	assert_true(b.progress_ns == 100000000);
 }
 
-static void options__short_and_behind_the_host__are_taken(void **state)
+TEST(options__short_and_behind_the_host__are_taken)
 {
 	struct bx_conf s, c, b;
 
-	(void)state;
 	s = good("server -b ::1 -p 1 -e -T 0 -D 2 -1 -M 1 -O 0 -R -S 0 -j -i 1");
 	assert_string_equal(s.bind, "::1");
 	assert_string_equal(s.agent, AGENT_SOCKET);
@@ -140,22 +136,20 @@ static void options__short_and_behind_the_host__are_taken(void **state)
 	assert_true(b.qps == 64 && b.work_ns_per_kib == 7 && b.size.min == 9 && b.size.max == 9);
 }
 
-static void trace_and_agent__point_into_the_command_line(void **state)
+TEST(trace_and_agent__point_into_the_command_line)
 {
 	struct bx_conf c = good("client h --trace t.trace -D 4 -c 2"), s;
 
-	(void)state;
 	assert_string_equal(c.trace, "t.trace");
 	s = good("server -a /run/other");
 	assert_ptr_equal(s.agent, args[3]);
 	assert_string_equal(s.agent, "/run/other");
 }
 
-static void report__goes_to_the_socket_of_the_environment(void **state)
+TEST(report__goes_to_the_socket_of_the_environment)
 {
 	struct bx_conf s;
 
-	(void)state;
 	setenv("RESEX_AGENT_SOCKET", "/tmp/other", 1);
 	s = good("server --report");
 	assert_string_equal(s.agent, "/tmp/other");
@@ -165,12 +159,11 @@ static void report__goes_to_the_socket_of_the_environment(void **state)
 	unsetenv("RESEX_AGENT_SOCKET");
 }
 
-static void atomics_alone__are_8_bytes(void **state)
+TEST(atomics_alone__are_8_bytes)
 {
 	struct bx_conf c = good("bulk h -m fetch_add,cmp_swap=2"),
 		       d = good("bulk h -m read,cmp_swap");
 
-	(void)state;
 	assert_true(c.size.min == 8 && c.size.max == 8);
 	assert_true(d.size.min == 2 << 20);
 	good("bulk h -m fetch_add -s 8");
@@ -178,7 +171,7 @@ static void atomics_alone__are_8_bytes(void **state)
 
 /* --- what is refused --- */
 
-static void wrong_usage__is_one_sentence_with_value_and_remedy(void **state)
+TEST(wrong_usage__is_one_sentence_with_value_and_remedy)
 {
 	static const struct {
 		const char *line, *says;
@@ -251,7 +244,6 @@ static void wrong_usage__is_one_sentence_with_value_and_remedy(void **state)
 		{ "merge -x f", "-x: no such option of merge" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct caught out;
 		struct bx_conf c, before;
@@ -266,18 +258,17 @@ static void wrong_usage__is_one_sentence_with_value_and_remedy(void **state)
 	}
 }
 
-static void words_that_are_no_text__are_escaped(void **state)
+TEST(words_that_are_no_text__are_escaped)
 {
 	struct caught out;
 	struct bx_conf c;
 
-	(void)state;
 	assert_int_equal(parse_quietly(&c, "cli\xff\x1b[2Jent", &out), RESEX_USAGE);
 	assert_non_null(strstr(out.err, "cli\\xff\\x1b[2Jent"));
 	caught_free(&out);
 }
 
-static void empty_words__name_nothing(void **state)
+TEST(empty_words__name_nothing)
 {
 	static char program[] = "benchex", client[] = "client", none[] = "", trace[] = "--trace";
 	char *no_host[] = { program, client, none, NULL };
@@ -285,7 +276,6 @@ static void empty_words__name_nothing(void **state)
 	struct caught out;
 	struct bx_conf c;
 
-	(void)state;
 	catch_begin(&out);
 	assert_int_equal(bx_options(&c, 3, no_host), RESEX_USAGE);
 	assert_int_equal(bx_options(&c, 5, no_trace), RESEX_USAGE);
@@ -297,7 +287,7 @@ static void empty_words__name_nothing(void **state)
 }
 
 /* Whatever stands there: it is taken, or one sentence is said. */
-static void any_words__are_taken_or_refused(void **state)
+TEST(any_words__are_taken_or_refused)
 {
 	static const char *const pieces[] = {
 		"server", "client", "bulk", "h",       "-p",	  "7",	       "-s",	"4K-64K",
@@ -308,7 +298,6 @@ static void any_words__are_taken_or_refused(void **state)
 	struct prop p;
 	unsigned taken = 0;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 3000; i++) {
 		size_t n = prop_range(&p, 1, 8);
@@ -334,9 +323,8 @@ static void any_words__are_taken_or_refused(void **state)
 
 /* --- what is printed --- */
 
-static void help__of_a_role__names_its_options_and_no_others(void **state)
+TEST(help__of_a_role__names_its_options_and_no_others)
 {
-	(void)state;
 	for (int role = 0; role < BX_ROLES; role++) {
 		char line[32], name[40];
 		struct caught out;
@@ -357,9 +345,8 @@ static void help__of_a_role__names_its_options_and_no_others(void **state)
 	}
 }
 
-static void rows__have_letters_and_names_of_their_own(void **state)
+TEST(rows__have_letters_and_names_of_their_own)
 {
-	(void)state;
 	for (size_t i = 0; i < ROWS; i++)
 		for (size_t k = 0; k < i; k++) {
 			assert_true(bx_rows[i].letter != bx_rows[k].letter);
@@ -367,7 +354,7 @@ static void rows__have_letters_and_names_of_their_own(void **state)
 		}
 }
 
-static void help_and_version__are_printed(void **state)
+TEST(help_and_version__are_printed)
 {
 	static const char *const lines[] = { "-h",	    "--help",		"-V",
 					     "--version",   "client --version", "profiles",
@@ -376,7 +363,6 @@ static void help_and_version__are_printed(void **state)
 					    "benchex 0.",	   "benchex 0.",    "many-qp",
 					    "Usage: benchex merge" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct caught out;
 		struct bx_conf c;
@@ -388,12 +374,11 @@ static void help_and_version__are_printed(void **state)
 	}
 }
 
-static void output__that_does_not_arrive__is_a_failure(void **state)
+TEST(output__that_does_not_arrive__is_a_failure)
 {
 	static const char *const lines[] = { "--help", "--version", "client --help", "profiles",
 					     "profiles -j" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		int full = open("/dev/full", O_WRONLY | O_CLOEXEC), rc, argc;
 		struct caught out;
@@ -415,12 +400,11 @@ static void output__that_does_not_arrive__is_a_failure(void **state)
 
 /* --- profiles --- */
 
-static void profiles__of_bulk__attack_by_husky_s_classes(void **state)
+TEST(profiles__of_bulk__attack_by_husky_s_classes)
 {
 	struct bx_conf bw = good("bulk h -P bandwidth"), small = good("bulk h -P small"),
 		       many = good("bulk h -P many-qp"), control = good("bulk h -P control");
 
-	(void)state;
 	assert_true(bw.size.min == 1 << 20 && bw.size.max == 1 << 20 && bw.qps == 16);
 	assert_true(small.size.max == 8 && small.qps == 64 && small.depth == 8);
 	assert_true(many.size.max == 512 && many.qps == 512 && many.depth == 1);
@@ -429,33 +413,30 @@ static void profiles__of_bulk__attack_by_husky_s_classes(void **state)
 	assert_true(bw.weight[BX_WRITE] && !bw.weight[BX_READ]);
 }
 
-static void profiles__of_a_client__are_victims_of_the_same_classes(void **state)
+TEST(profiles__of_a_client__are_victims_of_the_same_classes)
 {
 	struct bx_conf bw = good("client h -P bandwidth"), small = good("client h -P small"),
 		       many = good("client h -P many-qp");
 
-	(void)state;
 	assert_true(bw.size.max == 64 << 10 && bw.depth == 16 && bw.clients == 1);
 	assert_true(small.size.max == 8 && small.clients == 16);
 	assert_true(many.size.max == 512 && many.clients == 96 && many.depth == 1);
 	assert_true(!bw.options && !small.options && !many.options);
 }
 
-static void options__behind_a_profile__change_it_and_those_before_do_not(void **state)
+TEST(options__behind_a_profile__change_it_and_those_before_do_not)
 {
 	struct bx_conf c = good("bulk h -P small -q 2 -m read"), d = good("bulk h -q 2 -P small");
 
-	(void)state;
 	assert_true(c.qps == 2 && c.size.max == 8 && c.weight[BX_READ] && !c.weight[BX_WRITE]);
 	assert_true(d.qps == 64);
 }
 
-static void profiles__are_found_by_their_names(void **state)
+TEST(profiles__are_found_by_their_names)
 {
 	const struct bx_profile *p;
 	size_t n = 0;
 
-	(void)state;
 	while ((p = bx_profile_at(n))) {
 		assert_ptr_equal(bx_profile_find(p->name), p);
 		n++;
@@ -465,14 +446,13 @@ static void profiles__are_found_by_their_names(void **state)
 	assert_null(bx_profile_at(SIZE_MAX));
 }
 
-static void profiles__as_json__say_what_the_options_would(void **state)
+TEST(profiles__as_json__say_what_the_options_would)
 {
 	struct caught out;
 	struct bx_conf c;
 	json_t *all, *p;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(parse_quietly(&c, "profiles --json", &out), -1);
 	assert_int_equal(out.out[strlen(out.out) - 1], '\n');
 	all = json_loads(out.out, JSON_REJECT_DUPLICATES, NULL);
@@ -497,14 +477,13 @@ static void profiles__as_json__say_what_the_options_would(void **state)
 
 /* --- as JSON, and numbers --- */
 
-static void conf__as_json__has_what_was_asked_in_plain_units(void **state)
+TEST(conf__as_json__has_what_was_asked_in_plain_units)
 {
 	struct bx_conf c =
 		good("bulk h\xe4 -s 4K-64K -m read=3,write -w 2us -i 0.5 -C 64 -P control");
 	json_t *o = bx_conf_json(&c);
 	char *s = json_dumps(o, JSON_COMPACT);
 
-	(void)state;
 	assert_string_equal(s,
 			    "{\"host\":\"h\\\\xe4\",\"bind\":null,\"port\":18620,\"events\":false,"
 			    "\"seconds\":10,\"requests\":0,\"depth\":1,\"size\":[8,8],\"rate\":1,"
@@ -515,13 +494,12 @@ static void conf__as_json__has_what_was_asked_in_plain_units(void **state)
 	json_decref(o);
 }
 
-static void conf__of_each_role__has_its_options_alone(void **state)
+TEST(conf__of_each_role__has_its_options_alone)
 {
 	struct bx_conf slow = good("client h --think 5ms");
 	struct bx_conf s = good("server -R"), c = good("client h -t f");
 	json_t *so = bx_conf_json(&s), *co = bx_conf_json(&c), *slow_o = bx_conf_json(&slow);
 
-	(void)state;
 	assert_int_equal(json_integer_value(json_object_get(slow_o, "think_ns")), 5000000);
 	assert_int_equal(json_integer_value(json_object_get(co, "think_ns")), 0);
 	json_decref(slow_o);
@@ -535,12 +513,11 @@ static void conf__of_each_role__has_its_options_alone(void **state)
 	json_decref(co);
 }
 
-static void sizes__shown_and_read__are_the_same(void **state)
+TEST(sizes__shown_and_read__are_the_same)
 {
 	const struct bx_bounds any = { 0, UINT64_MAX };
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		uint64_t v = prop_hostile(&p) & ~((1ull << prop_range(&p, 0, 22)) - 1), got;
@@ -551,7 +528,7 @@ static void sizes__shown_and_read__are_the_same(void **state)
 	}
 }
 
-static void times__in_any_unit__are_nanoseconds(void **state)
+TEST(times__in_any_unit__are_nanoseconds)
 {
 	static const struct {
 		const char *text;
@@ -566,7 +543,6 @@ static void times__in_any_unit__are_nanoseconds(void **state)
 					     "1e3", "18446744074s", "0.5ns", "1.0000000000" };
 	uint64_t ns;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		assert_int_equal(bx_time(times[i].text, strlen(times[i].text), 1000,
 					 (struct bx_bounds){ 0, UINT64_MAX }, &ns),
@@ -577,37 +553,4 @@ static void times__in_any_unit__are_nanoseconds(void **state)
 		if (bx_time(wrong[i], strlen(wrong[i]), 1000, (struct bx_bounds){ 0, UINT64_MAX },
 			    &ns) != -EINVAL)
 			fail_msg("\"%s\" was taken", wrong[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(server__no_options__is_the_papers),
-		cmocka_unit_test(client__no_options__asks_for_64_kib_one_at_a_time_for_10_s),
-		cmocka_unit_test(bulk__no_options__writes_2_mib_one_at_a_time_for_10_s),
-		cmocka_unit_test(options__long__are_taken),
-		cmocka_unit_test(options__short_and_behind_the_host__are_taken),
-		cmocka_unit_test(trace_and_agent__point_into_the_command_line),
-		cmocka_unit_test(report__goes_to_the_socket_of_the_environment),
-		cmocka_unit_test(atomics_alone__are_8_bytes),
-		cmocka_unit_test(wrong_usage__is_one_sentence_with_value_and_remedy),
-		cmocka_unit_test(words_that_are_no_text__are_escaped),
-		cmocka_unit_test(empty_words__name_nothing),
-		cmocka_unit_test(any_words__are_taken_or_refused),
-		cmocka_unit_test(help__of_a_role__names_its_options_and_no_others),
-		cmocka_unit_test(rows__have_letters_and_names_of_their_own),
-		cmocka_unit_test(help_and_version__are_printed),
-		cmocka_unit_test(output__that_does_not_arrive__is_a_failure),
-		cmocka_unit_test(profiles__of_bulk__attack_by_husky_s_classes),
-		cmocka_unit_test(profiles__of_a_client__are_victims_of_the_same_classes),
-		cmocka_unit_test(options__behind_a_profile__change_it_and_those_before_do_not),
-		cmocka_unit_test(profiles__are_found_by_their_names),
-		cmocka_unit_test(profiles__as_json__say_what_the_options_would),
-		cmocka_unit_test(conf__as_json__has_what_was_asked_in_plain_units),
-		cmocka_unit_test(conf__of_each_role__has_its_options_alone),
-		cmocka_unit_test(sizes__shown_and_read__are_the_same),
-		cmocka_unit_test(times__in_any_unit__are_nanoseconds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

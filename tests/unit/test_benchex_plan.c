@@ -4,17 +4,17 @@
 #include "src/benchex/plan.h"
 #include "src/benchex/work.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define SECOND 1000000000LL
 
 /* --- sizes and operations --- */
 
-static void size__of_a_range__is_in_it_and_reaches_both_ends(void **state)
+TEST(size__of_a_range__is_in_it_and_reaches_both_ends)
 {
 	struct bx_random r = { 7 };
 	bool low = false, high = false;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		uint32_t size = bx_random_size(&r, (struct bx_range){ 10, 13 });
 
@@ -25,31 +25,28 @@ static void size__of_a_range__is_in_it_and_reaches_both_ends(void **state)
 	assert_true(low && high);
 }
 
-static void size__of_one_value__is_it(void **state)
+TEST(size__of_one_value__is_it)
 {
 	struct bx_random r = { 1 };
 
-	(void)state;
 	assert_int_equal(bx_random_size(&r, (struct bx_range){ BX_SIZE_MAX, BX_SIZE_MAX }),
 			 BX_SIZE_MAX);
 }
 
-static void op__without_weights__is_write(void **state)
+TEST(op__without_weights__is_write)
 {
 	const uint32_t none[BX_OPS] = { 0 };
 	struct bx_random r = { 1 };
 
-	(void)state;
 	assert_int_equal(bx_random_op(&r, none), BX_WRITE);
 }
 
-static void op__by_weight__comes_as_often_and_never_at_0(void **state)
+TEST(op__by_weight__comes_as_often_and_never_at_0)
 {
 	const uint32_t weight[BX_OPS] = { [BX_SEND] = 1, [BX_READ] = 3, [BX_CMP_SWAP] = 4 };
 	struct bx_random r = { 1 };
 	int n[BX_OPS] = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 8000; i++)
 		n[bx_random_op(&r, weight)]++;
 	assert_in_range(n[BX_SEND], 850, 1150);
@@ -58,22 +55,20 @@ static void op__by_weight__comes_as_often_and_never_at_0(void **state)
 	assert_int_equal(n[BX_SEND] + n[BX_READ] + n[BX_CMP_SWAP], 8000);
 }
 
-static void random__of_the_same_seed__is_the_same(void **state)
+TEST(random__of_the_same_seed__is_the_same)
 {
 	struct bx_random a = { 5 }, b = { 5 }, c = { 6 };
 
-	(void)state;
 	assert_true(bx_random(&a) == bx_random(&b));
 	assert_true(bx_random(&a) != bx_random(&c));
 }
 
 /* --- pacing --- */
 
-static void pace__of_three_a_second__does_not_drift(void **state)
+TEST(pace__of_three_a_second__does_not_drift)
 {
 	struct bx_pace p;
 
-	(void)state;
 	bx_pace_start(&p, 3, 1, 100);
 	assert_true(bx_pace_due(&p) == 100);
 	bx_pace_next(&p, 0);
@@ -83,11 +78,10 @@ static void pace__of_three_a_second__does_not_drift(void **state)
 	assert_true(bx_pace_due(&p) == 100 + 3600 * SECOND);
 }
 
-static void pace__in_bursts__keeps_the_rate(void **state)
+TEST(pace__in_bursts__keeps_the_rate)
 {
 	struct bx_pace p;
 
-	(void)state;
 	bx_pace_start(&p, 10, 4, 0);
 	bx_pace_next(&p, 0);
 	assert_true(bx_pace_due(&p) == SECOND * 4 / 10);
@@ -96,11 +90,10 @@ static void pace__in_bursts__keeps_the_rate(void **state)
 	assert_true(bx_pace_due(&p) == 2 * SECOND);
 }
 
-static void pace__without_a_rate__follows_gaps(void **state)
+TEST(pace__without_a_rate__follows_gaps)
 {
 	struct bx_pace p;
 
-	(void)state;
 	bx_pace_start(&p, 0, 1, 50);
 	bx_pace_next(&p, 0);
 	assert_true(bx_pace_due(&p) == 50);
@@ -109,11 +102,10 @@ static void pace__without_a_rate__follows_gaps(void **state)
 	assert_true(bx_pace_due(&p) == 1051);
 }
 
-static void pace__of_any_rate__is_never_early_and_never_goes_back(void **state)
+TEST(pace__of_any_rate__is_never_early_and_never_goes_back)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int step = 0; step < 2000; step++) {
 		uint64_t rate = prop_range(&p, 1, 100000000), sent = 0;
@@ -136,9 +128,8 @@ static void pace__of_any_rate__is_never_early_and_never_goes_back(void **state)
 
 /* --- truth --- */
 
-static void mtus__of_a_message__are_at_least_one(void **state)
+TEST(mtus__of_a_message__are_at_least_one)
 {
-	(void)state;
 	assert_int_equal(bx_mtus(0, 1024), 1);
 	assert_int_equal(bx_mtus(1, 1024), 1);
 	assert_int_equal(bx_mtus(1024, 1024), 1);
@@ -146,9 +137,8 @@ static void mtus__of_a_message__are_at_least_one(void **state)
 	assert_int_equal(bx_mtus(BX_SIZE_MAX, 256), 65536);
 }
 
-static void truth__of_each_operation__is_charged_by_the_rule(void **state)
+TEST(truth__of_each_operation__is_charged_by_the_rule)
 {
-	(void)state;
 	for (int op = 0; op < BX_OPS; op++) {
 		bool atomic = op == BX_FETCH_ADD || op == BX_CMP_SWAP, read = op == BX_READ;
 		uint32_t bytes = atomic ? 8 : 3000;
@@ -167,11 +157,10 @@ static void truth__of_each_operation__is_charged_by_the_rule(void **state)
 	}
 }
 
-static void truth__of_a_failure__is_an_error_and_moved_nothing(void **state)
+TEST(truth__of_a_failure__is_an_error_and_moved_nothing)
 {
 	struct bx_qp q = { .path_mtu = 1024 };
 
-	(void)state;
 	bx_truth_posted(&q);
 	bx_truth_ended(&q, BX_WRITE, 5000, false);
 	assert_int_equal(q.errors, 1);
@@ -193,9 +182,8 @@ static void same_tag(struct bx_tag want)
 	assert_int_equal(got.bytes, want.bytes);
 }
 
-static void tag__with_one_part_at_its_largest__comes_back(void **state)
+TEST(tag__with_one_part_at_its_largest__comes_back)
 {
-	(void)state;
 	same_tag((struct bx_tag){ .conn = 4095 });
 	same_tag((struct bx_tag){ .gen = 4095 });
 	same_tag((struct bx_tag){ .slot = 2047 });
@@ -220,14 +208,13 @@ static bool other_than(const void *arg, const struct bx_waiting *w)
 }
 
 /* Round the end of the ring, too. */
-static void fifo__of_some_who_may_not_go__lets_the_oldest_other_go(void **state)
+TEST(fifo__of_some_who_may_not_go__lets_the_oldest_other_go)
 {
 	static const uint32_t order[] = { 2, 4, 5, 1, 3 };
 	const uint32_t stuck = 1;
 	struct bx_fifo f = { 0 };
 	struct bx_waiting w = { 0 };
 
-	(void)state;
 	assert_int_equal(bx_fifo_room(&f, 5), 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(bx_fifo_push(&f, &w), 0);
@@ -249,12 +236,11 @@ static void fifo__of_some_who_may_not_go__lets_the_oldest_other_go(void **state)
 	bx_fifo_free(&f);
 }
 
-static void fifo__gives_back_in_the_order_of_arrival(void **state)
+TEST(fifo__gives_back_in_the_order_of_arrival)
 {
 	struct bx_fifo f = { 0 };
 	struct bx_waiting w = { 0 };
 
-	(void)state;
 	assert_int_equal(bx_fifo_room(&f, 3), 0);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(bx_fifo_push(&f, &(struct bx_waiting){ .conn = i }), 0);
@@ -266,12 +252,11 @@ static void fifo__gives_back_in_the_order_of_arrival(void **state)
 	bx_fifo_free(&f);
 }
 
-static void fifo__that_is_full__says_so(void **state)
+TEST(fifo__that_is_full__says_so)
 {
 	struct bx_fifo f = { 0 };
 	struct bx_waiting w = { 0 };
 
-	(void)state;
 	assert_true(bx_fifo_push(&f, &w) < 0);
 	assert_int_equal(bx_fifo_room(&f, 1), 0);
 	assert_int_equal(bx_fifo_push(&f, &w), 0);
@@ -280,12 +265,11 @@ static void fifo__that_is_full__says_so(void **state)
 }
 
 /* Round the end of the ring, too. */
-static void fifo__that_forgets_a_connection__keeps_the_others_in_order(void **state)
+TEST(fifo__that_forgets_a_connection__keeps_the_others_in_order)
 {
 	struct bx_fifo f = { 0 };
 	struct bx_waiting w;
 
-	(void)state;
 	bx_fifo_forget(&f, 0, 0);
 	assert_int_equal(bx_fifo_room(&f, 6), 0);
 	for (uint32_t i = 0; i < 4; i++)
@@ -311,7 +295,7 @@ static void fifo__that_forgets_a_connection__keeps_the_others_in_order(void **st
 }
 
 /* Against a plain counter: the n-th that came is the n-th that goes, growing or not. */
-static void fifo__of_any_use__keeps_the_order(void **state)
+TEST(fifo__of_any_use__keeps_the_order)
 {
 	struct bx_fifo f = { 0 };
 	struct bx_waiting w;
@@ -319,7 +303,6 @@ static void fifo__of_any_use__keeps_the_order(void **state)
 	size_t room = 0;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int step = 0; step < 20000; step++) {
 		switch (prop_u64(&p) % 20) {
@@ -353,14 +336,13 @@ static struct mono frozen(struct clock *c)
 	return (struct mono){ c->sim_ns };
 }
 
-static void work__measured__is_in_proportion_to_bytes_and_changes_the_data(void **state)
+TEST(work__measured__is_in_proportion_to_bytes_and_changes_the_data)
 {
 	uint8_t data[1000] = { 0 };
 	struct clock clock = { .now = frozen }; /* each measure takes 1 ms */
 	struct bx_work w;
 	bool changed = false;
 
-	(void)state;
 	bx_work_start(&w, &clock, 0, data, sizeof(data));
 	assert_int_equal(w.bytes_per_kib, 0);
 	bx_work_start(&w, &clock, 500000, data, sizeof(data));
@@ -374,31 +356,4 @@ static void work__measured__is_in_proportion_to_bytes_and_changes_the_data(void 
 		changed = changed || data[i] != 1;
 	assert_true(changed);
 	assert_int_equal(data[320], 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(size__of_a_range__is_in_it_and_reaches_both_ends),
-		cmocka_unit_test(size__of_one_value__is_it),
-		cmocka_unit_test(op__without_weights__is_write),
-		cmocka_unit_test(op__by_weight__comes_as_often_and_never_at_0),
-		cmocka_unit_test(random__of_the_same_seed__is_the_same),
-		cmocka_unit_test(pace__of_three_a_second__does_not_drift),
-		cmocka_unit_test(pace__in_bursts__keeps_the_rate),
-		cmocka_unit_test(pace__without_a_rate__follows_gaps),
-		cmocka_unit_test(pace__of_any_rate__is_never_early_and_never_goes_back),
-		cmocka_unit_test(mtus__of_a_message__are_at_least_one),
-		cmocka_unit_test(truth__of_each_operation__is_charged_by_the_rule),
-		cmocka_unit_test(truth__of_a_failure__is_an_error_and_moved_nothing),
-		cmocka_unit_test(tag__with_one_part_at_its_largest__comes_back),
-		cmocka_unit_test(fifo__gives_back_in_the_order_of_arrival),
-		cmocka_unit_test(fifo__that_is_full__says_so),
-		cmocka_unit_test(fifo__of_some_who_may_not_go__lets_the_oldest_other_go),
-		cmocka_unit_test(fifo__that_forgets_a_connection__keeps_the_others_in_order),
-		cmocka_unit_test(fifo__of_any_use__keeps_the_order),
-		cmocka_unit_test(work__measured__is_in_proportion_to_bytes_and_changes_the_data),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "src/benchex/benchex.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 /* Values that bx_price_many() and people would ask for, and far beyond. */
 static double somewhere(struct prop *p, double lo, double hi)
@@ -36,48 +37,43 @@ static void near(double got, double published, double tolerance)
 }
 
 /* Hull, Options, Futures, and Other Derivatives: his example of the formulas. */
-static void hull__stock_at_42__call_is_4_76_and_put_0_81(void **state)
+TEST(hull__stock_at_42__call_is_4_76_and_put_0_81)
 {
 	const struct bx_terms t = { 42, 40, 0.10, 0.20, 0.5 };
 
-	(void)state;
 	near(bx_price_call(&t), 4.76, 0.005);
 	near(bx_price_put(&t), 0.81, 0.005);
 }
 
 /* Haug, The Complete Guide to Option Pricing Formulas, 1.1.1. */
-static void haug__stock_at_60__call_is_2_1334(void **state)
+TEST(haug__stock_at_60__call_is_2_1334)
 {
 	const struct bx_terms t = { 60, 65, 0.08, 0.30, 0.25 };
 
-	(void)state;
 	near(bx_price_call(&t), 2.1334, 0.00005);
 }
 
 /* Odegaard, Financial Numerical Recipes in C++, the library that the paper's BenchEx used. */
-static void odegaard__at_the_money__call_is_5_45325(void **state)
+TEST(odegaard__at_the_money__call_is_5_45325)
 {
 	const struct bx_terms t = { 50, 50, 0.10, 0.30, 0.5 };
 
-	(void)state;
 	near(bx_price_call(&t), 5.45325, 0.000005);
 }
 
 /* MathWorks, blsprice: its example. */
-static void mathworks__stock_at_100__call_is_13_6953_and_put_6_3497(void **state)
+TEST(mathworks__stock_at_100__call_is_13_6953_and_put_6_3497)
 {
 	const struct bx_terms t = { 100, 95, 0.10, 0.50, 0.25 };
 
-	(void)state;
 	near(bx_price_call(&t), 13.6953, 0.00005);
 	near(bx_price_put(&t), 6.3497, 0.00005);
 }
 
-static void any_terms__call_and_put_are_at_parity(void **state)
+TEST(any_terms__call_and_put_are_at_parity)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		struct bx_terms t = usual(&p);
@@ -88,11 +84,10 @@ static void any_terms__call_and_put_are_at_parity(void **state)
 	}
 }
 
-static void any_terms__prices_are_within_their_bounds(void **state)
+TEST(any_terms__prices_are_within_their_bounds)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		struct bx_terms t = usual(&p);
@@ -107,11 +102,10 @@ static void any_terms__prices_are_within_their_bounds(void **state)
 }
 
 /* A higher spot, a lower strike, more chance: a call gains by each, a put by the last. */
-static void any_terms__prices_move_the_way_they_must(void **state)
+TEST(any_terms__prices_move_the_way_they_must)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		struct bx_terms t = usual(&p), spot = t, strike = t, chance = t;
@@ -134,11 +128,10 @@ static double any_size(struct prop *p, int lowest, int highest)
 	return pow(10, somewhere(p, lowest, highest));
 }
 
-static void extreme_terms__prices_are_finite_and_not_negative(void **state)
+TEST(extreme_terms__prices_are_finite_and_not_negative)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		struct bx_terms t = {
@@ -163,11 +156,10 @@ static void extreme_terms__prices_are_finite_and_not_negative(void **state)
 	}
 }
 
-static void no_chance_at_all__the_price_is_what_is_certain(void **state)
+TEST(no_chance_at_all__the_price_is_what_is_certain)
 {
 	struct bx_terms t = { 100, 90, 0.05, 1e-300, 1e-300 };
 
-	(void)state;
 	near(bx_price_call(&t), 10, 0);
 	near(bx_price_put(&t), 0, 0);
 	t.strike = 110;
@@ -179,20 +171,18 @@ static void no_chance_at_all__the_price_is_what_is_certain(void **state)
 	near(bx_price_put(&t), 0, 0);
 }
 
-static void many__same_seed__is_the_same_sum_and_another_is_not(void **state)
+TEST(many__same_seed__is_the_same_sum_and_another_is_not)
 {
-	(void)state;
 	assert_true(bx_price_many(7, 0) == 0);
 	assert_true(bx_price_many(7, 100) == bx_price_many(7, 100));
 	assert_true(bx_price_many(7, 100) != bx_price_many(8, 100));
 }
 
 /* Each of n is priced: the sum grows with each, and by what an option is worth. */
-static void many__of_n__is_the_work_of_n(void **state)
+TEST(many__of_n__is_the_work_of_n)
 {
 	double before = 0;
 
-	(void)state;
 	for (uint32_t n = 1; n <= 1000; n++) {
 		double sum = bx_price_many(42, n);
 
@@ -200,23 +190,4 @@ static void many__of_n__is_the_work_of_n(void **state)
 		before = sum;
 	}
 	assert_true(before > 1000 * 5.0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hull__stock_at_42__call_is_4_76_and_put_0_81),
-		cmocka_unit_test(haug__stock_at_60__call_is_2_1334),
-		cmocka_unit_test(odegaard__at_the_money__call_is_5_45325),
-		cmocka_unit_test(mathworks__stock_at_100__call_is_13_6953_and_put_6_3497),
-		cmocka_unit_test(any_terms__call_and_put_are_at_parity),
-		cmocka_unit_test(any_terms__prices_are_within_their_bounds),
-		cmocka_unit_test(any_terms__prices_move_the_way_they_must),
-		cmocka_unit_test(extreme_terms__prices_are_finite_and_not_negative),
-		cmocka_unit_test(no_chance_at_all__the_price_is_what_is_certain),
-		cmocka_unit_test(many__same_seed__is_the_same_sum_and_another_is_not),
-		cmocka_unit_test(many__of_n__is_the_work_of_n),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

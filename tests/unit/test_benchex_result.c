@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "tests/unit/benchex_rig.h"
+#include "tests/unit/unit.h"
 
 enum { QPS = 3 };
 
@@ -131,7 +132,7 @@ static const char *word(const json_t *o, const char *path)
 
 /* --- JSON --- */
 
-static void client__as_json__has_its_figures_with_units(void **state)
+RIG_TEST(client__as_json__has_its_figures_with_units)
 {
 	struct fixture *f = *state;
 	json_t *o;
@@ -163,7 +164,7 @@ static void client__as_json__has_its_figures_with_units(void **state)
 	json_decref(o);
 }
 
-static void server__as_json__has_the_three_times_their_sum_and_reports(void **state)
+RIG_TEST(server__as_json__has_the_three_times_their_sum_and_reports)
 {
 	struct fixture *f = *state;
 	json_t *o;
@@ -183,7 +184,7 @@ static void server__as_json__has_the_three_times_their_sum_and_reports(void **st
 }
 
 /* 2.3 is 2.2999999999999998 to a machine, and 2.3 to people. */
-static void figures__as_json__are_those_people_would_write(void **state)
+RIG_TEST(figures__as_json__are_those_people_would_write)
 {
 	struct fixture *f = *state;
 	char *text;
@@ -195,7 +196,7 @@ static void figures__as_json__are_those_people_would_write(void **state)
 	free(text);
 }
 
-static void nothing_measured__figures_are_zero_and_none_is_nan(void **state)
+RIG_TEST(nothing_measured__figures_are_zero_and_none_is_nan)
 {
 	struct fixture *f = *state;
 	char *text;
@@ -214,7 +215,7 @@ static void nothing_measured__figures_are_zero_and_none_is_nan(void **state)
 	}
 }
 
-static void peer__of_any_bytes__is_printed_as_text(void **state)
+RIG_TEST(peer__of_any_bytes__is_printed_as_text)
 {
 	struct fixture *f = *state;
 	char *text;
@@ -230,7 +231,7 @@ static void peer__of_any_bytes__is_printed_as_text(void **state)
 }
 
 /* What a run of any size would print is JSON, and finite. */
-static void any_result__as_json__is_good_and_exact(void **state)
+RIG_TEST(any_result__as_json__is_good_and_exact)
 {
 	struct fixture *f = *state;
 	struct prop p;
@@ -267,7 +268,7 @@ static void any_result__as_json__is_good_and_exact(void **state)
 	}
 }
 
-static void output__that_does_not_arrive__is_an_error(void **state)
+RIG_TEST(output__that_does_not_arrive__is_an_error)
 {
 	struct fixture *f = *state;
 
@@ -284,7 +285,7 @@ static void output__that_does_not_arrive__is_an_error(void **state)
 
 /* --- text --- */
 
-static void text__of_each_role__says_what_people_ask_first(void **state)
+RIG_TEST(text__of_each_role__says_what_people_ask_first)
 {
 	struct fixture *f = *state;
 	char *text;
@@ -310,7 +311,7 @@ static void text__of_each_role__says_what_people_ask_first(void **state)
 	free(text);
 }
 
-static void text__of_many_queue_pairs__shows_some_and_the_sum(void **state)
+RIG_TEST(text__of_many_queue_pairs__shows_some_and_the_sum)
 {
 	struct fixture *f = *state;
 	struct bx_qp qp[20];
@@ -369,7 +370,7 @@ static void save(struct fixture *f, const char *name)
 	free(text);
 }
 
-static void one_result__merged__is_itself(void **state)
+RIG_TEST(one_result__merged__is_itself)
 {
 	struct fixture *f = *state;
 
@@ -390,7 +391,7 @@ static void one_result__merged__is_itself(void **state)
 }
 
 /* Results of any runs, merged in any groups, are those of one run with all of it. */
-static void any_results__merged__are_as_if_measured_at_once(void **state)
+RIG_TEST(any_results__merged__are_as_if_measured_at_once)
 {
 	struct fixture *f = *state;
 	struct prop p;
@@ -432,7 +433,7 @@ static void any_results__merged__are_as_if_measured_at_once(void **state)
 	}
 }
 
-static void results__of_runs_at_the_same_time__take_the_longest(void **state)
+RIG_TEST(results__of_runs_at_the_same_time__take_the_longest)
 {
 	struct fixture *f = *state;
 	json_t *o;
@@ -446,7 +447,7 @@ static void results__of_runs_at_the_same_time__take_the_longest(void **state)
 	json_decref(o);
 }
 
-static void results__that_differ_in_what_was_asked__say_so(void **state)
+RIG_TEST(results__that_differ_in_what_was_asked__say_so)
 {
 	struct fixture *f = *state;
 	struct caught out;
@@ -476,7 +477,7 @@ static void results__that_differ_in_what_was_asked__say_so(void **state)
 	caught_free(&out);
 }
 
-static void several_results__in_one_file_with_empty_lines__are_all_taken(void **state)
+RIG_TEST(several_results__in_one_file_with_empty_lines__are_all_taken)
 {
 	struct fixture *f = *state;
 	char *a, text[1 << 14];
@@ -505,7 +506,7 @@ static void refused(struct fixture *f, const char *line, int code, const char *s
 	caught_free(&out);
 }
 
-static void files__absent_empty_and_odd__are_refused(void **state)
+RIG_TEST(files__absent_empty_and_odd__are_refused)
 {
 	struct fixture *f = *state;
 
@@ -526,7 +527,7 @@ static void files__absent_empty_and_odd__are_refused(void **state)
 	refused(f, "--json=1 good", RESEX_USAGE, "--json=1: it takes no value");
 }
 
-static void results__of_different_roles__are_refused_in_words(void **state)
+RIG_TEST(results__of_different_roles__are_refused_in_words)
 {
 	struct fixture *f = *state;
 
@@ -539,7 +540,7 @@ static void results__of_different_roles__are_refused_in_words(void **state)
 		"one role at a time");
 }
 
-static void totals_of_servers__beside_what_they_hold__are_refused(void **state)
+RIG_TEST(totals_of_servers__beside_what_they_hold__are_refused)
 {
 	struct fixture *f = *state;
 	json_t *o;
@@ -620,7 +621,7 @@ static void spoil_object(struct fixture *f, json_t *root, json_t *o)
 	json_object_del(o, "more");
 }
 
-static void any_key__absent_wrong_or_unknown__is_refused(void **state)
+RIG_TEST(any_key__absent_wrong_or_unknown__is_refused)
 {
 	struct fixture *f = *state;
 
@@ -643,7 +644,7 @@ static json_t *find(json_t *root, const char *path)
 	return (json_t *)(uintptr_t)at(root, path);
 }
 
-static void histograms__that_cannot_be__are_refused(void **state)
+RIG_TEST(histograms__that_cannot_be__are_refused)
 {
 	static const struct {
 		const char *path, *key, *value;
@@ -685,7 +686,7 @@ static void histograms__that_cannot_be__are_refused(void **state)
 }
 
 /* A thousand times 100 us, in one bucket: what only exact checks see. */
-static void histograms__that_are_off_by_one__are_refused(void **state)
+RIG_TEST(histograms__that_are_off_by_one__are_refused)
 {
 	static const struct {
 		const char *path, *key, *value;
@@ -710,7 +711,7 @@ static void histograms__that_are_off_by_one__are_refused(void **state)
 	assert_int_equal(hist_quantile(&f->r.lat.total, 10), 100000);
 }
 
-static void keys__that_stand_twice__are_refused(void **state)
+RIG_TEST(keys__that_stand_twice__are_refused)
 {
 	struct fixture *f = *state;
 	char *text, twice[1 << 14];
@@ -723,7 +724,7 @@ static void keys__that_stand_twice__are_refused(void **state)
 	free(text);
 }
 
-static void counts__that_add_up_beyond_63_bits__are_refused(void **state)
+RIG_TEST(counts__that_add_up_beyond_63_bits__are_refused)
 {
 	struct fixture *f = *state;
 
@@ -742,7 +743,7 @@ static void counts__that_add_up_beyond_63_bits__are_refused(void **state)
 	refused(f, "a a", RESEX_BAD_CONFIG, "a:1: the latencies' number or sum is too large");
 }
 
-static void words__of_others__are_refused(void **state)
+RIG_TEST(words__of_others__are_refused)
 {
 	struct fixture *f = *state;
 	char peer[80];
@@ -764,37 +765,4 @@ static void words__of_others__are_refused(void **state)
 	json_object_set_new(root, "role", json_string("trader"));
 	refused_with(f, root, "role");
 	json_decref(root);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(client__as_json__has_its_figures_with_units),
-		WITH(server__as_json__has_the_three_times_their_sum_and_reports),
-		WITH(figures__as_json__are_those_people_would_write),
-		WITH(nothing_measured__figures_are_zero_and_none_is_nan),
-		WITH(peer__of_any_bytes__is_printed_as_text),
-		WITH(any_result__as_json__is_good_and_exact),
-		WITH(output__that_does_not_arrive__is_an_error),
-		WITH(text__of_each_role__says_what_people_ask_first),
-		WITH(text__of_many_queue_pairs__shows_some_and_the_sum),
-		WITH(one_result__merged__is_itself),
-		WITH(any_results__merged__are_as_if_measured_at_once),
-		WITH(results__of_runs_at_the_same_time__take_the_longest),
-		WITH(results__that_differ_in_what_was_asked__say_so),
-		WITH(several_results__in_one_file_with_empty_lines__are_all_taken),
-		WITH(files__absent_empty_and_odd__are_refused),
-		WITH(results__of_different_roles__are_refused_in_words),
-		WITH(totals_of_servers__beside_what_they_hold__are_refused),
-		WITH(any_key__absent_wrong_or_unknown__is_refused),
-		WITH(histograms__that_cannot_be__are_refused),
-		WITH(histograms__that_are_off_by_one__are_refused),
-		WITH(keys__that_stand_twice__are_refused),
-		WITH(counts__that_add_up_beyond_63_bits__are_refused),
-		WITH(words__of_others__are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

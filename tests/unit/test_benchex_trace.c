@@ -5,6 +5,7 @@
 
 #include "src/benchex/benchex.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 static char said[256];
 
@@ -22,11 +23,10 @@ static int parse(struct bx_trace *t, const char *text)
 	return rc;
 }
 
-static void lines__blanks_and_comments__give_the_requests(void **state)
+TEST(lines__blanks_and_comments__give_the_requests)
 {
 	struct bx_trace t;
 
-	(void)state;
 	assert_int_equal(parse(&t, "# made up\n"
 				   "\n"
 				   "0 trade 40 512\n"
@@ -50,11 +50,10 @@ static void lines__blanks_and_comments__give_the_requests(void **state)
 	assert_null(t.at);
 }
 
-static void gaps__with_units__are_those(void **state)
+TEST(gaps__with_units__are_those)
 {
 	struct bx_trace t;
 
-	(void)state;
 	assert_int_equal(parse(&t, "1ms feed 0 1\r\n2s feed 0 1\n7ns feed 0 1\n0.001 feed 0 1\n"),
 			 0);
 	assert_int_equal(t.at[0].gap_ns, 1000000);
@@ -64,7 +63,7 @@ static void gaps__with_units__are_those(void **state)
 	bx_trace_free(&t);
 }
 
-static void wrong_lines__are_refused_with_place_value_and_remedy(void **state)
+TEST(wrong_lines__are_refused_with_place_value_and_remedy)
 {
 	static const struct {
 		const char *text, *place, *says;
@@ -92,7 +91,6 @@ static void wrong_lines__are_refused_with_place_value_and_remedy(void **state)
 		{ "# nothing\n\n", "f: ", "holds no request" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct bx_trace t = { .n = 99 };
 
@@ -104,12 +102,11 @@ static void wrong_lines__are_refused_with_place_value_and_remedy(void **state)
 	}
 }
 
-static void long_words_and_names__are_cut__not_overrun(void **state)
+TEST(long_words_and_names__are_cut__not_overrun)
 {
 	char name[600], line[5000];
 	struct bx_trace t;
 
-	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	memset(line, 0xe4, sizeof(line)); /* each becomes four characters */
@@ -119,14 +116,13 @@ static void long_words_and_names__are_cut__not_overrun(void **state)
 	assert_non_null(strstr(said, "write four"));
 }
 
-static void a_million_requests__are_taken_and_one_more_is_not(void **state)
+TEST(a_million_requests__are_taken_and_one_more_is_not)
 {
 	static const char line[] = "0 feed 0 1\n";
 	size_t one = strlen(line), n = (1 << 20) + 1;
 	char *text = malloc(one * n);
 	struct bx_trace t;
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < n; i++)
 		memcpy(text + one * i, line, one);
@@ -140,13 +136,12 @@ static void a_million_requests__are_taken_and_one_more_is_not(void **state)
 }
 
 /* What is written is what is read; numbers within their ranges, in any of their forms. */
-static void any_requests__written_and_read__are_the_same(void **state)
+TEST(any_requests__written_and_read__are_the_same)
 {
 	struct bx_request q[20];
 	char text[20 * 80];
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 500; i++) {
 		size_t n = prop_range(&p, 1, 20), len = 0;
@@ -176,12 +171,11 @@ static void any_requests__written_and_read__are_the_same(void **state)
 	}
 }
 
-static void files__good_absent_odd_and_wrong__are_told_apart(void **state)
+TEST(files__good_absent_odd_and_wrong__are_told_apart)
 {
 	struct tmpdir dir;
 	struct bx_trace t;
 
-	(void)state;
 	tmp_open(&dir);
 	tmp_write(&dir, "good", "5 feed 0 9\n");
 	assert_int_equal(bx_trace_load(&t, tmp_at(&dir, "good"), said), 0);
@@ -204,14 +198,13 @@ static void files__good_absent_odd_and_wrong__are_told_apart(void **state)
 	tmp_close(&dir);
 }
 
-static void the_example__is_good(void **state)
+TEST(the_example__is_good)
 {
 	const char *top = getenv("srcdir");
 	struct bx_trace t;
 	char file[512];
 	size_t feeds = 0;
 
-	(void)state;
 	snprintf(file, sizeof(file), "%s/etc/benchex/ice-like.trace", top ? top : ".");
 	if (bx_trace_load(&t, file, said))
 		fail_msg("%s", said);
@@ -219,20 +212,4 @@ static void the_example__is_good(void **state)
 		feeds += t.at[i].kind == BX_FEED;
 	assert_true(t.n >= 50 && feeds >= 5 && feeds < t.n);
 	bx_trace_free(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines__blanks_and_comments__give_the_requests),
-		cmocka_unit_test(gaps__with_units__are_those),
-		cmocka_unit_test(wrong_lines__are_refused_with_place_value_and_remedy),
-		cmocka_unit_test(long_words_and_names__are_cut__not_overrun),
-		cmocka_unit_test(a_million_requests__are_taken_and_one_more_is_not),
-		cmocka_unit_test(any_requests__written_and_read__are_the_same),
-		cmocka_unit_test(files__good_absent_odd_and_wrong__are_told_apart),
-		cmocka_unit_test(the_example__is_good),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

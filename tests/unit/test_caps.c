@@ -2,6 +2,7 @@
 /* caps: bounds, cuts, and what is written to Xen. */
 #include "src/core/caps.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define NO_CAP	CAP_NONE
 #define MPCT(m) ((struct cap){ 1, (uint32_t)(m) })
@@ -13,11 +14,10 @@ static void assert_cap(struct cap got, struct cap want)
 	assert_int_equal(got.mpct, want.mpct);
 }
 
-static void full__is_the_ceiling_or_all_vcpus(void **state)
+TEST(full__is_the_ceiling_or_all_vcpus)
 {
 	struct cap_bounds b = { .ceiling = NO_CAP, .min_mpct = 1000, .vcpus = 4 };
 
-	(void)state;
 	assert_cap(cap_full(&b), CAP_PERCENT(400));
 	b.ceiling = CAP_PERCENT(150);
 	assert_cap(cap_full(&b), CAP_PERCENT(150));
@@ -26,7 +26,7 @@ static void full__is_the_ceiling_or_all_vcpus(void **state)
 	assert_cap(cap_full(&b), CAP_PERCENT(100));
 }
 
-static void clamp__table_of_bounds(void **state)
+TEST(clamp__table_of_bounds)
 {
 	static const struct {
 		struct cap c, ceiling;
@@ -52,7 +52,6 @@ static void clamp__table_of_bounds(void **state)
 		{ { 1, 300000 }, { 1, 250000 }, 1000, 2, { 1, 200000 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct cap_bounds b = { rows[i].ceiling, rows[i].min, rows[i].vcpus };
 
@@ -60,11 +59,10 @@ static void clamp__table_of_bounds(void **state)
 	}
 }
 
-static void cut__a_tenth_of_itself_rounded_down(void **state)
+TEST(cut__a_tenth_of_itself_rounded_down)
 {
 	struct cap_bounds b = { .ceiling = NO_CAP, .min_mpct = 1000, .vcpus = 1 };
 
-	(void)state;
 	assert_cap(cap_cut(NO_CAP, 100, &b), MPCT(90000));
 	assert_cap(cap_cut(MPCT(90000), 100, &b), MPCT(81000));
 	assert_cap(cap_cut(MPCT(81000), 100, &b), MPCT(72900));
@@ -80,7 +78,7 @@ static void cut__a_tenth_of_itself_rounded_down(void **state)
 	assert_cap(cap_cut(NO_CAP, 100, &b), MPCT(45000));
 }
 
-static void to_percent__nearest_at_least_one_and_zero_for_none(void **state)
+TEST(to_percent__nearest_at_least_one_and_zero_for_none)
 {
 	static const struct {
 		struct cap c;
@@ -102,14 +100,12 @@ static void to_percent__nearest_at_least_one_and_zero_for_none(void **state)
 		{ { 1, UINT32_MAX }, 4294967 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++)
 		assert_int_equal(cap_to_percent(rows[i].c), rows[i].want);
 }
 
-static void from_percent__zero_is_none_and_large_does_not_wrap(void **state)
+TEST(from_percent__zero_is_none_and_large_does_not_wrap)
 {
-	(void)state;
 	assert_cap(cap_from_percent(0), NO_CAP);
 	assert_cap(cap_from_percent(1), MPCT(1000));
 	assert_cap(cap_from_percent(250), MPCT(250000));
@@ -119,9 +115,8 @@ static void from_percent__zero_is_none_and_large_does_not_wrap(void **state)
 	assert_true(cap_from_percent(4294968).mpct >= 4000000000u); /* 704 when wrapped */
 }
 
-static void none__is_unlike_any_number(void **state)
+TEST(none__is_unlike_any_number)
 {
-	(void)state;
 	assert_true(cap_equal(NO_CAP, NO_CAP));
 	assert_false(cap_equal(NO_CAP, MPCT(0)));
 	assert_false(cap_equal(MPCT(1), MPCT(2)));
@@ -147,11 +142,10 @@ static void assert_within(struct prop *r, uint64_t i, struct cap c, const struct
 	prop_assert(r, i, c.limited && c.mpct >= floor && c.mpct <= top);
 }
 
-static void any_bounds__caps_stay_within_and_cuts_go_down(void **state)
+TEST(any_bounds__caps_stay_within_and_cuts_go_down)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint64_t i = 0; i < 1000000; i++) {
 		struct cap_bounds b = {
@@ -178,25 +172,8 @@ static void any_bounds__caps_stay_within_and_cuts_go_down(void **state)
 	}
 }
 
-static void percent__there_and_back__is_the_same(void **state)
+TEST(percent__there_and_back__is_the_same)
 {
-	(void)state;
 	for (uint32_t p = 0; p <= 409600; p++)
 		assert_int_equal(cap_to_percent(cap_from_percent(p)), p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(full__is_the_ceiling_or_all_vcpus),
-		cmocka_unit_test(clamp__table_of_bounds),
-		cmocka_unit_test(cut__a_tenth_of_itself_rounded_down),
-		cmocka_unit_test(to_percent__nearest_at_least_one_and_zero_for_none),
-		cmocka_unit_test(from_percent__zero_is_none_and_large_does_not_wrap),
-		cmocka_unit_test(none__is_unlike_any_number),
-		cmocka_unit_test(any_bounds__caps_stay_within_and_cuts_go_down),
-		cmocka_unit_test(percent__there_and_back__is_the_same),
-	};
-
-	return cmocka_run_group_tests_name("caps", tests, NULL, NULL);
 }

@@ -3,8 +3,9 @@
 #include <errno.h>
 
 #include "tests/unit/move_rig.h"
+#include "tests/unit/unit.h"
 
-static void donor__table_of_loads(void **state)
+TEST_WITH(donor__table_of_loads, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	static const struct {
@@ -33,7 +34,7 @@ static void donor__table_of_loads(void **state)
 	}
 }
 
-static void donor__dead_or_removed_nodes_do_not_count(void **state)
+TEST_WITH(donor__dead_or_removed_nodes_do_not_count, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint32_t donor;
@@ -44,7 +45,7 @@ static void donor__dead_or_removed_nodes_do_not_count(void **state)
 	assert_int_equal(donor, S30);
 }
 
-static void donor__service_without_nodes__may_take(void **state)
+TEST_WITH(donor__service_without_nodes__may_take, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint32_t donor;
@@ -54,7 +55,7 @@ static void donor__service_without_nodes__may_take(void **state)
 	assert_int_equal(donor, S20);
 }
 
-static void choose__counts_only_what_is_known(void **state)
+TEST_WITH(choose__counts_only_what_is_known, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint64_t word[NODES];
@@ -79,26 +80,10 @@ static void choose__counts_only_what_is_known(void **state)
 	assert_int_equal(move_choose(&r->view, ok, word, S20, &node), -ENOSPC); /* none at all */
 }
 
-static void text__each_result__is_said_in_words_of_its_own(void **state)
+TEST_WITH(text__each_result__is_said_in_words_of_its_own, rig_setup, rig_teardown)
 {
-	(void)state;
 	for (int a = MOVE_NONE; a <= MOVE_VIEW + 1; a++)
 		for (int b = a + 1; b <= MOVE_VIEW + 1; b++)
 			assert_string_not_equal(move_result_text((enum move_result)a),
 						move_result_text((enum move_result)b));
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(donor__table_of_loads),
-		T(donor__dead_or_removed_nodes_do_not_count),
-		T(donor__service_without_nodes__may_take),
-		T(choose__counts_only_what_is_known),
-		T(text__each_result__is_said_in_words_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,59 +10,55 @@
 
 #include "src/util/clock.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 /* A time for which the machine slept. */
 #define SLEPT_S	 36000
 #define SLEPT	 "boottime 36000 0\n"
 #define SLEPT_NS (SLEPT_S * NS_PER_S)
 
-static void sim__starts_where_it_is_told_and_stands_still(void **state)
+TEST(sim__starts_where_it_is_told_and_stands_still)
 {
 	struct clock c;
 
-	(void)state;
 	clock_sim(&c, (struct mono){ 1234 });
 	assert_int_equal(c.now(&c).ns, 1234);
 	assert_int_equal(c.now(&c).ns, 1234);
 }
 
-static void sim__sleeping__advances_to_the_time_slept_until(void **state)
+TEST(sim__sleeping__advances_to_the_time_slept_until)
 {
 	struct clock c;
 
-	(void)state;
 	clock_sim(&c, (struct mono){ 1000 });
 	assert_int_equal(c.sleep_until(&c, (struct mono){ 5000 }), 0);
 	assert_int_equal(c.now(&c).ns, 5000);
 }
 
-static void sim__sleeping_until_the_past__does_not_go_back(void **state)
+TEST(sim__sleeping_until_the_past__does_not_go_back)
 {
 	struct clock c;
 
-	(void)state;
 	clock_sim(&c, (struct mono){ 1000 });
 	assert_int_equal(c.sleep_until(&c, (struct mono){ 999 }), 0);
 	assert_int_equal(c.now(&c).ns, 1000);
 }
 
-static void sim__two_clocks__are_independent(void **state)
+TEST(sim__two_clocks__are_independent)
 {
 	struct clock a, b;
 
-	(void)state;
 	clock_sim(&a, (struct mono){ 1 });
 	clock_sim(&b, (struct mono){ 2 });
 	a.sleep_until(&a, (struct mono){ 100 });
 	assert_int_equal(b.now(&b).ns, 2);
 }
 
-static void real__never_goes_back(void **state)
+TEST(real__never_goes_back)
 {
 	struct clock c;
 	struct mono last;
 
-	(void)state;
 	clock_real(&c);
 	last = c.now(&c);
 	assert_true(last.ns >= 0);
@@ -74,23 +70,21 @@ static void real__never_goes_back(void **state)
 	}
 }
 
-static void real__sleeping__ends_at_or_after_the_time(void **state)
+TEST(real__sleeping__ends_at_or_after_the_time)
 {
 	struct clock c;
 	struct mono t;
 
-	(void)state;
 	clock_real(&c);
 	t = mono_add(c.now(&c), 2 * NS_PER_MS);
 	assert_int_equal(c.sleep_until(&c, t), 0);
 	assert_true(c.now(&c).ns >= t.ns);
 }
 
-static void real__sleeping_until_the_past__returns(void **state)
+TEST(real__sleeping_until_the_past__returns)
 {
 	struct clock c;
 
-	(void)state;
 	clock_real(&c);
 	assert_int_equal(c.sleep_until(&c, (struct mono){ 0 }), 0);
 	assert_int_equal(c.sleep_until(&c, c.now(&c)), 0);
@@ -152,14 +146,13 @@ static int in_its_child(struct mono before)
 	_exit(wrong != NULL);
 }
 
-static void real__machine_slept_for_hours__has_counted_them(void **state)
+TEST(real__machine_slept_for_hours__has_counted_them)
 {
 	struct mono before;
 	struct clock c;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	clock_real(&c);
 	before = c.now(&c);
 	pid = fork();
@@ -171,20 +164,4 @@ static void real__machine_slept_for_hours__has_counted_them(void **state)
 	if (WEXITSTATUS(status) == 77)
 		skip(); /* not root, or an old kernel */
 	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sim__starts_where_it_is_told_and_stands_still),
-		cmocka_unit_test(sim__sleeping__advances_to_the_time_slept_until),
-		cmocka_unit_test(sim__sleeping_until_the_past__does_not_go_back),
-		cmocka_unit_test(sim__two_clocks__are_independent),
-		cmocka_unit_test(real__never_goes_back),
-		cmocka_unit_test(real__sleeping__ends_at_or_after_the_time),
-		cmocka_unit_test(real__sleeping_until_the_past__returns),
-		cmocka_unit_test(real__machine_slept_for_hours__has_counted_them),
-	};
-
-	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

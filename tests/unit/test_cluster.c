@@ -4,6 +4,7 @@
 
 #include "src/cluster/cluster_priv.h"
 #include "tests/unit/cluster_rig.h"
+#include "tests/unit/unit.h"
 
 static int none(void **state)
 {
@@ -25,7 +26,7 @@ static int finish(void **state)
 
 /* --- hosts ------------------------------------------------------------------------ */
 
-static void hosts__two_begin__each_sees_the_other_and_itself(void **state)
+TEST_WITH(hosts__two_begin__each_sees_the_other_and_itself, pair, finish)
 {
 	struct sites *s = *state;
 	struct cluster_seen x;
@@ -52,7 +53,7 @@ static void hosts__two_begin__each_sees_the_other_and_itself(void **state)
 	assert_string_equal(site_sees(s, 1, 1).host->name, "xen1");
 }
 
-static void host__what_it_publishes__is_what_the_other_sees(void **state)
+TEST_WITH(host__what_it_publishes__is_what_the_other_sees, pair, finish)
 {
 	struct sites *s = *state;
 	struct snapshot *sn = site_snap(s, 2);
@@ -83,7 +84,7 @@ static void host__what_it_publishes__is_what_the_other_sees(void **state)
 	assert_true(h->version[0]);
 }
 
-static void host__of_the_simulator__says_so(void **state)
+TEST_WITH(host__of_the_simulator__says_so, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -92,7 +93,7 @@ static void host__of_the_simulator__says_so(void **state)
 	assert_int_equal(site_sees(s, 2, 1).host->flags, 0);
 }
 
-static void heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan(void **state)
+TEST_WITH(heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -103,7 +104,7 @@ static void heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan(void *
 	}
 }
 
-static void heart__stands_still__is_silent_with_its_guests_and_then_up_again(void **state)
+TEST_WITH(heart__stands_still__is_silent_with_its_guests_and_then_up_again, pair, finish)
 {
 	struct sites *s = *state;
 	struct mono since;
@@ -129,7 +130,7 @@ static void heart__stands_still__is_silent_with_its_guests_and_then_up_again(voi
 	assert_false(site_told(s, 1, "host", "cannot be read any more"));
 }
 
-static void process__killed_and_begun_again__is_down_then_up_with_guests_anew(void **state)
+TEST_WITH(process__killed_and_begun_again__is_down_then_up_with_guests_anew, pair, finish)
 {
 	struct sites *s = *state;
 	struct cluster_seen x;
@@ -163,7 +164,7 @@ static bool says_down(struct sites *s)
 	return strstr(rig_event(s->at[1].g, "host")->text, "cannot be read any more");
 }
 
-static void process__begins_again_and_again__is_told_now_and_then_and_at_last(void **state)
+TEST_WITH(process__begins_again_and_again__is_told_now_and_then_and_at_last, pair, finish)
 {
 	struct sites *s = *state;
 	uint32_t before = rig_events(s->at[1].g, "host");
@@ -184,7 +185,7 @@ static void process__begins_again_and_again__is_told_now_and_then_and_at_last(vo
 	assert_true(says_down(s));
 }
 
-static void process__begun_again_as_something_older__is_refused_with_an_alarm(void **state)
+TEST_WITH(process__begun_again_as_something_older__is_refused_with_an_alarm, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -211,14 +212,13 @@ static void process__begun_again_as_something_older__is_refused_with_an_alarm(vo
 	assert_non_null(strstr(site_sees(s, 1, 2).note, "host 2 (xen2): "));
 }
 
-static void services__configured__are_published_as_they_are(void **state)
+TEST_WITH(services__configured__are_published_as_they_are, none, finish)
 {
 	struct cluster_conf conf = {
 		.services = 2, .service = { { "web", 1, 2, 1ull << 63 | 1 }, { "mail", 255, 0, 0 } }
 	};
 	struct region_service out[CLUSTER_SERVICES_MAX];
 
-	(void)state;
 	memset(out, 0x5a, sizeof(out));
 	assert_int_equal(publish_services(&conf, out), 2);
 	assert_string_equal(out[0].name, "web");
@@ -233,7 +233,7 @@ static void services__configured__are_published_as_they_are(void **state)
 
 /* --- guests ----------------------------------------------------------------------- */
 
-static void guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan(void **state)
+TEST_WITH(guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -248,7 +248,7 @@ static void guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan(void **
 	assert_int_equal(site_sees(s, 1, 2).guests, 0);
 }
 
-static void guest__sampled__its_figures_arrive_to_the_unit(void **state)
+TEST_WITH(guest__sampled__its_figures_arrive_to_the_unit, pair, finish)
 {
 	struct sites *s = *state;
 	struct snap_guest *x;
@@ -282,7 +282,7 @@ static void guest__sampled__its_figures_arrive_to_the_unit(void **state)
 	assert_int_equal(r->flags, REGION_GUEST_CAPPED | REGION_GUEST_CAPPABLE);
 }
 
-static void guest__not_sampled_yet__has_the_cap_of_its_own(void **state)
+TEST_WITH(guest__not_sampled_yet__has_the_cap_of_its_own, pair, finish)
 {
 	struct sites *s = *state;
 	const struct region_guest *r;
@@ -301,7 +301,7 @@ static uint32_t seen_flags(struct sites *s)
 	return site_guest(s, 1, 2, "guest-7")->flags & ~(uint32_t)REGION_GUEST_CAPPABLE;
 }
 
-static void guest__each_of_its_states__is_a_flag(void **state)
+TEST_WITH(guest__each_of_its_states__is_a_flag, pair, finish)
 {
 	struct sites *s = *state;
 	struct managed *g;
@@ -338,7 +338,7 @@ static void guest__each_of_its_states__is_a_flag(void **state)
 	g->leaving = false;
 }
 
-static void guest__any_name__arrives_and_hides_nobody(void **state)
+TEST_WITH(guest__any_name__arrives_and_hides_nobody, pair, finish)
 {
 	static const char long_name[] =
 		"a-name-of-sixty-three-bytes-which-is-all-there-is-room-for-xxxx";
@@ -366,7 +366,7 @@ static void guest__any_name__arrives_and_hides_nobody(void **state)
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_UP);
 }
 
-static void guests__256__are_all_seen_and_none_again(void **state)
+TEST_WITH(guests__256__are_all_seen_and_none_again, pair, finish)
 {
 	struct sites *s = *state;
 	char name[32];
@@ -406,7 +406,7 @@ static void assert_strangers(struct sites *s)
 	}
 }
 
-static void key__another__is_told_as_an_alarm_and_never_seen(void **state)
+TEST_WITH(key__another__is_told_as_an_alarm_and_never_seen, none, finish)
 {
 	struct sites *s = *state;
 
@@ -423,7 +423,7 @@ static void key__another__is_told_as_an_alarm_and_never_seen(void **state)
 	assert_string_equal(site_sees(s, 1, 2).note, "");
 }
 
-static void cluster__of_another_name__is_told_as_an_alarm_and_never_seen(void **state)
+TEST_WITH(cluster__of_another_name__is_told_as_an_alarm_and_never_seen, none, finish)
 {
 	struct sites *s = *state;
 
@@ -432,7 +432,7 @@ static void cluster__of_another_name__is_told_as_an_alarm_and_never_seen(void **
 	assert_true(site_told(s, 1, "alarm", "cluster"));
 }
 
-static void number__taken_already__is_refused_with_who_has_it(void **state)
+TEST_WITH(number__taken_already__is_refused_with_who_has_it, none, finish)
 {
 	struct sites *s = *state;
 	struct conf_error e = { 0 };
@@ -456,7 +456,7 @@ static void number__taken_already__is_refused_with_who_has_it(void **state)
 /* --- when it wants to be called ------------------------------------------------------ */
 
 /* In ten idle seconds: heartbeats and scans, and what they read; nothing more. */
-static void work__idle__is_called_for_heartbeats_and_scans_alone(void **state)
+TEST_WITH(work__idle__is_called_for_heartbeats_and_scans_alone, pair, finish)
 {
 	struct sites *s = *state;
 	const uint64_t beats = 10 * NS_PER_S / BEAT, scans = 10 * NS_PER_S / SCAN;
@@ -473,7 +473,7 @@ static void work__idle__is_called_for_heartbeats_and_scans_alone(void **state)
 			beats + SCAN / BEAT + 1);
 }
 
-static void work__late_by_hours__does_not_make_up_for_what_it_missed(void **state)
+TEST_WITH(work__late_by_hours__does_not_make_up_for_what_it_missed, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t calls = s->at[1].calls;
@@ -484,7 +484,7 @@ static void work__late_by_hours__does_not_make_up_for_what_it_missed(void **stat
 	site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
 }
 
-static void work__host_alone_of_64__stays_quiet(void **state)
+TEST_WITH(work__host_alone_of_64__stays_quiet, none, finish)
 {
 	struct sites *s = *state;
 	struct cluster_seen x;
@@ -518,7 +518,7 @@ static void work__host_alone_of_64__stays_quiet(void **state)
 }
 
 /* Links are called again when that is due, however slow the heart. */
-static void work__slow_heart__its_links_do_not_wait_for_it(void **state)
+TEST_WITH(work__slow_heart__its_links_do_not_wait_for_it, none, finish)
 {
 	struct sites *s = *state;
 	struct mono since;
@@ -538,7 +538,7 @@ static void work__slow_heart__its_links_do_not_wait_for_it(void **state)
 
 /* --- open ------------------------------------------------------------------------------- */
 
-static void open__cannot__says_one_sentence_and_leaves_nothing(void **state)
+TEST_WITH(open__cannot__says_one_sentence_and_leaves_nothing, none, finish)
 {
 	static const struct {
 		const char *cluster, *more;
@@ -572,7 +572,7 @@ static void open__cannot__says_one_sentence_and_leaves_nothing(void **state)
 	assert_non_null(strstr(e.text, "generation is a number"));
 }
 
-static void generation__each_open__is_counted_up_and_shown(void **state)
+TEST_WITH(generation__each_open__is_counted_up_and_shown, none, finish)
 {
 	struct sites *s = *state;
 	char buf[32];
@@ -585,39 +585,4 @@ static void generation__each_open__is_counted_up_and_shown(void **state)
 				 i);
 		site_kill(s, 1);
 	}
-}
-
-#define ALONE(test) cmocka_unit_test_setup_teardown(test, none, finish)
-#define PAIR(test)  cmocka_unit_test_setup_teardown(test, pair, finish)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR(hosts__two_begin__each_sees_the_other_and_itself),
-		PAIR(host__what_it_publishes__is_what_the_other_sees),
-		PAIR(host__of_the_simulator__says_so),
-		PAIR(heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan),
-		PAIR(heart__stands_still__is_silent_with_its_guests_and_then_up_again),
-		PAIR(process__killed_and_begun_again__is_down_then_up_with_guests_anew),
-		PAIR(process__begins_again_and_again__is_told_now_and_then_and_at_last),
-		PAIR(process__begun_again_as_something_older__is_refused_with_an_alarm),
-		ALONE(services__configured__are_published_as_they_are),
-		PAIR(guest__comes_and_goes__is_seen_within_a_heartbeat_and_a_scan),
-		PAIR(guest__sampled__its_figures_arrive_to_the_unit),
-		PAIR(guest__not_sampled_yet__has_the_cap_of_its_own),
-		PAIR(guest__each_of_its_states__is_a_flag),
-		PAIR(guest__any_name__arrives_and_hides_nobody),
-		PAIR(guests__256__are_all_seen_and_none_again),
-		ALONE(key__another__is_told_as_an_alarm_and_never_seen),
-		ALONE(cluster__of_another_name__is_told_as_an_alarm_and_never_seen),
-		ALONE(number__taken_already__is_refused_with_who_has_it),
-		PAIR(work__idle__is_called_for_heartbeats_and_scans_alone),
-		PAIR(work__late_by_hours__does_not_make_up_for_what_it_missed),
-		ALONE(work__slow_heart__its_links_do_not_wait_for_it),
-		ALONE(work__host_alone_of_64__stays_quiet),
-		ALONE(open__cannot__says_one_sentence_and_leaves_nothing),
-		ALONE(generation__each_open__is_counted_up_and_shown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 #define HOST1 "{\"name\": \"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}"
 #define HOST2 "{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\"}"
@@ -68,7 +69,7 @@ static uint64_t agreement_of(const char *text)
 	"{\"name\": \"xen2\", \"number\": 2, \"address\": \"10.0.0.2\", \"corosync_node\": 2}"
 #define CORO "\"membership\": \"corosync\", "
 
-static void agreement__what_locks_are_safe_by__each_makes_another(void **state)
+TEST(agreement__what_locks_are_safe_by__each_makes_another)
 {
 	static const char *const text[] = {
 		HEAD BOTH "}",
@@ -96,7 +97,6 @@ static void agreement__what_locks_are_safe_by__each_makes_another(void **state)
 	enum { N = sizeof(text) / sizeof(text[0]) };
 	uint64_t v[N];
 
-	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		v[i] = agreement_of(text[i]);
 		assert_true(v[i] == agreement_of(text[i]));
@@ -106,7 +106,7 @@ static void agreement__what_locks_are_safe_by__each_makes_another(void **state)
 	}
 }
 
-static void agreement__what_each_host_sets_for_itself__changes_nothing(void **state)
+TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 {
 	static const char *const text[] = {
 		"{\"cluster\": \"c\", \"transport\": \"shm\", ",
@@ -123,7 +123,6 @@ static void agreement__what_each_host_sets_for_itself__changes_nothing(void **st
 		       services = agreement_of(HEAD WEB_MAIL ", " BOTH "}");
 	char file[1024];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
 		snprintf(file, sizeof(file), "%s%s}", text[i], BOTH);
 		if (agreement_of(file) != v)
@@ -158,7 +157,7 @@ static bool same_as(const char *was, const char *text)
 	return same;
 }
 
-static void same__what_is_said__not_how(void **state)
+TEST(same__what_is_said__not_how)
 {
 	static const char *const others[] = {
 		"{\"cluster\": \"d\", \"transport\": \"tcp\", " BOTH "}",
@@ -187,7 +186,6 @@ static void same__what_is_said__not_how(void **state)
 		HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1}]}",
 	};
 
-	(void)state;
 	assert_true(same_as(HEAD BOTH "}", HEAD BOTH "}"));
 	assert_true(same_as(HEAD BOTH "}", HEAD "\"hold\": \"2s\", \"services\": [],  \"host\":"
 						"\"xen1\", \"hosts\": [" HOST2 ", " HOST1 "]}"));
@@ -196,13 +194,12 @@ static void same__what_is_said__not_how(void **state)
 			fail_msg("the same as before: %s", others[i]);
 }
 
-static void agreement__of_a_known_file__is_the_known_number(void **state)
+TEST(agreement__of_a_known_file__is_the_known_number)
 {
-	(void)state;
 	assert_true(agreement_of(HEAD WEB_1 ", " BOTH "}") == 0x78fcf5a71da2aca);
 }
 
-static void least__cluster_and_hosts__the_rest_is_the_man_pages_defaults(void **state)
+RIG_TEST(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults)
 {
 	struct cluster_conf *c = *state;
 
@@ -229,7 +226,7 @@ static void least__cluster_and_hosts__the_rest_is_the_man_pages_defaults(void **
 	assert_int_equal(c->services, 0);
 }
 
-static void all_keys__given__are_taken(void **state)
+RIG_TEST(all_keys__given__are_taken)
 {
 	struct cluster_conf *c = *state;
 
@@ -265,7 +262,7 @@ static void all_keys__given__are_taken(void **state)
 	assert_null(cluster_host_at(c, 1));
 }
 
-static void refused__each_says_where_what_and_what_instead(void **state)
+RIG_TEST(refused__each_says_where_what_and_what_instead)
 {
 	static const struct {
 		const char *text, *said;
@@ -327,7 +324,7 @@ static void refused__each_says_where_what_and_what_instead(void **state)
 	}
 }
 
-static void hosts_64__are_taken_and_one_more_is_refused(void **state)
+RIG_TEST(hosts_64__are_taken_and_one_more_is_refused)
 {
 	char text[16384] = HEAD "\"hosts\": [";
 	struct conf_error e = { 0 };
@@ -348,13 +345,12 @@ static void hosts_64__are_taken_and_one_more_is_refused(void **state)
 
 /* --- the key ---------------------------------------------------------------------- */
 
-static void key__of_the_owner_alone__is_taken_without_its_newline(void **state)
+TEST(key__of_the_owner_alone__is_taken_without_its_newline)
 {
 	struct cluster_key k = { 0 };
 	struct conf_error e = { 0 };
 	struct tmpdir d;
 
-	(void)state;
 	tmp_open(&d);
 	tmp_write(&d, "k", "0123456789abcdef\r\n\n");
 	assert_int_equal(chmod(tmp_at(&d, "k"), 0600), 0);
@@ -365,7 +361,7 @@ static void key__of_the_owner_alone__is_taken_without_its_newline(void **state)
 	tmp_close(&d);
 }
 
-static void key__not_as_it_must_be__is_refused_and_not_told(void **state)
+TEST(key__not_as_it_must_be__is_refused_and_not_told)
 {
 	static const struct {
 		const char *text;
@@ -384,7 +380,6 @@ static void key__not_as_it_must_be__is_refused_and_not_told(void **state)
 	struct tmpdir d;
 	char big[258];
 
-	(void)state;
 	tmp_open(&d);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memset(&e, 0, sizeof(e));
@@ -415,14 +410,13 @@ static void key__not_as_it_must_be__is_refused_and_not_told(void **state)
 
 /* --- the generation --------------------------------------------------------------- */
 
-static void generation__each_start__is_one_more_and_on_disk_before_it_is_used(void **state)
+TEST(generation__each_start__is_one_more_and_on_disk_before_it_is_used)
 {
 	struct conf_error e = { 0 };
 	uint64_t g = 0;
 	struct tmpdir d;
 	char buf[32];
 
-	(void)state;
 	tmp_open(&d);
 	for (uint64_t i = 1; i <= 3; i++) {
 		assert_int_equal(cluster_generation(d.path, &g, &e), 0);
@@ -435,7 +429,7 @@ static void generation__each_start__is_one_more_and_on_disk_before_it_is_used(vo
 	tmp_close(&d);
 }
 
-static void generation__not_a_number__is_refused_and_left_alone(void **state)
+TEST(generation__not_a_number__is_refused_and_left_alone)
 {
 	static const char *const texts[] = {
 		"", "x\n", "-1\n", "1 2\n", "65535\n", "123456\n", " 1"
@@ -445,7 +439,6 @@ static void generation__not_a_number__is_refused_and_left_alone(void **state)
 	struct tmpdir d;
 	char buf[32];
 
-	(void)state;
 	tmp_open(&d);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		tmp_write(&d, "generation", texts[i]);
@@ -463,7 +456,7 @@ static void generation__not_a_number__is_refused_and_left_alone(void **state)
 
 /* --- examples --------------------------------------------------------------------- */
 
-static void example_file__is_good(void **state)
+RIG_TEST(example_file__is_good)
 {
 	struct cluster_conf *c = *state;
 	struct conf_error e = { 0 };
@@ -474,7 +467,7 @@ static void example_file__is_good(void **state)
 	assert_int_equal(c->services, 1);
 }
 
-static void man_page__its_examples_are_good(void **state)
+RIG_TEST(man_page__its_examples_are_good)
 {
 	struct cluster_conf *c = *state;
 	struct examples ex;
@@ -488,28 +481,4 @@ static void man_page__its_examples_are_good(void **state)
 	take(c, ex.text[1], "xen3");
 	assert_int_equal(c->host[2].corosync_node, 13);
 	assert_int_equal(c->service[0].balancers, 3);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(least__cluster_and_hosts__the_rest_is_the_man_pages_defaults),
-		cmocka_unit_test(agreement__what_locks_are_safe_by__each_makes_another),
-		cmocka_unit_test(agreement__what_each_host_sets_for_itself__changes_nothing),
-		cmocka_unit_test(same__what_is_said__not_how),
-		cmocka_unit_test(agreement__of_a_known_file__is_the_known_number),
-		WITH(all_keys__given__are_taken),
-		WITH(refused__each_says_where_what_and_what_instead),
-		WITH(hosts_64__are_taken_and_one_more_is_refused),
-		WITH(example_file__is_good),
-		WITH(man_page__its_examples_are_good),
-		cmocka_unit_test(key__of_the_owner_alone__is_taken_without_its_newline),
-		cmocka_unit_test(key__not_as_it_must_be__is_refused_and_not_told),
-		cmocka_unit_test(generation__each_start__is_one_more_and_on_disk_before_it_is_used),
-		cmocka_unit_test(generation__not_a_number__is_refused_and_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

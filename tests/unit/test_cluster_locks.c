@@ -6,6 +6,7 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/shared/lease.h"
 #include "tests/unit/cluster_rig.h"
+#include "tests/unit/unit.h"
 
 enum { WEB, MAIL }; /* services of cluster_rig.h, by index; their numbers: */
 enum { WEB_AT = REGION_LOCKS + 8 * 1, MAIL_AT = REGION_LOCKS + 8 * 255 };
@@ -53,7 +54,7 @@ static int break_lock(struct sites *s, int n, uint32_t i, bool force, uint64_t *
 
 /* --- seen --------------------------------------------------------------------------- */
 
-static void locks__nobody_took_any__are_free_at_the_lowest_member(void **state)
+TEST_WITH(locks__nobody_took_any__are_free_at_the_lowest_member, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -70,13 +71,12 @@ static void locks__nobody_took_any__are_free_at_the_lowest_member(void **state)
 		}
 }
 
-static void lock__not_read_yet__is_unknown_and_not_broken(void **state)
+TEST(lock__not_read_yet__is_unknown_and_not_broken)
 {
 	struct sites *s = sites_new();
 	struct cluster_lock l;
 	uint64_t ticket = 77;
 
-	(void)state;
 	site_open(s, 2); /* its home, host 1, is not there */
 	sites_pass(s, 5 * NS_PER_S);
 	l = site_lock(s, 2, WEB);
@@ -88,7 +88,7 @@ static void lock__not_read_yet__is_unknown_and_not_broken(void **state)
 	sites_free(s);
 }
 
-static void lock__stands__its_time_grows_until_the_word_is_another(void **state)
+TEST_WITH(lock__stands__its_time_grows_until_the_word_is_another, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, MAIL_AT, 2);
@@ -108,7 +108,7 @@ static void lock__stands__its_time_grows_until_the_word_is_another(void **state)
 	assert_int_equal(site_lock(s, 2, WEB).word, first(1)); /* not the neighbour's */
 }
 
-static void home__went_away__the_lock_stays_as_it_was_seen_and_ages(void **state)
+TEST_WITH(home__went_away__the_lock_stays_as_it_was_seen_and_ages, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, WEB_AT, 2), ticket;
@@ -127,7 +127,7 @@ static void home__went_away__the_lock_stays_as_it_was_seen_and_ages(void **state
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, SCAN);
 }
 
-static void read__under_way__is_not_posted_again(void **state)
+TEST_WITH(read__under_way__is_not_posted_again, pair, finish)
 {
 	struct sites *s = *state;
 	const struct cluster_conf *conf = cluster_conf(s->at[1].c);
@@ -151,7 +151,7 @@ static void read__under_way__is_not_posted_again(void **state)
 
 /* --- broken ------------------------------------------------------------------------- */
 
-static void break__held_for_long__is_broken_where_it_lies(void **state)
+TEST_WITH(break__held_for_long__is_broken_where_it_lies, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, WEB_AT, 2), ticket = 0;
@@ -171,7 +171,7 @@ static void break__held_for_long__is_broken_where_it_lies(void **state)
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY); /* nobody holds it */
 }
 
-static void break__by_its_home__goes_through_its_own_link(void **state)
+TEST_WITH(break__by_its_home__goes_through_its_own_link, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, WEB_AT, 1), ticket;
@@ -182,7 +182,7 @@ static void break__by_its_home__goes_through_its_own_link(void **state)
 	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
-static void break__held_only_lately__needs_force(void **state)
+TEST_WITH(break__held_only_lately__needs_force, pair, finish)
 {
 	struct sites *s = *state;
 	int64_t need = cluster_break_ns(cluster_conf(s->at[2].c));
@@ -200,7 +200,7 @@ static void break__held_only_lately__needs_force(void **state)
 	site_until(s, break_result(s, 2, ticket) == 0);
 }
 
-static void break__free_lock__there_is_nothing_to_break(void **state)
+TEST_WITH(break__free_lock__there_is_nothing_to_break, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t ticket;
@@ -212,7 +212,7 @@ static void break__free_lock__there_is_nothing_to_break(void **state)
 }
 
 /* What was read last is no news: neither that the lock is free, nor that it stands. */
-static void break__home_is_gone__says_that_it_cannot_be_reached(void **state)
+TEST_WITH(break__home_is_gone__says_that_it_cannot_be_reached, pair, finish)
 {
 	struct sites *s = *state;
 	struct cluster_lock was, is;
@@ -229,7 +229,7 @@ static void break__home_is_gone__says_that_it_cannot_be_reached(void **state)
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -ENOTCONN);
 }
 
-static void break__word_changed_meanwhile__leaves_the_new_one_alone(void **state)
+TEST_WITH(break__word_changed_meanwhile__leaves_the_new_one_alone, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, WEB_AT, 2), next = region_word(2, region_word_seq(word) + 2),
@@ -245,7 +245,7 @@ static void break__word_changed_meanwhile__leaves_the_new_one_alone(void **state
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, SCAN);
 }
 
-static void break__home_goes_away_under_it__ends_and_is_in_nobodys_way(void **state)
+TEST_WITH(break__home_goes_away_under_it__ends_and_is_in_nobodys_way, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t ticket;
@@ -265,7 +265,7 @@ static void break__home_goes_away_under_it__ends_and_is_in_nobodys_way(void **st
 	site_until(s, break_result(s, 2, ticket) == 0);
 }
 
-static void break__what_becomes_of_the_operation__is_told_apart(void **state)
+TEST_WITH(break__what_becomes_of_the_operation__is_told_apart, pair, finish)
 {
 	static const struct {
 		enum transport_outcome outcome;
@@ -307,7 +307,7 @@ static void break__what_becomes_of_the_operation__is_told_apart(void **state)
 	}
 }
 
-static void break__two_at_once__the_second_is_told_to_wait(void **state)
+TEST_WITH(break__two_at_once__the_second_is_told_to_wait, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t mail, web, a = 0, b = 77;
@@ -326,7 +326,7 @@ static void break__two_at_once__the_second_is_told_to_wait(void **state)
 }
 
 /* Who broke one asks later than the next one has begun. */
-static void break__ticket_of_an_earlier_one__keeps_its_result(void **state)
+TEST_WITH(break__ticket_of_an_earlier_one__keeps_its_result, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, WEB_AT, 2), a, b;
@@ -344,7 +344,7 @@ static void break__ticket_of_an_earlier_one__keeps_its_result(void **state)
 	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
-static void break__by_two_hosts__is_done_once(void **state)
+TEST_WITH(break__by_two_hosts__is_done_once, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, WEB_AT, 2), a, b;
@@ -356,30 +356,4 @@ static void break__by_two_hosts__is_done_once(void **state)
 		   break_result(s, 1, a) != -EINPROGRESS && break_result(s, 2, b) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 1, a) + break_result(s, 2, b), -ESTALE);
 	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
-}
-
-#define PAIR(test) cmocka_unit_test_setup_teardown(test, pair, finish)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR(locks__nobody_took_any__are_free_at_the_lowest_member),
-		cmocka_unit_test(lock__not_read_yet__is_unknown_and_not_broken),
-		PAIR(lock__stands__its_time_grows_until_the_word_is_another),
-		PAIR(home__went_away__the_lock_stays_as_it_was_seen_and_ages),
-		PAIR(read__under_way__is_not_posted_again),
-		PAIR(break__held_for_long__is_broken_where_it_lies),
-		PAIR(break__by_its_home__goes_through_its_own_link),
-		PAIR(break__held_only_lately__needs_force),
-		PAIR(break__free_lock__there_is_nothing_to_break),
-		PAIR(break__home_is_gone__says_that_it_cannot_be_reached),
-		PAIR(break__word_changed_meanwhile__leaves_the_new_one_alone),
-		PAIR(break__home_goes_away_under_it__ends_and_is_in_nobodys_way),
-		PAIR(break__what_becomes_of_the_operation__is_told_apart),
-		PAIR(break__two_at_once__the_second_is_told_to_wait),
-		PAIR(break__ticket_of_an_earlier_one__keeps_its_result),
-		PAIR(break__by_two_hosts__is_done_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

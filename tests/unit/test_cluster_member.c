@@ -7,6 +7,7 @@
 #include "src/reconf/lock.h"
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/cluster_rig.h"
+#include "tests/unit/unit.h"
 
 enum { WEB = 0, WEB_NUMBER = 1 };
 
@@ -72,7 +73,7 @@ static void assert_decides_nothing(struct sites *s)
 	assert_int_equal(cluster_changes(s->at[1].c), changes);
 }
 
-static void begin__no_corosync__decides_nothing_until_it_comes(void **state)
+TEST_WITH(begin__no_corosync__decides_nothing_until_it_comes, begin, finish)
 {
 	struct sites *s = *state;
 
@@ -89,7 +90,7 @@ static void begin__no_corosync__decides_nothing_until_it_comes(void **state)
 	assert_true(site_told(s, 1, "members", "view 12 of 2 hosts"));
 }
 
-static void corosync__has_not_told_yet__is_said(void **state)
+TEST_WITH(corosync__has_not_told_yet__is_said, begin, finish)
 {
 	struct sites *s = *state;
 
@@ -100,7 +101,7 @@ static void corosync__has_not_told_yet__is_said(void **state)
 	assert_decides_nothing(s);
 }
 
-static void quorum__lost__no_lock_is_broken_or_even_shown(void **state)
+TEST_WITH(quorum__lost__no_lock_is_broken_or_even_shown, begin, finish)
 {
 	struct sites *s = *state;
 	uint64_t changes, ticket;
@@ -123,7 +124,7 @@ static void quorum__lost__no_lock_is_broken_or_even_shown(void **state)
 	assert_int_equal(cluster_changes(s->at[1].c), changes + 1);
 }
 
-static void corosync__dies__its_locks_are_not_touched_until_it_is_back(void **state)
+TEST_WITH(corosync__dies__its_locks_are_not_touched_until_it_is_back, begin, finish)
 {
 	struct sites *s = *state;
 
@@ -138,7 +139,7 @@ static void corosync__dies__its_locks_are_not_touched_until_it_is_back(void **st
 	site_until(s, quorate(s) && region_word_id(site_lock(s, 1, WEB).word) == HAND);
 }
 
-static void note__a_long_one_that_lasts__is_logged_once_and_its_end(void **state)
+TEST_WITH(note__a_long_one_that_lasts__is_logged_once_and_its_end, begin, finish)
 {
 	struct sites *s = *state;
 	struct log *log = &s->at[1].g->log;
@@ -163,19 +164,4 @@ static void note__a_long_one_that_lasts__is_logged_once_and_its_end(void **state
 	first = strstr(first, "corosync has a quorum in view 12");
 	assert_non_null(first);
 	assert_null(strstr(first + 1, "corosync"));
-}
-
-#define SITE(test) cmocka_unit_test_setup_teardown(test, begin, finish)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SITE(begin__no_corosync__decides_nothing_until_it_comes),
-		SITE(corosync__has_not_told_yet__is_said),
-		SITE(quorum__lost__no_lock_is_broken_or_even_shown),
-		SITE(corosync__dies__its_locks_are_not_touched_until_it_is_back),
-		SITE(note__a_long_one_that_lasts__is_logged_once_and_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

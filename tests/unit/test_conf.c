@@ -7,6 +7,7 @@
 
 #include "src/util/conf.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 struct thing {
 	bool on;
@@ -62,13 +63,12 @@ static struct thing bound(const char *text)
 	return t;
 }
 
-static void bind__every_type__is_taken(void **state)
+TEST(bind__every_type__is_taken)
 {
 	struct thing t = bound(
 		"{ \"on\": true, \"count\": 7, \"name\": \"ib0\",\n"
 		"  \"colour\": \"blue\", \"period\": \"10ms\", \"rate\": \"1GiB/s\" }");
 
-	(void)state;
 	assert_true(t.on);
 	assert_int_equal(t.count, 7);
 	assert_string_equal(t.name, "ib0");
@@ -79,20 +79,18 @@ static void bind__every_type__is_taken(void **state)
 		assert_int_equal(t.guard[i], 0x5a);
 }
 
-static void bind__keys_absent__keep_what_was_there(void **state)
+TEST(bind__keys_absent__keep_what_was_there)
 {
 	struct thing want = untouched(), t = bound("{}");
 
-	(void)state;
 	assert_memory_equal(&t, &want, sizeof(t));
 	t = bound("{\"count\": 1}");
 	want.count = 1;
 	assert_memory_equal(&t, &want, sizeof(t));
 }
 
-static void bind__edges_of_ranges__are_taken(void **state)
+TEST(bind__edges_of_ranges__are_taken)
 {
-	(void)state;
 	assert_int_equal(bound("{\"count\":1}").count, 1);
 	assert_int_equal(bound("{\"count\":100}").count, 100);
 	assert_string_equal(bound("{\"name\":\"a\"}").name, "a");
@@ -105,7 +103,7 @@ static void bind__edges_of_ranges__are_taken(void **state)
 	assert_false(bound("{\"on\":false}").on);
 }
 
-static void bind__durations_rates_and_sizes__in_every_unit(void **state)
+TEST(bind__durations_rates_and_sizes__in_every_unit)
 {
 	static const struct {
 		const char *text;
@@ -125,7 +123,6 @@ static void bind__durations_rates_and_sizes__in_every_unit(void **state)
 	};
 	char text[100];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
 		snprintf(text, sizeof(text), "{\"period\":\"%s\"}", periods[i].text);
 		assert_int_equal(bound(text).period, periods[i].want);
@@ -168,7 +165,7 @@ static void assert_refused(const struct wrong *w)
 	assert_true(strlen(e.text) < CONF_ERROR_MAX);
 }
 
-static void bind__wrong_value__is_named_with_place_and_remedy(void **state)
+TEST(bind__wrong_value__is_named_with_place_and_remedy)
 {
 	static const struct wrong rows[] = {
 		{ "{\"count\": 0}", 1, 11, { "count", "0", "1" } },
@@ -223,12 +220,11 @@ static void bind__wrong_value__is_named_with_place_and_remedy(void **state)
 		{ "{\"name\": \"\\\"x:{\", \"count\": 0}", 1, 28, { "count" } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_refused(&rows[i]);
 }
 
-static void bind__unknown_key__is_named(void **state)
+TEST(bind__unknown_key__is_named)
 {
 	static const struct wrong rows[] = {
 		{ "{\"cuont\": 7}", 1, 2, { "cuont", "count" } },
@@ -237,12 +233,11 @@ static void bind__unknown_key__is_named(void **state)
 		{ "{\"\": 7}", 1, 1, { "\"\"", "count" } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_refused(&rows[i]);
 }
 
-static void bind__key_missing__is_named(void **state)
+TEST(bind__key_missing__is_named)
 {
 	static const struct conf_key must[] = {
 		{ "on", CONF_BOOL, offsetof(struct thing, on), 0, 0, NULL, 0 },
@@ -255,7 +250,6 @@ static void bind__key_missing__is_named(void **state)
 	struct conf_doc d;
 	const json_t *links;
 
-	(void)state;
 	assert_int_equal(conf_parse(&d, "t.json", text, sizeof(text) - 1, &e), 0);
 	links = json_object_get(d.root, "links");
 	assert_int_equal(conf_bind(&d, "links[0]", json_array_get(links, 0), must, NULL, &t, &e),
@@ -270,7 +264,7 @@ static void bind__key_missing__is_named(void **state)
 	conf_free(&d);
 }
 
-static void bind__key_of_the_callers__is_let_pass(void **state)
+TEST(bind__key_of_the_callers__is_let_pass)
 {
 	static const char *const also[] = { "links", NULL };
 	const char text[] = "{\"links\": [], \"count\": 3}";
@@ -278,7 +272,6 @@ static void bind__key_of_the_callers__is_let_pass(void **state)
 	struct conf_error e;
 	struct conf_doc d;
 
-	(void)state;
 	assert_int_equal(conf_parse(&d, "t.json", text, sizeof(text) - 1, &e), 0);
 	assert_int_equal(conf_bind(&d, "", d.root, keys, also, &t, &e), 0);
 	assert_int_equal(t.count, 3);
@@ -286,7 +279,7 @@ static void bind__key_of_the_callers__is_let_pass(void **state)
 	conf_free(&d);
 }
 
-static void parse__not_json__says_where(void **state)
+TEST(parse__not_json__says_where)
 {
 	static const struct wrong rows[] = {
 		{ "{\"count\": }", 1, 11, { NULL } },
@@ -297,7 +290,6 @@ static void parse__not_json__says_where(void **state)
 	struct conf_error e;
 	struct thing t;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct wrong *w = &rows[i];
 
@@ -332,21 +324,19 @@ static int parse_nested(int depth)
 	return rc;
 }
 
-static void parse__nested_too_deep__is_refused(void **state)
+TEST(parse__nested_too_deep__is_refused)
 {
-	(void)state;
 	assert_int_equal(parse_nested(32), 0);
 	assert_int_equal(parse_nested(33), -EINVAL);
 	assert_int_equal(parse_nested(2000), -EINVAL);
 }
 
-static void parse__over_a_mebibyte__is_too_big(void **state)
+TEST(parse__over_a_mebibyte__is_too_big)
 {
 	char *text = malloc(CONF_BYTES_MAX + 1);
 	struct conf_error e;
 	struct conf_doc d;
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, ' ', CONF_BYTES_MAX + 1);
 	memcpy(text, "{}", 2);
@@ -359,12 +349,11 @@ static void parse__over_a_mebibyte__is_too_big(void **state)
 	free(text);
 }
 
-static void parse__error__leaves_an_empty_document(void **state)
+TEST(parse__error__leaves_an_empty_document)
 {
 	struct conf_error e;
 	struct conf_doc d;
 
-	(void)state;
 	memset(&d, 0x5a, sizeof(d));
 	assert_int_equal(conf_parse(&d, "t.json", "{", 1, &e), -EINVAL);
 	assert_null(d.root);
@@ -372,7 +361,7 @@ static void parse__error__leaves_an_empty_document(void **state)
 	conf_free(&d);
 }
 
-static void fail__place_of_any_path(void **state)
+TEST(fail__place_of_any_path)
 {
 	static const struct {
 		const char *path;
@@ -401,7 +390,6 @@ static void fail__place_of_any_path(void **state)
 	struct conf_error e;
 	struct conf_doc d;
 
-	(void)state;
 	assert_int_equal(conf_parse(&d, "x.json", text, sizeof(text) - 1, &e), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char want[100];
@@ -418,13 +406,12 @@ static void fail__place_of_any_path(void **state)
 	conf_free(&d);
 }
 
-static void fail__very_long_values__are_cut_and_terminated(void **state)
+TEST(fail__very_long_values__are_cut_and_terminated)
 {
 	static char text[8192], value[4000];
 	struct conf_error e;
 	struct thing t;
 
-	(void)state;
 	memset(value, 'y', sizeof(value) - 1);
 	snprintf(text, sizeof(text), "{\"colour\": \"%s\", \"name\": \"x\"}", value);
 	memset(&e, 0x5a, sizeof(e));
@@ -436,14 +423,13 @@ static void fail__very_long_values__are_cut_and_terminated(void **state)
 	assert_non_null(memchr(e.text, '\0', sizeof(e.text)));
 }
 
-static void load__from_a_file(void **state)
+TEST(load__from_a_file)
 {
 	char name[] = "test_conf_XXXXXX";
 	int fd = mkstemp(name);
 	struct conf_error e;
 	struct conf_doc d;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "{\"count\": 7}\n", 13), 13);
 	assert_int_equal(conf_load(&d, name, &e), 0);
@@ -463,9 +449,8 @@ static void load__from_a_file(void **state)
 	assert_int_equal(conf_load(&d, "/dev/zero", &e), -EINVAL);
 }
 
-static void exit_code__of_an_errno__tells_what_the_operator_must_mend(void **state)
+TEST(exit_code__of_an_errno__tells_what_the_operator_must_mend)
 {
-	(void)state;
 	assert_int_equal(conf_exit(-EINVAL), RESEX_BAD_CONFIG);
 	assert_int_equal(conf_exit(-ENOENT), RESEX_BAD_CONFIG);
 	assert_int_equal(conf_exit(-EACCES), RESEX_PERMISSION);
@@ -476,42 +461,16 @@ static void exit_code__of_an_errno__tells_what_the_operator_must_mend(void **sta
 }
 
 /* A fifo has no writer here: reading it must not hang. */
-static void load__from_a_fifo__is_refused_at_once(void **state)
+TEST(load__from_a_fifo__is_refused_at_once)
 {
 	char name[64];
 	struct conf_error e;
 	struct conf_doc d;
 
-	(void)state;
 	snprintf(name, sizeof(name), "test_conf_fifo_%d", (int)getpid());
 	assert_int_equal(mkfifo(name, 0600), 0);
 	alarm(20);
 	assert_int_equal(conf_load(&d, name, &e), -EINVAL);
 	alarm(0);
 	unlink(name);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bind__every_type__is_taken),
-		cmocka_unit_test(bind__keys_absent__keep_what_was_there),
-		cmocka_unit_test(bind__edges_of_ranges__are_taken),
-		cmocka_unit_test(bind__durations_rates_and_sizes__in_every_unit),
-		cmocka_unit_test(bind__wrong_value__is_named_with_place_and_remedy),
-		cmocka_unit_test(bind__unknown_key__is_named),
-		cmocka_unit_test(bind__key_missing__is_named),
-		cmocka_unit_test(bind__key_of_the_callers__is_let_pass),
-		cmocka_unit_test(parse__not_json__says_where),
-		cmocka_unit_test(parse__nested_too_deep__is_refused),
-		cmocka_unit_test(parse__over_a_mebibyte__is_too_big),
-		cmocka_unit_test(parse__error__leaves_an_empty_document),
-		cmocka_unit_test(fail__place_of_any_path),
-		cmocka_unit_test(fail__very_long_values__are_cut_and_terminated),
-		cmocka_unit_test(load__from_a_file),
-		cmocka_unit_test(load__from_a_fifo__is_refused_at_once),
-		cmocka_unit_test(exit_code__of_an_errno__tells_what_the_operator_must_mend),
-	};
-
-	return cmocka_run_group_tests_name("conf", tests, NULL, NULL);
 }

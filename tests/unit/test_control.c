@@ -14,6 +14,7 @@
 #include "src/control/proto.h"
 #include "src/util/clock.h"
 #include "tests/unit/manager_rig.h"
+#include "tests/unit/unit.h"
 
 enum { CONNS_MAX = 64, REPLY_MAX = 2 << 20, MANY = 500 };
 
@@ -170,7 +171,7 @@ static const char *ask(struct fixture *f, int fd, int id)
 
 /* --- lines ------------------------------------------------------------------------ */
 
-static void request__is_answered_in_one_line_with_its_id(void **state)
+RIG_TEST(request__is_answered_in_one_line_with_its_id)
 {
 	struct fixture *f = *state;
 	const char *reply = ask(f, dial(f), 17);
@@ -180,7 +181,7 @@ static void request__is_answered_in_one_line_with_its_id(void **state)
 	assert_non_null(strstr(reply, "freemarket"));
 }
 
-static void request__byte_by_byte__is_answered_at_its_end(void **state)
+RIG_TEST(request__byte_by_byte__is_answered_at_its_end)
 {
 	struct fixture *f = *state;
 	int fd = dial(f);
@@ -194,7 +195,7 @@ static void request__byte_by_byte__is_answered_at_its_end(void **state)
 	assert_non_null(strstr(hear(f, fd), "\"id\":5,"));
 }
 
-static void requests__many_in_one_write__are_answered_in_order(void **state)
+RIG_TEST(requests__many_in_one_write__are_answered_in_order)
 {
 	struct fixture *f = *state;
 	int fd = dial(f);
@@ -219,7 +220,7 @@ static void requests__many_in_one_write__are_answered_in_order(void **state)
 	}
 }
 
-static void request__two_and_a_half__the_half_waits_for_its_end(void **state)
+RIG_TEST(request__two_and_a_half__the_half_waits_for_its_end)
 {
 	struct fixture *f = *state;
 	int fd = dial(f);
@@ -232,7 +233,7 @@ static void request__two_and_a_half__the_half_waits_for_its_end(void **state)
 	assert_non_null(strstr(hear(f, fd), "\"id\":3,"));
 }
 
-static void rubbish__is_answered_and_the_next_request_too(void **state)
+RIG_TEST(rubbish__is_answered_and_the_next_request_too)
 {
 	struct fixture *f = *state;
 	int fd = dial(f);
@@ -258,7 +259,7 @@ static char *long_line(size_t len, bool end)
 	return line;
 }
 
-static void line__of_64_kib__is_answered(void **state)
+RIG_TEST(line__of_64_kib__is_answered)
 {
 	struct fixture *f = *state;
 	char *line = long_line(PROTO_LINE_MAX - 1, true);
@@ -269,7 +270,7 @@ static void line__of_64_kib__is_answered(void **state)
 	assert_non_null(strstr(hear(f, fd), "\"id\":1,"));
 }
 
-static void line__longer__is_refused_and_the_connection_closed(void **state)
+RIG_TEST(line__longer__is_refused_and_the_connection_closed)
 {
 	static const size_t lens[] = { PROTO_LINE_MAX + 1, 2 * PROTO_LINE_MAX, 1 << 20 };
 	struct fixture *f = *state;
@@ -291,7 +292,7 @@ static void line__longer__is_refused_and_the_connection_closed(void **state)
 /* --- peers ------------------------------------------------------------------------- */
 
 /* As "printf ... | socat - UNIX-CONNECT:..." does. */
-static void peer__hangs_up_its_sending_half__still_gets_its_answers(void **state)
+RIG_TEST(peer__hangs_up_its_sending_half__still_gets_its_answers)
 {
 	struct fixture *f = *state;
 	int fd = dial(f);
@@ -313,7 +314,7 @@ static void make_large_replies(struct fixture *f)
 		manager_event(&f->rig->m, WALL, "a-guest", "kind", "%0180d", i);
 }
 
-static void peer__hangs_up_its_sending_half__gets_long_answers_to_their_end(void **state)
+RIG_TEST(peer__hangs_up_its_sending_half__gets_long_answers_to_their_end)
 {
 	static const char text[] = EVENTS_REQUEST EVENTS_REQUEST EVENTS_REQUEST;
 	struct fixture *f = *state;
@@ -327,7 +328,7 @@ static void peer__hangs_up_its_sending_half__gets_long_answers_to_their_end(void
 	assert_true(is_closed(f, fd));
 }
 
-static void peer__hangs_up_in_the_middle_of_a_line__is_forgotten(void **state)
+RIG_TEST(peer__hangs_up_in_the_middle_of_a_line__is_forgotten)
 {
 	struct fixture *f = *state;
 
@@ -340,7 +341,7 @@ static void peer__hangs_up_in_the_middle_of_a_line__is_forgotten(void **state)
 	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
 }
 
-static void peer__hangs_up_before_its_answer__is_forgotten(void **state)
+RIG_TEST(peer__hangs_up_before_its_answer__is_forgotten)
 {
 	struct fixture *f = *state;
 	char text[128];
@@ -360,7 +361,7 @@ static void peer__hangs_up_before_its_answer__is_forgotten(void **state)
  * the daemon stops serving at 256 KiB and stops reading at 64 KiB, serves
  * others, and goes on where it was when it is read.
  */
-static void peer__asks_and_never_reads__waits_and_loses_nothing(void **state)
+RIG_TEST(peer__asks_and_never_reads__waits_and_loses_nothing)
 {
 	enum { LINE = 1000 };
 	struct fixture *f = *state;
@@ -405,7 +406,7 @@ static void wait_ms(struct fixture *f, int ms)
 }
 
 /* What only the sampler can answer keeps nobody else waiting, and is answered once for all. */
-static void requests__that_wait_for_the_sampler__delay_no_others(void **state)
+RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 {
 	struct fixture *f = *state;
 	int asker[30], other;
@@ -429,7 +430,7 @@ static void requests__that_wait_for_the_sampler__delay_no_others(void **state)
 	assert_in_range(atomic_load(&f->rig->sh.rings_asked), 3, 4);
 }
 
-static void request__that_the_sampler_never_answers__is_refused_in_the_end(void **state)
+RIG_TEST(request__that_the_sampler_never_answers__is_refused_in_the_end)
 {
 	struct fixture *f = *state;
 	int fd = dial(f);
@@ -440,7 +441,7 @@ static void request__that_the_sampler_never_answers__is_refused_in_the_end(void 
 	assert_non_null(strstr(ask(f, fd, 3), "\"id\":3,"));
 }
 
-static void requests__of_many_connections__are_served_one_a_turn_of_the_loop(void **state)
+RIG_TEST(requests__of_many_connections__are_served_one_a_turn_of_the_loop)
 {
 	struct fixture *f = *state;
 	char line[128];
@@ -463,7 +464,7 @@ static void requests__of_many_connections__are_served_one_a_turn_of_the_loop(voi
 	assert_int_equal(replies, 20);
 }
 
-static void connections__64__are_served_and_one_more_is_not(void **state)
+RIG_TEST(connections__64__are_served_and_one_more_is_not)
 {
 	struct fixture *f = *state;
 	int fd[CONNS_MAX], more;
@@ -494,7 +495,7 @@ static void later(struct fixture *f, int64_t s)
 	loop(f);
 }
 
-static void peer__idle_or_trickling_or_not_reading__is_hung_up_in_time(void **state)
+RIG_TEST(peer__idle_or_trickling_or_not_reading__is_hung_up_in_time)
 {
 	struct fixture *f = *state;
 	int idle = dial(f), slow = dial(f), deaf = dial(f), good = dial(f);
@@ -523,7 +524,7 @@ static void peer__idle_or_trickling_or_not_reading__is_hung_up_in_time(void **st
 }
 
 /* All replies nobody reads together are bounded, and those who do read are served. */
-static void peers__many_that_never_read__hold_no_more_than_they_may(void **state)
+RIG_TEST(peers__many_that_never_read__hold_no_more_than_they_may)
 {
 	struct fixture *f = *state;
 	int good = dial(f), closed = 0;
@@ -551,7 +552,7 @@ static bool become(uid_t uid)
 	return !seteuid(uid);
 }
 
-static void connections__of_others_than_root__leave_some_to_root(void **state)
+RIG_TEST(connections__of_others_than_root__leave_some_to_root)
 {
 	struct fixture *f = *state;
 	int fd = -1;
@@ -570,7 +571,7 @@ static void connections__of_others_than_root__leave_some_to_root(void **state)
 	assert_non_null(strstr(ask(f, dial(f), 99), "\"id\":99,"));
 }
 
-static void connections__of_one_user__are_limited(void **state)
+RIG_TEST(connections__of_one_user__are_limited)
 {
 	struct fixture *f = *state;
 	int fd = -1;
@@ -612,14 +613,14 @@ static int reopen(struct fixture *f, struct conf_error *e)
 	return rc;
 }
 
-static void socket__without_a_group__is_its_owners_alone(void **state)
+RIG_TEST(socket__without_a_group__is_its_owners_alone)
 {
 	struct fixture *f = *state;
 
 	assert_int_equal(mode_of(f), 0600);
 }
 
-static void socket__with_a_group__is_the_groups_too(void **state)
+RIG_TEST(socket__with_a_group__is_the_groups_too)
 {
 	struct fixture *f = *state;
 	const struct group *g = getgrgid(getgid());
@@ -635,7 +636,7 @@ static void socket__with_a_group__is_the_groups_too(void **state)
 	assert_int_equal(st.st_gid, getgid());
 }
 
-static void socket__group_unknown__is_refused_and_nothing_left(void **state)
+RIG_TEST(socket__group_unknown__is_refused_and_nothing_left)
 {
 	struct fixture *f = *state;
 	struct conf_error e;
@@ -646,7 +647,7 @@ static void socket__group_unknown__is_refused_and_nothing_left(void **state)
 	assert_false(tmp_exists(&f->rig->dir, "sock"));
 }
 
-static void socket__left_by_a_killed_daemon__is_replaced(void **state)
+RIG_TEST(socket__left_by_a_killed_daemon__is_replaced)
 {
 	struct fixture *f = *state;
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -663,7 +664,7 @@ static void socket__left_by_a_killed_daemon__is_replaced(void **state)
 	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
 }
 
-static void socket__some_other_file_in_its_place__is_left_alone(void **state)
+RIG_TEST(socket__some_other_file_in_its_place__is_left_alone)
 {
 	struct fixture *f = *state;
 	struct conf_error e;
@@ -678,7 +679,7 @@ static void socket__some_other_file_in_its_place__is_left_alone(void **state)
 	assert_int_equal(unlink(tmp_at(&f->rig->dir, "sock")), 0);
 }
 
-static void socket__directory_missing__is_said(void **state)
+RIG_TEST(socket__directory_missing__is_said)
 {
 	struct fixture *f = *state;
 	struct conf_error e;
@@ -688,7 +689,7 @@ static void socket__directory_missing__is_said(void **state)
 	assert_non_null(strstr(e.text, "/none/sock: "));
 }
 
-static void close__with_connections_open__they_are_hung_up(void **state)
+RIG_TEST(close__with_connections_open__they_are_hung_up)
 {
 	struct fixture *f = *state;
 	int a = dial(f), b = dial(f);
@@ -700,40 +701,8 @@ static void close__with_connections_open__they_are_hung_up(void **state)
 	assert_true(is_closed(f, b));
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
+/* main() calls it before the first test. */
+void unit_begin(void)
 {
-	const struct CMUnitTest tests[] = {
-		WITH(request__is_answered_in_one_line_with_its_id),
-		WITH(request__byte_by_byte__is_answered_at_its_end),
-		WITH(requests__many_in_one_write__are_answered_in_order),
-		WITH(request__two_and_a_half__the_half_waits_for_its_end),
-		WITH(rubbish__is_answered_and_the_next_request_too),
-		WITH(line__of_64_kib__is_answered),
-		WITH(line__longer__is_refused_and_the_connection_closed),
-		WITH(peer__hangs_up_its_sending_half__still_gets_its_answers),
-		WITH(peer__hangs_up_its_sending_half__gets_long_answers_to_their_end),
-		WITH(peer__hangs_up_in_the_middle_of_a_line__is_forgotten),
-		WITH(peer__hangs_up_before_its_answer__is_forgotten),
-		WITH(peer__asks_and_never_reads__waits_and_loses_nothing),
-		WITH(requests__that_wait_for_the_sampler__delay_no_others),
-		WITH(request__that_the_sampler_never_answers__is_refused_in_the_end),
-		WITH(requests__of_many_connections__are_served_one_a_turn_of_the_loop),
-		WITH(peer__idle_or_trickling_or_not_reading__is_hung_up_in_time),
-		WITH(peers__many_that_never_read__hold_no_more_than_they_may),
-		WITH(connections__of_others_than_root__leave_some_to_root),
-		WITH(connections__of_one_user__are_limited),
-		WITH(connections__64__are_served_and_one_more_is_not),
-		WITH(socket__without_a_group__is_its_owners_alone),
-		WITH(socket__with_a_group__is_the_groups_too),
-		WITH(socket__group_unknown__is_refused_and_nothing_left),
-		WITH(socket__left_by_a_killed_daemon__is_replaced),
-		WITH(socket__some_other_file_in_its_place__is_left_alone),
-		WITH(socket__directory_missing__is_said),
-		WITH(close__with_connections_open__they_are_hung_up),
-	};
-
 	signal(SIGPIPE, SIG_IGN); /* as resexd's main does */
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

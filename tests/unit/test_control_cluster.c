@@ -4,6 +4,7 @@
 
 #include "tests/fakes/fake_cluster.h"
 #include "tests/unit/control_rig.h"
+#include "tests/unit/unit.h"
 
 static struct cluster *with_cluster(struct manager_rig *g)
 {
@@ -14,7 +15,7 @@ static struct cluster *with_cluster(struct manager_rig *g)
 	return &c;
 }
 
-static void alone__every_method__says_what_to_do(void **state)
+WITH_CALL(alone__every_method__says_what_to_do)
 {
 	static const char *const names[] = { "host-list", "list-hosts", "lock-list" };
 
@@ -25,7 +26,7 @@ static void alone__every_method__says_what_to_do(void **state)
 		       PROTO_E_SERVER - RESEX_NO_CLUSTER, "name a cluster_file");
 }
 
-static void info__in_a_cluster_or_alone__says_so(void **state)
+WITH_CALL(info__in_a_cluster_or_alone__says_so)
 {
 	static const char *const names[] = { "cluster", "membership", "view", "quorate",
 					     "cluster_note" };
@@ -42,7 +43,7 @@ static void info__in_a_cluster_or_alone__says_so(void **state)
 	assert_string_equal(str(r, "cluster_note"), "");
 }
 
-static void without_quorum__info_and_lists__say_why(void **state)
+WITH_CALL(without_quorum__info_and_lists__say_why)
 {
 	static const char *const names[] = { "info", "host-list", "list-hosts", "lock-list" };
 	struct cluster *c = with_cluster(*state);
@@ -61,7 +62,7 @@ static void without_quorum__info_and_lists__say_why(void **state)
 		       "the lock of web is left, for lack of quorum: corosync is away; start");
 }
 
-static void host_list__three_hosts__says_how_each_is_seen(void **state)
+WITH_CALL(host_list__three_hosts__says_how_each_is_seen)
 {
 	const json_t *r, *h;
 
@@ -87,7 +88,7 @@ static void host_list__three_hosts__says_how_each_is_seen(void **state)
 	assert_null(json_object_get(h, "beat"));
 }
 
-static void list_hosts__guests_of_all__are_told_with_their_caps(void **state)
+WITH_CALL(list_hosts__guests_of_all__are_told_with_their_caps)
 {
 	const json_t *r, *h, *web, *bulk;
 
@@ -112,7 +113,7 @@ static const json_t *lock_of(const json_t *r, size_t i)
 	return json_array_get(json_object_get(r, "locks"), i);
 }
 
-static void lock_list__held_broken_free_unknown__are_told_apart(void **state)
+WITH_CALL(lock_list__held_broken_free_unknown__are_told_apart)
 {
 	struct cluster *c = with_cluster(*state);
 	const json_t *r = ask(*state, "lock-list", "");
@@ -137,7 +138,7 @@ static void lock_list__held_broken_free_unknown__are_told_apart(void **state)
 	assert_true(json_is_null(json_object_get(lock_of(r, 1), "home")));
 }
 
-static void lock_break__answer_comes_later__is_waited_for(void **state)
+WITH_CALL(lock_break__answer_comes_later__is_waited_for)
 {
 	struct cluster *c = with_cluster(*state);
 	const json_t *r;
@@ -152,7 +153,7 @@ static void lock_break__answer_comes_later__is_waited_for(void **state)
 	assert_int_equal(num(r, "fence"), 100);
 }
 
-static void lock_break__refused__says_why_and_what_to_do(void **state)
+WITH_CALL(lock_break__refused__says_why_and_what_to_do)
 {
 	static const struct {
 		int begin, end, exit;
@@ -183,20 +184,4 @@ static void lock_break__refused__says_why_and_what_to_do(void **state)
 		       PROTO_E_SERVER - RESEX_USAGE, "no service \"wbe\"");
 	assert_refused(*state, "lock-break", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
 		       "give a service's name");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(alone__every_method__says_what_to_do),
-		WITH(info__in_a_cluster_or_alone__says_so),
-		WITH(without_quorum__info_and_lists__say_why),
-		WITH(host_list__three_hosts__says_how_each_is_seen),
-		WITH(list_hosts__guests_of_all__are_told_with_their_caps),
-		WITH(lock_list__held_broken_free_unknown__are_told_apart),
-		WITH(lock_break__answer_comes_later__is_waited_for),
-		WITH(lock_break__refused__says_why_and_what_to_do),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

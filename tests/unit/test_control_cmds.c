@@ -4,10 +4,11 @@
  * others, on a manager without sockets and a snapshot the test writes.
  */
 #include "tests/unit/control_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- rights and parameters --------------------------------------------------- */
 
-static void rights__others__may_ask_and_change_nothing(void **state)
+WITH_CALL(rights__others__may_ask_and_change_nothing)
 {
 	struct manager_rig *g = *state;
 	uint64_t events = g->m.events;
@@ -34,13 +35,12 @@ static void rights__others__may_ask_and_change_nothing(void **state)
 	assert_int_equal(rig_guest(g, "bulk")->conf.weight, 256);
 }
 
-static void methods__that_modify__are_those_of_the_man_page(void **state)
+WITH_CALL(methods__that_modify__are_those_of_the_man_page)
 {
 	static const char *const names[] = { "policy-set", "cap-release", "guest-set",
 					     "pause",	   "resume",	  "lock-break" };
 	size_t found = 0;
 
-	(void)state;
 	for (const struct method *m = methods; m->name; m++) {
 		bool named = false;
 
@@ -52,20 +52,20 @@ static void methods__that_modify__are_those_of_the_man_page(void **state)
 	assert_int_equal(found, sizeof(names) / sizeof(names[0]));
 }
 
-static void method__unknown__is_said(void **state)
+WITH_CALL(method__unknown__is_said)
 {
 	assert_refused(*state, "lst", "", RESEX_USAGE, PROTO_E_METHOD, "no method \"lst\"");
 	assert_refused(*state, "LIST", "", RESEX_USAGE, PROTO_E_METHOD, "no method");
 }
 
-static void params__unknown__are_refused_by_every_method(void **state)
+WITH_CALL(params__unknown__are_refused_by_every_method)
 {
 	for (const struct method *m = methods; m->name; m++)
 		assert_refused(*state, m->name, "'colour':1", RESEX_USAGE, PROTO_E_PARAMS,
 			       "no parameter \"colour\"");
 }
 
-static void params__of_a_wrong_type__are_refused_and_not_guessed(void **state)
+WITH_CALL(params__of_a_wrong_type__are_refused_and_not_guessed)
 {
 	static const char *const rows[][2] = {
 		{ "guest-show", "'guest':5" },
@@ -94,7 +94,7 @@ static void params__of_a_wrong_type__are_refused_and_not_guessed(void **state)
 	assert_int_equal(g->m.events, events);
 }
 
-static void guest__unknown_or_missing__is_said(void **state)
+WITH_CALL(guest__unknown_or_missing__is_said)
 {
 	static const char *const verbs[] = { "guest-show", "ring-list", "why",	 "cap-release",
 					     "guest-set",  "pause",	"resume" };
@@ -110,7 +110,7 @@ static void guest__unknown_or_missing__is_said(void **state)
 
 /* --- guests -------------------------------------------------------------------- */
 
-static void list__each_guest__once_with_cap_and_account(void **state)
+WITH_CALL(list__each_guest__once_with_cap_and_account)
 {
 	struct manager_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
@@ -141,7 +141,7 @@ static void list__each_guest__once_with_cap_and_account(void **state)
 	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.0);
 }
 
-static void list__guest_not_sampled_yet__is_there_with_what_is_known(void **state)
+WITH_CALL(list__guest_not_sampled_yet__is_there_with_what_is_known)
 {
 	struct manager_rig *g = *state;
 	const json_t *r;
@@ -157,7 +157,7 @@ static void list__guest_not_sampled_yet__is_there_with_what_is_known(void **stat
 	assert_int_equal(num(ask(g, "guest-show", "'guest':'fresh'"), "min_cap"), 1);
 }
 
-static void list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one(void **state)
+WITH_CALL(list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one)
 {
 	struct manager_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
@@ -167,7 +167,7 @@ static void list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one(v
 	assert_null(json_object_get(row(ask(g, "list", ""), "guests", "web"), "balance"));
 }
 
-static void list__guest_on_its_way_out__is_not_shown(void **state)
+WITH_CALL(list__guest_on_its_way_out__is_not_shown)
 {
 	struct manager_rig *g = *state;
 
@@ -178,7 +178,7 @@ static void list__guest_on_its_way_out__is_not_shown(void **state)
 		       PROTO_E_SERVER - RESEX_NO_GUEST, "bulk");
 }
 
-static void state__of_each_kind__has_its_word(void **state)
+WITH_CALL(state__of_each_kind__has_its_word)
 {
 	struct manager_rig *g = *state;
 	struct managed *web = rig_guest(g, "web");
@@ -200,7 +200,7 @@ static void state__of_each_kind__has_its_word(void **state)
 	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "paused");
 }
 
-static void info__no_tick_yet__divides_nothing_by_zero(void **state)
+WITH_CALL(info__no_tick_yet__divides_nothing_by_zero)
 {
 	struct manager_rig *g = *state;
 
@@ -209,7 +209,7 @@ static void info__no_tick_yet__divides_nothing_by_zero(void **state)
 	assert_int_equal(num(ask(g, "info", ""), "tick_mean_ns"), 0);
 }
 
-static void info__figures__are_those_of_sampler_and_configuration(void **state)
+WITH_CALL(info__figures__are_those_of_sampler_and_configuration)
 {
 	struct manager_rig *g = *state;
 	const json_t *r = ask(g, "info", ""), *l;
@@ -230,7 +230,7 @@ static const char *why(struct manager_rig *g)
 	return str(row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk"), "text");
 }
 
-static void why__reason_of_the_policy__with_its_figures(void **state)
+WITH_CALL(why__reason_of_the_policy__with_its_figures)
 {
 	struct manager_rig *g = *state;
 
@@ -259,7 +259,7 @@ static const char *const odd_reasons[] = {
 	NULL
 };
 
-static void why__any_reason_text__is_filled_in_and_bounded(void **state)
+WITH_CALL(why__any_reason_text__is_filled_in_and_bounded)
 {
 	static const char *const want[] = {
 		"-1 2000 3 4 0 2 0 0 2.00 0.4 that left, 3x", "100% %", "%4 %9 %x", NULL, "", ""
@@ -284,7 +284,7 @@ static void why__any_reason_text__is_filled_in_and_bounded(void **state)
 	}
 }
 
-static void why__released_or_exempt__says_so_before_the_policy(void **state)
+WITH_CALL(why__released_or_exempt__says_so_before_the_policy)
 {
 	struct manager_rig *g = *state;
 
@@ -301,7 +301,7 @@ static json_int_t value_of(const json_t *policy, const char *param)
 	return num(row(policy, "params", param), "value");
 }
 
-static void policy_show__names_values_ranges(void **state)
+WITH_CALL(policy_show__names_values_ranges)
 {
 	const json_t *r = ask(*state, "policy-show", "");
 	const json_t *low = row(r, "params", "low");
@@ -316,7 +316,7 @@ static void policy_show__names_values_ranges(void **state)
 	assert_true(json_is_false(json_object_get(r, "active")));
 }
 
-static void policy_set__by_name_with_parameters__is_in_force_in_the_next_set(void **state)
+WITH_CALL(policy_set__by_name_with_parameters__is_in_force_in_the_next_set)
 {
 	struct manager_rig *g = *state;
 	const json_t *r;
@@ -343,7 +343,7 @@ static const char *with_file(char out[512], const char *text, const char *more)
 	return out;
 }
 
-static void policy_set__by_file__parameters_given_besides_win(void **state)
+WITH_CALL(policy_set__by_file__parameters_given_besides_win)
 {
 	struct manager_rig *g = *state;
 	const json_t *r;
@@ -356,7 +356,7 @@ static void policy_set__by_file__parameters_given_besides_win(void **state)
 	assert_int_equal(value_of(r, "cut"), 9);
 }
 
-static void policy_set__refused__old_policy_stays(void **state)
+WITH_CALL(policy_set__refused__old_policy_stays)
 {
 	struct manager_rig *g = *state;
 	const struct policy_inst *was = g->m.policy;
@@ -392,7 +392,7 @@ static void policy_set__refused__old_policy_stays(void **state)
 	assert_false(rig_ack(g));
 }
 
-static void policy_set__sampler_stands_still__is_refused_and_nothing_leaks(void **state)
+WITH_CALL(policy_set__sampler_stands_still__is_refused_and_nothing_leaks)
 {
 	struct manager_rig *g = *state;
 
@@ -404,7 +404,7 @@ static void policy_set__sampler_stands_still__is_refused_and_nothing_leaks(void 
 
 /* --- caps, events ---------------------------------------------------------------------- */
 
-static void cap_list__wanted_and_in_force_and_why_not(void **state)
+WITH_CALL(cap_list__wanted_and_in_force_and_why_not)
 {
 	struct manager_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
@@ -425,7 +425,7 @@ static void cap_list__wanted_and_in_force_and_why_not(void **state)
 	assert_string_equal(str(row(ask(g, "cap-list", ""), "guests", "web"), "error"), "");
 }
 
-static void cap_release__and_back__is_in_the_reply_and_in_the_events(void **state)
+WITH_CALL(cap_release__and_back__is_in_the_reply_and_in_the_events)
 {
 	struct manager_rig *g = *state;
 
@@ -442,7 +442,7 @@ static json_int_t events_given(const json_t *r)
 	return (json_int_t)json_array_size(json_object_get(r, "events"));
 }
 
-static void events__since__only_newer_ones(void **state)
+WITH_CALL(events__since__only_newer_ones)
 {
 	struct manager_rig *g = *state;
 	json_int_t newest;
@@ -459,7 +459,7 @@ static void events__since__only_newer_ones(void **state)
 	assert_int_equal(events_given(ask(g, "events", "'since':9223372036854775807")), 0);
 }
 
-static void events__more_than_are_kept__the_newest_are_given_once_each(void **state)
+WITH_CALL(events__more_than_are_kept__the_newest_are_given_once_each)
 {
 	struct manager_rig *g = *state;
 	json_t *r, *e;
@@ -473,7 +473,7 @@ static void events__more_than_are_kept__the_newest_are_given_once_each(void **st
 		assert_int_equal(num(e, "id"), g->m.events - MANAGER_EVENTS + i + 1);
 }
 
-static void events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone(void **state)
+WITH_CALL(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone)
 {
 	struct manager_rig *g = *state;
 	json_int_t n;
@@ -492,7 +492,7 @@ static void events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone(vo
 
 /* --- rings ------------------------------------------------------------------------------- */
 
-static void ring_list__sampler_stands_still__is_said_and_no_totals_made_up(void **state)
+WITH_CALL(ring_list__sampler_stands_still__is_said_and_no_totals_made_up)
 {
 	struct manager_rig *g = *state;
 
@@ -506,7 +506,7 @@ static void ring_list__sampler_stands_still__is_said_and_no_totals_made_up(void 
 		       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest");
 }
 
-static void ring_list__rings_with_their_totals(void **state)
+WITH_CALL(ring_list__rings_with_their_totals)
 {
 	struct manager_rig *g = *state;
 	const json_t *r, *ring;
@@ -526,7 +526,7 @@ static void ring_list__rings_with_their_totals(void **state)
 	assert_int_equal(json_array_size(json_object_get(ask(g, "ring-list", ""), "guests")), 3);
 }
 
-static void ring_list__descriptor_refused__is_shown_with_the_reason(void **state)
+WITH_CALL(ring_list__descriptor_refused__is_shown_with_the_reason)
 {
 	struct manager_rig *g = *state;
 	const json_t *r, *ring;
@@ -540,41 +540,4 @@ static void ring_list__descriptor_refused__is_shown_with_the_reason(void **state
 	ring = json_array_get(json_object_get(r, "rings"), 0);
 	assert_string_equal(str(ring, "state"), "dropped");
 	assert_string_equal(str(ring, "fault"), ring_fault_text(RING_FAULT_DESC));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(rights__others__may_ask_and_change_nothing),
-		WITH(methods__that_modify__are_those_of_the_man_page),
-		WITH(method__unknown__is_said),
-		WITH(params__unknown__are_refused_by_every_method),
-		WITH(params__of_a_wrong_type__are_refused_and_not_guessed),
-		WITH(guest__unknown_or_missing__is_said),
-		WITH(list__each_guest__once_with_cap_and_account),
-		WITH(list__guest_not_sampled_yet__is_there_with_what_is_known),
-		WITH(list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one),
-		WITH(list__guest_on_its_way_out__is_not_shown),
-		WITH(state__of_each_kind__has_its_word),
-		WITH(info__no_tick_yet__divides_nothing_by_zero),
-		WITH(info__figures__are_those_of_sampler_and_configuration),
-		WITH(why__reason_of_the_policy__with_its_figures),
-		WITH(why__any_reason_text__is_filled_in_and_bounded),
-		WITH(why__released_or_exempt__says_so_before_the_policy),
-		WITH(policy_show__names_values_ranges),
-		WITH(policy_set__by_name_with_parameters__is_in_force_in_the_next_set),
-		WITH(policy_set__by_file__parameters_given_besides_win),
-		WITH(policy_set__refused__old_policy_stays),
-		WITH(policy_set__sampler_stands_still__is_refused_and_nothing_leaks),
-		WITH(cap_list__wanted_and_in_force_and_why_not),
-		WITH(cap_release__and_back__is_in_the_reply_and_in_the_events),
-		WITH(events__since__only_newer_ones),
-		WITH(events__more_than_are_kept__the_newest_are_given_once_each),
-		WITH(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone),
-		WITH(ring_list__sampler_stands_still__is_said_and_no_totals_made_up),
-		WITH(ring_list__rings_with_their_totals),
-		WITH(ring_list__descriptor_refused__is_shown_with_the_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

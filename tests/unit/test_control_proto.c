@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/unit/examples.h"
+#include "tests/unit/unit.h"
 
 #define V "\"jsonrpc\":\"2.0\""
 
@@ -22,7 +23,7 @@ static int parse(const char *line, size_t len, struct request *r, struct proto_e
 	return rc;
 }
 
-static void parse__good_lines__are_taken(void **state)
+TEST(parse__good_lines__are_taken)
 {
 	static const char *const good[] = {
 		"{" V ",\"id\":1,\"method\":\"list\"}",
@@ -35,7 +36,6 @@ static void parse__good_lines__are_taken(void **state)
 	struct proto_error e;
 	struct request r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		if (parse(good[i], strlen(good[i]), &r, &e))
 			fail_msg("%s: %s", good[i], e.text);
@@ -45,14 +45,13 @@ static void parse__good_lines__are_taken(void **state)
 	}
 }
 
-static void parse__members__are_those_of_the_line(void **state)
+TEST(parse__members__are_those_of_the_line)
 {
 	static const char line[] = "{" V
 				   ",\"id\":7,\"method\":\"why\",\"params\":{\"guest\":\"a\"}}";
 	struct proto_error e;
 	struct request r;
 
-	(void)state;
 	assert_int_equal(parse(line, strlen(line), &r, &e), 0);
 	assert_int_equal(json_integer_value(r.id), 7);
 	assert_string_equal(r.method, "why");
@@ -118,12 +117,11 @@ static const struct hostile {
 	  "object" },
 };
 
-static void parse__hostile_lines__are_refused_with_code_and_sentence(void **state)
+TEST(parse__hostile_lines__are_refused_with_code_and_sentence)
 {
 	struct proto_error e;
 	struct request r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hostiles) / sizeof(hostiles[0]); i++) {
 		const struct hostile *h = &hostiles[i];
 
@@ -135,13 +133,12 @@ static void parse__hostile_lines__are_refused_with_code_and_sentence(void **stat
 	}
 }
 
-static void parse__nested_without_end__is_refused(void **state)
+TEST(parse__nested_without_end__is_refused)
 {
 	struct proto_error e;
 	struct request r;
 	char *line = malloc(PROTO_LINE_MAX);
 
-	(void)state;
 	assert_non_null(line);
 	for (int open = 0; open < 2; open++) {
 		memset(line, open ? '[' : '{', PROTO_LINE_MAX);
@@ -161,11 +158,10 @@ static void assert_reply(char *line, const char *want)
 	free(line);
 }
 
-static void reply__is_one_line_with_the_requests_id(void **state)
+TEST(reply__is_one_line_with_the_requests_id)
 {
 	json_t *id = json_string("a\nb");
 
-	(void)state;
 	assert_reply(reply_result(id, json_pack("{s:s}", "x", "1\n2")),
 		     "{\"jsonrpc\":\"2.0\",\"id\":\"a\\nb\",\"result\":{\"x\":\"1\\n2\"}}\n");
 	assert_reply(reply_error(id, &(struct proto_error){ -32001, "no\nway" }),
@@ -174,20 +170,18 @@ static void reply__is_one_line_with_the_requests_id(void **state)
 	json_decref(id);
 }
 
-static void reply__id_not_known__is_null(void **state)
+TEST(reply__id_not_known__is_null)
 {
-	(void)state;
 	assert_reply(reply_error(NULL, &(struct proto_error){ PROTO_E_PARSE, "x" }),
 		     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
 		     "\"message\":\"x\"}}\n");
 }
 
-static void reply__error_text_that_is_not_utf8__is_still_a_reply(void **state)
+TEST(reply__error_text_that_is_not_utf8__is_still_a_reply)
 {
 	char *line = reply_error(NULL, &(struct proto_error){ -32600, "\xff\xfe" });
 	json_t *root = json_loads(line, 0, NULL);
 
-	(void)state;
 	assert_non_null(root);
 	assert_non_null(
 		json_string_value(json_object_get(json_object_get(root, "error"), "message")));
@@ -195,22 +189,20 @@ static void reply__error_text_that_is_not_utf8__is_still_a_reply(void **state)
 	free(line);
 }
 
-static void reply__without_a_result__is_none(void **state)
+TEST(reply__without_a_result__is_none)
 {
-	(void)state;
 	assert_null(reply_result(NULL, NULL));
 }
 
 /* --- the man page ----------------------------------------------------------------- */
 
-static void man_page__its_example_is_a_request(void **state)
+TEST(man_page__its_example_is_a_request)
 {
 	struct proto_error e;
 	struct examples ex;
 	struct request r;
 	char *begin, *end;
 
-	(void)state;
 	examples_open(&ex, "man/resex-control.7");
 	assert_int_equal(ex.n, 1);
 	begin = strchr(ex.text[0], '{');
@@ -219,21 +211,4 @@ static void man_page__its_example_is_a_request(void **state)
 	assert_int_equal(parse(begin, (size_t)(end - begin), &r, &e), 0);
 	assert_string_equal(r.method, "why");
 	request_free(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__good_lines__are_taken),
-		cmocka_unit_test(parse__members__are_those_of_the_line),
-		cmocka_unit_test(parse__hostile_lines__are_refused_with_code_and_sentence),
-		cmocka_unit_test(parse__nested_without_end__is_refused),
-		cmocka_unit_test(reply__is_one_line_with_the_requests_id),
-		cmocka_unit_test(reply__id_not_known__is_null),
-		cmocka_unit_test(reply__error_text_that_is_not_utf8__is_still_a_reply),
-		cmocka_unit_test(reply__without_a_result__is_none),
-		cmocka_unit_test(man_page__its_example_is_a_request),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

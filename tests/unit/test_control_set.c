@@ -4,6 +4,7 @@
  * are kept from them; policy-check, and what is shown of latencies.
  */
 #include "tests/unit/control_rig.h"
+#include "tests/unit/unit.h"
 
 static double real(const json_t *o, const char *key)
 {
@@ -13,7 +14,7 @@ static double real(const json_t *o, const char *key)
 
 /* --- guest-set --------------------------------------------------------------------- */
 
-static void guest_set__each_setting__is_in_the_next_set_and_in_the_reply(void **state)
+WITH_CALL(guest_set__each_setting__is_in_the_next_set_and_in_the_reply)
 {
 	struct manager_rig *g = *state;
 	const struct set_guest *e;
@@ -43,7 +44,7 @@ static void guest_set__each_setting__is_in_the_next_set_and_in_the_reply(void **
 	assert_non_null(strstr(rig_event(g, "guest-set")->text, "\"weight\":512"));
 }
 
-static void guest_set__twice__what_is_not_named_stays(void **state)
+WITH_CALL(guest_set__twice__what_is_not_named_stays)
 {
 	struct manager_rig *g = *state;
 
@@ -54,7 +55,7 @@ static void guest_set__twice__what_is_not_named_stays(void **state)
 	assert_int_equal(rig_in_set(g, 5)->flags, POLICY_CAPPABLE | POLICY_EXEMPT);
 }
 
-static void guest_set__guest_is_renamed__settings_stay(void **state)
+WITH_CALL(guest_set__guest_is_renamed__settings_stay)
 {
 	struct manager_rig *g = *state;
 
@@ -64,7 +65,7 @@ static void guest_set__guest_is_renamed__settings_stay(void **state)
 	assert_int_equal(num(ask(g, "guest-show", "'guest':'other'"), "weight"), 512);
 }
 
-static void guest_set__wrong__is_said_without_a_place_and_nothing_changes(void **state)
+WITH_CALL(guest_set__wrong__is_said_without_a_place_and_nothing_changes)
 {
 	static const char *const rows[][2] = {
 		{ "{'weight':0}", "weight is 0: write a whole number from 1 to 65535" },
@@ -95,7 +96,7 @@ static void guest_set__wrong__is_said_without_a_place_and_nothing_changes(void *
 	assert_false(rig_ack(g));
 }
 
-static void guest_set__nothing__is_said(void **state)
+WITH_CALL(guest_set__nothing__is_said)
 {
 	assert_refused(*state, "guest-set", "'guest':'bulk'", RESEX_USAGE,
 		       PROTO_E_SERVER - RESEX_USAGE, "at least one setting");
@@ -111,7 +112,7 @@ static bool is_exempt(struct manager_rig *g, uint32_t domid)
 	return rig_in_set(g, domid)->flags & POLICY_EXEMPT;
 }
 
-static void pause__one_guest__no_policy_caps_it_until_resume(void **state)
+WITH_CALL(pause__one_guest__no_policy_caps_it_until_resume)
 {
 	struct manager_rig *g = *state;
 	const json_t *r = ask(g, "pause", "'guest':'bulk'");
@@ -130,7 +131,7 @@ static void pause__one_guest__no_policy_caps_it_until_resume(void **state)
 	assert_int_equal(rig_events(g, "resume"), 1);
 }
 
-static void pause__all__guests_that_come_are_paused_too(void **state)
+WITH_CALL(pause__all__guests_that_come_are_paused_too)
 {
 	struct manager_rig *g = *state;
 	const json_t *r = ask(g, "pause", "");
@@ -145,7 +146,7 @@ static void pause__all__guests_that_come_are_paused_too(void **state)
 	assert_false(is_exempt(g, 9) || is_exempt(g, 4) || is_exempt(g, 5));
 }
 
-static void pause__again__changes_nothing_and_tells_nothing(void **state)
+WITH_CALL(pause__again__changes_nothing_and_tells_nothing)
 {
 	struct manager_rig *g = *state;
 
@@ -159,7 +160,7 @@ static void pause__again__changes_nothing_and_tells_nothing(void **state)
 	assert_int_equal(rig_events(g, "resume"), 1);
 }
 
-static void resume__one_while_all_are_paused__is_refused(void **state)
+WITH_CALL(resume__one_while_all_are_paused__is_refused)
 {
 	struct manager_rig *g = *state;
 
@@ -169,7 +170,7 @@ static void resume__one_while_all_are_paused__is_refused(void **state)
 	assert_true(is_exempt(g, 5));
 }
 
-static void resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not(void **state)
+WITH_CALL(resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not)
 {
 	struct manager_rig *g = *state;
 
@@ -181,7 +182,7 @@ static void resume__all__those_paused_one_by_one_are_resumed_and_released_ones_n
 }
 
 /* Its own cap: not the highest that its settings allow. */
-static void pause__guest_with_a_highest_cap__has_its_own(void **state)
+WITH_CALL(pause__guest_with_a_highest_cap__has_its_own)
 {
 	struct manager_rig *g = *state;
 
@@ -191,7 +192,7 @@ static void pause__guest_with_a_highest_cap__has_its_own(void **state)
 	assert_int_equal(rig_in_set(g, 5)->bounds.ceiling.mpct, 80000);
 }
 
-static void why__highest_cap_in_force__is_said_beside_the_policys_reason(void **state)
+WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 {
 	struct manager_rig *g = *state;
 	const json_t *r;
@@ -208,7 +209,7 @@ static void why__highest_cap_in_force__is_said_beside_the_policys_reason(void **
 
 /* --- policy-check ------------------------------------------------------------------------ */
 
-static void policy_check__good__is_shown_and_not_put_in_force(void **state)
+WITH_CALL(policy_check__good__is_shown_and_not_put_in_force)
 {
 	struct manager_rig *g = *state;
 	const json_t *r = ask(g, "policy-check",
@@ -222,7 +223,7 @@ static void policy_check__good__is_shown_and_not_put_in_force(void **state)
 	assert_int_equal(num(row(r, "params", "low"), "value"), 100);
 }
 
-static void policy_check__wrong__is_said_with_its_place(void **state)
+WITH_CALL(policy_check__wrong__is_said_with_its_place)
 {
 	static const struct {
 		const char *params;
@@ -246,7 +247,7 @@ static void policy_check__wrong__is_said_with_its_place(void **state)
 
 /* --- latencies ------------------------------------------------------------------------------ */
 
-static void latencies__of_the_last_second__are_in_list_and_guest_show_in_us(void **state)
+WITH_CALL(latencies__of_the_last_second__are_in_list_and_guest_show_in_us)
 {
 	struct manager_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
@@ -272,27 +273,4 @@ static void latencies__of_the_last_second__are_in_list_and_guest_show_in_us(void
 	r = row(ask(g, "list", ""), "guests", "web");
 	assert_true(json_is_null(json_object_get(r, "latency_us")));
 	assert_int_equal(num(r, "latencies"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(guest_set__each_setting__is_in_the_next_set_and_in_the_reply),
-		WITH(guest_set__twice__what_is_not_named_stays),
-		WITH(guest_set__guest_is_renamed__settings_stay),
-		WITH(guest_set__wrong__is_said_without_a_place_and_nothing_changes),
-		WITH(guest_set__nothing__is_said),
-		WITH(pause__one_guest__no_policy_caps_it_until_resume),
-		WITH(pause__all__guests_that_come_are_paused_too),
-		WITH(pause__again__changes_nothing_and_tells_nothing),
-		WITH(resume__one_while_all_are_paused__is_refused),
-		WITH(resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not),
-		WITH(pause__guest_with_a_highest_cap__has_its_own),
-		WITH(why__highest_cap_in_force__is_said_beside_the_policys_reason),
-		WITH(policy_check__good__is_shown_and_not_put_in_force),
-		WITH(policy_check__wrong__is_said_with_its_place),
-		WITH(latencies__of_the_last_second__are_in_list_and_guest_show_in_us),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

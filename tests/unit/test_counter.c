@@ -2,6 +2,7 @@
 /* counter: the dual update counters and the history T. */
 #include "src/reconf/counter.h"
 #include "tests/unit/shared_rig.h"
+#include "tests/unit/unit.h"
 
 enum { SELF = 3, SERVICE = 9, CHECKS = 4 };
 
@@ -63,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void history__high_for_t_in_a_row__is_high(void **state)
+RIG_TEST(history__high_for_t_in_a_row__is_high)
 {
 	struct rig *r = *state;
 
@@ -78,7 +79,7 @@ static void history__high_for_t_in_a_row__is_high(void **state)
 	assert_true(counter_high_for_t(&r->c));
 }
 
-static void look__nobody_moved__is_equal_and_the_history_stays(void **state)
+RIG_TEST(look__nobody_moved__is_equal_and_the_history_stays)
 {
 	struct rig *r = *state;
 
@@ -87,7 +88,7 @@ static void look__nobody_moved__is_equal_and_the_history_stays(void **state)
 	assert_true(counter_high_for_t(&r->c));
 }
 
-static void look__somebody_moved__is_noted_once_and_the_history_starts_again(void **state)
+RIG_TEST(look__somebody_moved__is_noted_once_and_the_history_starts_again)
 {
 	struct rig *r = *state;
 
@@ -98,7 +99,7 @@ static void look__somebody_moved__is_noted_once_and_the_history_starts_again(voi
 	assert_int_equal(look(r), COUNTER_EQUAL);
 }
 
-static void look__announced_twice__is_noted_as_once(void **state)
+RIG_TEST(look__announced_twice__is_noted_as_once)
 {
 	struct rig *r = *state;
 
@@ -107,7 +108,7 @@ static void look__announced_twice__is_noted_as_once(void **state)
 	assert_int_equal(look(r), COUNTER_EQUAL);
 }
 
-static void look__counter_wraps_or_began_anew__is_ahead(void **state)
+RIG_TEST(look__counter_wraps_or_began_anew__is_ahead)
 {
 	struct rig *r = *state;
 
@@ -122,7 +123,7 @@ static void look__counter_wraps_or_began_anew__is_ahead(void **state)
 	assert_int_equal(look(r), COUNTER_AHEAD);
 }
 
-static void look__link_lost__reads_on_a_newer_one(void **state)
+RIG_TEST(look__link_lost__reads_on_a_newer_one)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -140,7 +141,7 @@ static void look__link_lost__reads_on_a_newer_one(void **state)
 	assert_int_equal(counter_state(&r->c), COUNTER_EQUAL);
 }
 
-static void look__asked_again__what_the_older_look_read_does_not_count(void **state)
+RIG_TEST(look__asked_again__what_the_older_look_read_does_not_count)
 {
 	struct rig *r = *state;
 	struct step_op old, op;
@@ -156,7 +157,7 @@ static void look__asked_again__what_the_older_look_read_does_not_count(void **st
 	assert_int_equal(counter_state(&r->c), COUNTER_AHEAD);
 }
 
-static void look__refused__is_no_answer(void **state)
+RIG_TEST(look__refused__is_no_answer)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -168,7 +169,7 @@ static void look__refused__is_no_answer(void **state)
 	assert_int_equal(look(r), COUNTER_EQUAL);
 }
 
-static void moved__own_move__the_history_starts_again(void **state)
+RIG_TEST(moved__own_move__the_history_starts_again)
 {
 	struct rig *r = *state;
 
@@ -176,23 +177,4 @@ static void moved__own_move__the_history_starts_again(void **state)
 	counter_moved(&r->c);
 	assert_false(counter_high_for_t(&r->c));
 	assert_int_equal(look(r), COUNTER_EQUAL);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(history__high_for_t_in_a_row__is_high),
-		T(look__nobody_moved__is_equal_and_the_history_stays),
-		T(look__somebody_moved__is_noted_once_and_the_history_starts_again),
-		T(look__announced_twice__is_noted_as_once),
-		T(look__counter_wraps_or_began_anew__is_ahead),
-		T(look__link_lost__reads_on_a_newer_one),
-		T(look__asked_again__what_the_older_look_read_does_not_count),
-		T(look__refused__is_no_answer),
-		T(moved__own_move__the_history_starts_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "src/counters/counters_priv.h"
 #include "src/sim/sim.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 struct rig {
 	struct tmpdir dir;
@@ -83,11 +84,10 @@ static int read_port(struct rig *r, const char *text)
 
 /* --- names ------------------------------------------------------------------------ */
 
-static void parse__names_as_the_man_page_has_them__are_taken(void **state)
+TEST(parse__names_as_the_man_page_has_them__are_taken)
 {
 	struct counter_name n;
 
-	(void)state;
 	assert_int_equal(counter_parse_guest("auto", &n), 0);
 	assert_int_equal(n.kind, COUNTER_AUTO);
 	assert_int_equal(counter_parse_guest("none", &n), 0);
@@ -106,7 +106,7 @@ static void parse__names_as_the_man_page_has_them__are_taken(void **state)
 	assert_int_equal(n.kind, COUNTER_NONE);
 }
 
-static void parse__anything_else__is_refused(void **state)
+TEST(parse__anything_else__is_refused)
 {
 	static const char *const guest[] = {
 		"",
@@ -135,7 +135,6 @@ static void parse__anything_else__is_refused(void **state)
 					    "port:", "port:a", "port:a/b" };
 	struct counter_name n = { .number = 77 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(guest) / sizeof(guest[0]); i++)
 		if (counter_parse_guest(guest[i], &n) != -EINVAL)
 			fail_msg("\"%s\" was taken", guest[i]);
@@ -145,13 +144,12 @@ static void parse__anything_else__is_refused(void **state)
 	assert_int_equal(n.number, 77);
 }
 
-static void find__what_reads_it_here__or_nothing(void **state)
+TEST(find__what_reads_it_here__or_nothing)
 {
 	struct counters host = { .ops = counters_host }, sim = { .ops = counters_sim }, no = { 0 };
 	const struct counter_name any = { .kind = COUNTER_AUTO }, none = { .kind = COUNTER_NONE },
 				  vf = { .kind = COUNTER_VF };
 
-	(void)state;
 	assert_ptr_equal(counter_find(&host, &any), &counter_vif);
 	assert_ptr_equal(counter_find(&host, &vf), &counter_vf);
 	assert_null(counter_find(&host, &none));
@@ -162,7 +160,7 @@ static void find__what_reads_it_here__or_nothing(void **state)
 
 /* --- interfaces -------------------------------------------------------------------- */
 
-static void vif__one_interface__what_it_received_is_what_the_guest_sent(void **state)
+RIG_TEST(vif__one_interface__what_it_received_is_what_the_guest_sent)
 {
 	struct rig *r = *state;
 
@@ -174,7 +172,7 @@ static void vif__one_interface__what_it_received_is_what_the_guest_sent(void **s
 	assert_int_equal(r->v.packets_recv, 20);
 }
 
-static void vif__several_of_a_guest__are_summed_up_and_others_are_not(void **state)
+RIG_TEST(vif__several_of_a_guest__are_summed_up_and_others_are_not)
 {
 	struct rig *r = *state;
 
@@ -188,7 +186,7 @@ static void vif__several_of_a_guest__are_summed_up_and_others_are_not(void **sta
 	assert_int_equal(r->v.packets_recv, 40);
 }
 
-static void vif__none_of_that_guest__is_no_counter(void **state)
+RIG_TEST(vif__none_of_that_guest__is_no_counter)
 {
 	struct rig *r = *state;
 
@@ -197,7 +195,7 @@ static void vif__none_of_that_guest__is_no_counter(void **state)
 	assert_int_equal(read_vif(r, 7), -ENOENT);
 }
 
-static void vif__made_anew_or_one_more__is_another_counter(void **state)
+RIG_TEST(vif__made_anew_or_one_more__is_another_counter)
 {
 	struct rig *r = *state;
 	uint64_t first, second;
@@ -216,7 +214,7 @@ static void vif__made_anew_or_one_more__is_another_counter(void **state)
 	assert_true(r->v.which != first && r->v.which != second);
 }
 
-static void vif__vanishing_while_it_is_read__is_no_smaller_sum(void **state)
+RIG_TEST(vif__vanishing_while_it_is_read__is_no_smaller_sum)
 {
 	struct rig *r = *state;
 
@@ -228,7 +226,7 @@ static void vif__vanishing_while_it_is_read__is_no_smaller_sum(void **state)
 	assert_int_equal(r->v.bytes_sent, 77);
 }
 
-static void vif__rubbish_in_a_file__is_refused(void **state)
+RIG_TEST(vif__rubbish_in_a_file__is_refused)
 {
 	static const char *const bad[] = { "",	    "\n",    "-1\n",   "x\n",
 					   "12x\n", "1 2\n", "0x10\n", "18446744073709551616\n",
@@ -250,7 +248,7 @@ static void vif__rubbish_in_a_file__is_refused(void **state)
 
 #define PORT "class/infiniband/mlx5_0/ports/1/"
 
-static void port__counters_of_data__are_words_of_four_bytes(void **state)
+RIG_TEST(port__counters_of_data__are_words_of_four_bytes)
 {
 	struct rig *r = *state;
 
@@ -268,7 +266,7 @@ static void port__counters_of_data__are_words_of_four_bytes(void **state)
 	assert_int_equal(read_port(r, "port:mlx5_0/1"), -EBADMSG); /* no product goes round */
 }
 
-static void port__soft_roce__counts_no_bytes(void **state)
+RIG_TEST(port__soft_roce__counts_no_bytes)
 {
 	struct rig *r = *state;
 
@@ -365,12 +363,11 @@ static void make_answer(struct msg *m)
 	msg_end(m);
 }
 
-static void vf__answer_of_the_kernel__is_read_for_that_function_alone(void **state)
+TEST(vf__answer_of_the_kernel__is_read_for_that_function_alone)
 {
 	struct counter_value v = { 0 };
 	struct msg m;
 
-	(void)state;
 	make_answer(&m);
 	assert_int_equal(counter_vf_parse(m.buf, m.len, 3, &v), 0);
 	assert_int_equal(v.packets_recv, 300);
@@ -384,19 +381,18 @@ static void vf__answer_of_the_kernel__is_read_for_that_function_alone(void **sta
 	assert_int_equal(v.bytes_sent, 103);
 }
 
-static void vf__interface_without_any__is_no_counter(void **state)
+TEST(vf__interface_without_any__is_no_counter)
 {
 	struct counter_value v;
 	struct msg m;
 
-	(void)state;
 	msg_begin(&m, RTM_NEWLINK);
 	part(&m, IFLA_IFNAME, "eth0", 5);
 	msg_end(&m);
 	assert_int_equal(counter_vf_parse(m.buf, m.len, 0, &v), -ENOENT);
 }
 
-static void vf__error_in_place_of_an_answer__is_told(void **state)
+TEST(vf__error_in_place_of_an_answer__is_told)
 {
 	static const struct {
 		int error, rc;
@@ -404,7 +400,6 @@ static void vf__error_in_place_of_an_answer__is_told(void **state)
 	struct counter_value v;
 	struct msg m;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		msg_begin(&m, NLMSG_ERROR);
 		memcpy(m.buf + NLMSG_HDRLEN, &rows[i].error, sizeof(rows[i].error));
@@ -413,13 +408,12 @@ static void vf__error_in_place_of_an_answer__is_told(void **state)
 	}
 }
 
-static void vf__answer_cut_short_or_spoilt__is_read_within_its_bounds(void **state)
+TEST(vf__answer_cut_short_or_spoilt__is_read_within_its_bounds)
 {
 	struct counter_value v;
 	struct msg whole;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	make_answer(&whole);
 	for (int i = 0; i < 20000; i++) {
@@ -437,7 +431,7 @@ static void vf__answer_cut_short_or_spoilt__is_read_within_its_bounds(void **sta
 	}
 }
 
-static void vf__asked_of_this_kernel__there_is_none_on_the_loopback(void **state)
+RIG_TEST(vf__asked_of_this_kernel__there_is_none_on_the_loopback)
 {
 	struct rig *r = *state;
 	struct counter_name n;
@@ -448,7 +442,7 @@ static void vf__asked_of_this_kernel__there_is_none_on_the_loopback(void **state
 	assert_int_equal(counter_vf.read(&r->c, &n, 0, &r->v), -ENOENT);
 }
 
-static void vf__two_of_one_interface_in_one_round__are_asked_for_once(void **state)
+RIG_TEST(vf__two_of_one_interface_in_one_round__are_asked_for_once)
 {
 	struct rig *r = *state;
 	struct counter_name n = { .kind = COUNTER_VF, .dev = "lo", .number = 0 };
@@ -472,7 +466,7 @@ static void vf__two_of_one_interface_in_one_round__are_asked_for_once(void **sta
 
 /* --- the simulated host ----------------------------------------------------------------- */
 
-static void sim__each_byte_the_link_carried__is_counted_blind_or_not(void **state)
+TEST(sim__each_byte_the_link_carried__is_counted_blind_or_not)
 {
 	struct sim_conf *conf = calloc(1, sizeof(*conf));
 	struct counters c = { .ops = counters_sim };
@@ -481,7 +475,6 @@ static void sim__each_byte_the_link_carried__is_counted_blind_or_not(void **stat
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	assert_non_null(conf);
 	sim_conf_demo(conf);
 	conf->guest[1].blind = true;
@@ -503,32 +496,4 @@ static void sim__each_byte_the_link_carried__is_counted_blind_or_not(void **stat
 	assert_int_equal(counter_sim.read(&c, &any, 99, &v), -ENOENT);
 	sim_close(h);
 	free(conf);
-}
-
-#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__names_as_the_man_page_has_them__are_taken),
-		cmocka_unit_test(parse__anything_else__is_refused),
-		cmocka_unit_test(find__what_reads_it_here__or_nothing),
-		IN_TREE(vif__one_interface__what_it_received_is_what_the_guest_sent),
-		IN_TREE(vif__several_of_a_guest__are_summed_up_and_others_are_not),
-		IN_TREE(vif__none_of_that_guest__is_no_counter),
-		IN_TREE(vif__made_anew_or_one_more__is_another_counter),
-		IN_TREE(vif__vanishing_while_it_is_read__is_no_smaller_sum),
-		IN_TREE(vif__rubbish_in_a_file__is_refused),
-		IN_TREE(port__counters_of_data__are_words_of_four_bytes),
-		IN_TREE(port__soft_roce__counts_no_bytes),
-		cmocka_unit_test(vf__answer_of_the_kernel__is_read_for_that_function_alone),
-		cmocka_unit_test(vf__interface_without_any__is_no_counter),
-		cmocka_unit_test(vf__error_in_place_of_an_answer__is_told),
-		cmocka_unit_test(vf__answer_cut_short_or_spoilt__is_read_within_its_bounds),
-		IN_TREE(vf__two_of_one_interface_in_one_round__are_asked_for_once),
-		IN_TREE(vf__asked_of_this_kernel__there_is_none_on_the_loopback),
-		cmocka_unit_test(sim__each_byte_the_link_carried__is_counted_blind_or_not),
-	};
-
-	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
 }

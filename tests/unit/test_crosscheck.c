@@ -4,6 +4,7 @@
 
 #include "src/core/crosscheck.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define MB 1000000ull
 
@@ -53,11 +54,10 @@ static enum cross_news window(struct rig *r, uint64_t sent, uint64_t claims)
 	return feed(r);
 }
 
-static void feed__window_not_over__nothing_is_measured(void **state)
+TEST(feed__window_not_over__nothing_is_measured)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	r.now.time = mono_add(r.now.time, NS_PER_S - 1);
 	r.now.sent += 90 * MB;
@@ -69,11 +69,10 @@ static void feed__window_not_over__nothing_is_measured(void **state)
 	assert_int_equal(r.c.last.ns, NS_PER_S);
 }
 
-static void feed__all_of_it_claimed__is_clean(void **state)
+TEST(feed__all_of_it_claimed__is_clean)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(window(&r, 95 * MB, 90 * MB), CROSS_WINDOW);
@@ -82,11 +81,10 @@ static void feed__all_of_it_claimed__is_clean(void **state)
 	assert_int_equal(cross_unexplained(&r.c), 0);
 }
 
-static void feed__nothing_claimed_in_two_windows__diverges(void **state)
+TEST(feed__nothing_claimed_in_two_windows__diverges)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	assert_int_equal(window(&r, 50 * MB, 0), CROSS_WINDOW);
 	assert_false(r.c.diverges);
@@ -97,11 +95,10 @@ static void feed__nothing_claimed_in_two_windows__diverges(void **state)
 	assert_int_equal(r.c.debt, 135 * MB); /* the floor is taken off each */
 }
 
-static void feed__one_window_over__is_forgiven_after_three_clean(void **state)
+TEST(feed__one_window_over__is_forgiven_after_three_clean)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int k = 0; k < 5; k++) {
 		assert_int_equal(window(&r, 50 * MB, 0), CROSS_WINDOW);
@@ -111,11 +108,10 @@ static void feed__one_window_over__is_forgiven_after_three_clean(void **state)
 	}
 }
 
-static void feed__diverging_guest__is_clear_after_three_clean_windows(void **state)
+TEST(feed__diverging_guest__is_clear_after_three_clean_windows)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 50 * MB, 0);
 	window(&r, 50 * MB, 0);
@@ -130,13 +126,12 @@ static void feed__diverging_guest__is_clear_after_three_clean_windows(void **sta
 	assert_int_equal(r.c.debt, 0);
 }
 
-static void feed__floor_and_tolerance__are_what_may_be_hidden(void **state)
+TEST(feed__floor_and_tolerance__are_what_may_be_hidden)
 {
 	/* 1000 MTUs and 16 requests more claimed than their data: their headers */
 	uint64_t explained, limit;
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 0, 1024 * 1000);
 	explained = 1024 * 1000 + (1000 + 16) * CROSS_HEADERS;
@@ -151,11 +146,10 @@ static void feed__floor_and_tolerance__are_what_may_be_hidden(void **state)
 	assert_int_equal(window(&r, limit + 1, 1024 * 1000), CROSS_BEGINS);
 }
 
-static void feed__more_claimed_than_sent__is_no_divergence(void **state)
+TEST(feed__more_claimed_than_sent__is_no_divergence)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int i = 0; i < 10; i++)
 		window(&r, 0, 90 * MB);
@@ -165,11 +159,10 @@ static void feed__more_claimed_than_sent__is_no_divergence(void **state)
 	assert_int_equal(window(&r, 50 * MB, 0), CROSS_BEGINS);
 }
 
-static void feed__counter_goes_back__nothing_is_compared_across_it(void **state)
+TEST(feed__counter_goes_back__nothing_is_compared_across_it)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 4000 * MB, 4000 * MB);
 	r.now.time = mono_add(r.now.time, NS_PER_S);
@@ -180,11 +173,10 @@ static void feed__counter_goes_back__nothing_is_compared_across_it(void **state)
 	assert_int_equal(r.c.last.sent, 3 * MB);
 }
 
-static void feed__another_counter_in_its_place__is_not_compared_with_the_first(void **state)
+TEST(feed__another_counter_in_its_place__is_not_compared_with_the_first)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 1 * MB, 0);
 	r.now.counter = 2;
@@ -194,22 +186,20 @@ static void feed__another_counter_in_its_place__is_not_compared_with_the_first(v
 	assert_int_equal(r.c.windows, 1);
 }
 
-static void feed__claims_go_back__nothing_is_compared_across_it(void **state)
+TEST(feed__claims_go_back__nothing_is_compared_across_it)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 90 * MB, 90 * MB);
 	memset(&r.now.claim, 0, sizeof(r.now.claim));
 	assert_int_equal(window(&r, 90 * MB, 0), CROSS_SAME);
 }
 
-static void feed__windows_interrupted__two_over_still_diverge(void **state)
+TEST(feed__windows_interrupted__two_over_still_diverge)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 50 * MB, 0);
 	r.now.counter = 2; /* as often as a guest makes its interface anew */
@@ -217,11 +207,10 @@ static void feed__windows_interrupted__two_over_still_diverge(void **state)
 	assert_int_equal(window(&r, 50 * MB, 0), CROSS_BEGINS);
 }
 
-static void pause__counter_missing__ends_a_divergence_the_third_time(void **state)
+TEST(pause__counter_missing__ends_a_divergence_the_third_time)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	window(&r, 50 * MB, 0);
 	window(&r, 50 * MB, 0);
@@ -235,11 +224,10 @@ static void pause__counter_missing__ends_a_divergence_the_third_time(void **stat
 	assert_false(r.c.diverges);
 }
 
-static void feed__message_longer_than_windows__is_in_flight(void **state)
+TEST(feed__message_longer_than_windows__is_in_flight)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	r.now.claim.backlog = 4;
 	for (int i = 0; i < 5; i++) {
@@ -251,12 +239,11 @@ static void feed__message_longer_than_windows__is_in_flight(void **state)
 	assert_int_equal(r.c.debt, 0);
 }
 
-static void feed__stuck_backlog__hides_ten_seconds_of_the_link_and_no_more(void **state)
+TEST(feed__stuck_backlog__hides_ten_seconds_of_the_link_and_no_more)
 {
 	struct rig r;
 	int i;
 
-	(void)state;
 	begin(&r);
 	r.now.claim.backlog = UINT64_MAX;
 	r.now.claim.msg_bytes = UINT32_MAX;
@@ -265,12 +252,11 @@ static void feed__stuck_backlog__hides_ten_seconds_of_the_link_and_no_more(void 
 	assert_int_equal(i, CROSS_FLIGHT_S + CROSS_OVER);
 }
 
-static void flight__requests_completing__is_the_backlog_at_the_largest_message(void **state)
+TEST(flight__requests_completing__is_the_backlog_at_the_largest_message)
 {
 	const struct usage was = { .wrs = 7 };
 	struct usage u = { .wrs = 8, .backlog = 100, .msg_bytes = 3 * MB };
 
-	(void)state;
 	assert_int_equal(cross_flight(&conf, &was, &u), 300 * MB);
 	u.backlog = UINT64_MAX;
 	assert_int_equal(cross_flight(&conf, &was, &u), 1000 * MB);
@@ -278,12 +264,11 @@ static void flight__requests_completing__is_the_backlog_at_the_largest_message(v
 	assert_int_equal(cross_flight(&conf, &was, &u), 0);
 }
 
-static void flight__larger_messages_than_any_completed__may_be_under_way(void **state)
+TEST(flight__larger_messages_than_any_completed__may_be_under_way)
 {
 	const struct usage was = { .wrs = 7 };
 	struct usage u = { .wrs = 8, .backlog = 3, .msg_bytes = 65536 };
 
-	(void)state;
 	assert_int_equal(cross_flight(&conf, &was, &u), 3 * (16 << 20));
 	u.backlog = 100;
 	assert_int_equal(cross_flight(&conf, &was, &u), 200 * MB);
@@ -291,11 +276,10 @@ static void flight__larger_messages_than_any_completed__may_be_under_way(void **
 	assert_int_equal(cross_flight(&conf, &was, &u), 1000 * MB);
 }
 
-static void feed__acknowledgements_of_what_it_received__are_explained(void **state)
+TEST(feed__acknowledgements_of_what_it_received__are_explained)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int i = 0; i < 5; i++) {
 		r.now.packets_recv += MB;
@@ -304,11 +288,10 @@ static void feed__acknowledgements_of_what_it_received__are_explained(void **sta
 	assert_int_equal(r.c.clean, 5);
 }
 
-static void feed__reads_of_other_guests__may_be_what_it_served(void **state)
+TEST(feed__reads_of_other_guests__may_be_what_it_served)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int i = 0; i < 5; i++) {
 		r.now.served += cross_read_bytes(90 * MB, 90 * MB / 1024);
@@ -317,11 +300,10 @@ static void feed__reads_of_other_guests__may_be_what_it_served(void **state)
 	assert_int_equal(r.c.clean, 5);
 }
 
-static void feed__lengths_forged_upwards__explain_no_more_than_the_largest_packets(void **state)
+TEST(feed__lengths_forged_upwards__explain_no_more_than_the_largest_packets)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int i = 0; i < 2; i++) {
 		r.now.claim.bytes_sent += 1000 * MB;
@@ -332,11 +314,10 @@ static void feed__lengths_forged_upwards__explain_no_more_than_the_largest_packe
 	assert_int_equal(r.c.last.explained, 10 * 4096 + 10 * CROSS_HEADERS);
 }
 
-static void feed__messages_lost__count_as_their_mtus(void **state)
+TEST(feed__messages_lost__count_as_their_mtus)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (int i = 0; i < 4; i++) {
 		r.now.claim.mtus_sent += 80000;
@@ -348,9 +329,8 @@ static void feed__messages_lost__count_as_their_mtus(void **state)
 	assert_int_equal(r.c.clean, 4);
 }
 
-static void floor__default__is_a_twentieth_and_never_next_to_nothing(void **state)
+TEST(floor__default__is_a_twentieth_and_never_next_to_nothing)
 {
-	(void)state;
 	assert_int_equal(cross_floor(1ull << 30), (1ull << 30) / 20);
 	assert_int_equal(cross_floor(1000000), 65536);
 	assert_int_equal(cross_floor(0), 65536);
@@ -426,13 +406,12 @@ static uint64_t run_window(struct prop *p, struct world *w, struct rig *r)
 	return sent;
 }
 
-static void feed__honest_guest_of_any_mix__never_diverges(void **state)
+TEST(feed__honest_guest_of_any_mix__never_diverges)
 {
 	struct prop p;
 	struct world w;
 	struct rig r;
 
-	(void)state;
 	prop_start(&p);
 	for (int round = 0; round < 300; round++) {
 		make_world(&p, &w);
@@ -446,13 +425,12 @@ static void feed__honest_guest_of_any_mix__never_diverges(void **state)
 }
 
 /* Whatever else it sends and claims, as long as it keeps nothing waiting. */
-static void feed__guest_that_hides_for_three_windows__always_diverges(void **state)
+TEST(feed__guest_that_hides_for_three_windows__always_diverges)
 {
 	struct prop p;
 	struct world w;
 	struct rig r;
 
-	(void)state;
 	prop_start(&p);
 	for (int round = 0; round < 500; round++) {
 		make_world(&p, &w);
@@ -479,11 +457,10 @@ static void feed__guest_that_hides_for_three_windows__always_diverges(void **sta
 	}
 }
 
-static void feed__hostile_figures__are_borne(void **state)
+TEST(feed__hostile_figures__are_borne)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int round = 0; round < 2000; round++) {
 		struct cross c = { 0 };
@@ -516,39 +493,4 @@ static void feed__hostile_figures__are_borne(void **state)
 			prop_assert(&p, round, cross_unexplained(&c) == 0 || c.last.sent > 0);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(feed__window_not_over__nothing_is_measured),
-		cmocka_unit_test(feed__all_of_it_claimed__is_clean),
-		cmocka_unit_test(feed__nothing_claimed_in_two_windows__diverges),
-		cmocka_unit_test(feed__one_window_over__is_forgiven_after_three_clean),
-		cmocka_unit_test(feed__diverging_guest__is_clear_after_three_clean_windows),
-		cmocka_unit_test(feed__floor_and_tolerance__are_what_may_be_hidden),
-		cmocka_unit_test(feed__more_claimed_than_sent__is_no_divergence),
-		cmocka_unit_test(feed__counter_goes_back__nothing_is_compared_across_it),
-		cmocka_unit_test(
-			feed__another_counter_in_its_place__is_not_compared_with_the_first),
-		cmocka_unit_test(feed__claims_go_back__nothing_is_compared_across_it),
-		cmocka_unit_test(feed__windows_interrupted__two_over_still_diverge),
-		cmocka_unit_test(pause__counter_missing__ends_a_divergence_the_third_time),
-		cmocka_unit_test(feed__message_longer_than_windows__is_in_flight),
-		cmocka_unit_test(feed__stuck_backlog__hides_ten_seconds_of_the_link_and_no_more),
-		cmocka_unit_test(
-			flight__requests_completing__is_the_backlog_at_the_largest_message),
-		cmocka_unit_test(flight__larger_messages_than_any_completed__may_be_under_way),
-		cmocka_unit_test(feed__acknowledgements_of_what_it_received__are_explained),
-		cmocka_unit_test(feed__reads_of_other_guests__may_be_what_it_served),
-		cmocka_unit_test(
-			feed__lengths_forged_upwards__explain_no_more_than_the_largest_packets),
-		cmocka_unit_test(feed__messages_lost__count_as_their_mtus),
-		cmocka_unit_test(floor__default__is_a_twentieth_and_never_next_to_nothing),
-		cmocka_unit_test(feed__honest_guest_of_any_mix__never_diverges),
-		cmocka_unit_test(feed__guest_that_hides_for_three_windows__always_diverges),
-		cmocka_unit_test(feed__hostile_figures__are_borne),
-	};
-
-	return cmocka_run_group_tests_name("crosscheck", tests, NULL, NULL);
 }

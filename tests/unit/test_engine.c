@@ -16,6 +16,7 @@
 #include "src/sim/sim.h"
 #include "src/util/clock.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { SERVER, BULK, OUTPUT_MAX = 1 << 16, PATIENCE_S = 30 };
 
@@ -177,7 +178,7 @@ static void run_with(struct fixture *f, void *(*client)(void *))
 	assert_false(tmp_exists(&f->dir, "sock"));
 }
 
-static void run__freemarket__caps_bulk_answers_resex_and_restores_at_sigterm(void **state)
+RIG_TEST(run__freemarket__caps_bulk_answers_resex_and_restores_at_sigterm)
 {
 	struct fixture *f = *state;
 
@@ -199,7 +200,7 @@ static void *watch_observing(void *arg)
 	return NULL;
 }
 
-static void run__observing__decides_and_touches_nothing(void **state)
+RIG_TEST(run__observing__decides_and_touches_nothing)
 {
 	struct fixture *f = *state;
 
@@ -224,7 +225,7 @@ static void *destroy_bulk(void *arg)
 	return NULL;
 }
 
-static void run__guest_destroyed_and_made_anew__is_followed(void **state)
+RIG_TEST(run__guest_destroyed_and_made_anew__is_followed)
 {
 	run_with(*state, destroy_bulk);
 }
@@ -236,7 +237,7 @@ static void *only_stop(void *arg)
 	return NULL;
 }
 
-static void run__after_a_run_that_was_killed__caps_are_those_from_before_it(void **state)
+RIG_TEST(run__after_a_run_that_was_killed__caps_are_those_from_before_it)
 {
 	struct fixture *f = *state;
 	char text[512];
@@ -262,7 +263,7 @@ static void run__after_a_run_that_was_killed__caps_are_those_from_before_it(void
 	assert_string_equal(tmp_read(&f->dir, "caps.json", text, sizeof(text)), "");
 }
 
-static void two_engines__in_one_process__do_not_know_of_each_other(void **state)
+RIG_TEST(two_engines__in_one_process__do_not_know_of_each_other)
 {
 	struct fixture *f = *state;
 	struct conf_error e = { 0 };
@@ -336,7 +337,7 @@ static void *reload_once(void *arg)
 	return NULL;
 }
 
-static void run__hangup__reads_the_configuration_again(void **state)
+RIG_TEST(run__hangup__reads_the_configuration_again)
 {
 	struct fixture *f = *state;
 	char file[sizeof(f->dir.at)];
@@ -371,7 +372,7 @@ static void *reload_wrong(void *arg)
 	return NULL;
 }
 
-static void run__hangup_with_a_wrong_configuration__the_former_stays_whole(void **state)
+RIG_TEST(run__hangup_with_a_wrong_configuration__the_former_stays_whole)
 {
 	struct fixture *f = *state;
 	int fd = open_notify(f);
@@ -413,7 +414,7 @@ static void *watch_latencies(void *arg)
 	return NULL;
 }
 
-static void run__server_reports_latencies__they_are_shown(void **state)
+RIG_TEST(run__server_reports_latencies__they_are_shown)
 {
 	run_with(*state, watch_latencies);
 }
@@ -428,7 +429,7 @@ static void *stop_after_watchdogs(void *arg)
 	return NULL;
 }
 
-static void run__under_systemd__tells_ready_watchdog_and_stopping(void **state)
+RIG_TEST(run__under_systemd__tells_ready_watchdog_and_stopping)
 {
 	struct fixture *f = *state;
 	int fd = open_notify(f);
@@ -450,7 +451,7 @@ static void run__under_systemd__tells_ready_watchdog_and_stopping(void **state)
 	assert_null(strstr(stopping, "WATCHDOG"));
 }
 
-static void run__watchdog_of_another_process_or_none__is_not_fed(void **state)
+RIG_TEST(run__watchdog_of_another_process_or_none__is_not_fed)
 {
 	struct fixture *f = *state;
 	int fd = open_notify(f);
@@ -522,7 +523,7 @@ static void watch_close(struct hv_watch *w)
 	hv_sim.watch->close(w);
 }
 
-static void open__hypervisor_refuses_the_nth_handle__those_before_are_closed(void **state)
+RIG_TEST(open__hypervisor_refuses_the_nth_handle__those_before_are_closed)
 {
 	static const struct {
 		int rc;
@@ -582,7 +583,7 @@ static void assert_open_fails(struct fixture *f, int rc, enum resex_exit code, c
 	assert_false(tmp_exists(&f->dir, "sock"));
 }
 
-static void open__something_wrong__is_said_and_all_is_closed(void **state)
+RIG_TEST(open__something_wrong__is_said_and_all_is_closed)
 {
 	struct fixture *f = *state;
 
@@ -597,7 +598,7 @@ static void open__something_wrong__is_said_and_all_is_closed(void **state)
 	assert_open_fails(f, -ENOENT, RESEX_BAD_CONFIG, "/nowhere/sock: ");
 }
 
-static void open__saved_caps_damaged__is_said_and_they_are_left(void **state)
+RIG_TEST(open__saved_caps_damaged__is_said_and_they_are_left)
 {
 	static const char damaged[] =
 		"{\"guests\": [{\"domid\": 1, \"uuid\": \"01010101-0101-0101-0101-010101010101\","
@@ -610,27 +611,9 @@ static void open__saved_caps_damaged__is_said_and_they_are_left(void **state)
 	assert_string_equal(tmp_read(&f->dir, "caps.json", text, sizeof(text)), damaged);
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
+/* main() calls it before the first test. */
+void unit_begin(void)
 {
-	const struct CMUnitTest tests[] = {
-		WITH(open__hypervisor_refuses_the_nth_handle__those_before_are_closed),
-		WITH(open__something_wrong__is_said_and_all_is_closed),
-		WITH(open__saved_caps_damaged__is_said_and_they_are_left),
-		WITH(two_engines__in_one_process__do_not_know_of_each_other),
-		WITH(run__freemarket__caps_bulk_answers_resex_and_restores_at_sigterm),
-		WITH(run__observing__decides_and_touches_nothing),
-		WITH(run__guest_destroyed_and_made_anew__is_followed),
-		WITH(run__after_a_run_that_was_killed__caps_are_those_from_before_it),
-		WITH(run__hangup__reads_the_configuration_again),
-		WITH(run__hangup_with_a_wrong_configuration__the_former_stays_whole),
-		WITH(run__server_reports_latencies__they_are_shown),
-		WITH(run__under_systemd__tells_ready_watchdog_and_stopping),
-		WITH(run__watchdog_of_another_process_or_none__is_not_fed),
-	};
-
 	signal(SIGPIPE, SIG_IGN); /* as resexd's main does */
 	signal(SIGHUP, SIG_DFL);  /* under nohup, the engine would ignore it */
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "src/util/file.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { MAX = 300000 };
 
@@ -33,7 +34,7 @@ static void put(const char *file, const uint8_t *bytes, size_t n)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void file__of_any_length__is_loaded_whole(void **state)
+TEST(file__of_any_length__is_loaded_whole)
 {
 	static const size_t lens[] = { 0,      1,      65535,  65536,	65537, 131071,
 				       131072, 131073, 262144, MAX - 1, MAX };
@@ -41,7 +42,6 @@ static void file__of_any_length__is_loaded_whole(void **state)
 	struct tmpdir dir;
 	struct prop p;
 
-	(void)state;
 	assert_non_null(bytes);
 	prop_start(&p);
 	tmp_open(&dir);
@@ -61,13 +61,12 @@ static void file__of_any_length__is_loaded_whole(void **state)
 	tmp_close(&dir);
 }
 
-static void file__longer_than_allowed__is_refused(void **state)
+TEST(file__longer_than_allowed__is_refused)
 {
 	static const size_t most[] = { 0, 1, 65535, 65536, 65537, MAX };
 	struct tmpdir dir;
 	struct loaded l;
 
-	(void)state;
 	tmp_open(&dir);
 	tmp_write(&dir, "f", "");
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
@@ -82,12 +81,11 @@ static void file__longer_than_allowed__is_refused(void **state)
 	tmp_close(&dir);
 }
 
-static void what_is_no_file__is_refused_at_once(void **state)
+TEST(what_is_no_file__is_refused_at_once)
 {
 	struct tmpdir dir;
 	struct loaded l;
 
-	(void)state;
 	tmp_open(&dir);
 	assert_int_equal(mkfifo(tmp_at(&dir, "fifo"), 0600), 0);
 	assert_int_equal(load(tmp_at(&dir, "fifo"), MAX, &l), -EINVAL);
@@ -99,24 +97,22 @@ static void what_is_no_file__is_refused_at_once(void **state)
 }
 
 /* Of /proc: its size is 0, and it holds something. */
-static void file__that_says_it_is_empty__is_read(void **state)
+TEST(file__that_says_it_is_empty__is_read)
 {
 	struct loaded l;
 
-	(void)state;
 	assert_int_equal(load("/proc/self/status", MAX, &l), 0);
 	assert_true(l.len > 5);
 	assert_memory_equal(l.data, "Name:", 5);
 	free(l.data);
 }
 
-static void file__saved__replaces_the_old_one(void **state)
+TEST(file__saved__replaces_the_old_one)
 {
 	struct tmpdir dir;
 	struct stat st;
 	char text[16];
 
-	(void)state;
 	tmp_open(&dir);
 	tmp_write(&dir, "f", "longer than new");
 	assert_int_equal(file_save(tmp_at(&dir, "f"), "new", 3), 0);
@@ -127,11 +123,10 @@ static void file__saved__replaces_the_old_one(void **state)
 	tmp_close(&dir);
 }
 
-static void file__that_cannot_be_replaced__is_unchanged(void **state)
+TEST(file__that_cannot_be_replaced__is_unchanged)
 {
 	struct tmpdir dir;
 
-	(void)state;
 	tmp_open(&dir);
 	assert_int_equal(mkdir(tmp_at(&dir, "d"), 0700), 0);
 	assert_int_equal(file_save(tmp_at(&dir, "d"), "new", 3), -EISDIR);
@@ -141,11 +136,10 @@ static void file__that_cannot_be_replaced__is_unchanged(void **state)
 	tmp_close(&dir);
 }
 
-static void file__removed_twice__is_removed(void **state)
+TEST(file__removed_twice__is_removed)
 {
 	struct tmpdir dir;
 
-	(void)state;
 	tmp_open(&dir);
 	tmp_write(&dir, "f", "text");
 	assert_int_equal(file_remove(tmp_at(&dir, "f")), 0);
@@ -153,19 +147,4 @@ static void file__removed_twice__is_removed(void **state)
 	assert_int_equal(file_remove(tmp_at(&dir, "f")), 0);
 	assert_int_equal(file_remove(tmp_at(&dir, "f/x")), -ENOENT);
 	tmp_close(&dir);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(file__of_any_length__is_loaded_whole),
-		cmocka_unit_test(file__longer_than_allowed__is_refused),
-		cmocka_unit_test(what_is_no_file__is_refused_at_once),
-		cmocka_unit_test(file__that_says_it_is_empty__is_read),
-		cmocka_unit_test(file__saved__replaces_the_old_one),
-		cmocka_unit_test(file__that_cannot_be_replaced__is_unchanged),
-		cmocka_unit_test(file__removed_twice__is_removed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "src/core/resos.h"
 #include "tests/unit/policy_rig.h"
+#include "tests/unit/unit.h"
 
 #define MS	 NS_PER_MS
 #define RESOS(n) ((int64_t)(n)*RESO_MILLI)
@@ -29,11 +30,10 @@ static struct cap decide_at(struct rig *g, int64_t ms, int64_t balance)
 	return g->plan.guest[5].cap;
 }
 
-static void decide__much_left__no_cap(void **state)
+TEST(decide__much_left__no_cap)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_false(decide_at(&g, 1, RESOS(1000)).limited);
 	assert_false(decide_at(&g, 500, RESOS(101)).limited);
@@ -42,22 +42,20 @@ static void decide__much_left__no_cap(void **state)
 	rig_close(&g);
 }
 
-static void decide__exactly_a_tenth_left__no_cap_yet(void **state)
+TEST(decide__exactly_a_tenth_left__no_cap_yet)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_false(decide_at(&g, 500, RESOS(100)).limited);
 	assert_int_equal(decide_at(&g, 501, RESOS(100) - 1).mpct, 90000);
 	rig_close(&g);
 }
 
-static void decide__a_tenth_of_the_epoch_or_less_remains__no_cut(void **state)
+TEST(decide__a_tenth_of_the_epoch_or_less_remains__no_cut)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_false(decide_at(&g, 900, RESOS(1)).limited);
 	assert_false(decide_at(&g, 950, RESOS(1)).limited);
@@ -70,11 +68,10 @@ static void decide__a_tenth_of_the_epoch_or_less_remains__no_cut(void **state)
 	rig_close(&g);
 }
 
-static void decide__low__cuts_a_tenth_once_a_step(void **state)
+TEST(decide__low__cuts_a_tenth_once_a_step)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_int_equal(decide_at(&g, 500, RESOS(90)).mpct, 90000);
 	assert_int_equal(decide_at(&g, 501, RESOS(89)).mpct, 90000);
@@ -86,12 +83,11 @@ static void decide__low__cuts_a_tenth_once_a_step(void **state)
 	rig_close(&g);
 }
 
-static void decide__step_of_1_ms__is_the_paper_to_the_letter(void **state)
+TEST(decide__step_of_1_ms__is_the_paper_to_the_letter)
 {
 	static struct rig g;
 	uint32_t want = 100000;
 
-	(void)state;
 	open_one(&g);
 	rig_param(&g, "step", (uint64_t)MS);
 	for (int ms = 500; ms < 520; ms++) {
@@ -101,31 +97,28 @@ static void decide__step_of_1_ms__is_the_paper_to_the_letter(void **state)
 	rig_close(&g);
 }
 
-static void decide__four_vcpus__cuts_start_at_400_percent(void **state)
+TEST(decide__four_vcpus__cuts_start_at_400_percent)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g)->bounds.vcpus = 4;
 	assert_int_equal(decide_at(&g, 500, RESOS(90)).mpct, 360000);
 	rig_close(&g);
 }
 
-static void decide__operator_had_a_cap__cuts_start_there(void **state)
+TEST(decide__operator_had_a_cap__cuts_start_there)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g)->bounds.ceiling = CAP_PERCENT(40);
 	assert_int_equal(decide_at(&g, 500, RESOS(90)).mpct, 36000);
 	rig_close(&g);
 }
 
-static void decide__nothing_left__lowest_cap_until_the_next_epoch(void **state)
+TEST(decide__nothing_left__lowest_cap_until_the_next_epoch)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_int_equal(decide_at(&g, 100, 0).mpct, 1000);
 	assert_int_equal(decide_at(&g, 950, 0).mpct, 1000);
@@ -135,42 +128,38 @@ static void decide__nothing_left__lowest_cap_until_the_next_epoch(void **state)
 	rig_close(&g);
 }
 
-static void decide__nothing_left_at_the_end__is_capped_all_the_same(void **state)
+TEST(decide__nothing_left_at_the_end__is_capped_all_the_same)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_int_equal(decide_at(&g, 999, 0).mpct, 1000);
 	rig_close(&g);
 }
 
-static void decide__nothing_was_issued__is_not_nothing_left(void **state)
+TEST(decide__nothing_was_issued__is_not_nothing_left)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g)->allocated.m = 0; /* joined at the epoch's very end */
 	assert_false(decide_at(&g, 999, 0).limited);
 	rig_close(&g);
 }
 
-static void decide__min_cap_given__is_the_lowest(void **state)
+TEST(decide__min_cap_given__is_the_lowest)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	rig_param(&g, "min_cap", 7000);
 	assert_int_equal(decide_at(&g, 100, 0).mpct, 7000);
 	rig_close(&g);
 }
 
-static void decide__next_epoch__lifts_the_cuts(void **state)
+TEST(decide__next_epoch__lifts_the_cuts)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_int_equal(decide_at(&g, 500, RESOS(90)).mpct, 90000);
 	assert_int_equal(decide_at(&g, 999, RESOS(10)).mpct, 90000);
@@ -181,12 +170,11 @@ static void decide__next_epoch__lifts_the_cuts(void **state)
 	rig_close(&g);
 }
 
-static void decide__exempt_or_not_cappable__never(void **state)
+TEST(decide__exempt_or_not_cappable__never)
 {
 	static const uint32_t flags[] = { 0, POLICY_EXEMPT, POLICY_EXEMPT | POLICY_CAPPABLE };
 	static struct rig g;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		open_one(&g)->flags = flags[i];
 		assert_false(decide_at(&g, 500, RESOS(1)).limited);
@@ -195,12 +183,11 @@ static void decide__exempt_or_not_cappable__never(void **state)
 	}
 }
 
-static void why__says_what_is_left_of_what(void **state)
+TEST(why__says_what_is_left_of_what)
 {
 	static struct rig g;
 	const struct plan_guest *p = &g.plan.guest[5];
 
-	(void)state;
 	open_one(&g);
 	decide_at(&g, 1, RESOS(900));
 	assert_int_equal(p->why[0], RESOS(900));
@@ -260,22 +247,20 @@ static void run_epoch(struct load *load, uint32_t n)
  * 2^30 B/s carry 1048 MTUs a ms: the 2 MB sender has 811 of them, the 64 KB
  * server 237; both burn a whole VCPU polling.
  */
-static void paper__2_mb_sender__burns_911_a_ms_and_is_first_cut_at_617_ms(void **state)
+TEST(paper__2_mb_sender__burns_911_a_ms_and_is_first_cut_at_617_ms)
 {
 	struct load load[2] = { { 811, 1000000, 0 }, { 237, 1000000, 0 } };
 
-	(void)state;
 	run_epoch(load, 2);
 	assert_int_equal(load[0].first_cut, 617);
 	assert_int_equal(load[1].first_cut, -1);
 }
 
 /* 64 MTUs in 209 us (paper, figure 1) are 306 a ms: too many for a quarter of the link. */
-static void paper__lone_64_kb_server_beside_three_idle_guests__is_cut(void **state)
+TEST(paper__lone_64_kb_server_beside_three_idle_guests__is_cut)
 {
 	struct load load[4] = { { 306, 1000000, 0 } };
 
-	(void)state;
 	run_epoch(load, 4);
 	assert_int_equal(load[0].first_cut, 803);
 	assert_int_equal(load[1].first_cut, -1);
@@ -283,11 +268,10 @@ static void paper__lone_64_kb_server_beside_three_idle_guests__is_cut(void **sta
 	assert_int_equal(load[0].first_cut, -1);
 }
 
-static void any_number_of_guests__one_that_only_burns_cpu__is_never_cut(void **state)
+TEST(any_number_of_guests__one_that_only_burns_cpu__is_never_cut)
 {
 	static struct load load[FLOW_GUESTS_MAX];
 
-	(void)state;
 	for (uint32_t n = 1; n <= FLOW_GUESTS_MAX; n += n < 8 ? 1 : 31) {
 		memset(load, 0, sizeof(load));
 		for (uint32_t i = 0; i < n; i++)
@@ -415,38 +399,11 @@ static void run_restated(struct prop *r)
 	rig_close(&g);
 }
 
-static void any_epochs__agree_with_the_rule_restated(void **state)
+TEST(any_epochs__agree_with_the_rule_restated)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (int i = 0; i < 200; i++)
 		run_restated(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decide__much_left__no_cap),
-		cmocka_unit_test(decide__exactly_a_tenth_left__no_cap_yet),
-		cmocka_unit_test(decide__a_tenth_of_the_epoch_or_less_remains__no_cut),
-		cmocka_unit_test(decide__low__cuts_a_tenth_once_a_step),
-		cmocka_unit_test(decide__step_of_1_ms__is_the_paper_to_the_letter),
-		cmocka_unit_test(decide__four_vcpus__cuts_start_at_400_percent),
-		cmocka_unit_test(decide__operator_had_a_cap__cuts_start_there),
-		cmocka_unit_test(decide__nothing_left__lowest_cap_until_the_next_epoch),
-		cmocka_unit_test(decide__nothing_left_at_the_end__is_capped_all_the_same),
-		cmocka_unit_test(decide__nothing_was_issued__is_not_nothing_left),
-		cmocka_unit_test(decide__min_cap_given__is_the_lowest),
-		cmocka_unit_test(decide__next_epoch__lifts_the_cuts),
-		cmocka_unit_test(decide__exempt_or_not_cappable__never),
-		cmocka_unit_test(why__says_what_is_left_of_what),
-		cmocka_unit_test(paper__2_mb_sender__burns_911_a_ms_and_is_first_cut_at_617_ms),
-		cmocka_unit_test(paper__lone_64_kb_server_beside_three_idle_guests__is_cut),
-		cmocka_unit_test(any_number_of_guests__one_that_only_burns_cpu__is_never_cut),
-		cmocka_unit_test(any_epochs__agree_with_the_rule_restated),
-	};
-
-	return cmocka_run_group_tests_name("freemarket", tests, NULL, NULL);
 }

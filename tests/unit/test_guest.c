@@ -9,6 +9,7 @@
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_latency.h"
 #include "tests/fakes/fake_ring.h"
+#include "tests/unit/unit.h"
 
 #define MS 1000000LL
 
@@ -105,7 +106,7 @@ static void drop(struct fixture *x, uint32_t i)
 	fake_write_end(&x->g);
 }
 
-static void open__before_attach__maps_nothing(void **state)
+RIG_TEST(open__before_attach__maps_nothing)
 {
 	struct fixture *x = *state;
 
@@ -114,7 +115,7 @@ static void open__before_attach__maps_nothing(void **state)
 	assert_false(look(x)->attached);
 }
 
-static void attach__guest_with_rings__opens_them(void **state)
+RIG_TEST(attach__guest_with_rings__opens_them)
 {
 	struct fixture *x = *state;
 
@@ -133,7 +134,7 @@ static void attach__guest_with_rings__opens_them(void **state)
 	assert_string_equal(x->st.fault, "");
 }
 
-static void attach__registry_cannot_be_mapped__says_so(void **state)
+RIG_TEST(attach__registry_cannot_be_mapped__says_so)
 {
 	struct fixture *x = *state;
 	struct guest_ref ref = { .type = GUEST_REF_FRAME, .ref = FAKE_FRAMES + 9 };
@@ -143,7 +144,7 @@ static void attach__registry_cannot_be_mapped__says_so(void **state)
 	assert_int_equal(x->g.m.pages, 0);
 }
 
-static void attach__by_grant__works_as_well(void **state)
+RIG_TEST(attach__by_grant__works_as_well)
 {
 	struct fixture *x = *state;
 	struct guest_ref ref = { .type = GUEST_REF_GRANT, .ref = FAKE_FRAME_REGISTRY };
@@ -154,7 +155,7 @@ static void attach__by_grant__works_as_well(void **state)
 	assert_int_equal(rings(x), 1);
 }
 
-static void attach__null__withdraws_all(void **state)
+RIG_TEST(attach__null__withdraws_all)
 {
 	struct fixture *x = *state;
 
@@ -171,7 +172,7 @@ static void attach__null__withdraws_all(void **state)
 	assert_int_equal(rings(x), 1);
 }
 
-static void refresh__nothing_changed__does_nothing(void **state)
+RIG_TEST(refresh__nothing_changed__does_nothing)
 {
 	struct fixture *x = *state;
 	uint64_t calls, walks;
@@ -188,7 +189,7 @@ static void refresh__nothing_changed__does_nothing(void **state)
 	assert_false(guest_due(x->mon, x->now));
 }
 
-static void refresh__ring_added__is_opened_and_the_others_stay_mapped(void **state)
+RIG_TEST(refresh__ring_added__is_opened_and_the_others_stay_mapped)
 {
 	struct fixture *x = *state;
 	struct ring *first;
@@ -209,7 +210,7 @@ static void refresh__ring_added__is_opened_and_the_others_stay_mapped(void **sta
 	assert_in_range(x->g.m.calls - calls, 1, 4); /* the ring, perhaps the agent's pages */
 }
 
-static void refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not(void **state)
+RIG_TEST(refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not)
 {
 	struct fixture *x = *state;
 
@@ -224,7 +225,7 @@ static void refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not
 }
 
 /* A child that was forked shows its parent's ring under an id of its own. */
-static void refresh__inherited_ring_when_its_parent_ends__is_old(void **state)
+RIG_TEST(refresh__inherited_ring_when_its_parent_ends__is_old)
 {
 	struct fixture *x = *state;
 	uint32_t parent, child;
@@ -249,7 +250,7 @@ static void refresh__inherited_ring_when_its_parent_ends__is_old(void **state)
 }
 
 /* The sampler may still be reading: neither unmapped nor freed before it has acknowledged. */
-static void refresh__ring_left__stays_readable_until_reap(void **state)
+RIG_TEST(refresh__ring_left__stays_readable_until_reap)
 {
 	struct fixture *x = *state;
 	struct ring *r;
@@ -286,7 +287,7 @@ static uint64_t gone(const struct fixture *x)
 }
 
 /* Whoever adds up what left and what is there must not miss work for a while. */
-static void gone__ring_left_and_was_not_reaped__has_what_was_shown(void **state)
+RIG_TEST(gone__ring_left_and_was_not_reaped__has_what_was_shown)
 {
 	struct fixture *x = *state;
 	struct fake_ring f;
@@ -311,7 +312,7 @@ static void gone__ring_left_and_was_not_reaped__has_what_was_shown(void **state)
 	assert_int_equal(gone(x), 3);
 }
 
-static void refresh__descriptor_changed_in_place__is_a_new_ring(void **state)
+RIG_TEST(refresh__descriptor_changed_in_place__is_a_new_ring)
 {
 	struct fixture *x = *state;
 	struct ring *before;
@@ -330,7 +331,7 @@ static void refresh__descriptor_changed_in_place__is_a_new_ring(void **state)
 	assert_true(guest_reap_pending(x->mon));
 }
 
-static void refresh__more_rings_than_maps_a_call__takes_several_calls(void **state)
+RIG_TEST(refresh__more_rings_than_maps_a_call__takes_several_calls)
 {
 	struct fixture *x = *state;
 	uint64_t calls;
@@ -353,7 +354,7 @@ static void refresh__more_rings_than_maps_a_call__takes_several_calls(void **sta
 	assert_in_range(rounds, 4, 12);
 }
 
-static void refresh__called_too_soon__is_not_now(void **state)
+RIG_TEST(refresh__called_too_soon__is_not_now)
 {
 	struct fixture *x = *state;
 	uint64_t walks;
@@ -373,7 +374,7 @@ static void refresh__called_too_soon__is_not_now(void **state)
 }
 
 /* In a PV guest each frame must be found first: calls alone are no measure. */
-static void refresh__large_ring_with_a_new_id_each_time__its_frames_are_rationed(void **state)
+RIG_TEST(refresh__large_ring_with_a_new_id_each_time__its_frames_are_rationed)
 {
 	struct fixture *x = *state;
 	uint64_t calls;
@@ -395,7 +396,7 @@ static void refresh__large_ring_with_a_new_id_each_time__its_frames_are_rationed
 	assert_in_range(x->g.m.calls - calls, 500, 900);
 }
 
-static void refresh__agent_is_writing__is_a_fault_only_when_it_stays_so(void **state)
+RIG_TEST(refresh__agent_is_writing__is_a_fault_only_when_it_stays_so)
 {
 	struct fixture *x = *state;
 
@@ -415,7 +416,7 @@ static void refresh__agent_is_writing__is_a_fault_only_when_it_stays_so(void **s
 	}
 }
 
-static void refresh__registry_no_longer_one__says_why(void **state)
+RIG_TEST(refresh__registry_no_longer_one__says_why)
 {
 	struct fixture *x = *state;
 
@@ -436,7 +437,7 @@ static void refresh__registry_no_longer_one__says_why(void **state)
 	assert_string_equal(look(x)->fault, "");
 }
 
-static void faults__each_kind__is_shown_with_its_reason(void **state)
+RIG_TEST(faults__each_kind__is_shown_with_its_reason)
 {
 	struct fixture *x = *state;
 	uint32_t header, map, desc;
@@ -467,7 +468,7 @@ static void faults__each_kind__is_shown_with_its_reason(void **state)
 	assert_int_equal(x->st.rings, 2);
 }
 
-static void faults__ring_that_failed__is_not_tried_again_until_it_changes(void **state)
+RIG_TEST(faults__ring_that_failed__is_not_tried_again_until_it_changes)
 {
 	struct fixture *x = *state;
 	uint64_t calls;
@@ -496,7 +497,7 @@ static void faults__ring_that_failed__is_not_tried_again_until_it_changes(void *
 	assert_int_equal(info_of(x, 1)->fault, RING_OK);
 }
 
-static void faults__found_by_the_sampler__lets_the_ring_go(void **state)
+RIG_TEST(faults__found_by_the_sampler__lets_the_ring_go)
 {
 	struct fixture *x = *state;
 	uint64_t pages, calls;
@@ -522,7 +523,7 @@ static void faults__found_by_the_sampler__lets_the_ring_go(void **state)
 	assert_true(guest_drop_faulty(x->mon, 999, RING_FAULT_INDEX) <= 0); /* none such */
 }
 
-static void verify__frame_moved__ring_is_mapped_anew(void **state)
+RIG_TEST(verify__frame_moved__ring_is_mapped_anew)
 {
 	struct fixture *x = *state;
 	struct ring *before;
@@ -553,7 +554,7 @@ static void verify__frame_moved__ring_is_mapped_anew(void **state)
 	}
 }
 
-static void state__heartbeat__is_seen_with_its_time(void **state)
+RIG_TEST(state__heartbeat__is_seen_with_its_time)
 {
 	struct fixture *x = *state;
 	struct mono t;
@@ -588,7 +589,7 @@ static uint32_t pages(struct fixture *x, struct latency_page **out)
 	return guest_latency_pages(x->mon, out, GUEST_LATENCIES_MAX);
 }
 
-static void latencies__named__are_mapped_and_read_at_their_pages(void **state)
+RIG_TEST(latencies__named__are_mapped_and_read_at_their_pages)
 {
 	struct latency_page *l[GUEST_LATENCIES_MAX];
 	struct report r = { 0 };
@@ -606,7 +607,7 @@ static void latencies__named__are_mapped_and_read_at_their_pages(void **state)
 	assert_int_equal(r.sum_ns, 5);
 }
 
-static void latencies__walked_again__keep_page_and_state(void **state)
+RIG_TEST(latencies__walked_again__keep_page_and_state)
 {
 	struct latency_page *l[GUEST_LATENCIES_MAX], *again[GUEST_LATENCIES_MAX];
 	struct fixture *x = *state;
@@ -621,7 +622,7 @@ static void latencies__walked_again__keep_page_and_state(void **state)
 	assert_memory_equal(l, again, 2 * sizeof(l[0]));
 }
 
-static void latencies__process_ended__its_page_stays_readable_until_reap(void **state)
+RIG_TEST(latencies__process_ended__its_page_stays_readable_until_reap)
 {
 	struct latency_page *l[GUEST_LATENCIES_MAX], *left[GUEST_LATENCIES_MAX];
 	struct report r = { 0 };
@@ -644,7 +645,7 @@ static void latencies__process_ended__its_page_stays_readable_until_reap(void **
 	assert_false(guest_reap_pending(x->mon));
 }
 
-static void latencies__same_page_named_twice__is_read_once(void **state)
+RIG_TEST(latencies__same_page_named_twice__is_read_once)
 {
 	struct latency_page *l[GUEST_LATENCIES_MAX];
 	struct fixture *x = *state;
@@ -656,7 +657,7 @@ static void latencies__same_page_named_twice__is_read_once(void **state)
 	assert_int_equal(pages(x, l), 1);
 }
 
-static void latencies__page_cannot_be_mapped__the_others_and_the_rings_are_read(void **state)
+RIG_TEST(latencies__page_cannot_be_mapped__the_others_and_the_rings_are_read)
 {
 	struct latency_page *l[GUEST_LATENCIES_MAX];
 	struct fixture *x = *state;
@@ -671,7 +672,7 @@ static void latencies__page_cannot_be_mapped__the_others_and_the_rings_are_read(
 	assert_string_equal(look(x)->fault, "");
 }
 
-static void latencies__attached_elsewhere_or_withdrawn__all_leave(void **state)
+RIG_TEST(latencies__attached_elsewhere_or_withdrawn__all_leave)
 {
 	struct latency_page *l[GUEST_LATENCIES_MAX];
 	struct fixture *x = *state;
@@ -724,7 +725,7 @@ static void scribble(struct prop *p, struct fake_guest *g)
 	fake_registry(g)->generation += 2;
 }
 
-static void guest__rewrites_its_registry_for_ever__work_stays_bounded(void **state)
+RIG_TEST(guest__rewrites_its_registry_for_ever__work_stays_bounded)
 {
 	const uint64_t own = 1 + GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX +
 			     GUEST_LATENCIES_MAX;
@@ -758,43 +759,4 @@ static void guest__rewrites_its_registry_for_ever__work_stays_bounded(void **sta
 	guest_reap(x->mon);
 	prop_assert(&p, 0, x->g.m.pages <= own + limits.pages);
 	prop_assert(&p, 0, look(x)->walks > 1000);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(open__before_attach__maps_nothing),
-		T(attach__guest_with_rings__opens_them),
-		T(attach__registry_cannot_be_mapped__says_so),
-		T(attach__by_grant__works_as_well),
-		T(attach__null__withdraws_all),
-		T(refresh__nothing_changed__does_nothing),
-		T(refresh__ring_added__is_opened_and_the_others_stay_mapped),
-		T(refresh__ring_there_at_the_first_walk__is_old_and_later_ones_are_not),
-		T(refresh__inherited_ring_when_its_parent_ends__is_old),
-		T(refresh__ring_left__stays_readable_until_reap),
-		T(gone__ring_left_and_was_not_reaped__has_what_was_shown),
-		T(refresh__descriptor_changed_in_place__is_a_new_ring),
-		T(refresh__more_rings_than_maps_a_call__takes_several_calls),
-		T(refresh__called_too_soon__is_not_now),
-		T(refresh__large_ring_with_a_new_id_each_time__its_frames_are_rationed),
-		T(refresh__agent_is_writing__is_a_fault_only_when_it_stays_so),
-		T(refresh__registry_no_longer_one__says_why),
-		T(faults__each_kind__is_shown_with_its_reason),
-		T(faults__ring_that_failed__is_not_tried_again_until_it_changes),
-		T(faults__found_by_the_sampler__lets_the_ring_go),
-		T(verify__frame_moved__ring_is_mapped_anew),
-		T(state__heartbeat__is_seen_with_its_time),
-		T(latencies__named__are_mapped_and_read_at_their_pages),
-		T(latencies__walked_again__keep_page_and_state),
-		T(latencies__process_ended__its_page_stays_readable_until_reap),
-		T(latencies__same_page_named_twice__is_read_once),
-		T(latencies__page_cannot_be_mapped__the_others_and_the_rings_are_read),
-		T(latencies__attached_elsewhere_or_withdrawn__all_leave),
-		T(guest__rewrites_its_registry_for_ever__work_stays_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

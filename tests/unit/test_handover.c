@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { TWO_THREADS_ROUNDS = 20000, BACKLOG = 3 };
 
@@ -58,14 +59,14 @@ static void assert_numbered(const struct event *ev, int64_t n)
 	assert_int_equal(ev->c, want.c);
 }
 
-static void events__none_put__none_got(void **state)
+TEST_WITH(events__none_put__none_got, open_shared, close_shared)
 {
 	struct event ev;
 
 	assert_false(event_get(*state, &ev));
 }
 
-static void events__are_got_in_the_order_they_were_put(void **state)
+TEST_WITH(events__are_got_in_the_order_they_were_put, open_shared, close_shared)
 {
 	struct event ev;
 
@@ -80,7 +81,7 @@ static void events__are_got_in_the_order_they_were_put(void **state)
 	assert_false(event_get(*state, &ev));
 }
 
-static void events__full__newest_is_dropped_and_counted(void **state)
+TEST_WITH(events__full__newest_is_dropped_and_counted, open_shared, close_shared)
 {
 	struct shared *sh = *state;
 	struct event ev;
@@ -101,7 +102,7 @@ static void events__full__newest_is_dropped_and_counted(void **state)
 	assert_false(event_get(sh, &ev));
 }
 
-static void events__one_got_from_a_full_ring__one_more_fits(void **state)
+TEST_WITH(events__one_got_from_a_full_ring__one_more_fits, open_shared, close_shared)
 {
 	struct event ev = numbered(0);
 
@@ -113,7 +114,7 @@ static void events__one_got_from_a_full_ring__one_more_fits(void **state)
 	assert_false(event_put(*state, &ev));
 }
 
-static void events__counters_wrap_at_2_32__nothing_is_lost(void **state)
+TEST_WITH(events__counters_wrap_at_2_32__nothing_is_lost, open_shared, close_shared)
 {
 	struct shared *sh = *state;
 	struct event ev;
@@ -148,7 +149,7 @@ static void *put_events(void *arg)
 	return NULL;
 }
 
-static void events__two_threads__each_is_whole_in_order_got_or_counted(void **state)
+TEST_WITH(events__two_threads__each_is_whole_in_order_got_or_counted, open_shared, close_shared)
 {
 	struct shared *sh = *state;
 	int64_t got = 0, last = -1;
@@ -205,7 +206,7 @@ static void put_snapshot(struct shared *sh, uint64_t n)
 	snap_publish(sh);
 }
 
-static void snapshots__none_published__the_reader_gets_an_empty_one(void **state)
+TEST_WITH(snapshots__none_published__the_reader_gets_an_empty_one, open_shared, close_shared)
 {
 	const struct snapshot *sn = snap_latest(*state);
 
@@ -213,14 +214,14 @@ static void snapshots__none_published__the_reader_gets_an_empty_one(void **state
 	assert_int_equal(sn->guests, 0);
 }
 
-static void snapshots__several_published__the_reader_gets_the_newest(void **state)
+TEST_WITH(snapshots__several_published__the_reader_gets_the_newest, open_shared, close_shared)
 {
 	for (uint64_t n = 1; n <= 5; n++)
 		put_snapshot(*state, n);
 	assert_int_equal(number_of(snap_latest(*state)), 5);
 }
 
-static void snapshots__none_since__the_reader_keeps_what_it_had(void **state)
+TEST_WITH(snapshots__none_since__the_reader_keeps_what_it_had, open_shared, close_shared)
 {
 	const struct snapshot *first;
 
@@ -230,14 +231,14 @@ static void snapshots__none_since__the_reader_keeps_what_it_had(void **state)
 	assert_int_equal(number_of(first), 1);
 }
 
-static void snapshots__begun_and_not_published__are_not_seen(void **state)
+TEST_WITH(snapshots__begun_and_not_published__are_not_seen, open_shared, close_shared)
 {
 	put_snapshot(*state, 1);
 	fill(snap_begin(*state), 2);
 	assert_int_equal(number_of(snap_latest(*state)), 1);
 }
 
-static void snapshots__the_one_being_read_is_never_written(void **state)
+TEST_WITH(snapshots__the_one_being_read_is_never_written, open_shared, close_shared)
 {
 	const struct snapshot *held;
 
@@ -260,7 +261,8 @@ static void *put_snapshots(void *arg)
 	return NULL;
 }
 
-static void snapshots__two_threads__each_is_whole_and_none_older_than_the_last(void **state)
+TEST_WITH(snapshots__two_threads__each_is_whole_and_none_older_than_the_last, open_shared,
+	  close_shared)
 {
 	struct shared *sh = *state;
 	uint64_t last = 0;
@@ -282,7 +284,7 @@ static void snapshots__two_threads__each_is_whole_and_none_older_than_the_last(v
 
 /* --- mail and wake-ups -------------------------------------------------- */
 
-static void mail__fields_come_back_as_they_were_packed(void **state)
+TEST(mail__fields_come_back_as_they_were_packed)
 {
 	static const struct {
 		uint32_t serial;
@@ -295,7 +297,6 @@ static void mail__fields_come_back_as_they_were_packed(void **state)
 		{ 0, 0, UINT16_MAX }, { 0x80000000u, 0x8000, 0x8000 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t w = mail_pack(rows[i].serial, rows[i].domid, rows[i].percent);
 
@@ -312,7 +313,7 @@ static bool readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-static void wake__makes_the_eventfd_readable_and_no_other(void **state)
+TEST_WITH(wake__makes_the_eventfd_readable_and_no_other, open_shared, close_shared)
 {
 	struct shared *sh = *state;
 
@@ -323,7 +324,7 @@ static void wake__makes_the_eventfd_readable_and_no_other(void **state)
 	assert_false(readable(sh->control_fd));
 }
 
-static void wake__many_times__one_read_takes_them_all(void **state)
+TEST_WITH(wake__many_times__one_read_takes_them_all, open_shared, close_shared)
 {
 	struct shared *sh = *state;
 	uint64_t n = 0;
@@ -333,29 +334,4 @@ static void wake__many_times__one_read_takes_them_all(void **state)
 	assert_int_equal(read(sh->control_fd, &n, sizeof(n)), sizeof(n));
 	assert_int_equal(n, BACKLOG);
 	assert_false(readable(sh->control_fd));
-}
-
-#define WITH_SHARED(test) cmocka_unit_test_setup_teardown(test, open_shared, close_shared)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SHARED(events__none_put__none_got),
-		WITH_SHARED(events__are_got_in_the_order_they_were_put),
-		WITH_SHARED(events__full__newest_is_dropped_and_counted),
-		WITH_SHARED(events__one_got_from_a_full_ring__one_more_fits),
-		WITH_SHARED(events__counters_wrap_at_2_32__nothing_is_lost),
-		WITH_SHARED(events__two_threads__each_is_whole_in_order_got_or_counted),
-		WITH_SHARED(snapshots__none_published__the_reader_gets_an_empty_one),
-		WITH_SHARED(snapshots__several_published__the_reader_gets_the_newest),
-		WITH_SHARED(snapshots__none_since__the_reader_keeps_what_it_had),
-		WITH_SHARED(snapshots__begun_and_not_published__are_not_seen),
-		WITH_SHARED(snapshots__the_one_being_read_is_never_written),
-		WITH_SHARED(snapshots__two_threads__each_is_whole_and_none_older_than_the_last),
-		cmocka_unit_test(mail__fields_come_back_as_they_were_packed),
-		WITH_SHARED(wake__makes_the_eventfd_readable_and_no_other),
-		WITH_SHARED(wake__many_times__one_read_takes_them_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

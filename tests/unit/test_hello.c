@@ -9,6 +9,7 @@
 #include <nettle/hmac.h>
 
 #include "tests/unit/hello_rig.h"
+#include "tests/unit/unit.h"
 
 static const uint8_t other_key[] = "qX7#vKp2!mZ9@wLd4$nRj6%tBh8^sFg2";
 
@@ -24,7 +25,7 @@ static int take_changed(int m, size_t at, uint8_t with)
 	return take(taker(&r, m), r.said[m], r.len[m]);
 }
 
-static void hmac__vectors_of_rfc_4231__come_out(void **state)
+TEST(hmac__vectors_of_rfc_4231__come_out)
 {
 	static const uint8_t want1[] = { 0xb0, 0x34, 0x4c, 0x61, 0xd8, 0xdb, 0x38, 0x53,
 					 0x5c, 0xa8, 0xaf, 0xce, 0xaf, 0x0b, 0xf1, 0x2b,
@@ -37,7 +38,6 @@ static void hmac__vectors_of_rfc_4231__come_out(void **state)
 	uint8_t key1[20], mac[SHA256_DIGEST_SIZE];
 	struct hmac_sha256_ctx ctx;
 
-	(void)state;
 	memset(key1, 0x0b, sizeof(key1));
 	hmac_sha256_set_key(&ctx, sizeof(key1), key1);
 	hmac_sha256_update(&ctx, 8, (const uint8_t *)"Hi There");
@@ -51,14 +51,13 @@ static void hmac__vectors_of_rfc_4231__come_out(void **state)
 }
 
 /* The mac of the second message, made here anew from the page's description. */
-static void answer__its_mac__is_of_name_call_and_answer(void **state)
+TEST(answer__its_mac__is_of_name_call_and_answer)
 {
 	uint8_t mac[SHA256_DIGEST_SIZE];
 	struct hmac_sha256_ctx ctx;
 	struct rig r;
 	size_t own;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, ANSWER);
 	own = r.len[ANSWER] - sizeof(mac);
@@ -70,11 +69,10 @@ static void answer__its_mac__is_of_name_call_and_answer(void **state)
 	assert_memory_equal(mac, r.said[ANSWER] + own, sizeof(mac));
 }
 
-static void hello__between_friends__ends_ready(void **state)
+TEST(hello__between_friends__ends_ready)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, KEYS);
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
@@ -85,11 +83,10 @@ static void hello__between_friends__ends_ready(void **state)
 	assert_true(r.responder.of_peer.generation == 0x1122334455667788);
 }
 
-static void hello__with_oneself__ends_ready(void **state)
+TEST(hello__with_oneself__ends_ready)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	r.conf[0] = r.conf[1];
 	begin(&r, 1);
@@ -98,12 +95,11 @@ static void hello__with_oneself__ends_ready(void **state)
 	assert_int_equal(r.responder.peer, 2);
 }
 
-static void hello__description_of_any_length__arrives(void **state)
+TEST(hello__description_of_any_length__arrives)
 {
 	uint8_t keys[HELLO_KEYS_MAX + 1], out[HELLO_MAX];
 	size_t n;
 
-	(void)state;
 	memset(keys, 0x5a, sizeof(keys));
 	for (size_t len = 0; len <= HELLO_KEYS_MAX; len++) {
 		struct rig r;
@@ -119,13 +115,12 @@ static void hello__description_of_any_length__arrives(void **state)
 	}
 }
 
-static void hello__description_too_long__is_not_told(void **state)
+TEST(hello__description_too_long__is_not_told)
 {
 	uint8_t keys[HELLO_KEYS_MAX + 1] = { 0 }, out[HELLO_MAX];
 	struct rig r;
 	size_t n;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, PROOF);
 	assert_int_equal(hello_take(&r.responder, r.said[PROOF], r.len[PROOF], out, &n),
@@ -133,12 +128,11 @@ static void hello__description_too_long__is_not_told(void **state)
 	assert_int_equal(hello_tell(&r.responder, keys, sizeof(keys), out), 0);
 }
 
-static void hello__longest_names_numbers_and_key__end_ready(void **state)
+TEST(hello__longest_names_numbers_and_key__end_ready)
 {
 	uint8_t long_key[TRANSPORT_KEY_MAX];
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	memset(long_key, 0xab, sizeof(long_key));
 	for (int i = 0; i < 2; i++) {
@@ -170,11 +164,10 @@ static int call_changed(size_t at, uint8_t with)
 	return rc < 0 ? rc : take(&r.caller, out, n);
 }
 
-static void hello__one_bit_flipped__is_refused(void **state)
+TEST(hello__one_bit_flipped__is_refused)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, KEYS);
 	for (int m = CALL; m < MESSAGES; m++) {
@@ -189,19 +182,17 @@ static void hello__one_bit_flipped__is_refused(void **state)
 	}
 }
 
-static void hello__no_hello_at_all__is_refused(void **state)
+TEST(hello__no_hello_at_all__is_refused)
 {
-	(void)state;
 	for (int m = CALL; m < MESSAGES; m++)
 		for (size_t at = 0; at < 4; at++)
 			assert_int_equal(take_changed(m, at, 0x20), -EPROTO);
 }
 
-static void hello__another_version__is_told_as_that(void **state)
+TEST(hello__another_version__is_told_as_that)
 {
 	struct rig r;
 
-	(void)state;
 	for (int m = CALL; m < MESSAGES; m++) {
 		assert_int_equal(take_changed(m, 4, 3), -EPROTONOSUPPORT);
 		assert_int_equal(take_changed(m, 5, 1), -EPROTONOSUPPORT);
@@ -212,9 +203,8 @@ static void hello__another_version__is_told_as_that(void **state)
 	assert_int_equal(take(&r.responder, r.said[CALL], 8), -EPROTONOSUPPORT);
 }
 
-static void hello__of_any_other_length__is_refused(void **state)
+TEST(hello__of_any_other_length__is_refused)
 {
-	(void)state;
 	for (int m = CALL; m < MESSAGES; m++) {
 		for (size_t len = 0; len <= HELLO_MAX + 1; len++) {
 			uint8_t in[HELLO_MAX + 1] = { 0 };
@@ -229,9 +219,8 @@ static void hello__of_any_other_length__is_refused(void **state)
 	}
 }
 
-static void hello__of_host_0_or_65__is_malformed(void **state)
+TEST(hello__of_host_0_or_65__is_malformed)
 {
-	(void)state;
 	assert_int_equal(take_changed(CALL, 8, 1), -EPROTO);	     /* host 1 becomes 0 */
 	assert_int_equal(take_changed(CALL, 8, 64), -EPROTO);	     /* 65 */
 	assert_int_equal(take_changed(ANSWER, 8, 2), -EPROTO);	     /* 2 becomes 0 */
@@ -239,11 +228,10 @@ static void hello__of_host_0_or_65__is_malformed(void **state)
 	assert_int_equal(take_changed(CALL, 8, 1 ^ 64), HELLO_MORE); /* 64 could be */
 }
 
-static void hello__without_a_generation_or_start__is_malformed(void **state)
+TEST(hello__without_a_generation_or_start__is_malformed)
 {
 	struct rig r;
 
-	(void)state;
 	for (int k = 0; k < 4; k++) {
 		int i = k / 2;
 
@@ -255,9 +243,8 @@ static void hello__without_a_generation_or_start__is_malformed(void **state)
 	}
 }
 
-static void hello__what_must_be_zero_is_not__is_malformed(void **state)
+TEST(hello__what_must_be_zero_is_not__is_malformed)
 {
-	(void)state;
 	for (size_t at = 12; at < 16; at++) {
 		assert_int_equal(take_changed(CALL, at, 0x80), -EPROTO);
 		assert_int_equal(take_changed(ANSWER, at, 0x80), -EPROTO);
@@ -265,18 +252,16 @@ static void hello__what_must_be_zero_is_not__is_malformed(void **state)
 	}
 }
 
-static void hello__keys_of_a_wrong_length__are_malformed(void **state)
+TEST(hello__keys_of_a_wrong_length__are_malformed)
 {
-	(void)state;
 	for (size_t at = 8; at < 12; at++)
 		assert_int_equal(take_changed(KEYS, at, 0x10), -EPROTO);
 }
 
-static void hello__out_of_turn__is_refused(void **state)
+TEST(hello__out_of_turn__is_refused)
 {
 	struct rig all, r;
 
-	(void)state;
 	rig_init(&all);
 	speak(&all, KEYS);
 	for (int m = CALL; m < MESSAGES; m++) {
@@ -291,12 +276,11 @@ static void hello__out_of_turn__is_refused(void **state)
 	}
 }
 
-static void call__of_another_cluster__is_told_as_that(void **state)
+TEST(call__of_another_cluster__is_told_as_that)
 {
 	static const char *const names[] = { "beta", "alphA", "alph", "alphaa" };
 	struct rig r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		rig_init(&r);
 		memset(r.conf[0].cluster, 0, sizeof(r.conf[0].cluster));
@@ -306,12 +290,11 @@ static void call__of_another_cluster__is_told_as_that(void **state)
 	}
 }
 
-static void call__cluster_name_not_ended_empty_or_followed__is_malformed(void **state)
+TEST(call__cluster_name_not_ended_empty_or_followed__is_malformed)
 {
 	enum { NAME = 72 };
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, CALL);
 	assert_memory_equal(r.said[CALL] + NAME, "alpha", 6);
@@ -325,9 +308,8 @@ static void call__cluster_name_not_ended_empty_or_followed__is_malformed(void **
 		assert_int_equal(take_changed(CALL, NAME + at, 'x'), -EPROTO);
 }
 
-static void call__for_another_host__is_told_as_that(void **state)
+TEST(call__for_another_host__is_told_as_that)
 {
-	(void)state;
 	assert_int_equal(take_changed(CALL, 10, 1), -EHOSTUNREACH);
 	assert_int_equal(take_changed(CALL, 11, 1), -EHOSTUNREACH);
 }
@@ -346,11 +328,10 @@ static void sign(struct rig *r, int m, const char *name, const uint8_t *with)
 	hmac_sha256_digest(&ctx, SHA256_DIGEST_SIZE, r->said[m] + own);
 }
 
-static void answer__of_another_host_that_holds_the_key__is_told_as_that(void **state)
+TEST(answer__of_another_host_that_holds_the_key__is_told_as_that)
 {
 	struct rig r;
 
-	(void)state;
 	for (size_t at = 8; at <= 10; at += 2) { /* from, then to */
 		rig_init(&r);
 		speak(&r, ANSWER);
@@ -360,11 +341,10 @@ static void answer__of_another_host_that_holds_the_key__is_told_as_that(void **s
 	}
 }
 
-static void answer__of_who_holds_another_key__is_refused(void **state)
+TEST(answer__of_who_holds_another_key__is_refused)
 {
 	struct rig r;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		rig_init(&r);
 		r.conf[i].key = other_key;
@@ -373,13 +353,12 @@ static void answer__of_who_holds_another_key__is_refused(void **state)
 	}
 }
 
-static void mac__of_a_liar__is_refused_and_of_a_friend_taken(void **state)
+TEST(mac__of_a_liar__is_refused_and_of_a_friend_taken)
 {
 	static const char *const name[] = { "", "resex: answer 2 ", "resex: proof 2  ",
 					    "resex: keys 2   " };
 	struct rig r;
 
-	(void)state;
 	for (int m = ANSWER; m < MESSAGES; m++) {
 		rig_init(&r);
 		speak(&r, m);
@@ -396,11 +375,10 @@ static void mac__of_a_liar__is_refused_and_of_a_friend_taken(void **state)
 	}
 }
 
-static void replay__of_an_earlier_session__is_refused(void **state)
+TEST(replay__of_an_earlier_session__is_refused)
 {
 	struct rig old, r;
 
-	(void)state;
 	rig_init(&old);
 	speak(&old, KEYS);
 	for (int m = ANSWER; m < MESSAGES; m++) {
@@ -412,11 +390,10 @@ static void replay__of_an_earlier_session__is_refused(void **state)
 }
 
 /* An old session's half, to one whose nonce alone is new. */
-static void replay__one_nonce_new__is_refused(void **state)
+TEST(replay__one_nonce_new__is_refused)
 {
 	struct rig old, r;
 
-	(void)state;
 	rig_init(&old);
 	speak(&old, KEYS);
 
@@ -432,11 +409,10 @@ static void replay__one_nonce_new__is_refused(void **state)
 }
 
 /* A restarted host's nonce is new, but were it not: the generation still tells. */
-static void replay__generation_new__is_refused(void **state)
+TEST(replay__generation_new__is_refused)
 {
 	struct rig old, r;
 
-	(void)state;
 	rig_init(&old);
 	speak(&old, KEYS);
 	rig_init(&r);
@@ -455,13 +431,12 @@ static void replay__generation_new__is_refused(void **state)
 }
 
 /* Host 1 calls host 2, whose port a liar holds: it calls host 1 back and says what it hears. */
-static void reflection__of_the_call__is_for_another_host(void **state)
+TEST(reflection__of_the_call__is_for_another_host)
 {
 	struct rig r;
 	struct hello own;
 	uint8_t nonce[HELLO_NONCE] = { 9 };
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, CALL);
 	hello_begin(&own, HELLO_RESPONDER, &r.conf[0], 0, nonce);
@@ -469,11 +444,10 @@ static void reflection__of_the_call__is_for_another_host(void **state)
 }
 
 /* Links to oneself have one number at both ends: only the roles can tell a reflection. */
-static void reflection__to_oneself__is_refused(void **state)
+TEST(reflection__to_oneself__is_refused)
 {
 	struct rig r;
 
-	(void)state;
 	for (int m = CALL; m < MESSAGES; m++) {
 		rig_init(&r);
 		r.conf[1] = r.conf[0];
@@ -485,9 +459,8 @@ static void reflection__to_oneself__is_refused(void **state)
 	}
 }
 
-static void hello__after_an_error__takes_nothing_more(void **state)
+TEST(hello__after_an_error__takes_nothing_more)
 {
-	(void)state;
 	for (int m = CALL; m < MESSAGES; m++) {
 		struct rig r;
 		uint8_t wrong[HELLO_MAX];
@@ -501,12 +474,11 @@ static void hello__after_an_error__takes_nothing_more(void **state)
 	}
 }
 
-static void hello__after_its_end__takes_and_tells_nothing_more(void **state)
+TEST(hello__after_its_end__takes_and_tells_nothing_more)
 {
 	uint8_t out[HELLO_MAX];
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, KEYS);
 	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), -EPROTO);
@@ -517,12 +489,11 @@ static void hello__after_its_end__takes_and_tells_nothing_more(void **state)
 }
 
 /* Before its proof was taken, a caller has not heard one byte of the region. */
-static void hello__description__is_in_the_last_message_alone(void **state)
+TEST(hello__description__is_in_the_last_message_alone)
 {
 	uint8_t out[HELLO_MAX];
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, PROOF);
 	assert_int_equal(hello_tell(&r.responder, description, sizeof(description), out), 0);
@@ -542,11 +513,10 @@ static bool has_key(const void *data, size_t len)
 	return false;
 }
 
-static void key__is_in_no_message_text_or_state(void **state)
+TEST(key__is_in_no_message_text_or_state)
 {
 	struct rig r;
 
-	(void)state;
 	assert_true(has_key(key + 3, 9));
 	rig_init(&r);
 	speak(&r, KEYS);
@@ -559,13 +529,12 @@ static void key__is_in_no_message_text_or_state(void **state)
 	assert_false(has_key(&r.responder, sizeof(r.responder)));
 }
 
-static void why__of_each_error__is_its_own(void **state)
+TEST(why__of_each_error__is_its_own)
 {
 	static const int rc[] = { -EPROTO, -EPROTONOSUPPORT, -EXDEV, -EHOSTUNREACH,
 				  -EACCES, -ECONNRESET,	     -EIO,   -EBADE };
 	enum { N = sizeof(rc) / sizeof(*rc) };
 
-	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		assert_true(strlen(hello_why(rc[i])) > 10 && strlen(hello_why(rc[i])) < 100);
 		for (size_t k = 0; k < i; k++)
@@ -573,12 +542,11 @@ static void why__of_each_error__is_its_own(void **state)
 	}
 }
 
-static void wipe__leaves_nothing(void **state)
+TEST(wipe__leaves_nothing)
 {
 	static const struct hello nothing;
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	speak(&r, KEYS);
 	hello_wipe(&r.responder);
@@ -586,12 +554,11 @@ static void wipe__leaves_nothing(void **state)
 }
 
 /* Parts of what was said elsewhere, and a byte or two changed. */
-static void hello__parts_of_another_session__are_never_taken(void **state)
+TEST(hello__parts_of_another_session__are_never_taken)
 {
 	struct rig old;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	rig_init(&old);
 	speak(&old, KEYS);
@@ -614,46 +581,4 @@ static void hello__parts_of_another_session__are_never_taken(void **state)
 		if (memcmp(r.said[m], right, r.len[m]) != 0)
 			prop_assert(&p, step, take(taker(&r, m), r.said[m], r.len[m]) < 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hmac__vectors_of_rfc_4231__come_out),
-		cmocka_unit_test(answer__its_mac__is_of_name_call_and_answer),
-		cmocka_unit_test(hello__between_friends__ends_ready),
-		cmocka_unit_test(hello__with_oneself__ends_ready),
-		cmocka_unit_test(hello__description_of_any_length__arrives),
-		cmocka_unit_test(hello__description_too_long__is_not_told),
-		cmocka_unit_test(hello__longest_names_numbers_and_key__end_ready),
-		cmocka_unit_test(hello__one_bit_flipped__is_refused),
-		cmocka_unit_test(hello__no_hello_at_all__is_refused),
-		cmocka_unit_test(hello__another_version__is_told_as_that),
-		cmocka_unit_test(hello__of_any_other_length__is_refused),
-		cmocka_unit_test(hello__of_host_0_or_65__is_malformed),
-		cmocka_unit_test(hello__without_a_generation_or_start__is_malformed),
-		cmocka_unit_test(hello__what_must_be_zero_is_not__is_malformed),
-		cmocka_unit_test(hello__keys_of_a_wrong_length__are_malformed),
-		cmocka_unit_test(hello__out_of_turn__is_refused),
-		cmocka_unit_test(call__of_another_cluster__is_told_as_that),
-		cmocka_unit_test(call__cluster_name_not_ended_empty_or_followed__is_malformed),
-		cmocka_unit_test(call__for_another_host__is_told_as_that),
-		cmocka_unit_test(answer__of_another_host_that_holds_the_key__is_told_as_that),
-		cmocka_unit_test(answer__of_who_holds_another_key__is_refused),
-		cmocka_unit_test(mac__of_a_liar__is_refused_and_of_a_friend_taken),
-		cmocka_unit_test(replay__of_an_earlier_session__is_refused),
-		cmocka_unit_test(replay__one_nonce_new__is_refused),
-		cmocka_unit_test(replay__generation_new__is_refused),
-		cmocka_unit_test(reflection__of_the_call__is_for_another_host),
-		cmocka_unit_test(reflection__to_oneself__is_refused),
-		cmocka_unit_test(hello__after_an_error__takes_nothing_more),
-		cmocka_unit_test(hello__after_its_end__takes_and_tells_nothing_more),
-		cmocka_unit_test(hello__description__is_in_the_last_message_alone),
-		cmocka_unit_test(key__is_in_no_message_text_or_state),
-		cmocka_unit_test(why__of_each_error__is_its_own),
-		cmocka_unit_test(wipe__leaves_nothing),
-		cmocka_unit_test(hello__parts_of_another_session__are_never_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

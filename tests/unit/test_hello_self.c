@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What hosts say of themselves in the hello: starts, and agreements that differ. */
 #include "tests/unit/hello_rig.h"
+#include "tests/unit/unit.h"
 
-static void hello__between_friends__each_knows_the_others_start(void **state)
+TEST(hello__between_friends__each_knows_the_others_start)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	r.conf[0].start = 0xfedcba9876543210;
 	r.conf[1].start = 1;
@@ -29,9 +29,8 @@ static void rig_disagree(struct rig *r, unsigned bit)
 	begin(r, 1);
 }
 
-static void agreement__another__both_ends_know(void **state)
+TEST(agreement__another__both_ends_know)
 {
-	(void)state;
 	for (unsigned bit = 0; bit < 64; bit++) {
 		uint8_t out[HELLO_MAX];
 		struct rig r;
@@ -45,11 +44,10 @@ static void agreement__another__both_ends_know(void **state)
 }
 
 /* A wrong proof tells nothing of its sender, whatever it said. */
-static void agreement__another_without_the_key__is_a_wrong_proof(void **state)
+TEST(agreement__another_without_the_key__is_a_wrong_proof)
 {
 	struct rig r;
 
-	(void)state;
 	rig_disagree(&r, 5);
 	speak(&r, PROOF);
 	r.said[PROOF][r.len[PROOF] - 1] ^= 1;
@@ -62,11 +60,10 @@ static void agreement__another_without_the_key__is_a_wrong_proof(void **state)
 }
 
 /* A responder that does not mind gets no link all the same. */
-static void agreement__another_and_the_keys_are_told__is_refused(void **state)
+TEST(agreement__another_and_the_keys_are_told__is_refused)
 {
 	struct rig r;
 
-	(void)state;
 	rig_disagree(&r, 63);
 	speak(&r, ANSWER);
 	r.responder.of_self.agreement = r.responder.of_peer.agreement;
@@ -79,11 +76,10 @@ static void agreement__another_and_the_keys_are_told__is_refused(void **state)
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), -EBADE);
 }
 
-static void ended__when_all_agree_or_too_early__is_as_it_ended(void **state)
+TEST(ended__when_all_agree_or_too_early__is_as_it_ended)
 {
 	struct rig r;
 
-	(void)state;
 	rig_disagree(&r, 1);
 	assert_int_equal(hello_ended(&r.caller, -ETIMEDOUT), -ETIMEDOUT);
 	speak(&r, CALL);
@@ -93,17 +89,4 @@ static void ended__when_all_agree_or_too_early__is_as_it_ended(void **state)
 	assert_int_equal(hello_ended(&r.caller, -ECONNRESET), -ECONNRESET);
 	hello_wipe(&r.caller);
 	assert_int_equal(hello_ended(&r.caller, -ECONNRESET), -ECONNRESET);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hello__between_friends__each_knows_the_others_start),
-		cmocka_unit_test(agreement__another__both_ends_know),
-		cmocka_unit_test(agreement__another_without_the_key__is_a_wrong_proof),
-		cmocka_unit_test(agreement__another_and_the_keys_are_told__is_refused),
-		cmocka_unit_test(ended__when_all_agree_or_too_early__is_as_it_ended),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

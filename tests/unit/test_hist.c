@@ -4,6 +4,7 @@
 
 #include "src/util/hist.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { VALUES = 100 };
 
@@ -42,7 +43,7 @@ static uint64_t some_ns(struct prop *p)
 	return prop_hostile(p) >> prop_range(p, 7, 40);
 }
 
-static void any_latencies__quantiles_are_at_most_a_256th_more(void **state)
+RIG_TEST(any_latencies__quantiles_are_at_most_a_256th_more)
 {
 	struct fixture *f = *state;
 	struct prop p;
@@ -69,7 +70,7 @@ static void any_latencies__quantiles_are_at_most_a_256th_more(void **state)
 	}
 }
 
-static void known_latencies__have_their_mean_and_deviation(void **state)
+RIG_TEST(known_latencies__have_their_mean_and_deviation)
 {
 	static const uint64_t v[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 	struct fixture *f = *state;
@@ -81,7 +82,7 @@ static void known_latencies__have_their_mean_and_deviation(void **state)
 	assert_int_equal(hist_quantile(&f->a, 500), 4);
 }
 
-static void latencies__an_hour_apart__have_their_deviation(void **state)
+RIG_TEST(latencies__an_hour_apart__have_their_deviation)
 {
 	struct fixture *f = *state;
 
@@ -93,7 +94,7 @@ static void latencies__an_hour_apart__have_their_deviation(void **state)
 	assert_true(hist_deviation(&f->b) == UINT64_MAX / 2);
 }
 
-static void nothing_added__all_figures_are_zero(void **state)
+RIG_TEST(nothing_added__all_figures_are_zero)
 {
 	struct fixture *f = *state;
 
@@ -104,7 +105,7 @@ static void nothing_added__all_figures_are_zero(void **state)
 	assert_memory_equal(&f->a, &f->all, sizeof(f->a));
 }
 
-static void one_latency__is_all_its_quantiles_and_does_not_deviate(void **state)
+RIG_TEST(one_latency__is_all_its_quantiles_and_does_not_deviate)
 {
 	struct fixture *f = *state;
 
@@ -121,7 +122,7 @@ static bool same_sumsq(const struct hist *a, const struct hist *b)
 }
 
 /* Sums of squares are rounded: in another order the last digits may differ. */
-static void merge__is_as_if_all_had_been_added_to_one(void **state)
+RIG_TEST(merge__is_as_if_all_had_been_added_to_one)
 {
 	struct fixture *f = *state;
 	struct prop p;
@@ -146,7 +147,7 @@ static void merge__is_as_if_all_had_been_added_to_one(void **state)
 }
 
 /* Squares below 2^32 in number: exact, whatever the order. */
-static void merge__of_small_values__keeps_the_deviation_to_the_digit(void **state)
+RIG_TEST(merge__of_small_values__keeps_the_deviation_to_the_digit)
 {
 	struct fixture *f = *state;
 	struct prop p;
@@ -164,7 +165,7 @@ static void merge__of_small_values__keeps_the_deviation_to_the_digit(void **stat
 	assert_int_equal(hist_mean(&f->a), hist_mean(&f->all));
 }
 
-static void top__of_each_bucket__counts_there_and_one_more_does_not(void **state)
+RIG_TEST(top__of_each_bucket__counts_there_and_one_more_does_not)
 {
 	struct fixture *f = *state;
 
@@ -181,7 +182,7 @@ static void top__of_each_bucket__counts_there_and_one_more_does_not(void **state
 	assert_true(hist_top(HIST_BUCKETS - 1) == UINT64_MAX);
 }
 
-static void quantile__of_so_many_that_a_thousandfold_wraps__is_right(void **state)
+RIG_TEST(quantile__of_so_many_that_a_thousandfold_wraps__is_right)
 {
 	struct fixture *f = *state;
 
@@ -191,30 +192,4 @@ static void quantile__of_so_many_that_a_thousandfold_wraps__is_right(void **stat
 	assert_int_equal(hist_quantile(&f->a, 0), 1);
 	assert_int_equal(hist_quantile(&f->a, 500), 5);
 	assert_int_equal(hist_quantile(&f->a, 1000), 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(any_latencies__quantiles_are_at_most_a_256th_more,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(known_latencies__have_their_mean_and_deviation,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(latencies__an_hour_apart__have_their_deviation,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_added__all_figures_are_zero, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			one_latency__is_all_its_quantiles_and_does_not_deviate, setup, teardown),
-		cmocka_unit_test_setup_teardown(merge__is_as_if_all_had_been_added_to_one, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			merge__of_small_values__keeps_the_deviation_to_the_digit, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			top__of_each_bucket__counts_there_and_one_more_does_not, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			quantile__of_so_many_that_a_thousandfold_wraps__is_right, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

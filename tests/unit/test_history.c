@@ -7,6 +7,7 @@
 
 #include "tests/shared/history.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 /*
  * Host 1 is home of the locks and has node 0 (service 1) and nodes 1, 2, 3
@@ -169,11 +170,10 @@ static void expect(const struct rig *r, enum history_violation v)
 	assert_string_equal(history_name(r->h.violation), history_name(v));
 }
 
-static void right_move__nothing_found(void **state)
+TEST(right_move__nothing_found)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	move(&r, 2, 1, 1);
 	unlock(&r, 2, 2);
@@ -183,11 +183,10 @@ static void right_move__nothing_found(void **state)
 	assert_int_equal(history_count(&r.h, 1), 2);
 }
 
-static void lock__taken_with_an_old_seq__fence(void **state)
+TEST(lock__taken_with_an_old_seq__fence)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 5);
 	unlock(&r, 2, 1);
@@ -195,11 +194,10 @@ static void lock__taken_with_an_old_seq__fence(void **state)
 	expect(&r, HISTORY_FENCE);
 }
 
-static void node__word_that_stood_before__fence(void **state)
+TEST(node__word_that_stood_before__fence)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	cas(&r, 2, region_node_offset(1), region_word(2, 0), region_word(2, 1));
 	add(&r, (struct history_record){ .type = HISTORY_BOOT, .host = 1, .boot = 1 });
@@ -208,31 +206,28 @@ static void node__word_that_stood_before__fence(void **state)
 	expect(&r, HISTORY_FENCE);
 }
 
-static void node__of_no_service__found(void **state)
+TEST(node__of_no_service__found)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	move(&r, 2, 1, 3);
 	expect(&r, HISTORY_SERVICE);
 }
 
-static void node__changed_by_nobody__found(void **state)
+TEST(node__changed_by_nobody__found)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	cas(&r, 2, region_node_offset(1), region_word(2, 7), region_word(1, 8));
 	expect(&r, HISTORY_SERVICE);
 }
 
-static void move__without_the_donors_lock__found(void **state)
+TEST(move__without_the_donors_lock__found)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	count_by(&r, 2);
@@ -240,22 +235,20 @@ static void move__without_the_donors_lock__found(void **state)
 	expect(&r, HISTORY_UNLOCKED);
 }
 
-static void move__after_its_own_release__found(void **state)
+TEST(move__after_its_own_release__found)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	unlock(&r, 2, 1);
 	move(&r, 2, 1, 1);
 	expect(&r, HISTORY_UNLOCKED);
 }
 
-static void move__after_a_newer_holder_decided__overlap(void **state)
+TEST(move__after_a_newer_holder_decided__overlap)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.t += 1000;
 	take_both(&r, 3, 2);
@@ -265,11 +258,10 @@ static void move__after_a_newer_holder_decided__overlap(void **state)
 	expect(&r, HISTORY_OVERLAP);
 }
 
-static void move__of_an_old_holder_before_the_newer_decides__fine(void **state)
+TEST(move__of_an_old_holder_before_the_newer_decides__fine)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.t += 1000;
 	take_both(&r, 3, 2);
@@ -277,11 +269,10 @@ static void move__of_an_old_holder_before_the_newer_decides__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
-static void move__on_a_count_that_changed__minimum(void **state)
+TEST(move__on_a_count_that_changed__minimum)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.t += 1000;
 	take_both(&r, 3, 2);
@@ -295,11 +286,10 @@ static void move__on_a_count_that_changed__minimum(void **state)
 	expect(&r, HISTORY_MINIMUM);
 }
 
-static void move__on_a_count_that_changed_and_another_came__stale(void **state)
+TEST(move__on_a_count_that_changed_and_another_came__stale)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.t += 1000;
 	take_both(&r, 3, 2);
@@ -315,11 +305,10 @@ static void move__on_a_count_that_changed_and_another_came__stale(void **state)
 	expect(&r, HISTORY_STALE);
 }
 
-static void move__without_a_count__stale(void **state)
+TEST(move__without_a_count__stale)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	count_by(&r, 2); /* before the locks */
 	take_both(&r, 2, 1);
@@ -329,11 +318,10 @@ static void move__without_a_count__stale(void **state)
 	expect(&r, HISTORY_STALE);
 }
 
-static void move__on_a_count_of_which_it_did_not_hear__stale(void **state)
+TEST(move__on_a_count_of_which_it_did_not_hear__stale)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	take_both(&r, 2, 1);
 	reads(&r, 2, true);
@@ -343,11 +331,10 @@ static void move__on_a_count_of_which_it_did_not_hear__stale(void **state)
 	expect(&r, HISTORY_STALE);
 }
 
-static void move__of_the_last_node__minimum(void **state)
+TEST(move__of_the_last_node__minimum)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	loaded(&r, HISTORY_HIGH, 2);
 	r.t += 2000;
@@ -355,11 +342,10 @@ static void move__of_the_last_node__minimum(void **state)
 	expect(&r, HISTORY_MINIMUM);
 }
 
-static void move__of_the_last_but_one_that_began_anew__fine(void **state)
+TEST(move__of_the_last_but_one_that_began_anew__fine)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.h.conf.minimum[2] = 2; /* of 1, 2, 3, which were all counted */
 	add(&r, (struct history_record){ .type = HISTORY_BOOT, .host = 1, .boot = 1 });
@@ -371,11 +357,10 @@ static void move__of_the_last_but_one_that_began_anew__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
-static void move__of_which_a_balancer_was_not_told__found(void **state)
+TEST(move__of_which_a_balancer_was_not_told__found)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	take_both(&r, 2, 1);
 	count_by(&r, 2);
@@ -384,11 +369,10 @@ static void move__of_which_a_balancer_was_not_told__found(void **state)
 	expect(&r, HISTORY_UNTOLD);
 }
 
-static void move__of_which_a_removed_balancer_was_not_told__fine(void **state)
+TEST(move__of_which_a_removed_balancer_was_not_told__fine)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	view(&r, 2, 0x7, 1);
 	take_both(&r, 2, 1);
@@ -398,11 +382,10 @@ static void move__of_which_a_removed_balancer_was_not_told__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
-static void leases__two_at_once__found(void **state)
+TEST(leases__two_at_once__found)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (uint16_t h = 2; h <= 3; h++)
 		add(&r, (struct history_record){
@@ -410,11 +393,10 @@ static void leases__two_at_once__found(void **state)
 	expect(&r, HISTORY_LEASE);
 }
 
-static void leases__one_after_the_other__fine(void **state)
+TEST(leases__one_after_the_other__fine)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	for (uint64_t i = 0; i < 6; i++)
 		add(&r, (struct history_record){ .type = HISTORY_MAY,
@@ -433,11 +415,10 @@ static void told_view(struct rig *r, uint16_t host, uint64_t number)
 					.value = 0xf });
 }
 
-static void lock__of_a_newer_view_than_told__behind(void **state)
+TEST(lock__of_a_newer_view_than_told__behind)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	told_view(&r, 2, 6);
 	told_view(&r, 3, 5);
@@ -447,11 +428,10 @@ static void lock__of_a_newer_view_than_told__behind(void **state)
 	expect(&r, HISTORY_BEHIND);
 }
 
-static void lock__of_the_view_that_was_told_or_of_a_start__fine(void **state)
+TEST(lock__of_the_view_that_was_told_or_of_a_start__fine)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	told_view(&r, 2, 6);
 	told_view(&r, 3, 5);
@@ -463,11 +443,10 @@ static void lock__of_the_view_that_was_told_or_of_a_start__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
-static void lock__broken_early__theft(void **state)
+TEST(lock__broken_early__theft)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	r.t += 400;
@@ -475,44 +454,40 @@ static void lock__broken_early__theft(void **state)
 	expect(&r, HISTORY_THEFT);
 }
 
-static void lock__of_another_released__theft(void **state)
+TEST(lock__of_another_released__theft)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	unlock(&r, 3, 1);
 	expect(&r, HISTORY_THEFT);
 }
 
-static void lock__taken_while_a_higher_is_held__order(void **state)
+TEST(lock__taken_while_a_higher_is_held__order)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 2, 1);
 	lock(&r, 2, 1, 1);
 	expect(&r, HISTORY_ORDER);
 }
 
-static void move__second_for_one_load__twice(void **state)
+TEST(move__second_for_one_load__twice)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	move(&r, 2, 1, 1);
 	move(&r, 2, 2, 1);
 	expect(&r, HISTORY_TWICE);
 }
 
-static void move__for_a_short_load__burst(void **state)
+TEST(move__for_a_short_load__burst)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	loaded(&r, HISTORY_LOW, 1);
 	loaded(&r, HISTORY_HIGH, 1);
@@ -520,11 +495,10 @@ static void move__for_a_short_load__burst(void **state)
 	expect(&r, HISTORY_BURST);
 }
 
-static void holder__dead_for_long__delay(void **state)
+TEST(holder__dead_for_long__delay)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
@@ -534,11 +508,10 @@ static void holder__dead_for_long__delay(void **state)
 	expect(&r, HISTORY_DELAY);
 }
 
-static void move__after_who_decided_without_seeing_the_node__fine(void **state)
+TEST(move__after_who_decided_without_seeing_the_node__fine)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.t += 1000;
 	take_both(&r, 3, 2);
@@ -547,11 +520,10 @@ static void move__after_who_decided_without_seeing_the_node__fine(void **state)
 	expect(&r, HISTORY_FINE);
 }
 
-static void move__after_who_decided_without_hearing_of_the_node__fine(void **state)
+TEST(move__after_who_decided_without_hearing_of_the_node__fine)
 {
 	struct rig r;
 
-	(void)state;
 	prepare(&r);
 	r.t += 1000;
 	take_both(&r, 3, 2);
@@ -561,11 +533,10 @@ static void move__after_who_decided_without_hearing_of_the_node__fine(void **sta
 	expect(&r, HISTORY_FINE);
 }
 
-static void holder__dead_and_waited_for_by_one_after_the_other__delay(void **state)
+TEST(holder__dead_and_waited_for_by_one_after_the_other__delay)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
@@ -577,11 +548,10 @@ static void holder__dead_and_waited_for_by_one_after_the_other__delay(void **sta
 	expect(&r, HISTORY_DELAY);
 }
 
-static void holder__dead_for_as_long_as_allowed__fine(void **state)
+TEST(holder__dead_for_as_long_as_allowed__fine)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	lock(&r, 2, 1, 1);
 	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
@@ -593,67 +563,24 @@ static void holder__dead_for_as_long_as_allowed__fine(void **state)
 	assert_in_range(r.h.service[1].delay, 1500, 2000);
 }
 
-static void lock__taken_without_quorum__minority(void **state)
+TEST(lock__taken_without_quorum__minority)
 {
 	struct rig r;
 
-	(void)state;
 	begin(&r);
 	view(&r, 2, 0x2, 0);
 	lock(&r, 2, 1, 1);
 	expect(&r, HISTORY_MINORITY);
 }
 
-static void hash__any_field_changed__differs(void **state)
+TEST(hash__any_field_changed__differs)
 {
 	struct rig a, b;
 
-	(void)state;
 	prepare(&a);
 	prepare(&b);
 	assert_true(a.h.hash == b.h.hash);
 	move(&a, 2, 1, 1);
 	move(&b, 2, 2, 1);
 	assert_true(a.h.hash != b.h.hash);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(right_move__nothing_found),
-		cmocka_unit_test(lock__taken_with_an_old_seq__fence),
-		cmocka_unit_test(node__word_that_stood_before__fence),
-		cmocka_unit_test(node__of_no_service__found),
-		cmocka_unit_test(node__changed_by_nobody__found),
-		cmocka_unit_test(move__without_the_donors_lock__found),
-		cmocka_unit_test(move__after_its_own_release__found),
-		cmocka_unit_test(move__after_a_newer_holder_decided__overlap),
-		cmocka_unit_test(move__of_an_old_holder_before_the_newer_decides__fine),
-		cmocka_unit_test(move__on_a_count_that_changed__minimum),
-		cmocka_unit_test(move__on_a_count_that_changed_and_another_came__stale),
-		cmocka_unit_test(move__without_a_count__stale),
-		cmocka_unit_test(move__on_a_count_of_which_it_did_not_hear__stale),
-		cmocka_unit_test(move__of_the_last_node__minimum),
-		cmocka_unit_test(move__of_the_last_but_one_that_began_anew__fine),
-		cmocka_unit_test(move__of_which_a_balancer_was_not_told__found),
-		cmocka_unit_test(move__of_which_a_removed_balancer_was_not_told__fine),
-		cmocka_unit_test(leases__two_at_once__found),
-		cmocka_unit_test(leases__one_after_the_other__fine),
-		cmocka_unit_test(lock__of_a_newer_view_than_told__behind),
-		cmocka_unit_test(lock__of_the_view_that_was_told_or_of_a_start__fine),
-		cmocka_unit_test(lock__broken_early__theft),
-		cmocka_unit_test(lock__of_another_released__theft),
-		cmocka_unit_test(lock__taken_while_a_higher_is_held__order),
-		cmocka_unit_test(move__second_for_one_load__twice),
-		cmocka_unit_test(move__for_a_short_load__burst),
-		cmocka_unit_test(holder__dead_for_long__delay),
-		cmocka_unit_test(move__after_who_decided_without_seeing_the_node__fine),
-		cmocka_unit_test(move__after_who_decided_without_hearing_of_the_node__fine),
-		cmocka_unit_test(holder__dead_and_waited_for_by_one_after_the_other__delay),
-		cmocka_unit_test(holder__dead_for_as_long_as_allowed__fine),
-		cmocka_unit_test(lock__taken_without_quorum__minority),
-		cmocka_unit_test(hash__any_field_changed__differs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

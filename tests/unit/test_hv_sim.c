@@ -19,6 +19,7 @@
 #include "src/hv/backends.h"
 #include "src/sim/sim.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define MS NS_PER_MS
 #define S  NS_PER_S
@@ -205,11 +206,10 @@ static void take(struct ring_view *v)
 
 /* --- the list and caps --- */
 
-static void list__has_dom0_first_and_guests_by_id(void **state)
+TEST(list__has_dom0_first_and_guests_by_id)
 {
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	assert_int_equal(list_at(&f, 100 * MS), 3);
 	assert_int_equal(f.dom[0].domid, 0);
@@ -225,12 +225,11 @@ static void list__has_dom0_first_and_guests_by_id(void **state)
 	close_all(&f);
 }
 
-static void cap__set__is_what_get_says(void **state)
+TEST(cap__set__is_what_get_says)
 {
 	struct hv_sched_params p;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	assert_int_equal(hv_sim.sched->get(f.sched, 2, &p), 0);
 	assert_false(p.cap.limited);
@@ -247,12 +246,11 @@ static void cap__set__is_what_get_says(void **state)
 	close_all(&f);
 }
 
-static void cap__impossible__is_refused(void **state)
+TEST(cap__impossible__is_refused)
 {
 	struct hv_sched_params p;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	assert_int_equal(hv_sim.sched->set_cap(f.sched, 0, CAP_PERCENT(50)), -EPERM);
 	assert_int_equal(hv_sim.sched->set_cap(f.sched, 3, CAP_PERCENT(50)), -ESRCH);
@@ -263,13 +261,12 @@ static void cap__impossible__is_refused(void **state)
 	close_all(&f);
 }
 
-static void open__without_a_host__is_refused(void **state)
+TEST(open__without_a_host__is_refused)
 {
 	struct hv_sched *s;
 	struct hv_watch *w;
 	struct hv_mem *m;
 
-	(void)state;
 	assert_int_equal(hv_sim.mem->open(&m, NULL), -EINVAL);
 	assert_int_equal(hv_sim.sched->open(&s, NULL), -EINVAL);
 	assert_int_equal(hv_sim.watch->open(&w, NULL), -EINVAL);
@@ -277,12 +274,11 @@ static void open__without_a_host__is_refused(void **state)
 
 /* --- events --- */
 
-static void watch__new__tells_of_domains_once(void **state)
+TEST(watch__new__tells_of_domains_once)
 {
 	struct hv_event ev;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	assert_true(readable(&f));
 	assert_int_equal(hv_sim.watch->next(f.watch, &ev), 1);
@@ -292,12 +288,11 @@ static void watch__new__tells_of_domains_once(void **state)
 	close_all(&f);
 }
 
-static void watch__of_a_guest__tells_of_its_node(void **state)
+TEST(watch__of_a_guest__tells_of_its_node)
 {
 	struct hv_event ev;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	drain(&f);
 	assert_int_equal(hv_sim.watch->watch(f.watch, 2), 0);
@@ -313,12 +308,11 @@ static void watch__of_a_guest__tells_of_its_node(void **state)
 	close_all(&f);
 }
 
-static void watch__guest_destroyed_or_rebooted__tells_of_domains(void **state)
+TEST(watch__guest_destroyed_or_rebooted__tells_of_domains)
 {
 	struct hv_event ev;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	for (int i = 0; i < 2; i++) {
 		drain(&f);
@@ -330,12 +324,11 @@ static void watch__guest_destroyed_or_rebooted__tells_of_domains(void **state)
 	close_all(&f);
 }
 
-static void name_and_node__of_guests__are_read(void **state)
+TEST(name_and_node__of_guests__are_read)
 {
 	char buf[64];
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	assert_int_equal(hv_sim.watch->name(f.watch, 2, buf, sizeof(buf)), 4);
 	assert_string_equal(buf, "bulk");
@@ -352,13 +345,12 @@ static void name_and_node__of_guests__are_read(void **state)
 
 /* --- mapping --- */
 
-static void map__frames_in_any_order__gives_one_run_of_them(void **state)
+TEST(map__frames_in_any_order__gives_one_run_of_them)
 {
 	const volatile uint32_t *both;
 	struct pages p;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	walk(&f, 2, &p);
 	for (int i = 0; i < 2; i++) {
@@ -378,14 +370,13 @@ static void map__frames_in_any_order__gives_one_run_of_them(void **state)
 	close_all(&f);
 }
 
-static void map__what_is_not_the_guests__is_refused(void **state)
+TEST(map__what_is_not_the_guests__is_refused)
 {
 	const volatile void *addr = (const volatile void *)&state;
 	uint64_t frame[3] = { 1, 2, 1u << 30 }, calls, pages;
 	struct fixture f;
 	size_t bad = 9;
 
-	(void)state;
 	open_demo(&f);
 	assert_int_equal(hv_sim.mem->map(f.mem, 1, 3, frame, &addr, &bad), -EINVAL);
 	assert_int_equal(bad, 2);
@@ -402,7 +393,7 @@ static void map__what_is_not_the_guests__is_refused(void **state)
 	close_all(&f);
 }
 
-static void mapping__is_read_only_and_gone_when_undone(void **state)
+TEST(mapping__is_read_only_and_gone_when_undone)
 {
 	const volatile void *addr;
 	unsigned char in_core;
@@ -410,7 +401,6 @@ static void mapping__is_read_only_and_gone_when_undone(void **state)
 	uint64_t frame = 1;
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	open_demo(&f);
 	addr = map_pages(&f, 1, 1, &frame);
@@ -427,7 +417,7 @@ static void mapping__is_read_only_and_gone_when_undone(void **state)
 	close(fd);
 }
 
-static void guest__destroyed_while_mapped__is_dying_until_unmapped(void **state)
+TEST(guest__destroyed_while_mapped__is_dying_until_unmapped)
 {
 	const volatile uint32_t *page;
 	struct hv_event ev;
@@ -435,7 +425,6 @@ static void guest__destroyed_while_mapped__is_dying_until_unmapped(void **state)
 	struct fixture f;
 	uint64_t frame;
 
-	(void)state;
 	open_demo(&f);
 	walk(&f, 2, &p);
 	frame = p.registry_frame;
@@ -464,12 +453,11 @@ static void guest__destroyed_while_mapped__is_dying_until_unmapped(void **state)
 
 /* --- what guests write --- */
 
-static void ring__read_each_tick__holds_what_really_happened(void **state)
+TEST(ring__read_each_tick__holds_what_really_happened)
 {
 	struct ring_view v[2];
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	for (uint32_t g = 0; g < 2; g++) {
 		struct pages p;
@@ -494,7 +482,7 @@ static void ring__read_each_tick__holds_what_really_happened(void **state)
 	close_all(&f);
 }
 
-static void ring__of_a_deep_queue__shows_what_is_outstanding(void **state)
+TEST(ring__of_a_deep_queue__shows_what_is_outstanding)
 {
 	struct ring_view v;
 	struct sim_conf c;
@@ -502,7 +490,6 @@ static void ring__of_a_deep_queue__shows_what_is_outstanding(void **state)
 	struct fixture f;
 	uint32_t e;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].app[0].depth = 20;
 	open_with(&f, &c);
@@ -521,14 +508,13 @@ static void ring__of_a_deep_queue__shows_what_is_outstanding(void **state)
 	close_all(&f);
 }
 
-static void registry__describes_rings_while_their_process_lives(void **state)
+TEST(registry__describes_rings_while_their_process_lives)
 {
 	uint32_t gen[3];
 	struct sim_conf c;
 	struct pages p;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].apps = 3;
 	c.guest[BULK].app[1] = c.guest[SERVER].app[0];
@@ -556,7 +542,7 @@ static void registry__describes_rings_while_their_process_lives(void **state)
 	close_all(&f);
 }
 
-static void ring__of_a_process_that_ended__is_shown_until_all_is_sent(void **state)
+TEST(ring__of_a_process_that_ended__is_shown_until_all_is_sent)
 {
 	struct ring_view v;
 	struct sim_truth t;
@@ -564,7 +550,6 @@ static void ring__of_a_process_that_ended__is_shown_until_all_is_sent(void **sta
 	struct pages p;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].app[0].depth = 20; /* 40 MiB: about 50 ms */
 	c.guest[BULK].app[0].stop_ns = 100 * MS;
@@ -586,12 +571,11 @@ static void ring__of_a_process_that_ended__is_shown_until_all_is_sent(void **sta
 	close_all(&f);
 }
 
-static void heartbeat__moves_once_a_second(void **state)
+TEST(heartbeat__moves_once_a_second)
 {
 	struct pages p;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	walk(&f, 1, &p);
 	list_at(&f, 999 * MS);
@@ -603,14 +587,13 @@ static void heartbeat__moves_once_a_second(void **state)
 	close_all(&f);
 }
 
-static void latency_page__holds_the_newest_requests(void **state)
+TEST(latency_page__holds_the_newest_requests)
 {
 	const volatile struct guest_latency *l;
 	struct sim_app_truth t;
 	struct pages p;
 	struct fixture f;
 
-	(void)state;
 	open_demo(&f);
 	list_at(&f, 1 * S);
 	walk(&f, 1, &p);
@@ -671,14 +654,13 @@ static void *sample(void *arg)
 	return NULL;
 }
 
-static void host__used_by_three_threads__keeps_its_books(void **state)
+TEST(host__used_by_three_threads__keeps_its_books)
 {
 	struct fixture f;
 	struct actor a = { .f = &f };
 	pthread_t sampler, actor;
 	void *bad;
 
-	(void)state;
 	open_demo(&f);
 	assert_int_equal(hv_sim.sched->open(&a.sched, f.sim), 0);
 	assert_int_equal(pthread_create(&sampler, NULL, sample, &f), 0);
@@ -702,31 +684,4 @@ static void host__used_by_three_threads__keeps_its_books(void **state)
 	assert_int_equal(list_at(&f, 3 * S), 3);
 	hv_sim.sched->close(a.sched);
 	close_all(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list__has_dom0_first_and_guests_by_id),
-		cmocka_unit_test(cap__set__is_what_get_says),
-		cmocka_unit_test(cap__impossible__is_refused),
-		cmocka_unit_test(open__without_a_host__is_refused),
-		cmocka_unit_test(watch__new__tells_of_domains_once),
-		cmocka_unit_test(watch__of_a_guest__tells_of_its_node),
-		cmocka_unit_test(watch__guest_destroyed_or_rebooted__tells_of_domains),
-		cmocka_unit_test(name_and_node__of_guests__are_read),
-		cmocka_unit_test(map__frames_in_any_order__gives_one_run_of_them),
-		cmocka_unit_test(map__what_is_not_the_guests__is_refused),
-		cmocka_unit_test(mapping__is_read_only_and_gone_when_undone),
-		cmocka_unit_test(guest__destroyed_while_mapped__is_dying_until_unmapped),
-		cmocka_unit_test(ring__read_each_tick__holds_what_really_happened),
-		cmocka_unit_test(ring__of_a_deep_queue__shows_what_is_outstanding),
-		cmocka_unit_test(registry__describes_rings_while_their_process_lives),
-		cmocka_unit_test(ring__of_a_process_that_ended__is_shown_until_all_is_sent),
-		cmocka_unit_test(host__used_by_three_threads__keeps_its_books),
-		cmocka_unit_test(heartbeat__moves_once_a_second),
-		cmocka_unit_test(latency_page__holds_the_newest_requests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  * test_ioshares_loop.c.
  */
 #include "tests/unit/ioshares_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- 5: windows -------------------------------------------------------------------- */
 
@@ -13,11 +14,10 @@
  * 50 intervals, of which the offender sends 40550 and all 52400 MTUs: a share
  * of 50715 / 65536; 60 us of 200 us are 19660 / 65536; the product is 15213.
  */
-static void window__over__raises_the_rate_by_share_x_interference(void **state)
+TEST(window__over__raises_the_rate_by_share_x_interference)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say_over(guest(&g, REP), 60 * US);
 	run(&g, 50);
@@ -33,11 +33,10 @@ static void window__over__raises_the_rate_by_share_x_interference(void **state)
 }
 
 /* The next window begins when the new cap bites, 10 ms after it was written. */
-static void window__after_a_raise__begins_when_the_cap_bites(void **state)
+TEST(window__after_a_raise__begins_when_the_cap_bites)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say_over(guest(&g, REP), 60 * US);
 	run(&g, 51 + 59);
@@ -48,11 +47,10 @@ static void window__after_a_raise__begins_when_the_cap_bites(void **state)
 	rig_close(&g);
 }
 
-static void window__the_tick_that_opens_it__does_not_count(void **state)
+TEST(window__the_tick_that_opens_it__does_not_count)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say_over(guest(&g, REP), 900 * US);
 	run(&g, 1);
@@ -63,11 +61,10 @@ static void window__the_tick_that_opens_it__does_not_count(void **state)
 	rig_close(&g);
 }
 
-static void window__few_samples__lasts_until_there_are_enough(void **state)
+TEST(window__few_samples__lasts_until_there_are_enough)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say_over(guest(&g, REP), 60 * US);
 	run(&g, 1);
@@ -83,11 +80,10 @@ static void window__few_samples__lasts_until_there_are_enough(void **state)
 	rig_close(&g);
 }
 
-static void window__a_cap_on_the_link_changes__begins_anew(void **state)
+TEST(window__a_cap_on_the_link_changes__begins_anew)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	rig_guest(&g, 20);
 	say_over(guest(&g, REP), 60 * US);
@@ -104,11 +100,10 @@ static void window__a_cap_on_the_link_changes__begins_anew(void **state)
 	rig_close(&g);
 }
 
-static void window__a_cap_on_another_link_changes__goes_on(void **state)
+TEST(window__a_cap_on_another_link_changes__goes_on)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	rig_guest(&g, 20)->link = 1;
 	say_over(guest(&g, REP), 60 * US);
@@ -120,11 +115,10 @@ static void window__a_cap_on_another_link_changes__goes_on(void **state)
 }
 
 /* The actor does not answer: nothing is judged for `stale`, then all goes on. */
-static void window__a_cap_is_on_its_way__none_until_it_is_in_force(void **state)
+TEST(window__a_cap_is_on_its_way__none_until_it_is_in_force)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say_over(guest(&g, REP), 60 * US);
 	run(&g, 51);
@@ -141,11 +135,10 @@ static void window__a_cap_is_on_its_way__none_until_it_is_in_force(void **state)
 	rig_close(&g);
 }
 
-static void window__the_cap_in_force_is_the_operators__nobody_waits(void **state)
+TEST(window__the_cap_in_force_is_the_operators__nobody_waits)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	guest(&g, OFF)->bounds.ceiling = CAP_PERCENT(40);
 	guest(&g, OFF)->cap = CAP_PERCENT(40);
@@ -158,12 +151,11 @@ static void window__the_cap_in_force_is_the_operators__nobody_waits(void **state
 	rig_close(&g);
 }
 
-static void window__an_exempt_guest_has_another_cap__nobody_waits(void **state)
+TEST(window__an_exempt_guest_has_another_cap__nobody_waits)
 {
 	static const uint32_t flags[] = { 0, POLICY_EXEMPT | POLICY_CAPPABLE };
 	static struct rig g;
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		ios_open(&g);
 		guest(&g, OFF)->flags = flags[i];
@@ -178,11 +170,10 @@ static void window__an_exempt_guest_has_another_cap__nobody_waits(void **state)
 /* --- 6c: interference ----------------------------------------------------------------- */
 
 /* With a tolerance of all of the base, over is what is more than twice it. */
-static void verdict__at_the_tolerance__is_fine_and_above_is_not(void **state)
+TEST(verdict__at_the_tolerance__is_fine_and_above_is_not)
 {
 	static struct rig g;
 
-	(void)state;
 	for (uint64_t own = 0; own < 2; own++) {
 		ios_open(&g);
 		quick(&g);
@@ -209,11 +200,10 @@ static void say_uneven(struct policy_guest *p)
 	p->report.io_sumsq_lo = 2 * low * low + 2 * high * high;
 }
 
-static void verdict__only_the_deviation_rose__counts_over_the_mean(void **state)
+TEST(verdict__only_the_deviation_rose__counts_over_the_mean)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, REP)->sla.base_dev_ns = 4000;
@@ -231,11 +221,10 @@ static void verdict__only_the_deviation_rose__counts_over_the_mean(void **state)
 }
 
 /* A deviation of 20 us over a mean of just as much, or 1 ns less. */
-static void verdict__deviation_at_its_tolerance__is_fine_and_above_is_not(void **state)
+TEST(verdict__deviation_at_its_tolerance__is_fine_and_above_is_not)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	rig_param(&g, "tolerance", 500);
@@ -251,11 +240,10 @@ static void verdict__deviation_at_its_tolerance__is_fine_and_above_is_not(void *
 	rig_close(&g);
 }
 
-static void verdict__sigma_over__takes_the_deviation_over_its_own_base(void **state)
+TEST(verdict__sigma_over__takes_the_deviation_over_its_own_base)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	rig_param(&g, "sigma_over", 1);
@@ -272,11 +260,10 @@ static void verdict__sigma_over__takes_the_deviation_over_its_own_base(void **st
 	rig_close(&g);
 }
 
-static void verdict__faster_than_the_base__is_no_interference(void **state)
+TEST(verdict__faster_than_the_base__is_no_interference)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, REP)->sla.base_dev_ns = 4000;
@@ -287,11 +274,10 @@ static void verdict__faster_than_the_base__is_no_interference(void **state)
 	rig_close(&g);
 }
 
-static void verdict__capped_itself_or_without_cpu__is_no_evidence(void **state)
+TEST(verdict__capped_itself_or_without_cpu__is_no_evidence)
 {
 	static struct rig g;
 
-	(void)state;
 	for (int capped = 0; capped < 2; capped++) {
 		ios_open(&g);
 		say_over(guest(&g, REP), 60 * US);
@@ -311,11 +297,10 @@ static void verdict__capped_itself_or_without_cpu__is_no_evidence(void **state)
 	}
 }
 
-static void verdict__no_cpu_in_this_window__whatever_it_had_before(void **state)
+TEST(verdict__no_cpu_in_this_window__whatever_it_had_before)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, OFF)->usage.mtus_sent = 0;
@@ -327,11 +312,10 @@ static void verdict__no_cpu_in_this_window__whatever_it_had_before(void **state)
 	rig_close(&g);
 }
 
-static void verdict__under_the_operators_own_cap__is_evidence(void **state)
+TEST(verdict__under_the_operators_own_cap__is_evidence)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, REP)->bounds.ceiling = CAP_PERCENT(40);
@@ -351,11 +335,10 @@ static struct ios_latency base_after(struct rig *g, uint64_t whole, uint64_t io)
 	return state_of(g, REP)->base;
 }
 
-static void base__alone__is_learned_and_then_followed_by_an_eighth(void **state)
+TEST(base__alone__is_learned_and_then_followed_by_an_eighth)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	memset(&guest(&g, REP)->sla, 0, sizeof(struct sla));
@@ -374,11 +357,10 @@ static void base__alone__is_learned_and_then_followed_by_an_eighth(void **state)
 }
 
 /* An interval of the link is 1048 MTUs: a twentieth are 52.4. */
-static void base__others_send_a_twentieth__is_not_learned(void **state)
+TEST(base__others_send_a_twentieth__is_not_learned)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	memset(&guest(&g, REP)->sla, 0, sizeof(struct sla));
@@ -396,11 +378,10 @@ static void base__others_send_a_twentieth__is_not_learned(void **state)
 	rig_close(&g);
 }
 
-static void base__capped_or_without_cpu__is_not_learned(void **state)
+TEST(base__capped_or_without_cpu__is_not_learned)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	memset(&guest(&g, REP)->sla, 0, sizeof(struct sla));
@@ -420,11 +401,10 @@ static void base__capped_or_without_cpu__is_not_learned(void **state)
 	rig_close(&g);
 }
 
-static void base__given__is_not_learned(void **state)
+TEST(base__given__is_not_learned)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, OFF)->usage.mtus_sent = 0;
@@ -460,28 +440,25 @@ static uint32_t blame_when_sent(uint64_t own, uint64_t other)
 	return why;
 }
 
-static void blame__as_much_or_half_as_much_again__nobody(void **state)
+TEST(blame__as_much_or_half_as_much_again__nobody)
 {
-	(void)state;
 	assert_int_equal(blame_when_sent(400, 400), NOBODY);
 	assert_int_equal(blame_when_sent(400, 600), NOBODY);
 	assert_int_equal(blame_when_sent(400, 601), HURT);
 }
 
-static void blame__less_than_a_twentieth_of_the_link__nobody(void **state)
+TEST(blame__less_than_a_twentieth_of_the_link__nobody)
 {
-	(void)state;
 	assert_int_equal(blame_when_sent(1, 52), NOBODY);
 	assert_int_equal(blame_when_sent(1, 53), HURT);
 	assert_int_equal(blame_when_sent(0, 0), NOBODY);
 }
 
 /* A link of 1000 MTUs an interval, of which 50 are just a twentieth. */
-static void blame__just_a_twentieth_of_the_link__is_to_blame(void **state)
+TEST(blame__just_a_twentieth_of_the_link__is_to_blame)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	g.in.link[0].bytes_s = 1024 * 1000000;
@@ -493,11 +470,10 @@ static void blame__just_a_twentieth_of_the_link__is_to_blame(void **state)
 	rig_close(&g);
 }
 
-static void blame__floor_of_0_and_nothing_sent__nobody(void **state)
+TEST(blame__floor_of_0_and_nothing_sent__nobody)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	rig_param(&g, "blame_floor", 0);
@@ -509,11 +485,10 @@ static void blame__floor_of_0_and_nothing_sent__nobody(void **state)
 	rig_close(&g);
 }
 
-static void blame__received_counts_as_sent(void **state)
+TEST(blame__received_counts_as_sent)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, OFF)->usage.mtus_sent = 0;
@@ -523,11 +498,10 @@ static void blame__received_counts_as_sent(void **state)
 }
 
 /* 300 at rate 2 is as much as 600: more than 1.5 x 399. */
-static void blame__counts_what_would_be_sent_at_rate_one(void **state)
+TEST(blame__counts_what_would_be_sent_at_rate_one)
 {
 	static struct rig g;
 
-	(void)state;
 	for (uint64_t own = 399; own <= 400; own++) {
 		ios_open(&g);
 		quick(&g);
@@ -543,17 +517,15 @@ static void blame__counts_what_would_be_sent_at_rate_one(void **state)
 	}
 }
 
-static void blame__the_reporter_itself_sends_most__nobody(void **state)
+TEST(blame__the_reporter_itself_sends_most__nobody)
 {
-	(void)state;
 	assert_int_equal(blame_when_sent(900, 100), NOBODY);
 }
 
-static void blame__equal_offenders__the_lowest_slot(void **state)
+TEST(blame__equal_offenders__the_lowest_slot)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open_empty(&g);
 	quick(&g);
 	offender(&g, 2);
@@ -565,12 +537,11 @@ static void blame__equal_offenders__the_lowest_slot(void **state)
 	rig_close(&g);
 }
 
-static void blame__exempt_or_not_cappable__the_next_one(void **state)
+TEST(blame__exempt_or_not_cappable__the_next_one)
 {
 	static const uint32_t flags[] = { 0, POLICY_EXEMPT, POLICY_EXEMPT | POLICY_CAPPABLE };
 	static struct rig g;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		ios_open(&g);
 		quick(&g);
@@ -583,11 +554,10 @@ static void blame__exempt_or_not_cappable__the_next_one(void **state)
 	}
 }
 
-static void blame__another_link__is_not_looked_at(void **state)
+TEST(blame__another_link__is_not_looked_at)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, OFF)->link = 1;
@@ -602,7 +572,7 @@ static void blame__another_link__is_not_looked_at(void **state)
 
 /* --- 3: reports ------------------------------------------------------------------------------ */
 
-static void report__figures_that_cannot_be__is_as_none(void **state)
+TEST(report__figures_that_cannot_be__is_as_none)
 {
 	static const struct report bad[] = {
 		{ .n = (1u << 20) + 1, .sum_ns = 1, .io_sum_ns = 1 },
@@ -614,7 +584,6 @@ static void report__figures_that_cannot_be__is_as_none(void **state)
 	};
 	static struct rig g;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ios_open(&g);
 		quick(&g);
@@ -632,11 +601,10 @@ static void report__figures_that_cannot_be__is_as_none(void **state)
 	}
 }
 
-static void report__largest_there_can_be__is_counted(void **state)
+TEST(report__largest_there_can_be__is_counted)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, REP)->report = (struct report){ .n = 1u << 20,
@@ -649,11 +617,10 @@ static void report__largest_there_can_be__is_counted(void **state)
 	rig_close(&g);
 }
 
-static void report__beyond_a_million_samples__is_left_out_whole(void **state)
+TEST(report__beyond_a_million_samples__is_left_out_whole)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say(guest(&g, REP), 1u << 19, BASE, BASE_IO);
 	run(&g, 3);
@@ -665,11 +632,10 @@ static void report__beyond_a_million_samples__is_left_out_whole(void **state)
 }
 
 /* A variance that is not one: the sum of squares is smaller than it can be, or far too large. */
-static void report__squares_that_lie__give_some_deviation(void **state)
+TEST(report__squares_that_lie__give_some_deviation)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, REP)->report.io_sumsq_lo = 1;
@@ -686,11 +652,10 @@ static void report__squares_that_lie__give_some_deviation(void **state)
 }
 
 /* Two reports, the sums of whose squares make a 65th bit: a deviation of 2^31 over a base of it. */
-static void report__sum_of_squares__has_128_bits(void **state)
+TEST(report__sum_of_squares__has_128_bits)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	rig_param(&g, "min_samples", 6);
@@ -701,11 +666,10 @@ static void report__sum_of_squares__has_128_bits(void **state)
 	rig_close(&g);
 }
 
-static void link__without_speed_or_mtu__nothing_is_divided_by_0(void **state)
+TEST(link__without_speed_or_mtu__nothing_is_divided_by_0)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	memset(g.in.link, 0, sizeof(g.in.link));
@@ -719,49 +683,4 @@ static void link__without_speed_or_mtu__nothing_is_divided_by_0(void **state)
 	run(&g, 2);
 	assert_true(state_of(&g, REP)->has_base); /* nothing is less than part of one MTU */
 	rig_close(&g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(window__over__raises_the_rate_by_share_x_interference),
-		cmocka_unit_test(window__after_a_raise__begins_when_the_cap_bites),
-		cmocka_unit_test(window__the_tick_that_opens_it__does_not_count),
-		cmocka_unit_test(window__few_samples__lasts_until_there_are_enough),
-		cmocka_unit_test(window__a_cap_on_the_link_changes__begins_anew),
-		cmocka_unit_test(window__a_cap_on_another_link_changes__goes_on),
-		cmocka_unit_test(window__a_cap_is_on_its_way__none_until_it_is_in_force),
-		cmocka_unit_test(window__the_cap_in_force_is_the_operators__nobody_waits),
-		cmocka_unit_test(window__an_exempt_guest_has_another_cap__nobody_waits),
-		cmocka_unit_test(verdict__at_the_tolerance__is_fine_and_above_is_not),
-		cmocka_unit_test(verdict__only_the_deviation_rose__counts_over_the_mean),
-		cmocka_unit_test(verdict__deviation_at_its_tolerance__is_fine_and_above_is_not),
-		cmocka_unit_test(verdict__sigma_over__takes_the_deviation_over_its_own_base),
-		cmocka_unit_test(verdict__faster_than_the_base__is_no_interference),
-		cmocka_unit_test(verdict__capped_itself_or_without_cpu__is_no_evidence),
-		cmocka_unit_test(verdict__no_cpu_in_this_window__whatever_it_had_before),
-		cmocka_unit_test(verdict__under_the_operators_own_cap__is_evidence),
-		cmocka_unit_test(base__alone__is_learned_and_then_followed_by_an_eighth),
-		cmocka_unit_test(base__others_send_a_twentieth__is_not_learned),
-		cmocka_unit_test(base__capped_or_without_cpu__is_not_learned),
-		cmocka_unit_test(base__given__is_not_learned),
-		cmocka_unit_test(blame__as_much_or_half_as_much_again__nobody),
-		cmocka_unit_test(blame__less_than_a_twentieth_of_the_link__nobody),
-		cmocka_unit_test(blame__just_a_twentieth_of_the_link__is_to_blame),
-		cmocka_unit_test(blame__floor_of_0_and_nothing_sent__nobody),
-		cmocka_unit_test(blame__received_counts_as_sent),
-		cmocka_unit_test(blame__counts_what_would_be_sent_at_rate_one),
-		cmocka_unit_test(blame__the_reporter_itself_sends_most__nobody),
-		cmocka_unit_test(blame__equal_offenders__the_lowest_slot),
-		cmocka_unit_test(blame__exempt_or_not_cappable__the_next_one),
-		cmocka_unit_test(blame__another_link__is_not_looked_at),
-		cmocka_unit_test(report__figures_that_cannot_be__is_as_none),
-		cmocka_unit_test(report__largest_there_can_be__is_counted),
-		cmocka_unit_test(report__beyond_a_million_samples__is_left_out_whole),
-		cmocka_unit_test(report__squares_that_lie__give_some_deviation),
-		cmocka_unit_test(report__sum_of_squares__has_128_bits),
-		cmocka_unit_test(link__without_speed_or_mtu__nothing_is_divided_by_0),
-	};
-
-	return cmocka_run_group_tests_name("ioshares", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
  * after it was planned.
  */
 #include "tests/unit/ioshares_rig.h"
+#include "tests/unit/unit.h"
 
 enum { LINK_US = 1074 /* bytes */, COMPUTE_US = 148, PIECE_US = 500, REFILL_US = 10000 };
 
@@ -193,12 +194,11 @@ static int64_t ms_of_cap(struct loop *l, uint32_t percent)
 
 static const struct bulk paper = { .depth = 1, .bytes = 2u << 20 };
 
-static void paper__64_kb_beside_2_mb__cap_50_in_400_ms_and_25_in_2_s(void **state)
+TEST(paper__64_kb_beside_2_mb__cap_50_in_400_ms_and_25_in_2_s)
 {
 	static struct loop l;
 	int64_t ms;
 
-	(void)state;
 	open_loop(&l, 1, &paper);
 	assert_in_range(loop_until(&l, 50), 260, 280); /* 209 alone, 270 beside it */
 	ms = ms_of_cap(&l, 50);
@@ -214,13 +214,12 @@ static void paper__64_kb_beside_2_mb__cap_50_in_400_ms_and_25_in_2_s(void **stat
 	rig_close(&l.g);
 }
 
-static void paper__in_the_end__cap_stays_at_a_few_percent(void **state)
+TEST(paper__in_the_end__cap_stays_at_a_few_percent)
 {
 	static struct loop l;
 	uint32_t low = 100, high = 0;
 	uint64_t mean;
 
-	(void)state;
 	open_loop(&l, 1, &paper);
 	loop_until(&l, 40000);
 	for (int i = 0; i < 20000; i++) {
@@ -236,12 +235,11 @@ static void paper__in_the_end__cap_stays_at_a_few_percent(void **state)
 	rig_close(&l.g);
 }
 
-static void paper__sender_stops__back_to_no_cap(void **state)
+TEST(paper__sender_stops__back_to_no_cap)
 {
 	static struct loop l;
 	int64_t stopped = 3000;
 
-	(void)state;
 	open_loop(&l, 1, &paper);
 	loop_until(&l, stopped);
 	assert_in_range(bulk_cap(&l), 1, 30);
@@ -259,12 +257,11 @@ static void paper__sender_stops__back_to_no_cap(void **state)
 }
 
 /* What no cap controls: 64 MB outstanding are sent while the sender is parked. */
-static void deep_queue__lowest_cap_is_in_vain__is_lifted_and_let_alone(void **state)
+TEST(deep_queue__lowest_cap_is_in_vain__is_lifted_and_let_alone)
 {
 	const struct bulk deep = { .depth = 32, .bytes = 2u << 20 };
 	static struct loop l;
 
-	(void)state;
 	open_loop(&l, 1, &deep);
 	ms_of_cap(&l, 1);
 	while (reason(&l.g, 1) != FUTILE) {
@@ -279,11 +276,10 @@ static void deep_queue__lowest_cap_is_in_vain__is_lifted_and_let_alone(void **st
 }
 
 /* Paper VII-C: the same amount of I/O is not penalized, though both are slower. */
-static void paper__two_equal_reporters__are_never_capped(void **state)
+TEST(paper__two_equal_reporters__are_never_capped)
 {
 	static struct loop l;
 
-	(void)state;
 	open_loop(&l, 2, NULL);
 	for (int i = 0; i < 10000; i++) {
 		loop_ms(&l);
@@ -294,12 +290,11 @@ static void paper__two_equal_reporters__are_never_capped(void **state)
 }
 
 /* Paper VII-C: 2 MB, 10 times in an epoch. */
-static void paper__ten_large_messages_an_epoch__are_never_capped(void **state)
+TEST(paper__ten_large_messages_an_epoch__are_never_capped)
 {
 	const struct bulk seldom = { .depth = 1, .bytes = 2u << 20, .every_us = 100000 };
 	static struct loop l;
 
-	(void)state;
 	open_loop(&l, 1, &seldom);
 	for (int i = 0; i < 10000; i++) {
 		loop_ms(&l);
@@ -309,11 +304,10 @@ static void paper__ten_large_messages_an_epoch__are_never_capped(void **state)
 }
 
 /* Without word from the server nobody is capped, whatever is sent. */
-static void nobody_reports__nobody_is_capped(void **state)
+TEST(nobody_reports__nobody_is_capped)
 {
 	static struct loop l;
 
-	(void)state;
 	open_loop(&l, 1, &paper);
 	for (int i = 0; i < 3000; i++) {
 		loop_ms(&l);
@@ -496,13 +490,12 @@ static void check_plan(struct prop *r, uint64_t step, struct rig *g, const struc
 	prop_assert(r, step, out->why[1] == out->rate.q16 * 1000ll / ONE);
 }
 
-static void any_input__a_million_steps__all_stays_within_its_range(void **state)
+TEST(any_input__a_million_steps__all_stays_within_its_range)
 {
 	uint64_t seen[FLOOR + 1] = { 0 };
 	static struct rig g;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	open_random(&r, &g);
 	for (uint64_t i = 0; i < 1000000; i++) {
@@ -522,12 +515,11 @@ static void any_input__a_million_steps__all_stays_within_its_range(void **state)
 }
 
 /* Two engines with the same input agree in every byte of plan and state. */
-static void any_input__same_input__same_bytes(void **state)
+TEST(any_input__same_input__same_bytes)
 {
 	static struct rig a, b;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	open_random(&r, &a);
 	rig_open(&b, a.ops);
@@ -551,21 +543,4 @@ static void any_input__same_input__same_bytes(void **state)
 	}
 	rig_close(&a);
 	rig_close(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paper__64_kb_beside_2_mb__cap_50_in_400_ms_and_25_in_2_s),
-		cmocka_unit_test(paper__in_the_end__cap_stays_at_a_few_percent),
-		cmocka_unit_test(paper__sender_stops__back_to_no_cap),
-		cmocka_unit_test(deep_queue__lowest_cap_is_in_vain__is_lifted_and_let_alone),
-		cmocka_unit_test(paper__two_equal_reporters__are_never_capped),
-		cmocka_unit_test(paper__ten_large_messages_an_epoch__are_never_capped),
-		cmocka_unit_test(nobody_reports__nobody_is_capped),
-		cmocka_unit_test(any_input__a_million_steps__all_stays_within_its_range),
-		cmocka_unit_test(any_input__same_input__same_bytes),
-	};
-
-	return cmocka_run_group_tests_name("ioshares_loop", tests, NULL, NULL);
 }

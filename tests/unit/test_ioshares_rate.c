@@ -4,6 +4,7 @@
  * figures computed by hand. Windows and verdicts are in test_ioshares.c.
  */
 #include "tests/unit/ioshares_rig.h"
+#include "tests/unit/unit.h"
 
 /* 811 of 1048 MTUs x 60 us of 200: what one window raises. */
 #define RAISE 15213
@@ -20,11 +21,10 @@ static void open_raised(struct rig *g)
 
 /* --- 7: raises ----------------------------------------------------------------------- */
 
-static void raise__each_window__until_the_lowest_cap(void **state)
+TEST(raise__each_window__until_the_lowest_cap)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	for (int i = 2; i < 100; i++) {
 		run(&g, 2);
@@ -38,11 +38,10 @@ static void raise__each_window__until_the_lowest_cap(void **state)
 }
 
 /* max is all VCPUs over the lowest cap: 4 x 100 over 5, and over 8. */
-static void raise__min_cap__of_policy_or_guest_bounds_the_rate(void **state)
+TEST(raise__min_cap__of_policy_or_guest_bounds_the_rate)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	guest(&g, OFF)->bounds.vcpus = 4;
 	rig_param(&g, "min_cap", 5000);
@@ -66,11 +65,10 @@ static void raise__min_cap__of_policy_or_guest_bounds_the_rate(void **state)
 	rig_close(&g);
 }
 
-static void raise__operators_cap_is_lower__is_what_holds(void **state)
+TEST(raise__operators_cap_is_lower__is_what_holds)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	guest(&g, OFF)->bounds.ceiling = CAP_PERCENT(50);
@@ -83,11 +81,10 @@ static void raise__operators_cap_is_lower__is_what_holds(void **state)
 }
 
 /* Two complain of the same guest: the larger counts, of equals the first. */
-static void raise__two_complaints_in_a_tick__the_larger_counts(void **state)
+TEST(raise__two_complaints_in_a_tick__the_larger_counts)
 {
 	static struct rig g;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		uint64_t a = i == 0 ? 60 : 40, b = i == 1 ? 60 : 40;
 
@@ -106,11 +103,10 @@ static void raise__two_complaints_in_a_tick__the_larger_counts(void **state)
 	}
 }
 
-static void raise__two_offenders_of_two_reporters__both(void **state)
+TEST(raise__two_offenders_of_two_reporters__both)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	reporter(&g, 9)->link = 1;
@@ -125,11 +121,10 @@ static void raise__two_offenders_of_two_reporters__both(void **state)
 }
 
 /* Another reporter's window, half through, is not judged at the old rate's figures. */
-static void raise__closes_all_windows_of_its_link(void **state)
+TEST(raise__closes_all_windows_of_its_link)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	rig_param(&g, "bite", 0);
 	say_over(guest(&g, REP), 60 * US);
@@ -145,11 +140,10 @@ static void raise__closes_all_windows_of_its_link(void **state)
 	rig_close(&g);
 }
 
-static void raise__of_nothing__changes_nothing(void **state)
+TEST(raise__of_nothing__changes_nothing)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	rig_param(&g, "tolerance", 0);
@@ -167,13 +161,12 @@ static void raise__of_nothing__changes_nothing(void **state)
 /* --- 8: calm ---------------------------------------------------------------------------- */
 
 /* The raise is taken back by a tenth each calm window, from the fourth on, until lift. */
-static void calm__four_windows__then_back_off_to_no_cap(void **state)
+TEST(calm__four_windows__then_back_off_to_no_cap)
 {
 	static const uint32_t left[] = { 13691, 12321, 11088, 9979, 8981, 8082, 7273, 6545,
 					 5890,	5301,  4770,  4293, 3863, 3476, 0 };
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	say_over(guest(&g, REP), 0);
 	run(&g, 3 * 2 + 1);
@@ -193,11 +186,10 @@ static void calm__four_windows__then_back_off_to_no_cap(void **state)
 }
 
 /* 24273 less a tenth is 21845, with which the cap is just 75 percent. */
-static void calm__at_the_lift__no_cap(void **state)
+TEST(calm__at_the_lift__no_cap)
 {
 	static struct rig g;
 
-	(void)state;
 	for (uint64_t lift = 750; lift <= 751; lift++) {
 		open_raised(&g);
 		rig_param(&g, "lift", lift);
@@ -211,11 +203,10 @@ static void calm__at_the_lift__no_cap(void **state)
 	}
 }
 
-static void calm__trouble_again__counts_from_the_start(void **state)
+TEST(calm__trouble_again__counts_from_the_start)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	say_over(guest(&g, REP), 0);
 	run(&g, 6);
@@ -231,11 +222,10 @@ static void calm__trouble_again__counts_from_the_start(void **state)
 }
 
 /* Slow by itself, nobody to blame: that keeps no cap in force. */
-static void calm__over_with_nobody_to_blame__is_calm(void **state)
+TEST(calm__over_with_nobody_to_blame__is_calm)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	guest(&g, OFF)->usage.mtus_sent = 10;
 	run(&g, 8);
@@ -244,11 +234,10 @@ static void calm__over_with_nobody_to_blame__is_calm(void **state)
 	rig_close(&g);
 }
 
-static void calm__one_of_two_reporters_is_still_over__is_none(void **state)
+TEST(calm__one_of_two_reporters_is_still_over__is_none)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	reporter(&g, 9)->usage.mtus_sent = 0;
@@ -265,11 +254,10 @@ static void calm__one_of_two_reporters_is_still_over__is_none(void **state)
 }
 
 /* Heard at tick 2; silent for more than 1000 ms at tick 1003, calm from there. */
-static void calm__the_reporter_is_silent__rates_go_back_by_the_clock(void **state)
+TEST(calm__the_reporter_is_silent__rates_go_back_by_the_clock)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	guest(&g, REP)->report.n = 0;
 	run(&g, 1000);
@@ -291,11 +279,10 @@ static void calm__the_reporter_is_silent__rates_go_back_by_the_clock(void **stat
 }
 
 /* Calm is counted once a window's time, not once a verdict. */
-static void calm__two_reporters__is_counted_once_a_window(void **state)
+TEST(calm__two_reporters__is_counted_once_a_window)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	rig_param(&g, "bite", 0);
 	rig_param(&g, "min_samples", 1);
@@ -313,11 +300,10 @@ static void calm__two_reporters__is_counted_once_a_window(void **state)
 	rig_close(&g);
 }
 
-static void calm__another_link__is_its_own(void **state)
+TEST(calm__another_link__is_its_own)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	reporter(&g, 9)->link = 1; /* calm all the time */
 	run(&g, 40);
@@ -346,11 +332,10 @@ static void open_floor(struct rig *g)
 	assert_int_equal(g->plan.guest[OFF].cap.mpct, 1000);
 }
 
-static void futile__two_seconds_at_the_lowest_cap__released_and_let_alone(void **state)
+TEST(futile__two_seconds_at_the_lowest_cap__released_and_let_alone)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	run(&g, 1999);
 	assert_int_equal(rate(&g, OFF), 100 * ONE);
@@ -385,19 +370,17 @@ static uint32_t rate_after_floor(uint64_t over_ns)
 	return q16;
 }
 
-static void futile__interference_fell_by_a_tenth__the_cap_stays(void **state)
+TEST(futile__interference_fell_by_a_tenth__the_cap_stays)
 {
-	(void)state;
 	assert_int_equal(rate_after_floor(HUNDRED / 10 * 9), 100 * ONE);
 	assert_int_equal(rate_after_floor(HUNDRED / 10 * 9 + 4), ONE); /* 1 / 65536 more */
 }
 
 /* Released with a rest of 9 or 10 intervals; windows end at each even one after that. */
-static void futile__the_rest_is_over__is_blamed_in_that_tick(void **state)
+TEST(futile__the_rest_is_over__is_blamed_in_that_tick)
 {
 	static struct rig g;
 
-	(void)state;
 	for (int rest = 9; rest <= 10; rest++) {
 		open_floor(&g);
 		rig_param(&g, "futile_rest", (uint64_t)(rest * MS));
@@ -411,11 +394,10 @@ static void futile__the_rest_is_over__is_blamed_in_that_tick(void **state)
 	}
 }
 
-static void futile__another_rests_longer__is_not_said_of_this_one(void **state)
+TEST(futile__another_rests_longer__is_not_said_of_this_one)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	run(&g, 1);
 	state_of(&g, REP)->rest_until[OFF] = mono_add(g.in.now, 5 * MS);
@@ -428,11 +410,10 @@ static void futile__another_rests_longer__is_not_said_of_this_one(void **state)
 }
 
 /* At its floor, and the accuser is over still, but has somebody else to blame. */
-static void futile__the_accuser_blames_another__stays(void **state)
+TEST(futile__the_accuser_blames_another__stays)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	offender(&g, 9)->usage.mtus_sent = 1000000;
 	run(&g, 2001);
@@ -442,11 +423,10 @@ static void futile__the_accuser_blames_another__stays(void **state)
 }
 
 /* No evidence is no proof that the cap was in vain. */
-static void futile__the_accuser_has_no_cpu__stays(void **state)
+TEST(futile__the_accuser_has_no_cpu__stays)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	rig_param(&g, "calm", 1000);
 	rig_param(&g, "futile", 500 * (uint64_t)MS);
@@ -457,11 +437,10 @@ static void futile__the_accuser_has_no_cpu__stays(void **state)
 	rig_close(&g);
 }
 
-static void futile__0__never(void **state)
+TEST(futile__0__never)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	rig_param(&g, "futile", 0);
 	run(&g, 5000);
@@ -475,11 +454,10 @@ static void futile__0__never(void **state)
 }
 
 /* Away from the floor for a moment: the time begins anew. */
-static void futile__back_off_between__begins_anew(void **state)
+TEST(futile__back_off_between__begins_anew)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	run(&g, 1500);
 	say_over(guest(&g, REP), 0);
@@ -496,11 +474,10 @@ static void futile__back_off_between__begins_anew(void **state)
 }
 
 /* What one reporter gained is not measured by what another had lost. */
-static void futile__another_reporter_complains__is_held_against_its_own_first(void **state)
+TEST(futile__another_reporter_complains__is_held_against_its_own_first)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	quick(&g);
 	reporter(&g, 9)->usage.mtus_sent = 0;
@@ -519,11 +496,10 @@ static void futile__another_reporter_complains__is_held_against_its_own_first(vo
 }
 
 /* The pair is let alone, not the guest: another reporter may still have it capped. */
-static void futile__another_reporter__may_still_complain(void **state)
+TEST(futile__another_reporter__may_still_complain)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	run(&g, 2000);
 	assert_int_equal(rate(&g, OFF), ONE);
@@ -545,11 +521,10 @@ static void renew(struct rig *g, uint32_t slot)
 	guest(g, slot)->rate = RATE_ONE;
 }
 
-static void new_guest__in_a_slot_that_rests__is_blamed_like_any(void **state)
+TEST(new_guest__in_a_slot_that_rests__is_blamed_like_any)
 {
 	static struct rig g;
 
-	(void)state;
 	open_floor(&g);
 	run(&g, 2000);
 	assert_int_equal(reason(&g, OFF), FUTILE);
@@ -562,11 +537,10 @@ static void new_guest__in_a_slot_that_rests__is_blamed_like_any(void **state)
 	rig_close(&g);
 }
 
-static void new_guest__in_the_accusers_slot__accused_nobody(void **state)
+TEST(new_guest__in_the_accusers_slot__accused_nobody)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	renew(&g, REP); /* and reports at once */
 	run(&g, 1);
@@ -576,11 +550,10 @@ static void new_guest__in_the_accusers_slot__accused_nobody(void **state)
 }
 
 /* Its counters begin at 0, below the snapshot of who was there before. */
-static void new_guest__within_a_window__counts_from_its_begin(void **state)
+TEST(new_guest__within_a_window__counts_from_its_begin)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	say_over(guest(&g, REP), 60 * US);
 	run(&g, 200); /* high counters: nothing is compared with them */
@@ -601,11 +574,10 @@ static void new_guest__within_a_window__counts_from_its_begin(void **state)
 }
 
 /* The same, had the engine not said so. */
-static void counters__fall__count_from_0(void **state)
+TEST(counters__fall__count_from_0)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	run(&g, 60); /* the second window began at 52 */
 	say_over(guest(&g, REP), 60 * US);
@@ -617,11 +589,10 @@ static void counters__fall__count_from_0(void **state)
 	rig_close(&g);
 }
 
-static void gone__the_accuser__is_not_asked(void **state)
+TEST(gone__the_accuser__is_not_asked)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open_empty(&g);
 	quick(&g);
 	offender(&g, 2);
@@ -641,11 +612,10 @@ static void gone__the_accuser__is_not_asked(void **state)
 	rig_close(&g);
 }
 
-static void flags__exempt_meanwhile__is_free_and_forgotten(void **state)
+TEST(flags__exempt_meanwhile__is_free_and_forgotten)
 {
 	static struct rig g;
 
-	(void)state;
 	open_raised(&g);
 	guest(&g, OFF)->flags |= POLICY_EXEMPT;
 	run(&g, 1);
@@ -659,11 +629,10 @@ static void flags__exempt_meanwhile__is_free_and_forgotten(void **state)
 	rig_close(&g);
 }
 
-static void empty__on_empty__lowest_cap_while_nothing_is_left(void **state)
+TEST(empty__on_empty__lowest_cap_while_nothing_is_left)
 {
 	static struct rig g;
 
-	(void)state;
 	ios_open(&g);
 	guest(&g, OFF)->allocated.m = 1000;
 	run(&g, 1);
@@ -687,44 +656,4 @@ static void empty__on_empty__lowest_cap_while_nothing_is_left(void **state)
 	assert_int_equal(reason(&g, OFF), FREE);
 	assert_false(g.plan.guest[OFF].cap.limited);
 	rig_close(&g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(raise__each_window__until_the_lowest_cap),
-		cmocka_unit_test(raise__min_cap__of_policy_or_guest_bounds_the_rate),
-		cmocka_unit_test(raise__operators_cap_is_lower__is_what_holds),
-		cmocka_unit_test(raise__two_complaints_in_a_tick__the_larger_counts),
-		cmocka_unit_test(raise__two_offenders_of_two_reporters__both),
-		cmocka_unit_test(raise__closes_all_windows_of_its_link),
-		cmocka_unit_test(raise__of_nothing__changes_nothing),
-		cmocka_unit_test(calm__four_windows__then_back_off_to_no_cap),
-		cmocka_unit_test(calm__at_the_lift__no_cap),
-		cmocka_unit_test(calm__trouble_again__counts_from_the_start),
-		cmocka_unit_test(calm__over_with_nobody_to_blame__is_calm),
-		cmocka_unit_test(calm__one_of_two_reporters_is_still_over__is_none),
-		cmocka_unit_test(calm__the_reporter_is_silent__rates_go_back_by_the_clock),
-		cmocka_unit_test(calm__two_reporters__is_counted_once_a_window),
-		cmocka_unit_test(calm__another_link__is_its_own),
-		cmocka_unit_test(futile__two_seconds_at_the_lowest_cap__released_and_let_alone),
-		cmocka_unit_test(futile__interference_fell_by_a_tenth__the_cap_stays),
-		cmocka_unit_test(futile__the_rest_is_over__is_blamed_in_that_tick),
-		cmocka_unit_test(futile__another_rests_longer__is_not_said_of_this_one),
-		cmocka_unit_test(futile__the_accuser_blames_another__stays),
-		cmocka_unit_test(futile__the_accuser_has_no_cpu__stays),
-		cmocka_unit_test(futile__0__never),
-		cmocka_unit_test(futile__back_off_between__begins_anew),
-		cmocka_unit_test(futile__another_reporter_complains__is_held_against_its_own_first),
-		cmocka_unit_test(futile__another_reporter__may_still_complain),
-		cmocka_unit_test(new_guest__in_a_slot_that_rests__is_blamed_like_any),
-		cmocka_unit_test(new_guest__in_the_accusers_slot__accused_nobody),
-		cmocka_unit_test(new_guest__within_a_window__counts_from_its_begin),
-		cmocka_unit_test(counters__fall__count_from_0),
-		cmocka_unit_test(gone__the_accuser__is_not_asked),
-		cmocka_unit_test(flags__exempt_meanwhile__is_free_and_forgotten),
-		cmocka_unit_test(empty__on_empty__lowest_cap_while_nothing_is_left),
-	};
-
-	return cmocka_run_group_tests_name("ioshares_rate", tests, NULL, NULL);
 }

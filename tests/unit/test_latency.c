@@ -8,6 +8,7 @@
 
 #include "tests/fakes/fake_latency.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { ALL = GUEST_LATENCY_SAMPLES };
 
@@ -53,7 +54,7 @@ static uint64_t look(struct fixture *x, uint32_t max)
 
 /* --- what is written by the protocol -------------------------------------------- */
 
-static void new_samples__are_summed_once(void **state)
+RIG_TEST(new_samples__are_summed_once)
 {
 	struct fixture *x = *state;
 
@@ -72,7 +73,7 @@ static void new_samples__are_summed_once(void **state)
 	assert_int_equal(x->r.n, 0);
 }
 
-static void samples_there_before_us__are_not_reported(void **state)
+RIG_TEST(samples_there_before_us__are_not_reported)
 {
 	struct fixture *x = *state;
 
@@ -85,7 +86,7 @@ static void samples_there_before_us__are_not_reported(void **state)
 	assert_int_equal(x->r.n, 1);
 }
 
-static void largest_times__square_beyond_64_bits_is_kept(void **state)
+RIG_TEST(largest_times__square_beyond_64_bits_is_kept)
 {
 	struct fixture *x = *state;
 	const uint64_t io = 2 * (uint64_t)UINT32_MAX;
@@ -100,7 +101,7 @@ static void largest_times__square_beyond_64_bits_is_kept(void **state)
 	assert_int_not_equal(x->r.io_sumsq_hi, 0);
 }
 
-static void two_pages__add_to_one_report_and_window(void **state)
+RIG_TEST(two_pages__add_to_one_report_and_window)
 {
 	struct fixture *x = *state;
 	struct guest_latency other;
@@ -118,7 +119,7 @@ static void two_pages__add_to_one_report_and_window(void **state)
 	assert_int_equal(x->w.n, 3);
 }
 
-static void more_than_a_call_may_read__the_rest_comes_next_in_order(void **state)
+RIG_TEST(more_than_a_call_may_read__the_rest_comes_next_in_order)
 {
 	struct fixture *x = *state;
 
@@ -133,7 +134,7 @@ static void more_than_a_call_may_read__the_rest_comes_next_in_order(void **state
 	assert_int_equal(x->r.n, 5);
 }
 
-static void exactly_as_many_as_the_page_holds__none_is_lost(void **state)
+RIG_TEST(exactly_as_many_as_the_page_holds__none_is_lost)
 {
 	struct fixture *x = *state;
 
@@ -143,7 +144,7 @@ static void exactly_as_many_as_the_page_holds__none_is_lost(void **state)
 	assert_int_equal(x->r.flags, 0);
 }
 
-static void more_than_the_page_holds__newest_are_read_and_the_others_counted(void **state)
+RIG_TEST(more_than_the_page_holds__newest_are_read_and_the_others_counted)
 {
 	struct fixture *x = *state;
 
@@ -158,7 +159,7 @@ static void more_than_the_page_holds__newest_are_read_and_the_others_counted(voi
 
 /* --- what is not ------------------------------------------------------------------ */
 
-static void sample_being_written_or_overwritten__is_lost_and_the_others_count(void **state)
+RIG_TEST(sample_being_written_or_overwritten__is_lost_and_the_others_count)
 {
 	struct fixture *x = *state;
 
@@ -174,7 +175,7 @@ static void sample_being_written_or_overwritten__is_lost_and_the_others_count(vo
 }
 
 /* Another process took the page over while we looked away. */
-static void written_goes_back__page_begins_anew(void **state)
+RIG_TEST(written_goes_back__page_begins_anew)
 {
 	struct fixture *x = *state;
 
@@ -187,7 +188,7 @@ static void written_goes_back__page_begins_anew(void **state)
 	assert_int_equal(x->r.flags, 0);
 }
 
-static void written_jumps_to_the_end__nothing_is_reported_and_the_call_is_short(void **state)
+RIG_TEST(written_jumps_to_the_end__nothing_is_reported_and_the_call_is_short)
 {
 	struct fixture *x = *state;
 
@@ -201,7 +202,7 @@ static void written_jumps_to_the_end__nothing_is_reported_and_the_call_is_short(
 	assert_int_equal(x->r.n, 1);
 }
 
-static void page_no_longer_one__is_left_alone_until_it_is_again(void **state)
+RIG_TEST(page_no_longer_one__is_left_alone_until_it_is_again)
 {
 	struct fixture *x = *state;
 
@@ -219,7 +220,7 @@ static void page_no_longer_one__is_left_alone_until_it_is_again(void **state)
 
 /* --- any guest ---------------------------------------------------------------------- */
 
-static void honest__whatever_the_pace__read_and_lost_are_all_that_was_written(void **state)
+RIG_TEST(honest__whatever_the_pace__read_and_lost_are_all_that_was_written)
 {
 	struct fixture *x = *state;
 	uint64_t written = 0, read = 0, lost = 0;
@@ -269,7 +270,7 @@ static void scribble(struct prop *p, struct fixture *x)
 		x->g.magic = GUEST_LATENCY_MAGIC;
 }
 
-static void hostile__whatever_is_written__report_can_be_true_of_its_samples(void **state)
+RIG_TEST(hostile__whatever_is_written__report_can_be_true_of_its_samples)
 {
 	struct fixture *x = *state;
 	uint64_t read = 0;
@@ -290,27 +291,4 @@ static void hostile__whatever_is_written__report_can_be_true_of_its_samples(void
 		prop_assert(&p, i, !lost == !(x->r.flags & REPORT_LOST));
 	}
 	prop_assert(&p, 0, read > 0);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(new_samples__are_summed_once),
-		T(samples_there_before_us__are_not_reported),
-		T(largest_times__square_beyond_64_bits_is_kept),
-		T(two_pages__add_to_one_report_and_window),
-		T(more_than_a_call_may_read__the_rest_comes_next_in_order),
-		T(exactly_as_many_as_the_page_holds__none_is_lost),
-		T(more_than_the_page_holds__newest_are_read_and_the_others_counted),
-		T(sample_being_written_or_overwritten__is_lost_and_the_others_count),
-		T(written_goes_back__page_begins_anew),
-		T(written_jumps_to_the_end__nothing_is_reported_and_the_call_is_short),
-		T(page_no_longer_one__is_left_alone_until_it_is_again),
-		T(honest__whatever_the_pace__read_and_lost_are_all_that_was_written),
-		T(hostile__whatever_is_written__report_can_be_true_of_its_samples),
-	};
-
-	return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
 }

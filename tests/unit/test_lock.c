@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lock: leases on a home's word, by schedules written by hand. */
 #include "tests/unit/lock_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- uncontended ------------------------------------------------------------------ */
 
-static void acquire_release__uncontended__two_operations_in_two_rounds(void **state)
+RIG_TEST(acquire_release__uncontended__two_operations_in_two_rounds)
 {
 	struct rig *r = *state;
 
@@ -20,7 +21,7 @@ static void acquire_release__uncontended__two_operations_in_two_rounds(void **st
 	assert_word(*word(r), 0, START + 12);
 }
 
-static void acquire__each__is_one_seq_more_than_any_before(void **state)
+RIG_TEST(acquire__each__is_one_seq_more_than_any_before)
 {
 	struct rig *r = *state;
 	uint64_t last = 0;
@@ -37,7 +38,7 @@ static void acquire__each__is_one_seq_more_than_any_before(void **state)
 	}
 }
 
-static void acquire__guess_is_old_and_word_free__second_operation_takes_it(void **state)
+RIG_TEST(acquire__guess_is_old_and_word_free__second_operation_takes_it)
 {
 	struct rig *r = *state;
 
@@ -52,7 +53,7 @@ static void acquire__guess_is_old_and_word_free__second_operation_takes_it(void 
 
 /* --- the lease ---------------------------------------------------------------------- */
 
-static void may_act__counts_hold_from_before_the_cas(void **state)
+RIG_TEST(may_act__counts_hold_from_before_the_cas)
 {
 	struct rig *r = *state;
 	struct mono before;
@@ -72,7 +73,7 @@ static void may_act__counts_hold_from_before_the_cas(void **state)
 	assert_true(mono_sub(lock_until(&r->a.lock), before) == HOLD);
 }
 
-static void break_time__outlasts_hold_deadline_and_both_drifts(void **state)
+RIG_TEST(break_time__outlasts_hold_deadline_and_both_drifts)
 {
 	struct rig *r = *state;
 	struct lock_conf c = r->a.lock.conf;
@@ -89,7 +90,7 @@ static void break_time__outlasts_hold_deadline_and_both_drifts(void **state)
 	}
 }
 
-static void wait__holder_dies__broken_after_break_time_and_unclean(void **state)
+RIG_TEST(wait__holder_dies__broken_after_break_time_and_unclean)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -108,7 +109,7 @@ static void wait__holder_dies__broken_after_break_time_and_unclean(void **state)
 	assert_false(lock_may_act(&r->a.lock, mono_add(seen, brk), 0));
 }
 
-static void wait__whenever_begun__the_break_is_not_late_by_more_than_a_check(void **state)
+RIG_TEST(wait__whenever_begun__the_break_is_not_late_by_more_than_a_check)
 {
 	struct rig *r = *state;
 
@@ -130,7 +131,7 @@ static void wait__whenever_begun__the_break_is_not_late_by_more_than_a_check(voi
 	}
 }
 
-static void wait__word_changes_hands__waits_anew(void **state)
+RIG_TEST(wait__word_changes_hands__waits_anew)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -144,7 +145,7 @@ static void wait__word_changes_hands__waits_anew(void **state)
 	assert_word(*word(r), 4, START + 9);
 }
 
-static void wait__asked_again_later__goes_on_from_what_was_seen(void **state)
+RIG_TEST(wait__asked_again_later__goes_on_from_what_was_seen)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -159,7 +160,7 @@ static void wait__asked_again_later__goes_on_from_what_was_seen(void **state)
 	assert_true(lock_unclean(&r->b.lock));
 }
 
-static void wait__at_most_one_operation_a_check(void **state)
+RIG_TEST(wait__at_most_one_operation_a_check)
 {
 	struct rig *r = *state;
 	struct mono began = r->now;
@@ -171,7 +172,7 @@ static void wait__at_most_one_operation_a_check(void **state)
 	assert_in_range(r->b.ops, HOLD / CHECK * 3 / 4, HOLD / CHECK);
 }
 
-static void wait__hosts_look_at_different_times(void **state)
+RIG_TEST(wait__hosts_look_at_different_times)
 {
 	struct rig *r = *state;
 	int same = 0;
@@ -190,7 +191,7 @@ static void wait__hosts_look_at_different_times(void **state)
 	assert_true(same < 5);
 }
 
-static void wait__released_clean__next_look_takes_it_clean(void **state)
+RIG_TEST(wait__released_clean__next_look_takes_it_clean)
 {
 	struct rig *r = *state;
 
@@ -204,7 +205,7 @@ static void wait__released_clean__next_look_takes_it_clean(void **state)
 	assert_int_equal(r->b.ops, 1); /* the look was the CAS */
 }
 
-static void watch__word_stands_for_break_time__acquire_breaks_it_at_once(void **state)
+RIG_TEST(watch__word_stands_for_break_time__acquire_breaks_it_at_once)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -219,7 +220,7 @@ static void watch__word_stands_for_break_time__acquire_breaks_it_at_once(void **
 	assert_true(lock_unclean(&r->b.lock));
 }
 
-static void watch__word_gets_free__is_not_taken_before_it_is_asked(void **state)
+RIG_TEST(watch__word_gets_free__is_not_taken_before_it_is_asked)
 {
 	struct rig *r = *state;
 
@@ -235,7 +236,7 @@ static void watch__word_gets_free__is_not_taken_before_it_is_asked(void **state)
 	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE);
 }
 
-static void watch__word_changes_after_break_time__is_seen(void **state)
+RIG_TEST(watch__word_changes_after_break_time__is_seen)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -249,7 +250,7 @@ static void watch__word_changes_after_break_time__is_seen(void **state)
 	assert_word(*word(r), B, START + 4);
 }
 
-static void watch__acquire_while_a_look_is_under_way__is_not_delayed(void **state)
+RIG_TEST(watch__acquire_while_a_look_is_under_way__is_not_delayed)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -267,7 +268,7 @@ static void watch__acquire_while_a_look_is_under_way__is_not_delayed(void **stat
 	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
 }
 
-static void watch__begun_anew__looks_at_once(void **state)
+RIG_TEST(watch__begun_anew__looks_at_once)
 {
 	struct rig *r = *state;
 
@@ -279,7 +280,7 @@ static void watch__begun_anew__looks_at_once(void **state)
 	assert_int_equal(r->b.ops, 1);
 }
 
-static void seen__word_is_free__after_a_look(void **state)
+RIG_TEST(seen__word_is_free__after_a_look)
 {
 	struct rig *r = *state;
 
@@ -293,7 +294,7 @@ static void seen__word_is_free__after_a_look(void **state)
 	assert_false(lock_seen(&r->b.lock));
 }
 
-static void seen__word_is_anothers__after_two_looks(void **state)
+RIG_TEST(seen__word_is_anothers__after_two_looks)
 {
 	struct rig *r = *state;
 
@@ -306,7 +307,7 @@ static void seen__word_is_anothers__after_two_looks(void **state)
 	assert_true(lock_seen(&r->b.lock));
 }
 
-static void seen__link_breaks__not_before_it_is_looked_at_again(void **state)
+RIG_TEST(seen__link_breaks__not_before_it_is_looked_at_again)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -326,7 +327,7 @@ static void seen__link_breaks__not_before_it_is_looked_at_again(void **state)
 
 /* --- releases ----------------------------------------------------------------------- */
 
-static void release__after_it_was_broken__fails_harmlessly(void **state)
+RIG_TEST(release__after_it_was_broken__fails_harmlessly)
 {
 	struct rig *r = *state;
 
@@ -340,7 +341,7 @@ static void release__after_it_was_broken__fails_harmlessly(void **state)
 	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
 }
 
-static void release__unclean__next_holder_takes_it_at_once_and_is_unclean(void **state)
+RIG_TEST(release__unclean__next_holder_takes_it_at_once_and_is_unclean)
 {
 	struct rig *r = *state;
 
@@ -357,7 +358,7 @@ static void release__unclean__next_holder_takes_it_at_once_and_is_unclean(void *
 	assert_false(lock_unclean(&r->a.lock));
 }
 
-static void release__unknown__same_cas_on_a_newer_link_decides(void **state)
+RIG_TEST(release__unknown__same_cas_on_a_newer_link_decides)
 {
 	struct rig *r = *state;
 
@@ -379,7 +380,7 @@ static void release__unknown__same_cas_on_a_newer_link_decides(void **state)
 	}
 }
 
-static void release__asked_while_the_acquire_is_under_way__released_when_it_was_had(void **state)
+RIG_TEST(release__asked_while_the_acquire_is_under_way__released_when_it_was_had)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -397,7 +398,7 @@ static void release__asked_while_the_acquire_is_under_way__released_when_it_was_
 
 /* --- links -------------------------------------------------------------------------- */
 
-static void acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours(void **state)
+RIG_TEST(acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours)
 {
 	struct rig *r = *state;
 	struct mono began;
@@ -422,7 +423,7 @@ static void acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours(vo
 	assert_true(mono_sub(lock_until(&r->a.lock), began) == HOLD);
 }
 
-static void acquire__unknown_and_not_executed__is_tried_again(void **state)
+RIG_TEST(acquire__unknown_and_not_executed__is_tried_again)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -438,7 +439,7 @@ static void acquire__unknown_and_not_executed__is_tried_again(void **state)
 	assert_word(*word(r), A, START + 3);
 }
 
-static void acquire__lost__nothing_is_put_out_before_a_newer_link(void **state)
+RIG_TEST(acquire__lost__nothing_is_put_out_before_a_newer_link)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -455,7 +456,7 @@ static void acquire__lost__nothing_is_put_out_before_a_newer_link(void **state)
 	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
 }
 
-static void acquire__refused__again_after_a_check(void **state)
+RIG_TEST(acquire__refused__again_after_a_check)
 {
 	struct rig *r = *state;
 	struct step_op op;
@@ -471,7 +472,7 @@ static void acquire__refused__again_after_a_check(void **state)
 
 /* --- restarts, breaks, views ------------------------------------------------------------ */
 
-static void restart__own_word_of_before__taken_at_once_unclean(void **state)
+RIG_TEST(restart__own_word_of_before__taken_at_once_unclean)
 {
 	struct rig *r = *state;
 
@@ -482,7 +483,7 @@ static void restart__own_word_of_before__taken_at_once_unclean(void **state)
 	assert_word(*word(r), A, START + 3);
 }
 
-static void fresh_word__is_waited_for_and_then_unclean(void **state)
+RIG_TEST(fresh_word__is_waited_for_and_then_unclean)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->a.lock.conf);
@@ -498,7 +499,7 @@ static void fresh_word__is_waited_for_and_then_unclean(void **state)
 	assert_word(*word(r), A, START + 1);
 }
 
-static void home_restarts__a_word_like_the_old_one_is_waited_for_anew(void **state)
+RIG_TEST(home_restarts__a_word_like_the_old_one_is_waited_for_anew)
 {
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->b.lock.conf);
@@ -511,7 +512,7 @@ static void home_restarts__a_word_like_the_old_one_is_waited_for_anew(void **sta
 	assert_word(*word(r), A, START + 1);
 }
 
-static void operator_breaks__holder_cannot_release_next_takes_it_unclean(void **state)
+RIG_TEST(operator_breaks__holder_cannot_release_next_takes_it_unclean)
 {
 	struct rig *r = *state;
 
@@ -525,7 +526,7 @@ static void operator_breaks__holder_cannot_release_next_takes_it_unclean(void **
 	assert_word(*word(r), B, START + 4);
 }
 
-static void view__home_is_the_lowest_member_and_seq_begins_at_the_view(void **state)
+RIG_TEST(view__home_is_the_lowest_member_and_seq_begins_at_the_view)
 {
 	struct rig *r = *state;
 	uint64_t *at2 = rig_word(&r->w, 2, region_lock_offset(SERVICE));
@@ -547,7 +548,7 @@ static void view__home_is_the_lowest_member_and_seq_begins_at_the_view(void **st
 	assert_true(lock_unclean(&r->b.lock));
 }
 
-static void view__stays_while_the_home_restarts__fences_still_grow(void **state)
+RIG_TEST(view__stays_while_the_home_restarts__fences_still_grow)
 {
 	struct rig *r = *state;
 	uint64_t before = 0;
@@ -566,7 +567,7 @@ static void view__stays_while_the_home_restarts__fences_still_grow(void **state)
 	}
 }
 
-static void view__not_quorate__nothing_is_taken_and_nothing_may_be_done(void **state)
+RIG_TEST(view__not_quorate__nothing_is_taken_and_nothing_may_be_done)
 {
 	struct rig *r = *state;
 
@@ -583,7 +584,7 @@ static void view__not_quorate__nothing_is_taken_and_nothing_may_be_done(void **s
 	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
 }
 
-static void view__an_older_one_comes_late__is_ignored(void **state)
+RIG_TEST(view__an_older_one_comes_late__is_ignored)
 {
 	struct rig *r = *state;
 
@@ -593,7 +594,7 @@ static void view__an_older_one_comes_late__is_ignored(void **state)
 	assert_true(r->a.lock.quorate);
 }
 
-static void view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told(void **state)
+RIG_TEST(view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told)
 {
 	struct rig *r = *state;
 
@@ -619,7 +620,7 @@ static void view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told(void 
 	assert_false(lock_unclean(&r->b.lock));
 }
 
-static void view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it(void **state)
+RIG_TEST(view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it)
 {
 	struct rig *r = *state;
 
@@ -634,7 +635,7 @@ static void view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it(void
 	assert_word(*word(r), 0, (7ull << 32) + 4);
 }
 
-static void view__a_restarted_homes_word__is_of_no_newer_view(void **state)
+RIG_TEST(view__a_restarted_homes_word__is_of_no_newer_view)
 {
 	struct rig *r = *state;
 
@@ -647,9 +648,8 @@ static void view__a_restarted_homes_word__is_of_no_newer_view(void **state)
 	assert_true(lock_unclean(&r->b.lock));
 }
 
-static void epochs__compare_by_difference(void **state)
+TEST(epochs__compare_by_difference)
 {
-	(void)state;
 	assert_true(lock_epoch_ahead(1, 0));
 	assert_false(lock_epoch_ahead(0, 1));
 	assert_false(lock_epoch_ahead(7, 7));
@@ -659,7 +659,7 @@ static void epochs__compare_by_difference(void **state)
 	assert_int_equal(lock_epoch(0x123400000005), 0x1234);
 }
 
-static void step__no_room__puts_it_out_when_there_is(void **state)
+RIG_TEST(step__no_room__puts_it_out_when_there_is)
 {
 	struct rig *r = *state;
 
@@ -671,55 +671,4 @@ static void step__no_room__puts_it_out_when_there_is(void **state)
 	tell(r, &r->a, (struct step_event){ .type = STEP_TICK });
 	run(r, &r->a);
 	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(acquire_release__uncontended__two_operations_in_two_rounds),
-		T(acquire__each__is_one_seq_more_than_any_before),
-		T(acquire__guess_is_old_and_word_free__second_operation_takes_it),
-		T(may_act__counts_hold_from_before_the_cas),
-		T(break_time__outlasts_hold_deadline_and_both_drifts),
-		T(wait__holder_dies__broken_after_break_time_and_unclean),
-		T(wait__whenever_begun__the_break_is_not_late_by_more_than_a_check),
-		T(wait__word_changes_hands__waits_anew),
-		T(wait__asked_again_later__goes_on_from_what_was_seen),
-		T(wait__at_most_one_operation_a_check),
-		T(wait__hosts_look_at_different_times),
-		T(wait__released_clean__next_look_takes_it_clean),
-		T(watch__word_stands_for_break_time__acquire_breaks_it_at_once),
-		T(watch__word_gets_free__is_not_taken_before_it_is_asked),
-		T(watch__word_changes_after_break_time__is_seen),
-		T(watch__acquire_while_a_look_is_under_way__is_not_delayed),
-		T(watch__begun_anew__looks_at_once),
-		T(seen__word_is_free__after_a_look),
-		T(seen__word_is_anothers__after_two_looks),
-		T(seen__link_breaks__not_before_it_is_looked_at_again),
-		T(release__after_it_was_broken__fails_harmlessly),
-		T(release__unclean__next_holder_takes_it_at_once_and_is_unclean),
-		T(release__unknown__same_cas_on_a_newer_link_decides),
-		T(release__asked_while_the_acquire_is_under_way__released_when_it_was_had),
-		T(acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours),
-		T(acquire__unknown_and_not_executed__is_tried_again),
-		T(acquire__lost__nothing_is_put_out_before_a_newer_link),
-		T(acquire__refused__again_after_a_check),
-		T(restart__own_word_of_before__taken_at_once_unclean),
-		T(fresh_word__is_waited_for_and_then_unclean),
-		T(home_restarts__a_word_like_the_old_one_is_waited_for_anew),
-		T(operator_breaks__holder_cannot_release_next_takes_it_unclean),
-		T(view__home_is_the_lowest_member_and_seq_begins_at_the_view),
-		T(view__stays_while_the_home_restarts__fences_still_grow),
-		T(view__not_quorate__nothing_is_taken_and_nothing_may_be_done),
-		T(view__an_older_one_comes_late__is_ignored),
-		T(view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told),
-		T(view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it),
-		T(view__a_restarted_homes_word__is_of_no_newer_view),
-		cmocka_unit_test(epochs__compare_by_difference),
-		T(step__no_room__puts_it_out_when_there_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

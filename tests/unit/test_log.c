@@ -6,6 +6,7 @@
 
 #include "src/util/log.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 struct catcher {
 	int fd[2];
@@ -50,11 +51,10 @@ static const char *caught(struct catcher *c)
 	return text;
 }
 
-static void init__takes_stderr_and_the_level(void **state)
+TEST(init__takes_stderr_and_the_level)
 {
 	struct log l;
 
-	(void)state;
 	memset(&l, 0xff, sizeof(l));
 	log_init(&l, "x", LOG_LVL_WARNING);
 	assert_int_equal(l.fd, 2);
@@ -62,7 +62,7 @@ static void init__takes_stderr_and_the_level(void **state)
 	assert_string_equal(l.program, "x");
 }
 
-static void msg__is_one_line_with_the_program(void **state)
+RIG_TEST(msg__is_one_line_with_the_program)
 {
 	struct catcher *c = *state;
 	const char *text;
@@ -75,7 +75,7 @@ static void msg__is_one_line_with_the_program(void **state)
 	assert_int_not_equal(text[0], '<');
 }
 
-static void msg__above_the_level__is_dropped(void **state)
+RIG_TEST(msg__above_the_level__is_dropped)
 {
 	struct catcher *c = *state;
 
@@ -95,7 +95,7 @@ static void msg__above_the_level__is_dropped(void **state)
 	}
 }
 
-static void msg__with_prefix__says_the_priority_to_the_journal(void **state)
+RIG_TEST(msg__with_prefix__says_the_priority_to_the_journal)
 {
 	struct catcher *c = *state;
 	const char *text;
@@ -113,7 +113,7 @@ static void msg__with_prefix__says_the_priority_to_the_journal(void **state)
 	assert_non_null(strstr(text, "\n<7>"));
 }
 
-static void msg__too_long__is_cut_and_still_one_line(void **state)
+RIG_TEST(msg__too_long__is_cut_and_still_one_line)
 {
 	struct catcher *c = *state;
 	static char big[20000];
@@ -128,7 +128,7 @@ static void msg__too_long__is_cut_and_still_one_line(void **state)
 	assert_non_null(strstr(strchr(text, '\n') + 1, "after\n"));
 }
 
-static void msg__holding_a_line_end__is_still_one_line(void **state)
+RIG_TEST(msg__holding_a_line_end__is_still_one_line)
 {
 	struct catcher *c = *state;
 	const char *text;
@@ -139,7 +139,7 @@ static void msg__holding_a_line_end__is_still_one_line(void **state)
 	assert_non_null(strstr(text, "'a\\x0a<0>forged\\x0d\\x0a' is odd\n"));
 }
 
-static void msg__holding_control_characters__shows_them(void **state)
+RIG_TEST(msg__holding_control_characters__shows_them)
 {
 	struct catcher *c = *state;
 	const char *text;
@@ -150,7 +150,7 @@ static void msg__holding_control_characters__shows_them(void **state)
 	assert_null(memchr(text, 0x9b, strlen(text))); /* ESC [ in one byte, or as UTF-8 */
 }
 
-static void msg__that_cannot_be_written__keeps_errno(void **state)
+RIG_TEST(msg__that_cannot_be_written__keeps_errno)
 {
 	struct catcher *c = *state;
 
@@ -169,7 +169,7 @@ static void *chatter(void *arg)
 	return NULL;
 }
 
-static void msg__from_two_threads__lines_stay_whole(void **state)
+RIG_TEST(msg__from_two_threads__lines_stay_whole)
 {
 	struct catcher *c = *state;
 	pthread_t t[2];
@@ -189,27 +189,4 @@ static void msg__from_two_threads__lines_stay_whole(void **state)
 		lines++;
 	}
 	assert_int_equal(lines, 400);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(init__takes_stderr_and_the_level),
-		cmocka_unit_test_setup_teardown(msg__is_one_line_with_the_program, setup, teardown),
-		cmocka_unit_test_setup_teardown(msg__above_the_level__is_dropped, setup, teardown),
-		cmocka_unit_test_setup_teardown(msg__with_prefix__says_the_priority_to_the_journal,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(msg__too_long__is_cut_and_still_one_line, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(msg__holding_a_line_end__is_still_one_line, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(msg__holding_control_characters__shows_them, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(msg__that_cannot_be_written__keeps_errno, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(msg__from_two_threads__lines_stay_whole, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

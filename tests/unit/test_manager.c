@@ -4,6 +4,7 @@
  * caps are test_manager_caps', rings and registries test_manager_rings'.
  */
 #include "tests/unit/manager_rig.h"
+#include "tests/unit/unit.h"
 
 static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
 {
@@ -18,7 +19,7 @@ static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, ui
 
 /* --- noticed ------------------------------------------------------------------- */
 
-static void guest__there_already__is_published_at_once(void **state)
+WITH_RIG(guest__there_already__is_published_at_once)
 {
 	struct manager_rig *g = *state;
 	const struct set_guest *e;
@@ -43,7 +44,7 @@ static void guest__there_already__is_published_at_once(void **state)
 	assert_true(fake_dom(&g->host, 5)->watched);
 }
 
-static void domain__dom0_dying_or_shut_down__is_no_guest(void **state)
+WITH_RIG(domain__dom0_dying_or_shut_down__is_no_guest)
 {
 	struct manager_rig *g = *state;
 
@@ -55,7 +56,7 @@ static void domain__dom0_dying_or_shut_down__is_no_guest(void **state)
 	assert_non_null(rig_in_set(g, 8));
 }
 
-static void guests__in_any_order__stand_in_the_set_by_domain_id(void **state)
+WITH_RIG(guests__in_any_order__stand_in_the_set_by_domain_id)
 {
 	struct manager_rig *g = *state;
 
@@ -68,7 +69,7 @@ static void guests__in_any_order__stand_in_the_set_by_domain_id(void **state)
 		assert_int_equal(g->set->guest[i].key.domid, 21 + i);
 }
 
-static void guest__named_in_the_configuration__has_its_settings(void **state)
+WITH_RIG(guest__named_in_the_configuration__has_its_settings)
 {
 	struct manager_rig *g = *state;
 	const struct set_guest *e;
@@ -88,7 +89,7 @@ static void guest__named_in_the_configuration__has_its_settings(void **state)
 }
 
 /* xl makes the domain first and writes its name afterwards. */
-static void guest__seen_before_its_name__gets_its_settings_with_the_name(void **state)
+WITH_RIG(guest__seen_before_its_name__gets_its_settings_with_the_name)
 {
 	struct manager_rig *g = *state;
 
@@ -107,7 +108,7 @@ static void guest__seen_before_its_name__gets_its_settings_with_the_name(void **
 	assert_int_equal(rig_in_set(g, 4)->link, 1);
 }
 
-static void guest__renamed__is_found_by_its_new_name(void **state)
+WITH_RIG(guest__renamed__is_found_by_its_new_name)
 {
 	struct manager_rig *g = *state;
 
@@ -119,7 +120,7 @@ static void guest__renamed__is_found_by_its_new_name(void **state)
 	assert_null(manager_find(&g->m, "guest-4"));
 }
 
-static void guest__name_with_bytes_that_cannot_be_printed__they_are_replaced(void **state)
+WITH_RIG(guest__name_with_bytes_that_cannot_be_printed__they_are_replaced)
 {
 	struct manager_rig *g = *state;
 
@@ -128,7 +129,7 @@ static void guest__name_with_bytes_that_cannot_be_printed__they_are_replaced(voi
 	assert_string_equal(rig_guest(g, "4")->name, "a?[2Jb???");
 }
 
-static void guest__vcpus_change__are_published(void **state)
+WITH_RIG(guest__vcpus_change__are_published)
 {
 	struct manager_rig *g = *state;
 
@@ -145,7 +146,7 @@ static void guest__vcpus_change__are_published(void **state)
 	assert_int_equal(rig_in_set(g, 4)->vcpus, 8);
 }
 
-static void list__fails__what_is_known_stays_and_it_is_tried_again(void **state)
+WITH_RIG(list__fails__what_is_known_stays_and_it_is_tried_again)
 {
 	struct manager_rig *g = *state;
 
@@ -160,7 +161,7 @@ static void list__fails__what_is_known_stays_and_it_is_tried_again(void **state)
 	assert_int_equal(g->set->guests, 2);
 }
 
-static void guests__more_than_slots__the_rest_waits_for_a_slot(void **state)
+WITH_RIG(guests__more_than_slots__the_rest_waits_for_a_slot)
 {
 	struct manager_rig *g = *state;
 
@@ -179,7 +180,7 @@ static void guests__more_than_slots__the_rest_waits_for_a_slot(void **state)
 
 /* --- gone ------------------------------------------------------------------------ */
 
-static void guest__gone__leaves_the_set_and_its_slot_only_after_the_ack(void **state)
+WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack)
 {
 	struct manager_rig *g = *state;
 	uint32_t slot;
@@ -202,7 +203,7 @@ static void guest__gone__leaves_the_set_and_its_slot_only_after_the_ack(void **s
 	assert_non_null(rig_event(g, "guest-gone"));
 }
 
-static void guest__shuts_down_or_dies__leaves_like_one_that_is_gone(void **state)
+WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone)
 {
 	static const uint32_t flags[] = { HV_DOM_SHUTDOWN, HV_DOM_DYING };
 	struct manager_rig *g = *state;
@@ -221,7 +222,7 @@ static void guest__shuts_down_or_dies__leaves_like_one_that_is_gone(void **state
 	}
 }
 
-static void domain_id__given_to_another_guest__is_a_guest_of_its_own(void **state)
+WITH_RIG(domain_id__given_to_another_guest__is_a_guest_of_its_own)
 {
 	struct manager_rig *g = *state;
 	uint64_t created;
@@ -245,7 +246,7 @@ static void domain_id__given_to_another_guest__is_a_guest_of_its_own(void **stat
 
 /* --- policies, releases, sets ------------------------------------------------------------ */
 
-static void set_policy__old_one_is_kept_until_the_sampler_has_left_it(void **state)
+WITH_RIG(set_policy__old_one_is_kept_until_the_sampler_has_left_it)
 {
 	struct manager_rig *g = *state;
 	struct policy_inst *pi = NULL, *more = NULL, *old = g->m.policy;
@@ -273,7 +274,7 @@ static bool control_woken(struct manager_rig *g)
 }
 
 /* The loop may be asleep for a second. */
-static void commands__wake_the_loop_so_that_a_set_is_published_at_once(void **state)
+WITH_RIG(commands__wake_the_loop_so_that_a_set_is_published_at_once)
 {
 	struct manager_rig *g = *state;
 	struct policy_inst *pi = NULL;
@@ -288,7 +289,7 @@ static void commands__wake_the_loop_so_that_a_set_is_published_at_once(void **st
 	assert_true(control_woken(g));
 }
 
-static void release__guest_is_exempt_until_undone(void **state)
+WITH_RIG(release__guest_is_exempt_until_undone)
 {
 	struct manager_rig *g = *state;
 
@@ -308,7 +309,7 @@ static void release__guest_is_exempt_until_undone(void **state)
 	assert_int_equal(rig_events(g, "release"), 2);
 }
 
-static void sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through(void **state)
+WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through)
 {
 	struct manager_rig *g = *state;
 	uint32_t held = 0;
@@ -334,7 +335,7 @@ static void sets__sampler_stands_still__stay_bounded_and_the_newest_comes_throug
 	}
 }
 
-static void work__says_when_it_wants_to_be_called_again(void **state)
+WITH_RIG(work__says_when_it_wants_to_be_called_again)
 {
 	struct manager_rig *g = *state;
 
@@ -349,7 +350,7 @@ static void work__says_when_it_wants_to_be_called_again(void **state)
 
 /* --- finding -------------------------------------------------------------------------------- */
 
-static void find__by_name_id_or_uuid_and_nothing_else(void **state)
+WITH_RIG(find__by_name_id_or_uuid_and_nothing_else)
 {
 	static const char *const not_there[] = { "",
 						 "5",
@@ -391,7 +392,7 @@ static void put_event(struct manager_rig *g, enum event_type type, int64_t a, in
 	rig_work(g, MS);
 }
 
-static void events__of_the_sampler__become_sentences(void **state)
+WITH_RIG(events__of_the_sampler__become_sentences)
 {
 	struct manager_rig *g = *state;
 
@@ -412,7 +413,7 @@ static void events__of_the_sampler__become_sentences(void **state)
 	assert_int_equal(rig_event(g, "cap")->wall_ns, WALL);
 }
 
-static void events__of_a_former_guest_of_the_slot__are_not_the_new_ones(void **state)
+WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones)
 {
 	struct manager_rig *g = *state;
 	struct event ev = { .type = EVENT_CAP, .a = 5 };
@@ -428,7 +429,7 @@ static void events__of_a_former_guest_of_the_slot__are_not_the_new_ones(void **s
 	assert_null(rig_event(g, "cap"));
 }
 
-static void events__more_than_are_kept__numbers_have_no_gaps(void **state)
+WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps)
 {
 	struct manager_rig *g = *state;
 
@@ -441,7 +442,7 @@ static void events__more_than_are_kept__numbers_have_no_gaps(void **state)
 	assert_null(manager_event_after(&g->m, 3 * MANAGER_EVENTS));
 }
 
-static void sets__acknowledged__make_room_for_as_many_more(void **state)
+WITH_RIG(sets__acknowledged__make_room_for_as_many_more)
 {
 	struct manager_rig *g = *state;
 
@@ -454,7 +455,7 @@ static void sets__acknowledged__make_room_for_as_many_more(void **state)
 	assert_non_null(rig_in_set(g, 4));
 }
 
-static void guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set(void **state)
+WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set)
 {
 	struct manager_rig *g = *state;
 	struct fake_dom *d = rig_create(g, 4, 4);
@@ -471,7 +472,7 @@ static void guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_s
 	assert_non_null(rig_in_set(g, 4));
 }
 
-static void events__that_come_all_the_time__do_not_drive_out_the_others(void **state)
+WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others)
 {
 	static const char *const routine[] = { "cap", "empty", "late" };
 	struct manager_rig *g = *state;
@@ -493,7 +494,7 @@ static void events__that_come_all_the_time__do_not_drive_out_the_others(void **s
 }
 
 /* Whoever can send packets can cause alarms; a host that holds the key can come and go. */
-static void alarms_and_hosts__by_the_thousand__drive_out_nothing_else(void **state)
+WITH_RIG(alarms_and_hosts__by_the_thousand__drive_out_nothing_else)
 {
 	struct manager_rig *g = *state;
 
@@ -505,38 +506,4 @@ static void alarms_and_hosts__by_the_thousand__drive_out_nothing_else(void **sta
 	assert_string_equal(rig_event(g, "cap")->text, "second");
 	assert_int_equal(rig_events(g, "alarm") + rig_events(g, "host"), MANAGER_EVENTS);
 	assert_string_equal(rig_event(g, "alarm")->text, "number 3071");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(guest__there_already__is_published_at_once),
-		WITH_RIG(domain__dom0_dying_or_shut_down__is_no_guest),
-		WITH_RIG(guests__in_any_order__stand_in_the_set_by_domain_id),
-		WITH_RIG(guest__named_in_the_configuration__has_its_settings),
-		WITH_RIG(guest__seen_before_its_name__gets_its_settings_with_the_name),
-		WITH_RIG(guest__renamed__is_found_by_its_new_name),
-		WITH_RIG(guest__name_with_bytes_that_cannot_be_printed__they_are_replaced),
-		WITH_RIG(guest__vcpus_change__are_published),
-		WITH_RIG(list__fails__what_is_known_stays_and_it_is_tried_again),
-		WITH_RIG(guests__more_than_slots__the_rest_waits_for_a_slot),
-		WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack),
-		WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone),
-		WITH_RIG(domain_id__given_to_another_guest__is_a_guest_of_its_own),
-		WITH_RIG(set_policy__old_one_is_kept_until_the_sampler_has_left_it),
-		WITH_RIG(commands__wake_the_loop_so_that_a_set_is_published_at_once),
-		WITH_RIG(release__guest_is_exempt_until_undone),
-		WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through),
-		WITH_RIG(work__says_when_it_wants_to_be_called_again),
-		WITH_RIG(find__by_name_id_or_uuid_and_nothing_else),
-		WITH_RIG(events__of_the_sampler__become_sentences),
-		WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones),
-		WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps),
-		WITH_RIG(sets__acknowledged__make_room_for_as_many_more),
-		WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set),
-		WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others),
-		WITH_RIG(alarms_and_hosts__by_the_thousand__drive_out_nothing_else),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include <sys/inotify.h>
 #include "tests/unit/manager_rig.h"
+#include "tests/unit/unit.h"
 
 static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
 {
@@ -24,7 +25,7 @@ static uint32_t percent_of(struct manager_rig *g, uint32_t domid)
 
 /* --- the caps they had -------------------------------------------------------------- */
 
-static void old_cap__is_on_disk_before_the_guest_may_be_capped(void **state)
+WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped)
 {
 	struct manager_rig *g = *state;
 
@@ -37,7 +38,7 @@ static void old_cap__is_on_disk_before_the_guest_may_be_capped(void **state)
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 30000);
 }
 
-static void old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can(void **state)
+WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can)
 {
 	struct manager_rig *g = *state;
 
@@ -61,7 +62,7 @@ static void old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_c
 }
 
 /* Each write waits for the disk twice: a host that boots must not wait for each guest. */
-static void old_caps__of_many_that_come_together__are_written_once(void **state)
+WITH_RIG(old_caps__of_many_that_come_together__are_written_once)
 {
 	struct manager_rig *g = *state;
 	int fd = inotify_init1(IN_NONBLOCK);
@@ -80,7 +81,7 @@ static void old_caps__of_many_that_come_together__are_written_once(void **state)
 	close(fd);
 }
 
-static void old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can(void **state)
+WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can)
 {
 	struct manager_rig *g = *state;
 
@@ -101,7 +102,7 @@ static void old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_ca
 }
 
 /* After a crash without restoring: what the scheduler says now is our own cap. */
-static void old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now(void **state)
+WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now)
 {
 	struct manager_rig *g = *state;
 	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
@@ -116,7 +117,7 @@ static void old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now(voi
 	assert_int_equal(fake_last_call(&g->host, 4)->percent, 50); /* and is set again */
 }
 
-static void old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can(void **state)
+WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can)
 {
 	struct manager_rig *g = *state;
 	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
@@ -136,7 +137,7 @@ static void old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
 }
 
-static void observing_only__saves_nothing_and_restores_nothing(void **state)
+WITH_RIG(observing_only__saves_nothing_and_restores_nothing)
 {
 	struct manager_rig *g = *state;
 
@@ -153,7 +154,7 @@ static void observing_only__saves_nothing_and_restores_nothing(void **state)
 	assert_false(tmp_exists(&g->dir, "caps.json"));
 }
 
-static void stop__each_guest_gets_its_own_cap_back(void **state)
+WITH_RIG(stop__each_guest_gets_its_own_cap_back)
 {
 	struct manager_rig *g = *state;
 
@@ -168,7 +169,7 @@ static void stop__each_guest_gets_its_own_cap_back(void **state)
 	assert_false(tmp_exists(&g->dir, "caps.json"));
 }
 
-static void stop__one_refuses__is_counted_and_stays_on_disk(void **state)
+WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk)
 {
 	struct manager_rig *g = *state;
 
@@ -195,7 +196,7 @@ static void our_cap(struct manager_rig *g, uint32_t domid, uint16_t percent)
 }
 
 /* A checkpoint: Xen shows a suspended domain as shut down, and then it runs on. */
-static void guest__suspended_while_capped_and_resumed__has_its_own_cap(void **state)
+WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap)
 {
 	struct manager_rig *g = *state;
 	struct fake_dom *d = rig_create(g, 4, 4);
@@ -216,7 +217,7 @@ static void guest__suspended_while_capped_and_resumed__has_its_own_cap(void **st
 	assert_int_equal(rig_events(g, "operator-cap"), 0);
 }
 
-static void foreign_cap__none_set__nothing_happens(void **state)
+WITH_RIG(foreign_cap__none_set__nothing_happens)
 {
 	struct manager_rig *g = *state;
 
@@ -232,7 +233,7 @@ static void foreign_cap__none_set__nothing_happens(void **state)
 	assert_false(rig_ack(g));
 }
 
-static void foreign_cap__set_before_ours__is_the_guests_own_from_then_on(void **state)
+WITH_RIG(foreign_cap__set_before_ours__is_the_guests_own_from_then_on)
 {
 	struct manager_rig *g = *state;
 
@@ -249,7 +250,7 @@ static void foreign_cap__set_before_ours__is_the_guests_own_from_then_on(void **
 	assert_int_equal(rig_events(g, "operator-cap"), 1);
 }
 
-static void foreign_cap__set_over_ours__is_the_guests_own_from_then_on(void **state)
+WITH_RIG(foreign_cap__set_over_ours__is_the_guests_own_from_then_on)
 {
 	struct manager_rig *g = *state;
 
@@ -267,7 +268,7 @@ static void foreign_cap__set_over_ours__is_the_guests_own_from_then_on(void **st
 	assert_int_equal(percent_of(g, 4), 60);
 }
 
-static void foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more(void **state)
+WITH_RIG(foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more)
 {
 	struct manager_rig *g = *state;
 
@@ -280,7 +281,7 @@ static void foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more(void **s
 	assert_false(on_disk(g, 4, 4)->params.cap.limited);
 }
 
-static void foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged(void **state)
+WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged)
 {
 	struct manager_rig *g = *state;
 	struct mailbox *mb;
@@ -296,7 +297,7 @@ static void foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged(void *
 	assert_null(rig_event(g, "operator-cap"));
 }
 
-static void foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours(void **state)
+WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours)
 {
 	struct manager_rig *g = *state;
 
@@ -314,7 +315,7 @@ static void foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ou
 	assert_non_null(rig_event(g, "operator-cap"));
 }
 
-static void foreign_cap__cannot_be_saved__is_tried_again(void **state)
+WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again)
 {
 	struct manager_rig *g = *state;
 
@@ -332,7 +333,7 @@ static void foreign_cap__cannot_be_saved__is_tried_again(void **state)
 	assert_int_equal(rig_events(g, "operator-cap"), 1);
 }
 
-static void foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved(void **state)
+WITH_RIG(foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved)
 {
 	struct manager_rig *g = *state;
 
@@ -349,7 +350,7 @@ static void foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved(v
 
 /* --- the highest they may have -------------------------------------------------------- */
 
-static void max_cap__the_lower_of_it_and_its_own_is_the_ceiling(void **state)
+WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling)
 {
 	struct manager_rig *g = *state;
 
@@ -367,31 +368,4 @@ static void max_cap__the_lower_of_it_and_its_own_is_the_ceiling(void **state)
 	manager_release(&g->m, rig_guest(g, "6"), true, WALL);
 	rig_settle(g);
 	assert_int_equal(rig_in_set(g, 6)->bounds.ceiling.mpct, 50000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap),
-		WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped),
-		WITH_RIG(old_caps__of_many_that_come_together__are_written_once),
-		WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can),
-		WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can),
-		WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now),
-		WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can),
-		WITH_RIG(observing_only__saves_nothing_and_restores_nothing),
-		WITH_RIG(stop__each_guest_gets_its_own_cap_back),
-		WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk),
-		WITH_RIG(foreign_cap__none_set__nothing_happens),
-		WITH_RIG(foreign_cap__set_before_ours__is_the_guests_own_from_then_on),
-		WITH_RIG(foreign_cap__set_over_ours__is_the_guests_own_from_then_on),
-		WITH_RIG(foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more),
-		WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged),
-		WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours),
-		WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again),
-		WITH_RIG(foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved),
-		WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

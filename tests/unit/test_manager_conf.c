@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* manager_conf: another configuration for guests that run, and for the policy in force. */
 #include "tests/unit/manager_rig.h"
+#include "tests/unit/unit.h"
 
 /* A configuration beside the rig's own; freed by the test. */
 static struct daemon_conf *other(struct manager_rig *g, const char *guests)
@@ -24,7 +25,7 @@ static struct policy_inst *policy(const struct policy_ops *ops)
 	return pi;
 }
 
-static void reload__guests_settings__are_those_of_the_new_file(void **state)
+WITH_RIG(reload__guests_settings__are_those_of_the_new_file)
 {
 	struct manager_rig *g = *state;
 	struct daemon_conf *conf = other(g, "\"default\": {\"min_cap\": 7},"
@@ -46,7 +47,7 @@ static void reload__guests_settings__are_those_of_the_new_file(void **state)
 	free(conf);
 }
 
-static void reload__guest_was_set_by_hand__the_file_counts_again(void **state)
+WITH_RIG(reload__guest_was_set_by_hand__the_file_counts_again)
 {
 	struct manager_rig *g = *state;
 	struct daemon_conf *conf = other(g, "");
@@ -67,7 +68,7 @@ static void reload__guest_was_set_by_hand__the_file_counts_again(void **state)
 	free(conf);
 }
 
-static void reload__same_policy_and_parameters__goes_on_with_its_state(void **state)
+WITH_RIG(reload__same_policy_and_parameters__goes_on_with_its_state)
 {
 	struct manager_rig *g = *state;
 	struct daemon_conf *conf = other(g, "");
@@ -81,7 +82,7 @@ static void reload__same_policy_and_parameters__goes_on_with_its_state(void **st
 	free(conf);
 }
 
-static void reload__other_parameter_or_policy__is_in_force_in_the_next_set(void **state)
+WITH_RIG(reload__other_parameter_or_policy__is_in_force_in_the_next_set)
 {
 	struct manager_rig *g = *state;
 	struct daemon_conf *conf = other(g, "");
@@ -98,7 +99,7 @@ static void reload__other_parameter_or_policy__is_in_force_in_the_next_set(void 
 	free(conf);
 }
 
-static void reload__policy_cannot_be_swapped_now__nothing_changes(void **state)
+WITH_RIG(reload__policy_cannot_be_swapped_now__nothing_changes)
 {
 	struct manager_rig *g = *state;
 	struct daemon_conf *conf = other(g, "\"default\": {\"weight\": 9}");
@@ -114,17 +115,4 @@ static void reload__policy_cannot_be_swapped_now__nothing_changes(void **state)
 	assert_int_equal(rig_guest(g, "4")->conf.weight, 256);
 	policy_free(third);
 	free(conf);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(reload__guests_settings__are_those_of_the_new_file),
-		WITH_RIG(reload__guest_was_set_by_hand__the_file_counts_again),
-		WITH_RIG(reload__same_policy_and_parameters__goes_on_with_its_state),
-		WITH_RIG(reload__other_parameter_or_policy__is_in_force_in_the_next_set),
-		WITH_RIG(reload__policy_cannot_be_swapped_now__nothing_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * counters are the test's, and so are the snapshots: guests web and bulk.
  */
 #include "tests/unit/control_rig.h"
+#include "tests/unit/unit.h"
 
 #define MB 1000000ull
 
@@ -100,7 +101,7 @@ static const json_t *counter_of(struct manager_rig *g, const char *name)
 
 /* --- a guest ------------------------------------------------------------------------ */
 
-static void guest__hides_what_it_sends__is_flagged_and_told_everywhere(void **state)
+TEST_WITH(guest__hides_what_it_sends__is_flagged_and_told_everywhere, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 	const json_t *c;
@@ -131,7 +132,7 @@ static void guest__hides_what_it_sends__is_flagged_and_told_everywhere(void **st
 		json_object_get(row(ask(g, "list", ""), "guests", "bulk"), "diverges")));
 }
 
-static void guest__claims_what_it_sends__is_not_flagged(void **state)
+TEST_WITH(guest__claims_what_it_sends__is_not_flagged, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -141,7 +142,7 @@ static void guest__claims_what_it_sends__is_not_flagged(void **state)
 	assert_int_equal(num(counter_of(g, "bulk"), "windows"), 10);
 }
 
-static void guest__stops_to_hide__is_clear_again(void **state)
+TEST_WITH(guest__stops_to_hide__is_clear_again, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -156,7 +157,7 @@ static void guest__stops_to_hide__is_clear_again(void **state)
 	assert_null(strstr(str(row(ask(g, "why", ""), "guests", "bulk"), "text"), "vif"));
 }
 
-static void guest__read_by_another__may_have_served_it(void **state)
+TEST_WITH(guest__read_by_another__may_have_served_it, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -176,7 +177,7 @@ static void guest__read_by_another__may_have_served_it(void **state)
 	assert_int_equal(rig_events(g, "divergence"), 1);
 }
 
-static void guest__without_interface__has_no_windows_and_nothing_is_told(void **state)
+TEST_WITH(guest__without_interface__has_no_windows_and_nothing_is_told, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -194,7 +195,7 @@ static void guest__without_interface__has_no_windows_and_nothing_is_told(void **
 	assert_int_equal(rig_events(g, "divergence"), 1);
 }
 
-static void guest__named_counter_that_is_not_there__is_told_once(void **state)
+TEST_WITH(guest__named_counter_that_is_not_there__is_told_once, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -207,7 +208,7 @@ static void guest__named_counter_that_is_not_there__is_told_once(void **state)
 	assert_string_equal(str(counter_of(g, "bulk"), "source"), "vf:ens1f0/3");
 }
 
-static void guest__other_counter_set_for_it__what_was_found_is_forgotten(void **state)
+TEST_WITH(guest__other_counter_set_for_it__what_was_found_is_forgotten, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -229,7 +230,7 @@ static void guest__other_counter_set_for_it__what_was_found_is_forgotten(void **
 	assert_int_equal(rig_events(g, "divergence"), 2);
 }
 
-static void guest__comes_anew_with_its_domain_id__begins_anew(void **state)
+TEST_WITH(guest__comes_anew_with_its_domain_id__begins_anew, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -247,7 +248,7 @@ static void guest__comes_anew_with_its_domain_id__begins_anew(void **state)
 
 /* --- when ----------------------------------------------------------------------------- */
 
-static void compare__snapshot_older_than_the_counters__is_waited_for(void **state)
+TEST_WITH(compare__snapshot_older_than_the_counters__is_waited_for, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 	int64_t wait;
@@ -267,7 +268,7 @@ static void compare__snapshot_older_than_the_counters__is_waited_for(void **stat
 	assert_int_equal(rig_guest(g, "bulk")->check.cross.debt, 0);
 }
 
-static void read__within_a_window__is_not_done_again(void **state)
+TEST_WITH(read__within_a_window__is_not_done_again, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -283,7 +284,7 @@ static void read__within_a_window__is_not_done_again(void **state)
 
 /* --- settings --------------------------------------------------------------------------- */
 
-static void settings__turned_off__ends_what_was_told_and_reads_nothing(void **state)
+TEST_WITH(settings__turned_off__ends_what_was_told_and_reads_nothing, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -301,7 +302,7 @@ static void settings__turned_off__ends_what_was_told_and_reads_nothing(void **st
 	assert_true(json_is_false(json_object_get(ask(g, "info", ""), "crosscheck")));
 }
 
-static void settings__floor__is_what_any_other_traffic_may_be(void **state)
+TEST_WITH(settings__floor__is_what_any_other_traffic_may_be, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -315,7 +316,7 @@ static void settings__floor__is_what_any_other_traffic_may_be(void **state)
 	assert_int_equal(rig_events(g, "divergence"), 1);
 }
 
-static void settings__shorter_window__is_not_held_up_by_the_longer(void **state)
+TEST_WITH(settings__shorter_window__is_not_held_up_by_the_longer, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 
@@ -337,7 +338,7 @@ static void name_port(struct manager_rig *g)
 	assert_int_equal(counter_parse_link(c->text, &c->name), 0);
 }
 
-static void link__sends_more_than_all_its_guests_claim__is_flagged(void **state)
+TEST_WITH(link__sends_more_than_all_its_guests_claim__is_flagged, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 	const json_t *c;
@@ -364,7 +365,7 @@ static void link__sends_more_than_all_its_guests_claim__is_flagged(void **state)
 	assert_true(json_is_false(json_object_get(counter_of(g, "bulk"), "diverges")));
 }
 
-static void link__port_that_counts_no_bytes__is_told(void **state)
+TEST_WITH(link__port_that_counts_no_bytes__is_told, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 	const json_t *c;
@@ -380,7 +381,7 @@ static void link__port_that_counts_no_bytes__is_told(void **state)
 	assert_non_null(strstr(str(c, "error"), "no bytes"));
 }
 
-static void info__names_the_sources_there_are(void **state)
+TEST_WITH(info__names_the_sources_there_are, setup, call_teardown)
 {
 	struct manager_rig *g = *state;
 	const json_t *o = ask(g, "info", "");
@@ -391,30 +392,4 @@ static void info__names_the_sources_there_are(void **state)
 	o = ask(g, "info", "");
 	assert_true(json_is_false(json_object_get(o, "crosscheck")));
 	assert_int_equal(json_array_size(json_object_get(o, "counters")), 0);
-}
-
-#define CROSS(test) cmocka_unit_test_setup_teardown(test, setup, call_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CROSS(guest__hides_what_it_sends__is_flagged_and_told_everywhere),
-		CROSS(guest__claims_what_it_sends__is_not_flagged),
-		CROSS(guest__stops_to_hide__is_clear_again),
-		CROSS(guest__read_by_another__may_have_served_it),
-		CROSS(guest__without_interface__has_no_windows_and_nothing_is_told),
-		CROSS(guest__named_counter_that_is_not_there__is_told_once),
-		CROSS(guest__other_counter_set_for_it__what_was_found_is_forgotten),
-		CROSS(guest__comes_anew_with_its_domain_id__begins_anew),
-		CROSS(compare__snapshot_older_than_the_counters__is_waited_for),
-		CROSS(read__within_a_window__is_not_done_again),
-		CROSS(settings__turned_off__ends_what_was_told_and_reads_nothing),
-		CROSS(settings__floor__is_what_any_other_traffic_may_be),
-		CROSS(settings__shorter_window__is_not_held_up_by_the_longer),
-		CROSS(link__sends_more_than_all_its_guests_claim__is_flagged),
-		CROSS(link__port_that_counts_no_bytes__is_told),
-		CROSS(info__names_the_sources_there_are),
-	};
-
-	return cmocka_run_group_tests_name("manager_cross", tests, NULL, NULL);
 }

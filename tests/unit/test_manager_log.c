@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* manager: what it says in the log when something goes on failing. */
 #include "tests/unit/manager_rig.h"
+#include "tests/unit/unit.h"
 
 /* How many lines the log gets in a while. */
 static uint32_t lines_logged(struct manager_rig *g)
@@ -26,7 +27,7 @@ static uint32_t lines_logged(struct manager_rig *g)
 	return lines;
 }
 
-static void what_fails_again_and_again__is_logged_once(void **state)
+WITH_RIG(what_fails_again_and_again__is_logged_once)
 {
 	struct manager_rig *g = *state;
 
@@ -44,13 +45,4 @@ static void what_fails_again_and_again__is_logged_once(void **state)
 		fake_dom_add(&g->host, i + 5, (uint8_t)i);
 	rig_second(g);
 	assert_int_equal(lines_logged(g), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(what_fails_again_and_again__is_logged_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "ibmon/scan.h"
 #include "src/guests/guests_priv.h"
 #include "tests/unit/manager_rig.h"
+#include "tests/unit/unit.h"
 
 /* The sampler between taking a set and acknowledging it. */
 static void take(struct manager_rig *g)
@@ -88,7 +89,7 @@ static void set_node(struct manager_rig *g, const char *value)
 
 /* --- coming ------------------------------------------------------------------- */
 
-static void agent__there__its_rings_are_in_the_set(void **state)
+WITH_RIG(agent__there__its_rings_are_in_the_set)
 {
 	struct manager_rig *g = *state;
 	const struct set_guest *e;
@@ -106,7 +107,7 @@ static void agent__there__its_rings_are_in_the_set(void **state)
 	assert_string_equal(rig_event(g, "registry")->text, "attached");
 }
 
-static void agent__comes_after_its_guest__is_seen_by_its_node(void **state)
+WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node)
 {
 	struct manager_rig *g = *state;
 
@@ -119,7 +120,7 @@ static void agent__comes_after_its_guest__is_seen_by_its_node(void **state)
 	assert_int_equal(rings(g), 1);
 }
 
-static void agent__heartbeat_stands_still__is_told_once_and_when_it_is_back(void **state)
+WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back)
 {
 	struct manager_rig *g = *state;
 
@@ -139,7 +140,7 @@ static void agent__heartbeat_stands_still__is_told_once_and_when_it_is_back(void
 	assert_int_equal(rig_events(g, "agent-back"), 1);
 }
 
-static void agent__was_never_there__is_not_missed(void **state)
+WITH_RIG(agent__was_never_there__is_not_missed)
 {
 	struct manager_rig *g = *state;
 
@@ -150,7 +151,7 @@ static void agent__was_never_there__is_not_missed(void **state)
 	assert_null(rig_event(g, "agent-silent"));
 }
 
-static void node__cannot_be_watched__is_read_each_second_until_it_can(void **state)
+WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can)
 {
 	struct manager_rig *g = *state;
 	struct fake_dom *d = rig_create(g, VM, 1);
@@ -169,7 +170,7 @@ static void node__cannot_be_watched__is_read_each_second_until_it_can(void **sta
 	assert_true(d->watched);
 }
 
-static void ring__added_later__is_in_the_next_set_and_not_old(void **state)
+WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old)
 {
 	struct manager_rig *g = *state;
 
@@ -181,7 +182,7 @@ static void ring__added_later__is_in_the_next_set_and_not_old(void **state)
 	assert_false(rig_in_set(g, VM)->scan->ring[1].old);
 }
 
-static void rings__more_than_the_limit__only_as_many_are_mapped(void **state)
+WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped)
 {
 	struct manager_rig *g = *state;
 
@@ -199,7 +200,7 @@ static void rings__more_than_the_limit__only_as_many_are_mapped(void **state)
 
 /* --- going ---------------------------------------------------------------------- */
 
-static void ring__dropped__is_unmapped_only_after_the_ack(void **state)
+WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack)
 {
 	struct manager_rig *g = *state;
 	uint64_t pages;
@@ -232,7 +233,7 @@ static void show_latencies(struct manager_rig *g, uint32_t n)
 	fake_write_end(&g->mem);
 }
 
-static void latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack(void **state)
+WITH_RIG(latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack)
 {
 	struct manager_rig *g = *state;
 	uint64_t pages;
@@ -258,7 +259,7 @@ static void latency_page__comes_with_its_process_and_is_unmapped_only_after_the_
 	read_set(g, false);
 }
 
-static void guest__destroyed_while_mapped__all_is_unmapped_after_the_ack(void **state)
+WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack)
 {
 	struct manager_rig *g = *state;
 	uint64_t pages;
@@ -276,7 +277,7 @@ static void guest__destroyed_while_mapped__all_is_unmapped_after_the_ack(void **
 	assert_int_equal(mapped(g), 0);
 }
 
-static void guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays(void **state)
+WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays)
 {
 	struct manager_rig *g = *state;
 
@@ -292,7 +293,7 @@ static void guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_st
 	assert_int_equal(rings(g), 4);
 }
 
-static void node__withdrawn__rings_leave_and_come_back_with_it(void **state)
+WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it)
 {
 	struct manager_rig *g = *state;
 
@@ -307,7 +308,7 @@ static void node__withdrawn__rings_leave_and_come_back_with_it(void **state)
 	assert_int_equal(rings(g), 2);
 }
 
-static void agent__writes_half_a_registry__rings_known_before_are_kept(void **state)
+WITH_RIG(agent__writes_half_a_registry__rings_known_before_are_kept)
 {
 	struct manager_rig *g = *state;
 
@@ -318,7 +319,7 @@ static void agent__writes_half_a_registry__rings_known_before_are_kept(void **st
 	read_set(g, false);
 }
 
-static void frames__moved__the_ring_is_mapped_anew_where_it_is(void **state)
+WITH_RIG(frames__moved__the_ring_is_mapped_anew_where_it_is)
 {
 	struct manager_rig *g = *state;
 	uint64_t maps, pages;
@@ -340,7 +341,7 @@ static void frames__moved__the_ring_is_mapped_anew_where_it_is(void **state)
 
 /* --- faults ------------------------------------------------------------------------- */
 
-static void ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack(void **state)
+WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack)
 {
 	struct manager_rig *g = *state;
 	uint64_t pages;
@@ -358,7 +359,7 @@ static void ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack(v
 	assert_int_equal(mapped(g), pages - 2);
 }
 
-static void fault__of_a_ring_that_left_meanwhile__is_nothing(void **state)
+WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing)
 {
 	struct manager_rig *g = *state;
 
@@ -372,7 +373,7 @@ static void fault__of_a_ring_that_left_meanwhile__is_nothing(void **state)
  * One ring was dropped and the set without it is being taken, when a fault of
  * another is told: the ack that now comes is of a set that still holds the other.
  */
-static void fault__between_a_set_and_its_ack__waits_for_the_next_set(void **state)
+WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set)
 {
 	struct manager_rig *g = *state;
 	uint64_t pages;
@@ -397,7 +398,7 @@ static void fault__between_a_set_and_its_ack__waits_for_the_next_set(void **stat
 }
 
 /* The same when the guest lets the second one go: it is not looked at in between. */
-static void ring__gone_between_a_set_and_its_ack__waits_for_the_next_set(void **state)
+WITH_RIG(ring__gone_between_a_set_and_its_ack__waits_for_the_next_set)
 {
 	struct manager_rig *g = *state;
 	uint64_t pages;
@@ -423,7 +424,7 @@ static void ring__gone_between_a_set_and_its_ack__waits_for_the_next_set(void **
 
 /* --- nodes -------------------------------------------------------------------------------- */
 
-static void node__rewritten_all_the_time__is_read_ten_times_a_second_at_most(void **state)
+WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most)
 {
 	struct manager_rig *g = *state;
 	uint32_t reads;
@@ -446,7 +447,7 @@ static void node__rewritten_all_the_time__is_read_ten_times_a_second_at_most(voi
 	assert_int_equal(rings(g), 4);
 }
 
-static void node__rewritten_all_the_time__other_guests_are_noticed_in_between(void **state)
+WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between)
 {
 	struct manager_rig *g = *state;
 
@@ -458,7 +459,7 @@ static void node__rewritten_all_the_time__other_guests_are_noticed_in_between(vo
 	assert_non_null(rig_in_set(g, 9));
 }
 
-static void node__of_a_wrong_form__maps_nothing_and_says_so(void **state)
+WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so)
 {
 	static const char *const nodes[] = {
 		"x",
@@ -492,7 +493,7 @@ static void node__of_a_wrong_form__maps_nothing_and_says_so(void **state)
 	}
 }
 
-static void node__not_readable__is_said_and_the_guest_stays(void **state)
+WITH_RIG(node__not_readable__is_said_and_the_guest_stays)
 {
 	static const int rcs[] = { -EPERM, -EBADMSG, -EMSGSIZE };
 	struct manager_rig *g = *state;
@@ -509,7 +510,7 @@ static void node__not_readable__is_said_and_the_guest_stays(void **state)
 	}
 }
 
-static void node__wrong_all_the_time__is_told_once_a_second(void **state)
+WITH_RIG(node__wrong_all_the_time__is_told_once_a_second)
 {
 	struct manager_rig *g = *state;
 
@@ -523,7 +524,7 @@ static void node__wrong_all_the_time__is_told_once_a_second(void **state)
 }
 
 /* The guest's kernel is just moving pages: nobody will write the node again. */
-static void registry__cannot_be_mapped_now__is_tried_again_and_told_once(void **state)
+WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once)
 {
 	struct manager_rig *g = *state;
 
@@ -544,7 +545,7 @@ static void registry__cannot_be_mapped_now__is_tried_again_and_told_once(void **
 
 /* --- totals ---------------------------------------------------------------------------------- */
 
-static void rings_asked__sampler_ticks__totals_are_there(void **state)
+WITH_RIG(rings_asked__sampler_ticks__totals_are_there)
 {
 	struct manager_rig *g = *state;
 	struct rings_ask a = { 0 };
@@ -560,7 +561,7 @@ static void rings_asked__sampler_ticks__totals_are_there(void **state)
 	manager_rings_end(&g->m, &a);
 }
 
-static void rings_asked__sampler_stands_still__gives_up_and_an_answer_still_comes(void **state)
+WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_an_answer_still_comes)
 {
 	struct manager_rig *g = *state;
 	struct rings_ask a = { 0 }, b = { 0 };
@@ -582,7 +583,7 @@ static void rings_asked__sampler_stands_still__gives_up_and_an_answer_still_come
 }
 
 /* Totals must not change while somebody reads them; and one slow tick answers all who wait. */
-static void rings_asked__while_others_read__the_next_answer_waits_for_them(void **state)
+WITH_RIG(rings_asked__while_others_read__the_next_answer_waits_for_them)
 {
 	struct manager_rig *g = *state;
 	struct rings_ask first = { 0 }, more[3] = { 0 };
@@ -607,7 +608,7 @@ static void rings_asked__while_others_read__the_next_answer_waits_for_them(void 
 	assert_int_equal(g->m.rings.readers + g->m.rings.next, 0);
 }
 
-static void rings_asked__again_and_again__the_sampler_is_asked_every_10_ms(void **state)
+WITH_RIG(rings_asked__again_and_again__the_sampler_is_asked_every_10_ms)
 {
 	struct manager_rig *g = *state;
 
@@ -664,7 +665,7 @@ static void host_does_something(struct manager_rig *g, struct prop *p)
 								    : 0;
 }
 
-static void random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind(void **state)
+WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind)
 {
 	struct manager_rig *g = *state;
 	struct prop p;
@@ -700,41 +701,4 @@ static void random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behin
 	assert_int_equal(mapped(g), 0);
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		assert_null(g->m.guest[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(agent__there__its_rings_are_in_the_set),
-		WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node),
-		WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back),
-		WITH_RIG(agent__was_never_there__is_not_missed),
-		WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can),
-		WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old),
-		WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped),
-		WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack),
-		WITH_RIG(latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack),
-		WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack),
-		WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays),
-		WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it),
-		WITH_RIG(agent__writes_half_a_registry__rings_known_before_are_kept),
-		WITH_RIG(frames__moved__the_ring_is_mapped_anew_where_it_is),
-		WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack),
-		WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing),
-		WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set),
-		WITH_RIG(ring__gone_between_a_set_and_its_ack__waits_for_the_next_set),
-		WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most),
-		WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between),
-		WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so),
-		WITH_RIG(node__not_readable__is_said_and_the_guest_stays),
-		WITH_RIG(node__wrong_all_the_time__is_told_once_a_second),
-		WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once),
-		WITH_RIG(rings_asked__sampler_ticks__totals_are_there),
-		WITH_RIG(rings_asked__while_others_read__the_next_answer_waits_for_them),
-		WITH_RIG(rings_asked__again_and_again__the_sampler_is_asked_every_10_ms),
-		WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_an_answer_still_comes),
-		WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "src/hv/backends.h"
 #include "src/sim/sim.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 #define MS   NS_PER_MS
 #define WALL 1700000000000000000
@@ -190,7 +191,7 @@ static void assert_counted(struct fixture *f, const char *name, uint32_t guest)
 	assert_true(u->mtus_sent <= t.mtus && u->mtus_sent + t.mtus / 50 >= t.mtus);
 }
 
-static void counted__is_what_the_guests_really_sent(void **state)
+RIG_TEST(counted__is_what_the_guests_really_sent)
 {
 	struct fixture *f = *state;
 
@@ -200,7 +201,7 @@ static void counted__is_what_the_guests_really_sent(void **state)
 	assert_int_equal(resos_check(&f->s.ledger), 0);
 }
 
-static void counted__in_later_seconds__is_exactly_what_was_sent(void **state)
+RIG_TEST(counted__in_later_seconds__is_exactly_what_was_sent)
 {
 	struct fixture *f = *state;
 	struct sim_truth before, after;
@@ -225,7 +226,7 @@ static const struct report *report_of(struct fixture *f, const char *name)
 	return NULL;
 }
 
-static void latencies__policies_see__are_those_the_server_really_had(void **state)
+RIG_TEST(latencies__policies_see__are_those_the_server_really_had)
 {
 	struct fixture *f = *state;
 	struct sim_truth before, after;
@@ -252,7 +253,7 @@ static void latencies__policies_see__are_those_the_server_really_had(void **stat
 	assert_in_range(slot_of(f, "server")->latency.mean_ns, sum / n / 2, sum / n * 2);
 }
 
-static void cpu__charged__is_what_the_guest_used(void **state)
+RIG_TEST(cpu__charged__is_what_the_guest_used)
 {
 	struct fixture *f = *state;
 	struct sim_truth t;
@@ -265,7 +266,7 @@ static void cpu__charged__is_what_the_guest_used(void **state)
 
 /* --- capping --------------------------------------------------------------------- */
 
-static void freemarket__caps_bulk_and_never_the_server(void **state)
+RIG_TEST(freemarket__caps_bulk_and_never_the_server)
 {
 	struct fixture *f = *state;
 	uint32_t lowest = 100, capped_ms = 0;
@@ -285,7 +286,7 @@ static void freemarket__caps_bulk_and_never_the_server(void **state)
 	assert_int_equal(slot_of(f, "server")->cap_changes, 0);
 }
 
-static void stop__while_bulk_is_capped__it_is_not_any_more(void **state)
+RIG_TEST(stop__while_bulk_is_capped__it_is_not_any_more)
 {
 	struct fixture *f = *state;
 	int ms = 0;
@@ -299,7 +300,7 @@ static void stop__while_bulk_is_capped__it_is_not_any_more(void **state)
 	assert_false(tmp_exists(&f->dir, "caps.json"));
 }
 
-static void policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance(void **state)
+RIG_TEST(policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance)
 {
 	struct fixture *f = *state;
 	struct policy_inst *pi = NULL;
@@ -319,7 +320,7 @@ static void policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance(void **
 
 /* --- going and coming ---------------------------------------------------------------- */
 
-static void guest__destroyed__is_unmapped_and_no_zombie_is_left(void **state)
+RIG_TEST(guest__destroyed__is_unmapped_and_no_zombie_is_left)
 {
 	struct fixture *f = *state;
 	uint64_t both;
@@ -342,7 +343,7 @@ static void guest__destroyed__is_unmapped_and_no_zombie_is_left(void **state)
 	assert_false(tmp_exists(&f->dir, "caps.json"));
 }
 
-static void guest__rebooted_again_and_again__is_a_new_one_each_time(void **state)
+RIG_TEST(guest__rebooted_again_and_again__is_a_new_one_each_time)
 {
 	struct fixture *f = *state;
 	uint32_t dying;
@@ -363,23 +364,4 @@ static void guest__rebooted_again_and_again__is_a_new_one_each_time(void **state
 		assert_int_equal(dying, 0);
 		assert_int_equal(resos_check(&f->s.ledger), 0);
 	}
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(counted__is_what_the_guests_really_sent),
-		WITH(counted__in_later_seconds__is_exactly_what_was_sent),
-		WITH(latencies__policies_see__are_those_the_server_really_had),
-		WITH(cpu__charged__is_what_the_guest_used),
-		WITH(freemarket__caps_bulk_and_never_the_server),
-		WITH(stop__while_bulk_is_capped__it_is_not_any_more),
-		WITH(policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance),
-		WITH(guest__destroyed__is_unmapped_and_no_zombie_is_left),
-		WITH(guest__rebooted_again_and_again__is_a_new_one_each_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "src/shared/member.h"
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 /* Hosts 1, 2, 3 and 64 are corosync's 11, 12, 13 and 5; we are 2. 4 is none, whatever it has. */
 static const struct member_conf conf = {
@@ -58,12 +59,11 @@ static void rig_end(struct rig *r)
 
 /* --- static ------------------------------------------------------------------- */
 
-static void static__open__all_hosts_are_in_and_quorate_told_once(void **state)
+TEST(static__open__all_hosts_are_in_and_quorate_told_once)
 {
 	struct member_view v;
 	struct member *m;
 
-	(void)state;
 	assert_int_equal(member_static.open(&m, &conf, (struct mono){ 0 }), 0);
 	assert_int_equal(member_static.work(m, (struct mono){ 0 }, &v), 1);
 	assert_true(v.quorate && v.view == 0 && v.members == conf.hosts);
@@ -74,12 +74,11 @@ static void static__open__all_hosts_are_in_and_quorate_told_once(void **state)
 	member_static.close(m);
 }
 
-static void open__self_not_configured__is_refused(void **state)
+TEST(open__self_not_configured__is_refused)
 {
 	static const uint16_t wrong[] = { 0, 4, 65 };
 	struct member *m;
 
-	(void)state;
 	fake_quorum_reset();
 	for (int i = 0; i < 3; i++) {
 		struct member_conf c = conf;
@@ -91,12 +90,11 @@ static void open__self_not_configured__is_refused(void **state)
 	assert_int_equal(fake_quorum.connects, 0);
 }
 
-static void open__a_nodeid_missing_or_twice__is_refused(void **state)
+TEST(open__a_nodeid_missing_or_twice__is_refused)
 {
 	struct member_conf c = conf;
 	struct member *m;
 
-	(void)state;
 	fake_quorum_reset();
 	c.node[63] = 0;
 	assert_int_equal(member_corosync.open(&m, &c, (struct mono){ 0 }), -EINVAL);
@@ -107,11 +105,10 @@ static void open__a_nodeid_missing_or_twice__is_refused(void **state)
 
 /* --- views ---------------------------------------------------------------------- */
 
-static void work__nothing_told_yet__is_not_quorate(void **state)
+TEST(work__nothing_told_yet__is_not_quorate)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	rig_begin(&r, 0);
 	work(&r);
@@ -121,11 +118,10 @@ static void work__nothing_told_yet__is_not_quorate(void **state)
 	rig_end(&r);
 }
 
-static void work__same_view__is_no_news(void **state)
+TEST(work__same_view__is_no_news)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	work(&r);
 	assert_int_equal(r.news, 0);
@@ -136,11 +132,10 @@ static void work__same_view__is_no_news(void **state)
 	rig_end(&r);
 }
 
-static void work__cut_off__is_not_quorate_and_alone(void **state)
+TEST(work__cut_off__is_not_quorate_and_alone)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	fake_quorum_ring(12, 44, nodes_us);
 	fake_quorum_vote(12, 44, nodes_us, false);
@@ -150,11 +145,10 @@ static void work__cut_off__is_not_quorate_and_alone(void **state)
 	rig_end(&r);
 }
 
-static void work__a_new_ring_that_has_not_voted__is_not_quorate(void **state)
+TEST(work__a_new_ring_that_has_not_voted__is_not_quorate)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	fake_quorum_ring(11, 44, nodes_two);
 	work(&r);
@@ -167,11 +161,10 @@ static void work__a_new_ring_that_has_not_voted__is_not_quorate(void **state)
 	rig_end(&r);
 }
 
-static void work__the_ring_that_voted_told_again__stays_quorate(void **state)
+TEST(work__the_ring_that_voted_told_again__stays_quorate)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	fake_quorum_ring(11, 40, nodes_all);
 	work(&r);
@@ -180,11 +173,10 @@ static void work__the_ring_that_voted_told_again__stays_quorate(void **state)
 	rig_end(&r);
 }
 
-static void work__a_node_that_is_no_host__does_not_count(void **state)
+TEST(work__a_node_that_is_no_host__does_not_count)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	fake_quorum_vote(12, 44, nodes_stranger, true);
 	work(&r);
@@ -192,11 +184,10 @@ static void work__a_node_that_is_no_host__does_not_count(void **state)
 	rig_end(&r);
 }
 
-static void work__a_view_without_us__is_not_quorate_and_says_why(void **state)
+TEST(work__a_view_without_us__is_not_quorate_and_says_why)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	fake_quorum_vote(11, 44, nodes_not_us, true);
 	work(&r);
@@ -211,11 +202,10 @@ static void work__a_view_without_us__is_not_quorate_and_says_why(void **state)
 
 /* --- the connection --------------------------------------------------------------- */
 
-static void open__no_corosync__is_good_and_tries_again(void **state)
+TEST(open__no_corosync__is_good_and_tries_again)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum_die();
 	rig_begin(&r, -ENODEV);
@@ -238,11 +228,10 @@ static void open__no_corosync__is_good_and_tries_again(void **state)
 	rig_end(&r);
 }
 
-static void work__corosync_dies__is_not_quorate_until_it_is_back(void **state)
+TEST(work__corosync_dies__is_not_quorate_until_it_is_back)
 {
 	struct rig r;
 
-	(void)state;
 	rig_quorate(&r);
 	fake_quorum_die();
 	work(&r);
@@ -269,11 +258,10 @@ static void work__corosync_dies__is_not_quorate_until_it_is_back(void **state)
 	rig_end(&r);
 }
 
-static void open__refused_by_corosync__says_what_to_allow(void **state)
+TEST(open__refused_by_corosync__says_what_to_allow)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum.refuses = CS_ERR_ACCESS;
 	rig_begin(&r, -ENODEV);
@@ -281,11 +269,10 @@ static void open__refused_by_corosync__says_what_to_allow(void **state)
 	rig_end(&r);
 }
 
-static void open__no_quorum_provider__says_what_to_configure(void **state)
+TEST(open__no_quorum_provider__says_what_to_configure)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum.type = QUORUM_FREE;
 	rig_begin(&r, -ENODEV);
@@ -296,11 +283,10 @@ static void open__no_quorum_provider__says_what_to_configure(void **state)
 	rig_end(&r);
 }
 
-static void open__tracking_fails__hangs_up_and_tries_again(void **state)
+TEST(open__tracking_fails__hangs_up_and_tries_again)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum.track = CS_ERR_TRY_AGAIN;
 	rig_begin(&r, -ENODEV);
@@ -321,11 +307,10 @@ static void until_readable(struct rig *r)
 	assert_int_equal(poll(&p, 1, -1), 1);
 }
 
-static void open__corosync_stands_still__goes_on_and_takes_it_when_it_answers(void **state)
+TEST(open__corosync_stands_still__goes_on_and_takes_it_when_it_answers)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum.stands = true;
 	rig_begin(&r, -ENODEV);
@@ -347,11 +332,10 @@ static void open__corosync_stands_still__goes_on_and_takes_it_when_it_answers(vo
 	rig_end(&r);
 }
 
-static void open__stood_still_and_refuses_then__is_tried_again(void **state)
+TEST(open__stood_still_and_refuses_then__is_tried_again)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum.stands = true;
 	rig_begin(&r, -ENODEV);
@@ -370,11 +354,10 @@ static void open__stood_still_and_refuses_then__is_tried_again(void **state)
 	rig_end(&r);
 }
 
-static void close__corosync_stands_still__hangs_up_when_it_answers(void **state)
+TEST(close__corosync_stands_still__hangs_up_when_it_answers)
 {
 	struct rig r;
 
-	(void)state;
 	fake_quorum_reset();
 	fake_quorum.stands = true;
 	rig_begin(&r, -ENODEV);
@@ -383,30 +366,4 @@ static void close__corosync_stands_still__hangs_up_when_it_answers(void **state)
 	fake_quorum.stands = false;
 	while (!fake_quorum.finalizes) /* else the runner's time is up */
 		poll(NULL, 0, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(static__open__all_hosts_are_in_and_quorate_told_once),
-		cmocka_unit_test(open__self_not_configured__is_refused),
-		cmocka_unit_test(open__a_nodeid_missing_or_twice__is_refused),
-		cmocka_unit_test(work__nothing_told_yet__is_not_quorate),
-		cmocka_unit_test(work__same_view__is_no_news),
-		cmocka_unit_test(work__cut_off__is_not_quorate_and_alone),
-		cmocka_unit_test(work__a_new_ring_that_has_not_voted__is_not_quorate),
-		cmocka_unit_test(work__the_ring_that_voted_told_again__stays_quorate),
-		cmocka_unit_test(work__a_node_that_is_no_host__does_not_count),
-		cmocka_unit_test(work__a_view_without_us__is_not_quorate_and_says_why),
-		cmocka_unit_test(open__no_corosync__is_good_and_tries_again),
-		cmocka_unit_test(work__corosync_dies__is_not_quorate_until_it_is_back),
-		cmocka_unit_test(open__refused_by_corosync__says_what_to_allow),
-		cmocka_unit_test(open__no_quorum_provider__says_what_to_configure),
-		cmocka_unit_test(open__tracking_fails__hangs_up_and_tries_again),
-		cmocka_unit_test(open__corosync_stands_still__goes_on_and_takes_it_when_it_answers),
-		cmocka_unit_test(open__stood_still_and_refuses_then__is_tried_again),
-		cmocka_unit_test(close__corosync_stands_still__hangs_up_when_it_answers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* move: one reconfiguration, by schedules written by hand. */
 #include "tests/unit/move_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- when nobody fails --------------------------------------------------------------- */
 
@@ -16,7 +17,7 @@ static char letter(const struct step_op *op)
 	return op->kind == STEP_READ ? 'n' : 'N';
 }
 
-static void move__nobody_fails__operations_come_in_the_order_of_the_rules(void **state)
+TEST_WITH(move__nobody_fails__operations_come_in_the_order_of_the_rules, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -36,7 +37,7 @@ static void move__nobody_fails__operations_come_in_the_order_of_the_rules(void *
 	assert_string_equal(said, "cllLLcnnnnnnaaNLL");
 }
 
-static void move__nobody_fails__least_loaded_node_goes_over_and_all_are_told(void **state)
+TEST_WITH(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -54,7 +55,7 @@ static void move__nobody_fails__least_loaded_node_goes_over_and_all_are_told(voi
 	assert_true(r->who[2].move.moves == 1);
 }
 
-static void move__one_event_seen_by_two__is_one_move(void **state)
+TEST_WITH(move__one_event_seen_by_two__is_one_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -66,7 +67,7 @@ static void move__one_event_seen_by_two__is_one_move(void **state)
 	assert_word(*lock_word(r, S10), 0, START + 3);
 }
 
-static void move__counter_ahead__takes_no_lock(void **state)
+TEST_WITH(move__counter_ahead__takes_no_lock, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -77,7 +78,7 @@ static void move__counter_ahead__takes_no_lock(void **state)
 	assert_int_equal(h->ops, 1);
 }
 
-static void move__made__the_history_starts_again(void **state)
+TEST_WITH(move__made__the_history_starts_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -89,7 +90,7 @@ static void move__made__the_history_starts_again(void **state)
 	assert_false(counter_high_for_t(&h->counter[S10]));
 }
 
-static void move__donor_at_its_minimum__no_move(void **state)
+TEST_WITH(move__donor_at_its_minimum__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -100,7 +101,7 @@ static void move__donor_at_its_minimum__no_move(void **state)
 	assert_word(*lock_word(r, S20), 0, START + 2);
 }
 
-static void move__its_host_balances_the_donor_too__is_told_as_well(void **state)
+TEST_WITH(move__its_host_balances_the_donor_too__is_told_as_well, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -112,7 +113,7 @@ static void move__its_host_balances_the_donor_too__is_told_as_well(void **state)
 	assert_true(*counter_word(r, 2, S10) == 0);
 }
 
-static void move__two_takers_of_one_donor__it_stays_at_its_minimum(void **state)
+TEST_WITH(move__two_takers_of_one_donor__it_stays_at_its_minimum, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct prop p;
@@ -144,7 +145,7 @@ static void move__two_takers_of_one_donor__it_stays_at_its_minimum(void **state)
 	assert_true(r->who[2].move.moves + r->who[4].move.moves > 300);
 }
 
-static void move__each_takes_from_the_other__neither_waits_for_ever(void **state)
+TEST_WITH(move__each_takes_from_the_other__neither_waits_for_ever, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *a = &r->who[2], *b = &r->who[3];
@@ -172,7 +173,7 @@ static void move__each_takes_from_the_other__neither_waits_for_ever(void **state
 
 /* --- announcements ------------------------------------------------------------------------- */
 
-static void announce__unknown__is_repeated_until_done_before_the_move(void **state)
+TEST_WITH(announce__unknown__is_repeated_until_done_before_the_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -196,7 +197,7 @@ static void announce__unknown__is_repeated_until_done_before_the_move(void **sta
 	assert_int_equal(counter_state(&r->who[4].counter[S10]), COUNTER_EQUAL);
 }
 
-static void announce__a_balancer_cannot_be_told__no_move(void **state)
+TEST_WITH(announce__a_balancer_cannot_be_told__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -214,7 +215,7 @@ static void announce__a_balancer_cannot_be_told__no_move(void **state)
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
 }
 
-static void announce__no_link_to_a_balancer__nobody_else_is_told_again(void **state)
+TEST_WITH(announce__no_link_to_a_balancer__nobody_else_is_told_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -230,7 +231,7 @@ static void announce__no_link_to_a_balancer__nobody_else_is_told_again(void **st
 	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
 }
 
-static void announce__refused__no_move(void **state)
+TEST_WITH(announce__refused__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -244,7 +245,7 @@ static void announce__refused__no_move(void **state)
 	assert_int_equal(nodes_of(r, S20), 3);
 }
 
-static void announce__a_balancer_was_removed__need_not_be_told(void **state)
+TEST_WITH(announce__a_balancer_was_removed__need_not_be_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -257,7 +258,7 @@ static void announce__a_balancer_was_removed__need_not_be_told(void **state)
 
 /* --- the node's CAS -------------------------------------------------------------------------- */
 
-static void act__unknown_but_executed__read_on_a_newer_link_says_moved(void **state)
+TEST_WITH(act__unknown_but_executed__read_on_a_newer_link_says_moved, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -277,7 +278,7 @@ static void act__unknown_but_executed__read_on_a_newer_link_says_moved(void **st
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
 }
 
-static void act__unknown_and_not_executed__says_so(void **state)
+TEST_WITH(act__unknown_and_not_executed__says_so, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -292,7 +293,7 @@ static void act__unknown_and_not_executed__says_so(void **state)
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
 }
 
-static void act__unknown_until_the_lease_ends__locks_are_left_dirty(void **state)
+TEST_WITH(act__unknown_until_the_lease_ends__locks_are_left_dirty, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2], *other = &r->who[4];
@@ -312,7 +313,7 @@ static void act__unknown_until_the_lease_ends__locks_are_left_dirty(void **state
 	assert_int_equal(nodes_of(r, S20), 2);
 }
 
-static void act__lost__is_no_move(void **state)
+TEST_WITH(act__lost__is_no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -326,7 +327,7 @@ static void act__lost__is_no_move(void **state)
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
 }
 
-static void act__node_changed_meanwhile__fails(void **state)
+TEST_WITH(act__node_changed_meanwhile__fails, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -339,7 +340,7 @@ static void act__node_changed_meanwhile__fails(void **state)
 
 /* --- leases, views, homes ---------------------------------------------------------------- */
 
-static void lease__ends__nothing_is_put_out_but_the_release(void **state)
+TEST_WITH(lease__ends__nothing_is_put_out_but_the_release, rig_setup, rig_teardown)
 {
 	static const enum move_state at[] = { MOVE_LOOKS_AGAIN, MOVE_COUNTS, MOVE_ANNOUNCES };
 
@@ -362,7 +363,7 @@ static void lease__ends__nothing_is_put_out_but_the_release(void **state)
 	}
 }
 
-static void locks__load_fell_while_they_were_waited_for__no_move(void **state)
+TEST_WITH(locks__load_fell_while_they_were_waited_for__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -377,7 +378,7 @@ static void locks__load_fell_while_they_were_waited_for__no_move(void **state)
 	assert_int_equal(nodes_of(r, S20), 3);
 }
 
-static void move__load_not_high_for_t__no_move(void **state)
+TEST_WITH(move__load_not_high_for_t__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -389,7 +390,7 @@ static void move__load_not_high_for_t__no_move(void **state)
 	assert_word(*lock_word(r, S10), 0, START + 1);
 }
 
-static void view__changes_before_the_cas__no_move(void **state)
+TEST_WITH(view__changes_before_the_cas__no_move, rig_setup, rig_teardown)
 {
 	static const enum move_state at[] = { MOVE_LOOKS, MOVE_LOCKS, MOVE_LOOKS_AGAIN, MOVE_COUNTS,
 					      MOVE_ANNOUNCES };
@@ -410,7 +411,7 @@ static void view__changes_before_the_cas__no_move(void **state)
 	}
 }
 
-static void view__not_quorate__nothing_is_decided(void **state)
+TEST_WITH(view__not_quorate__nothing_is_decided, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -426,7 +427,7 @@ static void view__not_quorate__nothing_is_decided(void **state)
 	assert_int_equal(nodes_of(r, S20), 3);
 }
 
-static void home__dead__move_ends_busy_and_puts_nothing_more_out(void **state)
+TEST_WITH(home__dead__move_ends_busy_and_puts_nothing_more_out, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -449,7 +450,7 @@ static void home__dead__move_ends_busy_and_puts_nothing_more_out(void **state)
 	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
 }
 
-static void home__restarts_under_a_holder__which_keeps_off_once_others_swept(void **state)
+TEST_WITH(home__restarts_under_a_holder__which_keeps_off_once_others_swept, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *old = &r->who[2], *h = &r->who[4];
@@ -466,7 +467,7 @@ static void home__restarts_under_a_holder__which_keeps_off_once_others_swept(voi
 	assert_int_equal(move_result(&old->move), MOVE_OVERTAKEN);
 }
 
-static void results__of_what_was_given_up__are_ignored(void **state)
+TEST_WITH(results__of_what_was_given_up__are_ignored, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -489,7 +490,7 @@ static void results__of_what_was_given_up__are_ignored(void **state)
 	assert_int_equal(h->move.waited, NODES);
 }
 
-static void count__more_nodes_than_a_step_has_room_for__reads_all(void **state)
+TEST_WITH(count__more_nodes_than_a_step_has_room_for__reads_all, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[2];
@@ -511,42 +512,4 @@ static void count__more_nodes_than_a_step_has_room_for__reads_all(void **state)
 	assert_int_equal(h->ops, r->view.nodes + 2); /* and the announcements */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(move__nobody_fails__operations_come_in_the_order_of_the_rules),
-		T(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told),
-		T(move__one_event_seen_by_two__is_one_move),
-		T(move__counter_ahead__takes_no_lock),
-		T(move__made__the_history_starts_again),
-		T(move__donor_at_its_minimum__no_move),
-		T(move__its_host_balances_the_donor_too__is_told_as_well),
-		T(move__two_takers_of_one_donor__it_stays_at_its_minimum),
-		T(move__each_takes_from_the_other__neither_waits_for_ever),
-		T(announce__unknown__is_repeated_until_done_before_the_move),
-		T(announce__a_balancer_cannot_be_told__no_move),
-		T(announce__no_link_to_a_balancer__nobody_else_is_told_again),
-		T(announce__refused__no_move),
-		T(announce__a_balancer_was_removed__need_not_be_told),
-		T(act__unknown_but_executed__read_on_a_newer_link_says_moved),
-		T(act__unknown_and_not_executed__says_so),
-		T(act__unknown_until_the_lease_ends__locks_are_left_dirty),
-		T(act__lost__is_no_move),
-		T(act__node_changed_meanwhile__fails),
-		T(lease__ends__nothing_is_put_out_but_the_release),
-		T(locks__load_fell_while_they_were_waited_for__no_move),
-		T(move__load_not_high_for_t__no_move),
-		T(view__changes_before_the_cas__no_move),
-		T(view__not_quorate__nothing_is_decided),
-		T(home__dead__move_ends_busy_and_puts_nothing_more_out),
-		T(home__restarts_under_a_holder__which_keeps_off_once_others_swept),
-		T(results__of_what_was_given_up__are_ignored),
-		T(count__more_nodes_than_a_step_has_room_for__reads_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* move: the two locks, when who holds one of them lives, dies, or sits. */
 #include "tests/unit/move_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- several at a time --------------------------------------------------------------- */
 
@@ -88,7 +89,7 @@ static void is_busy(struct rig *r, struct who *h)
 
 /* --- a dead holder ------------------------------------------------------------------- */
 
-static void locks__second_holder_is_dead__broken_in_time(void **state)
+TEST_WITH(locks__second_holder_is_dead__broken_in_time, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -99,7 +100,7 @@ static void locks__second_holder_is_dead__broken_in_time(void **state)
 	assert_true(mono_sub(r->now, dead) <= lock_break_ns(&h->lock[0].conf) + CHECK);
 }
 
-static void locks__one_host_died_with_both__delays_but_once(void **state)
+TEST_WITH(locks__one_host_died_with_both__delays_but_once, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -112,7 +113,7 @@ static void locks__one_host_died_with_both__delays_but_once(void **state)
 	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 3 * CHECK);
 }
 
-static void locks__donor_was_busy__goes_on_with_it_while_it_will_do(void **state)
+TEST_WITH(locks__donor_was_busy__goes_on_with_it_while_it_will_do, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -129,7 +130,7 @@ static void locks__donor_was_busy__goes_on_with_it_while_it_will_do(void **state
 	assert_int_equal(h->move.donor, S30);
 }
 
-static void locks__donor_was_busy_and_will_not_do__another_is_chosen(void **state)
+TEST_WITH(locks__donor_was_busy_and_will_not_do__another_is_chosen, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -140,7 +141,7 @@ static void locks__donor_was_busy_and_will_not_do__another_is_chosen(void **stat
 	assert_int_equal(h->move.donor, S30);
 }
 
-static void locks__one_releases_both__second_is_looked_at_at_once(void **state)
+TEST_WITH(locks__one_releases_both__second_is_looked_at_at_once, rig_setup, rig_teardown)
 {
 	for (int64_t after = 0; after < CHECK; after += MS) {
 		struct rig *r;
@@ -167,7 +168,7 @@ static void locks__one_releases_both__second_is_looked_at_at_once(void **state)
 
 /* --- who waits for the second in vain --------------------------------------------------- */
 
-static void yield__second_is_anothers__first_is_not_asked_for(void **state)
+TEST_WITH(yield__second_is_anothers__first_is_not_asked_for, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -189,7 +190,8 @@ static void second_goes_meanwhile(struct rig *r, struct who *h)
 	second_is_stuck(r);
 }
 
-static void yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look(void **state)
+TEST_WITH(yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look, rig_setup,
+	  rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -206,7 +208,7 @@ static void yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look
 	assert_in_range(h->ops, 10, 24);	       /* but looked at, each once a check */
 }
 
-static void yield__second_is_released_within_a_check__first_is_kept(void **state)
+TEST_WITH(yield__second_is_released_within_a_check__first_is_kept, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -219,7 +221,7 @@ static void yield__second_is_released_within_a_check__first_is_kept(void **state
 	assert_word(*lock_word(r, S10), 0, START + 2); /* taken but once */
 }
 
-static void yield__second_is_released_later__both_are_had_at_the_next_look(void **state)
+TEST_WITH(yield__second_is_released_later__both_are_had_at_the_next_look, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -236,7 +238,7 @@ static void yield__second_is_released_later__both_are_had_at_the_next_look(void 
 	assert_word(*lock_word(r, S10), 0, START + 2); /* taken but once */
 }
 
-static void yield__second_goes_to_another__is_waited_for_a_check_again(void **state)
+TEST_WITH(yield__second_goes_to_another__is_waited_for_a_check_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -251,7 +253,7 @@ static void yield__second_goes_to_another__is_waited_for_a_check_again(void **st
 	assert_word(*lock_word(r, S10), 0, START + 2);
 }
 
-static void yield__break_fits_in_the_lease__first_is_kept_until_then(void **state)
+TEST_WITH(yield__break_fits_in_the_lease__first_is_kept_until_then, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -272,7 +274,7 @@ static void yield__break_fits_in_the_lease__first_is_kept_until_then(void **stat
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 }
 
-static void yield__view_changes__nothing_is_held_or_looked_at_any_more(void **state)
+TEST_WITH(yield__view_changes__nothing_is_held_or_looked_at_any_more, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -287,7 +289,7 @@ static void yield__view_changes__nothing_is_held_or_looked_at_any_more(void **st
 	assert_true(move_due(&h->move).ns == INT64_MAX);
 }
 
-static void yield__home_does_not_answer__ends_busy(void **state)
+TEST_WITH(yield__home_does_not_answer__ends_busy, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -300,7 +302,7 @@ static void yield__home_does_not_answer__ends_busy(void **state)
 }
 
 /* One begins to wait while the first lock is another's, a newcomer when that one's lease ends. */
-static void yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time(void **state)
+TEST_WITH(yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time, rig_setup, rig_teardown)
 {
 	for (int64_t comes = 0; comes < HOLD + DEADLINE; comes += 3 * (int64_t)MS) {
 		struct rig *r;
@@ -328,28 +330,4 @@ static void yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time(voi
 		for (int i = 2; i <= 4; i++)
 			assert_int_equal(r->who[i].move.state, MOVE_IDLE);
 	}
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(locks__second_holder_is_dead__broken_in_time),
-		T(locks__one_host_died_with_both__delays_but_once),
-		T(locks__donor_was_busy__goes_on_with_it_while_it_will_do),
-		T(locks__donor_was_busy_and_will_not_do__another_is_chosen),
-		T(locks__one_releases_both__second_is_looked_at_at_once),
-		T(yield__second_is_anothers__first_is_not_asked_for),
-		T(yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look),
-		T(yield__second_is_released_within_a_check__first_is_kept),
-		T(yield__second_is_released_later__both_are_had_at_the_next_look),
-		T(yield__second_goes_to_another__is_waited_for_a_check_again),
-		T(yield__break_fits_in_the_lease__first_is_kept_until_then),
-		T(yield__view_changes__nothing_is_held_or_looked_at_any_more),
-		T(yield__home_does_not_answer__ends_busy),
-		T(yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

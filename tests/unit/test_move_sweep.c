@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* move: the fencing sweep after a lock that was not released clean; epochs. */
 #include "tests/unit/move_rig.h"
+#include "tests/unit/unit.h"
 
-static void sweep__holder_died__every_node_word_gets_a_new_seq(void **state)
+TEST_WITH(sweep__holder_died__every_node_word_gets_a_new_seq, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -20,7 +21,7 @@ static void sweep__holder_died__every_node_word_gets_a_new_seq(void **state)
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
 }
 
-static void sweep__late_cas_comes_after_it__fails(void **state)
+TEST_WITH(sweep__late_cas_comes_after_it__fails, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -37,7 +38,7 @@ static void sweep__late_cas_comes_after_it__fails(void **state)
 	assert_int_equal(nodes_of(r, S20), 2);
 }
 
-static void sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum(void **state)
+TEST_WITH(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum, rig_setup, rig_teardown)
 {
 	for (uint32_t moment = 0; moment < 40; moment++) {
 		struct rig *r;
@@ -67,7 +68,7 @@ static void sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum(void
 	}
 }
 
-static void sweep__a_node_cannot_be_swept__locks_are_left_dirty(void **state)
+TEST_WITH(sweep__a_node_cannot_be_swept__locks_are_left_dirty, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -95,7 +96,7 @@ static void sweep__a_node_cannot_be_swept__locks_are_left_dirty(void **state)
 	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1); /* the next one sweeps */
 }
 
-static void sweep__a_word_changes_under_it__is_recounted(void **state)
+TEST_WITH(sweep__a_word_changes_under_it__is_recounted, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *h = &r->who[4];
@@ -109,7 +110,7 @@ static void sweep__a_word_changes_under_it__is_recounted(void **state)
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0); /* all is known: clean */
 }
 
-static void sweep__last_holder_had_another_pair__its_late_cas_fails_too(void **state)
+TEST_WITH(sweep__last_holder_had_another_pair__its_late_cas_fails_too, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *old = &r->who[2], *h = &r->who[3];
@@ -129,7 +130,7 @@ static void sweep__last_holder_had_another_pair__its_late_cas_fails_too(void **s
 	assert_true(rig_execute(&r->w, &late) != late.compare);
 }
 
-static void sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves(void **state)
+TEST_WITH(sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *old = &r->who[2], *h = &r->who[4];
@@ -155,7 +156,8 @@ static void sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves(void
  * Host 4 hangs with a CAS on its way to host 6, in view 5. View 7 is without host 6:
  * host 3 sweeps the others' nodes and releases clean. Host 2 has not heard of it.
  */
-static void view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it(void **state)
+TEST_WITH(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it, rig_setup,
+	  rig_teardown)
 {
 	struct rig *r = *state;
 	struct who *behind = &r->who[2], *newer = &r->who[3], *old = &r->who[4];
@@ -200,7 +202,7 @@ static void view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it(
 	assert_int_equal(move_result(&behind->move), MOVE_VIEW);
 }
 
-static void restart__own_locks_of_before__taken_at_once_with_a_sweep(void **state)
+TEST_WITH(restart__own_locks_of_before__taken_at_once_with_a_sweep, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mono before;
@@ -213,7 +215,7 @@ static void restart__own_locks_of_before__taken_at_once_with_a_sweep(void **stat
 	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
 }
 
-static void epoch__a_newer_view_swept__an_older_one_keeps_off(void **state)
+TEST_WITH(epoch__a_newer_view_swept__an_older_one_keeps_off, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -221,24 +223,4 @@ static void epoch__a_newer_view_swept__an_older_one_keeps_off(void **state)
 	assert_int_equal(whole(r, &r->who[2], S10), MOVE_OVERTAKEN);
 	assert_int_equal(nodes_of(r, S20), 3);
 	assert_true(*counter_word(r, 4, S10) == 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(sweep__holder_died__every_node_word_gets_a_new_seq),
-		T(sweep__late_cas_comes_after_it__fails),
-		T(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum),
-		T(sweep__a_node_cannot_be_swept__locks_are_left_dirty),
-		T(sweep__a_word_changes_under_it__is_recounted),
-		T(sweep__last_holder_had_another_pair__its_late_cas_fails_too),
-		T(sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves),
-		T(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it),
-		T(restart__own_locks_of_before__taken_at_once_with_a_sweep),
-		T(epoch__a_newer_view_swept__an_older_one_keeps_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

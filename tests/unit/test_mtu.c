@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "ibmon/ring/mtu.h"
+#include "tests/unit/unit.h"
 
-static void mtu__edges_of_the_path_mtu__are_rounded_up(void **state)
+TEST(mtu__edges_of_the_path_mtu__are_rounded_up)
 {
 	static const struct {
 		uint64_t bytes;
@@ -27,22 +28,19 @@ static void mtu__edges_of_the_path_mtu__are_rounded_up(void **state)
 		{ 4097, 4096, 2 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(mtu_of(rows[i].bytes, rows[i].mtu), rows[i].mtus);
 }
 
-static void mtu__path_mtu_unknown__is_taken_as_1024(void **state)
+TEST(mtu__path_mtu_unknown__is_taken_as_1024)
 {
-	(void)state;
 	assert_int_equal(mtu_of(0, 0), 1);
 	assert_int_equal(mtu_of(1024, 0), 1);
 	assert_int_equal(mtu_of(1025, 0), 2);
 }
 
-static void mtu__largest_number_of_bytes__does_not_wrap(void **state)
+TEST(mtu__largest_number_of_bytes__does_not_wrap)
 {
-	(void)state;
 	assert_true(mtu_of(UINT64_MAX, 4096) == UINT64_MAX / 4096 + 1);
 	assert_true(mtu_of(UINT64_MAX, 1) == UINT64_MAX);
 }
@@ -60,12 +58,11 @@ static const struct sample one = {
 	.backlog = 4,
 };
 
-static void mtu_add__two_samples__add_up(void **state)
+TEST(mtu_add__two_samples__add_up)
 {
 	struct usage u = { .slot = 3, .link = 1, .cpu_ns = 99 };
 	struct sample s = one;
 
-	(void)state;
 	mtu_add(&u, &s);
 	s.msg_bytes = 100;
 	mtu_add(&u, &s);
@@ -82,12 +79,11 @@ static void mtu_add__two_samples__add_up(void **state)
 	assert_int_equal(u.slot, 3);
 }
 
-static void mtu_add__uncharged_sample__charges_nothing(void **state)
+TEST(mtu_add__uncharged_sample__charges_nothing)
 {
 	struct usage u = { .slot = 3 };
 	struct sample s = one;
 
-	(void)state;
 	s.flags = SAMPLE_HISTORY | SAMPLE_UNCHARGED;
 	mtu_add(&u, &s);
 	assert_int_equal(u.wrs, 0);
@@ -98,18 +94,17 @@ static void mtu_add__uncharged_sample__charges_nothing(void **state)
 	assert_int_equal(u.lost, 0);
 }
 
-static void mtu_add__history_alone__is_charged(void **state)
+TEST(mtu_add__history_alone__is_charged)
 {
 	struct usage u = { 0 };
 	struct sample s = one;
 
-	(void)state;
 	s.flags = SAMPLE_HISTORY;
 	mtu_add(&u, &s);
 	assert_int_equal(u.mtus_sent, 11);
 }
 
-static void mtu_add__estimated_bounded_or_lost__marks_the_usage(void **state)
+TEST(mtu_add__estimated_bounded_or_lost__marks_the_usage)
 {
 	static const struct {
 		uint32_t sample_flags;
@@ -123,7 +118,6 @@ static void mtu_add__estimated_bounded_or_lost__marks_the_usage(void **state)
 		{ SAMPLE_LAPPED | SAMPLE_MTUS_ESTIMATED, 9, USAGE_LOST | USAGE_ESTIMATED },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct usage u = { 0 };
 		struct sample s = { .flags = rows[i].sample_flags, .lost = rows[i].lost };
@@ -133,17 +127,16 @@ static void mtu_add__estimated_bounded_or_lost__marks_the_usage(void **state)
 	}
 }
 
-static void mtu_add__a_plain_sample_later__keeps_the_marks(void **state)
+TEST(mtu_add__a_plain_sample_later__keeps_the_marks)
 {
 	struct usage u = { .flags = USAGE_LOST | USAGE_ESTIMATED };
 	struct sample s = { .wrs = 1 };
 
-	(void)state;
 	mtu_add(&u, &s);
 	assert_int_equal(u.flags, USAGE_LOST | USAGE_ESTIMATED);
 }
 
-static void mtu_add__sums_beyond_64_bits__stay_at_the_top(void **state)
+TEST(mtu_add__sums_beyond_64_bits__stay_at_the_top)
 {
 	struct usage u = { .wrs = UINT64_MAX - 1,
 			   .mtus_sent = UINT64_MAX - 1,
@@ -153,26 +146,8 @@ static void mtu_add__sums_beyond_64_bits__stay_at_the_top(void **state)
 			   .lost = UINT64_MAX - 1,
 			   .backlog = UINT64_MAX };
 
-	(void)state;
 	mtu_add(&u, &one);
 	assert_true(u.wrs == UINT64_MAX && u.mtus_sent == UINT64_MAX && u.mtus_recv == UINT64_MAX);
 	assert_true(u.bytes_sent == UINT64_MAX && u.bytes_recv == UINT64_MAX);
 	assert_true(u.lost == UINT64_MAX && u.backlog == UINT64_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mtu__edges_of_the_path_mtu__are_rounded_up),
-		cmocka_unit_test(mtu__path_mtu_unknown__is_taken_as_1024),
-		cmocka_unit_test(mtu__largest_number_of_bytes__does_not_wrap),
-		cmocka_unit_test(mtu_add__two_samples__add_up),
-		cmocka_unit_test(mtu_add__uncharged_sample__charges_nothing),
-		cmocka_unit_test(mtu_add__history_alone__is_charged),
-		cmocka_unit_test(mtu_add__estimated_bounded_or_lost__marks_the_usage),
-		cmocka_unit_test(mtu_add__a_plain_sample_later__keeps_the_marks),
-		cmocka_unit_test(mtu_add__sums_beyond_64_bits__stay_at_the_top),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

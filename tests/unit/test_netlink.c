@@ -7,6 +7,7 @@
 
 #include "src/util/netlink.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 struct answer {
 	uint8_t buf[4096];
@@ -46,14 +47,13 @@ static int next_message(const struct answer *a, struct nl_part *m)
 
 /* --- messages --------------------------------------------------------------------- */
 
-static void messages__of_one_datagram__come_in_order_with_their_payload(void **state)
+TEST(messages__of_one_datagram__come_in_order_with_their_payload)
 {
 	struct answer a = { .len = 0 };
 	const uint8_t *p = a.buf;
 	struct nl_part m;
 	size_t left;
 
-	(void)state;
 	put_message(&a, 0x1409, "abcde", 5);
 	put_message(&a, 0x140a, "", 0);
 	left = a.len;
@@ -68,21 +68,20 @@ static void messages__of_one_datagram__come_in_order_with_their_payload(void **s
 	assert_int_equal(left, 0);
 }
 
-static void message__last_and_not_padded__is_taken(void **state)
+TEST(message__last_and_not_padded__is_taken)
 {
 	struct answer a = { .len = 0 };
 	const uint8_t *p = a.buf;
 	struct nl_part m;
 	size_t left;
 
-	(void)state;
 	put_message(&a, 0x1409, "abcde", 5);
 	left = sizeof(struct nlmsghdr) + 5;
 	assert_int_equal(nl_next_message(&p, &left, &m), 1);
 	assert_int_equal(left, 0);
 }
 
-static void answer__its_end_and_its_refusals__are_told_apart(void **state)
+TEST(answer__its_end_and_its_refusals__are_told_apart)
 {
 	static const struct {
 		uint16_t type;
@@ -94,7 +93,6 @@ static void answer__its_end_and_its_refusals__are_told_apart(void **state)
 		{ NLMSG_ERROR, -4096, -EBADMSG }, { NLMSG_ERROR, INT32_MIN, -EBADMSG },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct answer a = { .len = 0 };
 		struct nl_part m;
@@ -104,7 +102,7 @@ static void answer__its_end_and_its_refusals__are_told_apart(void **state)
 	}
 }
 
-static void message__length_that_lies__is_refused(void **state)
+TEST(message__length_that_lies__is_refused)
 {
 	static const uint32_t lens[] = { 0,	    1,	      sizeof(struct nlmsghdr) - 1,
 					 25,	    1u << 31, UINT32_MAX - 2,
@@ -112,7 +110,6 @@ static void message__length_that_lies__is_refused(void **state)
 	struct answer a = { .len = 0 };
 	struct nl_part m;
 
-	(void)state;
 	put_message(&a, 0x1409, "12345678", 8);
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		memcpy(a.buf, &lens[i], sizeof(lens[i]));
@@ -124,11 +121,10 @@ static void message__length_that_lies__is_refused(void **state)
 
 /* --- attributes ------------------------------------------------------------------- */
 
-static void attributes__random_ones__come_back_as_they_were_put(void **state)
+TEST(attributes__random_ones__come_back_as_they_were_put)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 2000; i++) {
 		struct {
@@ -159,11 +155,10 @@ static void attributes__random_ones__come_back_as_they_were_put(void **state)
 	}
 }
 
-static void attribute__length_that_lies__ends_the_walk(void **state)
+TEST(attribute__length_that_lies__ends_the_walk)
 {
 	static const uint16_t lens[] = { 0, 1, 3, 9, 0x7fff, 0xfffd, 0xffff };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		struct answer a = { .len = 0 };
 		const uint8_t *p = a.buf;
@@ -179,12 +174,11 @@ static void attribute__length_that_lies__ends_the_walk(void **state)
 	}
 }
 
-static void attribute__looked_for__is_the_first_of_its_type(void **state)
+TEST(attribute__looked_for__is_the_first_of_its_type)
 {
 	struct answer a = { .len = 0 };
 	struct nl_part all = { .data = a.buf }, got;
 
-	(void)state;
 	put_attr(&a, 4, "aaaa", 4);
 	put_attr(&a, 5 | NLA_F_NESTED, "bbbb", 4);
 	put_attr(&a, 5, "cccc", 4);
@@ -196,13 +190,12 @@ static void attribute__looked_for__is_the_first_of_its_type(void **state)
 	assert_memory_equal(all.data, "aaaa", 4);
 }
 
-static void number__of_fewer_than_four_bytes__is_0(void **state)
+TEST(number__of_fewer_than_four_bytes__is_0)
 {
 	const uint32_t v = 0xa1b2c3d4;
 	uint8_t odd[9];
 	struct nl_part a = { .data = odd + 1, .len = sizeof(v) };
 
-	(void)state;
 	memcpy(odd + 1, &v, sizeof(v));
 	assert_int_equal(nl_u32(&a), v);
 	a.len = 8;
@@ -218,11 +211,10 @@ static bool within(const struct nl_part *a, const uint8_t *buf, size_t len)
 	return a->data >= buf && a->data <= buf + len && a->len <= (size_t)(buf + len - a->data);
 }
 
-static void any_bytes__each_step_is_shorter_and_stays_within(void **state)
+TEST(any_bytes__each_step_is_shorter_and_stays_within)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		size_t len = prop_range(&p, 0, 200), left = len, before = len;
@@ -247,21 +239,4 @@ static void any_bytes__each_step_is_shorter_and_stays_within(void **state)
 		}
 		free(buf);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages__of_one_datagram__come_in_order_with_their_payload),
-		cmocka_unit_test(message__last_and_not_padded__is_taken),
-		cmocka_unit_test(answer__its_end_and_its_refusals__are_told_apart),
-		cmocka_unit_test(message__length_that_lies__is_refused),
-		cmocka_unit_test(attributes__random_ones__come_back_as_they_were_put),
-		cmocka_unit_test(attribute__length_that_lies__ends_the_walk),
-		cmocka_unit_test(attribute__looked_for__is_the_first_of_its_type),
-		cmocka_unit_test(number__of_fewer_than_four_bytes__is_0),
-		cmocka_unit_test(any_bytes__each_step_is_shorter_and_stays_within),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

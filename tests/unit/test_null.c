@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* null, and what must hold of every built-in policy. */
 #include "tests/unit/policy_rig.h"
+#include "tests/unit/unit.h"
 
-static void find__by_name(void **state)
+TEST(find__by_name)
 {
-	(void)state;
 	assert_ptr_equal(policy_find("null"), &policy_null);
 	assert_ptr_equal(policy_find("freemarket"), &policy_freemarket);
 	assert_ptr_equal(policy_find("ratio"), &policy_ratio);
@@ -14,9 +14,8 @@ static void find__by_name(void **state)
 	assert_null(policy_find("nullx"));
 }
 
-static void builtin__every_policy__keeps_the_contract(void **state)
+TEST(builtin__every_policy__keeps_the_contract)
 {
-	(void)state;
 	assert_non_null(policies_builtin[0]);
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		const struct policy_ops *o = policies_builtin[i];
@@ -43,12 +42,11 @@ static void builtin__every_policy__keeps_the_contract(void **state)
 }
 
 /* Equal inputs and states give equal plans, whatever the plan held before. */
-static void builtin__every_policy__is_deterministic(void **state)
+TEST(builtin__every_policy__is_deterministic)
 {
 	static struct rig a, b;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		rig_open(&a, policies_builtin[i]);
@@ -80,12 +78,11 @@ static void builtin__every_policy__is_deterministic(void **state)
 	}
 }
 
-static void builtin__every_policy__plans_only_reasons_it_names(void **state)
+TEST(builtin__every_policy__plans_only_reasons_it_names)
 {
 	static struct rig g;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		uint32_t reasons = 0;
@@ -119,11 +116,10 @@ static void builtin__every_policy__plans_only_reasons_it_names(void **state)
 	}
 }
 
-static void decide__spent_or_not__no_cap_and_rate_one(void **state)
+TEST(decide__spent_or_not__no_cap_and_rate_one)
 {
 	static struct rig g;
 
-	(void)state;
 	rig_open(&g, &policy_null);
 	rig_guest(&g, 0)->allocated.m = 1000;
 	rig_guest(&g, 3)->balance.m = 1000;
@@ -138,17 +134,4 @@ static void decide__spent_or_not__no_cap_and_rate_one(void **state)
 		assert_int_equal(p->reason, 0);
 	}
 	rig_close(&g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(find__by_name),
-		cmocka_unit_test(builtin__every_policy__keeps_the_contract),
-		cmocka_unit_test(builtin__every_policy__is_deterministic),
-		cmocka_unit_test(builtin__every_policy__plans_only_reasons_it_names),
-		cmocka_unit_test(decide__spent_or_not__no_cap_and_rate_one),
-	};
-
-	return cmocka_run_group_tests_name("null", tests, NULL, NULL);
 }

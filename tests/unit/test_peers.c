@@ -7,6 +7,7 @@
 #include "src/shared/record.h"
 #include "tests/fakes/fake_transport.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { TIMEOUT_MS = 50 };
 
@@ -157,7 +158,7 @@ static int rig_teardown(void **state)
 
 /* --- what a scan costs ------------------------------------------------------------ */
 
-static void scan__no_link__posts_nothing(void **state)
+TEST_WITH(scan__no_link__posts_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -169,7 +170,7 @@ static void scan__no_link__posts_nothing(void **state)
 	assert_false(see(r, 65)->known);
 }
 
-static void scan__new_host__header_host_guests_are_three_waves(void **state)
+TEST_WITH(scan__new_host__header_host_guests_are_three_waves, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -181,7 +182,7 @@ static void scan__new_host__header_host_guests_are_three_waves(void **state)
 	assert_true(see(r, 3)->generation == 17);
 }
 
-static void scan__known_host__is_one_wave(void **state)
+TEST_WITH(scan__known_host__is_one_wave, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -195,7 +196,7 @@ static void scan__known_host__is_one_wave(void **state)
 	assert_shown(r, 3);
 }
 
-static void scan__64_hosts__is_one_wave(void **state)
+TEST_WITH(scan__64_hosts__is_one_wave, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -211,7 +212,7 @@ static void scan__64_hosts__is_one_wave(void **state)
 		assert_shown(r, h);
 }
 
-static void scan__more_guests_than_before__is_a_second_wave(void **state)
+TEST_WITH(scan__more_guests_than_before__is_a_second_wave, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -226,7 +227,7 @@ static void scan__more_guests_than_before__is_a_second_wave(void **state)
 	assert_shown(r, 3);
 }
 
-static void scan__fewer_guests_than_before__shows_those_there_are(void **state)
+TEST_WITH(scan__fewer_guests_than_before__shows_those_there_are, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -241,7 +242,7 @@ static void scan__fewer_guests_than_before__shows_those_there_are(void **state)
 	assert_shown(r, 3);
 }
 
-static void scan__a_guest_emptied_since_it_was_counted__is_not_shown(void **state)
+TEST_WITH(scan__a_guest_emptied_since_it_was_counted__is_not_shown, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -258,7 +259,7 @@ static void scan__a_guest_emptied_since_it_was_counted__is_not_shown(void **stat
 	assert_int_equal(see(r, 3)->host->guests, 3);
 }
 
-static void scan__little_room_on_the_link__goes_on_as_there_is(void **state)
+TEST_WITH(scan__little_room_on_the_link__goes_on_as_there_is, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -272,7 +273,7 @@ static void scan__little_room_on_the_link__goes_on_as_there_is(void **state)
 	assert_shown(r, 3);
 }
 
-static void scan__under_way__another_is_not_begun(void **state)
+TEST_WITH(scan__under_way__another_is_not_begun, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -286,7 +287,7 @@ static void scan__under_way__another_is_not_begun(void **state)
 	assert_false(peers_scanning(r->p));
 }
 
-static void scan__link_full_of_others__gives_up_in_time_and_says_so(void **state)
+TEST_WITH(scan__link_full_of_others__gives_up_in_time_and_says_so, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -315,7 +316,7 @@ static void tear(struct rig *r, uint16_t host, uint32_t offset)
 	r->owner[host]->table[offset + 16] ^= 1;
 }
 
-static void torn__host_record_once__is_read_again_in_the_same_scan(void **state)
+TEST_WITH(torn__host_record_once__is_read_again_in_the_same_scan, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -333,7 +334,7 @@ static void torn__host_record_once__is_read_again_in_the_same_scan(void **state)
 	assert_shown(r, 3);
 }
 
-static void torn__guest_once__its_run_is_read_again(void **state)
+TEST_WITH(torn__guest_once__its_run_is_read_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -350,7 +351,7 @@ static void torn__guest_once__its_run_is_read_again(void **state)
 	assert_shown(r, 3);
 }
 
-static void torn__a_guest_that_counts_no_more__does_not_matter(void **state)
+TEST_WITH(torn__a_guest_that_counts_no_more__does_not_matter, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -363,7 +364,7 @@ static void torn__a_guest_that_counts_no_more__does_not_matter(void **state)
 	assert_shown(r, 3);
 }
 
-static void torn__always__shows_what_was_whole_and_says_why(void **state)
+TEST_WITH(torn__always__shows_what_was_whole_and_says_why, rig_setup, rig_teardown)
 {
 	static const uint32_t at[] = { REGION_AT_HOST, REGION_AT_GUESTS + 192 };
 	struct rig *r = *state;
@@ -389,7 +390,7 @@ static void torn__always__shows_what_was_whole_and_says_why(void **state)
 
 /* --- heartbeats, links, generations -------------------------------------------------- */
 
-static void beat__stands_still__moved_stays(void **state)
+TEST_WITH(beat__stands_still__moved_stays, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mono first;
@@ -408,7 +409,7 @@ static void beat__stands_still__moved_stays(void **state)
 	assert_true(see(r, 3)->moved.ns == r->now.ns);
 }
 
-static void beat__guests_torn__is_seen_all_the_same(void **state)
+TEST_WITH(beat__guests_torn__is_seen_all_the_same, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -422,7 +423,7 @@ static void beat__guests_torn__is_seen_all_the_same(void **state)
 	assert_true(see(r, 3)->moved.ns == r->now.ns);
 }
 
-static void down__in_the_middle_of_a_scan__others_are_read(void **state)
+TEST_WITH(down__in_the_middle_of_a_scan__others_are_read, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -444,7 +445,7 @@ static void down__in_the_middle_of_a_scan__others_are_read(void **state)
 	assert_true(see(r, 3)->known && see(r, 3)->host->beat == 1);
 }
 
-static void up__the_same_generation__needs_no_header(void **state)
+TEST_WITH(up__the_same_generation__needs_no_header, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -458,7 +459,7 @@ static void up__the_same_generation__needs_no_header(void **state)
 	assert_shown(r, 3);
 }
 
-static void up__a_new_generation__all_is_read_anew(void **state)
+TEST_WITH(up__a_new_generation__all_is_read_anew, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -476,7 +477,7 @@ static void up__a_new_generation__all_is_read_anew(void **state)
 	assert_true(see(r, 3)->moved.ns == r->now.ns); /* beat 1 again, but of another start */
 }
 
-static void up__region_of_an_older_generation__is_stale(void **state)
+TEST_WITH(up__region_of_an_older_generation__is_stale, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct transport_event ev = {
@@ -491,7 +492,7 @@ static void up__region_of_an_older_generation__is_stale(void **state)
 	assert_false(see(r, 3)->known);
 }
 
-static void result__lost_or_refused__says_so_and_shows_the_old(void **state)
+TEST_WITH(result__lost_or_refused__says_so_and_shows_the_old, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -511,7 +512,7 @@ static void result__lost_or_refused__says_so_and_shows_the_old(void **state)
 	assert_non_null(strstr(see(r, 3)->note, "refused"));
 }
 
-static void event__not_ours__changes_nothing(void **state)
+TEST_WITH(event__not_ours__changes_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct transport_event ev = { .type = TRANSPORT_RESULT, .host = 3, .len = 8 };
@@ -533,7 +534,7 @@ static void event__not_ours__changes_nothing(void **state)
 	assert_shown(r, 3);
 }
 
-static void event__a_result_a_second_time__changes_nothing(void **state)
+TEST_WITH(event__a_result_a_second_time__changes_nothing, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct transport_event again = { .type = TRANSPORT_RESULT,
@@ -551,7 +552,7 @@ static void event__a_result_a_second_time__changes_nothing(void **state)
 	assert_shown(r, 3);
 }
 
-static void result__shorter_than_asked_for__is_none(void **state)
+TEST_WITH(result__shorter_than_asked_for__is_none, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct transport_event ev;
@@ -570,7 +571,7 @@ static void result__shorter_than_asked_for__is_none(void **state)
 
 /* --- hostile hosts --------------------------------------------------------------------- */
 
-static void hostile__header_of_another_version__is_named(void **state)
+TEST_WITH(hostile__header_of_another_version__is_named, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct region_header h;
@@ -585,7 +586,7 @@ static void hostile__header_of_another_version__is_named(void **state)
 	assert_non_null(strstr(see(r, 3)->note, "same release"));
 }
 
-static void hostile__tables_beyond_the_part_served__are_refused_by_post(void **state)
+TEST_WITH(hostile__tables_beyond_the_part_served__are_refused_by_post, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct region_header h;
@@ -601,7 +602,7 @@ static void hostile__tables_beyond_the_part_served__are_refused_by_post(void **s
 	assert_false(see(r, 3)->known);
 }
 
-static void hostile__widest_strides__fit_the_link(void **state)
+TEST_WITH(hostile__widest_strides__fit_the_link, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	static struct owner wide;
@@ -671,7 +672,7 @@ static bool plausible(struct rig *r, uint16_t host)
 	return true;
 }
 
-static void anything__at_any_time__shows_only_what_was_published(void **state)
+TEST_WITH(anything__at_any_time__shows_only_what_was_published, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	uint64_t generation = 1, scans = 0;
@@ -737,42 +738,4 @@ static void anything__at_any_time__shows_only_what_was_published(void **state)
 	for (uint16_t host = 1; host <= 3; host++)
 		if (r->t.link[host])
 			assert_shown(r, host);
-}
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RIG_TEST(scan__no_link__posts_nothing),
-		RIG_TEST(scan__new_host__header_host_guests_are_three_waves),
-		RIG_TEST(scan__known_host__is_one_wave),
-		RIG_TEST(scan__64_hosts__is_one_wave),
-		RIG_TEST(scan__more_guests_than_before__is_a_second_wave),
-		RIG_TEST(scan__fewer_guests_than_before__shows_those_there_are),
-		RIG_TEST(scan__a_guest_emptied_since_it_was_counted__is_not_shown),
-		RIG_TEST(scan__little_room_on_the_link__goes_on_as_there_is),
-		RIG_TEST(scan__under_way__another_is_not_begun),
-		RIG_TEST(scan__link_full_of_others__gives_up_in_time_and_says_so),
-		RIG_TEST(torn__host_record_once__is_read_again_in_the_same_scan),
-		RIG_TEST(torn__guest_once__its_run_is_read_again),
-		RIG_TEST(torn__a_guest_that_counts_no_more__does_not_matter),
-		RIG_TEST(torn__always__shows_what_was_whole_and_says_why),
-		RIG_TEST(beat__stands_still__moved_stays),
-		RIG_TEST(beat__guests_torn__is_seen_all_the_same),
-		RIG_TEST(down__in_the_middle_of_a_scan__others_are_read),
-		RIG_TEST(up__the_same_generation__needs_no_header),
-		RIG_TEST(up__a_new_generation__all_is_read_anew),
-		RIG_TEST(up__region_of_an_older_generation__is_stale),
-		RIG_TEST(result__lost_or_refused__says_so_and_shows_the_old),
-		RIG_TEST(event__not_ours__changes_nothing),
-		RIG_TEST(event__a_result_a_second_time__changes_nothing),
-		RIG_TEST(result__shorter_than_asked_for__is_none),
-		RIG_TEST(hostile__header_of_another_version__is_named),
-		RIG_TEST(hostile__tables_beyond_the_part_served__are_refused_by_post),
-		RIG_TEST(hostile__widest_strides__fit_the_link),
-		RIG_TEST(anything__at_any_time__shows_only_what_was_published),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "src/shared/peers.h"
 #include "src/transport/shm/faults.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { HOSTS = 8, GUESTS = 100, SCANS = 200 };
 
@@ -179,7 +180,7 @@ static void assert_whole(struct rig *r, uint16_t host)
 	}
 }
 
-static void scan__all_hosts_behind_1_ms__is_one_round_trip(void **state)
+TEST_WITH(scan__all_hosts_behind_1_ms__is_one_round_trip, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct shm_faults f = { .seed = r->prop.seed,
@@ -209,7 +210,7 @@ static void scan__all_hosts_behind_1_ms__is_one_round_trip(void **state)
 	}
 }
 
-static void scan__owners_write_all_the_time__shows_whole_records_only(void **state)
+TEST_WITH(scan__owners_write_all_the_time__shows_whole_records_only, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct shm_faults f = { .seed = r->prop.seed,
@@ -248,7 +249,7 @@ static void scan__owners_write_all_the_time__shows_whole_records_only(void **sta
 	assert_true(again > 0); /* or nothing was shown here */
 }
 
-static void restart__a_new_generation__is_read_anew(void **state)
+TEST_WITH(restart__a_new_generation__is_read_anew, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct peer_seen s;
@@ -269,7 +270,7 @@ static void restart__a_new_generation__is_read_anew(void **state)
 		assert_int_equal(see(r, h).why, 0);
 }
 
-static void cut__a_host__the_others_are_read_and_its_age_grows(void **state)
+TEST_WITH(cut__a_host__the_others_are_read_and_its_age_grows, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct peer_seen s;
@@ -293,18 +294,4 @@ static void cut__a_host__the_others_are_read_and_its_age_grows(void **state)
 	scan(r);
 	assert_int_equal(see(r, 2).why, 0);
 	assert_true(see(r, 2).host->beat == r->owner[2].r.beat);
-}
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RIG_TEST(scan__all_hosts_behind_1_ms__is_one_round_trip),
-		RIG_TEST(scan__owners_write_all_the_time__shows_whole_records_only),
-		RIG_TEST(restart__a_new_generation__is_read_anew),
-		RIG_TEST(cut__a_host__the_others_are_read_and_its_age_grows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "src/core/period.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define MS NS_PER_MS
 #define S  NS_PER_S
@@ -22,7 +23,7 @@ static struct period begun(int64_t now)
 	return p;
 }
 
-static void init__interval_or_epoch_out_of_range__is_refused(void **state)
+TEST(init__interval_or_epoch_out_of_range__is_refused)
 {
 	static const struct {
 		int64_t interval, epoch;
@@ -47,27 +48,24 @@ static void init__interval_or_epoch_out_of_range__is_refused(void **state)
 	};
 	struct period p;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(period_init(&p, rows[i].interval, rows[i].epoch, at(5)),
 				 rows[i].rc);
 }
 
-static void init__refused__leaves_the_old_one_alone(void **state)
+TEST(init__refused__leaves_the_old_one_alone)
 {
 	struct period p = begun(7), before = p;
 
-	(void)state;
 	assert_int_equal(period_init(&p, 0, 1 * S, at(9)), -EINVAL);
 	assert_memory_equal(&p, &before, sizeof(p));
 }
 
-static void tick__on_time__is_one_interval_and_not_late(void **state)
+TEST(tick__on_time__is_one_interval_and_not_late)
 {
 	struct period p = begun(5 * S);
 	struct period_tick t = period_tick(&p, at(5 * S + 1 * MS));
 
-	(void)state;
 	assert_int_equal(t.elapsed_ns, 1 * MS);
 	assert_int_equal(t.new_epochs, 0);
 	assert_int_equal(t.late_ns, 0);
@@ -76,35 +74,32 @@ static void tick__on_time__is_one_interval_and_not_late(void **state)
 	assert_int_equal(p.last.ns, 5 * S + 1 * MS);
 }
 
-static void tick__late__counts_the_time_that_elapsed(void **state)
+TEST(tick__late__counts_the_time_that_elapsed)
 {
 	struct period p = begun(0);
 	struct period_tick t = period_tick(&p, at(5 * MS + 3));
 
-	(void)state;
 	assert_int_equal(t.elapsed_ns, 5 * MS + 3);
 	assert_int_equal(t.late_ns, 4 * MS + 3);
 	assert_int_equal(p.late, 1);
 }
 
-static void tick__less_than_one_interval_behind__is_no_late_tick(void **state)
+TEST(tick__less_than_one_interval_behind__is_no_late_tick)
 {
 	struct period p = begun(0);
 	struct period_tick t = period_tick(&p, at(2 * MS - 1));
 
-	(void)state;
 	assert_int_equal(t.late_ns, 1 * MS - 1);
 	assert_int_equal(p.late, 0);
 	period_tick(&p, at(2 * MS - 1 + 2 * MS));
 	assert_int_equal(p.late, 1);
 }
 
-static void tick__early__is_the_time_that_elapsed(void **state)
+TEST(tick__early__is_the_time_that_elapsed)
 {
 	struct period p = begun(0);
 	struct period_tick t = period_tick(&p, at(1));
 
-	(void)state;
 	assert_int_equal(t.elapsed_ns, 1);
 	assert_int_equal(t.late_ns, 0);
 	t = period_tick(&p, at(1));
@@ -112,12 +107,11 @@ static void tick__early__is_the_time_that_elapsed(void **state)
 	assert_int_equal(p.back, 0);
 }
 
-static void tick__at_the_end_of_an_epoch__begins_the_next(void **state)
+TEST(tick__at_the_end_of_an_epoch__begins_the_next)
 {
 	struct period p = begun(100);
 	struct period_tick t = period_tick(&p, at(100 + 1 * S - 1));
 
-	(void)state;
 	assert_int_equal(t.new_epochs, 0);
 	assert_int_equal(p.epoch, 0);
 	t = period_tick(&p, at(100 + 1 * S));
@@ -127,24 +121,22 @@ static void tick__at_the_end_of_an_epoch__begins_the_next(void **state)
 	assert_int_equal(p.epoch_start.ns, 100 + 1 * S);
 }
 
-static void tick__over_several_epochs__skips_them_and_keeps_the_phase(void **state)
+TEST(tick__over_several_epochs__skips_them_and_keeps_the_phase)
 {
 	struct period p = begun(100);
 	struct period_tick t = period_tick(&p, at(100 + 3 * S + 250 * MS));
 
-	(void)state;
 	assert_int_equal(t.new_epochs, 3);
 	assert_int_equal(t.elapsed_ns, 3 * S + 250 * MS);
 	assert_int_equal(p.epoch, 3);
 	assert_int_equal(p.epoch_start.ns, 100 + 3 * S);
 }
 
-static void tick__clock_goes_back__is_no_time(void **state)
+TEST(tick__clock_goes_back__is_no_time)
 {
 	struct period p = begun(10 * S);
 	struct period_tick t;
 
-	(void)state;
 	period_tick(&p, at(10 * S + 700 * MS));
 	t = period_tick(&p, at(10 * S + 200 * MS));
 	assert_int_equal(t.elapsed_ns, 0);
@@ -155,12 +147,11 @@ static void tick__clock_goes_back__is_no_time(void **state)
 	assert_int_equal(p.epoch_start.ns, 10 * S);
 }
 
-static void tick__clock_comes_back_after_a_jump__only_new_time_counts(void **state)
+TEST(tick__clock_comes_back_after_a_jump__only_new_time_counts)
 {
 	struct period p = begun(10 * S);
 	struct period_tick t;
 
-	(void)state;
 	period_tick(&p, at(10 * S + 700 * MS));
 	period_tick(&p, at(10 * S + 200 * MS));
 	t = period_tick(&p, at(10 * S + 500 * MS));
@@ -170,20 +161,18 @@ static void tick__clock_comes_back_after_a_jump__only_new_time_counts(void **sta
 	assert_int_equal(p.last.ns, 10 * S + 701 * MS);
 }
 
-static void init__negative_time__is_refused(void **state)
+TEST(init__negative_time__is_refused)
 {
 	struct period p;
 
-	(void)state;
 	assert_int_equal(period_init(&p, 1 * MS, 1 * S, at(-1)), -EINVAL);
 }
 
-static void tick__clock_goes_back_before_the_epoch__does_not_undo_it(void **state)
+TEST(tick__clock_goes_back_before_the_epoch__does_not_undo_it)
 {
 	struct period p = begun(10 * S);
 	struct period_tick t;
 
-	(void)state;
 	period_tick(&p, at(11 * S + 5));
 	t = period_tick(&p, at(3));
 	assert_int_equal(t.elapsed_ns, 0);
@@ -192,11 +181,10 @@ static void tick__clock_goes_back_before_the_epoch__does_not_undo_it(void **stat
 	assert_int_equal(period_remaining(&p, at(3)), 1 * S);
 }
 
-static void remaining__counts_down_to_zero_and_stays_within_the_epoch(void **state)
+TEST(remaining__counts_down_to_zero_and_stays_within_the_epoch)
 {
 	struct period p = begun(10 * S);
 
-	(void)state;
 	assert_int_equal(period_remaining(&p, at(10 * S)), 1 * S);
 	assert_int_equal(period_remaining(&p, at(10 * S + 1)), 1 * S - 1);
 	assert_int_equal(period_remaining(&p, at(11 * S - 1)), 1);
@@ -296,22 +284,20 @@ static void run(struct prop *r, uint64_t steps)
 	}
 }
 
-static void any_sequence_of_ticks__agrees_with_the_model(void **state)
+TEST(any_sequence_of_ticks__agrees_with_the_model)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (int i = 0; i < 2000; i++)
 		run(&r, 500);
 }
 
-static void tick__at_the_end_of_time__does_not_overflow(void **state)
+TEST(tick__at_the_end_of_time__does_not_overflow)
 {
 	struct period p;
 	struct period_tick t;
 
-	(void)state;
 	assert_int_equal(period_init(&p, 100000, 100000, at(0)), 0);
 	t = period_tick(&p, at(INT64_MAX));
 	assert_int_equal(t.elapsed_ns, INT64_MAX);
@@ -320,27 +306,4 @@ static void tick__at_the_end_of_time__does_not_overflow(void **state)
 	t = period_tick(&p, at(INT64_MAX));
 	assert_int_equal(t.elapsed_ns, 0);
 	assert_int_equal(t.new_epochs, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(init__interval_or_epoch_out_of_range__is_refused),
-		cmocka_unit_test(init__refused__leaves_the_old_one_alone),
-		cmocka_unit_test(tick__on_time__is_one_interval_and_not_late),
-		cmocka_unit_test(tick__late__counts_the_time_that_elapsed),
-		cmocka_unit_test(tick__less_than_one_interval_behind__is_no_late_tick),
-		cmocka_unit_test(tick__early__is_the_time_that_elapsed),
-		cmocka_unit_test(tick__at_the_end_of_an_epoch__begins_the_next),
-		cmocka_unit_test(tick__over_several_epochs__skips_them_and_keeps_the_phase),
-		cmocka_unit_test(tick__clock_goes_back__is_no_time),
-		cmocka_unit_test(tick__clock_comes_back_after_a_jump__only_new_time_counts),
-		cmocka_unit_test(init__negative_time__is_refused),
-		cmocka_unit_test(tick__clock_goes_back_before_the_epoch__does_not_undo_it),
-		cmocka_unit_test(remaining__counts_down_to_zero_and_stays_within_the_epoch),
-		cmocka_unit_test(any_sequence_of_ticks__agrees_with_the_model),
-		cmocka_unit_test(tick__at_the_end_of_time__does_not_overflow),
-	};
-
-	return cmocka_run_group_tests_name("period", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "resex/policy.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 static json_t *load(const char *policy)
 {
@@ -20,9 +21,8 @@ static json_t *load(const char *policy)
 	return root;
 }
 
-static void file__names_its_policy(void **state)
+TEST(file__names_its_policy)
 {
-	(void)state;
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		json_t *root = load(policies_builtin[i]->name);
 
@@ -35,9 +35,8 @@ static void file__names_its_policy(void **state)
 }
 
 /* All parameters, each with its default: the file is also the place to look them up. */
-static void file__gives_every_parameter_its_default(void **state)
+TEST(file__gives_every_parameter_its_default)
 {
-	(void)state;
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		const struct policy_param *p = policies_builtin[i]->params;
 		json_t *root = load(policies_builtin[i]->name);
@@ -75,11 +74,10 @@ static char *text_of(const char *file)
 }
 
 /* Each in the list under its policy's name, with default and range. */
-static void man_page__gives_every_parameter_its_default_and_range(void **state)
+TEST(man_page__gives_every_parameter_its_default_and_range)
 {
 	const char *page = strstr(text_of("man/resex-policies.7"), ".Sh PARAMETERS");
 
-	(void)state;
 	assert_non_null(page);
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		const struct policy_param *p = policies_builtin[i]->params;
@@ -100,15 +98,4 @@ static void man_page__gives_every_parameter_its_default_and_range(void **state)
 				 (unsigned long long)p->max);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(file__names_its_policy),
-		cmocka_unit_test(file__gives_every_parameter_its_default),
-		cmocka_unit_test(man_page__gives_every_parameter_its_default_and_range),
-	};
-
-	return cmocka_run_group_tests_name("policy_files", tests, NULL, NULL);
 }

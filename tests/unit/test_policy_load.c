@@ -4,6 +4,7 @@
 
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 static int setup(void **state)
 {
@@ -45,9 +46,8 @@ static struct policy_inst *load(struct tmpdir *d, const char *name, const char *
 
 /* --- by name ------------------------------------------------------------------- */
 
-static void by_name__each_built_in__has_its_defaults_and_zeroed_state(void **state)
+RIG_TEST(by_name__each_built_in__has_its_defaults_and_zeroed_state)
 {
-	(void)state;
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		const struct policy_ops *ops = policies_builtin[i];
 		struct policy_inst *pi = NULL;
@@ -65,12 +65,11 @@ static void by_name__each_built_in__has_its_defaults_and_zeroed_state(void **sta
 	}
 }
 
-static void by_name__no_such_policy__is_said_with_the_remedy(void **state)
+RIG_TEST(by_name__no_such_policy__is_said_with_the_remedy)
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
 
-	(void)state;
 	assert_int_equal(policy_load(&pi, "freemarkt", NULL, &e), -ENOENT);
 	assert_int_equal(e.exit, RESEX_NO_POLICY);
 	assert_non_null(strstr(e.text, "\"freemarkt\""));
@@ -78,17 +77,15 @@ static void by_name__no_such_policy__is_said_with_the_remedy(void **state)
 	assert_null(pi);
 }
 
-static void free__none__is_fine(void **state)
+RIG_TEST(free__none__is_fine)
 {
-	(void)state;
 	policy_free(NULL);
 }
 
 /* --- parameters -------------------------------------------------------------------- */
 
-static void param_set__ends_of_the_range__are_taken_and_nothing_beyond(void **state)
+RIG_TEST(param_set__ends_of_the_range__are_taken_and_nothing_beyond)
 {
-	(void)state;
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		struct policy_inst *pi = NULL;
 
@@ -111,7 +108,7 @@ static void param_set__ends_of_the_range__are_taken_and_nothing_beyond(void **st
 
 /* --- from a file ------------------------------------------------------------------------ */
 
-static void file__some_parameters__the_others_keep_their_defaults(void **state)
+RIG_TEST(file__some_parameters__the_others_keep_their_defaults)
 {
 	struct policy_inst *pi;
 
@@ -122,7 +119,7 @@ static void file__some_parameters__the_others_keep_their_defaults(void **state)
 	policy_free(pi);
 }
 
-static void file__no_parameters__all_are_defaults(void **state)
+RIG_TEST(file__no_parameters__all_are_defaults)
 {
 	struct policy_inst *pi = load(*state, "freemarket", "{\"policy\": \"freemarket\"}");
 
@@ -130,7 +127,7 @@ static void file__no_parameters__all_are_defaults(void **state)
 	policy_free(pi);
 }
 
-static void file__no_name_expected__the_file_says_which_policy(void **state)
+RIG_TEST(file__no_name_expected__the_file_says_which_policy)
 {
 	struct policy_inst *pi = load(*state, NULL, "{\"policy\": \"null\", \"params\": {}}");
 
@@ -167,7 +164,7 @@ static const struct refusal {
 	  ":2:", "", "" },
 };
 
-static void file__refused__says_where_what_and_what_instead(void **state)
+RIG_TEST(file__refused__says_where_what_and_what_instead)
 {
 	struct tmpdir *d = *state;
 	int wrong = 0;
@@ -193,7 +190,7 @@ static void file__refused__says_where_what_and_what_instead(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-static void file__missing__is_not_a_missing_policy(void **state)
+RIG_TEST(file__missing__is_not_a_missing_policy)
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
@@ -205,9 +202,8 @@ static void file__missing__is_not_a_missing_policy(void **state)
 	assert_null(pi);
 }
 
-static void installed_files__are_good_and_say_the_defaults(void **state)
+RIG_TEST(installed_files__are_good_and_say_the_defaults)
 {
-	(void)state;
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		const struct policy_ops *ops = policies_builtin[i];
 		struct policy_inst *pi = NULL;
@@ -223,7 +219,7 @@ static void installed_files__are_good_and_say_the_defaults(void **state)
 	}
 }
 
-static void man_page__its_examples_are_good(void **state)
+RIG_TEST(man_page__its_examples_are_good)
 {
 	struct policy_inst *pi;
 	struct examples ex;
@@ -238,25 +234,4 @@ static void man_page__its_examples_are_good(void **state)
 	assert_int_equal(param(pi, "tolerance"), 100);
 	assert_int_equal(param(pi, "window"), 100000000);
 	policy_free(pi);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(by_name__each_built_in__has_its_defaults_and_zeroed_state),
-		WITH(by_name__no_such_policy__is_said_with_the_remedy),
-		WITH(free__none__is_fine),
-		WITH(param_set__ends_of_the_range__are_taken_and_nothing_beyond),
-		WITH(file__some_parameters__the_others_keep_their_defaults),
-		WITH(file__no_parameters__all_are_defaults),
-		WITH(file__no_name_expected__the_file_says_which_policy),
-		WITH(file__refused__says_where_what_and_what_instead),
-		WITH(file__missing__is_not_a_missing_policy),
-		WITH(installed_files__are_good_and_say_the_defaults),
-		WITH(man_page__its_examples_are_good),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ratio: the paper's buffer ratios (V-B, figures 3 and 4), and how long a message counts. */
 #include "tests/unit/policy_rig.h"
+#include "tests/unit/unit.h"
 
 #define MS NS_PER_MS
 #define KB 1024u
@@ -35,9 +36,8 @@ static uint32_t cap_of(uint32_t msg_bytes)
 }
 
 /* Figure 3: 256 KB beside 64 KB is 100 / 4; figure 4 ends at the ratio of 2 MB, 3 %. */
-static void decide__messages_of_the_paper__cap_is_100_over_the_ratio(void **state)
+TEST(decide__messages_of_the_paper__cap_is_100_over_the_ratio)
 {
-	(void)state;
 	assert_int_equal(cap_of(128 * KB), 50000);
 	assert_int_equal(cap_of(256 * KB), 25000);
 	assert_int_equal(cap_of(512 * KB), 12500);
@@ -45,28 +45,25 @@ static void decide__messages_of_the_paper__cap_is_100_over_the_ratio(void **stat
 	assert_int_equal(cap_of(2 * MB), 3125);
 }
 
-static void decide__no_larger_than_the_victims__no_cap(void **state)
+TEST(decide__no_larger_than_the_victims__no_cap)
 {
-	(void)state;
 	assert_int_equal(cap_of(0), 0);
 	assert_int_equal(cap_of(1), 0);
 	assert_int_equal(cap_of(64 * KB), 0);
 	assert_int_equal(cap_of(64 * KB + 1), 99998); /* 99998.47 */
 }
 
-static void decide__largest_there_is__lowest_cap(void **state)
+TEST(decide__largest_there_is__lowest_cap)
 {
-	(void)state;
 	assert_int_equal(cap_of(UINT32_MAX), 1000);
 	assert_int_equal(cap_of(6553600), 1000);
 	assert_int_equal(cap_of(6553600 / 2), 2000);
 }
 
-static void decide__smaller_messages_meanwhile__largest_counts_for_hold(void **state)
+TEST(decide__smaller_messages_meanwhile__largest_counts_for_hold)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	assert_int_equal(decide_after(&g, MS, 2 * MB).mpct, 3125);
 	assert_int_equal(decide_after(&g, MS, 0).mpct, 3125);
@@ -77,11 +74,10 @@ static void decide__smaller_messages_meanwhile__largest_counts_for_hold(void **s
 	rig_close(&g);
 }
 
-static void decide__as_large_again__hold_begins_anew(void **state)
+TEST(decide__as_large_again__hold_begins_anew)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(decide_after(&g, 900 * MS, 2 * MB).mpct, 3125);
@@ -92,11 +88,10 @@ static void decide__as_large_again__hold_begins_anew(void **state)
 	rig_close(&g);
 }
 
-static void decide__hold_of_0__newest_interval_counts(void **state)
+TEST(decide__hold_of_0__newest_interval_counts)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	rig_param(&g, "hold", 0);
 	assert_int_equal(decide_after(&g, MS, 2 * MB).mpct, 3125);
@@ -105,11 +100,10 @@ static void decide__hold_of_0__newest_interval_counts(void **state)
 	rig_close(&g);
 }
 
-static void decide__victim_bytes_given__ratio_is_to_these(void **state)
+TEST(decide__victim_bytes_given__ratio_is_to_these)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	rig_param(&g, "victim_bytes", 1000);
 	assert_int_equal(decide_after(&g, MS, 3000).mpct, 33333);
@@ -118,12 +112,11 @@ static void decide__victim_bytes_given__ratio_is_to_these(void **state)
 	rig_close(&g);
 }
 
-static void decide__bounds__of_operator_and_parameter_hold(void **state)
+TEST(decide__bounds__of_operator_and_parameter_hold)
 {
 	static struct rig g;
 	struct policy_guest *p;
 
-	(void)state;
 	p = open_one(&g);
 	p->bounds.vcpus = 4;
 	assert_int_equal(decide_after(&g, MS, 2 * MB).mpct, 12500);
@@ -141,13 +134,12 @@ static void decide__bounds__of_operator_and_parameter_hold(void **state)
 	rig_close(&g);
 }
 
-static void decide__exempt_or_not_cappable__never(void **state)
+TEST(decide__exempt_or_not_cappable__never)
 {
 	static const uint32_t flags[] = { POLICY_EXEMPT, POLICY_EXEMPT | POLICY_CAPPABLE, 0 };
 	static const uint32_t reason[] = { 2, 2, 3 };
 	static struct rig g;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		open_one(&g)->flags = flags[i];
 		assert_false(decide_after(&g, MS, 2 * MB).limited);
@@ -159,11 +151,10 @@ static void decide__exempt_or_not_cappable__never(void **state)
 	}
 }
 
-static void decide__two_guests__each_by_its_own_messages(void **state)
+TEST(decide__two_guests__each_by_its_own_messages)
 {
 	static struct rig g;
 
-	(void)state;
 	open_one(&g);
 	rig_guest(&g, 9)->usage.msg_bytes = 64 * KB;
 	assert_int_equal(decide_after(&g, MS, 2 * MB).mpct, 3125);
@@ -172,12 +163,11 @@ static void decide__two_guests__each_by_its_own_messages(void **state)
 	rig_close(&g);
 }
 
-static void why__says_cap_and_both_sizes(void **state)
+TEST(why__says_cap_and_both_sizes)
 {
 	static struct rig g;
 	const struct plan_guest *p = &g.plan.guest[5];
 
-	(void)state;
 	open_one(&g);
 	decide_after(&g, MS, 64 * KB);
 	assert_int_equal(p->reason, 0);
@@ -198,12 +188,11 @@ static void why__says_cap_and_both_sizes(void **state)
  * In other words: the cap follows the largest message, this interval's or an
  * earlier one's that no later one reached and that is not older than hold.
  */
-static void any_messages__agree_with_the_rule_restated(void **state)
+TEST(any_messages__agree_with_the_rule_restated)
 {
 	static struct rig g;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (int run = 0; run < 60; run++) {
 		uint64_t victim = prop_range(&r, 1, 1u << prop_range(&r, 0, 30));
@@ -233,24 +222,4 @@ static void any_messages__agree_with_the_rule_restated(void **state)
 		}
 		rig_close(&g);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decide__messages_of_the_paper__cap_is_100_over_the_ratio),
-		cmocka_unit_test(decide__no_larger_than_the_victims__no_cap),
-		cmocka_unit_test(decide__largest_there_is__lowest_cap),
-		cmocka_unit_test(decide__smaller_messages_meanwhile__largest_counts_for_hold),
-		cmocka_unit_test(decide__as_large_again__hold_begins_anew),
-		cmocka_unit_test(decide__hold_of_0__newest_interval_counts),
-		cmocka_unit_test(decide__victim_bytes_given__ratio_is_to_these),
-		cmocka_unit_test(decide__bounds__of_operator_and_parameter_hold),
-		cmocka_unit_test(decide__exempt_or_not_cappable__never),
-		cmocka_unit_test(decide__two_guests__each_by_its_own_messages),
-		cmocka_unit_test(why__says_cap_and_both_sizes),
-		cmocka_unit_test(any_messages__agree_with_the_rule_restated),
-	};
-
-	return cmocka_run_group_tests_name("ratio", tests, NULL, NULL);
 }

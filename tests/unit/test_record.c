@@ -7,6 +7,7 @@
 
 #include "src/shared/record.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { WORDS = 20 };
 
@@ -58,11 +59,10 @@ static uint32_t crc32c(const uint8_t *p, size_t n)
 	return ~crc;
 }
 
-static void crc__vectors_of_rfc_3720__bit_by_bit_agrees(void **state)
+TEST(crc__vectors_of_rfc_3720__bit_by_bit_agrees)
 {
 	uint8_t v[32];
 
-	(void)state;
 	memset(v, 0, sizeof(v));
 	assert_int_equal(crc32c(v, sizeof(v)), 0x8a9136aau);
 	memset(v, 0xff, sizeof(v));
@@ -76,24 +76,22 @@ static void crc__vectors_of_rfc_3720__bit_by_bit_agrees(void **state)
 }
 
 /* The two vectors that hold zeros where a record has its crc, straight. */
-static void crc__zeros_of_rfc_3720__is_that_of_a_record(void **state)
+TEST(crc__zeros_of_rfc_3720__is_that_of_a_record)
 {
 	uint8_t zeros[32] = { 0 };
 	uint8_t pdu[48] = {
 		0x01, 0xc0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, 0x28, [40] = 0x02
 	};
 
-	(void)state;
 	assert_int_equal(record_crc(zeros, sizeof(zeros)), 0x8a9136aau);
 	assert_int_equal(record_crc(pdu, sizeof(pdu)), 0xd9963a56u);
 }
 
-static void crc__random_records__agrees_with_bit_by_bit(void **state)
+TEST(crc__random_records__agrees_with_bit_by_bit)
 {
 	uint8_t bytes[520] = { 0 }, zeroed[520];
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (uint64_t step = 0; step < 2000; step++) {
 		uint32_t n = 8 * (uint32_t)prop_range(&p, 3, sizeof(bytes) / 8);
@@ -108,11 +106,10 @@ static void crc__random_records__agrees_with_bit_by_bit(void **state)
 
 /* --- write, check ------------------------------------------------------------ */
 
-static void write__once__is_whole_and_says_what_it_is(void **state)
+TEST(write__once__is_whole_and_says_what_it_is)
 {
 	union sample to = { .word = { 0 } };
 
-	(void)state;
 	sample_write(&to, 7);
 	assert_int_equal(sample_check(&to), 0);
 	assert_true(sample_is(&to, 7));
@@ -121,11 +118,10 @@ static void write__once__is_whole_and_says_what_it_is(void **state)
 	assert_int_equal(to.head.bytes, sizeof(to) - 16);
 }
 
-static void write__again__counts_and_passes_over_zero(void **state)
+TEST(write__again__counts_and_passes_over_zero)
 {
 	union sample to = { .word = { 0 } };
 
-	(void)state;
 	sample_write(&to, 7);
 	sample_write(&to, 7);
 	assert_int_equal(to.head.seq, 2);
@@ -135,40 +131,36 @@ static void write__again__counts_and_passes_over_zero(void **state)
 	assert_int_equal(sample_check(&to), 0);
 }
 
-static void write__from__ends_as_what_was_written(void **state)
+TEST(write__from__ends_as_what_was_written)
 {
 	union sample to = { .word = { 0 } }, from;
 
-	(void)state;
 	sample_fill(&from, 5);
 	memset(&from.head, 0xa5, sizeof(from.head));
 	record_write(&to, &from.head, REGION_HOST, sizeof(from));
 	assert_memory_equal(&to, &from, sizeof(to));
 }
 
-static void check__never_written__says_so(void **state)
+TEST(check__never_written__says_so)
 {
 	union sample to = { .word = { 0 } };
 
-	(void)state;
 	assert_int_equal(sample_check(&to), -ENOMSG);
 }
 
-static void check__another_kind_or_size__is_refused(void **state)
+TEST(check__another_kind_or_size__is_refused)
 {
 	union sample to = { .word = { 0 } };
 
-	(void)state;
 	sample_write(&to, 7);
 	assert_int_equal(record_check(&to, REGION_GUEST, sizeof(to)), -EPROTO);
 	assert_int_equal(record_check(&to, REGION_HOST, sizeof(to) - 8), -EPROTO);
 }
 
-static void check__half_of_the_first_write__is_torn(void **state)
+TEST(check__half_of_the_first_write__is_torn)
 {
 	union sample to = { .word = { 0 } };
 
-	(void)state;
 	sample_write(&to, 7);
 	to.word[1] = 0; /* kind and crc were read before they came */
 	assert_int_equal(sample_check(&to), -EAGAIN);
@@ -177,11 +169,10 @@ static void check__half_of_the_first_write__is_torn(void **state)
 	assert_int_equal(sample_check(&to), -EAGAIN);
 }
 
-static void check__any_bit_turned__is_no_whole_record(void **state)
+TEST(check__any_bit_turned__is_no_whole_record)
 {
 	union sample to = { .word = { 0 } };
 
-	(void)state;
 	sample_write(&to, 7);
 	for (uint32_t bit = 0; bit < 8 * sizeof(to); bit++) {
 		to.word[bit / 64] ^= 1ull << bit % 64;
@@ -192,12 +183,11 @@ static void check__any_bit_turned__is_no_whole_record(void **state)
 }
 
 /* A reader gets each word of some version; all versions it can meet, in any mixture. */
-static void check__words_of_several_versions__is_torn(void **state)
+TEST(check__words_of_several_versions__is_torn)
 {
 	union sample version[4] = { 0 };
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (uint64_t step = 0; step < 100000; step++) {
 		union sample mix, to = { .word = { 0 } };
@@ -272,14 +262,13 @@ static bool race_whole(struct race *r, const union sample *copy, uint64_t *newes
 	return true;
 }
 
-static void check__writer_goes_on_meanwhile__no_mixture_is_accepted(void **state)
+TEST(check__writer_goes_on_meanwhile__no_mixture_is_accepted)
 {
 	uint64_t torn = 0, whole = 0, newest = 0, step = 0;
 	struct race r = { .stop = 0 };
 	struct prop p;
 	pthread_t writer;
 
-	(void)state;
 	prop_start(&p);
 	assert_int_equal(pthread_create(&writer, NULL, race_write, &r), 0);
 	while (step < 20000 || ((torn < 100 || whole < 100) && step < 5000000)) {
@@ -302,24 +291,4 @@ static void check__writer_goes_on_meanwhile__no_mixture_is_accepted(void **state
 		      (unsigned long long)whole, (unsigned long long)torn);
 	assert_true(torn > 0); /* or this test has seen nothing */
 	assert_true(whole > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(crc__vectors_of_rfc_3720__bit_by_bit_agrees),
-		cmocka_unit_test(crc__zeros_of_rfc_3720__is_that_of_a_record),
-		cmocka_unit_test(crc__random_records__agrees_with_bit_by_bit),
-		cmocka_unit_test(write__once__is_whole_and_says_what_it_is),
-		cmocka_unit_test(write__again__counts_and_passes_over_zero),
-		cmocka_unit_test(write__from__ends_as_what_was_written),
-		cmocka_unit_test(check__never_written__says_so),
-		cmocka_unit_test(check__another_kind_or_size__is_refused),
-		cmocka_unit_test(check__half_of_the_first_write__is_torn),
-		cmocka_unit_test(check__any_bit_turned__is_no_whole_record),
-		cmocka_unit_test(check__words_of_several_versions__is_torn),
-		cmocka_unit_test(check__writer_goes_on_meanwhile__no_mixture_is_accepted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "src/shared/record.h"
 #include "src/shared/region.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { HOST = 3, GENERATION = 17 };
 
@@ -71,7 +72,7 @@ static int read_host(struct rig *rig, struct region_host *h)
 
 /* --- owner and peer ----------------------------------------------------------- */
 
-static void init__header__says_whose_it_is_and_where_tables_are(void **state)
+TEST_WITH(init__header__says_whose_it_is_and_where_tables_are, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 
@@ -87,7 +88,7 @@ static void init__header__says_whose_it_is_and_where_tables_are(void **state)
 	}
 }
 
-static void init__nothing_published__records_say_so(void **state)
+TEST_WITH(init__nothing_published__records_say_so, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_host h;
@@ -97,7 +98,7 @@ static void init__nothing_published__records_say_so(void **state)
 	assert_int_equal(region_parse_node(rig->table + REGION_AT_NODES, &n), -ENOMSG);
 }
 
-static void publish__guests_of_all_numbers__a_peer_reads_them(void **state)
+TEST_WITH(publish__guests_of_all_numbers__a_peer_reads_them, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	static const uint32_t counts[] = { 0, 1, 84, 85, 86, 170, 255, 256, 3 };
@@ -125,7 +126,7 @@ static void publish__guests_of_all_numbers__a_peer_reads_them(void **state)
 	}
 }
 
-static void publish__fewer_guests_than_before__the_others_are_emptied(void **state)
+TEST_WITH(publish__fewer_guests_than_before__the_others_are_emptied, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_read r[REGION_READS_MAX];
@@ -141,7 +142,7 @@ static void publish__fewer_guests_than_before__the_others_are_emptied(void **sta
 	assert_int_equal(g.mtus_sent, 0);
 }
 
-static void publish__more_than_there_is_room_for__changes_nothing(void **state)
+TEST_WITH(publish__more_than_there_is_room_for__changes_nothing, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_host h = { .cpus = 1 };
@@ -153,7 +154,7 @@ static void publish__more_than_there_is_room_for__changes_nothing(void **state)
 	assert_int_equal(h.guests, 2);
 }
 
-static void publish__nodes_and_services__a_peer_reads_them(void **state)
+TEST_WITH(publish__nodes_and_services__a_peer_reads_them, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_node v[2] = { { .node = 0, .load = 250, .service = 1, .name = "n0" },
@@ -177,7 +178,7 @@ static void publish__nodes_and_services__a_peer_reads_them(void **state)
 	assert_memory_equal(&service, &s, sizeof(service));
 }
 
-static void beat__each__is_one_more(void **state)
+TEST_WITH(beat__each__is_one_more, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_host h = { .cpus = 1 }, got;
@@ -201,7 +202,7 @@ static int parse_changed(struct rig *rig, const struct region_header *h)
 	return region_parse_header(&to, HOST, GENERATION, rig ? &rig->p : &p);
 }
 
-static void header__each_number_out_of_range__is_refused(void **state)
+TEST_WITH(header__each_number_out_of_range__is_refused, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_header good, h;
@@ -240,7 +241,7 @@ static void header__each_number_out_of_range__is_refused(void **state)
 #undef REFUSED
 }
 
-static void header__of_another_version_and_size__is_said_to_be_so(void **state)
+TEST_WITH(header__of_another_version_and_size__is_said_to_be_so, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct {
@@ -252,7 +253,7 @@ static void header__of_another_version_and_size__is_said_to_be_so(void **state)
 	assert_int_equal(region_parse_header(&to, HOST, GENERATION, &rig->p), -EPROTONOSUPPORT);
 }
 
-static void header__torn_or_absent__is_said_to_be_so(void **state)
+TEST_WITH(header__torn_or_absent__is_said_to_be_so, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_header h;
@@ -265,7 +266,7 @@ static void header__torn_or_absent__is_said_to_be_so(void **state)
 }
 
 /* Whatever numbers a header that was found good holds, no READ leads out of the part. */
-static void header__hostile_numbers__reads_stay_within(void **state)
+TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_header good;
@@ -307,7 +308,7 @@ static void header__hostile_numbers__reads_stay_within(void **state)
 	assert_true(taken > 100); /* or nothing was looked at */
 }
 
-static void reads__records_that_are_not_there__are_none(void **state)
+TEST_WITH(reads__records_that_are_not_there__are_none, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_read r[REGION_READS_MAX];
@@ -319,7 +320,7 @@ static void reads__records_that_are_not_there__are_none(void **state)
 	assert_int_equal(region_reads(&rig->p, REGION_T_GUESTS, 255, 1, r), 1);
 }
 
-static void host__more_guests_than_its_table_has__is_refused(void **state)
+TEST_WITH(host__more_guests_than_its_table_has__is_refused, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_host h = { .generation = GENERATION }, to = { .beat = 0 }, got;
@@ -339,7 +340,7 @@ static void host__more_guests_than_its_table_has__is_refused(void **state)
 	assert_int_equal(region_parse_host(&rig->p, &to, &got), -ERANGE);
 }
 
-static void host__of_another_generation__is_stale(void **state)
+TEST_WITH(host__of_another_generation__is_stale, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
 	struct region_host h = { .generation = GENERATION + 1 }, to = { .beat = 0 }, got;
@@ -348,32 +349,29 @@ static void host__of_another_generation__is_stale(void **state)
 	assert_int_equal(region_parse_host(&rig->p, &to, &got), -ESTALE);
 }
 
-static void text__no_end__is_refused(void **state)
+TEST(text__no_end__is_refused)
 {
 	struct region_guest g = { .domid = 1 }, to = { .domid = 0 }, got;
 
-	(void)state;
 	memset(g.name, 'x', sizeof(g.name));
 	record_write(&to, &g.head, REGION_GUEST, sizeof(g));
 	assert_int_equal(region_parse_guest(&to, &got), -EPROTO);
 }
 
-static void text__what_a_terminal_would_obey__is_tamed(void **state)
+TEST(text__what_a_terminal_would_obey__is_tamed)
 {
 	struct region_guest g = { .name = "a\x1b[2Jb\xff" }, to = { .domid = 0 }, got;
 
-	(void)state;
 	record_write(&to, &g.head, REGION_GUEST, sizeof(g));
 	assert_int_equal(region_parse_guest(&to, &got), 0);
 	assert_string_equal(got.name, "a?[2Jb");
 }
 
-static void node__numbers_that_are_none__are_refused(void **state)
+TEST(node__numbers_that_are_none__are_refused)
 {
 	struct region_node n = { .node = REGION_NODES_MAX }, to = { .node = 0 }, got;
 	struct region_service s = { .service = REGION_SERVICES_MAX + 1 }, sto = { .service = 0 };
 
-	(void)state;
 	record_write(&to, &n.head, REGION_NODE, sizeof(n));
 	assert_int_equal(region_parse_node(&to, &got), -ERANGE);
 	n = (struct region_node){ .service = REGION_SERVICES_MAX + 1 };
@@ -383,13 +381,12 @@ static void node__numbers_that_are_none__are_refused(void **state)
 	assert_int_equal(region_parse_service(&sto, &s), -ERANGE);
 }
 
-static void why__each_error__is_a_sentence_of_its_own(void **state)
+TEST(why__each_error__is_a_sentence_of_its_own)
 {
 	static const int rcs[] = { -EAGAIN, -ENOMSG, -EPROTO, -EPROTONOSUPPORT,
 				   -EXDEV,  -ESTALE, -ERANGE };
 	enum { N = sizeof(rcs) / sizeof(rcs[0]) };
 
-	(void)state;
 	for (int i = 0; i < N; i++)
 		for (int k = 0; k < i; k++)
 			assert_string_not_equal(region_why(rcs[i]), region_why(rcs[k]));
@@ -397,11 +394,10 @@ static void why__each_error__is_a_sentence_of_its_own(void **state)
 
 /* --- the words ------------------------------------------------------------------ */
 
-static void words__a_generation__none_stands_twice(void **state)
+TEST(words__a_generation__none_stands_twice)
 {
 	static uint64_t words[REGION_WORDS_BYTES / 8];
 
-	(void)state;
 	assert_int_equal(region_words(words, 5), 0);
 	for (uint32_t s = 1; s <= REGION_SERVICES_MAX; s++) {
 		assert_true(words[region_lock_offset(s) / 8] == region_word(0, 5ull << 32));
@@ -413,44 +409,13 @@ static void words__a_generation__none_stands_twice(void **state)
 		assert_true(words[i] == 0);
 }
 
-static void words__a_generation_seq_has_no_room_for__is_refused(void **state)
+TEST(words__a_generation_seq_has_no_room_for__is_refused)
 {
 	static uint64_t words[REGION_WORDS_BYTES / 8];
 
-	(void)state;
 	assert_int_equal(region_words(words, 0), -ERANGE);
 	assert_int_equal(region_words(words, 65536), -ERANGE);
 	assert_int_equal(region_words(words, 65535), 0);
 	assert_true(region_word_seq(words[0]) == 65535ull << 32);
 	assert_int_equal(region_word_id(words[0]), 0);
-}
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RIG_TEST(init__header__says_whose_it_is_and_where_tables_are),
-		RIG_TEST(init__nothing_published__records_say_so),
-		RIG_TEST(publish__guests_of_all_numbers__a_peer_reads_them),
-		RIG_TEST(publish__fewer_guests_than_before__the_others_are_emptied),
-		RIG_TEST(publish__more_than_there_is_room_for__changes_nothing),
-		RIG_TEST(publish__nodes_and_services__a_peer_reads_them),
-		RIG_TEST(beat__each__is_one_more),
-		RIG_TEST(header__each_number_out_of_range__is_refused),
-		RIG_TEST(header__of_another_version_and_size__is_said_to_be_so),
-		RIG_TEST(header__torn_or_absent__is_said_to_be_so),
-		RIG_TEST(header__hostile_numbers__reads_stay_within),
-		RIG_TEST(reads__records_that_are_not_there__are_none),
-		RIG_TEST(host__more_guests_than_its_table_has__is_refused),
-		RIG_TEST(host__of_another_generation__is_stale),
-		cmocka_unit_test(text__no_end__is_refused),
-		cmocka_unit_test(text__what_a_terminal_would_obey__is_tamed),
-		cmocka_unit_test(node__numbers_that_are_none__are_refused),
-		cmocka_unit_test(why__each_error__is_a_sentence_of_its_own),
-		cmocka_unit_test(words__a_generation__none_stands_twice),
-		cmocka_unit_test(words__a_generation_seq_has_no_room_for__is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

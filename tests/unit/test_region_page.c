@@ -4,6 +4,7 @@
 
 #include "src/shared/region.h"
 #include "tests/unit/examples.h"
+#include "tests/unit/unit.h"
 
 #define PAGE "man/resex-region.7"
 
@@ -95,7 +96,7 @@ static void assert_page(const char *title, const struct field *f, size_t n, size
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-static void page__record__is_as_in_the_header(void **state)
+TEST(page__record__is_as_in_the_header)
 {
 	static const struct field f[] = {
 		FIELD(region_record, seq),
@@ -104,11 +105,10 @@ static void page__record__is_as_in_the_header(void **state)
 		FIELD(region_record, crc),
 	};
 
-	(void)state;
 	assert_page("Record", f, N(f), sizeof(struct region_record));
 }
 
-static void page__header__is_as_in_the_header(void **state)
+TEST(page__header__is_as_in_the_header)
 {
 	static const struct field f[] = {
 		FIELD(region_header, magic),	   FIELD(region_header, version),
@@ -117,11 +117,10 @@ static void page__header__is_as_in_the_header(void **state)
 		FIELD(region_header, table),
 	};
 
-	(void)state;
 	assert_page("Header", f, N(f), sizeof(struct region_header));
 }
 
-static void page__host__is_as_in_the_header(void **state)
+TEST(page__host__is_as_in_the_header)
 {
 	static const struct field f[] = {
 		FIELD(region_host, beat),	FIELD(region_host, wall_ns),
@@ -136,11 +135,10 @@ static void page__host__is_as_in_the_header(void **state)
 		FIELD(region_host, reserved),
 	};
 
-	(void)state;
 	assert_page("Host", f, N(f), sizeof(struct region_host));
 }
 
-static void page__guest__is_as_in_the_header(void **state)
+TEST(page__guest__is_as_in_the_header)
 {
 	static const struct field f[] = {
 		FIELD(region_guest, uuid),	 FIELD(region_guest, domid),
@@ -153,11 +151,10 @@ static void page__guest__is_as_in_the_header(void **state)
 		FIELD(region_guest, reserved),
 	};
 
-	(void)state;
 	assert_page("Guest", f, N(f), sizeof(struct region_guest));
 }
 
-static void page__node_and_service__are_as_in_the_header(void **state)
+TEST(page__node_and_service__are_as_in_the_header)
 {
 	static const struct field node[] = {
 		FIELD(region_node, node), FIELD(region_node, flags),
@@ -170,20 +167,18 @@ static void page__node_and_service__are_as_in_the_header(void **state)
 		FIELD(region_service, reserved),
 	};
 
-	(void)state;
 	assert_page("Node", node, N(node), sizeof(struct region_node));
 	assert_page("Service", service, N(service), sizeof(struct region_service));
 }
 
 /* What region_init() says of its tables. */
-static void page__where_things_are__is_what_an_owner_lays_out(void **state)
+TEST(page__where_things_are__is_what_an_owner_lays_out)
 {
 	uint8_t *table = aligned_alloc(64, REGION_TABLE_BYTES);
 	struct region_peer p;
 	struct region r;
 	struct rows rows;
 
-	(void)state;
 	assert_non_null(table);
 	memset(table, 0, REGION_TABLE_BYTES);
 	region_init(&r, table, 1, 1);
@@ -199,13 +194,12 @@ static void page__where_things_are__is_what_an_owner_lays_out(void **state)
 	free(table);
 }
 
-static void page__words__is_as_in_the_header(void **state)
+TEST(page__words__is_as_in_the_header)
 {
 	static const size_t at[] = { REGION_LOCKS, REGION_COUNTERS, REGION_NODE_WORDS, REGION_ACKS,
 				     REGION_WORDS_BYTES };
 	struct rows rows;
 
-	(void)state;
 	rows_open(&rows, "Words");
 	assert_int_equal(rows.n, N(at));
 	for (size_t i = 0; i < N(at); i++)
@@ -213,7 +207,7 @@ static void page__words__is_as_in_the_header(void **state)
 }
 
 /* Numbers that stand in sentences. */
-static void page__limits__are_those_in_force(void **state)
+TEST(page__limits__are_those_in_force)
 {
 	static const struct {
 		const char *before;
@@ -234,7 +228,6 @@ static void page__limits__are_those_in_force(void **state)
 	char path[256], want[128];
 	FILE *f = fopen(example_path(PAGE, path, sizeof(path)), "r");
 
-	(void)state;
 	assert_non_null(f);
 	page[fread(page, 1, sizeof(page) - 1, f)] = '\0';
 	fclose(f);
@@ -246,20 +239,4 @@ static void page__limits__are_those_in_force(void **state)
 	}
 	snprintf(want, sizeof(want), "Va magic Ta 0x%llx", (unsigned long long)REGION_MAGIC);
 	assert_non_null(strstr(page, want));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(page__record__is_as_in_the_header),
-		cmocka_unit_test(page__header__is_as_in_the_header),
-		cmocka_unit_test(page__host__is_as_in_the_header),
-		cmocka_unit_test(page__guest__is_as_in_the_header),
-		cmocka_unit_test(page__node_and_service__are_as_in_the_header),
-		cmocka_unit_test(page__where_things_are__is_what_an_owner_lays_out),
-		cmocka_unit_test(page__words__is_as_in_the_header),
-		cmocka_unit_test(page__limits__are_those_in_force),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/fakes/fake_guest.h"
+#include "tests/unit/unit.h"
 
 static const struct registry_limits limits = { .rings = GUEST_RINGS_MAX, .pages = 65536 };
 
@@ -60,11 +61,10 @@ static int teardown(void **state)
 
 /* --- the node in xenstore --- */
 
-static void node__both_forms__are_read(void **state)
+TEST(node__both_forms__are_read)
 {
 	struct guest_ref ref;
 
-	(void)state;
 	assert_int_equal(registry_node_parse("1 grant 8", &ref), 0);
 	assert_int_equal(ref.type, GUEST_REF_GRANT);
 	assert_int_equal(ref.ref, 8);
@@ -73,7 +73,7 @@ static void node__both_forms__are_read(void **state)
 	assert_true(ref.ref == 123456789012u);
 }
 
-static void node__not_of_the_form__is_refused(void **state)
+TEST(node__not_of_the_form__is_refused)
 {
 	static const char *const rows[] = {
 		"",
@@ -97,7 +97,6 @@ static void node__not_of_the_form__is_refused(void **state)
 		"-1 grant 8",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct guest_ref ref = { .type = 77, .ref = 78 };
 		int ret = registry_node_parse(rows[i], &ref);
@@ -110,20 +109,18 @@ static void node__not_of_the_form__is_refused(void **state)
 	}
 }
 
-static void node__version_of_another_time__is_refused(void **state)
+TEST(node__version_of_another_time__is_refused)
 {
 	struct guest_ref ref;
 
-	(void)state;
 	assert_int_equal(registry_node_parse("2 grant 8", &ref), -EPROTONOSUPPORT);
 }
 
-static void node__any_bytes__never_pass_unless_of_the_form(void **state)
+TEST(node__any_bytes__never_pass_unless_of_the_form)
 {
 	static const char letters[] = "01289 grantfme-+x\t\n";
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 100000; i++) {
 		char s[GUEST_ABI_NODE_MAX];
@@ -141,7 +138,7 @@ static void node__any_bytes__never_pass_unless_of_the_form(void **state)
 
 /* --- walking --- */
 
-static void walk__empty_registry__has_no_rings(void **state)
+RIG_TEST(walk__empty_registry__has_no_rings)
 {
 	struct fixture *f = *state;
 
@@ -154,7 +151,7 @@ static void walk__empty_registry__has_no_rings(void **state)
 	assert_int_equal(f->out.heartbeat, 1);
 }
 
-static void walk__valid_descriptors__are_copied_in_full(void **state)
+RIG_TEST(walk__valid_descriptors__are_copied_in_full)
 {
 	struct fixture *f = *state;
 	struct ring_desc d;
@@ -185,7 +182,7 @@ static void walk__valid_descriptors__are_copied_in_full(void **state)
 	assert_int_equal(f->out.frame[d.first_frame], FAKE_FRAME_RINGS + 2);
 }
 
-static void walk__as_many_rings_as_the_abi_allows__takes_all(void **state)
+RIG_TEST(walk__as_many_rings_as_the_abi_allows__takes_all)
 {
 	struct fixture *f = *state;
 
@@ -197,7 +194,7 @@ static void walk__as_many_rings_as_the_abi_allows__takes_all(void **state)
 	assert_int_equal(f->out.ring[GUEST_RINGS_MAX - 1].id, GUEST_RINGS_MAX);
 }
 
-static void walk__more_rings_than_the_limit__refuses_the_rest(void **state)
+RIG_TEST(walk__more_rings_than_the_limit__refuses_the_rest)
 {
 	struct fixture *f = *state;
 	struct registry_limits two = { .rings = 2, .pages = 65536 };
@@ -211,7 +208,7 @@ static void walk__more_rings_than_the_limit__refuses_the_rest(void **state)
 	assert_int_equal(f->out.fault[0].fault, RING_FAULT_LIMIT);
 }
 
-static void walk__more_frames_than_the_limit__refuses_the_ring(void **state)
+RIG_TEST(walk__more_frames_than_the_limit__refuses_the_ring)
 {
 	struct fixture *f = *state;
 	struct registry_limits three = { .rings = 8, .pages = 3 };
@@ -227,7 +224,7 @@ static void walk__more_frames_than_the_limit__refuses_the_ring(void **state)
 	assert_int_equal(f->out.ring[1].id, 3);
 }
 
-static void walk__duplicate_ids__takes_the_first(void **state)
+RIG_TEST(walk__duplicate_ids__takes_the_first)
 {
 	struct fixture *f = *state;
 
@@ -243,7 +240,7 @@ static void walk__duplicate_ids__takes_the_first(void **state)
 	assert_int_equal(f->out.fault[0].fault, RING_FAULT_DESC);
 }
 
-static void walk__free_descriptors__are_passed_over(void **state)
+RIG_TEST(walk__free_descriptors__are_passed_over)
 {
 	struct fixture *f = *state;
 
@@ -256,7 +253,7 @@ static void walk__free_descriptors__are_passed_over(void **state)
 	assert_int_equal(f->out.faults, 0);
 }
 
-static void walk__generation_odd__is_try_again(void **state)
+RIG_TEST(walk__generation_odd__is_try_again)
 {
 	struct fixture *f = *state;
 
@@ -266,7 +263,7 @@ static void walk__generation_odd__is_try_again(void **state)
 	assert_int_equal(walk(f), 0);
 }
 
-static void walk__written_while_it_is_read__is_try_again(void **state)
+RIG_TEST(walk__written_while_it_is_read__is_try_again)
 {
 	struct fixture *f = *state;
 
@@ -279,7 +276,7 @@ static void walk__written_while_it_is_read__is_try_again(void **state)
 	assert_int_equal(walk(f), 0);
 }
 
-static void walk__wrong_magic_or_version__is_no_registry(void **state)
+RIG_TEST(walk__wrong_magic_or_version__is_no_registry)
 {
 	struct fixture *f = *state;
 	struct guest_registry *r = fake_registry(&f->g);
@@ -291,7 +288,7 @@ static void walk__wrong_magic_or_version__is_no_registry(void **state)
 	assert_int_equal(walk(f), -EPROTONOSUPPORT);
 }
 
-static void walk__counts_beyond_the_abi__is_no_registry(void **state)
+RIG_TEST(walk__counts_beyond_the_abi__is_no_registry)
 {
 	struct fixture *f = *state;
 	struct guest_registry *r = fake_registry(&f->g), good;
@@ -313,7 +310,7 @@ static void walk__counts_beyond_the_abi__is_no_registry(void **state)
 	assert_int_equal(walk(f), 0);
 }
 
-static void walk__directory_with_too_many_rings__reads_no_more_than_it_holds(void **state)
+RIG_TEST(walk__directory_with_too_many_rings__reads_no_more_than_it_holds)
 {
 	struct fixture *f = *state;
 	struct guest_directory *d = fake_page(&f->g, FAKE_FRAME_DIRECTORY);
@@ -326,7 +323,7 @@ static void walk__directory_with_too_many_rings__reads_no_more_than_it_holds(voi
 	assert_int_equal(f->out.rings, 1);
 }
 
-static void walk__directory_without_magic__gives_no_rings(void **state)
+RIG_TEST(walk__directory_without_magic__gives_no_rings)
 {
 	struct fixture *f = *state;
 	struct guest_directory *d = fake_page(&f->g, FAKE_FRAME_DIRECTORY);
@@ -337,7 +334,7 @@ static void walk__directory_without_magic__gives_no_rings(void **state)
 		assert_int_equal(f->out.rings, 0);
 }
 
-static void walk__page_that_cannot_be_had__gives_no_rings_from_it(void **state)
+RIG_TEST(walk__page_that_cannot_be_had__gives_no_rings_from_it)
 {
 	struct fixture *f = *state;
 	struct guest_registry *r = fake_registry(&f->g);
@@ -353,7 +350,7 @@ static void walk__page_that_cannot_be_had__gives_no_rings_from_it(void **state)
 }
 
 /* One field out of its range: a fault, and the next ring is taken. */
-static void walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more(void **state)
+RIG_TEST(walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more)
 {
 	struct fixture *f = *state;
 	struct guest_ring *d, good;
@@ -438,7 +435,7 @@ static void walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more(void **st
 	}
 }
 
-static void walk__first_frame_plus_frames_wraps__is_a_fault(void **state)
+RIG_TEST(walk__first_frame_plus_frames_wraps__is_a_fault)
 {
 	struct fixture *f = *state;
 
@@ -450,7 +447,7 @@ static void walk__first_frame_plus_frames_wraps__is_a_fault(void **state)
 	assert_int_equal(f->out.fault[0].fault, RING_FAULT_DESC);
 }
 
-static void walk__name_with_control_characters__becomes_printable(void **state)
+RIG_TEST(walk__name_with_control_characters__becomes_printable)
 {
 	struct fixture *f = *state;
 	const char *comm = f->out.ring[0].comm;
@@ -463,7 +460,7 @@ static void walk__name_with_control_characters__becomes_printable(void **state)
 		assert_in_range(*c, 0x20, 0x7e);
 }
 
-static void walk__latency_pages__are_handed_on(void **state)
+RIG_TEST(walk__latency_pages__are_handed_on)
 {
 	struct fixture *f = *state;
 	struct guest_registry *r = fake_registry(&f->g);
@@ -477,7 +474,7 @@ static void walk__latency_pages__are_handed_on(void **state)
 	assert_int_equal(f->out.latency[1].ref, 12);
 }
 
-static void changed__generation_and_heartbeat__are_seen_alone(void **state)
+RIG_TEST(changed__generation_and_heartbeat__are_seen_alone)
 {
 	struct fixture *f = *state;
 	struct guest_registry *r = fake_registry(&f->g);
@@ -518,7 +515,7 @@ static void check_taken(struct prop *p, int i, const struct registry *r)
 }
 
 /* Random words written anywhere in the agent's pages: what is taken is always in its ranges. */
-static void walk__pages_rewritten_at_random__takes_only_what_is_valid(void **state)
+RIG_TEST(walk__pages_rewritten_at_random__takes_only_what_is_valid)
 {
 	struct fixture *f = *state;
 	struct prop p;
@@ -545,38 +542,4 @@ static void walk__pages_rewritten_at_random__takes_only_what_is_valid(void **sta
 			fake_registry(&f->g)->magic = GUEST_REGISTRY_MAGIC;
 	}
 	assert_true(taken > 100); /* the test is about registries that are taken */
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(node__both_forms__are_read),
-		cmocka_unit_test(node__not_of_the_form__is_refused),
-		cmocka_unit_test(node__version_of_another_time__is_refused),
-		cmocka_unit_test(node__any_bytes__never_pass_unless_of_the_form),
-		T(walk__empty_registry__has_no_rings),
-		T(walk__valid_descriptors__are_copied_in_full),
-		T(walk__as_many_rings_as_the_abi_allows__takes_all),
-		T(walk__more_rings_than_the_limit__refuses_the_rest),
-		T(walk__more_frames_than_the_limit__refuses_the_ring),
-		T(walk__duplicate_ids__takes_the_first),
-		T(walk__free_descriptors__are_passed_over),
-		T(walk__generation_odd__is_try_again),
-		T(walk__written_while_it_is_read__is_try_again),
-		T(walk__wrong_magic_or_version__is_no_registry),
-		T(walk__counts_beyond_the_abi__is_no_registry),
-		T(walk__directory_with_too_many_rings__reads_no_more_than_it_holds),
-		T(walk__directory_without_magic__gives_no_rings),
-		T(walk__page_that_cannot_be_had__gives_no_rings_from_it),
-		T(walk__descriptor_out_of_its_ranges__is_a_fault_and_no_more),
-		T(walk__first_frame_plus_frames_wraps__is_a_fault),
-		T(walk__name_with_control_characters__becomes_printable),
-		T(walk__latency_pages__are_handed_on),
-		T(changed__generation_and_heartbeat__are_seen_alone),
-		T(walk__pages_rewritten_at_random__takes_only_what_is_valid),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "ibmon/agent/latency.h"
 #include "resex/report.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { MAX = AGENT_SOCKET_SAMPLES_MAX, MS = 1000000 };
 
@@ -151,7 +152,7 @@ static struct resex_report_counts counts(const struct rig *g)
 	return c;
 }
 
-static void first_sample__goes_at_once__more_wait_until_they_are_64(void **state)
+TEST_WITH(first_sample__goes_at_once__more_wait_until_they_are_64, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -166,7 +167,7 @@ static void first_sample__goes_at_once__more_wait_until_they_are_64(void **state
 	assert_int_equal(counts(g).waiting, 0);
 }
 
-static void any_number_of_samples__arrives_whole_and_in_order(void **state)
+TEST_WITH(any_number_of_samples__arrives_whole_and_in_order, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	struct prop p;
@@ -186,7 +187,7 @@ static void any_number_of_samples__arrives_whole_and_in_order(void **state)
 	assert_int_equal(counts(g).sent, g->reported);
 }
 
-static void low_rate__each_sample_goes_at_once(void **state)
+TEST_WITH(low_rate__each_sample_goes_at_once, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -198,7 +199,7 @@ static void low_rate__each_sample_goes_at_once(void **state)
 	}
 }
 
-static void burst__leaves_with_the_first_report_after_the_period(void **state)
+TEST_WITH(burst__leaves_with_the_first_report_after_the_period, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -213,7 +214,7 @@ static void burst__leaves_with_the_first_report_after_the_period(void **state)
 	assert_int_equal(take(g), 10);
 }
 
-static void full_buffer__begins_a_new_period(void **state)
+TEST_WITH(full_buffer__begins_a_new_period, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -230,7 +231,7 @@ static void full_buffer__begins_a_new_period(void **state)
 	assert_int_equal(take(g), 4);
 }
 
-static void period_made_shorter__holds_for_what_waits(void **state)
+TEST_WITH(period_made_shorter__holds_for_what_waits, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -243,7 +244,7 @@ static void period_made_shorter__holds_for_what_waits(void **state)
 	assert_int_equal(take(g), 2);
 }
 
-static void period_of_zero__every_sample_is_a_datagram(void **state)
+TEST_WITH(period_of_zero__every_sample_is_a_datagram, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -256,7 +257,7 @@ static void period_of_zero__every_sample_is_a_datagram(void **state)
 	assert_int_equal(g->datagrams, 5); /* the first, the next three together, three more */
 }
 
-static void longer_than_a_field__is_the_longest(void **state)
+TEST_WITH(longer_than_a_field__is_the_longest, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	union {
@@ -272,7 +273,7 @@ static void longer_than_a_field__is_the_longest(void **state)
 	assert_int_equal(d.head.sample[0].ptime_ns, UINT32_MAX);
 }
 
-static void close__sends_what_waits(void **state)
+TEST_WITH(close__sends_what_waits, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -284,7 +285,7 @@ static void close__sends_what_waits(void **state)
 	assert_int_equal(g->taken, 10);
 }
 
-static void nothing_waits__flush_sends_nothing(void **state)
+TEST_WITH(nothing_waits__flush_sends_nothing, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -293,7 +294,7 @@ static void nothing_waits__flush_sends_nothing(void **state)
 	assert_int_equal(take(g), -EAGAIN);
 }
 
-static void nothing_waits__flush_says_what_became_of_the_last(void **state)
+TEST_WITH(nothing_waits__flush_says_what_became_of_the_last, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -307,11 +308,10 @@ static void nothing_waits__flush_says_what_became_of_the_last(void **state)
 	assert_int_equal(resex_report_flush(g->r), 0);
 }
 
-static void no_handle__is_no_harm(void **state)
+TEST_WITH(no_handle__is_no_harm, rig_open, rig_close)
 {
 	struct resex_report_counts c = { 1, 1, 1 };
 
-	(void)state;
 	resex_report(NULL, 1, 2, 3);
 	resex_report_period(NULL, 1);
 	assert_int_equal(resex_report_flush(NULL), 0);
@@ -320,7 +320,7 @@ static void no_handle__is_no_harm(void **state)
 	resex_report_close(NULL);
 }
 
-static void no_agent__opens_and_counts_what_is_dropped(void **state)
+TEST_WITH(no_agent__opens_and_counts_what_is_dropped, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -333,7 +333,7 @@ static void no_agent__opens_and_counts_what_is_dropped(void **state)
 	assert_int_equal(counts(g).dropped, 3 * MAX + 5);
 }
 
-static void path_too_long__is_refused(void **state)
+TEST_WITH(path_too_long__is_refused, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
@@ -344,7 +344,7 @@ static void path_too_long__is_refused(void **state)
 	assert_null(g->r);
 }
 
-static void no_path__the_environment_names_the_socket(void **state)
+TEST_WITH(no_path__the_environment_names_the_socket, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -356,7 +356,7 @@ static void no_path__the_environment_names_the_socket(void **state)
 }
 
 /* Where no agent runs, and where one does: both times the same is found. */
-static void empty_in_the_environment__is_as_if_it_was_not_set(void **state)
+TEST_WITH(empty_in_the_environment__is_as_if_it_was_not_set, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	int usual;
@@ -371,7 +371,7 @@ static void empty_in_the_environment__is_as_if_it_was_not_set(void **state)
 	assert_int_equal(resex_report_flush(g->r), usual);
 }
 
-static void agent_restarts__reports_arrive_again(void **state)
+TEST_WITH(agent_restarts__reports_arrive_again, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -390,7 +390,7 @@ static void agent_restarts__reports_arrive_again(void **state)
 }
 
 /* One that listens again before anybody noticed loses nothing. */
-static void agent_restarts_between_two_datagrams__nothing_is_dropped(void **state)
+TEST_WITH(agent_restarts_between_two_datagrams__nothing_is_dropped, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -405,7 +405,7 @@ static void agent_restarts_between_two_datagrams__nothing_is_dropped(void **stat
 	assert_int_equal(counts(g).dropped, 0);
 }
 
-static void agent_comes_late__is_found_within_a_tenth_of_a_second(void **state)
+TEST_WITH(agent_comes_late__is_found_within_a_tenth_of_a_second, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -422,7 +422,7 @@ static void agent_comes_late__is_found_within_a_tenth_of_a_second(void **state)
 }
 
 /* 15,625 datagrams in a second that nobody takes. */
-static void agent_that_is_gone__is_looked_for_ten_times_a_second(void **state)
+TEST_WITH(agent_that_is_gone__is_looked_for_ten_times_a_second, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -440,7 +440,7 @@ static void agent_that_is_gone__is_looked_for_ten_times_a_second(void **state)
 }
 
 /* Nor one that dies again and again. */
-static void agent_that_dies_at_once__is_looked_for_no_oftener(void **state)
+TEST_WITH(agent_that_dies_at_once__is_looked_for_no_oftener, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -456,7 +456,7 @@ static void agent_that_dies_at_once__is_looked_for_no_oftener(void **state)
 	assert_true(counts(g).sent > 0);
 }
 
-static void agent_that_does_not_read__never_blocks__drops_are_exact(void **state)
+TEST_WITH(agent_that_does_not_read__never_blocks__drops_are_exact, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	struct resex_report_counts c;
@@ -475,7 +475,7 @@ static void agent_that_does_not_read__never_blocks__drops_are_exact(void **state
 	assert_int_equal(g->told, c.dropped);
 }
 
-static void agent_that_lags__flush_says_so(void **state)
+TEST_WITH(agent_that_lags__flush_says_so, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -493,7 +493,7 @@ static void agent_that_lags__flush_says_so(void **state)
 }
 
 /* The parent's samples arrive once, and the child's are the child's. */
-static void after_fork__what_waited_is_sent_once(void **state)
+TEST_WITH(after_fork__what_waited_is_sent_once, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	int status;
@@ -520,7 +520,7 @@ static void after_fork__what_waited_is_sent_once(void **state)
 	assert_int_equal(take(g), 10);
 }
 
-static void errno__is_left_alone(void **state)
+TEST_WITH(errno__is_left_alone, rig_open, rig_close)
 {
 	struct rig *g = *state;
 
@@ -539,7 +539,7 @@ static int join(void *ctx, pid_t pid)
 	return 0;
 }
 
-static void agent__puts_what_is_reported_on_the_page(void **state)
+TEST_WITH(agent__puts_what_is_reported_on_the_page, rig_open, rig_close)
 {
 	struct rig *g = *state;
 	struct latency_socket *s;
@@ -575,39 +575,4 @@ static void agent__puts_what_is_reported_on_the_page(void **state)
 	latency_close(s);
 	book_close(book);
 	pages_file.close(pages);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
-	const struct CMUnitTest tests[] = {
-		TEST(first_sample__goes_at_once__more_wait_until_they_are_64),
-		TEST(any_number_of_samples__arrives_whole_and_in_order),
-		TEST(low_rate__each_sample_goes_at_once),
-		TEST(burst__leaves_with_the_first_report_after_the_period),
-		TEST(full_buffer__begins_a_new_period),
-		TEST(period_made_shorter__holds_for_what_waits),
-		TEST(period_of_zero__every_sample_is_a_datagram),
-		TEST(longer_than_a_field__is_the_longest),
-		TEST(close__sends_what_waits),
-		TEST(nothing_waits__flush_sends_nothing),
-		TEST(nothing_waits__flush_says_what_became_of_the_last),
-		TEST(no_handle__is_no_harm),
-		TEST(no_agent__opens_and_counts_what_is_dropped),
-		TEST(path_too_long__is_refused),
-		TEST(no_path__the_environment_names_the_socket),
-		TEST(empty_in_the_environment__is_as_if_it_was_not_set),
-		TEST(agent_restarts__reports_arrive_again),
-		TEST(agent_restarts_between_two_datagrams__nothing_is_dropped),
-		TEST(agent_comes_late__is_found_within_a_tenth_of_a_second),
-		TEST(agent_that_is_gone__is_looked_for_ten_times_a_second),
-		TEST(agent_that_dies_at_once__is_looked_for_no_oftener),
-		TEST(agent_that_does_not_read__never_blocks__drops_are_exact),
-		TEST(agent_that_lags__flush_says_so),
-		TEST(after_fork__what_waited_is_sent_once),
-		TEST(errno__is_left_alone),
-		TEST(agent__puts_what_is_reported_on_the_page),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "src/core/resos.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 #define S	 NS_PER_S
 #define RESOS(n) ((int64_t)(n)*RESO_MILLI)
@@ -56,7 +57,7 @@ static void charge(struct ledger *l, uint32_t slot, uint64_t mtus, uint64_t cpu_
 	assert_int_equal(resos_check(l), 0);
 }
 
-static void init__figure_out_of_range__is_refused(void **state)
+TEST(init__figure_out_of_range__is_refused)
 {
 	static const struct {
 		uint64_t bytes_s;
@@ -80,7 +81,6 @@ static void init__figure_out_of_range__is_refused(void **state)
 	struct link_conf c = paper_link(), many[FLOW_LINKS_MAX + 1];
 	static struct ledger l;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		c.bytes_s = rows[i].bytes_s;
 		c.mtu = rows[i].mtu;
@@ -96,21 +96,19 @@ static void init__figure_out_of_range__is_refused(void **state)
 	assert_int_equal(resos_init(&l, INT64_MAX, many, 1), -EINVAL);
 }
 
-static void init__unknown_profile__is_refused(void **state)
+TEST(init__unknown_profile__is_refused)
 {
 	struct link_conf c = paper_link();
 	static struct ledger l;
 
-	(void)state;
 	c.profile = (enum price_profile)7;
 	assert_int_equal(resos_init(&l, S, &c, 1), -EINVAL);
 }
 
-static void replenish__two_guests_on_the_papers_link__624288_resos_each(void **state)
+TEST(replenish__two_guests_on_the_papers_link__624288_resos_each)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	assert_int_equal(l.acc[0].allocated.m, RESOS(100000 + 524288));
 	assert_int_equal(l.acc[1].allocated.m, RESOS(624288));
@@ -120,23 +118,21 @@ static void replenish__two_guests_on_the_papers_link__624288_resos_each(void **s
 	assert_int_equal(l.link[0].pool.m, RESOS(1048576));
 }
 
-static void replenish__four_guests_on_the_papers_link__362144_resos_each(void **state)
+TEST(replenish__four_guests_on_the_papers_link__362144_resos_each)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(l.acc[i].allocated.m, RESOS(100000 + 262144));
 }
 
-static void init__scaled_profile__pool_is_the_papers_on_any_link(void **state)
+TEST(init__scaled_profile__pool_is_the_papers_on_any_link)
 {
 	static const uint64_t rates[] = { 1000, 125000000, 1u << 30, 50000000000, 1ULL << 40 };
 	struct link_conf c = paper_link();
 	static struct ledger l;
 
-	(void)state;
 	c.profile = PRICE_SCALED;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		c.bytes_s = rates[i];
@@ -145,12 +141,11 @@ static void init__scaled_profile__pool_is_the_papers_on_any_link(void **state)
 	}
 }
 
-static void charge__scaled_link_used_up__costs_the_pool(void **state)
+TEST(charge__scaled_link_used_up__costs_the_pool)
 {
 	struct link_conf c = paper_link();
 	static struct ledger l;
 
-	(void)state;
 	c.profile = PRICE_SCALED;
 	c.bytes_s = 12500000000; /* 100 Gb/s */
 	c.mtu = 4096;
@@ -163,12 +158,11 @@ static void charge__scaled_link_used_up__costs_the_pool(void **state)
 	assert_int_equal(l.acc[0].charged_io.m, 1048315617);
 }
 
-static void charge__paper_prices__one_reso_a_mtu_and_one_per_10_us(void **state)
+TEST(charge__paper_prices__one_reso_a_mtu_and_one_per_10_us)
 {
 	static struct ledger l;
 	struct usage u = use(300, 11, 700000);
 
-	(void)state;
 	start_with(&l, 2);
 	assert_int_equal(resos_charge(&l, 0, &u), 0);
 	assert_int_equal(l.acc[0].charged_io.m, RESOS(311));
@@ -180,11 +174,10 @@ static void charge__paper_prices__one_reso_a_mtu_and_one_per_10_us(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void charge__rate_raised__multiplies_both_prices(void **state)
+TEST(charge__rate_raised__multiplies_both_prices)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	resos_set_rate(&l, 0, (struct rate){ 65536 * 5 / 2 });
 	charge(&l, 0, 100, 1000000);
@@ -194,12 +187,11 @@ static void charge__rate_raised__multiplies_both_prices(void **state)
 	assert_int_equal(l.acc[1].charged_io.m, RESOS(100));
 }
 
-static void set_rate__below_one__is_taken_as_one(void **state)
+TEST(set_rate__below_one__is_taken_as_one)
 {
 	static const uint32_t rates[] = { 0, 1, 65535, 65536 };
 	static struct ledger l;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		start_with(&l, 1);
 		resos_set_rate(&l, 0, (struct rate){ rates[i] });
@@ -209,11 +201,10 @@ static void set_rate__below_one__is_taken_as_one(void **state)
 	}
 }
 
-static void set_rate__outlives_the_epoch_but_not_the_guest(void **state)
+TEST(set_rate__outlives_the_epoch_but_not_the_guest)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 1);
 	resos_set_rate(&l, 0, (struct rate){ 131072 });
 	resos_replenish(&l, 2);
@@ -223,11 +214,10 @@ static void set_rate__outlives_the_epoch_but_not_the_guest(void **state)
 	assert_int_equal(l.acc[0].rate.q16, 65536);
 }
 
-static void charge__fractions_of_a_milli_reso__are_carried(void **state)
+TEST(charge__fractions_of_a_milli_reso__are_carried)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 1);
 	for (int i = 0; i < 9; i++)
 		charge(&l, 0, 0, 1);
@@ -241,11 +231,10 @@ static void charge__fractions_of_a_milli_reso__are_carried(void **state)
 	assert_int_equal(l.acc[0].charged_cpu.m, 1);
 }
 
-static void charge__balance_exhausted__goes_to_overdraft(void **state)
+TEST(charge__balance_exhausted__goes_to_overdraft)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	charge(&l, 0, 624287, 0);
 	assert_int_equal(l.acc[0].balance.m, RESOS(1));
@@ -258,12 +247,11 @@ static void charge__balance_exhausted__goes_to_overdraft(void **state)
 	assert_int_equal(l.acc[1].balance.m, RESOS(624288));
 }
 
-static void charge__sizes_beyond_all_reason__saturate(void **state)
+TEST(charge__sizes_beyond_all_reason__saturate)
 {
 	static struct ledger l;
 	struct usage u = use(UINT64_MAX, UINT64_MAX, UINT64_MAX);
 
-	(void)state;
 	start_with(&l, 2);
 	resos_set_rate(&l, 0, (struct rate){ UINT32_MAX });
 	for (int i = 0; i < 3; i++) {
@@ -278,25 +266,23 @@ static void charge__sizes_beyond_all_reason__saturate(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void charge__sent_plus_received_wraps__is_not_free(void **state)
+TEST(charge__sent_plus_received_wraps__is_not_free)
 {
 	static struct ledger l;
 	struct usage u = use(UINT64_MAX, 1, 0);
 
-	(void)state;
 	start_with(&l, 1);
 	assert_int_equal(resos_charge(&l, 0, &u), 0);
 	assert_int_equal(l.acc[0].balance.m, 0);
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void charge__slot_not_active__is_refused(void **state)
+TEST(charge__slot_not_active__is_refused)
 {
 	static const uint32_t slots[] = { 1, 255, 256, UINT32_MAX };
 	static struct ledger l, before;
 	struct usage u = use(1, 1, 1);
 
-	(void)state;
 	start_with(&l, 1);
 	before = l;
 	for (size_t i = 0; i < 4; i++) {
@@ -308,7 +294,7 @@ static void charge__slot_not_active__is_refused(void **state)
 	assert_memory_equal(&l, &before, sizeof(l));
 }
 
-static void join__figure_out_of_range__is_refused_and_changes_nothing(void **state)
+TEST(join__figure_out_of_range__is_refused_and_changes_nothing)
 {
 	static const struct {
 		uint32_t slot, link, vcpus, weight;
@@ -323,7 +309,6 @@ static void join__figure_out_of_range__is_refused_and_changes_nothing(void **sta
 	};
 	static struct ledger l, before;
 
-	(void)state;
 	start_with(&l, 1);
 	before = l;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -336,11 +321,10 @@ static void join__figure_out_of_range__is_refused_and_changes_nothing(void **sta
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void join__within_an_epoch__gets_the_rest_as_overcommit(void **state)
+TEST(join__within_an_epoch__gets_the_rest_as_overcommit)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 1);
 	assert_int_equal(join(&l, 7, 0, 2, 1, S / 4), 0);
 	/* A quarter of two VCPUs and of half the link. */
@@ -357,11 +341,10 @@ static void join__within_an_epoch__gets_the_rest_as_overcommit(void **state)
 	assert_int_equal(l.acc[0].allocated.m, RESOS(624288));
 }
 
-static void join__several_together__share_the_pool_by_weight(void **state)
+TEST(join__several_together__share_the_pool_by_weight)
 {
 	static struct ledger l;
 
-	(void)state;
 	start(&l, S);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(resos_join(&l, i, 0, 1, i == 3 ? 5 : 1), 0);
@@ -375,11 +358,10 @@ static void join__several_together__share_the_pool_by_weight(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void issue__again_or_to_nobody__changes_nothing(void **state)
+TEST(issue__again_or_to_nobody__changes_nothing)
 {
 	static struct ledger l, before;
 
-	(void)state;
 	start(&l, S);
 	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
 	assert_int_equal(resos_join(&l, 1, 0, 1, 1), 0);
@@ -390,11 +372,10 @@ static void issue__again_or_to_nobody__changes_nothing(void **state)
 	assert_memory_equal(&l, &before, sizeof(l));
 }
 
-static void join__at_the_epochs_edges__all_or_nothing(void **state)
+TEST(join__at_the_epochs_edges__all_or_nothing)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 1);
 	assert_int_equal(join(&l, 1, 0, 1, 1, 0), 0);
 	assert_int_equal(l.acc[1].allocated.m, 0);
@@ -403,11 +384,10 @@ static void join__at_the_epochs_edges__all_or_nothing(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void join__remaining_beyond_the_epoch__is_taken_as_its_edge(void **state)
+TEST(join__remaining_beyond_the_epoch__is_taken_as_its_edge)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 1);
 	assert_int_equal(join(&l, 1, 0, 1, 1, -1), 0);
 	assert_int_equal(l.acc[1].allocated.m, 0);
@@ -416,11 +396,10 @@ static void join__remaining_beyond_the_epoch__is_taken_as_its_edge(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void leave__allocation_stays_issued_until_the_epoch_ends(void **state)
+TEST(leave__allocation_stays_issued_until_the_epoch_ends)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	charge(&l, 0, 1000, 0);
 	resos_leave(&l, 0);
@@ -435,11 +414,10 @@ static void leave__allocation_stays_issued_until_the_epoch_ends(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void leave__twice__retires_once(void **state)
+TEST(leave__twice__retires_once)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	resos_leave(&l, 0);
 	resos_leave(&l, 0);
@@ -447,11 +425,10 @@ static void leave__twice__retires_once(void **state)
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void replenish__what_is_left__is_dropped(void **state)
+TEST(replenish__what_is_left__is_dropped)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	charge(&l, 0, 24288, 0);
 	resos_replenish(&l, 9);
@@ -462,11 +439,10 @@ static void replenish__what_is_left__is_dropped(void **state)
 	assert_int_equal(l.acc[0].charged_io.m, 0);
 }
 
-static void set_share__counts_from_the_next_epoch(void **state)
+TEST(set_share__counts_from_the_next_epoch)
 {
 	static struct ledger l;
 
-	(void)state;
 	start_with(&l, 2);
 	assert_int_equal(resos_set_share(&l, 0, 3, 3), 0);
 	assert_int_equal(l.acc[0].allocated.m, RESOS(624288));
@@ -481,12 +457,11 @@ static void set_share__counts_from_the_next_epoch(void **state)
 	assert_int_equal(resos_set_share(&l, 255, 1, 1), -ENOENT);
 }
 
-static void replenish__weights_that_do_not_divide__share_to_the_last_milli_reso(void **state)
+TEST(replenish__weights_that_do_not_divide__share_to_the_last_milli_reso)
 {
 	static struct ledger l;
 	int64_t sum = 0;
 
-	(void)state;
 	start(&l, S);
 	for (uint32_t i = 0; i < 7; i++)
 		assert_int_equal(join(&l, i, 0, 1, i == 3 ? 65535 : 11 * i + 1, S), 0);
@@ -497,12 +472,11 @@ static void replenish__weights_that_do_not_divide__share_to_the_last_milli_reso(
 	assert_int_equal(resos_check(&l), 0);
 }
 
-static void links__have_pools_of_their_own(void **state)
+TEST(links__have_pools_of_their_own)
 {
 	struct link_conf links[2] = { paper_link(), paper_link() };
 	static struct ledger l;
 
-	(void)state;
 	links[1].bytes_s = 1u << 28;
 	assert_int_equal(resos_init(&l, S, links, 2), 0);
 	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
@@ -515,11 +489,10 @@ static void links__have_pools_of_their_own(void **state)
 }
 
 /* Each invariant the header names, broken by hand, must be found. */
-static void check__each_invariant_broken__is_found(void **state)
+TEST(check__each_invariant_broken__is_found)
 {
 	static struct ledger good, bad;
 
-	(void)state;
 	start_with(&good, 2);
 	assert_int_equal(join(&good, 2, 0, 1, 1, S / 2), 0);
 	charge(&good, 0, 700000, 5);
@@ -545,41 +518,4 @@ static void check__each_invariant_broken__is_found(void **state)
 	BREAKS(bad.acc[0].charged_io.m++);
 	BREAKS(bad.acc[0].charged_cpu.m--);
 #undef BREAKS
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(init__figure_out_of_range__is_refused),
-		cmocka_unit_test(init__unknown_profile__is_refused),
-		cmocka_unit_test(replenish__two_guests_on_the_papers_link__624288_resos_each),
-		cmocka_unit_test(replenish__four_guests_on_the_papers_link__362144_resos_each),
-		cmocka_unit_test(init__scaled_profile__pool_is_the_papers_on_any_link),
-		cmocka_unit_test(charge__scaled_link_used_up__costs_the_pool),
-		cmocka_unit_test(charge__paper_prices__one_reso_a_mtu_and_one_per_10_us),
-		cmocka_unit_test(charge__rate_raised__multiplies_both_prices),
-		cmocka_unit_test(set_rate__below_one__is_taken_as_one),
-		cmocka_unit_test(set_rate__outlives_the_epoch_but_not_the_guest),
-		cmocka_unit_test(charge__fractions_of_a_milli_reso__are_carried),
-		cmocka_unit_test(charge__balance_exhausted__goes_to_overdraft),
-		cmocka_unit_test(charge__sizes_beyond_all_reason__saturate),
-		cmocka_unit_test(charge__sent_plus_received_wraps__is_not_free),
-		cmocka_unit_test(charge__slot_not_active__is_refused),
-		cmocka_unit_test(join__figure_out_of_range__is_refused_and_changes_nothing),
-		cmocka_unit_test(join__within_an_epoch__gets_the_rest_as_overcommit),
-		cmocka_unit_test(join__several_together__share_the_pool_by_weight),
-		cmocka_unit_test(issue__again_or_to_nobody__changes_nothing),
-		cmocka_unit_test(join__at_the_epochs_edges__all_or_nothing),
-		cmocka_unit_test(join__remaining_beyond_the_epoch__is_taken_as_its_edge),
-		cmocka_unit_test(leave__allocation_stays_issued_until_the_epoch_ends),
-		cmocka_unit_test(leave__twice__retires_once),
-		cmocka_unit_test(replenish__what_is_left__is_dropped),
-		cmocka_unit_test(set_share__counts_from_the_next_epoch),
-		cmocka_unit_test(
-			replenish__weights_that_do_not_divide__share_to_the_last_milli_reso),
-		cmocka_unit_test(links__have_pools_of_their_own),
-		cmocka_unit_test(check__each_invariant_broken__is_found),
-	};
-
-	return cmocka_run_group_tests_name("resos", tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "src/core/period.h"
 #include "src/core/resos.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 typedef __int128 wide;
 
@@ -349,21 +350,11 @@ static void run(struct prop *r)
 		step(&m, &l, &p);
 }
 
-static void any_life_of_a_ledger__agrees_with_the_model(void **state)
+TEST(any_life_of_a_ledger__agrees_with_the_model)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (int i = 0; i < RUNS; i++)
 		run(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_life_of_a_ledger__agrees_with_the_model),
-	};
-
-	return cmocka_run_group_tests_name("resos_prop", tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "src/core/caps.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { TEXT_MAX = 1 << 16 };
 
@@ -88,7 +89,7 @@ static struct restore *on_disk(struct fixture *f)
 
 /* --- to disk and back --------------------------------------------------------- */
 
-static void load__no_file__is_empty(void **state)
+RIG_TEST(load__no_file__is_empty)
 {
 	struct fixture *f = *state;
 
@@ -96,7 +97,7 @@ static void load__no_file__is_empty(void **state)
 	assert_non_null(strstr(f->r.file, "/caps.json"));
 }
 
-static void put__then_load__the_same_comes_back(void **state)
+RIG_TEST(put__then_load__the_same_comes_back)
 {
 	struct fixture *f = *state;
 	struct restore *r;
@@ -111,7 +112,7 @@ static void put__then_load__the_same_comes_back(void **state)
 	assert_found(r, 7, 0xff, 42);
 }
 
-static void put__same_guest_again__changes_its_entry(void **state)
+RIG_TEST(put__same_guest_again__changes_its_entry)
 {
 	struct fixture *f = *state;
 
@@ -121,7 +122,7 @@ static void put__same_guest_again__changes_its_entry(void **state)
 	assert_found(on_disk(f), 7, 1, 17);
 }
 
-static void put__same_domain_id_of_another_guest__is_an_entry_of_its_own(void **state)
+RIG_TEST(put__same_domain_id_of_another_guest__is_an_entry_of_its_own)
 {
 	struct fixture *f = *state;
 
@@ -132,7 +133,7 @@ static void put__same_domain_id_of_another_guest__is_an_entry_of_its_own(void **
 	assert_found(on_disk(f), 7, 2, 17);
 }
 
-static void find__other_id_or_other_uuid__is_not_it(void **state)
+RIG_TEST(find__other_id_or_other_uuid__is_not_it)
 {
 	struct fixture *f = *state;
 	struct saved_cap c = saved(7, 1, 0);
@@ -143,7 +144,7 @@ static void find__other_id_or_other_uuid__is_not_it(void **state)
 	assert_null(restore_find(&f->r, 7, c.uuid));
 }
 
-static void put__file__only_its_owner_may_read_it(void **state)
+RIG_TEST(put__file__only_its_owner_may_read_it)
 {
 	struct fixture *f = *state;
 	struct stat st;
@@ -153,7 +154,7 @@ static void put__file__only_its_owner_may_read_it(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void put__256_guests__are_kept_and_one_more_is_refused(void **state)
+RIG_TEST(put__256_guests__are_kept_and_one_more_is_refused)
 {
 	struct fixture *f = *state;
 	const struct saved_cap more = saved(999, 9, 9);
@@ -168,7 +169,7 @@ static void put__256_guests__are_kept_and_one_more_is_refused(void **state)
 	assert_found(on_disk(f), 3, 2, 77);
 }
 
-static void save__on_one_hypervisor__is_refused_on_another_and_stays(void **state)
+RIG_TEST(save__on_one_hypervisor__is_refused_on_another_and_stays)
 {
 	struct fixture *f = *state;
 	struct conf_error e = { 0 };
@@ -181,7 +182,7 @@ static void save__on_one_hypervisor__is_refused_on_another_and_stays(void **stat
 	assert_found(&f->r, 7, 1, 42);
 }
 
-static void drop__one_of_two__the_other_stays(void **state)
+RIG_TEST(drop__one_of_two__the_other_stays)
 {
 	struct fixture *f = *state;
 	const struct saved_cap c = saved(7, 1, 0);
@@ -194,7 +195,7 @@ static void drop__one_of_two__the_other_stays(void **state)
 	assert_found(on_disk(f), 8, 2, 43);
 }
 
-static void drop__the_last__removes_the_file(void **state)
+RIG_TEST(drop__the_last__removes_the_file)
 {
 	struct fixture *f = *state;
 	const struct saved_cap c = saved(7, 1, 0);
@@ -207,7 +208,7 @@ static void drop__the_last__removes_the_file(void **state)
 	assert_int_equal(on_disk(f)->entries, 0);
 }
 
-static void drop__none_such__changes_nothing(void **state)
+RIG_TEST(drop__none_such__changes_nothing)
 {
 	struct fixture *f = *state;
 	const struct saved_cap c = saved(7, 2, 0);
@@ -220,7 +221,7 @@ static void drop__none_such__changes_nothing(void **state)
 
 /* --- crashes and full disks ------------------------------------------------------- */
 
-static void load__killed_before_the_rename__the_old_file_counts(void **state)
+RIG_TEST(load__killed_before_the_rename__the_old_file_counts)
 {
 	struct fixture *f = *state;
 
@@ -233,7 +234,7 @@ static void load__killed_before_the_rename__the_old_file_counts(void **state)
 	assert_false(tmp_exists(&f->dir, "caps.json.new"));
 }
 
-static void load__killed_before_the_first_rename__is_empty(void **state)
+RIG_TEST(load__killed_before_the_first_rename__is_empty)
 {
 	struct fixture *f = *state;
 
@@ -254,7 +255,7 @@ static void assert_put_fails(struct fixture *f, int rc)
 	assert_int_equal(f->r.entries, 1);
 }
 
-static void put__directory_replaced_by_a_file__fails_and_changes_nothing(void **state)
+RIG_TEST(put__directory_replaced_by_a_file__fails_and_changes_nothing)
 {
 	struct fixture *f = *state;
 
@@ -267,7 +268,7 @@ static void put__directory_replaced_by_a_file__fails_and_changes_nothing(void **
 	assert_int_equal(mkdir(f->dir.path, 0700), 0);
 }
 
-static void put__directory_gone__fails_and_changes_nothing(void **state)
+RIG_TEST(put__directory_gone__fails_and_changes_nothing)
 {
 	struct fixture *f = *state;
 
@@ -278,7 +279,7 @@ static void put__directory_gone__fails_and_changes_nothing(void **state)
 	assert_int_equal(mkdir(f->dir.path, 0700), 0);
 }
 
-static void put__new_file_is_a_link_somebody_left__is_not_followed(void **state)
+RIG_TEST(put__new_file_is_a_link_somebody_left__is_not_followed)
 {
 	struct fixture *f = *state;
 
@@ -289,7 +290,7 @@ static void put__new_file_is_a_link_somebody_left__is_not_followed(void **state)
 	assert_string_equal(tmp_read(&f->dir, "victim", f->text, sizeof(f->text)), "mine");
 }
 
-static void put__disk_full__old_file_is_untouched_and_nothing_is_left_behind(void **state)
+RIG_TEST(put__disk_full__old_file_is_untouched_and_nothing_is_left_behind)
 {
 	struct fixture *f = *state;
 	struct rlimit was, tiny;
@@ -349,7 +350,7 @@ static const struct damage {
 	  "caps.json:1:", "extra" },
 };
 
-static void load__damaged__says_where_and_leaves_file_and_entries_alone(void **state)
+RIG_TEST(load__damaged__says_where_and_leaves_file_and_entries_alone)
 {
 	struct fixture *f = *state;
 	struct conf_error e;
@@ -370,7 +371,7 @@ static void load__damaged__says_where_and_leaves_file_and_entries_alone(void **s
 	}
 }
 
-static void load__more_guests_than_there_can_be__is_refused(void **state)
+RIG_TEST(load__more_guests_than_there_can_be__is_refused)
 {
 	struct fixture *f = *state;
 	struct conf_error e = { 0 };
@@ -386,7 +387,7 @@ static void load__more_guests_than_there_can_be__is_refused(void **state)
 	assert_int_equal(f->r.entries, 0);
 }
 
-static void load__directory_in_place_of_the_file__is_an_error(void **state)
+RIG_TEST(load__directory_in_place_of_the_file__is_an_error)
 {
 	struct fixture *f = *state;
 	struct conf_error e = { 0 };
@@ -396,7 +397,7 @@ static void load__directory_in_place_of_the_file__is_an_error(void **state)
 	assert_non_null(strstr(e.text, "caps.json: "));
 }
 
-static void load__state_directory_is_a_file__is_an_error(void **state)
+RIG_TEST(load__state_directory_is_a_file__is_an_error)
 {
 	struct fixture *f = *state;
 	struct conf_error e = { 0 };
@@ -429,7 +430,7 @@ static int all(struct fixture *f, uint32_t *restored)
 	return restore_all(&f->r, &fake_sched_ops, &f->host.sched, restored);
 }
 
-static void all__guests_live__get_their_caps_and_the_file_goes(void **state)
+RIG_TEST(all__guests_live__get_their_caps_and_the_file_goes)
 {
 	struct fixture *f = *state;
 	uint32_t n;
@@ -446,7 +447,7 @@ static void all__guests_live__get_their_caps_and_the_file_goes(void **state)
 	assert_false(tmp_exists(&f->dir, "caps.json"));
 }
 
-static void all__domain_gone_dying_or_replaced__is_dropped_untouched(void **state)
+RIG_TEST(all__domain_gone_dying_or_replaced__is_dropped_untouched)
 {
 	struct fixture *f = *state;
 	uint32_t n;
@@ -463,7 +464,7 @@ static void all__domain_gone_dying_or_replaced__is_dropped_untouched(void **stat
 	assert_false(tmp_exists(&f->dir, "caps.json"));
 }
 
-static void all__one_refuses__it_stays_in_the_file_for_another_try(void **state)
+RIG_TEST(all__one_refuses__it_stays_in_the_file_for_another_try)
 {
 	struct fixture *f = *state;
 	uint32_t n;
@@ -485,7 +486,7 @@ static void all__one_refuses__it_stays_in_the_file_for_another_try(void **state)
 	assert_false(tmp_exists(&f->dir, "caps.json"));
 }
 
-static void all__vanishes_while_its_cap_is_set__is_dropped(void **state)
+RIG_TEST(all__vanishes_while_its_cap_is_set__is_dropped)
 {
 	struct fixture *f = *state;
 	uint32_t n;
@@ -497,7 +498,7 @@ static void all__vanishes_while_its_cap_is_set__is_dropped(void **state)
 	assert_int_equal(f->r.entries, 0);
 }
 
-static void all__list_of_domains_fails__nothing_is_dropped(void **state)
+RIG_TEST(all__list_of_domains_fails__nothing_is_dropped)
 {
 	struct fixture *f = *state;
 	uint32_t n = 99;
@@ -511,7 +512,7 @@ static void all__list_of_domains_fails__nothing_is_dropped(void **state)
 	assert_int_equal(f->host.calls, 0);
 }
 
-static void all__file_cannot_be_written__caps_are_given_back_all_the_same(void **state)
+RIG_TEST(all__file_cannot_be_written__caps_are_given_back_all_the_same)
 {
 	struct fixture *f = *state;
 	uint32_t n;
@@ -527,49 +528,11 @@ static void all__file_cannot_be_written__caps_are_given_back_all_the_same(void *
 	assert_int_equal(on_disk(f)->entries, 2); /* given back twice does no harm */
 }
 
-static void all__nothing_saved__is_fine(void **state)
+RIG_TEST(all__nothing_saved__is_fine)
 {
 	struct fixture *f = *state;
 	uint32_t n = 99;
 
 	assert_int_equal(all(f, &n), 0);
 	assert_int_equal(n, 0);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(load__no_file__is_empty),
-		WITH(put__then_load__the_same_comes_back),
-		WITH(put__same_guest_again__changes_its_entry),
-		WITH(put__same_domain_id_of_another_guest__is_an_entry_of_its_own),
-		WITH(find__other_id_or_other_uuid__is_not_it),
-		WITH(put__file__only_its_owner_may_read_it),
-		WITH(put__256_guests__are_kept_and_one_more_is_refused),
-		WITH(save__on_one_hypervisor__is_refused_on_another_and_stays),
-		WITH(drop__one_of_two__the_other_stays),
-		WITH(drop__the_last__removes_the_file),
-		WITH(drop__none_such__changes_nothing),
-		WITH(load__killed_before_the_rename__the_old_file_counts),
-		WITH(load__killed_before_the_first_rename__is_empty),
-		WITH(put__directory_replaced_by_a_file__fails_and_changes_nothing),
-		WITH(put__directory_gone__fails_and_changes_nothing),
-		WITH(put__new_file_is_a_link_somebody_left__is_not_followed),
-		WITH(put__disk_full__old_file_is_untouched_and_nothing_is_left_behind),
-		WITH(load__damaged__says_where_and_leaves_file_and_entries_alone),
-		WITH(load__more_guests_than_there_can_be__is_refused),
-		WITH(load__directory_in_place_of_the_file__is_an_error),
-		WITH(load__state_directory_is_a_file__is_an_error),
-		WITH(all__guests_live__get_their_caps_and_the_file_goes),
-		WITH(all__domain_gone_dying_or_replaced__is_dropped_untouched),
-		WITH(all__one_refuses__it_stays_in_the_file_for_another_try),
-		WITH(all__vanishes_while_its_cap_is_set__is_dropped),
-		WITH(all__list_of_domains_fails__nothing_is_dropped),
-		WITH(all__file_cannot_be_written__caps_are_given_back_all_the_same),
-		WITH(all__nothing_saved__is_fine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ring_rxe: rings that are not, or no longer, what they were; and completion queues. */
 #include "tests/unit/ring_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- faults --- */
 
-static void fault__header_changes__once_and_for_good(void **state)
+TEST(fault__header_changes__once_and_for_good)
 {
 	static const size_t fields[] = { FAKE_LOG2_ELEM, FAKE_MASK };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct fixture *x = started(16, FAKE_RC, 1024);
 		uint32_t good = fake_get(&x->f, fields[i]);
@@ -22,11 +22,10 @@ static void fault__header_changes__once_and_for_good(void **state)
 	}
 }
 
-static void fault__pages_zeroed_after_the_process__is_header(void **state)
+TEST(fault__pages_zeroed_after_the_process__is_header)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 9; i++)
 		fake_do(&x->f, FAKE_WRITE, 1);
 	sample(x);
@@ -36,11 +35,10 @@ static void fault__pages_zeroed_after_the_process__is_header(void **state)
 	done(x);
 }
 
-static void fault__index_beyond_the_ring__is_index(void **state)
+TEST(fault__index_beyond_the_ring__is_index)
 {
 	static const uint32_t values[] = { 16, 17, 1u << 20, UINT32_MAX };
 
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		struct fixture *x = started(16, FAKE_RC, 1024);
 
@@ -50,22 +48,20 @@ static void fault__index_beyond_the_ring__is_index(void **state)
 	}
 }
 
-static void fault__opcode_that_is_none__is_entry(void **state)
+TEST(fault__opcode_that_is_none__is_entry)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	fake_do(&x->f, FAKE_WRITE, 1);
 	fake_put_entry(&x->f, 0, FAKE_WQE_OPCODE, 0x77777777);
 	assert_fault(x, RING_FAULT_ENTRY);
 	done(x);
 }
 
-static void fault__reported_sample__is_empty(void **state)
+TEST(fault__reported_sample__is_empty)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		fake_do(&x->f, FAKE_WRITE, 1);
 	fake_put(&x->f, FAKE_MASK, 1);
@@ -75,9 +71,8 @@ static void fault__reported_sample__is_empty(void **state)
 	done(x);
 }
 
-static void fault__every_reason__has_its_sentence(void **state)
+TEST(fault__every_reason__has_its_sentence)
 {
-	(void)state;
 	for (int i = RING_OK; i <= RING_FAULT_DESC; i++) {
 		const char *text = ring_fault_text((enum ring_fault)i);
 
@@ -89,12 +84,11 @@ static void fault__every_reason__has_its_sentence(void **state)
 }
 
 /* A forged ssn must not charge four thousand million work requests for one millisecond. */
-static void fault__ssn_jumps_further_than_time_allows__is_never_believed(void **state)
+TEST(fault__ssn_jumps_further_than_time_allows__is_never_believed)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 	int ret;
 
-	(void)state;
 	fake_do(&x->f, FAKE_WRITE, 1);
 	sample(x);
 	x->f.ssn += 1u << 31;
@@ -109,12 +103,11 @@ static void fault__ssn_jumps_further_than_time_allows__is_never_believed(void **
 
 /* --- completion queues --- */
 
-static void cq__completions__are_counted_and_charge_nothing(void **state)
+TEST(cq__completions__are_counted_and_charge_nothing)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 	struct ring_totals t;
 
-	(void)state;
 	fake_cq_open(&x->f, 32);
 	x->f.desc.number = 3;
 	start(x);
@@ -133,11 +126,10 @@ static void cq__completions__are_counted_and_charge_nothing(void **state)
 	done(x);
 }
 
-static void cq__index_or_header_forged__is_a_fault(void **state)
+TEST(cq__index_or_header_forged__is_a_fault)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 
-	(void)state;
 	fake_cq_open(&x->f, 32);
 	start(x);
 	fake_put(&x->f, FAKE_PRODUCER, 32);
@@ -148,21 +140,4 @@ static void cq__index_or_header_forged__is_a_fault(void **state)
 	fake_put(&x->f, FAKE_LOG2_ELEM, 6);
 	assert_fault(x, RING_FAULT_HEADER);
 	done(x);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fault__header_changes__once_and_for_good),
-		cmocka_unit_test(fault__pages_zeroed_after_the_process__is_header),
-		cmocka_unit_test(fault__index_beyond_the_ring__is_index),
-		cmocka_unit_test(fault__opcode_that_is_none__is_entry),
-		cmocka_unit_test(fault__reported_sample__is_empty),
-		cmocka_unit_test(fault__every_reason__has_its_sentence),
-		cmocka_unit_test(fault__ssn_jumps_further_than_time_allows__is_never_believed),
-		cmocka_unit_test(cq__completions__are_counted_and_charge_nothing),
-		cmocka_unit_test(cq__index_or_header_forged__is_a_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,12 @@
 #include "tests/unit/ring_rig.h"
 
 #include "ibmon/scan.h"
+#include "tests/unit/unit.h"
 
-static void sq__length_beyond_2_gib__is_entry(void **state)
+TEST(sq__length_beyond_2_gib__is_entry)
 {
 	static const uint32_t lengths[] = { 0x80000001, UINT32_MAX };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct fixture *x = started(16, FAKE_RC, 1024);
 
@@ -23,11 +23,10 @@ static void sq__length_beyond_2_gib__is_entry(void **state)
 	}
 }
 
-static void sq__length_of_2_gib__is_none(void **state)
+TEST(sq__length_of_2_gib__is_none)
 {
 	struct fixture *x = started(16, FAKE_RC, 4096);
 
-	(void)state;
 	fake_do(&x->f, FAKE_SEND, 100);
 	fake_put_entry(&x->f, 0, FAKE_WQE_LENGTH, 0x80000000);
 	sample(x);
@@ -36,12 +35,11 @@ static void sq__length_of_2_gib__is_none(void **state)
 }
 
 /* Packet numbers of seconds of traffic, in a millisecond and for one small message. */
-static void sq__psn_forged_far_ahead__is_jump(void **state)
+TEST(sq__psn_forged_far_ahead__is_jump)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 	uint32_t psn;
 
-	(void)state;
 	fake_do(&x->f, FAKE_SEND, 100);
 	sample(x);
 	psn = x->f.psn;
@@ -52,7 +50,7 @@ static void sq__psn_forged_far_ahead__is_jump(void **state)
 	done(x);
 }
 
-static void cq__entry_that_is_no_completion__is_entry(void **state)
+TEST(cq__entry_that_is_no_completion__is_entry)
 {
 	static const struct {
 		size_t at;
@@ -62,7 +60,6 @@ static void cq__entry_that_is_no_completion__is_entry(void **state)
 		{ FAKE_CQE_OPCODE, 136 }, { FAKE_CQE_QPN, 0x01000000 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
 		struct fixture *x = calloc(1, sizeof(*x));
 
@@ -77,7 +74,7 @@ static void cq__entry_that_is_no_completion__is_entry(void **state)
 }
 
 /* A completion queue repeats what the send queues say: it must not be charged twice. */
-static void scan__send_and_completion_queue__counts_work_once(void **state)
+TEST(scan__send_and_completion_queue__counts_work_once)
 {
 	struct scan_guest *g = calloc(1, sizeof(*g) + 2 * sizeof(g->ring[0]));
 	struct fake_ring sq, cq;
@@ -85,7 +82,6 @@ static void scan__send_and_completion_queue__counts_work_once(void **state)
 	struct scan_result res;
 	struct report rep;
 
-	(void)state;
 	assert_non_null(g);
 	fake_sq_open(&sq, 16, FAKE_RC, 1024);
 	fake_cq_open(&cq, 16);
@@ -112,17 +108,4 @@ static void scan__send_and_completion_queue__counts_work_once(void **state)
 	fake_close(&sq);
 	fake_close(&cq);
 	free(g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sq__length_beyond_2_gib__is_entry),
-		cmocka_unit_test(sq__length_of_2_gib__is_none),
-		cmocka_unit_test(sq__psn_forged_far_ahead__is_jump),
-		cmocka_unit_test(cq__entry_that_is_no_completion__is_entry),
-		cmocka_unit_test(scan__send_and_completion_queue__counts_work_once),
-	};
-
-	return cmocka_run_group_tests_name("ring_hostile", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* ring_rxe: what is counted on a send queue of soft-RoCE, case by case. */
 #include "resex/guest_abi.h"
 #include "tests/unit/ring_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- opening --- */
 
@@ -17,11 +18,10 @@ static int try_open(struct fixture *x)
 	return ret;
 }
 
-static void open__valid_rings__open(void **state)
+TEST(open__valid_rings__open)
 {
 	struct fixture *x;
 
-	(void)state;
 	for (uint32_t slots = 2; slots <= 4096; slots *= 2) {
 		x = sq(slots, FAKE_RC, 1024);
 		assert_int_equal(try_open(x), 0);
@@ -33,11 +33,10 @@ static void open__valid_rings__open(void **state)
 	}
 }
 
-static void open__provider_or_kind_not_known__is_refused(void **state)
+TEST(open__provider_or_kind_not_known__is_refused)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 
-	(void)state;
 	x->f.desc.provider = GUEST_PROVIDER_MLX5 + 40;
 	assert_int_equal(try_open(x), -EPROTONOSUPPORT);
 	x->f.desc.provider = GUEST_PROVIDER_RXE;
@@ -46,11 +45,10 @@ static void open__provider_or_kind_not_known__is_refused(void **state)
 	done(x);
 }
 
-static void open__header_and_descriptor_disagree__is_refused(void **state)
+TEST(open__header_and_descriptor_disagree__is_refused)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 
-	(void)state;
 	fake_put(&x->f, FAKE_LOG2_ELEM, 9);
 	assert_int_equal(try_open(x), -EBADMSG);
 	fake_put(&x->f, FAKE_LOG2_ELEM, 8);
@@ -63,12 +61,11 @@ static void open__header_and_descriptor_disagree__is_refused(void **state)
 	done(x);
 }
 
-static void open__ring_longer_than_the_mapping__is_refused(void **state)
+TEST(open__ring_longer_than_the_mapping__is_refused)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 	size_t len = x->f.len;
 
-	(void)state;
 	x->f.len = len - 1;
 	assert_int_equal(try_open(x), -EBADMSG);
 	x->f.len = 384;
@@ -87,11 +84,10 @@ static void open__ring_longer_than_the_mapping__is_refused(void **state)
 	done(x);
 }
 
-static void open__send_entries_too_small_for_one__is_refused(void **state)
+TEST(open__send_entries_too_small_for_one__is_refused)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 
-	(void)state;
 	x->f.desc.elem_size = 128; /* a send entry has 208 bytes and more */
 	fake_put(&x->f, FAKE_LOG2_ELEM, 7);
 	assert_true(try_open(x) < 0);
@@ -100,11 +96,10 @@ static void open__send_entries_too_small_for_one__is_refused(void **state)
 
 /* --- history --- */
 
-static void first_sample__work_already_done__is_history(void **state)
+TEST(first_sample__work_already_done__is_history)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		fake_do(&x->f, FAKE_WRITE, 3000);
 	start(x);
@@ -119,11 +114,10 @@ static void first_sample__work_already_done__is_history(void **state)
 	done(x);
 }
 
-static void first_sample__ring_already_lapped__tells_the_count(void **state)
+TEST(first_sample__ring_already_lapped__tells_the_count)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		fake_do(&x->f, FAKE_WRITE, 100);
 	start(x);
@@ -135,11 +129,10 @@ static void first_sample__ring_already_lapped__tells_the_count(void **state)
 	done(x);
 }
 
-static void first_sample__no_work_yet__is_empty(void **state)
+TEST(first_sample__no_work_yet__is_empty)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	assert_int_equal(x->s.wrs, 0);
 	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv + x->s.backlog, 0);
 	done(x);
@@ -147,7 +140,7 @@ static void first_sample__no_work_yet__is_empty(void **state)
 
 /* --- counting --- */
 
-static void sample__each_opcode__is_charged_by_the_rule(void **state)
+TEST(sample__each_opcode__is_charged_by_the_rule)
 {
 	static const struct {
 		uint32_t opcode;
@@ -163,7 +156,6 @@ static void sample__each_opcode__is_charged_by_the_rule(void **state)
 		{ FAKE_WRITE, OP_WRITE, 0, 1, 0 },	 { FAKE_READ, OP_READ, 0, 0, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct fixture *x = started(16, FAKE_RC, 1024);
 
@@ -182,9 +174,8 @@ static void sample__each_opcode__is_charged_by_the_rule(void **state)
 	}
 }
 
-static void sample__edges_of_the_path_mtu__are_exact(void **state)
+TEST(sample__edges_of_the_path_mtu__are_exact)
 {
-	(void)state;
 	for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
 		const uint32_t sizes[] = { 0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 2 * mtu + 1 };
 		const uint32_t mtus[] = { 1, 1, 1, 1, 2, 2, 3 };
@@ -202,11 +193,10 @@ static void sample__edges_of_the_path_mtu__are_exact(void **state)
 	}
 }
 
-static void sample__path_mtu_not_known__packet_numbers_tell(void **state)
+TEST(sample__path_mtu_not_known__packet_numbers_tell)
 {
 	struct fixture *x = sq(16, FAKE_RC, 256);
 
-	(void)state;
 	x->f.desc.path_mtu = 0;
 	start(x);
 	fake_do(&x->f, FAKE_WRITE, 2560);
@@ -218,11 +208,10 @@ static void sample__path_mtu_not_known__packet_numbers_tell(void **state)
 }
 
 /* A guest that says its path MTU is 4096 while it sends 256: the packets count. */
-static void sample__path_mtu_stated_too_large__packet_numbers_tell(void **state)
+TEST(sample__path_mtu_stated_too_large__packet_numbers_tell)
 {
 	struct fixture *x = sq(16, FAKE_RC, 256);
 
-	(void)state;
 	x->f.desc.path_mtu = 4096;
 	start(x);
 	for (int i = 0; i < 3; i++)
@@ -233,11 +222,10 @@ static void sample__path_mtu_stated_too_large__packet_numbers_tell(void **state)
 }
 
 /* Length forged to 1 before the doorbell, as a liar would: the packets count. */
-static void sample__length_forged__packet_numbers_tell(void **state)
+TEST(sample__length_forged__packet_numbers_tell)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		fake_do(&x->f, FAKE_WRITE, 65536);
 		fake_put_entry(&x->f, x->f.posted - 1, FAKE_WQE_LENGTH, 1);
@@ -247,11 +235,10 @@ static void sample__length_forged__packet_numbers_tell(void **state)
 	done(x);
 }
 
-static void sample__datagrams__are_one_mtu_each(void **state)
+TEST(sample__datagrams__are_one_mtu_each)
 {
 	struct fixture *x = started(16, FAKE_UD, 4096);
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++) {
 		uint32_t n = i * 400; /* the kernel stamps a range of up to 15 numbers for these */
 
@@ -264,11 +251,10 @@ static void sample__datagrams__are_one_mtu_each(void **state)
 	done(x);
 }
 
-static void sample__unreliable_connection__counts_as_reliable(void **state)
+TEST(sample__unreliable_connection__counts_as_reliable)
 {
 	struct fixture *x = started(16, FAKE_UC, 512);
 
-	(void)state;
 	fake_do(&x->f, FAKE_WRITE, 5000);
 	fake_do(&x->f, FAKE_SEND, 0);
 	sample(x);
@@ -277,11 +263,10 @@ static void sample__unreliable_connection__counts_as_reliable(void **state)
 	done(x);
 }
 
-static void sample__posted_and_not_completed__is_backlog_and_not_charged(void **state)
+TEST(sample__posted_and_not_completed__is_backlog_and_not_charged)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		fake_post(&x->f, FAKE_WRITE, 1000);
 	fake_send(&x->f);
@@ -299,11 +284,10 @@ static void sample__posted_and_not_completed__is_backlog_and_not_charged(void **
 }
 
 /* The numbers in a slot before it is sent are those of the lap before. */
-static void sample__posted_slot_with_an_old_range__is_charged_when_sent(void **state)
+TEST(sample__posted_slot_with_an_old_range__is_charged_when_sent)
 {
 	struct fixture *x = started(4, FAKE_RC, 256);
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		fake_do(&x->f, FAKE_WRITE, 256 * 50);
 		sample(x);
@@ -324,11 +308,10 @@ static void sample__posted_slot_with_an_old_range__is_charged_when_sent(void **s
 	done(x);
 }
 
-static void sample__errors_and_flush__are_counted_and_not_charged(void **state)
+TEST(sample__errors_and_flush__are_counted_and_not_charged)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	fake_do(&x->f, FAKE_WRITE, 4096);
 	for (int i = 0; i < 5; i++)
 		fake_post(&x->f, i == 2 ? FAKE_READ : FAKE_WRITE, 8192);
@@ -348,11 +331,10 @@ static void sample__errors_and_flush__are_counted_and_not_charged(void **state)
 }
 
 /* Each refused or aborted post uses up an ssn and leaves an entry that looks posted. */
-static void sample__refused_and_aborted_posts__are_not_work(void **state)
+TEST(sample__refused_and_aborted_posts__are_not_work)
 {
 	struct fixture *x = started(4, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		fake_post(&x->f, FAKE_WRITE, 100);
 	fake_refuse(&x->f, FAKE_WRITE, 60000);
@@ -377,12 +359,11 @@ static void sample__refused_and_aborted_posts__are_not_work(void **state)
 	done(x);
 }
 
-static void sample__indices_wrap__nothing_is_missed(void **state)
+TEST(sample__indices_wrap__nothing_is_missed)
 {
 	struct fixture *x = started(8, FAKE_RC, 1024);
 	uint64_t wrs = 0, bytes = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++) {
 		for (uint32_t k = 0; k < i % 7; k++)
 			fake_do(&x->f, FAKE_WRITE, i);
@@ -408,13 +389,12 @@ static struct fixture *known(uint32_t slots)
 	return x;
 }
 
-static void sample__lapped__count_and_mtus_are_exact(void **state)
+TEST(sample__lapped__count_and_mtus_are_exact)
 {
 	struct fixture *x = known(16);
 	struct fake_truth before = x->f.truth;
 	struct ring_totals t;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		fake_do(&x->f, FAKE_WRITE, (uint32_t)(i % 7) * 1000);
 	sample(x);
@@ -435,11 +415,10 @@ static void sample__lapped__count_and_mtus_are_exact(void **state)
 }
 
 /* Of large messages that nobody saw no packet number tells, if none came before. */
-static void sample__lapped_before_any_packet_number__says_that_it_guesses(void **state)
+TEST(sample__lapped_before_any_packet_number__says_that_it_guesses)
 {
 	struct fixture *x = started(8, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
 	sample(x);
@@ -454,11 +433,10 @@ static void sample__lapped_before_any_packet_number__says_that_it_guesses(void *
 	done(x);
 }
 
-static void sample__lapped_behind_a_reset__says_that_it_guesses(void **state)
+TEST(sample__lapped_behind_a_reset__says_that_it_guesses)
 {
 	struct fixture *x = known(8);
 
-	(void)state;
 	fake_reset(&x->f, 12345);
 	sample(x);
 	for (int i = 0; i < 40; i++)
@@ -470,11 +448,10 @@ static void sample__lapped_behind_a_reset__says_that_it_guesses(void **state)
 }
 
 /* perftest's latency rings have two slots: the indices alone tell next to nothing. */
-static void sample__two_slots_lapped_an_even_number_of_times__is_not_idle(void **state)
+TEST(sample__two_slots_lapped_an_even_number_of_times__is_not_idle)
 {
 	struct fixture *x = started(2, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		fake_do(&x->f, FAKE_WRITE, 8);
 	sample(x);
@@ -483,11 +460,10 @@ static void sample__two_slots_lapped_an_even_number_of_times__is_not_idle(void *
 	done(x);
 }
 
-static void sample__lapped_with_reads_among_the_lost__says_it_estimates(void **state)
+TEST(sample__lapped_with_reads_among_the_lost__says_it_estimates)
 {
 	struct fixture *x = known(8);
 
-	(void)state;
 	for (int i = 0; i < 500; i++)
 		fake_do(&x->f, i % 2 ? FAKE_READ : FAKE_WRITE, 2048);
 	sample(x);
@@ -500,11 +476,10 @@ static void sample__lapped_with_reads_among_the_lost__says_it_estimates(void **s
 	done(x);
 }
 
-static void sample__lapped_datagrams__are_one_mtu_each(void **state)
+TEST(sample__lapped_datagrams__are_one_mtu_each)
 {
 	struct fixture *x = started(8, FAKE_UD, 4096);
 
-	(void)state;
 	for (int i = 0; i < 500; i++)
 		fake_do(&x->f, FAKE_SEND, 1500);
 	sample(x);
@@ -513,11 +488,10 @@ static void sample__lapped_datagrams__are_one_mtu_each(void **state)
 	done(x);
 }
 
-static void sample__packet_numbers_wrap__mtus_are_exact(void **state)
+TEST(sample__packet_numbers_wrap__mtus_are_exact)
 {
 	struct fixture *x = started(16, FAKE_RC, 256);
 
-	(void)state;
 	x->f.psn = 0xfffffe;
 	fake_do(&x->f, FAKE_WRITE, 1); /* a reset or new connection could do this; not a wrap */
 	sample(x);
@@ -531,11 +505,10 @@ static void sample__packet_numbers_wrap__mtus_are_exact(void **state)
 	done(x);
 }
 
-static void sample__ssn_wraps__count_is_exact(void **state)
+TEST(sample__ssn_wraps__count_is_exact)
 {
 	struct fixture *x = sq(16, FAKE_RC, 1024);
 
-	(void)state;
 	x->f.ssn = UINT32_MAX - 20;
 	fake_do(&x->f, FAKE_WRITE, 1);
 	start(x);
@@ -546,12 +519,11 @@ static void sample__ssn_wraps__count_is_exact(void **state)
 	done(x);
 }
 
-static void sample__deep_ring__reads_at_most_the_walk(void **state)
+TEST(sample__deep_ring__reads_at_most_the_walk)
 {
 	struct fixture *x = started(16384, FAKE_RC, 1024);
 	uint64_t wrs = 0;
 
-	(void)state;
 	for (int i = 0; i < 16000; i++)
 		fake_do(&x->f, FAKE_WRITE, 8);
 	for (int i = 0; i < 8; i++) {
@@ -563,11 +535,10 @@ static void sample__deep_ring__reads_at_most_the_walk(void **state)
 	done(x);
 }
 
-static void sample__queue_pair_reset__goes_on_counting(void **state)
+TEST(sample__queue_pair_reset__goes_on_counting)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		fake_do(&x->f, FAKE_WRITE, 100);
 	for (int i = 0; i < 3; i++)
@@ -588,12 +559,11 @@ static void sample__queue_pair_reset__goes_on_counting(void **state)
 }
 
 /* A RESET wipes the entries: what the index passed is counted all the same. */
-static void sample__reset_before_each_sample__hides_no_work(void **state)
+TEST(sample__reset_before_each_sample__hides_no_work)
 {
 	struct fixture *x = started(64, FAKE_RC, 1024);
 	uint64_t wrs = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 20; i++) {
 		for (int k = 0; k < 50; k++)
 			fake_do(&x->f, FAKE_WRITE, 4096);
@@ -608,11 +578,10 @@ static void sample__reset_before_each_sample__hides_no_work(void **state)
 }
 
 /* After a whole lap only the packet numbers show that there was a RESET. */
-static void sample__reset_behind_a_lap__is_no_fault(void **state)
+TEST(sample__reset_behind_a_lap__is_no_fault)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 
-	(void)state;
 	fake_do(&x->f, FAKE_WRITE, 1);
 	sample(x);
 	fake_reset(&x->f, 0x800000);
@@ -630,12 +599,11 @@ static void sample__reset_behind_a_lap__is_no_fault(void **state)
 	done(x);
 }
 
-static void totals__after_many_samples__are_their_sums(void **state)
+TEST(totals__after_many_samples__are_their_sums)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
 	struct ring_totals t;
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		fake_do(&x->f, FAKE_READ, 5000);
 		fake_do(&x->f, FAKE_FETCH_ADD, 8);
@@ -653,45 +621,4 @@ static void totals__after_many_samples__are_their_sums(void **state)
 	assert_int_equal(t.qpn, 17);
 	assert_int_equal(ring_desc(x->r)->number, 17);
 	done(x);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open__valid_rings__open),
-		cmocka_unit_test(open__provider_or_kind_not_known__is_refused),
-		cmocka_unit_test(open__header_and_descriptor_disagree__is_refused),
-		cmocka_unit_test(open__ring_longer_than_the_mapping__is_refused),
-		cmocka_unit_test(open__send_entries_too_small_for_one__is_refused),
-		cmocka_unit_test(first_sample__work_already_done__is_history),
-		cmocka_unit_test(first_sample__ring_already_lapped__tells_the_count),
-		cmocka_unit_test(first_sample__no_work_yet__is_empty),
-		cmocka_unit_test(sample__each_opcode__is_charged_by_the_rule),
-		cmocka_unit_test(sample__edges_of_the_path_mtu__are_exact),
-		cmocka_unit_test(sample__path_mtu_not_known__packet_numbers_tell),
-		cmocka_unit_test(sample__path_mtu_stated_too_large__packet_numbers_tell),
-		cmocka_unit_test(sample__length_forged__packet_numbers_tell),
-		cmocka_unit_test(sample__datagrams__are_one_mtu_each),
-		cmocka_unit_test(sample__unreliable_connection__counts_as_reliable),
-		cmocka_unit_test(sample__posted_and_not_completed__is_backlog_and_not_charged),
-		cmocka_unit_test(sample__posted_slot_with_an_old_range__is_charged_when_sent),
-		cmocka_unit_test(sample__errors_and_flush__are_counted_and_not_charged),
-		cmocka_unit_test(sample__refused_and_aborted_posts__are_not_work),
-		cmocka_unit_test(sample__indices_wrap__nothing_is_missed),
-		cmocka_unit_test(sample__lapped__count_and_mtus_are_exact),
-		cmocka_unit_test(sample__lapped_before_any_packet_number__says_that_it_guesses),
-		cmocka_unit_test(sample__lapped_behind_a_reset__says_that_it_guesses),
-		cmocka_unit_test(sample__two_slots_lapped_an_even_number_of_times__is_not_idle),
-		cmocka_unit_test(sample__lapped_with_reads_among_the_lost__says_it_estimates),
-		cmocka_unit_test(sample__lapped_datagrams__are_one_mtu_each),
-		cmocka_unit_test(sample__packet_numbers_wrap__mtus_are_exact),
-		cmocka_unit_test(sample__ssn_wraps__count_is_exact),
-		cmocka_unit_test(sample__deep_ring__reads_at_most_the_walk),
-		cmocka_unit_test(sample__queue_pair_reset__goes_on_counting),
-		cmocka_unit_test(sample__reset_before_each_sample__hides_no_work),
-		cmocka_unit_test(sample__reset_behind_a_lap__is_no_fault),
-		cmocka_unit_test(totals__after_many_samples__are_their_sums),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

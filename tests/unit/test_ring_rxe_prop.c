@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tests/fakes/fake_ring.h"
+#include "tests/unit/unit.h"
 
 #define SECOND 1000000000LL
 
@@ -271,44 +272,40 @@ static void run(const struct mix *m, struct tally *t)
 		traffic(&p, m, t);
 }
 
-static void traffic__sampled_often__is_exact(void **state)
+TEST(traffic__sampled_often__is_exact)
 {
 	const struct mix m = { .reads = true, .locals = true, .errors = true, .often = true };
 	struct tally t = { 0 };
 
-	(void)state;
 	run(&m, &t);
 	assert_int_equal(t.lapped, 0);
 	assert_true(t.exact > t.samples / 4);
 }
 
-static void traffic__sampled_often_with_refused_posts__is_exact(void **state)
+TEST(traffic__sampled_often_with_refused_posts__is_exact)
 {
 	const struct mix m = { .reads = true, .errors = true, .refusals = true, .often = true };
 	struct tally t = { 0 };
 
-	(void)state;
 	run(&m, &t);
 	assert_true(t.samples > 1000);
 }
 
-static void traffic__sampled_seldom__is_exact_where_it_says_so(void **state)
+TEST(traffic__sampled_seldom__is_exact_where_it_says_so)
 {
 	const struct mix m = { 0 };
 	struct tally t = { 0 };
 
-	(void)state;
 	run(&m, &t);
 	assert_true(t.lapped > t.samples / 20);
 }
 
 /* Errors are left out: of what failed and was posted over, nothing tells. */
-static void traffic__sampled_seldom_with_everything__is_exact_where_it_says_so(void **state)
+TEST(traffic__sampled_seldom_with_everything__is_exact_where_it_says_so)
 {
 	const struct mix m = { .reads = true, .locals = true, .refusals = true };
 	struct tally t = { 0 };
 
-	(void)state;
 	run(&m, &t);
 	assert_true(t.lapped > t.samples / 20);
 }
@@ -384,24 +381,22 @@ static void hostile(struct prop *p, bool cq, uint64_t *faults, uint64_t *alive)
 	fake_close(&f);
 }
 
-static void ring__any_word_forged__is_read_within_bounds(void **state)
+TEST(ring__any_word_forged__is_read_within_bounds)
 {
 	uint64_t faults = 0, alive = 0;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 1500; i++)
 		hostile(&p, i % 4 == 0, &faults, &alive);
 	assert_true(faults > 100 && alive > 1000);
 }
 
-static void open__any_header_and_descriptor__is_bounded(void **state)
+TEST(open__any_header_and_descriptor__is_bounded)
 {
 	uint64_t opened = 0;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		struct fake_ring f;
@@ -470,7 +465,7 @@ static void *writer(void *arg)
 }
 
 /* Sampled while it is written: no fault is found, and nothing is counted twice or never. */
-static void ring__written_while_sampled__total_is_the_truth(void **state)
+TEST(ring__written_while_sampled__total_is_the_truth)
 {
 	struct race x = { 0 };
 	struct ring_totals t;
@@ -479,7 +474,6 @@ static void ring__written_while_sampled__total_is_the_truth(void **state)
 	struct sample s;
 	pthread_t w;
 
-	(void)state;
 	if (DETECTS_RACES)
 		skip();
 	prop_start(&p);
@@ -501,20 +495,4 @@ static void ring__written_while_sampled__total_is_the_truth(void **state)
 	prop_assert(&p, 0, t.bytes_sent + t.bytes_bound >= x.f.truth.bytes_sent);
 	ring_close(r);
 	fake_close(&x.f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(traffic__sampled_often__is_exact),
-		cmocka_unit_test(traffic__sampled_often_with_refused_posts__is_exact),
-		cmocka_unit_test(traffic__sampled_seldom__is_exact_where_it_says_so),
-		cmocka_unit_test(
-			traffic__sampled_seldom_with_everything__is_exact_where_it_says_so),
-		cmocka_unit_test(ring__any_word_forged__is_read_within_bounds),
-		cmocka_unit_test(open__any_header_and_descriptor__is_bounded),
-		cmocka_unit_test(ring__written_while_sampled__total_is_the_truth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

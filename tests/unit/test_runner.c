@@ -14,6 +14,7 @@
 #include "src/reconf/runner.h"
 #include "src/transport/shm/faults.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 enum { HOSTS = 3, HOME = 1, SERVICE = 1, PREFIX = 0x5ea1, BURST = 20, DEADLINE = 50 };
 
@@ -184,7 +185,7 @@ static int teardown(void **state)
 
 /* --- operations --------------------------------------------------------------------- */
 
-static void burst__more_than_a_link_takes__all_come_back_in_order(void **state)
+RIG_TEST(burst__more_than_a_link_takes__all_come_back_in_order)
 {
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
@@ -198,7 +199,7 @@ static void burst__more_than_a_link_takes__all_come_back_in_order(void **state)
 	assert_int_equal(b->link, transport_link(r->host[2].t, HOME));
 }
 
-static void burst__no_link__is_lost_at_once_and_a_link_is_told(void **state)
+RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_told)
 {
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
@@ -219,7 +220,7 @@ static void burst__no_link__is_lost_at_once_and_a_link_is_told(void **state)
 }
 
 /* As in a process that was stopped in between: what was not posted in time never is. */
-static void burst__time_over_before_there_was_room__is_refused(void **state)
+RIG_TEST(burst__time_over_before_there_was_room__is_refused)
 {
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
@@ -234,7 +235,7 @@ static void burst__time_over_before_there_was_room__is_refused(void **state)
 	assert_int_equal(transport_link(r->host[2].t, HOME), link);
 }
 
-static void results__of_another_prefix__are_not_ours(void **state)
+RIG_TEST(results__of_another_prefix__are_not_ours)
 {
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
@@ -249,7 +250,7 @@ static void results__of_another_prefix__are_not_ours(void **state)
 
 /* --- locks --------------------------------------------------------------------------- */
 
-static void lock__nobody_contends__is_had_and_left_in_two_rounds(void **state)
+RIG_TEST(lock__nobody_contends__is_had_and_left_in_two_rounds)
 {
 	struct rig *r = *state;
 	struct host *h = &r->host[2];
@@ -274,7 +275,7 @@ static void lock__nobody_contends__is_had_and_left_in_two_rounds(void **state)
 	}
 }
 
-static void lock__all_want_it__one_has_it_and_each_gets_it(void **state)
+RIG_TEST(lock__all_want_it__one_has_it_and_each_gets_it)
 {
 	struct rig *r = *state;
 	struct mono again[HOSTS + 1] = { 0 };
@@ -307,20 +308,4 @@ static void lock__all_want_it__one_has_it_and_each_gets_it(void **state)
 	assert_int_equal(total, 30);
 	for (uint16_t n = 1; n <= HOSTS; n++)
 		assert_true(had[n] > 0);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(burst__more_than_a_link_takes__all_come_back_in_order),
-		WITH(burst__no_link__is_lost_at_once_and_a_link_is_told),
-		WITH(burst__time_over_before_there_was_room__is_refused),
-		WITH(results__of_another_prefix__are_not_ours),
-		WITH(lock__nobody_contends__is_had_and_left_in_two_rounds),
-		WITH(lock__all_want_it__one_has_it_and_each_gets_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

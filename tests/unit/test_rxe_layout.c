@@ -10,6 +10,7 @@
 
 #include "ibmon/ring/rxe.h"
 #include "tests/fakes/fake_ring.h"
+#include "tests/unit/unit.h"
 
 #define SAME(ours, our_field, theirs, their_field)                                                 \
 	do {                                                                                       \
@@ -18,9 +19,8 @@
 				 sizeof(((theirs *)NULL)->their_field));                           \
 	} while (0)
 
-static void header__each_field__is_where_the_kernel_has_it(void **state)
+TEST(header__each_field__is_where_the_kernel_has_it)
 {
-	(void)state;
 	SAME(struct ring_rxe_header, log2_elem_size, struct rxe_queue_buf, log2_elem_size);
 	SAME(struct ring_rxe_header, index_mask, struct rxe_queue_buf, index_mask);
 	SAME(struct ring_rxe_header, producer, struct rxe_queue_buf, producer_index);
@@ -28,9 +28,8 @@ static void header__each_field__is_where_the_kernel_has_it(void **state)
 	assert_int_equal(sizeof(struct ring_rxe_header), offsetof(struct rxe_queue_buf, data));
 }
 
-static void send_entry__each_field__is_where_the_kernel_has_it(void **state)
+TEST(send_entry__each_field__is_where_the_kernel_has_it)
 {
-	(void)state;
 	SAME(struct ring_rxe_wqe, wr_id, struct rxe_send_wqe, wr.wr_id);
 	SAME(struct ring_rxe_wqe, opcode, struct rxe_send_wqe, wr.opcode);
 	SAME(struct ring_rxe_wqe, send_flags, struct rxe_send_wqe, wr.send_flags);
@@ -55,9 +54,8 @@ static void send_entry__each_field__is_where_the_kernel_has_it(void **state)
 	assert_int_equal((int)RING_RXE_SGE_BYTES, sizeof(struct rxe_sge));
 }
 
-static void completion__each_field__is_where_the_kernel_has_it(void **state)
+TEST(completion__each_field__is_where_the_kernel_has_it)
 {
-	(void)state;
 	SAME(struct ring_rxe_cqe, wr_id, struct ib_uverbs_wc, wr_id);
 	SAME(struct ring_rxe_cqe, status, struct ib_uverbs_wc, status);
 	SAME(struct ring_rxe_cqe, opcode, struct ib_uverbs_wc, opcode);
@@ -68,9 +66,8 @@ static void completion__each_field__is_where_the_kernel_has_it(void **state)
 	assert_int_equal(sizeof(struct ring_rxe_cqe), sizeof(struct ib_uverbs_wc));
 }
 
-static void opcodes__each__has_the_kernels_value(void **state)
+TEST(opcodes__each__has_the_kernels_value)
 {
-	(void)state;
 	assert_int_equal((int)RING_RXE_WRITE, (int)IB_UVERBS_WR_RDMA_WRITE);
 	assert_int_equal((int)RING_RXE_WRITE_IMM, (int)IB_UVERBS_WR_RDMA_WRITE_WITH_IMM);
 	assert_int_equal((int)RING_RXE_SEND, (int)IB_UVERBS_WR_SEND);
@@ -84,9 +81,8 @@ static void opcodes__each__has_the_kernels_value(void **state)
 }
 
 /* The fake ring must not stand on mistakes of its own. */
-static void fake__each_offset__is_the_kernels(void **state)
+TEST(fake__each_offset__is_the_kernels)
 {
-	(void)state;
 	assert_int_equal((int)FAKE_LOG2_ELEM, offsetof(struct rxe_queue_buf, log2_elem_size));
 	assert_int_equal((int)FAKE_MASK, offsetof(struct rxe_queue_buf, index_mask));
 	assert_int_equal((int)FAKE_PRODUCER, offsetof(struct rxe_queue_buf, producer_index));
@@ -107,17 +103,4 @@ static void fake__each_offset__is_the_kernels(void **state)
 	assert_int_equal((int)FAKE_CQE_OPCODE, offsetof(struct ib_uverbs_wc, opcode));
 	assert_int_equal((int)FAKE_CQE_BYTES, offsetof(struct ib_uverbs_wc, byte_len));
 	assert_int_equal((int)FAKE_CQE_QPN, offsetof(struct ib_uverbs_wc, qp_num));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(header__each_field__is_where_the_kernel_has_it),
-		cmocka_unit_test(send_entry__each_field__is_where_the_kernel_has_it),
-		cmocka_unit_test(completion__each_field__is_where_the_kernel_has_it),
-		cmocka_unit_test(opcodes__each__has_the_kernels_value),
-		cmocka_unit_test(fake__each_offset__is_the_kernels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

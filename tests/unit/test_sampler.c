@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "tests/unit/sampler_rig.h"
+#include "tests/unit/unit.h"
 
 /* What an epoch brings: of one VCPU, and of the paper's link. */
 #define SHARE_CPU RESOS(100000)
@@ -18,7 +19,7 @@ static void use_cpu(struct sampler_rig *g, uint32_t domid, uint64_t ns)
 
 /* --- adopt ----------------------------------------------------------------- */
 
-static void adopt__guest_joins_late__gets_the_rest_of_the_epoch_on_top(void **state)
+WITH_RIG(adopt__guest_joins_late__gets_the_rest_of_the_epoch_on_top)
 {
 	struct sampler_rig *g = *state;
 	const struct account *a = rig_account(g, 3);
@@ -36,7 +37,7 @@ static void adopt__guest_joins_late__gets_the_rest_of_the_epoch_on_top(void **st
 	assert_int_equal(g->s.ledger.overcommit.m, 0);
 }
 
-static void adopt__guest_leaves__its_account_ends(void **state)
+WITH_RIG(adopt__guest_leaves__its_account_ends)
 {
 	struct sampler_rig *g = *state;
 
@@ -50,7 +51,7 @@ static void adopt__guest_leaves__its_account_ends(void **state)
 	assert_int_equal(resos_check(&g->s.ledger), 0);
 }
 
-static void adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited(void **state)
+WITH_RIG(adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited)
 {
 	struct sampler_rig *g = *state;
 	struct rig_block *each = g->policy->guests;
@@ -80,7 +81,7 @@ static void adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited(void 
 	assert_int_equal(resos_check(&g->s.ledger), 0);
 }
 
-static void adopt__same_guest_again__keeps_account_and_policy_state(void **state)
+WITH_RIG(adopt__same_guest_again__keeps_account_and_policy_state)
 {
 	struct sampler_rig *g = *state;
 	struct rig_block *each = g->policy->guests;
@@ -97,7 +98,7 @@ static void adopt__same_guest_again__keeps_account_and_policy_state(void **state
 	assert_int_equal(g->s.slot[3].total_usage.cpu_ns, 5 * MS);
 }
 
-static void adopt__vcpus_and_weight_changed__count_from_the_next_epoch(void **state)
+WITH_RIG(adopt__vcpus_and_weight_changed__count_from_the_next_epoch)
 {
 	struct sampler_rig *g = *state;
 	struct set_guest *e;
@@ -118,7 +119,7 @@ static void adopt__vcpus_and_weight_changed__count_from_the_next_epoch(void **st
 }
 
 /* Its name, and so its settings, may come after the guest itself. */
-static void adopt__link_changed__account_begins_anew_on_the_new_link(void **state)
+WITH_RIG(adopt__link_changed__account_begins_anew_on_the_new_link)
 {
 	struct sampler_rig *g = *state;
 	struct link_conf links[2] = { { .bytes_s = 1u << 30, .mtu = 1024 },
@@ -143,7 +144,7 @@ static void adopt__link_changed__account_begins_anew_on_the_new_link(void **stat
 	assert_false(fake_dom(&g->host, 7)->params.cap.limited);
 }
 
-static void adopt__two_sets_before_a_tick__only_the_newest_is_taken(void **state)
+WITH_RIG(adopt__two_sets_before_a_tick__only_the_newest_is_taken)
 {
 	struct sampler_rig *g = *state;
 
@@ -157,7 +158,7 @@ static void adopt__two_sets_before_a_tick__only_the_newest_is_taken(void **state
 	assert_int_equal(atomic_load(&g->sh.acked), g->serial);
 }
 
-static void adopt__acknowledges_the_set_it_reads_and_wakes_control(void **state)
+WITH_RIG(adopt__acknowledges_the_set_it_reads_and_wakes_control)
 {
 	struct sampler_rig *g = *state;
 	uint64_t n;
@@ -174,7 +175,7 @@ static void adopt__acknowledges_the_set_it_reads_and_wakes_control(void **state)
 	assert_false(rig_readable(g->sh.control_fd));
 }
 
-static void adopt__another_policy__decides_with_its_own_state_from_then_on(void **state)
+WITH_RIG(adopt__another_policy__decides_with_its_own_state_from_then_on)
 {
 	struct sampler_rig *g = *state;
 	struct policy_inst *old = g->policy, *fresh = rig_policy(&rig_wishing);
@@ -195,7 +196,7 @@ static void adopt__another_policy__decides_with_its_own_state_from_then_on(void 
 	rig_tick(g, MS);
 }
 
-static void adopt__figures_the_ledger_refuses__the_others_go_on(void **state)
+WITH_RIG(adopt__figures_the_ledger_refuses__the_others_go_on)
 {
 	struct sampler_rig *g = *state;
 
@@ -212,7 +213,7 @@ static void adopt__figures_the_ledger_refuses__the_others_go_on(void **state)
 
 /* --- observe ---------------------------------------------------------------- */
 
-static void observe__cpu_time_before_the_guest_was_seen__is_not_charged(void **state)
+WITH_RIG(observe__cpu_time_before_the_guest_was_seen__is_not_charged)
 {
 	struct sampler_rig *g = *state;
 
@@ -226,7 +227,7 @@ static void observe__cpu_time_before_the_guest_was_seen__is_not_charged(void **s
 	assert_int_equal(rig_account(g, 3)->charged_cpu.m, RESOS(70));
 }
 
-static void observe__cpu_time_goes_back__is_no_use(void **state)
+WITH_RIG(observe__cpu_time_goes_back__is_no_use)
 {
 	struct sampler_rig *g = *state;
 
@@ -242,7 +243,7 @@ static void observe__cpu_time_goes_back__is_no_use(void **state)
 	assert_int_equal(rig_account(g, 3)->charged_cpu.m, RESOS(100));
 }
 
-static void observe__mtus_sent_and_received__are_charged_and_summed(void **state)
+WITH_RIG(observe__mtus_sent_and_received__are_charged_and_summed)
 {
 	struct sampler_rig *g = *state;
 	const struct slot *sl = &g->s.slot[3];
@@ -274,7 +275,7 @@ static void observe__mtus_sent_and_received__are_charged_and_summed(void **state
 	assert_int_equal(sl->total_usage.backlog, 2);
 }
 
-static void observe__domain_gone_from_the_list__its_rings_are_not_read(void **state)
+WITH_RIG(observe__domain_gone_from_the_list__its_rings_are_not_read)
 {
 	struct sampler_rig *g = *state;
 
@@ -287,7 +288,7 @@ static void observe__domain_gone_from_the_list__its_rings_are_not_read(void **st
 	assert_int_equal(rig_account(g, 3)->spent.m, 0);
 }
 
-static void observe__domain_id_of_another_now__neither_rings_nor_cpu_are_its(void **state)
+WITH_RIG(observe__domain_id_of_another_now__neither_rings_nor_cpu_are_its)
 {
 	struct sampler_rig *g = *state;
 
@@ -300,7 +301,7 @@ static void observe__domain_id_of_another_now__neither_rings_nor_cpu_are_its(voi
 	assert_int_equal(rig_account(g, 3)->spent.m, 0);
 }
 
-static void observe__domain_is_dying__its_rings_are_not_read(void **state)
+WITH_RIG(observe__domain_is_dying__its_rings_are_not_read)
 {
 	struct sampler_rig *g = *state;
 
@@ -311,7 +312,7 @@ static void observe__domain_is_dying__its_rings_are_not_read(void **state)
 	assert_int_equal(g->scan[3].calls, 0);
 }
 
-static void observe__list_fails__rings_are_read_and_cpu_is_made_up_for(void **state)
+WITH_RIG(observe__list_fails__rings_are_read_and_cpu_is_made_up_for)
 {
 	struct sampler_rig *g = *state;
 
@@ -328,7 +329,7 @@ static void observe__list_fails__rings_are_read_and_cpu_is_made_up_for(void **st
 	assert_int_equal(rig_account(g, 3)->charged_cpu.m, RESOS(200));
 }
 
-static void observe__guests_in_any_slots__each_gets_its_own_domains_time(void **state)
+WITH_RIG(observe__guests_in_any_slots__each_gets_its_own_domains_time)
 {
 	struct sampler_rig *g = *state;
 	static const uint32_t slots[] = { 200, 3, 77, 0 };
@@ -346,7 +347,7 @@ static void observe__guests_in_any_slots__each_gets_its_own_domains_time(void **
 		assert_int_equal(rig_account(g, slots[i])->charged_cpu.m, RESOS(10 * (i + 1)));
 }
 
-static void observe__one_list_a_tick(void **state)
+WITH_RIG(observe__one_list_a_tick)
 {
 	struct sampler_rig *g = *state;
 	uint64_t lists;
@@ -360,7 +361,7 @@ static void observe__one_list_a_tick(void **state)
 	assert_int_equal(g->host.lists, lists + 5);
 }
 
-static void observe__rings_at_fault__are_told_with_guest_id_and_reason(void **state)
+WITH_RIG(observe__rings_at_fault__are_told_with_guest_id_and_reason)
 {
 	struct sampler_rig *g = *state;
 	const struct event *ev;
@@ -380,7 +381,7 @@ static void observe__rings_at_fault__are_told_with_guest_id_and_reason(void **st
 	assert_int_equal(g->scan[3].told, 2);
 }
 
-static void adopt__several_at_once__none_takes_the_pool_before_the_others(void **state)
+WITH_RIG(adopt__several_at_once__none_takes_the_pool_before_the_others)
 {
 	struct sampler_rig *g = *state;
 
@@ -395,7 +396,7 @@ static void adopt__several_at_once__none_takes_the_pool_before_the_others(void *
 }
 
 /* Nobody would ever let the ring go if its fault counted as told. */
-static void observe__fault_while_the_queue_is_full__is_told_when_there_is_room(void **state)
+WITH_RIG(observe__fault_while_the_queue_is_full__is_told_when_there_is_room)
 {
 	struct sampler_rig *g = *state;
 	struct event other = { .type = EVENT_LATE };
@@ -416,7 +417,7 @@ static void observe__fault_while_the_queue_is_full__is_told_when_there_is_room(v
 	assert_int_equal(other.a, 40);
 }
 
-static void observe__more_faults_than_a_result_holds__no_more_are_told(void **state)
+WITH_RIG(observe__more_faults_than_a_result_holds__no_more_are_told)
 {
 	struct sampler_rig *g = *state;
 
@@ -426,7 +427,7 @@ static void observe__more_faults_than_a_result_holds__no_more_are_told(void **st
 	assert_int_equal(rig_events(g, EVENT_RING_FAULT), 8);
 }
 
-static void observe__registry_moved__is_told_once_a_set(void **state)
+WITH_RIG(observe__registry_moved__is_told_once_a_set)
 {
 	struct sampler_rig *g = *state;
 
@@ -443,7 +444,7 @@ static void observe__registry_moved__is_told_once_a_set(void **state)
 
 /* --- time and epochs ----------------------------------------------------------- */
 
-static void late_tick__charges_the_time_that_passed_not_one_interval(void **state)
+WITH_RIG(late_tick__charges_the_time_that_passed_not_one_interval)
 {
 	struct sampler_rig *g = *state;
 
@@ -455,7 +456,7 @@ static void late_tick__charges_the_time_that_passed_not_one_interval(void **stat
 	assert_int_equal(g->s.period.late, 1 + 1); /* settling was one as well */
 }
 
-static void clock_goes_back__is_no_time(void **state)
+WITH_RIG(clock_goes_back__is_no_time)
 {
 	struct sampler_rig *g = *state;
 
@@ -468,7 +469,7 @@ static void clock_goes_back__is_no_time(void **state)
 	assert_int_equal(g->s.period.back, 1);
 }
 
-static void epoch_edge__use_up_to_it_is_charged_to_the_old_epoch(void **state)
+WITH_RIG(epoch_edge__use_up_to_it_is_charged_to_the_old_epoch)
 {
 	struct sampler_rig *g = *state;
 	const struct account *a = rig_account(g, 3);
@@ -488,7 +489,7 @@ static void epoch_edge__use_up_to_it_is_charged_to_the_old_epoch(void **state)
 	assert_int_equal(g->s.slot[3].epoch_usage.mtus_sent, 8);
 }
 
-static void epoch_edge__exactly_on_it__is_the_next_epoch(void **state)
+WITH_RIG(epoch_edge__exactly_on_it__is_the_next_epoch)
 {
 	struct sampler_rig *g = *state;
 	uint64_t epoch;
@@ -505,7 +506,7 @@ static void epoch_edge__exactly_on_it__is_the_next_epoch(void **state)
 	assert_int_equal(g->s.in.epoch_start.ns, g->now.ns);
 }
 
-static void epochs_without_a_tick__are_skipped(void **state)
+WITH_RIG(epochs_without_a_tick__are_skipped)
 {
 	struct sampler_rig *g = *state;
 	uint64_t epoch;
@@ -520,7 +521,7 @@ static void epochs_without_a_tick__are_skipped(void **state)
 }
 
 /* As after a suspend: guests may have used nothing, or all of the time. */
-static void gap_of_ten_hours__is_charged_once_and_one_share_is_issued(void **state)
+WITH_RIG(gap_of_ten_hours__is_charged_once_and_one_share_is_issued)
 {
 	struct sampler_rig *g = *state;
 	const struct account *a = rig_account(g, 3);
@@ -549,7 +550,7 @@ static void gap_of_ten_hours__is_charged_once_and_one_share_is_issued(void **sta
 	assert_int_equal(a->charged_cpu.m, RESOS(100));
 }
 
-static void balance_empty__is_told_once_an_epoch(void **state)
+WITH_RIG(balance_empty__is_told_once_an_epoch)
 {
 	struct sampler_rig *g = *state;
 	const struct account *a = rig_account(g, 3);
@@ -575,7 +576,7 @@ static void balance_empty__is_told_once_an_epoch(void **state)
 	assert_int_equal(rig_events(g, EVENT_EMPTY), 2);
 }
 
-static void nothing_was_issued__is_not_told_as_empty(void **state)
+WITH_RIG(nothing_was_issued__is_not_told_as_empty)
 {
 	struct sampler_rig *g = *state;
 
@@ -586,7 +587,7 @@ static void nothing_was_issued__is_not_told_as_empty(void **state)
 	assert_int_equal(rig_events(g, EVENT_EMPTY), 0);
 }
 
-static void decide__sees_this_intervals_use_and_new_guests_marked_once(void **state)
+WITH_RIG(decide__sees_this_intervals_use_and_new_guests_marked_once)
 {
 	struct sampler_rig *g = *state;
 	const struct policy_guest *p = &g->s.in.guest[0];
@@ -605,7 +606,7 @@ static void decide__sees_this_intervals_use_and_new_guests_marked_once(void **st
 	assert_int_equal(p->usage.mtus_sent, 4);
 }
 
-static void decide__sees_links_promises_and_when_the_cap_in_force_was_applied(void **state)
+WITH_RIG(decide__sees_links_promises_and_when_the_cap_in_force_was_applied)
 {
 	static const struct sla sla = { .base_ns = 230, .base_io_ns = 130, .tolerance = 30 };
 	struct sampler_rig *g = *state;
@@ -636,7 +637,7 @@ static void decide__sees_links_promises_and_when_the_cap_in_force_was_applied(vo
 
 /* --- latencies --------------------------------------------------------------------- */
 
-static void decide__sees_what_was_reported_in_this_interval(void **state)
+WITH_RIG(decide__sees_what_was_reported_in_this_interval)
 {
 	struct sampler_rig *g = *state;
 	const struct policy_guest *p = &g->s.in.guest[0];
@@ -654,7 +655,7 @@ static void decide__sees_what_was_reported_in_this_interval(void **state)
 	assert_int_equal(p->report.n, 0);
 }
 
-static void decide__domain_is_gone__nothing_is_reported_of_it(void **state)
+WITH_RIG(decide__domain_is_gone__nothing_is_reported_of_it)
 {
 	struct sampler_rig *g = *state;
 
@@ -667,7 +668,7 @@ static void decide__domain_is_gone__nothing_is_reported_of_it(void **state)
 	assert_int_equal(g->s.in.guest[0].report.n, 0);
 }
 
-static void latencies__are_shown_of_the_last_whole_second(void **state)
+WITH_RIG(latencies__are_shown_of_the_last_whole_second)
 {
 	struct sampler_rig *g = *state;
 	const struct snap_latency *l = &g->s.slot[3].latency;
@@ -698,7 +699,7 @@ static void latencies__are_shown_of_the_last_whole_second(void **state)
 	assert_int_equal(l->n, 2000);
 }
 
-static void latencies__slot_taken_by_another__begin_anew(void **state)
+WITH_RIG(latencies__slot_taken_by_another__begin_anew)
 {
 	struct sampler_rig *g = *state;
 
@@ -720,50 +721,4 @@ static void latencies__slot_taken_by_another__begin_anew(void **state)
 	}
 	assert_int_equal(g->s.slot[3].latency.n, 0);
 	assert_int_equal(g->s.slot[3].second.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(adopt__guest_joins_late__gets_the_rest_of_the_epoch_on_top),
-		WITH_RIG(adopt__guest_leaves__its_account_ends),
-		WITH_RIG(adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited),
-		WITH_RIG(adopt__same_guest_again__keeps_account_and_policy_state),
-		WITH_RIG(adopt__vcpus_and_weight_changed__count_from_the_next_epoch),
-		WITH_RIG(adopt__link_changed__account_begins_anew_on_the_new_link),
-		WITH_RIG(adopt__two_sets_before_a_tick__only_the_newest_is_taken),
-		WITH_RIG(adopt__acknowledges_the_set_it_reads_and_wakes_control),
-		WITH_RIG(adopt__another_policy__decides_with_its_own_state_from_then_on),
-		WITH_RIG(adopt__figures_the_ledger_refuses__the_others_go_on),
-		WITH_RIG(observe__cpu_time_before_the_guest_was_seen__is_not_charged),
-		WITH_RIG(observe__cpu_time_goes_back__is_no_use),
-		WITH_RIG(observe__mtus_sent_and_received__are_charged_and_summed),
-		WITH_RIG(observe__domain_gone_from_the_list__its_rings_are_not_read),
-		WITH_RIG(observe__domain_id_of_another_now__neither_rings_nor_cpu_are_its),
-		WITH_RIG(observe__domain_is_dying__its_rings_are_not_read),
-		WITH_RIG(observe__list_fails__rings_are_read_and_cpu_is_made_up_for),
-		WITH_RIG(observe__guests_in_any_slots__each_gets_its_own_domains_time),
-		WITH_RIG(observe__one_list_a_tick),
-		WITH_RIG(observe__rings_at_fault__are_told_with_guest_id_and_reason),
-		WITH_RIG(adopt__several_at_once__none_takes_the_pool_before_the_others),
-		WITH_RIG(observe__fault_while_the_queue_is_full__is_told_when_there_is_room),
-		WITH_RIG(observe__more_faults_than_a_result_holds__no_more_are_told),
-		WITH_RIG(observe__registry_moved__is_told_once_a_set),
-		WITH_RIG(late_tick__charges_the_time_that_passed_not_one_interval),
-		WITH_RIG(clock_goes_back__is_no_time),
-		WITH_RIG(epoch_edge__use_up_to_it_is_charged_to_the_old_epoch),
-		WITH_RIG(epoch_edge__exactly_on_it__is_the_next_epoch),
-		WITH_RIG(epochs_without_a_tick__are_skipped),
-		WITH_RIG(gap_of_ten_hours__is_charged_once_and_one_share_is_issued),
-		WITH_RIG(balance_empty__is_told_once_an_epoch),
-		WITH_RIG(nothing_was_issued__is_not_told_as_empty),
-		WITH_RIG(decide__sees_this_intervals_use_and_new_guests_marked_once),
-		WITH_RIG(decide__sees_links_promises_and_when_the_cap_in_force_was_applied),
-		WITH_RIG(decide__sees_what_was_reported_in_this_interval),
-		WITH_RIG(decide__domain_is_gone__nothing_is_reported_of_it),
-		WITH_RIG(latencies__are_shown_of_the_last_whole_second),
-		WITH_RIG(latencies__slot_taken_by_another__begin_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "src/core/caps.h"
 #include "tests/unit/sampler_rig.h"
+#include "tests/unit/unit.h"
 
 static uint32_t percent_of(struct sampler_rig *g, uint32_t domid)
 {
@@ -42,7 +43,7 @@ static void set_own(struct set_guest *e, struct cap own)
 	e->own = e->bounds.ceiling = own;
 }
 
-static void act__no_cap_wanted__nothing_is_sent(void **state)
+WITH_RIG(act__no_cap_wanted__nothing_is_sent)
 {
 	struct sampler_rig *g = *state;
 
@@ -54,7 +55,7 @@ static void act__no_cap_wanted__nothing_is_sent(void **state)
 	assert_false(rig_readable(g->sh.actor_fd));
 }
 
-static void act__cap_wanted__one_mail_and_the_actor_is_woken(void **state)
+WITH_RIG(act__cap_wanted__one_mail_and_the_actor_is_woken)
 {
 	struct sampler_rig *g = *state;
 	uint64_t w;
@@ -70,7 +71,7 @@ static void act__cap_wanted__one_mail_and_the_actor_is_woken(void **state)
 }
 
 /* A write costs a system call and perhaps an interrupt of another CPU. */
-static void tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_write(void **state)
+WITH_RIG(tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_write)
 {
 	struct sampler_rig *g = *state;
 	uint64_t n;
@@ -91,7 +92,7 @@ static void tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_
 	assert_int_equal(n, 1);
 }
 
-static void act__same_cap_wanted_again__is_written_once(void **state)
+WITH_RIG(act__same_cap_wanted_again__is_written_once)
 {
 	struct sampler_rig *g = *state;
 
@@ -107,7 +108,7 @@ static void act__same_cap_wanted_again__is_written_once(void **state)
 	assert_int_equal(rig_events(g, EVENT_CAP), 1);
 }
 
-static void act__caps_that_are_the_same_percent__are_written_once(void **state)
+WITH_RIG(act__caps_that_are_the_same_percent__are_written_once)
 {
 	static const uint32_t mpct[] = { 29500, 30000, 30499, 29501, 30001 };
 	struct sampler_rig *g = *state;
@@ -121,7 +122,7 @@ static void act__caps_that_are_the_same_percent__are_written_once(void **state)
 	assert_int_equal(g->host.calls, 1);
 }
 
-static void act__each_change__is_written(void **state)
+WITH_RIG(act__each_change__is_written)
 {
 	static const uint32_t percent[] = { 90, 81, 73, 100, 1 };
 	struct sampler_rig *g = *state;
@@ -140,7 +141,7 @@ static void act__each_change__is_written(void **state)
 	assert_int_equal(g->host.calls, 6);
 }
 
-static void act__changed_before_the_actor_came__only_the_newest_is_written(void **state)
+WITH_RIG(act__changed_before_the_actor_came__only_the_newest_is_written)
 {
 	struct sampler_rig *g = *state;
 
@@ -157,7 +158,7 @@ static void act__changed_before_the_actor_came__only_the_newest_is_written(void 
 	assert_int_equal(g->s.slot[3].cap_changes, 1);
 }
 
-static void act__wanted_beyond_the_bounds__is_written_within_them(void **state)
+WITH_RIG(act__wanted_beyond_the_bounds__is_written_within_them)
 {
 	struct sampler_rig *g = *state;
 	struct set_guest *e = rig_join(g, 3, 7);
@@ -175,7 +176,7 @@ static void act__wanted_beyond_the_bounds__is_written_within_them(void **state)
 	assert_int_equal(percent_of(g, 7), 60);
 }
 
-static void act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written(void **state)
+WITH_RIG(act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written)
 {
 	struct sampler_rig *g = *state;
 	struct set_guest *e = rig_join(g, 3, 7);
@@ -192,7 +193,7 @@ static void act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written(v
 	assert_int_equal(g->host.calls, 1);
 }
 
-static void act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own(void **state)
+WITH_RIG(act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own)
 {
 	static const uint32_t slots[] = { 0, 63, 64, 127, 200, FLOW_GUESTS_MAX - 1 };
 	struct sampler_rig *g = *state;
@@ -212,7 +213,7 @@ static void act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own(vo
 	assert_int_equal(g->host.calls, 6);
 }
 
-static void serial__wraps__zero_is_never_one(void **state)
+WITH_RIG(serial__wraps__zero_is_never_one)
 {
 	struct sampler_rig *g = *state;
 
@@ -228,7 +229,7 @@ static void serial__wraps__zero_is_never_one(void **state)
 
 /* --- who is not capped ------------------------------------------------------------ */
 
-static void act__exempt__is_never_written(void **state)
+WITH_RIG(act__exempt__is_never_written)
 {
 	struct sampler_rig *g = *state;
 
@@ -242,7 +243,7 @@ static void act__exempt__is_never_written(void **state)
 	assert_int_equal(g->host.calls, 0);
 }
 
-static void act__old_cap_not_saved__is_never_written(void **state)
+WITH_RIG(act__old_cap_not_saved__is_never_written)
 {
 	struct sampler_rig *g = *state;
 
@@ -259,7 +260,7 @@ static void act__old_cap_not_saved__is_never_written(void **state)
 	assert_int_equal(percent_of(g, 7), 30);
 }
 
-static void act__observing_only__decides_and_never_writes(void **state)
+WITH_RIG(act__observing_only__decides_and_never_writes)
 {
 	struct sampler_rig *g = *state;
 
@@ -277,7 +278,7 @@ static void act__observing_only__decides_and_never_writes(void **state)
 	assert_int_equal(rig_account(g, 3)->rate.q16, 65536);
 }
 
-static void act__released_while_capped__its_own_cap_is_written_once(void **state)
+WITH_RIG(act__released_while_capped__its_own_cap_is_written_once)
 {
 	struct sampler_rig *g = *state;
 
@@ -298,7 +299,7 @@ static void act__released_while_capped__its_own_cap_is_written_once(void **state
 	assert_int_equal(percent_of(g, 7), 30);
 }
 
-static void act__operator_had_a_cap__lifting_means_that_cap(void **state)
+WITH_RIG(act__operator_had_a_cap__lifting_means_that_cap)
 {
 	struct sampler_rig *g = *state;
 
@@ -319,7 +320,7 @@ static void act__operator_had_a_cap__lifting_means_that_cap(void **state)
 }
 
 /* A ceiling of our own, below what its operator gave it: in force under every policy. */
-static void act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted(void **state)
+WITH_RIG(act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted)
 {
 	struct sampler_rig *g = *state;
 
@@ -340,7 +341,7 @@ static void act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted(v
 	assert_int_equal(g->host.calls, 2);
 }
 
-static void adopt__own_cap_changed__what_is_wanted_is_sent_again(void **state)
+WITH_RIG(adopt__own_cap_changed__what_is_wanted_is_sent_again)
 {
 	struct sampler_rig *g = *state;
 
@@ -365,7 +366,7 @@ static void adopt__own_cap_changed__what_is_wanted_is_sent_again(void **state)
 
 /* --- retries --------------------------------------------------------------------------- */
 
-static void act__not_answered__is_sent_again_after_50_ms_and_not_before(void **state)
+WITH_RIG(act__not_answered__is_sent_again_after_50_ms_and_not_before)
 {
 	struct sampler_rig *g = *state;
 	uint64_t first;
@@ -383,7 +384,7 @@ static void act__not_answered__is_sent_again_after_50_ms_and_not_before(void **s
 	assert_int_equal(mail_percent(mail(g, 3)), 30);
 }
 
-static void act__refused__is_tried_again_each_50_ms_and_told_once(void **state)
+WITH_RIG(act__refused__is_tried_again_each_50_ms_and_told_once)
 {
 	struct sampler_rig *g = *state;
 	const struct event *ev;
@@ -406,7 +407,7 @@ static void act__refused__is_tried_again_each_50_ms_and_told_once(void **state)
 	assert_false(g->s.slot[3].applied.limited);
 }
 
-static void act__refused_for_another_reason__is_told_again(void **state)
+WITH_RIG(act__refused_for_another_reason__is_told_again)
 {
 	struct sampler_rig *g = *state;
 
@@ -422,7 +423,7 @@ static void act__refused_for_another_reason__is_told_again(void **state)
 	assert_int_equal(rig_event(g, EVENT_CAP_FAILED, 1)->b, EINVAL);
 }
 
-static void act__refused_and_then_taken__is_in_force_and_quiet(void **state)
+WITH_RIG(act__refused_and_then_taken__is_in_force_and_quiet)
 {
 	struct sampler_rig *g = *state;
 
@@ -441,7 +442,7 @@ static void act__refused_and_then_taken__is_in_force_and_quiet(void **state)
 	assert_int_equal(g->s.slot[3].applied.mpct, 30000);
 }
 
-static void act__refused_and_no_longer_wanted__the_old_one_is_written(void **state)
+WITH_RIG(act__refused_and_no_longer_wanted__the_old_one_is_written)
 {
 	struct sampler_rig *g = *state;
 
@@ -459,7 +460,7 @@ static void act__refused_and_no_longer_wanted__the_old_one_is_written(void **sta
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-static void answer__is_in_force_with_the_time_the_actor_gave(void **state)
+WITH_RIG(answer__is_in_force_with_the_time_the_actor_gave)
 {
 	struct sampler_rig *g = *state;
 	struct mono set_at;
@@ -485,7 +486,7 @@ static void answer__is_in_force_with_the_time_the_actor_gave(void **state)
 	assert_int_equal(rig_event(g, EVENT_CAP, 1)->c, 30);
 }
 
-static void answer__to_a_former_guest_of_the_slot__is_not_the_new_ones(void **state)
+WITH_RIG(answer__to_a_former_guest_of_the_slot__is_not_the_new_ones)
 {
 	struct sampler_rig *g = *state;
 
@@ -506,7 +507,7 @@ static void answer__to_a_former_guest_of_the_slot__is_not_the_new_ones(void **st
 	assert_int_equal(rig_events(g, EVENT_CAP), 0);
 }
 
-static void answer__to_a_former_guest__does_not_pass_for_the_new_ones_first_mail(void **state)
+WITH_RIG(answer__to_a_former_guest__does_not_pass_for_the_new_ones_first_mail)
 {
 	struct sampler_rig *g = *state;
 
@@ -527,7 +528,7 @@ static void answer__to_a_former_guest__does_not_pass_for_the_new_ones_first_mail
 	assert_int_equal(g->s.slot[3].applied.mpct, 30000);
 }
 
-static void adopt__slot_and_domain_id_of_a_former_guest__its_late_mail_is_undone(void **state)
+WITH_RIG(adopt__slot_and_domain_id_of_a_former_guest__its_late_mail_is_undone)
 {
 	struct sampler_rig *g = *state;
 
@@ -547,7 +548,7 @@ static void adopt__slot_and_domain_id_of_a_former_guest__its_late_mail_is_undone
 }
 
 /* The actor had begun with the older one when the newer was sent. */
-static void answer__to_an_older_mail_of_the_guest__the_newer_is_still_awaited(void **state)
+WITH_RIG(answer__to_an_older_mail_of_the_guest__the_newer_is_still_awaited)
 {
 	struct sampler_rig *g = *state;
 	uint64_t older;
@@ -570,7 +571,7 @@ static void answer__to_an_older_mail_of_the_guest__the_newer_is_still_awaited(vo
 
 /* --- rates ----------------------------------------------------------------------------------- */
 
-static void rate__with_a_new_cap__is_charged_only_once_the_cap_is_in_force(void **state)
+WITH_RIG(rate__with_a_new_cap__is_charged_only_once_the_cap_is_in_force)
 {
 	struct sampler_rig *g = *state;
 	const struct account *a = rig_account(g, 3);
@@ -588,7 +589,7 @@ static void rate__with_a_new_cap__is_charged_only_once_the_cap_is_in_force(void 
 	assert_int_equal(a->charged_io.m, RESOS(30 + 20));
 }
 
-static void rate__cap_refused__stays_as_it_was(void **state)
+WITH_RIG(rate__cap_refused__stays_as_it_was)
 {
 	struct sampler_rig *g = *state;
 
@@ -603,7 +604,7 @@ static void rate__cap_refused__stays_as_it_was(void **state)
 	}
 }
 
-static void rate__without_a_new_cap__is_in_force_at_once(void **state)
+WITH_RIG(rate__without_a_new_cap__is_in_force_at_once)
 {
 	struct sampler_rig *g = *state;
 
@@ -614,7 +615,7 @@ static void rate__without_a_new_cap__is_in_force_at_once(void **state)
 	assert_int_equal(g->host.calls, 0);
 }
 
-static void rate__of_a_guest_that_is_not_capped__is_one(void **state)
+WITH_RIG(rate__of_a_guest_that_is_not_capped__is_one)
 {
 	static const uint32_t flags[] = { 0, POLICY_EXEMPT, POLICY_EXEMPT | POLICY_CAPPABLE };
 	struct sampler_rig *g = *state;
@@ -661,7 +662,8 @@ static int open_freemarket(void **state)
 	return 0;
 }
 
-static void freemarket__paper_pair__bulk_is_first_cut_at_617_ms_and_the_server_never(void **state)
+TEST_WITH(freemarket__paper_pair__bulk_is_first_cut_at_617_ms_and_the_server_never, open_freemarket,
+	  rig_teardown)
 {
 	struct sampler_rig *g = *state;
 	int first = 0;
@@ -677,7 +679,8 @@ static void freemarket__paper_pair__bulk_is_first_cut_at_617_ms_and_the_server_n
 	assert_int_equal(rig_account(g, SERVER_SLOT)->balance.m, RESOS(624288 - 999 * 337));
 }
 
-static void freemarket__caps_written__a_tenth_less_each_10_ms_then_1_until_the_epoch(void **state)
+TEST_WITH(freemarket__caps_written__a_tenth_less_each_10_ms_then_1_until_the_epoch, open_freemarket,
+	  rig_teardown)
 {
 	/* 90 % of 90 % of ..., in milli-percent rounded down, written to the nearest percent */
 	static const uint32_t steps[] = { 90, 81, 73, 66, 59, 53, 48 };
@@ -696,7 +699,8 @@ static void freemarket__caps_written__a_tenth_less_each_10_ms_then_1_until_the_e
 	assert_int_equal(rig_account(g, BULK_SLOT)->balance.m, RESOS(624288));
 }
 
-static void freemarket__late_ticks__burn_the_same_and_cut_at_the_next_tick(void **state)
+TEST_WITH(freemarket__late_ticks__burn_the_same_and_cut_at_the_next_tick, open_freemarket,
+	  rig_teardown)
 {
 	struct sampler_rig *g = *state;
 	int first = 0;
@@ -711,51 +715,4 @@ static void freemarket__late_ticks__burn_the_same_and_cut_at_the_next_tick(void 
 			first = ms;
 	}
 	assert_int_equal(first, 623); /* the first multiple of 7 that is not below 617 */
-}
-
-#define WITH_FREEMARKET(test) cmocka_unit_test_setup_teardown(test, open_freemarket, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(act__no_cap_wanted__nothing_is_sent),
-		WITH_RIG(act__cap_wanted__one_mail_and_the_actor_is_woken),
-		WITH_RIG(tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_write),
-		WITH_RIG(act__same_cap_wanted_again__is_written_once),
-		WITH_RIG(act__caps_that_are_the_same_percent__are_written_once),
-		WITH_RIG(act__each_change__is_written),
-		WITH_RIG(act__changed_before_the_actor_came__only_the_newest_is_written),
-		WITH_RIG(act__wanted_beyond_the_bounds__is_written_within_them),
-		WITH_RIG(act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written),
-		WITH_RIG(act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own),
-		WITH_RIG(serial__wraps__zero_is_never_one),
-		WITH_RIG(act__exempt__is_never_written),
-		WITH_RIG(act__old_cap_not_saved__is_never_written),
-		WITH_RIG(act__observing_only__decides_and_never_writes),
-		WITH_RIG(act__released_while_capped__its_own_cap_is_written_once),
-		WITH_RIG(act__operator_had_a_cap__lifting_means_that_cap),
-		WITH_RIG(act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted),
-		WITH_RIG(adopt__own_cap_changed__what_is_wanted_is_sent_again),
-		WITH_RIG(act__not_answered__is_sent_again_after_50_ms_and_not_before),
-		WITH_RIG(act__refused__is_tried_again_each_50_ms_and_told_once),
-		WITH_RIG(act__refused_for_another_reason__is_told_again),
-		WITH_RIG(act__refused_and_then_taken__is_in_force_and_quiet),
-		WITH_RIG(act__refused_and_no_longer_wanted__the_old_one_is_written),
-		WITH_RIG(answer__is_in_force_with_the_time_the_actor_gave),
-		WITH_RIG(answer__to_a_former_guest_of_the_slot__is_not_the_new_ones),
-		WITH_RIG(answer__to_a_former_guest__does_not_pass_for_the_new_ones_first_mail),
-		WITH_RIG(adopt__slot_and_domain_id_of_a_former_guest__its_late_mail_is_undone),
-		WITH_RIG(answer__to_an_older_mail_of_the_guest__the_newer_is_still_awaited),
-		WITH_RIG(rate__with_a_new_cap__is_charged_only_once_the_cap_is_in_force),
-		WITH_RIG(rate__cap_refused__stays_as_it_was),
-		WITH_RIG(rate__without_a_new_cap__is_in_force_at_once),
-		WITH_RIG(rate__of_a_guest_that_is_not_capped__is_one),
-		WITH_FREEMARKET(
-			freemarket__paper_pair__bulk_is_first_cut_at_617_ms_and_the_server_never),
-		WITH_FREEMARKET(
-			freemarket__caps_written__a_tenth_less_each_10_ms_then_1_until_the_epoch),
-		WITH_FREEMARKET(freemarket__late_ticks__burn_the_same_and_cut_at_the_next_tick),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "src/core/caps.h"
 #include "tests/unit/sampler_rig.h"
+#include "tests/unit/unit.h"
 
 enum { SCRIPTS = 12, STEPS = 1500, SLOTS = 12, DOMIDS = 24 };
 
@@ -240,7 +241,7 @@ static void run_one(struct script *c)
 	}
 }
 
-static void random_scripts__books_balance_and_only_guests_in_the_set_get_mail(void **state)
+WITH_RIG(random_scripts__books_balance_and_only_guests_in_the_set_get_mail)
 {
 	struct script c = { .g = *state };
 
@@ -263,7 +264,7 @@ static uint32_t written(struct cap c)
 }
 
 /* When all is quiet, what is wanted is what the scheduler has. */
-static void random_scripts__then_quiet__each_cap_is_as_wanted(void **state)
+WITH_RIG(random_scripts__then_quiet__each_cap_is_as_wanted)
 {
 	struct script c = { .g = *state };
 	struct sampler_rig *g = c.g;
@@ -292,14 +293,4 @@ static void random_scripts__then_quiet__each_cap_is_as_wanted(void **state)
 			prop_assert(&c.p, c.step,
 				    fake_last_call(&g->host, e->key.domid)->percent == sl->wanted);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(random_scripts__books_balance_and_only_guests_in_the_set_get_mail),
-		WITH_RIG(random_scripts__then_quiet__each_cap_is_as_wanted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

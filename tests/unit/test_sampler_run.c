@@ -4,6 +4,7 @@
 
 #include "resex/policy.h"
 #include "tests/unit/sampler_rig.h"
+#include "tests/unit/unit.h"
 
 #define SHARE (RESOS(100000) + RESOS(1048576)) /* of one guest alone */
 
@@ -16,7 +17,7 @@ static const struct snapshot *newest(struct sampler_rig *g)
 	return snap_latest(&g->sh);
 }
 
-static void snapshot__shows_accounts_use_plan_and_cap(void **state)
+WITH_RIG(snapshot__shows_accounts_use_plan_and_cap)
 {
 	struct sampler_rig *g = *state;
 	const struct snapshot *sn;
@@ -47,7 +48,7 @@ static void snapshot__shows_accounts_use_plan_and_cap(void **state)
 	assert_true(s->epoch_usage.mtus_sent >= 10);
 }
 
-static void snapshot__is_made_each_tenth_tick(void **state)
+WITH_RIG(snapshot__is_made_each_tenth_tick)
 {
 	struct sampler_rig *g = *state;
 	uint64_t was = newest(g)->ticks;
@@ -60,7 +61,7 @@ static void snapshot__is_made_each_tenth_tick(void **state)
 	assert_int_equal(snap_latest(&g->sh)->ticks, was + SAMPLER_SNAP_TICKS);
 }
 
-static void snapshot__long_intervals__is_made_each_tick(void **state)
+WITH_RIG(snapshot__long_intervals__is_made_each_tick)
 {
 	struct sampler_rig *g = *state;
 
@@ -71,7 +72,7 @@ static void snapshot__long_intervals__is_made_each_tick(void **state)
 	}
 }
 
-static void life_sign__one_more_each_tick(void **state)
+WITH_RIG(life_sign__one_more_each_tick)
 {
 	struct sampler_rig *g = *state;
 	uint32_t was = atomic_load(&g->sh.alive);
@@ -96,7 +97,7 @@ static void give_rings(struct sampler_rig *g, struct guest_set *set, struct ring
 	(void)g;
 }
 
-static void rings_asked_for__totals_are_set_aside_at_the_next_tick_once(void **state)
+WITH_RIG(rings_asked_for__totals_are_set_aside_at_the_next_tick_once)
 {
 	struct sampler_rig *g = *state;
 	struct ring ring[2] = { { .totals.wrs = 11 }, { .totals = { .wrs = 22, .qpn = 5 } } };
@@ -116,7 +117,7 @@ static void rings_asked_for__totals_are_set_aside_at_the_next_tick_once(void **s
 	assert_int_equal(ring[0].shown.wrs, 11);
 }
 
-static void rings_asked_for__no_guest__is_answered(void **state)
+WITH_RIG(rings_asked_for__no_guest__is_answered)
 {
 	struct sampler_rig *g = *state;
 
@@ -160,7 +161,7 @@ static void run_script(struct sampler_rig *g, struct overslept *o, const int64_t
 	rig_drain(g);
 }
 
-static void run__on_time__sleeps_until_whole_intervals(void **state)
+WITH_RIG(run__on_time__sleeps_until_whole_intervals)
 {
 	static const int64_t by[] = { 0, 90000, 10, 0 };
 	struct sampler_rig *g = *state;
@@ -174,7 +175,7 @@ static void run__on_time__sleeps_until_whole_intervals(void **state)
 	assert_int_equal(rig_events(g, EVENT_LATE), 0);
 }
 
-static void run__overslept_by_several_intervals__one_longer_tick_and_no_burst(void **state)
+WITH_RIG(run__overslept_by_several_intervals__one_longer_tick_and_no_burst)
 {
 	static const int64_t by[] = { 0, 5300 * NS_PER_US, 0, 0 };
 	struct sampler_rig *g = *state;
@@ -190,7 +191,7 @@ static void run__overslept_by_several_intervals__one_longer_tick_and_no_burst(vo
 }
 
 /* A machine that was suspended. */
-static void run__overslept_by_ten_hours__goes_on_a_millisecond_later(void **state)
+WITH_RIG(run__overslept_by_ten_hours__goes_on_a_millisecond_later)
 {
 	static const int64_t by[] = { 0, 36000 * S, 0, 0 };
 	struct sampler_rig *g = *state;
@@ -205,7 +206,7 @@ static void run__overslept_by_ten_hours__goes_on_a_millisecond_later(void **stat
 	assert_int_equal(rig_event(g, EVENT_LATE, 0)->a, 36000 * S);
 }
 
-static void run__late_again_and_again__is_told_at_most_once_a_second(void **state)
+WITH_RIG(run__late_again_and_again__is_told_at_most_once_a_second)
 {
 	static const int64_t by[] = { 2 * MS, 2 * MS, 2 * MS, S, 3 * MS, 4 * MS };
 	struct sampler_rig *g = *state;
@@ -217,7 +218,7 @@ static void run__late_again_and_again__is_told_at_most_once_a_second(void **stat
 	assert_int_equal(rig_event(g, EVENT_LATE, 1)->a, S);
 }
 
-static void run__sleep_interrupted__no_tick_until_the_next(void **state)
+WITH_RIG(run__sleep_interrupted__no_tick_until_the_next)
 {
 	static const int64_t by[] = { 0, SLEPT_NOT, 0 };
 	struct sampler_rig *g = *state;
@@ -227,7 +228,7 @@ static void run__sleep_interrupted__no_tick_until_the_next(void **state)
 	assert_int_equal(g->s.period.ticks, 2);
 }
 
-static void run__stopped_before_it_began__does_not_tick(void **state)
+WITH_RIG(run__stopped_before_it_began__does_not_tick)
 {
 	struct sampler_rig *g = *state;
 
@@ -237,11 +238,10 @@ static void run__stopped_before_it_began__does_not_tick(void **state)
 }
 
 /* What a policy knew is hours old then: it holds nobody for it. */
-static void gap_of_ten_hours__under_each_policy__caps_from_before_it_go(void **state)
+TEST(gap_of_ten_hours__under_each_policy__caps_from_before_it_go)
 {
 	uint32_t capped = 0;
 
-	(void)state;
 	for (size_t i = 0; policies_builtin[i]; i++) {
 		struct sampler_rig *g = malloc(sizeof(*g));
 		const struct plan_guest *plan;
@@ -273,7 +273,7 @@ static void gap_of_ten_hours__under_each_policy__caps_from_before_it_go(void **s
 	assert_true(capped >= 2); /* FreeMarket and ratio */
 }
 
-static void init__figures_out_of_range__are_refused(void **state)
+WITH_RIG(init__figures_out_of_range__are_refused)
 {
 	struct sampler_rig *g = *state;
 	struct link_conf link = { .bytes_s = 1u << 30, .mtu = 1024 };
@@ -290,26 +290,4 @@ static void init__figures_out_of_range__are_refused(void **state)
 	c.epoch_ns = S;
 	link.mtu = 1000;
 	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(snapshot__shows_accounts_use_plan_and_cap),
-		WITH_RIG(snapshot__is_made_each_tenth_tick),
-		WITH_RIG(snapshot__long_intervals__is_made_each_tick),
-		WITH_RIG(life_sign__one_more_each_tick),
-		WITH_RIG(rings_asked_for__totals_are_set_aside_at_the_next_tick_once),
-		WITH_RIG(rings_asked_for__no_guest__is_answered),
-		WITH_RIG(run__on_time__sleeps_until_whole_intervals),
-		WITH_RIG(run__overslept_by_several_intervals__one_longer_tick_and_no_burst),
-		WITH_RIG(run__overslept_by_ten_hours__goes_on_a_millisecond_later),
-		WITH_RIG(run__late_again_and_again__is_told_at_most_once_a_second),
-		WITH_RIG(run__sleep_interrupted__no_tick_until_the_next),
-		WITH_RIG(run__stopped_before_it_began__does_not_tick),
-		cmocka_unit_test(gap_of_ten_hours__under_each_policy__caps_from_before_it_go),
-		WITH_RIG(init__figures_out_of_range__are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

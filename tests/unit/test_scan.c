@@ -8,6 +8,7 @@
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_latency.h"
 #include "tests/fakes/fake_ring.h"
+#include "tests/unit/unit.h"
 
 #define MS 1000000LL
 
@@ -79,7 +80,7 @@ static void scan(struct fixture *x)
 	scan_guest(x->set, MS, &x->u, &x->rep, &x->whole, &x->res);
 }
 
-static void scan__several_rings__add_up(void **state)
+RIG_TEST(scan__several_rings__add_up)
 {
 	struct fixture *x = *state;
 
@@ -102,7 +103,7 @@ static void scan__several_rings__add_up(void **state)
 	assert_false(x->res.refresh);
 }
 
-static void scan__history_of_an_old_ring__is_not_charged(void **state)
+RIG_TEST(scan__history_of_an_old_ring__is_not_charged)
 {
 	struct fixture *x = *state;
 
@@ -116,7 +117,7 @@ static void scan__history_of_an_old_ring__is_not_charged(void **state)
 }
 
 /* A ring made while the daemon ran: what it did before it was mapped is charged. */
-static void scan__history_of_a_new_ring__is_charged(void **state)
+RIG_TEST(scan__history_of_a_new_ring__is_charged)
 {
 	struct fixture *x = *state;
 
@@ -126,7 +127,7 @@ static void scan__history_of_a_new_ring__is_charged(void **state)
 	assert_int_equal(x->u.mtus_sent, 5);
 }
 
-static void scan__generation_moved__asks_for_a_refresh(void **state)
+RIG_TEST(scan__generation_moved__asks_for_a_refresh)
 {
 	struct fixture *x = *state;
 
@@ -144,7 +145,7 @@ static void scan__generation_moved__asks_for_a_refresh(void **state)
 	assert_false(x->res.refresh);
 }
 
-static void scan__guest_not_attached__reads_no_registry(void **state)
+RIG_TEST(scan__guest_not_attached__reads_no_registry)
 {
 	struct fixture *x = *state;
 
@@ -154,7 +155,7 @@ static void scan__guest_not_attached__reads_no_registry(void **state)
 	assert_int_equal(x->u.wrs, 0);
 }
 
-static void scan__ring_at_fault__is_told_once_and_the_others_go_on(void **state)
+RIG_TEST(scan__ring_at_fault__is_told_once_and_the_others_go_on)
 {
 	struct fixture *x = *state;
 
@@ -179,7 +180,7 @@ static void scan__ring_at_fault__is_told_once_and_the_others_go_on(void **state)
 	}
 }
 
-static void scan__more_faults_than_fit__the_rest_comes_next(void **state)
+RIG_TEST(scan__more_faults_than_fit__the_rest_comes_next)
 {
 	struct fixture *x = *state;
 	uint32_t told[RINGS] = { 0 };
@@ -219,7 +220,7 @@ static void report(struct fixture *x, uint32_t page, uint32_t n)
 		fake_latency_put(fake_page(&x->g, FAKE_FRAME_LATENCY + page), 10, 2, 1);
 }
 
-static void scan__latencies_of_several_pages__are_one_report(void **state)
+RIG_TEST(scan__latencies_of_several_pages__are_one_report)
 {
 	struct latency_page l[3];
 	struct fixture *x = *state;
@@ -238,7 +239,7 @@ static void scan__latencies_of_several_pages__are_one_report(void **state)
 	assert_int_equal(x->whole.n, 5);
 }
 
-static void scan__latencies_in_masses__each_page_has_its_part_of_the_time(void **state)
+RIG_TEST(scan__latencies_in_masses__each_page_has_its_part_of_the_time)
 {
 	struct latency_page l[GUEST_LATENCIES_MAX];
 	struct fixture *x = *state;
@@ -255,7 +256,7 @@ static void scan__latencies_in_masses__each_page_has_its_part_of_the_time(void *
 			 (1000 - GUEST_LATENCY_SAMPLES) * (GUEST_LATENCIES_MAX - 1));
 }
 
-static void scan__losses_beyond_64_bits__stay_at_the_most(void **state)
+RIG_TEST(scan__losses_beyond_64_bits__stay_at_the_most)
 {
 	struct latency_page l[2];
 	struct fixture *x = *state;
@@ -267,24 +268,4 @@ static void scan__losses_beyond_64_bits__stay_at_the_most(void **state)
 	scan(x);
 	assert_int_equal(x->res.latencies_lost, UINT64_MAX);
 	assert_int_equal(x->rep.n, 0);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(scan__several_rings__add_up),
-		T(scan__history_of_an_old_ring__is_not_charged),
-		T(scan__history_of_a_new_ring__is_charged),
-		T(scan__generation_moved__asks_for_a_refresh),
-		T(scan__guest_not_attached__reads_no_registry),
-		T(scan__ring_at_fault__is_told_once_and_the_others_go_on),
-		T(scan__more_faults_than_fit__the_rest_comes_next),
-		T(scan__latencies_of_several_pages__are_one_report),
-		T(scan__latencies_in_masses__each_page_has_its_part_of_the_time),
-		T(scan__losses_beyond_64_bits__stay_at_the_most),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "src/core/caps.h"
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 static int setup(void **state)
 {
@@ -36,7 +37,7 @@ static const struct scenario *take(struct scenario *sc, const char *text)
 
 /* --- what is taken --------------------------------------------------------------- */
 
-static void least__one_guest__the_rest_is_the_man_pages_defaults(void **state)
+RIG_TEST(least__one_guest__the_rest_is_the_man_pages_defaults)
 {
 	const struct scenario *sc = take(*state, "{\"guests\": [{\"name\": \"a\"}]}");
 	const struct sim_guest_conf *g = &sc->sim.guest[0];
@@ -70,7 +71,7 @@ static void least__one_guest__the_rest_is_the_man_pages_defaults(void **state)
 	assert_int_equal(sc->conf.guest[0].min_cap, 1);
 }
 
-static void app__of_each_kind__has_the_papers_figures(void **state)
+RIG_TEST(app__of_each_kind__has_the_papers_figures)
 {
 	const struct scenario *sc =
 		take(*state, "{\"guests\": [{\"name\": \"a\", \"apps\": [{\"kind\": \"server\"},"
@@ -120,7 +121,7 @@ static const char everything[] =
 	"  {\"at\": \"3s\", \"do\": \"create\", \"guest\": \"b\"},"
 	"  {\"at\": \"0s\", \"do\": \"cap\", \"guest\": \"b\", \"cap\": 400}]}";
 
-static void everything__given__is_taken(void **state)
+RIG_TEST(everything__given__is_taken)
 {
 	const struct scenario *sc = take(*state, everything);
 	const struct sim_guest_conf *g = &sc->sim.guest[1];
@@ -156,7 +157,7 @@ static void everything__given__is_taken(void **state)
 	assert_int_equal(c->sla.base_ns, 209000);
 }
 
-static void everything__its_applications__are_taken(void **state)
+RIG_TEST(everything__its_applications__are_taken)
 {
 	const struct sim_app *a = take(*state, everything)->sim.guest[1].app;
 
@@ -178,7 +179,7 @@ static void everything__its_applications__are_taken(void **state)
 	assert_int_equal(a[1].report_stop_ns, 3 * NS_PER_S);
 }
 
-static void events__of_any_order__are_sorted_and_equals_stay_in_the_files(void **state)
+RIG_TEST(events__of_any_order__are_sorted_and_equals_stay_in_the_files)
 {
 	const struct scenario *sc = take(*state, everything);
 
@@ -194,7 +195,7 @@ static void events__of_any_order__are_sorted_and_equals_stay_in_the_files(void *
 	assert_int_equal(sc->event[3].guest, 1);
 }
 
-static void sets__of_one_life__add_up_in_the_order_of_time(void **state)
+RIG_TEST(sets__of_one_life__add_up_in_the_order_of_time)
 {
 	const struct scenario *sc =
 		take(*state, "{\"guests\": [{\"name\": \"a\", \"weight\": 300}, {\"name\": \"b\"}],"
@@ -437,7 +438,7 @@ static void assert_refused(struct scenario *sc, const struct wrong *w)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)                                \
 	assert_refused(sc, &rows[i])
 
-static void refused__each_says_where_what_and_what_instead(void **state)
+RIG_TEST(refused__each_says_where_what_and_what_instead)
 {
 	REFUSED(*state, tops);
 	REFUSED(*state, hosts);
@@ -446,7 +447,7 @@ static void refused__each_says_where_what_and_what_instead(void **state)
 	REFUSED(*state, events);
 }
 
-static void too_many__guests_or_events__are_refused_and_the_most_taken(void **state)
+RIG_TEST(too_many__guests_or_events__are_refused_and_the_most_taken)
 {
 	struct conf_error e = { 0 };
 	size_t size = 1 << 16;
@@ -478,7 +479,7 @@ static void too_many__guests_or_events__are_refused_and_the_most_taken(void **st
 	free(text);
 }
 
-static void file__missing_or_wrong__is_said_by_its_name(void **state)
+RIG_TEST(file__missing_or_wrong__is_said_by_its_name)
 {
 	struct conf_error e = { 0 };
 	struct tmpdir dir;
@@ -494,7 +495,7 @@ static void file__missing_or_wrong__is_said_by_its_name(void **state)
 
 /* --- what we ship ----------------------------------------------------------------- */
 
-static void man_page__its_examples_are_good(void **state)
+RIG_TEST(man_page__its_examples_are_good)
 {
 	struct examples *ex = calloc(1, sizeof(*ex));
 
@@ -506,7 +507,7 @@ static void man_page__its_examples_are_good(void **state)
 	free(ex);
 }
 
-static void example_files__are_good(void **state)
+RIG_TEST(example_files__are_good)
 {
 	struct conf_error e = { 0 };
 	char path[256];
@@ -520,25 +521,4 @@ static void example_files__are_good(void **state)
 		scenario_free(*state);
 	}
 	globfree(&g);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(least__one_guest__the_rest_is_the_man_pages_defaults),
-		WITH(app__of_each_kind__has_the_papers_figures),
-		WITH(everything__given__is_taken),
-		WITH(everything__its_applications__are_taken),
-		WITH(events__of_any_order__are_sorted_and_equals_stay_in_the_files),
-		WITH(sets__of_one_life__add_up_in_the_order_of_time),
-		WITH(refused__each_says_where_what_and_what_instead),
-		WITH(too_many__guests_or_events__are_refused_and_the_most_taken),
-		WITH(file__missing_or_wrong__is_said_by_its_name),
-		WITH(man_page__its_examples_are_good),
-		WITH(example_files__are_good),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

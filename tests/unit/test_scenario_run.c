@@ -13,6 +13,7 @@
 #include "src/lab/record.h"
 #include "src/hv/backends.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 #define SERVER "{\"name\": \"server\", \"apps\": [{\"kind\": \"server\"}]}"
 #define BULK   "{\"name\": \"bulk\", \"apps\": [{\"kind\": \"sender\", \"size\": \"2MiB\"}]}"
@@ -115,7 +116,7 @@ static char *dump(struct fixture *f, const char *text)
 	return s;
 }
 
-static void same_file__gives_the_same_summary_and_another_seed_another(void **state)
+RIG_TEST(same_file__gives_the_same_summary_and_another_seed_another)
 {
 	static const char format[] =
 		"{\"duration\": \"2500ms\", \"series\": \"100ms\", \"seed\": %d, " PAIR ","
@@ -138,7 +139,7 @@ static void same_file__gives_the_same_summary_and_another_seed_another(void **st
 
 /* --- what is told is what happened ----------------------------------------------- */
 
-static void null__caps_nobody__and_all_that_was_sent_is_seen(void **state)
+RIG_TEST(null__caps_nobody__and_all_that_was_sent_is_seen)
 {
 	struct fixture *f = *state;
 
@@ -164,7 +165,7 @@ static void null__caps_nobody__and_all_that_was_sent_is_seen(void **state)
 	assert_int_equal(number(f, "guests.1.wrs"), number(f, "guests.1.true.apps.0.wrs"));
 }
 
-static void run__ends__at_the_tick_it_should(void **state)
+RIG_TEST(run__ends__at_the_tick_it_should)
 {
 	struct fixture *f = *state;
 
@@ -173,7 +174,7 @@ static void run__ends__at_the_tick_it_should(void **state)
 	assert_int_equal(number(f, "ticks"), 15);
 }
 
-static void freemarket__caps_the_sender__and_the_server_answers_sooner(void **state)
+RIG_TEST(freemarket__caps_the_sender__and_the_server_answers_sooner)
 {
 	struct fixture *f = *state;
 	double interfered;
@@ -195,7 +196,7 @@ static void freemarket__caps_the_sender__and_the_server_answers_sooner(void **st
 	assert_true(number(f, "guests.1.resos.overdraft") > 0);
 }
 
-static void latencies__as_reported__are_the_true_ones_unless_the_server_lies(void **state)
+RIG_TEST(latencies__as_reported__are_the_true_ones_unless_the_server_lies)
 {
 	struct fixture *f = *state;
 	double all;
@@ -214,7 +215,7 @@ static void latencies__as_reported__are_the_true_ones_unless_the_server_lies(voi
 }
 
 /* The daemon looks once a second for caps that others set. */
-static void cap__held_for_half_the_time__is_half_of_the_percentiles(void **state)
+RIG_TEST(cap__held_for_half_the_time__is_half_of_the_percentiles)
 {
 	struct fixture *f = *state;
 
@@ -231,7 +232,7 @@ static void cap__held_for_half_the_time__is_half_of_the_percentiles(void **state
 	assert_in_range((uint64_t)number(f, "guests.0.cpu_ns"), 580 * NS_PER_MS, 630 * NS_PER_MS);
 }
 
-static void series__of_100_ms__says_what_happened_in_each(void **state)
+RIG_TEST(series__of_100_ms__says_what_happened_in_each)
 {
 	struct fixture *f = *state;
 	double sum = 0, mtus = 0;
@@ -265,7 +266,7 @@ static void series__of_100_ms__says_what_happened_in_each(void **state)
 
 /* --- ablations --------------------------------------------------------------------- */
 
-static void blind__its_rings_are_not_seen__and_cpu_alone_is_charged(void **state)
+RIG_TEST(blind__its_rings_are_not_seen__and_cpu_alone_is_charged)
 {
 	struct fixture *f = *state;
 
@@ -276,7 +277,7 @@ static void blind__its_rings_are_not_seen__and_cpu_alone_is_charged(void **state
 	assert_true(number(f, "guests.0.resos.spent") <= 100000);
 }
 
-static void blind__for_seconds__its_counter_tells_when_and_the_others_nothing(void **state)
+RIG_TEST(blind__for_seconds__its_counter_tells_when_and_the_others_nothing)
 {
 	struct fixture *f = *state;
 
@@ -287,7 +288,7 @@ static void blind__for_seconds__its_counter_tells_when_and_the_others_nothing(vo
 	assert_true(json_is_null(at(f, "guests.1.diverged_at_s")));
 }
 
-static void swapped__the_other_one_is_capped(void **state)
+RIG_TEST(swapped__the_other_one_is_capped)
 {
 	struct fixture *f = *state;
 
@@ -296,7 +297,7 @@ static void swapped__the_other_one_is_capped(void **state)
 	assert_int_equal(number(f, "guests.0.cap.lowest"), 1);
 }
 
-static void observing__decides_and_sets_nothing(void **state)
+RIG_TEST(observing__decides_and_sets_nothing)
 {
 	struct fixture *f = *state;
 
@@ -309,7 +310,7 @@ static void observing__decides_and_sets_nothing(void **state)
 
 /* --- events ------------------------------------------------------------------------ */
 
-static void guest__destroyed_created_and_rebooted__is_counted_over_its_lives(void **state)
+RIG_TEST(guest__destroyed_created_and_rebooted__is_counted_over_its_lives)
 {
 	struct fixture *f = *state;
 	int i;
@@ -344,7 +345,7 @@ static void guest__destroyed_created_and_rebooted__is_counted_over_its_lives(voi
 	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 7900); /* both lives */
 }
 
-static void guest__of_later__comes_with_its_event(void **state)
+RIG_TEST(guest__of_later__comes_with_its_event)
 {
 	struct fixture *f = *state;
 
@@ -356,7 +357,7 @@ static void guest__of_later__comes_with_its_event(void **state)
 	assert_in_range((uint64_t)number(f, "guests.0.cpu_ns"), 490 * NS_PER_MS, 500 * NS_PER_MS);
 }
 
-static void guest__of_later__cannot_be_capped_or_released_before(void **state)
+RIG_TEST(guest__of_later__cannot_be_capped_or_released_before)
 {
 	struct fixture *f = *state;
 
@@ -368,7 +369,7 @@ static void guest__of_later__cannot_be_capped_or_released_before(void **state)
 	assert_non_null(strstr(text_at(f, "events.1.error"), "not there"));
 }
 
-static void policies__changed_twice_at_once__are_both_in_force_in_turn(void **state)
+RIG_TEST(policies__changed_twice_at_once__are_both_in_force_in_turn)
 {
 	struct fixture *f = *state;
 
@@ -384,7 +385,7 @@ static void policies__changed_twice_at_once__are_both_in_force_in_turn(void **st
 	assert_int_equal(number(f, "guests.1.series.cap.3"), 1);
 }
 
-static void guest__released_and_taken_back__is_capped_only_then(void **state)
+RIG_TEST(guest__released_and_taken_back__is_capped_only_then)
 {
 	struct fixture *f = *state;
 
@@ -400,7 +401,7 @@ static void guest__released_and_taken_back__is_capped_only_then(void **state)
 	assert_non_null(strstr(text_at(f, "events.3.error"), "not there"));
 }
 
-static void guests__paused_resumed_and_set__are_treated_so(void **state)
+RIG_TEST(guests__paused_resumed_and_set__are_treated_so)
 {
 	struct fixture *f = *state;
 
@@ -514,7 +515,7 @@ static void check_seen(struct fixture *f, struct prop *p, int step, int guests)
 	}
 }
 
-static void any_scenario__runs_the_same_twice_and_sees_no_more_than_there_is(void **state)
+RIG_TEST(any_scenario__runs_the_same_twice_and_sees_no_more_than_there_is)
 {
 	struct fixture *f = *state;
 	size_t size = 1 << 15;
@@ -550,7 +551,7 @@ static void any_scenario__runs_the_same_twice_and_sees_no_more_than_there_is(voi
 
 /* --- the life of a run ------------------------------------------------------------- */
 
-static void real_clock__runs_the_threads_for_as_long_as_it_says(void **state)
+RIG_TEST(real_clock__runs_the_threads_for_as_long_as_it_says)
 {
 	struct fixture *f = *state;
 
@@ -565,7 +566,7 @@ static void real_clock__runs_the_threads_for_as_long_as_it_says(void **state)
 	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 500);
 }
 
-static void signal__during_a_run__ends_it_and_the_summary_says_so(void **state)
+RIG_TEST(signal__during_a_run__ends_it_and_the_summary_says_so)
 {
 	struct fixture *f = *state;
 	sigset_t term, old;
@@ -580,7 +581,7 @@ static void signal__during_a_run__ends_it_and_the_summary_says_so(void **state)
 	assert_int_equal(number(f, "ticks"), 0);
 }
 
-static void no_directory__for_its_files__is_said_with_the_remedy(void **state)
+RIG_TEST(no_directory__for_its_files__is_said_with_the_remedy)
 {
 	static const char text[] = "{" PAIR "}";
 	struct fixture *f = *state;
@@ -596,11 +597,10 @@ static void no_directory__for_its_files__is_said_with_the_remedy(void **state)
 
 /* --- quantiles ------------------------------------------------------------------- */
 
-static void held__figures__count_by_the_time_they_were_held(void **state)
+TEST(held__figures__count_by_the_time_they_were_held)
 {
 	struct held_list l = { 0 };
 
-	(void)state;
 	assert_int_equal(held_quantile(&l, 500), 0);
 	held_add(&l, 100, 50);
 	held_add(&l, 100, 40);
@@ -618,36 +618,4 @@ static void held__figures__count_by_the_time_they_were_held(void **state)
 	assert_int_equal(held_quantile(&l, 51), 100);
 	assert_int_equal(held_quantile(&l, 1000), 100);
 	free(l.at);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(same_file__gives_the_same_summary_and_another_seed_another),
-		WITH(null__caps_nobody__and_all_that_was_sent_is_seen),
-		WITH(run__ends__at_the_tick_it_should),
-		WITH(freemarket__caps_the_sender__and_the_server_answers_sooner),
-		WITH(latencies__as_reported__are_the_true_ones_unless_the_server_lies),
-		WITH(cap__held_for_half_the_time__is_half_of_the_percentiles),
-		WITH(series__of_100_ms__says_what_happened_in_each),
-		WITH(blind__its_rings_are_not_seen__and_cpu_alone_is_charged),
-		WITH(blind__for_seconds__its_counter_tells_when_and_the_others_nothing),
-		WITH(swapped__the_other_one_is_capped),
-		WITH(observing__decides_and_sets_nothing),
-		WITH(guest__destroyed_created_and_rebooted__is_counted_over_its_lives),
-		WITH(guest__of_later__comes_with_its_event),
-		WITH(guest__of_later__cannot_be_capped_or_released_before),
-		WITH(policies__changed_twice_at_once__are_both_in_force_in_turn),
-		WITH(guest__released_and_taken_back__is_capped_only_then),
-		WITH(guests__paused_resumed_and_set__are_treated_so),
-		WITH(any_scenario__runs_the_same_twice_and_sees_no_more_than_there_is),
-		WITH(real_clock__runs_the_threads_for_as_long_as_it_says),
-		WITH(signal__during_a_run__ends_it_and_the_summary_says_so),
-		WITH(no_directory__for_its_files__is_said_with_the_remedy),
-		cmocka_unit_test(held__figures__count_by_the_time_they_were_held),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

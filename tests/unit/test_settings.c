@@ -7,6 +7,7 @@
 
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"
+#include "tests/unit/unit.h"
 
 #define LINK  "{\"name\": \"ib0\", \"rate\": \"10Gbit/s\"}"
 #define LINKS "\"links\": [" LINK "]"
@@ -33,7 +34,7 @@ static void take(struct daemon_conf *c, const char *text)
 
 /* --- what is taken --------------------------------------------------------------- */
 
-static void least__one_link__the_rest_is_the_man_pages_defaults(void **state)
+RIG_TEST(least__one_link__the_rest_is_the_man_pages_defaults)
 {
 	struct daemon_conf *c = *state;
 
@@ -71,7 +72,7 @@ static void least__one_link__the_rest_is_the_man_pages_defaults(void **state)
 	assert_int_equal(c->crosscheck.floor, 0);
 }
 
-static void all_keys__given__are_taken(void **state)
+RIG_TEST(all_keys__given__are_taken)
 {
 	struct daemon_conf *c = *state;
 
@@ -114,7 +115,7 @@ static void all_keys__given__are_taken(void **state)
 	assert_int_equal(c->guest[0].sla.base_dev_ns, 900);
 }
 
-static void counters_and_cross_check__given__are_taken(void **state)
+RIG_TEST(counters_and_cross_check__given__are_taken)
 {
 	struct daemon_conf *c = *state;
 
@@ -133,7 +134,7 @@ static void counters_and_cross_check__given__are_taken(void **state)
 	assert_int_equal(settings_guest(c, "db", "-")->counter.name.kind, COUNTER_NONE);
 }
 
-static void ends_of_ranges__are_taken(void **state)
+RIG_TEST(ends_of_ranges__are_taken)
 {
 	static const char *const good[] = {
 		"{\"interval\": \"100us\", " LINKS "}",
@@ -173,7 +174,7 @@ static void ends_of_ranges__are_taken(void **state)
 		take(*state, good[i]);
 }
 
-static void eight_links__are_taken_and_a_ninth_is_refused(void **state)
+RIG_TEST(eight_links__are_taken_and_a_ninth_is_refused)
 {
 	struct conf_error e = { 0 };
 	char text[1024];
@@ -195,7 +196,7 @@ static void eight_links__are_taken_and_a_ninth_is_refused(void **state)
 	assert_non_null(strstr(e.text, "1 to 8"));
 }
 
-static void guests_256__are_taken_and_one_more_is_refused(void **state)
+RIG_TEST(guests_256__are_taken_and_one_more_is_refused)
 {
 	struct conf_error e = { 0 };
 	static char text[16384];
@@ -218,7 +219,7 @@ static void guests_256__are_taken_and_one_more_is_refused(void **state)
 
 /* --- guests ---------------------------------------------------------------------- */
 
-static void guest__leaves_things_out__takes_them_from_default_wherever_that_stands(void **state)
+RIG_TEST(guest__leaves_things_out__takes_them_from_default_wherever_that_stands)
 {
 	struct daemon_conf *c = *state;
 	const struct guest_conf *g;
@@ -234,7 +235,7 @@ static void guest__leaves_things_out__takes_them_from_default_wherever_that_stan
 	assert_int_equal(settings_guest(c, "db", "-")->link, 0);
 }
 
-static void guest__leaves_out_part_of_its_promise__takes_it_from_default(void **state)
+RIG_TEST(guest__leaves_out_part_of_its_promise__takes_it_from_default)
 {
 	struct daemon_conf *c = *state;
 	const struct guest_conf *g;
@@ -250,7 +251,7 @@ static void guest__leaves_out_part_of_its_promise__takes_it_from_default(void **
 }
 
 /* Objects that hold more than settings, such as a guest of a scenario. */
-static void bind_guest__further_keys__are_left_to_the_caller(void **state)
+RIG_TEST(bind_guest__further_keys__are_left_to_the_caller)
 {
 	static const char *const also[] = { "apps", NULL };
 	static const char text[] = "{\"apps\": [], \"weight\": 7, \"sla\": {\"tolerance\": 1}}";
@@ -258,7 +259,6 @@ static void bind_guest__further_keys__are_left_to_the_caller(void **state)
 	struct guest_conf g;
 	struct conf_doc d;
 
-	(void)state;
 	assert_int_equal(conf_parse(&d, "f", text, strlen(text), &e), 0);
 	settings_guest_default(&g);
 	assert_int_equal(settings_bind_guest(&d, "", d.root, NULL, &g, &e), -EINVAL);
@@ -270,7 +270,7 @@ static void bind_guest__further_keys__are_left_to_the_caller(void **state)
 	conf_free(&d);
 }
 
-static void guest__found_by_name_or_uuid_and_default_otherwise(void **state)
+RIG_TEST(guest__found_by_name_or_uuid_and_default_otherwise)
 {
 	static const char uuid[] = "0a1b2c3d-0000-1111-2222-333344445555";
 	struct daemon_conf *c = *state;
@@ -417,7 +417,7 @@ static const struct refusal {
 	{ "{" LINKS ",\n \"limits\": {\"heap\": 1}}", "f:2:13: ", "heap", "\"pages\"" },
 };
 
-static void refused__each_says_where_what_and_what_instead(void **state)
+RIG_TEST(refused__each_says_where_what_and_what_instead)
 {
 	int wrong = 0;
 
@@ -437,7 +437,7 @@ static void refused__each_says_where_what_and_what_instead(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-static void paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones(void **state)
+RIG_TEST(paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones)
 {
 	static const char *const keys[] = { "socket", "lock_file", "state_dir", "policy_file" };
 	struct daemon_conf *c = *state;
@@ -461,7 +461,7 @@ static void paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones(void 
 
 /* --- files ------------------------------------------------------------------------------ */
 
-static void file__missing__is_said_by_name(void **state)
+RIG_TEST(file__missing__is_said_by_name)
 {
 	struct conf_error e = { 0 };
 
@@ -469,7 +469,7 @@ static void file__missing__is_said_by_name(void **state)
 	assert_non_null(strstr(e.text, "/nowhere/resexd.json: "));
 }
 
-static void file__malformed__is_said_with_its_name_line_and_column(void **state)
+RIG_TEST(file__malformed__is_said_with_its_name_line_and_column)
 {
 	struct conf_error e = { 0 };
 	struct tmpdir d;
@@ -492,7 +492,7 @@ static int reload(const struct daemon_conf *was, struct tmpdir *d, const char *t
 	return settings_reload(conf, was, tmp_at(d, "c.json"), e);
 }
 
-static void reload__what_may_change__is_taken(void **state)
+RIG_TEST(reload__what_may_change__is_taken)
 {
 	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
 	struct conf_error e = { 0 };
@@ -517,7 +517,7 @@ static void reload__what_may_change__is_taken(void **state)
 	free(conf);
 }
 
-static void reload__what_may_not__is_refused_by_its_name(void **state)
+RIG_TEST(reload__what_may_not__is_refused_by_its_name)
 {
 	static const char *const rows[][2] = {
 		{ "interval", "{" LINKS ",\n\"interval\": \"2ms\"}" },
@@ -560,7 +560,7 @@ static void reload__what_may_not__is_refused_by_its_name(void **state)
 }
 
 /* That there is none may be said or not; a port's number may begin with 0. */
-static void reload__links_counter_in_other_words__is_taken(void **state)
+RIG_TEST(reload__links_counter_in_other_words__is_taken)
 {
 	static const char *const rows[][2] = {
 		{ "", ", \"counter\": \"none\"" },
@@ -587,7 +587,7 @@ static void reload__links_counter_in_other_words__is_taken(void **state)
 	free(conf);
 }
 
-static void reload__key_left_out_that_was_there__is_refused_too(void **state)
+RIG_TEST(reload__key_left_out_that_was_there__is_refused_too)
 {
 	struct daemon_conf *was = *state, *conf = calloc(1, sizeof(*conf));
 	struct conf_error e = { 0 };
@@ -602,7 +602,7 @@ static void reload__key_left_out_that_was_there__is_refused_too(void **state)
 	free(conf);
 }
 
-static void example_files__are_good(void **state)
+RIG_TEST(example_files__are_good)
 {
 	static const char *const files[] = { "etc/resexd.json" };
 	struct conf_error e = { 0 };
@@ -613,7 +613,7 @@ static void example_files__are_good(void **state)
 			fail_msg("%s", e.text);
 }
 
-static void man_page__its_examples_are_good(void **state)
+RIG_TEST(man_page__its_examples_are_good)
 {
 	struct daemon_conf *c = *state;
 	struct examples ex;
@@ -632,34 +632,4 @@ static void man_page__its_examples_are_good(void **state)
 	assert_int_equal(settings_guest(c, "trading", "-")->sla.base_io_ns, 130000);
 	assert_int_equal(settings_guest(c, "backup", "-")->max_cap, 0);
 	assert_true(settings_guest(c, "backup", "-")->exempt);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH(least__one_link__the_rest_is_the_man_pages_defaults),
-		WITH(all_keys__given__are_taken),
-		WITH(counters_and_cross_check__given__are_taken),
-		WITH(ends_of_ranges__are_taken),
-		WITH(eight_links__are_taken_and_a_ninth_is_refused),
-		WITH(guests_256__are_taken_and_one_more_is_refused),
-		WITH(guest__leaves_things_out__takes_them_from_default_wherever_that_stands),
-		WITH(guest__leaves_out_part_of_its_promise__takes_it_from_default),
-		WITH(bind_guest__further_keys__are_left_to_the_caller),
-		WITH(guest__found_by_name_or_uuid_and_default_otherwise),
-		WITH(refused__each_says_where_what_and_what_instead),
-		WITH(paths_as_long_as_a_socket_may_be__are_taken_and_no_longer_ones),
-		WITH(file__missing__is_said_by_name),
-		WITH(file__malformed__is_said_with_its_name_line_and_column),
-		WITH(reload__what_may_change__is_taken),
-		WITH(reload__what_may_not__is_refused_by_its_name),
-		WITH(reload__links_counter_in_other_words__is_taken),
-		WITH(reload__key_left_out_that_was_there__is_refused_too),
-		WITH(example_files__are_good),
-		WITH(man_page__its_examples_are_good),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 static struct sim_conf one_guest(enum sim_app_kind kind)
 {
@@ -25,25 +26,23 @@ static struct sim_conf one_guest(enum sim_app_kind kind)
 
 /* --- the demo: from the model alone --- */
 
-static void server__alone__answers_in_209_us(void **state)
+TEST(server__alone__answers_in_209_us)
 {
 	struct sim_conf c = one_guest(SIM_APP_SERVER);
 	struct sim_host *h = host_open(&c);
 	struct sim_truth t = did(h, SERVER, 100 * MS, 1 * S);
 
-	(void)state;
 	assert_near(mean_latency(&t), 209000, 200);
 	assert_int_equal(t.cpu_ns, 900 * MS); /* it polls */
 	sim_close(h);
 }
 
-static void server__beside_a_bulk_sender__is_at_least_a_quarter_slower(void **state)
+TEST(server__beside_a_bulk_sender__is_at_least_a_quarter_slower)
 {
 	struct sim_conf c;
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	sim_conf_demo(&c);
 	h = host_open(&c);
 	t = did(h, SERVER, 100 * MS, 1 * S);
@@ -58,13 +57,12 @@ static uint64_t paper_resos(const struct sim_truth *t)
 	return t->mtus + t->cpu_ns / 10000;
 }
 
-static void bulk__beside_the_server__burns_911_resos_a_ms(void **state)
+TEST(bulk__beside_the_server__burns_911_resos_a_ms)
 {
 	struct sim_conf c;
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	sim_conf_demo(&c);
 	h = host_open(&c);
 	t = did(h, BULK, 100 * MS, 2100 * MS);
@@ -74,7 +72,7 @@ static void bulk__beside_the_server__burns_911_resos_a_ms(void **state)
 	sim_close(h);
 }
 
-static void bulk__has_spent_nine_tenths_of_its_share__617_ms_into_the_epoch(void **state)
+TEST(bulk__has_spent_nine_tenths_of_its_share__617_ms_into_the_epoch)
 {
 	uint64_t share = (100000 * 2 + 1048576) / 2;
 	struct sim_conf c;
@@ -82,7 +80,6 @@ static void bulk__has_spent_nine_tenths_of_its_share__617_ms_into_the_epoch(void
 	struct sim_truth t;
 	int64_t now = 0;
 
-	(void)state;
 	sim_conf_demo(&c);
 	h = host_open(&c);
 	do {
@@ -155,11 +152,10 @@ static bool conserved(struct sim_host *h, const struct sim_conf *c, int64_t now)
 	return true;
 }
 
-static void any_host__any_caps__neither_link_nor_cpus_give_more_than_they_have(void **state)
+TEST(any_host__any_caps__neither_link_nor_cpus_give_more_than_they_have)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint32_t round = 0; round < 40; round++) {
 		struct sim_conf c;
@@ -176,13 +172,12 @@ static void any_host__any_caps__neither_link_nor_cpus_give_more_than_they_have(v
 	}
 }
 
-static void two_deep_senders__of_unequal_messages__share_the_link_equally(void **state)
+TEST(two_deep_senders__of_unequal_messages__share_the_link_equally)
 {
 	struct sim_conf c;
 	struct sim_host *h;
 	struct sim_truth a, b;
 
-	(void)state;
 	sim_conf_demo(&c);
 	for (uint32_t i = 0; i < 2; i++) {
 		c.guest[i].app[0] = c.guest[BULK].app[0];
@@ -200,12 +195,11 @@ static void two_deep_senders__of_unequal_messages__share_the_link_equally(void *
 
 /* --- the same seed, the same run --- */
 
-static void seed__same_or_other__gives_the_same_run_or_another(void **state)
+TEST(seed__same_or_other__gives_the_same_run_or_another)
 {
 	struct sim_truth t[3];
 	struct sim_conf c;
 
-	(void)state;
 	sim_conf_demo(&c);
 	for (uint32_t i = 0; i < 3; i++) {
 		struct sim_host *h;
@@ -226,12 +220,11 @@ static void seed__same_or_other__gives_the_same_run_or_another(void **state)
 
 /* --- what a cap does --- */
 
-static void cap__any__is_the_share_of_cpu_a_busy_guest_gets(void **state)
+TEST(cap__any__is_the_share_of_cpu_a_busy_guest_gets)
 {
 	static const uint32_t caps[] = { 1, 2, 3, 7, 25, 50, 99, 100 };
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 		struct sim_host *h = host_open(&c);
 		struct sim_truth t;
@@ -243,13 +236,12 @@ static void cap__any__is_the_share_of_cpu_a_busy_guest_gets(void **state)
 	}
 }
 
-static void cap__of_a_guest_with_more_vcpus__is_of_all_together(void **state)
+TEST(cap__of_a_guest_with_more_vcpus__is_of_all_together)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	c.guest[0].vcpus = 4;
 	c.guest[0].apps = 3;
 	c.guest[0].app[1] = c.guest[0].app[2] = c.guest[0].app[0];
@@ -262,13 +254,12 @@ static void cap__of_a_guest_with_more_vcpus__is_of_all_together(void **state)
 	sim_close(h);
 }
 
-static void cap__first__acts_at_once(void **state)
+TEST(cap__first__acts_at_once)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h = host_open(&c);
 	struct sim_truth t;
 
-	(void)state;
 	run_to(h, 103 * MS);
 	set_cap(h, 0, 20);
 	t = did(h, 0, 103 * MS, 105 * MS);
@@ -280,13 +271,12 @@ static void cap__first__acts_at_once(void **state)
 	sim_close(h);
 }
 
-static void cap__changed__acts_at_the_next_refill(void **state)
+TEST(cap__changed__acts_at_the_next_refill)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h = host_open(&c);
 	struct sim_truth t;
 
-	(void)state;
 	set_cap(h, 0, 20);
 	run_to(h, 104 * MS); /* refills at whole 10 ms; it is parked since 102 ms */
 	set_cap(h, 0, 80);
@@ -297,13 +287,12 @@ static void cap__changed__acts_at_the_next_refill(void **state)
 	sim_close(h);
 }
 
-static void cap__taken_away__unparks_at_once(void **state)
+TEST(cap__taken_away__unparks_at_once)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h = host_open(&c);
 	struct sim_truth t;
 
-	(void)state;
 	set_cap(h, 0, 20);
 	run_to(h, 104 * MS);
 	set_cap(h, 0, 0);
@@ -312,13 +301,12 @@ static void cap__taken_away__unparks_at_once(void **state)
 	sim_close(h);
 }
 
-static void budget__not_used__is_not_saved_up(void **state)
+TEST(budget__not_used__is_not_saved_up)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	c.guest[0].app[0].start_ns = 995 * MS;
 	h = host_open(&c);
 	set_cap(h, 0, 20);
@@ -329,13 +317,12 @@ static void budget__not_used__is_not_saved_up(void **state)
 	sim_close(h);
 }
 
-static void small_cap__overruns_by_half_a_ms__and_pays_it_back(void **state)
+TEST(small_cap__overruns_by_half_a_ms__and_pays_it_back)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h = host_open(&c);
 	struct sim_truth t;
 
-	(void)state;
 	set_cap(h, 0, 1); /* 100 us in each 10 ms, but it cannot run for less than 500 us */
 	t = did(h, 0, 0, 1 * MS);
 	assert_int_equal(t.cpu_ns, MS / 2);
@@ -346,13 +333,12 @@ static void small_cap__overruns_by_half_a_ms__and_pays_it_back(void **state)
 	sim_close(h);
 }
 
-static void small_cap__of_two_vcpus__is_all_taken_by_the_first(void **state)
+TEST(small_cap__of_two_vcpus__is_all_taken_by_the_first)
 {
 	struct sim_conf c = one_guest(SIM_APP_BURNER);
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	c.guest[0].vcpus = 2;
 	c.guest[0].apps = 2;
 	c.guest[0].app[1] = c.guest[0].app[0];
@@ -364,13 +350,12 @@ static void small_cap__of_two_vcpus__is_all_taken_by_the_first(void **state)
 }
 
 /* A sender that is parked posts nothing, so with one message outstanding a cap bites. */
-static void cap__on_a_sender_with_one_message_outstanding__cuts_what_it_sends(void **state)
+TEST(cap__on_a_sender_with_one_message_outstanding__cuts_what_it_sends)
 {
 	struct sim_conf c;
 	struct sim_host *h;
 	struct sim_truth uncapped, capped, server;
 
-	(void)state;
 	sim_conf_demo(&c);
 	h = host_open(&c);
 	uncapped = did(h, BULK, 0, 1 * S);
@@ -391,13 +376,12 @@ static void cap__on_a_sender_with_one_message_outstanding__cuts_what_it_sends(vo
  * What a cap cannot do: in the half ms that it runs, a sender with a deep
  * queue posts more than the link sends until it runs again.
  */
-static void cap__on_a_sender_with_a_deep_queue__does_not_cut_what_it_sends(void **state)
+TEST(cap__on_a_sender_with_a_deep_queue__does_not_cut_what_it_sends)
 {
 	struct sim_conf c;
 	struct sim_host *h;
 	struct sim_truth uncapped, capped;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].app[0].depth = 16;
 	h = host_open(&c);
@@ -409,13 +393,12 @@ static void cap__on_a_sender_with_a_deep_queue__does_not_cut_what_it_sends(void 
 	sim_close(h);
 }
 
-static void parked_sender__has_its_posted_messages_sent(void **state)
+TEST(parked_sender__has_its_posted_messages_sent)
 {
 	struct sim_conf c = one_guest(SIM_APP_SENDER);
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	c.guest[0].app[0].depth = 4;
 	h = host_open(&c);
 	set_cap(h, 0, 1);
@@ -428,13 +411,12 @@ static void parked_sender__has_its_posted_messages_sent(void **state)
 
 /* --- applications --- */
 
-static void server__requests__leave_no_time_between_them(void **state)
+TEST(server__requests__leave_no_time_between_them)
 {
 	struct sim_conf c;
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	sim_conf_demo(&c);
 	h = host_open(&c);
 	set_cap(h, SERVER, 40); /* parked or not */
@@ -460,13 +442,12 @@ static void see(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns)
 	s->app = app;
 }
 
-static void observer__of_requests__hears_of_each_with_its_true_latency(void **state)
+TEST(observer__of_requests__hears_of_each_with_its_true_latency)
 {
 	struct seen s = { .guest = 99 };
 	struct sim_conf c;
 	struct sim_host *h;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[SERVER].apps = 2;
 	c.guest[SERVER].app[1] = c.guest[SERVER].app[0];
@@ -482,13 +463,12 @@ static void observer__of_requests__hears_of_each_with_its_true_latency(void **st
 	sim_close(h);
 }
 
-static void tasks__on_one_vcpu__run_at_half_speed(void **state)
+TEST(tasks__on_one_vcpu__run_at_half_speed)
 {
 	struct sim_conf c = one_guest(SIM_APP_SERVER);
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	c.guest[0].apps = 2;
 	c.guest[0].app[1] =
 		(struct sim_app){ .kind = SIM_APP_BURNER, .start_ns = 1 * S, .stop_ns = 2 * S };
@@ -503,12 +483,11 @@ static void tasks__on_one_vcpu__run_at_half_speed(void **state)
 	sim_close(h);
 }
 
-static void task__joined_by_another_in_mid_step__slows_down_from_there(void **state)
+TEST(task__joined_by_another_in_mid_step__slows_down_from_there)
 {
 	struct sim_conf c = one_guest(SIM_APP_SERVER);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].apps = 2;
 	c.guest[0].app[1] =
 		(struct sim_app){ .kind = SIM_APP_BURNER, .start_ns = 50000, .stop_ns = 250000 };
@@ -522,12 +501,11 @@ static void task__joined_by_another_in_mid_step__slows_down_from_there(void **st
 	sim_close(h);
 }
 
-static void sender__with_a_start_and_a_stop__sends_only_between(void **state)
+TEST(sender__with_a_start_and_a_stop__sends_only_between)
 {
 	struct sim_conf c = one_guest(SIM_APP_SENDER);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].start_ns = 100 * MS;
 	c.guest[0].app[0].stop_ns = 200 * MS;
 	h = host_open(&c);
@@ -541,13 +519,12 @@ static void sender__with_a_start_and_a_stop__sends_only_between(void **state)
 
 /* --- guests come and go --- */
 
-static void guest__destroyed_and_rebooted__begins_anew_with_a_new_id(void **state)
+TEST(guest__destroyed_and_rebooted__begins_anew_with_a_new_id)
 {
 	struct sim_truth before, after;
 	struct sim_conf c;
 	struct sim_host *h;
 
-	(void)state;
 	sim_conf_demo(&c);
 	h = host_open(&c);
 	assert_int_equal(sim_domid(h, BULK), 2);
@@ -568,37 +545,4 @@ static void guest__destroyed_and_rebooted__begins_anew_with_a_new_id(void **stat
 	assert_near(truth(h, BULK).wrs, before.wrs, 2);
 	assert_int_equal(sim_reboot(h, 2), -ENOENT);
 	sim_close(h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(server__alone__answers_in_209_us),
-		cmocka_unit_test(server__beside_a_bulk_sender__is_at_least_a_quarter_slower),
-		cmocka_unit_test(bulk__beside_the_server__burns_911_resos_a_ms),
-		cmocka_unit_test(bulk__has_spent_nine_tenths_of_its_share__617_ms_into_the_epoch),
-		cmocka_unit_test(
-			any_host__any_caps__neither_link_nor_cpus_give_more_than_they_have),
-		cmocka_unit_test(two_deep_senders__of_unequal_messages__share_the_link_equally),
-		cmocka_unit_test(seed__same_or_other__gives_the_same_run_or_another),
-		cmocka_unit_test(cap__any__is_the_share_of_cpu_a_busy_guest_gets),
-		cmocka_unit_test(cap__of_a_guest_with_more_vcpus__is_of_all_together),
-		cmocka_unit_test(cap__first__acts_at_once),
-		cmocka_unit_test(cap__changed__acts_at_the_next_refill),
-		cmocka_unit_test(cap__taken_away__unparks_at_once),
-		cmocka_unit_test(budget__not_used__is_not_saved_up),
-		cmocka_unit_test(small_cap__overruns_by_half_a_ms__and_pays_it_back),
-		cmocka_unit_test(small_cap__of_two_vcpus__is_all_taken_by_the_first),
-		cmocka_unit_test(cap__on_a_sender_with_one_message_outstanding__cuts_what_it_sends),
-		cmocka_unit_test(cap__on_a_sender_with_a_deep_queue__does_not_cut_what_it_sends),
-		cmocka_unit_test(parked_sender__has_its_posted_messages_sent),
-		cmocka_unit_test(server__requests__leave_no_time_between_them),
-		cmocka_unit_test(observer__of_requests__hears_of_each_with_its_true_latency),
-		cmocka_unit_test(tasks__on_one_vcpu__run_at_half_speed),
-		cmocka_unit_test(task__joined_by_another_in_mid_step__slows_down_from_there),
-		cmocka_unit_test(sender__with_a_start_and_a_stop__sends_only_between),
-		cmocka_unit_test(guest__destroyed_and_rebooted__begins_anew_with_a_new_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

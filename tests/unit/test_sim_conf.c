@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 /* One 32-bit or 64-bit field of the demo's host: its range, and where it stands. */
 struct figure {
@@ -83,9 +84,8 @@ static bool may_be_all(const struct figure *f)
 	       strcmp(f->field, "apps") != 0 && strcmp(f->field, "kind") != 0;
 }
 
-static void figure__at_either_end__is_taken(void **state)
+TEST(figure__at_either_end__is_taken)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		struct sim_conf least = with(&figures[i], figures[i].min);
 		struct sim_conf most = with(&figures[i], figures[i].max);
@@ -116,9 +116,8 @@ static void assert_refused(const struct figure *f, int64_t v)
 	assert_null(h);
 }
 
-static void figure__beyond_either_end__is_refused_by_name(void **state)
+TEST(figure__beyond_either_end__is_refused_by_name)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		/* Unsigned fields turn -1 into their largest value. */
 		assert_refused(&figures[i], figures[i].min - 1);
@@ -126,12 +125,11 @@ static void figure__beyond_either_end__is_refused_by_name(void **state)
 	}
 }
 
-static void range__of_a_number__is_told(void **state)
+TEST(range__of_a_number__is_told)
 {
 	struct sim_conf_error e;
 	struct sim_conf c;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].app[0].qps = 65;
 	assert_int_equal(sim_conf_check(&c, &e), -EINVAL);
@@ -142,12 +140,11 @@ static void range__of_a_number__is_told(void **state)
 	assert_string_equal(e.range, "256, 512, 1024, 2048 or 4096; at most 1024");
 }
 
-static void burst__is_looked_at_in_open_loop_only(void **state)
+TEST(burst__is_looked_at_in_open_loop_only)
 {
 	struct sim_conf_error e;
 	struct sim_conf c;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].app[0].burst = 1025;
 	assert_int_equal(sim_conf_check(&c, &e), 0);
@@ -160,12 +157,11 @@ static void burst__is_looked_at_in_open_loop_only(void **state)
 	assert_int_equal(sim_conf_check(&c, &e), -EINVAL);
 }
 
-static void rings__that_fill_the_registry__are_the_most_there_may_be(void **state)
+TEST(rings__that_fill_the_registry__are_the_most_there_may_be)
 {
 	struct sim_conf_error e;
 	struct sim_conf c;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].apps = SIM_APPS_MAX;
 	for (uint32_t i = 0; i < SIM_APPS_MAX; i++) {
@@ -181,12 +177,11 @@ static void rings__that_fill_the_registry__are_the_most_there_may_be(void **stat
 	assert_int_equal(e.guest, BULK);
 }
 
-static void other_mistakes__are_refused_by_name(void **state)
+TEST(other_mistakes__are_refused_by_name)
 {
 	static const char *const fields[] = { "mtu",  "name",	 "name",    "stop_ns",
 					      "name", "swapped", "swapped", "op" };
 
-	(void)state;
 	for (int how = 0; how < 8; how++) {
 		struct sim_conf_error e;
 		struct sim_conf c;
@@ -221,18 +216,4 @@ static void other_mistakes__are_refused_by_name(void **state)
 		assert_int_equal(sim_conf_check(&c, &e), -EINVAL);
 		assert_string_equal(e.field, fields[how]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(figure__at_either_end__is_taken),
-		cmocka_unit_test(figure__beyond_either_end__is_refused_by_name),
-		cmocka_unit_test(range__of_a_number__is_told),
-		cmocka_unit_test(burst__is_looked_at_in_open_loop_only),
-		cmocka_unit_test(rings__that_fill_the_registry__are_the_most_there_may_be),
-		cmocka_unit_test(other_mistakes__are_refused_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "ibmon/scan.h"
 #include "src/hv/backends.h"
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
 	struct sim_host *sim;
@@ -92,11 +93,10 @@ static void assert_counted(struct fixture *f)
 	assert_int_equal(f->sum.lost, 0);
 }
 
-static void each_op__over_several_queue_pairs__is_counted_exactly(void **state)
+TEST(each_op__over_several_queue_pairs__is_counted_exactly)
 {
 	static const enum sample_op ops[] = { OP_SEND, OP_WRITE, OP_READ };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct sim_conf c;
 		struct fixture f;
@@ -119,12 +119,11 @@ static void each_op__over_several_queue_pairs__is_counted_exactly(void **state)
 }
 
 /* A sender that is short of CPU would else serve the first alone. */
-static void queue_pairs__of_a_sender__are_served_in_turn(void **state)
+TEST(queue_pairs__of_a_sender__are_served_in_turn)
 {
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guests = 1;
 	c.guest[0] = c.guest[BULK];
@@ -142,13 +141,12 @@ static void queue_pairs__of_a_sender__are_served_in_turn(void **state)
 }
 
 /* Rings of 64 slots go round within a sample: how many and how much stay exact. */
-static void reads__lapped_between_samples__are_charged_exactly(void **state)
+TEST(reads__lapped_between_samples__are_charged_exactly)
 {
 	struct sim_conf c;
 	struct sim_truth t;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guests = 1;
 	c.guest[0] = c.guest[BULK];
@@ -167,14 +165,13 @@ static void reads__lapped_between_samples__are_charged_exactly(void **state)
 	close_all(&f);
 }
 
-static void latencies__of_two_servers__are_heard_as_they_were(void **state)
+TEST(latencies__of_two_servers__are_heard_as_they_were)
 {
 	struct sim_truth before, t;
 	uint64_t io = 0;
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[0].apps = 2;
 	c.guest[0].vcpus = 2;
@@ -200,12 +197,11 @@ static void latencies__of_two_servers__are_heard_as_they_were(void **state)
 	close_all(&f);
 }
 
-static void guest__with_256_queue_pairs__shows_them_all(void **state)
+TEST(guest__with_256_queue_pairs__shows_them_all)
 {
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guests = 1;
 	c.guest[0] = c.guest[BULK];
@@ -222,17 +218,4 @@ static void guest__with_256_queue_pairs__shows_them_all(void **state)
 	assert_counted(&f);
 	assert_true(f.sum.wrs > 5000 && f.sum.bytes_recv > 0);
 	close_all(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_op__over_several_queue_pairs__is_counted_exactly),
-		cmocka_unit_test(queue_pairs__of_a_sender__are_served_in_turn),
-		cmocka_unit_test(reads__lapped_between_samples__are_charged_exactly),
-		cmocka_unit_test(latencies__of_two_servers__are_heard_as_they_were),
-		cmocka_unit_test(guest__with_256_queue_pairs__shows_them_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

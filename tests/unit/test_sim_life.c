@@ -11,6 +11,7 @@
 #include "src/hv/hv.h"
 #include "src/hv/backends.h"
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
 	struct sim_host *sim;
@@ -81,14 +82,13 @@ static uint32_t rings_shown(struct fixture *f, uint32_t guest)
 
 /* --- guests that come later --- */
 
-static void guest__that_comes_later__is_made_when_asked_for(void **state)
+TEST(guest__that_comes_later__is_made_when_asked_for)
 {
 	struct hv_dom dom[4];
 	struct sim_conf c;
 	struct fixture f;
 	char name[64];
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[SERVER].later = true;
 	open_with(&f, &c);
@@ -110,12 +110,11 @@ static void guest__that_comes_later__is_made_when_asked_for(void **state)
 	close_all(&f);
 }
 
-static void guest__destroyed__can_be_made_again(void **state)
+TEST(guest__destroyed__can_be_made_again)
 {
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	open_with(&f, &c);
 	run_to(f.sim, 10 * MS);
@@ -127,13 +126,12 @@ static void guest__destroyed__can_be_made_again(void **state)
 	close_all(&f);
 }
 
-static void host__of_64_guests_on_8_links__runs(void **state)
+TEST(host__of_64_guests_on_8_links__runs)
 {
 	struct hv_dom dom[70];
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.links = SIM_LINKS_MAX;
 	for (uint32_t i = 1; i < c.links; i++)
@@ -160,13 +158,12 @@ static void host__of_64_guests_on_8_links__runs(void **state)
 
 /* --- an operator's own cap --- */
 
-static void cap__of_the_operator__is_in_force_from_boot(void **state)
+TEST(cap__of_the_operator__is_in_force_from_boot)
 {
 	struct hv_sched_params p;
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].cap = 30;
 	open_with(&f, &c);
@@ -186,12 +183,11 @@ static void cap__of_the_operator__is_in_force_from_boot(void **state)
 
 /* --- ablations --- */
 
-static void blind__guest__shows_its_latencies_and_no_rings(void **state)
+TEST(blind__guest__shows_its_latencies_and_no_rings)
 {
 	struct sim_conf c;
 	struct fixture f;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[SERVER].blind = c.guest[BULK].blind = true;
 	c.guest[BULK].app[0].qps = SIM_APP_QPS_MAX; /* of more than one directory */
@@ -204,12 +200,11 @@ static void blind__guest__shows_its_latencies_and_no_rings(void **state)
 	close_all(&f);
 }
 
-static void swap__shows_the_memory_of_each_as_the_others(void **state)
+TEST(swap__shows_the_memory_of_each_as_the_others)
 {
 	struct sim_conf c;
 	struct fixture f[2];
 
-	(void)state;
 	sim_conf_demo(&c);
 	for (int i = 0; i < 2; i++) {
 		c.swap = i == 1;
@@ -226,14 +221,13 @@ static void swap__shows_the_memory_of_each_as_the_others(void **state)
 	close_all(&f[1]);
 }
 
-static void swap__does_not_swap_scheduling_nor_names(void **state)
+TEST(swap__does_not_swap_scheduling_nor_names)
 {
 	struct hv_dom dom[3];
 	struct sim_conf c;
 	struct fixture f;
 	char name[64];
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.swap = true;
 	c.swapped[0] = SERVER;
@@ -251,7 +245,7 @@ static void swap__does_not_swap_scheduling_nor_names(void **state)
 	close_all(&f);
 }
 
-static void swap__when_the_owner_is_gone__nothing_of_it_is_left_to_map(void **state)
+TEST(swap__when_the_owner_is_gone__nothing_of_it_is_left_to_map)
 {
 	const volatile void *addr, *other = NULL;
 	struct hv_dom dom[4];
@@ -261,7 +255,6 @@ static void swap__when_the_owner_is_gone__nothing_of_it_is_left_to_map(void **st
 	uint32_t bulk;
 	char node[64];
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.swap = true;
 	c.swapped[0] = SERVER;
@@ -286,20 +279,4 @@ static void swap__when_the_owner_is_gone__nothing_of_it_is_left_to_map(void **st
 	hv_sim.mem->unmap(f.mem, addr, 1);
 	assert_int_equal(doms(&f, dom, 4), 3);
 	close_all(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(guest__that_comes_later__is_made_when_asked_for),
-		cmocka_unit_test(guest__destroyed__can_be_made_again),
-		cmocka_unit_test(host__of_64_guests_on_8_links__runs),
-		cmocka_unit_test(cap__of_the_operator__is_in_force_from_boot),
-		cmocka_unit_test(blind__guest__shows_its_latencies_and_no_rings),
-		cmocka_unit_test(swap__shows_the_memory_of_each_as_the_others),
-		cmocka_unit_test(swap__does_not_swap_scheduling_nor_names),
-		cmocka_unit_test(swap__when_the_owner_is_gone__nothing_of_it_is_left_to_map),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

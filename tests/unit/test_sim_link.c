@@ -8,6 +8,7 @@
 
 #include "src/sim/model.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { QPS_MAX = 6, POSTS_MAX = 120, RING_SLOTS = 256 };
 
@@ -183,11 +184,10 @@ static void random_traffic(struct prop *r, struct traffic *p)
 	}
 }
 
-static void messages__posted_at_random__end_as_packet_by_packet(void **state)
+TEST(messages__posted_at_random__end_as_packet_by_packet)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint32_t round = 0; round < 300; round++) {
 		struct naive v = { 0 };
@@ -210,12 +210,11 @@ static void messages__posted_at_random__end_as_packet_by_packet(void **state)
 	}
 }
 
-static void message__alone__takes_its_bytes_over_the_rate(void **state)
+TEST(message__alone__takes_its_bytes_over_the_rate)
 {
 	struct traffic p = { .bytes_s = 1u << 30, .qps = 1, .posts = 2 };
 	struct bench *b;
 
-	(void)state;
 	p.msg_bytes[0] = 65536;
 	p.mtu[0] = 1024;
 	p.post[1].when = NS_PER_S;
@@ -227,12 +226,11 @@ static void message__alone__takes_its_bytes_over_the_rate(void **state)
 	bench_close(b);
 }
 
-static void short_message__beside_a_long_one__waits_a_packet_for_each_of_its_own(void **state)
+TEST(short_message__beside_a_long_one__waits_a_packet_for_each_of_its_own)
 {
 	struct traffic p = { .bytes_s = 1000000000, .qps = 2, .posts = 2 };
 	struct bench *b;
 
-	(void)state;
 	p.msg_bytes[0] = 1024000;
 	p.msg_bytes[1] = 10240;
 	p.mtu[0] = p.mtu[1] = 1024;
@@ -245,12 +243,11 @@ static void short_message__beside_a_long_one__waits_a_packet_for_each_of_its_own
 	bench_close(b);
 }
 
-static void removed_queue_pair__sends_no_more(void **state)
+TEST(removed_queue_pair__sends_no_more)
 {
 	struct traffic p = { .bytes_s = 1000000000, .qps = 2, .posts = 2 };
 	struct bench *b;
 
-	(void)state;
 	p.msg_bytes[0] = p.msg_bytes[1] = 102400;
 	p.mtu[0] = p.mtu[1] = 1024;
 	p.post[1].qp = 1;
@@ -264,17 +261,4 @@ static void removed_queue_pair__sends_no_more(void **state)
 	assert_int_equal(b->log.done[0].qp, 1);
 	assert_int_equal(b->log.done[0].when, 102400 + 10240);
 	bench_close(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages__posted_at_random__end_as_packet_by_packet),
-		cmocka_unit_test(message__alone__takes_its_bytes_over_the_rate),
-		cmocka_unit_test(
-			short_message__beside_a_long_one__waits_a_packet_for_each_of_its_own),
-		cmocka_unit_test(removed_queue_pair__sends_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "resex/guest_abi.h"
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 enum { EVENTS = 30, END_MS = 400, FRAMES_MAX = 4096 };
 
@@ -186,13 +187,12 @@ static bool memories_same(struct sim_host *a, struct sim_host *b, const struct s
 	return same;
 }
 
-static void run__of_one_script__is_the_same_at_any_pace(void **state)
+TEST(run__of_one_script__is_the_same_at_any_pace)
 {
 	struct script s;
 	uint64_t wrs = 0;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint32_t round = 0; round < 25; round++) {
 		struct sim_host *h[4];
@@ -215,12 +215,11 @@ static void run__of_one_script__is_the_same_at_any_pace(void **state)
 	assert_true(wrs > 10000);
 }
 
-static void run__of_another_seed__is_another(void **state)
+TEST(run__of_another_seed__is_another)
 {
 	struct sim_conf c;
 	struct sim_host *h[2];
 
-	(void)state;
 	sim_conf_demo(&c);
 	for (int i = 0; i < 2; i++) {
 		c.seed = 7 + (uint64_t)i;
@@ -253,12 +252,11 @@ static bool conserved(struct sim_host *h, const struct sim_conf *c, int64_t now)
 	return true;
 }
 
-static void any_host__gives_no_more_than_it_has(void **state)
+TEST(any_host__gives_no_more_than_it_has)
 {
 	struct script s;
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint32_t round = 0; round < 40; round++) {
 		struct sim_host *h;
@@ -271,15 +269,4 @@ static void any_host__gives_no_more_than_it_has(void **state)
 		}
 		sim_close(h);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(run__of_one_script__is_the_same_at_any_pace),
-		cmocka_unit_test(run__of_another_seed__is_another),
-		cmocka_unit_test(any_host__gives_no_more_than_it_has),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

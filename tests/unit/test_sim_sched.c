@@ -5,6 +5,7 @@
  * neighbour's latency, which follows from that, depth and link alone.
  */
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 #define SLICE (30 * MS) /* credit */
 
@@ -26,11 +27,10 @@ static struct sim_conf burners(enum sim_sched_kind sched, uint32_t vcpus, uint32
 
 /* --- shares --- */
 
-static void share__of_a_cap__is_kept_in_the_long_run(void **state)
+TEST(share__of_a_cap__is_kept_in_the_long_run)
 {
 	static const uint32_t caps[] = { 1, 2, 3, 4, 5, 7, 10, 25, 33, 50, 75, 99, 100 };
 
-	(void)state;
 	for (int sched = SIM_CREDIT2; sched <= SIM_CREDIT; sched++)
 		for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 			struct sim_conf c = burners((enum sim_sched_kind)sched, 1, 1);
@@ -49,11 +49,10 @@ static void share__of_a_cap__is_kept_in_the_long_run(void **state)
 		}
 }
 
-static void share__over_a_second__is_off_by_an_overrun_at_most(void **state)
+TEST(share__over_a_second__is_off_by_an_overrun_at_most)
 {
 	static const uint32_t caps[] = { 1, 3, 10, 25, 50, 90 };
 
-	(void)state;
 	for (int sched = SIM_CREDIT2; sched <= SIM_CREDIT; sched++)
 		for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 			struct sim_conf c = burners((enum sim_sched_kind)sched, 1, 1);
@@ -69,11 +68,10 @@ static void share__over_a_second__is_off_by_an_overrun_at_most(void **state)
 		}
 }
 
-static void share__of_several_vcpus__is_of_all_together(void **state)
+TEST(share__of_several_vcpus__is_of_all_together)
 {
 	static const uint32_t caps[] = { 5, 40, 100, 150, 300 };
 
-	(void)state;
 	for (int sched = SIM_CREDIT2; sched <= SIM_CREDIT; sched++)
 		for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 			struct sim_conf c = burners((enum sim_sched_kind)sched, 4, 3);
@@ -87,9 +85,8 @@ static void share__of_several_vcpus__is_of_all_together(void **state)
 		}
 }
 
-static void cap__on_one_guest__leaves_others_alone(void **state)
+TEST(cap__on_one_guest__leaves_others_alone)
 {
-	(void)state;
 	for (int sched = SIM_CREDIT2; sched <= SIM_CREDIT; sched++) {
 		struct sim_conf c = burners((enum sim_sched_kind)sched, 1, 1);
 		struct sim_host *h;
@@ -106,12 +103,11 @@ static void cap__on_one_guest__leaves_others_alone(void **state)
 
 /* --- credit: how it comes in time --- */
 
-static void credit__small_cap__runs_a_slice_and_pauses_long(void **state)
+TEST(credit__small_cap__runs_a_slice_and_pauses_long)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].cap = 3; /* 0.9 ms each 30 ms */
 	h = host_open(&c);
 	assert_int_equal(did(h, 0, 0, 30 * MS).cpu_ns, 30 * MS);
@@ -120,12 +116,11 @@ static void credit__small_cap__runs_a_slice_and_pauses_long(void **state)
 	sim_close(h);
 }
 
-static void credit__cap_of_half__runs_two_slices_and_pauses_two(void **state)
+TEST(credit__cap_of_half__runs_two_slices_and_pauses_two)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].cap = 50;
 	h = host_open(&c);
 	assert_int_equal(did(h, 0, 0, 60 * MS).cpu_ns, 60 * MS);
@@ -135,12 +130,11 @@ static void credit__cap_of_half__runs_two_slices_and_pauses_two(void **state)
 	sim_close(h);
 }
 
-static void credit__cap_set__acts_at_the_next_accounting(void **state)
+TEST(credit__cap_set__acts_at_the_next_accounting)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h = host_open(&c);
 
-	(void)state;
 	run_to(h, 101 * MS); /* accountings at 120, 150, ... */
 	set_cap(h, 0, 10);
 	assert_int_equal(did(h, 0, 101 * MS, 120 * MS).cpu_ns, 19 * MS);
@@ -148,12 +142,11 @@ static void credit__cap_set__acts_at_the_next_accounting(void **state)
 	sim_close(h);
 }
 
-static void credit__cap_taken_away__unparks_at_the_next_accounting(void **state)
+TEST(credit__cap_taken_away__unparks_at_the_next_accounting)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].cap = 5;
 	h = host_open(&c);
 	run_to(h, 101 * MS);
@@ -164,12 +157,11 @@ static void credit__cap_taken_away__unparks_at_the_next_accounting(void **state)
 }
 
 /* A new one begins without debt or savings. */
-static void credit__cap_taken_away_and_set_again__begins_anew(void **state)
+TEST(credit__cap_taken_away_and_set_again__begins_anew)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].cap = 5;
 	h = host_open(&c);
 	run_to(h, 45 * MS);
@@ -182,12 +174,11 @@ static void credit__cap_taken_away_and_set_again__begins_anew(void **state)
 }
 
 /* It keeps its debt, and is not forgotten. */
-static void credit__cap_changed__is_the_share_from_then_on(void **state)
+TEST(credit__cap_changed__is_the_share_from_then_on)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].cap = 10; /* at 60 ms it owes 24 of them */
 	h = host_open(&c);
 	run_to(h, 61 * MS);
@@ -199,12 +190,11 @@ static void credit__cap_changed__is_the_share_from_then_on(void **state)
 	sim_close(h);
 }
 
-static void credit__debt__is_a_slice_at_most(void **state)
+TEST(credit__debt__is_a_slice_at_most)
 {
 	struct sim_conf c = burners(SIM_CREDIT, 1, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].cap = 90; /* 27 ms: at 240 ms it owes 24 and is let run */
 	h = host_open(&c);
 	assert_int_equal(did(h, 0, 0, 241 * MS).cpu_ns, 241 * MS);
@@ -221,9 +211,8 @@ static void credit__debt__is_a_slice_at_most(void **state)
  * at the first accounting and owes as much at the second: more than its share
  * of 7.5.
  */
-static void credit__idle_guest__saves_less_than_a_slice(void **state)
+TEST(credit__idle_guest__saves_less_than_a_slice)
 {
-	(void)state;
 	for (int64_t begin = 9015; begin <= 9105; begin += 30) {
 		struct sim_conf c = burners(SIM_CREDIT, 1, 2);
 		struct sim_host *h;
@@ -270,27 +259,24 @@ static void assert_over_base(struct effect e, uint64_t least, uint64_t most)
 	assert_in_range(permille, least, most);
 }
 
-static void interference__of_2_mb_messages__is_more_than_a_quarter(void **state)
+TEST(interference__of_2_mb_messages__is_more_than_a_quarter)
 {
-	(void)state;
 	assert_over_base(effect_of(0, 1, SIM_CREDIT2), 250, 320);
 }
 
-static void cap__of_3_on_one_outstanding__leaves_a_few_percent(void **state)
+TEST(cap__of_3_on_one_outstanding__leaves_a_few_percent)
 {
-	(void)state;
 	assert_over_base(effect_of(3, 1, SIM_CREDIT2), 20, 45);
 	assert_over_base(effect_of(25, 1, SIM_CREDIT2), 50, 80);
 	assert_over_base(effect_of(50, 1, SIM_CREDIT2), 100, 150);
 }
 
 /* 16 x 2 MiB are 32 ms of the link, and budgets come each 10 ms. */
-static void cap__on_16_outstanding__does_nothing_at_all(void **state)
+TEST(cap__on_16_outstanding__does_nothing_at_all)
 {
 	static const uint32_t caps[] = { 2, 3, 10, 50 };
 	struct effect free_one = effect_of(0, 16, SIM_CREDIT2);
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct effect e = effect_of(caps[i], 16, SIM_CREDIT2);
 
@@ -300,34 +286,9 @@ static void cap__on_16_outstanding__does_nothing_at_all(void **state)
 }
 
 /* Its pauses are longer than even a deep queue lasts. */
-static void cap__under_credit__holds_a_deep_queue_too(void **state)
+TEST(cap__under_credit__holds_a_deep_queue_too)
 {
-	(void)state;
 	assert_over_base(effect_of(3, 1, SIM_CREDIT), 0, 20);
 	assert_over_base(effect_of(3, 16, SIM_CREDIT), 0, 30);
 	assert_over_base(effect_of(50, 16, SIM_CREDIT), 150, 300);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(share__of_a_cap__is_kept_in_the_long_run),
-		cmocka_unit_test(share__over_a_second__is_off_by_an_overrun_at_most),
-		cmocka_unit_test(share__of_several_vcpus__is_of_all_together),
-		cmocka_unit_test(cap__on_one_guest__leaves_others_alone),
-		cmocka_unit_test(credit__small_cap__runs_a_slice_and_pauses_long),
-		cmocka_unit_test(credit__cap_of_half__runs_two_slices_and_pauses_two),
-		cmocka_unit_test(credit__cap_set__acts_at_the_next_accounting),
-		cmocka_unit_test(credit__cap_taken_away__unparks_at_the_next_accounting),
-		cmocka_unit_test(credit__cap_taken_away_and_set_again__begins_anew),
-		cmocka_unit_test(credit__cap_changed__is_the_share_from_then_on),
-		cmocka_unit_test(credit__debt__is_a_slice_at_most),
-		cmocka_unit_test(credit__idle_guest__saves_less_than_a_slice),
-		cmocka_unit_test(interference__of_2_mb_messages__is_more_than_a_quarter),
-		cmocka_unit_test(cap__of_3_on_one_outstanding__leaves_a_few_percent),
-		cmocka_unit_test(cap__on_16_outstanding__does_nothing_at_all),
-		cmocka_unit_test(cap__under_credit__holds_a_deep_queue_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 static struct sim_conf one_sender(enum sample_op op, uint32_t msg_bytes)
 {
@@ -21,12 +22,11 @@ static struct sim_conf one_sender(enum sample_op op, uint32_t msg_bytes)
 
 /* --- queue pairs --- */
 
-static void closed_loop__of_several_queue_pairs__keeps_depth_on_each(void **state)
+TEST(closed_loop__of_several_queue_pairs__keeps_depth_on_each)
 {
 	struct sim_conf c = one_sender(OP_SEND, 16 << 20);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].qps = 3;
 	c.guest[0].app[0].depth = 2;
 	h = host_open(&c);
@@ -40,12 +40,11 @@ static void closed_loop__of_several_queue_pairs__keeps_depth_on_each(void **stat
 	sim_close(h);
 }
 
-static void sender__with_one_cpu__posts_no_faster_than_it_can(void **state)
+TEST(sender__with_one_cpu__posts_no_faster_than_it_can)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 1);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].qps = 8;
 	c.guest[0].app[0].depth = 128;
 	c.guest[0].app[0].post_ns = 2000;
@@ -57,12 +56,11 @@ static void sender__with_one_cpu__posts_no_faster_than_it_can(void **state)
 	sim_close(h);
 }
 
-static void sender__of_64_queue_pairs__serves_them_all(void **state)
+TEST(sender__of_64_queue_pairs__serves_them_all)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 64 << 10);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].qps = SIM_APP_QPS_MAX;
 	h = host_open(&c);
 	run_to(h, 1 * S);
@@ -73,13 +71,12 @@ static void sender__of_64_queue_pairs__serves_them_all(void **state)
 
 /* --- READ --- */
 
-static void read__brings_in_what_it_asks_for__at_the_links_rate(void **state)
+TEST(read__brings_in_what_it_asks_for__at_the_links_rate)
 {
 	struct sim_conf c = one_sender(OP_READ, 64 << 10);
 	struct sim_host *h;
 	struct sim_truth t;
 
-	(void)state;
 	c.guest[0].app[0].depth = 16;
 	h = host_open(&c);
 	t = did(h, 0, 100 * MS, 1100 * MS);
@@ -90,12 +87,11 @@ static void read__brings_in_what_it_asks_for__at_the_links_rate(void **state)
 	sim_close(h);
 }
 
-static void read__takes_nothing_from_what_is_sent(void **state)
+TEST(read__takes_nothing_from_what_is_sent)
 {
 	struct sim_host *h;
 	struct sim_conf c;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[BULK].app[0].op = OP_READ;
 	c.guest[BULK].app[0].depth = 16;
@@ -106,12 +102,11 @@ static void read__takes_nothing_from_what_is_sent(void **state)
 	sim_close(h);
 }
 
-static void readers__of_two_guests__share_what_comes_in(void **state)
+TEST(readers__of_two_guests__share_what_comes_in)
 {
 	struct sim_conf c = one_sender(OP_READ, 64 << 10);
 	struct sim_host *h;
 
-	(void)state;
 	c.guests = 2;
 	c.guest[0].app[0].depth = 16;
 	c.guest[1] = c.guest[0];
@@ -125,11 +120,10 @@ static void readers__of_two_guests__share_what_comes_in(void **state)
 
 /* --- open loop --- */
 
-static void open_loop__that_can_be_served__keeps_its_rate(void **state)
+TEST(open_loop__that_can_be_served__keeps_its_rate)
 {
 	static const uint64_t rates[] = { 1, 7, 1000, 12345, 400000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct sim_conf c = one_sender(OP_WRITE, 256);
 		struct sim_app_truth t;
@@ -152,13 +146,12 @@ static void open_loop__that_can_be_served__keeps_its_rate(void **state)
 	}
 }
 
-static void open_loop__in_bursts__comes_so_many_at_once(void **state)
+TEST(open_loop__in_bursts__comes_so_many_at_once)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 256);
 	uint64_t last = 0, most = 0, active = 0;
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].rate = 10000;
 	c.guest[0].app[0].burst = 100; /* each 10 ms */
 	c.guest[0].app[0].depth = 128;
@@ -179,12 +172,11 @@ static void open_loop__in_bursts__comes_so_many_at_once(void **state)
 	sim_close(h);
 }
 
-static void open_loop__begins_within_its_first_gap__when_the_seed_says(void **state)
+TEST(open_loop__begins_within_its_first_gap__when_the_seed_says)
 {
 	int64_t first[8];
 	int different = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 8; i++) {
 		struct sim_conf c = one_sender(OP_WRITE, 1);
 		struct sim_host *h;
@@ -202,13 +194,12 @@ static void open_loop__begins_within_its_first_gap__when_the_seed_says(void **st
 	assert_true(different >= 4);
 }
 
-static void open_loop__beyond_the_link__waits_and_is_dropped_at_last(void **state)
+TEST(open_loop__beyond_the_link__waits_and_is_dropped_at_last)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 64 << 10);
 	struct sim_app_truth t;
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].rate = 1000000; /* the link sends 16,384 a second */
 	c.guest[0].app[0].burst = 1;
 	c.guest[0].app[0].depth = 4;
@@ -225,13 +216,12 @@ static void open_loop__beyond_the_link__waits_and_is_dropped_at_last(void **stat
 	sim_close(h);
 }
 
-static void open_loop__stopped__drops_what_waits(void **state)
+TEST(open_loop__stopped__drops_what_waits)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 64 << 10);
 	struct sim_app_truth t, later;
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].rate = 100000;
 	c.guest[0].app[0].burst = 1;
 	c.guest[0].app[0].stop_ns = 100 * MS;
@@ -246,13 +236,12 @@ static void open_loop__stopped__drops_what_waits(void **state)
 	sim_close(h);
 }
 
-static void open_loop__of_a_destroyed_guest__drops_what_waits(void **state)
+TEST(open_loop__of_a_destroyed_guest__drops_what_waits)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 64 << 10);
 	struct sim_app_truth t, later;
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].rate = 100000;
 	c.guest[0].app[0].burst = 1;
 	h = host_open(&c);
@@ -268,12 +257,11 @@ static void open_loop__of_a_destroyed_guest__drops_what_waits(void **state)
 }
 
 /* Messages come whether the guest runs or not: parked, it makes up for it when it runs. */
-static void open_loop__of_a_capped_guest__makes_up_for_it(void **state)
+TEST(open_loop__of_a_capped_guest__makes_up_for_it)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 256);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].rate = 10000; /* each needs 1 us: 1 % of a CPU */
 	c.guest[0].app[0].burst = 1;
 	c.guest[0].app[0].depth = 256;
@@ -285,12 +273,11 @@ static void open_loop__of_a_capped_guest__makes_up_for_it(void **state)
 	sim_close(h);
 }
 
-static void open_loop__with_too_little_cpu__is_bound_by_it(void **state)
+TEST(open_loop__with_too_little_cpu__is_bound_by_it)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 256);
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].app[0].rate = 500000; /* half a CPU */
 	c.guest[0].app[0].burst = 1;
 	c.guest[0].app[0].depth = 1024;
@@ -304,14 +291,13 @@ static void open_loop__with_too_little_cpu__is_bound_by_it(void **state)
 
 /* --- several applications --- */
 
-static void truth__of_applications__adds_up_to_the_guests(void **state)
+TEST(truth__of_applications__adds_up_to_the_guests)
 {
 	struct sim_conf c = one_sender(OP_WRITE, 64 << 10);
 	struct sim_truth all;
 	uint64_t cpu = 0, wrs = 0, bytes = 0;
 	struct sim_host *h;
 
-	(void)state;
 	c.guest[0].apps = 4;
 	c.guest[0].app[1] = c.guest[0].app[0];
 	c.guest[0].app[1].op = OP_READ;
@@ -336,27 +322,4 @@ static void truth__of_applications__adds_up_to_the_guests(void **state)
 	assert_near(cpu, all.cpu_ns, 4);		     /* each rounds down */
 	assert_near(app_truth(h, 0, 2).cpu_ns, 125 * MS, 1); /* a quarter of half a second */
 	sim_close(h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(closed_loop__of_several_queue_pairs__keeps_depth_on_each),
-		cmocka_unit_test(sender__with_one_cpu__posts_no_faster_than_it_can),
-		cmocka_unit_test(sender__of_64_queue_pairs__serves_them_all),
-		cmocka_unit_test(read__brings_in_what_it_asks_for__at_the_links_rate),
-		cmocka_unit_test(read__takes_nothing_from_what_is_sent),
-		cmocka_unit_test(readers__of_two_guests__share_what_comes_in),
-		cmocka_unit_test(open_loop__that_can_be_served__keeps_its_rate),
-		cmocka_unit_test(open_loop__in_bursts__comes_so_many_at_once),
-		cmocka_unit_test(open_loop__begins_within_its_first_gap__when_the_seed_says),
-		cmocka_unit_test(open_loop__beyond_the_link__waits_and_is_dropped_at_last),
-		cmocka_unit_test(open_loop__stopped__drops_what_waits),
-		cmocka_unit_test(open_loop__of_a_destroyed_guest__drops_what_waits),
-		cmocka_unit_test(open_loop__of_a_capped_guest__makes_up_for_it),
-		cmocka_unit_test(open_loop__with_too_little_cpu__is_bound_by_it),
-		cmocka_unit_test(truth__of_applications__adds_up_to_the_guests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

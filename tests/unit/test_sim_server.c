@@ -6,6 +6,7 @@
 #include "src/hv/backends.h"
 #include "resex/guest_abi.h"
 #include "tests/unit/sim_rig.h"
+#include "tests/unit/unit.h"
 
 enum { COMPUTE = 146964, POST = 1000, WIRE = 61036 }; /* of the demo's server */
 
@@ -25,9 +26,8 @@ static uint64_t mean(uint64_t sum, const struct sim_app_truth *t)
 	return t->latency.n ? sum / t->latency.n : 0;
 }
 
-static void clients__of_a_server_that_waits_for_each_reply__queue_up(void **state)
+TEST(clients__of_a_server_that_waits_for_each_reply__queue_up)
 {
-	(void)state;
 	for (uint32_t clients = 1; clients <= SIM_APP_CLIENTS_MAX; clients *= 4) {
 		struct sim_conf c = one_server(clients, 1);
 		struct sim_host *h = host_open(&c);
@@ -47,13 +47,12 @@ static void clients__of_a_server_that_waits_for_each_reply__queue_up(void **stat
 	}
 }
 
-static void server__with_room_for_more_replies__computes_while_they_leave(void **state)
+TEST(server__with_room_for_more_replies__computes_while_they_leave)
 {
 	struct sim_conf c = one_server(4, 4);
 	struct sim_host *h = host_open(&c);
 	struct sim_app_truth t;
 
-	(void)state;
 	run_to(h, 5 * S);
 	t = app_truth(h, 0, 0);
 	assert_near(t.latency.n, 5 * S / (COMPUTE + POST), 40); /* the link is not in the way */
@@ -61,13 +60,12 @@ static void server__with_room_for_more_replies__computes_while_they_leave(void *
 	sim_close(h);
 }
 
-static void requests__are_answered_in_the_order_they_came(void **state)
+TEST(requests__are_answered_in_the_order_they_came)
 {
 	struct sim_conf c = one_server(8, 2);
 	struct sim_host *h = host_open(&c);
 	struct sim_app_truth t;
 
-	(void)state;
 	run_to(h, 5 * S);
 	t = app_truth(h, 0, 0);
 	/* Nobody overtakes anybody: whoever comes waits for the seven others, and not an eighth. */
@@ -76,13 +74,12 @@ static void requests__are_answered_in_the_order_they_came(void **state)
 	sim_close(h);
 }
 
-static void parts__of_all_requests__are_all_of_the_latency(void **state)
+TEST(parts__of_all_requests__are_all_of_the_latency)
 {
 	struct sim_app_truth t;
 	struct sim_conf c;
 	struct sim_host *h;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[SERVER].app[0].clients = 3;
 	c.guest[SERVER].cap = 60;
@@ -98,13 +95,12 @@ static void parts__of_all_requests__are_all_of_the_latency(void **state)
 }
 
 /* As the paper's figure 2: a neighbour's I/O shows in WTime and PTime, not in CTime. */
-static void interference__shows_in_waiting_and_polling_alone(void **state)
+TEST(interference__shows_in_waiting_and_polling_alone)
 {
 	struct sim_app_truth alone, beside;
 	struct sim_conf c;
 	struct sim_host *h;
 
-	(void)state;
 	sim_conf_demo(&c);
 	c.guest[SERVER].app[0].clients = 2;
 	h = host_open(&c);
@@ -151,11 +147,10 @@ static uint32_t newest(const volatile struct guest_latency *l)
 	return s->ctime_ns + s->wtime_ns + s->ptime_ns;
 }
 
-static void liar__reports_so_much_of_the_truth(void **state)
+TEST(liar__reports_so_much_of_the_truth)
 {
 	static const uint32_t permille[] = { 0, 500, 1000, 3000, 1000000 };
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct sim_conf c = one_server(1, 1);
 		const volatile struct guest_latency *l;
@@ -179,7 +174,7 @@ static void liar__reports_so_much_of_the_truth(void **state)
 	}
 }
 
-static void reports__stop_when_told_to__and_requests_do_not(void **state)
+TEST(reports__stop_when_told_to__and_requests_do_not)
 {
 	struct sim_conf c = one_server(1, 1);
 	const volatile struct guest_latency *l;
@@ -187,7 +182,6 @@ static void reports__stop_when_told_to__and_requests_do_not(void **state)
 	struct hv_mem *m;
 	uint64_t written;
 
-	(void)state;
 	c.guest[0].app[0].report_stop_ns = 500 * MS;
 	h = host_open(&c);
 	assert_int_equal(hv_sim.mem->open(&m, h), 0);
@@ -200,19 +194,4 @@ static void reports__stop_when_told_to__and_requests_do_not(void **state)
 	assert_true(truth(h, 0).requests > 9000);
 	hv_sim.mem->close(m);
 	sim_close(h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clients__of_a_server_that_waits_for_each_reply__queue_up),
-		cmocka_unit_test(server__with_room_for_more_replies__computes_while_they_leave),
-		cmocka_unit_test(requests__are_answered_in_the_order_they_came),
-		cmocka_unit_test(parts__of_all_requests__are_all_of_the_latency),
-		cmocka_unit_test(interference__shows_in_waiting_and_polling_alone),
-		cmocka_unit_test(liar__reports_so_much_of_the_truth),
-		cmocka_unit_test(reports__stop_when_told_to__and_requests_do_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "tests/unit/tcp_rig.h"
+#include "tests/unit/unit.h"
 
 static bool both_up(const struct tcp_rig *r)
 {
@@ -32,7 +33,7 @@ static void assert_all_is_well(struct tcp_rig *r)
 
 /* --- before the hello ---------------------------------------------------------------- */
 
-static void garbage__before_the_hello__is_hung_up_on_with_an_alarm(void **state)
+TEST(garbage__before_the_hello__is_hung_up_on_with_an_alarm)
 {
 	static const struct {
 		const char *bytes;
@@ -45,7 +46,6 @@ static void garbage__before_the_hello__is_hung_up_on_with_an_alarm(void **state)
 			{ "xR\x01\x00\x78\x00\x00\x00", 8 } };
 	struct tcp_rig *r = tcp_rig_new(2);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(garbage) / sizeof(*garbage); i++) {
 		int fd = tcp_socket(&r->host[2].conf);
 
@@ -59,13 +59,12 @@ static void garbage__before_the_hello__is_hung_up_on_with_an_alarm(void **state)
 	tcp_rig_free(r);
 }
 
-static void request__before_or_within_the_hello__is_hung_up_on(void **state)
+TEST(request__before_or_within_the_hello__is_hung_up_on)
 {
 	struct transport_op op = an_faa(2, 1);
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct tcp_friend f;
 
-	(void)state;
 	for (int within = 0; within < 2; within++) {
 		struct tcp_frame frame;
 
@@ -87,12 +86,11 @@ static void request__before_or_within_the_hello__is_hung_up_on(void **state)
 }
 
 /* The length is believed by nobody: it is refused before one byte of it came. */
-static void frame__too_long__is_hung_up_on_at_its_header(void **state)
+TEST(frame__too_long__is_hung_up_on_at_its_header)
 {
 	static const uint32_t too_long[] = { HELLO_MAX + 1, 1 << 20, UINT32_MAX, INT32_MAX };
 	struct tcp_rig *r = tcp_rig_new(2);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(too_long) / sizeof(*too_long); i++) {
 		uint8_t header[TCP_HEADER] = { 'R', 'x', TCP_HELLO };
 		int fd = tcp_socket(&r->host[2].conf);
@@ -106,14 +104,13 @@ static void frame__too_long__is_hung_up_on_at_its_header(void **state)
 	tcp_rig_free(r);
 }
 
-static void frame__too_long_for_a_request__ends_the_link_with_an_alarm(void **state)
+TEST(frame__too_long_for_a_request__ends_the_link_with_an_alarm)
 {
 	uint8_t header[TCP_HEADER] = { 'R', 'x', TCP_SEND };
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct transport_peer p = tcp_rig_peer(&r->host[3].conf);
 	struct tcp_friend f;
 
-	(void)state;
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
 	tcp_friend_init(&f, r, 3, 2);
 	tcp_put(header + 4, TRANSPORT_MESSAGE_MAX + 1, 4);
@@ -125,14 +122,13 @@ static void frame__too_long_for_a_request__ends_the_link_with_an_alarm(void **st
 	tcp_rig_free(r);
 }
 
-static void caller__that_says_nothing_or_trickles__is_hung_up_on_in_time(void **state)
+TEST(caller__that_says_nothing_or_trickles__is_hung_up_on_in_time)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct tcp_friend f;
 	struct mono due;
 	int mute;
 
-	(void)state;
 	TCP_UNTIL(r, both_up(r));
 	r->now.ns += 10 * NS_PER_S; /* the timers of the calls are over */
 	tcp_rig_turn(r, 2);
@@ -158,11 +154,10 @@ static void caller__that_says_nothing_or_trickles__is_hung_up_on_in_time(void **
 }
 
 /* It gave up before we came to look at its call, as after a pause of ours: no alarm. */
-static void caller__gone_before_it_was_answered__is_no_alarm(void **state)
+TEST(caller__gone_before_it_was_answered__is_no_alarm)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 
-	(void)state;
 	for (int how = 0; how < 2; how++) {
 		static const struct linger at_once = { .l_onoff = 1 };
 		struct tcp_friend f;
@@ -180,13 +175,12 @@ static void caller__gone_before_it_was_answered__is_no_alarm(void **state)
 }
 
 /* With time for another caller once the first have gone. */
-static void callers__more_than_may_wait__are_hung_up_on(void **state)
+TEST(callers__more_than_may_wait__are_hung_up_on)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	int fd[12];
 	size_t closed = 0;
 
-	(void)state;
 	TCP_UNTIL(r, both_up(r));
 	for (size_t i = 0; i < 12; i++)
 		fd[i] = tcp_socket(&r->host[2].conf);
@@ -205,12 +199,11 @@ static void callers__more_than_may_wait__are_hung_up_on(void **state)
 	tcp_rig_free(r);
 }
 
-static void callers__strangers_who_say_nothing__keep_no_host_out(void **state)
+TEST(callers__strangers_who_say_nothing__keep_no_host_out)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	int fd[64];
 
-	(void)state;
 	TCP_UNTIL(r, both_up(r));
 	for (size_t i = 0; i < 64; i++)
 		fd[i] = tcp_socket(&r->host[2].conf);
@@ -231,7 +224,7 @@ static void callers__strangers_who_say_nothing__keep_no_host_out(void **state)
 }
 
 /* Nobody is accepted for a while, nothing turns in circles, and then all goes on. */
-static void callers__when_no_descriptor_is_left__wait_and_come_in_later(void **state)
+TEST(callers__when_no_descriptor_is_left__wait_and_come_in_later)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 	struct sockaddr_storage a;
@@ -241,7 +234,6 @@ static void callers__when_no_descriptor_is_left__wait_and_come_in_later(void **s
 	socklen_t len;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	none = was;
 	none.rlim_cur = (rlim_t)dup(fd); /* the lowest that is free */
@@ -266,13 +258,12 @@ static void callers__when_no_descriptor_is_left__wait_and_come_in_later(void **s
 	tcp_rig_free(r);
 }
 
-static void caller__with_another_key__alarms_both_and_never_comes_up(void **state)
+TEST(caller__with_another_key__alarms_both_and_never_comes_up)
 {
 	static const uint8_t other[] = "no key that this cluster knows of";
 	struct tcp_rig *r = tcp_rig_new(0);
 	struct transport_peer p = tcp_rig_peer(&r->host[1].conf);
 
-	(void)state;
 	r->host[1].conf.key = other;
 	tcp_rig_open(r, 1);
 	tcp_rig_open(r, 2);
@@ -289,7 +280,7 @@ static void caller__with_another_key__alarms_both_and_never_comes_up(void **stat
 	tcp_rig_free(r);
 }
 
-static void proof__wrong__is_refused_with_an_alarm(void **state)
+TEST(proof__wrong__is_refused_with_an_alarm)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct transport_peer p = tcp_rig_peer(&r->host[3].conf);
@@ -298,7 +289,6 @@ static void proof__wrong__is_refused_with_an_alarm(void **state)
 	struct tcp_frame frame;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
 	tcp_friend_call(&f, r, 3, 2, 5, 1);
 	TCP_HEAR(r, &f, &frame);
@@ -313,13 +303,12 @@ static void proof__wrong__is_refused_with_an_alarm(void **state)
 	tcp_rig_free(r);
 }
 
-static void caller__not_in_the_list_or_of_an_old_start__is_refused(void **state)
+TEST(caller__not_in_the_list_or_of_an_old_start__is_refused)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct transport_peer p = tcp_rig_peer(&r->host[3].conf);
 	struct tcp_friend f;
 
-	(void)state;
 	tcp_friend_call(&f, r, 3, 2, 5, 1);
 	assert_false(tcp_friend_hello(&f, r));
 	assert_true(tcp_alarm_says(&r->host[2], "not in the list of hosts"));
@@ -362,14 +351,13 @@ static void request(struct tcp_friend *f, enum tcp_type type, uint32_t part, uin
 		tcp_put(at + 16, 77, 8);
 }
 
-static void bytes__one_by_one__are_understood(void **state)
+TEST(bytes__one_by_one__are_understood)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct transport_peer p = tcp_rig_peer(&r->host[3].conf);
 	struct tcp_frame frame;
 	struct tcp_friend f;
 
-	(void)state;
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
 	tcp_friend_call(&f, r, 3, 2, 5, 1);
 	for (; tcp_buf_used(&f.out) > 1; tcp_buf_drop(&f.out, 1)) {
@@ -389,7 +377,7 @@ static void bytes__one_by_one__are_understood(void **state)
 	tcp_rig_free(r);
 }
 
-static void request__outside_misaligned_or_of_what_is_read_only__is_refused(void **state)
+TEST(request__outside_misaligned_or_of_what_is_read_only__is_refused)
 {
 	static const struct {
 		enum tcp_type type;
@@ -419,7 +407,6 @@ static void request__outside_misaligned_or_of_what_is_read_only__is_refused(void
 	struct tcp_rig *r = with_friend(&f);
 	uint64_t alarms = tcp_stats(&r->host[2]).alarms;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		request(&f, bad[i].type, bad[i].part, bad[i].offset, bad[i].third, (uint8_t)i);
 		TCP_HEAR(r, &f, &frame);
@@ -440,7 +427,7 @@ static void request__outside_misaligned_or_of_what_is_read_only__is_refused(void
 	tcp_rig_free(r);
 }
 
-static void frame__that_is_no_request__ends_the_link_with_an_alarm(void **state)
+TEST(frame__that_is_no_request__ends_the_link_with_an_alarm)
 {
 	static const struct {
 		uint8_t type;
@@ -450,7 +437,6 @@ static void frame__that_is_no_request__ends_the_link_with_an_alarm(void **state)
 		    { TCP_FAA64, 24 },	{ TCP_SEND, 0 } };
 	struct tcp_friend f;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct tcp_rig *r = with_friend(&f);
 
@@ -469,7 +455,7 @@ static void frame__that_is_no_request__ends_the_link_with_an_alarm(void **state)
  * It asks, and does not take the answers: it is served no more than its buffers
  * hold; the others are. When it takes them, all come, in order.
  */
-static void friend__that_takes_no_answers__is_not_served_and_delays_nobody(void **state)
+TEST(friend__that_takes_no_answers__is_not_served_and_delays_nobody)
 {
 	enum { ASKED = 2000 };
 	struct tcp_frame frame;
@@ -477,7 +463,6 @@ static void friend__that_takes_no_answers__is_not_served_and_delays_nobody(void 
 	struct tcp_rig *r = with_friend(&f);
 	uint64_t served = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < ASKED; i++)
 		request(&f, TCP_READ, TRANSPORT_TABLE, 0, TRANSPORT_READ_MAX, (uint8_t)i);
 	for (int still = 0; still < 50; still++) {
@@ -499,7 +484,7 @@ static void friend__that_takes_no_answers__is_not_served_and_delays_nobody(void 
 }
 
 /* More messages than the user's queue holds, while he takes none: all come, in order. */
-static void messages__more_than_the_user_takes__wait_and_are_not_lost(void **state)
+TEST(messages__more_than_the_user_takes__wait_and_are_not_lost)
 {
 	enum { SENT = 300 };
 	struct transport_event ev[16];
@@ -509,7 +494,6 @@ static void messages__more_than_the_user_takes__wait_and_are_not_lost(void **sta
 	struct mono due;
 	size_t n;
 
-	(void)state;
 	for (uint64_t i = 0; i < SENT; i++)
 		tcp_put(tcp_frame_put(&f.out, TCP_SEND, 0, 8), i, 8);
 	for (int turn = 0; turn < 50; turn++) {
@@ -534,14 +518,13 @@ static void messages__more_than_the_user_takes__wait_and_are_not_lost(void **sta
 }
 
 /* What stands behind answers that are not taken is never executed once a new link stands. */
-static void link__new_of_a_host__ends_the_old_with_what_was_not_read(void **state)
+TEST(link__new_of_a_host__ends_the_old_with_what_was_not_read)
 {
 	struct tcp_frame frame;
 	struct tcp_friend old, new;
 	struct tcp_rig *r = with_friend(&old);
 	uint64_t served = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1500; i++)
 		request(&old, TCP_READ, TRANSPORT_TABLE, 0, TRANSPORT_READ_MAX, 0);
 	for (uint32_t i = 0; i < 1500; i++)
@@ -569,12 +552,11 @@ static void link__new_of_a_host__ends_the_old_with_what_was_not_read(void **stat
 	tcp_rig_free(r);
 }
 
-static void host__removed__is_hung_up_on_and_may_not_come_back(void **state)
+TEST(host__removed__is_hung_up_on_and_may_not_come_back)
 {
 	struct tcp_friend f, again;
 	struct tcp_rig *r = with_friend(&f);
 
-	(void)state;
 	assert_int_equal(transport_remove(r->host[2].t, 3, r->now), 0);
 	TCP_UNTIL(r, tcp_closed(f.fd));
 	tcp_friend_call(&again, r, 3, 2, 5, 50);
@@ -583,31 +565,4 @@ static void host__removed__is_hung_up_on_and_may_not_come_back(void **state)
 	tcp_friend_fini(&f);
 	assert_all_is_well(r);
 	tcp_rig_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(garbage__before_the_hello__is_hung_up_on_with_an_alarm),
-		cmocka_unit_test(request__before_or_within_the_hello__is_hung_up_on),
-		cmocka_unit_test(frame__too_long__is_hung_up_on_at_its_header),
-		cmocka_unit_test(frame__too_long_for_a_request__ends_the_link_with_an_alarm),
-		cmocka_unit_test(caller__that_says_nothing_or_trickles__is_hung_up_on_in_time),
-		cmocka_unit_test(caller__gone_before_it_was_answered__is_no_alarm),
-		cmocka_unit_test(callers__more_than_may_wait__are_hung_up_on),
-		cmocka_unit_test(callers__strangers_who_say_nothing__keep_no_host_out),
-		cmocka_unit_test(callers__when_no_descriptor_is_left__wait_and_come_in_later),
-		cmocka_unit_test(caller__with_another_key__alarms_both_and_never_comes_up),
-		cmocka_unit_test(proof__wrong__is_refused_with_an_alarm),
-		cmocka_unit_test(caller__not_in_the_list_or_of_an_old_start__is_refused),
-		cmocka_unit_test(bytes__one_by_one__are_understood),
-		cmocka_unit_test(request__outside_misaligned_or_of_what_is_read_only__is_refused),
-		cmocka_unit_test(frame__that_is_no_request__ends_the_link_with_an_alarm),
-		cmocka_unit_test(friend__that_takes_no_answers__is_not_served_and_delays_nobody),
-		cmocka_unit_test(messages__more_than_the_user_takes__wait_and_are_not_lost),
-		cmocka_unit_test(link__new_of_a_host__ends_the_old_with_what_was_not_read),
-		cmocka_unit_test(host__removed__is_hung_up_on_and_may_not_come_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include "tests/unit/tcp_rig.h"
+#include "tests/unit/unit.h"
 
 static struct transport_op an_faa(uint16_t host, uint64_t value)
 {
@@ -104,12 +105,11 @@ static void liar_hello(struct liar *l, struct tcp_rig *r, size_t n, const uint64
 	liar_says(l, TCP_HELLO, 0, out, (uint32_t)len);
 }
 
-static void answer__of_no_host__is_no_link_but_an_alarm(void **state)
+TEST(answer__of_no_host__is_no_link_but_an_alarm)
 {
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
 
-	(void)state;
 	liar_accept(&l, r);
 	tcp_write(l.fd, "220 mail.example ESMTP\r\n", 24);
 	TCP_UNTIL(r, tcp_closed(l.fd));
@@ -118,7 +118,7 @@ static void answer__of_no_host__is_no_link_but_an_alarm(void **state)
 	liar_fini(&l, r);
 }
 
-static void region__that_cannot_be__is_no_link(void **state)
+TEST(region__that_cannot_be__is_no_link)
 {
 	static const struct {
 		size_t n;
@@ -132,7 +132,6 @@ static void region__that_cannot_be__is_no_link(void **state)
 		    { 2, { 1ull << 32, 4096 } },
 		    { 2, { UINT64_MAX, 4096 } } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct liar l;
 		struct tcp_rig *r = with_liar(&l);
@@ -145,7 +144,7 @@ static void region__that_cannot_be__is_no_link(void **state)
 }
 
 /* An FAA and a READ are on their way; what comes back is not the answer to the first. */
-static void answer__to_another_question__ends_the_link(void **state)
+TEST(answer__to_another_question__ends_the_link)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
 	static const struct {
@@ -156,7 +155,6 @@ static void answer__to_another_question__ends_the_link(void **state)
 		    { TCP_HELLO, 0, 8 },  { TCP_FAA64, 0, 16 },	 { TCP_READ, 0, 12 } };
 	static const uint8_t data[16];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct transport_op op[2] = { an_faa(3, 1), an_faa(3, 0) };
 		struct liar l;
@@ -179,13 +177,12 @@ static void answer__to_another_question__ends_the_link(void **state)
 	}
 }
 
-static void answer__nobody_asked_for__ends_the_link(void **state)
+TEST(answer__nobody_asked_for__ends_the_link)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
 
-	(void)state;
 	liar_hello(&l, r, 2, bytes);
 	TCP_UNTIL(r, transport_link(r->host[1].t, 3));
 	liar_says(&l, TCP_DONE, 0, bytes, 8);
@@ -194,7 +191,7 @@ static void answer__nobody_asked_for__ends_the_link(void **state)
 	liar_fini(&l, r);
 }
 
-static void answer__refused__is_refused_and_the_link_stays(void **state)
+TEST(answer__refused__is_refused_and_the_link_stays)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
 	static const uint8_t why[][4] = { { EACCES }, { 0 }, { 0xff, 0xff, 0xff, 0xff } };
@@ -203,7 +200,6 @@ static void answer__refused__is_refused_and_the_link_stays(void **state)
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
 
-	(void)state;
 	liar_hello(&l, r, 2, bytes);
 	TCP_UNTIL(r, transport_link(r->host[1].t, 3));
 	op.deadline = mono_add(r->now, NS_PER_S);
@@ -223,13 +219,12 @@ static void answer__refused__is_refused_and_the_link_stays(void **state)
 }
 
 /* It takes the connection and is silent: the call is given up in time, and made again. */
-static void call__not_answered__is_given_up_in_time_and_made_again(void **state)
+TEST(call__not_answered__is_given_up_in_time_and_made_again)
 {
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
 	struct mono due;
 
-	(void)state;
 	liar_accept(&l, r);
 	tcp_rig_turn(r, 5);
 	assert_int_equal(transport_arm(r->host[1].t, r->now, &due), 0);
@@ -243,7 +238,7 @@ static void call__not_answered__is_given_up_in_time_and_made_again(void **state)
 }
 
 /* A link whose bytes the peer does not take: posts wait, and are over in time. */
-static void peer__that_reads_nothing__leaves_unknown_at_the_deadline(void **state)
+TEST(peer__that_reads_nothing__leaves_unknown_at_the_deadline)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
 	uint8_t message[TRANSPORT_MESSAGE_MAX] = { 0 };
@@ -253,7 +248,6 @@ static void peer__that_reads_nothing__leaves_unknown_at_the_deadline(void **stat
 	struct tcp_host *a = &r->host[1];
 	int why = 0;
 
-	(void)state;
 	liar_hello(&l, r, 2, bytes);
 	TCP_UNTIL(r, transport_link(a->t, 3));
 	for (int i = 0; i <= TRANSPORT_DEPTH; i++)
@@ -272,19 +266,4 @@ static void peer__that_reads_nothing__leaves_unknown_at_the_deadline(void **stat
 	assert_int_equal(tcp_stats(a).outcomes[TRANSPORT_UNKNOWN], TRANSPORT_DEPTH);
 	assert_int_equal(tcp_count(a, TRANSPORT_DOWN), 1);
 	liar_fini(&l, r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answer__of_no_host__is_no_link_but_an_alarm),
-		cmocka_unit_test(region__that_cannot_be__is_no_link),
-		cmocka_unit_test(answer__to_another_question__ends_the_link),
-		cmocka_unit_test(answer__nobody_asked_for__ends_the_link),
-		cmocka_unit_test(answer__refused__is_refused_and_the_link_stays),
-		cmocka_unit_test(call__not_answered__is_given_up_in_time_and_made_again),
-		cmocka_unit_test(peer__that_reads_nothing__leaves_unknown_at_the_deadline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

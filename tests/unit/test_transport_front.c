@@ -7,16 +7,16 @@
 #include <stdio.h>
 
 #include "tests/unit/front_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- open --------------------------------------------------------------------- */
 
-static void init__out_of_range__refused_without_the_key(void **state)
+TEST(init__out_of_range__refused_without_the_key)
 {
 	struct transport_conf bad[12];
 	char text[256];
 	struct transport t;
 
-	(void)state;
 	for (size_t i = 0; i < 12; i++)
 		bad[i] = conf_good();
 	bad[0].host = 0;
@@ -60,12 +60,11 @@ static void mapping_flags(const void *at, char *flags, size_t size)
 	fclose(f);
 }
 
-static void key__kept__is_in_no_core_dump_and_no_child(void **state)
+TEST(key__kept__is_in_no_core_dump_and_no_child)
 {
 	struct rig *r = rig_new();
 	char flags[256];
 
-	(void)state;
 	assert_memory_equal(r->f->t.conf.key, key, sizeof(key) - 1);
 	mapping_flags(r->f->t.conf.key, flags, sizeof(flags));
 	assert_non_null(strstr(flags, " dd ")); /* not dumped */
@@ -73,12 +72,11 @@ static void key__kept__is_in_no_core_dump_and_no_child(void **state)
 	rig_free(r);
 }
 
-static void add__numbers_and_addresses__checked(void **state)
+TEST(add__numbers_and_addresses__checked)
 {
 	struct rig *r = rig_new();
 	struct transport_peer p = { .host = 3 };
 
-	(void)state;
 	assert_int_equal(transport_add(&r->f->t, &p, r->now), -EINVAL);
 	memset(p.address, 'x', sizeof(p.address));
 	assert_int_equal(transport_add(&r->f->t, &p, r->now), -EINVAL);
@@ -96,12 +94,11 @@ static void add__numbers_and_addresses__checked(void **state)
 
 /* --- post ------------------------------------------------------------------------ */
 
-static void post__what_is_wrong__says_which(void **state)
+TEST(post__what_is_wrong__says_which)
 {
 	struct rig *r = rig_up();
 	struct transport_op o;
 
-	(void)state;
 #define WRONG(kind, field, value, rc)                                                              \
 	do {                                                                                       \
 		o = op(r, kind, 0);                                                                \
@@ -138,14 +135,13 @@ static void post__what_is_wrong__says_which(void **state)
 	rig_free(r);
 }
 
-static void post__of_a_batch__takes_up_to_the_first_that_is_wrong(void **state)
+TEST(post__of_a_batch__takes_up_to_the_first_that_is_wrong)
 {
 	struct rig *r = rig_up();
 	struct transport_op o[3] = { op(r, TRANSPORT_READ, 1), op(r, TRANSPORT_READ, 2),
 				     op(r, TRANSPORT_READ, 3) };
 	int why = 0;
 
-	(void)state;
 	o[1].offset = 3;
 	assert_int_equal(transport_post(&r->f->t, o, 3, r->now, &why), 1);
 	assert_int_equal(why, -EINVAL);
@@ -153,11 +149,10 @@ static void post__of_a_batch__takes_up_to_the_first_that_is_wrong(void **state)
 	rig_free(r);
 }
 
-static void depth__counts_what_was_not_handed_out(void **state)
+TEST(depth__counts_what_was_not_handed_out)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	for (uint64_t i = 0; i < TRANSPORT_DEPTH; i++)
 		assert_int_equal(post(r, op(r, TRANSPORT_READ, i)), 0);
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 8)), -EAGAIN);
@@ -179,13 +174,12 @@ static void depth__counts_what_was_not_handed_out(void **state)
 	rig_free(r);
 }
 
-static void send__data__copied_by_post(void **state)
+TEST(send__data__copied_by_post)
 {
 	struct rig *r = rig_up();
 	char data[] = "first";
 	struct transport_op o = op(r, TRANSPORT_SEND, 1);
 
-	(void)state;
 	o.data = data;
 	o.len = 5;
 	assert_int_equal(post(r, o), 0);
@@ -194,11 +188,10 @@ static void send__data__copied_by_post(void **state)
 	rig_free(r);
 }
 
-static void submit__no_room__given_again_in_order(void **state)
+TEST(submit__no_room__given_again_in_order)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	r->f->submit_rc = -EAGAIN;
 	for (uint64_t i = 1; i <= 4; i++)
 		assert_int_equal(post(r, op(r, TRANSPORT_FAA64, i)), 0);
@@ -213,11 +206,10 @@ static void submit__no_room__given_again_in_order(void **state)
 	rig_free(r);
 }
 
-static void submit__fails__ends_the_link_and_the_operation_is_lost(void **state)
+TEST(submit__fails__ends_the_link_and_the_operation_is_lost)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	r->f->submit_rc = -EIO;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 2)), -ENOTCONN);
@@ -229,11 +221,10 @@ static void submit__fails__ends_the_link_and_the_operation_is_lost(void **state)
 	rig_free(r);
 }
 
-static void submit__link_ends_within__one_result(void **state)
+TEST(submit__link_ends_within__one_result)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	r->f->down_in_submit = true;
 	r->f->submit_rc = -ECONNRESET;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
@@ -247,12 +238,11 @@ static void submit__link_ends_within__one_result(void **state)
 
 /* --- results ------------------------------------------------------------------------ */
 
-static void done__within_submit__comes_by_poll(void **state)
+TEST(done__within_submit__comes_by_poll)
 {
 	struct rig *r = rig_up();
 	struct transport_stats s;
 
-	(void)state;
 	r->f->done_at_once = true;
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
 	assert_int_equal(post(r, op(r, TRANSPORT_CAS64, 2)), 0);
@@ -270,11 +260,10 @@ static void done__within_submit__comes_by_poll(void **state)
 	rig_free(r);
 }
 
-static void done__twice_or_after_the_end__ignored(void **state)
+TEST(done__twice_or_after_the_end__ignored)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
 	done(r, 0);
 	done(r, 0);
@@ -294,11 +283,10 @@ static void done__twice_or_after_the_end__ignored(void **state)
 	rig_free(r);
 }
 
-static void refused__keeps_the_link(void **state)
+TEST(refused__keeps_the_link)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
 	front_done(&r->f->t, out(r, 2), r->f->sent[0], TRANSPORT_REFUSED, 0, NULL, -EPERM);
 	poll_all(r);
@@ -309,12 +297,11 @@ static void refused__keeps_the_link(void **state)
 	rig_free(r);
 }
 
-static void deadline__missed__ends_the_link(void **state)
+TEST(deadline__missed__ends_the_link)
 {
 	struct rig *r = rig_up();
 	struct transport_op o = op(r, TRANSPORT_FAA64, 1);
 
-	(void)state;
 	assert_int_equal(post(r, o), 0);
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 2)), 0);
 	assert_int_equal(post(r, op(r, TRANSPORT_SEND, 3)), 0);
@@ -338,12 +325,11 @@ static void deadline__missed__ends_the_link(void **state)
 	rig_free(r);
 }
 
-static void deadline__of_one_of_many__the_others_go_on(void **state)
+TEST(deadline__of_one_of_many__the_others_go_on)
 {
 	struct rig *r = rig_up();
 	struct transport_op o = op(r, TRANSPORT_READ, 1);
 
-	(void)state;
 	assert_int_equal(add(r, 3), 0);
 	poll_all(r);
 	up(r, 3, 1);
@@ -361,12 +347,11 @@ static void deadline__of_one_of_many__the_others_go_on(void **state)
 	rig_free(r);
 }
 
-static void rounds__a_chain_of_two__a_wave_of_64(void **state)
+TEST(rounds__a_chain_of_two__a_wave_of_64)
 {
 	struct rig *r = rig_new();
 	struct transport_stats s;
 
-	(void)state;
 	r->f->up_at_once = r->f->done_at_once = true;
 	for (uint16_t h = 1; h <= TRANSPORT_HOSTS_MAX; h++)
 		if (h != 1)
@@ -390,28 +375,4 @@ static void rounds__a_chain_of_two__a_wave_of_64(void **state)
 	transport_stats(&r->f->t, &s);
 	assert_int_equal(s.rounds, 3);
 	rig_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(init__out_of_range__refused_without_the_key),
-		cmocka_unit_test(key__kept__is_in_no_core_dump_and_no_child),
-		cmocka_unit_test(add__numbers_and_addresses__checked),
-		cmocka_unit_test(post__what_is_wrong__says_which),
-		cmocka_unit_test(post__of_a_batch__takes_up_to_the_first_that_is_wrong),
-		cmocka_unit_test(depth__counts_what_was_not_handed_out),
-		cmocka_unit_test(send__data__copied_by_post),
-		cmocka_unit_test(submit__no_room__given_again_in_order),
-		cmocka_unit_test(submit__fails__ends_the_link_and_the_operation_is_lost),
-		cmocka_unit_test(submit__link_ends_within__one_result),
-		cmocka_unit_test(done__within_submit__comes_by_poll),
-		cmocka_unit_test(done__twice_or_after_the_end__ignored),
-		cmocka_unit_test(refused__keeps_the_link),
-		cmocka_unit_test(deadline__missed__ends_the_link),
-		cmocka_unit_test(deadline__of_one_of_many__the_others_go_on),
-		cmocka_unit_test(rounds__a_chain_of_two__a_wave_of_64),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,14 +8,14 @@
 #include <stdio.h>
 
 #include "tests/unit/front_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- links -------------------------------------------------------------------------- */
 
-static void down_before_up__also_when_taken_one_at_a_time(void **state)
+TEST(down_before_up__also_when_taken_one_at_a_time)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 1)), 0);
 	r->f->up_at_once = true;
 	out(r, 2)->generation = 1;
@@ -54,12 +54,11 @@ static int64_t next_call(struct rig *r, uint16_t host)
 	return mono_sub(due, failed);
 }
 
-static void backoff__doubles_with_jitter_up_to_its_bound(void **state)
+TEST(backoff__doubles_with_jitter_up_to_its_bound)
 {
 	struct rig *r = rig_new(), *same = rig_new();
 	int64_t base = 20 * NS_PER_MS, sum = 0;
 
-	(void)state;
 	assert_int_equal(add(r, 2), 0);
 	assert_int_equal(add(same, 2), 0);
 	poll_all(r);
@@ -77,11 +76,10 @@ static void backoff__doubles_with_jitter_up_to_its_bound(void **state)
 	rig_free(same);
 }
 
-static void backoff__short_again_once_an_operation_was_done(void **state)
+TEST(backoff__short_again_once_an_operation_was_done)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
 	for (int i = 0; i < 20; i++)
@@ -96,11 +94,10 @@ static void backoff__short_again_once_an_operation_was_done(void **state)
 	rig_free(r);
 }
 
-static void call__fails_at_once__is_a_failure_and_no_event(void **state)
+TEST(call__fails_at_once__is_a_failure_and_no_event)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	r->f->call_rc = -ECONNREFUSED;
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
@@ -110,12 +107,11 @@ static void call__fails_at_once__is_a_failure_and_no_event(void **state)
 	rig_free(r);
 }
 
-static void call__takes_too_long__given_up(void **state)
+TEST(call__takes_too_long__given_up)
 {
 	struct rig *r = rig_new();
 	struct mono due;
 
-	(void)state;
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
 	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
@@ -127,11 +123,10 @@ static void call__takes_too_long__given_up(void **state)
 	rig_free(r);
 }
 
-static void call__answered_by_a_foe__alarm(void **state)
+TEST(call__answered_by_a_foe__alarm)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
 	front_down(&r->f->t, out(r, 2), -EACCES, "proved a wrong key", r->now);
@@ -143,14 +138,13 @@ static void call__answered_by_a_foe__alarm(void **state)
 	rig_free(r);
 }
 
-static void up__region_out_of_range__refused(void **state)
+TEST(up__region_out_of_range__refused)
 {
 	static const size_t bad[][TRANSPORT_PARTS] = { { 0, BYTES },
 						       { BYTES, 8 },
 						       { BYTES, TRANSPORT_PART_MAX + BYTES } };
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
 	for (size_t i = 0; i < 3; i++)
@@ -159,11 +153,10 @@ static void up__region_out_of_range__refused(void **state)
 	rig_free(r);
 }
 
-static void generation__lower_than_one_proven__refused(void **state)
+TEST(generation__lower_than_one_proven__refused)
 {
 	struct rig *r = rig_up(); /* host 2 proved 7 */
 
-	(void)state;
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(6)), -ESTALE);
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(7)), 0);
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(9)), 0);
@@ -180,12 +173,11 @@ static void generation__lower_than_one_proven__refused(void **state)
 	rig_free(r);
 }
 
-static void generation__same_of_another_start__refused(void **state)
+TEST(generation__same_of_another_start__refused)
 {
 	struct hello_self twin = SELF(7), next = SELF(8), other = SELF(9);
 	struct rig *r = rig_up(); /* host 2 proved 7 */
 
-	(void)state;
 	twin.start++;
 	next.start = 0x8000000000000000;
 	assert_int_equal(front_proven(&r->f->t, 2, &twin), -ENOTUNIQ);
@@ -206,14 +198,13 @@ static void generation__same_of_another_start__refused(void **state)
 	rig_free(r);
 }
 
-static void generation__same_of_another_start__says_host_number_and_remedy(void **state)
+TEST(generation__same_of_another_start__says_host_number_and_remedy)
 {
 	static const char end[] = "began anew as generation 7 again: mend its generation file, "
 				  "see cluster.json(5)";
 	struct rig *r = rig_up();
 	char want[256];
 
-	(void)state;
 	memset(out(r, 2)->peer.name, 'x', TRANSPORT_NAME_MAX - 1); /* hides no remedy */
 	next_call(r, 2);
 	front_refused(&r->f->t, 2, -ENOTUNIQ, r->now);
@@ -231,12 +222,11 @@ static void generation__same_of_another_start__says_host_number_and_remedy(void 
 	rig_free(r);
 }
 
-static void start__not_given__is_drawn(void **state)
+TEST(start__not_given__is_drawn)
 {
 	struct transport_conf c = conf_good();
 	struct rig *one, *two;
 
-	(void)state;
 	c.start = 0;
 	one = rig_with(&c);
 	two = rig_with(&c);
@@ -246,12 +236,11 @@ static void start__not_given__is_drawn(void **state)
 	rig_free(two);
 }
 
-static void generation__of_ourselves__ours_alone(void **state)
+TEST(generation__of_ourselves__ours_alone)
 {
 	const struct hello_self twin = { .generation = 5, .start = START + 1 };
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_int_equal(add(r, 1), 0);
 	poll_all(r);
 	assert_int_equal(front_proven(&r->f->t, 1, &SELF(6)), -ESTALE);
@@ -262,11 +251,10 @@ static void generation__of_ourselves__ours_alone(void **state)
 	rig_free(r);
 }
 
-static void remove__results_then_down__links_count_on(void **state)
+TEST(remove__results_then_down__links_count_on)
 {
 	struct rig *r = rig_up();
 
-	(void)state;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
 	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
 	assert_int_equal(r->f->evicted, 2);
@@ -282,11 +270,10 @@ static void remove__results_then_down__links_count_on(void **state)
 	rig_free(r);
 }
 
-static void remove__never_up__no_event(void **state)
+TEST(remove__never_up__no_event)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_int_equal(add(r, 2), 0);
 	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
 	r->now.ns += 10 * NS_PER_S;
@@ -298,12 +285,11 @@ static void remove__never_up__no_event(void **state)
 
 /* --- what others cause --------------------------------------------------------------- */
 
-static void messages__bounded__the_rest_is_an_alarm(void **state)
+TEST(messages__bounded__the_rest_is_an_alarm)
 {
 	struct rig *r = rig_up();
 	unsigned alarms = 0, messages = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		front_message(&r->f->t, 2, &i, sizeof(i));
 	front_message(&r->f->t, 3, "x", 1); /* there is still room for others */
@@ -333,13 +319,12 @@ static void messages__bounded__the_rest_is_an_alarm(void **state)
 	rig_free(r);
 }
 
-static void alarms__too_many__counted_and_said_later(void **state)
+TEST(alarms__too_many__counted_and_said_later)
 {
 	struct rig *r = rig_new();
 	struct transport_stats s;
 	size_t first;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		front_alarm(&r->f->t, 2, "number %d", i);
 	front_alarm(&r->f->t, 3, "of another");
@@ -359,12 +344,11 @@ static void alarms__too_many__counted_and_said_later(void **state)
 	rig_free(r);
 }
 
-static void alarms__hidden_before__are_counted_where_that_fits_whole(void **state)
+TEST(alarms__hidden_before__are_counted_where_that_fits_whole)
 {
 	struct rig *r = rig_new();
 	char longest[121];
 
-	(void)state;
 	for (int i = 0; i < 5; i++) /* one over the burst */
 		front_alarm(&r->f->t, 2, "number %d", i);
 	poll_all(r);
@@ -405,11 +389,10 @@ static bool known(struct rig *r, const char *address, uint16_t port)
 	return front_known(&r->f->t, (struct sockaddr *)&a);
 }
 
-static void strangers__by_ipv4__are_those_of_no_host(void **state)
+TEST(strangers__by_ipv4__are_those_of_no_host)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_false(known(r, "10.1.2.3", 7471));
 	know(r, 2, "10.1.2.3", 7471);
 	assert_true(known(r, "10.1.2.3", 7471));
@@ -421,11 +404,10 @@ static void strangers__by_ipv4__are_those_of_no_host(void **state)
 	rig_free(r);
 }
 
-static void strangers__by_ipv6__are_those_of_no_host(void **state)
+TEST(strangers__by_ipv6__are_those_of_no_host)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	know(r, 2, "10.1.2.3", 7471);
 	assert_false(known(r, "fd00::1:2", 7471));
 	know(r, 3, "fd00::1:2", 7471);
@@ -447,7 +429,7 @@ static void strangers__by_ipv6__are_those_of_no_host(void **state)
 	rig_free(r);
 }
 
-static void strangers__without_an_address__are_nobodys(void **state)
+TEST(strangers__without_an_address__are_nobodys)
 {
 	const struct sockaddr nameless = { .sa_family = AF_UNSPEC };
 	const struct sockaddr local = { .sa_family = AF_UNIX };
@@ -455,7 +437,6 @@ static void strangers__without_an_address__are_nobodys(void **state)
 	const struct sockaddr_in6 any6 = { .sin6_family = AF_INET6 };
 	struct rig *r = rig_up(); /* host 2 is at no IP address */
 
-	(void)state;
 	assert_false(front_known(&r->f->t, &nameless));
 	assert_false(front_known(&r->f->t, &local));
 	assert_false(front_known(&r->f->t, (const struct sockaddr *)&any4));
@@ -463,13 +444,12 @@ static void strangers__without_an_address__are_nobodys(void **state)
 	rig_free(r);
 }
 
-static void callers__too_many_at_once_or_a_second__refused(void **state)
+TEST(callers__too_many_at_once_or_a_second__refused)
 {
 	struct transport_conf c = conf_good();
 	struct transport_stats s;
 	struct rig *r;
 
-	(void)state;
 	c.hellos_max = 2;
 	c.hellos_second = 5;
 	r = rig_with(&c);
@@ -489,12 +469,11 @@ static void callers__too_many_at_once_or_a_second__refused(void **state)
 	rig_free(r);
 }
 
-static void refused__says_who_and_why(void **state)
+TEST(refused__says_who_and_why)
 {
 	struct rig *r = rig_new();
 	struct transport_stats s;
 
-	(void)state;
 	front_refused(&r->f->t, 4, -EPERM, r->now);
 	front_refused(&r->f->t, 4, -ESTALE, r->now);
 	front_refused(&r->f->t, 0, -ETIMEDOUT, r->now);
@@ -514,14 +493,13 @@ static void refused__says_who_and_why(void **state)
 	rig_free(r);
 }
 
-static void refused__by_whatever_numbers_strangers_say__hides_no_alarm_of_a_host(void **state)
+TEST(refused__by_whatever_numbers_strangers_say__hides_no_alarm_of_a_host)
 {
 	static const int whys[] = {
 		-EPROTO, -EXDEV, -EHOSTUNREACH, -EACCES, -ETIMEDOUT, -ECONNRESET
 	};
 	struct rig *r = rig_new();
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		front_refused(&r->f->t, (uint16_t)(1 + i % TRANSPORT_HOSTS_MAX), whys[i % 6],
 			      r->now);
@@ -539,13 +517,12 @@ static void refused__by_whatever_numbers_strangers_say__hides_no_alarm_of_a_host
 
 /* --- sleeping ---------------------------------------------------------------------------- */
 
-static void arm__says_when(void **state)
+TEST(arm__says_when)
 {
 	struct rig *r = rig_up();
 	struct transport_op o = op(r, TRANSPORT_READ, 1);
 	struct mono due;
 
-	(void)state;
 	assert_int_equal(transport_fd(&r->f->t), 99);
 	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
 	r->now.ns = due.ns; /* of the call that is over: nothing is due any more */
@@ -631,12 +608,11 @@ static void life_step(struct prop *p, struct rig *r, struct life *l)
 	}
 }
 
-static void whatever_happens__each_operation_ends_once(void **state)
+TEST(whatever_happens__each_operation_ends_once)
 {
 	static struct life l;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int round = 0; round < 20; round++) {
 		struct rig *r = rig_new();
@@ -653,38 +629,4 @@ static void whatever_happens__each_operation_ends_once(void **state)
 		prop_assert(&p, round, l.posted > 100 && l.ended == l.posted);
 		rig_free(r);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(down_before_up__also_when_taken_one_at_a_time),
-		cmocka_unit_test(backoff__doubles_with_jitter_up_to_its_bound),
-		cmocka_unit_test(backoff__short_again_once_an_operation_was_done),
-		cmocka_unit_test(call__fails_at_once__is_a_failure_and_no_event),
-		cmocka_unit_test(call__takes_too_long__given_up),
-		cmocka_unit_test(call__answered_by_a_foe__alarm),
-		cmocka_unit_test(up__region_out_of_range__refused),
-		cmocka_unit_test(generation__lower_than_one_proven__refused),
-		cmocka_unit_test(generation__same_of_another_start__refused),
-		cmocka_unit_test(generation__same_of_another_start__says_host_number_and_remedy),
-		cmocka_unit_test(start__not_given__is_drawn),
-		cmocka_unit_test(generation__of_ourselves__ours_alone),
-		cmocka_unit_test(remove__results_then_down__links_count_on),
-		cmocka_unit_test(remove__never_up__no_event),
-		cmocka_unit_test(messages__bounded__the_rest_is_an_alarm),
-		cmocka_unit_test(alarms__too_many__counted_and_said_later),
-		cmocka_unit_test(alarms__hidden_before__are_counted_where_that_fits_whole),
-		cmocka_unit_test(strangers__by_ipv4__are_those_of_no_host),
-		cmocka_unit_test(strangers__by_ipv6__are_those_of_no_host),
-		cmocka_unit_test(strangers__without_an_address__are_nobodys),
-		cmocka_unit_test(callers__too_many_at_once_or_a_second__refused),
-		cmocka_unit_test(refused__says_who_and_why),
-		cmocka_unit_test(
-			refused__by_whatever_numbers_strangers_say__hides_no_alarm_of_a_host),
-		cmocka_unit_test(arm__says_when),
-		cmocka_unit_test(whatever_happens__each_operation_ends_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,14 +15,14 @@
 #include <sys/wait.h>
 
 #include "tests/unit/shm_rig.h"
+#include "tests/unit/unit.h"
 
 /* --- without faults ---------------------------------------------------------- */
 
-static void no_faults__post__executes_at_once(void **state)
+TEST(no_faults__post__executes_at_once)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	post(r, 1, op_faa(2, 1, 9, 7));
 	assert_int_equal(word_of(r, 2, 1), 50);
 	assert_null(result(r, 1, 7));
@@ -33,12 +33,11 @@ static void no_faults__post__executes_at_once(void **state)
 	rig_free(r);
 }
 
-static void read__table__shows_what_its_owner_wrote(void **state)
+TEST(read__table__shows_what_its_owner_wrote)
 {
 	struct rig *r = rig_pair();
 	uint64_t *table = transport_table(r->host[2].t);
 
-	(void)state;
 	table[3] = 77;
 	post(r, 1, op_read(2, TRANSPORT_TABLE, 8, 1));
 	turn(r);
@@ -46,7 +45,7 @@ static void read__table__shows_what_its_owner_wrote(void **state)
 	rig_free(r);
 }
 
-static void loopback__cas__is_a_link_like_any_other(void **state)
+TEST(loopback__cas__is_a_link_like_any_other)
 {
 	struct rig *r = rig_new();
 	struct transport_op op = { .kind = TRANSPORT_CAS64,
@@ -55,7 +54,6 @@ static void loopback__cas__is_a_link_like_any_other(void **state)
 				   .compare = 40,
 				   .value = 99 };
 
-	(void)state;
 	assert_int_equal(try_open(r, 1, 1), 0);
 	add(r, 1, 1);
 	pass(r, 20 * NS_PER_MS);
@@ -70,14 +68,13 @@ static void loopback__cas__is_a_link_like_any_other(void **state)
 	rig_free(r);
 }
 
-static void send__arrives_and_is_all_that_the_peer_serves(void **state)
+TEST(send__arrives_and_is_all_that_the_peer_serves)
 {
 	struct rig *r = rig_pair();
 	struct transport_op op = { .kind = TRANSPORT_SEND, .host = 2, .data = "hello", .len = 5 };
 	struct transport_stats s;
 	int at;
 
-	(void)state;
 	post(r, 1, op_faa(2, 0, 1, 1));
 	post(r, 1, op);
 	turn(r);
@@ -90,7 +87,7 @@ static void send__arrives_and_is_all_that_the_peer_serves(void **state)
 	rig_free(r);
 }
 
-static void send__peer_never_polls__ends_by_its_deadline(void **state)
+TEST(send__peer_never_polls__ends_by_its_deadline)
 {
 	struct rig *r = rig_pair();
 	struct transport *sleeper = r->host[2].t;
@@ -100,7 +97,6 @@ static void send__peer_never_polls__ends_by_its_deadline(void **state)
 	};
 	int sent = 0, why = 0;
 
-	(void)state;
 	r->host[2].t = NULL;
 	op.deadline = mono_add(r->now, NS_PER_S);
 	for (; sent < 4096 && transport_post(r->host[1].t, &op, 1, r->now, &why) == 1; sent++) {
@@ -116,7 +112,7 @@ static void send__peer_never_polls__ends_by_its_deadline(void **state)
 	rig_free(r);
 }
 
-static void send__peer_polls_again__all_arrive_in_order(void **state)
+TEST(send__peer_polls_again__all_arrive_in_order)
 {
 	struct rig *r = rig_pair();
 	struct transport *sleeper = r->host[2].t;
@@ -126,7 +122,6 @@ static void send__peer_polls_again__all_arrive_in_order(void **state)
 	};
 	uint64_t sent = 0;
 
-	(void)state;
 	r->host[2].t = NULL;
 	op.deadline = mono_add(r->now, 100 * NS_PER_S);
 	for (; sent < 4096 && transport_post(r->host[1].t, &op, 1, r->now, NULL) == 1; sent++) {
@@ -156,13 +151,12 @@ static void send_n(struct rig *r, int n, uint64_t *count)
 	}
 }
 
-static void send__then_a_new_link__all_arrive_in_order(void **state)
+TEST(send__then_a_new_link__all_arrive_in_order)
 {
 	struct rig *r = rig_pair();
 	struct transport *sleeper = r->host[2].t;
 	uint64_t count = 0, got = 0;
 
-	(void)state;
 	r->host[2].t = NULL;
 	send_n(r, 100, &count);
 	faults(r, 1, (struct shm_faults){ .drop_permille = 1000 });
@@ -190,13 +184,12 @@ static void send__then_a_new_link__all_arrive_in_order(void **state)
 	rig_free(r);
 }
 
-static void send__receiver_takes_one_a_poll__none_is_dropped(void **state)
+TEST(send__receiver_takes_one_a_poll__none_is_dropped)
 {
 	struct rig *r = rig_pair();
 	struct transport_event ev;
 	uint64_t count = 0, got = 0;
 
-	(void)state;
 	send_n(r, 150, &count);
 	for (int k = 0; k < 300; k++) {
 		if (!transport_poll(r->host[2].t, r->now, &ev, 1))
@@ -208,12 +201,11 @@ static void send__receiver_takes_one_a_poll__none_is_dropped(void **state)
 	rig_free(r);
 }
 
-static void remove__at_the_responder__nothing_is_executed_any_more(void **state)
+TEST(remove__at_the_responder__nothing_is_executed_any_more)
 {
 	struct rig *r = rig_pair();
 	struct transport_op op = op_faa(2, 0, 1, 5);
 
-	(void)state;
 	assert_int_equal(transport_remove(r->host[2].t, 1, r->now), 0);
 	op.deadline = mono_add(r->now, NS_PER_S);
 	/* Host 1 has not been told yet. */
@@ -301,14 +293,13 @@ static struct rig *rig_responder(void)
 	return r;
 }
 
-static void proven__table__cannot_be_mapped_writable(void **state)
+TEST(proven__table__cannot_be_mapped_writable)
 {
 	struct rig *r = rig_responder();
 	struct caller *c = caller_begin(r, key);
 	int table, words;
 	void *mem;
 
-	(void)state;
 	assert_int_equal(caller_prove(r, c, false), HELLO_READY);
 	table = c->file[TRANSPORT_TABLE];
 	words = c->file[TRANSPORT_WORDS];
@@ -333,13 +324,12 @@ static void proven__table__cannot_be_mapped_writable(void **state)
 }
 
 /* What a peer hands over, if it is none of us. */
-static void region_that_could_shrink__not_mapped(void **state)
+TEST(region_that_could_shrink__not_mapped)
 {
 	const struct shm_keys keys = { .bytes = { BYTES, BYTES } };
 	struct shm_map m = { 0 };
 	int fd[TRANSPORT_PARTS];
 
-	(void)state;
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
 		fd[i] = memfd_create("test", MFD_ALLOW_SEALING);
 		assert_int_equal(ftruncate(fd[i], i ? BYTES : BYTES + SHM_EPOCHS_BYTES), 0);
@@ -399,22 +389,20 @@ static uint32_t files_kept(size_t len)
 	return after + 1 - before; /* its own end of the socket is closed */
 }
 
-static void files__with_a_message_that_is_none__are_closed(void **state)
+TEST(files__with_a_message_that_is_none__are_closed)
 {
 	static const size_t len[] = { 0, 1, HELLO_MAX, HELLO_MAX + 2, 2000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(len) / sizeof(len[0]); i++)
 		assert_int_equal(files_kept(len[i]), 0);
 }
 
-static void wrong_proof__alarm_and_no_file(void **state)
+TEST(wrong_proof__alarm_and_no_file)
 {
 	struct rig *r = rig_responder();
 	struct caller *c = caller_begin(r, key);
 	struct transport_stats s;
 
-	(void)state;
 	assert_int_equal(caller_prove(r, c, true), -ECONNRESET);
 	assert_int_equal(c->file[0], -1);
 	assert_int_equal(c->file[1], -1);
@@ -425,13 +413,12 @@ static void wrong_proof__alarm_and_no_file(void **state)
 	rig_free(r);
 }
 
-static void wrong_key__the_caller_finds_out_first(void **state)
+TEST(wrong_key__the_caller_finds_out_first)
 {
 	static const uint8_t other[sizeof(key)] = "0123456789abcdef0123456789abcdeX";
 	struct rig *r = rig_responder();
 	struct caller *c = caller_begin(r, other);
 
-	(void)state;
 	assert_int_equal(caller_prove(r, c, false), -EACCES);
 	assert_int_equal(c->file[0], -1);
 	caller_end(c);
@@ -440,14 +427,13 @@ static void wrong_key__the_caller_finds_out_first(void **state)
 	rig_free(r);
 }
 
-static void rubbish__is_hung_up_on(void **state)
+TEST(rubbish__is_hung_up_on)
 {
 	struct rig *r = rig_responder();
 	struct caller c = { .fd = -1 };
 	char path[128];
 	uint8_t big[2000] = { 0 };
 
-	(void)state;
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	assert_int_equal(shm_connect(path, &c.fd), 0);
 	assert_int_equal(shm_send(c.fd, big, sizeof(big), NULL), 0);
@@ -459,14 +445,13 @@ static void rubbish__is_hung_up_on(void **state)
 	rig_free(r);
 }
 
-static void silent_caller__is_hung_up_on_in_time(void **state)
+TEST(silent_caller__is_hung_up_on_in_time)
 {
 	struct rig *r = rig_responder();
 	struct mono due = { INT64_MAX };
 	char path[128];
 	int fd;
 
-	(void)state;
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	assert_int_equal(shm_connect(path, &fd), 0);
 	turn(r);
@@ -480,13 +465,12 @@ static void silent_caller__is_hung_up_on_in_time(void **state)
 	rig_free(r);
 }
 
-static void too_many_unproven__are_hung_up_on(void **state)
+TEST(too_many_unproven__are_hung_up_on)
 {
 	struct rig *r = rig_responder();
 	int fd[12], refused = 0;
 	char path[128], byte;
 
-	(void)state;
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	for (int i = 0; i < 12; i++)
 		assert_int_equal(shm_connect(path, &fd[i]), 0);
@@ -501,11 +485,10 @@ static void too_many_unproven__are_hung_up_on(void **state)
 	rig_free(r);
 }
 
-static void lower_generation__is_refused(void **state)
+TEST(lower_generation__is_refused)
 {
 	struct rig *r = rig_new();
 
-	(void)state;
 	assert_int_equal(try_open(r, 1, 1), 0);
 	assert_int_equal(try_open(r, 2, 5), 0);
 	add(r, 1, 2);
@@ -526,12 +509,11 @@ static void lower_generation__is_refused(void **state)
 	rig_free(r);
 }
 
-static void live_socket__address_in_use(void **state)
+TEST(live_socket__address_in_use)
 {
 	struct rig *r = rig_pair();
 	struct transport *mine = r->host[2].t;
 
-	(void)state;
 	assert_int_equal(try_open(r, 2, 2), -EADDRINUSE);
 	r->host[2].t = mine;
 	pass(r, 20 * NS_PER_MS);
@@ -539,23 +521,21 @@ static void live_socket__address_in_use(void **state)
 	rig_free(r);
 }
 
-static void folder_of_too_long_a_name__refused(void **state)
+TEST(folder_of_too_long_a_name__refused)
 {
 	struct rig *r = rig_responder();
 	struct transport_peer p = { .host = 3 };
 
-	(void)state;
 	memset(p.address, 'x', sizeof(p.address) - 1);
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), -EINVAL);
 	rig_free(r);
 }
 
-static void no_folder__says_so(void **state)
+TEST(no_folder__says_so)
 {
 	struct rig *r = rig_new();
 	char keep[64];
 
-	(void)state;
 	memcpy(keep, r->dir.path, sizeof(keep));
 	strcpy(r->dir.path, "/nonexistent/resex");
 	assert_int_equal(try_open(r, 1, 1), -ENOENT);
@@ -606,13 +586,12 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void owner_stopped__still_answers(void **state)
+TEST(owner_stopped__still_answers)
 {
 	struct rig *r = rig_new();
 	pid_t pid = owner(r, 1);
 	int status;
 
-	(void)state;
 	assert_int_equal(try_open(r, 1, 1), 0);
 	add(r, 1, 2);
 	assert_true(await(r, TRANSPORT_UP, 0) >= 0);
@@ -628,13 +607,12 @@ static void owner_stopped__still_answers(void **state)
 	rig_free(r);
 }
 
-static void owner_killed__down__and_up_when_it_is_back(void **state)
+TEST(owner_killed__down__and_up_when_it_is_back)
 {
 	struct rig *r = rig_new();
 	pid_t pid = owner(r, 1);
 	int down, up;
 
-	(void)state;
 	assert_int_equal(try_open(r, 1, 1), 0);
 	add(r, 1, 2);
 	assert_true(await(r, TRANSPORT_UP, 0) >= 0);
@@ -679,14 +657,13 @@ static void add_often(struct rig *r, uint16_t self, int times)
 	}
 }
 
-static void two_callers__every_addition_counts(void **state)
+TEST(two_callers__every_addition_counts)
 {
 	enum { TIMES = 20000 };
 	struct rig *r = rig_new();
 	int status;
 	pid_t other = fork();
 
-	(void)state;
 	if (!other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		add_often(r, 3, TIMES);
@@ -707,36 +684,4 @@ static void two_callers__every_addition_counts(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(word_of(r, 2, 0), 40 + 2 * TIMES);
 	rig_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_faults__post__executes_at_once),
-		cmocka_unit_test(read__table__shows_what_its_owner_wrote),
-		cmocka_unit_test(loopback__cas__is_a_link_like_any_other),
-		cmocka_unit_test(send__arrives_and_is_all_that_the_peer_serves),
-		cmocka_unit_test(send__peer_never_polls__ends_by_its_deadline),
-		cmocka_unit_test(send__peer_polls_again__all_arrive_in_order),
-		cmocka_unit_test(send__then_a_new_link__all_arrive_in_order),
-		cmocka_unit_test(send__receiver_takes_one_a_poll__none_is_dropped),
-		cmocka_unit_test(remove__at_the_responder__nothing_is_executed_any_more),
-		cmocka_unit_test(proven__table__cannot_be_mapped_writable),
-		cmocka_unit_test(region_that_could_shrink__not_mapped),
-		cmocka_unit_test(files__with_a_message_that_is_none__are_closed),
-		cmocka_unit_test(wrong_proof__alarm_and_no_file),
-		cmocka_unit_test(wrong_key__the_caller_finds_out_first),
-		cmocka_unit_test(rubbish__is_hung_up_on),
-		cmocka_unit_test(silent_caller__is_hung_up_on_in_time),
-		cmocka_unit_test(too_many_unproven__are_hung_up_on),
-		cmocka_unit_test(lower_generation__is_refused),
-		cmocka_unit_test(live_socket__address_in_use),
-		cmocka_unit_test(folder_of_too_long_a_name__refused),
-		cmocka_unit_test(no_folder__says_so),
-		cmocka_unit_test(owner_stopped__still_answers),
-		cmocka_unit_test(owner_killed__down__and_up_when_it_is_back),
-		cmocka_unit_test(two_callers__every_addition_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

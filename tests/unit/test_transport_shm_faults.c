@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The network that "shm" injects: delays, losses, late executions, cuts, by the user's time. */
 #include "tests/unit/shm_rig.h"
+#include "tests/unit/unit.h"
 
-static void delay__executes_and_answers_when_due(void **state)
+TEST(delay__executes_and_answers_when_due)
 {
 	struct rig *r = rig_pair();
 	struct mono due;
 
-	(void)state;
 	faults(r, 1,
 	       (struct shm_faults){ .out_min_ns = 3 * NS_PER_MS,
 				    .out_max_ns = 3 * NS_PER_MS,
@@ -30,11 +30,10 @@ static void delay__executes_and_answers_when_due(void **state)
 	rig_free(r);
 }
 
-static void delay__behind_a_slow_one__answers_after_it_was_executed(void **state)
+TEST(delay__behind_a_slow_one__answers_after_it_was_executed)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1,
 	       (struct shm_faults){ .out_min_ns = 20 * NS_PER_MS, .out_max_ns = 20 * NS_PER_MS });
 	post(r, 1, op_faa(2, 0, 1, 1));
@@ -52,12 +51,11 @@ static void delay__behind_a_slow_one__answers_after_it_was_executed(void **state
 	rig_free(r);
 }
 
-static void drop__not_executed_and_unknown(void **state)
+TEST(drop__not_executed_and_unknown)
 {
 	struct rig *r = rig_pair();
 	int down;
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .drop_permille = 1000 });
 	post(r, 1, op_faa(2, 0, 1, 1));
 	post(r, 1, op_read(2, TRANSPORT_WORDS, 1, 2));
@@ -76,11 +74,10 @@ static void drop__not_executed_and_unknown(void **state)
 	rig_free(r);
 }
 
-static void drop_back__executed_and_unknown(void **state)
+TEST(drop_back__executed_and_unknown)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .drop_back_permille = 1000 });
 	post(r, 1, op_faa(2, 0, 1, 1));
 	pass(r, 110 * NS_PER_MS);
@@ -89,11 +86,10 @@ static void drop_back__executed_and_unknown(void **state)
 	rig_free(r);
 }
 
-static void late__executed_after_the_link_ended(void **state)
+TEST(late__executed_after_the_link_ended)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .late_permille = 1000, .late_max_ns = NS_PER_MS });
 	post(r, 1, op_faa(2, 0, 1, 1));
 	pass(r, 100 * NS_PER_MS);
@@ -105,11 +101,10 @@ static void late__executed_after_the_link_ended(void **state)
 	rig_free(r);
 }
 
-static void late__polled_long_after__no_answer(void **state)
+TEST(late__polled_long_after__no_answer)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .late_permille = 1000, .late_max_ns = NS_PER_MS });
 	post(r, 1, op_faa(2, 0, 1, 1));
 	r->now.ns += 10 * NS_PER_S;
@@ -119,12 +114,11 @@ static void late__polled_long_after__no_answer(void **state)
 	rig_free(r);
 }
 
-static void late__not_after_a_newer_link(void **state)
+TEST(late__not_after_a_newer_link)
 {
 	struct rig *r = rig_pair();
 	struct transport_op op = op_faa(2, 0, 1, 1);
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .out_min_ns = 5 * NS_PER_S, .out_max_ns = 5 * NS_PER_S });
 	post(r, 1, op);
 	faults(r, 1, (struct shm_faults){ 0 });
@@ -138,11 +132,10 @@ static void late__not_after_a_newer_link(void **state)
 	rig_free(r);
 }
 
-static void late__newer_link_is_cut_off__executed(void **state)
+TEST(late__newer_link_is_cut_off__executed)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .out_min_ns = 5 * NS_PER_S, .out_max_ns = 5 * NS_PER_S });
 	post(r, 1, op_faa(2, 0, 1, 1));
 	assert_int_equal(transport_shm_cut(r->host[1].t, 2, true), 0);
@@ -153,11 +146,10 @@ static void late__newer_link_is_cut_off__executed(void **state)
 	rig_free(r);
 }
 
-static void late__responder_removed_us__not_executed(void **state)
+TEST(late__responder_removed_us__not_executed)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1, (struct shm_faults){ .out_min_ns = 5 * NS_PER_S, .out_max_ns = 5 * NS_PER_S });
 	post(r, 1, op_faa(2, 0, 1, 1));
 	assert_int_equal(transport_remove(r->host[2].t, 1, r->now), 0);
@@ -167,12 +159,11 @@ static void late__responder_removed_us__not_executed(void **state)
 	rig_free(r);
 }
 
-static void cut__loses_all_until_healed(void **state)
+TEST(cut__loses_all_until_healed)
 {
 	struct rig *r = rig_pair();
 	struct transport_op op = op_faa(2, 0, 1, 1);
 
-	(void)state;
 	assert_int_equal(transport_shm_cut(r->host[1].t, 2, true), 0);
 	post(r, 1, op);
 	pass(r, 3 * NS_PER_S);
@@ -186,11 +177,10 @@ static void cut__loses_all_until_healed(void **state)
 	rig_free(r);
 }
 
-static void cut__with_a_result_on_its_way__unknown(void **state)
+TEST(cut__with_a_result_on_its_way__unknown)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	faults(r, 1,
 	       (struct shm_faults){ .back_min_ns = 5 * NS_PER_MS, .back_max_ns = 5 * NS_PER_MS });
 	post(r, 1, op_faa(2, 0, 1, 1));
@@ -203,13 +193,12 @@ static void cut__with_a_result_on_its_way__unknown(void **state)
 	rig_free(r);
 }
 
-static void tear__halves_of_two_times(void **state)
+TEST(tear__halves_of_two_times)
 {
 	struct rig *r = rig_pair();
 	uint64_t *table = transport_table(r->host[2].t);
 	const uint64_t *data;
 
-	(void)state;
 	faults(r, 1,
 	       (struct shm_faults){ .tear_permille = 1000,
 				    .back_min_ns = 5 * NS_PER_MS,
@@ -273,12 +262,11 @@ static uint64_t fate(uint64_t seed, char *told, size_t size)
 	return word;
 }
 
-static void faults__same_seed__same_fate(void **state)
+TEST(faults__same_seed__same_fate)
 {
 	static char a[4096], b[4096];
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 5; i++) {
 		uint64_t seed = prop_u64(&p), word = fate(seed, a, sizeof(a));
@@ -289,11 +277,10 @@ static void faults__same_seed__same_fate(void **state)
 	}
 }
 
-static void faults__out_of_range__refused(void **state)
+TEST(faults__out_of_range__refused)
 {
 	struct rig *r = rig_pair();
 
-	(void)state;
 	assert_int_equal(
 		transport_shm_faults(r->host[1].t, &(struct shm_faults){ .out_min_ns = 1 }),
 		-EINVAL);
@@ -303,26 +290,4 @@ static void faults__out_of_range__refused(void **state)
 	assert_int_equal(transport_shm_cut(r->host[1].t, 0, true), -EINVAL);
 	assert_int_equal(transport_shm_cut(r->host[1].t, 65, true), -EINVAL);
 	rig_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(delay__executes_and_answers_when_due),
-		cmocka_unit_test(delay__behind_a_slow_one__answers_after_it_was_executed),
-		cmocka_unit_test(drop__not_executed_and_unknown),
-		cmocka_unit_test(drop_back__executed_and_unknown),
-		cmocka_unit_test(late__executed_after_the_link_ended),
-		cmocka_unit_test(late__polled_long_after__no_answer),
-		cmocka_unit_test(late__not_after_a_newer_link),
-		cmocka_unit_test(late__newer_link_is_cut_off__executed),
-		cmocka_unit_test(late__responder_removed_us__not_executed),
-		cmocka_unit_test(cut__loses_all_until_healed),
-		cmocka_unit_test(cut__with_a_result_on_its_way__unknown),
-		cmocka_unit_test(tear__halves_of_two_times),
-		cmocka_unit_test(faults__same_seed__same_fate),
-		cmocka_unit_test(faults__out_of_range__refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

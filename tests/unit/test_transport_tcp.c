@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/tcp_rig.h"
+#include "tests/unit/unit.h"
 
 static struct transport_op op_read(uint16_t host, enum transport_part part, uint32_t offset,
 				   uint32_t len)
@@ -61,7 +62,7 @@ static int open_at(const char *address, uint16_t port, char text[static 256])
 	return rc;
 }
 
-static void open__address_of_no_single_host__is_refused_and_named(void **state)
+TEST(open__address_of_no_single_host__is_refused_and_named)
 {
 	static const char *const wrong[] = { "0.0.0.0",		"::",	      "localhost",
 					     "127.1",		"0x7f000001", "224.0.0.1",
@@ -69,7 +70,6 @@ static void open__address_of_no_single_host__is_refused_and_named(void **state)
 					     "::ffff:0.0.0.0",	"127.0.0.1 ", ":" };
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		memset(text, 0, sizeof(text));
 		assert_int_equal(open_at(wrong[i], 7400, text), -EINVAL);
@@ -77,55 +77,50 @@ static void open__address_of_no_single_host__is_refused_and_named(void **state)
 	}
 }
 
-static void open__port_0__is_refused(void **state)
+TEST(open__port_0__is_refused)
 {
 	char text[256];
 
-	(void)state;
 	assert_int_equal(open_at("127.0.0.1", 0, text), -EINVAL);
 	assert_non_null(strstr(text, "port 0"));
 }
 
-static void open__address_of_another_host__is_refused_and_named(void **state)
+TEST(open__address_of_another_host__is_refused_and_named)
 {
 	char text[256];
 
-	(void)state;
 	assert_int_equal(open_at("192.0.2.7", 7400, text), -EINVAL);
 	assert_non_null(strstr(text, "192.0.2.7"));
 	assert_non_null(strstr(text, "address of this host"));
 }
 
-static void open__where_somebody_serves__is_eaddrinuse(void **state)
+TEST(open__where_somebody_serves__is_eaddrinuse)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 	char text[256];
 
-	(void)state;
 	assert_int_equal(open_at(r->host[1].conf.address, r->host[1].conf.port, text), -EADDRINUSE);
 	assert_non_null(strstr(text, r->host[1].conf.address));
 	tcp_rig_free(r);
 }
 
-static void open__after_close_with_links__is_possible_at_once(void **state)
+TEST(open__after_close_with_links__is_possible_at_once)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 
-	(void)state;
 	TCP_UNTIL(r, all_up(r, 2));
 	transport_close(r->host[1].t);
 	tcp_rig_open(r, 1);
 	tcp_rig_free(r);
 }
 
-static void open__ipv6__serves(void **state)
+TEST(open__ipv6__serves)
 {
 	struct tcp_rig *r = tcp_rig_new(0);
 	int fd = socket(AF_INET6, SOCK_STREAM, 0);
 	struct transport_peer p;
 	char text[256];
 
-	(void)state;
 	close(fd);
 	for (uint16_t i = 1; i <= 2; i++) {
 		snprintf(r->host[i].conf.address, TRANSPORT_ADDRESS_MAX, "::1");
@@ -146,13 +141,12 @@ static void open__ipv6__serves(void **state)
 
 /* --- operations ------------------------------------------------------------------------ */
 
-static void operations__between_two_hosts__are_done_and_served(void **state)
+TEST(operations__between_two_hosts__are_done_and_served)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct tcp_host *a = &r->host[1], *b = &r->host[2];
 	size_t i;
 
-	(void)state;
 	TCP_UNTIL(r, all_up(r, 2));
 	assert_true(tcp_last(a, TRANSPORT_UP)->generation == 5);
 	memcpy((uint8_t *)transport_table(b->t) + 4096, "written by b", 13);
@@ -175,7 +169,7 @@ static void operations__between_two_hosts__are_done_and_served(void **state)
 	tcp_rig_free(r);
 }
 
-static void message__is_acknowledged_and_arrives(void **state)
+TEST(message__is_acknowledged_and_arrives)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	uint8_t longest[TRANSPORT_MESSAGE_MAX];
@@ -184,7 +178,6 @@ static void message__is_acknowledged_and_arrives(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	memset(longest, 0x7e, sizeof(longest));
 	TCP_UNTIL(r, all_up(r, 2));
 	i = tcp_do(r, 1, op);
@@ -195,13 +188,12 @@ static void message__is_acknowledged_and_arrives(void **state)
 	tcp_rig_free(r);
 }
 
-static void own_host__is_a_link_like_any_other(void **state)
+TEST(own_host__is_a_link_like_any_other)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 	struct transport_peer p = { .host = 1, .name = "self" };
 	size_t i;
 
-	(void)state;
 	assert_int_equal(transport_add(r->host[1].t, &p, r->now), 0);
 	TCP_UNTIL(r, transport_link(r->host[1].t, 1));
 	i = tcp_do(r, 1, op_faa(1, 0, 7));
@@ -213,14 +205,13 @@ static void own_host__is_a_link_like_any_other(void **state)
 }
 
 /* Three hosts hammer one word of each other at full depth: no addition is lost or doubled. */
-static void additions__of_three_hosts_at_full_depth__sum_up(void **state)
+TEST(additions__of_three_hosts_at_full_depth__sum_up)
 {
 	struct tcp_rig *r = tcp_rig_new(3);
 	enum { EACH = 200 };
 	uint32_t posted[4] = { 0 };
 	size_t i;
 
-	(void)state;
 	TCP_UNTIL(r, all_up(r, 3));
 	for (bool more = true; more; tcp_rig_turn(r, 1)) {
 		more = false;
@@ -251,13 +242,12 @@ static bool readable(struct transport *t)
 	return poll(&p, 1, 0) == 1;
 }
 
-static void arm__after_post__says_poll_again(void **state)
+TEST(arm__after_post__says_poll_again)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	struct transport_op op = op_faa(2, 0, 1);
 	struct mono due;
 
-	(void)state;
 	TCP_UNTIL(r, all_up(r, 2));
 	tcp_rig_turn(r, 3);
 	op.deadline = mono_add(r->now, NS_PER_MS);
@@ -272,12 +262,11 @@ static void arm__after_post__says_poll_again(void **state)
 }
 
 /* Nobody polls but when arm or the descriptor says so: still all comes to its end. */
-static void sleep__by_arm_and_fd_alone__misses_nothing(void **state)
+TEST(sleep__by_arm_and_fd_alone__misses_nothing)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	size_t left = 50;
 
-	(void)state;
 	TCP_UNTIL(r, all_up(r, 2));
 	for (int turn = 0; turn < TCP_PATIENCE && left; turn++) {
 		for (uint16_t h = 1; h <= 2; h++) {
@@ -338,7 +327,7 @@ static void kill_and_wait(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void process__killed_and_started_again__is_down_then_up_with_its_generation(void **state)
+TEST(process__killed_and_started_again__is_down_then_up_with_its_generation)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 	struct tcp_host *a = &r->host[1];
@@ -347,7 +336,6 @@ static void process__killed_and_started_again__is_down_then_up_with_its_generati
 	size_t i;
 	pid_t pid = start_alone(r, 2, 1);
 
-	(void)state;
 	assert_int_equal(transport_add(a->t, &p, r->now), 0);
 	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2)));
 	i = tcp_do(r, 1, op_faa(2, 0, 11));
@@ -374,7 +362,7 @@ static void process__killed_and_started_again__is_down_then_up_with_its_generati
 }
 
 /* A process that stands still is not dead: what it owes comes when it goes on. */
-static void process__stopped_past_a_deadline__leaves_the_atomic_unknown(void **state)
+TEST(process__stopped_past_a_deadline__leaves_the_atomic_unknown)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 	struct tcp_host *a = &r->host[1];
@@ -383,7 +371,6 @@ static void process__stopped_past_a_deadline__leaves_the_atomic_unknown(void **s
 	size_t i;
 	pid_t pid = start_alone(r, 2, 1);
 
-	(void)state;
 	assert_int_equal(transport_add(a->t, &p, r->now), 0);
 	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2)));
 	assert_int_equal(kill(pid, SIGSTOP), 0);
@@ -402,27 +389,4 @@ static void process__stopped_past_a_deadline__leaves_the_atomic_unknown(void **s
 	assert_true(a->data[i][0] <= 1);
 	kill_and_wait(pid);
 	tcp_rig_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open__address_of_no_single_host__is_refused_and_named),
-		cmocka_unit_test(open__port_0__is_refused),
-		cmocka_unit_test(open__address_of_another_host__is_refused_and_named),
-		cmocka_unit_test(open__where_somebody_serves__is_eaddrinuse),
-		cmocka_unit_test(open__after_close_with_links__is_possible_at_once),
-		cmocka_unit_test(open__ipv6__serves),
-		cmocka_unit_test(operations__between_two_hosts__are_done_and_served),
-		cmocka_unit_test(message__is_acknowledged_and_arrives),
-		cmocka_unit_test(own_host__is_a_link_like_any_other),
-		cmocka_unit_test(additions__of_three_hosts_at_full_depth__sum_up),
-		cmocka_unit_test(arm__after_post__says_poll_again),
-		cmocka_unit_test(sleep__by_arm_and_fd_alone__misses_nothing),
-		cmocka_unit_test(
-			process__killed_and_started_again__is_down_then_up_with_its_generation),
-		cmocka_unit_test(process__stopped_past_a_deadline__leaves_the_atomic_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,12 @@
  * one: tests/transport, run by tests/system in virtual machines that have one.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/transport/transport.h"
+#include "tests/unit/unit.h"
 
 static const uint8_t key[32] = "thirty-two bytes of a shared key";
 
@@ -44,25 +41,23 @@ static int try_open(const struct transport_conf *c, char text[static 256])
 }
 
 /* An address that is kept for documentation: no device of any machine has it. */
-static void open__no_device_with_the_address__is_enodev_and_says_so(void **state)
+TEST(open__no_device_with_the_address__is_enodev_and_says_so)
 {
 	struct transport_conf c = conf_at("192.0.2.77");
 	char text[256];
 	int rc = try_open(&c, text);
 
-	(void)state;
 	assert_int_equal(rc, -ENODEV);
 	assert_true(strstr(text, "rdma_ucm") || strstr(text, "192.0.2.77"));
 	assert_true(strlen(text) < 250);
 }
 
-static void open__no_ip_address__is_einval_and_names_it(void **state)
+TEST(open__no_ip_address__is_einval_and_names_it)
 {
 	static const char *const wrong[] = { "here",	   "10.1",	 "0.0.0.0",
 					     "10.1.2.3.4", "10.1.2.256", "::g" };
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct transport_conf c = conf_at(wrong[i]);
 
@@ -71,25 +66,23 @@ static void open__no_ip_address__is_einval_and_names_it(void **state)
 	}
 }
 
-static void open__conf_out_of_range__is_einval_before_any_device(void **state)
+TEST(open__conf_out_of_range__is_einval_before_any_device)
 {
 	struct transport_conf c = conf_at("192.0.2.77");
 	char text[256];
 
-	(void)state;
 	c.bytes[TRANSPORT_TABLE] = 100;
 	assert_int_equal(try_open(&c, text), -EINVAL);
 	assert_non_null(strstr(text, "100 bytes"));
 }
 
 /* Descriptors and memory of opens that failed are given back. */
-static void open__failed_often__leaves_no_descriptor(void **state)
+TEST(open__failed_often__leaves_no_descriptor)
 {
 	struct transport_conf c = conf_at("192.0.2.77");
 	char text[256];
 	int before, after;
 
-	(void)state;
 	before = dup(0);
 	close(before);
 	for (int i = 0; i < 20; i++)
@@ -97,16 +90,4 @@ static void open__failed_often__leaves_no_descriptor(void **state)
 	after = dup(0);
 	close(after);
 	assert_int_equal(before, after);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open__no_device_with_the_address__is_enodev_and_says_so),
-		cmocka_unit_test(open__no_ip_address__is_einval_and_names_it),
-		cmocka_unit_test(open__conf_out_of_range__is_einval_before_any_device),
-		cmocka_unit_test(open__failed_often__leaves_no_descriptor),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,17 @@
 #include "src/util/utf8.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
-static void good__any_bytes__is_what_jansson_takes(void **state)
+TEST(good__any_bytes__is_what_jansson_takes)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 200000; i++) {
 		static const unsigned char bytes[] = { 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0,
@@ -36,60 +32,43 @@ static void good__any_bytes__is_what_jansson_takes(void **state)
 	}
 }
 
-static void mend__character_cut_through__is_dropped_and_the_rest_kept(void **state)
+TEST(mend__character_cut_through__is_dropped_and_the_rest_kept)
 {
 	char s[] = "no guest \"\xc3\xa9\xe2\x82\": see", whole[] = "\xf0\x9f\x90\x8c ok";
 
-	(void)state;
 	utf8_mend(s);
 	assert_string_equal(s, "no guest \"\xc3\xa9\": see");
 	utf8_mend(whole);
 	assert_string_equal(whole, "\xf0\x9f\x90\x8c ok");
 }
 
-static void tame__control_characters__are_question_marks(void **state)
+TEST(tame__control_characters__are_question_marks)
 {
 	char s[] = "a\x1b[2J\x7f\xc2\x9b"
 		   "5m\xc3\xa9\n\xc2\xa0";
 
-	(void)state;
 	utf8_tame(s);
 	assert_string_equal(s, "a?[2J??5m\xc3\xa9?\xc2\xa0");
 }
 
-static void tame__what_turns_text_round__is_a_question_mark(void **state)
+TEST(tame__what_turns_text_round__is_a_question_mark)
 {
 	char s[] = "a\xe2\x80\xae"
 		   "b\xe2\x81\xa6\xe2\x80\xa8|\xe2\x80\x8f|\xe2\x80\x94\xe2\x82\xac\xe2\x81\xaa";
 	char cut[] = "\xe2\x80"; /* not one that utf8_mend leaves, but never read beyond */
 
-	(void)state;
 	utf8_tame(s);
 	assert_string_equal(s, "a?b??|?|\xe2\x80\x94\xe2\x82\xac\xe2\x81\xaa");
 	utf8_tame(cut);
 	assert_string_equal(cut, "\xe2\x80");
 }
 
-static void escape__what_is_no_character__is_shown_byte_by_byte(void **state)
+TEST(escape__what_is_no_character__is_shown_byte_by_byte)
 {
 	char out[20];
 
-	(void)state;
 	utf8_escape("p\xe9\xc3\xa9.\njson", out, sizeof(out));
 	assert_string_equal(out, "p\\xe9\xc3\xa9.\\x0ajson");
 	utf8_escape("\xff\xff\xff\xff\xff\xff\xff\xff", out, sizeof(out));
 	assert_string_equal(out, "\\xff\\xff\\xff\\xff");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good__any_bytes__is_what_jansson_takes),
-		cmocka_unit_test(mend__character_cut_through__is_dropped_and_the_rest_kept),
-		cmocka_unit_test(escape__what_is_no_character__is_shown_byte_by_byte),
-		cmocka_unit_test(tame__control_characters__are_question_marks),
-		cmocka_unit_test(tame__what_turns_text_round__is_a_question_mark),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

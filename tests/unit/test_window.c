@@ -5,6 +5,7 @@
 #include "src/core/stats.h"
 #include "src/core/window.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 typedef unsigned __int128 wide;
 
@@ -20,11 +21,10 @@ static struct window filled(const uint64_t *v, size_t n)
 	return w;
 }
 
-static void empty__all_figures_are_0(void **state)
+TEST(empty__all_figures_are_0)
 {
 	struct window w = filled(NULL, 0);
 
-	(void)state;
 	assert_int_equal(w.n, 0);
 	assert_int_equal(w.start.ns, 42);
 	assert_int_equal(window_mean(&w), 0);
@@ -34,12 +34,11 @@ static void empty__all_figures_are_0(void **state)
 	assert_int_equal(window_quantile(&w, 1000), 0);
 }
 
-static void one_sample__has_a_mean_and_no_deviation(void **state)
+TEST(one_sample__has_a_mean_and_no_deviation)
 {
 	static const uint64_t v[] = { 209000 };
 	struct window w = filled(v, 1);
 
-	(void)state;
 	assert_int_equal(window_mean(&w), 209000);
 	assert_int_equal(window_deviation(&w), 0);
 	assert_int_equal(w.min, 209000);
@@ -47,24 +46,22 @@ static void one_sample__has_a_mean_and_no_deviation(void **state)
 	assert_int_equal(window_quantile(&w, 500), 209000);
 }
 
-static void known_samples__mean_and_population_deviation(void **state)
+TEST(known_samples__mean_and_population_deviation)
 {
 	static const uint64_t v[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 	struct window w = filled(v, 8);
 
-	(void)state;
 	assert_int_equal(window_mean(&w), 5);
 	assert_int_equal(window_deviation(&w), 2);
 	assert_int_equal(w.min, 2);
 	assert_int_equal(w.max, 9);
 }
 
-static void reset__forgets_everything(void **state)
+TEST(reset__forgets_everything)
 {
 	static const uint64_t v[] = { 1, 1000, 1000000 };
 	struct window w = filled(v, 3), fresh;
 
-	(void)state;
 	window_reset(&w, (struct mono){ 7 });
 	memset(&fresh, 0, sizeof(fresh));
 	window_reset(&fresh, (struct mono){ 7 });
@@ -79,12 +76,11 @@ static void reset__forgets_everything(void **state)
 	assert_memory_equal(w.bucket, fresh.bucket, sizeof(w.bucket));
 }
 
-static void add__above_32_bits__counts_as_the_largest(void **state)
+TEST(add__above_32_bits__counts_as_the_largest)
 {
 	static const uint64_t v[] = { UINT64_MAX, TOP + 1, TOP };
 	struct window w = filled(v, 3);
 
-	(void)state;
 	assert_int_equal(window_mean(&w), TOP);
 	assert_int_equal(window_deviation(&w), 0);
 	assert_int_equal(w.max, TOP);
@@ -92,9 +88,8 @@ static void add__above_32_bits__counts_as_the_largest(void **state)
 	assert_int_equal(window_quantile(&w, 500), TOP);
 }
 
-static void isqrt__edges(void **state)
+TEST(isqrt__edges)
 {
-	(void)state;
 	assert_int_equal(isqrt64(0), 0);
 	assert_int_equal(isqrt64(1), 1);
 	assert_int_equal(isqrt64(3), 1);
@@ -104,11 +99,10 @@ static void isqrt__edges(void **state)
 	assert_int_equal(isqrt64(4294967295ULL * 4294967295ULL - 1), 4294967294u);
 }
 
-static void isqrt__any_number__is_the_largest_root(void **state)
+TEST(isqrt__any_number__is_the_largest_root)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint64_t i = 0; i < 1000000; i++) {
 		uint64_t v = prop_hostile(&r), root = isqrt64(v);
@@ -149,13 +143,12 @@ static void check_quantile(struct prop *r, uint64_t step, const struct window *w
 	prop_assert(r, step, window_quantile(w, UINT32_MAX) == v[n - 1]);
 }
 
-static void any_samples__agree_with_a_plain_recomputation(void **state)
+TEST(any_samples__agree_with_a_plain_recomputation)
 {
 	enum { MOST = 200 };
 	uint64_t v[MOST];
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint64_t i = 0; i < 8000; i++) {
 		size_t n = (size_t)prop_range(&r, 1, MOST);
@@ -188,11 +181,10 @@ static void any_samples__agree_with_a_plain_recomputation(void **state)
 }
 
 /* Every bucket's width is below 1/16 of its values, over the whole range. */
-static void quantile__between_two_others__is_at_most_a_sixteenth_more(void **state)
+TEST(quantile__between_two_others__is_at_most_a_sixteenth_more)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (uint64_t i = 0; i < 20000; i++) {
 		uint64_t x = i < 4096 ? i : prop_u64(&r) >> prop_range(&r, 32, 63);
@@ -204,11 +196,10 @@ static void quantile__between_two_others__is_at_most_a_sixteenth_more(void **sta
 	}
 }
 
-static void merge__of_any_two__is_as_if_all_were_added_to_one(void **state)
+TEST(merge__of_any_two__is_as_if_all_were_added_to_one)
 {
 	struct prop r;
 
-	(void)state;
 	prop_start(&r);
 	for (int i = 0; i < 200; i++) {
 		struct window a, b, all;
@@ -227,11 +218,10 @@ static void merge__of_any_two__is_as_if_all_were_added_to_one(void **state)
 	}
 }
 
-static void merge__beyond_2_to_the_32__changes_nothing(void **state)
+TEST(merge__beyond_2_to_the_32__changes_nothing)
 {
 	struct window a, b, before;
 
-	(void)state;
 	window_reset(&a, (struct mono){ 0 });
 	window_add(&a, 5);
 	b = a;
@@ -239,23 +229,4 @@ static void merge__beyond_2_to_the_32__changes_nothing(void **state)
 	before = a;
 	window_merge(&a, &b);
 	assert_memory_equal(&a, &before, sizeof(a));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty__all_figures_are_0),
-		cmocka_unit_test(one_sample__has_a_mean_and_no_deviation),
-		cmocka_unit_test(known_samples__mean_and_population_deviation),
-		cmocka_unit_test(reset__forgets_everything),
-		cmocka_unit_test(add__above_32_bits__counts_as_the_largest),
-		cmocka_unit_test(isqrt__edges),
-		cmocka_unit_test(isqrt__any_number__is_the_largest_root),
-		cmocka_unit_test(any_samples__agree_with_a_plain_recomputation),
-		cmocka_unit_test(merge__of_any_two__is_as_if_all_were_added_to_one),
-		cmocka_unit_test(merge__beyond_2_to_the_32__changes_nothing),
-		cmocka_unit_test(quantile__between_two_others__is_at_most_a_sixteenth_more),
-	};
-
-	return cmocka_run_group_tests_name("window", tests, NULL, NULL);
 }

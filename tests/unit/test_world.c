@@ -9,6 +9,7 @@
 #include "tests/shared/history.h"
 #include "tests/shared/world.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/unit.h"
 
 enum { HOSTS = 4, TAGS = 4096, ROUNDS = 300 };
 
@@ -180,12 +181,11 @@ static void rig_run(struct rig *r, struct world *w, const struct world_conf *c, 
 static struct world world;
 static struct rig rig, twin;
 
-static void world__any_faults__contract_of_transport(void **state)
+TEST(world__any_faults__contract_of_transport)
 {
 	struct prop p;
 	uint64_t unknown = 0, lost = 0, late = 0, crashes = 0;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < ROUNDS; i++) {
 		rig_run(&rig, &world, &faulty, prop_u64(&p));
@@ -202,12 +202,11 @@ static void world__any_faults__contract_of_transport(void **state)
 	assert_true(unknown > 0 && lost > 0 && late > 0 && crashes > 0);
 }
 
-static void world__no_faults__all_done(void **state)
+TEST(world__no_faults__all_done)
 {
 	struct world_conf c = faulty;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	c.fault_in = 0;
 	for (int i = 0; i < 20; i++) {
@@ -218,11 +217,10 @@ static void world__no_faults__all_done(void **state)
 	}
 }
 
-static void world__every_result__comes_once_unless_its_process_died(void **state)
+TEST(world__every_result__comes_once_unless_its_process_died)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 100; i++) {
 		rig_run(&rig, &world, &faulty, prop_u64(&p));
@@ -233,11 +231,10 @@ static void world__every_result__comes_once_unless_its_process_died(void **state
 	}
 }
 
-static void world__same_seed__same_history(void **state)
+TEST(world__same_seed__same_history)
 {
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	for (int i = 0; i < 20; i++) {
 		uint64_t seed = prop_u64(&p);
@@ -462,12 +459,11 @@ static void naive_run(const struct world_conf *wc, uint64_t seed)
 	world_run(&world, 400 * NS_PER_MS);
 }
 
-static void naive_lock__no_faults__nothing_found(void **state)
+TEST(naive_lock__no_faults__nothing_found)
 {
 	struct world_conf c = faulty;
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	c.fault_in = 0;
 	for (int i = 0; i < 100; i++) {
@@ -478,13 +474,12 @@ static void naive_lock__no_faults__nothing_found(void **state)
 	}
 }
 
-static void naive_lock__hangs_and_late_execution__found(void **state)
+TEST(naive_lock__hangs_and_late_execution__found)
 {
 	struct world_conf c = faulty;
 	uint32_t found[HISTORY_VIOLATIONS] = { 0 };
 	struct prop p;
 
-	(void)state;
 	prop_start(&p);
 	memset(c.weight, 0, sizeof(c.weight));
 	c.weight[FAULT_HANG] = c.weight[FAULT_LATE] = 1;
@@ -500,18 +495,4 @@ static void naive_lock__hangs_and_late_execution__found(void **state)
 			print_message("%s: %u\n", history_name((enum history_violation)v),
 				      found[v]);
 	assert_true(found[HISTORY_OVERLAP] + found[HISTORY_UNLOCKED] + found[HISTORY_STALE] > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(world__any_faults__contract_of_transport),
-		cmocka_unit_test(world__no_faults__all_done),
-		cmocka_unit_test(world__every_result__comes_once_unless_its_process_died),
-		cmocka_unit_test(world__same_seed__same_history),
-		cmocka_unit_test(naive_lock__no_faults__nothing_found),
-		cmocka_unit_test(naive_lock__hangs_and_late_execution__found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
