@@ -16,12 +16,11 @@
 
 enum { REPLY_MAX = 64 << 20, REPLY_TIMEOUT_S = 30 };
 
-/* What it was asked for may still be done. */
-static int late(struct client *c)
+/* resexd may still carry out the request: the sentence does not say that it failed. */
+static int reply_timed_out(struct client *c)
 {
 	snprintf(c->error, sizeof(c->error),
-		 "resexd at %s did not answer within %d s: see its log, and start it anew if it "
-		 "stands still",
+		 "resexd at %s did not answer within %d s: see its log, and restart it if it hangs",
 		 c->path, REPLY_TIMEOUT_S);
 	return RESEX_NO_DAEMON;
 }
@@ -47,14 +46,14 @@ int client_open(struct client *c, const char *path)
 	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a)))
 		return RESEX_OK;
 	if (errno == EAGAIN)
-		return late(c);
+		return reply_timed_out(c);
 	if (errno == EACCES || errno == EPERM) {
 		snprintf(c->error, sizeof(c->error),
 			 "no permission to speak to resexd at %s: run as root", path);
 		return RESEX_PERMISSION;
 	}
 	snprintf(c->error, sizeof(c->error),
-		 "resexd does not answer at %s (%s): start it, such as with systemctl start resexd",
+		 "cannot reach resexd at %s (%s). Is it running? Try: systemctl start resexd",
 		 path, strerror(errno));
 	return RESEX_NO_DAEMON;
 }
@@ -66,9 +65,9 @@ void client_close(struct client *c)
 	c->fd = -1;
 }
 
-static int lost(struct client *c)
+static int connection_closed(struct client *c)
 {
-	snprintf(c->error, sizeof(c->error), "resexd at %s went away: see its log", c->path);
+	snprintf(c->error, sizeof(c->error), "resexd at %s closed the connection: see its log", c->path);
 	return RESEX_NO_DAEMON;
 }
 
@@ -87,7 +86,7 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* A whole line, to be freed, or NULL with errno, 0 at the end. */
+/* A whole line, to be freed; NULL with errno, which is 0 at the end of the stream. */
 static char *read_line(int fd)
 {
 	size_t size = 65536, n = 0;
@@ -121,8 +120,8 @@ static char *read_line(int fd)
 	return NULL;
 }
 
-/* The server's codes carry our exit codes (control/proto.h). */
-static int take_error(struct client *c, const json_t *err)
+/* Error codes of resexd hold our exit codes (src/control/proto.h). */
+static int error_of_reply(struct client *c, const json_t *err)
 {
 	json_int_t code = json_integer_value(json_object_get(err, "code"));
 	const char *text = json_string_value(json_object_get(err, "message"));
@@ -133,7 +132,7 @@ static int take_error(struct client *c, const json_t *err)
 	return code == -32601 || code == -32602 ? RESEX_USAGE : RESEX_FAILURE;
 }
 
-/* Steals params. To be freed; NULL: no memory. */
+/* Takes params over. The text is to be freed; NULL: no memory. */
 static char *request_text(int id, const char *method, json_t *params)
 {
 	json_t *req = json_pack("{s:s,s:i,s:s,s:o}", "jsonrpc", "2.0", "id", id, "method", method,
@@ -153,16 +152,16 @@ bool client_fits(const char *method, json_t *params)
 	return fits;
 }
 
-static int take_reply(struct client *c, const char *line, json_t **result)
+static int result_of_reply(struct client *c, const char *line, json_t **result)
 {
 	json_t *rep = json_loads(line, 0, NULL);
 	int rc;
 
 	if (json_object_get(rep, "error")) {
-		rc = take_error(c, json_object_get(rep, "error"));
+		rc = error_of_reply(c, json_object_get(rep, "error"));
 	} else {
 		*result = json_incref(json_object_get(rep, "result"));
-		rc = *result ? RESEX_OK : lost(c);
+		rc = *result ? RESEX_OK : connection_closed(c);
 	}
 	json_decref(rep);
 	return rc;
@@ -179,15 +178,15 @@ int client_call(struct client *c, const char *method, json_t *params, json_t **r
 		free(text);
 		return RESEX_USAGE;
 	}
-	/* When it does not go, what resexd said before it hung up is there to read. */
+	/* When sending fails, resexd may have closed the connection with an error to read. */
 	if (!send_all(c->fd, text, strlen(text)))
 		send_all(c->fd, "\n", 1);
 	free(text);
 	line = read_line(c->fd);
 	if (line)
-		rc = take_reply(c, line, result);
+		rc = result_of_reply(c, line, result);
 	else
-		rc = errno == EAGAIN ? late(c) : lost(c);
+		rc = errno == EAGAIN ? reply_timed_out(c) : connection_closed(c);
 	free(line);
 	return rc;
 }

@@ -22,7 +22,7 @@ int run_cap_list(struct cli *c)
 
 int run_cap_release(struct cli *c)
 {
-	return request_row(c, "cap-release", "undo", "guest", cap_cols);
+	return request_row(c, "cap-release", "guest", "undo", c->options.undo, cap_cols);
 }
 
 static int pause_or_resume(struct cli *c, const char *method)

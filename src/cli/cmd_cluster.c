@@ -75,7 +75,7 @@ int run_lock_list(struct cli *c)
 
 int run_lock_break(struct cli *c)
 {
-	return request_row(c, "lock-break", "force", "service", lock_cols);
+	return request_row(c, "lock-break", "service", "force", c->options.force, lock_cols);
 }
 
 /* The guests of all hosts as rows of one table: each gets its host's name. */

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cmd_events: what happened: events. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "resex/exit.h"
@@ -12,37 +9,6 @@
 #include "src/cli/request.h"
 
 enum { FOLLOW_MS = 300 };
-
-struct events_opt {
-	const char *guest;
-	long last; /* show at most so many; -1: all there are */
-	bool follow;
-};
-
-static int events_options(struct cli *c, struct events_opt *o)
-{
-	char *end;
-
-	for (int i = 0; i < c->argc; i++) {
-		const char *w = c->argv[i];
-
-		if (!strcmp(w, "-f") || !strcmp(w, "--follow")) {
-			o->follow = true;
-		} else if (!strcmp(w, "-n") || !strcmp(w, "--lines")) {
-			if (++i == c->argc)
-				return usage_error(c, "-n takes a number");
-			errno = 0;
-			o->last = strtol(c->argv[i], &end, 10);
-			if (end == c->argv[i] || *end || o->last < 0 || errno)
-				return usage_error(c, "-n takes a number, such as 10");
-		} else if (w[0] == '-' || o->guest) {
-			return usage_error(c, "events takes -f, -n NUMBER and one guest");
-		} else {
-			o->guest = w;
-		}
-	}
-	return RESEX_OK;
-}
 
 static void print_event(const json_t *e)
 {
@@ -68,7 +34,7 @@ static void print_events(const struct cli *c, const json_t *events, long last)
 	for (; i < n; i++) {
 		const json_t *e = json_array_get(events, i);
 
-		if (!c->json) {
+		if (!c->options.json) {
 			print_event(e);
 			continue;
 		}
@@ -80,26 +46,29 @@ static void print_events(const struct cli *c, const json_t *events, long last)
 
 int run_events(struct cli *c)
 {
-	struct events_opt o = { .last = -1 };
+	long last = c->options.lines;
 	json_int_t since = 0;
-	int rc = events_options(c, &o);
+	int rc = RESEX_OK;
+
+	if (c->argc > 1)
+		return usage_error(c, "events takes at most one guest");
 
 	while (!rc) {
 		json_t *r = NULL, *params = json_pack("{s:I}", "since", since);
 
-		if (o.guest)
-			json_object_set_new(params, "guest", json_string(o.guest));
+		if (c->argc)
+			json_object_set_new(params, "guest", json_string(c->argv[0]));
 		rc = client_call(&c->client, "events", params, &r);
 		if (!rc) {
 			since = json_integer_value(json_object_get(r, "newest"));
-			if (!c->json)
+			if (!c->options.json)
 				table_tame(r);
-			print_events(c, json_object_get(r, "events"), o.last);
+			print_events(c, json_object_get(r, "events"), last);
 		}
 		json_decref(r);
-		if (!o.follow || ferror(stdout))
+		if (!c->options.follow || ferror(stdout))
 			break;
-		o.last = -1;
+		last = -1;
 		poll(NULL, 0, FOLLOW_MS);
 	}
 	return rc;

@@ -26,16 +26,10 @@ int run_list(struct cli *c)
 		{ 0 },
 	};
 
-	if (c->argc && !strcmp(c->argv[0], "--all-hosts")) {
-		c->argc--;
-		c->argv++;
-		return no_arguments(c) ? RESEX_USAGE : run_list_all(c);
-	}
-	if (c->argc) {
-		snprintf(c->client.error, sizeof(c->client.error),
-			 "\"%.80s\" is too much: list takes --all-hosts or nothing", c->argv[0]);
+	if (no_arguments(c))
 		return RESEX_USAGE;
-	}
+	if (c->options.all_hosts)
+		return run_list_all(c);
 	return request_rows(c, "list", NULL, "guests", cols);
 }
 

@@ -54,25 +54,25 @@ int run_policy_show(struct cli *c)
 
 	if (c->argc > 1) {
 		json_decref(params);
-		return usage_error(c, "give one policy at most");
+		return usage_error(c, "policy-show takes at most one policy");
 	}
 	if (c->argc)
 		json_object_set_new(params, "policy", json_string(c->argv[0]));
 	return show_policy(c, "policy-show", params);
 }
 
-/* "low=50" into params; whole non-negative numbers only. */
+/* Add "low=50" to params: whole non-negative numbers only. */
 static int add_param(struct cli *c, json_t *params, char *word)
 {
 	char *eq = strchr(word, '='), *end;
 	unsigned long long v;
 
 	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
-		return usage_error(c, "a parameter is NAME=NUMBER");
+		return usage_error(c, "a parameter is written NAME=NUMBER");
 	v = strtoull(eq + 1, &end, 10);
 	if (*end || v > LLONG_MAX) {
 		snprintf(c->client.error, sizeof(c->client.error),
-			 *end ? "\"%.80s\" is no NAME=NUMBER: give a whole number"
+			 *end ? "\"%.80s\" is not NAME=NUMBER: give a whole number"
 			      : "\"%.80s\": the number is out of range",
 			 word);
 		return *end ? RESEX_USAGE : RESEX_RANGE;
@@ -82,7 +82,7 @@ static int add_param(struct cli *c, json_t *params, char *word)
 	return RESEX_OK;
 }
 
-/* Read here: resexd may see other files, or none, where we see this one. */
+/* Read the file here: resexd may run in another directory, or without the right to read it. */
 static int add_file(struct cli *c, json_t *params, const char *file)
 {
 	struct conf_error e = { 0 };
@@ -100,8 +100,9 @@ static int add_file(struct cli *c, json_t *params, const char *file)
 	if (client_fits("policy-check", params))
 		return RESEX_OK;
 	snprintf(c->client.error, sizeof(c->client.error),
-		 "%s is too long: what resexd is sent of it may have %d bytes, less a few for each "
-		 "quote and end of line: make it shorter",
+		 "%s is too long: resexd reads at most %d bytes of it, less a few for each quote "
+		 "and "
+		 "end of line: make it shorter",
 		 label, CLIENT_REQUEST_MAX);
 	return RESEX_BAD_CONFIG;
 }
@@ -112,15 +113,12 @@ int run_policy_set(struct cli *c)
 	int i = 0, rc = RESEX_OK;
 
 	json_object_set_new(params, "params", set);
-	if (c->argc >= 2 && is_file_option(c->argv[0])) {
-		rc = add_file(c, params, c->argv[1]);
-		i = 2;
-	} else if (c->argc >= 1 && c->argv[0][0] != '-') {
-		json_object_set_new(params, "policy", json_string(c->argv[0]));
-		i = 1;
-	} else {
+	if (c->options.file)
+		rc = add_file(c, params, c->options.file);
+	else if (c->argc)
+		json_object_set_new(params, "policy", json_string(c->argv[i++]));
+	else
 		rc = usage_error(c, "give a policy's name, or --file FILE");
-	}
 	for (; !rc && i < c->argc; i++)
 		rc = add_param(c, set, c->argv[i]);
 	if (!rc)
@@ -135,7 +133,7 @@ int run_policy_check(struct cli *c)
 	int rc;
 
 	if (c->argc != 1)
-		return usage_error(c, "give one policy file");
+		return usage_error(c, "policy-check: exactly one file is required");
 	params = json_object();
 	rc = add_file(c, params, c->argv[0]);
 	if (rc) {

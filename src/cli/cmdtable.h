@@ -5,33 +5,29 @@
 #ifndef RESEX_CLI_CMDTABLE_H
 #define RESEX_CLI_CMDTABLE_H
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "src/cli/client.h"
+#include "src/cli/options.h"
 
+/* What a verb is run with. */
 struct cli {
 	struct client client;
-	bool json;
-	int argc; /* the verb's own words */
+	struct options options;
+	const struct verb *verb;
+	int argc; /* arguments of the verb, without options */
 	char **argv;
 };
 
-/* Which of its words is the name of a file, and need not be UTF-8. */
-enum verb_file { FILE_NONE, FILE_FIRST, FILE_OPTION };
+/* Names of files need not be UTF-8; all other arguments are sent to resexd, and must be. */
+enum verb_arguments { ARGS_UTF8, ARGS_FILE };
 
 struct verb {
 	const char *name;
-	const char *args; /* for the usage line */
-	const char *text; /* one line */
-	enum verb_file file;
-	int (*run)(struct cli *c); /* an exit code; client.error says why */
+	const char *args;     /* for the usage line */
+	const char *text;     /* one line */
+	unsigned int options; /* its own, besides OPT_COMMON */
+	enum verb_arguments arguments;
+	int (*run)(struct cli *c); /* an exit code, with client.error filled unless RESEX_OK */
 };
-
-static inline bool is_file_option(const char *word)
-{
-	return !strcmp(word, "-f") || !strcmp(word, "--file");
-}
 
 extern const struct verb verbs[]; /* ended by name NULL */
 

@@ -7,6 +7,7 @@ resex_SOURCES = \
 	src/cli/cmd_policy.c src/cli/cmds.h \
 	src/cli/cmdtable.c src/cli/cmdtable.h \
 	src/cli/main.c \
+	src/cli/options.c src/cli/options.h \
 	src/cli/request.c src/cli/request.h \
 	src/cli/table.c src/cli/table.h
 resex_LDADD = libutil.a $(JANSSON_LIBS)

@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* resex: the command line of resexd, in the manner of xl. */
+/*
+ * resex: the command line of resexd, in the manner of xl. main() parses the options, finds the
+ * verb (cmdtable.c) and runs it; the verb calls resexd over its socket and prints the reply.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "resex/exit.h"
 #include "src/cli/cmdtable.h"
 #include "src/util/utf8.h"
 
-static void usage(FILE *f)
+static void print_help(FILE *f)
 {
 	fputs("Usage: resex [-j] [-s SOCKET] VERB [ARGUMENT]...\n\n", f);
 	for (const struct verb *v = verbs; v->name; v++)
 		fprintf(f, "  %-12s %s%s%s\n", v->name, v->args,
 			*v->args ? "\n               " : "", v->text);
-	fputs("\n"
-	      "  -j, --json      print the reply as JSON\n"
-	      "  -s, --socket S  where resexd listens (default " RESEX_RUNDIR "/resexd.sock)\n"
-	      "  -h, --help      show this\n"
-	      "  -V, --version   show the version\n"
-	      "\n"
+	fputs("\n", f);
+	options_print(f, OPT_COMMON);
+	fputs("\nOptions may stand before or after the verb; resex VERB --help shows a verb's "
+	      "own.\n"
 	      "GUEST is a name, a domain id or a UUID. See resex(1).\n",
 	      f);
+}
+
+static void print_verb_help(FILE *f, const struct verb *v)
+{
+	fprintf(f, "Usage: resex [-j] [-s SOCKET] %s%s%s\n\n  %s\n\n", v->name, *v->args ? " " : "",
+		v->args, v->text);
+	options_print(f, v->options);
+	options_print(f, OPT_COMMON);
+	fputs("\nSee resex(1).\n", f);
 }
 
 static const struct verb *find_verb(const char *name)
@@ -35,114 +44,114 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-struct words {
-	const char *socket;
-	const char *verb;
-	bool json, help, version, bad;
-	int argc;
-	char **argv;
-};
-
-/* Our own options may stand before or after the verb; the rest is the verb's. */
-static void sort_words(struct words *w, int argc, char **argv)
+static int unknown_verb(const char *name)
 {
-	bool ours = true;
+	char shown[128];
 
-	for (int i = 1; i < argc; i++) {
-		const char *a = argv[i];
+	utf8_escape(name, shown, sizeof(shown));
+	fprintf(stderr, "resex: unknown verb \"%s\": see resex --help\n", shown);
+	return RESEX_USAGE;
+}
 
-		if (ours && !strcmp(a, "--")) {
-			ours = false;
-		} else if (ours && (!strcmp(a, "-j") || !strcmp(a, "--json"))) {
-			w->json = true;
-		} else if (ours && (!strcmp(a, "-h") || !strcmp(a, "--help"))) {
-			w->help = true;
-		} else if (ours && (!strcmp(a, "-V") || !strcmp(a, "--version"))) {
-			w->version = true;
-		} else if (ours && (!strcmp(a, "-s") || !strcmp(a, "--socket"))) {
-			if (++i < argc)
-				w->socket = argv[i];
-			else
-				w->bad = true;
-		} else if (!w->verb && a[0] == '-') {
-			fprintf(stderr, "resex: there is no option \"%s\": see resex --help\n", a);
-			exit(RESEX_USAGE);
-		} else if (!w->verb) {
-			w->verb = a;
-		} else {
-			w->argv[w->argc++] = argv[i];
-		}
+/* resex help [VERB] */
+static int help(int argc, char **argv)
+{
+	const struct verb *v = argc ? find_verb(argv[0]) : NULL;
+
+	if (argc > 1) {
+		fputs("resex: help takes at most one verb: see resex --help\n", stderr);
+		return RESEX_USAGE;
 	}
+	if (argc && !v)
+		return unknown_verb(argv[0]);
+	if (v)
+		print_verb_help(stdout, v);
+	else
+		print_help(stdout);
+	return RESEX_OK;
 }
 
-static bool names_file(const struct cli *c, const struct verb *v, int i)
+/* A request is in UTF-8: resexd would not get an argument that is not. */
+static int check_arguments(struct cli *c)
 {
-	return (i == 0 && v->file == FILE_FIRST) ||
-	       (i == 1 && v->file == FILE_OPTION && is_file_option(c->argv[0]));
-}
+	char shown[256];
 
-/* A request is UTF-8: a word that is not would be left out of it. */
-static int check_words(struct cli *c, const struct verb *v)
-{
-	char word[256];
-
-	for (int i = 0; i < c->argc; i++) {
-		if (utf8_good(c->argv[i]) || names_file(c, v, i))
+	for (int i = 0; c->verb->arguments == ARGS_UTF8 && i < c->argc; i++) {
+		if (utf8_good(c->argv[i]))
 			continue;
-		utf8_escape(c->argv[i], word, sizeof(word));
+		utf8_escape(c->argv[i], shown, sizeof(shown));
 		snprintf(c->client.error, sizeof(c->client.error),
-			 "\"%s\" is not in UTF-8: write it so", word);
+			 "\"%s\" is not in UTF-8: write it so", shown);
 		return RESEX_USAGE;
 	}
 	return RESEX_OK;
 }
 
-static int run(const struct words *w, const struct verb *v)
+static int run(struct cli *c)
 {
-	struct cli c = {
-		.json = w->json, .argc = w->argc, .argv = w->argv, .client = { .fd = -1 }
-	};
-	int rc = check_words(&c, v);
+	int rc = check_arguments(c);
 
 	if (!rc)
-		rc = client_open(&c.client, w->socket);
+		rc = client_open(&c->client, c->options.socket);
 	if (!rc)
-		rc = v->run(&c);
-	client_close(&c.client);
+		rc = c->verb->run(c);
+	client_close(&c->client);
 	if (rc) {
-		utf8_tame(c.client.error); /* the server's words */
-		fprintf(stderr, "resex: %s\n", c.client.error);
+		utf8_tame(c->client.error); /* it may hold text of resexd */
+		fprintf(stderr, "resex: %s\n", c->client.error);
 	}
 	return rc;
 }
 
+/* Options before the verb, the verb, then its options among its arguments. */
+static int parse(struct cli *c, int argc, char **argv)
+{
+	char *error = c->client.error;
+	int i = options_parse(&c->options, OPT_COMMON, NULL, argc, argv, error,
+			      sizeof(c->client.error));
+
+	if (i >= 0 && i < argc) {
+		c->verb = find_verb(argv[i]);
+		if (!c->verb)
+			return unknown_verb(argv[i]);
+		argc -= i;
+		argv += i;
+		i = options_parse(&c->options, OPT_COMMON | c->verb->options, c->verb->name, argc,
+				  argv, error, sizeof(c->client.error));
+	}
+	if (i < 0) {
+		fprintf(stderr, "resex: %s\n", error);
+		return RESEX_USAGE;
+	}
+	c->argc = argc - i;
+	c->argv = argv + i;
+	return RESEX_OK;
+}
+
 int main(int argc, char **argv)
 {
-	struct words w = { .socket = RESEX_RUNDIR "/resexd.sock" };
-	const struct verb *v;
-	int rc = RESEX_USAGE;
+	struct cli c = {
+		.options = { .socket = RESEX_RUNDIR "/resexd.sock", .lines = -1 },
+		.client = { .fd = -1 },
+	};
+	int rc = parse(&c, argc, argv);
 
-	w.argv = calloc((size_t)argc + 1, sizeof(*w.argv));
-	if (!w.argv)
-		return RESEX_FAILURE;
-	sort_words(&w, argc, argv);
-	v = w.verb ? find_verb(w.verb) : NULL;
-	if (w.help) {
-		usage(stdout);
-		rc = RESEX_OK;
-	} else if (w.version) {
+	if (rc)
+		return rc;
+	if (c.options.help && c.verb) {
+		print_verb_help(stdout, c.verb);
+	} else if (c.options.help) {
+		print_help(stdout);
+	} else if (c.options.version) {
 		puts("resex " PACKAGE_VERSION);
-		rc = RESEX_OK;
-	} else if (w.bad) {
-		fputs("resex: --socket takes a path\n", stderr);
-	} else if (!w.verb) {
-		usage(stderr);
-	} else if (!v) {
-		fprintf(stderr, "resex: there is no verb \"%s\": see resex --help\n", w.verb);
+	} else if (!c.verb) {
+		print_help(stderr);
+		rc = RESEX_USAGE;
+	} else if (!c.verb->run) {
+		rc = help(c.argc, c.argv);
 	} else {
-		rc = run(&w, v);
+		rc = run(&c);
 	}
-	free(w.argv);
 	if (!rc && (fflush(stdout) || ferror(stdout))) {
 		perror("resex: output");
 		rc = RESEX_FAILURE;

@@ -9,7 +9,8 @@
 
 int usage_error(struct cli *c, const char *what)
 {
-	snprintf(c->client.error, sizeof(c->client.error), "%s: see resex --help", what);
+	snprintf(c->client.error, sizeof(c->client.error), "%s: see resex %s --help", what,
+		 c->verb->name);
 	return RESEX_USAGE;
 }
 
@@ -25,9 +26,9 @@ int request_reply(struct cli *c, const char *method, json_t *params, json_t **re
 {
 	int rc = client_call(&c->client, method, params, result);
 
-	if (!rc && !c->json)
+	if (!rc && !c->options.json)
 		table_tame(*result);
-	if (rc || !c->json)
+	if (rc || !c->options.json)
 		return rc;
 	rc = print_json(*result);
 	*result = NULL;
@@ -36,18 +37,23 @@ int request_reply(struct cli *c, const char *method, json_t *params, json_t **re
 
 int no_arguments(struct cli *c)
 {
+	char what[128];
+
 	if (!c->argc)
 		return RESEX_OK;
-	snprintf(c->client.error, sizeof(c->client.error),
-		 "\"%.80s\" is too much: this verb takes no argument", c->argv[0]);
-	return RESEX_USAGE;
+	snprintf(what, sizeof(what), "unexpected argument \"%.80s\"", c->argv[0]);
+	return usage_error(c, what);
 }
 
-/* At most one word: a guest. */
 int guest_argument(struct cli *c, bool required, json_t **params)
 {
-	if (c->argc > 1 || (required && c->argc != 1))
-		return usage_error(c, required ? "give one guest" : "give one guest at most");
+	char what[64];
+
+	if (c->argc > 1 || (required && c->argc != 1)) {
+		snprintf(what, sizeof(what), "%s: %s", c->verb->name,
+			 required ? "exactly one guest is required" : "at most one guest");
+		return usage_error(c, what);
+	}
 	*params = json_object();
 	if (c->argc)
 		json_object_set_new(*params, "guest", json_string(c->argv[0]));
@@ -66,32 +72,18 @@ int request_rows(struct cli *c, const char *method, json_t *params, const char *
 	return rc;
 }
 
-int request_row(struct cli *c, const char *method, const char *flag, const char *what,
+int request_row(struct cli *c, const char *method, const char *what, const char *flag, bool set,
 		const struct column *cols)
 {
 	json_t *r = NULL, *rows;
-	const char *name = NULL;
-	int rc, set = 0, names = 0;
 	char usage[96];
+	int rc;
 
-	for (int i = 0; i < c->argc; i++) {
-		if (!strncmp(c->argv[i], "--", 2) && !strcmp(c->argv[i] + 2, flag)) {
-			set = 1;
-			continue;
-		}
-		if (!strncmp(c->argv[i], "--", 2)) {
-			snprintf(usage, sizeof(usage), "\"%.40s\" is no option here: there is --%s",
-				 c->argv[i], flag);
-			return usage_error(c, usage);
-		}
-		name = c->argv[i];
-		names++;
-	}
-	if (names != 1) {
-		snprintf(usage, sizeof(usage), "give one %s", what);
+	if (c->argc != 1) {
+		snprintf(usage, sizeof(usage), "%s: exactly one %s is required", method, what);
 		return usage_error(c, usage);
 	}
-	rc = request_reply(c, method, json_pack("{s:s,s:b}", what, name, flag, set), &r);
+	rc = request_reply(c, method, json_pack("{s:s,s:b}", what, c->argv[0], flag, set), &r);
 	if (!rc && r) {
 		rows = json_pack("[O]", r);
 		table_print(stdout, rows, cols);

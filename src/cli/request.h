@@ -29,10 +29,10 @@ int request_rows(struct cli *c, const char *method, json_t *params, const char *
 		 const struct column *cols);
 
 /*
- * A verb of one name and perhaps --FLAG: call the method with the parameters { what: name,
- * flag: true or false } and print the reply as one row.
+ * A verb whose only argument is a name: call the method with the parameters { what: name,
+ * flag: set } and print the reply as one row.
  */
-int request_row(struct cli *c, const char *method, const char *flag, const char *what,
+int request_row(struct cli *c, const char *method, const char *what, const char *flag, bool set,
 		const struct column *cols);
 
 #endif

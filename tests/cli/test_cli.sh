@@ -101,11 +101,30 @@ for option in --help --version; do
 done
 fails 1 resexd 'output: No space left' bash -c "'$dir/resexd' --check -c '$dir/c.json' >/dev/full"
 
-fails 7 resex 'does not answer at .*/sock .*: start it' resex list
+fails 7 resex 'cannot reach resexd at .*/sock .*Try: systemctl start resexd' resex list
 fails 7 resex "$dir/none" "$dir/resex" -s "$dir/none" list
-fails 2 resex 'there is no verb "lst": see resex --help' resex lst
-fails 2 resex 'there is no option "--frobnicate"' resex --frobnicate list
-fails 2 resex 'socket takes a path' "$dir/resex" list -s
+fails 2 resex 'unknown verb "lst": see resex --help' resex lst
+fails 2 resex 'unknown option "--frobnicate": see resex --help' resex --frobnicate list
+fails 2 resex '-s needs a value: see resex list --help' "$dir/resex" list -s
+fails 2 resex '--socket needs a value: see resex --help' "$dir/resex" --socket
+fails 2 resex '-s needs a value' "$dir/resex" -js
+fails 2 resex '--json takes no value: see resex list --help' "$dir/resex" list --json=5
+fails 2 resex 'unknown option "-x": see resex --help' "$dir/resex" -jx list
+fails 2 resex 'unknown option "-x": see resex list --help' "$dir/resex" list -jx
+fails 2 resex 'unknown option "--\\xff"' "$dir/resex" $'--\xff'
+fails 2 resex 'unknown verb "lst"' "$dir/resex" lst --help
+fails 2 resex 'unknown verb "lst"' "$dir/resex" help lst
+fails 2 resex 'help takes at most one verb' "$dir/resex" help list info
+
+# A verb's usage, each way to ask for it; what it offers is what it takes.
+for words in 'events --help' 'events -h' '--help events' 'help events' 'events -jh' '-jh events' 'events bulk --help'; do
+	# shellcheck disable=SC2086
+	good "resex $words" '^Usage: resex .* events \[-f\] \[-n NUMBER\] \[GUEST\]$' "$dir/resex" $words
+	# shellcheck disable=SC2086
+	good "resex $words, its own options" '^  -n, --lines NUMBER ' "$dir/resex" $words
+done
+good 'resex help' '^  policy-set ' "$dir/resex" help
+good 'resex -jh' '^  policy-set ' "$dir/resex" -jh
 fails 2 resex 'too long' "$dir/resex" -s "/$(printf '%0200d' 0)" list
 run 'resex without a verb' "$dir/resex"
 [ "$code" -eq 2 ] || bad "exit status $code"
@@ -198,7 +217,16 @@ for verb in list info 'guest-show bulk' ring-list 'ring-list bulk' policy-list p
 done
 json '--json --socket, after the verb' "$dir/resex" list --json --socket "$dir/sock"
 json 'in between' "$dir/resex" -j guest-show -s "$dir/sock" bulk
-good '-- ends our options' '^name +bulk$' "$dir/resex" -s "$dir/sock" guest-show -- bulk
+for words in "--socket=$dir/sock list --json" "-s$dir/sock -j list" "list -js$dir/sock" "list --socket=$dir/sock -j" \
+	"--socket $dir/sock --json list" "list --js --sock=$dir/sock" "guest-show bulk -js $dir/sock"; do
+	# shellcheck disable=SC2086
+	json "resex $words" "$dir/resex" $words
+done
+that '-n5 is as -n 5' test "$(resex events -n5 | wc -l)" -eq 5
+that '--lines=5 is, too' test "$(resex events --lines=5 | wc -l)" -eq 5
+that 'the guest may stand before its options' test "$(resex events bulk -n 1 | grep -c ' bulk ')" -eq 1
+fails 2 resex 'unknown option "--all-hosts": see resex guest-show --help' resex guest-show --all-hosts
+good '-- ends the options' '^name +bulk$' "$dir/resex" -s "$dir/sock" guest-show -- bulk
 fails 3 resex 'no guest "-j"' "$dir/resex" -s "$dir/sock" guest-show -- -j
 that 'events -j: each line is JSON' bash -c "'$dir/resex' -s '$dir/sock' -j events | python3 -c '
 import json, sys
@@ -211,24 +239,24 @@ fails 3 resex 'no guest "nobody": see resex list' resex guest-show nobody
 fails 3 resex 'no guest "99"' resex ring-list 99
 fails 3 resex 'no guest ""' resex why ''
 fails 3 resex 'no guest' resex -j cap-release nobody
-fails 2 resex 'give one guest' resex guest-show
-fails 2 resex 'give one guest' resex guest-show bulk server
+fails 2 resex 'guest-show: exactly one guest is required' resex guest-show
+fails 2 resex 'guest-show: exactly one guest is required' resex guest-show bulk server
 fails 2 resex 'at most' resex ring-list a b
-fails 2 resex 'list takes --all-hosts or nothing' resex list bulk
-fails 2 resex 'no argument' resex info x
-fails 2 resex 'no argument' resex policy-list x
+fails 2 resex 'unexpected argument "bulk": see resex list --help' resex list bulk
+fails 2 resex 'unexpected argument "x"' resex info x
+fails 2 resex 'unexpected argument "x"' resex policy-list x
 fails 2 resex 'at most' resex policy-show a b
-fails 2 resex 'give one guest' resex cap-release
-fails 2 resex 'give one guest' resex cap-release a b
-fails 2 resex '"--und" is no option here: there is --undo' resex cap-release --und bulk
-fails 2 resex '-n takes a number' resex events -n
+fails 2 resex 'cap-release: exactly one guest is required' resex cap-release
+fails 2 resex 'cap-release: exactly one guest is required' resex cap-release a b
+fails 2 resex 'unknown option "--unod": see resex cap-release --help' resex cap-release --unod bulk
+fails 2 resex '-n needs a value: see resex events --help' resex events -n
 fails 2 resex '-n takes a number' resex events -n x
 fails 2 resex '-n takes a number' resex events -n -1
 fails 2 resex '-n takes a number' resex events -n ''
-fails 2 resex 'events takes' resex events -x
-fails 2 resex 'events takes' resex events a b
+fails 2 resex 'unknown option "-x": see resex events --help' resex events -x
+fails 2 resex 'events takes at most one guest' resex events a b
 fails 2 resex "give a policy's name" resex policy-set
-fails 2 resex "give a policy's name" resex policy-set --file
+fails 2 resex '--file needs a value' resex policy-set --file
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket =5
@@ -259,8 +287,8 @@ fails 6 resex 'no link is named "ib7"' resex guest-set bulk link=ib7
 fails 2 resex 'at most' resex pause bulk server
 fails 3 resex 'no guest "nobody"' resex pause nobody
 fails 3 resex 'no guest "nobody"' resex resume nobody
-fails 2 resex 'one policy file' resex policy-check
-fails 2 resex 'one policy file' resex policy-check a b
+fails 2 resex 'exactly one file is required' resex policy-check
+fails 2 resex 'exactly one file is required' resex policy-check a b
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-check "$dir/policy.json"
 fails 4 resex "$dir/none.json: cannot be read" resex policy-check "$dir/none.json"
 printf '{ "policy": "dear" }\n' >"$dir/other.json"
@@ -273,9 +301,9 @@ fails 1 resex 'output: No space left' bash -c "timeout 5 '$dir/resex' -s '$dir/s
 fails 1 resex 'output: No space left' bash -c "'$dir/resex' -s '$dir/sock' list >/dev/full"
 
 fails 2 resex 'low=5x.*whole number' resex policy-set freemarket low=5x
-fails 2 resex '"--nosuch" is too much' resex list --nosuch
+fails 2 resex 'unknown option "--nosuch": see resex list --help' resex list --nosuch
 fails 2 resex '-n takes a number' resex events -n 99999999999999999999999
-fails 2 resex 'give one guest' resex cap-release --undo
+fails 2 resex 'cap-release: exactly one guest is required' resex cap-release --undo
 fails 3 resex 'no guest "nobody"' resex cap-release nobody --undo
 
 # Words that are not UTF-8 are refused, not left out; names of files may be.
@@ -286,6 +314,8 @@ fails 2 resex 'is not in UTF-8' resex guest-set bulk $'link=\xff'
 fails 2 resex 'is not in UTF-8' resex events $'\xff'
 printf '{ "policy": "freemarket", "params": { "low": 250 } }\n' >"$dir/"$'p\xe9.json'
 good 'a file whose name is not UTF-8' '^low +250 ' resex policy-set --file "$dir/"$'p\xe9.json'
+good 'by --file=' '^low +250 ' resex policy-set --file="$dir/"$'p\xe9.json'
+good 'its parameters before it' '^low +251 ' resex policy-set low=251 -f "$dir/"$'p\xe9.json'
 good 'such a file checked' 'good' resex policy-check "$dir/"$'p\xe9.json'
 printf '{ "policy": "freemarket", "params": { "low": 1001 } }\n' >"$dir/"$'p\xe9.json'
 fails 4 resex 'p\\xe9.json:1:46: low is 1001' resex policy-set --file "$dir/"$'p\xe9.json'

@@ -196,10 +196,10 @@ resex 2 guest-set bulk weight=999 >/dev/null
 that 'a setting there is seen here' until_says '^xen2 +bulk +2 +1 +999 ' resex 1 list --all-hosts
 resex 3 pause >/dev/null
 that 'a pause there is seen here' until_says '^xen3 +bulk .* observed ' resex 1 list --all-hosts
-fails 2 resex '"xen2" is too much' resex 1 host-list xen2
-fails 2 resex '"web" is too much' resex 1 lock-list web
-fails 2 resex '"xen2" is too much' resex 1 list --all-hosts xen2
-fails 2 resex '"--some-hosts" is too much: list takes --all-hosts or nothing' resex 1 list --some-hosts
+fails 2 resex 'unexpected argument "xen2": see' resex 1 host-list xen2
+fails 2 resex 'unexpected argument "web": see' resex 1 lock-list web
+fails 2 resex 'unexpected argument "xen2": see' resex 1 list --all-hosts xen2
+fails 2 resex 'unknown option "--some-hosts": see resex list --help' resex 1 list --some-hosts
 config 1
 kill -HUP "${daemon[1]}"
 that 'SIGHUP cannot end it' in_log 1 'c.json:[0-9]+:[0-9]+: cluster_file cannot change while resexd runs'
@@ -244,9 +244,9 @@ that 'its guests anew' until_says '^xen2 +bulk +2 +1 +256 ' resex 1 list --all-h
 
 that 'locks are free, at the lowest member' until_says '^web +1 +xen1 +free +- ' resex 3 lock-list
 fails 2 resex 'there is no service "wbe": see resex lock-list' resex 3 lock-break wbe
-fails 2 resex 'give one service' resex 3 lock-break
-fails 2 resex 'give one service' resex 3 lock-break web mail
-fails 2 resex '"--frce" is no option here: there is --force' resex 3 lock-break --frce web
+fails 2 resex 'exactly one service is required: see resex lock-break --help' resex 3 lock-break
+fails 2 resex 'exactly one service is required: see resex lock-break --help' resex 3 lock-break web mail
+fails 2 resex 'unknown option "--frce": see resex lock-break --help' resex 3 lock-break --frce web
 if [ "$(id -u)" -eq 0 ]; then
 	fails 1 resex 'nobody holds the lock of web: nothing to break' resex 3 lock-break web
 	that 'the fourth takes a lock and dies' "$dir/takelock" "$dir/1/cluster.json" 4 1 1 1

@@ -14,11 +14,12 @@ resex() {
 	asked=$*
 	[ "$1" != -s ] || shift 2
 	echo "$asked" >said
-	case $1 in
+	case $* in
 	--help) "$program" --help ;;
+	*\ --help) "$program" "$@" ;;
 	list) printf '%s\n' 'NAME ID' 'web 1' 'bulk$(touch${IFS}hit) 2' ;;
 	policy-list) printf '%s\n' 'NAME IN-FORCE' 'null no' 'freemarket yes' ;;
-	policy-show) printf '%s\n' "$2 (active): what it does" 'PARAMETER VALUE' 'low 100' ;;
+	policy-show*) printf '%s\n' "$2 (active): what it does" 'PARAMETER VALUE' 'low 100' ;;
 	*) echo "resex: unexpected $*" >&2; return 2 ;;
 	esac
 }
@@ -42,7 +43,13 @@ grep -qx -- '-s /run/sock list' said || { echo "completion: -s is not passed on"
 expect 'low=' policy-set freemarket ''
 expect '--follow' events --f
 expect '' events --lines ''
-expect '--undo' cap-release --
+expect '--undo' cap-release --u
+expect '--undo --json --socket --help --version' cap-release --
+expect 'web' -s/run/sock why w
+grep -qx -- '-s /run/sock list' said || { echo "completion: -sSOCKET is not passed on"; exit 1; }
+expect 'web' --socket = /run/sock why w
+grep -qx -- '-s /run/sock list' said || { echo "completion: --socket=SOCKET is not passed on"; exit 1; }
+expect 'help' help he
 expect 'freemarket' policy-set free
 expect '' events -n ''
 # Every verb that the program has, and no other word.
@@ -51,7 +58,7 @@ _resex
 for verb in "${COMPREPLY[@]}"; do
 	case $verb in --*) continue ;; esac
 	"$program" -s /nonexistent/socket "$verb" x x x >/dev/null 2>said || true # no daemon
-	! grep -q 'there is no' said || { echo "completion: offers $verb, which resex does not know"; exit 1; }
+	! grep -q 'unknown verb' said || { echo "completion: offers $verb, which resex does not know"; exit 1; }
 done
 rm -f said
 [ "${#COMPREPLY[@]}" -ge 10 ]

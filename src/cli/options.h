@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * options: the options of resex and of its verbs, parsed by getopt_long(3). The common ones stand
+ * before or after the verb, those of a verb after it, in any order with its arguments.
+ */
+#ifndef RESEX_CLI_OPTIONS_H
+#define RESEX_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* A set of options; OPT_COMMON stands for --json, --socket, --help and --version. */
+enum option_set {
+	OPT_NONE = 0,
+	OPT_COMMON = 1 << 0,
+	OPT_ALL_HOSTS = 1 << 1,
+	OPT_FILE = 1 << 2,
+	OPT_UNDO = 1 << 3,
+	OPT_FORCE = 1 << 4,
+	OPT_EVENTS = 1 << 5, /* --follow and --lines */
+};
+
+struct options {
+	const char *socket;
+	bool json, help, version;
+	bool all_hosts, undo, force, follow;
+	const char *file; /* NULL: not given */
+	long lines;	  /* -1: not given */
+};
+
+/*
+ * Parse the options of one set. verb NULL: stop at the first word that is not an option. Else
+ * argv[0] is the verb, and options may stand between its arguments, which are moved behind them.
+ * The index of the first word that is not an option, or -1 with one sentence in error.
+ */
+int options_parse(struct options *o, unsigned int set, const char *verb, int argc, char **argv,
+		  char *error, size_t size);
+
+/* One line an option of the set, for help. */
+void options_print(FILE *f, unsigned int set);
+
+#endif
