@@ -53,8 +53,8 @@ int client_open(struct client *c, const char *path)
 		return RESEX_PERMISSION;
 	}
 	snprintf(c->error, sizeof(c->error),
-		 "cannot reach resexd at %s (%s). Is it running? Try: systemctl start resexd",
-		 path, strerror(errno));
+		 "cannot reach resexd at %s (%s). Is it running? Try: systemctl start resexd", path,
+		 strerror(errno));
 	return RESEX_NO_DAEMON;
 }
 
@@ -67,7 +67,8 @@ void client_close(struct client *c)
 
 static int connection_closed(struct client *c)
 {
-	snprintf(c->error, sizeof(c->error), "resexd at %s closed the connection: see its log", c->path);
+	snprintf(c->error, sizeof(c->error), "resexd at %s closed the connection: see its log",
+		 c->path);
 	return RESEX_NO_DAEMON;
 }
 
