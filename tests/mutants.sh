@@ -290,36 +290,36 @@ src/conf/settings.c @ settings @ s/c->guest\[c->guests\] = c->guest_default;//
 src/conf/settings.c @ settings @ s/strcasecmp/strcmp/
 src/conf/policy.c @ policy_load @ s/rc == -ENOENT ? -EINVAL : rc/rc/
 src/conf/policy.c @ policy_load @ s/if (value < p->min || value > p->max)/if (value < p->min)/
-src/guests/guests.c @ manager @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
-src/guests/guests.c @ manager @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
-src/guests/guests.c @ manager @ s/i < 256 && m->hv/i < 10 \&\& m->hv/;s/if (m->rescan_due)/if (0)/
-src/guests/guests.c @ manager @ s/\*who < '0' || \*who > '9' || \*end/*end/
-src/guests/guests.c @ manager @ s/shared_wake(m->sh->control_fd);//
-src/guests/events.c @ manager_rings @ s/g->reap_serial = 0;//
-src/guests/events.c @ manager @ s/g->key.created == ev->created/1/
-src/guests/guest.c @ manager_caps @ s/if (m->observe || now == cap_to_percent(was->params.cap))/if (1)/
-src/guests/guest.c @ manager_caps @ s/g->old = was->params;//
-src/guests/guest.c @ manager_caps @ s/m->publish_due |= g->cappable;//
-src/guests/guest.c @ manager_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
-src/guests/guest.c @ manager_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
-src/guests/guest.c @ manager_caps @ s/^\tif (!m->observe)$/\tif (1)/
-src/guests/guest.c @ manager_caps @ s/m->save_due = rc != 0;/m->save_due = false;/
-src/guests/guest.c @ manager_caps @ s/restore_drop(&m->restore, g->key.domid, g->key.uuid);//
-src/guests/guest.c @ manager_caps @ s/^\tm->save_due = true;//
-src/guests/guest.c @ manager_rings @ s/if (silent == g->agent_silent)/if (0)/
-src/guests/guest.c @ manager_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
-src/guests/guest.c @ manager_rings @ s/if (!g->watched) {/if (0) {/
-src/guests/guests.c @ manager manager_caps @ s/m->save_due |= m->restore.entries != had;//
-src/guests/events.c @ manager @ s/is_routine(kind) ? &m->routine : &m->rare/\&m->rare/
+src/guests/guests.c @ guests @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
+src/guests/guests.c @ guests @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
+src/guests/guests.c @ guests @ s/i < 256 && gs->hv/i < 10 \&\& gs->hv/;s/if (gs->rescan_due)/if (0)/
+src/guests/view.c @ guests @ s/\*who < '0' || \*who > '9' || \*end/*end/
+src/guests/set.c @ guests @ s/shared_wake(gs->sh->control_fd);//
+src/guests/events.c @ guests_rings @ s/g->reap_serial = 0;//
+src/guests/events.c @ guests @ s/g->key.created == ev->created/1/
+src/guests/guest.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
+src/guests/guest.c @ guests_caps @ s/g->old = was->params;//
+src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
+src/guests/guest.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
+src/guests/guest.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
+src/guests/guest.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
+src/guests/guest.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
+src/guests/guest.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
+src/guests/guest.c @ guests_caps @ s/^\tm->save_due = true;//
+src/guests/guest.c @ guests_rings @ s/if (silent == g->agent_silent)/if (0)/
+src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
+src/guests/guest.c @ guests_rings @ s/if (!g->watched) {/if (0) {/
+src/guests/guests.c @ guests guests_caps @ s/gs->save_due |= gs->restore.entries != had;//
+src/guests/events.c @ guests @ s/is_routine(kind) ? &gs->routine : &gs->rare/\&gs->rare/
 src/tick/stages.c @ sampler @ s/scan_told(sl->guest->scan, res->fault_id\[i\]);/;/
-src/guests/conf.c @ manager @ s/g->conf = \*settings_guest(m->conf, g->name, g->uuid);$//
-src/guests/guest.c @ manager_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
-src/guests/guest.c @ manager_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
-src/guests/guest.c @ manager_rings @ s/return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);/return true;/
-src/guests/set.c @ manager_rings @ s/ || g->reap_serial > acked//
-src/guests/set.c @ manager @ s/m->sets\[i\]->serial < acked/0/
-src/guests/set.c @ manager @ s/if (back) {/if (0) {/
-src/guests/set.c @ manager @ s/ && m->policy_serial <= acked//
+src/guests/guest.c @ guests @ s/g->conf = \*settings_guest(gs->conf, g->name, g->uuid);$//
+src/guests/guest.c @ guests_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
+src/guests/guest.c @ guests_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
+src/guests/guest.c @ guests_rings @ s/return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);/return true;/
+src/guests/set.c @ guests_rings @ s/ || g->reap_serial > acked//
+src/guests/set.c @ guests @ s/gs->sets\[i\]->serial < acked/0/
+src/guests/set.c @ guests @ s/if (back) {/if (0) {/
+src/guests/set.c @ guests @ s/ && gs->policy_serial <= acked//
 src/control/proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
 src/control/proto.c @ control_proto @ s/ || strlen(r->method) > 64//
 src/control/methods.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
@@ -393,12 +393,12 @@ src/counters/counter_port.c @ counters @ s/WORD = 4/WORD = 1/
 src/counters/counter_vf.c @ counters @ s/nl_u32(&a) == number/true/
 src/counters/counter_vf.c @ counters @ s/a->round != c->round ||//
 src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
-src/guests/crosscheck.c @ manager_cross @ s/if (mono_sub(sn->time, m->cross_time) < 0)/if (0)/
-src/guests/crosscheck.c @ manager_cross @ s/grown(k->read, link->read)/link->read/
-src/guests/crosscheck.c @ manager_cross @ s/k->rc == was ||//
-src/guests/crosscheck.c @ manager_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
-src/guests/crosscheck.c @ manager_cross @ s/c->floor ? c->floor : //
-src/guests/crosscheck.c @ manager_cross @ s/if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0)/if (!m->cross_waits)/
+src/guests/crosscheck.c @ guests_cross @ s/if (mono_sub(sn->time, gs->cross_time) < 0)/if (0)/
+src/guests/crosscheck.c @ guests_cross @ s/grown(k->read, link->read)/link->read/
+src/guests/crosscheck.c @ guests_cross @ s/k->rc == was ||//
+src/guests/crosscheck.c @ guests_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
+src/guests/crosscheck.c @ guests_cross @ s/c->floor ? c->floor : //
+src/guests/crosscheck.c @ guests_cross @ s/if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0)/if (!gs->cross_waits)/
 src/lab/record.c @ scenario_run @ s/to->wrs += t->wrs;//
 src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
 src/lab/run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
@@ -541,12 +541,12 @@ src/cluster/locks.c @ cluster_locks @ s/ || s->home != home)$/)/
 src/cluster/locks.c @ cluster_locks @ s/!force \&\& //
 src/cluster/locks.c @ cluster_locks @ s/< cluster_break_ns(conf)/< conf->hold_ns/
 src/cluster/locks.c @ cluster_locks @ s/ticket \&\& ticket == b->ticket/ticket/
-src/cluster/publish.c @ cluster @ s/m->paused || g->paused/g->paused/
-src/cluster/publish.c @ cluster @ s/!m->guest\[i\]->leaving/m->guest[i]/
+src/guests/view.c @ cluster @ s/gs->paused || g->paused/g->paused/
+src/guests/view.c @ cluster @ s/gs->guest\[i\] \&\& !gs->guest\[i\]->leaving/gs->guest[i]/
 src/cluster/publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
-src/cluster/publish.c @ cluster @ s/s ? s->applied : g->old.cap;/g->old.cap;/
-src/guests/events.c @ manager @ s/if (is_foreign(kind))/if (0)/
-src/guests/events.c @ manager @ s/ || !strcmp(kind, "host")//
+src/cluster/publish.c @ cluster @ s/s ? s->applied : v->own.cap;/v->own.cap;/
+src/guests/events.c @ guests @ s/if (is_foreign(kind))/if (0)/
+src/guests/events.c @ guests @ s/ || !strcmp(kind, "host")//
 src/cluster/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
 src/cluster/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//

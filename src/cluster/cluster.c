@@ -36,7 +36,7 @@ struct told {
 
 struct cluster {
 	struct cluster_conf conf;
-	struct manager *m;
+	struct guests *guests;
 	struct transport *t;
 	struct region region;
 	struct peers *peers;
@@ -69,7 +69,7 @@ static void tell(struct cluster *c, int64_t wall_ns, const char *kind, uint16_t 
 	char buf[32];
 	const char *name = host ? name_of(c, host, buf) : "a caller";
 
-	manager_event(c->m, wall_ns, "", kind, "%s: %s", name, what);
+	guests_event(c->guests, wall_ns, "", kind, "%s: %s", name, what);
 }
 
 /* Of a host that comes and goes all the time, how it stands is told once a while. */
@@ -160,10 +160,10 @@ static void take_events(struct cluster *c, struct mono now, int64_t wall_ns)
 static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_ns)
 {
 	struct region_host host;
-	uint32_t n = publish_guests(c->m, sn, c->guest);
+	uint32_t n = publish_guests(c->guests, sn, c->guest);
 
 	region_publish_guests(&c->region, c->guest, n);
-	publish_host(&c->conf, c->m, sn, wall_ns, &host);
+	publish_host(&c->conf, c->guests, sn, wall_ns, &host);
 	host.view = c->view.view;
 	host.members = c->view.members;
 	host.quorate = c->view.quorate;
@@ -194,9 +194,10 @@ static void log_note(struct cluster *c)
 		return;
 	snprintf(c->member_note, sizeof(c->member_note), "%s", note);
 	if (*note)
-		log_msg(c->m->log, LOG_LVL_WARNING, "cluster: %s", note);
+		log_msg(guests_view(c->guests).log, LOG_LVL_WARNING, "cluster: %s", note);
 	else
-		log_msg(c->m->log, LOG_LVL_INFO, "cluster: corosync has a quorum in view %llu",
+		log_msg(guests_view(c->guests).log, LOG_LVL_INFO,
+			"cluster: corosync has a quorum in view %llu",
 			(unsigned long long)c->view.view);
 }
 
@@ -524,14 +525,14 @@ static int open_parts(struct cluster *c, const struct daemon_conf *conf, const c
 }
 
 int cluster_open(struct cluster **out, const struct daemon_conf *conf, const char *hostname,
-		 struct manager *m, struct mono now, struct conf_error *e)
+		 struct guests *gs, struct mono now, struct conf_error *e)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
 	int rc;
 
 	if (!c)
 		return -ENOMEM;
-	c->m = m;
+	c->guests = gs;
 	c->epoll = c->member_fd = -1;
 	rc = open_parts(c, conf, hostname, now, e);
 	if (rc) {

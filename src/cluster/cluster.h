@@ -5,7 +5,7 @@
  * Runs in the control thread. It serves this host's region (region_abi.h),
  * publishes a heartbeat, this host and its guests into it, and reads what the
  * others publish, and the locks of the services, by one-sided READs: no other
- * host's process is asked. Between host and manager stands nothing else: what
+ * host's process is asked. Between host and guests stands nothing else: what
  * policies decide on this host does not depend on it.
  */
 #ifndef RESEX_CLUSTER_CLUSTER_H
@@ -19,11 +19,11 @@ struct cluster;
 
 /*
  * Read the file that conf names, and what belongs to it, and begin to serve.
- * hostname: what this machine is called. m must outlive it. 0 or -errno with e
+ * hostname: what this machine is called. gs must outlive it. 0 or -errno with e
  * filled: one sentence for people.
  */
 int cluster_open(struct cluster **c, const struct daemon_conf *conf, const char *hostname,
-		 struct manager *m, struct mono now, struct conf_error *e);
+		 struct guests *gs, struct mono now, struct conf_error *e);
 /* Peers see this host's links end. NULL is nothing. */
 void cluster_close(struct cluster *c);
 

@@ -3,7 +3,7 @@
  * cluster_priv: what the files of the cluster share. For callers: cluster.h.
  *
  *	cluster.c	  open, work, who is seen
- *	publish.c manager, snapshot -> records
+ *	publish.c	  guests, snapshot -> records
  *	locks.c	  words of locks read and broken
  */
 #ifndef RESEX_CLUSTER_CLUSTER_PRIV_H
@@ -47,10 +47,10 @@ struct locks {
 	bool reading;
 };
 
-/* The host's own record and its guests', out of what the manager knows. */
-void publish_host(const struct cluster_conf *conf, const struct manager *m,
+/* The host's own record and its guests', out of what is known of guests. */
+void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out);
-uint32_t publish_guests(const struct manager *m, const struct snapshot *sn,
+uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 			struct region_guest out[static REGION_GUESTS_MAX]);
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* publish: manager, snapshot -> records of this host's region (region_abi.h). */
+/* publish: guests, snapshot -> records of this host's region (region_abi.h). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -20,59 +20,60 @@ static void put_text(char *to, size_t size, const char *from)
 	memset(to + n, 0, size - n);
 }
 
-void publish_host(const struct cluster_conf *conf, const struct manager *m,
+void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out)
 {
+	const struct guests_view v = guests_view(gs);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(out, 0, sizeof(*out));
-	out->flags = strcmp(m->hv->name, "sim") != 0 ? 0 : REGION_HOST_SIMULATED;
+	out->flags = strcmp(v.hv->name, "sim") != 0 ? 0 : REGION_HOST_SIMULATED;
 	out->wall_ns = wall_ns;
 	out->cpus = cpus > 0 ? (uint32_t)cpus : 0;
-	out->links = m->conf->links;
-	for (uint32_t i = 0; i < m->conf->links; i++)
-		out->link_bytes_s += m->conf->link[i].bytes_s;
+	out->links = v.conf->links;
+	for (uint32_t i = 0; i < v.conf->links; i++)
+		out->link_bytes_s += v.conf->link[i].bytes_s;
 	out->epoch = sn->epoch;
 	out->supply_m = sn->supply.m;
 	put_text(out->name, sizeof(out->name), conf->host[conf->self].name);
 	put_text(out->version, sizeof(out->version), PACKAGE_VERSION);
-	put_text(out->policy, sizeof(out->policy), m->policy->ops->name);
+	put_text(out->policy, sizeof(out->policy), v.policy->ops->name);
 }
 
-static uint32_t flags_of(const struct manager *m, const struct managed *g,
-			 const struct snap_guest *s)
+static uint32_t flags_of(const struct guest_view *v, struct cap cap)
 {
-	struct cap cap = s ? s->applied : g->old.cap;
 	uint32_t flags = 0;
 
 	if (cap.limited)
 		flags |= REGION_GUEST_CAPPED;
-	if (g->conf.exempt)
+	if (v->conf->exempt)
 		flags |= REGION_GUEST_EXEMPT;
-	if (g->released)
+	if (v->released)
 		flags |= REGION_GUEST_RELEASED;
-	if (m->paused || g->paused)
+	if (v->paused)
 		flags |= REGION_GUEST_OBSERVED;
-	if (g->dom_flags & HV_DOM_PAUSED)
+	if (v->stopped)
 		flags |= REGION_GUEST_PAUSED;
-	if (g->cappable)
+	if (v->cappable)
 		flags |= REGION_GUEST_CAPPABLE;
-	if (g->check.cross.diverges)
+	if (v->check.cross->diverges)
 		flags |= REGION_GUEST_DIVERGES;
 	return flags;
 }
 
-static void put_guest(const struct manager *m, const struct managed *g, const struct snap_guest *s,
+static void put_guest(const struct guest_view *v, const struct snap_guest *s,
 		      struct region_guest *out)
 {
+	struct cap cap = s ? s->applied : v->own.cap;
+
 	memset(out, 0, sizeof(*out));
-	memcpy(out->uuid, g->key.uuid, sizeof(out->uuid));
-	put_text(out->name, sizeof(out->name), g->name);
-	out->domid = g->key.domid;
-	out->flags = flags_of(m, g, s);
-	out->vcpus = g->vcpus;
-	out->weight = (uint32_t)g->conf.weight;
-	out->cap_mpct = (s ? s->applied : g->old.cap).mpct;
+	memcpy(out->uuid, v->key.uuid, sizeof(out->uuid));
+	put_text(out->name, sizeof(out->name), v->name);
+	out->domid = v->key.domid;
+	out->flags = flags_of(v, cap);
+	out->vcpus = v->vcpus;
+	out->weight = (uint32_t)v->conf->weight;
+	out->cap_mpct = cap.mpct;
 	if (!s)
 		return;
 	out->rings = s->rings;
@@ -84,16 +85,18 @@ static void put_guest(const struct manager *m, const struct managed *g, const st
 	out->latency_ns = s->latency.mean_ns;
 }
 
-uint32_t publish_guests(const struct manager *m, const struct snapshot *sn,
+uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 			struct region_guest out[static REGION_GUESTS_MAX])
 {
 	uint32_t n = 0;
 
 	static_assert((int)FLOW_GUESTS_MAX <= (int)REGION_GUESTS_MAX,
 		      "there is a record for each guest");
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && !m->guest[i]->leaving)
-			put_guest(m, m->guest[i], manager_snap(m->guest[i], sn), &out[n++]);
+	for (const struct guest_entry *g = guests_next(gs, NULL); g; g = guests_next(gs, g)) {
+		const struct guest_view v = guest_view(gs, g);
+
+		put_guest(&v, guests_snap(g, sn), &out[n++]);
+	}
 	return n;
 }
 

@@ -10,10 +10,10 @@
 
 static struct cluster *cluster_of(struct call *c)
 {
-	if (!c->m->cluster)
+	if (!c->cluster)
 		call_fail(c, RESEX_NO_CLUSTER,
 			  "this host is in no cluster: name a cluster_file in resexd.json");
-	return c->m->cluster;
+	return c->cluster;
 }
 
 static void put_ms(json_t *o, const char *key, int64_t ns)

@@ -6,9 +6,12 @@
 #include "src/control/proto.h"
 #include "src/guests/guests.h"
 
+struct cluster;
+
 /* Who asks, and what it is told when it fails. */
 struct call {
-	struct manager *m;
+	struct guests *guests;
+	struct cluster *cluster; /* NULL: this host is alone */
 	const struct snapshot *sn;
 	struct mono now;
 	int64_t wall_ns;
@@ -20,7 +23,7 @@ struct call {
 	struct proto_error error;
 };
 
-/* Not answered yet: call again with the same ask and ticket, or end it (manager_rings_end). */
+/* Not answered yet: call again with the same ask and ticket, or end it (guests_rings_end). */
 enum { CALL_LATER = -1 };
 
 struct method_param {

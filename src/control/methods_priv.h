@@ -25,20 +25,20 @@ void put_s(json_t *o, const char *key, const char *v);
 void put_b(json_t *o, const char *key, bool v);
 void put_resos(json_t *o, const char *key, struct resos r);
 void put_cap(json_t *o, const char *key, struct cap c);
-void put_identity(json_t *o, const struct managed *g);
+void put_identity(json_t *o, const struct guest_view *g);
 void put_account(json_t *o, const struct account *a);
 /* null: no counter is read. */
-void put_checked(json_t *o, const char *key, const struct checked *k);
-void put_diverges(json_t *o, const struct checked *k);
+void put_check(json_t *o, const char *key, const struct check_view *k);
+void put_diverges(json_t *o, const struct check_view *k);
 /* How its membership stands; NULL: this host is alone. */
 void put_cluster(json_t *o, const struct cluster *cl);
 
 /* The parameter "guest". NULL: c->exit and c->error say why. */
-struct managed *find_guest(struct call *c, const json_t *params);
+struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* managed, or why it is not. */
-const char *state_of(const struct manager *m, const struct managed *g);
+const char *state_of(const struct guest_view *g);
 /* An array of what row makes of each guest. */
-json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct managed *));
+json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct guest_entry *));
 
 /* As method.run. */
 int cmd_list(struct call *c, const json_t *params, json_t **result);

@@ -16,7 +16,7 @@ int cmd_policy_list(struct call *c, const json_t *params, json_t **result)
 
 		put_s(o, "name", policies_builtin[i]->name);
 		put_s(o, "text", policies_builtin[i]->text);
-		put_b(o, "active", policies_builtin[i] == c->m->policy->ops);
+		put_b(o, "active", policies_builtin[i] == guests_view(c->guests).policy->ops);
 		json_array_append_new(arr, o);
 	}
 	*result = json_object();
@@ -41,7 +41,8 @@ static json_t *param_row(const struct policy_param *p, uint64_t value)
 /* NULL: as find_guest. */
 static const struct policy_ops *find_policy(struct call *c, const char *name)
 {
-	const struct policy_ops *ops = name ? policy_find(name) : c->m->policy->ops;
+	const struct policy_ops *ops = name ? policy_find(name)
+					    : guests_view(c->guests).policy->ops;
 
 	if (!ops)
 		call_fail(c, RESEX_NO_POLICY, "there is no policy \"%.64s\": see resex policy-list",
@@ -66,7 +67,7 @@ int cmd_policy_show(struct call *c, const json_t *params, json_t **result)
 {
 	const char *name = json_string_value(json_object_get(params, "policy"));
 	const struct policy_ops *ops = find_policy(c, name);
-	const struct policy_inst *pi = c->m->policy;
+	const struct policy_inst *pi = guests_view(c->guests).policy;
 	bool active = ops == pi->ops;
 
 	if (!ops)
@@ -176,7 +177,7 @@ int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 	if (!pi)
 		return c->exit;
 	rc = set_params(c, pi, json_object_get(params, "params"));
-	if (!rc && manager_set_policy(c->m, pi, c->wall_ns))
+	if (!rc && guests_set_policy(c->guests, pi, c->wall_ns))
 		rc = call_fail(c, RESEX_FAILURE,
 			       "another policy is just being put in force: try again");
 	if (rc) {

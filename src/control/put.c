@@ -54,23 +54,23 @@ void put_cap(json_t *o, const char *key, struct cap c)
 }
 
 /* NULL: c->exit and c->error say why. */
-struct managed *find_guest(struct call *c, const json_t *params)
+struct guest_entry *find_guest(struct call *c, const json_t *params)
 {
 	const char *who = json_string_value(json_object_get(params, "guest"));
-	struct managed *g;
+	struct guest_entry *g;
 
 	if (!who) {
 		call_fail(c, RESEX_USAGE, "guest: give a guest's name, domain id or UUID");
 		return NULL;
 	}
-	g = manager_find(c->m, who);
+	g = guests_find(c->guests, who);
 	if (!g)
 		call_fail(c, RESEX_NO_GUEST,
 			  "there is no guest \"%.64s\": see resex list for those there are", who);
 	return g;
 }
 
-void put_identity(json_t *o, const struct managed *g)
+void put_identity(json_t *o, const struct guest_view *g)
 {
 	put_s(o, "name", g->name);
 	put_u(o, "domid", g->key.domid);
@@ -89,25 +89,24 @@ void put_account(json_t *o, const struct account *a)
 	put_b(o, "late", a->flags & ACCOUNT_LATE);
 }
 
-void put_diverges(json_t *o, const struct checked *k)
+void put_diverges(json_t *o, const struct check_view *k)
 {
-	json_object_set_new(o, "diverges", k->ops ? json_boolean(k->cross.diverges) : json_null());
+	json_object_set_new(o, "diverges",
+			    k->compared ? json_boolean(k->cross->diverges) : json_null());
 }
 
-void put_checked(json_t *o, const char *key, const struct checked *k)
+void put_check(json_t *o, const char *key, const struct check_view *k)
 {
-	const struct cross *c = &k->cross;
-	char source[COUNTER_TEXT_MAX + 1];
+	const struct cross *c = k->cross;
 	json_t *v = json_object();
 
-	json_object_set_new(o, key, k->ops ? v : json_null());
-	if (!k->ops) {
+	json_object_set_new(o, key, k->compared ? v : json_null());
+	if (!k->compared) {
 		json_decref(v);
 		return;
 	}
-	checked_source(k, source, sizeof(source));
-	put_s(v, "source", source);
-	put_s(v, "error", k->rc ? counter_why(k->ops->kind, k->rc) : "");
+	put_s(v, "source", k->source);
+	put_s(v, "error", k->error);
 	put_u(v, "windows", c->windows);
 	put_u(v, "sent_bytes", c->sent);
 	put_u(v, "explained_bytes", c->explained);
@@ -117,25 +116,25 @@ void put_checked(json_t *o, const char *key, const struct checked *k)
 	put_diverges(v, k);
 }
 
-const char *state_of(const struct manager *m, const struct managed *g)
+const char *state_of(const struct guest_view *g)
 {
-	if (g->dom_flags & HV_DOM_PAUSED)
+	if (g->stopped)
 		return "paused";
-	if (g->conf.exempt)
+	if (g->conf->exempt)
 		return "exempt";
 	if (g->released)
 		return "released";
-	if (m->paused || g->paused)
+	if (g->paused)
 		return "observed";
 	return g->cappable ? "managed" : "uncappable";
 }
 
-json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct managed *))
+json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct guest_entry *))
 {
 	json_t *arr = json_array();
 
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (c->m->guest[i] && !c->m->guest[i]->leaving)
-			json_array_append_new(arr, row(c, c->m->guest[i]));
+	for (const struct guest_entry *g = guests_next(c->guests, NULL); g;
+	     g = guests_next(c->guests, g))
+		json_array_append_new(arr, row(c, g));
 	return arr;
 }

@@ -54,7 +54,8 @@ struct conn {
 TAILQ_HEAD(conn_list, conn);
 
 struct control {
-	struct manager *m;
+	struct guests *guests;
+	struct cluster *cluster; /* NULL: this host is alone */
 	struct event_base *base;
 	struct evconnlistener *listener;
 	char path[CONFIG_PATH_MAX + 1];
@@ -77,7 +78,7 @@ static void conn_close(struct conn *k)
 	if (k->queued)
 		TAILQ_REMOVE(&c->queue, k, queue);
 	c->conns--;
-	manager_rings_end(c->m, &k->ask);
+	guests_rings_end(c->guests, &k->ask);
 	bufferevent_free(k->bev);
 	free(k->line);
 	free(k);
@@ -91,11 +92,11 @@ static bool is_pending(const struct conn *k)
 
 static bool is_ready(struct conn *k, struct mono now)
 {
-	const struct manager *m = k->c->m;
+	const struct cluster *cl = k->c->cluster;
 
 	if (k->ticket)
-		return !m->cluster || cluster_break_result(m->cluster, k->ticket) != -EINPROGRESS;
-	return manager_rings(k->c->m, &k->ask, now) != -EAGAIN;
+		return !cl || cluster_break_result(cl, k->ticket) != -EINPROGRESS;
+	return guests_rings(k->c->guests, &k->ask, now) != -EAGAIN;
 }
 
 /* Behind all that are there already. */
@@ -113,7 +114,7 @@ static void conn_queue(struct conn *k)
 /* Look for the sampler's answer as often as it may come, within reason. */
 static void poll_soon(struct control *c)
 {
-	int64_t us = c->m->conf->interval_ns / 4 / NS_PER_US;
+	int64_t us = guests_view(c->guests).conf->interval_ns / 4 / NS_PER_US;
 	const struct timeval tv = { .tv_usec = us < 1000 ? 1000 : us > 50000 ? 50000 : us };
 
 	if (!event_pending(c->poll, EV_TIMEOUT, NULL))
@@ -150,7 +151,8 @@ static void on_poll(evutil_socket_t fd, short what, void *arg)
 static bool answer(struct conn *k, struct evbuffer *out)
 {
 	struct control *c = k->c;
-	struct call call = { .m = c->m,
+	struct call call = { .guests = c->guests,
+			     .cluster = c->cluster,
 			     .now = c->clock.now(&c->clock),
 			     .wall_ns = clock_wall_ns(),
 			     .root = k->root,
@@ -161,7 +163,7 @@ static bool answer(struct conn *k, struct evbuffer *out)
 	struct request r;
 	int rc;
 
-	call.sn = snap_latest(call.m->sh);
+	call.sn = guests_snapshot(c->guests);
 	rc = request_parse(k->line, k->len, &r, &call.error);
 	if (!rc)
 		rc = method_call(&call, &r, &result);
@@ -229,7 +231,7 @@ static void bound_output(struct conn *k)
 	if (total <= OUT_TOTAL || !most || !out_of(most))
 		return;
 	if (may_tell(c))
-		log_msg(c->m->log, LOG_LVL_WARNING,
+		log_msg(guests_view(c->guests).log, LOG_LVL_WARNING,
 			"user %u does not read %zu bytes it asked for by the control socket: hung "
 			"up",
 			most->uid, out_of(most));
@@ -435,7 +437,7 @@ static void refuse(struct control *c, int fd, const char *why)
 	free(text);
 	close(fd);
 	if (may_tell(c))
-		log_msg(c->m->log, LOG_LVL_WARNING, "control socket: %s", why);
+		log_msg(guests_view(c->guests).log, LOG_LVL_WARNING, "control socket: %s", why);
 }
 
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int len,
@@ -543,7 +545,7 @@ int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error 
 static int set_group(const struct control *c, struct conf_error *e)
 {
 	gid_t gid;
-	int rc = control_group(c->m->conf, &gid, e);
+	int rc = control_group(guests_view(c->guests).conf, &gid, e);
 
 	if (rc)
 		return rc;
@@ -555,8 +557,8 @@ static int set_group(const struct control *c, struct conf_error *e)
 	return 0;
 }
 
-int control_open(struct control **out, struct event_base *base, struct manager *m,
-		 struct conf_error *e)
+int control_open(struct control **out, struct event_base *base, struct guests *gs,
+		 struct cluster *cluster, struct conf_error *e)
 {
 	const struct timeval second = { .tv_sec = 1 };
 	struct control *c = calloc(1, sizeof(*c));
@@ -564,12 +566,13 @@ int control_open(struct control **out, struct event_base *base, struct manager *
 
 	if (!c)
 		return rc;
-	c->m = m;
+	c->guests = gs;
+	c->cluster = cluster;
 	c->base = base;
 	TAILQ_INIT(&c->all);
 	TAILQ_INIT(&c->queue);
 	clock_real(&c->clock);
-	snprintf(c->path, sizeof(c->path), "%s", m->conf->socket);
+	snprintf(c->path, sizeof(c->path), "%s", guests_view(gs).conf->socket);
 	c->turn = evtimer_new(base, on_turn, c);
 	c->poll = evtimer_new(base, on_poll, c);
 	c->second = event_new(base, -1, EV_PERSIST, on_second, c);
@@ -581,7 +584,7 @@ int control_open(struct control **out, struct event_base *base, struct manager *
 		goto out;
 	}
 	rc = bind_socket(c, fd, e);
-	if (!rc && m->conf->socket_group[0])
+	if (!rc && guests_view(gs).conf->socket_group[0])
 		rc = set_group(c, e);
 	if (rc)
 		goto out;

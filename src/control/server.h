@@ -12,17 +12,18 @@
 
 #include "src/guests/guests.h"
 
+struct cluster;
 struct control;
 
 /* Connections at once, and how many of them are for root alone. */
 enum { CONTROL_CONNS_MAX = 64, CONTROL_CONNS_ROOT = 16 };
 
 /*
- * Listen on m->conf->socket (mode 0600, or 0660 with its group). A socket
- * nobody listens on is replaced. 0 or -errno with e filled.
+ * Listen on the conf's socket (mode 0600, or 0660 with its group). A socket
+ * nobody listens on is replaced. cluster: NULL: this host is alone. 0 or -errno with e filled.
  */
-int control_open(struct control **c, struct event_base *base, struct manager *m,
-		 struct conf_error *e);
+int control_open(struct control **c, struct event_base *base, struct guests *gs,
+		 struct cluster *cluster, struct conf_error *e);
 /* Close all connections and remove the socket. */
 void control_close(struct control *c);
 

@@ -6,20 +6,21 @@
 
 #include "src/control/methods_priv.h"
 
-static json_t *cap_row(struct call *c, const struct managed *g)
+static json_t *cap_row(struct call *c, const struct guest_entry *g)
 {
-	const struct snap_guest *s = manager_snap(g, c->sn);
+	const struct snap_guest *s = guests_snap(g, c->sn);
+	const struct guest_view v = guest_view(c->guests, g);
 	json_t *o = json_object();
 
-	put_identity(o, g);
-	put_s(o, "state", state_of(c->m, g));
-	put_cap(o, "old_cap", g->old.cap);
-	put_u(o, "weight", g->old.weight);
-	put_cap(o, "cap", s ? s->applied : g->old.cap);
+	put_identity(o, &v);
+	put_s(o, "state", state_of(&v));
+	put_cap(o, "old_cap", v.own.cap);
+	put_u(o, "weight", v.own.weight);
+	put_cap(o, "cap", s ? s->applied : v.own.cap);
 	put_cap(o, "wanted", s ? s->plan.cap : CAP_NONE);
 	put_u(o, "changes", s ? s->cap_changes : 0);
 	put_s(o, "error", s && s->cap_errno ? strerror((int)s->cap_errno) : "");
-	put_s(o, "note", g->cap_note);
+	put_s(o, "note", v.cap_note);
 	return o;
 }
 
@@ -33,11 +34,11 @@ int cmd_cap_list(struct call *c, const json_t *params, json_t **result)
 
 int cmd_cap_release(struct call *c, const json_t *params, json_t **result)
 {
-	struct managed *g = find_guest(c, params);
+	struct guest_entry *g = find_guest(c, params);
 
 	if (!g)
 		return c->exit;
-	manager_release(c->m, g, !json_is_true(json_object_get(params, "undo")), c->wall_ns);
+	guests_release(c->guests, g, !json_is_true(json_object_get(params, "undo")), c->wall_ns);
 	*result = cap_row(c, g);
 	return 0;
 }
@@ -46,7 +47,7 @@ int cmd_cap_release(struct call *c, const json_t *params, json_t **result)
 
 static int pause_or_resume(struct call *c, const json_t *params, bool paused, json_t **result)
 {
-	struct managed *g = NULL;
+	struct guest_entry *g = NULL;
 	json_t *arr;
 
 	if (json_object_get(params, "guest")) {
@@ -54,7 +55,7 @@ static int pause_or_resume(struct call *c, const json_t *params, bool paused, js
 		if (!g)
 			return c->exit;
 	}
-	if (manager_pause(c->m, g, paused, c->wall_ns))
+	if (guests_pause(c->guests, g, paused, c->wall_ns))
 		return call_fail(c, RESEX_FAILURE,
 				 "all guests are paused: resume them all with resex resume");
 	if (g) {
@@ -64,7 +65,7 @@ static int pause_or_resume(struct call *c, const json_t *params, bool paused, js
 		arr = guest_rows(c, cap_row);
 	}
 	*result = json_object();
-	put_b(*result, "paused", c->m->paused);
+	put_b(*result, "paused", guests_view(c->guests).paused);
 	json_object_set_new(*result, "guests", arr);
 	return 0;
 }
@@ -94,7 +95,7 @@ static int bad_setting(struct call *c, const struct conf_doc *d, const struct co
 /* As in resexd.json, of which it is as if the guest's object had these members too. */
 static int bind_settings(struct call *c, const struct conf_doc *d, struct guest_conf *conf)
 {
-	const struct daemon_conf *all = c->m->conf;
+	const struct daemon_conf *all = guests_view(c->guests).conf;
 	struct conf_error e = { 0 };
 
 	if (settings_bind_guest(d, "", d->root, NULL, conf, &e) ||
@@ -106,7 +107,7 @@ static int bind_settings(struct call *c, const struct conf_doc *d, struct guest_
 int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 {
 	const json_t *settings = json_object_get(params, "settings");
-	struct managed *g = find_guest(c, params);
+	struct guest_entry *g = find_guest(c, params);
 	struct conf_doc d = { 0 };
 	struct conf_error e = { 0 };
 	struct guest_conf conf;
@@ -119,14 +120,14 @@ int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 		return call_fail(c, RESEX_USAGE,
 				 "guest-set: give at least one setting, such as weight=512");
 	text = json_dumps(settings, JSON_COMPACT);
-	conf = g->conf;
+	conf = *guest_view(c->guests, g).conf;
 	rc = text ? conf_parse(&d, "guest-set", text, strlen(text), &e) : -1;
 	if (rc)
 		rc = call_fail(c, RESEX_FAILURE, "%s", text ? e.text : "out of memory");
 	else
 		rc = bind_settings(c, &d, &conf);
 	if (!rc) {
-		manager_guest_set(c->m, g, &conf, text, c->wall_ns);
+		guests_configure(c->guests, g, &conf, text, c->wall_ns);
 		rc = cmd_guest_show(c, params, result);
 	}
 	conf_free(&d);

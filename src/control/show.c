@@ -45,20 +45,21 @@ static void put_latency(json_t *o, const struct snap_latency *l)
 	put_us(o, "latency_p99_us", l->p99_ns, l->second_n);
 }
 
-static json_t *guest_row(struct call *c, const struct managed *g)
+static json_t *guest_row(struct call *c, const struct guest_entry *g)
 {
-	const struct snap_guest *s = manager_snap(g, c->sn);
+	const struct snap_guest *s = guests_snap(g, c->sn);
+	const struct guest_view v = guest_view(c->guests, g);
 	json_t *o = json_object();
 
-	put_identity(o, g);
-	put_u(o, "vcpus", g->vcpus);
-	put_u(o, "weight", g->conf.weight);
-	put_s(o, "link", c->m->conf->link[g->conf.link].name);
-	put_s(o, "state", state_of(c->m, g));
-	put_cap(o, "old_cap", g->old.cap);
-	put_cap(o, "cap", s ? s->applied : g->old.cap);
+	put_identity(o, &v);
+	put_u(o, "vcpus", v.vcpus);
+	put_u(o, "weight", v.conf->weight);
+	put_s(o, "link", guests_view(c->guests).conf->link[v.conf->link].name);
+	put_s(o, "state", state_of(&v));
+	put_cap(o, "old_cap", v.own.cap);
+	put_cap(o, "cap", s ? s->applied : v.own.cap);
 	put_u(o, "rings", s ? s->rings : 0);
-	put_diverges(o, &g->check);
+	put_diverges(o, &v.check);
 	if (!s)
 		return o;
 	put_account(o, &s->account);
@@ -68,41 +69,43 @@ static json_t *guest_row(struct call *c, const struct managed *g)
 }
 
 /* Nobody shall take the simulator's guests for real ones. */
-static bool is_simulated(const struct manager *m)
+static bool is_simulated(const struct guests_view *all)
 {
-	return !strcmp(m->hv->name, "sim");
+	return !strcmp(all->hv->name, "sim");
 }
 
 int cmd_list(struct call *c, const json_t *params, json_t **result)
 {
+	const struct guests_view all = guests_view(c->guests);
+
 	(void)params;
 	*result = json_object();
-	put_b(*result, "simulated", is_simulated(c->m));
+	put_b(*result, "simulated", is_simulated(&all));
 	put_u(*result, "epoch", c->sn->epoch);
-	put_s(*result, "policy", c->m->policy->ops->name);
-	put_b(*result, "observe", c->m->observe);
-	put_b(*result, "paused", c->m->paused);
+	put_s(*result, "policy", all.policy->ops->name);
+	put_b(*result, "observe", all.observe);
+	put_b(*result, "paused", all.paused);
 	json_object_set_new(*result, "guests", guest_rows(c, guest_row));
 	return 0;
 }
 
-static json_t *link_row(const struct manager *m, uint32_t i)
+static json_t *link_row(const struct guests *gs, uint32_t i)
 {
-	const struct link_conf *l = &m->conf->link[i];
+	const struct link_conf *l = &guests_view(gs).conf->link[i];
+	const struct check_view check = guests_link_check(gs, i);
 	json_t *o = json_object();
 
 	put_s(o, "name", l->name);
 	put_u(o, "bytes_s", l->bytes_s);
 	put_u(o, "mtu", l->mtu);
 	put_s(o, "profile", l->profile == PRICE_PAPER_2011 ? "paper-2011" : "scaled");
-	put_checked(o, "counter", &m->link[i]);
+	put_check(o, "counter", &check);
 	return o;
 }
 
 /* The sources of counters that there are on this host. */
-static json_t *sources(const struct manager *m)
+static json_t *sources(const struct counter_ops *const *ops)
 {
-	const struct counter_ops *const *ops = m->counters.ops;
 	json_t *arr = json_array();
 
 	for (size_t i = 0; ops && ops[i]; i++)
@@ -123,35 +126,35 @@ static void put_ticks(json_t *o, const struct snapshot *sn)
 
 int cmd_info(struct call *c, const json_t *params, json_t **result)
 {
-	const struct manager *m = c->m;
+	const struct guests_view all = guests_view(c->guests);
 	json_t *links = json_array(), *o = json_object();
 	uint64_t calls = 0, pages = 0;
 
 	(void)params;
 	put_s(o, "version", PACKAGE_VERSION);
-	put_s(o, "hv", m->hv->name);
-	put_b(o, "simulated", is_simulated(m));
-	put_b(o, "observe", m->observe);
-	put_b(o, "paused", m->paused);
-	put_s(o, "policy", m->policy->ops->name);
-	put_u(o, "interval_ns", (uint64_t)m->conf->interval_ns);
-	put_u(o, "epoch_ns", (uint64_t)m->conf->epoch_ns);
+	put_s(o, "hv", all.hv->name);
+	put_b(o, "simulated", is_simulated(&all));
+	put_b(o, "observe", all.observe);
+	put_b(o, "paused", all.paused);
+	put_s(o, "policy", all.policy->ops->name);
+	put_u(o, "interval_ns", (uint64_t)all.conf->interval_ns);
+	put_u(o, "epoch_ns", (uint64_t)all.conf->epoch_ns);
 	put_u(o, "epoch", c->sn->epoch);
 	put_resos(o, "supply", c->sn->supply);
 	put_resos(o, "overcommit", c->sn->overcommit);
 	put_resos(o, "dropped", c->sn->dropped);
 	put_u(o, "guests", c->sn->guests);
-	put_cluster(o, m->cluster);
+	put_cluster(o, c->cluster);
 	put_ticks(o, c->sn);
-	m->hv->mem->stats(m->mem, &calls, &pages);
+	guests_mapped(c->guests, &calls, &pages);
 	put_u(o, "map_calls", calls);
 	put_u(o, "mapped_pages", pages);
-	put_u(o, "events_lost", atomic_load(&m->sh->events.overflow));
-	for (uint32_t i = 0; i < m->conf->links; i++)
-		json_array_append_new(links, link_row(m, i));
+	put_u(o, "events_lost", all.events_lost);
+	for (uint32_t i = 0; i < all.conf->links; i++)
+		json_array_append_new(links, link_row(c->guests, i));
 	json_object_set_new(o, "links", links);
-	put_b(o, "crosscheck", !m->conf->crosscheck.off && m->counters.ops);
-	json_object_set_new(o, "counters", sources(m));
+	put_b(o, "crosscheck", !all.conf->crosscheck.off && all.counters);
+	json_object_set_new(o, "counters", sources(all.counters));
 	*result = o;
 	return 0;
 }
@@ -169,21 +172,23 @@ static void put_sla(json_t *o, const struct sla *sla)
 
 int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 {
-	const struct managed *g = find_guest(c, params);
+	const struct guest_entry *g = find_guest(c, params);
 	const struct snap_guest *s;
+	struct guest_view v;
 	json_t *u;
 
 	if (!g)
 		return c->exit;
+	v = guest_view(c->guests, g);
 	*result = guest_row(c, g);
-	put_u(*result, "min_cap", g->conf.min_cap);
-	put_cap(*result, "max_cap", cap_from_percent((uint32_t)g->conf.max_cap));
-	put_b(*result, "exempt", g->conf.exempt);
-	put_b(*result, "set", g->set);
-	put_sla(*result, &g->conf.sla);
-	put_s(*result, "note", g->cap_note);
-	put_s(*result, "counter", g->conf.counter.text[0] ? g->conf.counter.text : "auto");
-	s = manager_snap(g, c->sn);
+	put_u(*result, "min_cap", v.conf->min_cap);
+	put_cap(*result, "max_cap", cap_from_percent((uint32_t)v.conf->max_cap));
+	put_b(*result, "exempt", v.conf->exempt);
+	put_b(*result, "set", v.set);
+	put_sla(*result, &v.conf->sla);
+	put_s(*result, "note", v.cap_note);
+	put_s(*result, "counter", v.conf->counter.text[0] ? v.conf->counter.text : "auto");
+	s = guests_snap(g, c->sn);
 	if (!s)
 		return 0;
 	u = json_object();
@@ -249,17 +254,18 @@ static json_t *ring_row(const struct guest_ring_info *info, const struct ring_to
 	return o;
 }
 
-static json_t *rings_of(struct call *c, const struct managed *g)
+static json_t *rings_of(struct call *c, const struct guest_entry *g)
 {
 	json_t *o = json_object(), *arr = json_array(), *gone = json_object(), *all = json_object();
+	const struct guest_view v = guest_view(c->guests, g);
 	struct ring_totals sum = { 0 }, left = { 0 }, t;
 	struct guest_ring_info info;
 	struct guest_state st;
 
-	guest_state(g->mon, c->sn->time, &st);
-	put_identity(o, g);
+	guest_state(v.mon, c->sn->time, &st);
+	put_identity(o, &v);
 	put_b(o, "attached", st.attached);
-	put_b(o, "agent_silent", g->agent_silent);
+	put_b(o, "agent_silent", v.agent_silent);
 	put_s(o, "fault", st.fault);
 	put_u(o, "agent_pid", st.agent_pid);
 	put_u(o, "heartbeat", st.heartbeat);
@@ -267,16 +273,16 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 	put_u(o, "walks", st.walks);
 	put_u(o, "maps", st.maps);
 	put_u(o, "faults_more", st.faults_more);
-	put_checked(o, "counter", &g->check);
-	for (uint32_t i = 0; guest_ring_info(g->mon, i, &info); i++) {
-		bool shown = guest_ring_shown(g->mon, i, &t);
+	put_check(o, "counter", &v.check);
+	for (uint32_t i = 0; guest_ring_info(v.mon, i, &info); i++) {
+		bool shown = guest_ring_shown(v.mon, i, &t);
 
 		json_array_append_new(arr, ring_row(&info, shown ? &t : NULL));
 		if (shown && info.desc.kind == RING_SQ)
 			ring_totals_add(&sum, &t);
 	}
 	json_object_set_new(o, "rings", arr);
-	guest_gone(g->mon, &left);
+	guest_gone(v.mon, &left);
 	put_totals(gone, &left);
 	json_object_set_new(o, "gone", gone);
 	ring_totals_add(&sum, &left);
@@ -288,8 +294,8 @@ static json_t *rings_of(struct call *c, const struct managed *g)
 int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 {
 	bool one = json_object_get(params, "guest");
-	const struct managed *g = one ? find_guest(c, params) : NULL;
-	int rc = one && !g ? c->exit : manager_rings(c->m, &c->ask, c->now);
+	const struct guest_entry *g = one ? find_guest(c, params) : NULL;
+	int rc = one && !g ? c->exit : guests_rings(c->guests, &c->ask, c->now);
 	json_t *arr;
 
 	if (rc == -EAGAIN)
@@ -304,6 +310,6 @@ int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 		*result = json_object();
 		json_object_set_new(*result, "guests", arr);
 	}
-	manager_rings_end(c->m, &c->ask);
+	guests_rings_end(c->guests, &c->ask);
 	return rc;
 }

@@ -8,16 +8,16 @@
 
 enum { REASON_MAX = 512 }; /* what a policy may say; what is appended has more room */
 
-/* The guest in a slot, or "a guest that left". */
-static const char *slot_name(const struct manager *m, int64_t slot)
+/* The guest in a slot, or "that left". */
+static const char *slot_name(const struct guests *gs, int64_t slot)
 {
-	if (slot < 0 || slot >= FLOW_GUESTS_MAX || !m->guest[slot])
-		return "that left";
-	return m->guest[slot]->name;
+	const char *name = guests_name_at(gs, slot);
+
+	return name ? name : "that left";
 }
 
 /* One figure, as policy.h says what its suffix means; the suffix is left behind. */
-static const char *put_figure(const struct manager *m, char suffix, int64_t v, char *out,
+static const char *put_figure(const struct guests *gs, char suffix, int64_t v, char *out,
 			      size_t size)
 {
 	long long whole = v, part = llabs(v % 1000);
@@ -33,7 +33,7 @@ static const char *put_figure(const struct manager *m, char suffix, int64_t v, c
 		snprintf(out, size, "%lld.%lld", whole / 10, part % 10);
 		break;
 	case 'g':
-		snprintf(out, size, "%s", slot_name(m, v));
+		snprintf(out, size, "%s", slot_name(gs, v));
 		break;
 	default:
 		snprintf(out, size, "%lld", whole);
@@ -41,7 +41,7 @@ static const char *put_figure(const struct manager *m, char suffix, int64_t v, c
 	return out;
 }
 
-static void reason_text(const struct manager *m, const struct policy_ops *ops,
+static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 			const struct plan_guest *p, char *out, size_t size)
 {
 	const char *f = "";
@@ -60,7 +60,7 @@ static void reason_text(const struct manager *m, const struct policy_ops *ops,
 		}
 		f++;
 		suffix = f[1] && strchr("mdpg", f[1]) ? f[1] : 0;
-		len = strlen(put_figure(m, suffix, p->why[*f - '0'], figure, sizeof(figure)));
+		len = strlen(put_figure(gs, suffix, p->why[*f - '0'], figure, sizeof(figure)));
 		memcpy(out + n, figure, len);
 		n += len;
 		f += suffix != 0;
@@ -69,21 +69,21 @@ static void reason_text(const struct manager *m, const struct policy_ops *ops,
 }
 
 /* A policy does not know that no cap, or a higher one, is not to be had. */
-static void append_max_cap(const struct managed *g, char *text, size_t size)
+static void append_max_cap(const struct guest_view *g, char *text, size_t size)
 {
 	size_t n = strlen(text);
 
 	snprintf(text + n, size - n, "%shighest cap, by its settings: %llu percent", n ? "; " : "",
-		 (unsigned long long)g->conf.max_cap);
+		 (unsigned long long)g->conf->max_cap);
 }
 
 /* Whatever its cap: what it is charged may be too little. */
-static void append_divergence(const struct managed *g, char *text, size_t size)
+static void append_divergence(const struct guest_entry *g, char *text, size_t size)
 {
 	char what[192];
 	size_t n = strlen(text);
 
-	managed_divergence(g, what, sizeof(what));
+	guest_divergence(g, what, sizeof(what));
 	if (what[0])
 		snprintf(text + n, size - n,
 			 "%s%s: queue pairs it hides, READs it serves to other hosts, or traffic "
@@ -91,29 +91,29 @@ static void append_divergence(const struct managed *g, char *text, size_t size)
 			 n ? "; " : "", what);
 }
 
-static json_t *why_row(struct call *c, const struct managed *g)
+static json_t *why_row(struct call *c, const struct guest_entry *g)
 {
-	const struct snap_guest *s = manager_snap(g, c->sn);
+	const struct snap_guest *s = guests_snap(g, c->sn);
+	const struct guest_view v = guest_view(c->guests, g);
 	char text[REASON_MAX + 384] = "";
 	json_t *o = json_object();
 
-	put_identity(o, g);
-	put_cap(o, "cap", s ? s->applied : g->old.cap);
+	put_identity(o, &v);
+	put_cap(o, "cap", s ? s->applied : v.own.cap);
 	if (!s)
 		snprintf(text, sizeof(text), "not sampled yet");
-	else if (g->conf.exempt)
+	else if (v.conf->exempt)
 		snprintf(text, sizeof(text), "exempt by configuration");
-	else if (g->released)
+	else if (v.released)
 		snprintf(text, sizeof(text), "released by cap-release");
-	else if (c->m->paused || g->paused)
+	else if (v.paused)
 		snprintf(text, sizeof(text), "paused: its own cap holds until resex resume");
-	else if (!g->cappable)
-		snprintf(text, sizeof(text), "not cappable: %s", g->cap_note);
+	else if (!v.cappable)
+		snprintf(text, sizeof(text), "not cappable: %s", v.cap_note);
 	else
-		reason_text(c->m, c->sn->policy, &s->plan, text, REASON_MAX);
-	if (s && s->applied.limited && cap_to_percent(s->applied) == g->conf.max_cap &&
-	    !managed_alone(c->m, g))
-		append_max_cap(g, text, sizeof(text));
+		reason_text(c->guests, c->sn->policy, &s->plan, text, REASON_MAX);
+	if (s && s->applied.limited && cap_to_percent(s->applied) == v.conf->max_cap && !v.alone)
+		append_max_cap(&v, text, sizeof(text));
 	append_divergence(g, text, sizeof(text));
 	put_s(o, "text", text);
 	if (s)
@@ -123,7 +123,7 @@ static json_t *why_row(struct call *c, const struct managed *g)
 
 int cmd_why(struct call *c, const json_t *params, json_t **result)
 {
-	const struct managed *g;
+	const struct guest_entry *g;
 	json_t *arr;
 
 	if (json_object_get(params, "guest")) {
@@ -136,7 +136,7 @@ int cmd_why(struct call *c, const json_t *params, json_t **result)
 		arr = guest_rows(c, why_row);
 	}
 	*result = json_object();
-	put_s(*result, "policy", c->m->policy->ops->name);
+	put_s(*result, "policy", guests_view(c->guests).policy->ops->name);
 	json_object_set_new(*result, "guests", arr);
 	return 0;
 }
@@ -144,11 +144,11 @@ int cmd_why(struct call *c, const json_t *params, json_t **result)
 /* --- events ----------------------------------------------------------------- */
 
 /* Is there an event of a guest of that name, which may be gone? */
-static bool has_events(const struct manager *m, const char *name)
+static bool has_events(const struct guests *gs, const char *name)
 {
 	const struct event_text *e;
 
-	for (uint64_t id = 0; (e = manager_event_after(m, id)) != NULL; id = e->id)
+	for (uint64_t id = 0; (e = guests_event_after(gs, id)) != NULL; id = e->id)
 		if (!strcmp(e->guest, name))
 			return true;
 	return false;
@@ -158,20 +158,20 @@ int cmd_events(struct call *c, const json_t *params, json_t **result)
 {
 	json_int_t since = json_integer_value(json_object_get(params, "since"));
 	const char *who = json_string_value(json_object_get(params, "guest"));
-	const struct manager *m = c->m;
+	const struct guests *gs = c->guests;
 	uint64_t id = since > 0 ? (uint64_t)since : 0;
-	const struct managed *g = who ? manager_find(c->m, who) : NULL;
+	const struct guest_entry *g = who ? guests_find(c->guests, who) : NULL;
 	const struct event_text *e;
 	json_t *arr;
 
 	if (g)
-		who = g->name;
-	else if (who && !has_events(m, who)) {
+		who = guest_view(gs, g).name;
+	else if (who && !has_events(gs, who)) {
 		find_guest(c, params);
 		return c->exit;
 	}
 	arr = json_array();
-	for (; (e = manager_event_after(m, id)) != NULL; id = e->id) {
+	for (; (e = guests_event_after(gs, id)) != NULL; id = e->id) {
 		json_t *o;
 
 		if (who && strcmp(who, e->guest) != 0)
@@ -185,7 +185,7 @@ int cmd_events(struct call *c, const json_t *params, json_t **result)
 		json_array_append_new(arr, o);
 	}
 	*result = json_object();
-	put_u(*result, "newest", m->events);
+	put_u(*result, "newest", guests_view(gs).newest_event);
 	json_object_set_new(*result, "events", arr);
 	return 0;
 }

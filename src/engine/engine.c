@@ -25,7 +25,11 @@
 struct engine {
 	struct engine_conf c;
 	struct shared sh;
-	struct manager m;
+	struct guests *guests;
+	struct hv_mem *mem;
+	struct hv_sched *sched;
+	struct hv_watch *watch;
+	struct cluster *cluster; /* NULL: this host is alone */
 	struct sampler s;
 	struct actor a;
 	struct clock clock;
@@ -37,7 +41,7 @@ struct engine {
 	pthread_t sampler_thread, actor_thread;
 	struct daemon_conf *conf; /* ours, once it was read again */
 	bool terminal;		  /* there was one when it began to run */
-	bool shared_ok, manager_ok, sampler_runs, actor_runs;
+	bool shared_ok, sampler_runs, actor_runs;
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
 	uint64_t watchdog_us;
 	bool signalled;
@@ -122,7 +126,7 @@ static struct mono now_of(struct engine *e)
 
 static void work(struct engine *e)
 {
-	int64_t ns = manager_work(&e->m, now_of(e), clock_wall_ns());
+	int64_t ns = guests_work(e->guests, now_of(e), clock_wall_ns());
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
 
 	event_add(e->ev_work, &tv);
@@ -138,7 +142,7 @@ static void on_work(evutil_socket_t fd, short what, void *arg)
 static void on_cross(evutil_socket_t fd, short what, void *arg)
 {
 	struct engine *e = arg;
-	int64_t ns = manager_cross(&e->m, now_of(e), clock_wall_ns());
+	int64_t ns = guests_cross(e->guests, now_of(e), clock_wall_ns());
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
 
 	(void)fd;
@@ -149,7 +153,7 @@ static void on_cross(evutil_socket_t fd, short what, void *arg)
 static void on_cluster(evutil_socket_t fd, short what, void *arg)
 {
 	struct engine *e = arg;
-	int64_t ns = cluster_work(e->m.cluster, snap_latest(&e->sh), now_of(e), clock_wall_ns());
+	int64_t ns = cluster_work(e->cluster, snap_latest(&e->sh), now_of(e), clock_wall_ns());
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
 
 	(void)fd;
@@ -183,7 +187,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	manager_second(&e->m, now_of(e), clock_wall_ns());
+	guests_second(e->guests, now_of(e), clock_wall_ns());
 	feed_watchdog(e);
 	work(e);
 }
@@ -212,7 +216,7 @@ static int reload(struct engine *e, struct conf_error *err)
 	if (!rc)
 		rc = policy_load(&policy, conf->policy, conf->policy_file, err);
 	if (!rc) {
-		rc = manager_reload(&e->m, conf, policy, clock_wall_ns());
+		rc = guests_reload(e->guests, conf, policy, clock_wall_ns());
 		if (rc)
 			policy_free(policy);
 	}
@@ -238,7 +242,7 @@ static void tell_of_cluster(struct engine *e)
 		log_msg(e->c.log, LOG_LVL_WARNING,
 			"%s: that is for the next start; what was read at this one stays in force",
 			err.text);
-	else if (now && !cluster_conf_same(now, cluster_conf(e->m.cluster)))
+	else if (now && !cluster_conf_same(now, cluster_conf(e->cluster)))
 		log_msg(e->c.log, LOG_LVL_WARNING,
 			"%s: has changed, and is read at the start alone: restart resexd to take "
 			"it, see AGREEMENT in cluster.json(5)",
@@ -261,7 +265,7 @@ static void reload_and_tell(struct engine *e)
 			err.text[0]    ? err.text
 			: rc == -EBUSY ? "a policy is just being put in force"
 				       : strerror(-rc));
-	if (!rc && e->m.cluster)
+	if (!rc && e->cluster)
 		tell_of_cluster(e);
 	notify(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
 		  : "READY=1\nSTATUS=");
@@ -295,7 +299,7 @@ static void on_guide(evutil_socket_t fd, short what, void *arg)
 {
 	struct engine *e = arg;
 	const struct engine_guide *g = e->c.guide;
-	int64_t ns = g->turn(g->arg, &e->m, now_of(e));
+	int64_t ns = g->turn(g->arg, e->guests, now_of(e));
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
 
 	(void)fd;
@@ -327,7 +331,7 @@ static void take_signals(struct engine *e)
 static int make_loop(struct engine *e)
 {
 	const struct timeval second = { .tv_sec = 1 };
-	int wfd = e->c.hv->watch->fd(e->m.watch);
+	int wfd = e->c.hv->watch->fd(e->watch);
 
 	e->base = event_base_new();
 	if (!e->base)
@@ -411,15 +415,15 @@ static int open_hv(struct engine *e, struct conf_error *err)
 	const struct hv_backend *hv = e->c.hv;
 	int rc;
 
-	rc = hv->sched->open(&e->m.sched, e->c.hv_arg);
+	rc = hv->sched->open(&e->sched, e->c.hv_arg);
 	if (!rc)
 		rc = hv->sched->open(&e->s.hv, e->c.hv_arg);
 	if (!rc)
 		rc = hv->sched->open(&e->a.hv, e->c.hv_arg);
 	if (!rc)
-		rc = hv->mem->open(&e->m.mem, e->c.hv_arg);
+		rc = hv->mem->open(&e->mem, e->c.hv_arg);
 	if (!rc)
-		rc = hv->watch->open(&e->m.watch, e->c.hv_arg);
+		rc = hv->watch->open(&e->watch, e->c.hv_arg);
 	if (rc)
 		hv_open_text(hv->name, rc, err);
 	return rc;
@@ -429,27 +433,46 @@ static void close_hv(struct engine *e)
 {
 	const struct hv_backend *hv = e->c.hv;
 
-	if (e->m.watch)
-		hv->watch->close(e->m.watch);
-	if (e->m.mem)
-		hv->mem->close(e->m.mem);
+	if (e->watch)
+		hv->watch->close(e->watch);
+	if (e->mem)
+		hv->mem->close(e->mem);
 	if (e->a.hv)
 		hv->sched->close(e->a.hv);
 	if (e->s.hv)
 		hv->sched->close(e->s.hv);
-	if (e->m.sched)
-		hv->sched->close(e->m.sched);
+	if (e->sched)
+		hv->sched->close(e->sched);
 }
 
 /* What guests sent is told by dom0's kernel; of simulated ones, by the simulator. */
-static void open_counters(struct engine *e)
+static struct counters counters_of(const struct engine *e)
 {
-	struct counters *c = &e->m.counters;
-
 	if (!strcmp(e->c.hv->name, "xen"))
-		*c = (struct counters){ .ops = counters_host, .sys = "/sys" };
-	else if (!strcmp(e->c.hv->name, "sim"))
-		*c = (struct counters){ .ops = counters_sim, .arg = e->c.hv_arg };
+		return (struct counters){ .ops = counters_host, .sys = "/sys" };
+	if (!strcmp(e->c.hv->name, "sim"))
+		return (struct counters){ .ops = counters_sim, .arg = e->c.hv_arg };
+	return (struct counters){ 0 };
+}
+
+static int open_guests(struct engine *e)
+{
+	const struct guests_parts parts = {
+		.sh = &e->sh,
+		.conf = e->c.conf,
+		.log = e->c.log,
+		.hv = e->c.hv,
+		.mem = e->mem,
+		.sched = e->sched,
+		.watch = e->watch,
+		.counters = counters_of(e),
+		.observe = e->c.observe,
+	};
+	int rc = guests_open(&e->guests, &parts, e->c.init);
+
+	if (!rc)
+		e->c.init = NULL;
+	return rc;
 }
 
 /* The other hosts, if there are any. */
@@ -461,36 +484,13 @@ static int open_cluster(struct engine *e, struct conf_error *err)
 	if (!e->c.conf->cluster_file[0])
 		return 0;
 	gethostname(hostname, sizeof(hostname) - 1);
-	rc = cluster_open(&e->m.cluster, e->c.conf, hostname, &e->m, now_of(e), err);
+	rc = cluster_open(&e->cluster, e->c.conf, hostname, e->guests, now_of(e), err);
 	if (rc)
 		return rc;
-	e->ev_cluster = event_new(e->base, cluster_fd(e->m.cluster), EV_READ | EV_PERSIST,
-				  on_cluster, e);
+	e->ev_cluster = event_new(e->base, cluster_fd(e->cluster), EV_READ | EV_PERSIST, on_cluster,
+				  e);
 	e->ev_cluster_due = evtimer_new(e->base, on_cluster, e);
 	return e->ev_cluster && e->ev_cluster_due && !event_add(e->ev_cluster, NULL) ? 0 : -ENOMEM;
-}
-
-/* What an earlier run left capped is restored before anything is saved anew. */
-static int recover(struct engine *e, struct conf_error *err)
-{
-	uint32_t n;
-	int rc = restore_load(&e->m.restore, e->c.conf->state_dir, e->c.hv->name, err);
-
-	if (rc)
-		return rc;
-	*err = (struct conf_error){ 0 }; /* a missing file is not an error here */
-	if (e->c.observe || !e->m.restore.entries)
-		return 0;
-	rc = restore_all(&e->m.restore, e->c.hv->sched, e->m.sched, &n);
-	if (rc < 0) {
-		conf_error_set(err, conf_exit(rc), "saved caps in %s: %s", e->m.restore.file,
-			       strerror(-rc));
-		return rc;
-	}
-	log_msg(e->c.log, LOG_LVL_WARNING,
-		"an earlier run did not stop cleanly: %u cap%s restored, %d failed", n,
-		n == 1 ? "" : "s", rc);
-	return 0;
 }
 
 static int open_sampler(struct engine *e, struct conf_error *err)
@@ -506,7 +506,7 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.snap_ticks = e->c.sim ? 1 : 0,
 		.keep_reports = e->c.guide != NULL,
 	};
-	struct guest_set *set = manager_first_set(&e->m);
+	struct guest_set *set = guests_first_set(e->guests);
 	int rc = set ? sampler_init(&e->s, &e->sh, &sc, set) : -ENOMEM;
 
 	if (rc)
@@ -528,14 +528,11 @@ static int open_parts(struct engine *e, struct conf_error *err)
 		rc = policy_load(&e->c.init, e->c.conf->policy, e->c.conf->policy_file, err);
 	if (rc)
 		return rc;
-	manager_init(&e->m, &e->sh, e->c.conf, e->c.log, e->c.hv, e->c.init);
-	e->c.init = NULL;
-	e->m.observe = e->c.observe;
-	open_counters(e);
-	e->manager_ok = true;
 	rc = open_hv(e, err);
 	if (!rc)
-		rc = recover(e, err);
+		rc = open_guests(e);
+	if (!rc)
+		rc = guests_recover(e->guests, err);
 	if (!rc)
 		rc = open_sampler(e, err);
 	if (rc || e->c.sim)
@@ -544,7 +541,7 @@ static int open_parts(struct engine *e, struct conf_error *err)
 	if (!rc)
 		rc = open_cluster(e, err);
 	if (!rc)
-		rc = control_open(&e->control, e->base, &e->m, err);
+		rc = control_open(&e->control, e->base, e->guests, e->cluster, err);
 	return rc;
 }
 
@@ -593,7 +590,7 @@ static bool was_woken(int fd)
 /* As the loop does: domains come and go without the sampler's knowing. */
 static bool has_news(struct engine *e)
 {
-	struct pollfd p = { .fd = e->c.hv->watch->fd(e->m.watch), .events = POLLIN };
+	struct pollfd p = { .fd = e->c.hv->watch->fd(e->watch), .events = POLLIN };
 
 	return was_woken(e->sh.control_fd) || p.fd < 0 || poll(&p, 1, 0) > 0;
 }
@@ -604,12 +601,12 @@ static void control_simulated(struct engine *e, struct mono now)
 
 	if (second) {
 		e->second_due = mono_add(e->second_due, NS_PER_S);
-		manager_second(&e->m, now, now.ns);
+		guests_second(e->guests, now, now.ns);
 	}
 	if (mono_sub(now, e->cross_due) >= 0)
-		e->cross_due = mono_add(now, manager_cross(&e->m, now, now.ns));
+		e->cross_due = mono_add(now, guests_cross(e->guests, now, now.ns));
 	if (has_news(e) || second || mono_sub(now, e->work_due) >= 0)
-		e->work_due = mono_add(now, manager_work(&e->m, now, now.ns));
+		e->work_due = mono_add(now, guests_work(e->guests, now, now.ns));
 }
 
 /* One interval: what three threads do at once, in the order in which one waits for the other. */
@@ -648,7 +645,7 @@ static void run_simulated(struct engine *e)
 	e->second_due = mono_add(now_of(e), NS_PER_S);
 	e->cross_due = now_of(e);
 	control_simulated(e, now_of(e));
-	while (!is_stopped(e, &stop) && (!g || g->turn(g->arg, &e->m, now_of(e)) >= 0))
+	while (!is_stopped(e, &stop) && (!g || g->turn(g->arg, e->guests, now_of(e)) >= 0))
 		step_simulated(e);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -672,7 +669,7 @@ static int run_real(struct engine *e)
 	e->watchdog_us = notify_watchdog_us();
 	notify("READY=1");
 	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
-		e->c.observe ? " (observing only)" : "", e->m.policy->ops->name);
+		e->c.observe ? " (observing only)" : "", guests_view(e->guests).policy->ops->name);
 	if (e->c.guide)
 		event_add(e->ev_guide, &at_once);
 	return event_base_dispatch(e->base) < 0 ? -EIO : 0;
@@ -700,12 +697,11 @@ int engine_close(struct engine *e)
 	if (e->control)
 		control_close(e->control);
 	free_loop(e);
-	cluster_close(e->m.cluster);
-	e->m.cluster = NULL;
-	if (e->manager_ok) {
-		if (e->m.sched)
-			failed = manager_restore(&e->m);
-		manager_fini(&e->m);
+	cluster_close(e->cluster);
+	e->cluster = NULL;
+	if (e->guests) {
+		failed = guests_restore(e->guests);
+		guests_close(e->guests);
 	}
 	policy_free(e->c.init); /* nobody took it */
 	close_hv(e);

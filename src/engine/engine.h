@@ -14,7 +14,7 @@
 #include "src/util/log.h"
 
 struct engine;
-struct manager;
+struct guests;
 
 /* Who leads a run, as a scenario does. */
 struct engine_guide {
@@ -23,7 +23,7 @@ struct engine_guide {
 	 * many ns later as it returned; on a simulated clock after each tick.
 	 * Negative: stop.
 	 */
-	int64_t (*turn)(void *arg, struct manager *m, struct mono now);
+	int64_t (*turn)(void *arg, struct guests *gs, struct mono now);
 	void *arg;
 };
 

@@ -26,7 +26,7 @@ void checked_source(const struct checked *k, char *out, size_t size)
 		snprintf(out, size, "%s", k->ops->name);
 }
 
-void managed_divergence(const struct managed *g, char *out, size_t size)
+void guest_divergence(const struct guest_entry *g, char *out, size_t size)
 {
 	char source[COUNTER_TEXT_MAX + 1];
 
@@ -48,38 +48,38 @@ static const char *why_ended(const struct cross *c)
 			: "what it sends is compared with no counter any more";
 }
 
-static void tell_guest(struct manager *m, const struct managed *g, enum cross_news news,
+static void tell_guest(struct guests *gs, const struct guest_entry *g, enum cross_news news,
 		       int64_t wall_ns)
 {
 	char text[192];
 
-	managed_divergence(g, text, sizeof(text));
+	guest_divergence(g, text, sizeof(text));
 	if (news == CROSS_BEGINS)
-		manager_event(m, wall_ns, g->name, "divergence", "%s", text);
+		guests_event(gs, wall_ns, g->name, "divergence", "%s", text);
 	else if (news == CROSS_ENDS)
-		manager_event(m, wall_ns, g->name, "divergence-end", "%s",
-			      why_ended(&g->check.cross));
+		guests_event(gs, wall_ns, g->name, "divergence-end", "%s",
+			     why_ended(&g->check.cross));
 }
 
-static void tell_link(struct manager *m, uint32_t i, enum cross_news news, int64_t wall_ns)
+static void tell_link(struct guests *gs, uint32_t i, enum cross_news news, int64_t wall_ns)
 {
-	const struct checked *k = &m->link[i];
+	const struct checked *k = &gs->link[i];
 	char source[COUNTER_TEXT_MAX + 1];
 
 	checked_source(k, source, sizeof(source));
 	if (news == CROSS_BEGINS)
-		manager_event(m, wall_ns, NULL, "divergence",
-			      "link %.32s: %s counts %llu bytes/s that no guest's queue pairs "
-			      "explain",
-			      m->conf->link[i].name, source,
-			      (unsigned long long)cross_unexplained(&k->cross));
+		guests_event(gs, wall_ns, NULL, "divergence",
+			     "link %.32s: %s counts %llu bytes/s that no guest's queue pairs "
+			     "explain",
+			     gs->conf->link[i].name, source,
+			     (unsigned long long)cross_unexplained(&k->cross));
 	else if (news == CROSS_ENDS)
-		manager_event(m, wall_ns, NULL, "divergence-end", "link %.32s: %s",
-			      m->conf->link[i].name, why_ended(&k->cross));
+		guests_event(gs, wall_ns, NULL, "divergence-end", "link %.32s: %s",
+			     gs->conf->link[i].name, why_ended(&k->cross));
 }
 
 /* Once, until it is otherwise; that a guest has no interface, only if one was named. */
-static void tell_unread(struct manager *m, const struct checked *k, int was, const char *guest,
+static void tell_unread(struct guests *gs, const struct checked *k, int was, const char *guest,
 			int64_t wall_ns)
 {
 	char source[COUNTER_TEXT_MAX + 1];
@@ -88,14 +88,14 @@ static void tell_unread(struct manager *m, const struct checked *k, int was, con
 	    (k->rc == -ENOENT && k->name.kind == COUNTER_AUTO))
 		return;
 	checked_source(k, source, sizeof(source));
-	manager_event(m, wall_ns, guest, "counter", "%s cannot be read: %s", source,
-		      counter_why(k->ops->kind, k->rc));
+	guests_event(gs, wall_ns, guest, "counter", "%s cannot be read: %s", source,
+		     counter_why(k->ops->kind, k->rc));
 }
 
 /* --- reading --------------------------------------------------------------------------- */
 
 /* Another counter than before: what was found by the former says nothing about it. */
-static bool take_name(const struct manager *m, struct checked *k, const struct counter_name *name)
+static bool take_name(const struct guests *gs, struct checked *k, const struct counter_name *name)
 {
 	bool ended = false;
 
@@ -106,55 +106,55 @@ static bool take_name(const struct manager *m, struct checked *k, const struct c
 		k->cross = (struct cross){ 0 };
 	}
 	k->name = *name;
-	k->ops = counter_find(&m->counters, name);
+	k->ops = counter_find(&gs->counters, name);
 	k->rc = 0;
 	return ended;
 }
 
-static void read_guest(struct manager *m, struct managed *g, int64_t wall_ns)
+static void read_guest(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	struct checked *k = &g->check;
 	int was = k->rc;
 
-	if (take_name(m, k, &g->conf.counter.name))
-		tell_guest(m, g, CROSS_ENDS, wall_ns);
+	if (take_name(gs, k, &g->conf.counter.name))
+		tell_guest(gs, g, CROSS_ENDS, wall_ns);
 	if (!k->ops)
 		return;
-	k->rc = k->ops->read(&m->counters, &k->name, g->key.domid, &k->value);
-	tell_unread(m, k, was, g->name, wall_ns);
+	k->rc = k->ops->read(&gs->counters, &k->name, g->key.domid, &k->value);
+	tell_unread(gs, k, was, g->name, wall_ns);
 }
 
-static void read_link(struct manager *m, uint32_t i, int64_t wall_ns)
+static void read_link(struct guests *gs, uint32_t i, int64_t wall_ns)
 {
-	struct checked *k = &m->link[i];
+	struct checked *k = &gs->link[i];
 	int was = k->rc;
 
-	if (take_name(m, k, &m->conf->link_counter[i].name))
-		tell_link(m, i, CROSS_ENDS, wall_ns);
+	if (take_name(gs, k, &gs->conf->link_counter[i].name))
+		tell_link(gs, i, CROSS_ENDS, wall_ns);
 	if (!k->ops)
 		return;
-	k->rc = k->ops->read(&m->counters, &k->name, 0, &k->value);
-	tell_unread(m, k, was, NULL, wall_ns);
+	k->rc = k->ops->read(&gs->counters, &k->name, 0, &k->value);
+	tell_unread(gs, k, was, NULL, wall_ns);
 }
 
-static void read_all(struct manager *m, struct mono now, int64_t wall_ns)
+static void read_all(struct guests *gs, struct mono now, int64_t wall_ns)
 {
-	m->counters.round++;
+	gs->counters.round++;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && !m->guest[i]->leaving)
-			read_guest(m, m->guest[i], wall_ns);
-	for (uint32_t i = 0; i < m->conf->links; i++)
-		read_link(m, i, wall_ns);
-	m->cross_time = now;
-	m->cross_waits = true;
+		if (gs->guest[i] && !gs->guest[i]->leaving)
+			read_guest(gs, gs->guest[i], wall_ns);
+	for (uint32_t i = 0; i < gs->conf->links; i++)
+		read_link(gs, i, wall_ns);
+	gs->cross_time = now;
+	gs->cross_waits = true;
 }
 
 /* --- comparing -------------------------------------------------------------------------- */
 
-static struct cross_conf conf_of(const struct manager *m, uint32_t link)
+static struct cross_conf conf_of(const struct guests *gs, uint32_t link)
 {
-	const struct crosscheck_conf *c = &m->conf->crosscheck;
-	const struct link_conf *l = &m->conf->link[link];
+	const struct crosscheck_conf *c = &gs->conf->crosscheck;
+	const struct link_conf *l = &gs->conf->link[link];
 
 	return (struct cross_conf){
 		.window_ns = c->window_ns,
@@ -185,10 +185,10 @@ static void sum_up(struct checked *link, const struct usage *was, const struct u
 }
 
 /* What each guest claims, and each link's together: before any is compared. */
-static void take_claim(struct manager *m, struct managed *g, const struct usage *now)
+static void take_claim(struct guests *gs, struct guest_entry *g, const struct usage *now)
 {
-	const struct cross_conf conf = conf_of(m, g->conf.link);
-	struct checked *k = &g->check, *link = &m->link[g->conf.link];
+	const struct cross_conf conf = conf_of(gs, g->conf.link);
+	struct checked *k = &g->check, *link = &gs->link[g->conf.link];
 	const struct usage *was = k->claim_known ? &k->claim : now;
 	const uint64_t read = cross_read_bytes(grown(was->bytes_recv, now->bytes_recv),
 					       grown(was->mtus_recv, now->mtus_recv));
@@ -206,26 +206,26 @@ static void take_claim(struct manager *m, struct managed *g, const struct usage 
 	k->claim_known = true;
 }
 
-static void take_claims(struct manager *m, const struct snapshot *sn)
+static void take_claims(struct guests *gs, const struct snapshot *sn)
 {
-	for (uint32_t i = 0; i < m->conf->links; i++) {
-		m->link[i].claim.backlog = 0;
-		m->link[i].flight = 0;
+	for (uint32_t i = 0; i < gs->conf->links; i++) {
+		gs->link[i].claim.backlog = 0;
+		gs->link[i].flight = 0;
 	}
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct managed *g = m->guest[i];
-		const struct snap_guest *s = g && !g->leaving ? manager_snap(g, sn) : NULL;
+		struct guest_entry *g = gs->guest[i];
+		const struct snap_guest *s = g && !g->leaving ? guests_snap(g, sn) : NULL;
 
 		if (s)
-			take_claim(m, g, &s->total_usage);
+			take_claim(gs, g, &s->total_usage);
 	}
 }
 
-static enum cross_news compare(const struct manager *m, struct checked *k,
+static enum cross_news compare(const struct guests *gs, struct checked *k,
 			       const struct cross_conf *conf, uint64_t served, uint64_t flight)
 {
 	const struct cross_seen seen = {
-		.time = m->cross_time,
+		.time = gs->cross_time,
 		.counter = k->value.which,
 		.sent = k->value.bytes_sent,
 		.packets_recv = k->value.packets_recv,
@@ -238,74 +238,75 @@ static enum cross_news compare(const struct manager *m, struct checked *k,
 }
 
 /* What others of the link READ may have come from this one, or may be on its way. */
-static void compare_guest(struct manager *m, struct managed *g, int64_t wall_ns)
+static void compare_guest(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
-	const struct cross_conf conf = conf_of(m, g->conf.link);
-	const struct checked *link = &m->link[g->conf.link];
+	const struct cross_conf conf = conf_of(gs, g->conf.link);
+	const struct checked *link = &gs->link[g->conf.link];
 	struct checked *k = &g->check;
 
 	if (!k->ops || !k->claim_known)
 		return;
-	tell_guest(m, g, compare(m, k, &conf, grown(k->read, link->read), link->flight - k->flight),
+	tell_guest(gs, g,
+		   compare(gs, k, &conf, grown(k->read, link->read), link->flight - k->flight),
 		   wall_ns);
-	m->diverging += k->cross.diverges;
+	gs->diverging += k->cross.diverges;
 }
 
-static void compare_all(struct manager *m, int64_t wall_ns)
+static void compare_all(struct guests *gs, int64_t wall_ns)
 {
-	m->diverging = 0;
+	gs->diverging = 0;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && !m->guest[i]->leaving)
-			compare_guest(m, m->guest[i], wall_ns);
-	for (uint32_t i = 0; i < m->conf->links; i++) {
-		const struct cross_conf conf = conf_of(m, i);
-		struct checked *k = &m->link[i];
+		if (gs->guest[i] && !gs->guest[i]->leaving)
+			compare_guest(gs, gs->guest[i], wall_ns);
+	for (uint32_t i = 0; i < gs->conf->links; i++) {
+		const struct cross_conf conf = conf_of(gs, i);
+		struct checked *k = &gs->link[i];
 
 		if (k->ops) /* any guest may have served what another READ */
-			tell_link(m, i, compare(m, k, &conf, k->read, k->flight), wall_ns);
+			tell_link(gs, i, compare(gs, k, &conf, k->read, k->flight), wall_ns);
 	}
-	m->cross_waits = false;
+	gs->cross_waits = false;
 }
 
 /* --- turned off while somebody diverged -------------------------------------------------- */
 
-static int64_t stop_all(struct manager *m, int64_t wall_ns)
+static int64_t stop_all(struct guests *gs, int64_t wall_ns)
 {
 	const struct counter_name none = { .kind = COUNTER_NONE };
 
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && take_name(m, &m->guest[i]->check, &none))
-			tell_guest(m, m->guest[i], CROSS_ENDS, wall_ns);
-	for (uint32_t i = 0; i < m->conf->links; i++)
-		if (take_name(m, &m->link[i], &none))
-			tell_link(m, i, CROSS_ENDS, wall_ns);
-	m->cross_waits = false;
-	m->diverging = 0;
+		if (gs->guest[i] && take_name(gs, &gs->guest[i]->check, &none))
+			tell_guest(gs, gs->guest[i], CROSS_ENDS, wall_ns);
+	for (uint32_t i = 0; i < gs->conf->links; i++)
+		if (take_name(gs, &gs->link[i], &none))
+			tell_link(gs, i, CROSS_ENDS, wall_ns);
+	gs->cross_waits = false;
+	gs->diverging = 0;
 	return NS_PER_S;
 }
 
-int64_t manager_cross(struct manager *m, struct mono now, int64_t wall_ns)
+int64_t guests_cross(struct guests *gs, struct mono now, int64_t wall_ns)
 {
-	const int64_t window = m->conf->crosscheck.window_ns;
+	const int64_t window = gs->conf->crosscheck.window_ns;
 	const struct snapshot *sn;
 	int64_t left;
 
-	if (m->conf->crosscheck.off || !m->counters.ops)
-		return stop_all(m, wall_ns);
-	if (mono_sub(m->cross_due, now) > window) /* it was longer when this was due */
-		m->cross_due = mono_add(now, window);
-	if (!m->cross_waits && mono_sub(now, m->cross_due) >= 0) {
-		read_all(m, now, wall_ns);
-		m->cross_due = mono_add(now, window);
+	if (gs->conf->crosscheck.off || !gs->counters.ops)
+		return stop_all(gs, wall_ns);
+	if (mono_sub(gs->cross_due, now) > window) /* it was longer when this was due */
+		gs->cross_due = mono_add(now, window);
+	if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0) {
+		read_all(gs, now, wall_ns);
+		gs->cross_due = mono_add(now, window);
 	}
-	if (m->cross_waits) {
-		sn = snap_latest(m->sh);
-		if (mono_sub(sn->time, m->cross_time) < 0)
+	if (gs->cross_waits) {
+		sn = snap_latest(gs->sh);
+		if (mono_sub(sn->time, gs->cross_time) < 0)
 			return SNAPSHOT_WAIT_NS;
-		take_claims(m, sn);
-		compare_all(m, wall_ns);
+		take_claims(gs, sn);
+		compare_all(gs, wall_ns);
 	}
-	left = mono_sub(m->cross_due, now);
+	left = mono_sub(gs->cross_due, now);
 	if (left > NS_PER_S) /* settings may be read again meanwhile */
 		return NS_PER_S;
 	return left > NS_PER_MS ? left : NS_PER_MS;

@@ -18,44 +18,44 @@ static bool is_foreign(const char *kind)
 	return !strcmp(kind, "alarm") || !strcmp(kind, "host");
 }
 
-static struct event_log *log_of(struct manager *m, const char *kind)
+static struct event_log *log_of(struct guests *gs, const char *kind)
 {
 	if (is_foreign(kind))
-		return &m->foreign;
-	return is_routine(kind) ? &m->routine : &m->rare;
+		return &gs->foreign;
+	return is_routine(kind) ? &gs->routine : &gs->rare;
 }
 
-void manager_event(struct manager *m, int64_t wall_ns, const char *guest, const char *kind,
-		   const char *fmt, ...)
+void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
+		  const char *fmt, ...)
 {
-	struct event_log *l = log_of(m, kind);
-	struct event_text *e = &l->event[l->n++ % MANAGER_EVENTS];
+	struct event_log *l = log_of(gs, kind);
+	struct event_text *e = &l->event[l->n++ % GUESTS_EVENTS];
 	va_list ap;
 
-	e->id = ++m->events;
+	e->id = ++gs->events;
 	e->wall_ns = wall_ns;
 	snprintf(e->guest, sizeof(e->guest), "%s", guest ? guest : "");
 	snprintf(e->kind, sizeof(e->kind), "%s", kind);
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	log_msg(m->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO, "%s%s%s: %s", e->kind,
+	log_msg(gs->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO, "%s%s%s: %s", e->kind,
 		e->guest[0] ? " " : "", e->guest, e->text);
 }
 
 static const struct event_text *log_after(const struct event_log *l, uint64_t id)
 {
-	uint64_t lo = l->n > MANAGER_EVENTS ? l->n - MANAGER_EVENTS : 0, hi = l->n;
+	uint64_t lo = l->n > GUESTS_EVENTS ? l->n - GUESTS_EVENTS : 0, hi = l->n;
 
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo) / 2;
 
-		if (l->event[mid % MANAGER_EVENTS].id <= id)
+		if (l->event[mid % GUESTS_EVENTS].id <= id)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < l->n ? &l->event[lo % MANAGER_EVENTS] : NULL;
+	return lo < l->n ? &l->event[lo % GUESTS_EVENTS] : NULL;
 }
 
 static const struct event_text *older(const struct event_text *a, const struct event_text *b)
@@ -65,31 +65,31 @@ static const struct event_text *older(const struct event_text *a, const struct e
 	return a->id < b->id ? a : b;
 }
 
-const struct event_text *manager_event_after(const struct manager *m, uint64_t id)
+const struct event_text *guests_event_after(const struct guests *gs, uint64_t id)
 {
-	return older(older(log_after(&m->rare, id), log_after(&m->routine, id)),
-		     log_after(&m->foreign, id));
+	return older(older(log_after(&gs->rare, id), log_after(&gs->routine, id)),
+		     log_after(&gs->foreign, id));
 }
 
-static struct managed *by_event(struct manager *m, const struct event *ev)
+static struct guest_entry *by_event(struct guests *gs, const struct event *ev)
 {
-	struct managed *g = ev->slot < FLOW_GUESTS_MAX ? m->guest[ev->slot] : NULL;
+	struct guest_entry *g = ev->slot < FLOW_GUESTS_MAX ? gs->guest[ev->slot] : NULL;
 
 	return g && g->key.created == ev->created && !g->leaving ? g : NULL;
 }
 
-static void cap_event(struct manager *m, const struct managed *g, const struct event *ev,
+static void cap_event(struct guests *gs, const struct guest_entry *g, const struct event *ev,
 		      int64_t wall_ns)
 {
 	/* The steps in between are many, and soon all there would be to see. */
 	if (!ev->a)
-		manager_event(m, wall_ns, g->name, "cap", "no cap (was %lld %%)", (long long)ev->c);
+		guests_event(gs, wall_ns, g->name, "cap", "no cap (was %lld %%)", (long long)ev->c);
 	else if (!ev->c)
-		manager_event(m, wall_ns, g->name, "cap", "capped at %lld %% (was not capped)",
-			      (long long)ev->a);
+		guests_event(gs, wall_ns, g->name, "cap", "capped at %lld %% (was not capped)",
+			     (long long)ev->a);
 }
 
-static void ring_fault_event(struct manager *m, struct managed *g, const struct event *ev,
+static void ring_fault_event(struct guests *gs, struct guest_entry *g, const struct event *ev,
 			     int64_t wall_ns)
 {
 	enum ring_fault why = (enum ring_fault)ev->b;
@@ -97,38 +97,38 @@ static void ring_fault_event(struct manager *m, struct managed *g, const struct 
 	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why) == 1) {
 		/* A set published before may still be acknowledged, and holds it. */
 		g->reap_serial = 0;
-		m->publish_due = true;
+		gs->publish_due = true;
 	}
 	/* A guest that makes faults must not flush everybody's events: ring-list has them all. */
 	if (g->fault_told.ns && mono_sub(ev->time, g->fault_told) < FAULT_EVENTS_NS) {
 		g->faults_untold++;
 		return;
 	}
-	manager_event(m, wall_ns, g->name, "ring-fault",
-		      "ring %lld is no longer read: %s (%u more since the last such event)",
-		      (long long)ev->a, ring_fault_text(why), g->faults_untold);
+	guests_event(gs, wall_ns, g->name, "ring-fault",
+		     "ring %lld is no longer read: %s (%u more since the last such event)",
+		     (long long)ev->a, ring_fault_text(why), g->faults_untold);
 	g->fault_told = ev->time;
 	g->faults_untold = 0;
 }
 
-static void guest_event(struct manager *m, struct managed *g, const struct event *ev,
+static void guest_event(struct guests *gs, struct guest_entry *g, const struct event *ev,
 			int64_t wall_ns)
 {
 	switch ((enum event_type)ev->type) {
 	case EVENT_RING_FAULT:
-		ring_fault_event(m, g, ev, wall_ns);
+		ring_fault_event(gs, g, ev, wall_ns);
 		break;
 	case EVENT_CAP:
-		cap_event(m, g, ev, wall_ns);
+		cap_event(gs, g, ev, wall_ns);
 		break;
 	case EVENT_CAP_FAILED:
-		manager_event(m, wall_ns, g->name, "cap-failed", "cap %lld was refused: %s",
-			      (long long)ev->a, strerror((int)ev->b));
+		guests_event(gs, wall_ns, g->name, "cap-failed", "cap %lld was refused: %s",
+			     (long long)ev->a, strerror((int)ev->b));
 		break;
 	case EVENT_EMPTY:
-		manager_event(m, wall_ns, g->name, "empty",
-			      "spent all its %lld Resos of this epoch",
-			      (long long)(ev->a / RESO_MILLI));
+		guests_event(gs, wall_ns, g->name, "empty",
+			     "spent all its %lld Resos of this epoch",
+			     (long long)(ev->a / RESO_MILLI));
 		break;
 	case EVENT_REFRESH: /* guest_due sees it */
 	case EVENT_LATE:
@@ -136,20 +136,20 @@ static void guest_event(struct manager *m, struct managed *g, const struct event
 	}
 }
 
-void events_drain(struct manager *m, int64_t wall_ns)
+void events_drain(struct guests *gs, int64_t wall_ns)
 {
 	struct event ev;
 
-	for (int i = 0; i < EVENTS_MAX && event_get(m->sh, &ev); i++) {
-		struct managed *g;
+	for (int i = 0; i < EVENTS_MAX && event_get(gs->sh, &ev); i++) {
+		struct guest_entry *g;
 
 		if (ev.type == EVENT_LATE) {
-			manager_event(m, wall_ns, "", "late", "a tick came %lld us late",
-				      (long long)(ev.a / NS_PER_US));
+			guests_event(gs, wall_ns, "", "late", "a tick came %lld us late",
+				     (long long)(ev.a / NS_PER_US));
 			continue;
 		}
-		g = by_event(m, &ev);
+		g = by_event(gs, &ev);
 		if (g)
-			guest_event(m, g, &ev, wall_ns);
+			guest_event(gs, g, &ev, wall_ns);
 	}
 }

@@ -8,19 +8,19 @@
 #include "src/guests/guests_priv.h"
 #include "src/util/uuid.h"
 
-static int free_slot(const struct manager *m)
+static int free_slot(const struct guests *gs)
 {
 	for (int i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (!m->guest[i])
+		if (!gs->guest[i])
 			return i;
 	return -ENOSPC;
 }
 
 /* Domain names end up in messages and JSON: keep them printable. */
-static void read_name(struct manager *m, struct managed *g)
+static void read_name(struct guests *gs, struct guest_entry *g)
 {
 	char buf[FLOW_NAME_MAX];
-	int n = m->hv->watch->name(m->watch, g->key.domid, buf, sizeof(buf));
+	int n = gs->hv->watch->name(gs->watch, g->key.domid, buf, sizeof(buf));
 
 	if (n <= 0) {
 		if (!g->name[0])
@@ -34,8 +34,20 @@ static void read_name(struct manager *m, struct managed *g)
 	g->name[sizeof(g->name) - 1] = 0;
 }
 
+bool entry_alone(const struct guests *gs, const struct guest_entry *g)
+{
+	return g->conf.exempt || g->released || g->paused || gs->paused;
+}
+
+void entry_settings(const struct guests *gs, struct guest_entry *g)
+{
+	g->conf = *settings_guest(gs->conf, g->name, g->uuid);
+	g->set = false;
+}
+
 /* It is tried again each second: say it when it is new. */
-static void not_cappable(struct manager *m, struct managed *g, const char *what, const char *why)
+static void not_cappable(struct guests *gs, struct guest_entry *g, const char *what,
+			 const char *why)
 {
 	char note[sizeof(g->cap_note)];
 
@@ -43,176 +55,176 @@ static void not_cappable(struct manager *m, struct managed *g, const char *what,
 	if (!strcmp(note, g->cap_note))
 		return;
 	memcpy(g->cap_note, note, sizeof(note));
-	log_msg(m->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
+	log_msg(gs->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
 }
 
-static void not_saved(struct manager *m, struct managed *g, int rc)
+static void not_saved(struct guests *gs, struct guest_entry *g, int rc)
 {
-	char what[sizeof(m->restore.file) + 40];
+	char what[sizeof(gs->restore.file) + 40];
 
-	snprintf(what, sizeof(what), "its cap could not be saved in %s", m->restore.file);
-	not_cappable(m, g, what, strerror(-rc));
+	snprintf(what, sizeof(what), "its cap could not be saved in %s", gs->restore.file);
+	not_cappable(gs, g, what, strerror(-rc));
 }
 
 /* What was saved is its own; what is set now may be what we set it to. */
-static int give_back(struct manager *m, struct managed *g, const struct saved_cap *was)
+static int give_back(struct guests *gs, struct guest_entry *g, const struct saved_cap *was)
 {
 	uint32_t now = cap_to_percent(g->old.cap);
 
 	g->old = was->params;
-	if (m->observe || now == cap_to_percent(was->params.cap))
+	if (gs->observe || now == cap_to_percent(was->params.cap))
 		return 0;
-	return m->hv->sched->set_cap(m->sched, g->key.domid, was->params.cap);
+	return gs->hv->sched->set_cap(gs->sched, g->key.domid, was->params.cap);
 }
 
 /*
  * The cap it had before we came: what an earlier run saved, or an earlier
  * appearance (a guest may go on after a suspend), or else what the scheduler
- * says now. Only when that is on disk (managed_save_caps) may the guest be
+ * says now. Only when that is on disk (entries_save_caps) may the guest be
  * capped.
  */
-static void save_old_cap(struct manager *m, struct managed *g)
+static void save_old_cap(struct guests *gs, struct guest_entry *g)
 {
-	const struct saved_cap *was = restore_find(&m->restore, g->key.domid, g->key.uuid);
+	const struct saved_cap *was = restore_find(&gs->restore, g->key.domid, g->key.uuid);
 	struct saved_cap c = { .domid = g->key.domid };
 	int rc;
 
-	rc = m->hv->sched->get(m->sched, g->key.domid, &g->old);
+	rc = gs->hv->sched->get(gs->sched, g->key.domid, &g->old);
 	if (rc) {
-		not_cappable(m, g, "its cap cannot be read",
+		not_cappable(gs, g, "its cap cannot be read",
 			     rc == -EOPNOTSUPP ? "its scheduler has no caps" : strerror(-rc));
 		return;
 	}
 	if (was) {
-		rc = give_back(m, g, was);
+		rc = give_back(gs, g, was);
 		if (rc) {
-			not_cappable(m, g, "its own cap could not be given back", strerror(-rc));
+			not_cappable(gs, g, "its own cap could not be given back", strerror(-rc));
 			return;
 		}
-	} else if (!m->observe) {
+	} else if (!gs->observe) {
 		memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
 		c.params = g->old;
-		rc = restore_add(&m->restore, &c);
+		rc = restore_add(&gs->restore, &c);
 		if (rc)
-			not_saved(m, g, rc);
+			not_saved(gs, g, rc);
 		else
-			g->saving = m->save_due = true;
+			g->saving = gs->save_due = true;
 		return;
 	}
 	g->cap_note[0] = 0;
 	g->cappable = true;
 }
 
-void managed_save_caps(struct manager *m)
+void entries_save_caps(struct guests *gs)
 {
 	int rc;
 
-	if (!m->save_due)
+	if (!gs->save_due)
 		return;
-	rc = restore_save(&m->restore);
-	if (rc && rc != m->save_rc) /* it is tried again each second */
-		log_msg(m->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
-			m->restore.file, strerror(-rc));
-	m->save_rc = rc;
-	m->save_due = rc != 0;
+	rc = restore_save(&gs->restore);
+	if (rc && rc != gs->save_rc) /* it is tried again each second */
+		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
+			gs->restore.file, strerror(-rc));
+	gs->save_rc = rc;
+	gs->save_due = rc != 0;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct managed *g = m->guest[i];
+		struct guest_entry *g = gs->guest[i];
 
 		if (!g || !g->saving)
 			continue;
 		g->saving = false;
 		if (rc) {
-			restore_drop(&m->restore, g->key.domid, g->key.uuid);
-			not_saved(m, g, rc);
+			restore_drop(&gs->restore, g->key.domid, g->key.uuid);
+			not_saved(gs, g, rc);
 			continue;
 		}
 		g->cap_note[0] = 0;
 		g->cappable = true;
-		m->publish_due = true;
+		gs->publish_due = true;
 	}
 }
 
 /* Without the watch its node is read again each second. */
-static void watch_node(struct manager *m, struct managed *g)
+static void watch_node(struct guests *gs, struct guest_entry *g)
 {
-	int rc = m->hv->watch->watch(m->watch, g->key.domid);
+	int rc = gs->hv->watch->watch(gs->watch, g->key.domid);
 
 	g->watched = rc == 0;
 	if (rc && rc != g->watch_rc)
-		log_msg(m->log, LOG_LVL_WARNING, "guest %s: its node %s cannot be watched: %s",
+		log_msg(gs->log, LOG_LVL_WARNING, "guest %s: its node %s cannot be watched: %s",
 			g->name, GUEST_ABI_NODE, strerror(-rc));
 	g->watch_rc = rc;
 }
 
-int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns)
+int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns)
 {
-	int slot = free_slot(m), rc;
-	struct managed *g;
+	int slot = free_slot(gs), rc;
+	struct guest_entry *g;
 
 	if (slot < 0)
 		return slot;
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return -ENOMEM;
-	rc = guest_open(&g->mon, m->hv->mem, m->mem, d->domid, &m->conf->limits);
+	rc = guest_open(&g->mon, gs->hv->mem, gs->mem, d->domid, &gs->conf->limits);
 	if (rc) {
 		free(g);
 		return rc;
 	}
 	g->slot = (uint32_t)slot;
 	g->key.domid = d->domid;
-	g->key.created = ++m->created;
+	g->key.created = ++gs->created;
 	memcpy(g->key.uuid, d->uuid, sizeof(g->key.uuid));
 	uuid_format(d->uuid, g->uuid);
 	g->dom_flags = d->flags;
 	g->vcpus = d->vcpus ? d->vcpus : 1;
 	g->joined = now;
 	g->node_due = true;
-	read_name(m, g);
-	managed_settings(m, g);
-	save_old_cap(m, g);
-	m->guest[slot] = g;
-	m->publish_due = true;
-	watch_node(m, g);
-	manager_event(m, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, cap %u%s", d->domid,
-		      g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->old.cap),
-		      g->old.cap.limited ? " %" : " (none)");
+	read_name(gs, g);
+	entry_settings(gs, g);
+	save_old_cap(gs, g);
+	gs->guest[slot] = g;
+	gs->publish_due = true;
+	watch_node(gs, g);
+	guests_event(gs, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, cap %u%s", d->domid,
+		     g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->old.cap),
+		     g->old.cap.limited ? " %" : " (none)");
 	return 0;
 }
 
-void managed_free(struct manager *m, struct managed *g)
+void entry_free(struct guests *gs, struct guest_entry *g)
 {
-	m->guest[g->slot] = NULL;
+	gs->guest[g->slot] = NULL;
 	guest_close(g->mon);
 	free(g);
 }
 
-void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns)
+void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	if (g->leaving)
 		return;
 	g->leaving = true;
 	g->reap_serial = 0; /* the set without it is yet to be published */
-	m->publish_due = true;
-	m->hv->watch->unwatch(m->watch, g->key.domid);
-	manager_event(m, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
+	gs->publish_due = true;
+	gs->hv->watch->unwatch(gs->watch, g->key.domid);
+	guests_event(gs, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
 }
 
 /* At most one a second: the guest may write its node as often as it likes. */
-static void tell_registry(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns,
-			  int rc)
+static void tell_registry(struct guests *gs, struct guest_entry *g, struct mono now,
+			  int64_t wall_ns, int rc)
 {
 	if (g->node_told.ns && mono_sub(now, g->node_told) < NS_PER_S)
 		return;
 	g->node_told = now;
 	if (rc)
-		manager_event(m, wall_ns, g->name, "registry", "its registry cannot be mapped: %s",
-			      strerror(-rc));
+		guests_event(gs, wall_ns, g->name, "registry", "its registry cannot be mapped: %s",
+			     strerror(-rc));
 	else
-		manager_event(m, wall_ns, g->name, "registry", "attached");
+		guests_event(gs, wall_ns, g->name, "registry", "attached");
 }
 
-static int attach_node(struct manager *m, struct managed *g, const char *value)
+static int attach_node(struct guests *gs, struct guest_entry *g, const char *value)
 {
 	const volatile void *before, *after;
 	struct guest_ref ref;
@@ -228,82 +240,82 @@ static int attach_node(struct manager *m, struct managed *g, const char *value)
 	if (rc)
 		return rc;
 	if (before != after)
-		m->publish_due = true;
+		gs->publish_due = true;
 	return before != after;
 }
 
-static void read_node(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+static void read_node(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
 	char value[GUEST_ABI_NODE_MAX + 1];
 	int rc, was = g->node_rc;
 
 	g->node_due = false;
 	g->node_time = now;
-	rc = m->hv->watch->read(m->watch, g->key.domid, value, sizeof(value));
+	rc = gs->hv->watch->read(gs->watch, g->key.domid, value, sizeof(value));
 	if (rc >= 0)
-		rc = attach_node(m, g, value);
+		rc = attach_node(gs, g, value);
 	g->node_rc = rc < 0 ? rc : 0;
 	if (rc == 0)
 		return; /* attached there already */
 	if (rc < 0) {
 		guest_attach(g->mon, NULL);
-		m->publish_due = true;
+		gs->publish_due = true;
 	}
 	/* -ENOENT: no agent, or it withdrew; the same as before: a try again */
 	if (rc != -ENOENT && (rc > 0 || rc != was))
-		tell_registry(m, g, now, wall_ns, g->node_rc);
+		tell_registry(gs, g, now, wall_ns, g->node_rc);
 }
 
 /* Its kernel was moving pages, or we had no memory: nobody will write the node again. */
-static void retry_node(struct managed *g)
+static void retry_node(struct guest_entry *g)
 {
 	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
 		g->node_due = true;
 }
 
 /* Rings and the registry may change only while none is waiting to be reaped. */
-static bool may_change(const struct managed *g)
+static bool may_change(const struct guest_entry *g)
 {
 	return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);
 }
 
-bool managed_wants_soon(const struct managed *g, struct mono now)
+bool entry_wants_soon(const struct guest_entry *g, struct mono now)
 {
 	return !g->leaving && (g->node_due || g->reap_serial || guest_due(g->mon, now));
 }
 
-void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
 	if (!may_change(g))
 		return;
 	if (g->node_due &&
 	    (!g->node_time.ns || mono_sub(now, g->node_time) >= NODE_MIN_MS * NS_PER_MS)) {
-		read_node(m, g, now, wall_ns);
+		read_node(gs, g, now, wall_ns);
 		if (!may_change(g))
 			return;
 	}
 	if (guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
-		m->publish_due = true;
+		gs->publish_due = true;
 }
 
 /* A name is written after its domain was made, and may change: so may its settings. */
-static void check_name(struct manager *m, struct managed *g)
+static void check_name(struct guests *gs, struct guest_entry *g)
 {
 	char was[FLOW_NAME_MAX];
 
 	memcpy(was, g->name, sizeof(was));
-	read_name(m, g);
+	read_name(gs, g);
 	if (!strcmp(was, g->name))
 		return;
 	if (!g->set)
-		managed_settings(m, g);
-	m->publish_due = true;
+		entry_settings(gs, g);
+	gs->publish_due = true;
 }
 
 /* What we set last, or its own cap when we set none; false: one is being set now. */
-static bool our_cap(const struct manager *m, const struct managed *g, uint32_t *percent)
+static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32_t *percent)
 {
-	struct mailbox *mb = &m->sh->mail[g->slot];
+	struct mailbox *mb = &gs->sh->mail[g->slot];
 	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
 
 	if (mail_serial(want) != mail_serial(answer) || mail_domid(answer))
@@ -314,38 +326,38 @@ static bool our_cap(const struct manager *m, const struct managed *g, uint32_t *
 }
 
 /* On disk as soon as it can be; what is on disk meanwhile is the cap before. */
-static void save_foreign_cap(struct manager *m, const struct managed *g)
+static void save_foreign_cap(struct guests *gs, const struct guest_entry *g)
 {
 	struct saved_cap c = { .domid = g->key.domid, .params = g->old };
 
 	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-	if (restore_add(&m->restore, &c))
+	if (restore_add(&gs->restore, &c))
 		return;
-	m->save_due = true;
+	gs->save_due = true;
 }
 
 /* Somebody else (xl, libvirt) set a cap: it is the operator's word. */
-static void check_foreign_cap(struct manager *m, struct managed *g, int64_t wall_ns)
+static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	struct hv_sched_params p;
 	uint32_t ours, again;
 
-	if (!g->cappable || !our_cap(m, g, &ours))
+	if (!g->cappable || !our_cap(gs, g, &ours))
 		return;
-	if (m->hv->sched->get(m->sched, g->key.domid, &p) || !our_cap(m, g, &again) ||
+	if (gs->hv->sched->get(gs->sched, g->key.domid, &p) || !our_cap(gs, g, &again) ||
 	    again != ours || cap_to_percent(p.cap) == ours)
 		return;
 	g->old = p;
-	m->publish_due = true;
-	if (!m->observe)
-		save_foreign_cap(m, g);
-	manager_event(m, wall_ns, g->name, "operator-cap",
-		      "somebody set its cap to %u: taken as its own from now on",
-		      cap_to_percent(p.cap));
+	gs->publish_due = true;
+	if (!gs->observe)
+		save_foreign_cap(gs, g);
+	guests_event(gs, wall_ns, g->name, "operator-cap",
+		     "somebody set its cap to %u: taken as its own from now on",
+		     cap_to_percent(p.cap));
 }
 
 /* Its rings are read on; but nobody says which come and go. */
-static void check_agent(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+static void check_agent(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
 	struct guest_state st;
 	bool silent;
@@ -356,32 +368,32 @@ static void check_agent(struct manager *m, struct managed *g, struct mono now, i
 		return;
 	g->agent_silent = silent;
 	if (silent)
-		manager_event(m, wall_ns, g->name, "agent-silent",
-			      "its agent was not heard for %d s: new queues are not seen; start "
-			      "resex-agent there",
-			      AGENT_SILENT_S);
+		guests_event(gs, wall_ns, g->name, "agent-silent",
+			     "its agent was not heard for %d s: new queues are not seen; start "
+			     "resex-agent there",
+			     AGENT_SILENT_S);
 	else
-		manager_event(m, wall_ns, g->name, "agent-back",
-			      st.attached ? "its agent is heard again" : "its agent withdrew");
+		guests_event(gs, wall_ns, g->name, "agent-back",
+			     st.attached ? "its agent is heard again" : "its agent withdrew");
 }
 
-void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns)
+void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
 	if (g->leaving)
 		return;
-	check_name(m, g);
+	check_name(gs, g);
 	if (!g->watched) {
-		watch_node(m, g);
+		watch_node(gs, g);
 		g->node_due = true;
 	}
 	retry_node(g);
-	check_foreign_cap(m, g, wall_ns);
+	check_foreign_cap(gs, g, wall_ns);
 	if (!(g->dom_flags & HV_DOM_PAUSED))
-		check_agent(m, g, now, wall_ns);
+		check_agent(gs, g, now, wall_ns);
 	if (!g->cappable) {
-		save_old_cap(m, g);
-		m->publish_due |= g->cappable;
+		save_old_cap(gs, g);
+		gs->publish_due |= g->cappable;
 	}
 	if (may_change(g) && guest_verify(g->mon, now) == 1)
-		m->publish_due = true;
+		gs->publish_due = true;
 }

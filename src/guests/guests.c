@@ -8,35 +8,65 @@
 
 #include "src/guests/guests_priv.h"
 
-int manager_init(struct manager *m, struct shared *sh, const struct daemon_conf *conf,
-		 const struct log *log, const struct hv_backend *hv, struct policy_inst *policy)
+int guests_open(struct guests **out, const struct guests_parts *p, struct policy_inst *policy)
 {
-	memset(m, 0, sizeof(*m));
-	m->sh = sh;
-	m->conf = conf;
-	m->log = log;
-	m->hv = hv;
-	m->policy = policy;
-	m->rescan_due = true;
+	struct guests *gs = calloc(1, sizeof(*gs));
+
+	if (!gs)
+		return -ENOMEM;
+	gs->sh = p->sh;
+	gs->conf = p->conf;
+	gs->log = p->log;
+	gs->hv = p->hv;
+	gs->mem = p->mem;
+	gs->sched = p->sched;
+	gs->watch = p->watch;
+	gs->counters = p->counters;
+	gs->observe = p->observe;
+	gs->policy = policy;
+	gs->rescan_due = true;
+	*out = gs;
 	return 0;
 }
 
-void manager_fini(struct manager *m)
+void guests_close(struct guests *gs)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i])
-			managed_free(m, m->guest[i]);
-	sets_free_all(m);
-	policy_free(m->policy);
-	policy_free(m->policy_old);
-	m->policy = m->policy_old = NULL;
-	counters_close(&m->counters);
+		if (gs->guest[i])
+			entry_free(gs, gs->guest[i]);
+	sets_free_all(gs);
+	policy_free(gs->policy);
+	policy_free(gs->policy_old);
+	counters_close(&gs->counters);
+	free(gs);
 }
 
-static struct managed *by_dom(const struct manager *m, const struct hv_dom *d)
+int guests_recover(struct guests *gs, struct conf_error *e)
+{
+	uint32_t n;
+	int rc = restore_load(&gs->restore, gs->conf->state_dir, gs->hv->name, e);
+
+	if (rc)
+		return rc;
+	*e = (struct conf_error){ 0 }; /* a missing file is not an error here */
+	if (gs->observe || !gs->restore.entries)
+		return 0;
+	rc = restore_all(&gs->restore, gs->hv->sched, gs->sched, &n);
+	if (rc < 0) {
+		conf_error_set(e, conf_exit(rc), "saved caps in %s: %s", gs->restore.file,
+			       strerror(-rc));
+		return rc;
+	}
+	log_msg(gs->log, LOG_LVL_WARNING,
+		"an earlier run did not stop cleanly: %u cap%s restored, %d failed", n,
+		n == 1 ? "" : "s", rc);
+	return 0;
+}
+
+static struct guest_entry *by_dom(const struct guests *gs, const struct hv_dom *d)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct managed *g = m->guest[i];
+		struct guest_entry *g = gs->guest[i];
 
 		if (g && !g->leaving && g->key.domid == d->domid &&
 		    !memcmp(g->key.uuid, d->uuid, sizeof(d->uuid)))
@@ -51,17 +81,17 @@ static bool is_guest(const struct hv_dom *d)
 	return !(d->flags & (HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN));
 }
 
-static void leave_missing(struct manager *m, int n, int64_t wall_ns)
+static void leave_missing(struct guests *gs, int n, int64_t wall_ns)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct managed *g = m->guest[i];
+		struct guest_entry *g = gs->guest[i];
 		bool here = false;
 
 		for (int k = 0; g && k < n && !here; k++)
-			here = m->dom[k].domid == g->key.domid && is_guest(&m->dom[k]) &&
-			       !memcmp(m->dom[k].uuid, g->key.uuid, sizeof(g->key.uuid));
+			here = gs->dom[k].domid == g->key.domid && is_guest(&gs->dom[k]) &&
+			       !memcmp(gs->dom[k].uuid, g->key.uuid, sizeof(g->key.uuid));
 		if (g && !here)
-			managed_leave(m, g, wall_ns);
+			entry_leave(gs, g, wall_ns);
 	}
 }
 
@@ -69,206 +99,165 @@ static void leave_missing(struct manager *m, int n, int64_t wall_ns)
  * A guest that shut down may go on (a checkpoint, a migration that failed),
  * with the cap we gave it: its own is forgotten only with the domain.
  */
-static void forget_dead(struct manager *m, int n)
+static void forget_dead(struct guests *gs, int n)
 {
-	uint32_t had = m->restore.entries;
+	uint32_t had = gs->restore.entries;
 
-	if (m->observe || n == (int)(sizeof(m->dom) / sizeof(m->dom[0])))
+	if (gs->observe || n == (int)(sizeof(gs->dom) / sizeof(gs->dom[0])))
 		return; /* a list that is full may not be whole */
-	for (uint32_t i = m->restore.entries; i-- > 0;) {
-		const struct saved_cap *c = &m->restore.entry[i];
+	for (uint32_t i = gs->restore.entries; i-- > 0;) {
+		const struct saved_cap *c = &gs->restore.entry[i];
 		bool here = false;
 
 		for (int k = 0; k < n && !here; k++)
-			here = m->dom[k].domid == c->domid && !(m->dom[k].flags & HV_DOM_DYING) &&
-			       !memcmp(m->dom[k].uuid, c->uuid, sizeof(c->uuid));
+			here = gs->dom[k].domid == c->domid && !(gs->dom[k].flags & HV_DOM_DYING) &&
+			       !memcmp(gs->dom[k].uuid, c->uuid, sizeof(c->uuid));
 		if (!here)
-			restore_drop(&m->restore, c->domid, c->uuid);
+			restore_drop(&gs->restore, c->domid, c->uuid);
 	}
-	m->save_due |= m->restore.entries != had;
+	gs->save_due |= gs->restore.entries != had;
 }
 
 /* A domain that is not known yet. */
-static void take_in(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns,
+static void take_in(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns,
 		    uint32_t *unwatched)
 {
-	int rc = managed_new(m, d, now, wall_ns);
+	int rc = entry_new(gs, d, now, wall_ns);
 
 	if (rc == -ENOSPC)
 		++*unwatched;
 	else if (rc)
-		log_msg(m->log, LOG_LVL_ERROR, "domain %u is not watched: %s", d->domid,
+		log_msg(gs->log, LOG_LVL_ERROR, "domain %u is not watched: %s", d->domid,
 			strerror(-rc));
 }
 
-static void tell_unwatched(struct manager *m, uint32_t unwatched)
+static void tell_unwatched(struct guests *gs, uint32_t unwatched)
 {
-	if (unwatched > m->unwatched)
-		log_msg(m->log, LOG_LVL_ERROR,
+	if (unwatched > gs->unwatched)
+		log_msg(gs->log, LOG_LVL_ERROR,
 			"%u domain%s not watched: resexd takes at most %d guests", unwatched,
 			unwatched == 1 ? " is" : "s are", FLOW_GUESTS_MAX);
-	m->unwatched = unwatched;
+	gs->unwatched = unwatched;
 }
 
-static void rescan(struct manager *m, struct mono now, int64_t wall_ns)
+static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	uint32_t unwatched = 0;
-	int n = m->hv->sched->list(m->sched, m->dom, sizeof(m->dom) / sizeof(m->dom[0]));
+	int n = gs->hv->sched->list(gs->sched, gs->dom, sizeof(gs->dom) / sizeof(gs->dom[0]));
 
 	if (n < 0) {
-		if (n != m->list_rc) /* it is tried again at each call */
-			log_msg(m->log, LOG_LVL_ERROR, "the list of domains cannot be read: %s",
+		if (n != gs->list_rc) /* it is tried again at each call */
+			log_msg(gs->log, LOG_LVL_ERROR, "the list of domains cannot be read: %s",
 				strerror(-n));
-		m->list_rc = n;
+		gs->list_rc = n;
 		return;
 	}
-	m->list_rc = 0;
-	m->rescan_due = false;
-	leave_missing(m, n, wall_ns);
-	forget_dead(m, n);
+	gs->list_rc = 0;
+	gs->rescan_due = false;
+	leave_missing(gs, n, wall_ns);
+	forget_dead(gs, n);
 	for (int i = 0; i < n; i++) {
-		const struct hv_dom *d = &m->dom[i];
-		struct managed *g = by_dom(m, d);
+		const struct hv_dom *d = &gs->dom[i];
+		struct guest_entry *g = by_dom(gs, d);
 
 		if (!is_guest(d))
 			continue;
 		if (!g) {
-			take_in(m, d, now, wall_ns, &unwatched);
+			take_in(gs, d, now, wall_ns, &unwatched);
 			continue;
 		}
 		g->dom_flags = d->flags;
 		if (d->vcpus && d->vcpus != g->vcpus) {
 			g->vcpus = d->vcpus;
-			m->publish_due = true;
+			gs->publish_due = true;
 		}
 	}
-	managed_save_caps(m);
-	tell_unwatched(m, unwatched);
+	entries_save_caps(gs);
+	tell_unwatched(gs, unwatched);
 }
 
-static void take_events(struct manager *m)
+static void take_events(struct guests *gs)
 {
 	struct hv_event ev;
 
 	/* Bounded: a guest may write its node as fast as it likes. */
-	for (int i = 0; i < 256 && m->hv->watch->next(m->watch, &ev) == 1; i++) {
+	for (int i = 0; i < 256 && gs->hv->watch->next(gs->watch, &ev) == 1; i++) {
 		if (ev.type == HV_EVENT_DOMAINS) {
-			m->rescan_due = true;
+			gs->rescan_due = true;
 			continue;
 		}
 		for (uint32_t k = 0; k < FLOW_GUESTS_MAX; k++)
-			if (m->guest[k] && m->guest[k]->key.domid == ev.domid)
-				m->guest[k]->node_due = true;
+			if (gs->guest[k] && gs->guest[k]->key.domid == ev.domid)
+				gs->guest[k]->node_due = true;
 	}
 }
 
-int64_t manager_work(struct manager *m, struct mono now, int64_t wall_ns)
+int64_t guests_work(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	int64_t wait = NS_PER_S;
 
-	sets_acknowledged(m, atomic_load_explicit(&m->sh->acked, memory_order_acquire));
-	events_drain(m, wall_ns);
-	take_events(m);
-	if (m->rescan_due)
-		rescan(m, now, wall_ns);
+	sets_acknowledged(gs, atomic_load_explicit(&gs->sh->acked, memory_order_acquire));
+	events_drain(gs, wall_ns);
+	take_events(gs);
+	if (gs->rescan_due)
+		rescan(gs, now, wall_ns);
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i])
-			managed_work(m, m->guest[i], now, wall_ns);
-	if (m->publish_due)
-		sets_publish(m);
+		if (gs->guest[i])
+			entry_work(gs, gs->guest[i], now, wall_ns);
+	if (gs->publish_due)
+		sets_publish(gs);
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && managed_wants_soon(m->guest[i], now))
+		if (gs->guest[i] && entry_wants_soon(gs->guest[i], now))
 			wait = 10 * NS_PER_MS;
-	return m->publish_due ? NS_PER_MS : wait;
+	return gs->publish_due ? NS_PER_MS : wait;
 }
 
-void manager_second(struct manager *m, struct mono now, int64_t wall_ns)
+void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)
 {
-	m->rescan_due = true;
+	gs->rescan_due = true;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i])
-			managed_second(m, m->guest[i], now, wall_ns);
-	managed_save_caps(m);
+		if (gs->guest[i])
+			entry_second(gs, gs->guest[i], now, wall_ns);
+	entries_save_caps(gs);
 }
 
-int manager_restore(struct manager *m)
+int guests_restore(struct guests *gs)
 {
 	uint32_t restored;
 	int rc;
 
-	if (m->observe || !m->restore.entries)
+	if (gs->observe || !gs->restore.entries)
 		return 0;
-	rc = restore_all(&m->restore, m->hv->sched, m->sched, &restored);
+	rc = restore_all(&gs->restore, gs->hv->sched, gs->sched, &restored);
 	if (rc)
-		log_msg(m->log, LOG_LVL_ERROR,
+		log_msg(gs->log, LOG_LVL_ERROR,
 			"not all caps were restored: run resexd --restore-caps, or xl "
 			"sched-credit2");
 	return rc;
 }
 
-static struct managed *find_domid(struct manager *m, const char *who)
-{
-	char *end;
-	unsigned long id = strtoul(who, &end, 10);
-
-	if (*who < '0' || *who > '9' || *end) /* strtoul takes signs and blanks */
-		return NULL;
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && !m->guest[i]->leaving && m->guest[i]->key.domid == id)
-			return m->guest[i];
-	return NULL;
-}
-
-struct managed *manager_find(struct manager *m, const char *who)
-{
-	struct managed *found = find_domid(m, who); /* a guest may be named "7" */
-
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX && !found; i++) {
-		struct managed *g = m->guest[i];
-
-		if (g && !g->leaving && (!strcmp(g->name, who) || !strcasecmp(g->uuid, who)))
-			found = g;
-	}
-	return found;
-}
-
-const struct snap_guest *manager_snap(const struct managed *g, const struct snapshot *sn)
-{
-	for (uint32_t i = 0; i < sn->guests; i++)
-		if (sn->guest[i].slot == g->slot && sn->guest[i].key.created == g->key.created)
-			return &sn->guest[i];
-	return NULL;
-}
-
-/* A command may come long before the loop's next turn: do not let it wait. */
-void manager_publish_soon(struct manager *m)
-{
-	m->publish_due = true;
-	shared_wake(m->sh->control_fd);
-}
-
 /* The sampler leaves the former policy at its next tick; 50 intervals are plenty. */
-static bool policy_settled(struct manager *m)
+static bool policy_settled(struct guests *gs)
 {
-	int64_t left = 50 * m->conf->interval_ns + 50 * NS_PER_MS;
+	int64_t left = 50 * gs->conf->interval_ns + 50 * NS_PER_MS;
 
-	for (; m->policy_old && left > 0; left -= NS_PER_MS) {
-		if (m->publish_due)
-			sets_publish(m);
+	for (; gs->policy_old && left > 0; left -= NS_PER_MS) {
+		if (gs->publish_due)
+			sets_publish(gs);
 		poll(NULL, 0, 1);
-		sets_acknowledged(m, atomic_load_explicit(&m->sh->acked, memory_order_acquire));
+		sets_acknowledged(gs, atomic_load_explicit(&gs->sh->acked, memory_order_acquire));
 	}
-	return !m->policy_old;
+	return !gs->policy_old;
 }
 
-int manager_set_policy(struct manager *m, struct policy_inst *pi, int64_t wall_ns)
+int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns)
 {
-	if (!policy_settled(m))
+	if (!policy_settled(gs))
 		return -EBUSY;
-	m->policy_old = m->policy;
-	m->policy_serial = 0;
-	m->policy = pi;
-	manager_publish_soon(m);
-	manager_event(m, wall_ns, NULL, "policy", "%s", pi->ops->name);
+	gs->policy_old = gs->policy;
+	gs->policy_serial = 0;
+	gs->policy = pi;
+	sets_publish_soon(gs);
+	guests_event(gs, wall_ns, NULL, "policy", "%s", pi->ops->name);
 	return 0;
 }

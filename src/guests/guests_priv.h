@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guests_priv: what the manager's own files share. For callers: guests.h. */
+/*
+ * guests_priv: what the files of src/guests share. For callers: guests.h.
+ *
+ *	guests.c	domains followed, work scheduled, the policy changed
+ *	  guest.c	one guest's life
+ *	  set.c		sets built, published and freed
+ *	conf.c		settings changed while guests run
+ *	events.c	the sampler's events in words
+ *	crosscheck.c	claims against counters
+ *	rings.c		totals of rings
+ *	view.c		what others may read
+ */
 #ifndef RESEX_GUESTS_GUESTS_PRIV_H
 #define RESEX_GUESTS_GUESTS_PRIV_H
 
 #include "src/guests/guests.h"
+#include "src/guests/restore.h"
 
 enum {
 	NODE_MIN_MS = 100,  /* a guest's node is read at most this often */
@@ -12,29 +24,128 @@ enum {
 
 #define FAULT_EVENTS_NS (200 * NS_PER_MS) /* at least between two ring-fault events of a guest */
 
+/* What is claimed against a counter: of a guest, or of all guests of a link. */
+struct checked {
+	struct counter_name name;      /* as configured */
+	const struct counter_ops *ops; /* what reads it; NULL: nothing does */
+	int rc;			       /* of the newest reading */
+	struct counter_value value;    /* likewise, when rc is 0 */
+	struct cross cross;
+	struct usage claim; /* up to the newest comparison; of a link: of its guests, summed up */
+	bool claim_known;   /* a guest's is filled */
+	uint32_t link;	    /* a guest's: the one that read is of */
+	uint64_t read;	    /* bytes that its READs brought, with headers */
+	uint64_t flight;    /* of READs, may be sent and not claimed yet */
+};
+
+struct guest_entry {
+	struct guest_key key;
+	uint32_t slot;
+	char name[FLOW_NAME_MAX];
+	char uuid[37];
+	uint32_t dom_flags; /* enum hv_dom_flags, newest */
+	uint32_t vcpus;
+	struct guest_conf conf;
+	bool set;      /* conf is by guest-set, not by resexd.json */
+	bool released; /* cap-release: exempt until undone */
+	bool paused;   /* pause: the same, until resume */
+	bool saving;   /* its old cap is about to be written to disk */
+	bool cappable; /* its old cap is on disk */
+	struct hv_sched_params old;
+	char cap_note[128]; /* why it is not cappable; "" */
+	struct guest_mon *mon;
+	bool watched;		/* a change of its node makes an event */
+	int watch_rc;		/* why not */
+	bool node_due;		/* its node must be read (again) */
+	struct mono node_time;	/* when it was last read */
+	struct mono node_told;	/* when an event about it was made */
+	bool agent_silent;	/* its heartbeat is unchanged for AGENT_SILENT_S */
+	struct mono fault_told; /* when an event about a ring at fault was made */
+	uint32_t faults_untold;
+	int node_rc;	      /* of the newest reading of its node */
+	uint64_t reap_serial; /* rings may be reaped once this set is acknowledged */
+	bool leaving;	      /* not in sets any more; freed when reap_serial is acknowledged */
+	struct mono joined;
+	struct checked check;
+};
+
+/*
+ * Events are kept in three logs: those that come all the time, and those that strangers can
+ * cause, must not drive out the others.
+ */
+enum { GUESTS_EVENTS = 1024 };
+struct event_log {
+	uint64_t n; /* ever; the newest GUESTS_EVENTS are kept */
+	struct event_text event[GUESTS_EVENTS];
+};
+
+/* Questions to the sampler about rings, one at a time. */
+struct rings_asked {
+	uint64_t serial;  /* of the newest */
+	uint32_t readers; /* wait for its answer or have not read it yet */
+	uint32_t next;	  /* wait for the one after it */
+	struct mono since;
+};
+
+struct guests {
+	struct shared *sh;
+	const struct daemon_conf *conf;
+	const struct log *log;
+	const struct hv_backend *hv;
+	struct hv_mem *mem;
+	struct hv_sched *sched;
+	struct hv_watch *watch;
+	struct restore restore;
+	struct guest_entry *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: free */
+	struct policy_inst *policy;
+	struct policy_inst *policy_old; /* freed when policy_serial is acknowledged */
+	uint64_t policy_serial;
+	uint64_t serial, created;
+	struct guest_set *sets[64]; /* published, not yet freed */
+	struct rings_asked rings;
+	bool publish_due, rescan_due;
+	bool save_due;	    /* an entry of restore changed that is not on disk */
+	int save_rc;	    /* why not; logged when it is new */
+	int list_rc;	    /* of the last list of domains; logged when it is new */
+	uint32_t unwatched; /* domains for which no slot was free; logged when they are more */
+	bool observe;
+	bool paused; /* all guests are */
+	struct hv_dom dom[2 * FLOW_GUESTS_MAX];
+	struct event_log rare, routine, foreign;
+	uint64_t events;	  /* number of the newest */
+	struct counters counters; /* ops NULL: there are none, nothing is checked */
+	struct checked link[FLOW_LINKS_MAX];
+	struct mono cross_due, cross_time; /* the next reading; the newest */
+	bool cross_waits;		   /* for a snapshot that is as new as it */
+	uint32_t diverging;		   /* guests */
+};
+
 /* guest.c: one guest. */
-int managed_new(struct manager *m, const struct hv_dom *d, struct mono now, int64_t wall_ns);
-void managed_free(struct manager *m, struct managed *g);
-void managed_leave(struct manager *m, struct managed *g, int64_t wall_ns);
+int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns);
+void entry_free(struct guests *gs, struct guest_entry *g);
+void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
 /* Write the old caps of all that are saving at once: many guests come together at a boot. */
-void managed_save_caps(struct manager *m);
-/* Node, refresh, verify: whatever is due. */
-void managed_work(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
-void managed_second(struct manager *m, struct managed *g, struct mono now, int64_t wall_ns);
-bool managed_wants_soon(const struct managed *g, struct mono now);
-
-/* conf.c: settings and who is left alone. */
-void managed_settings(const struct manager *m, struct managed *g); /* those of resexd.json */
-
-/* guests.c: at the loop's next turn, and that soon. */
-void manager_publish_soon(struct manager *m);
+void entries_save_caps(struct guests *gs);
+/* Node, refresh, verify: all that is due. */
+void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
+void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
+bool entry_wants_soon(const struct guest_entry *g, struct mono now);
+/* Take its settings from resexd.json. */
+void entry_settings(const struct guests *gs, struct guest_entry *g);
+/* Is it left alone: exempt, released or paused? Then its own cap alone holds. */
+bool entry_alone(const struct guests *gs, const struct guest_entry *g);
 
 /* set.c: sets published and acknowledged. */
-void sets_publish(struct manager *m);
-void sets_acknowledged(struct manager *m, uint64_t acked);
-void sets_free_all(struct manager *m);
+void sets_publish(struct guests *gs);
+/* At the loop's next turn, and wake the loop. */
+void sets_publish_soon(struct guests *gs);
+void sets_acknowledged(struct guests *gs, uint64_t acked);
+void sets_free_all(struct guests *gs);
 
 /* events.c: the sampler's events into words. */
-void events_drain(struct manager *m, int64_t wall_ns);
+void events_drain(struct guests *gs, int64_t wall_ns);
+
+/* crosscheck.c: which counter it is: "vif", "vf:ens1f0/3". "" when nothing reads any. */
+void checked_source(const struct checked *k, char *out, size_t size);
 
 #endif

@@ -9,4 +9,5 @@ libguests_a_SOURCES = \
 	src/guests/guests_priv.h \
 	src/guests/restore.c src/guests/restore.h \
 	src/guests/rings.c \
-	src/guests/set.c
+	src/guests/set.c \
+	src/guests/view.c

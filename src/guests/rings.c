@@ -13,50 +13,50 @@
 #define RINGS_WAIT_MAX (10 * NS_PER_S)
 
 /* A sampler that is late answers within 50 intervals. */
-static int64_t patience(const struct manager *m)
+static int64_t patience(const struct guests *gs)
 {
-	int64_t ns = 50 * m->conf->interval_ns + 50 * NS_PER_MS;
+	int64_t ns = 50 * gs->conf->interval_ns + 50 * NS_PER_MS;
 
 	return ns < RINGS_WAIT_MAX ? ns : RINGS_WAIT_MAX;
 }
 
-static bool is_answered(const struct manager *m)
+static bool is_answered(const struct guests *gs)
 {
-	return atomic_load_explicit(&m->sh->rings_shown, memory_order_acquire) == m->rings.serial;
+	return atomic_load_explicit(&gs->sh->rings_shown, memory_order_acquire) == gs->rings.serial;
 }
 
-static void ask_sampler(struct manager *m, struct mono now)
+static void ask_sampler(struct guests *gs, struct mono now)
 {
-	struct rings_asked *q = &m->rings;
+	struct rings_asked *q = &gs->rings;
 
-	if (!q->next || q->readers || !is_answered(m))
+	if (!q->next || q->readers || !is_answered(gs))
 		return;
 	if (q->serial && mono_sub(now, q->since) < RINGS_AGAIN_NS)
 		return;
 	q->readers = q->next;
 	q->next = 0;
 	q->since = now;
-	atomic_store_explicit(&m->sh->rings_asked, ++q->serial, memory_order_release);
+	atomic_store_explicit(&gs->sh->rings_asked, ++q->serial, memory_order_release);
 }
 
-int manager_rings(struct manager *m, struct rings_ask *a, struct mono now)
+int guests_rings(struct guests *gs, struct rings_ask *a, struct mono now)
 {
 	if (!a->serial) {
-		a->serial = m->rings.serial + 1;
+		a->serial = gs->rings.serial + 1;
 		a->since = now;
-		m->rings.next++;
+		gs->rings.next++;
 	}
-	ask_sampler(m, now);
-	if (a->serial == m->rings.serial && is_answered(m))
+	ask_sampler(gs, now);
+	if (a->serial == gs->rings.serial && is_answered(gs))
 		return 0;
-	return mono_sub(now, a->since) > patience(m) ? -ETIMEDOUT : -EAGAIN;
+	return mono_sub(now, a->since) > patience(gs) ? -ETIMEDOUT : -EAGAIN;
 }
 
-void manager_rings_end(struct manager *m, struct rings_ask *a)
+void guests_rings_end(struct guests *gs, struct rings_ask *a)
 {
-	if (a->serial && a->serial == m->rings.serial)
-		m->rings.readers--;
+	if (a->serial && a->serial == gs->rings.serial)
+		gs->rings.readers--;
 	else if (a->serial)
-		m->rings.next--;
+		gs->rings.next--;
 	a->serial = 0;
 }

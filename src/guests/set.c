@@ -19,7 +19,7 @@ static void set_free(struct guest_set *s)
 	free(s);
 }
 
-static struct scan_guest *scan_new(const struct managed *g)
+static struct scan_guest *scan_new(const struct guest_entry *g)
 {
 	struct scan_guest *sg;
 
@@ -34,25 +34,25 @@ static struct scan_guest *scan_new(const struct managed *g)
 }
 
 /* What a guest may have at most: the lower of what is set for it and its own cap. */
-static struct cap ceiling_of(const struct manager *m, const struct managed *g)
+static struct cap ceiling_of(const struct guests *gs, const struct guest_entry *g)
 {
 	struct cap max = cap_from_percent((uint32_t)g->conf.max_cap);
 
-	if (!max.limited || managed_alone(m, g))
+	if (!max.limited || entry_alone(gs, g))
 		return g->old.cap;
 	return g->old.cap.limited && g->old.cap.mpct < max.mpct ? g->old.cap : max;
 }
 
-static int set_fill(const struct manager *m, const struct managed *g, struct set_guest *e)
+static int set_fill(const struct guests *gs, const struct guest_entry *g, struct set_guest *e)
 {
 	e->key = g->key;
 	e->slot = g->slot;
-	e->flags = (g->cappable ? POLICY_CAPPABLE : 0) | (managed_alone(m, g) ? POLICY_EXEMPT : 0);
+	e->flags = (g->cappable ? POLICY_CAPPABLE : 0) | (entry_alone(gs, g) ? POLICY_EXEMPT : 0);
 	e->vcpus = g->vcpus;
 	e->weight = (uint32_t)g->conf.weight;
 	e->link = g->conf.link;
 	e->own = g->old.cap;
-	e->bounds.ceiling = ceiling_of(m, g);
+	e->bounds.ceiling = ceiling_of(gs, g);
 	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;
 	e->bounds.vcpus = g->vcpus;
 	e->sla = g->conf.sla;
@@ -67,21 +67,21 @@ static int by_domid(const void *a, const void *b)
 	return x->key.domid < y->key.domid ? -1 : x->key.domid > y->key.domid;
 }
 
-static struct guest_set *set_build(struct manager *m)
+static struct guest_set *set_build(struct guests *gs)
 {
 	struct guest_set *s;
 
 	s = calloc(1, sizeof(*s) + FLOW_GUESTS_MAX * sizeof(s->guest[0]));
 	if (!s)
 		return NULL;
-	s->serial = ++m->serial;
-	s->policy = m->policy;
+	s->serial = ++gs->serial;
+	s->policy = gs->policy;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		const struct managed *g = m->guest[i];
+		const struct guest_entry *g = gs->guest[i];
 
 		if (!g || g->leaving)
 			continue;
-		if (set_fill(m, g, &s->guest[s->guests])) {
+		if (set_fill(gs, g, &s->guest[s->guests])) {
 			set_free(s);
 			return NULL;
 		}
@@ -91,81 +91,88 @@ static struct guest_set *set_build(struct manager *m)
 	return s;
 }
 
-static struct guest_set **set_place(struct manager *m, const struct guest_set *s)
+static struct guest_set **set_place(struct guests *gs, const struct guest_set *s)
 {
-	for (size_t i = 0; i < sizeof(m->sets) / sizeof(m->sets[0]); i++)
-		if (m->sets[i] == s)
-			return &m->sets[i];
+	for (size_t i = 0; i < sizeof(gs->sets) / sizeof(gs->sets[0]); i++)
+		if (gs->sets[i] == s)
+			return &gs->sets[i];
 	return NULL;
 }
 
-struct guest_set *manager_first_set(struct manager *m)
+struct guest_set *guests_first_set(struct guests *gs)
 {
-	struct guest_set *s = set_build(m);
+	struct guest_set *s = set_build(gs);
 
 	if (s)
-		*set_place(m, NULL) = s;
+		*set_place(gs, NULL) = s;
 	return s;
 }
 
-void sets_publish(struct manager *m)
+void sets_publish(struct guests *gs)
 {
-	struct guest_set **place = set_place(m, NULL), *s, *back;
+	struct guest_set **place = set_place(gs, NULL), *s, *back;
 
 	if (!place) /* the sampler is far behind: try again when it has answered */
 		return;
-	s = set_build(m);
+	s = set_build(gs);
 	if (!s)
 		return;
-	m->publish_due = false;
+	gs->publish_due = false;
 	*place = s;
-	back = atomic_exchange_explicit(&m->sh->next, s, memory_order_acq_rel);
+	back = atomic_exchange_explicit(&gs->sh->next, s, memory_order_acq_rel);
 	if (back) { /* never taken */
-		*set_place(m, back) = NULL;
+		*set_place(gs, back) = NULL;
 		set_free(back);
 	}
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct managed *g = m->guest[i];
+		struct guest_entry *g = gs->guest[i];
 
 		if (g && (g->leaving || guest_reap_pending(g->mon)) && !g->reap_serial)
 			g->reap_serial = s->serial;
 	}
-	if (m->policy_old && !m->policy_serial)
-		m->policy_serial = s->serial;
+	if (gs->policy_old && !gs->policy_serial)
+		gs->policy_serial = s->serial;
 }
 
-static void guest_acknowledged(struct manager *m, struct managed *g, uint64_t acked)
+/* A command may come long before the loop's next turn: do not let it wait. */
+void sets_publish_soon(struct guests *gs)
+{
+	gs->publish_due = true;
+	shared_wake(gs->sh->control_fd);
+}
+
+static void guest_acknowledged(struct guests *gs, struct guest_entry *g, uint64_t acked)
 {
 	if (!g->reap_serial || g->reap_serial > acked)
 		return;
 	g->reap_serial = 0;
 	if (g->leaving)
-		managed_free(m, g);
+		entry_free(gs, g);
 	else
 		guest_reap(g->mon);
 }
 
-void sets_acknowledged(struct manager *m, uint64_t acked)
+void sets_acknowledged(struct guests *gs, uint64_t acked)
 {
-	for (size_t i = 0; i < sizeof(m->sets) / sizeof(m->sets[0]); i++)
-		if (m->sets[i] && m->sets[i]->serial < acked) {
-			set_free(m->sets[i]);
-			m->sets[i] = NULL;
+	for (size_t i = 0; i < sizeof(gs->sets) / sizeof(gs->sets[0]); i++)
+		if (gs->sets[i] && gs->sets[i]->serial < acked) {
+			set_free(gs->sets[i]);
+			gs->sets[i] = NULL;
 		}
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i])
-			guest_acknowledged(m, m->guest[i], acked);
-	if (m->policy_old && m->policy_serial && m->policy_serial <= acked) {
-		policy_free(m->policy_old);
-		m->policy_old = NULL;
-		m->policy_serial = 0;
+		if (gs->guest[i])
+			guest_acknowledged(gs, gs->guest[i], acked);
+	if (gs->policy_old && gs->policy_serial && gs->policy_serial <= acked) {
+		policy_free(gs->policy_old);
+		gs->policy_old = NULL;
+		gs->policy_serial = 0;
 	}
 }
 
-void sets_free_all(struct manager *m)
+void sets_free_all(struct guests *gs)
 {
-	for (size_t i = 0; i < sizeof(m->sets) / sizeof(m->sets[0]); i++) {
-		set_free(m->sets[i]);
-		m->sets[i] = NULL;
+	for (size_t i = 0; i < sizeof(gs->sets) / sizeof(gs->sets[0]); i++) {
+		set_free(gs->sets[i]);
+		gs->sets[i] = NULL;
 	}
 }

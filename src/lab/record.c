@@ -211,11 +211,16 @@ static void record_divergence(struct recorder *r, uint32_t domid, int64_t at_ns)
 	}
 }
 
-void record_diverging(struct recorder *r, const struct manager *m, struct mono now)
+void record_diverging(struct recorder *r, const struct guests *gs, struct mono now)
 {
-	for (uint32_t i = 0; m->diverging && i < FLOW_GUESTS_MAX; i++)
-		if (m->guest[i] && m->guest[i]->check.cross.diverges)
-			record_divergence(r, m->guest[i]->key.domid, mono_sub(now, r->start));
+	if (!guests_view(gs).diverging)
+		return;
+	for (const struct guest_entry *g = guests_next(gs, NULL); g; g = guests_next(gs, g)) {
+		const struct guest_view v = guest_view(gs, g);
+
+		if (v.check.cross->diverges)
+			record_divergence(r, v.key.domid, mono_sub(now, r->start));
+	}
 }
 
 void record_truth(struct recorder *r, uint32_t guest, struct record_truth *out)

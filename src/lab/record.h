@@ -95,7 +95,7 @@ void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns
 /* The newest snapshot: holds since the one before it. One seen already is passed over. */
 void record_snapshot(struct recorder *r, const struct snapshot *sn);
 /* The guests that send now what they do not claim. */
-void record_diverging(struct recorder *r, const struct manager *m, struct mono now);
+void record_diverging(struct recorder *r, const struct guests *gs, struct mono now);
 /* The truth about a guest over all its lives: its own begins anew with each of them. */
 void record_truth(struct recorder *r, uint32_t guest, struct record_truth *t);
 

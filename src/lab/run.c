@@ -26,6 +26,7 @@ struct run {
 	const struct scenario_opts *o;
 	struct clock clock;
 	struct sim_host *host;
+	struct hv_sched *xl; /* sets caps without the daemon, as xl does */
 	struct mono start;
 	uint32_t next;	     /* event */
 	int64_t progress_ns; /* wall clock, when it was last told */
@@ -37,21 +38,21 @@ struct run {
 
 /* --- events --- */
 
-static struct managed *managed_of(struct run *r, struct manager *m, uint32_t guest)
+static struct guest_entry *entry_of(struct run *r, struct guests *gs, uint32_t guest)
 {
 	uint32_t domid = sim_domid(r->host, guest);
-	struct managed *g;
+	struct guest_entry *g;
 	char id[16];
 
 	snprintf(id, sizeof(id), "%u", domid);
-	g = manager_find(m, id);
-	return g && g->key.domid == domid ? g : NULL; /* another may be named so */
+	g = guests_find(gs, id);
+	return g && guest_view(gs, g).key.domid == domid ? g : NULL; /* another may be named so */
 }
 
 /* What resex would tell the daemon about one guest. */
-static int tell(struct run *r, struct manager *m, const struct scenario_event *ev)
+static int tell(struct run *r, struct guests *gs, const struct scenario_event *ev)
 {
-	struct managed *g = managed_of(r, m, ev->guest);
+	struct guest_entry *g = entry_of(r, gs, ev->guest);
 	int64_t wall_ns = clock_wall_ns();
 
 	if (!g)
@@ -59,21 +60,21 @@ static int tell(struct run *r, struct manager *m, const struct scenario_event *e
 	switch (ev->what) {
 	case SCENARIO_RELEASE:
 	case SCENARIO_RETAKE:
-		manager_release(m, g, ev->what == SCENARIO_RELEASE, wall_ns);
+		guests_release(gs, g, ev->what == SCENARIO_RELEASE, wall_ns);
 		return 0;
 	case SCENARIO_GUEST_SET:
-		manager_guest_set(m, g, &ev->conf, "by the scenario", wall_ns);
+		guests_configure(gs, g, &ev->conf, "by the scenario", wall_ns);
 		return 0;
 	default:
-		return manager_pause(m, g, ev->what == SCENARIO_PAUSE, wall_ns);
+		return guests_pause(gs, g, ev->what == SCENARIO_PAUSE, wall_ns);
 	}
 }
 
-static int pause_or_resume(struct run *r, struct manager *m, const struct scenario_event *ev)
+static int pause_or_resume(struct run *r, struct guests *gs, const struct scenario_event *ev)
 {
 	if (!ev->all)
-		return tell(r, m, ev);
-	return manager_pause(m, NULL, ev->what == SCENARIO_PAUSE, clock_wall_ns());
+		return tell(r, gs, ev);
+	return guests_pause(gs, NULL, ev->what == SCENARIO_PAUSE, clock_wall_ns());
 }
 
 /* A new life begins the guest's truth anew. */
@@ -90,29 +91,29 @@ static int make_guest(struct run *r, const struct scenario_event *ev)
 	return rc;
 }
 
-static int change_policy(struct run *r, struct manager *m, uint32_t i)
+static int change_policy(struct run *r, struct guests *gs, uint32_t i)
 {
 	struct scenario_event *ev = &r->sc->event[i];
 	int rc;
 
 	snprintf(r->done[i].policy, sizeof(r->done[i].policy), "%s", ev->policy->ops->name);
-	rc = manager_set_policy(m, ev->policy, clock_wall_ns());
+	rc = guests_set_policy(gs, ev->policy, clock_wall_ns());
 	if (!rc)
 		ev->policy = NULL;
 	return rc;
 }
 
 /* Domain 0 is not the one that was never made. */
-static int set_cap(struct run *r, struct manager *m, const struct scenario_event *ev)
+static int set_cap(struct run *r, const struct scenario_event *ev)
 {
 	uint32_t domid = sim_domid(r->host, ev->guest);
 
 	if (!domid)
 		return -ESRCH;
-	return m->hv->sched->set_cap(m->sched, domid, cap_from_percent(ev->cap));
+	return r->o->hv->sched->set_cap(r->xl, domid, cap_from_percent(ev->cap));
 }
 
-static int carry_out(struct run *r, struct manager *m, uint32_t i)
+static int carry_out(struct run *r, struct guests *gs, uint32_t i)
 {
 	const struct scenario_event *ev = &r->sc->event[i];
 
@@ -123,27 +124,27 @@ static int carry_out(struct run *r, struct manager *m, uint32_t i)
 	case SCENARIO_REBOOT:
 		return make_guest(r, ev);
 	case SCENARIO_POLICY:
-		return change_policy(r, m, i);
+		return change_policy(r, gs, i);
 	case SCENARIO_RELEASE:
 	case SCENARIO_RETAKE:
 	case SCENARIO_GUEST_SET:
-		return tell(r, m, ev);
+		return tell(r, gs, ev);
 	case SCENARIO_PAUSE:
 	case SCENARIO_RESUME:
-		return pause_or_resume(r, m, ev);
+		return pause_or_resume(r, gs, ev);
 	case SCENARIO_CAP:
-		return set_cap(r, m, ev);
+		return set_cap(r, ev);
 	}
 	return -EINVAL;
 }
 
 /* A policy is changed when the sampler has left the one before it, a tick or two later. */
-static bool must_wait(const struct manager *m, const struct scenario_event *ev)
+static bool must_wait(const struct guests *gs, const struct scenario_event *ev)
 {
-	return ev->what == SCENARIO_POLICY && m->policy_old;
+	return ev->what == SCENARIO_POLICY && guests_view(gs).policy_changing;
 }
 
-static void events_due(struct run *r, struct manager *m, struct mono now)
+static void events_due(struct run *r, struct guests *gs, struct mono now)
 {
 	int64_t at = mono_sub(now, r->start);
 
@@ -151,11 +152,11 @@ static void events_due(struct run *r, struct manager *m, struct mono now)
 		const struct scenario_event *ev = &r->sc->event[r->next];
 		struct scenario_done *d = &r->done[r->next];
 
-		if (must_wait(m, ev))
+		if (must_wait(gs, ev))
 			return;
 		d->event = ev;
 		d->at_ns = at;
-		d->rc = carry_out(r, m, r->next);
+		d->rc = carry_out(r, gs, r->next);
 		if (d->rc)
 			log_msg(r->o->log, LOG_LVL_WARNING, "event %u (%s): %s", r->next,
 				scenario_do_names[ev->what], scenario_why(d->rc));
@@ -182,16 +183,16 @@ static bool is_over(const struct run *r, int64_t left)
 	       (mono_sub(r->rec.last, r->start) >= r->sc->duration_ns || left < -PATIENCE_NS);
 }
 
-static int64_t turn(void *arg, struct manager *m, struct mono now)
+static int64_t turn(void *arg, struct guests *gs, struct mono now)
 {
 	struct run *r = arg;
 	int64_t at = mono_sub(now, r->start), left = r->sc->duration_ns - at;
 
-	record_snapshot(&r->rec, snap_latest(m->sh));
-	record_diverging(&r->rec, m, now);
+	record_snapshot(&r->rec, guests_snapshot(gs));
+	record_diverging(&r->rec, gs, now);
 	if (r->rec.rc || is_over(r, left))
 		return -1;
-	events_due(r, m, now);
+	events_due(r, gs, now);
 	tell_progress(r, at);
 	if (r->next < r->sc->events && r->sc->event[r->next].at_ns - at < left)
 		left = r->sc->event[r->next].at_ns - at;
@@ -263,6 +264,8 @@ static int open_host(struct run *r, struct conf_error *e)
 	rc = sim_open(&r->host, &r->sc->sim, r->start);
 	if (!rc)
 		rc = record_open(&r->rec, r->sc, r->host, r->start);
+	if (!rc)
+		rc = r->o->hv->sched->open(&r->xl, r->host);
 	if (rc) {
 		conf_error_set(e, RESEX_FAILURE, "the simulated host: %s", strerror(-rc));
 		return rc;
@@ -348,6 +351,8 @@ int scenario_run(struct scenario *sc, const struct scenario_opts *o, json_t **su
 		rc = run_all(r, summary, e);
 	if (r->rec.sc)
 		record_close(&r->rec);
+	if (r->xl)
+		r->o->hv->sched->close(r->xl);
 	if (r->host)
 		sim_close(r->host);
 	if (r->dir[0])

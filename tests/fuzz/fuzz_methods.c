@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * fuzz_methods: lines of the control protocol to the methods behind it, on a
- * manager of a fake host: two guests, and one with memory and rings; a fake cluster.
+ * fake host: two guests, and one with memory and rings; a fake cluster.
  *
  * Input: a byte (bit 0: the peer is root), 63 bytes of figures for the
  * snapshot, 28 for the cluster, then lines. Nothing is written to disk, no thread runs: poll(),
- * by which the manager waits for the sampler, is the sampler's tick here.
+ * by which src/guests waits for the sampler, is the sampler's tick here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 
 #include "resex/exit.h"
 #include "src/control/methods.h"
+#include "src/guests/guests_priv.h"
 #include "tests/fakes/fake_cluster.h"
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_host.h"
@@ -24,14 +25,14 @@ struct world {
 	struct shared sh;
 	struct daemon_conf conf;
 	struct log log;
-	struct manager m;
+	struct guests *gs;
 	struct fake_host host;
 	struct fake_guest mem;
 	struct hv_backend hv;
 	struct guest_set *set;
 	struct mono now;
-	struct cluster cluster;
-	uint64_t events; /* when each input begins */
+	struct cluster cluster, *in_use; /* in_use: NULL: none */
+	uint64_t events;		 /* when each input begins */
 };
 
 /* Of conf/cluster.c, which no method calls. */
@@ -65,7 +66,7 @@ static void settle(struct world *w)
 {
 	for (int i = 0; i < 200; i++) {
 		w->now.ns += NS_PER_MS;
-		manager_work(&w->m, w->now, WALL);
+		guests_work(w->gs, w->now, WALL);
 		sampler_tick(w);
 	}
 }
@@ -88,6 +89,22 @@ static void add_guests(struct world *w)
 	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
 }
 
+static void open_guests(struct world *w, struct policy_inst *pi)
+{
+	const struct guests_parts parts = {
+		.sh = &w->sh,
+		.conf = &w->conf,
+		.log = &w->log,
+		.hv = &w->hv,
+		.mem = &w->mem.m,
+		.sched = &w->host.sched,
+		.watch = &w->host.watch,
+		.observe = true,
+	};
+
+	FUZZ_REQUIRE(!guests_open(&w->gs, &parts, pi));
+}
+
 static struct world *make_world(void)
 {
 	static const char conf[] = "{\"links\": [{\"name\": \"ib0\", \"rate\": \"1GiB/s\"}]}";
@@ -102,16 +119,12 @@ static struct world *make_world(void)
 	add_guests(w);
 	w->hv = (struct hv_backend){ "fake", &fake_mem_ops, &fake_sched_ops, &fake_watch_ops };
 	FUZZ_REQUIRE(!shared_init(&w->sh) && !policy_new(&pi, &policy_freemarket));
-	FUZZ_REQUIRE(!manager_init(&w->m, &w->sh, &w->conf, &w->log, &w->hv, pi));
-	w->m.observe = true;
-	w->m.sched = &w->host.sched;
-	w->m.watch = &w->host.watch;
-	w->m.mem = &w->mem.m;
-	w->set = manager_first_set(&w->m);
+	open_guests(w, pi);
+	w->set = guests_first_set(w->gs);
 	FUZZ_REQUIRE(w->set);
 	settle(w);
 	FUZZ_REQUIRE(w->set->guests == 3);
-	w->events = w->m.events;
+	w->events = w->gs->events;
 	return w;
 }
 
@@ -121,22 +134,22 @@ static void reset(struct world *w)
 	struct policy_inst *pi = NULL;
 
 	FUZZ_REQUIRE(!policy_new(&pi, &policy_freemarket));
-	FUZZ_REQUIRE(!manager_set_policy(&w->m, pi, WALL));
-	FUZZ_REQUIRE(!manager_pause(&w->m, NULL, false, WALL));
+	FUZZ_REQUIRE(!guests_set_policy(w->gs, pi, WALL));
+	FUZZ_REQUIRE(!guests_pause(w->gs, NULL, false, WALL));
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (w->m.guest[i]) {
-			manager_release(&w->m, w->m.guest[i], false, WALL);
-			manager_guest_set(&w->m, w->m.guest[i], &w->conf.guest_default, "", WALL);
+		if (w->gs->guest[i]) {
+			guests_release(w->gs, w->gs->guest[i], false, WALL);
+			guests_configure(w->gs, w->gs->guest[i], &w->conf.guest_default, "", WALL);
 		}
 	for (int i = 0; i < 3; i++) {
-		manager_work(&w->m, w->now, WALL);
+		guests_work(w->gs, w->now, WALL);
 		sampler_tick(w);
 	}
-	w->m.events = w->events;
+	w->gs->events = w->events;
 }
 
 /* What a counter said of a guest, any figures. */
-static void write_check(struct managed *g, uint64_t x)
+static void write_check(struct guest_entry *g, uint64_t x)
 {
 	struct checked *k = &g->check;
 
@@ -173,7 +186,7 @@ static void write_snapshot(struct world *w, struct bytes *in)
 		s->account.rate = RATE_ONE;
 		s->latency.n = s->latency.second_n = take16(in);
 		s->latency.mean_ns = s->total_usage.mtus_sent;
-		write_check(w->m.guest[s->slot], s->total_usage.mtus_sent);
+		write_check(w->gs->guest[s->slot], s->total_usage.mtus_sent);
 	}
 	snap_publish(&w->sh);
 }
@@ -185,7 +198,7 @@ static void write_cluster(struct world *w, struct bytes *in)
 	uint64_t x = take64(in);
 
 	fake_cluster_open(c);
-	w->m.cluster = x & 3 ? c : NULL;
+	w->in_use = x & 3 ? c : NULL;
 	c->quorate = x & 4;
 	c->seen[1].state = x >> 3 & 3;
 	c->seen[1].age_ns = (int64_t)take64(in);
@@ -225,7 +238,7 @@ static void check_error(const struct call *c, int rc)
 static void check_settings(const struct world *w)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		const struct guest_conf *g = w->m.guest[i] ? &w->m.guest[i]->conf : NULL;
+		const struct guest_conf *g = w->gs->guest[i] ? &w->gs->guest[i]->conf : NULL;
 
 		if (!g)
 			continue;
@@ -240,9 +253,15 @@ static void check_settings(const struct world *w)
 
 static void ask(struct world *w, const char *line, size_t len, bool root)
 {
-	struct call c = { .m = &w->m, .sn = snap_latest(&w->sh), .wall_ns = WALL, .root = root };
-	const struct policy_inst *policy = w->m.policy;
-	uint64_t events = w->m.events;
+	struct call c = {
+		.guests = w->gs,
+		.cluster = w->in_use,
+		.sn = snap_latest(&w->sh),
+		.wall_ns = WALL,
+		.root = root,
+	};
+	const struct policy_inst *policy = w->gs->policy;
+	uint64_t events = w->gs->events;
 	json_t *result = NULL;
 	struct request r;
 	int rc;
@@ -256,7 +275,7 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 		c.now.ns += 10 * NS_PER_MS;
 		sampler_tick(w);
 	}
-	FUZZ_REQUIRE(!c.ticket && !c.ask.serial && !w->m.rings.readers && !w->m.rings.next);
+	FUZZ_REQUIRE(!c.ticket && !c.ask.serial && !w->gs->rings.readers && !w->gs->rings.next);
 	if (rc) {
 		FUZZ_REQUIRE(!result);
 		check_error(&c, rc);
@@ -266,8 +285,8 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 	}
 	check_settings(w);
 	if (rc || !root) { /* who may not, and who fails, changes nothing */
-		FUZZ_REQUIRE(w->m.policy == policy);
-		FUZZ_REQUIRE(w->m.events == events);
+		FUZZ_REQUIRE(w->gs->policy == policy);
+		FUZZ_REQUIRE(w->gs->events == events);
 	}
 	request_free(&r);
 }

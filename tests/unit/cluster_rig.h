@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cluster_rig: hosts of one cluster in one process, over shm in one folder, by a
- * simulated time; each with a manager of manager_rig.h. The sockets between them are
+ * simulated time; each with guests of guests_rig.h. The sockets between them are
  * the kernel's: what waits for them (site_until) goes on in simulated time until
  * it is so. The hand is a host without a daemon, that takes and gives back locks.
  */
@@ -11,7 +11,7 @@
 #include <poll.h>
 
 #include "src/cluster/cluster.h"
-#include "tests/unit/manager_rig.h"
+#include "tests/unit/guests_rig.h"
 
 enum { SITES = 3, HAND = 3, SITE_KEY_MODE = 0600 };
 
@@ -21,7 +21,7 @@ enum { SITES = 3, HAND = 3, SITE_KEY_MODE = 0600 };
 #define PATIENCE (2 * (BEAT + SCAN) + TIMEOUT) /* then a heart stands still */
 
 struct site {
-	struct manager_rig *g;
+	struct guests_rig *g;
 	struct cluster *c; /* NULL: it does not run */
 	bool stands;	   /* as after SIGSTOP */
 	struct mono due;
@@ -110,7 +110,7 @@ static inline int site_try(struct sites *s, int n, struct conf_error *e)
 		 s->dir.path, n);
 	x->due = s->now;
 	x->stands = false;
-	return cluster_open(&x->c, &x->g->conf, "localhost", &x->g->m, s->now, e);
+	return cluster_open(&x->c, &x->g->conf, "localhost", x->g->gs, s->now, e);
 }
 
 static inline void site_open(struct sites *s, int n)
@@ -237,7 +237,7 @@ static inline bool site_told(struct sites *s, int n, const char *kind, const cha
 {
 	const struct event_text *e;
 
-	for (uint64_t id = 0; (e = manager_event_after(&s->at[n].g->m, id)) != NULL; id = e->id)
+	for (uint64_t id = 0; (e = guests_event_after(s->at[n].g->gs, id)) != NULL; id = e->id)
 		if (!strcmp(e->kind, kind) && strstr(e->text, says))
 			return true;
 	return false;
@@ -245,10 +245,10 @@ static inline bool site_told(struct sites *s, int n, const char *kind, const cha
 
 /* --- guests -------------------------------------------------------------------------- */
 
-/* What its manager does when domains come or go, as in the engine's loop. */
+/* What its guests do when domains come or go, as in the engine's loop. */
 static inline void site_settle(struct sites *s, int n)
 {
-	struct manager_rig *g = s->at[n].g;
+	struct guests_rig *g = s->at[n].g;
 
 	g->now = s->now;
 	rig_settle(g);
@@ -257,11 +257,11 @@ static inline void site_settle(struct sites *s, int n)
 /* A snapshot with all that are in its set, to be filled, then snap_publish. */
 static inline struct snapshot *site_snap(struct sites *s, int n)
 {
-	struct manager_rig *g = s->at[n].g;
+	struct guests_rig *g = s->at[n].g;
 	struct snapshot *sn = snap_begin(&g->sh);
 
 	memset(sn, 0, sizeof(*sn));
-	sn->policy = g->m.policy->ops;
+	sn->policy = g->gs->policy->ops;
 	sn->guests = g->set->guests;
 	for (uint32_t i = 0; i < sn->guests; i++) {
 		sn->guest[i].key = g->set->guest[i].key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * control_rig: methods called on a manager without sockets, with two guests,
+ * control_rig: methods called on guests without sockets, with two guests,
  * web and bulk, and a snapshot the test writes.
  */
 #ifndef RESEX_TESTS_CONTROL_RIG_H
@@ -8,10 +8,10 @@
 
 #include "resex/exit.h"
 #include "src/control/methods.h"
-#include "tests/unit/manager_rig.h"
+#include "tests/unit/guests_rig.h"
 
 /* The snapshot a sampler would have published: everything in the set, as the test changes it. */
-static inline struct snapshot *snap_of_set(struct manager_rig *g)
+static inline struct snapshot *snap_of_set(struct guests_rig *g)
 {
 	struct snapshot *sn = snap_begin(&g->sh);
 
@@ -20,7 +20,7 @@ static inline struct snapshot *snap_of_set(struct manager_rig *g)
 	sn->epoch = 3;
 	sn->ticks = 2500;
 	sn->tick_ns_sum = 2500 * 4000;
-	sn->policy = g->m.policy->ops;
+	sn->policy = g->gs->policy->ops;
 	sn->guests = g->set->guests;
 	for (uint32_t i = 0; i < sn->guests; i++) {
 		struct snap_guest *s = &sn->guest[i];
@@ -55,12 +55,15 @@ static inline json_t *params_of(const char *text)
 	return json_loads(buf, 0, NULL);
 }
 
-static inline struct answer ask_as(struct manager_rig *g, bool root, const char *method,
+static inline struct answer ask_as(struct guests_rig *g, bool root, const char *method,
 				   const char *params)
 {
-	struct call c = {
-		.m = &g->m, .sn = snap_latest(&g->sh), .now = g->now, .wall_ns = WALL, .root = root
-	};
+	struct call c = { .guests = g->gs,
+			  .cluster = g->cluster,
+			  .sn = snap_latest(&g->sh),
+			  .now = g->now,
+			  .wall_ns = WALL,
+			  .root = root };
 	struct request r = { .method = method, .params = params_of(params) };
 	struct answer a;
 
@@ -86,7 +89,7 @@ static inline struct answer ask_as(struct manager_rig *g, bool root, const char 
 	return a;
 }
 
-static inline json_t *ask(struct manager_rig *g, const char *method, const char *params)
+static inline json_t *ask(struct guests_rig *g, const char *method, const char *params)
 {
 	struct answer a = ask_as(g, true, method, params);
 
@@ -95,7 +98,7 @@ static inline json_t *ask(struct manager_rig *g, const char *method, const char 
 	return a.result;
 }
 
-static inline void assert_refused(struct manager_rig *g, const char *method, const char *params,
+static inline void assert_refused(struct guests_rig *g, const char *method, const char *params,
 				  int exit, int code, const char *says)
 {
 	struct answer a = ask_as(g, true, method, params);
@@ -106,7 +109,7 @@ static inline void assert_refused(struct manager_rig *g, const char *method, con
 
 static inline int call_setup(void **state)
 {
-	struct manager_rig *g;
+	struct guests_rig *g;
 	int rc = rig_setup(state);
 
 	g = *state;

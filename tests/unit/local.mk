@@ -98,11 +98,11 @@ endif
 if CMOCKA
 UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
-	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_manager \
+	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
 	tests/unit/test_cluster tests/unit/test_cluster_locks \
-	tests/unit/test_manager_rings tests/unit/test_manager_sim tests/unit/test_manager_log \
-	tests/unit/test_manager_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
-	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_manager_conf tests/unit/test_manager_cross \
+	tests/unit/test_guests_rings tests/unit/test_guests_sim tests/unit/test_guests_log \
+	tests/unit/test_guests_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
+	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_guests_conf tests/unit/test_guests_cross \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
@@ -127,40 +127,40 @@ tests_unit_test_settings_LDADD = $(DAEMON_LIBS) libcounters.a libpolicies.a libu
 tests_unit_test_policy_load_SOURCES = tests/unit/test_policy_load.c tests/unit/examples.h \
 	tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_policy_load_LDADD = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS) $(JANSSON_LIBS)
-MANAGER_RIG = tests/unit/manager_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
+GUESTS_RIG = tests/unit/guests_rig.h tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h tests/fakes/fake_guest.c tests/fakes/fake_guest.h
-MANAGER_LIBS = $(DAEMON_LIBS) libibmon.a libcounters.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
+GUESTS_LIBS = $(DAEMON_LIBS) libibmon.a libcounters.a libpolicies.a $(CLUSTER_LIBS) libutil.a libcore.a \
 	$(UNIT_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
-tests_unit_test_manager_SOURCES = tests/unit/test_manager.c $(MANAGER_RIG)
-tests_unit_test_manager_LDADD = $(MANAGER_LIBS)
-tests_unit_test_manager_log_SOURCES = tests/unit/test_manager_log.c $(MANAGER_RIG)
-tests_unit_test_manager_log_LDADD = $(MANAGER_LIBS)
-tests_unit_test_manager_rings_SOURCES = tests/unit/test_manager_rings.c $(MANAGER_RIG)
-tests_unit_test_manager_rings_LDADD = $(MANAGER_LIBS)
-tests_unit_test_manager_sim_SOURCES = tests/unit/test_manager_sim.c tests/unit/tmpdir.h tests/unit/prop.h
-tests_unit_test_manager_sim_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
-tests_unit_test_manager_caps_SOURCES = tests/unit/test_manager_caps.c $(MANAGER_RIG)
-tests_unit_test_manager_caps_LDADD = $(MANAGER_LIBS)
+tests_unit_test_guests_SOURCES = tests/unit/test_guests.c $(GUESTS_RIG)
+tests_unit_test_guests_LDADD = $(GUESTS_LIBS)
+tests_unit_test_guests_log_SOURCES = tests/unit/test_guests_log.c $(GUESTS_RIG)
+tests_unit_test_guests_log_LDADD = $(GUESTS_LIBS)
+tests_unit_test_guests_rings_SOURCES = tests/unit/test_guests_rings.c $(GUESTS_RIG)
+tests_unit_test_guests_rings_LDADD = $(GUESTS_LIBS)
+tests_unit_test_guests_sim_SOURCES = tests/unit/test_guests_sim.c tests/unit/tmpdir.h tests/unit/prop.h
+tests_unit_test_guests_sim_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
+tests_unit_test_guests_caps_SOURCES = tests/unit/test_guests_caps.c $(GUESTS_RIG)
+tests_unit_test_guests_caps_LDADD = $(GUESTS_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_control_proto_LDADD = $(DAEMON_LIBS) libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
-tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(MANAGER_RIG)
+tests_unit_test_control_cmds_SOURCES = tests/unit/test_control_cmds.c tests/unit/control_rig.h $(GUESTS_RIG)
 tests_unit_test_control_cluster_SOURCES = tests/unit/test_control_cluster.c tests/unit/control_rig.h \
-	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(MANAGER_RIG)
-tests_unit_test_control_cluster_LDADD = $(MANAGER_LIBS)
-CLUSTER_RIG = tests/unit/cluster_rig.h $(MANAGER_RIG)
+	tests/fakes/fake_cluster.c tests/fakes/fake_cluster.h $(GUESTS_RIG)
+tests_unit_test_control_cluster_LDADD = $(GUESTS_LIBS)
+CLUSTER_RIG = tests/unit/cluster_rig.h $(GUESTS_RIG)
 tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c $(CLUSTER_RIG)
-tests_unit_test_cluster_LDADD = $(MANAGER_LIBS)
+tests_unit_test_cluster_LDADD = $(GUESTS_LIBS)
 tests_unit_test_cluster_locks_SOURCES = tests/unit/test_cluster_locks.c $(CLUSTER_RIG)
-tests_unit_test_cluster_locks_LDADD = $(MANAGER_LIBS)
-tests_unit_test_control_set_SOURCES = tests/unit/test_control_set.c tests/unit/control_rig.h $(MANAGER_RIG)
-tests_unit_test_control_set_LDADD = $(MANAGER_LIBS)
-tests_unit_test_manager_cross_SOURCES = tests/unit/test_manager_cross.c tests/unit/control_rig.h $(MANAGER_RIG)
-tests_unit_test_manager_cross_LDADD = $(MANAGER_LIBS)
-tests_unit_test_manager_conf_SOURCES = tests/unit/test_manager_conf.c $(MANAGER_RIG)
-tests_unit_test_manager_conf_LDADD = $(MANAGER_LIBS)
-tests_unit_test_control_cmds_LDADD = $(MANAGER_LIBS)
-tests_unit_test_control_SOURCES = tests/unit/test_control.c $(MANAGER_RIG)
-tests_unit_test_control_LDADD = $(MANAGER_LIBS)
+tests_unit_test_cluster_locks_LDADD = $(GUESTS_LIBS)
+tests_unit_test_control_set_SOURCES = tests/unit/test_control_set.c tests/unit/control_rig.h $(GUESTS_RIG)
+tests_unit_test_control_set_LDADD = $(GUESTS_LIBS)
+tests_unit_test_guests_cross_SOURCES = tests/unit/test_guests_cross.c tests/unit/control_rig.h $(GUESTS_RIG)
+tests_unit_test_guests_cross_LDADD = $(GUESTS_LIBS)
+tests_unit_test_guests_conf_SOURCES = tests/unit/test_guests_conf.c $(GUESTS_RIG)
+tests_unit_test_guests_conf_LDADD = $(GUESTS_LIBS)
+tests_unit_test_control_cmds_LDADD = $(GUESTS_LIBS)
+tests_unit_test_control_SOURCES = tests/unit/test_control.c $(GUESTS_RIG)
+tests_unit_test_control_LDADD = $(GUESTS_LIBS)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_engine_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
 tests_unit_test_sampler_prop_SOURCES = tests/unit/test_sampler_prop.c $(SAMPLER_RIG)
@@ -326,7 +326,7 @@ check_PROGRAMS += tests/unit/test_cluster_member
 TESTS += tests/unit/test_cluster_member
 tests_unit_test_cluster_member_SOURCES = tests/unit/test_cluster_member.c tests/fakes/fake_quorum.c \
 	tests/fakes/fake_quorum.h $(CLUSTER_RIG)
-tests_unit_test_cluster_member_LDADD = $(MANAGER_LIBS)
+tests_unit_test_cluster_member_LDADD = $(GUESTS_LIBS)
 endif
 endif
 

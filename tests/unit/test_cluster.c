@@ -304,7 +304,7 @@ static uint32_t seen_flags(struct sites *s)
 TEST_WITH(guest__each_of_its_states__is_a_flag, pair, finish)
 {
 	struct sites *s = *state;
-	struct managed *g;
+	struct guest_entry *g;
 
 	rig_create(s->at[2].g, 7, 7);
 	site_settle(s, 2);
@@ -320,9 +320,9 @@ TEST_WITH(guest__each_of_its_states__is_a_flag, pair, finish)
 	g->paused = true;
 	assert_int_equal(seen_flags(s), REGION_GUEST_OBSERVED);
 	g->paused = false;
-	s->at[2].g->m.paused = true; /* all are */
+	s->at[2].g->gs->paused = true; /* all are */
 	assert_int_equal(seen_flags(s), REGION_GUEST_OBSERVED);
-	s->at[2].g->m.paused = false;
+	s->at[2].g->gs->paused = false;
 	g->dom_flags |= HV_DOM_PAUSED;
 	assert_int_equal(seen_flags(s), REGION_GUEST_PAUSED);
 	g->dom_flags &= ~(uint32_t)HV_DOM_PAUSED;
@@ -343,7 +343,7 @@ TEST_WITH(guest__any_name__arrives_and_hides_nobody, pair, finish)
 	static const char long_name[] =
 		"a-name-of-sixty-three-bytes-which-is-all-there-is-room-for-xxxx";
 	struct sites *s = *state;
-	struct manager_rig *g = s->at[2].g;
+	struct guests_rig *g = s->at[2].g;
 
 	assert_int_equal(strlen(long_name), 63);
 	strcpy(rig_create(g, 3, 3)->name, long_name);
@@ -351,7 +351,7 @@ TEST_WITH(guest__any_name__arrives_and_hides_nobody, pair, finish)
 	strcpy(rig_create(g, 5, 5)->name, "caf\xc3\xa9\xff\x1b[2J");
 	strcpy(rig_create(g, 6, 6)->name, "plain");
 	site_settle(s, 2);
-	/* Not even what a manager never makes of one. */
+	/* Not even what this host never makes of one. */
 	memcpy(rig_guest(g, "6")->name, "\xe2\x82\xff\n\x7f", 6);
 	site_until(s, site_sees(s, 1, 2).guests == 4);
 	assert_non_null(site_guest(s, 1, 2, long_name));

@@ -13,7 +13,7 @@
 
 #include "src/control/proto.h"
 #include "src/util/clock.h"
-#include "tests/unit/manager_rig.h"
+#include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 
 enum { CONNS_MAX = 64, REPLY_MAX = 2 << 20, MANY = 500 };
@@ -21,7 +21,7 @@ enum { CONNS_MAX = 64, REPLY_MAX = 2 << 20, MANY = 500 };
 #define REQUEST "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"policy-list\"}\n"
 
 struct fixture {
-	struct manager_rig *rig;
+	struct guests_rig *rig;
 	struct event_base *base;
 	struct control *control;
 	int64_t later_ns;
@@ -42,7 +42,7 @@ static int setup(void **state)
 	assert_non_null(f->base);
 	for (size_t i = 0; i < 2 * CONNS_MAX; i++)
 		f->fd[i] = -1;
-	if (control_open(&f->control, f->base, &f->rig->m, &e))
+	if (control_open(&f->control, f->base, f->rig->gs, NULL, &e))
 		fail_msg("%s", e.text);
 	*state = f;
 	return 0;
@@ -310,8 +310,8 @@ RIG_TEST(peer__hangs_up_its_sending_half__still_gets_its_answers)
 
 static void make_large_replies(struct fixture *f)
 {
-	for (int i = 0; i < MANAGER_EVENTS; i++)
-		manager_event(&f->rig->m, WALL, "a-guest", "kind", "%0180d", i);
+	for (int i = 0; i < GUESTS_EVENTS; i++)
+		guests_event(f->rig->gs, WALL, "a-guest", "kind", "%0180d", i);
 }
 
 RIG_TEST(peer__hangs_up_its_sending_half__gets_long_answers_to_their_end)
@@ -529,8 +529,8 @@ RIG_TEST(peers__many_that_never_read__hold_no_more_than_they_may)
 	struct fixture *f = *state;
 	int good = dial(f), closed = 0;
 
-	for (int i = 0; i < 4 * MANAGER_EVENTS; i++)
-		manager_event(&f->rig->m, WALL, "a-guest", "kind", "%0190d", i);
+	for (int i = 0; i < 4 * GUESTS_EVENTS; i++)
+		guests_event(f->rig->gs, WALL, "a-guest", "kind", "%0190d", i);
 	for (int i = 0; i < 63; i++) {
 		int fd = dial(f);
 
@@ -608,7 +608,7 @@ static int reopen(struct fixture *f, struct conf_error *e)
 		control_close(f->control);
 	f->control = NULL;
 	memset(e, 0, sizeof(*e));
-	rc = control_open(&c, f->base, &f->rig->m, e);
+	rc = control_open(&c, f->base, f->rig->gs, NULL, e);
 	f->control = c;
 	return rc;
 }

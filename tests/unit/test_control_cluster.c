@@ -6,12 +6,12 @@
 #include "tests/unit/control_rig.h"
 #include "tests/unit/unit.h"
 
-static struct cluster *with_cluster(struct manager_rig *g)
+static struct cluster *with_cluster(struct guests_rig *g)
 {
 	static struct cluster c;
 
 	fake_cluster_open(&c);
-	g->m.cluster = &c;
+	g->cluster = &c;
 	return &c;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * control_cmds: each method with good and wrong parameters, by root and by
- * others, on a manager without sockets and a snapshot the test writes.
+ * others, on guests without sockets and a snapshot the test writes.
  */
 #include "tests/unit/control_rig.h"
 #include "tests/unit/unit.h"
@@ -10,8 +10,8 @@
 
 WITH_CALL(rights__others__may_ask_and_change_nothing)
 {
-	struct manager_rig *g = *state;
-	uint64_t events = g->m.events;
+	struct guests_rig *g = *state;
+	uint64_t events = g->gs->events;
 
 	for (const struct method *m = methods; m->name; m++) {
 		struct answer a = ask_as(g, false, m->name, "");
@@ -28,10 +28,10 @@ WITH_CALL(rights__others__may_ask_and_change_nothing)
 	ask_as(g, false, "cap-release", "'guest':'bulk'");
 	ask_as(g, false, "pause", "");
 	ask_as(g, false, "guest-set", "'guest':'bulk','settings':{'weight':5}");
-	assert_int_equal(g->m.events, events);
-	assert_ptr_equal(g->m.policy->ops, &policy_freemarket);
+	assert_int_equal(g->gs->events, events);
+	assert_ptr_equal(g->gs->policy->ops, &policy_freemarket);
 	assert_false(rig_guest(g, "bulk")->released);
-	assert_false(g->m.paused);
+	assert_false(g->gs->paused);
 	assert_int_equal(rig_guest(g, "bulk")->conf.weight, 256);
 }
 
@@ -86,12 +86,12 @@ WITH_CALL(params__of_a_wrong_type__are_refused_and_not_guessed)
 		{ "resume", "'guest':true" },
 		{ "policy-check", "'file':5" },
 	};
-	struct manager_rig *g = *state;
-	uint64_t events = g->m.events;
+	struct guests_rig *g = *state;
+	uint64_t events = g->gs->events;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_refused(g, rows[i][0], rows[i][1], RESEX_USAGE, PROTO_E_PARAMS, "give ");
-	assert_int_equal(g->m.events, events);
+	assert_int_equal(g->gs->events, events);
 }
 
 WITH_CALL(guest__unknown_or_missing__is_said)
@@ -112,7 +112,7 @@ WITH_CALL(guest__unknown_or_missing__is_said)
 
 WITH_CALL(list__each_guest__once_with_cap_and_account)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
 	const json_t *r, *web, *bulk;
 
@@ -143,7 +143,7 @@ WITH_CALL(list__each_guest__once_with_cap_and_account)
 
 WITH_CALL(list__guest_not_sampled_yet__is_there_with_what_is_known)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r;
 
 	strcpy(rig_create(g, 9, 9)->name, "fresh");
@@ -159,7 +159,7 @@ WITH_CALL(list__guest_not_sampled_yet__is_there_with_what_is_known)
 
 WITH_CALL(list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
 
 	sn->guest[0].key.created += 100;
@@ -169,7 +169,7 @@ WITH_CALL(list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one)
 
 WITH_CALL(list__guest_on_its_way_out__is_not_shown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_destroy(g, 5);
 	rig_work(g, MS); /* its slot is still held */
@@ -180,8 +180,8 @@ WITH_CALL(list__guest_on_its_way_out__is_not_shown)
 
 WITH_CALL(state__of_each_kind__has_its_word)
 {
-	struct manager_rig *g = *state;
-	struct managed *web = rig_guest(g, "web");
+	struct guests_rig *g = *state;
+	struct guest_entry *web = rig_guest(g, "web");
 
 	assert_string_equal(str(ask(g, "guest-show", "'guest':'4'"), "state"), "managed");
 	web->cappable = false;
@@ -202,7 +202,7 @@ WITH_CALL(state__of_each_kind__has_its_word)
 
 WITH_CALL(info__no_tick_yet__divides_nothing_by_zero)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	snap_of_set(g)->ticks = 0;
 	snap_publish(&g->sh);
@@ -211,7 +211,7 @@ WITH_CALL(info__no_tick_yet__divides_nothing_by_zero)
 
 WITH_CALL(info__figures__are_those_of_sampler_and_configuration)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r = ask(g, "info", ""), *l;
 
 	assert_int_equal(num(r, "ticks"), 2500);
@@ -225,14 +225,14 @@ WITH_CALL(info__figures__are_those_of_sampler_and_configuration)
 
 /* --- why ------------------------------------------------------------------------- */
 
-static const char *why(struct manager_rig *g)
+static const char *why(struct guests_rig *g)
 {
 	return str(row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk"), "text");
 }
 
 WITH_CALL(why__reason_of_the_policy__with_its_figures)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	for (uint32_t i = 0; policy_freemarket.reasons[i]; i++) {
 		struct snapshot *sn = snap_of_set(g);
@@ -265,7 +265,7 @@ WITH_CALL(why__any_reason_text__is_filled_in_and_bounded)
 		"-1 2000 3 4 0 2 0 0 2.00 0.4 that left, 3x", "100% %", "%4 %9 %x", NULL, "", ""
 	};
 	struct policy_ops odd = policy_null;
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	odd.reasons = odd_reasons;
 	for (uint32_t i = 0; i < 6; i++) { /* the last is beyond the table */
@@ -286,7 +286,7 @@ WITH_CALL(why__any_reason_text__is_filled_in_and_bounded)
 
 WITH_CALL(why__released_or_exempt__says_so_before_the_policy)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_guest(g, "bulk")->released = true;
 	assert_string_equal(why(g), "released by cap-release");
@@ -318,7 +318,7 @@ WITH_CALL(policy_show__names_values_ranges)
 
 WITH_CALL(policy_set__by_name_with_parameters__is_in_force_in_the_next_set)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r;
 
 	r = ask(g, "policy-set", "'policy':'freemarket','params':{'low':250,'step':5000000}");
@@ -327,7 +327,7 @@ WITH_CALL(policy_set__by_name_with_parameters__is_in_force_in_the_next_set)
 	assert_int_equal(value_of(r, "cut"), 100);
 	rig_work(g, MS);
 	assert_true(rig_ack(g));
-	assert_ptr_equal(g->set->policy, g->m.policy);
+	assert_ptr_equal(g->set->policy, g->gs->policy);
 	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
 }
 
@@ -345,7 +345,7 @@ static const char *with_file(char out[512], const char *text, const char *more)
 
 WITH_CALL(policy_set__by_file__parameters_given_besides_win)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r;
 	char b[512];
 
@@ -358,8 +358,8 @@ WITH_CALL(policy_set__by_file__parameters_given_besides_win)
 
 WITH_CALL(policy_set__refused__old_policy_stays)
 {
-	struct manager_rig *g = *state;
-	const struct policy_inst *was = g->m.policy;
+	struct guests_rig *g = *state;
+	const struct policy_inst *was = g->gs->policy;
 	char b[512];
 
 	assert_refused(g, "policy-set", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
@@ -387,26 +387,26 @@ WITH_CALL(policy_set__refused__old_policy_stays)
 		       RESEX_BAD_CONFIG, PROTO_E_SERVER - RESEX_BAD_CONFIG, "p.json:2:12: ");
 	assert_refused(g, "policy-set", with_file(b, "{\"policy\": \"dear\"}", ""), RESEX_NO_POLICY,
 		       PROTO_E_SERVER - RESEX_NO_POLICY, "p.json:1:12: ");
-	assert_ptr_equal(g->m.policy, was);
+	assert_ptr_equal(g->gs->policy, was);
 	rig_work(g, MS);
 	assert_false(rig_ack(g));
 }
 
 WITH_CALL(policy_set__sampler_stands_still__is_refused_and_nothing_leaks)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "policy-set", "'policy':'null'");
 	assert_refused(g, "policy-set", "'policy':'freemarket'", RESEX_FAILURE,
 		       PROTO_E_SERVER - RESEX_FAILURE, "try again");
-	assert_ptr_equal(g->m.policy->ops, &policy_null);
+	assert_ptr_equal(g->gs->policy->ops, &policy_null);
 }
 
 /* --- caps, events ---------------------------------------------------------------------- */
 
 WITH_CALL(cap_list__wanted_and_in_force_and_why_not)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
 	const json_t *r;
 
@@ -427,7 +427,7 @@ WITH_CALL(cap_list__wanted_and_in_force_and_why_not)
 
 WITH_CALL(cap_release__and_back__is_in_the_reply_and_in_the_events)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	assert_string_equal(str(ask(g, "cap-release", "'guest':'bulk'"), "state"), "released");
 	assert_string_equal(str(ask(g, "cap-release", "'guest':'bulk','undo':true"), "state"),
@@ -444,43 +444,43 @@ static json_int_t events_given(const json_t *r)
 
 WITH_CALL(events__since__only_newer_ones)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	json_int_t newest;
 
 	newest = num(ask(g, "events", ""), "newest");
-	assert_int_equal(newest, g->m.events);
+	assert_int_equal(newest, g->gs->events);
 	assert_int_equal(events_given(ask(g, "events", "")), newest);
 	assert_int_equal(events_given(ask(g, "events", "'since':-5")), newest);
 	assert_int_equal(events_given(ask(g, "events", "'since':0")), newest);
-	manager_event(&g->m, WALL, "bulk", "kind", "text");
-	manager_event(&g->m, WALL, "", "late", "text");
-	g->m.events = (uint64_t)newest + 2;
+	guests_event(g->gs, WALL, "bulk", "kind", "text");
+	guests_event(g->gs, WALL, "", "late", "text");
+	g->gs->events = (uint64_t)newest + 2;
 	assert_int_equal(events_given(ask(g, "events", "'since':2")), newest + 2 - 2);
 	assert_int_equal(events_given(ask(g, "events", "'since':9223372036854775807")), 0);
 }
 
 WITH_CALL(events__more_than_are_kept__the_newest_are_given_once_each)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	json_t *r, *e;
 	size_t i;
 
 	for (int n = 0; n < 5000; n++)
-		manager_event(&g->m, WALL, "bulk", "kind", "%d", n);
+		guests_event(g->gs, WALL, "bulk", "kind", "%d", n);
 	r = ask(g, "events", "'since':10");
-	assert_int_equal(events_given(r), MANAGER_EVENTS);
+	assert_int_equal(events_given(r), GUESTS_EVENTS);
 	json_array_foreach(json_object_get(r, "events"), i, e)
-		assert_int_equal(num(e, "id"), g->m.events - MANAGER_EVENTS + i + 1);
+		assert_int_equal(num(e, "id"), g->gs->events - GUESTS_EVENTS + i + 1);
 }
 
 WITH_CALL(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	json_int_t n;
 
-	manager_event(&g->m, WALL, "gone", "guest-gone", "domain 3");
+	guests_event(g->gs, WALL, "gone", "guest-gone", "domain 3");
 	n = events_given(ask(g, "events", "'guest':'bulk'"));
-	assert_true(n > 0 && n < (json_int_t)g->m.events);
+	assert_true(n > 0 && n < (json_int_t)g->gs->events);
 	assert_int_equal(events_given(ask(g, "events", "'guest':'5'")), n);
 	assert_int_equal(
 		events_given(ask(g, "events", "'guest':'05050505-0505-0505-0505-050505050505'")),
@@ -494,7 +494,7 @@ WITH_CALL(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone)
 
 WITH_CALL(ring_list__sampler_stands_still__is_said_and_no_totals_made_up)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 2);
 	sampler_stands = true;
@@ -508,7 +508,7 @@ WITH_CALL(ring_list__sampler_stands_still__is_said_and_no_totals_made_up)
 
 WITH_CALL(ring_list__rings_with_their_totals)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r, *ring;
 
 	rig_create_vm(g, 2);
@@ -528,7 +528,7 @@ WITH_CALL(ring_list__rings_with_their_totals)
 
 WITH_CALL(ring_list__descriptor_refused__is_shown_with_the_reason)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r, *ring;
 
 	fake_write_begin(&g->mem);

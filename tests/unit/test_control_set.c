@@ -16,7 +16,7 @@ static double real(const json_t *o, const char *key)
 
 WITH_CALL(guest_set__each_setting__is_in_the_next_set_and_in_the_reply)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const struct set_guest *e;
 	const json_t *r, *sla;
 
@@ -46,7 +46,7 @@ WITH_CALL(guest_set__each_setting__is_in_the_next_set_and_in_the_reply)
 
 WITH_CALL(guest_set__twice__what_is_not_named_stays)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "guest-set", "'guest':'bulk','settings':{'weight':512}");
 	ask(g, "guest-set", "'guest':'bulk','settings':{'exempt':true}");
@@ -57,7 +57,7 @@ WITH_CALL(guest_set__twice__what_is_not_named_stays)
 
 WITH_CALL(guest_set__guest_is_renamed__settings_stay)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "guest-set", "'guest':'bulk','settings':{'weight':512}");
 	strcpy(fake_dom(&g->host, 5)->name, "other");
@@ -77,7 +77,7 @@ WITH_CALL(guest_set__wrong__is_said_without_a_place_and_nothing_changes)
 		{ "{'sla':{'base':5}}", "base is 5: write a duration" },
 		{ "{'link':'ib9'}", "no link is named \"ib9\": name one of links[]" },
 	};
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	char params[256];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -106,7 +106,7 @@ WITH_CALL(guest_set__nothing__is_said)
 
 /* --- pause and resume ----------------------------------------------------------------- */
 
-static bool is_exempt(struct manager_rig *g, uint32_t domid)
+static bool is_exempt(struct guests_rig *g, uint32_t domid)
 {
 	rig_settle(g);
 	return rig_in_set(g, domid)->flags & POLICY_EXEMPT;
@@ -114,7 +114,7 @@ static bool is_exempt(struct manager_rig *g, uint32_t domid)
 
 WITH_CALL(pause__one_guest__no_policy_caps_it_until_resume)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r = ask(g, "pause", "'guest':'bulk'");
 
 	assert_true(json_is_false(json_object_get(r, "paused")));
@@ -133,7 +133,7 @@ WITH_CALL(pause__one_guest__no_policy_caps_it_until_resume)
 
 WITH_CALL(pause__all__guests_that_come_are_paused_too)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r = ask(g, "pause", "");
 
 	assert_true(json_is_true(json_object_get(r, "paused")));
@@ -148,7 +148,7 @@ WITH_CALL(pause__all__guests_that_come_are_paused_too)
 
 WITH_CALL(pause__again__changes_nothing_and_tells_nothing)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "pause", "");
 	ask(g, "pause", "");
@@ -162,7 +162,7 @@ WITH_CALL(pause__again__changes_nothing_and_tells_nothing)
 
 WITH_CALL(resume__one_while_all_are_paused__is_refused)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "pause", "");
 	assert_refused(g, "resume", "'guest':'bulk'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
@@ -172,7 +172,7 @@ WITH_CALL(resume__one_while_all_are_paused__is_refused)
 
 WITH_CALL(resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "pause", "'guest':'bulk'");
 	ask(g, "cap-release", "'guest':'web'");
@@ -184,7 +184,7 @@ WITH_CALL(resume__all__those_paused_one_by_one_are_resumed_and_released_ones_not
 /* Its own cap: not the highest that its settings allow. */
 WITH_CALL(pause__guest_with_a_highest_cap__has_its_own)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	ask(g, "guest-set", "'guest':'bulk','settings':{'max_cap':20}");
 	ask(g, "pause", "'guest':'bulk'");
@@ -194,7 +194,7 @@ WITH_CALL(pause__guest_with_a_highest_cap__has_its_own)
 
 WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r;
 
 	ask(g, "guest-set", "'guest':'bulk','settings':{'max_cap':20}");
@@ -211,7 +211,7 @@ WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 
 WITH_CALL(policy_check__good__is_shown_and_not_put_in_force)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *r = ask(g, "policy-check",
 			      "'file':'p.json','text':'{\\'policy\\': \\'freemarket\\',"
 			      " \\'params\\': {\\'low\\': 7}}'");
@@ -249,7 +249,7 @@ WITH_CALL(policy_check__wrong__is_said_with_its_place)
 
 WITH_CALL(latencies__of_the_last_second__are_in_list_and_guest_show_in_us)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct snapshot *sn = snap_of_set(g);
 	const json_t *r;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* manager: what it says in the log when something goes on failing. */
-#include "tests/unit/manager_rig.h"
+/* guests: what it says in the log when something goes on failing. */
+#include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 
 /* How many lines the log gets in a while. */
-static uint32_t lines_logged(struct manager_rig *g)
+static uint32_t lines_logged(struct guests_rig *g)
 {
 	char path[256], buf[65536];
 	uint32_t lines = 0;
@@ -29,7 +29,7 @@ static uint32_t lines_logged(struct manager_rig *g)
 
 WITH_RIG(what_fails_again_and_again__is_logged_once)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4)->get_rc = -EIO;
 	rig_settle(g);

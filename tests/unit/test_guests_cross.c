@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager_cross: counters read and compared, and what is told of it. The
+ * guests_cross: counters read and compared, and what is told of it. The
  * counters are the test's, and so are the snapshots: guests web and bulk.
  */
 #include "tests/unit/control_rig.h"
@@ -49,18 +49,18 @@ static struct usage claims[8]; /* by domain id */
 
 static int setup(void **state)
 {
-	struct manager_rig *g;
+	struct guests_rig *g;
 	int rc = call_setup(state);
 
 	g = *state;
 	memset(&fake, 0, sizeof(fake));
 	memset(claims, 0, sizeof(claims));
-	g->m.counters.ops = fakes;
+	g->gs->counters.ops = fakes;
 	return rc;
 }
 
 /* The sampler publishes what is claimed so far. */
-static void publish(struct manager_rig *g)
+static void publish(struct guests_rig *g)
 {
 	struct snapshot *sn = snap_of_set(g);
 
@@ -77,15 +77,15 @@ static void claim(uint32_t domid, uint64_t bytes)
 }
 
 /* Time goes on to the next window; all that is due is done. */
-static void next_window(struct manager_rig *g)
+static void next_window(struct guests_rig *g)
 {
 	g->now.ns += NS_PER_S;
 	publish(g);
-	manager_cross(&g->m, g->now, WALL);
+	guests_cross(g->gs, g->now, WALL);
 }
 
 /* So many windows in which bulk sends this and claims that. */
-static void bulk_sends(struct manager_rig *g, int windows, uint64_t sent, uint64_t claimed)
+static void bulk_sends(struct guests_rig *g, int windows, uint64_t sent, uint64_t claimed)
 {
 	while (windows--) {
 		fake.guest[BULK].bytes_sent += sent;
@@ -94,7 +94,7 @@ static void bulk_sends(struct manager_rig *g, int windows, uint64_t sent, uint64
 	}
 }
 
-static const json_t *counter_of(struct manager_rig *g, const char *name)
+static const json_t *counter_of(struct guests_rig *g, const char *name)
 {
 	return json_object_get(row(ask(g, "ring-list", ""), "guests", name), "counter");
 }
@@ -103,7 +103,7 @@ static const json_t *counter_of(struct manager_rig *g, const char *name)
 
 TEST_WITH(guest__hides_what_it_sends__is_flagged_and_told_everywhere, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *c;
 
 	next_window(g);
@@ -134,7 +134,7 @@ TEST_WITH(guest__hides_what_it_sends__is_flagged_and_told_everywhere, setup, cal
 
 TEST_WITH(guest__claims_what_it_sends__is_not_flagged, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	bulk_sends(g, 10, 215 * MB, 200 * MB);
@@ -144,7 +144,7 @@ TEST_WITH(guest__claims_what_it_sends__is_not_flagged, setup, call_teardown)
 
 TEST_WITH(guest__stops_to_hide__is_clear_again, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	bulk_sends(g, 2, 200 * MB, 0);
@@ -159,7 +159,7 @@ TEST_WITH(guest__stops_to_hide__is_clear_again, setup, call_teardown)
 
 TEST_WITH(guest__read_by_another__may_have_served_it, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	for (int i = 0; i < 5; i++) {
@@ -179,7 +179,7 @@ TEST_WITH(guest__read_by_another__may_have_served_it, setup, call_teardown)
 
 TEST_WITH(guest__without_interface__has_no_windows_and_nothing_is_told, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	fake.guest_rc[BULK] = -ENOENT;
 	next_window(g);
@@ -197,7 +197,7 @@ TEST_WITH(guest__without_interface__has_no_windows_and_nothing_is_told, setup, c
 
 TEST_WITH(guest__named_counter_that_is_not_there__is_told_once, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_guest(g, "bulk")->conf.counter.name = (struct counter_name){ COUNTER_VF, "ens1f0", 3 };
 	fake.guest_rc[BULK] = -ENOENT;
@@ -210,7 +210,7 @@ TEST_WITH(guest__named_counter_that_is_not_there__is_told_once, setup, call_tear
 
 TEST_WITH(guest__other_counter_set_for_it__what_was_found_is_forgotten, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	bulk_sends(g, 2, 200 * MB, 0);
@@ -232,7 +232,7 @@ TEST_WITH(guest__other_counter_set_for_it__what_was_found_is_forgotten, setup, c
 
 TEST_WITH(guest__comes_anew_with_its_domain_id__begins_anew, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	bulk_sends(g, 1, 200 * MB, 0);
@@ -250,19 +250,19 @@ TEST_WITH(guest__comes_anew_with_its_domain_id__begins_anew, setup, call_teardow
 
 TEST_WITH(compare__snapshot_older_than_the_counters__is_waited_for, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	int64_t wait;
 
 	next_window(g);
 	g->now.ns += NS_PER_S;
 	fake.guest[BULK].bytes_sent += 200 * MB;
-	wait = manager_cross(&g->m, g->now, WALL);
+	wait = guests_cross(g->gs, g->now, WALL);
 	assert_true(wait > 0 && wait <= 20 * MS);
 	assert_int_equal(rig_guest(g, "bulk")->check.cross.windows, 0);
 	g->now.ns += 10 * MS;
 	claim(BULK, 200 * MB);
 	publish(g);
-	wait = manager_cross(&g->m, g->now, WALL);
+	wait = guests_cross(g->gs, g->now, WALL);
 	assert_true(wait > 900 * MS);
 	assert_int_equal(rig_guest(g, "bulk")->check.cross.windows, 1);
 	assert_int_equal(rig_guest(g, "bulk")->check.cross.debt, 0);
@@ -270,14 +270,14 @@ TEST_WITH(compare__snapshot_older_than_the_counters__is_waited_for, setup, call_
 
 TEST_WITH(read__within_a_window__is_not_done_again, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	fake.reads = 0;
 	for (int i = 0; i < 9; i++) {
 		g->now.ns += 100 * MS;
 		publish(g);
-		assert_true(manager_cross(&g->m, g->now, WALL) <= NS_PER_S);
+		assert_true(guests_cross(g->gs, g->now, WALL) <= NS_PER_S);
 	}
 	assert_int_equal(fake.reads, 0);
 }
@@ -286,25 +286,25 @@ TEST_WITH(read__within_a_window__is_not_done_again, setup, call_teardown)
 
 TEST_WITH(settings__turned_off__ends_what_was_told_and_reads_nothing, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g);
 	bulk_sends(g, 2, 200 * MB, 0);
-	assert_int_equal(g->m.diverging, 1);
+	assert_int_equal(g->gs->diverging, 1);
 	g->conf.crosscheck.off = true;
 	fake.reads = 0;
 	bulk_sends(g, 3, 200 * MB, 0);
 	assert_int_equal(fake.reads, 0);
 	assert_int_equal(rig_events(g, "divergence-end"), 1);
 	assert_non_null(strstr(rig_event(g, "divergence-end")->text, "no counter any more"));
-	assert_int_equal(g->m.diverging, 0);
+	assert_int_equal(g->gs->diverging, 0);
 	assert_true(json_is_null(counter_of(g, "bulk")));
 	assert_true(json_is_false(json_object_get(ask(g, "info", ""), "crosscheck")));
 }
 
 TEST_WITH(settings__floor__is_what_any_other_traffic_may_be, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	next_window(g); /* by default a twentieth of 1 GiB/s */
 	bulk_sends(g, 5, (1ull << 30) / 20, 0);
@@ -318,19 +318,19 @@ TEST_WITH(settings__floor__is_what_any_other_traffic_may_be, setup, call_teardow
 
 TEST_WITH(settings__shorter_window__is_not_held_up_by_the_longer, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	g->conf.crosscheck.window_ns = 60 * NS_PER_S;
 	next_window(g);
 	g->conf.crosscheck.window_ns = NS_PER_S;
-	assert_true(manager_cross(&g->m, g->now, WALL) <= NS_PER_S);
+	assert_true(guests_cross(g->gs, g->now, WALL) <= NS_PER_S);
 	bulk_sends(g, 2, 200 * MB, 0);
 	assert_int_equal(rig_events(g, "divergence"), 1);
 }
 
 /* --- a link ------------------------------------------------------------------------------ */
 
-static void name_port(struct manager_rig *g)
+static void name_port(struct guests_rig *g)
 {
 	struct counter_conf *c = &g->conf.link_counter[0];
 
@@ -340,7 +340,7 @@ static void name_port(struct manager_rig *g)
 
 TEST_WITH(link__sends_more_than_all_its_guests_claim__is_flagged, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *c;
 
 	name_port(g);
@@ -367,7 +367,7 @@ TEST_WITH(link__sends_more_than_all_its_guests_claim__is_flagged, setup, call_te
 
 TEST_WITH(link__port_that_counts_no_bytes__is_told, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *c;
 
 	name_port(g);
@@ -383,12 +383,12 @@ TEST_WITH(link__port_that_counts_no_bytes__is_told, setup, call_teardown)
 
 TEST_WITH(info__names_the_sources_there_are, setup, call_teardown)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const json_t *o = ask(g, "info", "");
 
 	assert_true(json_is_true(json_object_get(o, "crosscheck")));
 	assert_int_equal(json_array_size(json_object_get(o, "counters")), 3);
-	g->m.counters.ops = NULL;
+	g->gs->counters.ops = NULL;
 	o = ask(g, "info", "");
 	assert_true(json_is_false(json_object_get(o, "crosscheck")));
 	assert_int_equal(json_array_size(json_object_get(o, "counters")), 0);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * manager_rig: the manager on a fake host, its sampler played by the test:
+ * guests_rig: src/guests on a fake host, its sampler played by the test:
  * rig_ack takes the set published last, as a tick would. Domain FAKE_DOMID
  * has memory (fake_guest); others have none.
  */
-#ifndef RESEX_TESTS_MANAGER_RIG_H
-#define RESEX_TESTS_MANAGER_RIG_H
+#ifndef RESEX_TESTS_GUESTS_RIG_H
+#define RESEX_TESTS_GUESTS_RIG_H
 
 #include <fcntl.h>
 #include <string.h>
 
 #include "src/core/caps.h"
-#include "src/guests/guests.h"
+#include "src/guests/guests_priv.h"
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/unit/tmpdir.h"
@@ -21,12 +21,13 @@
 
 enum { VM = FAKE_DOMID };
 
-struct manager_rig {
+struct guests_rig {
 	struct tmpdir dir;
 	struct shared sh;
 	struct daemon_conf conf;
 	struct log log;
-	struct manager m;
+	struct guests *gs;
+	struct cluster *cluster; /* of calls to control; NULL: none */
 	struct fake_host host;
 	struct fake_guest mem;
 	struct hv_backend hv;
@@ -34,7 +35,7 @@ struct manager_rig {
 	struct guest_set *set; /* the one the sampler reads */
 };
 
-static inline void rig_settings(struct manager_rig *g, const char *guests)
+static inline void rig_settings(struct guests_rig *g, const char *guests)
 {
 	struct conf_error e = { 0 };
 	char text[2048];
@@ -48,33 +49,39 @@ static inline void rig_settings(struct manager_rig *g, const char *guests)
 		fail_msg("%s", e.text);
 }
 
-/* A manager as engine_open makes one, before its first work. */
-static inline void rig_begin(struct manager_rig *g)
+/* As engine_open makes one, before its first work. */
+static inline void rig_begin(struct guests_rig *g)
 {
+	const struct guests_parts parts = {
+		.sh = &g->sh,
+		.conf = &g->conf,
+		.log = &g->log,
+		.hv = &g->hv,
+		.mem = &g->mem.m,
+		.sched = &g->host.sched,
+		.watch = &g->host.watch,
+	};
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
 
 	assert_int_equal(shared_init(&g->sh), 0);
 	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
-	assert_int_equal(manager_init(&g->m, &g->sh, &g->conf, &g->log, &g->hv, pi), 0);
-	g->m.sched = &g->host.sched;
-	g->m.watch = &g->host.watch;
-	g->m.mem = &g->mem.m;
-	assert_int_equal(restore_load(&g->m.restore, g->conf.state_dir, "fake", &e), 0);
-	g->set = manager_first_set(&g->m);
+	assert_int_equal(guests_open(&g->gs, &parts, pi), 0);
+	assert_int_equal(restore_load(&g->gs->restore, g->conf.state_dir, "fake", &e), 0);
+	g->set = guests_first_set(g->gs);
 	assert_non_null(g->set);
 	atomic_store(&g->sh.acked, g->set->serial);
 }
 
-static inline void rig_end(struct manager_rig *g)
+static inline void rig_end(struct guests_rig *g)
 {
-	manager_fini(&g->m);
+	guests_close(g->gs);
 	shared_fini(&g->sh);
 }
 
 static inline int rig_setup(void **state)
 {
-	struct manager_rig *g = calloc(1, sizeof(*g));
+	struct guests_rig *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return -1;
@@ -93,7 +100,7 @@ static inline int rig_setup(void **state)
 
 static inline int rig_teardown(void **state)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_end(g);
 	fake_guest_close(&g->mem); /* nothing is left mapped */
@@ -103,22 +110,22 @@ static inline int rig_teardown(void **state)
 	return 0;
 }
 
-/* Time passes, and the manager does what is due. */
-static inline int64_t rig_work(struct manager_rig *g, int64_t ns)
+/* Time passes, and the control thread does what is due. */
+static inline int64_t rig_work(struct guests_rig *g, int64_t ns)
 {
 	g->now.ns += ns;
-	return manager_work(&g->m, g->now, WALL);
+	return guests_work(g->gs, g->now, WALL);
 }
 
-static inline void rig_second(struct manager_rig *g)
+static inline void rig_second(struct guests_rig *g)
 {
 	g->now.ns += NS_PER_S;
-	manager_second(&g->m, g->now, WALL);
-	manager_work(&g->m, g->now, WALL);
+	guests_second(g->gs, g->now, WALL);
+	guests_work(g->gs, g->now, WALL);
 }
 
 /* The sampler's next tick takes what was published; false: there was nothing new. */
-static inline bool rig_ack(struct manager_rig *g)
+static inline bool rig_ack(struct guests_rig *g)
 {
 	struct guest_set *next = atomic_exchange(&g->sh.next, NULL);
 
@@ -130,7 +137,7 @@ static inline bool rig_ack(struct manager_rig *g)
 }
 
 /* Its next tick, as far as the totals of rings were asked for. */
-static inline void rig_show(struct manager_rig *g)
+static inline void rig_show(struct guests_rig *g)
 {
 	for (uint32_t i = 0; i < g->set->guests; i++)
 		for (uint32_t k = 0; k < g->set->guest[i].scan->rings; k++)
@@ -139,7 +146,7 @@ static inline void rig_show(struct manager_rig *g)
 }
 
 /* All that is due, with the sampler ticking each millisecond. */
-static inline void rig_settle(struct manager_rig *g)
+static inline void rig_settle(struct guests_rig *g)
 {
 	for (int i = 0; i < 300; i++) {
 		rig_work(g, MS);
@@ -147,7 +154,7 @@ static inline void rig_settle(struct manager_rig *g)
 	}
 }
 
-static inline struct set_guest *rig_in_set(const struct manager_rig *g, uint32_t domid)
+static inline struct set_guest *rig_in_set(const struct guests_rig *g, uint32_t domid)
 {
 	for (uint32_t i = 0; i < g->set->guests; i++)
 		if (g->set->guest[i].key.domid == domid)
@@ -156,7 +163,7 @@ static inline struct set_guest *rig_in_set(const struct manager_rig *g, uint32_t
 }
 
 /* A domain comes, with the event that xenstore would send. */
-static inline struct fake_dom *rig_create(struct manager_rig *g, uint32_t domid, uint8_t uuid)
+static inline struct fake_dom *rig_create(struct guests_rig *g, uint32_t domid, uint8_t uuid)
 {
 	struct fake_dom *d = fake_dom_add(&g->host, domid, uuid);
 
@@ -164,14 +171,14 @@ static inline struct fake_dom *rig_create(struct manager_rig *g, uint32_t domid,
 	return d;
 }
 
-static inline void rig_destroy(struct manager_rig *g, uint32_t domid)
+static inline void rig_destroy(struct guests_rig *g, uint32_t domid)
 {
 	fake_dom_remove(&g->host, domid);
 	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
 }
 
 /* The guest with memory, its agent and n rings; read by the sampler. */
-static inline struct fake_dom *rig_create_vm(struct manager_rig *g, uint32_t rings)
+static inline struct fake_dom *rig_create_vm(struct guests_rig *g, uint32_t rings)
 {
 	struct fake_dom *d = rig_create(g, VM, 0x77);
 
@@ -184,9 +191,9 @@ static inline struct fake_dom *rig_create_vm(struct manager_rig *g, uint32_t rin
 	return d;
 }
 
-static inline struct managed *rig_guest(struct manager_rig *g, const char *who)
+static inline struct guest_entry *rig_guest(struct guests_rig *g, const char *who)
 {
-	struct managed *x = manager_find(&g->m, who);
+	struct guest_entry *x = guests_find(g->gs, who);
 
 	if (!x)
 		fail_msg("there is no guest %s", who);
@@ -194,27 +201,27 @@ static inline struct managed *rig_guest(struct manager_rig *g, const char *who)
 }
 
 /* The newest event of a kind, or NULL. */
-static inline const struct event_text *rig_event(const struct manager_rig *g, const char *kind)
+static inline const struct event_text *rig_event(const struct guests_rig *g, const char *kind)
 {
 	const struct event_text *e, *newest = NULL;
 
-	for (uint64_t id = 0; (e = manager_event_after(&g->m, id)) != NULL; id = e->id)
+	for (uint64_t id = 0; (e = guests_event_after(g->gs, id)) != NULL; id = e->id)
 		if (!strcmp(e->kind, kind))
 			newest = e;
 	return newest;
 }
 
-static inline void rig_forget_events(struct manager_rig *g)
+static inline void rig_forget_events(struct guests_rig *g)
 {
-	g->m.events = g->m.rare.n = g->m.routine.n = g->m.foreign.n = 0;
+	g->gs->events = g->gs->rare.n = g->gs->routine.n = g->gs->foreign.n = 0;
 }
 
-static inline uint32_t rig_events(const struct manager_rig *g, const char *kind)
+static inline uint32_t rig_events(const struct guests_rig *g, const char *kind)
 {
 	const struct event_text *e;
 	uint32_t n = 0;
 
-	for (uint64_t id = 0; (e = manager_event_after(&g->m, id)) != NULL; id = e->id)
+	for (uint64_t id = 0; (e = guests_event_after(g->gs, id)) != NULL; id = e->id)
 		n += !strcmp(e->kind, kind);
 	return n;
 }

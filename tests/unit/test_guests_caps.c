@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager: the caps guests had before we came, and those that others set
+ * guests: the caps guests had before we came, and those that others set
  * meanwhile: on disk before anything is changed, and back at the end.
  */
 #include <sys/inotify.h>
-#include "tests/unit/manager_rig.h"
+#include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 
-static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
+static const struct saved_cap *on_disk(struct guests_rig *g, uint32_t domid, uint8_t uuid)
 {
 	static struct restore r;
 	struct conf_error e;
@@ -18,7 +18,7 @@ static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, ui
 	return restore_find(&r, domid, u);
 }
 
-static uint32_t percent_of(struct manager_rig *g, uint32_t domid)
+static uint32_t percent_of(struct guests_rig *g, uint32_t domid)
 {
 	return cap_to_percent(fake_dom(&g->host, domid)->params.cap);
 }
@@ -27,7 +27,7 @@ static uint32_t percent_of(struct manager_rig *g, uint32_t domid)
 
 WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
 	rig_work(g, MS); /* published, not taken yet */
@@ -40,7 +40,7 @@ WITH_RIG(old_cap__is_on_disk_before_the_guest_may_be_capped)
 
 WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
 	rig_create(g, 4, 4);
@@ -64,7 +64,7 @@ WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can)
 /* Each write waits for the disk twice: a host that boots must not wait for each guest. */
 WITH_RIG(old_caps__of_many_that_come_together__are_written_once)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	int fd = inotify_init1(IN_NONBLOCK);
 	char buf[4096];
 
@@ -83,7 +83,7 @@ WITH_RIG(old_caps__of_many_that_come_together__are_written_once)
 
 WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4)->get_rc = -EOPNOTSUPP;
 	rig_settle(g);
@@ -104,12 +104,12 @@ WITH_RIG(old_cap__cannot_be_read__guest_is_watched_and_not_capped_until_it_can)
 /* After a crash without restoring: what the scheduler says now is our own cap. */
 WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
 
 	memset(was.uuid, 4, sizeof(was.uuid));
-	assert_int_equal(restore_add(&g->m.restore, &was), 0);
-	assert_int_equal(restore_save(&g->m.restore), 0);
+	assert_int_equal(restore_add(&g->gs->restore, &was), 0);
+	assert_int_equal(restore_save(&g->gs->restore), 0);
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
 	rig_settle(g);
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 50000);
@@ -119,12 +119,12 @@ WITH_RIG(old_cap__saved_by_an_earlier_run__counts_and_not_what_is_set_now)
 
 WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_can)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct saved_cap was = { .domid = 4, .params = { CAP_PERCENT(50), 256 } };
 
 	memset(was.uuid, 4, sizeof(was.uuid));
-	assert_int_equal(restore_add(&g->m.restore, &was), 0);
-	assert_int_equal(restore_save(&g->m.restore), 0);
+	assert_int_equal(restore_add(&g->gs->restore, &was), 0);
+	assert_int_equal(restore_save(&g->gs->restore), 0);
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(1);
 	fake_dom(&g->host, 4)->set_rc = -EIO;
 	rig_settle(g);
@@ -139,15 +139,15 @@ WITH_RIG(old_cap__saved_but_cannot_be_set_again__guest_is_not_capped_until_it_ca
 
 WITH_RIG(observing_only__saves_nothing_and_restores_nothing)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
-	g->m.observe = true;
+	g->gs->observe = true;
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
 	rig_settle(g);
 	rig_second(g);
 	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 30000);
 	assert_false(tmp_exists(&g->dir, "caps.json"));
-	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(guests_restore(g->gs), 0);
 	assert_int_equal(g->host.calls, 0);
 	rig_destroy(g, 4);
 	rig_settle(g);
@@ -156,14 +156,14 @@ WITH_RIG(observing_only__saves_nothing_and_restores_nothing)
 
 WITH_RIG(stop__each_guest_gets_its_own_cap_back)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
 	rig_create(g, 5, 5);
 	rig_settle(g);
 	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(2); /* ours */
 	fake_dom(&g->host, 5)->params.cap = CAP_PERCENT(3);
-	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(guests_restore(g->gs), 0);
 	assert_int_equal(percent_of(g, 4), 30);
 	assert_int_equal(percent_of(g, 5), 0);
 	assert_false(tmp_exists(&g->dir, "caps.json"));
@@ -171,13 +171,13 @@ WITH_RIG(stop__each_guest_gets_its_own_cap_back)
 
 WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_create(g, 5, 5);
 	rig_settle(g);
 	fake_dom(&g->host, 4)->set_rc = -EBUSY;
-	assert_int_equal(manager_restore(&g->m), 1);
+	assert_int_equal(guests_restore(g->gs), 1);
 	assert_non_null(on_disk(g, 4, 4));
 	assert_null(on_disk(g, 5, 5));
 }
@@ -185,7 +185,7 @@ WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk)
 /* --- caps others set ------------------------------------------------------------------ */
 
 /* As if the sampler had wanted it and the actor had set it. */
-static void our_cap(struct manager_rig *g, uint32_t domid, uint16_t percent)
+static void our_cap(struct guests_rig *g, uint32_t domid, uint16_t percent)
 {
 	struct mailbox *mb = &g->sh.mail[rig_in_set(g, domid)->slot];
 	uint32_t serial = mail_serial(atomic_load(&mb->want)) + 1;
@@ -198,7 +198,7 @@ static void our_cap(struct manager_rig *g, uint32_t domid, uint16_t percent)
 /* A checkpoint: Xen shows a suspended domain as shut down, and then it runs on. */
 WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct fake_dom *d = rig_create(g, 4, 4);
 
 	d->params.cap = CAP_PERCENT(60);
@@ -219,7 +219,7 @@ WITH_RIG(guest__suspended_while_capped_and_resumed__has_its_own_cap)
 
 WITH_RIG(foreign_cap__none_set__nothing_happens)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
 	rig_settle(g);
@@ -235,7 +235,7 @@ WITH_RIG(foreign_cap__none_set__nothing_happens)
 
 WITH_RIG(foreign_cap__set_before_ours__is_the_guests_own_from_then_on)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -252,7 +252,7 @@ WITH_RIG(foreign_cap__set_before_ours__is_the_guests_own_from_then_on)
 
 WITH_RIG(foreign_cap__set_over_ours__is_the_guests_own_from_then_on)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -264,13 +264,13 @@ WITH_RIG(foreign_cap__set_over_ours__is_the_guests_own_from_then_on)
 	our_cap(g, 4, 25); /* the sampler sends its own again */
 	rig_second(g);
 	assert_int_equal(rig_events(g, "operator-cap"), 1);
-	assert_int_equal(manager_restore(&g->m), 0);
+	assert_int_equal(guests_restore(g->gs), 0);
 	assert_int_equal(percent_of(g, 4), 60);
 }
 
 WITH_RIG(foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
 	rig_settle(g);
@@ -283,7 +283,7 @@ WITH_RIG(foreign_cap__lifted_by_the_operator__is_no_ceiling_any_more)
 
 WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct mailbox *mb;
 
 	rig_create(g, 4, 4);
@@ -299,7 +299,7 @@ WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged)
 
 WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -317,7 +317,7 @@ WITH_RIG(foreign_cap__mail_was_to_the_slots_former_guest__is_not_taken_for_ours)
 
 WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -335,9 +335,9 @@ WITH_RIG(foreign_cap__cannot_be_saved__is_tried_again)
 
 WITH_RIG(foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
-	g->m.observe = true;
+	g->gs->observe = true;
 	rig_create(g, 4, 4);
 	rig_settle(g);
 	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
@@ -352,7 +352,7 @@ WITH_RIG(foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved)
 
 WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_settings(g, "\"default\": {\"max_cap\": 40, \"sla\": {\"tolerance\": 7}}");
 	rig_create(g, 4, 4);
@@ -365,7 +365,7 @@ WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling)
 	assert_int_equal(rig_in_set(g, 6)->bounds.ceiling.mpct, 40000);
 	assert_int_equal(rig_in_set(g, 6)->own.mpct, 50000);
 	assert_int_equal(rig_in_set(g, 6)->sla.tolerance, 7);
-	manager_release(&g->m, rig_guest(g, "6"), true, WALL);
+	guests_release(g->gs, rig_guest(g, "6"), true, WALL);
 	rig_settle(g);
 	assert_int_equal(rig_in_set(g, 6)->bounds.ceiling.mpct, 50000);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager: guests that come, go and change, and the sets made of them. Their
- * caps are test_manager_caps', rings and registries test_manager_rings'.
+ * guests: guests that come, go and change, and the sets made of them. Their
+ * caps are test_guests_caps', rings and registries test_guests_rings'.
  */
-#include "tests/unit/manager_rig.h"
+#include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 
-static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, uint8_t uuid)
+static const struct saved_cap *on_disk(struct guests_rig *g, uint32_t domid, uint8_t uuid)
 {
 	static struct restore r;
 	struct conf_error e;
@@ -21,7 +21,7 @@ static const struct saved_cap *on_disk(struct manager_rig *g, uint32_t domid, ui
 
 WITH_RIG(guest__there_already__is_published_at_once)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const struct set_guest *e;
 
 	fake_dom_add(&g->host, 5, 1)->dom.vcpus = 3;
@@ -39,14 +39,14 @@ WITH_RIG(guest__there_already__is_published_at_once)
 	assert_int_equal(e->scan->slot, e->slot);
 	assert_int_equal(e->scan->rings, 0);
 	assert_null(e->scan->registry);
-	assert_ptr_equal(g->set->policy, g->m.policy);
+	assert_ptr_equal(g->set->policy, g->gs->policy);
 	assert_non_null(rig_event(g, "guest-new"));
 	assert_true(fake_dom(&g->host, 5)->watched);
 }
 
 WITH_RIG(domain__dom0_dying_or_shut_down__is_no_guest)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	fake_dom_add(&g->host, 5, 1)->dom.flags = HV_DOM_DYING;
 	fake_dom_add(&g->host, 6, 2)->dom.flags = HV_DOM_SHUTDOWN;
@@ -58,7 +58,7 @@ WITH_RIG(domain__dom0_dying_or_shut_down__is_no_guest)
 
 WITH_RIG(guests__in_any_order__stand_in_the_set_by_domain_id)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	for (uint32_t id = 30; id > 20; id--) {
 		rig_create(g, id, (uint8_t)id);
@@ -71,7 +71,7 @@ WITH_RIG(guests__in_any_order__stand_in_the_set_by_domain_id)
 
 WITH_RIG(guest__named_in_the_configuration__has_its_settings)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const struct set_guest *e;
 
 	rig_settings(g, "\"web\": {\"weight\": 9, \"exempt\": true, \"min_cap\": 20,"
@@ -91,7 +91,7 @@ WITH_RIG(guest__named_in_the_configuration__has_its_settings)
 /* xl makes the domain first and writes its name afterwards. */
 WITH_RIG(guest__seen_before_its_name__gets_its_settings_with_the_name)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_settings(g, "\"backup\": {\"exempt\": true, \"weight\": 9, \"link\": \"ib1\"}");
 	rig_create(g, 4, 4)->name_rc = -ENOENT;
@@ -110,19 +110,19 @@ WITH_RIG(guest__seen_before_its_name__gets_its_settings_with_the_name)
 
 WITH_RIG(guest__renamed__is_found_by_its_new_name)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
 	strcpy(fake_dom(&g->host, 4)->name, "other");
 	rig_second(g);
-	assert_non_null(manager_find(&g->m, "other"));
-	assert_null(manager_find(&g->m, "guest-4"));
+	assert_non_null(guests_find(g->gs, "other"));
+	assert_null(guests_find(g->gs, "guest-4"));
 }
 
 WITH_RIG(guest__name_with_bytes_that_cannot_be_printed__they_are_replaced)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	strcpy(fake_dom_add(&g->host, 4, 4)->name, "a\x1b[2Jb\n\xff\x7f");
 	rig_settle(g);
@@ -131,7 +131,7 @@ WITH_RIG(guest__name_with_bytes_that_cannot_be_printed__they_are_replaced)
 
 WITH_RIG(guest__vcpus_change__are_published)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -148,7 +148,7 @@ WITH_RIG(guest__vcpus_change__are_published)
 
 WITH_RIG(list__fails__what_is_known_stays_and_it_is_tried_again)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -163,7 +163,7 @@ WITH_RIG(list__fails__what_is_known_stays_and_it_is_tried_again)
 
 WITH_RIG(guests__more_than_slots__the_rest_waits_for_a_slot)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	for (uint32_t i = 0; i <= FLOW_GUESTS_MAX; i++)
 		fake_dom_add(&g->host, i + 1, (uint8_t)i);
@@ -182,7 +182,7 @@ WITH_RIG(guests__more_than_slots__the_rest_waits_for_a_slot)
 
 WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint32_t slot;
 
 	rig_create(g, 4, 4);
@@ -191,22 +191,22 @@ WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack)
 	rig_destroy(g, 4);
 	rig_create(g, 5, 5);
 	rig_work(g, MS);
-	assert_null(manager_find(&g->m, "4"));
-	assert_non_null(g->m.guest[slot]); /* the sampler may still read it */
+	assert_null(guests_find(g->gs, "4"));
+	assert_non_null(g->gs->guest[slot]); /* the sampler may still read it */
 	rig_work(g, MS);
-	assert_non_null(g->m.guest[slot]);
+	assert_non_null(g->gs->guest[slot]);
 	assert_true(rig_ack(g));
 	assert_null(rig_in_set(g, 4));
 	assert_int_not_equal(rig_in_set(g, 5)->slot, slot);
 	rig_work(g, MS);
-	assert_null(g->m.guest[slot]);
+	assert_null(g->gs->guest[slot]);
 	assert_non_null(rig_event(g, "guest-gone"));
 }
 
 WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone)
 {
 	static const uint32_t flags[] = { HV_DOM_SHUTDOWN, HV_DOM_DYING };
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	for (uint32_t i = 0; i < 2; i++) {
 		rig_create(g, 4 + i, 4);
@@ -224,7 +224,7 @@ WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone)
 
 WITH_RIG(domain_id__given_to_another_guest__is_a_guest_of_its_own)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t created;
 
 	rig_create(g, 4, 1)->params.cap = CAP_PERCENT(30);
@@ -248,25 +248,25 @@ WITH_RIG(domain_id__given_to_another_guest__is_a_guest_of_its_own)
 
 WITH_RIG(set_policy__old_one_is_kept_until_the_sampler_has_left_it)
 {
-	struct manager_rig *g = *state;
-	struct policy_inst *pi = NULL, *more = NULL, *old = g->m.policy;
+	struct guests_rig *g = *state;
+	struct policy_inst *pi = NULL, *more = NULL, *old = g->gs->policy;
 
 	assert_int_equal(policy_new(&pi, &policy_null), 0);
 	assert_int_equal(policy_new(&more, &policy_null), 0);
-	assert_int_equal(manager_set_policy(&g->m, pi, WALL), 0);
-	assert_int_equal(manager_set_policy(&g->m, more, WALL), -EBUSY);
+	assert_int_equal(guests_set_policy(g->gs, pi, WALL), 0);
+	assert_int_equal(guests_set_policy(g->gs, more, WALL), -EBUSY);
 	rig_work(g, MS);
-	assert_ptr_equal(g->m.policy_old, old);
-	assert_int_equal(manager_set_policy(&g->m, more, WALL), -EBUSY);
+	assert_ptr_equal(g->gs->policy_old, old);
+	assert_int_equal(guests_set_policy(g->gs, more, WALL), -EBUSY);
 	assert_true(rig_ack(g));
 	assert_ptr_equal(g->set->policy, pi);
 	rig_work(g, MS);
-	assert_null(g->m.policy_old);
-	assert_int_equal(manager_set_policy(&g->m, more, WALL), 0);
+	assert_null(g->gs->policy_old);
+	assert_int_equal(guests_set_policy(g->gs, more, WALL), 0);
 	assert_string_equal(rig_event(g, "policy")->text, "null");
 }
 
-static bool control_woken(struct manager_rig *g)
+static bool control_woken(struct guests_rig *g)
 {
 	uint64_t n;
 
@@ -276,33 +276,33 @@ static bool control_woken(struct manager_rig *g)
 /* The loop may be asleep for a second. */
 WITH_RIG(commands__wake_the_loop_so_that_a_set_is_published_at_once)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct policy_inst *pi = NULL;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
 	assert_false(control_woken(g));
-	manager_release(&g->m, rig_guest(g, "4"), true, WALL);
+	guests_release(g->gs, rig_guest(g, "4"), true, WALL);
 	assert_true(control_woken(g));
 	assert_int_equal(policy_new(&pi, &policy_null), 0);
-	assert_int_equal(manager_set_policy(&g->m, pi, WALL), 0);
+	assert_int_equal(guests_set_policy(g->gs, pi, WALL), 0);
 	assert_true(control_woken(g));
 }
 
 WITH_RIG(release__guest_is_exempt_until_undone)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
-	manager_release(&g->m, rig_guest(g, "4"), true, WALL);
+	guests_release(g->gs, rig_guest(g, "4"), true, WALL);
 	rig_work(g, MS);
 	assert_true(rig_ack(g));
 	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE | POLICY_EXEMPT);
-	manager_release(&g->m, rig_guest(g, "4"), true, WALL);
+	guests_release(g->gs, rig_guest(g, "4"), true, WALL);
 	rig_work(g, MS);
 	assert_false(rig_ack(g)); /* it was already */
-	manager_release(&g->m, rig_guest(g, "4"), false, WALL);
+	guests_release(g->gs, rig_guest(g, "4"), false, WALL);
 	rig_work(g, MS);
 	assert_true(rig_ack(g));
 	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
@@ -311,7 +311,7 @@ WITH_RIG(release__guest_is_exempt_until_undone)
 
 WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint32_t held = 0;
 
 	for (uint32_t i = 0; i < 500; i++) {
@@ -320,8 +320,8 @@ WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through)
 		rig_destroy(g, 10 + i % 3);
 		rig_work(g, MS);
 	}
-	for (size_t i = 0; i < sizeof(g->m.sets) / sizeof(g->m.sets[0]); i++)
-		held += !!g->m.sets[i];
+	for (size_t i = 0; i < sizeof(g->gs->sets) / sizeof(g->gs->sets[0]); i++)
+		held += !!g->gs->sets[i];
 	assert_true(held <= 2); /* the one it reads, and the next */
 	rig_create(g, 77, 7);
 	rig_settle(g);
@@ -330,21 +330,21 @@ WITH_RIG(sets__sampler_stands_still__stay_bounded_and_the_newest_comes_through)
 	assert_int_equal(g->set->guests, 1);
 	assert_non_null(rig_in_set(g, 77));
 	for (uint32_t i = 0, n = 0; i < FLOW_GUESTS_MAX; i++) {
-		n += !!g->m.guest[i];
+		n += !!g->gs->guest[i];
 		assert_true(n <= 1);
 	}
 }
 
 WITH_RIG(work__says_when_it_wants_to_be_called_again)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	assert_int_equal(rig_work(g, MS), NS_PER_S);
 	rig_create(g, 4, 4);
 	rig_settle(g);
 	assert_int_equal(rig_work(g, MS), NS_PER_S);
 	fake_host_event(&g->host, HV_EVENT_NODE, 4);
-	g->m.guest[rig_in_set(g, 4)->slot]->node_time = g->now; /* it was just read */
+	g->gs->guest[rig_in_set(g, 4)->slot]->node_time = g->now; /* it was just read */
 	assert_int_equal(rig_work(g, MS), 10 * MS);
 }
 
@@ -365,23 +365,23 @@ WITH_RIG(find__by_name_id_or_uuid_and_nothing_else)
 						 "guest-4 ",
 						 "4294967300",
 						 "18446744073709551620" };
-	struct manager_rig *g = *state;
-	struct managed *x;
+	struct guests_rig *g = *state;
+	struct guest_entry *x;
 
 	rig_create(g, 4, 0xab);
 	rig_settle(g);
-	x = manager_find(&g->m, "guest-4");
+	x = guests_find(g->gs, "guest-4");
 	assert_non_null(x);
-	assert_ptr_equal(manager_find(&g->m, "4"), x);
-	assert_ptr_equal(manager_find(&g->m, "abababab-abab-abab-abab-abababababab"), x);
-	assert_ptr_equal(manager_find(&g->m, "ABABABAB-ABAB-ABAB-ABAB-ABABABABABAB"), x);
+	assert_ptr_equal(guests_find(g->gs, "4"), x);
+	assert_ptr_equal(guests_find(g->gs, "abababab-abab-abab-abab-abababababab"), x);
+	assert_ptr_equal(guests_find(g->gs, "ABABABAB-ABAB-ABAB-ABAB-ABABABABABAB"), x);
 	for (size_t i = 0; i < sizeof(not_there) / sizeof(not_there[0]); i++)
-		assert_null(manager_find(&g->m, not_there[i]));
+		assert_null(guests_find(g->gs, not_there[i]));
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static void put_event(struct manager_rig *g, enum event_type type, int64_t a, int64_t b, int64_t c)
+static void put_event(struct guests_rig *g, enum event_type type, int64_t a, int64_t b, int64_t c)
 {
 	const struct set_guest *e = rig_in_set(g, 4);
 	const struct event ev = {
@@ -394,7 +394,7 @@ static void put_event(struct manager_rig *g, enum event_type type, int64_t a, in
 
 WITH_RIG(events__of_the_sampler__become_sentences)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
@@ -415,7 +415,7 @@ WITH_RIG(events__of_the_sampler__become_sentences)
 
 WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct event ev = { .type = EVENT_CAP, .a = 5 };
 
 	rig_create(g, 4, 4);
@@ -431,24 +431,24 @@ WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones)
 
 WITH_RIG(events__more_than_are_kept__numbers_have_no_gaps)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
-	for (int i = 0; i < 3 * MANAGER_EVENTS; i++)
-		manager_event(&g->m, WALL, "x", "kind", "number %d", i);
-	assert_int_equal(g->m.events, 3 * MANAGER_EVENTS);
-	for (uint64_t id = 2 * MANAGER_EVENTS; id < 3 * MANAGER_EVENTS; id++)
-		assert_int_equal(manager_event_after(&g->m, id)->id, id + 1);
-	assert_int_equal(manager_event_after(&g->m, 0)->id, 2 * MANAGER_EVENTS + 1);
-	assert_null(manager_event_after(&g->m, 3 * MANAGER_EVENTS));
+	for (int i = 0; i < 3 * GUESTS_EVENTS; i++)
+		guests_event(g->gs, WALL, "x", "kind", "number %d", i);
+	assert_int_equal(g->gs->events, 3 * GUESTS_EVENTS);
+	for (uint64_t id = 2 * GUESTS_EVENTS; id < 3 * GUESTS_EVENTS; id++)
+		assert_int_equal(guests_event_after(g->gs, id)->id, id + 1);
+	assert_int_equal(guests_event_after(g->gs, 0)->id, 2 * GUESTS_EVENTS + 1);
+	assert_null(guests_event_after(g->gs, 3 * GUESTS_EVENTS));
 }
 
 WITH_RIG(sets__acknowledged__make_room_for_as_many_more)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, 4, 4);
 	for (int i = 0; i < 200; i++) {
-		g->m.publish_due = true;
+		g->gs->publish_due = true;
 		rig_work(g, MS);
 		assert_true(rig_ack(g));
 	}
@@ -457,7 +457,7 @@ WITH_RIG(sets__acknowledged__make_room_for_as_many_more)
 
 WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct fake_dom *d = rig_create(g, 4, 4);
 
 	rig_settle(g);
@@ -475,35 +475,35 @@ WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set)
 WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others)
 {
 	static const char *const routine[] = { "cap", "empty", "late" };
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t id = 0;
 
-	manager_event(&g->m, WALL, "x", "guest-new", "first");
-	for (int i = 0; i < 3 * MANAGER_EVENTS; i++)
-		manager_event(&g->m, WALL, "x", routine[i % 3], "number %d", i);
-	manager_event(&g->m, WALL, "x", "guest-gone", "last");
-	assert_string_equal(manager_event_after(&g->m, 0)->kind, "guest-new");
-	for (uint32_t n = 0; n < MANAGER_EVENTS + 2; n++) {
-		const struct event_text *e = manager_event_after(&g->m, id);
+	guests_event(g->gs, WALL, "x", "guest-new", "first");
+	for (int i = 0; i < 3 * GUESTS_EVENTS; i++)
+		guests_event(g->gs, WALL, "x", routine[i % 3], "number %d", i);
+	guests_event(g->gs, WALL, "x", "guest-gone", "last");
+	assert_string_equal(guests_event_after(g->gs, 0)->kind, "guest-new");
+	for (uint32_t n = 0; n < GUESTS_EVENTS + 2; n++) {
+		const struct event_text *e = guests_event_after(g->gs, id);
 
 		assert_true(e->id > id);
 		id = e->id;
 	}
-	assert_int_equal(id, g->m.events);
+	assert_int_equal(id, g->gs->events);
 	assert_string_equal(rig_event(g, "guest-gone")->text, "last");
 }
 
 /* Whoever can send packets can cause alarms; a host that holds the key can come and go. */
 WITH_RIG(alarms_and_hosts__by_the_thousand__drive_out_nothing_else)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
-	manager_event(&g->m, WALL, "x", "guest-new", "first");
-	manager_event(&g->m, WALL, "x", "cap", "second");
-	for (int i = 0; i < 3 * MANAGER_EVENTS; i++)
-		manager_event(&g->m, WALL, "", i % 2 ? "alarm" : "host", "number %d", i);
+	guests_event(g->gs, WALL, "x", "guest-new", "first");
+	guests_event(g->gs, WALL, "x", "cap", "second");
+	for (int i = 0; i < 3 * GUESTS_EVENTS; i++)
+		guests_event(g->gs, WALL, "", i % 2 ? "alarm" : "host", "number %d", i);
 	assert_string_equal(rig_event(g, "guest-new")->text, "first");
 	assert_string_equal(rig_event(g, "cap")->text, "second");
-	assert_int_equal(rig_events(g, "alarm") + rig_events(g, "host"), MANAGER_EVENTS);
+	assert_int_equal(rig_events(g, "alarm") + rig_events(g, "host"), GUESTS_EVENTS);
 	assert_string_equal(rig_event(g, "alarm")->text, "number 3071");
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager: registries and rings of a guest with memory. Whatever a guest
+ * guests: registries and rings of a guest with memory. Whatever a guest
  * does, nothing is unmapped under the sampler, and nothing stays mapped that
  * no set needs: a mapping keeps a destroyed domain alive.
  */
 #include "ibmon/scan.h"
 #include "src/guests/guests_priv.h"
-#include "tests/unit/manager_rig.h"
+#include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 
 /* The sampler between taking a set and acknowledging it. */
-static void take(struct manager_rig *g)
+static void take(struct guests_rig *g)
 {
 	struct guest_set *next = atomic_exchange(&g->sh.next, NULL);
 
@@ -18,13 +18,13 @@ static void take(struct manager_rig *g)
 		g->set = next;
 }
 
-static void ack(struct manager_rig *g)
+static void ack(struct guests_rig *g)
 {
 	atomic_store(&g->sh.acked, g->set->serial);
 }
 
 /* Read all the set names, as a tick does: what is unmapped or freed ends the test. */
-static void read_set(struct manager_rig *g, bool tell)
+static void read_set(struct guests_rig *g, bool tell)
 {
 	for (uint32_t i = 0; i < g->set->guests; i++) {
 		const struct set_guest *e = &g->set->guest[i];
@@ -45,31 +45,31 @@ static void read_set(struct manager_rig *g, bool tell)
 	}
 }
 
-static void add_ring(struct manager_rig *g, uint32_t id)
+static void add_ring(struct guests_rig *g, uint32_t id)
 {
 	fake_write_begin(&g->mem);
 	fake_add_sq(&g->mem, id, 16);
 	fake_write_end(&g->mem);
 }
 
-static void drop_ring(struct manager_rig *g, uint32_t i)
+static void drop_ring(struct guests_rig *g, uint32_t i)
 {
 	fake_write_begin(&g->mem);
 	fake_ring_at(&g->mem, i)->kind = GUEST_RING_FREE;
 	fake_write_end(&g->mem);
 }
 
-static uint32_t rings(struct manager_rig *g)
+static uint32_t rings(struct guests_rig *g)
 {
 	return rig_in_set(g, VM) ? rig_in_set(g, VM)->scan->rings : 0;
 }
 
-static uint64_t mapped(struct manager_rig *g)
+static uint64_t mapped(struct guests_rig *g)
 {
 	return g->mem.m.pages;
 }
 
-static void put_fault(struct manager_rig *g, uint32_t ring)
+static void put_fault(struct guests_rig *g, uint32_t ring)
 {
 	const struct set_guest *e = rig_in_set(g, VM);
 	const struct event ev = { .type = EVENT_RING_FAULT,
@@ -81,7 +81,7 @@ static void put_fault(struct manager_rig *g, uint32_t ring)
 	assert_true(event_put(&g->sh, &ev));
 }
 
-static void set_node(struct manager_rig *g, const char *value)
+static void set_node(struct guests_rig *g, const char *value)
 {
 	strcpy(fake_dom(&g->host, VM)->node, value);
 	fake_host_event(&g->host, HV_EVENT_NODE, VM);
@@ -91,7 +91,7 @@ static void set_node(struct manager_rig *g, const char *value)
 
 WITH_RIG(agent__there__its_rings_are_in_the_set)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	const struct set_guest *e;
 
 	rig_create_vm(g, 3);
@@ -109,7 +109,7 @@ WITH_RIG(agent__there__its_rings_are_in_the_set)
 
 WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, VM, 1);
 	rig_settle(g);
@@ -122,7 +122,7 @@ WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node)
 
 WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 1);
 	for (int i = 0; i < 5; i++) {
@@ -142,7 +142,7 @@ WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back)
 
 WITH_RIG(agent__was_never_there__is_not_missed)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, VM, 1);
 	rig_settle(g);
@@ -153,7 +153,7 @@ WITH_RIG(agent__was_never_there__is_not_missed)
 
 WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct fake_dom *d = rig_create(g, VM, 1);
 
 	d->watch_rc = -ENOMEM;
@@ -172,7 +172,7 @@ WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can)
 
 WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 1);
 	add_ring(g, 5);
@@ -184,7 +184,7 @@ WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old)
 
 WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	g->conf.limits.rings = 2;
 	rig_create_vm(g, 5);
@@ -202,7 +202,7 @@ WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped)
 
 WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t pages;
 
 	rig_create_vm(g, 2);
@@ -223,7 +223,7 @@ WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack)
 	read_set(g, false);
 }
 
-static void show_latencies(struct manager_rig *g, uint32_t n)
+static void show_latencies(struct guests_rig *g, uint32_t n)
 {
 	fake_write_begin(&g->mem);
 	for (uint32_t i = 0; i < n; i++)
@@ -235,7 +235,7 @@ static void show_latencies(struct manager_rig *g, uint32_t n)
 
 WITH_RIG(latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t pages;
 
 	rig_create_vm(g, 1);
@@ -261,7 +261,7 @@ WITH_RIG(latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack
 
 WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t pages;
 
 	rig_create_vm(g, 4);
@@ -279,7 +279,7 @@ WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack)
 
 WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 4);
 	fake_dom_remove(&g->host, VM);
@@ -295,7 +295,7 @@ WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays
 
 WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 2);
 	set_node(g, "");
@@ -310,7 +310,7 @@ WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it)
 
 WITH_RIG(agent__writes_half_a_registry__rings_known_before_are_kept)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 2);
 	fake_write_begin(&g->mem); /* and is killed here */
@@ -321,7 +321,7 @@ WITH_RIG(agent__writes_half_a_registry__rings_known_before_are_kept)
 
 WITH_RIG(frames__moved__the_ring_is_mapped_anew_where_it_is)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t maps, pages;
 	struct guest_state st;
 
@@ -343,7 +343,7 @@ WITH_RIG(frames__moved__the_ring_is_mapped_anew_where_it_is)
 
 WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t pages;
 
 	rig_create_vm(g, 2);
@@ -361,7 +361,7 @@ WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack)
 
 WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 2);
 	put_fault(g, 99);
@@ -375,7 +375,7 @@ WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing)
  */
 WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t pages;
 
 	rig_create_vm(g, 2);
@@ -400,7 +400,7 @@ WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set)
 /* The same when the guest lets the second one go: it is not looked at in between. */
 WITH_RIG(ring__gone_between_a_set_and_its_ack__waits_for_the_next_set)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint64_t pages;
 
 	rig_create_vm(g, 2);
@@ -426,7 +426,7 @@ WITH_RIG(ring__gone_between_a_set_and_its_ack__waits_for_the_next_set)
 
 WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	uint32_t reads;
 	uint64_t most;
 
@@ -449,7 +449,7 @@ WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most)
 
 WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 1);
 	for (int i = 0; i < 900; i++)
@@ -476,7 +476,7 @@ WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so)
 		"1 grant 0x10",
 		"1 frame 1111111111111111111111111111111111111111111111111111111111111111111111"
 	};
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, VM, 1);
 	rig_settle(g);
@@ -496,7 +496,7 @@ WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so)
 WITH_RIG(node__not_readable__is_said_and_the_guest_stays)
 {
 	static const int rcs[] = { -EPERM, -EBADMSG, -EMSGSIZE };
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 1);
 	for (size_t i = 0; i < 3; i++) {
@@ -512,7 +512,7 @@ WITH_RIG(node__not_readable__is_said_and_the_guest_stays)
 
 WITH_RIG(node__wrong_all_the_time__is_told_once_a_second)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	rig_create(g, VM, 1);
 	for (int i = 0; i < 3000; i++) {
@@ -526,7 +526,7 @@ WITH_RIG(node__wrong_all_the_time__is_told_once_a_second)
 /* The guest's kernel is just moving pages: nobody will write the node again. */
 WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	g->mem.m.denied = 1;
 	g->mem.m.err = -EAGAIN;
@@ -547,76 +547,76 @@ WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once)
 
 WITH_RIG(rings_asked__sampler_ticks__totals_are_there)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct rings_ask a = { 0 };
 	struct ring_totals t;
 
 	rig_create_vm(g, 1);
 	assert_false(guest_ring_shown(rig_guest(g, "7")->mon, 0, &t));
-	assert_int_equal(manager_rings(&g->m, &a, g->now), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &a, g->now), -EAGAIN);
 	rig_show(g);
-	assert_int_equal(manager_rings(&g->m, &a, g->now), 0);
+	assert_int_equal(guests_rings(g->gs, &a, g->now), 0);
 	assert_true(guest_ring_shown(rig_guest(g, "7")->mon, 0, &t));
 	assert_false(guest_ring_shown(rig_guest(g, "7")->mon, 1, &t));
-	manager_rings_end(&g->m, &a);
+	guests_rings_end(g->gs, &a);
 }
 
 WITH_RIG(rings_asked__sampler_stands_still__gives_up_and_an_answer_still_comes)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct rings_ask a = { 0 }, b = { 0 };
 	struct mono later;
 
 	rig_create_vm(g, 1);
 	later = mono_add(g->now, 101 * MS);
-	assert_int_equal(manager_rings(&g->m, &a, g->now), -EAGAIN);
-	assert_int_equal(manager_rings(&g->m, &a, mono_add(g->now, 100 * MS)), -EAGAIN);
-	assert_int_equal(manager_rings(&g->m, &a, later), -ETIMEDOUT);
-	manager_rings_end(&g->m, &a);
+	assert_int_equal(guests_rings(g->gs, &a, g->now), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &a, mono_add(g->now, 100 * MS)), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &a, later), -ETIMEDOUT);
+	guests_rings_end(g->gs, &a);
 	/* That answer comes yet, but was asked for before this one. */
-	assert_int_equal(manager_rings(&g->m, &b, later), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &b, later), -EAGAIN);
 	rig_show(g);
-	assert_int_equal(manager_rings(&g->m, &b, later), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &b, later), -EAGAIN);
 	rig_show(g);
-	assert_int_equal(manager_rings(&g->m, &b, later), 0);
-	manager_rings_end(&g->m, &b);
+	assert_int_equal(guests_rings(g->gs, &b, later), 0);
+	guests_rings_end(g->gs, &b);
 }
 
 /* Totals must not change while somebody reads them; and one slow tick answers all who wait. */
 WITH_RIG(rings_asked__while_others_read__the_next_answer_waits_for_them)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct rings_ask first = { 0 }, more[3] = { 0 };
 
-	assert_int_equal(manager_rings(&g->m, &first, g->now), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &first, g->now), -EAGAIN);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(manager_rings(&g->m, &more[i], g->now), -EAGAIN);
+		assert_int_equal(guests_rings(g->gs, &more[i], g->now), -EAGAIN);
 	rig_show(g);
 	g->now.ns += 20 * MS;
-	assert_int_equal(manager_rings(&g->m, &more[0], g->now), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &more[0], g->now), -EAGAIN);
 	assert_int_equal(atomic_load(&g->sh.rings_asked), 1);
-	assert_int_equal(manager_rings(&g->m, &first, g->now), 0);
-	manager_rings_end(&g->m, &first);
-	assert_int_equal(manager_rings(&g->m, &more[0], g->now), -EAGAIN);
+	assert_int_equal(guests_rings(g->gs, &first, g->now), 0);
+	guests_rings_end(g->gs, &first);
+	assert_int_equal(guests_rings(g->gs, &more[0], g->now), -EAGAIN);
 	assert_int_equal(atomic_load(&g->sh.rings_asked), 2);
-	manager_rings_end(&g->m, &more[1]); /* it hung up */
+	guests_rings_end(g->gs, &more[1]); /* it hung up */
 	rig_show(g);
-	assert_int_equal(manager_rings(&g->m, &more[0], g->now), 0);
-	assert_int_equal(manager_rings(&g->m, &more[2], g->now), 0);
-	manager_rings_end(&g->m, &more[0]);
-	manager_rings_end(&g->m, &more[2]);
-	assert_int_equal(g->m.rings.readers + g->m.rings.next, 0);
+	assert_int_equal(guests_rings(g->gs, &more[0], g->now), 0);
+	assert_int_equal(guests_rings(g->gs, &more[2], g->now), 0);
+	guests_rings_end(g->gs, &more[0]);
+	guests_rings_end(g->gs, &more[2]);
+	assert_int_equal(g->gs->rings.readers + g->gs->rings.next, 0);
 }
 
 WITH_RIG(rings_asked__again_and_again__the_sampler_is_asked_every_10_ms)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 
 	for (int i = 0; i < 1000; i++) {
 		struct rings_ask a = { 0 };
 
-		manager_rings(&g->m, &a, g->now);
-		manager_rings_end(&g->m, &a);
+		guests_rings(g->gs, &a, g->now);
+		guests_rings_end(g->gs, &a);
 		rig_show(g);
 		g->now.ns += 100000;
 	}
@@ -625,7 +625,7 @@ WITH_RIG(rings_asked__again_and_again__the_sampler_is_asked_every_10_ms)
 
 /* --- any order of it all --------------------------------------------------------------------- */
 
-static void guest_does_something(struct manager_rig *g, struct prop *p)
+static void guest_does_something(struct guests_rig *g, struct prop *p)
 {
 	switch (prop_range(p, 0, 5)) {
 	case 0:
@@ -651,7 +651,7 @@ static void guest_does_something(struct manager_rig *g, struct prop *p)
 	}
 }
 
-static void host_does_something(struct manager_rig *g, struct prop *p)
+static void host_does_something(struct guests_rig *g, struct prop *p)
 {
 	if (!fake_dom(&g->host, VM)) {
 		rig_create(g, VM, (uint8_t)prop_range(p, 1, 3));
@@ -667,7 +667,7 @@ static void host_does_something(struct manager_rig *g, struct prop *p)
 
 WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind)
 {
-	struct manager_rig *g = *state;
+	struct guests_rig *g = *state;
 	struct prop p;
 
 	prop_start(&p);
@@ -684,7 +684,7 @@ WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind)
 		if (prop_one_in(&p, 2))
 			ack(g);
 		if (prop_one_in(&p, 100))
-			manager_second(&g->m, g->now, WALL);
+			guests_second(g->gs, g->now, WALL);
 		read_set(g, false);
 		if (g->mem.rings >= 60 && prop_one_in(&p, 50)) { /* a new registry */
 			memset(g->mem.m.all, 0, (size_t)FAKE_FRAME_RINGS * HV_PAGE);
@@ -700,5 +700,5 @@ WITH_RIG(random_scripts__nothing_is_unmapped_under_the_sampler_nor_left_behind)
 	rig_settle(g);
 	assert_int_equal(mapped(g), 0);
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		assert_null(g->m.guest[i]);
+		assert_null(g->gs->guest[i]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manager, sampler and actor together on the simulated host, on simulated
+ * guests, sampler and actor together on the simulated host, on simulated
  * time and in one thread: what is counted is what happened, FreeMarket caps
  * the bulk sender, and guests that go leave nothing mapped and nothing capped.
  */
@@ -8,7 +8,7 @@
 
 #include "src/core/caps.h"
 #include "src/tick/actor.h"
-#include "src/guests/guests.h"
+#include "src/guests/guests_priv.h"
 #include "src/tick/sampler.h"
 #include "src/hv/backends.h"
 #include "src/sim/sim.h"
@@ -26,11 +26,14 @@ struct fixture {
 	struct sim_host *sim;
 	struct shared sh;
 	struct log log;
-	struct manager m;
+	struct guests *gs;
+	struct hv_mem *mem;
+	struct hv_sched *sched;
+	struct hv_watch *watch;
 	struct sampler s;
 	struct actor a;
 	struct mono now;
-	struct mono second; /* when manager_second comes next */
+	struct mono second; /* when guests_second comes next */
 };
 
 static struct mono sim_now(void *arg)
@@ -40,20 +43,35 @@ static struct mono sim_now(void *arg)
 
 static void open_handles(struct fixture *f)
 {
-	assert_int_equal(hv_sim.sched->open(&f->m.sched, f->sim), 0);
+	assert_int_equal(hv_sim.sched->open(&f->sched, f->sim), 0);
 	assert_int_equal(hv_sim.sched->open(&f->s.hv, f->sim), 0);
 	assert_int_equal(hv_sim.sched->open(&f->a.hv, f->sim), 0);
-	assert_int_equal(hv_sim.mem->open(&f->m.mem, f->sim), 0);
-	assert_int_equal(hv_sim.watch->open(&f->m.watch, f->sim), 0);
+	assert_int_equal(hv_sim.mem->open(&f->mem, f->sim), 0);
+	assert_int_equal(hv_sim.watch->open(&f->watch, f->sim), 0);
 }
 
 static void close_handles(struct fixture *f)
 {
-	hv_sim.watch->close(f->m.watch);
-	hv_sim.mem->close(f->m.mem);
+	hv_sim.watch->close(f->watch);
+	hv_sim.mem->close(f->mem);
 	hv_sim.sched->close(f->a.hv);
 	hv_sim.sched->close(f->s.hv);
-	hv_sim.sched->close(f->m.sched);
+	hv_sim.sched->close(f->sched);
+}
+
+static void open_guests(struct fixture *f, struct policy_inst *pi)
+{
+	const struct guests_parts parts = {
+		.sh = &f->sh,
+		.conf = &f->conf,
+		.log = &f->log,
+		.hv = &hv_sim,
+		.mem = f->mem,
+		.sched = f->sched,
+		.watch = f->watch,
+	};
+
+	assert_int_equal(guests_open(&f->gs, &parts, pi), 0);
 }
 
 static void open_sampler(struct fixture *f)
@@ -66,7 +84,7 @@ static void open_sampler(struct fixture *f)
 		.ops = hv_sim.sched,
 		.hv = f->s.hv,
 	};
-	struct guest_set *set = manager_first_set(&f->m);
+	struct guest_set *set = guests_first_set(f->gs);
 
 	assert_non_null(set);
 	clock_sim(&c.clock, f->now);
@@ -97,9 +115,9 @@ static int setup(void **state)
 	f->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(shared_init(&f->sh), 0);
 	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
-	assert_int_equal(manager_init(&f->m, &f->sh, &f->conf, &f->log, &hv_sim, pi), 0);
-	assert_int_equal(restore_load(&f->m.restore, f->dir.path, "sim", &e), 0);
 	open_handles(f);
+	open_guests(f, pi);
+	assert_int_equal(restore_load(&f->gs->restore, f->dir.path, "sim", &e), 0);
 	open_sampler(f);
 	*state = f;
 	return 0;
@@ -110,9 +128,9 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 	uint64_t calls, pages;
 
-	manager_restore(&f->m);
-	manager_fini(&f->m);
-	hv_sim.mem->stats(f->m.mem, &calls, &pages);
+	guests_restore(f->gs);
+	guests_close(f->gs);
+	hv_sim.mem->stats(f->mem, &calls, &pages);
 	assert_int_equal(pages, 0);
 	close_handles(f);
 	shared_fini(&f->sh);
@@ -133,15 +151,15 @@ static void run(struct fixture *f, int64_t ms)
 		actor_once(&f->a);
 		if (mono_sub(f->now, f->second) >= NS_PER_S) {
 			f->second = f->now;
-			manager_second(&f->m, f->now, WALL);
+			guests_second(f->gs, f->now, WALL);
 		}
-		manager_work(&f->m, f->now, WALL);
+		guests_work(f->gs, f->now, WALL);
 	}
 }
 
 static const struct slot *slot_of(struct fixture *f, const char *name)
 {
-	const struct managed *g = manager_find(&f->m, name);
+	const struct guest_entry *g = guests_find(f->gs, name);
 
 	if (!g)
 		fail_msg("there is no guest %s", name);
@@ -152,7 +170,7 @@ static uint32_t percent_of(struct fixture *f, uint32_t guest)
 {
 	struct hv_sched_params p;
 
-	assert_int_equal(hv_sim.sched->get(f->m.sched, sim_domid(f->sim, guest), &p), 0);
+	assert_int_equal(hv_sim.sched->get(f->sched, sim_domid(f->sim, guest), &p), 0);
 	return cap_to_percent(p.cap);
 }
 
@@ -160,7 +178,7 @@ static uint64_t pages(struct fixture *f)
 {
 	uint64_t calls, n;
 
-	hv_sim.mem->stats(f->m.mem, &calls, &n);
+	hv_sim.mem->stats(f->mem, &calls, &n);
 	return n;
 }
 
@@ -168,7 +186,7 @@ static uint64_t pages(struct fixture *f)
 static uint32_t doms(struct fixture *f, uint32_t *dying)
 {
 	struct hv_dom dom[DOMS_MAX];
-	int n = hv_sim.sched->list(f->m.sched, dom, DOMS_MAX);
+	int n = hv_sim.sched->list(f->sched, dom, DOMS_MAX);
 
 	*dying = 0;
 	for (int i = 0; i < n; i++)
@@ -220,7 +238,7 @@ RIG_TEST(counted__in_later_seconds__is_exactly_what_was_sent)
 static const struct report *report_of(struct fixture *f, const char *name)
 {
 	for (uint32_t i = 0; i < f->s.in.guests; i++)
-		if (f->s.in.guest[i].slot == manager_find(&f->m, name)->slot)
+		if (f->s.in.guest[i].slot == guests_find(f->gs, name)->slot)
 			return &f->s.in.guest[i].report;
 	fail_msg("policies do not see %s", name);
 	return NULL;
@@ -295,7 +313,7 @@ RIG_TEST(stop__while_bulk_is_capped__it_is_not_any_more)
 		run(f, 1);
 	assert_true(percent_of(f, BULK) > 0);
 	assert_true(tmp_exists(&f->dir, "caps.json"));
-	assert_int_equal(manager_restore(&f->m), 0);
+	assert_int_equal(guests_restore(f->gs), 0);
 	assert_int_equal(percent_of(f, BULK), 0);
 	assert_false(tmp_exists(&f->dir, "caps.json"));
 }
@@ -309,13 +327,13 @@ RIG_TEST(policy__null_in_mid_run__lifts_the_cap_and_keeps_the_balance)
 
 	while (!percent_of(f, BULK) && ms++ < 3000)
 		run(f, 1);
-	balance = f->s.ledger.acc[manager_find(&f->m, "bulk")->slot].balance.m;
+	balance = f->s.ledger.acc[guests_find(f->gs, "bulk")->slot].balance.m;
 	assert_int_equal(policy_new(&pi, &policy_null), 0);
-	assert_int_equal(manager_set_policy(&f->m, pi, WALL), 0);
+	assert_int_equal(guests_set_policy(f->gs, pi, WALL), 0);
 	run(f, 5);
 	assert_int_equal(percent_of(f, BULK), 0);
-	assert_in_range(f->s.ledger.acc[manager_find(&f->m, "bulk")->slot].balance.m, 1, balance);
-	assert_null(f->m.policy_old);
+	assert_in_range(f->s.ledger.acc[guests_find(f->gs, "bulk")->slot].balance.m, 1, balance);
+	assert_null(f->gs->policy_old);
 }
 
 /* --- going and coming ---------------------------------------------------------------- */
@@ -335,7 +353,7 @@ RIG_TEST(guest__destroyed__is_unmapped_and_no_zombie_is_left)
 	assert_int_equal(doms(f, &dying), 1);
 	assert_int_equal(dying, 0);
 	assert_true(pages(f) < both && pages(f) > 0);
-	assert_null(manager_find(&f->m, "bulk"));
+	assert_null(guests_find(f->gs, "bulk"));
 	assert_int_equal(resos_check(&f->s.ledger), 0);
 	assert_int_equal(sim_destroy(f->sim, SERVER), 0);
 	run(f, 10);
@@ -352,11 +370,11 @@ RIG_TEST(guest__rebooted_again_and_again__is_a_new_one_each_time)
 	run(f, 300);
 	both = pages(f);
 	for (int i = 0; i < 20; i++) {
-		uint64_t created = manager_find(&f->m, "bulk")->key.created;
+		uint64_t created = guests_find(f->gs, "bulk")->key.created;
 
 		assert_int_equal(sim_reboot(f->sim, BULK), 0);
 		run(f, 150);
-		assert_true(manager_find(&f->m, "bulk")->key.created > created);
+		assert_true(guests_find(f->gs, "bulk")->key.created > created);
 		assert_true(slot_of(f, "bulk")->guest->scan->rings > 0);
 		assert_true(slot_of(f, "bulk")->total_usage.mtus_sent > 0);
 		assert_int_equal(pages(f), both);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* view: guests found, and what others may read of them. See guests.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/guests/guests_priv.h"
+
+struct guests_view guests_view(const struct guests *gs)
+{
+	return (struct guests_view){
+		.conf = gs->conf,
+		.log = gs->log,
+		.hv = gs->hv,
+		.policy = gs->policy,
+		.counters = gs->counters.ops,
+		.observe = gs->observe,
+		.paused = gs->paused,
+		.policy_changing = gs->policy_old != NULL,
+		.diverging = gs->diverging,
+		.newest_event = gs->events,
+		.events_lost = atomic_load(&gs->sh->events.overflow),
+	};
+}
+
+static struct check_view check_view(const struct checked *k)
+{
+	struct check_view v = { .compared = k->ops != NULL, .error = "", .cross = &k->cross };
+
+	if (k->ops && k->rc)
+		v.error = counter_why(k->ops->kind, k->rc);
+	checked_source(k, v.source, sizeof(v.source));
+	return v;
+}
+
+struct guest_view guest_view(const struct guests *gs, const struct guest_entry *g)
+{
+	return (struct guest_view){
+		.key = g->key,
+		.name = g->name,
+		.uuid = g->uuid,
+		.vcpus = g->vcpus,
+		.conf = &g->conf,
+		.cap_note = g->cap_note,
+		.own = g->old,
+		.mon = g->mon,
+		.check = check_view(&g->check),
+		.set = g->set,
+		.stopped = g->dom_flags & HV_DOM_PAUSED,
+		.released = g->released,
+		.paused = gs->paused || g->paused,
+		.alone = entry_alone(gs, g),
+		.cappable = g->cappable,
+		.agent_silent = g->agent_silent,
+	};
+}
+
+struct check_view guests_link_check(const struct guests *gs, uint32_t i)
+{
+	return check_view(&gs->link[i]);
+}
+
+const struct guest_entry *guests_next(const struct guests *gs, const struct guest_entry *g)
+{
+	for (uint32_t i = g ? g->slot + 1 : 0; i < FLOW_GUESTS_MAX; i++)
+		if (gs->guest[i] && !gs->guest[i]->leaving)
+			return gs->guest[i];
+	return NULL;
+}
+
+static struct guest_entry *find_domid(struct guests *gs, const char *who)
+{
+	char *end;
+	unsigned long id = strtoul(who, &end, 10);
+
+	if (*who < '0' || *who > '9' || *end) /* strtoul takes signs and blanks */
+		return NULL;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (gs->guest[i] && !gs->guest[i]->leaving && gs->guest[i]->key.domid == id)
+			return gs->guest[i];
+	return NULL;
+}
+
+struct guest_entry *guests_find(struct guests *gs, const char *who)
+{
+	struct guest_entry *found = find_domid(gs, who); /* a guest may be named "7" */
+
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX && !found; i++) {
+		struct guest_entry *g = gs->guest[i];
+
+		if (g && !g->leaving && (!strcmp(g->name, who) || !strcasecmp(g->uuid, who)))
+			found = g;
+	}
+	return found;
+}
+
+const struct snap_guest *guests_snap(const struct guest_entry *g, const struct snapshot *sn)
+{
+	for (uint32_t i = 0; i < sn->guests; i++)
+		if (sn->guest[i].slot == g->slot && sn->guest[i].key.created == g->key.created)
+			return &sn->guest[i];
+	return NULL;
+}
+
+const char *guests_name_at(const struct guests *gs, int64_t slot)
+{
+	if (slot < 0 || slot >= FLOW_GUESTS_MAX || !gs->guest[slot])
+		return NULL;
+	return gs->guest[slot]->name;
+}
+
+const struct snapshot *guests_snapshot(const struct guests *gs)
+{
+	return snap_latest(gs->sh);
+}
+
+void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages)
+{
+	gs->hv->mem->stats(gs->mem, calls, pages);
+}
