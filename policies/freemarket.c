@@ -16,6 +16,7 @@
  * force was written in whole percents, and may be a few intervals old.
  */
 #include "resex/policy.h"
+#include "src/core/caps.h"
 
 struct fm_params {
 	uint64_t low;

@@ -12,6 +12,7 @@
 #define RESEX_POLICIES_IOSHARES_H
 
 #include "resex/policy.h"
+#include "src/core/caps.h"
 
 #define IOS_ONE 65536ull /* rate and interference 1, fixed point with 16 fraction bits */
 

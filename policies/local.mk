@@ -1,14 +1,13 @@
 # libpolicies: pure decisions on libcore.
 noinst_LIBRARIES += libpolicies.a
 libpolicies_a_SOURCES = \
-	include/resex/policy.h \
 	policies/freemarket.c \
 	policies/ioshares.c \
 	policies/ioshares.h \
 	policies/ioshares_rate.c \
 	policies/ioshares_window.c \
 	policies/null.c \
-	policies/policies.c \
+	policies/policies.c policies/policies.h \
 	policies/ratio.c
 dist_policy_DATA += policies/null.json policies/freemarket.json policies/ratio.json \
 	policies/ioshares.json

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * policies: the table of what is built in. A new policy is a row here.
- */
-#include "resex/policy.h"
+/* policies: the table of the built-in policies. A new policy is a row here. */
+#include "policies/policies.h"
 
 #include <string.h>
 

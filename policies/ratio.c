@@ -13,6 +13,7 @@
  * time again, so a guest that keeps sending them keeps its cap.
  */
 #include "resex/policy.h"
+#include "src/core/caps.h"
 
 struct ratio_params {
 	uint64_t victim_bytes;

@@ -11,7 +11,10 @@ expected() {
 /usr/bin/benchex
 /usr/bin/resex
 /usr/include/resex/agent_socket.h
+/usr/include/resex/flow.h
+/usr/include/resex/policy.h
 /usr/include/resex/report.h
+/usr/include/resex/units.h
 /usr/lib/libresex-report.a
 /usr/lib/pkgconfig/resex-report.pc
 /usr/lib/systemd/system/resex-agent.service
@@ -77,6 +80,23 @@ library_serves() {
 	done
 }
 
+# The template of a policy, against the headers that were installed and nothing of this tree.
+compile_policy() { # INCLUDE-DIR
+	(cd "$tmp" && cc -std=c11 -Wall -Wextra -Werror -I"$1" -c -o policy.o policy.c)
+}
+
+policy_compiles_alone() {
+	cp "$here/../policies/null.c" "$tmp/policy.c"
+	compile_policy "$dest/usr/include"
+}
+
+# The same with a header that needs this tree must fail: else the test above shows nothing.
+policy_that_needs_the_tree_does_not_compile() {
+	cp -r "$dest/usr/include" "$tmp/planted"
+	echo '#include "src/core/flow.h"' >>"$tmp/planted/resex/policy.h"
+	! compile_policy "$tmp/planted"
+}
+
 nothing_is_left() {
 	make -s -C "$build" uninstall DESTDIR="$dest" >/dev/null && [ -z "$(installed)" ] || { installed; return 1; }
 }
@@ -87,7 +107,8 @@ dest=$tmp/dest
 passed=0 failed=0
 make -s -C "$build" install DESTDIR="$dest" >"$tmp/out" 2>&1 ||
 	{ cat "$tmp/out"; echo "install: 0 passed, 1 failed"; exit 1; }
-for what in same_list programs_run example_is_right units_are_right library_serves nothing_is_left; do
+for what in same_list programs_run example_is_right units_are_right library_serves \
+	    policy_compiles_alone policy_that_needs_the_tree_does_not_compile nothing_is_left; do
 	if $what >"$tmp/out" 2>&1; then
 		echo "pass ${what//_/ }"
 		passed=$((passed + 1))

@@ -15,8 +15,8 @@
 
 #include <stddef.h>
 
-#include "src/core/caps.h"
-#include "src/core/flow.h"
+#include "resex/flow.h"
+#include "resex/units.h"
 
 #define POLICY_ABI 2u
 
@@ -96,13 +96,9 @@ struct policy_ops {
 		       struct plan *plan);
 };
 
-extern const struct policy_ops policy_null;
-extern const struct policy_ops policy_freemarket;
-extern const struct policy_ops policy_ratio;
-extern const struct policy_ops policy_ioshares;
-
-/* The built-in policies, ended by NULL; and one by name, or NULL. */
-extern const struct policy_ops *const policies_builtin[];
-const struct policy_ops *policy_find(const char *name);
+_Static_assert(sizeof(struct policy_guest) == 232, "no padding");
+_Static_assert(sizeof(struct policy_link) == 16, "no padding");
+_Static_assert(offsetof(struct policy_in, link) == 48, "no padding");
+_Static_assert(offsetof(struct policy_in, guest) == 48 + FLOW_LINKS_MAX * 16, "no padding");
 
 #endif

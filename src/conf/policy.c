@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policies/policies.h"
 #include "src/conf/settings.h"
 
 enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128, TEXT_MAX = 256 };

@@ -10,13 +10,6 @@
 
 #include "src/core/units.h"
 
-/* What bounds a guest's cap. */
-struct cap_bounds {
-	struct cap ceiling; /* the operator's own cap, or CAP_NONE */
-	uint32_t min_mpct;  /* lowest cap, >= 1000 (1 %) */
-	uint32_t vcpus;	    /* >= 1 */
-};
-
 /*
  * The cap to start from when none is in force: the ceiling if there is one,
  * else 100 % of all VCPUs.

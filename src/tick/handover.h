@@ -17,20 +17,13 @@
 #include <stdatomic.h>
 
 #include "ibmon/scan.h"
-#include "resex/policy.h"
+#include "policies/policies.h"
+#include "src/core/caps.h"
 #include "src/core/period.h"
 #include "src/core/resos.h"
 #include "src/core/window.h"
 
 /* --- control -> sampler ------------------------------------------------ */
-
-/* A policy with its parameters and the state blocks the sampler lends it. */
-struct policy_inst {
-	const struct policy_ops *ops;
-	void *params;
-	void *global;
-	void *guests; /* FLOW_GUESTS_MAX blocks of ops->guest_size */
-};
 
 struct set_guest {
 	struct guest_key key;

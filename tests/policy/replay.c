@@ -32,7 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resex/policy.h"
+#include "policies/policies.h"
 
 enum {
 	FIELDS_MAX = 12,

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#include "resex/policy.h"
+#include "policies/policies.h"
+#include "src/core/caps.h"
 #include "tests/unit/prop.h"
 
 enum { RIG_PARAMS = 4096, RIG_GLOBAL = 65536, RIG_GUEST = 16384, RIG_GUARD = 64 };

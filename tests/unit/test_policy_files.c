@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "resex/policy.h"
+#include "policies/policies.h"
 #include "tests/unit/prop.h"
 #include "tests/unit/unit.h"
 

@@ -2,7 +2,7 @@
 /* sampler: what it shows to control, and the loop that ticks. */
 #include <errno.h>
 
-#include "resex/policy.h"
+#include "policies/policies.h"
 #include "tests/unit/sampler_rig.h"
 #include "tests/unit/unit.h"
 
