@@ -448,9 +448,12 @@ src/benchex/result.c @ benchex_result @ s/return json_real(isfinite(v) ? v : 0);
 src/benchex/result.c @ benchex_result @ s/v > INT64_MAX ? INT64_MAX : //
 src/benchex/result.c @ benchex_result @ s/utf8_mend(peer);//
 src/benchex/result.c @ benchex_result @ s/ | JSON_REAL_PRECISION(15)//
+src/benchex/merge.c @ benchex_result @ s/if (!k->name)$/if (0)/
+src/benchex/merge.c @ benchex_result @ s/rc = check_type(at, k, v);/rc = 0;/
+src/benchex/merge.c @ benchex_result @ s/else if (k->kind != KEY_MERGED)/else if (0)/
 src/benchex/merge.c @ benchex_result @ s/JSON_REJECT_DUPLICATES/0/
-src/benchex/merge.c @ benchex_result @ s/ || (i && b == \*last)//;s/(i && b == \*last))/0)/
-src/benchex/merge.c @ benchex_result @ s/return seen == h->n ? 0 :/return seen <= h->n ? 0 :/
+src/benchex/merge.c @ benchex_result @ s/ || (i && b == last)//;s/(i && b == last))/0)/
+src/benchex/merge.c @ benchex_result @ s/return seen == h->n ? check/return seen <= h->n ? check/
 src/benchex/merge.c @ benchex_result @ s/!falls_into(h->min, first) || //
 src/benchex/merge.c @ benchex_result @ s/ || !falls_into(h->max, last)//
 src/benchex/merge.c @ benchex_result @ s/h->sum < least || //
@@ -458,11 +461,11 @@ src/benchex/merge.c @ benchex_result @ s/ || h->sum > most//
 src/benchex/merge.c @ benchex_result @ s/h->sumsq \* n < sum \* sum \* 0.999999L ||/0 ||/
 src/benchex/merge.c @ benchex_result @ s/m->merged && role != (int)m->conf.role/0/
 src/benchex/merge.c @ benchex_result @ s/if (!m->total || !m->parts)/if (1)/
-src/benchex/merge.c @ benchex_result @ s/> INT64_MAX - \*count_of(sum, i)/> UINT64_MAX - *count_of(sum, i)/
-src/benchex/merge.c @ benchex_result @ s/json_string_length(peer) >= sizeof(r->peer)/0/
+src/benchex/merge.c @ benchex_result @ s/> INT64_MAX - \*count_of(sum, k)/> UINT64_MAX - *count_of(sum, k)/
+src/benchex/merge.c @ benchex_result @ s/json_string_length(v) >= sizeof(r->peer)/0/
 src/benchex/merge.c @ benchex_result @ s/sum->qps += one->qps;//
 src/benchex/merge.c @ benchex_result @ s/else if (one->elapsed_ns > sum->elapsed_ns)/else if (0)/
-src/benchex/merge.c @ benchex_result @ s/m->merged += of ? .* : 1;/m->merged++;/
+src/benchex/merge.c @ benchex_result @ s/m->merged += m->one_merged;/m->merged++;/
 src/benchex/merge.c @ benchex_result @ s/!json_equal(m->asked, conf)/0/
 src/benchex/merge.c @ benchex_result @ s/m->seed_differs = true;/;/
 src/shared/record.c @ record @ s/return ~crc_add(crc/return crc_add(crc/

@@ -7,7 +7,8 @@ libbenchex_a_SOURCES = \
 	src/benchex/merge.c src/benchex/number.c \
 	src/benchex/option_rows.c src/benchex/option_rows.h src/benchex/options.c \
 	src/benchex/plan.c src/benchex/plan.h \
-	src/benchex/price.c src/benchex/profile.c src/benchex/result.c \
+	src/benchex/price.c src/benchex/profile.c \
+	src/benchex/result.c src/benchex/result_keys.h \
 	src/benchex/trace.c \
 	src/benchex/work.c src/benchex/work.h
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * merge: results of several runs, printed as one.
+ * merge: add up the results of several runs and print the sum as one result.
  *
  *	files -> lines of JSON -> checked, one at a time -> added up -> text, JSON
  *
- * A line is taken whole or not at all. Only what bx_result_print() may have
- * printed is taken; figures that follow from others are made anew.
+ * A line is read by the key tables that result.c writes by. It is added whole or
+ * not at all, and only if bx_result_print() could have printed it. Rates, means and
+ * percentiles are computed again from the sums.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 
 #include "resex/exit.h"
-#include "src/benchex/parts.h"
+#include "src/benchex/result_keys.h"
 #include "src/util/utf8.h"
 
 enum { LINE_BYTES_MAX = 16 << 20, MERGED_QPS_MAX = 1 << 20, WORDS = 160 };
@@ -26,7 +27,7 @@ enum { LINE_BYTES_MAX = 16 << 20, MERGED_QPS_MAX = 1 << 20, WORDS = 160 };
 
 static const char SEVERAL[] = "several";
 
-/* Where we are, for the sentence about what is wrong there. */
+/* The place of a value, for the sentence about what is wrong with it. */
 struct place {
 	const char *file;
 	uint64_t line;
@@ -36,7 +37,8 @@ struct place {
 struct merge {
 	struct bx_conf conf; /* role only, and seed */
 	struct bx_result sum, one;
-	json_t *asked; /* conf of all; NULL: they differ */
+	uint64_t one_merged; /* results that the line read last holds */
+	json_t *asked;	     /* "conf" of all results; NULL: they differ */
 	bool seed_differs, parallel;
 	bool total, parts; /* of a server: of all its clients, of one */
 	uint64_t merged;   /* results */
@@ -60,113 +62,95 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct place *at, con
 	return -EINVAL;
 }
 
-static int get(const struct place *at, const json_t *o, const char *key, json_type type,
-	       json_t **out)
+static int read_count(const struct place *at, const char *key, const json_t *v, uint64_t max,
+		      uint64_t *out)
 {
-	static const char *const kinds[] = { "an object", "an array", "text",  "a whole number",
-					     "a number",  "true",     "false", "null" };
+	json_int_t n = json_integer_value(v);
 
-	*out = json_object_get(o, key);
-	if (!*out)
-		return bad(at, "\"%s\" is missing", key);
-	if (json_typeof(*out) != type && !(type == JSON_REAL && json_typeof(*out) == JSON_INTEGER))
-		return bad(at, "\"%s\" is not %s", key, kinds[type]);
-	return 0;
-}
-
-static int get_count(const struct place *at, const json_t *o, const char *key, uint64_t max,
-		     uint64_t *out)
-{
-	json_t *v;
-	int rc = get(at, o, key, JSON_INTEGER, &v);
-
-	if (rc)
-		return rc;
-	if (json_integer_value(v) < 0 || (uint64_t)json_integer_value(v) > max)
+	if (n < 0 || (uint64_t)n > max)
 		return bad(at, "\"%s\" is %" JSON_INTEGER_FORMAT ", not within 0 .. %" PRIu64, key,
-			   json_integer_value(v), max);
-	*out = (uint64_t)json_integer_value(v);
+			   n, max);
+	*out = (uint64_t)n;
 	return 0;
 }
 
-static int get_u32(const struct place *at, const json_t *o, const char *key, uint32_t *out)
+static int read_u32(const struct place *at, const char *key, const json_t *v, uint32_t *out)
 {
-	uint64_t v = 0;
-	int rc = get_count(at, o, key, UINT32_MAX, &v);
+	uint64_t n = 0;
+	int rc = read_count(at, key, v, UINT32_MAX, &n);
 
 	if (!rc)
-		*out = (uint32_t)v;
+		*out = (uint32_t)n;
 	return rc;
 }
 
-/* Digits in a string: what may pass 2^63, or what readers of JSON would round. */
-static int get_digits(const struct place *at, const json_t *o, const char *key, const char **out)
+static int read_seconds(const struct place *at, const char *key, const json_t *v, uint64_t *ns)
 {
-	const char *s;
-	json_t *v;
-	int rc = get(at, o, key, JSON_STRING, &v);
-
-	if (rc)
-		return rc;
-	s = json_string_value(v);
-	if (!*s || strlen(s) > 60 || strspn(s, "0123456789") != strlen(s))
-		return bad(at, "\"%s\" is not a whole number in text", key);
-	*out = s;
-	return 0;
-}
-
-static int get_seconds(const struct place *at, const json_t *o, const char *key, uint64_t *ns)
-{
-	json_t *v;
-	int rc = get(at, o, key, JSON_REAL, &v);
-
-	if (rc)
-		return rc;
 	if (json_number_value(v) < 0 || json_number_value(v) > 4e9)
 		return bad(at, "\"%s\" is %g, not within 0 .. 4e9", key, json_number_value(v));
 	*ns = (uint64_t)llround(json_number_value(v) * 1e9);
 	return 0;
 }
 
-/* No key but those. names ends with NULL. */
-static int only(const struct place *at, const json_t *o, const char *const *names)
+/* Digits in a string: a number that may pass 2^63, or that JSON readers would round. */
+static int check_digits(const struct place *at, const char *key, const char *s)
 {
-	char shown[WORDS];
-	const char *key;
-	json_t *v;
-
-	json_object_foreach((json_t *)o, key, v) {
-		size_t i = 0;
-
-		while (names[i] && strcmp(names[i], key) != 0)
-			i++;
-		utf8_escape(key, shown, sizeof(shown));
-		if (!names[i])
-			return bad(at, "\"%s\" is not known here", shown);
-	}
+	if (!*s || strlen(s) > 60 || strspn(s, "0123456789") != strlen(s))
+		return bad(at, "\"%s\" is not a whole number in text", key);
 	return 0;
 }
 
-/* Numbers that follow from others: there, and numbers. */
-static int derived(const struct place *at, const json_t *o, const char *const *names)
+static int read_sum(const struct place *at, const char *key, const char *s, uint64_t *out)
 {
-	int rc = 0;
+	int rc = check_digits(at, key, s);
 
-	for (json_t *v; !rc && *names; names++)
-		rc = get(at, o, *names, JSON_REAL, &v);
+	if (!rc && bx_number(s, strlen(s), (struct bx_bounds){ 0, UINT64_MAX }, out))
+		rc = bad(at, "\"%s\" is larger than 64 bits hold", key);
 	return rc;
 }
 
+static int read_sumsq(const struct place *at, const char *key, const char *s, long double *out)
+{
+	int rc = check_digits(at, key, s);
+
+	if (!rc)
+		*out = strtold(s, NULL);
+	return rc;
+}
+
+static int wrong_type(const struct place *at, const char *key, json_type wanted)
+{
+	static const char *const types[] = {
+		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array",
+		[JSON_STRING] = "text",	     [JSON_INTEGER] = "a whole number",
+		[JSON_REAL] = "a number",
+	};
+
+	return bad(at, "\"%s\" is not %s", key, types[wanted]);
+}
+
+static int unknown_key(const struct place *at, const char *key)
+{
+	char shown[WORDS];
+
+	utf8_escape(key, shown, sizeof(shown));
+	return bad(at, "\"%s\" is not known here", shown);
+}
+
+static int read_keys(const struct place *at, const json_t *o, const struct bx_key *keys,
+		     void *record, struct merge *m);
+
 /* --- one histogram --- */
 
-/* Is v one of those that bucket b counts? */
+/* Does bucket b count values like v? */
 static bool falls_into(uint64_t v, uint32_t b)
 {
 	return v <= hist_top(b) && (!b || v > hist_top(b - 1));
 }
 
-static int check_exact(const struct place *at, const struct hist *h, uint32_t first, uint32_t last)
+static int check_exact(const struct place *at, const struct hist *h)
 {
+	uint32_t first = 0, last = HIST_BUCKETS - 1;
 	long double n = (long double)h->n, sum = (long double)h->sum;
 	unsigned __int128 least = (unsigned __int128)h->min * h->n,
 			  most = (unsigned __int128)h->max * h->n;
@@ -175,6 +159,10 @@ static int check_exact(const struct place *at, const struct hist *h, uint32_t fi
 		return h->min || h->max || h->sum || h->sumsq > 0
 			       ? bad(at, "\"exact\" has values where \"n\" is 0")
 			       : 0;
+	while (!h->bucket[first])
+		first++;
+	while (!h->bucket[last])
+		last--;
 	if (!falls_into(h->min, first) || !falls_into(h->max, last))
 		return bad(at, "\"min_ns\" or \"max_ns\" is not what the histogram has");
 	if (h->sum < least || h->sum > most)
@@ -185,11 +173,11 @@ static int check_exact(const struct place *at, const struct hist *h, uint32_t fi
 	return 0;
 }
 
-static int read_buckets(const struct place *at, const json_t *list, struct hist *h, uint32_t *first,
-			uint32_t *last)
+/* The last key of a histogram: all others are read and can be checked. */
+static int read_buckets(const struct place *at, const json_t *list, struct hist *h)
 {
+	uint32_t b = 0, last = 0;
 	uint64_t seen = 0;
-	uint32_t b = 0;
 	json_t *pair;
 	size_t i;
 
@@ -202,127 +190,61 @@ static int read_buckets(const struct place *at, const json_t *list, struct hist 
 		while (b < HIST_BUCKETS && hist_top(b) < (uint64_t)json_integer_value(top))
 			b++;
 		if (b == HIST_BUCKETS || hist_top(b) != (uint64_t)json_integer_value(top) ||
-		    (i && b == *last))
+		    (i && b == last))
 			return bad(at, "histogram[%zu] is not of a bucket, or not in order", i);
-		if (!i)
-			*first = b;
-		*last = b;
+		last = b;
 		h->bucket[b] = (uint64_t)json_integer_value(n);
 		seen += h->bucket[b];
 		if (seen > h->n)
 			break;
 	}
-	return seen == h->n ? 0 : bad(at, "the histogram's counts do not add up to \"n\"");
+	return seen == h->n ? check_exact(at, h)
+			    : bad(at, "the histogram's counts do not add up to \"n\"");
 }
 
-static int read_hist(const struct place *whole, const char *part, const json_t *o, struct hist *h)
+static int read_hist(const struct place *whole, const char *key, const json_t *o, struct hist *h,
+		     struct merge *m)
 {
-	static const char *const keys[] = { "n",      "mean_us", "deviation_us", "min_us",
-					    "p50_us", "p90_us",	 "p99_us",	 "p999_us",
-					    "max_us", "exact",	 "histogram",	 NULL };
-	static const char *const follow[] = { "mean_us", "deviation_us", "min_us",
-					      "p50_us",	 "p90_us",	 "p99_us",
-					      "p999_us", "max_us",	 NULL };
-	static const char *const exacts[] = { "min_ns", "max_ns", "sum_ns", "sumsq_ns2", NULL };
+	char part[32];
 	struct place at = { whole->file, whole->line, part };
-	const char *sum = "", *sumsq = "";
-	uint32_t first = 0, last = 0;
-	json_t *exact, *buckets;
 
-	if (only(&at, o, keys) || derived(&at, o, follow) ||
-	    get_count(&at, o, "n", INT64_MAX, &h->n) || get(&at, o, "exact", JSON_OBJECT, &exact) ||
-	    only(&at, exact, exacts) || get_count(&at, exact, "min_ns", INT64_MAX, &h->min) ||
-	    get_count(&at, exact, "max_ns", INT64_MAX, &h->max) ||
-	    get_digits(&at, exact, "sum_ns", &sum) || get_digits(&at, exact, "sumsq_ns2", &sumsq) ||
-	    get(&at, o, "histogram", JSON_ARRAY, &buckets) ||
-	    read_buckets(&at, buckets, h, &first, &last))
-		return -EINVAL;
-	if (bx_number(sum, strlen(sum), (struct bx_bounds){ 0, UINT64_MAX }, &h->sum))
-		return bad(&at, "\"sum_ns\" is larger than 64 bits hold");
-	h->sumsq = strtold(sumsq, NULL);
-	return check_exact(&at, h, first, last);
-}
-
-static int read_latency(const struct place *at, const json_t *root, struct bx_result *r)
-{
-	static const struct {
-		enum bx_role role;
-		const char *name, *part;
-		size_t offset;
-	} hists[] = {
-		{ BX_SERVER, "ctime", "latency.ctime", offsetof(struct bx_latency, ctime) },
-		{ BX_SERVER, "wtime", "latency.wtime", offsetof(struct bx_latency, wtime) },
-		{ BX_SERVER, "ptime", "latency.ptime", offsetof(struct bx_latency, ptime) },
-		{ BX_SERVER, "total", "latency.total", offsetof(struct bx_latency, total) },
-		{ BX_CLIENT, "total", "latency.total", offsetof(struct bx_latency, total) },
-	};
-	const char *names[sizeof(hists) / sizeof(hists[0]) + 1] = { NULL };
-	json_t *lat, *o;
-	size_t n = 0;
-	int rc = get(at, root, "latency", JSON_OBJECT, &lat);
-
-	for (size_t i = 0; !rc && i < sizeof(hists) / sizeof(hists[0]); i++) {
-		if (hists[i].role != r->conf->role)
-			continue;
-		names[n++] = hists[i].name;
-		rc = get(at, lat, hists[i].name, JSON_OBJECT, &o);
-		if (!rc)
-			rc = read_hist(at, hists[i].part, o,
-				       (struct hist *)((char *)&r->lat + hists[i].offset));
-	}
-	return rc ? rc : only(at, lat, names);
+	snprintf(part, sizeof(part), "latency.%s", key);
+	return read_keys(&at, o, bx_hist_keys, h, m);
 }
 
 /* --- one queue pair --- */
 
-static int read_completed(const struct place *at, const json_t *o, struct bx_qp *q)
+static int read_completed(const struct place *at, json_t *o, struct bx_qp *q)
 {
-	const char *names[BX_OPS + 1] = { NULL };
-	json_t *ops;
-	int rc = get(at, o, "completed", JSON_OBJECT, &ops);
+	const char *name;
+	json_t *v;
+	int rc = 0;
 
-	for (int op = 0; !rc && op < BX_OPS; op++) {
-		names[op] = bx_op_name((enum bx_op)op);
-		if (json_object_get(ops, names[op]))
-			rc = get_count(at, ops, names[op], INT64_MAX, &q->completed[op]);
+	json_object_foreach(o, name, v) {
+		int op = 0;
+
+		while (op < BX_OPS && strcmp(bx_op_name((enum bx_op)op), name) != 0)
+			op++;
+		if (op == BX_OPS)
+			return unknown_key(at, name);
+		if (!json_is_integer(v))
+			return wrong_type(at, name, JSON_INTEGER);
+		rc = read_count(at, name, v, INT64_MAX, &q->completed[op]);
+		if (rc)
+			break;
 	}
-	return rc ? rc : only(at, ops, names);
+	return rc;
 }
 
-static int read_qp(const struct place *at, const json_t *o, struct bx_qp *q)
-{
-	static const char *const keys[] = { "qpn",	  "peer_qpn",  "path_mtu",    "cq_entries",
-					    "completed",  "errors",    "outstanding", "bytes_sent",
-					    "bytes_recv", "mtus_sent", "mtus_recv",   NULL };
-
-	*q = (struct bx_qp){ 0 };
-	if (!json_is_object(o))
-		return bad(at, "not an object");
-	if (only(at, o, keys) || get_u32(at, o, "qpn", &q->qpn) ||
-	    get_u32(at, o, "peer_qpn", &q->peer_qpn) || get_u32(at, o, "path_mtu", &q->path_mtu) ||
-	    get_u32(at, o, "cq_entries", &q->cq_entries) || read_completed(at, o, q) ||
-	    get_count(at, o, "errors", INT64_MAX, &q->errors) ||
-	    get_count(at, o, "outstanding", INT64_MAX, &q->outstanding) ||
-	    get_count(at, o, "bytes_sent", INT64_MAX, &q->bytes_sent) ||
-	    get_count(at, o, "bytes_recv", INT64_MAX, &q->bytes_recv) ||
-	    get_count(at, o, "mtus_sent", INT64_MAX, &q->mtus_sent) ||
-	    get_count(at, o, "mtus_recv", INT64_MAX, &q->mtus_recv))
-		return -EINVAL;
-	return 0;
-}
-
-/* Behind those that sum has; they count once the whole line was found right. */
-static int read_qps(const struct place *whole, const json_t *root, struct merge *m)
+/* Read behind the queue pairs of sum, which counts them once the whole line is right. */
+static int read_qps(const struct place *whole, const json_t *list, struct merge *m)
 {
 	struct place at = { whole->file, whole->line, "qps[]" };
 	struct bx_result *sum = &m->sum;
-	json_t *list, *o;
-	size_t i, n;
-	int rc = get(whole, root, "qps", JSON_ARRAY, &list);
+	size_t i, n = sum->qps + json_array_size(list);
+	json_t *o;
+	int rc;
 
-	if (rc)
-		return rc;
-	n = sum->qps + json_array_size(list);
 	if (n > MERGED_QPS_MAX)
 		return bad(whole, "over %d queue pairs in all are too many", MERGED_QPS_MAX);
 	if (n > m->qps_space) {
@@ -334,7 +256,8 @@ static int read_qps(const struct place *whole, const json_t *root, struct merge 
 		m->qps_space = 2 * n;
 	}
 	json_array_foreach(list, i, o) {
-		rc = read_qp(&at, o, &sum->qp[sum->qps + i]);
+		sum->qp[sum->qps + i] = (struct bx_qp){ 0 };
+		rc = read_keys(&at, o, bx_qp_keys, &sum->qp[sum->qps + i], m);
 		if (rc)
 			return rc;
 	}
@@ -344,48 +267,11 @@ static int read_qps(const struct place *whole, const json_t *root, struct merge 
 
 /* --- one result --- */
 
-static const struct {
-	const char *name;
-	size_t offset;
-} counts[] = {
-	{ "requests", offsetof(struct bx_result, requests) },
-	{ "bytes", offsetof(struct bx_result, bytes) },
-	{ "late", offsetof(struct bx_result, late) },
-	{ "lost", offsetof(struct bx_result, lost) },
-	{ "control_rounds", offsetof(struct bx_result, control_rounds) },
-	{ "reported", offsetof(struct bx_result, reported) },
-	{ "report_dropped", offsetof(struct bx_result, report_dropped) },
-};
-
-enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
-
-static uint64_t *count_of(struct bx_result *r, size_t i)
-{
-	return (uint64_t *)(void *)((char *)r + counts[i].offset);
-}
-
-static int read_figures(const struct place *at, const json_t *root, struct bx_result *r)
-{
-	static const char *const follow[] = { "cpu_percent", "requests_s", "MB_s", NULL };
-	int rc = derived(at, root, follow);
-
-	for (size_t i = 0; !rc && i < COUNTS; i++)
-		rc = get_count(at, root, counts[i].name, INT64_MAX, count_of(r, i));
-	if (!rc)
-		rc = get_seconds(at, root, "elapsed_s", &r->elapsed_ns);
-	return rc ? rc : get_seconds(at, root, "cpu_s", &r->cpu_ns);
-}
-
-static int read_role(const struct place *at, const json_t *root, struct merge *m)
+static int read_role(const struct place *at, const char *s, struct merge *m)
 {
 	char file[WORDS];
-	const char *s;
-	json_t *v;
-	int role = 0, rc = get(at, root, "role", JSON_STRING, &v);
+	int role = 0;
 
-	if (rc)
-		return rc;
-	s = json_string_value(v);
 	while (role < BX_ROLES && strcmp(bx_role_names[role], s) != 0)
 		role++;
 	if (role == BX_ROLES)
@@ -402,53 +288,129 @@ static int read_role(const struct place *at, const json_t *root, struct merge *m
 	return 0;
 }
 
-static int read_words(const struct place *at, const json_t *root, struct bx_result *r)
+static int read_peer(const struct place *at, const json_t *v, struct bx_result *r)
+{
+	if (json_string_length(v) >= sizeof(r->peer))
+		return bad(at, "\"peer\" is longer than an address");
+	snprintf(r->peer, sizeof(r->peer), "%s", json_string_value(v));
+	return 0;
+}
+
+static int read_ended(const struct place *at, const char *s, struct bx_result *r)
 {
 	static const char *const ends[] = {
 		"time", "requests", "signal", "peer", "error", SEVERAL
 	};
-	json_t *peer, *ended;
-	size_t i = 0;
 
-	if (get(at, root, "peer", JSON_STRING, &peer) ||
-	    get(at, root, "ended", JSON_STRING, &ended))
-		return -EINVAL;
-	if (json_string_length(peer) >= sizeof(r->peer))
-		return bad(at, "\"peer\" is longer than an address");
-	while (i < sizeof(ends) / sizeof(ends[0]) && strcmp(ends[i], json_string_value(ended)) != 0)
-		i++;
-	if (i == sizeof(ends) / sizeof(ends[0]))
-		return bad(at, "\"ended\" is not time, requests, signal, peer, error or several");
-	snprintf(r->peer, sizeof(r->peer), "%s", json_string_value(peer));
-	r->ended = ends[i];
-	return 0;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!strcmp(ends[i], s))
+			r->ended = ends[i];
+	return r->ended
+		       ? 0
+		       : bad(at, "\"ended\" is not time, requests, signal, peer, error or several");
 }
 
-static int read_result(const struct place *at, const json_t *root, struct merge *m)
+/* Number of results that this one is the sum of. */
+static int read_merged(const struct place *at, const char *key, const json_t *v, struct merge *m)
 {
-	static const char *const keys[] = { "role",	      "peer",	    "ended",
-					    "elapsed_s",      "cpu_s",	    "cpu_percent",
-					    "requests",	      "requests_s", "bytes",
-					    "MB_s",	      "late",	    "lost",
-					    "control_rounds", "reported",   "report_dropped",
-					    "seed",	      "latency",    "qps",
-					    "conf",	      "merged",	    NULL };
-	uint64_t merged = 1;
+	int rc = read_count(at, key, v, 1ull << 40, &m->one_merged);
 
-	memset(&m->one, 0, sizeof(m->one));
-	m->one.conf = &m->conf;
-	if (!json_is_object(root))
+	if (!rc && !m->one_merged)
+		rc = bad(at, "\"%s\" is 0, not within 1 .. %llu", key, 1ull << 40);
+	return rc;
+}
+
+static int read_value(const struct place *at, const struct bx_key *k, json_t *v, void *record,
+		      struct merge *m)
+{
+	void *member = (char *)record + k->offset;
+
+	switch (k->kind) {
+	case KEY_COUNT:
+		return read_count(at, k->name, v, INT64_MAX, member);
+	case KEY_U32:
+		return read_u32(at, k->name, v, member);
+	case KEY_SECONDS:
+		return read_seconds(at, k->name, v, member);
+	case KEY_SUM:
+		return read_sum(at, k->name, json_string_value(v), member);
+	case KEY_SUMSQ:
+		return read_sumsq(at, k->name, json_string_value(v), member);
+	case KEY_ROLE:
+		return read_role(at, json_string_value(v), m);
+	case KEY_PEER:
+		return read_peer(at, v, record);
+	case KEY_ENDED:
+		return read_ended(at, json_string_value(v), record);
+	case KEY_LATENCY:
+		return read_keys(at, v, bx_latency_keys(m->conf.role), &m->one.lat, m);
+	case KEY_HIST:
+		return read_hist(at, k->name, v, member, m);
+	case KEY_EXACT:
+		return read_keys(at, v, bx_exact_keys, record, m);
+	case KEY_BUCKETS:
+		return read_buckets(at, v, record);
+	case KEY_QPS:
+		return read_qps(at, v, m);
+	case KEY_COMPLETED:
+		return read_completed(at, v, record);
+	case KEY_MERGED:
+		return read_merged(at, k->name, v, m);
+	default: /* figures for people; seed and conf, which add_conf() compares */
+		return 0;
+	}
+}
+
+static int check_type(const struct place *at, const struct bx_key *k, const json_t *v)
+{
+	static const json_type types[KEY_KINDS] = {
+		[KEY_COUNT] = JSON_INTEGER,    [KEY_U32] = JSON_INTEGER,
+		[KEY_SECONDS] = JSON_REAL,     [KEY_SUM] = JSON_STRING,
+		[KEY_SUMSQ] = JSON_STRING,     [KEY_US] = JSON_REAL,
+		[KEY_QUANTILE] = JSON_REAL,    [KEY_MEAN] = JSON_REAL,
+		[KEY_DEVIATION] = JSON_REAL,   [KEY_CPU_PERCENT] = JSON_REAL,
+		[KEY_REQUESTS_S] = JSON_REAL,  [KEY_MB_S] = JSON_REAL,
+		[KEY_ROLE] = JSON_STRING,      [KEY_PEER] = JSON_STRING,
+		[KEY_ENDED] = JSON_STRING,     [KEY_LATENCY] = JSON_OBJECT,
+		[KEY_HIST] = JSON_OBJECT,      [KEY_EXACT] = JSON_OBJECT,
+		[KEY_BUCKETS] = JSON_ARRAY,    [KEY_QPS] = JSON_ARRAY,
+		[KEY_COMPLETED] = JSON_OBJECT, [KEY_MERGED] = JSON_INTEGER,
+	};
+	json_type wanted = types[k->kind];
+
+	if (k->kind == KEY_SEED || k->kind == KEY_CONF || json_typeof(v) == wanted ||
+	    (wanted == JSON_REAL && json_is_integer(v)))
+		return 0;
+	return wrong_type(at, k->name, wanted);
+}
+
+/* An object into record: each key of the table, and no other. */
+static int read_keys(const struct place *at, const json_t *o, const struct bx_key *keys,
+		     void *record, struct merge *m)
+{
+	const struct bx_key *k;
+	const char *name;
+	json_t *v;
+	int rc = 0;
+
+	if (!json_is_object(o))
 		return bad(at, "not an object");
-	if (only(at, root, keys) || read_role(at, root, m) || read_words(at, root, &m->one) ||
-	    read_figures(at, root, &m->one) || read_latency(at, root, &m->one))
-		return -EINVAL;
-	if (!json_object_get(root, "seed") || !json_object_get(root, "conf"))
-		return bad(at, "\"seed\" or \"conf\" is missing");
-	if (json_object_get(root, "merged") && get_count(at, root, "merged", 1ull << 40, &merged))
-		return -EINVAL;
-	if (!merged)
-		return bad(at, "\"merged\" is 0, not within 1 .. %llu", 1ull << 40);
-	return read_qps(at, root, m);
+	json_object_foreach((json_t *)o, name, v) {
+		for (k = keys; k->name && strcmp(k->name, name) != 0; k++)
+			;
+		if (!k->name)
+			return unknown_key(at, name);
+	}
+	for (k = keys; !rc && k->name; k++) {
+		v = json_object_get(o, k->name);
+		if (v)
+			rc = check_type(at, k, v);
+		else if (k->kind != KEY_MERGED)
+			rc = bad(at, "\"%s\" is missing", k->name);
+		if (!rc && v)
+			rc = read_value(at, k, v, record, m);
+	}
+	return rc;
 }
 
 /* --- adding up --- */
@@ -479,6 +441,11 @@ static int check_sums(const struct place *at, const struct bx_result *sum,
 	return 0;
 }
 
+static uint64_t *count_of(struct bx_result *r, const struct bx_key *k)
+{
+	return (uint64_t *)(void *)((char *)r + k->offset);
+}
+
 static int add_counts(const struct place *at, struct merge *m)
 {
 	struct bx_result *sum = &m->sum, *one = &m->one;
@@ -486,11 +453,13 @@ static int add_counts(const struct place *at, struct merge *m)
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < COUNTS; i++)
-		if (*count_of(one, i) > INT64_MAX - *count_of(sum, i))
-			return bad(at, "the sum of \"%s\" passes 2^63", counts[i].name);
-	for (size_t i = 0; i < COUNTS; i++)
-		*count_of(sum, i) += *count_of(one, i);
+	for (const struct bx_key *k = bx_result_keys; k->name; k++) {
+		if (k->kind != KEY_COUNT)
+			continue;
+		if (*count_of(one, k) > INT64_MAX - *count_of(sum, k))
+			return bad(at, "the sum of \"%s\" passes 2^63", k->name);
+		*count_of(sum, k) += *count_of(one, k);
+	}
 	sum->cpu_ns += one->cpu_ns;
 	if (!m->parallel)
 		sum->elapsed_ns += one->elapsed_ns;
@@ -499,7 +468,7 @@ static int add_counts(const struct place *at, struct merge *m)
 	return 0;
 }
 
-/* What the results were asked for, as long as all were asked for the same. */
+/* Keep "conf" and the seed while all results have the same. */
 static void add_conf(struct merge *m, const json_t *root)
 {
 	json_t *conf = json_object_get(root, "conf"), *seed = json_object_get(root, "seed");
@@ -533,9 +502,12 @@ static int check_total(const struct place *at, struct merge *m)
 static int add_result(const struct place *at, const json_t *root, struct merge *m)
 {
 	struct bx_result *sum = &m->sum, *one = &m->one;
-	json_t *of = json_object_get(root, "merged");
-	int rc = read_result(at, root, m);
+	int rc;
 
+	memset(one, 0, sizeof(*one));
+	one->conf = &m->conf;
+	m->one_merged = 1;
+	rc = read_keys(at, root, bx_result_keys, one, m);
 	if (!rc)
 		rc = check_total(at, m);
 	if (!rc)
@@ -553,7 +525,7 @@ static int add_result(const struct place *at, const json_t *root, struct merge *
 	hist_merge(&sum->lat.ptime, &one->lat.ptime);
 	hist_merge(&sum->lat.total, &one->lat.total);
 	sum->qps += one->qps;
-	m->merged += of ? (uint64_t)json_integer_value(of) : 1;
+	m->merged += m->one_merged;
 	return 0;
 }
 
@@ -688,7 +660,7 @@ static int print(const struct merge *m, bool json)
 	return arrived(bx_result_text(stdout, &m->sum));
 }
 
-static int usage(const char *word, const char *what)
+static int wrong_usage(const char *word, const char *what)
 {
 	char shown[WORDS];
 
@@ -696,6 +668,24 @@ static int usage(const char *word, const char *what)
 	fprintf(stderr, "benchex: %s: %s; write benchex merge [-j] [--parallel] FILE...\n", shown,
 		what);
 	return RESEX_USAGE;
+}
+
+/* word is the argument that getopt_long() refused; optopt tells which option it holds. */
+static int wrong_option(const char *word)
+{
+	char letter[] = { '-', (char)optopt, 0 };
+
+	if (optopt == 'j' || optopt == 'P' || optopt == 'h')
+		return wrong_usage(word, "it takes no value");
+	return wrong_usage(optopt ? letter : word, "no such option of merge");
+}
+
+static int print_help(void)
+{
+	puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
+	     "Adds up results that benchex printed with --json; - is standard "
+	     "input. See benchex(1).");
+	return arrived(bx_flush(stdout));
 }
 
 static int merge_files(struct merge *m, bool json, int argc, char **argv)
@@ -731,24 +721,21 @@ int bx_merge(int argc, char **argv)
 
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":jPh", longs, NULL)) != -1) {
-		char letter[] = { '-', (char)optopt, 0 };
-
-		if (c == 'h') {
-			puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
-			     "Adds up results that benchex printed with --json; - is standard "
-			     "input. See benchex(1).");
-			return arrived(bx_flush(stdout));
+	while ((c = getopt_long(argc, argv, ":jPh", longs, NULL)) != -1)
+		switch (c) {
+		case 'j':
+			json = true;
+			break;
+		case 'P':
+			parallel = true;
+			break;
+		case 'h':
+			return print_help();
+		default:
+			return wrong_option(argv[optind - 1]);
 		}
-		json |= c == 'j';
-		parallel |= c == 'P';
-		if (c == '?' && (optopt == 'j' || optopt == 'P' || optopt == 'h'))
-			return usage(argv[optind - 1], "it takes no value");
-		if (c != 'j' && c != 'P')
-			return usage(optopt ? letter : argv[optind - 1], "no such option of merge");
-	}
 	if (optind == argc)
-		return usage("merge", "a file is missing");
+		return wrong_usage("merge", "a file is missing");
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return RESEX_FAILURE;

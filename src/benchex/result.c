@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * result: what came out, as a table for people or as one line of JSON.
+ * result: print a result as a table for people, or as one line of JSON.
  *
  * The JSON holds all that merge needs to add results up exactly: counts,
- * histograms, and under "exact" sums and extremes in nanoseconds. What is
- * derived (rates, means, percentiles) stands beside them for readers.
+ * histograms, and under "exact" sums and extremes in nanoseconds. Rates, means and
+ * percentiles are printed beside them for people; merge computes them again.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "src/benchex/parts.h"
+#include "src/benchex/result_keys.h"
 #include "src/util/utf8.h"
 
 enum { QPS_SHOWN = 8 };
 
-/* Values of JSON are signed here; no count comes near. */
+/* JSON integers are signed here; no real count comes near INT64_MAX. */
 static json_t *whole(uint64_t v)
 {
 	return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
 }
 
-/* A real number that JSON can hold; there is none for 0 / 0. */
+/* JSON has no NaN and no infinity: 0 in their place. */
 static json_t *real(double v)
 {
 	return json_real(isfinite(v) ? v : 0);
@@ -38,14 +39,97 @@ static double us(uint64_t ns)
 	return (double)ns / 1e3;
 }
 
-/* Sets, or remembers that there was no memory. */
-static void put(json_t *o, const char *key, json_t *v, int *rc)
+static double seconds(uint64_t ns)
 {
-	if (json_object_set_new(o, key, v))
-		*rc = -ENOMEM;
+	return (double)ns / 1e9;
+}
+
+/* --- keys --- */
+
+#define RESULT(member)	offsetof(struct bx_result, member)
+#define QP(member)	offsetof(struct bx_qp, member)
+#define HIST(member)	offsetof(struct hist, member)
+#define LATENCY(member) offsetof(struct bx_latency, member)
+
+const struct bx_key bx_result_keys[] = {
+	{ "role", KEY_ROLE, 0 },
+	{ "peer", KEY_PEER, 0 },
+	{ "ended", KEY_ENDED, 0 },
+	{ "elapsed_s", KEY_SECONDS, RESULT(elapsed_ns) },
+	{ "cpu_s", KEY_SECONDS, RESULT(cpu_ns) },
+	{ "cpu_percent", KEY_CPU_PERCENT, 0 },
+	{ "requests", KEY_COUNT, RESULT(requests) },
+	{ "requests_s", KEY_REQUESTS_S, 0 },
+	{ "bytes", KEY_COUNT, RESULT(bytes) },
+	{ "MB_s", KEY_MB_S, 0 },
+	{ "late", KEY_COUNT, RESULT(late) },
+	{ "lost", KEY_COUNT, RESULT(lost) },
+	{ "control_rounds", KEY_COUNT, RESULT(control_rounds) },
+	{ "reported", KEY_COUNT, RESULT(reported) },
+	{ "report_dropped", KEY_COUNT, RESULT(report_dropped) },
+	{ "seed", KEY_SEED, 0 },
+	{ "latency", KEY_LATENCY, 0 },
+	{ "qps", KEY_QPS, 0 },
+	{ "conf", KEY_CONF, 0 },
+	{ "merged", KEY_MERGED, 0 },
+	{ NULL, 0, 0 },
+};
+
+const struct bx_key bx_qp_keys[] = {
+	{ "qpn", KEY_U32, QP(qpn) },
+	{ "peer_qpn", KEY_U32, QP(peer_qpn) },
+	{ "path_mtu", KEY_U32, QP(path_mtu) },
+	{ "cq_entries", KEY_U32, QP(cq_entries) },
+	{ "completed", KEY_COMPLETED, 0 },
+	{ "errors", KEY_COUNT, QP(errors) },
+	{ "outstanding", KEY_COUNT, QP(outstanding) },
+	{ "bytes_sent", KEY_COUNT, QP(bytes_sent) },
+	{ "bytes_recv", KEY_COUNT, QP(bytes_recv) },
+	{ "mtus_sent", KEY_COUNT, QP(mtus_sent) },
+	{ "mtus_recv", KEY_COUNT, QP(mtus_recv) },
+	{ NULL, 0, 0 },
+};
+
+const struct bx_key bx_hist_keys[] = {
+	{ "n", KEY_COUNT, HIST(n) },
+	{ "mean_us", KEY_MEAN, 0 },
+	{ "deviation_us", KEY_DEVIATION, 0 },
+	{ "min_us", KEY_US, HIST(min) },
+	{ "p50_us", KEY_QUANTILE, 500 },
+	{ "p90_us", KEY_QUANTILE, 900 },
+	{ "p99_us", KEY_QUANTILE, 990 },
+	{ "p999_us", KEY_QUANTILE, 999 },
+	{ "max_us", KEY_US, HIST(max) },
+	{ "exact", KEY_EXACT, 0 },
+	{ "histogram", KEY_BUCKETS, 0 }, /* last: it is checked against the other keys */
+	{ NULL, 0, 0 },
+};
+
+const struct bx_key bx_exact_keys[] = {
+	{ "min_ns", KEY_COUNT, HIST(min) },
+	{ "max_ns", KEY_COUNT, HIST(max) },
+	{ "sum_ns", KEY_SUM, HIST(sum) },
+	{ "sumsq_ns2", KEY_SUMSQ, HIST(sumsq) },
+	{ NULL, 0, 0 },
+};
+
+const struct bx_key *bx_latency_keys(enum bx_role role)
+{
+	static const struct bx_key keys[] = {
+		{ "ctime", KEY_HIST, LATENCY(ctime) },
+		{ "wtime", KEY_HIST, LATENCY(wtime) },
+		{ "ptime", KEY_HIST, LATENCY(ptime) },
+		{ "total", KEY_HIST, LATENCY(total) },
+		{ NULL, 0, 0 },
+	};
+
+	/* A server measures all, a client the total, bulk nothing. */
+	return &keys[role == BX_SERVER ? 0 : role == BX_CLIENT ? 3 : 4];
 }
 
 /* --- JSON --- */
+
+static json_t *keys_json(const struct bx_key *keys, const void *record, int *rc);
 
 static json_t *buckets_json(const struct hist *h, int *rc)
 {
@@ -65,71 +149,14 @@ static json_t *buckets_json(const struct hist *h, int *rc)
 	return list;
 }
 
-/* Sums pass 2^53, where many readers of JSON round: they stand there as text. */
-static json_t *exact_json(const struct hist *h, int *rc)
+static json_t *completed_json(const struct bx_qp *q, int *rc)
 {
 	json_t *o = json_object();
-	char sum[24], sumsq[64];
-
-	snprintf(sum, sizeof(sum), "%" PRIu64, h->sum);
-	snprintf(sumsq, sizeof(sumsq), "%.0Lf", h->sumsq);
-	put(o, "min_ns", whole(h->min), rc);
-	put(o, "max_ns", whole(h->max), rc);
-	put(o, "sum_ns", json_string(sum), rc);
-	put(o, "sumsq_ns2", json_string(sumsq), rc);
-	return o;
-}
-
-static json_t *hist_json(const struct hist *h, int *rc)
-{
-	json_t *o = json_object();
-
-	put(o, "n", whole(h->n), rc);
-	put(o, "mean_us", real(us(hist_mean(h))), rc);
-	put(o, "deviation_us", real(us(hist_deviation(h))), rc);
-	put(o, "min_us", real(us(h->min)), rc);
-	put(o, "p50_us", real(us(hist_quantile(h, 500))), rc);
-	put(o, "p90_us", real(us(hist_quantile(h, 900))), rc);
-	put(o, "p99_us", real(us(hist_quantile(h, 990))), rc);
-	put(o, "p999_us", real(us(hist_quantile(h, 999))), rc);
-	put(o, "max_us", real(us(h->max)), rc);
-	put(o, "exact", exact_json(h, rc), rc);
-	put(o, "histogram", buckets_json(h, rc), rc);
-	return o;
-}
-
-static json_t *latency_json(const struct bx_result *r, int *rc)
-{
-	json_t *o = json_object();
-
-	if (r->conf->role == BX_SERVER) {
-		put(o, "ctime", hist_json(&r->lat.ctime, rc), rc);
-		put(o, "wtime", hist_json(&r->lat.wtime, rc), rc);
-		put(o, "ptime", hist_json(&r->lat.ptime, rc), rc);
-	}
-	if (r->conf->role != BX_BULK)
-		put(o, "total", hist_json(&r->lat.total, rc), rc);
-	return o;
-}
-
-static json_t *qp_json(const struct bx_qp *q, int *rc)
-{
-	json_t *o = json_object(), *completed = json_object();
 
 	for (int op = 0; op < BX_OPS; op++)
-		if (q->completed[op])
-			put(completed, bx_op_name((enum bx_op)op), whole(q->completed[op]), rc);
-	put(o, "qpn", whole(q->qpn), rc);
-	put(o, "peer_qpn", whole(q->peer_qpn), rc);
-	put(o, "path_mtu", whole(q->path_mtu), rc);
-	put(o, "cq_entries", whole(q->cq_entries), rc);
-	put(o, "completed", completed, rc);
-	put(o, "errors", whole(q->errors), rc);
-	put(o, "outstanding", whole(q->outstanding), rc);
-	put(o, "bytes_sent", whole(q->bytes_sent), rc);
-	put(o, "bytes_recv", whole(q->bytes_recv), rc);
-	put(o, "mtus_sent", whole(q->mtus_sent), rc);
-	put(o, "mtus_recv", whole(q->mtus_recv), rc);
+		if (q->completed[op] &&
+		    json_object_set_new(o, bx_op_name((enum bx_op)op), whole(q->completed[op])))
+			*rc = -ENOMEM;
 	return o;
 }
 
@@ -138,30 +165,12 @@ static json_t *qps_json(const struct bx_result *r, int *rc)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < r->qps; i++)
-		if (json_array_append_new(list, qp_json(&r->qp[i], rc)))
+		if (json_array_append_new(list, keys_json(bx_qp_keys, &r->qp[i], rc)))
 			*rc = -ENOMEM;
 	return list;
 }
 
-static void put_figures(json_t *o, const struct bx_result *r, int *rc)
-{
-	double s = (double)r->elapsed_ns / 1e9, cpu = (double)r->cpu_ns / 1e9;
-
-	put(o, "elapsed_s", real(s), rc);
-	put(o, "cpu_s", real(cpu), rc);
-	put(o, "cpu_percent", real(100 * ratio(cpu, s)), rc);
-	put(o, "requests", whole(r->requests), rc);
-	put(o, "requests_s", real(ratio((double)r->requests, s)), rc);
-	put(o, "bytes", whole(r->bytes), rc);
-	put(o, "MB_s", real(ratio((double)r->bytes / 1e6, s)), rc);
-	put(o, "late", whole(r->late), rc);
-	put(o, "lost", whole(r->lost), rc);
-	put(o, "control_rounds", whole(r->control_rounds), rc);
-	put(o, "reported", whole(r->reported), rc);
-	put(o, "report_dropped", whole(r->report_dropped), rc);
-}
-
-/* The address of the other side, whatever bytes it holds, ended or not. */
+/* The peer's address: any bytes, with or without an end. */
 static json_t *peer_json(const struct bx_result *r)
 {
 	char peer[sizeof(r->peer) + 1] = "";
@@ -170,19 +179,86 @@ static json_t *peer_json(const struct bx_result *r)
 	return bx_text_json(peer);
 }
 
-json_t *bx_result_json(const struct bx_result *r)
+/* One value; NULL: no memory. */
+static json_t *value_json(const struct bx_key *k, const void *record, int *rc)
+{
+	const void *member = (const char *)record + k->offset;
+	const struct bx_result *r = record;
+	char digits[64];
+
+	switch (k->kind) {
+	case KEY_COUNT:
+		return whole(*(const uint64_t *)member);
+	case KEY_U32:
+		return whole(*(const uint32_t *)member);
+	case KEY_SECONDS:
+		return real(seconds(*(const uint64_t *)member));
+	case KEY_SUM:
+		snprintf(digits, sizeof(digits), "%" PRIu64, *(const uint64_t *)member);
+		return json_string(digits);
+	case KEY_SUMSQ:
+		snprintf(digits, sizeof(digits), "%.0Lf", *(const long double *)member);
+		return json_string(digits);
+	case KEY_US:
+		return real(us(*(const uint64_t *)member));
+	case KEY_QUANTILE:
+		return real(us(hist_quantile(record, (uint32_t)k->offset)));
+	case KEY_MEAN:
+		return real(us(hist_mean(record)));
+	case KEY_DEVIATION:
+		return real(us(hist_deviation(record)));
+	case KEY_CPU_PERCENT:
+		return real(100 * ratio(seconds(r->cpu_ns), seconds(r->elapsed_ns)));
+	case KEY_REQUESTS_S:
+		return real(ratio((double)r->requests, seconds(r->elapsed_ns)));
+	case KEY_MB_S:
+		return real(ratio((double)r->bytes / 1e6, seconds(r->elapsed_ns)));
+	case KEY_ROLE:
+		return json_string(bx_role_names[r->conf->role]);
+	case KEY_PEER:
+		return peer_json(r);
+	case KEY_ENDED:
+		return bx_text_json(r->ended ? r->ended : "error");
+	case KEY_SEED:
+		return whole(r->conf->seed);
+	case KEY_LATENCY:
+		return keys_json(bx_latency_keys(r->conf->role), &r->lat, rc);
+	case KEY_HIST:
+		return keys_json(bx_hist_keys, member, rc);
+	case KEY_EXACT:
+		return keys_json(bx_exact_keys, record, rc);
+	case KEY_BUCKETS:
+		return buckets_json(record, rc);
+	case KEY_QPS:
+		return qps_json(r, rc);
+	case KEY_COMPLETED:
+		return completed_json(record, rc);
+	case KEY_CONF:
+		return bx_conf_json(r->conf);
+	case KEY_MERGED: /* merge.c adds it */
+	case KEY_KINDS:
+		break;
+	}
+	return NULL;
+}
+
+/* The record as an object; *rc is set when memory ran out. */
+static json_t *keys_json(const struct bx_key *keys, const void *record, int *rc)
 {
 	json_t *o = json_object();
-	int rc = o ? 0 : -ENOMEM;
 
-	put(o, "role", json_string(bx_role_names[r->conf->role]), &rc);
-	put(o, "peer", peer_json(r), &rc);
-	put(o, "ended", bx_text_json(r->ended ? r->ended : "error"), &rc);
-	put_figures(o, r, &rc);
-	put(o, "seed", whole(r->conf->seed), &rc);
-	put(o, "latency", latency_json(r, &rc), &rc);
-	put(o, "qps", qps_json(r, &rc), &rc);
-	put(o, "conf", bx_conf_json(r->conf), &rc);
+	for (const struct bx_key *k = keys; k->name; k++)
+		if (k->kind != KEY_MERGED &&
+		    json_object_set_new(o, k->name, value_json(k, record, rc)))
+			*rc = -ENOMEM;
+	return o;
+}
+
+json_t *bx_result_json(const struct bx_result *r)
+{
+	int rc = 0;
+	json_t *o = keys_json(bx_result_keys, r, &rc);
+
 	if (rc) {
 		json_decref(o);
 		return NULL;
@@ -285,7 +361,7 @@ static void print_head(FILE *f, const struct bx_result *r)
 						     "bulk, to or from" };
 	bool bulk = r->conf->role == BX_BULK;
 	const char *unit = bulk ? "messages" : "requests";
-	double s = (double)r->elapsed_ns / 1e9;
+	double s = seconds(r->elapsed_ns);
 	char peer[sizeof(r->peer) + 1] = "";
 
 	memcpy(peer, r->peer, sizeof(r->peer));
@@ -294,7 +370,7 @@ static void print_head(FILE *f, const struct bx_result *r)
 	fprintf(f, "%s %s: %" PRIu64 " %s in %.3f s, ended by %s\n", heads[r->conf->role],
 		*peer ? peer : "-", r->requests, unit, s, r->ended ? r->ended : "error");
 	fprintf(f, "%.1f %s/s, %.3f MB/s, CPU %.1f %%", ratio((double)r->requests, s), unit,
-		ratio((double)r->bytes / 1e6, s), 100 * ratio((double)r->cpu_ns / 1e9, s));
+		ratio((double)r->bytes / 1e6, s), 100 * ratio(seconds(r->cpu_ns), s));
 	if (r->late)
 		fprintf(f, ", %" PRIu64 " late", r->late);
 	if (r->lost)
