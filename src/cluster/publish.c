@@ -27,7 +27,7 @@ void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(out, 0, sizeof(*out));
-	out->flags = strcmp(v.hv->name, "sim") != 0 ? 0 : REGION_HOST_SIMULATED;
+	out->flags = v.hv->simulated ? REGION_HOST_SIMULATED : 0;
 	out->wall_ns = wall_ns;
 	out->cpus = cpus > 0 ? (uint32_t)cpus : 0;
 	out->links = v.conf->links;

@@ -4,7 +4,6 @@
 #include "config.h"
 #endif
 #include <errno.h>
-#include <string.h>
 
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
@@ -71,7 +70,7 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 /* Nobody shall take the simulator's guests for real ones. */
 static bool is_simulated(const struct guests_view *all)
 {
-	return !strcmp(all->hv->name, "sim");
+	return all->hv->simulated;
 }
 
 int cmd_list(struct call *c, const json_t *params, json_t **result)

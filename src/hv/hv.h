@@ -13,6 +13,7 @@
 #ifndef RESEX_HV_H
 #define RESEX_HV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "src/core/units.h"
@@ -138,8 +139,17 @@ struct hv_watch_ops {
 	int (*name)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
 };
 
+/* Who counts what guests send, apart from their rings. */
+enum hv_counters {
+	HV_COUNTERS_NONE,
+	HV_COUNTERS_KERNEL, /* dom0's kernel: interfaces, virtual functions, ports */
+	HV_COUNTERS_SIM,    /* the simulated host */
+};
+
 struct hv_backend {
-	const char *name; /* "xen", "sim" */
+	const char *name; /* "xen", "sim": for people and files; decide by the fields below */
+	bool simulated;	  /* no guest, cap or figure is real; many may run on one machine */
+	enum hv_counters counters;
 	const struct hv_mem_ops *mem;
 	const struct hv_sched_ops *sched;
 	const struct hv_watch_ops *watch;

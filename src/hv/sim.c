@@ -356,6 +356,8 @@ static const struct hv_watch_ops watch_ops = {
 
 const struct hv_backend hv_sim = {
 	.name = "sim",
+	.simulated = true,
+	.counters = HV_COUNTERS_SIM,
 	.mem = &mem_ops,
 	.sched = &sched_ops,
 	.watch = &watch_ops,

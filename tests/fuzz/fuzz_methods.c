@@ -117,7 +117,10 @@ static struct world *make_world(void)
 	log_init(&w->log, "fuzz", LOG_LVL_ERROR);
 	w->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	add_guests(w);
-	w->hv = (struct hv_backend){ "fake", &fake_mem_ops, &fake_sched_ops, &fake_watch_ops };
+	w->hv = (struct hv_backend){ .name = "fake",
+				     .mem = &fake_mem_ops,
+				     .sched = &fake_sched_ops,
+				     .watch = &fake_watch_ops };
 	FUZZ_REQUIRE(!shared_init(&w->sh) && !policy_new(&pi, &policy_freemarket));
 	open_guests(w, pi);
 	w->set = guests_first_set(w->gs);

@@ -91,7 +91,10 @@ static inline int rig_setup(void **state)
 	g->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	fake_host_open(&g->host);
 	fake_guest_open(&g->mem);
-	g->hv = (struct hv_backend){ "fake", &fake_mem_ops, &fake_sched_ops, &fake_watch_ops };
+	g->hv = (struct hv_backend){ .name = "fake",
+				     .mem = &fake_mem_ops,
+				     .sched = &fake_sched_ops,
+				     .watch = &fake_watch_ops };
 	g->now.ns = NS_PER_S;
 	rig_begin(g);
 	*state = g;

@@ -77,7 +77,7 @@ TEST_WITH(host__what_it_publishes__is_what_the_other_sees, pair, finish)
 	assert_int_equal(h->links, 2);
 	assert_int_equal(h->link_bytes_s, 2ull << 30);
 	assert_int_equal(h->cpus, sysconf(_SC_NPROCESSORS_ONLN));
-	assert_int_equal(h->flags, 0); /* its hypervisor is not "sim" */
+	assert_int_equal(h->flags, 0); /* its hypervisor is real */
 	assert_int_equal(h->services, 2);
 	assert_string_equal(h->name, "xen2");
 	assert_string_equal(h->policy, "freemarket");
@@ -88,7 +88,7 @@ TEST_WITH(host__of_the_simulator__says_so, pair, finish)
 {
 	struct sites *s = *state;
 
-	s->at[2].g->hv.name = "sim";
+	s->at[2].g->hv.simulated = true;
 	site_until(s, site_sees(s, 1, 2).host->flags == REGION_HOST_SIMULATED);
 	assert_int_equal(site_sees(s, 2, 1).host->flags, 0);
 }

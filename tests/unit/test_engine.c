@@ -542,7 +542,9 @@ RIG_TEST(open__hypervisor_refuses_the_nth_handle__those_before_are_closed)
 	struct hv_mem_ops mem = *hv_sim.mem;
 	struct hv_sched_ops sched = *hv_sim.sched;
 	struct hv_watch_ops watch = *hv_sim.watch;
-	const struct hv_backend hv = { "failing", &mem, &sched, &watch };
+	const struct hv_backend hv = {
+		.name = "failing", .mem = &mem, .sched = &sched, .watch = &watch
+	};
 
 	mem.open = mem_open;
 	mem.close = mem_close;

@@ -243,6 +243,8 @@ TEST(cap__set__is_what_get_says)
 	list_at(&f, 2000 * MS);
 	assert_in_range(f.dom[2].cpu_ns, 1249 * MS, 1251 * MS);
 	assert_string_equal(hv_sim.sched->name(f.sched, 2), "sim");
+	assert_true(hv_sim.simulated);
+	assert_int_equal(hv_sim.counters, HV_COUNTERS_SIM);
 	close_all(&f);
 }
 

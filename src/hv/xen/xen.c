@@ -23,6 +23,7 @@
 
 const struct hv_backend hv_xen = {
 	.name = "xen",
+	.counters = HV_COUNTERS_KERNEL,
 	.mem = &hv_xen_mem,
 	.sched = &hv_xen_sched,
 	.watch = &hv_xen_watch,
