@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * test_history: a right history passes, and each kind of violation, planted into
- * it, is found by its name.
+ * test_history: the checker of histories (tests/shared/history.h) passes a right
+ * history, and finds each kind of violation by its name. A row is a history: its
+ * steps, and the verdict on them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/shared/history.h"
@@ -100,11 +102,6 @@ static void reads(struct rig *r, uint16_t by, bool untold)
 	}
 }
 
-static void count_by(struct rig *r, uint16_t by)
-{
-	reads(r, by, false);
-}
-
 static void tell(struct rig *r, uint16_t by, uint16_t whom, uint32_t s)
 {
 	add(r, (struct history_record){ .type = HISTORY_EFFECT,
@@ -127,10 +124,13 @@ static void loaded(struct rig *r, enum history_type type, uint16_t s)
 	add(r, (struct history_record){ .type = type, .service = s });
 }
 
-static void view(struct rig *r, uint16_t host, uint64_t members, uint16_t quorate)
+static void view(struct rig *r, uint16_t host, uint64_t members, uint16_t quorate, uint64_t number)
 {
-	add(r, (struct history_record){
-		       .type = HISTORY_VIEW, .host = host, .service = quorate, .value = members });
+	add(r, (struct history_record){ .type = HISTORY_VIEW,
+					.host = host,
+					.service = quorate,
+					.old = number,
+					.value = members });
 }
 
 static void begin(struct rig *r)
@@ -140,7 +140,7 @@ static void begin(struct rig *r)
 	for (uint16_t h = 1; h <= 4; h++)
 		add(r, (struct history_record){ .type = HISTORY_BOOT, .host = h });
 	for (uint16_t h = 1; h <= 4; h++)
-		view(r, h, 0xf, 1);
+		view(r, h, 0xf, 1, 0);
 	for (uint32_t i = 0; i < 4; i++)
 		word(r, region_node_offset(i), region_word(i ? 2 : 1, 0));
 	loaded(r, HISTORY_HIGH, 1);
@@ -158,7 +158,7 @@ static void prepare(struct rig *r)
 {
 	begin(r);
 	take_both(r, 2, 1);
-	count_by(r, 2);
+	reads(r, 2, false);
 	tell(r, 2, 3, 1);
 	tell(r, 2, 4, 2);
 }
@@ -168,6 +168,173 @@ static void expect(const struct rig *r, enum history_violation v)
 	if (r->h.violation != v)
 		history_dump(stderr, &r->h);
 	assert_string_equal(history_name(r->h.violation), history_name(v));
+}
+
+/* --- histories as rows -------------------------------------------------------------- */
+
+/*
+ * A step is a word and its numbers (decimal, 0x.., or VIEW:COUNT of a seq):
+ *
+ *	prepare				all of a move of node 1 to service 1 by host 2, but the node's CAS
+ *	lock HOST SERVICE SEQ		unlock HOST SERVICE
+ *	both HOST SEQ			the locks of services 1 and 2
+ *	meet HOST SERVICE		reads the lock's word
+ *	count HOST			reads all nodes; "deaf HOST": and no result arrives
+ *	tell HOST HOST SERVICE		announces a move to the other host
+ *	move HOST NODE SERVICE
+ *	cas HOST SERVICE SEQ SERVICE SEQ	of node 1's word, from and to
+ *	node NODE SERVICE SEQ		the word as its host begins it
+ *	free SERVICE SEQ		the lock's word as its home begins it
+ *	held HOST			the locks' words, at a home of their own, are HOST's
+ *	boot HOST BOOT			crash HOST
+ *	may HOST BOOL			may it act under the lock of service 1?
+ *	view HOST MEMBERS QUORATE NUMBER
+ *	high SERVICE, low SERVICE	its load rises, falls
+ *	wait NS				nobody acts
+ *	minimum SERVICE NODES		nodes N: of host 1
+ *	faults				the run has some
+ */
+static void do_step(struct rig *r, const char *step)
+{
+	uint64_t n[5] = { 0 };
+	char verb[16];
+	int at = 0, used;
+
+	assert_int_equal(sscanf(step, " %15[a-z]%n", verb, &at), 1);
+	for (int i = 0; i < 5 && sscanf(step + at, "%li%n", (long *)&n[i], &used) == 1; i++) {
+		at += used;
+		if (step[at] == ':') {
+			n[i] = n[i] << 32 | strtoull(step + at + 1, NULL, 10);
+			at += 1 + (int)strspn(step + at + 1, "0123456789");
+		}
+	}
+
+	uint16_t host = (uint16_t)n[0];
+	struct history_record rec = { .host = host, .service = 1, .boot = (uint32_t)n[1] };
+#define IS(word) (!strcmp(verb, word))
+	if (IS("prepare"))
+		prepare(r);
+	else if (IS("lock"))
+		lock(r, host, (uint32_t)n[1], n[2]);
+	else if (IS("unlock"))
+		unlock(r, host, (uint32_t)n[1]);
+	else if (IS("both"))
+		take_both(r, host, n[1]);
+	else if (IS("meet"))
+		meet(r, host, (uint32_t)n[1]);
+	else if (IS("count") || IS("deaf"))
+		reads(r, host, IS("deaf"));
+	else if (IS("tell"))
+		tell(r, host, (uint16_t)n[1], (uint32_t)n[2]);
+	else if (IS("move"))
+		move(r, host, (uint32_t)n[1], (uint16_t)n[2]);
+	else if (IS("cas"))
+		cas(r, host, region_node_offset(1), region_word((uint16_t)n[1], n[2]),
+		    region_word((uint16_t)n[3], n[4]));
+	else if (IS("node"))
+		word(r, region_node_offset((uint32_t)n[0]), region_word((uint16_t)n[1], n[2]));
+	else if (IS("free"))
+		word(r, region_lock_offset((uint32_t)n[0]), region_word(0, n[1]));
+	else if (IS("held"))
+		r->h.lock[1][1].value = r->h.lock[1][2].value = region_word(host, 1);
+	else if (IS("view"))
+		view(r, host, n[1], (uint16_t)n[2], n[3]);
+	else if (IS("high") || IS("low"))
+		loaded(r, IS("high") ? HISTORY_HIGH : HISTORY_LOW, host);
+	else if (IS("wait"))
+		r->t += (int64_t)n[0];
+	else if (IS("minimum"))
+		r->h.conf.minimum[n[0]] = (uint32_t)n[1];
+	else if (IS("nodes"))
+		r->h.conf.nodes[1] = (uint32_t)n[0];
+	else if (IS("faults"))
+		r->h.conf.faultless = false;
+	else if (IS("boot") || IS("crash") || IS("may")) {
+		rec.type = IS("boot") ? HISTORY_BOOT : IS("crash") ? HISTORY_CRASH : HISTORY_MAY;
+		rec.value = IS("may") ? n[1] : 0;
+		rec.boot = IS("boot") ? rec.boot : 0;
+		rec.service = IS("may");
+		add(r, rec);
+	} else
+		fail_msg("no such step: %s", step);
+#undef IS
+}
+
+static const struct {
+	const char *name, *steps;
+	enum history_violation verdict;
+} rows[] = {
+	{ "lock: taken with an old seq", "lock 2 1 5, unlock 2 1, lock 3 1 5", HISTORY_FENCE },
+	{ "node: a word that it had before",
+	  "prepare, cas 2 2 0 2 1, boot 1 1, node 1 2 0, cas 2 2 0 2 1", HISTORY_FENCE },
+	{ "node: of no service", "prepare, move 2 1 3", HISTORY_SERVICE },
+	{ "node: changed by nobody", "prepare, cas 2 2 7 1 8", HISTORY_SERVICE },
+	{ "move: without the donor's lock", "lock 2 1 1, count 2, move 2 1 1", HISTORY_UNLOCKED },
+	{ "move: after its own release", "prepare, unlock 2 1, move 2 1 1", HISTORY_UNLOCKED },
+	{ "move: after a newer holder decided",
+	  "prepare, wait 1000, both 3 2, count 3, tell 3 2 1, move 2 1 1", HISTORY_OVERLAP },
+	{ "move: of an old holder before the newer decides",
+	  "prepare, wait 1000, both 3 2, move 2 1 1", HISTORY_FINE },
+	{ "move: on a count that changed before the decision",
+	  "prepare, wait 1000, both 3 2, count 3, move 2 1 1, faults, tell 3 2 1, tell 3 4 2,"
+	  "minimum 2 2, move 3 2 1",
+	  HISTORY_MINIMUM },
+	{ "move: the same, and a node that was never counted makes up the minimum",
+	  "prepare, wait 1000, both 3 2, count 3, move 2 1 1, faults, tell 3 2 1, tell 3 4 2,"
+	  "nodes 5, node 4 2 0, minimum 2 2, move 3 2 1",
+	  HISTORY_STALE },
+	{ "move: counted before the locks", "count 2, both 2 1, tell 2 3 1, tell 2 4 2, move 2 1 1",
+	  HISTORY_STALE },
+	{ "move: on a count whose results did not arrive",
+	  "both 2 1, deaf 2, tell 2 3 1, tell 2 4 2, move 2 1 1", HISTORY_STALE },
+	{ "move: of the last node", "prepare, high 2, wait 2000, move 2 0 2", HISTORY_MINIMUM },
+	{ "move: of the last but one, all counted, after the nodes' host began anew",
+	  "prepare, minimum 2 2, boot 1 1, node 0 1 0x10000, node 1 2 0x10000, node 2 2 0x10000,"
+	  "node 3 1 0x10000, held 2, move 2 1 1",
+	  HISTORY_FINE },
+	{ "move: not announced to a balancer", "both 2 1, count 2, tell 2 3 1, move 2 1 1",
+	  HISTORY_UNTOLD },
+	{ "move: not announced to a balancer that was removed",
+	  "view 2 0x7 1, both 2 1, count 2, tell 2 3 1, move 2 1 1", HISTORY_FINE },
+	{ "move: the second for one load", "prepare, move 2 1 1, move 2 2 1", HISTORY_TWICE },
+	{ "move: for a short load", "prepare, low 1, high 1, move 2 1 1", HISTORY_BURST },
+	{ "move: after a decision that saw no node at all",
+	  "prepare, wait 1000, both 3 2, tell 3 2 1, move 2 1 1", HISTORY_FINE },
+	{ "move: after a decision whose reads did not arrive",
+	  "prepare, wait 1000, both 3 2, deaf 3, tell 3 2 1, move 2 1 1", HISTORY_FINE },
+	{ "leases: two at once", "may 2 1, may 3 1", HISTORY_LEASE },
+	{ "leases: one after the other", "may 2 1, may 2 0, may 3 1, may 3 0, may 2 1, may 2 0",
+	  HISTORY_FINE },
+	{ "lock: of a newer view than its taker knows",
+	  "view 2 0xf 1 6, view 3 0xf 1 5, lock 2 1 6:1, unlock 2 1, lock 3 1 6:2",
+	  HISTORY_BEHIND },
+	{ "lock: of a view that its taker knows, or of the home's ninth start",
+	  "view 2 0xf 1 6, view 3 0xf 1 5, view 3 0xf 1 6, free 1 9:0, lock 2 1 6:1, unlock 2 1,"
+	  "lock 3 1 6:2",
+	  HISTORY_FINE },
+	{ "lock: broken early", "lock 2 1 1, wait 400, lock 3 1 2", HISTORY_THEFT },
+	{ "lock: of another host, released", "lock 2 1 1, unlock 3 1", HISTORY_THEFT },
+	{ "lock: taken while a higher is held", "lock 2 2 1, lock 2 1 1", HISTORY_ORDER },
+	{ "lock: taken without quorum", "view 2 0x2 0, lock 2 1 1", HISTORY_MINORITY },
+	{ "holder: dead for long", "lock 2 1 1, crash 2, meet 3 1, wait 3000, lock 3 1 2",
+	  HISTORY_DELAY },
+	{ "holder: dead, and two wait one after the other",
+	  "lock 2 1 1, crash 2, meet 3 1, wait 3000, meet 4 1, wait 1500, lock 4 1 2",
+	  HISTORY_DELAY },
+};
+
+TEST(each_row__has_its_verdict)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *step = rows[i].steps;
+		struct rig r;
+
+		for (begin(&r); step; step = strchr(step, ','))
+			do_step(&r, step += *step == ',');
+		if (r.h.violation != rows[i].verdict)
+			print_error("%s: %s\n", rows[i].name, rows[i].steps);
+		expect(&r, rows[i].verdict);
+	}
 }
 
 TEST(right_move__nothing_found)
@@ -183,371 +350,6 @@ TEST(right_move__nothing_found)
 	assert_int_equal(history_count(&r.h, 1), 2);
 }
 
-TEST(lock__taken_with_an_old_seq__fence)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 1, 5);
-	unlock(&r, 2, 1);
-	lock(&r, 3, 1, 5);
-	expect(&r, HISTORY_FENCE);
-}
-
-TEST(node__word_that_stood_before__fence)
-{
-	struct rig r;
-
-	prepare(&r);
-	cas(&r, 2, region_node_offset(1), region_word(2, 0), region_word(2, 1));
-	add(&r, (struct history_record){ .type = HISTORY_BOOT, .host = 1, .boot = 1 });
-	word(&r, region_node_offset(1), region_word(2, 0));
-	cas(&r, 2, region_node_offset(1), region_word(2, 0), region_word(2, 1));
-	expect(&r, HISTORY_FENCE);
-}
-
-TEST(node__of_no_service__found)
-{
-	struct rig r;
-
-	prepare(&r);
-	move(&r, 2, 1, 3);
-	expect(&r, HISTORY_SERVICE);
-}
-
-TEST(node__changed_by_nobody__found)
-{
-	struct rig r;
-
-	prepare(&r);
-	cas(&r, 2, region_node_offset(1), region_word(2, 7), region_word(1, 8));
-	expect(&r, HISTORY_SERVICE);
-}
-
-TEST(move__without_the_donors_lock__found)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 1, 1);
-	count_by(&r, 2);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_UNLOCKED);
-}
-
-TEST(move__after_its_own_release__found)
-{
-	struct rig r;
-
-	prepare(&r);
-	unlock(&r, 2, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_UNLOCKED);
-}
-
-TEST(move__after_a_newer_holder_decided__overlap)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.t += 1000;
-	take_both(&r, 3, 2);
-	count_by(&r, 3);
-	tell(&r, 3, 2, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_OVERLAP);
-}
-
-TEST(move__of_an_old_holder_before_the_newer_decides__fine)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.t += 1000;
-	take_both(&r, 3, 2);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_FINE);
-}
-
-TEST(move__on_a_count_that_changed__minimum)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.t += 1000;
-	take_both(&r, 3, 2);
-	count_by(&r, 3);
-	move(&r, 2, 1, 1); /* host 3 has not decided yet, but will not look again */
-	r.h.conf.faultless = false;
-	tell(&r, 3, 2, 1);
-	tell(&r, 3, 4, 2);
-	r.h.conf.minimum[2] = 2;
-	move(&r, 3, 2, 1);
-	expect(&r, HISTORY_MINIMUM);
-}
-
-TEST(move__on_a_count_that_changed_and_another_came__stale)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.t += 1000;
-	take_both(&r, 3, 2);
-	count_by(&r, 3);
-	move(&r, 2, 1, 1);
-	r.h.conf.faultless = false;
-	tell(&r, 3, 2, 1);
-	tell(&r, 3, 4, 2);
-	r.h.conf.nodes[1] = 5; /* it has never seen this one, which makes up the minimum */
-	word(&r, region_node_offset(4), region_word(2, 0));
-	r.h.conf.minimum[2] = 2;
-	move(&r, 3, 2, 1);
-	expect(&r, HISTORY_STALE);
-}
-
-TEST(move__without_a_count__stale)
-{
-	struct rig r;
-
-	begin(&r);
-	count_by(&r, 2); /* before the locks */
-	take_both(&r, 2, 1);
-	tell(&r, 2, 3, 1);
-	tell(&r, 2, 4, 2);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_STALE);
-}
-
-TEST(move__on_a_count_of_which_it_did_not_hear__stale)
-{
-	struct rig r;
-
-	begin(&r);
-	take_both(&r, 2, 1);
-	reads(&r, 2, true);
-	tell(&r, 2, 3, 1);
-	tell(&r, 2, 4, 2);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_STALE);
-}
-
-TEST(move__of_the_last_node__minimum)
-{
-	struct rig r;
-
-	prepare(&r);
-	loaded(&r, HISTORY_HIGH, 2);
-	r.t += 2000;
-	move(&r, 2, 0, 2);
-	expect(&r, HISTORY_MINIMUM);
-}
-
-TEST(move__of_the_last_but_one_that_began_anew__fine)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.h.conf.minimum[2] = 2; /* of 1, 2, 3, which were all counted */
-	add(&r, (struct history_record){ .type = HISTORY_BOOT, .host = 1, .boot = 1 });
-	for (uint32_t i = 0; i < 4; i++)
-		word(&r, region_node_offset(i), region_word(i == 1 || i == 2 ? 2 : 1, 0x10000));
-	r.h.lock[1][1].value = region_word(2, 1); /* the words' host is not the locks' home */
-	r.h.lock[1][2].value = region_word(2, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_FINE);
-}
-
-TEST(move__of_which_a_balancer_was_not_told__found)
-{
-	struct rig r;
-
-	begin(&r);
-	take_both(&r, 2, 1);
-	count_by(&r, 2);
-	tell(&r, 2, 3, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_UNTOLD);
-}
-
-TEST(move__of_which_a_removed_balancer_was_not_told__fine)
-{
-	struct rig r;
-
-	begin(&r);
-	view(&r, 2, 0x7, 1);
-	take_both(&r, 2, 1);
-	count_by(&r, 2);
-	tell(&r, 2, 3, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_FINE);
-}
-
-TEST(leases__two_at_once__found)
-{
-	struct rig r;
-
-	begin(&r);
-	for (uint16_t h = 2; h <= 3; h++)
-		add(&r, (struct history_record){
-				.type = HISTORY_MAY, .host = h, .service = 1, .value = 1 });
-	expect(&r, HISTORY_LEASE);
-}
-
-TEST(leases__one_after_the_other__fine)
-{
-	struct rig r;
-
-	begin(&r);
-	for (uint64_t i = 0; i < 6; i++)
-		add(&r, (struct history_record){ .type = HISTORY_MAY,
-						 .host = 2 + i / 2 % 2,
-						 .service = 1,
-						 .value = (i + 1) % 2 });
-	expect(&r, HISTORY_FINE);
-}
-
-static void told_view(struct rig *r, uint16_t host, uint64_t number)
-{
-	add(r, (struct history_record){ .type = HISTORY_VIEW,
-					.host = host,
-					.service = 1,
-					.old = number,
-					.value = 0xf });
-}
-
-TEST(lock__of_a_newer_view_than_told__behind)
-{
-	struct rig r;
-
-	begin(&r);
-	told_view(&r, 2, 6);
-	told_view(&r, 3, 5);
-	lock(&r, 2, 1, (6ull << 32) + 1);
-	unlock(&r, 2, 1);
-	lock(&r, 3, 1, (6ull << 32) + 2);
-	expect(&r, HISTORY_BEHIND);
-}
-
-TEST(lock__of_the_view_that_was_told_or_of_a_start__fine)
-{
-	struct rig r;
-
-	begin(&r);
-	told_view(&r, 2, 6);
-	told_view(&r, 3, 5);
-	told_view(&r, 3, 6);
-	word(&r, region_lock_offset(1), region_word(0, 9ull << 32)); /* the home's ninth start */
-	lock(&r, 2, 1, (6ull << 32) + 1);
-	unlock(&r, 2, 1);
-	lock(&r, 3, 1, (6ull << 32) + 2);
-	expect(&r, HISTORY_FINE);
-}
-
-TEST(lock__broken_early__theft)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 1, 1);
-	r.t += 400;
-	lock(&r, 3, 1, 2);
-	expect(&r, HISTORY_THEFT);
-}
-
-TEST(lock__of_another_released__theft)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 1, 1);
-	unlock(&r, 3, 1);
-	expect(&r, HISTORY_THEFT);
-}
-
-TEST(lock__taken_while_a_higher_is_held__order)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 2, 1);
-	lock(&r, 2, 1, 1);
-	expect(&r, HISTORY_ORDER);
-}
-
-TEST(move__second_for_one_load__twice)
-{
-	struct rig r;
-
-	prepare(&r);
-	move(&r, 2, 1, 1);
-	move(&r, 2, 2, 1);
-	expect(&r, HISTORY_TWICE);
-}
-
-TEST(move__for_a_short_load__burst)
-{
-	struct rig r;
-
-	prepare(&r);
-	loaded(&r, HISTORY_LOW, 1);
-	loaded(&r, HISTORY_HIGH, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_BURST);
-}
-
-TEST(holder__dead_for_long__delay)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 1, 1);
-	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
-	meet(&r, 3, 1);
-	r.t += 3000;
-	lock(&r, 3, 1, 2);
-	expect(&r, HISTORY_DELAY);
-}
-
-TEST(move__after_who_decided_without_seeing_the_node__fine)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.t += 1000;
-	take_both(&r, 3, 2);
-	tell(&r, 3, 2, 1); /* it has seen no node at all */
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_FINE);
-}
-
-TEST(move__after_who_decided_without_hearing_of_the_node__fine)
-{
-	struct rig r;
-
-	prepare(&r);
-	r.t += 1000;
-	take_both(&r, 3, 2);
-	reads(&r, 3, true);
-	tell(&r, 3, 2, 1);
-	move(&r, 2, 1, 1);
-	expect(&r, HISTORY_FINE);
-}
-
-TEST(holder__dead_and_waited_for_by_one_after_the_other__delay)
-{
-	struct rig r;
-
-	begin(&r);
-	lock(&r, 2, 1, 1);
-	add(&r, (struct history_record){ .type = HISTORY_CRASH, .host = 2 });
-	meet(&r, 3, 1);
-	r.t += 3000;
-	meet(&r, 4, 1);
-	r.t += 1500;
-	lock(&r, 4, 1, 2);
-	expect(&r, HISTORY_DELAY);
-}
-
 TEST(holder__dead_for_as_long_as_allowed__fine)
 {
 	struct rig r;
@@ -561,16 +363,6 @@ TEST(holder__dead_for_as_long_as_allowed__fine)
 	lock(&r, 3, 1, 2);
 	expect(&r, HISTORY_FINE);
 	assert_in_range(r.h.service[1].delay, 1500, 2000);
-}
-
-TEST(lock__taken_without_quorum__minority)
-{
-	struct rig r;
-
-	begin(&r);
-	view(&r, 2, 0x2, 0);
-	lock(&r, 2, 1, 1);
-	expect(&r, HISTORY_MINORITY);
 }
 
 TEST(hash__any_field_changed__differs)
