@@ -409,7 +409,7 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 	strcpy(tc.cluster, c->conf.cluster);
 	strcpy(tc.address, h->address);
 	tc.words = words;
-	if (!strcmp(b->name, "shm"))
+	if (!b->has_ports)
 		tc.port = 0;
 	if (!rc)
 		rc = b->open(&c->t, &tc, now, text);

@@ -164,16 +164,15 @@ static int check_host(const struct cluster_conf *c, const struct conf_doc *d, co
 void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
 {
 	const struct cluster_host *h = &c->host[i];
-	bool shm = !strcmp(transport_backends[c->transport]->name, "shm");
 
 	memset(p, 0, sizeof(*p));
 	p->host = (uint16_t)h->number;
-	p->port = shm ? 0 : (uint16_t)h->port;
+	p->port = transport_backends[c->transport]->has_ports ? (uint16_t)h->port : 0;
 	strcpy(p->name, h->name);
 	strcpy(p->address, h->address);
 }
 
-/* Where one host serves no other can; in the folder of shm, which has no ports, all can. */
+/* address:port must be unique, with a transport that has ports. */
 static int check_alone(const struct cluster_conf *c, const struct conf_doc *d, const char *at,
 		       uint32_t i, struct conf_error *e)
 {

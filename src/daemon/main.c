@@ -372,7 +372,7 @@ static int take_locks(const struct log *log, const struct daemon_conf *conf,
 		rc = take_lock(log, conf->lock_file, &fd[0]);
 	if (!rc)
 		rc = lock_dir(log, conf->state_dir, &fd[1]);
-	if (rc || strcmp(hv->name, "xen") != 0)
+	if (rc || hv->simulated)
 		return rc;
 	rc = make_parent(log, HOST_LOCK);
 	return rc ? rc : take_lock(log, HOST_LOCK, &fd[2]);
@@ -429,11 +429,12 @@ static int with_sim(const struct log *log, const struct daemon_conf *conf, const
 /* What does not go together with a scenario. */
 static int check_scenario_options(const struct options *o)
 {
+	const struct hv_backend *hv = hv_backend_find(o->hv);
 	const char *wrong = NULL;
 
 	if (!o->scenario && (o->policy || o->summary || o->socket))
 		wrong = "--policy, --summary and --socket are for a --scenario";
-	else if (o->scenario && strcmp(o->hv, "sim") != 0)
+	else if (o->scenario && !(hv && hv->simulated))
 		wrong = "a scenario is for the simulated host alone: add --hv sim";
 	else if (o->scenario && o->config)
 		wrong = "a scenario takes no --config: what it would say stands in the scenario";
@@ -565,7 +566,7 @@ static int start(const struct log *log, const struct options *o)
 		rc = report(log, &e);
 	else if (o->mode == MODE_CHECK)
 		rc = check(log, conf, config);
-	else if (!strcmp(hv->name, "sim"))
+	else if (hv->simulated)
 		rc = with_sim(log, conf, o, hv);
 	else
 		rc = locked(log, conf, o, hv, NULL);

@@ -445,13 +445,17 @@ static void close_hv(struct engine *e)
 		hv->sched->close(e->sched);
 }
 
-/* What guests sent is told by dom0's kernel; of simulated ones, by the simulator. */
+/* What guests sent is counted by dom0's kernel, or by the simulator. */
 static struct counters counters_of(const struct engine *e)
 {
-	if (!strcmp(e->c.hv->name, "xen"))
+	switch (e->c.hv->counters) {
+	case HV_COUNTERS_KERNEL:
 		return (struct counters){ .ops = counters_host, .sys = "/sys" };
-	if (!strcmp(e->c.hv->name, "sim"))
+	case HV_COUNTERS_SIM:
 		return (struct counters){ .ops = counters_sim, .arg = e->c.hv_arg };
+	case HV_COUNTERS_NONE:
+		break;
+	}
 	return (struct counters){ 0 };
 }
 
@@ -679,7 +683,7 @@ int engine_run(struct engine *e)
 {
 	int rc = 0;
 
-	if (!strcmp(e->c.hv->name, "sim"))
+	if (e->c.hv->simulated)
 		log_msg(e->c.log, LOG_LVL_INFO,
 			"SIMULATED host: no guest, cap or figure here is real");
 	if (e->c.sim)

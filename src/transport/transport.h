@@ -163,6 +163,7 @@ struct transport;
 
 struct transport_backend {
 	const char *name;
+	bool has_ports; /* a host is called at an address and a port; else at an address alone */
 	/* Can this peer's address be called at all? 0 or -EINVAL. Opens nothing. NULL: any can. */
 	int (*check)(const struct transport_peer *p);
 	/*

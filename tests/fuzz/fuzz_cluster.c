@@ -16,8 +16,9 @@ static int check(const struct transport_peer *p)
 }
 
 /* Names and addresses alone are looked at: nothing is opened here. */
-static const struct transport_backend tcp = { .name = "tcp", .check = check },
-				      shm = { .name = "shm" }, verbs = { .name = "verbs" };
+static const struct transport_backend tcp = { .name = "tcp", .has_ports = true, .check = check },
+				      shm = { .name = "shm" },
+				      verbs = { .name = "verbs", .has_ports = true };
 const struct transport_backend *const transport_backends[] = { &verbs, &tcp, &shm, NULL };
 
 static void check_error(const struct conf_error *e, size_t len)

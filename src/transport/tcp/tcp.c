@@ -459,6 +459,6 @@ static int tcp_open(struct transport **t, const struct transport_conf *conf, str
 	return open_error(rc);
 }
 
-const struct transport_backend transport_tcp = { .name = "tcp",
-						 .check = front_address_check,
-						 .open = tcp_open };
+const struct transport_backend transport_tcp = {
+	.name = "tcp", .has_ports = true, .check = front_address_check, .open = tcp_open
+};

@@ -222,6 +222,6 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 	return 0;
 }
 
-const struct transport_backend transport_verbs = { .name = "verbs",
-						   .check = front_address_check,
-						   .open = verbs_open };
+const struct transport_backend transport_verbs = {
+	.name = "verbs", .has_ports = true, .check = front_address_check, .open = verbs_open
+};
