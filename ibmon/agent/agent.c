@@ -18,12 +18,12 @@
 #include "ibmon/agent/agent.h"
 #include "ibmon/agent/book.h"
 #include "ibmon/agent/latency.h"
-#include "ibmon/agent/notify.h"
 #include "ibmon/agent/print.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"
 #include "ibmon/agent/watch.h"
 #include "src/util/clock.h"
+#include "src/util/notify.h"
 
 enum {
 	BEAT_MS = 500,
@@ -322,7 +322,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	}
 	if (a->beats % TIDY_BEATS == 0)
 		track_tidy(a->track);
-	notify_alive();
+	notify_systemd("WATCHDOG=1");
 }
 
 static void on_signal(evutil_socket_t fd, short what, void *arg)
@@ -435,9 +435,9 @@ int agent_run(struct agent *a)
 		return rc;
 	log_msg(a->log, LOG_LVL_INFO, "publishing through %s pages, %u rings so far",
 		a->setup.pages_ops->name, book_rings(a->book));
-	notify_ready();
+	notify_systemd("READY=1\nSTATUS=publishing");
 	event_base_dispatch(a->base);
-	notify_stopping();
+	notify_systemd("STOPPING=1");
 	rc = a->setup.node_ops->remove(a->setup.node);
 	if (rc && rc != -ENOENT)
 		log_msg(a->log, LOG_LVL_WARNING, "%s could not be removed: %s", GUEST_ABI_NODE,

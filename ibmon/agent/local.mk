@@ -11,7 +11,6 @@ libagent_a_SOURCES = \
 	ibmon/agent/maps.c ibmon/agent/maps.h \
 	ibmon/agent/nldev.c ibmon/agent/nldev.h \
 	ibmon/agent/node.c ibmon/agent/node.h \
-	ibmon/agent/notify.c ibmon/agent/notify.h \
 	ibmon/agent/once.c \
 	ibmon/agent/options.c ibmon/agent/options.h \
 	ibmon/agent/pages.h ibmon/agent/pages_file.c ibmon/agent/pages_frame.c \

@@ -19,8 +19,8 @@
 #include "src/cluster/cluster.h"
 #include "src/control/server.h"
 #include "src/guests/guests.h"
-#include "src/engine/notify.h"
 #include "src/tick/sampler.h"
+#include "src/util/notify.h"
 
 struct engine {
 	struct engine_conf c;
@@ -177,7 +177,7 @@ static void feed_watchdog(struct engine *e)
 	uint32_t alive = atomic_load_explicit(&e->sh.alive, memory_order_relaxed);
 
 	if (e->watchdog_us && alive != e->alive_seen)
-		notify("WATCHDOG=1");
+		notify_systemd("WATCHDOG=1");
 	e->alive_seen = alive;
 }
 
@@ -195,7 +195,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 static void stop(struct engine *e, const char *why)
 {
 	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping", why);
-	notify("STOPPING=1");
+	notify_systemd("STOPPING=1");
 	e->signalled = true;
 	event_base_loopbreak(e->base);
 }
@@ -258,7 +258,7 @@ static void reload_and_tell(struct engine *e)
 
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
 		 (long long)(clock_monotonic_ns() / NS_PER_US));
-	notify(state);
+	notify_systemd(state);
 	rc = reload(e, &err);
 	if (rc)
 		log_msg(e->c.log, LOG_LVL_ERROR, "%s: the former configuration stays in force",
@@ -267,8 +267,8 @@ static void reload_and_tell(struct engine *e)
 				       : strerror(-rc));
 	if (!rc && e->cluster)
 		tell_of_cluster(e);
-	notify(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
-		  : "READY=1\nSTATUS=");
+	notify_systemd(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
+			  : "READY=1\nSTATUS=");
 }
 
 /* Is there a terminal that Ctrl-C and its closing come from? */
@@ -671,7 +671,7 @@ static int run_real(struct engine *e)
 	if (e->ev_cluster_due)
 		event_add(e->ev_cluster_due, &at_once);
 	e->watchdog_us = notify_watchdog_us();
-	notify("READY=1");
+	notify_systemd("READY=1");
 	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
 		e->c.observe ? " (observing only)" : "", guests_view(e->guests).policy->ops->name);
 	if (e->c.guide)

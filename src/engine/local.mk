@@ -1,5 +1,4 @@
 # libengine: one of everything: threads, loop, reload.
 noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
-	src/engine/engine.c src/engine/engine.h \
-	src/engine/notify.c src/engine/notify.h
+	src/engine/engine.c src/engine/engine.h

@@ -9,5 +9,6 @@ libutil_a_SOURCES = \
 	src/util/hist.c src/util/hist.h \
 	src/util/log.c src/util/log.h \
 	src/util/netlink.c src/util/netlink.h \
+	src/util/notify.c src/util/notify.h \
 	src/util/seqread.h \
 	src/util/utf8.c src/util/utf8.h

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* notify: the notification protocol of sd_notify(3), which is one datagram. */
-#include "src/engine/notify.h"
+/* notify: the protocol of sd_notify(3), one datagram. libsystemd would be much for that. */
+#include "src/util/notify.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int notify(const char *state)
+int notify_systemd(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -26,7 +26,8 @@ int notify(const char *state)
 	memcpy(a.sun_path, path, n);
 	if (path[0] == '@') /* an abstract address */
 		a.sun_path[0] = 0;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	/* without waiting: a systemd that hangs must not stop us */
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	w = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&a,
