@@ -5,6 +5,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 unset MAKEFLAGS MAKELEVEL # those of the make that runs the tests
+# shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $(sed -n 's/^\([A-Z_]*\) | .*/\1/p' "$here/rules.txt")
 
 # test_recovery has tests of these two; without cmocka it is not built.

@@ -334,7 +334,7 @@ static int open_transport(struct me *m, const char *backend, uint64_t generation
 		return -EINVAL;
 	words[TOKEN / 8] = 0;
 	snprintf(c.address, sizeof(c.address), "%s", address[m->self - 1]);
-	if (!strcmp(backend, "shm"))
+	if (!b->has_ports)
 		c.port = 0;
 	if (b->open(&m->t, &c, m->clock.now(&m->clock), text)) {
 		fprintf(stderr, "lock_hosts: %s\n", text);
@@ -352,7 +352,7 @@ static int add_hosts(struct me *m, const char *backend, char **address, int host
 
 		snprintf(p.address, sizeof(p.address), "%s", address[i]);
 		snprintf(p.name, sizeof(p.name), "host-%d", i + 1);
-		if (!strcmp(backend, "shm"))
+		if (!transport_find(backend)->has_ports)
 			p.port = 0;
 		rc = transport_add(m->t, &p, m->clock.now(&m->clock));
 		if (rc)
