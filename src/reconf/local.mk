@@ -7,6 +7,7 @@ libreconf_a_SOURCES = \
 	src/reconf/move.c src/reconf/move.h \
 	src/reconf/move_locks.c \
 	src/reconf/move_nodes.c \
+	src/reconf/move_ops.c \
 	src/reconf/move_priv.h \
 	src/reconf/put.h \
 	src/reconf/runner.c src/reconf/runner.h \

@@ -1,80 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * move_locks: rules 1 to 4 of a move, from its counter to both locks, and what is
- * asked about these locks later.
- */
+/* move_locks: rules 1 to 4 of a move, from its counter to both locks. */
 #include <string.h>
 
 #include "src/reconf/move_priv.h"
-
-/* --- the two locks ---------------------------------------------------------------- */
-
-void move_locks_of(const struct move *m, struct lock *l[2])
-{
-	/* rule: two locks in ascending service id; rule: the donor's lock too */
-	bool swap = move_id_of(m, m->donor) < move_id_of(m, m->service);
-
-	l[0] = &m->lock[swap ? m->donor : m->service];
-	l[1] = &m->lock[swap ? m->service : m->donor];
-}
-
-/* rule: done before hold */
-bool move_may_act(const struct move *m, struct mono now)
-{
-	struct lock *l[2];
-
-	move_locks_of(m, l);
-	return lock_may_act(l[0], now, 0) && lock_may_act(l[1], now, 0);
-}
-
-bool move_unclean(const struct move *m)
-{
-	struct lock *l[2];
-
-	move_locks_of(m, l);
-	return lock_unclean(l[0]) || lock_unclean(l[1]);
-}
-
-void move_mark(struct move *m, bool is_unclean)
-{
-	struct lock *l[2];
-
-	move_locks_of(m, l);
-	lock_mark(l[0], is_unclean);
-	lock_mark(l[1], is_unclean);
-}
-
-uint16_t move_epoch(const struct move *m)
-{
-	return lock_epoch(lock_fence(&m->lock[m->service]));
-}
-
-uint64_t move_to_tell(const struct move *m, uint32_t k)
-{
-	uint64_t self = 1ull << (m->conf.self - 1);
-
-	/* rule: a balancer that is no member was removed, the others must be told */
-	if (k == 0)
-		return m->in->service[m->service].balancers & m->members & ~self;
-	return m->in->service[m->donor].balancers & m->members;
-}
-
-static void ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out)
-{
-	lock_step(l, &(struct step_event){ .type = STEP_ASK, .what = what }, now, out);
-}
-
-void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out)
-{
-	struct lock *l[2];
-
-	move_locks_of(m, l);
-	m->result = r;
-	m->state = MOVE_UNLOCKS;
-	move_new_round(m);
-	ask_lock(l[0], LOCK_RELEASE, now, out);
-	ask_lock(l[1], LOCK_RELEASE, now, out);
-}
 
 /* --- 1 and 2: the counter, the donor ------------------------------------------------ */
 
@@ -175,8 +103,8 @@ static bool yields(struct move *m, struct lock *const l[2], struct mono now, str
 	m->yields = (stands || unseen) && mono_sub(m->ask, from) > 0;
 	for (uint32_t i = 0; i < 2 && m->yields; i++) {
 		if (lock_state(l[i]) != LOCK_WATCHING)
-			ask_lock(l[i], LOCK_RELEASE, now, out);
-		ask_lock(l[i], LOCK_WATCH, now, out);
+			move_ask_lock(l[i], LOCK_RELEASE, now, out);
+		move_ask_lock(l[i], LOCK_WATCH, now, out);
 	}
 	return m->yields;
 }
@@ -189,12 +117,12 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 	move_locks_of(m, l);
 	if (yields(m, l, now, out))
 		return;
-	ask_lock(l[0], LOCK_ACQUIRE, now, out);
+	move_ask_lock(l[0], LOCK_ACQUIRE, now, out);
 	first = lock_may_act(l[0], now, 0);
 	if (first)
-		ask_lock(l[1], LOCK_ACQUIRE, now, out);
+		move_ask_lock(l[1], LOCK_ACQUIRE, now, out);
 	if (lock_blocked(l[0])) {
-		ask_lock(l[1], LOCK_WATCH, now, out);
+		move_ask_lock(l[1], LOCK_WATCH, now, out);
 		m->patience = mono_add(now, patience(m));
 	}
 	if (move_may_act(m, now)) {

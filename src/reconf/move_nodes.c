@@ -1,80 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * move_nodes: the operations of a move, by rounds, and its rules 5 and 6: count the
- * nodes' words, sweep them, count again.
- *
- * Operations of one state have one round number in their tags: results of what was
- * given up are thus known as such.
+ * move_nodes: rules 5 and 6 of a move: count the nodes' words, sweep them, and count
+ * again.
  */
 #include "src/reconf/move_priv.h"
-#include "src/reconf/put.h"
-
-enum { ROUNDS = 1 << 14 };
-
-static_assert(MOVE_TAGS_OWN + ROUNDS * MOVE_NODES_MAX <= MOVE_TAGS, "tags");
-static_assert(MOVE_NODES_MAX >= 2 * 64, "announcements have tags of nodes");
-
-/* --- operations ------------------------------------------------------------------- */
-
-void move_new_round(struct move *m)
-{
-	m->round++;
-	m->waited = 0;
-	m->full = false;
-}
-
-bool move_put(struct move *m, struct step_op op, uint32_t index, struct step_out *out)
-{
-	op.tag = m->conf.tag + MOVE_TAGS_OWN + m->round % ROUNDS * MOVE_NODES_MAX + index;
-	m->full = !step_put(out, op);
-	if (!m->full)
-		m->waited++;
-	return !m->full;
-}
-
-bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index)
-{
-	uint32_t tag = ev->tag - m->conf.tag - MOVE_TAGS_OWN;
-
-	if (ev->type != STEP_RESULT || m->waited == 0 || ev->tag < m->conf.tag + MOVE_TAGS_OWN ||
-	    tag / MOVE_NODES_MAX != m->round % ROUNDS)
-		return false;
-	*index = tag % MOVE_NODES_MAX;
-	m->waited--;
-	return true;
-}
-
-void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t value,
-		   struct step_out *out)
-{
-	const struct move_node *n = &m->in->node[i];
-	struct step_op op = {
-		.kind = kind,
-		.host = n->host,
-		.offset = region_node_offset(n->node),
-		.compare = kind == STEP_CAS ? m->word[i] : 0,
-		.value = value,
-	};
-
-	if (move_put(m, op, i, out))
-		m->at[i] = AT_UNDERWAY;
-}
-
-/* --- words ------------------------------------------------------------------------ */
 
 static bool member(const struct move *m, uint16_t host)
 {
 	return m->members >> (host - 1) & 1;
 }
-
-uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
-{
-	uint32_t count = (uint32_t)region_word_seq(word) + 1;
-
-	return region_word(id, (uint64_t)move_epoch(m) << 32 | count);
-}
-
-/* --- 5 and 6 ------------------------------------------------------------------------ */
 
 void move_start_count(struct move *m)
 {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* move_priv: what the files of the move share: move.c, move_locks.c, move_nodes.c. */
+/*
+ * move_priv: what the files of the move share. Each calls those to its right only:
+ *
+ *	move.c (events, 7 to 10) -> move_locks.c (1 to 4) -> move_nodes.c (5, 6) -> move_ops.c
+ */
 #ifndef RESEX_RECONF_MOVE_PRIV_H
 #define RESEX_RECONF_MOVE_PRIV_H
 
@@ -19,28 +23,7 @@ static inline uint16_t move_id_of(const struct move *m, uint32_t service)
 	return m->in->service[service].id;
 }
 
-/* --- move_locks.c ----------------------------------------------------------------- */
-
-/* The two locks, in the order in which they are taken. */
-void move_locks_of(const struct move *m, struct lock *l[2]);
-bool move_may_act(const struct move *m, struct mono now);
-bool move_unclean(const struct move *m);
-void move_mark(struct move *m, bool is_unclean);
-uint16_t move_epoch(const struct move *m); /* the locks' */
-/* The other balancers of service (k is 0) and donor (1), bit h - 1. */
-uint64_t move_to_tell(const struct move *m, uint32_t k);
-
-void move_begin(struct move *m, uint32_t service, struct mono now, struct step_out *out);
-/* Without locks, and with them. */
-void move_end(struct move *m, enum move_result r);
-void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out);
-
-/* The states LOOKS, LOCKS, LOOKS_AGAIN. */
-void move_looks(struct move *m, struct mono now);
-void move_locks(struct move *m, struct mono now, struct step_out *out);
-void move_looks_again(struct move *m, struct mono now, struct step_out *out);
-
-/* --- move_nodes.c ----------------------------------------------------------------- */
+/* --- move_ops.c ------------------------------------------------------------------- */
 
 void move_new_round(struct move *m);
 /* index: of a node, or any number below MOVE_NODES_MAX that is the operation's alone. */
@@ -52,6 +35,32 @@ bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index);
 
 /* What a node's word becomes: count + 1, the locks' epoch. */
 uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id);
+
+/* The two locks, in the order in which they are taken. */
+void move_locks_of(const struct move *m, struct lock *l[2]);
+bool move_may_act(const struct move *m, struct mono now);
+bool move_unclean(const struct move *m);
+void move_mark(struct move *m, bool is_unclean);
+uint16_t move_epoch(const struct move *m); /* the locks' */
+/* The other balancers of service (k is 0) and donor (1), bit h - 1. */
+uint64_t move_to_tell(const struct move *m, uint32_t k);
+/* event.what of lock.h, to one of the locks. */
+void move_ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out);
+/* Release both: the move ends by r when they are IDLE. */
+void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out);
+
+/* --- move_locks.c ----------------------------------------------------------------- */
+
+void move_begin(struct move *m, uint32_t service, struct mono now, struct step_out *out);
+/* Without locks: the move is over. */
+void move_end(struct move *m, enum move_result r);
+
+/* The states LOOKS, LOCKS, LOOKS_AGAIN. */
+void move_looks(struct move *m, struct mono now);
+void move_locks(struct move *m, struct mono now, struct step_out *out);
+void move_looks_again(struct move *m, struct mono now, struct step_out *out);
+
+/* --- move_nodes.c ----------------------------------------------------------------- */
 
 /* The states COUNTS, SWEEPS. true: all is counted, and swept where it must be. */
 void move_start_count(struct move *m);

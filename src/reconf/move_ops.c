@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * move_ops: what all states of a move use: its two locks, and its operations.
+ *
+ * A *round* is the operations of one state. Their tags hold its number: a result
+ * of an earlier round, which the move has given up, is not ours any more.
+ */
+#include "src/reconf/move_priv.h"
+#include "src/reconf/put.h"
+
+enum { ROUNDS = 1 << 14 };
+
+static_assert(MOVE_TAGS_OWN + ROUNDS * MOVE_NODES_MAX <= MOVE_TAGS, "tags");
+static_assert(MOVE_NODES_MAX >= 2 * 64, "announcements have tags of nodes");
+
+/* --- operations ------------------------------------------------------------------- */
+
+void move_new_round(struct move *m)
+{
+	m->round++;
+	m->waited = 0;
+	m->full = false;
+}
+
+bool move_put(struct move *m, struct step_op op, uint32_t index, struct step_out *out)
+{
+	op.tag = m->conf.tag + MOVE_TAGS_OWN + m->round % ROUNDS * MOVE_NODES_MAX + index;
+	m->full = !step_put(out, op);
+	if (!m->full)
+		m->waited++;
+	return !m->full;
+}
+
+bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index)
+{
+	uint32_t tag = ev->tag - m->conf.tag - MOVE_TAGS_OWN;
+
+	if (ev->type != STEP_RESULT || m->waited == 0 || ev->tag < m->conf.tag + MOVE_TAGS_OWN ||
+	    tag / MOVE_NODES_MAX != m->round % ROUNDS)
+		return false;
+	*index = tag % MOVE_NODES_MAX;
+	m->waited--;
+	return true;
+}
+
+void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t value,
+		   struct step_out *out)
+{
+	const struct move_node *n = &m->in->node[i];
+	struct step_op op = {
+		.kind = kind,
+		.host = n->host,
+		.offset = region_node_offset(n->node),
+		.compare = kind == STEP_CAS ? m->word[i] : 0,
+		.value = value,
+	};
+
+	if (move_put(m, op, i, out))
+		m->at[i] = AT_UNDERWAY;
+}
+
+uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
+{
+	uint32_t count = (uint32_t)region_word_seq(word) + 1;
+
+	return region_word(id, (uint64_t)move_epoch(m) << 32 | count);
+}
+
+/* --- the two locks ---------------------------------------------------------------- */
+
+void move_locks_of(const struct move *m, struct lock *l[2])
+{
+	/* rule: two locks in ascending service id; rule: the donor's lock too */
+	bool swap = move_id_of(m, m->donor) < move_id_of(m, m->service);
+
+	l[0] = &m->lock[swap ? m->donor : m->service];
+	l[1] = &m->lock[swap ? m->service : m->donor];
+}
+
+/* rule: done before hold */
+bool move_may_act(const struct move *m, struct mono now)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	return lock_may_act(l[0], now, 0) && lock_may_act(l[1], now, 0);
+}
+
+bool move_unclean(const struct move *m)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	return lock_unclean(l[0]) || lock_unclean(l[1]);
+}
+
+void move_mark(struct move *m, bool is_unclean)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	lock_mark(l[0], is_unclean);
+	lock_mark(l[1], is_unclean);
+}
+
+uint16_t move_epoch(const struct move *m)
+{
+	return lock_epoch(lock_fence(&m->lock[m->service]));
+}
+
+uint64_t move_to_tell(const struct move *m, uint32_t k)
+{
+	uint64_t self = 1ull << (m->conf.self - 1);
+
+	/* rule: a balancer that is no member was removed, the others must be told */
+	if (k == 0)
+		return m->in->service[m->service].balancers & m->members & ~self;
+	return m->in->service[m->donor].balancers & m->members;
+}
+
+void move_ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out)
+{
+	lock_step(l, &(struct step_event){ .type = STEP_ASK, .what = what }, now, out);
+}
+
+void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out)
+{
+	struct lock *l[2];
+
+	move_locks_of(m, l);
+	m->result = r;
+	m->state = MOVE_UNLOCKS;
+	move_new_round(m);
+	move_ask_lock(l[0], LOCK_RELEASE, now, out);
+	move_ask_lock(l[1], LOCK_RELEASE, now, out);
+}
