@@ -6,6 +6,7 @@
  */
 #include <sys/resource.h>
 
+#include "src/util/bytes.h"
 #include "tests/unit/tcp_rig.h"
 #include "tests/unit/unit.h"
 
@@ -95,7 +96,7 @@ TEST(frame__too_long__is_hung_up_on_at_its_header)
 		uint8_t header[TCP_HEADER] = { 'R', 'x', TCP_HELLO };
 		int fd = tcp_socket(&r->host[2].conf);
 
-		tcp_put(header + 4, too_long[i], 4);
+		bytes_put_le(header + 4, too_long[i], 4);
 		tcp_write(fd, header, sizeof(header));
 		TCP_UNTIL(r, tcp_closed(fd));
 		close(fd);
@@ -113,7 +114,7 @@ TEST(frame__too_long_for_a_request__ends_the_link_with_an_alarm)
 
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
 	tcp_friend_init(&f, r, 3, 2);
-	tcp_put(header + 4, TRANSPORT_MESSAGE_MAX + 1, 4);
+	bytes_put_le(header + 4, TRANSPORT_MESSAGE_MAX + 1, 4);
 	tcp_write(f.fd, header, sizeof(header));
 	TCP_UNTIL(r, tcp_closed(f.fd));
 	assert_true(tcp_alarm_says(&r->host[2], "host 3 sent what is no request"));
@@ -344,11 +345,11 @@ static void request(struct tcp_friend *f, enum tcp_type type, uint32_t part, uin
 				    : type == TCP_FAA64 ? 16
 							: 24);
 
-	tcp_put(at, part, 4);
-	tcp_put(at + 4, offset, 4);
-	tcp_put(at + 8, third, type == TCP_READ ? 4 : 8);
+	bytes_put_le(at, part, 4);
+	bytes_put_le(at + 4, offset, 4);
+	bytes_put_le(at + 8, third, type == TCP_READ ? 4 : 8);
 	if (type == TCP_CAS64)
-		tcp_put(at + 16, 77, 8);
+		bytes_put_le(at + 16, 77, 8);
 }
 
 TEST(bytes__one_by_one__are_understood)
@@ -372,7 +373,7 @@ TEST(bytes__one_by_one__are_understood)
 		tcp_rig_poll(r);
 	}
 	TCP_HEAR(r, &f, &frame);
-	assert_true(frame.type == TCP_DONE && frame.slot == 3 && tcp_get(frame.data, 8) == 0);
+	assert_true(frame.type == TCP_DONE && frame.slot == 3 && bytes_get_le(frame.data, 8) == 0);
 	tcp_friend_fini(&f);
 	tcp_rig_free(r);
 }
@@ -412,7 +413,7 @@ TEST(request__outside_misaligned_or_of_what_is_read_only__is_refused)
 		TCP_HEAR(r, &f, &frame);
 		assert_int_equal(frame.type, TCP_REFUSED);
 		assert_int_equal(frame.slot, i);
-		assert_int_equal(-(int)tcp_get(frame.data, 4), bad[i].why);
+		assert_int_equal(-(int)bytes_get_le(frame.data, 4), bad[i].why);
 		assert_int_equal(tcp_stats(&r->host[2]).alarms, alarms + i + 1);
 	}
 	assert_true(tcp_alarm_says(&r->host[2], "host 3 was refused 8 bytes at 0 of part 2"));
@@ -495,7 +496,7 @@ TEST(messages__more_than_the_user_takes__wait_and_are_not_lost)
 	size_t n;
 
 	for (uint64_t i = 0; i < SENT; i++)
-		tcp_put(tcp_frame_put(&f.out, TCP_SEND, 0, 8), i, 8);
+		bytes_put_le(tcp_frame_put(&f.out, TCP_SEND, 0, 8), i, 8);
 	for (int turn = 0; turn < 50; turn++) {
 		tcp_friend_send(&f);
 		transport_poll(r->host[2].t, r->now, ev, 0);
@@ -507,7 +508,7 @@ TEST(messages__more_than_the_user_takes__wait_and_are_not_lost)
 		n = transport_poll(r->host[2].t, r->now, ev, 16);
 		for (size_t i = 0; i < n; i++) {
 			assert_int_equal(ev[i].type, TRANSPORT_MESSAGE);
-			assert_true(tcp_get(ev[i].data, 8) == got++);
+			assert_true(bytes_get_le(ev[i].data, 8) == got++);
 		}
 		if (!transport_arm(r->host[2].t, r->now, &due))
 			poll(NULL, 0, 1);
@@ -542,11 +543,11 @@ TEST(link__new_of_a_host__ends_the_old_with_what_was_not_read)
 	assert_true(tcp_closed(old.fd));
 	request(&new, TCP_READ, TRANSPORT_WORDS, 0, 8, 0);
 	TCP_HEAR(r, &new, &frame);
-	assert_true(tcp_get(frame.data, 8) == 0);
+	assert_true(bytes_get_le(frame.data, 8) == 0);
 	tcp_rig_turn(r, 20);
 	request(&new, TCP_READ, TRANSPORT_WORDS, 0, 8, 0);
 	TCP_HEAR(r, &new, &frame);
-	assert_true(tcp_get(frame.data, 8) == 0);
+	assert_true(bytes_get_le(frame.data, 8) == 0);
 	tcp_friend_fini(&old);
 	tcp_friend_fini(&new);
 	tcp_rig_free(r);

@@ -5,6 +5,7 @@
  */
 #include <netinet/in.h>
 
+#include "src/util/bytes.h"
 #include "tests/unit/tcp_rig.h"
 #include "tests/unit/unit.h"
 
@@ -100,7 +101,7 @@ static void liar_hello(struct liar *l, struct tcp_rig *r, size_t n, const uint64
 	TCP_UNTIL(r, liar_hears(l, &frame));
 	assert_int_equal(hello_take(&l->hello, frame.data, frame.len, out, &len), HELLO_TELL);
 	for (size_t i = 0; i < n; i++)
-		tcp_put(keys + 8 * i, bytes[i], 8);
+		bytes_put_le(keys + 8 * i, bytes[i], 8);
 	len = hello_tell(&l->hello, keys, 8 * n, out);
 	liar_says(l, TCP_HELLO, 0, out, (uint32_t)len);
 }

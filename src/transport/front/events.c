@@ -198,8 +198,9 @@ static void taken(struct transport *t, const struct front_event *e)
 			t->round = e->slot->round;
 		slot_move(t, o, e->slot, e->ev.data ? SLOT_TOLD : SLOT_FREE);
 	}
-	if (!--o->events)
-		link_drained(t, o);
+	/* A link is not called again while events of it wait: now it may be. */
+	if (!--o->events && o->state == LINK_WAITS)
+		front_due(t, o->due);
 }
 
 size_t events_take(struct transport *t, struct transport_event *ev, size_t max)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * front: what the files of the transport's front tell each other, and nobody
- * else: transport.c (operations, the user's functions), link.c (links
- * and callers), events.c (the queue of what the user is told).
+ * front: what the files of the transport's front share among themselves. Each calls
+ * those to its right only:
+ *
+ *	transport.c (the user's functions) -> link.c (links and callers)
+ *		-> events.c (the queue of events for the user) -> slot.c (operations)
  */
 #ifndef RESEX_TRANSPORT_FRONT_FRONT_H
 #define RESEX_TRANSPORT_FRONT_FRONT_H
@@ -10,6 +12,13 @@
 #include <stdint.h>
 
 #include "src/transport/backend.h"
+
+/* --- slot.c ------------------------------------------------------- */
+
+void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,
+	       enum slot_state to);
+/* Of the slots in the mask, the one posted first; NULL when it is empty. */
+struct transport_slot *slot_first(struct transport_out *o, uint32_t mask);
 
 /* --- events.c ----------------------------------------------------- */
 
@@ -30,15 +39,7 @@ size_t events_take(struct transport *t, struct transport_event *ev, size_t max);
 
 /* What time has brought: deadlines, calls that are due or take too long. */
 void links_timers(struct transport *t, struct mono now);
-/* The user took the last event of a link: it may be called again. */
-void link_drained(struct transport *t, const struct transport_out *o);
-
-/* --- transport.c ------------------------------------------------------------- */
-
-void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,
-	       enum slot_state to);
-/* Of the slots in the mask, the one posted first; NULL when it is empty. */
-struct transport_slot *slot_first(struct transport_out *o, uint32_t mask);
+/* --- for all ------------------------------------------------------ */
 
 static inline void front_due(struct transport *t, struct mono due)
 {

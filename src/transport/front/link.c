@@ -210,12 +210,6 @@ void links_timers(struct transport *t, struct mono now)
 		link_due(t, &t->out[i]);
 }
 
-void link_drained(struct transport *t, const struct transport_out *o)
-{
-	if (o->state == LINK_WAITS)
-		front_due(t, o->due);
-}
-
 /* --- who is a peer -------------------------------------------------------------- */
 
 static bool is_text(const char *s, size_t size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * transport: the front of all backends: the user's functions, the checks of an
- * operation, and its way through the slots (free, waits, sent, over, told, free).
+ * operation, and its way through the slots (slot.c).
  *
  * post checks, takes a slot and gives it to the backend; the backend reports
  * front_done, or the link ends (link.c); poll hands the result out
@@ -40,37 +40,6 @@ void transport_stats(const struct transport *t, struct transport_stats *s)
 {
 	*s = t->stats;
 	s->rounds = t->round;
-}
-
-/* --- slots --------------------------------------------------------------------- */
-
-void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,
-	       enum slot_state to)
-{
-	uint32_t bit = 1u << s->index;
-	uint64_t host = 1ull << (o - t->out);
-	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->over, &o->told };
-
-	if (s->state != SLOT_FREE)
-		*mask[s->state] &= ~bit;
-	if (to != SLOT_FREE)
-		*mask[to] |= bit;
-	s->state = to;
-	t->waits = o->waits ? t->waits | host : t->waits & ~host;
-	t->told = o->told ? t->told | host : t->told & ~host;
-}
-
-struct transport_slot *slot_first(struct transport_out *o, uint32_t mask)
-{
-	struct transport_slot *first = NULL;
-
-	for (; mask; mask &= mask - 1) {
-		struct transport_slot *s = &o->slot[__builtin_ctz(mask)];
-
-		if (!first || s->order < first->order)
-			first = s;
-	}
-	return first;
 }
 
 /* --- post ------------------------------------------------------------------------ */

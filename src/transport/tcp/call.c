@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "src/transport/tcp/tcp.h"
+#include "src/util/bytes.h"
 
 enum {
 	IN_ROOM = 2 * TCP_ANSWER_MAX,
@@ -154,7 +155,7 @@ static int take_answer(struct tcp_call *c, struct transport *t, struct transport
 		return -EPROTO;
 	if (f->len != (done ? answer_len(&s->op) : 4))
 		return -EPROTO;
-	number = tcp_get(f->data, f->len < 8 ? f->len : 8);
+	number = bytes_get_le(f->data, f->len < 8 ? f->len : 8);
 	c->sent_head = (c->sent_head + 1) % TRANSPORT_SLOTS;
 	c->sent_n--;
 	if (!done) {
@@ -178,7 +179,7 @@ static int come_up(struct tcp_call *c, struct transport *t, struct transport_out
 	if (c->hello.keys_len != TCP_KEYS)
 		return -EPROTO;
 	for (size_t i = 0; i < TRANSPORT_PARTS; i++) {
-		uint64_t n = tcp_get(c->hello.keys + 8 * i, 8);
+		uint64_t n = bytes_get_le(c->hello.keys + 8 * i, 8);
 
 		bytes[i] = n <= TRANSPORT_PART_MAX ? (size_t)n : 0;
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "src/transport/tcp/tcp.h"
+#include "src/util/bytes.h"
 
 enum {
 	/* Requests at once: others are waiting too. */
@@ -117,7 +118,7 @@ int tcp_serve_welcome(struct tcp_serve *s)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < TRANSPORT_PARTS; i++)
-		tcp_put(keys + 8 * i, s->region->bytes[i], 8);
+		bytes_put_le(keys + 8 * i, s->region->bytes[i], 8);
 	len = hello_tell(&s->hello, keys, sizeof(keys), out);
 	put_hello(s, out, len);
 	s->host = s->hello.peer;
@@ -180,8 +181,8 @@ static void execute(struct tcp_serve *s, const struct transport_op *op, uint8_t 
 		copy_words(tcp_frame_put(&s->out, TCP_DONE, slot, op->len),
 			   (const uint8_t *)part + op->offset, op->len);
 	} else {
-		tcp_put(tcp_frame_put(&s->out, TCP_DONE, slot, 8),
-			change_word(&r->words[op->offset / 8], op), 8);
+		bytes_put_le(tcp_frame_put(&s->out, TCP_DONE, slot, 8),
+			     change_word(&r->words[op->offset / 8], op), 8);
 	}
 }
 
@@ -198,7 +199,7 @@ static void refuse_request(struct tcp_serve *s, const struct transport_op *op, u
 	front_alarm(s->t, s->host,
 		    "host %u was refused %u bytes at %u of part %u: %s; is its resex the same?",
 		    s->host, op->len, op->offset, (unsigned)op->part, what_is_wrong(why));
-	tcp_put(tcp_frame_put(&s->out, TCP_REFUSED, slot, 4), (uint64_t)-why, 4);
+	bytes_put_le(tcp_frame_put(&s->out, TCP_REFUSED, slot, 4), (uint64_t)-why, 4);
 }
 
 static int serve(struct tcp_serve *s, const struct tcp_frame *f)

@@ -88,9 +88,6 @@ int tcp_frame_look(const struct tcp_buf *b, size_t max, struct tcp_frame *f);
 /* A frame at the end of b; where its len bytes go, or NULL: no room. */
 uint8_t *tcp_frame_put(struct tcp_buf *b, enum tcp_type type, uint8_t slot, uint32_t len);
 
-void tcp_put(uint8_t *at, uint64_t v, size_t bytes);
-uint64_t tcp_get(const uint8_t *at, size_t bytes);
-
 /* -EAGAIN: no room. */
 int tcp_request_put(struct tcp_buf *b, uint8_t slot, const struct transport_op *op);
 /*

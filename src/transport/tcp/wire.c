@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/transport/tcp/tcp.h"
+#include "src/util/bytes.h"
 
 #define TCP_MAGIC 0x7852u /* "Rx" */
 
@@ -48,21 +49,6 @@ uint8_t *tcp_buf_space(struct tcp_buf *b, size_t *n)
 
 /* --- frames -------------------------------------------------------------------- */
 
-void tcp_put(uint8_t *at, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(v >> (8 * i));
-}
-
-uint64_t tcp_get(const uint8_t *at, size_t bytes)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		v |= (uint64_t)at[i] << (8 * i);
-	return v;
-}
-
 int tcp_frame_look(const struct tcp_buf *b, size_t max, struct tcp_frame *f)
 {
 	const uint8_t *at = b->at + b->head;
@@ -70,9 +56,9 @@ int tcp_frame_look(const struct tcp_buf *b, size_t max, struct tcp_frame *f)
 
 	if (tcp_buf_used(b) < TCP_HEADER)
 		return 0;
-	if (tcp_get(at, 2) != TCP_MAGIC || at[2] < TCP_HELLO || at[2] > TCP_REFUSED)
+	if (bytes_get_le(at, 2) != TCP_MAGIC || at[2] < TCP_HELLO || at[2] > TCP_REFUSED)
 		return -EPROTO;
-	len = (uint32_t)tcp_get(at + 4, 4);
+	len = (uint32_t)bytes_get_le(at + 4, 4);
 	if (len > max)
 		return -EMSGSIZE;
 	if (tcp_buf_used(b) < TCP_HEADER + len)
@@ -93,10 +79,10 @@ uint8_t *tcp_frame_put(struct tcp_buf *b, enum tcp_type type, uint8_t slot, uint
 	at = b->at + b->tail;
 	if (b->room - b->tail < TCP_HEADER + len)
 		at = tcp_buf_space(b, &n);
-	tcp_put(at, TCP_MAGIC, 2);
+	bytes_put_le(at, TCP_MAGIC, 2);
 	at[2] = (uint8_t)type;
 	at[3] = slot;
-	tcp_put(at + 4, len, 4);
+	bytes_put_le(at + 4, len, 4);
 	tcp_buf_add(b, TCP_HEADER + len);
 	return at + TCP_HEADER;
 }
@@ -125,15 +111,15 @@ int tcp_request_put(struct tcp_buf *b, uint8_t slot, const struct transport_op *
 		memcpy(at, op->data, op->len);
 		return 0;
 	}
-	tcp_put(at, op->part, 4);
-	tcp_put(at + 4, op->offset, 4);
+	bytes_put_le(at, op->part, 4);
+	bytes_put_le(at + 4, op->offset, 4);
 	if (op->kind == TRANSPORT_READ) {
-		tcp_put(at + 8, op->len, 4);
+		bytes_put_le(at + 8, op->len, 4);
 	} else if (op->kind == TRANSPORT_FAA64) {
-		tcp_put(at + 8, op->value, 8);
+		bytes_put_le(at + 8, op->value, 8);
 	} else {
-		tcp_put(at + 8, op->compare, 8);
-		tcp_put(at + 16, op->value, 8);
+		bytes_put_le(at + 8, op->compare, 8);
+		bytes_put_le(at + 16, op->value, 8);
 	}
 	return 0;
 }
@@ -156,15 +142,15 @@ int tcp_request_get(const struct tcp_frame *f, struct transport_op *op)
 		got.kind++;
 	if (got.kind == TRANSPORT_SEND || f->len != form[got.kind].len)
 		return -EPROTO;
-	got.part = (enum transport_part)tcp_get(f->data, 4);
-	got.offset = (uint32_t)tcp_get(f->data + 4, 4);
+	got.part = (enum transport_part)bytes_get_le(f->data, 4);
+	got.offset = (uint32_t)bytes_get_le(f->data + 4, 4);
 	if (got.kind == TRANSPORT_READ) {
-		got.len = (uint32_t)tcp_get(f->data + 8, 4);
+		got.len = (uint32_t)bytes_get_le(f->data + 8, 4);
 	} else if (got.kind == TRANSPORT_FAA64) {
-		got.value = tcp_get(f->data + 8, 8);
+		got.value = bytes_get_le(f->data + 8, 8);
 	} else {
-		got.compare = tcp_get(f->data + 8, 8);
-		got.value = tcp_get(f->data + 16, 8);
+		got.compare = bytes_get_le(f->data + 8, 8);
+		got.value = bytes_get_le(f->data + 16, 8);
 	}
 	if (got.kind != TRANSPORT_READ)
 		got.len = 8;

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/util/bytes.h"
+
 enum {
 	RETRIES = 6,	   /* of packets: the peer is dead after 1.9 s; 7 is no end on soft-RoCE */
 	RNR_RETRIES = 7,   /* no end: the peer takes no messages now; deadlines end it */
@@ -73,7 +75,7 @@ int verbs_call(struct transport *t, struct transport_out *o, struct mono now)
 
 	(void)now;
 	if (!v->landing[host - 1])
-		v->landing[host - 1] = verbs_map(VERBS_CALLER_BYTES);
+		v->landing[host - 1] = conn_map(VERBS_CALLER_BYTES);
 	if (!v->landing[host - 1])
 		return -ENOMEM;
 	c = conn_new(v);
@@ -109,7 +111,7 @@ static int connect_to(struct conn *c)
 	};
 	int ret;
 
-	if (!verbs_same_device(v, c->id))
+	if (!conn_same_device(v, c->id))
 		return -EXDEV;
 	ret = conn_equip(c, v->landing[c->host - 1]);
 	if (ret)
@@ -210,15 +212,6 @@ void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 
 /* --- the hello ------------------------------------------------------------------- */
 
-static uint64_t number(const uint8_t *at, size_t bytes)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		v |= (uint64_t)at[i] << (8 * i);
-	return v;
-}
-
 /* The peer's description of its parts (serve_keys): bytes 4, key 4, address 8 of each. */
 static int up(struct conn *c, struct mono now)
 {
@@ -229,9 +222,9 @@ static int up(struct conn *c, struct mono now)
 	if (c->hello.keys_len != TRANSPORT_PARTS * 16)
 		return -EPROTO;
 	for (int i = 0; i < TRANSPORT_PARTS; i++, at += 16) {
-		bytes[i] = number(at, 4);
-		c->rkey[i] = (uint32_t)number(at + 4, 4);
-		c->at[i] = number(at + 8, 8);
+		bytes[i] = bytes_get_le(at, 4);
+		c->rkey[i] = (uint32_t)bytes_get_le(at + 4, 4);
+		c->at[i] = bytes_get_le(at + 8, 8);
 	}
 	hello_wipe(&c->hello);
 	c->state = CONN_UP;

@@ -51,6 +51,24 @@ struct conn *conn_new(struct verbs *v)
 	return c;
 }
 
+bool conn_same_device(const struct verbs *v, const struct rdma_cm_id *id)
+{
+	return id->verbs && !strcmp(ibv_get_device_name(id->verbs->device),
+				    ibv_get_device_name(v->device->device));
+}
+
+void *conn_map(size_t len)
+{
+	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	/* A child that writes would take the page, and leave us a copy that no device knows. */
+	madvise(at, len, MADV_DONTFORK);
+	return at;
+}
+
 /* --- where messages are ------------------------------------------------------- */
 
 static uint32_t recvs(const struct conn *c)

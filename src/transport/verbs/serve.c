@@ -13,12 +13,26 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/util/bytes.h"
+
+/* Ends the connection, and forgets that its host is served. */
+static void serve_end(struct conn *c)
+{
+	if (c->state == CONN_OVER)
+		return;
+	if (c->state == CONN_HELLO)
+		front_caller_over(&c->v->t);
+	else if (c->v->served[c->host - 1] == c)
+		c->v->served[c->host - 1] = NULL;
+	conn_end(c);
+}
+
 static int accept_caller(struct conn *c, const struct rdma_conn_param *theirs)
 {
 	struct verbs *v = c->v;
 	uint8_t nonce[HELLO_NONCE], depth = conn_depth(v->attr.max_qp_rd_atom);
 	struct rdma_conn_param p = { .rnr_retry_count = 7 };
-	uint8_t *mem = verbs_map(VERBS_RESPONDER_BYTES);
+	uint8_t *mem = conn_map(VERBS_RESPONDER_BYTES);
 	int ret = mem ? 0 : -ENOMEM;
 
 	if (!ret)
@@ -51,7 +65,7 @@ void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono no
 	bool known = front_known(&v->t, rdma_get_peer_addr(id));
 	struct conn *c;
 
-	if (!verbs_same_device(v, id) || front_caller(&v->t, known, now)) {
+	if (!conn_same_device(v, id) || front_caller(&v->t, known, now)) {
 		hang_up(id);
 		return;
 	}
@@ -67,17 +81,6 @@ void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono no
 	id->context = c;
 	if (accept_caller(c, &e->param.conn))
 		serve_end(c);
-}
-
-void serve_end(struct conn *c)
-{
-	if (c->state == CONN_OVER)
-		return;
-	if (c->state == CONN_HELLO)
-		front_caller_over(&c->v->t);
-	else if (c->v->served[c->host - 1] == c)
-		c->v->served[c->host - 1] = NULL;
-	conn_end(c);
 }
 
 void verbs_evict(struct transport *t, uint16_t host)
@@ -108,19 +111,13 @@ void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 
 /* --- the hello ------------------------------------------------------------------- */
 
-static void number(uint8_t *at, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(v >> (8 * i));
-}
-
 /* bytes 4, key 4, address 8 of each part, little-endian. */
 static void serve_keys(const struct conn *c, uint8_t keys[static TRANSPORT_PARTS * 16])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++, keys += 16) {
-		number(keys, c->v->t.conf.bytes[i], 4);
-		number(keys + 4, c->part[i]->rkey, 4);
-		number(keys + 8, (uintptr_t)c->v->region[i], 8);
+		bytes_put_le(keys, c->v->t.conf.bytes[i], 4);
+		bytes_put_le(keys + 4, c->part[i]->rkey, 4);
+		bytes_put_le(keys + 8, (uintptr_t)c->v->region[i], 8);
 	}
 }
 

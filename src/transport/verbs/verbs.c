@@ -16,24 +16,6 @@
 
 enum { BACKLOG = 32 };
 
-bool verbs_same_device(const struct verbs *v, const struct rdma_cm_id *id)
-{
-	return id->verbs && !strcmp(ibv_get_device_name(id->verbs->device),
-				    ibv_get_device_name(v->device->device));
-}
-
-void *verbs_map(size_t len)
-{
-	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	/* A child that writes would take the page, and leave us a copy that no device knows. */
-	madvise(at, len, MADV_DONTFORK);
-	return at;
-}
-
 /* --- open ----------------------------------------------------------------------------- */
 
 static int open_channel(struct verbs *v, char text[static 256])
@@ -120,7 +102,7 @@ static int open_device(struct verbs *v, char text[static 256])
 static int open_region(struct verbs *v, const struct transport_conf *c, char text[static 256])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
-		v->region[i] = verbs_map(c->bytes[i]);
+		v->region[i] = conn_map(c->bytes[i]);
 		if (!v->region[i]) {
 			snprintf(text, 256, "%zu bytes of memory for the region were not had: %s",
 				 c->bytes[i], strerror(errno));

@@ -93,11 +93,6 @@ static inline struct verbs *verbs_of(struct transport *t)
 	return (struct verbs *)t; /* its first member */
 }
 
-/* Is it on the device that we opened? */
-bool verbs_same_device(const struct verbs *v, const struct rdma_cm_id *id);
-/* Zeroed pages, not inherited by fork; NULL: errno. */
-void *verbs_map(size_t len);
-
 /* --- a connection (conn.c) ------------------------------------ */
 
 /* A new one in v's list, without anything; NULL: no memory. */
@@ -122,6 +117,10 @@ int conn_recv(struct conn *c, uint32_t n);
 /* The depth of READs and atomics that the device and we can do. */
 uint8_t conn_depth(int device);
 uint64_t conn_wr(enum verbs_wr what, uint32_t n);
+/* Is it on the device that we opened? */
+bool conn_same_device(const struct verbs *v, const struct rdma_cm_id *id);
+/* Zeroed pages for the device, not inherited by fork; NULL: errno. */
+void *conn_map(size_t len);
 
 /* --- our links (call.c) --------------------------------------- */
 
@@ -148,8 +147,6 @@ void serve_broke(struct conn *c, struct mono now);
 void serve_violated(struct conn *c, const char *how);
 /* Hang up on who has not proven itself in time. */
 void serve_due(struct conn *c, struct mono now);
-/* Ends it, and forgets that it is served. */
-void serve_end(struct conn *c);
 void verbs_evict(struct transport *t, uint16_t host);
 
 /* --- what descriptors tell (event.c) --------------------------- */
