@@ -576,7 +576,7 @@ src/transport/front/link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_ad
 src/transport/front/link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 15)/
 src/transport/front/link.c @ transport_links @ s/if (of->ss_family != from->sa_family)/if (0)/
 src/transport/front/link.c @ transport_links @ s/%.24s/%s/
-src/transport/front/events.c @ transport_links @ s/r->hidden == 1 ? "" : "s"/"s"/
+src/transport/front/events.c @ transport_links @ s/if (r->hidden)$/if (0)/
 src/conf/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
 src/cluster/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
 src/cluster/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/

@@ -18,62 +18,62 @@ export RESEX_PATIENCE=3 RESEX_SEED=1
 # FILE of src/transport @ BACKEND @ TESTS @ SED-EXPRESSION: the change, and who must see it.
 mutants() {
 	cat <<'LIST'
-transport/front/link.c @ tcp @ stopped* @ s/return TRANSPORT_UNKNOWN;/return TRANSPORT_LOST;/
-transport/front/link.c @ tcp @ stopped* @ s/s->op.kind == TRANSPORT_READ)$/0)/
-transport/front/link.c @ shm @ *generation* @ s/peer->generation < newest->generation/0/
-transport/front/link.c @ tcp @ *generation* @ s/peer->generation < newest->generation/0/
-transport/front/link.c @ shm @ *another_start* @ s/peer->start != newest->start)$/0)/
-transport/front/link.c @ tcp @ *another_start* @ s/peer->start != newest->start)$/0)/
-transport/front/link.c @ tcp @ *another_start* @ s/^\t\*newest = \*peer;/newest->generation = peer->generation;/
-transport/front/link.c @ shm @ *another_start* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -EBADE;/
-transport/front/link.c @ tcp @ agreement* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -ENOTUNIQ;/
-transport.c @ shm @ start__not_given* @ s/rc = front_random(&c->start, sizeof(c->start));/c->start = 1;/
-hello.c @ shm @ *another_start* @ s/put(out + 24, h->of_self.start, 8);/put(out + 24, 1, 8);/
-hello.c @ tcp @ *another_start* @ s/start = get(in + 24, 8)/start = 1/
-hello.c @ shm @ agreement* @ s/return h->of_peer.agreement == h->of_self.agreement;/return true;/
-hello.c @ tcp @ agreement* @ s/return h->of_peer.agreement == h->of_self.agreement;/return true;/
-hello.c @ tcp @ agreement* @ s/put(out + 32, h->of_self.agreement, 8);/put(out + 32, h->of_self.agreement, 7);memset(out + 39, 0, 1);/
-transport/shm/call.c @ shm @ agreement* @ s/= hello_ended(&o->hello, -ECONNRESET);/= -ECONNRESET;/
-transport/tcp/call.c @ tcp @ agreement* @ s/^\trc = hello_ended(&c->hello, rc);//
-transport/front/link.c @ tcp @ host__nobody* @ s/ || !t->out\[host - 1\].added)$/)/
-transport/front/link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
-transport/front/link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
-transport/front/link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now.ns/
-transport/front/link.c @ tcp @ deadline* @ s/(o->slot.*op.deadline.ns <= now.ns)/(0)/
-transport/front/link.c @ shm @ down* @ s/^\to->link++;/if (!o->link) o->link++;/
-transport/front/link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);//
-transport/front/link.c @ shm @ flood__more* @ s/t->hellos_new >= share(t->conf.hellos_second, known)/0/
-transport/front/link.c @ tcp @ flood__of_silent* @ s/t->hellos >= share(t->conf.hellos_max, known) ||//
-transport/front/link.c @ tcp @ flood__of_silent* @ s/all < 2 ? all : all \/ 2;/0;/
-transport/front/link.c @ tcp @ backoff* @ s/for (; failures && base < max;/for (; 0 \&\& base < max;/
-transport/front/link.c @ tcp @ call__the* @ s/o->state == LINK_CALLS \&\& o->due.ns <= now.ns/0/
-transport/front/link.c @ shm @ add__twice* @ s/return -EEXIST;/return 0;/
-transport/front/link.c @ shm @ sleep__* @ s/^\tfront_due(t, now);//
-transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.bytes[op->part]/
-transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
-transport.c @ shm @ post__kind* @ s/^\tif (op->offset % 8)/\tif (0)/
-transport.c @ shm @ depth* @ s/>= TRANSPORT_DEPTH)/> TRANSPORT_DEPTH)/
-transport.c @ tcp @ depth* @ s/o->waits | o->sent | o->over) >=/o->waits | o->sent | o->over | o->told) >=/
-transport.c @ shm @ post__deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/
-transport.c @ tcp @ rounds* @ s/s->round = t->round + 1;/s->round = t->order + 1;/
-transport.c @ shm @ rounds* @ s/s->round = t->round + 1;/s->round = 1;/
-transport.c @ shm @ send__receiver* @ s/s->op.data = s->message;//;s/memcpy(s->message, op->data, op->len);//
-transport.c @ tcp @ arm* @ s/events_any(t) || t->ops->arm/t->ops->arm/
-transport.c @ tcp @ sleep* @ s/\*due = t->due;/due->ns = INT64_MAX;/
-transport.c @ shm @ post__one* @ s/^\t\t\treturn i;/\t\t\tcontinue;/
-transport.c @ shm @ atomics* @ s/^\t       op->part == TRANSPORT_WORDS \&\& (op/\t       (op/
-transport/front/events.c @ shm @ data* @ s/e->ev.data ? SLOT_TOLD : SLOT_FREE/SLOT_FREE/
-transport/front/events.c @ tcp @ rounds* @ s/if (e->slot->round > t->round)/if (0)/
-hello.c @ tcp @ key* @ s/if (!right)/if (0)/
-hello.c @ shm @ key* @ s/if (!right)/if (0)/
-hello.c @ tcp @ cluster* @ s/ ? 0 : -EXDEV;/ ? 0 : 0;/
-transport/shm/exec.c @ shm @ faa64* @ s/return __atomic_fetch_add(word, op->value, __ATOMIC_SEQ_CST);/{ old = *word; *(volatile uint64_t *)word = old + op->value; return old; }/
-transport/shm/exec.c @ shm @ generation__an_old* @ s/return __atomic_load_n(&m->epochs.*/return (void)s, (void)m, false;/
-transport/shm/region.c @ shm @ open__region* @ s/^\tif (c->words)/\tif (0)/
-transport/shm/serve.c @ shm @ *generation__an_old* @ s/^\tdestroy_link(s, host);//
-transport/tcp/serve.c @ tcp @ counts* @ s/served += op.kind/served += 2u * (op.kind/;s/!= TRANSPORT_SEND;/!= TRANSPORT_SEND);/
-transport/tcp/tcp.c @ tcp @ generation__an_old* @ s/caller_end(c, c->of\[host - 1\]);/(void)0;/
-transport/tcp/tcp.c @ tcp @ open__region* @ s/conf->words ? conf->words\[i\] : 0/0/
+front/link.c @ tcp @ stopped* @ s/return TRANSPORT_UNKNOWN;/return TRANSPORT_LOST;/
+front/link.c @ tcp @ stopped* @ s/s->op.kind == TRANSPORT_READ)$/0)/
+front/link.c @ shm @ *generation* @ s/peer->generation < newest->generation/0/
+front/link.c @ tcp @ *generation* @ s/peer->generation < newest->generation/0/
+front/link.c @ shm @ *another_start* @ s/peer->start != newest->start)$/0)/
+front/link.c @ tcp @ *another_start* @ s/peer->start != newest->start)$/0)/
+front/link.c @ tcp @ *another_start* @ s/^\t\*newest = \*peer;/newest->generation = peer->generation;/
+front/link.c @ shm @ *another_start* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -EBADE;/
+front/link.c @ tcp @ agreement* @ s/why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;$/why == -ESTALE || why == -ENOTUNIQ;/
+front/transport.c @ shm @ start__not_given* @ s/rc = front_random(&c->start, sizeof(c->start));/c->start = 1;/
+front/hello.c @ shm @ *another_start* @ s/bytes_put_le(out + 24, h->of_self.start, 8);/bytes_put_le(out + 24, 1, 8);/
+front/hello.c @ tcp @ *another_start* @ s/start = bytes_get_le(in + 24, 8)/start = 1/
+front/hello.c @ shm @ agreement* @ s/return h->of_peer.agreement == h->of_self.agreement;/return true;/
+front/hello.c @ tcp @ agreement* @ s/return h->of_peer.agreement == h->of_self.agreement;/return true;/
+front/hello.c @ tcp @ agreement* @ s/bytes_put_le(out + 32, h->of_self.agreement, 8);/bytes_put_le(out + 32, h->of_self.agreement, 7);memset(out + 39, 0, 1);/
+shm/call.c @ shm @ agreement* @ s/= hello_ended(&o->hello, -ECONNRESET);/= -ECONNRESET;/
+tcp/call.c @ tcp @ agreement* @ s/^\trc = hello_ended(&c->hello, rc);//
+front/link.c @ tcp @ host__nobody* @ s/ || !t->out\[host - 1\].added)$/)/
+front/link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
+front/link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
+front/link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now.ns/
+front/link.c @ tcp @ deadline* @ s/(o->slot.*op.deadline.ns <= now.ns)/(0)/
+front/link.c @ shm @ down* @ s/^\to->link++;/if (!o->link) o->link++;/
+front/link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);//
+front/link.c @ shm @ flood__more* @ s/t->hellos_new >= share(t->conf.hellos_second, known)/0/
+front/link.c @ tcp @ flood__of_silent* @ s/t->hellos >= share(t->conf.hellos_max, known) ||//
+front/link.c @ tcp @ flood__of_silent* @ s/all < 2 ? all : all \/ 2;/0;/
+front/link.c @ tcp @ backoff* @ s/for (; failures && base < max;/for (; 0 \&\& base < max;/
+front/link.c @ tcp @ call__the* @ s/o->state == LINK_CALLS \&\& o->due.ns <= now.ns/0/
+front/link.c @ shm @ add__twice* @ s/return -EEXIST;/return 0;/
+front/link.c @ shm @ sleep__* @ s/^\tfront_due(t, now);//
+front/transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.bytes[op->part]/
+front/transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
+front/transport.c @ shm @ post__kind* @ s/^\tif (op->offset % 8)/\tif (0)/
+front/transport.c @ shm @ depth* @ s/>= TRANSPORT_DEPTH)/> TRANSPORT_DEPTH)/
+front/transport.c @ tcp @ depth* @ s/o->waits | o->sent | o->over) >=/o->waits | o->sent | o->over | o->told) >=/
+front/transport.c @ shm @ post__deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/
+front/transport.c @ tcp @ rounds* @ s/s->round = t->round + 1;/s->round = t->order + 1;/
+front/transport.c @ shm @ rounds* @ s/s->round = t->round + 1;/s->round = 1;/
+front/transport.c @ shm @ send__receiver* @ s/s->op.data = s->message;//;s/memcpy(s->message, op->data, op->len);//
+front/transport.c @ tcp @ arm* @ s/events_any(t) || t->ops->arm/t->ops->arm/
+front/transport.c @ tcp @ sleep* @ s/\*due = t->due;/due->ns = INT64_MAX;/
+front/transport.c @ shm @ post__one* @ s/^\t\t\treturn i;/\t\t\tcontinue;/
+front/transport.c @ shm @ atomics* @ s/^\t       op->part == TRANSPORT_WORDS \&\& (op/\t       (op/
+front/events.c @ shm @ data* @ s/e->ev.data ? SLOT_TOLD : SLOT_FREE/SLOT_FREE/
+front/events.c @ tcp @ rounds* @ s/if (e->slot->round > t->round)/if (0)/
+front/hello.c @ tcp @ key* @ s/if (!right)/if (0)/
+front/hello.c @ shm @ key* @ s/if (!right)/if (0)/
+front/hello.c @ tcp @ cluster* @ s/ ? 0 : -EXDEV;/ ? 0 : 0;/
+shm/exec.c @ shm @ faa64* @ s/return __atomic_fetch_add(word, op->value, __ATOMIC_SEQ_CST);/{ old = *word; *(volatile uint64_t *)word = old + op->value; return old; }/
+shm/exec.c @ shm @ generation__an_old* @ s/return __atomic_load_n(&m->epochs.*/return (void)s, (void)m, false;/
+shm/region.c @ shm @ open__region* @ s/^\tif (c->words)/\tif (0)/
+shm/serve.c @ shm @ *generation__an_old* @ s/^\tdestroy_link(s, host);//
+tcp/serve.c @ tcp @ counts* @ s/served += op.kind/served += 2u * (op.kind/;s/!= TRANSPORT_SEND;/!= TRANSPORT_SEND);/
+tcp/tcp.c @ tcp @ generation__an_old* @ s/caller_end(c, c->of\[host - 1\]);/(void)0;/
+tcp/tcp.c @ tcp @ open__region* @ s/conf->words ? conf->words\[i\] : 0/0/
 LIST
 }
 
