@@ -20,7 +20,7 @@ benchex_SOURCES = \
 	src/benchex/main.c \
 	src/benchex/net.c src/benchex/net.h \
 	src/benchex/server.c src/benchex/server.h \
-	src/benchex/server_conn.c src/benchex/server_serve.c
+	src/benchex/server_conn.c src/benchex/server_serve.c src/benchex/server_session.c
 benchex_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 benchex_LDADD = libbenchex.a libresex-report.a libutil.a libcore.a $(RDMACM_LIBS) \
 	$(VERBS_LIBS) $(JANSSON_LIBS)

@@ -11,57 +11,7 @@
 
 #include "resex/exit.h"
 
-enum {
-	BACKLOG = 256,
-	IDLE_NS = 500000000,
-	TOTAL_QPS_MAX = 32768, /* whoever comes and goes does not make the total grow without end */
-};
-
-/* --- results ----------------------------------------------------------------- */
-
-static void keep_truth(struct server *s, const struct bx_result *r)
-{
-	struct bx_result *total = s->total;
-	struct bx_qp *qp = NULL;
-
-	if (total->qps + r->qps <= TOTAL_QPS_MAX)
-		qp = reallocarray(total->qp, total->qps + r->qps, sizeof(*qp));
-	if (!qp)
-		return; /* the session's own result had them */
-	memcpy(qp + total->qps, r->qp, r->qps * sizeof(*qp));
-	total->qp = qp;
-	total->qps += r->qps;
-}
-
-static void bulk_end(const struct server *s, const struct session *x)
-{
-	bx_say("bulk from %s left (%s): %u queue pairs, %" PRIu64 " messages that took a receive",
-	       x->peer,
-	       x->ended	      ? x->ended
-	       : s->net.ended ? s->net.ended
-			      : "peer",
-	       x->seen, x->messages);
-}
-
-void server_session_end(struct server *s, struct session *x)
-{
-	struct bx_result *r = x->result;
-
-	if (x->role == BX_BULK) {
-		bulk_end(s, x);
-		return;
-	}
-	r->conf = s->conf;
-	memcpy(r->peer, x->peer, sizeof(r->peer));
-	r->ended = x->ended ? x->ended : s->net.ended ? s->net.ended : "peer";
-	r->elapsed_ns = x->last > x->first ? (uint64_t)(x->last - x->first) : 0;
-	r->cpu_ns = bx_cpu_ns() - x->cpu_began;
-	if (bx_result_print(stdout, r))
-		bx_net_stop(&s->net, "error");
-	fflush(stdout);
-	keep_truth(s, r);
-	s->client_left = true;
-}
+enum { BACKLOG = 256, IDLE_NS = 500000000 };
 
 static int tell(struct server *s)
 {

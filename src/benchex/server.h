@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server: between the parts of the server alone.
+ * server: what the files of the server role share. Each calls only those below it:
  *
- *	server_conn.c  who comes and goes: connections and their sessions
- *	server_serve.c requests -> queue -> price -> answer -> latency
- *	server.c       the loop, and what is told in the end
+ *	server.c	 the loop, and the total at the end
+ *	server_conn.c	 connections come and go
+ *	server_serve.c	 requests -> queue -> price -> answer -> latency
+ *	server_session.c the peers: lookup, dropping, sessions and their results
  *
- * A session is one process on the other side, whatever number of connections it
- * has. Each connection is known by its place and a generation, which all its
- * work requests carry: a completion of one that is gone means nothing any more.
+ * A session is one process on the other side, whatever its number of connections.
+ * A connection is named by its index and a generation, and all its work requests
+ * carry both: a late completion of a connection that is gone is ignored.
  */
 #ifndef RESEX_BENCHEX_SERVER_H
 #define RESEX_BENCHEX_SERVER_H
@@ -25,8 +26,11 @@ enum {
 	SERVER_ASKS_MAX = 65536,   /* requests that may wait, over all clients */
 	SERVER_FLUSH_NS = 5000000, /* latencies wait so long for others */
 	SERVER_STUCK_SLOTS = 1023,
-	SERVER_ALIVE = 2047, /* not the slot of an answer, but of the question whether it lives */
+	SERVER_ALIVE = 2047, /* slot of the empty WRITE that asks whether the peer lives */
 };
+
+#define SERVER_BULK_RIGHTS                                                                         \
+	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 struct session {
 	bool used, welcome; /* a connection of it was accepted */
@@ -96,36 +100,54 @@ struct server {
 	struct bx_result *total;
 };
 
-/* --- server_conn.c --- */
+/* --- server_session.c --- */
 
-/* The connection a tag is of; NULL: of none that is here now. */
+/* The connection that a tag names; NULL: it is gone. */
 struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen);
-void server_event(struct server *s, struct rdma_cm_event *e); /* acknowledges it */
-/* End it, with a sentence about the reason; NULL: nothing is wrong. */
+
+/* Which of its device's completion queues a peer uses: SERVER_CQ_*. */
+int server_cq(const struct bx_hello *h);
+
+/*
+ * Mark a connection to be released by server_tidy(), and say why; NULL: nothing is
+ * wrong, and nothing is said.
+ */
 void server_drop(struct server *s, struct client_conn *c, const char *why);
-/* Who is parting and has nothing on its way goes; who hangs is dropped. */
-void server_tidy(struct server *s, int64_t now);
-void server_drop_all(struct server *s);
+
+/* Find or make the session that c's hello names. It keeps the size its first hello gave. */
+enum bx_refusal server_session_join(struct server *s, struct client_conn *c);
+
+/* Leave the session. The last connection prints its result and frees it. */
+void server_session_leave(struct server *s, struct client_conn *c);
 
 /* --- server_serve.c --- */
 
 int server_serve_open(struct server *s);
 void server_serve_close(struct server *s);
-/* Poll the completion queues and take what is there; how many. */
+
+/* Poll all completion queues and handle what is found. The number of completions. */
 int server_reap(struct server *s);
-/* Serve the oldest request, if there is room for its answer. */
+
+/* Answer the oldest request, if one waits and there is room for its answer. */
 bool server_serve(struct server *s);
-/* Its requests wait no more, and its answers are on their way no more. */
+
+/* Drop c's waiting requests and its answers under way. */
 void server_forget(struct server *s, struct client_conn *c);
-/* It takes none, or again: whether its answers hold places among those that may be on their way. */
+
+/* stuck: c takes no answers, so its answers stop counting against conf->depth. */
 void server_stuck(struct server *s, struct client_conn *c, bool stuck);
-/* Ask whether it is there; the completion says. 0 or -errno. */
+
+/* Send an empty WRITE; its completion proves that the peer lives. 0 or -errno. */
 int server_ask_alive(struct server *s, struct client_conn *c);
 int server_post_receives(struct server *s, struct client_conn *c);
 
-/* --- server.c --- */
+/* --- server_conn.c --- */
 
-/* A session is over: print its result, and free it. */
-void server_session_end(struct server *s, struct session *x);
+/* Handle one event of the connection manager, and acknowledge it. */
+void server_event(struct server *s, struct rdma_cm_event *e);
+
+/* Release connections that were dropped; drop those that hang. */
+void server_tidy(struct server *s, int64_t now);
+void server_drop_all(struct server *s);
 
 #endif

@@ -12,134 +12,11 @@
 
 #include "src/benchex/server.h"
 
-#define STUCK_NS    5000000000LL  /* no answer was taken for so long: others shall not wait */
-#define HANG_NS	    30000000000LL /* and for so long: it goes */
-#define SILENT_NS   10000000000LL /* nothing was heard of it for so long: ask whether it lives */
-#define PARTING_NS  1000000000LL
-#define TIDY_NS	    1000000000LL
-#define BULK_RIGHTS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
-
-struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen)
-{
-	struct client_conn *c = conn < s->conns ? &s->conn[conn] : NULL;
-
-	return c && c->used && c->gen == gen ? c : NULL;
-}
-
-/* --- sessions ---------------------------------------------------------------- */
-
-static struct session *find_session(struct server *s, const struct bx_hello *h,
-				    const struct bx_conn *c)
-{
-	for (int i = 0; i < SERVER_SESSIONS_MAX; i++) {
-		struct session *x = &s->session[i];
-
-		if (x->used && x->id == h->session && x->role == h->role && x->dev == c->dev &&
-		    !strcmp(x->peer, c->peer))
-			return x;
-	}
-	return NULL;
-}
-
-static int bulk_memory(struct server *s, struct session *x, const struct bx_hello *h)
-{
-	size_t len = ((size_t)h->size_max + 4095) & ~(size_t)4095;
-
-	if (s->memory + len > BX_MEMORY_MAX)
-		return -ENOSPC;
-	x->pd = ibv_alloc_pd(x->dev->verbs);
-	if (!x->pd)
-		return -errno;
-	s->memory += len;
-	return bx_memory_get(&x->buffer, x->pd, len, IBV_ACCESS_LOCAL_WRITE | BULK_RIGHTS);
-}
-
-static void free_session(struct server *s, struct session *x)
-{
-	s->memory -= x->buffer.len;
-	bx_memory_put(&x->buffer);
-	if (x->pd)
-		ibv_dealloc_pd(x->pd);
-	if (x->result)
-		free(x->result->qp);
-	free(x->result);
-	memset(x, 0, sizeof(*x));
-}
-
-static int make_session(struct server *s, struct session **out, const struct bx_hello *h,
-			const struct bx_conn *c)
-{
-	struct session *x = s->session;
-	int ret = 0;
-
-	while (x < s->session + SERVER_SESSIONS_MAX && x->used)
-		x++;
-	if (x == s->session + SERVER_SESSIONS_MAX)
-		return -ENOSPC;
-	*x = (struct session){ .used = true,
-			       .role = h->role,
-			       .id = h->session,
-			       .dev = c->dev,
-			       .cpu_began = bx_cpu_ns() };
-	memcpy(x->peer, c->peer, sizeof(x->peer));
-	if (h->role == BX_BULK) {
-		ret = bulk_memory(s, x, h);
-	} else {
-		x->result = calloc(1, sizeof(*x->result));
-		if (x->result)
-			x->result->qp = calloc(h->conns, sizeof(*x->result->qp));
-		if (!x->result || !x->result->qp)
-			ret = -ENOMEM;
-	}
-	if (ret)
-		free_session(s, x);
-	else
-		*out = x;
-	return ret;
-}
-
-/* The session a hello belongs to; not larger than its first connection said. */
-static enum bx_refusal join_session(struct server *s, struct client_conn *c)
-{
-	struct session *x = find_session(s, &c->hello, &c->conn);
-	const struct bx_hello *h = &c->hello;
-
-	if (!x && make_session(s, &x, h, &c->conn))
-		return BX_FULL;
-	if (x->seen && (x->seen >= x->conns || h->conns != x->conns))
-		return BX_MALFORMED;
-	if (h->role == BX_BULK && h->size_max > x->buffer.len)
-		return BX_MALFORMED;
-	x->conns = h->conns;
-	x->seen++;
-	x->live++;
-	c->session = x;
-	return BX_WELCOME;
-}
-
-static int which_cq(const struct bx_hello *h)
-{
-	return h->role == BX_BULK ? SERVER_CQ_BULK : SERVER_CQ_CLIENTS;
-}
-
-static void leave_session(struct server *s, struct client_conn *c)
-{
-	struct session *x = c->session;
-
-	if (!x)
-		return;
-	if (x->result && c->welcome) {
-		/* It grew with those who came later. */
-		c->conn.truth.cq_entries = (uint32_t)c->conn.dev->cq[which_cq(&c->hello)]->cqe;
-		x->result->qp[x->result->qps++] = c->conn.truth;
-	}
-	c->session = NULL;
-	if (--x->live > 0)
-		return;
-	if (x->welcome)
-		server_session_end(s, x);
-	free_session(s, x);
-}
+#define STUCK_NS   5000000000LL	 /* no answer was taken for so long: others shall not wait */
+#define HANG_NS	   30000000000LL /* and for so long: it goes */
+#define SILENT_NS  10000000000LL /* nothing was heard of it for so long: ask whether it lives */
+#define PARTING_NS 1000000000LL
+#define TIDY_NS	   1000000000LL
 
 /* --- connections ------------------------------------------------------------- */
 
@@ -156,7 +33,7 @@ static enum bx_refusal furnish(struct server *s, struct client_conn *c)
 	struct bx_dev *d = c->conn.dev;
 	size_t asks = (size_t)h->depth * BX_ASK_LEN;
 
-	if (bx_dev_reserve(d, which_cq(h), sends(h) + h->depth))
+	if (bx_dev_reserve(d, server_cq(h), sends(h) + h->depth))
 		return BX_FULL;
 	c->entries = sends(h) + h->depth;
 	if (h->role == BX_CLIENT) {
@@ -167,7 +44,7 @@ static enum bx_refusal furnish(struct server *s, struct client_conn *c)
 			return BX_FULL;
 		s->asks_room += h->depth;
 	}
-	if (bx_conn_queue(&c->conn, h->role == BX_BULK ? c->session->pd : d->pd, which_cq(h),
+	if (bx_conn_queue(&c->conn, h->role == BX_BULK ? c->session->pd : d->pd, server_cq(h),
 			  sends(h), h->depth, 2))
 		return BX_FULL;
 	return server_post_receives(s, c) ? BX_FULL : BX_WELCOME;
@@ -189,11 +66,11 @@ static void release(struct server *s, struct client_conn *c)
 	bx_conn_disconnect(&c->conn);
 	bx_conn_destroy(&c->conn);
 	if (c->entries)
-		bx_dev_release(c->conn.dev, which_cq(&c->hello), c->entries);
+		bx_dev_release(c->conn.dev, server_cq(&c->hello), c->entries);
 	if (c->asks.at)
 		s->asks_room -= c->hello.depth;
 	bx_memory_put(&c->asks);
-	leave_session(s, c);
+	server_session_leave(s, c);
 	*c = (struct client_conn){ .gen = (c->gen + 1) & 0xfff };
 }
 
@@ -216,7 +93,7 @@ static enum bx_refusal admit(struct server *s, struct client_conn *c,
 	if (!c->conn.dev)
 		return BX_FULL;
 	bx_peer_name(c->conn.id, c->conn.peer);
-	why = join_session(s, c);
+	why = server_session_join(s, c);
 	return why == BX_WELCOME ? furnish(s, c) : why;
 }
 
@@ -235,7 +112,8 @@ static int accept_it(struct client_conn *c, const struct rdma_conn_param *p)
 		c->welcome = c->session->welcome = true;
 	/* Requests may come before word of the connection does. */
 	return ret ? ret
-		   : bx_conn_established(&c->conn, c->session->role == BX_BULK ? BULK_RIGHTS : 0);
+		   : bx_conn_established(&c->conn,
+					 c->session->role == BX_BULK ? SERVER_BULK_RIGHTS : 0);
 }
 
 static void refuse(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
@@ -281,18 +159,6 @@ static void connect_request(struct server *s, struct rdma_cm_id *id,
 		server_drop(s, c, "the connection was not made");
 	if (why != BX_WELCOME)
 		release(s, c);
-}
-
-void server_drop(struct server *s, struct client_conn *c, const char *why)
-{
-	if (c->parting)
-		return;
-	if (why) {
-		bx_say("%s was disconnected: %s", c->conn.peer, why);
-		c->session->ended = "error";
-	}
-	c->parting = bx_now(&s->net);
-	s->untidy = true;
 }
 
 /* The peer said farewell: what is on its way to it is let arrive. */
