@@ -17,7 +17,7 @@
 
 #include "ibmon/agent/agent.h"
 #include "ibmon/agent/book.h"
-#include "ibmon/agent/latency.h"
+#include "ibmon/agent/latency_socket.h"
 #include "ibmon/agent/print.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"

@@ -7,7 +7,7 @@ libagent_a_SOURCES = \
 	ibmon/agent/classify.c ibmon/agent/classify.h \
 	ibmon/agent/classify_order.c ibmon/agent/classify_order.h \
 	ibmon/agent/devices.c ibmon/agent/devices.h \
-	ibmon/agent/latency.c ibmon/agent/latency.h \
+	ibmon/agent/latency_socket.c ibmon/agent/latency_socket.h \
 	ibmon/agent/maps.c ibmon/agent/maps.h \
 	ibmon/agent/nldev.c ibmon/agent/nldev.h \
 	ibmon/agent/node.c ibmon/agent/node.h \

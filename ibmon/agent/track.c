@@ -55,25 +55,24 @@ const struct track_ring *track_ring(const struct track *t, size_t i)
 	return t->ring[i];
 }
 
-size_t track_unknown(const struct track *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->rings; i++)
-		n += t->ring[i]->what.kind == CLASS_UNKNOWN;
-	return n;
-}
-
 void track_devices(struct track *t)
 {
 	devices_forget(&t->devices);
+}
+
+/* The sink's begin(), once before the first change of a scan. */
+static void sink_begin(struct track *t)
+{
+	if (!t->writing)
+		t->sink->begin(t->ctx);
+	t->writing = true;
 }
 
 static void withdraw(struct track *t, struct track_ring *r)
 {
 	if (!r->id)
 		return;
-	track_begin(t);
+	sink_begin(t);
 	t->sink->withdraw(t->ctx, r->id);
 	r->id = 0;
 	t->room = true;
@@ -216,7 +215,7 @@ static void publish(struct track *t, struct track_ring *r)
 
 	if (r->id || r->refused || r->too_large || !(r->what.kind & (CLASS_SQ | CLASS_CQ)))
 		return;
-	track_begin(t);
+	sink_begin(t);
 	rc = t->sink->publish(t->ctx, r, &r->id);
 	if (rc == 0) {
 		t->changes++;
@@ -242,13 +241,6 @@ static void publish_all(struct track *t)
 	t->room = false;
 	for (size_t i = 0; i < t->rings; i++)
 		publish(t, t->ring[i]);
-}
-
-void track_begin(struct track *t)
-{
-	if (!t->writing)
-		t->sink->begin(t->ctx);
-	t->writing = true;
 }
 
 /* Read the maps of all users: what is new, what is gone. */

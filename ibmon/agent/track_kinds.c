@@ -190,6 +190,15 @@ static void match_device(struct track *t, uint32_t uverbs)
 	match(t, &o, uverbs, 0);
 }
 
+size_t track_unknown(const struct track *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->rings; i++)
+		n += t->ring[i]->what.kind == CLASS_UNKNOWN;
+	return n;
+}
+
 void track_kinds(struct track *t, bool full)
 {
 	bool asked = false;

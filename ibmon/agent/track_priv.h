@@ -45,8 +45,6 @@ struct track {
 	uint32_t srq[NLDEV_OBJECTS_MAX];
 };
 
-void track_begin(struct track *t);
-
 /* Find kinds for rings that have none; see whether entries agree (full: of all rings). */
 void track_kinds(struct track *t, bool full);
 

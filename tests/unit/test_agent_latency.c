@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "ibmon/agent/latency.h"
+#include "ibmon/agent/latency_socket.h"
 #include "tests/unit/tmpdir.h"
 #include "tests/unit/unit.h"
 

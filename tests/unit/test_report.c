@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ibmon/agent/latency.h"
+#include "ibmon/agent/latency_socket.h"
 #include "resex/report.h"
 #include "tests/unit/tmpdir.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* latency: see latency.h. Senders are any local process: all they send is bounded and checked. */
+/* latency_socket: see latency_socket.h. Senders are any local process: all they send is bounded and checked. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ibmon/agent/latency.h"
+#include "ibmon/agent/latency_socket.h"
 #include "ibmon/agent/proc.h"
 
 struct latency_socket {

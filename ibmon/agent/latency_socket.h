@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * latency: samples that applications send (include/resex/agent_socket.h)
+ * latency_socket: samples that applications send (include/resex/agent_socket.h)
  * into one latency page a process.
  */
 #ifndef RESEX_AGENT_LATENCY_H
