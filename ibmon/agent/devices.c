@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,30 +16,37 @@
 
 #include "ibmon/agent/devices.h"
 
-#define CLASS_DIR "/sys/class/infiniband_verbs"
+enum { REASON = 160 };
 
-/* A sysfs attribute without its newline; false where there is none. */
-static bool attribute(uint32_t uverbs, const char *name, char *buf, size_t size)
+void devices_init(struct devices *d, const char *sysfs, const struct log *log)
 {
-	char path[96];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), CLASS_DIR "/uverbs%u/%s", uverbs, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	return true;
+	*d = (struct devices){ .sysfs = sysfs, .log = log };
 }
 
-/* A decimal number; where it ends, NULL when there is none. */
-static const char *number(const char *text, uint32_t *value)
+/* A sysfs attribute without its newline. 0 or -errno. */
+static int read_attribute(const struct devices *d, uint32_t uverbs, const char *name, char *buf,
+			  size_t size)
+{
+	char path[256];
+	ssize_t n;
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "%s/uverbs%u/%s", d->sysfs, uverbs, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	rc = n < 0 ? -errno : n == 0 ? -ENODATA : 0;
+	close(fd);
+	if (rc)
+		return rc;
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+/* Parse a decimal number. Its end, or NULL when text does not begin with one. */
+static const char *parse_number(const char *text, uint32_t *value)
 {
 	char *end;
 	unsigned long v = strtoul(text, &end, 10);
@@ -54,27 +62,49 @@ static bool parse_dev(const char *text, dev_t *dev)
 {
 	uint32_t major, minor;
 
-	text = number(text, &major);
-	if (!text || *text != ':' || !number(text + 1, &minor))
+	text = parse_number(text, &major);
+	if (!text || *text != ':' || !parse_number(text + 1, &minor))
 		return false;
 	*dev = makedev(major, minor);
 	return true;
 }
 
-static bool ask(struct devices *all, struct device *d)
+/* Ask sysfs and rdma netlink about d. False with the reason when one cannot tell. */
+static bool identify(struct devices *all, struct device *d, char reason[static REASON])
 {
 	char text[32], name[64];
 	dev_t dev;
 	uint32_t driver = RDMA_DRIVER_UNKNOWN;
+	int rc = read_attribute(all, d->uverbs, "dev", text, sizeof(text));
 
-	if (!attribute(d->uverbs, "dev", text, sizeof(text)) || !parse_dev(text, &dev))
+	if (rc) {
+		snprintf(reason, REASON, "%s/uverbs%u/dev: %s", all->sysfs, d->uverbs,
+			 strerror(-rc));
 		return false;
-	if (!attribute(d->uverbs, "ibdev", name, sizeof(name)))
+	}
+	if (!parse_dev(text, &dev)) {
+		snprintf(reason, REASON, "%s/uverbs%u/dev is not MAJOR:MINOR", all->sysfs,
+			 d->uverbs);
 		return false;
-	if (!all->nl && nldev_open(&all->nl))
+	}
+	rc = read_attribute(all, d->uverbs, "ibdev", name, sizeof(name));
+	if (rc) {
+		snprintf(reason, REASON, "%s/uverbs%u/ibdev: %s", all->sysfs, d->uverbs,
+			 strerror(-rc));
 		return false;
-	if (nldev_device(all->nl, name, &d->index, &driver))
+	}
+	rc = all->nl ? 0 : nldev_open(&all->nl);
+	if (rc) {
+		snprintf(reason, REASON, "rdma netlink: %s; is the module ib_core loaded?",
+			 strerror(-rc));
 		return false;
+	}
+	rc = nldev_device(all->nl, name, &d->index, &driver);
+	if (rc) {
+		snprintf(reason, REASON, "rdma netlink about %s: %s; compare \"rdma link\"", name,
+			 strerror(-rc));
+		return false;
+	}
 	d->dev = dev;
 	d->rxe = driver == RDMA_DRIVER_RXE;
 	d->known = true;
@@ -84,28 +114,41 @@ static bool ask(struct devices *all, struct device *d)
 const struct device *devices_find(struct devices *d, uint32_t uverbs)
 {
 	struct device *dev = d->dev;
+	char reason[REASON];
 
 	while (dev < d->dev + d->n && dev->uverbs != uverbs)
 		dev++;
 	if (dev == d->dev + d->n) {
-		if (d->n == DEVICES_MAX)
+		if (d->n == DEVICES_MAX) {
+			if (!d->full_logged)
+				log_msg(d->log, LOG_LVL_WARNING,
+					"more than %d RDMA devices: rings on uverbs%u and later "
+					"ones are not published",
+					DEVICES_MAX, uverbs);
+			d->full_logged = true;
 			return NULL;
+		}
 		*dev = (struct device){ .uverbs = uverbs };
 		d->n++;
 	}
-	if (!dev->known && !ask(d, dev))
-		return NULL;
-	return dev;
+	if (dev->known || identify(d, dev, reason))
+		return dev;
+	if (!dev->logged)
+		log_msg(d->log, LOG_LVL_WARNING,
+			"uverbs%u cannot be identified, and its rings are not published: %s",
+			uverbs, reason);
+	dev->logged = true;
+	return NULL;
 }
 
 uint32_t devices_look(struct devices *d)
 {
-	DIR *dir = opendir(CLASS_DIR);
+	DIR *dir = opendir(d->sysfs);
 	const struct dirent *e;
 	uint32_t n, known = 0;
 
 	while (dir && (e = readdir(dir)) != NULL)
-		if (strncmp(e->d_name, "uverbs", 6) == 0 && number(e->d_name + 6, &n) &&
+		if (strncmp(e->d_name, "uverbs", 6) == 0 && parse_number(e->d_name + 6, &n) &&
 		    devices_find(d, n))
 			known++;
 	if (dir)
@@ -116,6 +159,7 @@ uint32_t devices_look(struct devices *d)
 void devices_forget(struct devices *d)
 {
 	d->n = 0;
+	d->full_logged = false;
 }
 
 void devices_close(struct devices *d)

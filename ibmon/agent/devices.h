@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* devices: which RDMA device stands behind uverbsN, and whether it is of rxe. */
+/*
+ * devices: which RDMA device has the node uverbsN, and whether it is soft-RoCE (rxe).
+ *
+ * Sysfs names the device, rdma netlink its driver. A device that cannot be
+ * identified is asked for again at each look; the reason is logged once.
+ */
 #ifndef RESEX_AGENT_DEVICES_H
 #define RESEX_AGENT_DEVICES_H
 
@@ -8,31 +13,41 @@
 #include <sys/types.h>
 
 #include "ibmon/agent/nldev.h"
+#include "src/util/log.h"
 
 enum { DEVICES_MAX = 32 };
+
+#define DEVICES_SYSFS "/sys/class/infiniband_verbs"
 
 struct device {
 	uint32_t uverbs; /* N */
 	dev_t dev;	 /* of the node */
 	uint32_t index;	 /* rdma netlink's */
 	bool rxe;
-	bool known;
+	bool known;  /* all of the above is set */
+	bool logged; /* the reason why it is not known */
 };
 
 struct devices {
+	const char *sysfs;
+	const struct log *log;
 	struct nldev *nl; /* opened when first needed: RDMA may be loaded after the agent */
+	bool full_logged;
 	uint32_t n;
 	struct device dev[DEVICES_MAX];
 };
 
-/* Look up uverbsN, by sysfs and netlink the first time; NULL: no such device now. */
+/* sysfs: DEVICES_SYSFS, or a folder like it; log and sysfs are borrowed. */
+void devices_init(struct devices *d, const char *sysfs, const struct log *log);
+void devices_close(struct devices *d);
+
+/* The device of uverbsN, identified the first time. NULL: it could not be; log has the reason. */
 const struct device *devices_find(struct devices *d, uint32_t uverbs);
 
-/* Find all there are now (sysfs). How many of them are known. */
+/* Identify all devices in sysfs. The number of those that are known. */
 uint32_t devices_look(struct devices *d);
 
-/* Nodes came or went: ask again. */
+/* Forget all devices: their nodes came or went. */
 void devices_forget(struct devices *d);
-void devices_close(struct devices *d);
 
 #endif

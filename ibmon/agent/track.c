@@ -24,6 +24,7 @@ int track_open(struct track **out, const struct track_sink *sink, void *ctx, con
 	t->sink = sink;
 	t->ctx = ctx;
 	t->log = log;
+	devices_init(&t->devices, DEVICES_SYSFS, log);
 	*out = t;
 	return 0;
 }
