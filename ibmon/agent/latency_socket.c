@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* latency_socket: see latency_socket.h. Senders are any local process: all they send is bounded and checked. */
+/*
+ * latency_socket: see latency_socket.h. Any local process may send, so all that is
+ * received is bounded and checked.
+ */
 #include "config.h"
 
 #include <errno.h>
