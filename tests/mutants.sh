@@ -241,13 +241,13 @@ src/tick/sampler.c @ sampler_caps @ s/sl->serial = mail_serial(mail);//
 src/tick/sampler.c @ sampler_caps @ s/if (mail && mail_domid(mail) == g->key.domid)/if (0)/
 src/tick/sampler.c @ sampler @ s/ && is->link == was->link//
 src/tick/sampler.c @ sampler @ s/is->key.created == was->key.created/1/
-src/tick/sampler.c @ sampler_caps @ s/if (!cap_equal(g->bounds.ceiling, sl->guest->bounds.ceiling))/if (0)/
+src/tick/sampler.c @ sampler_caps @ s/if (!cap_equal(g->own, sl->guest->own))/if (0)/
 src/tick/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
 src/tick/sampler.c @ sampler @ s/if (pi->ops->guest_size)/if (0)/
 src/tick/sampler.c @ sampler @ s/sl->rings_told = false;//
-src/tick/sampler.c @ sampler_run @ s/mono_sub(now, s->late_told) < NS_PER_S/0/
-src/tick/sampler.c @ sampler_run @ s/if (mono_sub(end, due) > s->period.interval_ns)/if (0)/
-src/tick/sampler.c @ sampler_run @ s/i < g->rings && i < FLOW_RINGS_MAX/i < g->rings/
+src/tick/run.c @ sampler_run @ s/mono_sub(now, s->late_told) < NS_PER_S/0/
+src/tick/run.c @ sampler_run @ s/if (mono_sub(end, due) > s->period.interval_ns)/if (0)/
+src/tick/sampler.c @ sampler_run @ s/^\tif (asked == atomic_load.*$/\tif (1)/
 src/tick/sampler.c @ sampler_caps @ s/if (s->wake_actor)/if (0)/
 src/tick/stages.c @ sampler @ s/if (memcmp(s->dom\[\*at\].uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)/if (0)/
 src/tick/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/sl->cpu_known/
@@ -260,7 +260,7 @@ src/tick/stages.c @ sampler @ s/ && a->allocated.m > 0//
 src/tick/stages.c @ sampler @ s/if (t->new_epochs)$/if (0)/
 src/tick/stages.c @ sampler @ s/sl->fresh = false;//
 src/tick/stages.c @ sampler_caps @ s/if (mail_serial(a) != sl->serial)/if (0)/
-src/tick/stages.c @ sampler_caps @ s/if (sl->cap_errno != mail_domid(a))//
+src/tick/stages.c @ sampler_caps @ s/if (sl->cap_errno != mail_errno(a))//
 src/tick/stages.c @ sampler_caps @ s/sl->cap_errno = 0;//
 src/tick/stages.c @ sampler_caps @ s/sl->serial + 1 ? sl->serial + 1 : 1/sl->serial + 1/
 src/tick/stages.c @ sampler_caps @ s/>= SAMPLER_RETRY_NS/> SAMPLER_RETRY_NS/
@@ -273,11 +273,11 @@ src/tick/stages.c @ sampler_caps @ s/if (s->sh->observe)/if (0)/
 src/tick/stages.c @ sampler_caps @ s/slot_percent(cap_clamp(c, &sl->guest->bounds))/slot_percent(c)/
 src/tick/actor.c @ sampler_caps @ s/rc < 0 ? -rc : 0/0/
 src/tick/actor.c @ sampler_caps @ s/i \* 64 + b/b/
-src/tick/handover.c @ shared @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
-src/tick/handover.c @ shared @ s/if (mid & SNAP_DIRTY)/if (1)/
-src/tick/handover.c @ shared @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
+src/tick/handover.c @ handover @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
+src/tick/handover.c @ handover @ s/if (mid & SNAP_DIRTY)/if (1)/
+src/tick/handover.c @ handover @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
 src/guests/restore.c @ restore @ s|r->entries = 0; /\* else.*||
-src/guests/restore.c @ restore @ s/ | O_NOFOLLOW//
+src/util/file.c @ restore @ s/ | O_NOFOLLOW//
 src/guests/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
 src/guests/restore.c @ restore @ s/"hv", r->hv, "guests"/"hv", "xen", "guests"/
 src/guests/restore.c @ restore @ s/return !(dom\[i\].flags & HV_DOM_DYING);/return true;/
@@ -305,7 +305,7 @@ src/guests/guest.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? 
 src/guests/guest.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
 src/guests/guest.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
 src/guests/guest.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
-src/guests/guest.c @ guests_caps @ s/^\tm->save_due = true;//
+src/guests/guest.c @ guests_caps @ s/^\tgs->save_due = true;//
 src/guests/guest.c @ guests_rings @ s/if (silent == g->agent_silent)/if (0)/
 src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
 src/guests/guest.c @ guests_rings @ s/if (!g->watched) {/if (0) {/
@@ -323,7 +323,7 @@ src/guests/set.c @ guests @ s/ && gs->policy_serial <= acked//
 src/control/proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
 src/control/proto.c @ control_proto @ s/ || strlen(r->method) > 64//
 src/control/methods.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
-src/guests/guests.c @ control_cmds @ s/ && sn->guest\[i\].key.created == g->key.created//
+src/guests/view.c @ control_cmds @ s/ \&\& sn->guest\[i\].key.created == g->key.created//
 src/control/policy.c @ control_cmds @ s/!name == !text || //
 src/control/show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
 src/control/server.c @ control @ s/c->conns >= CONTROL_CONNS_MAX ||//
@@ -396,11 +396,11 @@ src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
 src/guests/crosscheck.c @ guests_cross @ s/if (mono_sub(sn->time, gs->cross_time) < 0)/if (0)/
 src/guests/crosscheck.c @ guests_cross @ s/grown(k->read, link->read)/link->read/
 src/guests/crosscheck.c @ guests_cross @ s/k->rc == was ||//
-src/guests/crosscheck.c @ guests_cross @ s/!memcmp(&k->name, name, sizeof(\*name))/1/
+src/guests/crosscheck.c @ guests_cross @ s/k->ops \&\& counter_same(&k->name, name)/k->ops/
 src/guests/crosscheck.c @ guests_cross @ s/c->floor ? c->floor : //
 src/guests/crosscheck.c @ guests_cross @ s/if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0)/if (!gs->cross_waits)/
 src/lab/record.c @ scenario_run @ s/to->wrs += t->wrs;//
-src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && m->policy_old/0/
+src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY \&\& guests_view(gs).policy_changing/0/
 src/lab/run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
 src/lab/run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
 src/lab/run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/

@@ -9,4 +9,5 @@ libcore_a_SOURCES = \
 	src/core/resos.c src/core/resos.h \
 	src/core/stats.c src/core/stats.h \
 	src/core/units.h \
+	src/core/usage.h \
 	src/core/window.c src/core/window.h

@@ -318,7 +318,7 @@ static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32
 	struct mailbox *mb = &gs->sh->mail[g->slot];
 	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
 
-	if (mail_serial(want) != mail_serial(answer) || mail_domid(answer))
+	if (mail_serial(want) != mail_serial(answer) || mail_errno(answer))
 		return false;
 	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(want)
 							    : cap_to_percent(g->old.cap);

@@ -21,6 +21,7 @@
 #include "src/core/caps.h"
 #include "src/core/period.h"
 #include "src/core/resos.h"
+#include "src/core/usage.h"
 #include "src/core/window.h"
 
 /* --- control -> sampler ------------------------------------------------ */
@@ -54,17 +55,21 @@ struct mailbox {
 };
 
 /* want: serial 32 | domid 16 | percent 16; answer: serial 32 | errno 16 | percent 16 */
-static inline uint64_t mail_pack(uint32_t serial, uint16_t mid, uint16_t percent)
+static inline uint64_t mail_pack(uint32_t serial, uint16_t middle, uint16_t percent)
 {
-	return (uint64_t)serial << 32 | (uint64_t)mid << 16 | percent;
+	return (uint64_t)serial << 32 | (uint64_t)middle << 16 | percent;
 }
 static inline uint32_t mail_serial(uint64_t w)
 {
 	return (uint32_t)(w >> 32);
 }
-static inline uint16_t mail_domid(uint64_t w)
+static inline uint16_t mail_domid(uint64_t want)
 {
-	return (uint16_t)(w >> 16);
+	return (uint16_t)(want >> 16);
+}
+static inline uint16_t mail_errno(uint64_t answer)
+{
+	return (uint16_t)(answer >> 16);
 }
 static inline uint16_t mail_percent(uint64_t w)
 {
@@ -105,43 +110,6 @@ struct snap_latency {
 	uint64_t second_n;		  /* in the last whole second that was */
 	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is */
 };
-
-/* Counts are added up; what says how things are is the newer's. */
-static inline void usage_add(struct usage *to, const struct usage *u)
-{
-	to->slot = u->slot;
-	to->link = u->link;
-	to->flags |= u->flags;
-	if (u->msg_bytes > to->msg_bytes)
-		to->msg_bytes = u->msg_bytes;
-	to->cpu_ns += u->cpu_ns;
-	to->mtus_sent += u->mtus_sent;
-	to->mtus_recv += u->mtus_recv;
-	to->bytes_sent += u->bytes_sent;
-	to->bytes_recv += u->bytes_recv;
-	to->wrs += u->wrs;
-	to->lost += u->lost;
-	to->backlog = u->backlog;
-}
-
-/* What a guest was given and what it spent, over several epochs. */
-struct spending {
-	struct resos allocated, spent, overdraft;
-};
-
-static inline void spending_sum(struct resos *to, struct resos r)
-{
-	if (__builtin_add_overflow(to->m, r.m, &to->m)) /* none is negative */
-		to->m = INT64_MAX;
-}
-
-/* What would be too much stays at the most. */
-static inline void spending_add(struct spending *s, const struct account *a)
-{
-	spending_sum(&s->allocated, a->allocated);
-	spending_sum(&s->spent, a->spent);
-	spending_sum(&s->overdraft, a->overdraft);
-}
 
 /* What control shows of one guest. */
 struct snap_guest {

@@ -187,14 +187,14 @@ void sampler_answers(struct sampler *s, struct mono now)
 		if (mail_serial(a) != sl->serial)
 			continue;
 		sl->pending = false;
-		if (!mail_domid(a)) { /* the errno */
+		if (!mail_errno(a)) {
 			applied(s, sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
 			continue;
 		}
-		if (sl->cap_errno != mail_domid(a))
-			sampler_tell(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_domid(a),
+		if (sl->cap_errno != mail_errno(a))
+			sampler_tell(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_errno(a),
 				     0);
-		sl->cap_errno = mail_domid(a);
+		sl->cap_errno = mail_errno(a);
 	}
 }
 

@@ -96,7 +96,7 @@ tests_unit_test_conf_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA
-UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sampler_caps \
+UNIT_DAEMON = tests/unit/test_handover tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
 	tests/unit/test_cluster tests/unit/test_cluster_locks \
@@ -106,8 +106,8 @@ UNIT_DAEMON = tests/unit/test_shared tests/unit/test_sampler tests/unit/test_sam
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
 TESTS += $(UNIT_DAEMON)
-tests_unit_test_shared_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
-tests_unit_test_shared_LDADD = $(DAEMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_handover_SOURCES = tests/unit/test_handover.c tests/unit/prop.h
+tests_unit_test_handover_LDADD = $(DAEMON_LIBS) $(UNIT_LIBS)
 SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c tests/fakes/fake_host.h
 SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)

@@ -302,6 +302,7 @@ TEST(mail__fields_come_back_as_they_were_packed)
 
 		assert_int_equal(mail_serial(w), rows[i].serial);
 		assert_int_equal(mail_domid(w), rows[i].domid);
+		assert_int_equal(mail_errno(w), rows[i].domid); /* an answer has it there */
 		assert_int_equal(mail_percent(w), rows[i].percent);
 	}
 }

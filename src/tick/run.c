@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * run: the sampler's loop. It sleeps until the next interval begins, on an
+ * absolute clock, and calls tick(). See sampler.h.
+ */
+#include "src/tick/sampler.h"
+
+static void note_lateness(struct sampler *s, struct mono now, struct mono due)
+{
+	int64_t late = mono_sub(now, due);
+
+	if (s->late.n >= SAMPLER_LATE_MAX)
+		window_reset(&s->late, now);
+	window_add(&s->late, late > 0 ? (uint64_t)late : 0);
+	if (late > s->late_max_ns)
+		s->late_max_ns = late;
+	if (late < s->period.interval_ns || mono_sub(now, s->late_told) < NS_PER_S)
+		return;
+	s->late_told = now;
+	sampler_tell(s, EVENT_LATE, NULL, now, late, 0, 0);
+}
+
+void sampler_run(struct sampler *s)
+{
+	struct mono due = s->clock.now(&s->clock);
+
+	while (!atomic_load_explicit(&s->sh->stop, memory_order_acquire)) {
+		struct mono now, end;
+		int64_t spent;
+
+		due = mono_add(due, s->period.interval_ns);
+		if (s->clock.sleep_until(&s->clock, due))
+			continue;
+		now = s->clock.now(&s->clock);
+		note_lateness(s, now, due);
+		tick(s, now);
+		end = s->clock.now(&s->clock);
+		spent = mono_sub(end, now);
+		s->tick_ns_sum += spent;
+		if (spent > s->tick_ns_max)
+			s->tick_ns_max = spent;
+		/* Intervals that passed meanwhile are one longer interval, not many. */
+		if (mono_sub(end, due) > s->period.interval_ns)
+			due = mono_add(due, (mono_sub(end, due) / s->period.interval_ns) *
+						    s->period.interval_ns);
+	}
+}
