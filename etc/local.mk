@@ -11,6 +11,11 @@ dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scena
 	etc/scenarios/slow.json etc/scenarios/swap.json
 completiondir = $(datadir)/bash-completion/completions
 dist_completion_DATA = etc/bash-completion/resex
+if XEN
+dist_completion_DATA += etc/bash-completion/resex-agent
+else
+EXTRA_DIST += etc/bash-completion/resex-agent
+endif
 if VERBS
 dist_completion_DATA += etc/bash-completion/benchex
 else

@@ -23,6 +23,7 @@ expected() {
 /usr/sbin/resexd
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
+/usr/share/bash-completion/completions/resex-agent
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
 /usr/share/doc/resex/examples/report.c

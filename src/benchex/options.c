@@ -405,12 +405,30 @@ static int take_all(struct parse *p, int argc, char **argv)
 	return 0;
 }
 
-static int profiles(int argc, char **argv)
+static int profiles_command(int argc, char **argv)
 {
-	bool json = argc == 2 && (!strcmp(argv[1], "-j") || !strcmp(argv[1], "--json"));
+	static const struct option longs[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool json = false;
+	int c;
 
-	if (argc > 1 && !json)
-		return wrong(argv[1], "profiles takes --json alone");
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "jh", longs, NULL)) != -1) {
+		if (c == 'h') {
+			puts("Usage: benchex profiles [-j]\n"
+			     "Lists the profiles of attackers and victims. See benchex(1).");
+			return printed(bx_flush(stdout));
+		}
+		if (c != 'j')
+			return wrong(argv[optind - 1], "profiles takes only --json and --help");
+		json = true;
+	}
+	if (optind < argc)
+		return wrong(argv[optind], "profiles takes only --json and --help");
 	return printed(bx_profiles_print(stdout, json));
 }
 
@@ -452,7 +470,7 @@ int bx_options(struct bx_conf *conf, int argc, char **argv)
 		if (!strcmp(word, bx_role_names[role]))
 			return role_options((enum bx_role)role, conf, argc - 1, argv + 1);
 	if (!strcmp(word, "profiles"))
-		return profiles(argc - 1, argv + 1);
+		return profiles_command(argc - 1, argv + 1);
 	if (!strcmp(word, "merge")) {
 		rc = bx_merge(argc - 1, argv + 1);
 		return rc ? rc : -1;

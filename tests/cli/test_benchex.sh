@@ -58,6 +58,8 @@ good '^benchex [0-9]' "$benchex" -V
 good '-c, --clients N' "$benchex" client --help
 good '^  bulk    --size 8 --qps 64' "$benchex" profiles
 good '^\[\{"name":"bandwidth"' "$benchex" profiles --json
+good '^Usage: benchex merge' "$benchex" merge --help
+good '^Usage: benchex profiles' "$benchex" profiles --help
 for option in --help --version 'server --help' 'profiles -j' 'merge --help'; do
 	fails 1 'output: No space left' bash -c "'$benchex' $option >/dev/full"
 done

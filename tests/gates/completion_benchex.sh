@@ -32,9 +32,13 @@ expect 'read' bulk h -m re
 expect '' client h --depth ''
 expect '' client h -D ''
 expect '--json' client h -e --js
-expect '--json' profiles ''
+expect '--json --help' profiles ''
+expect 'small' bulk h --profile = sm
+expect 'bandwidth small many-qp control' bulk h --profile =
 : >'a trace'
-expect 'a\ trace' client h -t 'a t'
+expect 'a trace' client h -t 'a t'
+expect 'a trace' client h --trace = 'a t'
+expect 'a trace' merge 'a t'
 expect '--parallel' merge --p
 rm -f 'a trace'
 

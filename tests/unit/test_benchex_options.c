@@ -136,6 +136,29 @@ TEST(options__short_and_behind_the_host__are_taken)
 	assert_true(b.qps == 64 && b.work_ns_per_kib == 7 && b.size.min == 9 && b.size.max == 9);
 }
 
+TEST(options__in_each_form_of_getopt_long__are_the_same)
+{
+	static const char *const forms[] = {
+		"client h --depth=4 --size=4K-8K --events --json --bind=::1",
+		"client h --depth 4 --size 4K-8K --events --json --bind ::1",
+		"client -D4 -s4K-8K -e -j -b::1 h",
+		"client -D 4 -s 4K-8K -ej -b ::1 h",
+		"client h -ejD4 -s4K-8K -b::1",
+		"client -ejs4K-8K h --dep=4 --bi ::1",
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct bx_conf c = good(forms[i]);
+
+		assert_string_equal(c.host, "h");
+		assert_string_equal(c.bind, "::1");
+		assert_int_equal(c.depth, 4);
+		assert_int_equal(c.size.min, 4096);
+		assert_int_equal(c.size.max, 8192);
+		assert_true(c.events && c.json);
+	}
+}
+
 TEST(trace_and_agent__point_into_the_command_line)
 {
 	struct bx_conf c = good("client h --trace t.trace -D 4 -c 2"), s;
@@ -238,8 +261,15 @@ TEST(wrong_usage__is_one_sentence_with_value_and_remedy)
 		{ "bulk a -r 9 -B 5 -D 2 -q 2", "--burst: 5 together, but 4 may be under way" },
 		{ "bulk a -m cmp_swap -s 16", "--size: atomics move 8 bytes" },
 		{ "server -R -a /s", "--report: --agent says so" },
-		{ "profiles all", "all: profiles takes --json alone" },
-		{ "profiles -j -j", "profiles takes --json alone" },
+		{ "profiles all", "all: profiles takes only --json and --help" },
+		{ "profiles -j all", "all: profiles takes only --json and --help" },
+		{ "profiles --jsn", "--jsn: profiles takes only --json and --help" },
+		{ "profiles -jx", "-jx: profiles takes only --json and --help" },
+		{ "client a -ejx", "-x: no such option; see benchex client --help" },
+		{ "client a --depht=4", "--depht=4: no such option; see benchex client --help" },
+		{ "client a -ejp", "port: a value is missing: write --port N" },
+		{ "merge --json=3 f", "--json=3: it takes no value" },
+		{ "merge -jx f", "-x: no such option of merge" },
 		{ "merge", "merge: a file is missing" },
 		{ "merge -x f", "-x: no such option of merge" },
 	};
