@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* options: see options.h. One table; usage comes from it. */
+/*
+ * options: see options.h. One table of all options: getopt_long's lists and the help
+ * are made from it.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 
 enum { SCAN_MS_DEFAULT = 5, SCAN_MS_MAX = 1000 };
 
-enum value { VALUE_FLAG, VALUE_TEXT, VALUE_SCAN_MS, VALUE_NOTHING };
+enum value { VALUE_FLAG, VALUE_TEXT, VALUE_SCAN_MS, VALUE_IGNORED };
 
 static const struct option_row {
 	const char *name;
@@ -22,20 +25,20 @@ static const struct option_row {
 	size_t offset;
 	const char *arg, *text;
 } rows[] = {
-	{ "foreground", 'f', VALUE_NOTHING, 0, NULL, "stay in the foreground (the default)" },
+	{ "foreground", 'f', VALUE_IGNORED, 0, NULL, "stay in the foreground (the default)" },
 	{ "scan-ms", 's', VALUE_SCAN_MS, offsetof(struct options, scan_ms), "N",
-	  "look at active processes every N ms (1 .. 1000, default 5)" },
+	  "scan active processes every N ms (1 .. 1000, default 5)" },
 	{ "no-grant", 'g', VALUE_FLAG, offsetof(struct options, no_grant), NULL,
-	  "name own pages by frame number, not by grant" },
+	  "share own pages by frame number, not by grant" },
 	{ "no-xen", 'x', VALUE_TEXT, offsetof(struct options, file), "FILE",
 	  "publish to FILE (and FILE.node), without Xen" },
 	{ "socket", 'S', VALUE_TEXT, offsetof(struct options, socket), "PATH",
 	  "where applications send latencies (default " AGENT_SOCKET ")" },
 	{ "once", '1', VALUE_FLAG, offsetof(struct options, once), NULL,
-	  "print what would be published, and exit" },
+	  "print the rings found, publish nothing, and exit" },
 	{ "json", 'j', VALUE_FLAG, offsetof(struct options, json), NULL, "with --once: as JSON" },
 	{ "verbose", 'v', VALUE_FLAG, offsetof(struct options, verbose), NULL,
-	  "log each ring that comes and goes" },
+	  "log each ring that appears or disappears" },
 	{ "help", 'h', VALUE_FLAG, offsetof(struct options, help), NULL, "print this" },
 	{ "version", 'V', VALUE_FLAG, offsetof(struct options, version), NULL,
 	  "print the version" },
@@ -45,8 +48,8 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 void options_help(FILE *out)
 {
-	fputs("usage: resex-agent [OPTION]...\n"
-	      "Shows the RDMA rings of this guest's processes to the host (man resex-agent).\n",
+	fputs("Usage: resex-agent [OPTION]...\n"
+	      "Publishes the RDMA rings of this guest's processes to the host (man resex-agent).\n",
 	      out);
 	for (size_t i = 0; i < ROWS; i++)
 		fprintf(out, "  -%c, --%s%s%-*s %s\n", rows[i].letter, rows[i].name,
@@ -55,7 +58,7 @@ void options_help(FILE *out)
 			rows[i].arg ? rows[i].arg : "", rows[i].text);
 }
 
-static int scan_ms(const char *text, long *out, FILE *err)
+static int parse_scan_ms(const char *text, long *out, FILE *err)
 {
 	char *end;
 	long v;
@@ -72,7 +75,7 @@ static int scan_ms(const char *text, long *out, FILE *err)
 	return 0;
 }
 
-static int take(struct options *o, const struct option_row *r, const char *arg, FILE *err)
+static int set_option(struct options *o, const struct option_row *r, const char *arg, FILE *err)
 {
 	void *at = (char *)o + r->offset;
 
@@ -84,11 +87,36 @@ static int take(struct options *o, const struct option_row *r, const char *arg, 
 		*(const char **)at = arg;
 		break;
 	case VALUE_SCAN_MS:
-		return scan_ms(arg, (long *)at, err);
-	case VALUE_NOTHING:
+		return parse_scan_ms(arg, (long *)at, err);
+	case VALUE_IGNORED:
 		break;
 	}
 	return 0;
+}
+
+static const struct option_row *row_of(int letter)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].letter == letter)
+			return &rows[i];
+	return NULL;
+}
+
+/* Explain why getopt_long() refused word; c is what it returned. */
+static int wrong_option(int c, const char *word, FILE *err)
+{
+	const struct option_row *r = row_of(optopt);
+	const char letter[] = { '-', (char)optopt, '\0' };
+
+	if (r && c == ':')
+		fprintf(err, "resex-agent: --%s: a value is missing; give --%s %s\n", r->name,
+			r->name, r->arg);
+	else if (r)
+		fprintf(err, "resex-agent: --%s: takes no value; leave it out\n", r->name);
+	else
+		fprintf(err, "resex-agent: %s: no such option; see resex-agent --help\n",
+			optopt ? letter : word);
+	return RESEX_USAGE;
 }
 
 int options_parse(struct options *o, int argc, char **argv, FILE *err)
@@ -108,28 +136,19 @@ int options_parse(struct options *o, int argc, char **argv, FILE *err)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		size_t i = 0;
-		int rc;
+		const struct option_row *r = row_of(c);
+		int rc = r ? set_option(o, r, optarg, err) : wrong_option(c, argv[optind - 1], err);
 
-		while (i < ROWS && rows[i].letter != c)
-			i++;
-		if (i == ROWS) {
-			fprintf(err, "resex-agent: %s: %s; see resex-agent --help\n",
-				argv[optind - 1],
-				c == ':' ? "a value is missing" : "no such option");
-			return RESEX_USAGE;
-		}
-		rc = take(o, &rows[i], optarg, err);
 		if (rc)
 			return rc;
 	}
 	if (optind < argc) {
-		fprintf(err, "resex-agent: %s: takes no arguments; see resex-agent --help\n",
+		fprintf(err, "resex-agent: %s: unexpected argument; see resex-agent --help\n",
 			argv[optind]);
 		return RESEX_USAGE;
 	}
 	if (o->json && !o->once) {
-		fputs("resex-agent: --json is for --once; give both\n", err);
+		fputs("resex-agent: --json: works only with --once; give both\n", err);
 		return RESEX_USAGE;
 	}
 	return 0;

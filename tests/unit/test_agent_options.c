@@ -58,6 +58,42 @@ TEST(options__long_and_short)
 	assert_ptr_equal(o.file, file);
 }
 
+TEST(options__in_each_form_of_getopt_long__are_the_same)
+{
+	static const char *const forms[] = {
+		"--socket=/s --scan-ms=20 --once --json --verbose",
+		"--socket /s --scan-ms 20 --once --json --verbose",
+		"-S/s -s20 -1 -j -v",
+		"-S /s -s 20 -1jv",
+		"-1jvS/s -s20",
+		"-vj1s20 --sock=/s",
+	};
+	struct options o;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (parse(&o, forms[i]))
+			fail_msg("%s: said \"%s\"", forms[i], said);
+		assert_string_equal(o.socket, "/s");
+		assert_int_equal(o.scan_ms, 20);
+		assert_true(o.once && o.json && o.verbose);
+		assert_false(o.no_grant || o.help || o.version);
+	}
+}
+
+TEST(help_and_version__in_each_form__are_asked_for)
+{
+	struct options o;
+
+	assert_int_equal(parse(&o, "--help"), 0);
+	assert_true(o.help);
+	assert_int_equal(parse(&o, "-vh"), 0);
+	assert_true(o.help && o.verbose);
+	assert_int_equal(parse(&o, "--version"), 0);
+	assert_true(o.version);
+	assert_int_equal(parse(&o, "-V"), 0);
+	assert_true(o.version);
+}
+
 TEST(wrong_usage__is_one_sentence_with_the_value)
 {
 	static const struct {
@@ -66,9 +102,15 @@ TEST(wrong_usage__is_one_sentence_with_the_value)
 		{ "--scan-ms 0", "--scan-ms 0" },
 		{ "--scan-ms 1001", "--scan-ms 1001" },
 		{ "--scan-ms 5x", "--scan-ms 5x" },
-		{ "--scan-ms", "--scan-ms: a value is missing" },
-		{ "--fast", "--fast: no such option" },
-		{ "now", "now: takes no arguments" },
+		{ "--scan-ms=5x", "--scan-ms 5x" },
+		{ "-s0", "--scan-ms 0" },
+		{ "--scan-ms", "--scan-ms: a value is missing; give --scan-ms N" },
+		{ "-1js", "--scan-ms: a value is missing; give --scan-ms N" },
+		{ "--fast", "--fast: no such option; see resex-agent --help" },
+		{ "--fast=1", "--fast=1: no such option; see resex-agent --help" },
+		{ "-vq", "-q: no such option; see resex-agent --help" },
+		{ "--once=yes", "--once: takes no value; leave it out" },
+		{ "now", "now: unexpected argument; see resex-agent --help" },
 		{ "--json", "--once" },
 	};
 	struct options o;
