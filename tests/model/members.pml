@@ -176,9 +176,11 @@ init
 		has[2] = true;
 		has[4] = true;
 		if /* two views of one node each: nobody has a node to spare */
+#ifndef JOINS
 		:: has[3] = true
-		:: has[5] = true
 		:: has[3] = true; has[5] = true
+#endif
+		:: has[5] = true
 		fi;
 		run net(0);
 		run net(1);

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh: search the models of the shared state's protocols, all their states.
 #
-#	tests/model/run.sh [NAME]...	all rows of the table below, or those named
+#	tests/model/run.sh [NAME]...	all rows of the table below but the largest, or those named
+#	tests/model/run.sh --deep	all rows
 #	tests/model/run.sh --list	the names of all rows
 #	tests/model/run.sh --trail NAME	search this row, and show how it goes wrong
 #
-# A row is a model with its bounds. Where the last column is "-" the search must
+# A row is a model with its bounds. Where the column WHAT is "-" the search must
 # be whole and find nothing ("- LIVELOCK": no endless run without a move, either);
 # else the model breaks one rule, and spin must find that this, and nothing else,
 # goes wrong. README.md maps rules to the code. Built in build-model/ (MODEL_OUT).
+# Rows marked "deep" run with --deep or by name.
 # JOBS (2) searches at a time, each of at most 2800 MB, the longest first.
 #
 # Exit: 0, 1 when a row fails, 77 when spin or the compiler is not installed (1
@@ -18,10 +20,11 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${MODEL_OUT:-$here/../../build-model}
 
-# NAME | MODEL | -D... | WHAT MUST BE FOUND
+# NAME | MODEL | -D... | WHAT MUST BE FOUND | deep: a large search of what another row covers less widely
 table() {
 	cat <<'END'
-move_three               | move | TRIES=1 | -
+move_three               | move | TRIES=1 | - | deep
+move_three_timely        | move | TIMELY | -
 move_one_move            | move | TIMELY MINIMUM=0 | -
 lock_rounds              | lock | ROUNDS=2 CRASHES=0 HOME_CRASHES=0 | -
 lock_crash               | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
@@ -32,7 +35,8 @@ move_home                | move | RESTS=1 HOME_CRASHES=1 | -
 move_unknown             | move | RESTS=1 UNKNOWNS=1 | -
 move_live                | move | ENDLESS CROSS MINIMUM=0 | - LIVELOCK
 move_live_crash          | move | ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | - LIVELOCK
-members_change           | members | VIEWS=2 | -
+members_change           | members | VIEWS=2 | - | deep
+members_joins            | members | VIEWS=2 JOINS | -
 view_change              | view | HOSTS=2 | -
 lock_hold_from_result    | lock | BROKEN_HOLD_FROM_RESULT | EFFECT
 lock_lease_unchecked     | lock | BROKEN_LEASE_UNCHECKED | EFFECT
@@ -52,6 +56,7 @@ lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
 view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM
 view_minority_decides    | view | BROKEN_MINORITY_DECIDES | MINIMUM
 members_view_behind      | members | BROKEN_VIEW_BEHIND | MINIMUM
+members_joins_behind     | members | BROKEN_VIEW_BEHIND JOINS | MINIMUM
 view_fresh_at_once       | view | BROKEN_FRESH_AT_ONCE | MINIMUM
 move_one_lock            | move | BROKEN_ONE_LOCK | MINIMUM
 move_minimum_ignored     | move | BROKEN_MINIMUM_IGNORED | MINIMUM
@@ -119,17 +124,24 @@ search() {
 	./pan -m200000 $pan_args >pan.out 2>&1 || return 1
 }
 
+# cpu_between FILE FILE: seconds, by what times(1) said
+cpu_between() {
+	awk -F '[ms ]+' '{ for (i = 1; i < NF; i += 2) s[FILENAME] += 60 * $i + $(i + 1) }
+		END { printf "%.1f", s[ARGV[2]] - s[ARGV[1]] }' "$1" "$2"
+}
+
 # one NAME: search it, and judge what came of it in one line.
 one() {
 	name=$1 wanted=$(row "$1" 4)
-	began=$(date +%s)
+	times >"$out/$name.began"
 	if ! (search "$name") >"$out/$name.log" 2>&1; then
 		echo "FAIL $name: it could not be searched: $(tail -n 2 "$out/$name.log" "$out/$name/pan.out" 2>/dev/null | tr '\n' ' ')"
 		return 0
 	fi
 	pan=$out/$name/pan.out
 	states=$(awk '/ states, stored/ { printf "%d", $1; exit }' "$pan")
-	how="$states states, $(($(date +%s) - began)) s, $(awk '/total actual memory usage/ { printf "%d", $1 }' "$pan") MB"
+	times >"$out/$name.ended"
+	how="$states states, CPU $(cpu_between "$out/$name.began" "$out/$name.ended") s, $(awk '/total actual memory usage/ { printf "%d", $1 }' "$pan") MB"
 	first=$(grep -m 1 '^pan:[0-9]*: ' "$pan" | sed 's/^pan:[0-9]*: //' || true)
 	if grep -qE 'search depth too small|memory exhausted|reached -DMEMLIM|Search not completed' "$pan" &&
 	   [ -z "$first" ]; then
@@ -172,7 +184,9 @@ case ${1-} in
 	exit 0 ;;
 esac
 
-names=${*:-$(table | awk '{ print $1 }')}
+deep=0
+[ "${1-}" != --deep ] || { deep=1; shift; }
+names=${*:-$(table | awk -F ' *[|] *' -v deep=$deep '{ name = $1; sub(/ +$/, "", name) } deep || $5 != "deep" { print name }')}
 for name in $names; do
 	[ -n "$(row "$name" 2)" ] || { echo "model: there is no row $name" >&2; exit 1; }
 done
