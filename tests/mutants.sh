@@ -325,6 +325,9 @@ src/control/proto.c @ control_proto @ s/ || strlen(r->method) > 64//
 src/control/methods.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
 src/guests/view.c @ control_cmds @ s/ \&\& sn->guest\[i\].key.created == g->key.created//
 src/control/policy.c @ control_cmds @ s/!name == !text || //
+src/control/policy.c @ control_cmds @ s/c->policy.number == guests_view(c->guests).policy_number/true/
+src/guests/guests.c @ control_cmds @ s/gs->policy_taken_up >= a->number/true/
+src/control/server.c @ control @ s/if (waits_for_policy(k))/if (false)/
 src/control/show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
 src/control/server.c @ control @ s/c->conns >= CONTROL_CONNS_MAX ||//
 src/control/server.c @ control @ s/S_ISSOCK(st.st_mode)/1/

@@ -8,7 +8,7 @@
 
 struct cluster;
 
-/* Who asks, and what it is told when it fails. */
+/* One request, as the methods see it, and why it failed. */
 struct call {
 	struct guests *guests;
 	struct cluster *cluster; /* NULL: this host is alone */
@@ -16,14 +16,18 @@ struct call {
 	struct mono now;
 	int64_t wall_ns;
 	bool root; /* by peer credentials */
-	/* Kept for the caller from one call to the next of CALL_LATER: what it waits for. */
-	struct rings_ask ask;
-	uint64_t ticket; /* cluster_break; 0: not that */
-	int exit;	 /* enum resex_exit of what failed */
+	/* What a method that returned CALL_LATER waits for; the server keeps it between calls. */
+	struct rings_ask ask;	  /* totals of rings, from the sampler */
+	struct policy_ask policy; /* the sampler, to take up a policy */
+	uint64_t ticket;	  /* a lock that cluster_break is breaking; 0: none */
+	int exit;		  /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 
-/* Not answered yet: call again with the same ask and ticket, or end it (guests_rings_end). */
+/*
+ * Not answered yet: call again with the same ask, policy and ticket. To give up, call
+ * guests_rings_end.
+ */
 enum { CALL_LATER = -1 };
 
 struct method_param {
@@ -36,7 +40,7 @@ struct method {
 	bool modifies; /* root only */
 	/*
 	 * 0 and *result (owned by the caller); enum resex_exit with call->error filled; or
-	 * CALL_LATER. None of them waits.
+	 * CALL_LATER. None of them blocks.
 	 */
 	int (*run)(struct call *c, const json_t *params, json_t **result);
 	const struct method_param *params; /* those it takes, ended by name NULL */

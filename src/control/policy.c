@@ -170,20 +170,55 @@ int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
+/* CALL_LATER, with c->policy.number when it is set: pi is taken over then. Or the exit code. */
+static int set_policy(struct call *c, struct policy_inst *pi)
+{
+	int rc = guests_policy_wait(c->guests, &c->policy, c->now); /* for the policy before it */
+
+	if (!rc)
+		rc = guests_set_policy(c->guests, pi, c->wall_ns);
+	if (rc && rc != -EAGAIN)
+		return call_fail(c, RESEX_FAILURE,
+				 "another policy is just being put in force: try again");
+	if (!rc)
+		c->policy = (struct policy_ask){ .number = guests_view(c->guests).policy_number };
+	return CALL_LATER;
+}
+
+/* CALL_LATER until the sampler has taken up the policy that was set. */
+static int wait_for_policy(struct call *c, const struct policy_inst *pi, json_t **result)
+{
+	int rc = guests_policy_wait(c->guests, &c->policy, c->now);
+
+	if (rc == -EAGAIN)
+		return CALL_LATER;
+	if (rc)
+		return call_fail(
+			c, RESEX_FAILURE,
+			"policy %s is set, but the sampler has not taken it up yet: see late ticks "
+			"in resex info",
+			pi->ops->name);
+	*result = policy_row(pi->ops, pi);
+	/* Another client may have set the next policy meanwhile. */
+	put_b(*result, "active", c->policy.number == guests_view(c->guests).policy_number);
+	return 0;
+}
+
+/* Called again until the policy is in force. The parameters are the same each time. */
 int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 {
 	struct policy_inst *pi = load_policy(c, params);
-	int rc;
+	int rc = pi ? set_params(c, pi, json_object_get(params, "params")) : c->exit;
 
-	if (!pi)
-		return c->exit;
-	rc = set_params(c, pi, json_object_get(params, "params"));
-	if (!rc && guests_set_policy(c->guests, pi, c->wall_ns))
-		rc = call_fail(c, RESEX_FAILURE,
-			       "another policy is just being put in force: try again");
-	if (rc) {
-		policy_free(pi);
-		return rc;
+	if (!rc && !c->policy.number) {
+		rc = set_policy(c, pi);
+		if (c->policy.number)
+			pi = NULL;
+	} else if (!rc) {
+		rc = wait_for_policy(c, pi, result);
 	}
-	return cmd_policy_show(c, NULL, result);
+	if (rc != CALL_LATER)
+		c->policy = (struct policy_ask){ 0 };
+	policy_free(pi);
+	return rc;
 }

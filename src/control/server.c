@@ -38,8 +38,9 @@ struct conn {
 	struct bufferevent *bev;
 	char *line; /* the request that is being served, or NULL */
 	size_t len;
-	struct rings_ask ask; /* what that request waits for: the sampler, */
-	uint64_t ticket;      /* or a lock that is being broken */
+	struct rings_ask ask; /* what that request waits for: one of these three (struct call) */
+	struct policy_ask policy;
+	uint64_t ticket;
 	uid_t uid;
 	bool root;
 	bool waits;		      /* until it has read what it was sent */
@@ -84,10 +85,15 @@ static void conn_close(struct conn *k)
 	free(k);
 }
 
-/* Is its request begun, and not answered? */
+static bool waits_for_policy(const struct conn *k)
+{
+	return k->policy.waits || k->policy.number;
+}
+
+/* Was its request begun, and not answered yet (CALL_LATER)? */
 static bool is_pending(const struct conn *k)
 {
-	return k->ask.serial || k->ticket;
+	return k->ask.serial || waits_for_policy(k) || k->ticket;
 }
 
 static bool is_ready(struct conn *k, struct mono now)
@@ -96,6 +102,8 @@ static bool is_ready(struct conn *k, struct mono now)
 
 	if (k->ticket)
 		return !cl || cluster_break_result(cl, k->ticket) != -EINPROGRESS;
+	if (waits_for_policy(k))
+		return guests_policy_wait(k->c->guests, &k->policy, now) != -EAGAIN;
 	return guests_rings(k->c->guests, &k->ask, now) != -EAGAIN;
 }
 
@@ -157,6 +165,7 @@ static bool answer(struct conn *k, struct evbuffer *out)
 			     .wall_ns = clock_wall_ns(),
 			     .root = k->root,
 			     .ask = k->ask,
+			     .policy = k->policy,
 			     .ticket = k->ticket };
 	json_t *result = NULL;
 	char *text = NULL;
@@ -168,6 +177,7 @@ static bool answer(struct conn *k, struct evbuffer *out)
 	if (!rc)
 		rc = method_call(&call, &r, &result);
 	k->ask = call.ask;
+	k->policy = call.policy;
 	k->ticket = call.ticket;
 	if (rc != CALL_LATER)
 		text = rc ? reply_error(r.id, &call.error) : reply_result(r.id, result);

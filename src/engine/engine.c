@@ -40,6 +40,7 @@ struct engine {
 	struct event *ev_cluster, *ev_cluster_due; /* NULL: this host is alone */
 	pthread_t sampler_thread, actor_thread;
 	struct daemon_conf *conf; /* ours, once it was read again */
+	struct policy_ask reload; /* a reload that waits for a policy to be in force */
 	bool terminal;		  /* there was one when it began to run */
 	bool shared_ok, sampler_runs, actor_runs;
 	uint32_t alive_seen; /* sampler's life sign at the last watchdog message */
@@ -281,6 +282,21 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
+/* A policy that is being put in force comes first: reload when the sampler has taken it up. */
+static void on_reload(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval tv = { .tv_usec = 1000 };
+	struct engine *e = arg;
+
+	(void)fd;
+	(void)what;
+	if (guests_policy_wait(e->guests, &e->reload, now_of(e)) == -EAGAIN &&
+	    !event_base_once(e->base, -1, EV_TIMEOUT, on_reload, e, &tv))
+		return;
+	e->reload = (struct policy_ask){ 0 };
+	reload_and_tell(e);
+}
+
 static void on_hangup(evutil_socket_t sig, short what, void *arg)
 {
 	struct engine *e = arg;
@@ -292,7 +308,7 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	else if (!e->c.file)
 		stop(e, "SIGHUP");
 	else
-		reload_and_tell(e);
+		on_reload(-1, 0, e);
 }
 
 static void on_guide(evutil_socket_t fd, short what, void *arg)

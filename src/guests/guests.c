@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* guests: domains followed, work scheduled, commands served. See guests.h. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "src/guests/guests_priv.h"
+
+#define POLICY_WAIT_MAX (10 * NS_PER_S)
 
 int guests_open(struct guests **out, const struct guests_parts *p, struct policy_inst *policy)
 {
@@ -236,26 +237,34 @@ int guests_restore(struct guests *gs)
 	return rc;
 }
 
-/* The sampler leaves the former policy at its next tick; 50 intervals are plenty. */
-static bool policy_settled(struct guests *gs)
+/* Do not wait for the loop's next turn: publish what is due, free what the sampler has left. */
+static void exchange_with_sampler(struct guests *gs)
 {
-	int64_t left = 50 * gs->conf->interval_ns + 50 * NS_PER_MS;
+	if (gs->publish_due)
+		sets_publish(gs);
+	sets_acknowledged(gs, atomic_load_explicit(&gs->sh->acked, memory_order_acquire));
+}
 
-	for (; gs->policy_old && left > 0; left -= NS_PER_MS) {
-		if (gs->publish_due)
-			sets_publish(gs);
-		poll(NULL, 0, 1);
-		sets_acknowledged(gs, atomic_load_explicit(&gs->sh->acked, memory_order_acquire));
+int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now)
+{
+	if (!a->waits) {
+		a->waits = true;
+		a->since = now;
 	}
-	return !gs->policy_old;
+	exchange_with_sampler(gs);
+	if (a->number ? gs->policy_taken_up >= a->number : !gs->policy_old)
+		return 0;
+	return mono_sub(now, a->since) > POLICY_WAIT_MAX ? -ETIMEDOUT : -EAGAIN;
 }
 
 int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns)
 {
-	if (!policy_settled(gs))
+	exchange_with_sampler(gs);
+	if (gs->policy_old)
 		return -EBUSY;
 	gs->policy_old = gs->policy;
 	gs->policy_serial = 0;
+	gs->policy_number++;
 	gs->policy = pi;
 	sets_publish_soon(gs);
 	guests_event(gs, wall_ns, NULL, "policy", "%s", pi->ops->name);

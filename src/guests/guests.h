@@ -70,6 +70,7 @@ struct guests_view {
 	const struct hv_backend *hv;
 	const struct policy_inst *policy;	   /* in force at the sampler's next tick */
 	const struct counter_ops *const *counters; /* ended by NULL; NULL: there are none */
+	uint64_t policy_number;			   /* how many policies guests_set_policy has set */
 	bool observe;
 	bool paused;	       /* all guests are */
 	bool policy_changing;  /* the sampler still holds the policy before this one */
@@ -129,10 +130,23 @@ void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages);
 /* --- changes ---------------------------------------------------------------- */
 
 /*
- * Takes pi over; in force at the sampler's next tick. Waits for a swap that is under way, at
- * most 50 intervals; then -EBUSY.
+ * Takes pi over; the sampler takes it up at its next tick (guests_policy_wait). -EBUSY: the
+ * sampler has not taken up the policy before it yet; nothing has changed then.
  */
 int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns);
+
+/* One who waits until the sampler has taken up a policy; zeroed at first. */
+struct policy_ask {
+	bool waits;
+	uint64_t number; /* guests_view.policy_number of that policy; 0: of any that is pending */
+	struct mono since;
+};
+
+/*
+ * 0: it has; -EAGAIN: call again later; -ETIMEDOUT: it has not within 10 s. Does not block;
+ * an ask may be dropped at any time.
+ */
+int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now);
 /* Release a guest from caps (or undo that). */
 void guests_release(struct guests *gs, struct guest_entry *g, bool released, int64_t wall_ns);
 /*

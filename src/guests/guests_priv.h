@@ -100,6 +100,8 @@ struct guests {
 	struct policy_inst *policy;
 	struct policy_inst *policy_old; /* freed when policy_serial is acknowledged */
 	uint64_t policy_serial;
+	uint64_t policy_number;	  /* counts guests_set_policy */
+	uint64_t policy_taken_up; /* its value when policy_old was last freed */
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	struct rings_asked rings;

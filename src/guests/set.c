@@ -166,6 +166,7 @@ void sets_acknowledged(struct guests *gs, uint64_t acked)
 		policy_free(gs->policy_old);
 		gs->policy_old = NULL;
 		gs->policy_serial = 0;
+		gs->policy_taken_up = gs->policy_number;
 	}
 }
 

@@ -16,6 +16,7 @@ struct guests_view guests_view(const struct guests *gs)
 		.counters = gs->counters.ops,
 		.observe = gs->observe,
 		.paused = gs->paused,
+		.policy_number = gs->policy_number,
 		.policy_changing = gs->policy_old != NULL,
 		.diverging = gs->diverging,
 		.newest_event = gs->events,

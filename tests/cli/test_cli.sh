@@ -487,6 +487,20 @@ config '"crosscheck": { "off": true }'
 kill -HUP "$daemon"
 that 'the cross-check is turned off' until_says '^cross-check +no$' resex info
 stop TERM 0
+
+# A tick of a second: the sampler takes a policy up long after SIGHUP came, and the next one comes.
+slow='"interval": "1s", "epoch": "1s"'
+config "$slow"
+start
+config "$slow, \"policy\": \"null\""
+kill -HUP "$daemon"
+that 'a policy is set' in_log 'reload: configuration read again, policy null$'
+config "$slow, \"policy\": \"ratio\""
+kill -HUP "$daemon"
+that 'the next one waits for it' in_log 'reload: configuration read again, policy ratio$'
+that 'and is not refused' not grep -q 'stays in force' "$dir/log"
+good 'policy-set returns when the policy is in force' '^null \(active\)' resex policy-set null
+stop TERM 0
 config
 
 # Its terminal is closed: it must not go on where nobody sees it.

@@ -73,10 +73,13 @@ static inline struct answer ask_as(struct guests_rig *g, bool root, const char *
 	while ((a.exit = method_call(&c, &r, &last_result)) == CALL_LATER) {
 		assert_null(last_result);
 		c.now.ns += 10 * MS;
-		if (!sampler_stands)
+		if (!sampler_stands) {
 			rig_show(g);
+			rig_ack(g);
+		}
 	}
 	assert_int_equal(c.ask.serial, 0);
+	assert_false(c.policy.waits || c.policy.number);
 	a.error = c.error;
 	a.result = last_result;
 	json_decref(r.params);

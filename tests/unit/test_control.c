@@ -430,6 +430,25 @@ RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 	assert_in_range(atomic_load(&f->rig->sh.rings_asked), 3, 4);
 }
 
+/* The sampler has not taken up the policy: its client waits, the thread and the others do not. */
+RIG_TEST(policy_set__that_waits_for_the_sampler__delays_no_others)
+{
+	struct fixture *f = *state;
+	int setter = dial(f), other = dial(f);
+
+	say(f, setter,
+	    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"policy-set\","
+	    "\"params\":{\"policy\":\"null\"}}\n");
+	for (int i = 0; i < 3; i++) {
+		assert_non_null(strstr(ask(f, other, i), "\"result\""));
+		assert_string_equal(hear(f, setter), "");
+		wait_ms(f, 15);
+	}
+	assert_true(rig_ack(f->rig));
+	wait_ms(f, 15);
+	assert_non_null(strstr(hear(f, setter), "\"id\":9,\"result\":{\"name\":\"null\""));
+}
+
 RIG_TEST(request__that_the_sampler_never_answers__is_refused_in_the_end)
 {
 	struct fixture *f = *state;

@@ -316,7 +316,7 @@ WITH_CALL(policy_show__names_values_ranges)
 	assert_true(json_is_false(json_object_get(r, "active")));
 }
 
-WITH_CALL(policy_set__by_name_with_parameters__is_in_force_in_the_next_set)
+WITH_CALL(policy_set__by_name_with_parameters__is_answered_when_it_is_in_force)
 {
 	struct guests_rig *g = *state;
 	const json_t *r;
@@ -325,9 +325,10 @@ WITH_CALL(policy_set__by_name_with_parameters__is_in_force_in_the_next_set)
 	assert_int_equal(value_of(r, "low"), 250);
 	assert_int_equal(value_of(r, "step"), 5000000);
 	assert_int_equal(value_of(r, "cut"), 100);
-	rig_work(g, MS);
-	assert_true(rig_ack(g));
+	assert_true(json_is_true(json_object_get(r, "active")));
 	assert_ptr_equal(g->set->policy, g->gs->policy);
+	assert_int_equal(atomic_load(&g->sh.acked), g->set->serial);
+	assert_null(g->gs->policy_old);
 	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
 }
 
@@ -396,10 +397,59 @@ WITH_CALL(policy_set__sampler_stands_still__is_refused_and_nothing_leaks)
 {
 	struct guests_rig *g = *state;
 
-	ask(g, "policy-set", "'policy':'null'");
+	sampler_stands = true;
+	assert_refused(g, "policy-set", "'policy':'null'", RESEX_FAILURE,
+		       PROTO_E_SERVER - RESEX_FAILURE,
+		       "policy null is set, but the sampler has not taken it up");
 	assert_refused(g, "policy-set", "'policy':'freemarket'", RESEX_FAILURE,
 		       PROTO_E_SERVER - RESEX_FAILURE, "try again");
 	assert_ptr_equal(g->gs->policy->ops, &policy_null);
+	sampler_stands = false;
+	ask(g, "policy-set", "'policy':'freemarket'");
+	assert_ptr_equal(g->gs->policy->ops, &policy_freemarket);
+}
+
+/* One call of policy-set as the server makes it, and the sampler as the test moves it. */
+static int set_once(struct guests_rig *g, struct call *c, const char *policy, json_t **result)
+{
+	struct request r = { .method = "policy-set" };
+	char params[64];
+	int rc;
+
+	snprintf(params, sizeof(params), "'policy':'%s'", policy);
+	r.params = params_of(params);
+	rc = method_call(c, &r, result);
+	json_decref(r.params);
+	g->now.ns += MS;
+	c->now = g->now;
+	return rc;
+}
+
+WITH_CALL(policy_set__two_clients__the_second_waits_for_the_first_and_each_gets_its_own)
+{
+	struct guests_rig *g = *state;
+	struct call one = { .guests = g->gs, .now = g->now, .wall_ns = WALL, .root = true };
+	struct call two = one;
+	json_t *r = NULL;
+
+	assert_int_equal(set_once(g, &one, "null", &r), CALL_LATER);
+	assert_int_equal(set_once(g, &two, "ratio", &r), CALL_LATER);
+	assert_ptr_equal(g->gs->policy->ops, &policy_null);
+	assert_int_equal(set_once(g, &one, "null", &r), CALL_LATER);
+	assert_true(rig_ack(g));
+	assert_int_equal(set_once(g, &two, "ratio", &r), CALL_LATER);
+	assert_ptr_equal(g->gs->policy->ops, &policy_ratio);
+	assert_int_equal(set_once(g, &one, "null", &r), 0); /* it was in force */
+	assert_string_equal(str(r, "name"), "null");
+	assert_true(json_is_false(json_object_get(r, "active")));
+	json_decref(r);
+	r = NULL;
+	assert_int_equal(set_once(g, &two, "ratio", &r), CALL_LATER);
+	assert_true(rig_ack(g));
+	assert_int_equal(set_once(g, &two, "ratio", &r), 0);
+	assert_string_equal(str(r, "name"), "ratio");
+	assert_true(json_is_true(json_object_get(r, "active")));
+	json_decref(r);
 }
 
 /* --- caps, events ---------------------------------------------------------------------- */
