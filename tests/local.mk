@@ -1,9 +1,10 @@
 # tests: the gates. Unit tests, fuzzers and system tests have their own fragments.
 GATES = tests/gates/layers.sh tests/gates/size.sh tests/gates/format.sh \
 	tests/gates/completion.sh tests/gates/completion_agent.sh tests/gates/completion_benchex.sh \
-	tests/gates/units.sh
+	tests/gates/lists.sh tests/gates/units.sh
 TESTS += $(GATES)
 EXTRA_DIST += $(GATES) tests/check-layers.sh tests/check-layers.awk tests/check-size.sh \
-	tests/check-install.sh tests/check-unit-file.sh tests/count-assertions.c tests/count-assertions.sh tests/cppcheck.cfg tests/mutants.sh \
+	tests/check-install.sh tests/check-tidy.sh tests/check-unit-file.sh tests/count-assertions.c \
+	tests/count-assertions.sh tests/cppcheck.cfg tests/mutants.sh \
 	tests/model/README.md tests/model/run.sh tests/model/lock.pml \
 	tests/model/members.pml tests/model/move.pml tests/model/view.pml
