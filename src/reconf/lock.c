@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lock: the step function of one service's lock on one host.
+ * lock: the step function of one service's lock on one host. lock.h is its specification.
  *
- * At most one operation is outstanding. Events change the state; then advance()
- * puts out what the state wants, when its time has come.
+ * An event changes the state. Then advance() puts out the operation that the state needs,
+ * if it is due. At most one operation is outstanding.
  */
 #include <string.h>
 
@@ -15,9 +15,8 @@
 static const struct mono NEVER = { INT64_MAX };
 
 enum {
-	PPM = 1000000,
 	JITTER_PART = 8,
-	/* Of the home, in the count of its first word in a view. */
+	/* The home's generation, in the count of its first word in a view. */
 	GENERATION_SHIFT = 20,
 	GENERATION_MASK = 0xfff,
 };
@@ -46,14 +45,14 @@ void lock_init(struct lock *l, const struct lock_conf *c)
 	l->rng = c->seed ^ (uint64_t)c->self << 32 ^ c->service;
 }
 
-/* --- what a word says --------------------------------------------------------- */
+/* --- what a word means --------------------------------------------------------- */
 
 static bool epoch_behind(const struct lock *l, uint64_t seq)
 {
 	return l->view != 0 && lock_epoch_ahead((uint16_t)l->view, lock_epoch(seq));
 }
 
-/* Nothing is known of who held the lock before. */
+/* A fresh word: the earlier holders of the lock are not known (lock.h). */
 static bool fresh(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
@@ -62,9 +61,9 @@ static bool fresh(const struct lock *l, uint64_t word)
 }
 
 /*
- * Taken last in a view that this host has not heard of. The newer holder swept the
- * nodes of its own view's members and released the lock clean to them alone: to a
- * host that has other members that says nothing.
+ * The last holder acquired the lock in a view that this host does not know yet. It swept
+ * the nodes of that view's members only. So its clean release proves nothing to a host
+ * whose view has other members.
  */
 static bool of_newer_view(const struct lock *l, uint64_t word)
 {
@@ -74,8 +73,8 @@ static bool of_newer_view(const struct lock *l, uint64_t word)
 	       lock_epoch_ahead(lock_epoch(seq), (uint16_t)l->view);
 }
 
-/* May it be taken without waiting? */
-static bool takeable(const struct lock *l, uint64_t word)
+/* May this word be replaced by ours without waiting? */
+static bool acquirable(const struct lock *l, uint64_t word)
 {
 	uint16_t owner = region_word_id(word);
 
@@ -89,13 +88,14 @@ static bool takeable(const struct lock *l, uint64_t word)
 	return owner == 0 || owner == LOCK_DIRTY || owner == l->conf.self;
 }
 
-/* May the word that was seen be taken now? */
-static bool may_take(const struct lock *l, struct mono now)
+/* May the last word be replaced by ours now? */
+static bool may_acquire(const struct lock *l, struct mono now)
 {
-	/* rule: break after the word stood for break time */
-	bool stood = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
+	/* rule: break after the word was unchanged for the break time */
+	bool is_break_due = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
 
-	return l->known && !of_newer_view(l, l->seen) && (takeable(l, l->seen) || stood);
+	return l->knows != LOCK_WORD_UNKNOWN && !of_newer_view(l, l->last_word) &&
+	       (acquirable(l, l->last_word) || is_break_due);
 }
 
 static bool released_clean(const struct lock *l, uint64_t word)
@@ -103,7 +103,7 @@ static bool released_clean(const struct lock *l, uint64_t word)
 	return region_word_id(word) == 0 && !fresh(l, word);
 }
 
-/* Ours, in the place of word. */
+/* Our word, to replace this one. */
 static uint64_t successor(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
@@ -121,7 +121,7 @@ static uint64_t successor(const struct lock *l, uint64_t word)
 	return region_word(l->conf.self, seq + 1);
 }
 
-static uint64_t released(const struct lock *l)
+static uint64_t release_word(const struct lock *l)
 {
 	/* rule: what was not swept, or is undecided, is not released as clean */
 	return region_word(l->unclean ? LOCK_DIRTY : 0, region_word_seq(l->word));
@@ -129,8 +129,8 @@ static uint64_t released(const struct lock *l)
 
 /* --- operations ---------------------------------------------------------------- */
 
-static bool put(struct lock *l, enum lock_op op, enum step_kind kind, uint64_t compare,
-		uint64_t value, struct step_out *out)
+static bool put_op(struct lock *l, enum lock_op op, enum step_kind kind, uint64_t compare,
+		   uint64_t value, struct step_out *out)
 {
 	uint32_t tag = l->conf.tag + (l->tag - l->conf.tag + 1) % LOCK_TAGS;
 	struct step_op o = {
@@ -149,11 +149,11 @@ static bool put(struct lock *l, enum lock_op op, enum step_kind kind, uint64_t c
 	return true;
 }
 
-static void take(struct lock *l, uint64_t compare, struct mono now, struct step_out *out)
+static void put_acquire(struct lock *l, uint64_t compare, struct mono now, struct step_out *out)
 {
 	uint64_t word = successor(l, compare);
 
-	if (!put(l, LOCK_OP_TAKE, STEP_CAS, compare, word, out))
+	if (!put_op(l, LOCK_OP_ACQUIRE, STEP_CAS, compare, word, out))
 		return;
 	l->compare = compare;
 	l->word = word;
@@ -161,14 +161,15 @@ static void take(struct lock *l, uint64_t compare, struct mono now, struct step_
 	l->start = now; /* rule: hold counts from before the CAS */
 }
 
-static void try_take(struct lock *l, struct mono now, struct step_out *out)
+static void try_acquire(struct lock *l, struct mono now, struct step_out *out)
 {
-	if (l->known && may_take(l, now)) /* rule: break by CAS on the exact word */
-		take(l, l->seen, now, out);
-	else if (!l->known || fresh(l, l->seen) || of_newer_view(l, l->seen))
-		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
-	else /* looks, and takes it if it was released clean */
-		take(l, region_word(0, region_word_seq(l->seen)), now, out);
+	if (may_acquire(l, now)) /* rule: break by CAS on the exact word */
+		put_acquire(l, l->last_word, now, out);
+	else if (l->knows == LOCK_WORD_UNKNOWN || fresh(l, l->last_word) ||
+		 of_newer_view(l, l->last_word))
+		put_op(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+	else /* acquires it if it was released clean; otherwise returns the word */
+		put_acquire(l, region_word(0, region_word_seq(l->last_word)), now, out);
 }
 
 static void advance(struct lock *l, struct mono now, struct step_out *out)
@@ -176,97 +177,106 @@ static void advance(struct lock *l, struct mono now, struct step_out *out)
 	if (mono_sub(now, lock_due(l)) < 0)
 		return;
 	if (l->state == LOCK_RELEASING) /* rule: release by CAS on the exact word */
-		put(l, LOCK_OP_RELEASE, STEP_CAS, l->word, released(l), out);
-	else if (l->unknown || l->state == LOCK_WATCHING)
-		put(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+		put_op(l, LOCK_OP_RELEASE, STEP_CAS, l->word, release_word(l), out);
+	else if (l->undecided || l->state == LOCK_WATCHING)
+		put_op(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
 	else
-		try_take(l, now, out);
+		try_acquire(l, now, out);
 }
 
 /* --- results ------------------------------------------------------------------- */
 
-/* When to look again at a word that is another's: rule: waiters back off. */
-static struct mono look_again(struct lock *l, struct mono now)
+/* When to look next at the word of another host. rule: waiters back off */
+static struct mono next_look(struct lock *l, struct mono now)
 {
 	int64_t check = l->conf.check_ns;
 	uint64_t part = (uint64_t)(check / JITTER_PART) + 1;
 	struct mono at = mono_add(now, check + (int64_t)(random_next(&l->rng) % part));
 	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
 
-	/* The break itself comes when it is due. */
+	/* The break itself is not late. */
 	if (mono_sub(breaks, now) > 0 && mono_sub(breaks, at) < 0)
 		return breaks;
 	return at;
 }
 
-/* An operation showed this word, which is not ours. */
-static void note(struct lock *l, uint64_t word, struct mono now)
+static void set_last_word(struct lock *l, uint64_t word, struct mono now)
 {
-	l->looks = l->looks ? 2 : 1;
-	if (!l->known || word != l->seen) {
-		l->seen = word;
-		l->since = now;
-		l->known = true;
-		l->stands = false;
-	} else {
-		l->stands = mono_sub(now, l->since) >= l->conf.check_ns;
-	}
-	if (may_take(l, now) && !l->prompt && l->state != LOCK_WATCHING) {
-		l->prompt = true;
+	l->last_word = word;
+	l->since = now;
+	l->knows = LOCK_WORD_KNOWN;
+}
+
+/* A new wait begins: it must itself find the word unchanged for a check. */
+static void forget_unchanged(struct lock *l)
+{
+	if (l->knows == LOCK_WORD_UNCHANGED)
+		l->knows = LOCK_WORD_KNOWN;
+}
+
+/* An operation returned this word, which is not ours. */
+static void observe_word(struct lock *l, uint64_t word, struct mono now)
+{
+	l->reads = l->reads ? 2 : 1;
+	if (l->knows == LOCK_WORD_UNKNOWN || word != l->last_word)
+		set_last_word(l, word, now);
+	else
+		l->knows = mono_sub(now, l->since) >= l->conf.check_ns ? LOCK_WORD_UNCHANGED
+								       : LOCK_WORD_KNOWN;
+	if (may_acquire(l, now) && !l->retried && l->state != LOCK_WATCHING) {
+		l->retried = true;
 		l->next = now;
 		return;
 	}
-	l->prompt = false;
-	l->next = look_again(l, now);
+	l->retried = false;
+	l->next = next_look(l, now);
 }
 
-static void finish(struct lock *l)
+static void end_release(struct lock *l)
 {
-	l->state = l->again ? LOCK_WAITING : LOCK_IDLE;
-	l->again = false;
-	l->unknown = false;
+	l->state = l->reacquire ? LOCK_WAITING : LOCK_IDLE;
+	l->reacquire = false;
+	l->undecided = false;
 }
 
-static void taken(struct lock *l, struct mono now)
+static void acquired(struct lock *l, struct mono now)
 {
 	if (l->state == LOCK_WAITING)
-		l->state = LOCK_HELD; /* else no longer wanted: it is released */
-	l->seen = l->word;
-	l->since = now;
-	l->known = true;
-	l->prompt = false;
-	l->unknown = false;
+		l->state = LOCK_HELD; /* RELEASING: no longer wanted */
+	set_last_word(l, l->word, now);
+	l->retried = false;
+	l->undecided = false;
 	l->next = now;
 }
 
-/* The word is not ours: what was shown, if anything was. */
-static void not_taken(struct lock *l, const struct step_event *ev, struct mono now)
+/* The word is not ours. DONE: ev->old is another's. */
+static void not_acquired(struct lock *l, const struct step_event *ev, struct mono now)
 {
-	l->unknown = false;
+	l->undecided = false;
 	if (ev->outcome == STEP_DONE)
-		note(l, ev->old, now);
+		observe_word(l, ev->old, now);
 	if (l->state == LOCK_RELEASING)
-		finish(l);
+		end_release(l);
 }
 
 static void read_result(struct lock *l, const struct step_event *ev, struct mono now)
 {
 	if (ev->outcome != STEP_DONE)
 		return;
-	if (l->unknown && ev->old == l->word)
-		taken(l, now);
+	if (l->undecided && ev->old == l->word)
+		acquired(l, now);
 	else
-		not_taken(l, ev, now);
+		not_acquired(l, ev, now);
 }
 
-static void take_result(struct lock *l, const struct step_event *ev, struct mono now)
+static void acquire_result(struct lock *l, const struct step_event *ev, struct mono now)
 {
 	if (ev->outcome == STEP_UNKNOWN) {
-		l->unknown = true; /* rule: a READ on a newer link decides */
+		l->undecided = true; /* rule: a READ on a newer link decides */
 	} else if (ev->outcome == STEP_DONE && ev->old == l->compare) {
-		taken(l, now);
+		acquired(l, now);
 	} else {
-		not_taken(l, ev, now);
+		not_acquired(l, ev, now);
 	}
 }
 
@@ -275,17 +285,15 @@ static void release_result(struct lock *l, const struct step_event *ev, struct m
 	if (ev->outcome != STEP_DONE)
 		return;
 	if (ev->old == l->word) {
-		l->seen = released(l);
-		l->since = now;
-		l->known = true;
+		set_last_word(l, release_word(l), now);
 		l->next = now;
 	} else { /* rule: a late release fails, harmlessly */
-		note(l, ev->old, now);
+		observe_word(l, ev->old, now);
 	}
-	finish(l);
+	end_release(l);
 }
 
-static void result(struct lock *l, const struct step_event *ev, struct mono now)
+static void op_result(struct lock *l, const struct step_event *ev, struct mono now)
 {
 	enum lock_op op = l->op;
 
@@ -293,15 +301,15 @@ static void result(struct lock *l, const struct step_event *ev, struct mono now)
 		return;
 	l->op = LOCK_OP_NONE;
 	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN) {
-		l->cut = true;
+		l->link_down = true;
 		l->link = ev->link;
 	} else if (ev->outcome == STEP_REFUSED) {
 		l->next = mono_add(now, l->conf.check_ns);
 	}
 	if (op == LOCK_OP_READ)
 		read_result(l, ev, now);
-	else if (op == LOCK_OP_TAKE)
-		take_result(l, ev, now);
+	else if (op == LOCK_OP_ACQUIRE)
+		acquire_result(l, ev, now);
 	else
 		release_result(l, ev, now);
 }
@@ -310,25 +318,26 @@ static void result(struct lock *l, const struct step_event *ev, struct mono now)
 
 static void new_link(struct lock *l, const struct step_event *ev)
 {
-	if (ev->host != l->home || (l->cut && ev->link <= l->link))
+	if (ev->host != l->home || (l->link_down && ev->link <= l->link))
 		return;
-	l->cut = false;
-	l->looks = 0;
-	l->known = false; /* the home may have begun anew: a word like the old one is another */
+	l->link_down = false;
+	l->reads = 0;
+	/* The home may have restarted: the same bits may be another acquisition. */
+	l->knows = LOCK_WORD_UNKNOWN;
 }
 
 static void new_home(struct lock *l, uint16_t home)
 {
 	l->home = home;
-	l->op = LOCK_OP_NONE; /* its result is of no concern any more */
-	l->known = false;
-	l->looks = 0;
-	l->prompt = false;
-	l->unknown = false;
-	l->cut = false;
+	l->op = LOCK_OP_NONE; /* ignore its result */
+	l->knows = LOCK_WORD_UNKNOWN;
+	l->reads = 0;
+	l->retried = false;
+	l->undecided = false;
+	l->link_down = false;
 	l->next = (struct mono){ 0 };
 	if (l->state == LOCK_HELD || l->state == LOCK_RELEASING)
-		finish(l);
+		end_release(l);
 }
 
 static void new_view(struct lock *l, const struct step_event *ev)
@@ -344,56 +353,56 @@ static void new_view(struct lock *l, const struct step_event *ev)
 		new_home(l, home);
 }
 
-static void ask_release(struct lock *l)
+static void user_releases(struct lock *l)
 {
-	l->again = false;
+	l->reacquire = false;
 	if (l->state == LOCK_HELD)
 		l->state = LOCK_RELEASING;
 	else if (l->state == LOCK_WAITING)
-		l->state = l->op == LOCK_OP_TAKE || l->unknown ? LOCK_RELEASING : LOCK_IDLE;
+		l->state = l->op == LOCK_OP_ACQUIRE || l->undecided ? LOCK_RELEASING : LOCK_IDLE;
 	else if (l->state == LOCK_WATCHING)
 		l->state = LOCK_IDLE;
 }
 
-static void ask_acquire(struct lock *l, struct mono now)
+static void user_acquires(struct lock *l, struct mono now)
 {
 	if (l->state == LOCK_WATCHING)
 		l->next = now;
 	if (l->state == LOCK_IDLE)
-		l->looks = 0;
+		l->reads = 0;
 	if (l->state == LOCK_IDLE || l->state == LOCK_WATCHING) {
 		l->state = LOCK_WAITING;
-		l->stands = false;
+		forget_unchanged(l);
 	} else if (l->state == LOCK_RELEASING) {
-		l->again = true;
+		l->reacquire = true;
 	}
 }
 
-static void ask_watch(struct lock *l, struct mono now)
+static void user_watches(struct lock *l, struct mono now)
 {
 	if (l->state != LOCK_IDLE)
 		return;
 	l->state = LOCK_WATCHING;
-	l->stands = false;
-	l->looks = 0;
+	forget_unchanged(l);
+	l->reads = 0;
 	l->next = now;
 }
 
-static void ask(struct lock *l, uint32_t what, struct mono now)
+static void user_asks(struct lock *l, uint32_t what, struct mono now)
 {
 	if (what == LOCK_RELEASE)
-		ask_release(l);
+		user_releases(l);
 	else if (what == LOCK_ACQUIRE)
-		ask_acquire(l, now);
+		user_acquires(l, now);
 	else if (what == LOCK_WATCH)
-		ask_watch(l, now);
+		user_watches(l, now);
 }
 
 void lock_step(struct lock *l, const struct step_event *ev, struct mono now, struct step_out *out)
 {
 	switch (ev->type) {
 	case STEP_RESULT:
-		result(l, ev, now);
+		op_result(l, ev, now);
 		break;
 	case STEP_LINK:
 		new_link(l, ev);
@@ -402,7 +411,7 @@ void lock_step(struct lock *l, const struct step_event *ev, struct mono now, str
 		new_view(l, ev);
 		break;
 	case STEP_ASK:
-		ask(l, ev->what, now);
+		user_asks(l, ev->what, now);
 		break;
 	case STEP_TICK:
 		break;
@@ -410,16 +419,16 @@ void lock_step(struct lock *l, const struct step_event *ev, struct mono now, str
 	advance(l, now, out);
 }
 
-/* --- questions ------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------- */
 
 struct mono lock_due(const struct lock *l)
 {
-	if (l->op != LOCK_OP_NONE || l->cut || l->home == 0)
+	if (l->op != LOCK_OP_NONE || l->link_down || l->home == 0)
 		return NEVER;
 	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
 		return NEVER;
 	/* rule: not quorate: nothing is decided */
-	if (l->state != LOCK_RELEASING && !l->unknown && !l->quorate)
+	if (l->state != LOCK_RELEASING && !l->undecided && !l->quorate)
 		return NEVER;
 	return l->next;
 }
@@ -431,13 +440,14 @@ enum lock_state lock_state(const struct lock *l)
 
 bool lock_blocked(const struct lock *l)
 {
-	return l->state == LOCK_WAITING && !l->cut && l->known && !takeable(l, l->seen);
+	return l->state == LOCK_WAITING && !l->link_down && l->knows != LOCK_WORD_UNKNOWN &&
+	       !acquirable(l, l->last_word);
 }
 
-bool lock_stands(const struct lock *l, struct mono *breaks)
+bool lock_unchanged(const struct lock *l, struct mono *breaks)
 {
-	if (!l->stands || !l->known || l->cut || l->op == LOCK_OP_TAKE ||
-	    (l->state != LOCK_WAITING && l->state != LOCK_WATCHING) || takeable(l, l->seen))
+	if (l->knows != LOCK_WORD_UNCHANGED || l->link_down || l->op == LOCK_OP_ACQUIRE ||
+	    (l->state != LOCK_WAITING && l->state != LOCK_WATCHING) || acquirable(l, l->last_word))
 		return false;
 	*breaks = mono_add(l->since, lock_break_ns(&l->conf));
 	return true;
@@ -445,9 +455,9 @@ bool lock_stands(const struct lock *l, struct mono *breaks)
 
 bool lock_seen(const struct lock *l)
 {
-	if ((l->state != LOCK_WAITING && l->state != LOCK_WATCHING) || l->cut)
+	if ((l->state != LOCK_WAITING && l->state != LOCK_WATCHING) || l->link_down)
 		return false;
-	return l->looks == 2 || (l->looks == 1 && takeable(l, l->seen));
+	return l->reads == 2 || (l->reads == 1 && acquirable(l, l->last_word));
 }
 
 struct mono lock_until(const struct lock *l)

@@ -93,7 +93,7 @@ static bool yields(struct move *m, struct lock *const l[2], struct mono now, str
 {
 	bool unseen = m->yields && !lock_seen(l[1]);
 	struct mono breaks = now, from = now;
-	bool stands = lock_stands(l[1], &breaks);
+	bool stands = lock_unchanged(l[1], &breaks);
 
 	if (lock_state(l[0]) == LOCK_HELD)
 		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
