@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent: the loop that ties watch, track, book, node and latency together.
- * See agent.h for when it looks.
+ * agent: the event loop that connects watch, track, book, node and latency_socket.
+ * agent.h says how often it scans.
  */
 #include "config.h"
 
@@ -28,16 +28,16 @@
 enum {
 	BEAT_MS = 500,
 	IDLE_MS = 16,
-	FAST_MS = 500,	 /* how long every scan_ms, after an open or a change */
-	OPENED_MS = 100, /* how long after an open contexts are looked for */
+	FAST_MS = 500,	 /* scan every scan_ms for so long after an open or a change */
+	OPENED_MS = 100, /* look for new contexts for so long after an open */
 	TIDY_BEATS = 4,
-	LATENCY_MS = 1, /* how often datagrams are looked for that come densely */
-	DENSE_MS = 2,
-	DATAGRAMS_MAX = 32, /* so often */
+	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
+	DENSE_MS = 2,	    /* less than this apart */
+	DATAGRAMS_MAX = 32, /* at each poll */
 	EVENTS_MAX = 8,
 };
 
-/* A process whose exit is waited for. */
+/* A process whose exit we wait for, by its pidfd. */
 struct exit_watch {
 	struct exit_watch *next;
 	struct agent *agent;
@@ -56,7 +56,7 @@ struct agent {
 	struct latency_socket *latency;
 	struct watch watch;
 	struct event_base *base;
-	struct event *scan, *datagram, *datagram_again; /* those that are planned by hand */
+	struct event *scan, *datagram, *datagram_again; /* scheduled by hand */
 	struct event *event[EVENTS_MAX];		/* all */
 	size_t events;
 	struct exit_watch *exits;
@@ -70,7 +70,7 @@ static struct mono now(struct agent *a)
 	return a->clock.now(&a->clock);
 }
 
-static void timer(struct event *ev, int64_t ns)
+static void schedule(struct event *ev, int64_t ns)
 {
 	struct timeval tv = { 0 };
 
@@ -81,7 +81,7 @@ static void timer(struct event *ev, int64_t ns)
 	event_add(ev, &tv);
 }
 
-/* Scan in this many ms, or sooner if that is planned already. */
+/* Scan in ms milliseconds, unless an earlier scan is scheduled. */
 static void scan_in(struct agent *a, int64_t ms)
 {
 	struct timeval tv, at;
@@ -93,11 +93,11 @@ static void scan_in(struct agent *a, int64_t ms)
 		if (left <= ms)
 			return;
 	}
-	timer(a->scan, ms * NS_PER_MS);
+	schedule(a->scan, ms * NS_PER_MS);
 }
 
-/* What comes next: soon while things change, at leisure while nobody does anything. */
-static void plan(struct agent *a, struct mono t)
+/* Schedule the next scan: soon while rings change, later while nothing does. */
+static void plan_next_scan(struct agent *a, struct mono t)
 {
 	if (mono_sub(a->fast_until, t) > 0)
 		scan_in(a, a->o->scan_ms);
@@ -113,7 +113,7 @@ static void scan_now(struct agent *a, bool full)
 		track_walk(a->track, TRACK_OPENED);
 	if (track_scan(a->track, t, full))
 		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
-	plan(a, t);
+	plan_next_scan(a, t);
 }
 
 static void on_scan(evutil_socket_t fd, short what, void *arg)
@@ -147,7 +147,7 @@ static void exit_free(struct exit_watch *e)
 	free(e);
 }
 
-static void on_exit_of(evutil_socket_t fd, short what, void *arg)
+static void on_process_exit(evutil_socket_t fd, short what, void *arg)
 {
 	struct exit_watch *e = (struct exit_watch *)arg, **p;
 	struct agent *a = e->agent;
@@ -163,8 +163,8 @@ static void on_exit_of(evutil_socket_t fd, short what, void *arg)
 	latency_gone(a->latency, pid);
 }
 
-/* Told when a process becomes a user or sends latencies. */
-static int join(void *ctx, pid_t pid)
+/* Called when a process starts to use RDMA or to send latencies: wait for its exit. */
+static int watch_exit(void *ctx, pid_t pid)
 {
 	struct agent *a = (struct agent *)ctx;
 	struct exit_watch *e;
@@ -184,7 +184,7 @@ static int join(void *ctx, pid_t pid)
 		free(e);
 		return rc;
 	}
-	e->ev = event_new(a->base, e->fd, EV_READ, on_exit_of, e);
+	e->ev = event_new(a->base, e->fd, EV_READ, on_process_exit, e);
 	if (!e->ev || event_add(e->ev, NULL)) {
 		close(e->fd);
 		free(e);
@@ -235,12 +235,14 @@ static void sink_withdraw(void *ctx, uint32_t id)
 	log_msg(a->log, LOG_LVL_DEBUG, "ring %u: withdrawn", id);
 }
 
-static const struct track_sink sink = { sink_begin, sink_end, sink_publish, sink_withdraw, join };
+static const struct track_sink sink = { sink_begin, sink_end, sink_publish, sink_withdraw,
+					watch_exit };
 
 /*
- * While datagrams come densely they are looked for each millisecond, as often
- * as the host looks: to wake the agent is most of what a datagram costs its
- * sender. And whoever floods the socket is made to wait, and nobody else is.
+ * While datagrams arrive densely, poll for them each millisecond, as often as the host
+ * scans, instead of waking up for each: the wake-up is most of what a datagram costs
+ * its sender. A process that floods the socket fills its own queue and waits; the
+ * agent and the other senders do not.
  */
 static void on_datagram(evutil_socket_t fd, short what, void *arg)
 {
@@ -254,7 +256,7 @@ static void on_datagram(evutil_socket_t fd, short what, void *arg)
 		a->datagram_at = t;
 	if (dense) {
 		event_del(a->datagram);
-		timer(a->datagram_again, LATENCY_MS * NS_PER_MS);
+		schedule(a->datagram_again, LATENCY_MS * NS_PER_MS);
 	} else
 		event_add(a->datagram, NULL);
 }
@@ -269,7 +271,7 @@ static int publish_node(struct agent *a)
 	rc = a->setup.node_ops->write(a->setup.node, value);
 	if (rc) {
 		log_msg(a->log, LOG_LVL_ERROR,
-			"%s could not be written to %s: %s; is this guest's data/ writable?",
+			"%s could not be written to %s: %s; make this guest's data/ writable",
 			GUEST_ABI_NODE, a->setup.node_ops->name, strerror(-rc));
 		return RESEX_NO_XENSTORE;
 	}
@@ -277,8 +279,8 @@ static int publish_node(struct agent *a)
 }
 
 /*
- * Somebody else changed the node, or the guest was restored or migrated: its
- * grants are gone then. All is made anew by a new start.
+ * The node has another value: another program wrote it, or the guest was restored or
+ * migrated, and its grants are gone. Only a new start sets everything up again.
  */
 static void on_node(evutil_socket_t fd, short what, void *arg)
 {
@@ -292,8 +294,7 @@ static void on_node(evutil_socket_t fd, short what, void *arg)
 	if (!a->setup.node_ops->lost(a->setup.node, value))
 		return;
 	log_msg(a->log, LOG_LVL_ERROR,
-		"%s is not what was written there (was this guest restored?); start resex-agent "
-		"again",
+		"%s has changed (was this guest restored or migrated?); start resex-agent again",
 		GUEST_ABI_NODE);
 	a->status = 1;
 	event_base_loopbreak(a->base);
@@ -310,11 +311,11 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		log_msg(a->log, LOG_LVL_DEBUG, "the registry page has moved");
 		publish_node(a);
 	} else if (rc < 0)
-		log_msg(a->log, LOG_LVL_WARNING, "the frames of own pages are not known: %s",
-			strerror(-rc));
+		log_msg(a->log, LOG_LVL_WARNING,
+			"the frame numbers of own pages cannot be read: %s", strerror(-rc));
 	a->beats++;
 	if (a->beats % 2 == 0) {
-		/* a busy guest may need longer than OPENED_MS from open to context */
+		/* a busy guest may take longer than OPENED_MS from the open to its context */
 		track_walk(a->track, TRACK_OPENED);
 		track_walk(a->track, TRACK_NEW);
 		if (track_users(a->track))
@@ -332,7 +333,7 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(((struct agent *)arg)->base);
 }
 
-/* A new event, waited for at once unless it is a mere timer. NULL: no memory. */
+/* A new event. It is active at once unless it is a timer (fd < 0). NULL: no memory. */
 static struct event *add_event(struct agent *a, int fd, short what, event_callback_fn fn)
 {
 	struct event *ev = event_new(a->base, fd, what, fn, a);
@@ -345,7 +346,7 @@ static struct event *add_event(struct agent *a, int fd, short what, event_callba
 	return ev;
 }
 
-/* Timers of a millisecond: libevent's usual clock moves by a tick of the kernel, up to 10 ms. */
+/* Precise timers: libevent's default clock has the resolution of a tick, up to 10 ms. */
 static struct event_base *base_open(void)
 {
 	struct event_config *c = event_config_new();
@@ -378,7 +379,7 @@ static int events_open(struct agent *a)
 	    !add_event(a, SIGINT, EV_SIGNAL | EV_PERSIST, on_signal) ||
 	    (node_fd >= 0 && !add_event(a, node_fd, in, on_node)))
 		return -ENOMEM;
-	timer(beat, BEAT_MS * NS_PER_MS);
+	schedule(beat, BEAT_MS * NS_PER_MS);
 	return 0;
 }
 
@@ -387,7 +388,7 @@ static int open_parts(struct agent *a)
 	int rc = book_open(&a->book, a->setup.pages_ops, a->setup.pages, (uint32_t)getpid());
 
 	if (rc)
-		return setup_fail(a->log, "a page for the registry", rc);
+		return setup_fail(a->log, "page for the registry", rc);
 	rc = track_open(&a->track, &sink, a, a->log);
 	if (rc)
 		return setup_fail(a->log, "memory", rc);
@@ -395,7 +396,7 @@ static int open_parts(struct agent *a)
 	if (rc)
 		return setup_fail(a->log, "inotify", rc);
 	mkdir("/run/resex", 0755);
-	rc = latency_open(&a->latency, a->o->socket, a->book, join, a, a->log);
+	rc = latency_open(&a->latency, a->o->socket, a->book, watch_exit, a, a->log);
 	if (rc)
 		return setup_fail(a->log, a->o->socket, rc);
 	rc = events_open(a);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent: the running agent. It looks when something may have changed, and
- * hardly at all when nothing can have:
+ * agent: the running agent. It finds the RDMA rings of the guest's processes (track),
+ * publishes them in pages that dom0 reads (book), and copies the latencies that
+ * applications report (latency_socket). How often it scans:
  *
- *	a device is opened,	every scan_ms for half a second
- *	or something changed
- *	a process exits		at once
- *	there are users		every IDLE_MS a quick look; all of it every second
- *	nobody uses RDMA	every second, for new processes
+ *	after a device was opened	every scan_ms for half a second
+ *	or anything changed
+ *	a process exits			at once
+ *	processes use RDMA		every IDLE_MS a quick scan, every second a full one
+ *	no process uses RDMA		every second, for new processes
  */
 #ifndef RESEX_AGENT_AGENT_H
 #define RESEX_AGENT_AGENT_H
@@ -19,14 +20,14 @@
 
 struct agent;
 
-/* Everything set up, nothing published yet. 0, or an exit status after a message on log. */
+/* Set up everything, publish nothing. 0, or an exit status after a message on log. */
 int agent_open(struct agent **a, const struct options *o, const struct log *log);
 
-/* Publish, serve until SIGTERM or SIGINT, withdraw. 0 or an exit status. */
+/* Publish, run until SIGTERM or SIGINT, withdraw. 0 or an exit status. */
 int agent_run(struct agent *a);
 void agent_close(struct agent *a);
 
-/* --once. 0 or an exit status. */
+/* --once: print the rings found, publish nothing. 0 or an exit status. */
 int agent_once(const struct options *o, const struct log *log);
 
 #endif

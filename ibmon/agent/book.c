@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * book: see book.h. What a page says is never read back: the reader may map
- * it read-only, but the agent keeps its own account.
+ * book: see book.h. The agent keeps its own account of what is published; it reads
+ * back from the pages only references that it wrote.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 enum { FRAMES_MAX = GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE };
 
-/* A ring in the account: where it stands in the pages. id 0: free. */
+/* A published ring: its place in the pages. id 0: free. */
 struct entry {
 	uint32_t id, first_frame, frames;
 };
@@ -33,14 +33,14 @@ struct book {
 	uint32_t generation;
 	uint64_t heartbeat;
 	uint32_t next_id, rings;
-	uint32_t directories, frame_pages; /* that have a page */
+	uint32_t directories, frame_pages; /* with a page each */
 	struct guest_directory *directory[GUEST_DIRECTORIES_MAX];
 	struct guest_frames *frame_page[GUEST_FRAME_PAGES_MAX];
 	struct latency latency[GUEST_LATENCIES_MAX];
 	struct entry entry[GUEST_DIRECTORIES_MAX * GUEST_RINGS_PER_DIRECTORY];
 };
 
-/* What was written before becomes visible before what is written after. */
+/* Readers see all writes before this one before any write after it. */
 static void publish_barrier(void)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -124,14 +124,14 @@ static struct guest_ring *descriptor(struct book *b, size_t slot)
 	return &d->ring[slot % GUEST_RINGS_PER_DIRECTORY];
 }
 
-/* The first free slot, with a directory page behind it. */
-static int find_slot(struct book *b, size_t *slot)
+/* The first free slot, with a directory page for it. */
+static int allocate_slot(struct book *b, size_t *slot)
 {
 	size_t i = 0;
 
 	if (b->rings == GUEST_RINGS_MAX)
 		return -ENOSPC;
-	while (b->entry[i].id) /* more slots than GUEST_RINGS_MAX: ends */
+	while (b->entry[i].id) /* ends: there are more slots than GUEST_RINGS_MAX */
 		i++;
 	if (i / GUEST_RINGS_PER_DIRECTORY == b->directories) {
 		uint32_t n = b->directories;
@@ -164,8 +164,8 @@ static const struct entry *next_above(const struct book *b, uint32_t at)
 	return best;
 }
 
-/* A gap of n entries in the list of frames, with pages behind it. */
-static int find_frames(struct book *b, uint32_t n, uint32_t *first)
+/* The first gap of n entries in the list of frames, with pages for it. */
+static int allocate_frames(struct book *b, uint32_t n, uint32_t *first)
 {
 	const struct entry *e;
 	uint32_t at = 0;
@@ -187,7 +187,7 @@ static int find_frames(struct book *b, uint32_t n, uint32_t *first)
 	return 0;
 }
 
-/* How far the list of frames is in use. */
+/* Publish the length of the list of frames. */
 static void put_frames_end(struct book *b)
 {
 	uint32_t end = 0;
@@ -222,9 +222,9 @@ int book_add(struct book *b, const struct guest_ring *r, const uint64_t *frame, 
 
 	if (!in_ranges(r))
 		return -EINVAL;
-	rc = find_frames(b, r->frames, &first);
+	rc = allocate_frames(b, r->frames, &first);
 	if (rc == 0)
-		rc = find_slot(b, &slot);
+		rc = allocate_slot(b, &slot);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < r->frames; i++) {
@@ -257,7 +257,7 @@ void book_remove(struct book *b, uint32_t id)
 	}
 }
 
-/* Used latency pages stand first in the registry's list, in order of index. */
+/* Publish the list of used latency pages, in order of index. */
 static void put_latencies(struct book *b)
 {
 	uint32_t n = 0;
@@ -307,7 +307,7 @@ void book_latency_remove(struct book *b, unsigned int index)
 
 void book_latency_skip(struct book *b, unsigned int index, uint32_t n)
 {
-	b->latency[index].written += n; /* shown with the next sample */
+	b->latency[index].written += n; /* published with the next sample */
 }
 
 void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s)
@@ -326,8 +326,8 @@ void book_latency_put(struct book *b, unsigned int index, const struct guest_lat
 	put64(&l->page->written, l->written);
 }
 
-/* Look where a page is now. 1: moved, and *ref is new. */
-static int renew(struct book *b, const void *mem, struct guest_ref *ref, bool *moved)
+/* Update *ref if the page has moved. 0 or -errno. */
+static int renew_page(struct book *b, const void *mem, struct guest_ref *ref, bool *moved)
 {
 	int rc = b->ops->renew(b->pages, mem, ref);
 
@@ -341,12 +341,12 @@ static int renew_all(struct book *b, struct guest_registry *now, bool *moved)
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < b->directories; i++)
-		rc = renew(b, b->directory[i], &now->directory[i], moved);
+		rc = renew_page(b, b->directory[i], &now->directory[i], moved);
 	for (uint32_t i = 0; rc == 0 && i < b->frame_pages; i++)
-		rc = renew(b, b->frame_page[i], &now->frame_page[i], moved);
+		rc = renew_page(b, b->frame_page[i], &now->frame_page[i], moved);
 	for (size_t i = 0; rc == 0 && i < GUEST_LATENCIES_MAX; i++)
 		if (b->latency[i].page)
-			rc = renew(b, b->latency[i].page, &b->latency[i].ref, moved);
+			rc = renew_page(b, b->latency[i].page, &b->latency[i].ref, moved);
 	return rc;
 }
 
@@ -361,7 +361,7 @@ int book_beat(struct book *b)
 	memcpy(now.frame_page, b->reg->frame_page, sizeof(now.frame_page));
 	rc = renew_all(b, &now, &moved);
 	if (rc == 0)
-		rc = renew(b, b->reg, &b->ref, &home);
+		rc = renew_page(b, b->reg, &b->ref, &home);
 	if (moved) {
 		book_begin(b);
 		memcpy(b->reg->directory, now.directory, sizeof(now.directory));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * classify: see classify.h. Counting, and what entries say; the search over
- * orders is in classify_order.c.
+ * classify: see classify.h. Kinds by counting and by the content of entries; the
+ * search over orders is in classify_order.c.
  */
 #include "config.h"
 
@@ -29,8 +29,8 @@ bool classify_header(uint32_t log2_elem, uint32_t index_mask, uint64_t bytes)
 	return need <= bytes && bytes - need < 4096;
 }
 
-static size_t set_all(struct class_ring *ring, size_t n, bool (*is)(const struct class_ring *),
-		      enum ring_class kind)
+static size_t set_unknown(struct class_ring *ring, size_t n, bool (*is)(const struct class_ring *),
+			  enum ring_class kind)
 {
 	size_t found = 0;
 
@@ -59,9 +59,9 @@ static bool is_sq_sized(const struct class_ring *r)
 	return r->elem >= RXE_SQ_MIN;
 }
 
-/* Rings of a size that are still unknown, and those already of a kind. */
-static uint32_t count(const struct class_ring *ring, size_t n,
-		      bool (*is)(const struct class_ring *), enum ring_class kind)
+/* The number of rings of a size (is) that have this kind. */
+static uint32_t count_rings(const struct class_ring *ring, size_t n,
+			    bool (*is)(const struct class_ring *), enum ring_class kind)
 {
 	uint32_t c = 0;
 
@@ -71,27 +71,29 @@ static uint32_t count(const struct class_ring *ring, size_t n,
 }
 
 /*
- * As many candidates as objects: all are. All objects found: the others are
- * not. (Every send queue is big and every completion queue has 128 bytes.)
+ * As many candidates as objects: every candidate is one of them. All objects found:
+ * the other candidates are receive queues. Every send queue and every completion queue
+ * is among the candidates of its size.
  */
-static size_t by_count(struct class_ring *ring, size_t n, bool (*is)(const struct class_ring *),
-		       enum ring_class kind, uint32_t objects)
+static size_t classify_by_count(struct class_ring *ring, size_t n,
+				bool (*is)(const struct class_ring *), enum ring_class kind,
+				uint32_t objects)
 {
-	uint32_t known = count(ring, n, is, kind);
-	uint32_t open = count(ring, n, is, CLASS_UNKNOWN);
+	uint32_t known = count_rings(ring, n, is, kind);
+	uint32_t open = count_rings(ring, n, is, CLASS_UNKNOWN);
 
 	if (open == 0 || known > objects)
 		return 0;
 	if (known == objects)
-		return set_all(ring, n, is, CLASS_RECV);
+		return set_unknown(ring, n, is, CLASS_RECV);
 	if (known + open == objects)
-		return set_all(ring, n, is, kind);
+		return set_unknown(ring, n, is, kind);
 	return 0;
 }
 
-/* The same for completion queues of one size: slots tell them apart. */
-static size_t cqs_by_slots(struct class_ring *ring, size_t n, const struct class_objects *obj,
-			   uint32_t slots)
+/* The same for completion queues with one number of slots. */
+static size_t classify_cqs_by_slots(struct class_ring *ring, size_t n,
+				    const struct class_objects *obj, uint32_t slots)
 {
 	uint32_t objects = 0, known = 0, open = 0;
 	size_t found = 0;
@@ -117,7 +119,7 @@ static size_t cqs_by_slots(struct class_ring *ring, size_t n, const struct class
 	return found;
 }
 
-static uint64_t rings_of(const struct class_objects *obj)
+static uint64_t rings_expected(const struct class_objects *obj)
 {
 	uint64_t n = (uint64_t)obj->cqs + obj->srqs;
 
@@ -128,15 +130,15 @@ static uint64_t rings_of(const struct class_objects *obj)
 
 size_t classify(struct class_ring *ring, size_t n, const struct class_objects *obj)
 {
-	size_t found = set_all(ring, n, is_small, CLASS_RECV);
+	size_t found = set_unknown(ring, n, is_small, CLASS_RECV);
 
-	if (rings_of(obj) != n)
+	if (rings_expected(obj) != n)
 		return found;
-	found += by_count(ring, n, is_sq_sized, CLASS_SQ, obj->qps);
-	found += by_count(ring, n, is_cq_sized, CLASS_CQ, obj->cqs);
+	found += classify_by_count(ring, n, is_sq_sized, CLASS_SQ, obj->qps);
+	found += classify_by_count(ring, n, is_cq_sized, CLASS_CQ, obj->cqs);
 	for (size_t i = 0; i < n; i++)
 		if (is_cq_sized(&ring[i]) && ring[i].kind == CLASS_UNKNOWN)
-			found += cqs_by_slots(ring, n, obj, ring[i].slots);
+			found += classify_cqs_by_slots(ring, n, obj, ring[i].slots);
 	if (obj->one_thread)
 		found += classify_order(ring, n, obj);
 	return found;
@@ -150,7 +152,7 @@ static uint32_t get32(const uint8_t *p)
 	return v;
 }
 
-/* Does the sum of the first n lengths of a scatter list agree with length? */
+/* Do the n lengths of a scatter list add up to length? */
 static bool sges_add_up(const uint8_t *sge, uint32_t n, uint32_t length)
 {
 	uint64_t sum = 0;
@@ -160,8 +162,8 @@ static bool sges_add_up(const uint8_t *sge, uint32_t n, uint32_t length)
 	return sum == length;
 }
 
-/* Could it be a work request to send (struct rxe_send_wqe)? */
-static bool sends(const uint8_t *e, uint32_t elem)
+/* Could it be a send work request (struct rxe_send_wqe)? */
+static bool fits_send_wqe(const uint8_t *e, uint32_t elem)
 {
 	uint32_t opcode = get32(e + 12), flags = get32(e + 16), length = get32(e + 184);
 	uint32_t num_sge = get32(e + 196);
@@ -175,8 +177,8 @@ static bool sends(const uint8_t *e, uint32_t elem)
 	return sges_add_up(e + 208, num_sge, length);
 }
 
-/* Could it be a work request to receive (struct rxe_recv_wqe)? */
-static bool receives(const uint8_t *e, uint32_t elem)
+/* Could it be a receive work request (struct rxe_recv_wqe)? */
+static bool fits_recv_wqe(const uint8_t *e, uint32_t elem)
 {
 	uint32_t length = get32(e + 16), num_sge = get32(e + 28);
 
@@ -188,7 +190,7 @@ static bool receives(const uint8_t *e, uint32_t elem)
 }
 
 /* Could it be a completion (struct ib_uverbs_wc)? rxe numbers queue pairs from 16. */
-static bool completes(const uint8_t *e, uint32_t elem)
+static bool fits_completion(const uint8_t *e, uint32_t elem)
 {
 	uint32_t opcode = get32(e + 12), qpn = get32(e + 28);
 
@@ -200,11 +202,11 @@ enum ring_class classify_entry(const uint8_t *entry, uint32_t elem)
 {
 	unsigned int could = 0;
 
-	if (elem == RXE_CQ_ELEM && completes(entry, elem))
+	if (elem == RXE_CQ_ELEM && fits_completion(entry, elem))
 		could |= CLASS_CQ;
-	if (elem >= RXE_SQ_MIN && sends(entry, elem))
+	if (elem >= RXE_SQ_MIN && fits_send_wqe(entry, elem))
 		could |= CLASS_SQ;
-	if (receives(entry, elem))
+	if (fits_recv_wqe(entry, elem))
 		could |= CLASS_RECV;
 	return could & (could - 1) ? CLASS_UNKNOWN : (enum ring_class)could;
 }

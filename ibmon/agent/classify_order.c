@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * classify_order: all ways to lay three ordered lists (completion queues,
- * shared receive queues, queue pairs) over the rings in order of page
- * offset. A state is how many of each list were placed; that gives the
- * place in the rings too. States reached from the start and from the end
- * make the set of all complete ways; a ring gets what all of them say.
+ * classify_order: search all ways to merge three ordered lists (completion queues,
+ * shared receive queues, queue pairs) into the order of the rings' page offsets.
+ *
+ * A state is the number of objects placed from each list; their sum is the place in
+ * the rings. A step places the next object of one list. Steps between states that are
+ * reachable both from the start and from the end belong to a complete way. A ring gets
+ * the kind on which all complete ways agree.
  */
 #include "config.h"
 
@@ -18,12 +20,12 @@ struct order {
 	const struct class_ring *ring;
 	size_t n;
 	const struct class_objects *obj;
-	bool cq_moved;	  /* a completion queue was resized: any may stand anywhere */
-	uint32_t *qp_at;  /* rings of the first q queue pairs */
-	uint32_t *qp_srq; /* shared receive queues that must come before; UINT32_MAX: never fits */
+	bool cq_moved; /* a completion queue was resized and got a new ring: their order is void */
+	uint32_t *qp_at;  /* number of rings that the first q queue pairs have */
+	uint32_t *qp_srq; /* shared receive queues to place before it; UINT32_MAX: never fits */
 	uint8_t *fwd, *bwd;
-	uint8_t *kinds;	 /* what the ways say of each ring: a set of enum ring_class */
-	int64_t *number; /* 0: none said; NUMBER_MANY */
+	uint8_t *kinds;	 /* of each ring, over all ways: a set of enum ring_class */
+	int64_t *number; /* of each ring; 0: none; NUMBER_MANY: the ways differ */
 };
 
 struct state {
@@ -35,7 +37,7 @@ static size_t index_of(const struct order *o, struct state s)
 	return ((size_t)s.c * (o->obj->srqs + 1) + s.x) * (o->obj->qps + 1) + s.q;
 }
 
-static size_t states(const struct class_objects *obj)
+static size_t count_states(const struct class_objects *obj)
 {
 	uint64_t n = ((uint64_t)obj->cqs + 1) * ((uint64_t)obj->srqs + 1);
 
@@ -68,7 +70,7 @@ static bool srq_fits(const struct order *o, size_t i, uint32_t x)
 	return x < o->obj->srqs && i < o->n && may_be(&o->ring[i], CLASS_RECV);
 }
 
-/* A send queue at i and, but for users of a shared one, its receive queue right behind. */
+/* Ring i as a send queue; unless its receive queue is shared, that must follow directly. */
 static bool qp_fits(const struct order *o, size_t i, uint32_t q, uint32_t x)
 {
 	const struct class_ring *r = &o->ring[i];
@@ -82,8 +84,8 @@ static bool qp_fits(const struct order *o, size_t i, uint32_t q, uint32_t x)
 	return i + 1 < o->n && r[1].pgoff == r->pgoff + r->bytes && may_be(&r[1], CLASS_RECV);
 }
 
-/* The states behind s, at most three; which list moved is told by index: 0 cq, 1 srq, 2 qp. */
-static void steps(const struct order *o, struct state s, bool fits[3], struct state next[3])
+/* The steps from s, by the list that each takes an object from: 0 cq, 1 srq, 2 qp. */
+static void next_states(const struct order *o, struct state s, bool fits[3], struct state next[3])
 {
 	size_t i = (size_t)s.c + s.x + o->qp_at[s.q];
 
@@ -95,7 +97,7 @@ static void steps(const struct order *o, struct state s, bool fits[3], struct st
 	next[2] = (struct state){ s.c, s.x, s.q + 1 };
 }
 
-static void say(struct order *o, size_t i, enum ring_class kind, uint32_t number)
+static void record_kind(struct order *o, size_t i, enum ring_class kind, uint32_t number)
 {
 	o->kinds[i] |= (uint8_t)kind;
 	if (o->number[i] == 0)
@@ -104,19 +106,19 @@ static void say(struct order *o, size_t i, enum ring_class kind, uint32_t number
 		o->number[i] = NUMBER_MANY;
 }
 
-/* What the step from s to the state of list k says about rings. */
-static void say_step(struct order *o, struct state s, int k)
+/* Record the kinds that the step from s with list k gives to rings. */
+static void record_step(struct order *o, struct state s, int k)
 {
 	size_t i = (size_t)s.c + s.x + o->qp_at[s.q];
 
 	if (k == 0) {
-		say(o, i, CLASS_CQ, o->cq_moved ? 0 : o->obj->cq[s.c].cqn);
+		record_kind(o, i, CLASS_CQ, o->cq_moved ? 0 : o->obj->cq[s.c].cqn);
 	} else if (k == 1) {
-		say(o, i, CLASS_RECV, 0);
+		record_kind(o, i, CLASS_RECV, 0);
 	} else {
-		say(o, i, CLASS_SQ, o->obj->qp[s.q].qpn);
+		record_kind(o, i, CLASS_SQ, o->obj->qp[s.q].qpn);
 		if (!o->obj->qp[s.q].shared)
-			say(o, i + 1, CLASS_RECV, 0);
+			record_kind(o, i + 1, CLASS_RECV, 0);
 	}
 }
 
@@ -129,7 +131,7 @@ static void visit_fwd(struct order *o, struct state s)
 
 	if (!o->fwd[index_of(o, s)])
 		return;
-	steps(o, s, fits, next);
+	next_states(o, s, fits, next);
 	for (int k = 0; k < 3; k++)
 		if (fits[k])
 			o->fwd[index_of(o, next[k])] = 1;
@@ -140,26 +142,26 @@ static void visit_bwd(struct order *o, struct state s)
 	struct state next[3];
 	bool fits[3];
 
-	steps(o, s, fits, next);
+	next_states(o, s, fits, next);
 	for (int k = 0; k < 3; k++)
 		if (fits[k] && o->bwd[index_of(o, next[k])])
 			o->bwd[index_of(o, s)] = 1;
 }
 
-static void visit_say(struct order *o, struct state s)
+static void visit_record(struct order *o, struct state s)
 {
 	struct state next[3];
 	bool fits[3];
 
 	if (!o->fwd[index_of(o, s)])
 		return;
-	steps(o, s, fits, next);
+	next_states(o, s, fits, next);
 	for (int k = 0; k < 3; k++)
 		if (fits[k] && o->bwd[index_of(o, next[k])])
-			say_step(o, s, k);
+			record_step(o, s, k);
 }
 
-/* All states, in an order in which every step leads up (or, in reverse, down). */
+/* Visit all states in an order in which every step leads forward (reverse: backward). */
 static void each_state(struct order *o, visit_fn *fn, bool reverse)
 {
 	uint32_t nc = o->obj->cqs, nx = o->obj->srqs, nq = o->obj->qps;
@@ -171,10 +173,10 @@ static void each_state(struct order *o, visit_fn *fn, bool reverse)
 					      : (struct state){ c, x, q });
 }
 
-static bool search(struct order *o)
+static bool search_orders(struct order *o)
 {
 	struct state end = { o->obj->cqs, o->obj->srqs, o->obj->qps };
-	size_t n = states(o->obj);
+	size_t n = count_states(o->obj);
 
 	for (size_t i = 0; i < n; i++)
 		o->fwd[i] = o->bwd[i] = 0;
@@ -188,7 +190,7 @@ static bool search(struct order *o)
 		return false;
 	o->bwd[index_of(o, end)] = 1;
 	each_state(o, visit_bwd, true);
-	each_state(o, visit_say, false);
+	each_state(o, visit_record, false);
 	return true;
 }
 
@@ -208,7 +210,7 @@ static void place_qps(struct order *o)
 	}
 }
 
-static size_t take(const struct order *o, struct class_ring *ring)
+static size_t apply_agreed(const struct order *o, struct class_ring *ring)
 {
 	size_t found = 0;
 
@@ -231,7 +233,7 @@ static size_t take(const struct order *o, struct class_ring *ring)
 size_t classify_order(struct class_ring *ring, size_t n, const struct class_objects *obj)
 {
 	struct order o = { .ring = ring, .n = n, .obj = obj };
-	size_t found = 0, size = states(obj);
+	size_t found = 0, size = count_states(obj);
 
 	if (!size || !n)
 		return 0;
@@ -245,12 +247,12 @@ size_t classify_order(struct class_ring *ring, size_t n, const struct class_obje
 		goto out;
 	place_qps(&o);
 	o.cq_moved = false;
-	if (!search(&o)) {
+	if (!search_orders(&o)) {
 		o.cq_moved = true;
-		if (!search(&o))
+		if (!search_orders(&o))
 			goto out;
 	}
-	found = take(&o, ring);
+	found = apply_agreed(&o, ring);
 out:
 	free(o.qp_at);
 	free(o.qp_srq);

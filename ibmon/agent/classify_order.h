@@ -6,9 +6,9 @@
 #include "ibmon/agent/classify.h"
 
 /*
- * Given that the objects account for all rings and that one thread made
- * them: every ring on which all possible orders agree gets its kind, and its
- * number when they agree on that. Returns how many kinds were found.
+ * The objects account for all rings, and one thread created them. Each ring on which
+ * all possible orders agree gets its kind, and its number where they agree on that,
+ * too. Returns the number of kinds found; 0 also when the search would be too large.
  */
 size_t classify_order(struct class_ring *ring, size_t n, const struct class_objects *obj);
 

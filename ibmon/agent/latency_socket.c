@@ -44,7 +44,7 @@ int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SO
 	return h.samples;
 }
 
-/* Does nobody listen on this address any more? */
+/* Does no process listen on this address any more? */
 static bool is_stale(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -115,7 +115,7 @@ int latency_fd(const struct latency_socket *s)
 	return s->fd;
 }
 
-static int new_page(struct latency_socket *s, pid_t pid)
+static int add_page(struct latency_socket *s, pid_t pid)
 {
 	char comm[16];
 	unsigned int i;
@@ -140,15 +140,15 @@ static void warn_once(struct latency_socket *s, pid_t pid, int rc)
 	if (s->warned_full || rc == -ESRCH)
 		return;
 	proc_comm(pid, comm);
-	log_msg(s->log, LOG_LVL_WARNING, "latencies of pid %d (%s) are not shown: %s", (int)pid,
+	log_msg(s->log, LOG_LVL_WARNING, "latencies of pid %d (%s) are not published: %s", (int)pid,
 		comm, rc == -ENOSPC ? "all latency pages are in use" : strerror(-rc));
 	s->warned_full = true;
 }
 
 /*
- * The process's page, a new one at its first datagram. Its index or -errno.
- * The registry is not touched where there is no page to be had: one that sends
- * all the same would make the host look at it anew all the time.
+ * The process's page, a new one at its first datagram. Its index or -errno. Without a
+ * free page the registry is left alone: otherwise each datagram of such a process
+ * would make the host read the registry again.
  */
 static int page_of(struct latency_socket *s, pid_t pid)
 {
@@ -160,13 +160,13 @@ static int page_of(struct latency_socket *s, pid_t pid)
 			return i;
 		room |= s->pid[i] == 0;
 	}
-	rc = room ? new_page(s, pid) : -ENOSPC;
+	rc = room ? add_page(s, pid) : -ENOSPC;
 	if (rc < 0)
 		warn_once(s, pid, rc);
 	return rc;
 }
 
-static pid_t sender(struct msghdr *msg)
+static pid_t sender_pid(struct msghdr *msg)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
 	struct ucred cred;
@@ -180,7 +180,8 @@ static pid_t sender(struct msghdr *msg)
 	return 0;
 }
 
-static void take(struct latency_socket *s, pid_t pid, const void *buf, size_t len, struct mono now)
+static void store_datagram(struct latency_socket *s, pid_t pid, const void *buf, size_t len,
+			   struct mono now)
 {
 	struct agent_latency sample[AGENT_SOCKET_SAMPLES_MAX];
 	uint32_t dropped;
@@ -204,14 +205,13 @@ static void take(struct latency_socket *s, pid_t pid, const void *buf, size_t le
 
 int latency_read(struct latency_socket *s, int max, struct mono now)
 {
-	int i;
-
 	uint8_t buf[sizeof(struct agent_latencies) +
-		    AGENT_SOCKET_SAMPLES_MAX * sizeof(struct agent_latency) + 1];
+		    AGENT_SOCKET_SAMPLES_MAX * sizeof(struct agent_latency) + 1]; /* 1: too long */
 	union {
 		struct cmsghdr align;
 		uint8_t bytes[CMSG_SPACE(sizeof(struct ucred))];
 	} control;
+	int i;
 
 	for (i = 0; i < max; i++) {
 		struct iovec iov = { buf, sizeof(buf) };
@@ -223,7 +223,7 @@ int latency_read(struct latency_socket *s, int max, struct mono now)
 
 		if (n < 0)
 			break;
-		take(s, sender(&msg), buf, (size_t)n, now);
+		store_datagram(s, sender_pid(&msg), buf, (size_t)n, now);
 	}
 	return i;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* resex-agent: shows the rings and latencies of a guest's processes to the host. */
+/* resex-agent: publishes the RDMA rings and latencies of a guest's processes to the host. */
 #include "config.h"
 
 #include <stdio.h>
 
 #include "ibmon/agent/agent.h"
 
-/* What was to be printed is not done when it could not be. */
-static int printed(int rc)
+/* A failed write to stdout is a failure. */
+static int flush_stdout(int rc)
 {
 	if (rc || (!fflush(stdout) && !ferror(stdout)))
 		return rc;
@@ -26,15 +26,15 @@ int main(int argc, char **argv)
 		return rc;
 	if (o.help) {
 		options_help(stdout);
-		return printed(0);
+		return flush_stdout(0);
 	}
 	if (o.version) {
 		puts("resex-agent " PACKAGE_VERSION);
-		return printed(0);
+		return flush_stdout(0);
 	}
 	log_init(&log, "resex-agent", o.verbose ? LOG_LVL_DEBUG : LOG_LVL_INFO);
 	if (o.once)
-		return printed(agent_once(&o, &log));
+		return flush_stdout(agent_once(&o, &log));
 	rc = agent_open(&a, &o, &log);
 	if (rc)
 		return rc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * maps: see maps.h. The kernel writes these lines, but the name of a file in
- * them is anybody's choice; the device's number is checked by the caller.
+ * maps: see maps.h. The kernel writes these lines, but any process can choose the file
+ * name in them: the caller checks the device number as well.
  */
 #include "config.h"
 
@@ -12,8 +12,8 @@
 
 #define UVERBS_DIR "/infiniband/uverbs"
 
-/* A hexadecimal number that ends in stop; moves *p behind stop. */
-static bool hex(const char **p, const char *end, char stop, uint64_t *v)
+/* Parse a hexadecimal number that is followed by stop, and move *p past stop. */
+static bool parse_hex(const char **p, const char *end, char stop, uint64_t *v)
 {
 	const char *s = *p;
 	uint64_t n = 0;
@@ -50,7 +50,7 @@ bool maps_is_uverbs(const char *path, size_t len, uint32_t *uverbs)
 	if (s == end || end - s > 5)
 		return false;
 	for (; s < end; s++) {
-		if (*s < '0' || *s > '9') /* also " (deleted)": the device is gone */
+		if (*s < '0' || *s > '9') /* " (deleted)", too: the device is gone */
 			return false;
 		n = n * 10 + (uint32_t)(*s - '0');
 	}
@@ -67,12 +67,12 @@ bool maps_parse(const char *line, size_t len, struct maps_ring *m)
 	path = memchr(line, '/', len);
 	if (!path || !maps_is_uverbs(path, (size_t)(end - path), &r.uverbs))
 		return false;
-	if (!hex(&p, end, '-', &r.start) || !hex(&p, end, ' ', &r.end))
+	if (!parse_hex(&p, end, '-', &r.start) || !parse_hex(&p, end, ' ', &r.end))
 		return false;
 	if (end - p < 5 || p[0] != 'r' || p[3] != 's' || p[4] != ' ')
 		return false;
 	p += 5;
-	if (!hex(&p, end, ' ', &r.pgoff))
+	if (!parse_hex(&p, end, ' ', &r.pgoff))
 		return false;
 	if (r.end <= r.start || (r.start | r.end | r.pgoff) % GUEST_PAGE)
 		return false;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * maps: lines of /proc/PID/maps -> mappings of uverbs devices. Pure.
+ * maps: parse lines of /proc/PID/maps into mappings of uverbs devices. Pure.
  *
- * A ring of rxe is one shared mapping of /dev/infiniband/uverbsN. Its page
- * offset comes from a counter of the device that only grows, so (N, pgoff)
- * names one ring for as long as the device lives, in however many processes
- * it is mapped.
+ * A ring of rxe is one shared mapping of /dev/infiniband/uverbsN. Its page offset
+ * comes from a counter of the device that only grows. So (N, pgoff) names one ring as
+ * long as the device exists, whatever the number of processes that map it.
  */
 #ifndef RESEX_AGENT_MAPS_H
 #define RESEX_AGENT_MAPS_H
@@ -26,7 +25,7 @@ struct maps_ring {
  */
 bool maps_parse(const char *line, size_t len, struct maps_ring *m);
 
-/* Is this a link to a uverbs device, as of /proc/PID/fd? */
+/* Is path a uverbs device, as a link in /proc/PID/fd shows it? */
 bool maps_is_uverbs(const char *path, size_t len, uint32_t *uverbs);
 
 #endif

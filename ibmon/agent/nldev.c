@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * nldev: a plain netlink socket. One request at a time, answers read to
- * their end.
- */
+/* nldev: see nldev.h. One request at a time; its answer is read to the end. */
 #include "config.h"
 
 #include <errno.h>
@@ -26,11 +23,11 @@ struct nldev {
 	uint8_t buf[NLDEV_ANSWER_MAX];
 };
 
-/* What an object's entry says, whatever its kind. */
+/* The attributes of one object of any kind. */
 struct entry {
 	uint32_t number, pid, cqe;
 	bool kernel;
-	const uint8_t *qps; /* of a shared receive queue: its users */
+	const uint8_t *qps; /* of a shared receive queue: the queue pairs that use it */
 	size_t qps_len;
 };
 
@@ -65,7 +62,7 @@ static void entry_read(const uint8_t *p, size_t left, struct entry *e)
 	}
 }
 
-static void link_range(struct nldev_list *l, uint32_t srqn, uint32_t lo, uint32_t hi)
+static void link_qp_range(struct nldev_list *l, uint32_t srqn, uint32_t lo, uint32_t hi)
 {
 	for (uint32_t i = 0; i < l->qps; i++)
 		if (l->qp[i].qpn >= lo && l->qp[i].qpn <= hi) {
@@ -74,7 +71,7 @@ static void link_range(struct nldev_list *l, uint32_t srqn, uint32_t lo, uint32_
 		}
 }
 
-/* The users of a shared receive queue: single numbers and ranges. */
+/* Link queue pairs to their shared receive queue; e has single numbers and ranges. */
 static void link_qps(struct nldev_list *l, const struct entry *e)
 {
 	const uint8_t *p = e->qps;
@@ -96,11 +93,11 @@ static void link_qps(struct nldev_list *l, const struct entry *e)
 				hi = nl_u32(&b);
 		}
 		if (lo)
-			link_range(l, e->number, lo, hi);
+			link_qp_range(l, e->number, lo, hi);
 	}
 }
 
-static int take_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *a)
+static int add_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *a)
 {
 	struct entry e;
 
@@ -131,8 +128,8 @@ static int take_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *
 	return 0;
 }
 
-/* One message of a list: a table of entries. */
-static int take_table(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size_t left)
+/* Add the entries of one message. */
+static int add_entries(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size_t left)
 {
 	struct nl_part a, entry;
 	int rc;
@@ -142,7 +139,7 @@ static int take_table(struct nldev_list *l, uint32_t cmd, const uint8_t *p, size
 		    a.type != RDMA_NLDEV_ATTR_RES_SRQ && a.type != RDMA_NLDEV_ATTR_RES_CTX)
 			continue;
 		while (nl_next_attr(&a.data, &a.len, &entry)) {
-			rc = take_entry(l, cmd, &entry);
+			rc = add_entry(l, cmd, &entry);
 			if (rc)
 				return rc;
 		}
@@ -157,7 +154,7 @@ int nldev_parse_list(struct nldev_list *l, uint32_t cmd, const void *buf, size_t
 	int rc;
 
 	while ((rc = nl_next_message(&p, &len, &payload)) == 1) {
-		rc = take_table(l, cmd, payload.data, payload.len);
+		rc = add_entries(l, cmd, payload.data, payload.len);
 		if (rc)
 			return rc;
 	}
@@ -211,7 +208,7 @@ static void put_attr(struct request *r, uint16_t type, const void *data, size_t 
 	r->h.nlmsg_len = (uint32_t)(sizeof(r->h) + at + NLMSG_ALIGN(h.nla_len));
 }
 
-static int ask(struct nldev *nl, uint32_t cmd, uint16_t flags, struct request *r)
+static int send_request(struct nldev *nl, uint32_t cmd, uint16_t flags, struct request *r)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 
@@ -224,8 +221,8 @@ static int ask(struct nldev *nl, uint32_t cmd, uint16_t flags, struct request *r
 	return 0;
 }
 
-/* One datagram of the newest request's answer; its length. */
-static int answer(struct nldev *nl)
+/* Read one datagram of the answer to the newest request. Its length or -errno. */
+static int read_answer(struct nldev *nl)
 {
 	for (;;) {
 		ssize_t n = recv(nl->fd, nl->buf, sizeof(nl->buf), 0);
@@ -262,7 +259,7 @@ static bool is_named(const struct nl_part *msg, const char *name, uint32_t *inde
 static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 {
 	struct request r = { .h.nlmsg_len = sizeof(r.h) };
-	int rc = ask(nl, RDMA_NLDEV_CMD_GET, NLM_F_DUMP, &r), found = 0;
+	int rc = send_request(nl, RDMA_NLDEV_CMD_GET, NLM_F_DUMP, &r), found = 0;
 
 	while (rc == 0) {
 		const uint8_t *p = nl->buf;
@@ -270,7 +267,7 @@ static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 		uint32_t i = 0;
 		size_t left;
 
-		rc = answer(nl);
+		rc = read_answer(nl);
 		if (rc < 0)
 			return rc;
 		left = (size_t)rc;
@@ -302,9 +299,9 @@ int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *
 		return rc;
 	put_attr(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &i, sizeof(i));
 	put_attr(&r, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs", sizeof("uverbs"));
-	rc = ask(nl, RDMA_NLDEV_CMD_GET_CHARDEV, 0, &r);
+	rc = send_request(nl, RDMA_NLDEV_CMD_GET_CHARDEV, 0, &r);
 	if (rc == 0)
-		rc = answer(nl);
+		rc = read_answer(nl);
 	if (rc < 0)
 		return rc;
 	p = nl->buf;
@@ -319,22 +316,22 @@ int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *
 	return 0;
 }
 
-static int list(struct nldev *nl, uint32_t index, uint32_t cmd, struct nldev_list *l)
+static int list_objects(struct nldev *nl, uint32_t index, uint32_t cmd, struct nldev_list *l)
 {
 	struct request r = { .h.nlmsg_len = sizeof(r.h) };
 	int rc;
 
 	put_attr(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
-	rc = ask(nl, cmd, NLM_F_DUMP, &r);
+	rc = send_request(nl, cmd, NLM_F_DUMP, &r);
 	while (rc == 0) {
-		rc = answer(nl);
+		rc = read_answer(nl);
 		if (rc > 0)
 			rc = nldev_parse_list(l, cmd, nl->buf, (size_t)rc);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-/* qsort: every kind of object begins with its number. */
+/* For qsort: every kind of object begins with its number. */
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x, y;
@@ -349,11 +346,11 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 	int rc;
 
 	l->qps = l->cqs = l->srqs = l->ctxs = 0;
-	rc = list(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
+	rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
 	if (rc == 0)
-		rc = list(nl, index, RDMA_NLDEV_CMD_RES_CQ_GET, l);
+		rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_CQ_GET, l);
 	if (rc == 0)
-		rc = list(nl, index, RDMA_NLDEV_CMD_RES_SRQ_GET, l);
+		rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_SRQ_GET, l);
 	if (rc)
 		return rc;
 	qsort(l->qp, l->qps, sizeof(l->qp[0]), by_number);
@@ -365,5 +362,5 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
 	l->qps = l->cqs = l->srqs = l->ctxs = 0;
-	return list(nl, index, RDMA_NLDEV_CMD_RES_CTX_GET, l);
+	return list_objects(nl, index, RDMA_NLDEV_CMD_RES_CTX_GET, l);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nldev: the kernel's list of RDMA objects, by rdma netlink (what "rdma
- * resource show" prints). It has owners, numbers and sizes of queues, but no
- * addresses: classify brings the two together.
+ * nldev: the kernel's list of RDMA objects, by rdma netlink ("rdma resource show"
+ * prints the same). It has owners, numbers and sizes of queues, but no addresses:
+ * classify matches it with the rings that were found in memory.
  */
 #ifndef RESEX_AGENT_NLDEV_H
 #define RESEX_AGENT_NLDEV_H
@@ -13,10 +13,10 @@
 
 enum { NLDEV_OBJECTS_MAX = 4096, NLDEV_CONTEXTS_MAX = 1024 };
 
-/* pid is that of the thread that made it; 0: that thread is gone. */
+/* pid: the thread that created the object; 0: the thread is gone. */
 struct nldev_qp {
 	uint32_t qpn, pid;
-	bool shared;   /* uses a shared receive queue, */
+	bool shared;   /* uses a shared receive queue: */
 	uint32_t srqn; /* this one (numbers start at 0) */
 };
 
@@ -41,29 +41,28 @@ struct nldev_list {
 
 struct nldev;
 
-/* 0, or -errno: -EPROTONOSUPPORT where the kernel has no rdma netlink (no ib_core). */
+/* 0 or -errno; -EPROTONOSUPPORT: the kernel has no rdma netlink (ib_core is not loaded). */
 int nldev_open(struct nldev **nl);
 void nldev_close(struct nldev *nl);
 
 /*
- * Index of the device by name ("rxe0") and the driver of its uverbs node
- * (enum rdma_driver_id). 0; -ENODEV; others from the kernel.
+ * Find a device by name ("rxe0"): its index, and the driver of its uverbs node (enum
+ * rdma_driver_id). 0; -ENODEV; other -errno from the kernel.
  */
 int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *driver);
 
-/* All objects of a device. 0; -ENODEV; -E2BIG: more than fit; others from the kernel. */
+/* All objects of a device. 0; -ENODEV; -E2BIG: more than fit; other -errno of the kernel. */
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l);
 
 /*
- * Only the threads that hold a context of the device: who opened it and got
- * it going. 0 or -errno; -EINVAL, -EOPNOTSUPP on kernels before 5.14.
+ * Only the threads that hold a context of the device: those that opened it. 0 or
+ * -errno; -EINVAL, -EOPNOTSUPP on kernels before 5.14.
  */
 int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l);
 
 /*
- * Read one datagram of the answer to a list command (RDMA_NLDEV_CMD_RES_*).
- * Pure. 1: that was the end; 0: more follows; -errno as nldev_objects;
- * -EBADMSG: not well-formed.
+ * Parse one datagram of the answer to a list command (RDMA_NLDEV_CMD_RES_*). Pure.
+ * 1: it was the last one; 0: more follow; -errno as nldev_objects; -EBADMSG: malformed.
  */
 int nldev_parse_list(struct nldev_list *l, uint32_t cmd, const void *buf, size_t len);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* node: its value, and the file that stands for it without Xen. See node.h. */
+/* node: the node's value, and the file that replaces the node without Xen. See node.h. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * node: the one value that leads a reader to the registry: GUEST_ABI_NODE in
- * xenstore, or, without Xen, a file.
+ * node: the value by which dom0 finds the registry page: GUEST_ABI_NODE in xenstore,
+ * or a file without Xen.
  */
 #ifndef RESEX_AGENT_NODE_H
 #define RESEX_AGENT_NODE_H
@@ -16,12 +16,12 @@ struct node_ops {
 	const char *name;
 	/* arg: the file's name, else NULL. 0; -ENODEV: no xenstore here; -EACCES; -errno. */
 	int (*open)(struct node **n, const char *arg);
-	void (*close)(struct node *n); /* the value stays */
+	void (*close)(struct node *n); /* does not remove the value */
 	int (*write)(struct node *n, const char *value);
 	int (*remove)(struct node *n);
-	/* Readable when somebody may have changed the value; -1: never. */
+	/* Becomes readable when the value may have changed; -1: never. */
 	int (*fd)(struct node *n);
-	/* After that: does it hold another value now, or none? */
+	/* After that: is the value gone, or not the one given? */
 	bool (*lost)(struct node *n, const char *value);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* node_xen: the guest's own node in xenstore (a relative path is its own). See node.h. */
+/* node_xen: the node in xenstore. A relative path is below this guest's own. See node.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "ibmon/agent/node.h"
 
-/* A handle of xenstore's is all there is to keep. */
+/* A struct node is the handle of xenstore itself. */
 static struct xs_handle *handle(struct node *n)
 {
 	return (struct xs_handle *)(void *)n;
@@ -44,7 +44,7 @@ static int xen_remove(struct node *n)
 	return xs_rm(handle(n), XBT_NULL, GUEST_ABI_NODE) ? 0 : -errno;
 }
 
-/* Asked for once; the library then keeps a thread that reads events. */
+/* Called once. The library starts a thread that reads events. */
 static int xen_fd(struct node *n)
 {
 	if (!xs_watch(handle(n), GUEST_ABI_NODE, "node"))

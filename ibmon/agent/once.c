@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* once: --once. Looks a few times, prints what it found, publishes nothing. */
+/* once: --once. Scan a few times, print the rings found, publish nothing. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,25 +13,25 @@
 
 enum { SCANS = 10 };
 
-static void nothing(void *ctx)
+static void sink_nothing(void *ctx)
 {
 	(void)ctx;
 }
 
-static int count(void *ctx, const struct track_ring *r, uint32_t *id)
+static int sink_number(void *ctx, const struct track_ring *r, uint32_t *id)
 {
 	(void)r;
 	*id = ++*(uint32_t *)ctx;
 	return 0;
 }
 
-static void forget(void *ctx, uint32_t id)
+static void sink_forget(void *ctx, uint32_t id)
 {
 	(void)ctx;
 	(void)id;
 }
 
-static int join(void *ctx, pid_t pid)
+static int sink_join(void *ctx, pid_t pid)
 {
 	(void)ctx;
 	(void)pid;
@@ -40,7 +40,8 @@ static int join(void *ctx, pid_t pid)
 
 int agent_once(const struct options *o, const struct log *log)
 {
-	static const struct track_sink sink = { nothing, nothing, count, forget, join };
+	static const struct track_sink sink = { sink_nothing, sink_nothing, sink_number,
+						sink_forget, sink_join };
 	struct clock clock;
 	struct track *t;
 	uint32_t rings = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pages: the agent's own pages, which dom0 reads. Three ways to have them:
+ * pages: the agent's own pages, which dom0 reads. Three ways to share them:
  *
- *	grant	/dev/xen/gntalloc: kernel pages, do not move, revocable
- *	frame	locked memory by frame number: may move, see renew
- *	file	a file of pages for tests and machines without Xen; the
- *		reference is type FRAME, the number of the page in the file
+ *	grant	/dev/xen/gntalloc: kernel pages; they do not move and can be revoked
+ *	frame	locked memory, by frame number; it may move, see renew
+ *	file	a file of pages, for tests and machines without Xen; a reference has
+ *		type FRAME and the number of the page in the file
  *
- * Pages are zeroed, and are kept until close.
+ * Pages are zeroed, and exist until close.
  */
 #ifndef RESEX_AGENT_PAGES_H
 #define RESEX_AGENT_PAGES_H
@@ -20,7 +20,7 @@ struct pages_ops {
 	const char *name;
 	/* arg: the file's name, else NULL. 0; -ENODEV: not on this machine; -errno. */
 	int (*open)(struct pages **p, const char *arg);
-	/* Revoke and give back all pages. */
+	/* Revoke and free all pages. */
 	void (*close)(struct pages *p);
 	/* One more page. 0 or -errno. */
 	int (*get)(struct pages *p, void **mem, struct guest_ref *ref);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pages_file: the pages as a file, one after another. See pages.h. */
+/* pages_file: the pages in a file, one after another. See pages.h. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pages_frame: locked memory, named by the frame numbers of our own pagemap.
+ * pages_frame: locked memory, named by the frame numbers in our own pagemap. See pages.h.
  *
- * mlock keeps pages in memory but not in place: compaction moves them. So
- * renew looks again, and the caller tells the reader. No huge pages (they
- * are split and gathered behind our back), no copies in children (a write
- * after fork would leave the frame to the child).
+ * mlock keeps pages in memory, but compaction may still move them. So renew reads the
+ * frame numbers again, and the caller publishes new ones. Two more ways to move are
+ * ruled out: huge pages, which the kernel splits and merges, and copies in children,
+ * because after a fork the first write moves the parent to a new frame.
  */
 #include "config.h"
 
@@ -71,7 +71,7 @@ static int frame_get(struct pages *p, void **mem, struct guest_ref *ref)
 		return -ENOSPC;
 	if (mlock(m, GUEST_PAGE))
 		return -errno;
-	memset(m, 0, GUEST_PAGE); /* a write: the page is ours, not the shared zero page */
+	memset(m, 0, GUEST_PAGE); /* a write replaces the shared zero page by one of our own */
 	rc = frame_of(m, &frame);
 	if (rc)
 		return rc;

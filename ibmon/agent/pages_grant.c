@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pages_grant: pages of the kernel's, shared read-only with domain 0. See pages.h. */
+/* pages_grant: kernel pages, granted read-only to domain 0. See pages.h. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* print: see print.h. Receive queues are shown too, as what will not be published. */
+/* print: see print.h. Receive queues are printed, too, though they are never published. */
 #include "config.h"
 
 #include <inttypes.h>
 
 #include "ibmon/agent/print.h"
 
-static const char *kind(enum ring_class k)
+static const char *kind_name(enum ring_class k)
 {
 	return k == CLASS_SQ ? "sq" : k == CLASS_CQ ? "cq" : k == CLASS_RECV ? "recv" : "unknown";
 }
 
-static const char *proof(enum ring_proof p)
+static const char *proof_name(enum ring_proof p)
 {
 	return p == PROOF_ORDER	    ? "order"
 	       : p == PROOF_COUNT   ? "count"
@@ -28,13 +28,13 @@ void print_text(FILE *out, const struct track *t)
 		const struct class_ring *w = &r->what;
 
 		fprintf(out, "%-7d %-15s uverbs%-3u %-7s %8u %6u %8u %6u  0x%-8" PRIx64 " %s\n",
-			(int)r->owner, r->comm, r->uverbs, kind(w->kind), w->number, w->elem,
-			w->slots, r->frames, w->pgoff, proof(w->proof));
+			(int)r->owner, r->comm, r->uverbs, kind_name(w->kind), w->number, w->elem,
+			w->slots, r->frames, w->pgoff, proof_name(w->proof));
 	}
 }
 
 /* comm holds printable ASCII only. */
-static void quoted(FILE *out, const char *s)
+static void print_quoted(FILE *out, const char *s)
 {
 	fputc('"', out);
 	for (; *s; s++) {
@@ -53,12 +53,12 @@ void print_json(FILE *out, const struct track *t)
 		const struct class_ring *w = &r->what;
 
 		fprintf(out, "%s\n{\"pid\":%d,\"comm\":", i ? "," : "", (int)r->owner);
-		quoted(out, r->comm);
+		print_quoted(out, r->comm);
 		fprintf(out,
 			",\"device\":\"uverbs%u\",\"kind\":\"%s\",\"number\":%u,\"elem_size\":%u,"
 			"\"entries\":%u,\"frames\":%u,\"offset\":%" PRIu64 ",\"proof\":\"%s\"}",
-			r->uverbs, kind(w->kind), w->number, w->elem, w->slots, r->frames, w->pgoff,
-			proof(w->proof));
+			r->uverbs, kind_name(w->kind), w->number, w->elem, w->slots, r->frames,
+			w->pgoff, proof_name(w->proof));
 	}
 	fputs("\n]}\n", out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* print: the rings that were found, for people and as JSON (--once). */
+/* print: the rings found by --once, as a table for people or as JSON. */
 #ifndef RESEX_AGENT_PRINT_H
 #define RESEX_AGENT_PRINT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * proc: see proc.h. process_vm_readv reads rxe's rings (vm_insert_page'd,
- * VM_MIXEDMAP) like any memory, and pagemap shows their frames: both were
- * seen to work on Linux 6.1.
+ * proc: see proc.h. rxe maps its rings with vm_insert_page (VM_MIXEDMAP);
+ * process_vm_readv still reads them like any memory, and pagemap has their frames.
+ * Both were seen to work on Linux 6.1.
  */
 #include "config.h"
 
@@ -37,8 +37,8 @@ static int open_file(pid_t pid, const char *name)
 	return fd;
 }
 
-/* All whole lines of buf to out; returns the bytes left over at the end. */
-static size_t take_lines(char *buf, size_t len, struct maps_ring *out, size_t max, size_t *n)
+/* Parse all whole lines of buf. Returns the number of bytes after the last one. */
+static size_t parse_lines(char *buf, size_t len, struct maps_ring *out, size_t max, size_t *n)
 {
 	char *p = buf, *nl;
 
@@ -62,8 +62,8 @@ int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
 	if (fd < 0)
 		return fd;
 	while ((r = read(fd, buf + kept, sizeof(buf) - kept)) > 0) {
-		kept = take_lines(buf, kept + (size_t)r, out, max, &n);
-		if (kept == sizeof(buf)) /* a line longer than any of ours */
+		kept = parse_lines(buf, kept + (size_t)r, out, max, &n);
+		if (kept == sizeof(buf)) /* a line longer than any of a ring: skip it */
 			kept = 0;
 	}
 	close(fd);
@@ -148,7 +148,7 @@ void proc_comm(pid_t pid, char comm[16])
 		comm[i] = buf[i] >= ' ' && buf[i] <= '~' ? buf[i] : '?';
 }
 
-/* The number behind "NAME:" in /proc/PID/status, or -1. */
+/* The number after name in /proc/PID/status, or -1. */
 static long status_number(pid_t pid, const char *name)
 {
 	char buf[4096];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * proc: what the agent looks up about other processes, all from /proc and
- * process_vm_readv. Needs root. A process may be gone at any moment: -ESRCH.
+ * proc: all that the agent reads of other processes, from /proc and process_vm_readv.
+ * Needs root. A process may exit at any moment: -ESRCH.
  */
 #ifndef RESEX_AGENT_PROC_H
 #define RESEX_AGENT_PROC_H
@@ -16,12 +16,12 @@
 /* The frame number in an entry of pagemap. */
 #define PAGEMAP_FRAME ((1ull << 55) - 1)
 
-/* Mappings of uverbs devices, at most max of them; the number, or -errno. */
+/* The first max mappings of uverbs devices. Their number, or -errno. */
 int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
 
 /*
- * Frame numbers behind n pages at addr. 0; -EFAULT: a page is not there;
- * -EPERM: the kernel does not tell them to this process.
+ * Frame numbers of n pages at addr. 0; -EFAULT: a page is not present; -EPERM: the
+ * kernel hides frame numbers from this process.
  */
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
 
@@ -31,10 +31,10 @@ int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len);
 /* Device number of the file mapped by m. 0 or -errno. */
 int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev);
 
-void proc_comm(pid_t pid, char comm[16]); /* printable ASCII, "?" where not known */
+void proc_comm(pid_t pid, char comm[16]); /* printable ASCII; "?": unknown */
 bool proc_one_thread(pid_t pid);
 pid_t proc_tgid(pid_t tid);	 /* the process of a thread; 0: gone */
-bool proc_has_uverbs(pid_t pid); /* an open uverbs device among its files */
+bool proc_has_uverbs(pid_t pid); /* does it have a uverbs device open? */
 
 /* Call fn for each process until it returns non-zero; that value, 0, or -errno. */
 int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx);

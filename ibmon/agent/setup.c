@@ -18,7 +18,7 @@ int setup_fail(const struct log *log, const char *what, int rc)
 		return RESEX_PERMISSION;
 	}
 	if (rc == -EADDRINUSE) {
-		log_msg(log, LOG_LVL_ERROR, "%s: another resex-agent listens there; stop it first",
+		log_msg(log, LOG_LVL_ERROR, "%s: another resex-agent is running; stop it first",
 			what);
 		return 1;
 	}
@@ -52,7 +52,7 @@ static bool in_xen(void)
 	return n >= 3 && !strncmp(type, "xen", 3);
 }
 
-/* Grants where the kernel has them, else frames. */
+/* Pages by grants if the kernel has them, else by frame numbers. */
 static int pages_open(struct setup *s, const struct options *o, const struct log *log)
 {
 	int rc = -ENODEV;
@@ -64,8 +64,8 @@ static int pages_open(struct setup *s, const struct options *o, const struct log
 		return 0;
 	if (!o->no_grant)
 		log_msg(log, LOG_LVL_WARNING,
-			"/dev/xen/gntalloc: %s; own pages go by frame number (modprobe "
-			"xen-gntalloc)",
+			"/dev/xen/gntalloc: %s; own pages are shared by frame number (for grants: "
+			"modprobe xen-gntalloc)",
 			strerror(-rc));
 	s->pages_ops = &pages_frame;
 	rc = pages_frame.open(&s->pages, NULL);

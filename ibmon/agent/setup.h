@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * setup: where the agent publishes: grants or frames, xenstore or a file.
- * Every refusal is one sentence with its remedy, and an exit status.
+ * setup: where the agent publishes: its pages by grants, frames or a file, its node in
+ * xenstore or a file. A failure is one sentence with its remedy, and an exit status.
  */
 #ifndef RESEX_AGENT_SETUP_H
 #define RESEX_AGENT_SETUP_H
@@ -23,10 +23,10 @@ struct setup {
 int setup_open(struct setup *s, const struct options *o, const struct log *log);
 void setup_close(struct setup *s);
 
-/* May this process see the frames of others? 0, or RESEX_PERMISSION after a message. */
+/* May we read frame numbers and memory of others? 0, or RESEX_PERMISSION after a message. */
 int setup_may_look(const struct log *log);
 
-/* Say that what could not be had; the exit status for rc (-errno). */
+/* Log that what failed with rc (-errno). The exit status for rc. */
 int setup_fail(const struct log *log, const char *what, int rc);
 
 #endif

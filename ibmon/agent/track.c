@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * track: users and rings. See track.h. What rings are is worked out in
- * track_kinds.c.
+ * track: the rings of users. See track.h. track_users.c finds the users, track_kinds.c
+ * the kinds of rings.
  */
 #include "config.h"
 
@@ -69,7 +69,7 @@ static void sink_begin(struct track *t)
 	t->writing = true;
 }
 
-static void withdraw(struct track *t, struct track_ring *r)
+static void withdraw_ring(struct track *t, struct track_ring *r)
 {
 	if (!r->id)
 		return;
@@ -84,7 +84,7 @@ static void ring_drop(struct track *t, size_t i)
 {
 	struct track_ring *r = t->ring[i];
 
-	withdraw(t, r);
+	withdraw_ring(t, r);
 	log_msg(t->log, LOG_LVL_DEBUG, "pid %d (%s): ring at offset 0x%llx is gone", (int)r->owner,
 		r->comm, (unsigned long long)r->what.pgoff);
 	ring_free(r);
@@ -105,7 +105,7 @@ static struct track_ring *ring_find(struct track *t, const struct maps_ring *m)
 	return NULL;
 }
 
-/* Check the mapping and read what it starts with; a new track_ring or NULL. */
+/* Check the mapping and the header it begins with. A new ring, or NULL. */
 static struct track_ring *ring_read(struct track *t, pid_t pid, const struct maps_ring *m)
 {
 	const struct device *dev = devices_find(&t->devices, m->uverbs);
@@ -126,14 +126,13 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 	r->what.bytes = m->end - m->start;
 	r->what.elem = 1u << header[0];
 	r->what.slots = header[1] + 1;
-	/* of one that is too large to be published only the first frame is looked at */
+	/* a ring too large to be published: only its first frame is read, to notice changes */
 	pages = r->what.bytes / HEADER_PAGE;
 	r->frames = pages <= GUEST_RING_FRAMES_MAX ? (uint32_t)pages : 1;
 	r->too_large = pages > GUEST_RING_FRAMES_MAX;
 	if (r->too_large)
 		log_msg(t->log, LOG_LVL_WARNING,
-			"pid %d: a ring of %u entries has more than %d pages and cannot be "
-			"published",
+			"pid %d: a ring of %u entries is not published: it has more than %d pages",
 			(int)pid, r->what.slots, GUEST_RING_FRAMES_MAX);
 	r->frame = calloc(r->frames, sizeof(*r->frame));
 	if (!r->frame || proc_frames(pid, m->start, r->frames, r->frame)) {
@@ -165,7 +164,7 @@ static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps
 	r->owner = pid;
 	r->found = now;
 	proc_comm(pid, r->comm);
-	/* kept in the order of devices and of their offsets: classify wants it */
+	/* sorted by device and page offset: classify needs that order */
 	while (at > 0 && (t->ring[at - 1]->uverbs > r->uverbs ||
 			  (t->ring[at - 1]->uverbs == r->uverbs &&
 			   t->ring[at - 1]->what.pgoff > r->what.pgoff)))
@@ -177,8 +176,8 @@ static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps
 	return r;
 }
 
-/* Is the ring's memory still what it was? A device made anew starts again at offset 0x1000. */
-static bool same_frame(const struct track_ring *r, pid_t pid, uint64_t addr)
+/* Is it still the same memory? A recreated device starts again at page offset 0x1000. */
+static bool first_frame_unchanged(const struct track_ring *r, pid_t pid, uint64_t addr)
 {
 	uint64_t frame;
 	int rc = proc_frames(pid, addr, 1, &frame);
@@ -194,7 +193,7 @@ static void user_scan(struct track *t, pid_t pid, struct mono now)
 		const struct maps_ring *m = &t->found[i];
 		struct track_ring *r = ring_find(t, m);
 
-		if (r && !same_frame(r, pid, m->start)) {
+		if (r && !first_frame_unchanged(r, pid, m->start)) {
 			for (size_t k = 0; k < t->rings; k++)
 				if (t->ring[k] == r)
 					ring_drop(t, k);
@@ -210,7 +209,7 @@ static void user_scan(struct track *t, pid_t pid, struct mono now)
 	}
 }
 
-static void publish(struct track *t, struct track_ring *r)
+static void publish_ring(struct track *t, struct track_ring *r)
 {
 	int rc;
 
@@ -225,26 +224,27 @@ static void publish(struct track *t, struct track_ring *r)
 	r->refused = true;
 	if (!t->warned_full)
 		log_msg(t->log, LOG_LVL_WARNING,
-			"pid %d (%s): a ring of %u pages cannot be shown now, nor can others: %s",
+			"pid %d (%s): a ring of %u pages, and maybe later ones, cannot be "
+			"published now: %s",
 			(int)r->owner, r->comm, r->frames,
-			rc == -ENOSPC ? "the ABI has room for no more" : strerror(-rc));
+			rc == -ENOSPC ? "the guest ABI has no room left" : strerror(-rc));
 	t->warned_full = true;
 }
 
-/* What is not a queue any more goes, then what is new comes: there may be room for it now. */
+/* Withdraw before publishing: that may make room. */
 static void publish_all(struct track *t)
 {
 	for (size_t i = 0; i < t->rings; i++)
 		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
-			withdraw(t, t->ring[i]);
+			withdraw_ring(t, t->ring[i]);
 	for (size_t i = 0; t->room && i < t->rings; i++)
 		t->ring[i]->refused = false;
 	t->room = false;
 	for (size_t i = 0; i < t->rings; i++)
-		publish(t, t->ring[i]);
+		publish_ring(t, t->ring[i]);
 }
 
-/* Read the maps of all users: what is new, what is gone. */
+/* Read the maps of all users: add new rings, drop those that no user maps. */
 static void scan_all(struct track *t, struct mono now)
 {
 	t->scan++;

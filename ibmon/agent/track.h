@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * track: the processes that use RDMA and their rings, kept up to date by
- * scans. What is a send or completion queue is handed to a sink, and taken
- * back from it when no process maps it any more.
+ * track: the processes that use RDMA ("users") and their rings, kept up to date by
+ * scans. Send and completion queues are published to a sink, and withdrawn when no
+ * process maps them any more.
  *
- * A ring is one (device, page offset) with its frames: a child that inherits
- * it adds a mapping, not a ring. Looking is cheap where nothing changed: one
- * read of the maps of each user.
+ * A ring is one (device, page offset) with its frames: a child that inherits it adds a
+ * mapping, not a ring. A scan is cheap where nothing changed: it compares the size of
+ * each user's address space and a few frame numbers.
  */
 #ifndef RESEX_AGENT_TRACK_H
 #define RESEX_AGENT_TRACK_H
@@ -20,19 +20,19 @@
 enum { TRACK_RINGS_MAX = 1024, TRACK_USERS_MAX = 256, TRACK_USER_RINGS_MAX = 1024 };
 
 struct track_ring {
-	struct class_ring what; /* element size, slots, kind, how it is known */
+	struct class_ring what; /* element size, slots, kind and its proof */
 	uint32_t uverbs;
 	uint32_t id;   /* the sink's, 0: not published */
-	pid_t owner;   /* in whom it was found first */
-	pid_t pid;     /* one that maps it now, */
+	pid_t owner;   /* the process in which it was found first */
+	pid_t pid;     /* a process that maps it now, */
 	uint64_t addr; /* at this address */
 	char comm[16]; /* of the owner */
 	struct mono found;
 	uint32_t frames;
 	uint64_t *frame;
-	uint64_t seen;	/* number of the scan */
+	uint64_t seen;	/* number of the last scan that found it */
 	bool too_large; /* for the ABI */
-	bool refused;	/* the sink had no room for it; tried again when some is made */
+	bool refused;	/* the sink had no room; tried again when a ring is withdrawn */
 };
 
 /* Where rings go. All required. */
@@ -41,7 +41,7 @@ struct track_sink {
 	void (*end)(void *ctx);
 	int (*publish)(void *ctx, const struct track_ring *r, uint32_t *id);
 	void (*withdraw)(void *ctx, uint32_t id);
-	/* A process joined; its exit must be told by track_gone. 0 or -errno. */
+	/* A process became a user; call track_gone() when it exits. 0 or -errno. */
 	int (*join)(void *ctx, pid_t pid);
 };
 
@@ -52,28 +52,27 @@ int track_open(struct track **t, const struct track_sink *sink, void *ctx, const
 void track_close(struct track *t); /* withdraws nothing */
 
 enum track_walk {
-	TRACK_OPENED, /* processes that hold a context of a device */
-	TRACK_NEW,    /* by files and mappings, all processes that the last walk has not seen */
+	TRACK_OPENED, /* ask the kernel for processes that hold a context of a device */
+	TRACK_NEW,    /* check files and mappings of processes new since the last walk */
 };
 
-/* Look for new users; how many were found, or -errno. */
+/* Look for new users. The number found, or -errno. */
 int track_walk(struct track *t, enum track_walk how);
 
-/* A user exited: look for heirs of its rings, then scan. */
+/* A user exited: look for children that inherited its rings, then scan. */
 void track_gone(struct track *t, pid_t pid, struct mono now);
 
-/* Nodes of devices came or went. */
+/* Device nodes appeared or disappeared. */
 void track_devices(struct track *t);
 
 /*
- * Look at all users: new rings, rings gone, kinds. Where neither the size of
- * a user nor frames of its rings changed it is not looked at any further,
- * unless full. How many rings were found, published or withdrawn: 0 where
- * nothing changed.
+ * Scan all users for new rings, rings gone, and kinds. Unless full, stop early when no
+ * user's size and none of the compared frames changed. The number of changes: rings
+ * found, lost, published, withdrawn or given another kind.
  */
 unsigned int track_scan(struct track *t, struct mono now, bool full);
 
-/* Forget users that have neither rings nor the device open; call now and then. */
+/* Forget users without rings and without an open device. Call it every few seconds. */
 void track_tidy(struct track *t);
 
 size_t track_users(const struct track *t);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * track_kinds: kinds of rings, from the kernel's objects (classify) and from
- * what was written into them. Objects are first matched process by process;
- * what is still open then, over all processes of the device: a queue pair
- * made by a child belongs, for the kernel, to the parent.
+ * track_kinds: find the kinds of rings, from the kernel's list of objects (classify)
+ * and from entries written into them.
  *
- * Entries have the last word: they put right, once, what counting or order
- * had said of a ring.
+ * Objects are matched with the rings of one process at a time. Rings still unknown are
+ * then matched over all processes of the device: the kernel counts a queue pair that a
+ * child created as the parent's.
+ *
+ * Entries decide: they correct, once, a kind that came from counting or order.
  */
 #include "config.h"
 
@@ -16,9 +17,9 @@
 #include "ibmon/agent/track_priv.h"
 
 enum {
-	TRIES_FAST = 64,    /* scans with rings of unknown kind that ask the kernel each time, */
-	TRIES_SLOW = 32,    /* then one of so many does */
-	ENTRIES_LOOKED = 4, /* newest entries of a ring that are looked at */
+	TRIES_FAST = 64,    /* so many scans with unknown rings each ask the kernel, */
+	TRIES_SLOW = 32,    /* later scans once in so many */
+	ENTRIES_LOOKED = 4, /* the newest entries of a ring */
 	ENTRY_MAX = 4096,
 	HEADER_BYTES = 384,
 	PRODUCER_AT = 128,
@@ -32,8 +33,8 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* What the newest entries agree on; CLASS_UNKNOWN: nothing. */
-static enum ring_class content(const struct track_ring *r)
+/* The kind on which the newest entries agree, or CLASS_UNKNOWN. */
+static enum ring_class kind_by_content(const struct track_ring *r)
 {
 	uint8_t entry[ENTRY_MAX];
 	enum ring_class said = CLASS_UNKNOWN;
@@ -68,21 +69,20 @@ static const char *kind_name(enum ring_class kind)
 				    : "unknown";
 }
 
-static void look_inside(struct track *t, struct track_ring *r)
+static void check_content(struct track *t, struct track_ring *r)
 {
 	enum ring_class c;
 
 	if (r->what.proof == PROOF_CONTENT || r->what.elem < 128)
 		return;
-	c = content(r);
+	c = kind_by_content(r);
 	if (c == CLASS_UNKNOWN)
 		return;
 	if (r->what.kind != CLASS_UNKNOWN && r->what.kind != c) {
 		log_msg(t->log, LOG_LVL_WARNING,
-			"pid %d (%s): ring at offset 0x%llx was taken for a %s, but its entries "
-			"are those of a %s",
-			(int)r->owner, r->comm, (unsigned long long)r->what.pgoff,
-			kind_name(r->what.kind), kind_name(c));
+			"pid %d (%s): ring at offset 0x%llx is a %s by its entries, not a %s",
+			(int)r->owner, r->comm, (unsigned long long)r->what.pgoff, kind_name(c),
+			kind_name(r->what.kind));
 		r->what.number = 0;
 	}
 	if (r->what.kind != c)
@@ -91,7 +91,7 @@ static void look_inside(struct track *t, struct track_ring *r)
 	r->what.proof = PROOF_CONTENT;
 }
 
-/* The process of each thread that made objects, asked once a round. */
+/* Cache of the processes of threads that created objects, for one round. */
 struct owners {
 	size_t n;
 	struct {
@@ -117,7 +117,7 @@ static pid_t owner_of(struct owners *o, uint32_t tid)
 	return pid;
 }
 
-/* The objects of one process; of all when pid is 0. */
+/* Select the objects of one process; pid 0: of all. */
 static void select_objects(struct track *t, struct owners *o, pid_t pid, struct class_objects *obj)
 {
 	const struct nldev_list *l = &t->objects;
@@ -139,7 +139,7 @@ static void select_objects(struct track *t, struct owners *o, pid_t pid, struct 
 	obj->one_thread = pid && proc_one_thread(pid);
 }
 
-/* The rings of a process (0: of all) on a device: how many, and *open of them unknown. */
+/* Select the rings of a process (0: of all) on a device. Their number; *open are unknown. */
 static size_t select_rings(struct track *t, uint32_t uverbs, pid_t pid, size_t *open)
 {
 	size_t n = 0;
@@ -157,7 +157,7 @@ static size_t select_rings(struct track *t, uint32_t uverbs, pid_t pid, size_t *
 	return n;
 }
 
-static void match(struct track *t, struct owners *o, uint32_t uverbs, pid_t pid)
+static void classify_rings(struct track *t, struct owners *o, uint32_t uverbs, pid_t pid)
 {
 	struct class_objects obj;
 	size_t open, n = select_rings(t, uverbs, pid, &open);
@@ -171,7 +171,7 @@ static void match(struct track *t, struct owners *o, uint32_t uverbs, pid_t pid)
 		t->member[i]->what = t->group[i];
 }
 
-static void match_device(struct track *t, uint32_t uverbs)
+static void classify_device(struct track *t, uint32_t uverbs)
 {
 	const struct device *dev = devices_find(&t->devices, uverbs);
 	struct owners o = { 0 };
@@ -186,8 +186,8 @@ static void match_device(struct track *t, uint32_t uverbs)
 		return;
 	}
 	for (size_t i = 0; i < t->users; i++)
-		match(t, &o, uverbs, t->user[i].pid);
-	match(t, &o, uverbs, 0);
+		classify_rings(t, &o, uverbs, t->user[i].pid);
+	classify_rings(t, &o, uverbs, 0);
 }
 
 size_t track_unknown(const struct track *t)
@@ -206,7 +206,7 @@ void track_kinds(struct track *t, bool full)
 
 	for (size_t i = 0; i < t->rings; i++)
 		if (full || t->ring[i]->what.proof <= PROOF_ORDER)
-			look_inside(t, t->ring[i]);
+			check_content(t, t->ring[i]);
 	if (t->changes)
 		t->tries = 0;
 	if (!track_unknown(t) || (t->tries++ >= TRIES_FAST && t->tries % TRIES_SLOW))
@@ -216,7 +216,7 @@ void track_kinds(struct track *t, bool full)
 
 		if (t->ring[i]->what.kind != CLASS_UNKNOWN || (asked && uverbs == last))
 			continue;
-		match_device(t, uverbs);
+		classify_device(t, uverbs);
 		asked = true;
 		last = uverbs;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* track_priv: the inside of track, for track.c and track_kinds.c. */
+/* track_priv: shared by track.c, track_users.c and track_kinds.c only. */
 #ifndef RESEX_AGENT_TRACK_PRIV_H
 #define RESEX_AGENT_TRACK_PRIV_H
 
@@ -10,12 +10,12 @@
 
 enum { HEADER_PAGE = 4096 };
 
-/* Files that are read again and again stay open. */
+/* A process that uses RDMA. Files that every scan reads stay open. */
 struct track_user {
 	pid_t pid;
 	int statm, pagemap;
-	uint64_t size; /* pages of address space when it was looked at; 0: not yet */
-	size_t next;   /* ring to begin with when frames are compared */
+	uint64_t size; /* pages of address space at the last full scan; 0: none yet */
+	size_t next;   /* first ring to compare at the next quick scan */
 };
 
 struct track {
@@ -25,15 +25,15 @@ struct track {
 	struct devices devices;
 	uint64_t scan;
 	unsigned int changes; /* in this scan */
-	bool writing;	      /* begin was called */
-	bool room;	      /* a ring was withdrawn: one that was refused may fit */
+	bool writing;	      /* the sink's begin() was called */
+	bool room;	      /* a ring was withdrawn: a refused one may fit now */
 	bool warned_users, warned_rings, warned_full;
 	size_t users, rings;
 	struct track_user user[TRACK_USERS_MAX];
 	struct track_ring *ring[TRACK_RINGS_MAX]; /* by device and offset */
-	unsigned int tries;			  /* scans in a row that asked for kinds */
+	unsigned int tries;			  /* scans in a row with rings of unknown kind */
 	uint64_t walks;
-	pid_t *looked; /* ascending */
+	pid_t *looked; /* processes that the last walk checked, ascending */
 	size_t n_looked;
 	/* scratch */
 	struct maps_ring found[TRACK_USER_RINGS_MAX];
@@ -45,12 +45,12 @@ struct track {
 	uint32_t srq[NLDEV_OBJECTS_MAX];
 };
 
-/* Find kinds for rings that have none; see whether entries agree (full: of all rings). */
+/* Find kinds for rings that have none, and check kinds against entries (full: of all rings). */
 void track_kinds(struct track *t, bool full);
 
-/* Note what a user looks like now; called before its maps are read. */
+/* Note the user's size. Called before its maps are read, so that no change is missed. */
 void track_user_look(struct track_user *u);
-/* Does every user still look like that? */
+/* Has no user changed since? By its size and some of its frames. */
 bool track_users_quiet(struct track *t);
 void track_user_remove(struct track *t, pid_t pid);
 void track_users_close(struct track *t);

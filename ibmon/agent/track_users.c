@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * track_users: the processes that use RDMA: how they are found, and whether
- * anything may have changed in one since it was looked at.
+ * track_users: find the processes that use RDMA, and notice whether one may have
+ * changed since its last full scan.
  */
 #include "config.h"
 
@@ -15,8 +15,8 @@
 #include "ibmon/agent/track_priv.h"
 
 enum {
-	WALKS_FULL = 32,    /* of so many walks for new processes one looks at all */
-	FRAMES_LOOKED = 16, /* rings of a user whose frames a quick look compares */
+	WALKS_FULL = 32,    /* one in so many walks checks all processes, not only new ones */
+	FRAMES_LOOKED = 16, /* rings of a user whose first frame a quick scan compares */
 };
 
 size_t track_users(const struct track *t)
@@ -32,7 +32,7 @@ static bool is_user(const struct track *t, pid_t pid)
 	return false;
 }
 
-static int open_of(pid_t pid, const char *name)
+static int open_proc_file(pid_t pid, const char *name)
 {
 	char path[64];
 
@@ -57,7 +57,9 @@ static int user_add(struct track *t, pid_t pid)
 	rc = t->sink->join(t->ctx, pid);
 	if (rc)
 		return rc;
-	*u = (struct track_user){ .pid = pid, .statm = open_of(pid, "statm"), .pagemap = -1 };
+	*u = (struct track_user){ .pid = pid,
+				  .statm = open_proc_file(pid, "statm"),
+				  .pagemap = -1 };
 	t->users++;
 	return 0;
 }
@@ -88,8 +90,8 @@ void track_users_close(struct track *t)
 	free(t->looked);
 }
 
-/* Pages of address space, or 0. */
-static uint64_t size_of(const struct track_user *u)
+/* Pages of address space; 0: unknown. */
+static uint64_t address_space_pages(const struct track_user *u)
 {
 	char buf[64];
 	ssize_t n = u->statm < 0 ? -1 : pread(u->statm, buf, sizeof(buf) - 1, 0);
@@ -103,13 +105,13 @@ static uint64_t size_of(const struct track_user *u)
 void track_user_look(struct track_user *u)
 {
 	if (u->pagemap >= 0)
-		close(u->pagemap); /* after exec it would still show the old program's */
-	u->pagemap = open_of(u->pid, "pagemap");
-	u->size = size_of(u);
+		close(u->pagemap); /* after exec an old descriptor still shows the old program */
+	u->pagemap = open_proc_file(u->pid, "pagemap");
+	u->size = address_space_pages(u);
 }
 
-/* Do the frames of its rings still stand where they did? A few rings a look, in turn. */
-static bool frames_stand(struct track *t, struct track_user *u)
+/* Do its rings still have the same frames? Compares a few rings each time, in turn. */
+static bool frames_unchanged(struct track *t, struct track_user *u)
 {
 	size_t looked = 0;
 
@@ -134,14 +136,14 @@ bool track_users_quiet(struct track *t)
 	for (size_t i = 0; i < t->users; i++) {
 		struct track_user *u = &t->user[i];
 
-		if (!u->size || size_of(u) != u->size || !frames_stand(t, u))
+		if (!u->size || address_space_pages(u) != u->size || !frames_unchanged(t, u))
 			return false;
 	}
 	return true;
 }
 
-/* Looked at by the walk before this one? Both lists are in the order of /proc, which ascends. */
-static bool looked_at(const struct track *t, pid_t pid)
+/* Did the last walk check it? Binary search: /proc lists processes in ascending order. */
+static bool checked_by_last_walk(const struct track *t, pid_t pid)
 {
 	size_t lo = 0, hi = t->n_looked;
 
@@ -180,17 +182,16 @@ static int walk_remember(struct walk *w, pid_t pid)
 	return 0;
 }
 
-static int walk_one(void *ctx, pid_t pid)
+static int walk_visit(void *ctx, pid_t pid)
 {
 	struct walk *w = (struct walk *)ctx;
 	struct maps_ring one;
 	bool found;
-
 	int rc = walk_remember(w, pid);
 
 	if (rc)
 		return rc;
-	if (looked_at(w->t, pid) || pid == w->self || is_user(w->t, pid))
+	if (checked_by_last_walk(w->t, pid) || pid == w->self || is_user(w->t, pid))
 		return 0;
 	found = proc_has_uverbs(pid);
 	if (!found)
@@ -200,7 +201,7 @@ static int walk_one(void *ctx, pid_t pid)
 	return 0;
 }
 
-/* Those that hold a context, from the kernel: cheap, but knows no children. */
+/* Processes that hold a context, from the kernel. Cheap, but misses children after fork. */
 static int walk_contexts(struct track *t)
 {
 	int found = 0;
@@ -237,8 +238,8 @@ int track_walk(struct track *t, enum track_walk how)
 			return rc;
 	}
 	if (how == TRACK_OPENED || t->walks++ % WALKS_FULL == 0)
-		t->n_looked = 0; /* numbers of processes are used again */
-	rc = proc_each(walk_one, &w);
+		t->n_looked = 0; /* pids are reused: check all */
+	rc = proc_each(walk_visit, &w);
 	free(t->looked);
 	t->looked = w.list;
 	t->n_looked = rc ? 0 : w.n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * watch: see watch.h. The folder is watched, not the nodes: they need not
- * be there yet, and a node in a container is the same one.
+ * watch: see watch.h. The folder is watched, not the nodes: nodes may appear later, and
+ * a container's node is the same inode.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 
 enum { EVENTS_BYTES = 4096 };
 
-/* The folder of nodes; where there is none yet, wait for it in /dev. */
+/* Watch the folder of nodes. While it does not exist, watch /dev for it. */
 static void watch_dir(struct watch *w)
 {
 	if (w->dir_wd < 0)

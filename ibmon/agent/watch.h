@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * watch: what inotify tells of /dev/infiniband: nodes that come and go, and
- * opens. (Writes to a node, which rxe's doorbells are, are not asked for: the
- * senders would pay for it.)
+ * watch: inotify events of /dev/infiniband: nodes that appear and disappear, and
+ * opens. Writes are not watched: rxe's doorbells are writes, and each sender would pay
+ * for its event.
  */
 #ifndef RESEX_AGENT_WATCH_H
 #define RESEX_AGENT_WATCH_H
@@ -20,7 +20,7 @@ struct watch {
 int watch_open(struct watch *w); /* 0 or -errno */
 void watch_close(struct watch *w);
 
-/* Read what there is; a set of enum watch_events. */
+/* Read all waiting events. A set of enum watch_events. */
 unsigned int watch_read(struct watch *w);
 
 #endif
