@@ -51,8 +51,8 @@ src/benchex/*          src/benchex/ src/util/ src/core/ resex/report.h resex/age
 src/cli/*              src/cli/ src/core/ src/util/ src/control/proto.h config.h @libc jansson.h @curses resex/exit.h
 src/tick/*             src/tick/ src/core/ src/hv/hv.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
-src/conf/*             src/conf/ src/core/ src/util/ policies/ src/tick/handover.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/policy.h resex/exit.h resex/region_abi.h @libc jansson.h
-src/guests/*           src/guests/ src/core/ src/util/ src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
+src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc jansson.h
+src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
 src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/guests/guests.h src/shared/ src/transport/transport.h resex/region_abi.h config.h @libc
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/region_abi.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h src/sim/sim.h resex/exit.h config.h @libc event2/
@@ -211,6 +211,7 @@ src/daemon/plant.c|nanosleep(&ts, NULL);|may not call nanosleep
 src/tick/plant.c|#include <pthread.h>|may not include <pthread.h>
 src/tick/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/conf/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
+src/conf/plant.c|#include "src/tick/handover.h"|may not include src/tick/handover.h
 src/conf/cluster_agree_plant.c|#include <jansson.h>|may not include <jansson.h>
 src/guests/plant.c|#include "src/control/server.h"|may not include src/control/server.h
 src/guests/plant.c|#include "src/tick/sampler.h"|may not include src/tick/sampler.h

@@ -288,7 +288,7 @@ src/conf/settings.c @ settings @ s/c->epoch_ns % c->interval_ns || //
 src/conf/settings.c @ settings @ s/if (in.mtu & (in.mtu - 1))/if (0)/
 src/conf/settings.c @ settings @ s/c->guest\[c->guests\] = c->guest_default;//
 src/conf/settings.c @ settings @ s/strcasecmp/strcmp/
-src/conf/policy.c @ policy_load @ s/rc == -ENOENT ? -EINVAL : rc/rc/
+src/conf/policy.c @ policy_load @ s/e->exit = RESEX_NO_POLICY;//
 src/conf/policy.c @ policy_load @ s/if (value < p->min || value > p->max)/if (value < p->min)/
 src/guests/guests.c @ guests @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
 src/guests/guests.c @ guests @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/

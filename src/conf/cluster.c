@@ -161,17 +161,6 @@ static int check_host(const struct cluster_conf *c, const struct conf_doc *d, co
 	return 0;
 }
 
-void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
-{
-	const struct cluster_host *h = &c->host[i];
-
-	memset(p, 0, sizeof(*p));
-	p->host = (uint16_t)h->number;
-	p->port = transport_backends[c->transport]->has_ports ? (uint16_t)h->port : 0;
-	strcpy(p->name, h->name);
-	strcpy(p->address, h->address);
-}
-
 /* address:port must be unique, with a transport that has ports. */
 static int check_alone(const struct cluster_conf *c, const struct conf_doc *d, const char *at,
 		       uint32_t i, struct conf_error *e)
@@ -459,20 +448,4 @@ bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *
 int64_t cluster_break_ns(const struct cluster_conf *c)
 {
 	return lease_break_ns(c->hold_ns, c->timeout_ns, (uint32_t)c->drift);
-}
-
-const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name)
-{
-	for (uint32_t i = 0; i < c->services; i++)
-		if (!strcmp(c->service[i].name, name))
-			return &c->service[i];
-	return NULL;
-}
-
-const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number)
-{
-	for (uint32_t i = 0; i < c->hosts; i++)
-		if (c->host[i].number == number)
-			return &c->host[i];
-	return NULL;
 }

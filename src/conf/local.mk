@@ -4,6 +4,7 @@ libconf_a_SOURCES = \
 	src/conf/cluster.c src/conf/cluster.h \
 	src/conf/cluster_agree.c \
 	src/conf/cluster_file.c \
+	src/conf/cluster_find.c \
 	src/conf/guest.c \
-	src/conf/policy.c \
+	src/conf/policy.c src/conf/policy.h \
 	src/conf/settings.c src/conf/settings.h

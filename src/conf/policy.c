@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* policy: a policy's name or file -> an instance for the sampler. See settings.h. */
+/*
+ * policy: the name of a policy, or a policy file, -> an instance for the sampler. The
+ * parameters of an object are bound by a table that is made from the policy's own.
+ */
+#include "src/conf/policy.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "policies/policies.h"
-#include "src/conf/settings.h"
 
 enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128, TEXT_MAX = 256 };
 

@@ -6,7 +6,6 @@
 #include "ibmon/registry.h"
 #include "src/core/resos.h"
 #include "src/counters/counters.h"
-#include "src/tick/handover.h"
 #include "src/util/conf.h"
 
 enum {
@@ -97,25 +96,5 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 /* Settings for a guest of this name and UUID ("xxxxxxxx-...."). Never NULL. */
 const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
 					const char *uuid);
-
-/*
- * An instance of a policy: from a policy file ({"policy": NAME, "params":
- * {...}}), or by name with its defaults. 0, or -errno with e filled;
- * e->exit is RESEX_NO_POLICY when no policy of that name exists.
- */
-int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
-/* The same from the text of a policy file that somebody else has read; file: for messages. */
-int policy_parse(struct policy_inst **pi, const char *file, const char *text, struct conf_error *e);
-/*
- * The same from a part of a document, at path: a name, or what a policy file
- * holds. 0, or -errno with e filled.
- */
-int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
-		const json_t *v, struct conf_error *e);
-int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
-/* Set one parameter. -ENOENT: no such parameter; -ERANGE. */
-int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value);
-uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_param *p);
-void policy_free(struct policy_inst *pi);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "policies/policies.h"
+#include "src/conf/policy.h"
 #include "src/control/methods_priv.h"
 
 int cmd_policy_list(struct call *c, const json_t *params, json_t **result)

@@ -19,6 +19,7 @@
 
 #include "resex/exit.h"
 #include "src/conf/cluster.h"
+#include "src/conf/policy.h"
 #include "src/control/server.h"
 #include "src/conf/settings.h"
 #include "src/engine/engine.h"

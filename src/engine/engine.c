@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/conf/policy.h"
 #include "src/tick/actor.h"
 #include "src/cluster/cluster.h"
 #include "src/control/server.h"

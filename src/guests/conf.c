@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/conf/policy.h"
 #include "src/guests/guests_priv.h"
 
 void guests_release(struct guests *gs, struct guest_entry *g, bool released, int64_t wall_ns)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/conf/policy.h"
 #include "src/guests/guests_priv.h"
 
 #define POLICY_WAIT_MAX (10 * NS_PER_S)

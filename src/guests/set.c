@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/conf/policy.h"
 #include "src/guests/guests_priv.h"
 
 static void set_free(struct guest_set *s)

@@ -4,6 +4,7 @@
  * in scenario_guest.c, events in scenario_event.c. See scenario.h.
  */
 #include "src/lab/scenario.h"
+#include "src/conf/policy.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/conf/policy.h"
 #include "src/lab/scenario.h"
 
 const char *const scenario_do_names[] = {

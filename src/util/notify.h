@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* notify: messages to systemd, for services of Type=notify. Without NOTIFY_SOCKET nothing is sent. */
+/* notify: messages to systemd, for a service of Type=notify. Nothing without NOTIFY_SOCKET. */
 #ifndef RESEX_UTIL_NOTIFY_H
 #define RESEX_UTIL_NOTIFY_H
 

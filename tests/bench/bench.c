@@ -26,6 +26,7 @@
 
 #include "ibmon/ring/rxe.h"
 #include "resex/guest_abi.h"
+#include "src/conf/policy.h"
 #include "src/conf/settings.h"
 #include "src/tick/sampler.h"
 

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 
 #include "resex/exit.h"
+#include "src/conf/policy.h"
 #include "src/control/methods.h"
 #include "src/guests/guests_priv.h"
 #include "tests/fakes/fake_cluster.h"

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "src/conf/policy.h"
 #include "src/core/caps.h"
 #include "src/guests/guests_priv.h"
 #include "tests/fakes/fake_guest.h"

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "src/conf/policy.h"
 #include "src/tick/actor.h"
 #include "src/tick/sampler.h"
 #include "tests/fakes/fake_host.h"

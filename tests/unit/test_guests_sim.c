@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 
+#include "src/conf/policy.h"
 #include "src/core/caps.h"
 #include "src/tick/actor.h"
 #include "src/guests/guests_priv.h"

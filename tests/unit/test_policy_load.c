@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* policy_load: policies by name and from files, their parameters and what is refused. */
-#include "src/conf/settings.h"
+#include "src/conf/policy.h"
 
 #include "tests/unit/examples.h"
 #include "tests/unit/tmpdir.h"

@@ -3,6 +3,7 @@
  * scenario: the reader. What the least file means, every key, and for each kind
  * of error where it is and what is said; the examples are good.
  */
+#include "src/conf/policy.h"
 #include "src/lab/scenario.h"
 
 #include <glob.h>

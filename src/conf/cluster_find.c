@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* cluster_find: hosts and services of a cluster.json that was read. See cluster.h. */
+#include <string.h>
+
+#include "src/conf/cluster.h"
+
+const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->services; i++)
+		if (!strcmp(c->service[i].name, name))
+			return &c->service[i];
+	return NULL;
+}
+
+const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number)
+{
+	for (uint32_t i = 0; i < c->hosts; i++)
+		if (c->host[i].number == number)
+			return &c->host[i];
+	return NULL;
+}
+
+void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p)
+{
+	const struct cluster_host *h = &c->host[i];
+
+	memset(p, 0, sizeof(*p));
+	p->host = (uint16_t)h->number;
+	p->port = transport_backends[c->transport]->has_ports ? (uint16_t)h->port : 0;
+	strcpy(p->name, h->name);
+	strcpy(p->address, h->address);
+}

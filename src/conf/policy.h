@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* policy: instances of policies, made from names, files and documents (resex-policies(7)). */
+#ifndef RESEX_CONF_POLICY_H
+#define RESEX_CONF_POLICY_H
+
+#include "policies/policies.h"
+#include "src/util/conf.h"
+
+/*
+ * Make an instance from a policy file ({"policy": NAME, "params": {...}}), or, when
+ * file is NULL or "", of the policy called name with its defaults. With a file, name
+ * is what it must say, or NULL. 0, or -errno with e filled; e->exit is RESEX_NO_POLICY
+ * when no policy is called so.
+ */
+int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e);
+/* The same from the text of a policy file; file: its name, for messages. */
+int policy_parse(struct policy_inst **pi, const char *file, const char *text, struct conf_error *e);
+/*
+ * The same from a value v at path of d: the name of a policy, or an object as in a policy
+ * file. 0, or -errno with e filled.
+ */
+int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *path,
+		const json_t *v, struct conf_error *e);
+/* An instance with the defaults of ops, its state zeroed. 0 or -ENOMEM. */
+int policy_new(struct policy_inst **pi, const struct policy_ops *ops);
+/* Set one parameter. 0, -ENOENT (no such parameter) or -ERANGE. */
+int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value);
+uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_param *p);
+void policy_free(struct policy_inst *pi); /* NULL is fine */
+
+#endif
