@@ -10,110 +10,43 @@
 
 static const char *const membership_names[] = { "static", "corosync", NULL };
 
-#define AT(field) offsetof(struct cluster_conf, field)
+#define KEY(...) CONF_KEY(struct cluster_conf, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
-	{ .name = "cluster",
-	  .type = CONF_STRING,
-	  .offset = AT(cluster),
-	  .min = 1,
-	  .max = TRANSPORT_NAME_MAX - 1,
-	  .required = 1 },
-	{ .name = "host",
-	  .type = CONF_STRING,
-	  .offset = AT(host_name),
-	  .min = 1,
-	  .max = REGION_NAME - 1 },
-	{ .name = "key_file",
-	  .type = CONF_STRING,
-	  .offset = AT(key_file),
-	  .min = 1,
-	  .max = CONFIG_PATH_MAX },
-	{ .name = "membership",
-	  .type = CONF_ENUM,
-	  .offset = AT(membership),
-	  .names = membership_names },
-	{ .name = "heartbeat",
-	  .type = CONF_DURATION,
-	  .offset = AT(heartbeat_ns),
-	  .min = 10 * NS_PER_MS,
-	  .max = 10 * NS_PER_S },
-	{ .name = "scan",
-	  .type = CONF_DURATION,
-	  .offset = AT(scan_ns),
-	  .min = 10 * NS_PER_MS,
-	  .max = 60 * NS_PER_S },
-	{ .name = "timeout",
-	  .type = CONF_DURATION,
-	  .offset = AT(timeout_ns),
-	  .min = 10 * NS_PER_MS,
-	  .max = 60 * NS_PER_S },
-	{ .name = "hold",
-	  .type = CONF_DURATION,
-	  .offset = AT(hold_ns),
-	  .min = 10 * NS_PER_MS,
-	  .max = 60 * NS_PER_S },
-	{ .name = "drift", .type = CONF_UINT, .offset = AT(drift), .max = 100000 },
-	{ .name = "callers", .type = CONF_UINT, .offset = AT(callers), .min = 1, .max = 64 },
-	{ .name = "callers_second",
-	  .type = CONF_UINT,
-	  .offset = AT(callers_second),
-	  .min = 1,
-	  .max = 10000 },
+	{ KEY("cluster", STRING, cluster), .min = 1, .max = TRANSPORT_NAME_MAX - 1, .required = 1 },
+	{ KEY("host", STRING, host_name), .min = 1, .max = REGION_NAME - 1 },
+	{ KEY("key_file", STRING, key_file), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("membership", ENUM, membership), .names = membership_names },
+	{ KEY("heartbeat", DURATION, heartbeat_ns), .min = 10 * NS_PER_MS, .max = 10 * NS_PER_S },
+	{ KEY("scan", DURATION, scan_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
+	{ KEY("timeout", DURATION, timeout_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
+	{ KEY("hold", DURATION, hold_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
+	{ KEY("drift", UINT, drift), .max = 100000 },
+	{ KEY("callers", UINT, callers), .min = 1, .max = 64 },
+	{ KEY("callers_second", UINT, callers_second), .min = 1, .max = 10000 },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
-#define AT(field) offsetof(struct cluster_host, field)
+#define KEY(...) CONF_KEY(struct cluster_host, __VA_ARGS__)
 static const struct conf_key host_keys[] = {
-	{ .name = "name",
-	  .type = CONF_STRING,
-	  .offset = AT(name),
-	  .min = 1,
-	  .max = REGION_NAME - 1,
+	{ KEY("name", STRING, name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
+	{ KEY("number", UINT, number), .min = 1, .max = REGION_HOSTS_MAX, .required = 1 },
+	{ KEY("address", STRING, address), .min = 1, .max = TRANSPORT_ADDRESS_MAX - 1,
 	  .required = 1 },
-	{ .name = "number",
-	  .type = CONF_UINT,
-	  .offset = AT(number),
-	  .min = 1,
-	  .max = REGION_HOSTS_MAX,
-	  .required = 1 },
-	{ .name = "address",
-	  .type = CONF_STRING,
-	  .offset = AT(address),
-	  .min = 1,
-	  .max = TRANSPORT_ADDRESS_MAX - 1,
-	  .required = 1 },
-	{ .name = "port", .type = CONF_UINT, .offset = AT(port), .min = 1, .max = 65535 },
-	{ .name = "corosync_node",
-	  .type = CONF_UINT,
-	  .offset = AT(corosync_node),
-	  .min = 1,
-	  .max = UINT32_MAX },
+	{ KEY("port", UINT, port), .min = 1, .max = 65535 },
+	{ KEY("corosync_node", UINT, corosync_node), .min = 1, .max = UINT32_MAX },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
-#define AT(field) offsetof(struct cluster_service, field)
+#define KEY(...) CONF_KEY(struct cluster_service, __VA_ARGS__)
 static const struct conf_key service_keys[] = {
-	{ .name = "name",
-	  .type = CONF_STRING,
-	  .offset = AT(name),
-	  .min = 1,
-	  .max = REGION_NAME - 1,
-	  .required = 1 },
-	{ .name = "number",
-	  .type = CONF_UINT,
-	  .offset = AT(number),
-	  .min = 1,
-	  .max = REGION_SERVICES_MAX - 1,
-	  .required = 1 },
-	{ .name = "minimum",
-	  .type = CONF_UINT,
-	  .offset = AT(minimum),
-	  .max = REGION_NODES_MAX * REGION_HOSTS_MAX },
+	{ KEY("name", STRING, name), .min = 1, .max = REGION_NAME - 1, .required = 1 },
+	{ KEY("number", UINT, number), .min = 1, .max = REGION_SERVICES_MAX - 1, .required = 1 },
+	{ KEY("minimum", UINT, minimum), .max = REGION_NODES_MAX * REGION_HOSTS_MAX },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 /* --- hosts ----------------------------------------------------------------- */
 

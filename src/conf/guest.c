@@ -17,43 +17,32 @@ enum {
 };
 #define LATENCY_MAX_NS (10 * NS_PER_S)
 
-#define AT(field) offsetof(struct guest_conf, field)
+#define KEY(...) CONF_KEY(struct guest_conf, __VA_ARGS__)
 static const struct conf_key guest_keys[] = {
-	{ .name = "weight", .type = CONF_UINT, .offset = AT(weight), .min = 1, .max = 65535 },
-	{ .name = "exempt", .type = CONF_BOOL, .offset = AT(exempt) },
-	{ .name = "min_cap", .type = CONF_UINT, .offset = AT(min_cap), .min = 1, .max = 100 },
-	{ .name = "max_cap", .type = CONF_UINT, .offset = AT(max_cap), .max = CAP_PERCENT_MAX },
-	{ .name = "link",
-	  .type = CONF_STRING,
-	  .offset = AT(link_name),
-	  .min = 1,
-	  .max = FLOW_NAME_MAX - 1 },
-	{ .name = "counter",
-	  .type = CONF_STRING,
-	  .offset = AT(counter.text),
-	  .min = 1,
-	  .max = COUNTER_TEXT_MAX },
+	{ KEY("weight", UINT, weight), .min = 1, .max = 65535 },
+	{ KEY("exempt", BOOL, exempt) },
+	{ KEY("min_cap", UINT, min_cap), .min = 1, .max = 100 },
+	{ KEY("max_cap", UINT, max_cap), .max = CAP_PERCENT_MAX },
+	{ KEY("link", STRING, link_name), .min = 1, .max = FLOW_NAME_MAX - 1 },
+	{ KEY("counter", STRING, counter.text), .min = 1, .max = COUNTER_TEXT_MAX },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 struct sla_in {
 	uint64_t tolerance;
 	int64_t base, base_io, base_deviation;
 };
 
-#define AT(field) offsetof(struct sla_in, field)
+#define KEY(...) CONF_KEY(struct sla_in, __VA_ARGS__)
 static const struct conf_key sla_keys[] = {
-	{ .name = "tolerance", .type = CONF_UINT, .offset = AT(tolerance), .max = TOLERANCE_MAX },
-	{ .name = "base", .type = CONF_DURATION, .offset = AT(base), .max = LATENCY_MAX_NS },
-	{ .name = "base_io", .type = CONF_DURATION, .offset = AT(base_io), .max = LATENCY_MAX_NS },
-	{ .name = "base_deviation",
-	  .type = CONF_DURATION,
-	  .offset = AT(base_deviation),
-	  .max = LATENCY_MAX_NS },
+	{ KEY("tolerance", UINT, tolerance), .max = TOLERANCE_MAX },
+	{ KEY("base", DURATION, base), .max = LATENCY_MAX_NS },
+	{ KEY("base_io", DURATION, base_io), .max = LATENCY_MAX_NS },
+	{ KEY("base_deviation", DURATION, base_deviation), .max = LATENCY_MAX_NS },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 /* Of the three figures of a base one says nothing without the others. */
 static int check_base(const struct conf_doc *d, const char *path, const json_t *obj,

@@ -11,58 +11,22 @@ static const char *const profile_names[] = { "scaled", "paper-2011", NULL };
 
 static const char *const top_also[] = { "links", "guests", "limits", "crosscheck", NULL };
 
-#define AT(field) offsetof(struct daemon_conf, field)
+#define KEY(...) CONF_KEY(struct daemon_conf, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
-	{ .name = "interval",
-	  .type = CONF_DURATION,
-	  .offset = AT(interval_ns),
-	  .min = 100 * NS_PER_US,
-	  .max = NS_PER_S },
-	{ .name = "epoch",
-	  .type = CONF_DURATION,
-	  .offset = AT(epoch_ns),
-	  .min = 10 * NS_PER_MS,
-	  .max = 3600 * NS_PER_S },
-	{ .name = "policy",
-	  .type = CONF_STRING,
-	  .offset = AT(policy),
-	  .min = 1,
-	  .max = FLOW_NAME_MAX - 1 },
-	{ .name = "policy_file",
-	  .type = CONF_STRING,
-	  .offset = AT(policy_file),
-	  .max = CONFIG_PATH_MAX },
-	{ .name = "socket",
-	  .type = CONF_STRING,
-	  .offset = AT(socket),
-	  .min = 1,
-	  .max = CONFIG_PATH_MAX },
-	{ .name = "socket_group",
-	  .type = CONF_STRING,
-	  .offset = AT(socket_group),
-	  .max = FLOW_NAME_MAX - 1 },
-	{ .name = "state_dir",
-	  .type = CONF_STRING,
-	  .offset = AT(state_dir),
-	  .min = 1,
-	  .max = CONFIG_PATH_MAX },
-	{ .name = "lock_file",
-	  .type = CONF_STRING,
-	  .offset = AT(lock_file),
-	  .min = 1,
-	  .max = CONFIG_PATH_MAX },
-	{ .name = "cluster_file",
-	  .type = CONF_STRING,
-	  .offset = AT(cluster_file),
-	  .max = CONFIG_PATH_MAX },
-	{ .name = "realtime_priority",
-	  .type = CONF_UINT,
-	  .offset = AT(realtime_priority),
-	  .max = 99 },
-	{ .name = "lock_memory", .type = CONF_BOOL, .offset = AT(lock_memory) },
+	{ KEY("interval", DURATION, interval_ns), .min = 100 * NS_PER_US, .max = NS_PER_S },
+	{ KEY("epoch", DURATION, epoch_ns), .min = 10 * NS_PER_MS, .max = 3600 * NS_PER_S },
+	{ KEY("policy", STRING, policy), .min = 1, .max = FLOW_NAME_MAX - 1 },
+	{ KEY("policy_file", STRING, policy_file), .max = CONFIG_PATH_MAX },
+	{ KEY("socket", STRING, socket), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("socket_group", STRING, socket_group), .max = FLOW_NAME_MAX - 1 },
+	{ KEY("state_dir", STRING, state_dir), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("lock_file", STRING, lock_file), .min = 1, .max = CONFIG_PATH_MAX },
+	{ KEY("cluster_file", STRING, cluster_file), .max = CONFIG_PATH_MAX },
+	{ KEY("realtime_priority", UINT, realtime_priority), .max = 99 },
+	{ KEY("lock_memory", BOOL, lock_memory) },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 struct link_in {
 	char name[FLOW_NAME_MAX];
@@ -71,67 +35,38 @@ struct link_in {
 	struct counter_conf counter;
 };
 
+#define KEY(...) CONF_KEY(struct link_in, __VA_ARGS__)
 static const struct conf_key link_keys[] = {
-	{ .name = "name",
-	  .type = CONF_STRING,
-	  .offset = offsetof(struct link_in, name),
-	  .min = 1,
-	  .max = FLOW_NAME_MAX - 1,
-	  .required = 1 },
-	{ .name = "rate",
-	  .type = CONF_RATE,
-	  .offset = offsetof(struct link_in, rate),
-	  .min = 1000000,
-	  .max = 1ull << 40,
-	  .required = 1 },
-	{ .name = "mtu",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct link_in, mtu),
-	  .min = 256,
-	  .max = 4096 },
-	{ .name = "profile",
-	  .type = CONF_ENUM,
-	  .offset = offsetof(struct link_in, profile),
-	  .names = profile_names },
-	{ .name = "counter",
-	  .type = CONF_STRING,
-	  .offset = offsetof(struct link_in, counter.text),
-	  .min = 1,
-	  .max = COUNTER_TEXT_MAX },
+	{ KEY("name", STRING, name), .min = 1, .max = FLOW_NAME_MAX - 1, .required = 1 },
+	{ KEY("rate", RATE, rate), .min = 1000000, .max = 1ull << 40, .required = 1 },
+	{ KEY("mtu", UINT, mtu), .min = 256, .max = 4096 },
+	{ KEY("profile", ENUM, profile), .names = profile_names },
+	{ KEY("counter", STRING, counter.text), .min = 1, .max = COUNTER_TEXT_MAX },
 	{ 0 },
 };
+#undef KEY
 
 struct limits_in {
 	uint64_t rings, pages;
 };
 
+#define KEY(...) CONF_KEY(struct limits_in, __VA_ARGS__)
 static const struct conf_key limit_keys[] = {
-	{ .name = "rings",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct limits_in, rings),
-	  .min = 1,
-	  .max = GUEST_RINGS_MAX },
-	{ .name = "pages",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct limits_in, pages),
-	  .min = 1,
-	  .max = 32768 },
+	{ KEY("rings", UINT, rings), .min = 1, .max = GUEST_RINGS_MAX },
+	{ KEY("pages", UINT, pages), .min = 1, .max = 32768 },
 	{ 0 },
 };
+#undef KEY
 
-#define AT(field) offsetof(struct crosscheck_conf, field)
+#define KEY(...) CONF_KEY(struct crosscheck_conf, __VA_ARGS__)
 static const struct conf_key crosscheck_keys[] = {
-	{ .name = "off", .type = CONF_BOOL, .offset = AT(off) },
-	{ .name = "window",
-	  .type = CONF_DURATION,
-	  .offset = AT(window_ns),
-	  .min = 100 * NS_PER_MS,
-	  .max = 60 * NS_PER_S },
-	{ .name = "tolerance", .type = CONF_UINT, .offset = AT(tolerance), .max = 1000 },
-	{ .name = "floor", .type = CONF_RATE, .offset = AT(floor), .max = 1ull << 40 },
+	{ KEY("off", BOOL, off) },
+	{ KEY("window", DURATION, window_ns), .min = 100 * NS_PER_MS, .max = 60 * NS_PER_S },
+	{ KEY("tolerance", UINT, tolerance), .max = 1000 },
+	{ KEY("floor", RATE, floor), .max = 1ull << 40 },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 void settings_default(struct daemon_conf *c)
 {

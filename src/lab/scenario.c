@@ -15,8 +15,6 @@ static const char *const scheduler_names[] = { "credit2", "credit", NULL };
 static const char *const top_also[] = { "host",	  "hosts",  "links", "policy",
 					"guests", "events", "swap",  NULL };
 
-#define HOUR_NS (3600 * NS_PER_S)
-
 /* Figures of the root, by the types that conf binds. */
 struct top_in {
 	char name[FLOW_NAME_MAX];
@@ -25,54 +23,31 @@ struct top_in {
 	uint64_t seed;
 };
 
-#define AT(field) offsetof(struct top_in, field)
+#define KEY(...) CONF_KEY(struct top_in, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
-	{ .name = "name", .type = CONF_STRING, .offset = AT(name), .max = FLOW_NAME_MAX - 1 },
-	{ .name = "duration",
-	  .type = CONF_DURATION,
-	  .offset = AT(duration),
-	  .min = 10 * NS_PER_MS,
-	  .max = HOUR_NS },
-	{ .name = "series",
-	  .type = CONF_DURATION,
-	  .offset = AT(series),
-	  .min = 10 * NS_PER_MS,
-	  .max = HOUR_NS },
-	{ .name = "clock", .type = CONF_ENUM, .offset = AT(clock), .names = clock_names },
-	{ .name = "seed", .type = CONF_UINT, .offset = AT(seed), .max = UINT32_MAX },
+	{ KEY("name", STRING, name), .max = FLOW_NAME_MAX - 1 },
+	{ KEY("duration", DURATION, duration), .min = 10 * NS_PER_MS, .max = SCENARIO_NS_MAX },
+	{ KEY("series", DURATION, series), .min = 10 * NS_PER_MS, .max = SCENARIO_NS_MAX },
+	{ KEY("clock", ENUM, clock), .names = clock_names },
+	{ KEY("seed", UINT, seed), .max = UINT32_MAX },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 struct host_in {
 	uint32_t scheduler;
 	int64_t cap_period, interval, epoch;
 };
 
-#define AT(field) offsetof(struct host_in, field)
+#define KEY(...) CONF_KEY(struct host_in, __VA_ARGS__)
 static const struct conf_key host_keys[] = {
-	{ .name = "scheduler",
-	  .type = CONF_ENUM,
-	  .offset = AT(scheduler),
-	  .names = scheduler_names },
-	{ .name = "cap_period",
-	  .type = CONF_DURATION,
-	  .offset = AT(cap_period),
-	  .min = NS_PER_MS,
-	  .max = NS_PER_S },
-	{ .name = "interval",
-	  .type = CONF_DURATION,
-	  .offset = AT(interval),
-	  .min = 100 * NS_PER_US,
-	  .max = NS_PER_S },
-	{ .name = "epoch",
-	  .type = CONF_DURATION,
-	  .offset = AT(epoch),
-	  .min = 10 * NS_PER_MS,
-	  .max = HOUR_NS },
+	{ KEY("scheduler", ENUM, scheduler), .names = scheduler_names },
+	{ KEY("cap_period", DURATION, cap_period), .min = NS_PER_MS, .max = NS_PER_S },
+	{ KEY("interval", DURATION, interval), .min = 100 * NS_PER_US, .max = NS_PER_S },
+	{ KEY("epoch", DURATION, epoch), .min = 10 * NS_PER_MS, .max = SCENARIO_NS_MAX },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 /* Of the two ways to name it: the object, and its path. NULL: neither is there. */
 static int pick_host(const struct conf_doc *d, const json_t **host, const char **path,

@@ -11,6 +11,8 @@
 
 enum { SCENARIO_EVENTS_MAX = 256, SCENARIO_STEPS_MAX = 10000 };
 
+#define SCENARIO_NS_MAX (3600 * NS_PER_S) /* the longest run */
+
 enum scenario_clock {
 	SCENARIO_SIMULATED, /* as fast as it can, in one thread: the same run each time */
 	SCENARIO_REAL,	    /* the daemon as it always runs */

@@ -21,27 +21,15 @@ struct event_in {
 	uint64_t cap;
 };
 
-#define AT(field) offsetof(struct event_in, field)
+#define KEY(...) CONF_KEY(struct event_in, __VA_ARGS__)
 static const struct conf_key event_keys[] = {
-	{ .name = "at",
-	  .type = CONF_DURATION,
-	  .offset = AT(at),
-	  .max = 3600 * NS_PER_S,
-	  .required = 1 },
-	{ .name = "do",
-	  .type = CONF_ENUM,
-	  .offset = AT(what),
-	  .names = scenario_do_names,
-	  .required = 1 },
-	{ .name = "guest",
-	  .type = CONF_STRING,
-	  .offset = AT(guest),
-	  .min = 1,
-	  .max = FLOW_NAME_MAX - 1 },
-	{ .name = "cap", .type = CONF_UINT, .offset = AT(cap), .max = 51200 },
+	{ KEY("at", DURATION, at), .max = SCENARIO_NS_MAX, .required = 1 },
+	{ KEY("do", ENUM, what), .names = scenario_do_names, .required = 1 },
+	{ KEY("guest", STRING, guest), .min = 1, .max = FLOW_NAME_MAX - 1 },
+	{ KEY("cap", UINT, cap), .max = 51200 },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 static const char *const event_also[] = { "policy", "set", NULL };
 
 static bool may_be_all(enum scenario_do what)

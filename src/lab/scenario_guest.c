@@ -32,40 +32,27 @@ struct app_in {
 	int64_t post, compute, report_stop, start, stop;
 };
 
-#define AT(field) offsetof(struct app_in, field)
-#define TIME(key, field, low)                                                                      \
-	{                                                                                          \
-		.name = (key), .type = CONF_DURATION, .offset = AT(field), .min = (low),           \
-		.max = 3600 * NS_PER_S                                                             \
-	}
-#define COUNT(key, field, low, high)                                                               \
-	{                                                                                          \
-		.name = (key), .type = CONF_UINT, .offset = AT(field), .min = (low), .max = (high) \
-	}
+#define KEY(...) CONF_KEY(struct app_in, __VA_ARGS__)
 static const struct conf_key app_keys[] = {
-	{ .name = "name", .type = CONF_STRING, .offset = AT(name), .max = FLOW_NAME_MAX - 1 },
-	{ .name = "kind",
-	  .type = CONF_ENUM,
-	  .offset = AT(kind),
-	  .names = kind_names,
-	  .required = 1 },
-	{ .name = "op", .type = CONF_ENUM, .offset = AT(op), .names = op_names },
-	{ .name = "size", .type = CONF_SIZE, .offset = AT(size), .min = 1, .max = MTUS_MAX },
-	COUNT("depth", depth, 1, DEPTH_MAX),
-	COUNT("queue_pairs", queue_pairs, 1, SIM_APP_QPS_MAX),
-	COUNT("mtu", mtu, 256, 4096),
-	COUNT("rate", rate, 1, RATE_MAX),
-	COUNT("burst", burst, 1, DEPTH_MAX),
-	{ .name = "post", .type = CONF_DURATION, .offset = AT(post), .min = 100, .max = NS_PER_S },
-	{ .name = "compute", .type = CONF_DURATION, .offset = AT(compute), .max = NS_PER_S },
-	COUNT("clients", clients, 1, SIM_APP_CLIENTS_MAX),
-	COUNT("report", report, 0, REPORT_MAX),
-	TIME("report_stop", report_stop, 1),
-	TIME("start", start, 0),
-	TIME("stop", stop, 1),
+	{ KEY("name", STRING, name), .max = FLOW_NAME_MAX - 1 },
+	{ KEY("kind", ENUM, kind), .names = kind_names, .required = 1 },
+	{ KEY("op", ENUM, op), .names = op_names },
+	{ KEY("size", SIZE, size), .min = 1, .max = MTUS_MAX },
+	{ KEY("depth", UINT, depth), .min = 1, .max = DEPTH_MAX },
+	{ KEY("queue_pairs", UINT, queue_pairs), .min = 1, .max = SIM_APP_QPS_MAX },
+	{ KEY("mtu", UINT, mtu), .min = 256, .max = 4096 },
+	{ KEY("rate", UINT, rate), .min = 1, .max = RATE_MAX },
+	{ KEY("burst", UINT, burst), .min = 1, .max = DEPTH_MAX },
+	{ KEY("post", DURATION, post), .min = 100, .max = NS_PER_S },
+	{ KEY("compute", DURATION, compute), .max = NS_PER_S },
+	{ KEY("clients", UINT, clients), .min = 1, .max = SIM_APP_CLIENTS_MAX },
+	{ KEY("report", UINT, report), .max = REPORT_MAX },
+	{ KEY("report_stop", DURATION, report_stop), .min = 1, .max = SCENARIO_NS_MAX },
+	{ KEY("start", DURATION, start), .max = SCENARIO_NS_MAX },
+	{ KEY("stop", DURATION, stop), .min = 1, .max = SCENARIO_NS_MAX },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 
 /* A key that would do nothing is a mistake: which kinds each of these is for. */
 static const struct {
@@ -222,21 +209,16 @@ struct guest_in {
 	bool blind, later;
 };
 
-#define AT(field) offsetof(struct guest_in, field)
+#define KEY(...) CONF_KEY(struct guest_in, __VA_ARGS__)
 static const struct conf_key guest_keys[] = {
-	{ .name = "name",
-	  .type = CONF_STRING,
-	  .offset = AT(name),
-	  .min = 1,
-	  .max = FLOW_NAME_MAX - 1,
-	  .required = 1 },
-	COUNT("vcpus", vcpus, 1, VCPUS_MAX),
-	COUNT("cap", cap, 0, 100 * VCPUS_MAX),
-	{ .name = "blind", .type = CONF_BOOL, .offset = AT(blind) },
-	{ .name = "later", .type = CONF_BOOL, .offset = AT(later) },
+	{ KEY("name", STRING, name), .min = 1, .max = FLOW_NAME_MAX - 1, .required = 1 },
+	{ KEY("vcpus", UINT, vcpus), .min = 1, .max = VCPUS_MAX },
+	{ KEY("cap", UINT, cap), .max = 100 * VCPUS_MAX },
+	{ KEY("blind", BOOL, blind) },
+	{ KEY("later", BOOL, later) },
 	{ 0 },
 };
-#undef AT
+#undef KEY
 static const char *const guest_also[] = { "name", "vcpus", "cap", "blind", "later", "apps", NULL };
 /* Each of the two bindings knows the other's keys. */
 static const char *const sim_also[] = { "weight", "exempt", "min_cap", "max_cap",

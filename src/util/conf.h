@@ -78,6 +78,13 @@ struct conf_key {
 };
 
 /*
+ * The first members of a row that binds key to member of type T, as in
+ * { CONF_KEY(struct thing, "count", UINT, count), .max = 9 }
+ */
+#define CONF_KEY(T, key, kind, member)                                                             \
+	.name = (key), .type = CONF_##kind, .offset = offsetof(T, member)
+
+/*
  * Bind an object at path (as "links[0]"; "" is the root) of d to *out.
  * Keys absent keep what out held; after an error all do. Keys not in the
  * table (ended by name NULL) are errors, except those named in also[] (ended
