@@ -5,6 +5,7 @@ liblab_a_SOURCES = \
 	src/lab/run.c src/lab/run.h \
 	src/lab/scenario.c src/lab/scenario.h \
 	src/lab/scenario_event.c \
+	src/lab/scenario_find.c \
 	src/lab/scenario_guest.c \
 	src/lab/stat.c \
 	src/lab/summary.c src/lab/summary.h

@@ -311,11 +311,3 @@ void scenario_free(struct scenario *sc)
 		sc->event[i].policy = NULL;
 	}
 }
-
-int scenario_find(const struct scenario *sc, const char *name)
-{
-	for (uint32_t i = 0; i < sc->sim.guests; i++)
-		if (!strcmp(sc->sim.guest[i].name, name))
-			return (int)i;
-	return -1;
-}
