@@ -342,9 +342,9 @@ src/util/conf_value.c @ conf @ s/{ "kB", 1000, 1 }/{ "kB", 1024, 1 }/
 src/tick/stages.c @ scenario_run @ s/spending_add(&sl->past, a);//
 src/tick/stages.c @ scenario_run @ s/window_merge(&sl->reports, w);//
 src/engine/engine.c @ scenario_run @ s/e->c.sim ? 1 : 0/0/
-src/engine/engine.c @ scenario_run @ s/actor_once(&e->a);//
-src/engine/engine.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//
-src/engine/engine.c @ scenario_run @ s/e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;//
+src/engine/simulated.c @ scenario_run @ s/actor_once(&e->a);//
+src/engine/simulated.c @ scenario_run @ s/ || poll(&p, 1, 0) > 0//
+src/engine/simulated.c @ scenario_run @ s/e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;//
 src/lab/scenario.c @ scenario @ s/if (in.series > in.duration)/if (0)/
 src/lab/scenario.c @ scenario @ s/if (l->bytes_s < 1u << 20)/if (0)/
 src/lab/scenario.c @ scenario @ s/sc->sim.swapped\[0\] == sc->sim.swapped\[1\]/0/
@@ -403,7 +403,11 @@ src/guests/crosscheck.c @ guests_cross @ s/k->ops \&\& counter_same(&k->name, na
 src/guests/crosscheck.c @ guests_cross @ s/c->floor ? c->floor : //
 src/guests/crosscheck.c @ guests_cross @ s/if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0)/if (!gs->cross_waits)/
 src/lab/record.c @ scenario_run @ s/to->wrs += t->wrs;//
+<<<<<<< HEAD
 src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY \&\& guests_view(gs).policy_changing/0/
+=======
+src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && guests_view(gs).policy_changing/0/
+>>>>>>> a36309a (engine: part threads, loop, reload and the simulated run)
 src/lab/run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
 src/lab/run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
 src/lab/run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/

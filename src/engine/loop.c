@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * loop: the control thread's loop. The sampler's events, watch events of the hypervisor,
+ * one timer a second, signals, other hosts and the control socket all end in calls
+ * of guests.h, cluster.h and server.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "src/engine/engine_priv.h"
+#include "src/util/notify.h"
+
+/* Run ev once, in ns. */
+static void add_after(struct event *ev, int64_t ns)
+{
+	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
+
+	event_add(ev, &tv);
+}
+
+static void work_on_guests(struct engine *e)
+{
+	int64_t ns = guests_work(e->guests, engine_now(e), clock_wall_ns());
+
+	add_after(e->ev_work, ns);
+}
+
+static void on_work(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	work_on_guests(arg);
+}
+
+static void on_cross(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+	int64_t ns = guests_cross(e->guests, engine_now(e), clock_wall_ns());
+
+	(void)fd;
+	(void)what;
+	add_after(e->ev_cross, ns);
+}
+
+static void on_cluster(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+	int64_t ns = cluster_work(e->cluster, snap_latest(&e->sh), engine_now(e), clock_wall_ns());
+
+	(void)fd;
+	(void)what;
+	add_after(e->ev_cluster_due, ns);
+}
+
+static void on_sampler(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t n;
+
+	(void)what;
+	if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return;
+	work_on_guests(arg);
+}
+
+/* Only while the sampler ticks: else systemd shall restart us. */
+static void feed_watchdog(struct engine *e)
+{
+	uint32_t alive = atomic_load_explicit(&e->sh.alive, memory_order_relaxed);
+
+	if (e->watchdog_us && alive != e->alive_seen)
+		notify_systemd("WATCHDOG=1");
+	e->alive_seen = alive;
+}
+
+static void on_second(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)fd;
+	(void)what;
+	guests_second(e->guests, engine_now(e), clock_wall_ns());
+	feed_watchdog(e);
+	work_on_guests(e);
+}
+
+static void stop_loop(struct engine *e, const char *why)
+{
+	log_msg(e->c.log, LOG_LVL_INFO, "%s: restoring caps and stopping", why);
+	notify_systemd("STOPPING=1");
+	e->signalled = true;
+	event_base_loopbreak(e->base);
+}
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	(void)what;
+	stop_loop(arg, sig == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* Has the process a controlling terminal? Its closing sends SIGHUP. */
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Reload, once a policy that is being put in force has been taken up by the sampler. */
+static void on_reload(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval tv = { .tv_usec = 1000 };
+	struct engine *e = arg;
+
+	(void)fd;
+	(void)what;
+	if (guests_policy_wait(e->guests, &e->reload, engine_now(e)) == -EAGAIN &&
+	    !event_base_once(e->base, -1, EV_TIMEOUT, on_reload, e, &tv))
+		return;
+	e->reload = (struct policy_ask){ 0 };
+	reload(e);
+}
+
+static void on_hangup(evutil_socket_t sig, short what, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)sig;
+	(void)what;
+	if (e->terminal && !has_terminal())
+		stop_loop(e, "SIGHUP (the terminal was closed)");
+	else if (!e->c.file)
+		stop_loop(e, "SIGHUP");
+	else
+		on_reload(-1, 0, e);
+}
+
+static void on_guide(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *e = arg;
+	const struct engine_guide *g = e->c.guide;
+	int64_t ns = g->turn(g->arg, e->guests, engine_now(e));
+
+	(void)fd;
+	(void)what;
+	if (ns < 0)
+		event_base_loopbreak(e->base);
+	else
+		add_after(e->ev_guide, ns);
+}
+
+bool loop_minds_hangup(void)
+{
+	struct sigaction sa;
+
+	return !sigaction(SIGHUP, NULL, &sa) && sa.sa_handler != SIG_IGN;
+}
+
+void loop_add_signals(struct engine *e)
+{
+	event_add(e->ev_term, NULL);
+	event_add(e->ev_int, NULL);
+	e->terminal = has_terminal();
+	if (loop_minds_hangup())
+		event_add(e->ev_hup, NULL);
+}
+
+int loop_open(struct engine *e)
+{
+	const struct timeval second = { .tv_sec = 1 };
+	int wfd = e->c.hv->watch->fd(e->watch);
+
+	e->base = event_base_new();
+	if (!e->base)
+		return -ENOMEM;
+	e->ev_work = evtimer_new(e->base, on_work, e);
+	e->ev_shared = event_new(e->base, e->sh.control_fd, EV_READ | EV_PERSIST, on_sampler, e);
+	e->ev_second = event_new(e->base, -1, EV_PERSIST, on_second, e);
+	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
+	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
+	e->ev_hup = evsignal_new(e->base, SIGHUP, on_hangup, e);
+	e->ev_guide = evtimer_new(e->base, on_guide, e);
+	e->ev_cross = evtimer_new(e->base, on_cross, e);
+	if (wfd >= 0)
+		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
+	if (!e->ev_work || !e->ev_shared || !e->ev_second || !e->ev_term || !e->ev_int ||
+	    !e->ev_hup || !e->ev_guide || !e->ev_cross || (wfd >= 0 && !e->ev_watch))
+		return -ENOMEM;
+	event_add(e->ev_shared, NULL);
+	event_add(e->ev_second, &second);
+	if (e->ev_watch)
+		event_add(e->ev_watch, NULL);
+	return 0;
+}
+
+int loop_add_cluster(struct engine *e)
+{
+	e->ev_cluster = event_new(e->base, cluster_fd(e->cluster), EV_READ | EV_PERSIST, on_cluster,
+				  e);
+	e->ev_cluster_due = evtimer_new(e->base, on_cluster, e);
+	return e->ev_cluster && e->ev_cluster_due && !event_add(e->ev_cluster, NULL) ? 0 : -ENOMEM;
+}
+
+int loop_run(struct engine *e)
+{
+	const struct timeval at_once = { 0 };
+
+	work_on_guests(e);
+	event_add(e->ev_cross, &at_once);
+	if (e->ev_cluster_due)
+		event_add(e->ev_cluster_due, &at_once);
+	e->watchdog_us = notify_watchdog_us();
+	notify_systemd("READY=1");
+	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
+		e->c.observe ? " (observing only)" : "", guests_view(e->guests).policy->ops->name);
+	if (e->c.guide)
+		event_add(e->ev_guide, &at_once);
+	return event_base_dispatch(e->base) < 0 ? -EIO : 0;
+}
+
+static void free_event(struct event **ev)
+{
+	if (*ev)
+		event_free(*ev);
+	*ev = NULL;
+}
+
+void loop_close(struct engine *e)
+{
+	free_event(&e->ev_work);
+	free_event(&e->ev_shared);
+	free_event(&e->ev_watch);
+	free_event(&e->ev_second);
+	free_event(&e->ev_term);
+	free_event(&e->ev_int);
+	free_event(&e->ev_hup);
+	free_event(&e->ev_guide);
+	free_event(&e->ev_cross);
+	free_event(&e->ev_cluster);
+	free_event(&e->ev_cluster_due);
+	if (e->base)
+		event_base_free(e->base);
+	e->base = NULL;
+}

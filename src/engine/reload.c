@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* reload: SIGHUP. resexd.json and the policy are read again, cluster.json is only compared. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/conf/cluster.h"
+#include "src/conf/policy.h"
+#include "src/engine/engine_priv.h"
+#include "src/util/notify.h"
+
+/* On error the former configuration stays in force, whole. */
+static int read_and_apply(struct engine *e, struct conf_error *err)
+{
+	struct daemon_conf *conf = calloc(1, sizeof(*conf));
+	struct policy_inst *policy = NULL;
+	int rc = conf ? settings_reload(conf, e->c.conf, e->c.file, err) : -ENOMEM;
+
+	if (!rc)
+		rc = policy_load(&policy, conf->policy, conf->policy_file, err);
+	if (!rc) {
+		rc = guests_reload(e->guests, conf, policy, clock_wall_ns());
+		if (rc)
+			policy_free(policy);
+	}
+	if (rc) {
+		free(conf);
+		return rc;
+	}
+	free(e->conf);
+	e->c.conf = e->conf = conf;
+	return 0;
+}
+
+/* cluster.json is read only at start. Warn if it has changed since. */
+static void warn_of_changed_cluster(struct engine *e)
+{
+	struct cluster_conf *now = calloc(1, sizeof(*now));
+	const char *file = e->c.conf->cluster_file;
+	struct conf_error err = { 0 };
+	char hostname[256] = "";
+
+	gethostname(hostname, sizeof(hostname) - 1);
+	if (now && cluster_conf_load(now, file, hostname, &err))
+		log_msg(e->c.log, LOG_LVL_WARNING,
+			"%s: that is for the next start; what was read at this one stays in force",
+			err.text);
+	else if (now && !cluster_conf_same(now, cluster_conf(e->cluster)))
+		log_msg(e->c.log, LOG_LVL_WARNING,
+			"%s: has changed, and is read at the start alone: restart resexd to take "
+			"it, see AGREEMENT in cluster.json(5)",
+			file);
+	free(now);
+}
+
+void reload(struct engine *e)
+{
+	struct conf_error err = { 0 };
+	char state[64];
+	int rc;
+
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		 (long long)(clock_monotonic_ns() / NS_PER_US));
+	notify_systemd(state);
+	rc = read_and_apply(e, &err);
+	if (rc)
+		log_msg(e->c.log, LOG_LVL_ERROR, "%s: the former configuration stays in force",
+			err.text[0]    ? err.text
+			: rc == -EBUSY ? "a policy is just being put in force"
+				       : strerror(-rc));
+	if (!rc && e->cluster)
+		warn_of_changed_cluster(e);
+	notify_systemd(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
+			  : "READY=1\nSTATUS=");
+}

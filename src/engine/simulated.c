@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * simulated: a run on a simulated clock. One thread does the work of all three, an
+ * interval at a time, so that the same configuration gives the same run.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "src/engine/engine_priv.h"
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Empty the eventfd by which one thread wakes another. True: it was written to. */
+static bool was_woken(int fd)
+{
+	uint64_t n;
+
+	return read(fd, &n, sizeof(n)) == sizeof(n);
+}
+
+/* True when the loop on real time would run now: the sampler or the hypervisor has events. */
+static bool has_news(struct engine *e)
+{
+	struct pollfd p = { .fd = e->c.hv->watch->fd(e->watch), .events = POLLIN };
+
+	return was_woken(e->sh.control_fd) || p.fd < 0 || poll(&p, 1, 0) > 0;
+}
+
+static void control_simulated(struct engine *e, struct mono now)
+{
+	bool second = mono_sub(now, e->second_due) >= 0;
+
+	if (second) {
+		e->second_due = mono_add(e->second_due, NS_PER_S);
+		guests_second(e->guests, now, now.ns);
+	}
+	if (mono_sub(now, e->cross_due) >= 0)
+		e->cross_due = mono_add(now, guests_cross(e->guests, now, now.ns));
+	if (has_news(e) || second || mono_sub(now, e->work_due) >= 0)
+		e->work_due = mono_add(now, guests_work(e->guests, now, now.ns));
+}
+
+/* One interval: sampler, actor and control thread, each after what it waits for. */
+static void step_simulated(struct engine *e)
+{
+	int64_t interval = e->c.conf->interval_ns;
+	struct mono now = mono_add(engine_now(e), interval);
+
+	e->c.sim->sleep_until(e->c.sim, now);
+	tick(&e->s, now);
+	clock_sim(&e->a.clock, mono_add(now, at_most(ENGINE_ACTOR_NS, interval / 2)));
+	actor_once(&e->a);
+	control_simulated(e, now);
+}
+
+static bool is_stopped(struct engine *e, const sigset_t *stop)
+{
+	const struct timespec at_once = { 0 };
+
+	e->signalled = sigtimedwait(stop, NULL, &at_once) > 0;
+	return e->signalled;
+}
+
+void run_simulated(struct engine *e)
+{
+	const struct engine_guide *g = e->c.guide;
+	sigset_t stop, old;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	if (loop_minds_hangup())
+		sigaddset(&stop, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &stop, &old);
+	e->work_due = engine_now(e);
+	e->second_due = mono_add(engine_now(e), NS_PER_S);
+	e->cross_due = engine_now(e);
+	control_simulated(e, engine_now(e));
+	while (!is_stopped(e, &stop) && (!g || g->turn(g->arg, e->guests, engine_now(e)) >= 0))
+		step_simulated(e);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
