@@ -536,9 +536,9 @@ src/cluster/cluster.c @ cluster @ s/region_publish_guests(&c->region, c->guest, 
 src/cluster/cluster.c @ cluster @ s/\*due = mono_add(now, period);//
 src/cluster/cluster.c @ cluster @ s/due = mono_earlier(due, busy);//
 src/cluster/cluster.c @ cluster @ s/2 \* (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns/conf->heartbeat_ns/
-src/cluster/cluster.c @ cluster @ s/mono_sub(now, p->moved) > patience/mono_sub(now, p->read) > patience/
+src/cluster/cluster.c @ cluster @ s/mono_sub(now, p->moved) > heartbeat_gap_max/mono_sub(now, p->read) > heartbeat_gap_max/
 src/cluster/cluster.c @ cluster @ s/if (!p->link)/if (0)/
-src/cluster/cluster.c @ cluster @ s/tell(c, wall_ns, "alarm", ev->host, ev->text);//
+src/cluster/notices.c @ cluster @ s/add_event(n, wall_ns, "alarm", host, text);//
 src/cluster/cluster.c @ cluster_locks @ s/region_words(words, generation)/0/
 src/cluster/locks.c @ cluster_locks @ s/l->reading || !home/!home/
 src/cluster/locks.c @ cluster_locks @ s/l->reading = false;//
@@ -546,7 +546,7 @@ src/cluster/locks.c @ cluster_locks @ s/ || s->word != word || s->home != home//
 src/cluster/locks.c @ cluster_locks @ s/ev->outcome == TRANSPORT_UNKNOWN ? -EIO : -ENOTCONN/-EIO/
 src/cluster/locks.c @ cluster_locks @ s/ev->old != b->word/0/
 src/cluster/locks.c @ cluster_locks @ s/.compare = s->word/.compare = 0/
-src/cluster/locks.c @ cluster_locks @ s/region_word_id(word) \&\& region_word_id(word) != LOCK_DIRTY/region_word_id(word)/
+src/cluster/locks.c @ cluster_locks @ s/region_word_id(word) \&\& region_word_id(word) != REGION_LOCK_BROKEN/region_word_id(word)/
 src/cluster/locks.c @ cluster_locks @ s/ || s->home != home)$/)/
 src/cluster/locks.c @ cluster_locks @ s/!force \&\& //
 src/cluster/locks.c @ cluster_locks @ s/< cluster_break_ns(conf)/< conf->hold_ns/
@@ -557,8 +557,8 @@ src/cluster/publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
 src/cluster/publish.c @ cluster @ s/s ? s->applied : v->own.cap;/v->own.cap;/
 src/guests/events.c @ guests @ s/if (is_foreign(kind))/if (0)/
 src/guests/events.c @ guests @ s/ || !strcmp(kind, "host")//
-src/cluster/cluster.c @ cluster @ s/if (told->events == HOST_EVENTS)/if (0)/
-src/cluster/cluster.c @ cluster @ s/^\t\ttell_links(c, now, wall_ns);//
+src/cluster/notices.c @ cluster @ s/if (h->events == HOST_EVENTS_MAX)/if (0)/
+src/cluster/cluster.c @ cluster @ s/^\t\tnotice_links(c, now, wall_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->hold_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->timeout_ns);//
@@ -585,13 +585,13 @@ src/transport/front/link.c @ transport_links @ s/if (of->ss_family != from->sa_f
 src/transport/front/link.c @ transport_links @ s/%.24s/%s/
 src/transport/front/events.c @ transport_links @ s/if (r->hidden)$/if (0)/
 src/conf/cluster_file.c @ cluster_conf @ s/(size_t)n) < KEY_BYTES_MIN/(size_t)n) < 1/
-src/cluster/cluster.c @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
+src/cluster/cluster_priv.h @ cluster_member @ s/char member_note\[MEMBER_NOTE_MAX\]/char member_note[128]/
 src/cluster/cluster.c @ cluster_member @ s/c->view.quorate ? locks_home(c->view.members) : 0/locks_home(c->view.members)/
 src/cluster/cluster.c @ cluster_member @ s/int rc = c->view.quorate /int rc = true /
 src/cluster/cluster.c @ cluster_member @ s/if (\*note || c->view.quorate)/if (1)/
 src/cluster/cluster.c @ cluster_member @ s/s.ops\[TRANSPORT_CAS64\] + s/s/
 src/shared/member_corosync.c @ cluster_member @ s/if (!quorate)$/if (0)/
-src/cluster/cluster.c @ cluster_member @ s/ || (!\*note \&\& !c->view.quorate))/)/
+src/cluster/notices.c @ cluster_member @ s/ || (!\*note \&\& !v->quorate))/)/
 END
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster: serve, publish, read the others. See cluster.h. */
+/*
+ * cluster: one turn of the loop takes what the transport has, publishes this host and reads
+ * the others; resex host-list and lock-list show the result. See cluster.h.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -13,26 +16,9 @@
 #include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
-#include "src/shared/member.h"
 #include "src/shared/peers.h"
 
 enum { EVENTS_ONCE = 64, TURNS_MAX = 16 };
-
-/* One that comes and goes is told of so often in a row, and then not for a while. */
-enum { HOST_EVENTS = 4 };
-#define HOST_REST_NS (10 * NS_PER_S)
-
-/* While two do not agree each call is an alarm: when none came for so long, it is over. */
-#define ALARM_STANDS_NS (15 * NS_PER_S)
-
-/* What people were told of a host. */
-struct told {
-	bool up;
-	uint32_t events;
-	struct mono newest;
-	struct mono alarmed;
-	char alarm[128]; /* newest of it since its link stood or fell; "" */
-};
 
 struct cluster {
 	struct cluster_conf conf;
@@ -45,107 +31,62 @@ struct cluster {
 	struct member_view view;
 	struct locks locks;
 	struct mono beat_due, scan_due;
-	struct told told[REGION_HOSTS_MAX];
+	struct notices notices;
 	int epoll, member_fd;
-	char member_note[MEMBER_NOTE_MAX];
-	struct region_guest guest[REGION_GUESTS_MAX]; /* of ours, while they are published */
+	struct region_guest guest[REGION_GUESTS_MAX]; /* buffer of publish() */
 };
-
-/* --- what people are told --------------------------------------------------- */
-
-static const char *name_of(const struct cluster *c, uint16_t host, char buf[static 32])
-{
-	const struct cluster_host *h = cluster_host_at(&c->conf, host);
-
-	if (h)
-		return h->name;
-	snprintf(buf, 32, "host %u", host);
-	return buf;
-}
-
-static void tell(struct cluster *c, int64_t wall_ns, const char *kind, uint16_t host,
-		 const char *what)
-{
-	char buf[32];
-	const char *name = host ? name_of(c, host, buf) : "a caller";
-
-	guests_event(c->guests, wall_ns, "", kind, "%s: %s", name, what);
-}
-
-/* Of a host that comes and goes all the time, how it stands is told once a while. */
-static void tell_link(struct cluster *c, uint16_t host, bool up, const char *why, struct mono now,
-		      int64_t wall_ns)
-{
-	struct told *told = &c->told[host - 1];
-	struct peer_seen p;
-	char what[160];
-
-	if (told->up == up)
-		return;
-	if (mono_sub(now, told->newest) >= HOST_REST_NS)
-		told->events = 0;
-	if (told->events == HOST_EVENTS)
-		return;
-	told->up = up;
-	told->events++;
-	told->newest = now;
-	peers_see(c->peers, host, &p);
-	if (up)
-		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
-			 (unsigned long long)p.generation);
-	else
-		snprintf(what, sizeof(what), "its memory cannot be read any more: %s", why);
-	tell(c, wall_ns, "host", host, what);
-}
-
-/* What was not told when it happened. */
-static void tell_links(struct cluster *c, struct mono now, int64_t wall_ns)
-{
-	for (uint32_t i = 0; i < c->conf.hosts; i++) {
-		uint16_t host = (uint16_t)c->conf.host[i].number;
-		bool up = transport_link(c->t, host) != 0;
-
-		tell_link(c, host, up, "it comes and goes", now, wall_ns);
-	}
-}
 
 /* --- work ------------------------------------------------------------------- */
 
-static void take_result(struct cluster *c, const struct transport_event *ev, struct mono now)
+/* Links whose last changes the limit of notices.c kept from the operator. */
+static void notice_links(struct cluster *c, struct mono now, int64_t wall_ns)
 {
-	if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_PEERS)
-		peers_event(c->peers, ev, now);
-	else
-		locks_result(&c->locks, &c->conf, ev, now);
+	for (uint32_t i = 0; i < c->conf.hosts; i++) {
+		uint16_t host = (uint16_t)c->conf.host[i].number;
+		struct peer_seen p;
+
+		peers_see(c->peers, host, &p);
+		notices_link(&c->notices, host, transport_link(c->t, host) != 0, p.generation,
+			     "it comes and goes", now, wall_ns);
+	}
 }
 
-static void take(struct cluster *c, const struct transport_event *ev, struct mono now,
-		 int64_t wall_ns)
+static void link_changed(struct cluster *c, const struct transport_event *ev, struct mono now,
+			 int64_t wall_ns)
+{
+	struct peer_seen p;
+
+	peers_event(c->peers, ev, now);
+	peers_see(c->peers, ev->host, &p);
+	notices_forget_alarm(&c->notices, ev->host);
+	notices_link(&c->notices, ev->host, ev->type == TRANSPORT_UP, p.generation, ev->text, now,
+		     wall_ns);
+}
+
+static void handle_event(struct cluster *c, const struct transport_event *ev, struct mono now,
+			 int64_t wall_ns)
 {
 	switch (ev->type) {
 	case TRANSPORT_RESULT:
-		take_result(c, ev, now);
+		if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_PEERS)
+			peers_event(c->peers, ev, now);
+		else
+			locks_result(&c->locks, &c->conf, ev, now);
 		break;
 	case TRANSPORT_UP:
 	case TRANSPORT_DOWN:
-		peers_event(c->peers, ev, now);
-		c->told[ev->host - 1].alarm[0] = '\0';
-		tell_link(c, ev->host, ev->type == TRANSPORT_UP, ev->text, now, wall_ns);
+		link_changed(c, ev, now, wall_ns);
 		break;
 	case TRANSPORT_ALARM:
-		if (ev->host) {
-			snprintf(c->told[ev->host - 1].alarm, sizeof(ev->text), "%s", ev->text);
-			c->told[ev->host - 1].alarmed = now;
-		}
-		tell(c, wall_ns, "alarm", ev->host, ev->text);
+		notices_alarm(&c->notices, ev->host, ev->text, now, wall_ns);
 		break;
-	case TRANSPORT_MESSAGE: /* nobody sends any yet */
+	case TRANSPORT_MESSAGE: /* no host sends any yet */
 		break;
 	}
 }
 
-/* Peers may keep us busy, but not for ever: the loop has others to serve. */
-static void take_events(struct cluster *c, struct mono now, int64_t wall_ns)
+/* Bounded, however much peers ask for: the loop has guests and clients to serve, too. */
+static void handle_events(struct cluster *c, struct mono now, int64_t wall_ns)
 {
 	struct transport_event ev[EVENTS_ONCE];
 	size_t n = EVENTS_ONCE;
@@ -153,7 +94,7 @@ static void take_events(struct cluster *c, struct mono now, int64_t wall_ns)
 	for (int i = 0; i < TURNS_MAX && n == EVENTS_ONCE; i++) {
 		n = transport_poll(c->t, now, ev, EVENTS_ONCE);
 		for (size_t k = 0; k < n; k++)
-			take(c, &ev[k], now, wall_ns);
+			handle_event(c, &ev[k], now, wall_ns);
 	}
 }
 
@@ -170,7 +111,7 @@ static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_n
 	region_beat(&c->region, &host);
 }
 
-/* Its file descriptor comes and goes with corosync. */
+/* The file descriptor of the membership changes when corosync starts or ends. */
 static void watch_member(struct cluster *c)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -181,47 +122,28 @@ static void watch_member(struct cluster *c)
 	if (c->member_fd >= 0)
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->member_fd, NULL);
 	if (fd >= 0 && epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev))
-		fd = -1; /* then its due time alone is what it is looked at by */
+		fd = -1; /* cluster_work still looks at it when it is due */
 	c->member_fd = fd;
-}
-
-/* What is wrong is logged once, and that it is over; not what a new ring's vote is waited for. */
-static void log_note(struct cluster *c)
-{
-	const char *note = c->member_ops->note(c->member);
-
-	if (!strcmp(note, c->member_note) || (!*note && !c->view.quorate))
-		return;
-	snprintf(c->member_note, sizeof(c->member_note), "%s", note);
-	if (*note)
-		log_msg(guests_view(c->guests).log, LOG_LVL_WARNING, "cluster: %s", note);
-	else
-		log_msg(guests_view(c->guests).log, LOG_LVL_INFO,
-			"cluster: corosync has a quorum in view %llu",
-			(unsigned long long)c->view.view);
 }
 
 static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
 {
-	char what[96];
-
-	if (c->member_ops->work(c->member, now, &c->view)) {
-		snprintf(what, sizeof(what), "view %llu of %d hosts%s",
-			 (unsigned long long)c->view.view, __builtin_popcountll(c->view.members),
-			 c->view.quorate ? "" : ", without quorum: see resex host-list");
-		tell(c, wall_ns, "members", (uint16_t)c->conf.host[c->conf.self].number, what);
-	}
-	log_note(c);
+	if (c->member_ops->work(c->member, now, &c->view))
+		notices_members(&c->notices, &c->view, wall_ns);
+	notices_member_note(&c->notices, c->member_ops->note(c->member), &c->view);
 	watch_member(c);
 }
 
-/* Where services' locks live; 0: nobody knows, for others may have a quorum, and a newer view. */
+/*
+ * The host that holds the locks of services; 0: unknown. Without quorum it is unknown, since
+ * other hosts may have a quorum and a newer view.
+ */
 static uint16_t home_of(const struct cluster *c)
 {
 	return c->view.quorate ? locks_home(c->view.members) : 0;
 }
 
-/* The next multiple of period after now: what was missed is not made up for. */
+/* If so, the next time is the next multiple of period after now: missed periods are skipped. */
 static bool is_due(struct mono *due, int64_t period, struct mono now)
 {
 	if (mono_sub(now, *due) < 0)
@@ -237,11 +159,11 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 	struct mono due, busy;
 
 	work_member(c, now, wall_ns);
-	take_events(c, now, wall_ns);
+	handle_events(c, now, wall_ns);
 	if (is_due(&c->beat_due, c->conf.heartbeat_ns, now))
 		publish(c, sn, wall_ns);
 	if (is_due(&c->scan_due, c->conf.scan_ns, now)) {
-		tell_links(c, now, wall_ns);
+		notice_links(c, now, wall_ns);
 		peers_scan(c->peers, now);
 		locks_read(&c->locks, &c->conf, c->t, home_of(c), now);
 	}
@@ -287,7 +209,7 @@ const char *cluster_note(const struct cluster *c)
 
 	if (*note || c->view.quorate)
 		return note;
-	return "corosync has not told yet who is there, and this host decides nothing; if that "
+	return "corosync has not reported the members yet, and this host decides nothing; if that "
 	       "lasts, see corosync-quorumtool";
 }
 
@@ -299,8 +221,8 @@ uint64_t cluster_changes(const struct cluster *c)
 	return s.ops[TRANSPORT_CAS64] + s.ops[TRANSPORT_FAA64];
 }
 
-/* A heart that beats is seen at least so often, when all goes well twice over. */
-static int64_t patience(const struct cluster_conf *conf)
+/* Longest gap between observed heartbeats of a healthy peer, with a factor of two. */
+static int64_t heartbeat_gap_max(const struct cluster_conf *conf)
 {
 	return 2 * (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns;
 }
@@ -312,28 +234,29 @@ static enum cluster_state state_of_peer(const struct cluster *c, uint32_t i,
 		return CLUSTER_SELF;
 	if (!p->link)
 		return CLUSTER_DOWN;
-	if (!p->known || mono_sub(now, p->moved) > patience(&c->conf))
+	if (!p->known || mono_sub(now, p->moved) > heartbeat_gap_max(&c->conf))
 		return CLUSTER_SILENT;
 	return CLUSTER_UP;
 }
 
-/* Why a host cannot be read is what its newest alarm says, when one came after its link fell. */
-static const char *note_of(const struct cluster *c, const struct cluster_host *h,
-			   const struct peer_seen *p, enum cluster_state state, struct mono now)
+/* Why a host is in this state, and the remedy; "". */
+static void put_note(const struct cluster *c, const struct peer_seen *p, struct mono now,
+		     struct cluster_seen *s)
 {
-	const struct told *told = &c->told[h->number - 1];
+	const char *alarm = notices_alarm_of(&c->notices, (uint16_t)s->conf->number, now);
+	const char *note = p->note;
 
-	if (state == CLUSTER_DOWN && told->alarm[0] &&
-	    mono_sub(now, told->alarmed) < ALARM_STANDS_NS)
-		return told->alarm;
-	if (p->note[0])
-		return p->note;
-	if (state == CLUSTER_DOWN)
-		return "not seen yet: its resexd does not run, cannot be reached, or refuses this "
-		       "host: see its alarms";
-	if (state == CLUSTER_SILENT && p->known)
-		return "its heart does not beat: its resexd stands still";
-	return "";
+	if (s->state == CLUSTER_DOWN && *alarm)
+		note = alarm; /* it came after the link ended, and says why it cannot come back */
+	else if (s->state == CLUSTER_DOWN && !*note)
+		note = "not seen yet: its resexd does not run, cannot be reached, or refuses this "
+		       "host: run resex events there";
+	snprintf(s->note, sizeof(s->note), "%s", note);
+	if (s->state == CLUSTER_SILENT && p->known && !*note)
+		snprintf(s->note, sizeof(s->note),
+			 "no heartbeat for %lld.%lld s: its resexd hangs or is stopped",
+			 (long long)(s->age_ns / NS_PER_S),
+			 (long long)(s->age_ns % NS_PER_S / (NS_PER_S / 10)));
 }
 
 void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_seen *s)
@@ -350,7 +273,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	s->host = p.known ? p.host : NULL;
 	s->guest = p.guest;
 	s->guests = p.known ? p.guests : 0;
-	snprintf(s->note, sizeof(s->note), "%s", note_of(c, h, &p, s->state, now));
+	put_note(c, &p, now, s);
 }
 
 void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l)
@@ -450,7 +373,7 @@ static const struct member_ops *find_member(const struct cluster_conf *conf, str
 	return &member_corosync;
 #else
 	conf_error_set(e, RESEX_FAILURE,
-		       "cluster: this resexd was built without corosync: say \"membership\": "
+		       "cluster: this resexd was built without corosync: write \"membership\": "
 		       "\"static\", or use another build");
 	return NULL;
 #endif
@@ -473,7 +396,7 @@ static int open_member(struct cluster *c, struct mono now, struct conf_error *e)
 	rc = c->member_ops->open(&c->member, &mc, now);
 	if (!c->member)
 		return rc ? rc : -ENOMEM;
-	return 0; /* without corosync there is no quorum, until it comes */
+	return 0; /* without corosync this host has no quorum, until corosync runs */
 }
 
 static int open_loop(struct cluster *c)
@@ -486,7 +409,7 @@ static int open_loop(struct cluster *c)
 	return 0;
 }
 
-static void begin(struct cluster *c, uint64_t generation, struct mono now)
+static void init_region(struct cluster *c, uint64_t generation, struct mono now)
 {
 	struct region_service s[CLUSTER_SERVICES_MAX];
 	uint32_t n = publish_services(&c->conf, s);
@@ -513,7 +436,7 @@ static int open_parts(struct cluster *c, const struct daemon_conf *conf, const c
 	explicit_bzero(&key, sizeof(key));
 	if (rc)
 		return rc;
-	begin(c, generation, now);
+	init_region(c, generation, now);
 	rc = open_loop(c);
 	if (!rc)
 		rc = open_member(c, now, e);
@@ -533,6 +456,7 @@ int cluster_open(struct cluster **out, const struct daemon_conf *conf, const cha
 	if (!c)
 		return -ENOMEM;
 	c->guests = gs;
+	notices_init(&c->notices, &c->conf, gs);
 	c->epoll = c->member_fd = -1;
 	rc = open_parts(c, conf, hostname, now, e);
 	if (rc) {

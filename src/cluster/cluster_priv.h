@@ -2,36 +2,39 @@
 /*
  * cluster_priv: what the files of the cluster share. For callers: cluster.h.
  *
- *	cluster.c	  open, work, who is seen
- *	publish.c	  guests, snapshot -> records
- *	locks.c	  words of locks read and broken
+ *	cluster.c  open and close, work, how each host is seen
+ *	publish.c  guests and snapshot -> records of this host's region
+ *	locks.c    lock words of the services: read, shown and broken
+ *	notices.c  events, alarms and log lines for the operator
  */
 #ifndef RESEX_CLUSTER_CLUSTER_PRIV_H
 #define RESEX_CLUSTER_CLUSTER_PRIV_H
 
 #include "src/cluster/cluster.h"
+#include "src/shared/member.h"
 #include "src/shared/region.h"
 
-/* The tags of operations: whose they are. */
+/* The highest bits of an operation's tag: which file posted it. */
 enum { CLUSTER_TAG_SHIFT = 56 };
 enum cluster_tag {
-	CLUSTER_TAG_PEERS, /* src/shared/peers.h: it has all lower bits */
+	CLUSTER_TAG_PEERS, /* src/shared/peers.h, which uses all lower bits */
 	CLUSTER_TAG_LOCKS,
 	CLUSTER_TAG_BREAK,
 };
 
-/* A lock's word, as it was read last. */
+/* A lock word, as it was last read. */
 struct lock_seen {
 	bool known;
-	uint16_t home; /* it was read there */
+	uint16_t home; /* the host it was read from */
 	uint64_t word;
-	struct mono since, read;
+	struct mono since; /* unchanged since this time */
+	struct mono read;
 };
 
-/* Who broke one may ask for what came of it when others have broken theirs since. */
+/* The result of a break can still be asked for after this many newer ones. */
 enum { LOCK_BREAKS_KEPT = 16 };
 
-/* A lock that is being broken, one at a time; or was. */
+/* A lock that is being broken, or was. Only one at a time is being broken. */
 struct lock_break {
 	uint64_t ticket; /* 0: none */
 	uint32_t service;
@@ -43,11 +46,41 @@ struct locks {
 	struct lock_seen seen[CLUSTER_SERVICES_MAX]; /* as conf->service[] */
 	struct lock_break broken[LOCK_BREAKS_KEPT];  /* by ticket */
 	uint64_t breaks;			     /* ticket of the newest; 0: there was none */
-	uint64_t reads; /* number of the newest READ: an older one's result is no news */
+	uint64_t reads; /* number of the newest READ: results of older ones are ignored */
 	bool reading;
 };
 
-/* The host's own record and its guests', out of what is known of guests. */
+/* What the operator was told of one host. */
+struct host_notices {
+	bool up;
+	uint32_t events; /* in a row */
+	struct mono newest;
+	struct mono alarmed;
+	char alarm[128]; /* the newest since its link came or went; "" */
+};
+
+struct notices {
+	const struct cluster_conf *conf;
+	struct guests *guests;
+	struct host_notices host[REGION_HOSTS_MAX];
+	char member_note[MEMBER_NOTE_MAX]; /* logged last */
+};
+
+void notices_init(struct notices *n, const struct cluster_conf *conf, struct guests *gs);
+/* A host's link is up or down; why: when it is down. */
+void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation, const char *why,
+		  struct mono now, int64_t wall_ns);
+/* host 0: a caller that has not proven which host it is. */
+void notices_alarm(struct notices *n, uint16_t host, const char *text, struct mono now,
+		   int64_t wall_ns);
+void notices_forget_alarm(struct notices *n, uint16_t host);
+/* The newest alarm that still explains why a host is down; "". */
+const char *notices_alarm_of(const struct notices *n, uint16_t host, struct mono now);
+void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns);
+/* note: what is wrong with the membership now; "". */
+void notices_member_note(struct notices *n, const char *note, const struct member_view *v);
+
+/* The record of this host, and those of its guests. */
 void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 		  const struct snapshot *sn, int64_t wall_ns, struct region_host *out);
 uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
@@ -55,9 +88,9 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);
 
-/* Where services' locks live: the lowest-numbered member; 0: there is none. */
+/* The host that holds the locks of services: the lowest-numbered member; 0: none. */
 uint16_t locks_home(uint64_t members);
-/* Read all locks at home in one READ, unless one is under way. */
+/* Read all locks from their home in one READ, unless such a READ is pending. */
 void locks_read(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, struct mono now);
 /* A result with a tag of CLUSTER_TAG_LOCKS or CLUSTER_TAG_BREAK. */

@@ -4,4 +4,5 @@ libcluster_a_SOURCES = \
 	src/cluster/cluster.c src/cluster/cluster.h \
 	src/cluster/cluster_priv.h \
 	src/cluster/locks.c \
+	src/cluster/notices.c \
 	src/cluster/publish.c

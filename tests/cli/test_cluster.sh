@@ -221,9 +221,9 @@ good 'who serves is not disturbed' '^xen2 +2 +up ' resex 1 host-list
 
 # One stands still: its memory can be read, but its heart does not beat.
 kill -STOP "${daemon[3]}"
-that 'one that stands still is silent' until_says '^xen3 +3 +silent +yes .*does not beat' resex 1 host-list
+that 'one that stands still is silent' until_says '^xen3 +3 +silent +yes .*no heartbeat for [0-9]+\.[0-9] s: its resexd hangs or is stopped' resex 1 host-list
 good 'its guests are still listed' '^xen3 +bulk ' resex 1 list --all-hosts
-good 'and it is named' '^xen3: silent: .*stands still' resex 1 list --all-hosts
+good 'and it is named' '^xen3: silent: no heartbeat for ' resex 1 list --all-hosts
 kill -CONT "${daemon[3]}"
 that 'and up when it goes on' until_says '^xen3 +3 +up ' resex 1 host-list
 

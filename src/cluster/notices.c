@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * notices: what operators are told of other hosts, and how often.
+ *
+ *	what happens                  what is told                  limit
+ *	----------------------------  ----------------------------  -------------------------------
+ *	a host's link comes or goes   event "host"                  4 in a row; then none until the
+ *	                                                            host has had none for 10 s
+ *	it did so beyond that limit   event "host", at a later      the same
+ *	                              scan of the hosts
+ *	the transport has an alarm    event "alarm"                 none here: transport limits the
+ *	                                                            alarms of strangers itself
+ *	... of a host that is down    NOTE in resex host-list       for 15 s, and until its link
+ *	                                                            comes or goes
+ *	the membership changes        event "members"               none
+ *	the membership has a problem  one line of the log           once, and once when it is over
+ *
+ * Why 15 s: while the settings of two hosts disagree, each attempt to connect is an alarm, and
+ * attempts are a few seconds apart. Without an alarm for 15 s, the host is down for another reason.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cluster/cluster_priv.h"
+
+enum { HOST_EVENTS_MAX = 4 };
+#define HOST_EVENTS_REST_NS (10 * NS_PER_S)
+#define ALARM_SHOWN_NS	    (15 * NS_PER_S)
+
+void notices_init(struct notices *n, const struct cluster_conf *conf, struct guests *gs)
+{
+	memset(n, 0, sizeof(*n));
+	n->conf = conf;
+	n->guests = gs;
+}
+
+/* The name of a host; of one that cluster.json does not have, its number. */
+static const char *host_name(const struct notices *n, uint16_t host, char buf[static 32])
+{
+	const struct cluster_host *h = cluster_host_at(n->conf, host);
+
+	if (h)
+		return h->name;
+	snprintf(buf, 32, "host %u", host);
+	return buf;
+}
+
+static void add_event(struct notices *n, int64_t wall_ns, const char *kind, uint16_t host,
+		      const char *what)
+{
+	char buf[32];
+	const char *name = host ? host_name(n, host, buf) : "a caller";
+
+	guests_event(n->guests, wall_ns, "", kind, "%s: %s", name, what);
+}
+
+void notices_link(struct notices *n, uint16_t host, bool up, uint64_t generation, const char *why,
+		  struct mono now, int64_t wall_ns)
+{
+	struct host_notices *h = &n->host[host - 1];
+	char what[160];
+
+	if (h->up == up)
+		return;
+	if (mono_sub(now, h->newest) >= HOST_EVENTS_REST_NS)
+		h->events = 0;
+	if (h->events == HOST_EVENTS_MAX)
+		return;
+	h->up = up;
+	h->events++;
+	h->newest = now;
+	if (up)
+		snprintf(what, sizeof(what), "its memory can be read, generation %llu",
+			 (unsigned long long)generation);
+	else
+		snprintf(what, sizeof(what), "its memory cannot be read any more: %s", why);
+	add_event(n, wall_ns, "host", host, what);
+}
+
+void notices_alarm(struct notices *n, uint16_t host, const char *text, struct mono now,
+		   int64_t wall_ns)
+{
+	if (host) {
+		struct host_notices *h = &n->host[host - 1];
+
+		snprintf(h->alarm, sizeof(h->alarm), "%s", text);
+		h->alarmed = now;
+	}
+	add_event(n, wall_ns, "alarm", host, text);
+}
+
+void notices_forget_alarm(struct notices *n, uint16_t host)
+{
+	n->host[host - 1].alarm[0] = '\0';
+}
+
+const char *notices_alarm_of(const struct notices *n, uint16_t host, struct mono now)
+{
+	const struct host_notices *h = &n->host[host - 1];
+
+	return mono_sub(now, h->alarmed) < ALARM_SHOWN_NS ? h->alarm : "";
+}
+
+void notices_members(struct notices *n, const struct member_view *v, int64_t wall_ns)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "view %llu of %d hosts%s", (unsigned long long)v->view,
+		 __builtin_popcountll(v->members),
+		 v->quorate ? "" : ", without quorum: see resex host-list");
+	add_event(n, wall_ns, "members", (uint16_t)n->conf->host[n->conf->self].number, what);
+}
+
+void notices_member_note(struct notices *n, const char *note, const struct member_view *v)
+{
+	const struct log *log = guests_view(n->guests).log;
+
+	/* Without a note there may still be no quorum: a new ring awaits its vote. Stay quiet. */
+	if (!strcmp(note, n->member_note) || (!*note && !v->quorate))
+		return;
+	snprintf(n->member_note, sizeof(n->member_note), "%s", note);
+	if (*note)
+		log_msg(log, LOG_LVL_WARNING, "cluster: %s", note);
+	else
+		log_msg(log, LOG_LVL_INFO, "cluster: corosync has a quorum in view %llu",
+			(unsigned long long)v->view);
+}
