@@ -269,13 +269,13 @@ src/tick/stages.c @ sampler_caps @ s/else if (!sl->pending && !sl->cap_errno)/el
 src/tick/stages.c @ sampler_caps @ s/ || !(sl->guest->flags & POLICY_CAPPABLE)//
 src/tick/stages.c @ sampler_caps @ s/exempt ? CAP_NONE : p->cap/p->cap/
 src/tick/stages.c @ sampler_caps @ s/exempt ? RATE_ONE : p->rate/p->rate/
-src/tick/stages.c @ sampler_caps @ s/if (s->sh->observe)/if (0)/
+src/tick/stages.c @ sampler_caps @ s/if (s->ho->observe)/if (0)/
 src/tick/stages.c @ sampler_caps @ s/slot_percent(cap_clamp(c, &sl->guest->bounds))/slot_percent(c)/
 src/tick/actor.c @ sampler_caps @ s/rc < 0 ? -rc : 0/0/
 src/tick/actor.c @ sampler_caps @ s/i \* 64 + b/b/
 src/tick/handover.c @ handover @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
 src/tick/handover.c @ handover @ s/if (mid & SNAP_DIRTY)/if (1)/
-src/tick/handover.c @ handover @ s/sh->snaps.back | SNAP_DIRTY/sh->snaps.back/
+src/tick/handover.c @ handover @ s/ho->snaps.back | SNAP_DIRTY/ho->snaps.back/
 src/guests/restore.c @ restore @ s|r->entries = 0; /\* else.*||
 src/util/file.c @ restore @ s/ | O_NOFOLLOW//
 src/guests/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
@@ -294,7 +294,7 @@ src/guests/guests.c @ guests @ s/!g->leaving && g->key.domid == d->domid/g->key.
 src/guests/guests.c @ guests @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
 src/guests/guests.c @ guests @ s/i < 256 && gs->hv/i < 10 \&\& gs->hv/;s/if (gs->rescan_due)/if (0)/
 src/guests/view.c @ guests @ s/\*who < '0' || \*who > '9' || \*end/*end/
-src/guests/set.c @ guests @ s/shared_wake(gs->sh->control_fd);//
+src/guests/set.c @ guests @ s/handover_wake(gs->ho->control_fd);//
 src/guests/events.c @ guests_rings @ s/g->reap_serial = 0;//
 src/guests/events.c @ guests @ s/g->key.created == ev->created/1/
 src/guests/guest.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/

@@ -92,7 +92,7 @@ static struct counters counters_of(const struct engine *e)
 static int open_guests(struct engine *e)
 {
 	const struct guests_parts parts = {
-		.sh = &e->sh,
+		.ho = &e->ho,
 		.conf = e->c.conf,
 		.log = e->c.log,
 		.hv = e->c.hv,
@@ -138,7 +138,7 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.keep_reports = e->c.guide != NULL,
 	};
 	struct guest_set *set = guests_first_set(e->guests);
-	int rc = set ? sampler_init(&e->s, &e->sh, &sc, set) : -ENOMEM;
+	int rc = set ? sampler_init(&e->s, &e->ho, &sc, set) : -ENOMEM;
 
 	if (rc)
 		conf_error_set(err, conf_exit(rc), "the accounts cannot be set up: %s",
@@ -150,11 +150,11 @@ static int open_parts(struct engine *e, struct conf_error *err)
 {
 	int rc;
 
-	rc = shared_init(&e->sh);
+	rc = handover_open(&e->ho);
 	if (rc)
 		return rc;
-	e->shared_ok = true;
-	e->sh.observe = e->c.observe;
+	e->handover_ok = true;
+	e->ho.observe = e->c.observe;
 	if (!e->c.init)
 		rc = policy_load(&e->c.init, e->c.conf->policy, e->c.conf->policy_file, err);
 	if (rc)
@@ -196,7 +196,7 @@ int engine_open(struct engine **out, const struct engine_conf *c, struct conf_er
 		engine_close(e);
 		return rc;
 	}
-	e->a.sh = &e->sh;
+	e->a.ho = &e->ho;
 	e->a.ops = c->hv->sched;
 	e->a.clock = e->clock;
 	*out = e;
@@ -239,8 +239,8 @@ int engine_close(struct engine *e)
 	}
 	policy_free(e->c.init); /* it was not handed over */
 	close_hv(e);
-	if (e->shared_ok)
-		shared_fini(&e->sh);
+	if (e->handover_ok)
+		handover_close(&e->ho);
 	free(e->conf);
 	free(e);
 	return failed;

@@ -23,7 +23,7 @@
 
 struct engine {
 	struct engine_conf c;
-	struct shared sh;
+	struct handover ho;
 	struct guests *guests;
 	struct hv_mem *mem;
 	struct hv_sched *sched;
@@ -34,14 +34,14 @@ struct engine {
 	struct clock clock;
 	struct control *control;
 	struct event_base *base;
-	struct event *ev_work, *ev_shared, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
+	struct event *ev_work, *ev_handover, *ev_watch, *ev_second, *ev_term, *ev_int, *ev_hup;
 	struct event *ev_guide, *ev_cross;
 	struct event *ev_cluster, *ev_cluster_due; /* NULL: this host is alone */
 	pthread_t sampler_thread, actor_thread;
 	struct daemon_conf *conf; /* what a reload read; NULL: c.conf is the caller's */
 	struct policy_ask reload; /* a reload that waits for a policy to be in force */
 	bool terminal;		  /* the process had one when the loop began */
-	bool shared_ok, sampler_runs, actor_runs;
+	bool handover_ok, sampler_runs, actor_runs;
 	uint32_t alive_seen; /* shared.alive at the last watchdog message */
 	uint64_t watchdog_us;
 	bool signalled;				     /* a signal ended the run */

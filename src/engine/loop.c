@@ -47,7 +47,7 @@ static void on_cross(evutil_socket_t fd, short what, void *arg)
 static void on_cluster(evutil_socket_t fd, short what, void *arg)
 {
 	struct engine *e = arg;
-	int64_t ns = cluster_work(e->cluster, snap_latest(&e->sh), engine_now(e), clock_wall_ns());
+	int64_t ns = cluster_work(e->cluster, snap_latest(&e->ho), engine_now(e), clock_wall_ns());
 
 	(void)fd;
 	(void)what;
@@ -67,7 +67,7 @@ static void on_sampler(evutil_socket_t fd, short what, void *arg)
 /* Only while the sampler ticks: else systemd shall restart us. */
 static void feed_watchdog(struct engine *e)
 {
-	uint32_t alive = atomic_load_explicit(&e->sh.alive, memory_order_relaxed);
+	uint32_t alive = atomic_load_explicit(&e->ho.alive, memory_order_relaxed);
 
 	if (e->watchdog_us && alive != e->alive_seen)
 		notify_systemd("WATCHDOG=1");
@@ -177,7 +177,7 @@ int loop_open(struct engine *e)
 	if (!e->base)
 		return -ENOMEM;
 	e->ev_work = evtimer_new(e->base, on_work, e);
-	e->ev_shared = event_new(e->base, e->sh.control_fd, EV_READ | EV_PERSIST, on_sampler, e);
+	e->ev_handover = event_new(e->base, e->ho.control_fd, EV_READ | EV_PERSIST, on_sampler, e);
 	e->ev_second = event_new(e->base, -1, EV_PERSIST, on_second, e);
 	e->ev_term = evsignal_new(e->base, SIGTERM, on_signal, e);
 	e->ev_int = evsignal_new(e->base, SIGINT, on_signal, e);
@@ -186,10 +186,10 @@ int loop_open(struct engine *e)
 	e->ev_cross = evtimer_new(e->base, on_cross, e);
 	if (wfd >= 0)
 		e->ev_watch = event_new(e->base, wfd, EV_READ | EV_PERSIST, on_work, e);
-	if (!e->ev_work || !e->ev_shared || !e->ev_second || !e->ev_term || !e->ev_int ||
+	if (!e->ev_work || !e->ev_handover || !e->ev_second || !e->ev_term || !e->ev_int ||
 	    !e->ev_hup || !e->ev_guide || !e->ev_cross || (wfd >= 0 && !e->ev_watch))
 		return -ENOMEM;
-	event_add(e->ev_shared, NULL);
+	event_add(e->ev_handover, NULL);
 	event_add(e->ev_second, &second);
 	if (e->ev_watch)
 		event_add(e->ev_watch, NULL);
@@ -231,7 +231,7 @@ static void free_event(struct event **ev)
 void loop_close(struct engine *e)
 {
 	free_event(&e->ev_work);
-	free_event(&e->ev_shared);
+	free_event(&e->ev_handover);
 	free_event(&e->ev_watch);
 	free_event(&e->ev_second);
 	free_event(&e->ev_term);

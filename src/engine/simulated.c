@@ -27,7 +27,7 @@ static bool has_news(struct engine *e)
 {
 	struct pollfd p = { .fd = e->c.hv->watch->fd(e->watch), .events = POLLIN };
 
-	return was_woken(e->sh.control_fd) || p.fd < 0 || poll(&p, 1, 0) > 0;
+	return was_woken(e->ho.control_fd) || p.fd < 0 || poll(&p, 1, 0) > 0;
 }
 
 static void control_simulated(struct engine *e, struct mono now)

@@ -69,12 +69,12 @@ int threads_start(struct engine *e)
 
 void threads_stop(struct engine *e)
 {
-	if (!e->shared_ok)
+	if (!e->handover_ok)
 		return;
-	atomic_store_explicit(&e->sh.stop, 1, memory_order_release);
+	atomic_store_explicit(&e->ho.stop, 1, memory_order_release);
 	if (e->sampler_runs)
 		pthread_join(e->sampler_thread, NULL);
-	shared_wake(e->sh.actor_fd);
+	handover_wake(e->ho.actor_fd);
 	if (e->actor_runs)
 		pthread_join(e->actor_thread, NULL);
 	e->sampler_runs = e->actor_runs = false;

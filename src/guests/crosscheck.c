@@ -300,7 +300,7 @@ int64_t guests_cross(struct guests *gs, struct mono now, int64_t wall_ns)
 		gs->cross_due = mono_add(now, window);
 	}
 	if (gs->cross_waits) {
-		sn = snap_latest(gs->sh);
+		sn = snap_latest(gs->ho);
 		if (mono_sub(sn->time, gs->cross_time) < 0)
 			return SNAPSHOT_WAIT_NS;
 		take_claims(gs, sn);

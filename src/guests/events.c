@@ -140,7 +140,7 @@ void events_drain(struct guests *gs, int64_t wall_ns)
 {
 	struct event ev;
 
-	for (int i = 0; i < EVENTS_MAX && event_get(gs->sh, &ev); i++) {
+	for (int i = 0; i < EVENTS_MAX && event_get(gs->ho, &ev); i++) {
 		struct guest_entry *g;
 
 		if (ev.type == EVENT_LATE) {

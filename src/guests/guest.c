@@ -315,7 +315,7 @@ static void check_name(struct guests *gs, struct guest_entry *g)
 /* What we set last, or its own cap when we set none; false: one is being set now. */
 static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32_t *percent)
 {
-	struct mailbox *mb = &gs->sh->mail[g->slot];
+	struct mailbox *mb = &gs->ho->mail[g->slot];
 	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
 
 	if (mail_serial(want) != mail_serial(answer) || mail_errno(answer))

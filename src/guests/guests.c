@@ -16,7 +16,7 @@ int guests_open(struct guests **out, const struct guests_parts *p, struct policy
 
 	if (!gs)
 		return -ENOMEM;
-	gs->sh = p->sh;
+	gs->ho = p->ho;
 	gs->conf = p->conf;
 	gs->log = p->log;
 	gs->hv = p->hv;
@@ -198,7 +198,7 @@ int64_t guests_work(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	int64_t wait = NS_PER_S;
 
-	sets_acknowledged(gs, atomic_load_explicit(&gs->sh->acked, memory_order_acquire));
+	sets_acknowledged(gs, atomic_load_explicit(&gs->ho->acked, memory_order_acquire));
 	events_drain(gs, wall_ns);
 	take_events(gs);
 	if (gs->rescan_due)
@@ -243,7 +243,7 @@ static void exchange_with_sampler(struct guests *gs)
 {
 	if (gs->publish_due)
 		sets_publish(gs);
-	sets_acknowledged(gs, atomic_load_explicit(&gs->sh->acked, memory_order_acquire));
+	sets_acknowledged(gs, atomic_load_explicit(&gs->ho->acked, memory_order_acquire));
 }
 
 int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now)

@@ -24,7 +24,7 @@ struct guest_entry; /* one guest, from when it is first seen until its slot is f
 
 /* What guests_open is given. All but policy must outlive the guests. */
 struct guests_parts {
-	struct shared *sh;
+	struct handover *ho;
 	const struct daemon_conf *conf;
 	const struct log *log;
 	const struct hv_backend *hv; /* the handles are its */

@@ -88,7 +88,7 @@ struct rings_asked {
 };
 
 struct guests {
-	struct shared *sh;
+	struct handover *ho;
 	const struct daemon_conf *conf;
 	const struct log *log;
 	const struct hv_backend *hv;

@@ -22,7 +22,7 @@ static int64_t patience(const struct guests *gs)
 
 static bool is_answered(const struct guests *gs)
 {
-	return atomic_load_explicit(&gs->sh->rings_shown, memory_order_acquire) == gs->rings.serial;
+	return atomic_load_explicit(&gs->ho->rings_shown, memory_order_acquire) == gs->rings.serial;
 }
 
 static void ask_sampler(struct guests *gs, struct mono now)
@@ -36,7 +36,7 @@ static void ask_sampler(struct guests *gs, struct mono now)
 	q->readers = q->next;
 	q->next = 0;
 	q->since = now;
-	atomic_store_explicit(&gs->sh->rings_asked, ++q->serial, memory_order_release);
+	atomic_store_explicit(&gs->ho->rings_asked, ++q->serial, memory_order_release);
 }
 
 int guests_rings(struct guests *gs, struct rings_ask *a, struct mono now)

@@ -120,7 +120,7 @@ void sets_publish(struct guests *gs)
 		return;
 	gs->publish_due = false;
 	*place = s;
-	back = atomic_exchange_explicit(&gs->sh->next, s, memory_order_acq_rel);
+	back = atomic_exchange_explicit(&gs->ho->next, s, memory_order_acq_rel);
 	if (back) { /* never taken */
 		*set_place(gs, back) = NULL;
 		set_free(back);
@@ -139,7 +139,7 @@ void sets_publish(struct guests *gs)
 void sets_publish_soon(struct guests *gs)
 {
 	gs->publish_due = true;
-	shared_wake(gs->sh->control_fd);
+	handover_wake(gs->ho->control_fd);
 }
 
 static void guest_acknowledged(struct guests *gs, struct guest_entry *g, uint64_t acked)

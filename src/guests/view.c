@@ -20,7 +20,7 @@ struct guests_view guests_view(const struct guests *gs)
 		.policy_changing = gs->policy_old != NULL,
 		.diverging = gs->diverging,
 		.newest_event = gs->events,
-		.events_lost = atomic_load(&gs->sh->events.overflow),
+		.events_lost = atomic_load(&gs->ho->events.overflow),
 	};
 }
 
@@ -112,7 +112,7 @@ const char *guests_name_at(const struct guests *gs, int64_t slot)
 
 const struct snapshot *guests_snapshot(const struct guests *gs)
 {
-	return snap_latest(gs->sh);
+	return snap_latest(gs->ho);
 }
 
 void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages)

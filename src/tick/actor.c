@@ -20,23 +20,23 @@ static void carry_out(struct actor *a, struct mailbox *m)
 void actor_once(struct actor *a)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX / 64; i++) {
-		uint64_t bits = atomic_exchange_explicit(&a->sh->dirty[i], 0, memory_order_acq_rel);
+		uint64_t bits = atomic_exchange_explicit(&a->ho->dirty[i], 0, memory_order_acq_rel);
 
 		while (bits) {
 			uint32_t b = (uint32_t)__builtin_ctzll(bits);
 
 			bits &= bits - 1;
-			carry_out(a, &a->sh->mail[i * 64 + b]);
+			carry_out(a, &a->ho->mail[i * 64 + b]);
 		}
 	}
 }
 
 void actor_run(struct actor *a)
 {
-	while (!atomic_load_explicit(&a->sh->stop, memory_order_acquire)) {
+	while (!atomic_load_explicit(&a->ho->stop, memory_order_acquire)) {
 		uint64_t n;
 
-		if (read(a->sh->actor_fd, &n, sizeof(n)) < 0 && errno != EINTR)
+		if (read(a->ho->actor_fd, &n, sizeof(n)) < 0 && errno != EINTR)
 			break;
 		actor_once(a);
 	}

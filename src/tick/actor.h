@@ -14,7 +14,7 @@
 #include "src/util/clock.h"
 
 struct actor {
-	struct shared *sh;
+	struct handover *ho;
 	const struct hv_sched_ops *ops;
 	struct hv_sched *hv;
 	struct clock clock;
@@ -23,7 +23,7 @@ struct actor {
 /* Carry out all waiting mail once. */
 void actor_once(struct actor *a);
 
-/* Wait for mail and carry it out until sh->stop and the last mail is done. */
+/* Wait for mail and carry it out until ho->stop and the last mail is done. */
 void actor_run(struct actor *a);
 
 #endif

@@ -3,40 +3,9 @@
 #include "src/tick/handover.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
-int shared_init(struct shared *sh)
-{
-	memset(sh, 0, sizeof(*sh));
-	sh->control_fd = -1;
-	sh->actor_fd = eventfd(0, EFD_CLOEXEC);
-	if (sh->actor_fd < 0)
-		return -errno;
-	sh->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (sh->control_fd < 0) {
-		int rc = -errno;
-
-		close(sh->actor_fd);
-		return rc;
-	}
-	sh->snaps.back = 0;
-	atomic_init(&sh->snaps.middle, 1);
-	sh->snaps.front = 2;
-	return 0;
-}
-
-void shared_fini(struct shared *sh)
-{
-	if (sh->actor_fd >= 0)
-		close(sh->actor_fd);
-	if (sh->control_fd >= 0)
-		close(sh->control_fd);
-	sh->actor_fd = sh->control_fd = -1;
-}
-
-void shared_wake(int fd)
+void handover_wake(int fd)
 {
 	uint64_t one = 1;
 	ssize_t r;
@@ -46,9 +15,9 @@ void shared_wake(int fd)
 	while (r < 0 && errno == EINTR);
 }
 
-bool event_put(struct shared *sh, const struct event *ev)
+bool event_put(struct handover *ho, const struct event *ev)
 {
-	struct event_ring *q = &sh->events;
+	struct event_ring *q = &ho->events;
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
 
@@ -61,9 +30,9 @@ bool event_put(struct shared *sh, const struct event *ev)
 	return true;
 }
 
-bool event_get(struct shared *sh, struct event *ev)
+bool event_get(struct handover *ho, struct event *ev)
 {
-	struct event_ring *q = &sh->events;
+	struct event_ring *q = &ho->events;
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_acquire);
 
@@ -74,27 +43,27 @@ bool event_get(struct shared *sh, struct event *ev)
 	return true;
 }
 
-struct snapshot *snap_begin(struct shared *sh)
+struct snapshot *snap_begin(struct handover *ho)
 {
-	return &sh->snaps.buf[sh->snaps.back];
+	return &ho->snaps.buf[ho->snaps.back];
 }
 
-void snap_publish(struct shared *sh)
+void snap_publish(struct handover *ho)
 {
-	uint32_t old = atomic_exchange_explicit(&sh->snaps.middle, sh->snaps.back | SNAP_DIRTY,
+	uint32_t old = atomic_exchange_explicit(&ho->snaps.middle, ho->snaps.back | SNAP_DIRTY,
 						memory_order_acq_rel);
 
-	sh->snaps.back = old & 3u;
+	ho->snaps.back = old & 3u;
 }
 
-const struct snapshot *snap_latest(struct shared *sh)
+const struct snapshot *snap_latest(struct handover *ho)
 {
-	uint32_t mid = atomic_load_explicit(&sh->snaps.middle, memory_order_relaxed);
+	uint32_t mid = atomic_load_explicit(&ho->snaps.middle, memory_order_relaxed);
 
 	if (mid & SNAP_DIRTY) {
-		mid = atomic_exchange_explicit(&sh->snaps.middle, sh->snaps.front,
+		mid = atomic_exchange_explicit(&ho->snaps.middle, ho->snaps.front,
 					       memory_order_acq_rel);
-		sh->snaps.front = mid & 3u;
+		ho->snaps.front = mid & 3u;
 	}
-	return &sh->snaps.buf[sh->snaps.front];
+	return &ho->snaps.buf[ho->snaps.front];
 }

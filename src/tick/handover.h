@@ -153,7 +153,7 @@ struct snap_buffers {
 	uint32_t front;		 /* the reader's */
 };
 
-struct shared {
+struct handover {
 	_Atomic(struct guest_set *) next; /* a set waiting for the sampler */
 	_Atomic uint64_t acked;		  /* serial of the set the sampler reads */
 	_Atomic uint32_t stop;
@@ -172,19 +172,19 @@ struct shared {
 	_Atomic uint64_t rings_asked, rings_shown;
 };
 
-int shared_init(struct shared *sh);
-void shared_fini(struct shared *sh);
+int handover_open(struct handover *ho);
+void handover_close(struct handover *ho);
 
 /* Wake the thread behind an eventfd. */
-void shared_wake(int fd);
+void handover_wake(int fd);
 
 /* Sampler side. event_put drops (and counts) when control is behind. */
-bool event_put(struct shared *sh, const struct event *ev);
-struct snapshot *snap_begin(struct shared *sh);
-void snap_publish(struct shared *sh);
+bool event_put(struct handover *ho, const struct event *ev);
+struct snapshot *snap_begin(struct handover *ho);
+void snap_publish(struct handover *ho);
 
 /* Control side. */
-bool event_get(struct shared *sh, struct event *ev);
-const struct snapshot *snap_latest(struct shared *sh);
+bool event_get(struct handover *ho, struct event *ev);
+const struct snapshot *snap_latest(struct handover *ho);
 
 #endif

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libtick.a
 libtick_a_SOURCES = \
 	src/tick/actor.c src/tick/actor.h \
 	src/tick/handover.c src/tick/handover.h \
+	src/tick/handover_open.c \
 	src/tick/run.c \
 	src/tick/sampler.c src/tick/sampler.h \
 	src/tick/stages.c \

@@ -24,7 +24,7 @@ void sampler_run(struct sampler *s)
 {
 	struct mono due = s->clock.now(&s->clock);
 
-	while (!atomic_load_explicit(&s->sh->stop, memory_order_acquire)) {
+	while (!atomic_load_explicit(&s->ho->stop, memory_order_acquire)) {
 		struct mono now, end;
 		int64_t spent;
 

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
-int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf *c,
+int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_conf *c,
 		 struct guest_set *set)
 {
 	int rc;
 
 	memset(s, 0, sizeof(*s));
-	s->sh = sh;
+	s->ho = ho;
 	s->ops = c->ops;
 	s->hv = c->hv;
 	s->clock = c->clock;
@@ -27,7 +27,7 @@ int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf
 	rc = period_init(&s->period, c->interval_ns, c->epoch_ns, s->clock.now(&s->clock));
 	if (rc)
 		return rc;
-	atomic_store(&sh->acked, set->serial);
+	atomic_store(&ho->acked, set->serial);
 	return 0;
 }
 
@@ -41,7 +41,7 @@ bool sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl
 		ev.created = sl->guest->key.created;
 	}
 	s->wake_control = true;
-	return event_put(s->sh, &ev);
+	return event_put(s->ho, &ev);
 }
 
 static void slot_leave(struct sampler *s, uint32_t i)
@@ -54,7 +54,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 {
 	struct slot *sl = &s->slot[g->slot];
 	const struct policy_inst *pi = s->set->policy;
-	uint64_t mail = atomic_load(&s->sh->mail[g->slot].want);
+	uint64_t mail = atomic_load(&s->ho->mail[g->slot].want);
 	int rc;
 
 	memset(sl, 0, sizeof(*sl));
@@ -119,9 +119,9 @@ void sampler_adopt(struct sampler *s, struct mono now)
 {
 	struct guest_set *set;
 
-	if (!atomic_load_explicit(&s->sh->next, memory_order_relaxed))
+	if (!atomic_load_explicit(&s->ho->next, memory_order_relaxed))
 		return;
-	set = atomic_exchange_explicit(&s->sh->next, NULL, memory_order_acq_rel);
+	set = atomic_exchange_explicit(&s->ho->next, NULL, memory_order_acq_rel);
 	if (!set)
 		return;
 	leave_all_gone(s, set);
@@ -138,16 +138,16 @@ void sampler_adopt(struct sampler *s, struct mono now)
 	for (uint32_t i = 0; i < set->guests; i++)
 		resos_issue(&s->ledger, set->guest[i].slot, period_remaining(&s->period, now));
 	/* From here on nothing of an older set, its rings or its policy is read. */
-	atomic_store_explicit(&s->sh->acked, set->serial, memory_order_release);
+	atomic_store_explicit(&s->ho->acked, set->serial, memory_order_release);
 	s->wake_control = true;
 }
 
 /* Less than they take to be read: however many guests are asked about, it is one tick's work. */
 static void show_rings(struct sampler *s)
 {
-	uint64_t asked = atomic_load_explicit(&s->sh->rings_asked, memory_order_acquire);
+	uint64_t asked = atomic_load_explicit(&s->ho->rings_asked, memory_order_acquire);
 
-	if (asked == atomic_load_explicit(&s->sh->rings_shown, memory_order_relaxed))
+	if (asked == atomic_load_explicit(&s->ho->rings_shown, memory_order_relaxed))
 		return;
 	for (uint32_t i = 0; i < s->set->guests; i++) {
 		const struct scan_guest *g = s->set->guest[i].scan;
@@ -155,7 +155,7 @@ static void show_rings(struct sampler *s)
 		for (uint32_t k = 0; k < g->rings; k++)
 			ring_show(g->ring[k].ring);
 	}
-	atomic_store_explicit(&s->sh->rings_shown, asked, memory_order_release);
+	atomic_store_explicit(&s->ho->rings_shown, asked, memory_order_release);
 }
 
 /* Most guests report nothing, and a window is large. */
@@ -193,7 +193,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 
 static void publish_snapshot(struct sampler *s, struct mono now)
 {
-	struct snapshot *sn = snap_begin(s->sh);
+	struct snapshot *sn = snap_begin(s->ho);
 
 	sn->time = now;
 	sn->epoch = s->period.epoch;
@@ -216,22 +216,22 @@ static void publish_snapshot(struct sampler *s, struct mono now)
 		if (sl->guest)
 			snap_one(s, sl, &sn->guest[sn->guests++]);
 	}
-	snap_publish(s->sh);
+	snap_publish(s->ho);
 }
 
 /* However much there was to tell in this tick, each of the others is woken once. */
 static void wake_others(struct sampler *s)
 {
 	if (s->wake_actor)
-		shared_wake(s->sh->actor_fd);
+		handover_wake(s->ho->actor_fd);
 	if (s->wake_control)
-		shared_wake(s->sh->control_fd);
+		handover_wake(s->ho->control_fd);
 	s->wake_actor = s->wake_control = false;
 }
 
 void sampler_publish(struct sampler *s, struct mono now)
 {
-	atomic_fetch_add_explicit(&s->sh->alive, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->ho->alive, 1, memory_order_relaxed);
 	show_rings(s);
 	/* People see what the newest snapshot says: with long intervals, take each. */
 	if (s->period.ticks % s->snap_ticks == 0 || s->period.interval_ns > NS_PER_MS)

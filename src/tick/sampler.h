@@ -57,7 +57,7 @@ struct slot {
 };
 
 struct sampler {
-	struct shared *sh;
+	struct handover *ho;
 	const struct hv_sched_ops *ops;
 	struct hv_sched *hv;
 	struct clock clock;
@@ -91,13 +91,13 @@ struct sampler_conf {
 };
 
 /* set: the first one, usually empty, with a policy. 0 or -EINVAL. */
-int sampler_init(struct sampler *s, struct shared *sh, const struct sampler_conf *c,
+int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_conf *c,
 		 struct guest_set *set);
 
 /* One interval, at now. */
 void tick(struct sampler *s, struct mono now);
 
-/* Tick until sh->stop; absolute sleeps on the clock. */
+/* Tick until ho->stop; absolute sleeps on the clock. */
 void sampler_run(struct sampler *s);
 
 /* The stages, in the order of tick(). */

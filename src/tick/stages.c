@@ -178,7 +178,7 @@ void sampler_answers(struct sampler *s, struct mono now)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct slot *sl = &s->slot[i];
-		struct mailbox *m = &s->sh->mail[i];
+		struct mailbox *m = &s->ho->mail[i];
 		uint64_t a;
 
 		if (!sl->guest || !sl->pending)
@@ -206,10 +206,10 @@ static void send(struct sampler *s, struct slot *sl, struct mono now, uint16_t p
 	sl->wanted = percent;
 	sl->pending = true;
 	sl->sent = now;
-	atomic_store_explicit(&s->sh->mail[i].want,
+	atomic_store_explicit(&s->ho->mail[i].want,
 			      mail_pack(sl->serial, (uint16_t)sl->guest->key.domid, percent),
 			      memory_order_release);
-	atomic_fetch_or_explicit(&s->sh->dirty[i / 64], 1ull << (i % 64), memory_order_release);
+	atomic_fetch_or_explicit(&s->ho->dirty[i / 64], 1ull << (i % 64), memory_order_release);
 	s->wake_actor = true;
 }
 
@@ -224,7 +224,7 @@ static bool send_due(const struct slot *sl, struct mono now, uint16_t percent)
 
 void sampler_act(struct sampler *s, struct mono now)
 {
-	if (s->sh->observe)
+	if (s->ho->observe)
 		return;
 	for (uint32_t i = 0; i < s->set->guests; i++) {
 		struct slot *sl = &s->slot[s->set->guest[i].slot];

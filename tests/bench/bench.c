@@ -45,7 +45,7 @@ struct host {
 	uint32_t ssn;	     /* the same on every ring */
 	_Atomic int write;   /* asks the guests' CPU to write */
 	pthread_t writer;
-	struct shared sh;
+	struct handover ho;
 	struct sampler s;
 	struct guest_set *set;
 	struct policy_inst *policy;
@@ -293,7 +293,7 @@ static void host_open(struct host *h)
 	h->registries = pages((size_t)h->guests * 4096);
 	h->latencies = pages((size_t)h->guests * h->pages * 4096);
 	h->readers = pages((size_t)h->guests * h->pages * sizeof(*h->readers));
-	rc = shared_init(&h->sh);
+	rc = handover_open(&h->ho);
 	if (!rc)
 		rc = policy_new(&h->policy, &policy_freemarket);
 	if (rc)
@@ -305,12 +305,12 @@ static void host_open(struct host *h)
 	empty->policy = h->policy;
 	clock_real(&sc.clock);
 	sc.clock.now = bench_now;
-	rc = sampler_init(&h->s, &h->sh, &sc, empty);
+	rc = sampler_init(&h->s, &h->ho, &sc, empty);
 	if (rc)
 		die("sampler", rc);
 	free(empty);
 	h->s.set = h->set;
-	atomic_store(&h->sh.next, h->set);
+	atomic_store(&h->ho.next, h->set);
 	h->now = (struct mono){ ns_now() };
 	listed = h;
 }
@@ -324,7 +324,7 @@ static void host_close(struct host *h)
 	}
 	free(h->set);
 	policy_free(h->policy);
-	shared_fini(&h->sh);
+	handover_close(&h->ho);
 	munmap(h->rings, (size_t)h->guests * h->queues * RING_BYTES);
 	munmap(h->registries, (size_t)h->guests * 4096);
 	munmap(h->latencies, (size_t)h->guests * h->pages * 4096);
@@ -494,7 +494,7 @@ static void lateness_of(const char *what, int burners)
 	if (pthread_create(&t, NULL, run_sampler, h))
 		die("thread", -EAGAIN);
 	sleep(LATE_SECONDS);
-	atomic_store(&h->sh.stop, 1);
+	atomic_store(&h->ho.stop, 1);
 	pthread_join(t, NULL);
 	for (int i = 0; i < burners; i++) {
 		kill(pid[i], SIGKILL);

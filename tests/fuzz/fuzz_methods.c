@@ -22,7 +22,7 @@
 enum { LINES_MAX = 64, WALL = 1000000000 };
 
 struct world {
-	struct shared sh;
+	struct handover ho;
 	struct daemon_conf conf;
 	struct log log;
 	struct guests *gs;
@@ -42,15 +42,15 @@ static struct world *world;
 
 static void sampler_tick(struct world *w)
 {
-	struct guest_set *next = atomic_exchange(&w->sh.next, NULL);
+	struct guest_set *next = atomic_exchange(&w->ho.next, NULL);
 
 	if (next)
 		w->set = next;
-	atomic_store(&w->sh.acked, w->set->serial);
+	atomic_store(&w->ho.acked, w->set->serial);
 	for (uint32_t i = 0; i < w->set->guests; i++)
 		for (uint32_t k = 0; k < w->set->guest[i].scan->rings; k++)
 			ring_show(w->set->guest[i].scan->ring[k].ring);
-	atomic_store(&w->sh.rings_shown, atomic_load(&w->sh.rings_asked));
+	atomic_store(&w->ho.rings_shown, atomic_load(&w->ho.rings_asked));
 }
 
 static void settle(struct world *w)
@@ -83,7 +83,7 @@ static void add_guests(struct world *w)
 static void open_guests(struct world *w, struct policy_inst *pi)
 {
 	const struct guests_parts parts = {
-		.sh = &w->sh,
+		.ho = &w->ho,
 		.conf = &w->conf,
 		.log = &w->log,
 		.hv = &w->hv,
@@ -112,7 +112,7 @@ static struct world *make_world(void)
 				     .mem = &fake_mem_ops,
 				     .sched = &fake_sched_ops,
 				     .watch = &fake_watch_ops };
-	FUZZ_REQUIRE(!shared_init(&w->sh) && !policy_new(&pi, &policy_freemarket));
+	FUZZ_REQUIRE(!handover_open(&w->ho) && !policy_new(&pi, &policy_freemarket));
 	open_guests(w, pi);
 	w->set = guests_first_set(w->gs);
 	FUZZ_REQUIRE(w->set);
@@ -159,7 +159,7 @@ static void write_check(struct guest_entry *g, uint64_t x)
 
 static void write_snapshot(struct world *w, struct bytes *in)
 {
-	struct snapshot *sn = snap_begin(&w->sh);
+	struct snapshot *sn = snap_begin(&w->ho);
 
 	memset(sn, 0, offsetof(struct snapshot, guest));
 	sn->ticks = take16(in);
@@ -182,7 +182,7 @@ static void write_snapshot(struct world *w, struct bytes *in)
 		s->latency.mean_ns = s->total_usage.mtus_sent;
 		write_check(w->gs->guest[s->slot], s->total_usage.mtus_sent);
 	}
-	snap_publish(&w->sh);
+	snap_publish(&w->ho);
 }
 
 /* None in one case of four; else hosts, guests and locks of any figures. */
@@ -250,7 +250,7 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 	struct call c = {
 		.guests = w->gs,
 		.cluster = w->in_use,
-		.sn = snap_latest(&w->sh),
+		.sn = snap_latest(&w->ho),
 		.wall_ns = WALL,
 		.root = root,
 	};

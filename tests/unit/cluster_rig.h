@@ -141,7 +141,7 @@ static inline void site_work(struct sites *s, struct site *x)
 	p.fd = cluster_fd(x->c);
 	if (!due && poll(&p, 1, 0) != 1)
 		return;
-	ns = cluster_work(x->c, snap_latest(&x->g->sh), s->now, WALL);
+	ns = cluster_work(x->c, snap_latest(&x->g->ho), s->now, WALL);
 	/* a heartbeat is never overslept */
 	assert_true(ns >= 0 && ns <= cluster_conf(x->c)->heartbeat_ns);
 	x->due = mono_add(s->now, ns);
@@ -258,7 +258,7 @@ static inline void site_settle(struct sites *s, int n)
 static inline struct snapshot *site_snap(struct sites *s, int n)
 {
 	struct guests_rig *g = s->at[n].g;
-	struct snapshot *sn = snap_begin(&g->sh);
+	struct snapshot *sn = snap_begin(&g->ho);
 
 	memset(sn, 0, sizeof(*sn));
 	sn->policy = g->gs->policy->ops;

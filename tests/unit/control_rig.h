@@ -13,7 +13,7 @@
 /* The snapshot a sampler would have published: everything in the set, as the test changes it. */
 static inline struct snapshot *snap_of_set(struct guests_rig *g)
 {
-	struct snapshot *sn = snap_begin(&g->sh);
+	struct snapshot *sn = snap_begin(&g->ho);
 
 	memset(sn, 0, sizeof(*sn));
 	sn->time = g->now;
@@ -60,7 +60,7 @@ static inline struct answer ask_as(struct guests_rig *g, bool root, const char *
 {
 	struct call c = { .guests = g->gs,
 			  .cluster = g->cluster,
-			  .sn = snap_latest(&g->sh),
+			  .sn = snap_latest(&g->ho),
 			  .now = g->now,
 			  .wall_ns = WALL,
 			  .root = root };
@@ -121,7 +121,7 @@ static inline int call_setup(void **state)
 	fake_dom(&g->host, 5)->params.cap = CAP_PERCENT(80);
 	rig_settle(g);
 	snap_of_set(g);
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	return rc;
 }
 

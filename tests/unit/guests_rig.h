@@ -24,7 +24,7 @@ enum { VM = FAKE_DOMID };
 
 struct guests_rig {
 	struct tmpdir dir;
-	struct shared sh;
+	struct handover ho;
 	struct daemon_conf conf;
 	struct log log;
 	struct guests *gs;
@@ -54,7 +54,7 @@ static inline void rig_settings(struct guests_rig *g, const char *guests)
 static inline void rig_begin(struct guests_rig *g)
 {
 	const struct guests_parts parts = {
-		.sh = &g->sh,
+		.ho = &g->ho,
 		.conf = &g->conf,
 		.log = &g->log,
 		.hv = &g->hv,
@@ -65,19 +65,19 @@ static inline void rig_begin(struct guests_rig *g)
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
 
-	assert_int_equal(shared_init(&g->sh), 0);
+	assert_int_equal(handover_open(&g->ho), 0);
 	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
 	assert_int_equal(guests_open(&g->gs, &parts, pi), 0);
 	assert_int_equal(restore_load(&g->gs->restore, g->conf.state_dir, "fake", &e), 0);
 	g->set = guests_first_set(g->gs);
 	assert_non_null(g->set);
-	atomic_store(&g->sh.acked, g->set->serial);
+	atomic_store(&g->ho.acked, g->set->serial);
 }
 
 static inline void rig_end(struct guests_rig *g)
 {
 	guests_close(g->gs);
-	shared_fini(&g->sh);
+	handover_close(&g->ho);
 }
 
 static inline int rig_setup(void **state)
@@ -131,12 +131,12 @@ static inline void rig_second(struct guests_rig *g)
 /* The sampler's next tick takes what was published; false: there was nothing new. */
 static inline bool rig_ack(struct guests_rig *g)
 {
-	struct guest_set *next = atomic_exchange(&g->sh.next, NULL);
+	struct guest_set *next = atomic_exchange(&g->ho.next, NULL);
 
 	if (!next)
 		return false;
 	g->set = next;
-	atomic_store(&g->sh.acked, next->serial);
+	atomic_store(&g->ho.acked, next->serial);
 	return true;
 }
 
@@ -146,7 +146,7 @@ static inline void rig_show(struct guests_rig *g)
 	for (uint32_t i = 0; i < g->set->guests; i++)
 		for (uint32_t k = 0; k < g->set->guest[i].scan->rings; k++)
 			ring_show(g->set->guest[i].scan->ring[k].ring);
-	atomic_store(&g->sh.rings_shown, atomic_load(&g->sh.rings_asked));
+	atomic_store(&g->ho.rings_shown, atomic_load(&g->ho.rings_asked));
 }
 
 /* All that is due, with the sampler ticking each millisecond. */

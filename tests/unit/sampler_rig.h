@@ -43,7 +43,7 @@ struct rig_block {
 };
 
 struct sampler_rig {
-	struct shared sh;
+	struct handover ho;
 	struct sampler s;
 	struct actor a;
 	struct fake_host host;
@@ -210,7 +210,7 @@ static inline struct guest_set *rig_publish(struct sampler_rig *g)
 {
 	struct guest_set *set = rig_set_new(g);
 
-	rig_drop(g, atomic_exchange(&g->sh.next, set));
+	rig_drop(g, atomic_exchange(&g->ho.next, set));
 	return set;
 }
 
@@ -254,7 +254,7 @@ static inline void rig_leave(struct sampler_rig *g, uint32_t domid)
 
 static inline void rig_drain(struct sampler_rig *g)
 {
-	while (g->events < RIG_EVENTS_MAX && event_get(&g->sh, &g->event[g->events]))
+	while (g->events < RIG_EVENTS_MAX && event_get(&g->ho, &g->event[g->events]))
 		g->events++;
 }
 
@@ -265,7 +265,7 @@ static inline void rig_tick(struct sampler_rig *g, int64_t ns)
 	g->now.ns += ns;
 	g->a.clock.sim_ns = g->now.ns;
 	tick(&g->s, g->now);
-	acked = atomic_load(&g->sh.acked);
+	acked = atomic_load(&g->ho.acked);
 	for (uint32_t i = 0; i < RIG_SETS_MAX; i++)
 		if (g->set[i] && g->set[i]->serial < acked)
 			rig_drop(g, g->set[i]);
@@ -344,12 +344,12 @@ static inline void rig_open_with(struct sampler_rig *g, const struct policy_ops 
 
 	memset(g, 0, sizeof(*g));
 	fake_host_open(&g->host);
-	assert_int_equal(shared_init(&g->sh), 0);
+	assert_int_equal(handover_open(&g->ho), 0);
 	g->policy = rig_policy(ops);
 	g->now.ns = 5 * S;
 	clock_sim(&c.clock, g->now);
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, rig_set_new(g)), 0);
-	g->a = (struct actor){ &g->sh, &fake_sched_ops, &g->host.sched, c.clock };
+	assert_int_equal(sampler_init(&g->s, &g->ho, &c, rig_set_new(g)), 0);
+	g->a = (struct actor){ &g->ho, &fake_sched_ops, &g->host.sched, c.clock };
 }
 
 static inline int rig_setup(void **state)
@@ -370,7 +370,7 @@ static inline int rig_teardown(void **state)
 	for (uint32_t i = 0; i < RIG_SETS_MAX; i++)
 		rig_set_free(g->set[i]);
 	rig_policy_free(g->policy);
-	shared_fini(&g->sh);
+	handover_close(&g->ho);
 	free(g);
 	return 0;
 }

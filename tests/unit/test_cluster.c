@@ -63,7 +63,7 @@ TEST_WITH(host__what_it_publishes__is_what_the_other_sees, pair, finish)
 
 	sn->epoch = 4711;
 	sn->supply.m = 5 * RESO_MILLI + 7;
-	snap_publish(&s->at[2].g->sh);
+	snap_publish(&s->at[2].g->ho);
 	site_until(s, site_sees(s, 1, 2).host->epoch == 4711);
 	h = site_sees(s, 1, 2).host;
 	cluster_members(s->at[2].c, &view, &members, &quorate);
@@ -265,7 +265,7 @@ TEST_WITH(guest__sampled__its_figures_arrive_to_the_unit, pair, finish)
 	x->total_usage.mtus_recv = 1ull << 40;
 	x->total_usage.cpu_ns = 123456789012345;
 	x->latency.mean_ns = 209500;
-	snap_publish(&s->at[2].g->sh);
+	snap_publish(&s->at[2].g->ho);
 	site_until(s, (r = site_guest(s, 1, 2, "web")) && r->rings == 9);
 	assert_int_equal(r->domid, 7);
 	for (size_t i = 0; i < sizeof(r->uuid); i++)

@@ -419,7 +419,7 @@ RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 	assert_non_null(strstr(ask(f, other, 3), "\"id\":3,"));
 	for (int i = 0; i < 30; i++)
 		assert_string_equal(hear(f, asker[i]), "");
-	assert_int_equal(atomic_load(&f->rig->sh.rings_asked), 1);
+	assert_int_equal(atomic_load(&f->rig->ho.rings_asked), 1);
 	hang_up(f, asker[29]);
 	for (int i = 0; i < 4; i++) { /* two for the first, a third for those who came meanwhile */
 		rig_show(f->rig);
@@ -427,7 +427,7 @@ RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 	}
 	for (int i = 0; i < 29; i++)
 		assert_int_equal(lines(hear(f, asker[i])), 2);
-	assert_in_range(atomic_load(&f->rig->sh.rings_asked), 3, 4);
+	assert_in_range(atomic_load(&f->rig->ho.rings_asked), 3, 4);
 }
 
 /* The sampler has not taken up the policy: its client waits, the thread and the others do not. */

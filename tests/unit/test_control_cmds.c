@@ -120,7 +120,7 @@ WITH_CALL(list__each_guest__once_with_cap_and_account)
 	sn->guest[1].account.balance.m = 1234567;
 	sn->guest[1].total_usage.mtus_sent = 99;
 	sn->guest[1].total_usage.flags = USAGE_ESTIMATED;
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	r = ask(g, "list", "");
 	assert_int_equal(json_array_size(json_object_get(r, "guests")), 2);
 	assert_int_equal(num(r, "epoch"), 3);
@@ -163,7 +163,7 @@ WITH_CALL(list__former_guest_of_the_slot_in_the_snapshot__is_not_the_new_one)
 	struct snapshot *sn = snap_of_set(g);
 
 	sn->guest[0].key.created += 100;
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	assert_null(json_object_get(row(ask(g, "list", ""), "guests", "web"), "balance"));
 }
 
@@ -205,7 +205,7 @@ WITH_CALL(info__no_tick_yet__divides_nothing_by_zero)
 	struct guests_rig *g = *state;
 
 	snap_of_set(g)->ticks = 0;
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	assert_int_equal(num(ask(g, "info", ""), "tick_mean_ns"), 0);
 }
 
@@ -240,7 +240,7 @@ WITH_CALL(why__reason_of_the_policy__with_its_figures)
 		sn->guest[1].plan = (struct plan_guest){
 			.reason = i, .why = { 62000123, 624288000, 81000, 4000 }
 		};
-		snap_publish(&g->sh);
+		snap_publish(&g->ho);
 		print_message("%s\n", why(g));
 		assert_true(strlen(why(g)) > 10);
 		assert_null(strchr(why(g), '%'));
@@ -276,7 +276,7 @@ WITH_CALL(why__any_reason_text__is_filled_in_and_bounded)
 		if (!want[i])
 			for (int k = 0; k < 4; k++)
 				sn->guest[1].plan.why[k] = INT64_MIN;
-		snap_publish(&g->sh);
+		snap_publish(&g->ho);
 		if (want[i])
 			assert_string_equal(why(g), want[i]);
 		else
@@ -327,7 +327,7 @@ WITH_CALL(policy_set__by_name_with_parameters__is_answered_when_it_is_in_force)
 	assert_int_equal(value_of(r, "cut"), 100);
 	assert_true(json_is_true(json_object_get(r, "active")));
 	assert_ptr_equal(g->set->policy, g->gs->policy);
-	assert_int_equal(atomic_load(&g->sh.acked), g->set->serial);
+	assert_int_equal(atomic_load(&g->ho.acked), g->set->serial);
 	assert_null(g->gs->policy_old);
 	assert_int_equal(value_of(ask(g, "policy-show", ""), "low"), 250);
 }
@@ -464,7 +464,7 @@ WITH_CALL(cap_list__wanted_and_in_force_and_why_not)
 	sn->guest[1].applied = CAP_PERCENT(80);
 	sn->guest[1].cap_errno = EBUSY;
 	sn->guest[1].cap_changes = 12;
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	r = row(ask(g, "cap-list", ""), "guests", "bulk");
 	assert_int_equal(num(r, "wanted"), 20);
 	assert_int_equal(num(r, "cap"), 80);

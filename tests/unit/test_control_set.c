@@ -199,7 +199,7 @@ WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 
 	ask(g, "guest-set", "'guest':'bulk','settings':{'max_cap':20}");
 	snap_of_set(g)->guest[1].applied = CAP_PERCENT(20);
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	r = row(ask(g, "why", "'guest':'bulk'"), "guests", "bulk");
 	assert_non_null(strstr(str(r, "text"), "; highest cap, by its settings: 20 percent"));
 	ask(g, "pause", "'guest':'bulk'");
@@ -259,7 +259,7 @@ WITH_CALL(latencies__of_the_last_second__are_in_list_and_guest_show_in_us)
 						      .mean_ns = 231500,
 						      .dev_ns = 1250,
 						      .p99_ns = 240000 };
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 	for (int i = 0; i < 2; i++) {
 		r = i ? row(ask(g, "list", ""), "guests", "bulk")
 		      : ask(g, "guest-show", "'guest':'bulk'");

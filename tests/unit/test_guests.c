@@ -270,7 +270,7 @@ static bool control_woken(struct guests_rig *g)
 {
 	uint64_t n;
 
-	return read(g->sh.control_fd, &n, sizeof(n)) == sizeof(n);
+	return read(g->ho.control_fd, &n, sizeof(n)) == sizeof(n);
 }
 
 /* The loop may be asleep for a second. */
@@ -388,7 +388,7 @@ static void put_event(struct guests_rig *g, enum event_type type, int64_t a, int
 		.type = type, .slot = e->slot, .created = e->key.created, .a = a, .b = b, .c = c
 	};
 
-	assert_true(event_put(&g->sh, &ev));
+	assert_true(event_put(&g->ho, &ev));
 	rig_work(g, MS);
 }
 
@@ -422,9 +422,9 @@ WITH_RIG(events__of_a_former_guest_of_the_slot__are_not_the_new_ones)
 	rig_settle(g);
 	ev.slot = rig_in_set(g, 4)->slot;
 	ev.created = rig_in_set(g, 4)->key.created + 1;
-	event_put(&g->sh, &ev);
+	event_put(&g->ho, &ev);
 	ev.slot = FLOW_GUESTS_MAX + 5;
-	event_put(&g->sh, &ev);
+	event_put(&g->ho, &ev);
 	rig_work(g, MS);
 	assert_null(rig_event(g, "cap"));
 }

@@ -187,7 +187,7 @@ WITH_RIG(stop__one_refuses__is_counted_and_stays_on_disk)
 /* As if the sampler had wanted it and the actor had set it. */
 static void our_cap(struct guests_rig *g, uint32_t domid, uint16_t percent)
 {
-	struct mailbox *mb = &g->sh.mail[rig_in_set(g, domid)->slot];
+	struct mailbox *mb = &g->ho.mail[rig_in_set(g, domid)->slot];
 	uint32_t serial = mail_serial(atomic_load(&mb->want)) + 1;
 
 	atomic_store(&mb->want, mail_pack(serial, (uint16_t)domid, percent));
@@ -288,7 +288,7 @@ WITH_RIG(foreign_cap__ours_is_on_its_way_or_was_refused__is_not_judged)
 
 	rig_create(g, 4, 4);
 	rig_settle(g);
-	mb = &g->sh.mail[rig_in_set(g, 4)->slot];
+	mb = &g->ho.mail[rig_in_set(g, 4)->slot];
 	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(10); /* of the mail before */
 	atomic_store(&mb->want, mail_pack(1, 4, 25));	     /* not answered */
 	rig_second(g);

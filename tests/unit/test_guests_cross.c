@@ -66,7 +66,7 @@ static void publish(struct guests_rig *g)
 
 	for (uint32_t i = 0; i < sn->guests; i++)
 		sn->guest[i].total_usage = claims[sn->guest[i].key.domid];
-	snap_publish(&g->sh);
+	snap_publish(&g->ho);
 }
 
 static void claim(uint32_t domid, uint64_t bytes)

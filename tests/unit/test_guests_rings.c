@@ -12,7 +12,7 @@
 /* The sampler between taking a set and acknowledging it. */
 static void take(struct guests_rig *g)
 {
-	struct guest_set *next = atomic_exchange(&g->sh.next, NULL);
+	struct guest_set *next = atomic_exchange(&g->ho.next, NULL);
 
 	if (next)
 		g->set = next;
@@ -20,7 +20,7 @@ static void take(struct guests_rig *g)
 
 static void ack(struct guests_rig *g)
 {
-	atomic_store(&g->sh.acked, g->set->serial);
+	atomic_store(&g->ho.acked, g->set->serial);
 }
 
 /* Read all the set names, as a tick does: what is unmapped or freed ends the test. */
@@ -40,7 +40,7 @@ static void read_set(struct guests_rig *g, bool tell)
 						  .a = res.fault_id[k],
 						  .b = res.fault_why[k] };
 
-			event_put(&g->sh, &ev);
+			event_put(&g->ho, &ev);
 		}
 	}
 }
@@ -78,7 +78,7 @@ static void put_fault(struct guests_rig *g, uint32_t ring)
 				  .a = ring,
 				  .b = RING_FAULT_ENTRY };
 
-	assert_true(event_put(&g->sh, &ev));
+	assert_true(event_put(&g->ho, &ev));
 }
 
 static void set_node(struct guests_rig *g, const char *value)
@@ -594,11 +594,11 @@ WITH_RIG(rings_asked__while_others_read__the_next_answer_waits_for_them)
 	rig_show(g);
 	g->now.ns += 20 * MS;
 	assert_int_equal(guests_rings(g->gs, &more[0], g->now), -EAGAIN);
-	assert_int_equal(atomic_load(&g->sh.rings_asked), 1);
+	assert_int_equal(atomic_load(&g->ho.rings_asked), 1);
 	assert_int_equal(guests_rings(g->gs, &first, g->now), 0);
 	guests_rings_end(g->gs, &first);
 	assert_int_equal(guests_rings(g->gs, &more[0], g->now), -EAGAIN);
-	assert_int_equal(atomic_load(&g->sh.rings_asked), 2);
+	assert_int_equal(atomic_load(&g->ho.rings_asked), 2);
 	guests_rings_end(g->gs, &more[1]); /* it hung up */
 	rig_show(g);
 	assert_int_equal(guests_rings(g->gs, &more[0], g->now), 0);
@@ -620,7 +620,7 @@ WITH_RIG(rings_asked__again_and_again__the_sampler_is_asked_every_10_ms)
 		rig_show(g);
 		g->now.ns += 100000;
 	}
-	assert_in_range(atomic_load(&g->sh.rings_asked), 9, 11);
+	assert_in_range(atomic_load(&g->ho.rings_asked), 9, 11);
 }
 
 /* --- any order of it all --------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct fixture {
 	struct tmpdir dir;
 	struct daemon_conf conf;
 	struct sim_host *sim;
-	struct shared sh;
+	struct handover ho;
 	struct log log;
 	struct guests *gs;
 	struct hv_mem *mem;
@@ -63,7 +63,7 @@ static void close_handles(struct fixture *f)
 static void open_guests(struct fixture *f, struct policy_inst *pi)
 {
 	const struct guests_parts parts = {
-		.sh = &f->sh,
+		.ho = &f->ho,
 		.conf = &f->conf,
 		.log = &f->log,
 		.hv = &hv_sim,
@@ -89,8 +89,8 @@ static void open_sampler(struct fixture *f)
 
 	assert_non_null(set);
 	clock_sim(&c.clock, f->now);
-	assert_int_equal(sampler_init(&f->s, &f->sh, &c, set), 0);
-	f->a = (struct actor){ &f->sh, hv_sim.sched, f->a.hv, c.clock };
+	assert_int_equal(sampler_init(&f->s, &f->ho, &c, set), 0);
+	f->a = (struct actor){ &f->ho, hv_sim.sched, f->a.hv, c.clock };
 }
 
 static int setup(void **state)
@@ -114,7 +114,7 @@ static int setup(void **state)
 	sim_set_clock(f->sim, sim_now, f);
 	log_init(&f->log, "test", LOG_LVL_INFO);
 	f->log.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(shared_init(&f->sh), 0);
+	assert_int_equal(handover_open(&f->ho), 0);
 	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
 	open_handles(f);
 	open_guests(f, pi);
@@ -134,7 +134,7 @@ static int teardown(void **state)
 	hv_sim.mem->stats(f->mem, &calls, &pages);
 	assert_int_equal(pages, 0);
 	close_handles(f);
-	shared_fini(&f->sh);
+	handover_close(&f->ho);
 	sim_close(f->sim);
 	close(f->log.fd);
 	tmp_close(&f->dir);

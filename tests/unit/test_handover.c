@@ -16,17 +16,17 @@ enum { TWO_THREADS_ROUNDS = 20000, BACKLOG = 3 };
 
 static int open_shared(void **state)
 {
-	struct shared *sh = malloc(sizeof(*sh));
+	struct handover *ho = malloc(sizeof(*ho));
 
-	if (!sh || shared_init(sh))
+	if (!ho || handover_open(ho))
 		return -1;
-	*state = sh;
+	*state = ho;
 	return 0;
 }
 
 static int close_shared(void **state)
 {
-	shared_fini(*state);
+	handover_close(*state);
 	free(*state);
 	return 0;
 }
@@ -83,23 +83,23 @@ TEST_WITH(events__are_got_in_the_order_they_were_put, open_shared, close_shared)
 
 TEST_WITH(events__full__newest_is_dropped_and_counted, open_shared, close_shared)
 {
-	struct shared *sh = *state;
+	struct handover *ho = *state;
 	struct event ev;
 
 	for (int64_t n = 0; n < EVENTS_MAX; n++) {
 		ev = numbered(n);
-		assert_true(event_put(sh, &ev));
+		assert_true(event_put(ho, &ev));
 	}
 	for (int64_t n = 0; n < 3; n++) {
 		ev = numbered(-1);
-		assert_false(event_put(sh, &ev));
+		assert_false(event_put(ho, &ev));
 	}
-	assert_int_equal(atomic_load(&sh->events.overflow), 3);
+	assert_int_equal(atomic_load(&ho->events.overflow), 3);
 	for (int64_t n = 0; n < EVENTS_MAX; n++) {
-		assert_true(event_get(sh, &ev));
+		assert_true(event_get(ho, &ev));
 		assert_numbered(&ev, n);
 	}
-	assert_false(event_get(sh, &ev));
+	assert_false(event_get(ho, &ev));
 }
 
 TEST_WITH(events__one_got_from_a_full_ring__one_more_fits, open_shared, close_shared)
@@ -116,51 +116,51 @@ TEST_WITH(events__one_got_from_a_full_ring__one_more_fits, open_shared, close_sh
 
 TEST_WITH(events__counters_wrap_at_2_32__nothing_is_lost, open_shared, close_shared)
 {
-	struct shared *sh = *state;
+	struct handover *ho = *state;
 	struct event ev;
 
-	atomic_store(&sh->events.head, UINT32_MAX - 2);
-	atomic_store(&sh->events.tail, UINT32_MAX - 2);
+	atomic_store(&ho->events.head, UINT32_MAX - 2);
+	atomic_store(&ho->events.tail, UINT32_MAX - 2);
 	for (int64_t n = 0; n < EVENTS_MAX; n++) {
 		ev = numbered(n);
-		assert_true(event_put(sh, &ev));
+		assert_true(event_put(ho, &ev));
 	}
 	ev = numbered(0);
-	assert_false(event_put(sh, &ev));
+	assert_false(event_put(ho, &ev));
 	for (int64_t n = 0; n < EVENTS_MAX; n++) {
-		assert_true(event_get(sh, &ev));
+		assert_true(event_get(ho, &ev));
 		assert_numbered(&ev, n);
 	}
-	assert_false(event_get(sh, &ev));
+	assert_false(event_get(ho, &ev));
 }
 
 static void *put_events(void *arg)
 {
-	struct shared *sh = arg;
+	struct handover *ho = arg;
 
 	for (int64_t n = 0; n < TWO_THREADS_ROUNDS; n++) {
 		const struct event ev = numbered(n);
 
-		event_put(sh, &ev);
+		event_put(ho, &ev);
 		if (n % 64 == 0)
 			sched_yield();
 	}
-	atomic_store_explicit(&sh->stop, 1, memory_order_release);
+	atomic_store_explicit(&ho->stop, 1, memory_order_release);
 	return NULL;
 }
 
 TEST_WITH(events__two_threads__each_is_whole_in_order_got_or_counted, open_shared, close_shared)
 {
-	struct shared *sh = *state;
+	struct handover *ho = *state;
 	int64_t got = 0, last = -1;
 	struct event ev;
 	pthread_t putter;
 	bool stopped;
 
-	assert_int_equal(pthread_create(&putter, NULL, put_events, sh), 0);
+	assert_int_equal(pthread_create(&putter, NULL, put_events, ho), 0);
 	do {
-		stopped = atomic_load_explicit(&sh->stop, memory_order_acquire);
-		while (event_get(sh, &ev)) {
+		stopped = atomic_load_explicit(&ho->stop, memory_order_acquire);
+		while (event_get(ho, &ev)) {
 			assert_true(ev.a > last);
 			last = ev.a;
 			assert_numbered(&ev, last);
@@ -168,7 +168,7 @@ TEST_WITH(events__two_threads__each_is_whole_in_order_got_or_counted, open_share
 		}
 	} while (!stopped);
 	pthread_join(putter, NULL);
-	assert_int_equal(got + (int64_t)atomic_load(&sh->events.overflow), TWO_THREADS_ROUNDS);
+	assert_int_equal(got + (int64_t)atomic_load(&ho->events.overflow), TWO_THREADS_ROUNDS);
 	assert_true(got > 0);
 }
 
@@ -200,10 +200,10 @@ static uint64_t number_of(const struct snapshot *sn)
 	return n;
 }
 
-static void put_snapshot(struct shared *sh, uint64_t n)
+static void put_snapshot(struct handover *ho, uint64_t n)
 {
-	fill(snap_begin(sh), n);
-	snap_publish(sh);
+	fill(snap_begin(ho), n);
+	snap_publish(ho);
 }
 
 TEST_WITH(snapshots__none_published__the_reader_gets_an_empty_one, open_shared, close_shared)
@@ -253,33 +253,33 @@ TEST_WITH(snapshots__the_one_being_read_is_never_written, open_shared, close_sha
 
 static void *put_snapshots(void *arg)
 {
-	struct shared *sh = arg;
+	struct handover *ho = arg;
 
 	for (uint64_t n = 1; n <= TWO_THREADS_ROUNDS / 10; n++)
-		put_snapshot(sh, n);
-	atomic_store_explicit(&sh->stop, 1, memory_order_release);
+		put_snapshot(ho, n);
+	atomic_store_explicit(&ho->stop, 1, memory_order_release);
 	return NULL;
 }
 
 TEST_WITH(snapshots__two_threads__each_is_whole_and_none_older_than_the_last, open_shared,
 	  close_shared)
 {
-	struct shared *sh = *state;
+	struct handover *ho = *state;
 	uint64_t last = 0;
 	pthread_t writer;
 	bool stopped;
 
-	assert_int_equal(pthread_create(&writer, NULL, put_snapshots, sh), 0);
+	assert_int_equal(pthread_create(&writer, NULL, put_snapshots, ho), 0);
 	do {
 		uint64_t n;
 
-		stopped = atomic_load_explicit(&sh->stop, memory_order_acquire);
-		n = number_of(snap_latest(sh));
+		stopped = atomic_load_explicit(&ho->stop, memory_order_acquire);
+		n = number_of(snap_latest(ho));
 		assert_true(n >= last);
 		last = n;
 	} while (!stopped);
 	pthread_join(writer, NULL);
-	assert_int_equal(number_of(snap_latest(sh)), TWO_THREADS_ROUNDS / 10);
+	assert_int_equal(number_of(snap_latest(ho)), TWO_THREADS_ROUNDS / 10);
 }
 
 /* --- mail and wake-ups -------------------------------------------------- */
@@ -316,23 +316,23 @@ static bool readable(int fd)
 
 TEST_WITH(wake__makes_the_eventfd_readable_and_no_other, open_shared, close_shared)
 {
-	struct shared *sh = *state;
+	struct handover *ho = *state;
 
-	assert_false(readable(sh->actor_fd));
-	assert_false(readable(sh->control_fd));
-	shared_wake(sh->actor_fd);
-	assert_true(readable(sh->actor_fd));
-	assert_false(readable(sh->control_fd));
+	assert_false(readable(ho->actor_fd));
+	assert_false(readable(ho->control_fd));
+	handover_wake(ho->actor_fd);
+	assert_true(readable(ho->actor_fd));
+	assert_false(readable(ho->control_fd));
 }
 
 TEST_WITH(wake__many_times__one_read_takes_them_all, open_shared, close_shared)
 {
-	struct shared *sh = *state;
+	struct handover *ho = *state;
 	uint64_t n = 0;
 
 	for (int i = 0; i < BACKLOG; i++)
-		shared_wake(sh->control_fd);
-	assert_int_equal(read(sh->control_fd, &n, sizeof(n)), sizeof(n));
+		handover_wake(ho->control_fd);
+	assert_int_equal(read(ho->control_fd, &n, sizeof(n)), sizeof(n));
 	assert_int_equal(n, BACKLOG);
-	assert_false(readable(sh->control_fd));
+	assert_false(readable(ho->control_fd));
 }

@@ -155,7 +155,7 @@ WITH_RIG(adopt__two_sets_before_a_tick__only_the_newest_is_taken)
 	rig_publish(g);
 	rig_tick(g, MS);
 	assert_int_equal(g->s.slot[3].guest->key.domid, 8);
-	assert_int_equal(atomic_load(&g->sh.acked), g->serial);
+	assert_int_equal(atomic_load(&g->ho.acked), g->serial);
 }
 
 WITH_RIG(adopt__acknowledges_the_set_it_reads_and_wakes_control)
@@ -163,16 +163,16 @@ WITH_RIG(adopt__acknowledges_the_set_it_reads_and_wakes_control)
 	struct sampler_rig *g = *state;
 	uint64_t n;
 
-	assert_int_equal(atomic_load(&g->sh.acked), 1); /* the first set */
-	assert_false(rig_readable(g->sh.control_fd));
+	assert_int_equal(atomic_load(&g->ho.acked), 1); /* the first set */
+	assert_false(rig_readable(g->ho.control_fd));
 	rig_publish(g);
-	assert_int_equal(atomic_load(&g->sh.acked), 1);
+	assert_int_equal(atomic_load(&g->ho.acked), 1);
 	rig_tick(g, MS);
-	assert_int_equal(atomic_load(&g->sh.acked), 2);
-	assert_int_equal(read(g->sh.control_fd, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(atomic_load(&g->ho.acked), 2);
+	assert_int_equal(read(g->ho.control_fd, &n, sizeof(n)), sizeof(n));
 	rig_tick(g, MS);
-	assert_int_equal(atomic_load(&g->sh.acked), 2);
-	assert_false(rig_readable(g->sh.control_fd));
+	assert_int_equal(atomic_load(&g->ho.acked), 2);
+	assert_false(rig_readable(g->ho.control_fd));
 }
 
 WITH_RIG(adopt__another_policy__decides_with_its_own_state_from_then_on)
@@ -402,18 +402,18 @@ WITH_RIG(observe__fault_while_the_queue_is_full__is_told_when_there_is_room)
 	struct event other = { .type = EVENT_LATE };
 
 	rig_settled(g, 3, 7);
-	while (event_put(&g->sh, &other))
+	while (event_put(&g->ho, &other))
 		;
 	g->scan[3].res = (struct scan_result){ .faults = 1, .fault_id = { 40 } };
 	g->now.ns += MS;
 	tick(&g->s, g->now);
 	assert_int_equal(g->scan[3].told, 0);
-	while (event_get(&g->sh, &other))
+	while (event_get(&g->ho, &other))
 		;
 	g->now.ns += MS;
 	tick(&g->s, g->now);
 	assert_int_equal(g->scan[3].told, 1);
-	assert_true(event_get(&g->sh, &other));
+	assert_true(event_get(&g->ho, &other));
 	assert_int_equal(other.a, 40);
 }
 
@@ -708,8 +708,8 @@ WITH_RIG(latencies__slot_taken_by_another__begin_anew)
 	rig_publish(g);
 	for (int i = 0; i < 10; i++)
 		rig_tick(g, MS);
-	assert_int_equal(snap_latest(&g->sh)->guest[0].latency.n, 20);
-	assert_int_equal(snap_latest(&g->sh)->guest[0].reports.n, 20);
+	assert_int_equal(snap_latest(&g->ho)->guest[0].latency.n, 20);
+	assert_int_equal(snap_latest(&g->ho)->guest[0].reports.n, 20);
 	rig_leave(g, 7);
 	rig_join(g, 3, 8);
 	g->scan[3].report.n = 0;
@@ -717,7 +717,7 @@ WITH_RIG(latencies__slot_taken_by_another__begin_anew)
 	for (int i = 0; i < 40; i++) { /* each of the three snapshots was the former's */
 		rig_tick(g, MS);
 		if (g->s.period.ticks > 20)
-			assert_int_equal(snap_latest(&g->sh)->guest[0].reports.n, 0);
+			assert_int_equal(snap_latest(&g->ho)->guest[0].reports.n, 0);
 	}
 	assert_int_equal(g->s.slot[3].latency.n, 0);
 	assert_int_equal(g->s.slot[3].second.n, 0);

@@ -16,7 +16,7 @@ static uint32_t percent_of(struct sampler_rig *g, uint32_t domid)
 
 static uint64_t mail(struct sampler_rig *g, uint32_t slot)
 {
-	return atomic_load(&g->sh.mail[slot].want);
+	return atomic_load(&g->ho.mail[slot].want);
 }
 
 /* One guest, slot 3, domain 7, seen by a first tick. */
@@ -52,7 +52,7 @@ WITH_RIG(act__no_cap_wanted__nothing_is_sent)
 		rig_tick(g, MS);
 	rig_actor(g);
 	assert_int_equal(g->host.calls, 0);
-	assert_false(rig_readable(g->sh.actor_fd));
+	assert_false(rig_readable(g->ho.actor_fd));
 }
 
 WITH_RIG(act__cap_wanted__one_mail_and_the_actor_is_woken)
@@ -66,8 +66,8 @@ WITH_RIG(act__cap_wanted__one_mail_and_the_actor_is_woken)
 	w = mail(g, 3);
 	assert_int_equal(mail_domid(w), 7);
 	assert_int_equal(mail_percent(w), 30);
-	assert_int_equal(atomic_load(&g->sh.dirty[0]), 1u << 3);
-	assert_true(rig_readable(g->sh.actor_fd));
+	assert_int_equal(atomic_load(&g->ho.dirty[0]), 1u << 3);
+	assert_true(rig_readable(g->ho.actor_fd));
 }
 
 /* A write costs a system call and perhaps an interrupt of another CPU. */
@@ -80,15 +80,15 @@ WITH_RIG(tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_wri
 		rig_join(g, i, i + 7);
 	rig_publish(g);
 	rig_tick(g, MS);
-	(void)!read(g->sh.control_fd, &n, sizeof(n));
+	(void)!read(g->ho.control_fd, &n, sizeof(n));
 	for (uint32_t i = 0; i < 20; i++) {
 		rig_wish(g)->cap[i] = CAP_PERCENT(30);
 		g->scan[i].res = (struct scan_result){ .refresh = true, .faults = 2 };
 	}
 	rig_tick(g, MS);
-	assert_int_equal(read(g->sh.actor_fd, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(read(g->ho.actor_fd, &n, sizeof(n)), sizeof(n));
 	assert_int_equal(n, 1);
-	assert_int_equal(read(g->sh.control_fd, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(read(g->ho.control_fd, &n, sizeof(n)), sizeof(n));
 	assert_int_equal(n, 1);
 }
 
@@ -264,7 +264,7 @@ WITH_RIG(act__observing_only__decides_and_never_writes)
 {
 	struct sampler_rig *g = *state;
 
-	g->sh.observe = 1;
+	g->ho.observe = 1;
 	open_one(g);
 	rig_wish(g)->cap[3] = CAP_PERCENT(30);
 	rig_wish(g)->rate[3].q16 = 3 * 65536;
@@ -559,7 +559,7 @@ WITH_RIG(answer__to_an_older_mail_of_the_guest__the_newer_is_still_awaited)
 	older = mail(g, 3);
 	rig_wish(g)->cap[3] = CAP_PERCENT(20);
 	rig_tick(g, MS);
-	atomic_store(&g->sh.mail[3].answer, mail_pack(mail_serial(older), 0, 30));
+	atomic_store(&g->ho.mail[3].answer, mail_pack(mail_serial(older), 0, 30));
 	rig_tick(g, MS);
 	assert_true(g->s.slot[3].pending);
 	assert_int_equal(g->s.slot[3].cap_changes, 0);

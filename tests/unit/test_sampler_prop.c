@@ -160,7 +160,7 @@ static bool percent_allowed(const struct set_guest *e, uint16_t percent)
 static void check_mail(struct script *c)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		uint64_t w = atomic_load(&c->g->sh.mail[i].want);
+		uint64_t w = atomic_load(&c->g->ho.mail[i].want);
 		const struct set_guest *e = holder(c->g, i);
 
 		if (w == c->want[i])
@@ -197,7 +197,7 @@ static void check_slots(struct script *c)
 
 static void check(struct script *c)
 {
-	uint64_t acked = atomic_load(&c->g->sh.acked);
+	uint64_t acked = atomic_load(&c->g->ho.acked);
 
 	prop_assert(&c->p, c->step, acked >= c->acked);
 	prop_assert(&c->p, c->step, acked == c->g->s.set->serial);
@@ -220,7 +220,7 @@ static void change_something(struct script *c)
 		change[prop_range(&c->p, 0, n - 1)](c);
 	c->g->host.list_rc = prop_one_in(&c->p, 50) ? -EIO : 0;
 	if (prop_one_in(&c->p, 40))
-		atomic_store(&c->g->sh.rings_asked, prop_hostile(&c->p));
+		atomic_store(&c->g->ho.rings_asked, prop_hostile(&c->p));
 }
 
 static void run_one(struct script *c)
@@ -237,7 +237,7 @@ static void run_one(struct script *c)
 		check(c);
 		if (!prop_one_in(&c->p, 3))
 			rig_actor(c->g);
-		(void)snap_latest(&c->g->sh);
+		(void)snap_latest(&c->g->ho);
 	}
 }
 

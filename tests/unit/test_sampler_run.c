@@ -14,7 +14,7 @@ static const struct snapshot *newest(struct sampler_rig *g)
 {
 	while (g->s.period.ticks % SAMPLER_SNAP_TICKS)
 		rig_tick(g, MS);
-	return snap_latest(&g->sh);
+	return snap_latest(&g->ho);
 }
 
 WITH_RIG(snapshot__shows_accounts_use_plan_and_cap)
@@ -55,10 +55,10 @@ WITH_RIG(snapshot__is_made_each_tenth_tick)
 
 	for (int i = 1; i < SAMPLER_SNAP_TICKS; i++) {
 		rig_tick(g, MS);
-		assert_int_equal(snap_latest(&g->sh)->ticks, was);
+		assert_int_equal(snap_latest(&g->ho)->ticks, was);
 	}
 	rig_tick(g, MS);
-	assert_int_equal(snap_latest(&g->sh)->ticks, was + SAMPLER_SNAP_TICKS);
+	assert_int_equal(snap_latest(&g->ho)->ticks, was + SAMPLER_SNAP_TICKS);
 }
 
 WITH_RIG(snapshot__long_intervals__is_made_each_tick)
@@ -68,18 +68,18 @@ WITH_RIG(snapshot__long_intervals__is_made_each_tick)
 	g->s.period.interval_ns = 500 * MS;
 	for (int i = 0; i < 3; i++) {
 		rig_tick(g, 500 * MS);
-		assert_int_equal(snap_latest(&g->sh)->time.ns, g->now.ns);
+		assert_int_equal(snap_latest(&g->ho)->time.ns, g->now.ns);
 	}
 }
 
 WITH_RIG(life_sign__one_more_each_tick)
 {
 	struct sampler_rig *g = *state;
-	uint32_t was = atomic_load(&g->sh.alive);
+	uint32_t was = atomic_load(&g->ho.alive);
 
 	for (int i = 0; i < 3; i++)
 		rig_tick(g, MS);
-	assert_int_equal(atomic_load(&g->sh.alive), was + 3);
+	assert_int_equal(atomic_load(&g->ho.alive), was + 3);
 }
 
 /* A scan with rings; its one allocation is the set's to free. */
@@ -106,9 +106,9 @@ WITH_RIG(rings_asked_for__totals_are_set_aside_at_the_next_tick_once)
 	give_rings(g, rig_publish(g), ring, 2);
 	rig_tick(g, MS);
 	assert_int_equal(ring[0].shown.wrs, 0);
-	atomic_store(&g->sh.rings_asked, 1);
+	atomic_store(&g->ho.rings_asked, 1);
 	rig_tick(g, MS);
-	assert_int_equal(atomic_load(&g->sh.rings_shown), 1);
+	assert_int_equal(atomic_load(&g->ho.rings_shown), 1);
 	assert_int_equal(ring[0].shown.wrs, 11);
 	assert_int_equal(ring[1].shown.wrs, 22);
 	assert_int_equal(ring[1].shown.qpn, 5);
@@ -121,16 +121,16 @@ WITH_RIG(rings_asked_for__no_guest__is_answered)
 {
 	struct sampler_rig *g = *state;
 
-	atomic_store(&g->sh.rings_asked, 7);
+	atomic_store(&g->ho.rings_asked, 7);
 	rig_tick(g, MS);
-	assert_int_equal(atomic_load(&g->sh.rings_shown), 7);
+	assert_int_equal(atomic_load(&g->ho.rings_shown), 7);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
 
 /* A clock whose sleeps are overslept as scripted; the loop ends with the script. */
 struct overslept {
-	struct shared *sh;
+	struct handover *ho;
 	const int64_t *by; /* ns beyond the time asked for; SLEPT_NOT: interrupted */
 	size_t n, at;
 	struct mono asked[16];
@@ -145,7 +145,7 @@ static int oversleep(struct clock *c, struct mono t)
 
 	script->asked[script->at++] = t;
 	if (script->at == script->n)
-		atomic_store(&script->sh->stop, 1);
+		atomic_store(&script->ho->stop, 1);
 	if (by == SLEPT_NOT)
 		return -EINTR;
 	c->sim_ns = t.ns + by;
@@ -154,7 +154,7 @@ static int oversleep(struct clock *c, struct mono t)
 
 static void run_script(struct sampler_rig *g, struct overslept *o, const int64_t *by, size_t n)
 {
-	*o = (struct overslept){ .sh = &g->sh, .by = by, .n = n };
+	*o = (struct overslept){ .ho = &g->ho, .by = by, .n = n };
 	script = o;
 	g->s.clock.sleep_until = oversleep;
 	sampler_run(&g->s);
@@ -232,7 +232,7 @@ WITH_RIG(run__stopped_before_it_began__does_not_tick)
 {
 	struct sampler_rig *g = *state;
 
-	atomic_store(&g->sh.stop, 1);
+	atomic_store(&g->ho.stop, 1);
 	sampler_run(&g->s);
 	assert_int_equal(g->s.period.ticks, 0);
 }
@@ -281,13 +281,13 @@ WITH_RIG(init__figures_out_of_range__are_refused)
 		.interval_ns = MS, .epoch_ns = S, .link = &link, .links = 1, .clock = g->s.clock
 	};
 
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), 0);
+	assert_int_equal(sampler_init(&g->s, &g->ho, &c, g->set[0]), 0);
 	c.links = 0;
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
+	assert_int_equal(sampler_init(&g->s, &g->ho, &c, g->set[0]), -EINVAL);
 	c.links = 1;
 	c.epoch_ns = S + 1;
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
+	assert_int_equal(sampler_init(&g->s, &g->ho, &c, g->set[0]), -EINVAL);
 	c.epoch_ns = S;
 	link.mtu = 1000;
-	assert_int_equal(sampler_init(&g->s, &g->sh, &c, g->set[0]), -EINVAL);
+	assert_int_equal(sampler_init(&g->s, &g->ho, &c, g->set[0]), -EINVAL);
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * handover_open: made and ended by the control thread. It is apart from
+ * handover.c, which the 1 ms path calls and which may not open or close a file.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "src/tick/handover.h"
+
+int handover_open(struct handover *ho)
+{
+	memset(ho, 0, sizeof(*ho));
+	ho->control_fd = -1;
+	ho->actor_fd = eventfd(0, EFD_CLOEXEC);
+	if (ho->actor_fd < 0)
+		return -errno;
+	ho->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ho->control_fd < 0) {
+		int rc = -errno;
+
+		close(ho->actor_fd);
+		return rc;
+	}
+	ho->snaps.back = 0;
+	atomic_init(&ho->snaps.middle, 1);
+	ho->snaps.front = 2;
+	return 0;
+}
+
+void handover_close(struct handover *ho)
+{
+	if (ho->actor_fd >= 0)
+		close(ho->actor_fd);
+	if (ho->control_fd >= 0)
+		close(ho->control_fd);
+	ho->actor_fd = ho->control_fd = -1;
+}
