@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* choose: the pure half of move.h: which donor, which node, and how a result is said. */
+/* choose: the pure part of a move: which donor, which node, and the text of a result. */
 #include <errno.h>
 
 #include "src/reconf/move.h"
 
+/* A service's live nodes, and their load. */
 struct sum {
 	uint32_t nodes;
 	uint64_t load;
@@ -24,7 +25,7 @@ static struct sum sum_of(const struct move_view *in, uint64_t members, uint16_t 
 	return s;
 }
 
-/* Is a's mean load below b's? A service without nodes has the highest of all. */
+/* Is a's mean load below b's? A service without nodes counts as the most loaded. */
 static bool less_loaded(struct sum a, struct sum b)
 {
 	if (a.nodes == 0 || b.nodes == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* counter: look at one's own shared counter; keep the history T. */
+/* counter: read the own shared counter; keep the history T. See counter.h. */
 #include <string.h>
 
 #include "src/reconf/counter.h"
@@ -12,7 +12,7 @@ void counter_init(struct counter *c, const struct counter_conf *conf)
 	c->tag = conf->tag;
 }
 
-static void look(struct counter *c, struct step_out *out)
+static void put_read(struct counter *c, struct step_out *out)
 {
 	uint32_t tag = c->conf.tag + (c->tag - c->conf.tag + 1) % COUNTER_TAGS;
 	struct step_op op = {
@@ -39,7 +39,7 @@ static void compare(struct counter *c, uint64_t shared)
 		c->highs = 0; /* rule: and the history T starts again */
 }
 
-static void result(struct counter *c, const struct step_event *ev)
+static void read_result(struct counter *c, const struct step_event *ev)
 {
 	if (!c->out || ev->tag != c->tag)
 		return;
@@ -54,10 +54,10 @@ static void result(struct counter *c, const struct step_event *ev)
 	}
 }
 
-static void begin(struct counter *c)
+static void start_look(struct counter *c)
 {
 	c->state = COUNTER_LOOKING;
-	c->out = false; /* what an earlier look reads is too old */
+	c->out = false; /* ignore an earlier READ: its value is too old */
 }
 
 void counter_step(struct counter *c, const struct step_event *ev, struct mono now,
@@ -65,12 +65,12 @@ void counter_step(struct counter *c, const struct step_event *ev, struct mono no
 {
 	(void)now;
 	if (ev->type == STEP_RESULT)
-		result(c, ev);
+		read_result(c, ev);
 	else if (ev->type == STEP_LINK && ev->host == c->conf.self && ev->link > c->link)
 		c->cut = false;
 	else if (ev->type == STEP_ASK && ev->what == COUNTER_LOOK)
-		begin(c);
-	look(c, out);
+		start_look(c);
+	put_read(c, out);
 }
 
 enum counter_state counter_state(const struct counter *c)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * move: the step function of one reconfiguration.
+ * move: the step function of one reconfiguration: events, and rules 7 to 10 of move.h.
  *
- * Every event first goes to the locks and counters; then its result, if it is of an
- * operation of ours, is noted; then advance() runs the state's own function until
- * the state stays. Rules 1 to 4 are in move_locks.c, 5 and 6 in move_nodes.c.
+ * An event first goes to the locks and counters. Then, if it is the result of one of the
+ * move's own operations, it changes the move. Then advance() runs the function of the
+ * current state, until the state no longer changes. Rules 1 to 4 are in move_locks.c, rules
+ * 5 and 6 in move_nodes.c.
  */
 #include <string.h>
 
@@ -43,10 +44,10 @@ void move_init(struct move *m, const struct move_conf *c, const struct move_view
 
 /* --- 7: choose ------------------------------------------------------------------------- */
 
-static void announce(struct move *m);
-static void start_act(struct move *m);
+static void start_announcements(struct move *m);
+static void start_node_cas(struct move *m);
 
-static void decide(struct move *m, struct mono now, struct step_out *out)
+static void choose_node(struct move *m, struct mono now, struct step_out *out)
 {
 	bool ok[MOVE_NODES_MAX];
 
@@ -58,12 +59,12 @@ static void decide(struct move *m, struct mono now, struct step_out *out)
 	}
 	m->target = move_changed(m, m->word[m->chosen], move_id_of(m, m->service));
 	/* rule: announcement before the move */
-	announce(m);
+	start_announcements(m);
 }
 
 /* --- 8: announce ----------------------------------------------------------------------- */
 
-static void announce(struct move *m)
+static void start_announcements(struct move *m)
 {
 	move_new_round(m);
 	m->todo[0] = move_to_tell(m, 0);
@@ -91,18 +92,18 @@ static void put_announcements(struct move *m, uint32_t k, struct step_out *out)
 	}
 }
 
-static void announces(struct move *m, struct step_out *out)
+static void run_announcements(struct move *m, struct step_out *out)
 {
 	m->full = false;
 	put_announcements(m, 0, out);
 	put_announcements(m, 1, out);
 	if (m->waited != 0 || m->todo[0] != 0 || m->todo[1] != 0)
 		return;
-	start_act(m);
+	start_node_cas(m);
 }
 
-static void announced(struct move *m, const struct step_event *ev, uint32_t i, struct mono now,
-		      struct step_out *out)
+static void announcement_result(struct move *m, const struct step_event *ev, uint32_t i,
+				struct mono now, struct step_out *out)
 {
 	uint64_t bit = 1ull << i % 64;
 
@@ -120,14 +121,14 @@ static void announced(struct move *m, const struct step_event *ev, uint32_t i, s
 
 /* --- 9: the node's word ------------------------------------------------------------------- */
 
-static void start_act(struct move *m)
+static void start_node_cas(struct move *m)
 {
 	move_new_round(m);
 	m->at[m->chosen] = AT_DUE;
 	m->state = MOVE_ACTS;
 }
 
-static void moved(struct move *m, enum move_result r, struct mono now, struct step_out *out)
+static void end_moved(struct move *m, enum move_result r, struct mono now, struct step_out *out)
 {
 	counter_moved(&m->counter[m->service]);
 	m->moves += r == MOVE_MOVED;
@@ -135,7 +136,7 @@ static void moved(struct move *m, enum move_result r, struct mono now, struct st
 	move_unlock(m, r, now, out);
 }
 
-static void acts(struct move *m, struct mono now, struct step_out *out)
+static void run_node_cas(struct move *m, struct mono now, struct step_out *out)
 {
 	if (m->at[m->chosen] != AT_DUE)
 		return;
@@ -145,8 +146,8 @@ static void acts(struct move *m, struct mono now, struct step_out *out)
 		move_put_node(m, STEP_CAS, m->chosen, m->target, out);
 }
 
-static void acted(struct move *m, const struct step_event *ev, struct mono now,
-		  struct step_out *out)
+static void node_cas_result(struct move *m, const struct step_event *ev, struct mono now,
+			    struct step_out *out)
 {
 	bool done = ev->outcome == STEP_DONE;
 
@@ -157,23 +158,23 @@ static void acted(struct move *m, const struct step_event *ev, struct mono now,
 		m->at[m->chosen] = AT_OUT;
 		m->state = MOVE_RESOLVES;
 	} else if (done && ev->old == m->word[m->chosen]) {
-		moved(m, MOVE_MOVED, now, out);
+		end_moved(m, MOVE_MOVED, now, out);
 	} else {
 		move_unlock(m, done ? MOVE_OVERTAKEN : MOVE_UNREACHED, now, out);
 	}
 }
 
-static void resolves(struct move *m, struct mono now, struct step_out *out)
+static void run_resolve(struct move *m, struct mono now, struct step_out *out)
 {
 	if (!move_may_act(m, now))
-		moved(m, MOVE_UNDECIDED, now, out);
+		end_moved(m, MOVE_UNDECIDED, now, out);
 	else if (m->at[m->chosen] == AT_DUE)
 		move_put_node(m, STEP_READ, m->chosen, 0, out);
 }
 
 /* rule: a READ on a newer link decides, by the exact word */
-static void resolved(struct move *m, const struct step_event *ev, struct mono now,
-		     struct step_out *out)
+static void resolve_result(struct move *m, const struct step_event *ev, struct mono now,
+			   struct step_out *out)
 {
 	if (ev->outcome != STEP_DONE) {
 		m->at[m->chosen] = AT_OUT;
@@ -184,7 +185,7 @@ static void resolved(struct move *m, const struct step_event *ev, struct mono no
 	if (ev->outcome != STEP_DONE)
 		move_unlock(m, MOVE_UNREACHED, now, out);
 	else if (ev->old == m->target)
-		moved(m, MOVE_MOVED, now, out);
+		end_moved(m, MOVE_MOVED, now, out);
 	else
 		move_unlock(m, ev->old == m->word[m->chosen] ? MOVE_UNREACHED : MOVE_OVERTAKEN, now,
 			    out);
@@ -192,7 +193,7 @@ static void resolved(struct move *m, const struct step_event *ev, struct mono no
 
 /* --- events ------------------------------------------------------------------------------- */
 
-static void unlocks(struct move *m)
+static void run_unlock(struct move *m)
 {
 	struct lock *l[2];
 
@@ -206,8 +207,8 @@ static uint64_t bit_of(uint16_t host)
 	return host >= 1 && host <= 64 ? 1ull << (host - 1) : 0;
 }
 
-static void result(struct move *m, const struct step_event *ev, struct mono now,
-		   struct step_out *out)
+static void own_result(struct move *m, const struct step_event *ev, struct mono now,
+		       struct step_out *out)
 {
 	uint32_t i;
 
@@ -224,13 +225,13 @@ static void result(struct move *m, const struct step_event *ev, struct mono now,
 		move_swept_result(m, ev, i);
 		break;
 	case MOVE_ANNOUNCES:
-		announced(m, ev, i, now, out);
+		announcement_result(m, ev, i, now, out);
 		break;
 	case MOVE_ACTS:
-		acted(m, ev, now, out);
+		node_cas_result(m, ev, now, out);
 		break;
 	case MOVE_RESOLVES:
-		resolved(m, ev, now, out);
+		resolve_result(m, ev, now, out);
 		break;
 	default:
 		break;
@@ -284,15 +285,15 @@ static void advance(struct move *m, struct mono now, struct step_out *out)
 			move_looks_again(m, now, out);
 		else if ((before == MOVE_COUNTS && move_counts(m, now, out)) ||
 			 (before == MOVE_SWEEPS && move_sweeps(m, out)))
-			decide(m, now, out);
+			choose_node(m, now, out);
 		else if (before == MOVE_ANNOUNCES)
-			announces(m, out);
+			run_announcements(m, out);
 		else if (before == MOVE_ACTS)
-			acts(m, now, out);
+			run_node_cas(m, now, out);
 		else if (before == MOVE_RESOLVES)
-			resolves(m, now, out);
+			run_resolve(m, now, out);
 		else if (before == MOVE_UNLOCKS)
-			unlocks(m);
+			run_unlock(m);
 	} while (m->state != before);
 }
 
@@ -305,7 +306,7 @@ void move_step(struct move *m, const struct step_event *ev, struct mono now, str
 	if (ev->type == STEP_ASK)
 		move_begin(m, ev->what, now, out);
 	else if (ev->type == STEP_RESULT)
-		result(m, ev, now, out);
+		own_result(m, ev, now, out);
 	else if (ev->type == STEP_LINK)
 		new_link(m, ev);
 	else if (ev->type == STEP_VIEW)
@@ -313,7 +314,7 @@ void move_step(struct move *m, const struct step_event *ev, struct mono now, str
 	advance(m, now, out);
 }
 
-/* --- questions ------------------------------------------------------------------------------ */
+/* --- queries ------------------------------------------------------------------------------ */
 
 struct mono move_due(const struct move *m)
 {

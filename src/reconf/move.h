@@ -1,59 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * move: one reconfiguration: a node goes over from a donor to an overloaded
- * service.
+ * move: one reconfiguration. A node goes from a donor service to an overloaded service.
  *
- * One struct move a host runs the moves of all balancers of this host, one at a
- * time, and all its locks and counters: every event goes to move_step alone, which
- * hands it on. A move, in the order of its rules (tests/shared/rules.txt breaks each):
+ * A host has one struct move. It runs the moves of all balancers of this host, one at a
+ * time, and it owns all their locks and counters: give every event to move_step alone,
+ * which passes it on. The rules of a move, in their order (tests/shared/rules.txt breaks
+ * each):
  *
- *	 1 its counter: ahead: no move, the history T starts again
- *	 2 choose a donor (move_donor, pure); after MOVE_BUSY the same as before, as
- *	   long as it will do: how long its lock stands is known. A balancer of the two
- *	   to whom there is no link: no move, and nobody else is told in vain
- *	 3 the locks of both services, in ascending service id. Both are looked at
- *	   first: nobody asks for the first before it saw the second free, or as yet
- *	   another's than before, or may break it by half of a lease: it watches both,
- *	   and has nothing that others want. While the first is another's the second is
- *	   watched, so that who died with both delays but once. Who has the first, when
- *	   the second went to another meanwhile and is seen to stand for a check, gives
- *	   the first back unless it may break the second by half of the first's lease.
- *	   So a dead holder of the second delays by break and S, as in lock.h, however
- *	   many newcomers there are and whenever they come.
- *	 4 its counter again: ahead: no move; the load no longer high for T: no move
- *	 5 read every node word; one is of a newer epoch than the locks': no move
- *	 6 a lock was not had by a clean release: fencing sweep: CAS every node
- *	   word to itself with seq + 1, and read all again. Not only those of both
- *	   services: the last holder of one of the locks may have had another pair. A
- *	   node that could not be swept is not counted, and leaves the locks dirty: the
- *	   next holder sweeps again.
- *	 7 the donor's nodes that were read (and swept) must be more than its
- *	   minimum; choose the least loaded (move_choose, pure)
- *	 8 announce: FAA the counters of all other balancers of both services; await all
- *	 9 CAS the node's word
- *	10 unlock both
+ *	 1 Read the service's own counter. Ahead: no move, and the history T starts again.
+ *	 2 Choose a donor (move_donor, pure). After MOVE_BUSY keep the donor while it still
+ *	   qualifies: how long its lock is unchanged is known already. If there is no link to
+ *	   a balancer of either service: no move, and no other balancer is told in vain.
+ *	 3 Acquire the locks of both services, in ascending service id. But first look at
+ *	   both. The first is not acquired before the second was seen: free, or held by
+ *	   another host than before, or to be broken within half a lease. Until then the
+ *	   move watches both, and holds nothing that others want. While another host holds
+ *	   the first, the move watches the second: a host that died with both then delays
+ *	   others once, not twice. If another host acquires the second after we acquired the
+ *	   first, and its word is unchanged for a check, release the first, unless the second
+ *	   can be broken within half of the first's lease. So a dead holder of the second
+ *	   delays others by break and one check, as in lock.h, however many newcomers there
+ *	   are and whenever they come.
+ *	 4 Read the counter again. Ahead: no move. Load no longer high for T: no move.
+ *	 5 Read the word of every node. If one has a newer epoch than the locks: no move.
+ *	 6 If a lock was not acquired from a clean release, make a fencing sweep: CAS every
+ *	   node's word to itself with seq + 1, then read all again. The sweep is of all
+ *	   nodes, not only of those of the two services: the last holder of one of the locks
+ *	   may have had another pair. A node that could not be swept does not count, and the
+ *	   locks stay dirty: the next holder sweeps again.
+ *	 7 The donor's nodes that were read (and swept) must be more than its minimum. Choose
+ *	   the least loaded one (move_choose, pure).
+ *	 8 Announce: FAA the counters of all other balancers of both services. Await all.
+ *	 9 CAS the node's word.
+ *	10 Release both locks.
  *
- * Before 5, 6, 8 and 9, and before it decides by what came back, both leases must
- * be in force. When one ends or the view changes: unlock, no move. A balancer that
- * the view has is told or there is no move; one that it does not have was removed
- * by membership, and starts anew when it comes back.
+ * Both leases must be in force before 5, 6, 8 and 9, and before a decision on what they
+ * returned. When a lease ends or the view changes: release, no move. A balancer in the view
+ * is told, or there is no move. A balancer that is not in the view was removed by
+ * membership. It starts anew when it comes back.
  *
- * The node's word: {service 16, seq 48}, seq {epoch 16, count 32} on the node's
- * own host. count + 1 with each change; the epoch is the locks'. A host begins its
- * words with count = its generation << 16 (region_words), so that none stands
- * twice. A host of an older view, which still holds locks at a former home, thus
- * finds the words swept under it, or sees an epoch newer than its own, and leaves
- * them alone.
+ * A node's word, on the node's own host: {service 16, seq 48}; seq is {epoch 16, count 32}.
+ * Each change adds 1 to count; the epoch is that of the locks. A host begins its words with
+ * count = its generation << 16 (region_words), so no word ever comes back. A host of an
+ * older view may still hold locks at a former home. It finds the words swept under it, or
+ * reads an epoch newer than its own, and leaves them alone.
  *
- * A sweep is of the nodes of the view's members, and a clean release holds for hosts
- * of that view: those of a newer one find the word's epoch behind theirs and sweep
- * again, those of an older one do not take the lock (lock.h). A CAS of an older view
- * on a node that the newer one does not have may still take effect: nobody of the
- * newer one counted that node.
+ * A sweep covers the nodes of the view's members. A clean release holds for hosts of that
+ * view: hosts of a newer view find the word's epoch behind theirs and sweep again; hosts of
+ * an older view do not acquire the lock (lock.h). A CAS of an older view may still change a
+ * node that is not in the newer view: no host of the newer view counted that node.
  *
- * The CAS of 9 UNKNOWN: on a newer link a READ decides by the exact word. When the
- * lease ends before: UNDECIDED: the locks are left dirty, so that the next
- * holder's sweep decides; the word itself tells who serves.
+ * The CAS of rule 9 UNKNOWN: a READ on a newer link decides, by the exact word. If the
+ * lease ends before that, the move ends as UNDECIDED. Its locks are left dirty, and the
+ * next holder's sweep decides. The word itself says which service the node serves.
  */
 #ifndef RESEX_RECONF_MOVE_H
 #define RESEX_RECONF_MOVE_H
@@ -65,16 +64,16 @@ enum {
 	MOVE_NODES_MAX = 512, /* of all hosts */
 	MOVE_SERVICES_MAX = REGION_SERVICES_MAX,
 	MOVE_SWEEPS_MAX = 4, /* passes of one sweep */
-	/* tags conf.tag .. conf.tag + MOVE_TAGS - 1 are its own, its locks', its counters' */
+	/* a move, its locks and its counters use the tags conf.tag .. conf.tag + MOVE_TAGS - 1 */
 	MOVE_TAGS = 1 << 24,
 };
 
 struct move_node {
 	uint16_t host; /* 1 .. 64 */
 	uint16_t node; /* region_node_offset */
-	uint32_t load; /* any measure; more is more */
+	uint32_t load; /* in any unit; higher is more load */
 	bool alive;    /* may be chosen and counted */
-	uint64_t word; /* as last scanned: for move_donor alone */
+	uint64_t word; /* as last scanned; only move_donor uses it */
 };
 
 struct move_service {
@@ -83,8 +82,10 @@ struct move_service {
 	uint64_t balancers; /* bit h - 1: host h has one */
 };
 
-/* What a move goes by. Whose it is may change load, alive and word at any time, the rest while
- * move_state is MOVE_IDLE. */
+/*
+ * The cluster as a move sees it. Its owner may change load, alive and word at any time, and
+ * the rest while move_state is MOVE_IDLE.
+ */
 struct move_view {
 	uint32_t nodes, services;
 	struct move_node node[MOVE_NODES_MAX];
@@ -114,17 +115,17 @@ enum move_state {
 };
 
 enum move_result {
-	MOVE_NONE, /* none ended yet */
+	MOVE_NONE, /* no move has ended yet */
 	MOVE_MOVED,
-	MOVE_TOLD,	/* somebody moved: the counter was ahead */
-	MOVE_CALM,	/* the load was not high for T any more (or never was) */
-	MOVE_NO_DONOR,	/* nobody with a node to spare and less load */
-	MOVE_BUSY,	/* the locks were not had in time */
+	MOVE_TOLD,	/* the counter was ahead: another balancer moved a node */
+	MOVE_CALM,	/* the load was no longer high for T, or never was */
+	MOVE_NO_DONOR,	/* no service has a node to spare and less load */
+	MOVE_BUSY,	/* the locks were not acquired in time */
 	MOVE_LATE,	/* a lease ended before the node's CAS */
 	MOVE_UNTOLD,	/* a balancer could not be told */
-	MOVE_OVERTAKEN, /* a node's word changed, or is of a newer epoch */
+	MOVE_OVERTAKEN, /* a node's word changed, or has a newer epoch */
 	MOVE_UNREACHED, /* the node's CAS was not executed */
-	MOVE_UNDECIDED, /* it may have been, or be yet */
+	MOVE_UNDECIDED, /* the node's CAS was executed, or may yet be, or not */
 	MOVE_VIEW,	/* the view changed, or is not quorate */
 };
 
@@ -134,40 +135,40 @@ struct move {
 	struct lock *lock;	 /* of in->service[i] */
 	struct counter *counter; /* of in->service[i], on this host */
 	enum move_state state;
-	enum move_result result; /* of the move under way, then of the last one */
+	enum move_result result; /* of the current move; then of the last one */
 	uint32_t service, donor; /* indexes into in->service */
-	bool busy;		 /* the last move of service ended so: its donor stays */
-	bool yields;		 /* LOCKS: the first is not asked for, for the second, */
-	struct mono ask;	 /* until this, if nothing happens */
-	struct mono patience;	 /* with a home, or oneself, that does not answer */
+	bool busy;		 /* the service's last move ended as BUSY: keep its donor */
+	bool yields;		 /* LOCKS: do not ask for the first lock, because of the second, */
+	struct mono ask;	 /* until this time, if nothing happens before */
+	struct mono patience;	 /* until when a home, or our own counter, may fail to answer */
 	uint64_t view, members;
-	uint64_t down; /* bit h - 1: an operation to h was LOST or UNKNOWN, no link since */
+	uint64_t down; /* bit h - 1: an operation to h was LOST or UNKNOWN, no new link since */
 	bool quorate;
 	uint32_t round;		    /* of operations; part of their tags */
-	uint32_t waited;	    /* operations of this round to come back */
-	bool full;		    /* a step had no room for all */
-	bool missed;		    /* a node of a member could not be read or swept */
-	bool dirty;		    /* the locks stay unclean, by missed */
+	uint32_t waited;	    /* operations of this round that are outstanding */
+	bool full;		    /* the last step had no room for all operations */
+	bool dirty;		    /* a node was missed: the locks stay unclean */
 	uint8_t at[MOVE_NODES_MAX]; /* enum move_at: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
-	uint64_t before[MOVE_NODES_MAX]; /* the sweep; 0: not in it */
+	uint64_t before[MOVE_NODES_MAX]; /* the word before its sweep; 0: not in the sweep */
 	uint32_t sweeps;		 /* passes made */
-	uint64_t todo[2], cut[2];	 /* announcements, bit h - 1: not put out; await a link */
-	uint32_t chosen;		 /* node */
-	uint64_t target;		 /* the word it gets */
-	uint32_t link;			 /* RESOLVES: a link newer than */
-	uint64_t moves;			 /* made, ever */
+	uint64_t todo[2]; /* announcements to put out, bit h - 1: for service, for donor */
+	uint64_t cut[2];  /* of these, to hosts that have no link now */
+	uint32_t chosen;  /* index into in->node */
+	uint64_t target;  /* the word that it gets */
+	uint32_t link;	  /* RESOLVES: the oldest link that may decide */
+	uint64_t moves;	  /* made, ever */
 };
 
 /*
- * lock and counter: arrays of in->services, set up here, run by move_step, and as
- * long-lived as the move. in is read, never written.
+ * lock and counter: arrays of in->services elements. They are set up here, run by move_step,
+ * and live as long as the move. in is only read.
  */
 void move_init(struct move *m, const struct move_conf *c, const struct move_view *in,
 	       struct lock *lock, struct counter *counter);
 /*
- * STEP_ASK: make a move for service in->service[what], whose load was high for T; ignored
- * unless MOVE_IDLE. Appends to *out.
+ * Handles one event; appends operations to *out. STEP_ASK: make a move for the service
+ * in->service[what], whose load was high for T. It is ignored unless MOVE_IDLE.
  */
 void move_step(struct move *m, const struct step_event *ev, struct mono now, struct step_out *out);
 struct mono move_due(const struct move *m);
@@ -176,16 +177,16 @@ enum move_result move_result(const struct move *m);
 const char *move_result_text(enum move_result r); /* for people */
 
 /*
- * The service with the lowest mean load of those with more than their minimum and
- * less than service's own; lowest id of equals. By in->node[].word. members: whose nodes count.
- * 0 or -ENOENT.
+ * The donor for service: of the services with more nodes than their minimum, and less mean
+ * load than service, the one with the lowest mean load; of equals the lowest index. Goes by
+ * in->node[].word. Only nodes of the hosts in members count. 0 or -ENOENT.
  */
 int move_donor(const struct move_view *in, uint64_t members, uint32_t service, uint32_t *donor);
-/* Has donor more than its minimum, and less load than service? */
+/* Has donor more nodes than its minimum, and less mean load than service? */
 bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, uint32_t donor);
 /*
- * The donor's least loaded node, by word[] of the nodes that ok[] says; lowest index of
- * equals. -ENOSPC: it has no more than its minimum.
+ * The donor's least loaded node, by word[], of the nodes i with ok[i]; of equals the lowest
+ * index. -ENOSPC: the donor has no more nodes than its minimum.
  */
 int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word, uint32_t donor,
 		uint32_t *node);

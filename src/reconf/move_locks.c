@@ -6,7 +6,8 @@
 
 /* --- 1 and 2: the counter, the donor ------------------------------------------------ */
 
-static void look(struct move *m, enum move_state next, struct mono now, struct step_out *out)
+static void read_counter(struct move *m, enum move_state next, struct mono now,
+			 struct step_out *out)
 {
 	struct step_event ev = { .type = STEP_ASK, .what = COUNTER_LOOK };
 
@@ -14,7 +15,8 @@ static void look(struct move *m, enum move_state next, struct mono now, struct s
 	m->state = next;
 }
 
-static int64_t patience(const struct move *m)
+/* For so long a home, or our own counter, may fail to answer. */
+static int64_t answer_ns(const struct move *m)
 {
 	return lock_break_ns(&m->lock[0].conf) + m->conf.check_ns;
 }
@@ -32,12 +34,12 @@ void move_begin(struct move *m, uint32_t service, struct mono now, struct step_o
 	if (!m->quorate)
 		return;
 	m->result = MOVE_NONE;
-	m->patience = mono_add(now, patience(m));
+	m->patience = mono_add(now, answer_ns(m));
 	m->yields = false;
-	look(m, MOVE_LOOKS, now, out);
+	read_counter(m, MOVE_LOOKS, now, out);
 }
 
-/* rule: who could not have a donor's lock in time goes on with that donor */
+/* rule: after a donor's lock was not acquired in time, keep that donor */
 static int choose_donor(struct move *m)
 {
 	if (m->busy && move_gives(m->in, m->members, m->service, m->donor))
@@ -76,7 +78,9 @@ void move_looks(struct move *m, struct mono now)
 		else if (choose_donor(m) < 0)
 			move_end(m, MOVE_NO_DONOR);
 		else if (((move_to_tell(m, 0) | move_to_tell(m, 1)) & m->down) != 0)
-			move_end(m, MOVE_UNTOLD); /* not to tell others, again and again, in vain */
+			move_end(
+				m,
+				MOVE_UNTOLD); /* otherwise others are told again and again, in vain */
 		else
 			start_locks(m);
 		break;
@@ -86,21 +90,22 @@ void move_looks(struct move *m, struct mono now)
 /* --- 3 and 4: both locks, the counter again ------------------------------------------- */
 
 /*
- * rule: nobody takes the first lock before it has seen the second; and who cannot have the
- * second within a lease does not keep the first from others
+ * rule: do not acquire the first lock before the second was seen; and do not keep the first
+ * from others while the second cannot be acquired within a lease
  */
-static bool yields(struct move *m, struct lock *const l[2], struct mono now, struct step_out *out)
+static bool yield_locks(struct move *m, struct lock *const l[2], struct mono now,
+			struct step_out *out)
 {
 	bool unseen = m->yields && !lock_seen(l[1]);
 	struct mono breaks = now, from = now;
-	bool stands = lock_unchanged(l[1], &breaks);
+	bool unchanged = lock_unchanged(l[1], &breaks);
 
 	if (lock_state(l[0]) == LOCK_HELD)
 		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
-	if (stands)
-		m->patience = mono_add(now, patience(m));
-	m->ask = stands ? mono_add(breaks, -m->conf.hold_ns / 2) : m->patience;
-	m->yields = (stands || unseen) && mono_sub(m->ask, from) > 0;
+	if (unchanged)
+		m->patience = mono_add(now, answer_ns(m));
+	m->ask = unchanged ? mono_add(breaks, -m->conf.hold_ns / 2) : m->patience;
+	m->yields = (unchanged || unseen) && mono_sub(m->ask, from) > 0;
 	for (uint32_t i = 0; i < 2 && m->yields; i++) {
 		if (lock_state(l[i]) != LOCK_WATCHING)
 			move_ask_lock(l[i], LOCK_RELEASE, now, out);
@@ -115,7 +120,7 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 	bool first;
 
 	move_locks_of(m, l);
-	if (yields(m, l, now, out))
+	if (yield_locks(m, l, now, out))
 		return;
 	move_ask_lock(l[0], LOCK_ACQUIRE, now, out);
 	first = lock_may_act(l[0], now, 0);
@@ -123,13 +128,13 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 		move_ask_lock(l[1], LOCK_ACQUIRE, now, out);
 	if (lock_blocked(l[0])) {
 		move_ask_lock(l[1], LOCK_WATCH, now, out);
-		m->patience = mono_add(now, patience(m));
+		m->patience = mono_add(now, answer_ns(m));
 	}
 	if (move_may_act(m, now)) {
 		if (lock_epoch(lock_fence(l[0])) != lock_epoch(lock_fence(l[1])))
 			move_unlock(m, MOVE_OVERTAKEN, now, out);
 		else /* rule: look at the counter again under the locks */
-			look(m, MOVE_LOOKS_AGAIN, now, out);
+			read_counter(m, MOVE_LOOKS_AGAIN, now, out);
 	} else if (lock_state(l[0]) == LOCK_HELD ? !first : mono_sub(now, m->patience) >= 0) {
 		move_unlock(m, MOVE_BUSY, now, out);
 	}
@@ -147,7 +152,7 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out)
 	} else if (s == COUNTER_AHEAD) {
 		move_unlock(m, MOVE_TOLD, now, out);
 	} else if (s == COUNTER_EQUAL && !counter_high_for_t(c)) {
-		/* rule: load high for T; it may have fallen while the locks were waited for */
+		/* rule: load high for T: it may have fallen while we waited for the locks */
 		move_unlock(m, MOVE_CALM, now, out);
 	} else {
 		m->sweeps = 0;

@@ -5,7 +5,7 @@
  */
 #include "src/reconf/move_priv.h"
 
-static bool member(const struct move *m, uint16_t host)
+static bool is_member(const struct move *m, uint16_t host)
 {
 	return m->members >> (host - 1) & 1;
 }
@@ -14,7 +14,7 @@ void move_start_count(struct move *m)
 {
 	move_new_round(m);
 	for (uint32_t i = 0; i < m->in->nodes; i++)
-		m->at[i] = member(m, m->in->node[i].host) ? AT_DUE : AT_OUT;
+		m->at[i] = is_member(m, m->in->node[i].host) ? AT_DUE : AT_OUT;
 	m->state = MOVE_COUNTS;
 }
 
@@ -24,10 +24,11 @@ static bool round_over(const struct move *m)
 }
 
 /*
- * Fenced is a node whose word is another than when it was swept, of the locks' own
- * epoch: by our sweep, by that of another pair's holder, or by a late CAS that
- * came before. Words do not come back, so any CAS on what was read earlier fails.
- * Not so by a host of an older view: it may be sweeping too, and go on from there.
+ * A node is fenced if its word has changed since the sweep began, and has the locks' epoch.
+ * It was changed by our sweep, by the sweep of another pair's holder, or by a late CAS
+ * before them. No word comes back, so every CAS on an earlier read fails. A change by a
+ * host of an older view (an older epoch) does not fence: that host may be in its own sweep,
+ * and may decide on the words that it wrote.
  */
 static bool fenced(const struct move *m, uint32_t i)
 {
@@ -49,7 +50,7 @@ static void start_sweep(struct move *m)
 }
 
 /* rule: a newer epoch than the locks' has decided here */
-static bool overtaken(const struct move *m)
+static bool any_newer_epoch(const struct move *m)
 {
 	for (uint32_t i = 0; i < m->in->nodes; i++)
 		if (m->at[i] == AT_DONE &&
@@ -66,8 +67,8 @@ static bool swept_all(const struct move *m)
 	return true;
 }
 
-/* Nodes that were not fenced do not count. Are there any? */
-static bool missed(struct move *m)
+/* Exclude the nodes that were not fenced from the count. Are there any? */
+static bool exclude_missed(struct move *m)
 {
 	bool any = false;
 
@@ -88,13 +89,14 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 	if (!round_over(m))
 		return false;
 	/* rule: fencing sweep when a lock was not had by a clean release */
-	if (overtaken(m)) {
+	if (any_newer_epoch(m)) {
 		move_unlock(m, MOVE_OVERTAKEN, now, out);
 	} else if (!move_unclean(m)) {
 		move_mark(m, false);
 		return true;
 	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
-		m->dirty = missed(m); /* rule: a sweep that missed a node leaves the locks dirty */
+		m->dirty = exclude_missed(
+			m); /* rule: a sweep that missed a node leaves the locks dirty */
 		move_mark(m, m->dirty);
 		return true;
 	} else {
@@ -127,5 +129,5 @@ void move_swept_result(struct move *m, const struct step_event *ev, uint32_t i)
 {
 	if (ev->outcome == STEP_DONE && ev->old == m->before[i])
 		m->word[i] = fenced_word(m, m->before[i]);
-	m->at[i] = AT_DONE; /* the READ that follows tells */
+	m->at[i] = AT_DONE; /* the READ that follows decides */
 }

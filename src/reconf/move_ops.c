@@ -112,7 +112,7 @@ uint64_t move_to_tell(const struct move *m, uint32_t k)
 {
 	uint64_t self = 1ull << (m->conf.self - 1);
 
-	/* rule: a balancer that is no member was removed, the others must be told */
+	/* rule: every balancer in the view must be told; others were removed */
 	if (k == 0)
 		return m->in->service[m->service].balancers & m->members & ~self;
 	return m->in->service[m->donor].balancers & m->members;

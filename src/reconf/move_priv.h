@@ -9,13 +9,13 @@
 
 #include "src/reconf/move.h"
 
-/* Of conf.tag on: the locks' tags, the counters', and those of a move's own operations. */
+/* Tags from conf.tag on: those of the locks, of the counters, of the move's own operations. */
 enum {
 	MOVE_TAGS_COUNTERS = MOVE_SERVICES_MAX * LOCK_TAGS,
 	MOVE_TAGS_OWN = MOVE_TAGS_COUNTERS + MOVE_SERVICES_MAX * COUNTER_TAGS,
 };
 
-/* Of a node in this round. */
+/* A node in this round: not concerned, to do, outstanding, done, failed. */
 enum move_at { AT_OUT, AT_DUE, AT_UNDERWAY, AT_DONE, AT_BAD };
 
 static inline uint16_t move_id_of(const struct move *m, uint32_t service)
@@ -26,25 +26,25 @@ static inline uint16_t move_id_of(const struct move *m, uint32_t service)
 /* --- move_ops.c ------------------------------------------------------------------- */
 
 void move_new_round(struct move *m);
-/* index: of a node, or any number below MOVE_NODES_MAX that is the operation's alone. */
+/* index: of the node, or another number below MOVE_NODES_MAX; unique in the round. */
 bool move_put(struct move *m, struct step_op op, uint32_t index, struct step_out *out);
 void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t value,
 		   struct step_out *out);
-/* Is this result of an operation of this round? Then of which. */
+/* Is it the result of an operation of this round? *index: as given to move_put. */
 bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index);
 
-/* What a node's word becomes: count + 1, the locks' epoch. */
+/* The successor of a node's word: of service id, with count + 1 and the locks' epoch. */
 uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id);
 
-/* The two locks, in the order in which they are taken. */
+/* The two locks, in the order in which they are acquired. */
 void move_locks_of(const struct move *m, struct lock *l[2]);
 bool move_may_act(const struct move *m, struct mono now);
 bool move_unclean(const struct move *m);
 void move_mark(struct move *m, bool is_unclean);
 uint16_t move_epoch(const struct move *m); /* the locks' */
-/* The other balancers of service (k is 0) and donor (1), bit h - 1. */
+/* The other balancers of service (k = 0) or donor (k = 1), bit h - 1: host h. */
 uint64_t move_to_tell(const struct move *m, uint32_t k);
-/* event.what of lock.h, to one of the locks. */
+/* Give one of the locks a request: what is of enum lock_ask. */
 void move_ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out);
 /* Release both: the move ends by r when they are IDLE. */
 void move_unlock(struct move *m, enum move_result r, struct mono now, struct step_out *out);
@@ -62,7 +62,7 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out);
 
 /* --- move_nodes.c ----------------------------------------------------------------- */
 
-/* The states COUNTS, SWEEPS. true: all is counted, and swept where it must be. */
+/* The states COUNTS, SWEEPS. true: all nodes are counted, and swept where they must be. */
 void move_start_count(struct move *m);
 bool move_counts(struct move *m, struct mono now, struct step_out *out);
 bool move_sweeps(struct move *m, struct step_out *out);

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What is still to be done, in the order in which it arose. */
+/* An operation to post, or a result to return, in the order in which they arose. */
 struct job {
-	bool is_result; /* hand ev to user; else post op */
+	bool is_result; /* give ev to user; otherwise post op */
 	uint32_t user;
 	struct step_event ev;
 	struct step_op op;
@@ -72,14 +72,14 @@ int runner_add(struct runner *r, const struct runner_user *u)
 
 /* --- one step ------------------------------------------------------------------- */
 
-/* No operation is forgotten: who has more than it may gets the rest back, not executed. */
+/* There is room: a user has RUNNER_OPS_MAX operations outstanding at most, one job each. */
 static void put_job(struct runner *r, const struct job *d)
 {
 	if (r->n < JOBS_MAX)
 		r->job[r->n++] = *d;
 }
 
-static void feed(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
+static void step_user(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
 {
 	r->out.n = 0;
 	r->user[user].step(r->user[user].state, ev, now, &r->out);
@@ -92,15 +92,15 @@ static void feed(struct runner *r, uint32_t user, const struct step_event *ev, s
 	}
 }
 
-static void feed_all(struct runner *r, const struct step_event *ev, struct mono now)
+static void step_all(struct runner *r, const struct step_event *ev, struct mono now)
 {
 	for (uint32_t i = 0; i < r->users; i++)
-		feed(r, i, ev, now);
+		step_user(r, i, ev, now);
 }
 
 /* --- posting -------------------------------------------------------------------- */
 
-static struct transport_op op_of(const struct runner *r, const struct job *d)
+static struct transport_op transport_op_of(const struct runner *r, const struct job *d)
 {
 	static const enum transport_kind kinds[] = { [STEP_READ] = TRANSPORT_READ,
 						     [STEP_CAS] = TRANSPORT_CAS64,
@@ -117,7 +117,7 @@ static struct transport_op op_of(const struct runner *r, const struct job *d)
 				      .deadline = d->deadline };
 }
 
-/* What was not posted: its result, made here. */
+/* Make the result of an operation that was not posted. */
 static void not_posted(const struct runner *r, struct job *d, int why)
 {
 	d->is_result = true;
@@ -128,10 +128,10 @@ static void not_posted(const struct runner *r, struct job *d, int why)
 				     .outcome = why == -ENOTCONN ? STEP_LOST : STEP_REFUSED };
 }
 
-/* true: posted, or turned into its result; false: there is no room now. */
-static bool post(struct runner *r, struct job *d, struct mono now)
+/* false: the link has no room now. true: posted, or turned into its result. */
+static bool post_or_result(struct runner *r, struct job *d, struct mono now)
 {
-	struct transport_op op = op_of(r, d);
+	struct transport_op op = transport_op_of(r, d);
 	int why = 0;
 
 	if (transport_post(r->t, &op, 1, now, &why) == 1)
@@ -143,23 +143,23 @@ static bool post(struct runner *r, struct job *d, struct mono now)
 }
 
 /*
- * All that can be done now. Steps put more behind it, which is reached in the same
- * turn; what stays keeps its order.
+ * Do all jobs that can be done now. Steps append more, which this loop reaches as well. Jobs
+ * that stay keep their order.
  */
-static void pump(struct runner *r, struct mono now)
+static void run_jobs(struct runner *r, struct mono now)
 {
-	uint64_t full = 0; /* links; what is behind must not overtake */
+	uint64_t full = 0; /* links without room: later operations must not overtake */
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct job d = r->job[i];
 		uint64_t bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
 
-		if ((full & bit) || (bit && !post(r, &d, now))) {
+		if ((full & bit) || (bit && !post_or_result(r, &d, now))) {
 			full |= bit;
 			r->job[kept++] = d;
 		} else if (d.is_result) {
-			feed(r, d.user, &d.ev, now);
+			step_user(r, d.user, &d.ev, now);
 		}
 	}
 	r->n = kept;
@@ -167,7 +167,7 @@ static void pump(struct runner *r, struct mono now)
 
 /* --- events ---------------------------------------------------------------------- */
 
-static void take_result(struct runner *r, const struct transport_event *ev, struct mono now)
+static void operation_result(struct runner *r, const struct transport_event *ev, struct mono now)
 {
 	static const enum step_outcome outcomes[] = { [TRANSPORT_DONE] = STEP_DONE,
 						      [TRANSPORT_REFUSED] = STEP_REFUSED,
@@ -187,20 +187,20 @@ static void take_result(struct runner *r, const struct transport_event *ev, stru
 		se.old = *(const uint64_t *)ev->data;
 	for (uint32_t i = 0; i < r->users; i++)
 		if (tag - r->user[i].tag < r->user[i].tags)
-			feed(r, i, &se, now);
+			step_user(r, i, &se, now);
 }
 
 void runner_event(struct runner *r, const struct transport_event *ev, struct mono now)
 {
 	if (ev->type == TRANSPORT_RESULT) {
-		take_result(r, ev, now);
+		operation_result(r, ev, now);
 	} else if (ev->type == TRANSPORT_UP) {
 		struct step_event se = { .type = STEP_LINK, .host = ev->host, .link = ev->link };
 
 		r->link[ev->host - 1] = ev->link;
-		feed_all(r, &se, now);
+		step_all(r, &se, now);
 	}
-	pump(r, now);
+	run_jobs(r, now);
 }
 
 void runner_view(struct runner *r, uint64_t view, uint64_t members, bool quorate, struct mono now)
@@ -209,8 +209,8 @@ void runner_view(struct runner *r, uint64_t view, uint64_t members, bool quorate
 		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
 	};
 
-	feed_all(r, &se, now);
-	pump(r, now);
+	step_all(r, &se, now);
+	run_jobs(r, now);
 }
 
 void runner_ask(struct runner *r, const void *state, uint32_t what, struct mono now)
@@ -219,8 +219,8 @@ void runner_ask(struct runner *r, const void *state, uint32_t what, struct mono 
 
 	for (uint32_t i = 0; i < r->users; i++)
 		if (r->user[i].state == state)
-			feed(r, i, &se, now);
-	pump(r, now);
+			step_user(r, i, &se, now);
+	run_jobs(r, now);
 }
 
 void runner_tick(struct runner *r, struct mono now)
@@ -229,8 +229,8 @@ void runner_tick(struct runner *r, struct mono now)
 
 	for (uint32_t i = 0; i < r->users; i++)
 		if (r->user[i].due(r->user[i].state).ns <= now.ns)
-			feed(r, i, &se, now);
-	pump(r, now);
+			step_user(r, i, &se, now);
+	run_jobs(r, now);
 }
 
 struct mono runner_due_at(const struct runner *r)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step: how a protocol of the shared state is written: state, event, now -> operations.
+ * step: the form of a protocol between hosts: (state, event, now) -> operations.
  *
- * A protocol (lock, counter, move) is a struct and a step function. It gets an
- * event, changes its struct, and puts the operations that it wants posted into
- * *out; it posts nothing, allocates nothing, asks no clock. What runs it (the
- * daemon over a transport, the virtual-time harness, a bench) posts them, and
- * brings each result back as an event. So the same code runs on verbs, on shm
- * and under injected faults, and maps to the model in tests/model line by line.
+ * A protocol (lock, counter, move) is a struct and a step function. The function gets an
+ * event, changes the struct, and puts the operations to be posted into *out. It posts
+ * nothing, allocates nothing, and reads no clock. Its caller (runner.c over a transport, the
+ * virtual-time tests, a benchmark) posts the operations, and returns each result as an event.
+ * So the same code runs on verbs, on shm and under injected faults, and corresponds to the
+ * models in tests/model line by line.
  *
- * Every operation that was put out comes back as exactly one result. A result
- * LOST or UNKNOWN is followed by STEP_LINK of the same host when a newer link
- * stands; no operation to that host should be put out before (it would come back
- * LOST at once). Events not of the protocol's concern may come and are ignored.
+ * Every operation that was put out comes back as exactly one result. After a result LOST or
+ * UNKNOWN, a STEP_LINK of the same host follows when a newer link is up. Put out no
+ * operation to that host before: it would come back LOST at once. A protocol ignores events
+ * that do not concern it.
  */
 #ifndef RESEX_RECONF_STEP_H
 #define RESEX_RECONF_STEP_H
 
 #include "src/core/units.h"
 
-enum { STEP_OPS_MAX = 80 }; /* of one step: announcements to all hosts at once */
+enum { STEP_OPS_MAX = 80 }; /* in one step: announcements to all hosts, and more */
 
 enum step_kind { STEP_READ, STEP_CAS, STEP_FAA };
 
@@ -30,7 +30,7 @@ struct step_op {
 	uint32_t offset;
 	uint64_t compare; /* CAS */
 	uint64_t value;	  /* CAS, FAA */
-	uint32_t tag;	  /* the protocol's own */
+	uint32_t tag;	  /* chosen by the protocol; comes back with the result */
 };
 
 struct step_out {
@@ -39,23 +39,23 @@ struct step_out {
 };
 
 /*
- * As enum transport_outcome, whose comments hold here. What could not be posted:
- * no link: LOST; its deadline, counted from the step, had passed: REFUSED (the link stands).
+ * As enum transport_outcome. An operation that could not be posted: LOST if there is no
+ * link; REFUSED if its deadline, counted from the step, has passed (the link is up).
  */
 enum step_outcome { STEP_DONE, STEP_REFUSED, STEP_LOST, STEP_UNKNOWN };
 
 enum step_type {
-	STEP_TICK,   /* time went on: at least as often as the protocol's step_due() says */
+	STEP_TICK,   /* time passed. Due when the protocol's ..._due() says */
 	STEP_RESULT, /* of one operation */
-	STEP_LINK,   /* a new link to host stands */
+	STEP_LINK,   /* a new link to host is up */
 	STEP_VIEW,   /* membership changed */
-	STEP_ASK,    /* the user wants something; what: the protocol's own */
+	STEP_ASK,    /* a request of the user; the protocol defines what */
 };
 
 struct step_event {
 	enum step_type type;
 	uint16_t host; /* RESULT, LINK */
-	uint32_t link; /* RESULT: on which it was posted; LINK: its number */
+	uint32_t link; /* RESULT: the link on which it was posted; LINK: its number */
 	/* RESULT */
 	uint32_t tag;
 	enum step_outcome outcome;
@@ -63,7 +63,7 @@ struct step_event {
 	/* VIEW */
 	uint64_t view;	  /* its number; higher is newer */
 	uint64_t members; /* bit h - 1: host h */
-	bool quorate;	  /* false: nothing may be decided */
+	bool quorate;	  /* false: decide nothing */
 	/* ASK */
 	uint32_t what;
 };
