@@ -223,16 +223,16 @@ ibmon/registry.c @ registry @ s/digit > 9 || v > (UINT64_MAX - digit) \/ 10/digi
 ibmon/registry.c @ registry @ s/ && r.ref <= UINT32_MAX//
 ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (r->fault)/if (0)/
 ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (s->flags & SAMPLE_LAPPED)/if (0)/
-ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_same(w->d, w->m))/if (0)/
-ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/w->cons > w->mask ||//
-ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/w->beyond > w->jump_max/0/
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_same(r->d, r->m))/if (0)/
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/s.cons > r->mask ||//
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/c.beyond > r->jump_max/0/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (e->status) {/if (0) {/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (kind == OP_LOCAL)/if (0)/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/q->ud = kind == OP_SEND \&\& addressed/q->ud = 0/
-ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (opcode == RING_RXE_READ)/if (0)/
-ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/w->excess > w->jump_max/0/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/if (c->newer.opcode == RING_RXE_READ)/if (0)/
+ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/c->excess > r->jump_max/0/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/return (newer - older) & RING_RXE_PSN_MASK/return newer - older/
 ibmon/ring/rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (producer > mask)/if (0)/
 ibmon/ring/rxe_cq.c @ ring_fault ring_rxe ring_hostile @ s/if (!cq_plausible(&e))/if (0)/

@@ -1,424 +1,388 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rxe: send queues of soft-RoCE: where a ring stands, how many, which.
+ * rxe: send queues of soft-RoCE: what was completed since the last sample.
  *
- * How many were completed: the consumer index is exact but masked; ssn runs
- * freely but also counts posts that were refused or aborted. Both are known
- * together at a base: the newest entry posted when the ring was last looked
- * at, or else the newest completed. The true count agrees with the index
- * and is at most what ssn says; the largest such is taken.
+ * How many: the consumer index is exact but masked; ssn runs freely but also
+ * counts posts that were refused or aborted. Both are known together at a
+ * base: the newest entry posted when the ring was last read, or else the
+ * newest completed. The true count agrees with the index and is at most what
+ * ssn says; the largest such number is used.
  *
- * Which: entries are read from the newest completed backwards, for the
- * oldest are overwritten first. An entry counts only if its ssn fits where
- * it stands and is the same before and after it was copied; so slots that
- * were wiped (RESET) and pages that were reused (the process died) add
- * nothing. Entries seen posted are noted, so that their sizes are known even
- * if they are overwritten before the next sample. What it all costs is
- * worked out in rxe_psn.c.
+ * Which: entries are read from the newest completed backwards, because the
+ * oldest are overwritten first. An entry counts only if its ssn fits its slot
+ * and is the same before and after it was copied; so slots that were wiped
+ * (RESET) and pages that were reused (the process died) add nothing. Entries
+ * seen posted are noted, so that their sizes are known even if they are
+ * overwritten before the next sample. rxe_psn.c works out what it all costs.
  *
- * Slots from the producer on may be in the making; a post that is refused
- * on a full ring scribbles over the newest completed entry, which is there.
+ * Slots from the producer on may be in the making. On a full ring that slot is
+ * the newest completed entry, and a post that is refused scribbles over it.
  */
 #include <errno.h>
 
 #include "ibmon/ring/rxe_sq.h"
 #include "resex/guest_abi.h"
-#include "src/util/seqread.h"
 
 enum {
-	CHUNK = 16,		 /* entries copied before they are looked at */
+	CHUNK = 16,		 /* entries copied before they are checked */
 	POSITION_TRIES = 16,	 /* against a consumer index that moves while we read */
-	UNSTABLE_MAX = 100,	 /* samples in a row that found no stand */
+	UNSTABLE_MAX = 100,	 /* samples in a row in which the consumer kept moving */
 	UNKNOWN_GAP_MAX = 65536, /* refused posts among entries of unknown base */
 	JUMP_SLACK = 131072,	 /* posts or packets allowed in no time at all */
 	JUMP_NS = 10,		 /* and one more each so many nanoseconds */
 };
 
-/* --- reading --------------------------------------------------------------- */
-
-static const volatile struct ring_rxe_header *header(const struct rxe_walk *w)
-{
-	return (const volatile struct ring_rxe_header *)w->m->base;
-}
-
-static const volatile struct ring_rxe_wqe *wqe_at(const struct rxe_walk *w, uint32_t slot)
-{
-	size_t at = sizeof(struct ring_rxe_header) + (size_t)(slot & w->mask) * w->d->elem_size;
-
-	return (const volatile struct ring_rxe_wqe *)(w->m->base + at);
-}
-
-static inline void entry_load(const struct rxe_walk *w, uint32_t slot, struct rxe_entry *e)
-{
-	const volatile struct ring_rxe_wqe *p = wqe_at(w, slot);
-
-	e->ssn = p->ssn;
-	e->status = p->status;
-	e->state = p->state;
-	e->first = p->first_psn;
-	e->last = p->last_psn;
-	e->length = p->length;
-	e->opcode = p->opcode;
-	e->flags = p->send_flags;
-	e->ud_qpn = p->ud_remote_qpn;
-	e->num_sge = p->num_sge;
-}
-
-/* Entries that were completed or sent have a state: only wiped ones are all zero. */
-static inline bool entry_blank(const struct rxe_entry *e)
-{
-	return !e->state && !(e->ssn | e->status | e->first | e->last | e->length | e->opcode |
-			      e->flags | e->ud_qpn | e->num_sge);
-}
-
-static bool slot_blank(const struct rxe_walk *w, uint32_t slot)
+static bool slot_blank(const struct rxe_ring *r, uint32_t slot)
 {
 	struct rxe_entry e;
 
-	entry_load(w, slot, &e);
-	return entry_blank(&e);
-}
-
-bool rxe_previous_intact(const struct rxe_walk *w)
-{
-	struct rxe_entry e;
-
-	entry_load(w, w->q->cons - 1, &e);
-	return e.ssn == w->q->ssn && !entry_blank(&e);
-}
-
-static int fail(struct rxe_walk *w, enum ring_fault why)
-{
-	w->fault = why;
-	return -EBADMSG;
+	rxe_entry_load(r, slot, &e);
+	return rxe_entry_blank(&e);
 }
 
 /* --- where the ring stands --------------------------------------------------- */
 
 /*
  * Read both indices and the newest completed entry so that they belong
- * together: as long as the consumer index stands still, that entry cannot be
- * posted over. False: it never stood still.
+ * together: that entry cannot be posted over while the consumer index is
+ * unchanged. False: the index kept moving.
  */
-static bool read_stand(struct rxe_walk *w)
+static bool read_indices(const struct rxe_ring *r, struct rxe_stand *s)
 {
-	const struct rxe_sq *q = w->q;
+	const volatile struct ring_rxe_header *h = ring_rxe_header(r->m);
+	const struct rxe_sq *q = r->q;
 
 	for (int i = 0; i < POSITION_TRIES; i++) {
-		w->cons = header(w)->consumer;
-		w->prod = header(w)->producer;
+		s->cons = h->consumer;
+		s->prod = h->producer;
 		guest_copy_barrier();
-		w->raw_ssn = wqe_at(w, w->cons - 1)->ssn;
-		w->idle = q->opened && w->cons == q->cons && w->prod == q->noted_to &&
-			  w->raw_ssn == q->raw_ssn;
-		if (!w->idle)
-			entry_load(w, w->cons - 1, &w->newest);
+		s->raw_ssn = rxe_wqe(r, s->cons - 1)->ssn;
+		s->idle = q->opened && s->cons == q->cons && s->prod == q->noted_to &&
+			  s->raw_ssn == q->raw_ssn;
+		if (!s->idle)
+			rxe_entry_load(r, s->cons - 1, &s->newest);
 		guest_copy_barrier();
-		if (header(w)->consumer == w->cons)
+		if (h->consumer == s->cons)
 			return true;
 	}
 	return false;
 }
 
-static uint32_t backlog(const struct rxe_walk *w)
+static uint32_t backlog(const struct rxe_ring *r, const struct rxe_stand *s)
 {
-	return (w->prod - w->cons) & w->mask;
+	return (s->prod - s->cons) & r->mask;
 }
 
-/* The oldest entry in flight: its own as long as the consumer index does not pass it. */
-static bool read_head(struct rxe_walk *w)
+/* The oldest entry in flight belongs to us until the consumer index passes it. */
+static void read_head(const struct rxe_ring *r, struct rxe_stand *s)
 {
-	entry_load(w, w->cons, &w->head);
+	rxe_entry_load(r, s->cons, &s->head);
 	guest_copy_barrier();
-	w->head_valid = header(w)->consumer == w->cons;
-	return w->head_valid;
+	s->head_valid = ring_rxe_header(r->m)->consumer == s->cons;
 }
 
 /*
- * The newest completed entry as it was noted, if it was, before next was
- * posted behind it: not a whole lap before.
+ * The newest completed entry as it was noted, if it was noted before the entry
+ * with ssn next was posted behind it, and not a whole lap before.
  */
-static bool restore_newest(struct rxe_walk *w, uint32_t next)
+static bool restore_newest(const struct rxe_ring *r, struct rxe_stand *s, uint32_t next)
 {
-	const struct rxe_sq *q = w->q;
-	const struct rxe_noted *s = &q->noted[(w->cons - 1) & w->mask];
+	const struct rxe_sq *q = r->q;
+	const struct rxe_noted *n = &q->noted[(s->cons - 1) & r->mask];
 
-	if (!s->valid || !q->ssn_known || s->ssn - q->ssn - 1 >= next - q->ssn - 1)
+	if (!n->valid || !q->ssn_known || n->ssn - q->ssn - 1 >= next - q->ssn - 1)
 		return false;
-	if (next - s->ssn > w->mask + 1)
+	if (next - n->ssn > r->mask + 1)
 		return false;
-	w->ssn = s->ssn;
-	w->newest.ssn = s->ssn;
-	w->newest.opcode = s->opcode;
-	w->newest.length = s->length;
-	w->newest.ud_qpn = s->ud;
-	w->newest.flags = w->newest.num_sge = 0;
-	w->newest.state = 1; /* a post begins by setting it to 0 */
+	s->ssn = n->ssn;
+	s->newest.ssn = n->ssn;
+	s->newest.opcode = n->opcode;
+	s->newest.length = n->length;
+	s->newest.ud_qpn = n->ud;
+	s->newest.flags = s->newest.num_sge = 0;
+	s->newest.state = 1; /* a post begins by setting it to 0 */
 	return true;
 }
 
 /*
- * On a full ring the oldest entry in flight, which nobody may overwrite,
- * shows whether the newest completed one was scribbled over. A refused post
- * leaves alone what the kernel wrote: how it ended, and its PSNs.
+ * On a full ring the oldest entry in flight, which cannot be overwritten, shows
+ * whether the newest completed one was scribbled over. A refused post does not
+ * touch what the kernel wrote: how the entry ended, and its PSNs.
  */
-static void correct_ssn(struct rxe_walk *w)
+static void correct_ssn(const struct rxe_ring *r, struct rxe_stand *s)
 {
-	w->raw_ssn = w->newest.ssn;
-	w->ssn = w->raw_ssn;
-	if (backlog(w) != w->mask || entry_blank(&w->newest))
+	s->raw_ssn = s->newest.ssn;
+	s->ssn = s->raw_ssn;
+	if (backlog(r, s) != r->mask || rxe_entry_blank(&s->newest))
 		return;
-	if (!read_head(w) || (int32_t)(w->raw_ssn - w->head.ssn) < 0)
+	read_head(r, s);
+	if (!s->head_valid || (int32_t)(s->raw_ssn - s->head.ssn) < 0)
 		return;
-	w->scribbled = true;
-	w->ssn = w->head.ssn - 1;
-	w->newest_gone = !restore_newest(w, w->head.ssn);
+	s->scribbled = true;
+	s->ssn = s->head.ssn - 1;
+	s->newest_gone = !restore_newest(r, s, s->head.ssn);
 }
 
-static int take_stand(struct rxe_walk *w)
+static struct rxe_stand read_stand(const struct rxe_ring *r)
 {
-	bool stable = read_stand(w);
+	struct rxe_stand s; /* its entries are not cleared: that costs as much as reading them */
+	bool stable = read_indices(r, &s);
 
+	s.scribbled = s.newest_gone = s.head_valid = false;
+	s.fault = RING_OK;
 	/* After the indices: a header that is still right was right before. */
-	if (!ring_rxe_header_same(w->d, w->m))
-		return fail(w, RING_FAULT_HEADER);
-	if (w->cons > w->mask || w->prod > w->mask)
-		return fail(w, RING_FAULT_INDEX);
-	if (stable) {
-		w->q->unstable = 0;
-		if (!w->idle)
-			correct_ssn(w);
-		return 0;
+	if (!ring_rxe_header_same(r->d, r->m)) {
+		s.fault = RING_FAULT_HEADER;
+	} else if (s.cons > r->mask || s.prod > r->mask) {
+		s.fault = RING_FAULT_INDEX;
+	} else if (stable) {
+		r->q->unstable = 0;
+		if (!s.idle)
+			correct_ssn(r, &s);
+	} else {
+		s.idle = true; /* nothing is known now: the next sample counts it */
+		if (++r->q->unstable > UNSTABLE_MAX)
+			s.fault = RING_FAULT_INDEX;
 	}
-	if (++w->q->unstable > UNSTABLE_MAX)
-		return fail(w, RING_FAULT_INDEX);
-	w->idle = true; /* nothing can be said now: the next sample says it */
-	return 0;
+	return s;
 }
 
 /* --- how many ------------------------------------------------------------------ */
 
+/* What index and ssn say of the number of completed entries. */
+struct count {
+	uint64_t n;
+	uint64_t to_base;    /* of these, up to the base */
+	uint32_t beyond;     /* past the base, by ssn: at most so many */
+	uint32_t beyond_idx; /* past the base, by index: so many modulo the slots */
+	bool agree;	     /* false: no number agrees with both */
+};
+
 /* The largest number that agrees with idx modulo the slots and is at most limit. */
-static uint32_t largest(const struct rxe_walk *w, uint32_t limit, uint32_t idx)
+static uint32_t largest(const struct rxe_ring *r, uint32_t limit, uint32_t idx)
 {
-	return limit - ((limit - idx) & w->mask);
+	return limit - ((limit - idx) & r->mask);
 }
 
-/* False: there is no number that index and ssn could agree on. */
-static bool count(struct rxe_walk *w)
+static struct count count_entries(const struct rxe_ring *r, const struct rxe_stand *s,
+				  uint32_t since)
 {
-	const struct rxe_sq *q = w->q;
-	uint32_t idx = (w->cons - q->cons) & w->mask;
-	uint32_t since = w->since, to_base = q->base_ssn - q->ssn;
+	const struct rxe_sq *q = r->q;
+	uint32_t idx = (s->cons - q->cons) & r->mask, to_base = q->base_ssn - q->ssn;
+	struct count c = { .to_base = (q->base_idx - q->cons) & r->mask };
 
-	w->ahead = (q->base_idx - q->cons) & w->mask;
 	if (!q->ssn_known || since <= to_base) {
-		w->n = idx;
-		return !q->ssn_known || (idx <= w->ahead && idx <= since);
+		c.n = idx;
+		c.agree = !q->ssn_known || (idx <= c.to_base && idx <= since);
+		return c;
 	}
-	w->beyond = since - to_base;
-	w->beyond_idx = (w->cons - q->base_idx) & w->mask;
-	if (w->beyond < w->beyond_idx)
-		return false;
-	w->n = w->ahead + largest(w, w->beyond, w->beyond_idx);
-	return true;
+	c.beyond = since - to_base;
+	c.beyond_idx = (s->cons - q->base_idx) & r->mask;
+	c.agree = c.beyond >= c.beyond_idx;
+	if (c.agree)
+		c.n = c.to_base + largest(r, c.beyond, c.beyond_idx);
+	return c;
 }
 
 /*
- * Posts known to have been refused, between entries that were seen, cannot
- * be completed ones. Less than a lap past the base the index alone is exact;
- * more, and refused posts may hide among what was lost.
+ * Posts known to have been refused, between entries that were read, cannot be
+ * completed ones. Less than a lap past the base the index alone is exact;
+ * more, and refused posts may hide among the lost entries.
  */
-static void tighten(struct rxe_walk *w)
+static uint64_t bound_count(const struct rxe_ring *r, const struct count *c,
+			    const struct rxe_done *d)
 {
-	uint64_t past = w->n - w->ahead;
-	uint32_t limit = w->beyond;
+	uint32_t limit = c->beyond, past;
 
-	if (!w->beyond || w->reset || past <= w->mask)
-		return;
-	if (w->skipped <= limit && limit - w->skipped >= w->beyond_idx)
-		limit -= w->skipped;
-	past = largest(w, limit, w->beyond_idx);
-	if (past > w->mask)
-		w->out->flags |= SAMPLE_WRS_BOUNDED;
-	w->n = w->ahead + past;
+	if (!c->beyond || d->reset || d->n - c->to_base <= r->mask)
+		return d->n;
+	if (d->refused <= limit && limit - d->refused >= c->beyond_idx)
+		limit -= d->refused;
+	past = largest(r, limit, c->beyond_idx);
+	if (past > r->mask)
+		r->out->flags |= SAMPLE_WRS_BOUNDED;
+	return c->to_base + past;
 }
 
 /* --- which ----------------------------------------------------------------------- */
 
 /*
- * What stands where the next post goes may be in the making. The provider
- * then changes what it was asked to do, first to last ssn; how the entry
- * before it ended, and its PSNs, are the kernel's. The rest was noted when
- * that entry was posted.
+ * The slot of the next post may be in the making. The provider then changes
+ * the request, from the first field to ssn at last; how the entry before it
+ * ended, and its PSNs, are the kernel's. The request was noted when that entry
+ * was posted.
  */
-static bool fits_at_producer(const struct rxe_walk *w, struct rxe_entry *e)
+static bool fits_at_producer(const struct rxe_ring *r, const struct rxe_stand *s,
+			     struct rxe_entry *e)
 {
-	const struct rxe_noted *s = &w->q->noted[w->prod & w->mask];
+	const struct rxe_noted *n = &r->q->noted[s->prod & r->mask];
 
-	if (!s->valid || s->ssn != e->ssn)
-		return backlog(w) == w->mask; /* full: only refused posts, and see correct_ssn */
-	e->opcode = s->opcode;
-	e->length = s->length;
-	e->ud_qpn = s->ud;
+	if (!n->valid || n->ssn != e->ssn)
+		return backlog(r, s) == r->mask; /* full: only refused posts, see correct_ssn */
+	e->opcode = n->opcode;
+	e->length = n->length;
+	e->ud_qpn = n->ud;
 	e->flags = 0;
 	e->num_sge = 0;
 	e->state = 1;
 	return true;
 }
 
-/* Can this be the entry completed back entries before the newest? */
-static bool fits(const struct rxe_walk *w, struct rxe_entry *e, uint32_t back)
+/* Can this be the entry completed back entries before the newest, refused posts in between? */
+static bool fits(const struct rxe_ring *r, const struct rxe_stand *s, struct rxe_entry *e,
+		 uint32_t back, uint32_t refused)
 {
-	uint32_t age = w->ssn - e->ssn;
+	uint32_t age = s->ssn - e->ssn;
 
-	if (e->ssn != e->ssn_after || age < back + w->skipped || entry_blank(e))
+	if (e->ssn != e->ssn_after || age < back + refused || rxe_entry_blank(e))
 		return false;
-	if (w->q->ssn_known ? age >= w->since : age - back > UNKNOWN_GAP_MAX)
+	if (r->q->ssn_known ? age >= s->ssn - r->q->ssn : age - back > UNKNOWN_GAP_MAX)
 		return false;
-	return back < w->mask - backlog(w) || fits_at_producer(w, e);
+	return back < r->mask - backlog(r, s) || fits_at_producer(r, s, e);
 }
 
-static void load_chunk(const struct rxe_walk *w, uint32_t back, uint32_t n, struct rxe_entry *e)
+static void load_chunk(const struct rxe_ring *r, const struct rxe_stand *s, uint32_t back,
+		       uint32_t n, struct rxe_entry *e)
 {
 	for (uint32_t i = 0; i < n; i++)
-		entry_load(w, w->cons - 1 - back - i, &e[i]);
+		rxe_entry_load(r, s->cons - 1 - back - i, &e[i]);
 	guest_copy_barrier();
 	for (uint32_t i = 0; i < n; i++)
-		e[i].ssn_after = wqe_at(w, w->cons - 1 - back - i)->ssn;
+		e[i].ssn_after = rxe_wqe(r, s->cons - 1 - back - i)->ssn;
 	if (back == 0) {
-		e[0] = w->newest;
+		e[0] = s->newest;
 		e[0].ssn_after = e[0].ssn;
 	}
 }
 
-/* One blank slot may be an entry in the making; RESET wipes them all. */
-static void stopped_at(struct rxe_walk *w, const struct rxe_entry *e, uint32_t back,
-		       uint32_t visible)
+/*
+ * Charge the completed entries of the visible ones, until one does not fit. One
+ * blank slot may be an entry in the making; RESET wipes them all.
+ */
+static enum ring_fault charge_visible(const struct rxe_ring *r, const struct rxe_stand *s,
+				      uint32_t visible, struct rxe_done *d, struct rxe_charge *c)
 {
-	if (entry_blank(e))
-		w->reset = back + 1 >= visible || slot_blank(w, w->cons - 2 - back);
-}
-
-static int walk(struct rxe_walk *w, uint32_t visible)
-{
-	uint32_t take = w->n < visible ? (uint32_t)w->n : visible;
+	uint32_t todo = d->n < visible ? (uint32_t)d->n : visible;
 	struct rxe_entry e[CHUNK];
 
-	for (uint32_t back = 0; back < take; back += CHUNK) {
-		uint32_t n = take - back < CHUNK ? take - back : CHUNK;
+	for (uint32_t back = 0; back < todo; back += CHUNK) {
+		uint32_t n = todo - back < CHUNK ? todo - back : CHUNK;
 
-		load_chunk(w, back, n, e);
+		load_chunk(r, s, back, n, e);
 		for (uint32_t i = 0; i < n; i++) {
-			if (!fits(w, &e[i], back + i)) {
-				stopped_at(w, &e[i], back + i, visible);
-				return 0;
+			enum ring_fault fault;
+
+			if (!fits(r, s, &e[i], back + i, d->refused)) {
+				if (rxe_entry_blank(&e[i]))
+					d->reset = back + i + 1 >= visible ||
+						   slot_blank(r, s->cons - 2 - back - i);
+				return RING_OK;
 			}
-			if (rxe_take(w, &e[i]))
-				return -EBADMSG;
-			w->oldest_age = w->ssn - e[i].ssn;
-			w->skipped = w->oldest_age - (back + i);
+			fault = rxe_charge_entry(r, &e[i], c);
+			if (fault)
+				return fault;
+			d->oldest_age = s->ssn - e[i].ssn;
+			d->refused = d->oldest_age - (back + i);
 		}
 	}
-	return 0;
+	return RING_OK;
 }
 
-/* How far back to look: all that is not in flight. */
-static uint32_t visible(const struct rxe_walk *w)
+/* How many entries can be read: all that are not in flight. */
+static uint32_t visible_entries(const struct rxe_ring *r, const struct rxe_stand *s)
 {
-	uint32_t n = w->mask - backlog(w) + 1;
+	uint32_t n = r->mask - backlog(r, s) + 1;
 
-	if (w->newest_gone)
+	if (s->newest_gone)
 		return 0;
 	return n < RING_WALK_MAX ? n : RING_WALK_MAX;
 }
 
-/* Index and ssn disagree: was the queue pair RESET and used again? */
-static bool look_for_reset(struct rxe_walk *w, uint32_t vis)
+/* How many entries were completed since a RESET, which left blank slots; visible: none did. */
+static uint32_t count_to_blank(const struct rxe_ring *r, const struct rxe_stand *s,
+			       uint32_t visible)
 {
 	uint32_t back = 1;
 
-	while (back < vis && !slot_blank(w, w->cons - 1 - back))
+	while (back < visible && !slot_blank(r, s->cons - 1 - back))
 		back++;
-	w->reset = back < vis;
-	w->n = back;
-	return w->reset;
+	return back;
 }
 
-static int completions(struct rxe_walk *w)
+static struct rxe_done count_completed(const struct rxe_ring *r, const struct rxe_stand *s)
 {
-	uint32_t vis = visible(w);
+	struct rxe_done d = { .ssn = s->ssn, .since = s->ssn - r->q->ssn };
+	struct count c = count_entries(r, s, d.since);
+	uint32_t visible = visible_entries(r, s);
+	struct rxe_charge charge = { 0 };
 
-	w->since = w->ssn - w->q->ssn;
-	if (!count(w) && !look_for_reset(w, vis))
-		return fail(w, RING_FAULT_JUMP);
-	if (w->q->opened && w->beyond > w->jump_max)
-		return fail(w, RING_FAULT_JUMP);
-	if (walk(w, vis))
-		return -EBADMSG;
-	tighten(w);
-	if (w->reset && w->n > w->out->seen)
-		w->out->flags |= SAMPLE_WRS_BOUNDED;
-	if (w->n < w->out->seen)
-		w->n = w->out->seen;
-	w->unseen = w->n - w->out->seen;
-	if (rxe_settle(w))
-		return -EBADMSG;
-	w->q->ssn = w->ssn;
-	w->q->ssn_known = true;
-	return 0;
+	d.n = c.n;
+	if (!c.agree) { /* was the queue pair RESET and used again? */
+		d.n = count_to_blank(r, s, visible);
+		d.reset = d.n < visible;
+	}
+	if ((!c.agree && !d.reset) || (r->q->opened && c.beyond > r->jump_max))
+		d.fault = RING_FAULT_JUMP;
+	else
+		d.fault = charge_visible(r, s, visible, &d, &charge);
+	if (d.fault)
+		return d;
+	d.n = bound_count(r, &c, &d);
+	if (d.reset && d.n > r->out->seen)
+		r->out->flags |= SAMPLE_WRS_BOUNDED;
+	if (d.n < r->out->seen)
+		d.n = r->out->seen;
+	d.fault = rxe_charge_done(r, s, &d, &charge);
+	r->q->ssn = d.ssn;
+	r->q->ssn_known = true;
+	return d;
 }
 
 /*
  * The newest completed entry is blank: the queue pair was RESET (or, at the
- * first sample, perhaps never used). All that was posted is behind the
- * consumer now, be it completed or dropped: an upper bound. Whole laps show
- * in the ssn of what was posted since, now or later.
+ * first sample, perhaps never used). The consumer has passed all that was
+ * posted before, completed or dropped: an upper bound. Whole laps show in the
+ * ssn of what was posted since, now or later.
  */
-static int wiped(struct rxe_walk *w)
+static struct rxe_done count_wiped(const struct rxe_ring *r, struct rxe_stand *s)
 {
-	struct rxe_sq *q = w->q;
-	uint32_t idx = (w->cons - q->cons) & w->mask, since = q->base_ssn - q->ssn;
+	struct rxe_sq *q = r->q;
+	uint32_t idx = (s->cons - q->cons) & r->mask;
+	struct rxe_charge charge = { 0 };
+	struct rxe_done d = { 0 };
 
 	if (!q->opened) {
-		q->ssn_known = w->cons == 0;
-		return 0;
+		q->ssn_known = s->cons == 0;
+		return d;
 	}
-	if (backlog(w) && q->ssn_known && read_head(w))
-		since = w->head.ssn - 1 - q->ssn;
-	if (since < idx)
-		since = idx;
-	if (q->ssn_known && since - idx > w->jump_max + w->mask)
-		return fail(w, RING_FAULT_JUMP);
-	w->reset = true;
-	w->since = since;
-	w->ssn = q->ssn + since;
-	w->n = w->unseen = largest(w, since, idx);
-	if (w->n)
-		w->out->flags |= SAMPLE_WRS_BOUNDED;
-	if (rxe_settle(w))
-		return -EBADMSG;
-	q->ssn = w->ssn;
+	d.reset = true;
+	d.since = q->base_ssn - q->ssn;
+	if (backlog(r, s) && q->ssn_known) {
+		read_head(r, s);
+		if (s->head_valid)
+			d.since = s->head.ssn - 1 - q->ssn;
+	}
+	if (d.since < idx)
+		d.since = idx;
+	if (q->ssn_known && d.since - idx > r->jump_max + r->mask) {
+		d.fault = RING_FAULT_JUMP;
+		return d;
+	}
+	d.ssn = q->ssn + d.since;
+	d.n = largest(r, d.since, idx);
+	if (d.n)
+		r->out->flags |= SAMPLE_WRS_BOUNDED;
+	d.fault = rxe_charge_done(r, s, &d, &charge);
+	q->ssn = d.ssn;
 	q->psn_known = false;
 	q->failed = false;
-	return 0;
+	return d;
 }
 
 /* --- what was posted ------------------------------------------------------------- */
 
-static void note(struct rxe_walk *w, uint32_t slot, const struct rxe_entry *e)
-{
-	struct rxe_noted *s = &w->q->noted[slot & w->mask];
-
-	s->valid = e->ssn == e->ssn_after && e->opcode < RING_RXE_OPCODES;
-	s->ssn = e->ssn;
-	s->length = e->length;
-	s->opcode = (uint8_t)e->opcode;
-	s->ud = e->ud_qpn != 0;
-}
-
-/* Note entries [from, from + n). */
-static void note_posted(struct rxe_walk *w, uint32_t from, uint32_t n)
+/* Note what entries [from, from + n) ask for. */
+static void note_posted(const struct rxe_ring *r, uint32_t from, uint32_t n)
 {
 	struct rxe_entry e[CHUNK];
 
@@ -426,53 +390,65 @@ static void note_posted(struct rxe_walk *w, uint32_t from, uint32_t n)
 		uint32_t k = n - at < CHUNK ? n - at : CHUNK;
 
 		for (uint32_t i = 0; i < k; i++)
-			entry_load(w, from + at + i, &e[i]);
+			rxe_entry_load(r, from + at + i, &e[i]);
 		guest_copy_barrier();
 		for (uint32_t i = 0; i < k; i++) {
-			e[i].ssn_after = wqe_at(w, from + at + i)->ssn;
-			note(w, from + at + i, &e[i]);
+			uint32_t ssn_after = rxe_wqe(r, from + at + i)->ssn;
+
+			r->q->noted[(from + at + i) & r->mask] = (struct rxe_noted){
+				.ssn = e[i].ssn,
+				.length = e[i].length,
+				.valid = e[i].ssn == ssn_after && e[i].opcode < RING_RXE_OPCODES,
+				.opcode = (uint8_t)e[i].opcode,
+				.ud = e[i].ud_qpn != 0,
+			};
 		}
 	}
 }
 
-/* Take the newest posted entry as base, if it is certain that it was in flight. */
-static void set_base(struct rxe_walk *w)
+/* The newest posted entry becomes the base, if it is certain that it was in flight. */
+static void set_base(const struct rxe_ring *r, const struct rxe_stand *s)
 {
-	uint32_t last = wqe_at(w, w->prod - 1)->ssn;
-	struct rxe_sq *q = w->q;
+	uint32_t last = rxe_wqe(r, s->prod - 1)->ssn;
+	struct rxe_sq *q = r->q;
 	bool stable;
 
 	guest_copy_barrier();
-	stable = header(w)->consumer == w->cons && wqe_at(w, w->cons - 1)->ssn == w->raw_ssn;
-	if (w->scribbled && (int32_t)(w->raw_ssn - last) > 0)
-		last = w->raw_ssn;
+	stable = ring_rxe_header(r->m)->consumer == s->cons &&
+		 rxe_wqe(r, s->cons - 1)->ssn == s->raw_ssn;
+	if (s->scribbled && (int32_t)(s->raw_ssn - last) > 0)
+		last = s->raw_ssn;
 	if (!stable || !q->ssn_known || (int32_t)(last - q->ssn) <= 0)
 		return;
-	q->base_idx = w->prod;
+	q->base_idx = s->prod;
 	q->base_ssn = last;
 }
 
-static void posted(struct rxe_walk *w)
+/* Note what was posted since and remember where the ring stands. */
+static void remember_stand(const struct rxe_ring *r, struct rxe_stand *s, const struct rxe_done *d)
 {
-	struct rxe_sq *q = w->q;
-	uint32_t noted = (q->noted_to - q->cons) & w->mask;
-	uint32_t from = q->opened && !w->reset && w->n <= noted ? q->noted_to : w->cons;
-	uint32_t n = (w->prod - from) & w->mask;
+	struct rxe_sq *q = r->q;
+	uint32_t noted = (q->noted_to - q->cons) & r->mask;
+	uint32_t from = q->opened && !d->reset && d->n <= noted ? q->noted_to : s->cons;
+	uint32_t n = (s->prod - from) & r->mask;
 
-	if (n > RING_WALK_MAX - w->out->seen)
-		n = RING_WALK_MAX - (uint32_t)w->out->seen;
-	note_posted(w, from, n);
-	q->noted_to = (from + n) & w->mask;
-	q->cons = w->cons;
-	q->raw_ssn = w->raw_ssn;
-	q->base_idx = w->cons;
+	if (n > RING_WALK_MAX - r->out->seen)
+		n = RING_WALK_MAX - (uint32_t)r->out->seen;
+	note_posted(r, from, n);
+	q->noted_to = (from + n) & r->mask;
+	q->cons = s->cons;
+	q->raw_ssn = s->raw_ssn;
+	q->base_idx = s->cons;
 	q->base_ssn = q->ssn;
-	if (backlog(w) && !q->psn_known) {
-		read_head(w);
-		rxe_learn(w);
+	if (!backlog(r, s))
+		return;
+	if (!q->psn_known) {
+		read_head(r, s);
+		if (s->head_valid)
+			rxe_learn_psn(q, &s->head);
 	}
-	if (backlog(w) && q->noted_to == w->prod)
-		set_base(w);
+	if (q->noted_to == s->prod)
+		set_base(r, s);
 }
 
 /* --- ops --------------------------------------------------------------------------- */
@@ -493,78 +469,64 @@ static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 }
 
 /*
- * The same reads as take_stand's: an index that moves meanwhile only makes
- * the next sample the one that sees it.
+ * The same reads as read_indices': if an index moves meanwhile, the next sample
+ * sees it.
  */
 static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 		    uint64_t *backlog)
 {
 	const struct rxe_sq *q = (const struct rxe_sq *)state;
-	const volatile struct ring_rxe_header *h = (const volatile struct ring_rxe_header *)m->base;
-	const struct rxe_walk w = { .d = d, .m = m, .mask = d->entries - 1 };
+	const volatile struct ring_rxe_header *h = ring_rxe_header(m);
+	const struct rxe_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
 
 	if (!q->opened || q->unstable || h->consumer != q->cons || h->producer != q->noted_to)
 		return false;
-	if (wqe_at(&w, q->cons - 1)->ssn != q->raw_ssn || !ring_rxe_header_same(d, m))
+	if (rxe_wqe(&r, q->cons - 1)->ssn != q->raw_ssn || !ring_rxe_header_same(d, m))
 		return false;
-	*backlog = (q->noted_to - q->cons) & w.mask;
+	*backlog = (q->noted_to - q->cons) & r.mask;
 	return true;
 }
 
-/* Field by field: clearing all of it would cost as much as reading an entry. */
-static void begin(struct rxe_walk *w, int64_t elapsed_ns)
+static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand *s)
 {
-	w->mask = w->d->entries - 1;
-	w->jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS;
-	w->idle = w->scribbled = w->newest_gone = w->head_valid = false;
-	w->n = w->ahead = w->unseen = 0;
-	w->beyond = w->beyond_idx = w->skipped = w->oldest_age = w->since = 0;
-	w->reset = w->dead = w->oldest_flushed = w->newer_valid = false;
-	w->tail_known = w->failed_tail = w->head_known = w->broken = false;
-	w->newest_psn = 0;
-	w->excess = w->msgs = w->sent = w->recv = 0;
-}
+	struct rxe_sq *q = r->q;
+	bool blank = rxe_entry_blank(&s->newest);
+	struct rxe_done d = { 0 };
 
-static int sample_active(struct rxe_walk *w)
-{
-	struct rxe_sq *q = w->q;
-	bool blank = entry_blank(&w->newest);
-	int rc = 0;
-
-	if (blank && (!q->blank || w->cons != q->cons))
-		rc = wiped(w);
-	else if (!blank && (!q->opened || w->cons != q->cons || w->raw_ssn != q->raw_ssn))
-		rc = completions(w);
-	if (rc)
-		return rc;
+	if (blank && (!q->blank || s->cons != q->cons))
+		d = count_wiped(r, s);
+	else if (!blank && (!q->opened || s->cons != q->cons || s->raw_ssn != q->raw_ssn))
+		d = count_completed(r, s);
+	if (d.fault)
+		return d.fault;
 	q->blank = blank;
-	posted(w);
+	remember_stand(r, s, &d);
 	if (!q->opened)
-		w->out->flags |= SAMPLE_HISTORY;
+		r->out->flags |= SAMPLE_HISTORY;
 	q->opened = true;
-	return 0;
+	return RING_OK;
 }
 
 static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		     int64_t elapsed_ns, struct sample *out, enum ring_fault *fault, uint32_t *qpn)
 {
-	struct rxe_walk w;
-	int rc;
+	const struct rxe_ring r = {
+		.d = d,
+		.m = m,
+		.q = (struct rxe_sq *)state,
+		.out = out,
+		.mask = d->entries - 1,
+		.jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS,
+	};
+	struct rxe_stand s = read_stand(&r);
 
-	(void)qpn; /* a send queue does not say whose it is */
-	w.d = d;
-	w.m = m;
-	w.q = (struct rxe_sq *)state;
-	w.out = out;
-	begin(&w, elapsed_ns);
-	rc = take_stand(&w);
-	if (!rc && !w.idle)
-		rc = sample_active(&w);
-	if (rc) {
-		*fault = w.fault;
-		return rc;
-	}
-	out->backlog = backlog(&w);
+	(void)qpn; /* a send queue does not name its queue pair */
+	*fault = s.fault;
+	if (!*fault && !s.idle)
+		*fault = sample_active(&r, &s);
+	if (*fault)
+		return -EBADMSG;
+	out->backlog = backlog(&r, &s);
 	return 0;
 }
 

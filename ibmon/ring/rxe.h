@@ -89,6 +89,11 @@ struct ring_rxe_cqe {
 	uint32_t rest[4];
 };
 
+static inline const volatile struct ring_rxe_header *ring_rxe_header(const struct ring_mem *m)
+{
+	return (const volatile struct ring_rxe_header *)m->base;
+}
+
 static_assert(offsetof(struct ring_rxe_header, index_mask) == 4, "rxe");
 static_assert(offsetof(struct ring_rxe_header, producer) == 0x80, "rxe");
 static_assert(offsetof(struct ring_rxe_header, consumer) == 0x100, "rxe");
@@ -113,7 +118,7 @@ static_assert(sizeof(struct ring_rxe_cqe) == 48, "rxe");
 /* As ring_open, for a descriptor whose elements have at least elem_min bytes. */
 int ring_rxe_open(const struct ring_desc *d, const struct ring_mem *m, uint32_t elem_min);
 
-/* Is the header still that of the descriptor? Ask after the indices were read. */
+/* Is the header still that of the descriptor? To be called after the indices were read. */
 bool ring_rxe_header_same(const struct ring_desc *d, const struct ring_mem *m);
 
 #endif

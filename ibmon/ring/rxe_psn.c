@@ -5,8 +5,33 @@
  * On RC and UC each packet takes one packet sequence number (PSN), and a
  * READ as many as its response has packets: just what is charged. So the
  * PSN of the newest completed entry less that of the previous sample's is
- * the number of MTUs, exact also when entries were lost in between; only
- * their split into sent and received is then a guess, after what is seen.
+ * the number of MTUs. This is exact even when entries were lost in between;
+ * only their division into sent and received is then an estimate.
+ *
+ * A ring of 8 slots, RC, path MTU 1024. The previous sample ended with slot 0,
+ * PSN 100. Now the consumer is at slot 5, the producer at 6:
+ *
+ *	slot  ssn  opcode     bytes  first..last PSN  charged
+ *	0     8    SEND          64  100..100         in the previous sample
+ *	1     9    WRITE       2048  101..102         2 sent
+ *	2     10   READ        4096  103..106         4 received: its response
+ *	3     11   LOCAL_INV      -  -                nothing: no packet
+ *	4     12   SEND         100  107..107         1 sent
+ *	5     13   SEND        3000  108..110         in flight: when completed
+ *
+ * Entries are charged from slot 4 down to 1, each from the end of the entry
+ * before it: 107 - 106, 106 - 102, and, anchored at the previous sample,
+ * 102 - 100. Together they are 107 - 100 = 7 MTUs.
+ *
+ * Were slots 1 and 2 overwritten, slot 4 would cost its own range, 1, and the
+ * other 7 - 1 = 6 MTUs would be those of the unseen entries. Lengths noted when they
+ * were posted divide these into 2 sent and 4 received; without notes they are
+ * divided like the messages that were read.
+ *
+ * Were slot 3 the newest completed and slots 1 and 2 overwritten, no entry that
+ * was read would have a PSN. On a full ring the oldest entry in flight, slot 4, is
+ * read as well and tells that the PSN before it is 106 (psn_from_head); otherwise
+ * the next sample tells (defer).
  *
  * On UD a message is one packet and takes one PSN, the first of its range;
  * the rest of the range means nothing. (A message above the path MTU takes
@@ -14,11 +39,9 @@
  * A connected queue pair that forges its SENDs to look like UD is charged
  * for the PSNs in between all the same.
  *
- * An entry that failed may never have been sent, its range being that of an
- * earlier lap. What failed takes the queue pair down; PSNs begin anew.
+ * An entry that failed may never have been sent; its range is then that of an
+ * earlier lap. A failed entry takes the queue pair down; PSNs begin anew.
  */
-#include <errno.h>
-
 #include "ibmon/ring/mtu.h"
 #include "ibmon/ring/rxe_sq.h"
 
@@ -40,12 +63,6 @@ static const uint8_t kinds[RING_RXE_OPCODES] = {
 	[RING_RXE_LOCAL_INV] = OP_LOCAL,   [RING_RXE_BIND_MW] = OP_LOCAL,
 };
 
-static int fail(struct rxe_walk *w, enum ring_fault why)
-{
-	w->fault = why;
-	return -EBADMSG;
-}
-
 static uint32_t psn_delta(uint32_t newer, uint32_t older)
 {
 	return (newer - older) & RING_RXE_PSN_MASK;
@@ -59,9 +76,9 @@ static uint32_t mtu_upper(const struct rxe_sq *q)
 
 /* --- one entry ------------------------------------------------------------- */
 
-static bool plausible(const struct rxe_walk *w, const struct rxe_entry *e)
+static bool plausible(const struct rxe_ring *r, const struct rxe_entry *e)
 {
-	uint32_t sge_max = (w->d->elem_size - (uint32_t)sizeof(struct ring_rxe_wqe)) /
+	uint32_t sge_max = (r->d->elem_size - (uint32_t)sizeof(struct ring_rxe_wqe)) /
 			   RING_RXE_SGE_BYTES;
 
 	if (e->opcode >= RING_RXE_OPCODES || e->length > LENGTH_MAX)
@@ -84,79 +101,78 @@ static uint32_t packets_most(uint32_t length)
 	return length ? (length - 1) / MTU_MIN + 1 : 1;
 }
 
-static void add_mtus(struct rxe_walk *w, uint32_t opcode, uint32_t length, uint32_t mtus)
+/* The newer entry cost so many MTUs. Inline, as follows() is: that is 7 % of a busy ring's sample. */
+static inline void charge_newer(struct rxe_sq *q, struct rxe_charge *c, uint32_t mtus)
 {
-	uint32_t most = packets_most(length);
+	uint32_t most = packets_most(c->newer.length);
 
-	if (opcode == RING_RXE_READ)
-		w->recv += mtus;
+	if (c->newer.opcode == RING_RXE_READ)
+		c->recv += mtus;
 	else
-		w->sent += mtus;
+		c->sent += mtus;
 	if (mtus > most)
-		w->excess += mtus - most;
-	if (mtus > w->q->largest)
-		w->q->largest = mtus;
-	w->msgs++;
-	if (opcode != RING_RXE_READ && !w->q->ud)
-		infer_mtu(w->q, length, mtus);
+		c->excess += mtus - most;
+	if (mtus > q->largest)
+		q->largest = mtus;
+	c->msgs++;
+	if (c->newer.opcode != RING_RXE_READ && !q->ud)
+		infer_mtu(q, c->newer.length, mtus);
+	c->newer.valid = false;
 }
 
-static uint32_t own_range(const struct rxe_walk *w)
+static uint32_t own_range(const struct rxe_charge *c)
 {
-	return psn_delta(w->newer_last, w->newer_first) + 1;
+	return psn_delta(c->newer.last, c->newer.first) + 1;
 }
 
 /*
- * Does the newer entry begin where PSN older ended? A READ that was asked for
+ * Does the newer entry begin where PSN older ended? A READ that was requested
  * again begins within its first range.
  */
-static bool follows(const struct rxe_walk *w, uint32_t older)
+static inline bool follows(const struct rxe_charge *c, uint32_t older)
 {
-	uint32_t gap = psn_delta(w->newer_first, older + 1);
-	uint32_t all = psn_delta(w->newer_last, older);
+	uint32_t gap = psn_delta(c->newer.first, older + 1);
+	uint32_t all = psn_delta(c->newer.last, older);
 
 	if (gap == 0)
 		return true;
-	return w->newer_opcode == RING_RXE_READ && gap < all &&
-	       all <= packets_most(w->newer_length);
+	return c->newer.opcode == RING_RXE_READ && gap < all &&
+	       all <= packets_most(c->newer.length);
 }
 
-static void finish_newer(struct rxe_walk *w, uint32_t mtus)
-{
-	add_mtus(w, w->newer_opcode, w->newer_length, mtus);
-	w->newer_valid = false;
-}
-
-/* An entry that was sent: it begins where the one before it, seen next, ends. */
-static int take_sent(struct rxe_walk *w, const struct rxe_entry *e, bool ud)
+/* An entry that was sent: the newer one begins where this one ends. */
+static enum ring_fault charge_sent(const struct rxe_ring *r, const struct rxe_entry *e, bool ud,
+				   struct rxe_charge *c)
 {
 	uint32_t last = ud ? e->first : e->last;
 
 	if (e->first > RING_RXE_PSN_MASK || last > RING_RXE_PSN_MASK)
-		return fail(w, RING_FAULT_ENTRY);
-	if (w->newer_valid)
-		finish_newer(w, follows(w, last) ? psn_delta(w->newer_last, last) : own_range(w));
-	if (!w->tail_known) {
-		w->tail_known = true;
-		w->newest_psn = last;
-		w->failed_tail = w->out->errors != 0;
+		return RING_FAULT_ENTRY;
+	if (c->newer.valid)
+		charge_newer(r->q, c,
+			     follows(c, last) ? psn_delta(c->newer.last, last) : own_range(c));
+	if (c->end.from == END_UNKNOWN) {
+		c->end.from = END_OF_NEWEST;
+		c->end.psn = last;
+		c->end.failed_after = r->out->errors != 0;
 	}
-	w->newer_valid = true;
-	w->newer_opcode = e->opcode;
-	w->newer_first = e->first;
-	w->newer_last = last;
-	w->newer_length = e->length;
-	return 0;
+	c->newer.valid = true;
+	c->newer.opcode = e->opcode;
+	c->newer.first = e->first;
+	c->newer.last = last;
+	c->newer.length = e->length;
+	return RING_OK;
 }
 
-static void take_failed(struct rxe_walk *w, const struct rxe_entry *e)
+/* An entry that failed costs nothing; its range does not tell where the newer one began. */
+static void charge_failed(const struct rxe_ring *r, const struct rxe_entry *e, struct rxe_charge *c)
 {
-	w->out->errors++;
-	w->oldest_flushed = e->status == RING_RXE_FLUSHED && e->state != RING_RXE_STATE_ERROR;
-	if (!w->newer_valid)
+	r->out->errors++;
+	c->oldest_flushed = e->status == RING_RXE_FLUSHED && e->state != RING_RXE_STATE_ERROR;
+	if (!c->newer.valid)
 		return;
-	finish_newer(w, own_range(w));
-	w->broken = true;
+	charge_newer(r->q, c, own_range(c));
+	c->broken = true;
 }
 
 static void add_bytes(struct sample *out, uint32_t kind, uint32_t length)
@@ -169,7 +185,7 @@ static void add_bytes(struct sample *out, uint32_t kind, uint32_t length)
 		out->msg_bytes = length;
 }
 
-/* UD can do nothing but SEND; what once did more is not UD, whatever an entry says. */
+/* UD can do nothing but SEND; a queue that once did more is not UD, whatever an entry says. */
 static bool is_ud(struct rxe_sq *q, uint32_t kind, bool addressed)
 {
 	if (kind != OP_SEND)
@@ -178,126 +194,132 @@ static bool is_ud(struct rxe_sq *q, uint32_t kind, bool addressed)
 	return q->ud;
 }
 
-int rxe_take(struct rxe_walk *w, const struct rxe_entry *e)
+enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entry *e,
+				 struct rxe_charge *c)
 {
 	uint32_t kind;
 
-	if (!plausible(w, e))
-		return fail(w, RING_FAULT_ENTRY);
+	if (!plausible(r, e))
+		return RING_FAULT_ENTRY;
 	kind = kinds[e->opcode];
-	w->out->seen++;
-	w->out->ops[kind]++;
-	w->oldest_flushed = false;
+	r->out->seen++;
+	r->out->ops[kind]++;
+	c->oldest_flushed = false;
 	if (e->status) {
-		take_failed(w, e);
-		return 0;
+		charge_failed(r, e, c);
+		return RING_OK;
 	}
 	if (!e->state) {
-		/* Passed by and never taken up: a RESET under way. Its PSNs are an old lap's. */
-		w->out->flags |= SAMPLE_WRS_BOUNDED;
-		return 0;
+		/* Passed and never processed: a RESET under way. Its PSNs are an old lap's. */
+		r->out->flags |= SAMPLE_WRS_BOUNDED;
+		return RING_OK;
 	}
 	if (kind == OP_LOCAL)
-		return 0;
-	add_bytes(w->out, kind, e->length);
-	return take_sent(w, e, is_ud(w->q, kind, e->ud_qpn != 0));
+		return RING_OK;
+	add_bytes(r->out, kind, e->length);
+	return charge_sent(r, e, is_ud(r->q, kind, e->ud_qpn != 0), c);
 }
 
 /* --- entries that were overwritten ------------------------------------------ */
 
-/* What notes say about entries that can no longer be read. */
-struct recalled {
-	uint64_t sent, recv; /* MTUs by length */
-	uint64_t least;	     /* MTUs at the largest path MTU possible */
+/* Completed entries that could not be read. */
+struct unseen {
+	uint64_t n;	     /* all of them, noted or not */
+	bool dead;	     /* the queue pair had failed before: they all failed */
+	uint64_t sent, recv; /* MTUs of the noted ones, by length */
+	uint64_t least;	     /* their MTUs at the largest path MTU possible */
 	uint64_t most;	     /* and at the smallest */
 };
 
-static void recall_one(struct rxe_walk *w, const struct rxe_noted *s, struct recalled *r)
+static void recall_one(const struct rxe_ring *r, const struct rxe_noted *n, struct unseen *u)
 {
-	uint32_t kind = kinds[s->opcode];
+	uint32_t kind = kinds[n->opcode];
 	uint64_t mtus;
 
-	w->out->seen++;
-	w->out->ops[kind]++;
-	w->out->errors += w->dead;
-	if (kind == OP_LOCAL || w->dead)
+	r->out->seen++;
+	r->out->ops[kind]++;
+	r->out->errors += u->dead;
+	if (kind == OP_LOCAL || u->dead)
 		return;
-	add_bytes(w->out, kind, s->length);
-	if (is_ud(w->q, kind, s->ud)) {
-		r->sent++;
-		r->least++;
-		r->most++;
+	add_bytes(r->out, kind, n->length);
+	if (is_ud(r->q, kind, n->ud)) {
+		u->sent++;
+		u->least++;
+		u->most++;
 		return;
 	}
-	mtus = mtu_of(s->length, w->q->path_mtu);
+	mtus = mtu_of(n->length, r->q->path_mtu);
 	if (kind == OP_READ)
-		r->recv += mtus;
+		u->recv += mtus;
 	else
-		r->sent += mtus;
-	r->least += mtu_of(s->length, mtu_upper(w->q));
-	r->most += mtu_of(s->length, MTU_MIN);
+		u->sent += mtus;
+	u->least += mtu_of(n->length, mtu_upper(r->q));
+	u->most += mtu_of(n->length, MTU_MIN);
 }
 
-/* A refused post leaves alone how the entry it overwrites had ended. */
-static void recall_failed(struct rxe_walk *w, const struct rxe_noted *s)
+/* A refused post does not touch how the entry that it overwrites ended. */
+static void recall_failed(const struct rxe_ring *r, const struct rxe_noted *n)
 {
-	w->out->seen++;
-	w->out->ops[kinds[s->opcode]]++;
-	w->out->errors++;
+	r->out->seen++;
+	r->out->ops[kinds[n->opcode]]++;
+	r->out->errors++;
 }
 
 /*
- * Entries noted as posted, completed by their ssn, and not among those just
- * seen. How they ended is not known: well, unless the queue pair was down
- * already, or something before the oldest seen took it down.
+ * Count entries that were noted when posted, are completed by their ssn, and are
+ * not among those read. How they ended is not known: well, unless the queue
+ * pair was down already, or something before the oldest entry read took it down.
  */
-static void recall(struct rxe_walk *w, uint64_t walked, struct recalled *r)
+static void recall_noted(const struct rxe_ring *r, const struct rxe_stand *s,
+			 const struct rxe_done *d, const struct rxe_charge *c, struct unseen *u)
 {
-	struct rxe_sq *q = w->q;
-	uint32_t n = (q->noted_to - q->cons) & w->mask, since = w->since;
+	struct rxe_sq *q = r->q;
+	uint32_t noted = (q->noted_to - q->cons) & r->mask;
+	bool any_read = r->out->seen != 0;
 
-	if (!q->opened || !q->ssn_known || w->unseen == 0)
+	if (!q->opened || !q->ssn_known || u->n == 0)
 		return;
-	if (!w->dead && (w->oldest_flushed || (q->failed && !walked)))
+	if (!u->dead && (c->oldest_flushed || (q->failed && !any_read)))
 		return;
-	for (uint32_t i = 0; i < n && w->out->seen < w->n && w->out->seen < RING_WALK_MAX; i++) {
-		const struct rxe_noted *s = &q->noted[(q->cons + i) & w->mask];
-		uint32_t age = w->ssn - s->ssn;
+	for (uint32_t i = 0; i < noted && r->out->seen < d->n && r->out->seen < RING_WALK_MAX;
+	     i++) {
+		const struct rxe_noted *n = &q->noted[(q->cons + i) & r->mask];
+		uint32_t age = d->ssn - n->ssn;
 
-		if (!s->valid || age >= since || s->length > LENGTH_MAX)
+		if (!n->valid || age >= d->since || n->length > LENGTH_MAX)
 			continue;
-		if (walked && age <= w->oldest_age)
+		if (any_read && age <= d->oldest_age)
 			continue;
-		if (((q->cons + i + 1) & w->mask) == w->cons && w->newest_gone && w->newest.status)
-			recall_failed(w, s);
+		if (((q->cons + i + 1) & r->mask) == s->cons && s->newest_gone && s->newest.status)
+			recall_failed(r, n);
 		else
-			recall_one(w, s, r);
+			recall_one(r, n, u);
 	}
 }
 
-/* --- all of it ---------------------------------------------------------------- */
+/* --- MTUs that no entry explains ------------------------------------------------ */
 
-/* Split MTUs of which nothing is known like those of messages that were seen. */
-static void split(struct rxe_walk *w, uint64_t mtus)
+/* Divide MTUs of unknown kind like those of messages that were seen. */
+static void divide_like_seen(const struct rxe_ring *r, const struct rxe_charge *c, uint64_t mtus)
 {
-	const struct rxe_sq *q = w->q;
-	uint64_t sent = w->msgs ? w->sent : q->sent, recv = w->msgs ? w->recv : q->recv;
-	bool mixed = q->recv + w->recv && q->sent + w->sent;
+	const struct rxe_sq *q = r->q;
+	uint64_t sent = c->msgs ? c->sent : q->sent, recv = c->msgs ? c->recv : q->recv;
+	bool mixed = q->recv + c->recv && q->sent + c->sent;
 	uint64_t to_recv;
 
-	if (mtus && !q->ud && (mixed || q->msgs + w->msgs < SURE_MSGS))
-		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
+	if (mtus && !q->ud && (mixed || q->msgs + c->msgs < SURE_MSGS))
+		r->out->flags |= SAMPLE_MTUS_ESTIMATED;
 	to_recv = sent + recv ? (uint64_t)((unsigned __int128)mtus * recv / (sent + recv)) : 0;
-	w->out->mtus_recv += to_recv;
-	w->out->mtus_sent += mtus - to_recv;
+	r->out->mtus_recv += to_recv;
+	r->out->mtus_sent += mtus - to_recv;
 }
 
-/* MTUs of n messages of which nothing is known, by the mean of those that were seen. */
-static uint64_t guess(struct rxe_walk *w, uint64_t n)
+/* MTUs of n unknown messages, by the mean of those that were seen. */
+static uint64_t mtus_like_seen(const struct rxe_ring *r, const struct rxe_charge *c, uint64_t n)
 {
-	const struct rxe_sq *q = w->q;
-	uint64_t msgs = w->msgs ? w->msgs : q->msgs;
-	uint64_t mtus = w->msgs ? w->sent + w->recv : q->sent + q->recv;
+	const struct rxe_sq *q = r->q;
+	uint64_t msgs = c->msgs ? c->msgs : q->msgs;
+	uint64_t mtus = c->msgs ? c->sent + c->recv : q->sent + q->recv;
 
 	if (!msgs)
 		return n;
@@ -305,242 +327,263 @@ static uint64_t guess(struct rxe_walk *w, uint64_t n)
 }
 
 /* The most bytes that n messages can hold which no packet number covers. */
-static uint64_t bytes_most(const struct rxe_walk *w, uint64_t n)
+static uint64_t bytes_most(const struct rxe_ring *r, uint64_t n)
 {
 	uint64_t by_length = n > UINT64_MAX / LENGTH_MAX ? UINT64_MAX : n * LENGTH_MAX;
-	uint64_t by_time = w->jump_max * mtu_upper(w->q);
+	uint64_t by_time = r->jump_max * mtu_upper(r->q);
 
-	return w->q->opened && by_time < by_length ? by_time : by_length;
+	return r->q->opened && by_time < by_length ? by_time : by_length;
 }
 
 /* mtus are known to be those of the unseen entries, some of which were recalled. */
-static void charge_known(struct rxe_walk *w, uint64_t mtus, const struct recalled *r)
+static void charge_known(const struct rxe_ring *r, const struct rxe_done *d,
+			 const struct rxe_charge *c, const struct unseen *u, uint64_t mtus)
 {
-	struct sample *out = w->out;
-	uint64_t lost = w->n - out->seen + w->q->owed, recv;
+	struct sample *out = r->out;
+	uint64_t lost = d->n - out->seen + r->q->owed, recv, sent;
 
-	if (w->q->owed) /* those of an earlier sample come with this one's */
+	if (r->q->owed) /* the MTUs of an earlier sample's entries come with this one's */
 		out->flags |= SAMPLE_MTUS_ESTIMATED;
 	if (lost == 0) { /* all were recalled: only rounding could differ */
-		recv = r->sent == 0 ? mtus : r->recv < mtus ? r->recv : mtus;
-		if (r->sent && r->recv && !w->q->path_mtu)
+		recv = u->sent == 0 ? mtus : u->recv < mtus ? u->recv : mtus;
+		if (u->sent && u->recv && !r->q->path_mtu)
 			out->flags |= SAMPLE_MTUS_ESTIMATED;
 		out->mtus_recv += recv;
 		out->mtus_sent += mtus - recv;
 		return;
 	}
-	if (w->n > out->seen)
-		out->bytes_bound += (mtus > r->least ? mtus - r->least : 0) * mtu_upper(w->q);
-	recv = r->recv < mtus ? r->recv : mtus;
+	if (d->n > out->seen)
+		out->bytes_bound += (mtus > u->least ? mtus - u->least : 0) * mtu_upper(r->q);
+	recv = u->recv < mtus ? u->recv : mtus;
+	sent = u->sent < mtus - recv ? u->sent : mtus - recv;
 	out->mtus_recv += recv;
-	mtus -= recv;
-	recv = r->sent < mtus ? r->sent : mtus;
-	out->mtus_sent += recv;
-	split(w, mtus - recv);
+	out->mtus_sent += sent;
+	divide_like_seen(r, c, mtus - recv - sent);
 }
 
-/* No PSN says what the unseen entries took. */
-static void charge_guess(struct rxe_walk *w, uint64_t lost, const struct recalled *r)
+/* No PSN tells what the unseen entries cost. */
+static void charge_guessed(const struct rxe_ring *r, const struct rxe_done *d,
+			   const struct rxe_charge *c, const struct unseen *u)
 {
-	uint64_t mtus = guess(w, lost);
+	uint64_t lost = d->n - r->out->seen + r->q->owed, mtus = mtus_like_seen(r, c, lost);
 
-	w->out->mtus_sent += r->sent;
-	w->out->mtus_recv += r->recv;
-	if (lost || w->reset || (r->most && !w->q->path_mtu))
-		w->out->flags |= SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
+	r->out->mtus_sent += u->sent;
+	r->out->mtus_recv += u->recv;
+	if (lost || d->reset || (u->most && !r->q->path_mtu))
+		r->out->flags |= SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
 	if (!lost)
 		return;
-	w->out->bytes_bound += bytes_most(w, w->n - w->out->seen);
-	split(w, mtus);
+	r->out->bytes_bound += bytes_most(r, d->n - r->out->seen);
+	divide_like_seen(r, c, mtus);
 }
 
 /*
- * Nothing is missing: the entries seen begin where the previous sample
- * ended, and together reach to the newest PSN, whatever those in between
- * claim. Too much is judged by the time it took.
+ * No PSN tells now; the next one will. MTUs known by length are charged at
+ * once and deducted then.
  */
-static void settle_anchored(struct rxe_walk *w)
+static void defer(const struct rxe_ring *r, const struct rxe_done *d, const struct unseen *u)
 {
-	struct rxe_sq *q = w->q;
-	uint32_t rest;
+	struct rxe_sq *q = r->q;
+	uint64_t lost = d->n - r->out->seen;
 
-	if (!follows(w, q->psn) && !rxe_previous_intact(w)) {
-		finish_newer(w, own_range(w)); /* RESET: PSNs began anew */
+	r->out->bytes_bound += bytes_most(r, lost);
+	if (lost || (u->most && !q->path_mtu)) {
+		q->owed += (uint32_t)u->n;
+		r->out->flags |= SAMPLE_MTUS_ESTIMATED;
 		return;
 	}
-	finish_newer(w, psn_delta(w->newer_last, q->psn));
-	rest = psn_delta(w->newest_psn, q->psn + (uint32_t)(w->sent + w->recv));
-	w->sent += rest;
-	w->excess += rest;
+	r->out->mtus_sent += u->sent;
+	r->out->mtus_recv += u->recv;
+	q->advanced += u->sent + u->recv;
 }
 
-static void settle_oldest(struct rxe_walk *w)
+/* On UD, which has no local work requests, there are as many unseen entries as packets. */
+static void count_by_packets(const struct rxe_ring *r, struct rxe_done *d, struct unseen *u,
+			     uint64_t mtus)
 {
-	struct rxe_sq *q = w->q;
+	uint64_t slots = (uint64_t)r->mask + 1, over;
 
-	if (!w->newer_valid)
+	if (!r->q->ud || r->q->owed || r->out->errors)
 		return;
-	if (!q->psn_known || w->broken || w->reset || w->unseen + q->owed + q->advanced)
-		finish_newer(w, own_range(w));
-	else
-		settle_anchored(w);
-}
-
-/* On UD, which has no local work requests, there are as many as packets. */
-static void count_by_packets(struct rxe_walk *w, uint64_t mtus)
-{
-	uint64_t slots = (uint64_t)w->mask + 1, over;
-
-	if (!w->q->ud || w->q->owed || w->out->errors)
-		return;
-	if (mtus < w->unseen) {
-		over = (w->unseen - mtus + w->mask) / slots * slots;
-		if (over > w->n - w->out->seen)
+	if (mtus < u->n) {
+		over = (u->n - mtus + r->mask) / slots * slots;
+		if (over > d->n - r->out->seen)
 			return;
-		w->n -= over;
-		w->unseen -= over;
+		d->n -= over;
+		u->n -= over;
 	}
-	if (w->unseen == mtus)
-		w->out->flags &= ~(uint32_t)SAMPLE_WRS_BOUNDED;
+	if (u->n == mtus)
+		r->out->flags &= ~(uint32_t)SAMPLE_WRS_BOUNDED;
 }
 
 /*
- * No PSN tells now; the next one will. What is known by length is charged at
- * once and taken off then.
+ * MTUs up to the end that belong to no entry that was read. False: so many for
+ * so few messages, if they are like those seen on this ring, that the queue
+ * pair was rather RESET and used again in between.
  */
-static void defer(struct rxe_walk *w, const struct recalled *r)
+static bool mtus_between(const struct rxe_ring *r, const struct rxe_done *d,
+			 const struct rxe_charge *c, const struct unseen *u, uint64_t *mtus)
 {
-	struct rxe_sq *q = w->q;
-	uint64_t lost = w->n - w->out->seen;
-
-	w->out->bytes_bound += bytes_most(w, lost);
-	if (lost || (r->most && !q->path_mtu)) {
-		q->owed += (uint32_t)w->unseen;
-		w->out->flags |= SAMPLE_MTUS_ESTIMATED;
-		return;
-	}
-	w->out->mtus_sent += r->sent;
-	w->out->mtus_recv += r->recv;
-	q->advanced += r->sent + r->recv;
-}
-
-/*
- * MTUs up to the newest PSN that belong to nothing that was seen. False: so
- * many for so few messages, if they are like those seen on this ring, that
- * the queue pair was rather RESET and used again in between.
- */
-static bool mtus_between(const struct rxe_walk *w, const struct recalled *r, uint64_t *mtus)
-{
-	const struct rxe_sq *q = w->q;
-	uint64_t lost = w->n - w->out->seen + q->owed, noted = r->most + q->advanced;
+	const struct rxe_sq *q = r->q;
+	uint64_t lost = d->n - r->out->seen + q->owed, noted = u->most + q->advanced;
 	uint64_t largest = q->largest > LARGEST_MIN ? q->largest : LARGEST_MIN;
 
-	*mtus = psn_delta(w->newest_psn, q->psn + (uint32_t)(w->sent + w->recv));
-	return *mtus <= noted + LIKELY_FACTOR * lost * largest && *mtus <= noted + w->jump_max;
+	*mtus = psn_delta(c->end.psn, q->psn + (uint32_t)(c->sent + c->recv));
+	return *mtus <= noted + LIKELY_FACTOR * lost * largest && *mtus <= noted + r->jump_max;
 }
 
-static void settle_unseen(struct rxe_walk *w, const struct recalled *r)
+static void charge_unseen(const struct rxe_ring *r, struct rxe_done *d, const struct rxe_charge *c,
+			  struct unseen *u)
 {
-	struct rxe_sq *q = w->q;
-	bool known = (w->tail_known || w->head_known) && q->psn_known && !w->broken && !w->reset;
+	struct rxe_sq *q = r->q;
+	bool end_known = c->end.from != END_UNKNOWN;
 	uint64_t mtus;
 
-	if (w->dead && w->n == w->out->seen)
+	if (u->dead && d->n == r->out->seen)
 		return;
-	if (!w->tail_known && !w->head_known && q->psn_known && !w->out->errors) {
-		defer(w, r);
+	if (!end_known && q->psn_known && !r->out->errors) {
+		defer(r, d, u);
 		return;
 	}
-	if (known && mtus_between(w, r, &mtus)) {
+	if (end_known && q->psn_known && !c->broken && !d->reset &&
+	    mtus_between(r, d, c, u, &mtus)) {
 		mtus = mtus > q->advanced ? mtus - q->advanced : 0;
-		count_by_packets(w, mtus);
-		charge_known(w, mtus, r);
+		count_by_packets(r, d, u, mtus);
+		charge_known(r, d, c, u, mtus);
 	} else {
-		charge_guess(w, w->n - w->out->seen + q->owed, r);
+		charge_guessed(r, d, c, u);
 	}
 	q->owed = 0;
 	q->advanced = 0;
 }
 
-static void remember(struct rxe_walk *w)
-{
-	struct rxe_sq *q = w->q;
+/* --- all of it ---------------------------------------------------------------- */
 
-	q->msgs += w->msgs;
-	q->sent += w->sent;
-	q->recv += w->recv;
-	if (w->tail_known) {
-		q->psn = w->newest_psn;
-		q->psn_known = !w->failed_tail;
-		q->failed = w->failed_tail;
-	} else if (w->head_known) {
-		q->psn = w->newest_psn;
-	} else if (w->out->errors || w->reset) {
-		q->psn_known = false;
-		q->failed = w->out->errors != 0;
-	}
+/* Does the entry counted as newest by the previous sample still hold its slot? */
+static bool previous_intact(const struct rxe_ring *r)
+{
+	struct rxe_entry e;
+
+	rxe_entry_load(r, r->q->cons - 1, &e);
+	return e.ssn == r->q->ssn && !rxe_entry_blank(&e);
 }
 
 /*
- * The PSN before the oldest entry in flight, which has to have been sent. One
+ * Nothing is missing: the entries read begin where the previous sample ended,
+ * and together reach to the end, whatever the entries in between claim. The
+ * time that passed tells whether that is too much.
+ */
+static void charge_anchored(const struct rxe_ring *r, struct rxe_charge *c)
+{
+	uint32_t psn = r->q->psn, rest;
+
+	if (!follows(c, psn) && !previous_intact(r)) {
+		charge_newer(r->q, c, own_range(c)); /* RESET: PSNs began anew */
+		return;
+	}
+	charge_newer(r->q, c, psn_delta(c->newer.last, psn));
+	rest = psn_delta(c->end.psn, psn + (uint32_t)(c->sent + c->recv));
+	c->sent += rest;
+	c->excess += rest;
+}
+
+static void charge_oldest(const struct rxe_ring *r, const struct rxe_done *d, struct rxe_charge *c,
+			  uint64_t unseen)
+{
+	const struct rxe_sq *q = r->q;
+
+	if (!c->newer.valid)
+		return;
+	if (!q->psn_known || c->broken || d->reset || unseen + q->owed + q->advanced)
+		charge_newer(r->q, c, own_range(c));
+	else
+		charge_anchored(r, c);
+}
+
+/*
+ * The PSN before the oldest entry in flight, which must have been sent. An entry
  * that is just being sent may still show a range of an earlier lap.
  */
-static bool head_psn(const struct rxe_walk *w, uint32_t *psn)
+static bool psn_before(const struct rxe_entry *head, uint32_t *psn)
 {
-	const struct rxe_entry *e = &w->head;
-
-	if (!w->head_valid || !e->state || e->status || e->opcode >= RING_RXE_OPCODES)
+	if (!head->state || head->status || head->opcode >= RING_RXE_OPCODES)
 		return false;
-	if (kinds[e->opcode] == OP_LOCAL || e->first > RING_RXE_PSN_MASK)
+	if (kinds[head->opcode] == OP_LOCAL || head->first > RING_RXE_PSN_MASK)
 		return false;
-	*psn = (e->first - 1) & RING_RXE_PSN_MASK;
+	*psn = (head->first - 1) & RING_RXE_PSN_MASK;
 	return true;
 }
 
 /*
  * When the newest completed entry cannot be read (an application that posts
- * until it is refused keeps it scribbled over), the oldest one in flight
+ * until it is refused keeps it scribbled over), the oldest entry in flight
  * begins where it ended.
  */
-static void look_ahead(struct rxe_walk *w, const struct recalled *r)
+static struct rxe_end psn_from_head(const struct rxe_ring *r, const struct rxe_stand *s,
+				    const struct unseen *u)
 {
+	struct rxe_end end = { .from = END_UNKNOWN };
 	uint32_t psn;
 
-	if (w->tail_known || w->out->errors || !w->q->psn_known || !head_psn(w, &psn))
-		return;
-	if (psn_delta(psn, w->q->psn) > w->jump_max + r->most)
-		return;
-	w->head_known = true;
-	w->newest_psn = psn;
+	if (r->out->errors || !r->q->psn_known || !s->head_valid || !psn_before(&s->head, &psn))
+		return end;
+	if (psn_delta(psn, r->q->psn) > r->jump_max + u->most)
+		return end;
+	end.from = END_BEFORE_HEAD;
+	end.psn = psn;
+	return end;
 }
 
-void rxe_learn(struct rxe_walk *w)
+void rxe_learn_psn(struct rxe_sq *q, const struct rxe_entry *head)
 {
 	/* Both zero: wiped, and not sent yet after all. */
-	if (!(w->head.first | w->head.last) || !head_psn(w, &w->q->psn))
-		return;
-	w->q->psn_known = true;
+	if ((head->first | head->last) && psn_before(head, &q->psn))
+		q->psn_known = true;
 }
 
-int rxe_settle(struct rxe_walk *w)
+static void remember_psn(const struct rxe_ring *r, const struct rxe_done *d,
+			 const struct rxe_charge *c)
 {
-	struct recalled r = { 0 };
+	struct rxe_sq *q = r->q;
 
-	/* A queue pair that failed stays so until it is RESET. */
-	w->dead = w->q->failed && !w->tail_known && (w->out->errors || w->reset);
-	settle_oldest(w);
-	recall(w, w->out->seen, &r);
-	look_ahead(w, &r);
-	w->out->mtus_sent += w->sent;
-	w->out->mtus_recv += w->recv;
-	if (w->unseen + w->q->owed + w->q->advanced)
-		settle_unseen(w, &r);
-	if (w->q->opened && w->excess > w->jump_max)
-		return fail(w, RING_FAULT_JUMP);
-	remember(w);
-	w->out->wrs = w->n;
-	w->out->lost = w->n - w->out->seen;
-	if (w->out->lost)
-		w->out->flags |= SAMPLE_LAPPED;
-	return 0;
+	q->msgs += c->msgs;
+	q->sent += c->sent;
+	q->recv += c->recv;
+	if (c->end.from != END_UNKNOWN)
+		q->psn = c->end.psn;
+	if (c->end.from == END_OF_NEWEST) {
+		q->psn_known = !c->end.failed_after;
+		q->failed = c->end.failed_after;
+	} else if (c->end.from == END_UNKNOWN && (r->out->errors || d->reset)) {
+		q->psn_known = false;
+		q->failed = r->out->errors != 0;
+	}
+}
+
+enum ring_fault rxe_charge_done(const struct rxe_ring *r, const struct rxe_stand *s,
+				struct rxe_done *d, struct rxe_charge *c)
+{
+	struct sample *out = r->out;
+	struct unseen u = {
+		.n = d->n - out->seen,
+		/* A queue pair that failed stays so until it is RESET. */
+		.dead = r->q->failed && c->end.from == END_UNKNOWN && (out->errors || d->reset),
+	};
+
+	charge_oldest(r, d, c, u.n);
+	recall_noted(r, s, d, c, &u);
+	if (c->end.from == END_UNKNOWN)
+		c->end = psn_from_head(r, s, &u);
+	out->mtus_sent += c->sent;
+	out->mtus_recv += c->recv;
+	if (u.n + r->q->owed + r->q->advanced)
+		charge_unseen(r, d, c, &u);
+	if (r->q->opened && c->excess > r->jump_max)
+		return RING_FAULT_JUMP;
+	remember_psn(r, d, c);
+	out->wrs = d->n;
+	out->lost = d->n - out->seen;
+	if (out->lost)
+		out->flags |= SAMPLE_LAPPED;
+	return RING_OK;
 }

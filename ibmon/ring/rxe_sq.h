@@ -2,15 +2,23 @@
 /*
  * rxe_sq: what the two files of the send queue layout share. Private.
  *
- * rxe.c finds out how many work requests were completed and which
- * entries can still be read; rxe_psn.c what they cost.
+ * A sample is made of values, each from the one before:
+ *
+ *	struct rxe_ring    what to read and where to write; fixed for the sample
+ *	struct rxe_stand   where producer and consumer stood         (rxe.c)
+ *	struct rxe_done    how many entries were completed since     (rxe.c)
+ *	struct rxe_charge  what the entries that could be read cost  (rxe_psn.c)
+ *	struct sample      all of it, with what could not be read    (rxe_psn.c)
+ *
+ * rxe.c calls rxe_psn.c, never the other way round.
  */
 #ifndef RESEX_IBMON_RING_RXE_SQ_H
 #define RESEX_IBMON_RING_RXE_SQ_H
 
 #include "ibmon/ring/rxe.h"
+#include "src/util/seqread.h"
 
-/* An entry as it was when seen posted. */
+/* What an entry asked for, noted when it was seen posted. */
 struct rxe_noted {
 	uint32_t ssn;
 	uint32_t length;
@@ -20,10 +28,11 @@ struct rxe_noted {
 	uint8_t reserved;
 };
 
+/* What is remembered of a send queue from one sample to the next. */
 struct rxe_sq {
 	uint32_t cons;	   /* completions before this slot are counted */
 	uint32_t ssn;	   /* of the newest counted; 2^32 - 1 when there was none yet */
-	uint32_t raw_ssn;  /* what stood in the newest completed slot, right or wrong */
+	uint32_t raw_ssn;  /* in the newest completed slot as it was read, right or wrong */
 	uint32_t base_idx; /* a slot, and the ssn of the entry before it: the two */
 	uint32_t base_ssn; /*   were true together at the last sample */
 	uint32_t noted_to; /* entries before this slot were noted */
@@ -32,8 +41,8 @@ struct rxe_sq {
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
 	uint64_t advanced; /* MTUs of these that were charged by length */
 	uint32_t largest;  /* message seen, in MTUs */
-	uint32_t unstable; /* samples in a row without a stand */
-	bool opened;	   /* history was taken */
+	uint32_t unstable; /* samples in a row in which the consumer kept moving */
+	bool opened;	   /* the history was counted */
 	bool ssn_known;
 	bool psn_known;
 	bool failed;		   /* the newest counted failed */
@@ -44,7 +53,7 @@ struct rxe_sq {
 	struct rxe_noted noted[];  /* by slot */
 };
 
-/* A copy of what matters in an entry. */
+/* A copy of the fields of an entry that are used. */
 struct rxe_entry {
 	uint32_t ssn;
 	uint32_t ssn_after; /* read again after all of the copy */
@@ -52,53 +61,104 @@ struct rxe_entry {
 	uint32_t status, state, first, last, length;
 };
 
-/* One sample in the making. Entries first: they are not cleared, but read when needed. */
-struct rxe_walk {
-	struct rxe_entry newest, head; /* completed; oldest in flight */
+/* One ring during one sample. */
+struct rxe_ring {
 	const struct ring_desc *d;
 	const struct ring_mem *m;
 	struct rxe_sq *q;
 	struct sample *out;
-	enum ring_fault fault;
+	uint32_t mask;	   /* slots - 1 */
 	uint64_t jump_max; /* packets or posts that time allows */
-	/* where the ring stands */
-	uint32_t mask, cons, prod;
-	uint32_t raw_ssn, ssn; /* of the newest completed entry: as read, and corrected */
-	uint32_t since;	       /* ssn used up since the previous sample */
-	bool idle;	       /* nothing moved at all */
-	bool scribbled;	       /* the newest was overwritten by a refused post */
-	bool newest_gone;      /* and what it was is not known */
-	bool head_valid;       /* head was read, and was in flight */
-	/* how many */
-	uint64_t n, ahead; /* completed; of these, up to the base */
-	uint64_t unseen;   /* of n, not readable any more */
-	uint32_t beyond, beyond_idx, skipped;
-	uint32_t oldest_age; /* ssn distance from the newest to the oldest seen */
-	bool reset;	     /* wiped slots were met */
-	/* what they cost */
-	bool dead;	     /* the queue pair had failed before all this */
-	bool oldest_flushed; /* the oldest entry seen did not fail by itself */
-	bool newer_valid;    /* an entry waits for the one before it */
-	bool tail_known;     /* newest_psn is that of the newest entry that was sent */
-	bool failed_tail;    /* and newer ones failed */
-	bool head_known;     /* newest_psn is that before the oldest entry in flight */
-	bool broken;	     /* an entry before ones that were sent failed */
-	uint32_t newer_opcode, newer_first, newer_last, newer_length; /* valid with newer_valid */
-	uint32_t newest_psn;
-	uint64_t excess; /* MTUs beyond what the entries' own lengths explain */
-	uint64_t msgs, sent, recv;
 };
 
-/* Count one entry that was seen, going backwards. 0 or -EBADMSG (w->fault). */
-int rxe_take(struct rxe_walk *w, const struct rxe_entry *e);
+/* Where the ring stood when it was read. */
+struct rxe_stand {
+	struct rxe_entry newest; /* completed; read unless idle */
+	struct rxe_entry head;	 /* oldest in flight; read with head_valid */
+	uint32_t cons, prod;
+	uint32_t raw_ssn;      /* of the newest completed entry, as read */
+	uint32_t ssn;	       /* and corrected */
+	bool idle;	       /* nothing moved at all */
+	bool scribbled;	       /* a refused post overwrote the newest */
+	bool newest_gone;      /* and what it was is not known */
+	bool head_valid;       /* head was read, and was in flight */
+	enum ring_fault fault; /* RING_OK, or all of the above means nothing */
+};
 
-/* After the walk: w->n and w->unseen are known. 0 or -EBADMSG (w->fault). */
-int rxe_settle(struct rxe_walk *w);
+/* What was completed since the previous sample. */
+struct rxe_done {
+	uint64_t n;	       /* entries */
+	uint32_t ssn;	       /* of the newest */
+	uint32_t since;	       /* ssn used up, refused posts included */
+	uint32_t oldest_age;   /* ssn distance from the newest to the oldest entry read */
+	uint32_t refused;      /* posts known to be refused between the entries read */
+	bool reset;	       /* wiped slots were met: the queue pair was RESET */
+	enum ring_fault fault; /* RING_OK, or all of the above means nothing */
+};
 
-/* No PSN is known yet: perhaps the oldest entry in flight (w->head) tells. */
-void rxe_learn(struct rxe_walk *w);
+/* A PSN up to which completed work is accounted for. */
+struct rxe_end {
+	enum { END_UNKNOWN, END_OF_NEWEST, END_BEFORE_HEAD } from;
+	uint32_t psn;
+	bool failed_after; /* END_OF_NEWEST: and newer entries failed */
+};
 
-/* Does the entry counted as newest by the previous sample still stand there? */
-bool rxe_previous_intact(const struct rxe_walk *w);
+/* The cost of the entries that were read, added up from the newest to the oldest. */
+struct rxe_charge {
+	struct rxe_end end;
+	uint64_t msgs, sent, recv; /* messages, their MTUs */
+	uint64_t excess;	   /* MTUs beyond what the entries' own lengths explain */
+	bool oldest_flushed;	   /* the oldest entry read did not fail by itself */
+	bool broken;		   /* an entry before ones that were sent failed */
+	/* The entry read before, whose cost is known once the one before it is read. */
+	struct {
+		bool valid;
+		uint32_t opcode, first, last, length;
+	} newer;
+};
+
+static inline const volatile struct ring_rxe_wqe *rxe_wqe(const struct rxe_ring *r, uint32_t slot)
+{
+	size_t at = sizeof(struct ring_rxe_header) + (size_t)(slot & r->mask) * r->d->elem_size;
+
+	return (const volatile struct ring_rxe_wqe *)(r->m->base + at);
+}
+
+static inline void rxe_entry_load(const struct rxe_ring *r, uint32_t slot, struct rxe_entry *e)
+{
+	const volatile struct ring_rxe_wqe *p = rxe_wqe(r, slot);
+
+	e->ssn = p->ssn;
+	e->status = p->status;
+	e->state = p->state;
+	e->first = p->first_psn;
+	e->last = p->last_psn;
+	e->length = p->length;
+	e->opcode = p->opcode;
+	e->flags = p->send_flags;
+	e->ud_qpn = p->ud_remote_qpn;
+	e->num_sge = p->num_sge;
+}
+
+/* Entries that were completed or sent have a state: only wiped ones are all zero. */
+static inline bool rxe_entry_blank(const struct rxe_entry *e)
+{
+	return !e->state && !(e->ssn | e->status | e->first | e->last | e->length | e->opcode |
+			      e->flags | e->ud_qpn | e->num_sge);
+}
+
+/* Add one entry that was read; called from the newest to the oldest. */
+enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entry *e,
+				 struct rxe_charge *c);
+
+/*
+ * After the last entry: charge what could not be read, fill r->out and remember
+ * the PSN. d->n becomes less where packets show that fewer were completed.
+ */
+enum ring_fault rxe_charge_done(const struct rxe_ring *r, const struct rxe_stand *s,
+				struct rxe_done *d, struct rxe_charge *c);
+
+/* No PSN is known yet: remember that before head, the oldest entry in flight, if it tells. */
+void rxe_learn_psn(struct rxe_sq *q, const struct rxe_entry *head);
 
 #endif

@@ -599,6 +599,84 @@ TEST(sample__reset_behind_a_lap__is_no_fault)
 	done(x);
 }
 
+/* --- the ring at the top of rxe_psn.c --- */
+
+/* History up to slot 0, PSN 100; then slots 1 to 5 are posted. */
+static struct fixture *worked_ring(void)
+{
+	struct fixture *x = sq(8, FAKE_RC, 1024);
+
+	for (int i = 0; i < 8; i++)
+		fake_do(&x->f, FAKE_SEND, 64);
+	x->f.psn = 100;
+	fake_do(&x->f, FAKE_SEND, 64);
+	start(x);
+	fake_post(&x->f, FAKE_WRITE, 2048);
+	fake_post(&x->f, FAKE_READ, 4096);
+	fake_post(&x->f, FAKE_LOCAL_INV, 0);
+	fake_post(&x->f, FAKE_SEND, 100);
+	fake_post(&x->f, FAKE_SEND, 3000);
+	return x;
+}
+
+/* All five are sent, the first four completed. */
+static void complete_worked_ring(struct fixture *x)
+{
+	for (int i = 0; i < 5; i++)
+		fake_send(&x->f);
+	for (int i = 0; i < 4; i++)
+		fake_complete(&x->f, FAKE_OK);
+}
+
+TEST(worked_ring__all_read__is_charged_as_documented)
+{
+	struct fixture *x = worked_ring();
+
+	complete_worked_ring(x);
+	sample(x);
+	assert_int_equal(x->s.wrs, 4);
+	assert_int_equal(x->s.seen, 4);
+	assert_int_equal(x->s.mtus_sent, 3);
+	assert_int_equal(x->s.mtus_recv, 4);
+	assert_int_equal(x->s.backlog, 1);
+	assert_int_equal(x->s.flags, 0);
+	done(x);
+}
+
+TEST(worked_ring__noted_entries_overwritten__are_divided_by_length)
+{
+	struct fixture *x = worked_ring();
+
+	sample(x); /* notes what was posted */
+	assert_int_equal(x->s.wrs, 0);
+	complete_worked_ring(x);
+	fake_put_entry(&x->f, 2, FAKE_WQE_SSN, 99);
+	sample(x);
+	assert_int_equal(x->s.wrs, 4);
+	assert_int_equal(x->s.lost, 0);
+	assert_int_equal(x->s.mtus_sent, 3);
+	assert_int_equal(x->s.mtus_recv, 4);
+	assert_int_equal(x->s.flags, 0);
+	done(x);
+}
+
+TEST(worked_ring__entries_overwritten_unseen__are_divided_like_the_others)
+{
+	struct fixture *x = worked_ring();
+
+	complete_worked_ring(x);
+	fake_put_entry(&x->f, 2, FAKE_WQE_SSN, 99);
+	sample(x);
+	assert_int_equal(x->s.wrs, 4);
+	assert_int_equal(x->s.lost, 2);
+	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv, 7);
+	assert_int_equal(x->s.mtus_sent, 7); /* slot 4, a SEND, is all that was read */
+	assert_int_equal(x->s.flags, SAMPLE_LAPPED | SAMPLE_MTUS_ESTIMATED);
+	done(x);
+}
+
+/* --- totals --- */
+
 TEST(totals__after_many_samples__are_their_sums)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
