@@ -11,7 +11,7 @@ build=${BUILD:-build}
 verbs() {
 	local work=${RESEX_TESTBED_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/resex-testbed}
 
-	tests/system/run.sh transport-bench && cat "$work/logs/verbs/bench.txt"
+	tests/system/run.sh transport-bench && cat "$work/logs/transport-bench/bench.txt"
 }
 
 onesided() {

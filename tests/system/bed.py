@@ -8,7 +8,9 @@ Guests of Xen are spoken to through their consoles, whose logs lie there too.
 import json
 import os
 import re
+import secrets
 import shlex
+import socket
 import subprocess
 import threading
 import time
@@ -38,6 +40,13 @@ def wait_for(what, seconds, probe, step=0.05):
             return value
         check(time.monotonic() < end, "no %s within %d s" % (what, seconds * PATIENCE))
         time.sleep(step)
+
+
+def cpu_seconds(pid):
+    """User's and system's CPU time of a process that is not waited for yet."""
+    with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def read_text(path):
@@ -81,20 +90,87 @@ class Result:
             raise Failed("not JSON: %.200s" % self.out) from None
 
 
+_living, _living_lock, _stopping = set(), threading.Lock(), threading.Event()
+
+
+def stopping():
+    return _stopping.is_set()
+
+
+def stop_all():
+    """No VM is left, and none begins any more."""
+    _stopping.set()
+    with _living_lock:
+        for vm in _living:
+            vm.qemu.kill()
+
+
+class Monitor:
+    """QEMU's own control channel (QMP): one end of a socket pair, the other end QEMU inherits."""
+
+    def __init__(self):
+        self.ours, self.qemus = socket.socketpair()
+        self.answers = self.ours.makefile("r", encoding="utf-8")
+
+    def arguments(self):
+        return ["-chardev", "socket,id=monitor,fd=%d" % self.qemus.fileno(),
+                "-mon", "chardev=monitor,mode=control"]
+
+    def opened(self):
+        """QEMU has its end: ours gets an end of file when QEMU ends."""
+        self.qemus.close()
+        self.ask("qmp_capabilities")
+
+    def ask(self, command, **arguments):
+        request = {"execute": command, "arguments": arguments}
+        try:
+            self.ours.sendall(json.dumps(request).encode())
+            for line in self.answers:
+                answer = json.loads(line)
+                check("error" not in answer, "QEMU refuses %s: %s" % (command, answer.get("error")))
+                if "return" in answer:
+                    return answer["return"]
+        except OSError:
+            pass
+        raise Failed("QEMU ended before it answered " + command)
+
+    def close(self):
+        self.answers.close()
+        self.ours.close()
+
+
+def uptime(system):
+    """Of a Vm or a Guest, less the host's monotonic time."""
+    up = float(system.sh("cut -d' ' -f1 /proc/uptime"))
+    return up - time.monotonic()
+
+
 class Vm:
-    """kind "xen" or "plain"; images: what images.py and overlay.py made; run: a new directory."""
+    """kind "xen" or "plain"; images: what images.py and overlay.py made; run: a new directory.
+
+    snapshot: a Snapshot (snapshot.py) to begin with; without one the VM boots.
+    """
 
     def __init__(self, images, run, kind="xen", sched="credit2", limit=300, memory=2048,
-                 dom0_memory=768, cpus=2, cable=None):
-        """cable: (SOCKET, SOCKET'): eth0, whose other end another VM has by (SOCKET', SOCKET)."""
+                 dom0_memory=768, cpus=2, cable=None, snapshot=None, beside=None):
+        """cable: (SOCKET, SOCKET'): eth0, whose other end another VM has by (SOCKET', SOCKET).
+
+        beside: the VM of the same scenario whose CPU seconds shall include those of this one.
+        """
         self.images, self.run_dir, self.kind = images, run, kind
         self.limit, self.memory, self.dom0_memory, self.sched = limit, memory, dom0_memory, sched
-        self.cpus, self.cable = cpus, cable
+        self.cpus, self.cable, self.snapshot = cpus, cable, snapshot
         self.share = run + "/share"
         self.count = 0
         self.lock = threading.Lock()
+        self.deep = False
         self.guests = {}
+        self.ready_made = list(snapshot.guests) if snapshot else []
         self.qemu = None
+        self.cpu_of_dead = 0.0
+        self.others = []
+        if beside:
+            beside.others.append(self)
         # QEMU's emulation of AMD's SVM was seen to lose a PVH guest when it resumes it, the more
         # often the busier the machine: Xen reports a triple fault right behind a CPUID, or with
         # its own code segment, e008, in the guest's registers. Linux makes none by itself.
@@ -103,64 +179,127 @@ class Vm:
     def __enter__(self):
         for d in ("cmd", "console", "files"):
             os.makedirs(self.share + "/" + d)
-        self._start()
+        self.began = time.monotonic()
+        try:
+            self._start()
+        except BaseException:
+            self.power_off()
+            raise
         return self
 
     def __exit__(self, kind, value, trace):
-        if self.qemu.poll() is None:
-            self._say("quit")
-        try:
-            self.qemu.wait(20 if kind is None else 5)
-        except subprocess.TimeoutExpired:
-            self.qemu.kill()
-            self.qemu.wait()
+        self.power_off()
+
+    def power_off(self):
+        """At once: all that the VM left is in its share, which QEMU writes through."""
+        if not self.qemu:
+            return
+        with _living_lock:
+            _living.discard(self)
+        self.qemu.kill()
+        os.waitid(os.P_PID, self.qemu.pid, os.WEXITED | os.WNOWAIT)
+        self.cpu_of_dead += cpu_seconds(self.qemu.pid)
+        self.qemu.wait()
+        self.qemu = None
         self.watchdog.cancel()
         self.reader.join()
+        self.monitor.close()
 
-    def _arguments(self):
+    def cpu_seconds(self):
+        """Of the machine that runs the tests, by this VM and those beside it."""
+        own = self.cpu_of_dead + (cpu_seconds(self.qemu.pid) if self.qemu else 0)
+        return own + sum(vm.cpu_seconds() for vm in self.others)
+
+    def arguments(self, images, share):
+        """QEMU's command line; a snapshot is good for the one that it was made with."""
         kernel = "quiet loglevel=4 panic=5 mitigations=off console="
-        initrd = "%s/%s.initrd" % (self.images, "dom0" if self.kind == "xen" else "guest")
-        share = "local,path=%s,mount_tag=%s,security_model=none,id=%s%s"
+        initrd = "%s/%s.initrd" % (images, "dom0" if self.kind == "xen" else "guest")
+        fs = "local,path=%s,mount_tag=%s,security_model=none,id=%s%s"
         args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi,tb-size=512", "-machine", "pc",
                 "-cpu", CPU, "-smp", str(self.cpus), "-m", str(self.memory), "-display", "none", "-vga", "none",
                 "-nodefaults", "-no-reboot", "-serial", "stdio",
-                "-virtfs", share % (self.share, "host", "h", ""),
-                "-virtfs", share % (self.images, "img", "i", ",readonly=on")]
+                "-virtfs", fs % (share, "host", "h", ""),
+                "-virtfs", fs % (images, "img", "i", ",readonly=on")]
         if self.cable:
             net = "dgram,id=c,local.type=unix,local.path=%s,remote.type=unix,remote.path=%s"
-            mac = "52:54:00:00:00:%02x" % (1 + (self.cable[0] > self.cable[1]))
             # Not virtio-net: that of QEMU 7.2 was seen to stop receiving for ever, under load.
-            args += ["-netdev", net % self.cable, "-device", "e1000,netdev=c,mac=" + mac]
+            args += ["-netdev", net % self.cable, "-device", "e1000,netdev=c"]
         if self.kind == "plain":
-            return args + ["-kernel", self.images + "/vmlinux", "-initrd", initrd,
+            return args + ["-kernel", images + "/vmlinux", "-initrd", initrd,
                            "-append", kernel + "ttyS0"]
         xen = "console=com1 com1=115200 dom0_mem=%dM,max:%dM sched=%s loglvl=warning guest_loglvl=warning"
-        return args + ["-kernel", self.images + "/xen",
+        return args + ["-kernel", images + "/xen",
                        "-append", xen % (self.dom0_memory, self.dom0_memory, self.sched),
-                       "-initrd", "%s/vmlinux %shvc0,%s" % (self.images, kernel, initrd)]
+                       "-initrd", "%s/vmlinux %shvc0,%s" % (images, kernel, initrd)]
 
     def _start(self):
-        self.began = time.monotonic()
-        with open(self.run_dir + "/qemu.err", "wb") as err:
-            self.qemu = subprocess.Popen(self._arguments(), stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=err)
-        self.ready = False
+        self.monitor = Monitor()
+        args = self.arguments(self.images, self.share) + self.monitor.arguments()
+        if self.snapshot:
+            args += ["-incoming", "exec:cat " + shlex.quote(self.snapshot.memory)]
+        with open(self.run_dir + "/qemu.err", "wb") as err, _living_lock:
+            check(not stopping(), "all is to end")
+            # QEMU dies with the thread that started it, however that ends.
+            self.qemu = subprocess.Popen(["setpriv", "--pdeathsig", "KILL"] + args,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err,
+                                         pass_fds=[self.monitor.qemus.fileno()])
+            _living.add(self)
+        self.ready = ""  # what it said last that it is ready for
         self.watchdog = threading.Timer(self.limit, self.qemu.kill)
         self.watchdog.daemon = True
         self.watchdog.start()
-        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader = threading.Thread(target=self._read, args=(self.qemu.stdout,), daemon=True)
         self.reader.start()
-        self._wait("shell in the VM", 90, lambda: self.ready)
+        self.monitor.opened()
+        if self.snapshot:
+            # It was saved when it stood still, and does so now.
+            self._wait("restored VM", 30, lambda: self.monitor.ask("query-status")["status"] == "paused")
+            self.monitor.ask("cont")
+            self.rejoin()
+            return
+        self._wait("shell in the VM", 90, lambda: self.ready.startswith("role="))
         if self.kind == "xen":  # dom0 must not wait for guests that spin
             self.sh("xl sched-%s -d 0 -w 4096" % self.sched)
 
-    def _read(self):
-        with open(self.run_dir + "/serial.log", "w", encoding="utf-8") as log:
-            for line in self.qemu.stdout:
+    # --- snapshots ---------------------------------------------------------------
+
+    def leave(self):
+        """Let go of the shares: QEMU saves no VM that has one mounted."""
+        self._say("leave")
+        self._wait("shares let go", 30, lambda: self.ready == "leave")
+
+    def rejoin(self):
+        """Mount the shares again, begin the console logs, and set the clock and the randomness,
+        which else would be those of each VM that begins with this snapshot."""
+        self._say("rejoin")
+        self._wait("shares mounted again", 30, lambda: self.ready == "join")
+        self.sh(self.freshen())
+
+    @staticmethod
+    def freshen():
+        return "date -s @%d >/dev/null && reseed %s" % (time.time(), secrets.token_hex(32))
+
+    def save(self, path):
+        """The whole VM to a file; it stands still from the time that is given back."""
+        self.leave()
+        self.monitor.ask("stop")
+        at = time.monotonic()
+        self.monitor.ask("migrate", uri="exec:cat >" + shlex.quote(path))
+
+        def saved():
+            status = self.monitor.ask("query-migrate")["status"]
+            check(status not in ("failed", "cancelled"), "QEMU could not save the VM: " + status)
+            return status == "completed"
+        self._wait("snapshot to be saved", 60, saved)
+        return at
+
+    def _read(self, serial):
+        with open(self.run_dir + "/serial.log", "a", encoding="utf-8") as log:
+            for line in serial:
                 text = line.decode("latin1").rstrip()
                 log.write("[%7.2f] %s\n" % (time.monotonic() - self.began, text))
                 log.flush()
-                self.ready = self.ready or "### READY role=" in text
+                self.ready = text.partition("### READY ")[2] or self.ready
                 self.fault = self.fault or "Triple fault - invoking HVM shutdown" in text
 
     def _wait(self, what, seconds, probe):
@@ -169,7 +308,7 @@ class Vm:
             value = probe()
             if self.fault and not value:
                 raise EmulatorFault("the emulator lost a guest: triple fault")
-            check(value or self.qemu.poll() is None,
+            check(value or self.qemu and self.qemu.poll() is None,
                   "the VM ended (limit %d s) while waiting for %s" % (self.limit, what))
             return value
         return wait_for(what, seconds, alive, 0.02)
@@ -221,14 +360,37 @@ class Vm:
         return "/h/files/" + name
 
     def create(self, *guests):
-        """Create guests beside each other and wait until they take commands."""
-        jobs = [(g, self.begin(g.create_script())) for g in guests]
+        """Create guests beside each other and wait until they take commands.
+
+        The first time, those of the snapshot are taken where they fit, and the others are destroyed.
+        """
+        adopted = [g for g in guests if self._adopt(g)]
+        jobs = [(g, self.begin(g.create_script())) for g in guests if g not in adopted]
+        if self.ready_made:
+            self.sh("; ".join("xl destroy " + r["name"] for r in self.ready_made))
+            self.ready_made = []
         for g, job in jobs:
             r = self.end(job, 60)
             check(r.rc == 0, "xl create %s: %s" % (g.name, r.out[-300:]))
-            self.guests[g.name] = g
         for g in guests:
-            g.wait_ready()
+            self.guests[g.name] = g
+            if g not in adopted:
+                g.wait_ready()
+
+    def _adopt(self, g):
+        """Whether a guest of the snapshot is g from now on."""
+        for r in self.ready_made:
+            if all(r[key] == getattr(g, key) for key in READY_MADE_ALIKE):
+                self.ready_made.remove(r)
+                self.sh("xl rename %s %s" % (r["name"], g.name))
+                g.adopt(r)
+                return True
+        return False
+
+
+# What a guest of a snapshot has in common with the one that it becomes. That it is created anew when
+# it reboots does not matter to a scenario whose guests do not.
+READY_MADE_ALIKE = ("kind", "memory", "vcpus", "net", "program")
 
 
 class Guest:
@@ -241,6 +403,21 @@ class Guest:
         self.log = "%s/console/guest-%s.log" % (vm.share, name)
         self.count = 0
         self.start = 0  # where in the log this life of the guest begins
+        self.rxe, self.agent = False, None  # whether it has rxe0; the options of its agent
+
+    def ready_made(self):
+        """What adopt() takes, in another VM that begins as this one is."""
+        up = uptime(self)
+        keys = READY_MADE_ALIKE + ("name", "domid", "rxe", "agent", "count")
+        return dict({key: getattr(self, key) for key in keys}, uptime=up)
+
+    def adopt(self, r):
+        self.domid, self.rxe, self.agent, self.count = r["domid"], r["rxe"], r["agent"], r["count"]
+        # xenconsoled has begun the log already.
+        ready_made = "guest-%s.log" % r["name"]
+        if self.name != r["name"]:
+            os.symlink(ready_made, self.log)
+        self.sh(self.vm.freshen())
 
     def config(self):
         """Write its xl configuration; the path in dom0."""
@@ -255,6 +432,7 @@ class Guest:
 
     def create_script(self):
         path = self.config()
+        self.rxe, self.agent = False, None
         self.start = len(read_text(self.log))
         return "xl create -q " + path
 
@@ -268,6 +446,7 @@ class Guest:
 
     def rebooted(self):
         """The log of the next life begins here."""
+        self.rxe, self.agent = False, None
         self.start = len(read_text(self.log))
 
     def begin(self, command):

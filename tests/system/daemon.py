@@ -85,12 +85,19 @@ def xl_cap(vm, name):
 
 
 def with_rxe(g):
-    g.sh("rxe.sh eth0 10.99.1.%d" % g.net if g.net else "rxe.sh")
+    if not g.rxe:
+        g.sh("rxe.sh eth0 10.99.1.%d" % g.net if g.net else "rxe.sh")
+        g.rxe = True
     return g
 
 
 def with_agent(g, options=""):
-    start_agent(with_rxe(g), options)
+    """A guest of a snapshot may have both already."""
+    with_rxe(g)
+    if g.agent != options:
+        check(g.agent is None, "another agent runs in %s, with %s" % (g.name, g.agent))
+        start_agent(g, options)
+        g.agent = options
     return g
 
 
@@ -99,6 +106,12 @@ def start_agent(g, options=""):
          "i=0; until [ $i -ge 100 ] || grep -q . /tmp/agent.log && kill -0 $(cat /tmp/agent.pid); do "
          "usleep 50000; i=$((i+1)); done; sleep 0.3; kill -0 $(cat /tmp/agent.pid) || "
          "{ cat /tmp/agent.log; false; }")
+
+
+def listening(port):
+    """Shell words: wait until a process listens on this TCP port."""
+    return ("i=0; until grep -q ':%04X [0-9A-F]*:0000 0A' /proc/net/tcp /proc/net/tcp6 || [ $i -ge 200 ]; "
+            "do usleep 50000; i=$((i+1)); done; [ $i -lt 200 ]" % port)
 
 
 class Load:

@@ -24,8 +24,8 @@ guest_line() {
 	i=0
 	until line=$(sed -n 's/.*HVGUEST \([0-9 ]*\) END.*/\1/p' "$1" 2>/dev/null) && [ "$line" ]; do
 		i=$((i + 1))
-		[ $i -gt 120 ] && { echo "hvprobe.sh: no line of hvguest in $1" >&2; exit 1; }
-		sleep 1
+		[ $i -gt 1200 ] && { echo "hvprobe.sh: no line of hvguest in $1" >&2; exit 1; }
+		usleep 100000
 	done
 	echo "$line"
 }

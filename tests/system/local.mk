@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	tests/system/guest/guest-loop.sh \
 	tests/system/guest/init.sh \
 	tests/system/guest/rxe.sh \
+	tests/system/guest/shares.sh \
 	tests/system/images.py \
 	tests/system/net.py \
 	tests/system/overlay.py \
@@ -26,14 +27,17 @@ EXTRA_DIST += \
 	tests/system/sc_count.py \
 	tests/system/sc_errors.py \
 	tests/system/sc_hello.py \
+	tests/system/sc_hosts.py \
 	tests/system/sc_hv.py \
 	tests/system/sc_ioshares.py \
 	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
+	tests/system/sc_restored.py \
 	tests/system/sc_transport.py \
 	tests/system/sc_transport_bench.py \
-	tests/system/scenarios.py
+	tests/system/scenarios.py \
+	tests/system/snapshot.py
 
 # permute.py is what the experiment is judged by.
 TESTS += tests/system/test_permute.py
@@ -115,6 +119,10 @@ endif
 noinst_PROGRAMS += latload
 latload_SOURCES = tests/system/src/latload.c
 latload_LDADD = libresex-report.a
+
+# reseed: new randomness for a VM that is restored from a snapshot.
+noinst_PROGRAMS += reseed
+reseed_SOURCES = tests/system/src/reseed.c
 
 # bxliar: a client of benchex that does not keep to its protocol.
 if VERBS

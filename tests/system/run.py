@@ -1,125 +1,202 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""run.py --images DIR --logs DIR [NAME...]: run scenarios, those of one bed in one VM.
+"""run.py --images DIR --logs DIR [NAME...]: run scenarios, each in a VM of its own.
 
 --kind plain: only those without Xen; --kind xen: only those with it, which want a quiet machine.
+--deep, or RESEX_DEEP=1: also those that take long, and the others at full length.
 
-A scenario passes when its function returns, fails when it raises. A bed that
-breaks fails the scenarios left in it; each failed one shows why, and where the
-logs are.
+Scenarios with Xen begin with snapshots (snapshot.py). First the snapshots are made that are missing,
+and those scenarios run that time nothing, WORKERS at once; then the others run, one at a time.
+
+A scenario passes when its function returns, fails when it raises; each failed one shows why, and
+where the logs are. Seconds are the wall's, and CPU seconds those of QEMU.
 """
 import argparse
 import os
+import queue
 import shutil
+import signal
 import sys
+import threading
 import time
 import traceback
 
 import bed
 import scenarios
+import snapshot
 
 
-EMULATOR_FAULTS_MAX = 3  # a bed; see Vm.fault
+WORKERS = 2
+EMULATOR_FAULTS_MAX = 3  # see Vm.fault
 
 
-def line(name, word, why, seconds):
-    print("%-18s %-4s %6.1f s%s" % (name, word, seconds, "  " + why if why else ""), flush=True)
+def line(name, word, seconds, cpu, why=""):
+    return "%-18s %-4s %6.1f s %6.1f CPU s%s" % (name, word, seconds, cpu, "  " + why if why else "")
 
 
 def tail(path, lines=15):
-    for text in bed.read_text(path).splitlines()[-lines:]:
-        print("    | %.300s" % text)
+    return ["    | %.300s" % text for text in bed.read_text(path).splitlines()[-lines:]]
 
 
-def run_one(scenario, vm, again):
-    """True when it passed, None when it must be run again."""
-    began = time.monotonic()
-    try:
-        scenario.run(vm)
-    except Exception as e:  # whatever it was: this scenario failed and the next is tried
-        why = str(e) if isinstance(e, bed.Failed) else "%s: %s" % (type(e).__name__, e)
-        faulty, vm.fault = vm.fault, False  # what comes now is a new try
-        if faulty and again:
-            line(scenario.name, "emul", "the emulator lost a guest: run again",
-                 time.monotonic() - began)
+def reason(e):
+    return str(e) if isinstance(e, bed.Failed) else "%s: %s" % (type(e).__name__, e)
+
+
+class Runner:
+    def __init__(self, images, snapshots, logs, deep):
+        self.images, self.logs, self.deep = images, logs, deep
+        self.store = snapshot.Store(snapshots, images, logs)
+        self.lock = threading.Lock()
+        self.failed, self.passed, self.cpu = [], 0, 0.0
+        self.faults_left = EMULATOR_FAULTS_MAX
+
+    def tell(self, *lines):
+        with self.lock:
+            print("\n".join(lines), flush=True)
+
+    # --- one scenario ------------------------------------------------------------
+
+    def scenario(self, s):
+        while not bed.stopping() and self.attempt(s) is None:
+            pass
+
+    def attempt(self, s):
+        """True when it passed, None when it must be run again."""
+        options, recipe = scenarios.BEDS[s.bed]
+        run = "%s/%s" % (self.logs, s.name)
+        shutil.rmtree(run, ignore_errors=True)
+        os.makedirs(run)
+        vm, began = None, time.monotonic()
+        try:
+            begin = recipe and self.store.get(recipe, options)
+            began = time.monotonic()
+            vm = bed.Vm(self.images, run, snapshot=begin, **options)
+            vm.deep = self.deep
+            with vm:
+                s.run(vm)
+        except Exception as e:  # whatever it was: this scenario failed and the next is tried
+            return self.failure(s, vm, e, run, began)
+        with self.lock:
+            self.passed += 1
+            self.cpu += vm.cpu_seconds()
+        self.tell(line(s.name, "pass", time.monotonic() - began, vm.cpu_seconds()))
+        return True
+
+    def failure(self, s, vm, e, run, began):
+        seconds, cpu = time.monotonic() - began, vm.cpu_seconds() if vm else 0
+        with self.lock:
+            self.cpu += cpu
+            again = vm and vm.fault and self.faults_left > 0
+            if again:
+                self.faults_left -= 1
+            else:
+                self.failed.append(s.name)
+        if again:
+            self.tell(line(s.name, "emul", seconds, cpu, "the emulator lost a guest: run again"))
             return None
-        line(scenario.name, "FAIL", why, time.monotonic() - began)
-        with open(vm.run_dir + "/" + scenario.name + ".trace", "w", encoding="utf-8") as f:
-            traceback.print_exc(file=f)
-        for log in ["/resexd.log"] + ["/../console/guest-%s.log" % g for g in vm.guests]:
-            if os.path.exists(vm.share + "/files" + log):
-                print("    " + os.path.basename(log))
-                tail(vm.share + "/files" + log)
+        out = [line(s.name, "FAIL", seconds, cpu, reason(e))]
+        with open(run + "/trace", "w", encoding="utf-8") as f:
+            traceback.print_exception(e, file=f)
+        for log in ["serial.log", "share/files/resexd.log"] + [
+                "share/console/guest-%s.log" % g for g in (vm.guests if vm else ())]:
+            if os.path.exists(run + "/" + log):
+                out += ["    " + os.path.basename(log)] + tail(run + "/" + log)
+        self.tell(*out)
         return False
-    line(scenario.name, "pass", "", time.monotonic() - began)
-    return True
+
+    # --- all ---------------------------------------------------------------------
+
+    def snapshot(self, recipe, options):
+        began = time.monotonic()
+        try:
+            made = self.store.get(recipe, options)
+        except Exception as e:  # said by each scenario that needs it
+            self.tell(line("snapshot " + recipe, "FAIL", time.monotonic() - began, 0, reason(e)))
+            return
+        if made.cpu_s:
+            with self.lock:
+                self.cpu += made.cpu_s
+            self.tell(line("snapshot " + recipe, "made", time.monotonic() - began, made.cpu_s))
+
+    def at_once(self, tasks):
+        """(function, arguments...) for each task, WORKERS of them beside each other."""
+        left = queue.SimpleQueue()
+        for task in tasks:
+            left.put(task)
+
+        def work():
+            while not bed.stopping():
+                try:
+                    function, *arguments = left.get_nowait()
+                except queue.Empty:
+                    return
+                function(*arguments)
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(WORKERS)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+
+    def run(self, chosen):
+        beds = {s.bed: scenarios.BEDS[s.bed] for s in chosen}
+        tasks = [(self.snapshot, recipe, options) for options, recipe in beds.values() if recipe]
+        tasks += [(self.scenario, s) for s in chosen if s.beside]
+        self.at_once(tasks)
+        for s in chosen:
+            if not s.beside:
+                self.scenario(s)
 
 
-def run_bed(kind, chosen, images, logs):
-    """The names that failed."""
-    began = time.monotonic()
-    run = "%s/%s" % (logs, kind)
-    shutil.rmtree(run, ignore_errors=True)
-    os.makedirs(run)
-    failed = []
-    left = list(chosen)
-    again = EMULATOR_FAULTS_MAX
-    try:
-        with bed.Vm(images, run, **scenarios.BEDS[kind]) as vm:
-            line("boot " + kind, "ok", "", time.monotonic() - began)
-            while left:
-                scenario = left.pop(0)
-                passed = run_one(scenario, vm, again)
-                if passed is None:
-                    again -= 1
-                    left.insert(0, scenario)
-                elif not passed:
-                    failed.append(scenario.name)
-                scenarios.clean(vm)
-    except bed.Failed as e:
-        for scenario in left:
-            line(scenario.name, "FAIL", str(e), 0)
-            failed.append(scenario.name)
-        if not left:
-            line("end " + kind, "FAIL", str(e), 0)
-            failed.append(kind)
-        print("    serial.log")
-        tail(run + "/serial.log")
-    return failed
+def choose(args):
+    def wanted(s):
+        if args.name:
+            return s.name in args.name
+        return s.when == "always" or s.when == "deep" and args.deep
+    chosen = [s for s in scenarios.ALL if wanted(s)]
+    if args.kind:
+        chosen = [s for s in chosen if scenarios.BEDS[s.bed][0].get("kind", "xen") == args.kind]
+    return chosen
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--images")
-    parser.add_argument("--logs")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--kind", choices=("plain", "xen"))
+    parser = argparse.ArgumentParser(prog="./dev testbed")
+    parser.add_argument("--images", help=argparse.SUPPRESS)
+    parser.add_argument("--snapshots", help=argparse.SUPPRESS)
+    parser.add_argument("--logs", help=argparse.SUPPRESS)
+    parser.add_argument("--list", action="store_true", help="show the scenarios")
+    parser.add_argument("--kind", choices=("plain", "xen"), help="only those without Xen, or with it")
+    parser.add_argument("--deep", action="store_true", default=os.environ.get("RESEX_DEEP") == "1",
+                        help="also those that take long, and the others at full length")
     parser.add_argument("name", nargs="*")
     args = parser.parse_args()
     if args.list:
+        said = {"always": "", "deep": " (only with --deep, or named)", "named": " (only when named)"}
         for s in scenarios.ALL:
-            print("%-18s %s%s" % (s.name, s.text, " (only when named)" if s.extra else ""))
+            print("%-18s %s%s" % (s.name, s.text, said[s.when]))
         return 0
     known = {s.name for s in scenarios.ALL}
     for name in args.name:
         if name not in known:
             print("system: there is no scenario \"%s\": see tests/system/run.sh --list" % name)
             return 2
-    chosen = [s for s in scenarios.ALL if s.name in args.name or not (args.name or s.extra)]
-    if args.kind:
-        chosen = [s for s in chosen if scenarios.BEDS[s.bed].get("kind", "xen") == args.kind]
+    signal.signal(signal.SIGTERM, interrupted)
     began = time.monotonic()
-    failed = []
-    for kind in scenarios.BEDS:
-        of_bed = [s for s in chosen if s.bed == kind]
-        if of_bed:
-            failed += run_bed(kind, of_bed, args.images, args.logs)
-    if failed:
+    chosen = choose(args)
+    runner = Runner(args.images, args.snapshots, args.logs, args.deep)
+    try:
+        runner.run(chosen)
+    except KeyboardInterrupt:
+        bed.stop_all()
+        return 130
+    if runner.failed:
         print("system: logs are kept in " + args.logs)
-    print("system: %d passed, %d failed in %.0f s" %
-          (len([s for s in chosen if s.name not in failed]), len(failed),
-           time.monotonic() - began))
-    return 1 if failed else 0
+    print("system: %d passed, %d failed in %.0f s, %.0f CPU s" %
+          (runner.passed, len(runner.failed), time.monotonic() - began, runner.cpu))
+    return 1 if runner.failed else 0
 
 
 sys.exit(main())

@@ -5,6 +5,7 @@
 #
 #	BUILD                build directory of the programs under test (./build)
 #	RESEX_TESTBED_DIR    where images and logs are kept (~/.cache/resex-testbed)
+#	RESEX_DEEP=1         as --deep
 #	CI=true              what is missing is an error; elsewhere it is a skip, exit 77
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,6 +30,8 @@ esac
 [ "$(uname -m)" = x86_64 ] || absent "the test bed runs on x86-64 only"
 mkdir -p "$work"
 work=$(realpath "$work")
+options=()
+[ $program = real.py ] || options=(--snapshots "$work/snapshots")
 exec 9>"$work/.lock"
 flock -n 9 || { echo "system: waiting for another run in $work"; flock 9; }
 
@@ -44,4 +47,4 @@ if [ "$(cat "$work/images/.stamp" 2>/dev/null)" != "$stamp" ]; then
 	echo "$stamp" >"$work/images/.stamp"
 fi
 python3 -B "$here/overlay.py" "$build" "$work/images"
-exec python3 -B "$here/$program" --images "$work/images" --logs "$work/logs" "$@"
+exec python3 -B "$here/$program" --images "$work/images" --logs "$work/logs" "${options[@]}" "$@"

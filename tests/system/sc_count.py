@@ -3,7 +3,7 @@
 import random
 
 from bed import Guest, at_once, check, wait_for
-from daemon import (Daemon, Load, difference, settle, wait_first, wait_rings, wait_settled,
+from daemon import (Daemon, Load, difference, listening, settle, wait_first, wait_rings, wait_settled,
                     with_agent)
 
 # Unmodified programs of perftest: (command, operation, bytes a message, iterations by its
@@ -67,8 +67,8 @@ def perftest(d, g, command, op, size, n, sides):
     line = "%s -d rxe0 -F -x 1 -n %d --wait_destroy 1" % (command, n)
     if "atomic" not in command:
         line += " -s %d" % size
-    r = g.run("{0} >/tmp/server 2>&1 & sleep 0.7; {0} 10.99.0.1 >/tmp/client 2>&1; rc=$?; wait; "
-              "[ $rc = 0 ] || tail -n 4 /tmp/client; [ $rc = 0 ]".format(line), 60)
+    r = g.run("{0} >/tmp/server 2>&1 & {1}; {0} 10.99.0.1 >/tmp/client 2>&1; rc=$?; wait; "
+              "[ $rc = 0 ] || tail -n 4 /tmp/client; [ $rc = 0 ]".format(line, listening(18515)), 60)
     check(r.rc == 0, "%s failed in %s: %s" % (command, g.name, r.out[-200:]))
     got = difference(before, wait_settled(d, g.name))
     mtus = sides * n * max(1, -(-size // 1024))

@@ -105,10 +105,9 @@ def power(vms, boot):
         h.generation += 10  # than those of the parts before
         h.start()
     time.sleep(6)
-    vms[1].qemu.kill()
-    vms[1].qemu.wait()
+    vms[1].power_off()
     with boot() as anew:
-        anew.sh("/t/rxe.sh eth0 " + B)
+        sc_transport.plug(anew, B)
         for h in (counters[1], lockers[1]):
             h.vm = anew
             h.start()
@@ -196,14 +195,15 @@ def daemons(vms):
 
 def hosts(vm):
     def boot(name):
-        return bed.Vm(vm.images, vm.run_dir + "/" + name, limit=vm.limit, cable=CABLE[::-1], **BED)
+        return bed.Vm(vm.images, vm.run_dir + "/" + name, limit=vm.limit, cable=CABLE[::-1],
+                      snapshot=vm.snapshot, beside=vm, **BED)
 
     second = boot("second")
     try:
         with second as other:
             vms = (vm, other)
             for v, at in zip(vms, (A, B)):
-                v.sh("/t/rxe.sh eth0 " + at)
+                sc_transport.plug(v, at)
             vm.note("--- the contract")
             contract(vms)
             counters = [sc_transport.Host(vm, 1, A, B), sc_transport.Host(other, 2, B, A)]

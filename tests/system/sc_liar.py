@@ -6,7 +6,7 @@ honest one sends stands in its queues. So does what the other one sends at first
 process sends there, whose directory in /proc is covered by an empty one before it has a queue.
 """
 from bed import Guest, check, wait_for
-from daemon import Daemon, with_agent
+from daemon import Daemon, listening, with_agent
 from net import PEER, Net
 
 # Of the link, bytes a second: so few that dom0 has time for all else. resexd is told the least it takes.
@@ -40,9 +40,8 @@ class Sender:
 
     def go(self):
         vm = self.g.vm
-        vm.sh("timeout 900 {0} >/h/files/send{1}.log 2>&1 & echo $! >/run/send{1}.pid; i=0; "
-              "until grep -q ':{1:04X} [0-9A-F]*:0000 0A' /proc/net/tcp /proc/net/tcp6 || [ $i -ge 200 ]; "
-              "do usleep 50000; i=$((i+1)); done; [ $i -lt 200 ]".format(SEND % self.port, self.port))
+        vm.sh("timeout 900 {0} >/h/files/send{1}.log 2>&1 & echo $! >/run/send{1}.pid; {2}"
+              .format(SEND % self.port, self.port, listening(self.port)))
         self.g.sh("touch %s.go" % self.tag)
         return self
 

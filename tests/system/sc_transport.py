@@ -39,6 +39,11 @@ _dir = tempfile.gettempdir() + "/resex-cable-%d-" % os.getpid()
 CABLE = (_dir + "a", _dir + "b")
 
 
+def plug(vm, at):
+    """rxe0 on the cable, whose ends need MAC addresses that differ."""
+    vm.sh("/t/rxe.sh eth0 %s 52:54:00:00:00:%02x" % (at, int(at.rpartition(".")[2])))
+
+
 class Host:
     """two_hosts on one VM of the two: it works on the other until it is told to stop."""
 
@@ -160,9 +165,7 @@ def killed(hosts):
 def dead(hosts):
     """A machine is gone: the other notices by itself, and never stands still over it."""
     begin(hosts, 2)
-    other = hosts[1].vm
-    other.qemu.kill()
-    other.qemu.wait()
+    hosts[1].vm.power_off()
     time.sleep(6)
     hosts[0].signal("TERM")
     hosts[0].idle()
@@ -175,12 +178,12 @@ def dead(hosts):
 
 def hosts(vm):
     second = bed.Vm(vm.images, vm.run_dir + "/second", kind="plain", memory=512, limit=500, cpus=1,
-                    cable=CABLE[::-1])
+                    cable=CABLE[::-1], beside=vm)
     try:
         with second as other:
             both = [Host(vm, 1, A, B), Host(other, 2, B, A)]
             for h, at in zip(both, (A, B)):
-                h.vm.sh("/t/rxe.sh eth0 " + at)
+                plug(h.vm, at)
             for part in (clean, cut, killed, dead):
                 vm.note("--- " + part.__name__)
                 part(both)

@@ -17,21 +17,27 @@ import sc_ioshares
 import sc_liar
 import sc_link
 import sc_matrix
+import sc_restored
 import sc_transport
 import sc_transport_bench
 
-# One VM each, in this order.
+# name: (options of the VM, what snapshot it begins with; None: it boots). PVH guests are created in
+# a restored VM: what QEMU saves of SVM while none runs is enough.
 BEDS = {
-    "plain": {"kind": "plain", "memory": 512, "limit": 120},
-    "verbs": {"kind": "plain", "memory": 1024, "limit": 900},
-    "cable": {"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE},
-    "xen-cable": dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE),
-    "credit2": {"sched": "credit2", "limit": 2400},
-    "credit": {"sched": "credit", "limit": 600},
+    "plain": ({"kind": "plain", "memory": 512, "limit": 120}, None),
+    "verbs": ({"kind": "plain", "memory": 1024, "limit": 900}, None),
+    "cable": ({"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE}, None),
+    "xen-cable": (dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE), "dom0"),
+    "dom0": ({"sched": "credit2", "limit": 900}, "dom0"),
+    "pair": ({"sched": "credit2", "limit": 1800}, "pair"),
+    "linked": ({"sched": "credit2", "limit": 2400}, "linked"),
+    "credit-dom0": ({"sched": "credit", "limit": 600}, "dom0"),
+    "credit-pair": ({"sched": "credit", "limit": 600}, "pair"),
 }
 
-# extra: only when it is named.
-Scenario = collections.namedtuple("Scenario", "name bed run text extra", defaults=[False])
+# when: always; deep: with --deep or when it is named; named: only when it is named.
+# beside: it times nothing, so that another may run beside it.
+Scenario = collections.namedtuple("Scenario", "name bed run text when beside", defaults=["always", False])
 
 ALL = [
     Scenario("no-xen", "plain", sc_errors.no_xen,
@@ -41,52 +47,47 @@ ALL = [
     Scenario("transport", "verbs", sc_transport.transport,
              "the transport's contract over RDMA, and peers that do what they may not"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,
-             "two machines without Xen on a cable: the first part of hosts, and one that dies", True),
+             "two machines without Xen on a cable: the first part of hosts, and one that dies", "deep"),
     Scenario("transport-bench", "verbs", sc_transport_bench.transport_bench,
-             "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", True),
+             "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", "named"),
+    Scenario("hello", "pair", sc_hello.hello,
+             "the programs start in dom0 and in guests, and guests have RDMA", "deep", True),
+    Scenario("errors", "pair", sc_errors.errors,
+             "each thing that can be wrong is one sentence and a code of its own", beside=True),
+    Scenario("hv-pv", "dom0", sc_hv.hv_pv,
+             "each call of the Xen backend, against a PV guest that also lies about its frames", beside=True),
+    Scenario("benchex-count", "pair", sc_benchex_count.benchex_count,
+             "every operation of benchex is counted, also by guests and programs that are disturbed",
+             beside=True),
+    Scenario("churn", "pair", sc_churn.churn,
+             "guests that come, go, pause and move their memory are counted, and leave nothing", beside=True),
+    Scenario("restore", "pair", sc_cap.restore,
+             "old caps come back after an end and after 20 kills; one daemon only", beside=True),
+    Scenario("hostile", "pair", sc_churn.hostile,
+             "a guest that lies harms neither its neighbour nor the daemon", beside=True),
+    Scenario("liar", "linked", sc_liar.liar,
+             "a guest that hides a queue pair from its agent is told to diverge, no other is", beside=True),
+    Scenario("link", "linked", sc_link.link,
+             "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too", beside=True),
+    Scenario("restored", "pair", sc_restored.restored,
+             "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
     Scenario("hosts", "xen-cable", sc_hosts.hosts,
              "two Xen hosts count, lock and see each other's guests while things go wrong"),
-    Scenario("hello", "credit2", sc_hello.hello,
-             "the programs start in dom0 and in guests, and guests have RDMA", True),
-    Scenario("errors", "credit2", sc_errors.errors,
-             "each thing that can be wrong is one sentence and a code of its own"),
-    Scenario("hv-pv", "credit2", sc_hv.hv_pv,
-             "each call of the Xen backend, against a PV guest that also lies about its frames"),
-    Scenario("hv-pvh", "credit", sc_hv.hv_pvh,
+    Scenario("hv-pvh", "credit-dom0", sc_hv.hv_pvh,
              "each call of the Xen backend, against a PVH guest that balloons"),
-    Scenario("count", "credit2", sc_count.count,
+    Scenario("count", "pair", sc_count.count,
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
-    Scenario("benchex-count", "credit2", sc_benchex_count.benchex_count,
-             "every operation of benchex is counted, also by guests and programs that are disturbed"),
-    Scenario("benchex-count-long", "credit2", sc_benchex_count.benchex_count_long,
-             "the same with 10,000 work requests of every operation", True),
-    Scenario("cap", "credit2", sc_cap.cap,
+    Scenario("cap", "pair", sc_cap.cap,
              "a guest that overspends is capped until the next epoch, another is not"),
-    Scenario("ioshares", "credit2", sc_ioshares.ioshares,
+    Scenario("cap-credit", "credit-pair", sc_cap.cap, "cap under the credit scheduler"),
+    Scenario("ioshares", "pair", sc_ioshares.ioshares,
              "the cap of who is to blame follows the latencies that another guest reports"),
-    Scenario("link", "credit2", sc_link.link,
-             "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too"),
-    Scenario("liar", "credit2", sc_liar.liar,
-             "a guest that hides a queue pair from its agent is told to diverge, no other is"),
-    Scenario("experiment", "credit2", experiment.experiment,
+    Scenario("experiment", "linked", experiment.experiment,
              "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it"),
-    Scenario("controls", "credit2", sc_controls.controls,
-             "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing"),
-    Scenario("matrix", "credit2", sc_matrix.matrix,
-             "attackers x victims x policies, as a table (takes 6 minutes)", True),
-    Scenario("restore", "credit2", sc_cap.restore,
-             "old caps come back after an end and after 20 kills; one daemon only"),
-    Scenario("churn", "credit2", sc_churn.churn,
-             "guests that come, go, pause and move their memory are counted, and leave nothing"),
-    Scenario("hostile", "credit2", sc_churn.hostile,
-             "a guest that lies harms neither its neighbour nor the daemon"),
-    Scenario("cap-credit", "credit", sc_cap.cap, "cap under the credit scheduler"),
+    Scenario("controls", "linked", sc_controls.controls,
+             "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing", "deep"),
+    Scenario("benchex-count-long", "pair", sc_benchex_count.benchex_count_long,
+             "the same as benchex-count with 10,000 work requests of every operation", "deep"),
+    Scenario("matrix", "linked", sc_matrix.matrix,
+             "attackers x victims x policies, as a table (takes 6 minutes)", "deep"),
 ]
-
-
-def clean(vm):
-    """After each scenario: no daemon and no guest is left for the next."""
-    vm.run("kill -9 $(cat /run/resexd.pid); rm -f /run/resexd.pid")
-    for name in vm.guests:
-        vm.run("xl destroy " + name)
-    vm.guests.clear()

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # dom0-loop.sh: run what the host asks for. A line "N" on the console means: run
 # /h/cmd/N.sh, its output to N.out, then its exit code to N.rc. Commands run beside
-# each other; "quit" ends the VM.
+# each other. "leave" lets go of the shares, so that QEMU can save the VM; the VM
+# that is restored from it is told "rejoin".
 run() {
 	sh "/h/cmd/$1.sh" </dev/null >"/h/cmd/$1.out" 2>&1
 	echo $? >"/h/cmd/$1.tmp"
@@ -11,9 +12,8 @@ run() {
 
 while read -r n; do
 	case $n in
-	quit) break ;;
+	leave) /t/shares.sh leave ;;
+	rejoin) /t/shares.sh join ;;
 	[0-9]*) run "$n" & ;;
 	esac
 done
-sync
-poweroff -f

@@ -29,8 +29,6 @@ if [ $role != domU ]; then
 	modprobe 9pnet_virtio
 	modprobe 9p
 	mkdir -p /h /img
-	mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 host /h || echo "### NO SHARE"
-	mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,ro,cache=loose img /img
 fi
 if [ $role = domU ]; then
 	for m in xen-gntalloc xen-gntdev; do modprobe $m; done
@@ -45,8 +43,8 @@ if [ $role = dom0 ]; then
 		usleep 100000
 	done
 	xen-init-dom0 >/dev/null || echo "### xen-init-dom0 FAILED"
-	xenconsoled --pid-file=/run/xenconsoled.pid --log=guest --log-dir=/h/console
 fi
+[ $role = domU ] || /t/shares.sh join
 read -r up _ </proc/uptime
 echo "### READY role=$role uptime=$up"
 if [ $role = domU ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# rxe.sh [NETDEV ADDRESS]: bring up rxe0, a soft-RoCE device on this network device,
+# rxe.sh [NETDEV ADDRESS [MAC]]: bring up rxe0, a soft-RoCE device on this network device,
 # without one on a dummy: its traffic is a loop then. A guest's eth0 may still be on its way.
 dev=${1:-dummy0}
 case $dev in
@@ -22,6 +22,7 @@ wait_for() {
 	done
 }
 wait_for "/sys/class/net/$dev" || exit 1
+[ $# -lt 3 ] || /usr/sbin/ip link set "$dev" address "$3"
 /usr/sbin/ip link set "$dev" up
 /usr/sbin/ip addr add "${2:-10.99.0.1}/24" dev "$dev"
 modprobe ib_uverbs && modprobe rdma_ucm && modprobe rdma_rxe || exit 1
