@@ -93,7 +93,7 @@ TEST_WITH(host__of_the_simulator__says_so, pair, finish)
 	assert_int_equal(site_sees(s, 2, 1).host->flags, 0);
 }
 
-TEST_WITH(heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan, pair, finish)
+TEST_WITH(heartbeat__goes_on__the_other_sees_it_within_a_heartbeat_and_a_scan, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -104,7 +104,7 @@ TEST_WITH(heart__beats__the_other_sees_it_within_a_heartbeat_and_a_scan, pair, f
 	}
 }
 
-TEST_WITH(heart__stands_still__is_silent_with_its_guests_and_then_up_again, pair, finish)
+TEST_WITH(heartbeat__stops__host_is_silent_with_its_guests_and_then_up_again, pair, finish)
 {
 	struct sites *s = *state;
 	struct mono since;
@@ -119,7 +119,7 @@ TEST_WITH(heart__stands_still__is_silent_with_its_guests_and_then_up_again, pair
 	assert_in_range(mono_sub(s->now, since), PATIENCE - BEAT - SCAN, PATIENCE + BEAT + SCAN);
 	x = site_sees(s, 1, 2);
 	assert_true(x.age_ns > PATIENCE);
-	assert_non_null(strstr(x.note, "does not beat"));
+	assert_non_null(strstr(x.note, "no heartbeat for "));
 	sites_pass(s, 60 * NS_PER_S); /* and stays so: its memory needs none of its time */
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_SILENT);
 	assert_non_null(site_guest(s, 1, 2, "guest-7"));
