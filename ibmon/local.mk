@@ -7,6 +7,7 @@ libibmon_a_SOURCES = \
 	ibmon/latency.c ibmon/latency.h \
 	ibmon/ring/mtu.c ibmon/ring/mtu.h \
 	ibmon/registry.c ibmon/registry.h \
+	ibmon/ring/open.c ibmon/ring/ring_priv.h \
 	ibmon/ring/ring.c ibmon/ring/ring.h ibmon/ring/ops.h \
 	ibmon/ring/rxe.c ibmon/ring/rxe.h ibmon/ring/rxe_sq.h \
 	ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c \

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * open: layouts found, rings opened and closed. It is apart from ring.c, which
+ * the 1 ms path calls and which may not allocate.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ibmon/ring/ring_priv.h"
+#include "resex/guest_abi.h"
+
+static const struct ring_ops *const layouts[] = { &ring_rxe_sq, &ring_rxe_cq };
+
+const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i]->provider == provider && layouts[i]->kind == kind)
+			return layouts[i];
+	return NULL;
+}
+
+const char *ring_fault_text(enum ring_fault f)
+{
+	switch (f) {
+	case RING_OK:
+		return "the ring is read";
+	case RING_FAULT_HEADER:
+		return "its header is not that of its descriptor: its memory was freed or forged";
+	case RING_FAULT_INDEX:
+		return "an index in its header lies outside the ring";
+	case RING_FAULT_ENTRY:
+		return "an entry cannot be a work request or completion";
+	case RING_FAULT_JUMP:
+		return "its counters moved further than the time allows, or backwards";
+	case RING_FAULT_LAYOUT:
+		return "its provider or layout is not known to this version of resexd";
+	case RING_FAULT_MAP:
+		return "its frames could not be mapped";
+	case RING_FAULT_LIMIT:
+		return "the guest has more rings or pages than its limit; raise it in the "
+		       "configuration";
+	case RING_FAULT_DESC:
+		return "its descriptor is malformed";
+	}
+	return "unknown fault";
+}
+
+static bool is_power_of_2(uint32_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+static int check_desc(const struct ring_desc *d, const volatile void *base, size_t len)
+{
+	if (!is_power_of_2(d->elem_size) || d->elem_size < 64 || d->elem_size > 4096)
+		return -EBADMSG;
+	if (!is_power_of_2(d->entries) || d->entries < 2 || d->entries > 1u << 20)
+		return -EBADMSG;
+	if (d->offset >= GUEST_PAGE || d->offset >= len)
+		return -EBADMSG;
+	if (((uintptr_t)base + d->offset) % sizeof(uint64_t))
+		return -EBADMSG;
+	return 0;
+}
+
+int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void *base, size_t len)
+{
+	const struct ring_ops *ops = ring_ops_find(desc->provider, desc->kind);
+	struct ring *n;
+	int rc;
+
+	if (!ops)
+		return -EPROTONOSUPPORT;
+	rc = check_desc(desc, base, len);
+	if (rc)
+		return rc;
+	n = calloc(1, sizeof(*n) + ops->state_size(desc));
+	if (!n)
+		return -ENOMEM;
+	n->desc = *desc;
+	n->ops = ops;
+	n->mem.base = (const volatile uint8_t *)base + desc->offset;
+	n->mem.len = len - desc->offset;
+	n->totals.qpn = desc->number;
+	rc = ops->open(&n->desc, &n->mem, n->state);
+	if (rc) {
+		free(n);
+		return rc;
+	}
+	*r = n;
+	return 0;
+}
+
+void ring_close(struct ring *r)
+{
+	free(r);
+}
