@@ -57,7 +57,7 @@ src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/g
 src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/region_abi.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h src/sim/sim.h resex/exit.h config.h @libc event2/
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc jansson.h
-src/daemon/*           src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
+src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc
 etc/examples/*         resex/report.h @libc
 tests/*                *
 END

@@ -9,5 +9,11 @@ RESEXD_LIBS = $(DAEMON_LIBS) libibmon.a libhv.a libcounters.a libsim.a libpolici
 	$(XEN_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS)
 
 sbin_PROGRAMS += resexd
-resexd_SOURCES = src/daemon/main.c
+resexd_SOURCES = \
+	src/daemon/configured.c \
+	src/daemon/lockfiles.c src/daemon/lockfiles.h \
+	src/daemon/main.c \
+	src/daemon/modes.h \
+	src/daemon/options.c src/daemon/options.h \
+	src/daemon/scenario.c
 resexd_LDADD = $(RESEXD_LIBS)

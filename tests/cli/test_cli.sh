@@ -129,13 +129,20 @@ fails 2 resex 'too long' "$dir/resex" -s "/$(printf '%0200d' 0)" list
 run 'resex without a verb' "$dir/resex"
 [ "$code" -eq 2 ] || bad "exit status $code"
 
-fails 2 resexd 'no option "--frobnicate": see resexd --help' resexd --frobnicate
-fails 2 resexd 'no option "-x": see resexd --help' resexd -x
-fails 2 resexd 'no option "-x": see resexd --help' resexd --check -xC
-fails 2 resexd 'no option "--check=5": see resexd --help' resexd --check=5
-fails 2 resexd '--config takes a value: see resexd --help' "$dir/resexd" --config
-fails 2 resexd '-c takes a value: see resexd --help' "$dir/resexd" -c
-fails 2 resexd '"now" is too much' resexd --check now
+fails 2 resexd 'unknown option "--frobnicate": see resexd --help' resexd --frobnicate
+fails 2 resexd 'unknown option "-x": see resexd --help' resexd -x
+fails 2 resexd 'unknown option "-x": see resexd --help' resexd --check -xC
+fails 2 resexd 'unknown option "-x": see resexd --help' resexd -Cx
+fails 2 resexd '--check takes no value: see resexd --help' resexd --check=5
+fails 2 resexd '--config needs a value: see resexd --help' "$dir/resexd" --config
+fails 2 resexd '-c needs a value: see resexd --help' "$dir/resexd" -c
+fails 2 resexd '-c needs a value: see resexd --help' "$dir/resexd" -Cc
+fails 2 resexd 'unexpected argument "now": see resexd --help' resexd --check now
+# Each way to give an option its value.
+good 'resexd --config=FILE --hv=sim' 'c.json: good' "$dir/resexd" --check --hv=sim --config="$dir/c.json"
+good 'resexd -cFILE -Hsim' 'c.json: good' "$dir/resexd" -C -Hsim -c"$dir/c.json"
+good 'resexd -COcFILE' 'c.json: good' "$dir/resexd" -COc "$dir/c.json"
+good 'resexd --conf FILE, a prefix' 'c.json: good' "$dir/resexd" --check --conf "$dir/c.json"
 fails 2 resexd 'no hypervisor "kvm"' "$dir/resexd" -c "$dir/c.json" --hv kvm
 
 fails 4 resexd "$dir/none.json: " "$dir/resexd" --hv sim -c "$dir/none.json"

@@ -137,8 +137,8 @@ fails 2 'are for a --scenario' --hv sim --summary "$dir/x"
 fails 2 'are for a --scenario' --hv sim --socket "$dir/x"
 fails 2 'are for a --scenario' --hv sim --policy null
 fails 2 "socket's path is too long" --hv sim -S "$paper" -s "/$(printf '%0200d' 0)"
-fails 2 '--scenario takes a value' --hv sim --scenario
-fails 4 "$dir/none.json: cannot be opened" --hv sim -S "$dir/none.json"
+fails 2 '--scenario needs a value' --hv sim --scenario
+fails 4 "$dir/none.json: cannot be read" --hv sim -S "$dir/none.json"
 fails 4 "$dir: is not a regular file" --hv sim -S "$dir"
 printf '{ "guests": [\n { "name": "a", "apps": [{ "kind": "sender", "report": 5 }] } ] }\n' >"$dir/bad.json"
 fails 4 "$dir/bad.json:2:56: report is for a server, and this is \"sender\": remove it" --hv sim -S "$dir/bad.json"

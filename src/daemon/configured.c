@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * configured: check a configuration, restore the caps that an earlier run saved, or run
+ * the daemon (src/engine/engine.h), on Xen or on the demo's simulated host.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+#include "src/conf/cluster.h"
+#include "src/conf/policy.h"
+#include "src/conf/settings.h"
+#include "src/control/server.h"
+#include "src/daemon/lockfiles.h"
+#include "src/daemon/modes.h"
+#include "src/engine/engine.h"
+#include "src/guests/restore.h"
+#include "src/sim/sim.h"
+#include "src/util/clock.h"
+
+enum { CLUSTER_TEXT = 256 };
+
+int report_error(const struct log *log, const struct conf_error *e)
+{
+	log_msg(log, LOG_LVL_ERROR, "%s", e->text[0] ? e->text : "out of memory");
+	return e->exit ? (int)e->exit : RESEX_FAILURE;
+}
+
+/* The cluster's file and its key. text: what they say, the end of a sentence. */
+static int check_cluster(const struct log *log, const struct daemon_conf *conf,
+			 char text[static CLUSTER_TEXT])
+{
+	struct cluster_conf *c = calloc(1, sizeof(*c));
+	struct conf_error e = { 0 };
+	char hostname[256] = "";
+	int rc;
+
+	text[0] = 0;
+	if (!c)
+		return RESEX_FAILURE;
+	gethostname(hostname, sizeof(hostname) - 1);
+	rc = cluster_conf_check(c, conf->cluster_file, hostname, &e);
+	if (rc)
+		rc = report_error(log, &e);
+	else
+		snprintf(text, CLUSTER_TEXT, ", host %s of %u in cluster %s", c->host[c->self].name,
+			 c->hosts, c->cluster);
+	free(c);
+	return rc;
+}
+
+static int check(const struct log *log, const struct daemon_conf *conf, const char *file)
+{
+	struct policy_inst *pi = NULL;
+	struct conf_error e = { 0 };
+	char cluster[CLUSTER_TEXT] = "";
+	gid_t gid;
+	int rc = policy_load(&pi, conf->policy, conf->policy_file, &e);
+
+	if (rc)
+		return report_error(log, &e);
+	if (conf->socket_group[0] && control_group(conf, &gid, &e)) {
+		policy_free(pi);
+		return report_error(log, &e);
+	}
+	if (conf->cluster_file[0])
+		rc = check_cluster(log, conf, cluster);
+	if (!rc)
+		printf("%s: good: policy %s, %u link%s, %u guest%s named%s\n", file, pi->ops->name,
+		       conf->links, conf->links == 1 ? "" : "s", conf->guests,
+		       conf->guests == 1 ? "" : "s", cluster);
+	policy_free(pi);
+	return rc;
+}
+
+static int restore_caps(const struct log *log, const struct daemon_conf *conf,
+			const struct hv_backend *hv, void *hv_arg)
+{
+	struct restore *r = calloc(1, sizeof(*r));
+	struct conf_error e = { 0 };
+	struct hv_sched *s;
+	uint32_t n = 0;
+	int rc, code = RESEX_OK;
+
+	rc = r ? restore_load(r, conf->state_dir, hv->name, &e) : -ENOMEM;
+	if (rc) {
+		code = report_error(log, &e);
+		goto out;
+	}
+	if (!r->entries) {
+		puts("no caps to restore");
+		goto out;
+	}
+	rc = hv->sched->open(&s, hv_arg);
+	if (rc) {
+		hv_open_text(hv->name, rc, &e);
+		code = report_error(log, &e);
+		goto out;
+	}
+	rc = restore_all(r, hv->sched, s, &n);
+	hv->sched->close(s);
+	printf("%u cap%s restored\n", n, n == 1 ? "" : "s");
+	if (rc) {
+		log_msg(log, LOG_LVL_ERROR,
+			"%s: some caps could not be restored: see xl sched-credit2", r->file);
+		code = RESEX_FAILURE;
+	}
+out:
+	free(r);
+	return code;
+}
+
+/* Block signals: a second SIGTERM must not kill us before all caps are restored. */
+static void block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static int run_daemon(const struct log *log, const struct daemon_conf *conf,
+		      const struct options *o, void *hv_arg)
+{
+	const struct engine_conf ec = { .conf = conf,
+					.file = o->config,
+					.hv = o->hv,
+					.hv_arg = hv_arg,
+					.log = log,
+					.observe = o->observe };
+	struct conf_error e = { 0 };
+	struct engine *en;
+	int rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (engine_open(&en, &ec, &e))
+		return report_error(log, &e);
+	rc = engine_run(en);
+	block_signals();
+	return engine_close(en) || rc ? RESEX_FAILURE : RESEX_OK;
+}
+
+static int run_locked(const struct log *log, const struct daemon_conf *conf,
+		      const struct options *o, void *hv_arg)
+{
+	struct lockfiles locks;
+	int rc = lockfiles_acquire(log, conf, o->hv, &locks);
+
+	if (!rc)
+		rc = o->mode == MODE_RESTORE ? restore_caps(log, conf, o->hv, hv_arg)
+					     : run_daemon(log, conf, o, hv_arg);
+	lockfiles_release(&locks);
+	return rc;
+}
+
+static struct mono sim_now(void *arg)
+{
+	struct clock *c = arg;
+
+	return c->now(c);
+}
+
+static int run_simulated_host(const struct log *log, const struct daemon_conf *conf,
+			      const struct options *o)
+{
+	struct sim_conf *sc = calloc(1, sizeof(*sc));
+	struct sim_host *host = NULL;
+	struct clock clock;
+	int rc;
+
+	if (!sc)
+		return RESEX_FAILURE;
+	clock_real(&clock);
+	sim_conf_demo(sc);
+	rc = sim_open(&host, sc, clock.now(&clock));
+	free(sc);
+	if (rc) {
+		log_msg(log, LOG_LVL_ERROR, "the simulated host: %s", strerror(-rc));
+		return RESEX_FAILURE;
+	}
+	sim_set_clock(host, sim_now, &clock);
+	rc = run_locked(log, conf, o, host);
+	sim_close(host);
+	return rc;
+}
+
+int mode_configured(const struct log *log, const struct options *o)
+{
+	const char *file = o->config ? o->config : RESEX_CONFDIR "/resexd.json";
+	struct daemon_conf *conf = calloc(1, sizeof(*conf));
+	struct conf_error e = { 0 };
+	int rc;
+
+	if (!conf || settings_load(conf, file, &e))
+		rc = report_error(log, &e);
+	else if (o->mode == MODE_CHECK)
+		rc = check(log, conf, file);
+	else if (o->hv->simulated)
+		rc = run_simulated_host(log, conf, o);
+	else
+		rc = run_locked(log, conf, o, NULL);
+	free(conf);
+	return rc;
+}

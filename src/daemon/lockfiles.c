@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* lockfiles: see lockfiles.h. */
+#include "src/daemon/lockfiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "resex/exit.h"
+
+/* Of a Xen host; no configuration can change it. */
+#define HOST_LOCK RESEX_RUNDIR "/xen.lock"
+
+/* Make a directory and those above it. */
+static int make_dir(const struct log *log, const char *path)
+{
+	char part[CONFIG_PATH_MAX + 1];
+	struct stat st;
+	bool denied = false;
+
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = 0;
+		denied |= mkdir(part, 0755) && errno == EACCES; /* the last one fails, too */
+		*p = '/';
+	}
+	if (!mkdir(path, 0755) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
+		return RESEX_OK;
+	denied |= errno == EACCES;
+	log_msg(log, LOG_LVL_ERROR, "directory %s cannot be made: %s: %s", path,
+		strerror(denied ? EACCES : errno),
+		denied ? "run as root, or name others in the configuration"
+		       : "correct the configuration");
+	return denied ? RESEX_PERMISSION : RESEX_FAILURE;
+}
+
+/* Make the directory of a file. */
+static int make_parent(const struct log *log, const char *file)
+{
+	char dir[CONFIG_PATH_MAX + 1];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", file);
+	slash = strrchr(dir, '/');
+	if (!slash || slash == dir)
+		return RESEX_OK;
+	*slash = 0;
+	return make_dir(log, dir);
+}
+
+/* Lock a file, which then holds our process id. */
+static int lock_file(const struct log *log, const char *file, int *fd)
+{
+	char pid[32] = "";
+	ssize_t n;
+
+	*fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (*fd < 0) {
+		log_msg(log, LOG_LVL_ERROR, "lock file %s: %s", file, strerror(errno));
+		return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+	}
+	if (flock(*fd, LOCK_EX | LOCK_NB)) {
+		n = pread(*fd, pid, sizeof(pid) - 1, 0);
+		if (n > 0)
+			pid[strcspn(pid, "\n")] = 0;
+		log_msg(log, LOG_LVL_ERROR,
+			"another resexd runs (process %s holds %s): stop it first", pid, file);
+		return RESEX_RUNNING;
+	}
+	snprintf(pid, sizeof(pid), "%d\n", getpid());
+	if (ftruncate(*fd, 0) || pwrite(*fd, pid, strlen(pid), 0) < 0)
+		log_msg(log, LOG_LVL_WARNING, "lock file %s: %s", file, strerror(errno));
+	return RESEX_OK;
+}
+
+static int lock_dir(const struct log *log, const char *dir, int *fd)
+{
+	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0) {
+		log_msg(log, LOG_LVL_ERROR, "state_dir %s: %s: run resexd as root", dir,
+			strerror(errno));
+		return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
+	}
+	if (!flock(*fd, LOCK_EX | LOCK_NB))
+		return RESEX_OK;
+	log_msg(log, LOG_LVL_ERROR,
+		"another resexd keeps its caps in %s: stop it first, or name another state_dir",
+		dir);
+	return RESEX_RUNNING;
+}
+
+int lockfiles_acquire(const struct log *log, const struct daemon_conf *conf,
+		      const struct hv_backend *hv, struct lockfiles *l)
+{
+	int rc;
+
+	*l = (struct lockfiles){ { -1, -1, -1 } };
+	rc = make_parent(log, conf->lock_file);
+	if (!rc)
+		rc = make_parent(log, conf->socket);
+	if (!rc)
+		rc = make_dir(log, conf->state_dir);
+	if (!rc)
+		rc = lock_file(log, conf->lock_file, &l->fd[0]);
+	if (!rc)
+		rc = lock_dir(log, conf->state_dir, &l->fd[1]);
+	if (rc || hv->simulated)
+		return rc;
+	rc = make_parent(log, HOST_LOCK);
+	return rc ? rc : lock_file(log, HOST_LOCK, &l->fd[2]);
+}
+
+void lockfiles_release(struct lockfiles *l)
+{
+	for (size_t i = 0; i < sizeof(l->fd) / sizeof(l->fd[0]); i++)
+		if (l->fd[i] >= 0)
+			close(l->fd[i]);
+}

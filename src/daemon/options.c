@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * options: one table of all options, of which getopt_long's lists and the help are
+ * made. An error is one line that names the option and says what to do.
+ */
+#include "src/daemon/options.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "resex/exit.h"
+#include "src/conf/settings.h"
+
+static const struct option_row {
+	char letter;
+	const char *name;
+	const char *value; /* what it is called in the help; NULL: the option has none */
+	const char *help;
+} rows[] = {
+	{ 'c', "config", "FILE", "configuration (default " RESEX_CONFDIR "/resexd.json)" },
+	{ 'C', "check", NULL, "check configuration, policy and cluster, and exit" },
+	{ 'O', "observe", NULL, "count, account and decide, but set no cap" },
+	{ 'R', "restore-caps", NULL, "restore the caps that an earlier run saved, and exit" },
+	{ 'H', "hv", "NAME", "hypervisor: xen (default), or sim, a simulated host" },
+	{ 'S', "scenario", "FILE", "run a scenario on the simulated host (with --hv sim)" },
+	{ 'p', "policy", "NAME", "of the scenario, instead of its first" },
+	{ 'o', "summary", "FILE", "summary of the scenario, JSON (default: standard output)" },
+	{ 's', "socket", "FILE", "control socket of a scenario on the real clock" },
+	{ 'f', "foreground", NULL, "stay in the foreground (always so; for scripts)" },
+	{ 'v', "verbose", NULL, "log more" },
+	{ 'h', "help", NULL, "print this" },
+	{ 'V', "version", NULL, "print the version" },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static void print_help(void)
+{
+	puts("Usage: resexd [OPTION]...\n"
+	     "Charge the guests of this Xen host for the RDMA and CPU they use, and cap those\n"
+	     "that overspend.\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		char option[32];
+
+		snprintf(option, sizeof(option), "%s%s%s", rows[i].name, rows[i].value ? " " : "",
+			 rows[i].value ? rows[i].value : "");
+		printf("  -%c, --%-14s %s\n", rows[i].letter, option, rows[i].help);
+	}
+	puts("\nSee resexd(8), resexd.json(5), resex-scenario(5) and resex(1).");
+}
+
+static const struct option_row *row_of(int letter)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].letter == letter)
+			return &rows[i];
+	return NULL;
+}
+
+/*
+ * ch: what getopt_long returned; word: the last it looked at, where in joined letters such
+ * as -xC only one may be wrong.
+ */
+static int refuse_option(int ch, const char *word)
+{
+	const struct option_row *r = row_of(optopt);
+	const char letter[] = { '-', (char)optopt, 0 };
+
+	if (!r)
+		fprintf(stderr, "resexd: unknown option \"%s\": see resexd --help\n",
+			optopt ? letter : word);
+	else
+		fprintf(stderr, "resexd: %s%s %s: see resexd --help\n",
+			word[1] == '-' ? "--" : letter, word[1] == '-' ? r->name : "",
+			ch == ':' ? "needs a value" : "takes no value");
+	return RESEX_USAGE;
+}
+
+/* -1: go on; else the exit code. */
+static int set_option(struct options *o, int letter, const char *value)
+{
+	switch (letter) {
+	case 'c':
+		o->config = value;
+		break;
+	case 'H':
+		o->hv_name = value;
+		break;
+	case 'C':
+		o->mode = MODE_CHECK;
+		break;
+	case 'R':
+		o->mode = MODE_RESTORE;
+		break;
+	case 'O':
+		o->observe = true;
+		break;
+	case 'S':
+		o->scenario = value;
+		break;
+	case 'p':
+		o->policy = value;
+		break;
+	case 'o':
+		o->summary = value;
+		break;
+	case 's':
+		o->socket = value;
+		break;
+	case 'v':
+		o->level = LOG_LVL_DEBUG;
+		break;
+	case 'h':
+		print_help();
+		return RESEX_OK;
+	case 'V':
+		puts("resexd " PACKAGE_VERSION);
+		return RESEX_OK;
+	default: /* 'f': resexd never leaves the foreground */
+		break;
+	}
+	return -1;
+}
+
+/* NULL, or what does not go together. */
+static const char *find_conflict(const struct options *o)
+{
+	if (!o->scenario && (o->policy || o->summary || o->socket))
+		return "--policy, --summary and --socket are for a --scenario";
+	if (!o->scenario)
+		return NULL;
+	if (!o->hv || !o->hv->simulated)
+		return "a scenario is for the simulated host alone: add --hv sim";
+	if (o->config)
+		return "a scenario takes no --config: the scenario's own file has the settings";
+	if (o->mode == MODE_RESTORE)
+		return "a scenario leaves no caps behind: there is nothing to restore";
+	if (o->socket && strlen(o->socket) > CONFIG_PATH_MAX)
+		return "the socket's path is too long: use a shorter one";
+	return NULL;
+}
+
+static int check_options(struct options *o)
+{
+	const char *conflict;
+
+	o->hv = hv_backend_find(o->hv_name);
+	conflict = find_conflict(o);
+	if (conflict) {
+		fprintf(stderr, "resexd: %s\n", conflict);
+		return RESEX_USAGE;
+	}
+	if (o->hv || o->mode == MODE_CHECK) /* a configuration may be for another host */
+		return -1;
+	fprintf(stderr, "resexd: no hypervisor \"%s\" here: try xen (if built with it) or sim\n",
+		o->hv_name);
+	return RESEX_USAGE;
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	struct option longs[ROWS + 1] = { 0 };
+	char shorts[2 * ROWS + 2] = ":"; /* tells a missing value from an unknown option */
+	size_t n = 1;
+	int ch, rc;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		longs[i] = (struct option){
+			.name = rows[i].name,
+			.has_arg = rows[i].value ? required_argument : no_argument,
+			.val = rows[i].letter,
+		};
+		shorts[n++] = rows[i].letter;
+		if (rows[i].value)
+			shorts[n++] = ':';
+	}
+	*o = (struct options){ .hv_name = "xen", .level = LOG_LVL_INFO };
+	while ((ch = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		rc = ch == '?' || ch == ':' ? refuse_option(ch, argv[optind - 1])
+					    : set_option(o, ch, optarg);
+		if (rc >= 0)
+			return rc;
+	}
+	if (optind == argc)
+		return check_options(o);
+	fprintf(stderr, "resexd: unexpected argument \"%s\": see resexd --help\n", argv[optind]);
+	return RESEX_USAGE;
+}
