@@ -78,9 +78,7 @@ void move_looks(struct move *m, struct mono now)
 		else if (choose_donor(m) < 0)
 			move_end(m, MOVE_NO_DONOR);
 		else if (((move_to_tell(m, 0) | move_to_tell(m, 1)) & m->down) != 0)
-			move_end(
-				m,
-				MOVE_UNTOLD); /* otherwise others are told again and again, in vain */
+			move_end(m, MOVE_UNTOLD); /* else it announces in vain at each check */
 		else
 			start_locks(m);
 		break;

@@ -175,7 +175,7 @@ static void expect(const struct rig *r, enum history_violation v)
 /*
  * A step is a word and its numbers (decimal, 0x.., or VIEW:COUNT of a seq):
  *
- *	prepare				a move of node 1 to service 1 by host 2, all but the node's CAS
+ *	prepare				all but the CAS of a move of node 1 to service 1 by 2
  *	lock HOST SERVICE SEQ		unlock HOST SERVICE
  *	both HOST SEQ			the locks of services 1 and 2
  *	meet HOST SERVICE		reads the lock's word
