@@ -17,25 +17,9 @@
 #include <stddef.h>
 
 #include "src/core/units.h"
+#include "src/hv/dom.h"
 
 #define HV_PAGE 4096u
-
-enum hv_dom_flags {
-	HV_DOM_DYING = 1u << 0,
-	HV_DOM_SHUTDOWN = 1u << 1,
-	HV_DOM_PAUSED = 1u << 2,
-	HV_DOM_PV = 1u << 3,	     /* frames need translation */
-	HV_DOM_PRIVILEGED = 1u << 4, /* dom0: never capped, never mapped */
-};
-
-struct hv_dom {
-	uint32_t domid;
-	uint32_t flags; /* enum hv_dom_flags */
-	uint8_t uuid[16];
-	uint64_t cpu_ns; /* running time of all VCPUs since it was created */
-	uint32_t vcpus;	 /* online, >= 1 for a live domain */
-	uint32_t pool;	 /* cpupool */
-};
 
 /* What the scheduler holds for one domain. */
 struct hv_sched_params {

@@ -2,7 +2,7 @@
 # need libsim.a and libcore.a behind it, and $(XEN_LIBS) when built with Xen.
 noinst_LIBRARIES += libhv.a
 libhv_a_SOURCES = \
-	src/hv/hv.c src/hv/hv.h src/hv/backends.h \
+	src/hv/dom.h src/hv/hv.c src/hv/hv.h src/hv/backends.h \
 	src/hv/sim.c
 libhv_a_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
 if XEN

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libtick.a
 libtick_a_SOURCES = \
 	src/tick/actor.c src/tick/actor.h \
+	src/tick/domains.c \
 	src/tick/handover.c src/tick/handover.h \
 	src/tick/handover_open.c \
 	src/tick/run.c \

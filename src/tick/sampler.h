@@ -12,8 +12,11 @@
 
 #include "src/core/window.h"
 #include "src/tick/handover.h"
-#include "src/hv/hv.h"
+#include "src/hv/dom.h"
 #include "src/util/clock.h"
+
+struct hv_sched;
+struct hv_sched_ops;
 
 enum {
 	SAMPLER_DOMS_MAX = 2 * FLOW_GUESTS_MAX,
@@ -96,6 +99,12 @@ int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_co
 
 /* One interval, at now. */
 void tick(struct sampler *s, struct mono now);
+
+/*
+ * List the domains with their CPU times, into s->dom and s->doms: the one hypercall of a tick.
+ * Called once, by sampler_observe (tests/check-layers.sh --tick).
+ */
+void sampler_list_domains(struct sampler *s);
 
 /* Tick until ho->stop; absolute sleeps on the clock. */
 void sampler_run(struct sampler *s);

@@ -93,7 +93,7 @@ void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
 {
 	int at = 0;
 
-	s->doms = s->ops->list(s->hv, s->dom, SAMPLER_DOMS_MAX);
+	sampler_list_domains(s);
 	for (uint32_t i = 0; i < s->set->guests; i++)
 		observe_one(s, &s->set->guest[i], now, elapsed_ns, &at);
 }

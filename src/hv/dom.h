@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dom: a domain as the hypervisor lists it. Apart from hv.h, so that code of
+ * the 1 ms path can read a list and cannot call the hypervisor.
+ */
+#ifndef RESEX_HV_DOM_H
+#define RESEX_HV_DOM_H
+
+#include <stdint.h>
+
+enum hv_dom_flags {
+	HV_DOM_DYING = 1u << 0,
+	HV_DOM_SHUTDOWN = 1u << 1,
+	HV_DOM_PAUSED = 1u << 2,
+	HV_DOM_PV = 1u << 3,	     /* frames need translation */
+	HV_DOM_PRIVILEGED = 1u << 4, /* dom0: never capped, never mapped */
+};
+
+struct hv_dom {
+	uint32_t domid;
+	uint32_t flags; /* enum hv_dom_flags */
+	uint8_t uuid[16];
+	uint64_t cpu_ns; /* running time of all VCPUs since it was created */
+	uint32_t vcpus;	 /* online, >= 1 for a live domain */
+	uint32_t pool;	 /* cpupool */
+};
+
+#endif
