@@ -119,33 +119,6 @@ static const struct policy_param ios_params[] = {
 	{ NULL, NULL, NULL, 0, 0, 0, 0 },
 };
 
-struct cap_bounds ios_bounds(const struct ios_params *p, const struct policy_guest *g)
-{
-	struct cap_bounds b = g->bounds;
-
-	if (b.min_mpct < p->min_cap)
-		b.min_mpct = (uint32_t)p->min_cap;
-	return b;
-}
-
-uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g)
-{
-	uint64_t max = ios_full(g) * IOS_ONE / ios_bounds(p, g).min_mpct;
-
-	if (max > UINT32_MAX)
-		max = UINT32_MAX;
-	return max > IOS_ONE ? max : IOS_ONE;
-}
-
-void ios_release(struct ios_tick *t, struct ios_guest *s, uint32_t slot)
-{
-	s->rate = IOS_ONE;
-	s->at_floor = 0;
-	s->has_accuser = 0;
-	for (uint32_t i = 0; i < t->in->guests; i++)
-		t->state[t->in->guest[i].slot].first_intf[slot] = 0;
-}
-
 /* 1: a new guest is not who was in its slot before. */
 static void forget_slot(struct ios_tick *t, uint32_t slot)
 {

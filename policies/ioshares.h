@@ -149,6 +149,13 @@ static inline uint64_t ios_full(const struct policy_guest *g)
 	return cap_full(&all).mpct;
 }
 
+/* ioshares_window.c */
+void ios_hear(struct ios_tick *t);    /* 3 */
+void ios_settle(struct ios_tick *t);  /* 4 */
+void ios_windows(struct ios_tick *t); /* 5, 6 */
+
+/* ioshares_rate.c */
+
 /* The bounds of a guest's cap under this policy's own minimum. */
 struct cap_bounds ios_bounds(const struct ios_params *p, const struct policy_guest *g);
 
@@ -158,12 +165,6 @@ uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g);
 /* Back to rate 1, and nothing is held against it. */
 void ios_release(struct ios_tick *t, struct ios_guest *s, uint32_t slot);
 
-/* ioshares_window.c */
-void ios_hear(struct ios_tick *t);    /* 3 */
-void ios_settle(struct ios_tick *t);  /* 4 */
-void ios_windows(struct ios_tick *t); /* 5, 6 */
-
-/* ioshares_rate.c */
 void ios_raises(struct ios_tick *t);   /* 7 */
 void ios_calm(struct ios_tick *t);     /* 8 */
 void ios_futility(struct ios_tick *t); /* 9 */

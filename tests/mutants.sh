@@ -155,12 +155,13 @@ policies/ioshares_rate.c @ ioshares_rate @ s/s->at_floor = 0;//
 policies/ioshares_rate.c @ ioshares_rate @ s/(now, s->floor_since) < (int64_t)/(now, s->floor_since) <= (int64_t)/
 policies/ioshares_rate.c @ ioshares_rate @ s/r->rest_until\[g->slot\] = mono_add.*//
 policies/ioshares.c @ ioshares ioshares_rate @ s/s->has_accuser = 0;$/;/
-policies/ioshares.c @ ioshares ioshares_rate @ s/first_intf\[slot\] = 0;/first_intf[slot] += 0;/
+policies/ioshares_rate.c @ ioshares ioshares_rate @ s/s->has_accuser = 0;$/;/
+policies/ioshares_rate.c @ ioshares ioshares_rate @ s/first_intf\[slot\] = 0;/first_intf[slot] += 0;/
 policies/ioshares.c @ ioshares ioshares_rate @ s/s->w.snap_raw\[slot\] = 0;//
 policies/ioshares.c @ ioshares ioshares_rate @ s/s->rest_until\[slot\] = (struct mono){ 0 };//
 policies/ioshares.c @ ioshares ioshares_rate @ s/if (s->accuser == slot)/if (0)/
-policies/ioshares.c @ ioshares ioshares_rate @ s/b.min_mpct < p->min_cap/0/
-policies/ioshares.c @ ioshares ioshares_rate @ s/return max > IOS_ONE ? max : IOS_ONE;/return max;/
+policies/ioshares_rate.c @ ioshares ioshares_rate @ s/b.min_mpct < p->min_cap/0/
+policies/ioshares_rate.c @ ioshares ioshares_rate @ s/return max > IOS_ONE ? max : IOS_ONE;/return max;/
 policies/ioshares.c @ ioshares ioshares_rate @ s/if (s->rate > IOS_ONE && !ios_may_cap(g))/if (0)/
 policies/ioshares.c @ ioshares ioshares_rate @ s/if (s->rate > max)$/if (0)/
 policies/ioshares.c @ ioshares ioshares_rate @ s/(ios_wide)u->mtus_sent + u->mtus_recv/(ios_wide)u->mtus_sent/
