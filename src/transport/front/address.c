@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * address: an IP address and a port in text, for the backends that have them.
+ * address: parse an IP address and a port, for the backends that have ports.
  *
- * Numeric ones only: a name would be looked up, and nothing here may wait for that.
+ * Addresses are numeric: looking up a name would block.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * events: the queue of what the user is told.
+ * events: the queue of events for the user.
  *
- * It never grows and never loses a RESULT, an UP or a DOWN: a link has at most
- * TRANSPORT_DEPTH results, one UP and one DOWN in it, since it is not called
- * again before they were taken. Messages and alarms, which others cause, have
- * room of their own; what is over is counted, and an alarm says so.
+ * It never grows, and never loses a RESULT, an UP or a DOWN. It holds at most
+ * TRANSPORT_DEPTH results, one UP and one DOWN of a link, because a link is not called
+ * again before the user has taken them. Messages and alarms, which other hosts cause, have
+ * room of their own. Those beyond it are counted, and an alarm says so.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,9 +17,9 @@
 
 enum {
 	MESSAGES = TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH,
-	MESSAGES_HOST = 8 * TRANSPORT_DEPTH, /* of one host: it leaves room to others */
+	MESSAGES_HOST = 8 * TRANSPORT_DEPTH, /* of one host: others have room, too */
 	ALARMS = 64,
-	ALARM_BURST = 4, /* of one host, and then one a second */
+	ALARM_BURST = 4, /* of one host; then one a second */
 	EVENTS = TRANSPORT_HOSTS_MAX * (TRANSPORT_DEPTH + 2) + MESSAGES + ALARMS,
 };
 
@@ -39,7 +39,7 @@ struct front_queue {
 	uint32_t head, n;
 	uint8_t message[MESSAGES][TRANSPORT_MESSAGE_MAX];
 	uint32_t message_head, messages;
-	uint32_t messages_told; /* of messages: lent to the user until the next poll */
+	uint32_t messages_told; /* of messages: in use by the user until the next poll */
 	uint16_t messages_of[TRANSPORT_HOSTS_MAX + 1];
 	uint32_t alarms;
 	struct alarm_rate rate[TRANSPORT_HOSTS_MAX + 1];
@@ -62,8 +62,8 @@ bool events_any(const struct transport *t)
 	return t->queue->n > 0;
 }
 
-static struct transport_event *push(struct transport *t, enum transport_event_type type,
-				    uint16_t host, struct transport_slot *slot)
+static struct transport_event *push_event(struct transport *t, enum transport_event_type type,
+					  uint16_t host, struct transport_slot *slot)
 {
 	struct front_queue *q = t->queue;
 	struct front_event *e = &q->event[(q->head + q->n++) % EVENTS];
@@ -75,7 +75,7 @@ static struct transport_event *push(struct transport *t, enum transport_event_ty
 void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		   const struct transport_event *result)
 {
-	struct transport_event *ev = push(t, TRANSPORT_RESULT, out_host(t, o), s);
+	struct transport_event *ev = push_event(t, TRANSPORT_RESULT, out_host(t, o), s);
 
 	*ev = *result;
 	ev->type = TRANSPORT_RESULT;
@@ -91,7 +91,7 @@ void events_result(struct transport *t, struct transport_out *o, struct transpor
 void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
 		 int why, const char *text)
 {
-	struct transport_event *ev = push(t, type, out_host(t, o), NULL);
+	struct transport_event *ev = push_event(t, type, out_host(t, o), NULL);
 
 	ev->link = o->link;
 	ev->why = why;
@@ -126,13 +126,13 @@ void front_message(struct transport *t, uint16_t host, const void *data, uint32_
 	room = q->message[(q->message_head + q->messages++) % MESSAGES];
 	memcpy(room, data, len);
 	q->messages_of[host]++;
-	ev = push(t, TRANSPORT_MESSAGE, host, NULL);
+	ev = push_event(t, TRANSPORT_MESSAGE, host, NULL);
 	ev->data = room;
 	ev->len = len;
 }
 
-/* One more alarm of this host: may the user be told? */
-static bool alarm_fits(struct transport *t, struct alarm_rate *r)
+/* Rate-limit the alarms of one host. */
+static bool may_alarm(struct transport *t, struct alarm_rate *r)
 {
 	int64_t passed = mono_sub(t->now, r->since) / NS_PER_S;
 
@@ -160,15 +160,15 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 		host = 0;
 	r = &t->queue->rate[host];
 	t->stats.alarms++;
-	if (!alarm_fits(t, r))
+	if (!may_alarm(t, r))
 		return;
-	ev = push(t, TRANSPORT_ALARM, host, NULL);
+	ev = push_event(t, TRANSPORT_ALARM, host, NULL);
 	va_start(ap, fmt);
 	vsnprintf(ev->text, sizeof(ev->text), fmt, ap);
 	va_end(ap);
 	if (r->hidden)
 		snprintf(more, sizeof(more), " (and %u more)", r->hidden);
-	if (strlen(ev->text) + strlen(more) < sizeof(ev->text)) /* no half a word */
+	if (strlen(ev->text) + strlen(more) < sizeof(ev->text)) /* or a word would be cut */
 		strcat(ev->text, more);
 	r->hidden = 0;
 }
@@ -188,8 +188,8 @@ void events_return(struct transport *t)
 	}
 }
 
-/* A link's event leaves the queue. Only the data of a READ still needs its slot. */
-static void taken(struct transport *t, const struct front_event *e)
+/* An event of a link left the queue. Only the data of a READ still needs the slot. */
+static void link_event_taken(struct transport *t, const struct front_event *e)
 {
 	struct transport_out *o = &t->out[e->ev.host - 1];
 
@@ -220,7 +220,7 @@ size_t events_take(struct transport *t, struct transport_event *ev, size_t max)
 			q->messages_told++;
 			q->messages_of[e->ev.host]--;
 		} else {
-			taken(t, e);
+			link_event_taken(t, e);
 		}
 	}
 	return n;

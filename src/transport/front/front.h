@@ -24,20 +24,20 @@ struct transport_slot *slot_first(struct transport_out *o, uint32_t mask);
 
 int events_init(struct transport *t);
 void events_fini(struct transport *t);
-/* The slot's result; s is OVER then. */
+/* Queue the slot's result. The slot is OVER then. */
 void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		   const struct transport_event *result);
-/* UP or DOWN; text may be NULL. */
+/* Queue an UP or a DOWN. text may be NULL. */
 void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
 		 int why, const char *text);
 bool events_any(const struct transport *t);
-/* A poll begins: what the last one lent to the user is ours again. */
+/* At the start of a poll: take back the buffers of the events that the last one returned. */
 void events_return(struct transport *t);
 size_t events_take(struct transport *t, struct transport_event *ev, size_t max);
 
 /* --- link.c ------------------------------------------------------- */
 
-/* What time has brought: deadlines, calls that are due or take too long. */
+/* Do what is due: deadlines, calls to make, calls that take too long. */
 void links_timers(struct transport *t, struct mono now);
 /* --- for all ------------------------------------------------------ */
 

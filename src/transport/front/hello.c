@@ -2,8 +2,8 @@
 /*
  * hello: both ends of a new link prove that they hold the cluster's key.
  *
- * Stands between a backend's fresh connection and its first operation. All
- * numbers are little endian; every message has but one length:
+ * Runs on a backend's new connection, before its first operation. All numbers are little
+ * endian; every message has one fixed length:
  *
  *	CALL	head, who, nonce 32, cluster 64
  *	ANSWER	head, who, nonce 32, mac 32
@@ -12,10 +12,11 @@
  *	head	magic 4, version 2, message 2
  *	who	from 2, to 2, zero 4, generation 8, start 8, agreement 8
  *
- * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all messages
- * before, this one up to the mac). The names tell caller from responder, the
- * nonces this hello from all others, and the CALL binds the cluster's name, both
- * hosts' numbers and what the caller says of itself; the ANSWER what the responder does.
+ * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all earlier messages, this
+ * message up to the mac). The names distinguish the caller from the responder; the nonces
+ * distinguish this hello from all others. The CALL binds the cluster's name, both hosts'
+ * numbers and what the caller sends about itself; the ANSWER binds what the responder sends
+ * about itself.
  */
 #include "src/transport/front/hello.h"
 
@@ -50,7 +51,7 @@ _Static_assert((int)KEYS_LEN_MAX <= (int)HELLO_MAX && (int)CALL_LEN <= (int)HELL
 _Static_assert(CALL_LEN + ANSWER_LEN + PROOF_LEN + KEYS_LEN_MAX <= 2 * HELLO_MAX,
 	       "all that is said fits the script");
 
-/* What comes next. Only hello_begin leads back to the start. */
+/* The next step. Only hello_begin starts again. */
 enum stage {
 	TO_CALL,     /* caller: hello_call */
 	WANT_ANSWER, /* caller */
@@ -58,7 +59,7 @@ enum stage {
 	WANT_CALL,   /* responder */
 	WANT_PROOF,  /* responder */
 	TO_TELL,     /* responder: hello_tell */
-	OVER,	     /* well or badly: nothing more is taken */
+	OVER,	     /* it succeeded or failed: no more messages */
 };
 
 static void put_head(uint8_t *out, enum message m)
@@ -68,7 +69,7 @@ static void put_head(uint8_t *out, enum message m)
 	bytes_put_le(out + 6, m, 2);
 }
 
-/* Another version may be longer or shorter, but begins in the same way. */
+/* Another version may be longer or shorter, but its head is the same. */
 static int check_head(const uint8_t *in, size_t len, enum message m, size_t want)
 {
 	if (len < HEAD_LEN || bytes_get_le(in, 4) != HELLO_MAGIC)
@@ -84,7 +85,7 @@ static void remember(struct hello *h, const uint8_t *message, size_t len)
 	h->script_len += len;
 }
 
-/* Of a message that is len long without its mac; all before it are in the script. */
+/* The mac of a message of len bytes without its mac. The earlier ones are in the script. */
 static void make_mac(const struct hello *h, enum message m, const uint8_t *message, size_t len,
 		     uint8_t mac[static MAC])
 {
@@ -103,7 +104,7 @@ static void make_mac(const struct hello *h, enum message m, const uint8_t *messa
 	explicit_bzero(&ctx, sizeof(ctx));
 }
 
-/* Add the mac to a message and remember it all; its whole length. */
+/* Append the mac to a message, and the message to the script. Its whole length. */
 static size_t seal(struct hello *h, enum message m, uint8_t *message, size_t len)
 {
 	make_mac(h, m, message, len, message + len);
@@ -138,7 +139,7 @@ static void put_who(const struct hello *h, enum message m, uint8_t *out)
 	memcpy(out + NONCE_AT, h->nonce, HELLO_NONCE);
 }
 
-/* The form of what CALL and ANSWER say of their sender. */
+/* Is the sender's description in a CALL or an ANSWER well formed? */
 static int check_who(const uint8_t *in)
 {
 	uint64_t from = bytes_get_le(in + 8, 2);
@@ -166,7 +167,7 @@ static size_t cluster_len(const struct hello *h)
 	return strnlen(h->conf->cluster, TRANSPORT_NAME_MAX - 1);
 }
 
-/* A name of at least one byte, then zeros, at least one: so there is but one way to say it. */
+/* The name has at least one byte, then only zeros, at least one: its encoding is unique. */
 static int check_cluster(const struct hello *h, const uint8_t name[static TRANSPORT_NAME_MAX])
 {
 	size_t len = strnlen((const char *)name, TRANSPORT_NAME_MAX);
@@ -304,7 +305,7 @@ int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static H
 	int rc = -EPROTO;
 
 	if (len && len <= HELLO_MAX) {
-		memcpy(copy, in, len); /* it may lie where the peer still writes */
+		memcpy(copy, in, len); /* the peer may still write to in */
 		if (h->stage == WANT_CALL)
 			rc = take_call(h, copy, len, out, &n);
 		else if (h->stage == WANT_ANSWER)

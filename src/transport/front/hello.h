@@ -8,17 +8,17 @@
  *	PROOF  mac                     ->
  *	                               <- KEYS   the region's description, mac
  *
- * self (struct hello_self): the host's generation; its start, by which two starts of
- * one generation are told apart; and its agreement, a digest of what must be equal at
- * both ends. Agreements that differ end the hello, and both ends know why: the caller
- * says PROOF all the same, so that the responder sees that it was a friend's, and hangs
- * up in place of KEYS. (Version 1 had the generation alone.)
+ * self (struct hello_self): the host's generation; its start, which distinguishes two
+ * starts of one generation; and its agreement, a digest of what must be equal at both ends.
+ * If the agreements differ, the hello ends, and both ends know why: the caller still sends
+ * PROOF, so that the responder knows that it holds the key; the responder then hangs up
+ * instead of sending KEYS. (Version 1 had only the generation.)
  *
- * Each mac is HMAC-SHA256 under the pre-shared key over the message's name, all
- * messages before it and its own other fields: none can be replayed, nor sent
- * back to whom it came from. The key itself never travels. Nothing of the
- * region is told before PROOF was right. Nothing here does I/O; what comes in is
- * hostile, copied once, checked whole.
+ * Each mac is HMAC-SHA256 with the pre-shared key, over the message's name, all earlier
+ * messages, and the other fields of its own message. So no message can be replayed, or
+ * reflected to its sender. The key is never sent. Nothing about the region is sent before
+ * PROOF was right. This code does no I/O. Its input is hostile: it is copied once and
+ * checked whole.
  */
 #ifndef RESEX_TRANSPORT_FRONT_HELLO_H
 #define RESEX_TRANSPORT_FRONT_HELLO_H
@@ -32,12 +32,12 @@ enum {
 	HELLO_MAX = 320,      /* bytes of any message */
 	HELLO_KEYS_MAX = 128, /* bytes of a backend's description of the region */
 	HELLO_NONCE = 32,
-	HELLO_NS = 2000000000, /* a caller that has not proven itself by then is hung up on */
+	HELLO_NS = 2000000000, /* a caller that has not proven itself by then is disconnected */
 };
 
-/* What a host says of itself. */
+/* What a host sends about itself. */
 struct hello_self {
-	uint64_t generation, start; /* none is 0 */
+	uint64_t generation, start; /* never 0 */
 	uint64_t agreement;
 };
 
@@ -51,51 +51,51 @@ struct hello {
 	struct hello_self of_self, of_peer;
 	const struct transport_conf *conf; /* key, cluster; must outlive this */
 	uint8_t nonce[HELLO_NONCE];
-	uint8_t keys[HELLO_KEYS_MAX]; /* responder: to tell; caller: what was told */
+	uint8_t keys[HELLO_KEYS_MAX]; /* of the region. Responder: to send; caller: received */
 	size_t keys_len;
-	uint8_t script[2 * HELLO_MAX]; /* what both have said so far */
+	uint8_t script[2 * HELLO_MAX]; /* the messages of both ends so far */
 	size_t script_len;
 };
 
-/* nonce: HELLO_NONCE random bytes, never used before. peer: whom the caller calls. */
+/* nonce: HELLO_NONCE random bytes, never used before. peer: the host that the caller calls. */
 void hello_begin(struct hello *h, enum hello_role role, const struct transport_conf *conf,
 		 uint16_t peer, const uint8_t nonce[static HELLO_NONCE]);
 
-/* The caller's first message, into out; its length. */
+/* Write the caller's first message to out. Returns its length. */
 size_t hello_call(struct hello *h, uint8_t out[static HELLO_MAX]);
 
 enum hello_next {
 	HELLO_MORE,  /* send *out_len bytes of out, if any, and wait */
-	HELLO_TELL,  /* responder: PROOF was right. Fill the keys (hello_tell) */
+	HELLO_TELL,  /* responder: PROOF was right. Call hello_tell with the region's keys */
 	HELLO_READY, /* caller: of_peer and keys are valid */
 };
 
 /*
- * Take one message. enum hello_next, or: -EPROTO: malformed or out of turn;
- * -EPROTONOSUPPORT: another version; -EXDEV: another cluster; -EHOSTUNREACH: for
- * another host; -EACCES: the proof is wrong; -EBADE: it is right, but the agreements
+ * Handle one message. Returns enum hello_next, or: -EPROTO: malformed, or not the expected
+ * message; -EPROTONOSUPPORT: another version; -EXDEV: another cluster; -EHOSTUNREACH: for
+ * another host; -EACCES: the proof is wrong; -EBADE: the proof is right, but the agreements
  * differ. After an error the link must end.
  */
 int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
 	       size_t *out_len);
 
-/* Responder, after HELLO_TELL: the last message, with the region's description. Its length. */
+/* Responder, after HELLO_TELL: write the last message, with the region's keys. Its length. */
 size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[static HELLO_MAX]);
 
 /*
- * Caller: the connection ended by rc (-errno). rc, or -EBADE: the responder hung up,
- * having proven the key, because the agreements differ.
+ * Caller: the connection ended with rc (-errno). Returns rc, or -EBADE if the responder
+ * proved the key and then hung up because the agreements differ.
  */
 int hello_ended(const struct hello *h, int rc);
 
 /*
- * For people: what an error of hello_take means and what to do; the end of a
- * sentence. -ECONNRESET: a caller that was sent the ANSWER went without a PROOF,
- * as one with another key does.
+ * For people: the meaning of an error of hello_take, and the remedy; the end of a sentence.
+ * -ECONNRESET: a caller got the ANSWER and left without a PROOF, as a caller with another
+ * key does.
  */
 const char *hello_why(int rc);
 
-/* Forget all of it. */
+/* Erase it. */
 void hello_wipe(struct hello *h);
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * link: the life of our links (off, waits, calls, up), and who may call us.
+ * link: the states of our links (OFF, WAITS, CALLS, UP), and the callers that may connect.
  *
- * A link that ends, for whatever reason, goes through link_end: the backend
- * hangs up, so that nothing of it touches a slot any more; each operation gets
- * its outcome; then the user is told DOWN. It is called again after a back-off
- * that doubles until an operation is DONE on a new link.
+ * Every end of a link goes through link_end: the backend hangs up, so that the link touches
+ * no slot any more; each operation gets its outcome; then a DOWN is queued. The peer is
+ * called again after a back-off that doubles until an operation is DONE on a new link.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,7 +21,7 @@ static uint32_t xorshift(uint32_t *x)
 	return *x;
 }
 
-/* From min to min doubled with each failure, evenly: callers do not come in step. */
+/* Uniform in [min, min * 2^failures]: the jitter keeps callers apart. */
 static int64_t backoff(struct transport *t, uint32_t failures)
 {
 	int64_t base = t->conf.backoff_min_ns, max = t->conf.backoff_max_ns;
@@ -34,7 +33,7 @@ static int64_t backoff(struct transport *t, uint32_t failures)
 	       (int64_t)(draw % (uint64_t)(base - t->conf.backoff_min_ns + 1));
 }
 
-/* What the end of its link means for an operation. */
+/* The outcome of an operation whose link ends. */
 static enum transport_outcome outcome_at_end(const struct transport_slot *s)
 {
 	if (s->state == SLOT_WAITS || s->op.kind == TRANSPORT_READ)
@@ -60,20 +59,20 @@ static void link_end(struct transport *t, struct transport_out *o, enum link_sta
 	events_link(t, o, TRANSPORT_DOWN, why, text);
 }
 
-/* A host that is not there is no alarm; one that answers, but not as a friend, is. */
+/* An absent host is not an alarm. A host that answers, but is not one of ours, is. */
 static bool suspicious(int why)
 {
 	return why == -EACCES || why == -EXDEV || why == -EPROTO || why == -EPROTONOSUPPORT ||
 	       why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
 }
 
-/* Not the start of that host that we know of? */
+/* Did the host prove another start than the newest that we know? */
 static bool is_of_start(int why)
 {
 	return why == -ESTALE || why == -ENOTUNIQ;
 }
 
-/* The end of a sentence that begins with a host, and names what its generation must exceed. */
+/* The end of a sentence that begins with a host. Names the generation that it must exceed. */
 static void say_start(const struct transport *t, uint16_t host, int why, char text[static 128])
 {
 	unsigned long long newest = t->newest[host - 1].generation;
@@ -107,7 +106,7 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 		text = said;
 	}
 	link_end(t, o, LINK_WAITS, why, text);
-	if (called && suspicious(why)) /* the remedy is at its end: a long name leaves room */
+	if (called && suspicious(why)) /* %.24s: leave room for the remedy at the end of text */
 		front_alarm(t, host, "host %u (%.24s): %s", host, o->peer.name, text);
 	if (o->failures < UINT32_MAX)
 		o->failures++;
@@ -124,7 +123,7 @@ static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 	return true;
 }
 
-/* Who proved it: is it the newest start of that host, and we the only one of us? */
+/* Is the proven peer the newest start of its host? And if it has our number, is it us? */
 static int start_fits(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
 	struct hello_self *newest = &t->newest[host - 1];
@@ -162,7 +161,7 @@ int front_up(struct transport *t, struct transport_out *o, const struct hello_se
 
 /* --- timers ------------------------------------------------------------------ */
 
-static void call(struct transport *t, struct transport_out *o, struct mono now)
+static void call_peer(struct transport *t, struct transport_out *o, struct mono now)
 {
 	int rc;
 
@@ -188,7 +187,7 @@ static void link_timers(struct transport *t, struct transport_out *o, struct mon
 	if (o->state == LINK_CALLS && o->due.ns <= now.ns)
 		front_down(t, o, -ETIMEDOUT, "did not answer the call in time", now);
 	if (o->state == LINK_WAITS && o->due.ns <= now.ns && !o->events)
-		call(t, o, now);
+		call_peer(t, o, now);
 }
 
 static void link_due(struct transport *t, const struct transport_out *o)
@@ -210,7 +209,7 @@ void links_timers(struct transport *t, struct mono now)
 		link_due(t, &t->out[i]);
 }
 
-/* --- who is a peer -------------------------------------------------------------- */
+/* --- peers -------------------------------------------------------------- */
 
 static bool is_text(const char *s, size_t size)
 {
@@ -261,7 +260,7 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now)
 	return 0;
 }
 
-/* --- who calls us ------------------------------------------------------------------- */
+/* --- callers ------------------------------------------------------------------- */
 
 static bool same_address(const struct sockaddr_storage *of, const struct sockaddr *from)
 {
@@ -289,7 +288,7 @@ bool front_known(const struct transport *t, const struct sockaddr *from)
 	return false;
 }
 
-/* Of what there is, a stranger may have half, but at least one. */
+/* The part of a limit that a caller may use: unknown callers half, but at least 1. */
 static uint32_t share(uint32_t all, bool known)
 {
 	return known || all < 2 ? all : all / 2;
@@ -346,8 +345,8 @@ static const char *why_refused(int why)
 }
 
 /*
- * Who has proven nothing may say that it is anybody: the alarm counts as a stranger's, so
- * that nobody uses up the alarms that are about a host.
+ * An unproven caller can claim any number. Its alarm counts as one of host 0. Otherwise it
+ * could use up the alarms of a real host.
  */
 static bool is_proven(int why)
 {

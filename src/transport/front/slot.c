@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* slot: the state of an operation (free, waits, sent, over, told, free), and the masks of it. */
+/*
+ * slot: the state of an operation: FREE, WAITS, SENT, OVER, TOLD, FREE (backend.h). Bit
+ * masks of the link and of the handle find the slots in a state without a search.
+ */
 #include "src/transport/front/front.h"
 
 void slot_move(struct transport *t, struct transport_out *o, struct transport_slot *s,

@@ -3,9 +3,8 @@
  * transport: the front of all backends: the user's functions, the checks of an
  * operation, and its way through the slots (slot.c).
  *
- * post checks, takes a slot and gives it to the backend; the backend reports
- * front_done, or the link ends (link.c); poll hands the result out
- * (events.c).
+ * post checks an operation, puts it into a slot and submits it to the backend. The backend
+ * reports front_done, or the link ends (link.c). poll returns the result (events.c).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -44,7 +43,7 @@ void transport_stats(const struct transport *t, struct transport_stats *s)
 
 /* --- post ------------------------------------------------------------------------ */
 
-/* What is wrong whoever the peer is. */
+/* The checks that do not depend on the peer. */
 static bool op_valid(const struct transport_op *op)
 {
 	if (!op->host || op->host > TRANSPORT_HOSTS_MAX)
@@ -83,8 +82,8 @@ static int op_check(const struct transport *t, const struct transport_op *op, st
 	return 0;
 }
 
-/* Give the backend what waits, in order, while it takes it. */
-static void submit(struct transport *t, struct transport_out *o, struct mono now)
+/* Submit the waiting slots of a link, in order, while the backend has room. */
+static void submit_waiting(struct transport *t, struct transport_out *o, struct mono now)
 {
 	struct transport_slot *s;
 	int rc;
@@ -102,10 +101,10 @@ static void submit(struct transport *t, struct transport_out *o, struct mono now
 	}
 }
 
-static void take(struct transport *t, const struct transport_op *op, struct mono now)
+static void start_operation(struct transport *t, const struct transport_op *op, struct mono now)
 {
 	struct transport_out *o = &t->out[op->host - 1];
-	/* There is a free one: DEPTH at most are outstanding, and as many were told. */
+	/* There is a free one: at most DEPTH are outstanding, and at most DEPTH are TOLD. */
 	uint32_t i = (uint32_t)__builtin_ctz(~(o->waits | o->sent | o->over | o->told));
 	struct transport_slot *s = &o->slot[i];
 
@@ -121,7 +120,7 @@ static void take(struct transport *t, const struct transport_op *op, struct mono
 	slot_move(t, o, s, SLOT_WAITS);
 	t->stats.ops[op->kind]++;
 	front_due(t, op->deadline);
-	submit(t, o, now);
+	submit_waiting(t, o, now);
 }
 
 size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
@@ -136,7 +135,7 @@ size_t transport_post(struct transport *t, const struct transport_op *op, size_t
 				*why = rc;
 			return i;
 		}
-		take(t, &op[i], now);
+		start_operation(t, &op[i], now);
 	}
 	return n;
 }
@@ -171,7 +170,7 @@ size_t transport_poll(struct transport *t, struct mono now, struct transport_eve
 	t->ops->progress(t, now);
 	links_timers(t, now);
 	for (uint64_t hosts = t->waits; hosts; hosts &= hosts - 1)
-		submit(t, &t->out[__builtin_ctzll(hosts)], now);
+		submit_waiting(t, &t->out[__builtin_ctzll(hosts)], now);
 	return events_take(t, ev, max);
 }
 
@@ -274,7 +273,7 @@ static int conf_defaults(struct transport_conf *c)
 	return rc;
 }
 
-/* A page: what is told of memory is told of whole pages. */
+/* The key has a page of its own: madvise works on whole pages. */
 static int keep_key(struct transport *t, const struct transport_conf *c)
 {
 	void *at = mmap(NULL, KEY_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -316,7 +315,7 @@ int front_init(struct transport *t, const struct transport_ops *ops, const struc
 	t->now = now;
 	t->due.ns = INT64_MAX;
 	t->hellos_since = now;
-	/* Not 0, of which xorshift makes nothing else. */
+	/* Not 0: xorshift would then return only zeros. */
 	t->rng = (uint32_t)((c->seed ^ c->seed >> 32) * 0x9e3779b9u) | 1;
 	return 0;
 }
