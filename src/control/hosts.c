@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hosts: hosts, their guests, the locks of services. */
+/* hosts: the methods of a cluster: host-list, list-hosts, lock-list, lock-break. */
 #include <errno.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ static json_t *host_row(const struct cluster_seen *s)
 	return o;
 }
 
-static json_t *head_of(const struct cluster *cl)
+static json_t *cluster_head(const struct cluster *cl)
 {
 	json_t *o = json_object();
 
@@ -92,7 +92,7 @@ static json_t *head_of(const struct cluster *cl)
 	return o;
 }
 
-/* As state_of says it of a guest of this host. */
+/* The same words as state_of(), for a guest of another host. */
 static const char *guest_state_text(uint32_t flags)
 {
 	static const struct {
@@ -110,7 +110,7 @@ static const char *guest_state_text(uint32_t flags)
 	return "uncappable";
 }
 
-static json_t *guest_of(const struct region_guest *g)
+static json_t *shared_guest_row(const struct region_guest *g)
 {
 	json_t *o = json_object();
 	char uuid[37];
@@ -142,7 +142,7 @@ static void put_guests(json_t *o, const struct cluster_seen *s)
 	json_t *arr = json_array();
 
 	for (uint32_t k = 0; k < s->guests; k++)
-		json_array_append_new(arr, guest_of(&s->guest[k]));
+		json_array_append_new(arr, shared_guest_row(&s->guest[k]));
 	json_object_set_new(o, "guests", arr);
 }
 
@@ -164,7 +164,7 @@ static int list_hosts(struct call *c, bool guests, json_t **result)
 			put_guests(row, &s);
 		json_array_append_new(arr, row);
 	}
-	*result = head_of(cl);
+	*result = cluster_head(cl);
 	json_object_set_new(*result, "hosts", arr);
 	return 0;
 }
@@ -183,7 +183,7 @@ int cmd_list_hosts(struct call *c, const json_t *params, json_t **result)
 
 /* --- locks ------------------------------------------------------------------ */
 
-/* free, held or broken; unknown when its home was not read yet. */
+/* free, held or broken; unknown: its home has not been read yet. */
 static const char *lock_state_text(const struct cluster_lock *l)
 {
 	if (!l->known)
@@ -225,49 +225,50 @@ int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
 	arr = json_array();
 	for (uint32_t i = 0; i < cluster_conf(cl)->services; i++)
 		json_array_append_new(arr, lock_row(cl, i, c->now));
-	*result = head_of(cl);
+	*result = cluster_head(cl);
 	json_object_set_new(*result, "locks", arr);
 	return 0;
 }
 
-static int refuse_break(struct call *c, const struct cluster *cl, const struct cluster_service *s,
+static int break_failed(struct call *c, const struct cluster *cl, const struct cluster_service *s,
 			int rc)
 {
 	switch (rc) {
 	case -EALREADY:
-		return call_fail(c, RESEX_FAILURE, "nobody holds the lock of %s: nothing to break",
+		return call_fail(c, RESEX_FAILURE, "the lock of %s is not held: nothing to break",
 				 s->name);
 	case -EBUSY:
-		return call_fail(
-			c, RESEX_BUSY,
-			"the lock of %s was taken only lately, and its holder may work: wait, "
-			"or say --force",
-			s->name);
+		return call_fail(c, RESEX_BUSY,
+				 "the lock of %s was acquired only lately, and its holder may be "
+				 "at work: wait, "
+				 "or give --force",
+				 s->name);
 	case -EAGAIN:
 		return call_fail(c, RESEX_BUSY, "another lock is being broken: try again");
 	case -EPERM:
-		return call_fail(c, RESEX_FAILURE, "the lock of %s is left, for lack of quorum: %s",
-				 s->name, cluster_note(cl));
+		return call_fail(c, RESEX_FAILURE,
+				 "the lock of %s is not broken, for lack of quorum: %s", s->name,
+				 cluster_note(cl));
 	case -ESTALE:
-		return call_fail(
-			c, RESEX_FAILURE,
-			"the lock of %s changed meanwhile, and was left as it is: see resex "
-			"lock-list",
-			s->name);
+		return call_fail(c, RESEX_FAILURE,
+				 "the lock of %s changed meanwhile, and was not broken: see resex "
+				 "lock-list",
+				 s->name);
 	case -ENOENT:
 	case -ENOTCONN:
 		return call_fail(c, RESEX_FAILURE,
 				 "the lock of %s cannot be read: see resex host-list for its home",
 				 s->name);
 	default:
-		return call_fail(c, RESEX_FAILURE,
-				 "the home of the lock of %s went away: whether it is broken shows "
-				 "resex lock-list when the home is back",
-				 s->name);
+		return call_fail(
+			c, RESEX_FAILURE,
+			"the link to the home of the lock of %s was lost: when it is back, "
+			"resex lock-list shows whether the lock is broken",
+			s->name);
 	}
 }
 
-/* The service that is named, as an index of conf->service[]; -1: c->exit and c->error say why. */
+/* The index of the named service in conf->service[]; -1: c->exit and c->error say why. */
 static int find_service(struct call *c, const struct cluster *cl, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "service"));
@@ -305,7 +306,7 @@ int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 			return CALL_LATER;
 	}
 	if (rc)
-		return refuse_break(c, cl, &cluster_conf(cl)->service[i], rc);
+		return break_failed(c, cl, &cluster_conf(cl)->service[i], rc);
 	*result = lock_row(cl, (uint32_t)i, c->now);
 	return 0;
 }

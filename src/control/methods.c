@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* methods: the table of methods; rights and parameters. See methods.h. */
+/* methods: the table of methods; checks the rights and parameters of each call. See methods.h. */
 #include <string.h>
 
 #include "src/control/methods_priv.h"

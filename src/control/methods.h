@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* methods: the methods of the control protocol, one short function each. */
+/*
+ * methods: the methods of the control protocol. The server (server.c) calls them with a parsed
+ * request; they read views of guests and the cluster, or change them, and build the reply.
+ */
 #ifndef RESEX_CONTROL_METHODS_H
 #define RESEX_CONTROL_METHODS_H
 
@@ -43,7 +46,7 @@ struct method {
 	 * CALL_LATER. None of them blocks.
 	 */
 	int (*run)(struct call *c, const json_t *params, json_t **result);
-	const struct method_param *params; /* those it takes, ended by name NULL */
+	const struct method_param *params; /* ended by name NULL */
 };
 
 extern const struct method methods[]; /* ended by name NULL */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * methods_priv: what the methods' files share. For callers: methods.h.
+ * methods_priv: what the files of the methods share. For callers: methods.h.
  *
  *	show.c	 list, info, guest-show, ring-list
  *	policy.c policy-list, policy-show, policy-set, policy-check
  *	set.c	 cap-list, cap-release, guest-set, pause, resume
  *	why.c	 why, events
- *	hosts.c host-list, list-hosts, lock-list, lock-break
- *	put.c	 what they have in common
+ *	hosts.c	 host-list, list-hosts, lock-list, lock-break
+ *	put.c	 members of replies that several methods have
  */
 #ifndef RESEX_CONTROL_METHODS_PRIV_H
 #define RESEX_CONTROL_METHODS_PRIV_H
@@ -15,7 +15,7 @@
 #include "resex/exit.h"
 #include "src/control/methods.h"
 
-/* Refuse: the exit code, with c->exit and c->error filled. */
+/* Fill c->exit and c->error, and return the exit code. */
 int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -30,14 +30,14 @@ void put_account(json_t *o, const struct account *a);
 /* null: no counter is read. */
 void put_check(json_t *o, const char *key, const struct check_view *k);
 void put_diverges(json_t *o, const struct check_view *k);
-/* How its membership stands; NULL: this host is alone. */
+/* The state of the membership; NULL: this host is in no cluster. */
 void put_cluster(json_t *o, const struct cluster *cl);
 
 /* The parameter "guest". NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params);
-/* managed, or why it is not. */
+/* "managed", or why no policy caps the guest. */
 const char *state_of(const struct guest_view *g);
-/* An array of what row makes of each guest. */
+/* An array of row(g) of all guests. */
 json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct guest_entry *));
 
 /* As method.run. */

@@ -40,7 +40,7 @@ static json_t *param_row(const struct policy_param *p, uint64_t value)
 	return o;
 }
 
-/* NULL: as find_guest. */
+/* NULL: c->exit and c->error say why. */
 static const struct policy_ops *find_policy(struct call *c, const char *name)
 {
 	const struct policy_ops *ops = name ? policy_find(name)
@@ -52,7 +52,7 @@ static const struct policy_ops *find_policy(struct call *c, const char *name)
 	return ops;
 }
 
-/* pi: where the values are; NULL: they are the defaults. */
+/* With the values of pi; NULL: the defaults. */
 static json_t *policy_row(const struct policy_ops *ops, const struct policy_inst *pi)
 {
 	json_t *o = json_object(), *arr = json_array();
@@ -120,7 +120,7 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 	return 0;
 }
 
-/* Whoever asks has read the file: ours, as root, may be others. NULL: as find_guest. */
+/* The client has read the file: root might read another one. NULL: c->exit and c->error say why. */
 static struct policy_inst *parse_policy(struct call *c, const char *file, const char *text)
 {
 	struct policy_inst *pi = NULL;
@@ -132,7 +132,7 @@ static struct policy_inst *parse_policy(struct call *c, const char *file, const 
 	return NULL;
 }
 
-/* NULL: as find_guest. */
+/* NULL: c->exit and c->error say why. */
 static struct policy_inst *load_policy(struct call *c, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "policy"));

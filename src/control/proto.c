@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* proto: JSON-RPC 2.0 lines. See proto.h. */
+/* proto: request lines parsed, reply_line lines made, for server.c. See proto.h. */
 #include "src/control/proto.h"
 
 #include <errno.h>
@@ -9,35 +9,35 @@
 
 #include "src/util/utf8.h"
 
-static int fail(struct proto_error *e, int code, const char *text)
+static int bad_request(struct proto_error *e, int code, const char *text)
 {
 	e->code = code;
 	snprintf(e->text, sizeof(e->text), "%s", text);
 	return -EINVAL;
 }
 
-static int take_id(struct request *r, struct proto_error *e)
+static int read_id(struct request *r, struct proto_error *e)
 {
 	json_t *id = json_object_get(r->root, "id");
 
 	if (!json_is_integer(id) && !json_is_string(id))
-		return fail(e, PROTO_E_REQUEST, "id: give an integer or a string");
+		return bad_request(e, PROTO_E_REQUEST, "id: give an integer or a string");
 	r->id = id;
 	return 0;
 }
 
-static int take_rest(struct request *r, struct proto_error *e)
+static int read_method(struct request *r, struct proto_error *e)
 {
 	const char *version = json_string_value(json_object_get(r->root, "jsonrpc"));
 
 	if (!version || strcmp(version, "2.0") != 0)
-		return fail(e, PROTO_E_REQUEST, "jsonrpc: must be \"2.0\"");
+		return bad_request(e, PROTO_E_REQUEST, "jsonrpc: must be \"2.0\"");
 	r->method = json_string_value(json_object_get(r->root, "method"));
 	if (!r->method || !r->method[0] || strlen(r->method) > 64)
-		return fail(e, PROTO_E_REQUEST, "method: give its name, such as \"list\"");
+		return bad_request(e, PROTO_E_REQUEST, "method: give its name, such as \"list\"");
 	r->params = json_object_get(r->root, "params");
 	if (r->params && !json_is_object(r->params))
-		return fail(e, PROTO_E_PARAMS, "params: give an object");
+		return bad_request(e, PROTO_E_PARAMS, "params: give an object");
 	return 0;
 }
 
@@ -57,10 +57,10 @@ int request_parse(const char *line, size_t len, struct request *r, struct proto_
 		return -EINVAL;
 	}
 	if (!json_is_object(r->root))
-		return fail(e, PROTO_E_REQUEST, "the request must be one JSON object");
-	if (take_id(r, e))
+		return bad_request(e, PROTO_E_REQUEST, "the request must be one JSON object");
+	if (read_id(r, e))
 		return -EINVAL;
-	return take_rest(r, e);
+	return read_method(r, e);
 }
 
 void request_free(struct request *r)
@@ -69,8 +69,8 @@ void request_free(struct request *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* Steals part. */
-static char *reply(const json_t *id, const char *key, json_t *part)
+/* Takes part over. NULL: no memory. */
+static char *reply_line(const json_t *id, const char *key, json_t *part)
 {
 	json_t *root = json_object();
 	char *text, *line = NULL;
@@ -98,7 +98,7 @@ static char *reply(const json_t *id, const char *key, json_t *part)
 
 char *reply_result(const json_t *id, json_t *result)
 {
-	return reply(id, "result", result);
+	return reply_line(id, "result", result);
 }
 
 char *reply_error(const json_t *id, const struct proto_error *e)
@@ -106,10 +106,10 @@ char *reply_error(const json_t *id, const struct proto_error *e)
 	json_t *err = json_object();
 	char text[PROTO_ERROR_MAX];
 
-	/* What a message quotes may be cut within a character, which jansson would refuse. */
+	/* A message may end within a character, which jansson would refuse. */
 	snprintf(text, sizeof(text), "%s", e->text);
 	utf8_mend(text);
 	json_object_set_new(err, "code", json_integer(e->code));
 	json_object_set_new(err, "message", json_string(text));
-	return reply(id, "error", err);
+	return reply_line(id, "error", err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* put: what the methods share: refusals, guests found, members of replies. */
+/* put: pieces of replies that several methods have: errors, guests, accounts, cross-checks. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ void put_s(json_t *o, const char *key, const char *v)
 	json_t *s = json_string(v);
 	char text[512];
 
-	if (!s) { /* no UTF-8: what is left of it, not nothing at all */
+	if (!s) { /* not UTF-8: keep the characters that are */
 		snprintf(text, sizeof(text), "%s", v);
 		utf8_mend(text);
 		s = json_string(text);
@@ -41,7 +41,7 @@ void put_b(json_t *o, const char *key, bool v)
 	json_object_set_new(o, key, json_boolean(v));
 }
 
-/* Resos with their thousandths, as a number people read. */
+/* In Resos, with thousandths. */
 void put_resos(json_t *o, const char *key, struct resos r)
 {
 	json_object_set_new(o, key, json_real((double)r.m / (double)RESO_MILLI));
@@ -53,7 +53,6 @@ void put_cap(json_t *o, const char *key, struct cap c)
 	json_object_set_new(o, key, c.limited ? json_integer(cap_to_percent(c)) : json_null());
 }
 
-/* NULL: c->exit and c->error say why. */
 struct guest_entry *find_guest(struct call *c, const json_t *params)
 {
 	const char *who = json_string_value(json_object_get(params, "guest"));
@@ -65,8 +64,7 @@ struct guest_entry *find_guest(struct call *c, const json_t *params)
 	}
 	g = guests_find(c->guests, who);
 	if (!g)
-		call_fail(c, RESEX_NO_GUEST,
-			  "there is no guest \"%.64s\": see resex list for those there are", who);
+		call_fail(c, RESEX_NO_GUEST, "there is no guest \"%.64s\": see resex list", who);
 	return g;
 }
 

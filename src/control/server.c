@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* server: connections of the control socket. See server.h. */
+/*
+ * server: connections of the control socket; libevent calls it in the control thread. A line
+ * is parsed by proto.c and answered by a method (methods.c); a method that must wait returns
+ * CALL_LATER and is called again, so that one client never delays another. See server.h.
+ */
 #include "src/control/server.h"
 
 #include <errno.h>
@@ -25,30 +29,36 @@
 /* SECURITY.md and resex-control(7) state these. */
 enum {
 	CONNS_OF_ONE = 16,   /* of one user who is not root */
-	OUT_MAX = 256 << 10, /* replies a peer has not read, when it is served no more */
-	OUT_TOTAL = 8 << 20, /* of all: beyond, who has read least is hung up on */
-	OUT_TRIM = 1 << 20,  /* memory is given back when so much was waiting */
+	OUT_MAX = 256 << 10, /* unread replies of one client, above which it is not served */
+	OUT_TOTAL = 8 << 20, /* of all clients, above which the one with most is closed */
+	OUT_TRIM = 1 << 20,  /* after so much was unread, free memory goes back to the system */
 };
 
-/* What a connection is waited for. */
-enum conn_state { CONN_IDLE, CONN_SENDS, CONN_READS, CONN_WAITS };
+/* What a connection does; each has a time limit (is_over). */
+enum conn_state {
+	CONN_IDLE,  /* it sends nothing */
+	CONN_SENDS, /* it has sent part of a line */
+	CONN_READS, /* it has replies to read */
+	CONN_WAITS, /* for its reply: the time is ours */
+};
 
 struct conn {
 	struct control *c;
 	struct bufferevent *bev;
-	char *line; /* the request that is being served, or NULL */
+	char *line; /* the request that is being answered, or NULL */
 	size_t len;
 	struct rings_ask ask; /* what that request waits for: one of these three (struct call) */
 	struct policy_ask policy;
 	uint64_t ticket;
 	uid_t uid;
 	bool root;
-	bool waits;		      /* until it has read what it was sent */
-	bool ended;		      /* it sends no more, but may wait for replies */
-	bool queued;		      /* to be served */
-	uint64_t served, served_then; /* requests; when it was looked at last */
-	enum conn_state then;	      /* likewise */
-	struct mono since;	      /* as it is now */
+	bool waits;	      /* not served until it has read its replies */
+	bool ended;	      /* it sends no more, but may still read replies */
+	bool queued;	      /* in control.queue: one request is served soon */
+	uint64_t served;      /* requests answered */
+	uint64_t served_then; /* its value at the last is_over() */
+	enum conn_state then; /* its state at the last is_over() */
+	struct mono since;    /* state and served are unchanged since */
 	TAILQ_ENTRY(conn) all, queue;
 };
 
@@ -63,11 +73,11 @@ struct control {
 	bool bound;
 	uint32_t conns;
 	struct conn_list all, queue;
-	struct event *turn; /* somebody is queued: serve at the loop's next turn */
-	struct event *poll; /* somebody waits for the sampler, or for another host */
+	struct event *turn; /* the queue is not empty: serve at the loop's next turn */
+	struct event *poll; /* a request waits for the sampler, or for another host */
 	struct event *second;
-	size_t out_most;  /* since memory was given back */
-	struct mono told; /* when somebody was last refused in the log */
+	size_t out_most;    /* most unread bytes since memory was given back */
+	struct mono logged; /* when a refusal was last logged */
 	struct clock clock;
 };
 
@@ -107,7 +117,7 @@ static bool is_ready(struct conn *k, struct mono now)
 	return guests_rings(k->c->guests, &k->ask, now) != -EAGAIN;
 }
 
-/* Behind all that are there already. */
+/* Append to the queue, unless it is in it or waits for its reply. */
 static void conn_queue(struct conn *k)
 {
 	const struct timeval now = { 0 };
@@ -119,7 +129,7 @@ static void conn_queue(struct conn *k)
 	event_add(k->c->turn, &now);
 }
 
-/* Look for the sampler's answer as often as it may come, within reason. */
+/* Ask the methods that wait again: four times a tick, within 1 to 50 ms. */
 static void poll_soon(struct control *c)
 {
 	int64_t us = guests_view(c->guests).conf->interval_ns / 4 / NS_PER_US;
@@ -155,8 +165,8 @@ static void on_poll(evutil_socket_t fd, short what, void *arg)
 		poll_soon(c);
 }
 
-/* One request line -> one reply line; false: it is answered later. */
-static bool answer(struct conn *k, struct evbuffer *out)
+/* One request line -> one reply line; false: CALL_LATER. */
+static bool answer_line(struct conn *k, struct evbuffer *out)
 {
 	struct control *c = k->c;
 	struct call call = { .guests = c->guests,
@@ -193,7 +203,7 @@ static bool has_line(struct evbuffer *in)
 	return evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF).pos >= 0;
 }
 
-/* Behind the replies that are still to be written. */
+/* Answer with an error after the replies before it, and read no more. */
 static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *out)
 {
 	const struct proto_error e = { PROTO_E_REQUEST, "the request is over 64 KiB long" };
@@ -207,23 +217,26 @@ static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *ou
 	evbuffer_drain(in, evbuffer_get_length(in));
 }
 
-static size_t out_of(struct conn *k)
+static size_t unread_bytes(struct conn *k)
 {
 	return evbuffer_get_length(bufferevent_get_output(k->bev));
 }
 
-/* The log is for people: once a minute is enough for them. */
-static bool may_tell(struct control *c)
+/* A client can cause refusals at any rate: log one a minute. */
+static bool may_log(struct control *c)
 {
 	struct mono now = c->clock.now(&c->clock);
 
-	if (c->told.ns && mono_sub(now, c->told) < 60 * NS_PER_S)
+	if (c->logged.ns && mono_sub(now, c->logged) < 60 * NS_PER_S)
 		return false;
-	c->told = now;
+	c->logged = now;
 	return true;
 }
 
-/* What waits to be read is locked memory: it is bounded over all. Spares k itself. */
+/*
+ * Unread replies are in locked memory: bound them over all clients. k itself is not closed, since
+ * its caller goes on to use it.
+ */
 static void bound_output(struct conn *k)
 {
 	struct control *c = k->c;
@@ -232,26 +245,26 @@ static void bound_output(struct conn *k)
 
 	TAILQ_FOREACH(i, &c->all, all)
 	{
-		total += out_of(i);
-		if (i != k && (!most || out_of(i) > out_of(most)))
+		total += unread_bytes(i);
+		if (i != k && (!most || unread_bytes(i) > unread_bytes(most)))
 			most = i;
 	}
 	if (total > c->out_most)
 		c->out_most = total;
-	if (total <= OUT_TOTAL || !most || !out_of(most))
+	if (total <= OUT_TOTAL || !most || !unread_bytes(most))
 		return;
-	if (may_tell(c))
+	if (may_log(c))
 		log_msg(guests_view(c->guests).log, LOG_LVL_WARNING,
-			"user %u does not read %zu bytes it asked for by the control socket: hung "
-			"up",
-			most->uid, out_of(most));
+			"control socket: user %u does not read %zu bytes of replies: connection "
+			"closed",
+			most->uid, unread_bytes(most));
 	conn_close(most);
 }
 
 /*
- * A peer that asks without reading the answers waits until it has read, and is
- * not read meanwhile: libevent calls on_read for ever while the input is as
- * long as it may be.
+ * A client that sends requests without reading the replies is not served until it has read
+ * them. Its input is not read meanwhile: libevent would call on_read for ever while the input
+ * is at its limit.
  */
 static bool must_wait(struct conn *k, const struct evbuffer *out)
 {
@@ -267,8 +280,8 @@ static bool must_wait(struct conn *k, const struct evbuffer *out)
 	return full;
 }
 
-/* One request of this connection. */
-static void serve(struct conn *k)
+/* Answer one request of this connection. */
+static void serve_one(struct conn *k)
 {
 	struct evbuffer *in = bufferevent_get_input(k->bev);
 	struct evbuffer *out = bufferevent_get_output(k->bev);
@@ -278,7 +291,7 @@ static void serve(struct conn *k)
 			return;
 		k->line = evbuffer_readln(in, &k->len, EVBUFFER_EOL_LF);
 	}
-	if (k->line && !answer(k, out)) {
+	if (k->line && !answer_line(k, out)) {
 		poll_soon(k->c);
 		return;
 	}
@@ -295,8 +308,8 @@ static void serve(struct conn *k)
 }
 
 /*
- * One request a turn of the loop, of each connection in its turn: however
- * many ask, and however much, the care for guests and the watchdog are next.
+ * One request a turn of the loop, the connections in turn: however many requests come, guests
+ * and the watchdog wait for one of them at most.
  */
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
@@ -310,7 +323,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 		return;
 	TAILQ_REMOVE(&c->queue, k, queue);
 	k->queued = false;
-	serve(k);
+	serve_one(k);
 	if (!TAILQ_EMPTY(&c->queue))
 		event_add(c->turn, &now);
 }
@@ -329,7 +342,7 @@ static void on_written(struct bufferevent *bev, void *arg)
 		conn_queue(k);
 }
 
-/* What was asked before the end of file is answered yet; errors and idlers are let go. */
+/* At the end of file the requests before it are still answered; after an error, none. */
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct conn *k = arg;
@@ -355,16 +368,16 @@ static struct conn *conn_new(struct control *c, evutil_socket_t fd)
 	return NULL;
 }
 
-static enum conn_state state_of_conn(struct conn *k)
+static enum conn_state conn_state_of(struct conn *k)
 {
 	if (is_pending(k) || k->queued)
 		return CONN_WAITS;
-	if (out_of(k))
+	if (unread_bytes(k))
 		return CONN_READS;
 	return evbuffer_get_length(bufferevent_get_input(k->bev)) ? CONN_SENDS : CONN_IDLE;
 }
 
-/* Has it been as it is for too long? Bytes that trickle are no progress. */
+/* Is it in its state for too long? Progress is an answered request, not bytes of a line. */
 static bool is_over(struct conn *k, struct mono now)
 {
 	static const int64_t limit[] = {
@@ -373,7 +386,7 @@ static bool is_over(struct conn *k, struct mono now)
 		[CONN_READS] = 60 * NS_PER_S,
 		[CONN_WAITS] = INT64_MAX,
 	};
-	enum conn_state is = state_of_conn(k);
+	enum conn_state is = conn_state_of(k);
 
 	if (is != k->then || k->served != k->served_then || !k->since.ns)
 		k->since = now;
@@ -392,7 +405,7 @@ void control_second(struct control *c, struct mono now)
 		if (is_over(k, now))
 			conn_close(k);
 		else
-			total += out_of(k);
+			total += unread_bytes(k);
 	}
 	if (c->out_most > OUT_TRIM && total < OUT_TRIM) {
 		malloc_trim(0);
@@ -409,7 +422,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	control_second(c, c->clock.now(&c->clock));
 }
 
-/* Why one more connection of this user is too many, or "". */
+/* Why this user may not open one more connection; "": it may. */
 static void too_many(const struct control *c, uid_t uid, bool root, char *why, size_t size)
 {
 	uint32_t own = 0, others = 0;
@@ -422,20 +435,21 @@ static void too_many(const struct control *c, uid_t uid, bool root, char *why, s
 	}
 	why[0] = 0;
 	if (c->conns >= CONTROL_CONNS_MAX)
-		snprintf(why, size, "%u connections are open, the most there may be: close some",
+		snprintf(why, size, "%u connections are open, which is the most: close some",
 			 c->conns);
 	else if (!root && own >= CONNS_OF_ONE)
-		snprintf(why, size, "user %u has %u connections open, the most one may: close some",
+		snprintf(why, size,
+			 "user %u has %u connections open, which is the most for one user: "
+			 "close some",
 			 uid, own);
 	else if (!root && others >= CONTROL_CONNS_MAX - CONTROL_CONNS_ROOT)
-		snprintf(
-			why, size,
-			"%u connections of others than root are open, the most there may be: close "
-			"some",
-			others);
+		snprintf(why, size,
+			 "%u connections of users other than root are open, which is the most: "
+			 "close some",
+			 others);
 }
 
-static void refuse(struct control *c, int fd, const char *why)
+static void refuse_connection(struct control *c, int fd, const char *why)
 {
 	struct proto_error e = { .code = PROTO_E_SERVER - RESEX_BUSY };
 	char *text;
@@ -443,10 +457,10 @@ static void refuse(struct control *c, int fd, const char *why)
 	snprintf(e.text, sizeof(e.text), "%s", why);
 	text = reply_error(NULL, &e);
 	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		errno = 0; /* it has gone already */
+		errno = 0; /* the client is gone already */
 	free(text);
 	close(fd);
-	if (may_tell(c))
+	if (may_log(c))
 		log_msg(guests_view(c->guests).log, LOG_LVL_WARNING, "control socket: %s", why);
 }
 
@@ -470,7 +484,7 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	root = cred.uid == 0 || cred.uid == geteuid();
 	too_many(c, cred.uid, root, why, sizeof(why));
 	if (why[0]) {
-		refuse(c, fd, why);
+		refuse_connection(c, fd, why);
 		return;
 	}
 	k = conn_new(c, fd);
@@ -488,7 +502,7 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
 }
 
-/* Does anybody listen there? */
+/* Does a process listen there? */
 static bool is_served(const struct sockaddr_un *a)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -500,7 +514,7 @@ static bool is_served(const struct sockaddr_un *a)
 	return served;
 }
 
-/* A socket file is left behind by a killed daemon; one that is served is another's. */
+/* A killed daemon leaves its socket file behind: replace it, unless a process listens there. */
 static int bind_socket(struct control *c, int fd, struct conf_error *e)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -547,7 +561,7 @@ int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error 
 		return 0;
 	}
 	conf_error_set(e, RESEX_BAD_CONFIG,
-		       "socket_group \"%s\" is no group of this host: create it or leave it out",
+		       "socket_group \"%s\" is not a group of this host: create it or leave it out",
 		       conf->socket_group);
 	return -EINVAL;
 }

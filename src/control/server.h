@@ -2,8 +2,8 @@
 /*
  * server: JSON-RPC 2.0 over a UNIX socket (man resex-control).
  *
- * Runs in the control thread's libevent loop. Who connects is known by its
- * peer credentials; commands that change something are for root alone.
+ * It runs in the control thread's libevent loop, between resex (src/cli) and the methods. The
+ * kernel gives the user id of each client; methods that change something are for root alone.
  */
 #ifndef RESEX_CONTROL_SERVER_H
 #define RESEX_CONTROL_SERVER_H
@@ -19,8 +19,9 @@ struct control;
 enum { CONTROL_CONNS_MAX = 64, CONTROL_CONNS_ROOT = 16 };
 
 /*
- * Listen on the conf's socket (mode 0600, or 0660 with its group). A socket
- * nobody listens on is replaced. cluster: NULL: this host is alone. 0 or -errno with e filled.
+ * Listen on the socket of the configuration (mode 0600, or 0660 with its group). A socket file
+ * on which no process listens is replaced. cluster NULL: this host is in no cluster. 0 or
+ * -errno with e filled.
  */
 int control_open(struct control **c, struct event_base *base, struct guests *gs,
 		 struct cluster *cluster, struct conf_error *e);
@@ -30,7 +31,7 @@ void control_close(struct control *c);
 /* The group of conf->socket_group. 0, or -EINVAL with e filled. */
 int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error *e);
 
-/* Once a second (it does so itself): hang up on who idles, trickles or does not read. */
+/* Close connections that idle, trickle or do not read. It calls itself once a second. */
 void control_second(struct control *c, struct mono now);
 
 #endif

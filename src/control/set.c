@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* set: caps shown, guests' settings changed, guests left alone. */
+/* set: cap-list, and the methods that change guests: cap-release, pause, resume, guest-set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ int cmd_resume(struct call *c, const json_t *params, json_t **result)
 
 /* --- settings ---------------------------------------------------------------------- */
 
-/* There is no file whose lines mean something to who asks: the sentence will do. */
+/* Strip FILE:LINE: the client sent no file. */
 static int bad_setting(struct call *c, const struct conf_doc *d, const struct conf_error *e)
 {
 	char place[64];
@@ -92,8 +92,8 @@ static int bad_setting(struct call *c, const struct conf_doc *d, const struct co
 			 strncmp(e->text, place, (size_t)n) ? e->text : e->text + n);
 }
 
-/* As in resexd.json, of which it is as if the guest's object had these members too. */
-static int bind_settings(struct call *c, const struct conf_doc *d, struct guest_conf *conf)
+/* Merge as if these keys stood in the guest's object of resexd.json. */
+static int merge_settings(struct call *c, const struct conf_doc *d, struct guest_conf *conf)
 {
 	const struct daemon_conf *all = guests_view(c->guests).conf;
 	struct conf_error e = { 0 };
@@ -125,7 +125,7 @@ int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 	if (rc)
 		rc = call_fail(c, RESEX_FAILURE, "%s", text ? e.text : "out of memory");
 	else
-		rc = bind_settings(c, &d, &conf);
+		rc = merge_settings(c, &d, &conf);
 	if (!rc) {
 		guests_configure(c->guests, g, &conf, text, c->wall_ns);
 		rc = cmd_guest_show(c, params, result);

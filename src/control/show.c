@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* show: guests, their rings, the daemon itself, as the snapshot has them. */
+/* show: list, info, guest-show and ring-list, from the sampler's newest snapshot. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -27,7 +27,7 @@ static void put_usage(json_t *o, const struct usage *u)
 	put_b(o, "estimated", u->flags & USAGE_ESTIMATED);
 }
 
-/* null when it is not known. */
+/* null: unknown. */
 static void put_us(json_t *o, const char *key, uint64_t ns, bool known)
 {
 	json_object_set_new(o, key,
@@ -67,19 +67,13 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	return o;
 }
 
-/* Nobody shall take the simulator's guests for real ones. */
-static bool is_simulated(const struct guests_view *all)
-{
-	return all->hv->simulated;
-}
-
 int cmd_list(struct call *c, const json_t *params, json_t **result)
 {
 	const struct guests_view all = guests_view(c->guests);
 
 	(void)params;
 	*result = json_object();
-	put_b(*result, "simulated", is_simulated(&all));
+	put_b(*result, "simulated", all.hv->simulated);
 	put_u(*result, "epoch", c->sn->epoch);
 	put_s(*result, "policy", all.policy->ops->name);
 	put_b(*result, "observe", all.observe);
@@ -102,8 +96,8 @@ static json_t *link_row(const struct guests *gs, uint32_t i)
 	return o;
 }
 
-/* The sources of counters that there are on this host. */
-static json_t *sources(const struct counter_ops *const *ops)
+/* The names of the counters that this host has. */
+static json_t *counter_names(const struct counter_ops *const *ops)
 {
 	json_t *arr = json_array();
 
@@ -132,7 +126,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	(void)params;
 	put_s(o, "version", PACKAGE_VERSION);
 	put_s(o, "hv", all.hv->name);
-	put_b(o, "simulated", is_simulated(&all));
+	put_b(o, "simulated", all.hv->simulated);
 	put_b(o, "observe", all.observe);
 	put_b(o, "paused", all.paused);
 	put_s(o, "policy", all.policy->ops->name);
@@ -153,7 +147,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 		json_array_append_new(links, link_row(c->guests, i));
 	json_object_set_new(o, "links", links);
 	put_b(o, "crosscheck", !all.conf->crosscheck.off && all.counters);
-	json_object_set_new(o, "counters", sources(all.counters));
+	json_object_set_new(o, "counters", counter_names(all.counters));
 	*result = o;
 	return 0;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* why: why guests are capped, and what happened. */
+/* why: why guests are capped (the sentences of the policy), and events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/control/methods_priv.h"
 
-enum { REASON_MAX = 512 }; /* what a policy may say; what is appended has more room */
+enum { REASON_MAX = 512 }; /* of a policy; the row has more room, for what is appended */
 
-/* The guest in a slot, or "that left". */
+/* For "guest %1g": the name of the guest in a slot. */
 static const char *slot_name(const struct guests *gs, int64_t slot)
 {
 	const char *name = guests_name_at(gs, slot);
@@ -16,9 +16,9 @@ static const char *slot_name(const struct guests *gs, int64_t slot)
 	return name ? name : "that left";
 }
 
-/* One figure, as policy.h says what its suffix means; the suffix is left behind. */
-static const char *put_figure(const struct guests *gs, char suffix, int64_t v, char *out,
-			      size_t size)
+/* One figure in the unit of its suffix (policy.h). */
+static const char *format_figure(const struct guests *gs, char suffix, int64_t v, char *out,
+				 size_t size)
 {
 	long long whole = v, part = llabs(v % 1000);
 
@@ -60,7 +60,7 @@ static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 		}
 		f++;
 		suffix = f[1] && strchr("mdpg", f[1]) ? f[1] : 0;
-		len = strlen(put_figure(gs, suffix, p->why[*f - '0'], figure, sizeof(figure)));
+		len = strlen(format_figure(gs, suffix, p->why[*f - '0'], figure, sizeof(figure)));
 		memcpy(out + n, figure, len);
 		n += len;
 		f += suffix != 0;
@@ -68,7 +68,7 @@ static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 	out[n] = 0;
 }
 
-/* A policy does not know that no cap, or a higher one, is not to be had. */
+/* A policy does not know that the settings keep the cap from being lifted or raised. */
 static void append_max_cap(const struct guest_view *g, char *text, size_t size)
 {
 	size_t n = strlen(text);
@@ -77,7 +77,7 @@ static void append_max_cap(const struct guest_view *g, char *text, size_t size)
 		 (unsigned long long)g->conf->max_cap);
 }
 
-/* Whatever its cap: what it is charged may be too little. */
+/* Of every guest, capped or not: it may be charged too little. */
 static void append_divergence(const struct guest_entry *g, char *text, size_t size)
 {
 	char what[192];
@@ -87,7 +87,7 @@ static void append_divergence(const struct guest_entry *g, char *text, size_t si
 	if (what[0])
 		snprintf(text + n, size - n,
 			 "%s%s: queue pairs it hides, READs it serves to other hosts, or traffic "
-			 "that is no RDMA",
+			 "that is not RDMA",
 			 n ? "; " : "", what);
 }
 
@@ -143,7 +143,7 @@ int cmd_why(struct call *c, const json_t *params, json_t **result)
 
 /* --- events ----------------------------------------------------------------- */
 
-/* Is there an event of a guest of that name, which may be gone? */
+/* Does an event name this guest? The guest may be gone. */
 static bool has_events(const struct guests *gs, const char *name)
 {
 	const struct event_text *e;

@@ -248,13 +248,13 @@ fails 2 resex 'exactly one service is required: see resex lock-break --help' res
 fails 2 resex 'exactly one service is required: see resex lock-break --help' resex 3 lock-break web mail
 fails 2 resex 'unknown option "--frce": see resex lock-break --help' resex 3 lock-break --frce web
 if [ "$(id -u)" -eq 0 ]; then
-	fails 1 resex 'nobody holds the lock of web: nothing to break' resex 3 lock-break web
+	fails 1 resex 'the lock of web is not held: nothing to break' resex 3 lock-break web
 	that 'the fourth takes a lock and dies' "$dir/takelock" "$dir/1/cluster.json" 4 1 1 1
 	that 'it is held' until_says '^web +1 +xen1 +held +xen4 +[1-9]' resex 3 lock-list
-	fails 13 resex 'the lock of web was taken only lately, .*wait, or say --force' resex 3 lock-break web
+	fails 13 resex 'the lock of web was acquired only lately, .*wait, or give --force' resex 3 lock-break web
 	good 'it is broken by force' '^web +1 +xen1 +broken +- +[1-9]' resex 3 lock-break web --force
 	that 'as the others see' until_says '^web +1 +xen1 +broken +- ' resex 2 lock-list
-	fails 1 resex 'nobody holds the lock of web' resex 2 lock-break --force web
+	fails 1 resex 'the lock of web is not held' resex 2 lock-break --force web
 	that 'another one is taken' "$dir/takelock" "$dir/1/cluster.json" 4 1 2 2
 	that 'and can be broken without force after a while' until_says '"state": "broken"' \
 		"$dir/resex" -s "$dir/1/sock" -j lock-break mail 2>/dev/null
@@ -266,7 +266,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	# Without its home a lock is not to be had, and nobody waits for it for ever.
 	stop 1 KILL
 	that 'the home is down' until_says '^xen1 +1 +down ' resex 3 host-list
-	fails 1 resex 'nobody holds the lock of web|the lock of web cannot be read: see resex host-list' resex 3 lock-break web
+	fails 1 resex 'the lock of web is not held|the lock of web cannot be read: see resex host-list' resex 3 lock-break web
 else
 	echo "test_cluster: not root: that locks can be broken is not tested"
 	stop 1 KILL

@@ -133,7 +133,7 @@ class Daemon:
         before = self.says("host-list").get("changes", -1)
         refused = [self.resex("lock-break", *options, service) for options in ([], ["--force"])]
         return all(r.returncode == 1 and not r.stdout and remedy in r.stderr and
-                   re.fullmatch("resex: the lock of %s is left, for lack of quorum: .*\n" % service, r.stderr)
+                   re.fullmatch("resex: the lock of %s is not broken, for lack of quorum: .*\n" % service, r.stderr)
                    for r in refused) and \
             self.lock(service)["state"] == "unknown" and self.says("host-list")["changes"] == before
 
@@ -239,7 +239,7 @@ def one_is_cut_off(d, check):
     check("as both see", all(wait(lambda m=d[h]: m.lock("web")["state"] == "broken" and
                                   m.lock("web")["owner"] is None and m.lock("web")["fence"] > fence) for h in (1, 2)))
     again = d[1].resex("lock-break", "web")
-    check("there is nothing left to break", again.returncode == 1 and "nobody holds the lock of web" in again.stderr)
+    check("there is nothing left to break", again.returncode == 1 and "the lock of web is not held" in again.stderr)
     check("one that decides is told from one that does not", not d[1].sits_still("mend the network", "news"))
     check("by force, for which none need wait", d[1].lock("news")["state"] == "broken")
     second = d[1].view()

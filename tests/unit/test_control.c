@@ -586,7 +586,7 @@ RIG_TEST(connections__of_others_than_root__leave_some_to_root)
 		assert_true(become(0));
 		loop(f);
 	}
-	assert_non_null(strstr(hear(f, fd), "48 connections of others than root are open"));
+	assert_non_null(strstr(hear(f, fd), "48 connections of users other than root are open"));
 	assert_non_null(strstr(ask(f, dial(f), 99), "\"id\":99,"));
 }
 

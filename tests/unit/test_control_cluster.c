@@ -59,7 +59,8 @@ WITH_CALL(without_quorum__info_and_lists__say_why)
 	c->break_rc = -EPERM;
 	assert_refused(*state, "lock-break", "'service':'web'", RESEX_FAILURE,
 		       PROTO_E_SERVER - RESEX_FAILURE,
-		       "the lock of web is left, for lack of quorum: corosync is away; start");
+		       "the lock of web is not broken, for lack of quorum: corosync is away; "
+		       "start");
 }
 
 WITH_CALL(host_list__three_hosts__says_how_each_is_seen)
@@ -159,7 +160,7 @@ WITH_CALL(lock_break__refused__says_why_and_what_to_do)
 		int begin, end, exit;
 		const char *says;
 	} rows[] = {
-		{ -EALREADY, 0, RESEX_FAILURE, "nobody holds the lock of web" },
+		{ -EALREADY, 0, RESEX_FAILURE, "the lock of web is not held" },
 		{ -EBUSY, 0, RESEX_BUSY, "--force" },
 		{ -EAGAIN, 0, RESEX_BUSY, "another lock" },
 		{ -EPERM, 0, RESEX_FAILURE, "for lack of quorum" },
@@ -167,7 +168,7 @@ WITH_CALL(lock_break__refused__says_why_and_what_to_do)
 		{ -ENOTCONN, 0, RESEX_FAILURE, "cannot be read" },
 		{ 0, -ESTALE, RESEX_FAILURE, "changed meanwhile" },
 		{ 0, -ENOTCONN, RESEX_FAILURE, "cannot be read" },
-		{ 0, -EIO, RESEX_FAILURE, "went away" },
+		{ 0, -EIO, RESEX_FAILURE, "was lost" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
