@@ -4,6 +4,8 @@
 #
 #	tests/check-layers.sh [TOP]		check the tree at TOP (default: this one)
 #	tests/check-layers.sh --archives DIR	check libcore.a and libpolicies.a built in DIR
+#	tests/check-layers.sh --tick DIR	check what the 1 ms path's objects in DIR call
+#	tests/check-layers.sh --circles DIR	check that no files in DIR need each other
 #	tests/check-layers.sh --self-test [TOP]	plant one violation of each kind in a copy of
 #						TOP and prove that each is caught
 #
@@ -104,6 +106,46 @@ ibmon/report/*   clock_gettime CLOCK_MONOTONIC_COARSE
 END
 }
 
+# Where the 1 ms path begins: a symbol (a regular expression) and what it is. Calls by
+# pointer are not seen in objects: what they can reach is a root, too. The ops of the
+# hypervisor are none: tick/domains.c alone can call them, see tick_hypercalls.
+tick_roots() {
+	cat <<'END'
+^tick$ one interval
+^sampler_run$ the loop around it
+^clock_real$ the loop's clock: now() and sleep_until()
+^policy_(null|freemarket|ioshares|ratio)$ policies: decide()
+^ring_[a-z0-9]+_(sq|cq)$ layouts of rings: what ring.c calls
+END
+}
+
+# What files of that path may call in libc, beside its plain string functions.
+tick_may() {
+	cat <<'END'
+src/tick/handover.c write __errno_location # wakes another thread: an eventfd
+src/util/clock.c clock_gettime clock_nanosleep # the absolute sleep between two ticks
+END
+}
+
+# Tables of operations that a front and its backends share: a front names the tables, and
+# backends call the front's helpers. Needs of these symbols are not counted.
+ops_tables() {
+	cat <<'END'
+^hv_xen_(mem|sched|watch)$ xen.c puts the three tables of its files into hv_xen
+^counter_(vif|vf|port|sim)$ counters.c lists its sources
+END
+}
+
+# Circles that there are today, a line each.
+known_circles() {
+	cat <<'END'
+src/sim/server.c src/sim/sender.c src/sim/link.c src/sim/agent.c src/sim/task.c src/sim/cpu.c
+src/sim/host.c src/sim/dom.c
+src/reconf/move_nodes.c src/reconf/move_locks.c
+policies/ioshares_rate.c policies/ioshares.c
+END
+}
+
 files() {
 	if [ "$1" != copy ] && git -C "$top" rev-parse --is-inside-work-tree >/dev/null 2>&1 &&
 	   [ -n "$(git -C "$top" ls-files | head -n 1)" ]; then
@@ -123,6 +165,60 @@ check_tree() {
 	(cd "$top" && awk -v tmp="$tmp" -f "$here/check-layers.awk")
 }
 
+# What any object may need of libc and of the compiler.
+plain_libc='(mem(cpy|move|set|cmp|chr)|str(cmp|ncmp|len|nlen|chr))(_chk)?|_GLOBAL_OFFSET_TABLE_|__(memcpy|memmove|memset)_chk|__stack_chk_fail|__assert_fail|__(asan|ubsan|tsan|sanitizer|sancov|llvm|gcov|profc?)_.*|__(u?div|u?mod)ti3|__udivmodti4|__muloti4|__start___sancov.*|__stop___sancov.*|__stop___asan.*|__start___asan.*'
+
+# Symbols of the product's objects under $1, as "SOURCE TYPE SYMBOL". Objects whose
+# source is gone, and those of tests, are left out.
+object_symbols() {
+	(cd "$1" && find src ibmon policies -name '*.o' -type f) | sort >"$tmp/objects"
+	while read -r obj; do
+		name=${obj##*/} dir=${obj%/*}
+		src=$dir/${name%.o}.c
+		[ -f "$top/$src" ] || src=$dir/${name#*-} src=${src%.o}.c
+		[ -f "$top/$src" ] && echo "$src $obj"
+	done <"$tmp/objects" >"$tmp/sources"
+	[ -s "$tmp/sources" ] || { echo "$1: no objects; run make first" >&2; return 2; }
+	cut -d' ' -f2 "$tmp/sources" | (cd "$1" && xargs nm -A) |
+		awk -v list="$tmp/sources" '
+			BEGIN { while ((getline < list) > 0) src[$2] = $1 }
+			{
+				obj = $1
+				sub(/:.*/, "", obj)
+				print src[obj], $(NF - 1), $NF
+			}' | sort -u
+}
+
+# Calls of the function that makes the hypercall, in the files of the closure.
+tick_hypercalls() {
+	while read -r src; do
+		awk -v s="$src" '$1 == s { print $2; exit }' "$tmp/sources"
+	done <"$tmp/closure" | (cd "$1" && xargs objdump -r) |
+		awk '/^RELOCATION RECORDS FOR/ { code = /\[\.text/ }
+			code && $3 ~ /^sampler_list_domains([-+]|$)/ { n++ }
+			END { print n + 0 }'
+}
+
+check_tick() {
+	rc=0
+	object_symbols "$1" >"$tmp/symbols" || return 2
+	tick_roots >"$tmp/tick_roots"
+	tick_may >"$tmp/tick_may"
+	echo "^($plain_libc)\$" >"$tmp/plain"
+	: >"$tmp/closure"
+	awk -v tmp="$tmp" -v mode=tick -f "$here/check-objects.awk" "$tmp/symbols" || rc=1
+	n=$(tick_hypercalls "$1")
+	[ "$n" -eq 1 ] || { echo "the 1 ms path lists domains (a hypercall) in $n places, not in one"; rc=1; }
+	return $rc
+}
+
+check_circles() {
+	object_symbols "$1" >"$tmp/symbols" || return 2
+	ops_tables >"$tmp/ops"
+	known_circles >"$tmp/known"
+	awk -v tmp="$tmp" -v mode=circles -f "$here/check-objects.awk" "$tmp/symbols"
+}
+
 # What an archive's objects need from outside, and what they keep.
 check_archives() {
 	bad=0
@@ -134,7 +230,7 @@ check_archives() {
 	for lib in libcore.a libpolicies.a; do
 		nm --undefined-only "$1/$lib" | awk 'NF == 2 { print $2 }' | sort -u |
 			grep -vxFf "$tmp/defined" |
-			grep -vxE '(mem(cpy|move|set|cmp|chr)|str(cmp|ncmp|len|nlen|chr))(_chk)?|_GLOBAL_OFFSET_TABLE_|__(memcpy|memmove|memset)_chk|__stack_chk_fail|__assert_fail|__(asan|ubsan|tsan|sanitizer|sancov|llvm|gcov|profc?)_.*|__(u?div|u?mod)ti3|__udivmodti4|__muloti4|__start___sancov.*|__stop___sancov.*|__stop___asan.*|__start___asan.*' \
+			grep -vxE "$plain_libc" \
 			>"$tmp/undef" || true
 		while read -r sym; do
 			echo "$lib: needs $sym, which is not in libcore and not a plain libc string function"
@@ -287,6 +383,7 @@ self_test() {
 		rm "$copy/$file"
 	done <"$tmp/innocents"
 	self_test_archives
+	self_test_objects
 	echo "check-layers: self-test: $n plants, $missed missed"
 	[ "$missed" -eq 0 ]
 }
@@ -315,6 +412,93 @@ self_test_archives() {
 	done
 }
 
+# One line a plant: FILE|FUNCTION that it calls|what the report must say.
+object_plants() {
+	cat <<'END'
+src/tick/stages.c|malloc|calls malloc
+src/core/sum.c|calloc|calls calloc
+src/core/sum.c|realloc|calls realloc
+src/tick/run.c|free|calls free
+src/core/sum.c|pthread_mutex_lock|calls pthread_mutex_lock
+src/tick/stages.c|pthread_mutex_unlock|calls pthread_mutex_unlock
+src/core/sum.c|pthread_cond_wait|calls pthread_cond_wait
+src/core/sum.c|pthread_cond_signal|calls pthread_cond_signal
+src/core/sum.c|sem_wait|calls sem_wait
+src/core/sum.c|sem_post|calls sem_post
+src/tick/run.c|sleep|calls sleep
+src/tick/run.c|usleep|calls usleep
+src/util/clock.c|nanosleep|calls nanosleep
+src/tick/run.c|clock_nanosleep|calls clock_nanosleep
+src/core/sum.c|open|calls open
+src/tick/handover.c|read|calls read
+src/core/sum.c|write|calls write
+src/core/sum.c|ioctl|calls ioctl
+src/core/sum.c|fopen|calls fopen
+src/core/sum.c|printf|calls printf
+src/core/sum.c|snprintf|calls snprintf
+policies/null.c|malloc|(policy_null)
+ibmon/ring/fake.c|free|(ring_fake_sq)
+src/tick/run.c|sampler_list_domains|in 2 places
+src/hv/other.c|core_sum|
+END
+}
+
+# A product of a few lines, in the folder $1. sum.c is two calls away from tick().
+object_tree() {
+	mkdir -p "$1/src/tick" "$1/src/core" "$1/src/util" "$1/src/hv" "$1/policies" "$1/ibmon/ring"
+	echo 'void stages(void); void tick(void); void tick(void) { stages(); }' >"$1/src/tick/tick.c"
+	echo 'void core_sum(void); void handover_wake(void); void sampler_list_domains(void);
+		void stages(void);
+		void stages(void) { core_sum(); handover_wake(); sampler_list_domains(); }' >"$1/src/tick/stages.c"
+	echo 'void sampler_list_domains(void); void sampler_list_domains(void) { }' >"$1/src/tick/domains.c"
+	echo 'void tick(void); void sampler_run(void); void sampler_run(void) { tick(); }' >"$1/src/tick/run.c"
+	echo 'void write(void); void handover_wake(void); void handover_wake(void) { write(); }' >"$1/src/tick/handover.c"
+	echo 'void clock_nanosleep(void); void clock_real(void); void clock_real(void) { clock_nanosleep(); }' >"$1/src/util/clock.c"
+	echo 'void memset(void); void core_sum(void); void core_sum(void) { memset(); }' >"$1/src/core/sum.c"
+	echo 'void malloc(void); void other(void); void other(void) { malloc(); }' >"$1/src/hv/other.c"
+	echo 'static void decide(void) { } void (*const policy_null)(void) = decide;' >"$1/policies/null.c"
+	echo 'static void sample(void) { } void (*const ring_fake_sq)(void) = sample;' >"$1/ibmon/ring/fake.c"
+	object_compile "$1" 'src/*/*.c policies/*.c ibmon/*/*.c'
+}
+
+object_compile() { # TREE SOURCES (patterns)
+	(cd "$1" && for src in $2; do $cc -O0 -fno-builtin -w -c "$src" -o "${src%.c}.o"; done)
+}
+
+# Is what check_$1 says of the tree as wanted? "" is: nothing.
+object_expect() { # tick|circles TREE WANTED WHAT
+	n=$((n + 1))
+	out=$("check_$1" "$2") && rc=0 || rc=$?
+	case $rc:$out in
+	0:) [ -z "$3" ] && return ;;
+	1:*"$3"*) [ -n "$3" ] && return ;;
+	esac
+	echo "self-test: $4 was not judged as it should: $rc: $out"
+	missed=$((missed + 1))
+}
+
+self_test_objects() {
+	command -v "${cc%% *}" >/dev/null || return 0
+	top=$tmp/objects-tree
+	object_tree "$top"
+	object_expect tick "$top" '' 'a clean 1 ms path'
+	object_expect circles "$top" '' 'a tree without circles'
+	object_plants >"$tmp/object-plants"
+	while IFS='|' read -r file call want; do
+		cp "$top/$file" "$tmp/kept.c"
+		echo "void $call(void); void plant(void); void plant(void) { $call(); }" >>"$top/$file"
+		object_compile "$top" "$file"
+		object_expect tick "$top" "$want" "$call in $file"
+		cp "$tmp/kept.c" "$top/$file"
+		object_compile "$top" "$file"
+	done <"$tmp/object-plants"
+	rm "$top/src/util/clock.o"
+	object_expect tick "$top" 'no object defines a root of the 1 ms path: ^clock_real$' 'a root that is gone'
+	echo 'void stages(void); void back(void); void back(void) { stages(); }' >>"$top/src/core/sum.c"
+	object_compile "$top" src/core/sum.c
+	object_expect circles "$top" 'src/core/sum.c -> src/tick/stages.c: stages' 'a circle of two files'
+}
+
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 case ${1-} in
@@ -324,8 +508,16 @@ case ${1-} in
 --archives)
 	[ $# -eq 2 ] || { echo "usage: $0 --archives DIR" >&2; exit 2; }
 	check_archives "$2" && echo "check-layers: libcore.a and libpolicies.a need nothing but libc strings" ;;
+--tick)
+	[ $# -eq 2 ] || { echo "usage: $0 --tick DIR" >&2; exit 2; }
+	top=$(cd "$here/.." && pwd)
+	check_tick "$2" && echo "check-layers: the 1 ms path ($(wc -l <"$tmp/closure") files) allocates, locks, sleeps and opens nothing; one hypercall" ;;
+--circles)
+	[ $# -eq 2 ] || { echo "usage: $0 --circles DIR" >&2; exit 2; }
+	top=$(cd "$here/.." && pwd)
+	check_circles "$2" && echo "check-layers: no circle between $(cut -d' ' -f1 "$tmp/symbols" | sort -u | wc -l) files, but $(wc -l <"$tmp/known") known" ;;
 -*)
-	echo "usage: $0 [--self-test | --archives DIR] [TOP]" >&2
+	echo "usage: $0 [--self-test | --archives DIR | --tick DIR | --circles DIR] [TOP]" >&2
 	exit 2 ;;
 *)
 	top=$(cd "${1-$here/..}" && pwd)

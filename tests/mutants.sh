@@ -324,7 +324,7 @@ src/guests/set.c @ guests @ s/ && gs->policy_serial <= acked//
 src/control/proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
 src/control/proto.c @ control_proto @ s/ || strlen(r->method) > 64//
 src/control/methods.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/
-src/guests/view.c @ control_cmds @ s/ \&\& sn->guest\[i\].key.created == g->key.created//
+src/guests/guest.c @ control_cmds @ s/ \&\& sn->guest\[i\].key.created == g->key.created//
 src/control/policy.c @ control_cmds @ s/!name == !text || //
 src/control/policy.c @ control_cmds @ s/c->policy.number == guests_view(c->guests).policy_number/true/
 src/guests/guests.c @ control_cmds @ s/gs->policy_taken_up >= a->number/true/

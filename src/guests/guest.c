@@ -397,3 +397,11 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 	if (may_change(g) && guest_verify(g->mon, now) == 1)
 		gs->publish_due = true;
 }
+
+const struct snap_guest *guests_snap(const struct guest_entry *g, const struct snapshot *sn)
+{
+	for (uint32_t i = 0; i < sn->guests; i++)
+		if (sn->guest[i].slot == g->slot && sn->guest[i].key.created == g->key.created)
+			return &sn->guest[i];
+	return NULL;
+}

@@ -95,14 +95,6 @@ struct guest_entry *guests_find(struct guests *gs, const char *who)
 	return found;
 }
 
-const struct snap_guest *guests_snap(const struct guest_entry *g, const struct snapshot *sn)
-{
-	for (uint32_t i = 0; i < sn->guests; i++)
-		if (sn->guest[i].slot == g->slot && sn->guest[i].key.created == g->key.created)
-			return &sn->guest[i];
-	return NULL;
-}
-
 const char *guests_name_at(const struct guests *gs, int64_t slot)
 {
 	if (slot < 0 || slot >= FLOW_GUESTS_MAX || !gs->guest[slot])
