@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * freemarket: spend as you like, until it is gone (paper VI-B, V-D1).
+ * freemarket: a guest may spend its Resos as it likes (paper VI-B, V-D1).
  *
- * Every guest pays the same price. Who has little left of its Resos while
- * much of the epoch is to come is slowed down step by step, so that it does
- * not stop all at once; who has nothing left runs at the lowest cap. The next
- * epoch lifts all caps.
+ * Every guest pays the same price. A guest that has few Resos left while much of
+ * the epoch remains is slowed down step by step, so that it does not stop all at
+ * once; a guest that has none left runs at the lowest cap. The next epoch lifts
+ * all caps.
  *
  *	new epoch                  -> no cap
  *	balance 0                  -> lowest cap, until the next epoch
  *	balance < low, time > guard -> cap less cut, once a step
- *	otherwise                  -> as it was
+ *	otherwise                  -> unchanged
  *
- * Cuts go on from the cap this policy wanted last, in milli-percent: the one in
- * force was written in whole percents, and may be a few intervals old.
+ * Cuts continue from the cap that this policy wanted last, in milli-percent: the
+ * cap in force is a whole percentage, and may be a few intervals old.
  */
 #include "resex/policy.h"
 #include "src/core/caps.h"
@@ -26,7 +26,7 @@ struct fm_params {
 	uint64_t min_cap;
 };
 
-/* What is remembered of a guest; zero means never seen. */
+/* State of a guest; zero: never seen. */
 struct fm_guest {
 	uint64_t seen;	  /* number of the epoch this is about, plus one */
 	struct mono last; /* time of the last cut, when cap is limited */
@@ -44,7 +44,7 @@ static const char *const fm_reasons[] = {
 		"lowest cap, %2m percent, until the next epoch: all of %1m Resos are spent",
 	[FM_EXEMPT] = "no cap: the guest is exempt; %0m of %1m Resos are left",
 	[FM_NOT_CAPPABLE] =
-		"no cap: the guest's own cap is not saved yet; %0m of %1m Resos are left",
+		"no cap: the guest's original cap is not saved yet; %0m of %1m Resos are left",
 	NULL,
 };
 
@@ -57,12 +57,11 @@ static const struct policy_param fm_params[] = {
 	  offsetof(struct fm_params, guard), 0, 1000, 100 },
 	{ "cut", "permille", "Part of the cap that one cut takes away (paper VI-B: 10 %).",
 	  offsetof(struct fm_params, cut), 1, 1000, 100 },
-	{ "step", "ns",
-	  "Time between two cuts (ours: one refill of credit2; the paper's letter is 1 ms).",
+	{ "step", "ns", "Time between two cuts (one refill of credit2; the paper has 1 ms).",
 	  offsetof(struct fm_params, step), 100000, 1000000000, 10000000 },
 	{ "min_cap", "mpct",
-	  "Cap of a guest that has spent everything (paper V-D1: \"a minimum\"; 1 % is Xen's "
-	  "least).",
+	  "Cap of a guest that has spent everything (paper V-D1: \"a minimum\"; 1 % is the "
+	  "least that Xen accepts).",
 	  offsetof(struct fm_params, min_cap), 1000, 100000, 1000 },
 	{ NULL, NULL, NULL, 0, 0, 0, 0 },
 };
@@ -104,9 +103,9 @@ static bool cut_is_due(const struct policy_in *in, const struct policy_guest *g,
 	return !s->cap.limited || mono_sub(in->now, s->last) >= (int64_t)p->step;
 }
 
-/* Bring what is remembered of a guest up to this interval. */
-static void fm_step(const struct policy_in *in, const struct policy_guest *g,
-		    const struct fm_params *p, struct fm_guest *s)
+/* Update a guest's state for this interval. */
+static void fm_update(const struct policy_in *in, const struct policy_guest *g,
+		      const struct fm_params *p, struct fm_guest *s)
 {
 	struct cap_bounds b = fm_bounds(&g->bounds, p);
 
@@ -147,7 +146,7 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 		} else if (!(g->flags & POLICY_CAPPABLE)) {
 			out.reason = FM_NOT_CAPPABLE;
 		} else {
-			fm_step(in, g, p, s);
+			fm_update(in, g, p, s);
 			out.cap = s->cap;
 			out.reason = reason_of(s);
 		}
@@ -162,7 +161,8 @@ static void fm_decide(const struct policy_in *in, const void *params, void *glob
 const struct policy_ops policy_freemarket = {
 	.abi = POLICY_ABI,
 	.name = "freemarket",
-	.text = "One price for all; who has spent nearly everything too early is slowed down.",
+	.text = "One price for all; a guest that has spent nearly all its Resos too early is "
+		"slowed down.",
 	.params_size = sizeof(struct fm_params),
 	.guest_size = sizeof(struct fm_guest),
 	.params = fm_params,

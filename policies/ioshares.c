@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ioshares: who slows others down pays more (paper VI-C, algorithm 2).
+ * ioshares: a guest that slows others down pays more (paper VI-C, algorithm 2).
  *
- * Guests report their latencies. When one is slower than alone by more than it
- * was promised, the guest that sends most on its link is charged at a higher
- * rate, and its cap follows from the rate: 100 % of its VCPUs over it. When
- * nobody complains any more, the rate goes back step by step.
+ * Guests report their latencies. When one exceeds its base latency by more than
+ * its tolerance, the guest that sends most on its link is charged at a higher
+ * rate, and its cap is 100 % of its VCPUs divided by the rate. When no reporter
+ * is over its tolerance any more, the rate goes back step by step.
  *
  *	reports --ioshares_window--> verdict --ioshares_rate--> rate --> cap
  *
  * This file holds the parameters, the order of a tick and the plan; ioshares.h
- * says where the rest is and what is remembered.
+ * lists the other files and all state.
  */
 #include "policies/ioshares.h"
 
@@ -37,20 +37,20 @@ static const char *const ios_reasons[] = {
 		      "percent slower than alone, and this one sends most",
 	[WHY_EMPTY] = "lowest cap, %0m percent: all of its Resos are spent; until the next epoch",
 	[WHY_EXEMPT] = "no cap: the guest is exempt",
-	[WHY_NOT_CAPPABLE] = "no cap: the guest's own cap is not saved yet",
-	[WHY_FUTILE] = "no cap for %3 ms yet: at its lowest cap guest %2g was no faster",
+	[WHY_NOT_CAPPABLE] = "no cap: the guest's original cap is not saved yet",
+	[WHY_FUTILE] = "no cap for another %3 ms: at its lowest cap guest %2g was no faster",
 	[WHY_SELF] = "no cap; it is %3p percent slower than alone, but was capped itself or had no "
 		     "CPU: no evidence against others",
 	[WHY_HURT] = "no cap; it is %3p percent slower than alone, and guest %2g is charged "
 		     "more for it",
 	[WHY_NOBODY] = "no cap; it is %3p percent slower than alone, but no guest that may be "
 		       "capped sends so much more that it is to blame",
-	[WHY_NO_BASE] = "no cap; how fast it is alone is neither given nor learned yet, so nobody "
-			"can be blamed",
+	[WHY_NO_BASE] = "no cap; its own latency when alone is neither configured nor learned yet, "
+			"so no guest can be blamed",
 	[WHY_FADING] = "cap %0m percent, charged %1d times the plain rate, on the way back "
-		       "to no cap: the guest that was slowed down reports no more",
+		       "to no cap: the guest that was slowed down no longer reports",
 	[WHY_FLOOR] = "lowest cap, %0m percent, and guest %2g is still %3p percent slower than "
-		      "alone: no cap recalls what this one has outstanding",
+		      "alone: a cap does not stop messages that are already posted",
 	NULL,
 };
 
@@ -60,66 +60,72 @@ static const char *const ios_reasons[] = {
 	}
 
 static const struct policy_param ios_params[] = {
-	PARAM(window, "ns", "Least length of a window of evidence (ours).", 1000000, 10000000000,
-	      50000000),
-	PARAM(min_samples, "-", "Least latencies in a window (ours).", 1, 1000000, 16),
+	PARAM(window, "ns", "Least length of a window of reports (not in the paper).", 1000000,
+	      10000000000, 50000000),
+	PARAM(min_samples, "-", "Least number of latencies in a window (not in the paper).", 1,
+	      1000000, 16),
 	PARAM(tolerance, "permille",
-	      "Rise over the base that is no interference, where a guest has none of its own "
-	      "(paper VI-C: the SLA; the figure is ours).",
+	      "How far latency may exceed its base before it counts as interference, for guests "
+	      "without a tolerance of their own (paper VI-C: the SLA, without a figure).",
 	      0, 10000, 50),
 	PARAM(dev_tolerance, "permille",
-	      "How much of the tolerance the deviation may rise by (ours: a few late requests "
-	      "raise it twice as much as the mean; 1000 is the paper to the letter).",
+	      "Tolerance of the deviation, as a multiple of the mean's (not in the paper, which "
+	      "has 1000: a few late requests raise the deviation twice as much as the mean).",
 	      1000, 100000, 2000),
 	PARAM(blame_ratio, "permille",
-	      "Who is to blame sends more than this many times as much as who is slowed (ours, for "
-	      "paper VII-C: no penalty for the same amount of I/O).",
+	      "A guest is blamed only if it sends more than this multiple of the victim's traffic "
+	      "(for paper VII-C: no penalty for the same amount of I/O).",
 	      1000, 100000, 1500),
 	PARAM(blame_floor, "permille",
-	      "Who is to blame sends at least this part of what the link can (ours, for paper "
-	      "VII-C: the sender of 10 requests an epoch is left alone).",
+	      "A guest is blamed only if it sends at least this part of the link's capacity (for "
+	      "paper VII-C: a sender of 10 requests an epoch is not blamed).",
 	      0, 1000, 50),
-	PARAM(bite, "ns",
-	      "Time after which a new cap is known to bite (ours: a refill of credit2).", 0,
+	PARAM(bite, "ns", "Time after which a new cap has an effect (a refill of credit2).", 0,
 	      1000000000, 10000000),
 	PARAM(calm, "-",
-	      "Windows without trouble in a row, from which on rates go back (ours; paper figure 8 "
+	      "Windows without interference in a row after which rates go back (paper figure 8 "
 	      "shows it, and gives no rule).",
 	      1, 1000, 4),
-	PARAM(back_off, "permille", "Part of the raise that a calm window takes back (ours).", 1,
+	PARAM(back_off, "permille",
+	      "Part of the raise that each further calm window takes back (not in the paper).", 1,
 	      1000, 100),
 	PARAM(lift, "permille",
-	      "Part of the full cap from which on, going back, there is no cap (ours).", 1, 1000,
-	      950),
-	PARAM(stale, "ns", "A guest silent for longer does not count as reporting (ours).",
+	      "Part of the full cap above which a cap on its way back is lifted (not in the "
+	      "paper).",
+	      1, 1000, 950),
+	PARAM(stale, "ns",
+	      "A guest that sent no report for longer is not a reporter (not in the paper).",
 	      10000000, 100000000000, 1000000000),
 	PARAM(futile, "ns",
-	      "Time at the lowest cap after which it must have helped; 0: any (ours: a cap cannot "
-	      "hold deep queues).",
+	      "Time at the lowest cap after which the cap must have helped, 0: never (not in the "
+	      "paper: a cap cannot hold deep queues).",
 	      0, 100000000000, 2000000000),
 	PARAM(futile_gain, "permille",
-	      "Part by which the interference must have fallen by then (ours).", 0, 1000, 100),
+	      "Part by which the interference must have fallen by then (not in the paper).", 0,
+	      1000, 100),
 	PARAM(futile_rest, "ns",
-	      "Time for which a guest is then not blamed by the same reporter (ours).", 0,
-	      1000000000000, 30000000000),
-	PARAM(min_cap, "mpct", "Lowest cap (ours: 1 % is Xen's least).", 1000, 100000, 1000),
-	PARAM(sigma_over, "-",
-	      "1: the rise of the deviation is taken over the base deviation (paper VI-C to the "
-	      "letter); 0: over the base mean (ours).",
-	      0, 1, 0),
-	PARAM(sigma_floor, "ns", "Least base deviation with sigma_over (ours).", 1, 1000000000,
+	      "Time for which the same reporter then does not blame the guest (not in the paper).",
+	      0, 1000000000000, 30000000000),
+	PARAM(min_cap, "mpct", "Lowest cap (1 % is the least that Xen accepts).", 1000, 100000,
 	      1000),
+	PARAM(sigma_over, "-",
+	      "Divide the rise of the deviation by the base deviation (1, as in paper VI-C) or by "
+	      "the base mean (0).",
+	      0, 1, 0),
+	PARAM(sigma_floor, "ns", "Least base deviation with sigma_over (not in the paper).", 1,
+	      1000000000, 1000),
 	PARAM(learn_share, "permille",
-	      "A base is learned while all others send less than this part of the link (ours).", 0,
-	      1000, 50),
+	      "A base is learned while all others together send less than this part of the link's "
+	      "capacity (not in the paper).",
+	      0, 1000, 50),
 	PARAM(on_empty, "-",
-	      "1: lowest cap while all Resos are spent (paper V-D1); 0: no such rule (paper, "
-	      "algorithm 2).",
+	      "Lowest cap while all Resos are spent (1, as in paper V-D1), or no such rule (0, as "
+	      "in algorithm 2).",
 	      0, 1, 0),
 	{ NULL, NULL, NULL, 0, 0, 0, 0 },
 };
 
-/* 1: a new guest is not who was in its slot before. */
+/* 1: a new guest inherits nothing from the former guest of its slot. */
 static void forget_slot(struct ios_tick *t, uint32_t slot)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
@@ -141,8 +147,8 @@ static uint64_t mtus(const struct usage *u)
 	return m > UINT32_MAX ? UINT32_MAX : (uint64_t)m;
 }
 
-/* 2: rates within their bounds; what everybody sent, and would have at rate 1. */
-static void count(struct ios_tick *t, const struct policy_guest *g)
+/* 2: rates within their bounds; what every guest sent, and would have sent at rate 1. */
+static void count_sent(struct ios_tick *t, const struct policy_guest *g)
 {
 	struct ios_guest *s = &t->state[g->slot];
 	uint64_t max = ios_rate_max(t->p, g), m = mtus(&g->usage);
@@ -157,7 +163,7 @@ static void count(struct ios_tick *t, const struct policy_guest *g)
 	s->cum_w = ios_add(s->cum_w, m * g->rate.q16 / IOS_ONE);
 }
 
-static void begin(struct ios_tick *t)
+static void begin_tick(struct ios_tick *t)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *g = &t->in->guest[i];
@@ -168,7 +174,7 @@ static void begin(struct ios_tick *t)
 			forget_slot(t, g->slot);
 	}
 	for (uint32_t i = 0; i < t->in->guests; i++)
-		count(t, &t->in->guest[i]);
+		count_sent(t, &t->in->guest[i]);
 }
 
 /* --- 10: the plan ------------------------------------------------------------------- */
@@ -191,7 +197,7 @@ static struct cap cap_wanted(const struct ios_tick *t, const struct policy_guest
 	return cap_clamp((struct cap){ 1, (uint32_t)(ios_full(g) * IOS_ONE / rate) }, &b);
 }
 
-/* Which reporters leave anybody alone for a time: seldom one, so that plans need not ask all. */
+/* List the reporters with a guest that they may not blame now: seldom any, so plans stay cheap. */
 static void find_resting(struct ios_tick *t)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
@@ -223,7 +229,7 @@ static int64_t permille(uint64_t q16)
 	return (int64_t)(q16 * 1000 / IOS_ONE);
 }
 
-/* Has it been at its lowest cap for long, and is still to blame? */
+/* Has the guest been at its lowest cap for long, and is it still to blame? */
 static bool is_beyond_caps(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
 {
 	const struct ios_guest *r = &t->state[s->accuser];
@@ -284,7 +290,7 @@ static void ios_decide(const struct policy_in *in, const void *params, void *glo
 {
 	struct ios_tick t = { .in = in, .p = params, .global = global, .state = guests };
 
-	begin(&t);	  /* 1, 2 */
+	begin_tick(&t);	  /* 1, 2 */
 	ios_hear(&t);	  /* 3 */
 	ios_settle(&t);	  /* 4 */
 	ios_windows(&t);  /* 5, 6 */
@@ -303,8 +309,8 @@ static void ios_decide(const struct policy_in *in, const void *params, void *glo
 const struct policy_ops policy_ioshares = {
 	.abi = POLICY_ABI,
 	.name = "ioshares",
-	.text = "Who slows others down on its link is charged more and capped, until they are "
-		"well.",
+	.text = "A guest that slows others on its link is charged more and capped, until they "
+		"recover.",
 	.params_size = sizeof(struct ios_params),
 	.global_size = sizeof(struct ios_global),
 	.guest_size = sizeof(struct ios_guest),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ioshares.h: what the files of the policy ioshares share, and nobody else.
+ * ioshares.h: private to the three files of the policy ioshares.
  *
  *	ioshares.c         parameters, reasons, the tick in its order, the plan
- *	ioshares_window.c  who reports, windows, verdicts (steps 3 to 6)
+ *	ioshares_window.c  reporters, windows, verdicts (steps 3 to 6)
  *	ioshares_rate.c    raises, calm and back-off, futility (steps 7 to 9)
  *
  * Steps are those of resex-policies(7), ARITHMETIC, which fixes each rounding.
@@ -40,11 +40,11 @@ struct ios_params {
 
 enum ios_verdict {
 	IOS_NONE,    /* no window was complete yet */
-	IOS_NO_BASE, /* nothing to compare with */
-	IOS_FINE,
-	IOS_SELF,   /* over, but capped itself or without CPU: no evidence */
-	IOS_NOBODY, /* over, and nobody to blame */
-	IOS_OVER,   /* over, and somebody is to blame */
+	IOS_NO_BASE, /* the latency when alone is not known */
+	IOS_FINE,    /* within tolerance */
+	IOS_SELF,    /* over tolerance, but capped itself or without CPU: no evidence */
+	IOS_NOBODY,  /* over tolerance, and no guest is to blame */
+	IOS_OVER,    /* over tolerance, and a guest is to blame */
 };
 
 /* Latencies of a reporter: when alone, or in a window. */
@@ -70,11 +70,11 @@ struct ios_guest {
 	uint64_t cum_w;		/* MTUs x the rate in force, ever */
 	uint64_t cum_raw;	/* MTUs, ever */
 	struct cap wanted;	/* planned last */
-	struct mono wait_since; /* that differs from the cap in force, when waiting */
+	struct mono wait_since; /* since when it differs from the cap in force; with waiting */
 	uint32_t waiting;
 
 	/* as a reporter */
-	uint32_t was_heard, reports; /* reports: heard no longer ago than stale */
+	uint32_t was_heard, reports; /* ever; and within the last stale nanoseconds */
 	uint32_t verdict;	     /* enum ios_verdict, of the newest window */
 	uint32_t blamed;	     /* slot, of the newest IOS_OVER */
 	uint32_t has_base;
@@ -83,8 +83,9 @@ struct ios_guest {
 	uint64_t intf;	       /* interference in the newest window, fixed point */
 	struct ios_latency base;
 	struct ios_window w;
-	struct mono rest_until[FLOW_GUESTS_MAX]; /* leave this slot alone */
-	uint32_t first_intf[FLOW_GUESTS_MAX];	 /* when it was first blamed; 0: not */
+	struct mono rest_until[FLOW_GUESTS_MAX]; /* this slot may not be blamed until then */
+	uint32_t first_intf
+		[FLOW_GUESTS_MAX]; /* interference when it was first blamed; 0: not blamed */
 
 	/* as an offender */
 	struct mono floor_since;
@@ -96,7 +97,7 @@ _Static_assert(sizeof(struct ios_guest) <= 16384, "a guest's block is bounded (p
 
 struct ios_link {
 	uint64_t calm;	       /* calm windows in a row */
-	struct mono calm_time; /* of the newest of them or of trouble; 0: never */
+	struct mono calm_time; /* of the newest calm or over window; 0: none yet */
 	struct mono raised;    /* the last raise */
 };
 
@@ -107,11 +108,11 @@ struct ios_global {
 /* What is known of a link in this tick. */
 struct ios_tick_link {
 	bool used;	   /* has guests */
-	bool waits;	   /* a cap is on its way */
+	bool waits;	   /* a planned cap is not in force yet */
 	bool reports;	   /* has a reporter */
-	bool complete;	   /* a window was */
-	bool over;	   /* and its verdict was IOS_OVER */
-	struct mono quiet; /* from here on all caps are known to bite */
+	bool complete;	   /* a window became complete in this tick */
+	bool over;	   /* with the verdict IOS_OVER */
+	struct mono quiet; /* from then on all caps have an effect */
 };
 
 /* One call of decide; lives on its stack. */
@@ -120,7 +121,7 @@ struct ios_tick {
 	const struct ios_params *p;
 	struct ios_global *global;
 	struct ios_guest *state;			   /* by slot */
-	const struct policy_guest *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: not there */
+	const struct policy_guest *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: unused */
 	struct ios_tick_link link[FLOW_LINKS_MAX];
 	uint64_t raise[FLOW_GUESTS_MAX]; /* largest complaint against a slot */
 	uint32_t raiser[FLOW_GUESTS_MAX];
@@ -159,10 +160,10 @@ void ios_windows(struct ios_tick *t); /* 5, 6 */
 /* The bounds of a guest's cap under this policy's own minimum. */
 struct cap_bounds ios_bounds(const struct ios_params *p, const struct policy_guest *g);
 
-/* The rate at which a guest stands at its lowest cap. */
+/* The rate that gives a guest its lowest cap. */
 uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g);
 
-/* Back to rate 1, and nothing is held against it. */
+/* Back to rate 1; its accuser, its time at the floor and all blame are forgotten. */
 void ios_release(struct ios_tick *t, struct ios_guest *s, uint32_t slot);
 
 void ios_raises(struct ios_tick *t);   /* 7 */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ioshares_rate: what verdicts do to rates. See ioshares.h for the steps.
+ * ioshares_rate: how verdicts change rates. See ioshares.h for the steps.
  *
- * A complaint raises the offender's rate; quiet takes the raise back little by
- * little; and a guest at its lowest cap is released when that helped nobody.
+ * A verdict against a guest raises its rate; calm windows take the raise back
+ * little by little; and a guest at its lowest cap is released when the cap did not
+ * help its accuser.
  */
 #include "policies/ioshares.h"
 
@@ -53,7 +54,7 @@ void ios_raises(struct ios_tick *t)
 		t->global->link[g->link].raised = t->in->now;
 		raised[g->link] = true;
 	}
-	/* One raise a window: what was gathered at the old rate is no evidence at the new. */
+	/* One raise a window: reports at the old rate are not evidence about the new one. */
 	for (uint32_t i = 0; i < t->in->guests; i++)
 		if (raised[t->in->guest[i].link])
 			t->state[t->in->guest[i].slot].w.open = 0;
@@ -61,7 +62,7 @@ void ios_raises(struct ios_tick *t)
 
 /* --- 8: calm ---------------------------------------------------------------------- */
 
-static bool anyone_is_over(const struct ios_tick *t, uint32_t link)
+static bool any_is_over(const struct ios_tick *t, uint32_t link)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *g = &t->in->guest[i];
@@ -98,7 +99,7 @@ static void calm_link(struct ios_tick *t, uint32_t link)
 		return;
 	}
 	if (mono_sub(now, g->calm_time) < (int64_t)t->p->window || (l->reports && !l->complete) ||
-	    anyone_is_over(t, link))
+	    any_is_over(t, link))
 		return;
 	g->calm++;
 	g->calm_time = now;
@@ -118,8 +119,8 @@ void ios_calm(struct ios_tick *t)
 
 /* --- 9: futility -------------------------------------------------------------------- */
 
-/* Did the reporter that accused this guest last gain too little from its lowest cap? */
-static bool helps_nobody(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
+/* Did the accuser gain too little from this guest's lowest cap? */
+static bool cap_is_futile(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
 {
 	const struct ios_guest *r = &t->state[s->accuser];
 
@@ -128,7 +129,7 @@ static bool helps_nobody(const struct ios_tick *t, const struct ios_guest *s, ui
 	return r->intf * 1000 > r->first_intf[slot] * (1000 - t->p->futile_gain);
 }
 
-static void watch_floor(struct ios_tick *t, const struct policy_guest *g)
+static void release_if_futile(struct ios_tick *t, const struct policy_guest *g)
 {
 	struct ios_guest *s = &t->state[g->slot];
 	struct ios_guest *r = &t->state[s->accuser];
@@ -142,7 +143,7 @@ static void watch_floor(struct ios_tick *t, const struct policy_guest *g)
 		s->at_floor = 1;
 		s->floor_since = now;
 	}
-	if (mono_sub(now, s->floor_since) < (int64_t)t->p->futile || !helps_nobody(t, s, g->slot))
+	if (mono_sub(now, s->floor_since) < (int64_t)t->p->futile || !cap_is_futile(t, s, g->slot))
 		return;
 	r->rest_until[g->slot] = mono_add(now, (int64_t)t->p->futile_rest);
 	if (mono_sub(r->rest_until[g->slot], r->rest_last) > 0)
@@ -153,5 +154,5 @@ static void watch_floor(struct ios_tick *t, const struct policy_guest *g)
 void ios_futility(struct ios_tick *t)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++)
-		watch_floor(t, &t->in->guest[i]);
+		release_if_futile(t, &t->in->guest[i]);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ioshares_window: who reports, in which windows, and what follows from one.
- * See ioshares.h for the steps.
+ * ioshares_window: which guests report, in which windows, and each window's
+ * verdict. See ioshares.h for the steps.
  *
  * A window holds the reports of one guest between two changes of caps on its
- * link, beside what every guest sent in that time. When it has lasted long
- * enough and holds enough samples, it is judged: is the reporter slower than
- * alone, and who sent so much that it is to blame?
+ * link, and what every guest sent in that time. When it has lasted long enough
+ * and holds enough samples, it is judged: is the reporter slower than alone, and
+ * which guest sent so much that it is to blame?
  */
 #include "policies/ioshares.h"
 
@@ -19,8 +19,8 @@ static ios_wide wide128(uint64_t hi, uint64_t lo)
 	return (ios_wide)hi << 64 | lo;
 }
 
-/* Samples that count: none of a report whose figures cannot be. */
-static uint64_t samples(const struct report *r)
+/* The samples of a report, 0 if its figures contradict each other. */
+static uint64_t plausible_samples(const struct report *r)
 {
 	if (r->n > IOS_SAMPLES_MAX || r->io_sum_ns > r->sum_ns)
 		return 0;
@@ -37,7 +37,7 @@ void ios_hear(struct ios_tick *t)
 		const struct policy_guest *g = &t->in->guest[i];
 		struct ios_guest *s = &t->state[g->slot];
 
-		if (samples(&g->report) > 0) {
+		if (plausible_samples(&g->report) > 0) {
 			s->was_heard = 1;
 			s->heard = t->in->now;
 		}
@@ -52,10 +52,10 @@ void ios_hear(struct ios_tick *t)
 	}
 }
 
-/* --- 4: when caps stand still ------------------------------------------------ */
+/* --- 4: when caps are unchanged ---------------------------------------------- */
 
-static bool cap_is_on_its_way(const struct ios_tick *t, const struct policy_guest *g,
-			      struct ios_guest *s)
+static bool cap_is_awaited(const struct ios_tick *t, const struct policy_guest *g,
+			   struct ios_guest *s)
 {
 	struct cap wanted = cap_clamp(s->wanted, &g->bounds);
 
@@ -85,7 +85,7 @@ void ios_settle(struct ios_tick *t)
 
 		if (g->cap_time.ns)
 			l->quiet = later(l->quiet, mono_add(g->cap_time, (int64_t)t->p->bite));
-		if (cap_is_on_its_way(t, g, &t->state[g->slot]))
+		if (cap_is_awaited(t, g, &t->state[g->slot]))
 			l->waits = true;
 	}
 }
@@ -106,10 +106,10 @@ static void open_window(const struct ios_tick *t, struct ios_window *w)
 	}
 }
 
-static void gather(const struct policy_guest *g, struct ios_window *w)
+static void add_report(const struct policy_guest *g, struct ios_window *w)
 {
 	const struct report *r = &g->report;
-	uint64_t n = samples(r);
+	uint64_t n = plausible_samples(r);
 
 	w->cpu_ns = ios_add(w->cpu_ns, g->usage.cpu_ns);
 	if (g->cap.limited && cap_to_percent(g->cap) < cap_to_percent(cap_full(&g->bounds)))
@@ -139,12 +139,13 @@ struct sent {
 	uint64_t own_w, own_raw;
 	ios_wide all_raw;
 	ios_wide capacity; /* MTUs the link could have moved */
-	bool found;	   /* a guest other than the reporter that is to blame */
-	uint32_t most;	   /* of these the one that sent most */
+	bool found;	   /* a guest other than the reporter is to blame */
+	uint32_t most;	   /* slot of the one of these that sent most */
 	uint64_t most_raw;
 };
 
-static uint64_t moved(uint64_t now, uint64_t then)
+/* A snapshot above the sum is of a former guest of the slot. */
+static uint64_t sent_since(uint64_t now, uint64_t then)
 {
 	return now >= then ? now - then : now;
 }
@@ -160,13 +161,13 @@ static ios_wide capacity(const struct policy_link *l, int64_t ns)
 static uint64_t raw_of(const struct ios_tick *t, const struct ios_guest *r,
 		       const struct policy_guest *o)
 {
-	return moved(t->state[o->slot].cum_raw, r->w.snap_raw[o->slot]);
+	return sent_since(t->state[o->slot].cum_raw, r->w.snap_raw[o->slot]);
 }
 
 static uint64_t weighted_of(const struct ios_tick *t, const struct ios_guest *r,
 			    const struct policy_guest *o)
 {
-	return moved(t->state[o->slot].cum_w, r->w.snap_w[o->slot]);
+	return sent_since(t->state[o->slot].cum_w, r->w.snap_w[o->slot]);
 }
 
 static bool is_to_blame(const struct ios_params *p, const struct sent *sent, uint64_t weighted)
@@ -177,13 +178,13 @@ static bool is_to_blame(const struct ios_params *p, const struct sent *sent, uin
 }
 
 /*
- * What a guest would send untaxed says whether it may be blamed: a tax that
- * works does not make it innocent. Which of several it is, is said by what
- * they send now: else the one taxed first goes to its floor while the next
- * one takes its place on the link.
+ * A guest may be blamed for what it would send at rate 1: a cap that works does
+ * not make it innocent. Of several such guests, the one that sends most now is
+ * blamed: otherwise the first one capped would go down to its floor while the
+ * next one takes its place on the link.
  */
-static void find_most(const struct ios_tick *t, const struct policy_guest *g,
-		      const struct ios_guest *r, struct sent *sent)
+static void find_offender(const struct ios_tick *t, const struct policy_guest *g,
+			  const struct ios_guest *r, struct sent *sent)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *o = &t->in->guest[i];
@@ -217,18 +218,19 @@ static struct sent sent_in(const struct ios_tick *t, const struct policy_guest *
 	}
 	sent.own_w = weighted_of(t, r, g);
 	sent.own_raw = raw_of(t, r, g);
-	find_most(t, g, r, &sent);
+	find_offender(t, g, r, &sent);
 	return sent;
 }
 
-static uint64_t toward(uint64_t base, uint64_t figure)
+/* A running mean: an eighth of the way. */
+static uint64_t eighth_toward(uint64_t base, uint64_t figure)
 {
 	return figure >= base ? base + (figure - base) / 8 : base - (base - figure) / 8;
 }
 
-/* A window in which others were nearly silent shows what the reporter is like alone. */
-static void learn(const struct ios_params *p, struct ios_guest *r, const struct ios_latency *seen,
-		  const struct sent *sent)
+/* A window in which others were nearly silent shows the reporter's latency alone. */
+static void learn_base(const struct ios_params *p, struct ios_guest *r,
+		       const struct ios_latency *seen, const struct sent *sent)
 {
 	if ((sent->all_raw - sent->own_raw) * 1000 >= p->learn_share * sent->capacity)
 		return;
@@ -239,9 +241,9 @@ static void learn(const struct ios_params *p, struct ios_guest *r, const struct 
 		r->has_base = 1;
 		return;
 	}
-	r->base.mean = toward(r->base.mean, seen->mean);
-	r->base.io = toward(r->base.io, seen->io);
-	r->base.dev = toward(r->base.dev, seen->dev);
+	r->base.mean = eighth_toward(r->base.mean, seen->mean);
+	r->base.io = eighth_toward(r->base.io, seen->io);
+	r->base.dev = eighth_toward(r->base.dev, seen->dev);
 }
 
 static uint64_t above(uint64_t figure, uint64_t base)
@@ -273,8 +275,8 @@ static struct rise rise_over(const struct ios_params *p, const struct ios_latenc
 }
 
 /*
- * Requests of which one in n is late raise the deviation by about the square
- * root of n times as much as the mean: so it has a tolerance of its own.
+ * When one request in n is late, the deviation rises by about the square root of
+ * n times as much as the mean. So it has a tolerance of its own.
  */
 static bool is_over(const struct ios_params *p, const struct sla *sla, const struct rise *rise)
 {
@@ -284,7 +286,8 @@ static bool is_over(const struct ios_params *p, const struct sla *sla, const str
 	       rise->dev * 1000000 > (ios_wide)tolerance * p->dev_tolerance * IOS_ONE;
 }
 
-static void complain(struct ios_tick *t, uint32_t reporter, const struct sent *sent)
+/* Keep the largest raise that any reporter demands of the offender in this tick. */
+static void demand_raise(struct ios_tick *t, uint32_t reporter, const struct sent *sent)
 {
 	struct ios_guest *r = &t->state[reporter];
 	ios_wide all = sent->all_raw ? sent->all_raw : 1;
@@ -312,7 +315,7 @@ static enum ios_verdict verdict(const struct ios_tick *t, const struct policy_gu
 	return sent->found ? IOS_OVER : IOS_NOBODY;
 }
 
-static void judge(struct ios_tick *t, const struct policy_guest *g, struct ios_guest *r)
+static void judge_window(struct ios_tick *t, const struct policy_guest *g, struct ios_guest *r)
 {
 	struct ios_latency base = { g->sla.base_ns, g->sla.base_io_ns, g->sla.base_dev_ns };
 	struct ios_latency seen = latency_in(&r->w);
@@ -321,7 +324,7 @@ static void judge(struct ios_tick *t, const struct policy_guest *g, struct ios_g
 
 	t->link[g->link].complete = true;
 	if (!g->sla.base_ns) {
-		learn(t->p, r, &seen, &sent);
+		learn_base(t->p, r, &seen, &sent);
 		base = r->base;
 		if (!r->has_base) {
 			r->verdict = IOS_NO_BASE;
@@ -334,7 +337,7 @@ static void judge(struct ios_tick *t, const struct policy_guest *g, struct ios_g
 	r->verdict = verdict(t, g, &rise, &sent);
 	if (r->verdict == IOS_OVER) {
 		t->link[g->link].over = true;
-		complain(t, g->slot, &sent);
+		demand_raise(t, g->slot, &sent);
 	}
 }
 
@@ -359,9 +362,9 @@ void ios_windows(struct ios_tick *t)
 				open_window(t, &r->w);
 			continue;
 		}
-		gather(g, &r->w);
+		add_report(g, &r->w);
 		if (is_complete(t, &r->w)) {
-			judge(t, g, r);
+			judge_window(t, g, r);
 			r->w.open = 0;
 		}
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * null: charge and watch, never cap. The template for a policy of your own.
+ * null: charge and observe, never cap. The template for a new policy.
  *
- * To copy: give it a name and a sentence; declare what it remembers as the
- * sizes of two structs (the engine owns and zeroes them), its parameters as a
- * table bound to a third, its reasons as sentences; then write
- * plan->guest[slot] for every guest shown. freemarket.c does all of these.
+ * To copy: give it a name and a sentence; declare its state as the sizes of two
+ * structs (the engine owns and zeroes them), its parameters as a table bound to a
+ * third, its reasons as sentences; then write plan->guest[slot] for every guest
+ * in the input. freemarket.c does all of these.
  */
 #include "resex/policy.h"
 
@@ -39,7 +39,7 @@ static void null_decide(const struct policy_in *in, const void *params, void *gl
 const struct policy_ops policy_null = {
 	.abi = POLICY_ABI,
 	.name = "null",
-	.text = "Charges every guest and never caps one: what the others are compared with.",
+	.text = "Charges every guest and caps none: the baseline for the other policies.",
 	.params = null_params,
 	.reasons = null_reasons,
 	.decide = null_decide,

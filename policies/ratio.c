@@ -2,15 +2,15 @@
 /*
  * ratio: a cap by the size of the messages (paper V-B, figures 3 and 4).
  *
- * The paper measures that a neighbour with messages k times as large as yours
- * leaves your latency alone at a cap of 100 / k percent. This policy is that
- * rule and nothing else: it asks nobody for latencies and looks at no link.
+ * The paper measures that a neighbour with messages k times as large does not
+ * raise a guest's latency at a cap of 100 / k percent. This policy is that rule
+ * and nothing else: it needs no reported latencies and ignores links.
  *
  *	largest message <= victim_bytes -> no cap
  *	otherwise                       -> 100 % of its VCPUs x victim_bytes / largest message
  *
- * The largest message counts for hold; each of that size or above begins that
- * time again, so a guest that keeps sending them keeps its cap.
+ * The largest message counts for the time hold; each message of that size or
+ * above restarts the time, so a guest that keeps sending them keeps its cap.
  */
 #include "resex/policy.h"
 #include "src/core/caps.h"
@@ -21,7 +21,7 @@ struct ratio_params {
 	uint64_t min_cap;
 };
 
-/* What is remembered of a guest; size 0: no message was seen. */
+/* State of a guest; size 0: no message was seen. */
 struct ratio_guest {
 	uint64_t size;
 	struct mono seen;
@@ -33,25 +33,26 @@ static const char *const ratio_reasons[] = {
 	[RATIO_FREE] = "no cap: its messages have up to %1 bytes, and %2 count as small",
 	[RATIO_CAPPED] = "cap %0m percent: %2 bytes against the %1 of its largest message",
 	[RATIO_EXEMPT] = "no cap: the guest is exempt; its largest message has %1 bytes",
-	[RATIO_NOT_CAPPABLE] =
-		"no cap: the guest's own cap is not saved yet; its largest message has %1 bytes",
+	[RATIO_NOT_CAPPABLE] = "no cap: the guest's original cap is not saved yet; its largest "
+			       "message has %1 bytes",
 	NULL,
 };
 
 static const struct policy_param ratio_params[] = {
 	{ "victim_bytes", "bytes",
-	  "Message size of the guests to be protected (ours: the paper's 64 KB server).",
+	  "Message size of the guests to protect (the paper's server: 64 KB).",
 	  offsetof(struct ratio_params, victim_bytes), 1, 1073741824, 65536 },
 	{ "hold", "ns",
-	  "How long the largest message seen counts (ours: one epoch; the paper knows the sizes).",
+	  "How long the largest message seen counts (one epoch; in the paper sizes are known).",
 	  offsetof(struct ratio_params, hold), 0, 100000000000, 1000000000 },
-	{ "min_cap", "mpct", "Lowest cap (ours: 1 % is Xen's least; the paper goes down to 3 %).",
+	{ "min_cap", "mpct",
+	  "Lowest cap (1 % is the least that Xen accepts; the paper goes down to 3 %).",
 	  offsetof(struct ratio_params, min_cap), 1000, 100000, 1000 },
 	{ NULL, NULL, NULL, 0, 0, 0, 0 },
 };
 
-static void remember(struct ratio_guest *s, const struct policy_guest *g, struct mono now,
-		     uint64_t hold)
+static void remember_size(struct ratio_guest *s, const struct policy_guest *g, struct mono now,
+			  uint64_t hold)
 {
 	uint64_t size = g->usage.msg_bytes;
 
@@ -84,7 +85,7 @@ static void ratio_decide(const struct policy_in *in, const void *params, void *g
 		struct ratio_guest *s = &state[g->slot];
 		struct plan_guest out = { .cap = CAP_NONE, .rate = RATE_ONE };
 
-		remember(s, g, in->now, p->hold);
+		remember_size(s, g, in->now, p->hold);
 		if (g->flags & POLICY_EXEMPT) {
 			out.reason = RATIO_EXEMPT;
 		} else if (!(g->flags & POLICY_CAPPABLE)) {

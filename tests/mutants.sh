@@ -130,7 +130,7 @@ policies/ioshares_window.c @ ioshares ioshares_rate @ s/is_to_blame(t->p, sent, 
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/base = r->base;//
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/>= (int64_t)t->p->window/> (int64_t)t->p->window/
 policies/ioshares_window.c @ ioshares ioshares_rate @ s/w->n >= t->p->min_samples/w->n > t->p->min_samples/
-policies/ioshares_window.c @ ioshares ioshares_rate @ s/gather(g, &r->w);/if (t->in->now.ns - r->w.start.ns < (int64_t)t->p->window) gather(g, \&r->w);/
+policies/ioshares_window.c @ ioshares ioshares_rate @ s/add_report(g, &r->w);/if (t->in->now.ns - r->w.start.ns < (int64_t)t->p->window) add_report(g, \&r->w);/
 policies/ioshares_rate.c @ ioshares_rate @ s/if (s->rate > max)/if (0)/
 policies/ioshares_rate.c @ ioshares_rate @ s/s->has_accuser = 1;//
 policies/ioshares_rate.c @ ioshares_rate @ s/raised\[g->link\] = true;//
