@@ -2,10 +2,10 @@
 /*
  * region_abi: what hosts read in each other's memory (man resex-region(7)).
  *
- * A host's region has two parts. The *table*, read-only for peers, is written by
- * its own CPU: a header, then tables of self-verifying records. The *words*
- * are 64-bit atomic words that change by RDMA CAS and FAA alone, the owner's
- * too. All numbers are little-endian; x86 hosts only. Padding is zero.
+ * A host's region has two parts. The *table* is read-only for peers; the host's own CPU
+ * writes it: a header, then tables of records with checksums. The *words* are 64-bit words
+ * that change only by RDMA CAS and FAA, also when the owner changes them. All numbers are
+ * little-endian; all hosts are x86. Padding is zero.
  */
 #ifndef RESEX_REGION_ABI_H
 #define RESEX_REGION_ABI_H
@@ -27,13 +27,13 @@ enum {
 };
 
 /*
- * Before each record. crc: CRC32C (Castagnoli) of the head with crc 0, then of
- * the payload. seq: + 1 at each change; never 0 in a record that was written.
- * Who reads a record whose crc is wrong met its writer half-way, and reads again.
+ * The head of each record. crc: CRC32C (Castagnoli) of the head with crc 0, then of the
+ * payload. seq: + 1 at each change; never 0 in a record that was written. A wrong crc means
+ * that the reader met the writer half-way: read it again.
  */
 struct region_record {
 	uint32_t seq;
-	uint32_t bytes; /* of the payload, behind this head */
+	uint32_t bytes; /* of the payload, which follows this head */
 	uint32_t kind;	/* enum region_kind */
 	uint32_t crc;
 };
@@ -49,11 +49,11 @@ enum region_kind {
 struct region_table {
 	uint32_t offset; /* of record 0 */
 	uint32_t stride; /* from record to record; a multiple of 64, at most REGION_STRIDE_MAX */
-	uint32_t count;	 /* records there is room for */
+	uint32_t count;	 /* room, in records */
 	uint32_t kind;
 };
 
-/* At offset 0. Written once, before the first peer comes. No version moves magic and version. */
+/* At offset 0. Written once, before the first peer connects. magic and version never move. */
 struct region_header {
 	struct region_record head;
 	uint64_t magic;
@@ -65,19 +65,19 @@ struct region_header {
 };
 
 enum region_host_flags {
-	REGION_HOST_SIMULATED = 1u << 0, /* neither it nor its guests are real */
+	REGION_HOST_SIMULATED = 1u << 0, /* neither the host nor its guests are real */
 };
 
-/* The host's own: with each heartbeat. */
+/* The host itself. Written with each heartbeat. */
 struct region_host {
 	struct region_record head;
 	uint64_t beat;	 /* + 1 at each heartbeat */
 	int64_t wall_ns; /* since 1970, for people */
 	uint64_t generation;
-	uint64_t view;	  /* number of the membership it goes by */
-	uint64_t members; /* bit h - 1: host h is in it */
-	uint32_t quorate; /* 1: it decides */
-	uint32_t guests;  /* records 0 .. guests - 1 of the guests' table count */
+	uint64_t view;	  /* number of the host's membership view */
+	uint64_t members; /* of that view; bit h - 1: host h */
+	uint32_t quorate; /* 1: the host has quorum, and decides */
+	uint32_t guests;  /* records 0 .. guests - 1 of the guests' table are valid */
 	uint32_t cpus;
 	uint32_t links;
 	uint64_t link_bytes_s; /* of all links */
@@ -86,8 +86,8 @@ struct region_host {
 	char name[REGION_NAME];
 	char version[32];
 	char policy[REGION_NAME];
-	uint32_t nodes;	   /* as guests, of the nodes' table: record n is node n */
-	uint32_t services; /* and of the services' table */
+	uint32_t nodes;	   /* valid records of the nodes' table: record n is node n */
+	uint32_t services; /* valid records of the services' table */
 	uint64_t flags;	   /* enum region_host_flags */
 	uint64_t reserved[2];
 };
@@ -95,9 +95,9 @@ struct region_host {
 enum region_guest_flags {
 	REGION_GUEST_CAPPED = 1u << 0,
 	REGION_GUEST_EXEMPT = 1u << 1,	 /* by its settings */
-	REGION_GUEST_PAUSED = 1u << 2,	 /* as a domain */
-	REGION_GUEST_CAPPABLE = 1u << 3, /* its own cap is on disk */
-	REGION_GUEST_DIVERGES = 1u << 4, /* it sends what its rings do not claim */
+	REGION_GUEST_PAUSED = 1u << 2,	 /* its domain is paused */
+	REGION_GUEST_CAPPABLE = 1u << 3, /* its own cap is saved on disk */
+	REGION_GUEST_DIVERGES = 1u << 4, /* it sends more than its rings show */
 	REGION_GUEST_RELEASED = 1u << 5, /* by cap-release */
 	REGION_GUEST_OBSERVED = 1u << 6, /* by pause: no policy caps it */
 };
@@ -109,13 +109,13 @@ struct region_guest {
 	uint32_t flags;
 	uint32_t vcpus;
 	uint32_t weight;
-	uint32_t cap_mpct; /* milli-percent; when REGION_GUEST_CAPPED */
+	uint32_t cap_mpct; /* milli-percent; if REGION_GUEST_CAPPED */
 	uint32_t rings;
 	int64_t allocated_m, balance_m; /* milli-Resos, of the running epoch */
-	uint64_t mtus_sent, mtus_recv;	/* ever */
-	uint64_t cpu_ns;		/* ever */
+	uint64_t mtus_sent, mtus_recv;	/* in total */
+	uint64_t cpu_ns;		/* in total */
 	uint64_t latency_ns;		/* newest mean; 0: none reported */
-	char name[REGION_NAME];		/* empty: no guest any more */
+	char name[REGION_NAME];		/* empty: the record is no longer used */
 	uint64_t reserved[2];
 };
 
@@ -124,23 +124,23 @@ enum region_node_flags {
 	REGION_NODE_FIXED = 1u << 1, /* it is never moved */
 };
 
-/* One that serves requests. Which service it is of, its word says. */
+/* A node serves requests. Its word says of which service. */
 struct region_node {
 	struct region_record head;
 	uint32_t node; /* its number */
 	uint32_t flags;
-	uint32_t load;	  /* of what it can do, in 1/1000; above 1000: work waits */
-	uint32_t service; /* as its host saw its word last; 0: none */
+	uint32_t load;	  /* in 1/1000 of its capacity; above 1000: work waits */
+	uint32_t service; /* in its word, as last read by its host; 0: none */
 	char name[REGION_NAME];
 	uint64_t reserved[4];
 };
 
-/* As this host is configured. */
+/* A service, as configured on this host. */
 struct region_service {
 	struct region_record head;
 	uint32_t service;   /* its number */
-	uint32_t minimum;   /* nodes that nobody takes from it */
-	uint64_t balancers; /* bit h - 1: host h balances for it */
+	uint32_t minimum;   /* number of nodes that it keeps in any case */
+	uint64_t balancers; /* bit h - 1: host h balances the service */
 	char name[REGION_NAME];
 	uint64_t reserved[4];
 };
@@ -148,9 +148,9 @@ struct region_service {
 /* --- the words ------------------------------------------------------------- */
 
 /*
- * Four pages, each of words of one kind. Lock of service s: {owner 16, seq 48};
- * shared update counter of this host's balancer for service s: a count; node n
- * of this host: {service 16, seq 48}; acknowledgements: reserved.
+ * Four pages, each with words of one kind. Lock of service s: {owner 16, seq 48}. Shared
+ * update counter of this host's balancer of service s: a count. Node n of this host:
+ * {service 16, seq 48}. Acknowledgements: reserved.
  */
 enum {
 	REGION_LOCKS = 0 * REGION_PAGE,
@@ -161,9 +161,9 @@ enum {
 };
 
 /*
- * Owner of a lock word: 0: nobody, released clean; 1 .. REGION_HOSTS_MAX: a host;
- * this: nobody, but what its last holder did may not be over: who takes it
- * looks at all node words first (src/reconf/move.h: the fencing sweep).
+ * The owner in a lock's word. 0: free, released clean. 1 .. REGION_HOSTS_MAX: a host. This
+ * number: free, but operations of the last holder may still be on their way: the next holder
+ * must make the fencing sweep first (src/reconf/move.h).
  */
 #define REGION_LOCK_BROKEN 0xffffu
 

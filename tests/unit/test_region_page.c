@@ -183,7 +183,7 @@ TEST(page__where_things_are__is_what_an_owner_lays_out)
 	memset(table, 0, REGION_TABLE_BYTES);
 	region_init(&r, table, 1, 1);
 	assert_int_equal(region_parse_header(table, 1, 1, &p), 0);
-	rows_open(&rows, "Where things are");
+	rows_open(&rows, "Layout");
 	assert_int_equal(rows.n, REGION_TABLES + 2);
 	for (uint32_t i = 0; i < REGION_TABLES; i++) {
 		assert_number(rows.cell[i + 1][0], p.table[i].offset);
@@ -218,11 +218,11 @@ TEST(page__limits__are_those_in_force)
 		{ "the owner's number, 1 to ", REGION_HOSTS_MAX, "\n" },
 		{ "(a multiple of 64, at most ", REGION_STRIDE_MAX, ")" },
 		{ "its number, 1 to ", REGION_SERVICES_MAX, "\n" },
-		{ "A READ takes at most ", TRANSPORT_READ_MAX, " bytes" },
+		{ "A READ is at most ", TRANSPORT_READ_MAX, " bytes" },
 		{ "which is at most ", TRANSPORT_PART_MAX, "." },
 		{ "4 node, ", REGION_SERVICE, " service" },
 		{ "1 it answers, ", REGION_NODE_FIXED, " it is never moved" },
-		{ ", ", REGION_GUEST_OBSERVED, " observed by pause" },
+		{ ", ", REGION_GUEST_OBSERVED, " only observed, by pause" },
 	};
 	static char page[65536];
 	char path[256], want[128];
