@@ -442,7 +442,7 @@ src/benchex/options.c @ benchex_options @ s/if (optind + 1 < argc)/if (0)/
 src/benchex/options.c @ benchex_options @ s/if (!(r->roles & (1u << p->conf->role)))/if (0)/
 src/benchex/profile.c @ benchex_options @ s/c->options = 0;//
 src/benchex/profile.c @ benchex_options @ s/c->weight\[BX_WRITE\] = 1;//
-src/benchex/price.c @ benchex_price @ s/normal(p.d1) - p.strike_now \* normal(p.d2)/normal(p.d2) - p.strike_now * normal(p.d2)/
+src/benchex/price.c @ benchex_price @ s/normal_cdf(p.d1) - p.strike_now \* normal_cdf(p.d2)/normal_cdf(p.d2) - p.strike_now * normal_cdf(p.d2)/
 src/benchex/price.c @ benchex_price @ s/return price > 0 ? price : 0;/return price;/
 src/benchex/price.c @ benchex_price @ s/-t->rate \* t->years/t->rate * t->years/
 src/benchex/price.c @ benchex_price @ s/bx_price_call(&t) + bx_price_put(&t)/bx_price_call(\&t)/

@@ -1,5 +1,5 @@
-# libresex-report: what an application reports its latencies with. Installed; static only, and
-# position independent, so that shared objects can hold it too.
+# libresex-report: the library with which applications report their latencies. Installed, static
+# only. Position independent, so that shared objects can contain it.
 lib_LIBRARIES += libresex-report.a
 libresex_report_a_SOURCES = ibmon/report/report.c
 libresex_report_a_CFLAGS = $(AM_CFLAGS) -fPIC

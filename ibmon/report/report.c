@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * report: see resex/report.h. The first step of the way that a latency takes:
- * application -> this buffer -> resex-agent -> latency page -> resexd.
+ * report: see resex/report.h. The first step on the way of a latency to the host:
  *
- * A report is a look at the clock and three stores; a datagram is sent for up
- * to 64 of them. The clock is the coarse one: it is read from memory, without a
- * system call on every clock source, which the precise one is not (some of
- * Xen's guests); it moves by a tick of the kernel, 1 to 10 ms, so a shorter
- * period is as long as that. Nothing but the handle is kept between calls.
+ *	application -> the handle's buffer -> resex-agent -> latency page -> resexd
+ *
+ * A report reads the clock and makes three stores; one datagram carries up to 64 of
+ * them. The clock is the coarse one: reading it never needs a system call, while the
+ * precise one needs one on some clock sources of Xen guests. It moves by a kernel tick,
+ * 1 to 10 ms, so a shorter period lasts that long. All state is in the handle.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* secure_getenv */
@@ -26,10 +26,10 @@
 
 #define NS_PER_S   INT64_C(1000000000)
 #define PERIOD_NS  INT64_C(1000000)   /* resexd looks each millisecond */
-#define RETRY_NS   INT64_C(100000000) /* at most so often is an agent looked for */
+#define RETRY_NS   INT64_C(100000000) /* between two attempts to connect to an agent */
 #define PERIOD_MAX (INT64_MAX / 2)
 
-/* The datagram, as it is sent: samples are stored where they are needed. */
+/* The datagram as it is sent: samples are stored in place. */
 union datagram {
 	struct agent_latencies head;
 	uint8_t bytes[sizeof(struct agent_latencies) +
@@ -37,16 +37,16 @@ union datagram {
 };
 
 struct resex_report {
-	int64_t due_ns; /* from then on a sample is sent at once */
+	int64_t due_ns; /* a sample at or after this time is sent at once */
 	int64_t period_ns;
 	uint32_t waiting;
 	int fd;
 	uint64_t sent, dropped;
-	uint32_t untold;  /* dropped, and the agent does not know yet */
-	int64_t retry_ns; /* not before */
-	pid_t pid;	  /* whose samples wait */
-	int why;	  /* why there is nobody to send to; 0: connected */
-	int last;	  /* what became of the last datagram */
+	uint32_t untold;  /* dropped samples that the agent does not know of yet */
+	int64_t retry_ns; /* do not connect before */
+	pid_t pid;	  /* process that reported the waiting samples */
+	int why;	  /* -errno of the last connect or send; 0: connected */
+	int last;	  /* result of the last datagram: 0 or -errno */
 	struct sockaddr_un addr;
 	union datagram datagram;
 };
@@ -59,7 +59,7 @@ static int64_t now_ns(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-static int address(struct sockaddr_un *addr, const char *path)
+static int socket_address(struct sockaddr_un *addr, const char *path)
 {
 	if (!path)
 		path = secure_getenv("RESEX_AGENT_SOCKET");
@@ -72,8 +72,8 @@ static int address(struct sockaddr_un *addr, const char *path)
 	return 0;
 }
 
-/* An agent that is looked for in vain is looked for again, but not by every datagram. */
-static int reach(struct resex_report *r, int64_t now)
+/* Connect to the agent, but not for every datagram: at most once in RETRY_NS. */
+static int connect_agent(struct resex_report *r, int64_t now)
 {
 	if (now < r->retry_ns)
 		return r->why;
@@ -89,7 +89,7 @@ int resex_report_open(struct resex_report **out, const char *path)
 
 	if (!r)
 		return -ENOMEM;
-	rc = address(&r->addr, path);
+	rc = socket_address(&r->addr, path);
 	if (rc)
 		goto out;
 	r->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -101,7 +101,7 @@ int resex_report_open(struct resex_report **out, const char *path)
 	r->period_ns = PERIOD_NS;
 	r->pid = getpid();
 	r->why = -ENOTCONN;
-	r->last = reach(r, now_ns());
+	r->last = connect_agent(r, now_ns());
 	*out = r;
 	r = NULL;
 out:
@@ -110,7 +110,7 @@ out:
 	return rc;
 }
 
-/* Whole or not at all: it is a datagram. */
+/* Send all waiting samples in one datagram. 0 or -errno. */
 static int send_waiting(struct resex_report *r)
 {
 	size_t len = sizeof(r->datagram.head) + r->waiting * sizeof(struct agent_latency);
@@ -120,42 +120,42 @@ static int send_waiting(struct resex_report *r)
 	return send(r->fd, &r->datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Errors that say nothing about whether somebody listens. */
-static bool passes(int rc)
+/* Temporary errors: the agent may be listening all the same. */
+static bool is_temporary(int rc)
 {
 	return rc == -EAGAIN || rc == -ENOBUFS || rc == -ENOMEM;
 }
 
-static int deliver(struct resex_report *r, int64_t now)
+static int send_or_connect(struct resex_report *r, int64_t now)
 {
 	pid_t pid = getpid();
 	int rc = r->why;
 
-	if (pid != r->pid) { /* after fork(2): the parent sends them, once is enough */
+	if (pid != r->pid) { /* after fork(2): only the parent sends the samples of before */
 		r->pid = pid;
 		return -ECHILD;
 	}
 	if (rc == 0) {
 		rc = send_waiting(r);
-		if (rc == 0 || passes(rc))
+		if (rc == 0 || is_temporary(rc))
 			return rc;
 		r->why = rc;
 	}
-	rc = reach(r, now);
+	rc = connect_agent(r, now);
 	return rc ? rc : send_waiting(r);
 }
 
-static void flush(struct resex_report *r, int64_t now)
+static void flush_waiting(struct resex_report *r, int64_t now)
 {
 	int saved = errno;
 
-	r->last = deliver(r, now);
+	r->last = send_or_connect(r, now);
 	if (r->last == 0) {
 		r->sent += r->waiting;
 		r->untold = 0;
 	} else {
 		r->dropped += r->waiting;
-		if (r->last == -ECHILD) /* the parent's are not lost, nor for us to tell */
+		if (r->last == -ECHILD) /* the parent sends them: they are not lost */
 			r->untold = 0;
 		else if (r->untold < UINT32_MAX - r->waiting)
 			r->untold += r->waiting;
@@ -183,7 +183,7 @@ void resex_report(struct resex_report *r, uint64_t ctime_ns, uint64_t wtime_ns, 
 	};
 	now = now_ns();
 	if (r->waiting == AGENT_SOCKET_SAMPLES_MAX || now >= r->due_ns)
-		flush(r, now);
+		flush_waiting(r, now);
 }
 
 int resex_report_flush(struct resex_report *r)
@@ -191,7 +191,7 @@ int resex_report_flush(struct resex_report *r)
 	if (!r)
 		return 0;
 	if (r->waiting)
-		flush(r, now_ns());
+		flush_waiting(r, now_ns());
 	return r->last;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_socket.h: how an application tells resex-agent its latencies.
+ * agent_socket.h: the datagrams in which applications report latencies to resex-agent.
  *
- * One datagram to the UNIX socket AGENT_SOCKET: a header, then samples in
- * the order in which they were taken. The agent copies them to the latency
- * page of the sending process (include/resex/guest_abi.h); who that is comes
- * from the kernel (SCM_CREDENTIALS), which adds it by itself. No answer is
- * sent. A sender must not block: use MSG_DONTWAIT, and drop on EAGAIN; the
- * next datagram says how many, and the host counts them as lost. One that
- * sends often should put several samples into each datagram, as
- * resex/report.h does.
- * Datagrams that are not of this form are counted and dropped. All fields
- * have the machine's byte order.
+ * A datagram to the UNIX socket AGENT_SOCKET is a header, then samples in the order in
+ * which they were measured. The agent copies them to the latency page of the sending
+ * process (include/resex/guest_abi.h). The kernel identifies the sender
+ * (SCM_CREDENTIALS), and the sender need not do anything for that. No answer is sent.
+ *
+ * A sender must not block: it uses MSG_DONTWAIT and drops its samples on EAGAIN. The
+ * next datagram says how many were dropped, and the host counts them as lost. Frequent
+ * senders should put several samples into each datagram, as resex/report.h does.
+ *
+ * Malformed datagrams are counted and dropped. Fields have the machine's byte order.
  */
 #ifndef RESEX_AGENT_SOCKET_H
 #define RESEX_AGENT_SOCKET_H
@@ -35,7 +35,7 @@ struct agent_latencies {
 	uint32_t magic;	  /* AGENT_SOCKET_MAGIC */
 	uint16_t version; /* AGENT_SOCKET_VERSION */
 	uint16_t samples; /* that follow, 1 .. AGENT_SOCKET_SAMPLES_MAX */
-	uint32_t dropped; /* samples that could not be sent since the last datagram */
+	uint32_t dropped; /* samples dropped by the sender since the last datagram */
 	uint32_t reserved;
 	struct agent_latency sample[];
 };

@@ -4,21 +4,21 @@
  *
  *	options -> conf -> role (server, client, bulk) -> result -> text, JSON
  *
- * A client sends requests by SEND, each with its time stamp; the server takes
- * them from the completion queue into a queue, serves the oldest first, prices
- * options (CTime), and answers by RDMA WRITE with immediate data into the
- * client's memory. Bulk moves data for its own sake, by any operation. All
- * verbs are in conn*.c and the roles; what this header names knows none.
+ * A client sends requests by SEND, each with a time stamp. The server queues them as
+ * they complete, serves the oldest first, prices options (CTime), and answers by RDMA
+ * WRITE with immediate data into the client's memory. Bulk is the neighbour that
+ * disturbs it: it moves data by any operation, and nothing uses the data. Only
+ * conn.c, net.c and the roles call verbs.
  *
- * A request's time at the server, which is what is reported to resex-agent:
+ * A request's time at the server, which the server reports to resex-agent:
  *
  *	arrived      begun       priced     posted       completed
  *	   |   PTime   |   CTime   |  PTime   |   WTime    |
  *
- * arrived: the poll that found it returned. PTime is what polling and its
- * consequences take: waiting behind others in the queue, for a place among the
- * `depth` answers on their way. WTime: the adapter's work, from the beginning of
- * the post to the poll that found the answer completed.
+ * arrived: the poll that found the request returned. PTime: the cost of polling, which
+ * is the wait behind other requests in the queue and for a free place among the `depth`
+ * answers under way. WTime: the adapter's work, from the start of the post to the poll
+ * that found the answer completed.
  */
 #ifndef RESEX_BENCHEX_H
 #define RESEX_BENCHEX_H
@@ -35,7 +35,7 @@ enum {
 	BX_SIZE_MAX = 16 << 20, /* bytes of an answer or a message */
 	BX_DEPTH_MAX = 1024,
 	BX_QPS_MAX = 1024,
-	BX_OPTIONS_MAX = 1 << 20, /* priced for one request, whoever allows it */
+	BX_OPTIONS_MAX = 1 << 20, /* priced for one request */
 };
 
 enum bx_role { BX_SERVER, BX_CLIENT, BX_BULK, BX_ROLES };
@@ -54,10 +54,10 @@ enum bx_op {
 /* "send", "send_imm", ... as in options and results. */
 const char *bx_op_name(enum bx_op op);
 
-/* --- what is asked for (options.c) --- */
+/* --- the command line (options.c) --- */
 
 struct bx_range {
-	uint32_t min, max; /* bytes; each message any of these */
+	uint32_t min, max; /* bytes; each message has a random size within */
 };
 
 struct bx_conf {
@@ -69,17 +69,17 @@ struct bx_conf {
 	bool json;	      /* results as JSON, one object a line */
 	uint64_t seconds;     /* 0: until requests are done or a signal comes */
 	uint64_t requests;    /* of each client or queue pair; 0: no limit */
-	uint64_t progress_ns; /* a line on stderr each so often; 0: none */
+	uint64_t progress_ns; /* interval of progress lines on stderr; 0: none */
 	uint64_t seed;	      /* of sizes, prices, mixes; shown in the result */
-	uint32_t depth;	      /* server: answers on their way; client: requests; bulk: messages */
+	uint32_t depth; /* under way at most: answers, requests of a client, messages of a QP */
 	struct bx_range size; /* client: of answers; bulk: of messages */
-	uint64_t rate; /* a second, of each client or of all queue pairs; 0: as fast as it goes */
+	uint64_t rate;	      /* a second, of each client or of all queue pairs; 0: unlimited */
 
 	/* server */
 	bool once;	      /* end when the first client has left */
 	const char *agent;    /* socket of resex-agent; NULL: do not report */
-	uint32_t size_max;    /* the largest answer that may be asked for */
-	uint32_t options_max; /* priced for one request, at most: others wait meanwhile */
+	uint32_t size_max;    /* largest answer that a client may request */
+	uint32_t options_max; /* most options to price for one request: other requests wait */
 
 	/* client */
 	uint32_t clients;  /* connections */
@@ -89,18 +89,18 @@ struct bx_conf {
 
 	/* bulk */
 	uint32_t qps;
-	uint32_t burst;		  /* messages posted together when their time comes */
-	uint32_t weight[BX_OPS];  /* each message's operation, by chance; all 0: WRITE */
-	uint32_t cq_entries;	  /* 0: as many as are needed */
-	uint64_t work_ns_per_kib; /* computing before each post, by its size */
-	uint64_t control_per_s;	  /* control verbs: so many rounds of create and destroy */
+	uint32_t burst;		  /* messages posted together when due */
+	uint32_t weight[BX_OPS];  /* of operations, drawn at random; all 0: WRITE */
+	uint32_t cq_entries;	  /* 0: as many as needed */
+	uint64_t work_ns_per_kib; /* computing before each post, for each KiB of it */
+	uint64_t control_per_s;	  /* rounds of create and destroy (control verbs) a second */
 	const char *profile;	  /* name, for the result; NULL: none */
 };
 
 /*
- * Fill conf from main's command line. 0; > 0: the exit code of resex/exit.h, what
- * was wrong was said on stderr; -1: done, exit 0: help, the version or profiles
- * were printed, or merge did its work. Strings point into argv.
+ * Fill conf from main's command line. 0; > 0: an exit code of resex/exit.h, after a
+ * sentence on stderr; -1: all is done, exit with 0: help, version or profiles were
+ * printed, or results were merged. Strings point into argv.
  */
 int bx_options(struct bx_conf *conf, int argc, char **argv);
 
@@ -117,7 +117,7 @@ const struct bx_profile *bx_profile_at(size_t i);	    /* NULL: no more */
 
 /* --- requests (trace.c) --- */
 
-enum bx_kind { BX_TRADE, BX_FEED, BX_KINDS }; /* a feed is data alone: nothing is priced */
+enum bx_kind { BX_TRADE, BX_FEED, BX_KINDS }; /* a feed is only data: nothing is priced */
 
 struct bx_request {
 	uint64_t gap_ns; /* after the request before it; 0: at once */
@@ -132,8 +132,8 @@ struct bx_trace {
 };
 
 /*
- * Read a trace file (man benchex). 0; -EINVAL: text holds "FILE:LINE: what is
- * wrong and what would be right"; -errno of the file, text filled too.
+ * Read a trace file (man benchex). 0; -EINVAL: text has "FILE:LINE: what is wrong and
+ * what would be right"; -errno of reading the file, with a sentence in text, too.
  */
 int bx_trace_load(struct bx_trace *t, const char *file, char text[static 256]);
 int bx_trace_parse(struct bx_trace *t, const char *name, const char *data, size_t len,
@@ -153,40 +153,40 @@ double bx_price_call(const struct bx_terms *t);
 double bx_price_put(const struct bx_terms *t);
 
 /*
- * Price n options, call and put, of terms made from seed: a request's work. The
- * sum of their prices, for the answer: a compiler cannot leave the work out.
+ * Price n options, call and put, with random terms from seed: the work of a request.
+ * Returns the sum of the prices for the answer, so that no compiler drops the work.
  */
 double bx_price_many(uint64_t seed, uint32_t n);
 
-/* --- what came out --- */
+/* --- results --- */
 
 struct bx_latency {
 	struct hist ctime, wtime, ptime; /* server only */
 	struct hist total; /* server: the three; client: from its time stamp to the answer */
 };
 
-/* One queue pair's own truth, to be held against what dom0 counts. */
+/* What one queue pair really sent and received, to compare with the counts of dom0. */
 struct bx_qp {
 	uint32_t qpn, peer_qpn, path_mtu;
 	uint32_t cq_entries;		 /* of the queue its completions go to */
-	uint64_t completed[BX_OPS];	 /* work requests that ended well */
-	uint64_t errors;		 /* and those that did not */
-	uint64_t outstanding;		 /* posted, and not known to have ended */
-	uint64_t bytes_sent, bytes_recv; /* by them; received: by READ */
+	uint64_t completed[BX_OPS];	 /* work requests that succeeded */
+	uint64_t errors;		 /* work requests that failed */
+	uint64_t outstanding;		 /* posted and not yet completed */
+	uint64_t bytes_sent, bytes_recv; /* of those that succeeded; received: by READ */
 	uint64_t mtus_sent, mtus_recv;	 /* the same in packets of path_mtu */
 };
 
 struct bx_result {
 	const struct bx_conf *conf;
-	char peer[64];		 /* address of the other side */
-	uint64_t elapsed_ns;	 /* from the first post to the last completion */
-	uint64_t cpu_ns;	 /* of this process in that time */
-	uint64_t requests;	 /* server, client: answered; bulk: messages */
-	uint64_t bytes;		 /* of answers or messages */
-	uint64_t late;		 /* requests not sent when due: the rate was not reached */
-	uint64_t lost;		 /* client: requests sent and, when all was over, not answered */
-	uint64_t control_rounds; /* bulk: queue pairs and regions created and destroyed */
-	uint64_t reported, report_dropped; /* latencies told to resex-agent */
+	char peer[64];			   /* address of the other side */
+	uint64_t elapsed_ns;		   /* from the first post to the last completion */
+	uint64_t cpu_ns;		   /* of this process in that time */
+	uint64_t requests;		   /* server, client: answered; bulk: messages */
+	uint64_t bytes;			   /* of answers or messages */
+	uint64_t late;			   /* requests sent more than 1 ms after they were due */
+	uint64_t lost;			   /* client: requests sent and never answered */
+	uint64_t control_rounds;	   /* bulk: queue pairs and regions created and destroyed */
+	uint64_t reported, report_dropped; /* latencies, to resex-agent */
 	const char *ended;		   /* "time", "requests", "signal", "peer", "error" */
 	struct bx_latency lat;
 	size_t qps;
@@ -194,18 +194,18 @@ struct bx_result {
 };
 
 /*
- * One result: text for people or one line of JSON, as conf->json says. 0 or
+ * Print a result as text for people, or as one line of JSON with conf->json. 0 or
  * -errno of writing.
  */
 int bx_result_print(FILE *stream, const struct bx_result *r);
 
 /*
- * benchex merge FILE...: results of runs added up as if they were one; argv[0]
- * is "merge". An exit code.
+ * benchex merge FILE...: add up the results of several runs and print the sum. argv[0]
+ * is "merge". Returns an exit code.
  */
 int bx_merge(int argc, char **argv);
 
-/* --- roles (server.c, client.c, bulk.c): run to the end, print the result; an exit code --- */
+/* --- roles (server.c, client.c, bulk.c): run, print the result, return an exit code --- */
 
 int bx_server(const struct bx_conf *conf);
 int bx_client(const struct bx_conf *conf);

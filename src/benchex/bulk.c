@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bulk: moves data for its own sake, by any operation, and tells what it moved.
+ * bulk: the neighbour that disturbs others: moves data by any operation, and reports
+ * how much.
  *
- * All queue pairs share one completion queue and one stretch of memory. Each
- * keeps up to depth messages outstanding; pace and work are of all together.
+ * All queue pairs share one completion queue and one buffer. Each keeps up to depth
+ * messages under way. Rate, burst and work apply to all together.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,9 +32,9 @@ struct bulk {
 	struct bx_memory data;
 	struct flow *flow;
 	uint32_t flows; /* connected */
-	uint32_t turn;	/* whose message is next */
-	uint32_t room;	/* entries of the completion queue that are not spoken for */
-	uint32_t burst; /* messages of this burst that are still to be posted */
+	uint32_t turn;	/* index of the queue pair whose message is next */
+	uint32_t room;	/* free entries of the completion queue */
+	uint32_t burst; /* messages of this burst not posted yet */
 	struct bx_result result;
 };
 
@@ -76,7 +77,7 @@ static int post_one(struct bulk *b, struct flow *f)
 	return 0;
 }
 
-/* The next in turn that may post; NULL: none. */
+/* The next queue pair in turn that may post. NULL: none. */
 static struct flow *next_flow(struct bulk *b)
 {
 	const struct bx_conf *conf = b->conf;
@@ -92,7 +93,7 @@ static struct flow *next_flow(struct bulk *b)
 	return NULL;
 }
 
-/* Whether the pace lets a message go now, and if not, when. */
+/* Is a message due by the rate? If not, *until is lowered to its due time. */
 static bool may_post(struct bulk *b, int64_t *until)
 {
 	int64_t due = bx_pace_due(&b->pace), now;
@@ -112,8 +113,8 @@ static bool may_post(struct bulk *b, int64_t *until)
 }
 
 /*
- * Post what may be posted, at most as much as one look at the completions gave
- * room for: with work to do, completions must not wait for all of it.
+ * Post what is due, at most BATCH messages and only one with --work: completions must
+ * not wait long for the next poll. Returns the number posted.
  */
 static uint32_t post_some(struct bulk *b, int64_t *until)
 {
@@ -135,7 +136,7 @@ static uint32_t post_some(struct bulk *b, int64_t *until)
 
 /* --- completions ------------------------------------------------------------- */
 
-static void take(struct bulk *b, const struct ibv_wc *wc, int64_t now)
+static void handle_completion(struct bulk *b, const struct ibv_wc *wc, int64_t now)
 {
 	struct bx_tag t = bx_tag_get(wc->wr_id);
 	struct flow *f = &b->flow[t.conn];
@@ -154,20 +155,20 @@ static void take(struct bulk *b, const struct ibv_wc *wc, int64_t now)
 	bx_net_stop(&b->net, "peer");
 }
 
-static int reap(struct bulk *b)
+static int poll_completions(struct bulk *b)
 {
 	struct ibv_wc wc[BATCH];
 	int n = ibv_poll_cq(b->flow[0].conn.dev->cq[0], BATCH, wc);
 	int64_t now = n > 0 ? bx_now(&b->net) : 0;
 
 	for (int i = 0; i < n; i++)
-		take(b, &wc[i], now);
+		handle_completion(b, &wc[i], now);
 	return n > 0 ? n : 0;
 }
 
 /* --- control verbs ----------------------------------------------------------- */
 
-/* A queue pair and a region of memory, made and destroyed. */
+/* Make and destroy a queue pair and a memory region. 0 or -errno. */
 static int control_round(struct bulk *b)
 {
 	struct bx_dev *d = b->flow[0].conn.dev;
@@ -190,7 +191,7 @@ static int control_round(struct bulk *b)
 	return mr ? 0 : -err;
 }
 
-static bool control(struct bulk *b, int64_t *until)
+static bool control_if_due(struct bulk *b, int64_t *until)
 {
 	int64_t due;
 	int ret;
@@ -205,7 +206,7 @@ static bool control(struct bulk *b, int64_t *until)
 	bx_pace_next(&b->control, 0);
 	ret = control_round(b);
 	if (ret) {
-		bx_say("a queue pair and a region were not made: %s", strerror(-ret));
+		bx_say("a queue pair and a region cannot be made: %s", strerror(-ret));
 		bx_net_stop(&b->net, "error");
 	} else {
 		b->result.control_rounds++;
@@ -215,7 +216,7 @@ static bool control(struct bulk *b, int64_t *until)
 
 /* --- the loop ---------------------------------------------------------------- */
 
-static bool waiting(const struct bulk *b)
+static bool any_outstanding(const struct bulk *b)
 {
 	for (const struct flow *f = b->flow; f < b->flow + b->flows; f++)
 		if (f->conn.truth.outstanding)
@@ -232,10 +233,10 @@ static bool all_done(const struct bulk *b)
 	return true;
 }
 
-static void loop(struct bulk *b)
+static void run_loop(struct bulk *b)
 {
 	for (;;) {
-		int got = reap(b);
+		int got = poll_completions(b);
 		int64_t now = bx_now(&b->net), until = INT64_MAX;
 		uint32_t posted;
 		bool controlled;
@@ -247,10 +248,10 @@ static void loop(struct bulk *b)
 			bx_say("the server at %s ended the connection", b->conf->host);
 			bx_net_stop(&b->net, "peer");
 		}
-		if (bx_net_over(&b->net, now) || (b->net.ended && !waiting(b)))
+		if (bx_net_over(&b->net, now) || (b->net.ended && !any_outstanding(b)))
 			return;
 		posted = post_some(b, &until);
-		controlled = control(b, &until);
+		controlled = control_if_due(b, &until);
 		if (got || posted || controlled)
 			bx_net_look(&b->net, now);
 		else
@@ -260,7 +261,7 @@ static void loop(struct bulk *b)
 
 /* --- from start to end ------------------------------------------------------- */
 
-static int get_room(struct bulk *b, struct bx_dev *d)
+static int make_queue_and_buffer(struct bulk *b, struct bx_dev *d)
 {
 	const struct bx_conf *conf = b->conf;
 	uint64_t most = (uint64_t)conf->qps * conf->depth;
@@ -273,7 +274,7 @@ static int get_room(struct bulk *b, struct bx_dev *d)
 							   : (uint32_t)d->attr.max_cqe;
 	ret = bx_dev_cq(d, 0, entries);
 	if (ret) {
-		bx_say("a completion queue of %u entries was not made (%s): the device allows %d "
+		bx_say("a completion queue of %u entries cannot be made (%s): the device allows %d "
 		       "at most",
 		       entries, strerror(-ret), d->attr.max_cqe);
 		return ret;
@@ -282,7 +283,7 @@ static int get_room(struct bulk *b, struct bx_dev *d)
 	return bx_memory_get(&b->data, d->pd, (len + 4095) & ~(size_t)4095, IBV_ACCESS_LOCAL_WRITE);
 }
 
-static int join(struct bulk *b, struct flow *f, uint64_t session)
+static int connect_flow(struct bulk *b, struct flow *f, uint64_t session)
 {
 	const struct bx_conf *conf = b->conf;
 	struct bx_hello h = { .role = BX_BULK,
@@ -294,27 +295,27 @@ static int join(struct bulk *b, struct flow *f, uint64_t session)
 	int ret = bx_conn_resolve(&b->net, &f->conn);
 
 	if (!ret && !b->data.at)
-		ret = get_room(b, f->conn.dev);
+		ret = make_queue_and_buffer(b, f->conn.dev);
 	if (ret)
 		return ret;
 	ret = bx_conn_queue(&f->conn, f->conn.dev->pd, 0, conf->depth, 1, 1);
 	if (ret) {
-		bx_say("a queue pair for %u messages was not made (%s): choose a smaller depth or "
-		       "fewer queue pairs",
+		bx_say("a queue pair for %u messages cannot be made (%s): choose a smaller "
+		       "depth or fewer queue pairs",
 		       conf->depth, strerror(-ret));
 		return ret;
 	}
 	return bx_conn_connect(&b->net, &f->conn, &h, &f->peer);
 }
 
-static int join_all(struct bulk *b)
+static int connect_all(struct bulk *b)
 {
 	uint64_t session;
 
 	if (getrandom(&session, sizeof(session), 0) < 0)
 		return -errno;
 	for (uint32_t i = 0; i < b->conf->qps; i++) {
-		int ret = join(b, &b->flow[i], session);
+		int ret = connect_flow(b, &b->flow[i], session);
 
 		if (ret)
 			return ret;
@@ -323,7 +324,7 @@ static int join_all(struct bulk *b)
 	return 0;
 }
 
-static void start(struct bulk *b)
+static void start_run(struct bulk *b)
 {
 	const struct bx_conf *conf = b->conf;
 
@@ -334,19 +335,19 @@ static void start(struct bulk *b)
 	bx_pace_start(&b->control, conf->control_per_s, 1, b->net.began);
 }
 
-/* What is still posted ends with an error now, and is counted as such. */
-static void part(struct bulk *b)
+/* Disconnect. Work still under way completes with an error, which is counted. */
+static void disconnect_all(struct bulk *b)
 {
 	int64_t until = bx_now(&b->net) + BX_DRAIN_NS / 2;
 
 	for (uint32_t i = 0; i < b->flows; i++)
 		bx_conn_disconnect(&b->flow[i].conn);
-	while (waiting(b) && bx_now(&b->net) < until)
-		if (!reap(b))
+	while (any_outstanding(b) && bx_now(&b->net) < until)
+		if (!poll_completions(b))
 			bx_net_idle(&b->net, until);
 }
 
-static int tell(struct bulk *b)
+static int print_result(struct bulk *b)
 {
 	struct bx_result *r = &b->result;
 	int ret;
@@ -363,7 +364,7 @@ static int tell(struct bulk *b)
 	return ret;
 }
 
-static void leave(struct bulk *b)
+static void free_bulk(struct bulk *b)
 {
 	for (uint32_t i = 0; b->flow && i < b->conf->qps; i++)
 		bx_conn_destroy(&b->flow[i].conn);
@@ -388,14 +389,14 @@ int bx_bulk(const struct bx_conf *conf)
 		return ret == -EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
 	b->flow = calloc(conf->qps, sizeof(*b->flow));
-	ret = b->flow ? join_all(b) : -ENOMEM;
+	ret = b->flow ? connect_all(b) : -ENOMEM;
 	if (!ret) {
-		start(b);
-		loop(b);
-		part(b);
-		ret = tell(b);
+		start_run(b);
+		run_loop(b);
+		disconnect_all(b);
+		ret = print_result(b);
 	}
 	well = !ret && bx_net_well(&b->net);
-	leave(b);
+	free_bulk(b);
 	return well ? RESEX_OK : RESEX_FAILURE;
 }

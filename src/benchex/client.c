@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * client: asks, waits for answers, and takes the time of both.
+ * client: send requests, wait for their answers, measure the time between.
  *
- * Each connection is a lane that keeps depth requests outstanding (closed loop),
- * or sends each when it is due by rate or trace (open loop): its time stamp is
- * when it was due, so a request that had to wait for its turn is not let off.
+ * Each connection is a lane. In a closed loop it keeps depth requests under way. In an
+ * open loop it sends each request when it is due by rate or trace. The time stamp is
+ * then the due time, so a wait before sending counts as latency (no coordinated
+ * omission).
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,9 +17,9 @@
 #include "src/benchex/conn.h"
 
 enum {
-	LATE_NS = 1000000, /* after it was due: late */
+	LATE_NS = 1000000, /* sent so long after it was due: counted as late */
 	POLL_BATCH = 32,
-	SILENT_S = 60, /* without any answer: the server is gone */
+	SILENT_S = 60, /* without any answer: take the server for gone */
 	PLACE_ALIGN = 64,
 };
 
@@ -27,10 +28,10 @@ struct lane {
 	struct bx_random random;
 	struct bx_pace pace;
 	uint64_t sent, done;
-	int64_t ready;	      /* it has thought about the newest answer */
-	struct bx_ask *asked; /* depth entries, by sequence number */
-	uint8_t *asks;	      /* the same as sent */
-	uint8_t *places;      /* where their answers come */
+	int64_t ready;	      /* end of --think after the newest answer */
+	struct bx_ask *asked; /* requests under way: depth entries, by sequence number */
+	uint8_t *asks;	      /* the same requests as sent */
+	uint8_t *places;      /* where the server writes their answers */
 };
 
 struct client {
@@ -45,7 +46,7 @@ struct client {
 	struct lane *lane;
 	uint32_t lanes;	     /* connected */
 	uint64_t unanswered; /* requests, of all lanes */
-	int64_t asked_at;    /* when there began to be some */
+	int64_t asked_at;    /* since when there are some */
 	struct bx_result result;
 };
 
@@ -79,19 +80,19 @@ static int send_ask(struct client *c, struct lane *l, uint32_t slot)
 	bx_ask_put(at, &l->asked[slot]);
 	wr.tag.op = BX_SEND;
 	wr.tag.bytes = BX_ASK_LEN;
-	/* An answer takes a receive of no length. */
+	/* The immediate data of an answer consumes a receive; it needs no buffer. */
 	ret = bx_conn_recv(&l->conn, tag, NULL);
 	return ret ? ret : bx_conn_post(&l->conn, &wr);
 }
 
-/* The time when the next one may be sent; INT64_MAX: not before an answer came. */
+/* When the next request may be sent; INT64_MAX: not before an answer, or never. */
 static int64_t next_due(const struct client *c, const struct lane *l)
 {
 	const struct bx_conf *conf = c->conf;
 
 	if (c->net.ended || (conf->requests && l->sent >= conf->requests))
 		return INT64_MAX;
-	/* A request may be answered before its own completion is seen. */
+	/* An answer may come before the completion of its request: check both. */
 	if (l->sent - l->done >= conf->depth || l->conn.truth.outstanding >= 2 * conf->depth)
 		return INT64_MAX;
 	return c->open_loop ? bx_pace_due(&l->pace) : l->ready;
@@ -123,7 +124,7 @@ static int post_one(struct client *c, struct lane *l)
 	return 0;
 }
 
-/* Send all that is due; how many. *until: when the next will be. */
+/* Send all requests that are due. Their number; *until: when the next is due. */
 static uint32_t post_due(struct client *c, int64_t now, int64_t *until)
 {
 	uint32_t n = 0;
@@ -151,7 +152,7 @@ static bool is_right(struct client *c, struct lane *l, const struct ibv_wc *wc)
 	    be32toh(wc->imm_data) != (uint32_t)l->done || wc->byte_len != a->answer_bytes ||
 	    !bx_head_is(a, place, a->answer_bytes))
 		return false;
-	/* The first is priced again: cheap, and the server is known to do its work. */
+	/* Price the first request again: cheap, and it proves that the server computes. */
 	if (l->done == 0 && a->kind == BX_TRADE && a->answer_bytes >= BX_HEAD_LEN)
 		return bx_head_sum(place) == bx_price_many(a->seed, a->options);
 	return true;
@@ -162,10 +163,10 @@ static void take_answer(struct client *c, struct lane *l, const struct ibv_wc *w
 	const struct bx_ask *a = &l->asked[l->done % c->conf->depth];
 
 	if (wc->status != IBV_WC_SUCCESS)
-		return; /* flushed: the connection is gone, and that was said */
+		return; /* flushed: the connection is gone, which was printed */
 	if (!is_right(c, l, wc)) {
-		bx_say("the server's answer to request %llu is not its own: use the same benchex "
-		       "on both sides",
+		bx_say("the server's answer to request %llu does not match it: use the same "
+		       "benchex on both sides",
 		       (unsigned long long)l->done);
 		bx_net_stop(&c->net, "error");
 		return;
@@ -179,7 +180,7 @@ static void take_answer(struct client *c, struct lane *l, const struct ibv_wc *w
 	l->ready = now + (int64_t)c->conf->think_ns;
 }
 
-static void take(struct client *c, const struct ibv_wc *wc, int64_t now)
+static void handle_completion(struct client *c, const struct ibv_wc *wc, int64_t now)
 {
 	struct bx_tag t = bx_tag_get(wc->wr_id);
 	struct lane *l = &c->lane[t.conn];
@@ -195,7 +196,7 @@ static void take(struct client *c, const struct ibv_wc *wc, int64_t now)
 	bx_net_stop(&c->net, "peer");
 }
 
-static int reap(struct client *c)
+static int poll_completions(struct client *c)
 {
 	struct ibv_wc wc[POLL_BATCH];
 	int total = 0, n = 0;
@@ -206,7 +207,7 @@ static int reap(struct client *c)
 		n = ibv_poll_cq(d->cq[0], POLL_BATCH, wc);
 		now = bx_now(&c->net);
 		for (int i = 0; i < n; i++)
-			take(c, &wc[i], now);
+			handle_completion(c, &wc[i], now);
 		total += n > 0 ? n : 0;
 	}
 	return total;
@@ -214,7 +215,7 @@ static int reap(struct client *c)
 
 /* --- the loop ---------------------------------------------------------------- */
 
-static bool waiting(const struct client *c)
+static bool any_outstanding(const struct client *c)
 {
 	for (const struct lane *l = c->lane; l < c->lane + c->lanes; l++)
 		if (l->done < l->sent || l->conn.truth.outstanding)
@@ -222,7 +223,7 @@ static bool waiting(const struct client *c)
 	return false;
 }
 
-static bool all_asked(const struct client *c)
+static bool all_answered(const struct client *c)
 {
 	for (const struct lane *l = c->lane; l < c->lane + c->lanes; l++)
 		if (!c->conf->requests || l->done < c->conf->requests)
@@ -230,8 +231,8 @@ static bool all_asked(const struct client *c)
 	return true;
 }
 
-/* It may say farewell, or be gone without a word while requests wait for answers. */
-static void look_for_server(struct client *c, int64_t now)
+/* End the run when the server disconnected, or did not answer for SILENT_S. */
+static void check_server(struct client *c, int64_t now)
 {
 	int64_t since = c->net.last > c->asked_at ? c->net.last : c->asked_at;
 
@@ -241,23 +242,23 @@ static void look_for_server(struct client *c, int64_t now)
 		bx_say("the server at %s ended the connection", c->conf->host);
 		bx_net_stop(&c->net, "peer");
 	} else if (c->unanswered && now - since > SILENT_S * NS_PER_S) {
-		bx_say("the server at %s has not answered for %d s: see whether it lives",
+		bx_say("the server at %s has not answered for %d s: check that it runs",
 		       c->conf->host, SILENT_S);
 		bx_net_stop(&c->net, "peer");
 	}
 }
 
-static void loop(struct client *c)
+static void run_loop(struct client *c)
 {
 	for (;;) {
-		int got = reap(c);
+		int got = poll_completions(c);
 		int64_t now = bx_now(&c->net), until;
 
 		bx_net_progress(&c->net, now, c->result.requests, c->result.bytes);
-		if (all_asked(c))
+		if (all_answered(c))
 			bx_net_stop(&c->net, "requests");
-		look_for_server(c, now);
-		if (bx_net_over(&c->net, now) || (c->net.ended && !waiting(c)))
+		check_server(c, now);
+		if (bx_net_over(&c->net, now) || (c->net.ended && !any_outstanding(c)))
 			return;
 		if (post_due(c, now, &until) == 0 && got == 0)
 			bx_net_idle(&c->net, until < now + NS_PER_S ? until : now + NS_PER_S);
@@ -268,7 +269,7 @@ static void loop(struct client *c)
 
 /* --- from start to end ------------------------------------------------------- */
 
-static int plan(struct client *c)
+static int read_plan(struct client *c)
 {
 	char text[256];
 
@@ -292,7 +293,7 @@ static int plan(struct client *c)
 	return 0;
 }
 
-static int get_memory(struct client *c, struct bx_dev *d)
+static int allocate_memory(struct client *c, struct bx_dev *d)
 {
 	const struct bx_conf *conf = c->conf;
 	uint64_t slots = (uint64_t)conf->clients * conf->depth, bytes;
@@ -302,7 +303,7 @@ static int get_memory(struct client *c, struct bx_dev *d)
 	bytes = slots * c->stride;
 	if (bytes > BX_MEMORY_MAX) {
 		bx_say("%u clients, %u requests each, answers of %u bytes need %llu MB: choose "
-		       "what needs %llu at most",
+		       "fewer or smaller ones, for %llu MB at most",
 		       conf->clients, conf->depth, c->size_max, (unsigned long long)bytes >> 20,
 		       BX_MEMORY_MAX >> 20);
 		return -E2BIG;
@@ -320,18 +321,18 @@ static int make_queue(struct client *c, struct lane *l)
 {
 	uint32_t depth = c->conf->depth;
 	struct bx_dev *d = l->conn.dev;
-	/* One queue for the completions of all; the first lane finds it missing. */
+	/* All lanes share one completion queue; the first lane makes it. */
 	int ret = d->cq[0] ? 0 : bx_dev_reserve(d, 0, 3 * depth * c->conf->clients);
 
 	ret = ret ? ret : bx_conn_queue(&l->conn, d->pd, 0, 2 * depth, depth, 1);
 	if (ret)
-		bx_say("queues for %u clients, %u requests each, were not made (%s): choose a "
+		bx_say("queues for %u clients, %u requests each, cannot be made (%s): choose a "
 		       "smaller depth or fewer clients",
 		       c->conf->clients, depth, strerror(-ret));
 	return ret;
 }
 
-static int join(struct client *c, struct lane *l)
+static int connect_lane(struct client *c, struct lane *l)
 {
 	uint32_t i = (uint32_t)(l - c->lane), depth = c->conf->depth;
 	struct bx_hello h = { .role = BX_CLIENT,
@@ -345,7 +346,7 @@ static int join(struct client *c, struct lane *l)
 	int ret = bx_conn_resolve(&c->net, &l->conn);
 
 	if (!ret && !c->asked)
-		ret = get_memory(c, l->conn.dev);
+		ret = allocate_memory(c, l->conn.dev);
 	ret = ret ? ret : make_queue(c, l);
 	if (ret)
 		return ret;
@@ -359,12 +360,12 @@ static int join(struct client *c, struct lane *l)
 	return bx_conn_connect(&c->net, &l->conn, &h, &reply);
 }
 
-static int join_all(struct client *c)
+static int connect_all(struct client *c)
 {
 	if (getrandom(&c->session, sizeof(c->session), 0) < 0)
 		return -errno;
 	for (uint32_t i = 0; i < c->conf->clients; i++) {
-		int ret = join(c, &c->lane[i]);
+		int ret = connect_lane(c, &c->lane[i]);
 
 		if (ret)
 			return ret;
@@ -373,8 +374,8 @@ static int join_all(struct client *c)
 	return 0;
 }
 
-/* Lanes do not all send in the same moment. */
-static void start(struct client *c)
+/* Spread the lanes over a period: they must not all send at the same moment. */
+static void start_run(struct client *c)
 {
 	uint64_t gap = c->conf->rate ? NS_PER_S / c->conf->rate : 0;
 
@@ -389,8 +390,8 @@ static void start(struct client *c)
 	}
 }
 
-/* What is still posted ends with an error now, and is counted as such. */
-static void part(struct client *c)
+/* Disconnect. Work still under way completes with an error, which is counted. */
+static void disconnect_all(struct client *c)
 {
 	int64_t until = bx_now(&c->net) + BX_DRAIN_NS / 2;
 
@@ -400,12 +401,12 @@ static void part(struct client *c)
 		left = false;
 		for (uint32_t i = 0; i < c->lanes; i++)
 			left = left || c->lane[i].conn.truth.outstanding;
-		if (left && !reap(c))
+		if (left && !poll_completions(c))
 			bx_net_idle(&c->net, until);
 	}
 }
 
-static int tell(struct client *c)
+static int print_result(struct client *c)
 {
 	struct bx_result *r = &c->result;
 	int ret;
@@ -423,7 +424,7 @@ static int tell(struct client *c)
 	return ret;
 }
 
-static void leave(struct client *c)
+static void free_client(struct client *c)
 {
 	for (uint32_t i = 0; c->lane && i < c->conf->clients; i++)
 		bx_conn_destroy(&c->lane[i].conn);
@@ -445,7 +446,7 @@ int bx_client(const struct bx_conf *conf)
 	if (!c)
 		return RESEX_FAILURE;
 	c->conf = conf;
-	ret = plan(c); /* what is wrong with a trace is so without any device */
+	ret = read_plan(c); /* first: errors of a trace are found without any device */
 	if (!ret)
 		ret = bx_net_open(&c->net, conf);
 	if (ret) {
@@ -454,14 +455,14 @@ int bx_client(const struct bx_conf *conf)
 		return ret == -EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
 	c->lane = calloc(conf->clients, sizeof(*c->lane));
-	ret = c->lane ? join_all(c) : -ENOMEM;
+	ret = c->lane ? connect_all(c) : -ENOMEM;
 	if (!ret) {
-		start(c);
-		loop(c);
-		part(c);
-		ret = tell(c);
+		start_run(c);
+		run_loop(c);
+		disconnect_all(c);
+		ret = print_result(c);
 	}
 	well = !ret && bx_net_well(&c->net);
-	leave(c);
+	free_client(c);
 	return well ? RESEX_OK : RESEX_FAILURE;
 }

@@ -9,10 +9,10 @@
 enum {
 	RESOLVE_MS = 5000,
 	CONNECT_MS = 15000, /* ms */
-	ACK_TIMEOUT = 18,   /* 1.07 s: more than a slow and full link keeps an answer */
-	RETRIES = 6,	    /* of packets: 7.5 s; 7 would be no end on soft-RoCE */
-	RNR_RETRIES = 7,    /* of receivers that are not ready: no end */
-	RNR_TIMER = 12,	    /* a receiver that is not ready is asked again in 0.64 ms */
+	ACK_TIMEOUT = 18,   /* 1.07 s: longer than a slow and full link delays an answer */
+	RETRIES = 6,	    /* of packets: 7.5 s; soft-RoCE retries for ever at 7 */
+	RNR_RETRIES = 7,    /* while the receiver is not ready: for ever */
+	RNR_TIMER = 12,	    /* a receiver that is not ready is tried again after 0.64 ms */
 	RD_ATOMIC_MAX = 16,
 	REJECT_NOBODY = 8,    /* no listener: invalid service id */
 	REJECT_CONSUMER = 28, /* the listener's own refusal */
@@ -20,8 +20,8 @@ enum {
 
 /* --- connecting ------------------------------------------------------------ */
 
-/* Wait for this event of this id; others of the same channel are passed over. */
-static struct rdma_cm_event *expect(struct bx_net *n, struct bx_conn *c, int64_t ms, int *err)
+/* Wait for the next event of this connection; events of others are acknowledged and dropped. */
+static struct rdma_cm_event *await_event(struct bx_net *n, struct bx_conn *c, int64_t ms, int *err)
 {
 	int64_t until = bx_now(n) + ms * NS_PER_MS;
 
@@ -34,10 +34,10 @@ static struct rdma_cm_event *expect(struct bx_net *n, struct bx_conn *c, int64_t
 	}
 }
 
-static int expect_kind(struct bx_net *n, struct bx_conn *c, enum rdma_cm_event_type kind)
+static int await_kind(struct bx_net *n, struct bx_conn *c, enum rdma_cm_event_type kind)
 {
 	int err = 0;
-	struct rdma_cm_event *e = expect(n, c, RESOLVE_MS * 2, &err);
+	struct rdma_cm_event *e = await_event(n, c, RESOLVE_MS * 2, &err);
 
 	if (!e)
 		return err;
@@ -70,17 +70,17 @@ static int resolve(struct bx_net *n, struct bx_conn *c, struct sockaddr *src, st
 
 	if (ret)
 		return -errno;
-	/* Old kernels do not know it; theirs is from the path. */
+	/* Old kernels refuse the option; they use the timeout of the path. */
 	rdma_set_option(c->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
 			sizeof(timeout));
 	if (rdma_resolve_addr(c->id, src, dst, RESOLVE_MS))
 		return -errno;
-	ret = expect_kind(n, c, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ret = await_kind(n, c, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (ret)
 		return ret;
 	if (rdma_resolve_route(c->id, RESOLVE_MS))
 		return -errno;
-	return expect_kind(n, c, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	return await_kind(n, c, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
 int bx_conn_resolve(struct bx_net *n, struct bx_conn *c)
@@ -133,7 +133,7 @@ int bx_conn_queue(struct bx_conn *c, struct ibv_pd *pd, int which, uint32_t send
 	return 0;
 }
 
-/* READs and atomics on their way, of a queue pair. */
+/* Most READs and atomics under way on a queue pair. */
 static uint8_t rd_atomic(int device)
 {
 	return (uint8_t)(device < RD_ATOMIC_MAX ? device : RD_ATOMIC_MAX);
@@ -185,8 +185,8 @@ static int say_rejected(const struct bx_conf *conf, const struct rdma_cm_event *
 		return -ECONNREFUSED;
 	}
 	if (e->event != RDMA_CM_EVENT_REJECTED || e->status != REJECT_CONSUMER) {
-		bx_say("connecting to %s port %u failed (%s, status %d): see whether the server "
-		       "lives",
+		bx_say("connecting to %s port %u failed (%s, status %d): check that the server "
+		       "runs",
 		       conf->host, conf->port, rdma_event_str(e->event), e->status);
 		return -ECONNREFUSED;
 	}
@@ -195,16 +195,16 @@ static int say_rejected(const struct bx_conf *conf, const struct rdma_cm_event *
 	return say_refusal(conf, why, value);
 }
 
-static int established(struct bx_net *n, struct bx_conn *c, const struct bx_hello *h,
-		       struct bx_reply *reply)
+static int await_established(struct bx_net *n, struct bx_conn *c, const struct bx_hello *h,
+			     struct bx_reply *reply)
 {
 	int err = 0;
-	struct rdma_cm_event *e = expect(n, c, CONNECT_MS, &err);
+	struct rdma_cm_event *e = await_event(n, c, CONNECT_MS, &err);
 	enum bx_refusal why;
 
 	if (!e) {
 		if (err != -EINTR)
-			bx_say("%s port %u does not answer: see whether the server lives",
+			bx_say("%s port %u does not answer: check that the server runs",
 			       n->conf->host, n->conf->port);
 		return err;
 	}
@@ -243,10 +243,10 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 		bx_say("connecting to %s failed: %s", n->conf->host, strerror(-ret));
 		return ret;
 	}
-	ret = established(n, c, h, reply);
+	ret = await_established(n, c, h, reply);
 	if (ret)
 		return ret;
-	/* Bulk lends no memory; a WRITE of no bytes asks whether it lives. */
+	/* Bulk lends no memory, but the server's empty WRITE that checks the peer needs the right. */
 	ret = bx_conn_established(c, IBV_ACCESS_REMOTE_WRITE);
 	if (ret)
 		bx_say("the queue pair to %s was not set up: %s", n->conf->host, strerror(-ret));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fifo: see fifo.h. A ring that grows. */
+/* fifo: see fifo.h. A ring buffer that grows. */
 #include "src/benchex/fifo.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hello: to bytes and back. See hello.h. */
+/* hello: messages to bytes and back, with checks. See hello.h. */
 #include "src/benchex/hello.h"
 
 #include <string.h>
@@ -16,13 +16,13 @@ struct reader {
 	const uint8_t *at;
 };
 
-static void put(struct writer *w, uint64_t v, int bytes)
+static void put_le(struct writer *w, uint64_t v, int bytes)
 {
 	bytes_put_le(w->at, v, (size_t)bytes);
 	w->at += bytes;
 }
 
-static uint64_t get(struct reader *r, int bytes)
+static uint64_t get_le(struct reader *r, int bytes)
 {
 	uint64_t v = bytes_get_le(r->at, (size_t)bytes);
 
@@ -32,16 +32,16 @@ static uint64_t get(struct reader *r, int bytes)
 
 static void put_start(struct writer *w)
 {
-	put(w, magic, 4);
-	put(w, BX_VERSION, 2);
+	put_le(w, magic, 4);
+	put_le(w, BX_VERSION, 2);
 }
 
 static enum bx_refusal get_start(struct reader *r, size_t len, size_t want)
 {
-	/* Who has another version may say less, or more. */
-	if (len < 6 || get(r, 4) != magic)
+	/* A message of another version may have another length. */
+	if (len < 6 || get_le(r, 4) != magic)
 		return BX_NOT_BENCHEX;
-	if (get(r, 2) != BX_VERSION)
+	if (get_le(r, 2) != BX_VERSION)
 		return BX_BAD_VERSION;
 	return len < want ? BX_MALFORMED : BX_WELCOME;
 }
@@ -51,26 +51,26 @@ void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h)
 	struct writer w = { out };
 
 	put_start(&w);
-	put(&w, h->role, 2);
-	put(&w, h->conns, 2);
-	put(&w, h->index, 2);
-	put(&w, h->depth, 4);
-	put(&w, h->size_max, 4);
-	put(&w, h->stride, 4);
-	put(&w, h->rkey, 4);
-	put(&w, h->addr, 8);
-	put(&w, h->session, 8);
-	put(&w, h->options_max, 4);
+	put_le(&w, h->role, 2);
+	put_le(&w, h->conns, 2);
+	put_le(&w, h->index, 2);
+	put_le(&w, h->depth, 4);
+	put_le(&w, h->size_max, 4);
+	put_le(&w, h->stride, 4);
+	put_le(&w, h->rkey, 4);
+	put_le(&w, h->addr, 8);
+	put_le(&w, h->session, 8);
+	put_le(&w, h->options_max, 4);
 }
 
-static bool hello_counts(const struct bx_hello *h)
+static bool hello_counts_valid(const struct bx_hello *h)
 {
 	return h->conns >= 1 && h->conns <= BX_QPS_MAX && h->index < h->conns && h->depth >= 1 &&
 	       h->depth <= BX_DEPTH_MAX && h->size_max >= 1 && h->size_max <= BX_SIZE_MAX &&
 	       h->options_max <= (h->role == BX_BULK ? 0 : BX_OPTIONS_MAX);
 }
 
-static bool hello_memory(const struct bx_hello *h)
+static bool hello_memory_valid(const struct bx_hello *h)
 {
 	if (h->role == BX_BULK)
 		return h->addr == 0 && h->rkey == 0 && h->stride == 0;
@@ -87,20 +87,20 @@ enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len)
 
 	if (why != BX_WELCOME)
 		return why;
-	role = get(&r, 2);
+	role = get_le(&r, 2);
 	if (role != BX_CLIENT && role != BX_BULK)
 		return BX_MALFORMED;
 	got.role = (uint8_t)role;
-	got.conns = (uint16_t)get(&r, 2);
-	got.index = (uint16_t)get(&r, 2);
-	got.depth = (uint32_t)get(&r, 4);
-	got.size_max = (uint32_t)get(&r, 4);
-	got.stride = (uint32_t)get(&r, 4);
-	got.rkey = (uint32_t)get(&r, 4);
-	got.addr = get(&r, 8);
-	got.session = get(&r, 8);
-	got.options_max = (uint32_t)get(&r, 4);
-	if (!hello_counts(&got) || !hello_memory(&got))
+	got.conns = (uint16_t)get_le(&r, 2);
+	got.index = (uint16_t)get_le(&r, 2);
+	got.depth = (uint32_t)get_le(&r, 4);
+	got.size_max = (uint32_t)get_le(&r, 4);
+	got.stride = (uint32_t)get_le(&r, 4);
+	got.rkey = (uint32_t)get_le(&r, 4);
+	got.addr = get_le(&r, 8);
+	got.session = get_le(&r, 8);
+	got.options_max = (uint32_t)get_le(&r, 4);
+	if (!hello_counts_valid(&got) || !hello_memory_valid(&got))
 		return BX_MALFORMED;
 	*h = got;
 	return BX_WELCOME;
@@ -126,11 +126,11 @@ void bx_reply_put(uint8_t out[static BX_REPLY_LEN], const struct bx_reply *r)
 	struct writer w = { out };
 
 	put_start(&w);
-	put(&w, 0, 2);
-	put(&w, r->size_max, 4);
-	put(&w, r->rkey, 4);
-	put(&w, r->addr, 8);
-	put(&w, 0, 4);
+	put_le(&w, 0, 2);
+	put_le(&w, r->size_max, 4);
+	put_le(&w, r->rkey, 4);
+	put_le(&w, r->addr, 8);
+	put_le(&w, 0, 4);
 }
 
 enum bx_refusal bx_reply_get(struct bx_reply *r, const struct bx_hello *mine, const void *data,
@@ -142,11 +142,11 @@ enum bx_refusal bx_reply_get(struct bx_reply *r, const struct bx_hello *mine, co
 
 	if (why != BX_WELCOME)
 		return why;
-	get(&in, 2);
-	got.size_max = (uint32_t)get(&in, 4);
-	got.rkey = (uint32_t)get(&in, 4);
-	got.addr = get(&in, 8);
-	/* Atomics go to the start of the buffer. */
+	get_le(&in, 2);
+	got.size_max = (uint32_t)get_le(&in, 4);
+	got.rkey = (uint32_t)get_le(&in, 4);
+	got.addr = get_le(&in, 8);
+	/* Atomics use the first 8 bytes of the buffer. */
 	if (mine->role == BX_BULK && (got.size_max < mine->size_max || got.size_max < 8 ||
 				      got.addr % 8 != 0 || got.addr > UINT64_MAX - got.size_max))
 		return BX_MALFORMED;
@@ -159,8 +159,8 @@ void bx_refuse_put(uint8_t out[static BX_REFUSE_LEN], enum bx_refusal why, uint3
 	struct writer w = { out };
 
 	put_start(&w);
-	put(&w, (uint64_t)why, 2);
-	put(&w, value, 4);
+	put_le(&w, (uint64_t)why, 2);
+	put_le(&w, value, 4);
 }
 
 enum bx_refusal bx_refuse_get(uint32_t *value, const void *data, size_t len)
@@ -168,11 +168,11 @@ enum bx_refusal bx_refuse_get(uint32_t *value, const void *data, size_t len)
 	struct reader r = { data };
 	uint64_t version, why;
 
-	if (len < BX_REFUSE_LEN || get(&r, 4) != magic)
+	if (len < BX_REFUSE_LEN || get_le(&r, 4) != magic)
 		return BX_NOT_BENCHEX;
-	version = get(&r, 2);
-	why = get(&r, 2);
-	*value = (uint32_t)get(&r, 4);
+	version = get_le(&r, 2);
+	why = get_le(&r, 2);
+	*value = (uint32_t)get_le(&r, 4);
 	if (version != BX_VERSION) {
 		*value = (uint32_t)version;
 		return BX_BAD_VERSION;
@@ -184,13 +184,13 @@ void bx_ask_put(uint8_t out[static BX_ASK_LEN], const struct bx_ask *a)
 {
 	struct writer w = { out };
 
-	put(&w, magic, 4);
-	put(&w, a->kind, 4);
-	put(&w, a->seq, 8);
-	put(&w, a->stamp, 8);
-	put(&w, a->seed, 8);
-	put(&w, a->options, 4);
-	put(&w, a->answer_bytes, 4);
+	put_le(&w, magic, 4);
+	put_le(&w, a->kind, 4);
+	put_le(&w, a->seq, 8);
+	put_le(&w, a->stamp, 8);
+	put_le(&w, a->seed, 8);
+	put_le(&w, a->options, 4);
+	put_le(&w, a->answer_bytes, 4);
 }
 
 const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t seq,
@@ -199,14 +199,14 @@ const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t s
 	struct reader r = { data };
 	struct bx_ask got;
 
-	if (len != BX_ASK_LEN || get(&r, 4) != magic)
+	if (len != BX_ASK_LEN || get_le(&r, 4) != magic)
 		return "it is no request";
-	got.kind = (uint32_t)get(&r, 4);
-	got.seq = get(&r, 8);
-	got.stamp = get(&r, 8);
-	got.seed = get(&r, 8);
-	got.options = (uint32_t)get(&r, 4);
-	got.answer_bytes = (uint32_t)get(&r, 4);
+	got.kind = (uint32_t)get_le(&r, 4);
+	got.seq = get_le(&r, 8);
+	got.stamp = get_le(&r, 8);
+	got.seed = get_le(&r, 8);
+	got.options = (uint32_t)get_le(&r, 4);
+	got.answer_bytes = (uint32_t)get_le(&r, 4);
 	if (got.kind >= BX_KINDS)
 		return "its kind is unknown";
 	if (got.seq != seq)
@@ -225,11 +225,11 @@ void bx_head_put(uint8_t out[static BX_HEAD_LEN], const struct bx_head *h)
 	uint64_t bits;
 
 	memcpy(&bits, &h->sum, sizeof(bits));
-	put(&w, h->seq, 8);
-	put(&w, h->stamp, 8);
-	put(&w, bits, 8);
-	put(&w, h->options, 4);
-	put(&w, magic, 4);
+	put_le(&w, h->seq, 8);
+	put_le(&w, h->stamp, 8);
+	put_le(&w, bits, 8);
+	put_le(&w, h->options, 4);
+	put_le(&w, magic, 4);
 }
 
 bool bx_head_is(const struct bx_ask *a, const void *data, size_t len)
@@ -238,7 +238,7 @@ bool bx_head_is(const struct bx_ask *a, const void *data, size_t len)
 	struct bx_head h = { .seq = a->seq, .stamp = a->stamp, .options = a->options };
 	size_t n = len < BX_HEAD_LEN ? len : BX_HEAD_LEN;
 
-	/* Whatever the sum is. */
+	/* The sum is not compared. */
 	bx_head_put(want, &h);
 	memcpy(got, want, sizeof(got));
 	memcpy(got, data, n);
@@ -249,7 +249,7 @@ bool bx_head_is(const struct bx_ask *a, const void *data, size_t len)
 double bx_head_sum(const uint8_t data[static BX_HEAD_LEN])
 {
 	struct reader r = { data + 16 };
-	uint64_t bits = get(&r, 8);
+	uint64_t bits = get_le(&r, 8);
 	double sum;
 
 	memcpy(&sum, &bits, sizeof(sum));

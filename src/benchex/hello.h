@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hello: what two benchex processes say to each other. Pure; all of it is checked as hostile.
+ * hello: the protocol between two benchex processes. Pure; every message is checked as hostile.
  *
- * hello goes with the request to connect, reply or refuse with the answer to
- * it. Then each ask is a SEND, and each answer a WRITE with immediate data (the
- * low half of its sequence number) whose first bytes are its head, as far as it
- * has so many. Integers are little-endian.
+ * A hello travels with the request to connect, a reply or refusal with the answer to
+ * it. Then each request ("ask") is a SEND, and each answer a WRITE with immediate data,
+ * the low half of its sequence number. An answer begins with its head, cut off where
+ * the answer is shorter. Integers are little-endian.
  */
 #ifndef RESEX_BENCHEX_HELLO_H
 #define RESEX_BENCHEX_HELLO_H
@@ -23,13 +23,13 @@ enum {
 
 struct bx_hello {
 	uint8_t role;	       /* BX_CLIENT or BX_BULK */
-	uint16_t conns, index; /* connections of this process, and which of them this is */
-	uint32_t depth;	       /* requests or messages outstanding, at most */
-	uint32_t size_max;     /* bytes of an answer or a message, at most */
-	uint32_t stride;       /* client: from one answer's place to the next; bulk: 0 */
+	uint16_t conns, index; /* number of connections of the process; this one's index */
+	uint32_t depth;	       /* most requests or messages under way */
+	uint32_t size_max;     /* most bytes of an answer or a message */
+	uint32_t stride;       /* client: bytes from one answer's place to the next; bulk: 0 */
 	uint32_t rkey;	       /* client: of the places; bulk: 0 */
 	uint64_t addr;	       /* client: of the first of depth places; bulk: 0 */
-	uint32_t options_max;  /* client: to be priced for a request, at most; bulk: 0 */
+	uint32_t options_max;  /* client: most options to price for a request; bulk: 0 */
 	uint64_t session;      /* chosen by the process, the same for all its connections */
 };
 
@@ -39,23 +39,23 @@ struct bx_reply {
 	uint64_t addr;
 };
 
-/* Why there is no connection. */
+/* Why a connection was refused. value is a figure for the message to people. */
 enum bx_refusal {
 	BX_WELCOME,
-	BX_NOT_BENCHEX, /* no message of this protocol */
-	BX_BAD_VERSION, /* value: the version of who refuses */
+	BX_NOT_BENCHEX, /* not a message of this protocol */
+	BX_BAD_VERSION, /* value: the version of the side that refuses */
 	BX_MALFORMED,
-	BX_TOO_LARGE, /* value: the largest answer or message that would do */
-	BX_FULL,      /* value: how many connections there are */
+	BX_TOO_LARGE, /* value: the largest answer or message allowed */
+	BX_FULL,      /* value: the number of connections */
 	BX_CLOSING,
-	BX_TOO_MUCH, /* value: the most options for one request that would do */
+	BX_TOO_MUCH, /* value: the most options for one request allowed */
 	BX_REFUSALS
 };
 
 struct bx_ask {
 	uint64_t seq;	/* counts from 0 on each connection */
-	uint64_t stamp; /* the client's clock, when it was due */
-	uint64_t seed;	/* of the terms to be priced */
+	uint64_t stamp; /* the client's clock when the request was due */
+	uint64_t seed;	/* of the terms to price */
 	uint32_t kind, options, answer_bytes;
 };
 
@@ -67,7 +67,7 @@ struct bx_head {
 
 void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h);
 enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len);
-/* Whether it asks for no more than a server of this conf gives; if not, *value is what it gives. */
+/* Does a server with this conf allow what h needs? If not, *value is the limit. */
 enum bx_refusal bx_hello_fits(const struct bx_hello *h, const struct bx_conf *conf,
 			      uint32_t *value);
 
@@ -76,18 +76,18 @@ enum bx_refusal bx_reply_get(struct bx_reply *r, const struct bx_hello *mine, co
 			     size_t len);
 
 void bx_refuse_put(uint8_t out[static BX_REFUSE_LEN], enum bx_refusal why, uint32_t value);
-/* What the other side says; BX_NOT_BENCHEX when it says nothing of this kind. */
+/* The reason in a refusal; BX_NOT_BENCHEX: not a refusal of this protocol. */
 enum bx_refusal bx_refuse_get(uint32_t *value, const void *data, size_t len);
 
 void bx_ask_put(uint8_t out[static BX_ASK_LEN], const struct bx_ask *a);
-/* NULL, or what is wrong with it, from who said this hello and whose next is seq. */
+/* Check a request of the peer that sent `from`; seq is due next. NULL, or what is wrong. */
 const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t seq,
 		       const void *data, size_t len);
 
 void bx_head_put(uint8_t out[static BX_HEAD_LEN], const struct bx_head *h);
-/* Whether the first len bytes of an answer are those of the answer to this ask. */
+/* Are data, the first len bytes of an answer, those of the answer to a? Ignores the sum. */
 bool bx_head_is(const struct bx_ask *a, const void *data, size_t len);
-/* The sum of prices in a whole head. */
+/* The sum of prices in a complete head. */
 double bx_head_sum(const uint8_t data[static BX_HEAD_LEN]);
 
 #endif

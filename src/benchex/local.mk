@@ -1,4 +1,4 @@
-# libbenchex: all of benchex that knows no verbs; built and tested everywhere.
+# libbenchex: all of benchex that needs no verbs; built and tested everywhere.
 noinst_LIBRARIES += libbenchex.a
 libbenchex_a_SOURCES = \
 	src/benchex/benchex.h src/benchex/parts.h \

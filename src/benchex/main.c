@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* benchex: options -> role. See benchex.h. */
+/* benchex: parse the options and run the role. See benchex.h. */
 #include "resex/exit.h"
 #include "src/benchex/benchex.h"
 

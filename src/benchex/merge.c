@@ -423,7 +423,7 @@ static void same_or_several(struct bx_result *sum, const struct bx_result *one)
 		sum->ended = SEVERAL;
 }
 
-/* Latencies of all together, and times, as results print them. */
+/* Check that the sums of latencies and times still fit a result. */
 static int check_sums(const struct place *at, const struct bx_result *sum,
 		      const struct bx_result *one)
 {
@@ -484,7 +484,7 @@ static void add_conf(struct merge *m, const json_t *root)
 		m->seed_differs = true;
 }
 
-/* A server prints a result as each client leaves, and in the end their total. */
+/* Refuse to add a server's total to parts of it: each client's result and the total. */
 static int check_total(const struct place *at, struct merge *m)
 {
 	if (m->conf.role != BX_SERVER)
@@ -496,7 +496,7 @@ static int check_total(const struct place *at, struct merge *m)
 	if (!m->total || !m->parts)
 		return 0;
 	return bad(at, "totals of servers stand beside results of single clients, which they "
-		       "hold: take one kind, as the last line of each server");
+		       "hold: give one kind, as the last line of each server");
 }
 
 static int add_result(const struct place *at, const json_t *root, struct merge *m)
@@ -531,7 +531,7 @@ static int add_result(const struct place *at, const json_t *root, struct merge *
 
 /* --- files --- */
 
-/* A line without its end, *len bytes. 1, 0 at the end of the file, -errno. */
+/* Read a line, without its newline, of *len bytes. 1; 0: the end of the file; -errno. */
 static int read_line(FILE *f, char **line, size_t *space, size_t *len)
 {
 	int c;
@@ -554,7 +554,7 @@ static int read_line(FILE *f, char **line, size_t *space, size_t *len)
 	return c == EOF && !*len ? 0 : 1;
 }
 
-static bool blank(const char *s, size_t len)
+static bool is_blank(const char *s, size_t len)
 {
 	size_t i = 0;
 
@@ -570,7 +570,7 @@ static int add_line(const struct place *at, const char *line, size_t len, struct
 	json_t *root;
 	int rc;
 
-	if (blank(line, len))
+	if (is_blank(line, len))
 		return 0;
 	root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &e);
 	if (!root) {
@@ -642,22 +642,23 @@ static int print_json(const struct merge *m)
 	return rc;
 }
 
-/* The exit code when what was printed arrived, or did not (rc). */
-static int arrived(int rc)
+/* The exit code after printing; rc: 0 or -errno of printing. */
+static int exit_code(int rc)
 {
 	if (rc)
 		fprintf(stderr, "benchex: output: %s\n", strerror(-rc));
 	return rc ? RESEX_FAILURE : RESEX_OK;
 }
 
-static int print(const struct merge *m, bool json)
+static int print_sum(const struct merge *m, bool json)
 {
 	if (json)
-		return arrived(print_json(m));
+		return exit_code(print_json(m));
 	printf("%" PRIu64 " results, %s%s\n", m->merged,
-	       m->parallel ? "taken as at the same time" : "taken one after the other",
-	       m->asked ? "" : "; not all were asked for the same");
-	return arrived(bx_result_text(stdout, &m->sum));
+	       m->parallel ? "counted as run at the same time"
+			   : "counted as run one after the other",
+	       m->asked ? "" : "; not all had the same options");
+	return exit_code(bx_result_text(stdout, &m->sum));
 }
 
 static int wrong_usage(const char *word, const char *what)
@@ -685,7 +686,7 @@ static int print_help(void)
 	puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
 	     "Adds up results that benchex printed with --json; - is standard "
 	     "input. See benchex(1).");
-	return arrived(bx_flush(stdout));
+	return exit_code(bx_flush(stdout));
 }
 
 static int merge_files(struct merge *m, bool json, int argc, char **argv)
@@ -697,11 +698,11 @@ static int merge_files(struct merge *m, bool json, int argc, char **argv)
 		rc = add_file(argv[i], m);
 	if (!rc && !m->merged) {
 		fprintf(stderr,
-			"benchex: merge: no result stands there; run benchex with --json\n");
+			"benchex: merge: the files have no result; run benchex with --json\n");
 		rc = RESEX_BAD_CONFIG;
 	}
 	if (!rc)
-		rc = print(m, json);
+		rc = print_sum(m, json);
 	json_decref(m->asked);
 	free(m->sum.qp);
 	return rc;

@@ -20,7 +20,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { LOOK_NS = 2000000 }; /* between two looks at descriptors while polling */
+enum { LOOK_NS = 2000000 }; /* between two checks of descriptors while polling */
 
 int64_t bx_now(struct bx_net *n)
 {
@@ -51,15 +51,16 @@ void bx_say(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-static int no_cm(int err)
+static int say_no_cm(int err)
 {
 	if (err == EACCES || err == EPERM) {
-		bx_say("/dev/infiniband/rdma_cm may not be opened: run as root or give access to "
+		bx_say("no permission to open /dev/infiniband/rdma_cm: run as root, or give "
+		       "access to "
 		       "it");
 		return -EACCES;
 	}
-	bx_say("there is no RDMA connection manager (%s): load the module rdma_ucm, and a driver "
-	       "of an RDMA device",
+	bx_say("no RDMA connection manager (%s): load the module rdma_ucm, and a driver of an "
+	       "RDMA device",
 	       strerror(err));
 	return -err;
 }
@@ -88,7 +89,7 @@ int bx_net_open(struct bx_net *n, const struct bx_conf *conf)
 	n->signals = -1;
 	n->cm = rdma_create_event_channel();
 	if (!n->cm)
-		return no_cm(errno);
+		return say_no_cm(errno);
 	ret = catch_signals(n);
 	if (!ret && fcntl(n->cm->fd, F_SETFL, O_NONBLOCK) < 0)
 		ret = -errno;
@@ -180,7 +181,7 @@ int bx_dev_reserve(struct bx_dev *d, int which, uint32_t entries)
 
 	if (want > (uint32_t)d->attr.max_cqe)
 		return -ENOSPC;
-	/* Grown by doubling: a resize moves all of it. */
+	/* Double the size: each resize copies the whole queue. */
 	while (size < want)
 		size *= 2;
 	if (size > (uint32_t)d->attr.max_cqe)
@@ -215,8 +216,8 @@ void bx_dev_release(struct bx_dev *d, int which, uint32_t entries)
 	d->reserved[which] -= entries;
 }
 
-/* Ask for an event of each queue; false: they were asked for before. */
-static bool arm(struct bx_net *n)
+/* Request an event of each queue. False: all were requested already. */
+static bool request_events(struct bx_net *n)
 {
 	bool any = false;
 
@@ -231,7 +232,7 @@ static bool arm(struct bx_net *n)
 	return any;
 }
 
-static void take_completion_events(struct bx_dev *d)
+static void read_completion_events(struct bx_dev *d)
 {
 	struct ibv_cq *cq;
 	void *context;
@@ -242,11 +243,11 @@ static void take_completion_events(struct bx_dev *d)
 	}
 }
 
-static void wait_fds(struct bx_net *n, int64_t ns)
+static void poll_descriptors(struct bx_net *n, int64_t ns)
 {
 	struct timespec t = { ns / NS_PER_S, ns % NS_PER_S };
 	struct pollfd fds[2 + BX_DEVS_MAX] = {
-		/* A signal is not read: it is seen once, and then looked for no more. */
+		/* The signal is never read; once seen, its descriptor is left out. */
 		{ .fd = n->signalled ? -1 : n->signals, .events = POLLIN },
 		{ .fd = n->cm->fd, .events = POLLIN },
 	};
@@ -265,7 +266,7 @@ static void wait_fds(struct bx_net *n, int64_t ns)
 	count = 2;
 	for (size_t i = 0; i < n->devs; i++)
 		if (n->dev[i].comp && fds[count++].revents)
-			take_completion_events(&n->dev[i]);
+			read_completion_events(&n->dev[i]);
 }
 
 void bx_net_look(struct bx_net *n, int64_t now)
@@ -273,7 +274,7 @@ void bx_net_look(struct bx_net *n, int64_t now)
 	if (now < n->next_look)
 		return;
 	n->next_look = now + LOOK_NS;
-	wait_fds(n, 0);
+	poll_descriptors(n, 0);
 }
 
 void bx_net_idle(struct bx_net *n, int64_t until)
@@ -284,8 +285,8 @@ void bx_net_idle(struct bx_net *n, int64_t until)
 		bx_net_look(n, now);
 		return;
 	}
-	if (arm(n))
-		return; /* what came before that made no event: poll once more */
+	if (request_events(n))
+		return; /* completions before this made no event: poll once more */
 	if (!n->ended && n->end < until)
 		until = n->end;
 	if (n->ended && n->drain_until < until)
@@ -293,9 +294,9 @@ void bx_net_idle(struct bx_net *n, int64_t until)
 	if (n->next_report < until)
 		until = n->next_report;
 	if (until == INT64_MAX)
-		wait_fds(n, -1);
+		poll_descriptors(n, -1);
 	else
-		wait_fds(n, until > now ? until - now : 0);
+		poll_descriptors(n, until > now ? until - now : 0);
 }
 
 void bx_net_stop(struct bx_net *n, const char *why)
@@ -354,7 +355,7 @@ bool bx_net_peer_left(struct bx_net *n)
 	bool left = false;
 
 	while (n->cm_ready && (e = bx_net_event(n))) {
-		/* Refused late: the server ended it before it knew that it was complete. */
+		/* REJECTED: the server dropped it before the connection was complete. */
 		left = left || e->event == RDMA_CM_EVENT_DISCONNECTED ||
 		       e->event == RDMA_CM_EVENT_REJECTED ||
 		       e->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
@@ -375,7 +376,7 @@ struct rdma_cm_event *bx_net_await(struct bx_net *n, int64_t until, int *err)
 		*err = n->signalled ? -EINTR : -ETIMEDOUT;
 		if (n->signalled || left <= 0)
 			return NULL;
-		wait_fds(n, left);
+		poll_descriptors(n, left);
 	}
 }
 
@@ -389,7 +390,7 @@ int bx_address(const char *name, uint16_t port, bool passive, struct sockaddr_st
 
 	snprintf(service, sizeof(service), "%u", port);
 	hints.ai_flags |= AI_NUMERICSERV;
-	/* Nobody named: all of IPv4, which every RoCE device has. */
+	/* Without a name: any IPv4 address, which every RoCE device has. */
 	hints.ai_family = name ? AF_UNSPEC : AF_INET;
 	ret = getaddrinfo(name, service, &hints, &list);
 	if (ret) {
@@ -424,13 +425,14 @@ int bx_memory_get(struct bx_memory *m, struct ibv_pd *pd, size_t len, unsigned i
 
 	if (at == MAP_FAILED) {
 		ret = -errno;
-		bx_say("%zu bytes of memory were not had: choose smaller sizes or depths", len);
+		bx_say("%zu bytes of memory are not available: choose smaller sizes or depths",
+		       len);
 		return ret;
 	}
 	mr = ibv_reg_mr(pd, at, len, access);
 	if (!mr) {
 		ret = -errno;
-		bx_say("%zu bytes of memory were not registered (%s): raise the limit of locked "
+		bx_say("%zu bytes of memory cannot be registered (%s): raise the limit of locked "
 		       "memory (ulimit -l), or choose smaller sizes or depths",
 		       len, strerror(-ret));
 		munmap(at, len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* number: figures of options and traces, read strictly: no sign, no blank, nothing behind. */
+/* number: parse numbers of options and traces strictly: no sign, no blank, nothing after. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 
 #include "src/benchex/parts.h"
 
-/* The digits at s: how many; 0: none, or too large a number. */
-static size_t digits(const char *s, size_t len, uint64_t *out)
+/* Parse the digits at s. Their number; 0: none, or the value does not fit. */
+static size_t parse_digits(const char *s, size_t len, uint64_t *out)
 {
 	uint64_t v = 0;
 	size_t n = 0;
@@ -32,7 +32,7 @@ static int within(struct bx_bounds b, uint64_t v, uint64_t *out)
 int bx_number(const char *s, size_t len, struct bx_bounds b, uint64_t *out)
 {
 	uint64_t v;
-	size_t n = digits(s, len, &v);
+	size_t n = parse_digits(s, len, &v);
 
 	return n && n == len ? within(b, v, out) : -EINVAL;
 }
@@ -40,7 +40,7 @@ int bx_number(const char *s, size_t len, struct bx_bounds b, uint64_t *out)
 int bx_size(const char *s, size_t len, struct bx_bounds b, uint64_t *out)
 {
 	uint64_t v, times = 1;
-	size_t n = digits(s, len, &v);
+	size_t n = parse_digits(s, len, &v);
 
 	if (n && n + 1 == len) {
 		char c = s[n++];
@@ -67,7 +67,7 @@ void bx_size_show(uint64_t bytes, char buf[static 24])
 		snprintf(buf, 24, "%" PRIu64, bytes);
 }
 
-/* What stands behind a number: nanoseconds of it; 0: no unit of time. */
+/* Nanoseconds of the unit at s; plain when there is none; 0: not a unit of time. */
 static uint64_t time_unit(const char *s, size_t len, uint64_t plain)
 {
 	static const struct {
@@ -84,14 +84,14 @@ static uint64_t time_unit(const char *s, size_t len, uint64_t plain)
 int bx_time(const char *s, size_t len, uint64_t unit_ns, struct bx_bounds b, uint64_t *out)
 {
 	uint64_t whole, part = 0, ten = 1;
-	size_t n = digits(s, len, &whole), m;
+	size_t n = parse_digits(s, len, &whole), m;
 
 	if (!n)
 		return -EINVAL;
 	s += n;
 	len -= n;
 	if (len && *s == '.') {
-		m = digits(s + 1, len - 1, &part);
+		m = parse_digits(s + 1, len - 1, &part);
 		if (!m || m > 9)
 			return -EINVAL;
 		for (size_t i = 0; i < m; i++)

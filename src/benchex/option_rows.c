@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * option_rows: the one table from which come getopt's lists, the help of each
- * role, ranges, what belongs to which role, and a result's "conf".
+ * option_rows: the table of all options. From it come getopt's lists, the help of each
+ * role, the valid ranges, the roles of each option, and "conf" of a result.
  */
 #include <stddef.h>
 #include <string.h>
@@ -22,13 +22,13 @@ const struct row bx_rows[] = {
 	  "own address, which also chooses the device (any)" },
 	{ "port", 'p', FOR_ANY, VALUE_U16, AT(port), 1, 65535, "N", "port of the server (18620)" },
 	{ "events", 'e', FOR_ANY, VALUE_FLAG, AT(events), 0, 0, NULL,
-	  "sleep until something completes, instead of polling" },
+	  "sleep until work completes, instead of polling" },
 	{ "seconds", 'T', FOR_ANY, VALUE_U64, AT(seconds), 0, SECONDS_MAX, "N",
 	  "end after N seconds; 0: at a signal (server 0, others 10 without -n)" },
 	{ "requests", 'n', FOR_CLIENT | FOR_BULK, VALUE_U64, AT(requests), 1, 1ull << 62, "N",
 	  "end after N requests of each client, messages of each queue pair" },
 	{ "depth", 'D', FOR_ANY, VALUE_U32, AT(depth), 1, BX_DEPTH_MAX, "N",
-	  "answers, requests of a client, messages of a queue pair under way (1)" },
+	  "most answers, requests of a client, or messages of a queue pair under way (1)" },
 	{ "size", 's', FOR_CLIENT | FOR_BULK, VALUE_RANGE, AT(size), 1, BX_SIZE_MAX, "SIZE[-SIZE]",
 	  "bytes of an answer (64K), of a message (2M); any within a range" },
 	{ "rate", 'r', FOR_CLIENT | FOR_BULK, VALUE_U64, AT(rate), 1, RATE_MAX, "N",
@@ -36,40 +36,40 @@ const struct row bx_rows[] = {
 	{ "once", '1', FOR_SERVER, VALUE_FLAG, AT(once), 0, 0, NULL,
 	  "end when the first client has left" },
 	{ "size-max", 'M', FOR_SERVER, VALUE_SIZE, AT(size_max), 1, BX_SIZE_MAX, "SIZE",
-	  "largest answer that may be asked for (2M)" },
+	  "largest answer that clients may request (2M)" },
 	{ "options-max", 'O', FOR_SERVER, VALUE_U32, AT(options_max), 0, BX_OPTIONS_MAX, "N",
-	  "most options that may be asked for in one request (16384)" },
+	  "most options that clients may request to be priced at once (16384)" },
 	{ "report", 'R', FOR_SERVER, VALUE_REPORT, AT(agent), 0, 0, NULL,
-	  "tell times to resex-agent, at " AGENT_SOCKET },
+	  "report times to resex-agent, at " AGENT_SOCKET },
 	{ "agent", 'a', FOR_SERVER, VALUE_TEXT, AT(agent), 0, 0, "SOCKET",
-	  "tell times to resex-agent, at this socket" },
+	  "report times to resex-agent, at this socket" },
 	{ "clients", 'c', FOR_CLIENT, VALUE_U32, AT(clients), 1, BX_QPS_MAX, "N",
 	  "connections (1)" },
 	{ "options", 'o', FOR_CLIENT, VALUE_U32, AT(options), 0, BX_OPTIONS_MAX, "N",
-	  "options to be priced for each request (100)" },
+	  "options to price for each request (100)" },
 	{ "think", 'K', FOR_CLIENT, VALUE_NS, AT(think_ns), 1, 10000000000, "TIME",
 	  "from an answer to the client's next request, as 5ms (none)" },
 	{ "trace", 't', FOR_CLIENT, VALUE_TEXT, AT(trace), 0, 0, "FILE",
-	  "times, sizes and work of requests come from this file" },
+	  "read times, sizes and work of requests from this file" },
 	{ "qps", 'q', FOR_BULK, VALUE_U32, AT(qps), 1, BX_QPS_MAX, "N", "queue pairs (1)" },
 	{ "mix", 'm', FOR_BULK, VALUE_MIX, AT(weight), 1, 1000000, "OP[=N],...",
 	  "operations and how often each, as write=3,read (write)" },
 	{ "burst", 'B', FOR_BULK, VALUE_U32, AT(burst), 1, BX_DEPTH_MAX, "N",
-	  "with --rate: so many messages together, less often (1)" },
+	  "with --rate: messages sent together, less often (1)" },
 	{ "cq-entries", 'C', FOR_BULK, VALUE_U32, AT(cq_entries), 1, 1 << 20, "N",
-	  "entries of the completion queue (as many as are needed)" },
+	  "entries of the completion queue (as many as needed)" },
 	{ "work", 'w', FOR_BULK, VALUE_PER_KIB, AT(work_ns_per_kib), 1, 1000000000, "TIME",
-	  "compute so long before each message, for each KiB of it, as 500ns" },
+	  "compute before each message, TIME for each KiB of it, as 500ns" },
 	{ "control", 'k', FOR_BULK, VALUE_U64, AT(control_per_s), 1, 1000000, "N",
-	  "make and destroy a queue pair and a region so often a second" },
+	  "make and destroy a queue pair and a region N times a second" },
 	{ "profile", 'P', FOR_CLIENT | FOR_BULK, VALUE_PROFILE, AT(profile), 0, 0, "NAME",
-	  "settings of a victim or attacker, changed by options that follow" },
+	  "settings of a victim or attacker; later options change them" },
 	{ "seed", 'S', FOR_ANY, VALUE_U64, AT(seed), 0, INT64_MAX, "N",
-	  "of sizes, prices and mixes (1)" },
+	  "seed of random sizes, prices and operations (1)" },
 	{ "json", 'j', FOR_ANY, VALUE_FLAG, AT(json), 0, 0, NULL,
 	  "print the result as JSON, one object on one line" },
 	{ "progress", 'i', FOR_ANY, VALUE_SECONDS, AT(progress_ns), PROGRESS_MIN, PROGRESS_MAX,
-	  "SECONDS", "a line on stderr each so often, as 1, 0.5 or 100ms (none)" },
+	  "SECONDS", "interval of progress lines on stderr, as 1, 0.5 or 100ms (none)" },
 	{ "help", 'h', FOR_ANY, VALUE_HELP, 0, 0, 0, NULL, "show this" },
 	{ "version", 'V', FOR_ANY, VALUE_VERSION, 0, 0, 0, NULL, "show the version" },
 };
@@ -99,9 +99,9 @@ static void print_row(const struct row *r)
 void bx_help_role(enum bx_role role)
 {
 	static const char *const does[BX_ROLES] = {
-		"Answers clients, first come first served, until a signal.",
+		"Answers clients, first come, first served, until a signal.",
 		"Sends requests to a server and measures how long their answers take.",
-		"Moves data to or from a server for its own sake, by any operation.",
+		"Moves data to or from a server, by any operation, to disturb others.",
 	};
 
 	printf("Usage: benchex %s%s [OPTION]...\n%s\n\n", bx_role_names[role],
@@ -109,7 +109,7 @@ void bx_help_role(enum bx_role role)
 	for (size_t i = 0; i < ROWS; i++)
 		if (bx_rows[i].roles & (1u << role))
 			print_row(&bx_rows[i]);
-	puts("\nK and M behind a size are 1024 and 1048576; in brackets stands the default. See "
+	puts("\nK and M after a size are 1024 and 1048576. Defaults are in brackets. See "
 	     "benchex(1).");
 }
 

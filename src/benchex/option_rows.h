@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* option_rows: the table of all options; only option_rows.c and options.c include this. */
+/* option_rows: the table of all options, for option_rows.c and options.c only. */
 #ifndef RESEX_BENCHEX_OPTION_ROWS_H
 #define RESEX_BENCHEX_OPTION_ROWS_H
 
@@ -13,12 +13,12 @@ enum value {
 	VALUE_U64,     /* uint64_t */
 	VALUE_SIZE,    /* uint32_t, as 64K */
 	VALUE_RANGE,   /* struct bx_range, as 64K or 4K-64K */
-	VALUE_SECONDS, /* uint64_t ns, a plain number is of seconds */
-	VALUE_NS,      /* uint64_t ns, a plain number is of ns */
-	VALUE_PER_KIB, /* the same, for each KiB */
+	VALUE_SECONDS, /* uint64_t ns; a number without a unit is in seconds */
+	VALUE_NS,      /* uint64_t ns; a number without a unit is in ns */
+	VALUE_PER_KIB, /* like VALUE_NS, for each KiB */
 	VALUE_MIX,     /* uint32_t[BX_OPS], as write=3,read */
-	VALUE_PROFILE, /* const char *, and all that the profile sets */
-	VALUE_REPORT,  /* const char *: the usual socket */
+	VALUE_PROFILE, /* const char *, and all members that the profile sets */
+	VALUE_REPORT,  /* const char *: the default socket */
 	VALUE_HELP,
 	VALUE_VERSION,
 };
@@ -44,7 +44,7 @@ enum { ROWS = 29 };
 
 extern const struct row bx_rows[ROWS];
 
-/* On stdout: how a role is used, its options a line each. */
+/* Print the help of a role on stdout: its use, and its options, one on a line. */
 void bx_help_role(enum bx_role role);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * options: the command line into struct bx_conf.
+ * options: parse the command line into struct bx_conf.
  *
- * What there is stands in option_rows.c; here it is taken, and refused.
+ * option_rows.c has the table of all options; this file parses their values and
+ * refuses values and combinations that make no sense.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -41,7 +42,7 @@ static void help(void)
 	     "See benchex(1).");
 }
 
-/* What bx_options() gives back once something was printed, or was not (rc). */
+/* What bx_options() returns after printing; rc: 0 or -errno of printing. */
 static int printed(int rc)
 {
 	if (!rc)
@@ -63,8 +64,8 @@ struct parse {
 	bool given[ROWS];
 };
 
-/* One sentence on stderr; words of the command line in it are escaped. */
-__attribute__((format(printf, 2, 3))) static int wrong(const char *word, const char *fmt, ...)
+/* Print one sentence on stderr. word comes from the command line and is escaped. */
+__attribute__((format(printf, 2, 3))) static int usage_error(const char *word, const char *fmt, ...)
 {
 	char shown[SHOWN];
 	va_list ap;
@@ -83,7 +84,7 @@ static struct bx_bounds bounds(const struct row *r)
 	return (struct bx_bounds){ r->min, r->max };
 }
 
-/* The range of an option as it would be written. */
+/* The valid range of an option's value, in words. */
 static void show_range(const struct row *r, char *buf, size_t size)
 {
 	char min[24], max[24];
@@ -110,10 +111,10 @@ static int wrong_value(const struct row *r, const char *arg)
 
 	show_range(r, range, sizeof(range));
 	snprintf(word, sizeof(word), "--%s %s", r->name, arg);
-	return wrong(word, "give %s", range);
+	return usage_error(word, "give %s", range);
 }
 
-static int take_range(const struct row *r, const char *arg, struct bx_range *out)
+static int parse_range(const struct row *r, const char *arg, struct bx_range *out)
 {
 	const char *dash = strchr(arg, '-');
 	size_t first = dash ? (size_t)(dash - arg) : strlen(arg);
@@ -127,8 +128,8 @@ static int take_range(const struct row *r, const char *arg, struct bx_range *out
 	return 0;
 }
 
-/* One "op" or "op=weight" of a mix; each operation stands there once. */
-static int take_share(const struct row *r, const char *s, size_t len, uint32_t weight[BX_OPS])
+/* Parse one "op" or "op=weight" of a mix; each operation may appear once. */
+static int parse_share(const struct row *r, const char *s, size_t len, uint32_t weight[BX_OPS])
 {
 	const char *eq = memchr(s, '=', len);
 	size_t name = eq ? (size_t)(eq - s) : len;
@@ -145,37 +146,38 @@ static int take_share(const struct row *r, const char *s, size_t len, uint32_t w
 	return -EINVAL;
 }
 
-static int take_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
+static int parse_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
 {
 	uint32_t weight[BX_OPS] = { 0 };
 	const char *s = arg, *comma;
 
 	do {
 		comma = strchr(s, ',');
-		if (take_share(r, s, comma ? (size_t)(comma - s) : strlen(s), weight))
-			return wrong(arg, "give --mix operations, each once, as write or "
-					  "write=3,read=1, of send, send_imm, write, write_imm, "
-					  "read, fetch_add, cmp_swap");
+		if (parse_share(r, s, comma ? (size_t)(comma - s) : strlen(s), weight))
+			return usage_error(arg,
+					   "give --mix operations, each once, as write or "
+					   "write=3,read=1, of send, send_imm, write, write_imm, "
+					   "read, fetch_add, cmp_swap");
 		s = comma ? comma + 1 : NULL;
 	} while (s);
 	memcpy(out, weight, sizeof(weight));
 	return 0;
 }
 
-static int take_profile(struct parse *p, const char *arg)
+static int apply_profile(struct parse *p, const char *arg)
 {
 	const struct bx_profile *profile = bx_profile_find(arg);
 
 	if (!profile)
-		return wrong(arg, "there is no such profile; benchex profiles lists them");
+		return usage_error(arg, "no such profile; benchex profiles lists them");
 	if (p->conf->profile)
-		return wrong(arg, "a second profile; leave out one of both");
+		return usage_error(arg, "a second profile; leave out one of them");
 	profile->apply(p->conf);
 	p->conf->profile = profile->name;
 	return 0;
 }
 
-static int take_figure(const struct row *r, const char *arg, void *at)
+static int parse_figure(const struct row *r, const char *arg, void *at)
 {
 	size_t len = strlen(arg);
 	uint64_t v;
@@ -206,7 +208,7 @@ static int take_figure(const struct row *r, const char *arg, void *at)
 	return 0;
 }
 
-/* The same that resex_report_open() takes when it is given none. */
+/* The socket that resex_report_open() uses by default. */
 static const char *usual_socket(void)
 {
 	const char *path = getenv("RESEX_AGENT_SOCKET");
@@ -214,7 +216,7 @@ static const char *usual_socket(void)
 	return path && *path ? path : AGENT_SOCKET;
 }
 
-static int take(struct parse *p, const struct row *r, const char *arg)
+static int set_option(struct parse *p, const struct row *r, const char *arg)
 {
 	void *at = (char *)p->conf + r->offset;
 
@@ -228,26 +230,26 @@ static int take(struct parse *p, const struct row *r, const char *arg)
 		return 0;
 	case VALUE_TEXT:
 		if (!*arg)
-			return wrong(r->name, "an empty %s names nothing; write one", r->arg);
+			return usage_error(r->name, "an empty %s names nothing; write one", r->arg);
 		*(const char **)at = arg;
 		return 0;
 	case VALUE_RANGE:
-		return take_range(r, arg, at) ? wrong_value(r, arg) : 0;
+		return parse_range(r, arg, at) ? wrong_value(r, arg) : 0;
 	case VALUE_MIX:
-		return take_mix(r, arg, at);
+		return parse_mix(r, arg, at);
 	case VALUE_PROFILE:
-		return take_profile(p, arg);
+		return apply_profile(p, arg);
 	case VALUE_HELP:
 		bx_help_role(p->conf->role);
 		return printed(bx_flush(stdout));
 	case VALUE_VERSION:
 		return print_version();
 	default:
-		return take_figure(r, arg, at);
+		return parse_figure(r, arg, at);
 	}
 }
 
-/* --- what means nothing together --- */
+/* --- combinations --- */
 
 static bool given(const struct parse *p, const char *name)
 {
@@ -273,13 +275,16 @@ static int check_client(const struct parse *p)
 						"--profile" };
 
 	if (p->conf->control_per_s)
-		return wrong("--profile control", "makes no requests; it is a profile of bulk");
+		return usage_error("--profile control",
+				   "makes no requests; it is a profile of bulk");
 	for (size_t i = 0; p->conf->trace && i < sizeof(in_trace) / sizeof(in_trace[0]); i++)
 		if (given(p, in_trace[i] + 2))
-			return wrong(in_trace[i], "a trace has its own; leave out one of both");
+			return usage_error(in_trace[i],
+					   "a trace has its own; leave out one of both");
 	if (p->conf->think_ns && p->conf->rate)
-		return wrong("--think", "with a rate requests do not wait for answers; leave out "
-					"one of both");
+		return usage_error("--think",
+				   "with a rate requests do not wait for answers; leave out "
+				   "one of both");
 	return 0;
 }
 
@@ -289,23 +294,24 @@ static int check_bulk(const struct parse *p)
 	uint64_t posted = (uint64_t)c->depth * c->qps;
 
 	if (given(p, "burst") && !c->rate)
-		return wrong("--burst", "without a rate nothing waits for its time; give --rate");
+		return usage_error("--burst",
+				   "without a rate nothing waits for its time; give --rate");
 	if (c->burst > posted)
-		return wrong("--burst",
-			     "%" PRIu32 " together, but %" PRIu64
-			     " may be under way; give a larger --depth or --qps",
-			     c->burst, posted);
+		return usage_error("--burst",
+				   "%" PRIu32 " together, but %" PRIu64
+				   " may be under way; give a larger --depth or --qps",
+				   c->burst, posted);
 	if (given(p, "size") && only_atomics(c) && (c->size.min != 8 || c->size.max != 8))
-		return wrong("--size", "atomics move 8 bytes each; leave it out");
+		return usage_error("--size", "atomics move 8 bytes each; leave it out");
 	return 0;
 }
 
-static int check(struct parse *p)
+static int check_conf(struct parse *p)
 {
 	struct bx_conf *c = p->conf;
 
 	if (given(p, "report") && given(p, "agent"))
-		return wrong("--report", "--agent says so, and where; leave out --report");
+		return usage_error("--report", "--agent says so, and where; leave out --report");
 	if (c->role != BX_SERVER && !given(p, "seconds") && !given(p, "requests"))
 		c->seconds = SECONDS_DEFAULT;
 	if (only_atomics(c) && !given(p, "size"))
@@ -317,19 +323,19 @@ static int check(struct parse *p)
 
 /* --- the command line --- */
 
-static int take_host(struct bx_conf *c, int argc, char **argv)
+static int parse_host(struct bx_conf *c, int argc, char **argv)
 {
 	const char *role = bx_role_names[c->role];
 
 	if (c->role == BX_SERVER)
-		return optind < argc ? wrong(argv[optind], "a server takes options only; see "
-							   "benchex server --help")
+		return optind < argc ? usage_error(argv[optind], "a server takes options only; see "
+								 "benchex server --help")
 				     : 0;
 	if (optind == argc || !*argv[optind])
-		return wrong(role, "its server is missing; write benchex %s HOST", role);
+		return usage_error(role, "its server is missing; write benchex %s HOST", role);
 	if (optind + 1 < argc)
-		return wrong(argv[optind + 1], "one word too many behind the server %.64s",
-			     argv[optind]);
+		return usage_error(argv[optind + 1], "one word too many behind the server %.64s",
+				   argv[optind]);
 	c->host = argv[optind];
 	return 0;
 }
@@ -342,7 +348,7 @@ static const struct row *row_of(int letter)
 	return NULL;
 }
 
-/* The roles that know an option, for people. */
+/* The roles that have an option, in words. */
 static const char *roles_of(const struct row *r)
 {
 	return r->roles == FOR_SERVER		     ? "server"
@@ -352,18 +358,18 @@ static const char *roles_of(const struct row *r)
 						     : "all";
 }
 
-/* What getopt_long() did not take: c is its answer, word where it stands. */
+/* Explain why getopt_long() refused word; c is what it returned. */
 static int wrong_option(const struct parse *p, int c, const char *word)
 {
 	const struct row *r = row_of(optopt);
 	char letter[] = { '-', (char)optopt, 0 };
 
 	if (r && c == ':')
-		return wrong(r->name, "a value is missing: write --%s %s", r->name, r->arg);
+		return usage_error(r->name, "a value is missing: write --%s %s", r->name, r->arg);
 	if (r)
-		return wrong(r->name, "it takes no value: write --%s", r->name);
-	return wrong(optopt ? letter : word, "no such option; see benchex %s --help",
-		     bx_role_names[p->conf->role]);
+		return usage_error(r->name, "it takes no value: write --%s", r->name);
+	return usage_error(optopt ? letter : word, "no such option; see benchex %s --help",
+			   bx_role_names[p->conf->role]);
 }
 
 static int wrong_role(const struct parse *p, const struct row *r)
@@ -372,11 +378,11 @@ static int wrong_role(const struct parse *p, const struct row *r)
 	char word[SHOWN];
 
 	snprintf(word, sizeof(word), "--%s", r->name);
-	return wrong(word, "it is for %s, not for %s; see benchex %s --help", roles_of(r), role,
-		     role);
+	return usage_error(word, "it is for %s, not for %s; see benchex %s --help", roles_of(r),
+			   role, role);
 }
 
-static int take_all(struct parse *p, int argc, char **argv)
+static int parse_options(struct parse *p, int argc, char **argv)
 {
 	struct option longs[ROWS + 1] = { 0 };
 	char shorts[2 * ROWS + 2] = ":", *s = shorts + 1;
@@ -398,7 +404,7 @@ static int take_all(struct parse *p, int argc, char **argv)
 			return wrong_option(p, c, argv[optind - 1]);
 		if (!(r->roles & (1u << p->conf->role)))
 			return wrong_role(p, r);
-		rc = take(p, r, optarg);
+		rc = set_option(p, r, optarg);
 		if (rc)
 			return rc;
 	}
@@ -424,11 +430,12 @@ static int profiles_command(int argc, char **argv)
 			return printed(bx_flush(stdout));
 		}
 		if (c != 'j')
-			return wrong(argv[optind - 1], "profiles takes only --json and --help");
+			return usage_error(argv[optind - 1],
+					   "profiles takes only --json and --help");
 		json = true;
 	}
 	if (optind < argc)
-		return wrong(argv[optind], "profiles takes only --json and --help");
+		return usage_error(argv[optind], "profiles takes only --json and --help");
 	return printed(bx_profiles_print(stdout, json));
 }
 
@@ -451,11 +458,11 @@ static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char 
 	int rc;
 
 	c.size = (struct bx_range){ size, size };
-	rc = take_all(&p, argc, argv);
+	rc = parse_options(&p, argc, argv);
 	if (!rc)
-		rc = take_host(&c, argc, argv);
+		rc = parse_host(&c, argc, argv);
 	if (!rc)
-		rc = check(&p);
+		rc = check_conf(&p);
 	if (!rc)
 		*conf = c;
 	return rc;
@@ -481,7 +488,7 @@ int bx_options(struct bx_conf *conf, int argc, char **argv)
 	}
 	if (!strcmp(word, "-V") || !strcmp(word, "--version"))
 		return print_version();
-	return wrong(*word ? word : "no role",
-		     "begin with server, client HOST, bulk HOST, merge FILE or profiles; "
-		     "see benchex --help");
+	return usage_error(*word ? word : "no role",
+			   "begin with server, client HOST, bulk HOST, merge FILE or profiles; "
+			   "see benchex --help");
 }

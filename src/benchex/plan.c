@@ -53,7 +53,7 @@ void bx_pace_next(struct bx_pace *p, uint64_t gap_ns)
 		return;
 	}
 	p->n += p->burst;
-	/* Whole seconds go to the base: no rounding adds up, and nothing overflows. */
+	/* Move whole seconds to the base: no rounding errors add up, nothing overflows. */
 	p->base += (int64_t)(p->n / p->rate) * NS_PER_S;
 	p->n %= p->rate;
 }

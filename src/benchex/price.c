@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * price: what an exchange computes for a request (paper IV): option prices.
+ * price: option prices, the computation of an exchange for each request (paper IV).
  *
- * The closed form of Black and Scholes (1973) for European options on what
- * pays no dividend, with N the cumulative normal distribution:
+ * The closed form of Black and Scholes (1973) for European options without dividend,
+ * with N the cumulative normal distribution:
  *
  *	call = S N(d1) - K e^(-rT) N(d2)	d1 = (ln(S/K) + rT) / (v sqrt T) + v sqrt T / 2
  *	put  = K e^(-rT) N(-d2) - S N(-d1)	d2 = d1 - v sqrt T
  *
- * As long as S and K e^(-rT) are finite, so are the prices: where v sqrt T
- * vanishes, the option is worth what it would be without any chance.
+ * The prices are finite as long as S and K e^(-rT) are. Where v sqrt T vanishes, the
+ * price is that of an option without risk.
  */
 #include <math.h>
 
@@ -21,8 +21,8 @@ struct parts {
 	double d1, d2;
 };
 
-/* N(x); exact to the last digits for both tails. */
-static double normal(double x)
+/* N(x), exact to the last digits in both tails. */
+static double normal_cdf(double x)
 {
 	return 0.5 * erfc(-x * M_SQRT1_2);
 }
@@ -38,8 +38,8 @@ static struct parts parts_of(const struct bx_terms *t)
 	return p;
 }
 
-/* A last digit may be below 0; at the money and without any chance, 0 / 0 is no number. */
-static double worth(double price)
+/* Rounding may give a price just below 0, and 0 / 0 (at the money, no risk) gives NaN. */
+static double at_least_0(double price)
 {
 	return price > 0 ? price : 0;
 }
@@ -47,21 +47,21 @@ static double worth(double price)
 double bx_price_call(const struct bx_terms *t)
 {
 	struct parts p = parts_of(t);
-	double price = t->spot * normal(p.d1) - p.strike_now * normal(p.d2);
+	double price = t->spot * normal_cdf(p.d1) - p.strike_now * normal_cdf(p.d2);
 
-	return worth(price);
+	return at_least_0(price);
 }
 
 double bx_price_put(const struct bx_terms *t)
 {
 	struct parts p = parts_of(t);
-	double price = p.strike_now * normal(-p.d2) - t->spot * normal(-p.d1);
+	double price = p.strike_now * normal_cdf(-p.d2) - t->spot * normal_cdf(-p.d1);
 
-	return worth(price);
+	return at_least_0(price);
 }
 
-/* A number within 0 .. 1. */
-static double chance(uint64_t *state)
+/* A random number, 0 <= x < 1. */
+static double random_fraction(uint64_t *state)
 {
 	return (double)(random_next(state) >> 11) * 0x1p-53;
 }
@@ -73,11 +73,11 @@ double bx_price_many(uint64_t seed, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct bx_terms t;
 
-		t.spot = 20 + 180 * chance(&seed);
-		t.strike = t.spot * (0.5 + chance(&seed));
-		t.rate = 0.1 * chance(&seed);
-		t.volatility = 0.05 + 0.55 * chance(&seed);
-		t.years = 0.02 + 2 * chance(&seed);
+		t.spot = 20 + 180 * random_fraction(&seed);
+		t.strike = t.spot * (0.5 + random_fraction(&seed));
+		t.rate = 0.1 * random_fraction(&seed);
+		t.volatility = 0.05 + 0.55 * random_fraction(&seed);
+		t.years = 0.02 + 2 * random_fraction(&seed);
 		sum += bx_price_call(&t) + bx_price_put(&t);
 	}
 	return sum;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * profile: what a tenant does to its neighbours, and what a neighbour suffers.
+ * profile: settings of attackers and of their victims.
  *
- * After the classes of the Husky suite (Kong and others, "Understanding RDMA
- * Microarchitecture Resources for Performance Isolation", NSDI 2023): as bulk
- * the attacker, as client the victim of the same class. Sizes and numbers of
- * queue pairs are Husky's, of all its processes together, where one process
- * can have them. Its depth of 128 messages is not: on the links of a test bed
- * what is posted would take minutes to drain.
+ * They follow the classes of the Husky suite (Kong and others, "Understanding RDMA
+ * Microarchitecture Resources for Performance Isolation", NSDI 2023): bulk is the
+ * attacker, client the victim of the same class. Sizes and numbers of queue pairs are
+ * those of all Husky processes together, as far as one process can have them. Husky's
+ * depth of 128 messages is not used: on the links of a test bed the posted messages
+ * would take minutes to drain.
  */
 #include <errno.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void many_qp(struct bx_conf *c)
 		attacker(c, 512, 512, 1);
 }
 
-/* The one queue pair that bulk needs is all but idle. */
+/* Bulk needs one queue pair; it sends 8 bytes a second. */
 static void control(struct bx_conf *c)
 {
 	attacker(c, 8, 1, 1);
@@ -86,7 +86,7 @@ const struct bx_profile *bx_profile_find(const char *name)
 	return NULL;
 }
 
-/* What a profile sets, and whether the role knows it at all. */
+/* The settings of a profile for a role. False: the role does not have the profile. */
 static bool settings(const struct bx_profile *p, enum bx_role role, struct bx_conf *c)
 {
 	*c = (struct bx_conf){ .role = role };

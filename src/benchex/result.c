@@ -309,7 +309,7 @@ static void print_latency(FILE *f, const struct bx_result *r)
 	print_hist(f, "PTime", &r->lat.ptime);
 }
 
-/* "write 812, read 4": by operation, as many as ended well. */
+/* "write 812, read 4": the number of successful work requests of each operation. */
 static void show_completed(const struct bx_qp *q, char *buf, size_t size)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* server: the loop, and what is told in the end. See server.h. */
+/* server: the loop of a server, and the total at its end. See server.h. */
 #include "src/benchex/server.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { BACKLOG = 256, IDLE_NS = 500000000 };
 
-static int tell(struct server *s)
+static int print_total(struct server *s)
 {
 	struct resex_report_counts c = { 0 };
 	struct bx_result *r = s->total;
@@ -31,7 +31,7 @@ static int tell(struct server *s)
 
 /* --- the loop ---------------------------------------------------------------- */
 
-static void take_events(struct server *s)
+static void handle_events(struct server *s)
 {
 	struct rdma_cm_event *e;
 
@@ -41,7 +41,7 @@ static void take_events(struct server *s)
 	}
 }
 
-static int64_t flush(struct server *s, int64_t now)
+static int64_t flush_reports(struct server *s, int64_t now)
 {
 	if (s->flush_at && now >= s->flush_at) {
 		resex_report_flush(s->report);
@@ -50,7 +50,7 @@ static int64_t flush(struct server *s, int64_t now)
 	return s->flush_at ? s->flush_at : INT64_MAX;
 }
 
-static void loop(struct server *s)
+static void run_loop(struct server *s)
 {
 	for (;;) {
 		int got = server_reap(s);
@@ -63,9 +63,9 @@ static void loop(struct server *s)
 		if (bx_net_over(&s->net, now) || (s->net.ended && !s->answers))
 			return;
 		served = !s->net.ended && server_serve(s);
-		take_events(s);
+		handle_events(s);
 		server_tidy(s, now);
-		until = flush(s, now);
+		until = flush_reports(s, now);
 		if (got || served || s->untidy)
 			bx_net_look(&s->net, now);
 		else
@@ -75,8 +75,11 @@ static void loop(struct server *s)
 
 /* --- from start to end ------------------------------------------------------- */
 
-/* librdmacm says "cannot assign" of a port that is taken at another address, too. */
-static bool is_own(const struct sockaddr_storage *at)
+/*
+ * Is it an address of this machine? librdmacm returns EADDRNOTAVAIL also for a port that
+ * is in use.
+ */
+static bool is_own_address(const struct sockaddr_storage *at)
 {
 	struct sockaddr_storage any_port = *at;
 	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -96,7 +99,7 @@ static int say_no_listen(const struct bx_conf *conf, const struct sockaddr_stora
 {
 	const char *name = conf->bind ? conf->bind : "any address";
 
-	if (err == EADDRINUSE || (err == EADDRNOTAVAIL && is_own(at)))
+	if (err == EADDRINUSE || (err == EADDRNOTAVAIL && is_own_address(at)))
 		bx_say("port %u at %s is taken: end the other server, or choose another --port",
 		       conf->port, name);
 	else if (err == ENODEV || err == EADDRNOTAVAIL)
@@ -135,7 +138,7 @@ static int open_all(struct server *s)
 	if (!ret && s->conf->agent)
 		ret = resex_report_open(&s->report, s->conf->agent);
 	if (ret)
-		bx_say("the server was not set up: %s", strerror(-ret));
+		bx_say("the server cannot be set up: %s", strerror(-ret));
 	return ret ? ret : listen_at(s);
 }
 
@@ -169,9 +172,9 @@ int bx_server(const struct bx_conf *conf)
 		bx_say("listening at %s port %u", conf->bind ? conf->bind : "any address",
 		       conf->port);
 		bx_net_begin(&s->net);
-		loop(s);
+		run_loop(s);
 		server_drop_all(s);
-		ret = tell(s);
+		ret = print_total(s);
 	}
 	if (!ret && !bx_net_well(&s->net))
 		ret = -EIO;

@@ -24,7 +24,7 @@ enum {
 	SERVER_CQ_CLIENTS = 0, /* completion queues of a device */
 	SERVER_CQ_BULK = 1,
 	SERVER_ASKS_MAX = 65536,   /* requests that may wait, over all clients */
-	SERVER_FLUSH_NS = 5000000, /* latencies wait so long for others */
+	SERVER_FLUSH_NS = 5000000, /* latencies wait at most so long for others */
 	SERVER_STUCK_SLOTS = 1023,
 	SERVER_ALIVE = 2047, /* slot of the empty WRITE that asks whether the peer lives */
 };
@@ -35,15 +35,15 @@ enum {
 struct session {
 	bool used, welcome; /* a connection of it was accepted */
 	uint8_t role;
-	uint64_t id; /* chosen by the peer; with its address and device, whose it is */
+	uint64_t id; /* chosen by the peer; unique with its address and device */
 	struct bx_dev *dev;
 	char peer[64];
-	uint32_t conns;		 /* connections it is to have */
-	uint32_t live;		 /* that it has */
-	uint32_t seen;		 /* that it ever had */
-	struct ibv_pd *pd;	 /* bulk: of its own, so that none reaches another's memory */
-	struct bx_memory buffer; /* bulk: what it writes and reads */
-	uint64_t messages;	 /* bulk: that took a receive */
+	uint32_t conns;		 /* number of connections it announced */
+	uint32_t live;		 /* connections it has now */
+	uint32_t seen;		 /* connections it has had so far */
+	struct ibv_pd *pd;	 /* bulk: its own, so that no peer reaches another's memory */
+	struct bx_memory buffer; /* bulk: the memory it writes and reads */
+	uint64_t messages;	 /* bulk: messages that consumed a receive */
 	int64_t first, last;	 /* ns: post, completion */
 	uint64_t cpu_began;
 	const char *ended;
@@ -58,22 +58,22 @@ struct client_conn {
 	struct bx_hello hello;
 	uint64_t next;	     /* sequence number of its next request */
 	uint32_t unanswered; /* answers posted and not completed */
-	bool stuck;	     /* for too long: they hold no place among conf->depth */
-	bool asked;	     /* whether it lives, by a WRITE of no bytes */
-	int64_t progress;    /* the last completion, or when there began to be one to wait for */
-	int64_t parting;     /* 0: not; answers on their way are waited for until then */
+	bool stuck;	     /* they take too long: they do not count against conf->depth */
+	bool asked;	     /* an empty WRITE that checks the peer is under way */
+	int64_t progress;    /* time of the last completion, or of the first post after idling */
+	int64_t parting;     /* 0: no; else it is ending, and waits for answers until then */
 	uint32_t entries;    /* of its completion queue, reserved */
 	struct bx_memory asks;
 };
 
-/* An answer on its way. */
+/* An answer under way. */
 struct answer {
 	bool used;
 	uint32_t conn, gen, bytes;
 	int64_t arrived, begun, priced, posted;
 };
 
-/* What a device's answers are made of: heads of their own, and one body. */
+/* Memory for the answers of a device: a head for each, and one body for all. */
 struct answer_memory {
 	struct bx_memory heads, body;
 };
@@ -84,14 +84,14 @@ struct server {
 	struct rdma_cm_id *listener;
 	struct resex_report *report;
 	struct bx_fifo fifo;
-	struct answer *answer; /* conf->depth of them, and more for the stuck */
-	uint32_t slots;	       /* how many */
-	uint32_t answers;      /* on their way, but for the stuck */
-	uint32_t conns;	       /* places ever used */
+	struct answer *answer; /* conf->depth, and more for stuck connections */
+	uint32_t slots;	       /* length of answer */
+	uint32_t answers;      /* under way, without those of stuck connections */
+	uint32_t conns;	       /* entries of conn ever used */
 	uint64_t memory;       /* bytes lent to peers */
 	uint64_t asks_room;    /* requests that may wait */
-	bool client_left;      /* a client's session is over */
-	bool untidy;	       /* a connection is parting */
+	bool client_left;      /* a client's session has ended */
+	bool untidy;	       /* a connection is ending */
 	int64_t next_tidy;
 	int64_t flush_at; /* latencies wait to be reported; 0: none */
 	struct answer_memory made[BX_DEVS_MAX];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * server_conn: who comes and goes.
+ * server_conn: connections of clients and bulk: accepted, watched, released.
  *
- * What a hello asks for is bounded before anything is made: connections,
- * sessions, requests that may wait, memory. Who breaks the rules, dies or hangs
- * loses its own connection, and nobody else anything.
+ * All that a hello requests is checked against limits before anything is allocated:
+ * connections, sessions, waiting requests, memory. A peer that breaks the protocol,
+ * dies or hangs loses its own connection; other peers lose nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,30 +12,30 @@
 
 #include "src/benchex/server.h"
 
-#define STUCK_NS   5000000000LL	 /* no answer was taken for so long: others shall not wait */
-#define HANG_NS	   30000000000LL /* and for so long: it goes */
-#define SILENT_NS  10000000000LL /* nothing was heard of it for so long: ask whether it lives */
+#define STUCK_NS   5000000000LL	 /* no answer completed for so long: others stop waiting for it */
+#define HANG_NS	   30000000000LL /* no answer completed for so long: drop it */
+#define SILENT_NS  10000000000LL /* no sign of life for so long: send an empty WRITE */
 #define PARTING_NS 1000000000LL
 #define TIDY_NS	   1000000000LL
 
 /* --- connections ------------------------------------------------------------- */
 
-/* Answers, and one question whether it lives. */
-static uint32_t sends(const struct bx_hello *h)
+/* Sends under way at most: answers, and the empty WRITE that checks the peer. */
+static uint32_t sends_max(const struct bx_hello *h)
 {
 	return h->role == BX_BULK ? 1 : h->depth + 1;
 }
 
-/* What a connection needs of its own, all or, when it is released later, in part. */
-static enum bx_refusal furnish(struct server *s, struct client_conn *c)
+/* Allocate what a connection needs. On failure release_conn() frees what was allocated. */
+static enum bx_refusal allocate_conn(struct server *s, struct client_conn *c)
 {
 	const struct bx_hello *h = &c->hello;
 	struct bx_dev *d = c->conn.dev;
 	size_t asks = (size_t)h->depth * BX_ASK_LEN;
 
-	if (bx_dev_reserve(d, server_cq(h), sends(h) + h->depth))
+	if (bx_dev_reserve(d, server_cq(h), sends_max(h) + h->depth))
 		return BX_FULL;
-	c->entries = sends(h) + h->depth;
+	c->entries = sends_max(h) + h->depth;
 	if (h->role == BX_CLIENT) {
 		if (s->asks_room + h->depth > SERVER_ASKS_MAX ||
 		    bx_fifo_room(&s->fifo, s->asks_room + h->depth))
@@ -45,12 +45,12 @@ static enum bx_refusal furnish(struct server *s, struct client_conn *c)
 		s->asks_room += h->depth;
 	}
 	if (bx_conn_queue(&c->conn, h->role == BX_BULK ? c->session->pd : d->pd, server_cq(h),
-			  sends(h), h->depth, 2))
+			  sends_max(h), h->depth, 2))
 		return BX_FULL;
 	return server_post_receives(s, c) ? BX_FULL : BX_WELCOME;
 }
 
-static struct client_conn *free_place(struct server *s)
+static struct client_conn *find_free_conn(struct server *s)
 {
 	for (uint32_t i = 0; i < SERVER_CONNS_MAX; i++)
 		if (!s->conn[i].used) {
@@ -60,7 +60,7 @@ static struct client_conn *free_place(struct server *s)
 	return NULL;
 }
 
-static void release(struct server *s, struct client_conn *c)
+static void release_conn(struct server *s, struct client_conn *c)
 {
 	server_forget(s, c);
 	bx_conn_disconnect(&c->conn);
@@ -74,8 +74,8 @@ static void release(struct server *s, struct client_conn *c)
 	*c = (struct client_conn){ .gen = (c->gen + 1) & 0xfff };
 }
 
-static enum bx_refusal admit(struct server *s, struct client_conn *c,
-			     const struct rdma_conn_param *p, uint32_t *value)
+static enum bx_refusal admit_peer(struct server *s, struct client_conn *c,
+				  const struct rdma_conn_param *p, uint32_t *value)
 {
 	enum bx_refusal why = bx_hello_get(&c->hello, p->private_data,
 					   p->private_data ? p->private_data_len : 0);
@@ -94,10 +94,10 @@ static enum bx_refusal admit(struct server *s, struct client_conn *c,
 		return BX_FULL;
 	bx_peer_name(c->conn.id, c->conn.peer);
 	why = server_session_join(s, c);
-	return why == BX_WELCOME ? furnish(s, c) : why;
+	return why == BX_WELCOME ? allocate_conn(s, c) : why;
 }
 
-static int accept_it(struct client_conn *c, const struct rdma_conn_param *p)
+static int accept_peer(struct client_conn *c, const struct rdma_conn_param *p)
 {
 	struct bx_reply reply = { 0 };
 	int ret;
@@ -110,20 +110,20 @@ static int accept_it(struct client_conn *c, const struct rdma_conn_param *p)
 	ret = bx_conn_accept(&c->conn, p, &reply);
 	if (!ret)
 		c->welcome = c->session->welcome = true;
-	/* Requests may come before word of the connection does. */
+	/* Requests may arrive before the event of the connection. */
 	return ret ? ret
 		   : bx_conn_established(&c->conn,
 					 c->session->role == BX_BULK ? SERVER_BULK_RIGHTS : 0);
 }
 
-static void refuse(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
+static void refuse_peer(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
 {
 	static const char *const text[BX_REFUSALS] = {
 		[BX_NOT_BENCHEX] = "it does not speak benchex's protocol",
 		[BX_BAD_VERSION] = "it speaks another version of benchex's protocol",
 		[BX_MALFORMED] = "its hello is malformed",
 		[BX_TOO_LARGE] = "it wants larger answers than --size-max allows",
-		[BX_FULL] = "no room is left for it",
+		[BX_FULL] = "the server has no room for it",
 		[BX_CLOSING] = "the server is ending",
 		[BX_TOO_MUCH] = "it wants more options for a request than --options-max allows",
 	};
@@ -139,12 +139,12 @@ static void refuse(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
 static void connect_request(struct server *s, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *p)
 {
-	struct client_conn *c = free_place(s);
+	struct client_conn *c = find_free_conn(s);
 	enum bx_refusal why = BX_FULL;
 	uint32_t value = SERVER_CONNS_MAX;
 
 	if (!c) {
-		refuse(id, why, value);
+		refuse_peer(id, why, value);
 		rdma_destroy_id(id);
 		return;
 	}
@@ -152,17 +152,17 @@ static void connect_request(struct server *s, struct rdma_cm_id *id,
 	c->conn.id = id;
 	id->context = c;
 	c->progress = bx_now(&s->net);
-	why = admit(s, c, p, &value);
+	why = admit_peer(s, c, p, &value);
 	if (why != BX_WELCOME)
-		refuse(id, why, value);
-	else if (accept_it(c, p))
+		refuse_peer(id, why, value);
+	else if (accept_peer(c, p))
 		server_drop(s, c, "the connection was not made");
 	if (why != BX_WELCOME)
-		release(s, c);
+		release_conn(s, c);
 }
 
-/* The peer said farewell: what is on its way to it is let arrive. */
-static void farewell(struct server *s, struct client_conn *c)
+/* The peer disconnected: let answers under way complete first. */
+static void peer_disconnected(struct server *s, struct client_conn *c)
 {
 	if (c->parting)
 		return;
@@ -188,7 +188,7 @@ void server_event(struct server *s, struct rdma_cm_event *e)
 	else if (!c || id == s->listener)
 		return;
 	else if (kind == RDMA_CM_EVENT_DISCONNECTED)
-		farewell(s, c);
+		peer_disconnected(s, c);
 	else if (kind == RDMA_CM_EVENT_CONNECT_ERROR || kind == RDMA_CM_EVENT_UNREACHABLE ||
 		 kind == RDMA_CM_EVENT_REJECTED)
 		server_drop(s, c, "it did not complete the connection");
@@ -196,8 +196,8 @@ void server_event(struct server *s, struct rdma_cm_event *e)
 		server_drop(s, c, "the RDMA device is being removed");
 }
 
-/* A completion of who went is in its queue no more when somebody else comes. */
-static void drain(struct server *s)
+/* Drain a departed peer's completions before its index is reused. */
+static void drain_completions(struct server *s)
 {
 	int most = 1;
 
@@ -208,19 +208,19 @@ static void drain(struct server *s)
 		;
 }
 
-static void look_after(struct server *s, struct client_conn *c, int64_t now)
+static void check_alive(struct server *s, struct client_conn *c, int64_t now)
 {
 	int64_t silent = now - c->progress;
 
-	/* The peer's hello said how often is retried, maybe without end. */
+	/* Retries do not end it: the peer's hello sets their number, maybe without end. */
 	if ((c->unanswered || c->asked) && silent > HANG_NS)
 		server_drop(s, c,
-			    c->asked ? "it did not say for 30 s that it lives"
+			    c->asked ? "it showed no sign of life for 30 s"
 				     : "it took no answer for 30 s");
 	else if (c->unanswered && silent > STUCK_NS)
 		server_stuck(s, c, true);
 	else if (!c->unanswered && !c->asked && silent > SILENT_NS && server_ask_alive(s, c))
-		server_drop(s, c, "it cannot be asked whether it lives");
+		server_drop(s, c, "the check whether it lives cannot be posted");
 }
 
 void server_tidy(struct server *s, int64_t now)
@@ -235,21 +235,21 @@ void server_tidy(struct server *s, int64_t now)
 		if (!c->used)
 			continue;
 		if (!c->parting)
-			look_after(s, c, now);
+			check_alive(s, c, now);
 		if (c->parting && (now >= c->parting || !c->unanswered)) {
-			release(s, c);
+			release_conn(s, c);
 			released = true;
 		} else if (c->parting) {
 			s->untidy = true;
 		}
 	}
 	if (released)
-		drain(s);
+		drain_completions(s);
 }
 
 void server_drop_all(struct server *s)
 {
 	for (struct client_conn *c = s->conn; c < s->conn + s->conns; c++)
 		if (c->used)
-			release(s, c);
+			release_conn(s, c);
 }

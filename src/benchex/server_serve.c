@@ -2,9 +2,9 @@
 /*
  * server_serve: requests -> queue -> price -> answer -> latency.
  *
- * First come, first served, over all clients. A request is copied once when it
- * came and checked in the copy. Its receive is posted again only when it is
- * answered, so no client can have more waiting than its hello said.
+ * First come, first served, over all clients. A request is copied once on arrival, and
+ * the copy is checked. Its receive is posted again only when the request is answered,
+ * so no client can have more requests waiting than its hello said.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,17 +73,17 @@ int server_post_receives(struct server *s, struct client_conn *c)
 	return ret;
 }
 
-/* --- what came --------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------------- */
 
-static void take_request(struct server *s, struct client_conn *c, struct bx_tag t,
-			 const struct ibv_wc *wc, int64_t now)
+static void queue_request(struct server *s, struct client_conn *c, struct bx_tag t,
+			  const struct ibv_wc *wc, int64_t now)
 {
 	uint8_t copy[BX_ASK_LEN];
 	struct bx_waiting w = { .conn = t.conn, .gen = t.gen, .slot = t.slot, .arrived = now };
 	const char *wrong;
 
 	if (wc->opcode != IBV_WC_RECV) {
-		server_drop(s, c, "it sent what is no request");
+		server_drop(s, c, "it sent a message that is not a request");
 		return;
 	}
 	memcpy(copy, (const uint8_t *)c->asks.at + (size_t)t.slot * BX_ASK_LEN, sizeof(copy));
@@ -96,14 +96,14 @@ static void take_request(struct server *s, struct client_conn *c, struct bx_tag 
 		c->next++;
 }
 
-static void take_bulk(struct server *s, struct client_conn *c, struct bx_tag t)
+static void count_bulk_message(struct server *s, struct client_conn *c, struct bx_tag t)
 {
 	c->session->messages++;
 	if (post_receive(c, t.conn, t.slot))
 		server_drop(s, c, "a receive for it cannot be posted");
 }
 
-static void count(struct server *s, struct session *x, const struct answer *a, int64_t now)
+static void count_answer(struct server *s, struct session *x, const struct answer *a, int64_t now)
 {
 	uint64_t ctime = (uint64_t)(a->priced - a->begun), wtime = (uint64_t)(now - a->posted);
 	uint64_t ptime = (uint64_t)((a->begun - a->arrived) + (a->posted - a->priced));
@@ -134,8 +134,8 @@ static void end_answer(struct server *s, struct client_conn *c, struct answer *a
 	server_stuck(s, c, false);
 }
 
-static void take_completed(struct server *s, struct client_conn *c, struct bx_tag t,
-			   const struct ibv_wc *wc, int64_t now)
+static void handle_send(struct server *s, struct client_conn *c, struct bx_tag t,
+			const struct ibv_wc *wc, int64_t now)
 {
 	struct answer *a = &s->answer[t.slot];
 
@@ -148,12 +148,12 @@ static void take_completed(struct server *s, struct client_conn *c, struct bx_ta
 	else
 		end_answer(s, c, a);
 	if (wc->status == IBV_WC_SUCCESS && t.slot != SERVER_ALIVE)
-		count(s, c->session, a, now);
+		count_answer(s, c->session, a, now);
 	else if (wc->status != IBV_WC_SUCCESS && !c->parting)
 		server_drop(s, c, ibv_wc_status_str(wc->status));
 }
 
-static void take(struct server *s, const struct ibv_wc *wc, int64_t now)
+static void handle_completion(struct server *s, const struct ibv_wc *wc, int64_t now)
 {
 	struct bx_tag t = bx_tag_get(wc->wr_id);
 	struct client_conn *c = server_conn(s, t.conn, t.gen);
@@ -161,13 +161,13 @@ static void take(struct server *s, const struct ibv_wc *wc, int64_t now)
 	if (!c)
 		return;
 	if (t.op != BX_RECV)
-		take_completed(s, c, t, wc, now);
+		handle_send(s, c, t, wc, now);
 	else if (wc->status != IBV_WC_SUCCESS || c->parting)
-		return; /* flushed: it is leaving */
+		return; /* flushed: the connection is ending */
 	else if (c->session->role == BX_BULK)
-		take_bulk(s, c, t);
+		count_bulk_message(s, c, t);
 	else
-		take_request(s, c, t, wc, now);
+		queue_request(s, c, t, wc, now);
 }
 
 int server_reap(struct server *s)
@@ -181,7 +181,7 @@ int server_reap(struct server *s)
 			int64_t now = n > 0 ? bx_now(&s->net) : 0;
 
 			for (int i = 0; i < n; i++)
-				take(s, &wc[i], now);
+				handle_completion(s, &wc[i], now);
 			total += n > 0 ? n : 0;
 		}
 	return total;
@@ -225,7 +225,7 @@ static int post_answer(struct server *s, struct client_conn *c, const struct bx_
 	return bx_conn_post(&c->conn, &wr);
 }
 
-static int answer(struct server *s, struct client_conn *c, const struct bx_waiting *w)
+static int answer_request(struct server *s, struct client_conn *c, const struct bx_waiting *w)
 {
 	uint32_t slot = free_answer(s);
 	struct answer *a = &s->answer[slot];
@@ -243,9 +243,9 @@ static int answer(struct server *s, struct client_conn *c, const struct bx_waiti
 	bx_head_put((uint8_t *)s->made[c->conn.dev - s->net.dev].heads.at +
 			    (size_t)slot * BX_HEAD_LEN,
 		    &h);
-	/* First its receive: the client may ask again as soon as it has the answer. */
+	/* Its receive first: the client may send again as soon as it has the answer. */
 	ret = post_receive(c, w->conn, w->slot);
-	/* The call itself is the adapter's work: a soft one sends in it. */
+	/* The post itself counts as the adapter's work: soft-RoCE sends within the call. */
 	a->posted = bx_now(&s->net);
 	ret = ret ? ret : post_answer(s, c, w, slot);
 	if (ret)
@@ -262,8 +262,8 @@ static int answer(struct server *s, struct client_conn *c, const struct bx_waiti
 }
 
 /*
- * Who takes no answer gets no more of them: they would take all places there
- * are for answers, and the time to price them.
+ * A client that takes no answers gets no more: they would fill all places for answers
+ * and cost the time to price them.
  */
 static bool may_serve(const void *arg, const struct bx_waiting *w)
 {
@@ -283,7 +283,7 @@ bool server_serve(struct server *s)
 
 		if (!c || c->parting)
 			continue;
-		if (answer(s, c, &w))
+		if (answer_request(s, c, &w))
 			server_drop(s, c, "an answer to it cannot be posted");
 		return true;
 	}
@@ -294,7 +294,7 @@ void server_forget(struct server *s, struct client_conn *c)
 {
 	const uint32_t place = (uint32_t)(c - s->conn);
 
-	/* They would take the room of who comes next, as long as nothing can be answered. */
+	/* Its waiting requests would take the room of the next client. */
 	bx_fifo_forget(&s->fifo, place, c->gen);
 	server_stuck(s, c, false);
 	for (uint32_t i = 0; i < s->slots; i++) {

@@ -127,7 +127,7 @@ enum bx_refusal server_session_join(struct server *s, struct client_conn *c)
 	return BX_WELCOME;
 }
 
-static void keep_truth(struct server *s, const struct bx_result *r)
+static void add_to_total(struct server *s, const struct bx_result *r)
 {
 	struct bx_result *total = s->total;
 	struct bx_qp *qp = NULL;
@@ -135,13 +135,13 @@ static void keep_truth(struct server *s, const struct bx_result *r)
 	if (total->qps + r->qps <= TOTAL_QPS_MAX)
 		qp = reallocarray(total->qp, total->qps + r->qps, sizeof(*qp));
 	if (!qp)
-		return; /* the session's own result had them */
+		return; /* the session's own result has them */
 	memcpy(qp + total->qps, r->qp, r->qps * sizeof(*qp));
 	total->qp = qp;
 	total->qps += r->qps;
 }
 
-static void bulk_end(const struct server *s, const struct session *x)
+static void say_bulk_left(const struct server *s, const struct session *x)
 {
 	bx_say("bulk from %s left (%s): %u queue pairs, %" PRIu64 " messages that took a receive",
 	       x->peer,
@@ -156,7 +156,7 @@ static void session_end(struct server *s, struct session *x)
 	struct bx_result *r = x->result;
 
 	if (x->role == BX_BULK) {
-		bulk_end(s, x);
+		say_bulk_left(s, x);
 		return;
 	}
 	r->conf = s->conf;
@@ -167,7 +167,7 @@ static void session_end(struct server *s, struct session *x)
 	if (bx_result_print(stdout, r))
 		bx_net_stop(&s->net, "error");
 	fflush(stdout);
-	keep_truth(s, r);
+	add_to_total(s, r);
 	s->client_left = true;
 }
 
@@ -178,7 +178,7 @@ void server_session_leave(struct server *s, struct client_conn *c)
 	if (!x)
 		return;
 	if (x->result && c->welcome) {
-		/* It grew with those who came later. */
+		/* The queue has grown with later connections. */
 		c->conn.truth.cq_entries = (uint32_t)c->conn.dev->cq[server_cq(&c->hello)]->cqe;
 		x->result->qp[x->result->qps++] = c->conn.truth;
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * trace: what traders send, from a text file.
+ * trace: read the requests that traders send from a text file.
  *
  *	# GAP_US  KIND   OPTIONS  ANSWER_BYTES
  *	12.5      trade  40       512
  *	0         feed   0        64K
  *
- * A request a line, behind # a comment. The whole file is checked before the
- * first request is sent; what is wrong is said with file and line.
+ * One request on a line; # begins a comment. The whole file is checked before the first
+ * request is sent. An error names file and line.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ struct reader {
 	size_t space; /* of t.at */
 };
 
-/* "NAME:LINE: ...": the value, when there is one, and what would be right. */
+/* Put "NAME:LINE: VALUE: sentence" into text; w may be empty. -EINVAL. */
 __attribute__((format(printf, 3, 4))) static int bad(const struct reader *r, struct word w,
 						     const char *fmt, ...)
 {
@@ -58,7 +58,7 @@ __attribute__((format(printf, 3, 4))) static int bad(const struct reader *r, str
 	return -EINVAL;
 }
 
-/* An error of the file as a whole. */
+/* Put an error of the whole file into text. */
 static int bad_file(char text[static TEXT], const char *name, int rc, const char *what)
 {
 	char shown[96];
@@ -73,7 +73,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The words of a line; one more than FIELDS tells that there are too many. */
+/* Split a line into words. Returns FIELDS + 1 when there are more than FIELDS. */
 static size_t split(const char *s, size_t len, struct word w[static FIELDS + 1])
 {
 	const char *hash = len ? memchr(s, '#', len) : NULL;
@@ -95,7 +95,7 @@ static size_t split(const char *s, size_t len, struct word w[static FIELDS + 1])
 	return n;
 }
 
-static int take_kind(const struct reader *r, struct word w, uint32_t *out)
+static int parse_kind(const struct reader *r, struct word w, uint32_t *out)
 {
 	for (uint32_t k = 0; k < BX_KINDS; k++)
 		if (strlen(kinds[k]) == w.len && !memcmp(kinds[k], w.s, w.len)) {
@@ -105,8 +105,8 @@ static int take_kind(const struct reader *r, struct word w, uint32_t *out)
 	return bad(r, w, "the second word is the kind: write trade or feed");
 }
 
-static int take_fields(const struct reader *r, const struct word w[static FIELDS],
-		       struct bx_request *q)
+static int parse_fields(const struct reader *r, const struct word w[static FIELDS],
+			struct bx_request *q)
 {
 	uint64_t options, bytes;
 	int rc;
@@ -115,7 +115,7 @@ static int take_fields(const struct reader *r, const struct word w[static FIELDS
 		return bad(r, w[0],
 			   "the first word is the gap: write microseconds, 0 to "
 			   "3600000000, as 12.5");
-	rc = take_kind(r, w[1], &q->kind);
+	rc = parse_kind(r, w[1], &q->kind);
 	if (rc)
 		return rc;
 	if (bx_number(w[2].s, w[2].len, (struct bx_bounds){ 0, BX_OPTIONS_MAX }, &options))
@@ -150,7 +150,7 @@ static int append(struct reader *r, const struct bx_request *q)
 	return 0;
 }
 
-static int take_line(struct reader *r, const char *s, size_t len)
+static int parse_line(struct reader *r, const char *s, size_t len)
 {
 	struct word w[FIELDS + 1] = { { NULL, 0 } };
 	struct bx_request q = { 0 };
@@ -163,7 +163,7 @@ static int take_line(struct reader *r, const char *s, size_t len)
 		return bad(r, w[0], "%zu words: write four, GAP_US KIND OPTIONS ANSWER_BYTES", n);
 	if (n > FIELDS)
 		return bad(r, w[FIELDS], "one word too many: write a comment behind #");
-	rc = take_fields(r, w, &q);
+	rc = parse_fields(r, w, &q);
 	return rc ? rc : append(r, &q);
 }
 
@@ -179,7 +179,7 @@ int bx_trace_parse(struct bx_trace *t, const char *name, const char *data, size_
 		const char *stop = nl ? nl : end;
 
 		r.line++;
-		rc = take_line(&r, data, (size_t)(stop - data));
+		rc = parse_line(&r, data, (size_t)(stop - data));
 		data = nl ? nl + 1 : end;
 	}
 	if (!rc && !r.t.n)

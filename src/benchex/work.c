@@ -6,8 +6,8 @@
 
 enum { TRIES = 16, MEASURED = 1 << 16 };
 
-/* Go over so many bytes of the data, round and round, changing them. */
-static void pass(struct bx_work *w, uint8_t *data, size_t len, uint64_t bytes)
+/* Change so many bytes of the data, starting over at its end. */
+static void change_bytes(struct bx_work *w, uint8_t *data, size_t len, uint64_t bytes)
 {
 	uint64_t h = w->state;
 
@@ -36,12 +36,12 @@ void bx_work_start(struct bx_work *w, struct clock *clock, uint64_t ns_per_kib, 
 	for (int i = 0; ns_per_kib && i < TRIES; i++) {
 		struct mono from = clock->now(clock);
 
-		pass(w, data, len, MEASURED);
+		change_bytes(w, data, len, MEASURED);
 		took[i] = mono_sub(clock->now(clock), from);
 	}
 	if (!ns_per_kib)
 		return;
-	/* A quick try had the CPU to itself; the quickest may be a guest's clock that jumped. */
+	/* The quarter of the tries: short ones were not preempted; the shortest may be a clock jump. */
 	qsort(took, TRIES, sizeof(took[0]), earlier);
 	if (took[TRIES / 4] > 0)
 		w->bytes_per_kib = ns_per_kib * MEASURED / (uint64_t)took[TRIES / 4];
@@ -49,5 +49,5 @@ void bx_work_start(struct bx_work *w, struct clock *clock, uint64_t ns_per_kib, 
 
 void bx_work_do(struct bx_work *w, uint8_t *data, size_t len, uint64_t bytes)
 {
-	pass(w, data, len, bytes * w->bytes_per_kib / 1024);
+	change_bytes(w, data, len, bytes * w->bytes_per_kib / 1024);
 }

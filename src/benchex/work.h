@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * work: computing on the data before it is sent, so much for each KiB.
+ * work: compute on the data before it is sent, a fixed amount for each KiB.
  *
- * A fixed amount of arithmetic, measured once: not a time to spin through, for
- * that would grow shorter when somebody else has the CPU.
+ * The amount of arithmetic is measured once. Spinning for a fixed time instead would
+ * compute less while another process has the CPU.
  */
 #ifndef RESEX_BENCHEX_WORK_H
 #define RESEX_BENCHEX_WORK_H
@@ -14,12 +14,12 @@
 #include "src/util/clock.h"
 
 struct bx_work {
-	uint64_t bytes_per_kib; /* passed over for each KiB sent */
+	uint64_t bytes_per_kib; /* bytes to compute on for each KiB sent */
 	uint64_t state;
 	size_t at; /* in the data */
 };
 
-/* So that a KiB takes ns_per_kib of CPU time; data is len bytes to measure with. */
+/* Find the amount that takes ns_per_kib of CPU time, by measuring on data of len bytes. */
 void bx_work_start(struct bx_work *w, struct clock *clock, uint64_t ns_per_kib, uint8_t *data,
 		   size_t len);
 void bx_work_do(struct bx_work *w, uint8_t *data, size_t len, uint64_t bytes);

@@ -234,7 +234,7 @@ TEST(wrong_usage__is_one_sentence_with_value_and_remedy)
 		{ "bulk a -m read=0", "read=0: give --mix" },
 		{ "bulk a -m read,", "read,: give --mix" },
 		{ "bulk a -m =3", "=3: give --mix" },
-		{ "bulk a -P smalls", "smalls: there is no such profile; benchex profiles" },
+		{ "bulk a -P smalls", "smalls: no such profile; benchex profiles" },
 		{ "bulk a -P small -P control", "control: a second profile; leave out one" },
 		{ "server --qps 3",
 		  "--qps: it is for bulk, not for server; see benchex server --help" },

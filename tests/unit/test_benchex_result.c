@@ -471,8 +471,9 @@ RIG_TEST(results__that_differ_in_what_was_asked__say_so)
 	assert_true(number(o, "merged") == 4 && number(o, "requests") == 12);
 	json_decref(o);
 	assert_int_equal(merge(f, "a b", &out), 0);
-	assert_non_null(strstr(out.out, "2 results, taken one after the other; not all were asked "
-					"for the same\n"));
+	assert_non_null(strstr(out.out,
+			       "2 results, counted as run one after the other; not all had "
+			       "the same options\n"));
 	assert_non_null(strstr(out.out, "client of several: 6 requests in 4.000 s"));
 	caught_free(&out);
 }
@@ -518,7 +519,7 @@ RIG_TEST(files__absent_empty_and_odd__are_refused)
 	tmp_write(&f->dir, "odd", "{\"role\": \"\xff\"}\n");
 	refused(f, "absent", RESEX_FAILURE, "absent: cannot be read (No such file or directory)");
 	refused(f, "good .", RESEX_FAILURE, ".: cannot be read (Is a directory)");
-	refused(f, "empty", RESEX_BAD_CONFIG, "no result stands there");
+	refused(f, "empty", RESEX_BAD_CONFIG, "the files have no result");
 	refused(f, "text", RESEX_BAD_CONFIG, "text:2: not JSON (");
 	refused(f, "good list", RESEX_BAD_CONFIG, "list:1: not an object");
 	refused(f, "odd", RESEX_BAD_CONFIG, "odd:1: not JSON (");
@@ -550,8 +551,8 @@ RIG_TEST(totals_of_servers__beside_what_they_hold__are_refused)
 	save(f, "client");
 	strcpy(f->r.peer, "all");
 	save(f, "total");
-	refused(f, "client total", RESEX_BAD_CONFIG, "take one kind, as the last line of each");
-	refused(f, "total client", RESEX_BAD_CONFIG, "take one kind");
+	refused(f, "client total", RESEX_BAD_CONFIG, "give one kind, as the last line of each");
+	refused(f, "total client", RESEX_BAD_CONFIG, "give one kind");
 	o = merged(f, "-j total total");
 	assert_string_equal(word(o, "peer"), "all");
 	json_decref(o);
