@@ -246,7 +246,7 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 	ret = await_established(n, c, h, reply);
 	if (ret)
 		return ret;
-	/* Bulk lends no memory, but the server's empty WRITE that checks the peer needs the right. */
+	/* The empty WRITE by which the server checks a peer needs the right, also of bulk. */
 	ret = bx_conn_established(c, IBV_ACCESS_REMOTE_WRITE);
 	if (ret)
 		bx_say("the queue pair to %s was not set up: %s", n->conf->host, strerror(-ret));

@@ -41,7 +41,7 @@ void bx_work_start(struct bx_work *w, struct clock *clock, uint64_t ns_per_kib, 
 	}
 	if (!ns_per_kib)
 		return;
-	/* The quarter of the tries: short ones were not preempted; the shortest may be a clock jump. */
+	/* The lower quartile: long tries were preempted, the shortest may be a clock jump. */
 	qsort(took, TRIES, sizeof(took[0]), earlier);
 	if (took[TRIES / 4] > 0)
 		w->bytes_per_kib = ns_per_kib * MEASURED / (uint64_t)took[TRIES / 4];
