@@ -6,6 +6,9 @@ set -eu
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
 make=${MAKE:-make}
 [ -f tests/unit/test_engine ] || { echo "lists: no tests are built in $PWD"; exit 77; }
+for have in XEN VERBS COROSYNC; do
+	grep -q "^#define HAVE_$have 1" config.h || { echo "lists: built without HAVE_$have: not looked at"; exit 77; }
+done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -15,8 +18,9 @@ list() { # VARIABLE
 }
 
 programs=$(list UNITS)
+[ -z "$(list SAN)" ] || { echo "lists: built with a sanitizer: not looked at"; exit 77; }
 
-# Programs that can begin a thread. With a thread sanitizer's runtime all can: not looked at.
+# Programs that can begin a thread. (With a thread sanitizer's runtime all can.)
 threaded() {
 	# shellcheck disable=SC2086
 	nm -A -D -u $programs | sed -nE 's/^([^:]*):.* (pthread|thrd)_create(@.*)?$/\1/p'
