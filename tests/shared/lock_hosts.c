@@ -11,8 +11,8 @@
  * shows in the token: a lock that was had clean finds it without a name; its fence is
  * never above ours; and nobody takes our name out while our lease lasts. A holder
  * that is stopped in between leaves the lock unclean. SIGTERM: releases, ends and tells
- * what it counted, one JSON object; a second one: at once. Who runs all of them
- * (sc_hosts.py) adds up.
+ * what it counted, one JSON object; a second one: at once. SIGUSR1: it tells what it
+ * counted so far, in the same form. The program that runs all of them is sc_hosts.py.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -69,12 +69,18 @@ struct me {
 	uint64_t ups, downs, alarms;
 };
 
-static volatile sig_atomic_t stops;
+static volatile sig_atomic_t stops, asked;
 
 static void stop(int signal)
 {
 	(void)signal;
 	stops = stops + 1;
+}
+
+static void ask(int signal)
+{
+	(void)signal;
+	asked = 1;
 }
 
 /* --- under the lock ---------------------------------------------------------------- */
@@ -272,18 +278,6 @@ static void sleep_a_little(struct me *m)
 	poll(&p, 1, ms > 10 ? 10 : ms < 0 ? 0 : (int)ms);
 }
 
-static void run(struct me *m)
-{
-	while (!stops || lock_state(&m->lock) != LOCK_IDLE) {
-		take_events(m);
-		runner_tick(m->r, m->clock.now(&m->clock));
-		turn(m, m->clock.now(&m->clock));
-		if (stops > 1)
-			break;
-		sleep_a_little(m);
-	}
-}
-
 static void tell(const struct me *m)
 {
 	const struct work *w = &m->work;
@@ -310,6 +304,22 @@ static void tell(const struct me *m)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "{", rows[i].name, rows[i].value);
 	printf(", \"what\": \"%s\"}\n", w->what);
 	fflush(stdout);
+}
+
+static void run(struct me *m)
+{
+	while (!stops || lock_state(&m->lock) != LOCK_IDLE) {
+		take_events(m);
+		runner_tick(m->r, m->clock.now(&m->clock));
+		turn(m, m->clock.now(&m->clock));
+		if (stops > 1)
+			break;
+		if (asked) {
+			asked = 0;
+			tell(m);
+		}
+		sleep_a_little(m);
+	}
 }
 
 /* --- open ---------------------------------------------------------------------------- */
@@ -403,6 +413,7 @@ int main(int argc, char **argv)
 	m->self = (uint16_t)atoi(argv[2]);
 	clock_real(&m->clock);
 	signal(SIGTERM, stop);
+	signal(SIGUSR1, ask);
 	signal(SIGPIPE, SIG_IGN);
 	rc = open_transport(m, argv[1], strtoull(argv[3], NULL, 10), &argv[4]);
 	if (!rc)

@@ -183,7 +183,8 @@ def main():
         if name not in known:
             print("system: there is no scenario \"%s\": see tests/system/run.sh --list" % name)
             return 2
-    signal.signal(signal.SIGTERM, interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM):  # also when a shell started this with SIGINT ignored
+        signal.signal(number, interrupted)
     began = time.monotonic()
     chosen = choose(args)
     runner = Runner(args.images, args.snapshots, args.logs, args.deep)

@@ -8,7 +8,6 @@ started again. At last one host loses its power in the middle of all that, and b
 """
 import json
 import os
-import time
 
 import bed
 import sc_transport
@@ -61,9 +60,19 @@ class Locker:
     def signal(self, what):
         self.vm.sh("kill -%s $(cat /tmp/lock.pid)" % what)
 
+    def now(self):
+        return json.loads(sc_transport.answer(self.vm, "lock", "USR1"))
+
+    def progress(self, **more):
+        """Until it counted so much more of each than now."""
+        before = self.now()
+        self.until(**{key: before[key] + n for key, n in more.items()})
+
+    def until(self, **least):
+        sc_transport.wait_progress("lock_hosts %d" % self.number, self.now, least)
+
     def told(self):
-        self.signal("TERM")
-        out = wait_for("what lock_hosts counted", 20, lambda: self.vm.run("cat /tmp/lock.out").out, 0.3)
+        out = sc_transport.answer(self.vm, "lock", "TERM")
         self.vm.note("lock_hosts %d: %s" % (self.number, out.strip()))
         return json.loads(out)
 
@@ -73,19 +82,27 @@ def locks(vms):
     one, two = both = [Locker(vm, i + 1) for i, vm in enumerate(vms)]
     for h in both:
         h.start()
-    time.sleep(8)
+    for h in both:
+        h.progress(turns=3)
+    before = two.now()
     cable(True)
-    time.sleep(6)
+    two.until(downs=before["downs"] + 1)  # the home asks nothing of it, and may not notice
+    one.progress(turns=3)  # what the other held has lapsed
     cable(False)
-    time.sleep(8)
+    two.until(ups=before["ups"] + 1)
+    for h in both:
+        h.progress(turns=3)
     two.signal("KILL")
-    time.sleep(4)
+    one.progress(turns=3)
     two.start()
-    time.sleep(6)
+    for h in both:
+        h.progress(turns=3)
+    downs = two.now()["downs"]
     one.signal("KILL")
-    time.sleep(2)
+    two.until(downs=downs + 1)
     one.start()
-    time.sleep(8)
+    one.until(turns=3, unclean=1)
+    two.progress(turns=3)
     got = [h.told() for h in (two, one)]
     for r in got:
         check(r["violations"] == 0, "host %d: %s" % (r["host"], r["what"]))
@@ -104,14 +121,22 @@ def power(vms, boot):
     for h in counters + lockers:
         h.generation += 10  # than those of the parts before
         h.start()
-    time.sleep(6)
+    for h in counters:
+        h.progress(**sc_transport.ENOUGH)
+    for h in lockers:
+        h.progress(turns=3)
     vms[1].power_off()
+    counters[0].wait_change("down", 1)
     with boot() as anew:
         sc_transport.plug(anew, B)
         for h in (counters[1], lockers[1]):
             h.vm = anew
             h.start()
-        time.sleep(10)
+        counters[0].wait_change("up", 2)
+        for h in counters:
+            h.progress(**sc_transport.ENOUGH)
+        for h in lockers:
+            h.progress(turns=3)
         got = [h.told() for h in lockers[::-1]]
         survivor, _ = sc_transport.finish(counters, reborn=counters[1:])
     for r in got:

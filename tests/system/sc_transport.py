@@ -2,6 +2,7 @@
 """transport: the backend "verbs" on soft-RoCE: its contract, its liars, and two hosts on a cable."""
 import json
 import os
+import re
 import tempfile
 import time
 
@@ -44,6 +45,25 @@ def plug(vm, at):
     vm.sh("/t/rxe.sh eth0 %s 52:54:00:00:00:%02x" % (at, int(at.rpartition(".")[2])))
 
 
+def answer(vm, tag, signal):
+    """The line that a program says on this signal: its output is /tmp/TAG.out."""
+    return vm.sh("n=$(wc -l </tmp/{0}.out); kill -{1} $(cat /tmp/{0}.pid); i=0; until [ $(wc -l </tmp/{0}.out) -gt $n ]; "
+                 "do [ $((i+=1)) -lt 2000 ] || exit 1; usleep 20000; done; tail -n 1 /tmp/{0}.out".format(tag, signal), 60)
+
+
+def wait_progress(who, ask, least):
+    """Until each count in what it says is at least so high."""
+    said = {}
+
+    def enough():
+        said.update(ask())
+        return all(said[key] >= n for key, n in least.items())
+    try:
+        wait_for("progress of " + who, 30, enough, 0.1)
+    except Failed as e:
+        raise Failed("%s: %s are wanted; %s" % (e, least, said)) from None
+
+
 class Host:
     """two_hosts on one VM of the two: it works on the other until it is told to stop."""
 
@@ -79,10 +99,21 @@ class Host:
             raise Failed("%s: %s" % (e, self.state())) from None
 
     def told(self):
-        self.signal("TERM")
-        out = wait_for("what two_hosts counted", 30, lambda: self.vm.run("cat /tmp/two.out").out, 0.2)
+        out = answer(self.vm, "two", "TERM")
         self.vm.note("host %d: %s" % (self.number, out.strip()))
         return json.loads(out)
+
+    def progress(self, **least):
+        """Until it counted so much of each."""
+        wait_progress("two_hosts %d" % self.number, lambda: json.loads(answer(self.vm, "two", "USR1")), least)
+
+    def changes(self, what):
+        """How often it saw the peer's link go "up" or "down"."""
+        return len(re.findall(r"^[\d.]+ %s: host %d," % (what, 3 - self.number), self.said(), re.M))
+
+    def wait_change(self, what, n):
+        wait_for("host %d to see the other %s for the %d. time" % (self.number, what, n), 30,
+                 lambda: self.changes(what) >= n, 0.1)
 
 
 def finish(hosts, reborn=()):
@@ -110,15 +141,20 @@ def finish(hosts, reborn=()):
     return got
 
 
-def begin(hosts, seconds):
+ENOUGH = {"done": 21, "reads": 4, "messages": 4}
+
+
+def begin(hosts, **least):
+    """Both run, and each has done so much."""
     for h in hosts:
         h.start()
-    time.sleep(seconds)
+    for h in hosts:
+        h.progress(**least or ENOUGH)
 
 
 def clean(hosts):
     """Nothing goes wrong: all is done, and arrives once and in order."""
-    begin(hosts, 4)
+    begin(hosts, done=100, reads=10, messages=10)
     got = finish(hosts)
     check([r["messages"] for r in got] == [r["sent"] for r in got[::-1]],
           "not all messages came once: %s" % got)
@@ -135,14 +171,19 @@ def cut(hosts):
     Nothing is told of it to either end. (An end whose own eth0 is set down and up again does not
     do for this: its rxe0, of Linux 6.1, was seen to receive nothing any more.)
     """
-    begin(hosts, 2)
-    for _ in range(2):
+    begin(hosts)
+    for number in (1, 2):
         for path in CABLE:
             os.rename(path, path + ".cut")
-        time.sleep(5)
+        for h in hosts:
+            h.wait_change("down", number)
+        time.sleep(2)  # beyond the deadline of an operation
         for path in CABLE:
             os.rename(path + ".cut", path)
-        time.sleep(5)
+        for h in hosts:
+            h.wait_change("up", number + 1)
+    for h in hosts:
+        h.progress(**ENOUGH)
     for i, r in enumerate(finish(hosts)):
         check((r["downs"], r["ups"]) == (2, 3), "host %d saw not each of two cuts: %s" % (i + 1, r))
         check(r["dark_max_ms"] > 1000, "host %d was dark for %.0f ms" % (i + 1, r["dark_max_ms"]))
@@ -151,12 +192,14 @@ def cut(hosts):
 
 def killed(hosts):
     """A process dies without a word and is started anew: its words begin anew, its peer goes on."""
-    begin(hosts, 2)
-    for _ in range(2):
+    begin(hosts)
+    for number in (1, 2):
         hosts[1].signal("KILL")
-        time.sleep(1)
+        hosts[0].wait_change("down", number)
         hosts[1].start()
-        time.sleep(3)
+        hosts[0].wait_change("up", number + 1)
+        for h in hosts:
+            h.progress(**ENOUGH)
     survivor, _ = finish(hosts, reborn=hosts[1:])
     check((survivor["ups"], survivor["downs"], survivor["generation"]) == (3, 2, hosts[1].generation),
           "who lived saw not each of the two deaths: %s" % survivor)
@@ -164,9 +207,9 @@ def killed(hosts):
 
 def dead(hosts):
     """A machine is gone: the other notices by itself, and never stands still over it."""
-    begin(hosts, 2)
+    begin(hosts)
     hosts[1].vm.power_off()
-    time.sleep(6)
+    hosts[0].wait_change("down", 1)
     hosts[0].signal("TERM")
     hosts[0].idle()
     r = hosts[0].told()

@@ -8,8 +8,8 @@
  * peer changes meanwhile, and sends numbered messages; whatever happens to the
  * link it goes on. A first SIGTERM ends that: it says when what was posted is over. A
  * second: it reads the word on a link that stands (none within 10 s: null), and tells
- * what it counted, one JSON object. A third ends it. Who runs both (sc_transport.py)
- * holds one's counts against the other's.
+ * what it counted, one JSON object. A third ends it. SIGUSR1: it tells what it counted so
+ * far, in the same form. The program that runs both (sc_transport.py) compares their counts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -55,12 +55,18 @@ struct me {
 	char alarm[128], down[128];
 };
 
-static volatile sig_atomic_t stops;
+static volatile sig_atomic_t stops, asked;
 
 static void stop(int signal)
 {
 	(void)signal;
 	stops = stops + 1;
+}
+
+static void ask(int signal)
+{
+	(void)signal;
+	asked = 1;
 }
 
 static struct mono now(struct me *m)
@@ -329,10 +335,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGTERM, stop);
+	signal(SIGUSR1, ask);
 	if (start(&m, argv))
 		return 1;
 	fprintf(stderr, "two_hosts: open\n");
 	while (!stops) {
+		if (asked) {
+			asked = 0;
+			tell(&m);
+		}
 		change_table(&m);
 		work(&m);
 		turn(&m);
