@@ -519,7 +519,7 @@ src/shared/peers.c @ peers @ s/ \&\& ev->len == j->read.len//
 src/shared/peers.c @ peers @ s/h->record.generation == h->generation/1/
 src/shared/peers.c @ peers @ s/h->link = 0;//
 src/shared/peers.c @ peers @ s/mono_sub(now, h->began) > p->timeout_ns/0/
-src/shared/member.c @ member @ s/m->told = true;//
+src/shared/member.c @ member @ s/m->was_returned = true;//
 src/shared/member_corosync.c @ member @ s/(c->hosts >> h \& 1) && c->node\[h\] == nodes/c->node[h] == nodes/
 src/shared/member_corosync.c @ member @ s/if (same_ring(ring, m->ring))/if (0)/
 src/shared/member_corosync.c @ member @ s/if (same_ring(ring, m->ring))/if (1)/

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* lease: the arithmetic of leases that hosts without locks need, too. See lease.h. */
+/* lease: the arithmetic of leases. See lease.h. */
 #include "src/shared/lease.h"
 
 enum { PPM = 1000000 };

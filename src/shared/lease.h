@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lease: what every host must know of the locks of services, also one that takes
- * none: how long an unchanged word is waited for, and what a word that was broken
- * by force looks like. The protocol itself is src/reconf/lock.h.
+ * lease: what every host must know about the locks of services, also a host that acquires
+ * none: how long to wait for an unchanged word, and the word of a lock that was broken by
+ * force. The protocol itself is in src/reconf/lock.h.
  */
 #ifndef RESEX_SHARED_LEASE_H
 #define RESEX_SHARED_LEASE_H

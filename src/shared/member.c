@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * member: the static backend. All configured hosts, always, and always quorate:
- * nobody notices a cut, so that locks and their fences alone keep two sides apart.
+ * member: the static backend: always all configured hosts, and always quorate. It does not
+ * notice a partition: only the locks and their fences keep the two sides apart.
  */
 #include "src/shared/member.h"
 
@@ -10,7 +10,7 @@
 
 struct member {
 	struct member_view view;
-	bool told;
+	bool was_returned;
 };
 
 static int static_open(struct member **m, const struct member_conf *c, struct mono now)
@@ -35,10 +35,10 @@ static void static_close(struct member *m)
 
 static int static_work(struct member *m, struct mono now, struct member_view *v)
 {
-	bool first = !m->told;
+	bool first = !m->was_returned;
 
 	(void)now;
-	m->told = true;
+	m->was_returned = true;
 	*v = m->view;
 	return first;
 }

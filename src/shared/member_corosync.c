@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * member_corosync: the view is that of corosync's quorum service on this machine.
+ * member_corosync: the view is that of the quorum service of corosync on this machine.
  *
- * Corosync tells each new ring (who is in it) first, and whether it is quorate
- * when its members have voted. Between the two, and while corosync cannot be asked,
- * this host decides nothing. A connection that is lost is tried again each second,
- * by a thread of its own: a corosync that stands still holds up nobody else.
+ * Corosync first reports a new ring (its members), and whether the ring is quorate after
+ * the members have voted. Between the two, and without a connection to corosync, this host
+ * decides nothing. A lost connection is tried again each second, in a thread of its own: a
+ * corosync that hangs does not block the daemon.
  */
 #include <corosync/corotypes.h>
 #include <corosync/quorum.h>
@@ -30,18 +30,18 @@ struct attempt;
 
 struct member {
 	struct member_conf conf;
-	struct attempt *attempt; /* to connect; NULL: none is under way */
+	struct attempt *attempt; /* to connect; NULL: none */
 	bool connected;
 	quorum_handle_t handle;
 	int fd;
-	struct mono retry; /* when not connected; past while an attempt is under way */
+	struct mono retry; /* not connected: the next attempt; in the past during one */
 	struct quorum_ring_id ring;
 	struct member_view view, told;
-	bool any; /* something was told */
+	bool any; /* told is valid: a view was returned */
 	char note[MEMBER_NOTE_MAX];
 };
 
-/* --- what corosync tells ------------------------------------------------------- */
+/* --- reports of corosync ------------------------------------------------------- */
 
 static uint64_t hosts_of(const struct member_conf *c, const uint32_t *nodes, uint32_t n)
 {
@@ -59,15 +59,15 @@ static bool same_ring(struct quorum_ring_id a, struct quorum_ring_id b)
 	return a.nodeid == b.nodeid && a.seq == b.seq;
 }
 
-static void take_ring(struct member *m, struct quorum_ring_id ring, const uint32_t *nodes,
-		      uint32_t n)
+static void set_ring(struct member *m, struct quorum_ring_id ring, const uint32_t *nodes,
+		     uint32_t n)
 {
 	m->ring = ring;
 	m->view.view = ring.seq;
 	m->view.members = hosts_of(&m->conf, nodes, n);
 }
 
-/* A new ring: it has not voted yet. */
+/* A new ring, which has not voted yet. */
 static void on_nodes(quorum_handle_t handle, struct quorum_ring_id ring, uint32_t n,
 		     const uint32_t *nodes, uint32_t joined_n, const uint32_t *joined,
 		     uint32_t left_n, const uint32_t *left)
@@ -81,7 +81,7 @@ static void on_nodes(quorum_handle_t handle, struct quorum_ring_id ring, uint32_
 	m = (struct member *)(uintptr_t)ctx;
 	if (same_ring(ring, m->ring))
 		return;
-	take_ring(m, ring, nodes, n);
+	set_ring(m, ring, nodes, n);
 	m->view.quorate = false;
 }
 
@@ -94,7 +94,7 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 	if (quorum_context_get(handle, &ctx) != CS_OK)
 		return;
 	m = (struct member *)(uintptr_t)ctx;
-	take_ring(m, ring, nodes, n);
+	set_ring(m, ring, nodes, n);
 	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1);
 	m->note[0] = '\0';
 	if (!quorate)
@@ -112,7 +112,7 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 
 /* --- the connection ------------------------------------------------------------- */
 
-static void lose(struct member *m, struct mono now)
+static void disconnect(struct member *m, struct mono now)
 {
 	if (m->connected)
 		quorum_finalize(m->handle);
@@ -122,9 +122,9 @@ static void lose(struct member *m, struct mono now)
 	m->retry = mono_add(now, RETRY_NS);
 }
 
-static int fail(struct member *m, struct mono now, const char *what, cs_error_t e)
+static int connection_failed(struct member *m, struct mono now, const char *what, cs_error_t e)
 {
-	lose(m, now);
+	disconnect(m, now);
 	if (e == CS_ERR_ACCESS || e == CS_ERR_SECURITY)
 		snprintf(m->note, sizeof(m->note),
 			 "corosync refuses this user (%s), and this host decides nothing; allow it "
@@ -140,7 +140,7 @@ static int fail(struct member *m, struct mono now, const char *what, cs_error_t 
 
 static int no_provider(struct member *m, struct mono now)
 {
-	lose(m, now);
+	disconnect(m, now);
 	snprintf(m->note, sizeof(m->note),
 		 "corosync runs without a quorum provider, and this host decides nothing; give "
 		 "corosync.conf quorum { provider: corosync_votequorum }");
@@ -148,20 +148,20 @@ static int no_provider(struct member *m, struct mono now)
 }
 
 /*
- * The library waits for ever for a corosync that stands still while it is called: a
- * thread calls it, and the library's handle is handed over when it is through. Whoever
- * leaves last, this thread or the member, frees; nobody waits for the other.
+ * An attempt to connect. The library blocks for ever while corosync hangs. So a thread calls
+ * it, and passes the library's handle to the member when it is done. The thread and the
+ * member do not wait for each other: the last of the two to leave frees the attempt.
  */
 struct attempt {
-	struct member *m; /* what callbacks are given; not touched here */
+	struct member *m; /* the argument of the callbacks; the thread does not use it */
 	atomic_int owners;
-	int done; /* readable when the thread is through; then the rest is the member's: */
+	int done; /* readable when the thread is done. Then the member owns the rest: */
 	quorum_handle_t handle;
 	bool open;
 	uint32_t type;
 	int fd;
 	cs_error_t error;
-	const char *what; /* that failed */
+	const char *what; /* the step that failed */
 };
 
 static void attempt_leave(struct attempt *a)
@@ -203,7 +203,7 @@ static void *attempt_run(void *arg)
 	return NULL;
 }
 
-/* Detached, with few pages to lock, and with no signal: those are for who knows them. */
+/* Detached thread, small stack (the daemon locks its memory), all signals blocked. */
 static int attempt_start(struct attempt *a)
 {
 	pthread_attr_t attr;
@@ -240,8 +240,8 @@ static struct attempt *attempt_begin(struct member *m)
 	return NULL;
 }
 
-/* It is through: take what came of it. */
-static int take_attempt(struct member *m, struct mono now)
+/* The attempt is done: use its result. */
+static int attempt_result(struct member *m, struct mono now)
 {
 	struct attempt *a = m->attempt;
 	cs_error_t error = a->error;
@@ -255,14 +255,14 @@ static int take_attempt(struct member *m, struct mono now)
 	m->ring = (struct quorum_ring_id){ 0, 0 };
 	m->note[0] = '\0';
 	if (error != CS_OK)
-		fail(m, now, what, error);
+		connection_failed(m, now, what, error);
 	else if (a->type != QUORUM_SET)
 		no_provider(m, now);
 	attempt_leave(a);
 	return m->connected ? 0 : -ENODEV;
 }
 
-/* Connected, or not yet, or tried in vain. A corosync that is well answers while this waits. */
+/* Go on connecting: done, not yet, or failed. A healthy corosync answers within this wait. */
 static int connect_on(struct member *m, struct mono now)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -270,12 +270,12 @@ static int connect_on(struct member *m, struct mono now)
 	if (!m->attempt) {
 		m->attempt = attempt_begin(m);
 		if (!m->attempt)
-			return fail(m, now, "thread", CS_ERR_NO_RESOURCES);
+			return connection_failed(m, now, "thread", CS_ERR_NO_RESOURCES);
 		p.fd = m->attempt->done;
 		poll(&p, 1, CONNECT_MS);
 	}
 	if (eventfd_read(m->attempt->done, &(eventfd_t){ 0 }) == 0)
-		return take_attempt(m, now);
+		return attempt_result(m, now);
 	snprintf(m->note, sizeof(m->note),
 		 "corosync stands still: it was called and does not answer, and this host decides "
 		 "nothing; see its log, or start it again");
@@ -334,7 +334,7 @@ static int corosync_work(struct member *m, struct mono now, struct member_view *
 		cs_error_t e = quorum_dispatch(m->handle, CS_DISPATCH_ALL);
 
 		if (e != CS_OK && e != CS_ERR_TRY_AGAIN)
-			fail(m, now, "listen", e);
+			connection_failed(m, now, "listen", e);
 	}
 	news = !m->any || m->view.view != m->told.view || m->view.members != m->told.members ||
 	       m->view.quorate != m->told.quorate;

@@ -2,11 +2,11 @@
 /*
  * peers: one reading of each host, made of jobs.
  *
- * A job is one READ: of a header, a host record or a run of guests. A scan gives each
- * host whose link is up the jobs that can be known in advance; what comes back may
- * add more, or ask for the same again when it was torn. When none is left the
- * reading is whole and is shown in place of the one before; or it failed, and
- * why is told beside what was known. See peers.h.
+ * A job is one READ: of a header, of a host record, or of several guests. A scan gives each
+ * host whose link is up the jobs that are known in advance. A result may add more jobs, or
+ * repeat a job whose record was torn. When no job is left, the reading is complete and
+ * replaces the one before; or it failed: then the old reading stays, with the cause of the
+ * failure. See peers.h.
  */
 #include "src/shared/peers.h"
 
@@ -37,10 +37,10 @@ struct peer {
 	bool header_known; /* of this generation */
 	struct region_peer header;
 
-	/* The newest whole reading. */
+	/* The newest complete reading. */
 	bool known;
 	struct mono read, moved;
-	uint64_t beat; /* the newest that was seen, and of which generation */
+	uint64_t beat; /* the newest heartbeat seen, and its generation */
 	uint64_t beat_generation;
 	struct region_host record;
 	struct region_guest guest[REGION_GUESTS_MAX];
@@ -48,7 +48,7 @@ struct peer {
 	int why;
 	char note[128];
 
-	/* The one under way. */
+	/* The reading that is running. */
 	bool busy;
 	int failed;
 	struct mono began;
@@ -57,7 +57,7 @@ struct peer {
 	bool new_whole;
 	struct region_host new_record;
 	struct region_guest new_guest[REGION_GUESTS_MAX];
-	uint32_t asked; /* guests 0 .. asked - 1 are read, or to be */
+	uint32_t asked; /* guests 0 .. asked - 1 have jobs */
 };
 
 struct peers {
@@ -110,7 +110,7 @@ static void add_host(struct peer *h)
 		add_job(h, JOB_HOST, r[0]);
 }
 
-/* Guests up to n, but for those that are read already. */
+/* Jobs for the guests below n that have none yet. */
 static void add_guests(struct peer *h, uint32_t n)
 {
 	struct region_read r[REGION_READS_MAX];
@@ -132,8 +132,8 @@ static bool any_job(const struct peer *h, enum job_state state)
 	return false;
 }
 
-/* The reading fails; what is not on its way need not go. note: what follows "its region ". */
-static void fail(struct peer *h, int rc, const char *note)
+/* The reading failed: drop the jobs not posted yet. note: follows "its region ". */
+static void fail_reading(struct peer *h, int rc, const char *note)
 {
 	for (uint32_t i = 0; i < h->jobs; i++)
 		if (h->job[i].state == JOB_DUE)
@@ -146,25 +146,25 @@ static void fail(struct peer *h, int rc, const char *note)
 
 static void fail_parse(struct peer *h, int rc)
 {
-	fail(h, rc, region_why(rc));
+	fail_reading(h, rc, region_why(rc));
 }
 
 static void fail_post(struct peer *h, int rc)
 {
 	switch (rc) {
 	case -ENOTCONN:
-		fail(h, rc, "cannot be read: there is no link");
+		fail_reading(h, rc, "cannot be read: there is no link");
 		break;
 	case -ERANGE:
 		fail_parse(h, rc);
 		break;
 	default:
-		fail(h, rc, "could not be read in time: the link was busy");
+		fail_reading(h, rc, "could not be read in time: the link was busy");
 	}
 }
 
-/* Post what is to be posted and has room; how many. */
-static uint32_t post(struct peers *p, struct peer *h, struct mono now)
+/* Post the jobs that are due, while the link has room. How many. */
+static uint32_t post_jobs(struct peers *p, struct peer *h, struct mono now)
 {
 	struct transport_op op[JOBS_MAX];
 	uint32_t index[JOBS_MAX], n = 0;
@@ -197,10 +197,10 @@ static uint32_t post(struct peers *p, struct peer *h, struct mono now)
 	return (uint32_t)taken;
 }
 
-/* --- what came back -------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------- */
 
-/* Show the guests that there are: a record may have been emptied since it was counted. */
-static void show(struct peer *h)
+/* Publish the reading. A guest's record may have been emptied since the host counted it. */
+static void publish_reading(struct peer *h)
 {
 	h->known = true;
 	h->read = h->began;
@@ -213,8 +213,8 @@ static void show(struct peer *h)
 	h->note[0] = '\0';
 }
 
-/* Whether it is over; then the reading is shown, or why it failed. */
-static void settle(struct peers *p, struct peer *h)
+/* If no job is left: publish the reading, or the cause of its failure. */
+static void end_if_done(struct peers *p, struct peer *h)
 {
 	if (!h->busy || any_job(h, JOB_POSTED) || any_job(h, JOB_DUE))
 		return;
@@ -223,10 +223,10 @@ static void settle(struct peers *p, struct peer *h)
 	if (h->failed)
 		h->why = h->failed;
 	else
-		show(h);
+		publish_reading(h);
 }
 
-static int take_header(struct peer *h, const void *data)
+static int parse_header(struct peer *h, const void *data)
 {
 	int rc = region_parse_header(data, h->host, h->generation, &h->header);
 
@@ -237,7 +237,7 @@ static int take_header(struct peer *h, const void *data)
 	return 0;
 }
 
-static int take_host(struct peer *h, const void *data)
+static int parse_host(struct peer *h, const void *data)
 {
 	struct region_host *r = &h->new_record;
 	int rc = region_parse_host(&h->header, data, r);
@@ -253,7 +253,7 @@ static int take_host(struct peer *h, const void *data)
 	return 0;
 }
 
-static int take_guests(struct peer *h, const struct job *j, const void *data)
+static int parse_guests(struct peer *h, const struct job *j, const void *data)
 {
 	for (uint32_t i = j->read.first; i < j->read.first + j->read.n; i++) {
 		const void *copy = region_in(&h->header, REGION_T_GUESTS, &j->read, data, i);
@@ -268,15 +268,15 @@ static int take_guests(struct peer *h, const struct job *j, const void *data)
 	return 0;
 }
 
-static int take(struct peer *h, struct job *j, const void *data)
+static int parse_job(struct peer *h, struct job *j, const void *data)
 {
 	switch (j->kind) {
 	case JOB_HEADER:
-		return take_header(h, data);
+		return parse_header(h, data);
 	case JOB_HOST:
-		return take_host(h, data);
+		return parse_host(h, data);
 	default:
-		return take_guests(h, j, data);
+		return parse_guests(h, j, data);
 	}
 }
 
@@ -287,7 +287,7 @@ static void on_read(struct peer *h, struct job *j, const void *data)
 	j->state = JOB_DONE;
 	if (h->failed)
 		return;
-	rc = take(h, j, data);
+	rc = parse_job(h, j, data);
 	if (rc == -EAGAIN && ++j->tries < TRIES)
 		j->state = JOB_DUE;
 	else if (rc)
@@ -307,9 +307,9 @@ static void on_result(struct peers *p, const struct transport_event *ev)
 	}
 	j->state = JOB_DONE;
 	if (ev->outcome == TRANSPORT_REFUSED)
-		fail(h, ev->why ? ev->why : -EACCES, "refused to be read; see its log");
+		fail_reading(h, ev->why ? ev->why : -EACCES, "refused to be read; see its log");
 	else
-		fail(h, ev->why ? ev->why : -EIO, "did not answer a READ");
+		fail_reading(h, ev->why ? ev->why : -EIO, "did not answer a READ");
 }
 
 static void on_up(struct peer *h, const struct transport_event *ev)
@@ -325,7 +325,7 @@ static void on_down(struct peer *h, const struct transport_event *ev)
 	h->link = 0;
 	h->why = ev->why ? ev->why : -ENOTCONN;
 	if (h->busy)
-		fail(h, h->why, "");
+		fail_reading(h, h->why, "");
 	snprintf(h->note, sizeof(h->note), "%s", ev->text);
 }
 
@@ -349,13 +349,13 @@ void peers_event(struct peers *p, const struct transport_event *ev, struct mono 
 	default:
 		return;
 	}
-	post(p, h, now);
-	settle(p, h);
+	post_jobs(p, h, now);
+	end_if_done(p, h);
 }
 
 /* --- scans ----------------------------------------------------------------------- */
 
-static uint32_t begin(struct peers *p, struct peer *h, struct mono now)
+static uint32_t begin_reading(struct peers *p, struct peer *h, struct mono now)
 {
 	uint32_t n;
 
@@ -373,19 +373,19 @@ static uint32_t begin(struct peers *p, struct peer *h, struct mono now)
 	} else {
 		add_header(h);
 	}
-	n = post(p, h, now);
-	settle(p, h);
+	n = post_jobs(p, h, now);
+	end_if_done(p, h);
 	return n;
 }
 
-/* One whose link was full when it should have been read: again, for a while. */
-static uint32_t go_on(struct peers *p, struct peer *h, struct mono now)
+/* The link was full: post the jobs that are left, until the timeout. */
+static uint32_t continue_reading(struct peers *p, struct peer *h, struct mono now)
 {
-	uint32_t n = post(p, h, now);
+	uint32_t n = post_jobs(p, h, now);
 
 	if (any_job(h, JOB_DUE) && mono_sub(now, h->began) > p->timeout_ns)
 		fail_post(h, -ETIME);
-	settle(p, h);
+	end_if_done(p, h);
 	return n;
 }
 
@@ -396,14 +396,14 @@ uint32_t peers_scan(struct peers *p, struct mono now)
 	if (p->busy) {
 		for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
 			if (p->peer[i].busy)
-				n += go_on(p, &p->peer[i], now);
+				n += continue_reading(p, &p->peer[i], now);
 		if (p->busy)
 			return n;
 	}
 	p->serial++;
 	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
 		if (p->peer[i].link)
-			n += begin(p, &p->peer[i], now);
+			n += begin_reading(p, &p->peer[i], now);
 	return n;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * record: what its writer stores, and in which order; what its reader believes.
+ * record: the order in which a record is written, and the checks of a reader.
  *
- * The first store makes the crc wrong for the old record, the new one and what
- * lies between; the last one makes it right for the new. See record.h.
+ * The first store makes the crc wrong for the old record, the new record and all mixtures.
+ * The last store makes it right for the new record. See record.h.
  */
 #include "src/shared/record.h"
 
@@ -18,7 +18,7 @@ struct head_words {
 
 static_assert(sizeof(struct head_words) == sizeof(struct region_record), "two words");
 
-/* isa-l neither inverts what it begins with nor what it ends with; RFC 3720 does both. */
+/* CRC32C inverts its first and its last value (RFC 3720); the function of isa-l does not. */
 static uint32_t crc_add(uint32_t crc, const void *p, uint32_t n)
 {
 	return crc32_iscsi((unsigned char *)(uintptr_t)p, (int)n, crc);
@@ -35,7 +35,7 @@ uint32_t record_crc(const void *record, uint32_t size)
 	return ~crc_add(crc, (const uint8_t *)record + sizeof(head), size - (uint32_t)sizeof(head));
 }
 
-/* Stores stay in this order: each is seen after those before it. */
+/* Stores become visible in the order in which they are made. */
 static void store(uint64_t *to, uint64_t v)
 {
 	__atomic_store_n(to, v, __ATOMIC_RELEASE);
@@ -85,7 +85,7 @@ int record_check(const void *copy, enum region_kind kind, uint32_t size)
 	memcpy(&head, copy, sizeof(head));
 	if (head.seq == 0)
 		return -ENOMSG;
-	/* Zero is what stands there while the first version is being written. */
+	/* These are 0 while the first version is being written. */
 	if ((head.kind && head.kind != kind) ||
 	    (head.bytes && head.bytes != size - (uint32_t)sizeof(head)))
 		return -EPROTO;

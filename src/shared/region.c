@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* region: where the owner puts its records, and where a peer finds them. See region.h. */
+/* region: the owner writes its records, a peer finds and checks them. See region.h. */
 #include "src/shared/region.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "src/shared/record.h"
 #include "src/util/utf8.h"
 
-/* What each table holds. */
+/* The contents of each table. */
 static const struct region_shape {
 	enum region_kind kind;
 	uint32_t offset; /* in this version */
@@ -72,13 +72,13 @@ void region_init(struct region *r, void *table, uint16_t host, uint64_t generati
 	record_write(table, &h.head, REGION_HEADER, sizeof(h));
 }
 
-/* A record that holds nothing, of whatever kind. */
+/* An empty record of any kind. */
 union empty {
 	struct region_record head;
 	uint8_t bytes[REGION_STRIDE_MAX];
 };
 
-static int publish(struct region *r, enum region_which which, void *records, uint32_t n)
+static int publish_records(struct region *r, enum region_which which, void *records, uint32_t n)
 {
 	const struct region_shape *s = &shapes[which];
 	uint8_t *from = records;
@@ -99,17 +99,17 @@ static int publish(struct region *r, enum region_which which, void *records, uin
 
 int region_publish_guests(struct region *r, struct region_guest *g, uint32_t n)
 {
-	return publish(r, REGION_T_GUESTS, g, n);
+	return publish_records(r, REGION_T_GUESTS, g, n);
 }
 
 int region_publish_nodes(struct region *r, struct region_node *v, uint32_t n)
 {
-	return publish(r, REGION_T_NODES, v, n);
+	return publish_records(r, REGION_T_NODES, v, n);
 }
 
 int region_publish_services(struct region *r, struct region_service *s, uint32_t n)
 {
-	return publish(r, REGION_T_SERVICES, s, n);
+	return publish_records(r, REGION_T_SERVICES, s, n);
 }
 
 void region_beat(struct region *r, struct region_host *h)
@@ -119,7 +119,7 @@ void region_beat(struct region *r, struct region_host *h)
 	h->guests = r->n[REGION_T_GUESTS];
 	h->nodes = r->n[REGION_T_NODES];
 	h->services = r->n[REGION_T_SERVICES];
-	publish(r, REGION_T_HOST, h, 1);
+	publish_records(r, REGION_T_HOST, h, 1);
 }
 
 int region_words(uint64_t *words, uint64_t generation)
@@ -231,8 +231,8 @@ const void *region_in(const struct region_peer *p, enum region_which which,
 	return (const uint8_t *)data + (size_t)(i - r->first) * p->table[which].stride;
 }
 
-/* Make a string fit for people; -EPROTO: it does not end. */
-static int text_in(char *s, size_t size)
+/* Make a string safe to show: valid UTF-8, no control characters. -EPROTO: it does not end. */
+static int clean_text(char *s, size_t size)
 {
 	if (!memchr(s, '\0', size))
 		return -EPROTO;
@@ -255,8 +255,8 @@ int region_parse_host(const struct region_peer *p, const void *copy, struct regi
 	    h.nodes > p->table[REGION_T_NODES].count ||
 	    h.services > p->table[REGION_T_SERVICES].count)
 		return -ERANGE;
-	if (text_in(h.name, sizeof(h.name)) || text_in(h.version, sizeof(h.version)) ||
-	    text_in(h.policy, sizeof(h.policy)))
+	if (clean_text(h.name, sizeof(h.name)) || clean_text(h.version, sizeof(h.version)) ||
+	    clean_text(h.policy, sizeof(h.policy)))
 		return -EPROTO;
 	*out = h;
 	return 0;
@@ -270,7 +270,7 @@ int region_parse_guest(const void *copy, struct region_guest *out)
 	if (rc)
 		return rc;
 	memcpy(&g, copy, sizeof(g));
-	if (text_in(g.name, sizeof(g.name)))
+	if (clean_text(g.name, sizeof(g.name)))
 		return -EPROTO;
 	*out = g;
 	return 0;
@@ -286,7 +286,7 @@ int region_parse_node(const void *copy, struct region_node *out)
 	memcpy(&n, copy, sizeof(n));
 	if (n.node >= REGION_NODES_MAX || n.service > REGION_SERVICES_MAX)
 		return -ERANGE;
-	if (text_in(n.name, sizeof(n.name)))
+	if (clean_text(n.name, sizeof(n.name)))
 		return -EPROTO;
 	*out = n;
 	return 0;
@@ -302,7 +302,7 @@ int region_parse_service(const void *copy, struct region_service *out)
 	memcpy(&s, copy, sizeof(s));
 	if (s.service > REGION_SERVICES_MAX)
 		return -ERANGE;
-	if (text_in(s.name, sizeof(s.name)))
+	if (clean_text(s.name, sizeof(s.name)))
 		return -EPROTO;
 	*out = s;
 	return 0;
