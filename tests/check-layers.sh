@@ -139,10 +139,7 @@ END
 # Circles that there are today, a line each.
 known_circles() {
 	cat <<'END'
-src/sim/server.c src/sim/sender.c src/sim/link.c src/sim/agent.c src/sim/task.c src/sim/cpu.c
-src/sim/host.c src/sim/dom.c
 src/reconf/move_nodes.c src/reconf/move_locks.c
-policies/ioshares_rate.c policies/ioshares.c
 END
 }
 

@@ -29,7 +29,15 @@ static void boot_qp(struct sim_task *t, uint32_t i)
 		.number = 0x11 + (uint32_t)sim_rand_below(&t->dom->rand, 0xfffff),
 		.wr = { opcodes[op], t->conf->msg_bytes },
 		.mtu = t->conf->path_mtu,
+		.done = sim_task_completed,
 	};
+}
+
+static const struct sim_app_ops *app_ops(enum sim_app_kind kind)
+{
+	if (kind == SIM_APP_SENDER)
+		return &sim_sender_ops;
+	return kind == SIM_APP_SERVER ? &sim_server_ops : NULL;
 }
 
 static void boot_task(struct sim_dom *d, uint32_t i)
@@ -38,6 +46,7 @@ static void boot_task(struct sim_dom *d, uint32_t i)
 
 	t->dom = d;
 	t->conf = &d->conf->app[i];
+	t->ops = app_ops(t->conf->kind);
 	t->truth = &d->host->guest[d->guest].app[i];
 	t->pid = 1000 + (uint32_t)sim_rand_below(&d->rand, 30000);
 	t->qps = sim_task_qps(t->conf);

@@ -146,17 +146,6 @@ uint32_t sim_domid(const struct sim_host *h, uint32_t guest)
 	return __atomic_load_n(&h->guest[guest].domid, __ATOMIC_ACQUIRE);
 }
 
-void sim_wake_watchers(struct sim_host *h)
-{
-	const uint64_t one = 1;
-
-	for (struct sim_watcher *w = h->watchers; w; w = w->next) {
-		w->domains = true;
-		if (write(w->fd, &one, sizeof(one)) < 0)
-			continue; /* its counter is full: it is readable already */
-	}
-}
-
 int sim_destroy(struct sim_host *h, uint32_t guest)
 {
 	int rc = -ENOENT;

@@ -2,7 +2,6 @@
 // SIMULATOR: what a hypervisor offers to dom0: a list, caps, foreign memory.
 #include <errno.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -182,43 +181,4 @@ void sim_hyp_unmap(struct sim_host *h, uint32_t owner, void *addr, size_t n)
 		d->mem.mapped -= n;
 	sim_dom_bury(h);
 	pthread_mutex_unlock(&h->lock);
-}
-
-int sim_hyp_watch(struct sim_host *h, struct sim_watcher *w)
-{
-	*w = (struct sim_watcher){ .domains = true };
-	w->fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (w->fd < 0)
-		return -errno;
-	pthread_mutex_lock(&h->lock);
-	w->next = h->watchers;
-	h->watchers = w;
-	pthread_mutex_unlock(&h->lock);
-	return 0;
-}
-
-void sim_hyp_unwatch(struct sim_host *h, struct sim_watcher *w)
-{
-	struct sim_watcher **at;
-
-	pthread_mutex_lock(&h->lock);
-	for (at = &h->watchers; *at != w; at = &(*at)->next)
-		;
-	*at = w->next;
-	pthread_mutex_unlock(&h->lock);
-	close(w->fd);
-}
-
-bool sim_hyp_take(struct sim_host *h, struct sim_watcher *w, bool more)
-{
-	uint64_t count;
-	bool taken;
-
-	pthread_mutex_lock(&h->lock);
-	taken = w->domains;
-	w->domains = false;
-	if (!more && read(w->fd, &count, sizeof(count)) < 0)
-		count = 0; /* it was not readable: just as wanted */
-	pthread_mutex_unlock(&h->lock);
-	return taken;
 }

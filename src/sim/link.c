@@ -136,7 +136,7 @@ static void complete(struct sim_link *l, struct sim_qp *qp, int64_t now)
 	} else {
 		leave(l, l->last);
 	}
-	sim_task_completed(qp, now);
+	qp->done(qp, now);
 }
 
 /* One packet of the queue pair in turn; false when it is not through by limit. */

@@ -10,6 +10,7 @@ libsim_a_SOURCES = \
 	src/sim/dom.c \
 	src/sim/host.c src/sim/sim.h \
 	src/sim/hyp.c src/sim/hyp.h \
+	src/sim/life.c \
 	src/sim/link.c \
 	src/sim/mem.c \
 	src/sim/model.h \
@@ -17,4 +18,5 @@ libsim_a_SOURCES = \
 	src/sim/sender.c \
 	src/sim/server.c \
 	src/sim/task.c \
-	src/sim/timer.c
+	src/sim/timer.c \
+	src/sim/watch.c

@@ -121,6 +121,8 @@ struct sim_qp {
 	uint32_t mtu;
 	uint32_t left; /* bytes of message `completed` that were not sent yet */
 	uint64_t posted, completed;
+	/* Called by the link when a message is through. */
+	void (*done)(struct sim_qp *qp, int64_t now);
 };
 
 /* One way of a link. */
@@ -220,10 +222,22 @@ struct sim_server {
 	uint32_t latency_frame;
 };
 
+/* What a kind of application does. */
+struct sim_app_ops {
+	void (*begin)(struct sim_task *t, int64_t now);
+	void (*poll)(struct sim_task *t, int64_t now); /* look for something to do; the cpu runs */
+	void (*post)(struct sim_task *t, int64_t now);
+	void (*completed)(struct sim_task *t, const struct sim_qp *qp, int64_t now);
+	void (*end)(struct sim_task *t, int64_t now); /* NULL: nothing is to be done */
+};
+
+extern const struct sim_app_ops sim_sender_ops, sim_server_ops;
+
 struct sim_task {
 	struct sim_dom *dom;
 	struct sim_cpu *cpu;
 	const struct sim_app *conf;
+	const struct sim_app_ops *ops; /* NULL: it only burns CPU, or idles */
 	struct sim_app_truth *truth;
 	enum sim_task_state state;
 	bool shown;  /* in the registry */
@@ -253,18 +267,13 @@ struct sim_link *sim_task_link(const struct sim_qp *qp); /* the way its data goe
 void sim_task_work(struct sim_task *t, enum sim_task_state state, int64_t work, int64_t now);
 void sim_task_post(struct sim_task *t, struct sim_qp *qp, int64_t now);
 
-/* Each kind's: it begins; looks for something to do; posts; a message was completed. */
-void sim_sender_begin(struct sim_task *t, int64_t now);
-void sim_sender_poll(struct sim_task *t, int64_t now);
-void sim_sender_post(struct sim_task *t, int64_t now);
-void sim_sender_completed(struct sim_task *t, const struct sim_qp *qp);
+/* One look for something to do. The cpu runs. */
+void sim_task_poll(struct sim_task *t, int64_t now);
+
+/* A sender. */
 void sim_sender_end(struct sim_task *t, int64_t now);
 void sim_sender_come(void *arg, int64_t now);	       /* arg: task */
 void sim_sender_look(struct sim_task *t, int64_t now); /* settles what has come */
-void sim_server_begin(struct sim_task *t, int64_t now);
-void sim_server_poll(struct sim_task *t, int64_t now);
-void sim_server_post(struct sim_task *t, int64_t now);
-void sim_server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now);
 
 /* --- guests --- */
 

@@ -51,7 +51,7 @@ void sim_sender_look(struct sim_task *t, int64_t now)
 	}
 }
 
-void sim_sender_begin(struct sim_task *t, int64_t now)
+static void sender_begin(struct sim_task *t, int64_t now)
 {
 	struct sim_sender *s = &t->sender;
 
@@ -63,7 +63,7 @@ void sim_sender_begin(struct sim_task *t, int64_t now)
 	}
 }
 
-void sim_sender_poll(struct sim_task *t, int64_t now)
+static void sender_poll(struct sim_task *t, int64_t now)
 {
 	struct sim_sender *s = &t->sender;
 
@@ -80,7 +80,7 @@ void sim_sender_come(void *arg, int64_t now)
 	struct sim_task *t = (struct sim_task *)arg;
 
 	if (t->state == SIM_TASK_POLL && t->cpu->state == SIM_CPU_RUN)
-		sim_sender_poll(t, now);
+		sender_poll(t, now);
 }
 
 /* The queue pair with room that comes first in turn; there is one. */
@@ -93,7 +93,7 @@ static struct sim_qp *next_with_room(struct sim_task *t)
 	return &t->qp[i];
 }
 
-void sim_sender_post(struct sim_task *t, int64_t now)
+static void sender_post(struct sim_task *t, int64_t now)
 {
 	struct sim_qp *qp = next_with_room(t);
 
@@ -104,8 +104,9 @@ void sim_sender_post(struct sim_task *t, int64_t now)
 		t->sender.room &= ~(UINT64_C(1) << qp->index);
 }
 
-void sim_sender_completed(struct sim_task *t, const struct sim_qp *qp)
+static void sender_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now)
 {
+	(void)now;
 	t->sender.room |= UINT64_C(1) << qp->index;
 }
 
@@ -117,3 +118,11 @@ void sim_sender_end(struct sim_task *t, int64_t now)
 	t->truth->waiting = 0;
 	sim_timer_disarm(timers(t), &t->sender.come);
 }
+
+const struct sim_app_ops sim_sender_ops = {
+	.begin = sender_begin,
+	.poll = sender_poll,
+	.post = sender_post,
+	.completed = sender_completed,
+	.end = sim_sender_end,
+};

@@ -27,7 +27,7 @@ static void arrive(struct sim_server *s, int64_t now)
 	s->arrived[(s->first + s->waiting++) % SIM_APP_CLIENTS_MAX] = now;
 }
 
-void sim_server_begin(struct sim_task *t, int64_t now)
+static void server_begin(struct sim_task *t, int64_t now)
 {
 	for (uint32_t i = 0; i < t->conf->clients; i++)
 		arrive(&t->server, now);
@@ -60,7 +60,7 @@ static void reap(struct sim_task *t, int64_t now)
 			sim_agent_latency(t, &s->reply[s->reaped % SIM_APP_CLIENTS_MAX]);
 }
 
-void sim_server_poll(struct sim_task *t, int64_t now)
+static void server_poll(struct sim_task *t, int64_t now)
 {
 	struct sim_server *s = &t->server;
 
@@ -77,7 +77,7 @@ void sim_server_poll(struct sim_task *t, int64_t now)
  * Replies that have not left, and requests seen answered only after this
  * one was begun, are of other clients each: reply[] is large enough.
  */
-void sim_server_post(struct sim_task *t, int64_t now)
+static void server_post(struct sim_task *t, int64_t now)
 {
 	t->server.work.posted = now;
 	t->server.reply[t->qp->posted % SIM_APP_CLIENTS_MAX] = t->server.work;
@@ -100,7 +100,7 @@ static void tell(const struct sim_task *t, const struct sim_request *r)
 }
 
 /* A reply has left: its client sends its next request. */
-void sim_server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now)
+static void server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now)
 {
 	struct sim_request *r = &t->server.reply[(qp->completed - 1) % SIM_APP_CLIENTS_MAX];
 
@@ -108,3 +108,10 @@ void sim_server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t n
 	tell(t, r);
 	arrive(&t->server, now);
 }
+
+const struct sim_app_ops sim_server_ops = {
+	.begin = server_begin,
+	.poll = server_poll,
+	.post = server_post,
+	.completed = server_completed,
+};

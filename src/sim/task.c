@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SIMULATOR: the applications in the guests.
+// SIMULATOR: the applications in the guests: their steps of work.
 /*
  * All but IDLE keep their VCPU busy: as the paper's BenchEx they poll the
  * completion queue and never sleep. A step of work (computing, posting a work
  * request) needs its nanoseconds of VCPU time; a task whose VCPU is parked
  * does nothing and notices nothing, while the HCA goes on with what was
- * posted (link.c). What a SENDER and a SERVER do is in sender.c and server.c;
- * a BURNER does nothing else.
+ * posted (link.c). What a SENDER and a SERVER do is in sender.c and server.c, behind
+ * sim_app_ops; a BURNER does nothing else. How a task begins and ends is in life.c.
  */
 #include "src/sim/model.h"
 
@@ -49,13 +49,10 @@ void sim_task_post(struct sim_task *t, struct sim_qp *qp, int64_t now)
 	sim_link_post(sim_task_link(qp), qp, now);
 }
 
-/* One look at the completion queue. The cpu runs. */
-static void poll(struct sim_task *t, int64_t now)
+void sim_task_poll(struct sim_task *t, int64_t now)
 {
-	if (t->conf->kind == SIM_APP_SENDER)
-		sim_sender_poll(t, now);
-	if (t->conf->kind == SIM_APP_SERVER)
-		sim_server_poll(t, now);
+	if (t->ops)
+		t->ops->poll(t, now);
 }
 
 void sim_task_step(void *arg, int64_t now)
@@ -69,37 +66,8 @@ void sim_task_step(void *arg, int64_t now)
 		return;
 	}
 	t->state = SIM_TASK_POLL;
-	if (t->conf->kind == SIM_APP_SENDER)
-		sim_sender_post(t, now);
-	else
-		sim_server_post(t, now);
-	poll(t, now);
-}
-
-static void hide_when_drained(struct sim_task *t)
-{
-	if (t->state != SIM_TASK_OFF || !t->shown || t->outstanding)
-		return;
-	t->shown = false;
-	sim_agent_publish(t->dom);
-}
-
-/* The HCA is done with a message. Called by the link. */
-void sim_task_completed(struct sim_qp *qp, int64_t now)
-{
-	struct sim_task *t = qp->task;
-
-	t->outstanding--;
-	t->truth->wrs++;
-	t->truth->bytes += qp->wr.bytes;
-	t->truth->mtus += (qp->wr.bytes + qp->mtu - 1) / qp->mtu;
-	if (t->conf->kind == SIM_APP_SENDER)
-		sim_sender_completed(t, qp);
-	else
-		sim_server_completed(t, qp, now);
-	if (t->state == SIM_TASK_POLL && t->cpu->state == SIM_CPU_RUN)
-		poll(t, now);
-	hide_when_drained(t);
+	t->ops->post(t, now);
+	sim_task_poll(t, now);
 }
 
 void sim_task_resume(struct sim_task *t, int64_t now)
@@ -107,7 +75,7 @@ void sim_task_resume(struct sim_task *t, int64_t now)
 	if (in_step(t))
 		sim_timer_arm(timers(t), &t->step, now + t->left);
 	else if (t->state == SIM_TASK_POLL)
-		poll(t, now);
+		sim_task_poll(t, now);
 }
 
 void sim_task_suspend(struct sim_task *t, int64_t now)
@@ -116,39 +84,4 @@ void sim_task_suspend(struct sim_task *t, int64_t now)
 		return;
 	t->left = t->step.when - now;
 	sim_timer_disarm(timers(t), &t->step);
-}
-
-void sim_task_begin(void *arg, int64_t now)
-{
-	struct sim_task *t = (struct sim_task *)arg;
-
-	t->start = now;
-	t->state = SIM_TASK_POLL;
-	if (t->conf->kind == SIM_APP_SENDER)
-		sim_sender_begin(t, now);
-	if (t->conf->kind == SIM_APP_SERVER)
-		sim_server_begin(t, now);
-	if (t->qps) {
-		t->shown = true;
-		sim_agent_publish(t->dom);
-	}
-	if (t->conf->stop_ns) {
-		t->life.fire = sim_task_end;
-		sim_timer_arm(timers(t), &t->life, t->dom->host->start + t->conf->stop_ns);
-	}
-	sim_cpu_join(t, now);
-}
-
-/* The process posts no more; what it posted goes out, then its ring is gone. */
-void sim_task_end(void *arg, int64_t now)
-{
-	struct sim_task *t = (struct sim_task *)arg;
-
-	sim_task_suspend(t, now);
-	if (t->conf->kind == SIM_APP_SENDER)
-		sim_sender_end(t, now);
-	t->state = SIM_TASK_OFF;
-	t->left = 0;
-	sim_cpu_leave(t, now);
-	hide_when_drained(t);
 }

@@ -2,7 +2,7 @@
 /*
  * sim/link: what it computes at once, against a link that sends every packet.
  *
- * The link is linked alone: sim_task_completed() is the test's own.
+ * The link is linked alone: what it calls when a message is through is the test's own.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ struct bench {
 };
 
 /* The link knows tasks only by this call. */
-void sim_task_completed(struct sim_qp *qp, int64_t now)
+static void note_done(struct sim_qp *qp, int64_t now)
 {
 	struct bench *b = (struct bench *)(void *)qp->task;
 
@@ -64,6 +64,7 @@ static struct bench *bench_open(const struct traffic *p)
 		qp->task = (struct sim_task *)(void *)b;
 		qp->wr = (struct sim_ring_wr){ SIM_RDMA_WRITE, p->msg_bytes[i] };
 		qp->mtu = p->mtu[i];
+		qp->done = note_done;
 		qp->ring = (struct sim_ring){ .mem = &b->mem,
 					      .frame = sim_mem_take(&b->mem, frames),
 					      .frames = frames,
