@@ -8,7 +8,7 @@ int main(void)
 {
 	struct resex_report *r = 0;
 
-	resex_report_open(&r, 0); /* well, too, where no agent runs */
+	resex_report_open(&r, 0); /* succeeds even if no agent runs */
 	while (usleep(1000) == 0) /* serve a request; it computed, waited, polled (ns): */
 		resex_report(r, 100000, 850000, 50000);
 	resex_report_close(r);
