@@ -450,7 +450,7 @@ src/benchex/trace.c @ benchex_trace @ s/q->kind == BX_FEED && options/0/
 src/benchex/trace.c @ benchex_trace @ s/if (r->t.n == REQUESTS_MAX)/if (0)/
 src/benchex/trace.c @ benchex_trace @ s/ || c == '\\r'//
 src/benchex/trace.c @ benchex_trace @ s/if (n > FIELDS)/if (0)/
-src/benchex/trace.c @ benchex_trace @ s/if (!rc && n > FILE_BYTES_MAX)/if (0)/
+src/benchex/trace.c @ benchex_trace @ s/file_load(file, FILE_BYTES_MAX,/file_load(file, 2 * FILE_BYTES_MAX,/
 src/benchex/trace.c @ benchex_trace @ s/!rc && !r.t.n/0/
 src/benchex/result.c @ benchex_result @ s/return json_real(isfinite(v) ? v : 0);/return json_real(v);/;s/return b > 0 ? a \/ b : 0;/return a \/ b;/
 src/benchex/result.c @ benchex_result @ s/v > INT64_MAX ? INT64_MAX : //
