@@ -11,13 +11,13 @@ enum resex_exit {
 	RESEX_BAD_CONFIG = 4,	/* a file is malformed or holds an unknown key */
 	RESEX_NO_POLICY = 5,	/* no such policy */
 	RESEX_RANGE = 6,	/* a value is out of its range */
-	RESEX_NO_DAEMON = 7,	/* resexd does not run */
+	RESEX_NO_DAEMON = 7,	/* resexd cannot be reached */
 	RESEX_PERMISSION = 8,	/* not allowed: run as root */
 	RESEX_NOT_DOM0 = 9,	/* this is a guest */
 	RESEX_NO_XEN = 10,	/* no Xen here */
 	RESEX_RUNNING = 11,	/* another resexd runs */
 	RESEX_XEN_VERSION = 12, /* built for another version of Xen */
-	RESEX_BUSY = 13,	/* too much is asked of resexd at once: try again */
+	RESEX_BUSY = 13,	/* resexd cannot do this now: try again */
 	RESEX_NO_XENSTORE = 14, /* no xenstore, or it refused */
 	RESEX_NO_CLUSTER = 15,	/* this host is in no cluster */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_cap: caps: cap-*, pause, resume, why. */
+/* cmd_cap: the verbs on caps: cap-*, pause, resume, why. */
 #include <stdio.h>
 
 #include "resex/exit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_cluster: what hosts share: host-list, lock-*, list --all-hosts. */
+/* cmd_cluster: the verbs on a cluster: host-list, lock-*, list --all-hosts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "src/cli/cmds.h"
 #include "src/cli/request.h"
 
-/* Nobody shall take a simulator's guests for real ones. */
+/* Guests of a simulator must not look like real ones. */
 static void print_simulated(const json_t *hosts)
 {
 	json_t *h;
@@ -78,8 +78,8 @@ int run_lock_break(struct cli *c)
 	return request_row(c, "lock-break", "service", "force", c->options.force, lock_cols);
 }
 
-/* The guests of all hosts as rows of one table: each gets its host's name. */
-static json_t *rows_of(const json_t *hosts)
+/* The guests of all hosts as rows of one table: each gets the name of its host. */
+static json_t *guest_rows(const json_t *hosts)
 {
 	json_t *rows = json_array(), *h, *g;
 	size_t i, k;
@@ -94,7 +94,7 @@ static json_t *rows_of(const json_t *hosts)
 	return rows;
 }
 
-/* A host that is not seen must not look like one without guests. */
+/* A host that cannot be read must not look like one without guests. */
 static void print_unseen(const json_t *hosts)
 {
 	json_t *h;
@@ -134,7 +134,7 @@ int run_list_all(struct cli *c)
 	int rc = request_reply(c, "list-hosts", NULL, &r);
 
 	if (!rc && r) {
-		rows = rows_of(json_object_get(r, "hosts"));
+		rows = guest_rows(json_object_get(r, "hosts"));
 		table_print(stdout, rows, cols);
 		print_unseen(json_object_get(r, "hosts"));
 		print_simulated(json_object_get(r, "hosts"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_events: what happened: events. */
+/* cmd_events: the verb events; --follow asks resexd again and again. */
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_guest: the daemon and its guests: list, info, guest-*, ring-list. */
+/* cmd_guest: the verbs on the daemon and its guests: list, info, guest-*, ring-list. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ int run_list(struct cli *c)
 	return request_rows(c, "list", NULL, "guests", cols);
 }
 
-/* What a counter says of a guest's, or a link's, own words: one line, in bytes a second. */
+/* The cross-check of a guest or a link with its counter: one line, in bytes a second. */
 static void print_counter(const json_t *counter)
 {
 	const char *error = json_string_value(json_object_get(counter, "error"));
@@ -73,9 +73,9 @@ int run_info(struct cli *c)
 		{ "guests", "guests", 1 },
 		{ "cluster", "cluster", 1 },
 		{ "membership", "membership", 1 },
-		{ "its view", "view", 1 },
+		{ "membership view", "view", 1 },
 		{ "quorum", "quorate", 1 },
-		{ "what is wrong", "cluster_note", 1 },
+		{ "cluster problem", "cluster_note", 1 },
 		{ "ticks", "ticks", 1 },
 		{ "late ticks", "late_ticks", 1 },
 		{ "lateness, 99 % (ns)", "late_p99_ns", 1 },
@@ -180,7 +180,7 @@ int run_guest_show(struct cli *c)
 	return rc ? rc : show_guest(c, "guest-show", params);
 }
 
-/* As one would write it in resexd.json: a number, true or false, or else a string. */
+/* The JSON type that resexd.json has: a number, true or false, or else a string. */
 static json_t *setting_value(const char *word)
 {
 	const char *digits = "0123456789";
@@ -200,7 +200,7 @@ static int add_setting(struct cli *c, json_t *settings, char *word)
 	json_t *in = settings, *v;
 
 	if (!eq || eq == word || !eq[1])
-		return usage_error(c, "a setting is KEY=VALUE, such as weight=512");
+		return usage_error(c, "a setting is written KEY=VALUE, such as weight=512");
 	*eq = 0;
 	dot = strchr(word, '.');
 	if (dot) {
@@ -214,7 +214,7 @@ static int add_setting(struct cli *c, json_t *settings, char *word)
 	}
 	v = setting_value(eq + 1);
 	if (!v || json_object_set_new(in, word, v))
-		return usage_error(c, "a setting is of UTF-8 characters");
+		return usage_error(c, "a setting must be in UTF-8");
 	return RESEX_OK;
 }
 
@@ -224,7 +224,7 @@ int run_guest_set(struct cli *c)
 	int rc = RESEX_OK;
 
 	if (c->argc < 2)
-		return usage_error(c, "give a guest and at least one KEY=VALUE");
+		return usage_error(c, "guest-set: a guest and at least one KEY=VALUE are required");
 	params = json_object();
 	settings = json_object();
 	json_object_set_new(params, "guest", json_string(c->argv[0]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_policy: policies and policy files: policy-*. */
+/* cmd_policy: the verbs on policies and policy files: policy-*. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* table: column widths from the data, one pass to measure and one to print. */
+/* table: one pass over the rows measures the columns, the next one prints them. See table.h. */
 #include "src/cli/table.h"
 
 #include <stdlib.h>
@@ -34,8 +34,8 @@ void table_tame(json_t *v)
 		table_tame(e);
 }
 
-/* Of small figures, such as rates and latencies, two decimals matter. */
-static void put_real(double v, char *out)
+/* Two decimals for small figures, such as rates and latencies. */
+static void format_real(double v, char *out)
 {
 	size_t n = (size_t)snprintf(out, CELL_MAX, v > -100 && v < 100 ? "%.2f" : "%.0f", v);
 
@@ -47,7 +47,7 @@ static void put_real(double v, char *out)
 		out[--n] = 0;
 }
 
-static void cell(const json_t *v, char *out)
+static void format_cell(const json_t *v, char *out)
 {
 	size_t i, n = 0;
 	json_t *e;
@@ -60,7 +60,7 @@ static void cell(const json_t *v, char *out)
 		snprintf(out, CELL_MAX, "%lld", (long long)json_integer_value(v));
 		break;
 	case JSON_REAL:
-		put_real(json_real_value(v), out);
+		format_real(json_real_value(v), out);
 		break;
 	case JSON_TRUE:
 		strcpy(out, "yes");
@@ -81,7 +81,7 @@ static void cell(const json_t *v, char *out)
 		strcpy(out, "-");
 }
 
-static void measure(const json_t *rows, const struct column *cols, int *width)
+static void measure_columns(const json_t *rows, const struct column *cols, int *width)
 {
 	char buf[CELL_MAX];
 	json_t *row;
@@ -91,13 +91,13 @@ static void measure(const json_t *rows, const struct column *cols, int *width)
 		width[c] = (int)strlen(cols[c].head);
 	json_array_foreach((json_t *)rows, i, row)
 		for (int c = 0; cols[c].head; c++) {
-			cell(json_object_get(row, cols[c].key), buf);
+			format_cell(json_object_get(row, cols[c].key), buf);
 			if ((int)strlen(buf) > width[c])
 				width[c] = (int)strlen(buf);
 		}
 }
 
-static void put(FILE *f, const char *s, int width, int left, int last)
+static void print_cell(FILE *f, const char *s, int width, int left, int last)
 {
 	if (left && last)
 		fputs(s, f);
@@ -113,13 +113,13 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols)
 	json_t *row;
 	size_t i;
 
-	measure(rows, cols, width);
+	measure_columns(rows, cols, width);
 	for (int c = 0; cols[c].head; c++)
-		put(f, cols[c].head, width[c], cols[c].left, !cols[c + 1].head);
+		print_cell(f, cols[c].head, width[c], cols[c].left, !cols[c + 1].head);
 	json_array_foreach((json_t *)rows, i, row)
 		for (int c = 0; cols[c].head; c++) {
-			cell(json_object_get(row, cols[c].key), buf);
-			put(f, buf, width[c], cols[c].left, !cols[c + 1].head);
+			format_cell(json_object_get(row, cols[c].key), buf);
+			print_cell(f, buf, width[c], cols[c].left, !cols[c + 1].head);
 		}
 }
 
@@ -132,7 +132,7 @@ void table_card(FILE *f, const json_t *obj, const struct column *fields)
 		if ((int)strlen(fields[i].head) > width)
 			width = (int)strlen(fields[i].head);
 	for (int i = 0; fields[i].head; i++) {
-		cell(json_object_get(obj, fields[i].key), buf);
+		format_cell(json_object_get(obj, fields[i].key), buf);
 		fprintf(f, "%-*s  %s\n", width, fields[i].head, buf);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* table: rows of JSON objects as aligned text. */
+/* table: JSON objects of a reply as aligned text, a row an object. */
 #ifndef RESEX_CLI_TABLE_H
 #define RESEX_CLI_TABLE_H
 
@@ -12,7 +12,7 @@ struct column {
 	int left; /* align left; else right */
 };
 
-/* Names and texts come from guests: nothing a terminal would obey stays in these strings. */
+/* Names and texts come from guests: remove all that a terminal would obey from the strings of v. */
 void table_tame(json_t *v);
 
 /* Print rows (an array of objects) in columns (ended by head NULL), under a heading. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * locks: the words of services' locks, for people: read in one READ, how
- * long each has stood, and broken by hand. Who takes locks to work under them
- * is src/reconf/lock.c.
+ * locks: the lock words of services, for resex lock-list and lock-break: all are read by one
+ * READ, with the time for which each is unchanged, and one is broken by CAS. Locks are acquired
+ * and released by src/reconf/lock.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static uint64_t tag(enum cluster_tag kind, uint64_t n)
 	return (uint64_t)kind << CLUSTER_TAG_SHIFT | (n & ((1ull << CLUSTER_TAG_SHIFT) - 1));
 }
 
-/* Bytes from the first page's begin to the last service that is configured. */
+/* Bytes from the start of the words to the lock of the last configured service. */
 static uint32_t locks_span(const struct cluster_conf *conf)
 {
 	uint32_t end = 0;
@@ -51,7 +51,7 @@ void locks_read(struct locks *l, const struct cluster_conf *conf, struct transpo
 	l->reading = true;
 }
 
-static void see(struct lock_seen *s, uint16_t home, uint64_t word, struct mono now)
+static void remember_word(struct lock_seen *s, uint16_t home, uint64_t word, struct mono now)
 {
 	if (!s->known || s->word != word || s->home != home)
 		s->since = now;
@@ -61,7 +61,7 @@ static void see(struct lock_seen *s, uint16_t home, uint64_t word, struct mono n
 	s->read = now;
 }
 
-static void take_read(struct locks *l, const struct cluster_conf *conf,
+static void read_done(struct locks *l, const struct cluster_conf *conf,
 		      const struct transport_event *ev, struct mono now)
 {
 	l->reading = false;
@@ -74,18 +74,18 @@ static void take_read(struct locks *l, const struct cluster_conf *conf,
 		if (at + sizeof(word) > ev->len)
 			continue;
 		memcpy(&word, (const char *)ev->data + at, sizeof(word));
-		see(&l->seen[i], ev->host, word, now);
+		remember_word(&l->seen[i], ev->host, word, now);
 	}
 }
 
-static struct lock_break *newest(struct locks *l)
+static struct lock_break *newest_break(struct locks *l)
 {
 	return &l->broken[l->breaks % LOCK_BREAKS_KEPT];
 }
 
-static void take_break(struct locks *l, const struct transport_event *ev, struct mono now)
+static void break_done(struct locks *l, const struct transport_event *ev, struct mono now)
 {
-	struct lock_break *b = newest(l);
+	struct lock_break *b = newest_break(l);
 
 	if (ev->tag != tag(CLUSTER_TAG_BREAK, b->ticket))
 		return;
@@ -96,20 +96,20 @@ static void take_break(struct locks *l, const struct transport_event *ev, struct
 	else
 		b->rc = 0;
 	if (ev->outcome == TRANSPORT_DONE)
-		see(&l->seen[b->service], ev->host, b->rc ? ev->old : lease_broken_word(b->word),
-		    now);
+		remember_word(&l->seen[b->service], ev->host,
+			      b->rc ? ev->old : lease_broken_word(b->word), now);
 }
 
 void locks_result(struct locks *l, const struct cluster_conf *conf,
 		  const struct transport_event *ev, struct mono now)
 {
 	if (ev->tag == tag(CLUSTER_TAG_LOCKS, l->reads))
-		take_read(l, conf, ev, now);
+		read_done(l, conf, ev, now);
 	else if (ev->tag >> CLUSTER_TAG_SHIFT == CLUSTER_TAG_BREAK)
-		take_break(l, ev, now);
+		break_done(l, ev, now);
 }
 
-static bool is_taken(uint64_t word)
+static bool is_held(uint64_t word)
 {
 	return region_word_id(word) && region_word_id(word) != REGION_LOCK_BROKEN;
 }
@@ -130,18 +130,18 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 
 	if (!s->known || s->home != home)
 		return -ENOENT;
-	if (!transport_link(t, home)) /* what was read last may be long ago */
+	if (!transport_link(t, home)) /* the word may be long out of date */
 		return -ENOTCONN;
-	if (!is_taken(s->word))
+	if (!is_held(s->word))
 		return -EALREADY;
 	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))
 		return -EBUSY;
-	if (newest(l)->rc == -EINPROGRESS)
+	if (newest_break(l)->rc == -EINPROGRESS)
 		return -EAGAIN;
 	if (transport_post(t, &op, 1, now, &why) != 1)
 		return why;
 	l->breaks++;
-	*newest(l) = (struct lock_break){
+	*newest_break(l) = (struct lock_break){
 		.ticket = l->breaks, .service = i, .word = s->word, .rc = -EINPROGRESS
 	};
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* publish: guests, snapshot -> records of this host's region (region_abi.h). */
+/* publish: views of guests and the snapshot -> records of this host's region (region_abi.h). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -277,8 +277,8 @@ fails 6 resex 'range' resex policy-set freemarket low=99999999999999999999
 fails 6 resex 'range' resex policy-set freemarket low=18446744073709551615
 fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$dir/policy.json"
 fails 4 resex "$dir/none.json: cannot be read" resex policy-set --file "$dir/none.json"
-fails 2 resex 'at least one KEY=VALUE' resex guest-set
-fails 2 resex 'at least one KEY=VALUE' resex guest-set bulk
+fails 2 resex 'at least one KEY=VALUE are required' resex guest-set
+fails 2 resex 'at least one KEY=VALUE are required' resex guest-set bulk
 fails 2 resex 'KEY=VALUE' resex guest-set bulk weight
 fails 2 resex 'KEY=VALUE' resex guest-set bulk weight=
 fails 2 resex 'KEY=VALUE' resex guest-set bulk =5
