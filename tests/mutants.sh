@@ -560,17 +560,17 @@ src/guests/events.c @ guests @ s/if (is_foreign(kind))/if (0)/
 src/guests/events.c @ guests @ s/ || !strcmp(kind, "host")//
 src/cluster/notices.c @ cluster @ s/if (h->events == HOST_EVENTS_MAX)/if (0)/
 src/cluster/cluster.c @ cluster @ s/^\t\tnotice_links(c, now, wall_ns);//
-src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->membership);//
-src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->hold_ns);//
-src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, (uint64_t)c->timeout_ns);//
-src/conf/cluster_agree.c @ cluster_conf @ s/add(&ctx, c->drift);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(&ctx, c->membership);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(&ctx, (uint64_t)c->hold_ns);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(&ctx, (uint64_t)c->timeout_ns);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(&ctx, c->drift);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add_hosts(&ctx, c);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add_services(&ctx, c);//
-src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, h->number);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(ctx, h->number);//
 src/conf/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/== CLUSTER_COROSYNC ? 0 : 0/
 src/conf/cluster_agree.c @ cluster_conf @ s/== CLUSTER_COROSYNC ? h->corosync_node : 0/>= 0 ? h->corosync_node : 0/
-src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->minimum);//
-src/conf/cluster_agree.c @ cluster_conf @ s/add(ctx, s->balancers);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(ctx, s->minimum);//
+src/conf/cluster_agree.c @ cluster_conf @ s/add_word(ctx, s->balancers);//
 src/conf/cluster_agree.c @ cluster_conf @ s/const uint8_t \*)s->name/const uint8_t *)label/
 src/conf/cluster_agree.c @ cluster_conf @ s/if (c->service\[i\].number == n)/if (n == 1)/
 src/cluster/cluster.c @ cluster cluster_locks @ s/\.agreement = cluster_agreement(&c->conf),/.agreement = 0,/

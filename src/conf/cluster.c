@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster: cluster.json -> struct cluster_conf, against tables. See cluster.h. */
+/*
+ * cluster: cluster.json -> struct cluster_conf. Keys are bound by tables; what no table can
+ * say (unique names, known hosts, addresses) is checked after. See cluster.h.
+ */
 #include "src/conf/cluster.h"
 
 #include <errno.h>
@@ -50,25 +53,26 @@ static const struct conf_key service_keys[] = {
 
 /* --- hosts ----------------------------------------------------------------- */
 
-/* No two hosts, and no two services, are of the same name or number. */
+/* A host or a service: names and numbers must be unique among either. */
 struct named {
 	const char *kind, *name;
 	uint64_t number;
 };
 
-static int check_apart(const struct conf_doc *d, const char *path, const struct named *n,
-		       const struct named *other, struct conf_error *e)
+static int check_unique(const struct conf_doc *d, const char *path, const struct named *n,
+			const struct named *other, struct conf_error *e)
 {
 	char at[96];
 
 	if (!strcmp(n->name, other->name)) {
 		snprintf(at, sizeof(at), "%s.name", path);
-		return conf_fail(d, at, e, "%s \"%s\" is there already: name each %s once", n->kind,
-				 n->name, n->kind);
+		return conf_fail(d, at, e, "%s \"%s\" is listed twice: use each name once", n->kind,
+				 n->name);
 	}
 	if (n->number == other->number) {
 		snprintf(at, sizeof(at), "%s.number", path);
-		return conf_fail(d, at, e, "number %u is that of \"%s\": give each %s its own",
+		return conf_fail(d, at, e,
+				 "number %u is already used by \"%s\": give each %s its own",
 				 (unsigned)n->number, other->name, n->kind);
 	}
 	return 0;
@@ -83,7 +87,7 @@ static int check_host(const struct cluster_conf *c, const struct conf_doc *d, co
 		const struct cluster_host *o = &c->host[k];
 		const struct named other = { "host", o->name, o->number };
 
-		if (check_apart(d, path, &n, &other, e))
+		if (check_unique(d, path, &n, &other, e))
 			return -EINVAL;
 		if (o->corosync_node == h->corosync_node)
 			return conf_fail(
@@ -95,8 +99,8 @@ static int check_host(const struct cluster_conf *c, const struct conf_doc *d, co
 }
 
 /* address:port must be unique, with a transport that has ports. */
-static int check_alone(const struct cluster_conf *c, const struct conf_doc *d, const char *at,
-		       uint32_t i, struct conf_error *e)
+static int check_port_unique(const struct cluster_conf *c, const struct conf_doc *d, const char *at,
+			     uint32_t i, struct conf_error *e)
 {
 	struct transport_peer p, other;
 
@@ -104,14 +108,15 @@ static int check_alone(const struct cluster_conf *c, const struct conf_doc *d, c
 	for (uint32_t k = 0; p.port && k < i; k++) {
 		cluster_peer(c, k, &other);
 		if (!strcmp(p.address, other.address) && p.port == other.port)
-			return conf_fail(d, at, e,
-					 "\"%s\" port %u is that of \"%s\": give each host its own",
-					 p.address, p.port, other.name);
+			return conf_fail(
+				d, at, e,
+				"\"%s\" port %u is already used by \"%s\": give each host its own",
+				p.address, p.port, other.name);
 	}
 	return 0;
 }
 
-/* Before anything is opened, as with --check. */
+/* Without opening anything, so that --check can do it too. */
 static int check_addresses(const struct cluster_conf *c, const struct conf_doc *d,
 			   struct conf_error *e)
 {
@@ -122,7 +127,7 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 	for (uint32_t i = 0; b->check && i < c->hosts; i++) {
 		cluster_peer(c, i, &p);
 		snprintf(at, sizeof(at), "hosts[%u].address", i);
-		if (check_alone(c, d, at, i, e))
+		if (check_port_unique(c, d, at, i, e))
 			return -EINVAL;
 		if (!b->check(&p))
 			continue;
@@ -175,9 +180,9 @@ static int read_hosts(struct cluster_conf *c, const struct conf_doc *d, struct c
 static int find_self(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
 		     struct conf_error *e)
 {
-	bool told = c->host_name[0];
+	bool given = c->host_name[0];
 
-	if (!told)
+	if (!given)
 		snprintf(c->host_name, sizeof(c->host_name), "%.*s", (int)strcspn(hostname, "."),
 			 hostname);
 	for (uint32_t i = 0; i < c->hosts; i++)
@@ -185,12 +190,12 @@ static int find_self(struct cluster_conf *c, const struct conf_doc *d, const cha
 			c->self = i;
 			return 0;
 		}
-	if (told)
-		return conf_fail(d, "host", e, "no host is named \"%s\": name one of hosts[]",
+	if (given)
+		return conf_fail(d, "host", e, "unknown host \"%s\": use a name of hosts[]",
 				 c->host_name);
 	return conf_fail(d, "hosts", e,
-			 "this host is called \"%s\", which is none of hosts[]: add it, or say "
-			 "which it is with \"host\"",
+			 "this host is called \"%s\", which is not in hosts[]: add it, or give "
+			 "its name there with \"host\"",
 			 c->host_name);
 }
 
@@ -214,8 +219,7 @@ static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d
 			k++;
 		if (!name || k == c->hosts) {
 			snprintf(at, sizeof(at), "%s.balancers[%zu]", path, i);
-			return conf_fail(d, at, e,
-					 "no host is named \"%.64s\": name one of hosts[]",
+			return conf_fail(d, at, e, "unknown host \"%.64s\": use a name of hosts[]",
 					 name ? name : "?");
 		}
 		s->balancers |= 1ull << (c->host[k].number - 1);
@@ -231,7 +235,7 @@ static int check_service(const struct cluster_conf *c, const struct conf_doc *d,
 	for (uint32_t k = 0; k < c->services; k++) {
 		const struct named other = { "service", c->service[k].name, c->service[k].number };
 
-		if (check_apart(d, path, &n, &other, e))
+		if (check_unique(d, path, &n, &other, e))
 			return -EINVAL;
 	}
 	return 0;
@@ -359,8 +363,8 @@ static bool same_host(const struct cluster_host *a, const struct cluster_host *b
 	       a->port == b->port && a->corosync_node == b->corosync_node;
 }
 
-/* What is each host's own affair. The rest is in the agreement. */
-static bool same_alone(const struct cluster_conf *a, const struct cluster_conf *b)
+/* The keys that may differ between hosts. All others are in the agreement. */
+static bool same_local(const struct cluster_conf *a, const struct cluster_conf *b)
 {
 	return !strcmp(a->cluster, b->cluster) && !strcmp(a->host_name, b->host_name) &&
 	       !strcmp(a->key_file, b->key_file) && a->transport == b->transport &&
@@ -370,7 +374,7 @@ static bool same_alone(const struct cluster_conf *a, const struct cluster_conf *
 
 bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b)
 {
-	bool same = a->hosts == b->hosts && same_alone(a, b) &&
+	bool same = a->hosts == b->hosts && same_local(a, b) &&
 		    cluster_agreement(a) == cluster_agreement(b);
 
 	for (uint32_t i = 0; same && i < a->hosts; i++)

@@ -2,7 +2,7 @@
 /*
  * cluster: cluster.json (man cluster.json(5)): which hosts share state, and how.
  *
- * Read once, when resexd starts; the same file can lie on every host. Errors
+ * Read once, when resexd starts. The same file can be used on every host. Errors
  * name file, line, column, the value and the remedy (src/util/conf.h).
  */
 #ifndef RESEX_CONF_CLUSTER_H
@@ -21,43 +21,43 @@ struct cluster_host {
 	uint64_t number; /* 1 .. REGION_HOSTS_MAX */
 	char address[TRANSPORT_ADDRESS_MAX];
 	uint64_t port;
-	uint64_t corosync_node; /* its nodeid; number when not given */
+	uint64_t corosync_node; /* its nodeid; default: number */
 };
 
 struct cluster_service {
 	char name[REGION_NAME];
 	uint64_t number;    /* 1 .. REGION_SERVICES_MAX - 1 */
-	uint64_t minimum;   /* nodes it must keep */
+	uint64_t minimum;   /* nodes that it must not lose */
 	uint64_t balancers; /* bit h - 1: host h balances it */
 };
 
 struct cluster_conf {
 	char cluster[TRANSPORT_NAME_MAX];
-	char host_name[REGION_NAME]; /* ours */
+	char host_name[REGION_NAME]; /* this host's */
 	char key_file[CONFIG_PATH_MAX + 1];
 	uint32_t transport;  /* index of transport_backends[] */
 	uint32_t membership; /* enum cluster_membership */
 	int64_t heartbeat_ns, scan_ns, timeout_ns;
 	int64_t hold_ns;
-	uint64_t drift; /* parts in a million by which a host's clock may be wrong */
+	uint64_t drift; /* greatest error of a host's clock, parts in a million */
 	uint64_t callers, callers_second;
 	struct cluster_host host[REGION_HOSTS_MAX];
 	uint32_t hosts;
-	uint32_t self; /* index of ours */
+	uint32_t self; /* index of this host */
 	struct cluster_service service[CLUSTER_SERVICES_MAX];
 	uint32_t services;
 };
 
 /*
- * 0, or -errno of conf_load with e filled. hostname: what we are called when the
- * file does not say "host": up to its first dot.
+ * 0, or -errno of conf_load with e filled. hostname, up to its first dot, is the name of
+ * this host when the file has no "host".
  */
 int cluster_conf_load(struct cluster_conf *c, const char *file, const char *hostname,
 		      struct conf_error *e);
 int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *text, size_t len,
 		       const char *hostname, struct conf_error *e);
 
-/* Do two say the same, in whatever order? What is in force is not what a changed file says. */
+/* True if both mean the same, in whatever order they list it: then no restart is needed. */
 bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *b);
 
 struct cluster_key {
@@ -68,33 +68,34 @@ struct cluster_key {
 /*
  * The pre-shared key: the bytes of a regular file that its owner alone may
  * read, without newlines at its end. -EINVAL, or -errno of the file, with e
- * filled; e never holds any of the key. Wipe it after use (explicit_bzero).
+ * filled; e never holds any of the key. Wipe k after use (explicit_bzero).
  */
 int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error *e);
 
 /*
- * Would cluster_open take this file and the key it names? Nothing is begun. Then c is
- * filled; else -errno with e filled.
+ * Read the file and the key that it names, as cluster_open does, and start nothing. 0 and c
+ * is filled, or -errno with e filled.
  */
 int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hostname,
 		       struct conf_error *e);
 
 /*
- * The generation of this start of this host, kept in state_dir/generation and
- * counted up on disk before it is used. -errno with e filled.
+ * Count this start in state_dir/generation, and return its number. It is on disk before
+ * it is used. 0, or -errno with e filled.
  */
 int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e);
 
-/* How long a lock must have stood unchanged before others take it away (lock.h). */
+/* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);
 
-/* A digest of all that must be equal on every host: transport_conf.agreement. */
+/* Digest of all keys that must be equal on every host: transport_conf.agreement. */
 uint64_t cluster_agreement(const struct cluster_conf *c);
 
+/* The service of this name, or NULL. */
 const struct cluster_service *cluster_service_find(const struct cluster_conf *c, const char *name);
-/* How the transport is told of host[i]. */
+/* Fill p with the address of host[i], for the transport. */
 void cluster_peer(const struct cluster_conf *c, uint32_t i, struct transport_peer *p);
-/* By its number; NULL: there is none. */
+/* The host with this number, or NULL. */
 const struct cluster_host *cluster_host_at(const struct cluster_conf *c, uint16_t number);
 
 #endif

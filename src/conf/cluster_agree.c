@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster_agree: what of cluster.json must be equal on all hosts, as one number.
+ * cluster_agree: the keys of cluster.json that must be equal on all hosts, as one number.
  *
- * The transport lets nobody in whose number is another (hello.h): locks are safe only
- * among hosts that know the same homes, wait as long for a lease to end, and mean the
- * same services. What each may set for itself is left out: its name and addresses, its
- * key file, how often it looks, how many callers it takes.
+ * The transport refuses a host with another number (hello.h): locks are safe only among
+ * hosts that agree on the home of each lock, on how long a lease lasts, and on the
+ * services. Keys that hosts may set for themselves are left out: names, addresses,
+ * key file, how often a host reads others, how many callers it accepts.
  *
- * SHA-256, of which the first 8 bytes count, over: label 16, membership 8, hold 8,
+ * The first 8 bytes of the SHA-256 of: label 16, membership 8, hold 8,
  * timeout 8, drift 8; of each host, by number: number 8, corosync's node 8 (0 with static
  * membership, which does not ask for it); 0; of each service, by number: number 8, minimum
  * 8, balancers 8, length of its name 8, its name; 0. All little endian.
@@ -21,7 +21,7 @@
 
 static const char label[] = "resex: agree 1  ";
 
-static void add(struct sha256_ctx *ctx, uint64_t v)
+static void add_word(struct sha256_ctx *ctx, uint64_t v)
 {
 	uint8_t bytes[8];
 
@@ -29,7 +29,7 @@ static void add(struct sha256_ctx *ctx, uint64_t v)
 	sha256_update(ctx, sizeof(bytes), bytes);
 }
 
-/* In whatever order the file has them. */
+/* In the order of their numbers, whatever the order of the file. */
 static void add_hosts(struct sha256_ctx *ctx, const struct cluster_conf *c)
 {
 	for (uint32_t n = 1; n <= REGION_HOSTS_MAX; n++) {
@@ -37,20 +37,20 @@ static void add_hosts(struct sha256_ctx *ctx, const struct cluster_conf *c)
 
 		if (!h)
 			continue;
-		add(ctx, h->number);
-		add(ctx, c->membership == CLUSTER_COROSYNC ? h->corosync_node : 0);
+		add_word(ctx, h->number);
+		add_word(ctx, c->membership == CLUSTER_COROSYNC ? h->corosync_node : 0);
 	}
-	add(ctx, 0);
+	add_word(ctx, 0);
 }
 
 static void add_service(struct sha256_ctx *ctx, const struct cluster_service *s)
 {
 	size_t len = strlen(s->name);
 
-	add(ctx, s->number);
-	add(ctx, s->minimum);
-	add(ctx, s->balancers);
-	add(ctx, len);
+	add_word(ctx, s->number);
+	add_word(ctx, s->minimum);
+	add_word(ctx, s->balancers);
+	add_word(ctx, len);
 	sha256_update(ctx, len, (const uint8_t *)s->name);
 }
 
@@ -60,7 +60,7 @@ static void add_services(struct sha256_ctx *ctx, const struct cluster_conf *c)
 		for (uint32_t i = 0; i < c->services; i++)
 			if (c->service[i].number == n)
 				add_service(ctx, &c->service[i]);
-	add(ctx, 0);
+	add_word(ctx, 0);
 }
 
 uint64_t cluster_agreement(const struct cluster_conf *c)
@@ -71,10 +71,10 @@ uint64_t cluster_agreement(const struct cluster_conf *c)
 
 	sha256_init(&ctx);
 	sha256_update(&ctx, sizeof(label) - 1, (const uint8_t *)label);
-	add(&ctx, c->membership);
-	add(&ctx, (uint64_t)c->hold_ns);
-	add(&ctx, (uint64_t)c->timeout_ns);
-	add(&ctx, c->drift);
+	add_word(&ctx, c->membership);
+	add_word(&ctx, (uint64_t)c->hold_ns);
+	add_word(&ctx, (uint64_t)c->timeout_ns);
+	add_word(&ctx, c->drift);
 	add_hosts(&ctx, c);
 	add_services(&ctx, c);
 	sha256_digest(&ctx, sizeof(digest), digest);

@@ -14,10 +14,13 @@
 /* The sequence numbers of locks begin at generation << 32 and have 48 bits. */
 enum { GENERATION_MAX = 65535 };
 
-/* One of fewer was not drawn at random: of 16 hex digits not one key in 10^6 has so few. */
+/*
+ * Least number of different bytes in a key: one with fewer was not drawn at random. Of random
+ * keys of 16 hex digits fewer than one in 10^6 has so few.
+ */
 enum { KEY_BYTES_MIN = 5 };
 
-static int fail(struct conf_error *e, int rc, const char *file, const char *what)
+static int fail_file(struct conf_error *e, int rc, const char *file, const char *what)
 {
 	conf_error_set(e, conf_exit(rc), "%s: %s", file, what);
 	return rc;
@@ -28,19 +31,20 @@ static int check_key_file(int fd, const char *file, struct conf_error *e)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return fail(e, -errno, file, strerror(errno));
+		return fail_file(e, -errno, file, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return fail(e, -EINVAL, file, "the key must be a regular file");
+		return fail_file(e, -EINVAL, file, "the key must be a regular file");
 	if (st.st_uid != geteuid())
-		return fail(e, -EINVAL, file,
-			    "somebody else owns the key: chown it to who runs resexd");
+		return fail_file(
+			e, -EINVAL, file,
+			"another user owns the key: chown it to the user that runs resexd");
 	if (st.st_mode & 077)
-		return fail(e, -EINVAL, file, "others may read the key: chmod 600 it");
+		return fail_file(e, -EINVAL, file, "other users may read the key: chmod 600 it");
 	return 0;
 }
 
-/* How many different bytes? */
-static uint32_t different(const char *s, size_t n)
+/* The number of different bytes. */
+static uint32_t count_different(const char *s, size_t n)
 {
 	bool seen[256] = { false };
 	uint32_t many = 0;
@@ -52,23 +56,23 @@ static uint32_t different(const char *s, size_t n)
 	return many;
 }
 
-static int take_key(struct cluster_key *k, int fd, const char *file, struct conf_error *e)
+static int read_key(struct cluster_key *k, int fd, const char *file, struct conf_error *e)
 {
-	char buf[TRANSPORT_KEY_MAX + 2]; /* a byte too many shows, and a newline does not count */
+	char buf[TRANSPORT_KEY_MAX + 2]; /* room for a byte too many, and for a newline */
 	ssize_t n = file_read(fd, buf, sizeof(buf));
 	int rc = 0;
 
 	if (n < 0)
-		return fail(e, (int)n, file, strerror((int)-n));
+		return fail_file(e, (int)n, file, strerror((int)-n));
 	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
 		n--;
 	if (n < TRANSPORT_KEY_MIN || n > TRANSPORT_KEY_MAX) {
-		rc = fail(e, -EINVAL, file,
-			  "a key has 16 to 256 bytes: make one with \"openssl rand -hex 32\"");
-	} else if (different(buf, (size_t)n) < KEY_BYTES_MIN) {
-		rc = fail(e, -EINVAL, file,
-			  "the key is a few bytes again and again, and easy to guess: make one "
-			  "with \"openssl rand -hex 32\"");
+		rc = fail_file(e, -EINVAL, file,
+			       "a key has 16 to 256 bytes: make one with \"openssl rand -hex 32\"");
+	} else if (count_different(buf, (size_t)n) < KEY_BYTES_MIN) {
+		rc = fail_file(e, -EINVAL, file,
+			       "the key repeats a few bytes and is easy to guess: make one "
+			       "with \"openssl rand -hex 32\"");
 	} else {
 		memcpy(k->bytes, buf, (size_t)n);
 		k->len = (size_t)n;
@@ -84,14 +88,15 @@ int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error 
 
 	if (fd < 0) {
 		rc = -errno;
-		return fail(e, rc, file,
-			    rc == -ENOENT ? "there is no key: make one with \"openssl rand -hex "
-					    "32\", mode 600, the same on every host"
-					  : strerror(-rc));
+		return fail_file(e, rc, file,
+				 rc == -ENOENT
+					 ? "the key is missing: make one with \"openssl rand -hex "
+					   "32\", mode 600, the same on every host"
+					 : strerror(-rc));
 	}
 	rc = check_key_file(fd, file, e);
 	if (!rc)
-		rc = take_key(k, fd, file, e);
+		rc = read_key(k, fd, file, e);
 	close(fd);
 	return rc;
 }
@@ -123,7 +128,7 @@ static bool parse_generation(const char *buf, size_t n, uint64_t *v)
 	return i == n;
 }
 
-/* What the file says; 0 when it is not there. */
+/* 0 if there is no file: this host never started in a cluster. */
 static int read_generation(const char *file, uint64_t *generation, struct conf_error *e)
 {
 	char buf[32];
@@ -137,30 +142,30 @@ static int read_generation(const char *file, uint64_t *generation, struct conf_e
 		return 0;
 	}
 	if (fd < 0)
-		return fail(e, -errno, file, strerror(errno));
+		return fail_file(e, -errno, file, strerror(errno));
 	n = file_read(fd, buf, sizeof(buf));
 	close(fd);
 	if (n < 0)
-		return fail(e, (int)n, file, strerror((int)-n));
+		return fail_file(e, (int)n, file, strerror((int)-n));
 	if (!parse_generation(buf, (size_t)n, &v))
-		return fail(e, -EINVAL, file,
-			    "the generation is a number of 0 to 65534: write one that is not below "
-			    "what the other hosts know of this one");
+		return fail_file(
+			e, -EINVAL, file,
+			"the generation must be a number from 0 to 65534: write one that is at "
+			"least the one that the other hosts show for this host");
 	*generation = v;
 	return 0;
 }
 
-/* Without it on disk the next start could be taken for this one. */
+/* Fatal: with the number not on disk the next start would use the same one. */
 static int fail_save(struct conf_error *e, int rc, const char *file)
 {
 	char what[160];
 
 	snprintf(what, sizeof(what),
-		 "this start could not be counted there (%s): make room in its folder, and let "
-		 "resexd "
-		 "write there",
+		 "this start could not be counted (%s): make room in the folder, and let "
+		 "resexd write there",
 		 strerror(-rc));
-	return fail(e, rc, file, what);
+	return fail_file(e, rc, file, what);
 }
 
 int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * guest: what is set for one guest. See settings.h.
+ * guest: settings of one guest. See settings.h.
  *
- * The same keys stand in resexd.json and in guest-set, and are checked here
- * for both.
+ * resexd.json, scenarios and the command guest-set have the same keys; they are checked here
+ * for all three.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "src/conf/settings.h"
 
 enum {
-	CAP_PERCENT_MAX = 51200, /* 512 VCPUs: the most a guest of Xen can have */
+	CAP_PERCENT_MAX = 51200, /* 512 VCPUs, the most that Xen allows */
 	TOLERANCE_MAX = 10000,	 /* permille */
 };
 #define LATENCY_MAX_NS (10 * NS_PER_S)
@@ -44,7 +44,7 @@ static const struct conf_key sla_keys[] = {
 };
 #undef KEY
 
-/* Of the three figures of a base one says nothing without the others. */
+/* The three figures of a base come together, or not at all. */
 static int check_base(const struct conf_doc *d, const char *path, const json_t *obj,
 		      const struct sla_in *in, struct conf_error *e)
 {
@@ -120,8 +120,8 @@ static int check_counter(const struct conf_doc *d, const char *path, struct coun
 			 c->text);
 }
 
-/* The caller's further keys, and those that are objects of their own. */
-static int all_also(const char *const *also, const char **all)
+/* The keys that are not in guest_keys: objects, and the caller's. */
+static int other_keys(const char *const *also, const char **all)
 {
 	uint32_t n = 0;
 
@@ -144,7 +144,7 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 	char at[192];
 	int rc;
 
-	if (all_also(also, all))
+	if (other_keys(also, all))
 		return conf_fail(d, path, e, "more than %d further keys", SETTINGS_ALSO_MAX);
 	rc = conf_bind(d, path, obj, guest_keys, all, &in, e);
 	if (rc)
@@ -166,7 +166,7 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 void settings_guest_default(struct guest_conf *g)
 {
 	*g = (struct guest_conf){
-		.weight = 256, /* as Xen's */
+		.weight = 256, /* Xen's default */
 		.min_cap = 1,
 	};
 }

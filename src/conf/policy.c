@@ -12,14 +12,14 @@
 
 enum { PARAMS_MAX = 64, PATH_MAX_SHOWN = 128, TEXT_MAX = 256 };
 
-static uint64_t *param_at(const struct policy_inst *pi, const struct policy_param *p)
+static uint64_t *param_address(const struct policy_inst *pi, const struct policy_param *p)
 {
 	return (uint64_t *)((uint8_t *)pi->params + p->offset);
 }
 
 uint64_t policy_param_get(const struct policy_inst *pi, const struct policy_param *p)
 {
-	return *param_at(pi, p);
+	return *param_address(pi, p);
 }
 
 int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value)
@@ -29,7 +29,7 @@ int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value)
 			continue;
 		if (value < p->min || value > p->max)
 			return -ERANGE;
-		*param_at(pi, p) = value;
+		*param_address(pi, p) = value;
 		return 0;
 	}
 	return -ENOENT;
@@ -60,18 +60,18 @@ int policy_new(struct policy_inst **out, const struct policy_ops *ops)
 		return -ENOMEM;
 	}
 	for (const struct policy_param *p = ops->params; p && p->name; p++)
-		*param_at(pi, p) = p->def;
+		*param_address(pi, p) = p->def;
 	*out = pi;
 	return 0;
 }
 
 /* "path.key", or "key" at the root. */
-static void at_key(const char *path, const char *key, char *buf, size_t size)
+static void join_path(const char *path, const char *key, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s%s%s", path, *path ? "." : "", key);
 }
 
-/* The parameters of an object at path, bound by a table made from the policy's own. */
+/* Bind "params" of the object at path, against a table made from the policy's parameters. */
 static int bind_params(struct policy_inst *pi, const struct conf_doc *d, const char *path,
 		       const json_t *obj, struct conf_error *e)
 {
@@ -90,28 +90,28 @@ static int bind_params(struct policy_inst *pi, const struct conf_doc *d, const c
 	}
 	if (!params)
 		return 0;
-	at_key(path, "params", at, sizeof(at));
+	join_path(path, "params", at, sizeof(at));
 	return conf_bind(d, at, params, keys, NULL, pi->params, e);
 }
 
-static void no_policy_text(const char *name, char *text, size_t size)
+static void format_unknown(const char *name, char *text, size_t size)
 {
-	int n = snprintf(text, size, "there is no policy \"%.64s\": take", name);
+	int n = snprintf(text, size, "there is no policy \"%.64s\": use", name);
 
 	for (size_t i = 0; policies_builtin[i] && n > 0 && (size_t)n < size; i++)
 		n += snprintf(text + n, size - (size_t)n, "%s %s", i ? "," : "",
 			      policies_builtin[i]->name);
 }
 
-/* policy_new() for ops, NULL for no policy of that name. */
-static int new_or_fail(struct policy_inst **out, const struct policy_ops *ops, const char *name,
-		       struct conf_error *e)
+/* policy_new() with an error message. ops is NULL if no policy is called name. */
+static int new_instance(struct policy_inst **out, const struct policy_ops *ops, const char *name,
+			struct conf_error *e)
 {
 	char text[TEXT_MAX];
 	int rc;
 
 	if (!ops) {
-		no_policy_text(name, text, sizeof(text));
+		format_unknown(name, text, sizeof(text));
 		conf_error_set(e, RESEX_NO_POLICY, "%s", text);
 		return -ENOENT;
 	}
@@ -121,16 +121,16 @@ static int new_or_fail(struct policy_inst **out, const struct policy_ops *ops, c
 	return rc;
 }
 
-/* A policy by its name, which is at path. */
-static int new_named(struct policy_inst **out, const struct conf_doc *d, const char *path,
-		     const char *name, struct conf_error *e)
+/* An instance of the policy called name; path: where the document has the name. */
+static int new_from_name(struct policy_inst **out, const struct conf_doc *d, const char *path,
+			 const char *name, struct conf_error *e)
 {
 	const struct policy_ops *ops = policy_find(name);
 	char text[TEXT_MAX];
 
 	if (ops)
-		return new_or_fail(out, ops, name, e);
-	no_policy_text(name, text, sizeof(text));
+		return new_instance(out, ops, name, e);
+	format_unknown(name, text, sizeof(text));
 	conf_fail(d, path, e, "%s", text);
 	e->exit = RESEX_NO_POLICY;
 	return -EINVAL;
@@ -156,15 +156,15 @@ static int bind_object(struct policy_inst **out, const char *name, const struct 
 	rc = conf_bind(d, path, obj, keys, also, in, e);
 	if (rc)
 		return rc;
-	at_key(path, "policy", at, sizeof(at));
-	rc = new_named(&pi, d, at, in, e);
+	join_path(path, "policy", at, sizeof(at));
+	rc = new_from_name(&pi, d, at, in, e);
 	if (rc)
 		return rc;
 	if (name && strcmp(name, in) != 0)
 		rc = conf_fail(
 			d, at, e,
-			"policy is \"%s\" here and \"%s\" in the configuration: make them one", in,
-			name);
+			"policy is \"%s\" here and \"%s\" in the configuration: they must match",
+			in, name);
 	if (!rc)
 		rc = bind_params(pi, d, path, obj, e);
 	if (rc)
@@ -180,7 +180,7 @@ int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *p
 	int rc;
 
 	if (json_is_string(v))
-		rc = new_named(pi, d, path, json_string_value(v), e);
+		rc = new_from_name(pi, d, path, json_string_value(v), e);
 	else if (json_is_object(v))
 		rc = bind_object(pi, NULL, d, path, v, e);
 	else
@@ -191,7 +191,7 @@ int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *p
 	return rc;
 }
 
-/* d is freed. */
+/* Frees d. */
 static int load_doc(struct policy_inst **out, const char *name, struct conf_doc *d,
 		    struct conf_error *e)
 {
@@ -215,7 +215,7 @@ int policy_load(struct policy_inst **pi, const char *name, const char *file, str
 	int rc;
 
 	if (!file || !file[0])
-		return new_or_fail(pi, policy_find(name), name, e);
+		return new_instance(pi, policy_find(name), name, e);
 	rc = conf_load(&d, file, e);
 	return rc ? rc : load_doc(pi, name, &d, e);
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* settings: resexd.json -> struct daemon_conf, against tables. See settings.h. */
+/*
+ * settings: resexd.json -> struct daemon_conf. Keys are bound by tables; what no table can
+ * say (unique links, known links, whole epochs) is checked after. Settings of a guest are
+ * bound in guest.c. See settings.h.
+ */
 #include "src/conf/settings.h"
 
 #include <errno.h>
@@ -123,10 +127,9 @@ static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, 
 	for (uint32_t k = 0; k < c->links; k++)
 		if (!strcmp(c->link[k].name, in.name)) {
 			snprintf(path, sizeof(path), "links[%zu].name", i);
-			return conf_fail(
-				d, path, e,
-				"link \"%s\" is there already: give each link its own name",
-				in.name);
+			return conf_fail(d, path, e,
+					 "link \"%s\" is listed twice: use each name once",
+					 in.name);
 		}
 	memcpy(l->name, in.name, sizeof(l->name));
 	c->link_counter[c->links] = in.counter;
@@ -156,11 +159,10 @@ int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct 
 	return 0;
 }
 
-/* Which link a guest is on: by name, or the first. */
 int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
 		       struct guest_conf *g, struct conf_error *e)
 {
-	char at[160];
+	char at[160], known[FLOW_LINKS_MAX * (FLOW_NAME_MAX + 2)] = "";
 
 	if (!g->link_name[0]) {
 		g->link = 0;
@@ -172,7 +174,10 @@ int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, co
 			return 0;
 		}
 	snprintf(at, sizeof(at), "%s.link", path);
-	return conf_fail(d, at, e, "no link is named \"%s\": name one of links[]", g->link_name);
+	for (uint32_t i = 0; i < c->links; i++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 i ? ", " : "", c->link[i].name);
+	return conf_fail(d, at, e, "unknown link \"%s\" (configured: %s)", g->link_name, known);
 }
 
 static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const char *name,
@@ -184,8 +189,8 @@ static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const cha
 	snprintf(path, sizeof(path), "guests.%s", name);
 	if (strlen(name) >= FLOW_NAME_MAX)
 		return conf_fail(d, "guests", e,
-				 "\"%.80s\" is no guest's name: it is over %d bytes long", name,
-				 FLOW_NAME_MAX - 1);
+				 "\"%.80s\" is too long for a guest's name: use at most %d bytes",
+				 name, FLOW_NAME_MAX - 1);
 	rc = settings_bind_guest(d, path, obj, NULL, g, e);
 	if (rc)
 		return rc;
@@ -299,8 +304,8 @@ static bool same_links(const struct daemon_conf *a, const struct daemon_conf *b)
 	return same;
 }
 
-/* A key of which threads, files and accounts that are there already depend, or NULL. */
-static const char *fixed_key(const struct daemon_conf *a, const struct daemon_conf *b)
+/* The first changed key that cannot change at reload, or NULL. */
+static const char *find_fixed_change(const struct daemon_conf *a, const struct daemon_conf *b)
 {
 	const struct {
 		const char *key;
@@ -337,7 +342,7 @@ int settings_reload(struct daemon_conf *c, const struct daemon_conf *was, const 
 	if (rc)
 		return rc;
 	rc = read_doc(c, &d, e);
-	key = rc ? NULL : fixed_key(c, was);
+	key = rc ? NULL : find_fixed_change(c, was);
 	if (key)
 		rc = conf_fail(&d, key, e,
 			       "%s cannot change while resexd runs: put it back, or restart resexd",

@@ -14,7 +14,7 @@ enum {
 	COUNTER_TEXT_MAX = 79, /* "port:", a device, "/", a number */
 };
 
-/* Whose traffic a counter counts: as written, and what it says. "" is the default. */
+/* A counter: as written ("" is the default), and parsed. */
 struct counter_conf {
 	char text[COUNTER_TEXT_MAX + 1];
 	struct counter_name name;
@@ -26,14 +26,14 @@ struct guest_conf {
 	uint64_t weight;	  /* 1 .. 65535 */
 	bool exempt;
 	uint64_t min_cap; /* percent, 1 .. 100 */
-	uint64_t max_cap; /* percent; 0: none. Its own cap may be lower still */
-	struct sla sla;	  /* all 0: nothing is promised, base figures are learned */
+	uint64_t max_cap; /* percent; 0: none. The operator's cap may be lower */
+	struct sla sla;	  /* all 0: base figures are learned */
 	char link_name[FLOW_NAME_MAX];
 	uint32_t link; /* index, from link_name */
 	struct counter_conf counter;
 };
 
-/* What rings claim against counters (core/crosscheck.h). */
+/* The comparison of what rings claim with counters (core/crosscheck.h). */
 struct crosscheck_conf {
 	bool off;
 	int64_t window_ns;
@@ -64,13 +64,15 @@ struct daemon_conf {
 
 /* 0 or -errno of conf_load; e is filled on error. conf may be large: not on a small stack. */
 int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e);
-/* The same for a daemon that runs with was: -EINVAL too for what cannot change then. */
+/* The same for a running daemon with settings *was: -EINVAL also if a fixed key has changed. */
 int settings_reload(struct daemon_conf *c, const struct daemon_conf *was, const char *file,
 		    struct conf_error *e);
 int settings_parse(struct daemon_conf *c, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
 
-/* The parts of it, for other files that hold the same. What holds where nothing is set. */
+/* --- parts, for files with the same keys (scenarios) --- */
+
+/* All defaults. */
 void settings_default(struct daemon_conf *c);
 /* "links" of d's root, added to c->link. 0, or -EINVAL and e is filled. */
 int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e);
@@ -81,19 +83,18 @@ int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct 
 int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
 		       struct guest_conf *g, struct conf_error *e);
 
-/* What holds for a guest that nothing is set for. */
+/* Defaults of a guest. */
 void settings_guest_default(struct guest_conf *g);
 /*
- * Bind the settings of one guest, an object at path of d, to *g. Keys absent
- * keep what g held. also[]: further keys of the object, at most
- * SETTINGS_ALSO_MAX, which the caller reads (ended by NULL; may be NULL). g->name
- * and g->link are not touched: link_name names a link. 0, or -EINVAL with e
- * filled and *g as it was.
+ * Bind the settings of one guest, an object at path of d, to *g. Absent keys leave *g
+ * unchanged. also[]: further keys of the object that the caller reads, at most
+ * SETTINGS_ALSO_MAX (ended by NULL; may be NULL). g->name and g->link are not set: see
+ * settings_find_link. 0, or -EINVAL with e filled and *g unchanged.
  */
 int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t *obj,
 			const char *const *also, struct guest_conf *g, struct conf_error *e);
 
-/* Settings for a guest of this name and UUID ("xxxxxxxx-...."). Never NULL. */
+/* The settings of the guest with this name or UUID (text); guest_default if it has none. */
 const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
 					const char *uuid);
 

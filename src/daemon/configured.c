@@ -29,7 +29,7 @@ int report_error(const struct log *log, const struct conf_error *e)
 	return e->exit ? (int)e->exit : RESEX_FAILURE;
 }
 
-/* The cluster's file and its key. text: what they say, the end of a sentence. */
+/* Check cluster.json and its key. text: this host and its cluster, the end of a sentence. */
 static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 			 char text[static CLUSTER_TEXT])
 {
@@ -52,7 +52,7 @@ static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 	return rc;
 }
 
-static int check(const struct log *log, const struct daemon_conf *conf, const char *file)
+static int check_only(const struct log *log, const struct daemon_conf *conf, const char *file)
 {
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
@@ -200,7 +200,7 @@ int mode_configured(const struct log *log, const struct options *o)
 	if (!conf || settings_load(conf, file, &e))
 		rc = report_error(log, &e);
 	else if (o->mode == MODE_CHECK)
-		rc = check(log, conf, file);
+		rc = check_only(log, conf, file);
 	else if (o->hv->simulated)
 		rc = run_simulated_host(log, conf, o);
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* lockfiles: see lockfiles.h. */
+/* lockfiles: directories and locks of one resexd, taken before anything else. See lockfiles.h. */
 #include "src/daemon/lockfiles.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "resex/exit.h"
 
-/* Of a Xen host; no configuration can change it. */
+/* One for a Xen host: its path is not configurable. */
 #define HOST_LOCK RESEX_RUNDIR "/xen.lock"
 
 /* Make a directory and those above it. */
@@ -52,7 +52,7 @@ static int make_parent(const struct log *log, const char *file)
 	return make_dir(log, dir);
 }
 
-/* Lock a file, which then holds our process id. */
+/* Lock a file and write our process id into it, for the message of a second resexd. */
 static int lock_file(const struct log *log, const char *file, int *fd)
 {
 	char pid[32] = "";

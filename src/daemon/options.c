@@ -18,7 +18,7 @@
 static const struct option_row {
 	char letter;
 	const char *name;
-	const char *value; /* what it is called in the help; NULL: the option has none */
+	const char *value; /* its name in the help; NULL: the option takes no value */
 	const char *help;
 } rows[] = {
 	{ 'c', "config", "FILE", "configuration (default " RESEX_CONFDIR "/resexd.json)" },
@@ -62,8 +62,8 @@ static const struct option_row *row_of(int letter)
 }
 
 /*
- * ch: what getopt_long returned; word: the last it looked at, where in joined letters such
- * as -xC only one may be wrong.
+ * ch: what getopt_long returned. word: the argument it stopped in. Of joined letters such as
+ * -xC only the wrong one is named.
  */
 static int refuse_option(int ch, const char *word)
 {
@@ -126,7 +126,7 @@ static int set_option(struct options *o, int letter, const char *value)
 	return -1;
 }
 
-/* NULL, or what does not go together. */
+/* An error in the combination of options, or NULL. */
 static const char *find_conflict(const struct options *o)
 {
 	if (!o->scenario && (o->policy || o->summary || o->socket))

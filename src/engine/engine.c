@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* engine: opens, in the order of dependence, runs and closes all parts. See engine.h. */
+/* engine: opens all parts in the order of dependence, runs and closes them. See engine.h. */
 #include "src/engine/engine.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static void close_hv(struct engine *e)
 		hv->sched->close(e->sched);
 }
 
-/* What guests sent is counted by dom0's kernel, or by the simulator. */
+/* The counters that claims of guests are compared with. */
 static struct counters counters_of(const struct engine *e)
 {
 	switch (e->c.hv->counters) {
@@ -109,7 +109,7 @@ static int open_guests(struct engine *e)
 	return rc;
 }
 
-/* The other hosts, if there are any. */
+/* After the loop, which waits for the cluster's events. */
 static int open_cluster(struct engine *e, struct conf_error *err)
 {
 	char hostname[256] = "";

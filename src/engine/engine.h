@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * engine: owns one of everything and runs it.
+ * engine: owns one of each part of the daemon and runs them.
  *
- * Opened in the order of dependence, closed in reverse; the control thread's
- * loop runs in engine_run. No globals: several engines live in one process.
+ * Parts are opened in the order of dependence and closed in reverse. The caller of
+ * engine_run becomes the control thread; sampler and actor are threads of their own. There
+ * are no globals: one process can have several engines.
  */
 #ifndef RESEX_ENGINE_ENGINE_H
 #define RESEX_ENGINE_ENGINE_H
@@ -16,11 +17,11 @@
 struct engine;
 struct guests;
 
-/* Who leads a run, as a scenario does. */
+/* A caller that watches a run and ends it, as a scenario does. */
 struct engine_guide {
 	/*
-	 * Called by the control thread when the daemon begins, and again as
-	 * many ns later as it returned; on a simulated clock after each tick.
+	 * Called by the control thread at the start of the run, and again after
+	 * the ns that it returned; on a simulated clock after each tick.
 	 * Negative: stop.
 	 */
 	int64_t (*turn)(void *arg, struct guests *gs, struct mono now);
@@ -29,36 +30,36 @@ struct engine_guide {
 
 struct engine_conf {
 	const struct daemon_conf *conf;
-	const char *file; /* what conf was read from, to read it again; NULL: SIGHUP stops */
+	const char *file; /* the file of conf, read again at SIGHUP; NULL: SIGHUP stops */
 	const struct hv_backend *hv;
-	void *hv_arg; /* for the backend's open() */
+	void *hv_arg; /* argument of the backend's open() */
 	const struct log *log;
-	bool observe;			  /* count, account, decide, show; never act */
-	struct policy_inst *init;	  /* the first policy, taken over; NULL: load conf's */
-	const struct engine_guide *guide; /* NULL: nobody */
+	bool observe;			  /* count, account and decide, but set no cap */
+	struct policy_inst *init;	  /* the first policy, taken over; NULL: that of conf */
+	const struct engine_guide *guide; /* NULL: none */
 	/*
-	 * A clock of clock_sim(), which engine_run() then moves on, tick by tick
-	 * in one thread, as fast as it can: the same conf gives the same run.
-	 * There is no control socket then. NULL: real time.
+	 * A clock of clock_sim(), which engine_run() moves on tick by tick, in one
+	 * thread, as fast as it can: the same conf gives the same run. There is no
+	 * control socket then. NULL: real time.
 	 */
 	struct clock *sim;
 };
 
 /*
- * On a simulated clock the actor carries out its mail in the interval in which
- * it was sent, and answers as much later; at most half an interval.
+ * On a simulated clock the actor sets caps in the interval in which the sampler asked for
+ * them, and answers this much later, at most half an interval.
  */
 #define ENGINE_ACTOR_NS (200 * NS_PER_US)
 
 /* 0 or -errno with err filled: one sentence for people, and the exit code. */
 int engine_open(struct engine **e, const struct engine_conf *c, struct conf_error *err);
 /*
- * Until SIGTERM, SIGINT, or the SIGHUP of a terminal that is closed (then -EINTR
- * if there is a guide), or until the guide says so; any other SIGHUP reads the
- * configuration again. 0 or -errno.
+ * Run until SIGTERM, SIGINT, the SIGHUP of a closed terminal, or until the guide stops
+ * the run. Any other SIGHUP reads the configuration again. 0 or -errno; -EINTR if a
+ * signal ended a run that has a guide.
  */
 int engine_run(struct engine *e);
-/* Stop the threads, restore all caps, free. How many caps could not be restored. */
+/* Stop the threads, restore all caps, free. The number of caps that could not be restored. */
 int engine_close(struct engine *e);
 
 /* Fill err for rc, what open() of the backend of this name returned. */

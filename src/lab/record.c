@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* record: from snapshots and requests to what the summary says. */
+/* record: adds snapshots and requests up, over all lives of each guest. See record.h. */
 #include "src/lab/record.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static uint64_t mtus_of(const struct record_guest *g)
 	       g->usage_before.mtus_recv;
 }
 
-/* A new life: what the one before it did stays counted. */
+/* A new life: add the figures of the last one to those of all earlier ones. */
 static void begin_life(struct record_guest *g, const struct snap_guest *sg)
 {
 	usage_add(&g->usage_before, &g->usage);
@@ -106,7 +106,7 @@ static void see_guest(struct recorder *r, uint32_t i, const struct snap_guest *s
 		begin_life(g, sg);
 	g->usage = sg->total_usage;
 	g->money = sg->total;
-	if (epoch_begins) { /* issued for what comes after: only the next snapshot counts it */
+	if (epoch_begins) { /* its balances are in the next snapshot */
 		g->money.allocated.m -= sg->account.allocated.m;
 		g->money.spent.m -= sg->account.spent.m;
 		g->money.overdraft.m -= sg->account.overdraft.m;
@@ -192,7 +192,7 @@ static void app_add(struct sim_app_truth *to, const struct sim_app_truth *t)
 	to->bytes += t->bytes;
 	to->mtus += t->mtus;
 	to->cpu_ns += t->cpu_ns;
-	to->waiting = t->waiting; /* what waited died with the life before */
+	to->waiting = t->waiting; /* messages that waited in an earlier life are gone */
 	to->dropped += t->dropped;
 	to->ctime_ns += t->ctime_ns;
 	to->wtime_ns += t->wtime_ns;

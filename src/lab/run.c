@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * run: engine and simulated host, led by a scenario. The engine calls
- * turn() after each tick (on the real clock: when something is due, at least
- * each 10 ms), which records what there is and carries out what is due.
+ * run: the engine on a simulated host, guided by a scenario. The engine calls turn() after
+ * each tick (on the real clock: when an event is due, at least each 10 ms). turn() records
+ * the newest snapshot and carries out the events that are due.
  */
 #include "src/lab/run.h"
 
@@ -29,7 +29,7 @@ struct run {
 	struct hv_sched *xl; /* sets caps without the daemon, as xl does */
 	struct mono start;
 	uint32_t next;	     /* event */
-	int64_t progress_ns; /* wall clock, when it was last told */
+	int64_t progress_ns; /* wall clock of the last progress message */
 	char dir[CONFIG_PATH_MAX + 1];
 	char policy[FLOW_NAME_MAX];
 	struct scenario_done done[SCENARIO_EVENTS_MAX];
@@ -46,11 +46,13 @@ static struct guest_entry *entry_of(struct run *r, struct guests *gs, uint32_t g
 
 	snprintf(id, sizeof(id), "%u", domid);
 	g = guests_find(gs, id);
-	return g && guest_view(gs, g).key.domid == domid ? g : NULL; /* another may be named so */
+	return g && guest_view(gs, g).key.domid == domid
+		       ? g
+		       : NULL; /* not one whose name is this number */
 }
 
-/* What resex would tell the daemon about one guest. */
-static int tell(struct run *r, struct guests *gs, const struct scenario_event *ev)
+/* The events that an operator would cause with resex. */
+static int operate(struct run *r, struct guests *gs, const struct scenario_event *ev)
 {
 	struct guest_entry *g = entry_of(r, gs, ev->guest);
 	int64_t wall_ns = clock_wall_ns();
@@ -73,11 +75,11 @@ static int tell(struct run *r, struct guests *gs, const struct scenario_event *e
 static int pause_or_resume(struct run *r, struct guests *gs, const struct scenario_event *ev)
 {
 	if (!ev->all)
-		return tell(r, gs, ev);
+		return operate(r, gs, ev);
 	return guests_pause(gs, NULL, ev->what == SCENARIO_PAUSE, clock_wall_ns());
 }
 
-/* A new life begins the guest's truth anew. */
+/* The simulator's truth begins at 0 with a new life: keep that of the lives before. */
 static int make_guest(struct run *r, const struct scenario_event *ev)
 {
 	struct record_truth before;
@@ -103,7 +105,7 @@ static int change_policy(struct run *r, struct guests *gs, uint32_t i)
 	return rc;
 }
 
-/* Domain 0 is not the one that was never made. */
+/* 0: the guest was never created; it is not domain 0. */
 static int set_cap(struct run *r, const struct scenario_event *ev)
 {
 	uint32_t domid = sim_domid(r->host, ev->guest);
@@ -113,7 +115,7 @@ static int set_cap(struct run *r, const struct scenario_event *ev)
 	return r->o->hv->sched->set_cap(r->xl, domid, cap_from_percent(ev->cap));
 }
 
-static int carry_out(struct run *r, struct guests *gs, uint32_t i)
+static int run_event(struct run *r, struct guests *gs, uint32_t i)
 {
 	const struct scenario_event *ev = &r->sc->event[i];
 
@@ -128,7 +130,7 @@ static int carry_out(struct run *r, struct guests *gs, uint32_t i)
 	case SCENARIO_RELEASE:
 	case SCENARIO_RETAKE:
 	case SCENARIO_GUEST_SET:
-		return tell(r, gs, ev);
+		return operate(r, gs, ev);
 	case SCENARIO_PAUSE:
 	case SCENARIO_RESUME:
 		return pause_or_resume(r, gs, ev);
@@ -138,13 +140,13 @@ static int carry_out(struct run *r, struct guests *gs, uint32_t i)
 	return -EINVAL;
 }
 
-/* A policy is changed when the sampler has left the one before it, a tick or two later. */
+/* Only one change of policy at a time: the sampler takes it up a tick or two later. */
 static bool must_wait(const struct guests *gs, const struct scenario_event *ev)
 {
 	return ev->what == SCENARIO_POLICY && guests_view(gs).policy_changing;
 }
 
-static void events_due(struct run *r, struct guests *gs, struct mono now)
+static void run_due_events(struct run *r, struct guests *gs, struct mono now)
 {
 	int64_t at = mono_sub(now, r->start);
 
@@ -156,7 +158,7 @@ static void events_due(struct run *r, struct guests *gs, struct mono now)
 			return;
 		d->event = ev;
 		d->at_ns = at;
-		d->rc = carry_out(r, gs, r->next);
+		d->rc = run_event(r, gs, r->next);
 		if (d->rc)
 			log_msg(r->o->log, LOG_LVL_WARNING, "event %u (%s): %s", r->next,
 				scenario_do_names[ev->what], scenario_why(d->rc));
@@ -166,7 +168,7 @@ static void events_due(struct run *r, struct guests *gs, struct mono now)
 
 /* --- the engine's guide --- */
 
-static void tell_progress(struct run *r, int64_t at)
+static void print_progress(struct run *r, int64_t at)
 {
 	int64_t wall = clock_wall_ns();
 
@@ -176,7 +178,7 @@ static void tell_progress(struct run *r, int64_t at)
 	fprintf(stderr, "\r%.1f of %.1f s ", (double)at / 1e9, (double)r->sc->duration_ns / 1e9);
 }
 
-/* The newest snapshot may be from before the end: then its last piece would be missing. */
+/* Go on until a snapshot covers the whole duration, but not for ever. */
 static bool is_over(const struct run *r, int64_t left)
 {
 	return left <= 0 &&
@@ -192,8 +194,8 @@ static int64_t turn(void *arg, struct guests *gs, struct mono now)
 	record_diverging(&r->rec, gs, now);
 	if (r->rec.rc || is_over(r, left))
 		return -1;
-	events_due(r, gs, now);
-	tell_progress(r, at);
+	run_due_events(r, gs, now);
+	print_progress(r, at);
 	if (r->next < r->sc->events && r->sc->event[r->next].at_ns - at < left)
 		left = r->sc->event[r->next].at_ns - at;
 	return left < NS_PER_MS ? NS_PER_MS : left < TURN_NS ? left : TURN_NS;
@@ -220,7 +222,7 @@ static int make_dir(struct run *r, struct conf_error *e)
 	return rc;
 }
 
-/* What a daemon leaves behind when caps could not be given back goes, too: nobody has them. */
+/* Remove the saved caps too: the simulated guests are gone. */
 static void remove_dir(const struct run *r)
 {
 	static const char *const files[] = { "caps.json", "caps.json.new", "sock" };
@@ -275,7 +277,7 @@ static int open_host(struct run *r, struct conf_error *e)
 	return 0;
 }
 
-/* The daemon, from its start to its end. *complete: no signal ended it. */
+/* Run the daemon from start to end. *complete: no signal ended it. */
 static int run_engine(struct run *r, bool *complete, struct conf_error *e)
 {
 	const struct engine_guide guide = { turn, r };
@@ -341,7 +343,7 @@ int scenario_run(struct scenario *sc, const struct scenario_opts *o, json_t **su
 	}
 	r->sc = sc;
 	r->o = o;
-	r->progress_ns = clock_wall_ns() + PROGRESS_NS; /* short runs need none */
+	r->progress_ns = clock_wall_ns() + PROGRESS_NS; /* none in a short run */
 	rc = make_dir(r, e);
 	if (!rc) {
 		set_paths(r);

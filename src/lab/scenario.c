@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scenario: the file as a whole: host, links, policy, clock. Guests are bound
- * in scenario_guest.c, events in scenario_event.c. See scenario.h.
+ * scenario: reads a scenario: host, links, policy and clock here, guests in
+ * scenario_guest.c, events in scenario_event.c. See scenario.h.
  */
 #include "src/lab/scenario.h"
 #include "src/conf/policy.h"
@@ -15,7 +15,7 @@ static const char *const scheduler_names[] = { "credit2", "credit", NULL };
 static const char *const top_also[] = { "host",	  "hosts",  "links", "policy",
 					"guests", "events", "swap",  NULL };
 
-/* Figures of the root, by the types that conf binds. */
+/* Keys of the root, in the types that conf_bind stores. */
 struct top_in {
 	char name[FLOW_NAME_MAX];
 	int64_t duration, series;
@@ -49,7 +49,7 @@ static const struct conf_key host_keys[] = {
 };
 #undef KEY
 
-/* Of the two ways to name it: the object, and its path. NULL: neither is there. */
+/* The host's object and its path, from "host" or "hosts". *host is NULL if both are missing. */
 static int pick_host(const struct conf_doc *d, const json_t **host, const char **path,
 		     struct conf_error *e)
 {
@@ -61,7 +61,7 @@ static int pick_host(const struct conf_doc *d, const json_t **host, const char *
 	if (!many)
 		return 0;
 	if (one)
-		return conf_fail(d, "hosts", e, "host and hosts say the same: remove one");
+		return conf_fail(d, "hosts", e, "host and hosts mean the same: remove one");
 	if (!json_is_array(many) || json_array_size(many) != 1)
 		return conf_fail(d, "hosts", e,
 				 "hosts: one host is simulated, write a list of one, [{...}]; "
@@ -101,7 +101,7 @@ static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_
 			 (long long)in.epoch, (long long)in.interval);
 }
 
-/* Without "links": the paper's, 8 Gbit/s after coding taken as 2^30 bytes/s. */
+/* Default: the paper's link, whose 8 Gbit/s after line coding are taken as 2^30 bytes/s. */
 static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
 	static const struct link_conf paper = { "link0", 1u << 30, 1024, PRICE_PAPER_2011 };
@@ -182,13 +182,13 @@ static int bind_swapped(struct scenario *sc, const struct conf_doc *d, const jso
 
 	snprintf(at, sizeof(at), "swap[%u]", i);
 	if (guest < 0)
-		return conf_fail(d, at, e, "no guest is named \"%.64s\": name one of guests[]",
+		return conf_fail(d, at, e, "unknown guest \"%.64s\": use a name of guests[]",
 				 name ? name : "");
 	sc->sim.swapped[i] = (uint32_t)guest;
 	return 0;
 }
 
-/* An ablation: two guests' memory is taken for each other's. */
+/* An ablation: the daemon reads the memory of each of two guests as the other's. */
 static int bind_swap(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
 	const json_t *v = json_object_get(d->root, "swap");
@@ -211,7 +211,7 @@ static int bind_swap(struct scenario *sc, const struct conf_doc *d, struct conf_
 	return 0;
 }
 
-/* How the simulator's figures are named here. */
+/* The key for a field of struct sim_conf. */
 static const char *key_of(const char *field)
 {
 	static const char *const names[][2] = {
@@ -228,7 +228,7 @@ static const char *key_of(const char *field)
 	return field;
 }
 
-/* The simulator has the last word on what it can do. */
+/* The simulator's own limits, reported at the key that exceeds one. */
 static int check_sim(const struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
 	struct sim_conf_error se;
@@ -256,7 +256,7 @@ static int read_doc(struct scenario *sc, const struct conf_doc *d, struct conf_e
 	memset(sc, 0, sizeof(*sc));
 	settings_default(&sc->conf);
 	sc->conf.lock_memory = false;
-	sc->conf.limits.pages = 32768; /* the deepest queues that can be asked for */
+	sc->conf.limits.pages = 32768; /* enough for the deepest queues that a scenario can have */
 	rc = bind_top(sc, d, e);
 	if (!rc)
 		rc = bind_host(sc, d, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario: a simulated host, its guests and what happens to them, from a file
- * (man resex-scenario), checked whole before anything starts.
+ * scenario: a simulated host, its guests and events, read from a file (man
+ * resex-scenario). All of the file is checked before anything starts.
  */
 #ifndef RESEX_LAB_SCENARIO_H
 #define RESEX_LAB_SCENARIO_H
@@ -14,8 +14,8 @@ enum { SCENARIO_EVENTS_MAX = 256, SCENARIO_STEPS_MAX = 10000 };
 #define SCENARIO_NS_MAX (3600 * NS_PER_S) /* the longest run */
 
 enum scenario_clock {
-	SCENARIO_SIMULATED, /* as fast as it can, in one thread: the same run each time */
-	SCENARIO_REAL,	    /* the daemon as it always runs */
+	SCENARIO_SIMULATED, /* one thread, as fast as it can; the same file gives the same run */
+	SCENARIO_REAL,	    /* the daemon with its threads, in real time */
 };
 
 enum scenario_do {
@@ -26,7 +26,7 @@ enum scenario_do {
 	SCENARIO_RELEASE, /* as resex cap-release */
 	SCENARIO_RETAKE,  /* and its --undo */
 	SCENARIO_CAP,	  /* the operator sets a cap, as with xl */
-	SCENARIO_PAUSE,	  /* as the other verbs of resex */
+	SCENARIO_PAUSE,	  /* this and the next two: as the verbs of resex */
 	SCENARIO_RESUME,
 	SCENARIO_GUEST_SET,
 };
@@ -35,19 +35,19 @@ extern const char *const scenario_do_names[];
 struct scenario_event {
 	int64_t at_ns; /* from the run's start */
 	enum scenario_do what;
-	uint32_t guest;		    /* all but POLICY */
-	bool all;		    /* PAUSE, RESUME: not this guest, but all */
-	struct guest_conf conf;	    /* GUEST_SET: from then on */
+	uint32_t guest;		    /* index; not for POLICY */
+	bool all;		    /* PAUSE, RESUME: all guests, not one */
+	struct guest_conf conf;	    /* GUEST_SET: its settings from then on */
 	uint32_t cap;		    /* CAP: percent, 0: none */
-	struct policy_inst *policy; /* POLICY: the run takes it, and leaves NULL */
-	uint32_t index;		    /* in the file */
+	struct policy_inst *policy; /* POLICY; the run takes it over and leaves NULL */
+	uint32_t index;		    /* of the event in the file */
 };
 
 struct scenario {
 	char name[FLOW_NAME_MAX];
 	struct sim_conf sim;
-	struct daemon_conf conf;    /* its paths are the run's to set */
-	struct policy_inst *policy; /* the first; the run takes it, and leaves NULL */
+	struct daemon_conf conf;    /* scenario_run sets its paths */
+	struct policy_inst *policy; /* the first one; the run takes it over and leaves NULL */
 	enum scenario_clock clock;
 	int64_t duration_ns;
 	int64_t series_ns; /* 0: no series */
@@ -56,16 +56,15 @@ struct scenario {
 };
 
 /*
- * 0, or -errno of conf_load with e filled: file, line, column, what is wrong
- * and what would be right. A scenario is large: not on the stack. On error
- * there is nothing to free.
+ * 0, or -errno of conf_load with e filled: file, line, column, the error and the remedy. A
+ * scenario is too large for the stack. After an error there is nothing to free.
  */
 int scenario_load(struct scenario *sc, const char *file, struct conf_error *e);
 int scenario_parse(struct scenario *sc, const char *name, const char *text, size_t len,
 		   struct conf_error *e);
 void scenario_free(struct scenario *sc);
 
-/* --- between the reader's own files --- */
+/* --- for the files of the reader --- */
 
 /* Index of the guest of this name, or -1. */
 int scenario_find(const struct scenario *sc, const char *name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scenario_event: events[] of a scenario, put in the order of their times. */
+/* scenario_event: reads events[] of a scenario, and sorts them by time. See scenario.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool may_be_all(enum scenario_do what)
 	return what == SCENARIO_PAUSE || what == SCENARIO_RESUME;
 }
 
-/* The keys that go with a "do", and those that do not. */
+/* A key that "do" needs must be there, and one that it does not use must not. */
 static int check_key(const struct conf_doc *d, const char *path, const json_t *obj, const char *key,
 		     bool wanted, const char *what, struct conf_error *e)
 {
@@ -85,7 +85,7 @@ static int check_event(const struct scenario *sc, const struct conf_doc *d, cons
 	}
 	if (in->guest[0] && guest < 0) {
 		snprintf(at, sizeof(at), "%s.guest", path);
-		return conf_fail(d, at, e, "no guest is named \"%s\": name one of guests[]",
+		return conf_fail(d, at, e, "unknown guest \"%s\": use a name of guests[]",
 				 in->guest);
 	}
 	if (in->what == SCENARIO_CAP && in->cap > 100 * sc->sim.guest[guest].vcpus) {
@@ -128,8 +128,8 @@ static int bind_event(struct scenario *sc, const struct conf_doc *d, const char 
 	return policy_bind(&ev->policy, d, at, json_object_get(obj, "policy"), e);
 }
 
-/* Those of the same time stay in the order of the file. */
-static void put_in_order(struct scenario *sc)
+/* Stable: events with the same time stay in the order of the file. */
+static void sort_by_time(struct scenario *sc)
 {
 	for (uint32_t i = 1; i < sc->events; i++)
 		for (uint32_t k = i; k && sc->event[k].at_ns < sc->event[k - 1].at_ns; k--) {
@@ -156,8 +156,8 @@ static int bind_set(const struct conf_doc *d, struct scenario_event *ev,
 }
 
 /*
- * Settings are what they were and what is set now, so they are bound in the order of
- * time; a new life begins with those of guests[].
+ * "set" changes the settings that the guest has at that time, so events are bound in the
+ * order of time. A new life of a guest begins with its settings in guests[].
  */
 static int bind_sets(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
@@ -204,6 +204,6 @@ int scenario_bind_events(struct scenario *sc, const struct conf_doc *d, struct c
 			return rc;
 		sc->events++;
 	}
-	put_in_order(sc);
+	sort_by_time(sc);
 	return bind_sets(sc, d, e);
 }

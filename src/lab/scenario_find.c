@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scenario_find: a guest by its name, for all that reads a scenario. See scenario.h. */
+/* scenario_find: looks a guest up by its name. See scenario.h. */
 #include <string.h>
 
 #include "src/lab/scenario.h"

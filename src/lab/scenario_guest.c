@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scenario_guest: guests[] of a scenario and their applications: for each the
- * simulated guest and what the daemon's configuration would say of it.
+ * scenario_guest: reads guests[] of a scenario and their applications. Each gives a guest
+ * of the simulator and its settings in the daemon's configuration. See scenario.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,9 @@ enum {
 	DEPTH_MAX = 1024,
 	RATE_MAX = 10000000,
 	REPORT_MAX = 10000, /* permille */
-	QP_LEAST = 64,	    /* messages that a queue pair's ring has room for at least */
-	ROOM_MAX = 1 << 18, /* of all rings: each 16 are a page that the daemon maps by itself */
+	QP_LEAST = 64, /* least number of messages that the ring of a queue pair has room for */
+	ROOM_MAX =
+		1 << 18, /* messages in all rings; 16 of them need a page, which the daemon maps */
 };
 
 /* --- applications --- */
@@ -54,7 +55,7 @@ static const struct conf_key app_keys[] = {
 };
 #undef KEY
 
-/* A key that would do nothing is a mistake: which kinds each of these is for. */
+/* A key without effect is an error: the kinds of application that use each key. */
 static const struct {
 	const char *key;
 	uint32_t kinds;
@@ -78,14 +79,14 @@ static const struct {
 #undef SERVER
 };
 
-/* Places within the document. */
+/* An object within the document. */
 struct place {
 	const struct conf_doc *d;
 	char path[PATH_SIZE];
 	const json_t *obj;
 };
 
-/* An error at a key of it, or at it when the key is not there. */
+/* An error at a key of object p, or at p if the key is missing. */
 #define FAIL(p, key, e, ...)                                                                       \
 	({                                                                                         \
 		char at_[PATH_SIZE + 32];                                                          \
@@ -147,8 +148,8 @@ static void fill_app(struct sim_app *a, const struct app_in *in)
 }
 
 /*
- * Defaults are the paper's server: 64 KiB on a link of 1 GiB/s take 61 us,
- * posting 1 us; computing the rest makes the 209 us of its figure 1.
+ * Defaults are the paper's server: sending 64 KiB on a link of 1 GiB/s takes 61 us and
+ * posting 1 us; computing takes the rest of the 209 us in the paper's figure 1.
  */
 static int bind_app(const struct place *p, uint32_t link_mtu, struct sim_app *a,
 		    struct conf_error *e)
@@ -202,7 +203,7 @@ static int bind_apps(const struct place *g, uint32_t link_mtu, struct sim_guest_
 
 /* --- guests --- */
 
-/* What the simulator needs; the rest is what resexd.json says of guests. */
+/* The keys for the simulator; the others are those of a guest in resexd.json. */
 struct guest_in {
 	char name[FLOW_NAME_MAX];
 	uint64_t vcpus, cap;
@@ -220,11 +221,11 @@ static const struct conf_key guest_keys[] = {
 };
 #undef KEY
 static const char *const guest_also[] = { "name", "vcpus", "cap", "blind", "later", "apps", NULL };
-/* Each of the two bindings knows the other's keys. */
+/* The same object is bound twice, so each table lists the keys of the other as known. */
 static const char *const sim_also[] = { "weight", "exempt", "min_cap", "max_cap",
 					"sla",	  "link",   "apps",    NULL };
 
-/* As domains are named: it stands in commands, messages and tables. */
+/* Letters that cannot break commands, messages and tables, as in names of domains. */
 static bool is_name(const char *s)
 {
 	for (; *s; s++)
@@ -241,8 +242,7 @@ static int check_guest(const struct scenario *sc, const struct place *p, const s
 		return FAIL(p, "name", e, "name is \"%s\": write letters, digits and . _ + - only",
 			    in->name);
 	if (scenario_find(sc, in->name) >= 0)
-		return FAIL(p, "name", e,
-			    "guest \"%s\" is there already: give each guest its own name",
+		return FAIL(p, "name", e, "guest \"%s\" is listed twice: use each name once",
 			    in->name);
 	if (in->cap > 100 * in->vcpus)
 		return FAIL(p, "cap", e,
@@ -275,7 +275,7 @@ static uint64_t ring_room(const struct sim_guest_conf *g)
 	return room;
 }
 
-/* What one process can map is bounded, and what it maps piece by piece takes its time. */
+/* The daemon maps rings page by page: bound the number of pages, and the time. */
 static int check_room(const struct scenario *sc, const struct place *p, struct conf_error *e)
 {
 	uint64_t room = 0;

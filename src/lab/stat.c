@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* stat: quantiles of figures over time. See record.h. */
+/* stat: quantiles of a figure over time, weighted by how long it had each value. See record.h. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * summary: the record of a run in JSON. Times are in the unit their
- * keys end in; of a figure over time, percentiles count how long it held.
+ * summary: the record of a run in JSON. A key of a time ends in its unit. Percentiles of a
+ * figure over time are weighted by how long it had each value.
  */
 #include "src/lab/summary.h"
 
@@ -10,7 +10,7 @@
 
 #include "src/core/window.h"
 
-/* A failed json_*() gives NULL, which the setter refuses: one flag tells of all. */
+/* A json_*() out of memory returns NULL, which the setter refuses: one flag is enough. */
 static void put(json_t *o, const char *key, json_t *v, bool *failed)
 {
 	*failed |= json_object_set_new(o, key, v) != 0;
@@ -36,7 +36,7 @@ static json_t *resos(struct resos r)
 	return json_real((double)r.m / 1e3);
 }
 
-/* Four decimals: a rate's fixed point has a little more. */
+/* Four decimals, a little less than the 16 fraction bits. */
 static json_t *rate(uint64_t q16)
 {
 	uint64_t parts = (q16 * 10000 + 32768) / 65536;
@@ -125,7 +125,7 @@ static json_t *latency(const struct hist *h, bool *failed)
 	return o;
 }
 
-/* What its applications said, all of them together. */
+/* Latencies that its applications reported, all together. */
 static json_t *reports(const struct record_guest *g, bool *failed)
 {
 	struct window w = g->reports_before;
@@ -172,7 +172,7 @@ static json_t *app(const struct sim_app *c, const struct sim_app_truth *t, const
 	return o;
 }
 
-/* What really happened, which the daemon cannot know. */
+/* True figures, which the daemon cannot know. */
 static json_t *truth(struct recorder *r, uint32_t i, bool *failed)
 {
 	const struct sim_guest_conf *c = &r->sc->sim.guest[i];

@@ -123,25 +123,25 @@ sed -i 's/"cluster"/"frobnicate": 1, "cluster"/' "$dir/1/cluster.json"
 refused 4 'cluster.json:1:3: unknown key "frobnicate"'
 cluster 1 shm "$shm"
 sed -i 's/"host": "xen1"/"host": "xen9"/' "$dir/1/cluster.json"
-refused 4 'cluster.json:1:[0-9]+: no host is named "xen9": name one of hosts\[\]'
+refused 4 'cluster.json:1:[0-9]+: unknown host "xen9": use a name of hosts\[\]'
 cluster 1 shm "$shm"
 sed -i 's/"host": "xen1", //' "$dir/1/cluster.json"
-refused 4 "this host is called \"$(uname -n | sed 's/[.].*//')\", which is none of hosts\[\]: add it, or say which"
+refused 4 "this host is called \"$(uname -n | sed 's/[.].*//')\", which is not in hosts\[\]: add it, or give its name"
 cluster 1 shm "$shm" "$shm"
 sed -i 's/"number": 2, "address"/"number": 1, "address"/' "$dir/1/cluster.json"
-refused 4 'number 1 is that of "xen1": give each host its own'
+refused 4 'number 1 is already used by "xen1": give each host its own'
 cluster 1 shm "$shm"
 rm "$dir/1/key"
-refused 4 "$dir/1/key: there is no key: make one with \"openssl rand -hex 32\""
+refused 4 "$dir/1/key: the key is missing: make one with \"openssl rand -hex 32\""
 (umask 077; echo short >"$dir/1/key")
 refused 4 "$dir/1/key: a key has 16 to 256 bytes"
 echo "$key" >"$dir/1/key"
 chmod 640 "$dir/1/key"
-refused 4 "$dir/1/key: others may read the key: chmod 600 it"
+refused 4 "$dir/1/key: other users may read the key: chmod 600 it"
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 600 "$dir/1/key"
 	chown 65534 "$dir/1/key"
-	refused 4 "$dir/1/key: somebody else owns the key: chown it"
+	refused 4 "$dir/1/key: another user owns the key: chown it"
 fi
 rm -f "$dir/1/key"
 # What only a start finds out.
@@ -152,7 +152,7 @@ fails 4 resexd 'host "xen2" cannot be called at "xen2.example": give an IP addre
 cluster 1 shm "$shm"
 mkdir -p "$dir/1/state"
 echo many >"$dir/1/state/generation"
-fails 4 resexd "$dir/1/state/generation: the generation is a number of 0 to 65534" resexd 1
+fails 4 resexd "$dir/1/state/generation: the generation must be a number from 0 to 65534" resexd 1
 rm "$dir/1/state/generation"
 
 # --- alone ----------------------------------------------------------------------------

@@ -565,11 +565,11 @@ TEST_WITH(open__cannot__says_one_sentence_and_leaves_nothing, none, finish)
 	site_write(s, 1, "test", SITE_TIMES);
 	unlink(tmp_at(&s->dir, "key1"));
 	assert_int_equal(site_try(s, 1, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "there is no key"));
+	assert_non_null(strstr(e.text, "the key is missing"));
 	site_write(s, 1, "test", SITE_TIMES);
 	tmp_write(&s->at[1].g->dir, "generation", "many\n");
 	assert_int_equal(site_try(s, 1, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "generation is a number"));
+	assert_non_null(strstr(e.text, "generation must be a number"));
 }
 
 TEST_WITH(generation__each_open__is_counted_up_and_shown, none, finish)

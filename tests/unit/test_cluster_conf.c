@@ -270,17 +270,17 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ "{" BOTH "}", "\"cluster\"" },
 		{ HEAD "\"x\": 1, " BOTH "}", "f:1:38: unknown key \"x\"" },
 		{ HEAD "\"hosts\": []}", "give a list of 1 to 64 hosts" },
-		{ HEAD "\"hosts\": [" HOST1 ", " HOST1 "]}", "\"xen1\" is there already" },
+		{ HEAD "\"hosts\": [" HOST1 ", " HOST1 "]}", "\"xen1\" is listed twice" },
 		{ HEAD "\"hosts\": [" HOST1 ", {\"name\": \"q\", \"number\": 1,"
 		       " \"address\": \"a\"}]}",
-		  "number 1 is that of \"xen1\"" },
+		  "number 1 is already used by \"xen1\"" },
 		{ HEAD "\"hosts\": [" HOST1 ", {\"name\": \"q\", \"number\": 3,"
 		       " \"address\": \"a\", \"corosync_node\": 1}]}",
 		  "corosync's node 1 is \"xen1\"" },
 		{ HEAD "\"hosts\": [{\"name\": \"q\", \"number\": 65, \"address\": \"a\"}]}",
 		  "65" },
 		{ HEAD "\"hosts\": [" HOST2 "]}", "this host is called \"xen1\"" },
-		{ HEAD "\"host\": \"z\", " BOTH "}", "no host is named \"z\"" },
+		{ HEAD "\"host\": \"z\", " BOTH "}", "unknown host \"z\"" },
 		{ "{\"cluster\": \"c\", \"transport\": \"pigeon\", " BOTH "}",
 		  "no transport \"pigeon\"" },
 		{ "{\"cluster\": \"c\", \"transport\": 1, " BOTH "}", "no transport" },
@@ -290,13 +290,13 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 0}]}", "1 to 255" },
 		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1},"
 			    " {\"name\": \"w\", \"number\": 2}]}",
-		  "\"w\" is there already" },
+		  "\"w\" is listed twice" },
 		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1},"
 			    " {\"name\": \"v\", \"number\": 1}]}",
-		  "number 1 is that of \"w\"" },
+		  "number 1 is already used by \"w\"" },
 		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1,"
 			    " \"balancers\": [\"nobody\"]}]}",
-		  "no host is named \"nobody\"" },
+		  "unknown host \"nobody\"" },
 		{ HEAD BOTH ", \"services\": [{\"name\": \"w\", \"number\": 1,"
 			    " \"balancers\": \"xen1\"}]}",
 		  "a list of names" },
@@ -306,7 +306,7 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		  "host \"q\" cannot be called at \"10.0.0.300\": give an IP address" },
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.1\"}]}",
-		  "\"10.0.0.1\" port 7471 is that of \"xen1\": give each host its own" },
+		  "\"10.0.0.1\" port 7471 is already used by \"xen1\": give each host its own" },
 		{ "{\"cluster\": \"c\", \"transport\": \"tcp\", \"hosts\": [" HOST1
 		  ", {\"name\": \"q\", \"number\": 3, \"address\": \"10.0.0.3\", \"port\": 0}]}",
 		  "from 1 to 65535" },
@@ -368,8 +368,8 @@ TEST(key__not_as_it_must_be__is_refused_and_not_told)
 		mode_t mode;
 		const char *said;
 	} rows[] = {
-		{ "0123456789abcdef", 0640, "others may read the key: chmod 600" },
-		{ "0123456789abcdef", 0604, "others may read the key" },
+		{ "0123456789abcdef", 0640, "other users may read the key: chmod 600" },
+		{ "0123456789abcdef", 0604, "other users may read the key" },
 		{ "0123456789abcde\n", 0600, "16 to 256 bytes" },
 		{ "", 0600, "16 to 256 bytes" },
 		{ "0000000000000000000000000000000000", 0600, "easy to guess" },
@@ -449,8 +449,8 @@ TEST(generation__not_a_number__is_refused_and_left_alone)
 		assert_int_equal(g, 7);
 	}
 	assert_int_equal(cluster_generation("/nowhere/at/all", &g, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "/generation: this start could not be counted there (No "));
-	assert_non_null(strstr(e.text, "make room in its folder, and let resexd write"));
+	assert_non_null(strstr(e.text, "/generation: this start could not be counted (No "));
+	assert_non_null(strstr(e.text, "make room in the folder, and let resexd write"));
 	tmp_close(&d);
 }
 

@@ -75,7 +75,7 @@ WITH_CALL(guest_set__wrong__is_said_without_a_place_and_nothing_changes)
 		{ "{'max_cap':4,'min_cap':5}", "max_cap is 4 and min_cap 5" },
 		{ "{'sla':{'base':'1us'}}", "key \"base_io\" is missing" },
 		{ "{'sla':{'base':5}}", "base is 5: write a duration" },
-		{ "{'link':'ib9'}", "no link is named \"ib9\": name one of links[]" },
+		{ "{'link':'ib9'}", "unknown link \"ib9\" (configured: " },
 	};
 	struct guests_rig *g = *state;
 	char params[256];

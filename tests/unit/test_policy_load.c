@@ -73,7 +73,7 @@ RIG_TEST(by_name__no_such_policy__is_said_with_the_remedy)
 	assert_int_equal(policy_load(&pi, "freemarkt", NULL, &e), -ENOENT);
 	assert_int_equal(e.exit, RESEX_NO_POLICY);
 	assert_non_null(strstr(e.text, "\"freemarkt\""));
-	assert_non_null(strstr(e.text, "take null, freemarket"));
+	assert_non_null(strstr(e.text, "use null, freemarket"));
 	assert_null(pi);
 }
 
@@ -146,8 +146,8 @@ static const struct refusal {
 	{ "{\"policy\": 5}", RESEX_BAD_CONFIG, ":1:12: ", "5", "string" },
 	{ "{\"policy\": \"\"}", RESEX_BAD_CONFIG, ":1:12: ", "policy", "1 to 63" },
 	{ "{\n\"policy\": \"dear\"}", RESEX_NO_POLICY, ":2:11: ", "\"dear\"",
-	  "take null, freemarket" },
-	{ "{\"policy\": \"null\"}", RESEX_BAD_CONFIG, ":1:12: ", "\"null\"", "make them one" },
+	  "use null, freemarket" },
+	{ "{\"policy\": \"null\"}", RESEX_BAD_CONFIG, ":1:12: ", "\"null\"", "they must match" },
 	{ "{\"policy\": \"freemarket\",\n\"parms\": {}}", RESEX_BAD_CONFIG, ":2:1: ", "parms",
 	  "params" },
 	{ "{\"policy\": \"freemarket\",\n\"params\": []}", RESEX_BAD_CONFIG, ":2:11: ", "params",
