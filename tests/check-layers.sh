@@ -56,9 +56,9 @@ src/tick/actor*        src/tick/ src/core/ src/hv/hv.h src/util/clock.h @pure st
 src/tick/*             src/tick/ src/core/ src/hv/dom.h ibmon/scan.h ibmon/ring/mtu.h policies/policies.h src/util/clock.h @pure stdatomic.h sys/eventfd.h unistd.h
 src/conf/cluster_agree* src/conf/cluster.h src/util/bytes.h nettle/ @libc
 src/conf/*             src/conf/ src/core/ src/util/ policies/policies.h src/transport/transport.h src/counters/counters.h src/shared/lease.h ibmon/registry.h resex/region_abi.h @libc jansson.h
-src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h
+src/guests/*           src/guests/ src/core/ src/util/ src/conf/policy.h src/conf/settings.h src/tick/handover.h src/counters/counters.h src/hv/hv.h ibmon/guest.h @libc jansson.h uuid/uuid.h
 src/cluster/*          src/cluster/ src/core/ src/util/ src/conf/cluster.h src/guests/guests.h src/shared/ src/transport/transport.h resex/region_abi.h config.h @libc
-src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/region_abi.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/
+src/control/*          src/control/ policies/policies.h src/core/ src/util/ src/conf/ src/guests/guests.h src/cluster/cluster.h src/shared/lease.h resex/region_abi.h src/hv/hv.h resex/exit.h config.h @libc malloc.h jansson.h event2/ uuid/uuid.h
 src/engine/*           src/engine/ src/core/ src/util/ src/conf/ src/tick/ src/guests/guests.h src/cluster/cluster.h src/control/server.h src/hv/hv.h src/sim/sim.h resex/exit.h config.h @libc event2/
 src/lab/*              src/lab/ src/core/ src/util/ src/conf/ src/engine/engine.h src/guests/guests.h src/hv/hv.h src/sim/sim.h @libc jansson.h
 src/daemon/*           src/daemon/ src/core/ src/util/ src/conf/ src/engine/engine.h src/lab/run.h src/guests/restore.h src/control/server.h src/sim/sim.h src/hv/hv.h resex/exit.h config.h @libc

@@ -631,7 +631,7 @@ build() {
 	rm -f "$tmp/lib.a"
 	# shellcheck disable=SC2086
 	ar crs "$tmp/lib.a" $objs && $CC -o "$tmp/test_$test" "$o" "$tmp/lib.a" \
-		-lcmocka -ljansson -lisal -lnettle -levent_core -lpthread -lm
+		-lcmocka -ljansson -luuid -lisal -lnettle -levent_core -lpthread -lm
 }
 
 # forget FILE: the objects that are made of it; any may be made of a header.

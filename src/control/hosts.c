@@ -2,10 +2,10 @@
 /* hosts: the methods of a cluster: host-list, list-hosts, lock-list, lock-break. */
 #include <errno.h>
 #include <string.h>
+#include <uuid/uuid.h>
 
 #include "src/cluster/cluster.h"
 #include "src/control/methods_priv.h"
-#include "src/util/uuid.h"
 #include "src/shared/lease.h"
 
 static struct cluster *cluster_of(struct call *c)
@@ -115,7 +115,7 @@ static json_t *shared_guest_row(const struct region_guest *g)
 	json_t *o = json_object();
 	char uuid[37];
 
-	uuid_format(g->uuid, uuid);
+	uuid_unparse_lower(g->uuid, uuid);
 	put_s(o, "name", g->name);
 	put_u(o, "domid", g->domid);
 	put_s(o, "uuid", uuid);

@@ -1,6 +1,6 @@
 # resexd.
-# What resexd is of, but main: tests and benches link it, too.
-DAEMON_LIBS = liblab.a libengine.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a
+# What resexd is made of, but main: tests and benches link it, too.
+DAEMON_LIBS = liblab.a libengine.a libcontrol.a libcluster.a libguests.a libconf.a libtick.a $(UUID_LIBS)
 
 # What hosts share, and by what they read it.
 CLUSTER_LIBS = libreconf.a libshared.a libtransport.a $(NETTLE_LIBS) $(ISAL_LIBS) $(QUORUM_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uuid/uuid.h>
 
 #include "src/guests/guests_priv.h"
-#include "src/util/uuid.h"
 
 static int free_slot(const struct guests *gs)
 {
@@ -175,7 +175,7 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	g->key.domid = d->domid;
 	g->key.created = ++gs->created;
 	memcpy(g->key.uuid, d->uuid, sizeof(g->key.uuid));
-	uuid_format(d->uuid, g->uuid);
+	uuid_unparse_lower(d->uuid, g->uuid);
 	g->dom_flags = d->flags;
 	g->vcpus = d->vcpus ? d->vcpus : 1;
 	g->joined = now;

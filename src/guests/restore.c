@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uuid/uuid.h>
 
 #include "src/core/caps.h"
-#include "src/util/uuid.h"
 #include "src/util/file.h"
 
 enum { PERCENT_MAX = 65535 };
@@ -132,7 +132,7 @@ static char *to_text(const struct restore *r)
 		const struct saved_cap *c = &r->entry[i];
 		char uuid[37];
 
-		uuid_format(c->uuid, uuid);
+		uuid_unparse_lower(c->uuid, uuid);
 		json_array_append_new(arr,
 				      json_pack("{s:i,s:s,s:i,s:i}", "domid", (int)c->domid, "uuid",
 						uuid, "cap", (int)cap_to_percent(c->params.cap),

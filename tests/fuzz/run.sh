@@ -88,11 +88,11 @@ rules() {
 		bug=plant/$name.tree/${file%.c}.o
 		cat <<-END
 		real/$name: $files
-		> \$(bind) -o \$@ \$^ -ljansson -lisal -lnettle
+		> \$(bind) -o \$@ \$^ -ljansson -luuid -lisal -lnettle
 		$bug: plant/$name.tree/$file
 		> \$(compile) -o \$@ \$<
 		plant/$name: $(echo "$files" | sed "s|obj/${file%.c}.o|$bug|")
-		> \$(bind) -o \$@ \$^ -ljansson -lisal -lnettle
+		> \$(bind) -o \$@ \$^ -ljansson -luuid -lisal -lnettle
 		END
 	done
 	# shellcheck disable=SC2086
