@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guest: attach, walk, reconcile, let go, reap. See guest.h. */
+/*
+ * guest: follow the registry of one guest. See guest.h.
+ *
+ *	attach -> walk the registry -> reconcile: map new rings, release old ones -> reap
+ */
 #include "ibmon/guest.h"
 
 #include <errno.h>
@@ -30,10 +34,10 @@ int guest_open(struct guest_mon **out, const struct hv_mem_ops *ops, struct hv_m
 	return 0;
 }
 
-/* --- letting go ------------------------------------------------------------ */
+/* --- release --------------------------------------------------------------- */
 
-/* The sampler may be reading it: unmapped by guest_reap. */
-static void slot_leave(struct guest_mon *g, struct ring_slot *s)
+/* The sampler may still read it: guest_reap unmaps it. */
+static void release_later(struct guest_mon *g, struct ring_slot *s)
 {
 	s->next = g->leaving;
 	g->leaving = s;
@@ -45,9 +49,9 @@ static void remove_slot(struct guest_mon *g, uint32_t i)
 
 	g->ring[i] = g->ring[--g->rings];
 	if (s->ring)
-		slot_leave(g, s);
+		release_later(g, s);
 	else
-		ring_slot_free(g, s); /* nothing of it is mapped */
+		ring_slot_free(g, s); /* it is not mapped */
 }
 
 static void free_pages(struct guest_mon *g, bool unused_only)
@@ -62,7 +66,7 @@ static void free_pages(struct guest_mon *g, bool unused_only)
 	}
 }
 
-/* The registry page is read by the sampler too, so it leaves like a ring. */
+/* The sampler reads the registry page too, so it is released like a ring. */
 static int registry_leave(struct guest_mon *g)
 {
 	struct leaving_page *p;
@@ -89,8 +93,8 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	int rc;
 
 	/*
-	 * Attached already: as long as we hold the page its reference names no
-	 * other, and to attach anew would count the rings' history twice.
+	 * Already attached: as long as we have the page mapped, its reference names no
+	 * other page, and attaching again would count the history of its rings twice.
 	 */
 	if (ref && g->registry && ref->type == g->ref.type && ref->ref == g->ref.ref)
 		return 0;
@@ -108,7 +112,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	if (!ref)
 		return 0;
 	g->ref = *ref;
-	/* Attaching is rare (the caller limits it): charged to no budget. */
+	/* Attaching is rare (the caller limits it), so no budget is charged. */
 	g->maps++;
 	if (ref->type == GUEST_REF_GRANT && ref->ref <= UINT32_MAX)
 		rc = g->ops->map_grant(g->m, g->domid, (uint32_t)ref->ref, &g->registry);
@@ -175,7 +179,7 @@ struct walk {
 	struct mono now;
 };
 
-/* Pages stay mapped from walk to walk; one that is not named again goes. */
+/* Pages stay mapped from walk to walk, until a walk does not name them. */
 static int walk_page(void *ctx, const struct guest_ref *ref, const volatile void **page)
 {
 	struct walk *w = ctx;
@@ -225,7 +229,7 @@ static struct ring_slot *find_slot(const struct guest_mon *g, const struct ring_
 	return NULL;
 }
 
-static bool remove_unseen(struct guest_mon *g)
+static bool remove_unseen_rings(struct guest_mon *g)
 {
 	bool changed = false;
 
@@ -238,7 +242,7 @@ static bool remove_unseen(struct guest_mon *g)
 	return changed;
 }
 
-static bool add_new(struct guest_mon *g, struct mono now)
+static bool add_new_rings(struct guest_mon *g, struct mono now)
 {
 	bool changed = false;
 
@@ -260,8 +264,8 @@ static bool add_new(struct guest_mon *g, struct mono now)
 	return changed;
 }
 
-/* The registry's rings against ours: those that left go, new ones come. */
-static bool reconcile(struct guest_mon *g, struct mono now)
+/* Map the rings that are new in the registry and release those that are not in it. */
+static bool reconcile_rings(struct guest_mon *g, struct mono now)
 {
 	bool changed;
 
@@ -273,8 +277,8 @@ static bool reconcile(struct guest_mon *g, struct mono now)
 		if (s)
 			s->seen = true;
 	}
-	changed = remove_unseen(g);
-	changed |= add_new(g, now);
+	changed = remove_unseen_rings(g);
+	changed |= add_new_rings(g, now);
 	return changed;
 }
 
@@ -285,7 +289,7 @@ bool guest_due(const struct guest_mon *g, struct mono now)
 	return g->more || registry_changed(g->registry, g->generation);
 }
 
-/* A registry that cannot be read is tried again, ever later. */
+/* A registry that cannot be read is tried again, at growing intervals. */
 static void back_off(struct guest_mon *g, struct mono now)
 {
 	g->backoff_ns = g->backoff_ns ? 2 * g->backoff_ns : GUEST_WALK_MIN_MS * NS_PER_MS;
@@ -307,8 +311,8 @@ static const char *walk_fault(int rc)
 }
 
 /*
- * An agent that is just writing is no fault, nor is one that has to wait for a
- * CPU while it writes: under a low cap that takes a while.
+ * An agent that is just writing is not at fault, even if it waits for a CPU
+ * meanwhile: under a low cap that takes a while.
  */
 static bool is_writing(struct guest_mon *g, struct mono now, int rc)
 {
@@ -324,9 +328,9 @@ static bool is_writing(struct guest_mon *g, struct mono now, int rc)
 
 static int walk_failed(struct guest_mon *g, struct mono now, int rc)
 {
-	/* What was known before stays: its rings are still there, or fault. */
+	/* Rings found before stay: they still exist, or their samples show a fault. */
 	g->reg->faults = 0;
-	if (rc == -EAGAIN && g->calls >= GUEST_MAPS_MAX) { /* no fault: many pages to map */
+	if (rc == -EAGAIN && g->calls >= GUEST_MAPS_MAX) { /* not a fault: many pages to map */
 		g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 		g->more = true;
 		return rc;
@@ -359,8 +363,9 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	g->backoff_ns = 0;
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;
-	changed = reconcile(g, now);
-	changed |= latencies_reconcile(g, now, &later); /* one that cannot be mapped is not read */
+	changed = reconcile_rings(g, now);
+	changed |= latencies_reconcile(g, now,
+				       &later); /* pages that cannot be mapped are not read */
 	g->more |= later;
 	if (!g->more)
 		g->walked = true;
@@ -381,9 +386,9 @@ int guest_verify(struct guest_mon *g, struct mono now)
 	if (!s->ring || !budget_take(&g->map_budget, now, map_tokens(s->desc.frames)) ||
 	    g->ops->verify(g->m, g->domid, s->desc.frames, s->frame, s->addr) != -ESTALE)
 		return 0;
-	g->moved = s->desc.id; /* what it did so far is not charged again */
+	g->moved = s->desc.id; /* its work so far is not charged again */
 	remove_slot(g, i);
-	g->more = true; /* and the next walk maps it where it is now */
+	g->more = true; /* the next walk maps it where it is now */
 	return 1;
 }
 
@@ -394,7 +399,7 @@ int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why
 
 		if (s->desc.id != ring_id || !s->ring)
 			continue;
-		/* Its descriptor stays, with the fault, so that it is not mapped again. */
+		/* Keep its descriptor, with the fault, so that it is not mapped again. */
 		mark = calloc(1, sizeof(*mark) + s->desc.frames * sizeof(mark->frame[0]));
 		if (!mark)
 			return -ENOMEM;
@@ -402,7 +407,7 @@ int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why
 		mark->fault = why;
 		memcpy(mark->frame, s->frame, s->desc.frames * sizeof(mark->frame[0]));
 		g->ring[i] = mark;
-		slot_leave(g, s);
+		release_later(g, s);
 		return 1;
 	}
 	return 0;

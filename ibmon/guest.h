@@ -3,11 +3,11 @@
  * guest: one guest's registry, rings and latency pages, mapped and kept up to date.
  *
  * Control thread only. The sampler reads the rings and latency pages through
- * a scan_set that is built from here and swapped in at a tick's start
- * (daemon/sampler). A ring or page that goes is first left out of the next
- * set; only after the sampler has acknowledged a later tick may it be unmapped
- * (guest_reap): never under a reader, and soon, for a mapping keeps a destroyed
- * domain alive.
+ * a scan_set that the control thread builds from here and that is swapped in at
+ * the start of a tick (tick/sampler). A ring or page that disappears is first left
+ * out of the next set, and unmapped only after the sampler has acknowledged a
+ * later tick (guest_reap): never under a reader, but soon, because a mapping keeps
+ * a destroyed domain alive.
  */
 #ifndef RESEX_IBMON_GUEST_H
 #define RESEX_IBMON_GUEST_H
@@ -22,25 +22,25 @@ struct guest_mon;
 int guest_open(struct guest_mon **g, const struct hv_mem_ops *ops, struct hv_mem *m, uint32_t domid,
 	       const struct registry_limits *lim);
 
-/* Unmap and free all. No set the sampler may still read holds its rings. */
+/* Unmap and free all. No set that the sampler may still read may contain its rings. */
 void guest_close(struct guest_mon *g);
 
 /*
- * The guest's node says ref: map its registry page (after withdrawing what
- * an earlier one had). NULL withdraws; the reference it is attached to already
- * changes nothing. Errors as hv_mem_ops.map.
+ * The guest's node names ref: map its registry page, after withdrawing the pages
+ * of an earlier one. NULL only withdraws; the reference already attached changes
+ * nothing. Errors as hv_mem_ops.map.
  */
 int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
 
 /*
- * Walk the registry if its generation moved; open new rings, let go rings
- * that left. At most one walk per GUEST_WALK_MIN_MS and, per call, at most
- * GUEST_MAPS_MAX map calls (the rest at the next call), whatever the guest
- * does. A ring whose map or open failed is not tried again until its
- * descriptor (id or frames) changes. 1: the set of rings or of latency pages
- * changed and must be published; 0: no change; -EAGAIN: not now (call again
- * later); -errno: the registry as a whole is at fault (guest_state says why).
- * One that stays half-written for GUEST_TORN_MS is at fault, too.
+ * Walk the registry if its generation changed; open new rings, release those
+ * that are no longer in it. At most one walk per GUEST_WALK_MIN_MS and, per call,
+ * at most GUEST_MAPS_MAX map calls (the rest at the next call), whatever the guest
+ * does. A ring whose map or open failed is not tried again until its descriptor
+ * (id or frames) changes. 1: the set of rings or of latency pages changed and must
+ * be published; 0: no change; -EAGAIN: not now, call again later; -errno: the
+ * registry as a whole is at fault (guest_state says why). A registry that stays
+ * half-written for GUEST_TORN_MS is at fault, too.
  */
 enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16, GUEST_TORN_MS = 2000 };
 int guest_refresh(struct guest_mon *g, struct mono now);
@@ -49,16 +49,16 @@ int guest_refresh(struct guest_mon *g, struct mono now);
 bool guest_due(const struct guest_mon *g, struct mono now);
 
 /*
- * Check that the mapped frames are still the guest's (one ring a call, in
- * turn; call about once a second). Rings that moved are let go and mapped
- * anew. Returns as guest_refresh.
+ * Check that the mapped frames still belong to the guest (one ring a call, in
+ * turn; call about once a second). Rings that moved are released and mapped
+ * again. Returns as guest_refresh.
  */
 int guest_verify(struct guest_mon *g, struct mono now);
 
-/* Rings the sampler found at fault are let go until their descriptor changes. */
+/* Release a ring that the sampler found at fault, until its descriptor changes. */
 int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why);
 
-/* The rings to be read now: pointers stay valid until guest_reap after their leaving. */
+/* The rings to read now. A pointer stays valid until the guest_reap after its ring left. */
 uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max);
 
 /* The latency pages likewise. */
@@ -66,15 +66,15 @@ uint32_t guest_latency_pages(const struct guest_mon *g, struct latency_page **ou
 
 /*
  * What a set needs besides its rings: the mapped registry page (NULL when not
- * attached) and the generation the rings come from. The page stays mapped,
- * like a leaving ring, until guest_reap.
+ * attached) and the generation of the walk that found the rings. The page stays
+ * mapped, like a leaving ring, until guest_reap.
  */
 void guest_scan_view(const struct guest_mon *g, const volatile void **registry,
 		     uint32_t *generation);
 
 /*
- * Sums over the send queues that left: those that were reaped (guest_reap adds
- * them before freeing), and what was shown of those that are not yet.
+ * Sums over the send queues that left: of those reaped (guest_reap adds them
+ * before freeing), and of the others as they were shown last.
  */
 void guest_gone(const struct guest_mon *g, struct ring_totals *t);
 
@@ -86,8 +86,8 @@ struct guest_state {
 	bool attached;
 	uint32_t generation, agent_pid;
 	uint64_t heartbeat;	    /* newest value seen */
-	struct mono heartbeat_time; /* when it last moved */
-	uint32_t rings, faults;	    /* read; and refused, failed or dropped */
+	struct mono heartbeat_time; /* when it last changed */
+	uint32_t rings, faults;	    /* rings read; rings refused, failed or dropped */
 	uint32_t faults_more, latencies;
 	uint64_t pages;	      /* mapped for this guest */
 	uint64_t walks, maps; /* done since guest_open */
@@ -102,7 +102,7 @@ struct guest_ring_info {
 	bool active;
 };
 bool guest_ring_info(const struct guest_mon *g, uint32_t i, struct guest_ring_info *info);
-/* Its totals, as the sampler set them aside (ring_show). false: not read, or not shown yet. */
+/* Its totals, as the sampler saved them (ring_show). false: not read, or not saved yet. */
 bool guest_ring_shown(const struct guest_mon *g, uint32_t i, struct ring_totals *t);
 
 #endif

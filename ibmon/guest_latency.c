@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * guest_latency: a guest's latency pages, mapped and let go. See guest.h.
+ * guest_latency: map and release a guest's latency pages. See guest.h.
  *
- * The sampler reads them, so they leave as rings do: out of the next set
- * first, unmapped by guest_reap. They come and go with processes.
+ * The sampler reads them, so they are released as rings are: first left out of the
+ * next set, then unmapped by guest_reap. Each belongs to a process.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "ibmon/guest_priv.h"
 
-static struct latency_slot *find(const struct guest_mon *g, const struct guest_ref *ref)
+static struct latency_slot *find_latency(const struct guest_mon *g, const struct guest_ref *ref)
 {
 	for (uint32_t i = 0; i < g->latencies; i++)
 		if (g->latency[i]->ref.type == ref->type && g->latency[i]->ref.ref == ref->ref)
@@ -18,7 +18,7 @@ static struct latency_slot *find(const struct guest_mon *g, const struct guest_r
 	return NULL;
 }
 
-static void leave(struct guest_mon *g, uint32_t i)
+static void release_latency(struct guest_mon *g, uint32_t i)
 {
 	struct latency_slot *s = g->latency[i];
 
@@ -30,7 +30,7 @@ static void leave(struct guest_mon *g, uint32_t i)
 void latencies_leave(struct guest_mon *g)
 {
 	while (g->latencies)
-		leave(g, g->latencies - 1);
+		release_latency(g, g->latencies - 1);
 }
 
 void latencies_reap(struct guest_mon *g)
@@ -44,7 +44,7 @@ void latencies_reap(struct guest_mon *g)
 	}
 }
 
-static int add(struct guest_mon *g, const struct guest_ref *ref, struct mono now)
+static int add_latency(struct guest_mon *g, const struct guest_ref *ref, struct mono now)
 {
 	struct latency_slot *s = calloc(1, sizeof(*s));
 	const volatile void *page;
@@ -69,18 +69,20 @@ bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later)
 	for (uint32_t i = 0; i < g->latencies; i++)
 		g->latency[i]->seen = false;
 	for (uint32_t i = 0; i < g->reg->latencies; i++) {
-		struct latency_slot *s = find(g, &g->reg->latency[i]);
+		struct latency_slot *s = find_latency(g, &g->reg->latency[i]);
 
 		if (s)
 			s->seen = true;
 	}
 	for (uint32_t i = g->latencies; i-- > 0;)
 		if (!g->latency[i]->seen) {
-			leave(g, i);
+			release_latency(g, i);
 			changed = true;
 		}
 	for (uint32_t i = 0; i < g->reg->latencies; i++) {
-		int rc = find(g, &g->reg->latency[i]) ? 1 : add(g, &g->reg->latency[i], now);
+		int rc = find_latency(g, &g->reg->latency[i])
+				 ? 1
+				 : add_latency(g, &g->reg->latency[i], now);
 
 		changed |= rc == 0;
 		*later |= rc == -EAGAIN || rc == -ENOMEM;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guest_map: pages and rings of one guest mapped, within budgets. See guest.h. */
+/* guest_map: map the pages and rings of one guest within its budgets. See guest.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ bool budget_take(struct budget *b, struct mono now, uint32_t tokens)
 	return true;
 }
 
-/* To find frames in a PV guest's own table costs some pages a frame. */
+/* Frames of a PV guest are translated by its own table, which costs some pages a frame. */
 uint32_t map_tokens(uint32_t frames)
 {
 	return 1 + frames / GUEST_MAP_FRAMES;
@@ -75,7 +75,7 @@ void unmap_page(struct guest_mon *g, const volatile void *addr)
 	g->pages--;
 }
 
-static enum ring_fault open_slot(struct guest_mon *g, struct ring_slot *s)
+static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 {
 	const struct ring_desc *d = &s->desc;
 	int rc;
@@ -97,10 +97,10 @@ static enum ring_fault open_slot(struct guest_mon *g, struct ring_slot *s)
 }
 
 /*
- * A ring that leaves and comes back under another id: a child that inherited
- * it outlived its parent. Its history was counted already.
+ * A ring that leaves and returns under another id: a child that inherited it
+ * outlived its parent. Its history was already counted.
  */
-static bool inherited(const struct guest_mon *g, const struct ring_slot *s)
+static bool is_inherited(const struct guest_mon *g, const struct ring_slot *s)
 {
 	for (const struct ring_slot *l = g->leaving; l; l = l->next)
 		if (l->desc.offset == s->desc.offset && l->frame[0] == s->frame[0])
@@ -124,14 +124,14 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 	if (d->id == g->moved)
 		g->moved = 0;
 	memcpy(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
-	s->old |= inherited(g, s);
+	s->old |= is_inherited(g, s);
 	if (g->pages + d->frames > g->lim.pages) {
 		s->fault = RING_FAULT_LIMIT;
 	} else {
 		budget_take(&g->map_budget, now, map_tokens(d->frames));
 		g->calls++;
 		g->maps++;
-		s->fault = open_slot(g, s);
+		s->fault = map_and_open(g, s);
 	}
 	*out = s;
 	return s->fault ? 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guest_priv: what guest.c and its siblings share. For callers: guest.h. */
+/* guest_priv: private to guest*.c. For callers: guest.h. */
 #ifndef RESEX_IBMON_GUEST_PRIV_H
 #define RESEX_IBMON_GUEST_PRIV_H
 
@@ -7,46 +7,46 @@
 
 enum {
 	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX,
-	GUEST_WALK_BURST = 50, /* walks at once, and then each second */
-	GUEST_WALK_RATE = 20,
-	GUEST_MAP_BURST = 512, /* map calls likewise, */
-	GUEST_MAP_RATE = 64,
-	GUEST_MAP_FRAMES = 64, /* and each so many frames of a ring are one more */
+	GUEST_WALK_BURST = 50, /* walks at once */
+	GUEST_WALK_RATE = 20,  /* and then each second */
+	GUEST_MAP_BURST = 512, /* map calls at once */
+	GUEST_MAP_RATE = 64,   /* and then each second */
+	GUEST_MAP_FRAMES = 64, /* so many frames of a ring cost as much as a call */
 	GUEST_BACKOFF_MAX_MS = 1000,
 };
 
-/* A rate with a burst: whatever a guest does costs at most this much. */
+/* A token bucket: it bounds the work that a guest can cause. */
 struct budget {
 	int64_t tokens_ns; /* worth of time; one token is NS_PER_S / rate */
 	struct mono filled;
 	uint32_t rate, burst;
 };
 
-/* One page of the agent's own that only walks read: directory or frame list. */
+/* A page of the agent that only walks read: directory or frame list. */
 struct agent_page {
 	struct guest_ref ref;
 	const volatile void *addr;
-	bool used; /* by the walk under way */
+	bool used; /* by the current walk */
 };
 
-/* A descriptor that was taken up: mapped and read, or kept with its fault. */
+/* An accepted descriptor: mapped and read, or kept with its fault. */
 struct ring_slot {
 	struct ring_desc desc;
 	struct ring *ring; /* NULL when at fault */
 	const volatile void *addr;
 	enum ring_fault fault;
-	bool old;		/* was there at the first walk after attaching */
-	bool seen;		/* in the registry of the walk under way */
-	struct ring_slot *next; /* in the list of those that leave */
+	bool old;		/* found by the first walk after attaching */
+	bool seen;		/* in the registry, by the current walk */
+	struct ring_slot *next; /* in guest_mon.leaving */
 	uint64_t frame[];
 };
 
-/* A latency page that is mapped; its state stays while sets come and go. */
+/* A mapped latency page; its state outlives the sets that contain it. */
 struct latency_slot {
 	struct guest_ref ref;
 	struct latency_page page;
-	bool seen;		   /* in the registry of the walk under way */
-	struct latency_slot *next; /* in the list of those that leave */
+	bool seen;		   /* in the registry, by the current walk */
+	struct latency_slot *next; /* in guest_mon.leaving_latencies */
 };
 
 /* A mapping the sampler may still read. */
@@ -64,14 +64,14 @@ struct guest_mon {
 	struct guest_ref ref;
 	const volatile void *registry; /* NULL: not attached */
 	uint32_t generation;	       /* of the last walk that succeeded */
-	bool walked;		       /* there was one since attaching */
-	bool more;		       /* a walk is wanted though the generation stands still */
+	bool walked;		       /* all was mapped once since attaching */
+	bool more;		       /* walk again although the generation is unchanged */
 	struct mono next_walk;
 	int64_t backoff_ns;
 	bool torn; /* walks find it half-written */
 	struct mono torn_since;
 	struct budget walk_budget, map_budget;
-	uint32_t calls; /* map calls of the guest_refresh under way */
+	uint32_t calls; /* map calls of the current guest_refresh */
 
 	struct registry *reg;
 	struct agent_page page[GUEST_PAGES_MAX];
@@ -85,7 +85,7 @@ struct guest_mon {
 	struct latency_slot *leaving_latencies;
 
 	uint32_t verify_next;
-	uint32_t moved; /* id of the ring that verify let go last; 0: none */
+	uint32_t moved; /* id of the ring that guest_verify released last; 0: none */
 	uint64_t pages, walks, maps;
 	uint64_t heartbeat;
 	struct mono heartbeat_time;
@@ -96,9 +96,9 @@ struct guest_mon {
 void budget_init(struct budget *b, uint32_t rate, uint32_t burst);
 bool budget_has(const struct budget *b, struct mono now, uint32_t tokens);
 bool budget_take(struct budget *b, struct mono now, uint32_t tokens);
-/* What mapping or checking a ring of so many frames costs. */
+/* The tokens of map_budget for mapping or checking a ring of so many frames. */
 uint32_t map_tokens(uint32_t frames);
-/* A page by reference; counts and charges the budget. -EAGAIN: not now. */
+/* Map a page by reference within the budget. -EAGAIN: not now. */
 int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
 	    const volatile void **addr);
 void unmap_page(struct guest_mon *g, const volatile void *addr);
@@ -107,7 +107,7 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 		  struct ring_slot **out);
 void ring_slot_free(struct guest_mon *g, struct ring_slot *s);
 
-/* guest_latency.c: the pages the registry names, against ours. True: they changed. */
+/* guest_latency.c: map the pages that the registry names, release the others. True: changed. */
 bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later);
 void latencies_leave(struct guest_mon *g);
 void latencies_reap(struct guest_mon *g);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guest_show: what is known of one guest, for sets and commands. See guest.h. */
+/* guest_show: the rings and state of one guest, for scan sets and commands. See guest.h. */
 #include <string.h>
 
 #include "ibmon/guest_priv.h"

@@ -9,8 +9,8 @@ void latency_page_open(struct latency_page *l, const volatile void *page)
 	*l = (struct latency_page){ .page = (const volatile struct guest_latency *)page };
 }
 
-/* One sample, if it is whole and is the one that is wanted. */
-static bool take_sample(const volatile struct guest_latency_sample *from, uint64_t seq,
+/* Copy the sample with sequence number seq; false: overwritten or torn. */
+static bool copy_sample(const volatile struct guest_latency_sample *from, uint64_t seq,
 			struct guest_latency_sample *s)
 {
 	if (guest_read64(&from->seq) != seq)
@@ -54,7 +54,7 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 		l->begun = true;
 		return 0;
 	}
-	if (newest < l->last) /* it is another process's since */
+	if (newest < l->last) /* another process uses the page now */
 		l->last = 0;
 	if (newest - l->last > GUEST_LATENCY_SAMPLES) {
 		lost = newest - l->last - GUEST_LATENCY_SAMPLES;
@@ -63,7 +63,7 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 	for (uint32_t i = 0; i < max && l->last < newest; i++) {
 		uint64_t seq = ++l->last;
 
-		if (take_sample(&l->page->sample[(seq - 1) % GUEST_LATENCY_SAMPLES], seq, &s))
+		if (copy_sample(&l->page->sample[(seq - 1) % GUEST_LATENCY_SAMPLES], seq, &s))
 			report_add(r, whole, &s);
 		else
 			lost++;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * registry: pages of a guest's agent -> ring descriptors. See registry.h.
+ * registry: from the pages of a guest's agent to ring descriptors. See registry.h.
  *
- * Each page is copied once and only the copy is looked at. Whatever else is
- * wrong, a generation that moved meanwhile makes the result "try later".
+ * Each page is copied once and only the copy is checked and used. Whatever else is
+ * wrong, a generation that changed meanwhile makes the result "try later".
  *
- * A child that was forked inherits its parent's rings and the agent finds
- * them in both. They are one ring, known by the frame and offset at which
- * it begins; the first descriptor is taken and further ones are passed over
- * in silence, for nobody is at fault.
+ * A forked child inherits its parent's rings, and the agent finds them in both
+ * processes. They are one ring, identified by the frame and offset at which it
+ * begins; the first descriptor is accepted and the others are skipped. That is not
+ * a fault.
  */
 #include "ibmon/registry.h"
 
@@ -17,7 +17,7 @@
 
 #include "src/util/seqread.h"
 
-#define FRAME_NONE UINT64_MAX /* stands for the entries of a frame page that cannot be read */
+#define FRAME_NONE UINT64_MAX /* an entry of a frame page that cannot be read */
 
 /* --- the node ---------------------------------------------------------------- */
 
@@ -81,7 +81,7 @@ struct walk {
 	registry_page_fn *get;
 	void *ctx;
 	struct registry *out;
-	uint32_t pages; /* frames of the rings taken */
+	uint32_t pages; /* frames of the accepted rings */
 	struct guest_registry reg;
 	union {
 		struct guest_directory directory;
@@ -102,7 +102,7 @@ static void add_fault(struct walk *w, uint32_t id, enum ring_fault fault)
 	out->faults++;
 }
 
-/* 0; -EAGAIN: not now; else this page alone is at fault. */
+/* 0; -EAGAIN: not now; other errors: only this page is at fault. */
 static int copy_page(struct walk *w, const struct guest_ref *ref)
 {
 	const volatile void *p;
@@ -170,7 +170,7 @@ static bool has_frames(const struct registry *out, const struct guest_ring *g)
 	return true;
 }
 
-static bool id_taken(const struct registry *out, uint32_t id)
+static bool id_known(const struct registry *out, uint32_t id)
 {
 	for (uint32_t i = 0; i < out->rings; i++)
 		if (out->ring[i].id == id)
@@ -178,7 +178,7 @@ static bool id_taken(const struct registry *out, uint32_t id)
 	return false;
 }
 
-static bool ring_taken(const struct registry *out, const struct guest_ring *g)
+static bool ring_known(const struct registry *out, const struct guest_ring *g)
 {
 	uint64_t frame = out->frame[g->first_frame];
 
@@ -189,7 +189,7 @@ static bool ring_taken(const struct registry *out, const struct guest_ring *g)
 	return false;
 }
 
-/* Names end up on terminals and in JSON. */
+/* Only printable ASCII: names are shown on terminals and in JSON. */
 static void copy_comm(char out[16], const char in[16])
 {
 	int i;
@@ -199,7 +199,7 @@ static void copy_comm(char out[16], const char in[16])
 	memset(out + i, 0, (size_t)(16 - i));
 }
 
-static void take(struct walk *w, const struct guest_ring *g)
+static void accept_ring(struct walk *w, const struct guest_ring *g)
 {
 	struct ring_desc *d = &w->out->ring[w->out->rings++];
 
@@ -222,22 +222,22 @@ static void take(struct walk *w, const struct guest_ring *g)
 	copy_comm(d->comm, g->comm);
 }
 
-static void decode(struct walk *w, const struct guest_ring *g)
+static void decode_ring(struct walk *w, const struct guest_ring *g)
 {
 	uint32_t limit = w->lim->rings < GUEST_RINGS_MAX ? w->lim->rings : GUEST_RINGS_MAX;
 
 	if (g->kind == GUEST_RING_FREE)
 		return;
-	if (!in_range(g, w->out->frames) || id_taken(w->out, g->id))
+	if (!in_range(g, w->out->frames) || id_known(w->out, g->id))
 		add_fault(w, g->id, RING_FAULT_DESC);
 	else if (!has_frames(w->out, g))
 		add_fault(w, g->id, RING_FAULT_MAP);
-	else if (ring_taken(w->out, g))
+	else if (ring_known(w->out, g))
 		return;
 	else if (w->out->rings >= limit || g->frames > w->lim->pages - w->pages)
 		add_fault(w, g->id, RING_FAULT_LIMIT);
 	else
-		take(w, g);
+		accept_ring(w, g);
 }
 
 static int walk_directory(struct walk *w, const struct guest_ref *ref)
@@ -256,7 +256,7 @@ static int walk_directory(struct walk *w, const struct guest_ref *ref)
 		return 0;
 	}
 	for (uint32_t i = 0; i < dir->rings; i++)
-		decode(w, &dir->ring[i]);
+		decode_ring(w, &dir->ring[i]);
 	return 0;
 }
 

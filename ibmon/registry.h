@@ -2,8 +2,8 @@
 /*
  * registry: copy and check what a guest's agent publishes.
  *
- * Pure but for the pages it is handed: fit for fuzzing. Hostile input; see
- * include/resex/guest_abi.h for the layout.
+ * Hostile input: nothing in the pages is trusted, and all of it is fuzzed. The
+ * layout is in include/resex/guest_abi.h. Pure except for the pages it is given.
  */
 #ifndef RESEX_IBMON_REGISTRY_H
 #define RESEX_IBMON_REGISTRY_H
@@ -11,7 +11,7 @@
 #include "ibmon/ring/ring.h"
 #include "resex/guest_abi.h"
 
-/* A descriptor that was refused, kept so that ring-list can show it. */
+/* A refused descriptor, kept for ring-list. */
 struct registry_fault {
 	uint32_t id;
 	enum ring_fault fault;
@@ -42,21 +42,21 @@ int registry_node_parse(const char *value, struct guest_ref *ref);
 
 /*
  * Get a readable page for a reference. 0 and an address that stays valid
- * until the walk returns, or -errno (the page is then a fault of its own).
+ * until the walk returns, or -errno: a fault of this page, not of the registry.
  */
 typedef int registry_page_fn(void *ctx, const struct guest_ref *ref, const volatile void **page);
 
 /*
- * Copy, check and decode into out. The registry page itself is given; other
- * pages come from get. Ring descriptors out of their ranges become faults,
- * the others are taken. Duplicate ids: the first is taken.
- * 0; -EAGAIN: being written or changed meanwhile, try later; -EBADMSG: not a
+ * Copy, check and decode into out. The caller gives the registry page; other
+ * pages come from get. Ring descriptors out of their ranges become faults, the
+ * others are accepted; of duplicate ids the first is accepted.
+ * 0; -EAGAIN: being written, or changed meanwhile, try later; -EBADMSG: not a
  * registry (magic, counts); -EPROTONOSUPPORT: version.
  */
 int registry_walk(const volatile void *page, const struct registry_limits *lim,
 		  registry_page_fn *get, void *ctx, struct registry *out);
 
-/* One cache line: has the generation moved away from gen, or the heartbeat from *beat? */
+/* Each reads one cache line: is the generation different from gen? The heartbeat. */
 bool registry_changed(const volatile void *page, uint32_t gen);
 uint64_t registry_heartbeat(const volatile void *page);
 

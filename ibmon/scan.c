@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scan: rings of a guest -> samples -> its usage of one interval; its report. See scan.h. */
+/* scan: from the rings of a guest, through samples, to its usage and report. See scan.h. */
 #include "ibmon/scan.h"
 
 #include "ibmon/ring/mtu.h"
@@ -15,15 +15,15 @@ static void report_fault(const struct scan_ring *sr, struct scan_result *res)
 	res->faults++;
 }
 
-void scan_told(const struct scan_guest *g, uint32_t id)
+void scan_fault_delivered(const struct scan_guest *g, uint32_t id)
 {
 	for (uint32_t i = 0; i < g->rings; i++)
 		if (g->ring[i].id == id)
-			ring_fault_tell(g->ring[i].ring);
+			ring_fault_set_delivered(g->ring[i].ring);
 }
 
-static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usage *u,
-		     struct scan_result *res)
+static void scan_ring(const struct scan_ring *sr, int64_t elapsed_ns, struct usage *u,
+		      struct scan_result *res)
 {
 	struct sample s;
 	uint64_t backlog;
@@ -33,11 +33,11 @@ static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usag
 		return;
 	}
 	if (ring_sample(sr->ring, elapsed_ns, &s)) {
-		if (!ring_fault_told(sr->ring))
+		if (!ring_fault_delivered(sr->ring))
 			report_fault(sr, res);
 		return;
 	}
-	/* A completion queue repeats what the send queues say. */
+	/* The work on a completion queue is counted on the send queues. */
 	if (ring_desc(sr->ring)->kind != RING_SQ)
 		return;
 	s.slot = u->slot;
@@ -47,7 +47,7 @@ static void scan_one(const struct scan_ring *sr, int64_t elapsed_ns, struct usag
 	mtu_add(u, &s);
 }
 
-/* A guest with many pages gets no more time than one with few. */
+/* Each page of a guest with many gets fewer samples, so that all guests cost the same. */
 static void scan_latencies(const struct scan_guest *g, struct report *rep, struct window *whole,
 			   struct scan_result *res)
 {
@@ -56,9 +56,7 @@ static void scan_latencies(const struct scan_guest *g, struct report *rep, struc
 	for (uint32_t i = 0; i < g->latencies; i++) {
 		uint64_t lost = latency_page_read(g->latency[i], each, rep, whole);
 
-		res->latencies_lost += lost < UINT64_MAX - res->latencies_lost
-					       ? lost
-					       : UINT64_MAX - res->latencies_lost;
+		res->latencies_lost = sat_add(res->latencies_lost, lost);
 	}
 }
 
@@ -70,6 +68,6 @@ void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 	if (g->registry)
 		res->refresh = registry_changed(g->registry, g->generation);
 	for (uint32_t i = 0; i < g->rings; i++)
-		scan_one(&g->ring[i], elapsed_ns, u, res);
+		scan_ring(&g->ring[i], elapsed_ns, u, res);
 	scan_latencies(g, rep, whole, res);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* totals: sums of what was counted on rings. See ring.h. */
+/* totals: add up what was counted on several rings. See ring.h. */
 #include "ibmon/ring/ring.h"
 
 void ring_totals_add(struct ring_totals *to, const struct ring_totals *t)

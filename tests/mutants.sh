@@ -208,7 +208,7 @@ ibmon/ring/mtu.c @ mtu @ s/if (s->msg_bytes > u->msg_bytes)//
 ibmon/ring/mtu.c @ mtu @ s/SAMPLE_WRS_BOUNDED | //
 ibmon/scan.c @ scan ring_hostile @ s/ && sr->old//
 ibmon/scan.c @ scan ring_hostile @ s/ring_desc(sr->ring)->kind != RING_SQ/0/
-ibmon/scan.c @ scan ring_hostile @ s/ring_fault_tell(sr->ring);//
+ibmon/scan.c @ scan ring_hostile @ s/ring_fault_set_delivered(sr->ring);//
 ibmon/scan.c @ scan ring_hostile @ s/res->refresh = .*/res->refresh = false;/
 ibmon/registry.c @ registry @ s/generation_of(page) == generation ? rc : -EAGAIN/rc/
 ibmon/registry.c @ registry @ s/if (generation & 1)/if (0)/
@@ -312,7 +312,7 @@ src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbea
 src/guests/guest.c @ guests_rings @ s/if (!g->watched) {/if (0) {/
 src/guests/guests.c @ guests guests_caps @ s/gs->save_due |= gs->restore.entries != had;//
 src/guests/events.c @ guests @ s/is_routine(kind) ? &gs->routine : &gs->rare/\&gs->rare/
-src/tick/stages.c @ sampler @ s/scan_told(sl->guest->scan, res->fault_id\[i\]);/;/
+src/tick/stages.c @ sampler @ s/scan_fault_delivered(sl->guest->scan, res->fault_id\[i\]);/;/
 src/guests/guest.c @ guests @ s/g->conf = \*settings_guest(gs->conf, g->name, g->uuid);$//
 src/guests/guest.c @ guests_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
 src/guests/guest.c @ guests_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* mtu: what one queue pair completed becomes what its guest used. See flow.h. */
+/* mtu: from what one queue pair completed to what its guest used. See flow.h. */
 #include "ibmon/ring/mtu.h"
 
 #include "src/core/units.h"

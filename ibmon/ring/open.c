@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * open: layouts found, rings opened and closed. It is apart from ring.c, which
- * the 1 ms path calls and which may not allocate.
+ * open: find the layout of a ring, open and close it. Apart from ring.c, which the
+ * 1 ms path calls and which may not allocate.
  */
 #include <errno.h>
 #include <stdlib.h>

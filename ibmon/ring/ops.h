@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ops: what a provider's ring layout must know. For layouts, not callers.
+ * ops: what the ring layout of a provider must implement. For layouts, not callers.
  *
- * One layout is one file (rxe.c). A layout sees a window onto mapped
- * guest memory and its own state block; ring.c does the rest (totals,
- * bounds, faults).
+ * A layout (rxe.c, rxe_cq.c) gets mapped guest memory and its own state block;
+ * ring.c does the rest (totals, bounds, faults).
  */
 #ifndef RESEX_IBMON_RING_OPS_H
 #define RESEX_IBMON_RING_OPS_H
@@ -22,12 +21,12 @@ struct ring_ops {
 	const char *name;
 	/* Bytes of state this layout needs for this ring; the state is zeroed. */
 	size_t (*state_size)(const struct ring_desc *d);
-	/* Check header against descriptor; take the starting position. */
+	/* Check the header against the descriptor; initialise the state. */
 	int (*open)(const struct ring_desc *d, const struct ring_mem *m, void *state);
 	/*
-	 * Has nothing moved since the last sample, as far as sample() would
-	 * look? Then *backlog is what it would say. Most rings are idle in
-	 * most intervals: this is the fast path, and may always say false.
+	 * Would sample() find the ring unchanged since the last sample? Then
+	 * *backlog is the backlog it would find. Most rings are idle in most
+	 * intervals: this is the fast path, and may always return false.
 	 */
 	bool (*idle)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 		     uint64_t *backlog);
@@ -43,11 +42,11 @@ extern const struct ring_ops ring_rxe_cq;
 /* NULL: no code here knows this ring. */
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 
-/* For scan: nothing happened on this ring, and *backlog still waits. Never for one at fault. */
+/* For scan: the ring is unchanged, its backlog is *backlog. False for a ring at fault. */
 bool ring_idle(const struct ring *r, uint64_t *backlog);
 
-/* For scan: was this ring's fault reported? It is reported until told. */
-bool ring_fault_told(const struct ring *r);
-void ring_fault_tell(struct ring *r);
+/* For scan: does the control thread know the fault of this ring? It is reported until it does. */
+bool ring_fault_delivered(const struct ring *r);
+void ring_fault_set_delivered(struct ring *r);
 
 #endif

@@ -26,8 +26,8 @@ static void add_totals(struct ring *r, const struct sample *s)
 	t->flags |= s->flags;
 }
 
-/* As memset; which, inlined for this size, costs as much as reading an entry. */
-static void clear(struct sample *s)
+/* As memset, which for this size costs as much as reading an entry when inlined. */
+static void clear_sample(struct sample *s)
 {
 	s->slot = s->ring = s->flags = s->msg_bytes = 0;
 	s->wrs = s->seen = s->lost = s->errors = 0;
@@ -42,14 +42,14 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 	enum ring_fault fault = RING_FAULT_ENTRY;
 	int rc;
 
-	clear(out);
+	clear_sample(out);
 	if (r->fault)
 		return -EBADMSG;
 	out->ring = r->desc.id;
 	rc = r->ops->sample(&r->desc, &r->mem, r->state, elapsed_ns > 0 ? elapsed_ns : 0, out,
 			    &fault, &r->totals.qpn);
-	if (rc) { /* nothing of a sample at fault is believed */
-		clear(out);
+	if (rc) { /* no part of a sample at fault is trusted */
+		clear_sample(out);
 		r->fault = fault;
 		return -EBADMSG;
 	}
@@ -67,14 +67,14 @@ bool ring_idle(const struct ring *r, uint64_t *backlog)
 	return !r->fault && r->ops->idle(&r->desc, &r->mem, r->state, backlog);
 }
 
-bool ring_fault_told(const struct ring *r)
+bool ring_fault_delivered(const struct ring *r)
 {
-	return r->told;
+	return r->fault_delivered;
 }
 
-void ring_fault_tell(struct ring *r)
+void ring_fault_set_delivered(struct ring *r)
 {
-	r->told = true;
+	r->fault_delivered = true;
 }
 
 const struct ring_desc *ring_desc(const struct ring *r)

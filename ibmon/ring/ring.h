@@ -2,15 +2,16 @@
 /*
  * ring: one mapped ring of a guest, and what was counted on it.
  *
- * The unit of counting is the queue pair: for rxe its send queue holds all
- * there is to know (sizes, packet sequence numbers, a free-running count);
- * a completion queue adds the status of receives and names queue pairs.
+ * The unit of counting is the queue pair: for rxe its send queue has everything
+ * (sizes, packet sequence numbers, a free-running count); a completion queue adds
+ * the status of receives and names queue pairs.
  *
- * The memory behind a ring is written by the guest at any moment. It is
- * read once into a copy, and the copy is validated; nothing in it is
- * followed or trusted; work per call is bounded by RING_WALK_MAX entries.
+ * The guest may write the memory of a ring at any moment. It is read once into a
+ * copy, and the copy is validated; nothing in it is followed or trusted; work per
+ * call is bounded by RING_WALK_MAX entries.
  *
- * open and close allocate (control thread); sample does not (sampler).
+ * open and close run in the control thread and allocate or free; sample runs in
+ * the sampler and does not.
  */
 #ifndef RESEX_IBMON_RING_RING_H
 #define RESEX_IBMON_RING_RING_H
@@ -67,19 +68,19 @@ struct ring_totals {
 	uint64_t ops[OP_KINDS];
 	uint64_t completions; /* CQ only: entries seen */
 	uint64_t laps;	      /* samples in which entries were lost */
-	uint32_t flags;	      /* all sample_flags that ever were set */
-	uint32_t qpn;	      /* queue pair, where an entry named it; else desc.number */
+	uint32_t flags;	      /* all sample_flags ever set */
+	uint32_t qpn;	      /* queue pair, if an entry named it; else desc.number */
 };
 
-/* *to += *t, flags united; qpn is left alone. */
+/* *to += *t, with the union of the flags; qpn is unchanged. */
 void ring_totals_add(struct ring_totals *to, const struct ring_totals *t);
 
 struct ring;
 
 /*
  * Open a ring over len mapped bytes at base (the first byte of its first
- * frame; the ring begins at desc->offset). The work already visible is
- * history: sampled first, with SAMPLE_HISTORY set.
+ * frame; the ring begins at desc->offset). The work already visible is its
+ * history: the first sample has it, with SAMPLE_HISTORY.
  * 0; -EPROTONOSUPPORT: provider or layout; -EBADMSG: header and descriptor
  * disagree, or do not fit len; -ENOMEM.
  */
@@ -87,10 +88,10 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 void ring_close(struct ring *r); /* frees; the caller unmaps */
 
 /*
- * What was completed since the last call. out is zeroed and filled (slot
- * excepted). 0, or -EBADMSG when the ring was found at fault: it must not
- * be sampled again (further calls return -EBADMSG at once). elapsed_ns is
- * the time since the last call and bounds what can be true.
+ * Count what was completed since the last call. out is zeroed and filled, except
+ * slot. 0, or -EBADMSG when the ring was found at fault: all further calls return
+ * -EBADMSG at once. elapsed_ns is the time since the last call and bounds what is
+ * plausible.
  */
 int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out);
 
@@ -98,9 +99,12 @@ enum ring_fault ring_fault(const struct ring *r);
 const struct ring_desc *ring_desc(const struct ring *r);
 void ring_totals(const struct ring *r, struct ring_totals *t); /* same thread as sample */
 
-/* Set the totals aside for another thread, which reads them when told so, before the next. */
+/*
+ * Save the totals for another thread, which reads them after it was notified and
+ * before the next ring_show.
+ */
 void ring_show(struct ring *r);
-/* What was set aside last; false: nothing was yet. */
+/* The totals saved last; false: none were. */
 bool ring_shown(const struct ring *r, struct ring_totals *t);
 
 #endif

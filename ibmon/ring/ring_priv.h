@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ring_priv: what open.c and ring.c share. For callers: ring.h. */
+/* ring_priv: private to open.c and ring.c. For callers: ring.h. */
 #ifndef RESEX_IBMON_RING_PRIV_H
 #define RESEX_IBMON_RING_PRIV_H
 
@@ -7,13 +7,13 @@
 #include "ibmon/ring/ring.h"
 
 struct ring {
-	const struct ring_ops *ops; /* what an idle ring needs comes first */
+	const struct ring_ops *ops; /* first the fields that an idle ring needs: one cache line */
 	struct ring_mem mem;
 	enum ring_fault fault;
-	bool told;
+	bool fault_delivered;
 	struct ring_desc desc;
 	struct ring_totals totals;
-	struct ring_totals shown; /* as they were when another thread asked for them */
+	struct ring_totals shown; /* a copy of totals for another thread */
 	bool is_shown;
 	uint64_t state[]; /* the layout's */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rxe: where soft-RoCE (rdma_rxe, Linux 4.8 to at least 6.1) keeps what
- * we read. Own definitions, since ibmon is built where no RDMA headers are;
- * a test that is built with verbs compares them with the kernel's.
+ * rxe: the memory layout of soft-RoCE's rings (rdma_rxe, Linux 4.8 to at least 6.1).
+ * Own definitions, because ibmon is built where RDMA headers are missing; a test
+ * that is built with verbs compares them with the kernel's.
  *
  * All fields are in the host's order. Both indices are always masked; the
  * free-running count of a send queue is ssn, from 0, kept in each entry.
@@ -41,8 +41,11 @@ enum ring_rxe_opcode {
 	RING_RXE_OPCODES,
 };
 
-enum { RING_RXE_FLUSHED = 5, RING_RXE_STATE_ERROR = 4 }; /* status; state of what failed itself */
-enum { RING_RXE_INLINE = 8 }; /* send_flags: data stands in the entry itself */
+enum {
+	RING_RXE_FLUSHED = 5,
+	RING_RXE_STATE_ERROR = 4
+};			      /* status; state of an entry that failed by itself */
+enum { RING_RXE_INLINE = 8 }; /* send_flags: the entry itself contains the data */
 
 enum {
 	RING_RXE_SGE_BYTES = 16,
@@ -61,13 +64,13 @@ struct ring_rxe_wqe {
 	uint32_t ud_remote_qpn; /* of a union: 0 in SENDs of connected queue pairs */
 	uint32_t wr_rest[29];
 	uint32_t status; /* 0, or how it failed; valid when completed */
-	uint32_t state;	 /* 0 until the kernel takes it up */
+	uint32_t state;	 /* 0 until the kernel processes it */
 	uint64_t iova;
 	uint32_t mask;
-	uint32_t first_psn; /* valid once sent; means nothing on UD */
+	uint32_t first_psn; /* valid once sent; last_psn means nothing on UD */
 	uint32_t last_psn;
 	uint32_t ack_length;
-	uint32_t ssn; /* how many were posted before; written after the fields above */
+	uint32_t ssn; /* entries posted before this one; written after the fields above */
 	uint32_t has_rd_atomic;
 	uint32_t length; /* bytes of the whole message */
 	uint32_t resid;

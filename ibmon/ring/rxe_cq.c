@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rxe_cq: completion queues of soft-RoCE. How completions ended, and of
- * which queue pair; the work itself is counted on the send queues.
+ * rxe_cq: completion queues of soft-RoCE: the status of completions and their
+ * queue pair. The work itself is counted on the send queues (rxe.c).
  *
- * Only the masked producer index tells what is new, so that whole laps leave
- * no trace; rxe never overwrites a completion that was not polled.
+ * Only the masked producer index shows what is new, so whole laps are not seen;
+ * but rxe never overwrites a completion that was not polled.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@ enum {
 
 struct cq {
 	uint32_t producer; /* completions before this slot are counted */
-	bool opened;	   /* history was taken */
+	bool opened;	   /* the history was counted */
 };
 
 struct cq_entry {

@@ -35,7 +35,7 @@ static void tell_scan(struct sampler *s, struct slot *sl, struct mono now,
 	for (uint32_t i = 0; i < res->faults && i < 8; i++)
 		if (sampler_tell(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i],
 				 0))
-			scan_told(sl->guest->scan, res->fault_id[i]);
+			scan_fault_delivered(sl->guest->scan, res->fault_id[i]);
 	if (res->refresh && !sl->rings_told) {
 		sl->rings_told = true;
 		sampler_tell(s, EVENT_REFRESH, sl, now, 0, 0, 0);

@@ -87,7 +87,7 @@ void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 	*res = sc->res;
 }
 
-void scan_told(const struct scan_guest *g, uint32_t id)
+void scan_fault_delivered(const struct scan_guest *g, uint32_t id)
 {
 	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
 

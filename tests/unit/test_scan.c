@@ -172,7 +172,7 @@ RIG_TEST(scan__ring_at_fault__is_told_once_and_the_others_go_on)
 	assert_int_equal(x->res.fault_why[0], RING_FAULT_HEADER);
 	scan(x); /* whoever should hear of it did not */
 	assert_int_equal(x->res.faults, 1);
-	scan_told(x->set, x->res.fault_id[0]);
+	scan_fault_delivered(x->set, x->res.fault_id[0]);
 	for (int i = 0; i < 5; i++) {
 		scan(x);
 		assert_int_equal(x->res.faults, 0);
@@ -194,7 +194,7 @@ RIG_TEST(scan__more_faults_than_fit__the_rest_comes_next)
 		assert_true(x->res.faults <= 8);
 		for (uint32_t i = 0; i < x->res.faults; i++) {
 			told[x->res.fault_id[i] - 100]++;
-			scan_told(x->set, x->res.fault_id[i]);
+			scan_fault_delivered(x->set, x->res.fault_id[i]);
 		}
 	}
 	for (uint32_t i = 0; i < RINGS; i++)
