@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* call: our links: the call, the hello, the peer's region, the end. */
+/* call: our links: call, hello, mapping the peer's region, end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ void shm_hang_up(struct transport *t, struct transport_out *to)
 		shm_orphan(s, o);
 }
 
-/* The responder took us: map what it handed over. Its link before is destroyed. */
+/* The responder accepted us and destroyed our old link: map its region. */
 static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], struct mono now)
 {
 	struct shm_out *o = &s->out[i];
@@ -113,7 +113,7 @@ static void hello_message(struct shm *s, uint32_t i, const void *msg, size_t len
 			   next == -ECONNRESET ? FRONT_CLOSED : hello_why(next), now);
 }
 
-/* One message; false: there is no more, or no link any more. */
+/* Handle one message. false: there is none, or the link has ended. */
 static bool out_message(struct shm *s, uint32_t i, struct mono now)
 {
 	struct shm_out *o = &s->out[i];
@@ -134,7 +134,7 @@ static bool out_message(struct shm *s, uint32_t i, struct mono now)
 		front_down(&s->t, to, -EPROTO, "sent what no host sends", now);
 	else
 		hello_message(s, i, msg, (size_t)n, file, now);
-	/* Also those that came with a message that is none. */
+	/* Also the files of a malformed message. */
 	for (int k = 0; k < TRANSPORT_PARTS; k++)
 		shm_close(&file[k]);
 	return o->fd >= 0;
@@ -144,7 +144,7 @@ void shm_out_event(struct shm *s, uint32_t i, uint32_t events, struct mono now)
 {
 	struct shm_out *o = &s->out[i];
 
-	/* Two of the hello at most, then none but the end. */
+	/* At most two messages of the hello, then only the end. */
 	for (int k = 0; k < 4 && o->fd >= 0; k++)
 		if (!out_message(s, i, now))
 			break;

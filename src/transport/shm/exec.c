@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * exec: operations under way: planned (when, or never, by the injected
- * faults), executed on the peer's memory, finished.
+ * exec: an operation is planned (the injected faults say when, or never), executed on the
+ * peer's memory, and finished.
  *
- * Without faults all three happen within submit. With them, an operation whose
- * link ended may still be executed (shm_orphan), as on a network: until the
- * responder raises our epoch.
+ * Without faults, submit does all three. With faults, an operation whose link ended may
+ * still be executed, as on a network, until the responder raises our epoch (shm_orphan).
  */
 #include <errno.h>
 #include <string.h>
@@ -33,8 +32,8 @@ static int64_t between(struct shm *s, int64_t min, int64_t max)
 	return max > min ? min + (int64_t)(draw(s) % (uint64_t)(max - min + 1)) : min;
 }
 
-/* Not before `floor`; the end of time is the end. */
-static struct mono after(struct mono t, int64_t ns, struct mono floor)
+/* at + delay, but not before floor, and without overflow. */
+static struct mono time_after(struct mono t, int64_t ns, struct mono floor)
 {
 	struct mono sum = { t.ns > INT64_MAX - ns ? INT64_MAX : t.ns + ns };
 
@@ -51,12 +50,12 @@ static void plan(struct shm *s, struct shm_out *o, struct shm_entry *e, struct m
 	const struct shm_faults *f = &s->faults;
 	bool late = chance(s, f->late_permille);
 
-	e->exec = after(now, between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
+	e->exec = time_after(now, between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
 	if (late && is_atomic(&e->op)) {
-		e->exec = after(e->op.deadline, between(s, 1, 1 + f->late_max_ns), e->exec);
-		o->lost_back = true; /* nobody waits for it any more */
+		e->exec = time_after(e->op.deadline, between(s, 1, 1 + f->late_max_ns), e->exec);
+		o->lost_back = true; /* its deadline ends the link before */
 	}
-	e->done = after(e->exec, between(s, f->back_min_ns, f->back_max_ns), now);
+	e->done = time_after(e->exec, between(s, f->back_min_ns, f->back_max_ns), now);
 	o->exec_last = e->exec;
 	if (chance(s, f->drop_permille) || o->cut || (late && !is_atomic(&e->op)))
 		o->lost = true;
@@ -91,7 +90,7 @@ static void *slot_data(const struct shm_out *o, const struct transport_slot *slo
 	return o->data + (size_t)slot->index * TRANSPORT_READ_MAX;
 }
 
-/* Words from .. to - 1 of a READ. Records may be torn; words are not. */
+/* Copy words from .. to - 1 of a READ. A record may be torn, a word never. */
 static void copy(const struct shm_out *o, const struct shm_entry *e, uint32_t from, uint32_t to)
 {
 	const uint64_t *src = (const uint64_t *)o->map.mem[e->op.part] + e->op.offset / 8;
@@ -102,7 +101,7 @@ static void copy(const struct shm_out *o, const struct shm_entry *e, uint32_t fr
 }
 
 /* The socket has no room: wait until it has. */
-static void stick(struct shm *s, uint32_t i, bool stuck)
+static void wait_for_room(struct shm *s, uint32_t i, bool stuck)
 {
 	struct shm_out *o = &s->out[i];
 
@@ -123,7 +122,7 @@ static int execute(struct shm *s, uint32_t i, struct shm_entry *e)
 		return -ECONNRESET;
 	if (e->op.kind == TRANSPORT_SEND) {
 		rc = shm_send(o->fd, e->op.data, e->op.len, NULL);
-		stick(s, i, rc == -EAGAIN);
+		wait_for_room(s, i, rc == -EAGAIN);
 		if (rc)
 			return rc;
 	} else if (e->op.kind == TRANSPORT_READ) {
@@ -135,7 +134,7 @@ static int execute(struct shm *s, uint32_t i, struct shm_entry *e)
 	return 0;
 }
 
-/* All whose time has come, in order, up to one that is lost. */
+/* Execute the operations that are due, in order, up to a lost one. */
 static int execute_due(struct shm *s, uint32_t i, struct mono now)
 {
 	struct shm_out *o = &s->out[i];
@@ -173,7 +172,7 @@ static void finish_due(struct shm *s, uint32_t i, struct mono now)
 	}
 }
 
-/* Of the link before: their results interest nobody any more. */
+/* Operations of the link before. Their results are not used. */
 static void run_late(struct shm *s, struct shm_out *o, struct mono now)
 {
 	while (o->lates && o->late[0].exec.ns <= now.ns) {

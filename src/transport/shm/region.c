@@ -17,7 +17,7 @@
 
 enum { SEALS_SIZE = F_SEAL_SHRINK | F_SEAL_GROW };
 
-/* Mapped first, then sealed: this mapping stays the only one that can write to the table. */
+/* Map, then seal: this mapping is then the only one that can write to the table. */
 static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 {
 	int seals = SEALS_SIZE | F_SEAL_SEAL | (part == TRANSPORT_TABLE ? F_SEAL_FUTURE_WRITE : 0);
@@ -59,7 +59,7 @@ void shm_region_close(struct shm_region *r)
 	}
 }
 
-/* A file that its owner could shrink would kill who reads it (SIGBUS). */
+/* If its owner could shrink the file, a read could kill us (SIGBUS). */
 static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len)
 {
 	int prot = PROT_READ | (part == TRANSPORT_WORDS ? PROT_WRITE : 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * serve: links of others to us: the listener, their hello, their messages.
+ * serve: peers' links to us: the listener, the hello, messages.
  *
- * Nothing of the region is handed over before a caller has proven itself, and
- * its old link was destroyed: closed, and its epoch raised.
+ * A caller gets the region only after it has proven itself, and after its old link was
+ * destroyed: closed, and its epoch raised.
  */
 #include "config.h"
 
@@ -14,12 +14,12 @@
 
 #include "src/transport/shm/shm.h"
 
-enum { TURN = 16 }; /* callers, and messages of one host, in one poll */
+enum { TURN = 16 }; /* callers, and messages of one host, handled in one poll */
 
-/* --- the proven --------------------------------------------------------------------- */
+/* --- proven peers --------------------------------------------------------------------- */
 
-/* Takes what has come and has room. -EAGAIN: no more for now; -ENOBUFS: there is more. */
-static int take_messages(struct shm *s, uint32_t i, int fd)
+/* Queue received messages while there is room. -EAGAIN: no more now; -ENOBUFS: there are more. */
+static int queue_messages(struct shm *s, uint32_t i, int fd)
 {
 	uint8_t msg[TRANSPORT_MESSAGE_MAX];
 	uint16_t host = (uint16_t)(i + 1);
@@ -39,21 +39,21 @@ static int take_messages(struct shm *s, uint32_t i, int fd)
 }
 
 /*
- * What a host sent on its old link, then on its new one. The socket's end is not
- * yet the end of the link: what is under way on it may still be executed.
+ * Messages of the host's old link, then of its new one. The end of the socket does not end
+ * the link: its outstanding operations may still be executed.
  */
 void shm_in_event(struct shm *s, uint32_t i)
 {
 	int rc;
 
 	if (s->old[i] >= 0) {
-		if (take_messages(s, i, s->old[i]) == -ENOBUFS)
+		if (queue_messages(s, i, s->old[i]) == -ENOBUFS)
 			return;
 		shm_close(&s->old[i]);
 	}
 	if (s->in[i] < 0)
 		return;
-	rc = take_messages(s, i, s->in[i]);
+	rc = queue_messages(s, i, s->in[i]);
 	if (rc != -EAGAIN && rc != -ENOBUFS)
 		shm_close(&s->in[i]);
 }
@@ -64,8 +64,8 @@ static void destroy_link(struct shm *s, uint16_t host)
 }
 
 /*
- * What lies in its socket was DONE for who sent it: it is still to be taken. Of
- * the link before that one, too, unless the user has not taken it all this time.
+ * Messages in its socket were DONE for their sender: they must still be received. Those of
+ * the link before are lost if the user has not taken them until now.
  */
 static void retire(struct shm *s, uint16_t host)
 {
@@ -86,7 +86,7 @@ void shm_evict(struct transport *t, uint16_t host)
 	destroy_link(s, host);
 }
 
-/* --- the unproven ------------------------------------------------------------ */
+/* --- unproven callers ------------------------------------------------------------ */
 
 static void hello_end(struct shm *s, struct shm_hello *h)
 {
@@ -111,8 +111,8 @@ static struct shm_hello *free_hello(struct shm *s)
 	return NULL;
 }
 
-/* Takes the socket. */
-static void take_caller(struct shm *s, int fd, struct mono now)
+/* Owns fd from here. */
+static void accept_caller(struct shm *s, int fd, struct mono now)
 {
 	struct shm_hello *h = free_hello(s);
 	uint8_t nonce[HELLO_NONCE];
@@ -145,7 +145,7 @@ void shm_accept(struct shm *s, struct mono now)
 		int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0)
-			take_caller(s, fd, now);
+			accept_caller(s, fd, now);
 		else if (errno == EMFILE || errno == ENFILE)
 			front_alarm(&s->t, 0,
 				    "callers cannot be taken: raise the limit of open files");
@@ -154,8 +154,8 @@ void shm_accept(struct shm *s, struct mono now)
 	}
 }
 
-/* It proved itself: hand it the region. The socket is that host's link from now on. */
-static void let_in(struct shm *s, struct shm_hello *h, struct mono now)
+/* The caller is proven: send it the region. The socket is that host's link from now on. */
+static void accept_proven(struct shm *s, struct shm_hello *h, struct mono now)
 {
 	struct shm_keys keys;
 	uint16_t host = h->hello.peer;
@@ -205,7 +205,7 @@ void shm_hello_event(struct shm *s, uint32_t i, struct mono now)
 	if (next < 0)
 		refuse(s, h, next, now);
 	else if (next == HELLO_TELL)
-		let_in(s, h, now);
+		accept_proven(s, h, now);
 	else if (out_len && shm_send(h->fd, out, out_len, NULL))
 		hello_end(s, h);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * shm: the backend "shm": hosts are processes of one machine, or
- * several handles within one, and read each other's memory. See shm.h.
+ * shm: the backend "shm": hosts are processes of one machine, or handles of one process, and
+ * access each other's memory. See shm.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static int shm_open_host(struct transport **t, const struct transport_conf *c, s
 		rc = serve(s, text);
 	if (!rc)
 		rc = watch(s, text);
-	s->t.conf.words = NULL; /* the caller's */
+	s->t.conf.words = NULL; /* the user may free it */
 	if (rc) {
 		shm_free(&s->t);
 		return rc;
@@ -218,7 +218,7 @@ int transport_shm_faults(struct transport *t, const struct shm_faults *f)
 	    f->tear_permille > 1000)
 		return -EINVAL;
 	s->faults = *f;
-	/* Never 0, of which xorshift makes nothing else; near seeds, far sequences. */
+	/* Never 0: xorshift would return only zeros. The factor spreads similar seeds. */
 	s->rng = (f->seed + 1) * 0x9e3779b97f4a7c15ull | 1;
 	return 0;
 }

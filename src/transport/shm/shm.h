@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shm: what the files of the backend "shm" tell each other.
+ * shm: what the files of the backend "shm" share.
  *
- * A host listens at DIR/host-N.sock. A caller proves itself there and is handed
- * the two parts as memory files, which it maps: the table cannot be mapped
- * writable by anybody but its owner (sealed), the words can. From then on it executes
- * its operations itself (exec.c). The socket stays: it carries messages, and
- * its end is the link's end.
+ * A host listens at DIR/host-N.sock. A caller proves itself there, gets the two parts as
+ * memory files, and maps them. Only the owner can map the table writable (it is sealed); all
+ * can map the words writable. Then the caller executes its operations itself (exec.c). The
+ * socket stays open for messages; its end is the link's end.
  *
- * Behind the table is one page more, of epochs: the owner raises epoch[h - 1] when it
- * destroys the link of host h. A caller looks at it before each operation.
+ * The table is followed by one page of epochs. The owner raises epoch[h - 1] when it
+ * destroys the link of host h. A caller checks it before each operation.
  */
 #ifndef RESEX_TRANSPORT_SHM_SHM_H
 #define RESEX_TRANSPORT_SHM_SHM_H
@@ -22,14 +21,14 @@
 enum {
 	SHM_EPOCHS_BYTES = 4096,
 	SHM_HELLOS_MAX = 1024,
-	/* What an event of epoll is of: the listener, our links, links to us, the unproven. */
+	/* Ids of epoll events: the listener, our links, links to us, unproven callers. */
 	SHM_ID_LISTENER = 0,
 	SHM_ID_OUT = 1,
 	SHM_ID_IN = SHM_ID_OUT + TRANSPORT_HOSTS_MAX,
 	SHM_ID_HELLO = SHM_ID_IN + TRANSPORT_HOSTS_MAX,
 };
 
-/* What KEYS describes; the memory files come beside it. */
+/* The contents of KEYS; the memory files are sent with it. */
 struct shm_keys {
 	uint64_t bytes[TRANSPORT_PARTS];
 	uint64_t epoch;
@@ -47,10 +46,10 @@ struct shm_map {
 	void *mem[TRANSPORT_PARTS];
 	size_t len[TRANSPORT_PARTS];
 	const uint64_t *epochs;
-	uint64_t epoch; /* ours, while the link stands */
+	uint64_t epoch; /* of our link, while it is up */
 };
 
-/* An operation under way. */
+/* An outstanding operation. */
 struct shm_entry {
 	struct transport_op op;
 	struct transport_slot *slot;
@@ -66,17 +65,17 @@ struct shm_out {
 	uint8_t *data; /* TRANSPORT_SLOTS times TRANSPORT_READ_MAX */
 	struct shm_entry queue[TRANSPORT_DEPTH];
 	uint32_t n;
-	struct mono exec_last; /* of the newest: none overtakes it */
-	bool lost, lost_back;  /* from now on, all of this link */
+	struct mono exec_last; /* of the newest operation: none overtakes another */
+	bool lost, lost_back;  /* all further requests, results of this link are lost */
 	bool stuck;	       /* a SEND waits for room in the socket */
 	bool cut;
-	/* Of the link before: executed until its responder destroys it. */
+	/* Operations of the link before: executed until its responder destroys that link. */
 	struct shm_map late_map;
 	struct shm_entry late[TRANSPORT_DEPTH];
 	uint32_t lates;
 };
 
-/* A caller that has proven nothing yet; fd < 0: none. */
+/* An unproven caller; fd < 0: none. */
 struct shm_hello {
 	int fd;
 	struct mono due;
@@ -86,16 +85,16 @@ struct shm_hello {
 struct shm {
 	struct transport t; /* the first member */
 	int epoll, listener;
-	char path[TRANSPORT_ADDRESS_MAX + 16]; /* of our socket, while it is ours */
+	char path[TRANSPORT_ADDRESS_MAX + 16]; /* of our socket, while we listen */
 	struct shm_region region;
 	struct shm_out out[TRANSPORT_HOSTS_MAX];
-	int in[TRANSPORT_HOSTS_MAX];  /* links of others; < 0: none */
-	int old[TRANSPORT_HOSTS_MAX]; /* the ones before, until their messages are taken */
+	int in[TRANSPORT_HOSTS_MAX];  /* peers' links to us; < 0: none */
+	int old[TRANSPORT_HOSTS_MAX]; /* the links before, until their messages are received */
 	struct shm_hello *hello;
 	uint32_t hellos_max;
 	struct shm_faults faults;
 	uint64_t rng;
-	uint64_t busy; /* bit host - 1: something is under way to it */
+	uint64_t busy; /* bit host - 1: operations to it are outstanding */
 };
 
 static inline struct shm *shm_of(struct transport *t)
@@ -112,7 +111,7 @@ static inline struct shm_out *shm_out(struct shm *s, const struct transport_out 
 
 int shm_region_open(struct shm_region *r, const struct transport_conf *c);
 void shm_region_close(struct shm_region *r);
-/* Map what a peer handed to us. The files are left open. */
+/* Map the files of a peer. Does not close them. */
 int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k);
 void shm_unmap(struct shm_map *m);
 
@@ -120,9 +119,9 @@ void shm_unmap(struct shm_map *m);
 
 /* A socket's address; -ENAMETOOLONG. */
 int shm_address(char *path, size_t size, const char *dir, uint16_t host);
-/* DIR/host-N.sock is ours: *fd listens. -EADDRINUSE: somebody lives there. */
+/* Listen at DIR/host-N.sock. -EADDRINUSE: another process listens there. */
 int shm_listen(const char *dir, const char *path, int *fd);
-/* -ECONNREFUSED, -ENOENT: nobody is there. */
+/* -ECONNREFUSED, -ENOENT: no process listens there. */
 int shm_connect(const char *path, int *fd);
 /* Is the other end's user root or ours? 0; -EACCES. */
 int shm_check_peer(int fd);
@@ -131,8 +130,8 @@ void shm_close(int *fd);
 /* A message, with the region's files beside it when r is not NULL. 0 or -errno. */
 int shm_send(int fd, const void *data, size_t len, const struct shm_region *r);
 /*
- * Its length, or -errno: -EAGAIN: none now; -ECONNRESET: the other end is gone;
- * -EMSGSIZE. file: the files that came with it, -1: none; NULL: they are not wanted.
+ * Receive a message. Returns its length, or -errno: -EAGAIN: none now; -ECONNRESET: the
+ * other end is closed; -EMSGSIZE. file: gets the files sent with it, -1: none; NULL: close them.
  */
 ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS]);
 
@@ -152,15 +151,15 @@ void shm_evict(struct transport *t, uint16_t host);
 void shm_hellos_timers(struct shm *s, struct mono now);
 void shm_hellos_due(const struct shm *s, struct mono *due);
 
-/* --- exec.c: operations under way ---------------------------------------------- */
+/* --- exec.c: outstanding operations ---------------------------------------------- */
 
 int shm_submit(struct transport *t, struct transport_out *o, struct transport_slot *slot,
 	       struct mono now);
 void shm_run(struct shm *s, uint32_t i, struct mono now);
 void shm_run_due(const struct shm *s, struct mono *due);
-/* The link ended: what is under way loses its slot, and is late. */
+/* The link ended: its outstanding operations lose their slots, and become late. */
 void shm_orphan(struct shm *s, struct shm_out *o);
-/* The responder has destroyed the link before: nothing of it is executed any more. */
+/* The responder has destroyed the link before: none of its operations is executed any more. */
 void shm_forget_late(struct shm_out *o);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* socket: the sockets of the backend "shm": where they lie, and messages with files. */
+/* socket: the sockets of the backend "shm": their paths, and messages with files. */
 #include "config.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "src/transport/shm/shm.h"
 
-/* The memory files of a region, as they travel. */
+/* Room for the memory files of a region in a message. */
 enum { FILES = sizeof(int) * TRANSPORT_PARTS };
 
 int shm_address(char *path, size_t size, const char *dir, uint16_t host)
@@ -59,8 +59,8 @@ int shm_connect(const char *path, int *fd)
 	return 0;
 }
 
-/* Is somebody there, even if too busy to take us? */
-static bool lives(const char *path)
+/* Does a process listen there, even if it is too busy to accept us? */
+static bool has_listener(const char *path)
 {
 	int fd = -1, rc = shm_connect(path, &fd);
 
@@ -77,14 +77,14 @@ static int bind_here(int sock, const char *path)
 		return 0;
 	if (errno != EADDRINUSE)
 		return -errno;
-	if (lives(path))
+	if (has_listener(path))
 		return -EADDRINUSE;
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
 	return bind(sock, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
 }
 
-/* The folder is locked meanwhile: two that start at once do not take it from each other. */
+/* The folder is locked while this runs, against two processes that start at once. */
 int shm_listen(const char *dir, const char *path, int *fd)
 {
 	int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -147,8 +147,8 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
 	return 0;
 }
 
-/* The kernel has opened what fits into the room for it: the wrong number is closed again. */
-static void take_files(struct msghdr *m, int file[TRANSPORT_PARTS])
+/* The kernel has opened the files that had room. If their number is wrong, close them. */
+static void receive_files(struct msghdr *m, int file[TRANSPORT_PARTS])
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t len = c->cmsg_len - CMSG_LEN(0);
@@ -189,7 +189,7 @@ ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS])
 	if (n < 0)
 		return -errno;
 	if (file)
-		take_files(&m, file);
+		receive_files(&m, file);
 	if (m.msg_flags & MSG_TRUNC)
 		return -EMSGSIZE;
 	return n ? n : -ECONNRESET;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * call: our link to a peer: connect, the hello, then requests out and
- * answers in, which come in the order of the requests.
+ * call: our link to a peer: connect, hello, then requests out and answers in. Answers come
+ * in the order of the requests.
  *
- * All that goes wrong ends in front_down, which calls hang_up: after it nothing
- * here is touched any more until the front calls again.
+ * Every failure ends in front_down, which calls hang_up. After that, nothing here is used
+ * until the front calls the peer again.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -20,12 +20,12 @@
 enum {
 	IN_ROOM = 2 * TCP_ANSWER_MAX,
 	OUT_ROOM = TRANSPORT_DEPTH * TCP_REQUEST_MAX,
-	SAID = 128, /* bytes of what is said to people */
+	TEXT_MAX = 128, /* bytes of a text for people */
 };
 
 _Static_assert((int)TCP_HELLO_FRAME <= (int)OUT_ROOM, "a hello fits where requests do");
 
-/* From the address that the peer knows us by: a stranger has less room. If not, then not. */
+/* Call from the address that the peer has of us: it reserves room for known addresses. */
 static void bind_own(int fd, int family, const struct transport_conf *own)
 {
 	static const int on = 1;
@@ -39,7 +39,7 @@ static void bind_own(int fd, int family, const struct transport_conf *own)
 	else
 		((struct sockaddr_in *)&a)->sin_port = 0;
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
-	(void)bind(fd, (const struct sockaddr *)&a, len); /* without, the call is a stranger's */
+	(void)bind(fd, (const struct sockaddr *)&a, len); /* if it fails: an unknown caller */
 }
 
 static int start_socket(struct tcp_call *c, const struct transport_conf *own,
@@ -61,7 +61,7 @@ static int start_socket(struct tcp_call *c, const struct transport_conf *own,
 	return 0;
 }
 
-/* Until it is connected, only that is waited for. */
+/* Wait only for the connection. */
 static int watch_connect(struct tcp_call *c)
 {
 	struct epoll_event ev = { .events = EPOLLOUT, .data = { .ptr = &c->conn } };
@@ -99,7 +99,7 @@ void tcp_call_end(struct tcp_call *c)
 
 	if (c->state == TCP_CALL_OFF)
 		return;
-	/* Throw away what the kernel has not sent yet: it need not be executed any more. */
+	/* Discard what the kernel has not sent yet: it must not be executed any more. */
 	if (c->conn.fd >= 0)
 		setsockopt(c->conn.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	tcp_conn_close(&c->conn);
@@ -134,7 +134,7 @@ int tcp_call_submit(struct tcp_call *c, struct transport_slot *s)
 	return rc;
 }
 
-/* --- what comes back --------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------- */
 
 static uint32_t answer_len(const struct transport_op *op)
 {
@@ -143,9 +143,9 @@ static uint32_t answer_len(const struct transport_op *op)
 	return op->kind == TRANSPORT_SEND ? 0 : 8;
 }
 
-/* It must be of the oldest that was sent. */
-static int take_answer(struct tcp_call *c, struct transport *t, struct transport_out *o,
-		       const struct tcp_frame *f)
+/* The answer must belong to the oldest request. */
+static int handle_answer(struct tcp_call *c, struct transport *t, struct transport_out *o,
+			 const struct tcp_frame *f)
 {
 	struct transport_slot *s = c->sent[c->sent_head];
 	bool done = f->type == TCP_DONE;
@@ -171,7 +171,7 @@ static int take_answer(struct tcp_call *c, struct transport *t, struct transport
 	return 0;
 }
 
-static int come_up(struct tcp_call *c, struct transport *t, struct transport_out *o,
+static int link_up(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		   struct mono now)
 {
 	size_t bytes[TRANSPORT_PARTS];
@@ -187,7 +187,7 @@ static int come_up(struct tcp_call *c, struct transport *t, struct transport_out
 	return front_up(t, o, &c->hello.of_peer, bytes, now);
 }
 
-static int put_hello(struct tcp_call *c, const uint8_t *message, size_t len)
+static int send_hello(struct tcp_call *c, const uint8_t *message, size_t len)
 {
 	uint8_t *at = tcp_frame_put(&c->out, TCP_HELLO, 0, (uint32_t)len);
 
@@ -197,8 +197,8 @@ static int put_hello(struct tcp_call *c, const uint8_t *message, size_t len)
 	return 0;
 }
 
-static int take_hello(struct tcp_call *c, struct transport *t, struct transport_out *o,
-		      const struct tcp_frame *f, struct mono now)
+static int handle_hello(struct tcp_call *c, struct transport *t, struct transport_out *o,
+			const struct tcp_frame *f, struct mono now)
 {
 	uint8_t out[HELLO_MAX];
 	size_t n = 0;
@@ -208,8 +208,8 @@ static int take_hello(struct tcp_call *c, struct transport *t, struct transport_
 		return -EPROTO;
 	rc = hello_take(&c->hello, f->data, f->len, out, &n);
 	if (rc == HELLO_READY)
-		return come_up(c, t, o, now);
-	return rc < 0 ? rc : put_hello(c, out, n);
+		return link_up(c, t, o, now);
+	return rc < 0 ? rc : send_hello(c, out, n);
 }
 
 int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out *o, struct mono now)
@@ -223,16 +223,16 @@ int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out 
 		if (len <= 0)
 			return len < 0 ? -EPROTO : 0;
 		if (c->state == TCP_CALL_UP)
-			rc = take_answer(c, t, o, &f);
+			rc = handle_answer(c, t, o, &f);
 		else
-			rc = take_hello(c, t, o, &f, now);
+			rc = handle_hello(c, t, o, &f, now);
 		if (rc)
 			return rc;
 		tcp_buf_drop(&c->in, (size_t)len);
 	}
 }
 
-/* --- the link's life ----------------------------------------------------------------- */
+/* --- states of the link ----------------------------------------------------------------- */
 
 static int connected(struct tcp_call *c)
 {
@@ -247,34 +247,34 @@ static int connected(struct tcp_call *c)
 		return -error;
 	c->state = TCP_CALL_HELLO;
 	n = hello_call(&c->hello, message);
-	return put_hello(c, message, n);
+	return send_hello(c, message, n);
 }
 
-static int send_on(struct tcp_call *c)
+static int flush_out(struct tcp_call *c)
 {
 	int rc = tcp_conn_flush(&c->conn, &c->out);
 
 	return rc ? rc : tcp_conn_watch(&c->conn, &c->in, &c->out);
 }
 
-static int move_on(struct tcp_call *c, struct transport *t, struct transport_out *o,
-		   struct mono now)
+static int run_call(struct tcp_call *c, struct transport *t, struct transport_out *o,
+		    struct mono now)
 {
 	int rc = c->state == TCP_CALL_CONNECTS ? connected(c) : tcp_conn_fill(&c->conn, &c->in);
-	/* What came before the end still counts. */
+	/* Handle what came before the end. */
 	int taken = tcp_call_take(c, t, o, now);
 
 	if (taken)
 		return taken;
-	return rc ? rc : send_on(c);
+	return rc ? rc : flush_out(c);
 }
 
-static const char *why_over(enum tcp_call_state was, int rc, char said[static SAID],
+static const char *why_over(enum tcp_call_state was, int rc, char said[static TEXT_MAX],
 			    const struct transport_peer *p)
 {
 	if (was == TCP_CALL_CONNECTS) {
-		snprintf(said, SAID, "does not answer at %.60s port %u: %s", p->address, p->port,
-			 strerror(-rc));
+		snprintf(said, TEXT_MAX, "does not answer at %.60s port %u: %s", p->address,
+			 p->port, strerror(-rc));
 		return said;
 	}
 	if (rc == -EINVAL)
@@ -290,7 +290,7 @@ static const char *why_over(enum tcp_call_state was, int rc, char said[static SA
 static void over(struct tcp_call *c, struct transport *t, struct transport_out *o, int rc,
 		 struct mono now)
 {
-	char said[SAID];
+	char said[TEXT_MAX];
 
 	rc = hello_ended(&c->hello, rc);
 	front_down(t, o, rc, why_over(c->state, rc, said, &o->peer), now);
@@ -299,7 +299,7 @@ static void over(struct tcp_call *c, struct transport *t, struct transport_out *
 void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		   struct mono now)
 {
-	int rc = c->state == TCP_CALL_UP ? send_on(c) : 0;
+	int rc = c->state == TCP_CALL_UP ? flush_out(c) : 0;
 
 	if (rc)
 		over(c, t, o, rc, now);
@@ -308,7 +308,7 @@ void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out
 void tcp_call_ready(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		    struct mono now)
 {
-	int rc = c->state != TCP_CALL_OFF ? move_on(c, t, o, now) : 0;
+	int rc = c->state != TCP_CALL_OFF ? run_call(c, t, o, now) : 0;
 
 	if (rc)
 		over(c, t, o, rc, now);

@@ -11,7 +11,7 @@
 
 void tcp_conn_options(int fd)
 {
-	/* What fails leaves a link that is slower, or notices later; it works. */
+	/* If one fails, the link is slower, or notices a dead peer later; it works. */
 	static const int on = 1, idle_s = 2, probe_s = 1, probes = 3;
 	static const unsigned int unacked_ms = 5000;
 
@@ -57,7 +57,7 @@ int tcp_conn_watch(struct tcp_conn *c, const struct tcp_buf *in, const struct tc
 {
 	struct epoll_event ev = { .data = { .ptr = c } };
 
-	/* Errors come unasked; here they only say that it is watched. */
+	/* epoll always reports errors; EPOLLERR here makes the mask nonzero. */
 	ev.events = EPOLLERR | (tcp_buf_left(in) ? EPOLLIN | EPOLLRDHUP : 0) |
 		    (tcp_buf_used(out) ? EPOLLOUT : 0);
 	if (c->want == ev.events)
@@ -72,7 +72,7 @@ void tcp_conn_close(struct tcp_conn *c)
 {
 	if (c->fd < 0)
 		return;
-	/* Closing is not enough while a child that was just forked holds it too. */
+	/* A forked child may still hold the descriptor: closing alone does not remove it. */
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 	close(c->fd);
 	c->fd = -1;

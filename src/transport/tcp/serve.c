@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * serve: a peer's link to us, from its first byte on.
+ * serve: a peer's link to us, from its first byte.
  *
- * Bytes come in at `in`, whoever brought them; answers leave at `out`. First
- * the hello, nothing else; then requests, in order, each answered before the
- * next is looked at, and none while there is no room for the longest answer: a
- * peer that does not take its answers is not served, and costs no more memory.
+ * Received bytes are in `in`, answers go to `out`; this file uses no socket. First comes the
+ * hello, and nothing else. Then come requests, each answered before the next is read. None
+ * is read while `out` has no room for the longest answer: a peer that does not take its
+ * answers is not served, and needs no more memory.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "src/util/bytes.h"
 
 enum {
-	/* Requests at once: others are waiting too. */
+	/* Requests of one peer in one step: other peers wait, too. */
 	BATCH = 64,
 	IN_ROOM = TRANSPORT_DEPTH * TCP_REQUEST_MAX,
 	OUT_ROOM = 4 * TCP_ANSWER_MAX,
@@ -54,7 +54,7 @@ static int refuse(struct tcp_serve *s, int why, struct mono now)
 
 void tcp_serve_gone(struct tcp_serve *s, struct mono now)
 {
-	/* With the answer it had our proof: a friend would have sent its own. */
+	/* It had our proof in the ANSWER, and sent none: it has another key. */
 	if (!s->host && s->hello.peer)
 		refuse(s, -ECONNRESET, now);
 }
@@ -64,14 +64,14 @@ void tcp_serve_late(struct tcp_serve *s, struct mono now)
 	refuse(s, -ETIMEDOUT, now);
 }
 
-static void put_hello(struct tcp_serve *s, const uint8_t *message, size_t len)
+static void send_hello(struct tcp_serve *s, const uint8_t *message, size_t len)
 {
 	uint8_t *at = tcp_frame_put(&s->out, TCP_HELLO, 0, (uint32_t)len);
 
 	memcpy(at, message, len);
 }
 
-static int take_hello(struct tcp_serve *s, const struct tcp_frame *f)
+static int handle_hello(struct tcp_serve *s, const struct tcp_frame *f)
 {
 	uint8_t out[HELLO_MAX];
 	size_t n = 0;
@@ -82,11 +82,11 @@ static int take_hello(struct tcp_serve *s, const struct tcp_frame *f)
 	if (rc == HELLO_TELL)
 		rc = front_proven(s->t, s->hello.peer, &s->hello.of_peer);
 	else if (rc == HELLO_MORE && n)
-		put_hello(s, out, n);
+		send_hello(s, out, n);
 	return rc;
 }
 
-/* At most one frame: there is none after PROOF before welcome. */
+/* Handles at most one frame: no frame follows PROOF before tcp_serve_welcome. */
 static int step_hello(struct tcp_serve *s, struct mono now)
 {
 	struct tcp_frame f;
@@ -98,7 +98,7 @@ static int step_hello(struct tcp_serve *s, struct mono now)
 	len = tcp_frame_look(&s->in, HELLO_MAX, &f);
 	if (len == 0)
 		return TCP_IDLE;
-	rc = len < 0 ? -EPROTO : take_hello(s, &f);
+	rc = len < 0 ? -EPROTO : handle_hello(s, &f);
 	if (rc < 0)
 		return refuse(s, rc, now);
 	tcp_buf_drop(&s->in, (size_t)len);
@@ -120,7 +120,7 @@ int tcp_serve_welcome(struct tcp_serve *s)
 	for (size_t i = 0; i < TRANSPORT_PARTS; i++)
 		bytes_put_le(keys + 8 * i, s->region->bytes[i], 8);
 	len = hello_tell(&s->hello, keys, sizeof(keys), out);
-	put_hello(s, out, len);
+	send_hello(s, out, len);
 	s->host = s->hello.peer;
 	front_caller_over(s->t);
 	hello_wipe(&s->hello);
@@ -129,7 +129,7 @@ int tcp_serve_welcome(struct tcp_serve *s)
 
 /* --- requests -------------------------------------------------------------------- */
 
-/* As the front checks before it posts; but who knows what runs there. */
+/* The peer's front checks the same before it posts; but the peer is not trusted. */
 static int check(const struct tcp_region *r, const struct transport_op *op)
 {
 	if (op->part != TRANSPORT_TABLE && op->part != TRANSPORT_WORDS)
@@ -143,7 +143,7 @@ static int check(const struct tcp_region *r, const struct transport_op *op)
 	return 0;
 }
 
-/* Word by word, in order: each is whole, as an HCA's reads of a word are. */
+/* Word by word, in order: each word is read whole, as by an HCA. */
 static void copy_words(uint8_t *out, const void *from, uint32_t len)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
@@ -166,7 +166,7 @@ static uint64_t change_word(_Atomic uint64_t *word, const struct transport_op *o
 	return old;
 }
 
-/* There is room: step looked. */
+/* There is room: tcp_serve_step checked. */
 static void execute(struct tcp_serve *s, const struct transport_op *op, uint8_t slot)
 {
 	const struct tcp_region *r = s->region;

@@ -2,10 +2,9 @@
 /*
  * tcp: the two-sided backend: the peer's process answers, in its poll.
  *
- * The yardstick that one-sided transports are measured with, and the last
- * resort where there is no RDMA. One epoll descriptor watches the listener, our links
- * (call.c) and those of others to us (serve.c); progress looks at what
- * is ready and does a bounded part of it.
+ * One-sided transports are measured against it, and it serves where there is no RDMA. One
+ * epoll descriptor watches the listener, our links (call.c) and peers' links to us
+ * (serve.c). progress handles the ready descriptors, a bounded part of each.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* accept4 */
@@ -22,14 +21,14 @@
 #include "src/transport/tcp/tcp.h"
 
 enum {
-	READY = 64,    /* descriptors looked at in one progress */
-	ACCEPTS = 16,  /* callers taken in one progress */
-	ROUNDS = 4,    /* of serving one peer in one progress */
-	BACKLOG = 128, /* callers the kernel keeps for us */
+	READY = 64,    /* descriptors handled in one progress */
+	ACCEPTS = 16,  /* callers accepted in one progress */
+	ROUNDS = 4,    /* steps of serving one peer in one progress */
+	BACKLOG = 128, /* callers that wait in the kernel */
 	PAGE = 4096,
 };
 
-/* So long is nobody accepted when there are no descriptors left. */
+/* After running out of descriptors, accept no caller for so long. */
 #define REST_NS (100 * NS_PER_MS)
 
 /* A peer's link to us and its socket. */
@@ -37,22 +36,22 @@ struct caller {
 	struct tcp_conn conn;
 	struct tcp_serve serve;
 	struct caller *next;
-	bool more; /* it can go on without being woken */
+	bool more; /* there is more to do, although its socket may not become ready */
 };
 
 struct tcp {
 	struct transport t;
 	int epoll;
 	struct tcp_conn listener;
-	bool rests; /* the listener, until rest_over */
+	bool rests; /* no caller is accepted until rest_over */
 	struct mono rest_over;
 	struct tcp_region region;
 	struct tcp_call call[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
-	uint64_t unsent; /* bit host - 1: something was put into call's out since progress */
+	uint64_t unsent; /* bit host - 1: its call's out has bytes to send */
 	struct caller *callers;
-	struct caller *of[TRANSPORT_HOSTS_MAX]; /* the proven one of each host */
-	bool more;				/* of any caller */
-	struct mono hellos_due; /* the first caller's whose hello takes too long, or earlier */
+	struct caller *of[TRANSPORT_HOSTS_MAX]; /* the proven caller of each host */
+	bool more;				/* any caller's more */
+	struct mono hellos_due;			/* the next time limit of a hello, or earlier */
 };
 
 static struct tcp *tcp_of(struct transport *t)
@@ -65,9 +64,9 @@ static struct tcp_call *call_of(struct transport *t, const struct transport_out 
 	return &tcp_of(t)->call[o - t->out];
 }
 
-/* --- links of others to us ---------------------------------------------------------- */
+/* --- peers' links to us ---------------------------------------------------------- */
 
-/* It is freed when nobody holds a pointer to it any more (bury). */
+/* free_ended frees it later: callers of this function still have pointers to it. */
 static void caller_end(struct tcp *c, struct caller *in)
 {
 	if (in->conn.fd < 0)
@@ -78,8 +77,8 @@ static void caller_end(struct tcp *c, struct caller *in)
 	tcp_serve_fini(&in->serve);
 }
 
-/* Free those that ended. */
-static void bury(struct tcp *c)
+/* Free the callers that ended. */
+static void free_ended(struct tcp *c)
 {
 	struct caller **at = &c->callers;
 
@@ -95,7 +94,7 @@ static void bury(struct tcp *c)
 	}
 }
 
-/* What the host's old link has sent and we have not read will never be executed. */
+/* The old link of the host ends: requests on it that we have not read are never executed. */
 static int caller_proven(struct tcp *c, struct caller *in)
 {
 	uint16_t host = in->serve.hello.peer;
@@ -135,10 +134,10 @@ static void caller_ready(struct tcp *c, struct caller *in, uint32_t events, stru
 	bool read = tcp_buf_left(&in->serve.in), answered = in->serve.hello.peer;
 	int rc = tcp_conn_fill(&in->conn, &in->serve.in), served;
 
-	/* One that went before it was answered: it called while we were away. */
+	/* It left before it was answered: it called while we did not run. */
 	if (left && !rc && (!read || (!answered && !in->serve.host)))
 		rc = -ECONNRESET;
-	/* What came before the end is still looked at: a proof that is wrong, for one. */
+	/* Handle what came before the end: a wrong proof, for example. */
 	served = caller_serve(c, in, now);
 	if (!served && rc && answered)
 		tcp_serve_gone(&in->serve, now);
@@ -172,7 +171,7 @@ static int caller_new(struct tcp *c, int fd, struct mono now)
 	return rc;
 }
 
-/* No descriptors, no memory: those who call wait in the kernel meanwhile. */
+/* No descriptors or no memory: callers wait in the kernel. */
 static void listener_rest(struct tcp *c, int why, struct mono now)
 {
 	front_alarm(&c->t, 0, "callers cannot be taken now: %s; raise the limit of open files",
@@ -228,7 +227,7 @@ static void hellos_late(struct tcp *c, struct mono now)
 	c->hellos_due = due;
 }
 
-/* --- what the front asks ------------------------------------------------------------ */
+/* --- for the front ------------------------------------------------------------ */
 
 static int tcp_call(struct transport *t, struct transport_out *o, struct mono now)
 {
@@ -260,7 +259,7 @@ static int tcp_submit(struct transport *t, struct transport_out *o, struct trans
 	return rc;
 }
 
-/* All that was posted since the last time, in one go a link. */
+/* Send what was posted since the last time, with one system call a link. */
 static void send_unsent(struct tcp *c, struct mono now)
 {
 	for (; c->unsent; c->unsent &= c->unsent - 1) {
@@ -278,7 +277,7 @@ static void go_on(struct tcp *c, struct mono now)
 			caller_ready(c, in, 0, now);
 }
 
-static void ready(struct tcp *c, const struct epoll_event *ev, struct mono now)
+static void descriptor_ready(struct tcp *c, const struct epoll_event *ev, struct mono now)
 {
 	struct tcp_conn *conn = ev->data.ptr;
 	size_t i;
@@ -312,10 +311,10 @@ static void tcp_progress(struct transport *t, struct mono now)
 		go_on(c, now);
 	n = epoll_wait(c->epoll, ev, READY, 0);
 	for (int i = 0; i < n; i++)
-		ready(c, &ev[i], now);
+		descriptor_ready(c, &ev[i], now);
 	if (c->hellos_due.ns <= now.ns)
 		hellos_late(c, now);
-	bury(c);
+	free_ended(c);
 }
 
 static int tcp_fd(struct transport *t)
@@ -345,7 +344,7 @@ static void tcp_close(struct transport *t)
 		tcp_call_fini(&c->call[i]);
 	for (struct caller *in = c->callers; in; in = in->next)
 		caller_end(c, in);
-	bury(c);
+	free_ended(c);
 	tcp_conn_close(&c->listener);
 	if (c->epoll >= 0)
 		close(c->epoll);
@@ -378,7 +377,7 @@ static int open_region(struct tcp *c, const struct transport_conf *conf)
 	memset(c->t.table, 0, conf->bytes[TRANSPORT_TABLE]);
 	for (size_t i = 0; i < words / 8; i++)
 		atomic_init(&c->region.words[i], conf->words ? conf->words[i] : 0);
-	c->t.conf.words = NULL; /* the user's, who may free it */
+	c->t.conf.words = NULL; /* the user may free it */
 	c->region.table = c->t.table;
 	memcpy(c->region.bytes, conf->bytes, sizeof(c->region.bytes));
 	return 0;
@@ -392,7 +391,7 @@ static int open_listener(struct tcp *c, const struct sockaddr_storage *a, sockle
 	c->listener = (struct tcp_conn){ .kind = TCP_LISTENS, .fd = fd, .epoll = -1 };
 	if (fd < 0)
 		return -errno;
-	/* What is left of ended links must not keep a restarted host out. */
+	/* A restarted host must be able to listen although old connections are in TIME_WAIT. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
 	    bind(fd, (const struct sockaddr *)a, len) || listen(fd, BACKLOG))
 		return -errno;
@@ -414,7 +413,7 @@ static void say_open(int rc, const struct transport_conf *conf, char text[static
 		 strerror(-rc), what);
 }
 
-/* Those of transport_backend.open. */
+/* The errors of transport_backend.open. */
 static int open_error(int rc)
 {
 	return rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT ? -EINVAL : rc;

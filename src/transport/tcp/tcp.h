@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp: what the files of the two-sided backend tell each other, and nobody else.
+ * tcp: what the files of the two-sided backend share.
  *
- * wire.c (bytes: frames, buffers), serve.c (a peer's link to us, from
- * its first byte on, without any socket), call.c (our link to a peer),
- * tcp.c (sockets, the listener, what is ready).
+ *	wire.c	 buffers and frames
+ *	serve.c	 a peer's link to us, from its first byte; without a socket
+ *	call.c	 our link to a peer
+ *	conn.c	 sockets
+ *	tcp.c	 the backend: the listener, ready descriptors
  *
- * A frame: magic 2, type 1, slot 1, len 4, then len bytes; little endian. The
- * slot is the caller's and comes back in the answer. What a READ brings are
- * the bytes as they lie in memory.
+ * A frame: magic 2, type 1, slot 1, len 4, then len bytes; little endian. The caller chooses
+ * the slot; it comes back in the answer. A READ returns the bytes as they are in memory.
  */
 #ifndef RESEX_TRANSPORT_TCP_TCP_H
 #define RESEX_TRANSPORT_TCP_TCP_H
@@ -40,7 +41,7 @@ _Static_assert((int)HELLO_MAX <= (int)TRANSPORT_MESSAGE_MAX, "a hello is no long
 
 /* --- wire.c ---------------------------------------------------------------- */
 
-/* Bytes on their way: at[head .. tail). It never grows. */
+/* Bytes to be sent or handled: at[head .. tail). Only tcp_buf_grow changes its room. */
 struct tcp_buf {
 	uint8_t *at;
 	size_t room, head, tail;
@@ -48,9 +49,9 @@ struct tcp_buf {
 
 int tcp_buf_init(struct tcp_buf *b, size_t room);
 void tcp_buf_fini(struct tcp_buf *b);
-/* A larger one with the same bytes; room is never less than what is in it. */
+/* Give it more room; keeps its bytes. room is at least their number. */
 int tcp_buf_grow(struct tcp_buf *b, size_t room);
-/* Where to put up to *n more bytes; then say how many with tcp_buf_add. */
+/* Returns where up to *n more bytes go. Then call tcp_buf_add with their number. */
 uint8_t *tcp_buf_space(struct tcp_buf *b, size_t *n);
 
 static inline size_t tcp_buf_used(const struct tcp_buf *b)
@@ -77,22 +78,22 @@ struct tcp_frame {
 	enum tcp_type type;
 	uint8_t slot;
 	uint32_t len;
-	const uint8_t *data; /* in the buffer it was found in */
+	const uint8_t *data; /* in the buffer */
 };
 
 /*
- * The first frame in b: its length with header; 0: it is not whole yet; -EPROTO: no
- * frame; -EMSGSIZE: longer than max. Nothing is taken out of b.
+ * The first frame in b, which stays in b. Returns its length with the header; 0: it is not
+ * complete yet; -EPROTO: not a frame; -EMSGSIZE: longer than max.
  */
 int tcp_frame_look(const struct tcp_buf *b, size_t max, struct tcp_frame *f);
-/* A frame at the end of b; where its len bytes go, or NULL: no room. */
+/* Append a frame to b. Returns where its len bytes go; NULL: no room. */
 uint8_t *tcp_frame_put(struct tcp_buf *b, enum tcp_type type, uint8_t slot, uint32_t len);
 
 /* -EAGAIN: no room. */
 int tcp_request_put(struct tcp_buf *b, uint8_t slot, const struct transport_op *op);
 /*
- * Its form alone: kind, part, offset, len, compare, value, data. -EPROTO. What
- * they ask for may be anything.
+ * Parse the fields: kind, part, offset, len, compare, value, data. -EPROTO. Their values are
+ * not checked.
  */
 int tcp_request_get(const struct tcp_frame *f, struct transport_op *op);
 
@@ -110,35 +111,35 @@ struct tcp_serve {
 	const struct tcp_region *region;
 	struct hello hello;
 	struct tcp_buf in, out;
-	uint16_t host; /* 0: it has not proven who it is */
+	uint16_t host; /* 0: not proven yet */
 	struct mono due;
 };
 
-/* front_caller took it. -ENOMEM or of front_random. */
+/* For a caller that front_caller accepted. -ENOMEM, or as front_random. */
 int tcp_serve_init(struct tcp_serve *s, struct transport *t, const struct tcp_region *region,
 		   struct mono now);
-/* It ends, for whatever reason; the front is told what it must know. */
+/* The link ends. Makes the reports to the front that are due. */
 void tcp_serve_fini(struct tcp_serve *s);
 
 enum tcp_next {
 	TCP_IDLE,   /* it needs more bytes */
-	TCP_MORE,   /* there is more that can be done, at once or when there is room in out */
-	TCP_WAITS,  /* there is no room for its message until the user takes others */
-	TCP_PROVEN, /* it is host; end its old link, then call tcp_serve_welcome */
+	TCP_MORE,   /* there is more to do: at once, or when out has room */
+	TCP_WAITS,  /* its message has no room until the user takes events */
+	TCP_PROVEN, /* the peer is proven: end its old link, then call tcp_serve_welcome */
 };
 
 /*
- * Do what the bytes in `in` ask for, some of it; answers go to `out`. enum
- * tcp_next, or -errno: hang up; the front was told.
+ * Handle some of the bytes in `in`; answers go to `out`. Returns enum tcp_next, or -errno: it
+ * was reported to the front; close the connection.
  */
 int tcp_serve_step(struct tcp_serve *s, struct mono now);
 /* Is there room for the longest answer? */
 bool tcp_serve_room(const struct tcp_serve *s);
-/* -ENOMEM: hang up. */
+/* Send the region's description. -ENOMEM: close the connection. */
 int tcp_serve_welcome(struct tcp_serve *s);
 /* The peer hung up, or the connection broke; before tcp_serve_fini. */
 void tcp_serve_gone(struct tcp_serve *s, struct mono now);
-/* Its time for the hello is over; before tcp_serve_fini. */
+/* The time for its hello is over; before tcp_serve_fini. */
 void tcp_serve_late(struct tcp_serve *s, struct mono now);
 
 /* --- sockets: tcp.c, for call.c too -------------------------------- */
@@ -149,18 +150,18 @@ struct tcp_conn {
 	enum tcp_conn_kind kind;
 	int fd; /* -1: over */
 	int epoll;
-	uint32_t want; /* events asked of epoll; 0: it is not watched yet */
+	uint32_t want; /* events that epoll watches for; 0: not watched yet */
 };
 
-/* One recv into b. 0: also when there was nothing; -ECONNRESET: the peer hung up; -errno. */
+/* One recv into b. 0, also if there was nothing; -ECONNRESET: the peer hung up; -errno. */
 int tcp_conn_fill(const struct tcp_conn *c, struct tcp_buf *b);
 /* Send what can be sent. */
 int tcp_conn_flush(const struct tcp_conn *c, struct tcp_buf *b);
-/* Ask to be woken for what can go on: bytes, if there is room in `in`; room, if `out` has any. */
+/* Watch for bytes to receive if `in` has room, and for room to send if `out` has bytes. */
 int tcp_conn_watch(struct tcp_conn *c, const struct tcp_buf *in, const struct tcp_buf *out);
 void tcp_conn_close(struct tcp_conn *c);
 
-/* A connected socket as we use it: does not wait, does not gather, notices who is gone. */
+/* Set the options of a connected socket: no delay of small frames, keepalive, time limits. */
 void tcp_conn_options(int fd);
 
 /* --- call.c ------------------------------------------------------------------ */
@@ -173,23 +174,23 @@ struct tcp_call {
 	enum tcp_call_state state;
 	struct hello hello;
 	struct tcp_buf in, out;
-	/* What was sent and not answered, oldest first. */
+	/* Slots sent and not answered yet, oldest first. */
 	struct transport_slot *sent[TRANSPORT_SLOTS];
 	uint32_t sent_head, sent_n;
-	uint8_t *data[TRANSPORT_SLOTS]; /* what a READ brought, by slot; kept until close */
+	uint8_t *data[TRANSPORT_SLOTS]; /* results of READs, by slot; kept until close */
 };
 
 /* As transport_ops.call; epoll: where to watch it. */
 int tcp_call_begin(struct tcp_call *c, struct transport *t, struct transport_out *o, int epoll);
 void tcp_call_end(struct tcp_call *c);
 int tcp_call_submit(struct tcp_call *c, struct transport_slot *s);
-/* All answers in `in` that are whole. 0 or -errno: the link must end. */
+/* Handle all complete answers in `in`. 0; -errno: the link must end. */
 int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		  struct mono now);
 /* Send what was submitted. */
 void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		   struct mono now);
-/* Something came, or can go. Both report to the front, also that the link ended. */
+/* The socket is ready. This and tcp_call_send report to the front, also the link's end. */
 void tcp_call_ready(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		    struct mono now);
 void tcp_call_fini(struct tcp_call *c);
