@@ -98,7 +98,7 @@ def stopping():
 
 
 def stop_all():
-    """No VM is left, and none begins any more."""
+    """Kill all VMs, and let no other start."""
     _stopping.set()
     with _living_lock:
         for vm in _living:
@@ -155,7 +155,7 @@ class Vm:
                  dom0_memory=768, cpus=2, cable=None, snapshot=None, beside=None):
         """cable: (SOCKET, SOCKET'): eth0, whose other end another VM has by (SOCKET', SOCKET).
 
-        beside: the VM of the same scenario whose CPU seconds shall include those of this one.
+        beside: another VM of the same scenario; its CPU seconds include those of this one.
         """
         self.images, self.run_dir, self.kind = images, run, kind
         self.limit, self.memory, self.dom0_memory, self.sched = limit, memory, dom0_memory, sched
@@ -191,7 +191,7 @@ class Vm:
         self.power_off()
 
     def power_off(self):
-        """At once: all that the VM left is in its share, which QEMU writes through."""
+        """Kill QEMU. No output is lost: QEMU writes to the share at once."""
         if not self.qemu:
             return
         with _living_lock:
@@ -211,7 +211,7 @@ class Vm:
         return own + sum(vm.cpu_seconds() for vm in self.others)
 
     def arguments(self, images, share):
-        """QEMU's command line; a snapshot is good for the one that it was made with."""
+        """QEMU's command line. A restored VM needs the same one as the VM that was saved."""
         kernel = "quiet loglevel=4 panic=5 mitigations=off console="
         initrd = "%s/%s.initrd" % (images, "dom0" if self.kind == "xen" else "guest")
         fs = "local,path=%s,mount_tag=%s,security_model=none,id=%s%s"
@@ -238,7 +238,7 @@ class Vm:
         if self.snapshot:
             args += ["-incoming", "exec:cat " + shlex.quote(self.snapshot.memory)]
         with open(self.run_dir + "/qemu.err", "wb") as err, _living_lock:
-            check(not stopping(), "all is to end")
+            check(not stopping(), "the run was interrupted")
             # QEMU dies with the thread that started it, however that ends.
             self.qemu = subprocess.Popen(["setpriv", "--pdeathsig", "KILL"] + args,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err,
@@ -252,7 +252,7 @@ class Vm:
         self.reader.start()
         self.monitor.opened()
         if self.snapshot:
-            # It was saved when it stood still, and does so now.
+            # It was saved paused, and is restored paused.
             self._wait("restored VM", 30, lambda: self.monitor.ask("query-status")["status"] == "paused")
             self.monitor.ask("cont")
             self.rejoin()
@@ -264,13 +264,15 @@ class Vm:
     # --- snapshots ---------------------------------------------------------------
 
     def leave(self):
-        """Let go of the shares: QEMU saves no VM that has one mounted."""
+        """Unmount the shares: QEMU saves no VM that has one mounted."""
         self._say("leave")
-        self._wait("shares let go", 30, lambda: self.ready == "leave")
+        self._wait("end of the shares", 30, lambda: self.ready == "leave")
 
     def rejoin(self):
-        """Mount the shares again, begin the console logs, and set the clock and the randomness,
-        which else would be those of each VM that begins with this snapshot."""
+        """Mount the shares, begin the console logs, set the clock, seed the randomness.
+
+        Else all VMs of one snapshot would draw the same numbers.
+        """
         self._say("rejoin")
         self._wait("shares mounted again", 30, lambda: self.ready == "join")
         self.sh(self.freshen())
@@ -280,7 +282,7 @@ class Vm:
         return "date -s @%d >/dev/null && reseed %s" % (time.time(), secrets.token_hex(32))
 
     def save(self, path):
-        """The whole VM to a file; it stands still from the time that is given back."""
+        """Stop the VM and save it to a file; the host's monotonic time when it stopped."""
         self.leave()
         self.monitor.ask("stop")
         at = time.monotonic()
@@ -388,8 +390,8 @@ class Vm:
         return False
 
 
-# What a guest of a snapshot has in common with the one that it becomes. That it is created anew when
-# it reboots does not matter to a scenario whose guests do not.
+# A guest of a snapshot can be used for a Guest that is equal in these. It is created anew when it
+# reboots; in a scenario whose guests do not reboot this makes no difference.
 READY_MADE_ALIKE = ("kind", "memory", "vcpus", "net", "program")
 
 

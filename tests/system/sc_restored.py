@@ -2,7 +2,7 @@
 """restored: what all scenarios rely on that begin with a snapshot.
 
 Two VMs are restored from the same one. Their kernels do not draw the same random numbers, their
-monotonic clocks go on where the snapshot's stood, at the right rate, and their date is the host's.
+monotonic clocks continue from the snapshot's values at the right rate, and their date is the host's.
 """
 import os
 import time

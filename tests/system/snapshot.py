@@ -7,14 +7,14 @@ command line, the text of the modules that prepare the VM. It is made anew when 
 so that no scenario meets a program of another build. The key also names this boot of this machine:
 the saved Xen has measured how fast the TSC runs, and the CPU's features.
 
-What a restored VM does about the time that passed: its monotonic clocks go on where they stood,
-date is set, and the kernels' randomness begins anew (bed.Vm.rejoin, bed.Guest.adopt). The scenario
-"restored" checks it.
+The time since the snapshot: monotonic clocks continue from the snapshot's values, date is set to
+the host's, and the kernels' randomness is seeded anew (bed.Vm.rejoin, bed.Guest.adopt). The
+scenario "restored" checks this.
 
 What was seen to work in a restored VM (QEMU 7.2, Xen 4.17, Linux 6.1): xl create of PV and PVH
 guests, rxe and agents that were up before, and interfaces of guests on dom0's bridge. QEMU saves
-no VM that has a 9p share mounted, so dom0 lets go of its shares before, and of xenconsoled, which
-writes there. No PVH guest runs in a snapshot: QEMU would have to save the state of SVM.
+no VM that has a 9p share mounted, so dom0 first stops xenconsoled, which writes there, and unmounts
+its shares. No PVH guest runs in a snapshot: QEMU would have to save the state of SVM.
 """
 import hashlib
 import json

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # rxe.sh [NETDEV ADDRESS [MAC]]: bring up rxe0, a soft-RoCE device on this network device,
 # without one on a dummy: its traffic is a loop then. A guest's eth0 may still be on its way.
+# MAC: the netdev's new address.
 dev=${1:-dummy0}
 case $dev in
 dummy0)

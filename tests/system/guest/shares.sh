@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shares.sh join|leave: mount what the host shares, or let go of it. In dom0 also
-# xenconsoled, which keeps the guests' consoles there, starts and ends.
+# shares.sh join|leave: mount or unmount what the host shares. In dom0, also start
+# or stop xenconsoled, which writes the guests' consoles there.
 cd / || exit 1
 pid=/run/xenconsoled.pid
 case $1 in

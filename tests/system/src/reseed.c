@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reseed TEXT: this kernel's randomness begins anew from TEXT.
+ * reseed TEXT: seed this kernel's randomness with TEXT.
  *
- * VMs that are restored from one snapshot would all draw the same numbers otherwise. What is
- * written to /dev/urandom is only mixed in when the kernel reseeds itself, up to a minute later;
+ * VMs that are restored from one snapshot would all draw the same numbers otherwise. The kernel
+ * uses data written to /dev/urandom only when it reseeds itself, up to a minute later;
  * RNDRESEEDCRNG makes it do so at once.
  */
 #include <errno.h>
