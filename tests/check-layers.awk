@@ -83,8 +83,10 @@ function check_include(file, n, line, row,	name, angled, i, ok)
 		else if (item[row, i] ~ /^!/) {
 			if (listed(name, substr(item[row, i], 2)))
 				ok = 0
-		} else if (listed(name, item[row, i]))
+		} else if (listed(name, item[row, i])) {
 			ok = 1
+			token_used[row, token_of[row, i]] = 1
+		}
 	}
 	if (!ok)
 		report(file, n, pattern[row] " may not include " \
@@ -123,12 +125,16 @@ function check_file(file,	row, i, j, n, line, part, k)
 		report(file, 0, "no row for it in tests/check-layers.sh: say who it may include")
 		return
 	}
-	for (i = 1; i <= nwords; i++)
+	row_used[row] = 1
+	for (i = 1; i <= nwords; i++) {
 		wmatch[i] = file ~ wregex[i]
+		wused[i] = wused[i] || wmatch[i]
+	}
 	for (k in excused)
 		delete excused[k]
 	for (i = 1; i <= nexcept; i++)
 		if (file ~ eregex[i]) {
+			eused[i] = 1
 			j = split(except[i], part, " ")
 			for (; j; j--)
 				excused[part[j]] = 1
@@ -158,10 +164,18 @@ BEGIN {
 		split(line, part, " ")
 		pattern[++rows] = part[1]
 		regex[rows] = glob(part[1])
-		allow[rows] = expand(substr(line, length(part[1]) + 1))
-		items[rows] = split(allow[rows], part, " ")
-		for (i = 1; i <= items[rows]; i++)
-			item[rows, i] = part[i]
+		allow[rows] = substr(line, length(part[1]) + 1)
+		tokens[rows] = split(allow[rows], part, " ")
+		items[rows] = 0
+		for (i = 1; i <= tokens[rows]; i++) {
+			token[rows, i] = part[i]
+			group_used[part[i]] = 1
+			n = split(expand(part[i]), each, " ")
+			for (j = 1; j <= n; j++) {
+				item[rows, ++items[rows]] = each[j]
+				token_of[rows, items[rows]] = i
+			}
+		}
 	}
 	while ((getline line < (tmp "/words")) > 0) {
 		n = split(line, part, " ")
@@ -175,7 +189,8 @@ BEGIN {
 	}
 	while ((getline line < (tmp "/except")) > 0) {
 		split(line, part, " ")
-		eregex[++nexcept] = glob(part[1])
+		epattern[++nexcept] = part[1]
+		eregex[nexcept] = glob(part[1])
 		except[nexcept] = substr(line, length(part[1]) + 1)
 	}
 	if (!rows || !nwords || !nexcept) {
@@ -188,6 +203,39 @@ BEGIN {
 	check_file($0)
 }
 
+# What is in the tables and is not needed by any file. The lowest folders are every row's.
+function check_stale(	i, k, g, table, base)
+{
+	table = "tests/check-layers.sh"
+	base = "^([!*].*|src/core/.*|src/util/|config\\.h|@pure|@libc)$"
+	for (i = 1; i <= rows; i++) {
+		if (!row_used[i])
+			report(table, 0, "no file is in the row of " pattern[i])
+		for (k = 1; row_used[i] && k <= tokens[i]; k++)
+			if (token[i, k] !~ base && !((i, k) in token_used))
+				report(table, 0, "no file of " pattern[i] " includes " token[i, k])
+	}
+	for (i = 1; i <= nwords; i++)
+		if (!wused[i])
+			report(table, 0, "no file is in the row of words for " wpattern[i])
+	for (i = 1; i <= nexcept; i++)
+		if (!eused[i])
+			report(table, 0, "no file is in the exceptions for " epattern[i])
+	for (g in group)
+		if (!(g in group_used) && !nested(g))
+			report(table, 0, "no row names the group " g)
+}
+
+function nested(g,	other)
+{
+	for (other in group)
+		if (index(" " group[other] " ", " " g " "))
+			return 1
+	return 0
+}
+
 END {
+	if (whole)
+		check_stale()
 	exit bad ? 1 : 0
 }
