@@ -4,10 +4,10 @@
 
 usage: demo.py BUILD-DIRECTORY [-j | --test]
 
-A latency-sensitive guest ("server", 64 KiB answers) stands beside a bulk sender ("bulk", 2 MiB
-messages) on one simulated link. The table comes from runs of 30 simulated seconds each, the last
-part from a daemon on the real clock, asked with resex -j. All figures are the daemon's own.
--j prints them as one JSON object; --test judges whether the policies did what they are for.
+A latency-sensitive guest ("server", 64 KiB answers) shares one simulated link with a bulk sender
+("bulk", 2 MiB messages). The table is of runs of 30 simulated seconds each; the last part is of a
+daemon on the real clock, read with resex -j. All figures are those that the daemon shows.
+-j prints them as one JSON object; --test checks that each policy did what it is for.
 """
 import json
 import os
@@ -26,7 +26,7 @@ STEP = "500ms"
 SETTLED_S = 3
 LIVE_S = 6
 
-# (key, what is said of it, scenario file, policy)
+# (key, text in the table, scenario file, policy)
 RUNS = (
     ("base", "server alone", "alone", "null"),
     ("interfered", "no policy", "paper", "null"),
@@ -38,7 +38,7 @@ RUNS = (
 
 
 def scenario(directory, name, **members):
-    """A shipped scenario with other members, in a file of its own."""
+    """Write a shipped scenario with changed members to a new file; its path."""
     with open("%s/%s.json" % (SCENARIOS, name), encoding="utf-8") as f:
         doc = json.load(f)
     doc.update(members)
@@ -58,7 +58,7 @@ def simulate(build, directory, name, policy):
 
 
 def guest(summary, name):
-    """The guest of that name, or None."""
+    """The guest with this name, or None."""
     return next((g for g in summary["guests"] if g["name"] == name), None)
 
 
@@ -67,7 +67,7 @@ def neighbour(summary):
 
 
 def figures(summary):
-    """What the table shows of one run."""
+    """The figures of one run for the table."""
     server, other = guest(summary, "server"), neighbour(summary)
     out = {"mean_us": server["latency"]["mean_us"], "p99_us": server["latency"]["p99_us"],
            "deviation_us": server["latency"]["deviation_us"], "neighbour": None}
@@ -98,7 +98,7 @@ def table(runs):
 
 
 def chart(runs):
-    """The server's latency over time, policy beside policy."""
+    """Draw the server's latency over time, a column for each policy."""
     base, top = figures(runs["base"])["mean_us"], figures(runs["interfered"])["mean_us"]
     keys = ("interfered", "freemarket", "ioshares")
     names = {key: text for key, text, _, _ in RUNS}
@@ -115,7 +115,7 @@ def chart(runs):
 
 
 class Daemon:
-    """resexd on the paper's pair, in real time."""
+    """resexd with the paper's pair of guests, in real time."""
 
     def __init__(self, build, directory):
         socket = directory + "/sock"
@@ -144,7 +144,7 @@ class Daemon:
                 break
             time.sleep(0.05)
         self.log.seek(0)
-        sys.exit("demo: resexd did not come up:\n" + self.log.read())
+        sys.exit("demo: resexd did not start:\n" + self.log.read())
 
     def stop(self):
         self.process.terminate()
@@ -154,12 +154,12 @@ class Daemon:
 
 
 def live(build, directory, base, top, quiet):
-    """The same in real time, by resex -j; (why bulk is capped, exit code of resexd)."""
+    """The same in real time. (why bulk is capped, exit code of resexd)."""
     d = Daemon(build, directory)
     try:
         d.ready()
         if not quiet:
-            print("\nthe same on the real clock, asked with resex -j list:")
+            print("\nthe same on the real clock, from resex -j list:")
         for i in range(LIVE_S * 2):
             time.sleep(0.5)
             rows = {g["name"]: g for g in d.ask("list")["guests"]}
@@ -174,11 +174,11 @@ def live(build, directory, base, top, quiet):
     return why, rc
 
 
-# --- what must hold -----------------------------------------------------------
+# --- the test -----------------------------------------------------------
 
 
 def judge(runs, why):
-    """How many of the claims do not hold; one line each."""
+    """Print one line for each claim; the number of claims that fail."""
     mean = {key: figures(runs[key])["mean_us"] for key, _, _, _ in RUNS}
     skip = round(SETTLED_S / runs["ioshares"]["series_step_s"])
     worst = max(latencies(runs["ioshares"])[skip:])
@@ -240,7 +240,7 @@ def main():
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader of stdout is gone
         sys.exit(141)
 
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""draw: what demo.py (simulated) and tests/system/experiment.py (real Xen) show alike, as text."""
+"""draw: charts as text, for demo.py (simulated) and tests/system/experiment.py (real Xen)."""
 
 BAR = 40
 
 
 def bar(value, base, top, width=BAR):
-    """A bar from the base up to the worst there is."""
+    """A bar whose length is the value between base and top."""
     share = (value - base) / (top - base) if value and top > base else 0
     return "#" * max(0, min(width, round(width * share)))
 
 
 def columns(names, series, base, top, step, form="%3.0f"):
-    """Latencies over time beside each other; series: for each name [(value, cap or None)]."""
+    """Print latencies over time in columns; series: for each name [(value, cap or None)]."""
     width = BAR // 2
     length = len(form % 0)
     print("%6s  %s" % ("", "  ".join("%-*s" % (width + 9 + length, name) for name in names)))

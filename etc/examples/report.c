@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* report: an application that reports its latencies to the host. See man resex_report. */
+/* report: an application that reports its latencies to the host. See resex_report(3). */
 
 #include <resex/report.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@ int main(void)
 	struct resex_report *r = 0;
 
 	resex_report_open(&r, 0); /* succeeds even if no agent runs */
-	while (usleep(1000) == 0) /* serve a request; it computed, waited, polled (ns): */
+	while (usleep(1000) == 0) /* serve a request, then report: computed, waited, polled (ns) */
 		resex_report(r, 100000, 850000, 50000);
 	resex_report_close(r);
 }

@@ -20,7 +20,7 @@ enum {
 	FLOW_NAME_MAX = 64,    /* names of guests and links, with the NUL */
 };
 
-/* --- count: what one guest did in one interval --- */
+/* --- count: use of one guest in one interval --- */
 
 enum usage_flags {
 	USAGE_ESTIMATED = 1u << 0, /* at least one sample was estimated or bounded */
@@ -42,7 +42,7 @@ struct usage {
 	uint64_t backlog;
 };
 
-/* --- observe: what a guest's applications reported in one interval --- */
+/* --- observe: latencies that a guest's applications reported in one interval --- */
 
 enum report_flags {
 	REPORT_LOST = 1u << 0, /* samples were overwritten before they were read */
@@ -62,7 +62,7 @@ struct report {
 	uint64_t io_sumsq_hi, io_sumsq_lo; /* 128-bit sum of squares of WTime + PTime */
 };
 
-/* What is promised to a guest, from its settings. */
+/* The latency promised to a guest, from its settings. */
 struct sla {
 	uint64_t base_ns;     /* mean of whole latencies when alone; 0: to be learned */
 	uint64_t base_io_ns;  /* mean of WTime + PTime when alone */
@@ -71,18 +71,18 @@ struct sla {
 	uint32_t reserved;
 };
 
-/* --- decide: what a policy wants for one guest --- */
+/* --- decide: the cap and the rate that a policy wants for one guest --- */
 
 struct plan_guest {
 	struct cap cap;
-	struct rate rate;    /* takes force only once the cap is applied */
+	struct rate rate;    /* in force once the cap is set, not before */
 	uint32_t reason;     /* index into policy_ops.reasons */
 	uint64_t vf_bytes_s; /* reserved for a VF rate actuator; 0: leave alone */
-	int64_t why[4];	     /* figures for the reason's text, in its order */
+	int64_t why[4];	     /* figures for the text of the reason, in its order */
 };
 
 struct plan {
-	struct plan_guest guest[FLOW_GUESTS_MAX]; /* by slot; filled for active guests */
+	struct plan_guest guest[FLOW_GUESTS_MAX]; /* by slot; valid for the guests of policy_in */
 };
 
 _Static_assert(sizeof(struct usage) == 80, "no padding");

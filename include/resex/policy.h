@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * policy.h: the contract between the engine and a pricing policy.
+ * policy.h: the contract between the engine and a pricing policy. Installed, and needs no
+ * other header than those beside it.
  *
- * decide() sees const inputs and writes a plan. It does no I/O, reads no
- * clock, allocates nothing and keeps no statics: its state is two kinds of
- * fixed-size blocks, one global and one a guest, owned and zeroed by the
- * engine. So policies can be swapped at run time and compared with another
- * implementation: the same inputs give the same plan, byte for byte.
+ * decide() reads const inputs and writes a plan. It does no I/O, reads no clock, allocates
+ * nothing and has no static variables: its state is in two kinds of blocks of fixed size,
+ * one global and one for each guest, which the engine owns and zeroes. So policies can be
+ * changed at run time and compared with another implementation: the same inputs give the
+ * same plan, byte for byte.
  *
  * policies/null.c is the template to copy.
  */
@@ -18,11 +19,12 @@
 #include "resex/flow.h"
 #include "resex/units.h"
 
+/* Changes whenever a struct here, in resex/flow.h or in resex/units.h does. */
 #define POLICY_ABI 2u
 
 enum policy_guest_flags {
-	POLICY_EXEMPT = 1u << 0,   /* observe, never cap (dom0 is not even shown) */
-	POLICY_CAPPABLE = 1u << 1, /* its old cap is saved on disk */
+	POLICY_EXEMPT = 1u << 0,   /* charge, never cap (dom0 is never in guest[]) */
+	POLICY_CAPPABLE = 1u << 1, /* its own cap is saved on disk, so it may be capped */
 	POLICY_NEW = 1u << 2,	   /* first interval of this guest */
 };
 
@@ -32,13 +34,13 @@ struct policy_guest {
 	uint32_t link;
 	uint32_t weight;
 	struct cap_bounds bounds;
-	struct cap cap;		/* in force: last applied */
-	struct mono cap_time;	/* when it was applied; 0: no cap was since the guest joined */
-	struct rate rate;	/* in force for charges */
-	struct resos allocated; /* this epoch */
-	struct resos balance;
-	struct usage usage;   /* this interval */
-	struct report report; /* this interval */
+	struct cap cap;		/* in force: the last one set */
+	struct mono cap_time;	/* when it was set; 0: none was set since the guest joined */
+	struct rate rate;	/* at which use is charged now */
+	struct resos allocated; /* issued for this epoch */
+	struct resos balance;	/* what is left of it */
+	struct usage usage;	/* this interval */
+	struct report report;	/* this interval */
 	struct sla sla;
 };
 
@@ -60,11 +62,11 @@ struct policy_in {
 	struct policy_guest guest[FLOW_GUESTS_MAX]; /* ascending slot */
 };
 
-/* One parameter: bound to a uint64_t at offset in the parameter block. */
+/* One parameter: a uint64_t at offset in the parameter block. */
 struct policy_param {
 	const char *name;
 	const char *unit; /* "permille", "ns", "mpct", ... */
-	const char *text; /* one sentence, with its origin */
+	const char *text; /* one sentence: what it does, and where its default is from */
 	size_t offset;
 	uint64_t min, max, def;
 };
@@ -78,19 +80,19 @@ struct policy_ops {
 	size_t guest_size;		   /* 0 .. 16384 */
 	const struct policy_param *params; /* ends with name NULL */
 	/*
-	 * reasons[plan_guest.reason]: why, in one sentence; "%0".."%3" stand
-	 * for plan_guest.why[0..3]. A suffix, as in "%0m", says how: m in whole
-	 * thousands, d the same with two decimals, p permille as percent, g the
-	 * name of the guest in that slot.
+	 * reasons[plan_guest.reason]: the reason in one sentence, in which "%0"
+	 * to "%3" are replaced by plan_guest.why[0..3]. A suffix, as in "%0m",
+	 * is the format: m whole thousands, d thousands with two decimals, p
+	 * permille as percent, g the name of the guest in that slot.
 	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".
 	 */
 	const char *const *reasons;
 	/*
-	 * Write plan->guest[slot] for every guest of in. params points at
-	 * params_size bytes; global and guests at blocks that are zero when
-	 * the policy begins (a guest's block also when the guest does), guests
-	 * being an array by slot with stride guest_size. The engine clamps
-	 * what is planned (cap_clamp): CAP_NONE gives the operator's own cap.
+	 * Write plan->guest[slot] for every guest of in. params: params_size
+	 * bytes. global: global_size bytes, zero when the policy begins.
+	 * guests: an array by slot of blocks of guest_size bytes, each zero
+	 * when the policy or the guest begins. The engine clamps caps to the
+	 * guest's bounds: CAP_NONE gives the operator's own cap.
 	 */
 	void (*decide)(const struct policy_in *in, const void *params, void *global, void *guests,
 		       struct plan *plan);

@@ -54,7 +54,7 @@ struct cap {
 
 /* What bounds a guest's cap. */
 struct cap_bounds {
-	struct cap ceiling; /* the operator's own cap, or CAP_NONE */
+	struct cap ceiling; /* the cap that the operator set, or CAP_NONE */
 	uint32_t min_mpct;  /* lowest cap, >= 1000 (1 %) */
 	uint32_t vcpus;	    /* >= 1 */
 };
