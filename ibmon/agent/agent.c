@@ -26,11 +26,11 @@
 #include "src/util/notify.h"
 
 enum {
-	BEAT_MS = 500,
-	IDLE_MS = 16,
-	FAST_MS = 500,	 /* scan every scan_ms for so long after an open or a change */
-	OPENED_MS = 100, /* look for new contexts for so long after an open */
-	TIDY_BEATS = 4,
+	BEAT_MS = 500,	    /* between two heartbeats */
+	IDLE_MS = 16,	    /* between two quick scans while nothing changes */
+	FAST_MS = 500,	    /* scan every scan_ms for so long after an open or a change */
+	OPENED_MS = 100,    /* look for new contexts for so long after an open */
+	TIDY_BEATS = 4,	    /* forget former users every so many heartbeats */
 	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
 	DENSE_MS = 2,	    /* less than this apart */
 	DATAGRAMS_MAX = 32, /* at each poll */
@@ -60,9 +60,11 @@ struct agent {
 	struct event *event[EVENTS_MAX];		/* all */
 	size_t events;
 	struct exit_watch *exits;
-	struct mono opened_until, fast_until, datagram_at;
+	struct mono opened_until; /* look for new contexts until then */
+	struct mono fast_until;	  /* scan every scan_ms until then */
+	struct mono datagram_at;  /* the last time that datagrams were found */
 	uint64_t beats;
-	int status;
+	int status; /* exit status */
 };
 
 static struct mono now(struct agent *a)
@@ -123,6 +125,7 @@ static void on_scan(evutil_socket_t fd, short what, void *arg)
 	scan_now((struct agent *)arg, false);
 }
 
+/* A device was opened, or a node came or went: new rings may follow at any moment. */
 static void on_watch(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
@@ -147,6 +150,7 @@ static void exit_free(struct exit_watch *e)
 	free(e);
 }
 
+/* A pidfd becomes readable when its process exits. */
 static void on_process_exit(evutil_socket_t fd, short what, void *arg)
 {
 	struct exit_watch *e = (struct exit_watch *)arg, **p;
@@ -205,6 +209,7 @@ static void sink_end(void *ctx)
 	book_end(((struct agent *)ctx)->book);
 }
 
+/* The sink of track: rings go to the book, users to watch_exit(). */
 static int sink_publish(void *ctx, const struct track_ring *r, uint32_t *id)
 {
 	struct agent *a = (struct agent *)ctx;
@@ -300,6 +305,7 @@ static void on_node(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(a->base);
 }
 
+/* Every BEAT_MS the heartbeat, every second also new processes and a full scan. */
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
@@ -383,6 +389,7 @@ static int events_open(struct agent *a)
 	return 0;
 }
 
+/* All parts after setup, each with its own sentence when it fails. */
 static int open_parts(struct agent *a)
 {
 	int rc = book_open(&a->book, a->setup.pages_ops, a->setup.pages, (uint32_t)getpid());
@@ -429,6 +436,7 @@ int agent_run(struct agent *a)
 {
 	int rc;
 
+	/* the node last: it leads readers to pages that are complete */
 	track_walk(a->track, TRACK_NEW);
 	scan_now(a, true);
 	rc = publish_node(a);

@@ -68,6 +68,7 @@ void book_end(struct book *b)
 	put32(&b->reg->generation, ++b->generation);
 }
 
+/* The generation is odd until all is written. */
 int book_open(struct book **out, const struct pages_ops *ops, struct pages *p, uint32_t agent_pid)
 {
 	struct book *b = calloc(1, sizeof(*b));
@@ -206,6 +207,7 @@ static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
 	return v >= min && v <= max && !(v & (v - 1));
 }
 
+/* The ranges that the guest ABI allows; readers refuse anything else. */
 static bool in_ranges(const struct guest_ring *r)
 {
 	return (r->kind == GUEST_RING_SQ || r->kind == GUEST_RING_CQ) &&
@@ -310,6 +312,7 @@ void book_latency_skip(struct book *b, unsigned int index, uint32_t n)
 	b->latency[index].written += n; /* published with the next sample */
 }
 
+/* seq is 0 while the sample changes: a reader then drops it. */
 void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s)
 {
 	struct latency *l = &b->latency[index];
@@ -336,6 +339,7 @@ static int renew_page(struct book *b, const void *mem, struct guest_ref *ref, bo
 	return rc < 0 ? rc : 0;
 }
 
+/* Update the references of all pages but the registry into now. */
 static int renew_all(struct book *b, struct guest_registry *now, bool *moved)
 {
 	int rc = 0;
@@ -352,7 +356,7 @@ static int renew_all(struct book *b, struct guest_registry *now, bool *moved)
 
 int book_beat(struct book *b)
 {
-	struct guest_registry now;
+	struct guest_registry now; /* new references, collected before readers have to wait */
 	bool moved = false, home = false;
 	int rc;
 

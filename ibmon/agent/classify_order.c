@@ -37,6 +37,7 @@ static size_t index_of(const struct order *o, struct state s)
 	return ((size_t)s.c * (o->obj->srqs + 1) + s.x) * (o->obj->qps + 1) + s.q;
 }
 
+/* The number of states; 0: too many to search. */
 static size_t count_states(const struct class_objects *obj)
 {
 	uint64_t n = ((uint64_t)obj->cqs + 1) * ((uint64_t)obj->srqs + 1);
@@ -46,6 +47,7 @@ static size_t count_states(const struct class_objects *obj)
 	return (size_t)(n * (obj->qps + 1));
 }
 
+/* Kinds known before the search limit it. */
 static bool may_be(const struct class_ring *r, enum ring_class kind)
 {
 	return r->kind == CLASS_UNKNOWN || r->kind == kind;
@@ -124,6 +126,7 @@ static void record_step(struct order *o, struct state s, int k)
 
 typedef void visit_fn(struct order *o, struct state s);
 
+/* Mark the states that can be reached from the start. */
 static void visit_fwd(struct order *o, struct state s)
 {
 	struct state next[3];
@@ -137,6 +140,7 @@ static void visit_fwd(struct order *o, struct state s)
 			o->fwd[index_of(o, next[k])] = 1;
 }
 
+/* Mark the states from which the end can be reached. */
 static void visit_bwd(struct order *o, struct state s)
 {
 	struct state next[3];
@@ -194,6 +198,7 @@ static bool search_orders(struct order *o)
 	return true;
 }
 
+/* Precompute the number of rings before each queue pair, and the shared queues it needs. */
 static void place_qps(struct order *o)
 {
 	const struct class_objects *obj = o->obj;
@@ -210,6 +215,7 @@ static void place_qps(struct order *o)
 	}
 }
 
+/* A ring with exactly one recorded kind gets it. */
 static size_t apply_agreed(const struct order *o, struct class_ring *ring)
 {
 	size_t found = 0;
@@ -246,6 +252,7 @@ size_t classify_order(struct class_ring *ring, size_t n, const struct class_obje
 	if (!o.qp_at || !o.qp_srq || !o.fwd || !o.bwd || !o.kinds || !o.number)
 		goto out;
 	place_qps(&o);
+	/* first by creation order; if nothing fits, a completion queue was resized */
 	o.cq_moved = false;
 	if (!search_orders(&o)) {
 		o.cq_moved = true;

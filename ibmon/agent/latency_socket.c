@@ -57,6 +57,7 @@ static bool is_stale(const struct sockaddr_un *addr)
 	return stale;
 }
 
+/* Bind, and replace the socket that an agent left behind when it was killed. */
 static int bind_to(int fd, const struct sockaddr_un *addr)
 {
 	int rc = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
@@ -115,6 +116,7 @@ int latency_fd(const struct latency_socket *s)
 	return s->fd;
 }
 
+/* A page for a process. Its exit is watched first, so that it cannot be missed. */
 static int add_page(struct latency_socket *s, pid_t pid)
 {
 	char comm[16];
@@ -133,6 +135,7 @@ static int add_page(struct latency_socket *s, pid_t pid)
 	return (int)i;
 }
 
+/* Once, until a page becomes free: senders repeat it with each datagram. */
 static void warn_once(struct latency_socket *s, pid_t pid, int rc)
 {
 	char comm[16];
@@ -166,6 +169,7 @@ static int page_of(struct latency_socket *s, pid_t pid)
 	return rc;
 }
 
+/* The kernel puts the credentials into each message. 0: none. */
 static pid_t sender_pid(struct msghdr *msg)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);

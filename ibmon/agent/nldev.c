@@ -102,7 +102,7 @@ static int add_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *a
 	struct entry e;
 
 	entry_read(a->data, a->len, &e);
-	if (e.kernel)
+	if (e.kernel) /* objects of the kernel have no rings in user memory */
 		return 0;
 	if (l->qps == NLDEV_OBJECTS_MAX || l->cqs == NLDEV_OBJECTS_MAX ||
 	    l->srqs == NLDEV_OBJECTS_MAX || l->ctxs == NLDEV_CONTEXTS_MAX)
@@ -163,7 +163,7 @@ int nldev_parse_list(struct nldev_list *l, uint32_t cmd, const void *buf, size_t
 
 int nldev_open(struct nldev **out)
 {
-	struct timeval patience = { .tv_sec = 1 };
+	struct timeval patience = { .tv_sec = 1 }; /* the kernel answers at once; never hang */
 	struct nldev *nl = calloc(1, sizeof(*nl));
 
 	if (!nl)
@@ -198,6 +198,7 @@ struct request {
 	uint8_t attrs[128];
 };
 
+/* Append an attribute to a request; attrs has room for all that we send. */
 static void put_attr(struct request *r, uint16_t type, const void *data, size_t len)
 {
 	struct nlattr h = { .nla_len = (uint16_t)(sizeof(h) + len), .nla_type = type };
@@ -208,6 +209,7 @@ static void put_attr(struct request *r, uint16_t type, const void *data, size_t 
 	r->h.nlmsg_len = (uint32_t)(sizeof(r->h) + at + NLMSG_ALIGN(h.nla_len));
 }
 
+/* ECONNREFUSED: no kernel module listens on this netlink family. */
 static int send_request(struct nldev *nl, uint32_t cmd, uint16_t flags, struct request *r)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -238,6 +240,7 @@ static int read_answer(struct nldev *nl)
 	}
 }
 
+/* Is this the message of the device with that name? If so, its index. */
 static bool is_named(const struct nl_part *msg, const char *name, uint32_t *index)
 {
 	const uint8_t *p = msg->data;
@@ -256,6 +259,7 @@ static bool is_named(const struct nl_part *msg, const char *name, uint32_t *inde
 	return named && indexed;
 }
 
+/* The kernel finds devices by index only: list them all and compare names. */
 static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 {
 	struct request r = { .h.nlmsg_len = sizeof(r.h) };
@@ -271,6 +275,7 @@ static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 		if (rc < 0)
 			return rc;
 		left = (size_t)rc;
+		/* to the end, even once found: the rest would mix with the next answer */
 		while ((rc = nl_next_message(&p, &left, &msg)) == 1) {
 			if (!found && is_named(&msg, name, &i)) {
 				*index = i;

@@ -18,6 +18,7 @@ static void sink_nothing(void *ctx)
 	(void)ctx;
 }
 
+/* A ring is "published" when it has an id: count them. */
 static int sink_number(void *ctx, const struct track_ring *r, uint32_t *id)
 {
 	(void)r;
@@ -54,6 +55,7 @@ int agent_once(const struct options *o, const struct log *log)
 	if (rc)
 		return setup_fail(log, "memory", rc);
 	track_walk(t, TRACK_NEW);
+	/* several scans: entries may prove kinds that are unknown at first */
 	for (int i = 0; i < SCANS && (i == 0 || track_unknown(t)); i++) {
 		struct mono now = clock.now(&clock);
 

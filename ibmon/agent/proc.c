@@ -25,6 +25,7 @@ enum { PROC_PATH_MAX = 96, PROC_READ_MAX = 16384 };
 
 #define PAGEMAP_PRESENT (1ull << 63)
 
+/* Open /proc/PID/NAME. A file that does not exist means that the process is gone. */
 static int open_file(pid_t pid, const char *name)
 {
 	char path[PROC_PATH_MAX];
@@ -87,7 +88,7 @@ int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 		if (!(frame[i] & PAGEMAP_PRESENT))
 			rc = -EFAULT;
 		frame[i] &= PAGEMAP_FRAME;
-		if (rc == 0 && frame[i] == 0)
+		if (rc == 0 && frame[i] == 0) /* hidden: no CAP_SYS_ADMIN */
 			rc = -EPERM;
 	}
 	return rc;
@@ -103,6 +104,7 @@ int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return (size_t)r == len ? 0 : -EFAULT;
 }
 
+/* Not by the name in maps, which any process can choose. */
 int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev)
 {
 	char path[PROC_PATH_MAX];

@@ -31,6 +31,7 @@ int setup_may_look(const struct log *log)
 	uint64_t frame;
 	int here = 0, rc;
 
+	/* a page of our own: the kernel shows frame number 0 without CAP_SYS_ADMIN */
 	rc = proc_frames(getpid(), (uint64_t)(uintptr_t)&here & ~(uint64_t)(GUEST_PAGE - 1), 1,
 			 &frame);
 	if (rc == 0 && geteuid() == 0)
@@ -39,6 +40,7 @@ int setup_may_look(const struct log *log)
 }
 
 #ifdef HAVE_XEN
+/* Is this a Xen guest (or domain 0)? */
 static bool in_xen(void)
 {
 	char type[8] = "";
@@ -72,6 +74,7 @@ static int pages_open(struct setup *s, const struct options *o, const struct log
 	return rc ? setup_fail(log, "locked memory", rc) : 0;
 }
 
+/* xenstore first: without it no reader finds the pages. */
 static int open_xen(struct setup *s, const struct options *o, const struct log *log)
 {
 	int rc;

@@ -93,6 +93,7 @@ static void ring_drop(struct track *t, size_t i)
 	t->changes++;
 }
 
+/* The ring of a mapping, by device, page offset and size. NULL: a new one. */
 static struct track_ring *ring_find(struct track *t, const struct maps_ring *m)
 {
 	for (size_t i = 0; i < t->rings; i++) {
@@ -142,6 +143,7 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 	return r;
 }
 
+/* Add the ring of a mapping. NULL: not a ring of rxe, or no room. */
 static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps_ring *m,
 				   struct mono now)
 {
@@ -185,6 +187,7 @@ static bool first_frame_unchanged(const struct track_ring *r, pid_t pid, uint64_
 	return rc == 0 && frame == r->frame[0];
 }
 
+/* Find new rings of a user, and note those that it still maps. */
 static void user_scan(struct track *t, pid_t pid, struct mono now)
 {
 	int n = proc_rings(pid, t->found, TRACK_USER_RINGS_MAX);
@@ -209,6 +212,7 @@ static void user_scan(struct track *t, pid_t pid, struct mono now)
 	}
 }
 
+/* Only send and completion queues are published, and only once. */
 static void publish_ring(struct track *t, struct track_ring *r)
 {
 	int rc;
@@ -280,6 +284,7 @@ void track_gone(struct track *t, pid_t pid, struct mono now)
 		had_rings = had_rings || t->ring[i]->pid == pid;
 	if (!had_rings)
 		return;
+	/* a child that inherited the rings keeps them alive: find it before they are dropped */
 	track_walk(t, TRACK_NEW);
 	track_scan(t, now, true);
 }

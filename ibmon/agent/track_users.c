@@ -40,6 +40,7 @@ static int open_proc_file(pid_t pid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Add a user; its exit is watched first, so that it cannot be missed. */
 static int user_add(struct track *t, pid_t pid)
 {
 	struct track_user *u = &t->user[t->users];
@@ -131,6 +132,7 @@ static bool frames_unchanged(struct track *t, struct track_user *u)
 	return true;
 }
 
+/* A ring that is mapped or unmapped changes the size of the address space. */
 bool track_users_quiet(struct track *t)
 {
 	for (size_t i = 0; i < t->users; i++) {
@@ -160,6 +162,7 @@ static bool checked_by_last_walk(const struct track *t, pid_t pid)
 	return false;
 }
 
+/* One walk over /proc. */
 struct walk {
 	struct track *t;
 	int found;
@@ -182,6 +185,7 @@ static int walk_remember(struct walk *w, pid_t pid)
 	return 0;
 }
 
+/* A new process: is it a user, by its open files or its mappings? */
 static int walk_visit(void *ctx, pid_t pid)
 {
 	struct walk *w = (struct walk *)ctx;
@@ -232,7 +236,7 @@ int track_walk(struct track *t, enum track_walk how)
 
 	if (!devices_look(&t->devices))
 		return 0;
-	if (how == TRACK_OPENED) {
+	if (how == TRACK_OPENED) { /* old kernels cannot tell: then walk over /proc */
 		rc = walk_contexts(t);
 		if (rc >= 0)
 			return rc;

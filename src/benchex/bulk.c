@@ -45,6 +45,7 @@ static bool is_atomic(enum bx_op op)
 	return op == BX_FETCH_ADD || op == BX_CMP_SWAP;
 }
 
+/* Post the next message of a queue pair, after --work on it. */
 static int post_one(struct bulk *b, struct flow *f)
 {
 	enum bx_op op = bx_random_op(&b->random, b->conf->weight);
@@ -191,6 +192,7 @@ static int control_round(struct bulk *b)
 	return mr ? 0 : -err;
 }
 
+/* A round of control verbs when one is due. True: one was made. */
 static bool control_if_due(struct bulk *b, int64_t *until)
 {
 	int64_t due;
@@ -261,6 +263,7 @@ static void run_loop(struct bulk *b)
 
 /* --- from start to end ------------------------------------------------------- */
 
+/* One completion queue for all: by --cq-entries, or as large as needed and possible. */
 static int make_queue_and_buffer(struct bulk *b, struct bx_dev *d)
 {
 	const struct bx_conf *conf = b->conf;
@@ -283,6 +286,7 @@ static int make_queue_and_buffer(struct bulk *b, struct bx_dev *d)
 	return bx_memory_get(&b->data, d->pd, (len + 4095) & ~(size_t)4095, IBV_ACCESS_LOCAL_WRITE);
 }
 
+/* Connect one queue pair. The first one finds the device and allocates for all. */
 static int connect_flow(struct bulk *b, struct flow *f, uint64_t session)
 {
 	const struct bx_conf *conf = b->conf;

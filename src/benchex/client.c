@@ -52,6 +52,7 @@ struct client {
 
 /* --- one request ------------------------------------------------------------- */
 
+/* The next request: from the trace, or by the options. */
 static void make_ask(struct client *c, struct lane *l, struct bx_ask *a)
 {
 	const struct bx_conf *conf = c->conf;
@@ -143,6 +144,7 @@ static uint32_t post_due(struct client *c, int64_t now, int64_t *until)
 
 /* --- one answer -------------------------------------------------------------- */
 
+/* Is this the answer to the oldest request: in order, of its length, with its head? */
 static bool is_right(struct client *c, struct lane *l, const struct ibv_wc *wc)
 {
 	const struct bx_ask *a = &l->asked[l->done % c->conf->depth];
@@ -269,6 +271,7 @@ static void run_loop(struct client *c)
 
 /* --- from start to end ------------------------------------------------------- */
 
+/* What the hello announces: the largest answer and the most options of all requests. */
 static int read_plan(struct client *c)
 {
 	char text[256];
@@ -293,6 +296,7 @@ static int read_plan(struct client *c)
 	return 0;
 }
 
+/* Memory for all lanes together, registered once. */
 static int allocate_memory(struct client *c, struct bx_dev *d)
 {
 	const struct bx_conf *conf = c->conf;
@@ -332,6 +336,7 @@ static int make_queue(struct client *c, struct lane *l)
 	return ret;
 }
 
+/* Connect one lane. The first one finds the device and allocates for all. */
 static int connect_lane(struct client *c, struct lane *l)
 {
 	uint32_t i = (uint32_t)(l - c->lane), depth = c->conf->depth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* conn: see conn.h. */
+/* conn: see conn.h. Connections are made by librdmacm, which also moves the queue pair to RTS. */
 #include "src/benchex/conn.h"
 
 #include <endian.h>
@@ -63,6 +63,7 @@ static int say_unresolved(const struct bx_conf *conf, int err)
 	return err;
 }
 
+/* Address, then route. The device is known after the first. */
 static int resolve(struct bx_net *n, struct bx_conn *c, struct sockaddr *src, struct sockaddr *dst)
 {
 	uint8_t timeout = ACK_TIMEOUT;
@@ -123,7 +124,7 @@ int bx_conn_queue(struct bx_conn *c, struct ibv_pd *pd, int which, uint32_t send
 			 .max_recv_wr = recvs,
 			 .max_send_sge = pieces,
 			 .max_recv_sge = 1 },
-		.sq_sig_all = 1,
+		.sq_sig_all = 1, /* the counts need every completion */
 	};
 
 	if (rdma_create_qp(c->id, pd, &attr))
@@ -139,6 +140,7 @@ static uint8_t rd_atomic(int device)
 	return (uint8_t)(device < RD_ATOMIC_MAX ? device : RD_ATOMIC_MAX);
 }
 
+/* Print why the server refused, with a remedy. */
 static int say_refusal(const struct bx_conf *conf, enum bx_refusal why, uint32_t value)
 {
 	switch (why) {
@@ -173,6 +175,7 @@ static int say_refusal(const struct bx_conf *conf, enum bx_refusal why, uint32_t
 	}
 }
 
+/* Tell a refusal by benchex, which has a reason, from a refusal by the connection manager. */
 static int say_rejected(const struct bx_conf *conf, const struct rdma_cm_event *e)
 {
 	const struct rdma_conn_param *p = &e->param.conn;
@@ -195,6 +198,7 @@ static int say_rejected(const struct bx_conf *conf, const struct rdma_cm_event *
 	return say_refusal(conf, why, value);
 }
 
+/* Wait for the answer to our hello, and check it. */
 static int await_established(struct bx_net *n, struct bx_conn *c, const struct bx_hello *h,
 			     struct bx_reply *reply)
 {
@@ -274,6 +278,7 @@ int bx_conn_accept(struct bx_conn *c, const struct rdma_conn_param *theirs,
 	return rdma_accept(c->id, &p) ? -errno : 0;
 }
 
+/* librdmacm has moved the queue pair to RTS: set our own rights to memory and RNR timer. */
 int bx_conn_established(struct bx_conn *c, unsigned int rights)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS,

@@ -63,6 +63,7 @@ void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h)
 	put_le(&w, h->options_max, 4);
 }
 
+/* Bulk has nothing priced. */
 static bool hello_counts_valid(const struct bx_hello *h)
 {
 	return h->conns >= 1 && h->conns <= BX_QPS_MAX && h->index < h->conns && h->depth >= 1 &&
@@ -70,6 +71,7 @@ static bool hello_counts_valid(const struct bx_hello *h)
 	       h->options_max <= (h->role == BX_BULK ? 0 : BX_OPTIONS_MAX);
 }
 
+/* The depth places of a client must not overlap, nor wrap around the address space. */
 static bool hello_memory_valid(const struct bx_hello *h)
 {
 	if (h->role == BX_BULK)
@@ -108,7 +110,7 @@ enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len)
 
 enum bx_refusal bx_hello_fits(const struct bx_hello *h, const struct bx_conf *conf, uint32_t *value)
 {
-	if (h->role != BX_CLIENT)
+	if (h->role != BX_CLIENT) /* the limits are those of requests */
 		return BX_WELCOME;
 	if (h->size_max > conf->size_max) {
 		*value = conf->size_max;

@@ -148,6 +148,7 @@ static bool falls_into(uint64_t v, uint32_t b)
 	return v <= hist_top(b) && (!b || v > hist_top(b - 1));
 }
 
+/* Could these extremes and sums come from these buckets? */
 static int check_exact(const struct place *at, const struct hist *h)
 {
 	uint32_t first = 0, last = HIST_BUCKETS - 1;
@@ -202,6 +203,7 @@ static int read_buckets(const struct place *at, const json_t *list, struct hist 
 			    : bad(at, "the histogram's counts do not add up to \"n\"");
 }
 
+/* The same keys for each histogram; errors name the one. */
 static int read_hist(const struct place *whole, const char *key, const json_t *o, struct hist *h,
 		     struct merge *m)
 {
@@ -320,6 +322,7 @@ static int read_merged(const struct place *at, const char *key, const json_t *v,
 	return rc;
 }
 
+/* One value of a checked type into record. */
 static int read_value(const struct place *at, const struct bx_key *k, json_t *v, void *record,
 		      struct merge *m)
 {
@@ -361,6 +364,7 @@ static int read_value(const struct place *at, const struct bx_key *k, json_t *v,
 	}
 }
 
+/* The JSON type of each kind of key. A whole number is a real one, too. */
 static int check_type(const struct place *at, const struct bx_key *k, const json_t *v)
 {
 	static const json_type types[KEY_KINDS] = {
@@ -446,6 +450,7 @@ static uint64_t *count_of(struct bx_result *r, const struct bx_key *k)
 	return (uint64_t *)(void *)((char *)r + k->offset);
 }
 
+/* Add counts and times, or refuse a sum that a result cannot hold. */
 static int add_counts(const struct place *at, struct merge *m)
 {
 	struct bx_result *sum = &m->sum, *one = &m->one;
@@ -499,6 +504,7 @@ static int check_total(const struct place *at, struct merge *m)
 		       "hold: give one kind, as the last line of each server");
 }
 
+/* Read one result, then add it: nothing is added of a wrong one. */
 static int add_result(const struct place *at, const json_t *root, struct merge *m)
 {
 	struct bx_result *sum = &m->sum, *one = &m->one;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* net: see net.h. */
+/* net: see net.h. One process, one thread; librdmacm and signals are polled by descriptor. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -65,6 +65,7 @@ static int say_no_cm(int err)
 	return -err;
 }
 
+/* Signals arrive by a descriptor: a run that is interrupted still prints its result. */
 static int catch_signals(struct bx_net *n)
 {
 	sigset_t set;
@@ -133,6 +134,7 @@ void bx_net_begin(struct bx_net *n)
 					      : INT64_MAX;
 }
 
+/* A completion channel is needed only to sleep. */
 static int dev_open(struct bx_dev *d, struct ibv_context *verbs, bool events)
 {
 	memset(d, 0, sizeof(*d));
@@ -243,6 +245,7 @@ static void read_completion_events(struct bx_dev *d)
 	}
 }
 
+/* Wait up to ns (< 0: without limit) for a signal, an event of librdmacm, or completions. */
 static void poll_descriptors(struct bx_net *n, int64_t ns)
 {
 	struct timespec t = { ns / NS_PER_S, ns % NS_PER_S };
@@ -329,6 +332,7 @@ void bx_net_result(struct bx_net *n, struct bx_result *r)
 	r->cpu_ns = bx_cpu_ns() - n->cpu_began;
 }
 
+/* Intervals missed while the process was stopped are left out. */
 void bx_net_progress(struct bx_net *n, int64_t now, uint64_t requests, uint64_t bytes)
 {
 	double seconds = (double)(now - n->began) / 1e9;
@@ -417,6 +421,7 @@ void bx_peer_name(struct rdma_cm_id *id, char out[static 64])
 	snprintf(out, 64, "%s", text);
 }
 
+/* mmap, not malloc: registered pages are shared with nothing else. */
 int bx_memory_get(struct bx_memory *m, struct ibv_pd *pd, size_t len, unsigned int access)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -14,6 +14,7 @@ uint32_t bx_random_size(struct bx_random *r, struct bx_range range)
 {
 	uint64_t span = (uint64_t)range.max - range.min + 1;
 
+	/* span <= 2^24: the modulo bias is below 2^-40 */
 	return range.min + (uint32_t)(bx_random(r) % span);
 }
 
@@ -58,6 +59,7 @@ void bx_pace_next(struct bx_pace *p, uint64_t gap_ns)
 	p->n %= p->rate;
 }
 
+/* A message of no bytes is still one packet. */
 uint64_t bx_mtus(uint64_t bytes, uint32_t path_mtu)
 {
 	uint64_t n = (bytes + path_mtu - 1) / path_mtu;
@@ -70,6 +72,7 @@ void bx_truth_posted(struct bx_qp *q)
 	q->outstanding++;
 }
 
+/* A READ receives, all other operations send. Bytes of failed ones are not known. */
 void bx_truth_ended(struct bx_qp *q, enum bx_op op, uint32_t bytes, bool well)
 {
 	uint64_t mtus = bx_mtus(bytes, q->path_mtu);

@@ -13,6 +13,7 @@
 
 enum { BACKLOG = 256, IDLE_NS = 500000000 };
 
+/* The total of all clients, as a result of peer "all". */
 static int print_total(struct server *s)
 {
 	struct resex_report_counts c = { 0 };
@@ -41,6 +42,7 @@ static void handle_events(struct server *s)
 	}
 }
 
+/* Send latencies that waited SERVER_FLUSH_NS. Returns when to call again. */
 static int64_t flush_reports(struct server *s, int64_t now)
 {
 	if (s->flush_at && now >= s->flush_at) {
@@ -50,6 +52,7 @@ static int64_t flush_reports(struct server *s, int64_t now)
 	return s->flush_at ? s->flush_at : INT64_MAX;
 }
 
+/* Poll and answer one request in turn, so that arrivals keep their true times. */
 static void run_loop(struct server *s)
 {
 	for (;;) {
@@ -95,6 +98,7 @@ static bool is_own_address(const struct sockaddr_storage *at)
 	return own;
 }
 
+/* Print why listening failed, with a remedy. */
 static int say_no_listen(const struct bx_conf *conf, const struct sockaddr_storage *at, int err)
 {
 	const char *name = conf->bind ? conf->bind : "any address";

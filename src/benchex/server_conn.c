@@ -60,6 +60,7 @@ static struct client_conn *find_free_conn(struct server *s)
 	return NULL;
 }
 
+/* Free all of a connection. The generation changes, so that late completions are ignored. */
 static void release_conn(struct server *s, struct client_conn *c)
 {
 	server_forget(s, c);
@@ -74,6 +75,7 @@ static void release_conn(struct server *s, struct client_conn *c)
 	*c = (struct client_conn){ .gen = (c->gen + 1) & 0xfff };
 }
 
+/* Check the hello and allocate what it needs. *value goes into a refusal. */
 static enum bx_refusal admit_peer(struct server *s, struct client_conn *c,
 				  const struct rdma_conn_param *p, uint32_t *value)
 {
@@ -136,6 +138,7 @@ static void refuse_peer(struct rdma_cm_id *id, enum bx_refusal why, uint32_t val
 	rdma_reject(id, data, sizeof(data));
 }
 
+/* A peer asks to connect: accept it, or refuse it with a reason. */
 static void connect_request(struct server *s, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *p)
 {
@@ -208,6 +211,7 @@ static void drain_completions(struct server *s)
 		;
 }
 
+/* Drop a peer that hangs; let others pass one that is slow; check one that is silent. */
 static void check_alive(struct server *s, struct client_conn *c, int64_t now)
 {
 	int64_t silent = now - c->progress;

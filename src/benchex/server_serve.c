@@ -46,6 +46,7 @@ static struct answer_memory *answer_memory(struct server *s, struct bx_dev *d)
 
 /* --- receives ---------------------------------------------------------------- */
 
+/* Client: into the request's own slot. Bulk: into the shared buffer, whose content is ignored. */
 static int post_receive(struct client_conn *c, uint32_t place, uint32_t slot)
 {
 	struct bx_tag tag = { .conn = place, .gen = c->gen, .slot = slot };
@@ -75,6 +76,7 @@ int server_post_receives(struct server *s, struct client_conn *c)
 
 /* --- completions ------------------------------------------------------------- */
 
+/* Copy and check a request, and append it to the queue. A wrong one costs the connection. */
 static void queue_request(struct server *s, struct client_conn *c, struct bx_tag t,
 			  const struct ibv_wc *wc, int64_t now)
 {
@@ -103,6 +105,7 @@ static void count_bulk_message(struct server *s, struct client_conn *c, struct b
 		server_drop(s, c, "a receive for it cannot be posted");
 }
 
+/* Add a completed answer to the client's result and the total, and report it. */
 static void count_answer(struct server *s, struct session *x, const struct answer *a, int64_t now)
 {
 	uint64_t ctime = (uint64_t)(a->priced - a->begun), wtime = (uint64_t)(now - a->posted);
@@ -198,6 +201,7 @@ static uint32_t free_answer(const struct server *s)
 	return i;
 }
 
+/* The head has memory of its own; the body, the same for all answers, is shared. */
 static int post_answer(struct server *s, struct client_conn *c, const struct bx_waiting *w,
 		       uint32_t slot)
 {

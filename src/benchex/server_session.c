@@ -39,6 +39,7 @@ int server_cq(const struct bx_hello *h)
 	return h->role == BX_BULK ? SERVER_CQ_BULK : SERVER_CQ_CLIENTS;
 }
 
+/* Ids are chosen by peers: the same id from another address or device is another session. */
 static struct session *find_session(struct server *s, const struct bx_hello *h,
 				    const struct bx_conn *c)
 {
@@ -52,6 +53,7 @@ static struct session *find_session(struct server *s, const struct bx_hello *h,
 	return NULL;
 }
 
+/* The buffer that bulk writes and reads, in a protection domain of its own. */
 static int bulk_memory(struct server *s, struct session *x, const struct bx_hello *h)
 {
 	size_t len = ((size_t)h->size_max + 4095) & ~(size_t)4095;
@@ -109,6 +111,7 @@ static int make_session(struct server *s, struct session **out, const struct bx_
 	return ret;
 }
 
+/* Later connections must agree with the first: its hello sized all that was allocated. */
 enum bx_refusal server_session_join(struct server *s, struct client_conn *c)
 {
 	struct session *x = find_session(s, &c->hello, &c->conn);
@@ -151,6 +154,7 @@ static void say_bulk_left(const struct server *s, const struct session *x)
 	       x->seen, x->messages);
 }
 
+/* Print a client's result and add it to the total, or say that bulk has left. */
 static void session_end(struct server *s, struct session *x)
 {
 	struct bx_result *r = x->result;
