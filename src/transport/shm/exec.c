@@ -32,7 +32,7 @@ static int64_t between(struct shm *s, int64_t min, int64_t max)
 	return max > min ? min + (int64_t)(draw(s) % (uint64_t)(max - min + 1)) : min;
 }
 
-/* at + delay, but not before floor, and without overflow. */
+/* t + ns, but not before floor, and without overflow. */
 static struct mono time_after(struct mono t, int64_t ns, struct mono floor)
 {
 	struct mono sum = { t.ns > INT64_MAX - ns ? INT64_MAX : t.ns + ns };

@@ -131,7 +131,7 @@ void shm_close(int *fd);
 int shm_send(int fd, const void *data, size_t len, const struct shm_region *r);
 /*
  * Receive a message. Returns its length, or -errno: -EAGAIN: none now; -ECONNRESET: the
- * other end is closed; -EMSGSIZE. file: gets the files sent with it, -1: none; NULL: close them.
+ * other end is closed; -EMSGSIZE. file: gets the files sent with it, -1: none; NULL: discard them.
  */
 ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS]);
 

@@ -2,10 +2,10 @@
 /*
  * call: our links to peers: address, route, connection, hello, operations.
  *
- * Each step is begun here and ends in an event of the connection manager; nothing
- * waits. What READs and atomics bring lands in buffers that belong to the slot, and
- * are kept for the handle's life: a user may still read there when the link is
- * gone, and no link that is gone can still write there.
+ * Each step is started here and ends with an event of the connection manager; nothing
+ * blocks. Results of READs and atomics go to buffers of the slot, which are kept until the
+ * handle is closed: a user may still read them after the link has ended, and an ended link
+ * can no longer write to them.
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -17,8 +17,8 @@
 #include "src/util/bytes.h"
 
 enum {
-	RETRIES = 6,	   /* of packets: the peer is dead after 1.9 s; 7 is no end on soft-RoCE */
-	RNR_RETRIES = 7,   /* no end: the peer takes no messages now; deadlines end it */
+	RETRIES = 6,	   /* of packets: the peer is dead after 1.9 s; 7: endless on soft-RoCE */
+	RNR_RETRIES = 7,   /* endless: the peer takes no messages now; deadlines end the link */
 	REJECT_NOBODY = 8, /* no listener: invalid service id */
 	REJECT_CONSUMER = 28, /* the listener's own refusal */
 };
@@ -28,8 +28,8 @@ static struct conn *call_of(struct transport *t, const struct transport_out *o)
 	return verbs_of(t)->calls[o->peer.host - 1];
 }
 
-/* It failed or broke: the front hangs up, and calls again. */
-static void down(struct conn *c, int why, const char *text, struct mono now)
+/* The call failed or the link broke. The front hangs up, and calls again. */
+static void link_down(struct conn *c, int why, const char *text, struct mono now)
 {
 	int known = hello_ended(&c->hello, why);
 
@@ -38,7 +38,7 @@ static void down(struct conn *c, int why, const char *text, struct mono now)
 
 /* --- calling -------------------------------------------------------------------- */
 
-/* From our own address, so that it goes by our own device. */
+/* Call from our own address, so that the connection uses our own device. */
 static void any_port(struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)
@@ -47,7 +47,7 @@ static void any_port(struct sockaddr_storage *a)
 		((struct sockaddr_in *)a)->sin_port = 0;
 }
 
-static int begin(struct conn *c, int64_t connect_ns)
+static int start_call(struct conn *c, int64_t connect_ns)
 {
 	struct verbs *v = c->v;
 	const struct transport_peer *p = &c->out->peer; /* of ourselves too: the front sees to it */
@@ -83,7 +83,7 @@ int verbs_call(struct transport *t, struct transport_out *o, struct mono now)
 		return -ENOMEM;
 	c->out = o;
 	c->host = host;
-	ret = begin(c, t->conf.connect_ns);
+	ret = start_call(c, t->conf.connect_ns);
 	if (ret)
 		conn_end(c);
 	else
@@ -100,7 +100,7 @@ void verbs_hang_up(struct transport *t, struct transport_out *o)
 	verbs_of(t)->calls[o->peer.host - 1] = NULL;
 }
 
-/* The route stands: everything of our own is made, and the peer asked. */
+/* The route is known: make our side of the connection, and connect. */
 static int connect_to(struct conn *c)
 {
 	struct verbs *v = c->v;
@@ -121,8 +121,8 @@ static int connect_to(struct conn *c)
 	return rdma_connect(c->id, &p) ? -errno : 0;
 }
 
-/* The peer took the call: both queue pairs stand. */
-static int greet(struct conn *c)
+/* The peer accepted: both queue pairs exist. Start the hello. */
+static int start_hello(struct conn *c)
 {
 	uint8_t nonce[HELLO_NONCE], out[HELLO_MAX];
 	int ret = front_random(nonce, sizeof(nonce));
@@ -148,16 +148,16 @@ static void say_rejected(int status, char text[static 128])
 		snprintf(text, 128, "refused the connection (reason %d)", status);
 }
 
-static void failed(struct conn *c, const struct rdma_cm_event *e, struct mono now)
+static void cm_failed(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 {
 	char text[128];
 	int why = e->status < 0 ? e->status : -EHOSTUNREACH;
 
 	switch (e->event) {
 	case RDMA_CM_EVENT_REJECTED:
-		/* Of what stood for us already: it hung up before it knew that it stood. */
+		/* Established on our side: the peer hung up before it was on its side. */
 		if (c->state >= CONN_HELLO) {
-			down(c, -ECONNRESET, FRONT_CLOSED, now);
+			link_down(c, -ECONNRESET, FRONT_CLOSED, now);
 			return;
 		}
 		say_rejected(e->status, text);
@@ -176,7 +176,7 @@ static void failed(struct conn *c, const struct rdma_cm_event *e, struct mono no
 		snprintf(text, sizeof(text), "cannot be reached by RDMA (%s: %s)",
 			 rdma_event_str(e->event), strerror(-why));
 	}
-	down(c, why, text, now);
+	link_down(c, why, text, now);
 }
 
 void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
@@ -193,27 +193,27 @@ void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 		ret = connect_to(c);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		ret = greet(c);
+		ret = start_hello(c);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		failed(c, e, now);
+		cm_failed(c, e, now);
 		return;
 	}
 	if (!ret)
 		return;
 	snprintf(text, sizeof(text), "cannot be called (%s): %s", rdma_event_str(e->event),
 		 strerror(-ret));
-	down(c, ret, text, now);
+	link_down(c, ret, text, now);
 }
 
 /* --- the hello ------------------------------------------------------------------- */
 
 /* The peer's description of its parts (serve_keys): bytes 4, key 4, address 8 of each. */
-static int up(struct conn *c, struct mono now)
+static int link_up(struct conn *c, struct mono now)
 {
 	const uint8_t *at = c->hello.keys;
 	const struct hello_self peer = c->hello.of_peer;
@@ -231,7 +231,7 @@ static int up(struct conn *c, struct mono now)
 	return front_up(&c->v->t, c->out, &peer, bytes, now);
 }
 
-static void heard(struct conn *c, const struct ibv_wc *wc, struct mono now)
+static void hello_message(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
 	uint8_t out[HELLO_MAX];
 	uint32_t n = (uint32_t)wc->wr_id;
@@ -244,18 +244,18 @@ static void heard(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	}
 	ret = hello_take(&c->hello, conn_recv_at(c, n), wc->byte_len, out, &len);
 	if (ret < 0) {
-		down(c, ret, hello_why(ret), now);
+		link_down(c, ret, hello_why(ret), now);
 		return;
 	}
 	if (ret == HELLO_READY) {
-		ret = up(c, now);
+		ret = link_up(c, now);
 		if (ret)
-			down(c, ret, "described its region wrongly", now);
+			link_down(c, ret, "described its region wrongly", now);
 		return;
 	}
 	ret = len ? conn_say(c, out, len) : 0;
 	if (ret)
-		down(c, ret, "was not answered", now);
+		link_down(c, ret, "was not answered", now);
 }
 
 /* --- operations ------------------------------------------------------------------ */
@@ -265,7 +265,7 @@ static uint8_t *slot_at(const struct conn *c, uint32_t index)
 	return c->mem + (size_t)index * TRANSPORT_READ_MAX;
 }
 
-static void fill(struct conn *c, const struct transport_op *op, struct ibv_send_wr *wr)
+static void fill_request(struct conn *c, const struct transport_op *op, struct ibv_send_wr *wr)
 {
 	uint64_t at = c->at[op->part] + op->offset;
 	bool cas = op->kind == TRANSPORT_CAS64;
@@ -304,7 +304,7 @@ int verbs_submit(struct transport *t, struct transport_out *o, struct transport_
 	if (s->op.kind == TRANSPORT_SEND)
 		memcpy(slot_at(c, s->index), s->message, s->op.len);
 	wr.wr_id = conn_wr(VERBS_WR_SLOT, s->index);
-	fill(c, &s->op, &wr);
+	fill_request(c, &s->op, &wr);
 	ret = ibv_post_send(c->qp, &wr, &bad);
 	if (ret < 0)
 		ret = errno;
@@ -344,7 +344,7 @@ static void failed_one(struct conn *c, const struct ibv_wc *wc)
 {
 	int why = why_failed(wc->status);
 
-	/* The first failure tells why; what stands behind it is flushed. */
+	/* The first failure is the cause; operations behind it are flushed. */
 	if (!c->broke || c->broke == -ECONNRESET)
 		c->broke = why;
 	if (wc->wr_id >> 32 == VERBS_WR_SLOT && why == -EACCES)
@@ -359,7 +359,7 @@ void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	else if (wc->wr_id >> 32 == VERBS_WR_SLOT)
 		slot_done(c, &c->out->slot[(uint32_t)wc->wr_id]);
 	else if (wc->wr_id >> 32 == VERBS_WR_RECV)
-		heard(c, wc, now);
+		hello_message(c, wc, now);
 }
 
 void call_broke(struct conn *c, struct mono now)
@@ -371,16 +371,16 @@ void call_broke(struct conn *c, struct mono now)
 	}
 	switch (c->broke) {
 	case -EACCES:
-		down(c, c->broke, "refused an operation", now);
+		link_down(c, c->broke, "refused an operation", now);
 		return;
 	case -ETIMEDOUT:
-		down(c, c->broke, "does not answer", now);
+		link_down(c, c->broke, "does not answer", now);
 		return;
 	case -EIO:
-		down(c, c->broke, "or our own device failed an operation", now);
+		link_down(c, c->broke, "or our own device failed an operation", now);
 		return;
 	default:
-		down(c, c->broke, FRONT_CLOSED, now);
+		link_down(c, c->broke, FRONT_CLOSED, now);
 	}
 }
 
@@ -388,5 +388,5 @@ void call_violated(struct conn *c, const char *what, struct mono now)
 {
 	front_alarm(&c->v->t, c->host,
 		    "host %u %s on a link by which only we may ask: the link ends", c->host, what);
-	down(c, -EPERM, "did on our link what only we may", now);
+	link_down(c, -EPERM, "did on our link what only we may", now);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conn: one queue pair and all that is its own.
+ * conn: one queue pair with all that belongs to it.
  *
- * Queue pairs are made by ibv_create_qp and moved from state to state here, not by
- * rdma_create_qp: librdmacm opens a device once a process, so that two handles of
- * a process would take each other's asynchronous events; and it hands out
- * the connection manager's own idea of access rights, which has remote WRITE in it.
+ * Queue pairs are made by ibv_create_qp, and their states are changed here, not by
+ * rdma_create_qp. librdmacm opens a device once in a process: two handles of a process would
+ * get each other's asynchronous events. And it sets access rights that include remote WRITE.
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -15,11 +14,11 @@
 #include <sys/mman.h>
 
 enum {
-	ACK_TIMEOUT = 16, /* 4.096 us << 16 = 268 ms, more than a slow link keeps an answer */
-	RNR_TIMER = 12,	  /* a receiver that is not ready is asked again in 0.64 ms */
+	ACK_TIMEOUT = 16, /* 4.096 us << 16 = 268 ms: longer than a slow link needs to answer */
+	RNR_TIMER = 12,	  /* 0.64 ms until the next try at a receiver that is not ready */
 };
 
-/* libibverbs: errno, or -1 with errno set. */
+/* Functions of libibverbs return an errno, or -1 and set errno. */
 static int verbs_error(int ret)
 {
 	if (ret < 0)
@@ -64,12 +63,12 @@ void *conn_map(size_t len)
 
 	if (at == MAP_FAILED)
 		return NULL;
-	/* A child that writes would take the page, and leave us a copy that no device knows. */
+	/* After a fork, a write would give us a copy of the page that the device does not use. */
 	madvise(at, len, MADV_DONTFORK);
 	return at;
 }
 
-/* --- where messages are ------------------------------------------------------- */
+/* --- buffers ------------------------------------------------------- */
 
 static uint32_t recvs(const struct conn *c)
 {
@@ -148,7 +147,7 @@ static int make_queues(struct conn *c)
 		.sq_sig_all = 1,
 	};
 
-	/* A queue for each connection: what is left in it ends with it. */
+	/* One completion queue a connection: what is left in it ends with it. */
 	c->cq = ibv_create_cq(c->v->device, (int)(sends + recvs(c)), c, c->v->comp, 0);
 	if (!c->cq)
 		return -errno;
@@ -176,17 +175,17 @@ int conn_equip(struct conn *c, uint8_t *mem)
 	return ret;
 }
 
-static int move_to(struct conn *c, enum ibv_qp_state state)
+static int change_state(struct conn *c, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr a = { .qp_state = state };
 	int mask = 0;
 
 	if (rdma_init_qp_attr(c->id, &a, &mask))
 		return -errno;
-	a.qp_access_flags = 0; /* of INIT: nobody may do anything yet */
+	a.qp_access_flags = 0; /* in INIT: the peer may do nothing yet */
 	a.timeout = ACK_TIMEOUT;
 	a.min_rnr_timer = RNR_TIMER;
-	/* Of who calls, what it may have on its way; READs and atomics are all it does. */
+	/* A caller needs READs and atomics: max_rd_atomic is how many it may have outstanding. */
 	if (c->out && state == IBV_QPS_RTS && !a.max_rd_atomic)
 		return -EOPNOTSUPP;
 	return verbs_error(ibv_modify_qp(c->qp, &a, mask));
@@ -197,9 +196,9 @@ int conn_ready(struct conn *c, enum ibv_qp_state state)
 	int ret;
 
 	if (state == IBV_QPS_INIT)
-		return move_to(c, state);
-	ret = move_to(c, IBV_QPS_RTR);
-	return ret ? ret : move_to(c, IBV_QPS_RTS);
+		return change_state(c, state);
+	ret = change_state(c, IBV_QPS_RTR);
+	return ret ? ret : change_state(c, IBV_QPS_RTS);
 }
 
 void conn_end(struct conn *c)
@@ -207,8 +206,8 @@ void conn_end(struct conn *c)
 	if (c->state == CONN_OVER)
 		return;
 	c->state = CONN_OVER;
-	/* Soft-RoCE's waits until the network stack is rid of its packets: seconds, when our own
-	 * port is down. An HCA's has none there. */
+	/* On soft-RoCE this waits until the network stack has released its packets: seconds, if
+	 * our own port is down. An HCA has no packets there. */
 	if (c->qp)
 		ibv_destroy_qp(c->qp);
 	if (c->cq)
@@ -222,7 +221,7 @@ void conn_end(struct conn *c)
 		ibv_dealloc_pd(c->pd);
 	if (c->mem && !c->out)
 		munmap(c->mem, VERBS_RESPONDER_BYTES);
-	/* The peer is told by the kernel, which sends and does not wait for the answer. */
+	/* The kernel tells the peer, and does not wait for an answer. */
 	if (c->id)
 		rdma_destroy_id(c->id);
 	hello_wipe(&c->hello);

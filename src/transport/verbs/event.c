@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * event: what the descriptors tell: connections, completions, alarms.
+ * event: events of the descriptors: connections, completions, alarms.
  *
- * One epoll descriptor holds the connection manager's channel, the channel of
- * all completion queues, and the device's asynchronous events; all are
- * non-blocking. Each event is acknowledged where it was taken, before anything is
- * done about it: destroying what has unacknowledged events waits for them, for ever.
+ * One epoll descriptor watches the connection manager's channel, the channel of all
+ * completion queues, and the device's asynchronous events. All are non-blocking. Each event
+ * is acknowledged before it is handled: destroying an object with unacknowledged events
+ * would wait for them for ever.
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -15,14 +15,14 @@
 #include <sys/epoll.h>
 
 enum {
-	EVENTS_MAX = 32,      /* taken of each kind in one progress */
-	COMPLETIONS_MAX = 64, /* of one connection: others come too */
+	EVENTS_MAX = 32,      /* of each kind in one progress */
+	COMPLETIONS_MAX = 64, /* of one connection in one progress */
 	COMPLETIONS_ONCE = 16,
 };
 
 enum { OF_CM, OF_COMPLETIONS, OF_DEVICE };
 
-static int watch(struct verbs *v, int fd, uint32_t what)
+static int watch_fd(struct verbs *v, int fd, uint32_t what)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = what };
 	int flags = fcntl(fd, F_GETFL);
@@ -40,11 +40,11 @@ int verbs_wait_for(struct verbs *v)
 	v->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (v->epoll < 0)
 		return -errno;
-	ret = watch(v, v->channel->fd, OF_CM);
+	ret = watch_fd(v, v->channel->fd, OF_CM);
 	if (!ret)
-		ret = watch(v, v->comp->fd, OF_COMPLETIONS);
+		ret = watch_fd(v, v->comp->fd, OF_COMPLETIONS);
 	if (!ret)
-		ret = watch(v, v->device->async_fd, OF_DEVICE);
+		ret = watch_fd(v, v->device->async_fd, OF_DEVICE);
 	return ret;
 }
 
@@ -74,7 +74,7 @@ static void take_cm_events(struct verbs *v, struct mono now)
 	struct rdma_cm_event *e, copy;
 
 	for (int i = 0; i < EVENTS_MAX && !rdma_get_cm_event(v->channel, &e); i++) {
-		copy = *e; /* its private data is not looked at: there is none of ours */
+		copy = *e; /* without its private data, which we do not use */
 		rdma_ack_cm_event(e);
 		cm_event(v, &copy, now);
 	}
@@ -82,8 +82,8 @@ static void take_cm_events(struct verbs *v, struct mono now)
 
 /* --- the device --------------------------------------------------------------------- */
 
-/* The device refused what the other end of this queue pair asked for. */
-static void violated(struct conn *c, enum ibv_event_type type, struct mono now)
+/* The device refused a request of the peer of this queue pair. */
+static void peer_violated(struct conn *c, enum ibv_event_type type, struct mono now)
 {
 	if (c->out)
 		call_violated(c, "asked for something", now);
@@ -108,12 +108,12 @@ static void take_device_events(struct verbs *v, struct mono now)
 	struct ibv_async_event e;
 
 	for (int i = 0; i < EVENTS_MAX && !ibv_get_async_event(v->device, &e); i++) {
-		/* What was destroyed has no events left to be taken. */
+		/* A destroyed queue pair has no events left. */
 		struct conn *c = of_queue_pair(e.event_type) ? e.element.qp->qp_context : NULL;
 
 		ibv_ack_async_event(&e);
 		if (c)
-			violated(c, e.event_type, now);
+			peer_violated(c, e.event_type, now);
 		else if (of_device(e.event_type))
 			front_alarm(&v->t, 0, "our RDMA device %s has an error: %s",
 				    ibv_get_device_name(v->device->device),
@@ -134,7 +134,7 @@ static void take_completion_events(struct verbs *v)
 	}
 }
 
-static void completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
+static void conn_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
 	if (c->out)
 		call_completed(c, wc, now);
@@ -143,11 +143,11 @@ static void completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 }
 
 /*
- * How many completions may be taken at once. A message, DONE for who sent it, is
- * not taken until the user's queue has room for it; when all receives lie here
- * unread, the device holds the sender.
+ * How many completions may be taken at once. A message, which is DONE for its sender, is not
+ * taken before the user's queue has room for it. When all receive buffers are full, the
+ * device stops the sender.
  */
-static int room(struct conn *c)
+static int completions_allowed(struct conn *c)
 {
 	if (c->out || c->state != CONN_UP)
 		return COMPLETIONS_ONCE;
@@ -163,16 +163,16 @@ static void poll_conn(struct conn *c, struct mono now)
 	for (int all = 0; all < COMPLETIONS_MAX && n == most; all += n) {
 		if (c->state == CONN_OVER || !c->cq)
 			return;
-		most = room(c);
+		most = completions_allowed(c);
 		if (!most)
 			return;
 		n = ibv_poll_cq(c->cq, most, wc);
 		for (int i = 0; i < n && c->state != CONN_OVER; i++)
-			completed(c, &wc[i], now);
+			conn_completed(c, &wc[i], now);
 	}
 	if (n < 0)
 		c->broke = -EIO;
-	/* Successes may stand behind a failure: it ends when nothing is left. */
+	/* Successes may follow a failure: the connection ends when no completion is left. */
 	if (!c->broke || n == most || c->state == CONN_OVER)
 		return;
 	if (c->out)
@@ -183,8 +183,8 @@ static void poll_conn(struct conn *c, struct mono now)
 
 /* --- for the front ---------------------------------------------------------------------- */
 
-/* Connections that ended: nothing on the way here names them any more. */
-static void sweep(struct verbs *v)
+/* Free the connections that ended: no pointer to them is left. */
+static void free_ended(struct verbs *v)
 {
 	struct conn **at = &v->conns;
 
@@ -209,7 +209,7 @@ void verbs_progress(struct transport *t, struct mono now)
 	for (int i = 0; i < n; i++)
 		if (e[i].data.u32 == OF_COMPLETIONS)
 			take_completion_events(v);
-	/* What completed came before the end of its connection: it is taken first. */
+	/* Completions came before the end of their connection: handle them first. */
 	for (struct conn *c = v->conns; c; c = c->next) {
 		poll_conn(c, now);
 		if (!c->out)
@@ -221,7 +221,7 @@ void verbs_progress(struct transport *t, struct mono now)
 		else if (e[i].data.u32 == OF_CM)
 			take_cm_events(v, now);
 	}
-	sweep(v);
+	free_ended(v);
 }
 
 int verbs_arm(struct transport *t, struct mono now, struct mono *due)
@@ -238,7 +238,7 @@ int verbs_arm(struct transport *t, struct mono now, struct mono *due)
 		again |= c->held;
 		if (c->armed)
 			continue;
-		/* What came before makes no event: the next progress looks once more. */
+		/* Earlier completions make no event: the next progress must poll once more. */
 		if (ibv_req_notify_cq(c->cq, 0))
 			c->broke = -EIO;
 		c->armed = true;

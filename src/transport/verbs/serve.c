@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * serve: peers' links to us: accept, hello, lend the region.
+ * serve: peers' links to us: accept, hello, register the region.
  *
- * A caller gets a queue pair of its own, which lets it do nothing but SEND into a
- * few buffers. Only when its PROOF was right, the old link of that host is
- * destroyed, the region's parts are registered in this connection's protection
- * domain, and READ and atomics are allowed on its queue pair: then it is told the
- * keys. From there on this host's CPU has no part in what it does.
+ * A caller gets a queue pair of its own that allows it only to SEND into a few buffers. After
+ * a right PROOF: the old link of that host is destroyed; the parts of the region are
+ * registered in this connection's protection domain; READ and atomics are allowed on its
+ * queue pair; then it gets the keys. From then on, this host's CPU takes no part in its
+ * operations.
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -45,15 +45,15 @@ static int accept_caller(struct conn *c, const struct rdma_conn_param *theirs)
 								    : depth;
 	p.qp_num = c->qp->qp_num;
 	hello_begin(&c->hello, HELLO_RESPONDER, &v->t.conf, 0, nonce);
-	/* Ready before it is accepted: its first message may come before the last of the
-	 * connection's own. */
+	/* Be ready to receive before accepting: the caller's first message may overtake the last
+	 * message of the connection manager. */
 	ret = conn_ready(c, IBV_QPS_RTS);
 	if (!ret && rdma_accept(c->id, &p))
 		ret = -errno;
 	return ret;
 }
 
-static void hang_up(struct rdma_cm_id *id)
+static void reject(struct rdma_cm_id *id)
 {
 	rdma_reject(id, NULL, 0);
 	rdma_destroy_id(id);
@@ -66,13 +66,13 @@ void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono no
 	struct conn *c;
 
 	if (!conn_same_device(v, id) || front_caller(&v->t, known, now)) {
-		hang_up(id);
+		reject(id);
 		return;
 	}
 	c = conn_new(v);
 	if (!c) {
 		front_caller_over(&v->t);
-		hang_up(id);
+		reject(id);
 		return;
 	}
 	c->state = CONN_HELLO;
@@ -101,9 +101,9 @@ void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
-	default: /* it went, was cut off, or never came */
+	default: /* the caller left, was cut off, or never connected */
 		serve_end(c);
-		/* With the answer it had our proof: a friend would have sent its own. */
+		/* It had our proof in the ANSWER, and sent none: it has another key. */
 		if (answered)
 			front_refused(&c->v->t, host, -ECONNRESET, now);
 	}
@@ -121,12 +121,12 @@ static void serve_keys(const struct conn *c, uint8_t keys[static TRANSPORT_PARTS
 	}
 }
 
-/* No right is without need: no remote WRITE, and no relaxed ordering, to either part. */
-static int lend(struct conn *c)
+/* Give only the rights that are needed: no remote WRITE, no relaxed ordering. */
+static int grant_access(struct conn *c)
 {
 	static const unsigned int rights[TRANSPORT_PARTS] = {
 		[TRANSPORT_TABLE] = IBV_ACCESS_REMOTE_READ,
-		/* An atomic needs LOCAL_WRITE: it is the device that writes. */
+		/* Atomics need LOCAL_WRITE: our device writes. */
 		[TRANSPORT_WORDS] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 				    IBV_ACCESS_REMOTE_ATOMIC,
 	};
@@ -144,7 +144,7 @@ static int lend(struct conn *c)
 	return ret < 0 ? -EIO : -ret;
 }
 
-static int tell(struct conn *c)
+static int send_keys(struct conn *c)
 {
 	struct verbs *v = c->v;
 	uint8_t keys[TRANSPORT_PARTS * 16], out[HELLO_MAX];
@@ -154,7 +154,7 @@ static int tell(struct conn *c)
 	if (ret)
 		return ret;
 	verbs_evict(&v->t, host);
-	ret = lend(c);
+	ret = grant_access(c);
 	if (ret)
 		return ret;
 	front_caller_over(&v->t);
@@ -167,7 +167,7 @@ static int tell(struct conn *c)
 	return ret;
 }
 
-static void answer(struct conn *c, const uint8_t *in, size_t len, struct mono now)
+static void hello_message(struct conn *c, const uint8_t *in, size_t len, struct mono now)
 {
 	uint8_t out[HELLO_MAX];
 	size_t out_len = 0;
@@ -177,7 +177,7 @@ static void answer(struct conn *c, const uint8_t *in, size_t len, struct mono no
 	if (ret == HELLO_MORE)
 		ret = out_len ? conn_say(c, out, out_len) : 0;
 	else if (ret == HELLO_TELL)
-		ret = tell(c);
+		ret = send_keys(c);
 	if (!ret)
 		return;
 	serve_end(c);
@@ -194,7 +194,7 @@ void serve_due(struct conn *c, struct mono now)
 	front_refused(&c->v->t, host, -ETIMEDOUT, now);
 }
 
-/* --- what a proven peer sends ----------------------------------------------------- */
+/* --- messages of a proven peer ----------------------------------------------------- */
 
 void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
@@ -208,7 +208,7 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	if (wc->wr_id >> 32 != VERBS_WR_RECV)
 		return;
 	if (c->state == CONN_HELLO)
-		answer(c, conn_recv_at(c, n), wc->byte_len, now);
+		hello_message(c, conn_recv_at(c, n), wc->byte_len, now);
 	else if (wc->byte_len && wc->byte_len <= TRANSPORT_MESSAGE_MAX)
 		front_message(&c->v->t, c->host, conn_recv_at(c, n), wc->byte_len);
 	if (c->state != CONN_OVER && conn_recv(c, n))
@@ -216,10 +216,9 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 }
 
 /*
- * Nobody but the device puts this queue pair into error, and but for what we said
- * ourselves it does so for one reason: the peer asked for what it may not. An HCA
- * makes an asynchronous event of that as well; soft-RoCE was seen to make none, and only
- * to flush the receives.
+ * The connection broke. Only the device puts this queue pair into error. Unless a SEND of
+ * ours failed, the reason is a request of the peer that it has no right to. An HCA then also
+ * makes an asynchronous event. Soft-RoCE was seen to make none: it only flushed the receives.
  */
 void serve_broke(struct conn *c, struct mono now)
 {

@@ -2,8 +2,8 @@
 /*
  * verbs: the backend "verbs": reliable connections by libibverbs and librdmacm.
  *
- * Operations are the device's own: the responder's CPU serves nothing. (On
- * soft-RoCE the kernel of the responder's machine does, but no process of it.)
+ * The device executes the operations; the responder's CPU takes no part. (On soft-RoCE the
+ * kernel of the responder does, but no process.)
  */
 #include "src/transport/verbs/verbs.h"
 
@@ -62,14 +62,14 @@ static int serve_at(struct verbs *v, char text[static 256])
 		return say_listen(c, errno, text);
 	if (rdma_bind_addr(v->listener, (struct sockaddr *)&v->own))
 		return say_listen(c, errno, text);
-	if (!v->listener->verbs) /* an address of all devices, or of none */
+	if (!v->listener->verbs) /* the address is not of one device */
 		return say_listen(c, ENODEV, text);
 	if (rdma_listen(v->listener, BACKLOG))
 		return say_listen(c, errno, text);
 	return 0;
 }
 
-/* The listener's device, opened for ourselves: its events are of our queue pairs alone. */
+/* Open the listener's device again: then its events are only of our own queue pairs. */
 static int open_device(struct verbs *v, char text[static 256])
 {
 	struct ibv_device *d = v->listener->verbs->device;

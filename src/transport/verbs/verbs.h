@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * verbs: within the backend "verbs", from connection to link.
+ * verbs: what the files of the backend "verbs" share. Each calls those below it only:
  *
- *	verbs.c	 open, close, the device, the region; what the front calls
- *	event.c	 what the descriptors tell: connections, completions, alarms
+ *	verbs.c	 open, close, the device, the region; the functions that the front calls
+ *	event.c	 events of the descriptors: connections, completions, alarms
  *	call.c	 our links to peers: call, hello, operations
- *	serve.c	 peers' links to us: accept, hello, lend the region
- *	conn.c	 what both are made of: one queue pair and all that is its own
+ *	serve.c	 peers' links to us: accept, hello, register the region
+ *	conn.c	 one queue pair with all that belongs to it
  *
- * All is on one device, that of the address we listen at: an HCA's atomics are
- * atomic only against its own, so a caller who came in by another is refused,
- * and the owner's own link goes through it too.
+ * Everything is on one device: the one with the address that we listen at. The atomics of an
+ * HCA are atomic only against its own. So a caller that came in over another device is
+ * refused, and the owner's link to itself uses this device, too.
  */
 #ifndef RESEX_TRANSPORT_VERBS_VERBS_H
 #define RESEX_TRANSPORT_VERBS_VERBS_H
@@ -21,19 +21,19 @@
 #include "src/transport/backend.h"
 
 enum {
-	VERBS_RECVS = 16,	/* a link of a peer: messages it may be ahead of us */
-	VERBS_HELLOS = 4,	/* a connection: buffers of hello, each way */
-	VERBS_HELLO_ROOM = 512, /* of one such */
+	VERBS_RECVS = 16,	/* receive buffers for the messages of one peer */
+	VERBS_HELLOS = 4,	/* hello buffers of a connection, each way */
+	VERBS_HELLO_ROOM = 512, /* bytes of one of them */
 	VERBS_PAGE = 4096,
-	/* What a caller lands its READs in, and then its hellos; one mapping a peer. */
+	/* A caller's buffers: results of READs, then hellos. One mapping a peer. */
 	VERBS_LANDING = TRANSPORT_SLOTS * TRANSPORT_READ_MAX,
 	VERBS_CALLER_BYTES = VERBS_LANDING + VERBS_PAGE,
-	/* What a responder takes messages in, and sends its hellos from. */
+	/* A responder's buffers: messages received, then hellos to send. */
 	VERBS_RECV_BYTES = VERBS_RECVS * TRANSPORT_MESSAGE_MAX,
 	VERBS_RESPONDER_BYTES = VERBS_RECV_BYTES + VERBS_PAGE,
 };
 
-/* What a work request is; wr_id holds it above the number of its slot or buffer. */
+/* The kind of a work request: the upper half of wr_id. The lower: its slot or buffer. */
 enum verbs_wr { VERBS_WR_SLOT, VERBS_WR_SAY, VERBS_WR_RECV };
 
 enum conn_state {
@@ -41,13 +41,13 @@ enum conn_state {
 	CONN_CONNECTS,
 	CONN_HELLO,
 	CONN_UP,
-	CONN_OVER, /* holds nothing any more; its memory goes at the end of progress */
+	CONN_OVER, /* everything was freed but the struct, which progress frees at its end */
 };
 
 /*
- * One connection. Its protection domain is its own: a key guessed by another
- * peer is none there, and before the hello's PROOF nothing is registered in it
- * but the buffers of the hello, for local use.
+ * One connection. It has its own protection domain: a key that another peer guessed is not
+ * valid there. Before the hello's PROOF, only the buffers of the hello are registered in it,
+ * for local access.
  */
 struct conn {
 	struct conn *next;
@@ -59,17 +59,17 @@ struct conn {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
-	bool armed;   /* the CQ's next completion makes an event */
-	bool held;    /* responder: completions were left, since its messages have no room */
-	int broke;    /* -errno: a completion told that the connection is at its end */
-	uint8_t *mem; /* buffers; a caller's are verbs.landing's */
+	bool armed;   /* the next completion of the CQ makes an event */
+	bool held;    /* responder: completions wait because the message queue has no room */
+	int broke;    /* -errno of a failed completion: the connection must end; 0: none */
+	uint8_t *mem; /* buffers; of a caller: in verbs.landing */
 	struct ibv_mr *mr;
 	struct ibv_mr *part[TRANSPORT_PARTS]; /* responder: of the region, once proven */
 	uint64_t at[TRANSPORT_PARTS];	      /* caller: the peer's parts */
 	uint32_t rkey[TRANSPORT_PARTS];
 	struct hello hello;
 	uint32_t said;	 /* hellos sent */
-	struct mono due; /* responder: hung up on unless proven by then */
+	struct mono due; /* responder: disconnect it if it is not proven by then */
 };
 
 struct verbs {
@@ -85,7 +85,7 @@ struct verbs {
 	struct conn *conns;
 	struct conn *calls[TRANSPORT_HOSTS_MAX];  /* by host - 1 */
 	struct conn *served[TRANSPORT_HOSTS_MAX]; /* proven */
-	uint8_t *landing[TRANSPORT_HOSTS_MAX];	  /* kept: users may still read there */
+	uint8_t *landing[TRANSPORT_HOSTS_MAX];	  /* kept until close: users may read there */
 };
 
 static inline struct verbs *verbs_of(struct transport *t)
@@ -95,26 +95,26 @@ static inline struct verbs *verbs_of(struct transport *t)
 
 /* --- a connection (conn.c) ------------------------------------ */
 
-/* A new one in v's list, without anything; NULL: no memory. */
+/* A new, empty one in v's list. NULL: no memory. */
 struct conn *conn_new(struct verbs *v);
 /*
- * Protection domain, queues, and the buffers at mem: all that it needs before the
- * connection manager may go on; recvs are posted. 0 or -errno; conn_end frees.
+ * Make the protection domain and the queues, register the buffers at mem, post the receives:
+ * all that is needed before the connection is made. 0 or -errno; conn_end frees.
  */
 int conn_equip(struct conn *c, uint8_t *mem);
-/* From RESET to INIT, or on to ready to receive and to send. 0 or -errno. */
+/* Move the queue pair from RESET to INIT, or from INIT to RTS. 0 or -errno. */
 int conn_ready(struct conn *c, enum ibv_qp_state state);
 /*
- * Everything but its memory ends, the queue pair first: when this returns the
- * device executes nothing of it, here or for the peer. Never waits for the peer.
+ * Free everything but the struct, the queue pair first. After this returns, the device
+ * executes nothing of this connection, for us or for the peer. Never waits for the peer.
  */
 void conn_end(struct conn *c);
 /* Send a message of the hello. 0 or -errno. */
 int conn_say(struct conn *c, const uint8_t *data, size_t len);
-/* Where the n-th message came in; and let another come in there. */
+/* Receive buffer n; and post it again. */
 const uint8_t *conn_recv_at(const struct conn *c, uint32_t n);
 int conn_recv(struct conn *c, uint32_t n);
-/* The depth of READs and atomics that the device and we can do. */
+/* How many READs and atomics may be outstanding: the least of the device's and our limit. */
 uint8_t conn_depth(int device);
 uint64_t conn_wr(enum verbs_wr what, uint32_t n);
 /* Is it on the device that we opened? */
@@ -128,30 +128,30 @@ int verbs_call(struct transport *t, struct transport_out *o, struct mono now);
 void verbs_hang_up(struct transport *t, struct transport_out *o);
 int verbs_submit(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		 struct mono now);
-/* What the connection manager tells of it. */
+/* An event of the connection manager. */
 void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now);
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
-/* After its last completion: it is at its end. */
+/* After its last completion: end a connection that broke. */
 void call_broke(struct conn *c, struct mono now);
-/* The peer did something by it, which nobody may but we. */
+/* The peer used the link, which only we may use. */
 void call_violated(struct conn *c, const char *what, struct mono now);
 
 /* --- peers' links (serve.c) ------------------------------------ */
 
-/* A caller: id is ours from here. */
+/* A new caller. Owns e->id from here. */
 void serve_caller(struct verbs *v, const struct rdma_cm_event *e, struct mono now);
 void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now);
 void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
 void serve_broke(struct conn *c, struct mono now);
-/* The device refused what it asked for. */
+/* The device refused a request of the peer. */
 void serve_violated(struct conn *c, const char *how);
-/* Hang up on who has not proven itself in time. */
+/* Disconnect a caller that has not proven itself in time. */
 void serve_due(struct conn *c, struct mono now);
 void verbs_evict(struct transport *t, uint16_t host);
 
-/* --- what descriptors tell (event.c) --------------------------- */
+/* --- events of descriptors (event.c) --------------------------- */
 
-/* Make the channel, the completions' channel and the device's events waitable. 0 or -errno. */
+/* One epoll descriptor for the channel, the completions and the device's events. 0 or -errno. */
 int verbs_wait_for(struct verbs *v);
 void verbs_progress(struct transport *t, struct mono now);
 int verbs_arm(struct transport *t, struct mono now, struct mono *due);
