@@ -37,7 +37,7 @@ src/core/resos.c @ resos resos_prop @ s/(wide)u->mtus_sent + u->mtus_recv/u->mtu
 src/core/resos.c @ resos resos_prop @ s/(wide)u->mtus_sent + u->mtus_recv/(wide)u->mtus_sent/
 src/core/resos.c @ resos resos_prop @ s/rate.q16 < RATE_SCALE ? RATE_ONE : rate/rate/
 src/core/resos.c @ resos @ s/issued = (wide)l->retired.m;/issued = 0;/
-src/core/resos.c @ resos @ s/if (!account_holds(&l->acc\[i\]))/if (0)/
+src/core/resos.c @ resos @ s/if (!account_adds_up(&l->acc\[i\]))/if (0)/
 src/core/resos.c @ resos resos_prop @ s/l->dropped.m += a->balance.m;//
 src/core/resos.c @ resos @ s/c->bytes_s > LINK_BYTES_S_MAX ||//
 src/core/resos.c @ resos resos_prop @ s/if (whole > INT64_MAX)/if (0)/;s/return rated > INT64_MAX ? INT64_MAX : (int64_t)rated;/return (int64_t)rated;/

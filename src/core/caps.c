@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * caps: what policies ask for, brought within what the operator and Xen allow.
+ * caps: bring the caps that policies want within the limits of operator and Xen.
  *
- * "No cap" never takes part in arithmetic: it is first turned into the full
- * cap (cap_full) or passed through.
+ * "No cap" is never used in arithmetic: it is first replaced by the full cap
+ * (cap_full) or passed through.
  */
 #include "src/core/caps.h"
 
@@ -42,7 +42,7 @@ struct cap cap_clamp(struct cap c, const struct cap_bounds *b)
 		high = b->ceiling.mpct;
 	if (mpct < low)
 		mpct = low;
-	if (mpct > high) /* last, so that the ceiling wins over the minimum */
+	if (mpct > high) /* last: the ceiling takes precedence over the minimum */
 		mpct = high;
 	return (struct cap){ 1, mpct };
 }

@@ -2,8 +2,8 @@
 /*
  * caps: arithmetic on CPU caps.
  *
- * Inside, a cap is milli-percent; Xen takes whole percents, 0 meaning none.
- * A cap the operator had set before stays the ceiling.
+ * Internally a cap is in milli-percent; Xen has whole percents, where 0 is no cap.
+ * A cap that the operator had set before is the ceiling.
  */
 #ifndef RESEX_CORE_CAPS_H
 #define RESEX_CORE_CAPS_H
@@ -18,8 +18,8 @@ struct cap cap_full(const struct cap_bounds *b);
 
 /*
  * Clamp into [max(1 %, min), min(ceiling, 100 % x VCPUs)]. CAP_NONE becomes
- * the ceiling (which is CAP_NONE when the operator set none). When min is
- * above the ceiling, the ceiling wins.
+ * the ceiling (which is CAP_NONE when the operator set none). The ceiling takes
+ * precedence over min.
  */
 struct cap cap_clamp(struct cap c, const struct cap_bounds *b);
 
@@ -29,10 +29,10 @@ struct cap cap_clamp(struct cap c, const struct cap_bounds *b);
  */
 struct cap cap_cut(struct cap c, uint32_t permille, const struct cap_bounds *b);
 
-/* What is written to Xen: nearest whole percent (halves up), at least 1; CAP_NONE is 0. */
+/* The value to write to Xen: nearest whole percent (halves up), at least 1; CAP_NONE is 0. */
 uint32_t cap_to_percent(struct cap c);
 
-/* What was read from Xen: 0 is CAP_NONE. */
+/* From a value read from Xen: 0 is CAP_NONE. */
 struct cap cap_from_percent(uint32_t percent);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* crosscheck: what a counter saw against what rings claim. See crosscheck.h. */
+/* crosscheck: compare what a counter counted with what rings claim. See crosscheck.h. */
 #include "src/core/crosscheck.h"
 
 #include "src/core/units.h"
@@ -49,9 +49,9 @@ static bool went_back(const struct cross_seen *was, const struct cross_seen *now
 }
 
 /*
- * Bytes its rings claim. Sizes are what the guest wrote, and what is charged
- * is MTUs: no claim goes beyond the largest packets there are. Of messages
- * that were lost only the MTUs are known.
+ * Bytes that its rings claim. The guest wrote the sizes, but it is charged by MTUs:
+ * a claim is at most the largest packets possible. Of lost messages only the MTUs
+ * are known.
  */
 static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
 			const struct usage *now)
@@ -63,12 +63,12 @@ static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
 		bytes = sat_mul(mtus, conf->mtu);
 	if (bytes > sat_mul(mtus, 4096))
 		bytes = sat_mul(mtus, 4096);
-	/* a READ is asked for by a packet that stands in no MTU of its own */
+	/* the request of a READ is a packet that is not counted as an MTU */
 	return sat_add(bytes, sat_mul(sat_add(mtus, wrs), CROSS_HEADERS));
 }
 
-static void measure(const struct cross_conf *conf, const struct cross_seen *was,
-		    const struct cross_seen *now, struct cross_window *w)
+static void measure_window(const struct cross_conf *conf, const struct cross_seen *was,
+			   const struct cross_seen *now, struct cross_window *w)
 {
 	uint64_t acks = sat_mul(now->packets_recv - was->packets_recv, CROSS_ACK);
 
@@ -81,8 +81,8 @@ static void measure(const struct cross_conf *conf, const struct cross_seen *was,
 	w->flight = sat_add(cross_flight(conf, &was->claim, &now->claim), now->served_flight);
 }
 
-/* What is claimed beyond what was sent pays the debt of windows before. */
-static void settle(struct cross *c, const struct cross_window *w)
+/* Claims beyond what was sent pay the debt of earlier windows. */
+static void update_debt(struct cross *c, const struct cross_window *w)
 {
 	uint64_t paid = w->sent < w->limit ? w->limit - w->sent : 0;
 
@@ -92,7 +92,7 @@ static void settle(struct cross *c, const struct cross_window *w)
 		c->debt = c->debt > paid ? c->debt - paid : 0;
 }
 
-static enum cross_news judge(struct cross *c, const struct cross_window *w)
+static enum cross_news judge_window(struct cross *c, const struct cross_window *w)
 {
 	bool clean = w->sent <= w->limit;
 
@@ -122,13 +122,13 @@ enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
 	}
 	if (mono_sub(now->time, c->was.time) < conf->window_ns)
 		return CROSS_SAME;
-	measure(conf, &c->was, now, &c->last);
+	measure_window(conf, &c->was, now, &c->last);
 	c->was = *now;
 	c->windows++;
 	c->sent = sat_add(c->sent, c->last.sent);
 	c->explained = sat_add(c->explained, c->last.explained);
-	settle(c, &c->last);
-	return judge(c, &c->last);
+	update_debt(c, &c->last);
+	return judge_window(c, &c->last);
 }
 
 enum cross_news cross_pause(struct cross *c)

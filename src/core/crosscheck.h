@@ -2,21 +2,24 @@
 /*
  * crosscheck: does what a guest's queue pairs claim explain what it sent?
  *
- * The rings are the guest's own evidence; a counter that it cannot forge says
- * how many bytes left it. Pure arithmetic on both, window by window. Explained
- * is, with the headers of every packet, what its rings claim to have sent, an
- * acknowledgement for each packet it received, and all that other guests of
- * the link claim to have READ, which it may have served. A window is over
- * when more was sent than that, the tolerance and the floor together.
+ * The guest itself writes its rings; a counter that it cannot forge tells how many
+ * bytes it sent. Pure arithmetic on both, window by window:
  *
- * What is claimed is whole messages, some time after their bytes were counted.
- * So what was over is kept as a debt that later claims pay, and a window is
- * over only when the debt is more than may be in flight. Two windows over, one
- * after the other, begin a divergence; three clean ones end it and forgive the
- * debt. To claim more than was sent is no divergence.
+ *	explained = bytes its rings claim to have sent
+ *		  + an acknowledgement for each packet it received
+ *		  + all bytes that other guests of the link claim to have READ,
+ *		    because it may have served them
+ *		    (each with the headers of every packet)
+ *	limit     = explained + tolerance + floor
  *
- * No comparison is made across counters that went back, and none between a
- * counter and another that took its place: such windows do not count at all.
+ * Rings claim whole messages, some time after the counter counted their bytes. So
+ * bytes sent beyond the limit are a debt that later claims pay, and a window is
+ * over only when the debt exceeds what may be in flight. Two windows over in a row
+ * begin a divergence; three clean windows end it and cancel the debt. A guest that
+ * claims more than it sent does not diverge.
+ *
+ * Windows in which a counter went back, or another counter replaced it, do not
+ * count at all.
  */
 #ifndef RESEX_CORE_CROSSCHECK_H
 #define RESEX_CORE_CROSSCHECK_H
@@ -41,36 +44,36 @@ struct cross_conf {
 	int64_t window_ns;
 	uint32_t tolerance; /* permille of what is explained */
 	uint32_t mtu;	    /* of claims whose sizes were lost */
-	uint64_t floor;	    /* bytes a second that may be anything else */
+	uint64_t floor;	    /* bytes a second of other traffic that are allowed */
 	uint64_t rate;	    /* the link's bytes a second */
 };
 
-/* All there is at one moment; counts grow from wherever they began. */
+/* Counters and claims at one moment; counts start at any value. */
 struct cross_seen {
 	struct mono time;
-	uint64_t counter;	/* which one it is: another value, another counter */
+	uint64_t counter;	/* identifies the counter */
 	uint64_t sent;		/* bytes, by the counter */
 	uint64_t packets_recv;	/* likewise */
-	struct usage claim;	/* of its rings; backlog and msg_bytes as they are now */
+	struct usage claim;	/* sums of its rings; backlog and msg_bytes are current */
 	uint64_t served;	/* bytes, headers included, that it may have served to READs */
-	uint64_t served_flight; /* of these, may have been sent and are not claimed yet */
+	uint64_t served_flight; /* bytes of them perhaps sent, but not claimed yet */
 };
 
-/* What one window had. */
+/* One window. */
 struct cross_window {
 	int64_t ns;
 	uint64_t sent, explained;
 	uint64_t limit;	 /* explained, tolerance and floor */
-	uint64_t flight; /* may be in flight at its end */
+	uint64_t flight; /* bytes that may be in flight at its end */
 };
 
 struct cross {
-	bool known; /* was is filled */
+	bool known; /* was is valid */
 	bool diverges;
 	uint32_t over, clean;	  /* windows in a row */
-	uint32_t missing;	  /* times in a row that there was no counter */
+	uint32_t missing;	  /* readings in a row without a counter */
 	uint64_t windows;	  /* ever */
-	uint64_t debt;		  /* bytes sent beyond the limits, and not yet claimed */
+	uint64_t debt;		  /* bytes sent beyond the limits and not claimed yet */
 	uint64_t sent, explained; /* of all windows */
 	struct cross_seen was;	  /* at the end of the last */
 	struct cross_window last;
@@ -79,25 +82,25 @@ struct cross {
 enum cross_news { CROSS_SAME, CROSS_WINDOW, CROSS_BEGINS, CROSS_ENDS };
 
 /*
- * Take what there is now. CROSS_SAME: the window goes on, or a new one had to
- * begin; else one has ended: c->last. c is zeroed at first.
+ * Add a reading. CROSS_SAME: the window continues, or a new one had to begin;
+ * otherwise a window has ended and is in c->last. A new c is all zero.
  */
 enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
 			   const struct cross_seen *now);
 
 /*
- * There is no counter: the next value is not compared with what was. Three
- * times in a row end a divergence: CROSS_ENDS, else CROSS_SAME.
+ * There is no counter: the next reading is not compared with the previous one.
+ * The third call in a row ends a divergence: CROSS_ENDS, else CROSS_SAME.
  */
 enum cross_news cross_pause(struct cross *c);
 
-/* READs of n bytes in so many packets, as bytes of whoever serves them. */
+/* The bytes that READs of so many bytes and MTUs cost the guest that serves them. */
 uint64_t cross_read_bytes(uint64_t bytes, uint64_t mtus);
 
 /*
- * What may be sent and not claimed yet: the backlog, of messages as large as
- * any that completed, or as they are made (16 MiB); as much as there may be
- * when none has completed since was.
+ * Bytes that may be sent and not claimed yet: the backlog, of messages as large as
+ * the largest completed one or as the largest usual ones (16 MiB, bounded by the
+ * rate); as much as may be in flight when no message has completed since was.
  */
 uint64_t cross_flight(const struct cross_conf *conf, const struct usage *was,
 		      const struct usage *now);
@@ -105,10 +108,10 @@ uint64_t cross_flight(const struct cross_conf *conf, const struct usage *was,
 /* Bytes a second of one window; 0 when there was none. */
 uint64_t cross_rate(const struct cross_window *w, uint64_t bytes);
 
-/* Bytes a second that nothing explains, of the last window; tolerance and floor not taken off. */
+/* Unexplained bytes a second in the last window, tolerance and floor not deducted. */
 uint64_t cross_unexplained(const struct cross *c);
 
-/* What holds for a link of this rate when no floor is set: a twentieth, at least 64 KiB/s. */
+/* The default floor for a link of this rate: a twentieth of it, at least 64 KiB/s. */
 uint64_t cross_floor(uint64_t bytes_s);
 
 #endif

@@ -26,9 +26,9 @@
 enum { FLOW_RINGS_MAX = 256 }; /* send queues of one guest */
 
 /*
- * A guest for as long as it lives. A domain id alone is reused by Xen, so
- * state is keyed by all three: created counts the appearances this daemon
- * has seen and never repeats within one run.
+ * Identifies a guest for as long as it lives. Xen reuses domain ids, so state is
+ * keyed by all three: created counts the guests that this daemon has seen and
+ * never repeats within one run.
  */
 struct guest_key {
 	uint8_t uuid[16];
@@ -42,10 +42,10 @@ struct guest_key {
 enum sample_flags {
 	SAMPLE_LAPPED = 1u << 0,	 /* entries were overwritten before they were seen */
 	SAMPLE_WRS_BOUNDED = 1u << 1,	 /* wrs is an upper bound, not exact */
-	SAMPLE_MTUS_ESTIMATED = 1u << 2, /* how mtus_* of lost entries divide is an estimate */
+	SAMPLE_MTUS_ESTIMATED = 1u << 2, /* sent or received: estimated for lost entries */
 	SAMPLE_HISTORY = 1u << 3,	 /* work done before the ring was first mapped */
 	SAMPLE_UNCHARGED = 1u << 4,	 /* history older than this daemon: count, do not charge */
-	SAMPLE_MTUS_GUESSED = 1u << 5,	 /* their sum is a guess, too; always with MTUS_ESTIMATED */
+	SAMPLE_MTUS_GUESSED = 1u << 5,	 /* so is their sum; always with MTUS_ESTIMATED */
 };
 
 enum sample_op {
@@ -68,7 +68,7 @@ struct sample {
 	uint64_t lost;		/* of these, entries overwritten unseen */
 	uint64_t errors;	/* seen entries that completed in error (not in mtus, bytes) */
 	uint64_t mtus_sent;	/* SEND, WRITE: max(1, ceil(bytes / path MTU)); atomics 1 */
-	uint64_t mtus_recv;	/* READ: the response's MTUs, charged to who asked */
+	uint64_t mtus_recv;	/* READ: the response's MTUs, charged to the requester */
 	uint64_t bytes_sent;	/* of seen entries */
 	uint64_t bytes_recv;	/* of seen entries */
 	uint64_t bytes_bound;	/* upper bound of bytes in lost entries; 0 when lost is 0 */
@@ -76,7 +76,7 @@ struct sample {
 	uint64_t ops[OP_KINDS]; /* seen entries by kind, errors included */
 };
 
-/* --- account: one guest's money in the running epoch --- */
+/* --- account: one guest's Resos in the current epoch --- */
 
 enum account_flags {
 	ACCOUNT_ACTIVE = 1u << 0,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * period: intervals and epochs on a grid that lateness does not shift.
+ * period: intervals and epochs on a grid that late ticks do not shift.
  *
- * Epochs start at start + k x epoch, whenever the ticks come. The time of
- * the ticks is a high-water mark: what the clock goes back by is not counted
- * again when it returns, so that elapsed times always sum up to real time.
+ * Epochs start at start + k x epoch, whenever the ticks come. The time of the
+ * ticks is a high-water mark: time that the clock repeats after it went back is
+ * not counted again, so elapsed times always add up to real time.
  */
 #include "src/core/period.h"
 

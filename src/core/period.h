@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * period: which interval and epoch is it, and how much time has passed?
+ * period: the current interval and epoch, and the time that has passed.
  *
  * Pure arithmetic on the time it is given. An interval is 1 ms and an epoch
  * 1 s by default (paper VI-A). A late tick counts the time that elapsed; a
- * tick over the end of an epoch belongs to the old one; epochs that passed
- * without a tick are skipped; epochs start at start + k * epoch. A clock that
- * goes back is no time, nor is its way back to where it had been: elapsed
- * times sum up to the latest time seen.
+ * tick across the end of an epoch belongs to the old one; epochs that passed
+ * without a tick are skipped; epochs start at start + k * epoch. When the clock
+ * goes back no time elapses until it reaches the latest time seen again: elapsed
+ * times add up to that time.
  */
 #ifndef RESEX_CORE_PERIOD_H
 #define RESEX_CORE_PERIOD_H
@@ -19,7 +19,7 @@ struct period {
 	int64_t epoch_ns;
 	struct mono last; /* latest time seen by a tick */
 	struct mono epoch_start;
-	uint64_t epoch; /* number of the running epoch, from 0 */
+	uint64_t epoch; /* number of the current epoch, from 0 */
 	uint64_t ticks;
 	uint64_t late; /* ticks at least one interval behind: elapsed >= 2 intervals */
 	uint64_t back; /* ticks at which the clock had gone back */
@@ -38,12 +38,12 @@ struct period_tick {
 int period_init(struct period *p, int64_t interval_ns, int64_t epoch_ns, struct mono now);
 
 /*
- * Account for the time up to now. The usage of this tick is to be charged
- * first (to the old epoch); when new_epochs > 0, replenish after it.
+ * Account for the time up to now. The caller first charges the usage of this tick
+ * (to the old epoch); when new_epochs > 0, it replenishes afterwards.
  */
 struct period_tick period_tick(struct period *p, struct mono now);
 
-/* Nanoseconds of the running epoch that remain after now: 0 .. epoch_ns. */
+/* Nanoseconds of the current epoch that remain after now: 0 .. epoch_ns. */
 int64_t period_remaining(const struct period *p, struct mono now);
 
 #endif

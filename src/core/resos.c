@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * resos: issue, charge, drop. Stands between usage and the policies.
+ * resos: issue, charge, drop. In the flow it is between usage and the policies.
  *
  * Fractions: a price is price_num / price_den milli-Resos a MTU and a rate is
  * in 1/65536, so that a charge for I/O is a multiple of
- * 1 / (price_den x 65536) of a milli-Reso; account.rem_io carries what is left
- * of that below one milli-Reso, account.rem_cpu the same in 1 / (10 x 65536).
- * Intermediate values take 128 bits. A guest can make the counts of its MTUs
- * any number at all, so that every step either fits or saturates.
+ * 1 / (price_den x 65536) of a milli-Reso; account.rem_io carries the part of it
+ * below one milli-Reso, account.rem_cpu the same in 1 / (10 x 65536).
+ * Intermediate values take 128 bits. A guest can make its MTU counts any number,
+ * so every step either fits or saturates.
  */
 #include "src/core/resos.h"
 
@@ -116,13 +116,13 @@ static uint64_t weight_below(const struct ledger *l, uint32_t link, uint32_t end
 	return sum;
 }
 
-/* What a whole epoch of CPU time brings a guest. */
+/* The Resos that a guest gets for CPU in a whole epoch. */
 static int64_t cpu_share(const struct ledger *l, const struct account *a)
 {
 	return (int64_t)a->vcpus * (l->epoch_ns / CPU_NS_PER_MILLI);
 }
 
-/* Share of a guest that joins now in what is left of the epoch, each part rounded down. */
+/* The share of a guest that joins now in the rest of the epoch, each part rounded down. */
 static int64_t late_share(const struct ledger *l, const struct account *a, int64_t remaining_ns)
 {
 	wide epoch = (wide)l->epoch_ns, left = (wide)remaining_ns;
@@ -167,7 +167,7 @@ void resos_issue(struct ledger *l, uint32_t slot, int64_t remaining_ns)
 	if (remaining_ns > l->epoch_ns)
 		remaining_ns = l->epoch_ns;
 
-	/* Guests that come and go all epoch long must not overflow the books. */
+	/* Guests that join and leave all epoch long must not overflow the sums. */
 	room = INT64_MAX - l->supply.m - l->overcommit.m;
 	share = late_share(l, a, remaining_ns);
 	if (share > room)
@@ -202,8 +202,8 @@ int resos_set_share(struct ledger *l, uint32_t slot, uint32_t vcpus, uint32_t we
 
 /*
  * units x num / den x rate, in milli-Resos; the fraction is carried in *rem.
- * units < 2^65, num < 2^42, den <= 2^40: the product takes 107 bits, so that
- * the rate's 32 are multiplied to quotient and remainder apart.
+ * units < 2^65, num < 2^42, den <= 2^40: the product takes 107 bits, so the
+ * rate's 32 bits are multiplied with quotient and remainder separately.
  */
 static int64_t price(wide units, uint64_t num, uint64_t den, struct rate rate, uint64_t *rem)
 {
@@ -219,8 +219,8 @@ static int64_t price(wide units, uint64_t num, uint64_t den, struct rate rate, u
 	return rated > INT64_MAX ? INT64_MAX : (int64_t)rated;
 }
 
-/* Book a charge under kind; never more than the account's figures can hold. */
-static void book(struct account *a, struct resos *kind, int64_t charge)
+/* Add a charge to kind; at most what the account's figures can hold. */
+static void book_charge(struct account *a, struct resos *kind, int64_t charge)
 {
 	int64_t room = INT64_MAX - a->charged_io.m - a->charged_cpu.m, paid;
 
@@ -243,8 +243,10 @@ int resos_charge(struct ledger *l, uint32_t slot, const struct usage *u)
 		return -ENOENT;
 	k = &l->link[a->link];
 	mtus = (wide)u->mtus_sent + u->mtus_recv;
-	book(a, &a->charged_io, price(mtus, k->price_num, k->price_den, a->rate, &a->rem_io));
-	book(a, &a->charged_cpu, price(u->cpu_ns, 1, CPU_NS_PER_MILLI, a->rate, &a->rem_cpu));
+	book_charge(a, &a->charged_io,
+		    price(mtus, k->price_num, k->price_den, a->rate, &a->rem_io));
+	book_charge(a, &a->charged_cpu,
+		    price(u->cpu_ns, 1, CPU_NS_PER_MILLI, a->rate, &a->rem_cpu));
 	return 0;
 }
 
@@ -256,7 +258,7 @@ void resos_set_rate(struct ledger *l, uint32_t slot, struct rate rate)
 		a->rate = rate.q16 < RATE_SCALE ? RATE_ONE : rate;
 }
 
-/* Begin the epoch of one account with what it is issued. */
+/* Begin a new epoch for one account, with share issued to it. */
 static void account_renew(struct account *a, int64_t share)
 {
 	a->flags &= ~(uint32_t)(ACCOUNT_LATE | ACCOUNT_UNISSUED);
@@ -301,7 +303,7 @@ void resos_replenish(struct ledger *l, uint64_t epoch)
 	}
 }
 
-static bool account_holds(const struct account *a)
+static bool account_adds_up(const struct account *a)
 {
 	if (a->allocated.m < 0 || a->balance.m < 0 || a->spent.m < 0 || a->overdraft.m < 0)
 		return false;
@@ -321,7 +323,7 @@ int resos_check(const struct ledger *l)
 		return -EBADMSG;
 	issued = (wide)l->retired.m;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		if (!account_holds(&l->acc[i]))
+		if (!account_adds_up(&l->acc[i]))
 			return -EBADMSG;
 		issued += (uint64_t)l->acc[i].allocated.m;
 	}

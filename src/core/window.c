@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * window: what a tumbling window of reported latencies looks like.
+ * window: figures of a tumbling window of reported latencies.
  *
- * Latencies are below 2^32 ns and a window holds below 2^32 of them, so that
- * the sum, the sum of squares and n x sum of squares are exact in 64, 128 and
- * 128 bits.
+ * Latencies are below 2^32 ns and a window holds fewer than 2^32 of them, so the
+ * sum, the sum of squares and n x sum of squares are exact in 64, 128 and 128
+ * bits.
  */
 #include "src/core/window.h"
 

@@ -2,8 +2,7 @@
 /*
  * clock: real time for the daemon, simulated time for tests and the lab.
  *
- * Everything behind the engine gets the time as an argument; what is here is
- * the one place where it comes from.
+ * All code behind the engine gets the time as an argument; it is read here only.
  */
 #include "src/util/clock.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * clock: the only place that asks what time it is. Real (CLOCK_BOOTTIME,
- * absolute sleeps) or simulated (advanced by its user; sleeping advances it).
+ * clock: the only code that reads the time. Real (CLOCK_BOOTTIME, absolute
+ * sleeps) or simulated (advanced by its user; sleeping advances it).
  *
  * CLOCK_BOOTTIME never goes back, and counts the time for which the machine was
- * suspended, where CLOCK_MONOTONIC stands still: who held a lock before knows
- * that its lease is over (src/reconf/lock.h). To all others a suspend is one
- * long interval: they must do with a jump of hours. A sleep that ended meanwhile
- * ends when the machine resumes.
+ * suspended, in which CLOCK_MONOTONIC stops: so the holder of a lock finds after a
+ * suspend that its lease has expired (src/reconf/lock.h). For all other code a
+ * suspend is one long interval, a jump of perhaps hours. A sleep that should have
+ * ended meanwhile ends when the machine resumes.
  */
 #ifndef RESEX_UTIL_CLOCK_H
 #define RESEX_UTIL_CLOCK_H
@@ -24,10 +24,10 @@ struct clock {
 void clock_real(struct clock *c);
 void clock_sim(struct clock *c, struct mono start);
 
-/* The wall clock in nanoseconds since 1970: for what people read, never for arithmetic. */
+/* The wall clock in nanoseconds since 1970: only to be shown, never for arithmetic. */
 int64_t clock_wall_ns(void);
 
-/* CLOCK_MONOTONIC in nanoseconds, for who asks for it by name (systemd): decide nothing by it. */
+/* CLOCK_MONOTONIC in nanoseconds, only for systemd, which requires this clock. */
 int64_t clock_monotonic_ns(void);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conf: from a file to a struct, or to one sentence about what is wrong.
+ * conf: from a JSON file to a struct, or to one sentence with the error.
  *
- * Used on the control side only: at start, when a policy is changed, and by
- * resex policy-check. Nothing is written to the caller's struct until the
- * whole object was found right.
+ * Used in the control thread only: at start, when the configuration or a policy
+ * changes, and by resex policy-check. The caller's struct is written only after
+ * the whole object was checked.
  */
 #include "src/util/conf.h"
 
@@ -21,10 +21,10 @@ enum {
 	SHOW_MAX = 80,	/* a value in a message */
 	WANT_MAX = 256, /* its remedy */
 	NAME_MAX_SHOWN = 256,
-	KEY_MAX = 64, /* longest key that is looked for among misspellings */
+	KEY_MAX = 64, /* longest key that misspellings are compared with */
 };
 
-/* The text of an error is one line, whatever stood in the file or its name. */
+/* The text of an error is one line, whatever the file or its name contains. */
 static void one_line(char *s)
 {
 	for (; *s; s++)
@@ -105,14 +105,14 @@ int conf_fail(const struct conf_doc *d, const char *path, struct conf_error *e, 
 	return -EINVAL;
 }
 
-/* Say what jansson did not like. */
+/* Report a syntax error found by jansson. */
 static int fail_syntax(struct conf_error *e, const char *name, const json_error_t *je)
 {
 	int line = je->line > 0 ? je->line : 1, column = je->column > 0 ? je->column : 1;
 
 	if (json_error_code(je) == json_error_duplicate_key)
 		return fail_at(-EINVAL, e, name, line, column,
-			       "%s: a key stands once in an object, remove one", je->text);
+			       "%s: an object has each key once, remove one", je->text);
 	if (json_error_code(je) == json_error_null_character)
 		return fail_at(-EINVAL, e, name, line, column,
 			       "a NUL character stands in a string: remove it");
@@ -120,7 +120,7 @@ static int fail_syntax(struct conf_error *e, const char *name, const json_error_
 		       je->text);
 }
 
-/* Refuse what jansson lets pass: it takes a NUL behind a number, and any depth. */
+/* Refuse what jansson accepts: a NUL behind a number, and nesting of any depth. */
 static int check_text(const char *name, const char *text, size_t len, struct conf_error *e)
 {
 	const char *nul = memchr(text, '\0', len);
@@ -207,8 +207,8 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return m < c ? m : c;
 }
 
-/* How many letters to change, add or leave out to come from a to b; SIZE_MAX: too long. */
-static size_t distance(const char *a, const char *b)
+/* How many letters to change, add or leave out to get from a to b; SIZE_MAX: too long. */
+static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[KEY_MAX + 1], na = strlen(a), nb = strlen(b);
 
@@ -230,7 +230,7 @@ static size_t distance(const char *a, const char *b)
 	return row[nb];
 }
 
-/* Known key number i: those of the table, then those of also; NULL behind the last. */
+/* The i-th known key: first those of the table, then those of also; NULL after the last. */
 static const char *known_key(const struct conf_key *keys, const char *const *also, size_t i)
 {
 	for (; keys->name; keys++)
@@ -252,7 +252,7 @@ static bool is_known(const struct conf_key *keys, const char *const *also, const
 	return false;
 }
 
-/* What to write instead of an unknown key: the nearest, or what there is. */
+/* The remedy for an unknown key: the nearest known key, or all of them. */
 static void suggest(const struct conf_key *keys, const char *const *also, const char *name,
 		    char *buf, size_t size)
 {
@@ -260,7 +260,7 @@ static void suggest(const struct conf_key *keys, const char *const *also, const 
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; (k = known_key(keys, also, i)); i++) {
-		size_t n = distance(name, k);
+		size_t n = edit_distance(name, k);
 
 		if (n < best) {
 			best = n;
@@ -276,8 +276,8 @@ static void suggest(const struct conf_key *keys, const char *const *also, const 
 		conf_append(buf, size, "%s \"%s\"", i ? "," : "", k);
 }
 
-/* "path.key", or "key" at the root. NULL without memory: then path has to do. */
-static char *join(const char *path, const char *key)
+/* "path.key", or "key" at the root. NULL without memory: callers then use path. */
+static char *join_path(const char *path, const char *key)
 {
 	size_t size = strlen(path) + strlen(key) + 2;
 	char *s = malloc(size);
@@ -290,7 +290,7 @@ static char *join(const char *path, const char *key)
 static int fail_unknown(const struct conf_doc *d, const char *path, const char *name,
 			const struct conf_key *keys, const char *const *also, struct conf_error *e)
 {
-	char want[WANT_MAX], *at = join(path, name);
+	char want[WANT_MAX], *at = join_path(path, name);
 	int line, column;
 
 	suggest(keys, also, name, want, sizeof(want));
@@ -304,7 +304,7 @@ static int fail_unknown(const struct conf_doc *d, const char *path, const char *
 static int fail_value(const struct conf_doc *d, const char *path, const struct conf_key *k,
 		      const json_t *v, struct conf_error *e)
 {
-	char *at = join(path, k->name);
+	char *at = join_path(path, k->name);
 	char shown[SHOW_MAX], want[WANT_MAX];
 
 	conf_show(v, shown, sizeof(shown));

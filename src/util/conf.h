@@ -3,12 +3,12 @@
  * conf: strict reading of JSON configuration with a place for every error.
  *
  * A document is loaded whole (jansson, duplicates refused, a regular file of
- * at most 1 MiB, nested at most 32 deep) and then bound against tables:
- * unknown keys, wrong types and values out of range are errors that name
- * file, line, column, the value and what would be right. jansson keeps no
- * positions of values, so conf finds the place of a path by a scan of the
- * text. Lines and columns count from 1, columns in characters; a value's place is
- * its start, an unknown key's the key, a syntax error's where jansson stopped.
+ * at most 1 MiB, nested at most 32 deep) and then bound by tables: unknown keys,
+ * wrong types and values out of range are errors that name file, line, column, the
+ * value and the remedy. jansson keeps no positions of values, so conf scans the
+ * text for the place of a path. Lines and columns count from 1, columns in
+ * characters. The place of a value is its start, that of an unknown key the key,
+ * that of a syntax error where jansson stopped.
  */
 #ifndef RESEX_UTIL_CONF_H
 #define RESEX_UTIL_CONF_H
@@ -71,7 +71,7 @@ enum conf_type {
 struct conf_key {
 	const char *name;
 	enum conf_type type;
-	size_t offset; /* into the struct bound */
+	size_t offset; /* in the bound struct */
 	uint64_t min, max;
 	const char *const *names; /* CONF_ENUM: ended by NULL */
 	int required;
@@ -86,18 +86,18 @@ struct conf_key {
 
 /*
  * Bind an object at path (as "links[0]"; "" is the root) of d to *out.
- * Keys absent keep what out held; after an error all do. Keys not in the
- * table (ended by name NULL) are errors, except those named in also[] (ended
- * by NULL; may be NULL), which the caller reads. 0, or -EINVAL and e is filled:
- * unknown keys first, then in the order of the table.
+ * Members of absent keys are unchanged; after an error all members are. Keys not
+ * in the table (ended by name NULL) are errors, except those in also[] (ended
+ * by NULL; may be NULL), which the caller reads. 0, or -EINVAL and e has the first
+ * error: unknown keys first, then in the order of the table.
  */
 int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 	      const struct conf_key *keys, const char *const *also, void *out,
 	      struct conf_error *e);
 
 /*
- * Fill e for the value at path (as "links[0].rate"; of a path that is not
- * there, what there is of it): place, then the sentence. Always -EINVAL.
+ * Fill e for the value at path (as "links[0].rate"; of a path that does not exist,
+ * the longest part that does): place, then the sentence. Always -EINVAL.
  */
 int conf_fail(const struct conf_doc *d, const char *path, struct conf_error *e, const char *fmt,
 	      ...) __attribute__((format(printf, 4, 5)));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * conf_parts: what conf.c is made of; nobody else includes this.
+ * conf_parts: private to conf*.c.
  *
- * conf_place finds where a path stands in the text; conf_value turns one JSON
- * value into what a key asks for, and says what would be right when it is not.
+ * conf_place finds the place of a path in the text; conf_value converts one JSON
+ * value to the type of its key, and words the remedy when it does not fit.
  */
 #ifndef RESEX_UTIL_CONF_PARTS_H
 #define RESEX_UTIL_CONF_PARTS_H
@@ -19,27 +19,27 @@ size_t conf_too_deep(const char *text, size_t len);
 
 /*
  * Offset of the value at path in text that parses as JSON; of the key itself
- * when key is set. A path that is not there gives what there is of it, at
- * last the root. Keys may hold any character: all ways to read path are tried.
+ * when key is set. Of a path that does not exist, the longest part that does, or
+ * the root. Keys may contain any character: all ways to read path are tried.
  */
 size_t conf_find(const char *text, size_t len, const char *path, bool key);
 
 /* Line and column of an offset, from 1; columns count characters. */
 void conf_line_column(const char *text, size_t offset, int *line, int *column);
 
-/* One value, not stored yet. */
+/* A value that was read and not stored yet. */
 struct conf_value {
 	uint64_t u;    /* all but CONF_STRING */
 	const char *s; /* CONF_STRING; belongs to the document */
 };
 
-/* Is v what k asks for? 0, or -EINVAL. */
+/* Convert v to the type and range of k. 0, or -EINVAL. */
 int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out);
 
-/* Write a value to its place in the struct bound. */
+/* Write a value to its place in the bound struct. */
 void conf_store(const struct conf_key *k, const struct conf_value *v, void *out);
 
-/* For a person: a value as it was written, shortened; what k wants instead. */
+/* For messages: a value as it was written, shortened; a sentence with what k accepts. */
 void conf_show(const json_t *v, char *buf, size_t size);
 void conf_want(const struct conf_key *k, char *buf, size_t size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conf_place: walk JSON text to a path. Used only when there is an error to
- * report, on text that jansson has accepted (or, for the depth, has not seen
- * yet); never reads beyond the text even so.
+ * conf_place: find the place of a path in JSON text. Used only to report errors, on
+ * text that jansson has accepted (for the depth: before jansson parses it). It
+ * never reads beyond the text, valid or not.
  */
 #include "src/util/conf_parts.h"
 
@@ -88,8 +88,8 @@ size_t conf_too_deep(const char *text, size_t len)
 }
 
 /*
- * How much of path the key between two offsets is: its length when path goes
- * on with an end, a dot or a bracket, else -1. jansson undoes the escapes.
+ * How much of path the key between two offsets matches: its length when path ends
+ * or continues with a dot or a bracket, else -1. jansson decodes the escapes.
  */
 static int match_key(const struct cursor *c, size_t from, size_t to, const char *path)
 {
@@ -157,7 +157,7 @@ static bool find_element(struct cursor c, const char *path, bool key, size_t *fo
 	return find_value(c, end + 1, key, found);
 }
 
-/* c stands at the start of a value. Recursion is bounded by the nesting of the text. */
+/* c is at the start of a value. Recursion is bounded by the nesting of the text. */
 static bool find_value(struct cursor c, const char *path, bool key, size_t *found)
 {
 	if (!*path) {
@@ -171,8 +171,8 @@ static bool find_value(struct cursor c, const char *path, bool key, size_t *foun
 	return false;
 }
 
-/* Take the last component off a path. */
-static void shorten(char *path)
+/* Remove the last component of a path. */
+static void drop_last_component(char *path)
 {
 	char *dot = strrchr(path, '.'), *bracket = strrchr(path, '[');
 	char *cut = dot > bracket ? dot : bracket;
@@ -189,7 +189,7 @@ size_t conf_find(const char *text, size_t len, const char *path, bool key)
 	skip_space(&root);
 	found = root.at;
 	while (part && *part && !find_value(root, part, key, &found)) {
-		shorten(part);
+		drop_last_component(part);
 		key = false;
 	}
 	free(part);

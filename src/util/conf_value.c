@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conf_value: durations, rates and the other kinds of value, in both
- * directions: read strictly, and shown so that what is shown could be written.
+ * conf_value: read values of all types strictly, and show values and ranges in
+ * the form in which they are written in a file.
  */
 #include "src/util/conf_parts.h"
 
@@ -23,7 +23,7 @@ static const struct unit durations[] = {
 	{ "ns", 1, 1 },		{ NULL, 0, 0 },
 };
 
-/* Those that are whole bytes come first, the largest of them first: see show_unit. */
+/* Units of whole bytes first, the largest of them first: see show_unit. */
 static const struct unit rates[] = {
 	{ "TiB/s", 1ull << 40, 1 },
 	{ "TB/s", 1000000000000, 1 },
@@ -228,7 +228,7 @@ void conf_show(const json_t *v, char *buf, size_t size)
 	free(s);
 }
 
-/* 'a duration such as "1s", from 10ms to 3600s'; example only where it is in range. */
+/* 'a duration such as "1s", from 10ms to 3600s'; high in place of an example out of range. */
 static void want_unit(const struct conf_key *k, const struct unit *units, const char *what,
 		      const char *example, char *buf, size_t size)
 {

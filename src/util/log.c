@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * log: format one message into one line, and hand it over in one write().
+ * log: format one message into one line, and write it with one write().
  *
- * Names of guests, paths and errors of peers end up in messages, so that
- * control characters are escaped here, once, for everybody: nobody can forge
- * a second line or a priority, or drive the reader's terminal.
+ * Messages contain names of guests, paths and errors of peers. So control
+ * characters are escaped here, for all callers: no input can forge a second line or
+ * a priority, or control the reader's terminal.
  */
 #include "src/util/log.h"
 
@@ -62,7 +62,7 @@ static size_t escape(char *dst, const char *src, size_t len)
 	return n;
 }
 
-/* What snprintf really left in a buffer of size bytes. */
+/* How many bytes snprintf wrote to a buffer of size bytes, from its return value. */
 static size_t written(int ret, size_t size)
 {
 	if (ret < 0)
@@ -92,7 +92,7 @@ void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 	n += escape(line + n, text, len);
 	line[n++] = '\n';
 
-	/* A log that cannot be written has nowhere to say so. */
+	/* An error here cannot be reported anywhere. */
 	do {
 		done = write(l->fd, line, n);
 	} while (done < 0 && errno == EINTR);

@@ -3,8 +3,8 @@
  * log: one line a message, to stderr, with the priority prefix that
  * systemd's journal understands (<3>..<7>) when it listens (JOURNAL_STREAM is set):
  * "<4>resexd: the message". Control characters in a message (C0, DEL, C1) are
- * written as \x0a, a backslash as two; what is over 1023 bytes is cut off.
- * errno is kept. Thread-safe (one write() a line). Never called in the 1 ms
+ * written as \x0a, a backslash as two; messages are cut at 1023 bytes.
+ * errno is unchanged. Thread-safe (one write() a line). Never called in the 1 ms
  * path.
  */
 #ifndef RESEX_UTIL_LOG_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * netlink: the walk over a netlink answer, between the bytes that the kernel
- * sent and those who know their meaning (the agent's nldev, counter_vf).
+ * netlink: from the bytes of a netlink answer to messages and attributes, for the
+ * agent's nldev and counter_vf, which know their meaning.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 enum { ERRNO_END = 4096 };
 
-/* Over a part of len bytes and what aligns the next one; the last need not be padded. */
-static void step(const uint8_t **p, size_t *left, size_t len)
+/* Skip a part of len bytes and its padding, which the last part may lack. */
+static void skip_part(const uint8_t **p, size_t *left, size_t len)
 {
 	size_t skip = len + (0 - len) % NLMSG_ALIGNTO;
 
@@ -23,8 +23,8 @@ static void step(const uint8_t **p, size_t *left, size_t len)
 	*left -= skip;
 }
 
-/* What an NLMSG_DONE or NLMSG_ERROR says. */
-static int verdict(const struct nl_part *m)
+/* The -errno in an NLMSG_DONE or NLMSG_ERROR; -ENODATA: the end. */
+static int end_code(const struct nl_part *m)
 {
 	int error = 0;
 
@@ -46,8 +46,8 @@ int nl_next_message(const uint8_t **p, size_t *left, struct nl_part *message)
 		return -EBADMSG;
 	*message = (struct nl_part){ h.nlmsg_type, *p + sizeof(h), h.nlmsg_len - sizeof(h) };
 	if (h.nlmsg_type == NLMSG_DONE || h.nlmsg_type == NLMSG_ERROR)
-		return verdict(message);
-	step(p, left, h.nlmsg_len);
+		return end_code(message);
+	skip_part(p, left, h.nlmsg_len);
 	return 1;
 }
 
@@ -62,7 +62,7 @@ bool nl_next_attr(const uint8_t **p, size_t *left, struct nl_part *attr)
 		return false;
 	*attr = (struct nl_part){ h.nla_type & (uint32_t)NLA_TYPE_MASK, *p + sizeof(h),
 				  h.nla_len - sizeof(h) };
-	step(p, left, h.nla_len);
+	skip_part(p, left, h.nla_len);
 	return true;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * netlink: walks the messages and attributes of a netlink answer. Pure: who
- * asks has the socket, and knows what the types mean.
+ * netlink: walk the messages and attributes of a netlink answer. Pure: the caller
+ * has the socket, and knows what the types mean.
  *
- * A span (*p, *left) is what is still to be read; any bytes at all may be in
- * it, at any alignment. Nothing beyond it is read, and each step makes it
- * shorter. Payloads point into it. libmnl's walk would cast where this one
- * copies, and would be one more package in each guest for these few lines.
+ * A span (*p, *left) is the part that is not read yet; it may contain any bytes, at
+ * any alignment. Nothing beyond it is read, and each step makes it shorter.
+ * Payloads point into it. libmnl would cast where this code copies, and would be
+ * one more package in each guest for these few lines.
  */
 #ifndef RESEX_UTIL_NETLINK_H
 #define RESEX_UTIL_NETLINK_H
@@ -25,7 +25,7 @@ struct nl_part {
 /*
  * Next message of a datagram. 1 and its payload; 0: no more in this one;
  * -ENODATA: the end of the answer (NLMSG_DONE, or an acknowledgement);
- * -EBADMSG: not well-formed; another -errno: what the kernel refused with.
+ * -EBADMSG: not well-formed; another -errno: the error that the kernel returned.
  */
 int nl_next_message(const uint8_t **p, size_t *left, struct nl_part *message);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * seqread: reading memory that somebody else writes.
+ * seqread: read memory that a guest may write at any moment.
  *
  * Guest memory is read once, through volatile, into a copy; a barrier then
- * keeps the compiler from reading it again; only the copy is validated and
- * used. The names of the barriers say what each is for.
+ * keeps the compiler from reading it again; only the copy is validated and used.
  */
 #ifndef RESEX_UTIL_SEQREAD_H
 #define RESEX_UTIL_SEQREAD_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* utf8: characters, byte by byte. See utf8.h. */
+/* utf8: check and clean UTF-8 text byte by byte. See utf8.h. */
 #include "src/util/utf8.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the character at s, which ends with a NUL; 0: there is none. */
+/* Bytes of the character at s, which ends with a NUL; 0: not a character. */
 static size_t char_len(const unsigned char *s)
 {
 	size_t n = *s < 0x80   ? 1
@@ -21,7 +21,8 @@ static size_t char_len(const unsigned char *s)
 			return 0;
 	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90)) /* over-long */
 		return 0;
-	if ((*s == 0xed && s[1] > 0x9f) || (*s == 0xf4 && s[1] > 0x8f)) /* none is there */
+	if ((*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf4 && s[1] > 0x8f)) /* surrogates; beyond U+10FFFF */
 		return 0;
 	return n;
 }
@@ -71,8 +72,8 @@ void utf8_escape(const char *s, char *out, size_t size)
 	*out = 0;
 }
 
-/* Of the character at s that a terminal would obey, the bytes; 0: it is a good one. */
-static size_t wild_len(const char *s)
+/* Bytes of the character at s if utf8_tame replaces it, else 0. */
+static size_t unsafe_len(const char *s)
 {
 	unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
 
@@ -85,7 +86,7 @@ static size_t wild_len(const char *s)
 	c = (unsigned char)s[2];
 	if (next == 0x81) /* U+2066 .. 2069: isolates */
 		return c >= 0xa6 && c <= 0xa9 ? 3 : 0;
-	/* U+200E, 200F: marks; 2028, 2029: ends of lines; 202A .. 202E: what turns text round */
+	/* U+200E, 200F: marks; 2028, 2029: ends of lines; 202A .. 202E: direction of text */
 	return c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae) ? 3 : 0;
 }
 
@@ -94,7 +95,7 @@ void utf8_tame(char *s)
 	char *to = s;
 
 	while (*s) {
-		size_t n = wild_len(s);
+		size_t n = unsafe_len(s);
 
 		*to++ = n ? '?' : *s;
 		s += n ? n : 1;

@@ -6,18 +6,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Is s valid UTF-8? */
 bool utf8_good(const char *s);
 
-/* Drop the bytes that are no part of a character, such as one that a %.64s cut through. */
+/* Drop bytes that are not part of a character, such as one that a %.64s cut in two. */
 void utf8_mend(char *s);
 
 /*
- * Put '?' in place of control characters (C0, DEL, C1), which a terminal would obey, and
- * of those that turn the direction of text, or end a line.
+ * Replace by '?' control characters (C0, DEL, C1), which a terminal would execute,
+ * and characters that change the direction of text or end a line.
  */
 void utf8_tame(char *s);
 
-/* As s, but what is no character, or a control character, as \xNN; cut when it does not fit. */
+/* Copy s with invalid bytes and control characters as \xNN; cut when it does not fit. */
 void utf8_escape(const char *s, char *out, size_t size);
 
 #endif
