@@ -114,21 +114,7 @@ static void print_unseen(const json_t *hosts)
 int run_list_all(struct cli *c)
 {
 	static const struct column cols[] = {
-		{ "HOST", "host", 1 },
-		{ "NAME", "name", 1 },
-		{ "ID", "domid", 0 },
-		{ "VCPUS", "vcpus", 0 },
-		{ "WEIGHT", "weight", 0 },
-		{ "CAP", "cap", 0 },
-		{ "RESOS", "allocated", 0 },
-		{ "BALANCE", "balance", 0 },
-		{ "MTUS-SENT", "mtus_sent", 0 },
-		{ "MTUS-RECV", "mtus_recv", 0 },
-		{ "LATENCY", "latency_us", 0 },
-		{ "RINGS", "rings", 0 },
-		{ "STATE", "state", 1 },
-		{ "AGE-MS", "age_ms", 0 },
-		{ 0 },
+		{ "HOST", "host", 1 }, LIST_COLUMNS, { "AGE-MS", "age_ms", 0 }, { 0 }
 	};
 	json_t *r = NULL, *rows;
 	int rc = request_reply(c, "list-hosts", NULL, &r);

@@ -10,21 +10,7 @@
 
 int run_list(struct cli *c)
 {
-	static const struct column cols[] = {
-		{ "NAME", "name", 1 },
-		{ "ID", "domid", 0 },
-		{ "VCPUS", "vcpus", 0 },
-		{ "WEIGHT", "weight", 0 },
-		{ "CAP", "cap", 0 },
-		{ "RESOS", "allocated", 0 },
-		{ "BALANCE", "balance", 0 },
-		{ "MTUS-SENT", "mtus_sent", 0 },
-		{ "MTUS-RECV", "mtus_recv", 0 },
-		{ "LATENCY", "latency_us", 0 },
-		{ "RINGS", "rings", 0 },
-		{ "STATE", "state", 1 },
-		{ 0 },
-	};
+	static const struct column cols[] = { LIST_COLUMNS, { 0 } };
 
 	if (no_arguments(c))
 		return RESEX_USAGE;

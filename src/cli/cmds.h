@@ -5,6 +5,16 @@
 
 struct cli;
 
+/* Columns of list, also of list --all-hosts. */
+/* clang-format off */
+#define LIST_COLUMNS \
+	{ "NAME", "name", 1 }, { "ID", "domid", 0 }, { "VCPUS", "vcpus", 0 }, \
+	{ "WEIGHT", "weight", 0 }, { "CAP", "cap", 0 }, { "RESOS", "allocated", 0 }, \
+	{ "BALANCE", "balance", 0 }, { "MTUS-SENT", "mtus_sent", 0 }, \
+	{ "MTUS-RECV", "mtus_recv", 0 }, { "LATENCY", "latency_us", 0 }, \
+	{ "RINGS", "rings", 0 }, { "STATE", "state", 1 }
+/* clang-format on */
+
 /* As verb.run: each returns an exit code, with client.error filled unless it is RESEX_OK. */
 int run_list(struct cli *c);
 int run_info(struct cli *c);

@@ -59,7 +59,7 @@ static const struct option_row *find_row(unsigned int set, int code)
 	return NULL;
 }
 
-/* One sentence: word with what is said before and after it, and where to read what is right. */
+/* One sentence: the word, with text before and after it, and where to read on. */
 static int fail(char *error, size_t size, const char *verb, const char *before, const char *word,
 		const char *after)
 {
@@ -71,7 +71,7 @@ static int fail(char *error, size_t size, const char *verb, const char *before, 
 	return -1;
 }
 
-/* code is what getopt_long(3) returned for an option it refused, word where it stands. */
+/* code: what getopt_long(3) returned for an option that it refused, in this word. */
 static int refuse(unsigned int set, int code, const char *verb, const char *word, char *error,
 		  size_t size)
 {
@@ -126,7 +126,7 @@ int options_parse(struct options *o, unsigned int set, const char *verb, int arg
 
 	if (!verb)
 		*s++ = '+'; /* the first argument ends the options */
-	*s++ = ':';	    /* a missing value is told from an unknown option */
+	*s++ = ':';	    /* a missing value is reported as one, not as an unknown option */
 	for (size_t i = 0; i < ROWS; i++) {
 		if (!(rows[i].set & set))
 			continue;

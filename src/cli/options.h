@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * options: the options of resex and of its verbs, parsed by getopt_long(3). The common ones stand
- * before or after the verb, those of a verb after it, in any order with its arguments.
+ * options: the options of resex and of its verbs, parsed by getopt_long(3). The common ones may
+ * come before or after the verb, those of a verb after it, in any order with its arguments.
  */
 #ifndef RESEX_CLI_OPTIONS_H
 #define RESEX_CLI_OPTIONS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A set of options; OPT_COMMON stands for --json, --socket, --help and --version. */
+/* A set of options; OPT_COMMON: --json, --socket, --help and --version. */
 enum option_set {
 	OPT_NONE = 0,
 	OPT_COMMON = 1 << 0,
@@ -31,7 +31,7 @@ struct options {
 
 /*
  * Parse the options of one set. verb NULL: stop at the first word that is not an option. Else
- * argv[0] is the verb, and options may stand between its arguments, which are moved behind them.
+ * argv[0] is the verb, and options may be between its arguments, which are moved behind them.
  * The index of the first word that is not an option, or -1 with one sentence in error.
  */
 int options_parse(struct options *o, unsigned int set, const char *verb, int argc, char **argv,

@@ -50,7 +50,7 @@ struct locks {
 	bool reading;
 };
 
-/* What the operator was told of one host. */
+/* Which notices of one host the operator got. */
 struct host_notices {
 	bool up;
 	uint32_t events; /* in a row */

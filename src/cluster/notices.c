@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * notices: what operators are told of other hosts, and how often.
+ * notices: what operators learn of other hosts, and how often.
  *
- *	what happens                  what is told                  limit
+ *	what happens                  what operators get            limit
  *	----------------------------  ----------------------------  -------------------------------
  *	a host's link comes or goes   event "host"                  4 in a row; then none until the
  *	                                                            host has had none for 10 s

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2154 # dir is its user's
-# checks.sh: how tests of the programs check: sourced by them, with $dir set. A check is a command
-# and what must come of it; what is wrong is told with its output, and counted.
+# checks.sh: checks for the tests of the programs, which source it with $dir set. A check is a
+# command and its expected result; a failed one is printed with its output, and counted.
 checks=0 wrong=0
 
 bad() {
@@ -39,7 +39,8 @@ json() {
 	fi
 }
 
-# fails CODE PROGRAM PATTERN COMMAND...: that exit status, nothing on stdout, one line that says it.
+# fails CODE PROGRAM PATTERN COMMAND...: that exit status, nothing on stdout, one line with the
+# pattern on stderr.
 fails() {
 	local want=$1 program=$2 pattern=$3
 	shift 3
@@ -59,7 +60,7 @@ that() { # NAME COMMAND...: it ends with 0
 
 not() { ! "$@"; }
 
-until_says() { # PATTERN COMMAND...: the pattern comes to stand in what it prints
+until_says() { # PATTERN COMMAND...: runs the command until it prints the pattern
 	local pattern=$1
 	shift
 	for _ in $(seq 600); do

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""foe: a caller of a resexd by tcp that is no friend (src/transport/front/hello.h, tcp.h).
+"""foe: a hostile caller of a resexd over tcp (src/transport/front/hello.h, tcp.h).
 
 usage: foe.py ADDRESS PORT CLUSTER KEY FROM TO bounds|numbers
 
 bounds: it holds the key, agrees with TO, and reads beyond the end of the table. Exit 0: it was refused.
-numbers: it holds none, and says it is each of 64 hosts in turn, twice.
+numbers: it does not hold the key, and claims to be each of 64 hosts in turn, twice.
 """
 import hashlib, hmac, os, socket, struct, sys
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * takelock: takes the lock of a service, and goes without giving it back, as a host does
- * that dies. For tests/cli/test_cluster.sh and tests/member/daemons.py.
+ * takelock: acquires the lock of a service and ends without releasing it, as a host that
+ * dies does. For tests/cli/test_cluster.sh and tests/member/daemons.py.
  *
  *	takelock FILE SELF HOME SERVICE GENERATION
  *
- * As host SELF of the cluster that FILE, a cluster.json, is about. Exit: 0 when it was
- * taken, 1 when it was held, or not to be had within 10 s.
+ * As host SELF of the cluster of FILE, a cluster.json. Exit: 0 if the lock was acquired, 1 if
+ * it was held, or could not be acquired within 10 s.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -27,7 +27,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# What runs as nobody must not need to enter the build directory.
+# Programs that run as nobody must not need to enter the build directory.
 cp "$build/resex" "$build/resexd" "$dir/"
 resex() { "$dir/resex" -s "$dir/sock" "$@"; }
 resexd() { "$dir/resexd" --hv sim -c "$dir/c.json" "$@"; }
@@ -73,7 +73,7 @@ sys.exit(not [g for g in json.load(sys.stdin)["guests"] if g["name"] == "bulk" a
 
 # --- without a daemon ----------------------------------------------------------------
 
-# One that stands still: resex waits for long, and the end of this file sees to it.
+# A daemon that hangs: resex waits for long; the end of this file checks its answer.
 python3 -c 'import os, socket, sys, time
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1] + ".new")
@@ -415,7 +415,7 @@ that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py"
 if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
 	fails 8 resex 'no permission to speak to resexd at .*: run as root' as_nobody "$dir/resex" -s "$dir/sock" list
 	fails 8 resexd 'Permission denied|run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/c.json"
-	# The page's example, to the letter, and by somebody else than root.
+	# The page's example, to the letter, as a user other than root.
 	sed -n '/^Try it where there is no Xen/,/^\.Ed/p' "$top/man/resexd.8" | sed '/^[T.]/d; s/^\$ //' >"$dir/example"
 	echo 'kill $!; wait; rm -r $d' >>"$dir/example"
 	run "resexd(8)'s example" as_nobody env "PATH=$dir:$PATH" bash -e "$dir/example"
@@ -423,7 +423,7 @@ if [ "$(id -u)" -eq 0 ] && as_nobody true 2>/dev/null; then
 	sed "s|$dir/state|/nonexistent-resex/a/b|" "$dir/c.json" >"$dir/d.json"
 	fails 8 resexd 'Permission denied: run as root' as_nobody "$dir/resexd" --hv sim -c "$dir/d.json"
 	chmod 666 "$dir/sock" # as a socket_group would let in its members
-	good 'others who are let in may look' '^bulk ' as_nobody "$dir/resex" -s "$dir/sock" list
+	good 'other users who may open the socket may read' '^bulk ' as_nobody "$dir/resex" -s "$dir/sock" list
 	fails 8 resex 'policy-set changes something: run it as root' as_nobody "$dir/resex" -s "$dir/sock" policy-set null
 	fails 8 resex 'cap-release changes something' as_nobody "$dir/resex" -s "$dir/sock" cap-release bulk
 	fails 8 resex 'guest-set changes something' as_nobody "$dir/resex" -s "$dir/sock" guest-set bulk weight=5
@@ -510,7 +510,7 @@ good 'policy-set returns when the policy is in force' '^null \(active\)' resex p
 stop TERM 0
 config
 
-# Its terminal is closed: it must not go on where nobody sees it.
+# Its terminal is closed: it must end, since it runs in the foreground.
 checks=$((checks + 1))
 python3 - "$dir" <<'END' || { echo "not ok: a closed terminal"; wrong=$((wrong + 1)); }
 import os, pty, signal, sys, time
@@ -558,8 +558,8 @@ that 'no cap is set' bash -c "'$dir/resex' -s '$dir/sock' -j cap-list | grep -q 
 stop TERM 0
 
 wait "$asked"
-that 'one that stands still is as one that does not run' grep -qx 7 "$dir/deaf.code"
-that 'and is not said to have gone' grep -Eq '^resex: resexd at .*/deaf did not answer within [0-9]+ s: see its log' "$dir/deaf.out"
+that 'a daemon that hangs gives the same exit status as none' grep -qx 7 "$dir/deaf.code"
+that 'and the message says that it did not answer' grep -Eq '^resex: resexd at .*/deaf did not answer within [0-9]+ s: see its log' "$dir/deaf.out"
 
 echo "test_cli: $checks checks, $wrong wrong"
 [ "$wrong" -eq 0 ]

@@ -4,8 +4,8 @@
 #
 #	tests/cli/test_cluster.sh [BUILD]
 #
-# Each error of a cluster's files; three hosts over shm, of which one stands still, one dies
-# and begins again; a lock that is broken; two hosts over tcp, and callers that are no friends.
+# Each error of a cluster's files; three hosts over shm, of which one is stopped and one dies
+# and starts again; a lock that is broken; two hosts over tcp, and callers without the key.
 # Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
@@ -29,7 +29,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# What runs as nobody must not need to enter the build directory.
+# Programs that run as nobody must not need to enter the build directory.
 cp "$build/resex" "$build/resexd" "$build/takelock" "$dir/"
 
 # resexd HOST OPTION...; resex HOST ARGUMENT...
@@ -185,7 +185,7 @@ good 'one that never came' '^xen4 +4 +down +yes +- .*not seen yet: its resexd do
 good 'what is simulated says so' '^xen2: SIMULATED: none of its guests' resex 1 host-list
 good 'list --all-hosts' '^xen2 +bulk +2 +1 +256 ' resex 1 list --all-hosts
 good 'its own' '^xen1 +server +1 +1 +256 ' resex 1 list --all-hosts
-good 'who is not seen is named' '^xen4: down: not seen yet' resex 3 list --all-hosts
+good 'a host that was not seen is named' '^xen4: down: not seen yet' resex 3 list --all-hosts
 that 'guests of three hosts' bash -c "[ \"\$('$dir/resex' -s '$dir/3/sock' list --all-hosts | grep -cE '^xen[123] +(bulk|server) ')\" -eq 6 ]"
 that 'list is of one host' not grep -q xen2 <(resex 1 list)
 that 'members are those of resex-control(7)' python3 "$top/tests/cli/members.py" --cluster \
@@ -217,11 +217,11 @@ that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid
 cluster 1 shm "$shm" "$shm" "$shm" "$shm"
 config 9 "\"cluster_file\": \"$dir/1/cluster.json\""
 fails 11 resexd 'host-1.sock: another process serves as host 1 there' resexd 9
-good 'who serves is not disturbed' '^xen2 +2 +up ' resex 1 host-list
+good 'the host that serves is not disturbed' '^xen2 +2 +up ' resex 1 host-list
 
-# One stands still: its memory can be read, but its heart does not beat.
+# One is stopped: its memory can be read, but its heartbeat has stopped.
 kill -STOP "${daemon[3]}"
-that 'one that stands still is silent' until_says '^xen3 +3 +silent +yes .*no heartbeat for [0-9]+\.[0-9] s: its resexd hangs or is stopped' resex 1 host-list
+that 'a stopped host is silent' until_says '^xen3 +3 +silent +yes .*no heartbeat for [0-9]+\.[0-9] s: its resexd hangs or is stopped' resex 1 host-list
 good 'its guests are still listed' '^xen3 +bulk ' resex 1 list --all-hosts
 good 'and it is named' '^xen3: silent: no heartbeat for ' resex 1 list --all-hosts
 kill -CONT "${daemon[3]}"
@@ -263,7 +263,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		fails 8 resex 'lock-break changes something: run it as root' as_nobody "$dir/resex" -s "$dir/3/sock" lock-break web
 		good 'others may look' '^xen1 +1 +up ' as_nobody "$dir/resex" -s "$dir/3/sock" host-list
 	fi
-	# Without its home a lock is not to be had, and nobody waits for it for ever.
+	# Without its home a lock cannot be acquired, and no caller waits for it for ever.
 	stop 1 KILL
 	that 'the home is down' until_says '^xen1 +1 +down ' resex 3 host-list
 	fails 1 resex 'the lock of web is not held|the lock of web cannot be read: see resex host-list' resex 3 lock-break web
@@ -284,7 +284,7 @@ start 1
 start 2
 that 'another key is an alarm' until_says ' alarm .*key' resex 1 events
 good 'and no host' '^xen2 +2 +down ' resex 1 host-list
-that 'nobody is told the key' not grep -q "$key" "$dir/1/log" "$dir/2/log"
+that 'the key is in no log' not grep -q "$key" "$dir/1/log" "$dir/2/log"
 stop 1 TERM
 stop 2 TERM
 
@@ -344,14 +344,14 @@ that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*
 that 'one that is killed is down' until_says '^xen1 +1 +down .*[a-z] [a-z]' resex 2 host-list
 start 1
 that 'and up again' until_says '^xen1 +1 +up ' resex 2 host-list
-# tcp needs the other's process: one that stands still cannot be read at all.
+# tcp needs the other's process: a stopped one cannot be read at all.
 kill -STOP "${daemon[1]}"
-that 'one that stands still is down' until_says '^xen1 +1 +down .*answer' resex 2 host-list
+that 'a stopped host is down' until_says '^xen1 +1 +down .*answer' resex 2 host-list
 kill -CONT "${daemon[1]}"
 that 'and up when it goes on' until_says '^xen1 +1 +up ' resex 2 host-list
 stop 2 TERM
 
-# --- no friends -----------------------------------------------------------------------
+# --- callers without the key -----------------------------------------------------------------------
 
 foe() { python3 "$top/tests/cli/foe.py" 127.0.0.1 "$port1" test "$key" 2 1 "$1"; }
 strangers() { [ "$(resex 1 events | grep -Ec ' alarm +a caller: .*says it is host')" -ge 1 ]; }
@@ -359,7 +359,7 @@ that 'who holds the key and reads too far is refused' foe bounds
 that 'which is an alarm of that host' until_says \
 	' alarm +xen2: host 2 was refused 4096 bytes at 1048576 of part 0: it ends before' resex 1 events
 that 'who says many numbers and proves none' foe numbers
-that 'is told of as a stranger' strangers
+that 'its alarm is of a caller' strangers
 that 'and as no host' not eval "resex 1 events | grep -Eq ' alarm +host [0-9]+:'"
 that 'hides no other event' eval "resex 1 events | grep -Eq ' members +xen1: view '"
 stop 1 TERM
