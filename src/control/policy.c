@@ -209,8 +209,13 @@ static int wait_for_policy(struct call *c, const struct policy_inst *pi, json_t 
 int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 {
 	struct policy_inst *pi = load_policy(c, params);
-	int rc = pi ? set_params(c, pi, json_object_get(params, "params")) : c->exit;
+	int rc;
 
+	if (!pi) {
+		c->policy = (struct policy_ask){ 0 };
+		return c->exit;
+	}
+	rc = set_params(c, pi, json_object_get(params, "params"));
 	if (!rc && !c->policy.number) {
 		rc = set_policy(c, pi);
 		if (c->policy.number)
