@@ -38,7 +38,8 @@ struct run {
 
 /* --- events --- */
 
-static struct guest_entry *entry_of(struct run *r, struct guests *gs, uint32_t guest)
+/* NULL if the daemon does not know the guest yet; a guest whose name is the number is not it. */
+static struct guest_entry *find_entry(struct run *r, struct guests *gs, uint32_t guest)
 {
 	uint32_t domid = sim_domid(r->host, guest);
 	struct guest_entry *g;
@@ -46,18 +47,16 @@ static struct guest_entry *entry_of(struct run *r, struct guests *gs, uint32_t g
 
 	snprintf(id, sizeof(id), "%u", domid);
 	g = guests_find(gs, id);
-	return g && guest_view(gs, g).key.domid == domid
-		       ? g
-		       : NULL; /* not one whose name is this number */
+	return g && guest_view(gs, g).key.domid == domid ? g : NULL;
 }
 
 /* The events that an operator would cause with resex. */
 static int operate(struct run *r, struct guests *gs, const struct scenario_event *ev)
 {
-	struct guest_entry *g = entry_of(r, gs, ev->guest);
+	struct guest_entry *g = ev->all ? NULL : find_entry(r, gs, ev->guest);
 	int64_t wall_ns = clock_wall_ns();
 
-	if (!g)
+	if (!g && !ev->all)
 		return -ESRCH;
 	switch (ev->what) {
 	case SCENARIO_RELEASE:
@@ -67,16 +66,9 @@ static int operate(struct run *r, struct guests *gs, const struct scenario_event
 	case SCENARIO_GUEST_SET:
 		guests_configure(gs, g, &ev->conf, "by the scenario", wall_ns);
 		return 0;
-	default:
+	default: /* g is NULL for all guests */
 		return guests_pause(gs, g, ev->what == SCENARIO_PAUSE, wall_ns);
 	}
-}
-
-static int pause_or_resume(struct run *r, struct guests *gs, const struct scenario_event *ev)
-{
-	if (!ev->all)
-		return operate(r, gs, ev);
-	return guests_pause(gs, NULL, ev->what == SCENARIO_PAUSE, clock_wall_ns());
 }
 
 /* The simulator's truth begins at 0 with a new life: keep that of the lives before. */
@@ -105,12 +97,12 @@ static int change_policy(struct run *r, struct guests *gs, uint32_t i)
 	return rc;
 }
 
-/* 0: the guest was never created; it is not domain 0. */
+/* The operator's own cap, set without the daemon, as xl does. */
 static int set_cap(struct run *r, const struct scenario_event *ev)
 {
 	uint32_t domid = sim_domid(r->host, ev->guest);
 
-	if (!domid)
+	if (!domid) /* never created */
 		return -ESRCH;
 	return r->o->hv->sched->set_cap(r->xl, domid, cap_from_percent(ev->cap));
 }
@@ -130,10 +122,9 @@ static int run_event(struct run *r, struct guests *gs, uint32_t i)
 	case SCENARIO_RELEASE:
 	case SCENARIO_RETAKE:
 	case SCENARIO_GUEST_SET:
-		return operate(r, gs, ev);
 	case SCENARIO_PAUSE:
 	case SCENARIO_RESUME:
-		return pause_or_resume(r, gs, ev);
+		return operate(r, gs, ev);
 	case SCENARIO_CAP:
 		return set_cap(r, ev);
 	}
