@@ -192,15 +192,14 @@ static int run_simulated_host(const struct log *log, const struct daemon_conf *c
 
 int mode_configured(const struct log *log, const struct options *o)
 {
-	const char *file = o->config ? o->config : RESEX_CONFDIR "/resexd.json";
 	struct daemon_conf *conf = calloc(1, sizeof(*conf));
 	struct conf_error e = { 0 };
 	int rc;
 
-	if (!conf || settings_load(conf, file, &e))
+	if (!conf || settings_load(conf, o->config, &e))
 		rc = report_error(log, &e);
 	else if (o->mode == MODE_CHECK)
-		rc = check_only(log, conf, file);
+		rc = check_only(log, conf, o->config);
 	else if (o->hv->simulated)
 		rc = run_simulated_host(log, conf, o);
 	else

@@ -154,6 +154,8 @@ static int check_options(struct options *o)
 		fprintf(stderr, "resexd: %s\n", conflict);
 		return RESEX_USAGE;
 	}
+	if (!o->config && !o->scenario)
+		o->config = RESEX_CONFDIR "/resexd.json";
 	if (o->hv || o->mode == MODE_CHECK) /* a configuration may be for another host */
 		return -1;
 	fprintf(stderr, "resexd: no hypervisor \"%s\" here: try xen (if built with it) or sim\n",

@@ -11,7 +11,7 @@
 enum daemon_mode { MODE_RUN, MODE_CHECK, MODE_RESTORE };
 
 struct options {
-	const char *config;	     /* NULL: not given */
+	const char *config;	     /* as given, or the default; NULL with a scenario */
 	const char *hv_name;	     /* as given */
 	const struct hv_backend *hv; /* NULL: none is called hv_name; only with MODE_CHECK */
 	const char *scenario, *summary, *socket, *policy; /* NULL: not given */

@@ -237,6 +237,14 @@ tests_unit_test_agent_options_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
 endif
 
 if CMOCKA
+UNIT_OPTIONS = tests/unit/test_daemon_options
+check_PROGRAMS += $(UNIT_OPTIONS)
+TESTS += $(UNIT_OPTIONS)
+tests_unit_test_daemon_options_SOURCES = tests/unit/test_daemon_options.c src/daemon/options.c
+tests_unit_test_daemon_options_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
+endif
+
+if CMOCKA
 UNIT_SCENARIO = tests/unit/test_scenario tests/unit/test_scenario_run
 check_PROGRAMS += $(UNIT_SCENARIO)
 TESTS += $(UNIT_SCENARIO)
