@@ -398,7 +398,7 @@ src/counters/counter_vf.c @ counters @ s/nl_u32(&a) == number/true/
 src/counters/counter_vf.c @ counters @ s/a->round != c->round ||//
 src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
 src/guests/crosscheck.c @ guests_cross @ s/if (mono_sub(sn->time, gs->cross_time) < 0)/if (0)/
-src/guests/crosscheck.c @ guests_cross @ s/grown(k->read, link->read)/link->read/
+src/guests/crosscheck.c @ guests_cross @ s/increase(k->read, link->read)/link->read/
 src/guests/crosscheck.c @ guests_cross @ s/k->rc == was ||//
 src/guests/crosscheck.c @ guests_cross @ s/k->ops \&\& counter_same(&k->name, name)/k->ops/
 src/guests/crosscheck.c @ guests_cross @ s/c->floor ? c->floor : //

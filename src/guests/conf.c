@@ -60,7 +60,7 @@ void guests_configure(struct guests *gs, struct guest_entry *g, const struct gue
 	guests_event(gs, wall_ns, g->name, "guest-set", "%s", what);
 }
 
-/* Its state is worth more than to begin anew for nothing. */
+/* The same policy with the same parameters keeps its state. */
 static bool same_policy(const struct policy_inst *a, const struct policy_inst *b)
 {
 	for (const struct policy_param *p = a->ops->params; a->ops == b->ops && p && p->name; p++)

@@ -4,9 +4,9 @@
  *
  *	read all counters -> a snapshot taken after that -> compare
  *
- * Once a window, by the control thread. A snapshot from after the reading has
- * all that was claimed of what the counters had seen; what was sent but not
- * completed by then is what core/crosscheck.h takes for in flight.
+ * The control thread does this once a window. A snapshot taken after the
+ * reading has every claim about bytes that the counters had counted. Bytes
+ * sent and not completed by then are in flight, see core/crosscheck.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,17 +39,17 @@ void guest_divergence(const struct guest_entry *g, char *out, size_t size)
 		 (unsigned long long)cross_unexplained(&g->check.cross));
 }
 
-/* --- what came of it, in words ----------------------------------------------------- */
+/* --- results in words -------------------------------------------------------------- */
 
-/* It is explained again only if it was compared: a counter may also be gone, or not be wanted. */
+/* A divergence also ends when the counter is gone or turned off. */
 static const char *why_ended(const struct cross *c)
 {
 	return c->known ? "what it sends is explained again"
 			: "what it sends is compared with no counter any more";
 }
 
-static void tell_guest(struct guests *gs, const struct guest_entry *g, enum cross_news news,
-		       int64_t wall_ns)
+static void report_guest(struct guests *gs, const struct guest_entry *g, enum cross_news news,
+			 int64_t wall_ns)
 {
 	char text[192];
 
@@ -61,7 +61,7 @@ static void tell_guest(struct guests *gs, const struct guest_entry *g, enum cros
 			     why_ended(&g->check.cross));
 }
 
-static void tell_link(struct guests *gs, uint32_t i, enum cross_news news, int64_t wall_ns)
+static void report_link(struct guests *gs, uint32_t i, enum cross_news news, int64_t wall_ns)
 {
 	const struct checked *k = &gs->link[i];
 	char source[COUNTER_TEXT_MAX + 1];
@@ -78,9 +78,9 @@ static void tell_link(struct guests *gs, uint32_t i, enum cross_news news, int64
 			     gs->conf->link[i].name, why_ended(&k->cross));
 }
 
-/* Once, until it is otherwise; that a guest has no interface, only if one was named. */
-static void tell_unread(struct guests *gs, const struct checked *k, int was, const char *guest,
-			int64_t wall_ns)
+/* Report each new error once. A guest without an interface is an error only if one was named. */
+static void report_unread(struct guests *gs, const struct checked *k, int was, const char *guest,
+			  int64_t wall_ns)
 {
 	char source[COUNTER_TEXT_MAX + 1];
 
@@ -94,8 +94,8 @@ static void tell_unread(struct guests *gs, const struct checked *k, int was, con
 
 /* --- reading --------------------------------------------------------------------------- */
 
-/* Another counter than before: what was found by the former says nothing about it. */
-static bool take_name(const struct guests *gs, struct checked *k, const struct counter_name *name)
+/* Results of another counter do not count for this one. True: a divergence ended so. */
+static bool set_counter(const struct guests *gs, struct checked *k, const struct counter_name *name)
 {
 	bool ended = false;
 
@@ -116,12 +116,12 @@ static void read_guest(struct guests *gs, struct guest_entry *g, int64_t wall_ns
 	struct checked *k = &g->check;
 	int was = k->rc;
 
-	if (take_name(gs, k, &g->conf.counter.name))
-		tell_guest(gs, g, CROSS_ENDS, wall_ns);
+	if (set_counter(gs, k, &g->conf.counter.name))
+		report_guest(gs, g, CROSS_ENDS, wall_ns);
 	if (!k->ops)
 		return;
 	k->rc = k->ops->read(&gs->counters, &k->name, g->key.domid, &k->value);
-	tell_unread(gs, k, was, g->name, wall_ns);
+	report_unread(gs, k, was, g->name, wall_ns);
 }
 
 static void read_link(struct guests *gs, uint32_t i, int64_t wall_ns)
@@ -129,15 +129,15 @@ static void read_link(struct guests *gs, uint32_t i, int64_t wall_ns)
 	struct checked *k = &gs->link[i];
 	int was = k->rc;
 
-	if (take_name(gs, k, &gs->conf->link_counter[i].name))
-		tell_link(gs, i, CROSS_ENDS, wall_ns);
+	if (set_counter(gs, k, &gs->conf->link_counter[i].name))
+		report_link(gs, i, CROSS_ENDS, wall_ns);
 	if (!k->ops)
 		return;
 	k->rc = k->ops->read(&gs->counters, &k->name, 0, &k->value);
-	tell_unread(gs, k, was, NULL, wall_ns);
+	report_unread(gs, k, was, NULL, wall_ns);
 }
 
-static void read_all(struct guests *gs, struct mono now, int64_t wall_ns)
+static void read_counters(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	gs->counters.round++;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
@@ -165,39 +165,40 @@ static struct cross_conf conf_of(const struct guests *gs, uint32_t link)
 	};
 }
 
-static uint64_t grown(uint64_t was, uint64_t now)
+static uint64_t increase(uint64_t was, uint64_t now)
 {
 	return now > was ? now - was : 0;
 }
 
-/* What a guest claims more than at the last comparison, for its link. */
-static void sum_up(struct checked *link, const struct usage *was, const struct usage *now)
+/* Add what a guest claimed since the last comparison to its link's claim. */
+static void add_to_link(struct checked *link, const struct usage *was, const struct usage *now)
 {
 	struct usage *u = &link->claim;
 
-	u->bytes_sent += grown(was->bytes_sent, now->bytes_sent);
-	u->mtus_sent += grown(was->mtus_sent, now->mtus_sent);
-	u->wrs += grown(was->wrs, now->wrs);
-	u->lost += grown(was->lost, now->lost);
+	u->bytes_sent += increase(was->bytes_sent, now->bytes_sent);
+	u->mtus_sent += increase(was->mtus_sent, now->mtus_sent);
+	u->wrs += increase(was->wrs, now->wrs);
+	u->lost += increase(was->lost, now->lost);
 	u->backlog += now->backlog;
 	if (now->msg_bytes > u->msg_bytes)
 		u->msg_bytes = now->msg_bytes;
 }
 
-/* What each guest claims, and each link's together: before any is compared. */
-static void take_claim(struct guests *gs, struct guest_entry *g, const struct usage *now)
+/* All claims are added before any is compared: a link's claim is its guests' sum. */
+static void add_claim(struct guests *gs, struct guest_entry *g, const struct usage *now)
 {
 	const struct cross_conf conf = conf_of(gs, g->conf.link);
 	struct checked *k = &g->check, *link = &gs->link[g->conf.link];
 	const struct usage *was = k->claim_known ? &k->claim : now;
-	const uint64_t read = cross_read_bytes(grown(was->bytes_recv, now->bytes_recv),
-					       grown(was->mtus_recv, now->mtus_recv));
+	const uint64_t read = cross_read_bytes(increase(was->bytes_recv, now->bytes_recv),
+					       increase(was->mtus_recv, now->mtus_recv));
 
-	if (k->link != g->conf.link) { /* what others READ there before came from elsewhere */
+	if (k->link !=
+	    g->conf.link) { /* READs on that link before now were not served by this guest */
 		k->link = g->conf.link;
 		k->read = link->read;
 	}
-	sum_up(link, was, now);
+	add_to_link(link, was, now);
 	k->flight = now->mtus_recv ? cross_flight(&conf, was, now) : 0;
 	k->read += read;
 	link->read += read;
@@ -206,7 +207,7 @@ static void take_claim(struct guests *gs, struct guest_entry *g, const struct us
 	k->claim_known = true;
 }
 
-static void take_claims(struct guests *gs, const struct snapshot *sn)
+static void add_claims(struct guests *gs, const struct snapshot *sn)
 {
 	for (uint32_t i = 0; i < gs->conf->links; i++) {
 		gs->link[i].claim.backlog = 0;
@@ -217,7 +218,7 @@ static void take_claims(struct guests *gs, const struct snapshot *sn)
 		const struct snap_guest *s = g && !g->leaving ? guests_snap(g, sn) : NULL;
 
 		if (s)
-			take_claim(gs, g, &s->total_usage);
+			add_claim(gs, g, &s->total_usage);
 	}
 }
 
@@ -237,7 +238,7 @@ static enum cross_news compare(const struct guests *gs, struct checked *k,
 	return k->rc ? cross_pause(&k->cross) : cross_feed(&k->cross, conf, &seen);
 }
 
-/* What others of the link READ may have come from this one, or may be on its way. */
+/* Other guests of the link may have READ from this one: those bytes are explained, too. */
 static void compare_guest(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	const struct cross_conf conf = conf_of(gs, g->conf.link);
@@ -246,9 +247,9 @@ static void compare_guest(struct guests *gs, struct guest_entry *g, int64_t wall
 
 	if (!k->ops || !k->claim_known)
 		return;
-	tell_guest(gs, g,
-		   compare(gs, k, &conf, grown(k->read, link->read), link->flight - k->flight),
-		   wall_ns);
+	report_guest(gs, g,
+		     compare(gs, k, &conf, increase(k->read, link->read), link->flight - k->flight),
+		     wall_ns);
 	gs->diverging += k->cross.diverges;
 }
 
@@ -262,24 +263,24 @@ static void compare_all(struct guests *gs, int64_t wall_ns)
 		const struct cross_conf conf = conf_of(gs, i);
 		struct checked *k = &gs->link[i];
 
-		if (k->ops) /* any guest may have served what another READ */
-			tell_link(gs, i, compare(gs, k, &conf, k->read, k->flight), wall_ns);
+		if (k->ops) /* a guest of this host may have served the READ of another */
+			report_link(gs, i, compare(gs, k, &conf, k->read, k->flight), wall_ns);
 	}
 	gs->cross_waits = false;
 }
 
-/* --- turned off while somebody diverged -------------------------------------------------- */
+/* --- turned off while a guest diverges ---------------------------------------------------- */
 
-static int64_t stop_all(struct guests *gs, int64_t wall_ns)
+static int64_t stop_comparing(struct guests *gs, int64_t wall_ns)
 {
 	const struct counter_name none = { .kind = COUNTER_NONE };
 
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (gs->guest[i] && take_name(gs, &gs->guest[i]->check, &none))
-			tell_guest(gs, gs->guest[i], CROSS_ENDS, wall_ns);
+		if (gs->guest[i] && set_counter(gs, &gs->guest[i]->check, &none))
+			report_guest(gs, gs->guest[i], CROSS_ENDS, wall_ns);
 	for (uint32_t i = 0; i < gs->conf->links; i++)
-		if (take_name(gs, &gs->link[i], &none))
-			tell_link(gs, i, CROSS_ENDS, wall_ns);
+		if (set_counter(gs, &gs->link[i], &none))
+			report_link(gs, i, CROSS_ENDS, wall_ns);
 	gs->cross_waits = false;
 	gs->diverging = 0;
 	return NS_PER_S;
@@ -292,22 +293,22 @@ int64_t guests_cross(struct guests *gs, struct mono now, int64_t wall_ns)
 	int64_t left;
 
 	if (gs->conf->crosscheck.off || !gs->counters.ops)
-		return stop_all(gs, wall_ns);
-	if (mono_sub(gs->cross_due, now) > window) /* it was longer when this was due */
+		return stop_comparing(gs, wall_ns);
+	if (mono_sub(gs->cross_due, now) > window) /* the window was longer when this was set */
 		gs->cross_due = mono_add(now, window);
 	if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0) {
-		read_all(gs, now, wall_ns);
+		read_counters(gs, now, wall_ns);
 		gs->cross_due = mono_add(now, window);
 	}
 	if (gs->cross_waits) {
 		sn = snap_latest(gs->ho);
 		if (mono_sub(sn->time, gs->cross_time) < 0)
 			return SNAPSHOT_WAIT_NS;
-		take_claims(gs, sn);
+		add_claims(gs, sn);
 		compare_all(gs, wall_ns);
 	}
 	left = mono_sub(gs->cross_due, now);
-	if (left > NS_PER_S) /* settings may be read again meanwhile */
+	if (left > NS_PER_S) /* a reload may change the window meanwhile */
 		return NS_PER_S;
 	return left > NS_PER_MS ? left : NS_PER_MS;
 }

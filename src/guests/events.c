@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* events: what the sampler tells, acted on and put into words. */
+/*
+ * events: the sampler's events, drained by guests_work: acted on, and kept as text for
+ * resex events and the log.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/guests/guests_priv.h"
 
-/* What happens all the time is not for the log, unless asked for. */
+/* Frequent events go to the log at level debug only. */
 static bool is_routine(const char *kind)
 {
 	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
 }
 
-/* What other hosts cause, and strangers: as often as they like. */
+/* Events that other hosts or strangers can cause as often as they like. */
 static bool is_foreign(const char *kind)
 {
 	return !strcmp(kind, "alarm") || !strcmp(kind, "host");
@@ -58,7 +61,7 @@ static const struct event_text *log_after(const struct event_log *l, uint64_t id
 	return lo < l->n ? &l->event[lo % GUESTS_EVENTS] : NULL;
 }
 
-static const struct event_text *older(const struct event_text *a, const struct event_text *b)
+static const struct event_text *earlier(const struct event_text *a, const struct event_text *b)
 {
 	if (!a || !b)
 		return a ? a : b;
@@ -67,11 +70,11 @@ static const struct event_text *older(const struct event_text *a, const struct e
 
 const struct event_text *guests_event_after(const struct guests *gs, uint64_t id)
 {
-	return older(older(log_after(&gs->rare, id), log_after(&gs->routine, id)),
-		     log_after(&gs->foreign, id));
+	return earlier(earlier(log_after(&gs->rare, id), log_after(&gs->routine, id)),
+		       log_after(&gs->foreign, id));
 }
 
-static struct guest_entry *by_event(struct guests *gs, const struct event *ev)
+static struct guest_entry *guest_of_event(struct guests *gs, const struct event *ev)
 {
 	struct guest_entry *g = ev->slot < FLOW_GUESTS_MAX ? gs->guest[ev->slot] : NULL;
 
@@ -81,7 +84,7 @@ static struct guest_entry *by_event(struct guests *gs, const struct event *ev)
 static void cap_event(struct guests *gs, const struct guest_entry *g, const struct event *ev,
 		      int64_t wall_ns)
 {
-	/* The steps in between are many, and soon all there would be to see. */
+	/* Report the first and the last step only: those between would drive out other events. */
 	if (!ev->a)
 		guests_event(gs, wall_ns, g->name, "cap", "no cap (was %lld %%)", (long long)ev->c);
 	else if (!ev->c)
@@ -95,11 +98,11 @@ static void ring_fault_event(struct guests *gs, struct guest_entry *g, const str
 	enum ring_fault why = (enum ring_fault)ev->b;
 
 	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why) == 1) {
-		/* A set published before may still be acknowledged, and holds it. */
+		/* Wait for a set without the ring: one published before still names it. */
 		g->reap_serial = 0;
 		gs->publish_due = true;
 	}
-	/* A guest that makes faults must not flush everybody's events: ring-list has them all. */
+	/* Rate-limit: a faulty guest must not drive out other events. ring-list shows all. */
 	if (g->fault_told.ns && mono_sub(ev->time, g->fault_told) < FAULT_EVENTS_NS) {
 		g->faults_untold++;
 		return;
@@ -130,7 +133,7 @@ static void guest_event(struct guests *gs, struct guest_entry *g, const struct e
 			     "spent all its %lld Resos of this epoch",
 			     (long long)(ev->a / RESO_MILLI));
 		break;
-	case EVENT_REFRESH: /* guest_due sees it */
+	case EVENT_REFRESH: /* entry_work refreshes: guest_due is true */
 	case EVENT_LATE:
 		break;
 	}
@@ -148,7 +151,7 @@ void events_drain(struct guests *gs, int64_t wall_ns)
 				     (long long)(ev.a / NS_PER_US));
 			continue;
 		}
-		g = by_event(gs, &ev);
+		g = guest_of_event(gs, &ev);
 		if (g)
 			guest_event(gs, g, &ev, wall_ns);
 	}

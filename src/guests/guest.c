@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guest: one guest's life: noticed, its cap saved, attached, let go. */
+/*
+ * guest: one guest's life, from the first list that has its domain until its slot is free:
+ * cap saved, node read, registry attached, freed. Called by guests.c.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +19,7 @@ static int free_slot(const struct guests *gs)
 	return -ENOSPC;
 }
 
-/* Domain names end up in messages and JSON: keep them printable. */
+/* Names go into messages and JSON: replace what is not printable. */
 static void read_name(struct guests *gs, struct guest_entry *g)
 {
 	char buf[FLOW_NAME_MAX];
@@ -45,9 +48,9 @@ void entry_settings(const struct guests *gs, struct guest_entry *g)
 	g->set = false;
 }
 
-/* It is tried again each second: say it when it is new. */
-static void not_cappable(struct guests *gs, struct guest_entry *g, const char *what,
-			 const char *why)
+/* Saving is tried again each second: log a reason only when it is new. */
+static void report_not_cappable(struct guests *gs, struct guest_entry *g, const char *what,
+				const char *why)
 {
 	char note[sizeof(g->cap_note)];
 
@@ -58,16 +61,16 @@ static void not_cappable(struct guests *gs, struct guest_entry *g, const char *w
 	log_msg(gs->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
 }
 
-static void not_saved(struct guests *gs, struct guest_entry *g, int rc)
+static void report_not_saved(struct guests *gs, struct guest_entry *g, int rc)
 {
 	char what[sizeof(gs->restore.file) + 40];
 
 	snprintf(what, sizeof(what), "its cap could not be saved in %s", gs->restore.file);
-	not_cappable(gs, g, what, strerror(-rc));
+	report_not_cappable(gs, g, what, strerror(-rc));
 }
 
-/* What was saved is its own; what is set now may be what we set it to. */
-static int give_back(struct guests *gs, struct guest_entry *g, const struct saved_cap *was)
+/* The saved cap is its own; the present one may be ours, from an earlier run. */
+static int restore_own_cap(struct guests *gs, struct guest_entry *g, const struct saved_cap *was)
 {
 	uint32_t now = cap_to_percent(g->old.cap);
 
@@ -78,10 +81,9 @@ static int give_back(struct guests *gs, struct guest_entry *g, const struct save
 }
 
 /*
- * The cap it had before we came: what an earlier run saved, or an earlier
- * appearance (a guest may go on after a suspend), or else what the scheduler
- * says now. Only when that is on disk (entries_save_caps) may the guest be
- * capped.
+ * Its own cap: as saved by an earlier run, or when it was here before (a guest
+ * may go on after a suspend), or else as the scheduler has it now. A guest may
+ * be capped only when its own cap is on disk (entries_save_caps).
  */
 static void save_old_cap(struct guests *gs, struct guest_entry *g)
 {
@@ -91,14 +93,16 @@ static void save_old_cap(struct guests *gs, struct guest_entry *g)
 
 	rc = gs->hv->sched->get(gs->sched, g->key.domid, &g->old);
 	if (rc) {
-		not_cappable(gs, g, "its cap cannot be read",
-			     rc == -EOPNOTSUPP ? "its scheduler has no caps" : strerror(-rc));
+		report_not_cappable(gs, g, "its cap cannot be read",
+				    rc == -EOPNOTSUPP ? "its scheduler has no caps"
+						      : strerror(-rc));
 		return;
 	}
 	if (was) {
-		rc = give_back(gs, g, was);
+		rc = restore_own_cap(gs, g, was);
 		if (rc) {
-			not_cappable(gs, g, "its own cap could not be given back", strerror(-rc));
+			report_not_cappable(gs, g, "its own cap could not be given back",
+					    strerror(-rc));
 			return;
 		}
 	} else if (!gs->observe) {
@@ -106,7 +110,7 @@ static void save_old_cap(struct guests *gs, struct guest_entry *g)
 		c.params = g->old;
 		rc = restore_add(&gs->restore, &c);
 		if (rc)
-			not_saved(gs, g, rc);
+			report_not_saved(gs, g, rc);
 		else
 			g->saving = gs->save_due = true;
 		return;
@@ -122,7 +126,7 @@ void entries_save_caps(struct guests *gs)
 	if (!gs->save_due)
 		return;
 	rc = restore_save(&gs->restore);
-	if (rc && rc != gs->save_rc) /* it is tried again each second */
+	if (rc && rc != gs->save_rc) /* saving is tried again each second */
 		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
 			gs->restore.file, strerror(-rc));
 	gs->save_rc = rc;
@@ -135,7 +139,7 @@ void entries_save_caps(struct guests *gs)
 		g->saving = false;
 		if (rc) {
 			restore_drop(&gs->restore, g->key.domid, g->key.uuid);
-			not_saved(gs, g, rc);
+			report_not_saved(gs, g, rc);
 			continue;
 		}
 		g->cap_note[0] = 0;
@@ -144,7 +148,7 @@ void entries_save_caps(struct guests *gs)
 	}
 }
 
-/* Without the watch its node is read again each second. */
+/* Without a watch the node is read each second (entry_second). */
 static void watch_node(struct guests *gs, struct guest_entry *g)
 {
 	int rc = gs->hv->watch->watch(gs->watch, g->key.domid);
@@ -204,15 +208,15 @@ void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	if (g->leaving)
 		return;
 	g->leaving = true;
-	g->reap_serial = 0; /* the set without it is yet to be published */
+	g->reap_serial = 0; /* wait for the set without it */
 	gs->publish_due = true;
 	gs->hv->watch->unwatch(gs->watch, g->key.domid);
 	guests_event(gs, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
 }
 
-/* At most one a second: the guest may write its node as often as it likes. */
-static void tell_registry(struct guests *gs, struct guest_entry *g, struct mono now,
-			  int64_t wall_ns, int rc)
+/* At most one event a second: a guest can write its node as often as it likes. */
+static void report_registry(struct guests *gs, struct guest_entry *g, struct mono now,
+			    int64_t wall_ns, int rc)
 {
 	if (g->node_told.ns && mono_sub(now, g->node_told) < NS_PER_S)
 		return;
@@ -261,20 +265,20 @@ static void read_node(struct guests *gs, struct guest_entry *g, struct mono now,
 		guest_attach(g->mon, NULL);
 		gs->publish_due = true;
 	}
-	/* -ENOENT: no agent, or it withdrew; the same as before: a try again */
+	/* no event for -ENOENT (no agent, or it withdrew) and for a repeated error */
 	if (rc != -ENOENT && (rc > 0 || rc != was))
-		tell_registry(gs, g, now, wall_ns, g->node_rc);
+		report_registry(gs, g, now, wall_ns, g->node_rc);
 }
 
-/* Its kernel was moving pages, or we had no memory: nobody will write the node again. */
+/* After an error that passes, read again: the guest will not write its node again. */
 static void retry_node(struct guest_entry *g)
 {
 	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
 		g->node_due = true;
 }
 
-/* Rings and the registry may change only while none is waiting to be reaped. */
-static bool may_change(const struct guest_entry *g)
+/* Rings and the registry may change only while none waits to be reaped. */
+static bool rings_may_change(const struct guest_entry *g)
 {
 	return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);
 }
@@ -286,19 +290,19 @@ bool entry_wants_soon(const struct guest_entry *g, struct mono now)
 
 void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
-	if (!may_change(g))
+	if (!rings_may_change(g))
 		return;
 	if (g->node_due &&
 	    (!g->node_time.ns || mono_sub(now, g->node_time) >= NODE_MIN_MS * NS_PER_MS)) {
 		read_node(gs, g, now, wall_ns);
-		if (!may_change(g))
+		if (!rings_may_change(g))
 			return;
 	}
 	if (guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
 		gs->publish_due = true;
 }
 
-/* A name is written after its domain was made, and may change: so may its settings. */
+/* A name appears after its domain, and may change. Settings are found by name. */
 static void check_name(struct guests *gs, struct guest_entry *g)
 {
 	char was[FLOW_NAME_MAX];
@@ -312,7 +316,7 @@ static void check_name(struct guests *gs, struct guest_entry *g)
 	gs->publish_due = true;
 }
 
-/* What we set last, or its own cap when we set none; false: one is being set now. */
+/* The cap that we set last, or its own when we set none. False: the actor is setting one. */
 static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32_t *percent)
 {
 	struct mailbox *mb = &gs->ho->mail[g->slot];
@@ -325,7 +329,7 @@ static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32
 	return true;
 }
 
-/* On disk as soon as it can be; what is on disk meanwhile is the cap before. */
+/* Saved at the next entries_save_caps; until then the file has the former cap. */
 static void save_foreign_cap(struct guests *gs, const struct guest_entry *g)
 {
 	struct saved_cap c = { .domid = g->key.domid, .params = g->old };
@@ -336,7 +340,7 @@ static void save_foreign_cap(struct guests *gs, const struct guest_entry *g)
 	gs->save_due = true;
 }
 
-/* Somebody else (xl, libvirt) set a cap: it is the operator's word. */
+/* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */
 static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	struct hv_sched_params p;
@@ -356,7 +360,7 @@ static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t 
 		     cap_to_percent(p.cap));
 }
 
-/* Its rings are read on; but nobody says which come and go. */
+/* With a silent agent, known rings are still read; new ones are not seen. */
 static void check_agent(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
 	struct guest_state st;
@@ -394,7 +398,7 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 		save_old_cap(gs, g);
 		gs->publish_due |= g->cappable;
 	}
-	if (may_change(g) && guest_verify(g->mon, now) == 1)
+	if (rings_may_change(g) && guest_verify(g->mon, now) == 1)
 		gs->publish_due = true;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guests: domains followed, work scheduled, commands served. See guests.h. */
+/*
+ * guests: opened and closed, domains followed, work scheduled, the policy changed.
+ * The engine's loop calls guests_work and guests_second. See guests.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,13 +80,13 @@ static struct guest_entry *by_dom(const struct guests *gs, const struct hv_dom *
 	return NULL;
 }
 
-/* A guest we can watch: not dom0, not on its way out. */
+/* Not dom0, and not ending. */
 static bool is_guest(const struct hv_dom *d)
 {
 	return !(d->flags & (HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN));
 }
 
-static void leave_missing(struct guests *gs, int n, int64_t wall_ns)
+static void remove_missing(struct guests *gs, int n, int64_t wall_ns)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct guest_entry *g = gs->guest[i];
@@ -98,15 +101,15 @@ static void leave_missing(struct guests *gs, int n, int64_t wall_ns)
 }
 
 /*
- * A guest that shut down may go on (a checkpoint, a migration that failed),
- * with the cap we gave it: its own is forgotten only with the domain.
+ * A guest that shut down may go on (a checkpoint, a migration that failed)
+ * with the cap we set: keep its own cap until the domain is gone.
  */
-static void forget_dead(struct guests *gs, int n)
+static void drop_saved_of_dead(struct guests *gs, int n)
 {
 	uint32_t had = gs->restore.entries;
 
 	if (gs->observe || n == (int)(sizeof(gs->dom) / sizeof(gs->dom[0])))
-		return; /* a list that is full may not be whole */
+		return; /* a full list may lack domains */
 	for (uint32_t i = gs->restore.entries; i-- > 0;) {
 		const struct saved_cap *c = &gs->restore.entry[i];
 		bool here = false;
@@ -120,9 +123,9 @@ static void forget_dead(struct guests *gs, int n)
 	gs->save_due |= gs->restore.entries != had;
 }
 
-/* A domain that is not known yet. */
-static void take_in(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns,
-		    uint32_t *unwatched)
+/* Add a domain that is not known yet. */
+static void add_domain(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns,
+		       uint32_t *unwatched)
 {
 	int rc = entry_new(gs, d, now, wall_ns);
 
@@ -133,7 +136,7 @@ static void take_in(struct guests *gs, const struct hv_dom *d, struct mono now, 
 			strerror(-rc));
 }
 
-static void tell_unwatched(struct guests *gs, uint32_t unwatched)
+static void log_unwatched(struct guests *gs, uint32_t unwatched)
 {
 	if (unwatched > gs->unwatched)
 		log_msg(gs->log, LOG_LVL_ERROR,
@@ -148,7 +151,8 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 	int n = gs->hv->sched->list(gs->sched, gs->dom, sizeof(gs->dom) / sizeof(gs->dom[0]));
 
 	if (n < 0) {
-		if (n != gs->list_rc) /* it is tried again at each call */
+		if (n !=
+		    gs->list_rc) /* tried again at each call: log an error only when it is new */
 			log_msg(gs->log, LOG_LVL_ERROR, "the list of domains cannot be read: %s",
 				strerror(-n));
 		gs->list_rc = n;
@@ -156,8 +160,8 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 	}
 	gs->list_rc = 0;
 	gs->rescan_due = false;
-	leave_missing(gs, n, wall_ns);
-	forget_dead(gs, n);
+	remove_missing(gs, n, wall_ns);
+	drop_saved_of_dead(gs, n);
 	for (int i = 0; i < n; i++) {
 		const struct hv_dom *d = &gs->dom[i];
 		struct guest_entry *g = by_dom(gs, d);
@@ -165,7 +169,7 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 		if (!is_guest(d))
 			continue;
 		if (!g) {
-			take_in(gs, d, now, wall_ns, &unwatched);
+			add_domain(gs, d, now, wall_ns, &unwatched);
 			continue;
 		}
 		g->dom_flags = d->flags;
@@ -175,14 +179,14 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 		}
 	}
 	entries_save_caps(gs);
-	tell_unwatched(gs, unwatched);
+	log_unwatched(gs, unwatched);
 }
 
-static void take_events(struct guests *gs)
+static void drain_watch(struct guests *gs)
 {
 	struct hv_event ev;
 
-	/* Bounded: a guest may write its node as fast as it likes. */
+	/* Bounded: a guest can write its node as fast as it likes. */
 	for (int i = 0; i < 256 && gs->hv->watch->next(gs->watch, &ev) == 1; i++) {
 		if (ev.type == HV_EVENT_DOMAINS) {
 			gs->rescan_due = true;
@@ -200,7 +204,7 @@ int64_t guests_work(struct guests *gs, struct mono now, int64_t wall_ns)
 
 	sets_acknowledged(gs, atomic_load_explicit(&gs->ho->acked, memory_order_acquire));
 	events_drain(gs, wall_ns);
-	take_events(gs);
+	drain_watch(gs);
 	if (gs->rescan_due)
 		rescan(gs, now, wall_ns);
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)

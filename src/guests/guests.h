@@ -73,7 +73,7 @@ struct guests_view {
 	uint64_t policy_number;			   /* how many policies guests_set_policy has set */
 	bool observe;
 	bool paused;	       /* all guests are */
-	bool policy_changing;  /* the sampler still holds the policy before this one */
+	bool policy_changing;  /* the sampler still uses the policy before this one */
 	uint32_t diverging;    /* guests */
 	uint64_t newest_event; /* its number; 0: there was none */
 	uint64_t events_lost;  /* of the sampler: its ring was full */

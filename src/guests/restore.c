@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* restore: caps.json, written before a cap is first changed. See restore.h. */
+/* restore: caps.json read, changed in memory, written whole. See restore.h. */
 #include "src/guests/restore.h"
 
 #include <errno.h>
@@ -118,12 +118,12 @@ int restore_load(struct restore *r, const char *state_dir, const char *hv, struc
 		return rc;
 	rc = read_file(r, &d, e);
 	if (rc)
-		r->entries = 0; /* else the good half would be written over the file */
+		r->entries = 0; /* else a later save would write the good half over the file */
 	conf_free(&d);
 	return rc;
 }
 
-static char *to_text(const struct restore *r)
+static char *caps_to_json(const struct restore *r)
 {
 	json_t *root, *arr = json_array();
 	char *text;
@@ -151,7 +151,7 @@ int restore_save(const struct restore *r)
 
 	if (!r->entries)
 		return file_remove(r->file);
-	text = to_text(r);
+	text = caps_to_json(r);
 	if (!text)
 		return -ENOMEM;
 	rc = file_save(r->file, text, strlen(text));
@@ -202,7 +202,7 @@ void restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16])
 		remove_at(r, i);
 }
 
-static bool lives(const struct saved_cap *c, const struct hv_dom *dom, int n)
+static bool is_alive(const struct saved_cap *c, const struct hv_dom *dom, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (dom[i].domid == c->domid && !memcmp(dom[i].uuid, c->uuid, 16))
@@ -227,7 +227,7 @@ int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sch
 	for (uint32_t i = r->entries; i-- > 0;) {
 		const struct saved_cap *c = &r->entry[i];
 
-		rc = lives(c, dom, n) ? ops->set_cap(s, c->domid, c->params.cap) : -ESRCH;
+		rc = is_alive(c, dom, n) ? ops->set_cap(s, c->domid, c->params.cap) : -ESRCH;
 		if (rc && rc != -ESRCH) {
 			failed++;
 			continue;

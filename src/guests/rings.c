@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rings: the totals of rings, which are the sampler's. Control asks and
- * goes on; the sampler sets all of them aside at its next tick; who asked
- * reads them at its next turn. The next question waits until all have read.
+ * rings: totals of rings, requested from the sampler. Control requests and
+ * does not wait. The sampler copies all totals at its next tick; control reads
+ * the copies at its next turn. The next request waits until all have read.
  */
 #include <errno.h>
 
 #include "src/guests/guests_priv.h"
 
-/* Not oftener: it costs the sampler about as much as reading the rings. */
+/* At most this often: a copy costs the sampler about as much as reading the rings. */
 #define RINGS_AGAIN_NS (10 * NS_PER_MS)
 #define RINGS_WAIT_MAX (10 * NS_PER_S)
 
-/* A sampler that is late answers within 50 intervals. */
-static int64_t patience(const struct guests *gs)
+/* How long to wait for an answer: even a late sampler answers within 50 intervals. */
+static int64_t answer_limit(const struct guests *gs)
 {
 	int64_t ns = 50 * gs->conf->interval_ns + 50 * NS_PER_MS;
 
@@ -49,7 +49,7 @@ int guests_rings(struct guests *gs, struct rings_ask *a, struct mono now)
 	ask_sampler(gs, now);
 	if (a->serial == gs->rings.serial && is_answered(gs))
 		return 0;
-	return mono_sub(now, a->since) > patience(gs) ? -ETIMEDOUT : -EAGAIN;
+	return mono_sub(now, a->since) > answer_limit(gs) ? -ETIMEDOUT : -EAGAIN;
 }
 
 void guests_rings_end(struct guests *gs, struct rings_ask *a)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * set: build the immutable set, hand it over, free what is given back.
+ * set: build the immutable set of guests, publish it to the sampler, free old ones.
  *
  * A set is freed once a later one is acknowledged, or at once when the
- * sampler never took it. Its rings belong to the guests (ibmon/guest.h).
+ * sampler never acquired it. Its rings belong to the guests (ibmon/guest.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static struct scan_guest *scan_new(const struct guest_entry *g)
 	return sg;
 }
 
-/* What a guest may have at most: the lower of what is set for it and its own cap. */
+/* The highest cap that a policy may set: the lower of max_cap and its own cap. */
 static struct cap ceiling_of(const struct guests *gs, const struct guest_entry *g)
 {
 	struct cap max = cap_from_percent((uint32_t)g->conf.max_cap);
@@ -113,7 +113,7 @@ void sets_publish(struct guests *gs)
 {
 	struct guest_set **place = set_place(gs, NULL), *s, *back;
 
-	if (!place) /* the sampler is far behind: try again when it has answered */
+	if (!place) /* the sampler is far behind: try again once it has acknowledged one */
 		return;
 	s = set_build(gs);
 	if (!s)
@@ -121,7 +121,7 @@ void sets_publish(struct guests *gs)
 	gs->publish_due = false;
 	*place = s;
 	back = atomic_exchange_explicit(&gs->ho->next, s, memory_order_acq_rel);
-	if (back) { /* never taken */
+	if (back) { /* the sampler never saw it */
 		*set_place(gs, back) = NULL;
 		set_free(back);
 	}
@@ -135,7 +135,7 @@ void sets_publish(struct guests *gs)
 		gs->policy_serial = s->serial;
 }
 
-/* A command may come long before the loop's next turn: do not let it wait. */
+/* The loop's next turn may be a second away: wake it. */
 void sets_publish_soon(struct guests *gs)
 {
 	gs->publish_due = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* view: guests found, and what others may read of them. See guests.h. */
+/* view: guests found, and views of them for other folders. See guests.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -74,7 +74,7 @@ static struct guest_entry *find_domid(struct guests *gs, const char *who)
 	char *end;
 	unsigned long id = strtoul(who, &end, 10);
 
-	if (*who < '0' || *who > '9' || *end) /* strtoul takes signs and blanks */
+	if (*who < '0' || *who > '9' || *end) /* strtoul accepts signs and blanks */
 		return NULL;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i] && !gs->guest[i]->leaving && gs->guest[i]->key.domid == id)

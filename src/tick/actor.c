@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* actor: mailboxes -> the scheduler's caps. See actor.h. */
+/* actor: wanted caps in mailboxes -> the hypervisor's scheduler. See actor.h. */
 #include "src/tick/actor.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 /*
  * actor: the thread that sets caps.
  *
- * A scheduler call takes up to half a millisecond, so the sampler leaves
- * the newest wanted cap in a mailbox and goes on; the actor carries out
- * what is newest and answers with the outcome and the time.
+ * A scheduler call takes up to half a millisecond: too long for a tick. The
+ * sampler writes the newest wanted cap into a mailbox; the actor sets it and
+ * answers with the result and the time.
  */
 #ifndef RESEX_TICK_ACTOR_H
 #define RESEX_TICK_ACTOR_H

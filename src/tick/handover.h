@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * handover: all that passes between the daemon's three threads.
+ * handover: what the daemon's three threads exchange.
  *
  *	control --set, swapped at a tick's start--> sampler
  *	sampler --one-slot mailboxes--------------> actor --answers--> sampler
  *	sampler --events, snapshots---------------> control
  *
  * The sampler takes no lock and allocates nothing: sets and policies are
- * built by the control thread, handed over by one atomic exchange, and given
- * back by the serial number the sampler acknowledges. Everything here is
- * lock-free with one writer and one reader a field.
+ * built by the control thread, handed over by one atomic exchange, and freed
+ * once the sampler has acknowledged a later serial number. Each field has one
+ * writer and one reader, without locks.
  */
 #ifndef RESEX_TICK_HANDOVER_H
 #define RESEX_TICK_HANDOVER_H
@@ -31,7 +31,7 @@ struct set_guest {
 	uint32_t slot;
 	uint32_t flags; /* enum policy_guest_flags: EXEMPT, CAPPABLE */
 	uint32_t vcpus, weight, link;
-	struct cap own; /* its operator's, in force until we set one */
+	struct cap own; /* set by the operator, in force until we set one */
 	struct cap_bounds bounds;
 	struct sla sla;
 	struct scan_guest *scan; /* never NULL; owned by the set */
@@ -49,8 +49,8 @@ struct guest_set {
 /* --- sampler <-> actor ------------------------------------------------- */
 
 struct mailbox {
-	_Atomic uint64_t want;	  /* MAIL_*: newest wanted cap; 0: none yet */
-	_Atomic uint64_t answer;  /* the want that was carried out, MAIL_ERR in place of domid */
+	_Atomic uint64_t want;	  /* newest wanted cap; 0: none yet */
+	_Atomic uint64_t answer;  /* to the want of the same serial; errno in place of domid */
 	_Atomic int64_t answered; /* when, ns; written before answer */
 };
 
@@ -90,7 +90,7 @@ enum event_type {
 struct event {
 	uint32_t type;
 	uint32_t slot;
-	uint64_t created; /* of the guest, so that a reused slot is not mistaken */
+	uint64_t created; /* of the guest: tells it from an earlier one in this slot */
 	struct mono time;
 	int64_t a, b, c;
 };
@@ -107,7 +107,7 @@ struct event_ring {
 /* What a guest's applications reported. */
 struct snap_latency {
 	uint64_t n, lost;		  /* samples since the guest joined */
-	uint64_t second_n;		  /* in the last whole second that was */
+	uint64_t second_n;		  /* in the last whole second */
 	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is */
 };
 
@@ -157,7 +157,7 @@ struct handover {
 	_Atomic(struct guest_set *) next; /* a set waiting for the sampler */
 	_Atomic uint64_t acked;		  /* serial of the set the sampler reads */
 	_Atomic uint32_t stop;
-	_Atomic uint32_t alive; /* one more each tick: for the watchdog */
+	_Atomic uint32_t alive; /* counts ticks: for the watchdog */
 	struct mailbox mail[FLOW_GUESTS_MAX];
 	_Atomic uint64_t dirty[FLOW_GUESTS_MAX / 64];
 	int actor_fd;	/* eventfd: mail */
@@ -166,8 +166,8 @@ struct handover {
 	struct event_ring events;
 	struct snap_buffers snaps;
 	/*
-	 * The totals of all rings: asked for by control, and set aside (ring_show)
-	 * by the sampler at its next tick. Read only while the two are equal.
+	 * Totals of all rings: control requests them, the sampler copies them
+	 * (ring_show) at its next tick. Read only while the two are equal.
 	 */
 	_Atomic uint64_t rings_asked, rings_shown;
 };

@@ -5,7 +5,7 @@
  */
 #include "src/tick/sampler.h"
 
-static void note_lateness(struct sampler *s, struct mono now, struct mono due)
+static void count_lateness(struct sampler *s, struct mono now, struct mono due)
 {
 	int64_t late = mono_sub(now, due);
 
@@ -17,7 +17,7 @@ static void note_lateness(struct sampler *s, struct mono now, struct mono due)
 	if (late < s->period.interval_ns || mono_sub(now, s->late_told) < NS_PER_S)
 		return;
 	s->late_told = now;
-	sampler_tell(s, EVENT_LATE, NULL, now, late, 0, 0);
+	sampler_event(s, EVENT_LATE, NULL, now, late, 0, 0);
 }
 
 void sampler_run(struct sampler *s)
@@ -32,7 +32,7 @@ void sampler_run(struct sampler *s)
 		if (s->clock.sleep_until(&s->clock, due))
 			continue;
 		now = s->clock.now(&s->clock);
-		note_lateness(s, now, due);
+		count_lateness(s, now, due);
 		tick(s, now);
 		end = s->clock.now(&s->clock);
 		spent = mono_sub(end, now);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sampler: sets adopted, snapshots published. See sampler.h. */
+/*
+ * sampler: the first and the last stage of tick(): adopt sets of guests, publish snapshots.
+ * See sampler.h.
+ */
 #include "src/tick/sampler.h"
 
 #include <errno.h>
@@ -31,8 +34,8 @@ int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_co
 	return 0;
 }
 
-bool sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
-		  int64_t a, int64_t b, int64_t c)
+bool sampler_event(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
+		   int64_t a, int64_t b, int64_t c)
 {
 	struct event ev = { .type = type, .time = now, .a = a, .b = b, .c = c };
 
@@ -59,7 +62,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 
 	memset(sl, 0, sizeof(*sl));
 	rc = resos_join(&s->ledger, g->slot, g->link, g->vcpus, g->weight);
-	if (rc) /* control hands over checked figures only */
+	if (rc) /* cannot happen: control hands over checked figures */
 		return;
 	sl->guest = g;
 	sl->fresh = true;
@@ -85,7 +88,7 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 	if (g->vcpus != sl->guest->vcpus || g->weight != sl->guest->weight)
 		resos_set_share(&s->ledger, g->slot, g->vcpus, g->weight);
 	if (!cap_equal(g->own, sl->guest->own))
-		sl->wanted = SLOT_RESEND; /* somebody else wrote the cap meanwhile */
+		sl->wanted = SLOT_RESEND; /* the operator set a cap meanwhile */
 	sl->guest = g;
 	sl->rings_told = false;
 }
@@ -98,19 +101,19 @@ static const struct set_guest *set_by_slot(const struct guest_set *set, uint32_t
 	return NULL;
 }
 
-/* An account is bound to its link: a guest that changes it begins anew. */
-static bool stays(const struct set_guest *was, const struct set_guest *is)
+/* The same guest on the same link: an account belongs to a link. */
+static bool same_account(const struct set_guest *was, const struct set_guest *is)
 {
 	return is && is->key.created == was->key.created && is->link == was->link;
 }
 
-/* Guests that are gone, or whose slot another took, leave before any joins. */
+/* Free slots of guests that are gone before any new guest joins. */
 static void leave_all_gone(struct sampler *s, const struct guest_set *set)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		const struct set_guest *was = s->slot[i].guest;
 
-		if (was && !stays(was, set_by_slot(set, i)))
+		if (was && !same_account(was, set_by_slot(set, i)))
 			slot_leave(s, i);
 	}
 }
@@ -134,16 +137,16 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		else
 			slot_join(s, g);
 	}
-	/* Only now: of those that came together none takes the pool before the others. */
+	/* After all have joined: guests that come together share the pool. */
 	for (uint32_t i = 0; i < set->guests; i++)
 		resos_issue(&s->ledger, set->guest[i].slot, period_remaining(&s->period, now));
-	/* From here on nothing of an older set, its rings or its policy is read. */
+	/* From here on no older set is read, nor its rings and policy. */
 	atomic_store_explicit(&s->ho->acked, set->serial, memory_order_release);
 	s->wake_control = true;
 }
 
-/* Less than they take to be read: however many guests are asked about, it is one tick's work. */
-static void show_rings(struct sampler *s)
+/* Copying totals takes less time than reading the rings: one tick can do all. */
+static void copy_ring_totals(struct sampler *s)
 {
 	uint64_t asked = atomic_load_explicit(&s->ho->rings_asked, memory_order_acquire);
 
@@ -158,11 +161,11 @@ static void show_rings(struct sampler *s)
 	atomic_store_explicit(&s->ho->rings_shown, asked, memory_order_release);
 }
 
-/* Most guests report nothing, and a window is large. */
+/* A window is large and most guests report nothing: copy only when there is something. */
 static void snap_reports(const struct slot *sl, struct window *w)
 {
 	if (!sl->latency.n) {
-		if (w->n) /* of the guest that stood here before */
+		if (w->n) /* of an earlier guest in this entry */
 			window_reset(w, sl->second.start);
 		return;
 	}
@@ -219,7 +222,7 @@ static void publish_snapshot(struct sampler *s, struct mono now)
 	snap_publish(s->ho);
 }
 
-/* However much there was to tell in this tick, each of the others is woken once. */
+/* Wake each of the other threads at most once a tick. */
 static void wake_others(struct sampler *s)
 {
 	if (s->wake_actor)
@@ -232,8 +235,8 @@ static void wake_others(struct sampler *s)
 void sampler_publish(struct sampler *s, struct mono now)
 {
 	atomic_fetch_add_explicit(&s->ho->alive, 1, memory_order_relaxed);
-	show_rings(s);
-	/* People see what the newest snapshot says: with long intervals, take each. */
+	copy_ring_totals(s);
+	/* People see the newest snapshot: with long intervals, publish each tick. */
 	if (s->period.ticks % s->snap_ticks == 0 || s->period.interval_ns > NS_PER_MS)
 		publish_snapshot(s, now);
 	wake_others(s);

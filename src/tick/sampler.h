@@ -2,10 +2,10 @@
 /*
  * sampler: the thread that runs the chain once an interval.
  *
- * Owns the ledger, the period and the slots; borrows the guest set. No
- * allocation, no lock, one hypercall a tick (the list of CPU times), and two
- * writes at most, to wake the other threads.
- * tick.c shows one turn with a line a stage.
+ * It owns the ledger, the period and the slots, and reads the guest set. It
+ * allocates nothing and takes no lock. A tick makes one hypercall (the list of
+ * CPU times) and at most two writes, to wake the other threads
+ * (tests/check-layers.sh --tick proves it). tick.c shows one turn.
  */
 #ifndef RESEX_TICK_SAMPLER_H
 #define RESEX_TICK_SAMPLER_H
@@ -33,7 +33,7 @@ static inline uint16_t slot_percent(struct cap c)
 	return (uint16_t)(percent < SLOT_RESEND ? percent : SLOT_RESEND - 1);
 }
 
-/* A cap that was not answered, or failed, is sent again after this. */
+/* Send a cap again after this, if it failed or was not answered. */
 #define SAMPLER_RETRY_NS (50 * NS_PER_MS)
 
 struct slot {
@@ -118,8 +118,8 @@ void sampler_decide(struct sampler *s, struct mono now);
 void sampler_act(struct sampler *s, struct mono now);
 void sampler_publish(struct sampler *s, struct mono now);
 
-/* Tell control something about a slot's guest. False: it is behind, and will not hear of this. */
-bool sampler_tell(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
-		  int64_t a, int64_t b, int64_t c);
+/* An event for control about a slot's guest. False: control is behind, the event is lost. */
+bool sampler_event(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
+		   int64_t a, int64_t b, int64_t c);
 
 #endif

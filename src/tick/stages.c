@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* stages: observe, account, decide, act: the stages of tick(). See sampler.h. */
+/* stages: answers, observe, account, decide, act: called by tick() in this order. See sampler.h. */
 #include "src/tick/sampler.h"
 
 #include <string.h>
 
 #include "ibmon/ring/mtu.h"
 
-/* The domain of a guest in the list just taken: both are in ascending id. */
+/* A guest's domain in the newest list. Both are in ascending id: at only grows. */
 static const struct hv_dom *dom_of(const struct sampler *s, const struct set_guest *g, int *at)
 {
 	while (*at < s->doms && s->dom[*at].domid < g->key.domid)
@@ -14,7 +14,7 @@ static const struct hv_dom *dom_of(const struct sampler *s, const struct set_gue
 	if (*at >= s->doms || s->dom[*at].domid != g->key.domid)
 		return NULL;
 	if (memcmp(s->dom[*at].uuid, g->key.uuid, sizeof(g->key.uuid)) != 0)
-		return NULL; /* the id was given to another domain */
+		return NULL; /* another domain has the id now */
 	return &s->dom[*at];
 }
 
@@ -29,22 +29,22 @@ static uint64_t cpu_delta(struct slot *sl, const struct hv_dom *d)
 	return delta;
 }
 
-static void tell_scan(struct sampler *s, struct slot *sl, struct mono now,
-		      const struct scan_result *res)
+static void report_scan(struct sampler *s, struct slot *sl, struct mono now,
+			const struct scan_result *res)
 {
 	for (uint32_t i = 0; i < res->faults && i < 8; i++)
-		if (sampler_tell(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i],
-				 0))
+		if (sampler_event(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i],
+				  0))
 			scan_fault_delivered(sl->guest->scan, res->fault_id[i]);
 	if (res->refresh && !sl->rings_told) {
 		sl->rings_told = true;
-		sampler_tell(s, EVENT_REFRESH, sl, now, 0, 0, 0);
+		sampler_event(s, EVENT_REFRESH, sl, now, 0, 0, 0);
 	}
 }
 
-/* People see the last whole second: the one under way says little at its beginning. */
-static void note_latencies(const struct sampler *s, struct slot *sl, struct mono now,
-			   const struct report *rep, uint64_t lost)
+/* Show the last whole second: a second that has just begun has few samples. */
+static void count_latencies(const struct sampler *s, struct slot *sl, struct mono now,
+			    const struct report *rep, uint64_t lost)
 {
 	struct snap_latency *l = &sl->latency;
 	struct window *w = &sl->second;
@@ -81,12 +81,12 @@ static void observe_one(struct sampler *s, const struct set_guest *g, struct mon
 	if (d)
 		u->cpu_ns = cpu_delta(sl, d);
 	else if (s->doms >= 0)
-		return; /* it is gone: its memory means nothing now */
+		return; /* the domain is gone: do not read its memory */
 	if (d && (d->flags & HV_DOM_DYING))
 		return;
 	scan_guest(g->scan, elapsed_ns, u, rep, &sl->second, &res);
-	note_latencies(s, sl, now, rep, res.latencies_lost);
-	tell_scan(s, sl, now, &res);
+	count_latencies(s, sl, now, rep, res.latencies_lost);
+	report_scan(s, sl, now, &res);
 }
 
 void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
@@ -112,7 +112,7 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 		a = &s->ledger.acc[sl->guest->slot];
 		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_told) {
 			sl->empty_told = true;
-			sampler_tell(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
+			sampler_event(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
 		}
 		if (t->new_epochs) {
 			spending_add(&sl->past, a);
@@ -162,7 +162,7 @@ void sampler_decide(struct sampler *s, struct mono now)
 	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 
-static void applied(struct sampler *s, struct slot *sl, struct mono at, uint16_t percent)
+static void cap_applied(struct sampler *s, struct slot *sl, struct mono at, uint16_t percent)
 {
 	uint32_t before = cap_to_percent(sl->applied);
 
@@ -171,7 +171,7 @@ static void applied(struct sampler *s, struct slot *sl, struct mono at, uint16_t
 	sl->cap_changes++;
 	sl->cap_errno = 0;
 	resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
-	sampler_tell(s, EVENT_CAP, sl, at, percent, s->plan.guest[sl->guest->slot].reason, before);
+	sampler_event(s, EVENT_CAP, sl, at, percent, s->plan.guest[sl->guest->slot].reason, before);
 }
 
 void sampler_answers(struct sampler *s, struct mono now)
@@ -188,17 +188,18 @@ void sampler_answers(struct sampler *s, struct mono now)
 			continue;
 		sl->pending = false;
 		if (!mail_errno(a)) {
-			applied(s, sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
+			cap_applied(s, sl, (struct mono){ atomic_load(&m->answered) },
+				    mail_percent(a));
 			continue;
 		}
 		if (sl->cap_errno != mail_errno(a))
-			sampler_tell(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_errno(a),
-				     0);
+			sampler_event(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_errno(a),
+				      0);
 		sl->cap_errno = mail_errno(a);
 	}
 }
 
-static void send(struct sampler *s, struct slot *sl, struct mono now, uint16_t percent)
+static void send_cap(struct sampler *s, struct slot *sl, struct mono now, uint16_t percent)
 {
 	uint32_t i = sl->guest->slot;
 
@@ -213,12 +214,12 @@ static void send(struct sampler *s, struct slot *sl, struct mono now, uint16_t p
 	s->wake_actor = true;
 }
 
-static bool send_due(const struct slot *sl, struct mono now, uint16_t percent)
+static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 {
 	if (percent != sl->wanted)
 		return true;
 	if (!sl->pending && !sl->cap_errno)
-		return false; /* in force */
+		return false; /* the wanted cap is in force */
 	return mono_sub(now, sl->sent) >= SAMPLER_RETRY_NS;
 }
 
@@ -237,8 +238,8 @@ void sampler_act(struct sampler *s, struct mono now)
 			continue;
 		percent = slot_percent(cap_clamp(c, &sl->guest->bounds));
 		sl->rate_wanted = exempt ? RATE_ONE : p->rate;
-		if (send_due(sl, now, percent))
-			send(s, sl, now, percent);
+		if (cap_due(sl, now, percent))
+			send_cap(s, sl, now, percent);
 		else if (!sl->pending && !sl->cap_errno)
 			/* a new rate with the same cap is in force at once */
 			resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);

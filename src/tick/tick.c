@@ -11,8 +11,8 @@ void tick(struct sampler *s, struct mono now)
 	struct period_tick t;
 
 	sampler_adopt(s, now);		       /* guests and policies come and go */
-	sampler_answers(s, now);	       /* caps that are in force since */
-	t = period_tick(&s->period, now);      /* how much time is that? */
+	sampler_answers(s, now);	       /* which caps are in force now */
+	t = period_tick(&s->period, now);      /* time since the last tick */
 	sampler_observe(s, now, t.elapsed_ns); /* rings -> samples -> usage */
 	sampler_account(s, now, &t);	       /* usage -> Resos */
 	sampler_decide(s, now);		       /* Resos -> plan */
