@@ -2,8 +2,8 @@
 /*
  * devices: which RDMA device has the node uverbsN, and whether it is soft-RoCE (rxe).
  *
- * Sysfs names the device, rdma netlink its driver. A device that cannot be
- * identified is asked for again at each look; the reason is logged once.
+ * Sysfs has the device's name, rdma netlink its driver. When a device cannot be
+ * identified the reason is logged once, and each later look tries again.
  */
 #ifndef RESEX_AGENT_DEVICES_H
 #define RESEX_AGENT_DEVICES_H

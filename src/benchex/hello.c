@@ -202,7 +202,7 @@ const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t s
 	struct bx_ask got;
 
 	if (len != BX_ASK_LEN || get_le(&r, 4) != magic)
-		return "it is no request";
+		return "it is not a request";
 	got.kind = (uint32_t)get_le(&r, 4);
 	got.seq = get_le(&r, 8);
 	got.stamp = get_le(&r, 8);

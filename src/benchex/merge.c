@@ -500,8 +500,8 @@ static int check_total(const struct place *at, struct merge *m)
 		m->parts = true;
 	if (!m->total || !m->parts)
 		return 0;
-	return bad(at, "totals of servers stand beside results of single clients, which they "
-		       "hold: give one kind, as the last line of each server");
+	return bad(at, "totals of servers already contain the results of single clients: give "
+		       "one kind, as the last line of each server");
 }
 
 /* Read one result, then add it: nothing is added of a wrong one. */

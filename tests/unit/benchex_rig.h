@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* benchex_rig: run a function of the command line and keep what it printed. */
+/* benchex_rig: run a function of the command line and capture its output. */
 #ifndef RESEX_TESTS_BENCHEX_RIG_H
 #define RESEX_TESTS_BENCHEX_RIG_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent/book: what the agent writes, read back by dom0's own reader
- * (ibmon/registry). Pages are plain memory that can be made to move.
+ * agent/book: the pages that the agent writes, read back by dom0's reader
+ * (ibmon/registry). The pages are plain memory, and tests can move them.
  */
 #include <errno.h>
 #include <string.h>

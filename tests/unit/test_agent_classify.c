@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent/classify: which ring is what, from counts, order and entries. The
- * world is made here as rxe makes it: one counter of page offsets a device, a
- * send queue and then its receive queue, numbers in order of creation.
+ * agent/classify: kinds of rings by count, order and entries. The tests create rings as
+ * rxe does: one counter of page offsets for each device, a send queue directly before
+ * its receive queue, numbers in order of creation.
  */
 #include <string.h>
 
@@ -467,7 +467,7 @@ TEST(random_sends__are_never_receives)
 	}
 }
 
-/* The trap: a receive queue must never be taken for a send queue. */
+/* The trap: a receive queue must never be classified as a send queue. */
 TEST(random_receives__are_never_sends)
 {
 	struct prop p;

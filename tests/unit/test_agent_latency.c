@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* agent/latency: datagrams, good and bad, through the real socket into latency pages. */
+/* agent/latency_socket: valid and malformed datagrams, by a real socket into latency pages. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

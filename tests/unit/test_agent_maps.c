@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* agent/maps: lines of /proc/PID/maps, those of rings and those that only look like it. */
+/* agent/maps: lines of /proc/PID/maps: those of rings, and others that resemble them. */
 #include <string.h>
 
 #include "ibmon/agent/maps.h"

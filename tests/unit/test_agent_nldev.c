@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* agent/nldev: answers of rdma netlink, as the kernel writes them and damaged. */
+/* agent/nldev: answers of rdma netlink, valid and damaged. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* agent/options, node and proc: the command line, the node's value, what is read of oneself. */
+/* agent/options, node and proc: command line, the node's value, reading our own process. */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What benchex processes say to each other: both ways, and from liars. */
+/* benchex/hello: messages to bytes and back, and malformed ones refused. */
 #include <string.h>
 
 #include "src/benchex/hello.h"
@@ -142,7 +142,7 @@ TEST(hello__cut_short__is_malformed)
 	assert_int_equal(bx_hello_get(&got, data, BX_HELLO_LEN - 1), BX_MALFORMED);
 }
 
-/* Whatever bytes come: what is welcome keeps to every limit, what is not changes nothing. */
+/* Random bytes: an accepted hello keeps every limit, a refused one changes nothing. */
 TEST(hello__of_any_bytes__keeps_to_the_limits)
 {
 	struct prop p;
@@ -326,7 +326,7 @@ TEST(ask__of_another_length__is_refused)
 	assert_non_null(bx_ask_get(&got, &client, 41, data, 0));
 }
 
-/* An answer never reaches beyond the places that the hello gave, whatever is asked for. */
+/* For any request, the answer fits into the places that the hello named. */
 TEST(ask__of_any_bytes__stays_in_its_place)
 {
 	struct prop p;

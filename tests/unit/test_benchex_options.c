@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* benchex/options and profile: the command line, taken and refused. */
+/* benchex/options and profile: command lines accepted and refused, and what is printed. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -316,7 +316,7 @@ TEST(empty_words__name_nothing)
 	caught_free(&out);
 }
 
-/* Whatever stands there: it is taken, or one sentence is said. */
+/* Random words: accepted, or refused with one sentence. */
 TEST(any_words__are_taken_or_refused)
 {
 	static const char *const pieces[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What benchex sends next, when, what came of it; and who waits before whom. */
+/* benchex/plan, fifo and work: what is sent next and when, the counts, and the queue. */
 #include "src/benchex/fifo.h"
 #include "src/benchex/plan.h"
 #include "src/benchex/work.h"
@@ -193,7 +193,7 @@ TEST(tag__with_one_part_at_its_largest__comes_back)
 	same_tag((struct bx_tag){ 0 });
 }
 
-/* --- who waits --- */
+/* --- the queue --- */
 
 static bool anybody(const void *arg, const struct bx_waiting *w)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* benchex/price: published prices, and what holds for any terms. */
+/* benchex/price: published prices, and properties that hold for any terms. */
 #include <math.h>
 
 #include "src/benchex/benchex.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * benchex/result and merge: what is printed is what was measured, and adding
- * results up loses nothing and takes nothing that was not printed here.
+ * benchex/result and merge: printed results are those measured; merging loses nothing,
+ * and refuses lines that benchex cannot have printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -571,7 +571,7 @@ static void refused_with(struct fixture *f, const json_t *root, const char *what
 	caught_free(&out);
 }
 
-/* Keys whose absence or kind does not matter: what is asked for is only compared. */
+/* Keys whose type does not matter: seed and conf are only compared. */
 static bool is_free(const char *key)
 {
 	return !strcmp(key, "conf") || !strcmp(key, "seed") || !strcmp(key, "send");

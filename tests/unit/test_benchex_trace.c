@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* benchex/trace: what is taken, and where and how everything else is refused. */
+/* benchex/trace: valid traces are read; others are refused with line and reason. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * report: what is reported, and what of it arrives at a socket as the agent
- * binds it. The sockets are real; the coarse clock is the tests' own.
+ * report: the samples that an application reports arrive at a socket like the agent's.
+ * The sockets are real; the coarse clock is the test's own.
  */
 #include <errno.h>
 #include <sys/socket.h>
