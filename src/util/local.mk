@@ -11,5 +11,4 @@ libutil_a_SOURCES = \
 	src/util/netlink.c src/util/netlink.h \
 	src/util/notify.c src/util/notify.h \
 	src/util/seqread.h \
-	src/util/utf8.c src/util/utf8.h \
-	src/util/uuid.h
+	src/util/utf8.c src/util/utf8.h
