@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lock: the leased lock of one service, whose word {owner, seq} lies on its home,
- * and one node word that its holders change. README.md maps rules to the code.
+ * lock: the leased lock of one service, with its word {owner, seq} on its home, and one
+ * node word that its holders change. README.md maps rules to the code.
  *
- * What may happen here, at any step: a host pauses (between any check and the
- * post that follows it, or for ever); an operation's outcome is unknown, and it
- * is executed at any later step until its link is closed, or never; a host
- * crashes and starts again, with what it had posted still on its way; the home
- * dies, and starts again.
+ * Faults, at any step: a host pauses (between any check and the post that follows it, or
+ * for ever); the outcome of an operation is unknown, and it is executed at any later step
+ * until its link is closed, or never; a host crashes and restarts while its operations are
+ * outstanding; the home crashes and restarts.
  *
- * Time: a tick may come at any step, so nothing takes "at least" or "at most" so
- * long but by the hosts' own timers. Own clocks go at a rate of 1 - 1/4 to 1 +
- * 1/4. A lease is counted as if its holder's clock were the slowest, a wait as if
- * the waiter's were the fastest; a holder that stops earlier and a waiter that
- * waits longer are pauses. So what is left out are only safer runs. A drift of 1/4
- * is thousands of times what clocks have.
+ * Time: a tick may come at any step. So only the hosts' own timers bound a duration. A
+ * host's clock runs at a rate from 1 - 1/4 to 1 + 1/4. A lease is counted with the slowest
+ * clock, a wait with the fastest. A holder that stops earlier, or a waiter that waits
+ * longer, is a pause. So only safer runs are left out. Real clocks drift thousands of times
+ * less than 1/4.
  *
  * Properties (each alone with -DONLY -DCHECK_x):
- *   EFFECT  once a holder has looked at the node to decide, no earlier holder
- *           changes it: no two act with effect under one lock
- *   ALONE   nobody takes the lock while another that took it is in its lease
+ *   EFFECT  after a holder has read the node to decide, no earlier holder changes it: no
+ *           two hosts act with effect under one lock
+ *   ALONE   no host acquires the lock during the lease of another
  *   FENCE   seq is higher at each acquisition, over all lives of the home
  */
 #define HOSTS 2
@@ -27,7 +25,7 @@
 #define ROUNDS 2 /* acquisitions of a host */
 #endif
 #ifndef UNKNOWNS
-#define UNKNOWNS 1 /* outcomes that get lost */
+#define UNKNOWNS 1 /* lost outcomes */
 #endif
 #ifndef CRASHES
 #define CRASHES 1

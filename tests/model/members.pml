@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * members: views that have other members, and one home that is in all of them. Node 0
- * is in views 1 and 2, node 1 in one of them or both; each of three hosts, all of them with
- * quorum, is in view 1 first and hears of view 2 at any time, or never. All want the
- * donor's spare node. README.md maps rules to the code.
+ * members: two views with different members, and one home that is in both. Node 0 is in
+ * views 1 and 2; node 1 is in one of them or in both. Three hosts, all with quorum, are in
+ * view 1 first; each learns of view 2 at any time, or never. All want the donor's spare
+ * node. README.md maps rules to the code.
  *
- * One lock stands for both of a move. An operation on a node is executed any time
- * after it was posted, or never; a lease ends at any step.
+ * One lock models both locks of a move. An operation on a node is executed at any time after
+ * it was posted, or never. A lease ends at any step.
  *
- * Time: none. Who breaks the lock, or takes it fresh, outwaits the lease of its
- * holder (lock.pml, ALONE).
+ * Time: none. A host that breaks the lock, or acquires it fresh, has outwaited its holder's
+ * lease (lock.pml, ALONE).
  *
  * Property:
  *   MINIMUM  no move leaves the donor with fewer nodes than its minimum, 1
@@ -18,7 +18,7 @@
 #define NODES 2
 #define FREE  HOSTS
 
-/* A node word: count, epoch 2, service 2 (0: the donor; who moves it takes it to 1). */
+/* A node word: count, epoch 2, service 2 (0: the donor; a move changes it to 1). */
 #define NODE(service, epoch, count) ((count) * 16 + (epoch) * 4 + (service))
 #define SERVICE(w)		    ((w) % 4)
 #define EPOCH(w)		    ((w) / 4 % 4)

@@ -3,26 +3,26 @@
  * move: three balancers, three services, two nodes that change service under the
  * locks of both; two update counters. README.md maps rules to the code.
  *
- * Each atomic { } is one call of the step functions: a result comes, the lease is
- * looked at, the next operation is posted. It is executed any time later, or, when
- * its outcome is unknown or its host has died, until its link is closed, or never.
- * A READ is made at any time after it was posted and its result handled at once:
- * what is decided by it is executed any time later anyhow. FAAs of the
- * announcement are repeated until one is done; one more than needed stops others
- * from moving, never lets them, and is left out.
+ * Each atomic { } is one call of the step functions: a result arrives, the lease is
+ * checked, the next operation is posted. The operation is executed at any later time; if
+ * its outcome is unknown, or its host has died, at any time until its link is closed, or
+ * never. A READ is executed at any time after it was posted, and its result is handled at
+ * once: the decision made with it is executed at any later time anyway. The FAAs of an
+ * announcement are repeated until one is done. An extra FAA can only stop others from
+ * moving, and is left out.
  *
- * Time: none. That a lock is broken only when its holder's lease is over, and an
- * untouched word taken only when no lease of before is left, is shown with clocks
- * in lock.pml (property ALONE); here a lease ends at any step, and from then on
- * who waits may break. T outlasts a lease.
+ * Time: none. lock.pml shows with clocks (property ALONE) that a lock is broken only after
+ * its holder's lease, and that a fresh word is acquired only when no earlier lease is left.
+ * Here a lease ends at any step, and from then on a waiter may break the lock. T is longer
+ * than a lease.
  *
  * Properties (each alone with -DONLY -DCHECK_x):
  *   MINIMUM  no move leaves its donor with fewer nodes than its minimum
- *   ONE_MOVE a high load is answered by one move (when TIMELY: what is posted is
- *            executed within the lease, or never; crashes and pauses all the same)
- *   DEADLOCK spin's own: all balancers that live come to rest
- *   LIVELOCK spin's own: they do not go on for ever without a move (ENDLESS: time goes
- *            on when all wait; a balancer that died is removed by membership)
+ *   ONE_MOVE one high load makes one move (if TIMELY: an operation is executed within the
+ *            lease or never; with crashes and pauses)
+ *   DEADLOCK checked by spin: all balancers that live come to rest
+ *   LIVELOCK checked by spin: they do not go on for ever without a move (ENDLESS: time
+ *            passes when all wait; membership removes a dead balancer)
  */
 #define HOSTS	 3
 #define SERVICES 3
@@ -54,7 +54,7 @@
 #define ONE_MOVE(load_is_high) skip
 #endif
 
-/* Who wants a node for which service, from which. */
+/* Balancer b wants a node for service WANT(b), from service GIVE(b). */
 #ifdef CROSS
 #define WANT(b)	 (b == 2 -> 1 : 0)
 #define GIVE(b)	 (b == 2 -> 0 : 1)

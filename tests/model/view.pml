@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view: a lock's home changes with the view of who is a member. Host 0 was home in
- * view 1 and is cut off, but alive: its memory and the nodes' can still be reached.
- * In view 2 host 1 is home. Host 0 hears of that late, or never; when it hears, it
- * has no quorum. Both want the donor's spare node. README.md maps rules to the code.
+ * view: the home of a lock changes with the membership view. Host 0 was the home in view 1.
+ * It is cut off, but alive: its memory and that of the nodes can still be accessed. In view
+ * 2 host 1 is the home. Host 0 learns of view 2 late, or never; when it does, it has no
+ * quorum. Both want the donor's spare node. README.md maps rules to the code.
  *
- * One lock stands for both of a move; each home's own lock word has one taker here
- * (lock.pml and move.pml have the others). An operation on a node is executed any
- * time after it was posted, or never; a lease ends at any step.
+ * One lock models both locks of a move. Here each home's lock word has one acquirer
+ * (lock.pml and move.pml have several). An operation on a node is executed at any time after
+ * it was posted, or never. A lease ends at any step.
  *
- * Time: none. Who waits for a fresh word outwaits every lease that was in force
- * when it first saw the word (lock.pml, ALONE), but not one had later.
+ * Time: none. A host that waits for a fresh word outwaits every lease that was in force when
+ * it first saw the word (lock.pml, ALONE), but not a later lease.
  *
  * Property:
  *   MINIMUM  no move leaves the donor with fewer nodes than its minimum, 1
@@ -25,7 +25,7 @@
 
 byte node[2] = NODE(0, 1, 0);
 byte lock_epoch[2] = 1; /* of each home's lock word */
-bool dirty[2];		/* its last holder left it so, or died */
+bool dirty[2];		/* its last holder released it dirty, or died */
 
 byte view[2] = 1;
 bool quorate[2] = true;

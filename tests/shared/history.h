@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history: what happened to the words, and whether it may have.
+ * history: a record of what happened to the words, and a checker of it.
  *
- * The checker is told of effects (an operation met its word), of crashes and of
- * loads, in order of true time, and keeps its own copy of every word. It never
- * asks the protocols what they think, but for one: whether a host believes that
- * it may act under a lock (HISTORY_MAY), because two that believe it at once is
- * what a lease must prevent. The first violation stays.
+ * The checker gets effects (an operation was executed on its word), crashes and loads, in
+ * order of true time, and keeps its own copy of every word. It does not use the state of
+ * the protocols, with one exception: whether a host believes that it may act under a lock
+ * (HISTORY_MAY). A lease must prevent that two hosts believe so at once. The first violation
+ * is kept.
  */
 #ifndef RESEX_TESTS_HISTORY_H
 #define RESEX_TESTS_HISTORY_H
@@ -29,8 +29,8 @@ enum {
 };
 
 enum history_type {
-	HISTORY_BOOT,	/* host's process boot; value: generation. Its words begin anew */
-	HISTORY_WORD,	/* host, offset, now: what the word begins with */
+	HISTORY_BOOT,	/* host starts process boot, with new words; value: generation */
+	HISTORY_WORD,	/* host, offset; now: the first value of the word */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
 	HISTORY_MAY,  /* host may act under service's lock, it believes, in view value - 1; 0: no */

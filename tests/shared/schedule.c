@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * schedule: draws a cluster and its troubles from a seed, runs move.h on the hosts
- * of a world, and tells the history what took effect.
+ * schedule: draws a cluster and its faults from a seed, runs move.h on the hosts of a world,
+ * and records in the history what was executed.
  */
 #include <stddef.h>
 #include <string.h>

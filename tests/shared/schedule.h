@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * schedule: one random life of a small cluster, from one seed.
+ * schedule: one random run of a small cluster, drawn from one seed.
  *
- * 4 to 8 hosts with 6 to 12 nodes of 2 or 3 services, 3 to 5 of them balancers,
- * each running move.h (and so its locks and counters) in a world; loads that
- * rise and fall; a history that is checked. What may go wrong in it is the *kind*:
- * it says which faults occur and which promises are then due.
+ * 4 to 8 hosts in a world, with 6 to 12 nodes of 2 or 3 services; 3 to 5 hosts are balancers.
+ * Each runs move.h with its locks and counters, while loads rise and fall. The history is
+ * checked. The *kind* of a schedule says which faults occur, and which promises must then
+ * hold.
  */
 #ifndef RESEX_TESTS_SCHEDULE_H
 #define RESEX_TESTS_SCHEDULE_H
@@ -21,7 +21,7 @@ enum schedule_kind {
 	SCHEDULE_VIEWS,	    /* the same with a membership that follows them */
 	SCHEDULE_HANDOVER,  /* homes go from host to host while holders hang */
 	SCHEDULE_UNSEEN,    /* a late move to a node that others cannot reach meanwhile */
-	SCHEDULE_NEWCOMERS, /* a holder dies, and who wants its lock comes at bad times */
+	SCHEDULE_NEWCOMERS, /* a holder dies, and others begin to want its lock at bad times */
 	SCHEDULE_KINDS,
 };
 
@@ -67,7 +67,7 @@ struct schedule_options {
 
 /* One schedule. false: s->h.violation. */
 bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_options *o);
-/* What a lock of a dead holder stands before it may be broken, at most, in true time. */
+/* The longest time, in true time, before the lock of a dead holder may be broken. */
 int64_t schedule_break_ns(const struct schedule *s);
 const char *schedule_kind_name(enum schedule_kind k);
 

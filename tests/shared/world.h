@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world: hosts, their words, links and clocks, in virtual time, for tests.
+ * world: hosts with words, links and clocks, in virtual time, for tests.
  *
- * An event queue by time. A host's process is a step function (step.h): the
- * world gives it events, posts what it asks for, executes it at the target after
- * a delay and brings the result back, or does not: it drops, delays past the
- * deadline, cuts links, crashes, restarts and pauses hosts. What it promises is
- * the contract of transport.h: one result an operation; order within a link; an
- * UNKNOWN operation may execute until its responder has accepted a newer link of
- * that host, and then never. All from one seed.
+ * An event queue ordered by time. The process of a host is a step function (step.h). The
+ * world gives it events, posts its operations, executes each at its target after a delay,
+ * and returns the result. Or it injects a fault: it drops an operation, delays it past its
+ * deadline, cuts links, crashes, restarts and pauses hosts. It keeps the contract of
+ * transport.h: one result an operation; order within a link; an UNKNOWN operation may be
+ * executed until its responder has accepted a newer link of that host, and then never. All
+ * is drawn from one seed.
  */
 #ifndef RESEX_TESTS_WORLD_H
 #define RESEX_TESTS_WORLD_H
@@ -20,23 +20,23 @@ enum {
 	WORLD_HOSTS = 8, /* numbered from 1 */
 	WORLD_KINDS = 4, /* of words: locks, counters, node words, acknowledgements */
 	WORLD_WORDS = 8, /* of each kind a host */
-	WORLD_OPS = 512, /* under way */
+	WORLD_OPS = 512, /* outstanding */
 	WORLD_EVENTS = 2048,
 	WORLD_DEPTH = 64, /* outstanding of a link */
 	WORLD_LOST = 256,
 };
 
 enum world_fault {
-	FAULT_DROP,	    /* the request, and all behind it on that link */
-	FAULT_MUTE,	    /* the result, and all behind it */
+	FAULT_DROP,	    /* the request is lost, and all behind it on that link */
+	FAULT_MUTE,	    /* the result is lost, and all behind it */
 	FAULT_LATE,	    /* the request executes long after its deadline */
-	FAULT_PAUSE,	    /* the poster, between its check and this post */
+	FAULT_PAUSE,	    /* the poster pauses between its check and this post */
 	FAULT_HANG,	    /* the same, for longer than any lease */
-	FAULT_STALL,	    /* the poster, right after this post */
-	FAULT_CRASH_POSTER, /* before this post */
-	FAULT_CRASH_SENT,   /* the poster, when this is on its way */
-	FAULT_CRASH_TARGET, /* when this arrives */
-	FAULT_CUT,	    /* the link, both ways, and it heals */
+	FAULT_STALL,	    /* the poster pauses right after this post */
+	FAULT_CRASH_POSTER, /* the poster crashes before this post */
+	FAULT_CRASH_SENT,   /* the poster crashes while this is outstanding */
+	FAULT_CRASH_TARGET, /* the target crashes when this arrives */
+	FAULT_CUT,	    /* the link is cut, both ways, and later healed */
 	FAULT_REFUSE,
 	FAULTS,
 };

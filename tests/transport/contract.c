@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * contract: what src/transport/transport.h promises, held against any backend.
+ * contract: checks of any backend against the promises of src/transport/transport.h.
  *
  *	contract shm|tcp|verbs [ADDRESS-A ADDRESS-B [PORT]]
  *	contract serve ADDRESS-B PORT

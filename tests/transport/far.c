@@ -2,9 +2,9 @@
 /*
  * far: the test's end of hosts on another machine (far.h).
  *
- * Calls of the transport come here first (the linker's --wrap). Those of a handle
- * that was opened here are carried over; all others go where they always went.
- * As the linker passes no context, what is open stands in one static struct.
+ * Calls of the transport come here first (the linker's --wrap). Calls of a handle that was
+ * opened here are sent to the other machine; all others go to the transport. The linker
+ * passes no context, so the open handles are in one static struct.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,16 +2,15 @@
 /*
  * far: the suite's hosts on two machines.
  *
- * One process drives all hosts of a test. Of those that serve at the second
- * address the transport's calls can be carried to another machine, where
- * far_serve makes them: one call, one answer, in the order in which the test
- * makes them, with the test's own time as their argument. So the tests are what
- * they are on one machine, and what passes between the two machines is links of
- * the backend under test, and nothing else (but these calls).
+ * One process drives all hosts of a test. For hosts that serve at the second address, the
+ * calls of the transport can be sent to another machine, where far_serve makes them: one
+ * call, one answer, in the order of the test, with the time of the test as argument. So the
+ * tests are the same as on one machine. Besides these calls, only links of the backend under
+ * test connect the two machines.
  *
- * The linker puts far.c between the tests and the transport (--wrap): no test
- * knows of it. Hosts in processes of their own (proc.h) are started by
- * far_serve too; their orders and accounts travel.
+ * The linker puts far.c between the tests and the transport (--wrap); the tests do not
+ * change. far_serve also starts hosts in processes of their own (proc.h); their orders and
+ * accounts are sent.
  *
  * Both ends are this one program, and trust each other.
  */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * liar_verbs: an RDMA peer that does what it may not, against the backend "verbs".
+ * liar_verbs: an RDMA peer that breaks the rules, against the backend "verbs".
  *
  *	liar_verbs ADDRESS	of an RDMA device of this machine
  *
- * The victim, host 1, is the transport itself; liars are made here of bare
- * librdmacm and libibverbs, one of them with the cluster's key (a host that was
- * taken over), in one thread with the victim. What a liar is refused, the victim's
- * memory and the other links must not show.
+ * The victim, host 1, is the transport itself. The liars use librdmacm and libibverbs
+ * directly, in the same thread as the victim. One of them has the cluster's key (a
+ * compromised host). A refused operation must not change the victim's memory or the other
+ * links.
  */
 #include <errno.h>
 #include <fcntl.h>

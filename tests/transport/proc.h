@@ -2,10 +2,9 @@
 /*
  * proc: hosts in processes of their own, that can be stopped, killed, restarted.
  *
- * Each is this program, executed anew (so that it has none of our memory or
- * files, and may use verbs), that maps one arena of orders and accounts. It
- * serves, sleeping as transport.h says and by nothing else, and does its work once
- * told to go.
+ * Each is a new execution of this program (so it has none of our memory and files, and may
+ * use verbs), and maps one arena of orders and accounts. It serves, sleeps only as
+ * transport.h says, and does its work after the order to go.
  */
 #ifndef RESEX_TESTS_TRANSPORT_PROC_H
 #define RESEX_TESTS_TRANSPORT_PROC_H

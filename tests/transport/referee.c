@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * referee: what the header says of every event, held against each that comes.
- * Between a host's poll and the tests.
+ * referee: checks every event against the rules of the header for all events. It runs
+ * between a host's poll and the tests.
  */
 #include <stdio.h>
 #include <string.h>

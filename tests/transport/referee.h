@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* referee: holds every event against what the header says of all events. */
+/* referee: checks every event against the rules of the header for all events. */
 #ifndef RESEX_TESTS_TRANSPORT_REFEREE_H
 #define RESEX_TESTS_TRANSPORT_REFEREE_H
 

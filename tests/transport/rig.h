@@ -2,11 +2,10 @@
 /*
  * rig: hosts for the tests of src/transport, driven by one loop.
  *
- * Every event that any host is given passes the referee first, which holds it
- * against what the header says of all events (each operation ends once, results
- * before DOWN, DOWN before UP, link numbers that grow, ...), and is then kept
- * with a copy of its data. The same rig drives hosts in processes of their own
- * (proc.h). What is not as it should be ends in broken().
+ * The referee checks every event of every host first, against the rules of the header for
+ * all events (each operation ends once, results come before DOWN, DOWN before UP, link
+ * numbers grow, ...). Then the event is kept with a copy of its data. The same rig drives
+ * hosts in processes of their own (proc.h). Every fault ends in broken().
  */
 #ifndef RESEX_TESTS_TRANSPORT_RIG_H
 #define RESEX_TESTS_TRANSPORT_RIG_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * t_fail: peers that are stopped, killed, restarted; deadlines; what is then known.
+ * t_fail: peers that are stopped, killed, restarted; deadlines; the outcomes then.
  */
 #include <errno.h>
 #include <string.h>

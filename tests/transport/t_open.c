@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * t_open: finding backends; open, close, and what a region begins with.
+ * t_open: finding backends; open, close, and the first contents of a region.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * t_sleep: who sleeps as the header says is woken for all there is, and only then.
+ * t_sleep: a user that sleeps as the header says wakes up for everything there is to do, and
+ * only then.
  *
- * A rig that is strict sleeps by transport_arm and transport_fd alone: what does
- * not wake it is waited for in vain. Hosts in processes of their own always sleep so.
+ * A strict rig sleeps only by transport_arm and transport_fd: it misses what does not wake
+ * it. Hosts in processes of their own always sleep in this way.
  */
 #include <errno.h>
 #include <fcntl.h>

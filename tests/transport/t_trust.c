@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * t_trust: who may not come in, what is said of it, and what floods cannot do.
+ * t_trust: callers that are refused, the alarms about them, and floods of callers.
  */
 #include <arpa/inet.h>
 #include <errno.h>
