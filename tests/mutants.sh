@@ -208,7 +208,7 @@ ibmon/ring/mtu.c @ mtu @ s/if (s->msg_bytes > u->msg_bytes)//
 ibmon/ring/mtu.c @ mtu @ s/SAMPLE_WRS_BOUNDED | //
 ibmon/scan.c @ scan ring_hostile @ s/ && sr->old//
 ibmon/scan.c @ scan ring_hostile @ s/ring_desc(sr->ring)->kind != RING_SQ/0/
-ibmon/scan.c @ scan ring_hostile @ s/ring_fault_set_delivered(sr->ring);//
+ibmon/scan.c @ scan ring_hostile @ s/ring_fault_set_delivered(g->ring\[i\].ring);/;/
 ibmon/scan.c @ scan ring_hostile @ s/res->refresh = .*/res->refresh = false;/
 ibmon/registry.c @ registry @ s/generation_of(page) == generation ? rc : -EAGAIN/rc/
 ibmon/registry.c @ registry @ s/if (generation & 1)/if (0)/
@@ -371,7 +371,7 @@ src/lab/record.c @ scenario_run @ s/g->step_n = g->step_sum = 0;//
 src/core/crosscheck.c @ crosscheck @ s/now->counter != was->counter ||//
 src/core/crosscheck.c @ crosscheck @ s/now->sent < was->sent ||//
 src/core/crosscheck.c @ crosscheck @ s/b->bytes_sent < a->bytes_sent ||//;s/b->mtus_sent < a->mtus_sent ||//;s/b->wrs < a->wrs ||//
-src/core/crosscheck.c @ crosscheck @ s/if (bytes > mul64(mtus, 4096))/if (0)/
+src/core/crosscheck.c @ crosscheck @ s/if (bytes > sat_mul(mtus, 4096))/if (0)/
 src/core/crosscheck.c @ crosscheck @ s/if (now->lost > was->lost/if (0/
 src/core/crosscheck.c @ crosscheck @ s/sat_add(mtus, wrs), CROSS_HEADERS/wrs, CROSS_HEADERS/
 src/core/crosscheck.c @ crosscheck @ s/now->packets_recv - was->packets_recv, CROSS_ACK/0, CROSS_ACK/
