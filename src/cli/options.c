@@ -12,36 +12,40 @@ enum value { VALUE_FLAG, VALUE_TEXT, VALUE_COUNT };
 
 struct option_row {
 	const char *name;
-	char letter;	 /* 0: there is only the long form */
 	const char *arg; /* its value, for help; NULL: it takes none */
-	enum value value;
-	size_t offset; /* in struct options */
-	enum option_set set;
 	const char *text;
+	size_t offset; /* in struct options */
+	enum value value;
+	enum option_set set;
+	char letter; /* 0: there is only the long form */
 };
 
+#define AT(member) offsetof(struct options, member)
+/* clang-format off */
 static const struct option_row rows[] = {
-	{ "all-hosts", 0, NULL, VALUE_FLAG, offsetof(struct options, all_hosts), OPT_ALL_HOSTS,
-	  "show the guests of all hosts of the cluster" },
-	{ "file", 'f', "FILE", VALUE_TEXT, offsetof(struct options, file), OPT_FILE,
-	  "take policy and parameters from FILE" },
-	{ "undo", 0, NULL, VALUE_FLAG, offsetof(struct options, undo), OPT_UNDO,
-	  "let policies cap the guest again" },
-	{ "force", 0, NULL, VALUE_FLAG, offsetof(struct options, force), OPT_FORCE,
-	  "break the lock before its holder has timed out" },
-	{ "follow", 'f', NULL, VALUE_FLAG, offsetof(struct options, follow), OPT_EVENTS,
-	  "go on printing events as they happen" },
-	{ "lines", 'n', "NUMBER", VALUE_COUNT, offsetof(struct options, lines), OPT_EVENTS,
-	  "begin with the newest NUMBER events" },
-	{ "json", 'j', NULL, VALUE_FLAG, offsetof(struct options, json), OPT_COMMON,
-	  "print the reply as JSON" },
-	{ "socket", 's', "SOCKET", VALUE_TEXT, offsetof(struct options, socket), OPT_COMMON,
-	  "socket of resexd (default " RESEX_RUNDIR "/resexd.sock)" },
-	{ "help", 'h', NULL, VALUE_FLAG, offsetof(struct options, help), OPT_COMMON,
-	  "show this help" },
-	{ "version", 'V', NULL, VALUE_FLAG, offsetof(struct options, version), OPT_COMMON,
-	  "show the version" },
+	{ "all-hosts", NULL, "show the guests of all hosts of the cluster",
+	  AT(all_hosts), VALUE_FLAG, OPT_ALL_HOSTS, 0 },
+	{ "file", "FILE", "take policy and parameters from FILE",
+	  AT(file), VALUE_TEXT, OPT_FILE, 'f' },
+	{ "undo", NULL, "let policies cap the guest again",
+	  AT(undo), VALUE_FLAG, OPT_UNDO, 0 },
+	{ "force", NULL, "break the lock before its holder has timed out",
+	  AT(force), VALUE_FLAG, OPT_FORCE, 0 },
+	{ "follow", NULL, "go on printing events as they happen",
+	  AT(follow), VALUE_FLAG, OPT_EVENTS, 'f' },
+	{ "lines", "NUMBER", "begin with the newest NUMBER events",
+	  AT(lines), VALUE_COUNT, OPT_EVENTS, 'n' },
+	{ "json", NULL, "print the reply as JSON",
+	  AT(json), VALUE_FLAG, OPT_COMMON, 'j' },
+	{ "socket", "SOCKET", "socket of resexd (default " RESEX_RUNDIR "/resexd.sock)",
+	  AT(socket), VALUE_TEXT, OPT_COMMON, 's' },
+	{ "help", NULL, "show this help",
+	  AT(help), VALUE_FLAG, OPT_COMMON, 'h' },
+	{ "version", NULL, "show the version",
+	  AT(version), VALUE_FLAG, OPT_COMMON, 'V' },
 };
+/* clang-format on */
+#undef AT
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), LONG_ONLY = 256 };
 
@@ -60,8 +64,8 @@ static const struct option_row *find_row(unsigned int set, int code)
 }
 
 /* One sentence: the word, with text before and after it, and where to read on. */
-static int fail(char *error, size_t size, const char *verb, const char *before, const char *word,
-		const char *after)
+static int option_error(char *error, size_t size, const char *verb, const char *before,
+			const char *word, const char *after)
 {
 	char shown[128];
 
@@ -72,18 +76,19 @@ static int fail(char *error, size_t size, const char *verb, const char *before, 
 }
 
 /* code: what getopt_long(3) returned for an option that it refused, in this word. */
-static int refuse(unsigned int set, int code, const char *verb, const char *word, char *error,
-		  size_t size)
+static int refused_option(unsigned int set, int code, const char *verb, const char *word,
+			  char *error, size_t size)
 {
 	const struct option_row *r = find_row(set, optopt);
 	const char letter[] = { '-', (char)optopt, 0 };
 	char name[32];
 
 	if (!r) /* the word may be a cluster such as -jx: then the letter alone is wrong */
-		return fail(error, size, verb, "unknown option \"", optopt ? letter : word, "\"");
+		return option_error(error, size, verb, "unknown option \"", optopt ? letter : word,
+				    "\"");
 	snprintf(name, sizeof(name), "--%s", r->name);
-	return fail(error, size, verb, "", word[1] == '-' ? name : letter,
-		    code == ':' ? " needs a value" : " takes no value");
+	return option_error(error, size, verb, "", word[1] == '-' ? name : letter,
+			    code == ':' ? " needs a value" : " takes no value");
 }
 
 static int set_count(const char *text, long *out)
@@ -143,10 +148,10 @@ int options_parse(struct options *o, unsigned int set, const char *verb, int arg
 	while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		r = find_row(set, code);
 		if (!r)
-			return refuse(set, code, verb, argv[optind - 1], error, size);
+			return refused_option(set, code, verb, argv[optind - 1], error, size);
 		if (set_option(o, r, optarg))
-			return fail(error, size, verb, "-n takes a number such as 10, not \"",
-				    optarg, "\"");
+			return option_error(error, size, verb,
+					    "-n takes a number such as 10, not \"", optarg, "\"");
 	}
 	return optind;
 }
