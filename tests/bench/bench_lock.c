@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench_lock: what a lock nobody contends for costs, and a scan of 64 hosts; ./dev bench lock.
+ * bench_lock: the cost of a lock without contention, and of a scan of 64 hosts; ./dev bench lock.
  *
  *	resex-bench-lock [DATA]
  *
- * Host 64 is this process; hosts 1 .. 63 are handles of one other process, which
- * sleeps. Over shm none of them does anything for what is measured. Beside one plain
- * READ of a word of the lock's home: acquire + release, which must be two rounds by
- * the transport's count, and a scan of all 64 (itself by its loopback), which must be one.
- * First with an injected delay of 1 ms a round trip, which the caller sleeps through, then
- * with none, and it polls. In turn, round by round; a figure is the median of the rounds'
- * medians, and beside it the least there was. A count that is another is an error; no
- * time is.
+ * Host 64 is this process. Hosts 1 .. 63 are handles of one other process, which sleeps:
+ * over shm they take no part in the operations. Measured: one READ of a word of the lock's
+ * home; acquire + release, which must be two rounds by the transport's count; a scan of all
+ * 64 hosts (itself over its loopback), which must be one round. First with an injected delay
+ * of 1 ms a round trip, during which the caller sleeps; then without a delay, and the caller
+ * polls. The three take turns, round by round. A figure is the median of the rounds'
+ * medians; beside it is the least value. A wrong count of rounds is an error. No time is an
+ * error.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

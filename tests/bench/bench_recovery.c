@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench_recovery: how long nobody has a lock after its holder was killed; ./dev bench recovery.
+ * bench_recovery: the time from a lock holder's death to the next acquire; ./dev bench recovery.
  *
  *	resex-bench-recovery real N [DATA]
  *	resex-bench-recovery virtual N [DATA]	(RESEX_SEED=S repeats a run)
  *
- * real: the home, and two hosts that want the lock always, are processes. When the one
- * that does not have it waits, the holder makes a fresh lease (releases and acquires; who
- * is faster has it), and at a random moment of that lease is sent SIGKILL. The death is
- * when kill() has returned; the acquisition, when the next holder's own clock (which is
- * the same here) was read after its step said HELD. A new process takes the dead one's
- * place. How many were beyond the bound is told: a busy machine wakes late. virtual: the
- * same by a simulated time (recovery_sim.h): there one beyond is an error.
+ * real: the home, and two hosts that always want the lock, are processes. When the host
+ * without the lock waits, the holder starts a new lease (it releases and acquires; the
+ * faster host gets the lock), and is killed at a random moment of that lease. The death is
+ * the time when kill() has returned. The acquire is the time when the next holder read its
+ * own clock (here the same clock) after its step said HELD. A new process replaces the dead
+ * one. Times beyond the bound are counted: a busy machine wakes processes late. virtual: the
+ * same in simulated time (recovery_sim.h); there a time beyond the bound is an error.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench_transport: how long one operation takes, by backend; ./dev bench transport, onesided.
+ * bench_transport: the time of one operation, by backend; ./dev bench transport, onesided.
  *
  *	resex-bench-transport latency
  *	resex-bench-transport onesided [DATA]
  *	resex-bench-transport verbs ADDRESS KIND N	(for verbs.py; prints ns each)
  *
- * The target is a process of its own that sleeps until it is woken. The caller
- * posts one operation, and polls until its result is there. Backends, and the
- * bare socket beside them, are measured in turn, round by round; a figure is
- * the median of the rounds' medians. Prints ratios; judges nothing.
+ * The target is a process of its own, which sleeps until it is woken. The caller posts one
+ * operation and polls for its result. The backends, and a plain socket for comparison, take
+ * turns, round by round. A figure is the median of the rounds' medians. The program prints
+ * ratios, and does not judge them.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

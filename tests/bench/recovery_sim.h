@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recovery_sim: how long nobody has a lock after its holder's death, by a simulated time.
+ * recovery_sim: the time from a lock holder's death to the next acquire, in simulated time.
  *
- * One process, hosts of "shm": host 1 is the home, the others want the lock always,
- * each by a clock of its own that is wrong by up to drift. When all that do not have
- * it wait at the holder's word, the holder makes a fresh lease (release, acquire; who
- * is faster has it), and at a random moment of that lease it dies, or hangs
- * until somebody else has the lock, and goes on as if nothing had been. A run repeats by
- * its seed.
+ * All hosts are in one process, over "shm". Host 1 is the home. The others always want the
+ * lock; each has its own clock, wrong by up to drift. When all others wait at the holder's
+ * word, the holder starts a new lease (it releases and acquires; the fastest host gets the
+ * lock). At a random moment of that lease the holder dies, or it hangs until another host
+ * has the lock, and then goes on without noticing. A run repeats by its seed.
  *
- * The bound, by the clock of the next holder, from the death:
+ * The bound, from the death, by the clock of the next holder:
  *	break + check + check / 8 + 3 round trips
- * for its word was seen one look after it was written, at the latest; the round trips
- * are of that look, of the last one before the break, and of the break itself.
- * That is so while deadline >= 2 1/8 checks + a round trip. A waiter looks no more for
- * as long before it would break a word; with a shorter deadline its holder may
- * release, acquire and die within that pause, and the new word is seen by up to 1 1/8
- * checks later.
+ * The waiter sees the holder's word at most one look after it was written. The round trips
+ * are those of that look, of the last look before the break, and of the break itself. The
+ * bound needs deadline >= 2 1/8 checks + a round trip: a waiter does not look for so long
+ * before it would break a word. With a shorter deadline, the holder may release, acquire and
+ * die within that pause, and the waiter sees the new word up to 1 1/8 checks later.
  */
 #ifndef RESEX_BENCH_RECOVERY_SIM_H
 #define RESEX_BENCH_RECOVERY_SIM_H
@@ -32,7 +30,7 @@ struct recovery_conf {
 	int64_t hold_ns, deadline_ns, check_ns;
 	uint32_t drift_ppm;
 	int64_t way_ns; /* one way, at most */
-	/* For the tests: the others see nothing for so long after each death: a late wake-up. */
+	/* For tests: after each death the others wake up this late. */
 	int64_t asleep_ns;
 };
 
@@ -40,20 +38,20 @@ struct recovery_result {
 	uint32_t deaths; /* that were followed by an acquisition */
 	uint32_t hangs;	 /* of them */
 	uint32_t beyond; /* of them: beyond the bound */
-	/* What must not be. */
-	uint32_t overlaps; /* two hosts at once that may act */
-	uint32_t fences;   /* not above the one before */
-	uint32_t cleans;   /* had as released clean, from a dead holder */
+	/* These must be 0. */
+	uint32_t overlaps; /* two hosts could act at once */
+	uint32_t fences;   /* a fence was not above the one before */
+	uint32_t cleans;   /* a dead holder's lock was acquired as released clean */
 	int64_t simulated_ns;
 };
 
-/* The longest after a death, but for the round trips. */
+/* The bound, without the round trips. */
 int64_t recovery_bound_ns(const struct lock_conf *c);
 struct lock_conf recovery_lock_conf(const struct recovery_conf *c, uint16_t host);
 
 /*
- * took: c->deaths of them, by the next holder's clock. 0, or -errno with a sentence;
- * -ETIME: no acquisition came for a minute of simulated time.
+ * took: gets c->deaths times, by the next holder's clock. 0, or -errno with a sentence;
+ * -ETIME: no acquire for a minute of simulated time.
  */
 int recovery_run(const struct recovery_conf *c, int64_t *took, struct recovery_result *res,
 		 char text[static 256]);
