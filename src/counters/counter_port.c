@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * counter_port: an InfiniBand port's counters of data, in words of 4 bytes.
- * Where the hardware has only 32 bits they stand still at their end: nothing
- * is then seen, and nobody accused.
+ * counter_port: an InfiniBand port's counters of data, in words of 4 bytes,
+ * read from sysfs. Counters of 32 bits stop at their maximum: no traffic is
+ * seen then, and no guest is accused.
  *
- * soft-RoCE has no such files. It counts packets alone, of which nobody can
- * tell how long they were.
+ * soft-RoCE has no such files. It counts packets only, not their lengths.
  */
 #include <errno.h>
 
@@ -25,7 +24,7 @@ static int read_part(const struct counters *c, const struct counter_name *n, con
 	return rc;
 }
 
-/* There is a port, but it does not count what is asked for. */
+/* The port is there, but it does not have this counter. */
 static bool counts_packets(const struct counters *c, const struct counter_name *n)
 {
 	uint64_t x;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * counter_vf: a virtual function's counters, which its physical function's
- * driver tells in the answer to RTM_GETLINK. What it transmitted is what the
- * guest that it was given to has sent.
+ * counter_vf: a virtual function's counters. The driver of the physical
+ * function reports them in the answer to RTM_GETLINK. What the function
+ * transmitted is what its guest sent.
  *
- * One question, one answer, on a socket of its own, once a window for all
- * virtual functions of an interface. Numbers in the answer lie as they come
+ * One request and one answer on a socket of its own, once a window for all
+ * virtual functions of an interface. Numbers in the answer may be unaligned
  * and are copied out.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 enum { ANSWER_MAX = 256 << 10 };
 
-/* --- the question -------------------------------------------------------------- */
+/* --- the request --------------------------------------------------------------- */
 
 struct question {
 	struct nlmsghdr h;
@@ -79,7 +79,7 @@ static int read_stats(const struct nl_part *stats, struct counter_value *v)
 	return 0;
 }
 
-/* Each entry of the list names its virtual function in every part; the MAC's is always there. */
+/* Each part of an entry has the number of its virtual function; the MAC part is always there. */
 static bool is_vf(const struct nl_part *info, uint32_t number)
 {
 	struct nl_part a;
@@ -119,9 +119,9 @@ int counter_vf_parse(const uint8_t *msg, size_t len, uint32_t number, struct cou
 	return find_vf(&link, number, v);
 }
 
-/* --- asked once a round --------------------------------------------------------- */
+/* --- read once a round ---------------------------------------------------------- */
 
-/* All virtual functions of one interface are in it, and their driver asks each of them for it. */
+/* Kept for a round: an answer has all functions of an interface, and is costly to the driver. */
 struct answer {
 	uint64_t round;
 	char dev[COUNTER_DEV_MAX]; /* "": none yet */
@@ -129,7 +129,7 @@ struct answer {
 	uint8_t msg[ANSWER_MAX];
 };
 
-/* The kernel answers before send() returns: there is nothing to wait for. */
+/* The kernel answers before send() returns: do not wait. */
 static int fetch(struct answer *a, const char *dev)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), rc;

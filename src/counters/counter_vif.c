@@ -4,8 +4,8 @@
  * interface receives is what the guest sent. All its traffic counts there,
  * RDMA or not; soft-RoCE of a guest has no other way out.
  *
- * An interface may go and come while the guest runs: which ones were summed
- * up is told by their indices, which the kernel gives to one interface only.
+ * An interface may go and come while the guest runs. counter_value.which is a
+ * hash of the indices that were summed up: the kernel never reuses an index.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static int read_one(const struct counters *c, const char *name, struct counter_v
 		uint64_t x;
 		int rc = counter_file(c, &x, "class/net/%s/statistics/%s", name, parts[i].file);
 
-		if (rc) /* it was there a moment ago */
+		if (rc) /* it went away between two reads */
 			return rc == -ENOENT ? -EAGAIN : rc;
 		if (__builtin_add_overflow(*parts[i].sum, x, parts[i].sum))
 			return -EBADMSG;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* counters: names, the tables of sources, and numbers in files. See counters.h. */
+/* counters: names of counters, the tables of sources, numbers in files of sysfs. See counters.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * counters: what guests and ports sent, by counters that no guest can forge.
+ * src/guests reads them once a window for the cross-check.
  *
- * Sources are small: a kind, a name, and how to read it. vif (a guest's
+ * A source is a kind, a name, and a function that reads it. vif (a guest's
  * interfaces in dom0), vf (a virtual function, by netlink), port (an InfiniBand
- * port), sim (the simulated host). What is sent and received is seen from the
- * guest, or from the port. Counters may vanish, begin anew and go back: who
- * reads them compares `which` and the values (core/crosscheck.h does).
+ * port), sim (the simulated host). Sent and received are as the guest, or the
+ * port, sees them. Counters may vanish, restart and go back: the reader must
+ * compare `which` and the values (core/crosscheck.h does).
  */
 #ifndef RESEX_COUNTERS_H
 #define RESEX_COUNTERS_H
@@ -36,7 +37,7 @@ struct counter_name {
 struct counter_value {
 	uint64_t bytes_sent, bytes_recv;
 	uint64_t packets_sent, packets_recv;
-	uint64_t which; /* another value: another counter, not to be compared with the former */
+	uint64_t which; /* when it changes, the counter is another one */
 };
 
 struct counter_ops;
@@ -45,7 +46,7 @@ struct counters {
 	const struct counter_ops *const *ops; /* those there are, ended by NULL; NULL: none */
 	const char *sys;		      /* where sysfs is mounted: "/sys" */
 	void *arg;			      /* sim: the struct sim_host */
-	uint64_t round; /* readings of one round may share an answer of the kernel's */
+	uint64_t round; /* readings of one round may share one answer of the kernel */
 	void *cache;	/* such an answer; NULL at first */
 };
 
@@ -54,7 +55,7 @@ struct counter_ops {
 	const char *name;
 	/*
 	 * 0; -ENOENT: there is no such counter (the guest has no interface);
-	 * -EOPNOTSUPP: the device counts no bytes; -EBADMSG: what it says is no
+	 * -EOPNOTSUPP: the device counts no bytes; -EBADMSG: it is not a
 	 * number; -EAGAIN: it is changing; or another -errno. Does not wait.
 	 */
 	int (*read)(struct counters *c, const struct counter_name *n, uint32_t domid,
@@ -65,10 +66,10 @@ struct counter_ops {
 extern const struct counter_ops *const counters_host[];
 extern const struct counter_ops *const counters_sim[];
 
-/* Give back what was kept; c may be used again. */
+/* Free the cache; c may be used again. */
 void counters_close(struct counters *c);
 
-/* What reads n here, or NULL: nothing does, or it is COUNTER_NONE. */
+/* The source that reads n, or NULL: there is none, or n is COUNTER_NONE. */
 const struct counter_ops *counter_find(const struct counters *c, const struct counter_name *n);
 
 /*

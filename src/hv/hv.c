@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hv: the table of backends. The rest is in hv_xen*.c and sim.c. */
+/* hv: the table of backends. The backends are in xen/ and sim.c. See hv.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

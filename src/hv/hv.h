@@ -5,7 +5,7 @@
  * Memory, scheduling and watching are separate handles so that each thread
  * opens only what it needs, and so that they can one day live in separate
  * processes. Frames in, read-only addresses out; nothing here is named after
- * libxc. Backends: xen (hv_xen*.c, the only files that know Xen) and sim.
+ * libxc. Backends: xen (src/hv/xen, the only files that know Xen) and sim.
  *
  * All functions return 0 (or a count) or -errno. A handle is used by one
  * thread at a time. Handles do not survive fork.

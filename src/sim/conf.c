@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SIMULATOR: what may be simulated.
 /*
- * Each check returns whether all is well; the first that does not leaves in
- * *e which field it was and what it may be.
+ * Each check returns true when all is valid. The first that fails writes the
+ * name of the field and its valid range into *e.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@ static struct sim_timers *timers(const struct sim_cpu *c)
 	return &c->dom->host->timers;
 }
 
-/* The tasks on it have run for equal parts. */
-static void share_out(struct sim_cpu *c, uint64_t ran)
+/* The tasks on a VCPU share its time equally. */
+static void add_task_time(struct sim_cpu *c, uint64_t ran)
 {
 	for (uint32_t i = 0; i < c->dom->conf->apps; i++) {
 		struct sim_task *t = &c->dom->task[i];
@@ -36,7 +36,7 @@ void sim_cpu_settle(struct sim_cpu *c, int64_t now)
 	if (c->state != SIM_CPU_RUN || !ran)
 		return;
 	c->run_ns += (uint64_t)ran;
-	share_out(c, (uint64_t)ran);
+	add_task_time(c, (uint64_t)ran);
 	if (c->dom->metered)
 		c->budget -= ran;
 }
@@ -141,8 +141,8 @@ void sim_sched_apply(void *arg, int64_t now)
 }
 
 /*
- * Whoever sets a cap is not the one who lets time pass, and only the latter
- * may make guests run (and write): so the cap waits in a timer that is due.
+ * Only the thread that advances time may make guests run (and write), and
+ * another thread sets caps: so a cap waits in a timer that is due at once.
  */
 int sim_sched_set_cap(struct sim_dom *d, uint32_t percent, int64_t now)
 {

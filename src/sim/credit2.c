@@ -50,7 +50,7 @@ static bool may_run(struct sim_cpu *c, int64_t now)
 	return true;
 }
 
-/* What a sleeper did not need is for the others. */
+/* An idle VCPU returns its budget to the domain. */
 static void idle(struct sim_cpu *c, int64_t now)
 {
 	struct sim_dom *d = c->dom;
@@ -75,7 +75,7 @@ static void refill(void *arg, int64_t now)
 		sim_cpu_unpark(d, now);
 }
 
-/* The first cap: budget for one period now, and all have to ask for it. */
+/* The first cap: budget for one period now, which all VCPUs must draw from. */
 static void cap_begins(struct sim_dom *d, int64_t now)
 {
 	d->metered = true;

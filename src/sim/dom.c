@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SIMULATOR: a guest from boot to burial.
+// SIMULATOR: a guest from boot until its memory is freed.
 /*
- * A destroyed guest runs no more, but it stays in the list as dying for as
- * long as somebody has its pages mapped, as on Xen.
+ * A destroyed guest does not run, but stays in the list as dying while any of
+ * its pages is mapped, as on Xen.
  */
 #include <assert.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ static void boot_task(struct sim_dom *d, uint32_t i)
 	timer_init(&t->sender.come, sim_sender_come, t);
 }
 
-/* Tasks are dealt out to the VCPUs in turn; those beyond stay idle. */
+/* Tasks are assigned to VCPUs in turn; VCPUs beyond the number of tasks stay idle. */
 static void boot_cpus(struct sim_dom *d)
 {
 	assert(d->conf->vcpus > 0); /* conf.c refuses others */
@@ -133,7 +133,7 @@ static void dom_free(struct sim_dom *d)
 	free(d);
 }
 
-/* What it was given before anybody runs. */
+/* The cap that its configuration has, before any task runs. */
 static void boot(struct sim_dom *d)
 {
 	memset(d->host->guest[d->guest].app, 0, sizeof(d->host->guest[d->guest].app));
@@ -189,7 +189,7 @@ static void kill_task(struct sim_task *t, int64_t now)
 	t->state = SIM_TASK_OFF;
 }
 
-/* Its truth stays. */
+/* What it really did (sim_truth) stays readable. */
 void sim_dom_kill(struct sim_dom *d, int64_t now)
 {
 	struct sim_timers *ts = &d->host->timers;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SIMULATOR: the host: its guests, its links, and the passing of time.
 /*
- * Nothing happens but in sim_advance(): due timers fire in order, each at its
- * own time, and what they do arms others. At the end the links are brought up
- * to the moment itself, so that rings show messages half sent.
+ * Everything happens in sim_advance(): due timers fire in order, each at its
+ * own time, and arm others. At the end the links are computed up to now, so
+ * that rings show messages half sent.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ void sim_set_observer(struct sim_host *h, sim_request_fn seen, void *arg)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* What is settled only now and then, up to now. */
+/* Compute up to now what is otherwise computed only at events. */
 static void settle(struct sim_host *h, uint32_t guest)
 {
 	struct sim_dom *d = h->guest[guest].dom;

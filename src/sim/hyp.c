@@ -56,7 +56,7 @@ int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent)
 	return rc;
 }
 
-/* Messages that are through, and the part of the one that each queue pair is in. */
+/* Completed messages, and the sent part of each message under way. */
 static void task_moved(const struct sim_task *t, struct sim_hyp_moved *m)
 {
 	bool in = t->conf->kind == SIM_APP_SENDER && t->conf->op == OP_READ;

@@ -2,7 +2,7 @@
 /* SIMULATOR: the simulated hypervisor, for src/hv/sim.c alone. */
 /*
  * Each call takes the host's lock; all may be used by several threads. Domain
- * ids are never used twice, so an id is enough to hold on to. 0 or -errno;
+ * ids are never used twice, so an id identifies a domain. 0 or -errno;
  * -ESRCH: no such domain, or (map, set_cap) it is dying.
  */
 #ifndef RESEX_SIM_HYP_H
@@ -57,17 +57,17 @@ int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *fr
 		size_t *bad, uint32_t *owner);
 void sim_hyp_unmap(struct sim_host *h, uint32_t owner, void *addr, size_t n);
 
-/* Somebody who waits for domains to come and go. */
+/* One who waits for domains to come and go. */
 struct sim_watcher {
 	struct sim_watcher *next;
-	bool domains; /* some did; true at first, as with xenstore */
-	int fd;	      /* an eventfd, written to when some did */
+	bool domains; /* some came or went; true at first, as with xenstore */
+	int fd;	      /* an eventfd, written when domains is set */
 };
 
 int sim_hyp_watch(struct sim_host *h, struct sim_watcher *w); /* makes fd, readable */
 void sim_hyp_unwatch(struct sim_host *h, struct sim_watcher *w);
 
-/* Take w->domains; if nothing is left and `more` is false, fd is no longer readable. */
+/* Return and clear w->domains; unless `more`, fd is not readable afterwards. */
 bool sim_hyp_take(struct sim_host *h, struct sim_watcher *w, bool more);
 
 #endif

@@ -2,14 +2,14 @@
 // SIMULATOR: one way of a link: the HCA sends the packets of its queue pairs in turn.
 /*
  * Each queue pair with something posted sends one packet of its path MTU,
- * then the next one does. That needs nobody's CPU: a message that was posted
- * goes out whatever happens to its guest. A packet takes its bytes / rate;
+ * then the next one does. That needs no guest's CPU: a posted message goes out
+ * even when its guest is parked. A packet takes its bytes / rate;
  * headers, acknowledgements and the way to the peer take no time.
  *
- * A link is full duplex: what comes in has a way of its own, as fast. READs
- * stand there: their peers send the packets of the responses in turn, just
- * so, without anybody's CPU here. The READs of one queue pair are answered
- * one after another. Nothing else that comes in is simulated.
+ * A link is full duplex: the way in is a struct of its own, with the same rate.
+ * It carries the responses to READs: the peers send their packets in turn,
+ * without CPU of this host. The READs of one queue pair are answered one after
+ * another. No other incoming traffic is simulated.
  *
  * Nothing is done per packet where arithmetic will do: whole rounds are sent
  * at once, and the end of the next message is computed. Bytes are counted
@@ -32,7 +32,7 @@ static int64_t time_of(const struct sim_link *l, uint64_t bytes)
 	return l->busy_since + (int64_t)((x + l->bytes_s - 1) / l->bytes_s);
 }
 
-/* A path MTU is a power of two, and this is asked very often. */
+/* A shift in place of a division: a path MTU is a power of two, and this is called often. */
 static uint32_t packets(const struct sim_qp *qp)
 {
 	return (qp->left + qp->mtu - 1) >> __builtin_ctz(qp->mtu);
@@ -56,7 +56,7 @@ static void join(struct sim_link *l, struct sim_qp *qp)
 	l->n++;
 }
 
-/* The one behind before is in turn no more. */
+/* Remove the queue pair behind `before` from the turn. */
 static void leave(struct sim_link *l, struct sim_qp *before)
 {
 	struct sim_qp *qp = before->next;
@@ -125,7 +125,7 @@ static void send_rounds(struct sim_link *l, uint64_t limit)
 	l->sent += rounds * round;
 }
 
-/* The one in turn has sent all of a message. */
+/* The queue pair in turn has sent all of a message. */
 static void complete(struct sim_link *l, struct sim_qp *qp, int64_t now)
 {
 	sim_ring_complete(&qp->ring, qp->completed);
@@ -139,7 +139,7 @@ static void complete(struct sim_link *l, struct sim_qp *qp, int64_t now)
 	qp->done(qp, now);
 }
 
-/* One packet of the queue pair in turn; false when it is not through by limit. */
+/* Send one packet of the queue pair in turn; false when it would end after limit. */
 static bool send_packet(struct sim_link *l, uint64_t limit, int64_t now)
 {
 	struct sim_qp *qp = l->last->next;
@@ -156,7 +156,7 @@ static bool send_packet(struct sim_link *l, uint64_t limit, int64_t now)
 	return true;
 }
 
-/* As many packets as there are in turn; false when one is not through by limit. */
+/* Send one packet of each queue pair; false when one would end after limit. */
 static bool send_round(struct sim_link *l, uint64_t limit, int64_t now)
 {
 	for (uint32_t i = l->n; i && l->n; i--)
@@ -165,7 +165,7 @@ static bool send_round(struct sim_link *l, uint64_t limit, int64_t now)
 	return true;
 }
 
-/* When all whole rounds are sent, somebody's last packet or the limit is within the next one. */
+/* After all whole rounds, a message's last packet or the limit is within the next round. */
 static void send_until(struct sim_link *l, int64_t now)
 {
 	uint64_t limit = bytes_by(l, now);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SIMULATOR: a guest's memory, one memfd, and the simulator's random figures.
 /*
- * A frame number is the page's number in the memfd. Frames are handed out in
- * a shuffled order, as a real guest's vmalloc memory lies, so that whoever
- * maps a ring must put it together from frames that are not in a row.
+ * A frame number is the page's number in the memfd. Frames are allocated in a
+ * shuffled order, as in a real guest's vmalloc memory: a ring's frames are not
+ * contiguous, and a reader must map them one by one.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
@@ -28,7 +28,7 @@ uint64_t sim_rand_below(struct sim_rand *r, uint64_t n)
 
 static void shuffle(struct sim_mem *m, struct sim_rand *r)
 {
-	/* Frame 0 is never handed out: a forgotten field must not look like one. */
+	/* Frame 0 is never allocated: an unset field must not look like a frame. */
 	for (uint32_t i = 1; i < m->pages; i++)
 		m->order[i - 1] = i;
 	for (uint32_t left = m->pages - 1; left > 1; left--) {

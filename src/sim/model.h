@@ -11,9 +11,9 @@
  *	link	packets of queue pairs in turn	link.c
  *	cpu	run, parked, idle		cpu.c
  *	sched	when caps park			credit2.c, credit.c
- *	task	one application			task.c, sender.c, server.c
+ *	task	one application			life.c, task.c, sender.c, server.c
  *	dom	a guest for as long as it lives	dom.c, agent.c
- *	host	all of it			host.c, hyp.c
+ *	host	all of it			host.c, hyp.c, watch.c
  */
 #ifndef RESEX_SIM_MODEL_H
 #define RESEX_SIM_MODEL_H

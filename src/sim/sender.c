@@ -74,7 +74,7 @@ static void sender_poll(struct sim_task *t, int64_t now)
 		sim_task_work(t, SIM_TASK_POST, t->conf->post_ns, now);
 }
 
-/* The burst that was waited for. A task that is parked meets it when it runs. */
+/* The burst that the task waited for has come. A parked task sees it when it runs. */
 void sim_sender_come(void *arg, int64_t now)
 {
 	struct sim_task *t = (struct sim_task *)arg;
@@ -110,7 +110,7 @@ static void sender_completed(struct sim_task *t, const struct sim_qp *qp, int64_
 	t->sender.room |= UINT64_C(1) << qp->index;
 }
 
-/* What waits is lost with its process. */
+/* Waiting messages are lost with their process. */
 void sim_sender_end(struct sim_task *t, int64_t now)
 {
 	sim_sender_look(t, now);

@@ -50,7 +50,7 @@ static bool reports(const struct sim_task *t, int64_t now)
 	return !stop || now < t->dom->host->start + stop;
 }
 
-/* See which replies have left. */
+/* Count replies that have left, and report their latencies. */
 static void reap(struct sim_task *t, int64_t now)
 {
 	struct sim_server *s = &t->server;
@@ -74,8 +74,8 @@ static void server_poll(struct sim_task *t, int64_t now)
 }
 
 /*
- * Replies that have not left, and requests seen answered only after this
- * one was begun, are of other clients each: reply[] is large enough.
+ * Each reply that has not left belongs to another client, as does each request
+ * that was answered after this one began: reply[] is large enough.
  */
 static void server_post(struct sim_task *t, int64_t now)
 {

@@ -148,11 +148,11 @@ struct sim_app_truth {
 /* 0; -ENOENT: no such guest, or application. */
 int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t);
 int sim_app_truth(struct sim_host *h, uint32_t guest, uint32_t app, struct sim_app_truth *t);
-uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ...; 0: not yet made */
+uint32_t sim_domid(const struct sim_host *h, uint32_t guest); /* 1, 2, ...; 0: not yet created */
 
 /*
- * Hear of each request of each server when it is answered: who served it and
- * how long it really took. Called while time advances, by whoever lets it (the
+ * Call seen() for each request of each server when it is answered, with the
+ * server and the true latency. Called by the thread that advances time (the
  * daemon's sampler), with the host locked: seen() must not call back.
  */
 typedef void (*sim_request_fn)(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SIMULATOR: those that wait for domains to come and go, each with an eventfd.
+// SIMULATOR: watchers of domains that come and go, each with an eventfd.
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ bool sim_hyp_take(struct sim_host *h, struct sim_watcher *w, bool more)
 	taken = w->domains;
 	w->domains = false;
 	if (!more && read(w->fd, &count, sizeof(count)) < 0)
-		count = 0; /* it was not readable: just as wanted */
+		count = 0; /* it was not readable, as wanted */
 	pthread_mutex_unlock(&h->lock);
 	return taken;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * frames: frames as Xen numbers them (MFNs of a PV guest, GFNs of the
- * others): what they are, and mapping them. Below hv_xen_mem and hv_xen_p2m.
+ * others): what they are, and mapping them. Called by mem.c and p2m.c.
  *
  * Types: a PV guest that has a device passed through may name the frames of
  * the device's registers, and Xen would map them for dom0; reading those has
@@ -25,7 +25,7 @@
 
 #include <xen/sys/privcmd.h>
 
-/* Xen takes at most so many frames in one XEN_DOMCTL_getpageframeinfo3. */
+/* The most frames of one XEN_DOMCTL_getpageframeinfo3. */
 #define TYPES_BATCH 1024u
 
 int hv_xen_frames_open(struct hv_xen_frames *f, struct hv_xen_quiet *q)
@@ -61,8 +61,8 @@ void hv_xen_frames_close(struct hv_xen_frames *f)
 }
 
 /*
- * Xen says XTAB of all that is not RAM of this guest: another's, Xen's own,
- * a device's, or nothing.
+ * Xen reports XTAB for all that is not RAM of this guest: another guest's,
+ * Xen's own, a device's, or no frame at all.
  */
 static int judge(uint64_t type, enum hv_xen_accept accept)
 {
@@ -124,7 +124,7 @@ int hv_xen_frames_check(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_acc
 	return 0;
 }
 
-/* Xen and the kernel have many reasons; hv.h has few. */
+/* Errors of Xen and of the kernel as those of hv.h. */
 static int map_error(int err)
 {
 	switch (err) {

@@ -5,9 +5,9 @@
  * virtualization about 1.5 ms for a PV guest and 0.4 ms for a PVH guest, of
  * one frame as of 16, and 25 ms for 4096.
  *
- * map: who is it -> (PV) translate -> all of it that guest's plain RAM? ->
- * map -> remember. What is remembered of a mapping is where it was mapped
- * from, so that verify can ask the same again and compare.
+ * map: find the domain -> (PV) translate -> check that all is plain RAM of that
+ * guest -> map -> remember. A mapping remembers its frames, so that verify can
+ * translate and check them again and compare.
  *
  * A mapping keeps a destroyed guest as a zombie until it is unmapped.
  */
@@ -123,7 +123,7 @@ static void xen_mem_close(struct hv_mem *m)
 	free(m);
 }
 
-/* A guest that is there and alive; nothing of a dying one is mapped. */
+/* A guest that is not dying: pages of a dying one are not mapped. */
 static int find_guest(struct hv_mem *m, uint32_t domid, xc_domaininfo_t *info)
 {
 	int ret;
@@ -141,7 +141,7 @@ static bool is_pv(const xc_domaininfo_t *info)
 	return !(info->flags & XEN_DOMINF_hvm_guest);
 }
 
-/* The guest's frame numbers into those that Xen takes for this guest. */
+/* The guest's frame numbers as numbers that Xen accepts for this guest. */
 static int translate(struct hv_mem *m, const xc_domaininfo_t *info, size_t n,
 		     const uint64_t *frames, xen_pfn_t *out, size_t *bad)
 {
@@ -153,9 +153,9 @@ static int translate(struct hv_mem *m, const xc_domaininfo_t *info, size_t n,
 }
 
 /*
- * The frame is no RAM of the guest. But one that is paged out has no type
- * either, and to map it makes Xen bring it back; so in a guest with such
- * frames the mapping is tried, and its answer is "later" at best.
+ * The frame is not RAM of the guest. But a frame that is paged out has no type
+ * either, and mapping it makes Xen bring it back. So try to map it if the guest
+ * has paged frames; the result is -EAGAIN at best.
  */
 static int refuse(struct hv_mem *m, const xc_domaininfo_t *info, const xen_pfn_t *frame)
 {
@@ -216,7 +216,7 @@ static int xen_map(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *f
 	return ret;
 }
 
-/* The kernel tells no more than EINVAL of a grant that cannot be mapped. */
+/* The kernel reports EINVAL for every grant that cannot be mapped. */
 static int xen_map_grant(struct hv_mem *m, uint32_t domid, uint32_t ref, const volatile void **addr)
 {
 	xc_domaininfo_t info;
@@ -273,7 +273,7 @@ static int compare(struct hv_mem *m, const xc_domaininfo_t *info, const uint64_t
  * and HVM: Xen does not tell dom0 which machine frame is behind a guest's
  * frame, so only that there is plain RAM at that number is checked: a frame
  * that was ballooned out is found, one ballooned out and in again is not.
- * A grant is as good as its guest.
+ * A grant is valid as long as its guest is there.
  */
 static int xen_verify(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		      const volatile void *addr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * p2m: a PV guest's frame numbers into those of the machine, by the
- * table that the guest itself keeps. Called by hv_xen_mem for map and verify.
+ * table that the guest itself keeps. Called by mem.c for map and verify.
  *
  * A guest says in its shared-info page where the table is: today as an array
  * at p2m_vaddr in the address space of p2m_cr3 (four levels of page tables,
@@ -13,8 +13,8 @@
  * check and one mapping, whatever the number of frames, and nothing of the
  * table stays mapped afterwards.
  *
- * Everything here is the guest's word: table pages are checked to be its RAM
- * before they are mapped, and the result is a claim that the caller checks.
+ * The guest writes all of this and may lie: table pages are checked to be its
+ * RAM before they are mapped, and the caller must check the result.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -149,7 +149,7 @@ static int walk_all(struct walk *w, const shared_info_t *shared, const uint64_t 
 	const struct level *l = cr3 ? levels_vaddr : levels_list;
 
 	if (root == 0 || root == P2M_INVALID)
-		return -EAGAIN; /* the guest's kernel has not come so far */
+		return -EAGAIN; /* the guest's kernel has not yet set it up */
 	for (size_t i = 0; i < w->n; i++) {
 		if (pfns[i] >= max || pfns[i] > UINT64_MAX / 8) {
 			*bad = i;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sched: who is there, how much CPU it used, and its cap. The sampler
- * lists on each tick with a handle of its own; the actor sets caps.
+ * sched: domains, their CPU time, and their caps. The sampler lists them on each
+ * tick with a handle of its own; the actor sets caps.
  *
  * A cap is set by the scheduler of the domain's own cpupool; Xen refuses a
- * call that names another scheduler (EINVAL), which is how a pool that was
- * made anew is noticed. Weight 0 means "as it is" to credit and credit2, so
+ * call that names another scheduler (EINVAL): then the pool was created anew
+ * with another one. Weight 0 means "as it is" to credit and credit2, so
  * the weight survives even when somebody changes it at the same moment. A
  * cap has no such value in credit2: 0 takes it away.
  */
@@ -98,9 +98,9 @@ static void describe(const xc_domaininfo_t *info, struct hv_dom *d)
 }
 
 /*
- * One sysctl. The library copies as many entries as are asked for, so ask
- * for what was there last time and some more; only when that was too little
- * is a second, larger call made.
+ * One sysctl. The library copies as many entries as are requested, so request
+ * as many as last time and some more; a second, larger call is made only when
+ * that was too few.
  */
 static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 {

@@ -74,9 +74,8 @@ static bool has_store_domain(void)
 }
 
 /*
- * Without its socket xs_open falls back on the kernel's xenbus, where a
- * request that nobody serves sleeps for ever and cannot be killed. So look
- * first whether somebody serves.
+ * Without its socket xs_open uses the kernel's xenbus. There a request sleeps
+ * for ever and cannot be killed when no xenstored runs. So check that first.
  */
 static int store_open(struct xs_handle **xs)
 {
@@ -211,7 +210,7 @@ static int read_node(struct hv_watch *w, const char *path, char *buf, size_t siz
 }
 
 /*
- * Only the guest itself (and dom0, which may all) can have written it. The
+ * Only the guest itself (and dom0, which may write anything) may have written it. The
  * first entry names the owner and what all others may do.
  */
 static int check_writers(struct hv_watch *w, const char *path, uint32_t domid)
@@ -241,7 +240,7 @@ static int xen_watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t 
 	return ret ? ret : read_node(w, path, buf, size);
 }
 
-/* The name is dom0's own word: the toolstack writes it, the guest cannot. */
+/* The toolstack in dom0 writes the name; the guest cannot. */
 static int xen_watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
 {
 	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];

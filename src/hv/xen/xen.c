@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * xen: the Xen backend's table, and what its three handles do first: find
- * out whether this is dom0 of a Xen host that these libraries can speak to.
+ * xen: the Xen backend's table, and the first step of its three handles: find
+ * out whether this is dom0 of a Xen host that these libraries support.
  *
  * libxenctrl is made for one version of Xen. Another hypervisor answers
- * -EACCES to a sysctl or domctl; both are tried once at open, so that this
- * is told from a lack of rights, which open(2) of the device shows.
+ * -EACCES to a sysctl or domctl. Both are tried once at open, to tell this
+ * from missing rights, which open(2) of the device shows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,8 +81,8 @@ static bool on_xen(void)
 }
 
 /*
- * The features Xen offered this kernel are there without xenfs mounted;
- * xenfs is the older way.
+ * sysfs has the features that Xen offered this kernel; xenfs, the older way,
+ * need not be mounted.
  */
 static bool is_dom0(void)
 {
@@ -148,8 +148,8 @@ int hv_xen_open(xc_interface **xc, struct hv_xen_quiet *q)
 }
 
 /*
- * Xen answers with the first domain at or above the wanted one, and takes 16
- * bits of a domain id: both would name another domain.
+ * Xen answers with the first domain at or above the given id, and uses 16 bits
+ * of it: check that the answer is about the domain that was meant.
  */
 int hv_xen_dominfo(xc_interface *xc, uint32_t domid, xc_domaininfo_t *info)
 {

@@ -53,8 +53,8 @@ void hv_xen_frames_close(struct hv_xen_frames *f);
 int hv_xen_frames_check(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_accept accept,
 			size_t n, const xen_pfn_t *frames, size_t *bad);
 /*
- * Map n <= HV_XEN_FRAMES_MAX frames read-only, all or nothing; the types are
- * the caller's care. -EAGAIN: one is paged out (Xen was asked to bring it).
+ * Map n <= HV_XEN_FRAMES_MAX frames read-only, all or nothing; the caller
+ * must have checked their types. -EAGAIN: one is paged out (Xen was asked to bring it).
  */
 int hv_xen_frames_map(struct hv_xen_frames *f, uint32_t domid, size_t n, const xen_pfn_t *frames,
 		      void **addr, size_t *bad);
