@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* policies: those that are built in, and what it takes to run one. */
+/* policies: the built-in policies, and the instance of a policy that the engine runs. */
 #ifndef RESEX_POLICIES_POLICIES_H
 #define RESEX_POLICIES_POLICIES_H
 

@@ -10,7 +10,7 @@
 #include "src/engine/engine_priv.h"
 #include "src/util/notify.h"
 
-/* On error the former configuration stays in force, whole. */
+/* On error nothing changes: the former configuration is in force as a whole. */
 static int read_and_apply(struct engine *e, struct conf_error *err)
 {
 	struct daemon_conf *conf = calloc(1, sizeof(*conf));
@@ -44,12 +44,13 @@ static void warn_of_changed_cluster(struct engine *e)
 	gethostname(hostname, sizeof(hostname) - 1);
 	if (now && cluster_conf_load(now, file, hostname, &err))
 		log_msg(e->c.log, LOG_LVL_WARNING,
-			"%s: that is for the next start; what was read at this one stays in force",
+			"%s: correct it before the next start; until then the former one is in "
+			"force",
 			err.text);
 	else if (now && !cluster_conf_same(now, cluster_conf(e->cluster)))
 		log_msg(e->c.log, LOG_LVL_WARNING,
-			"%s: has changed, and is read at the start alone: restart resexd to take "
-			"it, see AGREEMENT in cluster.json(5)",
+			"%s: has changed since the start: restart resexd to use it, see "
+			"AGREEMENT in cluster.json(5)",
 			file);
 	free(now);
 }
@@ -67,10 +68,10 @@ void reload(struct engine *e)
 	if (rc)
 		log_msg(e->c.log, LOG_LVL_ERROR, "%s: the former configuration stays in force",
 			err.text[0]    ? err.text
-			: rc == -EBUSY ? "a policy is just being put in force"
+			: rc == -EBUSY ? "another policy is being put in force"
 				       : strerror(-rc));
 	if (!rc && e->cluster)
 		warn_of_changed_cluster(e);
-	notify_systemd(rc ? "READY=1\nSTATUS=The configuration was not taken: see the log"
+	notify_systemd(rc ? "READY=1\nSTATUS=The configuration was refused: see the log"
 			  : "READY=1\nSTATUS=");
 }

@@ -85,7 +85,7 @@ static void begin_life(struct record_guest *g, const struct snap_guest *sg)
 	g->lives++;
 }
 
-static void hold(struct recorder *r, struct record_guest *g, uint32_t vcpus, int64_t ns)
+static void add_held_figures(struct recorder *r, struct record_guest *g, uint32_t vcpus, int64_t ns)
 {
 	uint32_t percent = g->cap.limited ? cap_to_percent(g->cap) : 100 * vcpus;
 
@@ -116,7 +116,7 @@ static void see_guest(struct recorder *r, uint32_t i, const struct snap_guest *s
 	g->reports_lost = sg->latency.lost;
 	g->cap = sg->applied;
 	g->rate_q16 = sg->account.rate.q16;
-	hold(r, g, r->sc->sim.guest[i].vcpus, ns);
+	add_held_figures(r, g, r->sc->sim.guest[i].vcpus, ns);
 }
 
 static const struct snap_guest *find(const struct snapshot *sn, uint32_t domid)

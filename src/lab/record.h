@@ -92,7 +92,7 @@ void record_close(struct recorder *r);
 
 /* A sim_request_fn: one request was answered. arg is the recorder. */
 void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns);
-/* Add a snapshot: its figures hold since the one before. One that was added already is ignored. */
+/* Add a snapshot: its figures count from the one before. The same one again is ignored. */
 void record_snapshot(struct recorder *r, const struct snapshot *sn);
 /* Note the guests that diverge now. */
 void record_diverging(struct recorder *r, const struct guests *gs, struct mono now);

@@ -38,7 +38,7 @@ struct run {
 
 /* --- events --- */
 
-/* NULL if the daemon does not know the guest yet; a guest whose name is the number is not it. */
+/* NULL: the daemon does not know the guest yet. A guest whose name is that number is another. */
 static struct guest_entry *find_entry(struct run *r, struct guests *gs, uint32_t guest)
 {
 	uint32_t domid = sim_domid(r->host, guest);

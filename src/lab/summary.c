@@ -11,7 +11,7 @@
 #include "src/core/window.h"
 
 /* A json_*() out of memory returns NULL, which the setter refuses: one flag is enough. */
-static void put(json_t *o, const char *key, json_t *v, bool *failed)
+static void set_member(json_t *o, const char *key, json_t *v, bool *failed)
 {
 	*failed |= json_object_set_new(o, key, v) != 0;
 }
@@ -53,13 +53,13 @@ static json_t *usage(const struct record_guest *g, json_t *o, bool *failed)
 {
 	const struct usage *a = &g->usage_before, *b = &g->usage;
 
-	put(o, "mtus_sent", integer(a->mtus_sent + b->mtus_sent), failed);
-	put(o, "mtus_recv", integer(a->mtus_recv + b->mtus_recv), failed);
-	put(o, "bytes_sent", integer(a->bytes_sent + b->bytes_sent), failed);
-	put(o, "bytes_recv", integer(a->bytes_recv + b->bytes_recv), failed);
-	put(o, "wrs", integer(a->wrs + b->wrs), failed);
-	put(o, "lost", integer(a->lost + b->lost), failed);
-	put(o, "cpu_ns", integer(a->cpu_ns + b->cpu_ns), failed);
+	set_member(o, "mtus_sent", integer(a->mtus_sent + b->mtus_sent), failed);
+	set_member(o, "mtus_recv", integer(a->mtus_recv + b->mtus_recv), failed);
+	set_member(o, "bytes_sent", integer(a->bytes_sent + b->bytes_sent), failed);
+	set_member(o, "bytes_recv", integer(a->bytes_recv + b->bytes_recv), failed);
+	set_member(o, "wrs", integer(a->wrs + b->wrs), failed);
+	set_member(o, "lost", integer(a->lost + b->lost), failed);
+	set_member(o, "cpu_ns", integer(a->cpu_ns + b->cpu_ns), failed);
 	return o;
 }
 
@@ -68,9 +68,11 @@ static json_t *money(const struct record_guest *g, bool *failed)
 	const struct spending *a = &g->money_before, *b = &g->money;
 	json_t *o = json_object();
 
-	put(o, "allocated", resos((struct resos){ a->allocated.m + b->allocated.m }), failed);
-	put(o, "spent", resos((struct resos){ a->spent.m + b->spent.m }), failed);
-	put(o, "overdraft", resos((struct resos){ a->overdraft.m + b->overdraft.m }), failed);
+	set_member(o, "allocated", resos((struct resos){ a->allocated.m + b->allocated.m }),
+		   failed);
+	set_member(o, "spent", resos((struct resos){ a->spent.m + b->spent.m }), failed);
+	set_member(o, "overdraft", resos((struct resos){ a->overdraft.m + b->overdraft.m }),
+		   failed);
 	return o;
 }
 
@@ -79,11 +81,11 @@ static json_t *rates(struct record_guest *g, bool *failed)
 	json_t *o = json_object();
 
 	held_sort(&g->rates);
-	put(o, "min", rate(held_quantile(&g->rates, 0)), failed);
-	put(o, "p50", rate(held_quantile(&g->rates, 500)), failed);
-	put(o, "p99", rate(held_quantile(&g->rates, 990)), failed);
-	put(o, "max", rate(held_quantile(&g->rates, 1000)), failed);
-	put(o, "last", rate(g->rate_q16), failed);
+	set_member(o, "min", rate(held_quantile(&g->rates, 0)), failed);
+	set_member(o, "p50", rate(held_quantile(&g->rates, 500)), failed);
+	set_member(o, "p99", rate(held_quantile(&g->rates, 990)), failed);
+	set_member(o, "max", rate(held_quantile(&g->rates, 1000)), failed);
+	set_member(o, "last", rate(g->rate_q16), failed);
 	return o;
 }
 
@@ -100,11 +102,12 @@ static json_t *caps(struct record_guest *g, bool *failed)
 
 	held_sort(&g->caps);
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
-		put(o, points[i].key, integer(held_quantile(&g->caps, points[i].permille)), failed);
-	put(o, "lowest", percent_or_null(g->lowest), failed);
-	put(o, "last", percent_or_null(g->cap), failed);
-	put(o, "uncapped", json_real((double)uncapped / 1e4), failed);
-	put(o, "changes", integer(g->cap_changes_before + g->cap_changes), failed);
+		set_member(o, points[i].key, integer(held_quantile(&g->caps, points[i].permille)),
+			   failed);
+	set_member(o, "lowest", percent_or_null(g->lowest), failed);
+	set_member(o, "last", percent_or_null(g->cap), failed);
+	set_member(o, "uncapped", json_real((double)uncapped / 1e4), failed);
+	set_member(o, "changes", integer(g->cap_changes_before + g->cap_changes), failed);
 	return o;
 }
 
@@ -112,16 +115,16 @@ static json_t *latency(const struct hist *h, bool *failed)
 {
 	json_t *o = json_object();
 
-	put(o, "n", integer(h->n), failed);
+	set_member(o, "n", integer(h->n), failed);
 	if (!h->n)
 		return o;
-	put(o, "mean_us", micros(h->sum / h->n), failed);
-	put(o, "deviation_us", micros(hist_deviation(h)), failed);
-	put(o, "min_us", micros(h->min), failed);
-	put(o, "p50_us", micros(hist_quantile(h, 500)), failed);
-	put(o, "p99_us", micros(hist_quantile(h, 990)), failed);
-	put(o, "p999_us", micros(hist_quantile(h, 999)), failed);
-	put(o, "max_us", micros(h->max), failed);
+	set_member(o, "mean_us", micros(h->sum / h->n), failed);
+	set_member(o, "deviation_us", micros(hist_deviation(h)), failed);
+	set_member(o, "min_us", micros(h->min), failed);
+	set_member(o, "p50_us", micros(hist_quantile(h, 500)), failed);
+	set_member(o, "p99_us", micros(hist_quantile(h, 990)), failed);
+	set_member(o, "p999_us", micros(hist_quantile(h, 999)), failed);
+	set_member(o, "max_us", micros(h->max), failed);
 	return o;
 }
 
@@ -132,15 +135,15 @@ static json_t *reports(const struct record_guest *g, bool *failed)
 	json_t *o = json_object();
 
 	window_merge(&w, &g->reports);
-	put(o, "n", integer(w.n), failed);
-	put(o, "lost", integer(g->reports_lost_before + g->reports_lost), failed);
+	set_member(o, "n", integer(w.n), failed);
+	set_member(o, "lost", integer(g->reports_lost_before + g->reports_lost), failed);
 	if (!w.n)
 		return o;
-	put(o, "mean_us", micros(window_mean(&w)), failed);
-	put(o, "deviation_us", micros(window_deviation(&w)), failed);
-	put(o, "p50_us", micros(window_quantile(&w, 500)), failed);
-	put(o, "p99_us", micros(window_quantile(&w, 990)), failed);
-	put(o, "p999_us", micros(window_quantile(&w, 999)), failed);
+	set_member(o, "mean_us", micros(window_mean(&w)), failed);
+	set_member(o, "deviation_us", micros(window_deviation(&w)), failed);
+	set_member(o, "p50_us", micros(window_quantile(&w, 500)), failed);
+	set_member(o, "p99_us", micros(window_quantile(&w, 990)), failed);
+	set_member(o, "p999_us", micros(window_quantile(&w, 999)), failed);
 	return o;
 }
 
@@ -150,25 +153,25 @@ static json_t *app(const struct sim_app *c, const struct sim_app_truth *t, const
 	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
 	json_t *o = json_object(), *l;
 
-	put(o, "name", json_string(c->name), failed);
-	put(o, "kind", json_string(kinds[c->kind]), failed);
-	put(o, "wrs", integer(t->wrs), failed);
-	put(o, "bytes", integer(t->bytes), failed);
-	put(o, "mtus", integer(t->mtus), failed);
-	put(o, "cpu_ns", integer(t->cpu_ns), failed);
+	set_member(o, "name", json_string(c->name), failed);
+	set_member(o, "kind", json_string(kinds[c->kind]), failed);
+	set_member(o, "wrs", integer(t->wrs), failed);
+	set_member(o, "bytes", integer(t->bytes), failed);
+	set_member(o, "mtus", integer(t->mtus), failed);
+	set_member(o, "cpu_ns", integer(t->cpu_ns), failed);
 	if (c->kind == SIM_APP_SENDER && c->rate) {
-		put(o, "waiting", integer(t->waiting), failed);
-		put(o, "dropped", integer(t->dropped), failed);
+		set_member(o, "waiting", integer(t->waiting), failed);
+		set_member(o, "dropped", integer(t->dropped), failed);
 	}
 	if (!h)
 		return o;
 	l = latency(h, failed);
 	if (h->n) {
-		put(l, "ctime_us", micros(t->ctime_ns / h->n), failed);
-		put(l, "wtime_us", micros(t->wtime_ns / h->n), failed);
-		put(l, "ptime_us", micros(t->ptime_ns / h->n), failed);
+		set_member(l, "ctime_us", micros(t->ctime_ns / h->n), failed);
+		set_member(l, "wtime_us", micros(t->wtime_ns / h->n), failed);
+		set_member(l, "ptime_us", micros(t->ptime_ns / h->n), failed);
 	}
-	put(o, "latency", l, failed);
+	set_member(o, "latency", l, failed);
 	return o;
 }
 
@@ -180,14 +183,14 @@ static json_t *truth(struct recorder *r, uint32_t i, bool *failed)
 	struct record_truth t;
 
 	record_truth(r, i, &t);
-	put(o, "mtus", integer(t.all.mtus), failed);
-	put(o, "bytes", integer(t.all.bytes), failed);
-	put(o, "wrs", integer(t.all.wrs), failed);
-	put(o, "cpu_ns", integer(t.all.cpu_ns), failed);
+	set_member(o, "mtus", integer(t.all.mtus), failed);
+	set_member(o, "bytes", integer(t.all.bytes), failed);
+	set_member(o, "wrs", integer(t.all.wrs), failed);
+	set_member(o, "cpu_ns", integer(t.all.cpu_ns), failed);
 	for (uint32_t k = 0; k < c->apps; k++)
 		*failed |= json_array_append_new(arr, app(&c->app[k], &t.app[k], r->guest[i].app[k],
 							  failed)) != 0;
-	put(o, "apps", arr, failed);
+	set_member(o, "apps", arr, failed);
 	return o;
 }
 
@@ -218,7 +221,7 @@ static json_t *series(const struct recorder *r, const struct record_guest *g, bo
 
 		for (uint32_t i = 0; i < r->steps; i++)
 			*failed |= json_array_append_new(arr, step_value(&g->step[i], k)) != 0;
-		put(o, keys[k], arr, failed);
+		set_member(o, keys[k], arr, failed);
 	}
 	return o;
 }
@@ -228,18 +231,18 @@ static json_t *guest(struct recorder *r, uint32_t i, bool *failed)
 	struct record_guest *g = &r->guest[i];
 	json_t *o = json_object();
 
-	put(o, "name", json_string(r->sc->sim.guest[i].name), failed);
-	put(o, "vcpus", integer(r->sc->sim.guest[i].vcpus), failed);
-	put(o, "lives", integer(g->lives), failed);
+	set_member(o, "name", json_string(r->sc->sim.guest[i].name), failed);
+	set_member(o, "vcpus", integer(r->sc->sim.guest[i].vcpus), failed);
+	set_member(o, "lives", integer(g->lives), failed);
 	usage(g, o, failed);
-	put(o, "resos", money(g, failed), failed);
-	put(o, "rate", rates(g, failed), failed);
-	put(o, "cap", caps(g, failed), failed);
-	put(o, "latency", reports(g, failed), failed);
-	put(o, "diverged_at_s", g->diverged ? seconds(g->diverged_ns) : json_null(), failed);
-	put(o, "true", truth(r, i, failed), failed);
+	set_member(o, "resos", money(g, failed), failed);
+	set_member(o, "rate", rates(g, failed), failed);
+	set_member(o, "cap", caps(g, failed), failed);
+	set_member(o, "latency", reports(g, failed), failed);
+	set_member(o, "diverged_at_s", g->diverged ? seconds(g->diverged_ns) : json_null(), failed);
+	set_member(o, "true", truth(r, i, failed), failed);
 	if (g->step)
-		put(o, "series", series(r, g, failed), failed);
+		set_member(o, "series", series(r, g, failed), failed);
 	return o;
 }
 
@@ -255,10 +258,10 @@ static json_t *guests(struct recorder *r, bool *failed)
 const char *scenario_why(int rc)
 {
 	if (rc == -ENOENT || rc == -ESRCH)
-		return "this guest is not there";
+		return "this guest does not exist";
 	if (rc == -EBUSY)
 		return "all guests are paused";
-	return rc == -EEXIST ? "this guest is there already" : strerror(-rc);
+	return rc == -EEXIST ? "this guest exists already" : strerror(-rc);
 }
 
 static json_t *events(const struct scenario_outcome *o, bool *failed)
@@ -269,14 +272,16 @@ static json_t *events(const struct scenario_outcome *o, bool *failed)
 		const struct scenario_done *d = &o->done[i];
 		json_t *v = json_object();
 
-		put(v, "at_s", seconds(d->at_ns), failed);
-		put(v, "do", json_string(scenario_do_names[d->event->what]), failed);
+		set_member(v, "at_s", seconds(d->at_ns), failed);
+		set_member(v, "do", json_string(scenario_do_names[d->event->what]), failed);
 		if (d->event->what == SCENARIO_POLICY)
-			put(v, "policy", json_string(d->policy), failed);
+			set_member(v, "policy", json_string(d->policy), failed);
 		else if (!d->event->all)
-			put(v, "guest", json_string(o->rec->sc->sim.guest[d->event->guest].name),
-			    failed);
-		put(v, "error", d->rc ? json_string(scenario_why(d->rc)) : json_null(), failed);
+			set_member(v, "guest",
+				   json_string(o->rec->sc->sim.guest[d->event->guest].name),
+				   failed);
+		set_member(v, "error", d->rc ? json_string(scenario_why(d->rc)) : json_null(),
+			   failed);
 		*failed |= json_array_append_new(arr, v) != 0;
 	}
 	return arr;
@@ -289,20 +294,20 @@ json_t *scenario_summary(const struct scenario_outcome *out)
 	json_t *o = json_object();
 	bool failed = false, real = sc->clock == SCENARIO_REAL;
 
-	put(o, "simulated", json_true(), &failed);
-	put(o, "name", json_string(sc->name), &failed);
-	put(o, "clock", json_string(real ? "real" : "simulated"), &failed);
-	put(o, "seed", integer(sc->sim.seed), &failed);
-	put(o, "complete", json_boolean(out->complete), &failed);
-	put(o, "observe", json_boolean(out->observe), &failed);
-	put(o, "duration_s", seconds(mono_sub(r->last, r->start)), &failed);
-	put(o, "ticks", integer(r->ticks), &failed);
-	put(o, "late_ticks", integer(r->late_ticks), &failed);
-	put(o, "policy", json_string(out->policy), &failed);
-	put(o, "events", events(out, &failed), &failed);
+	set_member(o, "simulated", json_true(), &failed);
+	set_member(o, "name", json_string(sc->name), &failed);
+	set_member(o, "clock", json_string(real ? "real" : "simulated"), &failed);
+	set_member(o, "seed", integer(sc->sim.seed), &failed);
+	set_member(o, "complete", json_boolean(out->complete), &failed);
+	set_member(o, "observe", json_boolean(out->observe), &failed);
+	set_member(o, "duration_s", seconds(mono_sub(r->last, r->start)), &failed);
+	set_member(o, "ticks", integer(r->ticks), &failed);
+	set_member(o, "late_ticks", integer(r->late_ticks), &failed);
+	set_member(o, "policy", json_string(out->policy), &failed);
+	set_member(o, "events", events(out, &failed), &failed);
 	if (sc->series_ns)
-		put(o, "series_step_s", seconds(sc->series_ns), &failed);
-	put(o, "guests", guests(r, &failed), &failed);
+		set_member(o, "series_step_s", seconds(sc->series_ns), &failed);
+	set_member(o, "guests", guests(r, &failed), &failed);
 	if (failed)
 		json_decref(o);
 	return failed ? NULL : o;

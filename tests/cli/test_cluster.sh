@@ -209,10 +209,10 @@ that 'the same cluster.json is nothing to tell' in_log 1 'reload: configuration 
 that 'the same cluster.json is nothing to tell' not grep -q 'has changed' "$dir/1/log"
 sed -i 's/"hold": "1s"/"hold": "2s"/' "$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
-that 'SIGHUP says that another cluster.json is not read' in_log 1 'cluster.json: has changed, .*: restart resexd to take it'
+that 'SIGHUP says that another cluster.json is not read' in_log 1 'cluster.json: has changed since the start: restart resexd to use it'
 echo '{' >"$dir/1/cluster.json"
 kill -HUP "${daemon[1]}"
-that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid JSON.*that is for the next start'
+that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid JSON.*correct it before the next start'
 
 cluster 1 shm "$shm" "$shm" "$shm" "$shm"
 config 9 "\"cluster_file\": \"$dir/1/cluster.json\""

@@ -13,7 +13,7 @@ group = Group("files")
 VALID, MISTAKEN, SHAKEN = 100, 150, 150
 REFUSED = re.compile(rb"resexd: (?P<file>[^\n:]+):\d+:\d+: (?P<text>[^\n]+)\n\Z")
 NOT_NOW = re.compile(rb"resexd: event \d+ \([\w-]+\): "
-                     rb"(this guest is not there|this guest is there already|"
+                     rb"(this guest does not exist|this guest exists already|"
                      rb"all guests are paused)\Z")
 
 

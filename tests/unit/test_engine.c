@@ -388,7 +388,7 @@ RIG_TEST(run__hangup_with_a_wrong_configuration__the_former_stays_whole)
 	unsetenv("NOTIFY_SOCKET");
 	read_notify(fd, said, sizeof(said));
 	assert_non_null(strstr(said, "READY=1\nRELOADING=1\nMONOTONIC_USEC="));
-	assert_non_null(strstr(said, "READY=1\nSTATUS=The configuration was not taken"));
+	assert_non_null(strstr(said, "READY=1\nSTATUS=The configuration was refused"));
 }
 
 /* --- latencies -------------------------------------------------------------------------------- */

@@ -328,8 +328,8 @@ RIG_TEST(guest__destroyed_created_and_rebooted__is_counted_over_its_lives)
 		snprintf(path, sizeof(path), "events.%d.error", i);
 		assert_int_equal(json_is_null(at(f, path)), i != 1 && i != 3);
 	}
-	assert_non_null(strstr(text_at(f, "events.1.error"), "not there"));
-	assert_non_null(strstr(text_at(f, "events.3.error"), "there already"));
+	assert_non_null(strstr(text_at(f, "events.1.error"), "does not exist"));
+	assert_non_null(strstr(text_at(f, "events.3.error"), "exists already"));
 	assert_true(number(f, "events.0.at_s") == 0.5);
 	assert_string_equal(text_at(f, "events.0.do"), "destroy");
 	assert_string_equal(text_at(f, "events.0.guest"), "bulk");
@@ -365,8 +365,8 @@ RIG_TEST(guest__of_later__cannot_be_capped_or_released_before)
 	       "\"0\"}],"
 	       " \"events\": [{\"at\": \"500ms\", \"do\": \"cap\", \"guest\": \"l\", \"cap\": 50},"
 	       " {\"at\": \"500ms\", \"do\": \"release\", \"guest\": \"l\"}]}");
-	assert_non_null(strstr(text_at(f, "events.0.error"), "not there"));
-	assert_non_null(strstr(text_at(f, "events.1.error"), "not there"));
+	assert_non_null(strstr(text_at(f, "events.0.error"), "does not exist"));
+	assert_non_null(strstr(text_at(f, "events.1.error"), "does not exist"));
 }
 
 RIG_TEST(policies__changed_twice_at_once__are_both_in_force_in_turn)
@@ -398,7 +398,7 @@ RIG_TEST(guest__released_and_taken_back__is_capped_only_then)
 	assert_true(number(f, "guests.1.series.cap.0") < 100);
 	assert_true(json_is_null(at(f, "guests.1.series.cap.1")));
 	assert_true(number(f, "guests.1.series.cap.3") < 100);
-	assert_non_null(strstr(text_at(f, "events.3.error"), "not there"));
+	assert_non_null(strstr(text_at(f, "events.3.error"), "does not exist"));
 }
 
 RIG_TEST(guests__paused_resumed_and_set__are_treated_so)
