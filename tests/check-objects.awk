@@ -215,7 +215,7 @@ function circles(	line, part, n, i, src, sym, to, v, skip, known, nknown, hit, k
 	}
 	for (k = 1; k <= nknown; k++)
 		if (!(k in seen) && built(known[k]))
-			print("no circle any more, take it off the list:" known[k])
+			report("no circle any more, take it off the list:" known[k])
 }
 
 END {
