@@ -18,7 +18,6 @@
 #include "ibmon/agent/agent.h"
 #include "ibmon/agent/book.h"
 #include "ibmon/agent/latency_socket.h"
-#include "ibmon/agent/print.h"
 #include "ibmon/agent/setup.h"
 #include "ibmon/agent/track.h"
 #include "ibmon/agent/watch.h"

@@ -1,4 +1,5 @@
-# libagent: resex-agent, which runs in each guest and publishes the rings and latencies of its processes.
+# libagent: resex-agent, which runs in each guest and publishes the rings and latencies of its
+# processes.
 noinst_LIBRARIES += libagent.a
 libagent_a_SOURCES = \
 	include/resex/exit.h include/resex/agent_socket.h include/resex/guest_abi.h \
