@@ -55,7 +55,7 @@ TEST(garbage__before_the_hello__is_hung_up_on_with_an_alarm)
 		close(fd);
 		assert_int_equal(tcp_stats(&r->host[2]).refused_callers, i + 1);
 	}
-	assert_true(tcp_alarm_says(&r->host[2], "no hello"));
+	assert_true(tcp_alarm_says(&r->host[2], "did not send a hello"));
 	assert_all_is_well(r);
 	tcp_rig_free(r);
 }

@@ -114,7 +114,7 @@ TEST(answer__of_no_host__is_no_link_but_an_alarm)
 	liar_accept(&l, r);
 	tcp_write(l.fd, "220 mail.example ESMTP\r\n", 24);
 	TCP_UNTIL(r, tcp_closed(l.fd));
-	assert_true(tcp_alarm_says(&r->host[1], "host 3 (h3): what it says is no hello"));
+	assert_true(tcp_alarm_says(&r->host[1], "host 3 (h3): it did not send a hello"));
 	assert_int_equal(tcp_count(&r->host[1], TRANSPORT_UP), 0);
 	liar_fini(&l, r);
 }

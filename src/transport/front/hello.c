@@ -331,7 +331,7 @@ const char *hello_why(int rc)
 {
 	switch (rc) {
 	case -EPROTO:
-		return "what it says is no hello; is the port another program's?";
+		return "it did not send a hello; is the port another program's?";
 	case -EPROTONOSUPPORT:
 		return "it speaks another version; run the same version of resex on all hosts";
 	case -EXDEV:

@@ -278,9 +278,9 @@ static const char *why_over(enum tcp_call_state was, int rc, char said[static TE
 		return said;
 	}
 	if (rc == -EINVAL)
-		return "tells of a region that cannot be; run the same version on all hosts";
+		return "describes an invalid region; run the same version on all hosts";
 	if (rc == -EPROTO && was == TCP_CALL_UP)
-		return "answered what was not asked; run the same version on all hosts";
+		return "sent an answer without a request; run the same version on all hosts";
 	if (rc == -ECONNRESET)
 		return was == TCP_CALL_UP ? FRONT_CLOSED
 					  : "hung up before the link stood; its alarms say why";

@@ -40,7 +40,7 @@ static int say_listen(const struct transport_conf *c, int err, char text[static 
 {
 	if (err == EADDRINUSE) {
 		snprintf(text, 256,
-			 "somebody serves at %s port %u: end that process, or choose another port",
+			 "another process serves at %s port %u: end it, or choose another port",
 			 c->address, c->port);
 		return -EADDRINUSE;
 	}
@@ -185,7 +185,8 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 	ret = front_address(c->address, c->port, &v->own, &len);
 	if (ret)
 		snprintf(text, 256,
-			 "\"%s\" port %u is nothing to serve at: give an IP address of an RDMA "
+			 "\"%s\" port %u is not an address to serve at: give an IP address of an "
+			 "RDMA "
 			 "device of this host, and a port from 1",
 			 c->address, c->port);
 	if (!ret)
