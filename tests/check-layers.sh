@@ -163,7 +163,7 @@ check_tree() {
 }
 
 # What any object may need of libc and of the compiler.
-plain_libc='(mem(cpy|move|set|cmp|chr)|str(cmp|ncmp|len|nlen|chr))(_chk)?|_GLOBAL_OFFSET_TABLE_|__(memcpy|memmove|memset)_chk|__stack_chk_fail|__assert_fail|__(asan|ubsan|tsan|sanitizer|sancov|llvm|gcov|profc?)_.*|__(u?div|u?mod)ti3|__udivmodti4|__muloti4|__start___sancov.*|__stop___sancov.*|__stop___asan.*|__start___asan.*'
+plain_libc='(bcmp|mem(cpy|move|set|cmp|chr)|str(cmp|ncmp|len|nlen|chr))(_chk)?|_GLOBAL_OFFSET_TABLE_|__(memcpy|memmove|memset)_chk|__stack_chk_fail|__assert_fail|__(asan|ubsan|tsan|sanitizer|sancov|llvm|gcov|profc?)_.*|__(u?div|u?mod)ti3|__udivmodti4|__muloti4|__start___sancov.*|__stop___sancov.*|__stop___asan.*|__start___asan.*'
 
 # Symbols of the product's objects under $1, as "SOURCE TYPE SYMBOL". Objects whose
 # source is gone, and those of tests, are left out.
