@@ -147,7 +147,7 @@ files() {
 	   [ -n "$(git -C "$top" ls-files | head -n 1)" ]; then
 		git -C "$top" ls-files -- '*.c' '*.h'
 	else
-		(cd "$top" && find ./* -name '[b_]uild*' -prune -o -name '*.[ch]' ! -name config.h \
+		(cd "$top" && find ./* \( -name 'build*' -o -name _build \) -prune -o -name '*.[ch]' ! -name config.h \
 			-type f -print | sed 's|^\./||')
 	fi | sort
 }

@@ -37,7 +37,7 @@ files() {
 		git -C "$top" ls-files -- "$@"
 	else
 		for kind in "$@"; do
-			(cd "$top" && find ./* -name '[b_]uild*' -prune -o -name "$kind" ! -name config.h \
+			(cd "$top" && find ./* \( -name 'build*' -o -name _build \) -prune -o -name "$kind" ! -name config.h \
 				-type f -print | sed 's|^\./||')
 		done
 	fi | sort

@@ -101,7 +101,10 @@ static uint32_t packets_most(uint32_t length)
 	return length ? (length - 1) / MTU_MIN + 1 : 1;
 }
 
-/* The newer entry cost so many MTUs. Inline, as follows() is: that is 7 % of a busy ring's sample. */
+/*
+ * The newer entry cost so many MTUs. Inline, as is follows(): calls would be 7 % of a
+ * busy ring's sample.
+ */
 static inline void charge_newer(struct rxe_sq *q, struct rxe_charge *c, uint32_t mtus)
 {
 	uint32_t most = packets_most(c->newer.length);

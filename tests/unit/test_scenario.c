@@ -244,7 +244,7 @@ static const struct wrong tops[] = {
 	{ "{\"guests\": [7]}", "f:1:13: ", { "guests[0]", "7", "object" } },
 	{ TOP("\"durations\": 1"), "f:2:2: ", { "unknown", "did you mean \"duration\"?" } },
 	{ TOP("\"thermometer\": 1"), "f:2:2: ", { "unknown", "known here are", "\"events\"" } },
-	{ TOP("\"guests\": []"), "f:2:9: ", { "stands once" } },
+	{ TOP("\"guests\": []"), "f:2:9: ", { "has each key once" } },
 	{ TOP("\"duration\": 30"), "f:2:14: ", { "30", "\"1s\"", "10ms to 3600s" } },
 	{ TOP("\"duration\": \"9ms\""), "f:2:14: ", { "9ms", "10ms to 3600s" } },
 	{ TOP("\"duration\": \"3601s\""), "f:2:14: ", { "3601s", "3600s" } },
