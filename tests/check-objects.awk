@@ -157,24 +157,12 @@ function tell_circle(v,	n, part, i, k, w, out, syms, m)
 	}
 }
 
-# Are all these files in this build? A backend may be left out.
-function built(list,	n, part, i)
-{
-	n = split(list, part, " ")
-	for (i = 1; i <= n; i++)
-		if (!(part[i] in files))
-			return 0
-	return 1
-}
-
-function circles(	line, part, n, i, src, sym, to, v, skip, known, nknown, hit, k, m, all, seen)
+function circles(	line, part, n, i, src, sym, to, v, skip, k)
 {
 	while ((getline line < (tmp "/ops")) > 0) {
 		split(line, part, " ")
 		ops[++nops] = part[1]
 	}
-	while ((getline line < (tmp "/known")) > 0)
-		known[++nknown] = " " line " "
 	for (src in files) {
 		n = split(needs[src], part, " ")
 		for (i = 1; i <= n; i++) {
@@ -196,26 +184,9 @@ function circles(	line, part, n, i, src, sym, to, v, skip, known, nknown, hit, k
 		if (!(src in num))
 			connect(src)
 	for (v in circle) {
-		hit = 0
-		m = split(circle[v], part, " ")
-		for (k = 1; k <= nknown && !hit; k++) {
-			all = 1
-			for (i = 1; i <= m; i++)
-				if (!index(known[k], " " part[i] " "))
-					all = 0
-			if (all) {
-				hit = 1
-				seen[k] = 1
-			}
-		}
-		if (hit)
-			continue
 		report("circle of files:" circle[v])
 		tell_circle(v)
 	}
-	for (k = 1; k <= nknown; k++)
-		if (!(k in seen) && built(known[k]))
-			report("no circle any more, take it off the list:" known[k])
 }
 
 END {
