@@ -41,7 +41,7 @@ src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc coros
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
 src/reconf/*           src/reconf/ src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
-src/counters/counter_sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
+src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/
 ibmon/report/*         resex/report.h resex/agent_socket.h @libc
@@ -285,7 +285,7 @@ src/cli/plant.c|#include "src/engine/engine.h"|may not include src/engine/engine
 src/cli/plant.c|#include "ibmon/ring/ring.h"|may not include ibmon/ring/ring.h
 src/counters/plant.c|#include "src/hv/hv.h"|may not include src/hv/hv.h
 src/counters/plant.c|#include "src/sim/sim.h"|may not include src/sim/sim.h
-src/counters/counter_sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
+src/counters/sim_plant.c|#include "src/sim/model.h"|may not include src/sim/model.h
 src/daemon/plant.c|#include "src/guests/guests.h"|may not include src/guests/guests.h
 src/daemon/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/daemon/plant.c|#include "src/cli/out.h"|may not include src/cli/out.h

@@ -390,13 +390,13 @@ src/counters/counters.c @ counters @ s/s\[0\] != '.' && //
 src/counters/counters.c @ counters @ s/if (buf\[0\] < '0' || buf\[0\] > '9')/if (0)/
 src/counters/counters.c @ counters @ s/errno || (\*end && strcmp(end, "\\n") != 0)/errno/
 src/counters/counters.c @ counters @ s/len > longest ||//
-src/counters/counter_vif.c @ counters @ s/(sum.which ^ index)/sum.which/
-src/counters/counter_vif.c @ counters @ s/return rc == -ENOENT ? -EAGAIN : rc;/break;/
-src/counters/counter_vif.c @ counters @ s/{ "rx_bytes", &v->bytes_sent }/{ "tx_bytes", \&v->bytes_sent }/
-src/counters/counter_port.c @ counters @ s/WORD = 4/WORD = 1/
-src/counters/counter_vf.c @ counters @ s/nl_u32(&a) == number/true/
-src/counters/counter_vf.c @ counters @ s/a->round != c->round ||//
-src/counters/counter_vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
+src/counters/vif.c @ counters @ s/(sum.which ^ index)/sum.which/
+src/counters/vif.c @ counters @ s/return rc == -ENOENT ? -EAGAIN : rc;/break;/
+src/counters/vif.c @ counters @ s/{ "rx_bytes", &v->bytes_sent }/{ "tx_bytes", \&v->bytes_sent }/
+src/counters/port.c @ counters @ s/WORD = 4/WORD = 1/
+src/counters/vf.c @ counters @ s/nl_u32(&a) == number/true/
+src/counters/vf.c @ counters @ s/a->round != c->round ||//
+src/counters/vf.c @ counters @ s/|| strcmp(a->dev, n->dev) != 0//
 src/guests/crosscheck.c @ guests_cross @ s/if (mono_sub(sn->time, gs->cross_time) < 0)/if (0)/
 src/guests/crosscheck.c @ guests_cross @ s/increase(k->read, link->read)/link->read/
 src/guests/crosscheck.c @ guests_cross @ s/k->rc == was ||//

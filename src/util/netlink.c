@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * netlink: from the bytes of a netlink answer to messages and attributes, for the
- * agent's nldev and counter_vf, which know their meaning.
+ * agent's nldev and counters/vf, which know their meaning.
  */
 #include <errno.h>
 #include <string.h>

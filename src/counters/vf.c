@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * counter_vf: a virtual function's counters. The driver of the physical
+ * vf: a virtual function's counters. The driver of the physical
  * function reports them in the answer to RTM_GETLINK. What the function
  * transmitted is what its guest sent.
  *

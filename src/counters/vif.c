@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * counter_vif: a guest's interfaces in dom0, vif<domid>.<n>. What such an
+ * vif: a guest's interfaces in dom0, vif<domid>.<n>. What such an
  * interface receives is what the guest sent. All its traffic counts there,
  * RDMA or not; soft-RoCE of a guest has no other way out.
  *

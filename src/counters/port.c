@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * counter_port: an InfiniBand port's counters of data, in words of 4 bytes,
+ * port: an InfiniBand port's counters of data, in words of 4 bytes,
  * read from sysfs. Counters of 32 bits stop at their maximum: no traffic is
  * seen then, and no guest is accused.
  *
