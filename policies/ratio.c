@@ -33,8 +33,8 @@ static const char *const ratio_reasons[] = {
 	[RATIO_FREE] = "no cap: its messages have up to %1 bytes, and %2 count as small",
 	[RATIO_CAPPED] = "cap %0m percent: %2 bytes against the %1 of its largest message",
 	[RATIO_EXEMPT] = "no cap: the guest is exempt; its largest message has %1 bytes",
-	[RATIO_NOT_CAPPABLE] = "no cap: the guest's original cap is not saved yet; its largest "
-			       "message has %1 bytes",
+	[RATIO_NOT_CAPPABLE] =
+		"no cap: the guest's original cap is not saved yet; largest message: %1 bytes",
 	NULL,
 };
 

@@ -31,14 +31,15 @@ static int read_attribute(const struct devices *d, uint32_t uverbs, const char *
 	ssize_t n;
 	int fd, rc;
 
+	buf[0] = '\0';
 	snprintf(path, sizeof(path), "%s/uverbs%u/%s", d->sysfs, uverbs, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	n = read(fd, buf, size - 1);
-	rc = n < 0 ? -errno : n == 0 ? -ENODATA : 0;
+	rc = n < 0 ? -errno : -ENODATA;
 	close(fd);
-	if (rc)
+	if (n <= 0)
 		return rc;
 	buf[n] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';

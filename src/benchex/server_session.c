@@ -159,7 +159,7 @@ static void session_end(struct server *s, struct session *x)
 {
 	struct bx_result *r = x->result;
 
-	if (x->role == BX_BULK) {
+	if (!r) { /* only clients have one */
 		say_bulk_left(s, x);
 		return;
 	}
