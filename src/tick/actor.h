@@ -2,9 +2,9 @@
 /*
  * actor: the thread that sets caps.
  *
- * A scheduler call takes up to half a millisecond: too long for a tick. The
- * sampler writes the newest wanted cap into a mailbox; the actor sets it and
- * answers with the result and the time.
+ * A scheduler call takes up to half a millisecond, too long for a tick. So the
+ * sampler writes the newest wanted cap of a guest into a mailbox (handover.h);
+ * the actor sets it and answers with the result and the time.
  */
 #ifndef RESEX_TICK_ACTOR_H
 #define RESEX_TICK_ACTOR_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * domains: the one hypercall of a tick. No other file of the sampler's sees
- * the hypervisor's ops.
+ * domains: the one hypercall of a tick, called by sampler_observe(). No other
+ * file of the sampler includes the hypervisor's ops.
  */
 #include "src/hv/hv.h"
 #include "src/tick/sampler.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* handover: the lock-free hand-overs between sampler, actor and control. */
+/* handover: events and snapshots from the sampler to control, without locks. See handover.h. */
 #include "src/tick/handover.h"
 
 #include <errno.h>

@@ -31,7 +31,7 @@ struct set_guest {
 	uint32_t slot;
 	uint32_t flags; /* enum policy_guest_flags: EXEMPT, CAPPABLE */
 	uint32_t vcpus, weight, link;
-	struct cap own; /* set by the operator, in force until we set one */
+	struct cap own; /* set by the operator, in force until the actor sets one */
 	struct cap_bounds bounds;
 	struct sla sla;
 	struct scan_guest *scan; /* never NULL; owned by the set */
@@ -50,7 +50,7 @@ struct guest_set {
 
 struct mailbox {
 	_Atomic uint64_t want;	  /* newest wanted cap; 0: none yet */
-	_Atomic uint64_t answer;  /* to the want of the same serial; errno in place of domid */
+	_Atomic uint64_t answer;  /* to the want with the same serial; errno in place of domid */
 	_Atomic int64_t answered; /* when, ns; written before answer */
 };
 
@@ -90,7 +90,7 @@ enum event_type {
 struct event {
 	uint32_t type;
 	uint32_t slot;
-	uint64_t created; /* of the guest: tells it from an earlier one in this slot */
+	uint64_t created; /* of the guest: an earlier guest of this slot has another */
 	struct mono time;
 	int64_t a, b, c;
 };
@@ -108,7 +108,7 @@ struct event_ring {
 struct snap_latency {
 	uint64_t n, lost;		  /* samples since the guest joined */
 	uint64_t second_n;		  /* in the last whole second */
-	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is */
+	uint64_t mean_ns, dev_ns, p99_ns; /* of whole latencies in it; 0 when second_n is 0 */
 };
 
 /* What control shows of one guest. */

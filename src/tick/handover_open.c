@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * handover_open: made and ended by the control thread. It is apart from
- * handover.c, which the 1 ms path calls and which may not open or close a file.
+ * handover_open: open and close a handover, in the control thread. The 1 ms path
+ * calls handover.c and may not open or close a file, so these two are here.
  */
 #include <errno.h>
 #include <string.h>

@@ -39,7 +39,7 @@ void sampler_run(struct sampler *s)
 		s->tick_ns_sum += spent;
 		if (spent > s->tick_ns_max)
 			s->tick_ns_max = spent;
-		/* Intervals that passed meanwhile are one longer interval, not many. */
+		/* Intervals that passed during this tick become one longer interval. */
 		if (mono_sub(end, due) > s->period.interval_ns)
 			due = mono_add(due, (mono_sub(end, due) / s->period.interval_ns) *
 						    s->period.interval_ns);

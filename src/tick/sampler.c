@@ -70,8 +70,8 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 	sl->wanted = slot_percent(sl->applied);
 	sl->rate_wanted = RATE_ONE;
 	/*
-	 * The mailbox may hold the slot's former guest's last mail. Was that
-	 * for a domain of the same id, it may hit this one: say what we want.
+	 * The mailbox may still hold mail of the slot's former guest. If its
+	 * domain had the same id, that cap may reach this guest: send again.
 	 */
 	sl->serial = mail_serial(mail);
 	if (mail && mail_domid(mail) == g->key.domid)
@@ -236,7 +236,7 @@ void sampler_publish(struct sampler *s, struct mono now)
 {
 	atomic_fetch_add_explicit(&s->ho->alive, 1, memory_order_relaxed);
 	copy_ring_totals(s);
-	/* People see the newest snapshot: with long intervals, publish each tick. */
+	/* Operators see the newest snapshot: with long intervals, publish each tick. */
 	if (s->period.ticks % s->snap_ticks == 0 || s->period.interval_ns > NS_PER_MS)
 		publish_snapshot(s, now);
 	wake_others(s);

@@ -20,7 +20,7 @@ struct hv_sched_ops;
 
 enum {
 	SAMPLER_DOMS_MAX = 2 * FLOW_GUESTS_MAX,
-	SAMPLER_SNAP_TICKS = 10,    /* a snapshot each so many; each tick if longer than 1 ms */
+	SAMPLER_SNAP_TICKS = 10,    /* ticks a snapshot; 1 if the interval is above 1 ms */
 	SAMPLER_LATE_MAX = 1 << 30, /* samples before lateness is counted anew */
 	SLOT_RESEND = 0xffff,	    /* in slot.wanted: no percent, so that the next is sent */
 };
@@ -89,7 +89,7 @@ struct sampler_conf {
 	const struct hv_sched_ops *ops;
 	struct hv_sched *hv;
 	struct clock clock;
-	uint32_t snap_ticks; /* a snapshot each so many; 0: SAMPLER_SNAP_TICKS */
+	uint32_t snap_ticks; /* ticks a snapshot; 0: SAMPLER_SNAP_TICKS */
 	bool keep_reports;   /* snap_guest.reports is filled: for summaries of runs */
 };
 

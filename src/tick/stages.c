@@ -6,7 +6,7 @@
 
 #include "ibmon/ring/mtu.h"
 
-/* A guest's domain in the newest list. Both are in ascending id: at only grows. */
+/* A guest's domain in the newest list. Guests and list are in ascending id: *at only grows. */
 static const struct hv_dom *dom_of(const struct sampler *s, const struct set_guest *g, int *at)
 {
 	while (*at < s->doms && s->dom[*at].domid < g->key.domid)
@@ -241,7 +241,7 @@ void sampler_act(struct sampler *s, struct mono now)
 		if (cap_due(sl, now, percent))
 			send_cap(s, sl, now, percent);
 		else if (!sl->pending && !sl->cap_errno)
-			/* a new rate with the same cap is in force at once */
+			/* the cap is in force, so the new rate is too */
 			resos_set_rate(&s->ledger, sl->guest->slot, sl->rate_wanted);
 	}
 }
