@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The backends themselves: for hv.c and for tests, not for callers. */
+/* backends: the tables of the backends, for hv.c and for tests. Callers use hv_backend_find(). */
 #ifndef RESEX_HV_BACKENDS_H
 #define RESEX_HV_BACKENDS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dom: a domain as the hypervisor lists it. Apart from hv.h, so that code of
- * the 1 ms path can read a list and cannot call the hypervisor.
+ * dom: a domain as the hypervisor lists it. It is not in hv.h, so that the 1 ms
+ * path can read a list and cannot call the hypervisor.
  */
 #ifndef RESEX_HV_DOM_H
 #define RESEX_HV_DOM_H

@@ -8,7 +8,7 @@
  * libxc. Backends: xen (src/hv/xen, the only files that know Xen) and sim.
  *
  * All functions return 0 (or a count) or -errno. A handle is used by one
- * thread at a time. Handles do not survive fork.
+ * thread at a time. A child cannot use a handle after fork.
  */
 #ifndef RESEX_HV_H
 #define RESEX_HV_H
@@ -33,9 +33,9 @@ struct hv_watch;
 
 struct hv_mem_ops {
 	/*
-	 * The three opens fail alike. -ENOSYS: this hypervisor is not here;
-	 * -ENXIO: it is, but this is a guest and not dom0; -ENODEV: a driver
-	 * or daemon of it is missing (xen-privcmd, xenstored); -EACCES: not
+	 * The three opens have the same errors. -ENOSYS: another hypervisor,
+	 * or none; -ENXIO: this is a guest and not dom0; -ENODEV: a driver or
+	 * daemon of it is missing (xen-privcmd, xenstored); -EACCES: not
 	 * permitted, root is needed; -EPROTONOSUPPORT: the hypervisor's
 	 * version is not the one this program was built for.
 	 */
@@ -63,7 +63,7 @@ struct hv_mem_ops {
 	/* Undo map (n as given there) or map_grant (n = 1). */
 	void (*unmap)(struct hv_mem *m, const volatile void *addr, size_t n);
 	/*
-	 * Does the guest's frame still lie where it was mapped from? Ballooning
+	 * Are the guest's frames still those that were mapped? Ballooning
 	 * and migration move frames. 0: yes; -ESTALE: no; others as map. On
 	 * Xen a PVH or HVM guest's frame that was ballooned out and in again
 	 * cannot be told from one that stayed.
@@ -94,7 +94,7 @@ struct hv_sched_ops {
 };
 
 enum hv_event_type {
-	HV_EVENT_DOMAINS, /* some domain came, went or changed: rescan */
+	HV_EVENT_DOMAINS, /* a domain was created, destroyed or changed: list again */
 	HV_EVENT_NODE,	  /* a watched guest's node may have changed */
 };
 
@@ -106,7 +106,7 @@ struct hv_event {
 struct hv_watch_ops {
 	int (*open)(struct hv_watch **w, void *arg);
 	void (*close)(struct hv_watch *w);
-	/* Readable when next() has something; -1 when polling next() is the way. */
+	/* Readable when next() has an event; -1: there is none, so poll next(). */
 	int (*fd)(struct hv_watch *w);
 	/* 1 and an event, 0 when there is none now, -errno. Never blocks. */
 	int (*next)(struct hv_watch *w, struct hv_event *ev);
@@ -123,7 +123,7 @@ struct hv_watch_ops {
 	int (*name)(struct hv_watch *w, uint32_t domid, char *buf, size_t size);
 };
 
-/* Who counts what guests send, apart from their rings. */
+/* Which counters count what guests send, independent of their rings. */
 enum hv_counters {
 	HV_COUNTERS_NONE,
 	HV_COUNTERS_KERNEL, /* dom0's kernel: interfaces, virtual functions, ports */

@@ -28,7 +28,7 @@ enum { MAP_FRAMES_MAX = 4096 };
 struct mapping {
 	struct mapping *next;
 	uint32_t domid;
-	uint32_t owner; /* whose memory it is: another's if they are swapped */
+	uint32_t owner; /* domain that has the memory: another one if they are swapped */
 	void *addr;
 	size_t n;
 	uint64_t frame[];
@@ -83,7 +83,7 @@ static int mem_map(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *f
 	return 0;
 }
 
-/* No guest here grants anything, so no reference is valid. */
+/* Simulated guests grant no pages, so no reference is valid. */
 static int mem_map_grant(struct hv_mem *m, uint32_t domid, uint32_t ref, const volatile void **addr)
 {
 	struct sim_hyp_dom d;
@@ -122,7 +122,7 @@ static void mem_close(struct hv_mem *m)
 	free(m);
 }
 
-/* Simulated frames never move: what remains is that the frames are those mapped. */
+/* Simulated frames never move: check only that these are the frames that were mapped. */
 static int mem_verify(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		      const volatile void *addr)
 {
@@ -222,7 +222,7 @@ static const char *sched_name(struct hv_sched *s, uint32_t domid)
 struct hv_watch {
 	struct sim_host *host;
 	struct sim_watcher watcher;
-	uint32_t nodes; /* entries of node[]: events still to be given */
+	uint32_t nodes; /* entries of node[]: events that next() has not returned yet */
 	uint32_t node[64];
 };
 

@@ -10,9 +10,9 @@
  * Xen checks again; whether an MFN is RAM never changes.
  *
  * Mapping is done by the kernel's own call (IOCTL_PRIVCMD_MMAPBATCH_V2) and
- * not by xenforeignmemory_map: that one, and map2 alike, retries a frame
- * that is paged out every 100 us for ever, and a guest under xenpaging would
- * hang the thread. The kernel's call says ENOENT for that frame and returns.
+ * not by xenforeignmemory_map: that function, and map2 too, retries a frame
+ * that is paged out every 100 us without end, and a guest under xenpaging would
+ * hang the thread. The kernel's call returns ENOENT for that frame.
  */
 #include <errno.h>
 #include <stdlib.h>

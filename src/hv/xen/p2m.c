@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * p2m: a PV guest's frame numbers into those of the machine, by the
- * table that the guest itself keeps. Called by mem.c for map and verify.
+ * p2m: translates a PV guest's frame numbers into those of the machine, by
+ * the table that the guest itself keeps. Called by mem.c for map and verify.
  *
  * A guest says in its shared-info page where the table is: today as an array
  * at p2m_vaddr in the address space of p2m_cr3 (four levels of page tables,

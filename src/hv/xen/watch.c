@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * watch: domains that come and go, and what a guest writes about
- * itself, by xenstore. Used by the control thread's loop.
+ * watch: by xenstore, which domains were created or destroyed, and what a
+ * guest writes about itself. Used by the control thread's loop.
  *
  * @introduceDomain and @releaseDomain do not say which domain: the reader
  * lists. Every watch fires once when it is set. A guest can write its node
