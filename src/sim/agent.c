@@ -31,7 +31,7 @@ static uint32_t frame_pages(const struct sim_guest_conf *g)
 	return (sim_agent_frames(g) + GUEST_FRAMES_PER_PAGE - 1) / GUEST_FRAMES_PER_PAGE;
 }
 
-/* All that boot takes, and as much again that is never used. */
+/* All frames that boot allocates, and as many that are never used. */
 uint32_t sim_agent_pages(const struct sim_guest_conf *g)
 {
 	uint32_t pages = 1 + GUEST_DIRECTORIES_MAX + frame_pages(g) + SIM_APPS_MAX;
@@ -208,7 +208,7 @@ void sim_agent_heartbeat(void *arg, int64_t now)
 	sim_timer_arm(&d->host->timers, &d->heartbeat, now + NS_PER_S);
 }
 
-/* What the page says of a time: as much of it as the server cares to tell. */
+/* The time that the server reports: its conf->report, in permille, of the true one. */
 static uint32_t told(const struct sim_task *t, int64_t ns)
 {
 	unsigned __int128 v = (unsigned __int128)ns * t->conf->report / 1000;

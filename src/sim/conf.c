@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SIMULATOR: what may be simulated.
+// SIMULATOR: checks a struct sim_conf before a host is made of it.
 /*
  * Each check returns true when all is valid. The first that fails writes the
  * name of the field and its valid range into *e.

@@ -4,9 +4,9 @@
  *  - each 30 ms (a time slice), a capped domain's VCPUs that are active are
  *    given the cap's part of that time, in equal shares, at most the whole of
  *    it; all they run is taken from them;
- *  - one whose debt is then larger than its share is parked, until such an
- *    accounting finds it without debt. Between them nobody is parked: with a
- *    cap of 3 it runs for 30 ms and pauses for 970;
+ *  - a VCPU whose debt is then larger than its share is parked, until such an
+ *    accounting finds it without debt. Between two accountings none becomes
+ *    parked: with a cap of 3 one runs for 30 ms and pauses for 970;
  *  - debts are at most a time slice when they are accounted for. A VCPU that
  *    has saved more than one keeps half and is not active until a tick (each
  *    10 ms) finds it running;

@@ -29,9 +29,8 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
 int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent);
 
 /*
- * What the HCA has moved for a domain, whatever its rings say: data alone, for
- * nothing else takes time on a simulated link. Of messages under way, what is
- * through by the last tick.
+ * What the HCA has moved for a domain, independent of its rings: data only,
+ * without headers. Of messages under way, what was sent by the last tick.
  */
 struct sim_hyp_moved {
 	uint64_t bytes_sent, bytes_recv;
@@ -40,7 +39,7 @@ struct sim_hyp_moved {
 
 int sim_hyp_moved(struct sim_host *h, uint32_t domid, struct sim_hyp_moved *m);
 
-/* Whose memory and node are seen as those of domid: its own, unless swapped. */
+/* The domain whose memory and node are seen as those of domid: itself, unless swapped. */
 struct sim_hyp_memory {
 	uint32_t owner;
 	uint32_t registry_frame; /* what the owner's agent wrote into its node */
@@ -57,10 +56,10 @@ int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *fr
 		size_t *bad, uint32_t *owner);
 void sim_hyp_unmap(struct sim_host *h, uint32_t owner, void *addr, size_t n);
 
-/* One who waits for domains to come and go. */
+/* A watcher of domains that are created and destroyed. */
 struct sim_watcher {
 	struct sim_watcher *next;
-	bool domains; /* some came or went; true at first, as with xenstore */
+	bool domains; /* one was created or destroyed; true at first, as with xenstore */
 	int fd;	      /* an eventfd, written when domains is set */
 };
 

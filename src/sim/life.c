@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SIMULATOR: how applications begin and end, and what happens when a message is through.
+// SIMULATOR: how applications begin and end, and what happens when a message was sent.
 /*
  * Above the files that it calls: task.c (steps of work), cpu.c (sharing a
  * VCPU) and agent.c (the registry). The link calls it by sim_qp.done.
@@ -49,7 +49,7 @@ void sim_task_begin(void *arg, int64_t now)
 	sim_cpu_join(t, now);
 }
 
-/* The process posts no more; what it posted goes out, then its ring is gone. */
+/* The process posts no more; the HCA sends what it posted, then its ring is removed. */
 void sim_task_end(void *arg, int64_t now)
 {
 	struct sim_task *t = (struct sim_task *)arg;

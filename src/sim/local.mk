@@ -1,4 +1,4 @@
-# libsim: the simulated host. sim.h is for users, hyp.h for hv_sim.c.
+# libsim: the simulated host. sim.h is for users, hyp.h for src/hv/sim.c.
 noinst_LIBRARIES += libsim.a
 libsim_a_SOURCES = \
 	src/sim/agent.c \

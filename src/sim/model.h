@@ -3,7 +3,7 @@
 /*
  * Times are nanoseconds of the simulated clock. Everything below is guarded
  * by host->lock; guest memory is written by sim_advance() alone (and by a
- * guest's boot, when nobody can have mapped it yet).
+ * guest's boot, before any page of it can be mapped).
  *
  *	timer	what happens next		timer.c
  *	mem	a guest's memory, a memfd	mem.c
@@ -26,7 +26,7 @@
 enum {
 	/* a task has 3, a cpu 1, a dom 3, a link 1 each way */
 	SIM_TIMERS_MAX = SIM_GUESTS_MAX * (SIM_APPS_MAX * 4 + 3) + SIM_LINKS_MAX * 2,
-	/* of the messages that come by themselves, so many wait; more are dropped */
+	/* open loop: so many messages wait; more are dropped */
 	SIM_WAITING_MAX = 1 << 20,
 	/* a nanosecond that 1 .. SIM_APPS_MAX tasks share is divided without a rest */
 	SIM_CPU_PARTS = 12,
@@ -71,7 +71,7 @@ struct sim_mem {
 	uint32_t used;	 /* entries of order[] handed out */
 	uint32_t *order; /* frames in the (shuffled) order they are handed out */
 	uint8_t *base;	 /* all of it, writable */
-	uint64_t mapped; /* pages now mapped through hv_sim */
+	uint64_t mapped; /* pages now mapped through src/hv/sim.c */
 };
 
 int sim_mem_open(struct sim_mem *m, uint32_t pages, struct sim_rand *r);
@@ -85,7 +85,7 @@ struct sim_ring {
 	const struct sim_mem *mem;
 	const uint32_t *frame;
 	uint32_t frames, slots;
-	uint32_t psn; /* of the next message taken up */
+	uint32_t psn; /* of the next message that the HCA begins */
 };
 
 uint32_t sim_ring_slots(uint32_t depth);
@@ -100,7 +100,7 @@ struct sim_ring_wr {
 };
 
 /*
- * n counts the queue's work requests from 0: posted, taken up, completed. For
+ * n counts the queue's work requests from 0: posted, begun, completed. For
  * a READ, packets are those of its response, and what is left is still to come.
  */
 void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr);
@@ -117,11 +117,11 @@ struct sim_qp {
 	struct sim_task *task;
 	struct sim_qp *next;	/* in turn; the last one's is the first */
 	uint32_t number, index; /* of the task's */
-	struct sim_ring_wr wr;	/* all its messages are alike */
+	struct sim_ring_wr wr;	/* the same for all its messages */
 	uint32_t mtu;
 	uint32_t left; /* bytes of message `completed` that were not sent yet */
 	uint64_t posted, completed;
-	/* Called by the link when a message is through. */
+	/* Called by the link when it has sent a message. */
 	void (*done)(struct sim_qp *qp, int64_t now);
 };
 
@@ -312,7 +312,7 @@ void sim_dom_kill(struct sim_dom *d, int64_t now);
 void sim_dom_free(struct sim_dom *d);
 struct sim_dom *sim_dom_find(struct sim_host *h, uint32_t domid);
 
-/* Free what is dying and mapped by nobody; watchers hear of it. */
+/* Free dying guests of which no page is mapped; notify watchers. */
 void sim_dom_bury(struct sim_host *h);
 
 uint32_t sim_agent_frames(const struct sim_guest_conf *g); /* of all its rings */

@@ -6,7 +6,7 @@
  * (the paper's BenchEx serves them in the order they came). The server takes
  * one when fewer than `depth` replies are on their way, computes, posts the
  * reply (msg_bytes) and polls. One queue pair serves all clients. Computing
- * varies by +-0.5 %, so that two servers do not march in step. A request is
+ * varies by +-0.5 %, so that two servers do not run in phase. A request is
  * measured from its arrival to the moment its reply left:
  *
  *	arrived    noticed    computed    posted    sent = the client's next one arrives

@@ -118,16 +118,16 @@ int sim_conf_check(const struct sim_conf *c, struct sim_conf_error *e);
 int sim_open(struct sim_host **h, const struct sim_conf *c, struct mono start);
 void sim_close(struct sim_host *h);
 
-/* Let everything happen up to now. Called by hv_sim's list(); locks inside. */
+/* Let time pass up to now. Called by list() of src/hv/sim.c; takes the host's lock. */
 void sim_advance(struct sim_host *h, struct mono now);
 
-/* hv_sim's clock: where it advances to when list() is called. */
+/* The clock of src/hv/sim.c: list() advances the host to its time. */
 void sim_set_clock(struct sim_host *h, struct mono (*now)(void *arg), void *arg);
 
 /*
  * What really happened: never read by the daemon. Messages count when the
  * HCA has sent (READ: received) all of them, requests when their replies have
- * left; a reboot begins anew, destruction keeps.
+ * left. A reboot sets all to 0; after destruction they keep their values.
  */
 struct sim_truth {
 	uint64_t wrs, bytes, mtus, cpu_ns;
