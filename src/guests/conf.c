@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* conf: settings changed while guests run; guests released and paused. See guests.h. */
+/* conf: changes settings while guests run; releases and pauses guests. See guests.h. */
 #include <errno.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *
  * The control thread does this once a window. A snapshot taken after the
  * reading has every claim about bytes that the counters had counted. Bytes
- * sent and not completed by then are in flight, see core/crosscheck.h.
+ * sent and not completed by then are in flight, see src/core/crosscheck.h.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@ static bool is_routine(const char *kind)
 	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
 }
 
-/* Events that other hosts or strangers can cause as often as they like. */
+/* Events that other hosts, or any program that can reach this one, can cause at any rate. */
 static bool is_foreign(const char *kind)
 {
 	return !strcmp(kind, "alarm") || !strcmp(kind, "host");

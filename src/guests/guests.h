@@ -130,12 +130,12 @@ void guests_mapped(const struct guests *gs, uint64_t *calls, uint64_t *pages);
 /* --- changes ---------------------------------------------------------------- */
 
 /*
- * Takes pi over; the sampler takes it up at its next tick (guests_policy_wait). -EBUSY: the
- * sampler has not taken up the policy before it yet; nothing has changed then.
+ * Takes pi over; the sampler uses it from its next tick (guests_policy_wait). -EBUSY: the
+ * sampler still uses the policy before the newest; nothing has changed then.
  */
 int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns);
 
-/* One who waits until the sampler has taken up a policy; zeroed at first. */
+/* A request to wait until the sampler uses a policy; zeroed at first. */
 struct policy_ask {
 	bool waits;
 	uint64_t number; /* guests_view.policy_number of that policy; 0: of any that is pending */
@@ -168,24 +168,24 @@ int guests_reload(struct guests *gs, const struct daemon_conf *conf, struct poli
 
 /* --- totals of rings -------------------------------------------------------- */
 
-/* One who waits for the totals of rings; zeroed at first. */
+/* A request for the totals of rings; zeroed at first. */
 struct rings_ask {
 	uint64_t serial; /* of the answer that is waited for; 0: not asked */
 	struct mono since;
 };
 
 /*
- * Totals of all guests' rings, asked of the sampler: those who ask meanwhile
- * share one answer. 0: there they are, by guest_ring_shown; -EAGAIN: call
- * again later; -ETIMEDOUT: the sampler does not answer. In the end, also
- * before an answer: guests_rings_end, or nobody will get another one.
+ * Request the totals of all guests' rings from the sampler; requests made at the
+ * same time share one answer. 0: guest_ring_shown has them; -EAGAIN: call again
+ * later; -ETIMEDOUT: the sampler does not answer. Call guests_rings_end after it,
+ * also without an answer, or no later request is answered.
  */
 int guests_rings(struct guests *gs, struct rings_ask *a, struct mono now);
 void guests_rings_end(struct guests *gs, struct rings_ask *a);
 
 /* --- events ----------------------------------------------------------------- */
 
-/* An event as people see it. */
+/* An event as resex events shows it. */
 struct event_text {
 	uint64_t id;		   /* from 1, without gaps */
 	int64_t wall_ns;	   /* CLOCK_REALTIME */

@@ -5,6 +5,7 @@
  *	guests.c	domains followed, work scheduled, the policy changed
  *	  guest.c	one guest's life
  *	  set.c		sets built, published and freed
+ *	restore.c	own caps of guests, on disk
  *	conf.c		settings changed while guests run
  *	events.c	the sampler's events in words
  *	crosscheck.c	claims against counters
@@ -70,8 +71,8 @@ struct guest_entry {
 };
 
 /*
- * Events are kept in three logs: those that come all the time, and those that strangers can
- * cause, must not drive out the others.
+ * Events are kept in three logs: frequent events, and events that other hosts can cause,
+ * must not drive out the others.
  */
 enum { GUESTS_EVENTS = 1024 };
 struct event_log {
@@ -79,7 +80,7 @@ struct event_log {
 	struct event_text event[GUESTS_EVENTS];
 };
 
-/* Questions to the sampler about rings, one at a time. */
+/* Requests to the sampler for the totals of rings, one at a time. */
 struct rings_asked {
 	uint64_t serial;  /* of the newest */
 	uint32_t readers; /* wait for its answer or have not read it yet */
@@ -101,7 +102,7 @@ struct guests {
 	struct policy_inst *policy_old; /* freed when policy_serial is acknowledged */
 	uint64_t policy_serial;
 	uint64_t policy_number;	  /* counts guests_set_policy */
-	uint64_t policy_taken_up; /* its value when policy_old was last freed */
+	uint64_t policy_taken_up; /* policy_number when policy_old was last freed */
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	struct rings_asked rings;

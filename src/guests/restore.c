@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* restore: caps.json read, changed in memory, written whole. See restore.h. */
+/* restore: reads caps.json, changes it in memory, writes it whole. See restore.h. */
 #include "src/guests/restore.h"
 
 #include <errno.h>

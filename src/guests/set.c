@@ -3,7 +3,7 @@
  * set: build the immutable set of guests, publish it to the sampler, free old ones.
  *
  * A set is freed once a later one is acknowledged, or at once when the
- * sampler never acquired it. Its rings belong to the guests (ibmon/guest.h).
+ * sampler never used it. Its rings belong to the guests (ibmon/guest.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ void sets_publish(struct guests *gs)
 	gs->publish_due = false;
 	*place = s;
 	back = atomic_exchange_explicit(&gs->ho->next, s, memory_order_acq_rel);
-	if (back) { /* the sampler never saw it */
+	if (back) { /* the sampler never used it */
 		*set_place(gs, back) = NULL;
 		set_free(back);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* view: guests found, and views of them for other folders. See guests.h. */
+/* view: finds guests, and fills views of them for control and cluster. See guests.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
