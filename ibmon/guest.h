@@ -3,8 +3,8 @@
  * guest: one guest's registry, rings and latency pages, mapped and kept up to date.
  *
  * Control thread only. The sampler reads the rings and latency pages through
- * a scan_set that the control thread builds from here and that is swapped in at
- * the start of a tick (tick/sampler). A ring or page that disappears is first left
+ * a guest_set (src/tick/handover.h) that the control thread builds from here; the
+ * sampler adopts it at the start of a tick. A ring or page that disappears is first left
  * out of the next set, and unmapped only after the sampler has acknowledged a
  * later tick (guest_reap): never under a reader, but soon, because a mapping keeps
  * a destroyed domain alive.

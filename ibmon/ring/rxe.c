@@ -424,7 +424,7 @@ static void set_base(const struct rxe_ring *r, const struct rxe_stand *s)
 	q->base_ssn = last;
 }
 
-/* Note what was posted since and remember where the ring stands. */
+/* Note what was posted since, and remember the indices of the ring. */
 static void remember_stand(const struct rxe_ring *r, struct rxe_stand *s, const struct rxe_done *d)
 {
 	struct rxe_sq *q = r->q;

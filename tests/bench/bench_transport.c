@@ -4,7 +4,7 @@
  *
  *	resex-bench-transport latency
  *	resex-bench-transport onesided [DATA]
- *	resex-bench-transport verbs ADDRESS KIND N	(for verbs.py; prints ns each)
+ *	resex-bench-transport verbs ADDRESS KIND N	(for sc_transport_bench.py; prints ns each)
  *
  * The target is a process of its own, which sleeps until it is woken. The caller posts one
  * operation and polls for its result. The backends, and a plain socket for comparison, take
@@ -424,7 +424,7 @@ static void onesided(const char *dir, const char *data)
 		pair_stop(&p[i]);
 }
 
-/* --- verbs: one kind, for verbs.py ------------------------------------------------------ */
+/* --- verbs: one kind, for sc_transport_bench.py ----------------------------------------- */
 
 static int verbs(const char *address, const char *kind, int n)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * world: the event queue, the clocks, the links; what an operation meets on its
- * way is drawn when it is posted (world_post), and seen when it arrives.
+ * world: the event queue, the clocks, the links. The fault of an operation is drawn
+ * when it is posted (post), and acts when it arrives.
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_cluster: what is told of hosts, their guests and locks; and locks broken. */
+/* control: the methods that show hosts, their guests and locks, and break locks. */
 #include <errno.h>
 
 #include "tests/fakes/fake_cluster.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * control_set: methods by which settings change while guests run, or policies
- * are kept from them; policy-check, and what is shown of latencies.
+ * control: the methods that change settings while guests run, release and pause
+ * guests; policy-check; and the latencies that methods show.
  */
 #include "tests/unit/control_rig.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guests_conf: another configuration for guests that run, and for the policy in force. */
+/* guests/conf: another configuration for guests that run, and for the policy in force. */
 #include "tests/unit/guests_rig.h"
 #include "tests/unit/unit.h"
 

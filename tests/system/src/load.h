@@ -7,7 +7,7 @@
  * completed is kept by the charging rule of flow.h, from the posted work
  * requests and the completions alone: never from the rings.
  *
- * Flow: options -> load_open -> load_renew (QPs) -> load_post/load_reap -> truth.
+ * Flow: options -> load_open -> load_create, load_connect (QPs) -> load_post/load_reap -> truth.
  */
 #ifndef RESEX_TESTS_LOAD_H
 #define RESEX_TESTS_LOAD_H
