@@ -120,7 +120,7 @@ struct guest_frames {
 
 /*
  * One latency, written in this order: seq = 0, barrier, fields, barrier,
- * seq = number of the sample (from 1). Sample k stands at (k - 1) modulo
+ * seq = number of the sample (from 1). Sample k is entry (k - 1) modulo
  * GUEST_LATENCY_SAMPLES.
  */
 struct guest_latency_sample {

@@ -9,7 +9,7 @@
  *	it did so beyond that limit   event "host", at a later      the same
  *	                              scan of the hosts
  *	the transport has an alarm    event "alarm"                 none here: transport limits the
- *	                                                            alarms of strangers itself
+ *	                                                            alarms of unknown callers
  *	... of a host that is down    NOTE in resex host-list       for 15 s, and until its link
  *	                                                            comes or goes
  *	the membership changes        event "members"               none

@@ -35,7 +35,7 @@ enum { CALL_LATER = -1 };
 
 struct method_param {
 	const char *name;
-	json_type type; /* JSON_TRUE stands for JSON_FALSE too */
+	json_type type; /* JSON_TRUE: a boolean, true or false */
 };
 
 struct method {

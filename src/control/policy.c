@@ -186,7 +186,7 @@ static int set_policy(struct call *c, struct policy_inst *pi)
 	return CALL_LATER;
 }
 
-/* CALL_LATER until the sampler has taken up the policy that was set. */
+/* CALL_LATER until the sampler uses the policy that was set. */
 static int wait_for_policy(struct call *c, const struct policy_inst *pi, json_t **result)
 {
 	int rc = guests_policy_wait(c->guests, &c->policy, c->now);

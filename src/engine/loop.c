@@ -109,7 +109,7 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
-/* Reload, once a policy that is being put in force has been taken up by the sampler. */
+/* Reload. If a policy is being put in force, wait until the sampler uses it. */
 static void on_reload(evutil_socket_t fd, short what, void *arg)
 {
 	const struct timeval tv = { .tv_usec = 1000 };

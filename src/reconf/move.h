@@ -10,7 +10,7 @@
  *	 1 Read the service's own counter. Ahead: no move, and the history T starts again.
  *	 2 Choose a donor (move_donor, pure). After MOVE_BUSY keep the donor while it still
  *	   qualifies: how long its lock is unchanged is known already. If there is no link to
- *	   a balancer of either service: no move, and no other balancer is told in vain.
+ *	   a balancer of either service: no move, and no other balancer is notified for nothing.
  *	 3 Acquire the locks of both services, in ascending service id. But first look at
  *	   both. The first is not acquired before the second was seen: free, or held by
  *	   another host than before, or to be broken within half a lease. Until then the
@@ -36,7 +36,7 @@
  *
  * Both leases must be in force before 5, 6, 8 and 9, and before a decision on what they
  * returned. When a lease ends or the view changes: release, no move. A balancer in the view
- * is told, or there is no move. A balancer that is not in the view was removed by
+ * is notified, or there is no move. A balancer that is not in the view was removed by
  * membership. It starts anew when it comes back.
  *
  * A node's word, on the node's own host: {service 16, seq 48}; seq is {epoch 16, count 32}.
