@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* proto: request lines parsed, reply_line lines made, for server.c. See proto.h. */
+/* proto: parses the lines of requests and makes the lines of replies, for server.c. See proto.h. */
 #include "src/control/proto.h"
 
 #include <errno.h>

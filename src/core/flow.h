@@ -5,7 +5,7 @@
  *	observe -> count -> account -> decide -> act
  *
  *	guest rings --ibmon/scan--> sample
- *	sample      --ibmon/mtu---> usage
+ *	sample      --ring/mtu----> usage
  *	usage       --core/resos--> account
  *	latencies   --ibmon/scan--> report
  *	account, report --policies> plan

@@ -2,7 +2,7 @@
 /*
  * hist: a log-linear histogram of nanoseconds, for measured figures.
  *
- * benchex and resex-lab report from it what was really measured or simulated.
+ * benchex and src/lab report from it what was measured or simulated.
  * Fixed memory, values of all 64 bits, no loss when two are merged. Finer than
  * the window by which policies decide (src/core/window.h, 1/16).
  */
