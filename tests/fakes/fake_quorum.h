@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fake_quorum: stands in for libquorum, so that a test says what corosync does:
- * whether it runs, stands still, what it tells, when it dies. One connection at a time,
- * which any thread may make.
+ * fake_quorum: replaces libquorum, so that a test sets what corosync does: whether it
+ * runs or hangs, which views it reports, when it dies. One connection at a time, which
+ * any thread may make.
  */
 #ifndef RESEX_TESTS_FAKE_QUORUM_H
 #define RESEX_TESTS_FAKE_QUORUM_H
@@ -27,7 +27,7 @@ struct fake_quorum {
 	uint32_t type;
 	bool connected, tracked;
 	atomic_int connects, finalizes;
-	atomic_bool stands;			     /* who connects waits until it is false */
+	atomic_bool stands;			     /* a connect waits until it is false */
 	struct fake_told told[FAKE_QUORUM_TOLD_MAX]; /* to be dispatched */
 	uint32_t n;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fake_transport: takes operations, executes a READ when the test says, with
- * what came of it as the test says. Only transport_post is there.
+ * fake_transport: accepts operations, and executes a READ when the test says so, with
+ * the outcome that the test sets. Only transport_post exists.
  */
 #ifndef RESEX_TESTS_FAKE_TRANSPORT_H
 #define RESEX_TESTS_FAKE_TRANSPORT_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fuzz_cluster: any text through cluster_conf_parse. What is refused is refused
- * with a place in the text; what is taken names each host, number and service
- * once, has this host in it, and times under which nobody acts under a broken lock.
+ * fuzz_cluster: any text through cluster_conf_parse. A refusal names a place in the
+ * text; an accepted file names each host, number and service once, has this host in
+ * it, and times under which no host acts under a broken lock.
  */
 #include <errno.h>
 

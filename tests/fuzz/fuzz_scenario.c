@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fuzz_scenario: any text through scenario_parse. What is refused is refused
- * with a place in the text; what is taken can be simulated as it stands.
+ * fuzz_scenario: any text through scenario_parse. A refusal names a place in the
+ * text; an accepted scenario can be simulated unchanged.
  */
 #include <errno.h>
 

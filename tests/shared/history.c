@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * history: the rules of mutual exclusion, of fences and of minimums, over what
- * took effect. One function a rule; history_add hands each record to those whom
- * it concerns.
+ * history: the rules of mutual exclusion, of fences and of minimums, over the
+ * operations that took effect. One function a rule; history_add passes each record
+ * to the rules that it concerns.
  */
 #include <stdarg.h>
 #include <stddef.h>

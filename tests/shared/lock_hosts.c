@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lock_hosts: one host of several, on machines of their own, that take one lock by
- * turns and work under it.
+ * lock_hosts: one host of several, on machines of their own, that acquire one lock in
+ * turn and work under it.
  *
  *	lock_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...
  *
  * Host 1 is the lock's home, and holds a token, {host 16, fence 48}, and a counter.
- * Who has the lock puts its name and fence into the token, adds 1 to the counter,
+ * The holder puts its name and fence into the token, adds 1 to the counter,
  * takes its name out again and releases. What mutual exclusion and fences promise
  * shows in the token: a lock that was had clean finds it without a name; its fence is
  * never above ours; and nobody takes our name out while our lease lasts. A holder

@@ -2,8 +2,8 @@
 /*
  * threads: a service's lock among threads, as hosts, over the transport "shm" with
  * faults, in real time, for the thread sanitizer. One holder hangs once for longer
- * than its lease. Whoever holds must be alone: by a word that is swapped, by
- * a sum that loses nothing, by the fences, and by the history of who might act.
+ * than its lease. A holder must be alone: a word that is swapped, a sum that
+ * loses nothing, the fences, and the history of holders that might act show it.
  *
  *	threads [SECONDS]	default 2
  */

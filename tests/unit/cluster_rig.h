@@ -121,7 +121,7 @@ static inline void site_open(struct sites *s, int n)
 		fail_msg("xen%d: %s", n, e.text);
 }
 
-/* As SIGKILL does: nobody is told but by its sockets. */
+/* As SIGKILL does: the others notice it only by its sockets. */
 static inline void site_kill(struct sites *s, int n)
 {
 	cluster_close(s->at[n].c);

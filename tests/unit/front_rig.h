@@ -183,7 +183,7 @@ static inline void up(struct rig *r, uint16_t host, uint64_t generation)
 	assert_int_equal(front_up(&r->f->t, out(r, host), &SELF(generation), parts, r->now), 0);
 }
 
-/* A link to host 2 stands, and the user knows. */
+/* The link to host 2 is up, and the user has got the event. */
 static inline struct rig *rig_up(void)
 {
 	struct rig *r = rig_new();

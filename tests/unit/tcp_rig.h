@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp_rig: hosts of the two-sided backend in one process, with a clock that
- * stands unless the test turns it; and friends, which are bare sockets that know the
- * key but none of the manners.
+ * tcp_rig: hosts of the two-sided backend in one process, with a clock that only the
+ * test advances; and friends: bare sockets that know the key, but do not keep to the
+ * protocol.
  */
 #ifndef RESEX_TESTS_TCP_RIG_H
 #define RESEX_TESTS_TCP_RIG_H
@@ -185,7 +185,7 @@ static inline struct transport_stats tcp_stats(const struct tcp_host *h)
 	return s;
 }
 
-/* One operation, until it has its result; where it stands in ev. */
+/* One operation, until it has its result; the index of the result in ev. */
 static inline size_t tcp_do(struct tcp_rig *r, uint16_t from, struct transport_op op)
 {
 	struct tcp_host *h = &r->host[from];
@@ -317,7 +317,7 @@ static inline bool tcp_friend_hello(struct tcp_friend *f, struct tcp_rig *r)
 	return false;
 }
 
-/* A friend whose link stands. */
+/* A friend whose link is up. */
 static inline void tcp_friend_init(struct tcp_friend *f, struct tcp_rig *r, uint16_t as,
 				   uint16_t to)
 {

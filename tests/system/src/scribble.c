@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scribble: a hostile guest. Takes the agent's place with its own pages and
- * shows dom0 a registry that lies in every way it can think of, for a while;
- * then holds still in two known bad states, so that what dom0 says of them
- * can be compared:
+ * scribble: a hostile guest. It replaces the agent by pages of its own and shows
+ * dom0 a registry that is false in many ways, for a while; then it stays in two
+ * known bad states, so that what dom0 reports of them can be compared:
  *
  *	PHASE storm	lies, noise and honest states in random turns
  *	PHASE ring	an honest registry, but the rings it names are rubbish
