@@ -186,7 +186,7 @@ static int add_setting(struct cli *c, json_t *settings, char *word)
 	json_t *in = settings, *v;
 
 	if (!eq || eq == word || !eq[1])
-		return usage_error(c, "a setting is written KEY=VALUE, such as weight=512");
+		return word_error(c, word, "KEY=VALUE, such as weight=512");
 	*eq = 0;
 	dot = strchr(word, '.');
 	if (dot) {

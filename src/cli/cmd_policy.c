@@ -68,14 +68,14 @@ static int add_param(struct cli *c, json_t *params, char *word)
 	unsigned long long v;
 
 	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
-		return usage_error(c, "a parameter is written NAME=NUMBER");
+		return word_error(c, word, "NAME=NUMBER");
 	v = strtoull(eq + 1, &end, 10);
-	if (*end || v > LLONG_MAX) {
+	if (*end)
+		return word_error(c, word, "NAME=NUMBER with a whole number");
+	if (v > LLONG_MAX) {
 		snprintf(c->client.error, sizeof(c->client.error),
-			 *end ? "\"%.80s\" is not NAME=NUMBER: give a whole number"
-			      : "\"%.80s\": the number is out of range",
-			 word);
-		return *end ? RESEX_USAGE : RESEX_RANGE;
+			 "\"%.80s\" is out of range: give 0 to %lld at most", word, LLONG_MAX);
+		return RESEX_RANGE;
 	}
 	*eq = 0;
 	json_object_set_new(params, word, json_integer((json_int_t)v));

@@ -14,6 +14,14 @@ int usage_error(struct cli *c, const char *what)
 	return RESEX_USAGE;
 }
 
+int word_error(struct cli *c, const char *word, const char *form)
+{
+	char what[160];
+
+	snprintf(what, sizeof(what), "\"%.80s\" is not %s", word, form);
+	return usage_error(c, what);
+}
+
 static int print_json(json_t *result)
 {
 	json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));

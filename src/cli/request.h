@@ -11,6 +11,8 @@
 
 /* RESEX_USAGE, with what is wrong and where to read what is right. */
 int usage_error(struct cli *c, const char *what);
+/* word is not of this form, such as "NAME=NUMBER". RESEX_USAGE. */
+int word_error(struct cli *c, const char *word, const char *form);
 
 /* RESEX_OK when the verb has no argument, else RESEX_USAGE. */
 int no_arguments(struct cli *c);

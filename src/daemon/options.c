@@ -61,6 +61,16 @@ static const struct option_row *row_of(int letter)
 	return NULL;
 }
 
+/* How many options a shortened long name may mean. */
+static size_t candidates(const char *word)
+{
+	size_t len = strcspn(word, "="), n = 0;
+
+	for (size_t i = 0; i < ROWS; i++)
+		n += strncmp(word, "--", 2) == 0 && strncmp(rows[i].name, word + 2, len - 2) == 0;
+	return n;
+}
+
 /*
  * ch: what getopt_long returned. word: the argument it stopped in. Of joined letters such as
  * -xC only the wrong one is named.
@@ -70,7 +80,9 @@ static int refuse_option(int ch, const char *word)
 	const struct option_row *r = row_of(optopt);
 	const char letter[] = { '-', (char)optopt, 0 };
 
-	if (!r)
+	if (!r && !optopt && candidates(word) > 1)
+		fprintf(stderr, "resexd: \"%s\" may be several options: see resexd --help\n", word);
+	else if (!r)
 		fprintf(stderr, "resexd: unknown option \"%s\": see resexd --help\n",
 			optopt ? letter : word);
 	else

@@ -356,7 +356,7 @@ static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t 
 	if (!gs->observe)
 		save_foreign_cap(gs, g);
 	guests_event(gs, wall_ns, g->name, "operator-cap",
-		     "somebody set its cap to %u: taken as its own from now on",
+		     "somebody set its cap to %u: it is the guest's own cap from now on",
 		     cap_to_percent(p.cap));
 }
 
@@ -373,7 +373,7 @@ static void check_agent(struct guests *gs, struct guest_entry *g, struct mono no
 	g->agent_silent = silent;
 	if (silent)
 		guests_event(gs, wall_ns, g->name, "agent-silent",
-			     "its agent was not heard for %d s: new queues are not seen; start "
+			     "its agent's heartbeat is unchanged for %d s: new queues are not seen; start "
 			     "resex-agent there",
 			     AGENT_SILENT_S);
 	else

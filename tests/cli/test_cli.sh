@@ -130,6 +130,7 @@ run 'resex without a verb' "$dir/resex"
 [ "$code" -eq 2 ] || bad "exit status $code"
 
 fails 2 resexd 'unknown option "--frobnicate": see resexd --help' resexd --frobnicate
+fails 2 resexd '"--s" may be several options: see resexd --help' resexd --s
 fails 2 resexd 'unknown option "-x": see resexd --help' resexd -x
 fails 2 resexd 'unknown option "-x": see resexd --help' resexd --check -xC
 fails 2 resexd 'unknown option "-x": see resexd --help' resexd -Cx
@@ -264,7 +265,7 @@ fails 2 resex 'unknown option "-x": see resex events --help' resex events -x
 fails 2 resex 'events takes at most one guest' resex events a b
 fails 2 resex "give a policy's name" resex policy-set
 fails 2 resex '--file needs a value' resex policy-set --file
-fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low
+fails 2 resex '"low" is not NAME=NUMBER' resex policy-set freemarket low
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket =5
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=-5
@@ -279,7 +280,7 @@ fails 4 resex "$dir/policy.json:1:46: low is 1001: " resex policy-set --file "$d
 fails 4 resex "$dir/none.json: cannot be read" resex policy-set --file "$dir/none.json"
 fails 2 resex 'at least one KEY=VALUE are required' resex guest-set
 fails 2 resex 'at least one KEY=VALUE are required' resex guest-set bulk
-fails 2 resex 'KEY=VALUE' resex guest-set bulk weight
+fails 2 resex '"weight" is not KEY=VALUE' resex guest-set bulk weight
 fails 2 resex 'KEY=VALUE' resex guest-set bulk weight=
 fails 2 resex 'KEY=VALUE' resex guest-set bulk =5
 fails 3 resex 'no guest "nobody"' resex guest-set nobody weight=5
