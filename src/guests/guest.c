@@ -373,8 +373,8 @@ static void check_agent(struct guests *gs, struct guest_entry *g, struct mono no
 	g->agent_silent = silent;
 	if (silent)
 		guests_event(gs, wall_ns, g->name, "agent-silent",
-			     "its agent's heartbeat is unchanged for %d s: new queues are not seen; start "
-			     "resex-agent there",
+			     "its agent's heartbeat is unchanged for %d s: new queues are not "
+			     "seen; start resex-agent there",
 			     AGENT_SILENT_S);
 	else
 		guests_event(gs, wall_ns, g->name, "agent-back",
