@@ -514,7 +514,7 @@ config
 # Its terminal is closed: it must end, since it runs in the foreground.
 checks=$((checks + 1))
 python3 - "$dir" <<'END' || { echo "not ok: a closed terminal"; wrong=$((wrong + 1)); }
-import os, pty, signal, sys, time
+import os, pty, select, signal, sys, time
 d = sys.argv[1]
 pid, fd = pty.fork()
 if pid == 0:
@@ -523,8 +523,15 @@ if pid == 0:
 said = b""
 while b"running on sim" not in said:
     said += os.read(fd, 4096)
-os.kill(pid, signal.SIGHUP)  # with the terminal there still, it is no farewell
+os.kill(pid, signal.SIGHUP)  # while the terminal is there, this means: read again
+end = time.monotonic() + 60
 while b"read again" not in said:
+    if not select.select([fd], [], [], 2)[0]:
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            sys.exit("it did not read its configuration again: %r" % said)
+        os.kill(pid, signal.SIGHUP)
+        continue
     said += os.read(fd, 4096)
 os.close(fd)
 for _ in range(200):
