@@ -92,6 +92,21 @@ static int refuse_option(int ch, const char *word)
 	return RESEX_USAGE;
 }
 
+/*
+ * Two modes are refused, not the last one obeyed: an operator that adds --check to
+ * --restore-caps wants to see first, and must not have caps changed by the order of words.
+ */
+static int set_mode(struct options *o, enum daemon_mode mode)
+{
+	if (o->mode == MODE_RUN || o->mode == mode) {
+		o->mode = mode;
+		return -1;
+	}
+	fputs("resexd: --check changes nothing, but --restore-caps sets caps: give one of them\n",
+	      stderr);
+	return RESEX_USAGE;
+}
+
 /* -1: go on; else the exit code. */
 static int set_option(struct options *o, int letter, const char *value)
 {
@@ -103,11 +118,9 @@ static int set_option(struct options *o, int letter, const char *value)
 		o->hv_name = value;
 		break;
 	case 'C':
-		o->mode = MODE_CHECK;
-		break;
+		return set_mode(o, MODE_CHECK);
 	case 'R':
-		o->mode = MODE_RESTORE;
-		break;
+		return set_mode(o, MODE_RESTORE);
 	case 'O':
 		o->observe = true;
 		break;

@@ -92,6 +92,8 @@ good 'resexd --help' '^  -c, --config FILE' "$dir/resexd" --help
 good 'resexd --version' '^resexd [0-9]' "$dir/resexd" --version
 good 'resexd --check' 'c.json: good: policy freemarket, 1 link' resexd --check
 good 'nothing to restore' 'no caps to restore' resexd --restore-caps
+fails 2 resexd 'sets caps: give one of them' resexd --check --restore-caps
+fails 2 resexd 'sets caps: give one of them' resexd -RC
 
 for option in --help --version; do
 	for program in resex resexd resex-agent; do

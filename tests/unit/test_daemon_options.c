@@ -85,6 +85,8 @@ TEST(wrong__each_form__is_wrong_usage)
 		"resexd --policy null",
 		"resexd --hv sim -S s.json -c f.json",
 		"resexd --hv sim -S s.json -R",
+		"resexd --check --restore-caps", /* in either order */
+		"resexd -RC",
 		"resexd -S s.json --hv kvm",
 	};
 
