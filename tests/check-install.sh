@@ -24,6 +24,7 @@ expected() {
 /usr/share/bash-completion/completions/benchex
 /usr/share/bash-completion/completions/resex
 /usr/share/bash-completion/completions/resex-agent
+/usr/share/bash-completion/completions/resexd
 /usr/share/doc/resex/examples/cluster.json
 /usr/share/doc/resex/examples/ice-like.trace
 /usr/share/doc/resex/examples/report.c
