@@ -525,6 +525,10 @@ if pid == 0:
 said = b""
 while b"running on sim" not in said:
     said += os.read(fd, 4096)
+# The thread sanitizer of clang 14 can lose a signal that comes while a thread makes its first
+# call that can block: the thread and its signal handler both allocate the list of pending signals,
+# and one list is lost. That call is just due here. Send again in that build only.
+tsan = b"ThreadSanitizer" in open(d + "/resexd", "rb").read()
 os.kill(pid, signal.SIGHUP)  # while the terminal is there, this means: read again
 end = time.monotonic() + 60
 while b"read again" not in said:
@@ -532,7 +536,8 @@ while b"read again" not in said:
         if time.monotonic() > end:
             os.kill(pid, signal.SIGKILL)
             sys.exit("it did not read its configuration again: %r" % said)
-        os.kill(pid, signal.SIGHUP)
+        if tsan:
+            os.kill(pid, signal.SIGHUP)
         continue
     said += os.read(fd, 4096)
 os.close(fd)
