@@ -128,7 +128,7 @@ static void watch_member(struct cluster *c)
 
 static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
 {
-	if (c->member_ops->work(c->member, now, &c->view))
+	if (c->member_ops->update(c->member, now, &c->view))
 		notices_members(&c->notices, &c->view, wall_ns);
 	notices_member_note(&c->notices, c->member_ops->note(c->member), &c->view);
 	watch_member(c);

@@ -82,12 +82,13 @@ const char *move_result_text(enum move_result r)
 	static const char *const text[] = {
 		[MOVE_NONE] = "no move ended yet",
 		[MOVE_MOVED] = "a node was moved",
-		[MOVE_TOLD] = "another balancer has just moved a node: the load is watched anew",
+		[MOVE_COUNTER_AHEAD] =
+			"another balancer has just moved a node: the load is watched anew",
 		[MOVE_CALM] = "the load is not high any more",
 		[MOVE_NO_DONOR] = "no service has a node to spare and less load",
 		[MOVE_BUSY] = "the services' locks were not had in time",
 		[MOVE_LATE] = "the locks' lease ended before the move",
-		[MOVE_UNTOLD] = "another balancer could not be told",
+		[MOVE_NOT_NOTIFIED] = "another balancer could not be notified",
 		[MOVE_OVERTAKEN] = "another host changed the nodes meanwhile",
 		[MOVE_UNREACHED] = "a host's words could not be reached",
 		[MOVE_UNDECIDED] = "whether the node was moved is not known yet",

@@ -12,10 +12,10 @@
  * An announcement may be made twice or not at all, without harm. Two are read as one, or
  * delay the balancer by T twice. None at all: then no move is made either, since a move
  * awaits all its announcements. So an FAA with outcome UNKNOWN is repeated on a newer link
- * until one is DONE. Reading the counter back would not help: it does not show who added.
+ * until one is DONE. Reading the counter back would not help: it does not show which host added.
  *
  * T must be longer than a lease and an operation (hold + deadline, lock.h). Otherwise a
- * balancer that was told, and began T again, could be high again before the announced move
+ * balancer that was notified, and began T again, could be high again before the announced move
  * is made, and would move for the same event.
  *
  * The counter is read through the transport, as every word (host == self): the CPU never

@@ -67,8 +67,8 @@ static void choose_node(struct move *m, struct mono now, struct step_out *out)
 static void start_announcements(struct move *m)
 {
 	move_new_round(m);
-	m->todo[0] = move_to_tell(m, 0);
-	m->todo[1] = move_to_tell(m, 1);
+	m->todo[0] = move_to_notify(m, 0);
+	m->todo[1] = move_to_notify(m, 1);
 	m->cut[0] = m->cut[1] = 0;
 	m->state = MOVE_ANNOUNCES;
 }
@@ -107,11 +107,11 @@ static void announcement_result(struct move *m, const struct step_event *ev, uin
 {
 	uint64_t bit = 1ull << i % 64;
 
-	/* rule: no move while another balancer could not be told */
+	/* rule: no move while another balancer could not be notified */
 	if (ev->outcome == STEP_DONE)
 		return;
 	if (ev->outcome == STEP_REFUSED) {
-		move_unlock(m, MOVE_UNTOLD, now, out);
+		move_unlock(m, MOVE_NOT_NOTIFIED, now, out);
 		return;
 	}
 	/* rule: an announcement is repeated until one is done */
@@ -275,8 +275,8 @@ static void advance(struct move *m, struct mono now, struct step_out *out)
 	do {
 		before = m->state;
 		if (before > MOVE_LOCKS && before < MOVE_ACTS && !move_may_act(m, now))
-			move_unlock(m, before == MOVE_ANNOUNCES ? MOVE_UNTOLD : MOVE_LATE, now,
-				    out);
+			move_unlock(m, before == MOVE_ANNOUNCES ? MOVE_NOT_NOTIFIED : MOVE_LATE,
+				    now, out);
 		else if (before == MOVE_LOOKS)
 			move_looks(m, now);
 		else if (before == MOVE_LOCKS)

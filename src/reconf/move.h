@@ -117,16 +117,16 @@ enum move_state {
 enum move_result {
 	MOVE_NONE, /* no move has ended yet */
 	MOVE_MOVED,
-	MOVE_TOLD,	/* the counter was ahead: another balancer moved a node */
-	MOVE_CALM,	/* the load was no longer high for T, or never was */
-	MOVE_NO_DONOR,	/* no service has a node to spare and less load */
-	MOVE_BUSY,	/* the locks were not acquired in time */
-	MOVE_LATE,	/* a lease ended before the node's CAS */
-	MOVE_UNTOLD,	/* a balancer could not be told */
-	MOVE_OVERTAKEN, /* a node's word changed, or has a newer epoch */
-	MOVE_UNREACHED, /* the node's CAS was not executed */
-	MOVE_UNDECIDED, /* the node's CAS was executed, or may yet be, or not */
-	MOVE_VIEW,	/* the view changed, or is not quorate */
+	MOVE_COUNTER_AHEAD, /* the counter was ahead: another balancer moved a node */
+	MOVE_CALM,	    /* the load was no longer high for T, or never was */
+	MOVE_NO_DONOR,	    /* no service has a node to spare and less load */
+	MOVE_BUSY,	    /* the locks were not acquired in time */
+	MOVE_LATE,	    /* a lease ended before the node's CAS */
+	MOVE_NOT_NOTIFIED,  /* a balancer could not be notified */
+	MOVE_OVERTAKEN,	    /* a node's word changed, or has a newer epoch */
+	MOVE_UNREACHED,	    /* the node's CAS was not executed */
+	MOVE_UNDECIDED,	    /* the node's CAS was executed, or may yet be, or not */
+	MOVE_VIEW,	    /* the view changed, or is not quorate */
 };
 
 struct move {

@@ -70,15 +70,16 @@ void move_looks(struct move *m, struct mono now)
 		move_end(m, MOVE_UNREACHED);
 		break;
 	case COUNTER_AHEAD:
-		move_end(m, MOVE_TOLD);
+		move_end(m, MOVE_COUNTER_AHEAD);
 		break;
 	case COUNTER_EQUAL:
 		if (!counter_high_for_t(&m->counter[m->service]))
 			move_end(m, MOVE_CALM);
 		else if (choose_donor(m) < 0)
 			move_end(m, MOVE_NO_DONOR);
-		else if (((move_to_tell(m, 0) | move_to_tell(m, 1)) & m->down) != 0)
-			move_end(m, MOVE_UNTOLD); /* else it announces in vain at each check */
+		else if (((move_to_notify(m, 0) | move_to_notify(m, 1)) & m->down) != 0)
+			move_end(m,
+				 MOVE_NOT_NOTIFIED); /* else it announces in vain at each check */
 		else
 			start_locks(m);
 		break;
@@ -148,7 +149,7 @@ void move_looks_again(struct move *m, struct mono now, struct step_out *out)
 	if (s == COUNTER_NONE) {
 		move_unlock(m, MOVE_UNREACHED, now, out);
 	} else if (s == COUNTER_AHEAD) {
-		move_unlock(m, MOVE_TOLD, now, out);
+		move_unlock(m, MOVE_COUNTER_AHEAD, now, out);
 	} else if (s == COUNTER_EQUAL && !counter_high_for_t(c)) {
 		/* rule: load high for T: it may have fallen while we waited for the locks */
 		move_unlock(m, MOVE_CALM, now, out);

@@ -108,11 +108,11 @@ uint16_t move_epoch(const struct move *m)
 	return lock_epoch(lock_fence(&m->lock[m->service]));
 }
 
-uint64_t move_to_tell(const struct move *m, uint32_t k)
+uint64_t move_to_notify(const struct move *m, uint32_t k)
 {
 	uint64_t self = 1ull << (m->conf.self - 1);
 
-	/* rule: every balancer in the view must be told; others were removed */
+	/* rule: every balancer in the view must be notified; others were removed */
 	if (k == 0)
 		return m->in->service[m->service].balancers & m->members & ~self;
 	return m->in->service[m->donor].balancers & m->members;

@@ -33,7 +33,7 @@ static void static_close(struct member *m)
 	free(m);
 }
 
-static int static_work(struct member *m, struct mono now, struct member_view *v)
+static int static_update(struct member *m, struct mono now, struct member_view *v)
 {
 	bool first = !m->was_returned;
 
@@ -65,7 +65,7 @@ const struct member_ops member_static = {
 	.name = "static",
 	.open = static_open,
 	.close = static_close,
-	.work = static_work,
+	.update = static_update,
 	.fd = static_fd,
 	.due = static_due,
 	.note = static_note,

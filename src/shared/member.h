@@ -43,10 +43,10 @@ struct member_ops {
 	 * Handle what corosync sent, and return the view. 1: it differs from the last one
 	 * returned; 0: it does not. Blocks for at most 250 ms, when it reconnects.
 	 */
-	int (*work)(struct member *m, struct mono now, struct member_view *v);
-	/* Readable when work has something to do. -1: none now. work may change it. */
+	int (*update)(struct member *m, struct mono now, struct member_view *v);
+	/* Readable when update has something to do. -1: none now. update may change it. */
 	int (*fd)(const struct member *m);
-	/* Call work no later than this. */
+	/* Call update no later than this. */
 	struct mono (*due)(const struct member *m);
 	/* What is wrong, one sentence for people; or "". Shorter than MEMBER_NOTE_MAX. */
 	const char *(*note)(const struct member *m);

@@ -36,8 +36,8 @@ struct member {
 	int fd;
 	struct mono retry; /* not connected: the next attempt; in the past during one */
 	struct quorum_ring_id ring;
-	struct member_view view, told;
-	bool any; /* told is valid: a view was returned */
+	struct member_view view, returned;
+	bool any; /* returned is valid: a view was returned */
 	char note[MEMBER_NOTE_MAX];
 };
 
@@ -138,7 +138,7 @@ static int connection_failed(struct member *m, struct mono now, const char *what
 	return -ENODEV;
 }
 
-static int no_provider(struct member *m, struct mono now)
+static int provider_missing(struct member *m, struct mono now)
 {
 	disconnect(m, now);
 	snprintf(m->note, sizeof(m->note),
@@ -257,13 +257,13 @@ static int attempt_result(struct member *m, struct mono now)
 	if (error != CS_OK)
 		connection_failed(m, now, what, error);
 	else if (a->type != QUORUM_SET)
-		no_provider(m, now);
+		provider_missing(m, now);
 	attempt_leave(a);
 	return m->connected ? 0 : -ENODEV;
 }
 
 /* Go on connecting: done, not yet, or failed. A healthy corosync answers within this wait. */
-static int connect_on(struct member *m, struct mono now)
+static int continue_connecting(struct member *m, struct mono now)
 {
 	struct pollfd p = { .events = POLLIN };
 
@@ -312,7 +312,7 @@ static int corosync_open(struct member **out, const struct member_conf *c, struc
 	m->conf = *c;
 	m->fd = -1;
 	*out = m;
-	return connect_on(m, now);
+	return continue_connecting(m, now);
 }
 
 static void corosync_close(struct member *m)
@@ -324,24 +324,24 @@ static void corosync_close(struct member *m)
 	free(m);
 }
 
-static int corosync_work(struct member *m, struct mono now, struct member_view *v)
+static int corosync_update(struct member *m, struct mono now, struct member_view *v)
 {
-	bool news;
+	bool changed;
 
 	if (!m->connected && mono_sub(now, m->retry) >= 0)
-		connect_on(m, now);
+		continue_connecting(m, now);
 	if (m->connected) {
 		cs_error_t e = quorum_dispatch(m->handle, CS_DISPATCH_ALL);
 
 		if (e != CS_OK && e != CS_ERR_TRY_AGAIN)
 			connection_failed(m, now, "listen", e);
 	}
-	news = !m->any || m->view.view != m->told.view || m->view.members != m->told.members ||
-	       m->view.quorate != m->told.quorate;
+	changed = !m->any || m->view.view != m->returned.view ||
+		  m->view.members != m->returned.members || m->view.quorate != m->returned.quorate;
 	m->any = true;
-	m->told = m->view;
+	m->returned = m->view;
 	*v = m->view;
-	return news;
+	return changed;
 }
 
 static int corosync_fd(const struct member *m)
@@ -365,7 +365,7 @@ const struct member_ops member_corosync = {
 	.name = "corosync",
 	.open = corosync_open,
 	.close = corosync_close,
-	.work = corosync_work,
+	.update = corosync_update,
 	.fd = corosync_fd,
 	.due = corosync_due,
 	.note = corosync_note,

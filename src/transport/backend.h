@@ -6,7 +6,7 @@
  * deadlines, back-off, link numbers, the queue of events, counts, limits on callers. A
  * backend moves bytes: it embeds struct transport as its first member, is called through
  * transport_ops, and reports through front_*(). The responder's side (listening, hello,
- * serving) is in the backend; only the decision who may connect is in the front
+ * serving) is in the backend; only the decision which caller may connect is in the front
  * (front_caller, front_proven).
  */
 #ifndef RESEX_TRANSPORT_BACKEND_H
@@ -26,10 +26,10 @@ enum { TRANSPORT_SLOTS = 2 * TRANSPORT_DEPTH };
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_WAITS, /* posted, not submitted to the backend yet: LOST if the link ends */
-	SLOT_SENT,  /* may be executed: an atomic or SEND is UNKNOWN if the link ends */
-	SLOT_OVER,  /* its result waits in the queue */
-	SLOT_TOLD,  /* the user has its result; its buffer is in use until the next poll */
+	SLOT_WAITS,    /* posted, not submitted to the backend yet: LOST if the link ends */
+	SLOT_SENT,     /* may be executed: an atomic or SEND is UNKNOWN if the link ends */
+	SLOT_OVER,     /* its result waits in the queue */
+	SLOT_RETURNED, /* the user has its result; its buffer is in use until the next poll */
 };
 
 struct transport_slot {
@@ -55,7 +55,7 @@ struct transport_out {
 	uint64_t generation;	       /* of the peer, on the newest link */
 	size_t bytes[TRANSPORT_PARTS]; /* of the peer's region; set by front_up */
 	/* Used by the front only: the slots in each state, one bit a slot. */
-	uint32_t waits, sent, over, told;
+	uint32_t waits, sent, over, returned;
 	uint32_t events; /* events of this link that wait in the queue */
 	struct transport_slot slot[TRANSPORT_SLOTS];
 };
@@ -105,13 +105,13 @@ struct transport {
 	struct hello_self newest[TRANSPORT_HOSTS_MAX];
 	struct transport_stats stats;
 	/* The rest is the front's own (front.h). */
-	struct mono now;      /* of the newest call */
-	struct mono due;      /* the front's next timer, or an earlier time */
-	uint64_t round;	      /* the highest round whose result the user has */
-	uint64_t order;	      /* of the newest slot */
-	uint64_t waits, told; /* bit host - 1: the link has slots in this state */
-	uint32_t hellos;      /* unproven callers now */
-	uint32_t hellos_new;  /* in the second that began at hellos_since */
+	struct mono now;	  /* of the newest call */
+	struct mono due;	  /* the front's next timer, or an earlier time */
+	uint64_t round;		  /* the highest round whose result the user has */
+	uint64_t order;		  /* of the newest slot */
+	uint64_t waits, returned; /* bit host - 1: the link has slots in this state */
+	uint32_t hellos;	  /* unproven callers now */
+	uint32_t hellos_new;	  /* in the second that began at hellos_since */
 	struct mono hellos_since;
 	struct front_queue *queue; /* of events */
 	uint32_t rng;
@@ -180,7 +180,7 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
  * A caller that front_caller accepted was disconnected: count it and raise an alarm. host:
- * the number that it claims; 0: none. why: of hello_take or front_proven, or -ETIMEDOUT. The
+ * the number that it claims; 0: none. why: of hello_receive or front_proven, or -ETIMEDOUT. The
  * alarm is attributed to host only if the caller proved that it holds the key.
  */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);

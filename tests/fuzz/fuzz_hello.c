@@ -54,7 +54,7 @@ static void begin(struct talk *t)
 			    nonce[i]);
 	}
 	t->end[RESPONDER].hello.peer = 0;
-	t->end[CALLER].len = hello_call(&t->end[CALLER].hello, t->end[CALLER].said);
+	t->end[CALLER].len = hello_write_call(&t->end[CALLER].hello, t->end[CALLER].said);
 	FUZZ_REQUIRE(t->end[CALLER].len && t->end[CALLER].len <= HELLO_MAX);
 }
 
@@ -86,17 +86,17 @@ static void check_error(int rc)
 
 static void led_on(struct end *to, int rc, const uint8_t *out, size_t n)
 {
-	FUZZ_REQUIRE(rc == HELLO_MORE || rc == HELLO_TELL || rc == HELLO_READY);
+	FUZZ_REQUIRE(rc == HELLO_MORE || rc == HELLO_PROVEN || rc == HELLO_READY);
 	FUZZ_REQUIRE((rc == HELLO_MORE) == (n > 0) && n <= HELLO_MAX);
 	FUZZ_REQUIRE(!to->failed && !to->over);
-	FUZZ_REQUIRE(rc != HELLO_TELL || to->hello.role == HELLO_RESPONDER);
+	FUZZ_REQUIRE(rc != HELLO_PROVEN || to->hello.role == HELLO_RESPONDER);
 	FUZZ_REQUIRE(rc != HELLO_READY || to->hello.role == HELLO_CALLER);
 	to->taken++;
 	to->len = n;
 	memcpy(to->said, out, n);
 	to->over = rc != HELLO_MORE;
-	if (rc == HELLO_TELL) {
-		to->len = hello_tell(&to->hello, "region", 6, to->said);
+	if (rc == HELLO_PROVEN) {
+		to->len = hello_write_keys(&to->hello, "region", 6, to->said);
 		FUZZ_REQUIRE(to->len && to->len <= HELLO_MAX);
 	}
 }
@@ -125,7 +125,7 @@ static void deliver(struct talk *t, int to_whom, const uint8_t *message, size_t 
 		abort();
 	if (len)
 		memcpy(copy, message, len);
-	rc = hello_take(&to->hello, copy, len, out, &n);
+	rc = hello_receive(&to->hello, copy, len, out, &n);
 	free(copy);
 	if (rc < 0) {
 		check_error(rc);

@@ -324,7 +324,7 @@ static void prove(struct rig *r)
 
 	conf.host = HOST;
 	hello_begin(&h, HELLO_CALLER, &conf, 2, nonce);
-	len = hello_call(&h, message);
+	len = hello_write_call(&h, message);
 	while (h.keys_len == 0) {
 		struct tcp_frame f;
 		int n;
@@ -334,7 +334,7 @@ static void prove(struct rig *r)
 			FUZZ_REQUIRE(!tcp_serve_welcome(&r->serve));
 		n = tcp_frame_look(&r->serve.out, HELLO_MAX, &f);
 		FUZZ_REQUIRE(n > 0 && f.type == TCP_HELLO);
-		FUZZ_REQUIRE(hello_take(&h, f.data, f.len, message, &len) >= 0);
+		FUZZ_REQUIRE(hello_receive(&h, f.data, f.len, message, &len) >= 0);
 		tcp_buf_drop(&r->serve.out, (size_t)n);
 	}
 	FUZZ_REQUIRE(h.keys_len == TCP_KEYS && r->serve.host == HOST &&

@@ -78,7 +78,7 @@ class Watch:
             said = json.loads(line)
             (self.views if "view" in said else self.answers).append(said)
 
-    def told(self):
+    def newest_report(self):
         return "%s %s" % (self.view(), self.answers[-1:])
 
     def view(self):
@@ -152,7 +152,7 @@ class Score:
     passed = failed = 0
 
     def check(self, what, good, watches):
-        """Of each of watches, what it told is shown when this is not good."""
+        """If this is not good, print the newest report of each of watches."""
         if good:
             self.passed += 1
             print("pass", what)
@@ -160,7 +160,7 @@ class Score:
         self.failed += 1
         print("FAIL", what)
         for m in watches.values():
-            print("     member %d: %s" % (m.number, m.told()))
+            print("     member %d: %s" % (m.number, m.newest_report()))
 
 
 def bits(*hosts):
@@ -174,7 +174,7 @@ def all_in(watches, after=0):
 
 
 def never_two(histories):
-    """Of all that was told: no minority decides, no number goes back or names two views."""
+    """In all reports: no minority decides, no number goes back or names two views."""
     named = {}
     for views in histories:
         newest = 0
@@ -199,7 +199,7 @@ def checker_can_fail():
 
 def scenario(members, program, plant, score):
     w = {h: Watch(members[h], program) for h in MEMBERS}
-    score.check("the check of what was told can fail", checker_can_fail(), w)
+    score.check("the check of the reports can fail", checker_can_fail(), w)
     score.check("no corosync: each says so, and decides nothing",
                 wait(lambda: all(m.views and not m.view()["quorate"] and
                                  "start corosync" in m.view()["note"] for m in w.values()))
@@ -229,7 +229,7 @@ def scenario(members, program, plant, score):
     members[3].cable("up")
     score.check("healed: all three in one quorate view, higher than all before",
                 wait(lambda: all_in(w, second)), w)
-    score.check("who was cut off acts again", wait(w[3].acts), w)
+    score.check("the host that was cut off acts again", wait(w[3].acts), w)
 
     third = w[1].view()["view"]
     members[2].kill_corosync()

@@ -88,7 +88,7 @@ class Daemon:
         said = self.resex("-j", *args)
         return json.loads(said.stdout) if said.returncode == 0 else {}
 
-    def told(self):
+    def newest_report(self):
         return "%s\n%s" % (json.dumps(self.says("host-list")),
                            "".join("        | %s\n" % l for l in self.logged().splitlines()[-12:]))
 
@@ -167,14 +167,14 @@ def together(daemons, after=0):
                for d, s in zip(daemons.values(), said) for r in s["hosts"])
 
 
-def views_told(daemon):
+def views_reported(daemon):
     """[(number, members, quorate)], of its events, oldest first."""
     views = []
     for line in daemon.resex("-j", "events").stdout.splitlines():
         event = json.loads(line)
-        told = re.match(r"xen\d: view (\d+) of (\d+) hosts(, without quorum)?", event["text"])
-        if event["kind"] == "members" and told:
-            views.append((int(told[1]), int(told[2]), not told[3]))
+        report = re.match(r"xen\d: view (\d+) of (\d+) hosts(, without quorum)?", event["text"])
+        if event["kind"] == "members" and report:
+            views.append((int(report[1]), int(report[2]), not report[3]))
     return views
 
 
@@ -212,7 +212,7 @@ def corosync_comes(d, check):
     check("corosync comes: all three in one view with quorum", wait(lambda: together(d)))
     check("none was started again for that", all(m.lives() and m.generation(m.number) == m.begun for m in d.values()))
     infos = [m.says("info") for m in d.values()]
-    check("info tells the view and its quorum", all(
+    check("info shows the view and its quorum", all(
         i["quorate"] and i["view"] == d[1].view() and i["membership"] == "corosync" and i["cluster_note"] == ""
         for i in infos))
     check("each lists the guests of all", all(wait(lambda m=m: [
@@ -240,12 +240,12 @@ def one_is_cut_off(d, check):
                                   m.lock("web")["owner"] is None and m.lock("web")["fence"] > fence) for h in (1, 2)))
     again = d[1].resex("lock-break", "web")
     check("there is nothing left to break", again.returncode == 1 and "the lock of web is not held" in again.stderr)
-    check("one that decides is told from one that does not", not d[1].sits_still("mend the network", "news"))
+    check("a host that decides differs from one that does not", not d[1].sits_still("mend the network", "news"))
     check("by force, for which none need wait", d[1].lock("news")["state"] == "broken")
     second = d[1].view()
     d[3].member.cable("up")
     check("healed: all in one view, higher than all before, and their links stand", wait(lambda: together(d, second)))
-    check("who was cut off sees what became of its locks",
+    check("the host that was cut off sees what became of its locks",
           wait(lambda: d[3].lock("web")["state"] == "broken" and d[3].held("mail", "xen3")))
 
 
@@ -281,7 +281,7 @@ def corosync_stands_still(d, check):
     d[3].member.corosync.send_signal(signal.SIGSTOP)
     check("corosync stands still: its resexd still stops clean", d[3].end(signal.SIGTERM) == 0)
     d[3].start()
-    check("who begins beside it says so",
+    check("a resexd started beside it says so",
           wait(lambda: d[3].confesses("stands still")))
     check("decides nothing", d[3].sits_still("stands still"))
     check("and answers, and is seen by the others", d[3].answers() and
@@ -295,7 +295,7 @@ def corosync_stands_still(d, check):
 def end(d, check):
     bad = [[(4, 2, True), (3, 2, True)], [(4, 1, True)], []]
     check("the check of views can fail", not any(good_views([b]) for b in bad) and good_views([[(4, 2, True)]]))
-    check("no minority had a quorum, no view's number went back", good_views([views_told(m) for m in d.values()]))
+    check("no minority had a quorum, no view's number went back", good_views([views_reported(m) for m in d.values()]))
     check("each stops clean", all(m.end(signal.SIGTERM) == 0 for m in d.values()))
     check("no sentence on corosync was logged again and again", not any(repeats(m.logged()) for m in d.values()))
 

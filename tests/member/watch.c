@@ -27,7 +27,7 @@ static struct mono now(void)
 	return (struct mono){ ts.tv_sec * NS_PER_S + ts.tv_nsec };
 }
 
-static void tell(const struct member *m, const struct member_view *v)
+static void print_view(const struct member *m, const struct member_view *v)
 {
 	printf("{\"view\": %llu, \"members\": %llu, \"quorate\": %d, \"note\": \"%s\"}\n",
 	       (unsigned long long)v->view, (unsigned long long)v->members, v->quorate,
@@ -149,9 +149,9 @@ static enum move_result move_whole(const struct member_conf *c, const struct mem
 
 		move_run(&m, a, &link, t);
 	}
-	/* Again: the first look at a counter says TOLD, and new locks are waited for. */
-	for (int tries = 0;
-	     tries < 5 && (!tries || move_result(&m) == MOVE_TOLD || move_result(&m) == MOVE_BUSY);
+	/* Again: the first look at a counter is ahead, and new locks are waited for. */
+	for (int tries = 0; tries < 5 && (!tries || move_result(&m) == MOVE_COUNTER_AHEAD ||
+					  move_result(&m) == MOVE_BUSY);
 	     tries++) {
 		counter_check(&counter[0], true); /* its load is high, and has been for T */
 		move_run(&m, a, &want, t);
@@ -184,7 +184,8 @@ static bool held_may_act(const struct member_conf *c, const struct member_view *
 	return lock_may_act(l, now(), NS_PER_S);
 }
 
-static void ask(const struct member_conf *c, const struct member_view *v, struct lock *held)
+static void print_decisions(const struct member_conf *c, const struct member_view *v,
+			    struct lock *held)
 {
 	static struct answers a;
 	enum move_result result;
@@ -255,12 +256,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (;;) {
-		bool news = member_corosync.work(m, now(), &v);
+		bool news = member_corosync.update(m, now(), &v);
 
 		if (news || strcmp(note, member_corosync.note(m)) != 0)
-			tell(m, &v);
+			print_view(m, &v);
 		snprintf(note, sizeof(note), "%s", member_corosync.note(m));
 		if (asked(m))
-			ask(&c, &v, &held);
+			print_decisions(&c, &v, &held);
 	}
 }

@@ -74,7 +74,7 @@ end:
 #define LEFT_ALONE (lock_epoch > view[h])
 #endif
 #define FRESH	(lock_epoch < view[h])
-/* Broken, or taken fresh: whoever held it has no lease any more. */
+/* Broken, or acquired fresh: its earlier holder has no lease any more. */
 #define OUTWAITED (owner == FREE && !FRESH || !lease[0] && !lease[1] && !lease[2])
 #define MAY_ACT	  (lease[h] && view[h] == mine)
 #define MEMBER(n) has[mine * 2 + (n)] /* node 0 is in both views */

@@ -319,10 +319,10 @@ end:
 #endif
 #ifdef ENDLESS
 #define LESS(n) (n)
-#define UNTOLD	skip /* it is dead for good, and membership has removed it */
+#define UNREACHABLE	skip /* it is dead for good, and membership has removed it */
 #else
 #define LESS(n) ((n) - 1)
-#define UNTOLD	goto unlock
+#define UNREACHABLE	goto unlock
 #endif
 
 inline look_at_counter()
@@ -484,10 +484,10 @@ decide:		atomic {
 #ifndef BROKEN_ANNOUNCE_AFTER
 			if
 			:: b != 2 && alive[PEER(b)] -> shared[PEER(b)] = RAISED(shared[PEER(b)])
-#ifdef BROKEN_UNTOLD_MOVES
+#ifdef BROKEN_UNANNOUNCED_MOVES
 			:: b != 2
 #endif
-			:: b != 2 && !alive[PEER(b)] -> UNTOLD
+			:: b != 2 && !alive[PEER(b)] -> UNREACHABLE
 			:: b == 2
 			fi;
 #endif

@@ -11,9 +11,9 @@
 #include "tests/shared/history.h"
 
 static const char *const names[HISTORY_VIOLATIONS] = {
-	"fine",	   "fence",  "service",	 "unlocked", "overlap", "stale",
-	"minimum", "untold", "lease",	 "theft",    "twice",	"missed",
-	"burst",   "delay",  "minority", "behind",   "order",	"world",
+	"fine",	   "fence",	  "service",  "unlocked", "overlap", "stale",
+	"minimum", "unannounced", "lease",    "theft",	  "twice",   "missed",
+	"burst",   "delay",	  "minority", "behind",	  "order",   "world",
 };
 
 const char *history_name(enum history_violation v)
@@ -52,7 +52,7 @@ void history_init(struct history *h, const struct history_conf *c)
 	h->hash = 14695981039346656037ull;
 }
 
-/* Posted by a process that had been told that it has no quorum? */
+/* Posted by a process that knew it had no quorum? */
 static void check_quorum(struct history *h, const struct history_record *r,
 			 const struct history_process *p, const char *what)
 {
@@ -145,7 +145,7 @@ static void check_count(struct history *h, const struct history_record *r,
 			     r->host, d, s, counted, d, left, h->conf.minimum[d]);
 }
 
-/* Whom p did not have to tell when it decided at t. */
+/* The hosts that p did not have to notify when it decided at t. */
 static uint64_t removed_at(const struct history_process *p, int64_t t)
 {
 	uint64_t hosts = 0;
@@ -160,8 +160,8 @@ static uint64_t removed_at(const struct history_process *p, int64_t t)
 	return hosts;
 }
 
-static void check_told(struct history *h, const struct history_record *r,
-		       const struct history_process *p, int64_t since, uint16_t s, uint16_t d)
+static void check_announced(struct history *h, const struct history_record *r,
+			    const struct history_process *p, int64_t since, uint16_t s, uint16_t d)
 {
 	const uint16_t both[2] = { s, d };
 	uint64_t removed = removed_at(p, (int64_t)r->value);
@@ -172,10 +172,10 @@ static void check_told(struct history *h, const struct history_record *r,
 
 			if (b == r->host || !(h->conf.balancers[both[i]] & bit) || removed & bit)
 				continue;
-			if (p->told[b][both[i]] < since)
+			if (p->announced[b][both[i]] < since)
 				history_fail(
-					h, HISTORY_UNTOLD,
-					"host %u moved from %u to %u without telling host %u, a "
+					h, HISTORY_UNANNOUNCED,
+					"host %u moved from %u to %u without notifying host %u, a "
 					"balancer of %u",
 					r->host, d, s, b, both[i]);
 		}
@@ -248,7 +248,7 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 				check_count(h, r, p, since, s, d);
 			decided(h, p);
 		}
-		check_told(h, r, p, since, s, d);
+		check_announced(h, r, p, since, s, d);
 	}
 	check_high(h, r, s);
 	if (++h->service[s].moves > 1 && h->conf.faultless)
@@ -262,7 +262,7 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 	struct history_process *p = process_of(h, r->host, r->boot);
 	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
 
-	if (p && i < HISTORY_NODES && !r->untold) {
+	if (p && i < HISTORY_NODES && !r->unreported) {
 		p->saw[r->target][i] = to;
 		p->saw_at[r->target][i] = r->t;
 	}
@@ -307,7 +307,7 @@ static void unstick(struct history *h, const struct history_record *r, uint16_t 
 {
 	struct history_service *x = &h->service[s];
 	int64_t delay = r->t - x->met, own = r->t - met_last(h, r->host);
-	int64_t told = x->told ? h->conf.told_ns : 0;
+	int64_t after_announcement = x->announced ? h->conf.announced_ns : 0;
 
 	/* Nobody wanted it before its load was high. */
 	bool wanted = h->conf.wanted || (x->high && x->high_since <= x->stuck_since);
@@ -315,8 +315,9 @@ static void unstick(struct history *h, const struct history_record *r, uint16_t 
 	if (x->stuck_since && x->met && wanted) {
 		if (delay > x->delay)
 			x->delay = delay;
-		if (h->conf.delay_ns && ((x->met_by[r->host] && own > h->conf.delay_ns + told) ||
-					 delay > h->conf.any_delay_ns + told))
+		if (h->conf.delay_ns &&
+		    ((x->met_by[r->host] && own > h->conf.delay_ns + after_announcement) ||
+		     delay > h->conf.any_delay_ns + after_announcement))
 			history_fail(
 				h, HISTORY_DELAY,
 				"lock %u of a dead holder was acquired %lld us after it was met, "
@@ -344,8 +345,9 @@ static void check_order(struct history *h, const struct history_record *r,
 {
 	for (uint32_t x = s + 1u; h->conf.faultless && p && x <= h->conf.services; x++) {
 		if (h->service[x].holder == r->host && h->service[x].holder_boot == r->boot)
-			history_fail(h, HISTORY_ORDER, "host %u took lock %u while it held lock %u",
-				     r->host, s, x);
+			history_fail(h, HISTORY_ORDER,
+				     "host %u acquired lock %u while it held lock %u", r->host, s,
+				     x);
 	}
 }
 
@@ -367,7 +369,7 @@ static void check_fence(struct history *h, const struct history_record *r, uint1
 	*home = *epoch = seq;
 }
 
-/* What a newer view's holder left clean is so for hosts that were told of that view. */
+/* A release by a holder of a newer view is clean only for hosts that know that view. */
 static void check_view(struct history *h, const struct history_record *r,
 		       const struct history_process *p, uint16_t s)
 {
@@ -375,8 +377,8 @@ static void check_view(struct history *h, const struct history_record *r,
 
 	if (p && p->view && (uint32_t)region_word_seq(r->old) && epoch > p->view)
 		history_fail(h, HISTORY_BEHIND,
-			     "host %u took lock %u of view %llu; it was told of %llu", r->host, s,
-			     (unsigned long long)epoch, (unsigned long long)p->view);
+			     "host %u acquired lock %u of view %llu; it knows view %llu", r->host,
+			     s, (unsigned long long)epoch, (unsigned long long)p->view);
 }
 
 /* When p acquired the lock that it acquired last. */
@@ -394,7 +396,7 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	int64_t age = r->t - h->lock[r->target][s].since;
 
 	h->acquisitions++;
-	check_quorum(h, r, p, "took a lock");
+	check_quorum(h, r, p, "acquired a lock");
 	check_view(h, r, p, s);
 	check_order(h, r, p, s);
 	if (to != r->host)
@@ -412,7 +414,7 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	if (seq > x->fence)
 		x->fence = seq;
 	x->holder = to;
-	x->told = false;
+	x->announced = false;
 	x->holder_boot = r->boot;
 	/* At a former home, so late that it has another since: nothing is done under it. */
 	if (p && (int64_t)r->value >= newest_at(p, s)) {
@@ -462,10 +464,10 @@ static void counter_effect(struct history *h, const struct history_record *r, ui
 
 	if (r->op != STEP_FAA || !p || s >= HISTORY_SERVICES)
 		return;
-	p->told[r->target][s] = r->t;
+	p->announced[r->target][s] = r->t;
 	for (uint32_t k = 1; k <= h->conf.services; k++)
 		if (h->service[k].holder == r->host && h->service[k].holder_boot == r->boot)
-			h->service[k].told = true;
+			h->service[k].announced = true;
 	decided(h, p);
 }
 
@@ -525,7 +527,7 @@ static void may_act(struct history *h, const struct history_record *r)
 	}
 }
 
-static void told_view(struct history *h, const struct history_record *r)
+static void view_reported(struct history *h, const struct history_record *r)
 {
 	struct history_process *p = running(h, r->host);
 
@@ -601,7 +603,7 @@ void history_add(struct history *h, const struct history_record *r)
 	case HISTORY_MAY:
 		return may_act(h, r);
 	case HISTORY_VIEW:
-		return told_view(h, r);
+		return view_reported(h, r);
 	case HISTORY_HIGH:
 	case HISTORY_LOW:
 		return load(h, r);
@@ -633,11 +635,10 @@ static void print_effect(FILE *f, const struct history_record *r)
 
 void history_print(FILE *f, const struct history_record *r)
 {
-	static const char *const types[] = { "boots",	      "word",
-					     "CRASHES",	      "",
-					     "may act under", "is told of members, quorate",
-					     "load high",     "load low",
-					     "PAUSES",	      "note" };
+	static const char *const types[] = { "boots",	  "word",	   "CRASHES",
+					     "",	  "may act under", "gets members, quorate",
+					     "load high", "load low",	   "PAUSES",
+					     "note" };
 
 	fprintf(f, "%10.3f ms  host %u.%u ", (double)r->t / 1e6, r->host, r->boot);
 	if (r->type == HISTORY_EFFECT)

@@ -34,7 +34,7 @@ enum history_type {
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
 	HISTORY_MAY,  /* host may act under service's lock, it believes, in view value - 1; 0: no */
-	HISTORY_VIEW, /* host is told: members value, view old; service 1: quorate */
+	HISTORY_VIEW, /* host gets STEP_VIEW: members value, view old; service 1: quorate */
 	HISTORY_HIGH, /* service's load is high from now on */
 	HISTORY_LOW,
 	HISTORY_PAUSE, /* host, for value ns */
@@ -49,28 +49,28 @@ struct history_record {
 	enum step_kind op;
 	uint32_t boot, offset;
 	uint64_t compare, old, now, value;
-	bool untold; /* EFFECT: host does not hear of it */
+	bool unreported; /* EFFECT: host gets no result */
 };
 
 enum history_violation {
 	HISTORY_FINE,
-	HISTORY_FENCE,	  /* a seq of a lock or a node did not go up */
-	HISTORY_SERVICE,  /* a node word names no service, or changed otherwise than by CAS */
-	HISTORY_UNLOCKED, /* a move without both locks */
-	HISTORY_OVERLAP,  /* a move took effect after a newer holder had decided */
-	HISTORY_STALE,	  /* a move on a count that was not made, or was no longer so */
-	HISTORY_MINIMUM,  /* a move took a service below its minimum */
-	HISTORY_UNTOLD,	  /* a move of which another balancer was neither told nor removed */
-	HISTORY_LEASE,	  /* two may act under one lock */
-	HISTORY_THEFT,	  /* a lock released by who does not hold it, or broken early */
-	HISTORY_TWICE,	  /* two moves for one high load, when nobody failed */
-	HISTORY_MISSED,	  /* no move for one that lasted */
-	HISTORY_BURST,	  /* a move for a load that was not high for T */
-	HISTORY_DELAY,	  /* a dead or hung holder delayed its service for too long */
-	HISTORY_MINORITY, /* a lock taken or a node moved after its host was told: no quorum */
-	HISTORY_BEHIND,	  /* a lock taken of a newer view than its host was told of */
-	HISTORY_ORDER,	  /* a lock taken while one of a higher service was held */
-	HISTORY_WORLD,	  /* the test itself cannot go on */
+	HISTORY_FENCE,	     /* a seq of a lock or a node did not go up */
+	HISTORY_SERVICE,     /* a node word names no service, or changed otherwise than by CAS */
+	HISTORY_UNLOCKED,    /* a move without both locks */
+	HISTORY_OVERLAP,     /* a move took effect after a newer holder had decided */
+	HISTORY_STALE,	     /* a move on a count that was not made, or was no longer so */
+	HISTORY_MINIMUM,     /* a move took a service below its minimum */
+	HISTORY_UNANNOUNCED, /* a balancer in the view was not notified of a move */
+	HISTORY_LEASE,	     /* two may act under one lock */
+	HISTORY_THEFT,	     /* a lock released by a host that does not hold it, or broken early */
+	HISTORY_TWICE,	     /* two moves for one high load, when nobody failed */
+	HISTORY_MISSED,	     /* no move for one that lasted */
+	HISTORY_BURST,	     /* a move for a load that was not high for T */
+	HISTORY_DELAY,	     /* a dead or hung holder delayed its service for too long */
+	HISTORY_MINORITY,    /* a lock acquired or a node moved by a host that knew: no quorum */
+	HISTORY_BEHIND,	     /* a lock acquired of a newer view than its host knows */
+	HISTORY_ORDER,	     /* a lock acquired while one of a higher service was held */
+	HISTORY_WORLD,	     /* the test itself cannot go on */
 	HISTORY_VIOLATIONS,
 };
 
@@ -85,27 +85,27 @@ struct history_conf {
 	int64_t flight_ns; /* BURST: a move takes effect so long after its decision at most */
 	int64_t break_ns;  /* THEFT: a word must have stood so long to be broken */
 	/*
-	 * DELAY: who acquires a dead holder's lock has met it no longer ago than this;
-	 * anybody has, than any_delay_ns. 0: not checked.
+	 * DELAY: a host that acquires a dead holder's lock first read it at most this long
+	 * ago; the first host to read it did at most any_delay_ns ago. 0: not checked.
 	 */
 	int64_t delay_ns, any_delay_ns;
-	bool wanted;	 /* by all who met it from then on, whatever its own load */
-	int64_t told_ns; /* and so much later, if the dead one had told of its move */
-	FILE *verbose;	 /* each record; may be NULL */
+	bool wanted; /* all hosts that read the word want the lock, whatever its own load */
+	int64_t announced_ns; /* and so much later, if the dead holder had announced its move */
+	FILE *verbose;	      /* each record; may be NULL */
 };
 
 /* One process: what it did and saw, by its operations' effects. */
 struct history_process {
 	uint32_t boot;
 	bool up;
-	/* Members that it was told not to wait for, and when; the newest are kept. */
+	/* Hosts that are not in its view, and since when; the newest are kept. */
 	struct {
 		int64_t t;
 		uint64_t hosts;
 	} removed[HISTORY_VIEWS];
 	uint32_t views;
-	uint64_t view;			 /* number of the newest that it was told of */
-	int64_t minority_since;		 /* it was told that it has no quorum; 0: it has */
+	uint64_t view;			 /* number of the newest that it knows */
+	int64_t minority_since;		 /* since when it knows that it has no quorum; 0: it has */
 	uint64_t held[HISTORY_SERVICES]; /* seq; 0: not acquired, or released */
 	/* All it acquired, the newest: what it decided long ago was under another seq. */
 	struct {
@@ -114,8 +114,8 @@ struct history_process {
 	} past[HISTORY_SERVICES][HISTORY_HELD];
 	uint32_t pasts[HISTORY_SERVICES];
 	uint64_t may[HISTORY_SERVICES];
-	int64_t told[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of whose counter */
-	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];	   /* service of the node */
+	int64_t announced[HISTORY_HOSTS + 1][HISTORY_SERVICES]; /* its newest FAA of each counter */
+	uint16_t saw[HISTORY_HOSTS + 1][HISTORY_NODES];		/* service of the node */
 	int64_t saw_at[HISTORY_HOSTS + 1][HISTORY_NODES];
 	int64_t swept_at; /* its newest CAS of a node to the same service */
 };
@@ -132,7 +132,7 @@ struct history_service {
 	int64_t lasted_until; /* end of the newest load that was high for long enough */
 	uint32_t moves;	      /* into it since high_since */
 	int64_t stuck_since;  /* its holder died or hangs; 0: not */
-	bool told;	      /* its holder has told of a move */
+	bool announced;	      /* its holder has announced a move */
 	int64_t met;	      /* when anybody first met the stuck word; 0: nobody yet */
 	int64_t met_by[HISTORY_HOSTS + 1];
 	int64_t delay; /* the longest from met to the next acquisition */
@@ -142,7 +142,7 @@ struct history_service {
 struct history_word {
 	uint64_t value;
 	int64_t since;
-	uint64_t decided[HISTORY_SERVICES]; /* highest seq of whom saw it and decided */
+	uint64_t decided[HISTORY_SERVICES]; /* highest seq of a holder that saw it and decided */
 	uint64_t past[HISTORY_WORDS];	    /* that stood here, also before restarts */
 	uint32_t n;
 };
@@ -164,7 +164,7 @@ struct history {
 
 void history_init(struct history *h, const struct history_conf *c);
 void history_add(struct history *h, const struct history_record *r);
-/* A violation that only who drives the test can see. */
+/* A violation that only the caller can see. */
 void history_fail(struct history *h, enum history_violation v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint32_t history_count(const struct history *h, uint16_t service);

@@ -69,7 +69,7 @@ struct me {
 	uint64_t ups, downs, alarms;
 };
 
-static volatile sig_atomic_t stops, asked;
+static volatile sig_atomic_t stops, counts_requested;
 
 static void stop(int signal)
 {
@@ -77,10 +77,10 @@ static void stop(int signal)
 	stops = stops + 1;
 }
 
-static void ask(int signal)
+static void request_counts(int signal)
 {
 	(void)signal;
-	asked = 1;
+	counts_requested = 1;
 }
 
 /* --- under the lock ---------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void violation(struct work *w, const char *what, uint64_t a, uint64_t b)
 		snprintf(w->what, sizeof(w->what), "%s: %" PRIx64 ", %" PRIx64, what, a, b);
 }
 
-static void put(struct work *w, struct step_out *out, enum stage stage, struct step_op op)
+static void put_operation(struct work *w, struct step_out *out, enum stage stage, struct step_op op)
 {
 	w->stage = stage;
 	op.host = HOME;
@@ -128,7 +128,7 @@ static void looked(struct work *w, uint64_t token, struct mono now, struct step_
 		violation(w, "the fence did not grow", token, w->mine);
 	w->before = token;
 	if (may(w, now))
-		put(w, out, STAGE_ENTER, op);
+		put_operation(w, out, STAGE_ENTER, op);
 }
 
 static void entered(struct work *w, uint64_t old, struct mono now, struct step_out *out)
@@ -142,7 +142,7 @@ static void entered(struct work *w, uint64_t old, struct mono now, struct step_o
 			w,
 			true); /* an operation of a former holder came late: the next looks again */
 	} else if (may(w, now)) {
-		put(w, out, STAGE_ADD, op);
+		put_operation(w, out, STAGE_ADD, op);
 	}
 }
 
@@ -156,7 +156,7 @@ static void added(struct work *w, uint64_t old, struct mono now, struct step_out
 	w->added++;
 	w->count = old + 1;
 	if (may(w, now))
-		put(w, out, STAGE_LEAVE, op);
+		put_operation(w, out, STAGE_LEAVE, op);
 }
 
 static void left(struct work *w, uint64_t old, struct mono now)
@@ -207,7 +207,7 @@ static void work_step(void *state, const struct step_event *ev, struct mono now,
 	w->unclean += lock_unclean(w->lock);
 	w->over = false;
 	if (may(w, now))
-		put(w, out, STAGE_LOOK, look);
+		put_operation(w, out, STAGE_LOOK, look);
 }
 
 static struct mono work_due(const void *state)
@@ -278,7 +278,7 @@ static void sleep_a_little(struct me *m)
 	poll(&p, 1, ms > 10 ? 10 : ms < 0 ? 0 : (int)ms);
 }
 
-static void tell(const struct me *m)
+static void print_counts(const struct me *m)
 {
 	const struct work *w = &m->work;
 	const struct {
@@ -314,9 +314,9 @@ static void run(struct me *m)
 		turn(m, m->clock.now(&m->clock));
 		if (stops > 1)
 			break;
-		if (asked) {
-			asked = 0;
-			tell(m);
+		if (counts_requested) {
+			counts_requested = 0;
+			print_counts(m);
 		}
 		sleep_a_little(m);
 	}
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 	m->self = (uint16_t)atoi(argv[2]);
 	clock_real(&m->clock);
 	signal(SIGTERM, stop);
-	signal(SIGUSR1, ask);
+	signal(SIGUSR1, request_counts);
 	signal(SIGPIPE, SIG_IGN);
 	rc = open_transport(m, argv[1], strtoull(argv[3], NULL, 10), &argv[4]);
 	if (!rc)
@@ -423,7 +423,7 @@ int main(int argc, char **argv)
 	if (!rc) {
 		fputs("open\n", stderr);
 		run(m);
-		tell(m);
+		print_counts(m);
 	} else {
 		fprintf(stderr, "lock_hosts: %s\n", strerror(-rc));
 	}

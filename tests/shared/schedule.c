@@ -22,7 +22,7 @@ enum {
 	TIMER_HEAL = 0x500,
 	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
 	TIMER_COME = 0x700, /* + host */
-	MIDDLE = 50,	    /* no donor for who is not high, and a worse one than LOW */
+	MIDDLE = 50, /* never a donor of a service without high load; a worse donor than LOW */
 };
 
 static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	    "death",  "storm",	  "views",
@@ -43,7 +43,7 @@ static bool one_in(struct schedule *s, uint32_t n)
 	return world_random(&s->w) % n == 0;
 }
 
-static void tell(struct schedule *s, struct history_record r)
+static void record_event(struct schedule *s, struct history_record r)
 {
 	r.t = s->w.now;
 	if (r.host)
@@ -67,8 +67,9 @@ static bool has_death(const struct schedule *s)
 static void set_load(struct schedule *s, uint32_t i, uint32_t load)
 {
 	if ((s->load[i] == HIGH) != (load == HIGH))
-		tell(s, (struct history_record){ .type = load == HIGH ? HISTORY_HIGH : HISTORY_LOW,
-						 .service = id_of(i) });
+		record_event(s, (struct history_record){ .type = load == HIGH ? HISTORY_HIGH
+									      : HISTORY_LOW,
+							 .service = id_of(i) });
 	s->load[i] = load;
 }
 
@@ -156,24 +157,25 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 	c.seed = world_random(&s->w);
 	move_init(&h->move, &c, &h->in, h->lock, h->counter);
 	h->next_check = mono_add(now, between(s, 0, CHECK_NS));
-	tell(s, (struct history_record){ .type = HISTORY_BOOT, .host = host, .value = generation });
+	record_event(s, (struct history_record){
+				.type = HISTORY_BOOT, .host = host, .value = generation });
 	for (uint32_t i = 1; i <= s->services; i++) {
 		uint64_t word = region_word(0, generation << 32);
 
 		*world_word(&s->w, host, region_lock_offset(i)) = word;
-		tell(s, (struct history_record){ .type = HISTORY_WORD,
-						 .host = host,
-						 .offset = region_lock_offset(i),
-						 .now = word });
+		record_event(s, (struct history_record){ .type = HISTORY_WORD,
+							 .host = host,
+							 .offset = region_lock_offset(i),
+							 .now = word });
 	}
 	for (uint32_t i = 0; i < s->h.conf.nodes[host]; i++) {
 		uint64_t word = region_word(s->begins[host][i], (generation & 0xffff) << 16);
 
 		*world_word(&s->w, host, region_node_offset(i)) = word;
-		tell(s, (struct history_record){ .type = HISTORY_WORD,
-						 .host = host,
-						 .offset = region_node_offset(i),
-						 .now = word });
+		record_event(s, (struct history_record){ .type = HISTORY_WORD,
+							 .host = host,
+							 .offset = region_node_offset(i),
+							 .now = word });
 	}
 }
 
@@ -196,8 +198,8 @@ static void scan(struct schedule *s, struct schedule_host *h)
 	}
 }
 
-static void check(struct schedule *s, struct schedule_host *h, struct mono now,
-		  struct step_out *out)
+static void check_load(struct schedule *s, struct schedule_host *h, struct mono now,
+		       struct step_out *out)
 {
 	bool asked = false;
 
@@ -232,24 +234,25 @@ static bool may_changed(const struct schedule *s, uint16_t host)
 	return false;
 }
 
-/* What others believe by their clocks now is told before, what this one begins to after. */
-static void tell_leases(struct schedule *s, uint16_t host)
+/* Record first which leases ended by other hosts' clocks, then the one that this host begins. */
+static void record_leases(struct schedule *s, uint16_t host)
 {
 	for (uint16_t i = 0; i < s->services; i++) {
 		for (uint16_t o = 1; o <= s->hosts; o++) {
-			uint16_t who =
+			uint16_t holder =
 				(uint16_t)((o + host - 1u) % s->hosts + 1); /* host is last */
-			bool may = s->w.host[who].up &&
-				   lock_may_act(&s->host[who].lock[i], world_clock(&s->w, who), 0);
+			bool may = s->w.host[holder].up &&
+				   lock_may_act(&s->host[holder].lock[i],
+						world_clock(&s->w, holder), 0);
 			/* Of different views, the fences decide, not the clocks. */
-			uint64_t now = may ? s->host[who].lock[i].view + 1 : 0;
-			uint64_t was = may_of(s, who, i);
+			uint64_t now = may ? s->host[holder].lock[i].view + 1 : 0;
+			uint64_t was = may_of(s, holder, i);
 
-			if (now != was && (who == host || !may))
-				tell(s, (struct history_record){ .type = HISTORY_MAY,
-								 .host = who,
-								 .service = id_of(i),
-								 .value = now });
+			if (now != was && (holder == host || !may))
+				record_event(s, (struct history_record){ .type = HISTORY_MAY,
+									 .host = holder,
+									 .service = id_of(i),
+									 .value = now });
 		}
 	}
 }
@@ -263,16 +266,16 @@ static void step(void *ctx, uint16_t host, const struct step_event *ev, struct m
 	if (!h->serves)
 		return;
 	if (ev->type == STEP_VIEW)
-		tell(s, (struct history_record){ .type = HISTORY_VIEW,
-						 .host = host,
-						 .service = ev->quorate,
-						 .old = ev->view,
-						 .value = ev->members });
+		record_event(s, (struct history_record){ .type = HISTORY_VIEW,
+							 .host = host,
+							 .service = ev->quorate,
+							 .old = ev->view,
+							 .value = ev->members });
 	move_step(&h->move, ev, now, out);
 	if (mono_sub(now, h->next_check) >= 0)
-		check(s, h, now, out);
+		check_load(s, h, now, out);
 	if (may_changed(s, host))
-		tell_leases(s, host);
+		record_leases(s, host);
 }
 
 static struct mono due(void *ctx, uint16_t host)
@@ -285,9 +288,9 @@ static struct mono due(void *ctx, uint16_t host)
 	return d.ns < h->next_check.ns ? d : h->next_check;
 }
 
-/* --- what the world tells ----------------------------------------------------------- */
+/* --- notices of the world ----------------------------------------------------------- */
 
-/* NEWCOMERS: one of those who have not come yet comes within so long. */
+/* NEWCOMERS: one of the hosts that have not come yet comes within so long. */
 static void next_comes(struct schedule *s, int64_t within)
 {
 	for (uint16_t h = 1; h <= s->hosts; h++) {
@@ -307,7 +310,7 @@ static void come(struct schedule *s, uint16_t host)
 
 /*
  * NEWCOMERS: the host that balances the last service alone dies when it has the lock of its
- * donor, the second service: the second lock of all who want a node for the first one.
+ * donor, the second service: the second lock of all hosts that want a node for the first one.
  * Newcomers come at bad times: right before it takes that lock, which they see free, and when
  * the first lock was just given back, before others look again.
  */
@@ -326,7 +329,7 @@ static void newcomers(struct schedule *s, const struct world_effect *e)
 		next_comes(s, NS_PER_MS / 2);
 }
 
-/* DEATH: of whom acquired the lock of the loaded service. */
+/* DEATH: of the host that acquired the lock of the loaded service. */
 static void choose_victim(struct schedule *s, const struct world_effect *e)
 {
 	uint32_t i = e->op->offset / 8;
@@ -353,7 +356,7 @@ static void effect(void *ctx, const struct world_effect *e)
 				    .old = e->old,
 				    .now = e->now,
 				    .value = (uint64_t)e->posted,
-				    .untold = e->untold };
+				    .unreported = e->unreported };
 	uint64_t moves = s->h.moves;
 
 	history_add(&s->h, &r);
@@ -387,8 +390,9 @@ static void new_view(struct schedule *s, uint64_t members)
 }
 
 /*
- * UNSEEN: of who posted what will be late to target, some others do not reach that one for
- * a while: the next holder's sweep misses its nodes, the holder after that sees them again.
+ * UNSEEN: poster has posted an operation to target that will be late. Some other hosts do not
+ * reach target for a while: the next holder's sweep misses its nodes, and the holder after that
+ * sees them again.
  */
 static void hide(struct schedule *s, uint16_t poster, uint16_t target)
 {
@@ -406,16 +410,17 @@ static void notice(void *ctx, enum world_notice what, uint16_t host, uint64_t va
 	uint64_t bit = 1ull << (host - 1);
 
 	if (what == NOTICE_CRASH)
-		tell(s, (struct history_record){ .type = HISTORY_CRASH, .host = host });
+		record_event(s, (struct history_record){ .type = HISTORY_CRASH, .host = host });
 	else if (what == NOTICE_PAUSE)
-		tell(s, (struct history_record){ .type = HISTORY_PAUSE,
-						 .host = host,
-						 .value = value > (uint64_t)CHECK_NS ? value : 0 });
+		record_event(s, (struct history_record){ .type = HISTORY_PAUSE,
+							 .host = host,
+							 .value = value > (uint64_t)CHECK_NS ? value
+											     : 0 });
 	else if (what != NOTICE_BOOT)
-		tell(s, (struct history_record){ .type = HISTORY_NOTE,
-						 .host = host,
-						 .service = (uint16_t)what,
-						 .value = value });
+		record_event(s, (struct history_record){ .type = HISTORY_NOTE,
+							 .host = host,
+							 .service = (uint16_t)what,
+							 .value = value });
 	if (what == NOTICE_LATE && s->kind == SCHEDULE_UNSEEN)
 		hide(s, host, (uint16_t)value);
 	if (!s->dynamic || !s->view)
@@ -543,7 +548,7 @@ static void draw_balancers(struct schedule *s)
 	}
 }
 
-/* Who will die balances the last service, all others the first two. Some come later. */
+/* The host that will die balances the last service, all others the first two. Some come later. */
 static void draw_newcomers(struct schedule *s)
 {
 	s->victim = (uint16_t)between(s, 2, s->hosts);
@@ -553,7 +558,7 @@ static void draw_newcomers(struct schedule *s)
 	}
 }
 
-/* A cluster: who balances what, which nodes there are and whom they serve at first. */
+/* A cluster: the balancers of each host, the nodes, and the service of each at first. */
 static void draw_cluster(struct schedule *s, struct history_conf *c)
 {
 	struct move_view *in = &s->host[1].in;
@@ -616,12 +621,12 @@ static void draw_faults(struct schedule *s, struct world_conf *w, bool asides)
 	if (s->kind == SCHEDULE_HANDOVER)
 		w->weight[FAULT_PAUSE] = w->weight[FAULT_HANG] = w->weight[FAULT_LATE] = 8;
 	w->restarts = !one_in(s, 4);
-	/* No transport does it: it is for the rule that forbids to believe what it tells. */
+	/* No transport does it. It is for the rule not to rely on a READ on an old link. */
 	w->asides = one_in(s, 4) && asides;
 	w->aimed = one_in(s, 3);
 }
 
-static void draw(struct schedule *s, uint64_t seed, const struct schedule_options *o)
+static void draw_schedule(struct schedule *s, uint64_t seed, const struct schedule_options *o)
 {
 	static const int32_t drifts[] = { 0, 200, 20000 };
 	struct world_conf w = { .delay_min = 20 * NS_PER_US,
@@ -657,13 +662,13 @@ static void draw(struct schedule *s, uint64_t seed, const struct schedule_option
 				      .checks = CHECKS };
 	c.flight_ns = 2 * schedule_break_ns(s) + CHECK_NS + 2 * HOLD_NS; /* locks are waited for */
 	c.break_ns = (HOLD_NS + DEADLINE_NS) - 1000;
-	/* break + S, with a waiter's jitter, a round trip and late ticks, whoever waits. */
+	/* break + S, with a waiter's jitter, a round trip and late ticks, for any waiter. */
 	if (has_death(s))
 		c.delay_ns = c.any_delay_ns = schedule_break_ns(s) + CHECK_NS + CHECK_NS / 8 +
 					      4 * w.delay_max + 2 * w.tick_late;
 	c.wanted = s->kind == SCHEDULE_NEWCOMERS;
 	if (s->kind == SCHEDULE_DEATH) {
-		c.told_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;
+		c.announced_ns = (CHECKS + 1) * CHECK_NS * 9 / 8;
 		s->victim_in = (uint32_t)between(s, 1, 3);
 	}
 	history_init(&s->h, &c);
@@ -674,7 +679,7 @@ static void draw(struct schedule *s, uint64_t seed, const struct schedule_option
 	s->w.conf = w;
 }
 
-/* NEWCOMERS: who met the dead holder's lock goes on wanting it. */
+/* NEWCOMERS: a host that met the dead holder's lock goes on wanting it. */
 static void must_have_had(struct schedule *s)
 {
 	const struct history_service *x = &s->h.service[id_of(1)];
@@ -690,7 +695,7 @@ bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_optio
 	struct world_conf c;
 	int64_t end;
 
-	draw(s, seed, o);
+	draw_schedule(s, seed, o);
 	c = s->w.conf;
 	world_init(&s->w, &c, &a, s->w.rng);
 	world_start(&s->w, s->view, s->members);

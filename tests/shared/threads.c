@@ -46,7 +46,7 @@ struct all {
 	struct tmpdir dir;
 	struct host host[HOSTS + 1];
 	int64_t began, until;
-	bool careless; /* who hung acts without asking whether it still may: must be found */
+	bool careless; /* a host that hung acts without checking its lease: the test must find it */
 	atomic_uint ready, done, hung;
 	atomic_uint inside;
 	atomic_ullong sum, fence; /* read and written one after the other, never added to */

@@ -126,7 +126,7 @@ static void come_back(struct world *w, uint32_t i, enum step_outcome outcome, in
 	world_push(w, t, EV_RESULT, w->op[i].poster, i, w->op[i].boot);
 }
 
-/* It was not posted: the process is told before anything else happens to it. */
+/* It was not posted: the process gets this result before anything else happens to it. */
 static void lose(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t)
 {
 	struct world_host *h = &w->host[w->op[i].poster];
@@ -143,7 +143,7 @@ static void lose(struct world *w, uint32_t i, enum step_outcome outcome, int64_t
 }
 
 /*
- * A READ on a link that its process was told is down. A transport says LOST;
+ * A READ on a link whose end its process knows. A transport says LOST;
  * some hardware would still answer on the old connection, and what it answers
  * decides nothing: operations before it may execute after.
  */
@@ -252,7 +252,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 }
 
 /*
- * Who runs a process gives an operation its deadline from the step's clock. One
+ * The caller of a step gives an operation its deadline from the step's clock. One
  * that comes to the post after it is REFUSED, unless the pause lay behind that check.
  */
 static bool too_late(struct world *w, int64_t t, int64_t deadline)
@@ -357,7 +357,7 @@ static void tell_lost(struct world *w, uint16_t host)
 					 .outcome = o->outcome };
 
 		memmove(&h->lost[0], &h->lost[1], --h->lost_n * sizeof(h->lost[0]));
-		w->op[i].told = true;
+		w->op[i].reported = true;
 		if (h->up && o->boot == boot)
 			step(w, host, &ev);
 		op_put(w, i);
@@ -386,7 +386,7 @@ static bool runs(struct world *w, uint16_t host, const struct world_event *e)
 	return false;
 }
 
-static void tell(struct world *w, uint32_t i, enum step_outcome outcome)
+static void deliver_result(struct world *w, uint32_t i, enum step_outcome outcome)
 {
 	struct world_op *o = &w->op[i];
 	struct step_event ev = { .type = STEP_RESULT,
@@ -396,7 +396,7 @@ static void tell(struct world *w, uint32_t i, enum step_outcome outcome)
 				 .outcome = outcome,
 				 .old = outcome == STEP_DONE ? o->old : 0 };
 
-	o->told = true;
+	o->reported = true;
 	if (w->host[o->poster].up && w->host[o->poster].boot == o->boot)
 		turn(w, o->poster, &ev);
 }
@@ -416,15 +416,15 @@ static void do_tick(struct world *w, const struct world_event *e)
 	turn(w, e->a, &ev);
 }
 
-/* Has the poster been told already, or will the result not come through? */
-static bool untold(const struct world *w, const struct world_op *o)
+/* Does the poster have the result already, or will it not come through? */
+static bool is_unreported(const struct world *w, const struct world_op *o)
 {
 	const struct world_link *l = &w->link[o->poster][o->op.host];
 
-	return o->told || l->mute || l->serial != o->serial;
+	return o->reported || l->mute || l->serial != o->serial;
 }
 
-static void execute(struct world *w, struct world_op *o)
+static void execute_operation(struct world *w, struct world_op *o)
 {
 	uint64_t *word = world_word(w, o->op.host, o->op.offset);
 	struct world_effect e = { .t = w->now,
@@ -432,7 +432,7 @@ static void execute(struct world *w, struct world_op *o)
 				  .boot = o->boot,
 				  .op = &o->op,
 				  .posted = o->decided,
-				  .untold = untold(w, o) };
+				  .unreported = is_unreported(w, o) };
 
 	o->old = e.old = *word;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
@@ -463,11 +463,11 @@ static void do_exec(struct world *w, const struct world_event *e)
 		goto out;
 	}
 	if (!o->refuse)
-		execute(w, o);
+		execute_operation(w, o);
 	back = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
 	if (back < l->last_result)
 		back = l->last_result;
-	if (untold(w, o))
+	if (is_unreported(w, o))
 		goto done;
 	l->last_result = back;
 	if (back >= o->deadline)
@@ -475,7 +475,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	come_back(w, e->value, o->refuse ? STEP_REFUSED : STEP_DONE, back);
 	goto done;
 out:
-	if (!o->told)
+	if (!o->reported)
 		will_fail(w, o);
 done:
 	op_put(w, e->value);
@@ -486,15 +486,15 @@ static void do_result(struct world *w, const struct world_event *e)
 	struct world_op *o = &w->op[e->value];
 	struct world_link *l = &w->link[o->poster][o->op.host];
 
-	if (!o->told && o->boot == w->host[o->poster].boot && !runs(w, o->poster, e) &&
+	if (!o->reported && o->boot == w->host[o->poster].boot && !runs(w, o->poster, e) &&
 	    w->host[o->poster].up)
 		return;
-	if (!o->told && l->up && l->serial == o->serial && l->cut_until > w->now &&
+	if (!o->reported && l->up && l->serial == o->serial && l->cut_until > w->now &&
 	    o->poster != o->op.host) {
 		will_fail(w, o); /* the result does not come through */
-	} else if (!o->told) {
+	} else if (!o->reported) {
 		link_forget(w, l, e->value);
-		tell(w, e->value, o->outcome);
+		deliver_result(w, e->value, o->outcome);
 	}
 	op_put(w, e->value);
 }
@@ -522,7 +522,7 @@ static void link_down(struct world *w, uint16_t a, uint16_t b)
 	for (uint32_t k = 0; k < n; k++) {
 		struct world_op *o = &w->op[gone[k]];
 
-		tell(w, gone[k], o->op.kind == STEP_READ ? STEP_LOST : STEP_UNKNOWN);
+		deliver_result(w, gone[k], o->op.kind == STEP_READ ? STEP_LOST : STEP_UNKNOWN);
 		op_put(w, gone[k]);
 	}
 	call_later(w, a, b);
@@ -674,7 +674,7 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns)
 		/* Its own operations get no result; those on their way may still execute. */
 		l->up = false;
 		for (uint32_t k = 0; k < l->n; k++) {
-			w->op[l->out[k]].told = true;
+			w->op[l->out[k]].reported = true;
 			op_put(w, l->out[k]);
 		}
 		l->n = 0;

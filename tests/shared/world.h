@@ -66,7 +66,7 @@ struct world_effect {
 	uint32_t boot; /* of the poster's process, that posted it */
 	const struct step_op *op;
 	uint64_t old, now; /* the word before and after */
-	bool untold;	   /* its result will not be brought to the poster */
+	bool unreported;   /* its result will not be brought to the poster */
 };
 
 enum world_notice {
@@ -75,7 +75,7 @@ enum world_notice {
 	NOTICE_PAUSE,
 	NOTICE_CUT,
 	NOTICE_HEAL,
-	NOTICE_LATE, /* host posted what will be late; value: to whom */
+	NOTICE_LATE, /* host posted an operation that will be late; value: its target */
 };
 
 struct world;
@@ -112,7 +112,7 @@ struct world_op {
 	enum step_outcome outcome; /* once its RESULT is under way */
 	uint32_t link;
 	uint8_t refs;
-	bool told, refuse, crash;
+	bool reported, refuse, crash;
 	uint32_t next_free;
 };
 
@@ -137,7 +137,7 @@ struct world_host {
 	int64_t tick_at; /* earliest TICK in the queue */
 	struct step_event view;
 	uint32_t lost_n;
-	uint32_t lost[WORLD_LOST]; /* posted on no link: told before anything else */
+	uint32_t lost[WORLD_LOST]; /* posted on no link: reported before anything else */
 	uint64_t word[WORLD_KINDS][WORLD_WORDS];
 };
 
@@ -178,7 +178,7 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns);
 void world_pause(struct world *w, uint16_t host, int64_t ns);
 /* Both directions between a and b. */
 void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns);
-/* What membership says from now on; told to host within so long. */
+/* The membership from now on; host gets its STEP_VIEW within so long. */
 void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate,
 		int64_t within_ns);
 /* Boot the host now if it is down. */

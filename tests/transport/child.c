@@ -95,7 +95,7 @@ static void raise_word(struct child *c, const struct transport_event *ev)
 	}
 }
 
-/* The lock's word is who holds it; in the next word they count, by READ and CAS64. */
+/* The lock's word is the number of its holder; the next word is a count, by READ and CAS64. */
 static void exclude(struct child *c, const struct transport_event *ev)
 {
 	uint16_t to = c->o->target;
@@ -147,7 +147,7 @@ static void one(struct child *c)
 	}
 }
 
-static void begin(struct child *c)
+static void begin_work(struct child *c)
 {
 	c->went = atomic_load(&c->o->go);
 	c->left = c->o->times;
@@ -178,10 +178,10 @@ static void result(struct child *c, const struct transport_event *ev)
 		exclude(c, ev);
 }
 
-static void work(struct child *c)
+static void do_work(struct child *c)
 {
 	if (c->went != atomic_load(&c->o->go))
-		begin(c);
+		begin_work(c);
 	if (c->went == atomic_load(&c->o->over))
 		return;
 	if (c->o->work == WORK_ADD)
@@ -219,7 +219,7 @@ static void account(struct child *c)
 }
 
 /* The parent spoke. Its end of the pipe closes when it is gone: then so are we. */
-static void nudged(void)
+static void drain_nudges(void)
 {
 	char buf[64];
 	ssize_t n;
@@ -233,11 +233,11 @@ static void nudged(void)
 static void run(struct child *c)
 {
 	while (!atomic_load(&c->o->quit)) {
-		nudged();
-		work(c); /* before the poll: what was known may be long past */
+		drain_nudges();
+		do_work(c); /* before the poll: what was known may be long past */
 		rig_poll(c->rig);
 		account(c);
-		work(c);
+		do_work(c);
 		if (!rig_sleep(c->rig, INT64_MAX))
 			broken("slept for ever");
 	}

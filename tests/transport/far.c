@@ -190,21 +190,21 @@ bool far_used(void)
 
 /* --- processes --------------------------------------------------------------------- */
 
-static int64_t told(const struct proc *p, enum far_what what)
+static int64_t send_orders(const struct proc *p, enum far_what what)
 {
-	return call((struct far_call){ .what = what, .id = p->index, .len = ORDERS_TOLD }, p->o,
+	return call((struct far_call){ .what = what, .id = p->index, .len = ORDERS_SENT }, p->o,
 		    NULL);
 }
 
 pid_t far_spawn(const struct proc *p)
 {
 	far.procs++;
-	return (pid_t)told(p, FAR_SPAWN);
+	return (pid_t)send_orders(p, FAR_SPAWN);
 }
 
 void far_nudge(const struct proc *p)
 {
-	told(p, FAR_NUDGE);
+	send_orders(p, FAR_NUDGE);
 }
 
 bool far_pull(const struct proc *p, int *status)
@@ -214,7 +214,7 @@ bool far_pull(const struct proc *p, int *status)
 
 	call((struct far_call){ .what = FAR_PULL, .id = p->index }, NULL, &a);
 	memcpy(&got, far.in, sizeof(got));
-	memcpy((char *)p->o + ORDERS_TOLD, got.says, sizeof(got.says));
+	memcpy((char *)p->o + ORDERS_SENT, got.says, sizeof(got.says));
 	far.plain = got.plain;
 	*status = (int)a.b;
 	return a.rc;

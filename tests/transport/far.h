@@ -33,7 +33,7 @@ enum far_what {
 	FAR_POLL, /* a: how many; out: events, data */
 	FAR_STATS,
 	/* Of the process with this id */
-	FAR_SPAWN, /* what it is told; out: pid */
+	FAR_SPAWN, /* its orders; out: pid */
 	FAR_NUDGE, /* the same */
 	FAR_PULL,  /* out: 1: it has ended, status in b; else 0; struct far_pull */
 	FAR_KILL,
@@ -55,8 +55,8 @@ struct far_answer {
 	uint32_t link[TRANSPORT_HOSTS_MAX + 1]; /* of the host: which are up now */
 	uint32_t len;
 	/*
-	 * Of the host: it is armed after each call, so that who polls in vain need not
-	 * call. Only then: who arms twice without a poll between misses what came.
+	 * Of the host: it is armed after each call, so that a test without events need not
+	 * call again. Only then: arming twice without a poll between would miss events.
 	 */
 	struct mono due;
 	uint32_t asleep;
@@ -64,7 +64,7 @@ struct far_answer {
 };
 
 struct far_begin {
-	uint64_t build; /* far_build() of who calls */
+	uint64_t build; /* far_build() of the test */
 	char backend[16];
 	uint16_t port;
 	char address[2][TRANSPORT_ADDRESS_MAX];
@@ -78,7 +78,7 @@ struct far_open {
 
 struct far_pull {
 	uint64_t plain;
-	uint8_t says[sizeof(struct orders) - ORDERS_TOLD];
+	uint8_t says[sizeof(struct orders) - ORDERS_SENT];
 };
 
 /* All of len, in or out. false: the other end is gone. */

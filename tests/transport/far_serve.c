@@ -35,7 +35,7 @@ struct served {
 
 struct session {
 	int fd;	      /* calls */
-	int listener; /* those who want to be woken */
+	int listener; /* for the connections by which tests are woken */
 	const struct traits *table;
 	size_t traits;
 	char address[2][TRANSPORT_ADDRESS_MAX];
@@ -66,7 +66,7 @@ static struct served *find(struct session *s, uint32_t id)
 
 /* --- begin, open --------------------------------------------------------------- */
 
-static void begin(struct session *s)
+static void begin_session(struct session *s)
 {
 	struct far_begin b;
 
@@ -89,7 +89,7 @@ static void begin(struct session *s)
 }
 
 /* The connection to wake this host's test, which it opened before it called. */
-static int take_wake(const struct session *s, uint32_t id)
+static int accept_wake(const struct session *s, uint32_t id)
 {
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC), one = 1;
 	uint32_t whose = 0;
@@ -111,7 +111,7 @@ static void open_host(struct session *s, const struct far_call *c)
 		broken("there is room for %d hosts", RIG_HOSTS);
 	o->conf.key = o->has_key ? o->key : NULL;
 	o->conf.words = o->has_words ? (const uint64_t *)(o + 1) : NULL;
-	*h = (struct served){ .id = c->id, .wake = take_wake(s, c->id) };
+	*h = (struct served){ .id = c->id, .wake = accept_wake(s, c->id) };
 	s->answer.len = 256;
 	s->answer.rc = s->rig.backend->open(&h->t, &o->conf, c->now, (char *)s->out);
 	if (s->answer.rc)
@@ -210,8 +210,8 @@ static void pull(struct session *s, const struct proc *p)
 
 	s->answer.rc = p->pid && proc_ended(p, &status);
 	s->answer.b = status;
-	/* After that: of one who has ended, all. */
-	memcpy(got.says, (const char *)p->o + ORDERS_TOLD, sizeof(got.says));
+	/* After proc_ended: so the reports of a process that has ended are complete. */
+	memcpy(got.says, (const char *)p->o + ORDERS_SENT, sizeof(got.says));
 	memcpy(s->out, &got, sizeof(got));
 	s->answer.len = sizeof(got);
 }
@@ -223,7 +223,7 @@ static void proc_call(struct session *s, const struct far_call *c)
 	if (!p || (!p->pid && c->what != FAR_SPAWN && c->what != FAR_PULL))
 		broken("process %u does not run", c->id);
 	if (c->what == FAR_SPAWN || c->what == FAR_NUDGE)
-		memcpy(p->o, s->in, ORDERS_TOLD);
+		memcpy(p->o, s->in, ORDERS_SENT);
 	if (c->what == FAR_SPAWN) {
 		proc_spawn(&s->procs, p);
 		s->answer.rc = p->pid;
@@ -246,7 +246,7 @@ static void answer(struct session *s, const struct far_call *c)
 {
 	memset(&s->answer, 0, sizeof(s->answer));
 	if (c->what == FAR_BEGIN)
-		begin(s);
+		begin_session(s);
 	else if (c->what == FAR_OPEN)
 		open_host(s, c);
 	else if (c->what < FAR_SPAWN)
@@ -258,7 +258,7 @@ static void answer(struct session *s, const struct far_call *c)
 		broken("the test is gone");
 }
 
-/* Until a call comes; who is armed is woken. */
+/* Until a call comes. Wakes the tests of armed hosts. */
 static void wait_for_call(struct session *s)
 {
 	struct pollfd p[RIG_HOSTS + 1] = { { .fd = s->fd, .events = POLLIN } };

@@ -57,10 +57,10 @@ struct liar {
 	struct transport_conf conf;
 	bool gone; /* disconnected */
 	bool refused;
-	struct part part[TRANSPORT_PARTS]; /* what it was told */
+	struct part part[TRANSPORT_PARTS]; /* as the victim described them */
 };
 
-/* The victim, and all that it was told. */
+/* The victim, and all that a caller learns of it. */
 struct victim {
 	struct transport *t;
 	const char *address;
@@ -373,7 +373,7 @@ static uint64_t number(const uint8_t *at, size_t bytes)
 	return n;
 }
 
-/* All of the hello, as one with this key; true: it was told where the region is. */
+/* All of the hello, as one with this key; true: it got the description of the region. */
 static bool liar_proves(struct liar *l, const uint8_t *with)
 {
 	uint8_t nonce[HELLO_NONCE], in[RECV_ROOM], out[HELLO_MAX];
@@ -383,7 +383,7 @@ static bool liar_proves(struct liar *l, const uint8_t *with)
 	l->conf.key = with;
 	assert_int_equal(front_random(nonce, sizeof(nonce)), 0);
 	hello_begin(&l->hello, HELLO_CALLER, &l->conf, 1, nonce);
-	len = hello_call(&l->hello, out);
+	len = hello_write_call(&l->hello, out);
 	for (;;) {
 		size_t n;
 
@@ -392,7 +392,7 @@ static bool liar_proves(struct liar *l, const uint8_t *with)
 		n = liar_hears(l, in);
 		if (!n)
 			return false;
-		next = hello_take(&l->hello, in, n, out, &len);
+		next = hello_receive(&l->hello, in, n, out, &len);
 		if (next == HELLO_READY)
 			break;
 		if (next < 0)
@@ -420,7 +420,7 @@ static bool refused(enum ibv_wc_status s)
 	return s == IBV_WC_REM_ACCESS_ERR || s == IBV_WC_REM_INV_REQ_ERR;
 }
 
-/* --- who has proven nothing --------------------------------------------------------- */
+/* --- callers that have proven nothing --------------------------------------------------------- */
 
 static void caller__unproven__reads_nothing_with_the_true_key(void **state)
 {
@@ -648,19 +648,19 @@ static void liar_serves(struct liar *l, uint16_t host)
 	assert_int_equal(rdma_accept(l->id, &p), 0);
 	assert_int_equal(front_random(nonce, sizeof(nonce)), 0);
 	hello_begin(&l->hello, HELLO_RESPONDER, &l->conf, 0, nonce);
-	for (int next = HELLO_MORE; next != HELLO_TELL;) {
+	for (int next = HELLO_MORE; next != HELLO_PROVEN;) {
 		size_t n = 0;
 
 		while (!n)
 			n = liar_hears(l, in);
-		next = hello_take(&l->hello, in, n, out, &len);
-		assert_true(next == HELLO_MORE || next == HELLO_TELL);
-		if (next == HELLO_TELL)
+		next = hello_receive(&l->hello, in, n, out, &len);
+		assert_true(next == HELLO_MORE || next == HELLO_PROVEN);
+		if (next == HELLO_PROVEN)
 			break;
 		assert_int_equal(liar_sends(l, out, (uint32_t)len), IBV_WC_SUCCESS);
 	}
 	keys[1] = keys[17] = 0x10; /* both parts: 4096 bytes */
-	len = hello_tell(&l->hello, keys, sizeof(keys), out);
+	len = hello_write_keys(&l->hello, keys, sizeof(keys), out);
 	assert_int_equal(liar_sends(l, out, (uint32_t)len), IBV_WC_SUCCESS);
 	UNTIL(v.up[host]);
 }

@@ -15,7 +15,7 @@ pattern=${1-.}
 CC=${CC:-gcc}
 export RESEX_PATIENCE=3 RESEX_SEED=1
 
-# FILE of src/transport @ BACKEND @ TESTS @ SED-EXPRESSION: the change, and who must see it.
+# FILE of src/transport @ BACKEND @ TESTS @ SED-EXPRESSION: the change, and the tests that must fail.
 mutants() {
 	cat <<'LIST'
 front/link.c @ tcp @ stopped* @ s/return TRANSPORT_UNKNOWN;/return TRANSPORT_LOST;/
@@ -42,8 +42,8 @@ front/link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now
 front/link.c @ tcp @ deadline* @ s/(o->slot.*op.deadline.ns <= now.ns)/(0)/
 front/link.c @ shm @ down* @ s/^\to->link++;/if (!o->link) o->link++;/
 front/link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);//
-front/link.c @ shm @ flood__more* @ s/t->hellos_new >= share(t->conf.hellos_second, known)/0/
-front/link.c @ tcp @ flood__of_silent* @ s/t->hellos >= share(t->conf.hellos_max, known) ||//
+front/link.c @ shm @ flood__more* @ s/t->hellos_new >= caller_limit(t->conf.hellos_second, known)/0/
+front/link.c @ tcp @ flood__of_silent* @ s/t->hellos >= caller_limit(t->conf.hellos_max, known) ||//
 front/link.c @ tcp @ flood__of_silent* @ s/all < 2 ? all : all \/ 2;/0;/
 front/link.c @ tcp @ backoff* @ s/for (; failures && base < max;/for (; 0 \&\& base < max;/
 front/link.c @ tcp @ call__the* @ s/o->state == LINK_CALLS \&\& o->due.ns <= now.ns/0/
@@ -53,7 +53,7 @@ front/transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.byt
 front/transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
 front/transport.c @ shm @ post__kind* @ s/^\tif (op->offset % 8)/\tif (0)/
 front/transport.c @ shm @ depth* @ s/>= TRANSPORT_DEPTH)/> TRANSPORT_DEPTH)/
-front/transport.c @ tcp @ depth* @ s/o->waits | o->sent | o->over) >=/o->waits | o->sent | o->over | o->told) >=/
+front/transport.c @ tcp @ depth* @ s/o->waits | o->sent | o->over) >=/o->waits | o->sent | o->over | o->returned) >=/
 front/transport.c @ shm @ post__deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/
 front/transport.c @ tcp @ rounds* @ s/s->round = t->round + 1;/s->round = t->order + 1;/
 front/transport.c @ shm @ rounds* @ s/s->round = t->round + 1;/s->round = 1;/
@@ -62,7 +62,7 @@ front/transport.c @ tcp @ arm* @ s/events_any(t) || t->ops->arm/t->ops->arm/
 front/transport.c @ tcp @ sleep* @ s/\*due = t->due;/due->ns = INT64_MAX;/
 front/transport.c @ shm @ post__one* @ s/^\t\t\treturn i;/\t\t\tcontinue;/
 front/transport.c @ shm @ atomics* @ s/^\t       op->part == TRANSPORT_WORDS \&\& (op/\t       (op/
-front/events.c @ shm @ data* @ s/e->ev.data ? SLOT_TOLD : SLOT_FREE/SLOT_FREE/
+front/events.c @ shm @ data* @ s/e->ev.data ? SLOT_RETURNED : SLOT_FREE/SLOT_FREE/
 front/events.c @ tcp @ rounds* @ s/if (e->slot->round > t->round)/if (0)/
 front/hello.c @ tcp @ key* @ s/if (!right)/if (0)/
 front/hello.c @ shm @ key* @ s/if (!right)/if (0)/

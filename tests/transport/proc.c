@@ -37,7 +37,7 @@ bool proc_ended(const struct proc *p, int *status)
 }
 
 /* Called while the test waits: has one of them found something wrong, or ended? */
-static void watch(void *arg)
+static void watch_processes(void *arg)
 {
 	struct procs *ps = arg;
 	int64_t now = ps->rig->clock.now(&ps->rig->clock).ns;
@@ -70,7 +70,7 @@ void procs_init(struct procs *ps, struct rig *r)
 	ps->arena = mmap(NULL, sizeof(struct arena), PROT_READ | PROT_WRITE, MAP_SHARED, ps->fd, 0);
 	if (ps->arena == MAP_FAILED)
 		broken("mmap: %s", strerror(errno));
-	r->watch = watch;
+	r->watch = watch_processes;
 	r->watch_arg = ps;
 }
 

@@ -27,7 +27,7 @@ enum proc_work {
 };
 
 struct orders {
-	/* Told before it starts. */
+	/* Set before it starts. */
 	struct transport_conf conf; /* key and words: see below */
 	uint8_t key[TRANSPORT_KEY_MAX];
 	uint64_t first_word; /* word i begins as this + i; 0: all 0 */
@@ -38,10 +38,10 @@ struct orders {
 	uint64_t times;
 	struct transport_op op[TRANSPORT_DEPTH];
 	uint32_t ops;
-	/* Told while it runs, each with proc_nudge. */
+	/* Set while it runs, each with proc_nudge. */
 	_Atomic uint32_t go; /* counts up */
 	_Atomic uint32_t quit;
-	/* What it says. */
+	/* Its reports. */
 	_Atomic uint32_t opened;
 	_Atomic int open_rc;
 	_Atomic uint32_t over; /* the go that is done */
@@ -55,12 +55,12 @@ struct orders {
 	char error[512];
 };
 
-enum { ORDERS_TOLD = offsetof(struct orders, opened) }; /* bytes: what it is told comes first */
+enum { ORDERS_SENT = offsetof(struct orders, opened) }; /* bytes: the orders come first */
 
-/* Memory of all on a machine, no transport's: where those who must be alone meet. */
+/* Memory that all processes of a machine share without a transport: it shows two at once. */
 struct arena {
 	_Atomic uint32_t inside;
-	volatile uint64_t plain; /* written by who is alone */
+	volatile uint64_t plain; /* written by the one process that holds the lock */
 	struct orders orders[PROCS];
 };
 

@@ -30,8 +30,8 @@ struct traits {
 	const char *address[2];
 	bool one_sided; /* a host that is stopped still answers READ, CAS64, FAA64; served is 0 */
 	bool ip;	/* an address is an IP address and a port, and so can be malformed */
-	bool numbered;	/* whoever serves at an address is reached, with a wrong number too */
-	bool stream;	/* whoever can connect a TCP socket can call */
+	bool numbered;	/* a call reaches the host at the address, also with a wrong number */
+	bool stream;	/* any TCP socket can call */
 };
 
 struct seen {
@@ -163,7 +163,7 @@ struct transport_op op_send(uint16_t host, const void *data, uint32_t len);
 
 /*
  * As transport_post; tags are given (op[i].tag is set), deadlines that are 0 become
- * far ones, and the referee is told what was taken.
+ * far ones, and the referee records what was posted.
  */
 size_t host_post(struct host *h, struct transport_op *op, size_t n, int *why);
 /* One, which must be taken; its tag. */

@@ -17,7 +17,7 @@ struct suite {
 	struct transport_event ev[64]; /* for tests that poll by themselves */
 	const struct traits *is;
 	const char *address[2]; /* NULL: a fresh directory a test */
-	uint16_t far_port;	/* who serves hosts at the second of them; 0: they are here */
+	uint16_t far_port;	/* of far_serve at the second of them; 0: all hosts are here */
 	char dir[64];
 };
 

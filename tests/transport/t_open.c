@@ -104,7 +104,7 @@ static void open__somebody_serves_there__is_eaddrinuse(void **state)
 	rig_pair(&s->rig, &a, &b);
 	refuses(&s->rig, &c, -EADDRINUSE);
 	refuses(&s->rig, &d, -EADDRINUSE);
-	/* And who serves there is not disturbed. */
+	/* And the host that serves there is not disturbed. */
 	assert_int_equal(host_faa(a, 2, 0, 1), 0);
 	assert_int_equal(host_faa(b, 1, 0, 1), 0);
 	assert_int_equal(host_count(a, TRANSPORT_DOWN, 0, 0), 0);

@@ -215,7 +215,7 @@ static void fd__of_a_handle__stays_the_same(void **state)
 	assert_int_equal(transport_fd(a->t), fd);
 }
 
-/* --- time, as it is told --------------------------------------------------------- */
+/* --- time, as the user passes it --------------------------------------------------------- */
 
 static void time__stands_still__links_and_operations_work(void **state)
 {

@@ -90,7 +90,7 @@ static bool says_to_compare(const struct host *h, uint16_t other)
 	return alarm && strstr(alarm->ev.text, "compare cluster.json on both");
 }
 
-/* Of both as callers; and each of them, as callee, knows whom it refused. */
+/* Both raise it as callers; and each of them, as responder, names the host that it refused. */
 static void agreement__another__no_link_and_an_alarm_at_both(void **state)
 {
 	static const uint64_t wrong[] = { 0, 1, 1ull << 63 | 6, 7 };
@@ -123,7 +123,7 @@ static void agreement__another__no_link_and_an_alarm_at_both(void **state)
 	UNTIL(&s->rig, both_up(a, b));
 }
 
-/* Who only calls learns from the callee's answer, and not from its own refusals. */
+/* A host that only calls learns it from the responder's answer, not from its own refusals. */
 static void agreement__another_than_who_is_called__the_caller_knows_why(void **state)
 {
 	struct suite *s = *state;
@@ -174,7 +174,7 @@ static void host__another_serves_there__no_link_and_an_alarm_at_the_responder(vo
 	assert_int_equal(host_refuses(a, op_faa(3, 0, 1)), -ENOTCONN);
 }
 
-/* Who takes a number that is another's, who is there: the friends stay friends. */
+/* A stranger uses the number of a host that is there: the links of that host stay up. */
 static void key__another_with_a_friends_number__does_not_disturb_the_friend(void **state)
 {
 	struct suite *s = *state;
@@ -270,7 +270,7 @@ static void flood__more_than_a_seconds_callers__waits_for_the_next_second(void *
 	UNTIL(&s->rig, (rig_pass(&s->rig, 10 * NS_PER_MS), both_up(b, c)));
 }
 
-/* --- those who speak no hello: a TCP socket ------------------------------------ */
+/* --- callers that send no hello: a TCP socket ------------------------------------ */
 
 static int plain_socket(const struct host *b)
 {
@@ -360,7 +360,7 @@ static void rubbish__instead_of_a_hello__is_hung_up_on(void **state)
 	assert_int_equal(b->ref.ups, 1);
 }
 
-/* Who listens where a peer should be, takes calls, and says nothing. */
+/* A process listens where a peer should be, accepts calls, and sends nothing. */
 static void call__the_peer_says_nothing__is_given_up_and_made_again(void **state)
 {
 	struct suite *s = *state;

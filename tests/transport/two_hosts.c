@@ -55,7 +55,7 @@ struct me {
 	char alarm[128], down[128];
 };
 
-static volatile sig_atomic_t stops, asked;
+static volatile sig_atomic_t stops, counts_requested;
 
 static void stop(int signal)
 {
@@ -63,10 +63,10 @@ static void stop(int signal)
 	stops = stops + 1;
 }
 
-static void ask(int signal)
+static void request_counts(int signal)
 {
 	(void)signal;
-	asked = 1;
+	counts_requested = 1;
 }
 
 static struct mono now(struct me *m)
@@ -93,7 +93,7 @@ static bool post(struct me *m, enum tag tag, struct transport_op op)
 	return true;
 }
 
-static void work(struct me *m)
+static void post_operations(struct me *m)
 {
 	struct transport_op add = { .kind = TRANSPORT_FAA64,
 				    .host = m->peer,
@@ -115,7 +115,7 @@ static void work(struct me *m)
 		m->sent++;
 }
 
-static void take_table(struct me *m, const struct transport_event *ev)
+static void handle_table(struct me *m, const struct transport_event *ev)
 {
 	const uint64_t *table = ev->data;
 
@@ -129,7 +129,7 @@ static void take_table(struct me *m, const struct transport_event *ev)
 	}
 }
 
-static void take_result(struct me *m, const struct transport_event *ev)
+static void handle_result(struct me *m, const struct transport_event *ev)
 {
 	bool done = ev->outcome == TRANSPORT_DONE;
 
@@ -140,7 +140,7 @@ static void take_result(struct me *m, const struct transport_event *ev)
 		m->adds.lost += ev->outcome == TRANSPORT_LOST;
 		m->adds.refused += ev->outcome == TRANSPORT_REFUSED;
 	} else if (ev->tag == TAG_READ && done) {
-		take_table(m, ev);
+		handle_table(m, ev);
 	} else if (ev->tag == TAG_LAST && done) {
 		memcpy(&m->word, ev->data, 8);
 		m->got_word = true;
@@ -150,7 +150,7 @@ static void take_result(struct me *m, const struct transport_event *ev)
 	}
 }
 
-static void take_up(struct me *m, const struct transport_event *ev)
+static void handle_up(struct me *m, const struct transport_event *ev)
 {
 	if (ev->host != m->peer) {
 		m->self_up = true;
@@ -165,8 +165,8 @@ static void take_up(struct me *m, const struct transport_event *ev)
 	m->generation = ev->generation;
 }
 
-/* For who looks for what went wrong. */
-static void say(struct me *m, const struct transport_event *ev)
+/* On stderr, to find the cause of a failure. */
+static void print_event(struct me *m, const struct transport_event *ev)
 {
 	static const char *const what[] = { "result", "up", "down", "message", "alarm" };
 
@@ -174,19 +174,19 @@ static void say(struct me *m, const struct transport_event *ev)
 		what[ev->type], ev->host, ev->link, ev->text);
 }
 
-static void take(struct me *m, const struct transport_event *ev)
+static void handle_event(struct me *m, const struct transport_event *ev)
 {
 	uint64_t n;
 
 	if (ev->type != TRANSPORT_RESULT && ev->type != TRANSPORT_MESSAGE)
-		say(m, ev);
+		print_event(m, ev);
 
 	switch (ev->type) {
 	case TRANSPORT_RESULT:
-		take_result(m, ev);
+		handle_result(m, ev);
 		break;
 	case TRANSPORT_UP:
-		take_up(m, ev);
+		handle_up(m, ev);
 		break;
 	case TRANSPORT_DOWN:
 		if (ev->host != m->peer) {
@@ -223,7 +223,7 @@ static void turn(struct me *m)
 	if (took > m->poll_max_ns)
 		m->poll_max_ns = took;
 	for (size_t i = 0; i < n; i++)
-		take(m, &ev[i]);
+		handle_event(m, &ev[i]);
 	if (n || transport_arm(m->t, now(m), &due))
 		return;
 	took = due.ns - now(m).ns;
@@ -241,7 +241,7 @@ static bool busy(const struct me *m)
 }
 
 /* What the words are in the end: the peer's by a link that stands, our own by our own. */
-static void look(struct me *m)
+static void read_last_words(struct me *m)
 {
 	struct transport_op word = { .kind = TRANSPORT_READ,
 				     .host = m->peer,
@@ -264,7 +264,7 @@ static void look(struct me *m)
 	}
 }
 
-static void tell(struct me *m)
+static void print_counts(struct me *m)
 {
 	struct transport_stats s;
 
@@ -335,17 +335,17 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGTERM, stop);
-	signal(SIGUSR1, ask);
+	signal(SIGUSR1, request_counts);
 	if (start(&m, argv))
 		return 1;
 	fprintf(stderr, "two_hosts: open\n");
 	while (!stops) {
-		if (asked) {
-			asked = 0;
-			tell(&m);
+		if (counts_requested) {
+			counts_requested = 0;
+			print_counts(&m);
 		}
 		change_table(&m);
-		work(&m);
+		post_operations(&m);
 		turn(&m);
 	}
 	while (busy(&m))
@@ -353,8 +353,8 @@ int main(int argc, char **argv)
 	fprintf(stderr, "two_hosts: idle\n");
 	while (stops < 2)
 		turn(&m);
-	look(&m);
-	tell(&m);
+	read_last_words(&m);
+	print_counts(&m);
 	while (stops < 3)
 		turn(&m);
 	transport_close(m.t);

@@ -54,25 +54,26 @@ static inline void rig_init(struct rig *r)
 /* Let both speak until message `until` is said (not taken). */
 static inline void speak(struct rig *r, int until)
 {
-	r->len[CALL] = hello_call(&r->caller, r->said[CALL]);
+	r->len[CALL] = hello_write_call(&r->caller, r->said[CALL]);
 	assert_true(r->len[CALL] > 0);
 	if (until == CALL)
 		return;
-	assert_int_equal(hello_take(&r->responder, r->said[CALL], r->len[CALL], r->said[ANSWER],
-				    &r->len[ANSWER]),
+	assert_int_equal(hello_receive(&r->responder, r->said[CALL], r->len[CALL], r->said[ANSWER],
+				       &r->len[ANSWER]),
 			 HELLO_MORE);
 	if (until == ANSWER)
 		return;
-	assert_int_equal(hello_take(&r->caller, r->said[ANSWER], r->len[ANSWER], r->said[PROOF],
-				    &r->len[PROOF]),
+	assert_int_equal(hello_receive(&r->caller, r->said[ANSWER], r->len[ANSWER], r->said[PROOF],
+				       &r->len[PROOF]),
 			 HELLO_MORE);
 	if (until == PROOF)
 		return;
-	assert_int_equal(hello_take(&r->responder, r->said[PROOF], r->len[PROOF], r->said[KEYS],
-				    &r->len[KEYS]),
-			 HELLO_TELL);
+	assert_int_equal(hello_receive(&r->responder, r->said[PROOF], r->len[PROOF], r->said[KEYS],
+				       &r->len[KEYS]),
+			 HELLO_PROVEN);
 	assert_int_equal(r->len[KEYS], 0);
-	r->len[KEYS] = hello_tell(&r->responder, description, sizeof(description), r->said[KEYS]);
+	r->len[KEYS] = hello_write_keys(&r->responder, description, sizeof(description),
+					r->said[KEYS]);
 	assert_true(r->len[KEYS] > 0);
 }
 
@@ -87,7 +88,7 @@ static inline int take(struct hello *h, const void *in, size_t len)
 	uint8_t out[HELLO_MAX];
 	size_t n;
 
-	return hello_take(h, in, len, out, &n);
+	return hello_receive(h, in, len, out, &n);
 }
 
 #endif

@@ -180,7 +180,8 @@ static inline void start(struct rig *r, uint16_t host)
 	tell(r, h, rig_view(0, ALL, true));
 	for (uint32_t s = 0; s < SERVICES; s++)
 		if (r->view.service[s].balancers >> (host - 1) & 1)
-			assert_int_equal(whole(r, h, s), MOVE_TOLD); /* the first look copies */
+			assert_int_equal(whole(r, h, s),
+					 MOVE_COUNTER_AHEAD); /* the first look copies */
 }
 
 static inline void put_node(struct rig *r, uint16_t host, uint16_t node, uint32_t s, uint32_t load)

@@ -252,7 +252,7 @@ static inline void tcp_friend_call(struct tcp_friend *f, const struct tcp_rig *r
 	assert_int_equal(tcp_buf_init(&f->out, 1 << 20), 0);
 	memset(bytes, nonce, sizeof(bytes));
 	hello_begin(&f->hello, HELLO_CALLER, &f->conf, to, bytes);
-	len = hello_call(&f->hello, message);
+	len = hello_write_call(&f->hello, message);
 	memcpy(tcp_frame_put(&f->out, TCP_HELLO, 0, (uint32_t)len), message, len);
 }
 
@@ -307,7 +307,7 @@ static inline bool tcp_friend_hello(struct tcp_friend *f, struct tcp_rig *r)
 			continue;
 		}
 		assert_int_equal(frame.type, TCP_HELLO);
-		rc = hello_take(&f->hello, frame.data, frame.len, message, &len);
+		rc = hello_receive(&f->hello, frame.data, frame.len, message, &len);
 		if (rc == HELLO_READY)
 			return true;
 		assert_int_equal(rc, HELLO_MORE);

@@ -106,9 +106,9 @@ TEST(hello__description_of_any_length__arrives)
 
 		rig_init(&r);
 		speak(&r, PROOF);
-		assert_int_equal(hello_take(&r.responder, r.said[PROOF], r.len[PROOF], out, &n),
-				 HELLO_TELL);
-		n = hello_tell(&r.responder, len ? keys : NULL, len, out);
+		assert_int_equal(hello_receive(&r.responder, r.said[PROOF], r.len[PROOF], out, &n),
+				 HELLO_PROVEN);
+		n = hello_write_keys(&r.responder, len ? keys : NULL, len, out);
 		assert_int_equal(take(&r.caller, out, n), HELLO_READY);
 		assert_int_equal(r.caller.keys_len, len);
 		assert_memory_equal(r.caller.keys, keys, len);
@@ -123,9 +123,9 @@ TEST(hello__description_too_long__is_not_told)
 
 	rig_init(&r);
 	speak(&r, PROOF);
-	assert_int_equal(hello_take(&r.responder, r.said[PROOF], r.len[PROOF], out, &n),
-			 HELLO_TELL);
-	assert_int_equal(hello_tell(&r.responder, keys, sizeof(keys), out), 0);
+	assert_int_equal(hello_receive(&r.responder, r.said[PROOF], r.len[PROOF], out, &n),
+			 HELLO_PROVEN);
+	assert_int_equal(hello_write_keys(&r.responder, keys, sizeof(keys), out), 0);
 }
 
 TEST(hello__longest_names_numbers_and_key__end_ready)
@@ -160,7 +160,7 @@ static int call_changed(size_t at, uint8_t with)
 	rig_init(&r);
 	speak(&r, CALL);
 	r.said[CALL][at] ^= with;
-	rc = hello_take(&r.responder, r.said[CALL], r.len[CALL], out, &n);
+	rc = hello_receive(&r.responder, r.said[CALL], r.len[CALL], out, &n);
 	return rc < 0 ? rc : take(&r.caller, out, n);
 }
 
@@ -482,10 +482,10 @@ TEST(hello__after_its_end__takes_and_tells_nothing_more)
 	rig_init(&r);
 	speak(&r, KEYS);
 	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), -EPROTO);
-	assert_int_equal(hello_tell(&r.responder, description, 1, out), 0);
+	assert_int_equal(hello_write_keys(&r.responder, description, 1, out), 0);
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), -EPROTO);
-	assert_int_equal(hello_call(&r.caller, out), 0);
+	assert_int_equal(hello_write_call(&r.caller, out), 0);
 }
 
 /* Before its proof was taken, a caller has not heard one byte of the region. */
@@ -496,7 +496,7 @@ TEST(hello__description__is_in_the_last_message_alone)
 
 	rig_init(&r);
 	speak(&r, PROOF);
-	assert_int_equal(hello_tell(&r.responder, description, sizeof(description), out), 0);
+	assert_int_equal(hello_write_keys(&r.responder, description, sizeof(description), out), 0);
 	rig_init(&r);
 	speak(&r, KEYS);
 	for (int m = CALL; m < MESSAGES; m++)

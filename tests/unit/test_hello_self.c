@@ -38,7 +38,7 @@ TEST(agreement__another__both_ends_know)
 		rig_disagree(&r, bit);
 		speak(&r, PROOF);
 		assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), -EBADE);
-		assert_int_equal(hello_tell(&r.responder, description, 1, out), 0);
+		assert_int_equal(hello_write_keys(&r.responder, description, 1, out), 0);
 		assert_int_equal(hello_ended(&r.caller, -ECONNRESET), -EBADE);
 	}
 }
@@ -68,11 +68,11 @@ TEST(agreement__another_and_the_keys_are_told__is_refused)
 	speak(&r, ANSWER);
 	r.responder.of_self.agreement = r.responder.of_peer.agreement;
 	r.len[PROOF] = r.len[KEYS] = 0;
-	assert_int_equal(
-		hello_take(&r.caller, r.said[ANSWER], r.len[ANSWER], r.said[PROOF], &r.len[PROOF]),
-		HELLO_MORE);
-	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), HELLO_TELL);
-	r.len[KEYS] = hello_tell(&r.responder, description, 1, r.said[KEYS]);
+	assert_int_equal(hello_receive(&r.caller, r.said[ANSWER], r.len[ANSWER], r.said[PROOF],
+				       &r.len[PROOF]),
+			 HELLO_MORE);
+	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), HELLO_PROVEN);
+	r.len[KEYS] = hello_write_keys(&r.responder, description, 1, r.said[KEYS]);
 	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), -EBADE);
 }
 

@@ -85,8 +85,8 @@ static void unlock(struct rig *r, uint16_t by, uint32_t s)
 	cas(r, by, region_lock_offset(s), old, region_word(0, region_word_seq(old)));
 }
 
-/* untold: no result comes back. */
-static void reads(struct rig *r, uint16_t by, bool untold)
+/* unreported: no result comes back. */
+static void reads(struct rig *r, uint16_t by, bool unreported)
 {
 	for (uint32_t i = 0; i < 4; i++) {
 		uint64_t is = r->h.node[1][i].value;
@@ -98,7 +98,7 @@ static void reads(struct rig *r, uint16_t by, bool untold)
 						.offset = region_node_offset(i),
 						.old = is,
 						.now = is,
-						.untold = untold });
+						.unreported = unreported });
 	}
 }
 
@@ -293,7 +293,7 @@ static const struct {
 	  "node 3 1 0x10000, held 2, move 2 1 1",
 	  HISTORY_FINE },
 	{ "move: not announced to a balancer", "both 2 1, count 2, tell 2 3 1, move 2 1 1",
-	  HISTORY_UNTOLD },
+	  HISTORY_UNANNOUNCED },
 	{ "move: not announced to a balancer that was removed",
 	  "view 2 0x7 1, both 2 1, count 2, tell 2 3 1, move 2 1 1", HISTORY_FINE },
 	{ "move: the second for one load", "prepare, move 2 1 1, move 2 2 1", HISTORY_TWICE },

@@ -31,7 +31,7 @@ struct rig {
 
 static void work(struct rig *r)
 {
-	r->news = member_corosync.work(r->m, r->now, &r->v);
+	r->news = member_corosync.update(r->m, r->now, &r->v);
 }
 
 static void rig_begin(struct rig *r, int want)
@@ -65,9 +65,9 @@ TEST(static__open__all_hosts_are_in_and_quorate_told_once)
 	struct member *m;
 
 	assert_int_equal(member_static.open(&m, &conf, (struct mono){ 0 }), 0);
-	assert_int_equal(member_static.work(m, (struct mono){ 0 }, &v), 1);
+	assert_int_equal(member_static.update(m, (struct mono){ 0 }, &v), 1);
 	assert_true(v.quorate && v.view == 0 && v.members == conf.hosts);
-	assert_int_equal(member_static.work(m, (struct mono){ NS_PER_S }, &v), 0);
+	assert_int_equal(member_static.update(m, (struct mono){ NS_PER_S }, &v), 0);
 	assert_int_equal(member_static.fd(m), -1);
 	assert_true(member_static.due(m).ns == INT64_MAX);
 	assert_string_equal(member_static.note(m), "");

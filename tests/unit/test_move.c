@@ -62,7 +62,7 @@ TEST_WITH(move__one_event_seen_by_two__is_one_move, rig_setup, rig_teardown)
 	begin(r, &r->who[4], S10, MOVE_LOCKS); /* its first look said: nobody moved */
 	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
 	run_until(r, &r->who[4], MOVE_IDLE);
-	assert_int_equal(move_result(&r->who[4].move), MOVE_TOLD);
+	assert_int_equal(move_result(&r->who[4].move), MOVE_COUNTER_AHEAD);
 	assert_int_equal(nodes_of(r, S10), 2);
 	assert_word(*lock_word(r, S10), 0, START + 3);
 }
@@ -74,7 +74,7 @@ TEST_WITH(move__counter_ahead__takes_no_lock, rig_setup, rig_teardown)
 
 	*counter_word(r, 2, S10) += 1;
 	h->ops = 0;
-	assert_int_equal(whole(r, h, S10), MOVE_TOLD);
+	assert_int_equal(whole(r, h, S10), MOVE_COUNTER_AHEAD);
 	assert_int_equal(h->ops, 1);
 }
 
@@ -191,7 +191,7 @@ TEST_WITH(announce__unknown__is_repeated_until_done_before_the_move, rig_setup, 
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	assert_true(*counter_word(r, 4, S10) == 2); /* twice: */
-	assert_int_equal(whole(r, &r->who[4], S10), MOVE_TOLD);
+	assert_int_equal(whole(r, &r->who[4], S10), MOVE_COUNTER_AHEAD);
 	assert_true(counter_state(&r->who[4].counter[S10]) == COUNTER_AHEAD);
 	whole(r, &r->who[4], S10); /* noted as one */
 	assert_int_equal(counter_state(&r->who[4].counter[S10]), COUNTER_EQUAL);
@@ -210,7 +210,7 @@ TEST_WITH(announce__a_balancer_cannot_be_told__no_move, rig_setup, rig_teardown)
 		     op.host == 4 ? 0 : rig_execute(&r->w, &op));
 	}
 	run_until(r, h, MOVE_IDLE);
-	assert_int_equal(move_result(&h->move), MOVE_UNTOLD);
+	assert_int_equal(move_result(&h->move), MOVE_NOT_NOTIFIED);
 	assert_int_equal(nodes_of(r, S20), 3);
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
 }
@@ -224,7 +224,7 @@ TEST_WITH(announce__no_link_to_a_balancer__nobody_else_is_told_again, rig_setup,
 	announce__a_balancer_cannot_be_told__no_move(state);
 	told = *counter_word(r, 3, S20);
 	h->ops = 0;
-	assert_int_equal(whole(r, h, S10), MOVE_UNTOLD);
+	assert_int_equal(whole(r, h, S10), MOVE_NOT_NOTIFIED);
 	assert_int_equal(h->ops, 1); /* its own counter: no lock either */
 	assert_true(*counter_word(r, 3, S20) == told);
 	new_links(r, h);
@@ -241,7 +241,7 @@ TEST_WITH(announce__refused__no_move, rig_setup, rig_teardown)
 	op = take(h);
 	give(r, h, &op, STEP_REFUSED, 0);
 	run_until(r, h, MOVE_IDLE);
-	assert_int_equal(move_result(&h->move), MOVE_UNTOLD);
+	assert_int_equal(move_result(&h->move), MOVE_NOT_NOTIFIED);
 	assert_int_equal(nodes_of(r, S20), 3);
 }
 

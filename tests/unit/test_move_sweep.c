@@ -176,7 +176,7 @@ TEST_WITH(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it, r
 
 	r->view.node[N70].load = 1;
 	r->view.service[S10].minimum = 0;
-	assert_int_equal(whole(r, newer, S20), MOVE_TOLD);
+	assert_int_equal(whole(r, newer, S20), MOVE_COUNTER_AHEAD);
 	begin(r, newer, S20, MOVE_COUNTS);
 	r->view.node[N70].alive = false; /* it goes the moment it would be chosen */
 	run_until(r, newer, MOVE_IDLE);

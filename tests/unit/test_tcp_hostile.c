@@ -293,7 +293,7 @@ TEST(proof__wrong__is_refused_with_an_alarm)
 	assert_int_equal(transport_add(r->host[2].t, &p, r->now), 0);
 	tcp_friend_call(&f, r, 3, 2, 5, 1);
 	TCP_HEAR(r, &f, &frame);
-	assert_int_equal(hello_take(&f.hello, frame.data, frame.len, message, &len), HELLO_MORE);
+	assert_int_equal(hello_receive(&f.hello, frame.data, frame.len, message, &len), HELLO_MORE);
 	message[len - 1] ^= 1;
 	memcpy(tcp_frame_put(&f.out, TCP_HELLO, 0, (uint32_t)len), message, len);
 	tcp_friend_send(&f);

@@ -96,13 +96,13 @@ static void liar_hello(struct liar *l, struct tcp_rig *r, size_t n, const uint64
 
 	liar_accept(l, r);
 	TCP_UNTIL(r, liar_hears(l, &frame));
-	assert_int_equal(hello_take(&l->hello, frame.data, frame.len, out, &len), HELLO_MORE);
+	assert_int_equal(hello_receive(&l->hello, frame.data, frame.len, out, &len), HELLO_MORE);
 	liar_says(l, TCP_HELLO, 0, out, (uint32_t)len);
 	TCP_UNTIL(r, liar_hears(l, &frame));
-	assert_int_equal(hello_take(&l->hello, frame.data, frame.len, out, &len), HELLO_TELL);
+	assert_int_equal(hello_receive(&l->hello, frame.data, frame.len, out, &len), HELLO_PROVEN);
 	for (size_t i = 0; i < n; i++)
 		bytes_put_le(keys + 8 * i, bytes[i], 8);
-	len = hello_tell(&l->hello, keys, 8 * n, out);
+	len = hello_write_keys(&l->hello, keys, 8 * n, out);
 	liar_says(l, TCP_HELLO, 0, out, (uint32_t)len);
 }
 

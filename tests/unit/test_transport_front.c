@@ -168,7 +168,7 @@ TEST(depth__counts_what_was_not_handed_out)
 			assert_ptr_not_equal(r->f->sent[k], r->f->sent[TRANSPORT_DEPTH + i]);
 	}
 	assert_int_equal(post(r, op(r, TRANSPORT_READ, 16)), -EAGAIN);
-	assert_int_equal(r->f->sent[0]->state, SLOT_TOLD);
+	assert_int_equal(r->f->sent[0]->state, SLOT_RETURNED);
 	poll_all(r);
 	assert_int_equal(r->f->sent[0]->state, SLOT_FREE);
 	rig_free(r);

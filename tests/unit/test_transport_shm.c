@@ -255,7 +255,7 @@ static struct caller *caller_begin(struct rig *r, const uint8_t *with)
 	assert_int_equal(shm_address(path, sizeof(path), r->dir.path, 2), 0);
 	assert_int_equal(shm_connect(path, &c->fd), 0);
 	hello_begin(&c->hello, HELLO_CALLER, &c->conf, 2, nonce);
-	caller_send(r, c, hello_call(&c->hello, c->msg));
+	caller_send(r, c, hello_write_call(&c->hello, c->msg));
 	return c;
 }
 
@@ -264,7 +264,7 @@ static int caller_prove(struct rig *r, struct caller *c, bool flip)
 {
 	uint8_t out[HELLO_MAX];
 	size_t len = 0;
-	int rc = hello_take(&c->hello, c->msg, (size_t)c->last, out, &len);
+	int rc = hello_receive(&c->hello, c->msg, (size_t)c->last, out, &len);
 
 	if (rc < 0)
 		return rc;
@@ -272,7 +272,7 @@ static int caller_prove(struct rig *r, struct caller *c, bool flip)
 	c->msg[len - 1] ^= flip;
 	caller_send(r, c, len);
 	return c->last < 0 ? (int)c->last
-			   : hello_take(&c->hello, c->msg, (size_t)c->last, out, &len);
+			   : hello_receive(&c->hello, c->msg, (size_t)c->last, out, &len);
 }
 
 static void caller_end(struct caller *c)

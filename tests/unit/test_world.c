@@ -18,7 +18,7 @@ enum { HOSTS = 4, TAGS = 4096, ROUNDS = 300 };
 struct posted {
 	uint16_t host, target;
 	uint32_t boot, link;
-	bool told, executed, untold;
+	bool reported, executed, unreported;
 	enum step_kind kind;
 	enum step_outcome outcome;
 };
@@ -27,7 +27,7 @@ struct rig {
 	struct world *w;
 	struct posted op[TAGS];
 	uint32_t n;
-	uint32_t link[HOSTS + 1][HOSTS + 1];	  /* newest that its process was told of */
+	uint32_t link[HOSTS + 1][HOSTS + 1];	  /* newest that its process was reported of */
 	uint32_t last_exec[HOSTS + 1][HOSTS + 1]; /* tag of the newest executed */
 	uint32_t done, unknown, lost, late, crashes;
 	struct mono clock[HOSTS + 1];
@@ -50,18 +50,18 @@ static void rig_result(struct rig *r, uint16_t host, const struct step_event *ev
 {
 	struct posted *o = &r->op[ev->tag];
 
-	if (o->told || o->host != host || o->boot != r->w->host[host].boot)
+	if (o->reported || o->host != host || o->boot != r->w->host[host].boot)
 		r->wrong = "a result came twice, or to another process";
 	if (ev->outcome == STEP_DONE && !o->executed && o->kind != STEP_READ)
 		r->wrong = "DONE, but it was not executed";
-	if (ev->outcome == STEP_DONE && o->untold)
-		r->wrong = "DONE, but its effect said that nobody would be told";
+	if (ev->outcome == STEP_DONE && o->unreported)
+		r->wrong = "DONE, but its effect said that no result would be reported";
 	if (ev->outcome != STEP_DONE && o->executed &&
 	    (ev->outcome == STEP_REFUSED || (ev->outcome == STEP_LOST && o->kind != STEP_READ)))
 		r->wrong = "LOST or REFUSED, but it was executed";
 	if (ev->outcome == STEP_UNKNOWN && o->kind == STEP_READ)
 		r->wrong = "a READ is UNKNOWN";
-	o->told = true;
+	o->reported = true;
 	o->outcome = ev->outcome;
 	r->done += ev->outcome == STEP_DONE;
 	r->unknown += ev->outcome == STEP_UNKNOWN;
@@ -115,19 +115,19 @@ static void rig_effect(void *ctx, const struct world_effect *e)
 
 	if (o->executed)
 		r->wrong = "an operation was executed twice";
-	if (o->told && o->outcome != STEP_UNKNOWN && o->kind != STEP_READ)
+	if (o->reported && o->outcome != STEP_UNKNOWN && o->kind != STEP_READ)
 		r->wrong = "an operation was executed after its outcome was known";
 	if (o->boot == r->w->host[e->poster].boot && r->link[e->poster][o->target] > o->link)
 		r->wrong = "an operation was executed after a newer link stood";
 	if (*last && r->op[*last - 1].link == o->link && r->op[*last - 1].boot == o->boot &&
 	    *last - 1 > e->op->tag)
 		r->wrong = "two operations of one link were executed in another order";
-	if (o->told && !e->untold)
-		r->wrong = "executed after its outcome was told, but it did not say so";
+	if (o->reported && !e->unreported)
+		r->wrong = "executed after its outcome was reported, but it did not say so";
 	*last = e->op->tag + 1;
 	o->executed = true;
-	o->untold = e->untold;
-	r->late += o->told;
+	o->unreported = e->unreported;
+	r->late += o->reported;
 	r->hash = (r->hash ^ (uint64_t)e->t ^ e->old ^ e->op->tag) * 0x9e3779b97f4a7c15ull;
 }
 
@@ -226,7 +226,7 @@ TEST(world__every_result__comes_once_unless_its_process_died)
 		rig_run(&rig, &world, &faulty, prop_u64(&p));
 		for (uint32_t k = 0; k < TAGS && rig.op[k].host; k++)
 			prop_assert(&p, i,
-				    rig.op[k].told ||
+				    rig.op[k].reported ||
 					    rig.op[k].boot != world.host[rig.op[k].host].boot);
 	}
 }

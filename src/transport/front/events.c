@@ -39,7 +39,7 @@ struct front_queue {
 	uint32_t head, n;
 	uint8_t message[MESSAGES][TRANSPORT_MESSAGE_MAX];
 	uint32_t message_head, messages;
-	uint32_t messages_told; /* of messages: in use by the user until the next poll */
+	uint32_t messages_returned; /* of messages: in use by the user until the next poll */
 	uint16_t messages_of[TRANSPORT_HOSTS_MAX + 1];
 	uint32_t alarms;
 	struct alarm_rate rate[TRANSPORT_HOSTS_MAX + 1];
@@ -177,14 +177,14 @@ void events_return(struct transport *t)
 {
 	struct front_queue *q = t->queue;
 
-	q->message_head = (q->message_head + q->messages_told) % MESSAGES;
-	q->messages -= q->messages_told;
-	q->messages_told = 0;
-	for (uint64_t hosts = t->told; hosts; hosts &= hosts - 1) {
+	q->message_head = (q->message_head + q->messages_returned) % MESSAGES;
+	q->messages -= q->messages_returned;
+	q->messages_returned = 0;
+	for (uint64_t hosts = t->returned; hosts; hosts &= hosts - 1) {
 		struct transport_out *o = &t->out[__builtin_ctzll(hosts)];
 
-		while (o->told)
-			slot_move(t, o, &o->slot[__builtin_ctz(o->told)], SLOT_FREE);
+		while (o->returned)
+			slot_move(t, o, &o->slot[__builtin_ctz(o->returned)], SLOT_FREE);
 	}
 }
 
@@ -196,7 +196,7 @@ static void link_event_taken(struct transport *t, const struct front_event *e)
 	if (e->slot) {
 		if (e->slot->round > t->round)
 			t->round = e->slot->round;
-		slot_move(t, o, e->slot, e->ev.data ? SLOT_TOLD : SLOT_FREE);
+		slot_move(t, o, e->slot, e->ev.data ? SLOT_RETURNED : SLOT_FREE);
 	}
 	/* A link is not called again while events of it wait: now it may be. */
 	if (!--o->events && o->state == LINK_WAITS)
@@ -217,7 +217,7 @@ size_t events_take(struct transport *t, struct transport_event *ev, size_t max)
 		if (e->ev.type == TRANSPORT_ALARM) {
 			q->alarms--;
 		} else if (e->ev.type == TRANSPORT_MESSAGE) {
-			q->messages_told++;
+			q->messages_returned++;
 			q->messages_of[e->ev.host]--;
 		} else {
 			link_event_taken(t, e);

@@ -5,12 +5,12 @@
  * Runs on a backend's new connection, before its first operation. All numbers are little
  * endian; every message has one fixed length:
  *
- *	CALL	head, who, nonce 32, cluster 64
- *	ANSWER	head, who, nonce 32, mac 32
+ *	CALL	head, ends, nonce 32, cluster 64
+ *	ANSWER	head, ends, nonce 32, mac 32
  *	PROOF	head, mac 32
  *	KEYS	head, n 4, zero 4, n bytes, mac 32
  *	head	magic 4, version 2, message 2
- *	who	from 2, to 2, zero 4, generation 8, start 8, agreement 8
+ *	ends	from 2, to 2, zero 4, generation 8, start 8, agreement 8
  *
  * A mac is HMAC-SHA256(key, name of the message in 16 bytes, all earlier messages, this
  * message up to the mac). The names distinguish the caller from the responder; the nonces
@@ -37,9 +37,9 @@ enum {
 	MAC = SHA256_DIGEST_SIZE,
 	HEAD_LEN = 8,
 	NONCE_AT = HEAD_LEN + 32,
-	WHO_LEN = NONCE_AT + HELLO_NONCE, /* what CALL and ANSWER have in common */
-	CALL_LEN = WHO_LEN + TRANSPORT_NAME_MAX,
-	ANSWER_LEN = WHO_LEN + MAC,
+	ENDS_LEN = NONCE_AT + HELLO_NONCE, /* what CALL and ANSWER have in common */
+	CALL_LEN = ENDS_LEN + TRANSPORT_NAME_MAX,
+	ANSWER_LEN = ENDS_LEN + MAC,
 	PROOF_LEN = HEAD_LEN + MAC,
 	KEYS_START = HEAD_LEN + 8, /* KEYS up to the description */
 	KEYS_LEN_MAX = KEYS_START + HELLO_KEYS_MAX + MAC,
@@ -49,17 +49,17 @@ enum {
 _Static_assert((int)KEYS_LEN_MAX <= (int)HELLO_MAX && (int)CALL_LEN <= (int)HELLO_MAX,
 	       "any message fits");
 _Static_assert(CALL_LEN + ANSWER_LEN + PROOF_LEN + KEYS_LEN_MAX <= 2 * HELLO_MAX,
-	       "all that is said fits the script");
+	       "all messages fit the script");
 
 /* The next step. Only hello_begin starts again. */
 enum stage {
-	TO_CALL,     /* caller: hello_call */
-	WANT_ANSWER, /* caller */
-	WANT_KEYS,   /* caller */
-	WANT_CALL,   /* responder */
-	WANT_PROOF,  /* responder */
-	TO_TELL,     /* responder: hello_tell */
-	OVER,	     /* it succeeded or failed: no more messages */
+	TO_CALL,      /* caller: hello_write_call */
+	WANT_ANSWER,  /* caller */
+	WANT_KEYS,    /* caller */
+	WANT_CALL,    /* responder */
+	WANT_PROOF,   /* responder */
+	TO_SEND_KEYS, /* responder: hello_write_keys */
+	OVER,	      /* it succeeded or failed: no more messages */
 };
 
 static void put_head(uint8_t *out, enum message m)
@@ -127,7 +127,7 @@ static int unseal(struct hello *h, enum message m, const uint8_t *message, size_
 	return 0;
 }
 
-static void put_who(const struct hello *h, enum message m, uint8_t *out)
+static void put_ends(const struct hello *h, enum message m, uint8_t *out)
 {
 	put_head(out, m);
 	bytes_put_le(out + 8, h->self, 2);
@@ -140,7 +140,7 @@ static void put_who(const struct hello *h, enum message m, uint8_t *out)
 }
 
 /* Is the sender's description in a CALL or an ANSWER well formed? */
-static int check_who(const uint8_t *in)
+static int check_ends(const uint8_t *in)
 {
 	uint64_t from = bytes_get_le(in + 8, 2);
 
@@ -195,26 +195,27 @@ void hello_begin(struct hello *h, enum hello_role role, const struct transport_c
 	memcpy(h->nonce, nonce, HELLO_NONCE);
 }
 
-size_t hello_call(struct hello *h, uint8_t out[static HELLO_MAX])
+size_t hello_write_call(struct hello *h, uint8_t out[static HELLO_MAX])
 {
 	if (h->stage != TO_CALL)
 		return 0;
 	memset(out, 0, CALL_LEN);
-	put_who(h, CALL, out);
-	memcpy(out + WHO_LEN, h->conf->cluster, cluster_len(h));
+	put_ends(h, CALL, out);
+	memcpy(out + ENDS_LEN, h->conf->cluster, cluster_len(h));
 	remember(h, out, CALL_LEN);
 	h->stage = WANT_ANSWER;
 	return CALL_LEN;
 }
 
-static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *out, size_t *out_len)
+static int receive_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *out,
+			size_t *out_len)
 {
 	int rc = check_head(in, len, CALL, CALL_LEN);
 
 	if (!rc)
-		rc = check_who(in);
+		rc = check_ends(in);
 	if (!rc)
-		rc = check_cluster(h, in + WHO_LEN);
+		rc = check_cluster(h, in + ENDS_LEN);
 	if (rc)
 		return rc;
 	if (bytes_get_le(in + 10, 2) != h->self)
@@ -222,19 +223,19 @@ static int take_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *ou
 	h->peer = (uint16_t)bytes_get_le(in + 8, 2);
 	h->of_peer = get_self(in);
 	remember(h, in, len);
-	put_who(h, ANSWER, out);
-	*out_len = seal(h, ANSWER, out, WHO_LEN);
+	put_ends(h, ANSWER, out);
+	*out_len = seal(h, ANSWER, out, ENDS_LEN);
 	h->stage = WANT_PROOF;
 	return HELLO_MORE;
 }
 
-static int take_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *out,
-		       size_t *out_len)
+static int receive_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *out,
+			  size_t *out_len)
 {
 	int rc = check_head(in, len, ANSWER, ANSWER_LEN);
 
 	if (!rc)
-		rc = check_who(in);
+		rc = check_ends(in);
 	if (!rc)
 		rc = unseal(h, ANSWER, in, len);
 	if (rc)
@@ -248,7 +249,7 @@ static int take_answer(struct hello *h, const uint8_t *in, size_t len, uint8_t *
 	return HELLO_MORE;
 }
 
-static int take_proof(struct hello *h, const uint8_t *in, size_t len)
+static int receive_proof(struct hello *h, const uint8_t *in, size_t len)
 {
 	int rc = check_head(in, len, PROOF, PROOF_LEN);
 
@@ -258,13 +259,14 @@ static int take_proof(struct hello *h, const uint8_t *in, size_t len)
 		rc = -EBADE;
 	if (rc)
 		return rc;
-	h->stage = TO_TELL;
-	return HELLO_TELL;
+	h->stage = TO_SEND_KEYS;
+	return HELLO_PROVEN;
 }
 
-size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[static HELLO_MAX])
+size_t hello_write_keys(struct hello *h, const void *keys, size_t len,
+			uint8_t out[static HELLO_MAX])
 {
-	if (h->stage != TO_TELL || len > HELLO_KEYS_MAX)
+	if (h->stage != TO_SEND_KEYS || len > HELLO_KEYS_MAX)
 		return 0;
 	if (len)
 		memcpy(h->keys, keys, len);
@@ -277,7 +279,7 @@ size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[sta
 	return seal(h, KEYS, out, KEYS_START + len);
 }
 
-static int take_keys(struct hello *h, const uint8_t *in, size_t len)
+static int receive_keys(struct hello *h, const uint8_t *in, size_t len)
 {
 	size_t n = len >= KEYS_START + MAC && len <= KEYS_LEN_MAX ? len - KEYS_START - MAC : 0;
 	int rc = check_head(in, len, KEYS, KEYS_START + n + MAC);
@@ -297,8 +299,8 @@ static int take_keys(struct hello *h, const uint8_t *in, size_t len)
 	return HELLO_READY;
 }
 
-int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
-	       size_t *out_len)
+int hello_receive(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
+		  size_t *out_len)
 {
 	uint8_t copy[HELLO_MAX];
 	size_t n = 0;
@@ -307,13 +309,13 @@ int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static H
 	if (len && len <= HELLO_MAX) {
 		memcpy(copy, in, len); /* the peer may still write to in */
 		if (h->stage == WANT_CALL)
-			rc = take_call(h, copy, len, out, &n);
+			rc = receive_call(h, copy, len, out, &n);
 		else if (h->stage == WANT_ANSWER)
-			rc = take_answer(h, copy, len, out, &n);
+			rc = receive_answer(h, copy, len, out, &n);
 		else if (h->stage == WANT_PROOF)
-			rc = take_proof(h, copy, len);
+			rc = receive_proof(h, copy, len);
 		else if (h->stage == WANT_KEYS)
-			rc = take_keys(h, copy, len);
+			rc = receive_keys(h, copy, len);
 	}
 	if (rc < 0)
 		h->stage = OVER;
@@ -344,7 +346,8 @@ const char *hello_why(int rc)
 		return "what all hosts must have alike differs: compare cluster.json on both, see "
 		       "cluster.json(5)";
 	case -EACCES:
-		return "its proof is wrong; give all hosts the same key, and find out who it is";
+		return "its proof is wrong; give all hosts the same key, and find out which host "
+		       "it is";
 	default:
 		return "the hello failed";
 	}

@@ -3,8 +3,8 @@
  * hello: both ends of a new link prove that they hold the cluster's key.
  *
  *	caller                                  responder
- *	CALL   who, whom, self, nonce  ->
- *	                               <- ANSWER who, whom, self, nonce, mac
+ *	CALL   from, to, self, nonce   ->
+ *	                               <- ANSWER from, to, self, nonce, mac
  *	PROOF  mac                     ->
  *	                               <- KEYS   the region's description, mac
  *
@@ -47,7 +47,7 @@ struct hello {
 	enum hello_role role;
 	uint32_t stage;
 	uint16_t self, peer; /* peer of a responder: 0 until CALL */
-	/* of_peer: proven when hello_take gave TELL or READY, or -EBADE */
+	/* of_peer: proven when hello_receive returned PROVEN, READY or -EBADE */
 	struct hello_self of_self, of_peer;
 	const struct transport_conf *conf; /* key, cluster; must outlive this */
 	uint8_t nonce[HELLO_NONCE];
@@ -62,12 +62,12 @@ void hello_begin(struct hello *h, enum hello_role role, const struct transport_c
 		 uint16_t peer, const uint8_t nonce[static HELLO_NONCE]);
 
 /* Write the caller's first message to out. Returns its length. */
-size_t hello_call(struct hello *h, uint8_t out[static HELLO_MAX]);
+size_t hello_write_call(struct hello *h, uint8_t out[static HELLO_MAX]);
 
 enum hello_next {
-	HELLO_MORE,  /* send *out_len bytes of out, if any, and wait */
-	HELLO_TELL,  /* responder: PROOF was right. Call hello_tell with the region's keys */
-	HELLO_READY, /* caller: of_peer and keys are valid */
+	HELLO_MORE,   /* send *out_len bytes of out, if any, and wait */
+	HELLO_PROVEN, /* responder: PROOF was right. Call hello_write_keys with the region's keys */
+	HELLO_READY,  /* caller: of_peer and keys are valid */
 };
 
 /*
@@ -76,11 +76,12 @@ enum hello_next {
  * another host; -EACCES: the proof is wrong; -EBADE: the proof is right, but the agreements
  * differ. After an error the link must end.
  */
-int hello_take(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
-	       size_t *out_len);
+int hello_receive(struct hello *h, const void *in, size_t len, uint8_t out[static HELLO_MAX],
+		  size_t *out_len);
 
-/* Responder, after HELLO_TELL: write the last message, with the region's keys. Its length. */
-size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[static HELLO_MAX]);
+/* Responder, after HELLO_PROVEN: write the last message, with the region's keys. Its length. */
+size_t hello_write_keys(struct hello *h, const void *keys, size_t len,
+			uint8_t out[static HELLO_MAX]);
 
 /*
  * Caller: the connection ended with rc (-errno). Returns rc, or -EBADE if the responder
@@ -89,7 +90,7 @@ size_t hello_tell(struct hello *h, const void *keys, size_t len, uint8_t out[sta
 int hello_ended(const struct hello *h, int rc);
 
 /*
- * For people: the meaning of an error of hello_take, and the remedy; the end of a sentence.
+ * For people: the meaning of an error of hello_receive, and the remedy; the end of a sentence.
  * -ECONNRESET: a caller got the ANSWER and left without a PROOF, as a caller with another
  * key does.
  */

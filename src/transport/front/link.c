@@ -60,20 +60,21 @@ static void link_end(struct transport *t, struct transport_out *o, enum link_sta
 }
 
 /* An absent host is not an alarm. A host that answers, but is not one of ours, is. */
-static bool suspicious(int why)
+static bool is_suspicious(int why)
 {
 	return why == -EACCES || why == -EXDEV || why == -EPROTO || why == -EPROTONOSUPPORT ||
 	       why == -ESTALE || why == -ENOTUNIQ || why == -EBADE;
 }
 
 /* Did the host prove another start than the newest that we know? */
-static bool is_of_start(int why)
+static bool is_wrong_start(int why)
 {
 	return why == -ESTALE || why == -ENOTUNIQ;
 }
 
 /* The end of a sentence that begins with a host. Names the generation that it must exceed. */
-static void say_start(const struct transport *t, uint16_t host, int why, char text[static 128])
+static void describe_wrong_start(const struct transport *t, uint16_t host, int why,
+				 char text[static 128])
 {
 	unsigned long long newest = t->newest[host - 1].generation;
 
@@ -101,12 +102,12 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 	if (!called && o->state != LINK_UP)
 		return;
 	t->now = now;
-	if (is_of_start(why)) {
-		say_start(t, host, why, said);
+	if (is_wrong_start(why)) {
+		describe_wrong_start(t, host, why, said);
 		text = said;
 	}
 	link_end(t, o, LINK_WAITS, why, text);
-	if (called && suspicious(why)) /* %.24s: leave room for the remedy at the end of text */
+	if (called && is_suspicious(why)) /* %.24s: leave room for the remedy at the end of text */
 		front_alarm(t, host, "host %u (%.24s): %s", host, o->peer.name, text);
 	if (o->failures < UINT32_MAX)
 		o->failures++;
@@ -289,7 +290,7 @@ bool front_known(const struct transport *t, const struct sockaddr *from)
 }
 
 /* The part of a limit that a caller may use: unknown callers half, but at least 1. */
-static uint32_t share(uint32_t all, bool known)
+static uint32_t caller_limit(uint32_t all, bool known)
 {
 	return known || all < 2 ? all : all / 2;
 }
@@ -303,8 +304,8 @@ int front_caller(struct transport *t, bool known, struct mono now)
 		t->hellos_since = now;
 		t->hellos_new = 0;
 	}
-	if (t->hellos >= share(t->conf.hellos_max, known) ||
-	    t->hellos_new >= share(t->conf.hellos_second, known)) {
+	if (t->hellos >= caller_limit(t->conf.hellos_max, known) ||
+	    t->hellos_new >= caller_limit(t->conf.hellos_second, known)) {
 		t->stats.refused_callers++;
 		front_alarm(t, 0,
 			    "a caller was hung up on: %u have proven nothing yet, %u came "
@@ -350,7 +351,7 @@ static const char *why_refused(int why)
  */
 static bool is_proven(int why)
 {
-	return why == -EPERM || is_of_start(why) || why == -EBADE;
+	return why == -EPERM || is_wrong_start(why) || why == -EBADE;
 }
 
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
@@ -359,8 +360,8 @@ void front_refused(struct transport *t, uint16_t host, int why, struct mono now)
 
 	t->now = now;
 	t->stats.refused_callers++;
-	if (host && is_of_start(why)) {
-		say_start(t, host, why, said);
+	if (host && is_wrong_start(why)) {
+		describe_wrong_start(t, host, why, said);
 		front_alarm(t, host, "host %u was refused: it %s", host, said);
 	} else if (host && is_proven(why)) {
 		front_alarm(t, host, "host %u was refused: %s", host, why_refused(why));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * slot: the state of an operation: FREE, WAITS, SENT, OVER, TOLD, FREE (backend.h). Bit
+ * slot: the state of an operation: FREE, WAITS, SENT, OVER, RETURNED, FREE (backend.h). Bit
  * masks of the link and of the handle find the slots in a state without a search.
  */
 #include "src/transport/front/front.h"
@@ -10,7 +10,7 @@ void slot_move(struct transport *t, struct transport_out *o, struct transport_sl
 {
 	uint32_t bit = 1u << s->index;
 	uint64_t host = 1ull << (o - t->out);
-	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->over, &o->told };
+	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->over, &o->returned };
 
 	if (s->state != SLOT_FREE)
 		*mask[s->state] &= ~bit;
@@ -18,7 +18,7 @@ void slot_move(struct transport *t, struct transport_out *o, struct transport_sl
 		*mask[to] |= bit;
 	s->state = to;
 	t->waits = o->waits ? t->waits | host : t->waits & ~host;
-	t->told = o->told ? t->told | host : t->told & ~host;
+	t->returned = o->returned ? t->returned | host : t->returned & ~host;
 }
 
 struct transport_slot *slot_first(struct transport_out *o, uint32_t mask)

@@ -104,8 +104,8 @@ static void submit_waiting(struct transport *t, struct transport_out *o, struct 
 static void start_operation(struct transport *t, const struct transport_op *op, struct mono now)
 {
 	struct transport_out *o = &t->out[op->host - 1];
-	/* There is a free one: at most DEPTH are outstanding, and at most DEPTH are TOLD. */
-	uint32_t i = (uint32_t)__builtin_ctz(~(o->waits | o->sent | o->over | o->told));
+	/* There is a free one: at most DEPTH are outstanding, and at most DEPTH are RETURNED. */
+	uint32_t i = (uint32_t)__builtin_ctz(~(o->waits | o->sent | o->over | o->returned));
 	struct transport_slot *s = &o->slot[i];
 
 	s->index = i;

@@ -16,7 +16,7 @@ static int begin_hello(struct shm *s, struct shm_out *o, uint16_t host)
 	if (rc)
 		return rc;
 	hello_begin(&o->hello, HELLO_CALLER, &s->t.conf, host, nonce);
-	return shm_send(o->fd, msg, hello_call(&o->hello, msg), NULL);
+	return shm_send(o->fd, msg, hello_write_call(&o->hello, msg), NULL);
 }
 
 int shm_check(const struct transport_peer *p)
@@ -63,7 +63,8 @@ void shm_hang_up(struct transport *t, struct transport_out *to)
 }
 
 /* The responder accepted us and destroyed our old link: map its region. */
-static void ready(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS], struct mono now)
+static void map_peer_region(struct shm *s, uint32_t i, const int file[TRANSPORT_PARTS],
+			    struct mono now)
 {
 	struct shm_out *o = &s->out[i];
 	struct transport_out *to = &s->t.out[i];
@@ -100,10 +101,10 @@ static void hello_message(struct shm *s, uint32_t i, const void *msg, size_t len
 	struct shm_out *o = &s->out[i];
 	uint8_t out[HELLO_MAX];
 	size_t out_len = 0;
-	int next = hello_take(&o->hello, msg, len, out, &out_len);
+	int next = hello_receive(&o->hello, msg, len, out, &out_len);
 
 	if (next == HELLO_READY) {
-		ready(s, i, file, now);
+		map_peer_region(s, i, file, now);
 		return;
 	}
 	if (next >= 0 && out_len)

@@ -14,7 +14,7 @@
 
 /* --- faults ---------------------------------------------------------------- */
 
-static uint64_t draw(struct shm *s)
+static uint64_t next_random(struct shm *s)
 {
 	s->rng ^= s->rng << 13;
 	s->rng ^= s->rng >> 7;
@@ -22,14 +22,14 @@ static uint64_t draw(struct shm *s)
 	return s->rng;
 }
 
-static bool chance(struct shm *s, uint32_t permille)
+static bool random_chance(struct shm *s, uint32_t permille)
 {
-	return permille && draw(s) % 1000 < permille;
+	return permille && next_random(s) % 1000 < permille;
 }
 
-static int64_t between(struct shm *s, int64_t min, int64_t max)
+static int64_t random_between(struct shm *s, int64_t min, int64_t max)
 {
-	return max > min ? min + (int64_t)(draw(s) % (uint64_t)(max - min + 1)) : min;
+	return max > min ? min + (int64_t)(next_random(s) % (uint64_t)(max - min + 1)) : min;
 }
 
 /* t + ns, but not before floor, and without overflow. */
@@ -45,30 +45,31 @@ static bool is_atomic(const struct transport_op *op)
 	return op->kind == TRANSPORT_CAS64 || op->kind == TRANSPORT_FAA64;
 }
 
-static void plan(struct shm *s, struct shm_out *o, struct shm_entry *e, struct mono now)
+static void plan_operation(struct shm *s, struct shm_out *o, struct shm_entry *e, struct mono now)
 {
 	const struct shm_faults *f = &s->faults;
-	bool late = chance(s, f->late_permille);
+	bool late = random_chance(s, f->late_permille);
 
-	e->exec = time_after(now, between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
+	e->exec = time_after(now, random_between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
 	if (late && is_atomic(&e->op)) {
-		e->exec = time_after(e->op.deadline, between(s, 1, 1 + f->late_max_ns), e->exec);
+		e->exec = time_after(e->op.deadline, random_between(s, 1, 1 + f->late_max_ns),
+				     e->exec);
 		o->lost_back = true; /* its deadline ends the link before */
 	}
-	e->done = time_after(e->exec, between(s, f->back_min_ns, f->back_max_ns), now);
+	e->done = time_after(e->exec, random_between(s, f->back_min_ns, f->back_max_ns), now);
 	o->exec_last = e->exec;
-	if (chance(s, f->drop_permille) || o->cut || (late && !is_atomic(&e->op)))
+	if (random_chance(s, f->drop_permille) || o->cut || (late && !is_atomic(&e->op)))
 		o->lost = true;
-	if (chance(s, f->drop_back_permille))
+	if (random_chance(s, f->drop_back_permille))
 		o->lost_back = true;
 	e->lost = o->lost;
 	e->lost_back = o->lost_back;
-	e->tear = e->op.kind == TRANSPORT_READ && chance(s, f->tear_permille);
+	e->tear = e->op.kind == TRANSPORT_READ && random_chance(s, f->tear_permille);
 }
 
 /* --- execution ------------------------------------------------------------------ */
 
-static bool destroyed(const struct shm *s, const struct shm_map *m)
+static bool link_destroyed(const struct shm *s, const struct shm_map *m)
 {
 	return __atomic_load_n(&m->epochs[s->t.conf.host - 1], __ATOMIC_SEQ_CST) != m->epoch;
 }
@@ -91,7 +92,8 @@ static void *slot_data(const struct shm_out *o, const struct transport_slot *slo
 }
 
 /* Copy words from .. to - 1 of a READ. A record may be torn, a word never. */
-static void copy(const struct shm_out *o, const struct shm_entry *e, uint32_t from, uint32_t to)
+static void copy_words(const struct shm_out *o, const struct shm_entry *e, uint32_t from,
+		       uint32_t to)
 {
 	const uint64_t *src = (const uint64_t *)o->map.mem[e->op.part] + e->op.offset / 8;
 	uint64_t *dst = slot_data(o, e->slot);
@@ -112,13 +114,13 @@ static void wait_for_room(struct shm *s, uint32_t i, bool stuck)
 		  SHM_ID_OUT + i);
 }
 
-static int execute(struct shm *s, uint32_t i, struct shm_entry *e)
+static int execute_entry(struct shm *s, uint32_t i, struct shm_entry *e)
 {
 	struct shm_out *o = &s->out[i];
 	uint32_t words = e->op.len / 8;
 	int rc;
 
-	if (destroyed(s, &o->map))
+	if (link_destroyed(s, &o->map))
 		return -ECONNRESET;
 	if (e->op.kind == TRANSPORT_SEND) {
 		rc = shm_send(o->fd, e->op.data, e->op.len, NULL);
@@ -126,7 +128,7 @@ static int execute(struct shm *s, uint32_t i, struct shm_entry *e)
 		if (rc)
 			return rc;
 	} else if (e->op.kind == TRANSPORT_READ) {
-		copy(o, e, 0, e->tear ? words / 2 : words);
+		copy_words(o, e, 0, e->tear ? words / 2 : words);
 	} else {
 		e->old = execute_atomic(&o->map, &e->op);
 	}
@@ -146,7 +148,7 @@ static int execute_due(struct shm *s, uint32_t i, struct mono now)
 		if (e->lost || e->exec.ns > now.ns)
 			break;
 		if (!e->executed)
-			rc = execute(s, i, e);
+			rc = execute_entry(s, i, e);
 	}
 	return rc == -EAGAIN ? 0 : rc;
 }
@@ -165,7 +167,7 @@ static void finish_due(struct shm *s, uint32_t i, struct mono now)
 			return;
 		}
 		if (e.tear)
-			copy(o, &e, e.op.len / 16, e.op.len / 8);
+			copy_words(o, &e, e.op.len / 16, e.op.len / 8);
 		memmove(o->queue, o->queue + 1, --o->n * sizeof(o->queue[0]));
 		front_done(&s->t, &s->t.out[i], e.slot, TRANSPORT_DONE, e.old,
 			   e.op.kind == TRANSPORT_READ ? slot_data(o, e.slot) : NULL, 0);
@@ -176,7 +178,7 @@ static void finish_due(struct shm *s, uint32_t i, struct mono now)
 static void run_late(struct shm *s, struct shm_out *o, struct mono now)
 {
 	while (o->lates && o->late[0].exec.ns <= now.ns) {
-		if (destroyed(s, &o->late_map)) {
+		if (link_destroyed(s, &o->late_map)) {
 			shm_forget_late(o);
 			return;
 		}
@@ -209,10 +211,10 @@ int shm_submit(struct transport *t, struct transport_out *to, struct transport_s
 	uint32_t i = (uint32_t)(o - s->out);
 	struct shm_entry *e = &o->queue[o->n];
 
-	if (destroyed(s, &o->map))
+	if (link_destroyed(s, &o->map))
 		return -ECONNRESET;
 	*e = (struct shm_entry){ .op = slot->op, .slot = slot };
-	plan(s, o, e, now);
+	plan_operation(s, o, e, now);
 	o->n++;
 	s->busy |= 1ull << i;
 	shm_run(s, i, now);
@@ -248,7 +250,7 @@ void shm_orphan(struct shm *s, struct shm_out *o)
 		s->busy |= 1ull << (o - s->out);
 }
 
-static void sooner(struct mono *due, struct mono t)
+static void lower_due(struct mono *due, struct mono t)
 {
 	if (t.ns < due->ns)
 		*due = t;
@@ -261,12 +263,12 @@ void shm_run_due(const struct shm *s, struct mono *due)
 		uint32_t k = 0;
 
 		if (o->lates)
-			sooner(due, o->late[0].exec);
+			lower_due(due, o->late[0].exec);
 		if (o->n && o->queue[0].executed && !o->queue[0].lost_back)
-			sooner(due, o->queue[0].done);
+			lower_due(due, o->queue[0].done);
 		while (k < o->n && o->queue[k].executed)
 			k++;
 		if (k < o->n && !o->queue[k].lost && !o->stuck)
-			sooner(due, o->queue[k].exec);
+			lower_due(due, o->queue[k].exec);
 	}
 }

@@ -67,7 +67,7 @@ static void destroy_link(struct shm *s, uint16_t host)
  * Messages in its socket were DONE for their sender: they must still be received. Those of
  * the link before are lost if the user has not taken them until now.
  */
-static void retire(struct shm *s, uint16_t host)
+static void retire_link(struct shm *s, uint16_t host)
 {
 	if (s->in[host - 1] >= 0) {
 		shm_close(&s->old[host - 1]);
@@ -95,7 +95,7 @@ static void hello_end(struct shm *s, struct shm_hello *h)
 	front_caller_over(&s->t);
 }
 
-static void refuse(struct shm *s, struct shm_hello *h, int why, struct mono now)
+static void refuse_caller(struct shm *s, struct shm_hello *h, int why, struct mono now)
 {
 	uint16_t host = h->hello.peer;
 
@@ -164,14 +164,14 @@ static void accept_proven(struct shm *s, struct shm_hello *h, struct mono now)
 	int rc = front_proven(&s->t, host, &h->hello.of_peer);
 
 	if (rc) {
-		refuse(s, h, rc, now);
+		refuse_caller(s, h, rc, now);
 		return;
 	}
-	retire(s, host);
+	retire_link(s, host);
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		keys.bytes[i] = s->t.conf.bytes[i];
 	keys.epoch = s->region.epochs[host - 1];
-	len = hello_tell(&h->hello, &keys, sizeof(keys), msg);
+	len = hello_write_keys(&h->hello, &keys, sizeof(keys), msg);
 	if (!shm_send(h->fd, msg, len, &s->region) &&
 	    !shm_watch(s->epoll, EPOLL_CTL_MOD, h->fd, EPOLLIN, SHM_ID_IN + host - 1u)) {
 		s->in[host - 1] = h->fd;
@@ -194,17 +194,17 @@ void shm_hello_event(struct shm *s, uint32_t i, struct mono now)
 	if (n == -EAGAIN)
 		return;
 	if (n == -EMSGSIZE) {
-		refuse(s, h, -EPROTO, now);
+		refuse_caller(s, h, -EPROTO, now);
 		return;
 	}
 	if (n < 0) {
 		hello_end(s, h);
 		return;
 	}
-	next = hello_take(&h->hello, msg, (size_t)n, out, &out_len);
+	next = hello_receive(&h->hello, msg, (size_t)n, out, &out_len);
 	if (next < 0)
-		refuse(s, h, next, now);
-	else if (next == HELLO_TELL)
+		refuse_caller(s, h, next, now);
+	else if (next == HELLO_PROVEN)
 		accept_proven(s, h, now);
 	else if (out_len && shm_send(h->fd, out, out_len, NULL))
 		hello_end(s, h);
@@ -214,7 +214,7 @@ void shm_hellos_timers(struct shm *s, struct mono now)
 {
 	for (uint32_t i = 0; s->t.hellos && i < s->hellos_max; i++)
 		if (s->hello[i].fd >= 0 && s->hello[i].due.ns <= now.ns)
-			refuse(s, &s->hello[i], -ETIMEDOUT, now);
+			refuse_caller(s, &s->hello[i], -ETIMEDOUT, now);
 }
 
 void shm_hellos_due(const struct shm *s, struct mono *due)

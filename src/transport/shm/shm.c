@@ -97,7 +97,7 @@ static const struct transport_ops ops = {
 
 /* --- open ---------------------------------------------------------------------- */
 
-static int serve(struct shm *s, char text[static 256])
+static int open_and_listen(struct shm *s, char text[static 256])
 {
 	const struct transport_conf *c = &s->t.conf;
 	int rc = shm_region_open(&s->region, c);
@@ -123,7 +123,7 @@ static int serve(struct shm *s, char text[static 256])
 	return rc;
 }
 
-static int watch(struct shm *s, char text[static 256])
+static int watch_listener(struct shm *s, char text[static 256])
 {
 	int rc;
 
@@ -183,9 +183,9 @@ static int shm_open_host(struct transport **t, const struct transport_conf *c, s
 	}
 	rc = make_hellos(s, text);
 	if (!rc)
-		rc = serve(s, text);
+		rc = open_and_listen(s, text);
 	if (!rc)
-		rc = watch(s, text);
+		rc = watch_listener(s, text);
 	s->t.conf.words = NULL; /* the user may free it */
 	if (rc) {
 		shm_free(&s->t);

@@ -109,12 +109,12 @@ int shm_listen(const char *dir, const char *path, int *fd)
 
 int shm_check_peer(int fd)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return -errno;
-	return who.uid && who.uid != geteuid() ? -EACCES : 0;
+	return peer.uid && peer.uid != geteuid() ? -EACCES : 0;
 }
 
 int shm_watch(int epoll, int op, int fd, uint32_t events, uint32_t id)

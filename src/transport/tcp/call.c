@@ -206,13 +206,14 @@ static int handle_hello(struct tcp_call *c, struct transport *t, struct transpor
 
 	if (f->type != TCP_HELLO)
 		return -EPROTO;
-	rc = hello_take(&c->hello, f->data, f->len, out, &n);
+	rc = hello_receive(&c->hello, f->data, f->len, out, &n);
 	if (rc == HELLO_READY)
 		return link_up(c, t, o, now);
 	return rc < 0 ? rc : send_hello(c, out, n);
 }
 
-int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out *o, struct mono now)
+int tcp_call_handle_answers(struct tcp_call *c, struct transport *t, struct transport_out *o,
+			    struct mono now)
 {
 	for (;;) {
 		size_t max = c->state == TCP_CALL_UP ? TRANSPORT_READ_MAX : HELLO_MAX;
@@ -234,7 +235,7 @@ int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out 
 
 /* --- states of the link ----------------------------------------------------------------- */
 
-static int connected(struct tcp_call *c)
+static int finish_connect(struct tcp_call *c)
 {
 	uint8_t message[HELLO_MAX];
 	socklen_t len = sizeof(int);
@@ -246,7 +247,7 @@ static int connected(struct tcp_call *c)
 	if (error)
 		return -error;
 	c->state = TCP_CALL_HELLO;
-	n = hello_call(&c->hello, message);
+	n = hello_write_call(&c->hello, message);
 	return send_hello(c, message, n);
 }
 
@@ -260,17 +261,18 @@ static int flush_out(struct tcp_call *c)
 static int run_call(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		    struct mono now)
 {
-	int rc = c->state == TCP_CALL_CONNECTS ? connected(c) : tcp_conn_fill(&c->conn, &c->in);
+	int rc = c->state == TCP_CALL_CONNECTS ? finish_connect(c)
+					       : tcp_conn_fill(&c->conn, &c->in);
 	/* Handle what came before the end. */
-	int taken = tcp_call_take(c, t, o, now);
+	int taken = tcp_call_handle_answers(c, t, o, now);
 
 	if (taken)
 		return taken;
 	return rc ? rc : flush_out(c);
 }
 
-static const char *why_over(enum tcp_call_state was, int rc, char said[static TEXT_MAX],
-			    const struct transport_peer *p)
+static const char *text_of_end(enum tcp_call_state was, int rc, char said[static TEXT_MAX],
+			       const struct transport_peer *p)
 {
 	if (was == TCP_CALL_CONNECTS) {
 		snprintf(said, TEXT_MAX, "does not answer at %.60s port %u: %s", p->address,
@@ -287,13 +289,13 @@ static const char *why_over(enum tcp_call_state was, int rc, char said[static TE
 	return was == TCP_CALL_UP ? strerror(-rc) : hello_why(rc);
 }
 
-static void over(struct tcp_call *c, struct transport *t, struct transport_out *o, int rc,
-		 struct mono now)
+static void report_down(struct tcp_call *c, struct transport *t, struct transport_out *o, int rc,
+			struct mono now)
 {
 	char said[TEXT_MAX];
 
 	rc = hello_ended(&c->hello, rc);
-	front_down(t, o, rc, why_over(c->state, rc, said, &o->peer), now);
+	front_down(t, o, rc, text_of_end(c->state, rc, said, &o->peer), now);
 }
 
 void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out *o,
@@ -302,7 +304,7 @@ void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out
 	int rc = c->state == TCP_CALL_UP ? flush_out(c) : 0;
 
 	if (rc)
-		over(c, t, o, rc, now);
+		report_down(c, t, o, rc, now);
 }
 
 void tcp_call_ready(struct tcp_call *c, struct transport *t, struct transport_out *o,
@@ -311,5 +313,5 @@ void tcp_call_ready(struct tcp_call *c, struct transport *t, struct transport_ou
 	int rc = c->state != TCP_CALL_OFF ? run_call(c, t, o, now) : 0;
 
 	if (rc)
-		over(c, t, o, rc, now);
+		report_down(c, t, o, rc, now);
 }

@@ -46,7 +46,7 @@ void tcp_serve_fini(struct tcp_serve *s)
 
 /* --- the hello ------------------------------------------------------------------- */
 
-static int refuse(struct tcp_serve *s, int why, struct mono now)
+static int refuse_caller(struct tcp_serve *s, int why, struct mono now)
 {
 	front_refused(s->t, s->hello.peer, why, now);
 	return why;
@@ -56,12 +56,12 @@ void tcp_serve_gone(struct tcp_serve *s, struct mono now)
 {
 	/* It had our proof in the ANSWER, and sent none: it has another key. */
 	if (!s->host && s->hello.peer)
-		refuse(s, -ECONNRESET, now);
+		refuse_caller(s, -ECONNRESET, now);
 }
 
 void tcp_serve_late(struct tcp_serve *s, struct mono now)
 {
-	refuse(s, -ETIMEDOUT, now);
+	refuse_caller(s, -ETIMEDOUT, now);
 }
 
 static void send_hello(struct tcp_serve *s, const uint8_t *message, size_t len)
@@ -78,8 +78,8 @@ static int handle_hello(struct tcp_serve *s, const struct tcp_frame *f)
 	int rc = -EPROTO;
 
 	if (f->type == TCP_HELLO)
-		rc = hello_take(&s->hello, f->data, f->len, out, &n);
-	if (rc == HELLO_TELL)
+		rc = hello_receive(&s->hello, f->data, f->len, out, &n);
+	if (rc == HELLO_PROVEN)
 		rc = front_proven(s->t, s->hello.peer, &s->hello.of_peer);
 	else if (rc == HELLO_MORE && n)
 		send_hello(s, out, n);
@@ -100,7 +100,7 @@ static int step_hello(struct tcp_serve *s, struct mono now)
 		return TCP_IDLE;
 	rc = len < 0 ? -EPROTO : handle_hello(s, &f);
 	if (rc < 0)
-		return refuse(s, rc, now);
+		return refuse_caller(s, rc, now);
 	tcp_buf_drop(&s->in, (size_t)len);
 	if (called)
 		return TCP_PROVEN;
@@ -119,7 +119,7 @@ int tcp_serve_welcome(struct tcp_serve *s)
 		return rc;
 	for (size_t i = 0; i < TRANSPORT_PARTS; i++)
 		bytes_put_le(keys + 8 * i, s->region->bytes[i], 8);
-	len = hello_tell(&s->hello, keys, sizeof(keys), out);
+	len = hello_write_keys(&s->hello, keys, sizeof(keys), out);
 	send_hello(s, out, len);
 	s->host = s->hello.peer;
 	front_caller_over(s->t);
@@ -130,7 +130,7 @@ int tcp_serve_welcome(struct tcp_serve *s)
 /* --- requests -------------------------------------------------------------------- */
 
 /* The peer's front checks the same before it posts; but the peer is not trusted. */
-static int check(const struct tcp_region *r, const struct transport_op *op)
+static int check_request(const struct tcp_region *r, const struct transport_op *op)
 {
 	if (op->part != TRANSPORT_TABLE && op->part != TRANSPORT_WORDS)
 		return -EINVAL;
@@ -167,7 +167,7 @@ static uint64_t change_word(_Atomic uint64_t *word, const struct transport_op *o
 }
 
 /* There is room: tcp_serve_step checked. */
-static void execute(struct tcp_serve *s, const struct transport_op *op, uint8_t slot)
+static void execute_request(struct tcp_serve *s, const struct transport_op *op, uint8_t slot)
 {
 	const struct tcp_region *r = s->region;
 
@@ -202,18 +202,18 @@ static void refuse_request(struct tcp_serve *s, const struct transport_op *op, u
 	bytes_put_le(tcp_frame_put(&s->out, TCP_REFUSED, slot, 4), (uint64_t)-why, 4);
 }
 
-static int serve(struct tcp_serve *s, const struct tcp_frame *f)
+static int serve_request(struct tcp_serve *s, const struct tcp_frame *f)
 {
 	struct transport_op op;
 	int rc = tcp_request_get(f, &op);
 
 	if (rc)
 		return rc;
-	rc = op.kind == TRANSPORT_SEND ? 0 : check(s->region, &op);
+	rc = op.kind == TRANSPORT_SEND ? 0 : check_request(s->region, &op);
 	if (rc)
 		refuse_request(s, &op, f->slot, rc);
 	else
-		execute(s, &op, f->slot);
+		execute_request(s, &op, f->slot);
 	s->t->stats.served += op.kind != TRANSPORT_SEND;
 	return 0;
 }
@@ -231,7 +231,7 @@ static int step_requests(struct tcp_serve *s)
 			return TCP_IDLE;
 		if (len > 0 && f.type == TCP_SEND && !front_message_fits(s->t, s->host))
 			return TCP_WAITS;
-		rc = len < 0 ? len : serve(s, &f);
+		rc = len < 0 ? len : serve_request(s, &f);
 		if (rc) {
 			front_alarm(s->t, s->host,
 				    "host %u sent what is no request; its link was ended", s->host);

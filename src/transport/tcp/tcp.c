@@ -209,7 +209,7 @@ static void listener_ready(struct tcp *c, struct mono now)
 	}
 }
 
-static void hellos_late(struct tcp *c, struct mono now)
+static void end_late_hellos(struct tcp *c, struct mono now)
 {
 	struct mono due = { INT64_MAX };
 
@@ -269,7 +269,7 @@ static void send_unsent(struct tcp *c, struct mono now)
 	}
 }
 
-static void go_on(struct tcp *c, struct mono now)
+static void continue_serving(struct tcp *c, struct mono now)
 {
 	c->more = false;
 	for (struct caller *in = c->callers; in; in = in->next)
@@ -308,12 +308,12 @@ static void tcp_progress(struct transport *t, struct mono now)
 	if (c->rests && c->rest_over.ns <= now.ns)
 		c->rests = listener_watch(c) != 0;
 	if (c->more)
-		go_on(c, now);
+		continue_serving(c, now);
 	n = epoll_wait(c->epoll, ev, READY, 0);
 	for (int i = 0; i < n; i++)
 		descriptor_ready(c, &ev[i], now);
 	if (c->hellos_due.ns <= now.ns)
-		hellos_late(c, now);
+		end_late_hellos(c, now);
 	free_ended(c);
 }
 
@@ -366,7 +366,7 @@ static const struct transport_ops tcp_ops = {
 	.arm = tcp_arm,
 };
 
-static int open_region(struct tcp *c, const struct transport_conf *conf)
+static int allocate_region(struct tcp *c, const struct transport_conf *conf)
 {
 	size_t words = conf->bytes[TRANSPORT_WORDS];
 
@@ -399,7 +399,7 @@ static int open_listener(struct tcp *c, const struct sockaddr_storage *a, sockle
 	return c->epoll < 0 ? -errno : listener_watch(c);
 }
 
-static void say_open(int rc, const struct transport_conf *conf, char text[static 256])
+static void describe_listen_error(int rc, const struct transport_conf *conf, char text[static 256])
 {
 	const char *what = "";
 
@@ -445,11 +445,11 @@ static int tcp_open(struct transport **t, const struct transport_conf *conf, str
 			 "of this host, not all, and a port from 1",
 			 conf->address, conf->port);
 	} else {
-		rc = open_region(c, conf);
+		rc = allocate_region(c, conf);
 		if (!rc)
 			rc = open_listener(c, &a, len);
 		if (rc)
-			say_open(rc, conf, text);
+			describe_listen_error(rc, conf, text);
 	}
 	if (rc)
 		tcp_close(&c->t);

@@ -185,8 +185,8 @@ int tcp_call_begin(struct tcp_call *c, struct transport *t, struct transport_out
 void tcp_call_end(struct tcp_call *c);
 int tcp_call_submit(struct tcp_call *c, struct transport_slot *s);
 /* Handle all complete answers in `in`. 0; -errno: the link must end. */
-int tcp_call_take(struct tcp_call *c, struct transport *t, struct transport_out *o,
-		  struct mono now);
+int tcp_call_handle_answers(struct tcp_call *c, struct transport *t, struct transport_out *o,
+			    struct mono now);
 /* Send what was submitted. */
 void tcp_call_send(struct tcp_call *c, struct transport *t, struct transport_out *o,
 		   struct mono now);

@@ -135,10 +135,10 @@ static int start_hello(struct conn *c)
 		return ret;
 	c->state = CONN_HELLO;
 	hello_begin(&c->hello, HELLO_CALLER, &c->v->t.conf, c->host, nonce);
-	return conn_say(c, out, hello_call(&c->hello, out));
+	return conn_send_hello(c, out, hello_write_call(&c->hello, out));
 }
 
-static void say_rejected(int status, char text[static 128])
+static void describe_rejection(int status, char text[static 128])
 {
 	if (status == REJECT_NOBODY)
 		snprintf(text, 128, "is not there: nobody listens at its address and port");
@@ -160,7 +160,7 @@ static void cm_failed(struct conn *c, const struct rdma_cm_event *e, struct mono
 			link_down(c, -ECONNRESET, FRONT_CLOSED, now);
 			return;
 		}
-		say_rejected(e->status, text);
+		describe_rejection(e->status, text);
 		why = -ECONNREFUSED;
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
@@ -242,7 +242,7 @@ static void hello_message(struct conn *c, const struct ibv_wc *wc, struct mono n
 		call_violated(c, "sent something", now);
 		return;
 	}
-	ret = hello_take(&c->hello, conn_recv_at(c, n), wc->byte_len, out, &len);
+	ret = hello_receive(&c->hello, conn_recv_at(c, n), wc->byte_len, out, &len);
 	if (ret < 0) {
 		link_down(c, ret, hello_why(ret), now);
 		return;
@@ -253,7 +253,7 @@ static void hello_message(struct conn *c, const struct ibv_wc *wc, struct mono n
 			link_down(c, ret, "described its region wrongly", now);
 		return;
 	}
-	ret = len ? conn_say(c, out, len) : 0;
+	ret = len ? conn_send_hello(c, out, len) : 0;
 	if (ret)
 		link_down(c, ret, "was not answered", now);
 }
@@ -325,7 +325,7 @@ static void slot_done(struct conn *c, struct transport_slot *s)
 	front_done(&c->v->t, c->out, s, TRANSPORT_DONE, old, NULL, 0);
 }
 
-static int why_failed(enum ibv_wc_status status)
+static int errno_of_completion(enum ibv_wc_status status)
 {
 	switch (status) {
 	case IBV_WC_WR_FLUSH_ERR:
@@ -340,9 +340,9 @@ static int why_failed(enum ibv_wc_status status)
 	}
 }
 
-static void failed_one(struct conn *c, const struct ibv_wc *wc)
+static void completion_failed(struct conn *c, const struct ibv_wc *wc)
 {
-	int why = why_failed(wc->status);
+	int why = errno_of_completion(wc->status);
 
 	/* The first failure is the cause; operations behind it are flushed. */
 	if (!c->broke || c->broke == -ECONNRESET)
@@ -355,7 +355,7 @@ static void failed_one(struct conn *c, const struct ibv_wc *wc)
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
 	if (wc->status != IBV_WC_SUCCESS)
-		failed_one(c, wc);
+		completion_failed(c, wc);
 	else if (wc->wr_id >> 32 == VERBS_WR_SLOT)
 		slot_done(c, &c->out->slot[(uint32_t)wc->wr_id]);
 	else if (wc->wr_id >> 32 == VERBS_WR_RECV)

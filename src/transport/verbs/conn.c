@@ -87,7 +87,7 @@ const uint8_t *conn_recv_at(const struct conn *c, uint32_t n)
 	return c->mem + n * TRANSPORT_MESSAGE_MAX;
 }
 
-static uint8_t *say_at(const struct conn *c, uint32_t n)
+static uint8_t *hello_send_at(const struct conn *c, uint32_t n)
 {
 	return c->mem + (c->out ? VERBS_LANDING : VERBS_RECV_BYTES) + n * VERBS_HELLO_ROOM;
 }
@@ -110,25 +110,25 @@ int conn_recv(struct conn *c, uint32_t n)
 	return verbs_error(ibv_post_recv(c->qp, &wr, &bad));
 }
 
-int conn_say(struct conn *c, const uint8_t *data, size_t len)
+int conn_send_hello(struct conn *c, const uint8_t *data, size_t len)
 {
-	uint32_t n = c->said % VERBS_HELLOS;
-	struct ibv_sge piece = { .addr = (uintptr_t)say_at(c, n),
+	uint32_t n = c->hellos_sent % VERBS_HELLOS;
+	struct ibv_sge piece = { .addr = (uintptr_t)hello_send_at(c, n),
 				 .length = (uint32_t)len,
 				 .lkey = c->mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = conn_wr(VERBS_WR_SAY, n),
+	struct ibv_send_wr wr = { .wr_id = conn_wr(VERBS_WR_HELLO, n),
 				  .sg_list = &piece,
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND };
 	struct ibv_send_wr *bad;
 	int ret;
 
-	if (len > VERBS_HELLO_ROOM || c->said == VERBS_HELLOS)
+	if (len > VERBS_HELLO_ROOM || c->hellos_sent == VERBS_HELLOS)
 		return -EPROTO;
-	memcpy(say_at(c, n), data, len);
+	memcpy(hello_send_at(c, n), data, len);
 	ret = verbs_error(ibv_post_send(c->qp, &wr, &bad));
 	if (!ret)
-		c->said++;
+		c->hellos_sent++;
 	return ret;
 }
 

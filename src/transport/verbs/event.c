@@ -33,7 +33,7 @@ static int watch_fd(struct verbs *v, int fd, uint32_t what)
 	return 0;
 }
 
-int verbs_wait_for(struct verbs *v)
+int verbs_watch_descriptors(struct verbs *v)
 {
 	int ret;
 
@@ -69,7 +69,7 @@ static void cm_event(struct verbs *v, const struct rdma_cm_event *e, struct mono
 		serve_event(c, e, now);
 }
 
-static void take_cm_events(struct verbs *v, struct mono now)
+static void handle_cm_events(struct verbs *v, struct mono now)
 {
 	struct rdma_cm_event *e, copy;
 
@@ -103,7 +103,7 @@ static bool of_device(enum ibv_event_type type)
 	       type == IBV_EVENT_PORT_ERR;
 }
 
-static void take_device_events(struct verbs *v, struct mono now)
+static void handle_device_events(struct verbs *v, struct mono now)
 {
 	struct ibv_async_event e;
 
@@ -123,7 +123,7 @@ static void take_device_events(struct verbs *v, struct mono now)
 
 /* --- completions --------------------------------------------------------------------- */
 
-static void take_completion_events(struct verbs *v)
+static void handle_completion_events(struct verbs *v)
 {
 	struct ibv_cq *cq;
 	void *context;
@@ -208,7 +208,7 @@ void verbs_progress(struct transport *t, struct mono now)
 
 	for (int i = 0; i < n; i++)
 		if (e[i].data.u32 == OF_COMPLETIONS)
-			take_completion_events(v);
+			handle_completion_events(v);
 	/* Completions came before the end of their connection: handle them first. */
 	for (struct conn *c = v->conns; c; c = c->next) {
 		poll_conn(c, now);
@@ -217,9 +217,9 @@ void verbs_progress(struct transport *t, struct mono now)
 	}
 	for (int i = 0; i < n; i++) {
 		if (e[i].data.u32 == OF_DEVICE)
-			take_device_events(v, now);
+			handle_device_events(v, now);
 		else if (e[i].data.u32 == OF_CM)
-			take_cm_events(v, now);
+			handle_cm_events(v, now);
 	}
 	free_ended(v);
 }

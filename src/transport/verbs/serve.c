@@ -94,7 +94,7 @@ void verbs_evict(struct transport *t, uint16_t host)
 void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 {
 	uint16_t host = c->hello.peer;
-	bool answered = c->state == CONN_HELLO && c->said;
+	bool answered = c->state == CONN_HELLO && c->hellos_sent;
 
 	switch (e->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
@@ -162,7 +162,7 @@ static int send_keys(struct conn *c)
 	c->host = host;
 	v->served[host - 1] = c;
 	serve_keys(c, keys);
-	ret = conn_say(c, out, hello_tell(&c->hello, keys, sizeof(keys), out));
+	ret = conn_send_hello(c, out, hello_write_keys(&c->hello, keys, sizeof(keys), out));
 	hello_wipe(&c->hello);
 	return ret;
 }
@@ -171,12 +171,12 @@ static void hello_message(struct conn *c, const uint8_t *in, size_t len, struct 
 {
 	uint8_t out[HELLO_MAX];
 	size_t out_len = 0;
-	int ret = hello_take(&c->hello, in, len, out, &out_len);
+	int ret = hello_receive(&c->hello, in, len, out, &out_len);
 	uint16_t host = c->hello.peer;
 
 	if (ret == HELLO_MORE)
-		ret = out_len ? conn_say(c, out, out_len) : 0;
-	else if (ret == HELLO_TELL)
+		ret = out_len ? conn_send_hello(c, out, out_len) : 0;
+	else if (ret == HELLO_PROVEN)
 		ret = send_keys(c);
 	if (!ret)
 		return;

@@ -36,7 +36,7 @@ static int open_channel(struct verbs *v, char text[static 256])
 	return -ENODEV;
 }
 
-static int say_listen(const struct transport_conf *c, int err, char text[static 256])
+static int listen_failed(const struct transport_conf *c, int err, char text[static 256])
 {
 	if (err == EADDRINUSE) {
 		snprintf(text, 256,
@@ -55,17 +55,17 @@ static int say_listen(const struct transport_conf *c, int err, char text[static 
 	return -err;
 }
 
-static int serve_at(struct verbs *v, char text[static 256])
+static int listen_at_own_address(struct verbs *v, char text[static 256])
 {
 	const struct transport_conf *c = &v->t.conf;
 	if (rdma_create_id(v->channel, &v->listener, NULL, RDMA_PS_TCP))
-		return say_listen(c, errno, text);
+		return listen_failed(c, errno, text);
 	if (rdma_bind_addr(v->listener, (struct sockaddr *)&v->own))
-		return say_listen(c, errno, text);
+		return listen_failed(c, errno, text);
 	if (!v->listener->verbs) /* the address is not of one device */
-		return say_listen(c, ENODEV, text);
+		return listen_failed(c, ENODEV, text);
 	if (rdma_listen(v->listener, BACKLOG))
-		return say_listen(c, errno, text);
+		return listen_failed(c, errno, text);
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static int open_device(struct verbs *v, char text[static 256])
 		return -EOPNOTSUPP;
 	}
 	v->comp = ibv_create_comp_channel(v->device);
-	if (!v->comp || verbs_wait_for(v)) {
+	if (!v->comp || verbs_watch_descriptors(v)) {
 		snprintf(text, 256, "events of the RDMA device %s cannot be waited for: %s", name,
 			 strerror(errno));
 		return -ENODEV;
@@ -99,7 +99,7 @@ static int open_device(struct verbs *v, char text[static 256])
 	return 0;
 }
 
-static int open_region(struct verbs *v, const struct transport_conf *c, char text[static 256])
+static int map_own_region(struct verbs *v, const struct transport_conf *c, char text[static 256])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
 		v->region[i] = conn_map(c->bytes[i]);
@@ -192,9 +192,9 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 	if (!ret)
 		ret = open_channel(v, text);
 	if (!ret)
-		ret = open_region(v, c, text);
+		ret = map_own_region(v, c, text);
 	if (!ret)
-		ret = serve_at(v, text);
+		ret = listen_at_own_address(v, text);
 	if (!ret)
 		ret = open_device(v, text);
 	if (ret) {

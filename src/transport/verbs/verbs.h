@@ -34,7 +34,7 @@ enum {
 };
 
 /* The kind of a work request: the upper half of wr_id. The lower: its slot or buffer. */
-enum verbs_wr { VERBS_WR_SLOT, VERBS_WR_SAY, VERBS_WR_RECV };
+enum verbs_wr { VERBS_WR_SLOT, VERBS_WR_HELLO, VERBS_WR_RECV };
 
 enum conn_state {
 	CONN_RESOLVES, /* caller: address, then route */
@@ -68,8 +68,8 @@ struct conn {
 	uint64_t at[TRANSPORT_PARTS];	      /* caller: the peer's parts */
 	uint32_t rkey[TRANSPORT_PARTS];
 	struct hello hello;
-	uint32_t said;	 /* hellos sent */
-	struct mono due; /* responder: disconnect it if it is not proven by then */
+	uint32_t hellos_sent; /* hellos sent */
+	struct mono due;      /* responder: disconnect it if it is not proven by then */
 };
 
 struct verbs {
@@ -110,7 +110,7 @@ int conn_ready(struct conn *c, enum ibv_qp_state state);
  */
 void conn_end(struct conn *c);
 /* Send a message of the hello. 0 or -errno. */
-int conn_say(struct conn *c, const uint8_t *data, size_t len);
+int conn_send_hello(struct conn *c, const uint8_t *data, size_t len);
 /* Receive buffer n; and post it again. */
 const uint8_t *conn_recv_at(const struct conn *c, uint32_t n);
 int conn_recv(struct conn *c, uint32_t n);
@@ -152,7 +152,7 @@ void verbs_evict(struct transport *t, uint16_t host);
 /* --- events of descriptors (event.c) --------------------------- */
 
 /* One epoll descriptor for the channel, the completions and the device's events. 0 or -errno. */
-int verbs_wait_for(struct verbs *v);
+int verbs_watch_descriptors(struct verbs *v);
 void verbs_progress(struct transport *t, struct mono now);
 int verbs_arm(struct transport *t, struct mono now, struct mono *due);
 int verbs_fd(struct transport *t);
