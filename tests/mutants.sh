@@ -329,6 +329,10 @@ src/control/policy.c @ control_cmds @ s/!name == !text || //
 src/control/policy.c @ control_cmds @ s/c->policy.number == guests_view(c->guests).policy_number/true/
 src/guests/guests.c @ control_cmds @ s/gs->policy_taken_up >= a->number/true/
 src/control/server.c @ control @ s/if (waits_for_policy(k))/if (false)/
+src/control/server.c @ control @ s/if (k->caps.waits)/if (false)/
+src/guests/guests.c @ control @ s/!a->serial || sn->set_serial < a->serial/false/
+src/guests/guests.c @ control_set @ s/s \&\& !gs->observe \&\& g->cappable/false/
+src/guests/guests.c @ control_set @ s/ \&\& !s->cap_errno//
 src/control/show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
 src/control/server.c @ control @ s/c->conns >= CONTROL_CONNS_MAX ||//
 src/control/server.c @ control @ s/S_ISSOCK(st.st_mode)/1/

@@ -22,14 +22,15 @@ struct call {
 	/* What a method that returned CALL_LATER waits for; the server keeps it between calls. */
 	struct rings_ask ask;	  /* totals of rings, from the sampler */
 	struct policy_ask policy; /* the sampler, to take up a policy */
+	struct caps_ask caps;	  /* a snapshot with the change of guests */
 	uint64_t ticket;	  /* a lock that cluster_break is breaking; 0: none */
 	int exit;		  /* enum resex_exit of what failed */
 	struct proto_error error;
 };
 
 /*
- * Not answered yet: call again with the same ask, policy and ticket. To give up, call
- * guests_rings_end.
+ * Not answered yet: call again with the same ask, policy, caps and ticket, and the newest
+ * snapshot. To give up, call guests_rings_end.
  */
 enum { CALL_LATER = -1 };
 

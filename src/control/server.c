@@ -47,8 +47,9 @@ struct conn {
 	struct bufferevent *bev;
 	char *line; /* the request that is being answered, or NULL */
 	size_t len;
-	struct rings_ask ask; /* what that request waits for: one of these three (struct call) */
+	struct rings_ask ask; /* what that request waits for: one of these four (struct call) */
 	struct policy_ask policy;
+	struct caps_ask caps;
 	uint64_t ticket;
 	uid_t uid;
 	bool root;
@@ -103,7 +104,7 @@ static bool waits_for_policy(const struct conn *k)
 /* Was its request begun, and not answered yet (CALL_LATER)? */
 static bool is_pending(const struct conn *k)
 {
-	return k->ask.serial || waits_for_policy(k) || k->ticket;
+	return k->ask.serial || waits_for_policy(k) || k->caps.waits || k->ticket;
 }
 
 static bool is_ready(struct conn *k, struct mono now)
@@ -114,6 +115,9 @@ static bool is_ready(struct conn *k, struct mono now)
 		return !cl || cluster_break_result(cl, k->ticket) != -EINPROGRESS;
 	if (waits_for_policy(k))
 		return guests_policy_wait(k->c->guests, &k->policy, now) != -EAGAIN;
+	if (k->caps.waits)
+		return guests_caps_wait(k->c->guests, &k->caps, guests_snapshot(k->c->guests),
+					now) != -EAGAIN;
 	return guests_rings(k->c->guests, &k->ask, now) != -EAGAIN;
 }
 
@@ -176,6 +180,7 @@ static bool answer_line(struct conn *k, struct evbuffer *out)
 			     .root = k->root,
 			     .ask = k->ask,
 			     .policy = k->policy,
+			     .caps = k->caps,
 			     .ticket = k->ticket };
 	json_t *result = NULL;
 	char *text = NULL;
@@ -188,6 +193,7 @@ static bool answer_line(struct conn *k, struct evbuffer *out)
 		rc = method_call(&call, &r, &result);
 	k->ask = call.ask;
 	k->policy = call.policy;
+	k->caps = call.caps;
 	k->ticket = call.ticket;
 	if (rc != CALL_LATER)
 		text = rc ? reply_error(r.id, &call.error) : reply_result(r.id, result);

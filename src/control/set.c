@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* set: cap-list, and the methods that change guests: cap-release, pause, resume, guest-set. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,32 +33,74 @@ int cmd_cap_list(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
-int cmd_cap_release(struct call *c, const json_t *params, json_t **result)
+/*
+ * Rows made at once would have the caps from before the change. CALL_LATER until the snapshot
+ * has the new ones, 0 then, or the exit code.
+ */
+static int wait_for_caps(struct call *c)
+{
+	int rc = guests_caps_wait(c->guests, &c->caps, c->sn, c->now);
+
+	if (rc == -EAGAIN)
+		return CALL_LATER;
+	c->caps = (struct caps_ask){ 0 };
+	if (rc)
+		return call_fail(
+			c, RESEX_FAILURE,
+			"the change is made, but its caps are not in force yet: see errors "
+			"in resex cap-list, and late ticks in resex info");
+	return 0;
+}
+
+/* The named guest of a request that may be called again; NULL: it is gone, or never was. */
+static struct guest_entry *find_changed(struct call *c, const json_t *params)
 {
 	struct guest_entry *g = find_guest(c, params);
 
 	if (!g)
+		c->caps = (struct caps_ask){ 0 };
+	return g;
+}
+
+int cmd_cap_release(struct call *c, const json_t *params, json_t **result)
+{
+	bool undo = json_is_true(json_object_get(params, "undo"));
+	struct guest_entry *g = find_changed(c, params);
+	int rc;
+
+	if (!g)
 		return c->exit;
-	guests_release(c->guests, g, !json_is_true(json_object_get(params, "undo")), c->wall_ns);
-	*result = cap_row(c, g);
-	return 0;
+	if (!c->caps.waits) {
+		guests_release(c->guests, g, !undo, c->wall_ns);
+		guests_caps_ask(&c->caps, g, c->now);
+	}
+	rc = wait_for_caps(c);
+	if (!rc)
+		*result = cap_row(c, g);
+	return rc;
 }
 
 /* --- pause and resume ------------------------------------------------------------ */
 
 static int pause_or_resume(struct call *c, const json_t *params, bool paused, json_t **result)
 {
-	struct guest_entry *g = NULL;
+	bool one = json_object_get(params, "guest");
+	struct guest_entry *g = one ? find_changed(c, params) : NULL;
 	json_t *arr;
+	int rc;
 
-	if (json_object_get(params, "guest")) {
-		g = find_guest(c, params);
-		if (!g)
-			return c->exit;
+	if (one && !g)
+		return c->exit;
+	if (!c->caps.waits) {
+		if (guests_pause(c->guests, g, paused, c->wall_ns))
+			return call_fail(
+				c, RESEX_FAILURE,
+				"all guests are paused: resume them all with resex resume");
+		guests_caps_ask(&c->caps, g, c->now);
 	}
-	if (guests_pause(c->guests, g, paused, c->wall_ns))
-		return call_fail(c, RESEX_FAILURE,
-				 "all guests are paused: resume them all with resex resume");
+	rc = wait_for_caps(c);
+	if (rc)
+		return rc;
 	if (g) {
 		arr = json_array();
 		json_array_append_new(arr, cap_row(c, g));

@@ -11,7 +11,7 @@
 #include "src/conf/policy.h"
 #include "src/guests/guests_priv.h"
 
-#define POLICY_WAIT_MAX (10 * NS_PER_S)
+#define CHANGE_WAIT_MAX (10 * NS_PER_S)
 
 int guests_open(struct guests **out, const struct guests_parts *p, struct policy_inst *policy)
 {
@@ -259,7 +259,51 @@ int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now)
 	exchange_with_sampler(gs);
 	if (a->number ? gs->policy_taken_up >= a->number : !gs->policy_old)
 		return 0;
-	return mono_sub(now, a->since) > POLICY_WAIT_MAX ? -ETIMEDOUT : -EAGAIN;
+	return mono_sub(now, a->since) > CHANGE_WAIT_MAX ? -ETIMEDOUT : -EAGAIN;
+}
+
+void guests_caps_ask(struct caps_ask *a, const struct guest_entry *g, struct mono now)
+{
+	*a = (struct caps_ask){ .waits = true, .created = g ? g->key.created : 0, .since = now };
+}
+
+/*
+ * The actor sets a cap after the sampler's tick: the first snapshot of a set may still have the
+ * former cap. Caps that a policy chooses are not waited for: it may change them at each tick.
+ */
+static bool awaits_own_cap(const struct guests *gs, const struct guest_entry *g,
+			   const struct snapshot *sn)
+{
+	const struct snap_guest *s = guests_snap(g, sn);
+
+	return s && !gs->observe && g->cappable && entry_alone(gs, g) && !s->cap_errno &&
+	       cap_to_percent(s->applied) != cap_to_percent(g->old.cap);
+}
+
+static bool caps_changed(const struct guests *gs, const struct caps_ask *a,
+			 const struct snapshot *sn)
+{
+	if (!a->serial || sn->set_serial < a->serial)
+		return false;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		const struct guest_entry *g = gs->guest[i];
+
+		if (g && !g->leaving && (!a->created || a->created == g->key.created) &&
+		    awaits_own_cap(gs, g, sn))
+			return false;
+	}
+	return true;
+}
+
+int guests_caps_wait(struct guests *gs, struct caps_ask *a, const struct snapshot *sn,
+		     struct mono now)
+{
+	exchange_with_sampler(gs);
+	if (!a->serial && !gs->publish_due)
+		a->serial = gs->serial;
+	if (caps_changed(gs, a, sn))
+		return 0;
+	return mono_sub(now, a->since) > CHANGE_WAIT_MAX ? -ETIMEDOUT : -EAGAIN;
 }
 
 int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns)

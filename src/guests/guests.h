@@ -147,6 +147,24 @@ struct policy_ask {
  * an ask may be dropped at any time.
  */
 int guests_policy_wait(struct guests *gs, struct policy_ask *a, struct mono now);
+
+/* A request to wait until a snapshot shows a change of guests; zeroed at first. */
+struct caps_ask {
+	bool waits;
+	uint64_t created; /* guest_key.created of the guest; 0: all guests */
+	uint64_t serial;  /* of the first set that has the change; 0: not published yet */
+	struct mono since;
+};
+
+/* Begin to wait for the change just made of g (NULL: of all guests). */
+void guests_caps_ask(struct caps_ask *a, const struct guest_entry *g, struct mono now);
+/*
+ * 0: the change is in sn, and guests that no policy may cap have their own caps there, or the
+ * error of setting them; -EAGAIN: call again later with a newer snapshot; -ETIMEDOUT: not
+ * within 10 s. Does not block; an ask may be dropped at any time.
+ */
+int guests_caps_wait(struct guests *gs, struct caps_ask *a, const struct snapshot *sn,
+		     struct mono now);
 /* Release a guest from caps (or undo that). */
 void guests_release(struct guests *gs, struct guest_entry *g, bool released, int64_t wall_ns);
 /*

@@ -439,6 +439,12 @@ else
 fi
 
 that 'bulk is capped again' bulk_capped
+good 'cap-release: its reply has the cap of after' '^bulk +2 +- ' resex cap-release bulk
+good 'cap-release --undo' ' managed ' resex cap-release --undo bulk
+that 'bulk is capped once more' bulk_capped
+good 'pause: its reply has the caps of after' '^bulk +2 +- ' resex pause
+good 'resume' ' managed ' resex resume
+that 'bulk is capped at the end' bulk_capped
 stop TERM 0
 that 'the socket is gone' not test -e "$dir/sock"
 that 'saved caps are gone' not test -e "$dir/state/caps.json"

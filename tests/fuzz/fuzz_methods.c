@@ -51,6 +51,7 @@ static void sampler_tick(struct world *w)
 		for (uint32_t k = 0; k < w->set->guest[i].scan->rings; k++)
 			ring_show(w->set->guest[i].scan->ring[k].ring);
 	atomic_store(&w->ho.rings_shown, atomic_load(&w->ho.rings_asked));
+	w->ho.snaps.buf[w->ho.snaps.front].set_serial = w->set->serial; /* the newest snapshot */
 }
 
 static void settle(struct world *w)
@@ -265,12 +266,13 @@ static void ask(struct world *w, const char *line, size_t len, bool root)
 		return;
 	}
 	while ((rc = method_call(&c, &r, &result)) == CALL_LATER) {
-		FUZZ_REQUIRE(!result && !!c.ask.serial + !!c.ticket + !!c.policy.number == 1);
+		FUZZ_REQUIRE(!result &&
+			     !!c.ask.serial + !!c.ticket + !!c.policy.number + c.caps.waits == 1);
 		c.now.ns += 10 * NS_PER_MS;
 		sampler_tick(w);
 	}
-	FUZZ_REQUIRE(!c.ticket && !c.ask.serial && !c.policy.waits && !w->gs->rings.readers &&
-		     !w->gs->rings.next);
+	FUZZ_REQUIRE(!c.ticket && !c.ask.serial && !c.policy.waits && !c.caps.waits &&
+		     !w->gs->rings.readers && !w->gs->rings.next);
 	if (rc) {
 		FUZZ_REQUIRE(!result);
 		check_error(&c, rc);

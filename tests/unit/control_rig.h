@@ -21,6 +21,7 @@ static inline struct snapshot *snap_of_set(struct guests_rig *g)
 	sn->ticks = 2500;
 	sn->tick_ns_sum = 2500 * 4000;
 	sn->policy = g->gs->policy->ops;
+	sn->set_serial = g->set->serial;
 	sn->guests = g->set->guests;
 	for (uint32_t i = 0; i < sn->guests; i++) {
 		struct snap_guest *s = &sn->guest[i];
@@ -32,6 +33,19 @@ static inline struct snapshot *snap_of_set(struct guests_rig *g)
 		s->rings = g->set->guest[i].scan->rings;
 	}
 	return sn;
+}
+
+/* The sampler's next tick: totals of rings, the newest set, and caps that no policy changes. */
+static inline void rig_tick(struct guests_rig *g)
+{
+	struct snapshot *sn = &g->ho.snaps.buf[g->ho.snaps.front]; /* snap_latest() */
+
+	rig_show(g);
+	rig_ack(g);
+	sn->set_serial = g->set->serial;
+	for (uint32_t i = 0; i < sn->guests && i < g->set->guests; i++)
+		if (g->set->guest[i].flags & POLICY_EXEMPT)
+			sn->guest[i].applied = g->set->guest[i].own;
 }
 
 struct answer {
@@ -73,13 +87,11 @@ static inline struct answer ask_as(struct guests_rig *g, bool root, const char *
 	while ((a.exit = method_call(&c, &r, &last_result)) == CALL_LATER) {
 		assert_null(last_result);
 		c.now.ns += 10 * MS;
-		if (!sampler_stands) {
-			rig_show(g);
-			rig_ack(g);
-		}
+		if (!sampler_stands)
+			rig_tick(g);
 	}
 	assert_int_equal(c.ask.serial, 0);
-	assert_false(c.policy.waits || c.policy.number);
+	assert_false(c.policy.waits || c.policy.number || c.caps.waits);
 	a.error = c.error;
 	a.result = last_result;
 	json_decref(r.params);

@@ -449,6 +449,28 @@ RIG_TEST(policy_set__that_waits_for_the_sampler__delays_no_others)
 	assert_non_null(strstr(hear(f, setter), "\"id\":9,\"result\":{\"name\":\"null\""));
 }
 
+/* There is no guest to wait for, but the set that pauses all is not taken up yet. */
+RIG_TEST(pause__that_waits_for_the_sampler__delays_no_others)
+{
+	struct fixture *f = *state;
+	int pauser = dial(f), other = dial(f);
+	struct snapshot *sn;
+
+	say(f, pauser, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"pause\"}\n");
+	for (int i = 0; i < 3; i++) {
+		assert_non_null(strstr(ask(f, other, i), "\"result\""));
+		assert_string_equal(hear(f, pauser), "");
+		wait_ms(f, 15);
+	}
+	assert_true(rig_ack(f->rig));
+	sn = snap_begin(&f->rig->ho);
+	memset(sn, 0, sizeof(*sn));
+	sn->set_serial = f->rig->set->serial;
+	snap_publish(&f->rig->ho);
+	wait_ms(f, 15);
+	assert_non_null(strstr(hear(f, pauser), "\"id\":9,\"result\":{\"paused\":true"));
+}
+
 RIG_TEST(request__that_the_sampler_never_answers__is_refused_in_the_end)
 {
 	struct fixture *f = *state;

@@ -207,6 +207,99 @@ WITH_CALL(why__highest_cap_in_force__is_said_beside_the_policys_reason)
 	assert_null(strstr(str(r, "text"), "highest"));
 }
 
+/* --- the caps in replies --- */
+
+/* bulk has a cap of 80, set by the operator; a policy has lowered it to 30. */
+static void cap_bulk(struct guests_rig *g)
+{
+	snap_of_set(g)->guest[1].applied = CAP_PERCENT(30);
+	snap_publish(&g->ho);
+}
+
+WITH_CALL(pause_and_release__guest_is_capped__reply_has_the_cap_of_after)
+{
+	static const char *const rows[][2] = { { "cap-release", "'guest':'bulk'" },
+					       { "pause", "'guest':'bulk'" },
+					       { "pause", "" } };
+	struct guests_rig *g = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const json_t *r;
+
+		cap_bulk(g);
+		r = ask(g, rows[i][0], rows[i][1]);
+		assert_int_equal(num(i ? row(r, "guests", "bulk") : r, "cap"), 80);
+		assert_string_equal(str(i ? row(r, "guests", "bulk") : r, "state"),
+				    i ? "observed" : "released");
+		ask(g, "cap-release", "'guest':'bulk','undo':true");
+		ask(g, "resume", "");
+	}
+}
+
+/* One call of cap-release as the server makes it; NULL: it waits. */
+static json_t *release_once(struct guests_rig *g, struct call *c)
+{
+	struct request r = { .method = "cap-release", .params = params_of("'guest':'bulk'") };
+	json_t *result = NULL;
+	int rc;
+
+	c->sn = snap_latest(&g->ho);
+	rc = method_call(c, &r, &result);
+	json_decref(r.params);
+	assert_int_equal(rc, result ? 0 : CALL_LATER);
+	return result;
+}
+
+WITH_CALL(cap_release__set_is_taken_up_and_the_cap_not_set_yet__still_waits)
+{
+	struct guests_rig *g = *state;
+	struct call c = { .guests = g->gs, .now = g->now, .wall_ns = WALL, .root = true };
+	json_t *r;
+
+	cap_bulk(g);
+	assert_null(release_once(g, &c));
+	assert_true(rig_ack(g));
+	assert_null(release_once(g, &c)); /* this snapshot is older than the set */
+	cap_bulk(g);
+	assert_null(release_once(g, &c)); /* of the set, before the actor answered */
+	snap_of_set(g)->guest[1].applied = CAP_PERCENT(80);
+	snap_publish(&g->ho);
+	r = release_once(g, &c);
+	assert_int_equal(num(r, "cap"), 80);
+	json_decref(r);
+	assert_int_equal(rig_events(g, "release"), 1); /* done once, asked for four times */
+}
+
+WITH_CALL(cap_release__xen_refuses_the_cap__reply_has_its_error)
+{
+	struct guests_rig *g = *state;
+	struct call c = { .guests = g->gs, .now = g->now, .wall_ns = WALL, .root = true };
+	struct snapshot *sn;
+	json_t *r;
+
+	cap_bulk(g);
+	assert_null(release_once(g, &c));
+	assert_true(rig_ack(g));
+	sn = snap_of_set(g);
+	sn->guest[1].applied = CAP_PERCENT(30);
+	sn->guest[1].cap_errno = EPERM;
+	snap_publish(&g->ho);
+	r = release_once(g, &c);
+	assert_int_equal(num(r, "cap"), 30);
+	assert_string_equal(str(r, "error"), strerror(EPERM));
+	json_decref(r);
+}
+
+WITH_CALL(pause__sampler_stands_still__is_said_and_holds)
+{
+	struct guests_rig *g = *state;
+
+	sampler_stands = true;
+	assert_refused(g, "pause", "'guest':'bulk'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
+		       "the change is made, but its caps are not in force yet");
+	assert_true(is_exempt(g, 5));
+}
+
 /* --- policy-check ------------------------------------------------------------------------ */
 
 WITH_CALL(policy_check__good__is_shown_and_not_put_in_force)
