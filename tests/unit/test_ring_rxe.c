@@ -2,6 +2,7 @@
 /* ring_rxe: what is counted on a send queue of soft-RoCE, case by case. */
 #include "resex/guest_abi.h"
 #include "tests/unit/ring_rig.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
 /* --- opening --- */
@@ -33,110 +34,292 @@ TEST(open__valid_rings__open)
 	}
 }
 
-TEST(open__provider_or_kind_not_known__is_refused)
-{
-	struct fixture *x = sq(16, FAKE_RC, 1024);
+/* --- rows of steps -------------------------------------------------------------------- */
 
-	x->f.desc.provider = GUEST_PROVIDER_MLX5 + 40;
-	assert_int_equal(try_open(x), -EPROTONOSUPPORT);
-	x->f.desc.provider = GUEST_PROVIDER_RXE;
-	x->f.desc.kind = 9;
-	assert_int_equal(try_open(x), -EPROTONOSUPPORT);
-	done(x);
+/*
+ * Steps, where OPCODE is one of the list below:
+ *
+ *	OPCODE BYTES		post an entry, transmit and complete it
+ *	post OPCODE BYTES	only post it
+ *	transmit		the oldest entry that was not transmitted
+ *	complete, flush, fail	the oldest entry: with success, as flushed, with a remote error
+ *	reset PSN		reset the queue pair
+ *	psn N, ssn N		set the packet or the sequence number of the next post
+ *	forge-lengths N		overwrite the length in all entries
+ *	forge-ssn SLOT N	overwrite the sequence number in one entry
+ *	open			open the reader and take the first sample
+ *	sample			take another sample
+ *
+ * Before the reader is opened:
+ *
+ *	provider N, kind N, elem-size N, entries N, offset N, path-mtu N
+ *				what the guest says of the ring
+ *	log2-elem N, mask N	what the header of the ring says
+ *	length N		how many bytes of it are mapped
+ *
+ * Expectations are fields of struct sample; mtus is sent and received, work is seen and lost:
+ *
+ *	FIGURE N		as in "wrs 5"; ops-write and ops-read are in ops
+ *	is FLAG, not FLAG	flags has the flag, or does not have it
+ *	opens, refused ERROR	the answer of ring_open(), in place of a sample
+ */
+static const struct {
+	const char *name;
+	uint32_t opcode;
+} opcodes[] = {
+	{ "write", FAKE_WRITE },
+	{ "send", FAKE_SEND },
+	{ "read", FAKE_READ },
+	{ "local-inv", FAKE_LOCAL_INV },
+};
+
+static uint32_t opcode_of(const struct step *s, const char *name)
+{
+	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++)
+		if (!strcmp(opcodes[i].name, name))
+			return opcodes[i].opcode;
+	step_unknown(s);
+	return 0;
 }
 
-TEST(open__header_and_descriptor_disagree__is_refused)
+/* A field of which the step is "NAME N". */
+static uint32_t *field(struct fixture *x, const struct step *s)
 {
-	struct fixture *x = sq(16, FAKE_RC, 1024);
+	struct ring_desc *d = &x->f.desc;
+	const struct {
+		const char *name;
+		uint32_t *at;
+	} fields[] = {
+		{ "provider", &d->provider },	{ "kind", &d->kind },
+		{ "elem-size", &d->elem_size }, { "entries", &d->entries },
+		{ "offset", &d->offset },	{ "path-mtu", &d->path_mtu },
+		{ "psn", &x->f.psn },		{ "ssn", &x->f.ssn },
+	};
 
-	fake_put(&x->f, FAKE_LOG2_ELEM, 9);
-	assert_int_equal(try_open(x), -EBADMSG);
-	fake_put(&x->f, FAKE_LOG2_ELEM, 8);
-	fake_put(&x->f, FAKE_MASK, 31);
-	assert_int_equal(try_open(x), -EBADMSG);
-	fake_put(&x->f, FAKE_MASK, 14);
-	assert_int_equal(try_open(x), -EBADMSG);
-	fake_put(&x->f, FAKE_MASK, 15);
-	assert_int_equal(try_open(x), 0);
-	done(x);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (step_is(s, fields[i].name))
+			return fields[i].at;
+	return NULL;
 }
 
-TEST(open__ring_longer_than_the_mapping__is_refused)
+static void act(void *rig, const struct step *s)
 {
-	struct fixture *x = sq(16, FAKE_RC, 1024);
-	size_t len = x->f.len;
+	struct fixture *x = rig;
+	uint32_t n = (uint32_t)s->n[0];
 
-	x->f.len = len - 1;
-	assert_int_equal(try_open(x), -EBADMSG);
-	x->f.len = 384;
-	assert_int_equal(try_open(x), -EBADMSG);
-	x->f.len = 100;
-	assert_int_equal(try_open(x), -EBADMSG);
-	x->f.len = 0;
-	assert_int_equal(try_open(x), -EBADMSG);
-	x->f.len = len;
-	x->f.desc.offset = 4095;
-	assert_int_equal(try_open(x), -EBADMSG);
-	x->f.desc.offset = 0;
-	x->f.desc.entries = 1u << 20;
-	fake_put(&x->f, FAKE_MASK, (1u << 20) - 1);
-	assert_int_equal(try_open(x), -EBADMSG);
-	done(x);
+	if (step_is(s, "post"))
+		fake_post(&x->f, opcode_of(s, s->word), n);
+	else if (step_is(s, "transmit"))
+		fake_send(&x->f);
+	else if (step_is(s, "complete"))
+		fake_complete(&x->f, FAKE_OK);
+	else if (step_is(s, "flush"))
+		fake_complete(&x->f, FAKE_FLUSHED);
+	else if (step_is(s, "fail"))
+		fake_complete(&x->f, FAKE_REMOTE_ERROR);
+	else if (step_is(s, "reset"))
+		fake_reset(&x->f, n);
+	else if (step_is(s, "length"))
+		x->f.len = n;
+	else if (step_is(s, "log2-elem"))
+		fake_put(&x->f, FAKE_LOG2_ELEM, n);
+	else if (step_is(s, "mask"))
+		fake_put(&x->f, FAKE_MASK, n);
+	else if (step_is(s, "forge-lengths"))
+		for (uint64_t i = 0; i < x->f.posted; i++)
+			fake_put_entry(&x->f, i, FAKE_WQE_LENGTH, n);
+	else if (step_is(s, "forge-ssn"))
+		fake_put_entry(&x->f, n, FAKE_WQE_SSN, (uint32_t)s->n[1]);
+	else if (step_is(s, "open"))
+		start(x);
+	else if (step_is(s, "sample"))
+		sample(x);
+	else if (field(x, s))
+		*field(x, s) = n;
+	else
+		fake_do(&x->f, opcode_of(s, s->verb), n);
 }
 
-TEST(open__send_entries_too_small_for_one__is_refused)
+static uint32_t flag_of(const struct step *s)
 {
-	struct fixture *x = sq(16, FAKE_RC, 1024);
+	static const char *const names[] = {
+		"lapped", "wrs-bounded", "mtus-estimated", "history", "uncharged", "mtus-guessed",
+	};
 
-	x->f.desc.elem_size = 128; /* a send entry has 208 bytes and more */
-	fake_put(&x->f, FAKE_LOG2_ELEM, 7);
-	assert_true(try_open(x) < 0);
-	done(x);
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (step_says(s, names[i]))
+			return 1u << i;
+	step_unknown(s);
+	return 0;
 }
 
-/* --- history --- */
-
-TEST(first_sample__work_already_done__is_history)
+static void check(void *rig, const struct step *s)
 {
-	struct fixture *x = sq(16, FAKE_RC, 1024);
+	struct fixture *x = rig;
+	const struct sample *is = &x->s;
+	const struct step_figure figures[] = {
+		{ "flags", is->flags },
+		{ "wrs", is->wrs },
+		{ "seen", is->seen },
+		{ "lost", is->lost },
+		{ "work", is->seen + is->lost },
+		{ "errors", is->errors },
+		{ "mtus_sent", is->mtus_sent },
+		{ "mtus_recv", is->mtus_recv },
+		{ "mtus", is->mtus_sent + is->mtus_recv },
+		{ "bytes_sent", is->bytes_sent },
+		{ "backlog", is->backlog },
+		{ "ops-write", is->ops[OP_WRITE] },
+		{ "ops-read", is->ops[OP_READ] },
+	};
 
-	for (int i = 0; i < 5; i++)
-		fake_do(&x->f, FAKE_WRITE, 3000);
-	start(x);
-	assert_true(x->s.flags & SAMPLE_HISTORY);
-	assert_int_equal(x->s.wrs, 5);
-	assert_int_equal(x->s.mtus_sent, 15);
-	assert_int_equal(x->s.bytes_sent, 15000);
-	fake_do(&x->f, FAKE_SEND, 10);
-	sample(x);
-	assert_false(x->s.flags & SAMPLE_HISTORY);
-	assert_int_equal(x->s.wrs, 1);
-	done(x);
+	if (step_expect_figure(s, figures, sizeof(figures) / sizeof(figures[0])))
+		return;
+	if (step_is(s, "is"))
+		step_holds(s, is->flags & flag_of(s));
+	else if (step_is(s, "not"))
+		step_holds(s, !(is->flags & flag_of(s)));
+	else if (step_is(s, "opens"))
+		step_holds(s, try_open(x) == 0);
+	else if (step_is(s, "refused"))
+		step_holds(s,
+			   try_open(x) == (step_says(s, "EBADMSG") ? -EBADMSG : -EPROTONOSUPPORT));
+	else
+		step_unknown(s);
 }
 
-TEST(first_sample__ring_already_lapped__tells_the_count)
-{
-	struct fixture *x = sq(16, FAKE_RC, 1024);
+struct row {
+	const char *name;
+	uint32_t slots;
+	enum fake_type type;
+	uint32_t mtu;
+	const char *steps;
+};
 
-	for (int i = 0; i < 100; i++)
-		fake_do(&x->f, FAKE_WRITE, 100);
-	start(x);
-	assert_true(x->s.flags & SAMPLE_HISTORY);
-	assert_int_equal(x->s.wrs, 100);
-	assert_int_equal(x->s.seen + x->s.lost, 100);
-	assert_in_range(x->s.seen, 14, 16);
-	assert_int_equal(x->s.bytes_sent, x->s.seen * 100);
+/* The ring at the top of rxe_psn.c: history up to slot 0, PSN 100; then slots 1 to 5 are posted. */
+#define WORKED_RING                                                                                \
+	"8 x send 64, psn 100, send 64, open, post write 2048, post read 4096, post local-inv,"    \
+	"post send 100, post send 3000,"
+/* All five are sent, the first four completed. */
+#define COMPLETE_WORKED_RING "5 x transmit, 4 x complete,"
+
+/* The script opens the ring itself. */
+static const struct row openings[] = {
+	{ "open: a provider that is not known is refused", 16, FAKE_RC, 1024,
+	  "provider 42 -> refused EPROTONOSUPPORT" },
+	{ "open: a kind that is not known is refused", 16, FAKE_RC, 1024,
+	  "kind 9 -> refused EPROTONOSUPPORT" },
+	{ "open: a header that the descriptor contradicts is refused", 16, FAKE_RC, 1024,
+	  "log2-elem 9 -> refused EBADMSG; log2-elem 8, mask 31 -> refused EBADMSG;"
+	  "mask 14 -> refused EBADMSG; mask 15 -> opens" },
+	{ "open: a ring longer than its mapping of 4480 bytes is refused", 16, FAKE_RC, 1024,
+	  "length 4479 -> refused EBADMSG; length 384 -> refused EBADMSG;"
+	  "length 100 -> refused EBADMSG; length 0 -> refused EBADMSG;"
+	  "length 4480 -> opens; offset 4095 -> refused EBADMSG;"
+	  "offset 0, entries 0x100000, mask 0xfffff -> refused EBADMSG" },
+	{ "open: send entries that are too small for one (208 bytes) are refused", 16, FAKE_RC,
+	  1024, "elem-size 128, log2-elem 7 -> refused EPROTONOSUPPORT" },
+
+	{ "first sample: work already done is history", 16, FAKE_RC, 1024,
+	  "5 x write 3000, open -> is history, wrs 5, mtus_sent 15, bytes_sent 15000;"
+	  "send 10, sample -> not history, wrs 1" },
+	{ "first sample: of a ring already lapped, the count is known", 16, FAKE_RC, 1024,
+	  "100 x write 100, open -> is history, wrs 100, work 100, seen 15, bytes_sent 1500" },
+	{ "first sample: no work yet is empty", 16, FAKE_RC, 1024,
+	  "open -> wrs 0, mtus 0, backlog 0" },
+
+	{ "sample: path MTU not known, packet numbers tell", 16, FAKE_RC, 256,
+	  "path-mtu 0, open, write 2560, read 2561, sample -> mtus_sent 10, mtus_recv 11" },
+	/* It says that its path MTU is 4096 while it sends 256: the packets count. */
+	{ "sample: path MTU stated too large, packet numbers tell", 16, FAKE_RC, 256,
+	  "path-mtu 4096, open, 3 x write 25600, sample -> mtus_sent 300" },
+	{ "sample: the ssn wraps, the count is exact", 16, FAKE_RC, 1024,
+	  "ssn 0xffffffeb, write 1, open, 100 x write 1, sample -> wrs 100" },
+
+	{ "worked ring: all read, charged as documented", 8, FAKE_RC, 1024,
+	  WORKED_RING COMPLETE_WORKED_RING
+	  "sample -> wrs 4, seen 4, mtus_sent 3, mtus_recv 4, backlog 1, flags 0" },
+	/* The first sample notes what was posted. */
+	{ "worked ring: noted entries overwritten, divided by length", 8, FAKE_RC, 1024,
+	  WORKED_RING
+	  "sample -> wrs 0;" COMPLETE_WORKED_RING
+	  "forge-ssn 2 99, sample -> wrs 4, lost 0, mtus_sent 3, mtus_recv 4, flags 0" },
+	/* Slot 4, a SEND, is all that was read. */
+	{ "worked ring: entries overwritten unseen, divided like the others", 8, FAKE_RC, 1024,
+	  WORKED_RING COMPLETE_WORKED_RING
+	  "forge-ssn 2 99, sample -> wrs 4, lost 2, mtus 7, mtus_sent 7,"
+	  "is lapped, is mtus-estimated, flags 5" },
+};
+
+/* The ring is open, and each "->" takes a sample. */
+static const struct row samples[] = {
+	/* Forged before the doorbell, as a liar would: the packets count. */
+	{ "length forged: packet numbers tell", 16, FAKE_RC, 1024,
+	  "4 x write 65536, forge-lengths 1 -> mtus_sent 256" },
+	{ "unreliable connection: counts as reliable", 16, FAKE_UC, 512,
+	  "write 5000, send 0 -> mtus_sent 11, wrs 2" },
+	{ "posted and not completed: is backlog, and not charged", 16, FAKE_RC, 1024,
+	  "5 x post write 1000, 2 x transmit, complete -> wrs 1, backlog 4, bytes_sent 1000;"
+	  "-> wrs 0, mtus_sent 0, backlog 4" },
+	/* The numbers in a slot before it is sent are those of the lap before. */
+	{ "posted slot with an old range: is charged when sent", 4, FAKE_RC, 256,
+	  "write 12800 -> mtus_sent 50; write 12800 -> mtus_sent 50; write 12800 -> mtus_sent 50;"
+	  "write 12800 -> mtus_sent 50; 3 x post write 1 -> mtus_sent 0;"
+	  "3 x transmit, sample, 3 x complete -> wrs 3, mtus_sent 3" },
+	/* What is flushed was never sent. */
+	{ "errors and flush: are counted, and not charged", 16, FAKE_RC, 1024,
+	  "write 4096, 2 x post write 8192, post read 8192, 2 x post write 8192, transmit, fail,"
+	  "4 x flush -> wrs 6, errors 5, ops-write 5, ops-read 1, mtus_sent 4, bytes_sent 4096,"
+	  "mtus_recv 0" },
+	/* Nobody saw the large ones; by the mean of those seen it is 40, the truth is 220. */
+	{ "lapped before any packet number: says that it guesses", 8, FAKE_RC, 1024,
+	  "20 x write 10240, 20 x write 1024 -> wrs 40, mtus_sent 40, is mtus-guessed,"
+	  "is mtus-estimated;"
+	  "20 x write 10240, 20 x write 1024 -> lost 1.., not mtus-guessed, mtus_sent 220" },
+	{ "lapped behind a reset: says that it guesses", 8, FAKE_RC, 1024,
+	  "write 1, sample, reset 12345, sample, 20 x write 10240, 20 x write 1024"
+	  "-> wrs 40, lost 1.., is mtus-guessed" },
+	/* perftest's latency rings have two slots: the indices alone tell next to nothing. */
+	{ "two slots lapped an even number of times: is not idle", 2, FAKE_RC, 1024,
+	  "1000 x write 8 -> wrs 1000, mtus_sent 1000" },
+	{ "lapped datagrams: are one MTU each", 8, FAKE_UD, 4096,
+	  "500 x send 1500 -> wrs 500, mtus_sent 500" },
+	/* The jump to the first could be a reset or a new connection; it is not a wrap. */
+	{ "packet numbers wrap: MTUs are exact", 16, FAKE_RC, 256,
+	  "psn 0xfffffe, write 1, sample, write 2560 -> mtus_sent 10;"
+	  "100 x write 2560 -> mtus_sent 1000" },
+	/* The reset drops three that wait: at most these are counted. */
+	{ "queue pair reset: goes on counting", 16, FAKE_RC, 1024,
+	  "5 x write 100, 3 x post write 100 -> wrs 5; reset 12345 -> wrs ..3, mtus_sent ..3;"
+	  "4 x write 3000 -> wrs 4, bytes_sent 12000, mtus_sent 12" },
+};
+
+static void run_opening(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+	struct fixture *x = sq(row->slots, row->type, row->mtu);
+
+	steps_run(row->steps, &ops, x);
 	done(x);
 }
+TEST_ROWS(openings, run_opening)
 
-TEST(first_sample__no_work_yet__is_empty)
+static void look(void *rig)
 {
-	struct fixture *x = started(16, FAKE_RC, 1024);
+	sample(rig);
+}
 
-	assert_int_equal(x->s.wrs, 0);
-	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv + x->s.backlog, 0);
+static void run_samples(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .look = look, .check = check };
+	const struct row *row = *state;
+	struct fixture *x = started(row->slots, row->type, row->mtu);
+
+	steps_run(row->steps, &ops, x);
 	done(x);
 }
+TEST_ROWS(samples, run_samples)
 
 /* --- counting --- */
 
@@ -193,48 +376,6 @@ TEST(sample__edges_of_the_path_mtu__are_exact)
 	}
 }
 
-TEST(sample__path_mtu_not_known__packet_numbers_tell)
-{
-	struct fixture *x = sq(16, FAKE_RC, 256);
-
-	x->f.desc.path_mtu = 0;
-	start(x);
-	fake_do(&x->f, FAKE_WRITE, 2560);
-	fake_do(&x->f, FAKE_READ, 2561);
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 10);
-	assert_int_equal(x->s.mtus_recv, 11);
-	done(x);
-}
-
-/* A guest that says its path MTU is 4096 while it sends 256: the packets count. */
-TEST(sample__path_mtu_stated_too_large__packet_numbers_tell)
-{
-	struct fixture *x = sq(16, FAKE_RC, 256);
-
-	x->f.desc.path_mtu = 4096;
-	start(x);
-	for (int i = 0; i < 3; i++)
-		fake_do(&x->f, FAKE_WRITE, 25600);
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 300);
-	done(x);
-}
-
-/* Length forged to 1 before the doorbell, as a liar would: the packets count. */
-TEST(sample__length_forged__packet_numbers_tell)
-{
-	struct fixture *x = started(16, FAKE_RC, 1024);
-
-	for (int i = 0; i < 4; i++) {
-		fake_do(&x->f, FAKE_WRITE, 65536);
-		fake_put_entry(&x->f, x->f.posted - 1, FAKE_WQE_LENGTH, 1);
-	}
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 256);
-	done(x);
-}
-
 TEST(sample__datagrams__are_one_mtu_each)
 {
 	struct fixture *x = started(16, FAKE_UD, 4096);
@@ -248,85 +389,6 @@ TEST(sample__datagrams__are_one_mtu_each)
 		assert_int_equal(x->s.mtus_sent, 1);
 		assert_int_equal(x->s.bytes_sent, n);
 	}
-	done(x);
-}
-
-TEST(sample__unreliable_connection__counts_as_reliable)
-{
-	struct fixture *x = started(16, FAKE_UC, 512);
-
-	fake_do(&x->f, FAKE_WRITE, 5000);
-	fake_do(&x->f, FAKE_SEND, 0);
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 11);
-	assert_int_equal(x->s.wrs, 2);
-	done(x);
-}
-
-TEST(sample__posted_and_not_completed__is_backlog_and_not_charged)
-{
-	struct fixture *x = started(16, FAKE_RC, 1024);
-
-	for (int i = 0; i < 5; i++)
-		fake_post(&x->f, FAKE_WRITE, 1000);
-	fake_send(&x->f);
-	fake_send(&x->f);
-	fake_complete(&x->f, FAKE_OK);
-	sample(x);
-	assert_int_equal(x->s.wrs, 1);
-	assert_int_equal(x->s.backlog, 4);
-	assert_int_equal(x->s.bytes_sent, 1000);
-	sample(x);
-	assert_int_equal(x->s.wrs, 0);
-	assert_int_equal(x->s.mtus_sent, 0);
-	assert_int_equal(x->s.backlog, 4);
-	done(x);
-}
-
-/* The numbers in a slot before it is sent are those of the lap before. */
-TEST(sample__posted_slot_with_an_old_range__is_charged_when_sent)
-{
-	struct fixture *x = started(4, FAKE_RC, 256);
-
-	for (int i = 0; i < 4; i++) {
-		fake_do(&x->f, FAKE_WRITE, 256 * 50);
-		sample(x);
-		assert_int_equal(x->s.mtus_sent, 50);
-	}
-	for (int i = 0; i < 3; i++)
-		fake_post(&x->f, FAKE_WRITE, 1);
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 0);
-	for (int i = 0; i < 3; i++)
-		fake_send(&x->f);
-	sample(x);
-	for (int i = 0; i < 3; i++)
-		fake_complete(&x->f, FAKE_OK);
-	sample(x);
-	assert_int_equal(x->s.wrs, 3);
-	assert_int_equal(x->s.mtus_sent, 3);
-	done(x);
-}
-
-TEST(sample__errors_and_flush__are_counted_and_not_charged)
-{
-	struct fixture *x = started(16, FAKE_RC, 1024);
-
-	fake_do(&x->f, FAKE_WRITE, 4096);
-	for (int i = 0; i < 5; i++)
-		fake_post(&x->f, i == 2 ? FAKE_READ : FAKE_WRITE, 8192);
-	fake_send(&x->f);
-	fake_complete(&x->f, FAKE_REMOTE_ERROR);
-	for (int i = 0; i < 4; i++)
-		fake_complete(&x->f, FAKE_FLUSHED); /* never sent */
-	sample(x);
-	assert_int_equal(x->s.wrs, 6);
-	assert_int_equal(x->s.errors, 5);
-	assert_int_equal(x->s.ops[OP_WRITE], 5);
-	assert_int_equal(x->s.ops[OP_READ], 1);
-	assert_int_equal(x->s.mtus_sent, 4);
-	assert_int_equal(x->s.bytes_sent, 4096);
-	assert_int_equal(x->s.mtus_recv, 0);
 	done(x);
 }
 
@@ -414,52 +476,6 @@ TEST(sample__lapped__count_and_mtus_are_exact)
 	done(x);
 }
 
-/* Of large messages that nobody saw no packet number tells, if none came before. */
-TEST(sample__lapped_before_any_packet_number__says_that_it_guesses)
-{
-	struct fixture *x = started(8, FAKE_RC, 1024);
-
-	for (int i = 0; i < 40; i++)
-		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
-	sample(x);
-	assert_int_equal(x->s.wrs, 40);
-	assert_int_equal(x->s.mtus_sent, 40); /* by the mean of what is seen; the truth is 220 */
-	assert_true(x->s.flags & SAMPLE_MTUS_GUESSED && x->s.flags & SAMPLE_MTUS_ESTIMATED);
-	for (int i = 0; i < 40; i++)
-		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
-	sample(x);
-	assert_true(x->s.lost > 0 && !(x->s.flags & SAMPLE_MTUS_GUESSED));
-	assert_int_equal(x->s.mtus_sent, 220);
-	done(x);
-}
-
-TEST(sample__lapped_behind_a_reset__says_that_it_guesses)
-{
-	struct fixture *x = known(8);
-
-	fake_reset(&x->f, 12345);
-	sample(x);
-	for (int i = 0; i < 40; i++)
-		fake_do(&x->f, FAKE_WRITE, i < 20 ? 10240 : 1024);
-	sample(x);
-	assert_int_equal(x->s.wrs, 40);
-	assert_true(x->s.lost > 0 && x->s.flags & SAMPLE_MTUS_GUESSED);
-	done(x);
-}
-
-/* perftest's latency rings have two slots: the indices alone tell next to nothing. */
-TEST(sample__two_slots_lapped_an_even_number_of_times__is_not_idle)
-{
-	struct fixture *x = started(2, FAKE_RC, 1024);
-
-	for (int i = 0; i < 1000; i++)
-		fake_do(&x->f, FAKE_WRITE, 8);
-	sample(x);
-	assert_int_equal(x->s.wrs, 1000);
-	assert_int_equal(x->s.mtus_sent, 1000);
-	done(x);
-}
-
 TEST(sample__lapped_with_reads_among_the_lost__says_it_estimates)
 {
 	struct fixture *x = known(8);
@@ -476,49 +492,6 @@ TEST(sample__lapped_with_reads_among_the_lost__says_it_estimates)
 	done(x);
 }
 
-TEST(sample__lapped_datagrams__are_one_mtu_each)
-{
-	struct fixture *x = started(8, FAKE_UD, 4096);
-
-	for (int i = 0; i < 500; i++)
-		fake_do(&x->f, FAKE_SEND, 1500);
-	sample(x);
-	assert_int_equal(x->s.wrs, 500);
-	assert_int_equal(x->s.mtus_sent, 500);
-	done(x);
-}
-
-TEST(sample__packet_numbers_wrap__mtus_are_exact)
-{
-	struct fixture *x = started(16, FAKE_RC, 256);
-
-	x->f.psn = 0xfffffe;
-	fake_do(&x->f, FAKE_WRITE, 1); /* a reset or new connection could do this; not a wrap */
-	sample(x);
-	fake_do(&x->f, FAKE_WRITE, 256 * 10);
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 10);
-	for (int i = 0; i < 100; i++)
-		fake_do(&x->f, FAKE_WRITE, 256 * 10);
-	sample(x);
-	assert_int_equal(x->s.mtus_sent, 1000);
-	done(x);
-}
-
-TEST(sample__ssn_wraps__count_is_exact)
-{
-	struct fixture *x = sq(16, FAKE_RC, 1024);
-
-	x->f.ssn = UINT32_MAX - 20;
-	fake_do(&x->f, FAKE_WRITE, 1);
-	start(x);
-	for (int i = 0; i < 100; i++)
-		fake_do(&x->f, FAKE_WRITE, 1);
-	sample(x);
-	assert_int_equal(x->s.wrs, 100);
-	done(x);
-}
-
 TEST(sample__deep_ring__reads_at_most_the_walk)
 {
 	struct fixture *x = started(16384, FAKE_RC, 1024);
@@ -532,29 +505,6 @@ TEST(sample__deep_ring__reads_at_most_the_walk)
 		wrs += x->s.wrs;
 	}
 	assert_int_equal(wrs, 16000);
-	done(x);
-}
-
-TEST(sample__queue_pair_reset__goes_on_counting)
-{
-	struct fixture *x = started(16, FAKE_RC, 1024);
-
-	for (int i = 0; i < 5; i++)
-		fake_do(&x->f, FAKE_WRITE, 100);
-	for (int i = 0; i < 3; i++)
-		fake_post(&x->f, FAKE_WRITE, 100);
-	sample(x);
-	assert_int_equal(x->s.wrs, 5);
-	fake_reset(&x->f, 12345);
-	sample(x);
-	assert_true(x->s.wrs <= 3); /* dropped by the reset: at most what was waiting */
-	assert_true(x->s.mtus_sent <= 3);
-	for (int i = 0; i < 4; i++)
-		fake_do(&x->f, FAKE_WRITE, 3000);
-	sample(x);
-	assert_int_equal(x->s.wrs, 4);
-	assert_int_equal(x->s.bytes_sent, 12000);
-	assert_int_equal(x->s.mtus_sent, 12);
 	done(x);
 }
 
@@ -596,82 +546,6 @@ TEST(sample__reset_behind_a_lap__is_no_fault)
 	sample(x);
 	assert_int_equal(x->s.flags, 0);
 	assert_int_equal(x->s.mtus_sent, 20);
-	done(x);
-}
-
-/* --- the ring at the top of rxe_psn.c --- */
-
-/* History up to slot 0, PSN 100; then slots 1 to 5 are posted. */
-static struct fixture *worked_ring(void)
-{
-	struct fixture *x = sq(8, FAKE_RC, 1024);
-
-	for (int i = 0; i < 8; i++)
-		fake_do(&x->f, FAKE_SEND, 64);
-	x->f.psn = 100;
-	fake_do(&x->f, FAKE_SEND, 64);
-	start(x);
-	fake_post(&x->f, FAKE_WRITE, 2048);
-	fake_post(&x->f, FAKE_READ, 4096);
-	fake_post(&x->f, FAKE_LOCAL_INV, 0);
-	fake_post(&x->f, FAKE_SEND, 100);
-	fake_post(&x->f, FAKE_SEND, 3000);
-	return x;
-}
-
-/* All five are sent, the first four completed. */
-static void complete_worked_ring(struct fixture *x)
-{
-	for (int i = 0; i < 5; i++)
-		fake_send(&x->f);
-	for (int i = 0; i < 4; i++)
-		fake_complete(&x->f, FAKE_OK);
-}
-
-TEST(worked_ring__all_read__is_charged_as_documented)
-{
-	struct fixture *x = worked_ring();
-
-	complete_worked_ring(x);
-	sample(x);
-	assert_int_equal(x->s.wrs, 4);
-	assert_int_equal(x->s.seen, 4);
-	assert_int_equal(x->s.mtus_sent, 3);
-	assert_int_equal(x->s.mtus_recv, 4);
-	assert_int_equal(x->s.backlog, 1);
-	assert_int_equal(x->s.flags, 0);
-	done(x);
-}
-
-TEST(worked_ring__noted_entries_overwritten__are_divided_by_length)
-{
-	struct fixture *x = worked_ring();
-
-	sample(x); /* notes what was posted */
-	assert_int_equal(x->s.wrs, 0);
-	complete_worked_ring(x);
-	fake_put_entry(&x->f, 2, FAKE_WQE_SSN, 99);
-	sample(x);
-	assert_int_equal(x->s.wrs, 4);
-	assert_int_equal(x->s.lost, 0);
-	assert_int_equal(x->s.mtus_sent, 3);
-	assert_int_equal(x->s.mtus_recv, 4);
-	assert_int_equal(x->s.flags, 0);
-	done(x);
-}
-
-TEST(worked_ring__entries_overwritten_unseen__are_divided_like_the_others)
-{
-	struct fixture *x = worked_ring();
-
-	complete_worked_ring(x);
-	fake_put_entry(&x->f, 2, FAKE_WQE_SSN, 99);
-	sample(x);
-	assert_int_equal(x->s.wrs, 4);
-	assert_int_equal(x->s.lost, 2);
-	assert_int_equal(x->s.mtus_sent + x->s.mtus_recv, 7);
-	assert_int_equal(x->s.mtus_sent, 7); /* slot 4, a SEND, is all that was read */
-	assert_int_equal(x->s.flags, SAMPLE_LAPPED | SAMPLE_MTUS_ESTIMATED);
 	done(x);
 }
 

@@ -20,6 +20,12 @@ void unit_add(const char *name, CMUnitTestFunction run, CMFixtureFunction setup,
 	};
 }
 
+void unit_add_row(const char *name, CMUnitTestFunction run, const void *row)
+{
+	unit_add(name, run, NULL, NULL);
+	tests[count - 1].initial_state = (void *)(uintptr_t)row;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2) {

@@ -24,6 +24,9 @@
 void unit_add(const char *name, CMUnitTestFunction run, CMFixtureFunction setup,
 	      CMFixtureFunction teardown);
 
+/* The same for a row of a table: run() finds it at *state. */
+void unit_add_row(const char *name, CMUnitTestFunction run, const void *row);
+
 /* A test between two fixture functions, which pass it *state. */
 #define TEST_WITH(name, setup, teardown)                                                           \
 	static void name(void **state);                                                            \
@@ -38,6 +41,14 @@ void unit_add(const char *name, CMUnitTestFunction run, CMFixtureFunction setup,
 
 /* A test between setup() and teardown() of its file or rig. */
 #define RIG_TEST(name) TEST_WITH(name, setup, teardown)
+
+/* Each row of a table is a test with the row's name: run(state) finds the row at *state. */
+#define TEST_ROWS(rows, run)                                                                       \
+	static __attribute__((constructor)) void unit_add_##rows(void)                             \
+	{                                                                                          \
+		for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++)                      \
+			unit_add_row((rows)[i].name, run, &(rows)[i]);                             \
+	}
 
 /* For a program that needs something before its first test: main() calls it. */
 __attribute__((weak)) void unit_begin(void);
