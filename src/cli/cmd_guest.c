@@ -143,8 +143,16 @@ static void print_guest(json_t *r)
 		{ 0 },
 	};
 
+	json_int_t vcpus = json_integer_value(json_object_get(r, "vcpus"));
+	json_int_t max_cap = json_integer_value(json_object_get(r, "max_cap"));
+
 	json_object_update(r, json_object_get(r, "sla"));
 	table_card(stdout, r, fields);
+	/* It is not refused: the guest may get more VCPUs while it runs. */
+	if (max_cap > 100 * vcpus)
+		printf("\nmax_cap=%lld limits nothing now: %lld percent is all that the guest's "
+		       "VCPUs can use\n",
+		       (long long)max_cap, 100 * (long long)vcpus);
 }
 
 static int show_guest(struct cli *c, const char *method, json_t *params)
@@ -184,20 +192,25 @@ static int add_setting(struct cli *c, json_t *settings, char *word)
 {
 	char *eq = strchr(word, '='), *dot;
 	json_t *in = settings, *v;
+	char name[80];
 
 	if (!eq || eq == word || !eq[1])
 		return word_error(c, word, "KEY=VALUE, such as weight=512");
 	*eq = 0;
+	snprintf(name, sizeof(name), "%s", word);
 	dot = strchr(word, '.');
 	if (dot) {
 		*dot = 0;
 		in = json_object_get(settings, word);
-		if (!json_is_object(in)) {
+		if (!in) {
 			in = json_object();
 			json_object_set_new(settings, word, in);
 		}
 		word = dot + 1;
 	}
+	/* The last of two would hold without a word: which one the user meant is unknown. */
+	if (!json_is_object(in) || json_object_get(in, word))
+		return given_twice(c, name);
 	v = setting_value(eq + 1);
 	if (!v || json_object_set_new(in, word, v))
 		return usage_error(c, "a setting must be in UTF-8");

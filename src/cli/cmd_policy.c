@@ -61,12 +61,14 @@ int run_policy_show(struct cli *c)
 	return show_policy(c, "policy-show", params);
 }
 
-/* Add "low=50" to params: whole non-negative numbers only. */
+/* Add "low=50" to params: whole non-negative numbers only, each parameter once. */
 static int add_param(struct cli *c, json_t *params, char *word)
 {
 	char *eq = strchr(word, '='), *end;
 	unsigned long long v;
 
+	if (!eq && c->options.file) /* a policy's name, most likely */
+		return word_error(c, word, "NAME=NUMBER, and --file already names the policy");
 	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
 		return word_error(c, word, "NAME=NUMBER");
 	v = strtoull(eq + 1, &end, 10);
@@ -78,6 +80,8 @@ static int add_param(struct cli *c, json_t *params, char *word)
 		return RESEX_RANGE;
 	}
 	*eq = 0;
+	if (json_object_get(params, word))
+		return given_twice(c, word);
 	json_object_set_new(params, word, json_integer((json_int_t)v));
 	return RESEX_OK;
 }

@@ -22,6 +22,14 @@ int word_error(struct cli *c, const char *word, const char *form)
 	return usage_error(c, what);
 }
 
+int given_twice(struct cli *c, const char *key)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "\"%.80s\" is given twice: give it once", key);
+	return usage_error(c, what);
+}
+
 static int print_json(json_t *result)
 {
 	json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));

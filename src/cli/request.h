@@ -13,6 +13,8 @@
 int usage_error(struct cli *c, const char *what);
 /* word is not of this form, such as "NAME=NUMBER". RESEX_USAGE. */
 int word_error(struct cli *c, const char *word, const char *form);
+/* The argument names a key that an earlier one named, too. RESEX_USAGE. */
+int given_twice(struct cli *c, const char *key);
 
 /* RESEX_OK when the verb has no argument, else RESEX_USAGE. */
 int no_arguments(struct cli *c);

@@ -272,6 +272,9 @@ fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket =5
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=-5
 fails 2 resex 'low=5x' resex policy-set freemarket low=5x
+fails 2 resex '"low" is given twice: give it once: see resex policy-set --help' resex policy-set freemarket low=5 low=6
+fails 2 resex '"low" is given twice' resex policy-set freemarket low=5 step=1000000 low=5
+fails 2 resex '"null" is not NAME=NUMBER, and --file already names the policy' resex policy-set null -f "$dir/policy.json"
 fails 2 resex 'no parameter "lo"' resex policy-set freemarket lo=5
 fails 5 resex 'no policy "dear"' resex policy-set dear
 fails 5 resex 'no policy "dear"' resex policy-show dear
@@ -285,6 +288,11 @@ fails 2 resex 'at least one KEY=VALUE are required' resex guest-set bulk
 fails 2 resex '"weight" is not KEY=VALUE' resex guest-set bulk weight
 fails 2 resex 'KEY=VALUE' resex guest-set bulk weight=
 fails 2 resex 'KEY=VALUE' resex guest-set bulk =5
+fails 2 resex '"max_cap" is given twice: give it once: see resex guest-set --help' resex guest-set bulk max_cap=10 max_cap=20
+fails 2 resex '"sla.base" is given twice' resex guest-set bulk sla.base=230us sla.base_io=130us sla.base=240us
+fails 2 resex '"sla.base" is given twice' resex guest-set bulk sla=1 sla.base=240us
+fails 2 resex '"sla" is given twice' resex guest-set bulk sla.base=240us sla=1
+that 'nothing is changed by them' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -qE '^(highest cap .* [12]0|promised .* 2[34]0)$'"
 fails 3 resex 'no guest "nobody"' resex guest-set nobody weight=5
 fails 6 resex 'weight is 0: write a whole number from 1 to 65535' resex guest-set bulk weight=0
 fails 6 resex 'weight is "99999999999999999999": ' resex guest-set bulk weight=99999999999999999999
@@ -358,6 +366,11 @@ good guest-set '^weight +512$' resex guest-set bulk weight=512 max_cap=50 exempt
 good 'its highest cap is in force, whatever the policy' '^highest cap \(%\) +50$' resex guest-show bulk
 good 'guest-set of what is promised' '^promised \(us\) +230$' \
 	resex guest-set bulk sla.tolerance=30 sla.base=230us sla.base_io=130us sla.base_deviation=2us
+good 'a highest cap above what its VCPU can use' '^max_cap=101 limits nothing now: 100 percent is all ' \
+	resex guest-set bulk max_cap=101
+good 'guest-show says so, too' '^max_cap=101 limits nothing now' resex guest-show bulk
+resex guest-set bulk max_cap=100 >/dev/null
+that 'what its VCPU can use is not above it' bash -c "! '$dir/resex' -s '$dir/sock' guest-show bulk | grep -q 'limits nothing'"
 json 'guest-set -j' resex guest-set -j bulk weight=256 max_cap=0
 good 'a server tells its latencies' '^  mean \(us\) +[1-9]' resex guest-show server
 good pause '^bulk .* observed ' resex pause bulk
