@@ -107,9 +107,10 @@ class Member:
         self.log = open(os.path.join(folder, "corosync%d.log" % number), "w", encoding="utf-8")
         self.conf = os.path.join(folder, "corosync.conf")
         self.corosync = None
-        # Its namespaces, held by a process that does nothing.
+        # Its namespaces, held by a process that does nothing. run.sh has made
+        # all mounts private.
         self.holder = subprocess.Popen(
-            ["unshare", "-m", "-n", "sh", "-c",
+            ["unshare", "-m", "-n", "--propagation", "unchanged", "sh", "-c",
              "for d in /dev/shm /run /var/lib/corosync; do mount -t tmpfs none $d || exit 1; done;"
              "ip link set lo up && echo ready && exec sleep infinity"],
             stdout=subprocess.PIPE, preexec_fn=die_with_parent)

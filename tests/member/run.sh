@@ -20,9 +20,18 @@ watch=$1/tests/member/watch
 for tool in corosync ip nsenter python3; do
 	command -v $tool >/dev/null || skip "$tool was not found; on Debian: apt-get install corosync iproute2 util-linux python3"
 done
-unshare -m -n -p --fork --kill-child --mount-proc true 2>/dev/null ||
+# apart COMMAND...: run COMMAND in mount, network and process namespaces of its own. All mounts are
+# made private, so no mount made here shows outside. unshare would do that at "/", and fail in a
+# chroot whose "/" is not a mount point; nsenter -m does it at the root of the mount namespace.
+apart() {
+	# shellcheck disable=SC2016
+	unshare -m --propagation unchanged sh -c 'nsenter -t $$ -m mount --make-rprivate / && exec "$@"' sh \
+		unshare -n -p --fork --kill-child --mount-proc --propagation unchanged "$@"
+}
+
+apart true 2>/dev/null ||
 	skip "mount, network and process namespaces are not permitted here; run it as root, outside of a container"
 rc=0
-unshare -m -n -p --fork --kill-child --mount-proc python3 "$here/cluster.py" "$watch" "$watch-planted" || rc=1
-unshare -m -n -p --fork --kill-child --mount-proc python3 "$here/daemons.py" "$1" || rc=1
+apart python3 "$here/cluster.py" "$watch" "$watch-planted" || rc=1
+apart python3 "$here/daemons.py" "$1" || rc=1
 exit $rc
