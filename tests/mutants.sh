@@ -47,7 +47,7 @@ src/core/stats.c @ window @ s/ + 1) << shift) - 1/) << shift)/
 src/core/stats.c @ window @ s/if (v >= root + bit)/if (v > root + bit)/
 src/core/window.c @ window @ s/w->sumsq_hi += w->sumsq_lo < square;//
 src/core/window.c @ window @ s/ns > LATENCY_MAX ? LATENCY_MAX : //
-src/core/window.c @ window @ s/!w->n || v < w->min/v < w->min/
+src/core/stats.c @ window @ s/!n || low < \*min/low < *min/
 src/core/caps.c @ caps @ s|MPCT_PER_PERCENT / 2) / |0) / |
 src/core/caps.c @ caps @ s/if (mpct > high)/if (mpct > high \&\& high >= low)/
 src/core/caps.c @ caps @ s/percent ? (uint32_t)percent : 1/(uint32_t)percent/
@@ -342,7 +342,7 @@ src/control/server.c @ control @ s/if (!(what & BEV_EVENT_EOF)) {/if (1) {/
 src/control/server.c @ control @ s/> PROTO_LINE_MAX)$/> 4 * PROTO_LINE_MAX)/
 src/core/window.c @ window @ s/(to->sumsq_lo < from->sumsq_lo)/0/
 src/core/window.c @ window @ s/!from->n || from->n > SAMPLES_MAX - to->n/!from->n/
-src/core/window.c @ window @ s/!to->n || from->min < to->min/from->min < to->min/
+src/core/window.c @ window @ s/&to->max, to->n, /\&to->max, 1, /
 src/util/conf_value.c @ conf @ s/{ "kB", 1000, 1 }/{ "kB", 1024, 1 }/
 src/tick/stages.c @ scenario_run @ s/spending_add(&sl->past, a);//
 src/tick/stages.c @ scenario_run @ s/window_merge(&sl->reports, w);//
@@ -420,9 +420,9 @@ src/lab/run.c @ scenario_run @ s/rmdir(r->dir);//
 src/util/hist.c @ hist @ s/hist_top(i) < h->max ? hist_top(i) : h->max/hist_top(i)/
 src/core/stats.c @ hist @ s/shift--;/;/
 src/util/hist.c @ hist @ s/if (variance >= 0x1p64L)/if (0)/
-src/util/hist.c @ hist @ s/!to->n || from->min < to->min/from->min < to->min/
+src/util/hist.c @ hist @ s/&to->max, to->n, /\&to->max, 1, /
 src/util/hist.c @ hist @ s/to->sumsq += from->sumsq;//
-src/util/hist.c @ hist @ s/if (ns > h->max)/if (0)/
+src/core/stats.c @ hist @ s/if (high > \*max)/if (0)/
 src/core/stats.c @ hist @ s/permille + 999) /permille) /
 src/lab/stat.c @ scenario_run @ s/if (have >= want)/if (have > want)/
 src/lab/stat.c @ scenario_run @ s/if (ns <= 0)/if (0)/

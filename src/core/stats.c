@@ -23,6 +23,14 @@ uint64_t stats_bucket_top(uint32_t i, uint32_t bits)
 	return ((uint64_t)(i - (shift << bits) + 1) << shift) - 1;
 }
 
+void stats_widen(uint64_t *min, uint64_t *max, uint64_t n, uint64_t low, uint64_t high)
+{
+	if (!n || low < *min)
+		*min = low;
+	if (high > *max)
+		*max = high;
+}
+
 uint64_t stats_rank(uint64_t n, uint32_t permille)
 {
 	uint64_t rank = (uint64_t)(((wide)n * permille + 999) / 1000);

@@ -17,6 +17,12 @@ uint32_t stats_bucket(uint64_t v, uint32_t bits);
 /* The largest value that falls into bucket i. */
 uint64_t stats_bucket_top(uint32_t i, uint32_t bits);
 
+/*
+ * Add the range low .. high to min .. max, the range of n values so far (n == 0: to none, and
+ * *max is 0). For one value low and high are the same.
+ */
+void stats_widen(uint64_t *min, uint64_t *max, uint64_t n, uint64_t low, uint64_t high);
+
 /* The rank of a quantile among n sorted values: ceil(n * permille / 1000), at least 1. */
 uint64_t stats_rank(uint64_t n, uint32_t permille);
 

@@ -31,10 +31,7 @@ void window_add(struct window *w, uint64_t ns)
 
 	if (w->n == SAMPLES_MAX)
 		return;
-	if (!w->n || v < w->min)
-		w->min = v;
-	if (v > w->max)
-		w->max = v;
+	stats_widen(&w->min, &w->max, w->n, v, v);
 	w->n++;
 	w->sum += v;
 	w->sumsq_lo += square;
@@ -46,10 +43,7 @@ void window_merge(struct window *to, const struct window *from)
 {
 	if (!from->n || from->n > SAMPLES_MAX - to->n)
 		return;
-	if (!to->n || from->min < to->min)
-		to->min = from->min;
-	if (from->max > to->max)
-		to->max = from->max;
+	stats_widen(&to->min, &to->max, to->n, from->min, from->max);
 	to->n += from->n;
 	to->sum += from->sum;
 	to->sumsq_lo += from->sumsq_lo;

@@ -13,10 +13,7 @@ uint64_t hist_top(uint32_t b)
 
 void hist_add(struct hist *h, uint64_t ns)
 {
-	if (!h->n || ns < h->min)
-		h->min = ns;
-	if (ns > h->max)
-		h->max = ns;
+	stats_widen(&h->min, &h->max, h->n, ns, ns);
 	h->n++;
 	h->sum += ns;
 	h->sumsq += (long double)ns * (long double)ns;
@@ -27,10 +24,7 @@ void hist_merge(struct hist *to, const struct hist *from)
 {
 	if (!from->n)
 		return;
-	if (!to->n || from->min < to->min)
-		to->min = from->min;
-	if (from->max > to->max)
-		to->max = from->max;
+	stats_widen(&to->min, &to->max, to->n, from->min, from->max);
 	to->n += from->n;
 	to->sum += from->sum;
 	to->sumsq += from->sumsq;
