@@ -18,31 +18,15 @@ struct entry_in {
 	char uuid[37];
 };
 
+#define KEY(...) CONF_KEY(struct entry_in, __VA_ARGS__)
 static const struct conf_key entry_keys[] = {
-	{ .name = "domid",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct entry_in, domid),
-	  .min = 1,
-	  .max = 65535,
-	  .required = 1 },
-	{ .name = "uuid",
-	  .type = CONF_STRING,
-	  .offset = offsetof(struct entry_in, uuid),
-	  .min = 36,
-	  .max = 36,
-	  .required = 1 },
-	{ .name = "cap",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct entry_in, cap),
-	  .max = PERCENT_MAX,
-	  .required = 1 },
-	{ .name = "weight",
-	  .type = CONF_UINT,
-	  .offset = offsetof(struct entry_in, weight),
-	  .max = 65535,
-	  .required = 1 },
+	{ KEY("domid", UINT, domid), .min = 1, .max = 65535, .required = 1 },
+	{ KEY("uuid", STRING, uuid), .min = 36, .max = 36, .required = 1 },
+	{ KEY("cap", UINT, cap), .max = PERCENT_MAX, .required = 1 },
+	{ KEY("weight", UINT, weight), .max = 65535, .required = 1 },
 	{ 0 },
 };
+#undef KEY
 
 static int read_entry(struct restore *r, const struct conf_doc *d, size_t i, const json_t *obj,
 		      struct conf_error *e)
