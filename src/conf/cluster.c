@@ -62,19 +62,14 @@ struct named {
 static int check_unique(const struct conf_doc *d, const char *path, const struct named *n,
 			const struct named *other, struct conf_error *e)
 {
-	char at[96];
-
-	if (!strcmp(n->name, other->name)) {
-		snprintf(at, sizeof(at), "%s.name", path);
-		return conf_fail(d, at, e, "%s \"%s\" is listed twice: use each name once", n->kind,
-				 n->name);
-	}
-	if (n->number == other->number) {
-		snprintf(at, sizeof(at), "%s.number", path);
-		return conf_fail(d, at, e,
-				 "number %u is already used by \"%s\": give each %s its own",
-				 (unsigned)n->number, other->name, n->kind);
-	}
+	if (!strcmp(n->name, other->name))
+		return conf_fail_key(d, path, "name", e,
+				     "%s \"%s\" is listed twice: use each name once", n->kind,
+				     n->name);
+	if (n->number == other->number)
+		return conf_fail_key(d, path, "number", e,
+				     "number %u is already used by \"%s\": give each %s its own",
+				     (unsigned)n->number, other->name, n->kind);
 	return 0;
 }
 
@@ -139,15 +134,13 @@ static int check_addresses(const struct cluster_conf *c, const struct conf_doc *
 	return 0;
 }
 
-static int read_host(struct cluster_conf *c, const struct conf_doc *d, size_t i, const json_t *obj,
+static int read_host(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
 	struct cluster_host h = { .port = 7471 };
-	char path[64];
-	int rc;
+	struct cluster_conf *c = to;
+	int rc = conf_bind(d, path, obj, host_keys, NULL, &h, e);
 
-	snprintf(path, sizeof(path), "hosts[%zu]", i);
-	rc = conf_bind(d, path, obj, host_keys, NULL, &h, e);
 	if (rc)
 		return rc;
 	if (!h.corosync_node)
@@ -158,24 +151,14 @@ static int read_host(struct cluster_conf *c, const struct conf_doc *d, size_t i,
 	return rc;
 }
 
-static int read_hosts(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
-{
-	json_t *arr = json_object_get(d->root, "hosts"), *v;
-	size_t i;
-	int rc;
-
-	if (!json_is_array(arr) || !json_array_size(arr) || json_array_size(arr) > REGION_HOSTS_MAX)
-		return conf_fail(d, arr ? "hosts" : "", e,
-				 "hosts: give a list of 1 to %d hosts, such as [{\"name\": "
-				 "\"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}]",
-				 REGION_HOSTS_MAX);
-	json_array_foreach(arr, i, v) {
-		rc = read_host(c, d, i, v, e);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
+static const struct conf_list host_list = {
+	.key = "hosts",
+	.min = 1,
+	.max = REGION_HOSTS_MAX,
+	.what = "hosts",
+	.example = "[{\"name\": \"xen1\", \"number\": 1, \"address\": \"10.0.0.1\"}]",
+	.read = read_host,
+};
 
 static int find_self(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
 		     struct conf_error *e)
@@ -241,17 +224,15 @@ static int check_service(const struct cluster_conf *c, const struct conf_doc *d,
 	return 0;
 }
 
-static int read_service(struct cluster_conf *c, const struct conf_doc *d, size_t i,
-			const json_t *obj, struct conf_error *e)
+static int read_service(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
+			struct conf_error *e)
 {
 	static const char *const also[] = { "balancers", NULL };
 	struct cluster_service s = { .minimum = 1 };
 	const json_t *balancers = json_object_get(obj, "balancers");
-	char path[64];
-	int rc;
+	struct cluster_conf *c = to;
+	int rc = conf_bind(d, path, obj, service_keys, also, &s, e);
 
-	snprintf(path, sizeof(path), "services[%zu]", i);
-	rc = conf_bind(d, path, obj, service_keys, also, &s, e);
 	if (!rc)
 		rc = check_service(c, d, path, &s, e);
 	if (!rc && balancers)
@@ -261,24 +242,13 @@ static int read_service(struct cluster_conf *c, const struct conf_doc *d, size_t
 	return rc;
 }
 
-static int read_services(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
-{
-	json_t *arr = json_object_get(d->root, "services"), *v;
-	size_t i;
-	int rc;
-
-	if (!arr)
-		return 0;
-	if (!json_is_array(arr) || json_array_size(arr) > CLUSTER_SERVICES_MAX)
-		return conf_fail(d, "services", e, "services: give a list of at most %d services",
-				 CLUSTER_SERVICES_MAX);
-	json_array_foreach(arr, i, v) {
-		rc = read_service(c, d, i, v, e);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
+static const struct conf_list service_list = {
+	.key = "services",
+	.max = CLUSTER_SERVICES_MAX,
+	.what = "services",
+	.example = "[{\"name\": \"shop\", \"number\": 1}]",
+	.read = read_service,
+};
 
 /* --- the whole ------------------------------------------------------------- */
 
@@ -310,24 +280,27 @@ static int read_transport(struct cluster_conf *c, const struct conf_doc *d, stru
 			 name ? name : "?");
 }
 
-static int read_doc(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
-		    struct conf_error *e)
+/* Read d, unless it could not be opened (rc), and free it. */
+static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, const char *hostname,
+			 struct conf_error *e)
 {
 	static const char *const also[] = { "hosts", "services", "transport", NULL };
-	int rc;
 
+	if (rc)
+		return rc;
 	set_defaults(c);
 	rc = conf_bind(d, "", d->root, top_keys, also, c, e);
 	if (!rc)
 		rc = read_transport(c, d, e);
 	if (!rc)
-		rc = read_hosts(c, d, e);
+		rc = conf_read_list(d, "", d->root, &host_list, c, e);
 	if (!rc)
 		rc = find_self(c, d, hostname, e);
 	if (!rc)
-		rc = read_services(c, d, e);
+		rc = conf_read_list(d, "", d->root, &service_list, c, e);
 	if (!rc)
 		rc = check_addresses(c, d, e);
+	conf_free(d);
 	return rc;
 }
 
@@ -337,11 +310,7 @@ int cluster_conf_parse(struct cluster_conf *c, const char *name, const char *tex
 	struct conf_doc d;
 	int rc = conf_parse(&d, name, text, len, e);
 
-	if (rc)
-		return rc;
-	rc = read_doc(c, &d, hostname, e);
-	conf_free(&d);
-	return rc;
+	return read_and_free(c, &d, rc, hostname, e);
 }
 
 int cluster_conf_load(struct cluster_conf *c, const char *file, const char *hostname,
@@ -350,11 +319,7 @@ int cluster_conf_load(struct cluster_conf *c, const char *file, const char *host
 	struct conf_doc d;
 	int rc = conf_load(&d, file, e);
 
-	if (rc)
-		return rc;
-	rc = read_doc(c, &d, hostname, e);
-	conf_free(&d);
-	return rc;
+	return read_and_free(c, &d, rc, hostname, e);
 }
 
 static bool same_host(const struct cluster_host *a, const struct cluster_host *b)

@@ -50,7 +50,6 @@ static int check_base(const struct conf_doc *d, const char *path, const json_t *
 {
 	bool base = json_object_get(obj, "base"), io = json_object_get(obj, "base_io"),
 	     deviation = json_object_get(obj, "base_deviation");
-	char at[256];
 
 	if (base != io || base != deviation)
 		return conf_fail(d, path, e,
@@ -61,11 +60,10 @@ static int check_base(const struct conf_doc *d, const char *path, const json_t *
 				       : "base_deviation");
 	if (in->base_io <= in->base)
 		return 0;
-	snprintf(at, sizeof(at), "%s.base_io", path);
-	return conf_fail(d, at, e,
-			 "base_io is %lld ns, more than the whole latency: make it at most base, "
-			 "%lld ns",
-			 (long long)in->base_io, (long long)in->base);
+	return conf_fail_key(d, path, "base_io", e,
+			     "base_io is %lld ns, more than the whole latency: make it at most "
+			     "base, %lld ns",
+			     (long long)in->base_io, (long long)in->base);
 }
 
 static int bind_sla(const struct conf_doc *d, const char *path, const json_t *obj, struct sla *sla,
@@ -92,32 +90,26 @@ static int bind_sla(const struct conf_doc *d, const char *path, const json_t *ob
 	return 0;
 }
 
-static int check_caps(const struct conf_doc *d, const char *path, const json_t *obj,
-		      const struct guest_conf *g, struct conf_error *e)
+static int check_caps(const struct conf_doc *d, const char *path, const struct guest_conf *g,
+		      struct conf_error *e)
 {
-	char at[192];
-
 	if (!g->max_cap || g->max_cap >= g->min_cap)
 		return 0;
-	snprintf(at, sizeof(at), "%s%smax_cap", path, *path ? "." : "");
-	return conf_fail(d, json_object_get(obj, "max_cap") ? at : path, e,
-			 "max_cap is %llu and min_cap %llu: make max_cap at least min_cap, or 0 "
-			 "for none",
-			 (unsigned long long)g->max_cap, (unsigned long long)g->min_cap);
+	return conf_fail_key(d, path, "max_cap", e,
+			     "max_cap is %llu and min_cap %llu: make max_cap at least min_cap, "
+			     "or 0 for none",
+			     (unsigned long long)g->max_cap, (unsigned long long)g->min_cap);
 }
 
 static int check_counter(const struct conf_doc *d, const char *path, struct counter_conf *c,
 			 struct conf_error *e)
 {
-	char at[192];
-
 	if (!c->text[0] || !counter_parse_guest(c->text, &c->name))
 		return 0;
-	snprintf(at, sizeof(at), "%s%scounter", path, *path ? "." : "");
-	return conf_fail(d, at, e,
-			 "counter is \"%s\": write \"auto\", \"none\", \"vif\", or a virtual "
-			 "function such as \"vf:ens1f0/3\"",
-			 c->text);
+	return conf_fail_key(d, path, "counter", e,
+			     "counter is \"%s\": write \"auto\", \"none\", \"vif\", or a virtual "
+			     "function such as \"vf:ens1f0/3\"",
+			     c->text);
 }
 
 /* The keys that are not in guest_keys: objects, and the caller's. */
@@ -155,7 +147,7 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 		rc = bind_sla(d, at, sla, &in.sla, e);
 	}
 	if (!rc)
-		rc = check_caps(d, path, obj, &in, e);
+		rc = check_caps(d, path, &in, e);
 	if (!rc)
 		rc = check_counter(d, path, &in.counter, e);
 	if (!rc)

@@ -91,46 +91,30 @@ void settings_default(struct daemon_conf *c)
 	strcpy(c->lock_file, RESEX_RUNDIR "/resexd.lock");
 }
 
-static int check_link_counter(const struct conf_doc *d, size_t i, struct counter_conf *c,
-			      struct conf_error *e)
-{
-	char path[64];
-
-	if (!c->text[0] || !counter_parse_link(c->text, &c->name))
-		return 0;
-	snprintf(path, sizeof(path), "links[%zu].counter", i);
-	return conf_fail(d, path, e,
-			 "counter is \"%s\": write \"none\", or a port such as \"port:mlx5_0/1\"",
-			 c->text);
-}
-
-static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, const json_t *obj,
+static int read_link(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
 		     struct conf_error *e)
 {
 	struct link_in in = { .mtu = 1024, .counter = { .name = { .kind = COUNTER_NONE } } };
+	struct daemon_conf *c = to;
 	struct link_conf *l = &c->link[c->links];
-	char path[64];
-	int rc;
+	int rc = conf_bind(d, path, obj, link_keys, NULL, &in, e);
 
-	snprintf(path, sizeof(path), "links[%zu]", i);
-	rc = conf_bind(d, path, obj, link_keys, NULL, &in, e);
-	if (!rc)
-		rc = check_link_counter(d, i, &in.counter, e);
 	if (rc)
 		return rc;
-	if (in.mtu & (in.mtu - 1)) {
-		snprintf(path, sizeof(path), "links[%zu].mtu", i);
-		return conf_fail(d, path, e,
-				 "mtu is %llu: write 256, 512, 1024, 2048 or 4096 (bytes)",
-				 (unsigned long long)in.mtu);
-	}
+	if (in.counter.text[0] && counter_parse_link(in.counter.text, &in.counter.name))
+		return conf_fail_key(d, path, "counter", e,
+				     "counter is \"%s\": write \"none\", or a port such as "
+				     "\"port:mlx5_0/1\"",
+				     in.counter.text);
+	if (in.mtu & (in.mtu - 1))
+		return conf_fail_key(d, path, "mtu", e,
+				     "mtu is %llu: write 256, 512, 1024, 2048 or 4096 (bytes)",
+				     (unsigned long long)in.mtu);
 	for (uint32_t k = 0; k < c->links; k++)
-		if (!strcmp(c->link[k].name, in.name)) {
-			snprintf(path, sizeof(path), "links[%zu].name", i);
-			return conf_fail(d, path, e,
-					 "link \"%s\" is listed twice: use each name once",
-					 in.name);
-		}
+		if (!strcmp(c->link[k].name, in.name))
+			return conf_fail_key(d, path, "name", e,
+					     "link \"%s\" is listed twice: use each name once",
+					     in.name);
 	memcpy(l->name, in.name, sizeof(l->name));
 	c->link_counter[c->links] = in.counter;
 	l->bytes_s = in.rate;
@@ -142,27 +126,22 @@ static int read_link(struct daemon_conf *c, const struct conf_doc *d, size_t i, 
 
 int settings_bind_links(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
-	json_t *arr = json_object_get(d->root, "links"), *v;
-	size_t i;
-	int rc;
+	static const struct conf_list links = {
+		.key = "links",
+		.min = 1,
+		.max = FLOW_LINKS_MAX,
+		.what = "links",
+		.example = "[{\"name\": \"ib0\", \"rate\": \"10Gbit/s\", \"mtu\": 1024}]",
+		.read = read_link,
+	};
 
-	if (!json_is_array(arr) || !json_array_size(arr) || json_array_size(arr) > FLOW_LINKS_MAX)
-		return conf_fail(d, arr ? "links" : "", e,
-				 "links: give a list of 1 to %d links, such as "
-				 "[{\"name\": \"ib0\", \"rate\": \"10Gbit/s\", \"mtu\": 1024}]",
-				 FLOW_LINKS_MAX);
-	json_array_foreach(arr, i, v) {
-		rc = read_link(c, d, i, v, e);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	return conf_read_list(d, "", d->root, &links, c, e);
 }
 
 int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, const char *path,
 		       struct guest_conf *g, struct conf_error *e)
 {
-	char at[160], known[FLOW_LINKS_MAX * (FLOW_NAME_MAX + 2)] = "";
+	char known[FLOW_LINKS_MAX * (FLOW_NAME_MAX + 2)] = "";
 
 	if (!g->link_name[0]) {
 		g->link = 0;
@@ -173,11 +152,11 @@ int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, co
 			g->link = i;
 			return 0;
 		}
-	snprintf(at, sizeof(at), "%s.link", path);
 	for (uint32_t i = 0; i < c->links; i++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 i ? ", " : "", c->link[i].name);
-	return conf_fail(d, at, e, "unknown link \"%s\" (configured: %s)", g->link_name, known);
+	return conf_fail_key(d, path, "link", e, "unknown link \"%s\" (configured: %s)",
+			     g->link_name, known);
 }
 
 static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const char *name,

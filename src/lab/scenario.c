@@ -80,7 +80,6 @@ static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_
 	};
 	const json_t *host;
 	const char *path;
-	char at[32];
 	int rc;
 
 	rc = pick_host(d, &host, &path, e);
@@ -94,18 +93,16 @@ static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_
 	sc->conf.epoch_ns = in.epoch;
 	if (in.epoch >= in.interval && in.epoch % in.interval == 0)
 		return 0;
-	snprintf(at, sizeof(at), "%s.%s", path,
-		 json_object_get(host, "epoch") ? "epoch" : "interval");
-	return conf_fail(d, at, e,
-			 "the epoch (%lld ns) must be a whole number of intervals (%lld ns)",
-			 (long long)in.epoch, (long long)in.interval);
+	return conf_fail_key(d, path, json_object_get(host, "epoch") ? "epoch" : "interval", e,
+			     "the epoch (%lld ns) must be a whole number of intervals (%lld ns)",
+			     (long long)in.epoch, (long long)in.interval);
 }
 
 /* Default: the paper's link, whose 8 Gbit/s after line coding are taken as 2^30 bytes/s. */
 static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
 	static const struct link_conf paper = { "link0", 1u << 30, 1024, PRICE_PAPER_2011 };
-	char at[32];
+	char path[32];
 	int rc = 0;
 
 	if (json_object_get(d->root, "links"))
@@ -116,17 +113,18 @@ static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf
 		const struct link_conf *l = &sc->conf.link[i];
 
 		sc->sim.link[i] = (struct sim_link_conf){ l->bytes_s, l->mtu };
-		snprintf(at, sizeof(at), "links[%u].rate", i);
+		snprintf(path, sizeof(path), "links[%u]", i);
 		if (l->bytes_s < 1u << 20)
-			rc = conf_fail(d, at, e,
-				       "rate is %llu bytes/s: a link is simulated from 1MiB/s on",
-				       (unsigned long long)l->bytes_s);
-		snprintf(at, sizeof(at), "links[%u].counter", i);
+			rc = conf_fail_key(
+				d, path, "rate", e,
+				"rate is %llu bytes/s: a link is simulated from 1MiB/s on",
+				(unsigned long long)l->bytes_s);
 		if (!rc && sc->conf.link_counter[i].text[0])
-			rc = conf_fail(d, at, e,
-				       "counter is \"%s\": no real port is read for a simulated "
-				       "link, leave it out",
-				       sc->conf.link_counter[i].text);
+			rc = conf_fail_key(
+				d, path, "counter", e,
+				"counter is \"%s\": no real port is read for a simulated "
+				"link, leave it out",
+				sc->conf.link_counter[i].text);
 	}
 	sc->sim.links = sc->conf.links;
 	return rc;
@@ -249,10 +247,11 @@ static int check_sim(const struct scenario *sc, const struct conf_doc *d, struct
 	return conf_fail(d, at, e, "%s cannot be simulated: it may be %s", key, se.range);
 }
 
-static int read_doc(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+/* Read d, unless it could not be opened (rc), and free it. */
+static int read_and_free(struct scenario *sc, struct conf_doc *d, int rc, struct conf_error *e)
 {
-	int rc;
-
+	if (rc)
+		return rc;
 	memset(sc, 0, sizeof(*sc));
 	settings_default(&sc->conf);
 	sc->conf.lock_memory = false;
@@ -274,6 +273,7 @@ static int read_doc(struct scenario *sc, const struct conf_doc *d, struct conf_e
 		rc = scenario_bind_events(sc, d, e);
 	if (rc)
 		scenario_free(sc);
+	conf_free(d);
 	return rc;
 }
 
@@ -282,11 +282,7 @@ int scenario_load(struct scenario *sc, const char *file, struct conf_error *e)
 	struct conf_doc d;
 	int rc = conf_load(&d, file, e);
 
-	if (rc)
-		return rc;
-	rc = read_doc(sc, &d, e);
-	conf_free(&d);
-	return rc;
+	return read_and_free(sc, &d, rc, e);
 }
 
 int scenario_parse(struct scenario *sc, const char *name, const char *text, size_t len,
@@ -295,11 +291,7 @@ int scenario_parse(struct scenario *sc, const char *name, const char *text, size
 	struct conf_doc d;
 	int rc = conf_parse(&d, name, text, len, e);
 
-	if (rc)
-		return rc;
-	rc = read_doc(sc, &d, e);
-	conf_free(&d);
-	return rc;
+	return read_and_free(sc, &d, rc, e);
 }
 
 void scenario_free(struct scenario *sc)

@@ -42,15 +42,13 @@ static int check_key(const struct conf_doc *d, const char *path, const json_t *o
 		     bool wanted, const char *what, struct conf_error *e)
 {
 	bool there = json_object_get(obj, key) != NULL;
-	char at[PATH_SIZE + 16];
 
 	if (there == wanted)
 		return 0;
 	if (wanted)
 		return conf_fail(d, path, e, "key \"%s\" is missing here: \"%s\" needs it", key,
 				 what);
-	snprintf(at, sizeof(at), "%s.%s", path, key);
-	return conf_fail(d, at, e, "%s does nothing in \"%s\": remove it", key, what);
+	return conf_fail_key(d, path, key, e, "%s does nothing in \"%s\": remove it", key, what);
 }
 
 static int check_keys(const struct conf_doc *d, const char *path, const json_t *obj,
@@ -73,34 +71,28 @@ static int check_keys(const struct conf_doc *d, const char *path, const json_t *
 static int check_event(const struct scenario *sc, const struct conf_doc *d, const char *path,
 		       const struct event_in *in, int guest, struct conf_error *e)
 {
-	char at[PATH_SIZE + 16];
-
-	if (in->at > sc->duration_ns) {
-		snprintf(at, sizeof(at), "%s.at", path);
-		return conf_fail(d, at, e,
-				 "at is %lld ms, after the end of the run: write at most its "
-				 "duration, %lld ms",
-				 (long long)(in->at / NS_PER_MS),
-				 (long long)(sc->duration_ns / NS_PER_MS));
-	}
-	if (in->guest[0] && guest < 0) {
-		snprintf(at, sizeof(at), "%s.guest", path);
-		return conf_fail(d, at, e, "unknown guest \"%s\": use a name of guests[]",
-				 in->guest);
-	}
-	if (in->what == SCENARIO_CAP && in->cap > 100 * sc->sim.guest[guest].vcpus) {
-		snprintf(at, sizeof(at), "%s.cap", path);
-		return conf_fail(d, at, e,
-				 "cap is %llu, more than all VCPUs of this guest: write at most "
-				 "%u percent, or 0 for none",
-				 (unsigned long long)in->cap, 100 * sc->sim.guest[guest].vcpus);
-	}
+	if (in->at > sc->duration_ns)
+		return conf_fail_key(d, path, "at", e,
+				     "at is %lld ms, after the end of the run: write at most its "
+				     "duration, %lld ms",
+				     (long long)(in->at / NS_PER_MS),
+				     (long long)(sc->duration_ns / NS_PER_MS));
+	if (in->guest[0] && guest < 0)
+		return conf_fail_key(d, path, "guest", e,
+				     "unknown guest \"%s\": use a name of guests[]", in->guest);
+	if (in->what == SCENARIO_CAP && in->cap > 100 * sc->sim.guest[guest].vcpus)
+		return conf_fail_key(d, path, "cap", e,
+				     "cap is %llu, more than all VCPUs of this guest: write at "
+				     "most %u percent, or 0 for none",
+				     (unsigned long long)in->cap, 100 * sc->sim.guest[guest].vcpus);
 	return 0;
 }
 
-static int bind_event(struct scenario *sc, const struct conf_doc *d, const char *path,
-		      const json_t *obj, struct scenario_event *ev, struct conf_error *e)
+static int bind_event(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
+		      struct conf_error *e)
 {
+	struct scenario *sc = to;
+	struct scenario_event *ev = &sc->event[sc->events];
 	struct event_in in = { 0 };
 	char at[PATH_SIZE + 16];
 	int rc, guest;
@@ -122,10 +114,13 @@ static int bind_event(struct scenario *sc, const struct conf_doc *d, const char 
 		.index = sc->events,
 		.cap = (uint32_t)in.cap,
 	};
-	if (ev->what != SCENARIO_POLICY)
-		return 0;
-	snprintf(at, sizeof(at), "%s.policy", path);
-	return policy_bind(&ev->policy, d, at, json_object_get(obj, "policy"), e);
+	if (ev->what == SCENARIO_POLICY) {
+		snprintf(at, sizeof(at), "%s.policy", path);
+		rc = policy_bind(&ev->policy, d, at, json_object_get(obj, "policy"), e);
+	}
+	if (!rc)
+		sc->events++;
+	return rc;
 }
 
 /* Stable: events with the same time stay in the order of the file. */
@@ -145,12 +140,12 @@ static int bind_set(const struct conf_doc *d, struct scenario_event *ev,
 {
 	const json_t *arr = json_object_get(d->root, "events");
 	const json_t *set = json_object_get(json_array_get(arr, ev->index), "set");
-	char path[PATH_SIZE], at[PATH_SIZE + 16];
+	char path[PATH_SIZE];
 
 	snprintf(path, sizeof(path), "events[%u].set", ev->index);
-	snprintf(at, sizeof(at), "%s.link", path);
 	if (json_object_get(set, "link"))
-		return conf_fail(d, at, e, "a simulated guest stays on its link: remove it here");
+		return conf_fail_key(d, path, "link", e,
+				     "a simulated guest stays on its link: remove it here");
 	ev->conf = *was;
 	return settings_bind_guest(d, path, set, NULL, &ev->conf, e);
 }
@@ -184,26 +179,17 @@ static int bind_sets(struct scenario *sc, const struct conf_doc *d, struct conf_
 
 int scenario_bind_events(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
-	const json_t *arr = json_object_get(d->root, "events");
-	char path[PATH_SIZE];
-	int rc;
+	static const struct conf_list events = {
+		.key = "events",
+		.max = SCENARIO_EVENTS_MAX,
+		.what = "events",
+		.example = "[{\"at\": \"2s\", \"do\": \"destroy\", \"guest\": \"web\"}]",
+		.read = bind_event,
+	};
+	int rc = conf_read_list(d, "", d->root, &events, sc, e);
 
-	if (!arr)
-		return 0;
-	if (!json_is_array(arr) || json_array_size(arr) > SCENARIO_EVENTS_MAX)
-		return conf_fail(d, "events", e,
-				 "events: write a list of at most %d events, such as "
-				 "[{\"at\": \"2s\", \"do\": \"destroy\", \"guest\": \"web\"}]",
-				 SCENARIO_EVENTS_MAX);
-	while (sc->events < json_array_size(arr)) {
-		struct scenario_event *ev = &sc->event[sc->events];
-
-		snprintf(path, sizeof(path), "events[%u]", sc->events);
-		rc = bind_event(sc, d, path, json_array_get(arr, sc->events), ev, e);
-		if (rc)
-			return rc;
-		sc->events++;
-	}
+	if (rc)
+		return rc;
 	sort_by_time(sc);
 	return bind_sets(sc, d, e);
 }

@@ -11,7 +11,6 @@
 
 enum {
 	VCPUS_MAX = 512, /* the most a guest of Xen can have */
-	PATH_SIZE = 80,
 	MTUS_MAX = 16 << 20,
 	DEPTH_MAX = 1024,
 	RATE_MAX = 10000000,
@@ -82,17 +81,12 @@ static const struct {
 /* An object within the document. */
 struct place {
 	const struct conf_doc *d;
-	char path[PATH_SIZE];
+	const char *path;
 	const json_t *obj;
 };
 
 /* An error at a key of object p, or at p if the key is missing. */
-#define FAIL(p, key, e, ...)                                                                       \
-	({                                                                                         \
-		char at_[PATH_SIZE + 32];                                                          \
-		snprintf(at_, sizeof(at_), "%s.%s", (p)->path, key);                               \
-		conf_fail((p)->d, at_, e, __VA_ARGS__);                                            \
-	})
+#define FAIL(p, key, e, ...) conf_fail_key((p)->d, (p)->path, key, e, __VA_ARGS__)
 
 static int check_kind(const struct place *p, const struct app_in *in, struct conf_error *e)
 {
@@ -147,59 +141,50 @@ static void fill_app(struct sim_app *a, const struct app_in *in)
 	snprintf(a->name, sizeof(a->name), "%s", in->name[0] ? in->name : kind_names[in->kind]);
 }
 
+/* Where bind_app() puts the applications of a guest. */
+struct apps_to {
+	struct sim_guest_conf *guest;
+	uint32_t link_mtu;
+};
+
 /*
  * Defaults are the paper's server: sending 64 KiB on a link of 1 GiB/s takes 61 us and
  * posting 1 us; computing takes the rest of the 209 us in the paper's figure 1.
  */
-static int bind_app(const struct place *p, uint32_t link_mtu, struct sim_app *a,
+static int bind_app(void *arg, const struct conf_doc *d, const char *path, const json_t *obj,
 		    struct conf_error *e)
 {
+	const struct apps_to *to = arg;
+	const struct place p = { d, path, obj };
 	struct app_in in = {
 		.size = 64 << 10,
 		.depth = 1,
 		.queue_pairs = 1,
-		.mtu = link_mtu,
+		.mtu = to->link_mtu,
 		.burst = 1,
 		.clients = 1,
 		.report = 1000,
 		.post = NS_PER_US,
 		.compute = 146964,
 	};
-	int rc = conf_bind(p->d, p->path, p->obj, app_keys, NULL, &in, e);
+	int rc = conf_bind(d, path, obj, app_keys, NULL, &in, e);
 
 	if (!rc)
-		rc = check_kind(p, &in, e);
+		rc = check_kind(&p, &in, e);
 	if (!rc)
-		rc = check_app(p, &in, link_mtu, e);
+		rc = check_app(&p, &in, to->link_mtu, e);
 	if (!rc)
-		fill_app(a, &in);
+		fill_app(&to->guest->app[to->guest->apps++], &in);
 	return rc;
 }
 
-static int bind_apps(const struct place *g, uint32_t link_mtu, struct sim_guest_conf *sg,
-		     struct conf_error *e)
-{
-	const json_t *apps = json_object_get(g->obj, "apps");
-	struct place p = { .d = g->d };
-
-	if (!apps)
-		return 0;
-	if (!json_is_array(apps) || json_array_size(apps) > SIM_APPS_MAX)
-		return FAIL(g, "apps", e,
-			    "apps: write a list of at most %d applications, such as "
-			    "[{\"kind\": \"sender\", \"size\": \"2MiB\"}]",
-			    SIM_APPS_MAX);
-	for (; sg->apps < json_array_size(apps); sg->apps++) {
-		int rc;
-
-		p.obj = json_array_get(apps, sg->apps);
-		snprintf(p.path, sizeof(p.path), "%s.apps[%u]", g->path, sg->apps);
-		rc = bind_app(&p, link_mtu, &sg->app[sg->apps], e);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
+static const struct conf_list app_list = {
+	.key = "apps",
+	.max = SIM_APPS_MAX,
+	.what = "applications",
+	.example = "[{\"kind\": \"sender\", \"size\": \"2MiB\"}]",
+	.read = bind_app,
+};
 
 /* --- guests --- */
 
@@ -290,18 +275,22 @@ static int check_room(const struct scenario *sc, const struct place *p, struct c
 		    (unsigned long long)room, QP_LEAST, ROOM_MAX);
 }
 
-static int bind_guest(struct scenario *sc, const struct place *p, struct conf_error *e)
+static int bind_guest(void *to, const struct conf_doc *d, const char *path, const json_t *obj,
+		      struct conf_error *e)
 {
+	const struct place p = { d, path, obj };
+	struct scenario *sc = to;
 	struct sim_guest_conf *sg = &sc->sim.guest[sc->sim.guests];
 	struct guest_conf *g = &sc->conf.guest[sc->conf.guests];
+	struct apps_to apps = { .guest = sg };
 	struct guest_in in = { .vcpus = 1 };
 	int rc;
 
-	rc = conf_bind(p->d, p->path, p->obj, guest_keys, sim_also, &in, e);
+	rc = conf_bind(d, path, obj, guest_keys, sim_also, &in, e);
 	if (!rc)
-		rc = check_guest(sc, p, &in, e);
+		rc = check_guest(sc, &p, &in, e);
 	if (!rc)
-		rc = bind_settings(sc, p, g, e);
+		rc = bind_settings(sc, &p, g, e);
 	if (rc)
 		return rc;
 	memcpy(g->name, in.name, sizeof(g->name));
@@ -312,9 +301,10 @@ static int bind_guest(struct scenario *sc, const struct place *p, struct conf_er
 	sg->link = g->link;
 	sg->blind = in.blind;
 	sg->later = in.later;
-	rc = bind_apps(p, sc->conf.link[g->link].mtu, sg, e);
+	apps.link_mtu = sc->conf.link[g->link].mtu;
+	rc = conf_read_list(d, path, obj, &app_list, &apps, e);
 	if (!rc)
-		rc = check_room(sc, p, e);
+		rc = check_room(sc, &p, e);
 	if (rc)
 		return rc;
 	sc->sim.guests++;
@@ -324,22 +314,14 @@ static int bind_guest(struct scenario *sc, const struct place *p, struct conf_er
 
 int scenario_bind_guests(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
-	const json_t *arr = json_object_get(d->root, "guests");
-	struct place p = { .d = d };
-	size_t i;
-	int rc;
+	static const struct conf_list guests = {
+		.key = "guests",
+		.min = 1,
+		.max = SIM_GUESTS_MAX,
+		.what = "guests",
+		.example = "[{\"name\": \"web\", \"apps\": [{\"kind\": \"server\"}]}]",
+		.read = bind_guest,
+	};
 
-	if (!json_is_array(arr) || !json_array_size(arr) || json_array_size(arr) > SIM_GUESTS_MAX)
-		return conf_fail(d, arr ? "guests" : "", e,
-				 "guests: give a list of 1 to %d guests, such as "
-				 "[{\"name\": \"web\", \"apps\": [{\"kind\": \"server\"}]}]",
-				 SIM_GUESTS_MAX);
-	for (i = 0; i < json_array_size(arr); i++) {
-		p.obj = json_array_get(arr, i);
-		snprintf(p.path, sizeof(p.path), "guests[%zu]", i);
-		rc = bind_guest(sc, &p, e);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	return conf_read_list(d, "", d->root, &guests, sc, e);
 }

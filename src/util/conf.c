@@ -21,7 +21,8 @@ enum {
 	SHOW_MAX = 80,	/* a value in a message */
 	WANT_MAX = 256, /* its remedy */
 	NAME_MAX_SHOWN = 256,
-	KEY_MAX = 64, /* longest key that misspellings are compared with */
+	KEY_MAX = 64,	     /* longest key that misspellings are compared with */
+	LIST_PATH_MAX = 128, /* of an element; no list is below a name that the file gives */
 };
 
 /* The text of an error is one line, whatever the file or its name contains. */
@@ -92,16 +93,49 @@ __attribute__((format(printf, 6, 7))) static int fail_at(int ret, struct conf_er
 	return ret;
 }
 
+__attribute__((format(printf, 4, 0))) static void error_at_path(const struct conf_doc *d,
+								const char *path,
+								struct conf_error *e,
+								const char *fmt, va_list ap)
+{
+	int line, column;
+
+	conf_line_column(d->text, conf_find(d->text, d->len, path, false), &line, &column);
+	error_at(e, d->file, line, column, fmt, ap);
+}
+
 int conf_fail(const struct conf_doc *d, const char *path, struct conf_error *e, const char *fmt,
 	      ...)
 {
-	int line, column;
 	va_list ap;
 
-	conf_line_column(d->text, conf_find(d->text, d->len, path, false), &line, &column);
 	va_start(ap, fmt);
-	error_at(e, d->file, line, column, fmt, ap);
+	error_at_path(d, path, e, fmt, ap);
 	va_end(ap);
+	return -EINVAL;
+}
+
+/* "path.key", or "key" at the root. NULL without memory: callers then use path. */
+static char *join_path(const char *path, const char *key)
+{
+	size_t size = strlen(path) + strlen(key) + 2;
+	char *s = malloc(size);
+
+	if (s)
+		snprintf(s, size, "%s%s%s", path, *path ? "." : "", key);
+	return s;
+}
+
+int conf_fail_key(const struct conf_doc *d, const char *path, const char *key, struct conf_error *e,
+		  const char *fmt, ...)
+{
+	char *at = join_path(path, key);
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_at_path(d, at ? at : path, e, fmt, ap);
+	va_end(ap);
+	free(at);
 	return -EINVAL;
 }
 
@@ -276,17 +310,6 @@ static void suggest(const struct conf_key *keys, const char *const *also, const 
 		conf_append(buf, size, "%s \"%s\"", i ? "," : "", k);
 }
 
-/* "path.key", or "key" at the root. NULL without memory: callers then use path. */
-static char *join_path(const char *path, const char *key)
-{
-	size_t size = strlen(path) + strlen(key) + 2;
-	char *s = malloc(size);
-
-	if (s)
-		snprintf(s, size, "%s%s%s", path, *path ? "." : "", key);
-	return s;
-}
-
 static int fail_unknown(const struct conf_doc *d, const char *path, const char *name,
 			const struct conf_key *keys, const char *const *also, struct conf_error *e)
 {
@@ -304,14 +327,11 @@ static int fail_unknown(const struct conf_doc *d, const char *path, const char *
 static int fail_value(const struct conf_doc *d, const char *path, const struct conf_key *k,
 		      const json_t *v, struct conf_error *e)
 {
-	char *at = join_path(path, k->name);
 	char shown[SHOW_MAX], want[WANT_MAX];
 
 	conf_show(v, shown, sizeof(shown));
 	conf_want(k, want, sizeof(want));
-	conf_fail(d, at ? at : path, e, "%s is %s: %s", k->name, shown, want);
-	free(at);
-	return -EINVAL;
+	return conf_fail_key(d, path, k->name, e, "%s is %s: %s", k->name, shown, want);
 }
 
 static int fail_missing(const struct conf_doc *d, const char *path, const struct conf_key *k,
@@ -362,4 +382,32 @@ int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 
 	ret = bind_keys(d, path, obj, keys, NULL, e);
 	return ret ? ret : bind_keys(d, path, obj, keys, out, e);
+}
+
+int conf_read_list(const struct conf_doc *d, const char *path, const json_t *obj,
+		   const struct conf_list *l, void *to, struct conf_error *e)
+{
+	const json_t *list = json_object_get(obj, l->key);
+	size_t n = json_array_size(list);
+
+	if (!list && !l->min)
+		return 0;
+	if (!json_is_array(list) || n < l->min || n > l->max) {
+		char least[32] = "at most";
+
+		if (l->min)
+			snprintf(least, sizeof(least), "%zu to", l->min);
+		return conf_fail_key(d, path, l->key, e, "%s: give a list of %s %zu %s, such as %s",
+				     l->key, least, l->max, l->what, l->example);
+	}
+	for (size_t i = 0; i < n; i++) {
+		char at[LIST_PATH_MAX];
+		int ret;
+
+		snprintf(at, sizeof(at), "%s%s%s[%zu]", path, *path ? "." : "", l->key, i);
+		ret = l->read(to, d, at, json_array_get(list, i), e);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }

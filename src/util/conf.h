@@ -101,5 +101,23 @@ int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
  */
 int conf_fail(const struct conf_doc *d, const char *path, struct conf_error *e, const char *fmt,
 	      ...) __attribute__((format(printf, 4, 5)));
+/* The same for the value of key in the object at path. */
+int conf_fail_key(const struct conf_doc *d, const char *path, const char *key, struct conf_error *e,
+		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* A key whose value is a list: [{...}, {...}]. */
+struct conf_list {
+	const char *key;
+	size_t min, max;     /* elements; if min is 0, the key may be missing */
+	const char *what;    /* the elements are, in the plural */
+	const char *example; /* of a whole list, for the message */
+	/* Read the element v at path. 0, or -EINVAL with e filled; then no further one is read. */
+	int (*read)(void *to, const struct conf_doc *d, const char *path, const json_t *v,
+		    struct conf_error *e);
+};
+
+/* Read each element of the list l of obj, which is at path of d. 0, or -EINVAL with e filled. */
+int conf_read_list(const struct conf_doc *d, const char *path, const json_t *obj,
+		   const struct conf_list *l, void *to, struct conf_error *e);
 
 #endif
