@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# check-mutants.sh: each row of tests/mutants.sh and tests/transport/mutants.sh still changes its
+# file, and names tests that exist. A row that does not is a rule that nobody tries any more.
+# Nothing is compiled: whether the tests notice the change is for those two scripts.
+#
+# Exit: 0, or 1 when a row must be adapted to the code.
+set -eu
+cd "$(dirname "$0")/.."
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# Both lists as FILE @ TESTS @ SED-EXPRESSION. The transport's tests are patterns; they are left
+# out, and tests/transport/mutants.sh fails when one matches no test.
+rows() {
+	grep -E '^[a-z][^@]* @ .* @ ' tests/mutants.sh
+	grep -E '^[a-z][^@]* @ .* @ ' tests/transport/mutants.sh |
+		sed -E 's|^([^@]*) @ [^@]* @ [^@]* @ |src/transport/\1 @ @ |'
+}
+
+# apply: try the rows on stdin; n counts them, bad those that do not apply, and each is said.
+apply() {
+	n=0 bad=0
+	while IFS= read -r row; do
+		n=$((n + 1))
+		file=${row%% @ *}
+		rest=${row#* @ }
+		wrong=
+		for test in ${rest%%@*}; do
+			[ -f "tests/unit/test_$test.c" ] || wrong="there is no test $test"
+		done
+		if [ ! -f "$file" ]; then
+			wrong="there is no such file"
+		elif ! sed -e "${rest#*@ }" "$file" >"$tmp/changed"; then
+			wrong="sed does not accept it"
+		elif cmp -s "$file" "$tmp/changed"; then
+			wrong="it changes nothing"
+		fi
+		[ -z "$wrong" ] || { echo "$row: $wrong"; bad=$((bad + 1)); }
+	done
+}
+
+cat >"$tmp/planted" <<'END'
+src/core/caps.c @ caps @ s/there is no such line/ /
+src/core/there-is-no-such-file.c @ caps @ s/a/b/
+src/core/caps.c @ there-is-no-such-test @ s/a/b/
+src/core/caps.c @ caps @ s/a/b
+END
+apply <"$tmp/planted" >"$tmp/said" 2>&1
+[ "$bad" = 4 ] || { cat "$tmp/said"; echo "check-mutants: only $bad of 4 planted rows were refused"; exit 1; }
+
+rows >"$tmp/rows"
+apply <"$tmp/rows"
+echo "check-mutants: $((n - bad)) of $n rows apply"
+[ "$bad" = 0 ]
