@@ -312,7 +312,7 @@ tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
 tests_unit_test_region_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_page_SOURCES = tests/unit/test_region_page.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_region_page_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
-tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h \
+tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h tests/unit/steps.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
 tests_unit_test_peers_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_runner_SOURCES = tests/unit/test_runner.c tests/unit/prop.h tests/unit/tmpdir.h

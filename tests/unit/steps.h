@@ -14,6 +14,8 @@
 #define RESEX_TESTS_STEPS_H
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +69,32 @@ static inline void step_expect(const struct step *s, uint64_t is)
 	if (is < s->low || is > s->high)
 		print_error("expected \"%s\", but it is %ju\n", s->text, (uintmax_t)is);
 	assert_in_range(is, s->low, s->high);
+}
+
+/* The error whose name is the step's word; positive. */
+static inline int step_errno(const struct step *s)
+{
+	static const struct {
+		const char *name;
+		int value;
+	} errors[] = {
+		{ "EAGAIN", EAGAIN },
+		{ "EBADMSG", EBADMSG },
+		{ "ECONNRESET", ECONNRESET },
+		{ "EIO", EIO },
+		{ "ENODEV", ENODEV },
+		{ "ENOMSG", ENOMSG },
+		{ "EPROTONOSUPPORT", EPROTONOSUPPORT },
+		{ "ESTALE", ESTALE },
+		{ "ETIME", ETIME },
+		{ "ETIMEDOUT", ETIMEDOUT },
+	};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (step_says(s, errors[i].name))
+			return errors[i].value;
+	step_unknown(s);
+	return 0;
 }
 
 struct step_figure {

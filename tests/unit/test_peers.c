@@ -7,6 +7,7 @@
 #include "src/shared/record.h"
 #include "tests/fakes/fake_transport.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
 enum { TIMEOUT_MS = 50 };
@@ -24,6 +25,8 @@ struct rig {
 	struct mono now;
 	struct owner *owner[TRANSPORT_HOSTS_MAX + 1];
 	struct peer_seen s;
+	uint32_t waves, reads; /* of the newest scan, and posted by the newest "begin" */
+	struct mono marked;
 	struct mono scan; /* the newest was begun, and the owners' beats then */
 	uint64_t beat[TRANSPORT_HOSTS_MAX + 1];
 };
@@ -96,6 +99,7 @@ static uint32_t scan(struct rig *r)
 {
 	uint32_t waves = 0;
 
+	r->t.posted = 0;
 	r->now = mono_add(r->now, 100 * NS_PER_MS);
 	peers_scan(r->p, r->now);
 	while (peers_scanning(r->p)) {
@@ -156,45 +160,224 @@ static int rig_teardown(void **state)
 	return 0;
 }
 
+/* --- rows of steps ------------------------------------------------------------------ */
+
+/* As while its owner writes a record. A second time: it is whole again. */
+static void tear(struct rig *r, uint16_t host, uint32_t offset)
+{
+	r->owner[host]->table[offset + 16] ^= 1;
+}
+
+/*
+ * Steps, where HOST is 3 unless it is given:
+ *
+ *	up [HOST [GENERATION]]	the host starts, and its link comes up; generation 17
+ *	claim GENERATION	its link comes up anew and says so, but its region does not
+ *	down [HOST]		the link breaks
+ *	publish N [HOST]	the host publishes N guests ("publish max") and a heartbeat
+ *	tear host, mend host	the host record is not whole, is whole again
+ *	tear guest I, mend guest I
+ *	scan			100 ms later, a whole scan
+ *	begin			a scan begins, or goes on; nothing of it is executed
+ *	wave			all outstanding READs are executed
+ *	end I [lost, refused, short]
+ *				the outstanding READ number I ends; executed without a word
+ *	depth N			how many READs a link takes
+ *	wait MS			time passes
+ *	mark			remembers the time
+ *
+ * Expectations:
+ *
+ *	waves N, posted N	of the newest scan
+ *	reads N, outstanding N	READs posted by the newest "begin", and not executed yet
+ *	scanning, idle		a scan runs, or does not
+ *	shown [HOST]		what the host published last is shown, and no error
+ *	known, unknown [HOST]	something is shown, or nothing
+ *	why ERROR, note TEXT, says TEXT
+ *				the error, its whole sentence, a part of it
+ *	moved WHEN, read WHEN	a new heartbeat was seen, the reading began: now or marked
+ *	link N, generation N, guests N
+ *				fields of what is shown of host 3
+ *	host-guests N, host-beat N, host-generation N
+ *				fields of the host record shown
+ */
+static const struct row {
+	const char *name, *steps;
+} rows[] = {
+	{ "scan: no link, nothing is posted",
+	  "scan -> waves 0, posted 0, link 0, unknown 1, unknown 0, unknown 65" },
+	{ "scan: a new host's header, host record and guests are three waves",
+	  "up, publish 2, scan -> waves 3, shown, link 1, generation 17" },
+	{ "scan: a known host is one wave",
+	  "up, publish 2, scan, publish 2, scan -> waves 1, posted 2, shown" },
+	{ "scan: more guests than before are a second wave, once",
+	  "up, publish 2, scan, publish max, scan -> waves 2, shown;"
+	  "publish max, scan -> waves 1, shown" },
+	{ "scan: fewer guests than before, those there are",
+	  "up, publish 100, scan, publish 99, scan -> waves 1, shown;"
+	  "publish 0, scan -> waves 1, shown" },
+	/* READ 0 is that of the host record: it says three guests. */
+	{ "scan: a guest that was emptied since it was counted is not shown",
+	  "up, publish 3, scan, wait 1000, begin, end 0, publish 2, wave -> idle, guests 2,"
+	  "host-guests 3" },
+	{ "scan: little room on the link, goes on as there is some",
+	  "depth 2, up, publish max, scan -> shown; publish max, scan -> shown" },
+	{ "scan: not begun while another is under way",
+	  "up, publish 1, scan, begin -> reads 2; begin -> reads 0, scanning; wave -> idle" },
+	/* The timeout is 50 ms. One READ goes then, the other is late. */
+	{ "scan: the link is full of others' READs, gives up in time and says so",
+	  "up, publish 1, scan, depth 0, begin -> reads 0, scanning;"
+	  "wait 51, depth 1, begin -> reads 1; wave -> idle, why ETIME, known;"
+	  "depth 8, scan -> shown" },
+
+	{ "torn: the host record once, it is read again in the same scan",
+	  "up, publish 2, scan, publish 2, tear host, begin, wave, mend host -> scanning;"
+	  "wave -> idle, shown" },
+	{ "torn: a guest once, its run is read again",
+	  "up, publish 200, scan, publish 200, tear guest 150, begin, wave -> outstanding 1;"
+	  "mend guest 150, wave -> shown" },
+	{ "torn: a guest that counts no more does not matter",
+	  "up, publish 3, scan, publish 2, tear guest 2, scan -> waves 1, shown" },
+	{ "torn: always, what was whole is shown, and why",
+	  "up, publish 2, scan, mark, publish 2, tear host, scan -> waves 5, why EAGAIN, known,"
+	  "host-beat 1, read marked, guests 2;"
+	  "mend host, tear guest 1, scan -> waves 5, why EAGAIN, known, host-beat 1, read marked,"
+	  "guests 2; mend guest 1, scan -> shown" },
+
+	{ "beat: unchanged, moved stays",
+	  "up, publish 1, scan, mark -> moved now; 2 x scan -> moved marked, read now;"
+	  "publish 1, scan -> moved now" },
+	{ "beat: seen although the guests are torn",
+	  "up, publish 1, scan, publish 1, tear guest 0, scan -> why EAGAIN, moved now" },
+	{ "down: in the middle of a scan, others are read",
+	  "up, up 4, publish 1, publish 1 4, scan, publish 1, publish 1 4, begin, down, wave"
+	  "-> idle, shown 4, link 0, why ETIMEDOUT, note the link to 3 broke, known, host-beat 1" },
+	{ "up: the same generation needs no header",
+	  "up, publish 1, scan, down, up, publish 1, scan -> waves 1, shown" },
+	/* Nothing is published at first. Then it is beat 1 again, but of another start. */
+	{ "up: of a new generation all is read anew",
+	  "up, publish 5, scan, down, up 3 18 -> generation 18, host-generation 17;"
+	  "scan -> why ENOMSG; publish 1, scan -> waves 2, shown, moved now" },
+	{ "up: a region of an older generation is stale",
+	  "up, publish 1, claim 18, scan -> why ESTALE, unknown" },
+	{ "result: lost or refused, says so and shows the old",
+	  "up, publish 1, scan, begin, end 0 lost, end 0 -> idle, why ECONNRESET,"
+	  "says did not answer, known; begin, end 1 refused, end 0 -> says refused" },
+	{ "result: shorter than asked for is an error",
+	  "up, publish 1, scan, begin, end 0 short, wave -> idle, why EIO" },
+};
+
+static void end_read(struct rig *r, const struct step *s)
+{
+	struct transport_event ev;
+
+	fake_transport_end(&r->t, (uint32_t)s->n[0],
+			   step_says(s, "lost")	     ? TRANSPORT_LOST
+			   : step_says(s, "refused") ? TRANSPORT_REFUSED
+						     : TRANSPORT_DONE,
+			   &ev);
+	if (step_says(s, "short"))
+		ev.len -= 8;
+	peers_event(r->p, &ev, r->now);
+}
+
+static void claim(struct rig *r, uint64_t generation)
+{
+	const struct transport_event ev = {
+		.type = TRANSPORT_UP, .host = 3, .link = 9, .generation = generation
+	};
+
+	peers_event(r->p, &ev, r->now);
+}
+
+static void act(void *rig, const struct step *s)
+{
+	struct rig *r = rig;
+	uint16_t first = (uint16_t)step_number(s, 0, 3), second = (uint16_t)step_number(s, 1, 3);
+
+	if (step_is(s, "up"))
+		up(r, first, step_number(s, 1, 17));
+	else if (step_is(s, "claim"))
+		claim(r, s->n[0]);
+	else if (step_is(s, "down"))
+		down(r, first);
+	else if (step_is(s, "publish"))
+		publish(r, second, step_says(s, "max") ? REGION_GUESTS_MAX : first);
+	else if (step_is(s, "tear") || step_is(s, "mend"))
+		tear(r, 3,
+		     step_says(s, "host") ? REGION_AT_HOST
+					  : REGION_AT_GUESTS + 192 * (uint32_t)s->n[0]);
+	else if (step_is(s, "scan"))
+		r->waves = scan(r);
+	else if (step_is(s, "begin"))
+		r->reads = peers_scan(r->p, r->now);
+	else if (step_is(s, "wave"))
+		wave(r);
+	else if (step_is(s, "end"))
+		end_read(r, s);
+	else if (step_is(s, "depth"))
+		r->t.depth = (uint32_t)s->n[0];
+	else if (step_is(s, "wait"))
+		r->now = mono_add(r->now, (int64_t)s->n[0] * NS_PER_MS);
+	else if (step_is(s, "mark"))
+		r->marked = r->now;
+	else
+		step_unknown(s);
+}
+
+static bool at_time(const struct rig *r, const struct step *s, struct mono t)
+{
+	return t.ns == (step_says(s, "now") ? r->now.ns : r->marked.ns);
+}
+
+static void check(void *rig, const struct step *s)
+{
+	static const struct region_host none;
+	struct rig *r = rig;
+	const struct peer_seen *is = see(r, 3);
+	const struct region_host *host = is->host ? is->host : &none;
+	const struct step_figure figures[] = {
+		{ "waves", r->waves },	     { "posted", r->t.posted },
+		{ "reads", r->reads },	     { "outstanding", r->t.n },
+		{ "link", is->link },	     { "generation", is->generation },
+		{ "guests", is->guests },    { "host-guests", host->guests },
+		{ "host-beat", host->beat }, { "host-generation", host->generation },
+	};
+
+	if (step_expect_figure(s, figures, sizeof(figures) / sizeof(figures[0])))
+		return;
+	if (step_is(s, "scanning") || step_is(s, "idle"))
+		step_holds(s, peers_scanning(r->p) == step_is(s, "scanning"));
+	else if (step_is(s, "shown"))
+		assert_shown(r, (uint16_t)step_number(s, 0, 3));
+	else if (step_is(s, "known") || step_is(s, "unknown"))
+		step_holds(s, see(r, (uint16_t)step_number(s, 0, 3))->known == step_is(s, "known"));
+	else if (step_is(s, "why"))
+		assert_int_equal(is->why, -step_errno(s));
+	else if (step_is(s, "note"))
+		assert_string_equal(is->note, s->rest);
+	else if (step_is(s, "says"))
+		step_holds(s, strstr(is->note, s->rest));
+	else if (step_is(s, "moved"))
+		step_holds(s, at_time(r, s, is->moved));
+	else if (step_is(s, "read"))
+		step_holds(s, at_time(r, s, is->read));
+	else
+		step_unknown(s);
+}
+
+static void run_row(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+
+	assert_int_equal(rig_setup(state), 0);
+	steps_run(row->steps, &ops, *state);
+	rig_teardown(state);
+}
+TEST_ROWS(rows, run_row)
+
 /* --- what a scan costs ------------------------------------------------------------ */
-
-TEST_WITH(scan__no_link__posts_nothing, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	assert_int_equal(scan(r), 0);
-	assert_int_equal(r->t.posted, 0);
-	assert_false(see(r, 1)->known);
-	assert_int_equal(see(r, 1)->link, 0);
-	assert_false(see(r, 0)->known);
-	assert_false(see(r, 65)->known);
-}
-
-TEST_WITH(scan__new_host__header_host_guests_are_three_waves, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 2);
-	assert_int_equal(scan(r), 3);
-	assert_shown(r, 3);
-	assert_int_equal(see(r, 3)->link, 1);
-	assert_true(see(r, 3)->generation == 17);
-}
-
-TEST_WITH(scan__known_host__is_one_wave, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 2);
-	scan(r);
-	publish(r, 3, 2);
-	r->t.posted = 0;
-	assert_int_equal(scan(r), 1);
-	assert_int_equal(r->t.posted, 2);
-	assert_shown(r, 3);
-}
 
 TEST_WITH(scan__64_hosts__is_one_wave, rig_setup, rig_teardown)
 {
@@ -212,305 +395,7 @@ TEST_WITH(scan__64_hosts__is_one_wave, rig_setup, rig_teardown)
 		assert_shown(r, h);
 }
 
-TEST_WITH(scan__more_guests_than_before__is_a_second_wave, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 2);
-	scan(r);
-	publish(r, 3, REGION_GUESTS_MAX);
-	assert_int_equal(scan(r), 2);
-	assert_shown(r, 3);
-	publish(r, 3, REGION_GUESTS_MAX);
-	assert_int_equal(scan(r), 1);
-	assert_shown(r, 3);
-}
-
-TEST_WITH(scan__fewer_guests_than_before__shows_those_there_are, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 100);
-	scan(r);
-	publish(r, 3, 99);
-	assert_int_equal(scan(r), 1);
-	assert_shown(r, 3);
-	publish(r, 3, 0);
-	assert_int_equal(scan(r), 1);
-	assert_shown(r, 3);
-}
-
-TEST_WITH(scan__a_guest_emptied_since_it_was_counted__is_not_shown, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 3);
-	scan(r);
-	r->now = mono_add(r->now, NS_PER_S);
-	peers_scan(r->p, r->now);
-	finish(r, 0, TRANSPORT_DONE); /* the host record: three guests */
-	publish(r, 3, 2);
-	wave(r);
-	assert_false(peers_scanning(r->p));
-	assert_int_equal(see(r, 3)->guests, 2);
-	assert_int_equal(see(r, 3)->host->guests, 3);
-}
-
-TEST_WITH(scan__little_room_on_the_link__goes_on_as_there_is, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	r->t.depth = 2;
-	up(r, 3, 17);
-	publish(r, 3, REGION_GUESTS_MAX);
-	scan(r);
-	assert_shown(r, 3);
-	publish(r, 3, REGION_GUESTS_MAX);
-	scan(r);
-	assert_shown(r, 3);
-}
-
-TEST_WITH(scan__under_way__another_is_not_begun, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	assert_int_equal(peers_scan(r->p, r->now), 2);
-	assert_int_equal(peers_scan(r->p, r->now), 0);
-	assert_true(peers_scanning(r->p));
-	wave(r);
-	assert_false(peers_scanning(r->p));
-}
-
-TEST_WITH(scan__link_full_of_others__gives_up_in_time_and_says_so, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	r->t.depth = 0;
-	assert_int_equal(peers_scan(r->p, r->now), 0);
-	assert_true(peers_scanning(r->p));
-	r->now = mono_add(r->now, (TIMEOUT_MS + 1) * NS_PER_MS);
-	r->t.depth = 1;
-	assert_int_equal(peers_scan(r->p, r->now), 1); /* one goes yet, the other is late */
-	wave(r);
-	assert_false(peers_scanning(r->p));
-	assert_int_equal(see(r, 3)->why, -ETIME);
-	assert_true(see(r, 3)->known);
-	r->t.depth = 8;
-	scan(r);
-	assert_shown(r, 3);
-}
-
-/* --- torn ------------------------------------------------------------------------- */
-
-static void tear(struct rig *r, uint16_t host, uint32_t offset)
-{
-	r->owner[host]->table[offset + 16] ^= 1;
-}
-
-TEST_WITH(torn__host_record_once__is_read_again_in_the_same_scan, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 2);
-	scan(r);
-	publish(r, 3, 2);
-	tear(r, 3, REGION_AT_HOST);
-	peers_scan(r->p, r->now);
-	wave(r);
-	tear(r, 3, REGION_AT_HOST); /* whole again */
-	assert_true(peers_scanning(r->p));
-	wave(r);
-	assert_false(peers_scanning(r->p));
-	assert_shown(r, 3);
-}
-
-TEST_WITH(torn__guest_once__its_run_is_read_again, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 200);
-	scan(r);
-	publish(r, 3, 200);
-	tear(r, 3, REGION_AT_GUESTS + 192 * 150);
-	peers_scan(r->p, r->now);
-	wave(r);
-	assert_int_equal(r->t.n, 1);
-	tear(r, 3, REGION_AT_GUESTS + 192 * 150);
-	wave(r);
-	assert_shown(r, 3);
-}
-
-TEST_WITH(torn__a_guest_that_counts_no_more__does_not_matter, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 3);
-	scan(r);
-	publish(r, 3, 2);
-	tear(r, 3, REGION_AT_GUESTS + 192 * 2);
-	assert_int_equal(scan(r), 1);
-	assert_shown(r, 3);
-}
-
-TEST_WITH(torn__always__shows_what_was_whole_and_says_why, rig_setup, rig_teardown)
-{
-	static const uint32_t at[] = { REGION_AT_HOST, REGION_AT_GUESTS + 192 };
-	struct rig *r = *state;
-	struct mono then;
-
-	up(r, 3, 17);
-	publish(r, 3, 2);
-	scan(r);
-	then = r->now;
-	publish(r, 3, 2);
-	for (int i = 0; i < 2; i++) {
-		tear(r, 3, at[i]);
-		assert_int_equal(scan(r), 5);
-		assert_int_equal(see(r, 3)->why, -EAGAIN);
-		assert_true(see(r, 3)->known && see(r, 3)->host->beat == 1);
-		assert_true(see(r, 3)->read.ns == then.ns);
-		assert_int_equal(see(r, 3)->guests, 2);
-		tear(r, 3, at[i]);
-	}
-	scan(r);
-	assert_shown(r, 3);
-}
-
 /* --- heartbeats, links, generations -------------------------------------------------- */
-
-TEST_WITH(beat__stands_still__moved_stays, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-	struct mono first;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	first = see(r, 3)->moved;
-	assert_true(first.ns == r->now.ns);
-	scan(r);
-	scan(r);
-	assert_true(see(r, 3)->moved.ns == first.ns);
-	assert_true(see(r, 3)->read.ns == r->now.ns);
-	publish(r, 3, 1);
-	scan(r);
-	assert_true(see(r, 3)->moved.ns == r->now.ns);
-}
-
-TEST_WITH(beat__guests_torn__is_seen_all_the_same, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	publish(r, 3, 1);
-	tear(r, 3, REGION_AT_GUESTS);
-	scan(r);
-	assert_int_equal(see(r, 3)->why, -EAGAIN);
-	assert_true(see(r, 3)->moved.ns == r->now.ns);
-}
-
-TEST_WITH(down__in_the_middle_of_a_scan__others_are_read, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	up(r, 4, 17);
-	publish(r, 3, 1);
-	publish(r, 4, 1);
-	scan(r);
-	publish(r, 3, 1);
-	publish(r, 4, 1);
-	peers_scan(r->p, r->now);
-	down(r, 3);
-	wave(r);
-	assert_false(peers_scanning(r->p));
-	assert_shown(r, 4);
-	assert_int_equal(see(r, 3)->link, 0);
-	assert_int_equal(see(r, 3)->why, -ETIMEDOUT);
-	assert_string_equal(see(r, 3)->note, "the link to 3 broke");
-	assert_true(see(r, 3)->known && see(r, 3)->host->beat == 1);
-}
-
-TEST_WITH(up__the_same_generation__needs_no_header, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	down(r, 3);
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	assert_int_equal(scan(r), 1);
-	assert_shown(r, 3);
-}
-
-TEST_WITH(up__a_new_generation__all_is_read_anew, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 5);
-	scan(r);
-	down(r, 3);
-	up(r, 3, 18);
-	assert_true(see(r, 3)->generation == 18 && see(r, 3)->host->generation == 17);
-	scan(r);
-	assert_int_equal(see(r, 3)->why, -ENOMSG); /* nothing is published yet */
-	publish(r, 3, 1);
-	assert_int_equal(scan(r), 2);
-	assert_shown(r, 3);
-	assert_true(see(r, 3)->moved.ns == r->now.ns); /* beat 1 again, but of another start */
-}
-
-TEST_WITH(up__region_of_an_older_generation__is_stale, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-	struct transport_event ev = {
-		.type = TRANSPORT_UP, .host = 3, .link = 9, .generation = 18
-	};
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	peers_event(r->p, &ev, r->now);
-	scan(r);
-	assert_int_equal(see(r, 3)->why, -ESTALE);
-	assert_false(see(r, 3)->known);
-}
-
-TEST_WITH(result__lost_or_refused__says_so_and_shows_the_old, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	peers_scan(r->p, r->now);
-	finish(r, 0, TRANSPORT_LOST);
-	finish(r, 0, TRANSPORT_DONE);
-	assert_false(peers_scanning(r->p));
-	assert_int_equal(see(r, 3)->why, -ECONNRESET);
-	assert_non_null(strstr(see(r, 3)->note, "did not answer"));
-	assert_true(see(r, 3)->known);
-	peers_scan(r->p, r->now);
-	finish(r, 1, TRANSPORT_REFUSED);
-	finish(r, 0, TRANSPORT_DONE);
-	assert_non_null(strstr(see(r, 3)->note, "refused"));
-}
 
 TEST_WITH(event__not_ours__changes_nothing, rig_setup, rig_teardown)
 {
@@ -550,23 +435,6 @@ TEST_WITH(event__a_result_a_second_time__changes_nothing, rig_setup, rig_teardow
 	peers_event(r->p, &again, r->now);
 	wave(r);
 	assert_shown(r, 3);
-}
-
-TEST_WITH(result__shorter_than_asked_for__is_none, rig_setup, rig_teardown)
-{
-	struct rig *r = *state;
-	struct transport_event ev;
-
-	up(r, 3, 17);
-	publish(r, 3, 1);
-	scan(r);
-	peers_scan(r->p, r->now);
-	fake_transport_end(&r->t, 0, TRANSPORT_DONE, &ev);
-	ev.len -= 8;
-	peers_event(r->p, &ev, r->now);
-	wave(r);
-	assert_false(peers_scanning(r->p));
-	assert_int_equal(see(r, 3)->why, -EIO);
 }
 
 /* --- hostile hosts --------------------------------------------------------------------- */

@@ -182,8 +182,7 @@ static void check(void *rig, const struct step *s)
 	else if (step_is(s, "opens"))
 		step_holds(s, try_open(x) == 0);
 	else if (step_is(s, "refused"))
-		step_holds(s,
-			   try_open(x) == (step_says(s, "EBADMSG") ? -EBADMSG : -EPROTONOSUPPORT));
+		step_holds(s, try_open(x) == -step_errno(s));
 	else
 		step_unknown(s);
 }
