@@ -25,6 +25,10 @@ static bool names_a_host(const struct sockaddr *a)
 		       ntohl(four.sin_addr.s_addr) != INADDR_BROADCAST;
 	}
 	memcpy(&six, a, sizeof(six));
+	/*
+	 * IPv4 in IPv6 is refused: the same host would have two addresses, and front_known compares
+	 * a caller's address as the socket gives it.
+	 */
 	return !IN6_IS_ADDR_UNSPECIFIED(&six.sin6_addr) && !IN6_IS_ADDR_MULTICAST(&six.sin6_addr) &&
 	       !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr);
 }

@@ -62,6 +62,10 @@ bool events_any(const struct transport *t)
 	return t->queue->n > 0;
 }
 
+/*
+ * EVENTS is the sum of the bounds of all types, and each caller below keeps its own bound: so there
+ * is always room, and no event must be dropped or refused here.
+ */
 static struct transport_event *push_event(struct transport *t, enum transport_event_type type,
 					  uint16_t host, struct transport_slot *slot)
 {
@@ -77,6 +81,7 @@ void events_result(struct transport *t, struct transport_out *o, struct transpor
 {
 	struct transport_event *ev = push_event(t, TRANSPORT_RESULT, out_host(t, o), s);
 
+	/* result has the outcome and its data; what follows is the same for all results. */
 	*ev = *result;
 	ev->type = TRANSPORT_RESULT;
 	ev->host = out_host(t, o);
@@ -136,6 +141,7 @@ static bool may_alarm(struct transport *t, struct alarm_rate *r)
 {
 	int64_t passed = mono_sub(t->now, r->since) / NS_PER_S;
 
+	/* One more alarm a second, up to the burst. If time went back, begin with a full burst. */
 	if (passed) {
 		r->spent = passed < 0 || passed >= r->spent ? 0 : r->spent - (uint32_t)passed;
 		r->since = t->now;
@@ -156,6 +162,7 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 	char more[32] = "";
 	va_list ap;
 
+	/* Alarms without a known host share one rate: strangers cannot use up a host's alarms. */
 	if (host > TRANSPORT_HOSTS_MAX)
 		host = 0;
 	r = &t->queue->rate[host];
@@ -177,6 +184,10 @@ void events_return(struct transport *t)
 {
 	struct front_queue *q = t->queue;
 
+	/*
+	 * Messages leave the ring in the order in which they came: the returned ones are its
+	 * oldest.
+	 */
 	q->message_head = (q->message_head + q->messages_returned) % MESSAGES;
 	q->messages -= q->messages_returned;
 	q->messages_returned = 0;
@@ -217,6 +228,10 @@ size_t events_take(struct transport *t, struct transport_event *ev, size_t max)
 		if (e->ev.type == TRANSPORT_ALARM) {
 			q->alarms--;
 		} else if (e->ev.type == TRANSPORT_MESSAGE) {
+			/*
+			 * The user reads the message until the next poll: only then is its place
+			 * free. But it no longer counts against its sender.
+			 */
 			q->messages_returned++;
 			q->messages_of[e->ev.host]--;
 		} else {

@@ -79,6 +79,10 @@ static int check_head(const uint8_t *in, size_t len, enum message m, size_t want
 	return bytes_get_le(in + 6, 2) == m && len == want ? 0 : -EPROTO;
 }
 
+/*
+ * Both ends append the same bytes in the same order. The next MAC covers all of them: if an
+ * attacker changed any earlier message, that MAC is wrong.
+ */
 static void remember(struct hello *h, const uint8_t *message, size_t len)
 {
 	memcpy(h->script + h->script_len, message, len);
@@ -89,6 +93,10 @@ static void remember(struct hello *h, const uint8_t *message, size_t len)
 static void make_mac(const struct hello *h, enum message m, const uint8_t *message, size_t len,
 		     uint8_t mac[static MAC])
 {
+	/*
+	 * Of one length, and with the version: a MAC of one message, or of one version, is never
+	 * valid as that of another.
+	 */
 	static const char names[][NAME_LEN + 1] = {
 		[ANSWER] = "resex: answer 2 ",
 		[PROOF] = "resex: proof 2  ",
@@ -101,6 +109,7 @@ static void make_mac(const struct hello *h, enum message m, const uint8_t *messa
 	hmac_sha256_update(&ctx, h->script_len, h->script);
 	hmac_sha256_update(&ctx, len, message);
 	hmac_sha256_digest(&ctx, MAC, mac);
+	/* The context holds the key in another form. */
 	explicit_bzero(&ctx, sizeof(ctx));
 }
 
@@ -119,6 +128,10 @@ static int unseal(struct hello *h, enum message m, const uint8_t *message, size_
 	bool right;
 
 	make_mac(h, m, message, len - MAC, mac);
+	/*
+	 * In constant time: how long a comparison takes must not say how many bytes were right. The
+	 * right MAC of a forged message must not stay in memory either.
+	 */
 	right = memeql_sec(mac, message + len - MAC, MAC);
 	explicit_bzero(mac, sizeof(mac));
 	if (!right)
@@ -139,7 +152,10 @@ static void put_ends(const struct hello *h, enum message m, uint8_t *out)
 	memcpy(out + NONCE_AT, h->nonce, HELLO_NONCE);
 }
 
-/* Is the sender's description in a CALL or an ANSWER well formed? */
+/*
+ * Is the sender's description in a CALL or an ANSWER well formed? Generation 0 and start 0 are
+ * refused: the front uses 0 for "no start known".
+ */
 static int check_ends(const uint8_t *in)
 {
 	uint64_t from = bytes_get_le(in + 8, 2);
@@ -207,6 +223,10 @@ size_t hello_write_call(struct hello *h, uint8_t out[static HELLO_MAX])
 	return CALL_LEN;
 }
 
+/*
+ * The CALL is not authenticated yet. So it changes nothing outside of h, and its answer holds no
+ * secret: a nonce, numbers that any host of the cluster may know, and a MAC.
+ */
 static int receive_call(struct hello *h, const uint8_t *in, size_t len, uint8_t *out,
 			size_t *out_len)
 {
@@ -223,6 +243,10 @@ static int receive_call(struct hello *h, const uint8_t *in, size_t len, uint8_t 
 	h->peer = (uint16_t)bytes_get_le(in + 8, 2);
 	h->of_peer = get_self(in);
 	remember(h, in, len);
+	/*
+	 * Answer also when the agreements differ: the caller then learns it from an ANSWER that it
+	 * can trust, instead of a connection that just ends.
+	 */
 	put_ends(h, ANSWER, out);
 	*out_len = seal(h, ANSWER, out, ENDS_LEN);
 	h->stage = WANT_PROOF;
@@ -240,9 +264,14 @@ static int receive_answer(struct hello *h, const uint8_t *in, size_t len, uint8_
 		rc = unseal(h, ANSWER, in, len);
 	if (rc)
 		return rc;
+	/* After the MAC: the numbers in an answer without proof mean nothing. */
 	if (bytes_get_le(in + 8, 2) != h->peer || bytes_get_le(in + 10, 2) != h->self)
 		return -EHOSTUNREACH;
 	h->of_peer = get_self(in);
+	/*
+	 * Also when the agreements differ (hello.h): the responder then knows that the caller holds
+	 * the key, and can name it in its alarm.
+	 */
 	put_head(out, PROOF);
 	*out_len = seal(h, PROOF, out, HEAD_LEN);
 	h->stage = WANT_KEYS;
@@ -279,6 +308,10 @@ size_t hello_write_keys(struct hello *h, const void *keys, size_t len,
 	return seal(h, KEYS, out, KEYS_START + len);
 }
 
+/*
+ * n comes from the length of the message, not from its field, which is only compared: no length
+ * that the peer chose is used unchecked.
+ */
 static int receive_keys(struct hello *h, const uint8_t *in, size_t len)
 {
 	size_t n = len >= KEYS_START + MAC && len <= KEYS_LEN_MAX ? len - KEYS_START - MAC : 0;
@@ -317,6 +350,7 @@ int hello_receive(struct hello *h, const void *in, size_t len, uint8_t out[stati
 		else if (h->stage == WANT_KEYS)
 			rc = receive_keys(h, copy, len);
 	}
+	/* A hello that failed never goes on: one nonce gives one try at a MAC. */
 	if (rc < 0)
 		h->stage = OVER;
 	else

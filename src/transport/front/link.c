@@ -25,6 +25,7 @@ static uint32_t xorshift(uint32_t *x)
 static int64_t backoff(struct transport *t, uint32_t failures)
 {
 	int64_t base = t->conf.backoff_min_ns, max = t->conf.backoff_max_ns;
+	/* Two words: a back-off in ns may need more than 32 bits. */
 	uint64_t draw = (uint64_t)xorshift(&t->rng) << 32 | xorshift(&t->rng);
 
 	for (; failures && base < max; failures--)
@@ -33,7 +34,11 @@ static int64_t backoff(struct transport *t, uint32_t failures)
 	       (int64_t)(draw % (uint64_t)(base - t->conf.backoff_min_ns + 1));
 }
 
-/* The outcome of an operation whose link ends. */
+/*
+ * The outcome of an operation whose link ends. A waiting operation never reached the backend, and a
+ * READ changes nothing: neither will ever have an effect. An atomic or a SEND that was sent may
+ * still be executed, until the responder destroys this link (transport.h).
+ */
 static enum transport_outcome outcome_at_end(const struct transport_slot *s)
 {
 	if (s->state == SLOT_WAITS || s->op.kind == TRANSPORT_READ)
@@ -41,6 +46,11 @@ static enum transport_outcome outcome_at_end(const struct transport_slot *s)
 	return TRANSPORT_UNKNOWN;
 }
 
+/*
+ * The order matters. hang_up comes first: after it nothing writes to a buffer of the link, so no
+ * outcome that is reported here can become wrong. The results come before the DOWN, as transport.h
+ * promises. A link that was not UP made no UP, so it makes no DOWN.
+ */
 static void link_end(struct transport *t, struct transport_out *o, enum link_state to, int why,
 		     const char *text)
 {
@@ -109,9 +119,17 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 	link_end(t, o, LINK_WAITS, why, text);
 	if (called && is_suspicious(why)) /* %.24s: leave room for the remedy at the end of text */
 		front_alarm(t, host, "host %u (%.24s): %s", host, o->peer.name, text);
+	/*
+	 * Reset by the first DONE on a new link, not by its UP: a peer that accepts calls and then
+	 * fails every operation would otherwise be called without any back-off.
+	 */
 	if (o->failures < UINT32_MAX)
 		o->failures++;
 	o->due = mono_add(now, backoff(t, o->failures));
+	/*
+	 * While events of the link wait for the user, the peer is not called: the queue has room
+	 * for one UP and one DOWN of a link. The last event to leave sets the timer (events.c).
+	 */
 	if (!o->events)
 		front_due(t, o->due);
 }
@@ -124,7 +142,12 @@ static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 	return true;
 }
 
-/* Is the proven peer the newest start of its host? And if it has our number, is it us? */
+/*
+ * Is the proven peer the newest start of its host? And if it has our number, is it us? A lower
+ * generation is an earlier start, or the host lost its generation file. The same generation with
+ * another start is a host whose words began anew under a number that was in use: its words could
+ * repeat, and fences rely on words that never do (lock.h).
+ */
 static int start_fits(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
 	struct hello_self *newest = &t->newest[host - 1];
@@ -146,6 +169,10 @@ int front_up(struct transport *t, struct transport_out *o, const struct hello_se
 	int rc;
 
 	t->now = now;
+	/*
+	 * The peer holds the key, but its numbers are checked all the same: op_check and the
+	 * backends compute addresses with these sizes.
+	 */
 	if (o->state != LINK_CALLS || !bytes_fit(bytes))
 		return -EINVAL;
 	rc = start_fits(t, out_host(t, o), peer);
@@ -173,6 +200,11 @@ static void call_peer(struct transport *t, struct transport_out *o, struct mono 
 		front_down(t, o, rc, strerror(-rc), now);
 }
 
+/*
+ * One operation that is late ends the whole link. A reliable connection executes operations in
+ * order (IBTA volume 1, 9.5), so none behind it would get a result; and only a new link makes sure
+ * that it is not executed any more.
+ */
 static bool overdue(const struct transport_out *o, struct mono now)
 {
 	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
@@ -201,6 +233,7 @@ static void link_due(struct transport *t, const struct transport_out *o)
 
 void links_timers(struct transport *t, struct mono now)
 {
+	/* A poll runs this each time: without a timer that is due, it must not visit 64 links. */
 	if (now.ns < t->due.ns)
 		return;
 	t->due.ns = INT64_MAX;
@@ -233,10 +266,15 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 	if (o->added)
 		return -EEXIST;
 	o->peer = *p;
+	/*
+	 * The owner has a link to itself. The atomics of an HCA are atomic only against its own, so
+	 * the owner's operations on its words must go through the transport, too.
+	 */
 	if (p->host == t->conf.host) {
 		memcpy(o->peer.address, t->conf.address, sizeof(o->peer.address));
 		o->peer.port = t->conf.port;
 	}
+	/* A path (shm) is not an address: it equals none of a caller in same_address. */
 	if (front_address(o->peer.address, o->peer.port, &o->at, &len))
 		o->at = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
 	o->added = true;
@@ -256,6 +294,7 @@ int transport_remove(struct transport *t, uint16_t host, struct mono now)
 		return -ENOENT;
 	o = &t->out[host - 1];
 	link_end(t, o, LINK_OFF, -ECANCELED, "was taken off the list of hosts");
+	/* Both directions end: after this call, nothing that the host posted is executed here. */
 	t->ops->evict(t, host);
 	o->added = false;
 	return 0;
@@ -289,7 +328,10 @@ bool front_known(const struct transport *t, const struct sockaddr *from)
 	return false;
 }
 
-/* The part of a limit that a caller may use: unknown callers half, but at least 1. */
+/*
+ * The part of a limit that a caller may use. Unknown callers get half, but at least 1: strangers
+ * that call again and again and prove nothing must not lock out our own hosts.
+ */
 static uint32_t caller_limit(uint32_t all, bool known)
 {
 	return known || all < 2 ? all : all / 2;
@@ -300,6 +342,9 @@ int front_caller(struct transport *t, bool known, struct mono now)
 	int64_t passed = mono_sub(now, t->hellos_since);
 
 	t->now = now;
+	/*
+	 * Time is an argument: if it goes back, a full limit must not last until it has caught up.
+	 */
 	if (passed < 0 || passed >= NS_PER_S) {
 		t->hellos_since = now;
 		t->hellos_new = 0;

@@ -17,6 +17,7 @@ void slot_move(struct transport *t, struct transport_out *o, struct transport_sl
 	if (to != SLOT_FREE)
 		*mask[to] |= bit;
 	s->state = to;
+	/* A poll visits only the links with a bit here: most of 64 are idle at most times. */
 	t->waits = o->waits ? t->waits | host : t->waits & ~host;
 	t->returned = o->returned ? t->returned | host : t->returned & ~host;
 }

@@ -71,12 +71,18 @@ static int op_check(const struct transport *t, const struct transport_op *op, st
 	if (!op_valid(op))
 		return -EINVAL;
 	o = &t->out[op->host - 1];
+	/* Before the range: o->bytes is of the newest link. */
 	if (o->state != LINK_UP)
 		return -ENOTCONN;
+	/* In 64 bits: offset + len may not fit into 32. */
 	if (op->kind != TRANSPORT_SEND && (uint64_t)op->offset + op_len(op) > o->bytes[op->part])
 		return -ERANGE;
 	if (op->deadline.ns <= now.ns)
 		return -ETIME;
+	/*
+	 * RETURNED slots do not count: only their buffers are in use, and there are twice as many
+	 * slots as operations may be outstanding.
+	 */
 	if (__builtin_popcount(o->waits | o->sent | o->over) >= TRANSPORT_DEPTH)
 		return -EAGAIN;
 	return 0;
@@ -89,6 +95,10 @@ static void submit_waiting(struct transport *t, struct transport_out *o, struct 
 	int rc;
 
 	while (o->state == LINK_UP && (s = slot_first(o, o->waits))) {
+		/*
+		 * SENT before the call: the backend may report the result from within submit. It
+		 * may also end the link from there, and then the slot is not ours to move any more.
+		 */
 		slot_move(t, o, s, SLOT_SENT);
 		rc = t->ops->submit(t, o, s, now);
 		if (!rc)
@@ -115,6 +125,10 @@ static void start_operation(struct transport *t, const struct transport_op *op, 
 		memcpy(s->message, op->data, op->len);
 		s->op.data = s->message;
 	}
+	/*
+	 * t->round: the longest chain of which the user has seen the last result. The user may have
+	 * used that result to choose this operation.
+	 */
 	s->round = t->round + 1;
 	s->order = ++t->order;
 	slot_move(t, o, s, SLOT_WAITS);
@@ -145,11 +159,13 @@ void front_done(struct transport *t, struct transport_out *o, struct transport_s
 {
 	struct transport_event ev = { .outcome = outcome };
 
+	/* The link has ended, and the user has another outcome: one operation has one result. */
 	if (s->state != SLOT_SENT)
 		return;
 	if (outcome != TRANSPORT_DONE) {
 		ev.why = why;
 	} else {
+		/* Only now the new link has proven to work: the next call needs no back-off. */
 		o->failures = 0;
 		if (s->op.kind == TRANSPORT_READ) {
 			ev.data = data;
@@ -167,6 +183,10 @@ size_t transport_poll(struct transport *t, struct mono now, struct transport_eve
 {
 	t->now = now;
 	events_return(t);
+	/*
+	 * Progress comes before the timers: a result that arrived in time counts, also when this
+	 * poll is later than the deadline. Waiting operations come last: progress has made room.
+	 */
 	t->ops->progress(t, now);
 	links_timers(t, now);
 	for (uint64_t hosts = t->waits; hosts; hosts &= hosts - 1)
@@ -210,6 +230,10 @@ static int conf_wrong(char text[static 256], const char *fmt, ...)
 
 static int check_bytes(const struct transport_conf *c, char text[static 256])
 {
+	/*
+	 * Whole pages: backends register or map a part by pages, and other data in its last
+	 * page would be shared with peers.
+	 */
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		if (!c->bytes[i] || c->bytes[i] % 4096 || c->bytes[i] > TRANSPORT_PART_MAX)
 			return conf_wrong(text,
@@ -268,12 +292,17 @@ static int conf_defaults(struct transport_conf *c)
 		c->hellos_max = 8;
 	if (!c->hellos_second)
 		c->hellos_second = 64;
+	/* 0 means "none": in the unlikely case draw again. */
 	while (!rc && !c->start)
 		rc = front_random(&c->start, sizeof(c->start));
 	return rc;
 }
 
-/* The key has a page of its own: madvise works on whole pages. */
+/*
+ * The key has a page of its own: madvise works on whole pages. Cores travel further than keys
+ * should. If madvise fails, the key is less hidden, but the transport works: its errors are
+ * ignored.
+ */
 static int keep_key(struct transport *t, const struct transport_conf *c)
 {
 	void *at = mmap(NULL, KEY_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -313,6 +342,7 @@ int front_init(struct transport *t, const struct transport_ops *ops, const struc
 	t->conf = conf;
 	t->conf.key = t->key;
 	t->now = now;
+	/* No timer yet: transport_add sets the first. */
 	t->due.ns = INT64_MAX;
 	t->hellos_since = now;
 	/* Not 0: xorshift would then return only zeros. */
@@ -323,6 +353,7 @@ int front_init(struct transport *t, const struct transport_ops *ops, const struc
 void front_fini(struct transport *t)
 {
 	if (t->key) {
+		/* munmap alone may leave the key in a free page. */
 		explicit_bzero(t->key, KEY_ROOM);
 		munmap(t->key, KEY_ROOM);
 	}

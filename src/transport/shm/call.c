@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* call: our links: call, hello, mapping the peer's region, end. */
+/*
+ * call: our links to peers: connect, hello, map the peer's region, end.
+ *
+ * The front calls shm_call and shm_hang_up. In between, shm_out_event handles what comes from the
+ * socket: first the hello, then nothing but the end of the link. The operations of a link that is
+ * up are in exec.c.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +42,10 @@ int shm_call(struct transport *t, struct transport_out *to, struct mono now)
 	(void)now;
 	if (o->cut)
 		return -EHOSTUNREACH;
+	/*
+	 * Kept until close: the user may still read the data of a READ when the link has
+	 * ended.
+	 */
 	if (!o->data)
 		o->data = calloc(TRANSPORT_SLOTS, TRANSPORT_READ_MAX);
 	if (!o->data)
@@ -43,6 +53,9 @@ int shm_call(struct transport *t, struct transport_out *to, struct mono now)
 	rc = shm_address(path, sizeof(path), to->peer.address, to->peer.host);
 	if (!rc)
 		rc = shm_connect(path, &o->fd);
+	/*
+	 * A process that can write to the folder could listen there in place of the peer.
+	 */
 	if (!rc)
 		rc = shm_check_peer(o->fd);
 	if (!rc)
@@ -58,6 +71,7 @@ void shm_hang_up(struct transport *t, struct transport_out *to)
 
 	shm_close(&o->fd);
 	hello_wipe(&o->hello);
+	/* Before READY there is no map, and no operation was submitted. */
 	if (o->map.mem[0])
 		shm_orphan(s, o);
 }
@@ -77,6 +91,10 @@ static void map_peer_region(struct shm *s, uint32_t i, const int file[TRANSPORT_
 		front_down(&s->t, to, -EHOSTUNREACH, "the link is cut", now);
 		return;
 	}
+	/*
+	 * The responder raised our epoch before it sent KEYS: operations of the link before must
+	 * not be executed any more, whatever faults were injected.
+	 */
 	shm_forget_late(o);
 	rc = o->hello.keys_len == sizeof(keys) ? 0 : -EPROTO;
 	if (!rc) {
@@ -120,12 +138,17 @@ static bool out_message(struct shm *s, uint32_t i, struct mono now)
 	struct shm_out *o = &s->out[i];
 	struct transport_out *to = &s->t.out[i];
 	int file[TRANSPORT_PARTS];
+	/* A byte more than the longest hello: a longer message is refused as too long, not cut. */
 	uint8_t msg[HELLO_MAX + 1];
 	ssize_t n = shm_recv(o->fd, msg, sizeof(msg), file);
 	int why = hello_ended(&o->hello, -ECONNRESET);
 
 	if (n == -EAGAIN)
 		return false;
+	/*
+	 * A responder that refuses us hangs up, and says why only in its own alarms; the exception
+	 * is another agreement, which the ANSWER has shown (hello_ended).
+	 */
 	if (n == -ECONNRESET && to->state == LINK_CALLS)
 		front_down(&s->t, to, why,
 			   why == -ECONNRESET ? "did not let us in" : hello_why(why), now);

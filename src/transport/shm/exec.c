@@ -14,6 +14,7 @@
 
 /* --- faults ---------------------------------------------------------------- */
 
+/* xorshift64: fast, and the same sequence for the same seed, so that a run repeats. */
 static uint64_t next_random(struct shm *s)
 {
 	s->rng ^= s->rng << 13;
@@ -50,6 +51,7 @@ static void plan_operation(struct shm *s, struct shm_out *o, struct shm_entry *e
 	const struct shm_faults *f = &s->faults;
 	bool late = random_chance(s, f->late_permille);
 
+	/* exec_last is the floor: on a reliable connection delays do not change the order. */
 	e->exec = time_after(now, random_between(s, f->out_min_ns, f->out_max_ns), o->exec_last);
 	if (late && is_atomic(&e->op)) {
 		e->exec = time_after(e->op.deadline, random_between(s, 1, 1 + f->late_max_ns),
@@ -62,6 +64,10 @@ static void plan_operation(struct shm *s, struct shm_out *o, struct shm_entry *e
 		o->lost = true;
 	if (random_chance(s, f->drop_back_permille))
 		o->lost_back = true;
+	/*
+	 * Of the link, not of the operation: a reliable connection gives up after a loss, and
+	 * nothing behind it is executed or answered.
+	 */
 	e->lost = o->lost;
 	e->lost_back = o->lost_back;
 	e->tear = e->op.kind == TRANSPORT_READ && random_chance(s, f->tear_permille);
@@ -69,11 +75,21 @@ static void plan_operation(struct shm *s, struct shm_out *o, struct shm_entry *e
 
 /* --- execution ------------------------------------------------------------------ */
 
+/*
+ * Sequentially consistent, as the increment in serve.c: an operation that begins after the epoch
+ * was raised sees it. One thread uses a handle, so we cannot be between this check and an operation
+ * while we receive the KEYS of a newer link. Only a removal by the responder may fall between them,
+ * and then one operation counts as executed before it.
+ */
 static bool link_destroyed(const struct shm *s, const struct shm_map *m)
 {
 	return __atomic_load_n(&m->epochs[s->t.conf.host - 1], __ATOMIC_SEQ_CST) != m->epoch;
 }
 
+/*
+ * The CPU executes what an HCA would: all processes use the same lock-free instructions on the same
+ * memory, so their atomics are atomic against each other.
+ */
 static uint64_t execute_atomic(const struct shm_map *m, const struct transport_op *op)
 {
 	uint64_t *word = (uint64_t *)m->mem[TRANSPORT_WORDS] + op->offset / 8;
@@ -102,7 +118,10 @@ static void copy_words(const struct shm_out *o, const struct shm_entry *e, uint3
 		dst[i] = __atomic_load_n(&src[i], __ATOMIC_SEQ_CST);
 }
 
-/* The socket has no room: wait until it has. */
+/*
+ * The socket has no room: wait until it has. The watch is changed only when needed: it is a system
+ * call, and a SEND mostly finds room.
+ */
 static void wait_for_room(struct shm *s, uint32_t i, bool stuck)
 {
 	struct shm_out *o = &s->out[i];
@@ -123,6 +142,7 @@ static int execute_entry(struct shm *s, uint32_t i, struct shm_entry *e)
 	if (link_destroyed(s, &o->map))
 		return -ECONNRESET;
 	if (e->op.kind == TRANSPORT_SEND) {
+		/* A full socket is not an error: the SEND stays first in the queue, in order. */
 		rc = shm_send(o->fd, e->op.data, e->op.len, NULL);
 		wait_for_room(s, i, rc == -EAGAIN);
 		if (rc)
@@ -150,6 +170,7 @@ static int execute_due(struct shm *s, uint32_t i, struct mono now)
 		if (!e->executed)
 			rc = execute_entry(s, i, e);
 	}
+	/* A SEND without room stops the operations behind it, and is tried again. */
 	return rc == -EAGAIN ? 0 : rc;
 }
 
@@ -158,6 +179,7 @@ static void finish_due(struct shm *s, uint32_t i, struct mono now)
 	struct shm_out *o = &s->out[i];
 
 	while (o->n) {
+		/* A copy: the entry leaves the queue before the front gets the result. */
 		struct shm_entry e = o->queue[0];
 
 		if (!e.executed || e.lost_back || e.done.ns > now.ns)
@@ -166,6 +188,10 @@ static void finish_due(struct shm *s, uint32_t i, struct mono now)
 			o->queue[0].lost_back = true;
 			return;
 		}
+		/*
+		 * A torn READ: its second half is read only now. Records must find this out
+		 * (record.h).
+		 */
 		if (e.tear)
 			copy_words(o, &e, e.op.len / 16, e.op.len / 8);
 		memmove(o->queue, o->queue + 1, --o->n * sizeof(o->queue[0]));
@@ -194,9 +220,11 @@ void shm_run(struct shm *s, uint32_t i, struct mono now)
 	struct shm_out *o = &s->out[i];
 	int rc;
 
+	/* Operations of the link before are older than all in the queue. */
 	run_late(s, o, now);
 	rc = execute_due(s, i, now);
 	finish_due(s, i, now);
+	/* After finish_due: results that are due come before the DOWN. */
 	if (rc)
 		front_down(&s->t, &s->t.out[i], rc, "ended the link", now);
 	if (!o->n && !o->lates)
@@ -213,6 +241,7 @@ int shm_submit(struct transport *t, struct transport_out *to, struct transport_s
 
 	if (link_destroyed(s, &o->map))
 		return -ECONNRESET;
+	/* There is room: the front keeps at most TRANSPORT_DEPTH operations outstanding. */
 	*e = (struct shm_entry){ .op = slot->op, .slot = slot };
 	plan_operation(s, o, e, now);
 	o->n++;
@@ -235,6 +264,9 @@ void shm_orphan(struct shm *s, struct shm_out *o)
 	for (uint32_t k = 0; k < o->n; k++) {
 		struct shm_entry *e = &o->queue[k];
 
+		/*
+		 * A READ has no effect that anybody could see later, and a SEND needs the socket.
+		 */
 		if (!e->lost && !e->executed && is_atomic(&e->op))
 			o->late[o->lates++] = *e;
 	}

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* region: the two parts of a region as sealed memory files, ours and a peer's. */
+/*
+ * region: the two parts of a region as sealed memory files, ours and a peer's.
+ *
+ * The kernel enforces the rules of transport.h: no peer can map the table writable, and no owner
+ * can shrink a file under its peers. A mapping outlives its owner: a peer still reads the last
+ * contents of a process that was stopped or has died, as an HCA reads without the peer's CPU.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -17,7 +23,11 @@
 
 enum { SEALS_SIZE = F_SEAL_SHRINK | F_SEAL_GROW };
 
-/* Map, then seal: this mapping is then the only one that can write to the table. */
+/*
+ * Map, then seal: F_SEAL_FUTURE_WRITE spares mappings that exist, so this one stays the only one
+ * that can write to the table. F_SEAL_SEAL: a peer has the descriptor too, and could otherwise seal
+ * the words against all later callers.
+ */
 static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 {
 	int seals = SEALS_SIZE | F_SEAL_SEAL | (part == TRANSPORT_TABLE ? F_SEAL_FUTURE_WRITE : 0);
@@ -43,6 +53,7 @@ int shm_region_open(struct shm_region *r, const struct transport_conf *c)
 		rc = part_open(r, TRANSPORT_WORDS, c->bytes[TRANSPORT_WORDS]);
 	if (rc)
 		return rc;
+	/* Behind the table, in the same file: callers can read the epochs, but not write them. */
 	r->epochs = (uint64_t *)r->mem[TRANSPORT_TABLE] + c->bytes[TRANSPORT_TABLE] / 8;
 	if (c->words)
 		memcpy(r->mem[TRANSPORT_WORDS], c->words, c->bytes[TRANSPORT_WORDS]);
@@ -52,6 +63,7 @@ int shm_region_open(struct shm_region *r, const struct transport_conf *c)
 void shm_region_close(struct shm_region *r)
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		/* Peers keep their own mappings: they read on until their links end. */
 		if (r->mem[i])
 			munmap(r->mem[i], r->len[i]);
 		r->mem[i] = NULL;
@@ -59,7 +71,10 @@ void shm_region_close(struct shm_region *r)
 	}
 }
 
-/* If its owner could shrink the file, a read could kill us (SIGBUS). */
+/*
+ * If its owner could shrink the file, a read could kill us (SIGBUS). If it were smaller than it
+ * claims, too: so the size is compared.
+ */
 static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t len)
 {
 	int prot = PROT_READ | (part == TRANSPORT_WORDS ? PROT_WRITE : 0);

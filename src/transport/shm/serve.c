@@ -60,6 +60,10 @@ void shm_in_event(struct shm *s, uint32_t i)
 
 static void destroy_link(struct shm *s, uint16_t host)
 {
+	/*
+	 * Ordered before the KEYS of the new link: the host finds all operations of its old link
+	 * executed, or never executed.
+	 */
 	__atomic_fetch_add(&s->region.epochs[host - 1], 1, __ATOMIC_SEQ_CST);
 }
 
@@ -123,6 +127,10 @@ static void accept_caller(struct shm *s, int fd, struct mono now)
 		shm_close(&fd);
 		return;
 	}
+	/*
+	 * All callers count as known: a socket of this machine has no address that says which host
+	 * calls, and strangers were refused above by their user.
+	 */
 	if (front_caller(&s->t, true, now)) {
 		shm_close(&fd);
 		return;
@@ -142,6 +150,7 @@ static void accept_caller(struct shm *s, int fd, struct mono now)
 void shm_accept(struct shm *s, struct mono now)
 {
 	for (int k = 0; k < TURN; k++) {
+		/* Non-blocking: a caller that says nothing must not hold up the others. */
 		int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0)
@@ -167,6 +176,10 @@ static void accept_proven(struct shm *s, struct shm_hello *h, struct mono now)
 		refuse_caller(s, h, rc, now);
 		return;
 	}
+	/*
+	 * In this order: the old link ends, then keys.epoch is read, then the region is sent. An
+	 * epoch read earlier would be the old link's, and the new one would be dead at once.
+	 */
 	retire_link(s, host);
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
 		keys.bytes[i] = s->t.conf.bytes[i];

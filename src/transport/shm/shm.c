@@ -34,6 +34,7 @@ static void shm_free(struct transport *t)
 		hello_wipe(&s->hello[i].hello);
 	}
 	free(s->hello);
+	/* Only if we listen: otherwise the path may be another process's. */
 	if (s->listener >= 0)
 		unlink(s->path);
 	shm_close(&s->listener);
@@ -45,6 +46,10 @@ static void shm_free(struct transport *t)
 
 static void dispatch(struct shm *s, const struct epoll_event *ev, struct mono now)
 {
+	/*
+	 * A number, not a pointer: an earlier event of the same wait may have ended this link, and
+	 * the number then finds a closed descriptor instead of freed memory.
+	 */
 	uint32_t id = ev->data.u32;
 
 	if (id >= SHM_ID_HELLO)
@@ -65,6 +70,7 @@ static void shm_progress(struct transport *t, struct mono now)
 
 	for (int i = 0; i < n; i++)
 		dispatch(s, &ev[i], now);
+	/* After the events: a proof that has arrived in time counts. */
 	shm_hellos_timers(s, now);
 	for (uint64_t hosts = s->busy; hosts; hosts &= hosts - 1)
 		shm_run(s, (uint32_t)__builtin_ctzll(hosts), now);
@@ -78,6 +84,7 @@ static int shm_fd(struct transport *t)
 static int shm_arm(struct transport *t, struct mono now, struct mono *due)
 {
 	(void)now;
+	/* Never 1: epoll is level-triggered, so the descriptor is readable while anything waits. */
 	shm_run_due(shm_of(t), due);
 	shm_hellos_due(shm_of(t), due);
 	return 0;
@@ -162,6 +169,7 @@ static struct shm *shm_new(void)
 		s->region.fd[i] = -1;
 	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
 		s->in[i] = s->old[i] = s->out[i].fd = -1;
+	/* Not 0: xorshift would return only zeros. */
 	s->rng = 1;
 	return s;
 }
@@ -181,6 +189,7 @@ static int shm_open_host(struct transport **t, const struct transport_conf *c, s
 		free(s);
 		return rc;
 	}
+	/* The listener comes before epoll: callers meanwhile wait in its backlog. */
 	rc = make_hellos(s, text);
 	if (!rc)
 		rc = open_and_listen(s, text);

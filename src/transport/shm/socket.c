@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* socket: the sockets of the backend "shm": their paths, and messages with files. */
+/*
+ * socket: the sockets of the backend "shm": their paths, and messages with files.
+ *
+ * SOCK_SEQPACKET keeps the bounds and the order of messages, so a hello or a SEND needs no frame.
+ * The files of a region go with the last message of the hello (SCM_RIGHTS): only a proven caller
+ * ever gets a descriptor of our memory.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -20,6 +26,9 @@ enum { FILES = sizeof(int) * TRANSPORT_PARTS };
 
 int shm_address(char *path, size_t size, const char *dir, uint16_t host)
 {
+	/*
+	 * The kernel's limit, 108 bytes with the NUL, is shorter than most folders' names may be.
+	 */
 	struct sockaddr_un *unused;
 	int n = snprintf(path, size, "%s/host-%u.sock", dir, host);
 
@@ -77,6 +86,10 @@ static int bind_here(int sock, const char *path)
 		return 0;
 	if (errno != EADDRINUSE)
 		return -errno;
+	/*
+	 * A process that was killed leaves its path behind. The folder is locked, so no other
+	 * process can begin to listen between the test and the unlink.
+	 */
 	if (has_listener(path))
 		return -EADDRINUSE;
 	if (unlink(path) && errno != ENOENT)
@@ -87,10 +100,15 @@ static int bind_here(int sock, const char *path)
 /* The folder is locked while this runs, against two processes that start at once. */
 int shm_listen(const char *dir, const char *path, int *fd)
 {
+	/* The lock ends with its descriptor, also when this process is killed. */
 	int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int rc = 0;
 
+	/*
+	 * Linux creates the path with the mode of the socket: with fchmod before bind there is no
+	 * moment at which other users may connect.
+	 */
 	if (lock < 0 || sock < 0 || flock(lock, LOCK_EX) || fchmod(sock, 0600))
 		rc = -errno;
 	if (!rc)
@@ -141,6 +159,9 @@ int shm_send(int fd, const void *data, size_t len, const struct shm_region *r)
 		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(FILES);
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), r->fd, FILES);
 	}
+	/*
+	 * MSG_NOSIGNAL: a peer that is gone is an error of this link, not the end of the process.
+	 */
 	while (sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		if (errno != EINTR)
 			return errno == EPIPE ? -ECONNRESET : -errno;
@@ -190,7 +211,12 @@ ssize_t shm_recv(int fd, void *buf, size_t size, int file[TRANSPORT_PARTS])
 		return -errno;
 	if (file)
 		receive_files(&m, file);
+	/*
+	 * After receive_files: the files of a message that is too long are open as well, and the
+	 * caller closes them.
+	 */
 	if (m.msg_flags & MSG_TRUNC)
 		return -EMSGSIZE;
+	/* SEQPACKET gives 0 for the end, and for an empty message, which no host sends. */
 	return n ? n : -ECONNRESET;
 }

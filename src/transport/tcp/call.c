@@ -25,7 +25,11 @@ enum {
 
 _Static_assert((int)TCP_HELLO_FRAME <= (int)OUT_ROOM, "a hello fits where requests do");
 
-/* Call from the address that the peer has of us: it reserves room for known addresses. */
+/*
+ * Call from the address that the peer has of us: it reserves half of its room for callers from
+ * known addresses. The port is left to the kernel, and chosen only at connect
+ * (IP_BIND_ADDRESS_NO_PORT): one local port may then serve connections to several peers.
+ */
 static void bind_own(int fd, int family, const struct transport_conf *own)
 {
 	static const int on = 1;
@@ -66,6 +70,9 @@ static int watch_connect(struct tcp_call *c)
 {
 	struct epoll_event ev = { .events = EPOLLOUT, .data = { .ptr = &c->conn } };
 
+	/*
+	 * A socket that connects is writable when it succeeds or fails; finish_connect asks which.
+	 */
 	c->conn.want = EPOLLOUT;
 	return epoll_ctl(c->conn.epoll, EPOLL_CTL_ADD, c->conn.fd, &ev) ? -errno : 0;
 }
@@ -99,7 +106,11 @@ void tcp_call_end(struct tcp_call *c)
 
 	if (c->state == TCP_CALL_OFF)
 		return;
-	/* Discard what the kernel has not sent yet: it must not be executed any more. */
+	/*
+	 * Linger 0: close discards what the kernel has not sent yet, and resets the connection.
+	 * After a plain close the kernel would go on sending requests whose outcome was already
+	 * reported.
+	 */
 	if (c->conn.fd >= 0)
 		setsockopt(c->conn.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	tcp_conn_close(&c->conn);
@@ -124,6 +135,10 @@ int tcp_call_submit(struct tcp_call *c, struct transport_slot *s)
 	if (c->sent_n == TRANSPORT_SLOTS)
 		return -EAGAIN;
 	if (s->op.kind == TRANSPORT_READ && !*data) {
+		/*
+		 * At the first READ in this slot, then kept until close: the user may still read it
+		 * when the link has ended.
+		 */
 		*data = malloc(TRANSPORT_READ_MAX);
 		if (!*data)
 			return -ENOMEM;
@@ -151,6 +166,12 @@ static int handle_answer(struct tcp_call *c, struct transport *t, struct transpo
 	bool done = f->type == TCP_DONE;
 	uint64_t number;
 
+	/*
+	 * The responder answers in the order of the requests, so any other slot is a fault of its.
+	 * The slot in the frame makes that visible: without it a missing answer
+	 * would give each later
+	 * operation the result of another.
+	 */
 	if (!c->sent_n || f->slot != s->index || (!done && f->type != TCP_REFUSED))
 		return -EPROTO;
 	if (f->len != (done ? answer_len(&s->op) : 4))
@@ -159,6 +180,7 @@ static int handle_answer(struct tcp_call *c, struct transport *t, struct transpo
 	c->sent_head = (c->sent_head + 1) % TRANSPORT_SLOTS;
 	c->sent_n--;
 	if (!done) {
+		/* The number is the peer's: it must be an errno before others use it as one. */
 		int why = number >= 1 && number <= 4095 ? -(int)number : -EPROTO;
 
 		front_done(t, o, s, TRANSPORT_REFUSED, 0, NULL, why);
@@ -181,6 +203,10 @@ static int link_up(struct tcp_call *c, struct transport *t, struct transport_out
 	for (size_t i = 0; i < TRANSPORT_PARTS; i++) {
 		uint64_t n = bytes_get_le(c->hello.keys + 8 * i, 8);
 
+		/*
+		 * 0 is refused by front_up: a length that does not fit size_t must not be cut to
+		 * one that does.
+		 */
 		bytes[i] = n <= TRANSPORT_PART_MAX ? (size_t)n : 0;
 	}
 	c->state = TCP_CALL_UP;
@@ -216,6 +242,7 @@ int tcp_call_handle_answers(struct tcp_call *c, struct transport *t, struct tran
 			    struct mono now)
 {
 	for (;;) {
+		/* Inside the loop: the frame before may have ended the hello. */
 		size_t max = c->state == TCP_CALL_UP ? TRANSPORT_READ_MAX : HELLO_MAX;
 		struct tcp_frame f;
 		int len = tcp_frame_look(&c->in, max, &f);
@@ -263,7 +290,7 @@ static int run_call(struct tcp_call *c, struct transport *t, struct transport_ou
 {
 	int rc = c->state == TCP_CALL_CONNECTS ? finish_connect(c)
 					       : tcp_conn_fill(&c->conn, &c->in);
-	/* Handle what came before the end. */
+	/* Handle what came before the end: the last answers, or the reason of a refusal. */
 	int taken = tcp_call_handle_answers(c, t, o, now);
 
 	if (taken)
@@ -294,6 +321,10 @@ static void report_down(struct tcp_call *c, struct transport *t, struct transpor
 {
 	char said[TEXT_MAX];
 
+	/*
+	 * A responder with another agreement hangs up instead of sending KEYS: the ANSWER has shown
+	 * why (hello.h).
+	 */
 	rc = hello_ended(&c->hello, rc);
 	front_down(t, o, rc, text_of_end(c->state, rc, said, &o->peer), now);
 }

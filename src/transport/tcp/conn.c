@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* conn: sockets and addresses of the two-sided backend. See tcp.h. */
+/*
+ * conn: one socket: receive into a buffer, send from one, watch, close.
+ *
+ * Both directions use it: call.c for our links, tcp.c for peers' links to us. All sockets are
+ * non-blocking, so no function here waits.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,10 +16,18 @@
 
 void tcp_conn_options(int fd)
 {
-	/* If one fails, the link is slower, or notices a dead peer later; it works. */
+	/*
+	 * If one fails, the link is slower, or notices a dead peer later; it works. A silent peer
+	 * is noticed after 2 + 3 x 1 s. Keepalive does not probe while sent bytes are not
+	 * acknowledged: there TCP_USER_TIMEOUT counts, with the same 5 s.
+	 */
 	static const int on = 1, idle_s = 2, probe_s = 1, probes = 3;
 	static const unsigned int unacked_ms = 5000;
 
+	/*
+	 * An operation is one small frame, and the next one may depend on its answer: Nagle's
+	 * algorithm would hold it back until earlier bytes are acknowledged.
+	 */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
@@ -29,6 +42,7 @@ int tcp_conn_fill(const struct tcp_conn *c, struct tcp_buf *b)
 	uint8_t *at = tcp_buf_space(b, &room);
 	ssize_t n;
 
+	/* A full buffer: the bytes stay in the kernel, and TCP stops the sender. */
 	if (!room)
 		return 0;
 	n = recv(c->fd, at, room, 0);
@@ -43,12 +57,17 @@ int tcp_conn_fill(const struct tcp_conn *c, struct tcp_buf *b)
 int tcp_conn_flush(const struct tcp_conn *c, struct tcp_buf *b)
 {
 	while (tcp_buf_used(b)) {
+		/*
+		 * MSG_NOSIGNAL: a peer that is gone is an error of this link, not the end of the
+		 * process.
+		 */
 		ssize_t n = send(c->fd, b->at + b->head, tcp_buf_used(b), MSG_NOSIGNAL);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		tcp_buf_drop(b, (size_t)n);
 	}
+	/* Empty: begin at the front again, so that the next frame needs no memmove. */
 	b->head = b->tail = 0;
 	return 0;
 }

@@ -27,6 +27,7 @@ int tcp_serve_init(struct tcp_serve *s, struct transport *t, const struct tcp_re
 	int rc = front_random(nonce, sizeof(nonce));
 
 	*s = (struct tcp_serve){ .t = t, .region = region, .due = mono_add(now, HELLO_NS) };
+	/* Small until the caller is proven: strangers cost little memory. */
 	if (!rc)
 		rc = tcp_buf_init(&s->in, TCP_HELLO_FRAME);
 	if (!rc)
@@ -79,6 +80,10 @@ static int handle_hello(struct tcp_serve *s, const struct tcp_frame *f)
 
 	if (f->type == TCP_HELLO)
 		rc = hello_receive(&s->hello, f->data, f->len, out, &n);
+	/*
+	 * Before the old link of that host is ended: a caller that is refused must not harm
+	 * it.
+	 */
 	if (rc == HELLO_PROVEN)
 		rc = front_proven(s->t, s->hello.peer, &s->hello.of_peer);
 	else if (rc == HELLO_MORE && n)
@@ -102,6 +107,7 @@ static int step_hello(struct tcp_serve *s, struct mono now)
 	if (rc < 0)
 		return refuse_caller(s, rc, now);
 	tcp_buf_drop(&s->in, (size_t)len);
+	/* The CALL sets hello.peer, so this second frame was the PROOF, and it was right. */
 	if (called)
 		return TCP_PROVEN;
 	return TCP_IDLE;
@@ -110,6 +116,10 @@ static int step_hello(struct tcp_serve *s, struct mono now)
 int tcp_serve_welcome(struct tcp_serve *s)
 {
 	uint8_t keys[TCP_KEYS], out[HELLO_MAX];
+	/*
+	 * Room for all requests that may be outstanding on a link: a peer can post its whole depth
+	 * without waiting for us to read.
+	 */
 	int rc = tcp_buf_grow(&s->in, IN_ROOM);
 	size_t len;
 
@@ -136,6 +146,10 @@ static int check_request(const struct tcp_region *r, const struct transport_op *
 		return -EINVAL;
 	if (op->kind != TRANSPORT_READ && op->part != TRANSPORT_WORDS)
 		return -EACCES;
+	/*
+	 * As transport.h demands. An HCA, too, refuses an atomic that is not aligned to 8 bytes
+	 * (IBTA volume 1, 9.4.5).
+	 */
 	if (op->offset % 8 || op->len % 8 || !op->len || op->len > TRANSPORT_READ_MAX)
 		return -EINVAL;
 	if ((uint64_t)op->offset + op->len > r->bytes[op->part])
@@ -150,6 +164,10 @@ static void copy_words(uint8_t *out, const void *from, uint32_t len)
 	const word *at = from;
 
 	for (uint32_t i = 0; i < len / 8; i++) {
+		/*
+		 * Acquire: the words are read in this order. The owner's CPU may write meanwhile: a
+		 * record may be torn, and its reader finds that out (record.h); a word is not.
+		 */
 		uint64_t v = __atomic_load_n(&at[i], __ATOMIC_ACQUIRE);
 
 		memcpy(out + 8 * (size_t)i, &v, 8);
@@ -158,6 +176,10 @@ static void copy_words(uint8_t *out, const void *from, uint32_t len)
 
 static uint64_t change_word(_Atomic uint64_t *word, const struct transport_op *op)
 {
+	/*
+	 * Sequentially consistent by default. One process executes them all, also the owner's, so
+	 * they are atomic against each other without an HCA.
+	 */
 	uint64_t old = op->compare;
 
 	if (op->kind == TRANSPORT_FAA64)
@@ -214,6 +236,10 @@ static int serve_request(struct tcp_serve *s, const struct tcp_frame *f)
 		refuse_request(s, &op, f->slot, rc);
 	else
 		execute_request(s, &op, f->slot);
+	/*
+	 * Of SENDs the receiver's process always takes part: they would say nothing about which CPU
+	 * executes one-sided operations.
+	 */
 	s->t->stats.served += op.kind != TRANSPORT_SEND;
 	return 0;
 }
@@ -229,6 +255,11 @@ static int step_requests(struct tcp_serve *s)
 		len = tcp_frame_look(&s->in, TRANSPORT_MESSAGE_MAX, &f);
 		if (len == 0)
 			return TCP_IDLE;
+		/*
+		 * DONE means that this transport has the message. So it is not read from the buffer
+		 * before the user's queue has room; all that its host sent after it waits as well,
+		 * since requests are answered in order.
+		 */
 		if (len > 0 && f.type == TCP_SEND && !front_message_fits(s->t, s->host))
 			return TCP_WAITS;
 		rc = len < 0 ? len : serve_request(s, &f);
@@ -244,6 +275,10 @@ static int step_requests(struct tcp_serve *s)
 
 bool tcp_serve_room(const struct tcp_serve *s)
 {
+	/*
+	 * For the longest answer, whatever the next request is: so execute_request never lacks
+	 * room.
+	 */
 	return tcp_buf_left(&s->out) >= (s->host ? TCP_ANSWER_MAX : TCP_HELLO_FRAME);
 }
 

@@ -72,6 +72,7 @@ static void caller_end(struct tcp *c, struct caller *in)
 	if (in->conn.fd < 0)
 		return;
 	tcp_conn_close(&in->conn);
+	/* A newer link of the host may be there already: then the entry is not ours. */
 	if (in->serve.host && c->of[in->serve.host - 1] == in)
 		c->of[in->serve.host - 1] = NULL;
 	tcp_serve_fini(&in->serve);
@@ -101,6 +102,7 @@ static int caller_proven(struct tcp *c, struct caller *in)
 
 	if (c->of[host - 1])
 		caller_end(c, c->of[host - 1]);
+	/* Only now the region's description is sent: the order is the same in all backends. */
 	if (tcp_serve_welcome(&in->serve))
 		return -ENOMEM;
 	c->of[host - 1] = in;
@@ -109,6 +111,7 @@ static int caller_proven(struct tcp *c, struct caller *in)
 
 static int caller_serve(struct tcp *c, struct caller *in, struct mono now)
 {
+	/* First make room: a step needs it for its answer. */
 	int rc = tcp_conn_flush(&in->conn, &in->serve.out);
 
 	in->more = false;
@@ -120,6 +123,10 @@ static int caller_serve(struct tcp *c, struct caller *in, struct mono now)
 		if (next < 0)
 			return next;
 		rc = tcp_conn_flush(&in->conn, &in->serve.out);
+		/*
+		 * A socket that is not readable makes no event, although complete requests may be
+		 * in the buffer. Without room for an answer the socket's EPOLLOUT will come.
+		 */
 		in->more = next != TCP_IDLE && tcp_serve_room(&in->serve);
 		if (!in->more || next == TCP_WAITS)
 			break;
@@ -131,6 +138,7 @@ static int caller_serve(struct tcp *c, struct caller *in, struct mono now)
 static void caller_ready(struct tcp *c, struct caller *in, uint32_t events, struct mono now)
 {
 	bool left = events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP);
+	/* Both as they are before tcp_conn_fill and caller_serve change them. */
 	bool read = tcp_buf_left(&in->serve.in), answered = in->serve.hello.peer;
 	int rc = tcp_conn_fill(&in->conn, &in->serve.in), served;
 
@@ -139,6 +147,7 @@ static void caller_ready(struct tcp *c, struct caller *in, uint32_t events, stru
 		rc = -ECONNRESET;
 	/* Handle what came before the end: a wrong proof, for example. */
 	served = caller_serve(c, in, now);
+	/* It saw our proof in the ANSWER and left: see tcp_serve_gone. */
 	if (!served && rc && answered)
 		tcp_serve_gone(&in->serve, now);
 	if (!served && !rc)
@@ -176,6 +185,9 @@ static void listener_rest(struct tcp *c, int why, struct mono now)
 {
 	front_alarm(&c->t, 0, "callers cannot be taken now: %s; raise the limit of open files",
 		    strerror(why));
+	/*
+	 * Not watched: the callers in the backlog keep it readable, and each poll would fail again.
+	 */
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->listener.fd, NULL);
 	c->rests = true;
 	c->rest_over = mono_add(now, REST_NS);
@@ -190,6 +202,7 @@ static int listener_watch(struct tcp *c)
 
 static void listener_ready(struct tcp *c, struct mono now)
 {
+	/* A bounded number: a flood of callers must not keep the links waiting. */
 	for (int i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
 		socklen_t len = sizeof(from);
@@ -211,6 +224,9 @@ static void listener_ready(struct tcp *c, struct mono now)
 
 static void end_late_hellos(struct tcp *c, struct mono now)
 {
+	/*
+	 * Found anew at each pass: callers end in other ways, too, and leave hellos_due too early.
+	 */
 	struct mono due = { INT64_MAX };
 
 	for (struct caller *in = c->callers; in; in = in->next) {
@@ -254,6 +270,7 @@ static int tcp_submit(struct transport *t, struct transport_out *o, struct trans
 	int rc = tcp_call_submit(call_of(t, o), s);
 
 	(void)now;
+	/* Sent at the next progress: operations posted together go out by one system call. */
 	if (!rc)
 		tcp_of(t)->unsent |= 1ull << (o - t->out);
 	return rc;
@@ -282,6 +299,7 @@ static void descriptor_ready(struct tcp *c, const struct epoll_event *ev, struct
 	struct tcp_conn *conn = ev->data.ptr;
 	size_t i;
 
+	/* Its memory is freed only at the end of this progress. */
 	if (conn->fd < 0) /* ended meanwhile */
 		return;
 	switch (conn->kind) {
@@ -304,6 +322,9 @@ static void tcp_progress(struct transport *t, struct mono now)
 	struct tcp *c = tcp_of(t);
 	int n;
 
+	/*
+	 * Before epoll_wait: the answers of a peer in this machine may then come in the same poll.
+	 */
 	send_unsent(c, now);
 	if (c->rests && c->rest_over.ns <= now.ns)
 		c->rests = listener_watch(c) != 0;
@@ -331,6 +352,7 @@ static int tcp_arm(struct transport *t, struct mono now, struct mono *due)
 		*due = c->hellos_due;
 	if (c->rests && c->rest_over.ns < due->ns)
 		*due = c->rest_over;
+	/* Work that no descriptor will announce. */
 	return c->more || c->unsent;
 }
 
@@ -375,6 +397,7 @@ static int allocate_region(struct tcp *c, const struct transport_conf *conf)
 	if (!c->t.table || !c->region.words)
 		return -ENOMEM;
 	memset(c->t.table, 0, conf->bytes[TRANSPORT_TABLE]);
+	/* No peer can see the words yet: plain initialization is enough. */
 	for (size_t i = 0; i < words / 8; i++)
 		atomic_init(&c->region.words[i], conf->words ? conf->words[i] : 0);
 	c->t.conf.words = NULL; /* the user may free it */

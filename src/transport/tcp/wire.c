@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* wire: buffers of bytes, and frames in them. See tcp.h. */
+/*
+ * wire: the bytes between two hosts: buffers, frames in them, requests in frames.
+ *
+ * call.c writes requests and serve.c reads them. This file checks the form of what it reads; the
+ * values are checked by serve.c, before anything is executed.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +35,7 @@ int tcp_buf_grow(struct tcp_buf *b, size_t room)
 
 	if (!at)
 		return -ENOMEM;
+	/* The bytes move to the front: whatever is before head was handled. */
 	memcpy(at, b->at + b->head, used);
 	free(b->at);
 	*b = (struct tcp_buf){ .at = at, .room = room, .tail = used };
@@ -38,6 +44,9 @@ int tcp_buf_grow(struct tcp_buf *b, size_t room)
 
 uint8_t *tcp_buf_space(struct tcp_buf *b, size_t *n)
 {
+	/*
+	 * Close the gap that handled frames have left, so that a whole frame fits behind the rest.
+	 */
 	if (b->head) {
 		memmove(b->at, b->at + b->head, tcp_buf_used(b));
 		b->tail -= b->head;
@@ -59,6 +68,10 @@ int tcp_frame_look(const struct tcp_buf *b, size_t max, struct tcp_frame *f)
 	if (bytes_get_le(at, 2) != TCP_MAGIC || at[2] < TCP_HELLO || at[2] > TCP_REFUSED)
 		return -EPROTO;
 	len = (uint32_t)bytes_get_le(at + 4, 4);
+	/*
+	 * Checked before the bytes are there: a frame longer than the buffer would never be
+	 * complete.
+	 */
 	if (len > max)
 		return -EMSGSIZE;
 	if (tcp_buf_used(b) < TCP_HEADER + len)
@@ -138,6 +151,7 @@ int tcp_request_get(const struct tcp_frame *f, struct transport_op *op)
 
 	if (f->type == TCP_SEND)
 		return get_send(f, op);
+	/* Exact lengths: a request with more bytes than its kind has comes from another version. */
 	while (got.kind < TRANSPORT_SEND && form[got.kind].type != f->type)
 		got.kind++;
 	if (got.kind == TRANSPORT_SEND || f->len != form[got.kind].len)
@@ -152,6 +166,7 @@ int tcp_request_get(const struct tcp_frame *f, struct transport_op *op)
 		got.compare = bytes_get_le(f->data + 8, 8);
 		got.value = bytes_get_le(f->data + 16, 8);
 	}
+	/* As the front sets it: an atomic works on one word. */
 	if (got.kind != TRANSPORT_READ)
 		got.len = 8;
 	*op = got;

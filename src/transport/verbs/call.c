@@ -31,6 +31,10 @@ static struct conn *call_of(struct transport *t, const struct transport_out *o)
 /* The call failed or the link broke. The front hangs up, and calls again. */
 static void link_down(struct conn *c, int why, const char *text, struct mono now)
 {
+	/*
+	 * A responder with another agreement hangs up instead of sending KEYS; the ANSWER has shown
+	 * why.
+	 */
 	int known = hello_ended(&c->hello, why);
 
 	front_down(&c->v->t, c->out, known, known == why ? text : hello_why(known), now);
@@ -74,6 +78,10 @@ int verbs_call(struct transport *t, struct transport_out *o, struct mono now)
 	int ret;
 
 	(void)now;
+	/*
+	 * Once a peer, kept until close: the user may still read there when the link has
+	 * ended.
+	 */
 	if (!v->landing[host - 1])
 		v->landing[host - 1] = conn_map(VERBS_CALLER_BYTES);
 	if (!v->landing[host - 1])
@@ -105,12 +113,17 @@ static int connect_to(struct conn *c)
 {
 	struct verbs *v = c->v;
 	struct rdma_conn_param p = {
+		/*
+		 * How many READs and atomics may be outstanding is agreed on by both devices.
+		 * Beyond it the send queue waits, so TRANSPORT_DEPTH holds on any device.
+		 */
 		.initiator_depth = conn_depth(v->attr.max_qp_init_rd_atom),
 		.retry_count = RETRIES,
 		.rnr_retry_count = RNR_RETRIES,
 	};
 	int ret;
 
+	/* A second device has atomics of its own: they would not be atomic against the owner's. */
 	if (!conn_same_device(v, c->id))
 		return -EXDEV;
 	ret = conn_equip(c, v->landing[c->host - 1]);
@@ -129,6 +142,9 @@ static int start_hello(struct conn *c)
 
 	if (!ret)
 		ret = conn_ready(c, IBV_QPS_RTS);
+	/*
+	 * librdmacm did not make this queue pair, so it leaves the last step of connecting to us.
+	 */
 	if (!ret && rdma_establish(c->id))
 		ret = -errno;
 	if (ret)
@@ -216,9 +232,14 @@ void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 static int link_up(struct conn *c, struct mono now)
 {
 	const uint8_t *at = c->hello.keys;
+	/* A copy: hello_wipe comes before front_up. */
 	const struct hello_self peer = c->hello.of_peer;
 	size_t bytes[TRANSPORT_PARTS];
 
+	/*
+	 * The peer is proven, but a wrong address or key harms only the link: its device checks
+	 * each request. The sizes are checked by front_up.
+	 */
 	if (c->hello.keys_len != TRANSPORT_PARTS * 16)
 		return -EPROTO;
 	for (int i = 0; i < TRANSPORT_PARTS; i++, at += 16) {
@@ -308,6 +329,10 @@ int verbs_submit(struct transport *t, struct transport_out *o, struct transport_
 	ret = ibv_post_send(c->qp, &wr, &bad);
 	if (ret < 0)
 		ret = errno;
+	/*
+	 * ENOMEM means that the send queue is full: completions make room, and the front tries
+	 * again.
+	 */
 	return ret == ENOMEM ? -EAGAIN : -ret;
 }
 
@@ -340,6 +365,11 @@ static int errno_of_completion(enum ibv_wc_status status)
 	}
 }
 
+/*
+ * REFUSED is certain only for an access error: the responder's device did not execute that request.
+ * Any other failure says nothing about execution; the front then makes the slot LOST or UNKNOWN
+ * when the link ends.
+ */
 static void completion_failed(struct conn *c, const struct ibv_wc *wc)
 {
 	int why = errno_of_completion(wc->status);
@@ -354,6 +384,7 @@ static void completion_failed(struct conn *c, const struct ibv_wc *wc)
 
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
+	/* The opcode of a failed completion is not defined: only wr_id says what it was. */
 	if (wc->status != IBV_WC_SUCCESS)
 		completion_failed(c, wc);
 	else if (wc->wr_id >> 32 == VERBS_WR_SLOT)

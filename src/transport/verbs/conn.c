@@ -14,8 +14,10 @@
 #include <sys/mman.h>
 
 enum {
-	ACK_TIMEOUT = 16, /* 4.096 us << 16 = 268 ms: longer than a slow link needs to answer */
-	RNR_TIMER = 12,	  /* 0.64 ms until the next try at a receiver that is not ready */
+	/* 4.096 us << 16 = 268 ms (the encoding is IBTA's): longer than a slow link needs. */
+	ACK_TIMEOUT = 16,
+	/* An encoded 0.64 ms until the next try at a receiver that is not ready. */
+	RNR_TIMER = 12,
 };
 
 /* Functions of libibverbs return an errno, or -1 and set errno. */
@@ -52,6 +54,7 @@ struct conn *conn_new(struct verbs *v)
 
 bool conn_same_device(const struct verbs *v, const struct rdma_cm_id *id)
 {
+	/* By name: librdmacm opened the device by itself, so the pointers may differ. */
 	return id->verbs && !strcmp(ibv_get_device_name(id->verbs->device),
 				    ibv_get_device_name(v->device->device));
 }
@@ -123,6 +126,10 @@ int conn_send_hello(struct conn *c, const uint8_t *data, size_t len)
 	struct ibv_send_wr *bad;
 	int ret;
 
+	/*
+	 * Each hello has a buffer of its own: the device may read one until its completion, which
+	 * is not waited for. A hello has fewer messages than there are buffers.
+	 */
 	if (len > VERBS_HELLO_ROOM || c->hellos_sent == VERBS_HELLOS)
 		return -EPROTO;
 	memcpy(hello_send_at(c, n), data, len);
@@ -164,12 +171,20 @@ int conn_equip(struct conn *c, uint8_t *mem)
 	c->pd = ibv_alloc_pd(c->v->device);
 	if (!c->pd)
 		return -errno;
+	/*
+	 * Local access only: the peer never names these buffers. Its SENDs go where our receives
+	 * say.
+	 */
 	c->mr = ibv_reg_mr(c->pd, mem, mem_bytes(c), IBV_ACCESS_LOCAL_WRITE);
 	if (!c->mr)
 		return -errno;
 	ret = make_queues(c);
 	if (!ret)
 		ret = conn_ready(c, IBV_QPS_INIT);
+	/*
+	 * Before the connection is made: a message that finds no receive would cost the peer an RNR
+	 * wait.
+	 */
 	for (uint32_t i = 0; !ret && i < recvs(c); i++)
 		ret = conn_recv(c, i);
 	return ret;
@@ -177,6 +192,10 @@ int conn_equip(struct conn *c, uint8_t *mem)
 
 static int change_state(struct conn *c, enum ibv_qp_state state)
 {
+	/*
+	 * Addresses, path and packet numbers are what the connection manager agreed on; only the
+	 * three attributes below are ours.
+	 */
 	struct ibv_qp_attr a = { .qp_state = state };
 	int mask = 0;
 
@@ -203,6 +222,10 @@ int conn_ready(struct conn *c, enum ibv_qp_state state)
 
 void conn_end(struct conn *c)
 {
+	/*
+	 * The struct stays in the list: callers up the stack still have pointers to it. free_ended
+	 * frees it at the end of the progress.
+	 */
 	if (c->state == CONN_OVER)
 		return;
 	c->state = CONN_OVER;

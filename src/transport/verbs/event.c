@@ -27,6 +27,7 @@ static int watch_fd(struct verbs *v, int fd, uint32_t what)
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = what };
 	int flags = fcntl(fd, F_GETFL);
 
+	/* The libraries open these descriptors blocking, and their functions would wait. */
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
 	    epoll_ctl(v->epoll, EPOLL_CTL_ADD, fd, &e))
 		return -errno;
@@ -59,6 +60,7 @@ static void cm_event(struct verbs *v, const struct rdma_cm_event *e, struct mono
 {
 	struct conn *c = e->id->context;
 
+	/* First: a request comes with an id that has the listener's context, not a conn. */
 	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		serve_caller(v, e, now);
 	else if (e->id == v->listener)
@@ -75,6 +77,10 @@ static void handle_cm_events(struct verbs *v, struct mono now)
 
 	for (int i = 0; i < EVENTS_MAX && !rdma_get_cm_event(v->channel, &e); i++) {
 		copy = *e; /* without its private data, which we do not use */
+		/*
+		 * rdma_destroy_id waits for unacknowledged events, and the handling may destroy the
+		 * id.
+		 */
 		rdma_ack_cm_event(e);
 		cm_event(v, &copy, now);
 	}
@@ -128,6 +134,7 @@ static void handle_completion_events(struct verbs *v)
 	struct ibv_cq *cq;
 	void *context;
 
+	/* An event only wakes us: all connections are polled anyway. Its CQ must be armed again. */
 	while (!ibv_get_cq_event(v->comp, &cq, &context)) {
 		ibv_ack_cq_events(cq, 1);
 		((struct conn *)context)->armed = false;
@@ -166,6 +173,10 @@ static void poll_conn(struct conn *c, struct mono now)
 		most = completions_allowed(c);
 		if (!most)
 			return;
+		/*
+		 * One by one while messages need room: a completion that was polled cannot be put
+		 * back.
+		 */
 		n = ibv_poll_cq(c->cq, most, wc);
 		for (int i = 0; i < n && c->state != CONN_OVER; i++)
 			conn_completed(c, &wc[i], now);
@@ -204,6 +215,7 @@ void verbs_progress(struct transport *t, struct mono now)
 {
 	struct verbs *v = verbs_of(t);
 	struct epoll_event e[3];
+	/* Three descriptors, so three events are all that there can be. */
 	int n = epoll_wait(v->epoll, e, 3, 0);
 
 	for (int i = 0; i < n; i++)
@@ -221,6 +233,7 @@ void verbs_progress(struct transport *t, struct mono now)
 		else if (e[i].data.u32 == OF_CM)
 			handle_cm_events(v, now);
 	}
+	/* No handler is on the stack any more, and all acknowledged events are handled. */
 	free_ended(v);
 }
 

@@ -22,6 +22,7 @@ static void serve_end(struct conn *c)
 		return;
 	if (c->state == CONN_HELLO)
 		front_caller_over(&c->v->t);
+	/* A newer link of the host may be there already: then the entry is not ours. */
 	else if (c->v->served[c->host - 1] == c)
 		c->v->served[c->host - 1] = NULL;
 	conn_end(c);
@@ -41,6 +42,7 @@ static int accept_caller(struct conn *c, const struct rdma_conn_param *theirs)
 		ret = front_random(nonce, sizeof(nonce));
 	if (ret)
 		return ret;
+	/* What the caller asked for, but no more than our device can serve. */
 	p.responder_resources = theirs->responder_resources < depth ? theirs->responder_resources
 								    : depth;
 	p.qp_num = c->qp->qp_num;
@@ -140,6 +142,7 @@ static int grant_access(struct conn *c)
 		if (!c->part[i])
 			return -errno;
 	}
+	/* Last: before this, the queue pair refuses READs and atomics, whatever key they name. */
 	ret = ibv_modify_qp(c->qp, &a, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS);
 	return ret < 0 ? -EIO : -ret;
 }
@@ -153,6 +156,11 @@ static int send_keys(struct conn *c)
 
 	if (ret)
 		return ret;
+	/*
+	 * rule of transport.h: the old link is destroyed before the new one is granted anything.
+	 * ibv_destroy_qp returns when the device executes nothing of it any more, so a READ on the
+	 * new link sees all that the old one did.
+	 */
 	verbs_evict(&v->t, host);
 	ret = grant_access(c);
 	if (ret)
@@ -211,6 +219,7 @@ void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 		hello_message(c, conn_recv_at(c, n), wc->byte_len, now);
 	else if (wc->byte_len && wc->byte_len <= TRANSPORT_MESSAGE_MAX)
 		front_message(&c->v->t, c->host, conn_recv_at(c, n), wc->byte_len);
+	/* Only after the message was copied: the device may write there at once. */
 	if (c->state != CONN_OVER && conn_recv(c, n))
 		c->broke = -EIO;
 }

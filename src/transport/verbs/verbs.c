@@ -69,7 +69,10 @@ static int listen_at_own_address(struct verbs *v, char text[static 256])
 	return 0;
 }
 
-/* Open the listener's device again: then its events are only of our own queue pairs. */
+/*
+ * Open the listener's device again: then its events are only of our own queue pairs. librdmacm
+ * opens a device once in a process, for all handles (conn.c).
+ */
 static int open_device(struct verbs *v, char text[static 256])
 {
 	struct ibv_device *d = v->listener->verbs->device;
@@ -82,6 +85,10 @@ static int open_device(struct verbs *v, char text[static 256])
 		snprintf(text, 256, "the RDMA device %s cannot be opened: %s", name, strerror(err));
 		return err == EACCES || err == EPERM ? -EACCES : -ENODEV;
 	}
+	/*
+	 * IBV_ATOMIC_HCA is enough: no CPU touches the words, and all hosts reach them by this one
+	 * device.
+	 */
 	if (v->attr.atomic_cap == IBV_ATOMIC_NONE || !conn_depth(v->attr.max_qp_rd_atom) ||
 	    !conn_depth(v->attr.max_qp_init_rd_atom)) {
 		snprintf(text, 256,
@@ -109,6 +116,7 @@ static int map_own_region(struct verbs *v, const struct transport_conf *c, char 
 			return -ENOMEM;
 		}
 	}
+	/* The only time that a CPU writes the words: no queue pair can reach them yet. */
 	if (c->words)
 		memcpy(v->region[TRANSPORT_WORDS], c->words, c->bytes[TRANSPORT_WORDS]);
 	v->t.table = v->region[TRANSPORT_TABLE];
@@ -132,6 +140,10 @@ static void verbs_close(struct transport *t)
 	struct verbs *v = verbs_of(t);
 
 	while (v->conns) {
+		/*
+		 * Connections first: their queue pairs and regions are on the device, which can be
+		 * closed only when it has none left.
+		 */
 		struct conn *c = v->conns;
 
 		conn_end(c);
@@ -176,6 +188,7 @@ static int verbs_open(struct transport **t, const struct transport_conf *c, stru
 		snprintf(text, 256, "no memory for the transport");
 		return -ENOMEM;
 	}
+	/* 0 would be a descriptor, which verbs_close would close. */
 	v->epoll = -1;
 	ret = front_init(&v->t, &verbs_ops, c, now, text);
 	if (ret) {
