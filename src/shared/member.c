@@ -35,6 +35,7 @@ static void static_close(struct member *m)
 
 static int static_update(struct member *m, struct mono now, struct member_view *v)
 {
+	/* The view never changes; it is news only once. */
 	bool first = !m->was_returned;
 
 	(void)now;

@@ -48,6 +48,10 @@ static uint64_t hosts_of(const struct member_conf *c, const uint32_t *nodes, uin
 	uint64_t hosts = 0;
 
 	for (uint32_t i = 0; i < n; i++)
+		/*
+		 * Nodes of corosync that are not configured as hosts do not take part in
+		 * the protocol.
+		 */
 		for (uint32_t h = 0; h < MEMBER_HOSTS_MAX; h++)
 			if ((c->hosts >> h & 1) && c->node[h] == nodes[i])
 				hosts |= 1ull << h;
@@ -67,7 +71,10 @@ static void set_ring(struct member *m, struct quorum_ring_id ring, const uint32_
 	m->view.members = hosts_of(&m->conf, nodes, n);
 }
 
-/* A new ring, which has not voted yet. */
+/*
+ * A new ring, which has not voted yet. Until it has, this host is not quorate: the majority that
+ * it had may be on the other side now.
+ */
 static void on_nodes(quorum_handle_t handle, struct quorum_ring_id ring, uint32_t n,
 		     const uint32_t *nodes, uint32_t joined_n, const uint32_t *joined,
 		     uint32_t left_n, const uint32_t *left)
@@ -79,6 +86,10 @@ static void on_nodes(quorum_handle_t handle, struct quorum_ring_id ring, uint32_
 	if (quorum_context_get(handle, &ctx) != CS_OK)
 		return;
 	m = (struct member *)(uintptr_t)ctx;
+	/*
+	 * The order of the two callbacks is corosync's: a report of the ring that has voted already
+	 * must not take its quorum away.
+	 */
 	if (same_ring(ring, m->ring))
 		return;
 	set_ring(m, ring, nodes, n);
@@ -95,6 +106,10 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 		return;
 	m = (struct member *)(uintptr_t)ctx;
 	set_ring(m, ring, nodes, n);
+	/*
+	 * A wrong nodeid of our own is noticed here: a host that is not in its own view must not
+	 * act under locks that the others think nobody holds.
+	 */
 	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1);
 	m->note[0] = '\0';
 	if (!quorate)
@@ -119,6 +134,10 @@ static void disconnect(struct member *m, struct mono now)
 	m->connected = false;
 	m->fd = -1;
 	m->view.quorate = false;
+	/*
+	 * Without corosync this host cannot learn that it was cut off. The old view stays for
+	 * people to read, but it decides nothing.
+	 */
 	m->retry = mono_add(now, RETRY_NS);
 }
 
@@ -182,6 +201,7 @@ static void attempt_call(struct attempt *a)
 	a->what = "connect";
 	a->error = quorum_model_initialize(&a->handle, QUORUM_MODEL_V1,
 					   (quorum_model_data_t *)&model, &a->type, a->m);
+	/* From here the handle must be finalized by its owner, on any path. */
 	a->open = a->error == CS_OK;
 	if (!a->open || a->type != QUORUM_SET)
 		return;
@@ -203,7 +223,10 @@ static void *attempt_run(void *arg)
 	return NULL;
 }
 
-/* Detached thread, small stack (the daemon locks its memory), all signals blocked. */
+/*
+ * Detached thread, small stack (the daemon locks its memory), all signals blocked: signals are for
+ * the daemon's own threads.
+ */
 static int attempt_start(struct attempt *a)
 {
 	pthread_attr_t attr;
@@ -215,6 +238,7 @@ static int attempt_start(struct attempt *a)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
+	/* Blocked in this thread, which the new one inherits: it never runs with them open. */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	rc = pthread_create(&thread, &attr, attempt_run, a);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -230,6 +254,10 @@ static struct attempt *attempt_begin(struct member *m)
 		return NULL;
 	a->m = m;
 	a->fd = -1;
+	/*
+	 * The thread and the member. If the thread cannot be started, nothing was shared, and a
+	 * plain free is right.
+	 */
 	atomic_init(&a->owners, 2);
 	a->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (a->done >= 0 && !attempt_start(a))
@@ -252,6 +280,7 @@ static int attempt_result(struct member *m, struct mono now)
 	m->connected = a->open;
 	m->fd = a->fd;
 	a->open = false;
+	/* The first report of a connection counts as new, also when the ring is known already. */
 	m->ring = (struct quorum_ring_id){ 0, 0 };
 	m->note[0] = '\0';
 	if (error != CS_OK)
@@ -272,6 +301,10 @@ static int continue_connecting(struct member *m, struct mono now)
 		if (!m->attempt)
 			return connection_failed(m, now, "thread", CS_ERR_NO_RESOURCES);
 		p.fd = m->attempt->done;
+		/*
+		 * The only wait, once an attempt: a daemon that starts beside a healthy corosync
+		 * then has its view at once.
+		 */
 		poll(&p, 1, CONNECT_MS);
 	}
 	if (eventfd_read(m->attempt->done, &(eventfd_t){ 0 }) == 0)
@@ -319,6 +352,7 @@ static void corosync_close(struct member *m)
 {
 	if (m && m->connected)
 		quorum_finalize(m->handle);
+	/* A thread that still hangs in the library frees the attempt when it comes back. */
 	if (m && m->attempt)
 		attempt_leave(m->attempt);
 	free(m);

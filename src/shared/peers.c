@@ -6,7 +6,11 @@
  * host whose link is up the jobs that are known in advance. A result may add more jobs, or
  * repeat a job whose record was torn. When no job is left, the reading is complete and
  * replaces the one before; or it failed: then the old reading stays, with the cause of the
- * failure. See peers.h.
+ * failure.
+ *
+ * src/cluster starts a scan every scan_ns and passes the transport's events on. region.c
+ * says which bytes to READ and checks them; the checks of records are hostile-input checks, since
+ * any host of the cluster may be faulty.
  */
 #include "src/shared/peers.h"
 
@@ -116,6 +120,10 @@ static void add_guests(struct peer *h, uint32_t n)
 	struct region_read r[REGION_READS_MAX];
 	uint32_t reads;
 
+	/*
+	 * The host record may count more guests than it did last time, which is the number that was
+	 * asked for together with it. Only the difference costs another round trip.
+	 */
 	if (n <= h->asked)
 		return;
 	reads = region_reads(&h->header, REGION_T_GUESTS, h->asked, n - h->asked, r);
@@ -140,6 +148,7 @@ static void fail_reading(struct peer *h, int rc, const char *note)
 			h->job[i].state = JOB_DONE;
 	if (h->failed)
 		return;
+	/* The first cause counts: later failures of the same reading follow from it. */
 	h->failed = rc;
 	snprintf(h->note, sizeof(h->note), "its region %s", note);
 }
@@ -183,6 +192,10 @@ static uint32_t post_jobs(struct peers *p, struct peer *h, struct mono now)
 			.part = TRANSPORT_TABLE,
 			.offset = j->read.offset,
 			.len = j->read.len,
+			/*
+			 * The scan, the host, the job: the result of an earlier scan is recognized,
+			 * and ignored.
+			 */
 			.tag = (uint64_t)p->serial << 16 | (uint64_t)(h->host - 1) << 8 | i,
 			.deadline = mono_add(now, p->timeout_ns),
 		};
@@ -192,6 +205,10 @@ static uint32_t post_jobs(struct peers *p, struct peer *h, struct mono now)
 	taken = transport_post(p->t, op, n, now, &why);
 	for (size_t i = 0; i < taken && i < n; i++)
 		h->job[index[i]].state = JOB_POSTED;
+	/*
+	 * -EAGAIN: the link is full. The rest is posted when a result makes room, or at the next
+	 * scan.
+	 */
 	if (taken < n && why != -EAGAIN)
 		fail_post(h, why);
 	return (uint32_t)taken;
@@ -199,7 +216,10 @@ static uint32_t post_jobs(struct peers *p, struct peer *h, struct mono now)
 
 /* --- results -------------------------------------------------------------- */
 
-/* Publish the reading. A guest's record may have been emptied since the host counted it. */
+/*
+ * Replace the last complete reading. A guest's record may have been emptied since the host counted
+ * it.
+ */
 static void publish_reading(struct peer *h)
 {
 	h->known = true;
@@ -244,6 +264,10 @@ static int parse_host(struct peer *h, const void *data)
 
 	if (rc)
 		return rc;
+	/*
+	 * A heartbeat shows life by its change. It counts also when the guests' records turn out
+	 * torn: such a host is alive. A lower number is new, too, if the generation is another.
+	 */
 	if (r->beat != h->beat || r->generation != h->beat_generation)
 		h->moved = h->began;
 	h->beat = r->beat;
@@ -259,6 +283,7 @@ static int parse_guests(struct peer *h, const struct job *j, const void *data)
 		const void *copy = region_in(&h->header, REGION_T_GUESTS, &j->read, data, i);
 		int rc;
 
+		/* Read in advance, by the count of last time: the host has fewer guests now. */
 		if (h->new_whole && i >= h->new_record.guests)
 			break;
 		rc = region_parse_guest(copy, &h->new_guest[i]);
@@ -288,6 +313,10 @@ static void on_read(struct peer *h, struct job *j, const void *data)
 	if (h->failed)
 		return;
 	rc = parse_job(h, j, data);
+	/*
+	 * Torn: the owner was writing. A record is written in far less than a round trip, so the
+	 * next READ mostly finds it whole.
+	 */
 	if (rc == -EAGAIN && ++j->tries < TRIES)
 		j->state = JOB_DUE;
 	else if (rc)
@@ -299,6 +328,7 @@ static void on_result(struct peers *p, const struct transport_event *ev)
 	struct peer *h = &p->peer[ev->host - 1];
 	struct job *j = &h->job[ev->tag & 0xff];
 
+	/* A result of an older reading has no job any more: its scan was given up. */
 	if (ev->tag >> 16 != p->serial || (ev->tag & 0xff) >= h->jobs || j->state != JOB_POSTED)
 		return;
 	if (ev->outcome == TRANSPORT_DONE && ev->len == j->read.len) {
@@ -315,6 +345,7 @@ static void on_result(struct peers *p, const struct transport_event *ev)
 static void on_up(struct peer *h, const struct transport_event *ev)
 {
 	h->link = ev->link;
+	/* Only then: a link that broke and came back finds the same header, and saves its READ. */
 	if (h->generation != ev->generation)
 		h->header_known = false;
 	h->generation = ev->generation;
@@ -383,6 +414,7 @@ static uint32_t continue_reading(struct peers *p, struct peer *h, struct mono no
 {
 	uint32_t n = post_jobs(p, h, now);
 
+	/* Otherwise one full link would keep the scan, and so all hosts, from being read anew. */
 	if (any_job(h, JOB_DUE) && mono_sub(now, h->began) > p->timeout_ns)
 		fail_post(h, -ETIME);
 	end_if_done(p, h);
@@ -400,6 +432,10 @@ uint32_t peers_scan(struct peers *p, struct mono now)
 		if (p->busy)
 			return n;
 	}
+	/*
+	 * Hosts whose reading is over wait here for the slowest: the READs of one scan go out
+	 * together.
+	 */
 	p->serial++;
 	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
 		if (p->peer[i].link)

@@ -35,7 +35,10 @@ uint32_t record_crc(const void *record, uint32_t size)
 	return ~crc_add(crc, (const uint8_t *)record + sizeof(head), size - (uint32_t)sizeof(head));
 }
 
-/* Stores become visible in the order in which they are made. */
+/*
+ * Release: a store becomes visible after those before it. x86 keeps the order of stores anyway, and
+ * the device reads coherently; the compiler must keep it, too.
+ */
 static void store(uint64_t *to, uint64_t v)
 {
 	__atomic_store_n(to, v, __ATOMIC_RELEASE);
@@ -58,12 +61,17 @@ void record_write(void *to, struct region_record *from, enum region_kind kind, u
 	uint32_t wrong;
 
 	memcpy(&old, to, sizeof(old));
+	/* Never 0, which says "not written yet". */
 	from->seq = old.seq == UINT32_MAX ? 1 : old.seq + 1;
 	from->bytes = size - (uint32_t)sizeof(*from);
 	from->kind = kind;
 	from->crc = record_crc(from, size);
 
 	wrong = ~from->crc;
+	/*
+	 * Wrong for the old record as well: otherwise a reader could take the old one, half
+	 * overwritten, for whole.
+	 */
 	if (wrong == old.crc)
 		wrong ^= 1;
 	store(&word[1], kind_crc(from, wrong));

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* region: the owner writes its records, a peer finds and checks them. See region.h. */
+/*
+ * region: the owner writes its records, a peer finds and checks them.
+ *
+ * src/cluster calls the owner's half; peers.c calls a peer's half on the data of its READs. Both
+ * use one table of shapes. The layout is in include/resex/region_abi.h.
+ */
 #include "src/shared/region.h"
 
 #include <errno.h>
@@ -38,6 +43,10 @@ static_assert((int)REGION_TABLE_BYTES <= (int)TRANSPORT_PART_MAX &&
 static_assert(TRANSPORT_READ_MAX / REGION_STRIDE_MAX * REGION_READS_MAX >= REGION_GUESTS_MAX,
 	      "READs enough for a whole table");
 
+/*
+ * Whole cache lines of 64 bytes: no record shares a line with its neighbour, which is written at
+ * other times.
+ */
 static uint32_t stride_of(const struct region_shape *s)
 {
 	return (s->size + 63) / 64 * 64;
@@ -88,6 +97,10 @@ static int publish_records(struct region *r, enum region_which which, void *reco
 	for (uint32_t i = 0; i < n; i++, from += s->size)
 		record_write(record_at(r, which, i), (struct region_record *)(void *)from, s->kind,
 			     s->size);
+	/*
+	 * A reader may use the host record from before this call, and then reads records beyond n.
+	 * It must find them empty, not stale: an empty name means "no longer used".
+	 */
 	for (uint32_t i = n; i < r->n[which]; i++) {
 		union empty e = { .bytes = { 0 } };
 
@@ -114,6 +127,10 @@ int region_publish_services(struct region *r, struct region_service *s, uint32_t
 
 void region_beat(struct region *r, struct region_host *h)
 {
+	/*
+	 * The host record is published last: the counts in it are valid only when the records that
+	 * they count are there.
+	 */
 	h->beat = ++r->beat;
 	h->generation = r->generation;
 	h->guests = r->n[REGION_T_GUESTS];
@@ -127,6 +144,7 @@ int region_words(uint64_t *words, uint64_t generation)
 	uint64_t lock = region_word(0, generation << 32);
 	uint64_t node = region_word(0, generation << 16); /* above it: the epoch of locks */
 
+	/* Bound by a lock's seq, which has 48 bits: the generation is above its 32-bit count. */
 	if (generation == 0 || generation >> (REGION_SEQ_BITS - 32))
 		return -ERANGE;
 	memset(words, 0, REGION_WORDS_BYTES);
@@ -141,6 +159,10 @@ int region_words(uint64_t *words, uint64_t generation)
 
 static bool table_good(const struct region_shape *s, const struct region_table *t, uint32_t bytes)
 {
+	/*
+	 * By our own limits, not by the peer's: our arrays are indexed with these numbers. The last
+	 * line cannot overflow: count and stride are bounded above it.
+	 */
 	return t->kind == s->kind && t->count > 0 && t->count <= s->max && t->stride % 64 == 0 &&
 	       t->stride >= s->size && t->stride <= REGION_STRIDE_MAX && t->offset % 64 == 0 &&
 	       t->offset >= sizeof(struct region_header) && t->offset <= bytes &&
@@ -159,6 +181,10 @@ int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 	int rc;
 
 	memcpy(&h, copy, sizeof(h));
+	/*
+	 * Before the checksum: another version may have another header, of which only magic and
+	 * version are sure to be here (region_abi.h).
+	 */
 	if (h.head.seq && h.magic == REGION_MAGIC && h.version != REGION_VERSION)
 		return -EPROTONOSUPPORT;
 	rc = record_check(&h, REGION_HEADER, sizeof(h));
@@ -206,6 +232,7 @@ uint32_t region_reads(const struct region_peer *p, enum region_which which, uint
 		      uint32_t n, struct region_read out[static REGION_READS_MAX])
 {
 	const struct region_table *t = &p->table[which];
+	/* Several records a READ: operations outstanding on a link are few (TRANSPORT_DEPTH). */
 	uint32_t each = TRANSPORT_READ_MAX / t->stride, reads = 0;
 
 	if (first > t->count || n > t->count - first)
@@ -236,6 +263,10 @@ static int clean_text(char *s, size_t size)
 {
 	if (!memchr(s, '\0', size))
 		return -EPROTO;
+	/*
+	 * A name goes to terminals and logs: bytes of a peer must not become escape sequences
+	 * there.
+	 */
 	utf8_mend(s);
 	utf8_tame(s);
 	return 0;
