@@ -2,8 +2,10 @@
 /*
  * caps: bring the caps that policies want within the limits of operator and Xen.
  *
- * "No cap" is never used in arithmetic: it is first replaced by the full cap
- * (cap_full) or passed through.
+ * Used by policies to compute a cap, by src/tick to bring it within its bounds, and by the
+ * actor to write it. "No cap" is never used in arithmetic: it is first replaced by the full
+ * cap (cap_full) or passed through. In Xen 0 means no cap, so a guest whose cap was computed
+ * to 0 would be let loose.
  */
 #include "src/core/caps.h"
 
@@ -13,6 +15,7 @@ enum {
 	PERMILLE = 1000,
 };
 
+/* A guest of more than 42,949 VCPUs would wrap to a small cap. */
 static uint32_t saturate32(uint64_t v)
 {
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
@@ -36,6 +39,7 @@ struct cap cap_clamp(struct cap c, const struct cap_bounds *b)
 
 	if (!c.limited)
 		return b->ceiling;
+	/* Xen has whole percents: the least cap that is not "no cap" is 1. */
 	if (low < MPCT_PER_PERCENT)
 		low = MPCT_PER_PERCENT;
 	if (b->ceiling.limited && b->ceiling.mpct < high)
@@ -61,6 +65,10 @@ uint32_t cap_to_percent(struct cap c)
 
 	if (!c.limited)
 		return 0;
+	/*
+	 * Rounded, not cut: otherwise caps that a policy moves in small steps would always err
+	 * low.
+	 */
 	percent = ((uint64_t)c.mpct + MPCT_PER_PERCENT / 2) / MPCT_PER_PERCENT;
 	return percent ? (uint32_t)percent : 1;
 }

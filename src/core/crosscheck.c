@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* crosscheck: compare what a counter counted with what rings claim. See crosscheck.h. */
+/*
+ * crosscheck: compare what a counter counted with what rings claim. See crosscheck.h for the
+ * rule; src/guests/crosscheck.c reads counters and claims, and calls this.
+ *
+ * Claims are written by the guest, and counters may be reset by a driver: any figure can be any
+ * number. So all sums saturate; a sum that wrapped could make a liar look honest.
+ */
 #include "src/core/crosscheck.h"
 
 #include "src/core/units.h"
@@ -25,6 +31,7 @@ uint64_t cross_flight(const struct cross_conf *conf, const struct usage *was,
 
 	if (!now->backlog)
 		return 0;
+	/* Nothing completed: perhaps one large message is on its way for all of this time. */
 	if (now->wrs == was->wrs)
 		return most;
 	unseen = least(unseen, sat_mul(conf->rate, CROSS_UNSEEN_S));
@@ -38,6 +45,7 @@ uint64_t cross_floor(uint64_t bytes_s)
 	return floor < 65536 ? 65536 : floor;
 }
 
+/* A reset, or a guest whose rings were mapped anew: differences would be huge, or wrap. */
 static bool went_back(const struct cross_seen *was, const struct cross_seen *now)
 {
 	const struct usage *a = &was->claim, *b = &now->claim;
@@ -49,9 +57,9 @@ static bool went_back(const struct cross_seen *was, const struct cross_seen *now
 }
 
 /*
- * Bytes that its rings claim. The guest wrote the sizes, but it is charged by MTUs:
- * a claim is at most the largest packets possible. Of lost messages only the MTUs
- * are known.
+ * Bytes that its rings claim. The guest wrote the sizes, but it is charged by MTUs: a claim is
+ * at most the largest packets possible, of 4096 bytes, else huge sizes in the rings could
+ * explain any traffic. Of lost messages only the MTUs are known.
  */
 static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
 			const struct usage *now)
@@ -70,6 +78,10 @@ static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
 static void measure_window(const struct cross_conf *conf, const struct cross_seen *was,
 			   const struct cross_seen *now, struct cross_window *w)
 {
+	/*
+	 * As if each packet were acknowledged: in the guest's favour, since several may share
+	 * one.
+	 */
 	uint64_t acks = sat_mul(now->packets_recv - was->packets_recv, CROSS_ACK);
 
 	w->ns = mono_sub(now->time, was->time);
@@ -92,6 +104,10 @@ static void update_debt(struct cross *c, const struct cross_window *w)
 		c->debt = c->debt > paid ? c->debt - paid : 0;
 }
 
+/*
+ * A window over is no proof: rings and counter are not read at one moment, and a message can
+ * complete just after its end. Hence CROSS_OVER windows in a row, and the debt.
+ */
 static enum cross_news judge_window(struct cross *c, const struct cross_window *w)
 {
 	bool clean = w->sent <= w->limit;
@@ -120,6 +136,7 @@ enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
 		c->known = true;
 		return CROSS_SAME;
 	}
+	/* A shorter window would be judged by the error at its edges. */
 	if (mono_sub(now->time, c->was.time) < conf->window_ns)
 		return CROSS_SAME;
 	measure_window(conf, &c->was, now, &c->last);
@@ -133,6 +150,7 @@ enum cross_news cross_feed(struct cross *c, const struct cross_conf *conf,
 
 enum cross_news cross_pause(struct cross *c)
 {
+	/* The time without a counter is in no window; the next reading begins one. */
 	c->known = false;
 	if (++c->missing < CROSS_CLEAN)
 		return CROSS_SAME;

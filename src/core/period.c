@@ -33,6 +33,7 @@ struct period_tick period_tick(struct period *p, struct mono now)
 {
 	struct period_tick t = { 0, 0, 0 };
 
+	/* Counted even if the clock went back: it is the number of ticks that the sampler made. */
 	p->ticks++;
 	if (now.ns < p->last.ns) {
 		p->back++;
@@ -46,6 +47,7 @@ struct period_tick period_tick(struct period *p, struct mono now)
 	if (t.late_ns >= p->interval_ns)
 		p->late++;
 
+	/* More than one after a suspend: epochs in between had no tick, and issue nothing. */
 	t.new_epochs = (uint64_t)(mono_sub(now, p->epoch_start) / p->epoch_ns);
 	p->epoch += t.new_epochs;
 	p->epoch_start = mono_add(p->epoch_start, (int64_t)t.new_epochs * p->epoch_ns);

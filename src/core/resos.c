@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * resos: issue, charge, drop. In the flow it is between usage and the policies.
+ * resos: issue, charge, drop. In the flow it is between usage and the policies: src/tick
+ * charges each guest's usage in each interval, and issues new balances in each epoch.
  *
  * Fractions: a price is price_num / price_den milli-Resos a MTU and a rate is
  * in 1/65536, so that a charge for I/O is a multiple of
@@ -18,10 +19,11 @@ typedef unsigned __int128 wide;
 
 #define EPOCH_MIN_NS	 (100 * NS_PER_US)
 #define EPOCH_MAX_NS	 (3600 * NS_PER_S)
-#define LINK_BYTES_S_MAX (1ull << 40)
-#define POOL_SCALED_S	 1048576ull /* Resos a second, the paper's 2^30 B/s in 1 KiB MTUs */
+#define LINK_BYTES_S_MAX (1ull << 40) /* 8.8 Tbit/s; price() relies on it */
+#define POOL_SCALED_S	 1048576ull   /* Resos a second, the paper's 2^30 B/s in 1 KiB MTUs */
 #define RATE_SCALE	 65536u
 
+/* A weight is a share, as Xen's weight of a domain is, and has the same range. */
 enum { VCPUS_MAX = 4096, WEIGHT_MAX = 65535 };
 
 static uint64_t gcd64(uint64_t a, uint64_t b)
@@ -49,12 +51,17 @@ static int link_init(struct resos_link *k, int64_t epoch_ns, const struct link_c
 		return -EINVAL;
 
 	switch (c->profile) {
+	/*
+	 * The pool of a second divided by the MTUs that the link can move in it: a guest that
+	 * uses the whole link spends the whole pool, whatever the link.
+	 */
 	case PRICE_SCALED:
 		k->price_num = POOL_SCALED_S * RESO_MILLI * c->mtu;
 		k->price_den = c->bytes_s;
 		num = POOL_SCALED_S;
 		den = 1;
 		break;
+	/* One Reso a MTU; so the pool is the number of MTUs that the link can move (paper VI-A). */
 	case PRICE_PAPER_2011:
 		k->price_num = RESO_MILLI;
 		k->price_den = 1;
@@ -87,6 +94,7 @@ int resos_init(struct ledger *l, int64_t epoch_ns, const struct link_conf *links
 			return ret;
 	}
 
+	/* All links were valid: only now the caller's ledger is written. */
 	memset(l, 0, sizeof(*l));
 	l->epoch_ns = epoch_ns;
 	memcpy(l->link, link, sizeof(link));
@@ -105,12 +113,12 @@ static bool share_valid(uint32_t vcpus, uint32_t weight)
 	return vcpus >= 1 && vcpus <= VCPUS_MAX && weight >= 1 && weight <= WEIGHT_MAX;
 }
 
-/* Sum of the weights of the active guests of a link, in slots below end. */
-static uint64_t weight_below(const struct ledger *l, uint32_t link, uint32_t end)
+/* Sum of the weights of the active guests of a link. */
+static uint64_t link_weight(const struct ledger *l, uint32_t link)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < end; i++)
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if ((l->acc[i].flags & ACCOUNT_ACTIVE) && l->acc[i].link == link)
 			sum += l->acc[i].weight;
 	return sum;
@@ -126,7 +134,7 @@ static int64_t cpu_share(const struct ledger *l, const struct account *a)
 static int64_t late_share(const struct ledger *l, const struct account *a, int64_t remaining_ns)
 {
 	wide epoch = (wide)l->epoch_ns, left = (wide)remaining_ns;
-	wide weights = weight_below(l, a->link, FLOW_GUESTS_MAX);
+	wide weights = link_weight(l, a->link);
 	wide cpu = (wide)cpu_share(l, a) * left / epoch;
 	wide io = (wide)l->link[a->link].pool.m * a->weight * left / (weights * epoch);
 
@@ -183,6 +191,9 @@ void resos_leave(struct ledger *l, uint32_t slot)
 
 	if (!a)
 		return;
+	/*
+	 * What it got stays in the sum of the epoch: issued Resos do not vanish with their guest.
+	 */
 	l->retired.m += a->allocated.m;
 	memset(a, 0, sizeof(*a));
 }
@@ -274,8 +285,9 @@ void resos_replenish(struct ledger *l, uint64_t epoch)
 {
 	wide before[FLOW_LINKS_MAX] = { 0 }, total[FLOW_LINKS_MAX];
 
+	/* Weights of the guests that are here now: each share depends on all of them. */
 	for (uint32_t k = 0; k < FLOW_LINKS_MAX; k++)
-		total[k] = weight_below(l, k, FLOW_GUESTS_MAX);
+		total[k] = link_weight(l, k);
 
 	l->supply.m = 0;
 	l->overcommit.m = 0;
@@ -303,6 +315,7 @@ void resos_replenish(struct ledger *l, uint64_t epoch)
 	}
 }
 
+/* Sums of four figures below 2^63 are made in 128 bits, so that the check itself cannot wrap. */
 static bool account_adds_up(const struct account *a)
 {
 	if (a->allocated.m < 0 || a->balance.m < 0 || a->spent.m < 0 || a->overdraft.m < 0)

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* stats: see stats.h. Integers only, so that every run agrees to the byte. */
+/*
+ * stats: buckets, ranks and deviations for windows (src/core/window.h) and histograms
+ * (src/util/hist.h).
+ *
+ * Integers only, so that every run agrees to the byte: a policy decides by these figures, and
+ * a second implementation of it, in Python, is compared with it.
+ */
 #include "src/core/stats.h"
 
 typedef unsigned __int128 wide;
@@ -10,6 +16,10 @@ uint32_t stats_bucket(uint64_t v, uint32_t bits)
 
 	if (!(v >> bits))
 		return (uint32_t)v;
+	/*
+	 * Keep the leading one and the next bits of v. The leading one adds 1 << bits, so that
+	 * the buckets of shift 0 follow those of the small values without a gap.
+	 */
 	shift = 63 - (uint32_t)__builtin_clzll(v) - bits;
 	return (shift << bits) + (uint32_t)(v >> shift);
 }
@@ -40,6 +50,7 @@ uint64_t stats_rank(uint64_t n, uint32_t permille)
 
 uint64_t stats_deviation(uint64_t n, uint64_t sum, uint64_t sumsq_hi, uint64_t sumsq_lo)
 {
+	/* n^2 x variance = n x sum of squares - sum^2: no rounding before the one division. */
 	wide squares = n * ((wide)sumsq_hi << 64 | sumsq_lo), square = (wide)sum * sum;
 	wide variance = squares > square ? (squares - square) / ((wide)n * n) : 0;
 
@@ -50,6 +61,7 @@ uint64_t isqrt64(uint64_t v)
 {
 	uint64_t root = 0, bit = 1ull << 62;
 
+	/* Digit by digit in base 4, as on paper: no floating point, which may differ by machine. */
 	while (bit > v)
 		bit >>= 2;
 	for (; bit; bit >>= 2) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * window: figures of a tumbling window of reported latencies.
+ * window: figures of a tumbling window of reported latencies. ibmon/latency.c fills
+ * one for each guest from what its applications report; src/tick keeps in another how late
+ * ticks were. Latencies come from guests, so neither a figure nor their number is trusted.
  *
  * Latencies are below 2^32 ns and a window holds fewer than 2^32 of them, so the
  * sum, the sum of squares and n x sum of squares are exact in 64, 128 and 128
@@ -29,18 +31,21 @@ void window_add(struct window *w, uint64_t ns)
 	uint32_t v = ns > LATENCY_MAX ? LATENCY_MAX : (uint32_t)ns;
 	uint64_t square = (uint64_t)v * v;
 
+	/* A further one would break the bounds at the top of this file. */
 	if (w->n == SAMPLES_MAX)
 		return;
 	stats_widen(&w->min, &w->max, w->n, v, v);
 	w->n++;
 	w->sum += v;
 	w->sumsq_lo += square;
+	/* The carry: an unsigned sum that is less than a part of it has wrapped. */
 	w->sumsq_hi += w->sumsq_lo < square;
 	w->bucket[stats_bucket(v, SUB_BITS)]++;
 }
 
 void window_merge(struct window *to, const struct window *from)
 {
+	/* All or nothing: a part of the samples would shift mean and quantiles. */
 	if (!from->n || from->n > SAMPLES_MAX - to->n)
 		return;
 	stats_widen(&to->min, &to->max, to->n, from->min, from->max);

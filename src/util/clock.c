@@ -2,7 +2,8 @@
 /*
  * clock: real time for the daemon, simulated time for tests and the lab.
  *
- * All code behind the engine gets the time as an argument; it is read here only.
+ * All code behind the engine gets the time as an argument; it is read here only. So a test or
+ * a scenario can let an hour pass in seconds, and the same input gives the same run.
  */
 #include "src/util/clock.h"
 
@@ -26,6 +27,10 @@ static int real_sleep_until(struct clock *c, struct mono t)
 	(void)c;
 	if (t.ns <= 0)
 		return 0;
+	/*
+	 * Absolute: a tick that took long does not delay those after it. The error is returned,
+	 * not put into errno.
+	 */
 	return -clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &ts, NULL);
 }
 
@@ -36,6 +41,7 @@ static struct mono sim_now(struct clock *c)
 
 static int sim_sleep_until(struct clock *c, struct mono t)
 {
+	/* As with the real clock, a time that is past is no reason to wait, and none to go back. */
 	if (t.ns > c->sim_ns)
 		c->sim_ns = t.ns;
 	return 0;

@@ -4,7 +4,11 @@
  *
  * Used in the control thread only: at start, when the configuration or a policy
  * changes, and by resex policy-check. The caller's struct is written only after
- * the whole object was checked.
+ * the whole object was checked, so that a wrong file leaves the former settings in force.
+ *
+ * Order of the work: conf_load() reads the bytes, conf_parse() makes a document of them,
+ * src/conf and src/lab bind its objects (conf_value.c reads each value), and conf_fail() finds
+ * the place of an error in the text (conf_place.c).
  */
 #include "src/util/conf.h"
 
@@ -42,6 +46,7 @@ __attribute__((format(printf, 5, 0))) static void error_at(struct conf_error *e,
 	e->line = line;
 	e->column = column;
 	e->exit = RESEX_BAD_CONFIG;
+	/* The form of compilers, so that editors can jump to the place. */
 	if (line)
 		snprintf(e->text, sizeof(e->text), "%.*s:%d:%d: ", NAME_MAX_SHOWN, file, line,
 			 column);
@@ -182,17 +187,26 @@ int conf_parse(struct conf_doc *d, const char *name, const char *text, size_t le
 	int ret;
 
 	memset(d, 0, sizeof(*d));
+	/* Checked here too: this text may come from a client of the control socket. */
 	if (len > CONF_BYTES_MAX)
 		return fail_at(-EFBIG, e, name, 0, 0, "%zu bytes are too many: at most %d are read",
 			       len, CONF_BYTES_MAX);
+	/* Before jansson, whose recursion the nesting of a hostile text would drive. */
 	ret = check_text(name, text, len, e);
 	if (ret)
 		return ret;
 
+	/*
+	 * JSON lets a key be repeated, and then the last one counts: an operator would never see
+	 * why the first has no effect.
+	 */
 	d->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
 	if (!d->root)
 		return fail_syntax(e, name, &je);
 	d->len = len;
+	/*
+	 * Kept because errors are found after parsing too, and jansson knows no places of values.
+	 */
 	d->text = malloc(len + 1);
 	d->file = strdup(name);
 	if (!d->text || !d->file) {
@@ -211,6 +225,7 @@ int conf_load(struct conf_doc *d, const char *file, struct conf_error *e)
 	int rc;
 
 	memset(d, 0, sizeof(*d));
+	/* Exit codes follow from rc, see conf_exit(). */
 	rc = file_load(file, CONF_BYTES_MAX, &buf, &len);
 	if (rc == -EINVAL)
 		fail_at(rc, e, file, 0, 0, "is not a regular file: name a file that holds JSON");
@@ -241,7 +256,11 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return m < c ? m : c;
 }
 
-/* How many letters to change, add or leave out to get from a to b; SIZE_MAX: too long. */
+/*
+ * How many letters to change, add or leave out to get from a to b (Levenshtein's distance, by
+ * rows of its table); SIZE_MAX: too long. The length is bounded because the work is its
+ * square and the key comes from the file.
+ */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[KEY_MAX + 1], na = strlen(a), nb = strlen(b);
@@ -301,6 +320,9 @@ static void suggest(const struct conf_key *keys, const char *const *also, const 
 			nearest = k;
 		}
 	}
+	/*
+	 * If more than half of the letters differ it is not a misspelling: list the keys instead.
+	 */
 	if (nearest && best <= (strlen(name) + 1) / 2) {
 		snprintf(buf, size, "did you mean \"%s\"?", nearest);
 		return;
@@ -376,10 +398,12 @@ int conf_bind(const struct conf_doc *d, const char *path, const json_t *obj,
 		return conf_fail(d, path, e, "%s is %s: write an object, {\"key\": value, ...}",
 				 *path ? path : "the document", shown);
 	}
+	/* Unknown keys first: a misspelled required key is better called unknown than missing. */
 	json_object_foreach((json_t *)obj, name, v)
 		if (!is_known(keys, also, name))
 			return fail_unknown(d, path, name, keys, also, e);
 
+	/* Two passes: an error in the last key must not leave the first ones changed. */
 	ret = bind_keys(d, path, obj, keys, NULL, e);
 	return ret ? ret : bind_keys(d, path, obj, keys, out, e);
 }

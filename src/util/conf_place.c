@@ -3,6 +3,9 @@
  * conf_place: find the place of a path in JSON text. Used only to report errors, on
  * text that jansson has accepted (for the depth: before jansson parses it). It
  * never reads beyond the text, valid or not.
+ *
+ * A path is what conf_fail() gets, as "guests.web.sla" or "links[0].rate". The text is walked
+ * again for each error: reading ends at the first one, and the text has at most 1 MiB.
  */
 #include "src/util/conf_parts.h"
 
@@ -19,6 +22,10 @@ static char peek(const struct cursor *c)
 	return c->at < c->len ? c->text[c->at] : '\0';
 }
 
+/*
+ * JSON's four kinds of white space (RFC 8259, 2). strchr() also finds the NUL that ends its
+ * string.
+ */
 static void skip_space(struct cursor *c)
 {
 	while (c->at < c->len && strchr(" \t\r\n", c->text[c->at]) && c->text[c->at])
@@ -29,6 +36,10 @@ static void skip_space(struct cursor *c)
 static void skip_string(struct cursor *c)
 {
 	for (c->at++; c->at < c->len && c->text[c->at] != '"'; c->at++)
+		/*
+		 * The byte after a backslash cannot end the string. Of \u1234 the digits are
+		 * ordinary bytes.
+		 */
 		if (c->text[c->at] == '\\')
 			c->at++;
 	c->at++;
@@ -52,6 +63,10 @@ static void skip_value(struct cursor *c)
 	while (c->at < c->len) {
 		char b = peek(c);
 
+		/*
+		 * What can follow a value at its own level; within brackets it belongs to the
+		 * value.
+		 */
 		if (!depth && (closes(b) || b == ',' || b == ':'))
 			return;
 		if (b == '"') {
@@ -103,6 +118,7 @@ static int match_key(const struct cursor *c, size_t from, size_t to, const char 
 	return ret;
 }
 
+/* These three take the cursor by value: an attempt that fails leaves the caller's where it was. */
 static bool find_value(struct cursor c, const char *path, bool key, size_t *found);
 
 static bool find_member(struct cursor c, const char *path, bool key, size_t *found)
@@ -127,6 +143,10 @@ static bool find_member(struct cursor c, const char *path, bool key, size_t *fou
 			*found = from;
 			return true;
 		}
+		/*
+		 * A key may contain dots: if the rest is not found below this one, a later key
+		 * may match more.
+		 */
 		if (n >= 0 && find_value(c, path + n, key, found))
 			return true;
 		skip_value(&c);
@@ -188,6 +208,7 @@ size_t conf_find(const char *text, size_t len, const char *path, bool key)
 
 	skip_space(&root);
 	found = root.at;
+	/* Without memory for the copy the error is reported at the root. */
 	while (part && *part && !find_value(root, part, key, &found)) {
 		drop_last_component(part);
 		key = false;

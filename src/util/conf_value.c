@@ -2,6 +2,9 @@
 /*
  * conf_value: read values of all types strictly, and show values and ranges in
  * the form in which they are written in a file.
+ *
+ * Strictly: "10 ms", "10MS" and 10.0 are errors, not guesses. A figure that was
+ * read otherwise than it was meant would cap guests wrongly without any message.
  */
 #include "src/util/conf_parts.h"
 
@@ -23,7 +26,10 @@ static const struct unit durations[] = {
 	{ "ns", 1, 1 },		{ NULL, 0, 0 },
 };
 
-/* Units of whole bytes first, the largest of them first: see show_unit. */
+/*
+ * Units of whole bytes first, the largest of them first: show_unit() uses the first that fits.
+ * Multiples of 1000 and of 1024 are both common for links, so both are known, and bits.
+ */
 static const struct unit rates[] = {
 	{ "TiB/s", 1ull << 40, 1 },
 	{ "TB/s", 1000000000000, 1 },
@@ -68,6 +74,7 @@ static int read_unit(const struct unit *units, const char *s, uint64_t *out)
 	for (const struct unit *u = units; u->name; u++) {
 		if (strcmp(s, u->name) != 0)
 			continue;
+		/* A byte is the least that is counted: "1bit/s" would have to be rounded. */
 		if (__builtin_mul_overflow(n, u->times, &n) || n % u->over)
 			return -EINVAL;
 		*out = n / u->over;
@@ -81,6 +88,7 @@ static void show_unit(const struct unit *units, uint64_t v, char *buf, size_t si
 {
 	const struct unit *u = units;
 
+	/* Ends: the last unit of whole bytes or nanoseconds has times 1. */
 	while (v % u->times)
 		u++;
 	snprintf(buf, size, "%" PRIu64 "%s", v / u->times, u->name);
@@ -102,6 +110,7 @@ static int read_string(const struct conf_key *k, const json_t *v, const char **o
 	if (!s || n < k->min || n > k->max)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
+		/* These strings appear in messages, tables and paths. */
 		if (iscntrl((unsigned char)s[i]))
 			return -EINVAL;
 	*out = s;
@@ -160,6 +169,7 @@ int conf_read(const struct conf_key *k, const json_t *v, struct conf_value *out)
 	case CONF_DURATION:
 		if (read_number(k, durations, false, v, &out->u))
 			return -EINVAL;
+		/* Durations are int64_t, so that differences of times can be negative. */
 		return out->u <= INT64_MAX ? 0 : -EINVAL;
 	case CONF_RATE:
 		return read_number(k, rates, true, v, &out->u);
@@ -214,6 +224,7 @@ void conf_show(const json_t *v, char *buf, size_t size)
 		snprintf(buf, size, "an %s", json_is_object(v) ? "object" : "array");
 		return;
 	}
+	/* As JSON, so that control characters of the value appear as escapes. */
 	s = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	if (s && strlen(s) > SHOWN) {
 		size_t cut = SHOWN;

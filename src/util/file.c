@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* file: see file.h. */
+/*
+ * file: reads small files whole, and replaces them whole or not at all.
+ *
+ * src/util/conf.c reads every JSON file with it; src/guests/restore.c and
+ * src/conf/cluster_file.c keep with it what must survive a crash of the host: the guests'
+ * own caps, and how many times resexd was started.
+ */
 #include "src/util/file.h"
 
 #include <errno.h>
@@ -11,8 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/*
+ * Most files fit at once; longer ones double the space, so that each byte is copied a few times
+ * at most.
+ */
 enum { SPACE_MIN = 1 << 16 };
 
+/* read() may return less than was asked for: at a signal, and from files in /proc. */
 ssize_t file_read(int fd, void *buf, size_t size)
 {
 	size_t n = 0;
@@ -67,6 +78,7 @@ int file_load(const char *file, size_t max, char **data, size_t *len)
 
 	if (fd < 0)
 		return -errno;
+	/* Of the open file: the name may mean another file a moment later. */
 	if (fstat(fd, &st))
 		rc = -errno;
 	else
@@ -81,6 +93,10 @@ int file_load(const char *file, size_t max, char **data, size_t *len)
 	return 0;
 }
 
+/*
+ * Without fsync() a crash of the host after the rename could leave an empty file under the
+ * good name. fsync() also reports errors that write() did not see, so close() is not checked.
+ */
 static int write_all(int fd, const char *p, size_t n)
 {
 	while (n) {
@@ -106,6 +122,7 @@ static int sync_folder_of(const char *file)
 	snprintf(dir, sizeof(dir), "%s", file);
 	slash = strrchr(dir, '/');
 	if (slash)
+		/* The folder of "/file" is "/", of "/a/file" it is "/a". */
 		slash[slash == dir] = 0;
 	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -123,6 +140,10 @@ int file_save(const char *file, const char *text, size_t len)
 
 	if (snprintf(tmp, sizeof(tmp), "%s.new", file) >= (int)sizeof(tmp))
 		return -ENAMETOOLONG;
+	/*
+	 * A crash may have left FILE.new: it is written over. O_NOFOLLOW: resexd runs as root,
+	 * and a link there must not lead it to another file.
+	 */
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -139,6 +160,10 @@ int file_save(const char *file, const char *text, size_t len)
 
 int file_remove(const char *file)
 {
+	/*
+	 * A file that is gone may have been removed just before a crash: the folder is synced
+	 * again.
+	 */
 	if (unlink(file) && errno != ENOENT)
 		return -errno;
 	return sync_folder_of(file);

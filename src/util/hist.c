@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hist: see hist.h. */
+/*
+ * hist: adds measured nanoseconds to a histogram, and reads mean, deviation and quantiles.
+ *
+ * benchex fills one for each kind of latency, src/lab/record.c one for each simulated server.
+ * Policies never see it, so floating point is allowed here: values have all 64 bits, and no
+ * integer of the machine holds a sum of their squares.
+ */
 #include "src/util/hist.h"
 
 #include <math.h>
@@ -22,6 +28,7 @@ void hist_add(struct hist *h, uint64_t ns)
 
 void hist_merge(struct hist *to, const struct hist *from)
 {
+	/* Without values from->min is 0, which would become the least of all. */
 	if (!from->n)
 		return;
 	stats_widen(&to->min, &to->max, to->n, from->min, from->max);
@@ -44,6 +51,7 @@ uint64_t hist_deviation(const struct hist *h)
 	if (h->n < 2)
 		return 0;
 	mean = (long double)h->sum / (long double)h->n;
+	/* Rounding can make it a little less than 0 when all values are alike. */
 	variance = h->sumsq / (long double)h->n - mean * mean;
 	if (variance >= 0x1p64L) /* a deviation of over 4.2 s */
 		return (uint64_t)sqrtl(variance);
@@ -59,6 +67,7 @@ uint64_t hist_quantile(const struct hist *h, uint32_t permille)
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 		seen += h->bucket[i];
 		if (seen >= rank)
+			/* The highest bucket reaches beyond the largest value that was seen. */
 			return hist_top(i) < h->max ? hist_top(i) : h->max;
 	}
 	return h->max;

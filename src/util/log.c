@@ -84,6 +84,7 @@ void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	len = written(vsnprintf(text, sizeof(text), fmt, ap), sizeof(text));
 	va_end(ap);
+	/* The journal removes "<N>" and files the line under that priority. */
 	if (l->prefix)
 		ret = snprintf(line, LOG_HEAD_MAX, "<%d>%s: ", (int)level, l->program);
 	else

@@ -2,6 +2,9 @@
 /*
  * netlink: from the bytes of a netlink answer to messages and attributes, for the
  * agent's nldev and counters/vf, which know their meaning.
+ *
+ * Headers are copied, not cast: the bytes may have any alignment. A kernel newer than this
+ * code may send what it does not know, so each length is checked before its use.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,11 +13,13 @@
 
 #include "src/util/netlink.h"
 
+/* The kernel's MAX_ERRNO is 4095: a number beyond it is not an -errno. */
 enum { ERRNO_END = 4096 };
 
 /* Skip a part of len bytes and its padding, which the last part may lack. */
 static void skip_part(const uint8_t **p, size_t *left, size_t len)
 {
+	/* Messages and attributes have the same alignment, 4. */
 	size_t skip = len + (0 - len) % NLMSG_ALIGNTO;
 
 	if (skip > *left)
@@ -26,6 +31,7 @@ static void skip_part(const uint8_t **p, size_t *left, size_t len)
 /* The -errno in an NLMSG_DONE or NLMSG_ERROR; -ENODATA: the end. */
 static int end_code(const struct nl_part *m)
 {
+	/* NLMSG_ERROR with the number 0 is an acknowledgement: the end of the answer, too. */
 	int error = 0;
 
 	if (m->len >= sizeof(error))

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* notify: the protocol of sd_notify(3), one datagram. libsystemd would be much for that. */
+/*
+ * notify: the protocol of sd_notify(3), one datagram. libsystemd would be much for that, and the
+ * agent in each guest would need it as well. src/engine/loop.c and resex-agent tell systemd with
+ * it that they are ready, reload, stop, and are alive. A failure is never fatal: without systemd
+ * all works the same.
+ */
 #include "src/util/notify.h"
 
 #include <errno.h>
@@ -41,6 +46,10 @@ uint64_t notify_watchdog_us(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 
+	/*
+	 * systemd passes the variables on to children too; only the process that it named must
+	 * answer.
+	 */
 	if (!usec || (pid && strtoll(pid, NULL, 10) != getpid()))
 		return 0;
 	return strtoull(usec, NULL, 10);

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* utf8: check and clean UTF-8 text byte by byte. See utf8.h. */
+/*
+ * utf8: check and clean UTF-8 text byte by byte. See utf8.h.
+ *
+ * Names of guests, hosts and files come from outside and appear in JSON, which must be UTF-8,
+ * and on terminals, which execute some characters. What is well-formed is in table 3-7 of the
+ * Unicode standard; iconv and the locale are not used, since they depend on the machine.
+ */
 #include "src/util/utf8.h"
 
 #include <stddef.h>
@@ -9,6 +15,10 @@
 /* Bytes of the character at s, which ends with a NUL; 0: not a character. */
 static size_t char_len(const unsigned char *s)
 {
+	/*
+	 * 0x80 .. 0xbf continue a character; 0xc0 and 0xc1 could only begin over-long ASCII; from
+	 * 0xf5 on all would be beyond U+10FFFF.
+	 */
 	size_t n = *s < 0x80   ? 1
 		   : *s < 0xc2 ? 0
 		   : *s < 0xe0 ? 2
@@ -16,6 +26,7 @@ static size_t char_len(const unsigned char *s)
 		   : *s < 0xf5 ? 4
 			       : 0;
 
+	/* Stops at the NUL that ends s, which does not continue a character. */
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
@@ -55,6 +66,7 @@ void utf8_mend(char *s)
 
 void utf8_escape(const char *s, char *out, size_t size)
 {
+	/* 4: the longest piece, \xNN or a character, and then the NUL has its place. */
 	while (*s && size > 4) {
 		size_t n = char_len((const unsigned char *)s);
 
@@ -72,7 +84,10 @@ void utf8_escape(const char *s, char *out, size_t size)
 	*out = 0;
 }
 
-/* Bytes of the character at s if utf8_tame replaces it, else 0. */
+/*
+ * Bytes of the character at s if utf8_tame replaces it, else 0. Characters that turn the
+ * direction of text could make "guest-a" look like another name in a table.
+ */
 static size_t unsafe_len(const char *s)
 {
 	unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
