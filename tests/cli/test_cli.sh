@@ -39,8 +39,11 @@ config() { # [MEMBERS]: the daemon's configuration, with further members
 	END
 }
 
-start() { # OPTION...: the daemon, until it answers with both guests; SIGHUP reloads it, under nohup too
-	env --default-signal=HUP "$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
+# start OPTION...: the daemon, until it answers with both guests. SIGHUP reloads it, also when this
+# test runs under nohup; with sighup=ignore the daemon is started as nohup starts it.
+sighup=default
+start() {
+	env --$sighup-signal=HUP "$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
 	daemon=$!
 	for _ in $(seq 200); do
 		kill -0 "$daemon" 2>/dev/null || break
@@ -569,12 +572,13 @@ os.kill(pid, signal.SIGKILL)
 sys.exit("it did not end")
 END
 that 'saved caps are gone' not test -e "$dir/state/caps.json"
-trap '' HUP # as nohup does
+sighup=ignore
 start
-trap - HUP
+sighup=default
 kill -HUP "$daemon"
 sleep 0.3
 good 'under nohup it stays' '^bulk ' resex list
+that 'and reads nothing again' not grep -q 'read again' "$dir/log"
 stop TERM 0
 
 config '"guests": { "bulk": { "exempt": true, "weight": 512 } }'
