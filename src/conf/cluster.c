@@ -2,6 +2,11 @@
 /*
  * cluster: cluster.json -> struct cluster_conf. Keys are bound by tables; what no table can
  * say (unique names, known hosts, addresses) is checked after. See cluster.h.
+ *
+ * src/cluster/cluster.c opens the region and the transport with the result. The file is read
+ * at the start only: hosts agree on it when a link is opened (cluster_agree.c), and a host
+ * that changed its mind later would act by rules that the others do not know. At SIGHUP
+ * src/engine/reload.c only compares it.
  */
 #include "src/conf/cluster.h"
 
@@ -59,6 +64,10 @@ struct named {
 	uint64_t number;
 };
 
+/*
+ * Both identify: operators type the name, and the number is the owner in a lock's word. Two hosts
+ * with one number would both believe that they hold the lock.
+ */
 static int check_unique(const struct conf_doc *d, const char *path, const struct named *n,
 			const struct named *other, struct conf_error *e)
 {
@@ -93,7 +102,10 @@ static int check_host(const struct cluster_conf *c, const struct conf_doc *d, co
 	return 0;
 }
 
-/* address:port must be unique, with a transport that has ports. */
+/*
+ * address:port must be unique, with a transport that has ports: else a host would reach another
+ * one than the one it calls.
+ */
 static int check_port_unique(const struct cluster_conf *c, const struct conf_doc *d, const char *at,
 			     uint32_t i, struct conf_error *e)
 {
@@ -115,6 +127,7 @@ static int check_port_unique(const struct cluster_conf *c, const struct conf_doc
 static int check_addresses(const struct cluster_conf *c, const struct conf_doc *d,
 			   struct conf_error *e)
 {
+	/* b->check is NULL where any address will do. */
 	const struct transport_backend *b = transport_backends[c->transport];
 	struct transport_peer p;
 	char at[64];
@@ -143,6 +156,10 @@ static int read_host(void *to, const struct conf_doc *d, const char *path, const
 
 	if (rc)
 		return rc;
+	/*
+	 * Not a default of the key: the two numbers may differ, but in most clusters they are
+	 * equal.
+	 */
 	if (!h.corosync_node)
 		h.corosync_node = h.number;
 	rc = check_host(c, d, path, &h, e);
@@ -163,6 +180,10 @@ static const struct conf_list host_list = {
 static int find_self(struct cluster_conf *c, const struct conf_doc *d, const char *hostname,
 		     struct conf_error *e)
 {
+	/*
+	 * Up to the first dot: hosts are called xen1 here, whether or not hostname(1) adds a
+	 * domain. All of the file is the same on every host then, and can be copied.
+	 */
 	bool given = c->host_name[0];
 
 	if (!given)
@@ -205,6 +226,7 @@ static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d
 			return conf_fail(d, at, e, "unknown host \"%.64s\": use a name of hosts[]",
 					 name ? name : "?");
 		}
+		/* REGION_HOSTS_MAX is 64, so that a host is a bit of one word. */
 		s->balancers |= 1ull << (c->host[k].number - 1);
 	}
 	return 0;
@@ -254,6 +276,10 @@ static const struct conf_list service_list = {
 
 static void set_defaults(struct cluster_conf *c)
 {
+	/*
+	 * Also in cluster.json(5). hold and timeout, which hosts must share, decide how long the
+	 * others wait for a lock of a host that died (lease_break_ns).
+	 */
 	memset(c, 0, sizeof(*c));
 	strcpy(c->key_file, RESEX_CONFDIR "/cluster.key");
 	c->heartbeat_ns = 100 * NS_PER_MS;
@@ -267,6 +293,7 @@ static void set_defaults(struct cluster_conf *c)
 
 static int read_transport(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
+	/* Not an ENUM of a table: the names are those of the transports that were compiled in. */
 	const json_t *v = json_object_get(d->root, "transport");
 	const char *name = v ? json_string_value(v) : "verbs";
 
@@ -288,6 +315,7 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, con
 
 	if (rc)
 		return rc;
+	/* Services name hosts, and addresses depend on the transport: hence the order. */
 	set_defaults(c);
 	rc = conf_bind(d, "", d->root, top_keys, also, c, e);
 	if (!rc)
@@ -322,6 +350,7 @@ int cluster_conf_load(struct cluster_conf *c, const char *file, const char *host
 	return read_and_free(c, &d, rc, hostname, e);
 }
 
+/* Without the number: the caller has found b by it. */
 static bool same_host(const struct cluster_host *a, const struct cluster_host *b)
 {
 	return a && b && !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
@@ -342,6 +371,7 @@ bool cluster_conf_same(const struct cluster_conf *a, const struct cluster_conf *
 	bool same = a->hosts == b->hosts && same_local(a, b) &&
 		    cluster_agreement(a) == cluster_agreement(b);
 
+	/* Names and addresses are not in the agreement, so they are compared here. */
 	for (uint32_t i = 0; same && i < a->hosts; i++)
 		same = same_host(&a->host[i], cluster_host_at(b, (uint16_t)a->host[i].number));
 	return same;

@@ -69,6 +69,10 @@ uint64_t cluster_agreement(const struct cluster_conf *c)
 	struct sha256_ctx ctx;
 	uint64_t v = 0;
 
+	/*
+	 * If the list of keys changes, the number in the label must change too: else two releases
+	 * that digest different keys could agree by chance.
+	 */
 	sha256_init(&ctx);
 	sha256_update(&ctx, sizeof(label) - 1, (const uint8_t *)label);
 	add_word(&ctx, c->membership);

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster_file: the cluster's key, and this host's generation, on disk. See cluster.h. */
+/*
+ * cluster_file: the cluster's key, and this host's generation, on disk. See cluster.h.
+ *
+ * src/cluster/cluster.c reads both when it opens this host's part of the cluster. The key
+ * proves to other hosts that this one belongs to the cluster; the generation tells them that
+ * its memory is not the one that they knew before a restart.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,6 +40,9 @@ static int check_key_file(int fd, const char *file, struct conf_error *e)
 		return fail_file(e, -errno, file, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return fail_file(e, -EINVAL, file, "the key must be a regular file");
+	/*
+	 * Any other owner could change the mode at any time, so a right mode would prove nothing.
+	 */
 	if (st.st_uid != geteuid())
 		return fail_file(
 			e, -EINVAL, file,
@@ -58,14 +67,20 @@ static uint32_t count_different(const char *s, size_t n)
 
 static int read_key(struct cluster_key *k, int fd, const char *file, struct conf_error *e)
 {
+	/* Wiped below: a copy on the stack could end in a core dump. */
 	char buf[TRANSPORT_KEY_MAX + 2]; /* room for a byte too many, and for a newline */
 	ssize_t n = file_read(fd, buf, sizeof(buf));
 	int rc = 0;
 
 	if (n < 0)
 		return fail_file(e, (int)n, file, strerror((int)-n));
+	/*
+	 * openssl, echo and editors end a file with a newline; the key must be the same either
+	 * way.
+	 */
 	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
 		n--;
+	/* Neither message has any of the key: more people can read the log than the key. */
 	if (n < TRANSPORT_KEY_MIN || n > TRANSPORT_KEY_MAX) {
 		rc = fail_file(e, -EINVAL, file,
 			       "a key has 16 to 256 bytes: make one with \"openssl rand -hex 32\"");
@@ -83,6 +98,7 @@ static int read_key(struct cluster_key *k, int fd, const char *file, struct conf
 
 int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error *e)
 {
+	/* All checks are of the open file: the name may mean another file a moment later. */
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int rc;
 
@@ -109,12 +125,16 @@ int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hos
 
 	if (rc)
 		return rc;
+	/* --check reads the key to report what is wrong with it, and has no use for it. */
 	rc = cluster_key_load(&key, c->key_file, e);
 	explicit_bzero(&key, sizeof(key));
 	return rc;
 }
 
-/* At most five digits, then nothing but newlines. */
+/*
+ * At most five digits, then nothing but newlines. A number that was only partly read could be one
+ * that an earlier start has used: other hosts would refuse this host.
+ */
 static bool parse_generation(const char *buf, size_t n, uint64_t *v)
 {
 	size_t i = 0;
@@ -179,6 +199,7 @@ int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_
 	if (rc)
 		return rc;
 	n = snprintf(text, sizeof(text), "%" PRIu64 "\n", v + 1);
+	/* Before use: a host that crashes now has used up a number, which harms nothing. */
 	rc = file_save(file, text, (size_t)n);
 	if (rc)
 		return fail_save(e, rc, file);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster_find: hosts and services of a cluster.json that was read. See cluster.h. */
+/*
+ * cluster_find: hosts and services of a cluster.json that was read, for src/cluster and
+ * src/control. Lists have at most 64 entries, so a walk is fast enough. See cluster.h.
+ */
 #include <string.h>
 
 #include "src/conf/cluster.h"

@@ -3,7 +3,7 @@
  * guest: settings of one guest. See settings.h.
  *
  * resexd.json, scenarios and the command guest-set have the same keys; they are checked here
- * for all three.
+ * for all three. guest-set gives an object with a few keys, and the others are unchanged.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@ enum {
 	CAP_PERCENT_MAX = 51200, /* 512 VCPUs, the most that Xen allows */
 	TOLERANCE_MAX = 10000,	 /* permille */
 };
+/* Far above any latency over RDMA: a larger figure was meant in another unit. */
 #define LATENCY_MAX_NS (10 * NS_PER_S)
 
 #define KEY(...) CONF_KEY(struct guest_conf, __VA_ARGS__)
@@ -44,7 +45,10 @@ static const struct conf_key sla_keys[] = {
 };
 #undef KEY
 
-/* The three figures of a base come together, or not at all. */
+/*
+ * The three figures of a base come together, or not at all: one that was given and two that were
+ * learned, perhaps under load, would be compared with each other.
+ */
 static int check_base(const struct conf_doc *d, const char *path, const json_t *obj,
 		      const struct sla_in *in, struct conf_error *e)
 {
@@ -58,6 +62,7 @@ static int check_base(const struct conf_doc *d, const char *path, const json_t *
 				 !base ? "base"
 				 : !io ? "base_io"
 				       : "base_deviation");
+	/* base is the whole latency, CTime included; base_io only WTime and PTime. */
 	if (in->base_io <= in->base)
 		return 0;
 	return conf_fail_key(d, path, "base_io", e,
@@ -93,6 +98,7 @@ static int bind_sla(const struct conf_doc *d, const char *path, const json_t *ob
 static int check_caps(const struct conf_doc *d, const char *path, const struct guest_conf *g,
 		      struct conf_error *e)
 {
+	/* Checked on what is in force afterwards: guest-set may change only one of the two. */
 	if (!g->max_cap || g->max_cap >= g->min_cap)
 		return 0;
 	return conf_fail_key(d, path, "max_cap", e,
@@ -104,6 +110,7 @@ static int check_caps(const struct conf_doc *d, const char *path, const struct g
 static int check_counter(const struct conf_doc *d, const char *path, struct counter_conf *c,
 			 struct conf_error *e)
 {
+	/* The text is kept beside the result: resex shows what the operator wrote. */
 	if (!c->text[0] || !counter_parse_guest(c->text, &c->name))
 		return 0;
 	return conf_fail_key(d, path, "counter", e,
@@ -131,6 +138,7 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 			const char *const *also, struct guest_conf *g, struct conf_error *e)
 {
 	const char *all[SETTINGS_ALSO_MAX + 2];
+	/* A copy: after an error in the last key the first ones must not be in force. */
 	struct guest_conf in = *g;
 	const json_t *sla;
 	char at[192];

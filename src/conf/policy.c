@@ -2,6 +2,10 @@
 /*
  * policy: the name of a policy, or a policy file, -> an instance for the sampler. The
  * parameters of an object are bound by a table that is made from the policy's own.
+ *
+ * All of it happens in the control thread, allocation included; src/guests then hands the
+ * finished instance to the sampler, which uses it from its next tick on. A file with an error
+ * never gets so far: the former policy stays.
  */
 #include "src/conf/policy.h"
 
@@ -27,6 +31,7 @@ int policy_param_set(struct policy_inst *pi, const char *name, uint64_t value)
 	for (const struct policy_param *p = pi->ops->params; p && p->name; p++) {
 		if (strcmp(p->name, name) != 0)
 			continue;
+		/* As conf_bind() does for a file: resex policy-set sets parameters one by one. */
 		if (value < p->min || value > p->max)
 			return -ERANGE;
 		*param_address(pi, p) = value;
@@ -52,6 +57,10 @@ int policy_new(struct policy_inst **out, const struct policy_ops *ops)
 	if (!pi)
 		return -ENOMEM;
 	pi->ops = ops;
+	/*
+	 * A policy may need none of a block: calloc(0) could return NULL, as if memory were
+	 * short.
+	 */
 	pi->params = calloc(1, ops->params_size + 8);
 	pi->global = calloc(1, ops->global_size + 8);
 	pi->guests = calloc(FLOW_GUESTS_MAX, ops->guest_size + 8);
@@ -59,6 +68,7 @@ int policy_new(struct policy_inst **out, const struct policy_ops *ops)
 		policy_free(pi);
 		return -ENOMEM;
 	}
+	/* State begins as zeros, parameters with their defaults (resex/policy.h). */
 	for (const struct policy_param *p = ops->params; p && p->name; p++)
 		*param_address(pi, p) = p->def;
 	*out = pi;
@@ -130,6 +140,7 @@ static int new_from_name(struct policy_inst **out, const struct conf_doc *d, con
 
 	if (ops)
 		return new_instance(out, ops, name, e);
+	/* An exit code of its own tells a script that the file is right but the name is not. */
 	format_unknown(name, text, sizeof(text));
 	conf_fail(d, path, e, "%s", text);
 	e->exit = RESEX_NO_POLICY;
@@ -160,6 +171,10 @@ static int bind_object(struct policy_inst **out, const char *name, const struct 
 	rc = new_from_name(&pi, d, at, in, e);
 	if (rc)
 		return rc;
+	/*
+	 * The configuration names the policy beside its file: an operator who changes one and
+	 * forgets the other would run a policy that the configuration does not name.
+	 */
 	if (name && strcmp(name, in) != 0)
 		rc = conf_fail(
 			d, at, e,
@@ -191,9 +206,9 @@ int policy_bind(struct policy_inst **pi, const struct conf_doc *d, const char *p
 	return rc;
 }
 
-/* Frees d. */
-static int load_doc(struct policy_inst **out, const char *name, struct conf_doc *d,
-		    struct conf_error *e)
+/* bind_object() of a whole document, which is freed. */
+static int bind_and_free(struct policy_inst **out, const char *name, struct conf_doc *d,
+			 struct conf_error *e)
 {
 	int rc = bind_object(out, name, d, "", d->root, e);
 
@@ -206,7 +221,7 @@ int policy_parse(struct policy_inst **pi, const char *file, const char *text, st
 	struct conf_doc d;
 	int rc = conf_parse(&d, file, text, strlen(text), e);
 
-	return rc ? rc : load_doc(pi, NULL, &d, e);
+	return rc ? rc : bind_and_free(pi, NULL, &d, e);
 }
 
 int policy_load(struct policy_inst **pi, const char *name, const char *file, struct conf_error *e)
@@ -217,5 +232,5 @@ int policy_load(struct policy_inst **pi, const char *name, const char *file, str
 	if (!file || !file[0])
 		return new_instance(pi, policy_find(name), name, e);
 	rc = conf_load(&d, file, e);
-	return rc ? rc : load_doc(pi, name, &d, e);
+	return rc ? rc : bind_and_free(pi, name, &d, e);
 }

@@ -3,6 +3,11 @@
  * settings: resexd.json -> struct daemon_conf. Keys are bound by tables; what no table can
  * say (unique links, known links, whole epochs) is checked after. Settings of a guest are
  * bound in guest.c. See settings.h.
+ *
+ * src/daemon reads it right after the options. src/engine opens all parts from the result;
+ * src/lab fills the same struct from a scenario, with the parts of this file that
+ * settings.h lists. Everything is checked before anything is opened, so that a wrong file
+ * costs a message and not a cap.
  */
 #include "src/conf/settings.h"
 
@@ -15,6 +20,10 @@ static const char *const profile_names[] = { "scaled", "paper-2011", NULL };
 
 static const char *const top_also[] = { "links", "guests", "limits", "crosscheck", NULL };
 
+/*
+ * Ranges of interval and epoch are within those of src/core/period.c, which refuses others.
+ * CONFIG_PATH_MAX is what the address of a UNIX socket holds.
+ */
 #define KEY(...) CONF_KEY(struct daemon_conf, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
 	{ KEY("interval", DURATION, interval_ns), .min = 100 * NS_PER_US, .max = NS_PER_S },
@@ -32,6 +41,7 @@ static const struct conf_key top_keys[] = {
 };
 #undef KEY
 
+/* In the types that conf_bind() stores; struct link_conf has narrower ones. */
 struct link_in {
 	char name[FLOW_NAME_MAX];
 	uint64_t rate, mtu;
@@ -39,6 +49,7 @@ struct link_in {
 	struct counter_conf counter;
 };
 
+/* The greatest rate is that of src/core/resos.c. */
 #define KEY(...) CONF_KEY(struct link_in, __VA_ARGS__)
 static const struct conf_key link_keys[] = {
 	{ KEY("name", STRING, name), .min = 1, .max = FLOW_NAME_MAX - 1, .required = 1 },
@@ -83,6 +94,10 @@ void settings_default(struct daemon_conf *c)
 		c->link_counter[i].name.kind = COUNTER_NONE;
 	settings_guest_default(&c->guest_default);
 	c->limits.rings = GUEST_RINGS_MAX;
+	/*
+	 * 16 MiB of rings for a guest: many queues of ordinary depth, and a bound on what one
+	 * guest can make dom0 map.
+	 */
 	c->limits.pages = 4096;
 	c->lock_memory = true;
 	strcpy(c->policy, "freemarket");
@@ -106,6 +121,7 @@ static int read_link(void *to, const struct conf_doc *d, const char *path, const
 				     "counter is \"%s\": write \"none\", or a port such as "
 				     "\"port:mlx5_0/1\"",
 				     in.counter.text);
+	/* The MTUs of InfiniBand: with the range of the table these five are left. */
 	if (in.mtu & (in.mtu - 1))
 		return conf_fail_key(d, path, "mtu", e,
 				     "mtu is %llu: write 256, 512, 1024, 2048 or 4096 (bytes)",
@@ -143,7 +159,7 @@ int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, co
 {
 	char known[FLOW_LINKS_MAX * (FLOW_NAME_MAX + 2)] = "";
 
-	if (!g->link_name[0]) {
+	if (!g->link_name[0]) { /* most hosts have one link */
 		g->link = 0;
 		return 0;
 	}
@@ -152,6 +168,7 @@ int settings_find_link(const struct daemon_conf *c, const struct conf_doc *d, co
 			g->link = i;
 			return 0;
 		}
+	/* All names that would have been right: a link has no spelling to guess from. */
 	for (uint32_t i = 0; i < c->links; i++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 i ? ", " : "", c->link[i].name);
@@ -166,6 +183,7 @@ static int read_guest(struct daemon_conf *c, const struct conf_doc *d, const cha
 	int rc;
 
 	snprintf(path, sizeof(path), "guests.%s", name);
+	/* Checked here: the table binds values, and this name is a key. */
 	if (strlen(name) >= FLOW_NAME_MAX)
 		return conf_fail(d, "guests", e,
 				 "\"%.80s\" is too long for a guest's name: use at most %d bytes",
@@ -188,6 +206,7 @@ static int read_guests(struct daemon_conf *c, const struct conf_doc *d, struct c
 	if (!json_is_object(obj))
 		return conf_fail(d, "guests", e,
 				 "guests: write an object, a guest's name or UUID to its settings");
+	/* First, wherever it is in the file: each guest below begins as a copy of it. */
 	v = json_object_get(obj, "default");
 	if (v) {
 		rc = read_guest(c, d, "default", v, &c->guest_default, e);
@@ -197,6 +216,7 @@ static int read_guests(struct daemon_conf *c, const struct conf_doc *d, struct c
 	json_object_foreach(obj, name, v) {
 		if (!strcmp(name, "default"))
 			continue;
+		/* As many as are managed at once (resex/flow.h). */
 		if (c->guests == FLOW_GUESTS_MAX)
 			return conf_fail(d, "guests", e, "guests: at most %d can be named",
 					 FLOW_GUESTS_MAX);
@@ -211,6 +231,7 @@ static int read_guests(struct daemon_conf *c, const struct conf_doc *d, struct c
 
 static int read_limits(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
+	/* How much a guest can make dom0 map and walk is the operator's choice, not its own. */
 	struct limits_in in = { c->limits.rings, c->limits.pages };
 	json_t *obj = json_object_get(d->root, "limits");
 	int rc;
@@ -269,6 +290,7 @@ int settings_load(struct daemon_conf *c, const char *file, struct conf_error *e)
 	return rc;
 }
 
+/* By what links do, not by the text: "1GiB/s" may become 1073741824 without a restart. */
 static bool same_links(const struct daemon_conf *a, const struct daemon_conf *b)
 {
 	bool same = a->links == b->links;
@@ -283,7 +305,11 @@ static bool same_links(const struct daemon_conf *a, const struct daemon_conf *b)
 	return same;
 }
 
-/* The first changed key that cannot change at reload, or NULL. */
+/*
+ * The first changed key that cannot change at reload, or NULL. Threads, ledger, sockets and locks
+ * are made from these at the start; a key that silently kept its old value would mislead the
+ * operator, so the whole file is refused.
+ */
 static const char *find_fixed_change(const struct daemon_conf *a, const struct daemon_conf *b)
 {
 	const struct {
@@ -320,6 +346,10 @@ int settings_reload(struct daemon_conf *c, const struct daemon_conf *was, const 
 	rc = conf_load(&d, file, e);
 	if (rc)
 		return rc;
+	/*
+	 * Compared as they were read: a key that was absent and is now written with its default
+	 * has not changed.
+	 */
 	rc = read_doc(c, &d, e);
 	key = rc ? NULL : find_fixed_change(c, was);
 	if (key)
@@ -348,6 +378,10 @@ const struct guest_conf *settings_guest(const struct daemon_conf *c, const char 
 					const char *uuid)
 {
 	for (uint32_t i = 0; i < c->guests; i++)
+		/*
+		 * A UUID identifies a guest also after it was renamed; its letters may be small
+		 * or capital.
+		 */
 		if (!strcmp(c->guest[i].name, name) || !strcasecmp(c->guest[i].name, uuid))
 			return &c->guest[i];
 	return &c->guest_default;
