@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* choose: the pure part of a move: which donor, which node, and the text of a result. */
+/*
+ * choose: the pure part of a move: which donor, which node, and the text of a result.
+ *
+ * move_locks.c chooses the donor before it acquires the locks, by words of the last scan; move.c
+ * chooses the node under both locks, by words that it has just read. It is the selection of "a
+ * lightly loaded node serving a different web-site" in section 3.1.2 of Balaji et al., Exploiting
+ * Remote Memory Operations to Design Efficient Reconfiguration (OSU-CISRC-7/04-TR44).
+ */
 #include <errno.h>
 
 #include "src/reconf/move.h"
@@ -17,6 +24,7 @@ static struct sum sum_of(const struct move_view *in, uint64_t members, uint16_t 
 	for (uint32_t i = 0; i < in->nodes; i++) {
 		const struct move_node *n = &in->node[i];
 
+		/* Hosts that are no members cannot be swept: their nodes must not be counted on. */
 		if (!n->alive || !(members >> (n->host - 1) & 1) || region_word_id(n->word) != id)
 			continue;
 		s.nodes++;
@@ -25,7 +33,10 @@ static struct sum sum_of(const struct move_view *in, uint64_t members, uint16_t 
 	return s;
 }
 
-/* Is a's mean load below b's? A service without nodes counts as the most loaded. */
+/*
+ * Is a's mean load below b's? A service without nodes counts as the most loaded. Multiplied out: a
+ * division would make small differences equal.
+ */
 static bool less_loaded(struct sum a, struct sum b)
 {
 	if (a.nodes == 0 || b.nodes == 0)
@@ -37,6 +48,7 @@ bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, 
 {
 	struct sum s = sum_of(in, members, in->service[donor].id);
 
+	/* More than the minimum before the move: so at least the minimum after it. */
 	return donor != service && s.nodes > in->service[donor].minimum &&
 	       less_loaded(s, sum_of(in, members, in->service[service].id));
 }
@@ -66,6 +78,7 @@ int move_choose(const struct move_view *in, const bool *ok, const uint64_t *word
 	for (uint32_t i = 0; i < in->nodes; i++) {
 		if (!ok[i] || region_word_id(word[i]) != in->service[donor].id)
 			continue;
+		/* The paper's choice: "a lightly loaded server" (3.1.2). */
 		if (count == 0 || in->node[i].load < in->node[best].load)
 			best = i;
 		count++;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* counter: read the own shared counter; keep the history T. See counter.h. */
+/*
+ * counter: read the own shared counter; keep the history T.
+ *
+ * The dual update counters are from section 3.1.2, the history T from 3.1.3, of Balaji et al. (see
+ * choose.c). The paper compares for "more than"; counter.h says why this compares for "not equal".
+ * move_locks.c asks for a look twice in a move: before the locks, and under them.
+ */
 #include <string.h>
 
 #include "src/reconf/counter.h"
@@ -14,6 +20,9 @@ void counter_init(struct counter *c, const struct counter_conf *conf)
 
 static void put_read(struct counter *c, struct step_out *out)
 {
+	/*
+	 * A new tag for each READ: the result of one that was given up has another, and is ignored.
+	 */
 	uint32_t tag = c->conf.tag + (c->tag - c->conf.tag + 1) % COUNTER_TAGS;
 	struct step_op op = {
 		.kind = STEP_READ,
@@ -30,6 +39,7 @@ static void put_read(struct counter *c, struct step_out *out)
 
 static void compare(struct counter *c, uint64_t shared)
 {
+	/* The first value is only a beginning: moves before it may have changed this load, too. */
 	bool ahead = !c->known || shared != c->local;
 
 	c->state = ahead ? COUNTER_AHEAD : COUNTER_EQUAL;
@@ -49,6 +59,10 @@ static void read_result(struct counter *c, const struct step_event *ev)
 	} else if (ev->outcome == STEP_REFUSED) {
 		c->state = COUNTER_NONE;
 	} else {
+		/*
+		 * A READ changes nothing, so LOST and UNKNOWN are the same: read again on a newer
+		 * link.
+		 */
 		c->cut = true;
 		c->link = ev->link;
 	}
@@ -57,6 +71,10 @@ static void read_result(struct counter *c, const struct step_event *ev)
 static void start_look(struct counter *c)
 {
 	c->state = COUNTER_LOOKING;
+	/*
+	 * A look must return a value that is younger than the request: rule 4 of a move relies on
+	 * it.
+	 */
 	c->out = false; /* ignore an earlier READ: its value is too old */
 }
 
@@ -80,6 +98,7 @@ enum counter_state counter_state(const struct counter *c)
 
 void counter_check(struct counter *c, bool high)
 {
+	/* In a row: a small burst must not cause a move (the paper, 3.1.3). */
 	c->highs = !high ? 0 : c->highs < UINT32_MAX ? c->highs + 1 : c->highs;
 }
 

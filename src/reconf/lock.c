@@ -42,6 +42,10 @@ void lock_init(struct lock *l, const struct lock_conf *c)
 	memset(l, 0, sizeof(*l));
 	l->conf = *c;
 	l->tag = c->tag;
+	/*
+	 * Each host and service its own jitter: waiters that met the same word must not stay in
+	 * step.
+	 */
 	l->rng = c->seed ^ (uint64_t)c->self << 32 ^ c->service;
 }
 
@@ -52,7 +56,11 @@ static bool epoch_behind(const struct lock *l, uint64_t seq)
 	return l->view != 0 && lock_epoch_ahead((uint16_t)l->view, lock_epoch(seq));
 }
 
-/* A fresh word: the earlier holders of the lock are not known (lock.h). */
+/*
+ * A fresh word: the earlier holders of the lock are not known (lock.h). Count 0: nobody acquired it
+ * in this life of the home. Epoch behind: nobody did in this view, and holders at the home of an
+ * older view may still act.
+ */
 static bool fresh(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
@@ -92,6 +100,7 @@ static bool acquirable(const struct lock *l, uint64_t word)
 static bool may_acquire(const struct lock *l, struct mono now)
 {
 	/* rule: break after the word was unchanged for the break time */
+	/* Our own clock alone decides. lock.h proves that the holder has stopped by then. */
 	bool is_break_due = mono_sub(now, l->since) >= lock_break_ns(&l->conf);
 
 	return l->knows != LOCK_WORD_UNKNOWN && !of_newer_view(l, l->last_word) &&
@@ -111,6 +120,11 @@ static uint64_t successor(const struct lock *l, uint64_t word)
 
 	/* rule: seq starts at view << 32, and above what the home had before it restarted */
 	if (l->view != 0) {
+		/*
+		 * The word still has the home's generation as its epoch (region_words). It
+		 * moves into the count: a home that restarts within one view begins above
+		 * all seqs of its life before.
+		 */
 		if ((uint32_t)seq == 0)
 			seq = view | (uint64_t)(lock_epoch(seq) & GENERATION_MASK)
 					     << GENERATION_SHIFT;
@@ -132,6 +146,9 @@ static uint64_t release_word(const struct lock *l)
 static bool put_op(struct lock *l, enum lock_op op, enum step_kind kind, uint64_t compare,
 		   uint64_t value, struct step_out *out)
 {
+	/*
+	 * A new tag for each operation: the result of one that was given up (new_home) has another.
+	 */
 	uint32_t tag = l->conf.tag + (l->tag - l->conf.tag + 1) % LOCK_TAGS;
 	struct step_op o = {
 		.kind = kind,
@@ -155,6 +172,7 @@ static void put_acquire(struct lock *l, uint64_t compare, struct mono now, struc
 
 	if (!put_op(l, LOCK_OP_ACQUIRE, STEP_CAS, compare, word, out))
 		return;
+	/* Only when it was put out: without room, lock_due stays at once and the step repeats. */
 	l->compare = compare;
 	l->word = word;
 	l->unclean = !released_clean(l, compare);
@@ -194,7 +212,10 @@ static struct mono next_look(struct lock *l, struct mono now)
 	struct mono at = mono_add(now, check + (int64_t)(random_next(&l->rng) % part));
 	struct mono breaks = mono_add(l->since, lock_break_ns(&l->conf));
 
-	/* The break itself is not late. */
+	/*
+	 * The break itself is not late: a look that jitter puts behind it is moved to it, so a dead
+	 * holder delays others by the bound of lock.h. A look before it stays as it is.
+	 */
 	if (mono_sub(breaks, now) > 0 && mono_sub(breaks, at) < 0)
 		return breaks;
 	return at;
@@ -223,6 +244,10 @@ static void observe_word(struct lock *l, uint64_t word, struct mono now)
 	else
 		l->knows = mono_sub(now, l->since) >= l->conf.check_ns ? LOCK_WORD_UNCHANGED
 								       : LOCK_WORD_KNOWN;
+	/*
+	 * Try at once, but only once: two hosts that lose to each other again and again must not
+	 * post without a pause.
+	 */
 	if (may_acquire(l, now) && !l->retried && l->state != LOCK_WATCHING) {
 		l->retried = true;
 		l->next = now;
@@ -241,6 +266,10 @@ static void end_release(struct lock *l)
 
 static void acquired(struct lock *l, struct mono now)
 {
+	/*
+	 * The outcome may come long after the CAS. lock_may_act counts from l->start, so a
+	 * lease that has ended meanwhile permits nothing.
+	 */
 	if (l->state == LOCK_WAITING)
 		l->state = LOCK_HELD; /* RELEASING: no longer wanted */
 	set_last_word(l, l->word, now);
@@ -263,6 +292,7 @@ static void read_result(struct lock *l, const struct step_event *ev, struct mono
 {
 	if (ev->outcome != STEP_DONE)
 		return;
+	/* By the exact word: seq + 1 at each acquire, so only our own CAS can have written it. */
 	if (l->undecided && ev->old == l->word)
 		acquired(l, now);
 	else
@@ -297,13 +327,24 @@ static void op_result(struct lock *l, const struct step_event *ev, struct mono n
 {
 	enum lock_op op = l->op;
 
+	/*
+	 * Of an operation that was given up with its home: the word of another home says nothing.
+	 */
 	if (op == LOCK_OP_NONE || ev->tag != l->tag)
 		return;
 	l->op = LOCK_OP_NONE;
 	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN) {
+		/*
+		 * The same link brings no result any more. Only a newer one may decide (lock.h,
+		 * Outcomes).
+		 */
 		l->link_down = true;
 		l->link = ev->link;
 	} else if (ev->outcome == STEP_REFUSED) {
+		/*
+		 * The link is up, so nothing will announce when it may succeed: try again after a
+		 * check.
+		 */
 		l->next = mono_add(now, l->conf.check_ns);
 	}
 	if (op == LOCK_OP_READ)
@@ -318,6 +359,7 @@ static void op_result(struct lock *l, const struct step_event *ev, struct mono n
 
 static void new_link(struct lock *l, const struct step_event *ev)
 {
+	/* A link that is not newer than the one that failed decides nothing. */
 	if (ev->host != l->home || (l->link_down && ev->link <= l->link))
 		return;
 	l->link_down = false;
@@ -336,6 +378,10 @@ static void new_home(struct lock *l, uint16_t home)
 	l->undecided = false;
 	l->link_down = false;
 	l->next = (struct mono){ 0 };
+	/*
+	 * The word at the old home stays behind: hosts of the new view do not read it, and find
+	 * their own home's word fresh.
+	 */
 	if (l->state == LOCK_HELD || l->state == LOCK_RELEASING)
 		end_release(l);
 }
@@ -359,6 +405,7 @@ static void user_releases(struct lock *l)
 	if (l->state == LOCK_HELD)
 		l->state = LOCK_RELEASING;
 	else if (l->state == LOCK_WAITING)
+		/* A CAS under way may still make the word ours: it must be released then. */
 		l->state = l->op == LOCK_OP_ACQUIRE || l->undecided ? LOCK_RELEASING : LOCK_IDLE;
 	else if (l->state == LOCK_WATCHING)
 		l->state = LOCK_IDLE;
@@ -428,6 +475,10 @@ struct mono lock_due(const struct lock *l)
 	if (l->state == LOCK_IDLE || l->state == LOCK_HELD)
 		return NEVER;
 	/* rule: not quorate: nothing is decided */
+	/*
+	 * A release gives up, and the READ that settles an outcome changes nothing: neither
+	 * decides.
+	 */
 	if (l->state != LOCK_RELEASING && !l->undecided && !l->quorate)
 		return NEVER;
 	return l->next;

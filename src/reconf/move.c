@@ -47,6 +47,10 @@ void move_init(struct move *m, const struct move_conf *c, const struct move_view
 static void start_announcements(struct move *m);
 static void start_node_cas(struct move *m);
 
+/*
+ * The counts were read under both locks: while the leases last, no other balancer moves a node of
+ * either service. So the choice is made on them alone.
+ */
 static void choose_node(struct move *m, struct mono now, struct step_out *out)
 {
 	bool ok[MOVE_NODES_MAX];
@@ -57,6 +61,10 @@ static void choose_node(struct move *m, struct mono now, struct step_out *out)
 		move_unlock(m, MOVE_NO_DONOR, now, out);
 		return;
 	}
+	/*
+	 * Computed before the announcements, and CASed with it exactly: what happens in between
+	 * makes the CAS fail, not succeed on another word.
+	 */
 	m->target = move_changed(m, m->word[m->chosen], move_id_of(m, m->service));
 	/* rule: announcement before the move */
 	start_announcements(m);
@@ -76,6 +84,10 @@ static void start_announcements(struct move *m)
 static void put_announcements(struct move *m, uint32_t k, struct step_out *out)
 {
 	uint32_t service = k == 0 ? m->service : m->donor;
+	/*
+	 * Not to hosts without a link: the runner would return those at once as LOST, and the step
+	 * would repeat without end.
+	 */
 	uint64_t ready = m->todo[k] & ~m->cut[k];
 
 	for (; ready != 0 && !m->full; ready &= ready - 1) {
@@ -115,6 +127,10 @@ static void announcement_result(struct move *m, const struct step_event *ev, uin
 		return;
 	}
 	/* rule: an announcement is repeated until one is done */
+	/*
+	 * UNKNOWN: it may be announced twice. That is harmless (counter.h); a READ could not show
+	 * whether it was executed.
+	 */
 	m->todo[i / 64] |= bit;
 	m->cut[i / 64] |= bit;
 }
@@ -128,6 +144,10 @@ static void start_node_cas(struct move *m)
 	m->state = MOVE_ACTS;
 }
 
+/*
+ * Also when the outcome is undecided: the node may have come, and T must begin again. Otherwise the
+ * same high load could move a second one.
+ */
 static void end_moved(struct move *m, enum move_result r, struct mono now, struct step_out *out)
 {
 	counter_moved(&m->counter[m->service]);
@@ -153,6 +173,10 @@ static void node_cas_result(struct move *m, const struct step_event *ev, struct 
 
 	if (ev->outcome == STEP_UNKNOWN) {
 		move_new_round(m);
+		/*
+		 * Before the READ: if the lease ends meanwhile, the locks are left dirty, and the
+		 * next holder sweeps.
+		 */
 		move_mark(m, true); /* rule: what is undecided is not released as clean */
 		m->link = ev->link + 1;
 		m->at[m->chosen] = AT_OUT;
@@ -256,11 +280,16 @@ static void new_view(struct move *m, const struct step_event *ev, struct mono no
 {
 	bool same = ev->view == m->view && ev->members == m->members && ev->quorate == m->quorate;
 
+	/* A view that is reported again must not end a move. */
 	if (ev->view < m->view || same)
 		return;
 	m->view = ev->view;
 	m->members = ev->members;
 	m->quorate = ev->quorate;
+	/*
+	 * After the CAS was put out (ACTS, RESOLVES) its outcome must still be learnt; the lease
+	 * ends that wait.
+	 */
 	if (m->state == MOVE_LOOKS)
 		move_end(m, MOVE_VIEW);
 	else if ((m->state > MOVE_LOOKS && m->state < MOVE_ACTS) ||
@@ -274,6 +303,10 @@ static void advance(struct move *m, struct mono now, struct step_out *out)
 
 	do {
 		before = m->state;
+		/*
+		 * One check for the states 4 to 8: both leases must last before each decision
+		 * (move.h). Rule 9 checks once more, right before its CAS.
+		 */
 		if (before > MOVE_LOCKS && before < MOVE_ACTS && !move_may_act(m, now))
 			move_unlock(m, before == MOVE_ANNOUNCES ? MOVE_NOT_NOTIFIED : MOVE_LATE,
 				    now, out);
@@ -299,6 +332,10 @@ static void advance(struct move *m, struct mono now, struct step_out *out)
 
 void move_step(struct move *m, const struct step_event *ev, struct mono now, struct step_out *out)
 {
+	/*
+	 * Locks and counters first: the move's own state functions then see what the event did to
+	 * them.
+	 */
 	for (uint32_t i = 0; i < m->in->services && ev->type != STEP_ASK; i++) {
 		lock_step(&m->lock[i], ev, now, out);
 		counter_step(&m->counter[i], ev, now, out);
@@ -324,12 +361,17 @@ struct mono move_due(const struct move *m)
 	for (uint32_t i = 0; i < m->in->services; i++)
 		due = mono_earlier(due, lock_due(&m->lock[i]));
 	move_locks_of(m, l);
+	/* The last step had more operations than a step may put out: go on at once. */
 	if (m->full)
 		return (struct mono){ 0 };
 	if (m->state == MOVE_LOOKS || m->state == MOVE_LOCKS)
 		due = mono_earlier(due, m->yields ? m->ask : m->patience);
 	if (m->state >= MOVE_LOCKS && m->state != MOVE_ACTS && m->state != MOVE_UNLOCKS)
 		for (uint32_t i = 0; i < 2; i++)
+			/*
+			 * + 1 ns: at lock_until the lease still counts; a step then would
+			 * change nothing and be due again.
+			 */
 			if (lock_state(l[i]) == LOCK_HELD)
 				due = mono_earlier(due, mono_add(lock_until(l[i]), 1));
 	return due;

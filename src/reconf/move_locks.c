@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* move_locks: rules 1 to 4 of a move, from its counter to both locks. */
+/*
+ * move_locks: rules 1 to 4 of a move, from its counter to both locks.
+ *
+ * This is the part of a move that waits: for its own counter, then for two locks that other hosts
+ * may hold, or may have died with. move.c calls the function of the current state at each event.
+ * The paper (choose.c) has one lock, of the loaded service; the donor's lock is added because its
+ * nodes are counted against its minimum, and another balancer could move them meanwhile.
+ */
 #include <string.h>
 
 #include "src/reconf/move_priv.h"
@@ -25,10 +32,15 @@ void move_begin(struct move *m, uint32_t service, struct mono now, struct step_o
 {
 	if (m->state != MOVE_IDLE || service >= m->in->services)
 		return;
+	/*
+	 * The donor's lock was watched in that move, so its break is known already. Another donor's
+	 * would have to be watched from the beginning: a dead holder would delay each move.
+	 */
 	m->busy = m->result == MOVE_BUSY && m->service == service;
 	if (!m->busy)
 		m->donor = service;
 	m->service = service;
+	/* If there is no quorum, this stays as the result. */
 	m->result = MOVE_VIEW;
 	/* rule: not quorate: nothing is decided */
 	if (!m->quorate)
@@ -73,6 +85,7 @@ void move_looks(struct move *m, struct mono now)
 		move_end(m, MOVE_COUNTER_AHEAD);
 		break;
 	case COUNTER_EQUAL:
+		/* The paper, 3.1.3: only load that stayed high for T moves a node. */
 		if (!counter_high_for_t(&m->counter[m->service]))
 			move_end(m, MOVE_CALM);
 		else if (choose_donor(m) < 0)
@@ -99,12 +112,17 @@ static bool yield_locks(struct move *m, struct lock *const l[2], struct mono now
 	struct mono breaks = now, from = now;
 	bool unchanged = lock_unchanged(l[1], &breaks);
 
+	/* What matters is what is left of the first lease when the second lock can be broken. */
 	if (lock_state(l[0]) == LOCK_HELD)
 		from = mono_add(lock_until(l[0]), -m->conf.hold_ns);
 	if (unchanged)
 		m->patience = mono_add(now, answer_ns(m));
 	m->ask = unchanged ? mono_add(breaks, -m->conf.hold_ns / 2) : m->patience;
 	m->yields = (unchanged || unseen) && mono_sub(m->ask, from) > 0;
+	/*
+	 * Watching, not waiting: others may acquire meanwhile, and this move still knows how long
+	 * each word is unchanged.
+	 */
 	for (uint32_t i = 0; i < 2 && m->yields; i++) {
 		if (lock_state(l[i]) != LOCK_WATCHING)
 			move_ask_lock(l[i], LOCK_RELEASE, now, out);
@@ -125,11 +143,19 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 	first = lock_may_act(l[0], now, 0);
 	if (first)
 		move_ask_lock(l[1], LOCK_ACQUIRE, now, out);
+	/*
+	 * The home answers, and another host holds the lock: that is no reason to give up. Watch
+	 * the second meanwhile, so that a host that died with both costs one break, not two.
+	 */
 	if (lock_blocked(l[0])) {
 		move_ask_lock(l[1], LOCK_WATCH, now, out);
 		m->patience = mono_add(now, answer_ns(m));
 	}
 	if (move_may_act(m, now)) {
+		/*
+		 * Acquired in different views. A node is fenced when its word has the epoch of the
+		 * locks (move_nodes.c), so the two must have one.
+		 */
 		if (lock_epoch(lock_fence(l[0])) != lock_epoch(lock_fence(l[1])))
 			move_unlock(m, MOVE_OVERTAKEN, now, out);
 		else /* rule: look at the counter again under the locks */

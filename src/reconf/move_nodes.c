@@ -40,6 +40,7 @@ static void start_sweep(struct move *m)
 {
 	move_new_round(m);
 	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		/* Fenced in an earlier pass: another CAS would only cost a round trip. */
 		if (m->at[i] != AT_DONE || fenced(m, i))
 			continue;
 		m->before[i] = m->word[i];
@@ -94,6 +95,11 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 	} else if (!move_unclean(m)) {
 		move_mark(m, false);
 		return true;
+		/*
+		 * A pass misses the words that change under it. After MOVE_SWEEPS_MAX passes the
+		 * move goes on without them: the lease is limited, and a node that was missed is
+		 * not counted.
+		 */
 	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
 		m->dirty = exclude_missed(
 			m); /* rule: a sweep that missed a node leaves the locks dirty */

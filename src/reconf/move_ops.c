@@ -35,6 +35,9 @@ bool move_ours(struct move *m, const struct step_event *ev, uint32_t *index)
 {
 	uint32_t tag = ev->tag - m->conf.tag - MOVE_TAGS_OWN;
 
+	/*
+	 * ev->tag may be below ours, of a lock or another user: the difference above then wrapped.
+	 */
 	if (ev->type != STEP_RESULT || m->waited == 0 || ev->tag < m->conf.tag + MOVE_TAGS_OWN ||
 	    tag / MOVE_NODES_MAX != m->round % ROUNDS)
 		return false;
@@ -61,6 +64,7 @@ void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t val
 
 uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
 {
+	/* In 32 bits: the count must not carry into the epoch. */
 	uint32_t count = (uint32_t)region_word_seq(word) + 1;
 
 	return region_word(id, (uint64_t)move_epoch(m) << 32 | count);
@@ -113,6 +117,10 @@ uint64_t move_to_notify(const struct move *m, uint32_t k)
 	uint64_t self = 1ull << (m->conf.self - 1);
 
 	/* rule: every balancer in the view must be notified; others were removed */
+	/*
+	 * Our own balancer of the service starts T again by itself (end_moved). Our own balancer of
+	 * the donor is notified like any other: its service has lost a node.
+	 */
 	if (k == 0)
 		return m->in->service[m->service].balancers & m->members & ~self;
 	return m->in->service[m->donor].balancers & m->members;
@@ -130,7 +138,7 @@ void move_unlock(struct move *m, enum move_result r, struct mono now, struct ste
 	move_locks_of(m, l);
 	m->result = r;
 	m->state = MOVE_UNLOCKS;
-	move_new_round(m);
+	move_new_round(m); /* ignore results that are still outstanding */
 	move_ask_lock(l[0], LOCK_RELEASE, now, out);
 	move_ask_lock(l[1], LOCK_RELEASE, now, out);
 }

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* runner: events in, operations out, one result for each. See runner.h. */
+/*
+ * runner: between the step functions and a transport: events in, operations out.
+ *
+ * Everything that is still to be done is a job in one queue, in the order in which it arose: an
+ * operation to post, or the result of one that could not be posted. So a protocol gets each result
+ * as an event of its own, never from within its own step.
+ */
 #include "src/reconf/runner.h"
 
 #include <errno.h>
@@ -83,6 +89,10 @@ static void step_user(struct runner *r, uint32_t user, const struct step_event *
 {
 	r->out.n = 0;
 	r->user[user].step(r->user[user].state, ev, now, &r->out);
+	/*
+	 * The deadline counts from this step, not from the post: the lease arithmetic of lock.h
+	 * needs a bound on how late an operation may still be executed.
+	 */
 	for (uint32_t i = 0; i < r->out.n; i++) {
 		struct job d = { .user = user,
 				 .op = r->out.op[i],
@@ -125,6 +135,10 @@ static void not_posted(const struct runner *r, struct job *d, int why)
 				     .host = d->op.host,
 				     .link = r->link[d->op.host - 1],
 				     .tag = d->op.tag,
+				     /*
+				 * LOST promises a newer link (step.h). After any other cause the
+				 * link is up, and none comes.
+				 */
 				     .outcome = why == -ENOTCONN ? STEP_LOST : STEP_REFUSED };
 }
 
@@ -153,6 +167,10 @@ static void run_jobs(struct runner *r, struct mono now)
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct job d = r->job[i];
+		/*
+		 * The two kinds of jobs do not wait for each other: a result needs no room on a
+		 * link.
+		 */
 		uint64_t bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
 
 		if ((full & bit) || (bit && !post_or_result(r, &d, now))) {
@@ -183,6 +201,10 @@ static void operation_result(struct runner *r, const struct transport_event *ev,
 
 	if (ev->tag >> 32 != r->prefix)
 		return;
+	/*
+	 * Protocols read one word at a time, and the transport aligns its buffers for
+	 * words.
+	 */
 	if (ev->outcome == TRANSPORT_DONE && ev->kind == TRANSPORT_READ)
 		se.old = *(const uint64_t *)ev->data;
 	for (uint32_t i = 0; i < r->users; i++)
@@ -197,6 +219,7 @@ void runner_event(struct runner *r, const struct transport_event *ev, struct mon
 	} else if (ev->type == TRANSPORT_UP) {
 		struct step_event se = { .type = STEP_LINK, .host = ev->host, .link = ev->link };
 
+		/* Before the steps: they may put out operations that fail at once on this link. */
 		r->link[ev->host - 1] = ev->link;
 		step_all(r, &se, now);
 	}

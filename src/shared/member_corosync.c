@@ -47,11 +47,8 @@ static uint64_t hosts_of(const struct member_conf *c, const uint32_t *nodes, uin
 {
 	uint64_t hosts = 0;
 
+	/* Nodes of corosync that are not configured as hosts do not take part in the protocol. */
 	for (uint32_t i = 0; i < n; i++)
-		/*
-		 * Nodes of corosync that are not configured as hosts do not take part in
-		 * the protocol.
-		 */
 		for (uint32_t h = 0; h < MEMBER_HOSTS_MAX; h++)
 			if ((c->hosts >> h & 1) && c->node[h] == nodes[i])
 				hosts |= 1ull << h;
