@@ -322,6 +322,11 @@ src/guests/set.c @ guests_rings @ s/ || g->reap_serial > acked//
 src/guests/set.c @ guests @ s/gs->sets\[i\]->serial < acked/0/
 src/guests/set.c @ guests @ s/if (back) {/if (0) {/
 src/guests/set.c @ guests @ s/ && gs->policy_serial <= acked//
+src/util/cmdline.c @ cmdline @ s/if (c->stop)/if (0)/
+src/util/cmdline.c @ cmdline @ s/optind = 0;.*/optind = 1;/
+src/util/cmdline.c @ cmdline @ s/optopt ? letter : word/word/
+src/util/cmdline.c @ cmdline @ s/->has_arg || \*optarg/->has_arg || optarg/
+src/util/cmdline.c @ cmdline @ s/if (optarg == word)/if (0)/
 src/control/proto.c @ control_proto @ s/JSON_REJECT_DUPLICATES/0/
 src/control/proto.c @ control_proto @ s/ || strlen(r->method) > 64//
 src/control/methods.c @ control_cmds @ s/if (m->modifies && !c->root)/if (0)/

@@ -6,13 +6,13 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ibmon/agent/options.h"
 #include "resex/agent_socket.h"
+#include "src/util/cmdline.h"
 
 enum { SCAN_MS_DEFAULT = 5, SCAN_MS_MAX = 1000 };
 
@@ -102,49 +102,29 @@ static const struct option_row *row_of(int letter)
 	return NULL;
 }
 
-/* Explain why getopt_long() refused word; c is what it returned. */
-static int wrong_option(int c, const char *word, FILE *err)
-{
-	const struct option_row *r = row_of(optopt);
-	const char letter[] = { '-', (char)optopt, '\0' };
-
-	if (r && c == ':')
-		fprintf(err, "resex-agent: --%s: a value is missing; give --%s %s\n", r->name,
-			r->name, r->arg);
-	else if (r)
-		fprintf(err, "resex-agent: --%s: takes no value; leave it out\n", r->name);
-	else
-		fprintf(err, "resex-agent: %s: no such option; see resex-agent --help\n",
-			optopt ? letter : word);
-	return RESEX_USAGE;
-}
-
 int options_parse(struct options *o, int argc, char **argv, FILE *err)
 {
 	struct option longs[ROWS + 1] = { 0 };
-	char shorts[2 * ROWS + 2] = ":", *p = shorts + 1;
-	int c;
+	struct cmdline c = {
+		.argc = argc, .argv = argv, .longs = longs, .help = "resex-agent --help"
+	};
+	char error[256];
+	int letter, rc;
 
 	*o = (struct options){ .scan_ms = SCAN_MS_DEFAULT, .socket = AGENT_SOCKET };
-	for (size_t i = 0; i < ROWS; i++) {
+	for (size_t i = 0; i < ROWS; i++)
 		longs[i] = (struct option){ rows[i].name, rows[i].arg != NULL, NULL,
 					    rows[i].letter };
-		*p++ = rows[i].letter;
-		if (rows[i].arg)
-			*p++ = ':';
-	}
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		const struct option_row *r = row_of(c);
-		int rc = r ? set_option(o, r, optarg, err) : wrong_option(c, argv[optind - 1], err);
-
+	cmdline_begin(&c);
+	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
+		rc = set_option(o, row_of(letter), optarg, err);
 		if (rc)
 			return rc;
 	}
-	if (optind < argc) {
-		fprintf(err, "resex-agent: %s: unexpected argument; see resex-agent --help\n",
-			argv[optind]);
+	if (letter == CMDLINE_END && optind < argc)
+		cmdline_unexpected(&c, argv[optind], error, sizeof(error));
+	if (letter != CMDLINE_END || optind < argc) {
+		fprintf(err, "resex-agent: %s\n", error);
 		return RESEX_USAGE;
 	}
 	if (o->json && !o->once) {

@@ -9,7 +9,6 @@
  * percentiles are computed again from the sums.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -19,6 +18,7 @@
 
 #include "resex/exit.h"
 #include "src/benchex/result_keys.h"
+#include "src/util/cmdline.h"
 #include "src/util/utf8.h"
 
 enum { LINE_BYTES_MAX = 16 << 20, MERGED_QPS_MAX = 1 << 20, WORDS = 160 };
@@ -677,16 +677,6 @@ static int wrong_usage(const char *word, const char *what)
 	return RESEX_USAGE;
 }
 
-/* word is the argument that getopt_long() refused; optopt tells which option it holds. */
-static int wrong_option(const char *word)
-{
-	char letter[] = { '-', (char)optopt, 0 };
-
-	if (optopt == 'j' || optopt == 'P' || optopt == 'h')
-		return wrong_usage(word, "it takes no value");
-	return wrong_usage(optopt ? letter : word, "no such option of merge");
-}
-
 static int print_help(void)
 {
 	puts("Usage: benchex merge [-j] [--parallel] FILE...\n"
@@ -723,24 +713,24 @@ int bx_merge(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	bool json = false, parallel = false;
+	struct cmdline line = {
+		.argc = argc, .argv = argv, .longs = longs, .help = "benchex merge --help"
+	};
 	struct merge *m;
-	int c, rc;
+	char error[256];
+	int letter, rc;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":jPh", longs, NULL)) != -1)
-		switch (c) {
-		case 'j':
-			json = true;
-			break;
-		case 'P':
-			parallel = true;
-			break;
-		case 'h':
+	cmdline_begin(&line);
+	while ((letter = cmdline_next(&line, error, sizeof(error))) >= 0) {
+		if (letter == 'h')
 			return print_help();
-		default:
-			return wrong_option(argv[optind - 1]);
-		}
+		json |= letter == 'j';
+		parallel |= letter == 'P';
+	}
+	if (letter == CMDLINE_WRONG) {
+		fprintf(stderr, "benchex: %s\n", error);
+		return RESEX_USAGE;
+	}
 	if (optind == argc)
 		return wrong_usage("merge", "a file is missing");
 	m = calloc(1, sizeof(*m));

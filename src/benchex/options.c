@@ -9,7 +9,6 @@
 #include "config.h"
 #endif
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "resex/agent_socket.h"
 #include "resex/exit.h"
 #include "src/benchex/option_rows.h"
+#include "src/util/cmdline.h"
 #include "src/util/utf8.h"
 
 enum { SECONDS_DEFAULT = 10, SHOWN = 128 };
@@ -61,6 +61,7 @@ static int print_version(void)
 
 struct parse {
 	struct bx_conf *conf;
+	struct cmdline line; /* of the role */
 	bool given[ROWS];
 };
 
@@ -229,8 +230,6 @@ static int set_option(struct parse *p, const struct row *r, const char *arg)
 		*(const char **)at = usual_socket();
 		return 0;
 	case VALUE_TEXT:
-		if (!*arg)
-			return usage_error(r->name, "an empty %s names nothing; write one", r->arg);
 		*(const char **)at = arg;
 		return 0;
 	case VALUE_RANGE:
@@ -323,19 +322,26 @@ static int check_conf(struct parse *p)
 
 /* --- the command line --- */
 
-static int parse_host(struct bx_conf *c, int argc, char **argv)
+static int unexpected_word(const struct parse *p, const char *word)
 {
+	char error[256];
+
+	cmdline_unexpected(&p->line, word, error, sizeof(error));
+	fprintf(stderr, "benchex: %s\n", error);
+	return RESEX_USAGE;
+}
+
+static int parse_host(const struct parse *p, int argc, char **argv)
+{
+	struct bx_conf *c = p->conf;
 	const char *role = bx_role_names[c->role];
 
 	if (c->role == BX_SERVER)
-		return optind < argc ? usage_error(argv[optind], "a server takes options only; see "
-								 "benchex server --help")
-				     : 0;
+		return optind < argc ? unexpected_word(p, argv[optind]) : 0;
 	if (optind == argc || !*argv[optind])
 		return usage_error(role, "its server is missing; write benchex %s HOST", role);
 	if (optind + 1 < argc)
-		return usage_error(argv[optind + 1], "one word too many behind the server %.64s",
-				   argv[optind]);
+		return unexpected_word(p, argv[optind + 1]);
 	c->host = argv[optind];
 	return 0;
 }
@@ -358,57 +364,40 @@ static const char *roles_of(const struct row *r)
 						     : "all";
 }
 
-/* Explain why getopt_long() refused word; c is what it returned. */
-static int wrong_option(const struct parse *p, int c, const char *word)
-{
-	const struct row *r = row_of(optopt);
-	char letter[] = { '-', (char)optopt, 0 };
-
-	if (r && c == ':')
-		return usage_error(r->name, "a value is missing: write --%s %s", r->name, r->arg);
-	if (r)
-		return usage_error(r->name, "it takes no value: write --%s", r->name);
-	return usage_error(optopt ? letter : word, "no such option; see benchex %s --help",
-			   bx_role_names[p->conf->role]);
-}
-
 static int wrong_role(const struct parse *p, const struct row *r)
 {
-	const char *role = bx_role_names[p->conf->role];
-	char word[SHOWN];
-
-	snprintf(word, sizeof(word), "--%s", r->name);
-	return usage_error(word, "it is for %s, not for %s; see benchex %s --help", roles_of(r),
-			   role, role);
+	fprintf(stderr, "benchex: --%s is for %s, not for %s: see %s\n", r->name, roles_of(r),
+		bx_role_names[p->conf->role], p->line.help);
+	return RESEX_USAGE;
 }
 
 static int parse_options(struct parse *p, int argc, char **argv)
 {
 	struct option longs[ROWS + 1] = { 0 };
-	char shorts[2 * ROWS + 2] = ":", *s = shorts + 1;
-	int c, rc;
+	char error[256];
+	int letter, rc;
 
-	for (size_t i = 0; i < ROWS; i++) {
+	for (size_t i = 0; i < ROWS; i++)
 		longs[i] = (struct option){ bx_rows[i].name, bx_rows[i].arg != NULL, NULL,
 					    bx_rows[i].letter };
-		*s++ = bx_rows[i].letter;
-		if (bx_rows[i].arg)
-			*s++ = ':';
-	}
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		const struct row *r = row_of(c);
+	p->line.argc = argc;
+	p->line.argv = argv;
+	p->line.longs = longs;
+	cmdline_begin(&p->line);
+	while ((letter = cmdline_next(&p->line, error, sizeof(error))) >= 0) {
+		const struct row *r = row_of(letter);
 
-		if (!r)
-			return wrong_option(p, c, argv[optind - 1]);
 		if (!(r->roles & (1u << p->conf->role)))
 			return wrong_role(p, r);
 		rc = set_option(p, r, optarg);
 		if (rc)
 			return rc;
 	}
-	return 0;
+	p->line.longs = NULL;
+	if (letter == CMDLINE_END)
+		return 0;
+	fprintf(stderr, "benchex: %s\n", error);
+	return RESEX_USAGE;
 }
 
 static int profiles_command(int argc, char **argv)
@@ -418,25 +407,28 @@ static int profiles_command(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
+	struct cmdline line = {
+		.argc = argc, .argv = argv, .longs = longs, .help = "benchex profiles --help"
+	};
 	bool json = false;
-	int c;
+	char error[256];
+	int letter;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "jh", longs, NULL)) != -1) {
-		if (c == 'h') {
+	cmdline_begin(&line);
+	while ((letter = cmdline_next(&line, error, sizeof(error))) >= 0) {
+		if (letter == 'h') {
 			puts("Usage: benchex profiles [-j]\n"
 			     "Lists the profiles of attackers and victims. See benchex(1).");
 			return printed(bx_flush(stdout));
 		}
-		if (c != 'j')
-			return usage_error(argv[optind - 1],
-					   "profiles takes only --json and --help");
 		json = true;
 	}
-	if (optind < argc)
-		return usage_error(argv[optind], "profiles takes only --json and --help");
-	return printed(bx_profiles_print(stdout, json));
+	if (letter == CMDLINE_END && optind == argc)
+		return printed(bx_profiles_print(stdout, json));
+	if (letter == CMDLINE_END)
+		cmdline_unexpected(&line, argv[optind], error, sizeof(error));
+	fprintf(stderr, "benchex: %s\n", error);
+	return RESEX_USAGE;
 }
 
 static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char **argv)
@@ -454,13 +446,16 @@ static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char 
 		.burst = 1,
 	};
 	struct parse p = { .conf = &c };
+	char help_command[32];
 	uint32_t size = role == BX_BULK ? 2 << 20 : 64 << 10;
 	int rc;
 
 	c.size = (struct bx_range){ size, size };
+	snprintf(help_command, sizeof(help_command), "benchex %s --help", bx_role_names[role]);
+	p.line.help = help_command;
 	rc = parse_options(&p, argc, argv);
 	if (!rc)
-		rc = parse_host(&c, argc, argv);
+		rc = parse_host(&p, argc, argv);
 	if (!rc)
 		rc = check_conf(&p);
 	if (!rc)

@@ -3,9 +3,9 @@
 #include "src/cli/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 
+#include "src/util/cmdline.h"
 #include "src/util/utf8.h"
 
 enum value { VALUE_FLAG, VALUE_TEXT, VALUE_COUNT };
@@ -63,34 +63,6 @@ static const struct option_row *find_row(unsigned int set, int code)
 	return NULL;
 }
 
-/* One sentence: the word, with text before and after it, and where to read on. */
-static int option_error(char *error, size_t size, const char *verb, const char *before,
-			const char *word, const char *after)
-{
-	char shown[128];
-
-	utf8_escape(word, shown, sizeof(shown));
-	snprintf(error, size, "%s%s%s: see resex %s%s--help", before, shown, after,
-		 verb ? verb : "", verb ? " " : "");
-	return -1;
-}
-
-/* code: what getopt_long(3) returned for an option that it refused, in this word. */
-static int refused_option(unsigned int set, int code, const char *verb, const char *word,
-			  char *error, size_t size)
-{
-	const struct option_row *r = find_row(set, optopt);
-	const char letter[] = { '-', (char)optopt, 0 };
-	char name[32];
-
-	if (!r) /* the word may be a cluster such as -jx: then the letter alone is wrong */
-		return option_error(error, size, verb, "unknown option \"", optopt ? letter : word,
-				    "\"");
-	snprintf(name, sizeof(name), "--%s", r->name);
-	return option_error(error, size, verb, "", word[1] == '-' ? name : letter,
-			    code == ':' ? " needs a value" : " takes no value");
-}
-
 static int set_count(const char *text, long *out)
 {
 	char *end;
@@ -125,35 +97,29 @@ int options_parse(struct options *o, unsigned int set, const char *verb, int arg
 		  char *error, size_t size)
 {
 	struct option longs[ROWS + 1] = { 0 };
-	char shorts[2 * ROWS + 3], *s = shorts;
+	char help[64], shown[128];
+	struct cmdline c = {
+		.argc = argc, .argv = argv, .longs = longs, .stop = !verb, .help = help
+	};
 	const struct option_row *r;
 	int code, n = 0;
 
-	if (!verb)
-		*s++ = '+'; /* the first argument ends the options */
-	*s++ = ':';	    /* a missing value is reported as one, not as an unknown option */
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!(rows[i].set & set))
-			continue;
-		longs[n++] = (struct option){ rows[i].name, rows[i].arg != NULL, NULL,
-					      row_code(i) };
-		if (rows[i].letter)
-			*s++ = rows[i].letter;
-		if (rows[i].letter && rows[i].arg)
-			*s++ = ':';
-	}
-	*s = 0;
-	optind = 0; /* begin anew: there are two passes */
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	snprintf(help, sizeof(help), "resex %s%s--help", verb ? verb : "", verb ? " " : "");
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].set & set)
+			longs[n++] = (struct option){ rows[i].name, rows[i].arg != NULL, NULL,
+						      row_code(i) };
+	cmdline_begin(&c);
+	while ((code = cmdline_next(&c, error, size)) >= 0) {
 		r = find_row(set, code);
-		if (!r)
-			return refused_option(set, code, verb, argv[optind - 1], error, size);
-		if (set_option(o, r, optarg))
-			return option_error(error, size, verb,
-					    "-n takes a number such as 10, not \"", optarg, "\"");
+		if (!set_option(o, r, optarg))
+			continue;
+		utf8_escape(optarg, shown, sizeof(shown));
+		snprintf(error, size, "-n takes a number such as 10, not \"%s\": see %s", shown,
+			 help);
+		return -1;
 	}
-	return optind;
+	return code == CMDLINE_END ? optind : -1;
 }
 
 void options_print(FILE *f, unsigned int set)

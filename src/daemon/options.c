@@ -8,12 +8,12 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "resex/exit.h"
 #include "src/conf/settings.h"
+#include "src/util/cmdline.h"
 
 static const struct option_row {
 	char letter;
@@ -51,45 +51,6 @@ static void print_help(void)
 		printf("  -%c, --%-14s %s\n", rows[i].letter, option, rows[i].help);
 	}
 	puts("\nSee resexd(8), resexd.json(5), resex-scenario(5) and resex(1).");
-}
-
-static const struct option_row *row_of(int letter)
-{
-	for (size_t i = 0; i < ROWS; i++)
-		if (rows[i].letter == letter)
-			return &rows[i];
-	return NULL;
-}
-
-/* How many options a shortened long name may mean. */
-static size_t candidates(const char *word)
-{
-	size_t len = strcspn(word, "="), n = 0;
-
-	for (size_t i = 0; i < ROWS; i++)
-		n += strncmp(word, "--", 2) == 0 && strncmp(rows[i].name, word + 2, len - 2) == 0;
-	return n;
-}
-
-/*
- * ch: what getopt_long returned. word: the argument it stopped in. Of joined letters such as
- * -xC only the wrong one is named.
- */
-static int refuse_option(int ch, const char *word)
-{
-	const struct option_row *r = row_of(optopt);
-	const char letter[] = { '-', (char)optopt, 0 };
-
-	if (!r && !optopt && candidates(word) > 1)
-		fprintf(stderr, "resexd: \"%s\" may be several options: see resexd --help\n", word);
-	else if (!r)
-		fprintf(stderr, "resexd: unknown option \"%s\": see resexd --help\n",
-			optopt ? letter : word);
-	else
-		fprintf(stderr, "resexd: %s%s %s: see resexd --help\n",
-			word[1] == '-' ? "--" : letter, word[1] == '-' ? r->name : "",
-			ch == ':' ? "needs a value" : "takes no value");
-	return RESEX_USAGE;
 }
 
 /*
@@ -191,29 +152,27 @@ static int check_options(struct options *o)
 int options_parse(struct options *o, int argc, char **argv)
 {
 	struct option longs[ROWS + 1] = { 0 };
-	char shorts[2 * ROWS + 2] = ":"; /* tells a missing value from an unknown option */
-	size_t n = 1;
-	int ch, rc;
+	struct cmdline c = { .argc = argc, .argv = argv, .longs = longs, .help = "resexd --help" };
+	char error[256];
+	int letter, rc;
 
-	for (size_t i = 0; i < ROWS; i++) {
+	for (size_t i = 0; i < ROWS; i++)
 		longs[i] = (struct option){
 			.name = rows[i].name,
 			.has_arg = rows[i].value ? required_argument : no_argument,
 			.val = rows[i].letter,
 		};
-		shorts[n++] = rows[i].letter;
-		if (rows[i].value)
-			shorts[n++] = ':';
-	}
 	*o = (struct options){ .hv_name = "xen", .level = LOG_LVL_INFO };
-	while ((ch = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		rc = ch == '?' || ch == ':' ? refuse_option(ch, argv[optind - 1])
-					    : set_option(o, ch, optarg);
+	cmdline_begin(&c);
+	while ((letter = cmdline_next(&c, error, sizeof(error))) >= 0) {
+		rc = set_option(o, letter, optarg);
 		if (rc >= 0)
 			return rc;
 	}
-	if (optind == argc)
+	if (letter == CMDLINE_END && optind == argc)
 		return check_options(o);
-	fprintf(stderr, "resexd: unexpected argument \"%s\": see resexd --help\n", argv[optind]);
+	if (letter == CMDLINE_END)
+		cmdline_unexpected(&c, argv[optind], error, sizeof(error));
+	fprintf(stderr, "resexd: %s\n", error);
 	return RESEX_USAGE;
 }

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libutil.a
 libutil_a_SOURCES = \
 	src/util/bytes.h \
 	src/util/clock.c src/util/clock.h \
+	src/util/cmdline.c src/util/cmdline.h \
 	src/util/conf.c src/util/conf.h src/util/conf_parts.h \
 	src/util/conf_place.c src/util/conf_value.c \
 	src/util/file.c src/util/file.h \

@@ -67,7 +67,7 @@ done
 fails 2 'begin with server' "$benchex"
 fails 2 'begin with server' "$benchex" serve
 fails 2 'depth 0: give a whole number from 1 to 1024' "$benchex" bulk h -D 0
-fails 2 'qps: it is for bulk, not for server' "$benchex" server --qps 1
+fails 2 '--qps is for bulk, not for server: see benchex server --help' "$benchex" server --qps 1
 fails 2 'a trace has its own' "$benchex" client h -t f -s 8
 printf '%s\n' '# two' '1 trade 1' >"$dir/trace"
 fails 1 'trace:2: 1: 3 words: write four' "$benchex" client h --trace "$dir/trace"

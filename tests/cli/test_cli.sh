@@ -143,6 +143,7 @@ fails 2 resexd '--check takes no value: see resexd --help' resexd --check=5
 fails 2 resexd '--config needs a value: see resexd --help' "$dir/resexd" --config
 fails 2 resexd '-c needs a value: see resexd --help' "$dir/resexd" -c
 fails 2 resexd '-c needs a value: see resexd --help' "$dir/resexd" -Cc
+fails 2 resexd '--config needs a value: see resexd --help' "$dir/resexd" --config=
 fails 2 resexd 'unexpected argument "now": see resexd --help' resexd --check now
 # Each way to give an option its value.
 good 'resexd --config=FILE --hv=sim' 'c.json: good' "$dir/resexd" --check --hv=sim --config="$dir/c.json"
@@ -265,11 +266,15 @@ fails 2 resex 'unknown option "--unod": see resex cap-release --help' resex cap-
 fails 2 resex '-n needs a value: see resex events --help' resex events -n
 fails 2 resex '-n takes a number' resex events -n x
 fails 2 resex '-n takes a number' resex events -n -1
-fails 2 resex '-n takes a number' resex events -n ''
+fails 2 resex '-n needs a value: see resex events --help' resex events -n ''
+fails 2 resex '--lines needs a value: see resex events --help' resex events --lines=
 fails 2 resex 'unknown option "-x": see resex events --help' resex events -x
 fails 2 resex 'events takes at most one guest' resex events a b
 fails 2 resex "give a policy's name" resex policy-set
 fails 2 resex '--file needs a value' resex policy-set --file
+fails 2 resex '--file needs a value: see resex policy-set --help' resex policy-set --file=
+fails 2 resex '-f needs a value: see resex policy-set --help' resex policy-set -f ''
+fails 2 resex '--socket needs a value: see resex --help' "$dir/resex" --socket= list
 fails 2 resex '"low" is not NAME=NUMBER' resex policy-set freemarket low
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket low=
 fails 2 resex 'NAME=NUMBER' resex policy-set freemarket =5

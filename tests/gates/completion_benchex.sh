@@ -48,7 +48,7 @@ for role in server client bulk; do
 	_benchex
 	[ "${#COMPREPLY[@]}" -ge 12 ]
 	for option in "${COMPREPLY[@]}"; do
-		! "$program" "$role" "$option" x x x 2>&1 | grep -q 'no such option\|it is for' ||
+		! "$program" "$role" "$option" x x x 2>&1 | grep -q 'unknown option\| is for ' ||
 			{ echo "completion: $role is offered $option, which it does not take"; exit 1; }
 	done
 done

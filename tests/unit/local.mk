@@ -8,7 +8,7 @@ UNIT_LIBS = libunit.a $(CMOCKA_LIBS)
 
 UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_period tests/unit/test_resos \
 	tests/unit/test_resos_prop tests/unit/test_window
-UNIT_UTIL = tests/unit/test_clock tests/unit/test_file tests/unit/test_log tests/unit/test_netlink
+UNIT_UTIL = tests/unit/test_clock tests/unit/test_cmdline tests/unit/test_file tests/unit/test_log tests/unit/test_netlink
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
 
@@ -26,6 +26,8 @@ tests_unit_test_window_SOURCES = tests/unit/test_window.c
 tests_unit_test_window_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_clock_SOURCES = tests/unit/test_clock.c
 tests_unit_test_clock_LDADD = libutil.a $(UNIT_LIBS)
+tests_unit_test_cmdline_SOURCES = tests/unit/test_cmdline.c
+tests_unit_test_cmdline_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_file_SOURCES = tests/unit/test_file.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_file_LDADD = libutil.a $(UNIT_LIBS)
 tests_unit_test_log_SOURCES = tests/unit/test_log.c
@@ -233,7 +235,7 @@ tests_unit_test_agent_devices_SOURCES = tests/unit/test_agent_devices.c tests/un
 tests_unit_test_agent_devices_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
-tests_unit_test_agent_options_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
+tests_unit_test_agent_options_LDADD = libagent.a libibmon.a libutil.a $(UNIT_LIBS)
 endif
 
 if CMOCKA

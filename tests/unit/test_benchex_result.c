@@ -524,8 +524,8 @@ RIG_TEST(files__absent_empty_and_odd__are_refused)
 	refused(f, "good list", RESEX_BAD_CONFIG, "list:1: not an object");
 	refused(f, "odd", RESEX_BAD_CONFIG, "odd:1: not JSON (");
 	refused(f, "-j", RESEX_USAGE, "a file is missing");
-	refused(f, "--jsn good", RESEX_USAGE, "--jsn: no such option");
-	refused(f, "--json=1 good", RESEX_USAGE, "--json=1: it takes no value");
+	refused(f, "--jsn good", RESEX_USAGE, "unknown option \"--jsn\": see benchex merge --help");
+	refused(f, "--json=1 good", RESEX_USAGE, "--json takes no value: see benchex merge --help");
 }
 
 RIG_TEST(results__of_different_roles__are_refused_in_words)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmdline: the options of a command line, by getopt_long(3), for all programs: what is wrong
+ * is said in the same words by each of them.
+ */
+#ifndef RESEX_UTIL_CMDLINE_H
+#define RESEX_UTIL_CMDLINE_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CMDLINE_OPTIONS_MAX = 64 };
+
+struct cmdline {
+	int argc;
+	char **argv; /* argv[0] is skipped; unless stop is set, options are moved to the front */
+	const struct option *longs; /* ended by name NULL; a val below 256 is also its letter */
+	bool stop;		    /* at the first word that is not an option */
+	const char *help;	    /* the command that explains the options: "resex list --help" */
+	char shorts[2 * CMDLINE_OPTIONS_MAX + 3]; /* of cmdline_begin() */
+};
+
+/* Begin at the first word. getopt_long(3) has one state: only one command line at a time. */
+void cmdline_begin(struct cmdline *c);
+
+enum { CMDLINE_END = -1, CMDLINE_WRONG = -2 };
+/*
+ * The val of the next option, with its value in optarg; CMDLINE_END, with the first word that is
+ * not an option at argv[optind]; or CMDLINE_WRONG, with one sentence in error: the option is not
+ * known or not the only one of that beginning, or has a value too many, too few, or an empty one.
+ */
+int cmdline_next(const struct cmdline *c, char *error, size_t size);
+/* The sentence for a word that is not an option where none is expected. */
+void cmdline_unexpected(const struct cmdline *c, const char *word, char *error, size_t size);
+
+#endif
