@@ -332,7 +332,7 @@ tests_unit_test_peers_shm_LDADD = libreconf.a libshared.a libtransport.a libutil
 if COROSYNC
 check_PROGRAMS += tests/unit/test_member
 TESTS += tests/unit/test_member
-tests_unit_test_member_SOURCES = tests/unit/test_member.c tests/unit/prop.h \
+tests_unit_test_member_SOURCES = tests/unit/test_member.c tests/unit/prop.h tests/unit/steps.h \
 	tests/fakes/fake_quorum.c tests/fakes/fake_quorum.h
 tests_unit_test_member_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 check_PROGRAMS += tests/unit/test_cluster_member

@@ -7,6 +7,7 @@
 #include "src/shared/member.h"
 #include "tests/fakes/fake_quorum.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
 /* Hosts 1, 2, 3 and 64 are corosync's 11, 12, 13 and 5; we are 2. 4 is none, whatever it has. */
@@ -29,7 +30,7 @@ struct rig {
 	int news;
 };
 
-static void work(struct rig *r)
+static void update(struct rig *r)
 {
 	r->news = member_corosync.update(r->m, r->now, &r->v);
 }
@@ -46,7 +47,7 @@ static void rig_quorate(struct rig *r)
 	fake_quorum_reset();
 	rig_begin(r, 0);
 	fake_quorum_vote(11, 40, nodes_all, true);
-	work(r);
+	update(r);
 	assert_int_equal(r->news, 1);
 	assert_true(r->v.quorate && r->v.view == 40 && r->v.members == conf.hosts);
 }
@@ -103,201 +104,7 @@ TEST(open__a_nodeid_missing_or_twice__is_refused)
 	assert_int_equal(fake_quorum.connects, 0);
 }
 
-/* --- views ---------------------------------------------------------------------- */
-
-TEST(work__nothing_told_yet__is_not_quorate)
-{
-	struct rig r;
-
-	fake_quorum_reset();
-	rig_begin(&r, 0);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(!r.v.quorate && r.v.view == 0 && r.v.members == 0);
-	assert_int_equal(member_corosync.fd(r.m), 42);
-	rig_end(&r);
-}
-
-TEST(work__same_view__is_no_news)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	work(&r);
-	assert_int_equal(r.news, 0);
-	assert_true(r.v.quorate);
-	fake_quorum_vote(11, 40, nodes_all, true);
-	work(&r);
-	assert_int_equal(r.news, 0);
-	rig_end(&r);
-}
-
-TEST(work__cut_off__is_not_quorate_and_alone)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	fake_quorum_ring(12, 44, nodes_us);
-	fake_quorum_vote(12, 44, nodes_us, false);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(!r.v.quorate && r.v.view == 44 && r.v.members == 2);
-	rig_end(&r);
-}
-
-TEST(work__a_new_ring_that_has_not_voted__is_not_quorate)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	fake_quorum_ring(11, 44, nodes_two);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(!r.v.quorate && r.v.view == 44 && r.v.members == 3);
-	fake_quorum_vote(11, 44, nodes_two, true);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(r.v.quorate && r.v.view == 44);
-	rig_end(&r);
-}
-
-TEST(work__the_ring_that_voted_told_again__stays_quorate)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	fake_quorum_ring(11, 40, nodes_all);
-	work(&r);
-	assert_int_equal(r.news, 0);
-	assert_true(r.v.quorate);
-	rig_end(&r);
-}
-
-TEST(work__a_node_that_is_no_host__does_not_count)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	fake_quorum_vote(12, 44, nodes_stranger, true);
-	work(&r);
-	assert_true(r.v.quorate && r.v.members == 6);
-	rig_end(&r);
-}
-
-TEST(work__a_view_without_us__is_not_quorate_and_says_why)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	fake_quorum_vote(11, 44, nodes_not_us, true);
-	work(&r);
-	assert_false(r.v.quorate);
-	assert_non_null(strstr(member_corosync.note(r.m), "nodeid 12"));
-	fake_quorum_vote(11, 48, nodes_all, true);
-	work(&r);
-	assert_true(r.v.quorate);
-	assert_string_equal(member_corosync.note(r.m), "");
-	rig_end(&r);
-}
-
-/* --- the connection --------------------------------------------------------------- */
-
-TEST(open__no_corosync__is_good_and_tries_again)
-{
-	struct rig r;
-
-	fake_quorum_reset();
-	fake_quorum_die();
-	rig_begin(&r, -ENODEV);
-	assert_non_null(strstr(member_corosync.note(r.m), "start corosync"));
-	assert_int_equal(member_corosync.fd(r.m), -1);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_false(r.v.quorate);
-	assert_int_equal(fake_quorum.connects, 1); /* not due yet */
-	assert_true(member_corosync.due(r.m).ns == r.now.ns + NS_PER_S);
-
-	fake_quorum.refuses = CS_OK;
-	r.now = member_corosync.due(r.m);
-	fake_quorum_vote(11, 40, nodes_all, true);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(r.v.quorate);
-	assert_string_equal(member_corosync.note(r.m), "");
-	assert_true(member_corosync.due(r.m).ns == INT64_MAX);
-	rig_end(&r);
-}
-
-TEST(work__corosync_dies__is_not_quorate_until_it_is_back)
-{
-	struct rig r;
-
-	rig_quorate(&r);
-	fake_quorum_die();
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(!r.v.quorate && r.v.view == 40 && r.v.members == conf.hosts);
-	assert_int_equal(fake_quorum.finalizes, 1);
-	assert_int_equal(member_corosync.fd(r.m), -1);
-	assert_non_null(strstr(member_corosync.note(r.m), "start corosync"));
-	for (int i = 0; i < 3; i++) {
-		r.now = member_corosync.due(r.m);
-		work(&r);
-		assert_int_equal(r.news, 0);
-	}
-	assert_int_equal(fake_quorum.connects, 4);
-
-	fake_quorum.refuses = CS_OK;
-	r.now = member_corosync.due(r.m);
-	work(&r);
-	assert_false(r.v.quorate); /* connected, but told nothing */
-	fake_quorum_vote(11, 40, nodes_all, true);
-	work(&r);
-	assert_int_equal(r.news, 1);
-	assert_true(r.v.quorate && r.v.view == 40);
-	rig_end(&r);
-}
-
-TEST(open__refused_by_corosync__says_what_to_allow)
-{
-	struct rig r;
-
-	fake_quorum_reset();
-	fake_quorum.refuses = CS_ERR_ACCESS;
-	rig_begin(&r, -ENODEV);
-	assert_non_null(strstr(member_corosync.note(r.m), "uidgid.d"));
-	rig_end(&r);
-}
-
-TEST(open__no_quorum_provider__says_what_to_configure)
-{
-	struct rig r;
-
-	fake_quorum_reset();
-	fake_quorum.type = QUORUM_FREE;
-	rig_begin(&r, -ENODEV);
-	assert_non_null(strstr(member_corosync.note(r.m), "corosync_votequorum"));
-	assert_int_equal(fake_quorum.finalizes, 1);
-	work(&r);
-	assert_false(r.v.quorate);
-	rig_end(&r);
-}
-
-TEST(open__tracking_fails__hangs_up_and_tries_again)
-{
-	struct rig r;
-
-	fake_quorum_reset();
-	fake_quorum.track = CS_ERR_TRY_AGAIN;
-	rig_begin(&r, -ENODEV);
-	assert_int_equal(fake_quorum.finalizes, 1);
-	fake_quorum.track = CS_OK;
-	r.now = member_corosync.due(r.m);
-	fake_quorum_vote(11, 40, nodes_all, true);
-	work(&r);
-	assert_true(r.v.quorate);
-	rig_end(&r);
-}
+/* --- corosync: rows of steps ---------------------------------------------------- */
 
 /* What was begun while corosync stood still is over. */
 static void until_readable(struct rig *r)
@@ -307,52 +114,194 @@ static void until_readable(struct rig *r)
 	assert_int_equal(poll(&p, 1, -1), 1);
 }
 
-TEST(open__corosync_stands_still__goes_on_and_takes_it_when_it_answers)
-{
-	struct rig r;
+/*
+ * Steps, where NODES is the name of an array of nodes, and REP and SEQ are the id of a ring:
+ *
+ *	open [ERROR]		opens the membership: what it returns
+ *	join			the same, and corosync votes for ring 40 of all
+ *	ring NODES REP SEQ	corosync reports a new ring
+ *	vote NODES REP SEQ	it reports a vote, which is quorate; "veto": is not
+ *	die, refuse		from now on it cannot be reached, or allows us nothing
+ *	revive			and now it does
+ *	hang, answer		it accepts a connection only at the "answer"
+ *	no-provider		it has no quorum provider
+ *	track-fails, track-works
+ *				what a request for its views gets
+ *	update			reads what it reported
+ *	wait S, wait-due	time passes: seconds, or until an update is due
+ *
+ * Expectations:
+ *
+ *	news N			what the newest update returned
+ *	quorate, not-quorate, view N, members HOST...
+ *				the newest view
+ *	fd N, no-fd		what to poll
+ *	due S, due-never	the next update: in S seconds, or none is
+ *	says TEXT, no-note	a part of the note, or that it is empty
+ *	connects N, finalizes N	calls of corosync's library since the start
+ */
+static const struct row {
+	const char *name, *steps;
+} rows[] = {
+	{ "nothing told yet: not quorate",
+	  "open, update -> news 1, not-quorate, view 0, members, fd 42" },
+	{ "the same view: no news",
+	  "join, update -> news 0, quorate; vote all 11 40, update -> news 0" },
+	{ "cut off: not quorate, and alone",
+	  "join, ring us 12 44, veto us 12 44, update -> news 1, not-quorate, view 44, members 2" },
+	{ "a new ring that has not voted: not quorate",
+	  "join, ring two 11 44, update -> news 1, not-quorate, view 44, members 1 2;"
+	  "vote two 11 44, update -> news 1, quorate, view 44" },
+	{ "the ring that voted, reported again: stays quorate",
+	  "join, ring all 11 40, update -> news 0, quorate" },
+	{ "a node that is not a host: does not count",
+	  "join, vote stranger 12 44, update -> quorate, members 2 3" },
+	{ "a view without us: not quorate, and says why",
+	  "join, vote not-us 11 44, update -> not-quorate, says nodeid 12;"
+	  "vote all 11 48, update -> quorate, no-note" },
 
-	fake_quorum_reset();
-	fake_quorum.stands = true;
-	rig_begin(&r, -ENODEV);
-	for (int i = 0; i < 3; i++) {
-		work(&r);
-		assert_false(r.v.quorate);
-		assert_non_null(strstr(member_corosync.note(r.m), "stands still"));
-		r.now = mono_add(r.now, 2 * NS_PER_S);
-	}
-	assert_int_equal(fake_quorum.connects, 1);
-	assert_true(member_corosync.due(r.m).ns == INT64_MAX); /* its descriptor tells */
-	fake_quorum_vote(11, 40, nodes_all, true);
-	fake_quorum.stands = false;
-	until_readable(&r);
-	work(&r);
-	assert_true(r.v.quorate && r.v.view == 40);
-	assert_string_equal(member_corosync.note(r.m), "");
-	assert_int_equal(member_corosync.fd(r.m), 42);
-	rig_end(&r);
+	/* The first update is not due yet, and does not connect. */
+	{ "open without corosync: good, tries again",
+	  "die, open ENODEV -> says start corosync, no-fd;"
+	  "update -> news 1, not-quorate, connects 1, due 1;"
+	  "revive, wait-due, vote all 11 40, update -> news 1, quorate, no-note, due-never" },
+	/* Once it is connected again, nothing is reported yet. */
+	{ "corosync dies: not quorate until it is back",
+	  "join, die, update -> news 1, not-quorate, view 40, members 1 2 3 64, finalizes 1,"
+	  "no-fd, says start corosync; wait-due, update -> news 0; wait-due, update -> news 0;"
+	  "wait-due, update -> news 0, connects 4; revive, wait-due, update -> not-quorate;"
+	  "vote all 11 40, update -> news 1, quorate, view 40" },
+	{ "open, refused by corosync: says what to allow", "refuse, open ENODEV -> says uidgid.d" },
+	{ "open without a quorum provider: says what to configure",
+	  "no-provider, open ENODEV -> says corosync_votequorum, finalizes 1;"
+	  "update -> not-quorate" },
+	{ "open, tracking fails: hangs up, tries again",
+	  "track-fails, open ENODEV -> finalizes 1;"
+	  "track-works, wait-due, vote all 11 40, update -> quorate" },
+	/* Nothing is due while it hangs: the descriptor becomes readable. */
+	{ "open, corosync hangs: goes on, and connects when it answers",
+	  "hang, open ENODEV, update -> not-quorate, says stands still;"
+	  "wait 2, update -> not-quorate, says stands still;"
+	  "wait 2, update -> not-quorate, says stands still;"
+	  "wait 2 -> connects 1, due-never; vote all 11 40, answer, update -> quorate, view 40,"
+	  "no-note, fd 42" },
+	{ "open, corosync hung and then refuses: tries again",
+	  "hang, open ENODEV, refuse, answer, update -> says uidgid.d, no-fd;"
+	  "revive, wait-due, vote all 11 40, update -> quorate, connects 2" },
+};
+
+static const uint32_t *nodes_of(const struct step *s)
+{
+	static const struct {
+		const char *name;
+		const uint32_t *nodes;
+	} sets[] = {
+		{ "all", nodes_all },	    { "two", nodes_two },	    { "us", nodes_us },
+		{ "not-us", nodes_not_us }, { "stranger", nodes_stranger },
+	};
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		if (step_says(s, sets[i].name))
+			return sets[i].nodes;
+	step_unknown(s);
+	return NULL;
 }
 
-TEST(open__stood_still_and_refuses_then__is_tried_again)
+/* What corosync does. False: the step is not of these. */
+static bool corosync_does(struct rig *r, const struct step *s)
 {
-	struct rig r;
+	if (step_is(s, "ring"))
+		fake_quorum_ring((uint32_t)s->n[0], s->n[1], nodes_of(s));
+	else if (step_is(s, "vote") || step_is(s, "veto"))
+		fake_quorum_vote((uint32_t)s->n[0], s->n[1], nodes_of(s), step_is(s, "vote"));
+	else if (step_is(s, "die"))
+		fake_quorum_die();
+	else if (step_is(s, "refuse"))
+		fake_quorum.refuses = CS_ERR_ACCESS;
+	else if (step_is(s, "revive"))
+		fake_quorum.refuses = CS_OK;
+	else if (step_is(s, "no-provider"))
+		fake_quorum.type = QUORUM_FREE;
+	else if (step_is(s, "track-fails"))
+		fake_quorum.track = CS_ERR_TRY_AGAIN;
+	else if (step_is(s, "track-works"))
+		fake_quorum.track = CS_OK;
+	else if (step_is(s, "hang"))
+		fake_quorum.stands = true;
+	else if (step_is(s, "answer")) {
+		fake_quorum.stands = false;
+		until_readable(r);
+	} else
+		return false;
+	return true;
+}
+
+static void act(void *rig, const struct step *s)
+{
+	struct rig *r = rig;
+
+	if (step_is(s, "open"))
+		rig_begin(r, s->word[0] ? -step_errno(s) : 0);
+	else if (step_is(s, "join"))
+		rig_quorate(r);
+	else if (step_is(s, "update"))
+		update(r);
+	else if (step_is(s, "wait"))
+		r->now = mono_add(r->now, (int64_t)s->n[0] * NS_PER_S);
+	else if (step_is(s, "wait-due"))
+		r->now = member_corosync.due(r->m);
+	else if (!corosync_does(r, s))
+		step_unknown(s);
+}
+
+static void check(void *rig, const struct step *s)
+{
+	struct rig *r = rig;
+	struct mono due = member_corosync.due(r->m);
+	const char *note = member_corosync.note(r->m);
+	int fd = member_corosync.fd(r->m);
+	uint64_t members = 0;
+	const struct step_figure figures[] = {
+		{ "news", (uint64_t)r->news },
+		{ "view", r->v.view },
+		{ "fd", (uint64_t)fd },
+		{ "connects", (uint64_t)fake_quorum.connects },
+		{ "finalizes", (uint64_t)fake_quorum.finalizes },
+	};
+
+	if (step_expect_figure(s, figures, sizeof(figures) / sizeof(figures[0])))
+		return;
+	for (int i = 0; i < s->numbers; i++)
+		members |= 1ull << (s->n[i] - 1);
+	if (step_is(s, "quorate") || step_is(s, "not-quorate"))
+		step_holds(s, r->v.quorate == step_is(s, "quorate"));
+	else if (step_is(s, "members"))
+		step_holds(s, r->v.members == members);
+	else if (step_is(s, "no-fd"))
+		step_holds(s, fd == -1);
+	else if (step_is(s, "due"))
+		step_holds(s, due.ns == r->now.ns + (int64_t)s->n[0] * NS_PER_S);
+	else if (step_is(s, "due-never"))
+		step_holds(s, due.ns == INT64_MAX);
+	else if (step_is(s, "says"))
+		step_holds(s, strstr(note, s->rest));
+	else if (step_is(s, "no-note"))
+		assert_string_equal(note, "");
+	else
+		step_unknown(s);
+}
+
+static void run_row(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+	struct rig r = { 0 };
 
 	fake_quorum_reset();
-	fake_quorum.stands = true;
-	rig_begin(&r, -ENODEV);
-	fake_quorum.refuses = CS_ERR_ACCESS;
-	fake_quorum.stands = false;
-	until_readable(&r);
-	work(&r);
-	assert_non_null(strstr(member_corosync.note(r.m), "uidgid.d"));
-	assert_int_equal(member_corosync.fd(r.m), -1);
-	fake_quorum.refuses = CS_OK;
-	r.now = member_corosync.due(r.m);
-	fake_quorum_vote(11, 40, nodes_all, true);
-	work(&r);
-	assert_true(r.v.quorate);
-	assert_int_equal(fake_quorum.connects, 2);
+	steps_run(row->steps, &ops, &r);
 	rig_end(&r);
 }
+TEST_ROWS(rows, run_row)
 
 TEST(close__corosync_stands_still__hangs_up_when_it_answers)
 {
