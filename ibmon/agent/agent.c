@@ -394,19 +394,21 @@ static int open_parts(struct agent *a)
 	int rc = book_open(&a->book, a->setup.pages_ops, a->setup.pages, (uint32_t)getpid());
 
 	if (rc)
-		return setup_fail(a->log, "page for the registry", rc);
+		return setup_fail(a->log, "page for the registry", rc, SETUP_FREE_MEMORY);
 	rc = track_open(&a->track, &sink, a, a->log);
 	if (rc)
-		return setup_fail(a->log, "memory", rc);
+		return setup_fail(a->log, "memory", rc, SETUP_FREE_MEMORY);
 	rc = watch_open(&a->watch);
 	if (rc)
-		return setup_fail(a->log, "inotify", rc);
+		return setup_fail(a->log, "inotify", rc,
+				  "raise fs.inotify.max_user_instances (sysctl)");
 	mkdir("/run/resex", 0755);
 	rc = latency_open(&a->latency, a->o->socket, a->book, watch_exit, a, a->log);
 	if (rc)
-		return setup_fail(a->log, a->o->socket, rc);
+		return setup_fail(a->log, a->o->socket, rc,
+				  "give --socket a short path in a folder that exists");
 	rc = events_open(a);
-	return rc ? setup_fail(a->log, "the event loop", rc) : 0;
+	return rc ? setup_fail(a->log, "the event loop", rc, SETUP_FREE_MEMORY) : 0;
 }
 
 int agent_open(struct agent **out, const struct options *o, const struct log *log)
@@ -415,7 +417,7 @@ int agent_open(struct agent **out, const struct options *o, const struct log *lo
 	int rc;
 
 	if (!a)
-		return setup_fail(log, "memory", -ENOMEM);
+		return setup_fail(log, "memory", -ENOMEM, SETUP_FREE_MEMORY);
 	a->o = o;
 	a->log = log;
 	a->watch.fd = -1;

@@ -11,7 +11,7 @@
 #include "ibmon/agent/proc.h"
 #include "ibmon/agent/setup.h"
 
-int setup_fail(const struct log *log, const char *what, int rc)
+int setup_fail(const struct log *log, const char *what, int rc, const char *remedy)
 {
 	if (rc == -EPERM || rc == -EACCES) {
 		log_msg(log, LOG_LVL_ERROR, "%s: %s; run resex-agent as root", what, strerror(-rc));
@@ -22,7 +22,7 @@ int setup_fail(const struct log *log, const char *what, int rc)
 			what);
 		return 1;
 	}
-	log_msg(log, LOG_LVL_ERROR, "%s: %s", what, strerror(-rc));
+	log_msg(log, LOG_LVL_ERROR, "%s: %s; %s", what, strerror(-rc), remedy);
 	return 1;
 }
 
@@ -36,7 +36,8 @@ int setup_may_look(const struct log *log)
 			 &frame);
 	if (rc == 0 && geteuid() == 0)
 		return 0;
-	return setup_fail(log, "frames and memory of other processes", rc ? rc : -EPERM);
+	return setup_fail(log, "frames and memory of other processes", rc ? rc : -EPERM,
+			  "check that /proc is mounted and has /proc/self/pagemap");
 }
 
 #ifdef HAVE_XEN
@@ -71,7 +72,7 @@ static int pages_open(struct setup *s, const struct options *o, const struct log
 			strerror(-rc));
 	s->pages_ops = &pages_frame;
 	rc = pages_frame.open(&s->pages, NULL);
-	return rc ? setup_fail(log, "locked memory", rc) : 0;
+	return rc ? setup_fail(log, "locked memory", rc, SETUP_FREE_MEMORY) : 0;
 }
 
 /* xenstore first: without it no reader finds the pages. */
@@ -87,7 +88,7 @@ static int open_xen(struct setup *s, const struct options *o, const struct log *
 	}
 	rc = node_xen.open(&s->node, NULL);
 	if (rc == -EACCES || rc == -EPERM)
-		return setup_fail(log, "xenstore", rc);
+		return setup_fail(log, "xenstore", rc, "");
 	if (rc) {
 		log_msg(log, LOG_LVL_ERROR,
 			"xenstore does not answer: %s; mount xenfs on /proc/xen or load "
@@ -118,7 +119,9 @@ static int open_file(struct setup *s, const struct options *o, const struct log 
 	rc = pages_file.open(&s->pages, o->file);
 	if (rc == 0)
 		rc = node_file.open(&s->node, s->node_file);
-	return rc ? setup_fail(log, o->file, rc) : 0;
+	return rc ? setup_fail(log, o->file, rc,
+			       "give --no-xen a file in a folder that exists and has space")
+		  : 0;
 }
 
 int setup_open(struct setup *s, const struct options *o, const struct log *log)

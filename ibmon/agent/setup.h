@@ -26,7 +26,12 @@ void setup_close(struct setup *s);
 /* May we read frame numbers and memory of others? 0, or RESEX_PERMISSION after a message. */
 int setup_may_look(const struct log *log);
 
-/* Log that what failed with rc (-errno). The exit status for rc. */
-int setup_fail(const struct log *log, const char *what, int rc);
+/*
+ * Log that what failed with rc (-errno), and the remedy: that of rc where only one
+ * fits (no permission, another agent), else the one given. The exit status for rc.
+ */
+int setup_fail(const struct log *log, const char *what, int rc, const char *remedy);
+
+#define SETUP_FREE_MEMORY "free some of this guest's memory"
 
 #endif

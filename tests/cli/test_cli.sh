@@ -106,6 +106,14 @@ for option in --help --version; do
 done
 fails 1 resexd 'output: No space left' bash -c "'$dir/resexd' --check -c '$dir/c.json' >/dev/full"
 
+# An agent that may not look at other processes ends before it opens the file.
+if "$build/resex-agent" --once >/dev/null 2>&1; then
+	fails 1 resex-agent 'none/x: No such file or directory; give --no-xen a file in a folder that exists' \
+		timeout 10 "$build/resex-agent" --no-xen "$dir/none/x"
+	fails 1 resex-agent 'none/s: No such file or directory; give --socket a short path in a folder that exists' \
+		timeout 10 "$build/resex-agent" --no-xen "$dir/pages" --socket "$dir/none/s"
+fi
+
 fails 7 resex 'cannot reach resexd at .*/sock .*Try: systemctl start resexd' resex list
 fails 7 resex "$dir/none" "$dir/resex" -s "$dir/none" list
 fails 2 resex 'unknown verb "lst": see resex --help' resex lst
