@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* benchex: parse the options and run the role. See benchex.h. */
+#include <stdio.h>
+
 #include "resex/exit.h"
 #include "src/benchex/benchex.h"
 
 int main(int argc, char **argv)
 {
 	struct bx_conf conf;
-	int ret = bx_options(&conf, argc, argv);
+	int ret;
 
+	/*
+	 * A message is printed in parts. One line is one write(), so that a reader of the
+	 * file, or another process that writes to it, never sees half a message.
+	 */
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	ret = bx_options(&conf, argc, argv);
 	if (ret)
 		return ret < 0 ? RESEX_OK : ret;
 	switch (conf.role) {

@@ -77,6 +77,25 @@ echo 'client of 10.0.0.1' >"$dir/text"
 fails 4 'text:1: not JSON' "$benchex" merge "$dir/text"
 fails 1 'cannot be read' "$benchex" merge "$dir/none"
 
+# A message is one write(), which a socket of packets keeps apart from the next.
+one_write() {
+	python3 - "$@" <<'END'
+import socket, subprocess, sys
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+subprocess.run(sys.argv[1:], stderr=theirs)
+theirs.close()
+writes = []
+while packet := ours.recv(65536):
+    writes.append(packet)
+print(*writes)
+sys.exit(not (len(writes) == 1 and writes[0].startswith(b"benchex: ") and writes[0].endswith(b"\n")))
+END
+}
+for words in 'bulk h -D 0' "merge $dir/text" "client h --trace $dir/none"; do
+	# shellcheck disable=SC2086
+	good '^' one_write "$benchex" $words
+done
+
 # Every option that the manual page names is one, and every option stands there.
 man=$top/man/benchex.1
 for role in server client bulk; do
