@@ -68,26 +68,19 @@ static void read_result(struct counter *c, const struct step_event *ev)
 	}
 }
 
-static void start_look(struct counter *c)
-{
-	c->state = COUNTER_LOOKING;
-	/*
-	 * A look must return a value that is younger than the request: rule 4 of a move relies on
-	 * it.
-	 */
-	c->out = false; /* ignore an earlier READ: its value is too old */
-}
-
 void counter_step(struct counter *c, const struct step_event *ev, struct mono now,
 		  struct step_out *out)
 {
 	(void)now;
-	if (ev->type == STEP_RESULT)
+	if (ev->type == STEP_RESULT) {
 		read_result(c, ev);
-	else if (ev->type == STEP_LINK && ev->host == c->conf.self && ev->link > c->link)
+	} else if (ev->type == STEP_LINK && ev->host == c->conf.self && ev->link > c->link) {
 		c->cut = false;
-	else if (ev->type == STEP_ASK && ev->what == COUNTER_LOOK)
-		start_look(c);
+	} else if (ev->type == STEP_ASK && ev->what == COUNTER_LOOK) {
+		c->state = COUNTER_LOOKING;
+		/* An earlier READ is too old: rule 4 needs a value from after the locks. */
+		c->out = false;
+	}
 	put_read(c, out);
 }
 

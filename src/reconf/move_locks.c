@@ -65,12 +65,6 @@ void move_end(struct move *m, enum move_result r)
 	m->state = MOVE_IDLE;
 }
 
-static void start_locks(struct move *m)
-{
-	m->yields = true;
-	m->state = MOVE_LOCKS;
-}
-
 void move_looks(struct move *m, struct mono now)
 {
 	switch (counter_state(&m->counter[m->service])) {
@@ -86,15 +80,17 @@ void move_looks(struct move *m, struct mono now)
 		break;
 	case COUNTER_EQUAL:
 		/* The paper, 3.1.3: only load that stayed high for T moves a node. */
-		if (!counter_high_for_t(&m->counter[m->service]))
+		if (!counter_high_for_t(&m->counter[m->service])) {
 			move_end(m, MOVE_CALM);
-		else if (choose_donor(m) < 0)
+		} else if (choose_donor(m) < 0) {
 			move_end(m, MOVE_NO_DONOR);
-		else if (((move_to_notify(m, 0) | move_to_notify(m, 1)) & m->down) != 0)
-			move_end(m,
-				 MOVE_NOT_NOTIFIED); /* else it announces in vain at each check */
-		else
-			start_locks(m);
+		} else if (((move_to_notify(m, 0) | move_to_notify(m, 1)) & m->down) != 0) {
+			/* Otherwise each check would announce again, and hosts never reach T. */
+			move_end(m, MOVE_NOT_NOTIFIED);
+		} else {
+			m->yields = true;
+			m->state = MOVE_LOCKS;
+		}
 		break;
 	}
 }

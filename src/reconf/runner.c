@@ -78,13 +78,6 @@ int runner_add(struct runner *r, const struct runner_user *u)
 
 /* --- one step ------------------------------------------------------------------- */
 
-/* There is room: a user has RUNNER_OPS_MAX operations outstanding at most, one job each. */
-static void put_job(struct runner *r, const struct job *d)
-{
-	if (r->n < JOBS_MAX)
-		r->job[r->n++] = *d;
-}
-
 static void step_user(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
 {
 	r->out.n = 0;
@@ -94,11 +87,11 @@ static void step_user(struct runner *r, uint32_t user, const struct step_event *
 	 * needs a bound on how late an operation may still be executed.
 	 */
 	for (uint32_t i = 0; i < r->out.n; i++) {
-		struct job d = { .user = user,
-				 .op = r->out.op[i],
-				 .deadline = mono_add(now, r->deadline_ns) };
-
-		put_job(r, &d);
+		/* There is room: a user has at most RUNNER_OPS_MAX operations, one job each. */
+		if (r->n < JOBS_MAX)
+			r->job[r->n++] = (struct job){ .user = user,
+						       .op = r->out.op[i],
+						       .deadline = mono_add(now, r->deadline_ns) };
 	}
 }
 

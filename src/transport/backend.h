@@ -185,6 +185,15 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
  */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
 
+/*
+ * Is this a size that a part of a region may have? Whole pages: backends register or map a part by
+ * pages, and other data in its last page would be shared with peers.
+ */
+static inline bool front_part_fits(uint64_t bytes)
+{
+	return bytes && bytes % 4096 == 0 && bytes <= TRANSPORT_PART_MAX;
+}
+
 /* Random bytes, for nonces. 0 or -errno. */
 int front_random(void *buf, size_t len);
 /*
@@ -192,6 +201,8 @@ int front_random(void *buf, size_t len);
  * not such a literal, or not a host's (0.0.0.0, ::, multicast), or the port is 0.
  */
 int front_address(const char *text, uint16_t port, struct sockaddr_storage *a, socklen_t *len);
+/* Port 0, for a socket that calls: the kernel chooses the port. a: as front_address gives it. */
+void front_any_port(struct sockaddr_storage *a);
 /* transport_backend.check for backends with such addresses. */
 int front_address_check(const struct transport_peer *p);
 

@@ -59,6 +59,14 @@ int front_address(const char *text, uint16_t port, struct sockaddr_storage *a, s
 	return good ? 0 : -EINVAL;
 }
 
+void front_any_port(struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)a)->sin_port = 0;
+}
+
 int front_address_check(const struct transport_peer *p)
 {
 	struct sockaddr_storage a;

@@ -10,6 +10,7 @@
 #define RESEX_TRANSPORT_FRONT_FRONT_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "src/transport/backend.h"
 
@@ -45,6 +46,12 @@ static inline void front_due(struct transport *t, struct mono due)
 {
 	if (due.ns < t->due.ns)
 		t->due = due;
+}
+
+/* Does a string of a conf or a peer have at least one character, and its NUL within size? */
+static inline bool front_text_fits(const char *s, size_t size)
+{
+	return s[0] && strnlen(s, size) < size;
 }
 
 static inline uint16_t out_host(const struct transport *t, const struct transport_out *o)

@@ -137,7 +137,7 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (!bytes[i] || bytes[i] % 4096 || bytes[i] > TRANSPORT_PART_MAX)
+		if (!front_part_fits(bytes[i]))
 			return false;
 	return true;
 }
@@ -245,11 +245,6 @@ void links_timers(struct transport *t, struct mono now)
 
 /* --- peers -------------------------------------------------------------- */
 
-static bool is_text(const char *s, size_t size)
-{
-	return s[0] && strnlen(s, size) < size;
-}
-
 int transport_add(struct transport *t, const struct transport_peer *p, struct mono now)
 {
 	struct transport_out *o;
@@ -259,8 +254,8 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 	if (!p->host || p->host > TRANSPORT_HOSTS_MAX ||
 	    strnlen(p->name, sizeof(p->name)) == sizeof(p->name))
 		return -EINVAL;
-	if (p->host != t->conf.host &&
-	    (!is_text(p->address, sizeof(p->address)) || (t->ops->check && t->ops->check(p))))
+	if (p->host != t->conf.host && (!front_text_fits(p->address, sizeof(p->address)) ||
+					(t->ops->check && t->ops->check(p))))
 		return -EINVAL;
 	o = &t->out[p->host - 1];
 	if (o->added)

@@ -210,11 +210,6 @@ int transport_arm(struct transport *t, struct mono now, struct mono *due)
 
 /* --- for a backend's open and close ------------------------------------------------ */
 
-static bool text_fits(const char *s, size_t size)
-{
-	return s[0] && strnlen(s, size) < size;
-}
-
 static int conf_wrong(char text[static 256], const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -228,23 +223,29 @@ static int conf_wrong(char text[static 256], const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int check_bytes(const struct transport_conf *c, char text[static 256])
+static int conf_check(const struct transport_conf *c, char text[static 256])
 {
-	/*
-	 * Whole pages: backends register or map a part by pages, and other data in its last
-	 * page would be shared with peers.
-	 */
+	if (!c->host || c->host > TRANSPORT_HOSTS_MAX)
+		return conf_wrong(text, "the host's number is %u; it must be 1 to %d", c->host,
+				  TRANSPORT_HOSTS_MAX);
+	if (!c->generation)
+		return conf_wrong(text, "the host's generation is 0; it must be higher at each "
+					"start, from 1");
+	if (!front_text_fits(c->cluster, sizeof(c->cluster)))
+		return conf_wrong(text, "the cluster's name is empty or over %d characters",
+				  TRANSPORT_NAME_MAX - 1);
+	if (!front_text_fits(c->address, sizeof(c->address)))
+		return conf_wrong(text, "the address to listen at is empty or over %d characters",
+				  TRANSPORT_ADDRESS_MAX - 1);
+	if (!c->key || c->key_len < TRANSPORT_KEY_MIN || c->key_len > TRANSPORT_KEY_MAX)
+		return conf_wrong(text, "the pre-shared key has %zu bytes; it must have %d to %d",
+				  c->key ? c->key_len : 0, TRANSPORT_KEY_MIN, TRANSPORT_KEY_MAX);
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (!c->bytes[i] || c->bytes[i] % 4096 || c->bytes[i] > TRANSPORT_PART_MAX)
+		if (!front_part_fits(c->bytes[i]))
 			return conf_wrong(text,
 					  "a part of the region has %zu bytes; it must be a "
 					  "multiple of 4096 of at most %d",
 					  c->bytes[i], TRANSPORT_PART_MAX);
-	return 0;
-}
-
-static int check_times(const struct transport_conf *c, char text[static 256])
-{
 	if (c->connect_ns < 0 || c->backoff_min_ns < 0 || c->backoff_max_ns < 0)
 		return conf_wrong(text, "a time is negative; give 0 for the default");
 	if (c->backoff_min_ns > c->backoff_max_ns)
@@ -253,29 +254,6 @@ static int check_times(const struct transport_conf *c, char text[static 256])
 				  "%lld ns",
 				  (long long)c->backoff_min_ns, (long long)c->backoff_max_ns);
 	return 0;
-}
-
-static int conf_check(const struct transport_conf *c, char text[static 256])
-{
-	int rc;
-
-	if (!c->host || c->host > TRANSPORT_HOSTS_MAX)
-		return conf_wrong(text, "the host's number is %u; it must be 1 to %d", c->host,
-				  TRANSPORT_HOSTS_MAX);
-	if (!c->generation)
-		return conf_wrong(text, "the host's generation is 0; it must be higher at each "
-					"start, from 1");
-	if (!text_fits(c->cluster, sizeof(c->cluster)))
-		return conf_wrong(text, "the cluster's name is empty or over %d characters",
-				  TRANSPORT_NAME_MAX - 1);
-	if (!text_fits(c->address, sizeof(c->address)))
-		return conf_wrong(text, "the address to listen at is empty or over %d characters",
-				  TRANSPORT_ADDRESS_MAX - 1);
-	if (!c->key || c->key_len < TRANSPORT_KEY_MIN || c->key_len > TRANSPORT_KEY_MAX)
-		return conf_wrong(text, "the pre-shared key has %zu bytes; it must have %d to %d",
-				  c->key ? c->key_len : 0, TRANSPORT_KEY_MIN, TRANSPORT_KEY_MAX);
-	rc = check_bytes(c, text);
-	return rc ? rc : check_times(c, text);
 }
 
 static int conf_defaults(struct transport_conf *c)

@@ -99,8 +99,7 @@ int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_k
 	int rc;
 
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (fd[i] < 0 || !k->bytes[i] || k->bytes[i] % 4096 ||
-		    k->bytes[i] > TRANSPORT_PART_MAX)
+		if (fd[i] < 0 || !front_part_fits(k->bytes[i]))
 			return -EPROTO;
 	rc = part_map(m, TRANSPORT_TABLE, fd[TRANSPORT_TABLE],
 		      k->bytes[TRANSPORT_TABLE] + SHM_EPOCHS_BYTES);

@@ -38,10 +38,7 @@ static void bind_own(int fd, int family, const struct transport_conf *own)
 
 	if (front_address(own->address, own->port, &a, &len) || a.ss_family != family)
 		return;
-	if (family == AF_INET6)
-		((struct sockaddr_in6 *)&a)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&a)->sin_port = 0;
+	front_any_port(&a);
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
 	(void)bind(fd, (const struct sockaddr *)&a, len); /* if it fails: an unknown caller */
 }

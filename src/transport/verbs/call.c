@@ -42,15 +42,6 @@ static void link_down(struct conn *c, int why, const char *text, struct mono now
 
 /* --- calling -------------------------------------------------------------------- */
 
-/* Call from our own address, so that the connection uses our own device. */
-static void any_port(struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)a)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)a)->sin_port = 0;
-}
-
 static int start_call(struct conn *c, int64_t connect_ns)
 {
 	struct verbs *v = c->v;
@@ -61,7 +52,8 @@ static int start_call(struct conn *c, int64_t connect_ns)
 
 	if (ret)
 		return ret;
-	any_port(&from);
+	/* From our own address, so that the connection uses our own device. */
+	front_any_port(&from);
 	if (rdma_create_id(v->channel, &c->id, c, RDMA_PS_TCP))
 		return -errno;
 	if (rdma_resolve_addr(c->id, (struct sockaddr *)&from, (struct sockaddr *)&to,

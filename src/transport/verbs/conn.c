@@ -78,11 +78,6 @@ static uint32_t recvs(const struct conn *c)
 	return c->out ? VERBS_HELLOS : VERBS_RECVS;
 }
 
-static uint32_t recv_room(const struct conn *c)
-{
-	return c->out ? VERBS_HELLO_ROOM : TRANSPORT_MESSAGE_MAX;
-}
-
 const uint8_t *conn_recv_at(const struct conn *c, uint32_t n)
 {
 	if (c->out)
@@ -95,15 +90,10 @@ static uint8_t *hello_send_at(const struct conn *c, uint32_t n)
 	return c->mem + (c->out ? VERBS_LANDING : VERBS_RECV_BYTES) + n * VERBS_HELLO_ROOM;
 }
 
-static size_t mem_bytes(const struct conn *c)
-{
-	return c->out ? VERBS_CALLER_BYTES : VERBS_RESPONDER_BYTES;
-}
-
 int conn_recv(struct conn *c, uint32_t n)
 {
 	struct ibv_sge piece = { .addr = (uintptr_t)conn_recv_at(c, n),
-				 .length = recv_room(c),
+				 .length = c->out ? VERBS_HELLO_ROOM : TRANSPORT_MESSAGE_MAX,
 				 .lkey = c->mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = conn_wr(VERBS_WR_RECV, n),
 				  .sg_list = &piece,
@@ -165,6 +155,7 @@ static int make_queues(struct conn *c)
 
 int conn_equip(struct conn *c, uint8_t *mem)
 {
+	size_t len = c->out ? VERBS_CALLER_BYTES : VERBS_RESPONDER_BYTES;
 	int ret;
 
 	c->mem = mem;
@@ -175,7 +166,7 @@ int conn_equip(struct conn *c, uint8_t *mem)
 	 * Local access only: the peer never names these buffers. Its SENDs go where our receives
 	 * say.
 	 */
-	c->mr = ibv_reg_mr(c->pd, mem, mem_bytes(c), IBV_ACCESS_LOCAL_WRITE);
+	c->mr = ibv_reg_mr(c->pd, mem, len, IBV_ACCESS_LOCAL_WRITE);
 	if (!c->mr)
 		return -errno;
 	ret = make_queues(c);
