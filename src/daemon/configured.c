@@ -2,6 +2,9 @@
 /*
  * configured: check a configuration, restore the caps that an earlier run saved, or run
  * the daemon (src/engine/engine.h), on Xen or on the demo's simulated host.
+ *
+ * main.c calls it with the options. Caps may be changed only by the holder of the locks
+ * (lockfiles.h); a check changes nothing, needs none, and can be made while resexd runs.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +29,9 @@ enum { CLUSTER_TEXT = 256 };
 int report_error(const struct log *log, const struct conf_error *e)
 {
 	log_msg(log, LOG_LVL_ERROR, "%s", e->text[0] ? e->text : "out of memory");
+	/*
+	 * The code was set where the fault is known; systemd does not restart after some of them.
+	 */
 	return e->exit ? (int)e->exit : RESEX_FAILURE;
 }
 
@@ -52,6 +58,10 @@ static int check_cluster(const struct log *log, const struct daemon_conf *conf,
 	return rc;
 }
 
+/*
+ * All that a start would refuse and that can be seen without opening anything: the unit runs
+ * it before each start, and an operator before each reload.
+ */
 static int check_only(const struct log *log, const struct daemon_conf *conf, const char *file)
 {
 	struct policy_inst *pi = NULL;
@@ -90,6 +100,10 @@ static int restore_caps(const struct log *log, const struct daemon_conf *conf,
 		code = report_error(log, &e);
 		goto out;
 	}
+	/*
+	 * Before the hypervisor is opened: the usual case after a clean stop, and right without
+	 * Xen.
+	 */
 	if (!r->entries) {
 		puts("no caps to restore");
 		goto out;
@@ -138,6 +152,7 @@ static int run_daemon(const struct log *log, const struct daemon_conf *conf,
 	struct engine *en;
 	int rc;
 
+	/* A client that hangs up while it is answered is an error of write(), not our end. */
 	signal(SIGPIPE, SIG_IGN);
 	if (engine_open(&en, &ec, &e))
 		return report_error(log, &e);
@@ -155,7 +170,7 @@ static int run_locked(const struct log *log, const struct daemon_conf *conf,
 	if (!rc)
 		rc = o->mode == MODE_RESTORE ? restore_caps(log, conf, o->hv, hv_arg)
 					     : run_daemon(log, conf, o, hv_arg);
-	lockfiles_release(&locks);
+	lockfiles_release(&locks); /* after the last cap was restored */
 	return rc;
 }
 
@@ -176,6 +191,7 @@ static int run_simulated_host(const struct log *log, const struct daemon_conf *c
 
 	if (!sc)
 		return RESEX_FAILURE;
+	/* Simulated guests, but real time: resex shows it as it runs. */
 	clock_real(&clock);
 	sim_conf_demo(sc);
 	rc = sim_open(&host, sc, clock.now(&clock));

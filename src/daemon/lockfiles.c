@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* lockfiles: directories and locks of one resexd, taken before anything else. See lockfiles.h. */
+/*
+ * lockfiles: directories and locks of one resexd, acquired before anything else. See
+ * lockfiles.h.
+ *
+ * flock(): the kernel releases the locks when the process ends, however it ends, so that a
+ * file left by a crash never keeps the next resexd from starting.
+ */
 #include "src/daemon/lockfiles.h"
 
 #include <errno.h>
@@ -22,6 +28,7 @@ static int make_dir(const struct log *log, const char *path)
 	struct stat st;
 	bool denied = false;
 
+	/* As mkdir -p: errors on the way are not final, since a directory may exist already. */
 	snprintf(part, sizeof(part), "%s", path);
 	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
 		*p = 0;
@@ -58,12 +65,17 @@ static int lock_file(const struct log *log, const char *file, int *fd)
 	char pid[32] = "";
 	ssize_t n;
 
+	/*
+	 * A link at this place, of a user that may write to the directory, must not make root
+	 * write elsewhere.
+	 */
 	*fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (*fd < 0) {
 		log_msg(log, LOG_LVL_ERROR, "lock file %s: %s", file, strerror(errno));
 		return errno == EACCES ? RESEX_PERMISSION : RESEX_FAILURE;
 	}
 	if (flock(*fd, LOCK_EX | LOCK_NB)) {
+		/* written by the holder, perhaps not yet: then the message names no process */
 		n = pread(*fd, pid, sizeof(pid) - 1, 0);
 		if (n > 0)
 			pid[strcspn(pid, "\n")] = 0;
@@ -77,6 +89,10 @@ static int lock_file(const struct log *log, const char *file, int *fd)
 	return RESEX_OK;
 }
 
+/*
+ * Two resexds with different lock files would still share caps.json, and each would take the
+ * other's caps for the guests' own.
+ */
 static int lock_dir(const struct log *log, const char *dir, int *fd)
 {
 	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -108,6 +124,7 @@ int lockfiles_acquire(const struct log *log, const struct daemon_conf *conf,
 		rc = lock_file(log, conf->lock_file, &l->fd[0]);
 	if (!rc)
 		rc = lock_dir(log, conf->state_dir, &l->fd[1]);
+	/* A simulated host is each process's own: many may run on a machine. */
 	if (rc || hv->simulated)
 		return rc;
 	rc = make_parent(log, HOST_LOCK);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scenario: run a scenario (src/lab/run.h), or check one, and print its summary. */
+/*
+ * scenario: run a scenario (src/lab/run.h), or check one, and print its summary. main.c calls
+ * it with the options; no lock is needed, since nothing of the real host is touched.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +15,10 @@
 #include "src/daemon/modes.h"
 #include "src/lab/run.h"
 
-/* Indented on a terminal, else one line. */
+/*
+ * Indented on a terminal, else one line. 12 digits: 17 would show the last bits of binary
+ * fractions, as in 0.30000000000000004.
+ */
 static int print_json(FILE *f, const json_t *summary)
 {
 	size_t flags = JSON_REAL_PRECISION(12) | (isatty(fileno(f)) ? JSON_INDENT(1) : 0);
@@ -28,6 +34,7 @@ static int write_summary(const struct log *log, const char *file, const json_t *
 	FILE *f = file ? fopen(file, "w") : stdout;
 	int rc = f ? print_json(f, summary) : -errno;
 
+	/* A full disk may show only now. */
 	if (f && file && fclose(f) && !rc)
 		rc = -errno;
 	if (!rc)
@@ -72,6 +79,7 @@ static int replace_policy(struct scenario *sc, const char *name, struct conf_err
 
 	if (rc)
 		return rc;
+	/* With its defaults: parameters in the file belong to the policy that the file names. */
 	policy_free(sc->policy);
 	sc->policy = pi;
 	return 0;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* engine: opens all parts in the order of dependence, runs and closes them. See engine.h. */
+/*
+ * engine: opens all parts in the order of dependence, runs and closes them. See engine.h.
+ *
+ * Both orders carry rules of safety. Caps that an earlier run left are restored before the
+ * sampler exists, so that none of them is saved as a guest's own. At the end the threads
+ * stop before caps are restored, so that no late answer caps a guest again.
+ */
 #include "src/engine/engine.h"
 
 #include <errno.h>
@@ -33,6 +39,7 @@ void hv_open_text(const char *name, int rc, struct conf_error *err)
 		  "resexd was built for another version of Xen: rebuild it on this host" },
 	};
 
+	/* For an error that is not in the table: at least the system's own words. */
 	conf_error_set(err, conf_exit(rc), "hypervisor \"%s\": %s", name, strerror(-rc));
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (rc == known[i].rc)
@@ -45,6 +52,10 @@ static int open_hv(struct engine *e, struct conf_error *err)
 	const struct hv_backend *hv = e->c.hv;
 	int rc;
 
+	/*
+	 * One handle for each of the three threads: only one thread at a time may use a handle
+	 * (hv.h), and a lock would let one thread wait for another's hypercall.
+	 */
 	rc = hv->sched->open(&e->sched, e->c.hv_arg);
 	if (!rc)
 		rc = hv->sched->open(&e->s.hv, e->c.hv_arg);
@@ -75,7 +86,10 @@ static void close_hv(struct engine *e)
 		hv->sched->close(e->sched);
 }
 
-/* The counters that claims of guests are compared with. */
+/*
+ * The counters that claims of guests are compared with. Those of a simulated host are simulated
+ * too: the kernel's would be of real ports.
+ */
 static struct counters counters_of(const struct engine *e)
 {
 	switch (e->c.hv->counters) {
@@ -105,7 +119,7 @@ static int open_guests(struct engine *e)
 	int rc = guests_open(&e->guests, &parts, e->c.init);
 
 	if (!rc)
-		e->c.init = NULL;
+		e->c.init = NULL; /* guests own it now; else engine_close() frees it */
 	return rc;
 }
 
@@ -134,7 +148,7 @@ static int open_sampler(struct engine *e, struct conf_error *err)
 		.ops = e->c.hv->sched,
 		.hv = e->s.hv,
 		.clock = e->c.sim ? *e->c.sim : e->clock,
-		.snap_ticks = e->c.sim ? 1 : 0,
+		.snap_ticks = e->c.sim ? 1 : 0, /* a scenario records each tick */
 		.keep_reports = e->c.guide != NULL,
 	};
 	struct guest_set *set = guests_first_set(e->guests);
@@ -166,11 +180,13 @@ static int open_parts(struct engine *e, struct conf_error *err)
 		rc = guests_recover(e->guests, err);
 	if (!rc)
 		rc = open_sampler(e, err);
+	/* A simulated clock runs at any speed: neither clients nor other hosts could follow. */
 	if (rc || e->c.sim)
 		return rc;
 	rc = loop_open(e);
 	if (!rc)
 		rc = open_cluster(e, err);
+	/* Last: a client that can connect finds everything behind the socket. */
 	if (!rc)
 		rc = control_open(&e->control, e->base, e->guests, e->cluster, err);
 	return rc;
@@ -182,6 +198,7 @@ int engine_open(struct engine **out, const struct engine_conf *c, struct conf_er
 	int rc;
 
 	if (!e) {
+		/* Taken over even now, as the contract says: the caller never frees it. */
 		policy_free(c->init);
 		conf_error_set(err, RESEX_FAILURE, "%s", strerror(ENOMEM));
 		return -ENOMEM;
@@ -220,6 +237,7 @@ int engine_run(struct engine *e)
 		if (!rc)
 			rc = loop_run(e);
 	}
+	/* A guide wants a whole run; for the daemon a signal is the ordinary end. */
 	return !rc && e->c.guide && e->signalled ? -EINTR : rc;
 }
 
@@ -227,6 +245,10 @@ int engine_close(struct engine *e)
 {
 	int failed = 0;
 
+	/*
+	 * After an error only some parts exist. The loop goes before the cluster, since its
+	 * events watch the cluster's descriptor.
+	 */
 	threads_stop(e);
 	if (e->control)
 		control_close(e->control);
@@ -237,7 +259,7 @@ int engine_close(struct engine *e)
 		failed = guests_restore(e->guests);
 		guests_close(e->guests);
 	}
-	policy_free(e->c.init); /* it was not handed over */
+	policy_free(e->c.init); /* NULL, unless open failed before guests took it over */
 	close_hv(e);
 	if (e->handover_ok)
 		handover_close(&e->ho);

@@ -42,7 +42,7 @@ struct engine {
 	struct policy_ask reload; /* a reload that waits for a policy to be in force */
 	bool terminal;		  /* the process had one when the loop began */
 	bool handover_ok, sampler_runs, actor_runs;
-	uint32_t alive_seen; /* shared.alive at the last watchdog message */
+	uint32_t alive_seen; /* ho.alive at the last watchdog message */
 	uint64_t watchdog_us;
 	bool signalled;				     /* a signal ended the run */
 	struct mono work_due, second_due, cross_due; /* on a simulated clock */

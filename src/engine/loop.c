@@ -3,6 +3,9 @@
  * loop: the control thread's loop. The sampler's events, watch events of the hypervisor,
  * one timer a second, signals, other hosts and the control socket all end in calls
  * of guests.h, cluster.h and server.h.
+ *
+ * A call that waited would delay the watchdog, signals and every client: what takes long is
+ * asked again by a timer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +15,10 @@
 #include "src/engine/engine_priv.h"
 #include "src/util/notify.h"
 
-/* Run ev once, in ns. */
+/*
+ * Run ev once, in ns. Each piece of work returns when it wants to run again, and adding an event
+ * that is pending moves it.
+ */
 static void add_after(struct event *ev, int64_t ns)
 {
 	struct timeval tv = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US };
@@ -59,12 +65,20 @@ static void on_sampler(evutil_socket_t fd, short what, void *arg)
 	uint64_t n;
 
 	(void)what;
+	/*
+	 * Reading empties the eventfd; else the loop would turn without end. The events
+	 * themselves are in the ring of handover.h.
+	 */
 	if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return;
 	work_on_guests(arg);
 }
 
-/* Only while the sampler ticks: else systemd shall restart us. */
+/*
+ * Only while the sampler ticks: a control thread that runs shows nothing about the thread that
+ * charges and decides. systemd restarts resexd after WatchdogSec, and its stop action restores
+ * all caps.
+ */
 static void feed_watchdog(struct engine *e)
 {
 	uint32_t alive = atomic_load_explicit(&e->ho.alive, memory_order_relaxed);
@@ -112,11 +126,16 @@ static bool has_terminal(void)
 /* Reload. If a policy is being put in force, wait until the sampler uses it. */
 static void on_reload(evutil_socket_t fd, short what, void *arg)
 {
+	/* An interval by default: the sampler takes a policy up at its next tick. */
 	const struct timeval tv = { .tv_usec = 1000 };
 	struct engine *e = arg;
 
 	(void)fd;
 	(void)what;
+	/*
+	 * Two policies cannot be put in force at once, and a reload may bring another one. After
+	 * 10 s the reload is tried anyway, and says that it could not be done.
+	 */
 	if (guests_policy_wait(e->guests, &e->reload, engine_now(e)) == -EAGAIN &&
 	    !event_base_once(e->base, -1, EV_TIMEOUT, on_reload, e, &tv))
 		return;
@@ -130,6 +149,10 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 
 	(void)sig;
 	(void)what;
+	/*
+	 * A user who closes the window has no way to stop this resexd: it would cap guests
+	 * unseen.
+	 */
 	if (e->terminal && !has_terminal())
 		stop_loop(e, "SIGHUP (the terminal was closed)");
 	else if (!e->c.file)
@@ -156,6 +179,7 @@ bool loop_minds_hangup(void)
 {
 	struct sigaction sa;
 
+	/* nohup(1) leaves SIGHUP ignored; a handler of ours would undo that. */
 	return !sigaction(SIGHUP, NULL, &sa) && sa.sa_handler != SIG_IGN;
 }
 
@@ -171,6 +195,10 @@ void loop_add_signals(struct engine *e)
 int loop_open(struct engine *e)
 {
 	const struct timeval second = { .tv_sec = 1 };
+	/*
+	 * Below 0 where the hypervisor has no events: then guests are found by the timer of a
+	 * second.
+	 */
 	int wfd = e->c.hv->watch->fd(e->watch);
 
 	e->base = event_base_new();
@@ -208,11 +236,13 @@ int loop_run(struct engine *e)
 {
 	const struct timeval at_once = { 0 };
 
+	/* Guests that run already cause no event: look for them once before anything else. */
 	work_on_guests(e);
 	event_add(e->ev_cross, &at_once);
 	if (e->ev_cluster_due)
 		event_add(e->ev_cluster_due, &at_once);
 	e->watchdog_us = notify_watchdog_us();
+	/* Signals, socket and threads are there: systemctl start may return. */
 	notify_systemd("READY=1");
 	log_msg(e->c.log, LOG_LVL_INFO, "running on %s%s, policy %s", e->c.hv->name,
 		e->c.observe ? " (observing only)" : "", guests_view(e->guests).policy->ops->name);
@@ -221,6 +251,7 @@ int loop_run(struct engine *e)
 	return event_base_dispatch(e->base) < 0 ? -EIO : 0;
 }
 
+/* Events go before their base. NULL: loop_open() failed before it made this one. */
 static void free_event(struct event **ev)
 {
 	if (*ev)

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* reload: SIGHUP. resexd.json and the policy are read again, cluster.json is only compared. */
+/*
+ * reload: SIGHUP. resexd.json and the policy are read again, cluster.json is only compared.
+ *
+ * loop.c calls it in the control thread; guests_reload() then hands the settings over to the
+ * sampler. Everything is read and checked first, so that an error changes nothing.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +33,7 @@ static int read_and_apply(struct engine *e, struct conf_error *err)
 		free(conf);
 		return rc;
 	}
+	/* Guests use the new one now. The first one is the caller's: e->conf is NULL then. */
 	free(e->conf);
 	e->c.conf = e->conf = conf;
 	return 0;
@@ -41,6 +47,9 @@ static void warn_of_changed_cluster(struct engine *e)
 	struct conf_error err = { 0 };
 	char hostname[256] = "";
 
+	/*
+	 * Also when it cannot be read: better now than at the next start, after a reboot perhaps.
+	 */
 	gethostname(hostname, sizeof(hostname) - 1);
 	if (now && cluster_conf_load(now, file, hostname, &err))
 		log_msg(e->c.log, LOG_LVL_WARNING,
@@ -61,6 +70,7 @@ void reload(struct engine *e)
 	char state[64];
 	int rc;
 
+	/* systemd waits for READY=1, and wants the time to tell this reload from an earlier one. */
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
 		 (long long)(clock_monotonic_ns() / NS_PER_US));
 	notify_systemd(state);
@@ -72,6 +82,7 @@ void reload(struct engine *e)
 				       : strerror(-rc));
 	if (!rc && e->cluster)
 		warn_of_changed_cluster(e);
+	/* READY in both cases: resexd runs on. The status appears in systemctl status. */
 	notify_systemd(rc ? "READY=1\nSTATUS=The configuration was refused: see the log"
 			  : "READY=1\nSTATUS=");
 }

@@ -2,6 +2,9 @@
 /*
  * simulated: a run on a simulated clock. One thread does the work of all three, an
  * interval at a time, so that the same configuration gives the same run.
+ *
+ * The code of the threads is the real one, and so are mailboxes, sets and snapshots: only the
+ * loops around it are replaced. Used by src/lab.
  */
 #include <poll.h>
 #include <signal.h>
@@ -40,6 +43,7 @@ static void control_simulated(struct engine *e, struct mono now)
 	}
 	if (mono_sub(now, e->cross_due) >= 0)
 		e->cross_due = mono_add(now, guests_cross(e->guests, now, now.ns));
+	/* As the loop on real time: after events, each second, and when guests asked for it. */
 	if (has_news(e) || second || mono_sub(now, e->work_due) >= 0)
 		e->work_due = mono_add(now, guests_work(e->guests, now, now.ns));
 }
@@ -52,6 +56,10 @@ static void step_simulated(struct engine *e)
 
 	e->c.sim->sleep_until(e->c.sim, now);
 	tick(&e->s, now);
+	/*
+	 * The real actor works beside the sampler; here its answer is dated as if it had taken so
+	 * long.
+	 */
 	clock_sim(&e->a.clock, mono_add(now, at_most(ENGINE_ACTOR_NS, interval / 2)));
 	actor_once(&e->a);
 	control_simulated(e, now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * threads: the sampler (src/tick/sampler.h) and the actor (src/tick/actor.h) as threads
- * of their own. Both end when shared.stop is set.
+ * of their own. Both end when stop of struct handover is set.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,6 +34,10 @@ static void make_realtime(struct engine *e)
 	struct sched_param p = { .sched_priority = (int)e->c.conf->realtime_priority };
 	int rc;
 
+	/*
+	 * ONFAULT: pages are locked once they are used; otherwise all that is mapped, stacks
+	 * included, would be filled at once.
+	 */
 	if (e->c.conf->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		log_msg(e->c.log, LOG_LVL_WARNING,
 			"memory is not locked (%s): ticks may be late under memory pressure; "
@@ -55,6 +59,7 @@ int threads_start(struct engine *e)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
+	/* The actor first: it answers the mail of the sampler's first tick. */
 	rc = pthread_create(&e->actor_thread, NULL, actor_main, e);
 	e->actor_runs = !rc;
 	if (!rc) {
@@ -71,6 +76,10 @@ void threads_stop(struct engine *e)
 {
 	if (!e->handover_ok)
 		return;
+	/*
+	 * Both have ended when this returns. So no cap is set after it, and guests_restore() has
+	 * the last word.
+	 */
 	atomic_store_explicit(&e->ho.stop, 1, memory_order_release);
 	if (e->sampler_runs)
 		pthread_join(e->sampler_thread, NULL);
