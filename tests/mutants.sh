@@ -245,6 +245,7 @@ src/tick/sampler.c @ sampler @ s/ && is->link == was->link//
 src/tick/sampler.c @ sampler @ s/is->key.created == was->key.created/1/
 src/tick/sampler.c @ sampler_caps @ s/if (!cap_equal(g->own, sl->guest->own))/if (0)/
 src/tick/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
+src/tick/sampler.c @ sampler @ s/ || g->weight != sl->guest->weight)/)/
 src/tick/sampler.c @ sampler @ s/if (pi->ops->guest_size)/if (0)/
 src/tick/sampler.c @ sampler @ s/sl->rings_told = false;//
 src/tick/run.c @ sampler_run @ s/mono_sub(now, s->late_told) < NS_PER_S/0/

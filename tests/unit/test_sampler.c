@@ -116,6 +116,14 @@ WITH_RIG(adopt__vcpus_and_weight_changed__count_from_the_next_epoch)
 	rig_next_epoch(g);
 	assert_int_equal(rig_account(g, 3)->allocated.m, 4 * SHARE_CPU + POOL / 4 * 3);
 	assert_int_equal(rig_account(g, 4)->allocated.m, SHARE_CPU + POOL / 4);
+	e->vcpus = 2; /* one of both alone counts, too */
+	rig_publish(g);
+	rig_next_epoch(g);
+	assert_int_equal(rig_account(g, 3)->allocated.m, 2 * SHARE_CPU + POOL / 4 * 3);
+	e->weight = 256;
+	rig_publish(g);
+	rig_next_epoch(g);
+	assert_int_equal(rig_account(g, 3)->allocated.m, 2 * SHARE_CPU + POOL / 2);
 }
 
 /* Its name, and so its settings, may come after the guest itself. */
