@@ -7,6 +7,7 @@
 #include "ibmon/scan.h"
 #include "src/guests/guests_priv.h"
 #include "tests/unit/guests_rig.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
 /* The sampler between taking a set and acknowledging it. */
@@ -87,6 +88,220 @@ static void set_node(struct guests_rig *g, const char *value)
 	fake_host_event(&g->host, HV_EVENT_NODE, VM);
 }
 
+/* --- rows of steps ------------------------------------------------------------ */
+
+static void show_latencies(struct guests_rig *g, uint32_t n)
+{
+	fake_write_begin(&g->mem);
+	for (uint32_t i = 0; i < n; i++)
+		fake_registry(&g->mem)->latency[i] = (struct guest_ref){ GUEST_REF_FRAME, 0,
+									 FAKE_FRAME_LATENCY + i };
+	fake_registry(&g->mem)->latencies = n;
+	fake_write_end(&g->mem);
+}
+
+/*
+ * Steps. The guest is domain 7, and its node is in xenstore:
+ *
+ *	vm N			the guest comes with an agent and N rings, which are then read
+ *	create [DOMID]		a guest comes without an agent
+ *	destroy			the guest goes
+ *	replace			the guest goes, and at once another one has its id
+ *	add ID, drop I		the agent adds a ring; frees the descriptor number I
+ *	latencies N		the agent has N latency pages
+ *	half-write		the agent begins to write its registry, and is killed
+ *	beat			the agent counts its heartbeat up
+ *	node TEXT, no-node	the agent writes its node, or removes it, with an event
+ *	silent-node TEXT	the agent writes its node, and there is no event
+ *	deny, allow		the guest's memory cannot be mapped; can be
+ *	deny-watch, allow-watch	the node cannot be watched; can be
+ *	work			1 ms passes, and the control thread does what is due
+ *	second			1 s passes, and it does what is due each second
+ *	settle			300 ms pass for the control thread and the sampler
+ *	take, ack		the sampler's tick takes the next set; ends
+ *	tick			both, and there must be a next set
+ *	read			the sampler reads all that its set names
+ *	fault ID		the sampler finds a fault in a ring
+ *	mark			remembers how many pages are mapped
+ *
+ * Expectations:
+ *
+ *	rings N, latencies N	in the sampler's set
+ *	in-set [DOMID]		the guest is in the sampler's set
+ *	no-registry		it is, and has no registry
+ *	mapped N		pages that are mapped
+ *	more N, fewer N		how many more or fewer than at "mark"
+ *	events KIND N		how many events of a kind there were
+ *	event KIND TEXT		the text of the newest of them
+ *	watched			the node is watched
+ */
+static const struct row {
+	const char *name, *steps;
+} rows[] = {
+	{ "agent: comes after its guest, and is noticed by its node",
+	  "create, settle -> rings 0; add 1, node 1 frame 1, settle -> rings 1" },
+	/* What is known is still read while the agent is silent. */
+	{ "agent: heartbeat unchanged, reported once, and when it is back",
+	  "vm 1, beat, second, beat, second, beat, second, beat, second, beat, second"
+	  "-> events agent-silent 0; 10 x second -> events agent-silent 1, rings 1;"
+	  "beat, second -> event agent-back its agent is heard again, events agent-back 1" },
+	{ "agent: was never there, is not missed",
+	  "create, settle, 10 x second -> events agent-silent 0" },
+	{ "agent: writes half a registry, rings known before are kept",
+	  "vm 2, half-write, settle -> rings 2; read -> rings 2" },
+	{ "node: cannot be watched, is read each second until it can",
+	  "create, deny-watch, settle, add 1, silent-node 1 frame 1, settle -> rings 0;"
+	  "second, settle -> rings 1; allow-watch, second -> watched" },
+	{ "node: withdrawn, rings leave and come back with it",
+	  "vm 2, no-node, settle -> rings 0, no-registry, mapped 0;"
+	  "node 1 frame 1, settle -> rings 2" },
+	{ "node: rewritten all the time, other guests are noticed in between",
+	  "vm 1, 900 x node 1 frame 1, create 9, settle -> in-set 9" },
+	/* The guest's kernel is just moving pages: nobody will write the node again. */
+	{ "registry: cannot be mapped now, is tried again and reported once",
+	  "deny, vm 2, second, settle, second, settle, second, settle, second, settle, second,"
+	  "settle -> rings 0, events registry 1; allow, second, settle -> rings 2" },
+
+	/* A ring of 16 slots of 256 bytes and a header is two pages. */
+	{ "ring: dropped, is unmapped only after the ack",
+	  "vm 2, mark, drop 0, 50 x work -> fewer 0; read, take, 50 x work -> fewer 0;"
+	  "ack, work -> rings 1, fewer 2; read -> fewer 2" },
+	{ "latency page: comes with its process, is unmapped only after the ack",
+	  "vm 1, mark, latencies 2, settle -> latencies 2, more 2;"
+	  "latencies 0, 50 x work, read, take, 50 x work -> more 2;"
+	  "ack, work -> more 0, latencies 0; read -> more 0" },
+	/* 4 rings of two pages each; the registry, a directory, a list of frames. */
+	{ "guest: destroyed while mapped, all is unmapped after the ack",
+	  "vm 4, mark -> mapped 11..; destroy, 50 x work -> fewer 0;"
+	  "read, tick, work -> mapped 0" },
+	{ "guest: replaced under its id while mapped, nothing of the old one stays",
+	  "vm 4, replace, settle -> in-set, rings 0, mapped 0; node 1 frame 1, settle -> rings 4" },
+	{ "fault: of a ring that left meanwhile, nothing happens",
+	  "vm 2, fault 99, settle -> rings 2" },
+	/*
+	 * One ring was dropped and the set without it is being taken, when a fault of
+	 * another is reported: the ack that now comes is of a set that still holds the other.
+	 */
+	{ "fault: between a set and its ack, waits for the next set",
+	  "vm 2, mark, drop 0, 20 x work, take -> rings 1; fault 2, work, ack, work -> rings 1;"
+	  "read -> fewer ..2; settle -> rings 0, fewer 4" },
+	/* The same when the guest frees the second one: nobody looks at it in between. */
+	{ "ring: gone between a set and its ack, waits for the next set",
+	  "vm 2, mark, drop 0, 20 x work, take -> rings 1;"
+	  "drop 1, 20 x work, ack, work, read -> fewer 2; settle -> rings 0, fewer 4" },
+};
+
+struct row_rig {
+	struct guests_rig *g;
+	uint64_t marked;
+};
+
+/* What the guest or its agent does. False: the step is not of these. */
+static bool guest_does(struct guests_rig *g, const struct step *s)
+{
+	uint32_t n = (uint32_t)s->n[0];
+
+	if (step_is(s, "vm"))
+		rig_create_vm(g, n);
+	else if (step_is(s, "create"))
+		rig_create(g, s->numbers ? n : VM, s->numbers ? (uint8_t)n : 1);
+	else if (step_is(s, "destroy"))
+		rig_destroy(g, VM);
+	else if (step_is(s, "replace")) {
+		fake_dom_remove(&g->host, VM);
+		rig_create(g, VM, 0x99);
+	} else if (step_is(s, "add"))
+		add_ring(g, n);
+	else if (step_is(s, "drop"))
+		drop_ring(g, n);
+	else if (step_is(s, "latencies"))
+		show_latencies(g, n);
+	else if (step_is(s, "half-write"))
+		fake_write_begin(&g->mem);
+	else if (step_is(s, "beat"))
+		fake_registry(&g->mem)->heartbeat++;
+	else if (step_is(s, "node") || step_is(s, "no-node"))
+		set_node(g, s->rest);
+	else if (step_is(s, "silent-node"))
+		strcpy(fake_dom(&g->host, VM)->node, s->rest);
+	else if (step_is(s, "deny") || step_is(s, "allow")) {
+		g->mem.m.denied = step_is(s, "deny");
+		g->mem.m.err = -EAGAIN;
+	} else if (step_is(s, "deny-watch") || step_is(s, "allow-watch"))
+		fake_dom(&g->host, VM)->watch_rc = step_is(s, "deny-watch") ? -ENOMEM : 0;
+	else
+		return false;
+	return true;
+}
+
+static void act(void *rig, const struct step *s)
+{
+	struct row_rig *r = rig;
+	struct guests_rig *g = r->g;
+
+	if (step_is(s, "work"))
+		rig_work(g, MS);
+	else if (step_is(s, "second"))
+		rig_second(g);
+	else if (step_is(s, "settle"))
+		rig_settle(g);
+	else if (step_is(s, "take"))
+		take(g);
+	else if (step_is(s, "ack"))
+		ack(g);
+	else if (step_is(s, "tick"))
+		assert_true(rig_ack(g));
+	else if (step_is(s, "read"))
+		read_set(g, false);
+	else if (step_is(s, "fault"))
+		put_fault(g, (uint32_t)s->n[0]);
+	else if (step_is(s, "mark"))
+		r->marked = mapped(g);
+	else if (!guest_does(g, s))
+		step_unknown(s);
+}
+
+static void check(void *rig, const struct step *s)
+{
+	struct row_rig *r = rig;
+	struct guests_rig *g = r->g;
+	const struct set_guest *e = rig_in_set(g, VM);
+	const struct step_figure figures[] = {
+		{ "rings", rings(g) },
+		{ "latencies", e ? e->scan->latencies : UINT64_MAX },
+		{ "mapped", mapped(g) },
+		{ "more", mapped(g) - r->marked },
+		{ "fewer", r->marked - mapped(g) },
+		{ "events", rig_events(g, s->word) },
+	};
+
+	if (step_expect_figure(s, figures, sizeof(figures) / sizeof(figures[0])))
+		return;
+	if (step_is(s, "in-set"))
+		step_holds(s, rig_in_set(g, (uint32_t)step_number(s, 0, VM)));
+	else if (step_is(s, "no-registry"))
+		step_holds(s, e && !e->scan->registry);
+	else if (step_is(s, "watched"))
+		step_holds(s, fake_dom(&g->host, VM)->watched);
+	else if (step_is(s, "event"))
+		assert_string_equal(rig_event(g, s->word)->text, s->rest + strlen(s->word) + 1);
+	else
+		step_unknown(s);
+}
+
+static void run_row(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+	struct row_rig r = { 0 };
+
+	assert_int_equal(rig_setup(state), 0);
+	r.g = *state;
+	steps_run(row->steps, &ops, &r);
+	rig_teardown(state);
+}
+TEST_ROWS(rows, run_row)
+
 /* --- coming ------------------------------------------------------------------- */
 
 WITH_RIG(agent__there__its_rings_are_in_the_set)
@@ -105,69 +320,6 @@ WITH_RIG(agent__there__its_rings_are_in_the_set)
 	}
 	read_set(g, true);
 	assert_string_equal(rig_event(g, "registry")->text, "attached");
-}
-
-WITH_RIG(agent__comes_after_its_guest__is_seen_by_its_node)
-{
-	struct guests_rig *g = *state;
-
-	rig_create(g, VM, 1);
-	rig_settle(g);
-	assert_int_equal(rings(g), 0);
-	add_ring(g, 1);
-	set_node(g, "1 frame 1");
-	rig_settle(g);
-	assert_int_equal(rings(g), 1);
-}
-
-WITH_RIG(agent__heartbeat_stands_still__is_told_once_and_when_it_is_back)
-{
-	struct guests_rig *g = *state;
-
-	rig_create_vm(g, 1);
-	for (int i = 0; i < 5; i++) {
-		fake_registry(&g->mem)->heartbeat++;
-		rig_second(g);
-	}
-	assert_null(rig_event(g, "agent-silent"));
-	for (int i = 0; i < 10; i++)
-		rig_second(g);
-	assert_int_equal(rig_events(g, "agent-silent"), 1);
-	assert_int_equal(rings(g), 1); /* what is known is read on */
-	fake_registry(&g->mem)->heartbeat++;
-	rig_second(g);
-	assert_string_equal(rig_event(g, "agent-back")->text, "its agent is heard again");
-	assert_int_equal(rig_events(g, "agent-back"), 1);
-}
-
-WITH_RIG(agent__was_never_there__is_not_missed)
-{
-	struct guests_rig *g = *state;
-
-	rig_create(g, VM, 1);
-	rig_settle(g);
-	for (int i = 0; i < 10; i++)
-		rig_second(g);
-	assert_null(rig_event(g, "agent-silent"));
-}
-
-WITH_RIG(node__cannot_be_watched__is_read_each_second_until_it_can)
-{
-	struct guests_rig *g = *state;
-	struct fake_dom *d = rig_create(g, VM, 1);
-
-	d->watch_rc = -ENOMEM;
-	rig_settle(g);
-	add_ring(g, 1);
-	strcpy(d->node, "1 frame 1"); /* and nobody says so */
-	rig_settle(g);
-	assert_int_equal(rings(g), 0);
-	rig_second(g);
-	rig_settle(g);
-	assert_int_equal(rings(g), 1);
-	d->watch_rc = 0;
-	rig_second(g);
-	assert_true(d->watched);
 }
 
 WITH_RIG(ring__added_later__is_in_the_next_set_and_not_old)
@@ -199,125 +351,6 @@ WITH_RIG(rings__more_than_the_limit__only_as_many_are_mapped)
 }
 
 /* --- going ---------------------------------------------------------------------- */
-
-WITH_RIG(ring__dropped__is_unmapped_only_after_the_ack)
-{
-	struct guests_rig *g = *state;
-	uint64_t pages;
-
-	rig_create_vm(g, 2);
-	pages = mapped(g);
-	drop_ring(g, 0);
-	for (int i = 0; i < 50; i++)
-		rig_work(g, MS);
-	assert_int_equal(mapped(g), pages);
-	read_set(g, false); /* it still reads the old set */
-	take(g);
-	for (int i = 0; i < 50; i++)
-		rig_work(g, MS);
-	assert_int_equal(mapped(g), pages);
-	ack(g);
-	rig_work(g, MS);
-	assert_int_equal(rings(g), 1);
-	assert_int_equal(mapped(g), pages - 2); /* 16 slots of 256 bytes and a header */
-	read_set(g, false);
-}
-
-static void show_latencies(struct guests_rig *g, uint32_t n)
-{
-	fake_write_begin(&g->mem);
-	for (uint32_t i = 0; i < n; i++)
-		fake_registry(&g->mem)->latency[i] = (struct guest_ref){ GUEST_REF_FRAME, 0,
-									 FAKE_FRAME_LATENCY + i };
-	fake_registry(&g->mem)->latencies = n;
-	fake_write_end(&g->mem);
-}
-
-WITH_RIG(latency_page__comes_with_its_process_and_is_unmapped_only_after_the_ack)
-{
-	struct guests_rig *g = *state;
-	uint64_t pages;
-
-	rig_create_vm(g, 1);
-	pages = mapped(g);
-	show_latencies(g, 2);
-	rig_settle(g);
-	assert_int_equal(rig_in_set(g, VM)->scan->latencies, 2);
-	assert_int_equal(mapped(g), pages + 2);
-	show_latencies(g, 0);
-	for (int i = 0; i < 50; i++)
-		rig_work(g, MS);
-	read_set(g, false); /* it still reads the old set */
-	take(g);
-	for (int i = 0; i < 50; i++)
-		rig_work(g, MS);
-	assert_int_equal(mapped(g), pages + 2);
-	ack(g);
-	rig_work(g, MS);
-	assert_int_equal(mapped(g), pages);
-	assert_int_equal(rig_in_set(g, VM)->scan->latencies, 0);
-	read_set(g, false);
-}
-
-WITH_RIG(guest__destroyed_while_mapped__all_is_unmapped_after_the_ack)
-{
-	struct guests_rig *g = *state;
-	uint64_t pages;
-
-	rig_create_vm(g, 4);
-	pages = mapped(g);
-	assert_true(pages >= 4 * 2 + 3);
-	rig_destroy(g, VM);
-	for (int i = 0; i < 50; i++)
-		rig_work(g, MS);
-	assert_int_equal(mapped(g), pages);
-	read_set(g, false);
-	assert_true(rig_ack(g));
-	rig_work(g, MS);
-	assert_int_equal(mapped(g), 0);
-}
-
-WITH_RIG(guest__replaced_under_its_id_while_mapped__nothing_of_the_old_one_stays)
-{
-	struct guests_rig *g = *state;
-
-	rig_create_vm(g, 4);
-	fake_dom_remove(&g->host, VM);
-	rig_create(g, VM, 0x99); /* it has no agent yet */
-	rig_settle(g);
-	assert_non_null(rig_in_set(g, VM));
-	assert_int_equal(rings(g), 0);
-	assert_int_equal(mapped(g), 0);
-	set_node(g, "1 frame 1");
-	rig_settle(g);
-	assert_int_equal(rings(g), 4);
-}
-
-WITH_RIG(node__withdrawn__rings_leave_and_come_back_with_it)
-{
-	struct guests_rig *g = *state;
-
-	rig_create_vm(g, 2);
-	set_node(g, "");
-	rig_settle(g);
-	assert_int_equal(rings(g), 0);
-	assert_null(rig_in_set(g, VM)->scan->registry);
-	assert_int_equal(mapped(g), 0);
-	set_node(g, "1 frame 1");
-	rig_settle(g);
-	assert_int_equal(rings(g), 2);
-}
-
-WITH_RIG(agent__writes_half_a_registry__rings_known_before_are_kept)
-{
-	struct guests_rig *g = *state;
-
-	rig_create_vm(g, 2);
-	fake_write_begin(&g->mem); /* and is killed here */
-	rig_settle(g);
-	assert_int_equal(rings(g), 2);
-	read_set(g, false);
-}
 
 WITH_RIG(frames__moved__the_ring_is_mapped_anew_where_it_is)
 {
@@ -359,69 +392,6 @@ WITH_RIG(ring__at_fault__leaves_with_a_reason_and_is_unmapped_after_the_ack)
 	assert_int_equal(mapped(g), pages - 2);
 }
 
-WITH_RIG(fault__of_a_ring_that_left_meanwhile__is_nothing)
-{
-	struct guests_rig *g = *state;
-
-	rig_create_vm(g, 2);
-	put_fault(g, 99);
-	rig_settle(g);
-	assert_int_equal(rings(g), 2);
-}
-
-/*
- * One ring was dropped and the set without it is being taken, when a fault of
- * another is told: the ack that now comes is of a set that still holds the other.
- */
-WITH_RIG(fault__between_a_set_and_its_ack__waits_for_the_next_set)
-{
-	struct guests_rig *g = *state;
-	uint64_t pages;
-
-	rig_create_vm(g, 2);
-	pages = mapped(g);
-	drop_ring(g, 0);
-	for (int i = 0; i < 20; i++)
-		rig_work(g, MS);
-	take(g);
-	assert_int_equal(rings(g), 1);
-	put_fault(g, 2);
-	rig_work(g, MS); /* ring 2 leaves as well: by the set after this one */
-	ack(g);
-	rig_work(g, MS);
-	assert_int_equal(rings(g), 1);
-	read_set(g, false);
-	assert_true(mapped(g) >= pages - 2);
-	rig_settle(g);
-	assert_int_equal(rings(g), 0);
-	assert_int_equal(mapped(g), pages - 4);
-}
-
-/* The same when the guest lets the second one go: it is not looked at in between. */
-WITH_RIG(ring__gone_between_a_set_and_its_ack__waits_for_the_next_set)
-{
-	struct guests_rig *g = *state;
-	uint64_t pages;
-
-	rig_create_vm(g, 2);
-	pages = mapped(g);
-	drop_ring(g, 0);
-	for (int i = 0; i < 20; i++)
-		rig_work(g, MS);
-	take(g);
-	assert_int_equal(rings(g), 1);
-	drop_ring(g, 1);
-	for (int i = 0; i < 20; i++)
-		rig_work(g, MS);
-	ack(g);
-	rig_work(g, MS);
-	read_set(g, false);
-	assert_int_equal(mapped(g), pages - 2);
-	rig_settle(g);
-	assert_int_equal(rings(g), 0);
-	assert_int_equal(mapped(g), pages - 4);
-}
-
 /* --- nodes -------------------------------------------------------------------------------- */
 
 WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most)
@@ -445,18 +415,6 @@ WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most)
 	set_node(g, "1 frame 1");
 	rig_settle(g);
 	assert_int_equal(rings(g), 4);
-}
-
-WITH_RIG(node__rewritten_all_the_time__other_guests_are_noticed_in_between)
-{
-	struct guests_rig *g = *state;
-
-	rig_create_vm(g, 1);
-	for (int i = 0; i < 900; i++)
-		set_node(g, "1 frame 1");
-	rig_create(g, 9, 9);
-	rig_settle(g);
-	assert_non_null(rig_in_set(g, 9));
 }
 
 WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so)
@@ -521,26 +479,6 @@ WITH_RIG(node__wrong_all_the_time__is_told_once_a_second)
 		rig_ack(g);
 	}
 	assert_in_range(rig_events(g, "registry"), 1, 3);
-}
-
-/* The guest's kernel is just moving pages: nobody will write the node again. */
-WITH_RIG(registry__cannot_be_mapped_now__is_tried_again_and_told_once)
-{
-	struct guests_rig *g = *state;
-
-	g->mem.m.denied = 1;
-	g->mem.m.err = -EAGAIN;
-	rig_create_vm(g, 2);
-	for (int i = 0; i < 5; i++) {
-		rig_second(g);
-		rig_settle(g);
-	}
-	assert_int_equal(rings(g), 0);
-	assert_int_equal(rig_events(g, "registry"), 1);
-	g->mem.m.denied = 0;
-	rig_second(g);
-	rig_settle(g);
-	assert_int_equal(rings(g), 2);
 }
 
 /* --- totals ---------------------------------------------------------------------------------- */
