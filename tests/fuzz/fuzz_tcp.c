@@ -97,7 +97,7 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 		struct mono now)
 {
 	(void)t, (void)o, (void)why, (void)text, (void)now;
-	never("tcp_call_take reports by what it returns");
+	never("tcp_call_handle_answers reports by what it returns");
 }
 
 void front_done(struct transport *t, struct transport_out *o, struct transport_slot *s,
@@ -452,7 +452,7 @@ static void answers(struct bytes *in)
 		FUZZ_REQUIRE(room >= left);
 		take(in, at, left);
 		tcp_buf_add(&a->call.in, left);
-		rc = tcp_call_take(&a->call, &a->fake.t, &a->out, (struct mono){ 1 });
+		rc = tcp_call_handle_answers(&a->call, &a->fake.t, &a->out, (struct mono){ 1 });
 	}
 	FUZZ_REQUIRE(a->fake.done == n && rc == (broken ? -EPROTO : 0));
 	tcp_call_fini(&a->call);
