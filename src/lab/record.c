@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* record: adds snapshots and requests up, over all lives of each guest. See record.h. */
+/*
+ * record: adds snapshots and requests up, over all lives of each guest. See record.h.
+ *
+ * run.c calls it after each tick with the daemon's newest snapshot, the simulator for each
+ * request that was answered. Counters of daemon and simulator begin at 0 when a guest is
+ * destroyed and created again; a scenario asks about the guest as a whole. So what earlier
+ * lives had is kept in the fields that end in _before.
+ */
 #include "src/lab/record.h"
 
 #include <errno.h>
@@ -9,12 +16,14 @@
 static int open_guest(struct record_guest *g, const struct sim_guest_conf *c, uint32_t steps)
 {
 	for (uint32_t i = 0; i < c->apps; i++) {
+		/* Only servers have latencies, and a histogram takes over 100 KB. */
 		if (c->app[i].kind != SIM_APP_SERVER)
 			continue;
 		g->app[i] = calloc(1, sizeof(*g->app[i]));
 		if (!g->app[i])
 			return -ENOMEM;
 	}
+	/* Servers answer from the first tick on, so everything is allocated before. */
 	if (steps)
 		g->step = calloc(steps, sizeof(*g->step));
 	return steps && !g->step ? -ENOMEM : 0;
@@ -32,6 +41,10 @@ int record_open(struct recorder *r, const struct scenario *sc, struct sim_host *
 	r->start = r->last = start;
 	r->guests = sc->sim.guests;
 	if (sc->series_ns)
+		/*
+		 * The space of all steps at once: a run that cannot end with its series shall not
+		 * begin.
+		 */
 		r->steps_max = (uint32_t)(sc->duration_ns / sc->series_ns);
 	for (uint32_t i = 0; !rc && i < r->guests; i++)
 		rc = open_guest(&r->guest[i], &sc->sim.guest[i], r->steps_max);
@@ -57,6 +70,7 @@ void record_request(void *arg, uint32_t guest, uint32_t app, uint64_t latency_ns
 	struct recorder *r = arg;
 	struct record_guest *g = &r->guest[guest];
 
+	/* On the real clock another thread of the daemon moves the simulated host on. */
 	pthread_mutex_lock(&r->lock);
 	hist_add(g->app[app], latency_ns);
 	g->step_n++;
@@ -87,8 +101,10 @@ static void begin_life(struct record_guest *g, const struct snap_guest *sg)
 
 static void add_held_figures(struct recorder *r, struct record_guest *g, uint32_t vcpus, int64_t ns)
 {
+	/* Without a cap a guest may use all its VCPUs: so quantiles over time have one scale. */
 	uint32_t percent = g->cap.limited ? cap_to_percent(g->cap) : 100 * vcpus;
 
+	/* The lowest of caps that were in force, however briefly; quantiles weigh by time. */
 	if (!g->cap.limited)
 		g->uncapped_ns += ns;
 	else if (!g->lowest.limited || g->cap.mpct < g->lowest.mpct)
@@ -97,11 +113,12 @@ static void add_held_figures(struct recorder *r, struct record_guest *g, uint32_
 		r->rc = -ENOMEM;
 }
 
-static void see_guest(struct recorder *r, uint32_t i, const struct snap_guest *sg, int64_t ns,
-		      bool epoch_begins)
+static void add_guest_figures(struct recorder *r, uint32_t i, const struct snap_guest *sg,
+			      int64_t ns, bool epoch_begins)
 {
 	struct record_guest *g = &r->guest[i];
 
+	/* Not by domain id, which a later guest may have again. */
 	if (sg->key.created != g->created)
 		begin_life(g, sg);
 	g->usage = sg->total_usage;
@@ -119,7 +136,7 @@ static void see_guest(struct recorder *r, uint32_t i, const struct snap_guest *s
 	add_held_figures(r, g, r->sc->sim.guest[i].vcpus, ns);
 }
 
-static const struct snap_guest *find(const struct snapshot *sn, uint32_t domid)
+static const struct snap_guest *find_guest(const struct snapshot *sn, uint32_t domid)
 {
 	for (uint32_t i = 0; i < sn->guests; i++)
 		if (sn->guest[i].key.domid == domid)
@@ -129,6 +146,7 @@ static const struct snap_guest *find(const struct snapshot *sn, uint32_t domid)
 
 static void end_step(struct recorder *r, const struct snapshot *sn)
 {
+	/* A step has what was added to the totals since the step before. */
 	for (uint32_t i = 0; i < r->guests; i++) {
 		struct record_guest *g = &r->guest[i];
 		uint64_t seen = g->reports.n + g->reports_before.n;
@@ -137,7 +155,7 @@ static void end_step(struct recorder *r, const struct snapshot *sn)
 		g->step[r->steps] = (struct record_step){
 			.cap = g->cap,
 			.rate_q16 = g->rate_q16,
-			.present = find(sn, sim_domid(r->host, i)) != NULL,
+			.present = find_guest(sn, sim_domid(r->host, i)) != NULL,
 			.mtus = mtus_of(g) - g->step_mtus,
 			.seen_n = seen - g->step_seen,
 			.seen_ns = seen_ns - g->step_seen_ns,
@@ -156,6 +174,7 @@ void record_snapshot(struct recorder *r, const struct snapshot *sn)
 {
 	int64_t ns = mono_sub(sn->time, r->last);
 
+	/* The newest snapshot may be the one of the call before: then nothing has passed. */
 	if (ns <= 0)
 		return;
 	pthread_mutex_lock(&r->lock);
@@ -163,12 +182,13 @@ void record_snapshot(struct recorder *r, const struct snapshot *sn)
 	r->ticks = sn->ticks;
 	r->late_ticks = sn->late_ticks;
 	for (uint32_t i = 0; i < r->guests; i++) {
-		const struct snap_guest *sg = find(sn, sim_domid(r->host, i));
+		const struct snap_guest *sg = find_guest(sn, sim_domid(r->host, i));
 
 		if (sg)
-			see_guest(r, i, sg, ns, sn->epoch != r->epoch);
+			add_guest_figures(r, i, sg, ns, sn->epoch != r->epoch);
 	}
 	r->epoch = sn->epoch;
+	/* A late tick may end several steps; all that it counted is in the first of them. */
 	while (r->steps < r->steps_max &&
 	       mono_sub(sn->time, r->start) >= (r->steps + 1) * r->sc->series_ns)
 		end_step(r, sn);
@@ -204,6 +224,7 @@ static void record_divergence(struct recorder *r, uint32_t domid, int64_t at_ns)
 	for (uint32_t i = 0; i < r->guests; i++) {
 		struct record_guest *g = &r->guest[i];
 
+		/* Only the first time counts: a scenario asks how soon a liar was found. */
 		if (g->domid != domid || g->diverged)
 			continue;
 		g->diverged = true;
@@ -213,6 +234,7 @@ static void record_divergence(struct recorder *r, uint32_t domid, int64_t at_ns)
 
 void record_diverging(struct recorder *r, const struct guests *gs, struct mono now)
 {
+	/* In most runs no guest diverges, and this is called in each interval. */
 	if (!guests_view(gs).diverging)
 		return;
 	for (const struct guest_entry *g = guests_next(gs, NULL); g; g = guests_next(gs, g)) {

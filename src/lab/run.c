@@ -3,6 +3,10 @@
  * run: the engine on a simulated host, guided by a scenario. The engine calls turn() after
  * each tick (on the real clock: when an event is due, at least each 10 ms). turn() records
  * the newest snapshot and carries out the events that are due.
+ *
+ * The daemon under test is whole: it saves caps in files, and with the real clock has threads
+ * and a control socket. Only the hypervisor is another. So what a scenario shows is what the
+ * daemon does.
  */
 #include "src/lab/run.h"
 
@@ -17,9 +21,9 @@
 #include "src/lab/summary.h"
 #include "src/util/clock.h"
 
-#define TURN_NS	    (10 * NS_PER_MS)
+#define TURN_NS	    (10 * NS_PER_MS) /* on the real clock: how often snapshots are recorded */
 #define PROGRESS_NS NS_PER_S
-#define PATIENCE_NS NS_PER_S
+#define PATIENCE_NS NS_PER_S /* for the last snapshot of a host that is busy */
 
 struct run {
 	struct scenario *sc;
@@ -38,7 +42,10 @@ struct run {
 
 /* --- events --- */
 
-/* NULL: the daemon does not know the guest yet. A guest whose name is that number is another. */
+/*
+ * NULL: the daemon does not know the guest yet. By domain id, as an operator can: names need not
+ * be unique in Xen. A guest may have a number as its name, so the id is compared.
+ */
 static struct guest_entry *find_entry(struct run *r, struct guests *gs, uint32_t guest)
 {
 	uint32_t domid = sim_domid(r->host, guest);
@@ -80,6 +87,7 @@ static int make_guest(struct run *r, const struct scenario_event *ev)
 	record_truth(&r->rec, ev->guest, &before);
 	rc = ev->what == SCENARIO_CREATE ? sim_create(r->host, ev->guest)
 					 : sim_reboot(r->host, ev->guest);
+	/* After success only: a guest that exists already goes on with the life that it has. */
 	if (!rc)
 		r->rec.guest[ev->guest].before = before;
 	return rc;
@@ -91,6 +99,7 @@ static int change_policy(struct run *r, struct guests *gs, uint32_t i)
 	int rc;
 
 	snprintf(r->done[i].policy, sizeof(r->done[i].policy), "%s", ev->policy->ops->name);
+	/* Guests own the policy when this succeeds; else scenario_free() frees it. */
 	rc = guests_set_policy(gs, ev->policy, clock_wall_ns());
 	if (!rc)
 		ev->policy = NULL;
@@ -141,6 +150,7 @@ static void run_due_events(struct run *r, struct guests *gs, struct mono now)
 {
 	int64_t at = mono_sub(now, r->start);
 
+	/* All that are due: several may be planned for one moment, or a tick was late. */
 	while (r->next < r->sc->events && r->sc->event[r->next].at_ns <= at) {
 		const struct scenario_event *ev = &r->sc->event[r->next];
 		struct scenario_done *d = &r->done[r->next];
@@ -169,18 +179,19 @@ static void print_progress(struct run *r, int64_t at)
 	fprintf(stderr, "\r%.1f of %.1f s ", (double)at / 1e9, (double)r->sc->duration_ns / 1e9);
 }
 
-/* Go on until a snapshot covers the whole duration, but not for ever. */
+/* Go on until a snapshot covers the whole duration, but no longer than PATIENCE_NS. */
 static bool is_over(const struct run *r, int64_t left)
 {
 	return left <= 0 &&
 	       (mono_sub(r->rec.last, r->start) >= r->sc->duration_ns || left < -PATIENCE_NS);
 }
 
-static int64_t turn(void *arg, struct guests *gs, struct mono now)
+static int64_t guide_turn(void *arg, struct guests *gs, struct mono now)
 {
 	struct run *r = arg;
 	int64_t at = mono_sub(now, r->start), left = r->sc->duration_ns - at;
 
+	/* Before the events: the snapshot is of the time before them. */
 	record_snapshot(&r->rec, guests_snapshot(gs));
 	record_diverging(&r->rec, gs, now);
 	if (r->rec.rc || is_over(r, left))
@@ -189,6 +200,7 @@ static int64_t turn(void *arg, struct guests *gs, struct mono now)
 	print_progress(r, at);
 	if (r->next < r->sc->events && r->sc->event[r->next].at_ns - at < left)
 		left = r->sc->event[r->next].at_ns - at;
+	/* At least 1 ms, an interval: calls in quick succession would find no newer snapshot. */
 	return left < NS_PER_MS ? NS_PER_MS : left < TURN_NS ? left : TURN_NS;
 }
 
@@ -199,6 +211,7 @@ static int make_dir(struct run *r, struct conf_error *e)
 	const char *tmp = getenv("TMPDIR");
 	int n = snprintf(r->dir, sizeof(r->dir), "%s/resexd-scenario-XXXXXX",
 			 tmp && *tmp ? tmp : "/tmp");
+	/* 20: room for the names of the files in it. */
 	int rc = n + 20 < (int)sizeof(r->dir) ? 0 : -ENAMETOOLONG;
 
 	if (!rc && !mkdtemp(r->dir))
@@ -216,6 +229,7 @@ static int make_dir(struct run *r, struct conf_error *e)
 /* Remove the saved caps too: the simulated guests are gone. */
 static void remove_dir(const struct run *r)
 {
+	/* By name: if anything else is there, the run did not make it. */
 	static const char *const files[] = { "caps.json", "caps.json.new", "sock" };
 	char path[2 * CONFIG_PATH_MAX];
 
@@ -252,6 +266,7 @@ static int open_host(struct run *r, struct conf_error *e)
 	if (r->sc->clock == SCENARIO_REAL)
 		clock_real(&r->clock);
 	else
+		/* Not at 0, which means "never" in some times (resex/policy.h). */
 		clock_sim(&r->clock, (struct mono){ NS_PER_S });
 	r->start = now_of(r);
 	rc = sim_open(&r->host, &r->sc->sim, r->start);
@@ -271,7 +286,7 @@ static int open_host(struct run *r, struct conf_error *e)
 /* Run the daemon from start to end. *complete: no signal ended it. */
 static int run_engine(struct run *r, bool *complete, struct conf_error *e)
 {
-	const struct engine_guide guide = { turn, r };
+	const struct engine_guide guide = { guide_turn, r };
 	const struct engine_conf ec = {
 		.conf = &r->sc->conf,
 		.hv = r->o->hv,
@@ -285,6 +300,7 @@ static int run_engine(struct run *r, bool *complete, struct conf_error *e)
 	struct engine *en;
 	int rc;
 
+	/* The engine takes the policy over, also when it fails. */
 	r->sc->policy = NULL;
 	rc = engine_open(&en, &ec, e);
 	if (rc)
@@ -296,6 +312,7 @@ static int run_engine(struct run *r, bool *complete, struct conf_error *e)
 	if (engine_close(en) && !rc)
 		rc = -EIO;
 	*complete = rc != -EINTR;
+	/* A signal is not an error: the summary of what ran so far is printed, and says so. */
 	if (rc == -EINTR)
 		rc = r->rec.rc;
 	if (rc)
@@ -308,6 +325,7 @@ static int run_all(struct run *r, json_t **summary, struct conf_error *e)
 	struct scenario_outcome out = { .rec = &r->rec, .done = r->done, .observe = r->o->observe };
 	int rc;
 
+	/* Copied: the engine frees policies before the summary is made. */
 	snprintf(out.policy, sizeof(out.policy), "%s", r->sc->policy->ops->name);
 	rc = run_engine(r, &out.complete, e);
 	if (r->progress_ns && r->o->progress)

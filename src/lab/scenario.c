@@ -2,6 +2,10 @@
 /*
  * scenario: reads a scenario: host, links, policy and clock here, guests in
  * scenario_guest.c, events in scenario_event.c. See scenario.h.
+ *
+ * From src/daemon/scenario.c; run.c runs the result. Links and settings of guests are read by
+ * the code that reads resexd.json (src/conf), so that both files have the same keys. A run
+ * may take an hour: so all of the file is checked before it begins, events included.
  */
 #include "src/lab/scenario.h"
 #include "src/conf/policy.h"
@@ -49,7 +53,10 @@ static const struct conf_key host_keys[] = {
 };
 #undef KEY
 
-/* The host's object and its path, from "host" or "hosts". *host is NULL if both are missing. */
+/*
+ * The host's object and its path, from "host" or "hosts". *host is NULL if both are missing.
+ * "hosts" is a list so that files of today stay right when several hosts can be simulated.
+ */
 static int pick_host(const struct conf_doc *d, const json_t **host, const char **path,
 		     struct conf_error *e)
 {
@@ -91,6 +98,7 @@ static int bind_host(struct scenario *sc, const struct conf_doc *d, struct conf_
 	sc->sim.cap_period_ns = in.cap_period;
 	sc->conf.interval_ns = in.interval;
 	sc->conf.epoch_ns = in.epoch;
+	/* resexd.json has the same rule; here the keys are in another place. */
 	if (in.epoch >= in.interval && in.epoch % in.interval == 0)
 		return 0;
 	return conf_fail_key(d, path, json_object_get(host, "epoch") ? "epoch" : "interval", e,
@@ -112,6 +120,7 @@ static int bind_links(struct scenario *sc, const struct conf_doc *d, struct conf
 	for (uint32_t i = 0; !rc && i < sc->conf.links; i++) {
 		const struct link_conf *l = &sc->conf.link[i];
 
+		/* The daemon and the simulated host get the same links. */
 		sc->sim.link[i] = (struct sim_link_conf){ l->bytes_s, l->mtu };
 		snprintf(path, sizeof(path), "links[%u]", i);
 		if (l->bytes_s < 1u << 20)
@@ -147,6 +156,7 @@ static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_e
 				 "series is longer than the run: write at most its duration, "
 				 "%lld ms",
 				 (long long)(in.duration / NS_PER_MS));
+	/* Each step of each guest is kept in memory and printed: 64 guests x 10,000 steps. */
 	if (in.series && in.duration / in.series > SCENARIO_STEPS_MAX)
 		return conf_fail(d, "series", e,
 				 "series makes %lld pieces of the run: write %lld ms or more for "
@@ -159,6 +169,7 @@ static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_e
 
 static int bind_policy(struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
+	/* A name or an object, as in a policy file: so it is not in the table of keys. */
 	const json_t *v = json_object_get(d->root, "policy");
 	int rc;
 
@@ -212,6 +223,7 @@ static int bind_swap(struct scenario *sc, const struct conf_doc *d, struct conf_
 /* The key for a field of struct sim_conf. */
 static const char *key_of(const char *field)
 {
+	/* Fields that have another name than their key. */
 	static const char *const names[][2] = {
 		{ "msg_bytes", "size" },     { "qps", "queue_pairs" },
 		{ "path_mtu", "mtu" },	     { "post_ns", "post" },
@@ -229,6 +241,10 @@ static const char *key_of(const char *field)
 /* The simulator's own limits, reported at the key that exceeds one. */
 static int check_sim(const struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
 {
+	/*
+	 * The simulator knows what it can do, and names fields; the file has keys. This
+	 * translates.
+	 */
 	struct sim_conf_error se;
 	const char *key;
 	char at[96];
@@ -252,9 +268,10 @@ static int read_and_free(struct scenario *sc, struct conf_doc *d, int rc, struct
 {
 	if (rc)
 		return rc;
+	/* Guests need links, swap and events need guests: hence the order. */
 	memset(sc, 0, sizeof(*sc));
 	settings_default(&sc->conf);
-	sc->conf.lock_memory = false;
+	sc->conf.lock_memory = false;  /* any user may run a scenario */
 	sc->conf.limits.pages = 32768; /* enough for the deepest queues that a scenario can have */
 	rc = bind_top(sc, d, e);
 	if (!rc)
@@ -299,6 +316,7 @@ void scenario_free(struct scenario *sc)
 	policy_free(sc->policy);
 	sc->policy = NULL;
 	for (uint32_t i = 0; i < sc->events; i++) {
+		/* NULL where the run has taken it over. */
 		policy_free(sc->event[i].policy);
 		sc->event[i].policy = NULL;
 	}

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* scenario_event: reads events[] of a scenario, and sorts them by time. See scenario.h. */
+/*
+ * scenario_event: reads events[] of a scenario, and sorts them by time. See scenario.h.
+ *
+ * Each event is what an operator or a guest can do to a running host. run.c carries them out
+ * in this order; one that fails then (a guest that is not there) is shown in the summary.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +42,10 @@ static bool may_be_all(enum scenario_do what)
 	return what == SCENARIO_PAUSE || what == SCENARIO_RESUME;
 }
 
-/* A key that "do" needs must be there, and one that it does not use must not. */
+/*
+ * A key that "do" needs must be there, and one that it does not use must not: it would look as if
+ * it had an effect.
+ */
 static int check_key(const struct conf_doc *d, const char *path, const json_t *obj, const char *key,
 		     bool wanted, const char *what, struct conf_error *e)
 {
@@ -71,6 +79,7 @@ static int check_keys(const struct conf_doc *d, const char *path, const json_t *
 static int check_event(const struct scenario *sc, const struct conf_doc *d, const char *path,
 		       const struct event_in *in, int guest, struct conf_error *e)
 {
+	/* It would never happen, and the run would show nothing of it. */
 	if (in->at > sc->duration_ns)
 		return conf_fail_key(d, path, "at", e,
 				     "at is %lld ms, after the end of the run: write at most its "
@@ -111,6 +120,7 @@ static int bind_event(void *to, const struct conf_doc *d, const char *path, cons
 		.what = (enum scenario_do)in.what,
 		.guest = guest < 0 ? 0 : (uint32_t)guest,
 		.all = guest < 0,
+		/* The place in the file: sorting moves the event, and "set" is read after it. */
 		.index = sc->events,
 		.cap = (uint32_t)in.cap,
 	};
@@ -123,7 +133,7 @@ static int bind_event(void *to, const struct conf_doc *d, const char *path, cons
 	return rc;
 }
 
-/* Stable: events with the same time stay in the order of the file. */
+/* Stable, which qsort() is not: events with the same time stay in the order of the file. */
 static void sort_by_time(struct scenario *sc)
 {
 	for (uint32_t i = 1; i < sc->events; i++)

@@ -2,6 +2,9 @@
 /*
  * scenario_guest: reads guests[] of a scenario and their applications. Each gives a guest
  * of the simulator and its settings in the daemon's configuration. See scenario.h.
+ *
+ * Limits are those of Xen and of the simulator (src/sim/conf.c), found here because a message
+ * can name the key; check_sim() in scenario.c reports what is left.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -90,6 +93,7 @@ struct place {
 
 static int check_kind(const struct place *p, const struct app_in *in, struct conf_error *e)
 {
+	/* A sender with "clients" would run, and not do what its author expects. */
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (!(only[i].kinds & 1u << in->kind) && json_object_get(p->obj, only[i].key))
 			return FAIL(p, only[i].key, e,
@@ -104,6 +108,7 @@ static int check_app(const struct place *p, const struct app_in *in, uint32_t li
 	if (in->mtu & (in->mtu - 1))
 		return FAIL(p, "mtu", e, "mtu is %llu: write 256, 512, 1024, 2048 or 4096 (bytes)",
 			    (unsigned long long)in->mtu);
+	/* A path is never wider than its port. */
 	if (in->mtu > link_mtu)
 		return FAIL(p, "mtu", e, "mtu is %llu, more than the link's: write at most %u",
 			    (unsigned long long)in->mtu, link_mtu);
@@ -131,6 +136,7 @@ static void fill_app(struct sim_app *a, const struct app_in *in)
 		.rate = in->rate,
 		.burst = (uint32_t)in->burst,
 		.post_ns = in->post,
+		/* Only a server computes; the default of the key is that of a server. */
 		.compute_ns = in->kind == SIM_APP_SERVER ? in->compute : 0,
 		.clients = (uint32_t)in->clients,
 		.report = (uint32_t)in->report,
@@ -242,6 +248,7 @@ static int bind_settings(struct scenario *sc, const struct place *p, struct gues
 {
 	int rc;
 
+	/* Not those of "default": a scenario lists each of its guests. */
 	settings_guest_default(g);
 	rc = settings_bind_guest(p->d, p->path, p->obj, guest_also, g, e);
 	return rc ? rc : settings_find_link(&sc->conf, p->d, p->path, g, e);
@@ -265,6 +272,7 @@ static int check_room(const struct scenario *sc, const struct place *p, struct c
 {
 	uint64_t room = 0;
 
+	/* <=: also the guest that is being read, which is not counted yet. */
 	for (uint32_t i = 0; i <= sc->sim.guests; i++)
 		room += ring_room(&sc->sim.guest[i]);
 	if (room <= ROOM_MAX)
@@ -293,6 +301,10 @@ static int bind_guest(void *to, const struct conf_doc *d, const char *path, cons
 		rc = bind_settings(sc, &p, g, e);
 	if (rc)
 		return rc;
+	/*
+	 * Twice, for the host and for the daemon: the daemon finds a guest's settings by its
+	 * name.
+	 */
 	memcpy(g->name, in.name, sizeof(g->name));
 	memcpy(sg->name, in.name, sizeof(sg->name));
 	sg->vcpus = (uint32_t)in.vcpus;

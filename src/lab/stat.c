@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* stat: quantiles of a figure over time, weighted by how long it had each value. See record.h. */
+/*
+ * stat: quantiles of a figure over time, weighted by how long it had each value. See record.h.
+ *
+ * record.c adds caps and rates at each tick, summary.c reads quantiles at the end. Each change
+ * is kept, since caps take few values; a histogram would round them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,6 +17,7 @@ int held_add(struct held_list *l, uint64_t v, int64_t ns)
 
 	if (ns <= 0)
 		return 0;
+	/* A cap that does not change for an hour is one entry, not 3.6 million. */
 	if (l->n && l->at[l->n - 1].v == v) {
 		l->at[l->n - 1].ns += ns;
 		return 0;

@@ -2,6 +2,9 @@
 /*
  * summary: the record of a run in JSON. A key of a time ends in its unit. Percentiles of a
  * figure over time are weighted by how long it had each value.
+ *
+ * Called by run.c at the end. Scripts read these keys, so names and units are part of
+ * resex-scenario(5); what the simulator knows, and the daemon cannot, is under "true".
  */
 #include "src/lab/summary.h"
 
@@ -18,6 +21,7 @@ static void set_member(json_t *o, const char *key, json_t *v, bool *failed)
 
 static json_t *integer(uint64_t v)
 {
+	/* jansson's integers are signed; a figure beyond them is shown as the greatest. */
 	return json_integer((json_int_t)(v < INT64_MAX ? v : INT64_MAX));
 }
 
@@ -31,13 +35,13 @@ static json_t *seconds(int64_t ns)
 	return json_real((double)ns / 1e9);
 }
 
-static json_t *resos(struct resos r)
+static json_t *resos_json(struct resos r)
 {
 	return json_real((double)r.m / 1e3);
 }
 
 /* Four decimals, a little less than the 16 fraction bits. */
-static json_t *rate(uint64_t q16)
+static json_t *rate_json(uint64_t q16)
 {
 	uint64_t parts = (q16 * 10000 + 32768) / 65536;
 
@@ -49,7 +53,8 @@ static json_t *percent_or_null(struct cap c)
 	return c.limited ? integer(cap_to_percent(c)) : json_null();
 }
 
-static json_t *usage(const struct record_guest *g, json_t *o, bool *failed)
+/* As the daemon counted it from rings; the same keys under "true" have what was really sent. */
+static json_t *usage_json(const struct record_guest *g, json_t *o, bool *failed)
 {
 	const struct usage *a = &g->usage_before, *b = &g->usage;
 
@@ -63,33 +68,34 @@ static json_t *usage(const struct record_guest *g, json_t *o, bool *failed)
 	return o;
 }
 
-static json_t *money(const struct record_guest *g, bool *failed)
+/* "allocated" may exceed "spent": what is left of a balance at the end of an epoch is dropped. */
+static json_t *money_json(const struct record_guest *g, bool *failed)
 {
 	const struct spending *a = &g->money_before, *b = &g->money;
 	json_t *o = json_object();
 
-	set_member(o, "allocated", resos((struct resos){ a->allocated.m + b->allocated.m }),
+	set_member(o, "allocated", resos_json((struct resos){ a->allocated.m + b->allocated.m }),
 		   failed);
-	set_member(o, "spent", resos((struct resos){ a->spent.m + b->spent.m }), failed);
-	set_member(o, "overdraft", resos((struct resos){ a->overdraft.m + b->overdraft.m }),
+	set_member(o, "spent", resos_json((struct resos){ a->spent.m + b->spent.m }), failed);
+	set_member(o, "overdraft", resos_json((struct resos){ a->overdraft.m + b->overdraft.m }),
 		   failed);
 	return o;
 }
 
-static json_t *rates(struct record_guest *g, bool *failed)
+static json_t *rates_json(struct record_guest *g, bool *failed)
 {
 	json_t *o = json_object();
 
 	held_sort(&g->rates);
-	set_member(o, "min", rate(held_quantile(&g->rates, 0)), failed);
-	set_member(o, "p50", rate(held_quantile(&g->rates, 500)), failed);
-	set_member(o, "p99", rate(held_quantile(&g->rates, 990)), failed);
-	set_member(o, "max", rate(held_quantile(&g->rates, 1000)), failed);
-	set_member(o, "last", rate(g->rate_q16), failed);
+	set_member(o, "min", rate_json(held_quantile(&g->rates, 0)), failed);
+	set_member(o, "p50", rate_json(held_quantile(&g->rates, 500)), failed);
+	set_member(o, "p99", rate_json(held_quantile(&g->rates, 990)), failed);
+	set_member(o, "max", rate_json(held_quantile(&g->rates, 1000)), failed);
+	set_member(o, "last", rate_json(g->rate_q16), failed);
 	return o;
 }
 
-static json_t *caps(struct record_guest *g, bool *failed)
+static json_t *caps_json(struct record_guest *g, bool *failed)
 {
 	static const struct {
 		const char *key;
@@ -98,6 +104,7 @@ static json_t *caps(struct record_guest *g, bool *failed)
 		{ "p1", 10 }, { "p10", 100 }, { "p50", 500 }, { "p90", 900 }, { "p99", 990 },
 	};
 	json_t *o = json_object();
+	/* A guest that was never seen was uncapped all the time. */
 	int64_t all = held_time(&g->caps), uncapped = all ? g->uncapped_ns * 10000 / all : 10000;
 
 	held_sort(&g->caps);
@@ -111,10 +118,12 @@ static json_t *caps(struct record_guest *g, bool *failed)
 	return o;
 }
 
-static json_t *latency(const struct hist *h, bool *failed)
+/* True latencies. Percentiles are at most 1/256 too high, those of reports 1/16. */
+static json_t *latency_json(const struct hist *h, bool *failed)
 {
 	json_t *o = json_object();
 
+	/* Without a request there is no mean: keys are absent, not 0. */
 	set_member(o, "n", integer(h->n), failed);
 	if (!h->n)
 		return o;
@@ -129,7 +138,7 @@ static json_t *latency(const struct hist *h, bool *failed)
 }
 
 /* Latencies that its applications reported, all together. */
-static json_t *reports(const struct record_guest *g, bool *failed)
+static json_t *reports_json(const struct record_guest *g, bool *failed)
 {
 	struct window w = g->reports_before;
 	json_t *o = json_object();
@@ -147,8 +156,8 @@ static json_t *reports(const struct record_guest *g, bool *failed)
 	return o;
 }
 
-static json_t *app(const struct sim_app *c, const struct sim_app_truth *t, const struct hist *h,
-		   bool *failed)
+static json_t *app_json(const struct sim_app *c, const struct sim_app_truth *t,
+			const struct hist *h, bool *failed)
 {
 	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
 	json_t *o = json_object(), *l;
@@ -159,13 +168,15 @@ static json_t *app(const struct sim_app *c, const struct sim_app_truth *t, const
 	set_member(o, "bytes", integer(t->bytes), failed);
 	set_member(o, "mtus", integer(t->mtus), failed);
 	set_member(o, "cpu_ns", integer(t->cpu_ns), failed);
+	/* A closed-loop sender posts when a message completes: none of its messages waits. */
 	if (c->kind == SIM_APP_SENDER && c->rate) {
 		set_member(o, "waiting", integer(t->waiting), failed);
 		set_member(o, "dropped", integer(t->dropped), failed);
 	}
 	if (!h)
 		return o;
-	l = latency(h, failed);
+	l = latency_json(h, failed);
+	/* Means, as the paper's figure 1 has them. */
 	if (h->n) {
 		set_member(l, "ctime_us", micros(t->ctime_ns / h->n), failed);
 		set_member(l, "wtime_us", micros(t->wtime_ns / h->n), failed);
@@ -176,7 +187,7 @@ static json_t *app(const struct sim_app *c, const struct sim_app_truth *t, const
 }
 
 /* True figures, which the daemon cannot know. */
-static json_t *truth(struct recorder *r, uint32_t i, bool *failed)
+static json_t *truth_json(struct recorder *r, uint32_t i, bool *failed)
 {
 	const struct sim_guest_conf *c = &r->sc->sim.guest[i];
 	json_t *o = json_object(), *arr = json_array();
@@ -188,19 +199,20 @@ static json_t *truth(struct recorder *r, uint32_t i, bool *failed)
 	set_member(o, "wrs", integer(t.all.wrs), failed);
 	set_member(o, "cpu_ns", integer(t.all.cpu_ns), failed);
 	for (uint32_t k = 0; k < c->apps; k++)
-		*failed |= json_array_append_new(arr, app(&c->app[k], &t.app[k], r->guest[i].app[k],
-							  failed)) != 0;
+		*failed |= json_array_append_new(arr, app_json(&c->app[k], &t.app[k],
+							       r->guest[i].app[k], failed)) != 0;
 	set_member(o, "apps", arr, failed);
 	return o;
 }
 
+/* null where there is no figure, as the cap of a guest that does not exist or is not capped. */
 static json_t *step_value(const struct record_step *s, int what)
 {
 	switch (what) {
 	case 0:
 		return s->present ? percent_or_null(s->cap) : json_null();
 	case 1:
-		return s->present ? rate(s->rate_q16) : json_null();
+		return s->present ? rate_json(s->rate_q16) : json_null();
 	case 2:
 		return integer(s->mtus);
 	case 3:
@@ -210,12 +222,13 @@ static json_t *step_value(const struct record_step *s, int what)
 	}
 }
 
-static json_t *series(const struct recorder *r, const struct record_guest *g, bool *failed)
+static json_t *series_json(const struct recorder *r, const struct record_guest *g, bool *failed)
 {
 	static const char *const keys[] = { "cap", "rate", "mtus", "latency_us",
 					    "true_latency_us" };
 	json_t *o = json_object();
 
+	/* A list for each figure, not an object for each step: plots want columns. */
 	for (int k = 0; k < 5; k++) {
 		json_t *arr = json_array();
 
@@ -226,7 +239,7 @@ static json_t *series(const struct recorder *r, const struct record_guest *g, bo
 	return o;
 }
 
-static json_t *guest(struct recorder *r, uint32_t i, bool *failed)
+static json_t *guest_json(struct recorder *r, uint32_t i, bool *failed)
 {
 	struct record_guest *g = &r->guest[i];
 	json_t *o = json_object();
@@ -234,27 +247,28 @@ static json_t *guest(struct recorder *r, uint32_t i, bool *failed)
 	set_member(o, "name", json_string(r->sc->sim.guest[i].name), failed);
 	set_member(o, "vcpus", integer(r->sc->sim.guest[i].vcpus), failed);
 	set_member(o, "lives", integer(g->lives), failed);
-	usage(g, o, failed);
-	set_member(o, "resos", money(g, failed), failed);
-	set_member(o, "rate", rates(g, failed), failed);
-	set_member(o, "cap", caps(g, failed), failed);
-	set_member(o, "latency", reports(g, failed), failed);
+	usage_json(g, o, failed);
+	set_member(o, "resos", money_json(g, failed), failed);
+	set_member(o, "rate", rates_json(g, failed), failed);
+	set_member(o, "cap", caps_json(g, failed), failed);
+	set_member(o, "latency", reports_json(g, failed), failed);
 	set_member(o, "diverged_at_s", g->diverged ? seconds(g->diverged_ns) : json_null(), failed);
-	set_member(o, "true", truth(r, i, failed), failed);
+	set_member(o, "true", truth_json(r, i, failed), failed);
 	if (g->step)
-		set_member(o, "series", series(r, g, failed), failed);
+		set_member(o, "series", series_json(r, g, failed), failed);
 	return o;
 }
 
-static json_t *guests(struct recorder *r, bool *failed)
+static json_t *guests_json(struct recorder *r, bool *failed)
 {
 	json_t *arr = json_array();
 
 	for (uint32_t i = 0; i < r->guests; i++)
-		*failed |= json_array_append_new(arr, guest(r, i, failed)) != 0;
+		*failed |= json_array_append_new(arr, guest_json(r, i, failed)) != 0;
 	return arr;
 }
 
+/* The words of strerror() for these are about files and processes. */
 const char *scenario_why(int rc)
 {
 	if (rc == -ENOENT || rc == -ESRCH)
@@ -264,7 +278,7 @@ const char *scenario_why(int rc)
 	return rc == -EEXIST ? "this guest exists already" : strerror(-rc);
 }
 
-static json_t *events(const struct scenario_outcome *o, bool *failed)
+static json_t *events_json(const struct scenario_outcome *o, bool *failed)
 {
 	json_t *arr = json_array();
 
@@ -294,6 +308,7 @@ json_t *scenario_summary(const struct scenario_outcome *out)
 	json_t *o = json_object();
 	bool failed = false, real = sc->clock == SCENARIO_REAL;
 
+	/* The first key, so that no reader takes these figures for measured ones. */
 	set_member(o, "simulated", json_true(), &failed);
 	set_member(o, "name", json_string(sc->name), &failed);
 	set_member(o, "clock", json_string(real ? "real" : "simulated"), &failed);
@@ -304,10 +319,10 @@ json_t *scenario_summary(const struct scenario_outcome *out)
 	set_member(o, "ticks", integer(r->ticks), &failed);
 	set_member(o, "late_ticks", integer(r->late_ticks), &failed);
 	set_member(o, "policy", json_string(out->policy), &failed);
-	set_member(o, "events", events(out, &failed), &failed);
+	set_member(o, "events", events_json(out, &failed), &failed);
 	if (sc->series_ns)
 		set_member(o, "series_step_s", seconds(sc->series_ns), &failed);
-	set_member(o, "guests", guests(r, &failed), &failed);
+	set_member(o, "guests", guests_json(r, &failed), &failed);
 	if (failed)
 		json_decref(o);
 	return failed ? NULL : o;
