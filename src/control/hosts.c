@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hosts: the methods of a cluster: host-list, list-hosts, lock-list, lock-break. */
+/*
+ * hosts: the methods of a cluster: host-list, list-hosts, lock-list, lock-break. They show what
+ * this host has read from the memory of the others (src/cluster), with its age: no other host
+ * is called, and a dead one delays nothing. Only lock-break waits for another host.
+ */
 #include <errno.h>
 #include <string.h>
 #include <uuid/uuid.h>
@@ -16,11 +20,13 @@ static struct cluster *cluster_of(struct call *c)
 	return c->cluster;
 }
 
+/* null: never seen. */
 static void put_ms(json_t *o, const char *key, int64_t ns)
 {
 	json_object_set_new(o, key, ns < 0 ? json_null() : json_integer(ns / NS_PER_MS));
 }
 
+/* The same members for a host alone: a script then finds null, not a missing key. */
 void put_cluster(json_t *o, const struct cluster *cl)
 {
 	static const char *const keys[] = { "cluster", "membership", "view", "quorate",
@@ -52,6 +58,7 @@ static const char *state_text(enum cluster_state s)
 	return text[s];
 }
 
+/* Of a host that was never read, only what cluster.json says of it is known. */
 static json_t *host_row(const struct cluster_seen *s)
 {
 	json_t *o = json_object();
@@ -92,7 +99,10 @@ static json_t *cluster_head(const struct cluster *cl)
 	return o;
 }
 
-/* The same words as state_of(), for a guest of another host. */
+/*
+ * The same words as state_of() in the same order, for a guest of another host, whose memory has
+ * flags in place of words.
+ */
 static const char *guest_state_text(uint32_t flags)
 {
 	static const struct {
@@ -146,6 +156,7 @@ static void put_guests(json_t *o, const struct cluster_seen *s)
 	json_object_set_new(o, "guests", arr);
 }
 
+/* In the order of cluster.json, on every host. With guests, also those of hosts now down. */
 static int list_hosts(struct call *c, bool guests, json_t **result)
 {
 	const struct cluster *cl = cluster_of(c);
@@ -230,6 +241,7 @@ int cmd_lock_list(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
+/* Each error of cluster_break() and cluster_break_result(), and what to do about it. */
 static int break_failed(struct call *c, const struct cluster *cl, const struct cluster_service *s,
 			int rc)
 {
@@ -259,7 +271,7 @@ static int break_failed(struct call *c, const struct cluster *cl, const struct c
 		return call_fail(c, RESEX_FAILURE,
 				 "the lock of %s cannot be read: see resex host-list for its home",
 				 s->name);
-	default:
+	default: /* above all -EIO: the CAS may have been executed, so claim neither outcome */
 		return call_fail(
 			c, RESEX_FAILURE,
 			"the link to the home of the lock of %s was lost: when it is back, "
@@ -287,6 +299,10 @@ static int find_service(struct call *c, const struct cluster *cl, const json_t *
 	return (int)(s - cluster_conf(cl)->service);
 }
 
+/*
+ * Called again until the CAS has its result. The ticket tells the calls apart: without one, the
+ * break is begun, with one, it must not be begun again.
+ */
 int cmd_lock_break(struct call *c, const json_t *params, json_t **result)
 {
 	bool force = json_is_true(json_object_get(params, "force"));

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* methods: the table of methods; checks the rights and parameters of each call. See methods.h. */
+/*
+ * methods: the table of methods, and what is checked before any of them runs: rights, names and
+ * types of parameters. server.c calls method_call() with each request; a method itself checks
+ * values, and combinations of parameters.
+ */
 #include <string.h>
 
 #include "src/control/methods_priv.h"
 
+/* A parameter may be left out here: each method says what is missing, with the remedy. */
 static const struct method_param p_none[] = { { 0 } };
 static const struct method_param p_guest[] = { { "guest", JSON_STRING }, { 0 } };
 static const struct method_param p_policy[] = { { "policy", JSON_STRING }, { 0 } };
@@ -65,6 +70,7 @@ static const char *type_text(json_type t)
 	}
 }
 
+/* Unknown parameters are refused, not ignored: a wrongly written one would change nothing. */
 static int check_param(struct call *c, const struct method *m, const char *key, const json_t *v)
 {
 	const struct method_param *p = m->params;
@@ -73,11 +79,12 @@ static int check_param(struct call *c, const struct method *m, const char *key, 
 		p++;
 	if (!p->name)
 		call_fail(c, RESEX_USAGE, "%s takes no parameter \"%.64s\"", m->name, key);
+	/* jansson has two types for a boolean: JSON_TRUE in the table means both. */
 	else if (json_typeof(v) != p->type && !(p->type == JSON_TRUE && json_is_boolean(v)))
 		call_fail(c, RESEX_USAGE, "%s of %s: give %s", key, m->name, type_text(p->type));
 	else
 		return 0;
-	c->error.code = PROTO_E_PARAMS;
+	c->error.code = PROTO_E_PARAMS; /* JSON-RPC has its own code for this */
 	return RESEX_USAGE;
 }
 

@@ -37,8 +37,9 @@ void put_cluster(json_t *o, const struct cluster *cl);
 struct guest_entry *find_guest(struct call *c, const json_t *params);
 /* "managed", or why no policy caps the guest. */
 const char *state_of(const struct guest_view *g);
-/* An array of row(g) of all guests. */
-json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct guest_entry *));
+/* An array of row(one); one NULL: of all guests. */
+json_t *guest_rows(struct call *c, const struct guest_entry *one,
+		   json_t *(*row)(struct call *, const struct guest_entry *));
 
 /* As method.run. */
 int cmd_list(struct call *c, const json_t *params, json_t **result);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* policy: policies and their parameters, shown and put in force. */
+/*
+ * policy: policies and their parameters, shown, checked and put in force. An instance is made and
+ * checked whole before the sampler gets it: a wrong parameter leaves the policy in force as it is.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +55,10 @@ static const struct policy_ops *find_policy(struct call *c, const char *name)
 	return ops;
 }
 
-/* With the values of pi; NULL: the defaults. */
+/*
+ * With the values of pi; NULL: the defaults, since a policy that is not in force has no
+ * instance.
+ */
 static json_t *policy_row(const struct policy_ops *ops, const struct policy_inst *pi)
 {
 	json_t *o = json_object(), *arr = json_array();
@@ -87,6 +93,7 @@ static const struct policy_param *find_param(const struct policy_ops *ops, const
 	return NULL;
 }
 
+/* v may be of any JSON type: it is shown as the client wrote it. */
 static int out_of_range(struct call *c, const struct policy_ops *ops, const struct policy_param *p,
 			const json_t *v)
 {
@@ -107,6 +114,7 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 
 	json_object_foreach(obj, name, v) {
 		const struct policy_param *p = find_param(pi->ops, name);
+		/* -1 is below every range, as all values are that are not integers. */
 		json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
 
 		if (!p)
@@ -120,7 +128,10 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 	return 0;
 }
 
-/* The client has read the file: root might read another one. NULL: c->exit and c->error say why. */
+/*
+ * The client has read the file, with its own rights: resexd runs as root, and would read files
+ * for users that may not. NULL: c->exit and c->error say why.
+ */
 static struct policy_inst *parse_policy(struct call *c, const char *file, const char *text)
 {
 	struct policy_inst *pi = NULL;
@@ -141,6 +152,7 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 	struct policy_inst *pi = NULL;
 	const struct policy_ops *ops;
 
+	/* A name or a text, and a file's name just with a text: it is for messages alone. */
 	if (!name == !text || !text != !file) {
 		call_fail(c, RESEX_USAGE,
 			  "policy-set: give the name of a policy, or a file and its text");
@@ -171,7 +183,10 @@ int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
-/* CALL_LATER, with c->policy.number when it is set: pi is taken over then. Or the exit code. */
+/*
+ * CALL_LATER, with c->policy.number when it is set: pi is taken over then. Or the exit code.
+ * Only one policy can be on its way to the sampler: another client's is waited for first.
+ */
 static int set_policy(struct call *c, struct policy_inst *pi)
 {
 	int rc = guests_policy_wait(c->guests, &c->policy, c->now); /* for the policy before it */
@@ -205,7 +220,10 @@ static int wait_for_policy(struct call *c, const struct policy_inst *pi, json_t 
 	return 0;
 }
 
-/* Called again until the policy is in force. The parameters are the same each time. */
+/*
+ * Called again until the policy is in force. The parameters are the same each time, and the
+ * instance is made anew from them: between calls the connection keeps only c->policy.
+ */
 int cmd_policy_set(struct call *c, const json_t *params, json_t **result)
 {
 	struct policy_inst *pi = load_policy(c, params);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* proto: parses the lines of requests and makes the lines of replies, for server.c. See proto.h. */
+/*
+ * proto: parses the lines of requests and makes the lines of replies, for server.c. What a method
+ * gets from here is well-formed; its parameters are not checked yet (methods.c). See proto.h.
+ */
 #include "src/control/proto.h"
 
 #include <errno.h>
@@ -16,20 +19,16 @@ static int bad_request(struct proto_error *e, int code, const char *text)
 	return -EINVAL;
 }
 
-static int read_id(struct request *r, struct proto_error *e)
+/* The id is read first, so that the errors after it carry it. */
+static int read_members(struct request *r, struct proto_error *e)
 {
+	const char *version = json_string_value(json_object_get(r->root, "jsonrpc"));
 	json_t *id = json_object_get(r->root, "id");
 
+	/* JSON-RPC has requests without an id, which get no reply; here each gets one. */
 	if (!json_is_integer(id) && !json_is_string(id))
 		return bad_request(e, PROTO_E_REQUEST, "id: give an integer or a string");
 	r->id = id;
-	return 0;
-}
-
-static int read_method(struct request *r, struct proto_error *e)
-{
-	const char *version = json_string_value(json_object_get(r->root, "jsonrpc"));
-
 	if (!version || strcmp(version, "2.0") != 0)
 		return bad_request(e, PROTO_E_REQUEST, "jsonrpc: must be \"2.0\"");
 	r->method = json_string_value(json_object_get(r->root, "method"));
@@ -46,9 +45,11 @@ int request_parse(const char *line, size_t len, struct request *r, struct proto_
 	json_error_t je;
 
 	memset(r, 0, sizeof(*r));
+	/* Of two equal keys one would be ignored: the client could not know which. */
 	r->root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &je);
 	if (!r->root) {
 		e->code = PROTO_E_PARSE;
+		/* jansson's sentence for a NUL names a flag of its own functions. */
 		snprintf(e->text, sizeof(e->text), "the request is not JSON (column %d): %s",
 			 je.column,
 			 json_error_code(&je) == json_error_null_character
@@ -58,9 +59,7 @@ int request_parse(const char *line, size_t len, struct request *r, struct proto_
 	}
 	if (!json_is_object(r->root))
 		return bad_request(e, PROTO_E_REQUEST, "the request must be one JSON object");
-	if (read_id(r, e))
-		return -EINVAL;
-	return read_method(r, e);
+	return read_members(r, e);
 }
 
 void request_free(struct request *r)
@@ -69,7 +68,10 @@ void request_free(struct request *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* Takes part over. NULL: no memory. */
+/*
+ * Takes part over, also when it fails. NULL: no memory. id NULL becomes null, as JSON-RPC demands
+ * of errors whose request could not be read.
+ */
 static char *reply_line(const json_t *id, const char *key, json_t *part)
 {
 	json_t *root = json_object();
@@ -106,7 +108,7 @@ char *reply_error(const json_t *id, const struct proto_error *e)
 	json_t *err = json_object();
 	char text[PROTO_ERROR_MAX];
 
-	/* A message may end within a character, which jansson would refuse. */
+	/* A message is cut to its size, maybe within a character, which jansson would refuse. */
 	snprintf(text, sizeof(text), "%s", e->text);
 	utf8_mend(text);
 	json_object_set_new(err, "code", json_integer(e->code));

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* put: pieces of replies that several methods have: errors, guests, accounts, cross-checks. */
+/*
+ * put: parts of replies that several methods have: errors, guests, accounts, cross-checks. A
+ * member's name and meaning is the same wherever it is (resex-control(7)).
+ *
+ * Without memory jansson's functions do nothing, and the reply lacks a member. No caller checks
+ * each of them: a client finds a member missing, and nothing in resexd is changed by it.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,6 +24,7 @@ int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 	return c->exit;
 }
 
+/* JSON integers of jansson are signed: a figure of a hostile guest must not become negative. */
 void put_u(json_t *o, const char *key, uint64_t v)
 {
 	json_object_set_new(o, key, json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)));
@@ -28,7 +35,7 @@ void put_s(json_t *o, const char *key, const char *v)
 	json_t *s = json_string(v);
 	char text[512];
 
-	if (!s) { /* not UTF-8: keep the characters that are */
+	if (!s) { /* not UTF-8, such as a guest's name: keep the characters that are */
 		snprintf(text, sizeof(text), "%s", v);
 		utf8_mend(text);
 		s = json_string(text);
@@ -41,7 +48,7 @@ void put_b(json_t *o, const char *key, bool v)
 	json_object_set_new(o, key, json_boolean(v));
 }
 
-/* In Resos, with thousandths. */
+/* In Resos, with thousandths: the ledger counts milli-Resos, which no operator knows. */
 void put_resos(json_t *o, const char *key, struct resos r)
 {
 	json_object_set_new(o, key, json_real((double)r.m / (double)RESO_MILLI));
@@ -53,18 +60,19 @@ void put_cap(json_t *o, const char *key, struct cap c)
 	json_object_set_new(o, key, c.limited ? json_integer(cap_to_percent(c)) : json_null());
 }
 
+/* Methods that may be about all guests look first whether one is named. */
 struct guest_entry *find_guest(struct call *c, const json_t *params)
 {
-	const char *who = json_string_value(json_object_get(params, "guest"));
+	const char *name = json_string_value(json_object_get(params, "guest"));
 	struct guest_entry *g;
 
-	if (!who) {
+	if (!name) {
 		call_fail(c, RESEX_USAGE, "guest: give a guest's name, domain id or UUID");
 		return NULL;
 	}
-	g = guests_find(c->guests, who);
+	g = guests_find(c->guests, name);
 	if (!g)
-		call_fail(c, RESEX_NO_GUEST, "there is no guest \"%.64s\": see resex list", who);
+		call_fail(c, RESEX_NO_GUEST, "there is no guest \"%.64s\": see resex list", name);
 	return g;
 }
 
@@ -87,6 +95,7 @@ void put_account(json_t *o, const struct account *a)
 	put_b(o, "late", a->flags & ACCOUNT_LATE);
 }
 
+/* null, not false: of a guest without a counter nobody knows what it sends. */
 void put_diverges(json_t *o, const struct check_view *k)
 {
 	json_object_set_new(o, "diverges",
@@ -114,6 +123,7 @@ void put_check(json_t *o, const char *key, const struct check_view *k)
 	put_diverges(v, k);
 }
 
+/* Several may be true at once: the first of them is shown (of other hosts' guests: hosts.c). */
 const char *state_of(const struct guest_view *g)
 {
 	if (g->stopped)
@@ -127,12 +137,13 @@ const char *state_of(const struct guest_view *g)
 	return g->cappable ? "managed" : "uncappable";
 }
 
-json_t *guest_rows(struct call *c, json_t *(*row)(struct call *, const struct guest_entry *))
+json_t *guest_rows(struct call *c, const struct guest_entry *one,
+		   json_t *(*row)(struct call *, const struct guest_entry *))
 {
+	const struct guest_entry *g = one ? one : guests_next(c->guests, NULL);
 	json_t *arr = json_array();
 
-	for (const struct guest_entry *g = guests_next(c->guests, NULL); g;
-	     g = guests_next(c->guests, g))
+	for (; g; g = one ? NULL : guests_next(c->guests, g))
 		json_array_append_new(arr, row(c, g));
 	return arr;
 }

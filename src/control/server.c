@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * server: connections of the control socket; libevent calls it in the control thread. A line
- * is parsed by proto.c and answered by a method (methods.c); a method that must wait returns
- * CALL_LATER and is called again, so that one client never delays another. See server.h.
+ * server: the control socket, its connections and their limits. See server.h.
+ *
+ *	resex --line--> conn.bev --one line a turn--> method_call() --line--> conn.bev --> resex
+ *
+ * A connection with a whole line is queued, and each turn of the loop serves one of the queue
+ * (on_turn). A method that has to wait returns CALL_LATER; its line is kept, and the method is
+ * called again when what it waits for has come (on_poll).
+ *
+ * Any member of socket_group may connect, so clients are hostile: they send without end, or not
+ * at all, and do not read. None of them may delay the guests, the watchdog or another client,
+ * or make resexd hold much memory.
  */
 #include "src/control/server.h"
 
@@ -26,15 +34,18 @@
 #include "src/control/methods.h"
 #include "src/util/clock.h"
 
-/* SECURITY.md and resex-control(7) state these. */
+/*
+ * SECURITY.md and resex-control(7) state these. The limits on unread replies are here since
+ * resexd's memory is locked: 60 clients that asked for events and read nothing made it hold 1 GB.
+ */
 enum {
-	CONNS_OF_ONE = 16,   /* of one user who is not root */
+	CONNS_OF_ONE = 16,   /* of one user other than root */
 	OUT_MAX = 256 << 10, /* unread replies of one client, above which it is not served */
 	OUT_TOTAL = 8 << 20, /* of all clients, above which the one with most is closed */
 	OUT_TRIM = 1 << 20,  /* after so much was unread, free memory goes back to the system */
 };
 
-/* What a connection does; each has a time limit (is_over). */
+/* What a connection does; each has a time limit (is_timed_out). */
 enum conn_state {
 	CONN_IDLE,  /* it sends nothing */
 	CONN_SENDS, /* it has sent part of a line */
@@ -57,8 +68,8 @@ struct conn {
 	bool ended;	      /* it sends no more, but may still read replies */
 	bool queued;	      /* in control.queue: one request is served soon */
 	uint64_t served;      /* requests answered */
-	uint64_t served_then; /* its value at the last is_over() */
-	enum conn_state then; /* its state at the last is_over() */
+	uint64_t served_then; /* its value at the last is_timed_out() */
+	enum conn_state then; /* its state at the last is_timed_out() */
 	struct mono since;    /* state and served are unchanged since */
 	TAILQ_ENTRY(conn) all, queue;
 };
@@ -90,6 +101,7 @@ static void conn_close(struct conn *k)
 	if (k->queued)
 		TAILQ_REMOVE(&c->queue, k, queue);
 	c->conns--;
+	/* Else the next ring-list would wait for this reader of the sampler's totals for ever. */
 	guests_rings_end(c->guests, &k->ask);
 	bufferevent_free(k->bev);
 	free(k->line);
@@ -107,6 +119,7 @@ static bool is_pending(const struct conn *k)
 	return k->ask.serial || waits_for_policy(k) || k->caps.waits || k->ticket;
 }
 
+/* An expired wait counts, too: the method then ends with its error. */
 static bool is_ready(struct conn *k, struct mono now)
 {
 	const struct cluster *cl = k->c->cluster;
@@ -133,7 +146,11 @@ static void conn_queue(struct conn *k)
 	event_add(k->c->turn, &now);
 }
 
-/* Ask the methods that wait again: four times a tick, within 1 to 50 ms. */
+/*
+ * Look at the methods that wait four times a tick: the sampler answers once a tick, so a reply
+ * is late by a quarter of one. Not below 1 ms, since short intervals must not make this thread
+ * spin; not above 50 ms, since a lock-break waits for another host, not for a tick.
+ */
 static void poll_soon(struct control *c)
 {
 	int64_t us = guests_view(c->guests).conf->interval_ns / 4 / NS_PER_US;
@@ -169,7 +186,11 @@ static void on_poll(evutil_socket_t fd, short what, void *arg)
 		poll_soon(c);
 }
 
-/* One request line -> one reply line; false: CALL_LATER. */
+/*
+ * One request line -> one reply line; false: CALL_LATER. The call is made anew each time, with
+ * the newest snapshot: what a method waits for is kept in the connection. Without memory for a
+ * reply none is sent, and the client's own time limit ends its wait.
+ */
 static bool answer_line(struct conn *k, struct evbuffer *out)
 {
 	struct control *c = k->c;
@@ -209,7 +230,10 @@ static bool has_line(struct evbuffer *in)
 	return evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF).pos >= 0;
 }
 
-/* Answer with an error after the replies before it, and read no more. */
+/*
+ * Answer with an error after the replies before it, and read no more: what follows is the rest of
+ * the same line, and would be taken for requests.
+ */
 static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *out)
 {
 	const struct proto_error e = { PROTO_E_REQUEST, "the request is over 64 KiB long" };
@@ -257,6 +281,7 @@ static void bound_output(struct conn *k)
 	}
 	if (total > c->out_most)
 		c->out_most = total;
+	/* OUT_MAX alone does not suffice: it is checked before a reply, which may be far longer. */
 	if (total <= OUT_TOTAL || !most || !unread_bytes(most))
 		return;
 	if (may_log(c))
@@ -272,7 +297,7 @@ static void bound_output(struct conn *k)
  * them. Its input is not read meanwhile: libevent would call on_read for ever while the input
  * is at its limit.
  */
-static bool must_wait(struct conn *k, const struct evbuffer *out)
+static bool must_read_first(struct conn *k, const struct evbuffer *out)
 {
 	bool full = evbuffer_get_length(out) >= OUT_MAX;
 
@@ -286,14 +311,17 @@ static bool must_wait(struct conn *k, const struct evbuffer *out)
 	return full;
 }
 
-/* Answer one request of this connection. */
+/*
+ * Answer one request of this connection. A line that waits for its reply (k->line) is called
+ * again; further lines stay in the input until then, so replies come in the order of requests.
+ */
 static void serve_one(struct conn *k)
 {
 	struct evbuffer *in = bufferevent_get_input(k->bev);
 	struct evbuffer *out = bufferevent_get_output(k->bev);
 
 	if (!k->line) {
-		if (must_wait(k, out))
+		if (must_read_first(k, out))
 			return;
 		k->line = evbuffer_readln(in, &k->len, EVBUFFER_EOL_LF);
 	}
@@ -305,6 +333,7 @@ static void serve_one(struct conn *k)
 	free(k->line);
 	k->line = NULL;
 	bound_output(k);
+	/* To the back of the queue: the other connections come first. */
 	if (has_line(in))
 		conn_queue(k);
 	else if (evbuffer_get_length(in) > PROTO_LINE_MAX)
@@ -334,12 +363,14 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 		event_add(c->turn, &now);
 }
 
+/* Also called for a part of a line: serve_one then finds none, and looks at the length. */
 static void on_read(struct bufferevent *bev, void *arg)
 {
 	(void)bev;
 	conn_queue(arg);
 }
 
+/* All replies are sent: go on with a client that had to read first, or close an ended one. */
 static void on_written(struct bufferevent *bev, void *arg)
 {
 	struct conn *k = arg;
@@ -383,8 +414,12 @@ static enum conn_state conn_state_of(struct conn *k)
 	return evbuffer_get_length(bufferevent_get_input(k->bev)) ? CONN_SENDS : CONN_IDLE;
 }
 
-/* Is it in its state for too long? Progress is an answered request, not bytes of a line. */
-static bool is_over(struct conn *k, struct mono now)
+/*
+ * Is it in its state for too long? Progress is an answered request, not bytes: a client that sends
+ * or reads one byte a second would hold its connection for ever. A method that waits has a limit
+ * of its own, with an error for the client.
+ */
+static bool is_timed_out(struct conn *k, struct mono now)
 {
 	static const int64_t limit[] = {
 		[CONN_IDLE] = 60 * NS_PER_S,
@@ -408,11 +443,12 @@ void control_second(struct control *c, struct mono now)
 
 	for (k = TAILQ_FIRST(&c->all); k; k = next) {
 		next = TAILQ_NEXT(k, all);
-		if (is_over(k, now))
+		if (is_timed_out(k, now))
 			conn_close(k);
 		else
 			total += unread_bytes(k);
 	}
+	/* free() keeps the pages, and they stay locked: after a burst, give them back once. */
 	if (c->out_most > OUT_TRIM && total < OUT_TRIM) {
 		malloc_trim(0);
 		c->out_most = 0;
@@ -428,8 +464,11 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	control_second(c, c->clock.now(&c->clock));
 }
 
-/* Why this user may not open one more connection; "": it may. */
-static void too_many(const struct control *c, uid_t uid, bool root, char *why, size_t size)
+/*
+ * Why this user may not open one more connection; "": it may. Some are for root alone, so that
+ * the idle connections of others cannot lock the operator out.
+ */
+static void why_refused(const struct control *c, uid_t uid, bool root, char *why, size_t size)
 {
 	uint32_t own = 0, others = 0;
 	struct conn *k;
@@ -462,6 +501,7 @@ static void refuse_connection(struct control *c, int fd, const char *why)
 
 	snprintf(e.text, sizeof(e.text), "%s", why);
 	text = reply_error(NULL, &e);
+	/* One sentence fits the empty buffer of a new socket. If not, this thread must not wait. */
 	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		errno = 0; /* the client is gone already */
 	free(text);
@@ -483,12 +523,14 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	(void)l;
 	(void)a;
 	(void)len;
+	/* The kernel noted it at connect(2): a client cannot forge it. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
 		close(fd);
 		return;
 	}
+	/* resexd on a simulated host need not run as root: its own user then commands it. */
 	root = cred.uid == 0 || cred.uid == geteuid();
-	too_many(c, cred.uid, root, why, sizeof(why));
+	why_refused(c, cred.uid, root, why, sizeof(why));
 	if (why[0]) {
 		refuse_connection(c, fd, why);
 		return;
@@ -504,11 +546,12 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	TAILQ_INSERT_TAIL(&c->all, k, all);
 	c->conns++;
 	bufferevent_setcb(k->bev, on_read, on_written, on_event, k);
+	/* One byte more than a line may have: with it, the line is known to be too long. */
 	bufferevent_setwatermark(k->bev, EV_READ, 0, PROTO_LINE_MAX + 1);
 	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
 }
 
-/* Does a process listen there? */
+/* Does a process listen there? Only connect(2) can tell: a killed one left the same file. */
 static bool is_served(const struct sockaddr_un *a)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -547,10 +590,11 @@ static int bind_socket(struct control *c, int fd, struct conf_error *e)
 			       c->path, S_ISDIR(st.st_mode) ? "directory" : "file");
 		return -EINVAL;
 	}
+	/* With a chmod after bind, any user could connect in between. */
 	old = umask(0177);
 	r = bind(fd, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
 	umask(old);
-	c->bound = !r;
+	c->bound = !r; /* only then is the file ours to remove */
 	if (!r && listen(fd, 16))
 		r = -errno;
 	if (r)
@@ -572,6 +616,7 @@ int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error 
 	return -EINVAL;
 }
 
+/* The group first: with the mode first, the group that the file had could connect. */
 static int set_group(const struct control *c, struct conf_error *e)
 {
 	gid_t gid;
@@ -619,7 +664,7 @@ int control_open(struct control **out, struct event_base *base, struct guests *g
 	if (rc)
 		goto out;
 	c->listener = evconnlistener_new(base, on_accept, c, LEV_OPT_CLOSE_ON_FREE, 0, fd);
-	rc = c->listener ? 0 : -ENOMEM;
+	rc = c->listener ? 0 : -ENOMEM; /* the listener owns fd now */
 	event_add(c->second, &second);
 out:
 	if (rc) {

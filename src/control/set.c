@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* set: cap-list, and the methods that change guests: cap-release, pause, resume, guest-set. */
+/*
+ * set: cap-list, and the methods that change guests: cap-release, pause, resume, guest-set. They
+ * change the control thread's guests, which publishes a new set; the sampler takes that up at
+ * its next tick, and the actor then sets caps.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +11,10 @@
 
 #include "src/control/methods_priv.h"
 
+/*
+ * "wanted" is what the policy decided, "cap" what Xen has. They differ while a cap is being set,
+ * after an error, and for guests that no policy may cap.
+ */
 static json_t *cap_row(struct call *c, const struct guest_entry *g)
 {
 	const struct snap_guest *s = guests_snap(g, c->sn);
@@ -29,7 +37,7 @@ int cmd_cap_list(struct call *c, const json_t *params, json_t **result)
 {
 	(void)params;
 	*result = json_object();
-	json_object_set_new(*result, "guests", guest_rows(c, cap_row));
+	json_object_set_new(*result, "guests", guest_rows(c, NULL, cap_row));
 	return 0;
 }
 
@@ -70,7 +78,7 @@ int cmd_cap_release(struct call *c, const json_t *params, json_t **result)
 
 	if (!g)
 		return c->exit;
-	if (!c->caps.waits) {
+	if (!c->caps.waits) { /* only the first of several calls changes something */
 		guests_release(c->guests, g, !undo, c->wall_ns);
 		guests_caps_ask(&c->caps, g, c->now);
 	}
@@ -86,7 +94,6 @@ static int pause_or_resume(struct call *c, const json_t *params, bool paused, js
 {
 	bool one = json_object_get(params, "guest");
 	struct guest_entry *g = one ? find_changed(c, params) : NULL;
-	json_t *arr;
 	int rc;
 
 	if (one && !g)
@@ -101,15 +108,9 @@ static int pause_or_resume(struct call *c, const json_t *params, bool paused, js
 	rc = wait_for_caps(c);
 	if (rc)
 		return rc;
-	if (g) {
-		arr = json_array();
-		json_array_append_new(arr, cap_row(c, g));
-	} else {
-		arr = guest_rows(c, cap_row);
-	}
 	*result = json_object();
 	put_b(*result, "paused", guests_view(c->guests).paused);
-	json_object_set_new(*result, "guests", arr);
+	json_object_set_new(*result, "guests", guest_rows(c, g, cap_row));
 	return 0;
 }
 
@@ -135,18 +136,11 @@ static int bad_setting(struct call *c, const struct conf_doc *d, const struct co
 			 strncmp(e->text, place, (size_t)n) ? e->text : e->text + n);
 }
 
-/* Merge as if these keys stood in the guest's object of resexd.json. */
-static int merge_settings(struct call *c, const struct conf_doc *d, struct guest_conf *conf)
-{
-	const struct daemon_conf *all = guests_view(c->guests).conf;
-	struct conf_error e = { 0 };
-
-	if (settings_bind_guest(d, "", d->root, NULL, conf, &e) ||
-	    settings_find_link(all, d, "", conf, &e))
-		return bad_setting(c, d, &e);
-	return 0;
-}
-
+/*
+ * The settings are bound to a copy of the guest's by the code that reads resexd.json, as if these
+ * keys stood there: one place knows keys and ranges. The guest gets the copy only when all is
+ * good, so a wrong setting changes nothing.
+ */
 int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 {
 	const json_t *settings = json_object_get(params, "settings");
@@ -162,13 +156,14 @@ int cmd_guest_set(struct call *c, const json_t *params, json_t **result)
 	if (!json_object_size(settings))
 		return call_fail(c, RESEX_USAGE,
 				 "guest-set: give at least one setting, such as weight=512");
-	text = json_dumps(settings, JSON_COMPACT);
+	text = json_dumps(settings, JSON_COMPACT); /* conf reads text; the event shows it, too */
 	conf = *guest_view(c->guests, g).conf;
 	rc = text ? conf_parse(&d, "guest-set", text, strlen(text), &e) : -1;
 	if (rc)
 		rc = call_fail(c, RESEX_FAILURE, "%s", text ? e.text : "out of memory");
-	else
-		rc = merge_settings(c, &d, &conf);
+	else if (settings_bind_guest(&d, "", d.root, NULL, &conf, &e) ||
+		 settings_find_link(guests_view(c->guests).conf, &d, "", &conf, &e))
+		rc = bad_setting(c, &d, &e);
 	if (!rc) {
 		guests_configure(c->guests, g, &conf, text, c->wall_ns);
 		rc = cmd_guest_show(c, params, result);

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* show: list, info, guest-show and ring-list, from the sampler's newest snapshot. */
+/*
+ * show: list, info, guest-show and ring-list. Names, settings and states are what the control
+ * thread knows now (views of guests); figures are those of the sampler's newest snapshot, which
+ * is some ticks old. A guest that the sampler has not seen yet has no figures: most
+ * of its members are left out, since 0 would be a claim.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -27,7 +32,7 @@ static void put_usage(json_t *o, const struct usage *u)
 	put_b(o, "estimated", u->flags & USAGE_ESTIMATED);
 }
 
-/* null: unknown. */
+/* In microseconds, as operators write them; null: unknown. */
 static void put_us(json_t *o, const char *key, uint64_t ns, bool known)
 {
 	json_object_set_new(o, key,
@@ -39,6 +44,7 @@ static void put_latency(json_t *o, const struct snap_latency *l)
 	put_u(o, "latencies", l->n);
 	put_u(o, "latencies_lost", l->lost);
 	put_u(o, "latencies_second", l->second_n);
+	/* Of no samples in that second there is no mean: 0 us would look like a good one. */
 	put_us(o, "latency_us", l->mean_ns, l->second_n);
 	put_us(o, "latency_dev_us", l->dev_ns, l->second_n);
 	put_us(o, "latency_p99_us", l->p99_ns, l->second_n);
@@ -56,6 +62,7 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	put_s(o, "link", guests_view(c->guests).conf->link[v.conf->link].name);
 	put_s(o, "state", state_of(&v));
 	put_cap(o, "old_cap", v.own.cap);
+	/* Until the sampler sees the guest, no policy can have changed its cap. */
 	put_cap(o, "cap", s ? s->applied : v.own.cap);
 	put_u(o, "rings", s ? s->rings : 0);
 	put_diverges(o, &v.check);
@@ -78,7 +85,7 @@ int cmd_list(struct call *c, const json_t *params, json_t **result)
 	put_s(*result, "policy", all.policy->ops->name);
 	put_b(*result, "observe", all.observe);
 	put_b(*result, "paused", all.paused);
-	json_object_set_new(*result, "guests", guest_rows(c, guest_row));
+	json_object_set_new(*result, "guests", guest_rows(c, NULL, guest_row));
 	return 0;
 }
 
@@ -106,6 +113,7 @@ static json_t *counter_names(const struct counter_ops *const *ops)
 	return arr;
 }
 
+/* How well the 1 ms path keeps its time: an overloaded dom0 shows here first. */
 static void put_ticks(json_t *o, const struct snapshot *sn)
 {
 	put_u(o, "ticks", sn->ticks);
@@ -137,7 +145,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	put_resos(o, "overcommit", c->sn->overcommit);
 	put_resos(o, "dropped", c->sn->dropped);
 	put_u(o, "guests", c->sn->guests);
-	put_cluster(o, c->cluster);
+	put_cluster(o, c->cluster); /* also of a host alone: the same members, all null */
 	put_ticks(o, c->sn);
 	guests_mapped(c->guests, &calls, &pages);
 	put_u(o, "map_calls", calls);
@@ -152,6 +160,7 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
+/* null: no base is promised, and the policy learns one. */
 static void put_sla(json_t *o, const struct sla *sla)
 {
 	json_t *s = json_object();
@@ -163,6 +172,7 @@ static void put_sla(json_t *o, const struct sla *sla)
 	json_object_set_new(o, "sla", s);
 }
 
+/* Also the reply of guest-set, which shows so what now holds. */
 int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 {
 	const struct guest_entry *g = find_guest(c, params);
@@ -193,6 +203,7 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 
 /* --- rings ---------------------------------------------------------------- */
 
+/* In the order of the bits of enum sample_flags; resex(1) says how exact counts then are. */
 static void put_flags(json_t *o, uint32_t flags)
 {
 	static const char *const names[] = { "lapped",	"wrs-bounded", "mtus-estimated",
@@ -235,11 +246,12 @@ static json_t *ring_row(const struct guest_ring_info *info, const struct ring_to
 	put_u(o, "id", info->desc.id);
 	put_s(o, "state", info->active ? "active" : "dropped");
 	put_s(o, "fault", info->fault ? ring_fault_text(info->fault) : "");
-	if (info->desc.kind) {
+	if (info->desc.kind) { /* 0: the registry has no good descriptor of it */
 		put_s(o, "kind", info->desc.kind == RING_CQ ? "CQ" : "SQ");
 		put_u(o, "entries", info->desc.entries);
 		put_u(o, "pid", info->desc.pid);
 		put_s(o, "comm", info->desc.comm);
+		/* The agent's claim, until an entry of the ring names the queue pair. */
 		put_u(o, "qpn", t && t->qpn ? t->qpn : info->desc.number);
 	}
 	if (t)
@@ -247,6 +259,11 @@ static json_t *ring_row(const struct guest_ring_info *info, const struct ring_to
 	return o;
 }
 
+/*
+ * "totals" is comparable with the guest's account: all send queues, those that are gone too.
+ * Completion queues are left out, since their entries complete the work that the send queues
+ * already count.
+ */
 static json_t *rings_of(struct call *c, const struct guest_entry *g)
 {
 	json_t *o = json_object(), *arr = json_array(), *gone = json_object(), *all = json_object();
@@ -268,6 +285,7 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	put_u(o, "faults_more", st.faults_more);
 	put_check(o, "counter", &v.check);
 	for (uint32_t i = 0; guest_ring_info(v.mon, i, &info); i++) {
+		/* A ring that the sampler did not read yet gets a row without counts. */
 		bool shown = guest_ring_shown(v.mon, i, &t);
 
 		json_array_append_new(arr, ring_row(&info, shown ? &t : NULL));
@@ -284,12 +302,15 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	return o;
 }
 
+/*
+ * The totals are the sampler's, which alone may read the rings: ask for copies and wait. Without
+ * an answer there is an error, not rows without counts, which would look like idle queues.
+ */
 int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 {
 	bool one = json_object_get(params, "guest");
 	const struct guest_entry *g = one ? find_guest(c, params) : NULL;
 	int rc = one && !g ? c->exit : guests_rings(c->guests, &c->ask, c->now);
-	json_t *arr;
 
 	if (rc == -EAGAIN)
 		return CALL_LATER;
@@ -297,11 +318,8 @@ int cmd_ring_list(struct call *c, const json_t *params, json_t **result)
 		rc = call_fail(c, RESEX_FAILURE,
 			       "the sampler does not answer: see \"late ticks\" in resex info");
 	if (!rc) {
-		arr = g ? json_array() : guest_rows(c, rings_of);
-		if (g)
-			json_array_append_new(arr, rings_of(c, g));
 		*result = json_object();
-		json_object_set_new(*result, "guests", arr);
+		json_object_set_new(*result, "guests", guest_rows(c, g, rings_of));
 	}
 	guests_rings_end(c->guests, &c->ask);
 	return rc;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* why: why guests are capped (the sentences of the policy), and events. */
+/*
+ * why: why guests are capped or not, in one sentence each, and the events. The policy knows its
+ * reason; this file knows what keeps policies from a guest, and what the cross-check found.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 
 enum { REASON_MAX = 512 }; /* of a policy; the row has more room, for what is appended */
 
-/* For "guest %1g": the name of the guest in a slot. */
+/* For "guest %1g". The guest that a policy blames may have left since it decided. */
 static const char *slot_name(const struct guests *gs, int64_t slot)
 {
 	const char *name = guests_name_at(gs, slot);
@@ -16,7 +19,7 @@ static const char *slot_name(const struct guests *gs, int64_t slot)
 	return name ? name : "that left";
 }
 
-/* One figure in the unit of its suffix (policy.h). */
+/* One figure in the unit of its suffix (policy.h): policies are pure, and print nothing. */
 static const char *format_figure(const struct guests *gs, char suffix, int64_t v, char *out,
 				 size_t size)
 {
@@ -41,15 +44,21 @@ static const char *format_figure(const struct guests *gs, char suffix, int64_t v
 	return out;
 }
 
+/*
+ * The reason's sentence with its figures. f is followed character by character, not by a printf
+ * format: a policy's text, or a figure that it got from a guest, must not read other memory.
+ */
 static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 			const struct plan_guest *p, char *out, size_t size)
 {
 	const char *f = "";
 	size_t n = 0;
 
+	/* Walk to the end: nothing but its NULL says how many reasons a policy has. */
 	for (uint32_t i = 0; ops->reasons && ops->reasons[i]; i++)
 		if (i == p->reason)
 			f = ops->reasons[i];
+	/* Each step adds one character or one figure: the longest is a name. */
 	for (; *f && n + FLOW_NAME_MAX < size; f++) {
 		char figure[FLOW_NAME_MAX], suffix;
 		size_t len;
@@ -77,7 +86,7 @@ static void append_max_cap(const struct guest_view *g, char *text, size_t size)
 		 (unsigned long long)g->conf->max_cap);
 }
 
-/* Of every guest, capped or not: it may be charged too little. */
+/* Of every guest, capped or not: it may be charged too little. Why, no counter can tell. */
 static void append_divergence(const struct guest_entry *g, char *text, size_t size)
 {
 	char what[192];
@@ -100,6 +109,7 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 
 	put_identity(o, &v);
 	put_cap(o, "cap", s ? s->applied : v.own.cap);
+	/* What keeps policies away comes first: the plan is made for such a guest, too. */
 	if (!s)
 		snprintf(text, sizeof(text), "not sampled yet");
 	else if (v.conf->exempt)
@@ -123,21 +133,14 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 
 int cmd_why(struct call *c, const json_t *params, json_t **result)
 {
-	const struct guest_entry *g;
-	json_t *arr;
+	bool one = json_object_get(params, "guest");
+	const struct guest_entry *g = one ? find_guest(c, params) : NULL;
 
-	if (json_object_get(params, "guest")) {
-		g = find_guest(c, params);
-		if (!g)
-			return c->exit;
-		arr = json_array();
-		json_array_append_new(arr, why_row(c, g));
-	} else {
-		arr = guest_rows(c, why_row);
-	}
+	if (one && !g)
+		return c->exit;
 	*result = json_object();
 	put_s(*result, "policy", guests_view(c->guests).policy->ops->name);
-	json_object_set_new(*result, "guests", arr);
+	json_object_set_new(*result, "guests", guest_rows(c, g, why_row));
 	return 0;
 }
 
@@ -154,27 +157,31 @@ static bool has_events(const struct guests *gs, const char *name)
 	return false;
 }
 
+/*
+ * The events after number "since". "newest" is the newest of all guests' events: with it as the
+ * next "since", a client misses none and gets none twice, whatever guest it asks about.
+ */
 int cmd_events(struct call *c, const json_t *params, json_t **result)
 {
 	json_int_t since = json_integer_value(json_object_get(params, "since"));
-	const char *who = json_string_value(json_object_get(params, "guest"));
+	const char *name = json_string_value(json_object_get(params, "guest"));
 	const struct guests *gs = c->guests;
 	uint64_t id = since > 0 ? (uint64_t)since : 0;
-	const struct guest_entry *g = who ? guests_find(c->guests, who) : NULL;
+	const struct guest_entry *g = name ? guests_find(c->guests, name) : NULL;
 	const struct event_text *e;
 	json_t *arr;
 
-	if (g)
-		who = guest_view(gs, g).name;
-	else if (who && !has_events(gs, who)) {
-		find_guest(c, params);
+	if (g) { /* events hold names, and the request may have an id or a UUID */
+		name = guest_view(gs, g).name;
+	} else if (name && !has_events(gs, name)) {
+		find_guest(c, params); /* for its error */
 		return c->exit;
 	}
 	arr = json_array();
 	for (; (e = guests_event_after(gs, id)) != NULL; id = e->id) {
 		json_t *o;
 
-		if (who && strcmp(who, e->guest) != 0)
+		if (name && strcmp(name, e->guest) != 0)
 			continue;
 		o = json_object();
 		put_u(o, "id", e->id);
