@@ -224,7 +224,7 @@ const char *region_why(int rc)
 	case -ERANGE:
 		return "holds a number out of range; restart resexd there";
 	default:
-		return "is no region; run the same release of resexd on all hosts";
+		return "is not a region; run the same release of resexd on all hosts";
 	}
 }
 

@@ -77,13 +77,13 @@ static inline void speak(struct rig *r, int until)
 	assert_true(r->len[KEYS] > 0);
 }
 
-/* Who takes message m. */
-static inline struct hello *taker(struct rig *r, int m)
+/* The end that receives message m. */
+static inline struct hello *receiver_of(struct rig *r, int m)
 {
 	return m == CALL || m == PROOF ? &r->responder : &r->caller;
 }
 
-static inline int take(struct hello *h, const void *in, size_t len)
+static inline int receive(struct hello *h, const void *in, size_t len)
 {
 	uint8_t out[HELLO_MAX];
 	size_t n;

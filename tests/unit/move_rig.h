@@ -36,7 +36,7 @@ enum {
 #define ALL	0xffull
 
 /* A host that balances. */
-struct who {
+struct mover {
 	struct move move;
 	struct lock lock[SERVICES];
 	struct counter counter[SERVICES];
@@ -48,11 +48,11 @@ struct who {
 struct rig {
 	struct words w;
 	struct move_view view;
-	struct who who[5]; /* by host */
+	struct mover mover[5]; /* by host */
 	struct mono now;
 };
 
-static inline void tell(struct rig *r, struct who *h, struct step_event ev)
+static inline void step_mover(struct rig *r, struct mover *h, struct step_event ev)
 {
 	uint32_t before = h->out.n;
 
@@ -84,14 +84,14 @@ static inline uint32_t nodes_of(struct rig *r, uint32_t s)
 	return n;
 }
 
-static inline void give(struct rig *r, struct who *h, const struct step_op *op, enum step_outcome o,
-			uint64_t old)
+static inline void give_result(struct rig *r, struct mover *h, const struct step_op *op,
+			       enum step_outcome o, uint64_t old)
 {
-	tell(r, h, rig_result(op, o, old, h->link));
+	step_mover(r, h, rig_result(op, o, old, h->link));
 }
 
 /* The first operation that h has put out, taken away. */
-static inline struct step_op take(struct who *h)
+static inline struct step_op take_op(struct mover *h)
 {
 	struct step_op op = h->out.op[0];
 
@@ -101,68 +101,68 @@ static inline struct step_op take(struct who *h)
 	return op;
 }
 
-/* Execute the first operation that h has put out, and tell it. */
-static inline void one(struct rig *r, struct who *h)
+/* Execute the first operation that h has put out, and give h the result. */
+static inline void execute_one(struct rig *r, struct mover *h)
 {
-	struct step_op op = take(h);
+	struct step_op op = take_op(h);
 
-	give(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
+	give_result(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
 }
 
-/* Time goes on to when h needs it, if it has nothing else to wait for. */
-static inline void idle(struct rig *r, struct who *h)
+/* Set the time to when h is due: it waits for nothing else. */
+static inline void pass_to_due(struct rig *r, struct mover *h)
 {
 	struct mono due = move_due(&h->move);
 
 	assert_true(due.ns != INT64_MAX);
 	if (due.ns > r->now.ns)
 		r->now = due;
-	tell(r, h, (struct step_event){ .type = STEP_TICK });
+	step_mover(r, h, (struct step_event){ .type = STEP_TICK });
 }
 
-static inline void run_until(struct rig *r, struct who *h, enum move_state until)
+static inline void run_until(struct rig *r, struct mover *h, enum move_state until)
 {
 	while (h->move.state != until) {
 		if (h->out.n)
-			one(r, h);
+			execute_one(r, h);
 		else
-			idle(r, h);
+			pass_to_due(r, h);
 	}
 }
 
 /* The load of s was high for T: h shall make a move. */
-static inline void want(struct rig *r, struct who *h, uint32_t s)
+static inline void ask_for_move(struct rig *r, struct mover *h, uint32_t s)
 {
 	for (int i = 0; i < 3; i++)
 		counter_check(&h->counter[s], true);
-	tell(r, h, rig_ask(s));
+	step_mover(r, h, rig_ask(s));
 }
 
 /* A move, up to when it has put out the operations of this state. */
-static inline void begin(struct rig *r, struct who *h, uint32_t s, enum move_state until)
+static inline void begin_move(struct rig *r, struct mover *h, uint32_t s, enum move_state until)
 {
-	want(r, h, s);
+	ask_for_move(r, h, s);
 	run_until(r, h, until);
 }
 
-static inline enum move_result whole(struct rig *r, struct who *h, uint32_t s)
+static inline enum move_result whole_move(struct rig *r, struct mover *h, uint32_t s)
 {
-	begin(r, h, s, MOVE_IDLE);
+	begin_move(r, h, s, MOVE_IDLE);
 	assert_int_equal(h->out.n, 0);
 	return move_result(&h->move);
 }
 
-static inline void new_links(struct rig *r, struct who *h)
+static inline void new_links(struct rig *r, struct mover *h)
 {
 	h->link++;
 	for (uint16_t host = 1; host <= RIG_HOSTS; host++)
-		tell(r, h, rig_link(host, h->link));
+		step_mover(r, h, rig_link(host, h->link));
 }
 
 /* Begin host's daemon: it knows nothing. */
 static inline void start(struct rig *r, uint16_t host)
 {
-	struct who *h = &r->who[host];
+	struct mover *h = &r->mover[host];
 	struct move_conf c = {
 		.self = host,
 		.tag = 7000,
@@ -177,10 +177,10 @@ static inline void start(struct rig *r, uint16_t host)
 	h->out.n = 0;
 	move_init(&h->move, &c, &r->view, h->lock, h->counter);
 	new_links(r, h);
-	tell(r, h, rig_view(0, ALL, true));
+	step_mover(r, h, rig_view(0, ALL, true));
 	for (uint32_t s = 0; s < SERVICES; s++)
 		if (r->view.service[s].balancers >> (host - 1) & 1)
-			assert_int_equal(whole(r, h, s),
+			assert_int_equal(whole_move(r, h, s),
 					 MOVE_COUNTER_AHEAD); /* the first look copies */
 }
 
@@ -223,7 +223,7 @@ static inline int rig_setup(void **state)
 /* Host 2 gets as far as this with the locks of 10 and 20, and is heard of no more. */
 static inline void dies_at(struct rig *r, enum move_state at)
 {
-	begin(r, &r->who[2], S10, at);
+	begin_move(r, &r->mover[2], S10, at);
 }
 
 static inline int rig_teardown(void **state)

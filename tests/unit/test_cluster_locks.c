@@ -163,7 +163,7 @@ TEST_WITH(break__held_for_long__is_broken_where_it_lies, pair, finish)
 	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 2, ticket), 0);
 	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
-	/* It is shown at once by who did it, and by the others when they read it. */
+	/* The host that broke it shows it at once, the others when they have read it. */
 	assert_int_equal(site_lock(s, 2, WEB).word, lease_broken_word(word));
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, 2 * MS);
 	site_until(s, site_lock(s, 1, WEB).word == lease_broken_word(word));
@@ -325,7 +325,7 @@ TEST_WITH(break__two_at_once__the_second_is_told_to_wait, pair, finish)
 	assert_int_equal(hand_read(s, 1, MAIL_AT), lease_broken_word(mail));
 }
 
-/* Who broke one asks later than the next one has begun. */
+/* The result of a break is asked for when the next break has begun. */
 TEST_WITH(break__ticket_of_an_earlier_one__keeps_its_result, pair, finish)
 {
 	struct sites *s = *state;

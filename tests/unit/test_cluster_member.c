@@ -156,7 +156,7 @@ TEST_WITH(note__a_long_one_that_lasts__is_logged_once_and_its_end, begin, finish
 	assert_null(strstr(first + 1, "provider: corosync_votequorum }"));
 	assert_null(strstr(first, "has a quorum"));
 	fake_quorum.type = QUORUM_SET;
-	sites_pass(s, 2 * NS_PER_S); /* connected, and told nothing */
+	sites_pass(s, 2 * NS_PER_S); /* connected, but no view yet */
 	fake_quorum_vote(1, 12, nodes_two, true);
 	site_until(s, quorate(s));
 	sites_pass(s, NS_PER_S);

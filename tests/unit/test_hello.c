@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The proof of the key: between friends, with a wrong word, and from liars. */
+/* hello: the proof of the key: between right hosts, with any byte changed, and from liars. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memmem */
 #endif
@@ -22,7 +22,7 @@ static int take_changed(int m, size_t at, uint8_t with)
 	speak(&r, m);
 	assert_true(at < r.len[m]);
 	r.said[m][at] ^= with;
-	return take(taker(&r, m), r.said[m], r.len[m]);
+	return receive(receiver_of(&r, m), r.said[m], r.len[m]);
 }
 
 TEST(hmac__vectors_of_rfc_4231__come_out)
@@ -75,7 +75,7 @@ TEST(hello__between_friends__ends_ready)
 
 	rig_init(&r);
 	speak(&r, KEYS);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	assert_int_equal(r.caller.of_peer.generation, 7);
 	assert_int_equal(r.caller.keys_len, sizeof(description));
 	assert_memory_equal(r.caller.keys, description, sizeof(description));
@@ -91,7 +91,7 @@ TEST(hello__with_oneself__ends_ready)
 	r.conf[0] = r.conf[1];
 	begin(&r, 1);
 	speak(&r, KEYS);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	assert_int_equal(r.responder.peer, 2);
 }
 
@@ -109,7 +109,7 @@ TEST(hello__description_of_any_length__arrives)
 		assert_int_equal(hello_receive(&r.responder, r.said[PROOF], r.len[PROOF], out, &n),
 				 HELLO_PROVEN);
 		n = hello_write_keys(&r.responder, len ? keys : NULL, len, out);
-		assert_int_equal(take(&r.caller, out, n), HELLO_READY);
+		assert_int_equal(receive(&r.caller, out, n), HELLO_READY);
 		assert_int_equal(r.caller.keys_len, len);
 		assert_memory_equal(r.caller.keys, keys, len);
 	}
@@ -144,12 +144,12 @@ TEST(hello__longest_names_numbers_and_key__end_ready)
 	r.conf[0].host = TRANSPORT_HOSTS_MAX;
 	begin(&r, 1);
 	speak(&r, KEYS);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	assert_int_equal(r.responder.peer, TRANSPORT_HOSTS_MAX);
 	assert_true(r.responder.of_peer.generation == UINT64_MAX);
 }
 
-/* Some of a CALL, changed, is another's good CALL: then its answer is refused by who called. */
+/* A changed CALL may be another host's valid CALL: then the caller refuses the ANSWER. */
 static int call_changed(size_t at, uint8_t with)
 {
 	uint8_t out[HELLO_MAX];
@@ -161,7 +161,7 @@ static int call_changed(size_t at, uint8_t with)
 	speak(&r, CALL);
 	r.said[CALL][at] ^= with;
 	rc = hello_receive(&r.responder, r.said[CALL], r.len[CALL], out, &n);
-	return rc < 0 ? rc : take(&r.caller, out, n);
+	return rc < 0 ? rc : receive(&r.caller, out, n);
 }
 
 TEST(hello__one_bit_flipped__is_refused)
@@ -200,7 +200,7 @@ TEST(hello__another_version__is_told_as_that)
 	rig_init(&r); /* however long it is */
 	speak(&r, CALL);
 	r.said[CALL][4] = 1;
-	assert_int_equal(take(&r.responder, r.said[CALL], 8), -EPROTONOSUPPORT);
+	assert_int_equal(receive(&r.responder, r.said[CALL], 8), -EPROTONOSUPPORT);
 }
 
 TEST(hello__of_any_other_length__is_refused)
@@ -214,7 +214,7 @@ TEST(hello__of_any_other_length__is_refused)
 			speak(&r, m);
 			memcpy(in, r.said[m], r.len[m]);
 			if (len != r.len[m])
-				assert_int_equal(take(taker(&r, m), in, len), -EPROTO);
+				assert_int_equal(receive(receiver_of(&r, m), in, len), -EPROTO);
 		}
 	}
 }
@@ -239,7 +239,7 @@ TEST(hello__without_a_generation_or_start__is_malformed)
 		*(k % 2 ? &r.conf[i].generation : &r.conf[i].start) = 0;
 		begin(&r, 1);
 		speak(&r, i == 0 ? CALL : ANSWER);
-		assert_int_equal(take(taker(&r, i), r.said[i], r.len[i]), -EPROTO);
+		assert_int_equal(receive(receiver_of(&r, i), r.said[i], r.len[i]), -EPROTO);
 	}
 }
 
@@ -269,9 +269,9 @@ TEST(hello__out_of_turn__is_refused)
 			rig_init(&r);
 			speak(&r, m);
 			if (other != m)
-				assert_int_equal(
-					take(taker(&r, m), all.said[other], all.len[other]),
-					-EPROTO);
+				assert_int_equal(receive(receiver_of(&r, m), all.said[other],
+							 all.len[other]),
+						 -EPROTO);
 		}
 	}
 }
@@ -286,7 +286,7 @@ TEST(call__of_another_cluster__is_told_as_that)
 		memset(r.conf[0].cluster, 0, sizeof(r.conf[0].cluster));
 		memcpy(r.conf[0].cluster, names[i], strlen(names[i]));
 		speak(&r, CALL);
-		assert_int_equal(take(&r.responder, r.said[CALL], r.len[CALL]), -EXDEV);
+		assert_int_equal(receive(&r.responder, r.said[CALL], r.len[CALL]), -EXDEV);
 	}
 }
 
@@ -299,11 +299,11 @@ TEST(call__cluster_name_not_ended_empty_or_followed__is_malformed)
 	speak(&r, CALL);
 	assert_memory_equal(r.said[CALL] + NAME, "alpha", 6);
 	memset(r.said[CALL] + NAME, 'a', TRANSPORT_NAME_MAX);
-	assert_int_equal(take(&r.responder, r.said[CALL], r.len[CALL]), -EPROTO);
+	assert_int_equal(receive(&r.responder, r.said[CALL], r.len[CALL]), -EPROTO);
 	begin(&r, 1);
 	speak(&r, CALL);
 	memset(r.said[CALL] + NAME, 0, TRANSPORT_NAME_MAX);
-	assert_int_equal(take(&r.responder, r.said[CALL], r.len[CALL]), -EPROTO);
+	assert_int_equal(receive(&r.responder, r.said[CALL], r.len[CALL]), -EPROTO);
 	for (size_t at = 6; at < TRANSPORT_NAME_MAX; at++)
 		assert_int_equal(take_changed(CALL, NAME + at, 'x'), -EPROTO);
 }
@@ -337,7 +337,7 @@ TEST(answer__of_another_host_that_holds_the_key__is_told_as_that)
 		speak(&r, ANSWER);
 		r.said[ANSWER][at] = 3;
 		sign(&r, ANSWER, "resex: answer 2 ", key);
-		assert_int_equal(take(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EHOSTUNREACH);
+		assert_int_equal(receive(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EHOSTUNREACH);
 	}
 }
 
@@ -349,7 +349,7 @@ TEST(answer__of_who_holds_another_key__is_refused)
 		rig_init(&r);
 		r.conf[i].key = other_key;
 		speak(&r, ANSWER);
-		assert_int_equal(take(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EACCES);
+		assert_int_equal(receive(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EACCES);
 	}
 }
 
@@ -363,15 +363,15 @@ TEST(mac__of_a_liar__is_refused_and_of_a_friend_taken)
 		rig_init(&r);
 		speak(&r, m);
 		sign(&r, m, name[m], other_key);
-		assert_int_equal(take(taker(&r, m), r.said[m], r.len[m]), -EACCES);
+		assert_int_equal(receive(receiver_of(&r, m), r.said[m], r.len[m]), -EACCES);
 		rig_init(&r);
 		speak(&r, m);
 		sign(&r, m, name[m], key);
-		assert_true(take(taker(&r, m), r.said[m], r.len[m]) >= 0);
+		assert_true(receive(receiver_of(&r, m), r.said[m], r.len[m]) >= 0);
 		rig_init(&r);
 		speak(&r, m);
 		sign(&r, m, name[m == PROOF ? ANSWER : PROOF], key); /* the other role's */
-		assert_int_equal(take(taker(&r, m), r.said[m], r.len[m]), -EACCES);
+		assert_int_equal(receive(receiver_of(&r, m), r.said[m], r.len[m]), -EACCES);
 	}
 }
 
@@ -385,7 +385,7 @@ TEST(replay__of_an_earlier_session__is_refused)
 		rig_init(&r);
 		begin(&r, 2);
 		speak(&r, m);
-		assert_int_equal(take(taker(&r, m), old.said[m], old.len[m]), -EACCES);
+		assert_int_equal(receive(receiver_of(&r, m), old.said[m], old.len[m]), -EACCES);
 	}
 }
 
@@ -400,15 +400,15 @@ TEST(replay__one_nonce_new__is_refused)
 	rig_init(&r);
 	r.caller.nonce[HELLO_NONCE - 1] ^= 1;
 	speak(&r, CALL);
-	assert_int_equal(take(&r.caller, old.said[ANSWER], old.len[ANSWER]), -EACCES);
+	assert_int_equal(receive(&r.caller, old.said[ANSWER], old.len[ANSWER]), -EACCES);
 
 	rig_init(&r);
 	r.responder.nonce[0] ^= 1;
-	assert_int_equal(take(&r.responder, old.said[CALL], old.len[CALL]), HELLO_MORE);
-	assert_int_equal(take(&r.responder, old.said[PROOF], old.len[PROOF]), -EACCES);
+	assert_int_equal(receive(&r.responder, old.said[CALL], old.len[CALL]), HELLO_MORE);
+	assert_int_equal(receive(&r.responder, old.said[PROOF], old.len[PROOF]), -EACCES);
 }
 
-/* A restarted host's nonce is new, but were it not: the generation still tells. */
+/* A restarted host draws a new nonce. If it were the same, the generation still differs. */
 TEST(replay__generation_new__is_refused)
 {
 	struct rig old, r;
@@ -419,14 +419,14 @@ TEST(replay__generation_new__is_refused)
 	r.conf[0].generation++;
 	begin(&r, 1);
 	speak(&r, ANSWER);
-	assert_int_equal(take(&r.caller, old.said[ANSWER], old.len[ANSWER]), -EACCES);
+	assert_int_equal(receive(&r.caller, old.said[ANSWER], old.len[ANSWER]), -EACCES);
 
 	for (int i = 0; i < 2; i++) {
 		rig_init(&r);
 		r.conf[i].generation++;
 		begin(&r, 1);
 		speak(&r, PROOF);
-		assert_int_equal(take(&r.responder, old.said[PROOF], old.len[PROOF]), -EACCES);
+		assert_int_equal(receive(&r.responder, old.said[PROOF], old.len[PROOF]), -EACCES);
 	}
 }
 
@@ -440,7 +440,7 @@ TEST(reflection__of_the_call__is_for_another_host)
 	rig_init(&r);
 	speak(&r, CALL);
 	hello_begin(&own, HELLO_RESPONDER, &r.conf[0], 0, nonce);
-	assert_int_equal(take(&own, r.said[CALL], r.len[CALL]), -EHOSTUNREACH);
+	assert_int_equal(receive(&own, r.said[CALL], r.len[CALL]), -EHOSTUNREACH);
 }
 
 /* Links to oneself have one number at both ends: only the roles can tell a reflection. */
@@ -454,8 +454,8 @@ TEST(reflection__to_oneself__is_refused)
 		hello_begin(&r.caller, HELLO_CALLER, &r.conf[0], 1, (const uint8_t *)key);
 		hello_begin(&r.responder, HELLO_RESPONDER, &r.conf[1], 0, (const uint8_t *)key);
 		speak(&r, m);
-		assert_true(take(m == CALL || m == PROOF ? &r.caller : &r.responder, r.said[m],
-				 r.len[m]) < 0);
+		assert_true(receive(m == CALL || m == PROOF ? &r.caller : &r.responder, r.said[m],
+				    r.len[m]) < 0);
 	}
 }
 
@@ -469,8 +469,8 @@ TEST(hello__after_an_error__takes_nothing_more)
 		speak(&r, m);
 		memcpy(wrong, r.said[m], r.len[m]);
 		wrong[r.len[m] - 1] ^= 1;
-		assert_true(take(taker(&r, m), wrong, r.len[m]) < 0);
-		assert_int_equal(take(taker(&r, m), r.said[m], r.len[m]), -EPROTO);
+		assert_true(receive(receiver_of(&r, m), wrong, r.len[m]) < 0);
+		assert_int_equal(receive(receiver_of(&r, m), r.said[m], r.len[m]), -EPROTO);
 	}
 }
 
@@ -481,10 +481,10 @@ TEST(hello__after_its_end__takes_and_tells_nothing_more)
 
 	rig_init(&r);
 	speak(&r, KEYS);
-	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), -EPROTO);
+	assert_int_equal(receive(&r.responder, r.said[PROOF], r.len[PROOF]), -EPROTO);
 	assert_int_equal(hello_write_keys(&r.responder, description, 1, out), 0);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), -EPROTO);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), -EPROTO);
 	assert_int_equal(hello_write_call(&r.caller, out), 0);
 }
 
@@ -520,7 +520,7 @@ TEST(key__is_in_no_message_text_or_state)
 	assert_true(has_key(key + 3, 9));
 	rig_init(&r);
 	speak(&r, KEYS);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	for (int m = CALL; m < MESSAGES; m++)
 		assert_false(has_key(r.said[m], r.len[m]));
 	for (int rc = 0; rc > -200; rc--)
@@ -579,6 +579,6 @@ TEST(hello__parts_of_another_session__are_never_taken)
 			r.said[m][prop_range(&p, 0, r.len[m] - 1)] ^= (uint8_t)prop_range(&p, 1,
 											  255);
 		if (memcmp(r.said[m], right, r.len[m]) != 0)
-			prop_assert(&p, step, take(taker(&r, m), r.said[m], r.len[m]) < 0);
+			prop_assert(&p, step, receive(receiver_of(&r, m), r.said[m], r.len[m]) < 0);
 	}
 }

@@ -13,14 +13,14 @@ TEST(hello__between_friends__each_knows_the_others_start)
 	r.conf[0].agreement = r.conf[1].agreement = 0x8000000000000001;
 	begin(&r, 1);
 	speak(&r, KEYS);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), HELLO_READY);
 	assert_int_equal(r.caller.of_peer.start, 1);
 	assert_true(r.responder.of_peer.start == 0xfedcba9876543210);
 	assert_true(r.responder.of_peer.agreement == 0x8000000000000001);
 	assert_true(r.caller.of_peer.agreement == 0x8000000000000001);
 }
 
-/* Two who hold the key, and whose agreements differ by a bit. */
+/* Two hosts that hold the key, and whose agreements differ by a bit. */
 static void rig_disagree(struct rig *r, unsigned bit)
 {
 	rig_init(r);
@@ -37,13 +37,13 @@ TEST(agreement__another__both_ends_know)
 
 		rig_disagree(&r, bit);
 		speak(&r, PROOF);
-		assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), -EBADE);
+		assert_int_equal(receive(&r.responder, r.said[PROOF], r.len[PROOF]), -EBADE);
 		assert_int_equal(hello_write_keys(&r.responder, description, 1, out), 0);
 		assert_int_equal(hello_ended(&r.caller, -ECONNRESET), -EBADE);
 	}
 }
 
-/* A wrong proof tells nothing of its sender, whatever it said. */
+/* A wrong proof proves nothing about its sender: its agreement does not matter. */
 TEST(agreement__another_without_the_key__is_a_wrong_proof)
 {
 	struct rig r;
@@ -51,11 +51,11 @@ TEST(agreement__another_without_the_key__is_a_wrong_proof)
 	rig_disagree(&r, 5);
 	speak(&r, PROOF);
 	r.said[PROOF][r.len[PROOF] - 1] ^= 1;
-	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), -EACCES);
+	assert_int_equal(receive(&r.responder, r.said[PROOF], r.len[PROOF]), -EACCES);
 	rig_disagree(&r, 5);
 	speak(&r, ANSWER);
 	r.said[ANSWER][r.len[ANSWER] - 1] ^= 1;
-	assert_int_equal(take(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EACCES);
+	assert_int_equal(receive(&r.caller, r.said[ANSWER], r.len[ANSWER]), -EACCES);
 	assert_int_equal(hello_ended(&r.caller, -ECONNRESET), -ECONNRESET);
 }
 
@@ -71,9 +71,9 @@ TEST(agreement__another_and_the_keys_are_told__is_refused)
 	assert_int_equal(hello_receive(&r.caller, r.said[ANSWER], r.len[ANSWER], r.said[PROOF],
 				       &r.len[PROOF]),
 			 HELLO_MORE);
-	assert_int_equal(take(&r.responder, r.said[PROOF], r.len[PROOF]), HELLO_PROVEN);
+	assert_int_equal(receive(&r.responder, r.said[PROOF], r.len[PROOF]), HELLO_PROVEN);
 	r.len[KEYS] = hello_write_keys(&r.responder, description, 1, r.said[KEYS]);
-	assert_int_equal(take(&r.caller, r.said[KEYS], r.len[KEYS]), -EBADE);
+	assert_int_equal(receive(&r.caller, r.said[KEYS], r.len[KEYS]), -EBADE);
 }
 
 TEST(ended__when_all_agree_or_too_early__is_as_it_ended)

@@ -102,12 +102,12 @@ static void reads(struct rig *r, uint16_t by, bool unreported)
 	}
 }
 
-static void tell(struct rig *r, uint16_t by, uint16_t whom, uint32_t s)
+static void announce(struct rig *r, uint16_t by, uint16_t to, uint32_t s)
 {
 	add(r, (struct history_record){ .type = HISTORY_EFFECT,
 					.op = STEP_FAA,
 					.host = by,
-					.target = whom,
+					.target = to,
 					.offset = region_counter_offset(s),
 					.now = 1 });
 }
@@ -159,8 +159,8 @@ static void prepare(struct rig *r)
 	begin(r);
 	take_both(r, 2, 1);
 	reads(r, 2, false);
-	tell(r, 2, 3, 1);
-	tell(r, 2, 4, 2);
+	announce(r, 2, 3, 1);
+	announce(r, 2, 4, 2);
 }
 
 static void expect(const struct rig *r, enum history_violation v)
@@ -225,7 +225,7 @@ static void do_step(struct rig *r, const char *step)
 	else if (IS("count") || IS("deaf"))
 		reads(r, host, IS("deaf"));
 	else if (IS("tell"))
-		tell(r, host, (uint16_t)n[1], (uint32_t)n[2]);
+		announce(r, host, (uint16_t)n[1], (uint32_t)n[2]);
 	else if (IS("move"))
 		move(r, host, (uint32_t)n[1], (uint16_t)n[2]);
 	else if (IS("cas"))

@@ -488,7 +488,8 @@ RIG_TEST(fresh_word__is_waited_for_and_then_unclean)
 	struct rig *r = *state;
 	int64_t brk = lock_break_ns(&r->a.lock.conf);
 
-	*word(r) = region_word(0, START); /* the home has just begun: who held before? */
+	*word(r) = region_word(0,
+			       START); /* the home has just begun: earlier holders are not known */
 	ask(r, &r->a, LOCK_ACQUIRE);
 	tick_until(r, &r->a, mono_add(r->now, brk - 1));
 	assert_int_equal(lock_state(&r->a.lock), LOCK_WAITING);

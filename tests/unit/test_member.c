@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* member: who is in, who may decide; corosync's library is a fake. */
+/* member: which hosts are members, and may this one decide; corosync's library is a fake. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void until_readable(struct rig *r)
 static const struct row {
 	const char *name, *steps;
 } rows[] = {
-	{ "nothing told yet: not quorate",
+	{ "no report yet: not quorate",
 	  "open, update -> news 1, not-quorate, view 0, members, fd 42" },
 	{ "the same view: no news",
 	  "join, update -> news 0, quorate; vote all 11 40, update -> news 0" },

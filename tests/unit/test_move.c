@@ -20,18 +20,18 @@ static char letter(const struct step_op *op)
 TEST_WITH(move__nobody_fails__operations_come_in_the_order_of_the_rules, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	char said[64] = "";
 	size_t n = 0;
 
-	assert_int_equal(whole(r, h, S10), MOVE_MOVED); /* the locks' words are known now */
+	assert_int_equal(whole_move(r, h, S10), MOVE_MOVED); /* the locks' words are known now */
 	r->view.node[N51].word = *node_word(r, N51);
 	*node_word(r, N51) = region_word(20, 77ull << 16); /* and it is given back */
 	r->view.node[N51].word = *node_word(r, N51);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	while (h->out.n) {
 		said[n++] = letter(&h->out.op[0]);
-		one(r, h);
+		execute_one(r, h);
 	}
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	assert_string_equal(said, "cllLLcnnnnnnaaNLL");
@@ -41,7 +41,7 @@ TEST_WITH(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told, rig_
 {
 	struct rig *r = *state;
 
-	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_MOVED);
 	assert_word(*node_word(r, N51), 10, START + NODE_UP + 1);
 	assert_word(*node_word(r, N50), 20, NODE_UP);
 	assert_int_equal(nodes_of(r, S10), 2);
@@ -52,17 +52,17 @@ TEST_WITH(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told, rig_
 	assert_true(*counter_word(r, 4, S30) == 0); /* not concerned */
 	assert_word(*lock_word(r, S10), 0, START + 2);
 	assert_word(*lock_word(r, S20), 0, START + 2);
-	assert_true(r->who[2].move.moves == 1);
+	assert_true(r->mover[2].move.moves == 1);
 }
 
 TEST_WITH(move__one_event_seen_by_two__is_one_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
-	begin(r, &r->who[4], S10, MOVE_LOCKS); /* its first look said: nobody moved */
-	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
-	run_until(r, &r->who[4], MOVE_IDLE);
-	assert_int_equal(move_result(&r->who[4].move), MOVE_COUNTER_AHEAD);
+	begin_move(r, &r->mover[4], S10, MOVE_LOCKS); /* at its first look nobody has moved */
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_MOVED);
+	run_until(r, &r->mover[4], MOVE_IDLE);
+	assert_int_equal(move_result(&r->mover[4].move), MOVE_COUNTER_AHEAD);
 	assert_int_equal(nodes_of(r, S10), 2);
 	assert_word(*lock_word(r, S10), 0, START + 3);
 }
@@ -70,23 +70,23 @@ TEST_WITH(move__one_event_seen_by_two__is_one_move, rig_setup, rig_teardown)
 TEST_WITH(move__counter_ahead__takes_no_lock, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
 	*counter_word(r, 2, S10) += 1;
 	h->ops = 0;
-	assert_int_equal(whole(r, h, S10), MOVE_COUNTER_AHEAD);
+	assert_int_equal(whole_move(r, h, S10), MOVE_COUNTER_AHEAD);
 	assert_int_equal(h->ops, 1);
 }
 
 TEST_WITH(move__made__the_history_starts_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
 	for (int i = 0; i < 3; i++)
 		counter_check(&h->counter[S10], true);
 	assert_true(counter_high_for_t(&h->counter[S10]));
-	whole(r, h, S10);
+	whole_move(r, h, S10);
 	assert_false(counter_high_for_t(&h->counter[S10]));
 }
 
@@ -95,7 +95,7 @@ TEST_WITH(move__donor_at_its_minimum__no_move, rig_setup, rig_teardown)
 	struct rig *r = *state;
 
 	*node_word(r, N51) = region_word(30, NODE_UP + 5); /* what was scanned is old */
-	assert_int_equal(whole(r, &r->who[2], S10), MOVE_NO_DONOR);
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_NO_DONOR);
 	assert_int_equal(nodes_of(r, S20), 2);
 	assert_true(*counter_word(r, 4, S10) == 0);
 	assert_word(*lock_word(r, S20), 0, START + 2);
@@ -107,7 +107,7 @@ TEST_WITH(move__its_host_balances_the_donor_too__is_told_as_well, rig_setup, rig
 
 	r->view.service[S20].minimum = 3;
 	r->view.node[N61].load = r->view.node[N80].load = 10;
-	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED); /* from 30, its own too */
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_MOVED); /* from 30, its own too */
 	assert_true(*counter_word(r, 2, S30) == 1);
 	assert_true(*counter_word(r, 4, S30) == 1);
 	assert_true(*counter_word(r, 2, S10) == 0);
@@ -120,52 +120,52 @@ TEST_WITH(move__two_takers_of_one_donor__it_stays_at_its_minimum, rig_setup, rig
 
 	prop_start(&p);
 	for (int i = 0; i < 300; i++) {
-		struct who *h[2] = { &r->who[2], &r->who[4] };
+		struct mover *h[2] = { &r->mover[2], &r->mover[4] };
 
-		whole(r, h[1], S30); /* look; may move */
+		whole_move(r, h[1], S30); /* look; may move */
 		for (uint32_t n = N50; n <= N60; n++) {
 			*node_word(r, n) = region_word(20, NODE_UP + 1000u * (uint32_t)(i + 1));
 			r->view.node[n].word = *node_word(r, n);
 		}
-		whole(r, h[0], S30), whole(r, h[1], S10); /* note what was announced */
+		whole_move(r, h[0], S30), whole_move(r, h[1], S10); /* note what was announced */
 		for (uint32_t n = N50; n <= N60; n++)
 			*node_word(r, n) = region_word(20, NODE_UP + 1000u * (uint32_t)i + 500);
-		want(r, h[0], S10);
-		want(r, h[1], S30);
+		ask_for_move(r, h[0], S10);
+		ask_for_move(r, h[1], S30);
 		while (h[0]->move.state != MOVE_IDLE || h[1]->move.state != MOVE_IDLE) {
-			struct who *k = h[prop_u64(&p) % 2];
+			struct mover *k = h[prop_u64(&p) % 2];
 
 			if (k->out.n)
-				one(r, k);
+				execute_one(r, k);
 			else if (k->move.state != MOVE_IDLE && !h[0]->out.n && !h[1]->out.n)
-				idle(r, k);
+				pass_to_due(r, k);
 			assert_in_range(nodes_of(r, S20), 2, 3);
 		}
 	}
-	assert_true(r->who[2].move.moves + r->who[4].move.moves > 300);
+	assert_true(r->mover[2].move.moves + r->mover[4].move.moves > 300);
 }
 
 TEST_WITH(move__each_takes_from_the_other__neither_waits_for_ever, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *a = &r->who[2], *b = &r->who[3];
+	struct mover *a = &r->mover[2], *b = &r->mover[3];
 	struct mono began = r->now;
 
-	begin(r, a, S10, MOVE_LOCKS);
+	begin_move(r, a, S10, MOVE_LOCKS);
 	b->move.state = MOVE_LOCKS; /* 20 from 10: no scan would choose so */
 	b->move.service = S20;
 	b->move.donor = S10;
 	b->move.patience = mono_add(r->now, 10 * 1000 * (int64_t)MS);
-	tell(r, b, (struct step_event){ .type = STEP_TICK });
+	step_mover(r, b, (struct step_event){ .type = STEP_TICK });
 	while (a->move.state != MOVE_IDLE || b->move.state != MOVE_IDLE) {
 		if (a->out.n)
-			one(r, a);
+			execute_one(r, a);
 		if (b->out.n)
-			one(r, b);
+			execute_one(r, b);
 		if (!a->out.n && a->move.state != MOVE_IDLE)
-			idle(r, a);
+			pass_to_due(r, a);
 		if (!b->out.n && b->move.state != MOVE_IDLE)
-			idle(r, b);
+			pass_to_due(r, b);
 	}
 	assert_true(mono_sub(r->now, began) < HOLD); /* no lease had to end */
 	assert_int_equal(move_result(&a->move), MOVE_MOVED);
@@ -176,38 +176,38 @@ TEST_WITH(move__each_takes_from_the_other__neither_waits_for_ever, rig_setup, ri
 TEST_WITH(announce__unknown__is_repeated_until_done_before_the_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ANNOUNCES);
+	begin_move(r, h, S10, MOVE_ANNOUNCES);
 	assert_int_equal(h->out.n, 2);
-	op = take(h);
+	op = take_op(h);
 	rig_execute(&r->w, &op); /* it was executed, but that is not known */
-	give(r, h, &op, STEP_UNKNOWN, 0);
-	one(r, h);
+	give_result(r, h, &op, STEP_UNKNOWN, 0);
+	execute_one(r, h);
 	assert_int_equal(h->out.n, 0);
 	assert_int_equal(h->move.state, MOVE_ANNOUNCES);
 	new_links(r, h);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	assert_true(*counter_word(r, 4, S10) == 2); /* twice: */
-	assert_int_equal(whole(r, &r->who[4], S10), MOVE_COUNTER_AHEAD);
-	assert_true(counter_state(&r->who[4].counter[S10]) == COUNTER_AHEAD);
-	whole(r, &r->who[4], S10); /* noted as one */
-	assert_int_equal(counter_state(&r->who[4].counter[S10]), COUNTER_EQUAL);
+	assert_int_equal(whole_move(r, &r->mover[4], S10), MOVE_COUNTER_AHEAD);
+	assert_true(counter_state(&r->mover[4].counter[S10]) == COUNTER_AHEAD);
+	whole_move(r, &r->mover[4], S10); /* noted as one */
+	assert_int_equal(counter_state(&r->mover[4].counter[S10]), COUNTER_EQUAL);
 }
 
 TEST_WITH(announce__a_balancer_cannot_be_told__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ANNOUNCES);
+	begin_move(r, h, S10, MOVE_ANNOUNCES);
 	while (h->out.n) {
-		op = take(h);
-		give(r, h, &op, op.host == 4 ? STEP_LOST : STEP_DONE,
-		     op.host == 4 ? 0 : rig_execute(&r->w, &op));
+		op = take_op(h);
+		give_result(r, h, &op, op.host == 4 ? STEP_LOST : STEP_DONE,
+			    op.host == 4 ? 0 : rig_execute(&r->w, &op));
 	}
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_NOT_NOTIFIED);
@@ -218,28 +218,28 @@ TEST_WITH(announce__a_balancer_cannot_be_told__no_move, rig_setup, rig_teardown)
 TEST_WITH(announce__no_link_to_a_balancer__nobody_else_is_told_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
-	uint64_t told;
+	struct mover *h = &r->mover[2];
+	uint64_t count;
 
 	announce__a_balancer_cannot_be_told__no_move(state);
-	told = *counter_word(r, 3, S20);
+	count = *counter_word(r, 3, S20);
 	h->ops = 0;
-	assert_int_equal(whole(r, h, S10), MOVE_NOT_NOTIFIED);
+	assert_int_equal(whole_move(r, h, S10), MOVE_NOT_NOTIFIED);
 	assert_int_equal(h->ops, 1); /* its own counter: no lock either */
-	assert_true(*counter_word(r, 3, S20) == told);
+	assert_true(*counter_word(r, 3, S20) == count);
 	new_links(r, h);
-	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+	assert_int_equal(whole_move(r, h, S10), MOVE_MOVED);
 }
 
 TEST_WITH(announce__refused__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ANNOUNCES);
-	op = take(h);
-	give(r, h, &op, STEP_REFUSED, 0);
+	begin_move(r, h, S10, MOVE_ANNOUNCES);
+	op = take_op(h);
+	give_result(r, h, &op, STEP_REFUSED, 0);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_NOT_NOTIFIED);
 	assert_int_equal(nodes_of(r, S20), 3);
@@ -248,10 +248,10 @@ TEST_WITH(announce__refused__no_move, rig_setup, rig_teardown)
 TEST_WITH(announce__a_balancer_was_removed__need_not_be_told, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
-	tell(r, h, rig_view(0, ALL & ~0x08ull, true)); /* without host 4 */
-	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+	step_mover(r, h, rig_view(0, ALL & ~0x08ull, true)); /* without host 4 */
+	assert_int_equal(whole_move(r, h, S10), MOVE_MOVED);
 	assert_true(*counter_word(r, 4, S10) == 0);
 	assert_true(*counter_word(r, 3, S20) == 1);
 }
@@ -261,14 +261,14 @@ TEST_WITH(announce__a_balancer_was_removed__need_not_be_told, rig_setup, rig_tea
 TEST_WITH(act__unknown_but_executed__read_on_a_newer_link_says_moved, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ACTS);
-	op = take(h);
-	give(r, h, &op, STEP_UNKNOWN, 0);
+	begin_move(r, h, S10, MOVE_ACTS);
+	op = take_op(h);
+	give_result(r, h, &op, STEP_UNKNOWN, 0);
 	assert_int_equal(h->out.n, 0);
-	tell(r, h, rig_link(5, h->link)); /* the old link */
+	step_mover(r, h, rig_link(5, h->link)); /* the old link */
 	assert_int_equal(h->out.n, 0);
 	rig_execute(&r->w, &op); /* late */
 	new_links(r, h);
@@ -281,12 +281,12 @@ TEST_WITH(act__unknown_but_executed__read_on_a_newer_link_says_moved, rig_setup,
 TEST_WITH(act__unknown_and_not_executed__says_so, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ACTS);
-	op = take(h);
-	give(r, h, &op, STEP_UNKNOWN, 0);
+	begin_move(r, h, S10, MOVE_ACTS);
+	op = take_op(h);
+	give_result(r, h, &op, STEP_UNKNOWN, 0);
 	new_links(r, h);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_UNREACHED);
@@ -296,18 +296,18 @@ TEST_WITH(act__unknown_and_not_executed__says_so, rig_setup, rig_teardown)
 TEST_WITH(act__unknown_until_the_lease_ends__locks_are_left_dirty, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2], *other = &r->who[4];
+	struct mover *h = &r->mover[2], *other = &r->mover[4];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ACTS);
-	op = take(h);
-	give(r, h, &op, STEP_UNKNOWN, 0);
+	begin_move(r, h, S10, MOVE_ACTS);
+	op = take_op(h);
+	give_result(r, h, &op, STEP_UNKNOWN, 0);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_UNDECIDED);
 	assert_int_equal(region_word_id(*lock_word(r, S10)), LOCK_DIRTY);
 	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
-	whole(r, other, S10); /* told */
-	begin(r, other, S10, MOVE_ACTS);
+	whole_move(r, other, S10); /* notified */
+	begin_move(r, other, S10, MOVE_ACTS);
 	assert_true(rig_execute(&r->w, &op) != op.compare);
 	run_until(r, other, MOVE_IDLE);
 	assert_int_equal(nodes_of(r, S20), 2);
@@ -316,12 +316,12 @@ TEST_WITH(act__unknown_until_the_lease_ends__locks_are_left_dirty, rig_setup, ri
 TEST_WITH(act__lost__is_no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op op;
 
-	begin(r, h, S10, MOVE_ACTS);
-	op = take(h);
-	give(r, h, &op, STEP_LOST, 0);
+	begin_move(r, h, S10, MOVE_ACTS);
+	op = take_op(h);
+	give_result(r, h, &op, STEP_LOST, 0);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_UNREACHED);
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
@@ -331,10 +331,10 @@ TEST_WITH(act__node_changed_meanwhile__fails, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
-	begin(r, &r->who[2], S10, MOVE_ACTS);
+	begin_move(r, &r->mover[2], S10, MOVE_ACTS);
 	*node_word(r, N51) = region_word(20, NODE_UP + 9);
-	run_until(r, &r->who[2], MOVE_IDLE);
-	assert_int_equal(move_result(&r->who[2].move), MOVE_OVERTAKEN);
+	run_until(r, &r->mover[2], MOVE_IDLE);
+	assert_int_equal(move_result(&r->mover[2].move), MOVE_OVERTAKEN);
 	assert_word(*node_word(r, N51), 20, NODE_UP + 9);
 }
 
@@ -346,16 +346,16 @@ TEST_WITH(lease__ends__nothing_is_put_out_but_the_release, rig_setup, rig_teardo
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
 		struct rig *r;
-		struct who *h;
+		struct mover *h;
 
 		rig_teardown(state);
 		rig_setup(state);
 		r = *state;
-		h = &r->who[2];
-		begin(r, h, S10, at[i]);
+		h = &r->mover[2];
+		begin_move(r, h, S10, at[i]);
 		r->now = mono_add(r->now, HOLD + 1); /* paused, then all results at once */
 		while (h->out.n && h->move.state == at[i])
-			one(r, h);
+			execute_one(r, h);
 		assert_int_equal(h->move.state, MOVE_UNLOCKS);
 		run_until(r, h, MOVE_IDLE);
 		assert_int_equal(nodes_of(r, S20), 3);
@@ -366,12 +366,12 @@ TEST_WITH(lease__ends__nothing_is_put_out_but_the_release, rig_setup, rig_teardo
 TEST_WITH(locks__load_fell_while_they_were_waited_for__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
-	begin(r, &r->who[2], S10, MOVE_COUNTS);
-	begin(r, h, S10, MOVE_LOCKS);
+	begin_move(r, &r->mover[2], S10, MOVE_COUNTS);
+	begin_move(r, h, S10, MOVE_LOCKS);
 	r->now = mono_add(r->now, CHECK);
-	tell(r, h, (struct step_event){ .type = STEP_TICK });
+	step_mover(r, h, (struct step_event){ .type = STEP_TICK });
 	counter_check(&h->counter[S10], false);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_CALM);
@@ -381,10 +381,10 @@ TEST_WITH(locks__load_fell_while_they_were_waited_for__no_move, rig_setup, rig_t
 TEST_WITH(move__load_not_high_for_t__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
 	counter_check(&h->counter[S10], true);
-	tell(r, h, rig_ask(S10));
+	step_mover(r, h, rig_ask(S10));
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_CALM);
 	assert_word(*lock_word(r, S10), 0, START + 1);
@@ -397,14 +397,14 @@ TEST_WITH(view__changes_before_the_cas__no_move, rig_setup, rig_teardown)
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
 		struct rig *r;
-		struct who *h;
+		struct mover *h;
 
 		rig_teardown(state);
 		rig_setup(state);
 		r = *state;
-		h = &r->who[2];
-		begin(r, h, S10, at[i]);
-		tell(r, h, rig_view(6, ALL & ~0x80ull, true));
+		h = &r->mover[2];
+		begin_move(r, h, S10, at[i]);
+		step_mover(r, h, rig_view(6, ALL & ~0x80ull, true));
 		run_until(r, h, MOVE_IDLE);
 		assert_int_equal(move_result(&h->move), MOVE_VIEW);
 		assert_int_equal(nodes_of(r, S20), 3);
@@ -414,14 +414,14 @@ TEST_WITH(view__changes_before_the_cas__no_move, rig_setup, rig_teardown)
 TEST_WITH(view__not_quorate__nothing_is_decided, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
-	begin(r, h, S10, MOVE_ANNOUNCES);
+	begin_move(r, h, S10, MOVE_ANNOUNCES);
 	h->out.n = 0;
-	tell(r, h, rig_view(0, ALL, false));
+	step_mover(r, h, rig_view(0, ALL, false));
 	run_until(r, h, MOVE_IDLE);
 	h->ops = 0;
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	assert_int_equal(h->ops, 0);
 	assert_int_equal(h->move.state, MOVE_IDLE);
 	assert_int_equal(nodes_of(r, S20), 3);
@@ -430,39 +430,39 @@ TEST_WITH(view__not_quorate__nothing_is_decided, rig_setup, rig_teardown)
 TEST_WITH(home__dead__move_ends_busy_and_puts_nothing_more_out, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	while (h->move.state != MOVE_IDLE) {
 		if (!h->out.n) {
-			idle(r, h);
+			pass_to_due(r, h);
 		} else if (h->out.op[0].host == HOME) {
-			struct step_op op = take(h);
+			struct step_op op = take_op(h);
 
-			give(r, h, &op, STEP_LOST, 0);
+			give_result(r, h, &op, STEP_LOST, 0);
 		} else {
-			one(r, h);
+			execute_one(r, h);
 		}
 	}
 	assert_int_equal(move_result(&h->move), MOVE_BUSY);
 	assert_true(move_due(&h->move).ns == INT64_MAX);
 	new_links(r, h); /* it comes back */
-	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+	assert_int_equal(whole_move(r, h, S10), MOVE_MOVED);
 }
 
 TEST_WITH(home__restarts_under_a_holder__which_keeps_off_once_others_swept, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *old = &r->who[2], *h = &r->who[4];
+	struct mover *old = &r->mover[2], *h = &r->mover[4];
 
-	begin(r, old, S10, MOVE_COUNTS); /* holds, has read nothing yet */
+	begin_move(r, old, S10, MOVE_COUNTS); /* holds, has read nothing yet */
 	for (uint32_t s = 0; s < SERVICES; s++)
 		*lock_word(r, s) = region_word(0, 6ull << 32);
 	new_links(r, h);
-	begin(r, h, S10, MOVE_ACTS);	/* fresh words: it waits */
-	r->now.ns = 1000 * (int64_t)MS; /* the old holder's clock stood still */
+	begin_move(r, h, S10, MOVE_ACTS); /* fresh words: it waits */
+	r->now.ns = 1000 * (int64_t)MS;	  /* the old holder's clock stood still */
 	while (old->move.state == MOVE_COUNTS)
-		one(r, old);
+		execute_one(r, old);
 	assert_int_equal(old->move.state, MOVE_UNLOCKS);
 	assert_int_equal(move_result(&old->move), MOVE_OVERTAKEN);
 }
@@ -470,22 +470,22 @@ TEST_WITH(home__restarts_under_a_holder__which_keeps_off_once_others_swept, rig_
 TEST_WITH(results__of_what_was_given_up__are_ignored, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 	struct step_op old[8];
 	uint32_t n = 0;
 
-	begin(r, h, S10, MOVE_COUNTS);
+	begin_move(r, h, S10, MOVE_COUNTS);
 	while (h->out.n)
-		old[n++] = take(h);
+		old[n++] = take_op(h);
 	assert_int_equal(n, NODES);
-	tell(r, h, rig_view(6, ALL & ~0x80ull, true));
+	step_mover(r, h, rig_view(6, ALL & ~0x80ull, true));
 	run_until(r, h, MOVE_IDLE);
-	tell(r, h, rig_view(7, ALL, true));
+	step_mover(r, h, rig_view(7, ALL, true));
 	r->now = mono_add(r->now, HOLD);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	run_until(r, h, MOVE_COUNTS);
 	for (uint32_t i = 0; i < n; i++)
-		give(r, h, &old[i], STEP_DONE, region_word(20, 1));
+		give_result(r, h, &old[i], STEP_DONE, region_word(20, 1));
 	assert_int_equal(h->move.state, MOVE_COUNTS);
 	assert_int_equal(h->move.waited, NODES);
 }
@@ -493,11 +493,11 @@ TEST_WITH(results__of_what_was_given_up__are_ignored, rig_setup, rig_teardown)
 TEST_WITH(count__more_nodes_than_a_step_has_room_for__reads_all, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[2];
+	struct mover *h = &r->mover[2];
 
 	for (uint16_t n = 1; n < 200; n++)
 		put_node(r, 8, n, S30, 700);
-	begin(r, h, S10, MOVE_COUNTS);
+	begin_move(r, h, S10, MOVE_COUNTS);
 	h->ops = h->out.n;
 	while (h->move.state == MOVE_COUNTS) {
 		struct step_op op[STEP_OPS_MAX];
@@ -507,7 +507,7 @@ TEST_WITH(count__more_nodes_than_a_step_has_room_for__reads_all, rig_setup, rig_
 		memcpy(op, h->out.op, n * sizeof(op[0]));
 		h->out.n = 0;
 		for (uint32_t i = 0; i < n && h->move.state == MOVE_COUNTS; i++)
-			give(r, h, &op[i], STEP_DONE, rig_execute(&r->w, &op[i]));
+			give_result(r, h, &op[i], STEP_DONE, rig_execute(&r->w, &op[i]));
 	}
 	assert_int_equal(h->ops, r->view.nodes + 2); /* and the announcements */
 	run_until(r, h, MOVE_IDLE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* move: the two locks, when who holds one of them lives, dies, or sits. */
+/* move: the two locks, when the holder of one of them lives, dies, or hangs. */
 #include "tests/unit/move_rig.h"
 #include "tests/unit/unit.h"
 
@@ -12,12 +12,12 @@ static bool turn(struct rig *r, struct mono upto)
 	bool any = false;
 
 	for (int i = 2; i <= 4; i++) {
-		struct who *h = &r->who[i];
+		struct mover *h = &r->mover[i];
 		struct mono due = move_due(&h->move);
 
 		any = any || h->out.n;
 		if (h->out.n)
-			one(r, h);
+			execute_one(r, h);
 		else if (due.ns < next.ns)
 			next = due;
 	}
@@ -26,7 +26,7 @@ static bool turn(struct rig *r, struct mono upto)
 	if (next.ns > r->now.ns)
 		r->now = next;
 	for (int i = 2; i <= 4; i++)
-		tell(r, &r->who[i], (struct step_event){ .type = STEP_TICK });
+		step_mover(r, &r->mover[i], (struct step_event){ .type = STEP_TICK });
 	return r->now.ns < upto.ns;
 }
 
@@ -41,7 +41,7 @@ static void all_for(struct rig *r, int64_t ns)
 	all_until(r, mono_add(r->now, ns));
 }
 
-/* Who has lock s, by its word. */
+/* The holder of lock s, by its word. */
 static uint16_t owner(struct rig *r, uint32_t s)
 {
 	return region_word_id(*lock_word(r, s));
@@ -61,27 +61,27 @@ static void third_balancer(struct rig *r)
 }
 
 /* A move of h, under way, finds no way to the home until it gives up. */
-static void home_is_lost(struct rig *r, struct who *h)
+static void home_is_lost(struct rig *r, struct mover *h)
 {
 	while (h->move.state != MOVE_IDLE) {
 		struct step_op op;
 
 		if (!h->out.n) {
-			idle(r, h);
+			pass_to_due(r, h);
 			continue;
 		}
-		op = take(h);
+		op = take_op(h);
 		if (op.host == HOME)
-			give(r, h, &op, STEP_LOST, 0);
+			give_result(r, h, &op, STEP_LOST, 0);
 		else
-			give(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
+			give_result(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
 	}
 }
 
 /* 20 was chosen, and the locks were not had. */
-static void is_busy(struct rig *r, struct who *h)
+static void is_busy(struct rig *r, struct mover *h)
 {
-	begin(r, h, S10, MOVE_LOCKS);
+	begin_move(r, h, S10, MOVE_LOCKS);
 	home_is_lost(r, h);
 	assert_int_equal(move_result(&h->move), MOVE_BUSY);
 	new_links(r, h);
@@ -92,23 +92,23 @@ static void is_busy(struct rig *r, struct who *h)
 TEST_WITH(locks__second_holder_is_dead__broken_in_time, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 	struct mono dead = r->now;
 
 	second_is_stuck(r);
-	assert_int_equal(whole(r, h, S10), MOVE_MOVED);
+	assert_int_equal(whole_move(r, h, S10), MOVE_MOVED);
 	assert_true(mono_sub(r->now, dead) <= lock_break_ns(&h->lock[0].conf) + CHECK);
 }
 
 TEST_WITH(locks__one_host_died_with_both__delays_but_once, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 	struct mono dead;
 
 	dies_at(r, MOVE_COUNTS);
 	dead = r->now;
-	while (whole(r, h, S10) != MOVE_MOVED)
+	while (whole_move(r, h, S10) != MOVE_MOVED)
 		r->now = mono_add(r->now, CHECK);
 	assert_true(mono_sub(r->now, dead) < lock_break_ns(&h->lock[0].conf) + 3 * CHECK);
 }
@@ -116,28 +116,28 @@ TEST_WITH(locks__one_host_died_with_both__delays_but_once, rig_setup, rig_teardo
 TEST_WITH(locks__donor_was_busy__goes_on_with_it_while_it_will_do, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	r->view.node[N61].load = r->view.node[N80].load = 300;
 	is_busy(r, h);
 	r->view.node[N61].load = r->view.node[N80].load = 10; /* another has less load now */
-	begin(r, h, S10, MOVE_LOCKS);
+	begin_move(r, h, S10, MOVE_LOCKS);
 	assert_int_equal(h->move.donor, S20);
-	tell(r, h, rig_view(0, ALL, false));
+	step_mover(r, h, rig_view(0, ALL, false));
 	run_until(r, h, MOVE_IDLE);
-	tell(r, h, rig_view(0, ALL, true));
-	begin(r, h, S10, MOVE_LOCKS); /* that was not for the lock */
+	step_mover(r, h, rig_view(0, ALL, true));
+	begin_move(r, h, S10, MOVE_LOCKS); /* that was not for the lock */
 	assert_int_equal(h->move.donor, S30);
 }
 
 TEST_WITH(locks__donor_was_busy_and_will_not_do__another_is_chosen, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	is_busy(r, h);
 	r->view.service[S20].minimum = 3;
-	begin(r, h, S10, MOVE_LOCKS);
+	begin_move(r, h, S10, MOVE_LOCKS);
 	assert_int_equal(h->move.donor, S30);
 }
 
@@ -145,15 +145,15 @@ TEST_WITH(locks__one_releases_both__second_is_looked_at_at_once, rig_setup, rig_
 {
 	for (int64_t after = 0; after < CHECK; after += MS) {
 		struct rig *r;
-		struct who *h;
+		struct mover *h;
 		struct mono had;
 
 		rig_teardown(state);
 		rig_setup(state);
 		r = *state;
-		h = &r->who[4];
+		h = &r->mover[4];
 		*lock_word(r, S10) = *lock_word(r, S20) = region_word(5, START + 2);
-		want(r, h, S10);
+		ask_for_move(r, h, S10);
 		all_for(r, 3 * CHECK + after);
 		*lock_word(r, S10) = *lock_word(r, S20) = region_word(0, START + 2);
 		while (owner(r, S10) != 4)
@@ -166,15 +166,15 @@ TEST_WITH(locks__one_releases_both__second_is_looked_at_at_once, rig_setup, rig_
 	}
 }
 
-/* --- who waits for the second in vain --------------------------------------------------- */
+/* --- waiting for the second in vain --------------------------------------------------- */
 
 TEST_WITH(yield__second_is_anothers__first_is_not_asked_for, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	second_is_stuck(r);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	all_for(r, 10 * CHECK);
 	assert_int_equal(h->move.state, MOVE_LOCKS);
 	assert_word(*lock_word(r, S10), 0, START + 1);
@@ -182,9 +182,9 @@ TEST_WITH(yield__second_is_anothers__first_is_not_asked_for, rig_setup, rig_tear
 }
 
 /* Both were free when they were looked at; the second is another's when it is asked for. */
-static void second_goes_meanwhile(struct rig *r, struct who *h)
+static void second_goes_meanwhile(struct rig *r, struct mover *h)
 {
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	while (owner(r, S10) != 4)
 		turn(r, mono_add(r->now, CHECK));
 	second_is_stuck(r);
@@ -194,7 +194,7 @@ TEST_WITH(yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look, 
 	  rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	second_goes_meanwhile(r, h);
 	all_for(r, CHECK / 2);
@@ -211,7 +211,7 @@ TEST_WITH(yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look, 
 TEST_WITH(yield__second_is_released_within_a_check__first_is_kept, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	second_goes_meanwhile(r, h);
 	all_for(r, CHECK / 2);
@@ -224,11 +224,11 @@ TEST_WITH(yield__second_is_released_within_a_check__first_is_kept, rig_setup, ri
 TEST_WITH(yield__second_is_released_later__both_are_had_at_the_next_look, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 	struct mono freed;
 
 	second_is_stuck(r);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	all_for(r, 5 * CHECK);
 	*lock_word(r, S20) = region_word(0, START + 2);
 	freed = r->now;
@@ -241,10 +241,10 @@ TEST_WITH(yield__second_is_released_later__both_are_had_at_the_next_look, rig_se
 TEST_WITH(yield__second_goes_to_another__is_waited_for_a_check_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	second_is_stuck(r);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	all_for(r, 5 * CHECK);
 	*lock_word(r, S20) = region_word(6, START + 3);
 	all_for(r, CHECK + CHECK / 4);
@@ -256,12 +256,12 @@ TEST_WITH(yield__second_goes_to_another__is_waited_for_a_check_again, rig_setup,
 TEST_WITH(yield__break_fits_in_the_lease__first_is_kept_until_then, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 	struct mono met = r->now;
 	int64_t brk = lock_break_ns(&h->lock[0].conf);
 
 	second_is_stuck(r);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	all_until(r, mono_add(met, brk - HOLD / 2 - CHECK));
 	assert_int_equal(owner(r, S10), 0);
 	all_until(r, mono_add(met, brk - HOLD / 2 + 1));
@@ -277,12 +277,12 @@ TEST_WITH(yield__break_fits_in_the_lease__first_is_kept_until_then, rig_setup, r
 TEST_WITH(yield__view_changes__nothing_is_held_or_looked_at_any_more, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	second_is_stuck(r);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	all_for(r, 5 * CHECK);
-	tell(r, h, rig_view(6, ALL & ~0x80ull, true));
+	step_mover(r, h, rig_view(6, ALL & ~0x80ull, true));
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_VIEW);
 	assert_int_equal(owner(r, S10), 0);
@@ -292,10 +292,10 @@ TEST_WITH(yield__view_changes__nothing_is_held_or_looked_at_any_more, rig_setup,
 TEST_WITH(yield__home_does_not_answer__ends_busy, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	second_is_stuck(r);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	all_for(r, 5 * CHECK);
 	home_is_lost(r, h);
 	assert_int_equal(move_result(&h->move), MOVE_BUSY);
@@ -315,19 +315,20 @@ TEST_WITH(yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time, rig_
 		third_balancer(r);
 		second_is_stuck(r);
 		met = r->now;
-		brk = lock_break_ns(&r->who[2].lock[0].conf);
-		want(r, &r->who[2], S10);
+		brk = lock_break_ns(&r->mover[2].lock[0].conf);
+		ask_for_move(r, &r->mover[2], S10);
 		all_for(r, MS);
-		want(r, &r->who[4], S10); /* its break would be due after the lease of host 2 */
+		ask_for_move(r, &r->mover[4],
+			     S10); /* its break would be due after the lease of host 2 */
 		if (comes > MS)
 			all_until(r, mono_add(met, comes));
-		want(r, &r->who[3], S10);
+		ask_for_move(r, &r->mover[3], S10);
 		while (owner(r, S20) == 5 && mono_sub(r->now, met) < 3 * brk)
 			turn(r, mono_add(r->now, CHECK));
 		assert_true(mono_sub(r->now, met) <= brk + CHECK + CHECK / 8);
 		all_for(r, brk);
-		assert_int_equal(nodes_of(r, S20), 2); /* one moved, the others were told */
+		assert_int_equal(nodes_of(r, S20), 2); /* one moved, the others were notified */
 		for (int i = 2; i <= 4; i++)
-			assert_int_equal(r->who[i].move.state, MOVE_IDLE);
+			assert_int_equal(r->mover[i].move.state, MOVE_IDLE);
 	}
 }

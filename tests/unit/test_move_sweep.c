@@ -6,15 +6,15 @@
 TEST_WITH(sweep__holder_died__every_node_word_gets_a_new_seq, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	dies_at(r, MOVE_COUNTS);
-	begin(r, h, S10, MOVE_ANNOUNCES);
+	begin_move(r, h, S10, MOVE_ANNOUNCES);
 	assert_word(*node_word(r, N70), 10, START + NODE_UP + 1);
 	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
 	assert_word(*node_word(r, N51), 20, START + NODE_UP + 1);
 	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1);
-	assert_word(*node_word(r, N61), 30, START + NODE_UP + 1); /* whoever's */
+	assert_word(*node_word(r, N61), 30, START + NODE_UP + 1); /* of any service */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0); /* clean again */
@@ -24,14 +24,14 @@ TEST_WITH(sweep__holder_died__every_node_word_gets_a_new_seq, rig_setup, rig_tea
 TEST_WITH(sweep__late_cas_comes_after_it__fails, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 	struct step_op late;
 
 	dies_at(r, MOVE_ACTS);
-	late = take(&r->who[2]);
+	late = take_op(&r->mover[2]);
 	assert_int_equal(late.kind, STEP_CAS);
-	*counter_word(r, 4, S10) = 0; /* as if it had not been told: the sweep must do */
-	begin(r, h, S10, MOVE_ACTS);  /* it has counted three */
+	*counter_word(r, 4, S10) = 0;	  /* as if it had not been notified: the sweep must do */
+	begin_move(r, h, S10, MOVE_ACTS); /* it has counted three */
 	assert_true(rig_execute(&r->w, &late) != late.compare);
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
@@ -42,25 +42,25 @@ TEST_WITH(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum, rig_s
 {
 	for (uint32_t moment = 0; moment < 40; moment++) {
 		struct rig *r;
-		struct who *h;
+		struct mover *h;
 		struct step_op late;
 		uint32_t n = 0;
 
 		rig_teardown(state);
 		rig_setup(state);
 		r = *state;
-		h = &r->who[4];
+		h = &r->mover[4];
 		dies_at(r, MOVE_ACTS);
-		late = take(&r->who[2]);
+		late = take_op(&r->mover[2]);
 		*counter_word(r, 4, S10) = 0;
-		want(r, h, S10);
+		ask_for_move(r, h, S10);
 		while (h->move.state != MOVE_IDLE) {
 			if (n++ == moment)
 				rig_execute(&r->w, &late);
 			if (h->out.n)
-				one(r, h);
+				execute_one(r, h);
 			else
-				idle(r, h);
+				pass_to_due(r, h);
 			assert_in_range(nodes_of(r, S20), 2, 3);
 		}
 		rig_execute(&r->w, &late);
@@ -71,38 +71,38 @@ TEST_WITH(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum, rig_s
 TEST_WITH(sweep__a_node_cannot_be_swept__locks_are_left_dirty, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	dies_at(r, MOVE_COUNTS);
-	want(r, h, S10);
+	ask_for_move(r, h, S10);
 	while (h->move.state != MOVE_IDLE) {
 		if (!h->out.n) {
-			idle(r, h);
+			pass_to_due(r, h);
 		} else if (h->out.op[0].host == 6) { /* it is cut off from host 6 */
-			struct step_op op = take(h);
+			struct step_op op = take_op(h);
 
-			give(r, h, &op, STEP_LOST, 0);
+			give_result(r, h, &op, STEP_LOST, 0);
 		} else {
-			one(r, h);
+			execute_one(r, h);
 		}
 	}
 	/* Two of 20 are swept: no more than its minimum. */
 	assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
 	assert_int_equal(region_word_id(*lock_word(r, S10)), LOCK_DIRTY);
 	assert_int_equal(region_word_id(*lock_word(r, S20)), LOCK_DIRTY);
-	assert_int_equal(whole(r, &r->who[3], S20), MOVE_NO_DONOR);
+	assert_int_equal(whole_move(r, &r->mover[3], S20), MOVE_NO_DONOR);
 	start(r, 2);
-	begin(r, &r->who[2], S10, MOVE_ANNOUNCES);
+	begin_move(r, &r->mover[2], S10, MOVE_ANNOUNCES);
 	assert_word(*node_word(r, N60), 20, START + NODE_UP + 1); /* the next one sweeps */
 }
 
 TEST_WITH(sweep__a_word_changes_under_it__is_recounted, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *h = &r->who[4];
+	struct mover *h = &r->mover[4];
 
 	dies_at(r, MOVE_COUNTS);
-	begin(r, h, S10, MOVE_SWEEPS);
+	begin_move(r, h, S10, MOVE_SWEEPS);
 	*node_word(r, N50) = region_word(10, START + NODE_UP + 1); /* a late CAS */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_NO_DONOR);
@@ -113,19 +113,19 @@ TEST_WITH(sweep__a_word_changes_under_it__is_recounted, rig_setup, rig_teardown)
 TEST_WITH(sweep__last_holder_had_another_pair__its_late_cas_fails_too, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *old = &r->who[2], *h = &r->who[3];
+	struct mover *old = &r->mover[2], *h = &r->mover[3];
 	struct step_op late;
 
 	r->view.node[N61].load = r->view.node[N80].load = 10;
-	begin(r, old, S10, MOVE_ACTS); /* from 30 to 10 */
-	late = take(old);
-	give(r, old, &late, STEP_UNKNOWN, 0);
+	begin_move(r, old, S10, MOVE_ACTS); /* from 30 to 10 */
+	late = take_op(old);
+	give_result(r, old, &late, STEP_UNKNOWN, 0);
 	run_until(r, old, MOVE_IDLE);
 	assert_int_equal(move_result(&old->move), MOVE_UNDECIDED);
 	r->view.node[N70].load = 1;
 	r->view.node[N50].load = r->view.node[N51].load = r->view.node[N60].load = 500;
 	r->view.service[S10].minimum = 0;
-	assert_int_equal(whole(r, h, S20), MOVE_MOVED); /* from 10 to 20 */
+	assert_int_equal(whole_move(r, h, S20), MOVE_MOVED); /* from 10 to 20 */
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
 	assert_true(rig_execute(&r->w, &late) != late.compare);
 }
@@ -133,18 +133,18 @@ TEST_WITH(sweep__last_holder_had_another_pair__its_late_cas_fails_too, rig_setup
 TEST_WITH(sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *old = &r->who[2], *h = &r->who[4];
+	struct mover *old = &r->mover[2], *h = &r->mover[4];
 
 	for (uint32_t s = 0; s < SERVICES; s++) /* the home of the older view is host 2 */
 		*rig_word(&r->w, 2, region_lock_offset(r->view.service[s].id)) =
 			region_word(LOCK_DIRTY, (6ull << 32) + 1);
-	tell(r, old, rig_view(6, ALL & ~1ull, true));
-	tell(r, h, rig_view(7, ALL, true));
-	begin(r, h, S10, MOVE_SWEEPS);
-	begin(r, old, S10, MOVE_COUNTS);
+	step_mover(r, old, rig_view(6, ALL & ~1ull, true));
+	step_mover(r, h, rig_view(7, ALL, true));
+	begin_move(r, h, S10, MOVE_SWEEPS);
+	begin_move(r, old, S10, MOVE_COUNTS);
 	while (old->move.state == MOVE_COUNTS || old->move.state == MOVE_SWEEPS)
-		one(r, old);	    /* swept all, under the feet of the newer one */
-	r->view.node[N50].load = 1; /* which chooses another node */
+		execute_one(r, old); /* swept all, under the feet of the newer one */
+	r->view.node[N50].load = 1;  /* which chooses another node */
 	run_until(r, h, MOVE_IDLE);
 	assert_int_equal(move_result(&h->move), MOVE_MOVED);
 	run_until(r, old, MOVE_IDLE);
@@ -160,24 +160,24 @@ TEST_WITH(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it, r
 	  rig_teardown)
 {
 	struct rig *r = *state;
-	struct who *behind = &r->who[2], *newer = &r->who[3], *old = &r->who[4];
+	struct mover *behind = &r->mover[2], *newer = &r->mover[3], *old = &r->mover[4];
 	const uint64_t fewer = ALL & ~(1ull << 5);
 	struct step_op late;
 
-	tell(r, behind, rig_view(5, ALL, true));
-	tell(r, old, rig_view(5, ALL, true));
-	tell(r, newer, rig_view(7, fewer, true));
+	step_mover(r, behind, rig_view(5, ALL, true));
+	step_mover(r, old, rig_view(5, ALL, true));
+	step_mover(r, newer, rig_view(7, fewer, true));
 	r->view.node[N60].load = 1;
-	begin(r, old, S10, MOVE_ACTS);
-	late = take(old);
+	begin_move(r, old, S10, MOVE_ACTS);
+	late = take_op(old);
 	assert_int_equal(late.host, 6);
-	*counter_word(r, 2, S10) = 0; /* as if it had not been told: the locks must do */
+	*counter_word(r, 2, S10) = 0; /* as if it had not been notified: the locks must do */
 	r->view.node[N60].load = 500;
 
 	r->view.node[N70].load = 1;
 	r->view.service[S10].minimum = 0;
-	assert_int_equal(whole(r, newer, S20), MOVE_COUNTER_AHEAD);
-	begin(r, newer, S20, MOVE_COUNTS);
+	assert_int_equal(whole_move(r, newer, S20), MOVE_COUNTER_AHEAD);
+	begin_move(r, newer, S20, MOVE_COUNTS);
 	r->view.node[N70].alive = false; /* it goes the moment it would be chosen */
 	run_until(r, newer, MOVE_IDLE);
 	assert_int_equal(move_result(&newer->move), MOVE_NO_DONOR);
@@ -187,17 +187,17 @@ TEST_WITH(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it, r
 	assert_word(*node_word(r, N60), 20, NODE_UP); /* none of its view's */
 
 	r->view.node[N70].load = 900;
-	want(r, behind, S10);
+	ask_for_move(r, behind, S10);
 	for (int i = 0; i < 100 && behind->move.state != MOVE_IDLE; i++) {
 		if (behind->out.n)
-			one(r, behind);
+			execute_one(r, behind);
 		else
-			idle(r, behind);
+			pass_to_due(r, behind);
 	}
 	assert_int_equal(rig_execute(&r->w, &late), late.compare);
 	assert_in_range(nodes_of(r, S20), r->view.service[S20].minimum, 3);
-	assert_int_equal(behind->move.state, MOVE_LOCKS); /* until it is told */
-	tell(r, behind, rig_view(7, fewer, true));
+	assert_int_equal(behind->move.state, MOVE_LOCKS); /* until it gets the view */
+	step_mover(r, behind, rig_view(7, fewer, true));
 	run_until(r, behind, MOVE_IDLE);
 	assert_int_equal(move_result(&behind->move), MOVE_VIEW);
 }
@@ -210,7 +210,7 @@ TEST_WITH(restart__own_locks_of_before__taken_at_once_with_a_sweep, rig_setup, r
 	dies_at(r, MOVE_ANNOUNCES);
 	start(r, 2);
 	before = r->now;
-	assert_int_equal(whole(r, &r->who[2], S10), MOVE_MOVED);
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_MOVED);
 	assert_true(mono_sub(r->now, before) < CHECK);
 	assert_word(*node_word(r, N50), 20, START + NODE_UP + 1);
 }
@@ -220,7 +220,7 @@ TEST_WITH(epoch__a_newer_view_swept__an_older_one_keeps_off, rig_setup, rig_tear
 	struct rig *r = *state;
 
 	*node_word(r, N60) = region_word(20, (6ull << 32) + NODE_UP + 1);
-	assert_int_equal(whole(r, &r->who[2], S10), MOVE_OVERTAKEN);
+	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_OVERTAKEN);
 	assert_int_equal(nodes_of(r, S20), 3);
 	assert_true(*counter_word(r, 4, S10) == 0);
 }

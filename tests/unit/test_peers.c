@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* peers: one wave a scan; what is shown is whole, or not shown; hostile hosts lead nowhere. */
+/* peers: one wave a scan; a torn reading is not shown; hostile hosts do no harm. */
 #include <errno.h>
 #include <string.h>
 

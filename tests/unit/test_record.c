@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* record: what was written is believed, and nothing else, whoever writes meanwhile. */
+/* record: a reader accepts what was written, and nothing else, also during a write. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* region: what the owner publishes a peer finds; what a hostile owner says leads nowhere. */
+/* region: a peer finds what the owner publishes; a hostile owner's numbers do no harm. */
 #include <errno.h>
 #include <string.h>
 

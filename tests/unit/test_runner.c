@@ -20,12 +20,12 @@ enum { HOSTS = 3, HOME = 1, SERVICE = 1, PREFIX = 0x5ea1, BURST = 20, DEADLINE =
 
 static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
 
-/* A protocol that puts out what it is told to, and writes down what comes back. */
+/* A protocol that puts out what a test asks for, and counts the results. */
 struct burst {
 	uint32_t ask; /* so many READs of the next step */
 	uint16_t host;
-	uint32_t told, order; /* results; how many of them in order */
-	uint32_t by[4];	      /* by outcome */
+	uint32_t results, order; /* how many, and how many of them in order */
+	uint32_t by[4];		 /* by outcome */
 	uint32_t links, views;
 	uint32_t link; /* of the newest result */
 };
@@ -53,8 +53,8 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 	b->links += ev->type == STEP_LINK;
 	b->views += ev->type == STEP_VIEW;
 	if (ev->type == STEP_RESULT) {
-		b->order += ev->tag == 1000 + b->told;
-		b->told++;
+		b->order += ev->tag == 1000 + b->results;
+		b->results++;
 		b->by[ev->outcome]++;
 		b->link = ev->link;
 	}
@@ -193,7 +193,7 @@ RIG_TEST(burst__more_than_a_link_takes__all_come_back_in_order)
 	static_assert(BURST > 2 * TRANSPORT_DEPTH, "some must wait for room");
 	runner_ask(r->host[2].r, b, BURST, r->now);
 	assert_true(runner_due_at(r->host[2].r).ns <= r->now.ns + DEADLINE * NS_PER_MS);
-	UNTIL(r, b->told == BURST);
+	UNTIL(r, b->results == BURST);
 	assert_int_equal(b->by[STEP_DONE], BURST);
 	assert_int_equal(b->order, BURST);
 	assert_int_equal(b->link, transport_link(r->host[2].t, HOME));
@@ -209,7 +209,7 @@ RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_told)
 	r->host[HOME].t = NULL;
 	UNTIL(r, !transport_link(r->host[2].t, HOME));
 	runner_ask(r->host[2].r, b, 3, r->now);
-	assert_int_equal(b->told, 3);
+	assert_int_equal(b->results, 3);
 	assert_int_equal(b->by[STEP_LOST], 3);
 	assert_int_equal(b->link, 1);
 	assert_int_equal(b->links, links);
@@ -227,9 +227,9 @@ RIG_TEST(burst__time_over_before_there_was_room__is_refused)
 	uint32_t link = transport_link(r->host[2].t, HOME);
 
 	runner_ask(r->host[2].r, b, BURST, r->now);
-	assert_int_equal(b->told, 0);
+	assert_int_equal(b->results, 0);
 	r->now.ns += 2 * DEADLINE * NS_PER_MS;
-	UNTIL(r, b->told == BURST);
+	UNTIL(r, b->results == BURST);
 	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH);
 	assert_int_equal(b->by[STEP_REFUSED], BURST - TRANSPORT_DEPTH);
 	assert_int_equal(transport_link(r->host[2].t, HOME), link);
@@ -244,7 +244,7 @@ RIG_TEST(results__of_another_prefix__are_not_ours)
 					    .tag = (uint64_t)(PREFIX + 1) << 32 | 1000 };
 
 	runner_event(r->host[2].r, &ev, r->now);
-	assert_int_equal(b->told, 0);
+	assert_int_equal(b->results, 0);
 	assert_int_equal(b->views, 1);
 }
 

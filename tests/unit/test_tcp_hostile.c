@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tcp's responder, and who calls it: callers that know no key, and friends that
- * have lost their manners. Whatever they do, the others are served, memory is
- * bounded, and the user hears of it.
+ * tcp's responder, and its callers: strangers without the key, and proven hosts that send
+ * malformed requests. Whatever they do, the other hosts are served, memory is bounded, and the
+ * user gets an alarm.
  */
 #include <sys/resource.h>
 
@@ -117,7 +117,7 @@ TEST(frame__too_long_for_a_request__ends_the_link_with_an_alarm)
 	bytes_put_le(header + 4, TRANSPORT_MESSAGE_MAX + 1, 4);
 	tcp_write(f.fd, header, sizeof(header));
 	TCP_UNTIL(r, tcp_closed(f.fd));
-	assert_true(tcp_alarm_says(&r->host[2], "host 3 sent what is no request"));
+	assert_true(tcp_alarm_says(&r->host[2], "host 3 sent something that is not a request"));
 	tcp_friend_fini(&f);
 	assert_all_is_well(r);
 	tcp_rig_free(r);
@@ -444,7 +444,8 @@ TEST(frame__that_is_no_request__ends_the_link_with_an_alarm)
 		memset(tcp_frame_put(&f.out, bad[i].type, 0, bad[i].len), 0, bad[i].len);
 		tcp_friend_send(&f);
 		TCP_UNTIL(r, tcp_closed(f.fd));
-		assert_true(tcp_alarm_says(&r->host[2], "host 3 sent what is no request"));
+		assert_true(
+			tcp_alarm_says(&r->host[2], "host 3 sent something that is not a request"));
 		tcp_friend_fini(&f);
 		if (i == 0)
 			assert_all_is_well(r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tcp's caller, and who answers it: no host at all, or one that holds the key
+ * tcp's caller, and its responder: not a host at all, or one that holds the key
  * and lies. Whatever comes back, no operation gets a result that is not its own.
  */
 #include <netinet/in.h>
@@ -87,7 +87,7 @@ static void liar_says(struct liar *l, enum tcp_type type, uint8_t slot, const vo
 	tcp_buf_drop(&l->out, tcp_buf_used(&l->out));
 }
 
-/* It knows the key, and tells of a region of these bytes. */
+/* It knows the key, and describes a region of these bytes. */
 static void liar_hello(struct liar *l, struct tcp_rig *r, size_t n, const uint64_t bytes[])
 {
 	uint8_t keys[64], out[HELLO_MAX];
@@ -196,7 +196,7 @@ TEST(answer__refused__is_refused_and_the_link_stays)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
 	static const uint8_t why[][4] = { { EACCES }, { 0 }, { 0xff, 0xff, 0xff, 0xff } };
-	static const int told[] = { -EACCES, -EPROTO, -EPROTO };
+	static const int expected[] = { -EACCES, -EPROTO, -EPROTO };
 	struct transport_op op = an_faa(3, 1);
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
@@ -213,7 +213,7 @@ TEST(answer__refused__is_refused_and_the_link_stays)
 		TCP_UNTIL(r, tcp_count(&r->host[1], TRANSPORT_RESULT) == i + 1);
 		assert_int_equal(tcp_last(&r->host[1], TRANSPORT_RESULT)->outcome,
 				 TRANSPORT_REFUSED);
-		assert_int_equal(tcp_last(&r->host[1], TRANSPORT_RESULT)->why, told[i]);
+		assert_int_equal(tcp_last(&r->host[1], TRANSPORT_RESULT)->why, expected[i]);
 	}
 	assert_int_equal(transport_link(r->host[1].t, 3), 1);
 	liar_fini(&l, r);

@@ -41,7 +41,7 @@ TEST(init__out_of_range__refused_without_the_key)
 	}
 }
 
-/* The flags of the mapping that it lies in, as the kernel tells them. */
+/* The flags of the mapping that it lies in, as the kernel shows them. */
 static void mapping_flags(const void *at, char *flags, size_t size)
 {
 	FILE *f = fopen("/proc/self/smaps", "re");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The front of all backends: when a link is called again, in which order the user
- * is told, who may call, what others can cause; and that whatever happens each
- * operation ends once.
+ * The front of all backends: when a link is called again, the order of events, which callers
+ * may connect, what other hosts can cause; and that each operation ends once, whatever happens.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -163,7 +162,7 @@ TEST(generation__lower_than_one_proven__refused)
 	next_call(r, 2);
 	assert_int_equal(front_up(&r->f->t, out(r, 2), &SELF(8), parts, r->now), -ESTALE);
 	up(r, 2, 9);
-	/* The number is remembered, whoever is taken off the list and added again. */
+	/* The number is remembered when a host is removed and added again. */
 	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(9)), -EPERM);
 	assert_int_equal(add(r, 2), 0);

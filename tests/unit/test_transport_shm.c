@@ -208,7 +208,7 @@ TEST(remove__at_the_responder__nothing_is_executed_any_more)
 
 	assert_int_equal(transport_remove(r->host[2].t, 1, r->now), 0);
 	op.deadline = mono_add(r->now, NS_PER_S);
-	/* Host 1 has not been told yet. */
+	/* Host 1 does not know yet. */
 	assert_int_equal(transport_post(r->host[1].t, &op, 1, r->now, NULL), 1);
 	assert_int_equal(word_of(r, 2, 0), 40);
 	turn(r);
@@ -219,7 +219,7 @@ TEST(remove__at_the_responder__nothing_is_executed_any_more)
 	rig_free(r);
 }
 
-/* --- who may come in ----------------------------------------------------------- */
+/* --- which callers may connect ----------------------------------------------------------- */
 
 /* A caller that is not of the transport: host 1's number, the hello by hand. */
 struct caller {

@@ -219,7 +219,7 @@ TEST(tear__halves_of_two_times)
 }
 
 /* Random faults; what was done, in order, and what it left in the word. */
-static uint64_t fate(uint64_t seed, char *told, size_t size)
+static uint64_t fate(uint64_t seed, char *results, size_t size)
 {
 	struct rig *r = rig_pair();
 	struct prop p = { .state = seed };
@@ -235,7 +235,7 @@ static uint64_t fate(uint64_t seed, char *told, size_t size)
 				    .drop_back_permille = 30,
 				    .late_permille = 30,
 				    .late_max_ns = 200 * NS_PER_MS });
-	told[0] = 0;
+	results[0] = 0;
 	for (uint64_t tag = 1; tag <= 60; tag++) {
 		struct transport_op op = op_faa(2, 0, 1, tag);
 
@@ -253,7 +253,7 @@ static uint64_t fate(uint64_t seed, char *told, size_t size)
 		last = ev->tag;
 		done += ev->outcome == TRANSPORT_DONE;
 		unknown += ev->outcome == TRANSPORT_UNKNOWN;
-		len += (size_t)snprintf(told + len, size - len, "%llu:%d ",
+		len += (size_t)snprintf(results + len, size - len, "%llu:%d ",
 					(unsigned long long)ev->tag, ev->outcome);
 	}
 	word = word_of(r, 2, 0) - 40;

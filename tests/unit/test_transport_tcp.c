@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What is only tcp's: its addresses, the descriptor one sleeps on, two
- * processes, and peers who answer a call otherwise than a friend does. What a
+ * processes, and peers that answer a call in another way than a host does. What a
  * responder does with hostile callers is in test_tcp_hostile.c.
  */
 #include <signal.h>

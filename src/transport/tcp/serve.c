@@ -264,8 +264,10 @@ static int step_requests(struct tcp_serve *s)
 			return TCP_WAITS;
 		rc = len < 0 ? len : serve_request(s, &f);
 		if (rc) {
-			front_alarm(s->t, s->host,
-				    "host %u sent what is no request; its link was ended", s->host);
+			front_alarm(
+				s->t, s->host,
+				"host %u sent something that is not a request; its link was ended",
+				s->host);
 			return rc;
 		}
 		tcp_buf_drop(&s->in, (size_t)len);
