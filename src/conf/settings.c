@@ -246,15 +246,9 @@ static int read_limits(struct daemon_conf *c, const struct conf_doc *d, struct c
 	return 0;
 }
 
-static int read_crosscheck(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
-{
-	json_t *obj = json_object_get(d->root, "crosscheck");
-
-	return obj ? conf_bind(d, "crosscheck", obj, crosscheck_keys, NULL, &c->crosscheck, e) : 0;
-}
-
 static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf_error *e)
 {
+	json_t *cross = json_object_get(d->root, "crosscheck");
 	int rc;
 
 	settings_default(c);
@@ -265,8 +259,8 @@ static int read_doc(struct daemon_conf *c, const struct conf_doc *d, struct conf
 		rc = read_guests(c, d, e);
 	if (!rc)
 		rc = read_limits(c, d, e);
-	if (!rc)
-		rc = read_crosscheck(c, d, e);
+	if (!rc && cross)
+		rc = conf_bind(d, "crosscheck", cross, crosscheck_keys, NULL, &c->crosscheck, e);
 	if (rc)
 		return rc;
 	if (c->epoch_ns % c->interval_ns || c->epoch_ns < c->interval_ns)

@@ -12,11 +12,6 @@
 
 #include "src/engine/engine_priv.h"
 
-static int64_t at_most(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Empty the eventfd by which one thread wakes another. True: it was written to. */
 static bool was_woken(int fd)
 {
@@ -52,15 +47,13 @@ static void control_simulated(struct engine *e, struct mono now)
 static void step_simulated(struct engine *e)
 {
 	int64_t interval = e->c.conf->interval_ns;
+	int64_t answer = ENGINE_ACTOR_NS < interval / 2 ? ENGINE_ACTOR_NS : interval / 2;
 	struct mono now = mono_add(engine_now(e), interval);
 
 	e->c.sim->sleep_until(e->c.sim, now);
 	tick(&e->s, now);
-	/*
-	 * The real actor works beside the sampler; here its answer is dated as if it had taken so
-	 * long.
-	 */
-	clock_sim(&e->a.clock, mono_add(now, at_most(ENGINE_ACTOR_NS, interval / 2)));
+	/* The real actor works beside the sampler: its answer is dated as if it took so long. */
+	clock_sim(&e->a.clock, mono_add(now, answer));
 	actor_once(&e->a);
 	control_simulated(e, now);
 }

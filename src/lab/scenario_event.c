@@ -37,11 +37,6 @@ static const struct conf_key event_keys[] = {
 #undef KEY
 static const char *const event_also[] = { "policy", "set", NULL };
 
-static bool may_be_all(enum scenario_do what)
-{
-	return what == SCENARIO_PAUSE || what == SCENARIO_RESUME;
-}
-
 /*
  * A key that "do" needs must be there, and one that it does not use must not: it would look as if
  * it had an effect.
@@ -65,7 +60,8 @@ static int check_keys(const struct conf_doc *d, const char *path, const json_t *
 	const char *name = scenario_do_names[what];
 	int rc = 0;
 
-	if (!may_be_all(what))
+	/* Without a guest these two are for all guests. */
+	if (what != SCENARIO_PAUSE && what != SCENARIO_RESUME)
 		rc = check_key(d, path, obj, "guest", what != SCENARIO_POLICY, name, e);
 	if (!rc)
 		rc = check_key(d, path, obj, "policy", what == SCENARIO_POLICY, name, e);
