@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* clock: the simulated one goes where it is told; the real one neither back nor stands still. */
+/* clock: the simulated one goes where its user moves it; the real one goes on, and never back. */
 #include "config.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static const char *after_sleep(struct mono before)
 		return "the clock stood still";
 	if (now.ns - clock_monotonic_ns() < SLEPT_NS - NS_PER_S)
 		return "CLOCK_MONOTONIC went on";
-	/* What should have ended meanwhile ends at once, and the next is not hours away. */
+	/* A sleep that should have ended during the suspend ends at once; the next one is not hours away. */
 	if (c.sleep_until(&c, mono_add(before, NS_PER_S)))
 		return "a sleep that was over failed";
 	until = mono_add(now, 2 * NS_PER_MS);

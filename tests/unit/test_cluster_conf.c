@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster_conf: cluster.json, the key, the generation. What is taken, what is
- * refused and where; that the key is told to nobody; that the examples are good.
+ * cluster_conf: cluster.json, the key, the generation. What is accepted, what is
+ * refused and where; no message holds the key; the examples are good.
  */
 #include "config.h"
 #include "src/conf/cluster.h"
@@ -128,7 +128,7 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		if (agreement_of(file) != v)
 			fail_msg("another agreement: %s", file);
 	}
-	/* Names, addresses and ports of hosts, in any order; nodes that nobody asks for. */
+	/* Names, addresses and ports of hosts, in any order; nodes of corosync, with static membership. */
 	assert_true(agreement_of(HEAD "\"hosts\": [" HOST2 ", " HOST1 "]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [" HOST1 ", " HOST2_77 "]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [{\"name\": \"xen1\", \"number\": 1, "
@@ -139,7 +139,7 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 	assert_true(agreement_of(HEAD MAIL_WEB ", " BOTH "}") == services);
 }
 
-/* As the file says it is made: hosts of other versions and machines make the same. */
+/* As the head of cluster_agree.c says, so that other machines and releases compute the same. */
 static bool same_as(const char *was, const char *text)
 {
 	struct cluster_conf *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
@@ -317,7 +317,7 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		memset(&e, 0, sizeof(e));
 		if (cluster_conf_parse(*state, "f", rows[i].text, strlen(rows[i].text), "xen1",
 				       &e) != -EINVAL)
-			fail_msg("row %zu was taken", i);
+			fail_msg("row %zu was accepted", i);
 		if (!strstr(e.text, rows[i].said))
 			fail_msg("row %zu: \"%s\" does not say \"%s\"", i, e.text, rows[i].said);
 		assert_true(e.line >= 1 && e.column >= 1);
@@ -443,7 +443,7 @@ TEST(generation__not_a_number__is_refused_and_left_alone)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		tmp_write(&d, "generation", texts[i]);
 		if (cluster_generation(d.path, &g, &e) != -EINVAL)
-			fail_msg("\"%s\" was taken", texts[i]);
+			fail_msg("\"%s\" was accepted", texts[i]);
 		assert_non_null(strstr(e.text, "0 to 65534"));
 		assert_string_equal(tmp_read(&d, "generation", buf, sizeof(buf)), texts[i]);
 		assert_int_equal(g, 7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* conf: what is accepted, and where and how everything else is refused. */
+/* conf: what is accepted; all else is refused, with its place and a sentence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -376,7 +376,7 @@ TEST(fail__place_of_any_path)
 		{ "links[1].a[2]", 3, 17 },
 		{ "links[1].a[2].b", 3, 23 },
 		{ "name", 4, 11 },
-		/* not there: what there is of it */
+		/* it does not exist: the longest part that does */
 		{ "links[2]", 2, 12 },
 		{ "links[0].none", 2, 13 },
 		{ "none", 1, 1 },

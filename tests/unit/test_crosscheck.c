@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* crosscheck: honest guests are left in peace, those that hide what they send are not. */
+/* crosscheck: honest guests are not reported; guests that hide what they send are. */
 #include <string.h>
 
 #include "src/core/crosscheck.h"
@@ -92,7 +92,7 @@ TEST(feed__nothing_claimed_in_two_windows__diverges)
 	assert_true(r.c.diverges);
 	assert_int_equal(window(&r, 50 * MB, 0), CROSS_WINDOW);
 	assert_int_equal(cross_unexplained(&r.c), 50 * MB);
-	assert_int_equal(r.c.debt, 135 * MB); /* the floor is taken off each */
+	assert_int_equal(r.c.debt, 135 * MB); /* the floor is deducted from each */
 }
 
 TEST(feed__one_window_over__is_forgiven_after_three_clean)
@@ -272,7 +272,7 @@ TEST(flight__larger_messages_than_any_completed__may_be_under_way)
 	assert_int_equal(cross_flight(&conf, &was, &u), 3 * (16 << 20));
 	u.backlog = 100;
 	assert_int_equal(cross_flight(&conf, &was, &u), 200 * MB);
-	u.wrs = 7; /* none completed: they may be as large as they like */
+	u.wrs = 7; /* none completed: they may have any size */
 	assert_int_equal(cross_flight(&conf, &was, &u), 1000 * MB);
 }
 
@@ -394,7 +394,7 @@ static uint64_t run_window(struct prop *p, struct world *w, struct rig *r)
 
 	r->now.claim.backlog = 0;
 	for (uint32_t i = 0; i < w->queues; i++) {
-		uint64_t most = 2000ull * w->q[i].msg; /* tiny messages: not for ever */
+		uint64_t most = 2000ull * w->q[i].msg; /* tiny messages: a bounded number */
 
 		sent += send(&w->q[i], share < most ? share : most, &r->now.claim);
 		r->now.claim.backlog += w->q[i].depth;
@@ -424,7 +424,7 @@ TEST(feed__honest_guest_of_any_mix__never_diverges)
 	}
 }
 
-/* Whatever else it sends and claims, as long as it keeps nothing waiting. */
+/* For any traffic and any claims, as long as no message waits. */
 TEST(feed__guest_that_hides_for_three_windows__always_diverges)
 {
 	struct prop p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * engine: the whole daemon in this process, on the simulated host and real
- * time, spoken to by the real resex; and starts that fail at each step.
+ * time, with the real resex as its client; and starts that fail at each step.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -148,7 +148,7 @@ static void *watch_freemarket(void *arg)
 {
 	struct fixture *f = arg;
 
-	/* Asserting is the main thread's. */
+	/* Only the main thread may assert. */
 	if (awaits(f, "list", "bulk") && awaits(f, "ring-list bulk", " SQ ") &&
 	    awaits(f, "events bulk", "capped at 90 % (was not capped)") &&
 	    awaits(f, "why bulk", "Resos are spent") && awaits(f, "-j cap-list", "\"cap\": 1,") &&
@@ -280,7 +280,7 @@ RIG_TEST(two_engines__in_one_process__do_not_know_of_each_other)
 	teardown(&other);
 }
 
-/* --- what systemd is told ------------------------------------------------------------------- */
+/* --- messages to systemd ------------------------------------------------------------------- */
 
 static int open_notify(struct fixture *f)
 {
@@ -348,7 +348,7 @@ RIG_TEST(run__hangup__reads_the_configuration_again)
 	run_with(f, reload_once);
 }
 
-/* What the wrong file says is awaited in the log, for nothing else shows it. */
+/* Wait for the wrong file's error in the log: nothing else shows it. */
 static void *reload_wrong(void *arg)
 {
 	struct fixture *f = arg;
@@ -403,7 +403,7 @@ static void *watch_latencies(void *arg)
 		resex(f, "-j guest-show server", out);
 		sscanf(strstr(out, "\"wrs\": "), "\"wrs\": %llu", &work);
 		sscanf(strstr(out, "\"latencies\": "), "\"latencies\": %llu", &reported);
-		/* One request, one answer, one latency; some are older than the daemon's look. */
+		/* One request, one answer, one latency; some are older than the daemon's last reading. */
 		if (reported + 1000 < work || reported > work + 1000 || reported < 100)
 			snprintf(f->wrong, sizeof(f->wrong), "%llu latencies of %llu requests",
 				 reported, work);

@@ -96,7 +96,7 @@ TEST(what_is_no_file__is_refused_at_once)
 	tmp_close(&dir);
 }
 
-/* Of /proc: its size is 0, and it holds something. */
+/* A file of /proc: its size is 0, yet it has content. */
 TEST(file__that_says_it_is_empty__is_read)
 {
 	struct loaded l;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* netlink: answers as the kernel lays them out, and whatever else may come. */
+/* netlink: answers as the kernel lays them out, and any other bytes. */
 #include <errno.h>
 #include <string.h>
 
@@ -218,7 +218,7 @@ TEST(any_bytes__each_step_is_shorter_and_stays_within)
 	prop_start(&p);
 	for (int i = 0; i < 20000; i++) {
 		size_t len = prop_range(&p, 0, 200), left = len, before = len;
-		uint8_t *buf = malloc(len ? len : 1); /* what is beyond is not ours */
+		uint8_t *buf = malloc(len ? len : 1); /* what is beyond must not be read */
 		const uint8_t *at = buf;
 		struct nl_part m, a;
 

@@ -193,11 +193,11 @@ TEST(remaining__counts_down_to_zero_and_stays_within_the_epoch)
 	assert_int_equal(period_remaining(&p, at(0)), 1 * S);
 }
 
-/* What the header says, in the plainest words there are. */
+/* What the header says, computed in the simplest way. */
 struct model {
 	int64_t start, interval, epoch_ns;
 	int64_t now;  /* wherever the clock was at the last tick */
-	int64_t last; /* latest time seen: what came before it is no time */
+	int64_t last; /* latest time seen: an earlier one does not count */
 	uint64_t epoch, ticks, late, back;
 };
 
@@ -228,7 +228,7 @@ static int64_t next_time(struct prop *r, const struct model *m)
 		return m->now - (int64_t)prop_range(r, 0, (uint64_t)m->now);
 	case 2: /* far ahead */
 		return m->last + (int64_t)prop_range(r, 0, (uint64_t)m->epoch_ns * 5);
-	case 3: /* stands still, or catches up after a jump back */
+	case 3: /* does not move, or catches up after a jump back */
 		return prop_one_in(r, 2) ? m->now : m->last;
 	case 4: /* late */
 		return m->last + m->interval * (int64_t)prop_range(r, 1, 9);

@@ -10,7 +10,7 @@
 #define S	 NS_PER_S
 #define RESOS(n) ((int64_t)(n)*RESO_MILLI)
 
-/* The paper's link: 8 Gb/s after coding, taken as 2^30 B/s, MTU 1024 (VI-A). */
+/* The paper's link: 8 Gb/s after coding, counted as 2^30 B/s, MTU 1024 (VI-A). */
 static struct link_conf paper_link(void)
 {
 	return (struct link_conf){
@@ -406,7 +406,7 @@ TEST(leave__allocation_stays_issued_until_the_epoch_ends)
 	assert_int_equal(l.retired.m, RESOS(624288));
 	assert_false(l.acc[0].flags & ACCOUNT_ACTIVE);
 	assert_int_equal(resos_check(&l), 0);
-	/* The slot can be taken again at once. */
+	/* The slot can be used again at once. */
 	assert_int_equal(join(&l, 0, 0, 1, 1, S / 2), 0);
 	assert_int_equal(resos_check(&l), 0);
 	resos_replenish(&l, 2);

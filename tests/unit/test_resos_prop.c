@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * resos under fire: random joins, leaves, charges of hostile sizes, rates,
+ * resos under random joins, leaves, charges of hostile sizes, rates,
  * shares, late ticks, clocks that jump, epoch edges. After every step the
  * ledger's own check and an independent model must agree.
  *

@@ -229,7 +229,7 @@ RIG_TEST(load__killed_before_the_rename__the_old_file_counts)
 	tmp_write(&f->dir, "caps.json.new", "{\"guests\": [{\"domid\": 9, \"uu");
 	assert_int_equal(on_disk(f)->entries, 1);
 	assert_found(on_disk(f), 7, 1, 42);
-	put(f, 8, 2, 43); /* and the half of a file is in nobody's way */
+	put(f, 8, 2, 43); /* and the half-written file disturbs no later save */
 	assert_int_equal(on_disk(f)->entries, 2);
 	assert_false(tmp_exists(&f->dir, "caps.json.new"));
 }
@@ -409,7 +409,7 @@ RIG_TEST(load__state_directory_is_a_file__is_an_error)
 	assert_non_null(strstr(e.text, "file/caps.json: "));
 }
 
-/* --- giving back --------------------------------------------------------------------------- */
+/* --- restoring ------------------------------------------------------------------------------ */
 
 /* A domain that resexd has capped at 5 %. */
 static struct fake_dom *capped(struct fixture *f, uint32_t domid, uint8_t uuid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scenario: the reader. What the least file means, every key, and for each kind
- * of error where it is and what is said; the examples are good.
+ * scenario: the reader. The defaults of the shortest file, every key, and for each kind
+ * of error its place and its sentence; the examples are good.
  */
 #include "src/conf/policy.h"
 #include "src/lab/scenario.h"
@@ -36,7 +36,7 @@ static const struct scenario *take(struct scenario *sc, const char *text)
 	return sc;
 }
 
-/* --- what is taken --------------------------------------------------------------- */
+/* --- what is accepted ------------------------------------------------------------ */
 
 RIG_TEST(least__one_guest__the_rest_is_the_man_pages_defaults)
 {
@@ -494,7 +494,7 @@ RIG_TEST(file__missing_or_wrong__is_said_by_its_name)
 	tmp_close(&dir);
 }
 
-/* --- what we ship ----------------------------------------------------------------- */
+/* --- the examples ----------------------------------------------------------------- */
 
 RIG_TEST(man_page__its_examples_are_good)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scenario_run: whole runs, from a text to the summary. That they are the same
- * each time, that events happen, that what is told is what happened; and the
- * quantiles behind the summary.
+ * scenario_run: whole runs, from a text to the summary. They are the same each
+ * time, events happen, the summary agrees with what happened; and the quantiles
+ * behind the summary.
  */
 #include "src/lab/run.h"
 
@@ -95,7 +95,7 @@ static double number(const struct fixture *f, const char *path)
 	const json_t *v = at(f, path);
 
 	if (!json_is_number(v))
-		fail_msg("%s is no number", path);
+		fail_msg("%s is not a number", path);
 	return json_number_value(v);
 }
 
@@ -137,7 +137,7 @@ RIG_TEST(same_file__gives_the_same_summary_and_another_seed_another)
 	free(other);
 }
 
-/* --- what is told is what happened ----------------------------------------------- */
+/* --- the summary is what happened ------------------------------------------------ */
 
 RIG_TEST(null__caps_nobody__and_all_that_was_sent_is_seen)
 {
@@ -340,7 +340,7 @@ RIG_TEST(guest__destroyed_created_and_rebooted__is_counted_over_its_lives)
 	assert_int_equal(number(f, "guests.1.series.mtus.1"), 0);
 	assert_true(number(f, "guests.1.series.mtus.2") > 200000);
 	assert_true(number(f, "guests.1.true.mtus") >= number(f, "guests.1.mtus_sent"));
-	/* of what was posted when it died, and of its first ms, nobody could know */
+	/* what was posted when it died, and its first ms, cannot be known */
 	assert_true(number(f, "guests.1.true.mtus") - number(f, "guests.1.mtus_sent") < 8192);
 	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 7900); /* both lives */
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * settings: resexd.json. Each key, its default, both ends of its range, and
- * what is said of a value that is not in it; and that the examples are good.
+ * the sentence about a value out of it; the examples are good.
  */
 #include "src/conf/settings.h"
 
@@ -32,7 +32,7 @@ static void take(struct daemon_conf *c, const char *text)
 		fail_msg("%s", e.text);
 }
 
-/* --- what is taken --------------------------------------------------------------- */
+/* --- what is accepted ------------------------------------------------------------ */
 
 RIG_TEST(least__one_link__the_rest_is_the_man_pages_defaults)
 {
@@ -559,7 +559,7 @@ RIG_TEST(reload__what_may_not__is_refused_by_its_name)
 	free(conf);
 }
 
-/* That there is none may be said or not; a port's number may begin with 0. */
+/* "none" may be written or left out; a port's number may begin with 0. */
 RIG_TEST(reload__links_counter_in_other_words__is_taken)
 {
 	static const char *const rows[][2] = {

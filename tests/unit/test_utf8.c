@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* utf8: what is a character, what is dropped, what a terminal never gets. */
+/* utf8: what is a character, what is dropped, and what is never sent to a terminal. */
 #include "src/util/utf8.h"
 
 #include <jansson.h>
