@@ -117,7 +117,7 @@ static const char *after_sleep(struct mono before)
 		return "the clock stood still";
 	if (now.ns - clock_monotonic_ns() < SLEPT_NS - NS_PER_S)
 		return "CLOCK_MONOTONIC went on";
-	/* A sleep that should have ended during the suspend ends at once; the next one is not hours away. */
+	/* A sleep due during the suspend ends at once; the next is not hours away. */
 	if (c.sleep_until(&c, mono_add(before, NS_PER_S)))
 		return "a sleep that was over failed";
 	until = mono_add(now, 2 * NS_PER_MS);

@@ -128,7 +128,7 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 		if (agreement_of(file) != v)
 			fail_msg("another agreement: %s", file);
 	}
-	/* Names, addresses and ports of hosts, in any order; nodes of corosync, with static membership. */
+	/* Names, addresses and ports of hosts, in any order; nodes that static ignores. */
 	assert_true(agreement_of(HEAD "\"hosts\": [" HOST2 ", " HOST1 "]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [" HOST1 ", " HOST2_77 "]}") == v);
 	assert_true(agreement_of(HEAD "\"hosts\": [{\"name\": \"xen1\", \"number\": 1, "
@@ -139,7 +139,7 @@ TEST(agreement__what_each_host_sets_for_itself__changes_nothing)
 	assert_true(agreement_of(HEAD MAIL_WEB ", " BOTH "}") == services);
 }
 
-/* As the head of cluster_agree.c says, so that other machines and releases compute the same. */
+/* As cluster_agree.c says, so that other machines and releases compute the same. */
 static bool same_as(const char *was, const char *text)
 {
 	struct cluster_conf *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));

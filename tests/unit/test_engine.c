@@ -348,7 +348,7 @@ RIG_TEST(run__hangup__reads_the_configuration_again)
 	run_with(f, reload_once);
 }
 
-/* Wait for the wrong file's error in the log: nothing else shows it. */
+/* Wait for the error in the log: nothing else shows it. */
 static void *reload_wrong(void *arg)
 {
 	struct fixture *f = arg;
@@ -403,7 +403,7 @@ static void *watch_latencies(void *arg)
 		resex(f, "-j guest-show server", out);
 		sscanf(strstr(out, "\"wrs\": "), "\"wrs\": %llu", &work);
 		sscanf(strstr(out, "\"latencies\": "), "\"latencies\": %llu", &reported);
-		/* One request, one answer, one latency; some are older than the daemon's last reading. */
+		/* One request, one answer, one latency; some were read before. */
 		if (reported + 1000 < work || reported > work + 1000 || reported < 100)
 			snprintf(f->wrong, sizeof(f->wrong), "%llu latencies of %llu requests",
 				 reported, work);
