@@ -247,8 +247,8 @@ src/tick/sampler.c @ sampler_caps @ s/if (!cap_equal(g->own, sl->guest->own))/if
 src/tick/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
 src/tick/sampler.c @ sampler @ s/ || g->weight != sl->guest->weight)/)/
 src/tick/sampler.c @ sampler @ s/if (pi->ops->guest_size)/if (0)/
-src/tick/sampler.c @ sampler @ s/sl->rings_told = false;//
-src/tick/run.c @ sampler_run @ s/mono_sub(now, s->late_told) < NS_PER_S/0/
+src/tick/sampler.c @ sampler @ s/sl->rings_reported = false;//
+src/tick/run.c @ sampler_run @ s/mono_sub(now, s->late_reported) < NS_PER_S/0/
 src/tick/run.c @ sampler_run @ s/if (mono_sub(end, due) > s->period.interval_ns)/if (0)/
 src/tick/sampler.c @ sampler_run @ s/^\tif (asked == atomic_load.*$/\tif (1)/
 src/tick/sampler.c @ sampler_caps @ s/if (s->wake_actor)/if (0)/
@@ -257,8 +257,8 @@ src/tick/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/sl->cp
 src/tick/stages.c @ sampler @ s/sl->cpu_known && d->cpu_ns > sl->cpu_prev/d->cpu_ns > sl->cpu_prev/
 src/tick/stages.c @ sampler @ s/if (d && (d->flags & HV_DOM_DYING))/if (0)/
 src/tick/stages.c @ sampler @ s/else if (s->doms >= 0)/else/
-src/tick/stages.c @ sampler @ s/ && !sl->rings_told//
-src/tick/stages.c @ sampler @ s/ && !sl->empty_told//
+src/tick/stages.c @ sampler @ s/ && !sl->rings_reported//
+src/tick/stages.c @ sampler @ s/ && !sl->empty_reported//
 src/tick/stages.c @ sampler @ s/ && a->allocated.m > 0//
 src/tick/stages.c @ sampler @ s/if (t->new_epochs)$/if (0)/
 src/tick/stages.c @ sampler @ s/sl->fresh = false;//
@@ -296,7 +296,7 @@ src/conf/policy.c @ policy_load @ s/if (value < p->min || value > p->max)/if (va
 src/guests/guests.c @ guests @ s/!g->leaving && g->key.domid == d->domid/g->key.domid == d->domid/
 src/guests/guests.c @ guests @ s/HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN/HV_DOM_PRIVILEGED/
 src/guests/guests.c @ guests @ s/i < 256 && gs->hv/i < 10 \&\& gs->hv/;s/if (gs->rescan_due)/if (0)/
-src/guests/view.c @ guests @ s/\*who < '0' || \*who > '9' || \*end/*end/
+src/guests/view.c @ guests @ s/\*word < '0' || \*word > '9' || \*end/*end/
 src/guests/set.c @ guests @ s/handover_wake(gs->ho->control_fd);//
 src/guests/events.c @ guests_rings @ s/g->reap_serial = 0;//
 src/guests/events.c @ guests @ s/g->key.created == ev->created/1/

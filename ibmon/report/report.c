@@ -42,11 +42,11 @@ struct resex_report {
 	uint32_t waiting;
 	int fd;
 	uint64_t sent, dropped;
-	uint32_t untold;  /* dropped samples that the agent does not know of yet */
-	int64_t retry_ns; /* do not connect before */
-	pid_t pid;	  /* process that reported the waiting samples */
-	int why;	  /* -errno of the last connect or send; 0: connected */
-	int last;	  /* result of the last datagram: 0 or -errno */
+	uint32_t unreported; /* dropped samples that the agent does not know of yet */
+	int64_t retry_ns;    /* do not connect before */
+	pid_t pid;	     /* process that reported the waiting samples */
+	int why;	     /* -errno of the last connect or send; 0: connected */
+	int last;	     /* result of the last datagram: 0 or -errno */
 	struct sockaddr_un addr;
 	union datagram datagram;
 };
@@ -116,7 +116,7 @@ static int send_waiting(struct resex_report *r)
 	size_t len = sizeof(r->datagram.head) + r->waiting * sizeof(struct agent_latency);
 
 	r->datagram.head.samples = (uint16_t)r->waiting;
-	r->datagram.head.dropped = r->untold;
+	r->datagram.head.dropped = r->unreported;
 	return send(r->fd, &r->datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
@@ -152,13 +152,13 @@ static void flush_waiting(struct resex_report *r, int64_t now)
 	r->last = send_or_connect(r, now);
 	if (r->last == 0) {
 		r->sent += r->waiting;
-		r->untold = 0;
+		r->unreported = 0;
 	} else {
 		r->dropped += r->waiting;
 		if (r->last == -ECHILD) /* the parent sends them: they are not lost */
-			r->untold = 0;
-		else if (r->untold < UINT32_MAX - r->waiting)
-			r->untold += r->waiting;
+			r->unreported = 0;
+		else if (r->unreported < UINT32_MAX - r->waiting)
+			r->unreported += r->waiting;
 	}
 	r->waiting = 0;
 	r->due_ns = now + r->period_ns;

@@ -47,7 +47,8 @@ struct merge {
 
 /* --- reading one value --- */
 
-__attribute__((format(printf, 2, 3))) static int bad(const struct place *at, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int bad_value(const struct place *at, const char *fmt,
+							   ...)
 {
 	char file[WORDS];
 	va_list ap;
@@ -68,8 +69,8 @@ static int read_count(const struct place *at, const char *key, const json_t *v, 
 	json_int_t n = json_integer_value(v);
 
 	if (n < 0 || (uint64_t)n > max)
-		return bad(at, "\"%s\" is %" JSON_INTEGER_FORMAT ", not within 0 .. %" PRIu64, key,
-			   n, max);
+		return bad_value(at, "\"%s\" is %" JSON_INTEGER_FORMAT ", not within 0 .. %" PRIu64,
+				 key, n, max);
 	*out = (uint64_t)n;
 	return 0;
 }
@@ -87,7 +88,8 @@ static int read_u32(const struct place *at, const char *key, const json_t *v, ui
 static int read_seconds(const struct place *at, const char *key, const json_t *v, uint64_t *ns)
 {
 	if (json_number_value(v) < 0 || json_number_value(v) > 4e9)
-		return bad(at, "\"%s\" is %g, not within 0 .. 4e9", key, json_number_value(v));
+		return bad_value(at, "\"%s\" is %g, not within 0 .. 4e9", key,
+				 json_number_value(v));
 	*ns = (uint64_t)llround(json_number_value(v) * 1e9);
 	return 0;
 }
@@ -96,7 +98,7 @@ static int read_seconds(const struct place *at, const char *key, const json_t *v
 static int check_digits(const struct place *at, const char *key, const char *s)
 {
 	if (!*s || strlen(s) > 60 || strspn(s, "0123456789") != strlen(s))
-		return bad(at, "\"%s\" is not a whole number in text", key);
+		return bad_value(at, "\"%s\" is not a whole number in text", key);
 	return 0;
 }
 
@@ -105,7 +107,7 @@ static int read_sum(const struct place *at, const char *key, const char *s, uint
 	int rc = check_digits(at, key, s);
 
 	if (!rc && bx_number(s, strlen(s), (struct bx_bounds){ 0, UINT64_MAX }, out))
-		rc = bad(at, "\"%s\" is larger than 64 bits hold", key);
+		rc = bad_value(at, "\"%s\" is larger than 64 bits hold", key);
 	return rc;
 }
 
@@ -126,7 +128,7 @@ static int wrong_type(const struct place *at, const char *key, json_type wanted)
 		[JSON_REAL] = "a number",
 	};
 
-	return bad(at, "\"%s\" is not %s", key, types[wanted]);
+	return bad_value(at, "\"%s\" is not %s", key, types[wanted]);
 }
 
 static int unknown_key(const struct place *at, const char *key)
@@ -134,7 +136,7 @@ static int unknown_key(const struct place *at, const char *key)
 	char shown[WORDS];
 
 	utf8_escape(key, shown, sizeof(shown));
-	return bad(at, "\"%s\" is not known here", shown);
+	return bad_value(at, "\"%s\" is not known here", shown);
 }
 
 static int read_keys(const struct place *at, const json_t *o, const struct bx_key *keys,
@@ -158,19 +160,19 @@ static int check_exact(const struct place *at, const struct hist *h)
 
 	if (!h->n)
 		return h->min || h->max || h->sum || h->sumsq > 0
-			       ? bad(at, "\"exact\" has values where \"n\" is 0")
+			       ? bad_value(at, "\"exact\" has values where \"n\" is 0")
 			       : 0;
 	while (!h->bucket[first])
 		first++;
 	while (!h->bucket[last])
 		last--;
 	if (!falls_into(h->min, first) || !falls_into(h->max, last))
-		return bad(at, "\"min_ns\" or \"max_ns\" is not what the histogram has");
+		return bad_value(at, "\"min_ns\" or \"max_ns\" is not what the histogram has");
 	if (h->sum < least || h->sum > most)
-		return bad(at, "\"sum_ns\" cannot be with these extremes");
+		return bad_value(at, "\"sum_ns\" cannot be with these extremes");
 	if (h->sumsq * n < sum * sum * 0.999999L ||
 	    h->sumsq > (long double)h->max * (long double)h->max * n * 1.000001L)
-		return bad(at, "\"sumsq_ns2\" cannot be with this sum");
+		return bad_value(at, "\"sumsq_ns2\" cannot be with this sum");
 	return 0;
 }
 
@@ -187,12 +189,13 @@ static int read_buckets(const struct place *at, const json_t *list, struct hist 
 
 		if (json_array_size(pair) != 2 || !json_is_integer(top) || !json_is_integer(n) ||
 		    json_integer_value(top) < 0 || json_integer_value(n) < 1)
-			return bad(at, "histogram[%zu] is not [highest ns, count]", i);
+			return bad_value(at, "histogram[%zu] is not [highest ns, count]", i);
 		while (b < HIST_BUCKETS && hist_top(b) < (uint64_t)json_integer_value(top))
 			b++;
 		if (b == HIST_BUCKETS || hist_top(b) != (uint64_t)json_integer_value(top) ||
 		    (i && b == last))
-			return bad(at, "histogram[%zu] is not of a bucket, or not in order", i);
+			return bad_value(at, "histogram[%zu] is not of a bucket, or not in order",
+					 i);
 		last = b;
 		h->bucket[b] = (uint64_t)json_integer_value(n);
 		seen += h->bucket[b];
@@ -200,7 +203,7 @@ static int read_buckets(const struct place *at, const json_t *list, struct hist 
 			break;
 	}
 	return seen == h->n ? check_exact(at, h)
-			    : bad(at, "the histogram's counts do not add up to \"n\"");
+			    : bad_value(at, "the histogram's counts do not add up to \"n\"");
 }
 
 /* The same keys for each histogram; errors name the one. */
@@ -248,7 +251,7 @@ static int read_qps(const struct place *whole, const json_t *list, struct merge 
 	int rc;
 
 	if (n > MERGED_QPS_MAX)
-		return bad(whole, "over %d queue pairs in all are too many", MERGED_QPS_MAX);
+		return bad_value(whole, "over %d queue pairs in all are too many", MERGED_QPS_MAX);
 	if (n > m->qps_space) {
 		struct bx_qp *more = realloc(sum->qp, 2 * n * sizeof(*more));
 
@@ -277,7 +280,7 @@ static int read_role(const struct place *at, const char *s, struct merge *m)
 	while (role < BX_ROLES && strcmp(bx_role_names[role], s) != 0)
 		role++;
 	if (role == BX_ROLES)
-		return bad(at, "\"role\" is not server, client or bulk");
+		return bad_value(at, "\"role\" is not server, client or bulk");
 	if (m->merged && role != (int)m->conf.role) {
 		utf8_escape(at->file, file, sizeof(file));
 		fprintf(stderr,
@@ -293,7 +296,7 @@ static int read_role(const struct place *at, const char *s, struct merge *m)
 static int read_peer(const struct place *at, const json_t *v, struct bx_result *r)
 {
 	if (json_string_length(v) >= sizeof(r->peer))
-		return bad(at, "\"peer\" is longer than an address");
+		return bad_value(at, "\"peer\" is longer than an address");
 	snprintf(r->peer, sizeof(r->peer), "%s", json_string_value(v));
 	return 0;
 }
@@ -309,7 +312,9 @@ static int read_ended(const struct place *at, const char *s, struct bx_result *r
 			r->ended = ends[i];
 	return r->ended
 		       ? 0
-		       : bad(at, "\"ended\" is not time, requests, signal, peer, error or several");
+		       : bad_value(
+				 at,
+				 "\"ended\" is not time, requests, signal, peer, error or several");
 }
 
 /* Number of results that this one is the sum of. */
@@ -318,7 +323,7 @@ static int read_merged(const struct place *at, const char *key, const json_t *v,
 	int rc = read_count(at, key, v, 1ull << 40, &m->one_merged);
 
 	if (!rc && !m->one_merged)
-		rc = bad(at, "\"%s\" is 0, not within 1 .. %llu", key, 1ull << 40);
+		rc = bad_value(at, "\"%s\" is 0, not within 1 .. %llu", key, 1ull << 40);
 	return rc;
 }
 
@@ -398,7 +403,7 @@ static int read_keys(const struct place *at, const json_t *o, const struct bx_ke
 	int rc = 0;
 
 	if (!json_is_object(o))
-		return bad(at, "not an object");
+		return bad_value(at, "not an object");
 	json_object_foreach((json_t *)o, name, v) {
 		for (k = keys; k->name && strcmp(k->name, name) != 0; k++)
 			;
@@ -410,7 +415,7 @@ static int read_keys(const struct place *at, const json_t *o, const struct bx_ke
 		if (v)
 			rc = check_type(at, k, v);
 		else if (k->kind != KEY_MERGED)
-			rc = bad(at, "\"%s\" is missing", k->name);
+			rc = bad_value(at, "\"%s\" is missing", k->name);
 		if (!rc && v)
 			rc = read_value(at, k, v, record, m);
 	}
@@ -438,10 +443,11 @@ static int check_sums(const struct place *at, const struct bx_result *sum,
 
 	for (size_t i = 0; i < sizeof(a) / sizeof(a[0]); i++)
 		if (b[i]->n > INT64_MAX - a[i]->n || b[i]->sum > UINT64_MAX - a[i]->sum)
-			return bad(at, "the latencies' number or sum is too large for one result");
+			return bad_value(
+				at, "the latencies' number or sum is too large for one result");
 	if (one->elapsed_ns > TIME_MAX_NS - sum->elapsed_ns ||
 	    one->cpu_ns > TIME_MAX_NS - sum->cpu_ns)
-		return bad(at, "the sum of \"elapsed_s\" or \"cpu_s\" passes 4e9");
+		return bad_value(at, "the sum of \"elapsed_s\" or \"cpu_s\" passes 4e9");
 	return 0;
 }
 
@@ -462,7 +468,7 @@ static int add_counts(const struct place *at, struct merge *m)
 		if (k->kind != KEY_COUNT)
 			continue;
 		if (*count_of(one, k) > INT64_MAX - *count_of(sum, k))
-			return bad(at, "the sum of \"%s\" passes 2^63", k->name);
+			return bad_value(at, "the sum of \"%s\" passes 2^63", k->name);
 		*count_of(sum, k) += *count_of(one, k);
 	}
 	sum->cpu_ns += one->cpu_ns;
@@ -500,8 +506,9 @@ static int check_total(const struct place *at, struct merge *m)
 		m->parts = true;
 	if (!m->total || !m->parts)
 		return 0;
-	return bad(at, "totals of servers already contain the results of single clients: give "
-		       "one kind, as the last line of each server");
+	return bad_value(at,
+			 "totals of servers already contain the results of single clients: give "
+			 "one kind, as the last line of each server");
 }
 
 /* Read one result, then add it: nothing is added of a wrong one. */
@@ -581,7 +588,7 @@ static int add_line(const struct place *at, const char *line, size_t len, struct
 	root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &e);
 	if (!root) {
 		utf8_escape(e.text, said, sizeof(said));
-		return bad(at, "not JSON (%s, column %d)", said, e.column);
+		return bad_value(at, "not JSON (%s, column %d)", said, e.column);
 	}
 	rc = add_result(at, root, m);
 	json_decref(root);
@@ -602,7 +609,7 @@ static int add_stream(FILE *f, const char *name, struct merge *m)
 		at.line++;
 	}
 	if (rc == -EFBIG)
-		rc = bad(&at, "a line of more than %d bytes", LINE_BYTES_MAX);
+		rc = bad_value(&at, "a line of more than %d bytes", LINE_BYTES_MAX);
 	free(line);
 	return rc;
 }

@@ -131,7 +131,7 @@ static int parse_fields(const struct reader *r, const struct word w[static FIELD
 	return 0;
 }
 
-static int append(struct reader *r, const struct bx_request *q)
+static int append_request(struct reader *r, const struct bx_request *q)
 {
 	if (r->t.n == REQUESTS_MAX)
 		return bad(r, (struct word){ NULL, 0 },
@@ -164,7 +164,7 @@ static int parse_line(struct reader *r, const char *s, size_t len)
 	if (n > FIELDS)
 		return bad(r, w[FIELDS], "one word too many: write a comment behind #");
 	rc = parse_fields(r, w, &q);
-	return rc ? rc : append(r, &q);
+	return rc ? rc : append_request(r, &q);
 }
 
 int bx_trace_parse(struct bx_trace *t, const char *name, const char *data, size_t len,

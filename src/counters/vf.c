@@ -34,7 +34,7 @@ struct question {
 	char name[16];
 };
 
-static int ask(int fd, const char *dev)
+static int send_question(int fd, const char *dev)
 {
 	struct question q = {
 		.h = { .nlmsg_len = sizeof(q),
@@ -137,7 +137,7 @@ static int fetch(struct answer *a, const char *dev)
 
 	if (fd < 0)
 		return -errno;
-	rc = ask(fd, dev);
+	rc = send_question(fd, dev);
 	n = rc ? 0 : recv(fd, a->msg, sizeof(a->msg), MSG_TRUNC | MSG_DONTWAIT);
 	if (n < 0)
 		rc = -errno;

@@ -103,15 +103,15 @@ static void ring_fault_event(struct guests *gs, struct guest_entry *g, const str
 		gs->publish_due = true;
 	}
 	/* Rate-limit: a faulty guest must not drive out other events. ring-list shows all. */
-	if (g->fault_told.ns && mono_sub(ev->time, g->fault_told) < FAULT_EVENTS_NS) {
-		g->faults_untold++;
+	if (g->fault_reported.ns && mono_sub(ev->time, g->fault_reported) < FAULT_EVENTS_NS) {
+		g->faults_unreported++;
 		return;
 	}
 	guests_event(gs, wall_ns, g->name, "ring-fault",
 		     "ring %lld is no longer read: %s (%u more since the last such event)",
-		     (long long)ev->a, ring_fault_text(why), g->faults_untold);
-	g->fault_told = ev->time;
-	g->faults_untold = 0;
+		     (long long)ev->a, ring_fault_text(why), g->faults_unreported);
+	g->fault_reported = ev->time;
+	g->faults_unreported = 0;
 }
 
 static void guest_event(struct guests *gs, struct guest_entry *g, const struct event *ev,

@@ -218,9 +218,9 @@ void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 static void report_registry(struct guests *gs, struct guest_entry *g, struct mono now,
 			    int64_t wall_ns, int rc)
 {
-	if (g->node_told.ns && mono_sub(now, g->node_told) < NS_PER_S)
+	if (g->node_reported.ns && mono_sub(now, g->node_reported) < NS_PER_S)
 		return;
-	g->node_told = now;
+	g->node_reported = now;
 	if (rc)
 		guests_event(gs, wall_ns, g->name, "registry", "its registry cannot be mapped: %s",
 			     strerror(-rc));

@@ -113,7 +113,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 /* All guests in turn: the one after g, in order of slots; NULL: the first, at the end NULL. */
 const struct guest_entry *guests_next(const struct guests *gs, const struct guest_entry *g);
 /* By domain id, name or UUID (full); an id goes first. NULL when there is none. */
-struct guest_entry *guests_find(struct guests *gs, const char *who);
+struct guest_entry *guests_find(struct guests *gs, const char *word);
 /* The name of the guest in a slot, also of one that is leaving; NULL: the slot is free. */
 const char *guests_name_at(const struct guests *gs, int64_t slot);
 /* The newest snapshot of the sampler; for the control thread alone. */

@@ -55,14 +55,14 @@ struct guest_entry {
 	struct hv_sched_params old;
 	char cap_note[128]; /* why it is not cappable; "" */
 	struct guest_mon *mon;
-	bool watched;		/* a change of its node makes an event */
-	int watch_rc;		/* why not */
-	bool node_due;		/* its node must be read (again) */
-	struct mono node_time;	/* when it was last read */
-	struct mono node_told;	/* when an event about it was made */
-	bool agent_silent;	/* its heartbeat is unchanged for AGENT_SILENT_S */
-	struct mono fault_told; /* when an event about a ring at fault was made */
-	uint32_t faults_untold;
+	bool watched;		    /* a change of its node makes an event */
+	int watch_rc;		    /* why not */
+	bool node_due;		    /* its node must be read (again) */
+	struct mono node_time;	    /* when it was last read */
+	struct mono node_reported;  /* when an event about it was made */
+	bool agent_silent;	    /* its heartbeat is unchanged for AGENT_SILENT_S */
+	struct mono fault_reported; /* when an event about a ring at fault was made */
+	uint32_t faults_unreported;
 	int node_rc;	      /* of the newest reading of its node */
 	uint64_t reap_serial; /* rings may be reaped once this set is acknowledged */
 	bool leaving;	      /* not in sets any more; freed when reap_serial is acknowledged */

@@ -69,12 +69,12 @@ const struct guest_entry *guests_next(const struct guests *gs, const struct gues
 	return NULL;
 }
 
-static struct guest_entry *find_domid(struct guests *gs, const char *who)
+static struct guest_entry *find_domid(struct guests *gs, const char *word)
 {
 	char *end;
-	unsigned long id = strtoul(who, &end, 10);
+	unsigned long id = strtoul(word, &end, 10);
 
-	if (*who < '0' || *who > '9' || *end) /* strtoul accepts signs and blanks */
+	if (*word < '0' || *word > '9' || *end) /* strtoul accepts signs and blanks */
 		return NULL;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i] && !gs->guest[i]->leaving && gs->guest[i]->key.domid == id)
@@ -82,14 +82,14 @@ static struct guest_entry *find_domid(struct guests *gs, const char *who)
 	return NULL;
 }
 
-struct guest_entry *guests_find(struct guests *gs, const char *who)
+struct guest_entry *guests_find(struct guests *gs, const char *word)
 {
-	struct guest_entry *found = find_domid(gs, who); /* a guest may be named "7" */
+	struct guest_entry *found = find_domid(gs, word); /* a guest may be named "7" */
 
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX && !found; i++) {
 		struct guest_entry *g = gs->guest[i];
 
-		if (g && !g->leaving && (!strcmp(g->name, who) || !strcasecmp(g->uuid, who)))
+		if (g && !g->leaving && (!strcmp(g->name, word) || !strcasecmp(g->uuid, word)))
 			found = g;
 	}
 	return found;

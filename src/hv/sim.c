@@ -96,7 +96,7 @@ static int mem_map_grant(struct hv_mem *m, uint32_t domid, uint32_t ref, const v
 	return -EINVAL;
 }
 
-static void drop(struct hv_mem *m, struct mapping **at)
+static void drop_mapping(struct hv_mem *m, struct mapping **at)
 {
 	struct mapping *mp = *at;
 
@@ -110,7 +110,7 @@ static void mem_unmap(struct hv_mem *m, const volatile void *addr, size_t n)
 {
 	for (struct mapping **at = &m->maps; *at; at = &(*at)->next)
 		if ((*at)->addr == addr && (*at)->n == n) {
-			drop(m, at);
+			drop_mapping(m, at);
 			return;
 		}
 }
@@ -118,7 +118,7 @@ static void mem_unmap(struct hv_mem *m, const volatile void *addr, size_t n)
 static void mem_close(struct hv_mem *m)
 {
 	while (m->maps)
-		drop(m, &m->maps);
+		drop_mapping(m, &m->maps);
 	free(m);
 }
 

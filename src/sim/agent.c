@@ -209,7 +209,7 @@ void sim_agent_heartbeat(void *arg, int64_t now)
 }
 
 /* The time that the server reports: its conf->report, in permille, of the true one. */
-static uint32_t told(const struct sim_task *t, int64_t ns)
+static uint32_t reported_time(const struct sim_task *t, int64_t ns)
 {
 	unsigned __int128 v = (unsigned __int128)ns * t->conf->report / 1000;
 
@@ -223,9 +223,9 @@ void sim_agent_latency(struct sim_task *t, const struct sim_request *r)
 
 	__atomic_exchange_n(&s->seq, 0, __ATOMIC_ACQ_REL);
 	s->time = (uint64_t)(r->sent - t->dom->boot);
-	s->ctime_ns = told(t, r->computed - r->noticed);
-	s->wtime_ns = told(t, r->sent - r->posted);
-	s->ptime_ns = told(t, r->noticed - r->arrived + r->posted - r->computed);
+	s->ctime_ns = reported_time(t, r->computed - r->noticed);
+	s->wtime_ns = reported_time(t, r->sent - r->posted);
+	s->ptime_ns = reported_time(t, r->noticed - r->arrived + r->posted - r->computed);
 	__atomic_store_n(&s->seq, l->written + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&l->written, l->written + 1, __ATOMIC_RELEASE);
 }

@@ -20,7 +20,7 @@
 #define TICK  (10 * NS_PER_MS)
 #define SLICE (3 * TICK)
 
-static void arm(struct sim_dom *d, int64_t now)
+static void arm_tick(struct sim_dom *d, int64_t now)
 {
 	int64_t ticks = (now - d->host->start) / TICK + 1;
 
@@ -95,7 +95,7 @@ static void tick(void *arg, int64_t now)
 		d->metered = d->cap > 0; /* without a cap all are free by now */
 	}
 	if (d->metered)
-		arm(d, now);
+		arm_tick(d, now);
 }
 
 static void capped(struct sim_dom *d, uint32_t old, int64_t now)
@@ -108,7 +108,7 @@ static void capped(struct sim_dom *d, uint32_t old, int64_t now)
 		d->cpu[i].budget = 0;
 		d->cpu[i].active = d->cpu[i].state == SIM_CPU_RUN;
 	}
-	arm(d, now);
+	arm_tick(d, now);
 }
 
 const struct sim_sched sim_credit = {

@@ -96,7 +96,7 @@ static void make_uuid(struct sim_dom *d)
 	d->uuid[8] = (uint8_t)(0x80 | (d->uuid[8] & 0x3f));
 }
 
-static void append(struct sim_host *h, struct sim_dom *d)
+static void append_dom(struct sim_host *h, struct sim_dom *d)
 {
 	struct sim_dom **end = &h->doms;
 
@@ -134,7 +134,7 @@ static void dom_free(struct sim_dom *d)
 }
 
 /* The cap that its configuration has, before any task runs. */
-static void boot(struct sim_dom *d)
+static void boot_parts(struct sim_dom *d)
 {
 	memset(d->host->guest[d->guest].app, 0, sizeof(d->host->guest[d->guest].app));
 	make_uuid(d);
@@ -163,8 +163,8 @@ int sim_dom_boot(struct sim_host *h, uint32_t guest, int64_t now)
 		dom_free(d);
 		return rc;
 	}
-	boot(d);
-	append(h, d);
+	boot_parts(d);
+	append_dom(h, d);
 	h->next_domid++;
 	h->guest[guest].dom = d;
 	__atomic_store_n(&h->guest[guest].domid, d->domid, __ATOMIC_RELEASE);

@@ -90,7 +90,7 @@ void sim_set_observer(struct sim_host *h, sim_request_fn seen, void *arg)
 }
 
 /* Compute up to now what is otherwise computed only at events. */
-static void settle(struct sim_host *h, uint32_t guest)
+static void settle_guest(struct sim_host *h, uint32_t guest)
 {
 	struct sim_dom *d = h->guest[guest].dom;
 
@@ -100,7 +100,8 @@ static void settle(struct sim_host *h, uint32_t guest)
 		sim_sender_look(&d->task[i], h->now);
 }
 
-static void add(struct sim_truth *t, const struct sim_app *a, const struct sim_app_truth *at)
+static void add_app_truth(struct sim_truth *t, const struct sim_app *a,
+			  const struct sim_app_truth *at)
 {
 	bool read = a->kind == SIM_APP_SENDER && a->op == OP_READ;
 
@@ -119,11 +120,11 @@ int sim_truth(struct sim_host *h, uint32_t guest, struct sim_truth *t)
 		return -ENOENT;
 	*t = (struct sim_truth){ 0 };
 	pthread_mutex_lock(&h->lock);
-	settle(h, guest);
+	settle_guest(h, guest);
 	t->cpu_ns = h->guest[guest].dom ? sim_sched_cpu_ns(h->guest[guest].dom, h->now)
 					: h->guest[guest].cpu_ns;
 	for (uint32_t i = 0; i < h->conf.guest[guest].apps; i++)
-		add(t, &h->conf.guest[guest].app[i], &h->guest[guest].app[i]);
+		add_app_truth(t, &h->conf.guest[guest].app[i], &h->guest[guest].app[i]);
 	pthread_mutex_unlock(&h->lock);
 	return 0;
 }
@@ -133,7 +134,7 @@ int sim_app_truth(struct sim_host *h, uint32_t guest, uint32_t app, struct sim_a
 	if (guest >= h->conf.guests || app >= h->conf.guest[guest].apps)
 		return -ENOENT;
 	pthread_mutex_lock(&h->lock);
-	settle(h, guest);
+	settle_guest(h, guest);
 	*t = h->guest[guest].app[app];
 	pthread_mutex_unlock(&h->lock);
 	return 0;
@@ -163,7 +164,7 @@ int sim_destroy(struct sim_host *h, uint32_t guest)
 	return rc;
 }
 
-static int make(struct sim_host *h, uint32_t guest, bool again)
+static int boot_guest(struct sim_host *h, uint32_t guest, bool again)
 {
 	int rc = -EEXIST;
 
@@ -182,10 +183,10 @@ static int make(struct sim_host *h, uint32_t guest, bool again)
 
 int sim_create(struct sim_host *h, uint32_t guest)
 {
-	return make(h, guest, false);
+	return boot_guest(h, guest, false);
 }
 
 int sim_reboot(struct sim_host *h, uint32_t guest)
 {
-	return make(h, guest, true);
+	return boot_guest(h, guest, true);
 }

@@ -38,13 +38,13 @@ static uint32_t packets(const struct sim_qp *qp)
 	return (qp->left + qp->mtu - 1) >> __builtin_ctz(qp->mtu);
 }
 
-static void begin(struct sim_qp *qp)
+static void begin_message(struct sim_qp *qp)
 {
 	qp->left = qp->wr.bytes;
 	sim_ring_begin(&qp->ring, qp->completed, &qp->wr, packets(qp));
 }
 
-static void join(struct sim_link *l, struct sim_qp *qp)
+static void join_turn(struct sim_link *l, struct sim_qp *qp)
 {
 	if (l->last) {
 		qp->next = l->last->next;
@@ -57,7 +57,7 @@ static void join(struct sim_link *l, struct sim_qp *qp)
 }
 
 /* Remove the queue pair behind `before` from the turn. */
-static void leave(struct sim_link *l, struct sim_qp *before)
+static void leave_turn(struct sim_link *l, struct sim_qp *before)
 {
 	struct sim_qp *qp = before->next;
 
@@ -74,7 +74,7 @@ static void leave(struct sim_link *l, struct sim_qp *before)
  * left, the earliest in turn if there are several: until then those before
  * it send p full packets and those behind it p - 1.
  */
-static void arm(struct sim_link *l)
+static void arm_next_end(struct sim_link *l)
 {
 	uint64_t behind = 0, before = 0, round = 0; /* MTUs of those around the first, of all */
 	const struct sim_qp *first = l->last, *qp = l->last;
@@ -126,15 +126,15 @@ static void send_rounds(struct sim_link *l, uint64_t limit)
 }
 
 /* The queue pair in turn has sent all of a message. */
-static void complete(struct sim_link *l, struct sim_qp *qp, int64_t now)
+static void complete_message(struct sim_link *l, struct sim_qp *qp, int64_t now)
 {
 	sim_ring_complete(&qp->ring, qp->completed);
 	qp->completed++;
 	if (qp->completed < qp->posted) {
-		begin(qp);
+		begin_message(qp);
 		l->last = qp;
 	} else {
-		leave(l, l->last);
+		leave_turn(l, l->last);
 	}
 	qp->done(qp, now);
 }
@@ -152,7 +152,7 @@ static bool send_packet(struct sim_link *l, uint64_t limit, int64_t now)
 	if (qp->left)
 		l->last = qp;
 	else
-		complete(l, qp, now);
+		complete_message(l, qp, now);
 	return true;
 }
 
@@ -186,7 +186,7 @@ static void message_ends(void *arg, int64_t now)
 	struct sim_link *l = (struct sim_link *)arg;
 
 	send_until(l, now);
-	arm(l);
+	arm_next_end(l);
 }
 
 void sim_link_init(struct sim_link *l, struct sim_timers *ts, uint64_t bytes_s)
@@ -204,10 +204,10 @@ void sim_link_post(struct sim_link *l, struct sim_qp *qp, int64_t now)
 			l->busy_since = now;
 			l->sent = 0;
 		}
-		begin(qp);
-		join(l, qp);
+		begin_message(qp);
+		join_turn(l, qp);
 	}
-	arm(l);
+	arm_next_end(l);
 }
 
 void sim_link_remove(struct sim_link *l, struct sim_qp *qp, int64_t now)
@@ -218,9 +218,9 @@ void sim_link_remove(struct sim_link *l, struct sim_qp *qp, int64_t now)
 
 		while (before->next != qp)
 			before = before->next;
-		leave(l, before);
+		leave_turn(l, before);
 	}
-	arm(l);
+	arm_next_end(l);
 }
 
 void sim_link_show(struct sim_link *l, int64_t now)

@@ -22,7 +22,7 @@
 
 enum { JITTER_PARTS = 200 };
 
-static void arrive(struct sim_server *s, int64_t now)
+static void queue_request(struct sim_server *s, int64_t now)
 {
 	s->arrived[(s->first + s->waiting++) % SIM_APP_CLIENTS_MAX] = now;
 }
@@ -30,7 +30,7 @@ static void arrive(struct sim_server *s, int64_t now)
 static void server_begin(struct sim_task *t, int64_t now)
 {
 	for (uint32_t i = 0; i < t->conf->clients; i++)
-		arrive(&t->server, now);
+		queue_request(&t->server, now);
 }
 
 static int64_t compute_time(struct sim_task *t)
@@ -84,7 +84,7 @@ static void server_post(struct sim_task *t, int64_t now)
 	sim_task_post(t, t->qp, now);
 }
 
-static void tell(const struct sim_task *t, const struct sim_request *r)
+static void record_latency(const struct sim_task *t, const struct sim_request *r)
 {
 	const struct sim_host *h = t->dom->host;
 	struct sim_app_truth *tr = t->truth;
@@ -105,8 +105,8 @@ static void server_completed(struct sim_task *t, const struct sim_qp *qp, int64_
 	struct sim_request *r = &t->server.reply[(qp->completed - 1) % SIM_APP_CLIENTS_MAX];
 
 	r->sent = now;
-	tell(t, r);
-	arrive(&t->server, now);
+	record_latency(t, r);
+	queue_request(&t->server, now);
 }
 
 const struct sim_app_ops sim_server_ops = {

@@ -14,9 +14,9 @@ static void count_lateness(struct sampler *s, struct mono now, struct mono due)
 	window_add(&s->late, late > 0 ? (uint64_t)late : 0);
 	if (late > s->late_max_ns)
 		s->late_max_ns = late;
-	if (late < s->period.interval_ns || mono_sub(now, s->late_told) < NS_PER_S)
+	if (late < s->period.interval_ns || mono_sub(now, s->late_reported) < NS_PER_S)
 		return;
-	s->late_told = now;
+	s->late_reported = now;
 	sampler_event(s, EVENT_LATE, NULL, now, late, 0, 0);
 }
 

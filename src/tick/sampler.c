@@ -90,7 +90,7 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 	if (!cap_equal(g->own, sl->guest->own))
 		sl->wanted = SLOT_RESEND; /* the operator set a cap meanwhile */
 	sl->guest = g;
-	sl->rings_told = false;
+	sl->rings_reported = false;
 }
 
 static const struct set_guest *set_by_slot(const struct guest_set *set, uint32_t slot)

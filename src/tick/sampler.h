@@ -40,9 +40,9 @@ struct slot {
 	const struct set_guest *guest; /* NULL: free */
 	uint64_t cpu_prev;
 	bool cpu_known;
-	bool fresh;	 /* not decided on yet */
-	bool empty_told; /* EVENT_EMPTY was sent in this epoch */
-	bool rings_told; /* EVENT_REFRESH was sent for the set in use */
+	bool fresh;	     /* not decided on yet */
+	bool empty_reported; /* EVENT_EMPTY was sent in this epoch */
+	bool rings_reported; /* EVENT_REFRESH was sent for the set in use */
 	uint32_t cap_errno;
 	uint32_t serial; /* of the last mail */
 	bool pending;	 /* that mail is not answered yet */
@@ -78,7 +78,7 @@ struct sampler {
 	int doms; /* entries of dom[], or the last list's -errno */
 	int64_t late_max_ns, tick_ns_max, tick_ns_sum;
 	struct window late; /* how far behind their time ticks began, ns */
-	struct mono late_told;
+	struct mono late_reported;
 	bool wake_actor, wake_control; /* at the end of this tick */
 };
 

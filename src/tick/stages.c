@@ -36,8 +36,8 @@ static void report_scan(struct sampler *s, struct slot *sl, struct mono now,
 		if (sampler_event(s, EVENT_RING_FAULT, sl, now, res->fault_id[i], res->fault_why[i],
 				  0))
 			scan_fault_delivered(sl->guest->scan, res->fault_id[i]);
-	if (res->refresh && !sl->rings_told) {
-		sl->rings_told = true;
+	if (res->refresh && !sl->rings_reported) {
+		sl->rings_reported = true;
 		sampler_event(s, EVENT_REFRESH, sl, now, 0, 0, 0);
 	}
 }
@@ -110,14 +110,14 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 		usage_add(&sl->epoch_usage, &s->usage[sl->guest->slot]);
 		usage_add(&sl->total_usage, &s->usage[sl->guest->slot]);
 		a = &s->ledger.acc[sl->guest->slot];
-		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_told) {
-			sl->empty_told = true;
+		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_reported) {
+			sl->empty_reported = true;
 			sampler_event(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
 		}
 		if (t->new_epochs) {
 			spending_add(&sl->past, a);
 			memset(&sl->epoch_usage, 0, sizeof(sl->epoch_usage));
-			sl->empty_told = false;
+			sl->empty_reported = false;
 		}
 	}
 	if (t->new_epochs)

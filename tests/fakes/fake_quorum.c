@@ -19,13 +19,13 @@ void fake_quorum_reset(void)
 	fake_quorum.type = QUORUM_SET;
 }
 
-static struct fake_told *tell(uint32_t rep, uint64_t seq, const uint32_t *nodes)
+static struct fake_report *queue_report(uint32_t rep, uint64_t seq, const uint32_t *nodes)
 {
-	struct fake_told *t = &fake_quorum.told[fake_quorum.n++];
+	struct fake_report *t = &fake_quorum.reported[fake_quorum.n++];
 
-	if (fake_quorum.n > FAKE_QUORUM_TOLD_MAX)
+	if (fake_quorum.n > FAKE_QUORUM_REPORTS_MAX)
 		abort();
-	*t = (struct fake_told){ .id = { rep, seq } };
+	*t = (struct fake_report){ .id = { rep, seq } };
 	while (nodes[t->n]) {
 		t->node[t->n] = nodes[t->n];
 		t->n++;
@@ -35,12 +35,12 @@ static struct fake_told *tell(uint32_t rep, uint64_t seq, const uint32_t *nodes)
 
 void fake_quorum_ring(uint32_t rep, uint64_t seq, const uint32_t *nodes)
 {
-	tell(rep, seq, nodes)->ring = true;
+	queue_report(rep, seq, nodes)->ring = true;
 }
 
 void fake_quorum_vote(uint32_t rep, uint64_t seq, const uint32_t *nodes, bool quorate)
 {
-	tell(rep, seq, nodes)->quorate = quorate;
+	queue_report(rep, seq, nodes)->quorate = quorate;
 }
 
 void fake_quorum_die(void)
@@ -54,7 +54,7 @@ cs_error_t quorum_model_initialize(quorum_handle_t *handle, quorum_model_t model
 	if (fake_quorum.connected || model != QUORUM_MODEL_V1)
 		abort();
 	fake_quorum.connects++;
-	while (atomic_load(&fake_quorum.stands))
+	while (atomic_load(&fake_quorum.hangs))
 		usleep(1000);
 	if (fake_quorum.refuses != CS_OK)
 		return fake_quorum.refuses;
@@ -106,7 +106,7 @@ cs_error_t quorum_dispatch(quorum_handle_t handle, cs_dispatch_flags_t flags)
 	if (fake_quorum.refuses != CS_OK)
 		return fake_quorum.refuses;
 	for (uint32_t i = 0; i < fake_quorum.n; i++) {
-		const struct fake_told *t = &fake_quorum.told[i];
+		const struct fake_report *t = &fake_quorum.reported[i];
 
 		if (t->ring)
 			callbacks.nodelist_notify_fn(handle, t->id, t->n, t->node, 0, NULL, 0,

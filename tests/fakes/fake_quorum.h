@@ -12,9 +12,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { FAKE_QUORUM_TOLD_MAX = 16, FAKE_QUORUM_NODES_MAX = 8 };
+enum { FAKE_QUORUM_REPORTS_MAX = 16, FAKE_QUORUM_NODES_MAX = 8 };
 
-struct fake_told {
+struct fake_report {
 	bool ring; /* a new ring; else a vote */
 	uint32_t quorate;
 	struct quorum_ring_id id;
@@ -27,8 +27,8 @@ struct fake_quorum {
 	uint32_t type;
 	bool connected, tracked;
 	atomic_int connects, finalizes;
-	atomic_bool stands;			     /* a connect waits until it is false */
-	struct fake_told told[FAKE_QUORUM_TOLD_MAX]; /* to be dispatched */
+	atomic_bool hangs; /* a connect waits until it is false */
+	struct fake_report reported[FAKE_QUORUM_REPORTS_MAX]; /* to be dispatched */
 	uint32_t n;
 };
 

@@ -111,7 +111,7 @@ void golden_close(struct golden *g)
 	memset(g, 0, sizeof(*g));
 }
 
-static int get(FILE *f, uint64_t *out)
+static int read_varint(FILE *f, uint64_t *out)
 {
 	uint64_t v = 0;
 	int c;
@@ -135,11 +135,11 @@ static int apply(FILE *f, struct golden_ring *r)
 	uint64_t skip, n;
 
 	for (;;) {
-		if (get(f, &skip))
+		if (read_varint(f, &skip))
 			return -1;
 		if (skip == 0)
 			return 0;
-		if (get(f, &n) || skip - 1 > words - at || n > words - at - (skip - 1))
+		if (read_varint(f, &n) || skip - 1 > words - at || n > words - at - (skip - 1))
 			return -1;
 		at += skip - 1;
 		if (fread(r->mem + at * 8, 8, n, f) != n)
@@ -154,7 +154,8 @@ int golden_next(struct golden *g)
 
 	if (g->snap == g->snaps)
 		return getc(g->f) == EOF ? 0 : -1;
-	if (get(g->f, &elapsed) || get(g->f, &g->done) || get(g->f, &g->posted))
+	if (read_varint(g->f, &elapsed) || read_varint(g->f, &g->done) ||
+	    read_varint(g->f, &g->posted))
 		return -1;
 	for (uint32_t i = 0; i < g->rings; i++)
 		if (apply(g->f, &g->ring[i]))

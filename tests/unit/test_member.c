@@ -227,9 +227,9 @@ static bool corosync_does(struct rig *r, const struct step *s)
 	else if (step_is(s, "track-works"))
 		fake_quorum.track = CS_OK;
 	else if (step_is(s, "hang"))
-		fake_quorum.stands = true;
+		fake_quorum.hangs = true;
 	else if (step_is(s, "answer")) {
-		fake_quorum.stands = false;
+		fake_quorum.hangs = false;
 		until_readable(r);
 	} else
 		return false;
@@ -308,11 +308,11 @@ TEST(close__corosync_stands_still__hangs_up_when_it_answers)
 	struct rig r;
 
 	fake_quorum_reset();
-	fake_quorum.stands = true;
+	fake_quorum.hangs = true;
 	rig_begin(&r, -ENODEV);
 	member_corosync.close(r.m);
 	assert_int_equal(fake_quorum.finalizes, 0);
-	fake_quorum.stands = false;
+	fake_quorum.hangs = false;
 	while (!fake_quorum.finalizes) /* else the runner's time is up */
 		poll(NULL, 0, 1);
 }
