@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster: one turn of the loop takes what the transport has, publishes this host and reads
- * the others; resex host-list and lock-list show the result. See cluster.h.
+ * cluster: this host among others, in the control thread's loop. One turn (cluster_work) is
+ *
+ *	membership -> what the transport has -> publish this host -> begin to read the others
+ *
+ * and resex host-list and lock-list show what was read (cluster_see, cluster_lock_see). Nothing
+ * here waits for another host: each READ has a deadline, and what could not be read is shown
+ * with its age. Guests and policies go on when the cluster fails. See cluster.h.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,7 +23,10 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/shared/peers.h"
 
-enum { EVENTS_ONCE = 64, TURNS_MAX = 16 };
+enum {
+	EVENTS_ONCE = 64, /* of the transport, on the stack */
+	TURNS_MAX = 16,	  /* in one turn of the loop: the rest waits for the next */
+};
 
 struct cluster {
 	struct cluster_conf conf;
@@ -32,7 +40,7 @@ struct cluster {
 	struct locks locks;
 	struct mono beat_due, scan_due;
 	struct notices notices;
-	int epoll, member_fd;
+	int epoll, member_fd; /* epoll: the transport's descriptor and member_fd; -1: none */
 	struct region_guest guest[REGION_GUESTS_MAX]; /* buffer of publish() */
 };
 
@@ -51,6 +59,7 @@ static void notice_links(struct cluster *c, struct mono now, int64_t wall_ns)
 	}
 }
 
+/* The peers first: the event names the generation that they learn from a new link. */
 static void link_changed(struct cluster *c, const struct transport_event *ev, struct mono now,
 			 int64_t wall_ns)
 {
@@ -58,6 +67,7 @@ static void link_changed(struct cluster *c, const struct transport_event *ev, st
 
 	peers_event(c->peers, ev, now);
 	peers_see(c->peers, ev->host, &p);
+	/* An alarm from before this change does not explain the link as it is now. */
 	notices_forget_alarm(&c->notices, ev->host);
 	notices_link(&c->notices, ev->host, ev->type == TRANSPORT_UP, p.generation, ev->text, now,
 		     wall_ns);
@@ -98,6 +108,10 @@ static void handle_events(struct cluster *c, struct mono now, int64_t wall_ns)
 	}
 }
 
+/*
+ * Guests before the heartbeat: the beat makes their new number valid for readers. Without a
+ * beat other hosts call this one silent, so it comes also when nothing has changed.
+ */
 static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_ns)
 {
 	struct region_host host;
@@ -111,7 +125,10 @@ static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_n
 	region_beat(&c->region, &host);
 }
 
-/* The file descriptor of the membership changes when corosync starts or ends. */
+/*
+ * The file descriptor of the membership changes when corosync starts or ends. The engine's loop
+ * watches one descriptor for all of the cluster, an epoll set, and need not know of it.
+ */
 static void watch_member(struct cluster *c)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -126,7 +143,7 @@ static void watch_member(struct cluster *c)
 	c->member_fd = fd;
 }
 
-static void work_member(struct cluster *c, struct mono now, int64_t wall_ns)
+static void update_member(struct cluster *c, struct mono now, int64_t wall_ns)
 {
 	if (c->member_ops->update(c->member, now, &c->view))
 		notices_members(&c->notices, &c->view, wall_ns);
@@ -158,7 +175,11 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 {
 	struct mono due, busy;
 
-	work_member(c, now, wall_ns);
+	/*
+	 * The membership first: it says which host is home of the locks, and the record to
+	 * publish has it. Then the results: a READ that has ended makes room for the next scan's.
+	 */
+	update_member(c, now, wall_ns);
 	handle_events(c, now, wall_ns);
 	if (is_due(&c->beat_due, c->conf.heartbeat_ns, now))
 		publish(c, sn, wall_ns);
@@ -167,6 +188,7 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 		peers_scan(c->peers, now);
 		locks_read(&c->locks, &c->conf, c->t, home_of(c), now);
 	}
+	/* Armed last: what arrived since the poll above is seen here, and not slept over. */
 	due = mono_earlier(mono_earlier(c->beat_due, c->scan_due), c->member_ops->due(c->member));
 	if (transport_arm(c->t, now, &busy))
 		return 0;
@@ -213,6 +235,7 @@ const char *cluster_note(const struct cluster *c)
 	       "lasts, see corosync-quorumtool";
 }
 
+/* CAS and FAA alone change words; READs, however many, do not count. */
 uint64_t cluster_changes(const struct cluster *c)
 {
 	struct transport_stats s;
@@ -221,7 +244,11 @@ uint64_t cluster_changes(const struct cluster *c)
 	return s.ops[TRANSPORT_CAS64] + s.ops[TRANSPORT_FAA64];
 }
 
-/* Longest gap between observed heartbeats of a healthy peer, with a factor of two. */
+/*
+ * Longest gap between observed heartbeats of a healthy peer: a beat comes once a heartbeat_ns, a
+ * scan sees it up to scan_ns later, and its READ may take timeout_ns. Twice the periods, so that
+ * one late beat or scan on a busy host is not called silence.
+ */
 static int64_t heartbeat_gap_max(const struct cluster_conf *conf)
 {
 	return 2 * (conf->heartbeat_ns + conf->scan_ns) + conf->timeout_ns;
@@ -252,6 +279,7 @@ static void put_note(const struct cluster *c, const struct peer_seen *p, struct 
 		note = "not seen yet: its resexd does not run, cannot be reached, or refuses this "
 		       "host: run resex events there";
 	snprintf(s->note, sizeof(s->note), "%s", note);
+	/* Over verbs its memory can be read also while its process hangs. */
 	if (s->state == CLUSTER_SILENT && p->known && !*note)
 		snprintf(s->note, sizeof(s->note),
 			 "no heartbeat for %lld.%lld s: its resexd hangs or is stopped",
@@ -283,6 +311,7 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 	memset(l, 0, sizeof(*l));
 	l->service = &c->conf.service[i];
 	l->home = cluster_host_at(&c->conf, home_of(c));
+	/* A word of an earlier home says nothing of the lock at the present one. */
 	l->known = s->known && l->home && s->home == l->home->number;
 	if (!l->known)
 		return;
@@ -291,6 +320,10 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
 	l->age_ns = mono_sub(now, s->read);
 }
 
+/*
+ * Without quorum another part of the cluster may have a home of its own, and holders there: this
+ * host's CAS would break a lock at a home that they no longer use.
+ */
 int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket)
 {
 	int rc = c->view.quorate ? locks_break(&c->locks, &c->conf, c->t, home_of(c), i, force, now)
@@ -308,6 +341,10 @@ int cluster_break_result(const struct cluster *c, uint64_t ticket)
 
 /* --- open and close ----------------------------------------------------------- */
 
+/*
+ * The words' first values come from the generation, so that no word of an earlier start comes
+ * back. A transport without ports wants 0, and a host has a port by default.
+ */
 static int open_transport(struct cluster *c, const struct cluster_key *key, uint64_t generation,
 			  struct mono now, struct conf_error *e)
 {
@@ -329,7 +366,7 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 	char text[256] = "";
 	int rc = words ? region_words(words, generation) : -ENOMEM;
 
-	strcpy(tc.cluster, c->conf.cluster);
+	strcpy(tc.cluster, c->conf.cluster); /* conf's arrays are as long */
 	strcpy(tc.address, h->address);
 	tc.words = words;
 	if (!b->has_ports)
@@ -343,6 +380,7 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 	return rc;
 }
 
+/* All hosts, this one too: it reads its own memory over a link, as any other does. */
 static int add_peers(struct cluster *c, struct mono now, struct conf_error *e)
 {
 	for (uint32_t i = 0; i < c->conf.hosts; i++) {
@@ -399,16 +437,6 @@ static int open_member(struct cluster *c, struct mono now, struct conf_error *e)
 	return 0; /* without corosync this host has no quorum, until corosync runs */
 }
 
-static int open_loop(struct cluster *c)
-{
-	struct epoll_event ev = { .events = EPOLLIN };
-
-	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (c->epoll < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, transport_fd(c->t), &ev))
-		return -errno;
-	return 0;
-}
-
 static void init_region(struct cluster *c, uint64_t generation, struct mono now)
 {
 	struct region_service s[CLUSTER_SERVICES_MAX];
@@ -420,9 +448,15 @@ static void init_region(struct cluster *c, uint64_t generation, struct mono now)
 	c->beat_due = c->scan_due = now;
 }
 
+/*
+ * The order matters: the generation is counted up on disk before any peer can see it, the
+ * region's header is written before it has a reader, and the peers' table is there before the
+ * first link, since it needs every UP. Links are opened last.
+ */
 static int open_parts(struct cluster *c, const struct daemon_conf *conf, const char *hostname,
 		      struct mono now, struct conf_error *e)
 {
+	struct epoll_event ev = { .events = EPOLLIN };
 	struct cluster_key key = { 0 };
 	uint64_t generation = 0;
 	int rc = cluster_conf_load(&c->conf, conf->cluster_file, hostname, e);
@@ -433,11 +467,13 @@ static int open_parts(struct cluster *c, const struct daemon_conf *conf, const c
 		rc = cluster_generation(conf->state_dir, &generation, e);
 	if (!rc)
 		rc = open_transport(c, &key, generation, now, e);
-	explicit_bzero(&key, sizeof(key));
+	explicit_bzero(&key, sizeof(key)); /* the transport has its own copy */
 	if (rc)
 		return rc;
 	init_region(c, generation, now);
-	rc = open_loop(c);
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, transport_fd(c->t), &ev))
+		rc = -errno;
 	if (!rc)
 		rc = open_member(c, now, e);
 	if (!rc)
@@ -460,7 +496,7 @@ int cluster_open(struct cluster **out, const struct daemon_conf *conf, const cha
 	c->epoll = c->member_fd = -1;
 	rc = open_parts(c, conf, hostname, now, e);
 	if (rc) {
-		cluster_close(c);
+		cluster_close(c); /* it closes what was opened until then */
 		return rc;
 	}
 	*out = c;

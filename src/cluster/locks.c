@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * locks: the lock words of services, for resex lock-list and lock-break: all are read by one
- * READ, with the time for which each is unchanged, and one is broken by CAS. Locks are acquired
- * and released by src/reconf/lock.c.
+ * locks: the lock words of services, for resex lock-list and lock-break. They are in the words of
+ * one host, the home. All are read by one READ, with the time for which each is unchanged, and
+ * one at a time is broken by CAS. Locks are acquired and released by src/reconf/lock.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,17 +10,22 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/shared/lease.h"
 
+/* Each host computes the same from the same view: no message is needed to agree on a home. */
 uint16_t locks_home(uint64_t members)
 {
 	return members ? (uint16_t)(__builtin_ctzll(members) + 1) : 0;
 }
 
+/* n tells the newest READ, or break, from those before it, whose results may still come. */
 static uint64_t tag(enum cluster_tag kind, uint64_t n)
 {
 	return (uint64_t)kind << CLUSTER_TAG_SHIFT | (n & ((1ull << CLUSTER_TAG_SHIFT) - 1));
 }
 
-/* Bytes from the start of the words to the lock of the last configured service. */
+/*
+ * Bytes from the start of the words to the lock of the last configured service: one READ of them
+ * all, since a link takes few operations at once (TRANSPORT_DEPTH), and peers_scan() needs them.
+ */
 static uint32_t locks_span(const struct cluster_conf *conf)
 {
 	uint32_t end = 0;
@@ -45,12 +50,17 @@ void locks_read(struct locks *l, const struct cluster_conf *conf, struct transpo
 					 .tag = tag(CLUSTER_TAG_LOCKS, l->reads + 1),
 					 .deadline = mono_add(now, conf->timeout_ns) };
 
+	/* A READ that is pending is not repeated, also when its time limit outlasts a scan. */
 	if (l->reading || !home || !op.len || transport_post(t, &op, 1, now, NULL) != 1)
 		return;
 	l->reads++;
 	l->reading = true;
 }
 
+/*
+ * since: an unchanged word of an unchanged home is what shows that a holder no longer works. A new
+ * home has another word at the same place, equal or not.
+ */
 static void remember_word(struct lock_seen *s, uint16_t home, uint64_t word, struct mono now)
 {
 	if (!s->known || s->word != word || s->home != home)
@@ -65,6 +75,7 @@ static void read_done(struct locks *l, const struct cluster_conf *conf,
 		      const struct transport_event *ev, struct mono now)
 {
 	l->reading = false;
+	/* The words that were read before stay, and lock-list shows their age. */
 	if (ev->outcome != TRANSPORT_DONE)
 		return;
 	for (uint32_t i = 0; i < conf->services; i++) {
@@ -89,12 +100,14 @@ static void break_done(struct locks *l, const struct transport_event *ev, struct
 
 	if (ev->tag != tag(CLUSTER_TAG_BREAK, b->ticket))
 		return;
+	/* Unknown: the link was lost, and the CAS may have been executed, or not. */
 	if (ev->outcome != TRANSPORT_DONE)
 		b->rc = ev->outcome == TRANSPORT_UNKNOWN ? -EIO : -ENOTCONN;
 	else if (ev->old != b->word)
 		b->rc = -ESTALE;
 	else
 		b->rc = 0;
+	/* Either way the word is known now: the next lock-list need not wait for a READ. */
 	if (ev->outcome == TRANSPORT_DONE)
 		remember_word(&l->seen[b->service], ev->host,
 			      b->rc ? ev->old : lease_broken_word(b->word), now);
@@ -114,6 +127,12 @@ static bool is_held(uint64_t word)
 	return region_word_id(word) && region_word_id(word) != REGION_LOCK_BROKEN;
 }
 
+/*
+ * The CAS compares with the word last read: when its holder has released or acquired the lock
+ * since then, it fails, and the operator has to look again (-ESTALE). Before the word is unchanged
+ * for cluster_break_ns() its holder may be at work under it; force is the operator's word that it
+ * is not.
+ */
 int locks_break(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, uint32_t i, bool force, struct mono now)
 {
@@ -136,6 +155,7 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 		return -EALREADY;
 	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))
 		return -EBUSY;
+	/* One at a time: results are compared with the newest alone. */
 	if (newest_break(l)->rc == -EINPROGRESS)
 		return -EAGAIN;
 	if (transport_post(t, &op, 1, now, &why) != 1)
@@ -147,6 +167,7 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 	return 0;
 }
 
+/* The ticket is in the slot that it was given, unless a newer one has taken the slot over. */
 int locks_break_result(const struct locks *l, uint64_t ticket)
 {
 	const struct lock_break *b = &l->broken[ticket % LOCK_BREAKS_KEPT];

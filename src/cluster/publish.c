@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* publish: views of guests and the snapshot -> records of this host's region (region_abi.h). */
+/*
+ * publish: views of guests and the snapshot -> records of this host's region (region_abi.h). Each
+ * record is zeroed first: other hosts read all its bytes, and must not read this process's memory
+ * in those that no member fills.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -12,6 +16,7 @@
 #define PACKAGE_VERSION "unknown"
 #endif
 
+/* Cut to the record, always with a zero at the end: readers refuse text without one. */
 static void put_text(char *to, size_t size, const char *from)
 {
 	size_t n = strnlen(from, size - 1);
@@ -40,6 +45,7 @@ void publish_host(const struct cluster_conf *conf, const struct guests *gs,
 	put_text(out->policy, sizeof(out->policy), v.policy->ops->name);
 }
 
+/* One bit a reason, not one state: hosts.c picks the words for people. */
 static uint32_t flags_of(const struct guest_view *v, struct cap cap)
 {
 	uint32_t flags = 0;
@@ -64,6 +70,7 @@ static uint32_t flags_of(const struct guest_view *v, struct cap cap)
 static void put_guest(const struct guest_view *v, const struct snap_guest *s,
 		      struct region_guest *out)
 {
+	/* Until the sampler has seen the guest, its own cap is in force and it has no figures. */
 	struct cap cap = s ? s->applied : v->own.cap;
 
 	memset(out, 0, sizeof(*out));
@@ -100,6 +107,7 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 	return n;
 }
 
+/* cluster.json is read once, so this is, too: at start, before the first heartbeat. */
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX])
 {
