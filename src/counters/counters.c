@@ -10,6 +10,7 @@
 
 #include "src/counters/counters_priv.h"
 
+/* IFNAMSIZ - 1; and as many virtual functions as PCI can number. */
 enum { IFACE_MAX = 15, NUMBER_MAX = 65535 };
 
 const struct counter_ops *const counters_host[] = { &counter_vif, &counter_vf, &counter_port,
@@ -21,6 +22,7 @@ void counters_close(struct counters *c)
 	c->cache = NULL;
 }
 
+/* "auto" is the first source of the table: the one that needs no name. */
 const struct counter_ops *counter_find(const struct counters *c, const struct counter_name *n)
 {
 	if (!c->ops || n->kind == COUNTER_NONE)
@@ -131,6 +133,7 @@ int counter_file(const struct counters *c, uint64_t *out, const char *fmt, ...)
 	if (n)
 		return n;
 	buf[len] = 0;
+	/* strtoull() would accept a sign and make a huge number of it. */
 	if (buf[0] < '0' || buf[0] > '9') /* "N/A", "-1" */
 		return -EBADMSG;
 	errno = 0;

@@ -10,6 +10,10 @@
 
 #include "src/counters/counters_priv.h"
 
+/*
+ * PortXmitData and PortRcvData count words of 32 bits (InfiniBand architecture
+ * specification).
+ */
 enum { WORD = 4 };
 
 static int read_part(const struct counters *c, const struct counter_name *n, const char *file,

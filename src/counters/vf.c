@@ -34,6 +34,7 @@ struct question {
 	char name[16];
 };
 
+/* Without RTEXT_FILTER_VF the kernel leaves the virtual functions out of its answer. */
 static int send_question(int fd, const char *dev)
 {
 	struct question q = {
@@ -138,6 +139,7 @@ static int fetch(struct answer *a, const char *dev)
 	if (fd < 0)
 		return -errno;
 	rc = send_question(fd, dev);
+	/* MSG_TRUNC returns the true length: an answer that was cut is noticed. */
 	n = rc ? 0 : recv(fd, a->msg, sizeof(a->msg), MSG_TRUNC | MSG_DONTWAIT);
 	if (n < 0)
 		rc = -errno;
@@ -168,6 +170,7 @@ static int vf_read(struct counters *c, const struct counter_name *n, uint32_t do
 	if (!a)
 		return -ENOMEM;
 	if (a->round != c->round || strcmp(a->dev, n->dev) != 0) {
+		/* A failed answer must not serve the next function of this round. */
 		a->dev[0] = 0;
 		rc = fetch(a, n->dev);
 		if (rc)

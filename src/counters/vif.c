@@ -14,6 +14,7 @@
 
 enum { VIFS_MAX = 16 }; /* they are numbered from 0; gaps are usual */
 
+/* dom0's end of the cable: what it receives, the guest sent. */
 static int read_one(const struct counters *c, const char *name, struct counter_value *v)
 {
 	const struct {

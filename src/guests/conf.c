@@ -6,6 +6,10 @@
 #include "src/conf/policy.h"
 #include "src/guests/guests_priv.h"
 
+/*
+ * A request that changes nothing makes no event and no set: a script may repeat it each
+ * minute.
+ */
 void guests_release(struct guests *gs, struct guest_entry *g, bool released, int64_t wall_ns)
 {
 	if (g->released == released)
@@ -16,6 +20,10 @@ void guests_release(struct guests *gs, struct guest_entry *g, bool released, int
 		     released ? "released from caps" : "subject to caps again");
 }
 
+/*
+ * To resume all also resumes guests that were paused one by one: after it, none is left
+ * behind.
+ */
 static void pause_all(struct guests *gs, bool paused, int64_t wall_ns)
 {
 	bool was = gs->paused;
@@ -40,6 +48,10 @@ int guests_pause(struct guests *gs, struct guest_entry *g, bool paused, int64_t 
 		pause_all(gs, paused, wall_ns);
 		return 0;
 	}
+	/*
+	 * The guest would stay paused with all others: refuse, instead of an answer that
+	 * looks like success.
+	 */
 	if (gs->paused && !paused)
 		return -EBUSY;
 	if (g->paused == paused)
@@ -55,12 +67,19 @@ void guests_configure(struct guests *gs, struct guest_entry *g, const struct gue
 		      const char *what, int64_t wall_ns)
 {
 	g->conf = *conf;
+	/*
+	 * From now on a change of the guest's name does not bring back resexd.json's
+	 * settings.
+	 */
 	g->set = true;
 	sets_publish_soon(gs);
 	guests_event(gs, wall_ns, g->name, "guest-set", "%s", what);
 }
 
-/* The same policy with the same parameters keeps its state. */
+/*
+ * A reload for another reason must not reset prices and windows. The same policy with the
+ * same parameters keeps its state.
+ */
 static bool same_policy(const struct policy_inst *a, const struct policy_inst *b)
 {
 	for (const struct policy_param *p = a->ops->params; a->ops == b->ops && p && p->name; p++)
@@ -74,6 +93,7 @@ int guests_reload(struct guests *gs, const struct daemon_conf *conf, struct poli
 {
 	bool same = same_policy(gs->policy, pi);
 
+	/* First what can be refused: nothing has changed yet. */
 	if (!same && guests_set_policy(gs, pi, wall_ns))
 		return -EBUSY;
 	if (same)

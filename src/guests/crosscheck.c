@@ -165,6 +165,10 @@ static struct cross_conf conf_of(const struct guests *gs, uint32_t link)
 	};
 }
 
+/*
+ * Totals begin at 0 again when a guest moves to another link: the sampler opens a new
+ * account then.
+ */
 static uint64_t increase(uint64_t was, uint64_t now)
 {
 	return now > was ? now - was : 0;
@@ -235,6 +239,10 @@ static enum cross_news compare(const struct guests *gs, struct checked *k,
 		.served_flight = flight,
 	};
 
+	/*
+	 * A reading that failed interrupts the series. Otherwise the next window would have
+	 * the bytes of two.
+	 */
 	return k->rc ? cross_pause(&k->cross) : cross_feed(&k->cross, conf, &seen);
 }
 
@@ -271,6 +279,10 @@ static void compare_all(struct guests *gs, int64_t wall_ns)
 
 /* --- turned off while a guest diverges ---------------------------------------------------- */
 
+/*
+ * A divergence that is not checked any more must end with an event: otherwise it is shown
+ * for ever.
+ */
 static int64_t stop_comparing(struct guests *gs, int64_t wall_ns)
 {
 	const struct counter_name none = { .kind = COUNTER_NONE };
@@ -296,6 +308,10 @@ int64_t guests_cross(struct guests *gs, struct mono now, int64_t wall_ns)
 		return stop_comparing(gs, wall_ns);
 	if (mono_sub(gs->cross_due, now) > window) /* the window was longer when this was set */
 		gs->cross_due = mono_add(now, window);
+	/*
+	 * Counters first, then a snapshot that is newer than they are: each counted byte is
+	 * then claimed, or in flight.
+	 */
 	if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0) {
 		read_counters(gs, now, wall_ns);
 		gs->cross_due = mono_add(now, window);

@@ -46,6 +46,10 @@ void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const c
 		e->guest[0] ? " " : "", e->guest, e->text);
 }
 
+/*
+ * The three logs share one numbering: ids ascend within a log, with gaps. So the place is
+ * searched for, not computed.
+ */
 static const struct event_text *log_after(const struct event_log *l, uint64_t id)
 {
 	uint64_t lo = l->n > GUESTS_EVENTS ? l->n - GUESTS_EVENTS : 0, hi = l->n;
@@ -74,6 +78,7 @@ const struct event_text *guests_event_after(const struct guests *gs, uint64_t id
 		       log_after(&gs->foreign, id));
 }
 
+/* An event may be about the slot's former guest: created tells them apart. */
 static struct guest_entry *guest_of_event(struct guests *gs, const struct event *ev)
 {
 	struct guest_entry *g = ev->slot < FLOW_GUESTS_MAX ? gs->guest[ev->slot] : NULL;
@@ -139,6 +144,7 @@ static void guest_event(struct guests *gs, struct guest_entry *g, const struct e
 	}
 }
 
+/* At most a full ring each turn: the sampler fills it meanwhile, and this loop must end. */
 void events_drain(struct guests *gs, int64_t wall_ns)
 {
 	struct event ev;

@@ -11,6 +11,10 @@
 
 #include "src/guests/guests_priv.h"
 
+/*
+ * A slot is also the index of the guest's mailbox, account and policy state. So it becomes
+ * free only with entry_free(), after the sampler has acknowledged that the guest is gone.
+ */
 static int free_slot(const struct guests *gs)
 {
 	for (int i = 0; i < FLOW_GUESTS_MAX; i++)
@@ -119,6 +123,10 @@ static void save_old_cap(struct guests *gs, struct guest_entry *g)
 	g->cappable = true;
 }
 
+/*
+ * One write and fsync for all guests of a turn. Only when it succeeded may a policy cap
+ * them: a crash must always find the guests' own caps on disk.
+ */
 void entries_save_caps(struct guests *gs)
 {
 	int rc;
@@ -160,6 +168,7 @@ static void watch_node(struct guests *gs, struct guest_entry *g)
 	g->watch_rc = rc;
 }
 
+/* The guest's own cap is read here, before any policy can have set another. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns)
 {
 	int slot = free_slot(gs), rc;
@@ -196,6 +205,10 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	return 0;
 }
 
+/*
+ * Called when no set in use names the guest, or when the sampler has ended: guest_close()
+ * unmaps the memory that it read.
+ */
 void entry_free(struct guests *gs, struct guest_entry *g)
 {
 	gs->guest[g->slot] = NULL;
@@ -228,6 +241,10 @@ static void report_registry(struct guests *gs, struct guest_entry *g, struct mon
 		guests_event(gs, wall_ns, g->name, "registry", "attached");
 }
 
+/*
+ * 1: attached to another page than before; 0: to the same one; -errno. A guest that writes
+ * the same value again must not cause a new set.
+ */
 static int attach_node(struct guests *gs, struct guest_entry *g, const char *value)
 {
 	const volatile void *before, *after;
@@ -262,6 +279,7 @@ static void read_node(struct guests *gs, struct guest_entry *g, struct mono now,
 	if (rc == 0)
 		return; /* attached there already */
 	if (rc < 0) {
+		/* A node that is gone or wrong: what the former page said counts no more. */
 		guest_attach(g->mon, NULL);
 		gs->publish_due = true;
 	}
@@ -348,6 +366,10 @@ static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t 
 
 	if (!g->cappable || !our_cap(gs, g, &ours))
 		return;
+	/*
+	 * Ask for our cap before and after: while the actor sets one, the scheduler's
+	 * figure may be the old or the new one.
+	 */
 	if (gs->hv->sched->get(gs->sched, g->key.domid, &p) || !our_cap(gs, g, &again) ||
 	    again != ours || cap_to_percent(p.cap) == ours)
 		return;
@@ -392,6 +414,7 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 	}
 	retry_node(g);
 	check_foreign_cap(gs, g, wall_ns);
+	/* The agent of a paused domain cannot run: its silence is no news. */
 	if (!(g->dom_flags & HV_DOM_PAUSED))
 		check_agent(gs, g, now, wall_ns);
 	if (!g->cappable) {

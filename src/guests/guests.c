@@ -68,6 +68,10 @@ int guests_recover(struct guests *gs, struct conf_error *e)
 	return 0;
 }
 
+/*
+ * Both must match: Xen uses ids again, and a guest that reboots gets a new id and keeps its
+ * UUID.
+ */
 static struct guest_entry *by_dom(const struct guests *gs, const struct hv_dom *d)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
@@ -295,6 +299,10 @@ static bool caps_changed(const struct guests *gs, const struct caps_ask *a,
 	return true;
 }
 
+/*
+ * The set that has the change gets its serial when it is published: until then an older set
+ * in a snapshot proves nothing.
+ */
 int guests_caps_wait(struct guests *gs, struct caps_ask *a, const struct snapshot *sn,
 		     struct mono now)
 {
@@ -306,12 +314,17 @@ int guests_caps_wait(struct guests *gs, struct caps_ask *a, const struct snapsho
 	return mono_sub(now, a->since) > CHANGE_WAIT_MAX ? -ETIMEDOUT : -EAGAIN;
 }
 
+/*
+ * Two policies at most exist at a time: the newest, and the one that the sampler may still
+ * call.
+ */
 int guests_set_policy(struct guests *gs, struct policy_inst *pi, int64_t wall_ns)
 {
 	exchange_with_sampler(gs);
 	if (gs->policy_old)
 		return -EBUSY;
 	gs->policy_old = gs->policy;
+	/* sets_publish() gives the serial of the first set with the new policy. */
 	gs->policy_serial = 0;
 	gs->policy_number++;
 	gs->policy = pi;

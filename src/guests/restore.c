@@ -11,6 +11,7 @@
 #include "src/core/caps.h"
 #include "src/util/file.h"
 
+/* Xen's scheduler keeps cap and weight in 16 bits. */
 enum { PERCENT_MAX = 65535 };
 
 struct entry_in {
@@ -61,6 +62,7 @@ static int read_file(struct restore *r, const struct conf_doc *d, struct conf_er
 		{ 0 },
 	};
 	json_t *arr = json_object_get(d->root, "guests"), *v;
+	/* A file without the key is about Xen. */
 	char hv[sizeof(r->hv)] = "xen";
 	size_t i;
 	int rc;
@@ -173,6 +175,10 @@ int restore_add(struct restore *r, const struct saved_cap *c)
 	return 0;
 }
 
+/*
+ * The last entry fills the gap. So a loop that removes entries runs backward: it has seen
+ * that one.
+ */
 static void remove_at(struct restore *r, uint32_t i)
 {
 	r->entry[i] = r->entry[--r->entries];
@@ -211,6 +217,11 @@ int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sch
 	for (uint32_t i = r->entries; i-- > 0;) {
 		const struct saved_cap *c = &r->entry[i];
 
+		/*
+		 * A domain that is gone needs no cap: its entry goes as if restored. Any
+		 * other error keeps the entry, so that the next start or --restore-caps
+		 * tries again.
+		 */
 		rc = is_alive(c, dom, n) ? ops->set_cap(s, c->domid, c->params.cap) : -ESRCH;
 		if (rc && rc != -ESRCH) {
 			failed++;

@@ -25,6 +25,10 @@ static bool is_answered(const struct guests *gs)
 	return atomic_load_explicit(&gs->ho->rings_shown, memory_order_acquire) == gs->rings.serial;
 }
 
+/*
+ * The copies are read in place: the sampler must not write new ones before all readers of
+ * the last answer are done.
+ */
 static void ask_sampler(struct guests *gs, struct mono now)
 {
 	struct rings_asked *q = &gs->rings;
@@ -39,6 +43,10 @@ static void ask_sampler(struct guests *gs, struct mono now)
 	atomic_store_explicit(&gs->ho->rings_asked, ++q->serial, memory_order_release);
 }
 
+/*
+ * A new request always waits for the next answer: the one under way may be of a tick before
+ * the request.
+ */
 int guests_rings(struct guests *gs, struct rings_ask *a, struct mono now)
 {
 	if (!a->serial) {

@@ -61,6 +61,10 @@ static int set_fill(const struct guests *gs, const struct guest_entry *g, struct
 	return e->scan ? 0 : -ENOMEM;
 }
 
+/*
+ * The hypervisor lists domains in ascending id. The sampler walks that list and the set
+ * side by side, once a tick (dom_of() in stages.c).
+ */
 static int by_domid(const void *a, const void *b)
 {
 	const struct set_guest *x = a, *y = b;
@@ -68,6 +72,10 @@ static int by_domid(const void *a, const void *b)
 	return x->key.domid < y->key.domid ? -1 : x->key.domid > y->key.domid;
 }
 
+/*
+ * A set is built anew for each change: the sampler reads the former one meanwhile, so it
+ * must never change.
+ */
 static struct guest_set *set_build(struct guests *gs)
 {
 	struct guest_set *s;
@@ -128,6 +136,10 @@ void sets_publish(struct guests *gs)
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct guest_entry *g = gs->guest[i];
 
+		/*
+		 * This is the first set without those guests and rings: once it is
+		 * acknowledged they can be unmapped.
+		 */
 		if (g && (g->leaving || guest_reap_pending(g->mon)) && !g->reap_serial)
 			g->reap_serial = s->serial;
 	}
@@ -156,6 +168,7 @@ static void guest_acknowledged(struct guests *gs, struct guest_entry *g, uint64_
 void sets_acknowledged(struct guests *gs, uint64_t acked)
 {
 	for (size_t i = 0; i < sizeof(gs->sets) / sizeof(gs->sets[0]); i++)
+		/* Not the acknowledged one: the sampler reads it. */
 		if (gs->sets[i] && gs->sets[i]->serial < acked) {
 			set_free(gs->sets[i]);
 			gs->sets[i] = NULL;

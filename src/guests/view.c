@@ -24,6 +24,7 @@ struct guests_view guests_view(const struct guests *gs)
 	};
 }
 
+/* The error is set only while a counter is read: "none" in resexd.json is not an error. */
 static struct check_view check_view(const struct checked *k)
 {
 	struct check_view v = { .compared = k->ops != NULL, .error = "", .cross = &k->cross };
@@ -61,6 +62,10 @@ struct check_view guests_link_check(const struct guests *gs, uint32_t i)
 	return check_view(&gs->link[i]);
 }
 
+/*
+ * Guests that are leaving are not shown: their domains are gone, only the sampler still has
+ * them.
+ */
 const struct guest_entry *guests_next(const struct guests *gs, const struct guest_entry *g)
 {
 	for (uint32_t i = g ? g->slot + 1 : 0; i < FLOW_GUESTS_MAX; i++)

@@ -5,6 +5,10 @@
  */
 #include "src/tick/sampler.h"
 
+/*
+ * A tick that begins less than an interval late is the usual jitter of a timer: it is
+ * counted. From a whole interval on it is an event, at most one a second.
+ */
 static void count_lateness(struct sampler *s, struct mono now, struct mono due)
 {
 	int64_t late = mono_sub(now, due);
@@ -28,6 +32,10 @@ void sampler_run(struct sampler *s)
 		struct mono now, end;
 		int64_t spent;
 
+		/*
+		 * The next due time follows from the last one, not from now: lateness of
+		 * one tick does not delay those after it.
+		 */
 		due = mono_add(due, s->period.interval_ns);
 		if (s->clock.sleep_until(&s->clock, due))
 			continue;

@@ -30,10 +30,12 @@ int sampler_init(struct sampler *s, struct handover *ho, const struct sampler_co
 	rc = period_init(&s->period, c->interval_ns, c->epoch_ns, s->clock.now(&s->clock));
 	if (rc)
 		return rc;
+	/* The first set is in use from the start: no tick has to adopt it. */
 	atomic_store(&ho->acked, set->serial);
 	return 0;
 }
 
+/* Control is woken also when its ring is full: only it can make room. */
 bool sampler_event(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,
 		   int64_t a, int64_t b, int64_t c)
 {
@@ -47,6 +49,7 @@ bool sampler_event(struct sampler *s, enum event_type type, const struct slot *s
 	return event_put(s->ho, &ev);
 }
 
+/* The mailbox stays as it is: the actor may be reading it, and slot_join() looks at it. */
 static void slot_leave(struct sampler *s, uint32_t i)
 {
 	resos_leave(&s->ledger, i);
@@ -67,6 +70,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 	sl->guest = g;
 	sl->fresh = true;
 	sl->applied = g->own;
+	/* No mail is sent until a policy wants another percent than the guest's own. */
 	sl->wanted = slot_percent(sl->applied);
 	sl->rate_wanted = RATE_ONE;
 	/*
@@ -76,6 +80,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 	sl->serial = mail_serial(mail);
 	if (mail && mail_domid(mail) == g->key.domid)
 		sl->wanted = SLOT_RESEND;
+	/* The policy's state of the slot's former guest must not price the new one. */
 	if (pi->ops->guest_size)
 		memset((uint8_t *)pi->guests + (size_t)g->slot * pi->ops->guest_size, 0,
 		       pi->ops->guest_size);
@@ -90,6 +95,10 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 	if (!cap_equal(g->own, sl->guest->own))
 		sl->wanted = SLOT_RESEND; /* the operator set a cap meanwhile */
 	sl->guest = g;
+	/*
+	 * This set has what the registry had when control built it: a later change is a new
+	 * event.
+	 */
 	sl->rings_reported = false;
 }
 
@@ -122,6 +131,7 @@ void sampler_adopt(struct sampler *s, struct mono now)
 {
 	struct guest_set *set;
 
+	/* Load first: an exchange in each tick would take the cache line away from control. */
 	if (!atomic_load_explicit(&s->ho->next, memory_order_relaxed))
 		return;
 	set = atomic_exchange_explicit(&s->ho->next, NULL, memory_order_acq_rel);
@@ -173,6 +183,7 @@ static void snap_reports(const struct slot *sl, struct window *w)
 	window_merge(w, &sl->second);
 }
 
+/* past has the epochs that ended, the account the running one: total is their sum. */
 static void snap_one(const struct sampler *s, const struct slot *sl, struct snap_guest *g)
 {
 	g->key = sl->guest->key;

@@ -18,6 +18,10 @@ static const struct hv_dom *dom_of(const struct sampler *s, const struct set_gue
 	return &s->dom[*at];
 }
 
+/*
+ * The first reading has nothing before it to be compared with, and a lower one than before
+ * cannot be a time used: both count 0.
+ */
 static uint64_t cpu_delta(struct slot *sl, const struct hv_dom *d)
 {
 	uint64_t delta = 0;
@@ -29,6 +33,10 @@ static uint64_t cpu_delta(struct slot *sl, const struct hv_dom *d)
 	return delta;
 }
 
+/*
+ * A fault counts as delivered only when its event fitted into the ring. The scan shows the
+ * others again at the next tick, eight at a time.
+ */
 static void report_scan(struct sampler *s, struct slot *sl, struct mono now,
 			const struct scan_result *res)
 {
@@ -80,6 +88,10 @@ static void observe_one(struct sampler *s, const struct set_guest *g, struct mon
 	d = dom_of(s, g, at);
 	if (d)
 		u->cpu_ns = cpu_delta(sl, d);
+	/*
+	 * Without a list (doms < 0) nothing says that the domain is gone. Its rings are
+	 * still read, and its CPU time is counted at the next list.
+	 */
 	else if (s->doms >= 0)
 		return; /* the domain is gone: do not read its memory */
 	if (d && (d->flags & HV_DOM_DYING))
@@ -106,6 +118,10 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 
 		if (!sl->guest)
 			continue;
+		/*
+		 * Charge before the epoch changes: this usage belongs to the epoch that
+		 * ends.
+		 */
 		resos_charge(&s->ledger, sl->guest->slot, &s->usage[sl->guest->slot]);
 		usage_add(&sl->epoch_usage, &s->usage[sl->guest->slot]);
 		usage_add(&sl->total_usage, &s->usage[sl->guest->slot]);
@@ -162,6 +178,10 @@ void sampler_decide(struct sampler *s, struct mono now)
 	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 
+/*
+ * The guest pays the new rate from here on, not from the decision: the cap that goes with
+ * that rate was not in force before.
+ */
 static void cap_applied(struct sampler *s, struct slot *sl, struct mono at, uint16_t percent)
 {
 	uint32_t before = cap_to_percent(sl->applied);
@@ -184,6 +204,7 @@ void sampler_answers(struct sampler *s, struct mono now)
 		if (!sl->guest || !sl->pending)
 			continue;
 		a = atomic_load_explicit(&m->answer, memory_order_acquire);
+		/* An answer to older mail says nothing about the cap that is wanted now. */
 		if (mail_serial(a) != sl->serial)
 			continue;
 		sl->pending = false;
@@ -203,6 +224,7 @@ static void send_cap(struct sampler *s, struct slot *sl, struct mono now, uint16
 {
 	uint32_t i = sl->guest->slot;
 
+	/* Serial 0 is left out when the number wraps: a mailbox of 0 has no mail. */
 	sl->serial = sl->serial + 1 ? sl->serial + 1 : 1;
 	sl->wanted = percent;
 	sl->pending = true;
