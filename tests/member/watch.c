@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * watch SELF HOST=NODEID...: what member_corosync says, a JSON line a view, and
- * what protocols do with it. On a line "ask" of standard input a whole move is tried, and a
- * lock is asked for, or whether it may still act: a line says how many operations
- * they put out and what came of it. Operations are answered from words in this process.
+ * watch: print the views of member_corosync, and what protocols decide under them.
+ *
+ *	watch SELF HOST=NODEID...
+ *
+ * It prints each view as a JSON line. On a line "ask" of standard input it tries a whole move, and
+ * acquires a lock or checks that it may still act under it; then it prints how many operations that
+ * took, and the results. The operations are answered from words in this process. cluster.py runs it
+ * beside a real corosync.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +39,7 @@ static void print_view(const struct member *m, const struct member_view *v)
 	fflush(stdout);
 }
 
-/* --- protocols, whose operations are answered from words of our own ------------- */
+/* --- protocols, answered from words in this process ------------------------------- */
 
 struct answers {
 	uint64_t word[HOSTS + 1][REGION_WORDS_BYTES / 8];
@@ -81,7 +85,7 @@ static struct step_event view_event(const struct member_view *v)
 	};
 }
 
-/* One event, and all that follows from it at once. */
+/* Give one event, and the results of all operations that follow from it. */
 static void lock_run(struct lock *l, struct answers *a, const struct step_event *ev, struct mono t)
 {
 	struct step_out out = { .n = 0 };
@@ -112,7 +116,7 @@ static void move_run(struct move *m, struct answers *a, const struct step_event 
 	}
 }
 
-/* A move under this view, all of it: what came of it. */
+/* Run one whole move under this view. Returns its result. */
 static enum move_result move_whole(const struct member_conf *c, const struct member_view *v,
 				   struct answers *a)
 {
@@ -220,7 +224,7 @@ static int parse(struct member_conf *c, int argc, char **argv)
 	return 0;
 }
 
-/* Until fd has something, standard input has, or it is due. */
+/* Wait until fd or standard input is readable, or the membership is due. */
 static bool asked(const struct member *m)
 {
 	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN },

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * history: the rules of mutual exclusion, of fences and of minimums, over the
- * operations that took effect. One function a rule; history_add passes each record
- * to the rules that it concerns.
+ * history: checks what took effect against the rules of mutual exclusion, fences and minimums. vt
+ * and the unit tests add the records in order of true time. Each rule has a function; history_add
+ * passes a record to the rules that it concerns. The rules are stated here anew, from lock.h and
+ * move.h, and do not use their code.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +77,7 @@ uint32_t history_count(const struct history *h, uint16_t service)
 struct under {
 	uint64_t seq; /* 0: none */
 	int64_t t;    /* acquired */
-	bool newest;  /* the process has acquired none since */
+	bool newest;  /* the process has acquired this lock no more since */
 };
 
 static struct under lock_at(const struct history_process *p, uint16_t s, int64_t decided)
@@ -86,7 +87,7 @@ static struct under lock_at(const struct history_process *p, uint16_t s, int64_t
 
 		if (p->past[s][i].t > decided)
 			continue;
-		/* Released clean: nothing of it may be on its way. */
+		/* Released clean: no operation of this holder may still be on its way. */
 		if (k == 0 && !p->held[s])
 			break;
 		return (struct under){ p->past[s][i].seq, p->past[s][i].t, k == 0 };
@@ -94,7 +95,7 @@ static struct under lock_at(const struct history_process *p, uint16_t s, int64_t
 	return (struct under){ 0, 0, false };
 }
 
-/* A newer holder that could not see this node decided without it, which is no harm. */
+/* A newer holder that could not reach this node did not count it, and does no harm. */
 static void check_locks(struct history *h, const struct history_record *r,
 			const struct under both[2], uint16_t s, uint16_t d)
 {
@@ -119,8 +120,8 @@ static void check_locks(struct history *h, const struct history_record *r,
 }
 
 /*
- * What p counted in d under both locks, and what is still so, is enough. A node
- * that it saw early and could not read again later does not count; nor does it harm.
+ * The nodes that p counted in d under both locks, and that are still in d, must be enough. A node
+ * that p read earlier, and could not read again under the locks, does not count.
  */
 static void check_count(struct history *h, const struct history_record *r,
 			const struct history_process *p, int64_t since, uint16_t s, uint16_t d)
@@ -129,7 +130,8 @@ static void check_count(struct history *h, const struct history_record *r,
 
 	for (uint16_t host = 1; host <= h->conf.hosts; host++) {
 		for (uint32_t i = 0; i < h->conf.nodes[host]; i++) {
-			bool anew = p->saw_at[host][i] < h->booted_at[host]; /* no move */
+			bool anew = p->saw_at[host][i] <
+				    h->booted_at[host]; /* its host began anew: not a move */
 
 			if (p->saw_at[host][i] < since || p->saw[host][i] != d ||
 			    (host == r->target && i == node))
@@ -196,7 +198,7 @@ static void check_high(struct history *h, const struct history_record *r, uint16
 				     NS_PER_US);
 }
 
-/* p decides: by the nodes that it has seen under each of its locks, and after its sweep. */
+/* p decides, by the nodes that it has read under each of its locks, and after its sweep. */
 static void decided(struct history *h, const struct history_process *p)
 {
 	for (uint32_t s = 1; s <= h->conf.services; s++) {
@@ -213,7 +215,7 @@ static void decided(struct history *h, const struct history_process *p)
 	}
 }
 
-/* Nodes that p saw in d, and which left it by no move: their host began anew since. */
+/* Nodes that p saw in d and that left it without a move: their host has restarted since. */
 static uint32_t begun_anew(const struct history *h, const struct history_process *p, uint16_t d)
 {
 	uint32_t n = 0;
@@ -241,7 +243,7 @@ static void moved(struct history *h, const struct history_record *r, uint16_t d,
 		history_fail(h, HISTORY_MINIMUM, "host %u moved from %u, which has %u left of %u",
 			     r->host, d, left, h->conf.minimum[d]);
 	if (p && !h->violation) {
-		/* What was counted under older locks is no longer known. */
+		/* The counts under older locks are no longer kept. */
 		if (both[0].newest && both[1].newest) {
 			/* A newer view that cannot see this node counted without it. */
 			if (h->service[d].decided <= both[1].seq)
@@ -292,7 +294,7 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 
 /* --- locks -------------------------------------------------------------------- */
 
-/* Two locks of a dead holder are needed: the one that was met last counts. */
+/* If two locks of a dead holder are needed, the one that was met last counts. */
 static int64_t met_last(const struct history *h, uint16_t host)
 {
 	int64_t t = 0;
@@ -309,7 +311,7 @@ static void unstick(struct history *h, const struct history_record *r, uint16_t 
 	int64_t delay = r->t - x->met, own = r->t - met_last(h, r->host);
 	int64_t after_announcement = x->announced ? h->conf.announced_ns : 0;
 
-	/* Nobody wanted it before its load was high. */
+	/* No host wanted the lock before its service's load was high. */
 	bool wanted = h->conf.wanted || (x->high && x->high_since <= x->stuck_since);
 
 	if (x->stuck_since && x->met && wanted) {
@@ -327,7 +329,7 @@ static void unstick(struct history *h, const struct history_record *r, uint16_t 
 	x->stuck_since = x->met = 0;
 }
 
-/* Somebody else sees the word of a dead holder. */
+/* Another host reads the word of a dead holder. */
 static void meet(struct history *h, const struct history_record *r, uint16_t s)
 {
 	struct history_service *x = &h->service[s];
@@ -352,8 +354,8 @@ static void check_order(struct history *h, const struct history_record *r,
 }
 
 /*
- * Up at a home as long as it runs, and in an epoch at all times. Hosts of an older view
- * may use a former home, or one that began anew: their moves are what counts.
+ * The seq must grow at one home while it runs, and within one epoch always. Hosts of an older view
+ * may use a former home, or a restarted one: there only their moves are checked.
  */
 static void check_fence(struct history *h, const struct history_record *r, uint16_t s, uint64_t seq)
 {
@@ -381,7 +383,7 @@ static void check_view(struct history *h, const struct history_record *r,
 			     s, (unsigned long long)epoch, (unsigned long long)p->view);
 }
 
-/* When p acquired the lock that it acquired last. */
+/* When p last acquired this lock. */
 static int64_t newest_at(const struct history_process *p, uint16_t s)
 {
 	return p->pasts[s] ? p->past[s][(p->pasts[s] - 1) % HISTORY_HELD].t : 0;
@@ -416,7 +418,10 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	x->holder = to;
 	x->announced = false;
 	x->holder_boot = r->boot;
-	/* At a former home, so late that it has another since: nothing is done under it. */
+	/*
+	 * A late CAS at a former home: p has acquired the lock anew since, and acts only under
+	 * that.
+	 */
 	if (p && (int64_t)r->value >= newest_at(p, s)) {
 		p->held[s] = seq;
 		p->past[s][p->pasts[s] % HISTORY_HELD].t = r->t;
@@ -448,7 +453,7 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 		if (region_word_id(r->old) != r->host)
 			history_fail(h, HISTORY_THEFT, "host %u released lock %u, which was %#llx",
 				     r->host, s, (unsigned long long)r->old);
-		/* Unless released as dirty: what it did may not be over. */
+		/* If it was released dirty, operations of the holder may still be on their way. */
 		if (p && !region_word_id(r->now) && p->held[s] == region_word_seq(r->old))
 			p->held[s] = 0;
 		h->service[s].holder = 0;
@@ -501,7 +506,7 @@ static void word_begins(struct history *h, const struct history_record *r)
 	w->since = r->t;
 }
 
-/* Its process died or hangs: the locks that it holds wait for a waiter. */
+/* Its process died or hangs: its locks are stuck until a waiter breaks them. */
 static void stuck(struct history *h, const struct history_record *r)
 {
 	struct history_process *p = running(h, r->host);

@@ -33,9 +33,9 @@ enum history_type {
 	HISTORY_WORD,	/* host, offset; now: the first value of the word */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
-	HISTORY_MAY,  /* host may act under service's lock, it believes, in view value - 1; 0: no */
-	HISTORY_VIEW, /* host gets STEP_VIEW: members value, view old; service 1: quorate */
-	HISTORY_HIGH, /* service's load is high from now on */
+	HISTORY_MAY,	/* host believes that it may act under the lock, in view value - 1; 0: no */
+	HISTORY_VIEW,	/* host gets STEP_VIEW: members value, view old; service 1: quorate */
+	HISTORY_HIGH,	/* service's load is high from now on */
 	HISTORY_LOW,
 	HISTORY_PAUSE, /* host, for value ns */
 	HISTORY_NOTE,  /* value: enum world_notice. Changes nothing */
@@ -58,13 +58,13 @@ enum history_violation {
 	HISTORY_SERVICE,     /* a node word names no service, or changed otherwise than by CAS */
 	HISTORY_UNLOCKED,    /* a move without both locks */
 	HISTORY_OVERLAP,     /* a move took effect after a newer holder had decided */
-	HISTORY_STALE,	     /* a move on a count that was not made, or was no longer so */
+	HISTORY_STALE,	     /* a move on a count that was not made, or was no longer true */
 	HISTORY_MINIMUM,     /* a move took a service below its minimum */
 	HISTORY_UNANNOUNCED, /* a balancer in the view was not notified of a move */
-	HISTORY_LEASE,	     /* two may act under one lock */
+	HISTORY_LEASE,	     /* two hosts may act under one lock */
 	HISTORY_THEFT,	     /* a lock released by a host that does not hold it, or broken early */
-	HISTORY_TWICE,	     /* two moves for one high load, when nobody failed */
-	HISTORY_MISSED,	     /* no move for one that lasted */
+	HISTORY_TWICE,	     /* two moves for one high load, without any fault */
+	HISTORY_MISSED,	     /* no move for a high load that lasted */
 	HISTORY_BURST,	     /* a move for a load that was not high for T */
 	HISTORY_DELAY,	     /* a dead or hung holder delayed its service for too long */
 	HISTORY_MINORITY,    /* a lock acquired or a node moved by a host that knew: no quorum */
@@ -81,16 +81,16 @@ struct history_conf {
 	/* Balancers of a service: bit h - 1. */
 	uint64_t balancers[HISTORY_SERVICES];
 	bool faultless;	   /* TWICE, ORDER are checked */
-	int64_t high_ns;   /* BURST: so long a load must have been high at least; 0: any */
-	int64_t flight_ns; /* BURST: a move takes effect so long after its decision at most */
-	int64_t break_ns;  /* THEFT: a word must have stood so long to be broken */
+	int64_t high_ns;   /* BURST: a load must have been high for this long; 0: any */
+	int64_t flight_ns; /* BURST: the longest time from a decision to its effect */
+	int64_t break_ns;  /* THEFT: a word may be broken when unchanged for this long */
 	/*
 	 * DELAY: a host that acquires a dead holder's lock first read it at most this long
 	 * ago; the first host to read it did at most any_delay_ns ago. 0: not checked.
 	 */
 	int64_t delay_ns, any_delay_ns;
 	bool wanted; /* all hosts that read the word want the lock, whatever its own load */
-	int64_t announced_ns; /* and so much later, if the dead holder had announced its move */
+	int64_t announced_ns; /* added to both if the dead holder had announced its move */
 	FILE *verbose;	      /* each record; may be NULL */
 };
 
@@ -107,7 +107,7 @@ struct history_process {
 	uint64_t view;			 /* number of the newest that it knows */
 	int64_t minority_since;		 /* since when it knows that it has no quorum; 0: it has */
 	uint64_t held[HISTORY_SERVICES]; /* seq; 0: not acquired, or released */
-	/* All it acquired, the newest: what it decided long ago was under another seq. */
+	/* Its newest acquisitions: an old decision was made under an older seq. */
 	struct {
 		int64_t t;
 		uint64_t seq;
@@ -133,7 +133,7 @@ struct history_service {
 	uint32_t moves;	      /* into it since high_since */
 	int64_t stuck_since;  /* its holder died or hangs; 0: not */
 	bool announced;	      /* its holder has announced a move */
-	int64_t met;	      /* when anybody first met the stuck word; 0: nobody yet */
+	int64_t met;	      /* when a host first read the stuck word; 0: not yet */
 	int64_t met_by[HISTORY_HOSTS + 1];
 	int64_t delay; /* the longest from met to the next acquisition */
 	uint32_t deaths;
@@ -143,7 +143,7 @@ struct history_word {
 	uint64_t value;
 	int64_t since;
 	uint64_t decided[HISTORY_SERVICES]; /* highest seq of a holder that saw it and decided */
-	uint64_t past[HISTORY_WORDS];	    /* that stood here, also before restarts */
+	uint64_t past[HISTORY_WORDS];	    /* values that the word had, also before restarts */
 	uint32_t n;
 };
 

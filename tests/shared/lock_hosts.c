@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lock_hosts: one host of several, on machines of their own, that acquire one lock in
- * turn and work under it.
+ * lock_hosts: one host of several, each on its own machine. They acquire one lock in turn.
  *
  *	lock_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...
  *
- * Host 1 is the lock's home, and holds a token, {host 16, fence 48}, and a counter.
- * The holder puts its name and fence into the token, adds 1 to the counter,
- * takes its name out again and releases. What mutual exclusion and fences promise
- * shows in the token: a lock that was had clean finds it without a name; its fence is
- * never above ours; and nobody takes our name out while our lease lasts. A holder
- * that is stopped in between leaves the lock unclean. SIGTERM: releases, ends and tells
- * what it counted, one JSON object; a second one: at once. SIGUSR1: it tells what it
- * counted so far, in the same form. The program that runs all of them is sc_hosts.py.
+ * Host 1 is the lock's home. It also has a token, {host 16, fence 48}, and a counter. The holder
+ * writes its number and fence into the token, adds 1 to the counter, removes its number and
+ * releases. The token shows whether mutual exclusion and fences work: after a clean release it has
+ * no number; its fence is never above ours; no other host removes our number while our lease lasts.
+ * A holder that is stopped in between leaves the lock unclean.
+ *
+ * SIGTERM: release, print the counts as one JSON object, end; a second SIGTERM: end at once.
+ * SIGUSR1: print the counts so far. sc_hosts.py runs all hosts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -41,16 +40,16 @@ enum {
 	COUNT = REGION_COUNTERS + 8,
 };
 
-/* What comes next under the lock; each is one operation. */
+/* The steps under the lock; each is one operation. */
 enum stage { STAGE_NONE, STAGE_LOOK, STAGE_ENTER, STAGE_ADD, STAGE_LEAVE };
 
 struct work {
 	struct lock *lock;
 	enum stage stage;
-	uint32_t tag; /* of the operation under way */
+	uint32_t tag; /* of the outstanding operation */
 	uint64_t fence, mine, before;
 	uint64_t turns, added, maybe_added, given_up, unclean;
-	uint64_t count; /* as we left it last */
+	uint64_t count; /* our newest value of it */
 	uint64_t violations;
 	char what[160]; /* the first of them */
 	struct mono since, waited_max;
@@ -107,7 +106,7 @@ static void end_turn(struct work *w, bool dirty)
 	w->given_up += dirty;
 }
 
-/* Only while the lease surely lasts until the operation is over. */
+/* May the next operation be put out? Only while the lease lasts. */
 static bool may(struct work *w, struct mono now)
 {
 	if (lock_may_act(w->lock, now, 0))
@@ -138,9 +137,8 @@ static void entered(struct work *w, uint64_t old, struct mono now, struct step_o
 	if (old != w->before) {
 		if (lock_may_act(w->lock, now, 0) && !lock_unclean(w->lock))
 			violation(w, "somebody came in beside us", old, w->mine);
-		end_turn(
-			w,
-			true); /* an operation of a former holder came late: the next looks again */
+		end_turn(w,
+			 true); /* a late operation of a former holder: the next turn reads again */
 	} else if (may(w, now)) {
 		put_operation(w, out, STAGE_ADD, op);
 	}
@@ -224,7 +222,7 @@ static void turn(struct me *m, struct mono now)
 
 	switch (lock_state(&m->lock)) {
 	case LOCK_IDLE:
-		w->stage = STAGE_NONE; /* a view or a restart of the home took it */
+		w->stage = STAGE_NONE; /* lost by a view or a restart of the home */
 		if (mono_sub(now, m->again) < 0 || stops)
 			return;
 		w->since = now;
@@ -380,7 +378,7 @@ static int open_protocols(struct me *m, int hosts)
 				      .drift_ppm = 1000,
 				      .check_ns = CHECK_MS * NS_PER_MS,
 				      .seed = m->self };
-	/* Its tags grow with each operation: a late result is nobody's. */
+	/* Its tags grow with each operation: a late result matches none. */
 	const struct runner_user work = { &m->work, work_step, work_due, WORK_TAG, 1u << 30 };
 	struct runner_user lock;
 	int rc;

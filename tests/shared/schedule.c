@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * schedule: draws a cluster and its faults from a seed, runs move.h on the hosts of a world,
- * and records in the history what was executed.
+ * schedule: draws a cluster and its faults from a seed, runs the protocol of move.h on the hosts of
+ * a world (world.h), and records what was executed in a history (history.h), which checks it. vt.c
+ * runs many schedules.
  */
 #include <stddef.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static uint16_t id_of(uint32_t service)
 	return (uint16_t)(service + 1);
 }
 
-/* Of a holder; else nothing fails. */
+/* In these kinds one holder dies, and nothing else fails. */
 static bool has_death(const struct schedule *s)
 {
 	return s->kind == SCHEDULE_DEATH || s->kind == SCHEDULE_NEWCOMERS;
@@ -88,7 +89,7 @@ int64_t schedule_break_ns(const struct schedule *s)
 	return act + act * 3 * s->conf.drift_ppm / 1000000 + 2;
 }
 
-/* Something is to spare for service i, as long as nothing else is high. */
+/* Is there a node to spare for service i, while no other load is high? */
 static bool has_donor(const struct schedule *s, uint32_t i)
 {
 	for (uint32_t d = 0; d < s->services; d++)
@@ -98,7 +99,9 @@ static bool has_donor(const struct schedule *s, uint32_t i)
 	return false;
 }
 
-/* By when a high load has made a move when nobody fails: T, fresh locks, other moves. */
+/*
+ * The time by which a high load must have made a move, without faults: T, fresh locks, other moves.
+ */
 static int64_t patience(const struct schedule *s)
 {
 	return (CHECKS + 10) * CHECK_NS + 6 * schedule_break_ns(s);
@@ -110,7 +113,7 @@ static void high_begins(struct schedule *s, uint32_t i)
 
 	if (s->load[i] == HIGH)
 		return;
-	/* Between two high loads, one low one is seen by all. */
+	/* Between two high loads all balancers see a low one. */
 	if ((s->kind == SCHEDULE_CALM && any_high(s)) ||
 	    s->w.now - s->h.service[id_of(i)].low_since < 3 * CHECK_NS) {
 		world_timer(&s->w, s->w.now + CHECK_NS, TIMER_HIGH + i);
@@ -179,7 +182,7 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 	}
 }
 
-/* What a balancer reads of all nodes; some of it old. */
+/* What a balancer has read of all nodes; some values are old. */
 static void scan(struct schedule *s, struct schedule_host *h)
 {
 	for (uint32_t i = 0; i < h->in.nodes; i++) {
@@ -309,10 +312,10 @@ static void come(struct schedule *s, uint16_t host)
 }
 
 /*
- * NEWCOMERS: the host that balances the last service alone dies when it has the lock of its
- * donor, the second service: the second lock of all hosts that want a node for the first one.
- * Newcomers come at bad times: right before it takes that lock, which they see free, and when
- * the first lock was just given back, before others look again.
+ * NEWCOMERS: the only balancer of the last service dies when it holds the lock of its donor, the
+ * second service. That is the second lock of all hosts that want a node for the first one.
+ * Newcomers begin at bad times: right before it acquires that lock, which they see free, and when
+ * the first lock was just released, before others look again.
  */
 static void newcomers(struct schedule *s, const struct world_effect *e)
 {
@@ -379,7 +382,7 @@ static void new_view(struct schedule *s, uint64_t members)
 	for (uint16_t h = 1; h <= s->hosts; h++) {
 		bool in = members >> (h - 1) & 1;
 
-		/* Some learn of it when others have long decided by it. */
+		/* Some hosts get the view long after others have decided by it. */
 		int64_t within = s->kind == SCHEDULE_HANDOVER && one_in(s, 3) ? 6 * HOLD_NS
 									      : HOLD_NS;
 
@@ -475,7 +478,7 @@ static void trouble(struct schedule *s)
 	world_timer(&s->w, s->w.now + between(s, DEADLINE_NS, 3 * HOLD_NS), TIMER_TROUBLE);
 }
 
-/* No more faults: all hosts and links are well. One load is high, for good. */
+/* No more faults from now on: all hosts and links work. One load stays high. */
 static void heal(struct schedule *s)
 {
 	s->quiet = true;

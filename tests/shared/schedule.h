@@ -18,10 +18,10 @@ enum schedule_kind {
 	SCHEDULE_CALM,	    /* no faults: one move for each high load */
 	SCHEDULE_DEATH,	    /* one holder dies or hangs: a bounded delay */
 	SCHEDULE_STORM,	    /* all faults at random, static membership */
-	SCHEDULE_VIEWS,	    /* the same with a membership that follows them */
-	SCHEDULE_HANDOVER,  /* homes go from host to host while holders hang */
+	SCHEDULE_VIEWS,	    /* the same, with a membership that follows the faults */
+	SCHEDULE_HANDOVER,  /* homes change while holders hang */
 	SCHEDULE_UNSEEN,    /* a late move to a node that others cannot reach meanwhile */
-	SCHEDULE_NEWCOMERS, /* a holder dies, and others begin to want its lock at bad times */
+	SCHEDULE_NEWCOMERS, /* a holder dies, and other hosts ask for its lock at bad times */
 	SCHEDULE_KINDS,
 };
 
@@ -34,7 +34,7 @@ struct schedule_host {
 	struct counter counter[SCHEDULE_SERVICES];
 	struct mono next_check;
 	uint32_t serves; /* bit i: balances in.service[i] */
-	uint32_t turn;	 /* of its services, which is asked first */
+	uint32_t turn;	 /* which of its services is first */
 	bool quorate;
 	bool comes_later, comes; /* NEWCOMERS */
 };
@@ -54,7 +54,7 @@ struct schedule {
 	uint32_t victim_in; /* DEATH: that many acquisitions from now */
 	uint16_t victim;
 	bool struck;
-	bool quiet; /* no more faults; what was promised is due */
+	bool quiet; /* no more faults: the moves must be made by now */
 	uint64_t moves_before;
 	const char *note;
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * threads: a service's lock among threads, as hosts, over the transport "shm" with
- * faults, in real time, for the thread sanitizer. One holder hangs once for longer
- * than its lease. A holder must be alone: a word that is swapped, a sum that
- * loses nothing, the fences, and the history of holders that might act show it.
+ * threads: hosts as threads acquire one lock, for the thread sanitizer.
  *
  *	threads [SECONDS]	default 2
+ *
+ * They use the transport "shm" with faults, in real time. One holder hangs once for longer than its
+ * lease. A holder must be alone. Four things show it: a word that each holder swaps, a sum that
+ * must lose nothing, the fences, and the history of the holders that may act.
  */
 #include "config.h"
 
@@ -39,7 +40,7 @@ struct host {
 	struct lock lock;
 	struct clock clock;
 	uint64_t held, hangs;
-	int64_t rests; /* until then it wants no lock: others have their turn */
+	int64_t rests; /* until then it does not ask for the lock, so that others get it */
 };
 
 struct all {
@@ -50,7 +51,7 @@ struct all {
 	atomic_uint ready, done, hung;
 	atomic_uint inside;
 	atomic_ullong sum, fence; /* read and written one after the other, never added to */
-	pthread_mutex_t mutex;	  /* of the history alone */
+	pthread_mutex_t mutex;	  /* only for the history */
 	struct history history;
 };
 
@@ -81,7 +82,7 @@ static void wrong(struct host *h, const char *what)
 	pthread_mutex_unlock(&h->all->mutex);
 }
 
-/* What only one may do at a time. */
+/* Only one host may do this at a time. */
 static void act(struct host *h)
 {
 	struct all *a = h->all;
@@ -153,7 +154,7 @@ static void faults(struct host *h)
 		wrong(h, "shm refuses its faults");
 }
 
-/* For as long as was asked; longer, when the machine is too slow for the one to have hung. */
+/* For the time that was asked for; longer if the machine is so slow that no holder has hung yet. */
 static bool goes_on(struct host *h)
 {
 	int64_t now = now_of(h).ns;
@@ -193,7 +194,7 @@ static void *run(void *arg)
 	}
 	runner_ask(h->r, &h->lock, LOCK_RELEASE, now_of(h));
 	atomic_fetch_add(&a->done, 1);
-	/* Others may still want our memory, and our word what became of it. */
+	/* Other hosts may still read our memory, and an outcome of ours may still be open. */
 	while (atomic_load(&a->done) < HOSTS)
 		events(h, NS_PER_MS);
 	return NULL;

@@ -32,12 +32,12 @@ enum { SCHEDULES = 2000 };
 #else
 enum { SCHEDULES = 20000 };
 #endif
-enum { TWICE = 100 }; /* so many are run twice: the same seed gives the same history */
+enum { TWICE = 100 }; /* this many are run twice: the same seed must give the same history */
 
 struct options {
 	uint64_t seed, schedules;
-	const char *expected; /* violations of other names are passed over; NULL: any counts */
-	const char *ignored;  /* violations of these names are passed over */
+	const char *expected; /* only violations of these names count; NULL: all */
+	const char *ignored;  /* violations of these names are ignored */
 	struct schedule_options how;
 	bool verbose;
 };
@@ -45,7 +45,7 @@ struct options {
 struct sums {
 	uint64_t kinds[SCHEDULE_KINDS], moves, acquisitions, breaks, steps, hash;
 	uint64_t deaths;
-	int64_t past; /* break time, the longest that a dead holder delayed others */
+	int64_t past; /* break time; the longest delay by a dead holder */
 };
 
 static void add_deaths(struct sums *sum, const struct schedule *s)

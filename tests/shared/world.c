@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * world: the event queue, the clocks, the links. The fault of an operation is drawn
- * when it is posted (post), and acts when it arrives.
+ * world: the event queue, the clocks, the links, the faults (world.h says what a world is). The
+ * fault of an operation is drawn when it is posted (post), and happens when it arrives.
  */
 #include <stddef.h>
 #include <string.h>
@@ -46,7 +46,7 @@ struct mono world_clock(const struct world *w, uint16_t host)
 	return (struct mono){ local_at(&w->host[host], w->now) };
 }
 
-/* A true time at which the host's clock shows at least this, and hardly more. */
+/* The true time at which the host's clock shows this, or very little more. */
 static int64_t true_at(const struct world_host *h, int64_t local)
 {
 	int64_t t = local - h->offset, behind;
@@ -111,7 +111,7 @@ static void link_forget(struct world *w, struct world_link *l, uint32_t i)
 	}
 }
 
-/* The caller will see the link of this operation fail, at the latest at its deadline. */
+/* The caller will see the operation's link fail, at its deadline or earlier. */
 static void will_fail(struct world *w, const struct world_op *o)
 {
 	int64_t t = one_in(w, 4) ? world_between(w, w->now, o->deadline) : o->deadline;
@@ -155,7 +155,7 @@ static void read_aside(struct world *w, uint32_t i, int64_t t)
 	come_back(w, i, STEP_DONE, t + w->conf.delay_min);
 }
 
-/* Atomics are what matters most: READs meet a fault four times as seldom. */
+/* Faults of atomics find more: READs get a quarter as many. */
 static bool fault_due(struct world *w, const struct step_op *op)
 {
 	const struct world_conf *c = &w->conf;
@@ -375,7 +375,7 @@ static void turn(struct world *w, uint16_t host, const struct step_event *ev)
 		step(w, host, ev);
 }
 
-/* May the process of this host run now? If it is paused, its event comes again. */
+/* May the process of this host run now? If it is paused, its event is repeated later. */
 static bool runs(struct world *w, uint16_t host, const struct world_event *e)
 {
 	if (!w->host[host].up)
@@ -455,7 +455,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 		again(w, e, l->cut_until); /* and the others behind it, in order */
 		return;
 	}
-	/* A poster that crashed before it could post never did. */
+	/* The poster has crashed before it could post: the operation does not exist. */
 	if (!h->up || l->accepted != o->serial || (p->boot != o->boot && p->crashed_at < o->posted))
 		goto out;
 	if (o->crash && w->now < w->conf.faults_until) {
@@ -510,7 +510,7 @@ static void call_later(struct world *w, uint16_t a, uint16_t b)
 	world_push(w, t, EV_CALL, a, b, w->host[a].boot);
 }
 
-/* The caller's transport gives the link up: results for all that is outstanding, then calls. */
+/* The caller's transport ends the link: results for all outstanding operations, then a new call. */
 static void link_down(struct world *w, uint16_t a, uint16_t b)
 {
 	struct world_link *l = &w->link[a][b];
@@ -599,7 +599,7 @@ static void boot(struct world *w, uint16_t host)
 
 		w->link[host][b].number = 0;
 		world_push(w, t, EV_CALL, host, b, h->boot);
-		/* Others find their links to the old process broken. */
+		/* Other hosts find that their links to the old process broke. */
 		t += world_between(w, 0, 2 * w->conf.deadline);
 		if (b != host)
 			world_push(w, t, EV_FAIL, (uint16_t)b, host, w->link[b][host].serial);
@@ -671,14 +671,17 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns)
 	for (uint32_t b = 1; b <= w->conf.hosts; b++) {
 		struct world_link *l = &w->link[host][b];
 
-		/* Its own operations get no result; those on their way may still execute. */
+		/*
+		 * Its outstanding operations get no result; those on their way may still be
+		 * executed.
+		 */
 		l->up = false;
 		for (uint32_t k = 0; k < l->n; k++) {
 			w->op[l->out[k]].reported = true;
 			op_put(w, l->out[k]);
 		}
 		l->n = 0;
-		/* No more links to it: it destroys what it had. */
+		/* It has no links any more. */
 		w->link[b][host].accepted = 0;
 	}
 	if (down_ns >= 0)
@@ -696,7 +699,10 @@ void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns)
 {
 	if (a == b || w->link[a][b].cut_until > w->now)
 		return;
-	/* Odd, as no execution is: what waited for the end comes before what did not. */
+	/*
+	 * An odd time, and executions have even ones: an operation that waits for the end of a link
+	 * comes before one that does not.
+	 */
 	w->link[a][b].cut_until = w->link[b][a].cut_until = (w->now + ns) | 1;
 	w->actor->notice(w->actor->ctx, NOTICE_CUT, a, b);
 }

@@ -48,25 +48,25 @@ struct world_conf {
 	int64_t deadline;	      /* of an operation */
 	int64_t tick_late;	      /* a tick comes up to so late */
 	int32_t drift_ppm;	      /* clocks run at 1 +- up to this */
-	int64_t lease;		      /* what HANG and LATE are long against */
+	int64_t lease;		      /* HANG and LATE last longer than this */
 	int64_t late_min;	      /* past its deadline, LATE */
 	int64_t faults_until;
-	uint32_t fault_in;	 /* one fault in so many operations; 0: none */
-	uint32_t faults_max;	 /* all in all */
-	bool aimed;		 /* at CASes that give a node word to another service */
+	uint32_t fault_in;	 /* one fault in this many operations; 0: none */
+	uint32_t faults_max;	 /* in one run */
+	bool aimed;		 /* mostly at CASes that move a node */
 	uint32_t weight[FAULTS]; /* how likely each is, against the others */
 	bool restarts;		 /* a crashed host comes back */
 	bool asides;		 /* READs on a link that is down may still be answered */
 };
 
-/* An operation met its word. */
+/* An operation was executed on its word. */
 struct world_effect {
 	int64_t t, posted; /* when; when the step that put it out ran */
 	uint16_t poster;
 	uint32_t boot; /* of the poster's process, that posted it */
 	const struct step_op *op;
 	uint64_t old, now; /* the word before and after */
-	bool unreported;   /* its result will not be brought to the poster */
+	bool unreported;   /* the poster will not get its result */
 };
 
 enum world_notice {
@@ -85,7 +85,7 @@ struct world_actor {
 	void (*boot)(void *ctx, uint16_t host, uint64_t generation, struct mono now);
 	void (*step)(void *ctx, uint16_t host, const struct step_event *ev, struct mono now,
 		     struct step_out *out);
-	/* When the process wants its next tick, by its own clock. */
+	/* When the process is due for its next tick, by its own clock. */
 	struct mono (*due)(void *ctx, uint16_t host);
 	void (*effect)(void *ctx, const struct world_effect *e);
 	void (*notice)(void *ctx, enum world_notice what, uint16_t host, uint64_t value);
@@ -120,7 +120,7 @@ struct world_link {
 	bool up, mute, dead;
 	int64_t cut_until, call_after;
 	uint32_t serial;   /* of the link as its caller has it */
-	uint32_t number;   /* what the caller's process knows it by */
+	uint32_t number;   /* its number for the caller's process */
 	uint32_t accepted; /* serial of the newest that the responder accepted */
 	int64_t last_exec, last_result;
 	uint32_t n;
@@ -155,7 +155,7 @@ struct world {
 	struct world_event heap[WORLD_EVENTS];
 	uint32_t heap_n;
 	struct step_out out; /* of the step that runs */
-	const char *broken;  /* the world itself cannot go on: why */
+	const char *broken;  /* why the world itself cannot go on */
 };
 
 void world_init(struct world *w, const struct world_conf *c, const struct world_actor *a,

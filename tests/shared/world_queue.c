@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* world_queue: of the world: its random numbers, and its events by time. */
+/* world_queue: the world's random numbers, and its queue of events by time (a binary heap). */
 #include "src/core/random.h"
 #include "tests/shared/world_priv.h"
 

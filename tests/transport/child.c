@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * child: a host in a process of its own, from its orders (proc.h) to its end.
+ * child: the main loop of a host in a process of its own: open, do the ordered work, report, close.
+ * The parent's side is proc.c; orders and reports are in shared memory (proc.h).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,9 +25,9 @@ struct child {
 	struct orders *o;
 	struct rig *rig;
 	struct host *h;
-	uint32_t went;	/* newest go that was begun */
+	uint32_t went;	/* the newest go whose work was begun */
 	uint64_t left;	/* of the work */
-	size_t counted; /* of the log */
+	size_t counted; /* place in the log */
 	uint64_t word;	/* as last read: WORK_RAISE, WORK_EXCLUDE */
 	uint64_t waits; /* tag whose result the work waits for */
 	enum { FREE, READING, LOCKING, INSIDE, RAISING, UNLOCKING } stage;
@@ -43,7 +44,7 @@ static void say_broken(void *arg, const char *text)
 
 /* --- work ------------------------------------------------------------------- */
 
-/* As many as are taken, of which no more than left are outstanding in all. */
+/* Post as many as the transport accepts, but not more than are left to do. */
 static void add(struct child *c)
 {
 	struct transport_op op = op_faa(c->o->target, c->o->offset, 1);
@@ -80,7 +81,7 @@ static uint64_t old_of(const struct transport_event *ev)
 	return word;
 }
 
-/* READ, CAS64 to one more, until it succeeds. */
+/* Add 1 by READ and CAS64, again until it succeeds. */
 static void raise_word(struct child *c, const struct transport_event *ev)
 {
 	uint64_t was = ev ? old_of(ev) : 0;
@@ -218,7 +219,7 @@ static void account(struct child *c)
 	}
 }
 
-/* The parent spoke. Its end of the pipe closes when it is gone: then so are we. */
+/* Drain the pipe by which the parent wakes us. If the parent is gone, end. */
 static void drain_nudges(void)
 {
 	char buf[64];
@@ -234,7 +235,7 @@ static void run(struct child *c)
 {
 	while (!atomic_load(&c->o->quit)) {
 		drain_nudges();
-		do_work(c); /* before the poll: what was known may be long past */
+		do_work(c); /* before the poll: the process may have been stopped meanwhile */
 		rig_poll(c->rig);
 		account(c);
 		do_work(c);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * contract: checks of any backend against the promises of src/transport/transport.h.
+ * contract: check a backend against the promises of src/transport/transport.h.
  *
  *	contract shm|tcp|verbs [ADDRESS-A ADDRESS-B [PORT]]
  *	contract serve ADDRESS-B PORT
  *
- * Hosts with odd numbers serve at B, the others at A. Without addresses: shm in a
- * fresh directory a test; tcp at 127.0.0.1 and 127.0.0.2; verbs has no defaults:
- * give it addresses of RDMA devices. Ports are chosen. With PORT the hosts at B are
- * on the machine where the second form runs (far.h). RESEX_TEST=PATTERN runs
- * the tests whose name matches, RESEX_PATIENCE is how many seconds to wait
- * for what must come (30; more on emulated machines).
+ * Hosts with odd numbers serve at B, the others at A. Without addresses: shm uses a new directory
+ * for each test, tcp 127.0.0.1 and 127.0.0.2; verbs needs the addresses of RDMA devices. Free ports
+ * are found. With PORT the hosts at B are on the machine where the second form runs (far.h).
+ * RESEX_TEST=PATTERN runs the tests whose name matches. RESEX_PATIENCE is the number of seconds to
+ * wait for an event that must come (30; more on emulated machines).
  *
- * Written from the header alone. How backends differ is all in this table.
+ * The tests are written from the header alone. All differences between backends are in the table
+ * below.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -44,7 +44,7 @@ static int setup(void **state)
 	struct suite *s = *state;
 	const char *a = s->address[0], *b = s->address[1];
 
-	alarm(600); /* not even a call that never returns lasts for ever */
+	alarm(600); /* ends the test also when a call never returns */
 	if (!a) {
 		snprintf(s->dir, sizeof(s->dir), "/tmp/resex-contract-XXXXXX");
 		assert_non_null(mkdtemp(s->dir));

@@ -23,14 +23,14 @@
 
 enum { TABLES = TRANSPORT_PART_MAX, CALL_S = 60 };
 
-/* What the test takes for a struct transport. */
+/* Stands for a struct transport in the test. */
 struct far_host {
-	uint32_t id; /* 0: is not open */
-	int wake;    /* readable when the fd there is */
-	bool asleep; /* poll there has nothing to do, by what arm said: until then, or a wake */
+	uint32_t id; /* 0: not open */
+	int wake;    /* readable when the host's transport_fd there is */
+	bool asleep; /* arm there allowed to sleep: poll has nothing to do until due or a wake */
 	struct mono due;
 	uint32_t link[TRANSPORT_HOSTS_MAX + 1];
-	uint8_t *table, *sent; /* what its owner wrote, and how much of that is there */
+	uint8_t *table, *sent; /* our copy of the table, and the bytes of it that were sent */
 	size_t table_len;
 	uint8_t *data; /* of the newest events */
 };
@@ -43,7 +43,7 @@ static struct {
 	const struct transport_backend *near;
 	struct far_host host[RIG_HOSTS];
 	uint32_t ids;
-	uint32_t procs; /* ever spawned there */
+	uint32_t procs; /* processes started there so far */
 	uint64_t calls;
 	uint64_t plain;
 	uint8_t in[FAR_ROOM];
@@ -153,7 +153,7 @@ void far_begin(struct rig *r, uint16_t port)
 		broken("\"%s\" is no address of a machine", r->address[1]);
 	far.at = at;
 	far.fd = dial(&at);
-	/* A session there has a port of its own. */
+	/* Each session there uses its own ports. */
 	if (!far_read(far.fd, &far.at.sin_port, sizeof(far.at.sin_port)))
 		broken("nobody serves at %s, port %u", r->address[1], port);
 	snprintf(far.address, sizeof(far.address), "%s", r->address[1]);
@@ -254,7 +254,7 @@ static struct far_host *is_far(const struct transport *t)
 	return (struct far_host *)(uintptr_t)h;
 }
 
-/* What owners wrote into their tables must be there before anything is done. */
+/* Send what the owners wrote into their tables, before any other call there. */
 static void write_tables(void)
 {
 	for (size_t i = 0; i < RIG_HOSTS; i++) {
@@ -331,7 +331,7 @@ static int open_far(struct transport **t, const struct transport_conf *c, struct
 	return 0;
 }
 
-/* What the linker calls for transport_x, and how it calls what that was: of the same type. */
+/* --wrap: a call of transport_x goes to __wrap_transport_x; __real_transport_x is the original. */
 __typeof__(transport_close) __wrap_transport_close, __real_transport_close;
 __typeof__(transport_table) __wrap_transport_table, __real_transport_table;
 __typeof__(transport_add) __wrap_transport_add, __real_transport_add;
@@ -395,7 +395,7 @@ int __wrap_transport_remove(struct transport *t, uint16_t host, struct mono now)
 			      NULL, NULL);
 }
 
-/* It changes by calls only: each answer says it. */
+/* It changes only by calls, and each answer has its new value. */
 uint32_t __wrap_transport_link(const struct transport *t, uint16_t host)
 {
 	const struct far_host *h = is_far(t);

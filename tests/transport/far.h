@@ -60,7 +60,7 @@ struct far_answer {
 	 */
 	struct mono due;
 	uint32_t asleep;
-	uint32_t broken; /* what is there ended with this sentence */
+	uint32_t broken; /* the other end failed with this sentence */
 };
 
 struct far_begin {
@@ -84,7 +84,7 @@ struct far_pull {
 /* All of len, in or out. false: the other end is gone. */
 bool far_read(int fd, void *to, size_t len);
 bool far_write(int fd, const void *from, size_t len);
-/* Of two builds that understand each other. */
+/* The same at both ends if they are one build: they exchange structs as they are in memory. */
 uint64_t far_build(void);
 
 /* --- the test's end ----------------------------------------------------------- */
@@ -92,23 +92,23 @@ uint64_t far_build(void);
 /* For a test: hosts that serve at r->address[1] are there, where far_serve listens. */
 void far_begin(struct rig *r, uint16_t port);
 void far_end(struct rig *r);
-/* Says how many hosts were there in all tests. false: not of each sort. */
+/* Prints how many hosts and processes were on the other machine. false: one of the two was 0. */
 bool far_used(void);
 /* Is a host that serves at this address there? */
 bool far_is(const char *address);
 
 pid_t far_spawn(const struct proc *p);
 void far_nudge(const struct proc *p);
-/* Its accounts. true: it has ended, with *status. */
+/* Fetch its reports. true: it has ended, with *status. */
 bool far_pull(const struct proc *p, int *status);
 void far_signal(const struct proc *p, enum far_what what);
 int far_reap(const struct proc *p);
-/* How often a process there was alone inside. */
+/* How often a process there held the lock alone. */
 uint64_t far_plain(void);
 
 /* --- the other ----------------------------------------------------------------- */
 
-/* Serve one test after the other, until it is killed. */
+/* Serve one test after the other, until this process is killed. */
 int far_serve(const char *address, uint16_t port, const struct traits *table, size_t n);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * far_serve: hosts that a test drives from another machine (far.h).
+ * far_serve: the other machine's end of far.c: makes the calls of the transport that a test sends.
  *
- * Each test is a connection, and each connection a process, so that the next
- * test finds nothing of the one before.
+ * Each test has a connection, and each connection a process, so that no test finds anything that an
+ * earlier one has left.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -25,7 +25,7 @@
 #include "tests/transport/far.h"
 
 struct served {
-	struct transport *t; /* NULL: nobody is here */
+	struct transport *t; /* NULL: no host is here */
 	uint32_t id;
 	int fd;	  /* transport_fd */
 	int wake; /* to the test */
@@ -333,7 +333,7 @@ int far_serve(const char *address, uint16_t port, const struct traits *table, si
 	listener = listen_at(&at);
 	printf("listening\n");
 	fflush(stdout);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for a session's end */
+	signal(SIGCHLD, SIG_IGN); /* no wait for the end of a session */
 	for (;;) {
 		s.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (s.fd >= 0 && !fork()) {

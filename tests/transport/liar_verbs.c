@@ -30,11 +30,11 @@ enum {
 	PORT = 7700, /* + host */
 	TABLE = 8192,
 	WORDS = 4096,
-	ROOM = 1 << 16, /* of a liar's buffer; what comes in lands in its second half */
+	ROOM = 1 << 16, /* bytes of a liar's buffer; it receives into the second half */
 	RECVS = 8,
 	RECV_ROOM = 2048,
 	PATIENCE_S = 20,
-	SIGN = 0x5a, /* what the victim's table is full of */
+	SIGN = 0x5a, /* each word of the victim's table */
 };
 
 #define FIRST_WORD 1000ull
@@ -110,7 +110,7 @@ static void turn(void)
 	}
 }
 
-/* Also those that were only counted. */
+/* Also the alarms that were only counted. */
 static uint64_t alarms(void)
 {
 	struct transport_stats s;
@@ -119,7 +119,7 @@ static uint64_t alarms(void)
 	return s.alarms;
 }
 
-/* Turn the victim until it is so; for all that happens in one thread. */
+/* Poll the victim until this is true: all of them run in one thread. */
 #define UNTIL(...)                                                                                 \
 	do {                                                                                       \
 		struct mono end_ = mono_add(now(), PATIENCE_S * NS_PER_S);                         \
@@ -207,7 +207,7 @@ static void liar_recv(struct liar *l, uint64_t n)
 	assert_int_equal(ibv_post_recv(l->id->qp, &wr, &bad), 0);
 }
 
-/* Queues on id, by the process's own context. */
+/* Make the queues of id, on the context that the process shares. */
 static void liar_equip(struct liar *l)
 {
 	struct ibv_qp_init_attr attr = {
@@ -245,7 +245,7 @@ static int liar_event(struct liar *l, struct rdma_cm_id **request)
 	type = (int)e->event;
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST && request)
 		*request = e->id;
-	/* Rejected late: it was hung up on before its own word that it stands came there. */
+	/* The victim hung up before the liar's last message of connecting reached it. */
 	l->gone = l->gone || type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED;
 	l->refused = l->refused || type == RDMA_CM_EVENT_REJECTED;
 	rdma_ack_cm_event(e);
@@ -273,7 +273,7 @@ static void address_of(const struct transport_conf *c, uint16_t port, struct soc
 	freeaddrinfo(list);
 }
 
-/* Asked to connect to the victim; what came of it is in l. */
+/* Connect to the victim; l has the outcome. */
 static void liar_calls(struct liar *l, uint16_t host)
 {
 	struct rdma_conn_param p = { .initiator_depth = 4, .retry_count = 1, .rnr_retry_count = 1 };
@@ -312,7 +312,7 @@ static void liar_end(struct liar *l)
 	free(l->room);
 }
 
-/* Post this and await its end: its status. */
+/* Post this and wait for its completion. Returns the status. */
 static enum ibv_wc_status liar_does(struct liar *l, struct ibv_send_wr wr, uint32_t len)
 {
 	struct ibv_sge piece = { .addr = (uintptr_t)l->room, .length = len, .lkey = l->mr->lkey };
@@ -350,7 +350,7 @@ static enum ibv_wc_status liar_sends(struct liar *l, const void *data, uint32_t 
 	return liar_does(l, wr, len);
 }
 
-/* The next message, copied out; its length. 0: the link ended instead. */
+/* Receive the next message into a copy. Returns its length; 0: the link ended. */
 static size_t liar_hears(struct liar *l, uint8_t in[static RECV_ROOM])
 {
 	struct ibv_wc wc = { .wr_id = 0 };
@@ -405,7 +405,7 @@ static bool liar_proves(struct liar *l, const uint8_t *with)
 	return true;
 }
 
-/* A host with the key, whose link stands. */
+/* A host with the key, whose link is up. */
 static void liar_friend(struct liar *l, uint16_t host)
 {
 	liar_calls(l, host);
@@ -458,7 +458,7 @@ static void caller__with_another_key__is_told_nothing(void **state)
 	liar_end(&l);
 }
 
-/* Of any length and content: the caller is hung up on, and that is all. */
+/* Messages of any length and content: the caller is disconnected, and nothing else happens. */
 static void caller__says_rubbish__is_hung_up_on(void **state)
 {
 	static const uint32_t lens[] = { 1, 8, 136, 320, 321, 1024, 1025, 2000 };
@@ -493,7 +493,10 @@ static void caller__silent__is_hung_up_on_in_time(void **state)
 	liar_end(&l);
 }
 
-/* Eight may be unproven at once; the next is rejected, and when they are gone others may come. */
+/*
+ * Eight callers may be unproven at once. The next is rejected. When they are gone, others can
+ * connect.
+ */
 static void callers__too_many_at_once__are_rejected(void **state)
 {
 	struct liar l[9], friend;
@@ -523,8 +526,8 @@ struct attempt {
 };
 
 /*
- * Each is refused on a link of its own, and the victim says so. (An atomic that is not
- * aligned is refused by soft-RoCE's own library, before it is sent.)
+ * Each is refused on a link of its own, with an alarm of the victim. (Soft-RoCE's library itself
+ * refuses an atomic that is not aligned, before sending it.)
  */
 static void peer__asks_for_what_it_may_not__is_refused(void **state)
 {
@@ -572,7 +575,10 @@ static void peer__with_another_peers_key__is_refused(void **state)
 	liar_end(&b);
 }
 
-/* What is posted on the old link is not executed any more; nor are its keys of use on the new. */
+/*
+ * Operations posted on the old link are not executed any more, and its keys are not valid on the
+ * new one.
+ */
 static void peer__calls_again__its_old_link_is_dead(void **state)
 {
 	struct liar old, new;
@@ -608,7 +614,7 @@ static void peer__removed__reaches_nothing_more(void **state)
 	add(2);
 }
 
-/* Messages that are none, and more of them than there is room for. */
+/* Malformed messages, and more of them than there is room for. */
 static void peer__sends_what_is_no_message__harms_nobody(void **state)
 {
 	uint8_t data[2000] = { 1 };
@@ -628,7 +634,7 @@ static void peer__sends_what_is_no_message__harms_nobody(void **state)
 
 /* --- a host that is called --------------------------------------------------------------- */
 
-/* The victim's own link to host 2 stands, taken by the liar as a good host would. */
+/* The victim's own link to host 2 is up: the liar accepted it as a correct host would. */
 static void liar_serves(struct liar *l, uint16_t host)
 {
 	struct rdma_conn_param p = { .responder_resources = 4,
@@ -665,7 +671,7 @@ static void liar_serves(struct liar *l, uint16_t host)
 	UNTIL(v.up[host]);
 }
 
-/* By the link on which the victim posts nobody may ask it for anything. */
+/* On the link by which the victim posts, the peer may request nothing. */
 static void peer__asks_on_our_link__is_refused(void **state)
 {
 	static const enum ibv_wr_opcode ways[] = { IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE,
@@ -696,7 +702,10 @@ static void peer__sends_on_our_link__is_hung_up_on(void **state)
 	liar_end(&l);
 }
 
-/* It describes a region that it does not lend: what is posted is refused, and the link ends. */
+/*
+ * The liar describes a region that it has not registered: operations are refused, and the link
+ * ends.
+ */
 static void peer__lends_nothing__operations_are_refused(void **state)
 {
 	struct transport_op op = {

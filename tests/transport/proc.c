@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * proc: the parent's side of hosts in processes of their own (proc.h).
+ * proc: the parent's side of hosts in processes of their own: start, order, stop, kill, reap. The
+ * loop of such a process is child.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -29,14 +30,14 @@ bool proc_ended(const struct proc *p, int *status)
 {
 	siginfo_t info = { 0 };
 
-	/* It is left for proc_reap. */
+	/* WNOWAIT: proc_reap reads the status later. */
 	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT))
 		broken("waitid: %s", strerror(errno));
 	*status = info.si_status;
 	return info.si_pid == p->pid;
 }
 
-/* Called while the test waits: has one of them found something wrong, or ended? */
+/* Called while the test waits: fail if a process has found something wrong, or has ended. */
 static void watch_processes(void *arg)
 {
 	struct procs *ps = arg;
@@ -211,7 +212,7 @@ void proc_quit(struct procs *ps, struct proc *p)
 		       (unsigned)status);
 }
 
-/* And wait until it has come to pass. */
+/* And wait until the signal has taken effect. */
 void proc_signal(struct proc *p, int signal)
 {
 	int status;

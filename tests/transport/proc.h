@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * proc: hosts in processes of their own, that can be stopped, killed, restarted.
+ * proc: hosts in processes of their own, which tests can stop, kill and restart.
  *
- * Each is a new execution of this program (so it has none of our memory and files, and may
- * use verbs), and maps one arena of orders and accounts. It serves, sleeps only as
- * transport.h says, and does its work after the order to go.
+ * Each is a new execution of this program, so it has none of our memory and files, and may use
+ * verbs. It maps the arena with its orders and reports. It serves, sleeps only as transport.h says,
+ * and begins its work at each order to go.
  */
 #ifndef RESEX_TESTS_TRANSPORT_PROC_H
 #define RESEX_TESTS_TRANSPORT_PROC_H
@@ -19,11 +19,11 @@ enum { PROCS = 16 };
 
 enum proc_work {
 	WORK_NONE,    /* serve */
-	WORK_ADD,     /* times FAA64 of 1 on target's word at offset, as many at once as may be */
-	WORK_RAISE,   /* times a READ and a CAS64 to one more, until it succeeds */
-	WORK_EXCLUDE, /* times: lock by CAS64, be alone, unlock */
+	WORK_ADD,     /* `times`: FAA64 of 1 on target's word at offset, several at once */
+	WORK_RAISE,   /* `times`: add 1 by READ and CAS64, until it succeeds */
+	WORK_EXCLUDE, /* `times`: lock by CAS64, check that it is alone, unlock */
 	WORK_ONE,     /* post op[0 .. ops - 1] before anything else is done, at each go */
-	WORK_CHAT,    /* times a message to target, in order */
+	WORK_CHAT,    /* `times`: send a message to target, in order */
 };
 
 struct orders {
@@ -44,7 +44,7 @@ struct orders {
 	/* Its reports. */
 	_Atomic uint32_t opened;
 	_Atomic int open_rc;
-	_Atomic uint32_t over; /* the go that is done */
+	_Atomic uint32_t over; /* the newest go whose work is done */
 	_Atomic uint64_t up;   /* bit h - 1: link to it is up */
 	_Atomic uint64_t ups, downs, alarms, messages;
 	_Atomic uint64_t outcomes[4];
@@ -82,7 +82,7 @@ struct procs {
 	uint32_t n;
 };
 
-/* For all tests, and after each. */
+/* Once for all tests; and after each test. */
 void procs_init(struct procs *ps, struct rig *r);
 void procs_fini(struct procs *ps);
 
@@ -93,11 +93,11 @@ void proc_start_tell(struct procs *ps, struct proc *p, int *rc);
 void proc_go(struct proc *p);
 bool proc_over(const struct proc *p);
 void proc_nudge(struct proc *p);
-void proc_quit(struct procs *ps, struct proc *p); /* it closes, and ends */
-void proc_kill(struct proc *p);			  /* SIGKILL, and gone */
-void proc_freeze(struct proc *p);		  /* SIGSTOP, and stopped */
+void proc_quit(struct procs *ps, struct proc *p); /* order it to close and to end */
+void proc_kill(struct proc *p);			  /* SIGKILL, and wait for its end */
+void proc_freeze(struct proc *p);		  /* SIGSTOP, and wait until it is stopped */
 void proc_thaw(struct proc *p);
-/* How often one of them was alone inside. */
+/* How often one of them held the lock alone. */
 uint64_t procs_plain(const struct procs *ps);
 uint64_t bit(uint16_t number);
 
@@ -107,7 +107,7 @@ void proc_signal(struct proc *p, int signal);
 bool proc_ended(const struct proc *p, int *status);
 int proc_reap(struct proc *p);
 
-/* What main does when it is such a process. */
+/* The main function of such a process. */
 int proc_main(int argc, char **argv, const struct traits *table, size_t n);
 
 #endif

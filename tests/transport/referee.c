@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * referee: checks every event against the rules of the header for all events. It runs
- * between a host's poll and the tests.
+ * referee: checks every event against the rules that transport.h has for all events. rig.c gives it
+ * each event after a poll, before a test sees it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -148,7 +148,7 @@ bool referee_audit(struct referee *r, const struct transport_stats *s)
 	for (int i = 0; i < 4; i++)
 		if (differ(r, outcome[i], s->outcomes[i], r->outcomes[i]))
 			return false;
-	/* Of many alarms in a row some are counted only. */
+	/* When many alarms come in a row, some are only counted. */
 	return !differ(r, "links_up", s->links_up, r->ups) &&
 	       !differ(r, "links_down", s->links_down, r->downs) &&
 	       (s->alarms >= r->alarms || !differ(r, "alarms", s->alarms, r->alarms));

@@ -5,11 +5,11 @@
 
 #include "tests/transport/rig.h"
 
-/* This was taken by post, on this link. */
+/* post accepted this operation, on this link. */
 void referee_posted(struct referee *r, const struct transport_op *op, uint32_t link);
-/* false: against the contract, and r->error says how. */
+/* false: it breaks the contract; r->error has the sentence. */
 bool referee_event(struct referee *r, const struct transport_event *ev);
-/* Once all events were taken: the host's own counts. false as above. */
+/* When all events were given: compare with the host's own counts. false as above. */
 bool referee_audit(struct referee *r, const struct transport_stats *s);
 
 #endif

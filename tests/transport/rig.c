@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rig: the loop and the hosts (rig.h). Operations are in rig_ops.c.
+ * rig: the loop that polls and sleeps, and the hosts that it polls. Tests call it by rig.h; every
+ * event passes through the referee. Operations are in rig_ops.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -53,7 +54,7 @@ size_t rig_poll(struct rig *r)
 	return n;
 }
 
-/* Arm all. false: one must not sleep. */
+/* Arm all hosts. false: one of them must not sleep. */
 static bool arm_all(struct rig *r, struct pollfd *p, nfds_t *n, struct mono *due)
 {
 	bool sleep = true;
@@ -144,7 +145,7 @@ static bool can_listen(const char *address, uint16_t port)
 	return can;
 }
 
-/* Below those that the kernel gives to callers, which would take them from us. */
+/* Below the ephemeral ports: the kernel gives those to callers. */
 static uint16_t free_ports(const struct rig *r, uint16_t here)
 {
 	struct timespec ts;

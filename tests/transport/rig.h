@@ -24,7 +24,7 @@ enum {
 	RIG_OPS = TRANSPORT_HOSTS_MAX * TRANSPORT_DEPTH,
 };
 
-/* How backends differ, to the user: the table is in contract.c. */
+/* Differences between backends that a user sees; the table is in contract.c. */
 struct traits {
 	const char *name;
 	const char *address[2];
@@ -39,7 +39,7 @@ struct seen {
 	int64_t at_ns;
 };
 
-/* An operation that post took and that has no result yet. */
+/* An operation that post accepted, without a result yet. */
 struct pending {
 	uint64_t tag;
 	enum transport_kind kind;
@@ -50,7 +50,7 @@ struct pending {
 
 struct referee {
 	uint32_t up[TRANSPORT_HOSTS_MAX + 1];	/* number of the link that is up; 0 */
-	uint32_t last[TRANSPORT_HOSTS_MAX + 1]; /* that ever was */
+	uint32_t last[TRANSPORT_HOSTS_MAX + 1]; /* the newest ever */
 	struct pending pending[RIG_OPS];
 	size_t n;
 	uint64_t posted[TRANSPORT_KINDS], outcomes[4];
@@ -78,29 +78,29 @@ struct rig {
 	const char *address[2];
 	uint16_t port; /* host h listens at port + h; 0: addresses have none */
 	struct clock clock;
-	bool simulated; /* now is what the test says */
+	bool simulated; /* simulated: the test sets the time */
 	struct mono now;
-	bool strict; /* sleep as the header says, with nothing else that wakes */
+	bool strict; /* sleep as the header says, woken by nothing else */
 	int wake_fd; /* wakes all; -1 */
 	int64_t patience_ns;
-	void (*watch)(void *arg); /* called while waiting: has anything else gone wrong? */
+	void (*watch)(void *arg); /* called while waiting: may find a failure elsewhere */
 	void *watch_arg;
 	struct host host[RIG_HOSTS];
 	size_t hosts;
 };
 
-/* The test, or the process, ends here. */
+/* Fail: end the test, or this process. */
 _Noreturn void broken(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* What broken does in a process that is not the test's own; NULL: the test fails. */
+/* What broken does in another process than the test's; NULL: the test fails. */
 void broken_calls(void (*fn)(void *arg, const char *text), void *arg);
 
 void rig_init(struct rig *r, const struct traits *is, const char *a, const char *b);
 /* Find ports for all hosts; only the first n addresses can be tried here. */
 void rig_ports(struct rig *r, uint16_t n);
-/* Closes all; what was counted must be what the hosts' own statistics say. */
+/* Close all. Their statistics must agree with the rig's counts. */
 void rig_fini(struct rig *r);
 struct mono rig_now(struct rig *r);
-/* Let simulated time begin; from then on it goes on by rig_pass only. */
+/* Begin simulated time: from now on only rig_pass changes it. */
 void rig_simulate(struct rig *r);
 void rig_pass(struct rig *r, int64_t ns);
 
@@ -108,17 +108,17 @@ void rig_pass(struct rig *r, int64_t ns);
 
 /* Poll all hosts that are not paused once. How many events they were given. */
 size_t rig_poll(struct rig *r);
-/* And sleep when there were none. */
+/* The same, and sleep when there were none. */
 void rig_turn(struct rig *r);
 void rig_turn_for(struct rig *r, int64_t ns);
-/* The sleep of the header: true: poll now. false: nothing came for as long as is patient. */
+/* Sleep as the header says. true: poll now. false: nothing came within RESEX_PATIENCE. */
 bool rig_sleep(struct rig *r, int64_t at_most_ns);
 
 struct patience {
 	int64_t began_ns;
 };
 void rig_wait(struct rig *r, struct patience *p, const char *what);
-/* Turn until it is so; broken when that takes too long. */
+/* Poll and sleep until this is true; broken when that takes too long. */
 #define UNTIL(r, ...)                                                                              \
 	do {                                                                                       \
 		struct patience p_ = { 0 };                                                        \
@@ -128,12 +128,12 @@ void rig_wait(struct rig *r, struct patience *p, const char *what);
 
 /* --- hosts ------------------------------------------------------------------ */
 
-/* What a host of this number is opened with when the test does not say otherwise. */
+/* The default conf of a host of this number. */
 struct transport_conf rig_conf(const struct rig *r, uint16_t number);
 struct host *rig_open(struct rig *r, const struct transport_conf *c);
 void host_open(struct host *h, const struct transport_conf *c); /* again, after host_close */
 void host_close(struct host *h);
-/* Counts must agree, now that all is over. */
+/* Check the counts, when no operation is outstanding. */
 void host_audit(struct host *h);
 
 struct transport_peer rig_peer(const struct rig *r, uint16_t number);
@@ -144,7 +144,7 @@ bool both_up(const struct host *a, const struct host *b);
 /* Two hosts, 1 and 2, whose links are up. */
 void rig_pair(struct rig *r, struct host **a, struct host **b);
 
-/* One poll; what was given passes the referee and is kept. */
+/* One poll: its events pass the referee and are kept in the log. */
 size_t host_poll(struct host *h, size_t max);
 /* The newest event of this type and host from the log's place `from` on; NULL. 0: any host. */
 const struct seen *host_seen(const struct host *h, enum transport_event_type type, uint16_t host,
@@ -166,11 +166,11 @@ struct transport_op op_send(uint16_t host, const void *data, uint32_t len);
  * far ones, and the referee records what was posted.
  */
 size_t host_post(struct host *h, struct transport_op *op, size_t n, int *why);
-/* One, which must be taken; its tag. */
+/* Post one operation, which must be accepted. Returns its tag. */
 uint64_t host_post1(struct host *h, struct transport_op op);
-/* One, which must not be taken: why. */
+/* Post one operation, which must be refused. Returns why. */
 int host_refuses(struct host *h, struct transport_op op);
-/* One, until it has its result. */
+/* Post one operation and wait for its result. */
 const struct seen *host_do(struct host *h, struct transport_op op);
 /* The same, which must be DONE: the word before, and a READ's word. */
 uint64_t host_cas(struct host *h, uint16_t host, uint32_t off, uint64_t compare, uint64_t value);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * rig_ops: how tests post (rig.h), and where they end when something is wrong.
- */
+/* rig_ops: post operations for a test and wait for their results; fail the test (rig.h). */
 #include <stdio.h>
 #include <string.h>
 

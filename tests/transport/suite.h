@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * suite: what the files of tests share, and how contract.c finds them.
+ * suite: what the files of tests (t_*.c) share, and how contract.c finds the tests.
  *
- * Each file ends with its list of entries. A test gets a fresh rig without
- * hosts; its own backend is rig->is.
+ * Each file ends with its list of tests. A test gets a new rig without hosts; the backend is
+ * rig->is.
  */
 #ifndef RESEX_TESTS_TRANSPORT_SUITE_H
 #define RESEX_TESTS_TRANSPORT_SUITE_H
@@ -16,7 +16,7 @@ struct suite {
 	struct procs procs;
 	struct transport_event ev[64]; /* for tests that poll by themselves */
 	const struct traits *is;
-	const char *address[2]; /* NULL: a fresh directory a test */
+	const char *address[2]; /* NULL: a new directory for each test */
 	uint16_t far_port;	/* of far_serve at the second of them; 0: all hosts are here */
 	char dir[64];
 };

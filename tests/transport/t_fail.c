@@ -52,7 +52,7 @@ static void running__two_sided__its_process_counts_what_it_served(void **state)
 	proc_quit(&s->procs, p);
 }
 
-/* Post one of each kind, to be over soon. */
+/* Post one operation of each kind, with a near deadline. */
 static void post_four(struct host *a, struct transport_op op[4], int64_t ns)
 {
 	int why;
@@ -88,7 +88,7 @@ static void stopped__two_sided__reads_are_lost_and_the_rest_unknown_until_a_newe
 	proc_thaw(p);
 	UNTIL(&s->rig, host_up(a, 2));
 	assert_true(transport_link(a->t, 2) > 1);
-	/* Now a READ decides, for good. */
+	/* A READ on the newer link decides, for good. */
 	faa = host_word(a, 2, 0);
 	cas = host_word(a, 2, 8);
 	assert_true(faa <= 1);
@@ -122,8 +122,8 @@ static void stopped__two_sided__nothing_of_the_old_link_is_executed_after_the_ne
 		UNTIL(&s->rig, host_up(a, 2));
 		seen = host_word(a, 2, 0);
 		assert_true(seen >= low && seen <= high);
-		low = high = seen; /* it has been decided */
-		/* Its own process sees the same; and nothing comes late. */
+		low = high = seen; /* that READ has decided it */
+		/* The host's own process sees the same, and nothing is executed later. */
 		for (int i = 0; i < 20; i++)
 			assert_int_equal(host_word(a, 2, 0), seen);
 	}
@@ -195,7 +195,7 @@ static void killed__operations_outstanding__each_ends_and_down_comes(void **stat
 		UNTIL(&s->rig, host_up(a, 2));
 		assert_int_equal(host_seen(a, TRANSPORT_UP, 2, 0)->ev.generation,
 				 p->o->conf.generation);
-		/* Nothing of before reaches the new region. */
+		/* No operation from before reaches the new region. */
 		assert_int_equal(host_word(a, 2, 0), 1000 * round);
 		assert_int_equal(host_word(a, 2, 8), 1000 * round + 1);
 		assert_int_equal(transport_link(a->t, 2), round + 1);
@@ -231,7 +231,7 @@ static void killed__restarted_with_a_lower_generation__is_not_let_in(void **stat
 	assert_int_equal(atomic_load(&p->o->up), 0);
 }
 
-/* A host that adds is killed in the middle, again and again. */
+/* A host that adds is killed during its work, several times. */
 static void killed__the_one_who_posts__what_was_done_stays_and_nothing_comes_late(void **state)
 {
 	struct suite *s = *state;
@@ -260,7 +260,7 @@ static void killed__the_one_who_posts__what_was_done_stays_and_nothing_comes_lat
 		UNTIL(&s->rig, atomic_load(&p->o->up) & bit(2));
 		word = host_word(b, 2, 0);
 		assert_true(word >= done);
-		/* Results that were not counted yet, and operations without result. */
+		/* Results that were not counted yet, and operations without a result. */
 		assert_true(word <= done + round * 5 * TRANSPORT_DEPTH);
 		rig_turn_for(&s->rig, 20 * NS_PER_MS);
 		assert_int_equal(host_word(b, 2, 0), word);

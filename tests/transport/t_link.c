@@ -40,11 +40,12 @@ static void add__before_the_peer_is_there__comes_up_when_it_is(void **state)
 	host_add(a, 2);
 	rig_turn_for(&s->rig, 100 * NS_PER_MS);
 	assert_int_equal(host_count(a, TRANSPORT_UP, 0, 0), 0);
-	assert_int_equal(host_count(a, TRANSPORT_DOWN, 0, 0), 0); /* what never was up */
+	assert_int_equal(host_count(a, TRANSPORT_DOWN, 0, 0),
+			 0); /* a link that never was up has no DOWN */
 	b = rig_open(&s->rig, &two);
 	host_add(b, 1);
 	UNTIL(&s->rig, both_up(a, b));
-	assert_int_equal(transport_link(a->t, 2), 1); /* calls that failed are no links */
+	assert_int_equal(transport_link(a->t, 2), 1); /* calls that failed get no link number */
 }
 
 static void add__twice_or_a_wrong_number__is_refused(void **state)
@@ -79,7 +80,7 @@ static void add__malformed_address__is_einval(void **state)
 	assert_int_equal(transport_add(a->t, &p, rig_now(&s->rig)), -EINVAL);
 	strcpy(p.address, "");
 	assert_int_equal(transport_add(a->t, &p, rig_now(&s->rig)), -EINVAL);
-	host_add(a, 2); /* was not half added */
+	host_add(a, 2); /* a refused peer leaves nothing behind */
 }
 
 static void loopback__own_words_and_table__are_as_a_peers(void **state)
@@ -199,7 +200,7 @@ static void remove__one_side__ends_both_directions_until_it_is_added_again(void 
 	host_add(b, 1);
 	UNTIL(&s->rig, both_up(a, b));
 	assert_int_equal(transport_link(a->t, 2), 2);
-	assert_int_equal(transport_link(b->t, 1), 2); /* removed, yet still counted on */
+	assert_int_equal(transport_link(b->t, 1), 2); /* removed, but its link is still expected */
 	assert_int_equal(host_word(a, 2, 0), 4);      /* the same region */
 }
 
@@ -243,7 +244,7 @@ static void generation__lower_than_before__no_link_and_an_alarm(void **state)
 	assert_int_equal(host_count(a, TRANSPORT_UP, 2, from), 0);
 	assert_int_equal(b->ref.ups, 0);
 	assert_int_equal(transport_link(b->t, 1), 0);
-	/* The true host 2 is let in again. */
+	/* The real host 2 gets a link again. */
 	host_close(b);
 	two.generation += 2;
 	host_open(b, &two);
@@ -259,11 +260,12 @@ static bool is_told(const struct host *h, size_t from, const char *text)
 	return false;
 }
 
-/* Host 2 begins anew as conf says; it is refused as caller and as callee, and a says why. */
+/* Host 2 restarts with this conf. It is refused as caller and as responder, and a raises alarms. */
 static void is_refused(struct suite *s, struct host *a, struct host *b,
 		       const struct transport_conf *conf)
 {
-	struct transport_conf slow = *conf; /* its calls leave alarms to those of a's own */
+	struct transport_conf slow =
+		*conf; /* its calls must not use up the alarms of a's own calls */
 	struct transport_stats before, st;
 	size_t from;
 
@@ -291,7 +293,7 @@ static void is_refused(struct suite *s, struct host *a, struct host *b,
 	}
 }
 
-/* Its generation was lost, and came out as before: its words begin as they had begun. */
+/* The host lost its generation and drew the same again: its words have their first values again. */
 static void generation__the_same_of_another_start__no_link_and_an_alarm(void **state)
 {
 	struct suite *s = *state;
@@ -302,13 +304,13 @@ static void generation__the_same_of_another_start__no_link_and_an_alarm(void **s
 	assert_int_equal(host_faa(a, 2, 0, 1), 0);
 	two.start += 1ull << 40;
 	is_refused(s, a, b, &two);
-	/* What was refused is not what is remembered. */
+	/* A refused start is not remembered as the newest. */
 	host_close(b);
 	two.start = rig_conf(&s->rig, 2).start;
 	host_open(b, &two);
 	host_add(b, 1);
 	UNTIL(&s->rig, both_up(a, b));
-	/* With a higher generation any start is a new one. */
+	/* With a higher generation any start is new. */
 	host_close(b);
 	UNTIL(&s->rig, !a->ref.up[2]);
 	two.generation++;
@@ -340,9 +342,9 @@ static void start__not_given__is_one_for_a_life_and_another_for_the_next(void **
 }
 
 /*
- * Host 1 began anew elsewhere, with a higher generation, while its old self
- * was stopped. What the old one posts once it wakes, on a link that it still
- * takes for up, must not be executed: on this all locks rest.
+ * Host 1 restarted elsewhere, with a higher generation, while its old process was stopped. The old
+ * one wakes and posts on a link that it still believes up. Nothing of that may be executed: all
+ * locks rely on it.
  */
 static void generation__an_old_self_wakes__its_operations_are_not_executed(void **state)
 {
@@ -379,7 +381,8 @@ static void generation__an_old_self_wakes__its_operations_are_not_executed(void 
 	UNTIL(&s->rig, proc_over(old));
 	assert_int_equal(atomic_load(&old->o->outcomes[TRANSPORT_DONE]), 0);
 	began = atomic_load(&old->o->turns);
-	UNTIL(&s->rig, host_seen(b, TRANSPORT_ALARM, 1, 0)); /* it calls, and is too old */
+	UNTIL(&s->rig,
+	      host_seen(b, TRANSPORT_ALARM, 1, 0)); /* it calls, and its generation is too low */
 	UNTIL(&s->rig, atomic_load(&old->o->turns) > began);
 	assert_int_equal(host_word(b, 2, 8), 0);
 	assert_int_equal(host_word(a, 2, 8), 0);

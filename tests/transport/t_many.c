@@ -54,7 +54,7 @@ static void all_quit(struct suite *s)
 static void faa64__by_many_at_once__loses_nothing(void **state)
 {
 	struct suite *s = *state;
-	uint64_t each = s->is->ip ? 3000 : 200000, own = 0; /* as many as take a while */
+	uint64_t each = s->is->ip ? 3000 : 200000, own = 0; /* enough to take a while */
 	struct host *a = crowd(s, WORK_ADD, each);
 
 	do {
@@ -132,7 +132,7 @@ static void hosts__64_of_them__one_wave_reads_all(void **state)
 		struct transport_conf c = rig_conf(&s->rig, i);
 
 		c.bytes[TRANSPORT_TABLE] = 4096;
-		c.hellos_max = c.hellos_second = 0; /* the defaults let all in, in time */
+		c.hellos_max = c.hellos_second = 0; /* the default limits admit all hosts in time */
 		h[i] = rig_open(&s->rig, &c);
 		*(uint64_t *)transport_table(h[i]->t) = 1000u + i;
 		host_add(h[i], 1);
@@ -149,7 +149,7 @@ static void hosts__64_of_them__one_wave_reads_all(void **state)
 				 1001u + i);
 	transport_stats(h[1]->t, &st);
 	assert_int_equal(st.rounds, 1);
-	/* All that may be outstanding at once. */
+	/* As many operations as may be outstanding at once. */
 	for (uint32_t d = 0; d < TRANSPORT_DEPTH; d++)
 		for (uint16_t i = 1; i <= ALL_HOSTS; i++)
 			host_post1(h[1], op_faa(i, 8 * d, 1));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * t_ops: READ, CAS64, FAA64: what they do, in which order, and what is refused.
- */
+/* t_ops: READ, CAS64, FAA64: their effects, their order, and which are refused. */
 #include <errno.h>
 #include <string.h>
 
@@ -71,7 +69,7 @@ static void post__beyond_the_peers_part__is_erange(void **state)
 	struct host *a, *b;
 
 	unequal_pair(&s->rig, &a, &b);
-	/* Its bounds, not ours. */
+	/* The peer's bounds count, not ours. */
 	assert_int_equal(host_do(a, op_read(2, TRANSPORT_TABLE, 32760, 8))->ev.outcome,
 			 TRANSPORT_DONE);
 	assert_int_equal(host_faa(a, 2, 8184, 1), 0);
@@ -85,7 +83,7 @@ static void post__beyond_the_peers_part__is_erange(void **state)
 	assert_int_equal(host_refuses(a, op_read(2, TRANSPORT_TABLE, UINT32_MAX - 7, 16)), -ERANGE);
 	assert_int_equal(host_refuses(a, op_read(2, TRANSPORT_TABLE, UINT32_MAX - 7, 8)), -ERANGE);
 	assert_int_equal(host_refuses(a, op_cas(2, UINT32_MAX - 7, 0, 1)), -ERANGE);
-	/* Nothing of that has hurt the link. */
+	/* The link still works after all of that. */
 	assert_true(both_up(a, b));
 	assert_int_equal(host_word(a, 2, 8184), 1);
 }
@@ -262,7 +260,7 @@ static void cas64__equal_or_not__swaps_or_leaves_and_tells_the_word_before(void 
 	assert_int_equal(host_cas(a, 2, 8, 0x1122334455667788u, UINT64_MAX), 0x1122334455667788u);
 	assert_int_equal(host_cas(a, 2, 8, UINT64_MAX, 5), UINT64_MAX);
 	assert_int_equal(host_word(a, 2, 8), 5);
-	assert_int_equal(host_word(a, 2, 0), 0); /* nothing beside it */
+	assert_int_equal(host_word(a, 2, 0), 0); /* the words beside it are unchanged */
 	assert_int_equal(host_word(a, 2, 16), 0);
 }
 
@@ -311,7 +309,7 @@ struct step {
 	uint64_t want;
 };
 
-/* What must be seen when all before it were executed, in order. */
+/* The expected word when all operations before were executed in order. */
 static struct step any_step(struct prop *p, uint64_t word[MODEL_WORDS])
 {
 	uint32_t w = (uint32_t)prop_range(p, 0, MODEL_WORDS - 1);
@@ -373,7 +371,7 @@ static void order__operations_of_one_link__are_executed_as_posted(void **state)
 
 /* --- results and their data --------------------------------------------------- */
 
-/* Poll by hand: the data is where the transport has it. */
+/* Poll without the rig, which copies: this is the transport's own data. */
 static size_t poll_some(struct suite *s, struct host *a, struct host *b, size_t max)
 {
 	struct patience p = { 0 };

@@ -140,7 +140,7 @@ static void send__receiver_looks_away_for_long__arrive_once_in_order(void **stat
 	in_order(b, 1200);
 }
 
-/* It polls, so its transport has taken them; but its user takes them one by one. */
+/* The receiver polls, so its transport has the messages; but its user takes one at a time. */
 static void send__receiver_takes_one_at_a_time__none_is_lost(void **state)
 {
 	struct suite *s = *state;
@@ -233,7 +233,9 @@ static void message__data__is_valid_until_the_next_poll(void **state)
 	host_close(b);
 }
 
-/* From a process, which may be stopped: all that say DONE have arrived, none twice. */
+/*
+ * From another process, which is stopped at times: all messages that are DONE arrive, none twice.
+ */
 static void send__from_another_process__all_arrive_in_order(void **state)
 {
 	struct suite *s = *state;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * t_sleep: a user that sleeps as the header says wakes up for everything there is to do, and
+ * t_sleep: a user that sleeps as the header says wakes up for everything that there is to do, and
  * only then.
  *
- * A strict rig sleeps only by transport_arm and transport_fd: it misses what does not wake
- * it. Hosts in processes of their own always sleep in this way.
+ * A strict rig sleeps only by transport_arm and transport_fd, so it hangs if something fails to
+ * wake it. Hosts in processes of their own always sleep in this way.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void sleep__up_results_messages_down_and_up_again__all_wake(void **state)
 	}
 }
 
-/* Nobody else is there whose doings would wake it. */
+/* No other host exists whose calls would wake it. */
 static void sleep__alone_with_oneself__all_wake(void **state)
 {
 	struct suite *s = *state;
@@ -73,7 +73,7 @@ static void sleep__peers_in_other_processes__all_wake(void **state)
 	for (uint64_t round = 1; round <= 4; round++) {
 		int rc;
 
-		s->rig.strict = false; /* that it is open wakes nobody */
+		s->rig.strict = false; /* its UP wakes no other host */
 		proc_start_tell(&s->procs, p, &rc);
 		assert_int_equal(rc, 0);
 		s->rig.strict = true;
@@ -88,7 +88,7 @@ static void sleep__peers_in_other_processes__all_wake(void **state)
 	}
 }
 
-/* Poll until nothing forbids to sleep: until when, then? */
+/* Poll until arm allows to sleep. Returns until when. */
 static struct mono asleep_until(struct host *h)
 {
 	struct mono due;
@@ -130,7 +130,7 @@ static void arm__events_are_left__one_must_not_sleep(void **state)
 	for (int round = 0; round < 10; round++) {
 		for (int i = 0; i < 4; i++)
 			host_post1(a, op_faa(2, 0, 1));
-		/* The answers come, and none is taken. */
+		/* The answers come, and the user takes none. */
 		for (int i = 0; i < 20; i++) {
 			host_poll(a, 0);
 			rig_turn_for(&s->rig, 0);
@@ -229,7 +229,7 @@ static void time__stands_still__links_and_operations_work(void **state)
 	UNTIL(&s->rig, b->ref.messages == 1);
 }
 
-/* By 20 simulated seconds, from 20 ms to 2 s between calls: not hundreds. */
+/* In 20 simulated seconds, with 20 ms to 2 s between calls: not hundreds. */
 static void backoff__a_peer_that_refuses__is_called_more_and_more_seldom(void **state)
 {
 	struct suite *s = *state;
@@ -245,7 +245,7 @@ static void backoff__a_peer_that_refuses__is_called_more_and_more_seldom(void **
 	for (int ms = 0; ms < 20000; ms += 5) {
 		for (int i = 0; i < 6; i++)
 			rig_poll(&s->rig);
-		/* The kernel makes these connections, in a time of its own. */
+		/* The kernel makes these connections in real time. */
 		if (s->rig.is->one_sided && s->rig.is->ip)
 			usleep(1000);
 		rig_pass(&s->rig, 5 * NS_PER_MS);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * t_stats: what a handle counts of itself. That posted operations and outcomes
- * add up is looked at after every test (host_audit).
+ * t_stats: the statistics of a handle. host_audit checks after every test that posted operations
+ * and outcomes add up.
  */
 #include <errno.h>
 #include <string.h>
@@ -103,12 +103,12 @@ static void counts__by_kind_and_outcome__are_what_was_posted(void **state)
 	for (int i = 0; i < 2; i++)
 		host_do(a, op_read(2, TRANSPORT_TABLE, 0, 8));
 	for (int i = 0; i < 3; i++)
-		host_do(a, op_cas(2, 0, 0, 1)); /* DONE, though not all are equal */
+		host_do(a, op_cas(2, 0, 0, 1)); /* DONE, although some comparisons fail */
 	for (int i = 0; i < 4; i++)
 		host_do(a, op_faa(2, 0, 1));
 	for (int i = 0; i < 5; i++)
 		host_do(a, op_send(2, "x", 1));
-	host_refuses(a, op_faa(2, 4, 1)); /* not taken: not counted */
+	host_refuses(a, op_faa(2, 4, 1)); /* refused by post: not counted */
 	transport_stats(a->t, &st);
 	assert_int_equal(st.ops[TRANSPORT_READ], 2);
 	assert_int_equal(st.ops[TRANSPORT_CAS64], 3);

@@ -14,7 +14,7 @@ static const uint8_t other_key[32] = "a key that friends do not know";
 
 enum { HOSTILE = 24 };
 
-/* Host 1, changed by the test, and host 2 as it should be, call each other. */
+/* Host 1 with a conf changed by the test, and a correct host 2, call each other. */
 static void strangers(struct rig *r, const struct transport_conf *one, struct host **a,
 		      struct host **b)
 {
@@ -25,7 +25,7 @@ static void strangers(struct rig *r, const struct transport_conf *one, struct ho
 	host_meet(*a, *b);
 }
 
-/* Neither has a link to the other, now and for some time. */
+/* Neither has a link to the other, now and for a while. */
 static void stays_apart(struct rig *r, struct host *a, struct host *b)
 {
 	rig_turn_for(r, 100 * NS_PER_MS);
@@ -257,7 +257,9 @@ static void flood__more_than_a_seconds_callers__waits_for_the_next_second(void *
 	b = rig_open(&s->rig, &two);
 	host_meet(a, b);
 	UNTIL(&s->rig, both_up(a, b));
-	/* Time stands still: each calls once, and the second is full. */
+	/*
+	 * Simulated time does not pass: each calls once, and the limit of this second is reached.
+	 */
 	calls_without_pause(&s->rig, hostile);
 	UNTIL(&s->rig, (transport_stats(b->t, &st), st.refused_callers >= HOSTILE - 6));
 	for (size_t i = 0; i < HOSTILE; i++)
@@ -283,7 +285,7 @@ static int plain_socket(const struct host *b)
 	return fd;
 }
 
-/* Has the other side hung up? What it says before is not looked at. */
+/* Has the other side hung up? Its messages before that are ignored. */
 static bool hung_up(int fd)
 {
 	uint8_t buf[512];
@@ -320,7 +322,7 @@ static void flood__of_silent_callers__few_are_waited_for_and_not_for_long(void *
 		fd[i] = plain_socket(b);
 	UNTIL(&s->rig, hung_up_on(fd, 40) >= 36);
 	rig_turn_for(&s->rig, 30 * NS_PER_MS);
-	/* Strangers, where addresses tell them, have but half of the room. */
+	/* Strangers, where addresses show that they are, get half of the room. */
 	assert_in_range(hung_up_on(fd, 40), 36, 38);
 	assert_int_equal(host_faa(a, 2, 0, 1), 0);
 	rig_pass(&s->rig, 3 * NS_PER_S);
@@ -347,7 +349,7 @@ static void rubbish__instead_of_a_hello__is_hung_up_on(void **state)
 
 		for (size_t k = 0; k < n; k++)
 			junk[k] = (uint8_t)prop_u64(&p);
-		if (i % 3 == 0) /* short lengths in front, by either byte order */
+		if (i % 3 == 0) /* begins with short lengths, in either byte order */
 			memset(junk, 0, n < 3 ? n : 3);
 		if (send(fd, junk, n, MSG_NOSIGNAL) > 0)
 			shutdown(fd, SHUT_WR);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * two_hosts: one host of two, on machines of their own, that work on each other's memory.
+ * two_hosts: one host of two, each on its own machine, that use each other's memory.
  *
  *	two_hosts BACKEND NUMBER ADDRESS PEER PEER-ADDRESS GENERATION
  *
- * Adds 1 to a word of the peer as often as it can, reads the peer's table, which the
- * peer changes meanwhile, and sends numbered messages; whatever happens to the
- * link it goes on. A first SIGTERM ends that: it says when what was posted is over. A
- * second: it reads the word on a link that stands (none within 10 s: null), and tells
- * what it counted, one JSON object. A third ends it. SIGUSR1: it tells what it counted so
- * far, in the same form. The program that runs both (sc_transport.py) compares their counts.
+ * It adds 1 to a word of the peer as often as it can, reads the peer's table while the peer changes
+ * it, and sends numbered messages. It continues whatever happens to the link.
+ *
+ * First SIGTERM: post no more; print a line when all operations have their results. Second: read
+ * the word on a link that is up (none within 10 s: null), print the counts as one JSON object.
+ * Third: end. SIGUSR1: print the counts so far. sc_transport.py runs both hosts and compares their
+ * counts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +75,7 @@ static struct mono now(struct me *m)
 	return m->clock.now(&m->clock);
 }
 
-/* The table is one number, over and over: what is torn shows. It counts up. */
+/* All words of the table are one number, which counts up: a torn READ has two numbers. */
 static void change_table(struct me *m)
 {
 	uint64_t *table = transport_table(m->t), n = table[0] + 1;
@@ -165,7 +166,7 @@ static void handle_up(struct me *m, const struct transport_event *ev)
 	m->generation = ev->generation;
 }
 
-/* On stderr, to find the cause of a failure. */
+/* On stderr, for finding the cause of a failure. */
 static void print_event(struct me *m, const struct transport_event *ev)
 {
 	static const char *const what[] = { "result", "up", "down", "message", "alarm" };
@@ -211,7 +212,7 @@ static void handle_event(struct me *m, const struct transport_event *ev)
 	}
 }
 
-/* One turn; it sleeps when there is nothing to do, as transport.h says and by nothing else. */
+/* One turn. It sleeps when there is nothing to do, in the way that transport.h describes. */
 static void turn(struct me *m)
 {
 	struct transport_event ev[16];
@@ -240,7 +241,7 @@ static bool busy(const struct me *m)
 	return false;
 }
 
-/* What the words are in the end: the peer's by a link that stands, our own by our own. */
+/* Read the last values of both words: the peer's by a link that is up, ours by our own link. */
 static void read_last_words(struct me *m)
 {
 	struct transport_op word = { .kind = TRANSPORT_READ,
