@@ -19,7 +19,7 @@
 enum {
 	REGION_PAGE = 4096,
 	REGION_HOSTS_MAX = 64,	   /* numbered from 1 */
-	REGION_SERVICES_MAX = 256, /* numbered from 1; 0 is no service */
+	REGION_SERVICES_MAX = 256, /* numbered from 1; 0: none */
 	REGION_NODES_MAX = 256,	   /* of one host, numbered from 0 */
 	REGION_GUESTS_MAX = 256,
 	REGION_NAME = 64, /* with the NUL */

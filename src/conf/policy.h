@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* policy: instances of policies, made from names, files and documents (resex-policies(7)). */
+/*
+ * policy: instances of policies, made from names, files and documents (resex-policies(7)).
+ * Made in the control thread, before src/guests hands them to the sampler.
+ */
 #ifndef RESEX_CONF_POLICY_H
 #define RESEX_CONF_POLICY_H
 

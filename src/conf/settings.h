@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* settings: resexd.json (man resexd.json), checked whole before anything starts. */
+/*
+ * settings: resexd.json (man resexd.json), checked whole before anything starts, and again at
+ * SIGHUP. Nearly every part of the daemon reads its own keys from struct daemon_conf.
+ */
 #ifndef RESEX_CONF_SETTINGS_H
 #define RESEX_CONF_SETTINGS_H
 

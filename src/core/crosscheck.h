@@ -53,7 +53,7 @@ struct cross_seen {
 	struct mono time;
 	uint64_t counter;	/* identifies the counter */
 	uint64_t sent;		/* bytes, by the counter */
-	uint64_t packets_recv;	/* likewise */
+	uint64_t packets_recv;	/* by the counter */
 	struct usage claim;	/* sums of its rings; backlog and msg_bytes are current */
 	uint64_t served;	/* bytes, headers included, that it may have served to READs */
 	uint64_t served_flight; /* bytes of them perhaps sent, but not claimed yet */

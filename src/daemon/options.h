@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* options: the command line of resexd (man resexd(8)). */
+/* options: the command line of resexd (man resexd(8)), read first; modes.h acts on it. */
 #ifndef RESEX_DAEMON_OPTIONS_H
 #define RESEX_DAEMON_OPTIONS_H
 

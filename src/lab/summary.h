@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* summary: the record of a run as one JSON object (man resex-scenario). */
+/* summary: the record of a run (record.h) as one JSON object (man resex-scenario). */
 #ifndef RESEX_LAB_SUMMARY_H
 #define RESEX_LAB_SUMMARY_H
 

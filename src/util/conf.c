@@ -154,9 +154,8 @@ static int fail_syntax(struct conf_error *e, const char *name, const json_error_
 			       "%s: an object has each key once, remove one", je->text);
 	if (json_error_code(je) == json_error_null_character)
 		return fail_at(-EINVAL, e, name, line, column,
-			       "a NUL character stands in a string: remove it");
-	return fail_at(-EINVAL, e, name, line, column, "not valid JSON, %s: correct it here",
-		       je->text);
+			       "a string contains a NUL character: remove it");
+	return fail_at(-EINVAL, e, name, line, column, "not valid JSON: %s", je->text);
 }
 
 /* Refuse what jansson accepts: a NUL behind a number, and nesting of any depth. */
@@ -169,12 +168,12 @@ static int check_text(const char *name, const char *text, size_t len, struct con
 	if (nul) {
 		conf_line_column(text, (size_t)(nul - text), &line, &column);
 		return fail_at(-EINVAL, e, name, line, column,
-			       "not valid JSON, a NUL byte stands here: remove it");
+			       "not valid JSON, this is a NUL byte: remove it");
 	}
 	if (deep < len) {
 		conf_line_column(text, deep, &line, &column);
 		return fail_at(-EINVAL, e, name, line, column,
-			       "nested over %d deep: nothing here needs that, correct it",
+			       "nested over %d deep: no file of ResEx needs that, correct it",
 			       CONF_DEPTH_MAX);
 	}
 	return 0;

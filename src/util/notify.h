@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* notify: messages to systemd, for a service of Type=notify. Nothing without NOTIFY_SOCKET. */
+/*
+ * notify: messages to systemd, for a service of Type=notify: src/engine and resex-agent send
+ * that they are ready and alive. Nothing is sent without NOTIFY_SOCKET.
+ */
 #ifndef RESEX_UTIL_NOTIFY_H
 #define RESEX_UTIL_NOTIFY_H
 

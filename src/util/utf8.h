@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* utf8: text from outside, for JSON and for terminals. */
+/*
+ * utf8: text from outside, for JSON and for terminals. Names of guests, hosts and files are
+ * cleaned where they leave a program: the control protocol's answers, tables and messages.
+ */
 #ifndef RESEX_UTIL_UTF8_H
 #define RESEX_UTIL_UTF8_H
 

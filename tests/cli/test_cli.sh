@@ -167,7 +167,7 @@ fails 4 resexd "$dir/bad.json:2:12: epoch is 5: " "$dir/resexd" --check -c "$dir
 printf '{ "links"\n' >"$dir/bad.json"
 fails 4 resexd "$dir/bad.json:[12]:[0-9]+: " "$dir/resexd" --check -c "$dir/bad.json"
 printf '{ "policy": "a\\u0000b" }\n' >"$dir/bad.json"
-fails 4 resexd '1:[0-9]+: a NUL character stands in a string: remove it' "$dir/resexd" --check -c "$dir/bad.json"
+fails 4 resexd '1:[0-9]+: a string contains a NUL character: remove it' "$dir/resexd" --check -c "$dir/bad.json"
 config '"policy": "none"'
 fails 5 resexd 'no policy "none"' resexd --check
 fails 5 resexd 'no policy "none"' resexd

@@ -403,7 +403,7 @@ static void *watch_latencies(void *arg)
 		resex(f, "-j guest-show server", out);
 		sscanf(strstr(out, "\"wrs\": "), "\"wrs\": %llu", &work);
 		sscanf(strstr(out, "\"latencies\": "), "\"latencies\": %llu", &reported);
-		/* One request, one answer, one latency; some were read before. */
+		/* One latency a request, but for those before the daemon looked. */
 		if (reported + 1000 < work || reported > work + 1000 || reported < 100)
 			snprintf(f->wrong, sizeof(f->wrong), "%llu latencies of %llu requests",
 				 reported, work);
