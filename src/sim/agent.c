@@ -99,6 +99,10 @@ static void show_latencies(struct sim_dom *d)
 			r->latency[r->latencies++] = ref_of(d->task[i].server.latency_frame);
 }
 
+/*
+ * The generation is odd while rings and latencies change, as resex-agent has it: a reader
+ * that saw it odd, or changed, reads again.
+ */
 void sim_agent_publish(struct sim_dom *d)
 {
 	uint32_t gen = generation_begin(d->registry);
@@ -108,6 +112,10 @@ void sim_agent_publish(struct sim_dom *d)
 	generation_end(d->registry, gen);
 }
 
+/*
+ * The first packet sequence number is random, as a real queue pair's: a reader must not
+ * rely on 0.
+ */
 static void boot_ring(struct sim_dom *d, struct sim_qp *qp)
 {
 	struct sim_ring *r = &qp->ring;
@@ -216,6 +224,10 @@ static uint32_t reported_time(const struct sim_task *t, int64_t ns)
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
+/*
+ * seq is 0 while the sample is written: a reader that sees 0, or another number afterwards,
+ * drops it (resex/guest_abi.h).
+ */
 void sim_agent_latency(struct sim_task *t, const struct sim_request *r)
 {
 	struct guest_latency *l = t->server.latency;

@@ -23,6 +23,10 @@ static void add_task_time(struct sim_cpu *c, uint64_t ran)
 
 		if (t->cpu != c || !t->on_cpu)
 			continue;
+		/*
+		 * In parts of a nanosecond that 1, 2, 3 or 4 tasks share without a rest:
+		 * nothing is lost by rounding.
+		 */
 		t->ran += ran * (SIM_CPU_PARTS / c->tasks);
 		t->truth->cpu_ns = t->ran / SIM_CPU_PARTS;
 	}

@@ -46,6 +46,7 @@ static void unbar(struct sim_cpu *c, int64_t now)
 		sim_cpu_start(c, now);
 }
 
+/* share may be above a time slice with a cap of several VCPUs; what is given never is. */
 static void account_one(struct sim_cpu *c, int64_t given, int64_t share, int64_t now)
 {
 	c->budget += given;

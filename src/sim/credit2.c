@@ -63,6 +63,7 @@ static void idle(struct sim_cpu *c, int64_t now)
 		sim_cpu_unpark(d, now);
 }
 
+/* What was left of the last period is lost, and a debt is kept: only the upper bound is cut. */
 static void refill(void *arg, int64_t now)
 {
 	struct sim_dom *d = (struct sim_dom *)arg;

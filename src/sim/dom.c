@@ -177,6 +177,7 @@ void sim_dom_free(struct sim_dom *d)
 	dom_free(d);
 }
 
+/* The HCA drops what a destroyed guest had posted: these messages never count as sent. */
 static void kill_task(struct sim_task *t, int64_t now)
 {
 	struct sim_timers *ts = &t->dom->host->timers;
@@ -189,7 +190,10 @@ static void kill_task(struct sim_task *t, int64_t now)
 	t->state = SIM_TASK_OFF;
 }
 
-/* What it really did (sim_truth) stays readable. */
+/*
+ * What it really did (sim_truth) stays readable. Only the running stops here;
+ * sim_dom_bury() frees the guest when none of its pages is mapped.
+ */
 void sim_dom_kill(struct sim_dom *d, int64_t now)
 {
 	struct sim_timers *ts = &d->host->timers;

@@ -58,6 +58,10 @@ void sim_host_run(struct sim_host *h, int64_t now)
 
 	if (now <= h->now)
 		return;
+	/*
+	 * Each timer gets its own time, not the caller's: results do not depend on how
+	 * often the host is advanced.
+	 */
 	while ((t = sim_timer_due(&h->timers, now)))
 		t->fire(t->arg, t->when);
 	h->now = now;

@@ -170,6 +170,7 @@ int sim_hyp_map(struct sim_host *h, uint32_t domid, size_t n, const uint64_t *fr
 	return rc;
 }
 
+/* The last page that is unmapped may be all that kept a destroyed guest in the list. */
 void sim_hyp_unmap(struct sim_host *h, uint32_t owner, void *addr, size_t n)
 {
 	struct sim_dom *d;

@@ -6,6 +6,10 @@
  */
 #include "src/sim/model.h"
 
+/*
+ * A ring stays in the registry until its last message was sent, so that all its bytes can
+ * be counted.
+ */
 static void hide_when_drained(struct sim_task *t)
 {
 	if (t->state != SIM_TASK_OFF || !t->shown || t->outstanding)

@@ -17,6 +17,7 @@
  */
 #include "src/sim/model.h"
 
+/* In 128 bits: nanoseconds times bytes a second pass 64 bits within seconds of a fast link. */
 static uint64_t bytes_by(const struct sim_link *l, int64_t now)
 {
 	unsigned __int128 ns = (unsigned __int128)(now - l->busy_since);
@@ -175,6 +176,10 @@ static void send_until(struct sim_link *l, int64_t now)
 		if (!send_round(l, limit, now))
 			break;
 	}
+	/*
+	 * Whole seconds move from sent to busy_since: the ratio is exact, and neither
+	 * overflows.
+	 */
 	while (l->sent >= l->bytes_s) {
 		l->sent -= l->bytes_s;
 		l->busy_since += NS_PER_S;

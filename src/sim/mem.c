@@ -72,6 +72,10 @@ void sim_mem_close(struct sim_mem *m)
 	*m = (struct sim_mem){ .fd = -1, .base = MAP_FAILED };
 }
 
+/*
+ * Not checked: dom.c sizes the memory by sim_agent_pages(), which counts all frames that
+ * boot allocates.
+ */
 const uint32_t *sim_mem_take(struct sim_mem *m, uint32_t n)
 {
 	const uint32_t *frames = m->order + m->used;

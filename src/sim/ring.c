@@ -11,12 +11,14 @@
 #include "src/sim/model.h"
 
 enum {
+	/* struct rxe_queue_buf of the kernel (include/uapi/rdma/rdma_user_rxe.h). */
 	RING_LOG2_SIZE = 0x00,
 	RING_MASK = 0x04,
 	RING_PRODUCER = 0x80,
 	RING_CONSUMER = 0x100,
 	RING_ELEMENTS = 0x180,
 
+	/* struct rxe_send_wqe of the same header; its slot has room for the scatter list. */
 	WQE_LOG2_SIZE = 8,
 	WQE_WR_ID = 0,
 	WQE_OPCODE = 12,
@@ -34,6 +36,7 @@ enum {
 	WQE_NUM_SGE = 196,
 	WQE_SGE = 208,
 
+	/* IBV_SEND_SIGNALED of libibverbs, and enum wqe_state of the kernel's rxe. */
 	SEND_SIGNALED = 2,
 	STATE_POSTED = 0,
 	STATE_PROCESSING = 1,
@@ -65,6 +68,7 @@ static uint8_t *at(const struct sim_ring *r, uint32_t off)
 	return (uint8_t *)sim_mem_page(r->mem, r->frame[off / GUEST_PAGE]) + off % GUEST_PAGE;
 }
 
+/* Release, so that a reader which sees an index also sees the slots before it. */
 static void put32(const struct sim_ring *r, uint32_t off, uint32_t v)
 {
 	__atomic_store_n((uint32_t *)(void *)at(r, off), v, __ATOMIC_RELEASE);

@@ -28,6 +28,7 @@ static uint64_t bursts_by(const struct sim_task *t, int64_t now)
 	return (uint64_t)(x / ((uint64_t)NS_PER_S * t->conf->burst)) + 1;
 }
 
+/* Rounded up, as bursts_by() rounds down: at that time the burst has come. */
 static int64_t time_of(const struct sim_task *t, uint64_t k)
 {
 	unsigned __int128 x = (unsigned __int128)k * t->conf->burst * (uint64_t)NS_PER_S;
@@ -55,6 +56,7 @@ static void sender_begin(struct sim_task *t, int64_t now)
 {
 	struct sim_sender *s = &t->sender;
 
+	/* All queue pairs are empty at first. The set is one word: SIM_APP_QPS_MAX is 64. */
 	s->room = UINT64_MAX >> (SIM_APP_QPS_MAX - t->qps);
 	if (t->conf->rate) {
 		uint64_t gap = (uint64_t)NS_PER_S * t->conf->burst / t->conf->rate;

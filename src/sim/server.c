@@ -22,6 +22,7 @@
 
 enum { JITTER_PARTS = 200 };
 
+/* The ring cannot overflow: each client has at most one request here. */
 static void queue_request(struct sim_server *s, int64_t now)
 {
 	s->arrived[(s->first + s->waiting++) % SIM_APP_CLIENTS_MAX] = now;
@@ -65,6 +66,7 @@ static void server_poll(struct sim_task *t, int64_t now)
 	struct sim_server *s = &t->server;
 
 	reap(t, now);
+	/* The server polls on; a reply that leaves, or a request, is noticed then. */
 	if (!s->waiting || t->outstanding >= t->conf->depth)
 		return;
 	s->work = (struct sim_request){ .arrived = s->arrived[s->first], .noticed = now };

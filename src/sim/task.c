@@ -27,7 +27,10 @@ static bool in_step(const struct sim_task *t)
 	return t->state == SIM_TASK_COMPUTE || t->state == SIM_TASK_POST;
 }
 
-/* work ns of this task's own time, shared with the others on its cpu. */
+/*
+ * work ns of this task's own time, shared with the others on its cpu. n tasks on a VCPU
+ * take turns, so a step takes n times its own time.
+ */
 void sim_task_work(struct sim_task *t, enum sim_task_state state, int64_t work, int64_t now)
 {
 	t->state = state;

@@ -55,6 +55,10 @@ void sim_timer_disarm(struct sim_timers *ts, struct sim_timer *t)
 	if (last == t)
 		return;
 	place(ts, pos, last);
+	/*
+	 * The heap's last timer fills the gap. It may be earlier or later than what is
+	 * around it: one of the two calls moves it, or none.
+	 */
 	sift_up(ts, last);
 	sift_down(ts, last);
 }

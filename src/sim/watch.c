@@ -43,6 +43,10 @@ void sim_hyp_unwatch(struct sim_host *h, struct sim_watcher *w)
 	close(w->fd);
 }
 
+/*
+ * The descriptor is emptied only when the caller has no event left: it is how a poll learns
+ * that there is one.
+ */
 bool sim_hyp_take(struct sim_host *h, struct sim_watcher *w, bool more)
 {
 	uint64_t count;
