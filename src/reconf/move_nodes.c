@@ -101,8 +101,8 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 		 * not counted.
 		 */
 	} else if (m->sweeps > 0 && (swept_all(m) || m->sweeps == MOVE_SWEEPS_MAX)) {
-		m->dirty = exclude_missed(
-			m); /* rule: a sweep that missed a node leaves the locks dirty */
+		/* rule: a sweep that missed a node leaves the locks dirty */
+		m->dirty = exclude_missed(m);
 		move_mark(m, m->dirty);
 		return true;
 	} else {

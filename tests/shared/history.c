@@ -130,8 +130,8 @@ static void check_count(struct history *h, const struct history_record *r,
 
 	for (uint16_t host = 1; host <= h->conf.hosts; host++) {
 		for (uint32_t i = 0; i < h->conf.nodes[host]; i++) {
-			bool anew = p->saw_at[host][i] <
-				    h->booted_at[host]; /* its host began anew: not a move */
+			/* Its host has restarted since: that is not a move. */
+			bool anew = p->saw_at[host][i] < h->booted_at[host];
 
 			if (p->saw_at[host][i] < since || p->saw[host][i] != d ||
 			    (host == r->target && i == node))

@@ -137,8 +137,8 @@ static void entered(struct work *w, uint64_t old, struct mono now, struct step_o
 	if (old != w->before) {
 		if (lock_may_act(w->lock, now, 0) && !lock_unclean(w->lock))
 			violation(w, "somebody came in beside us", old, w->mine);
-		end_turn(w,
-			 true); /* a late operation of a former holder: the next turn reads again */
+		/* A late operation of a former holder: the next turn reads again. */
+		end_turn(w, true);
 	} else if (may(w, now)) {
 		put_operation(w, out, STAGE_ADD, op);
 	}

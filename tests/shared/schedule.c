@@ -242,8 +242,8 @@ static void record_leases(struct schedule *s, uint16_t host)
 {
 	for (uint16_t i = 0; i < s->services; i++) {
 		for (uint16_t o = 1; o <= s->hosts; o++) {
-			uint16_t holder =
-				(uint16_t)((o + host - 1u) % s->hosts + 1); /* host is last */
+			/* In this order the host itself is last. */
+			uint16_t holder = (uint16_t)((o + host - 1u) % s->hosts + 1);
 			bool may = s->w.host[holder].up &&
 				   lock_may_act(&s->host[holder].lock[i],
 						world_clock(&s->w, holder), 0);

@@ -40,8 +40,8 @@ static void add__before_the_peer_is_there__comes_up_when_it_is(void **state)
 	host_add(a, 2);
 	rig_turn_for(&s->rig, 100 * NS_PER_MS);
 	assert_int_equal(host_count(a, TRANSPORT_UP, 0, 0), 0);
-	assert_int_equal(host_count(a, TRANSPORT_DOWN, 0, 0),
-			 0); /* a link that never was up has no DOWN */
+	/* A link that never was up has no DOWN. */
+	assert_int_equal(host_count(a, TRANSPORT_DOWN, 0, 0), 0);
 	b = rig_open(&s->rig, &two);
 	host_add(b, 1);
 	UNTIL(&s->rig, both_up(a, b));
@@ -264,8 +264,8 @@ static bool is_told(const struct host *h, size_t from, const char *text)
 static void is_refused(struct suite *s, struct host *a, struct host *b,
 		       const struct transport_conf *conf)
 {
-	struct transport_conf slow =
-		*conf; /* its calls must not use up the alarms of a's own calls */
+	/* Its calls must not use up the alarms of a's own calls. */
+	struct transport_conf slow = *conf;
 	struct transport_stats before, st;
 	size_t from;
 
@@ -381,8 +381,8 @@ static void generation__an_old_self_wakes__its_operations_are_not_executed(void 
 	UNTIL(&s->rig, proc_over(old));
 	assert_int_equal(atomic_load(&old->o->outcomes[TRANSPORT_DONE]), 0);
 	began = atomic_load(&old->o->turns);
-	UNTIL(&s->rig,
-	      host_seen(b, TRANSPORT_ALARM, 1, 0)); /* it calls, and its generation is too low */
+	/* It calls, and its generation is too low. */
+	UNTIL(&s->rig, host_seen(b, TRANSPORT_ALARM, 1, 0));
 	UNTIL(&s->rig, atomic_load(&old->o->turns) > began);
 	assert_int_equal(host_word(b, 2, 8), 0);
 	assert_int_equal(host_word(a, 2, 8), 0);
