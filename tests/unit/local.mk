@@ -406,7 +406,7 @@ tests_unit_test_choose_SOURCES = tests/unit/test_choose.c tests/unit/prop.h \
 tests_unit_test_choose_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_counter_SOURCES = tests/unit/test_counter.c tests/unit/prop.h tests/unit/shared_rig.h
 tests_unit_test_counter_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
-tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/lock_rig.h tests/unit/prop.h \
+tests_unit_test_lock_SOURCES = tests/unit/test_lock.c tests/unit/steps.h tests/unit/lock_rig.h tests/unit/prop.h \
 	tests/unit/shared_rig.h
 tests_unit_test_lock_LDADD = libreconf.a libshared.a $(UNIT_LIBS)
 tests_unit_test_move_SOURCES = tests/unit/test_move.c tests/unit/prop.h \

@@ -1,7 +1,347 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lock: leases on a home's word, by schedules written by hand. */
 #include "tests/unit/lock_rig.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
+
+/* --- schedules as rows ---------------------------------------------------------------- */
+
+/*
+ * Steps, where HOST is a or b:
+ *
+ *	HOST acquire, HOST watch, HOST release
+ *				asks its lock for this; the operations are executed at once
+ *	HOST hold		acquires the lock, and must hold it then
+ *	HOST ask-acquire, HOST ask-watch, HOST ask-release
+ *				asks its lock; the operation is put out, but not executed yet
+ *	HOST run		executes what its lock has put out
+ *	HOST lost, HOST refused, HOST unknown
+ *				the result of the operation put out, which is not executed
+ *	HOST unknown-executed	the same, but it was executed
+ *	HOST new-link		has a newer link to the home
+ *	HOST restart		starts anew, and has forgotten everything
+ *	HOST ticks TIME		TIME passes, in which it does what is due
+ *	HOST due-tick		time passes until something is due, and that is put out
+ *	HOST tick		what is due now is put out
+ *	HOST dirty, HOST swept	marks the lock that it holds as unclean, as clean
+ *	HOST view N [MEMBERS]	is in view N, which is quorate; a mask of hosts, 0xf if not given
+ *	HOST no-quorum [N [MEMBERS]]
+ *				is in view N, or 0, which is not quorate
+ *	HOST count		counts its operations from here
+ *	word ID N [view E]	the home's word has the id (free, a, b, other, dirty, broken), and
+ *				the seq N in epoch E; if not given, in that of the home's start
+ *	break			an operator breaks the lock
+ *	wait TIME		TIME passes
+ *
+ * TIME is MS; or "break", the time after which a lock is broken; or "break less MS",
+ * "break plus MS"; or "before-break", 1 ns less than "break".
+ *
+ * Expectations:
+ *
+ *	HOST idle, HOST waiting, HOST held, HOST releasing
+ *	HOST clean, HOST unclean
+ *	HOST seen, HOST unseen	the answer of lock_seen()
+ *	HOST may-not		the answer of lock_may_act() is no
+ *	HOST ops N		operations put out since "count"
+ *	HOST out N		operations put out and not executed
+ *	HOST due MS, HOST due-never
+ *				something is due in so much time, or nothing is
+ *	HOST epoch N		that of its fence
+ *	HOST home N, HOST quorate
+ *				according to its view
+ *	word ID N [view E]	the home's word
+ */
+static const struct row {
+	const char *name, *steps;
+} rows[] = {
+	{ "acquire: the guess is old and the word free, the second operation takes it",
+	  "a hold, a release, b hold, b release, a count, a hold -> a ops 2" },
+	{ "acquire: unknown and not executed, is tried again",
+	  "a hold, a release, a ask-acquire, a unknown, a new-link, a run -> a held, word a 3" },
+	{ "acquire: lost, nothing is put out before a newer link",
+	  "a ask-acquire, a lost, wait 60000, a tick -> a out 0, a due-never;"
+	  "a new-link, a run -> a held" },
+	{ "acquire: refused, again after a check",
+	  "a ask-acquire, a refused -> a out 0, a due 10; a ticks 10 -> a held" },
+
+	{ "wait: the holder dies, broken after the break time and unclean",
+	  "a hold, b acquire, b ticks before-break -> b waiting, a may-not;"
+	  "b ticks 10 -> b held, b unclean, word b 3" },
+	{ "wait: the word changes hands, waits anew",
+	  "a hold, b acquire, b ticks break less 20, word other 9, b ticks break less 10"
+	  "-> b waiting, word other 9" },
+	{ "wait: asked again later, goes on from what was seen",
+	  "a hold, b acquire, b release -> b idle; wait break, b acquire -> b held, b unclean" },
+	/* A check is 10 ms, and up to an eighth more. */
+	{ "wait: at most one operation a check",
+	  "word a 2, b acquire, b count, b ticks 200 -> b ops 15..20" },
+	/* The look was the CAS. */
+	{ "wait: released clean, the next look takes it clean",
+	  "a hold, b acquire, a release, b count, b ticks 20 -> b held, b clean, b ops 1" },
+
+	{ "watch: the word is unchanged for the break time, an acquire breaks it at once",
+	  "a hold, b watch, b count, b ticks break -> b ops 18..26, word a 2; b hold -> b "
+	  "unclean" },
+	{ "watch: the word gets free, is not taken before it is asked",
+	  "a hold, b watch, a release, b ticks 20 -> word free 2;"
+	  "b hold, b release, b watch, b release -> b idle" },
+	/* The new word is unchanged for as long, so it is broken at once. */
+	{ "watch: the word changes after the break time, is seen",
+	  "a hold, b watch, b ticks break, word other 3, b ticks break plus 20, b hold -> word b "
+	  "4" },
+	{ "watch: an acquire while a look is under way is not delayed",
+	  "a hold, b watch, b ticks break, b due-tick, b ask-acquire, b run -> b held" },
+	{ "watch: begun anew, looks at once",
+	  "a hold, b acquire, b release, b count, b watch -> b ops 1" },
+
+	/* After the release, what was free may not be so any more. */
+	{ "seen: the word is free, after a look",
+	  "b ask-watch -> b unseen; b run -> b seen; b release -> b unseen;"
+	  "b ask-watch -> b unseen" },
+	{ "seen: the word is another host's, after two looks",
+	  "a hold, b watch -> b unseen; b ticks 5 -> b unseen; b ticks 10 -> b seen" },
+	{ "seen: the link breaks, not before it is looked at again",
+	  "b watch, b due-tick -> b seen; b lost -> b unseen; b new-link -> b unseen;"
+	  "b run -> b seen" },
+
+	{ "release: after it was broken, fails harmlessly",
+	  "a hold, b acquire, b ticks break plus 10 -> word b 3;"
+	  "a release -> a idle, word b 3, b held" },
+	{ "release: unclean, the next holder takes it at once and is unclean",
+	  "a hold, a dirty, a release -> word dirty 2; b hold -> b unclean;"
+	  "b swept, b release -> word free 3; a hold -> a clean" },
+	/* The second try is not on the old link. */
+	{ "release: unknown and not executed, the same CAS on a newer link decides",
+	  "a hold, a ask-release, a unknown -> a out 0, a releasing;"
+	  "a new-link, a run -> a idle, word free 2" },
+	{ "release: unknown and executed, the same CAS on a newer link decides",
+	  "a hold, a ask-release, a unknown-executed -> a out 0, a releasing;"
+	  "a new-link, a run -> a idle, word free 2" },
+	{ "release: asked while the acquire is under way, released once it is held",
+	  "a hold, a release, a ask-acquire, a ask-release, a run -> a idle, word free 3" },
+
+	{ "restart: the own word of before is taken at once, unclean",
+	  "a hold, a restart, a hold -> a unclean, word a 3" },
+	/* The home has just started: earlier holders are not known. */
+	{ "restart: the home's fresh word is waited for, and then unclean",
+	  "word free 0, a acquire, a ticks before-break -> a waiting, word free 0;"
+	  "a ticks 10 -> a held, a unclean, word a 1" },
+	/* The home starts anew, and a acquires again: the word is the same. */
+	{ "restart: a word like that of before the home's start is waited for anew",
+	  "word a 1, b acquire, b ticks break less 10, b new-link, b ticks before-break -> word a "
+	  "1" },
+	{ "break: the holder cannot release, the next one is unclean",
+	  "a hold, break -> word broken 3; a release -> word broken 3;"
+	  "b hold -> b unclean, word b 4" },
+
+	/* The release decides nothing, so it is made. */
+	{ "view: not quorate, nothing is taken and nothing may be done",
+	  "a hold, a no-quorum -> a may-not; a release -> word free 2;"
+	  "a acquire, a ticks 2000 -> word free 2; a view 0, a run -> a held" },
+	{ "view: an older one that comes late is ignored",
+	  "a view 6, a no-quorum 5 0xe -> a home 1, a quorate" },
+	/* Host b knows view 6. What is clean in view 7 is not so to b, nor are its own words. */
+	{ "view: a newer one had the lock, is not taken before that view is known",
+	  "a view 7, b view 6, a ticks 500, word free 5 view 7, b acquire, b ticks 500,"
+	  "word dirty 6 view 7, b ticks 500, word a 7 view 7, b ticks 500, word b 8 view 7,"
+	  "b ticks 500 -> word b 8 view 7, b waiting;"
+	  "word free 9 view 7, b view 7, b ticks 20 -> b held, word b 10 view 7, b clean" },
+	{ "view: a newer one had the lock unseen, a guess does not take it",
+	  "b view 6, word free 3 view 6, b hold, b release, word a 4 view 7, b acquire,"
+	  "word free 4 view 7, b ticks 500 -> word free 4 view 7" },
+	/* It is of the home's ninth start. */
+	{ "view: a restarted home's word is not of a newer view",
+	  "b view 6, word free 0 view 9, b acquire, b ticks 500 -> b held, b epoch 6, b unclean" },
+};
+
+static int64_t duration(const struct rig *r, const struct step *s)
+{
+	int64_t ms = (int64_t)s->n[0] * MS, brk = lock_break_ns(&r->a.lock.conf);
+
+	if (strstr(s->rest, "before-break"))
+		return brk - 1;
+	if (!strstr(s->rest, "break"))
+		return ms;
+	return strstr(s->rest, "less") ? brk - ms : brk + ms;
+}
+
+/* A word as a step says it: ID N [view E]. */
+static uint64_t word_of(const struct step *s)
+{
+	static const struct {
+		const char *name;
+		uint16_t id;
+	} ids[] = {
+		{ "free", 0 },
+		{ "a", A },
+		{ "b", B },
+		{ "other", 4 },
+		{ "dirty", LOCK_DIRTY },
+		{ "broken", REGION_LOCK_BROKEN },
+	};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (step_says(s, ids[i].name))
+			return region_word(ids[i].id,
+					   (step_number(s, 1, START >> 32) << 32) + s->n[0]);
+	step_unknown(s);
+	return 0;
+}
+
+/* The result of the operation that it put out. False: the step is not one. */
+static bool host_gets(struct rig *r, struct host *h, const struct step *s)
+{
+	enum step_outcome o = step_says(s, "lost")	? STEP_LOST
+			      : step_says(s, "refused") ? STEP_REFUSED
+							: STEP_UNKNOWN;
+	struct step_op op;
+
+	if (o == STEP_UNKNOWN && strncmp(s->word, "unknown", strlen("unknown")))
+		return false;
+	op = only(h);
+	if (step_says(s, "unknown-executed"))
+		rig_execute(&r->w, &op);
+	give(r, h, &op, o, 0);
+	return true;
+}
+
+/* What it asks of its lock, or is told. False: the step is not of these. */
+static bool host_asks(struct rig *r, struct host *h, const struct step *s)
+{
+	static const struct {
+		const char *name;
+		uint32_t what;
+	} asks[] = {
+		{ "ask-acquire", LOCK_ACQUIRE },
+		{ "ask-watch", LOCK_WATCH },
+		{ "ask-release", LOCK_RELEASE },
+	};
+
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		if (step_says(s, asks[i].name)) {
+			tell(r, h, rig_ask(asks[i].what));
+			return true;
+		}
+		if (step_says(s, asks[i].name + strlen("ask-"))) {
+			ask(r, h, asks[i].what);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void host_acts(struct rig *r, struct host *h, const struct step *s)
+{
+	const struct step_event tick = { .type = STEP_TICK };
+
+	if (step_says(s, "hold"))
+		hold(r, h);
+	else if (step_says(s, "run"))
+		run(r, h);
+	else if (step_says(s, "new-link"))
+		new_link(r, h);
+	else if (step_says(s, "restart"))
+		setup_host(r, h, h->lock.conf.self);
+	else if (step_says(s, "ticks"))
+		tick_until(r, h, mono_add(r->now, duration(r, s)));
+	else if (step_says(s, "due-tick")) {
+		r->now = lock_due(&h->lock);
+		tell(r, h, tick);
+	} else if (step_says(s, "tick"))
+		tell(r, h, tick);
+	else if (step_says(s, "dirty") || step_says(s, "swept"))
+		lock_mark(&h->lock, step_says(s, "dirty"));
+	else if (step_says(s, "view") || step_says(s, "no-quorum"))
+		tell(r, h, rig_view(s->n[0], step_number(s, 1, 0xf), step_says(s, "view")));
+	else if (step_says(s, "count"))
+		h->ops = 0;
+	else if (!host_asks(r, h, s) && !host_gets(r, h, s))
+		step_unknown(s);
+}
+
+static struct host *host_of(struct rig *r, const struct step *s)
+{
+	return step_is(s, "a") ? &r->a : step_is(s, "b") ? &r->b : NULL;
+}
+
+static void act(void *rig, const struct step *s)
+{
+	struct rig *r = rig;
+
+	if (host_of(r, s))
+		host_acts(r, host_of(r, s), s);
+	else if (step_is(s, "word"))
+		*word(r) = word_of(s);
+	else if (step_is(s, "break"))
+		*word(r) = lease_broken_word(*word(r));
+	else if (step_is(s, "wait"))
+		r->now = mono_add(r->now, duration(r, s));
+	else
+		step_unknown(s);
+}
+
+static void host_is(const struct rig *r, const struct host *h, const struct step *s)
+{
+	static const char *const states[] = {
+		[LOCK_IDLE] = "idle",
+		[LOCK_WAITING] = "waiting",
+		[LOCK_HELD] = "held",
+		[LOCK_RELEASING] = "releasing",
+	};
+	const struct lock *l = &h->lock;
+	int state = lock_state(l);
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (states[i] && step_says(s, states[i])) {
+			step_holds(s, state == (int)i);
+			return;
+		}
+	if (step_says(s, "clean") || step_says(s, "unclean"))
+		step_holds(s, lock_unclean(l) == step_says(s, "unclean"));
+	else if (step_says(s, "seen") || step_says(s, "unseen"))
+		step_holds(s, lock_seen(l) == step_says(s, "seen"));
+	else if (step_says(s, "may-not"))
+		step_holds(s, !lock_may_act(l, r->now, 0));
+	else if (step_says(s, "ops"))
+		step_expect(s, h->ops);
+	else if (step_says(s, "out"))
+		step_expect(s, h->out.n);
+	else if (step_says(s, "due"))
+		step_holds(s, lock_due(l).ns == r->now.ns + (int64_t)s->n[0] * MS);
+	else if (step_says(s, "due-never"))
+		step_holds(s, lock_due(l).ns == INT64_MAX);
+	else if (step_says(s, "epoch"))
+		step_expect(s, lock_epoch(lock_fence(l)));
+	else if (step_says(s, "home"))
+		step_expect(s, l->home);
+	else if (step_says(s, "quorate"))
+		step_holds(s, l->quorate);
+	else
+		step_unknown(s);
+}
+
+static void check(void *rig, const struct step *s)
+{
+	struct rig *r = rig;
+
+	if (host_of(r, s))
+		host_is(r, host_of(r, s), s);
+	else if (step_is(s, "word"))
+		assert_word(*word(r), region_word_id(word_of(s)), region_word_seq(word_of(s)));
+	else
+		step_unknown(s);
+}
+
+static void run_row(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+
+	assert_int_equal(setup(state), 0);
+	steps_run(row->steps, &ops, *state);
+	teardown(state);
+}
+TEST_ROWS(rows, run_row)
 
 /* --- uncontended ------------------------------------------------------------------ */
 
@@ -36,19 +376,6 @@ RIG_TEST(acquire__each__is_one_seq_more_than_any_before)
 		assert_false(lock_unclean(&h->lock));
 		ask(r, h, LOCK_RELEASE);
 	}
-}
-
-RIG_TEST(acquire__guess_is_old_and_word_free__second_operation_takes_it)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	ask(r, &r->a, LOCK_RELEASE);
-	hold(r, &r->b);
-	ask(r, &r->b, LOCK_RELEASE);
-	r->a.ops = 0;
-	hold(r, &r->a);
-	assert_int_equal(r->a.ops, 2);
 }
 
 /* --- the lease ---------------------------------------------------------------------- */
@@ -90,25 +417,6 @@ RIG_TEST(break_time__outlasts_hold_deadline_and_both_drifts)
 	}
 }
 
-RIG_TEST(wait__holder_dies__broken_after_break_time_and_unclean)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-	struct mono seen;
-
-	hold(r, &r->a);
-	tell(r, &r->b, rig_ask(LOCK_ACQUIRE));
-	run(r, &r->b);
-	seen = r->now;
-	tick_until(r, &r->b, mono_add(seen, brk - 1));
-	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
-	tick_until(r, &r->b, mono_add(seen, brk + CHECK));
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-	assert_true(lock_unclean(&r->b.lock));
-	assert_word(*word(r), B, START + 3);
-	assert_false(lock_may_act(&r->a.lock, mono_add(seen, brk), 0));
-}
-
 RIG_TEST(wait__whenever_begun__the_break_is_not_late_by_more_than_a_check)
 {
 	struct rig *r = *state;
@@ -131,47 +439,6 @@ RIG_TEST(wait__whenever_begun__the_break_is_not_late_by_more_than_a_check)
 	}
 }
 
-RIG_TEST(wait__word_changes_hands__waits_anew)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	tick_until(r, &r->b, mono_add(r->now, brk - 2 * CHECK));
-	*word(r) = region_word(4, START + 9); /* a third host, just now */
-	tick_until(r, &r->b, mono_add(r->now, brk - CHECK));
-	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
-	assert_word(*word(r), 4, START + 9);
-}
-
-RIG_TEST(wait__asked_again_later__goes_on_from_what_was_seen)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	ask(r, &r->b, LOCK_RELEASE);
-	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE);
-	r->now = mono_add(r->now, brk);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-	assert_true(lock_unclean(&r->b.lock));
-}
-
-RIG_TEST(wait__at_most_one_operation_a_check)
-{
-	struct rig *r = *state;
-	struct mono began = r->now;
-
-	*word(r) = region_word(A, START + 2);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	r->b.ops = 0;
-	tick_until(r, &r->b, mono_add(began, HOLD));
-	assert_in_range(r->b.ops, HOLD / CHECK * 3 / 4, HOLD / CHECK);
-}
-
 RIG_TEST(wait__hosts_look_at_different_times)
 {
 	struct rig *r = *state;
@@ -189,211 +456,6 @@ RIG_TEST(wait__hosts_look_at_different_times)
 		tick_until(r, &r->b, lock_due(&r->b.lock));
 	}
 	assert_true(same < 5);
-}
-
-RIG_TEST(wait__released_clean__next_look_takes_it_clean)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	ask(r, &r->a, LOCK_RELEASE);
-	r->b.ops = 0;
-	tick_until(r, &r->b, mono_add(r->now, 2 * CHECK));
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-	assert_false(lock_unclean(&r->b.lock));
-	assert_int_equal(r->b.ops, 1); /* the look was the CAS */
-}
-
-RIG_TEST(watch__word_stands_for_break_time__acquire_breaks_it_at_once)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_WATCH);
-	r->b.ops = 0;
-	tick_until(r, &r->b, mono_add(r->now, brk));
-	assert_in_range(r->b.ops, brk / CHECK * 3 / 4, brk / CHECK + 1);
-	assert_word(*word(r), A, START + 2); /* takes nothing */
-	hold(r, &r->b);
-	assert_true(lock_unclean(&r->b.lock));
-}
-
-RIG_TEST(watch__word_gets_free__is_not_taken_before_it_is_asked)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_WATCH);
-	ask(r, &r->a, LOCK_RELEASE);
-	tick_until(r, &r->b, mono_add(r->now, 2 * CHECK));
-	assert_word(*word(r), 0, START + 2);
-	hold(r, &r->b);
-	ask(r, &r->b, LOCK_RELEASE);
-	ask(r, &r->b, LOCK_WATCH);
-	ask(r, &r->b, LOCK_RELEASE);
-	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE);
-}
-
-RIG_TEST(watch__word_changes_after_break_time__is_seen)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_WATCH);
-	tick_until(r, &r->b, mono_add(r->now, brk));
-	*word(r) = region_word(4, START + 3);
-	tick_until(r, &r->b, mono_add(r->now, brk + 2 * CHECK));
-	hold(r, &r->b); /* at once: it has stood since */
-	assert_word(*word(r), B, START + 4);
-}
-
-RIG_TEST(watch__acquire_while_a_look_is_under_way__is_not_delayed)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-	struct step_op op;
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_WATCH);
-	tick_until(r, &r->b, mono_add(r->now, brk));
-	r->now = lock_due(&r->b.lock);
-	tell(r, &r->b, (struct step_event){ .type = STEP_TICK });
-	op = only(&r->b);
-	tell(r, &r->b, rig_ask(LOCK_ACQUIRE));
-	give(r, &r->b, &op, STEP_DONE, rig_execute(&r->w, &op));
-	run(r, &r->b);
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-}
-
-RIG_TEST(watch__begun_anew__looks_at_once)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	ask(r, &r->b, LOCK_RELEASE);
-	r->b.ops = 0;
-	ask(r, &r->b, LOCK_WATCH);
-	assert_int_equal(r->b.ops, 1);
-}
-
-RIG_TEST(seen__word_is_free__after_a_look)
-{
-	struct rig *r = *state;
-
-	tell(r, &r->b, rig_ask(LOCK_WATCH));
-	assert_false(lock_seen(&r->b.lock));
-	run(r, &r->b);
-	assert_true(lock_seen(&r->b.lock));
-	ask(r, &r->b, LOCK_RELEASE);
-	assert_false(lock_seen(&r->b.lock)); /* what was free may not be so any more */
-	tell(r, &r->b, rig_ask(LOCK_WATCH));
-	assert_false(lock_seen(&r->b.lock));
-}
-
-RIG_TEST(seen__word_is_anothers__after_two_looks)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_WATCH);
-	assert_false(lock_seen(&r->b.lock));
-	tick_until(r, &r->b, mono_add(r->now, CHECK / 2));
-	assert_false(lock_seen(&r->b.lock));
-	tick_until(r, &r->b, mono_add(r->now, CHECK));
-	assert_true(lock_seen(&r->b.lock));
-}
-
-RIG_TEST(seen__link_breaks__not_before_it_is_looked_at_again)
-{
-	struct rig *r = *state;
-	struct step_op op;
-
-	ask(r, &r->b, LOCK_WATCH);
-	r->now = lock_due(&r->b.lock);
-	tell(r, &r->b, (struct step_event){ .type = STEP_TICK });
-	op = only(&r->b);
-	assert_true(lock_seen(&r->b.lock));
-	give(r, &r->b, &op, STEP_LOST, 0);
-	assert_false(lock_seen(&r->b.lock));
-	tell(r, &r->b, rig_link(HOME, ++r->b.link));
-	assert_false(lock_seen(&r->b.lock));
-	run(r, &r->b);
-	assert_true(lock_seen(&r->b.lock));
-}
-
-/* --- releases ----------------------------------------------------------------------- */
-
-RIG_TEST(release__after_it_was_broken__fails_harmlessly)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
-	assert_word(*word(r), B, START + 3);
-	ask(r, &r->a, LOCK_RELEASE);
-	assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
-	assert_word(*word(r), B, START + 3);
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-}
-
-RIG_TEST(release__unclean__next_holder_takes_it_at_once_and_is_unclean)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	lock_mark(&r->a.lock, true);
-	ask(r, &r->a, LOCK_RELEASE);
-	assert_word(*word(r), LOCK_DIRTY, START + 2);
-	hold(r, &r->b);
-	assert_true(lock_unclean(&r->b.lock));
-	lock_mark(&r->b.lock, false); /* swept */
-	ask(r, &r->b, LOCK_RELEASE);
-	assert_word(*word(r), 0, START + 3);
-	hold(r, &r->a);
-	assert_false(lock_unclean(&r->a.lock));
-}
-
-RIG_TEST(release__unknown__same_cas_on_a_newer_link_decides)
-{
-	struct rig *r = *state;
-
-	for (int executed = 0; executed < 2; executed++) {
-		struct step_op op;
-
-		hold(r, &r->a);
-		tell(r, &r->a, rig_ask(LOCK_RELEASE));
-		op = only(&r->a);
-		if (executed)
-			rig_execute(&r->w, &op);
-		give(r, &r->a, &op, STEP_UNKNOWN, 0);
-		assert_int_equal(r->a.out.n, 0); /* not on the old link */
-		assert_int_equal(lock_state(&r->a.lock), LOCK_RELEASING);
-		new_link(r, &r->a);
-		run(r, &r->a);
-		assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
-		assert_int_equal(region_word_id(*word(r)), 0);
-	}
-}
-
-RIG_TEST(release__asked_while_the_acquire_is_under_way__released_when_it_was_had)
-{
-	struct rig *r = *state;
-	struct step_op op;
-
-	hold(r, &r->a);
-	ask(r, &r->a, LOCK_RELEASE);
-	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
-	op = only(&r->a);
-	tell(r, &r->a, rig_ask(LOCK_RELEASE));
-	give(r, &r->a, &op, STEP_DONE, rig_execute(&r->w, &op));
-	run(r, &r->a);
-	assert_int_equal(lock_state(&r->a.lock), LOCK_IDLE);
-	assert_word(*word(r), 0, START + 3);
 }
 
 /* --- links -------------------------------------------------------------------------- */
@@ -423,109 +485,7 @@ RIG_TEST(acquire__unknown_and_executed__read_on_a_newer_link_finds_it_ours)
 	assert_true(mono_sub(lock_until(&r->a.lock), began) == HOLD);
 }
 
-RIG_TEST(acquire__unknown_and_not_executed__is_tried_again)
-{
-	struct rig *r = *state;
-	struct step_op op;
-
-	hold(r, &r->a);
-	ask(r, &r->a, LOCK_RELEASE);
-	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
-	op = only(&r->a);
-	give(r, &r->a, &op, STEP_UNKNOWN, 0);
-	new_link(r, &r->a);
-	run(r, &r->a);
-	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-	assert_word(*word(r), A, START + 3);
-}
-
-RIG_TEST(acquire__lost__nothing_is_put_out_before_a_newer_link)
-{
-	struct rig *r = *state;
-	struct step_op op;
-
-	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
-	op = only(&r->a);
-	give(r, &r->a, &op, STEP_LOST, 0);
-	r->now = mono_add(r->now, 60 * 1000 * (int64_t)MS);
-	tell(r, &r->a, (struct step_event){ .type = STEP_TICK });
-	assert_int_equal(r->a.out.n, 0);
-	assert_true(lock_due(&r->a.lock).ns == INT64_MAX);
-	new_link(r, &r->a);
-	run(r, &r->a);
-	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-}
-
-RIG_TEST(acquire__refused__again_after_a_check)
-{
-	struct rig *r = *state;
-	struct step_op op;
-
-	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
-	op = only(&r->a);
-	give(r, &r->a, &op, STEP_REFUSED, 0);
-	assert_int_equal(r->a.out.n, 0);
-	assert_true(lock_due(&r->a.lock).ns == r->now.ns + CHECK);
-	tick_until(r, &r->a, lock_due(&r->a.lock));
-	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-}
-
 /* --- restarts, breaks, views ------------------------------------------------------------ */
-
-RIG_TEST(restart__own_word_of_before__taken_at_once_unclean)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	setup_host(r, &r->a, A); /* it forgot everything */
-	hold(r, &r->a);
-	assert_true(lock_unclean(&r->a.lock));
-	assert_word(*word(r), A, START + 3);
-}
-
-RIG_TEST(fresh_word__is_waited_for_and_then_unclean)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->a.lock.conf);
-
-	*word(r) = region_word(0,
-			       START); /* the home has just begun: earlier holders are not known */
-	ask(r, &r->a, LOCK_ACQUIRE);
-	tick_until(r, &r->a, mono_add(r->now, brk - 1));
-	assert_int_equal(lock_state(&r->a.lock), LOCK_WAITING);
-	assert_word(*word(r), 0, START);
-	tick_until(r, &r->a, mono_add(r->now, 1 + CHECK));
-	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-	assert_true(lock_unclean(&r->a.lock));
-	assert_word(*word(r), A, START + 1);
-}
-
-RIG_TEST(home_restarts__a_word_like_the_old_one_is_waited_for_anew)
-{
-	struct rig *r = *state;
-	int64_t brk = lock_break_ns(&r->b.lock.conf);
-
-	*word(r) = region_word(A, START + 1);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	tick_until(r, &r->b, mono_add(r->now, brk - CHECK));
-	new_link(r, &r->b); /* home began anew, and A took it again: the same word */
-	tick_until(r, &r->b, mono_add(r->now, brk - 1));
-	assert_word(*word(r), A, START + 1);
-}
-
-RIG_TEST(operator_breaks__holder_cannot_release_next_takes_it_unclean)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	*word(r) = lease_broken_word(*word(r));
-	assert_word(*word(r), REGION_LOCK_BROKEN, START + 3);
-	ask(r, &r->a, LOCK_RELEASE);
-	assert_word(*word(r), REGION_LOCK_BROKEN, START + 3);
-	hold(r, &r->b);
-	assert_true(lock_unclean(&r->b.lock));
-	assert_word(*word(r), B, START + 4);
-}
 
 RIG_TEST(view__home_is_the_lowest_member_and_seq_begins_at_the_view)
 {
@@ -566,87 +526,6 @@ RIG_TEST(view__stays_while_the_home_restarts__fences_still_grow)
 		before = lock_fence(&r->a.lock);
 		ask(r, &r->a, LOCK_RELEASE);
 	}
-}
-
-RIG_TEST(view__not_quorate__nothing_is_taken_and_nothing_may_be_done)
-{
-	struct rig *r = *state;
-
-	hold(r, &r->a);
-	tell(r, &r->a, rig_view(0, 0xf, false));
-	assert_false(lock_may_act(&r->a.lock, r->now, 0));
-	ask(r, &r->a, LOCK_RELEASE); /* that decides nothing */
-	assert_word(*word(r), 0, START + 2);
-	ask(r, &r->a, LOCK_ACQUIRE);
-	tick_until(r, &r->a, mono_add(r->now, 10 * HOLD));
-	assert_word(*word(r), 0, START + 2);
-	tell(r, &r->a, rig_view(0, 0xf, true));
-	run(r, &r->a);
-	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-}
-
-RIG_TEST(view__an_older_one_comes_late__is_ignored)
-{
-	struct rig *r = *state;
-
-	tell(r, &r->a, rig_view(6, 0xf, true));
-	tell(r, &r->a, rig_view(5, 0xe, false));
-	assert_int_equal(r->a.lock.home, HOME);
-	assert_true(r->a.lock.quorate);
-}
-
-RIG_TEST(view__a_newer_one_had_the_lock__is_not_taken_before_it_is_told)
-{
-	struct rig *r = *state;
-
-	tell(r, &r->a, rig_view(7, 0xf, true));
-	tell(r, &r->b, rig_view(6, 0xf, true));
-	tick_until(r, &r->a, mono_add(r->now, BREAK_AT_MOST));
-	*word(r) = region_word(0, (7ull << 32) + 5); /* clean to hosts of view 7 */
-	ask(r, &r->b, LOCK_ACQUIRE);
-	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
-	*word(r) = region_word(LOCK_DIRTY, (7ull << 32) + 6);
-	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
-	*word(r) = region_word(A, (7ull << 32) + 7);
-	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
-	*word(r) = region_word(B, (7ull << 32) + 8); /* of before a restart */
-	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
-	assert_word(*word(r), B, (7ull << 32) + 8);
-	assert_int_equal(lock_state(&r->b.lock), LOCK_WAITING);
-	*word(r) = region_word(0, (7ull << 32) + 9);
-	tell(r, &r->b, rig_view(7, 0xf, true));
-	tick_until(r, &r->b, mono_add(r->now, 2 * CHECK));
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-	assert_word(*word(r), B, (7ull << 32) + 10);
-	assert_false(lock_unclean(&r->b.lock));
-}
-
-RIG_TEST(view__a_newer_one_had_the_lock_unseen__a_guess_does_not_take_it)
-{
-	struct rig *r = *state;
-
-	tell(r, &r->b, rig_view(6, 0xf, true));
-	*word(r) = region_word(0, (6ull << 32) + 3);
-	hold(r, &r->b);
-	ask(r, &r->b, LOCK_RELEASE);
-	*word(r) = region_word(A, (7ull << 32) + 4);
-	ask(r, &r->b, LOCK_ACQUIRE);
-	*word(r) = region_word(0, (7ull << 32) + 4);
-	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
-	assert_word(*word(r), 0, (7ull << 32) + 4);
-}
-
-RIG_TEST(view__a_restarted_homes_word__is_of_no_newer_view)
-{
-	struct rig *r = *state;
-
-	tell(r, &r->b, rig_view(6, 0xf, true));
-	*word(r) = region_word(0, 9ull << 32); /* of its ninth start */
-	ask(r, &r->b, LOCK_ACQUIRE);
-	tick_until(r, &r->b, mono_add(r->now, BREAK_AT_MOST));
-	assert_int_equal(lock_state(&r->b.lock), LOCK_HELD);
-	assert_int_equal(lock_epoch(lock_fence(&r->b.lock)), 6);
-	assert_true(lock_unclean(&r->b.lock));
 }
 
 TEST(epochs__compare_by_difference)
