@@ -189,6 +189,10 @@ src/util/conf.c @ conf @ s/JSON_REJECT_DUPLICATES/0/
 src/util/conf.c @ conf @ s/if (nul) {/if (0) {/
 src/util/conf.c @ conf @ s/if (deep < len) {/if (0) {/
 src/util/conf.c @ conf @ s/if (len > CONF_BYTES_MAX)/if (0)/
+src/util/conf.c @ conf @ s/ || n < l->min//
+src/util/conf.c @ conf @ s/ || n > l->max//
+src/util/conf.c @ conf @ s/if (!list \&\& !l->min)/if (!list)/
+src/util/conf.c @ conf @ s/error_at_path(d, at ? at : path/error_at_path(d, path/
 src/util/log.c @ log @ s/if (is_control(prev, b, next))/if (0)/
 src/util/log.c @ log @ s/if (level > l->level)/if (0)/
 src/util/clock.c @ clock @ s/if (t\.ns > c->sim_ns)//

@@ -2,6 +2,7 @@
 /* conf: what is accepted; all else is refused, with its place and a sentence. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -403,6 +404,110 @@ TEST(fail__place_of_any_path)
 		assert_int_equal(e.line, rows[i].line);
 		assert_int_equal(e.column, rows[i].column);
 	}
+	conf_free(&d);
+}
+
+/* --- lists ----------------------------------------------------------------------- */
+
+/* Elements that were read: each must be a number, and 13 is refused. */
+struct numbers {
+	size_t n;
+	json_int_t v[4];
+	char path[4][32];
+};
+
+static int read_number(void *to, const struct conf_doc *d, const char *path, const json_t *v,
+		       struct conf_error *e)
+{
+	struct numbers *all = to;
+
+	if (json_integer_value(v) == 13)
+		return conf_fail(d, path, e, "13 is refused");
+	assert_true(all->n < 4);
+	snprintf(all->path[all->n], sizeof(all->path[0]), "%s", path);
+	all->v[all->n++] = json_integer_value(v);
+	return 0;
+}
+
+/* Read the list "v" of the object at path of text. */
+static int read_list(const char *text, const char *path, size_t min, struct numbers *all,
+		     struct conf_error *e)
+{
+	const struct conf_list l = {
+		.key = "v",
+		.min = min,
+		.max = 3,
+		.what = "numbers",
+		.example = "[1]",
+		.read = read_number,
+	};
+	struct conf_doc d;
+	int rc;
+
+	*all = (struct numbers){ 0 };
+	assert_int_equal(conf_parse(&d, "t.json", text, strlen(text), e), 0);
+	rc = conf_read_list(&d, path, *path ? json_object_get(d.root, path) : d.root, &l, all, e);
+	conf_free(&d);
+	return rc;
+}
+
+TEST(list__each_element__is_read_in_order_with_its_path)
+{
+	struct conf_error e = { 0 };
+	struct numbers all;
+
+	assert_int_equal(read_list("{\"v\": [7, 8, 9]}", "", 1, &all, &e), 0);
+	assert_int_equal(all.n, 3);
+	assert_int_equal(all.v[0], 7);
+	assert_int_equal(all.v[2], 9);
+	assert_string_equal(all.path[2], "v[2]");
+	assert_int_equal(read_list("{\"a\": {\"v\": [7]}}", "a", 1, &all, &e), 0);
+	assert_string_equal(all.path[0], "a.v[0]");
+	assert_int_equal(read_list("{}", "", 0, &all, &e), 0);
+	assert_int_equal(read_list("{\"v\": []}", "", 0, &all, &e), 0);
+	assert_int_equal(all.n, 0);
+}
+
+TEST(list__wrong__is_refused_at_its_place)
+{
+	static const struct {
+		const char *text;
+		size_t min;
+		const char *error;
+	} rows[] = {
+		{ "{}", 1, "t.json:1:1: v: give a list of 1 to 3 numbers, such as [1]" },
+		{ "{ \"v\": [] }", 1, "t.json:1:8: v: give a list of 1 to 3 numbers, such as [1]" },
+		{ "{ \"v\": {} }", 0,
+		  "t.json:1:8: v: give a list of at most 3 numbers, such as [1]" },
+		{ "{ \"v\": [1, 2, 3, 4] }", 0,
+		  "t.json:1:8: v: give a list of at most 3 numbers, such as [1]" },
+		{ "{ \"v\": [1, 13, 2] }", 0, "t.json:1:12: 13 is refused" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct conf_error e = { 0 };
+		struct numbers all;
+
+		assert_int_equal(read_list(rows[i].text, "", rows[i].min, &all, &e), -EINVAL);
+		assert_string_equal(e.text, rows[i].error);
+		assert_int_equal(all.n, strstr(rows[i].text, "13") ? 1 : 0);
+	}
+}
+
+TEST(fail_key__place_is_that_of_the_value_or_of_the_object)
+{
+	static const char text[] = "{ \"a\": { \"b.c\": { \"d\": 1 } } }";
+	struct conf_error e;
+	struct conf_doc d;
+
+	assert_int_equal(conf_parse(&d, "t.json", text, strlen(text), &e), 0);
+	assert_int_equal(conf_fail_key(&d, "a.b.c", "d", &e, "x is %d", 7), -EINVAL);
+	assert_string_equal(e.text, "t.json:1:24: x is 7");
+	assert_int_equal(e.exit, RESEX_BAD_CONFIG);
+	conf_fail_key(&d, "a.b.c", "e", &e, "missing");
+	assert_string_equal(e.text, "t.json:1:17: missing");
+	conf_fail_key(&d, "", "a", &e, "at the root");
+	assert_string_equal(e.text, "t.json:1:8: at the root");
 	conf_free(&d);
 }
 
