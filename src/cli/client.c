@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* client: JSON-RPC over resexd's UNIX socket. See client.h. */
+/*
+ * client: JSON-RPC over resexd's UNIX socket: one line there, one line back. Each error becomes
+ * one sentence for the user and an exit code, with what to do next. See client.h.
+ */
 #include "src/cli/client.h"
 
 #include <errno.h>
@@ -14,7 +17,10 @@
 
 #include "resex/exit.h"
 
-enum { REPLY_MAX = 64 << 20, REPLY_TIMEOUT_S = 30 };
+enum {
+	REPLY_MAX = 64 << 20, /* whatever listens at the socket: it must not take all memory */
+	REPLY_TIMEOUT_S = 30, /* resexd itself waits for 10 s at most, and then says so */
+};
 
 /* resexd may still carry out the request: the sentence does not say that it failed. */
 static int reply_timed_out(struct client *c)
@@ -38,14 +44,15 @@ int client_open(struct client *c, const char *path)
 		return RESEX_USAGE;
 	}
 	strcpy(a.sun_path, path);
+	/* Before connect(2), which waits, too: a hung resexd accepts no connection. */
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd >= 0) {
 		setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-		setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)); /* connect's, too */
+		setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	}
 	if (c->fd >= 0 && !connect(c->fd, (struct sockaddr *)&a, sizeof(a)))
 		return RESEX_OK;
-	if (errno == EAGAIN)
+	if (errno == EAGAIN) /* the time limit of a socket that blocks */
 		return reply_timed_out(c);
 	if (errno == EACCES || errno == EPERM) {
 		snprintf(c->error, sizeof(c->error),
@@ -65,6 +72,7 @@ void client_close(struct client *c)
 	c->fd = -1;
 }
 
+/* By a limit of resexd (resex-control(7)), or as it ended: its log says which. */
 static int connection_closed(struct client *c)
 {
 	snprintf(c->error, sizeof(c->error), "resexd at %s closed the connection: see its log",
@@ -72,6 +80,7 @@ static int connection_closed(struct client *c)
 	return RESEX_NO_DAEMON;
 }
 
+/* MSG_NOSIGNAL: a connection that resexd closed is an error to print, not a silent death. */
 static int send_all(int fd, const char *p, size_t n)
 {
 	while (n) {
@@ -87,7 +96,10 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* A whole line, to be freed; NULL with errno, which is 0 at the end of the stream. */
+/*
+ * A whole line, to be freed; NULL with errno, which is 0 at the end of the stream. Nothing follows
+ * the line, since there is one request at a time: a newline at the end of the buffer ends it.
+ */
 static char *read_line(int fd)
 {
 	size_t size = 65536, n = 0;
@@ -116,12 +128,15 @@ static char *read_line(int fd)
 			break;
 		buf = bigger;
 	}
-	free(buf);
+	free(buf); /* which may change errno */
 	errno = why;
 	return NULL;
 }
 
-/* Error codes of resexd hold our exit codes (src/control/proto.h). */
+/*
+ * Error codes of resexd hold our exit codes (src/control/proto.h), so that resexd, which knows the
+ * cause, decides on both. The other codes are JSON-RPC's own.
+ */
 static int error_of_reply(struct client *c, const json_t *err)
 {
 	json_int_t code = json_integer_value(json_object_get(err, "code"));
@@ -144,6 +159,7 @@ static char *request_text(int id, const char *method, json_t *params)
 	return text;
 }
 
+/* With the longest id: the answer holds for each request of a connection. */
 bool client_fits(const char *method, json_t *params)
 {
 	char *text = request_text(INT_MAX, method, json_incref(params));
@@ -153,6 +169,7 @@ bool client_fits(const char *method, json_t *params)
 	return fits;
 }
 
+/* A reply that is not JSON, or has neither member, is not resexd's: read it as no reply. */
 static int result_of_reply(struct client *c, const char *line, json_t **result)
 {
 	json_t *rep = json_loads(line, 0, NULL);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_cap: the verbs on caps: cap-*, pause, resume, why. */
+/*
+ * cmd_cap: the verbs on caps: cap-*, pause, resume, why. resexd answers those that change caps
+ * when the caps are in force (wait_for_caps() in src/control/set.c), so the tables show the caps
+ * of after.
+ */
 #include <stdio.h>
 
 #include "resex/exit.h"
@@ -25,6 +29,7 @@ int run_cap_release(struct cli *c)
 	return request_row(c, "cap-release", "guest", "undo", c->options.undo, cap_cols);
 }
 
+/* Without a guest all are meant, and resexd lists all of them. */
 static int pause_or_resume(struct cli *c, const char *method)
 {
 	json_t *params = NULL;
@@ -43,6 +48,7 @@ int run_resume(struct cli *c)
 	return pause_or_resume(c, "resume");
 }
 
+/* A sentence a line: a table would cut the sentences, or make all lines as long as the longest. */
 int run_why(struct cli *c)
 {
 	json_t *r = NULL, *params = NULL, *g;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_cluster: the verbs on a cluster: host-list, lock-*, list --all-hosts. */
+/*
+ * cmd_cluster: the verbs on a cluster: host-list, lock-*, list --all-hosts. All figures are what
+ * this host has read of the others, so each table shows their age, and what may be wrong with
+ * them is said beside it.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +23,7 @@ static void print_simulated(const json_t *hosts)
 			       json_string_value(json_object_get(h, "name")));
 }
 
-/* Whether this host may decide anything, and why not. */
+/* Whether this host may decide anything, and why not: without quorum its locks are unknown. */
 static void print_cluster(const json_t *r)
 {
 	const char *note = json_string_value(json_object_get(r, "cluster_note"));
@@ -78,7 +82,10 @@ int run_lock_break(struct cli *c)
 	return request_row(c, "lock-break", "service", "force", c->options.force, lock_cols);
 }
 
-/* The guests of all hosts as rows of one table: each gets the name of its host. */
+/*
+ * The guests of all hosts as rows of one table: each gets the name of its host, and the age of
+ * what is known of it, since two hosts are not read at the same time.
+ */
 static json_t *guest_rows(const json_t *hosts)
 {
 	json_t *rows = json_array(), *h, *g;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_events: the verb events; --follow asks resexd again and again. */
+/*
+ * cmd_events: the verb events. The protocol has no notifications: --follow asks resexd again and
+ * again for the events after the newest that it has printed.
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>
@@ -8,8 +11,9 @@
 #include "src/cli/cmds.h"
 #include "src/cli/request.h"
 
-enum { FOLLOW_MS = 300 };
+enum { FOLLOW_MS = 300 }; /* soon enough for people, and next to no load on resexd */
 
+/* In local time, as journalctl(1) and xl(1) do: operators compare with both. */
 static void print_event(const json_t *e)
 {
 	json_int_t ns = json_integer_value(json_object_get(e, "time_ns"));
@@ -41,7 +45,7 @@ static void print_events(const struct cli *c, const json_t *events, long last)
 		json_dumpf(e, stdout, JSON_COMPACT); /* one event a line */
 		putchar('\n');
 	}
-	fflush(stdout);
+	fflush(stdout); /* a pipe would hold events back until a buffer is full */
 }
 
 int run_events(struct cli *c)
@@ -66,9 +70,10 @@ int run_events(struct cli *c)
 			print_events(c, json_object_get(r, "events"), last);
 		}
 		json_decref(r);
+		/* A reader that is gone, such as head(1), or a full disk ends --follow. */
 		if (!c->options.follow || ferror(stdout))
 			break;
-		last = -1;
+		last = -1; /* --lines is for the events from before */
 		poll(NULL, 0, FOLLOW_MS);
 	}
 	return rc;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_guest: the verbs on the daemon and its guests: list, info, guest-*, ring-list. */
+/*
+ * cmd_guest: the verbs on the daemon and its guests: list, info, guest-*, ring-list. A card (a
+ * member a line) shows one thing whole, a table compares many.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,10 @@ int run_list(struct cli *c)
 	return request_rows(c, "list", NULL, "guests", cols);
 }
 
-/* The cross-check of a guest or a link with its counter: one line, in bytes a second. */
+/*
+ * The cross-check of a guest or a link with its counter: one line, in bytes a second. Before the
+ * first window is over, 0 unexplained bytes would be a claim that nothing supports.
+ */
 static void print_counter(const json_t *counter)
 {
 	const char *error = json_string_value(json_object_get(counter, "error"));
@@ -146,6 +152,7 @@ static void print_guest(json_t *r)
 	json_int_t vcpus = json_integer_value(json_object_get(r, "vcpus"));
 	json_int_t max_cap = json_integer_value(json_object_get(r, "max_cap"));
 
+	/* The card takes members of one object: bring those of "sla" up to the guest's. */
 	json_object_update(r, json_object_get(r, "sla"));
 	table_card(stdout, r, fields);
 	/* It is not refused: the guest may get more VCPUs while it runs. */
@@ -155,6 +162,7 @@ static void print_guest(json_t *r)
 		       (long long)max_cap, 100 * (long long)vcpus);
 }
 
+/* The reply of guest-set is that of guest-show: the user sees what holds now. */
 static int show_guest(struct cli *c, const char *method, json_t *params)
 {
 	json_t *r = NULL;
@@ -174,7 +182,11 @@ int run_guest_show(struct cli *c)
 	return rc ? rc : show_guest(c, "guest-show", params);
 }
 
-/* The JSON type that resexd.json has: a number, true or false, or else a string. */
+/*
+ * The JSON type that resexd.json has: a number, true or false, or else a string. Keys and ranges
+ * are known to resexd alone. 19 digits may be above what JSON integers of jansson hold: as a
+ * string, resexd refuses them and shows them as they were written.
+ */
 static json_t *setting_value(const char *word)
 {
 	const char *digits = "0123456789";
@@ -199,7 +211,7 @@ static int add_setting(struct cli *c, json_t *settings, char *word)
 	*eq = 0;
 	snprintf(name, sizeof(name), "%s", word);
 	dot = strchr(word, '.');
-	if (dot) {
+	if (dot) { /* one level suffices: of a guest's settings, only sla has members */
 		*dot = 0;
 		in = json_object_get(settings, word);
 		if (!in) {
@@ -254,6 +266,7 @@ static void print_rings(const json_t *g)
 		{ "FAULT", "fault", 1 },
 		{ 0 },
 	};
+	/* A guest without rings needs its reason: no agent, a silent one, or a bad registry. */
 	const char *fault = json_string_value(json_object_get(g, "fault"));
 	const char *agent = "no agent";
 

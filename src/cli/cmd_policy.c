@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmd_policy: the verbs on policies and policy files: policy-*. */
+/*
+ * cmd_policy: the verbs on policies and policy files: policy-*. A file is read and its JSON is
+ * checked here; what it means is checked by resexd alone, for policy-check as for policy-set.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,12 +72,14 @@ static int add_param(struct cli *c, json_t *params, char *word)
 
 	if (!eq && c->options.file) /* a policy's name, most likely */
 		return word_error(c, word, "NAME=NUMBER, and --file already names the policy");
+	/* strtoull(3) would accept a sign and blanks. */
 	if (!eq || eq == word || eq[1] < '0' || eq[1] > '9')
 		return word_error(c, word, "NAME=NUMBER");
 	v = strtoull(eq + 1, &end, 10);
 	if (*end)
 		return word_error(c, word, "NAME=NUMBER with a whole number");
-	if (v > LLONG_MAX) {
+	if (v >
+	    LLONG_MAX) { /* no JSON integer of jansson; strtoull(3) gives ULLONG_MAX beyond it */
 		snprintf(c->client.error, sizeof(c->client.error),
 			 "\"%.80s\" is out of range: give 0 to %lld at most", word, LLONG_MAX);
 		return RESEX_RANGE;
@@ -99,8 +104,10 @@ static int add_file(struct cli *c, json_t *params, const char *file)
 	}
 	utf8_escape(file, label, sizeof(label)); /* for messages: it need not be UTF-8 */
 	json_object_set_new(params, "file", json_string(label));
+	/* The text, not its values: resexd's errors name line and column of the file. */
 	json_object_set_new(params, "text", json_stringn(d.text, d.len));
 	conf_free(&d);
+	/* Escaped quotes and newlines make a request longer than its file: only the whole tells. */
 	if (client_fits("policy-check", params))
 		return RESEX_OK;
 	snprintf(c->client.error, sizeof(c->client.error),
@@ -111,6 +118,7 @@ static int add_file(struct cli *c, json_t *params, const char *file)
 	return RESEX_BAD_CONFIG;
 }
 
+/* Parameters that are given beside a file override those in it: so a value is tried quickly. */
 int run_policy_set(struct cli *c)
 {
 	json_t *params = json_object(), *set = json_object();

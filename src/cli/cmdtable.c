@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cmdtable: the verbs, in the order of resex --help. */
+/*
+ * cmdtable: the verbs, in the order of resex --help. bash's completion and the man page list them
+ * too.
+ */
 #include "src/cli/cmdtable.h"
 
 #include "src/cli/cmds.h"

@@ -2,6 +2,7 @@
 /*
  * resex: the command line of resexd, in the manner of xl. main() parses the options, finds the
  * verb (cmdtable.c) and runs it; the verb calls resexd over its socket and prints the reply.
+ * What is wrong with the command line is said before resexd is called.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -54,7 +55,7 @@ static int unknown_verb(const char *name)
 }
 
 /* resex help [VERB] */
-static int help(int argc, char **argv)
+static int print_wanted_help(int argc, char **argv)
 {
 	const struct verb *v = argc ? find_verb(argv[0]) : NULL;
 
@@ -71,7 +72,10 @@ static int help(int argc, char **argv)
 	return RESEX_OK;
 }
 
-/* A request is in UTF-8: resexd would not get an argument that is not. */
+/*
+ * A request is in UTF-8: jansson makes no string of an argument that is not, and the request would
+ * lack it. To resexd, pause without a guest means all guests.
+ */
 static int check_arguments(struct cli *c)
 {
 	char shown[256];
@@ -87,7 +91,7 @@ static int check_arguments(struct cli *c)
 	return RESEX_OK;
 }
 
-static int run(struct cli *c)
+static int run_verb(struct cli *c)
 {
 	int rc = check_arguments(c);
 
@@ -103,8 +107,11 @@ static int run(struct cli *c)
 	return rc;
 }
 
-/* Options before the verb, the verb, then its options among its arguments. */
-static int parse(struct cli *c, int argc, char **argv)
+/*
+ * Options before the verb, the verb, then its options among its arguments: two passes, since only
+ * the verb tells which options there are (-f is --file of one and --follow of another).
+ */
+static int parse_words(struct cli *c, int argc, char **argv)
 {
 	char *error = c->client.error;
 	int i = options_parse(&c->options, OPT_COMMON, NULL, argc, argv, error,
@@ -134,7 +141,7 @@ int main(int argc, char **argv)
 		.options = { .socket = RESEX_RUNDIR "/resexd.sock", .lines = -1 },
 		.client = { .fd = -1 },
 	};
-	int rc = parse(&c, argc, argv);
+	int rc = parse_words(&c, argc, argv);
 
 	if (rc)
 		return rc;
@@ -148,10 +155,11 @@ int main(int argc, char **argv)
 		print_help(stderr);
 		rc = RESEX_USAGE;
 	} else if (!c.verb->run) {
-		rc = help(c.argc, c.argv);
+		rc = print_wanted_help(c.argc, c.argv);
 	} else {
-		rc = run(&c);
+		rc = run_verb(&c);
 	}
+	/* A script must not take a reply that could not be printed for an empty one. */
 	if (!rc && (fflush(stdout) || ferror(stdout))) {
 		perror("resex: output");
 		rc = RESEX_FAILURE;

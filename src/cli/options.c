@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* options: one table of all options; getopt_long(3) gets the rows of the wanted set. */
+/*
+ * options: one table of all options of resex and its verbs. Help is printed from it, and cmdline
+ * (src/util) gets the rows of the wanted set. See options.h.
+ */
 #include "src/cli/options.h"
 
 #include <errno.h>
@@ -49,12 +52,13 @@ static const struct option_row rows[] = {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), LONG_ONLY = 256 };
 
-/* What getopt_long(3) returns for a row, and leaves in optopt. */
+/* What getopt_long(3) returns for a row, and leaves in optopt: above all letters if it has none. */
 static int row_code(size_t i)
 {
 	return rows[i].letter ? rows[i].letter : LONG_ONLY + (int)i;
 }
 
+/* By set, too: the same letter is another option of another verb. */
 static const struct option_row *find_row(unsigned int set, int code)
 {
 	for (size_t i = 0; i < ROWS; i++)
@@ -63,6 +67,7 @@ static const struct option_row *find_row(unsigned int set, int code)
 	return NULL;
 }
 
+/* A negative number is refused: -1 in options.lines means that none was given. */
 static int set_count(const char *text, long *out)
 {
 	char *end;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* request: call a method of resexd and print its reply as text or as JSON. */
+/*
+ * request: what the verbs have in common: check arguments, call a method of resexd, and print its
+ * reply as a table or as JSON. See request.h.
+ */
 #include "src/cli/request.h"
 
 #include <stdio.h>
@@ -30,25 +33,26 @@ int given_twice(struct cli *c, const char *key)
 	return usage_error(c, what);
 }
 
-static int print_json(json_t *result)
-{
-	json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-	putchar('\n');
-	json_decref(result);
-	return RESEX_OK;
-}
-
+/*
+ * Text is tamed, since names and sentences of guests and other hosts go to a terminal. JSON goes
+ * to a program, as it came from resexd; of the 17 digits of a double the last two are noise, such
+ * as in 487315.03000000003.
+ */
 int request_reply(struct cli *c, const char *method, json_t *params, json_t **result)
 {
 	int rc = client_call(&c->client, method, params, result);
 
-	if (!rc && !c->options.json)
-		table_tame(*result);
-	if (rc || !c->options.json)
+	if (rc)
 		return rc;
-	rc = print_json(*result);
+	if (!c->options.json) {
+		table_tame(*result);
+		return RESEX_OK;
+	}
+	json_dumpf(*result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+	putchar('\n');
+	json_decref(*result);
 	*result = NULL;
-	return rc;
+	return RESEX_OK;
 }
 
 int no_arguments(struct cli *c)
@@ -61,6 +65,7 @@ int no_arguments(struct cli *c)
 	return usage_error(c, what);
 }
 
+/* Two guests are refused, not the first one taken: the user means both. */
 int guest_argument(struct cli *c, bool required, json_t **params)
 {
 	char what[64];

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* table: one pass over the rows measures the columns, the next one prints them. See table.h. */
+/*
+ * table: JSON objects as aligned text. One pass over the rows measures the columns, the next one
+ * prints them: no cell is kept, however many guests there are. Widths are in bytes, so a name
+ * with other characters than ASCII's shifts the cells after it. See table.h.
+ */
 #include "src/cli/table.h"
 
 #include <stdlib.h>
@@ -20,6 +24,7 @@ static void tame_string(json_t *v)
 	free(s);
 }
 
+/* It recurses no deeper than jansson parses (2048 levels). Keys are resexd's own words. */
 void table_tame(json_t *v)
 {
 	const char *key;
@@ -34,7 +39,7 @@ void table_tame(json_t *v)
 		table_tame(e);
 }
 
-/* Two decimals for small figures, such as rates and latencies. */
+/* Two decimals for small figures, such as rates and latencies; a large one is read by its size. */
 static void format_real(double v, char *out)
 {
 	size_t n = (size_t)snprintf(out, CELL_MAX, v > -100 && v < 100 ? "%.2f" : "%.0f", v);
@@ -70,6 +75,7 @@ static void format_cell(const json_t *v, char *out)
 		break;
 	case JSON_ARRAY:
 		out[0] = 0;
+		/* Up to 63 bytes an element; at the end of the cell, the others are left out. */
 		json_array_foreach((json_t *)v, i, e)
 			n += (size_t)snprintf(out + n, CELL_MAX - n > 64 ? 64 : 1, "%s%s",
 					      i ? "," : "", json_string_value(e));
@@ -77,7 +83,7 @@ static void format_cell(const json_t *v, char *out)
 	default:
 		strcpy(out, "-");
 	}
-	if (!out[0])
+	if (!out[0]) /* an empty cell would shift the columns for awk(1) */
 		strcpy(out, "-");
 }
 
@@ -97,6 +103,7 @@ static void measure_columns(const json_t *rows, const struct column *cols, int *
 		}
 }
 
+/* No blanks at the end of a line: the last column is often text, and the terminal narrow. */
 static void print_cell(FILE *f, const char *s, int width, int left, int last)
 {
 	if (left && last)
