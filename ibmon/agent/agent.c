@@ -71,6 +71,7 @@ static struct mono now(struct agent *a)
 	return a->clock.now(&a->clock);
 }
 
+/* A time in the past means at once: event_add() of an event that is pending replaces its time. */
 static void schedule(struct event *ev, int64_t ns)
 {
 	struct timeval tv = { 0 };
@@ -82,7 +83,10 @@ static void schedule(struct event *ev, int64_t ns)
 	event_add(ev, &tv);
 }
 
-/* Scan in ms milliseconds, unless an earlier scan is scheduled. */
+/*
+ * Scan in ms milliseconds, unless an earlier scan is scheduled. Many opens in a row ask for
+ * a scan each. An earlier one serves them all, and a later request must not move it back.
+ */
 static void scan_in(struct agent *a, int64_t ms)
 {
 	struct timeval tv, at;
@@ -97,7 +101,10 @@ static void scan_in(struct agent *a, int64_t ms)
 	schedule(a->scan, ms * NS_PER_MS);
 }
 
-/* Schedule the next scan: soon while rings change, later while nothing does. */
+/*
+ * Schedule the next scan: soon while rings change, later while nothing does. Without users
+ * nothing is scheduled: on_beat() looks for new processes each second.
+ */
 static void plan_next_scan(struct agent *a, struct mono t)
 {
 	if (mono_sub(a->fast_until, t) > 0)
@@ -106,6 +113,10 @@ static void plan_next_scan(struct agent *a, struct mono t)
 		scan_in(a, IDLE_MS);
 }
 
+/*
+ * The kernel lists a context some time after the open that was noticed. So each scan of the
+ * next OPENED_MS asks for contexts first.
+ */
 static void scan_now(struct agent *a, bool full)
 {
 	struct mono t = now(a);
@@ -133,6 +144,7 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	/* uverbsN may be another device now. */
 	if (means & WATCH_NODES)
 		track_devices(a->track);
 	if (!means)
@@ -166,7 +178,10 @@ static void on_process_exit(evutil_socket_t fd, short what, void *arg)
 	latency_gone(a->latency, pid);
 }
 
-/* Called when a process starts to use RDMA or to send latencies: wait for its exit. */
+/*
+ * Called when a process starts to use RDMA or to send latencies: wait for its exit. A pidfd
+ * cannot mean a later process with the same pid, and it needs no polling of /proc.
+ */
 static int watch_exit(void *ctx, pid_t pid)
 {
 	struct agent *a = (struct agent *)ctx;
@@ -208,7 +223,10 @@ static void sink_end(void *ctx)
 	book_end(((struct agent *)ctx)->book);
 }
 
-/* The sink of track: rings go to the book, users to watch_exit(). */
+/*
+ * The sink of track: rings go to the book, users to watch_exit(). The offset stays 0: rxe's
+ * rings begin with their header at the start of a page.
+ */
 static int sink_publish(void *ctx, const struct track_ring *r, uint32_t *id)
 {
 	struct agent *a = (struct agent *)ctx;
@@ -331,6 +349,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	notify_systemd("WATCHDOG=1");
 }
 
+/* Only ends the loop: agent_run() withdraws the node after it. */
 static void on_signal(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -364,6 +383,10 @@ static struct event_base *base_open(void)
 	return base;
 }
 
+/*
+ * All events are in one list, so that agent_close() frees also those of a start that failed
+ * halfway.
+ */
 static int events_open(struct agent *a)
 {
 	const short in = EV_READ | EV_PERSIST;
@@ -402,6 +425,7 @@ static int open_parts(struct agent *a)
 	if (rc)
 		return setup_fail(a->log, "inotify", rc,
 				  "raise fs.inotify.max_user_instances (sysctl)");
+	/* It may exist. If it cannot be made, the socket's own error says so. */
 	mkdir("/run/resex", 0755);
 	rc = latency_open(&a->latency, a->o->socket, a->book, watch_exit, a, a->log);
 	if (rc)
@@ -411,6 +435,7 @@ static int open_parts(struct agent *a)
 	return rc ? setup_fail(a->log, "the event loop", rc, SETUP_FREE_MEMORY) : 0;
 }
 
+/* agent_close() closes what was opened, so each failure ends in the same place. */
 int agent_open(struct agent **out, const struct options *o, const struct log *log)
 {
 	struct agent *a = calloc(1, sizeof(*a));
@@ -448,6 +473,10 @@ int agent_run(struct agent *a)
 	notify_systemd("READY=1\nSTATUS=publishing");
 	event_base_dispatch(a->base);
 	notify_systemd("STOPPING=1");
+	/*
+	 * Readers lose the node first, then the pages: dom0 must not be led to pages that
+	 * are being given back.
+	 */
 	rc = a->setup.node_ops->remove(a->setup.node);
 	if (rc && rc != -ENOENT)
 		log_msg(a->log, LOG_LVL_WARNING, "%s could not be removed: %s", GUEST_ABI_NODE,

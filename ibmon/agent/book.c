@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * book: see book.h. The agent keeps its own account of what is published; it reads
- * back from the pages only references that it wrote.
+ * book: rings and latencies -> the pages that dom0 reads (resex/guest_abi.h). agent.c and
+ * latency_socket.c call it. See book.h.
+ *
+ * The agent keeps its own account of what is published; it reads back from the pages only
+ * references that it wrote.
  */
 #include "config.h"
 
@@ -40,12 +43,16 @@ struct book {
 	struct entry entry[GUEST_DIRECTORIES_MAX * GUEST_RINGS_PER_DIRECTORY];
 };
 
-/* Readers see all writes before this one before any write after it. */
+/*
+ * Readers see all writes before this one before any write after it. The host reads these
+ * pages from another CPU at any moment, also while they change.
+ */
 static void publish_barrier(void)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
+/* Atomic, so that the compiler cannot split the store. */
 static void put32(uint32_t *at, uint32_t v)
 {
 	__atomic_store_n(at, v, __ATOMIC_RELAXED);
@@ -56,6 +63,10 @@ static void put64(uint64_t *at, uint64_t v)
 	__atomic_store_n(at, v, __ATOMIC_RELAXED);
 }
 
+/*
+ * An odd generation tells readers that the registry is changing. The agent counts in its
+ * own memory.
+ */
 void book_begin(struct book *b)
 {
 	put32(&b->reg->generation, ++b->generation);
@@ -95,6 +106,10 @@ int book_open(struct book **out, const struct pages_ops *ops, struct pages *p, u
 	return 0;
 }
 
+/*
+ * Readers that still map the page find an empty registry. The pages themselves are the
+ * setup's.
+ */
 void book_close(struct book *b)
 {
 	if (!b)
@@ -125,7 +140,10 @@ static struct guest_ring *descriptor(struct book *b, size_t slot)
 	return &d->ring[slot % GUEST_RINGS_PER_DIRECTORY];
 }
 
-/* The first free slot, with a directory page for it. */
+/*
+ * The first free slot, with a directory page for it. Slots are used again, ids never:
+ * readers tell rings apart by id.
+ */
 static int allocate_slot(struct book *b, size_t *slot)
 {
 	size_t i = 0;
@@ -151,7 +169,10 @@ static int allocate_slot(struct book *b, size_t *slot)
 	return 0;
 }
 
-/* The ring with the lowest first frame at or above at; NULL: none. */
+/*
+ * The ring with the lowest first frame at or above at; NULL: none. A linear search: there
+ * are at most GUEST_RINGS_MAX rings, and rings appear seldom.
+ */
 static const struct entry *next_above(const struct book *b, uint32_t at)
 {
 	const struct entry *best = NULL;
@@ -165,7 +186,11 @@ static const struct entry *next_above(const struct book *b, uint32_t at)
 	return best;
 }
 
-/* The first gap of n entries in the list of frames, with pages for it. */
+/*
+ * The first gap of n entries in the list of frames, with pages for it. First fit. A ring's
+ * frames must be contiguous in the list, because its descriptor has a first entry and a
+ * number.
+ */
 static int allocate_frames(struct book *b, uint32_t n, uint32_t *first)
 {
 	const struct entry *e;
@@ -207,7 +232,10 @@ static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
 	return v >= min && v <= max && !(v & (v - 1));
 }
 
-/* The ranges that the guest ABI allows; readers refuse anything else. */
+/*
+ * The ranges that the guest ABI allows; readers refuse anything else. Readers count a ring
+ * outside them as a fault of this guest: do not publish it at all.
+ */
 static bool in_ranges(const struct guest_ring *r)
 {
 	return (r->kind == GUEST_RING_SQ || r->kind == GUEST_RING_CQ) &&
@@ -215,6 +243,7 @@ static bool in_ranges(const struct guest_ring *r)
 	       r->offset < GUEST_PAGE && r->frames >= 1 && r->frames <= GUEST_RING_FRAMES_MAX;
 }
 
+/* Frames first, then the descriptor that names them. */
 int book_add(struct book *b, const struct guest_ring *r, const uint64_t *frame, uint32_t *id)
 {
 	struct guest_ring *d;
@@ -289,6 +318,10 @@ int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned in
 			return rc;
 		l[i].page = (struct guest_latency *)mem;
 	}
+	/*
+	 * The page may have been another process's: its samples must not be shown as this
+	 * one's.
+	 */
 	memset(l[i].page, 0, sizeof(*l[i].page));
 	l[i].page->magic = GUEST_LATENCY_MAGIC;
 	l[i].page->pid = pid;
@@ -339,7 +372,10 @@ static int renew_page(struct book *b, const void *mem, struct guest_ref *ref, bo
 	return rc < 0 ? rc : 0;
 }
 
-/* Update the references of all pages but the registry into now. */
+/*
+ * Update the references of all pages but the registry into now. Only pages that are shared
+ * by frame number can move; for the other kinds renew does nothing.
+ */
 static int renew_all(struct book *b, struct guest_registry *now, bool *moved)
 {
 	int rc = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * classify: see classify.h. Kinds by counting and by the content of entries; the
- * search over orders is in classify_order.c.
+ * classify: the kinds of rings by counting, and by the content of entries. track_kinds.c
+ * calls it; the search over orders is in classify_order.c. See classify.h.
  */
 #include "config.h"
 
@@ -11,24 +11,35 @@
 #include "ibmon/agent/classify_order.h"
 
 enum {
+	/*
+	 * Offsets and sizes of rings are those of struct rxe_queue_buf, rxe_send_wqe and
+	 * rxe_recv_wqe in the kernel's include/uapi/rdma/rdma_user_rxe.h, of Linux 6.1.
+	 */
 	RXE_DATA = 384, /* header before the first element */
 	RXE_SQ_MIN = 256,
 	RXE_CQ_ELEM = 128,
 	RXE_SGE_MAX = 32,
 };
 
+/*
+ * rxe rounds elements up to a power of two from 64 bytes on, and the number of slots too
+ * (rxe_queue_init); the mapping is what this needs, in whole pages. A process can write any
+ * header into its ring.
+ */
 bool classify_header(uint32_t log2_elem, uint32_t index_mask, uint64_t bytes)
 {
 	uint64_t need;
 
 	if (log2_elem < 6 || log2_elem > 12)
 		return false;
+	/* At most 2^20 slots: RXE_MAX_QP_WR of the kernel. */
 	if (index_mask == 0 || index_mask >= 1u << 20 || (index_mask & (index_mask + 1)))
 		return false;
 	need = RXE_DATA + ((uint64_t)index_mask + 1) * (1u << log2_elem);
 	return need <= bytes && bytes - need < 4096;
 }
 
+/* Known kinds stay: only an entry may correct them (track_kinds.c). */
 static size_t set_unknown(struct class_ring *ring, size_t n, bool (*is)(const struct class_ring *),
 			  enum ring_class kind)
 {
@@ -119,6 +130,10 @@ static size_t classify_cqs_by_slots(struct class_ring *ring, size_t n,
 	return found;
 }
 
+/*
+ * A completion queue has one ring, so has a shared receive queue. A queue pair has two, or
+ * one when its receive queue is shared.
+ */
 static uint64_t rings_expected(const struct class_objects *obj)
 {
 	uint64_t n = (uint64_t)obj->cqs + obj->srqs;
@@ -132,6 +147,10 @@ size_t classify(struct class_ring *ring, size_t n, const struct class_objects *o
 {
 	size_t found = set_unknown(ring, n, is_small, CLASS_RECV);
 
+	/*
+	 * Some object's ring is not seen, or a ring's object is gone: counting would prove
+	 * wrong things.
+	 */
 	if (rings_expected(obj) != n)
 		return found;
 	found += classify_by_count(ring, n, is_sq_sized, CLASS_SQ, obj->qps);
@@ -162,7 +181,11 @@ static bool sges_add_up(const uint8_t *sge, uint32_t n, uint32_t length)
 	return sum == length;
 }
 
-/* Could it be a send work request (struct rxe_send_wqe)? */
+/*
+ * Could it be a send work request (struct rxe_send_wqe)? Fields: opcode 12, send_flags 16,
+ * state 148, dma.length 184, dma.resid 188, num_sge 196, scatter list 208. Each is checked
+ * against the values that rxe can write.
+ */
 static bool fits_send_wqe(const uint8_t *e, uint32_t elem)
 {
 	uint32_t opcode = get32(e + 12), flags = get32(e + 16), length = get32(e + 184);
@@ -177,7 +200,10 @@ static bool fits_send_wqe(const uint8_t *e, uint32_t elem)
 	return sges_add_up(e + 208, num_sge, length);
 }
 
-/* Could it be a receive work request (struct rxe_recv_wqe)? */
+/*
+ * Could it be a receive work request (struct rxe_recv_wqe)? Fields: padding 12, dma.length
+ * 16, dma.resid 20, cur_sge 24, num_sge 28, scatter list 40.
+ */
 static bool fits_recv_wqe(const uint8_t *e, uint32_t elem)
 {
 	uint32_t length = get32(e + 16), num_sge = get32(e + 28);
@@ -189,7 +215,11 @@ static bool fits_recv_wqe(const uint8_t *e, uint32_t elem)
 	return sges_add_up(e + 40, num_sge, length);
 }
 
-/* Could it be a completion (struct ib_uverbs_wc)? rxe numbers queue pairs from 16. */
+/*
+ * Could it be a completion (struct ib_uverbs_wc)? rxe numbers queue pairs from 16. Fields:
+ * status 8, opcode 12 (bit 7: a receive), qp_num 28. Queue pairs of the kernel have another
+ * layout, but their rings are not in a process.
+ */
 static bool fits_completion(const uint8_t *e, uint32_t elem)
 {
 	uint32_t opcode = get32(e + 12), qpn = get32(e + 28);
@@ -198,6 +228,7 @@ static bool fits_completion(const uint8_t *e, uint32_t elem)
 	       qpn < 1u << 24;
 }
 
+/* An entry that fits two kinds proves none. */
 enum ring_class classify_entry(const uint8_t *entry, uint32_t elem)
 {
 	unsigned int could = 0;

@@ -14,6 +14,10 @@
 
 #include "ibmon/agent/classify_order.h"
 
+/*
+ * 2^20 states are 2 MiB of marks. A process with more objects waits for entries to prove
+ * its rings.
+ */
 enum { STATES_MAX = 1 << 20, NUMBER_MANY = -1 };
 
 struct order {
@@ -37,7 +41,10 @@ static size_t index_of(const struct order *o, struct state s)
 	return ((size_t)s.c * (o->obj->srqs + 1) + s.x) * (o->obj->qps + 1) + s.q;
 }
 
-/* The number of states; 0: too many to search. */
+/*
+ * The number of states; 0: too many to search. The first product is compared before the
+ * second is formed: nothing overflows.
+ */
 static size_t count_states(const struct class_objects *obj)
 {
 	uint64_t n = ((uint64_t)obj->cqs + 1) * ((uint64_t)obj->srqs + 1);
@@ -53,6 +60,10 @@ static bool may_be(const struct class_ring *r, enum ring_class kind)
 	return r->kind == CLASS_UNKNOWN || r->kind == kind;
 }
 
+/*
+ * A resize gives a completion queue a new ring with a new page offset
+ * (rxe_create_mmap_info), so its place in the order is lost.
+ */
 static bool cq_fits(const struct order *o, size_t i, uint32_t c)
 {
 	const struct class_ring *r = &o->ring[i];
@@ -99,6 +110,10 @@ static void next_states(const struct order *o, struct state s, bool fits[3], str
 	next[2] = (struct state){ s.c, s.x, s.q + 1 };
 }
 
+/*
+ * The kind may be certain where the number is not: two queue pairs that fit the same place,
+ * for example.
+ */
 static void record_kind(struct order *o, size_t i, enum ring_class kind, uint32_t number)
 {
 	o->kinds[i] |= (uint8_t)kind;
@@ -177,6 +192,10 @@ static void each_state(struct order *o, visit_fn *fn, bool reverse)
 					      : (struct state){ c, x, q });
 }
 
+/*
+ * Three passes over the states instead of a walk over all ways, whose number grows
+ * exponentially.
+ */
 static bool search_orders(struct order *o)
 {
 	struct state end = { o->obj->cqs, o->obj->srqs, o->obj->qps };

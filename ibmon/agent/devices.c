@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* devices: see devices.h. */
+/*
+ * devices: uverbsN -> its RDMA device and driver, from sysfs and rdma netlink (nldev.c).
+ * track asks when it finds a mapping of uverbsN. See devices.h.
+ */
 #include "config.h"
 
 #include <ctype.h>
@@ -16,6 +19,7 @@
 
 #include "ibmon/agent/devices.h"
 
+/* Bytes of a reason, with the path of a sysfs attribute in it. */
 enum { REASON = 160 };
 
 void devices_init(struct devices *d, const char *sysfs, const struct log *log)
@@ -37,6 +41,7 @@ static int read_attribute(const struct devices *d, uint32_t uverbs, const char *
 	if (fd < 0)
 		return -errno;
 	n = read(fd, buf, size - 1);
+	/* errno is read before close() may change it. */
 	rc = n < 0 ? -errno : -ENODATA;
 	close(fd);
 	if (n <= 0)
@@ -70,7 +75,11 @@ static bool parse_dev(const char *text, dev_t *dev)
 	return true;
 }
 
-/* Ask sysfs and rdma netlink about d. False with the reason when one cannot tell. */
+/*
+ * Ask sysfs and rdma netlink about d. False with the reason when one cannot tell. The order
+ * is from the file system to the kernel: node, name, driver. Each step needs the one before
+ * it.
+ */
 static bool identify(struct devices *all, struct device *d, char reason[static REASON])
 {
 	char text[32], name[64];
@@ -94,6 +103,7 @@ static bool identify(struct devices *all, struct device *d, char reason[static R
 			 strerror(-rc));
 		return false;
 	}
+	/* One socket serves all devices and all later lists of objects. */
 	rc = all->nl ? 0 : nldev_open(&all->nl);
 	if (rc) {
 		snprintf(reason, REASON, "rdma netlink: %s; is the module ib_core loaded?",
@@ -106,12 +116,17 @@ static bool identify(struct devices *all, struct device *d, char reason[static R
 			 strerror(-rc));
 		return false;
 	}
+	/* Set only now: a device is known with all its fields or not at all. */
 	d->dev = dev;
 	d->rxe = driver == RDMA_DRIVER_RXE;
 	d->known = true;
 	return true;
 }
 
+/*
+ * A device that cannot be identified keeps its entry: the next look tries again, and its
+ * reason is logged once.
+ */
 const struct device *devices_find(struct devices *d, uint32_t uverbs)
 {
 	struct device *dev = d->dev;
@@ -142,6 +157,7 @@ const struct device *devices_find(struct devices *d, uint32_t uverbs)
 	return NULL;
 }
 
+/* No folder means that RDMA is not loaded: zero devices, not an error. */
 uint32_t devices_look(struct devices *d)
 {
 	DIR *dir = opendir(d->sysfs);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * latency_socket: see latency_socket.h. Any local process may send, so all that is
- * received is bounded and checked.
+ * latency_socket: datagrams from applications -> checked samples -> the book's latency
+ * pages. See latency_socket.h.
+ *
+ * Any local process may send, so all that is received is bounded and checked.
  */
 #include "config.h"
 
@@ -28,6 +30,10 @@ struct latency_socket {
 	bool warned_full;
 };
 
+/*
+ * The length must be exactly that of the number of samples: a datagram of another version
+ * is refused whole.
+ */
 int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SOCKET_SAMPLES_MAX],
 		  uint32_t *dropped)
 {
@@ -44,7 +50,11 @@ int latency_parse(const void *buf, size_t len, struct agent_latency out[AGENT_SO
 	return h.samples;
 }
 
-/* Does no process listen on this address any more? */
+/*
+ * Does no process listen on this address any more? A datagram socket refuses a connect when
+ * nothing is bound to its path any more. Other errors prove nothing, and the socket is left
+ * alone.
+ */
 static bool is_stale(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -66,6 +76,7 @@ static int bind_to(int fd, const struct sockaddr_un *addr)
 		rc = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
 	if (rc)
 		return rc;
+	/* Applications of any user may report. */
 	return chmod(addr->sun_path, 0666) ? -errno : 0;
 }
 
@@ -102,6 +113,7 @@ int latency_open(struct latency_socket **out, const char *path, struct book *b,
 	return 0;
 }
 
+/* The path goes first: a sender finds no agent instead of a socket that is never read. */
 void latency_close(struct latency_socket *s)
 {
 	if (!s)
@@ -207,6 +219,7 @@ static void store_datagram(struct latency_socket *s, pid_t pid, const void *buf,
 	}
 }
 
+/* Bounded by max, so that a flood of datagrams cannot keep the loop from scans and heartbeats. */
 int latency_read(struct latency_socket *s, int max, struct mono now)
 {
 	uint8_t buf[sizeof(struct agent_latencies) +

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * maps: see maps.h. The kernel writes these lines, but any process can choose the file
- * name in them: the caller checks the device number as well.
+ * maps: a line of /proc/PID/maps -> a mapping of uverbsN, for proc.c. See maps.h.
+ *
+ * The kernel writes these lines, but any process can choose the file name in them: the
+ * caller checks the device number as well.
  */
 #include "config.h"
 
@@ -12,7 +14,10 @@
 
 #define UVERBS_DIR "/infiniband/uverbs"
 
-/* Parse a hexadecimal number that is followed by stop, and move *p past stop. */
+/*
+ * Parse a hexadecimal number that is followed by stop, and move *p past stop. Not
+ * strtoull(): the text has no NUL, and signs, blanks or 0x must not be accepted.
+ */
 static bool parse_hex(const char **p, const char *end, char stop, uint64_t *v)
 {
 	const char *s = *p;
@@ -38,6 +43,7 @@ static bool parse_hex(const char **p, const char *end, char stop, uint64_t *v)
 	return true;
 }
 
+/* Anywhere in the path: in a container it may have another beginning. */
 bool maps_is_uverbs(const char *path, size_t len, uint32_t *uverbs)
 {
 	const char *s = memmem(path, len, UVERBS_DIR, strlen(UVERBS_DIR));
@@ -69,6 +75,7 @@ bool maps_parse(const char *line, size_t len, struct maps_ring *m)
 		return false;
 	if (!parse_hex(&p, end, '-', &r.start) || !parse_hex(&p, end, ' ', &r.end))
 		return false;
+	/* A ring is a shared mapping that the process reads. */
 	if (end - p < 5 || p[0] != 'r' || p[3] != 's' || p[4] != ' ')
 		return false;
 	p += 5;

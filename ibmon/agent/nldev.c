@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* nldev: see nldev.h. One request at a time; its answer is read to the end. */
+/*
+ * nldev: lists of the kernel's RDMA objects, by rdma netlink: devices.c identifies devices
+ * with them, track_kinds.c the kinds of rings. One request at a time; its answer is read
+ * to the end. See nldev.h.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -15,6 +19,10 @@
 #include "ibmon/agent/nldev.h"
 #include "src/util/netlink.h"
 
+/*
+ * The kernel sends dumps in datagrams of at most 32 KiB; a device's name has
+ * IB_DEVICE_NAME_MAX bytes.
+ */
 enum { NLDEV_ANSWER_MAX = 65536, NLDEV_NAME_MAX = 64 };
 
 struct nldev {
@@ -31,6 +39,7 @@ struct entry {
 	size_t qps_len;
 };
 
+/* Attributes may come in any order, and new kernels add some: what is not known is skipped. */
 static void entry_read(const uint8_t *p, size_t left, struct entry *e)
 {
 	struct nl_part a;
@@ -62,6 +71,10 @@ static void entry_read(const uint8_t *p, size_t left, struct entry *e)
 	}
 }
 
+/*
+ * Queue pairs are listed before shared receive queues (nldev_objects), so they are there to
+ * be linked.
+ */
 static void link_qp_range(struct nldev_list *l, uint32_t srqn, uint32_t lo, uint32_t hi)
 {
 	for (uint32_t i = 0; i < l->qps; i++)
@@ -104,6 +117,7 @@ static int add_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *a
 	entry_read(a->data, a->len, &e);
 	if (e.kernel) /* objects of the kernel have no rings in user memory */
 		return 0;
+	/* A part of the list would let counting prove wrong kinds: refuse it. */
 	if (l->qps == NLDEV_OBJECTS_MAX || l->cqs == NLDEV_OBJECTS_MAX ||
 	    l->srqs == NLDEV_OBJECTS_MAX || l->ctxs == NLDEV_CONTEXTS_MAX)
 		return -E2BIG;
@@ -223,7 +237,10 @@ static int send_request(struct nldev *nl, uint32_t cmd, uint16_t flags, struct r
 	return 0;
 }
 
-/* Read one datagram of the answer to the newest request. Its length or -errno. */
+/*
+ * Read one datagram of the answer to the newest request. Its length or -errno. An answer to
+ * an earlier request, which timed out, may still come: its number tells.
+ */
 static int read_answer(struct nldev *nl)
 {
 	for (;;) {
@@ -288,6 +305,10 @@ static int find_index(struct nldev *nl, const char *name, uint32_t *index)
 	return found ? 0 : -ENODEV;
 }
 
+/*
+ * The driver is an attribute of the character device "uverbs" of the RDMA device, not of
+ * the device itself.
+ */
 int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *driver)
 {
 	struct request r = { .h.nlmsg_len = sizeof(r.h) };
@@ -346,6 +367,10 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/*
+ * Sorted by number: rxe numbers objects in ascending order, so it is the order of their
+ * creation.
+ */
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
 	int rc;

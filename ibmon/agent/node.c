@@ -21,6 +21,7 @@ void node_value(const struct guest_ref *ref, char value[GUEST_ABI_NODE_MAX])
 		 ref->type == GUEST_REF_GRANT ? "grant" : "frame", ref->ref);
 }
 
+/* The file is written only by file_write(): nothing is published at open. */
 static int file_open(struct node **out, const char *name)
 {
 	struct node *n = calloc(1, sizeof(*n));
@@ -66,6 +67,7 @@ static int file_fd(struct node *n)
 	return -1;
 }
 
+/* No toolstack writes a file behind the agent's back, so it is not watched. */
 static bool file_lost(struct node *n, const char *value)
 {
 	(void)n;

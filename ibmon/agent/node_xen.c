@@ -52,6 +52,11 @@ static int xen_fd(struct node *n)
 	return xs_fileno(handle(n));
 }
 
+/*
+ * xenstore also reports a watch once when it is set, and each of the agent's own writes:
+ * only the value tells. Any error but ENOENT leaves the node as it is, because the value is
+ * unknown then.
+ */
 static bool xen_lost(struct node *n, const char *value)
 {
 	unsigned int len;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * options: see options.h. One table of all options: getopt_long's lists and the help
- * are made from it.
+ * options: the command line -> struct options, for main.c. One table has all options:
+ * getopt_long's lists and the help are made from it. See options.h.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pages_file: the pages in a file, one after another. See pages.h. */
+/* pages_file: the agent's pages in a file, one after another, for --no-xen. See pages.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "ibmon/agent/book.h"
 #include "ibmon/agent/pages.h"
 
+/* All pages from the start: a reader may map the file once. */
 enum { FILE_BYTES = BOOK_PAGES_MAX * GUEST_PAGE };
 
 struct pages {
@@ -24,6 +25,7 @@ static void file_close(struct pages *p)
 	free(p);
 }
 
+/* O_TRUNC: pages must be zeroed, and a former run may have left its own. */
 static int file_open(struct pages **out, const char *name)
 {
 	struct pages *p = calloc(1, sizeof(*p));
@@ -57,6 +59,7 @@ static int file_get(struct pages *p, void **mem, struct guest_ref *ref)
 	return 0;
 }
 
+/* A page of the file never moves. */
 static int file_renew(struct pages *p, const void *mem, struct guest_ref *ref)
 {
 	(void)p;

@@ -44,6 +44,7 @@ static int frame_open(struct pages **out, const char *arg)
 	(void)arg;
 	if (!p)
 		return -ENOMEM;
+	/* Only address space: frame_get() locks the pages that are used. */
 	p->area = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		       0);
 	if (p->area == MAP_FAILED) {
@@ -51,6 +52,7 @@ static int frame_open(struct pages **out, const char *arg)
 		return -ENOMEM;
 	}
 	if (madvise(p->area, AREA_BYTES, MADV_DONTFORK) ||
+	    /* EINVAL: this kernel was built without huge pages. */
 	    (madvise(p->area, AREA_BYTES, MADV_NOHUGEPAGE) && errno != EINVAL)) {
 		int rc = -errno;
 

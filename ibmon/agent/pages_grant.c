@@ -16,6 +16,7 @@ struct pages {
 	void *mem[BOOK_PAGES_MAX];
 };
 
+/* The kernel frees a granted page only when dom0 has unmapped it. */
 static void grant_close(struct pages *p)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -58,6 +59,7 @@ static int grant_get(struct pages *p, void **mem, struct guest_ref *ref)
 	return 0;
 }
 
+/* A granted page belongs to the kernel and does not move. */
 static int grant_renew(struct pages *p, const void *mem, struct guest_ref *ref)
 {
 	(void)p;

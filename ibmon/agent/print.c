@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* print: see print.h. Receive queues are printed, too, though they are never published. */
+/*
+ * print: the rings that were found, as a table or as JSON, for once.c. Receive queues are
+ * printed, too, though they are never published. See print.h.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -19,6 +22,7 @@ static const char *proof_name(enum ring_proof p)
 				    : "none";
 }
 
+/* The owner is shown, not the process that maps the ring now: it is the one that created it. */
 void print_text(FILE *out, const struct track *t)
 {
 	fprintf(out, "%-7s %-15s %-9s %-7s %8s %6s %8s %6s  %-10s %s\n", "PID", "COMMAND", "DEVICE",

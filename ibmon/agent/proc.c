@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * proc: see proc.h. rxe maps its rings with vm_insert_page (VM_MIXEDMAP);
- * process_vm_readv still reads them like any memory, and pagemap has their frames.
- * Both were seen to work on Linux 6.1.
+ * proc: /proc and process_vm_readv -> mappings, frames, memory and names of other
+ * processes, for track. See proc.h.
+ *
+ * rxe maps its rings with vm_insert_page (VM_MIXEDMAP); process_vm_readv still reads them
+ * like any memory, and pagemap has their frames. Both were seen to work on Linux 6.1.
  */
 #include "config.h"
 
@@ -23,6 +25,7 @@
 
 enum { PROC_PATH_MAX = 96, PROC_READ_MAX = 16384 };
 
+/* Documentation/admin-guide/mm/pagemap.rst of the kernel. */
 #define PAGEMAP_PRESENT (1ull << 63)
 
 /* Open /proc/PID/NAME. A file that does not exist means that the process is gone. */
@@ -38,7 +41,10 @@ static int open_file(pid_t pid, const char *name)
 	return fd;
 }
 
-/* Parse all whole lines of buf. Returns the number of bytes after the last one. */
+/*
+ * Parse all whole lines of buf. Returns the number of bytes after the last one. The rest of
+ * a line stays at the start of buf: the next read() completes it.
+ */
 static size_t parse_lines(char *buf, size_t len, struct maps_ring *out, size_t max, size_t *n)
 {
 	char *p = buf, *nl;
@@ -73,6 +79,7 @@ int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
 	return (int)n;
 }
 
+/* One read for all pages: a ring's pages are contiguous in the process, though not in memory. */
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 {
 	int fd = open_file(pid, "pagemap"), rc = 0;
@@ -80,6 +87,10 @@ int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 
 	if (fd < 0)
 		return fd;
+	/*
+	 * pagemap has 8 bytes for each page of the address space. A short read is past its
+	 * end.
+	 */
 	r = pread(fd, frame, n * sizeof(*frame), (off_t)(addr / GUEST_PAGE * sizeof(*frame)));
 	if (r != (ssize_t)(n * sizeof(*frame)))
 		rc = r < 0 ? -errno : -EFAULT;
@@ -94,6 +105,10 @@ int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 	return rc;
 }
 
+/*
+ * One system call without an open file. Part of the memory is of no use: a ring may have
+ * been unmapped meanwhile.
+ */
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
@@ -104,7 +119,10 @@ int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return (size_t)r == len ? 0 : -EFAULT;
 }
 
-/* Not by the name in maps, which any process can choose. */
+/*
+ * Not by the name in maps, which any process can choose. map_files leads to the mapped file
+ * itself.
+ */
 int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev)
 {
 	char path[PROC_PATH_MAX];
@@ -136,6 +154,10 @@ static ssize_t read_small(pid_t pid, const char *name, char *buf, size_t size)
 	return r;
 }
 
+/*
+ * A process chooses its own name: bytes that are not printable ASCII become "?", so that no
+ * log or table is garbled by it.
+ */
 void proc_comm(pid_t pid, char comm[16])
 {
 	char buf[32];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* setup: see setup.h. */
+/*
+ * setup: checks rights, then opens the pages and the node that the options choose. agent.c
+ * calls it once, before all other parts. See setup.h.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -41,7 +44,7 @@ int setup_may_look(const struct log *log)
 }
 
 #ifdef HAVE_XEN
-/* Is this a Xen guest (or domain 0)? */
+/* Is this a Xen guest (or domain 0)? The file is there in PV, PVH and HVM guests. */
 static bool in_xen(void)
 {
 	char type[8] = "";
@@ -109,6 +112,10 @@ static int open_xen(struct setup *s, const struct options *o, const struct log *
 }
 #endif
 
+/*
+ * The same pages and node as in a guest, but in files: tests and developers read them
+ * without Xen.
+ */
 static int open_file(struct setup *s, const struct options *o, const struct log *log)
 {
 	int rc;
@@ -124,6 +131,7 @@ static int open_file(struct setup *s, const struct options *o, const struct log 
 		  : 0;
 }
 
+/* Rights first: without them the agent would publish an empty registry and look healthy. */
 int setup_open(struct setup *s, const struct options *o, const struct log *log)
 {
 	int rc = setup_may_look(log);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * track: the rings of users. See track.h. track_users.c finds the users, track_kinds.c
- * the kinds of rings.
+ * track: mappings of users -> rings, published to the sink and withdrawn. agent.c calls it
+ * for each scan. track_users.c finds the users, track_kinds.c the kinds of rings. See
+ * track.h.
  */
 #include "config.h"
 
@@ -69,6 +70,7 @@ static void sink_begin(struct track *t)
 	t->writing = true;
 }
 
+/* A ring that was refused for lack of room may fit from now on (publish_all). */
 static void withdraw_ring(struct track *t, struct track_ring *r)
 {
 	if (!r->id)
@@ -80,6 +82,7 @@ static void withdraw_ring(struct track *t, struct track_ring *r)
 	t->changes++;
 }
 
+/* The order of the others must stay: classify needs it. */
 static void ring_drop(struct track *t, size_t i)
 {
 	struct track_ring *r = t->ring[i];
@@ -106,7 +109,11 @@ static struct track_ring *ring_find(struct track *t, const struct maps_ring *m)
 	return NULL;
 }
 
-/* Check the mapping and the header it begins with. A new ring, or NULL. */
+/*
+ * Check the mapping and the header it begins with. A new ring, or NULL. The name in maps
+ * can be anything, so the device of the mapped file is compared too. The header is the
+ * process's memory: only values that fit the size of the mapping count.
+ */
 static struct track_ring *ring_read(struct track *t, pid_t pid, const struct maps_ring *m)
 {
 	const struct device *dev = devices_find(&t->devices, m->uverbs);
@@ -143,7 +150,10 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 	return r;
 }
 
-/* Add the ring of a mapping. NULL: not a ring of rxe, or no room. */
+/*
+ * Add the ring of a mapping. NULL: not a ring of rxe, or no room. The first process in
+ * which a ring is found is its owner, also when a child maps it later.
+ */
 static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps_ring *m,
 				   struct mono now)
 {
@@ -178,7 +188,10 @@ static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps
 	return r;
 }
 
-/* Is it still the same memory? A recreated device starts again at page offset 0x1000. */
+/*
+ * Is it still the same memory? A recreated device starts again at page offset 0x1000. One
+ * frame is enough: the kernel allocates all of a ring at once.
+ */
 static bool first_frame_unchanged(const struct track_ring *r, pid_t pid, uint64_t addr)
 {
 	uint64_t frame;
@@ -261,6 +274,10 @@ static void scan_all(struct track *t, struct mono now)
 			ring_drop(t, i);
 }
 
+/*
+ * All changes of a scan are between one begin and one end: readers see the registry before
+ * them or after them, and read it again once.
+ */
 unsigned int track_scan(struct track *t, struct mono now, bool full)
 {
 	t->changes = 0;

@@ -25,6 +25,7 @@ enum {
 	PRODUCER_AT = 128,
 };
 
+/* The kernel allocates rings zeroed (vmalloc_user), so a slot of zeroes was never used. */
 static bool all_zero(const uint8_t *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -33,7 +34,11 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* The kind on which the newest entries agree, or CLASS_UNKNOWN. */
+/*
+ * The kind on which the newest entries agree, or CLASS_UNKNOWN. The slots just before the
+ * producer index are the newest. The process may write them while they are read: entries
+ * that contradict each other prove nothing.
+ */
 static enum ring_class kind_by_content(const struct track_ring *r)
 {
 	uint8_t entry[ENTRY_MAX];
@@ -73,6 +78,10 @@ static void check_content(struct track *t, struct track_ring *r)
 {
 	enum ring_class c;
 
+	/*
+	 * Elements of 64 bytes hold only receive work requests: classify() knows them by
+	 * their size.
+	 */
 	if (r->what.proof == PROOF_CONTENT || r->what.elem < 128)
 		return;
 	c = kind_by_content(r);
@@ -83,6 +92,7 @@ static void check_content(struct track *t, struct track_ring *r)
 			"pid %d (%s): ring at offset 0x%llx is a %s by its entries, not a %s",
 			(int)r->owner, r->comm, (unsigned long long)r->what.pgoff, kind_name(c),
 			kind_name(r->what.kind));
+		/* The number was that of another object. */
 		r->what.number = 0;
 	}
 	if (r->what.kind != c)
@@ -100,6 +110,10 @@ struct owners {
 	} known[64];
 };
 
+/*
+ * The kernel's list names the thread that created an object, rings are found by process.
+ * Many objects usually have few threads.
+ */
 static pid_t owner_of(struct owners *o, uint32_t tid)
 {
 	pid_t pid;
@@ -117,7 +131,10 @@ static pid_t owner_of(struct owners *o, uint32_t tid)
 	return pid;
 }
 
-/* Select the objects of one process; pid 0: of all. */
+/*
+ * Select the objects of one process; pid 0: of all. The order of creation is known only
+ * within one thread: two threads of a process may create rings at the same time.
+ */
 static void select_objects(struct track *t, struct owners *o, pid_t pid, struct class_objects *obj)
 {
 	const struct nldev_list *l = &t->objects;
@@ -157,6 +174,7 @@ static size_t select_rings(struct track *t, uint32_t uverbs, pid_t pid, size_t *
 	return n;
 }
 
+/* classify() works on copies, so that a round without a result changes nothing. */
 static void classify_rings(struct track *t, struct owners *o, uint32_t uverbs, pid_t pid)
 {
 	struct class_objects obj;
@@ -179,6 +197,10 @@ static void classify_device(struct track *t, uint32_t uverbs)
 
 	if (!dev)
 		return;
+	/*
+	 * The list and the scan are not of the same moment. classify() compares their
+	 * numbers, and does nothing when a ring was created in between.
+	 */
 	rc = nldev_objects(t->devices.nl, dev->index, &t->objects);
 	if (rc) {
 		log_msg(t->log, LOG_LVL_DEBUG, "uverbs%u: list of objects: %s", uverbs,
@@ -199,6 +221,10 @@ size_t track_unknown(const struct track *t)
 	return n;
 }
 
+/*
+ * Kinds proven by counting are looked at again only in full scans; those from order, each
+ * time, because order is the weakest proof.
+ */
 void track_kinds(struct track *t, bool full)
 {
 	bool asked = false;
@@ -207,6 +233,7 @@ void track_kinds(struct track *t, bool full)
 	for (size_t i = 0; i < t->rings; i++)
 		if (full || t->ring[i]->what.proof <= PROOF_ORDER)
 			check_content(t, t->ring[i]);
+	/* New rings: the kernel's list may settle them, so ask in each scan again. */
 	if (t->changes)
 		t->tries = 0;
 	if (!track_unknown(t) || (t->tries++ >= TRIES_FAST && t->tries % TRIES_SLOW))

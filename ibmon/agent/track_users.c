@@ -40,7 +40,10 @@ static int open_proc_file(pid_t pid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Add a user; its exit is watched first, so that it cannot be missed. */
+/*
+ * Add a user; its exit is watched first, so that it cannot be missed. statm stays open: a
+ * quick scan reads it many times a second.
+ */
 static int user_add(struct track *t, pid_t pid)
 {
 	struct track_user *u = &t->user[t->users];
@@ -91,7 +94,7 @@ void track_users_close(struct track *t)
 	free(t->looked);
 }
 
-/* Pages of address space; 0: unknown. */
+/* Pages of address space; 0: unknown. The first number of statm, in pages. */
 static uint64_t address_space_pages(const struct track_user *u)
 {
 	char buf[64];
@@ -132,7 +135,11 @@ static bool frames_unchanged(struct track *t, struct track_user *u)
 	return true;
 }
 
-/* A ring that is mapped or unmapped changes the size of the address space. */
+/*
+ * A ring that is mapped or unmapped changes the size of the address space. The size alone
+ * would miss a ring that is unmapped while another of its size is mapped: the frames show
+ * that, a few rings each time.
+ */
 bool track_users_quiet(struct track *t)
 {
 	for (size_t i = 0; i < t->users; i++) {
@@ -170,6 +177,7 @@ struct walk {
 	size_t n, size;
 };
 
+/* The list of this walk replaces that of the last one: processes in both need no second look. */
 static int walk_remember(struct walk *w, pid_t pid)
 {
 	if (w->n == w->size) {
@@ -241,15 +249,21 @@ int track_walk(struct track *t, enum track_walk how)
 		if (rc >= 0)
 			return rc;
 	}
+	/* A process that was checked may have opened a device since then, too. */
 	if (how == TRACK_OPENED || t->walks++ % WALKS_FULL == 0)
 		t->n_looked = 0; /* pids are reused: check all */
 	rc = proc_each(walk_visit, &w);
 	free(t->looked);
 	t->looked = w.list;
+	/* A walk that failed saw part of the processes: the next one checks all. */
 	t->n_looked = rc ? 0 : w.n;
 	return rc ? rc : w.found;
 }
 
+/*
+ * A process that closed its devices is no user any more, but goes on running. Reading its
+ * maps in each scan would cost time for nothing.
+ */
 void track_tidy(struct track *t)
 {
 	for (size_t i = t->users; i-- > 0;) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * watch: see watch.h. The folder is watched, not the nodes: nodes may appear later, and
- * a container's node is the same inode.
+ * watch: inotify events of /dev/infiniband -> a device was opened, or nodes came or went.
+ * agent.c then looks for new rings. See watch.h.
+ *
+ * The folder is watched, not the nodes: nodes may appear later, and a container's node is
+ * the same inode.
  */
 #include "config.h"
 
@@ -48,6 +51,7 @@ void watch_close(struct watch *w)
 	w->fd = -1;
 }
 
+/* An overflow may have dropped anything: take it for both kinds of event. */
 static unsigned int event_means(struct watch *w, const struct inotify_event *e)
 {
 	unsigned int means = 0;
@@ -64,6 +68,7 @@ static unsigned int event_means(struct watch *w, const struct inotify_event *e)
 	return means;
 }
 
+/* Read until nothing is left: the events of one scan are summed up to what they mean. */
 unsigned int watch_read(struct watch *w)
 {
 	char buf[EVENTS_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));

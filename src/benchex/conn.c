@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* conn: see conn.h. Connections are made by librdmacm, which also moves the queue pair to RTS. */
+/*
+ * conn: one connection of a client, of bulk or of the server: resolved, connected or
+ * accepted, posted to, ended. librdmacm makes it, and moves the queue pair to RTS. See
+ * conn.h.
+ */
 #include "src/benchex/conn.h"
 
 #include <endian.h>

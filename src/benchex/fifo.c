@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fifo: see fifo.h. A ring buffer that grows. */
+/* fifo: the server's requests that wait, over all clients: a ring buffer that grows. See fifo.h. */
 #include "src/benchex/fifo.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* hello: messages to bytes and back, with checks. See hello.h. */
+/*
+ * hello: messages between the two sides, to bytes and back. All that is received is
+ * checked here, before any other code sees it. See hello.h.
+ */
 #include "src/benchex/hello.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* net: see net.h. One process, one thread; librdmacm and signals are polled by descriptor. */
+/*
+ * net: what all roles share: the connection manager, devices, signals, memory, the end of
+ * a run. One process, one thread; librdmacm and signals are polled by descriptor. See
+ * net.h.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* number: parse numbers of options and traces strictly: no sign, no blank, nothing after. */
+/*
+ * number: parses numbers, sizes and times of options and traces strictly: no sign, no
+ * blank, nothing after.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* plan: see plan.h. */
+/*
+ * plan: random sizes and operations, due times, counts of a queue pair and tags of work
+ * requests, for all roles. Pure. See plan.h.
+ */
 #include "src/benchex/plan.h"
 
 #include "src/core/random.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* server: the loop of a server, and the total at its end. See server.h. */
+/*
+ * server: the loop of a server, and the total at its end. It calls server_conn.c,
+ * server_serve.c and server_session.c. See server.h.
+ */
 #include "src/benchex/server.h"
 
 #include <errno.h>

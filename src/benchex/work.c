@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* work: see work.h. */
+/*
+ * work: the computing that --work asks for before each message of bulk.c: measured at the
+ * start, then done. See work.h.
+ */
 #include <stdlib.h>
 
 #include "src/benchex/work.h"
