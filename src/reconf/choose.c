@@ -96,10 +96,10 @@ const char *move_result_text(enum move_result r)
 		[MOVE_NONE] = "no move ended yet",
 		[MOVE_MOVED] = "a node was moved",
 		[MOVE_COUNTER_AHEAD] =
-			"another balancer has just moved a node: the load is watched anew",
+			"another balancer has just moved a node: the load is measured again",
 		[MOVE_CALM] = "the load is not high any more",
 		[MOVE_NO_DONOR] = "no service has a node to spare and less load",
-		[MOVE_BUSY] = "the services' locks were not had in time",
+		[MOVE_BUSY] = "the services' locks were not acquired in time",
 		[MOVE_LATE] = "the locks' lease ended before the move",
 		[MOVE_NOT_NOTIFIED] = "another balancer could not be notified",
 		[MOVE_OVERTAKEN] = "another host changed the nodes meanwhile",

@@ -307,7 +307,7 @@ static int continue_connecting(struct member *m, struct mono now)
 	if (eventfd_read(m->attempt->done, &(eventfd_t){ 0 }) == 0)
 		return attempt_result(m, now);
 	snprintf(m->note, sizeof(m->note),
-		 "corosync stands still: it was called and does not answer, and this host decides "
+		 "corosync hangs: it was called and does not answer, and this host decides "
 		 "nothing; see its log, or start it again");
 	return -ENODEV;
 }

@@ -129,7 +129,7 @@ void front_fini(struct transport *t);
 /* --- reports of our own links ---------------------------------------------- */
 
 /* The end of a sentence that begins with a host; the same in every backend. */
-#define FRONT_CLOSED "hung up: it ended, or refuses this host: see its alarms"
+#define FRONT_CLOSED "closed the connection; resex events on it may say why"
 
 /*
  * The hello succeeded; peer is its of_peer. -EINVAL: bytes out of range; -ESTALE: the

@@ -230,7 +230,7 @@ that 'and up when it goes on' until_says '^xen3 +3 +up ' resex 1 host-list
 # One dies.
 holds 'its generation' 'of(o["hosts"], "name", "xen2")["generation"] == 1' 1 host-list
 stop 2 KILL
-that 'one that is killed is down' until_says '^xen2 +2 +down .*hung up: it ended, or refuses this host: see its alarms' \
+that 'one that is killed is down' until_says '^xen2 +2 +down .*closed the connection; resex events on it may say why' \
 	resex 1 host-list
 that 'an event says so' until_says ' host +xen2: its memory cannot be read any more: ' resex 1 events
 good 'what was known of it' '^xen2 +bulk ' resex 1 list --all-hosts
@@ -295,7 +295,7 @@ sed -i 's/"hold": "1s"/"hold": "900ms"/' "$dir/2/cluster.json"
 start 1
 start 2
 for n in 1 2; do
-	other=$((3 - n)) why='what all hosts must have alike differs: compare cluster.json on both, see cluster.json\(5\)'
+	other=$((3 - n)) why='settings that must be equal differ: compare cluster.json on both, see cluster.json\(5\)'
 	that "$n shows the other as down, and why" until_says "^xen$other +$other +down +yes .*$why" resex $n host-list
 	that "$n has an alarm of it" until_says " alarm +xen$other: host $other .*$why" resex $n events
 	that "the log of $n names it" in_log $n "xen$other: host $other .*$why"
@@ -339,7 +339,7 @@ good 'by its name' '^cluster test over tcp, ' resex 1 host-list
 that 'guests of the other' until_says '^xen1 +server ' resex 2 list --all-hosts
 that 'locks' until_says '^web +1 +xen1 +free ' resex 2 lock-list
 stop 1 KILL
-that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*hung up: it ended, or refuses this host: see its alarms' \
+that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*closed the connection; resex events on it may say why' \
 	resex 2 host-list
 that 'one that is killed is down' until_says '^xen1 +1 +down .*[a-z] [a-z]' resex 2 host-list
 start 1

@@ -4,7 +4,7 @@
 
 Run by run.sh in namespaces of its own, as cluster.py, whose members these are. What resex
 says, and with which exit status, is judged while corosync is missing, comes, sees one host cut
-off, is killed, stands still; and while a resexd is killed.
+off, is killed, hangs; and while a resexd is killed.
 """
 import json
 import os
@@ -279,11 +279,11 @@ def resexd_dies(d, check):
 def corosync_stands_still(d, check):
     before = d[1].view()
     d[3].member.corosync.send_signal(signal.SIGSTOP)
-    check("corosync stands still: its resexd still stops clean", d[3].end(signal.SIGTERM) == 0)
+    check("corosync hangs: its resexd still stops clean", d[3].end(signal.SIGTERM) == 0)
     d[3].start()
     check("a resexd started beside it says so",
-          wait(lambda: d[3].confesses("stands still")))
-    check("decides nothing", d[3].sits_still("stands still"))
+          wait(lambda: d[3].confesses("corosync hangs")))
+    check("decides nothing", d[3].sits_still("corosync hangs"))
     check("and answers, and is seen by the others", d[3].answers() and
           wait(lambda: all(d[h].sees("up", 3) and d[h].generation(3) == d[3].begun for h in (1, 2))))
     wait(lambda: d[1].view() > before)

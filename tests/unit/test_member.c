@@ -180,9 +180,9 @@ static const struct row {
 	  "track-works, wait-due, vote all 11 40, update -> quorate" },
 	/* Nothing is due while it hangs: the descriptor becomes readable. */
 	{ "open, corosync hangs: goes on, and connects when it answers",
-	  "hang, open ENODEV, update -> not-quorate, says stands still;"
-	  "wait 2, update -> not-quorate, says stands still;"
-	  "wait 2, update -> not-quorate, says stands still;"
+	  "hang, open ENODEV, update -> not-quorate, says corosync hangs;"
+	  "wait 2, update -> not-quorate, says corosync hangs;"
+	  "wait 2, update -> not-quorate, says corosync hangs;"
 	  "wait 2 -> connects 1, due-never; vote all 11 40, answer, update -> quorate, view 40,"
 	  "no-note, fd 42" },
 	{ "open, corosync hung and then refuses: tries again",
@@ -303,7 +303,7 @@ static void run_row(void **state)
 }
 TEST_ROWS(rows, run_row)
 
-TEST(close__corosync_stands_still__hangs_up_when_it_answers)
+TEST(close__corosync_hangs__closes_when_it_answers)
 {
 	struct rig r;
 

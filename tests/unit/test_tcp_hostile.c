@@ -244,7 +244,7 @@ TEST(callers__when_no_descriptor_is_left__wait_and_come_in_later)
 	assert_int_equal(connect(fd, (struct sockaddr *)&a, len), 0);
 	tcp_rig_turn(r, 5);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
-	assert_true(tcp_alarm_says(&r->host[1], "callers cannot be taken now"));
+	assert_true(tcp_alarm_says(&r->host[1], "callers cannot be accepted now"));
 	assert_int_equal(tcp_stats(&r->host[1]).alarms, 1);
 	p = (struct pollfd){ .fd = transport_fd(r->host[1].t), .events = POLLIN };
 	assert_int_equal(poll(&p, 1, 0), 0);

@@ -124,7 +124,7 @@ void front_message(struct transport *t, uint16_t host, const void *data, uint32_
 	if (!front_message_fits(t, host)) {
 		front_alarm(
 			t, host,
-			"a message of host %u was dropped: it sends faster than this host takes",
+			"a message of host %u was dropped: it sends faster than this host receives",
 			host);
 		return;
 	}

@@ -377,7 +377,7 @@ const char *hello_why(int rc)
 	case -ECONNRESET:
 		return "it hung up when it saw our proof; is its key the same as ours?";
 	case -EBADE:
-		return "what all hosts must have alike differs: compare cluster.json on both, see "
+		return "settings that must be equal differ: compare cluster.json on both, see "
 		       "cluster.json(5)";
 	case -EACCES:
 		return "its proof is wrong; give all hosts the same key, and find out which host "

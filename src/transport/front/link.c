@@ -348,7 +348,7 @@ int front_caller(struct transport *t, bool known, struct mono now)
 	    t->hellos_new >= caller_limit(t->conf.hellos_second, known)) {
 		t->stats.refused_callers++;
 		front_alarm(t, 0,
-			    "a caller was hung up on: %u have proven nothing yet, %u came "
+			    "a caller was disconnected: %u have not proven the key yet, %u came "
 			    "within a second",
 			    t->hellos, t->hellos_new);
 		return -EAGAIN;
@@ -379,7 +379,7 @@ static const char *why_refused(int why)
 	case -ETIMEDOUT:
 		return "it proved nothing in time";
 	case -EAGAIN:
-		return "too many call at once";
+		return "too many callers at once";
 	default:
 		return hello_why(why);
 	}

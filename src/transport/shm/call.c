@@ -103,14 +103,14 @@ static void map_peer_region(struct shm *s, uint32_t i, const int file[TRANSPORT_
 	}
 	hello_wipe(&o->hello);
 	if (rc) {
-		front_down(&s->t, to, rc, "handed over a region that cannot be mapped", now);
+		front_down(&s->t, to, rc, "sent a region that cannot be mapped", now);
 		return;
 	}
 	for (int k = 0; k < TRANSPORT_PARTS; k++)
 		bytes[k] = keys.bytes[k];
 	rc = front_up(&s->t, to, &peer, bytes, now);
 	if (rc)
-		front_down(&s->t, to, rc, "serves a region whose size cannot be", now);
+		front_down(&s->t, to, rc, "serves a region of an invalid size", now);
 }
 
 static void hello_message(struct shm *s, uint32_t i, const void *msg, size_t len,
@@ -151,11 +151,14 @@ static bool out_message(struct shm *s, uint32_t i, struct mono now)
 	 */
 	if (n == -ECONNRESET && to->state == LINK_CALLS)
 		front_down(&s->t, to, why,
-			   why == -ECONNRESET ? "did not let us in" : hello_why(why), now);
+			   why == -ECONNRESET ? "closed the connection; resex events on it says why"
+					      : hello_why(why),
+			   now);
 	else if (n == -ECONNRESET)
 		front_down(&s->t, to, -ECONNRESET, FRONT_CLOSED, now);
 	else if (n < 0 || to->state == LINK_UP)
-		front_down(&s->t, to, -EPROTO, "sent what no host sends", now);
+		front_down(&s->t, to, -EPROTO, "sent something that is not part of the protocol",
+			   now);
 	else
 		hello_message(s, i, msg, (size_t)n, file, now);
 	/* Also the files of a malformed message. */

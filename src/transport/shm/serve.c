@@ -28,9 +28,10 @@ static int queue_messages(struct shm *s, uint32_t i, int fd)
 	for (int k = 0; k < TURN && front_message_fits(&s->t, host); k++) {
 		n = shm_recv(fd, msg, sizeof(msg), NULL);
 		if (n == -EMSGSIZE)
-			front_alarm(&s->t, host,
-				    "host %u sent a message of more than %d bytes: hung up", host,
-				    TRANSPORT_MESSAGE_MAX);
+			front_alarm(
+				&s->t, host,
+				"host %u sent a message of more than %d bytes: its link was ended",
+				host, TRANSPORT_MESSAGE_MAX);
 		if (n < 0)
 			return (int)n;
 		front_message(&s->t, host, msg, (uint32_t)n);
@@ -123,7 +124,8 @@ static void accept_caller(struct shm *s, int fd, struct mono now)
 
 	if (shm_check_peer(fd)) {
 		s->t.stats.refused_callers++;
-		front_alarm(&s->t, 0, "a caller was hung up on: its user is neither root nor ours");
+		front_alarm(&s->t, 0,
+			    "a caller was disconnected: its user is neither root nor ours");
 		shm_close(&fd);
 		return;
 	}
@@ -157,7 +159,7 @@ void shm_accept(struct shm *s, struct mono now)
 			accept_caller(s, fd, now);
 		else if (errno == EMFILE || errno == ENFILE)
 			front_alarm(&s->t, 0,
-				    "callers cannot be taken: raise the limit of open files");
+				    "callers cannot be accepted: raise the limit of open files");
 		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
 			return;
 	}

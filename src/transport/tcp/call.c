@@ -309,7 +309,7 @@ static const char *text_of_end(enum tcp_call_state was, int rc, char said[static
 		return "sent an answer without a request; run the same version on all hosts";
 	if (rc == -ECONNRESET)
 		return was == TCP_CALL_UP ? FRONT_CLOSED
-					  : "hung up before the link stood; its alarms say why";
+					  : "closed the connection; resex events on it says why";
 	return was == TCP_CALL_UP ? strerror(-rc) : hello_why(rc);
 }
 

@@ -183,7 +183,7 @@ static int caller_new(struct tcp *c, int fd, struct mono now)
 /* No descriptors or no memory: callers wait in the kernel. */
 static void listener_rest(struct tcp *c, int why, struct mono now)
 {
-	front_alarm(&c->t, 0, "callers cannot be taken now: %s; raise the limit of open files",
+	front_alarm(&c->t, 0, "callers cannot be accepted now: %s; raise the limit of open files",
 		    strerror(why));
 	/*
 	 * Not watched: the callers in the backlog keep it readable, and each poll would fail again.

@@ -149,9 +149,10 @@ static int start_hello(struct conn *c)
 static void describe_rejection(int status, char text[static 128])
 {
 	if (status == REJECT_NOBODY)
-		snprintf(text, 128, "is not there: nobody listens at its address and port");
+		snprintf(text, 128, "is not there: no process listens at its address and port");
 	else if (status == REJECT_CONSUMER)
-		snprintf(text, 128, "took no call: it has too many callers, or another device");
+		snprintf(text, 128,
+			 "refused the call: it has too many callers, or uses another device");
 	else
 		snprintf(text, 128, "refused the connection (reason %d)", status);
 }
@@ -389,7 +390,7 @@ void call_broke(struct conn *c, struct mono now)
 {
 	/* Receives were flushed although nothing that we sent had failed: see serve_broke. */
 	if (c->broke == -ECONNRESET && !c->out->sent) {
-		call_violated(c, "asked for something", now);
+		call_violated(c, "requested something", now);
 		return;
 	}
 	switch (c->broke) {
@@ -410,6 +411,7 @@ void call_broke(struct conn *c, struct mono now)
 void call_violated(struct conn *c, const char *what, struct mono now)
 {
 	front_alarm(&c->v->t, c->host,
-		    "host %u %s on a link by which only we may ask: the link ends", c->host, what);
-	link_down(c, -EPERM, "did on our link what only we may", now);
+		    "host %u %s on a link that only this host may use: the link ends", c->host,
+		    what);
+	link_down(c, -EPERM, "used our link, which only this host may use", now);
 }

@@ -64,7 +64,8 @@ static void cm_event(struct verbs *v, const struct rdma_cm_event *e, struct mono
 	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		serve_caller(v, e, now);
 	else if (e->id == v->listener)
-		front_alarm(&v->t, 0, "nobody can call us any more: %s", rdma_event_str(e->event));
+		front_alarm(&v->t, 0, "no host can call this host any more: %s",
+			    rdma_event_str(e->event));
 	else if (c->out)
 		call_event(c, e, now);
 	else
@@ -92,7 +93,7 @@ static void handle_cm_events(struct verbs *v, struct mono now)
 static void peer_violated(struct conn *c, enum ibv_event_type type, struct mono now)
 {
 	if (c->out)
-		call_violated(c, "asked for something", now);
+		call_violated(c, "requested something", now);
 	else
 		serve_violated(c, ibv_event_type_str(type));
 }

@@ -245,7 +245,8 @@ void serve_broke(struct conn *c, struct mono now)
 
 void serve_violated(struct conn *c, const char *how)
 {
-	front_alarm(&c->v->t, c->host, "host %u asked for what it may not (%s): its link was ended",
-		    c->host, how);
+	front_alarm(&c->v->t, c->host,
+		    "host %u requested what it may not access (%s): its link was ended", c->host,
+		    how);
 	serve_end(c);
 }

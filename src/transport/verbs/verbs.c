@@ -111,7 +111,8 @@ static int map_own_region(struct verbs *v, const struct transport_conf *c, char 
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
 		v->region[i] = conn_map(c->bytes[i]);
 		if (!v->region[i]) {
-			snprintf(text, 256, "%zu bytes of memory for the region were not had: %s",
+			snprintf(text, 256,
+				 "%zu bytes of memory for the region cannot be allocated: %s",
 				 c->bytes[i], strerror(errno));
 			return -ENOMEM;
 		}
