@@ -2,8 +2,8 @@
 /*
  * cluster_rig: hosts of one cluster in one process, over shm in one folder, by a
  * simulated time; each with guests of guests_rig.h. The sockets between them are
- * the kernel's: what waits for them (site_until) goes on in simulated time until
- * it is so. The hand is a host without a daemon, that takes and gives back locks.
+ * the kernel's: site_until lets simulated time pass until they have delivered.
+ * Host 3 is bare: a transport without a daemon, which acquires and releases locks.
  */
 #ifndef RESEX_TESTS_CLUSTER_RIG_H
 #define RESEX_TESTS_CLUSTER_RIG_H
@@ -13,29 +13,29 @@
 #include "src/cluster/cluster.h"
 #include "tests/unit/guests_rig.h"
 
-enum { SITES = 3, HAND = 3, SITE_KEY_MODE = 0600 };
+enum { SITES = 3, BARE = 3, SITE_KEY_MODE = 0600 };
 
-#define BEAT	 (100 * MS)
-#define SCAN	 (500 * MS)
-#define TIMEOUT	 (1000 * MS)
-#define PATIENCE (2 * (BEAT + SCAN) + TIMEOUT) /* then a heart stands still */
+#define BEAT	     (100 * MS)
+#define SCAN	     (500 * MS)
+#define TIMEOUT	     (1000 * MS)
+#define SILENT_AFTER (2 * (BEAT + SCAN) + TIMEOUT) /* host-list calls a host silent then */
 
 struct site {
 	struct guests_rig *g;
 	struct cluster *c; /* NULL: it does not run */
-	bool stands;	   /* as after SIGSTOP */
+	bool stopped;	   /* as by SIGSTOP */
 	struct mono due;
 	uint64_t calls;	  /* of cluster_work */
-	uint64_t for_due; /* of them, for the time that it had wanted */
+	uint64_t for_due; /* of them, those at the time that the call before returned */
 };
 
 struct sites {
 	struct tmpdir dir;
 	struct mono now;
 	struct site at[SITES + 1]; /* from 1 */
-	struct transport *hand;
-	uint64_t hands;		   /* that there were: its generation */
-	struct transport_event ev; /* of the hand, the newest result */
+	struct transport *bare;	   /* of host 3 */
+	uint64_t bare_starts;	   /* how often it was opened: its generation */
+	struct transport_event ev; /* the newest result of bare */
 };
 
 static inline void site_key(struct sites *s, const char *name, const char *key)
@@ -44,11 +44,11 @@ static inline void site_key(struct sites *s, const char *name, const char *key)
 	assert_int_equal(chmod(tmp_at(&s->dir, name), SITE_KEY_MODE), 0);
 }
 
-/* Its members, but for who is there. */
+/* Members of cluster.json besides the hosts. */
 #define SITE_TIMES                                                                                 \
 	"\"heartbeat\": \"100ms\", \"scan\": \"500ms\", \"timeout\": \"1s\", \"hold\": \"2s\""
 
-/* cluster.json of host n, with these members. */
+/* Write cluster.json of host n, with these members. */
 static inline void site_write(struct sites *s, int n, const char *cluster, const char *more)
 {
 	char name[32], text[8192];
@@ -91,7 +91,7 @@ static inline struct sites *sites_new(void)
 
 static inline void sites_free(struct sites *s)
 {
-	transport_close(s->hand);
+	transport_close(s->bare);
 	for (int i = 1; i <= SITES; i++) {
 		void *g = s->at[i].g;
 
@@ -109,7 +109,7 @@ static inline int site_try(struct sites *s, int n, struct conf_error *e)
 	snprintf(x->g->conf.cluster_file, sizeof(x->g->conf.cluster_file), "%s/c%d.json",
 		 s->dir.path, n);
 	x->due = s->now;
-	x->stands = false;
+	x->stopped = false;
 	return cluster_open(&x->c, &x->g->conf, "localhost", x->g->gs, s->now, e);
 }
 
@@ -121,7 +121,7 @@ static inline void site_open(struct sites *s, int n)
 		fail_msg("xen%d: %s", n, e.text);
 }
 
-/* As SIGKILL does: the others notice it only by its sockets. */
+/* As by SIGKILL: the others notice it only by its sockets. */
 static inline void site_kill(struct sites *s, int n)
 {
 	cluster_close(s->at[n].c);
@@ -136,23 +136,23 @@ static inline void site_work(struct sites *s, struct site *x)
 	bool due = mono_sub(s->now, x->due) >= 0;
 	int64_t ns;
 
-	if (!x->c || x->stands)
+	if (!x->c || x->stopped)
 		return;
 	p.fd = cluster_fd(x->c);
 	if (!due && poll(&p, 1, 0) != 1)
 		return;
 	ns = cluster_work(x->c, snap_latest(&x->g->ho), s->now, WALL);
-	/* a heartbeat is never overslept */
+	/* it is called again before the next heartbeat is due */
 	assert_true(ns >= 0 && ns <= cluster_conf(x->c)->heartbeat_ns);
 	x->due = mono_add(s->now, ns);
 	x->calls++;
 	x->for_due += due;
 }
 
-static inline void hand_work(struct sites *s)
+static inline void bare_work(struct sites *s)
 {
 	struct transport_event ev[8];
-	size_t n = s->hand ? transport_poll(s->hand, s->now, ev, 8) : 0;
+	size_t n = s->bare ? transport_poll(s->bare, s->now, ev, 8) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (ev[i].type == TRANSPORT_RESULT)
@@ -165,7 +165,7 @@ static inline void sites_ms(struct sites *s)
 	s->now.ns += MS;
 	for (int i = 1; i <= SITES; i++)
 		site_work(s, &s->at[i]);
-	hand_work(s);
+	bare_work(s);
 }
 
 static inline void sites_pass(struct sites *s, int64_t ns)
@@ -192,16 +192,16 @@ static inline struct cluster_lock site_lock(struct sites *s, int n, uint32_t ser
 	return l;
 }
 
-/* Goes on until it is so; at most 30 simulated seconds. */
+/* Let time pass until the condition holds; at most 30 simulated seconds. */
 #define site_until(s, what)                                                                        \
 	do {                                                                                       \
 		for (int ms_ = 0; ms_ < 30000 && !(what); ms_++)                                   \
 			sites_ms(s);                                                               \
 		if (!(what))                                                                       \
-			fail_msg("it never came to be: %s", #what);                                \
+			fail_msg("not within 30 s: %s", #what);                                    \
 	} while (0)
 
-/* Until a reading of host's newest start is there, and it is up. */
+/* Until host n has read what this start of the other publishes, and calls it up. */
 static inline void site_until_up(struct sites *s, int n, int other, uint64_t generation)
 {
 	site_until(s, site_sees(s, n, other).state == CLUSTER_UP &&
@@ -232,8 +232,8 @@ static inline const struct region_guest *site_guest(struct sites *s, int n, int 
 	return NULL;
 }
 
-/* Is there an event of this kind that says so? */
-static inline bool site_told(struct sites *s, int n, const char *kind, const char *says)
+/* Is there an event of this kind with this text? */
+static inline bool site_has_event(struct sites *s, int n, const char *kind, const char *says)
 {
 	const struct event_text *e;
 
@@ -245,7 +245,7 @@ static inline bool site_told(struct sites *s, int n, const char *kind, const cha
 
 /* --- guests -------------------------------------------------------------------------- */
 
-/* What its guests do when domains come or go, as in the engine's loop. */
+/* Let the host notice domains that came or went, as in the engine's loop. */
 static inline void site_settle(struct sites *s, int n)
 {
 	struct guests_rig *g = s->at[n].g;
@@ -254,7 +254,7 @@ static inline void site_settle(struct sites *s, int n)
 	rig_settle(g);
 }
 
-/* A snapshot with all that are in its set, to be filled, then snap_publish. */
+/* A snapshot with all guests of its set: fill it in, then call snap_publish. */
 static inline struct snapshot *site_snap(struct sites *s, int n)
 {
 	struct guests_rig *g = s->at[n].g;
@@ -270,13 +270,13 @@ static inline struct snapshot *site_snap(struct sites *s, int n)
 	return sn;
 }
 
-/* --- the hand --------------------------------------------------------------------------- */
+/* --- the bare host --------------------------------------------------------------------------- */
 
-static inline void hand_open(struct sites *s, int home)
+static inline void bare_open(struct sites *s, int home)
 {
 	static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
-	struct transport_conf c = { .host = HAND,
-				    .generation = ++s->hands,
+	struct transport_conf c = { .host = BARE,
+				    .generation = ++s->bare_starts,
 				    .agreement = cluster_agreement(cluster_conf(s->at[home].c)),
 				    .cluster = "test",
 				    .key = key,
@@ -288,14 +288,14 @@ static inline void hand_open(struct sites *s, int home)
 
 	strcpy(c.address, s->dir.path);
 	strcpy(p.address, s->dir.path);
-	if (transport_find("shm")->open(&s->hand, &c, s->now, text))
+	if (transport_find("shm")->open(&s->bare, &c, s->now, text))
 		fail_msg("%s", text);
-	assert_int_equal(transport_add(s->hand, &p, s->now), 0);
-	site_until(s, transport_link(s->hand, (uint16_t)home));
+	assert_int_equal(transport_add(s->bare, &p, s->now), 0);
+	site_until(s, transport_link(s->bare, (uint16_t)home));
 }
 
-/* CAS of a word at home; what it was before. */
-static inline uint64_t hand_cas(struct sites *s, int home, uint32_t offset, uint64_t compare,
+/* CAS of a word at home; returns the word before. */
+static inline uint64_t bare_cas(struct sites *s, int home, uint32_t offset, uint64_t compare,
 				uint64_t value)
 {
 	static uint64_t tag;
@@ -309,18 +309,18 @@ static inline uint64_t hand_cas(struct sites *s, int home, uint32_t offset, uint
 				   .deadline = mono_add(s->now, TIMEOUT) };
 
 	tag++;
-	assert_int_equal(transport_post(s->hand, &op, 1, s->now, NULL), 1);
+	assert_int_equal(transport_post(s->bare, &op, 1, s->now, NULL), 1);
 	for (int i = 0; i < 10 && s->ev.tag != tag; i++)
-		hand_work(s); /* time stands still: nobody else sees it yet */
+		bare_work(s); /* no time passes: no other host sees it yet */
 	assert_int_equal(s->ev.tag, tag);
 	assert_int_equal(s->ev.outcome, TRANSPORT_DONE);
 	return s->ev.old;
 }
 
 /* A word at home, by a CAS that changes nothing. */
-static inline uint64_t hand_read(struct sites *s, int home, uint32_t offset)
+static inline uint64_t bare_read(struct sites *s, int home, uint32_t offset)
 {
-	return hand_cas(s, home, offset, 0, 0);
+	return bare_cas(s, home, offset, 0, 0);
 }
 
 #endif

@@ -55,9 +55,9 @@ struct answer {
 };
 
 static json_t *last_result;
-static bool sampler_stands; /* it answers nothing */
+static bool sampler_hangs; /* it answers nothing */
 
-/* {"guest": "x"} as 'guest':'x', for reading's sake. */
+/* {"guest": "x"} is written 'guest':'x' in tests, which is easier to read. */
 static inline json_t *params_of(const char *text)
 {
 	char buf[1024];
@@ -87,7 +87,7 @@ static inline struct answer ask_as(struct guests_rig *g, bool root, const char *
 	while ((a.exit = method_call(&c, &r, &last_result)) == CALL_LATER) {
 		assert_null(last_result);
 		c.now.ns += 10 * MS;
-		if (!sampler_stands)
+		if (!sampler_hangs)
 			rig_tick(g);
 	}
 	assert_int_equal(c.ask.serial, 0);
@@ -141,7 +141,7 @@ static inline int call_teardown(void **state)
 {
 	json_decref(last_result);
 	last_result = NULL;
-	sampler_stands = false;
+	sampler_hangs = false;
 	return rig_teardown(state);
 }
 

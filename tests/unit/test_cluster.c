@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster: what one host publishes, another sees; and how each is told from a dead one. */
+/* cluster: what one host publishes, another sees; and how a dead host is noticed. */
 #include <unistd.h>
 
 #include "src/cluster/cluster_priv.h"
@@ -47,7 +47,7 @@ TEST_WITH(hosts__two_begin__each_sees_the_other_and_itself, pair, finish)
 		assert_int_equal(x.guests, 0);
 		assert_non_null(strstr(x.note, "not seen yet"));
 	}
-	assert_true(site_told(s, 1, "host", "xen2: its memory can be read, generation 1"));
+	assert_true(site_has_event(s, 1, "host", "xen2: its memory can be read, generation 1"));
 	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
 	site_until(s, site_sees(s, 1, 1).host != NULL);
 	assert_string_equal(site_sees(s, 1, 1).host->name, "xen1");
@@ -113,21 +113,22 @@ TEST_WITH(heartbeat__stops__host_is_silent_with_its_guests_and_then_up_again, pa
 	rig_create(s->at[2].g, 7, 7);
 	site_settle(s, 2);
 	site_until(s, site_guest(s, 1, 2, "guest-7"));
-	s->at[2].stands = true;
+	s->at[2].stopped = true;
 	since = s->now;
 	site_until(s, site_sees(s, 1, 2).state == CLUSTER_SILENT);
-	assert_in_range(mono_sub(s->now, since), PATIENCE - BEAT - SCAN, PATIENCE + BEAT + SCAN);
+	assert_in_range(mono_sub(s->now, since), SILENT_AFTER - BEAT - SCAN,
+			SILENT_AFTER + BEAT + SCAN);
 	x = site_sees(s, 1, 2);
-	assert_true(x.age_ns > PATIENCE);
+	assert_true(x.age_ns > SILENT_AFTER);
 	assert_non_null(strstr(x.note, "no heartbeat for "));
 	sites_pass(s, 60 * NS_PER_S); /* and stays so: its memory needs none of its time */
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_SILENT);
 	assert_non_null(site_guest(s, 1, 2, "guest-7"));
-	s->at[2].stands = false;
+	s->at[2].stopped = false;
 	site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
 	assert_string_equal(site_sees(s, 1, 2).note, "");
 	assert_int_equal(site_sees(s, 1, 2).host->generation, 1);
-	assert_false(site_told(s, 1, "host", "cannot be read any more"));
+	assert_false(site_has_event(s, 1, "host", "cannot be read any more"));
 }
 
 TEST_WITH(process__killed_and_begun_again__is_down_then_up_with_guests_anew, pair, finish)
@@ -142,7 +143,7 @@ TEST_WITH(process__killed_and_begun_again__is_down_then_up_with_guests_anew, pai
 	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
 	x = site_sees(s, 1, 2);
 	assert_true(x.note[0]);
-	assert_true(site_told(s, 1, "host", "xen2: its memory cannot be read any more: "));
+	assert_true(site_has_event(s, 1, "host", "xen2: its memory cannot be read any more: "));
 	assert_non_null(site_guest(s, 1, 2, "guest-7")); /* the last that was known, with its age */
 	sites_pass(s, 20 * NS_PER_S);
 	assert_true(site_sees(s, 1, 2).age_ns >= 20 * NS_PER_S);
@@ -155,7 +156,7 @@ TEST_WITH(process__killed_and_begun_again__is_down_then_up_with_guests_anew, pai
 	assert_string_equal(site_sees(s, 1, 2).note, "");
 	assert_null(site_guest(s, 1, 2, "guest-7"));
 	assert_non_null(site_guest(s, 1, 2, "guest-8"));
-	assert_true(site_told(s, 1, "host", "xen2: its memory can be read, generation 2"));
+	assert_true(site_has_event(s, 1, "host", "xen2: its memory can be read, generation 2"));
 	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
 }
 
@@ -164,7 +165,7 @@ static bool says_down(struct sites *s)
 	return strstr(rig_event(s->at[1].g, "host")->text, "cannot be read any more");
 }
 
-TEST_WITH(process__begins_again_and_again__is_told_now_and_then_and_at_last, pair, finish)
+TEST_WITH(process__restarts_again_and_again__few_events_and_the_last_state, pair, finish)
 {
 	struct sites *s = *state;
 	uint32_t before = rig_events(s->at[1].g, "host");
@@ -175,9 +176,9 @@ TEST_WITH(process__begins_again_and_again__is_told_now_and_then_and_at_last, pai
 		site_open(s, 2);
 		site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
 	}
-	/* At least 80 times, in a time that is far from that of 20 events. */
+	/* At least 80 changes of the link, faster than the limit allows events. */
 	assert_in_range(rig_events(s->at[1].g, "host") - before, 2, 40);
-	/* It is up, and not told to be. */
+	/* It is up now; the limit kept the last event back, and it comes later. */
 	sites_pass(s, 11 * NS_PER_S);
 	assert_false(says_down(s));
 	site_kill(s, 2);
@@ -185,7 +186,7 @@ TEST_WITH(process__begins_again_and_again__is_told_now_and_then_and_at_last, pai
 	assert_true(says_down(s));
 }
 
-TEST_WITH(process__begun_again_as_something_older__is_refused_with_an_alarm, pair, finish)
+TEST_WITH(process__restarted_with_an_older_generation__is_refused_with_an_alarm, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -201,10 +202,11 @@ TEST_WITH(process__begun_again_as_something_older__is_refused_with_an_alarm, pai
 	sites_pass(s, 10 * NS_PER_S);
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_DOWN);
 	assert_int_equal(site_sees(s, 1, 2).host->generation, 41);
-	/* The number to write into the file is there to read. */
-	assert_true(site_told(s, 1, "alarm", "it comes with a generation below 41: file lost, "));
+	/* The alarm has the number that must be written into the file. */
+	assert_true(
+		site_has_event(s, 1, "alarm", "it comes with a generation below 41: file lost, "));
 	assert_non_null(strstr(site_sees(s, 1, 2).note, "a generation below 41: file lost, "));
-	/* That is not why it is down when it calls no more. */
+	/* When it no longer calls, it is down for another reason. */
 	site_kill(s, 2);
 	sites_pass(s, 20 * NS_PER_S);
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_DOWN);
@@ -320,7 +322,7 @@ TEST_WITH(guest__each_of_its_states__is_a_flag, pair, finish)
 	g->paused = true;
 	assert_int_equal(seen_flags(s), REGION_GUEST_OBSERVED);
 	g->paused = false;
-	s->at[2].g->gs->paused = true; /* all are */
+	s->at[2].g->gs->paused = true; /* pause of all guests */
 	assert_int_equal(seen_flags(s), REGION_GUEST_OBSERVED);
 	s->at[2].g->gs->paused = false;
 	g->dom_flags |= HV_DOM_PAUSED;
@@ -338,7 +340,7 @@ TEST_WITH(guest__each_of_its_states__is_a_flag, pair, finish)
 	g->leaving = false;
 }
 
-TEST_WITH(guest__any_name__arrives_and_hides_nobody, pair, finish)
+TEST_WITH(guest__any_name__arrives_and_hides_no_other, pair, finish)
 {
 	static const char long_name[] =
 		"a-name-of-sixty-three-bytes-which-is-all-there-is-room-for-xxxx";
@@ -351,7 +353,7 @@ TEST_WITH(guest__any_name__arrives_and_hides_nobody, pair, finish)
 	strcpy(rig_create(g, 5, 5)->name, "caf\xc3\xa9\xff\x1b[2J");
 	strcpy(rig_create(g, 6, 6)->name, "plain");
 	site_settle(s, 2);
-	/* Not even what this host never makes of one. */
+	/* Also flags that this host never publishes together. */
 	memcpy(rig_guest(g, "6")->name, "\xe2\x82\xff\n\x7f", 6);
 	site_until(s, site_sees(s, 1, 2).guests == 4);
 	assert_non_null(site_guest(s, 1, 2, long_name));
@@ -387,7 +389,7 @@ TEST_WITH(guests__256__are_all_seen_and_none_again, pair, finish)
 	assert_int_equal(site_sees(s, 1, 2).state, CLUSTER_UP);
 }
 
-/* --- who is no friend ------------------------------------------------------------- */
+/* --- hosts that do not belong to the cluster --------------------------------------- */
 
 static void assert_strangers(struct sites *s)
 {
@@ -406,16 +408,16 @@ static void assert_strangers(struct sites *s)
 	}
 }
 
-TEST_WITH(key__another__is_told_as_an_alarm_and_never_seen, none, finish)
+TEST_WITH(key__another__is_an_alarm_and_never_seen, none, finish)
 {
 	struct sites *s = *state;
 
 	site_key(s, "key2", "0123456789abcdef0123456789abcdeF\n");
 	assert_strangers(s);
-	assert_true(site_told(s, 1, "alarm", "key"));
+	assert_true(site_has_event(s, 1, "alarm", "key"));
 	assert_non_null(strstr(site_sees(s, 1, 2).note, "give all hosts the same key"));
-	assert_false(site_told(s, 1, "alarm", "0123456789"));
-	/* It was mended, and begun again. */
+	assert_false(site_has_event(s, 1, "alarm", "0123456789"));
+	/* The operator mends the key and starts it again. */
 	site_kill(s, 2);
 	site_key(s, "key2", "0123456789abcdef0123456789abcdef");
 	site_open(s, 2);
@@ -423,16 +425,16 @@ TEST_WITH(key__another__is_told_as_an_alarm_and_never_seen, none, finish)
 	assert_string_equal(site_sees(s, 1, 2).note, "");
 }
 
-TEST_WITH(cluster__of_another_name__is_told_as_an_alarm_and_never_seen, none, finish)
+TEST_WITH(cluster__of_another_name__is_an_alarm_and_never_seen, none, finish)
 {
 	struct sites *s = *state;
 
 	site_write(s, 2, "prod", SITE_TIMES);
 	assert_strangers(s);
-	assert_true(site_told(s, 1, "alarm", "cluster"));
+	assert_true(site_has_event(s, 1, "alarm", "cluster"));
 }
 
-TEST_WITH(number__taken_already__is_refused_with_who_has_it, none, finish)
+TEST_WITH(number__used_already__is_refused_with_the_host_that_has_it, none, finish)
 {
 	struct sites *s = *state;
 	struct conf_error e = { 0 };
@@ -517,8 +519,8 @@ TEST_WITH(work__host_alone_of_64__stays_quiet, none, finish)
 	assert_in_range(s->at[1].calls, 100, 1500);
 }
 
-/* Links are called again when that is due, however slow the heart. */
-TEST_WITH(work__slow_heart__its_links_do_not_wait_for_it, none, finish)
+/* Links are opened again when that is due, however long the heartbeat's period. */
+TEST_WITH(work__slow_heartbeat__links_do_not_wait_for_it, none, finish)
 {
 	struct sites *s = *state;
 	struct mono since;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cluster_locks: words of services' locks, read and broken. Host 3 has no daemon: it is
- * the hand that takes locks. Host 1 is their home, as the lowest of the members.
+ * cluster_locks: words of services' locks, read and broken. Host 3 is bare: it has no daemon,
+ * and acquires locks by CAS. Host 1 is their home, as the lowest of the members.
  */
 #include "src/cluster/cluster_priv.h"
 #include "src/shared/lease.h"
@@ -20,7 +20,7 @@ static int pair(void **state)
 {
 	struct sites *s = sites_pair();
 
-	hand_open(s, 1);
+	bare_open(s, 1);
 	*state = s;
 	return 0;
 }
@@ -31,13 +31,13 @@ static int finish(void **state)
 	return 0;
 }
 
-/* The hand takes a service's lock, seen by host n then. */
+/* Host 3 acquires a service's lock, and host n has read it then. */
 static uint64_t take(struct sites *s, uint32_t at, int n)
 {
-	uint64_t was = hand_read(s, 1, at), word = region_word(HAND, region_word_seq(was) + 1);
+	uint64_t was = bare_read(s, 1, at), word = region_word(BARE, region_word_seq(was) + 1);
 	uint32_t i = at == WEB_AT ? WEB : MAIL;
 
-	assert_int_equal(hand_cas(s, 1, at, was, word), was);
+	assert_int_equal(bare_cas(s, 1, at, was, word), was);
 	site_until(s, site_lock(s, n, i).word == word);
 	return word;
 }
@@ -54,7 +54,7 @@ static int break_lock(struct sites *s, int n, uint32_t i, bool force, uint64_t *
 
 /* --- seen --------------------------------------------------------------------------- */
 
-TEST_WITH(locks__nobody_took_any__are_free_at_the_lowest_member, pair, finish)
+TEST_WITH(locks__never_acquired__are_free_at_the_lowest_member, pair, finish)
 {
 	struct sites *s = *state;
 
@@ -88,21 +88,21 @@ TEST(lock__not_read_yet__is_unknown_and_not_broken)
 	sites_free(s);
 }
 
-TEST_WITH(lock__stands__its_time_grows_until_the_word_is_another, pair, finish)
+TEST_WITH(lock__unchanged__its_time_grows_until_the_word_changes, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t word = take(s, MAIL_AT, 2);
 	struct cluster_lock l = site_lock(s, 2, MAIL);
 
-	assert_int_equal(region_word_id(l.word), HAND);
+	assert_int_equal(region_word_id(l.word), BARE);
 	assert_in_range(l.since_ns, 0, SCAN);
 	sites_pass(s, 7 * NS_PER_S);
 	l = site_lock(s, 2, MAIL);
 	assert_int_equal(l.word, word);
 	assert_in_range(l.since_ns, 7 * NS_PER_S - SCAN, 7 * NS_PER_S + SCAN);
 	assert_in_range(l.age_ns, 0, SCAN + MS);
-	/* Another turn of the same host is another word. */
-	assert_int_equal(hand_cas(s, 1, MAIL_AT, word, word + 1), word);
+	/* The same host acquires it again: another word. */
+	assert_int_equal(bare_cas(s, 1, MAIL_AT, word, word + 1), word);
 	site_until(s, site_lock(s, 2, MAIL).word == word + 1);
 	assert_in_range(site_lock(s, 2, MAIL).since_ns, 0, SCAN);
 	assert_int_equal(site_lock(s, 2, WEB).word, first(1)); /* not the neighbour's */
@@ -120,7 +120,7 @@ TEST_WITH(home__went_away__the_lock_stays_as_it_was_seen_and_ages, pair, finish)
 	assert_int_equal(site_lock(s, 2, WEB).word, word);
 	assert_true(site_lock(s, 2, WEB).age_ns >= 10 * NS_PER_S);
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -ENOTCONN);
-	/* Its next start begins with words that never stood before. */
+	/* Its next start begins with words that it never had before. */
 	site_open(s, 1);
 	site_until_up(s, 2, 1, 2);
 	site_until(s, site_lock(s, 2, WEB).word == first(2));
@@ -136,17 +136,17 @@ TEST_WITH(read__under_way__is_not_posted_again, pair, finish)
 				      .outcome = TRANSPORT_LOST };
 	struct locks l = { 0 };
 
-	locks_read(&l, conf, s->hand, 0, s->now); /* there is no home */
+	locks_read(&l, conf, s->bare, 0, s->now); /* there is no home */
 	assert_int_equal(l.reads, 0);
 	for (int i = 0; i < 3; i++)
-		locks_read(&l, conf, s->hand, 1, s->now);
+		locks_read(&l, conf, s->bare, 1, s->now);
 	assert_int_equal(l.reads, 1);
 	ev.tag = (uint64_t)CLUSTER_TAG_LOCKS << CLUSTER_TAG_SHIFT | 1;
 	locks_result(&l, conf, &ev, s->now);
 	assert_false(l.seen[WEB].known);
-	locks_read(&l, conf, s->hand, 1, s->now);
+	locks_read(&l, conf, s->bare, 1, s->now);
 	assert_int_equal(l.reads, 2);
-	hand_read(s, 1, WEB_AT); /* what was posted in truth is over */
+	bare_read(s, 1, WEB_AT); /* the READ posted above has ended */
 }
 
 /* --- broken ------------------------------------------------------------------------- */
@@ -162,13 +162,13 @@ TEST_WITH(break__held_for_long__is_broken_where_it_lies, pair, finish)
 	assert_int_equal(break_result(s, 2, ticket), -EINPROGRESS);
 	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 2, ticket), 0);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
+	assert_int_equal(bare_read(s, 1, WEB_AT), lease_broken_word(word));
 	/* The host that broke it shows it at once, the others when they have read it. */
 	assert_int_equal(site_lock(s, 2, WEB).word, lease_broken_word(word));
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, 2 * MS);
 	site_until(s, site_lock(s, 1, WEB).word == lease_broken_word(word));
-	assert_int_equal(hand_read(s, 1, MAIL_AT), first(1));
-	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY); /* nobody holds it */
+	assert_int_equal(bare_read(s, 1, MAIL_AT), first(1));
+	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY); /* it is not held */
 }
 
 TEST_WITH(break__by_its_home__goes_through_its_own_link, pair, finish)
@@ -179,7 +179,7 @@ TEST_WITH(break__by_its_home__goes_through_its_own_link, pair, finish)
 	assert_int_equal(break_lock(s, 1, WEB, true, &ticket), 0);
 	site_until(s, break_result(s, 1, ticket) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 1, ticket), 0);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
+	assert_int_equal(bare_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
 TEST_WITH(break__held_only_lately__needs_force, pair, finish)
@@ -195,7 +195,7 @@ TEST_WITH(break__held_only_lately__needs_force, pair, finish)
 	sites_pass(s, need - l.since_ns - l.age_ns - MS);
 	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), -EBUSY);
 	assert_int_equal(ticket, 77);
-	assert_int_equal(hand_read(s, 1, WEB_AT), word);
+	assert_int_equal(bare_read(s, 1, WEB_AT), word);
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
 	site_until(s, break_result(s, 2, ticket) == 0);
 }
@@ -208,10 +208,10 @@ TEST_WITH(break__free_lock__there_is_nothing_to_break, pair, finish)
 	site_until(s, site_lock(s, 2, WEB).known);
 	sites_pass(s, 10 * NS_PER_S);
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), -EALREADY);
-	assert_int_equal(hand_read(s, 1, WEB_AT), first(1));
+	assert_int_equal(bare_read(s, 1, WEB_AT), first(1));
 }
 
-/* What was read last is no news: neither that the lock is free, nor that it stands. */
+/* What was read last may be out of date: whether the lock is free, and for how long unchanged. */
 TEST_WITH(break__home_is_gone__says_that_it_cannot_be_reached, pair, finish)
 {
 	struct sites *s = *state;
@@ -236,16 +236,16 @@ TEST_WITH(break__word_changed_meanwhile__leaves_the_new_one_alone, pair, finish)
 		 ticket;
 
 	sites_pass(s, 10 * NS_PER_S);
-	assert_int_equal(hand_cas(s, 1, WEB_AT, word, next), word); /* host 2 did not see it yet */
+	assert_int_equal(bare_cas(s, 1, WEB_AT, word, next), word); /* host 2 did not see it yet */
 	assert_int_equal(break_lock(s, 2, WEB, false, &ticket), 0);
 	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 2, ticket), -ESTALE);
-	assert_int_equal(hand_read(s, 1, WEB_AT), next);
+	assert_int_equal(bare_read(s, 1, WEB_AT), next);
 	assert_int_equal(site_lock(s, 2, WEB).word, next);
 	assert_in_range(site_lock(s, 2, WEB).since_ns, 0, SCAN);
 }
 
-TEST_WITH(break__home_goes_away_under_it__ends_and_is_in_nobodys_way, pair, finish)
+TEST_WITH(break__home_goes_away_under_it__ends_and_blocks_no_later_one, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t ticket;
@@ -253,23 +253,23 @@ TEST_WITH(break__home_goes_away_under_it__ends_and_is_in_nobodys_way, pair, fini
 	take(s, WEB_AT, 2);
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
 	site_kill(s, 1);
-	/* done in memory that is not there any more, or not; that is the transport's to say */
+	/* executed in memory that is gone now, or not: the transport decides which it reports */
 	site_until(s, break_result(s, 2, ticket) != -EINPROGRESS);
 	site_open(s, 1);
 	site_until_up(s, 2, 1, 2);
-	transport_close(s->hand);
-	s->hand = NULL;
-	hand_open(s, 1);
+	transport_close(s->bare);
+	s->bare = NULL;
+	bare_open(s, 1);
 	take(s, WEB_AT, 2);
 	assert_int_equal(break_lock(s, 2, WEB, true, &ticket), 0);
 	site_until(s, break_result(s, 2, ticket) == 0);
 }
 
-TEST_WITH(break__what_becomes_of_the_operation__is_told_apart, pair, finish)
+TEST_WITH(break__each_outcome_of_the_operation__has_its_error, pair, finish)
 {
 	static const struct {
 		enum transport_outcome outcome;
-		int64_t old; /* beside the word that was to be broken */
+		int64_t old; /* more than the word to be broken */
 		int rc;
 	} rows[] = {
 		{ TRANSPORT_DONE, 0, 0 },
@@ -292,22 +292,22 @@ TEST_WITH(break__what_becomes_of_the_operation__is_told_apart, pair, finish)
 					      .tag = (uint64_t)CLUSTER_TAG_BREAK
 						     << CLUSTER_TAG_SHIFT };
 
-		/* seen at a home of before */
-		assert_int_equal(locks_break(&l, conf, s->hand, 2, WEB, true, s->now), -ENOENT);
-		assert_int_equal(locks_break(&l, conf, s->hand, 1, WEB, true, s->now), 0);
+		/* read at a former home */
+		assert_int_equal(locks_break(&l, conf, s->bare, 2, WEB, true, s->now), -ENOENT);
+		assert_int_equal(locks_break(&l, conf, s->bare, 1, WEB, true, s->now), 0);
 		ev.tag += l.breaks + 1;
-		locks_result(&l, conf, &ev, s->now); /* of another */
+		locks_result(&l, conf, &ev, s->now); /* of another break */
 		assert_int_equal(locks_break_result(&l, l.breaks), -EINPROGRESS);
 		ev.tag--;
 		locks_result(&l, conf, &ev, s->now);
 		assert_int_equal(locks_break_result(&l, l.breaks), rows[i].rc);
 		if (rows[i].outcome != TRANSPORT_DONE)
-			assert_int_equal(l.seen[WEB].word, word); /* nothing was learned of it */
-		hand_read(s, 1, WEB_AT); /* and what was posted in truth is over */
+			assert_int_equal(l.seen[WEB].word, word); /* nothing was read of it */
+		bare_read(s, 1, WEB_AT); /* and the CAS posted above has ended */
 	}
 }
 
-TEST_WITH(break__two_at_once__the_second_is_told_to_wait, pair, finish)
+TEST_WITH(break__two_at_once__the_second_has_to_wait, pair, finish)
 {
 	struct sites *s = *state;
 	uint64_t mail, web, a = 0, b = 77;
@@ -321,8 +321,8 @@ TEST_WITH(break__two_at_once__the_second_is_told_to_wait, pair, finish)
 	assert_int_equal(break_lock(s, 2, MAIL, true, &b), 0);
 	assert_int_not_equal(a, b);
 	site_until(s, break_result(s, 2, b) == 0);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(web));
-	assert_int_equal(hand_read(s, 1, MAIL_AT), lease_broken_word(mail));
+	assert_int_equal(bare_read(s, 1, WEB_AT), lease_broken_word(web));
+	assert_int_equal(bare_read(s, 1, MAIL_AT), lease_broken_word(mail));
 }
 
 /* The result of a break is asked for when the next break has begun. */
@@ -341,7 +341,7 @@ TEST_WITH(break__ticket_of_an_earlier_one__keeps_its_result, pair, finish)
 	assert_int_equal(break_result(s, 2, a), 0);
 	assert_int_equal(break_result(s, 2, b + 1), -ESRCH);
 	assert_int_equal(break_result(s, 2, 0), -ESRCH);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
+	assert_int_equal(bare_read(s, 1, WEB_AT), lease_broken_word(word));
 }
 
 TEST_WITH(break__by_two_hosts__is_done_once, pair, finish)
@@ -355,5 +355,5 @@ TEST_WITH(break__by_two_hosts__is_done_once, pair, finish)
 	site_until(s,
 		   break_result(s, 1, a) != -EINPROGRESS && break_result(s, 2, b) != -EINPROGRESS);
 	assert_int_equal(break_result(s, 1, a) + break_result(s, 2, b), -ESTALE);
-	assert_int_equal(hand_read(s, 1, WEB_AT), lease_broken_word(word));
+	assert_int_equal(bare_read(s, 1, WEB_AT), lease_broken_word(word));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cluster: what a host does that goes by corosync, whose library is a fake; host 1 alone. */
+/* cluster: what a host does with corosync's membership, whose library is a fake; host 1 alone. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ static bool quorate(struct sites *s)
 	return q;
 }
 
-/* In view 12 of hosts 1 and 2, with the lock of web read: nobody holds it. */
+/* In view 12 of hosts 1 and 2, and the lock of web was read: it is free. */
 static void site_quorate(struct sites *s)
 {
 	fake_quorum_vote(1, 12, nodes_two, true);
@@ -47,20 +47,20 @@ static void site_quorate(struct sites *s)
 	site_until(s, quorate(s) && site_lock(s, 1, WEB).known);
 }
 
-/* Host 3 takes the lock of web, and the site sees it. */
-static void hand_takes_web(struct sites *s)
+/* Host 3 acquires the lock of web, and host 1 has read it. */
+static void bare_host_takes_web(struct sites *s)
 {
 	uint32_t at = region_lock_offset(WEB_NUMBER);
 	uint64_t word;
 
-	hand_open(s, 1);
-	word = hand_read(s, 1, at);
-	assert_int_equal(hand_cas(s, 1, at, word, region_word(HAND, region_word_seq(word) + 1)),
+	bare_open(s, 1);
+	word = bare_read(s, 1, at);
+	assert_int_equal(bare_cas(s, 1, at, word, region_word(BARE, region_word_seq(word) + 1)),
 			 word);
-	site_until(s, region_word_id(site_lock(s, 1, WEB).word) == HAND);
+	site_until(s, region_word_id(site_lock(s, 1, WEB).word) == BARE);
 }
 
-/* Nothing is changed, nor tried. */
+/* No word is changed, and no change was requested. */
 static void assert_decides_nothing(struct sites *s)
 {
 	uint64_t changes = cluster_changes(s->at[1].c), ticket = 77;
@@ -87,10 +87,10 @@ TEST_WITH(begin__no_corosync__decides_nothing_until_it_comes, begin, finish)
 	fake_quorum_vote(1, 12, nodes_two, true);
 	site_until(s, quorate(s) && site_lock(s, 1, WEB).known);
 	assert_string_equal(cluster_note(s->at[1].c), "");
-	assert_true(site_told(s, 1, "members", "view 12 of 2 hosts"));
+	assert_true(site_has_event(s, 1, "members", "view 12 of 2 hosts"));
 }
 
-TEST_WITH(corosync__has_not_told_yet__is_said, begin, finish)
+TEST_WITH(corosync__has_not_reported_yet__is_said, begin, finish)
 {
 	struct sites *s = *state;
 
@@ -107,14 +107,14 @@ TEST_WITH(quorum__lost__no_lock_is_broken_or_even_shown, begin, finish)
 	uint64_t changes, ticket;
 
 	site_quorate(s);
-	hand_takes_web(s);
+	bare_host_takes_web(s);
 	fake_quorum_ring(1, 16, nodes_us);
 	fake_quorum_vote(1, 16, nodes_us, false);
 	site_until(s, !quorate(s));
 	assert_non_null(strstr(cluster_note(s->at[1].c), "1 of the cluster's 3 hosts"));
 	assert_non_null(strstr(cluster_note(s->at[1].c), "mend the network"));
 	assert_decides_nothing(s);
-	assert_int_equal(region_word_id(hand_read(s, 1, region_lock_offset(WEB_NUMBER))), HAND);
+	assert_int_equal(region_word_id(bare_read(s, 1, region_lock_offset(WEB_NUMBER))), BARE);
 	fake_quorum_vote(1, 20, nodes_two, true);
 	site_until(s, quorate(s) && site_lock(s, 1, WEB).known);
 	assert_string_equal(cluster_note(s->at[1].c), "");
@@ -129,14 +129,14 @@ TEST_WITH(corosync__dies__its_locks_are_not_touched_until_it_is_back, begin, fin
 	struct sites *s = *state;
 
 	site_quorate(s);
-	hand_takes_web(s);
+	bare_host_takes_web(s);
 	fake_quorum_die();
 	site_until(s, !quorate(s));
 	assert_non_null(strstr(cluster_note(s->at[1].c), "start corosync"));
 	assert_decides_nothing(s);
 	fake_quorum.refuses = CS_OK;
 	fake_quorum_vote(1, 12, nodes_two, true);
-	site_until(s, quorate(s) && region_word_id(site_lock(s, 1, WEB).word) == HAND);
+	site_until(s, quorate(s) && region_word_id(site_lock(s, 1, WEB).word) == BARE);
 }
 
 TEST_WITH(note__a_long_one_that_lasts__is_logged_once_and_its_end, begin, finish)

@@ -64,14 +64,14 @@ static int teardown(void **state)
 	return rig_teardown(&rig);
 }
 
-/* The daemon's loop, as long as there is something to do. */
+/* Run the daemon's loop while it has something to do. */
 static void loop(struct fixture *f)
 {
 	for (int i = 0; i < 20; i++)
 		event_base_loop(f->base, EVLOOP_NONBLOCK);
 }
 
-/* Without the daemon's loop. */
+/* Connect, without running the daemon's loop. */
 static int dial_quietly(struct fixture *f)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -104,7 +104,7 @@ static void hang_up(struct fixture *f, int fd)
 	loop(f);
 }
 
-/* All of it, with the daemon reading meanwhile. */
+/* Send all of it, and let the daemon read meanwhile. */
 static void say_bytes(struct fixture *f, int fd, const char *p, size_t n)
 {
 	for (int idle = 0; n && idle < 1000; idle++) {
@@ -357,7 +357,7 @@ RIG_TEST(peer__hangs_up_before_its_answer__is_forgotten)
 }
 
 /*
- * Replies of a quarter of a megabyte, asked for in lines of 1000 bytes:
+ * Replies of a quarter of a megabyte, requested in lines of 1000 bytes:
  * the daemon stops serving at 256 KiB and stops reading at 64 KiB, serves
  * others, and goes on where it was when it is read.
  */
@@ -376,12 +376,12 @@ RIG_TEST(peer__asks_and_never_reads__waits_and_loses_nothing)
 		asked++;
 		event_base_loop(f->base, EVLOOP_NONBLOCK);
 	}
-	assert_in_range(asked, 60, 120); /* 64 KiB of questions wait, and some in the socket */
+	assert_in_range(asked, 60, 120); /* 64 KiB of requests wait, and some in the socket */
 	assert_non_null(strstr(ask(f, dial(f), 3), "\"id\":3,"));
 	for (int idle = 0; idle < 50; idle++) {
 		ssize_t r = recv(fd, f->buf, sizeof(f->buf) - 1, 0);
 
-		assert_int_not_equal(r, 0); /* it was not hung up on */
+		assert_int_not_equal(r, 0); /* its connection is open */
 		if (r > 0) {
 			f->buf[r] = 0;
 			answered += (int)lines(f->buf);
@@ -393,7 +393,7 @@ RIG_TEST(peer__asks_and_never_reads__waits_and_loses_nothing)
 	assert_int_equal(answered, asked);
 }
 
-/* --- who waits ----------------------------------------------------------------------- */
+/* --- requests that wait ----------------------------------------------------------------------- */
 
 #define RINGS_REQUEST "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ring-list\"}\n"
 
@@ -405,7 +405,7 @@ static void wait_ms(struct fixture *f, int ms)
 	}
 }
 
-/* What only the sampler can answer keeps nobody else waiting, and is answered once for all. */
+/* A request that only the sampler can answer delays no other, and one answer serves all. */
 RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 {
 	struct fixture *f = *state;
@@ -421,7 +421,7 @@ RIG_TEST(requests__that_wait_for_the_sampler__delay_no_others)
 		assert_string_equal(hear(f, asker[i]), "");
 	assert_int_equal(atomic_load(&f->rig->ho.rings_asked), 1);
 	hang_up(f, asker[29]);
-	for (int i = 0; i < 4; i++) { /* two for the first, a third for those who came meanwhile */
+	for (int i = 0; i < 4; i++) { /* two for the first, a third for those that came meanwhile */
 		rig_show(f->rig);
 		wait_ms(f, 15);
 	}
@@ -530,7 +530,7 @@ static void later(struct fixture *f, int64_t s)
 {
 	struct clock c;
 
-	clock_real(&c); /* the daemon's own look, once a second, is by that */
+	clock_real(&c); /* the daemon itself checks once a second, by this clock */
 	f->later_ns += s * NS_PER_S;
 	control_second(f->control, mono_add(c.now(&c), f->later_ns));
 	loop(f);
@@ -552,7 +552,7 @@ RIG_TEST(peer__idle_or_trickling_or_not_reading__is_hung_up_in_time)
 	later(f, 3);
 	assert_true(is_closed(f, slow));
 	for (int i = 0; i < 25; i++) {
-		char some[100]; /* it reads, but not so that it would ever end */
+		char some[100]; /* it reads, but too slowly to end */
 
 		assert_int_equal(recv(deaf, some, sizeof(some), 0), sizeof(some));
 		later(f, 2);
@@ -560,11 +560,11 @@ RIG_TEST(peer__idle_or_trickling_or_not_reading__is_hung_up_in_time)
 	}
 	assert_true(is_closed(f, idle));
 	assert_non_null(strstr(ask(f, good, 77), "\"id\":77,"));
-	hear(f, deaf); /* what the kernel had already */
+	hear(f, deaf); /* what is in the kernel's buffer */
 	assert_true(is_closed(f, deaf));
 }
 
-/* All replies nobody reads together are bounded, and those who do read are served. */
+/* All unread replies together are bounded, and clients that do read are served. */
 RIG_TEST(peers__many_that_never_read__hold_no_more_than_they_may)
 {
 	struct fixture *f = *state;

@@ -89,7 +89,7 @@ WITH_CALL(host_list__three_hosts__says_how_each_is_seen)
 	assert_null(json_object_get(h, "beat"));
 }
 
-WITH_CALL(list_hosts__guests_of_all__are_told_with_their_caps)
+WITH_CALL(list_hosts__guests_of_all__are_shown_with_their_caps)
 {
 	const json_t *r, *h, *web, *bulk;
 
@@ -114,7 +114,7 @@ static const json_t *lock_of(const json_t *r, size_t i)
 	return json_array_get(json_object_get(r, "locks"), i);
 }
 
-WITH_CALL(lock_list__held_broken_free_unknown__are_told_apart)
+WITH_CALL(lock_list__held_broken_free_unknown__are_different)
 {
 	struct cluster *c = with_cluster(*state);
 	const json_t *r = ask(*state, "lock-list", "");

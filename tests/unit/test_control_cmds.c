@@ -393,18 +393,18 @@ WITH_CALL(policy_set__refused__old_policy_stays)
 	assert_false(rig_ack(g));
 }
 
-WITH_CALL(policy_set__sampler_stands_still__is_refused_and_nothing_leaks)
+WITH_CALL(policy_set__sampler_hangs__is_refused_and_nothing_leaks)
 {
 	struct guests_rig *g = *state;
 
-	sampler_stands = true;
+	sampler_hangs = true;
 	assert_refused(g, "policy-set", "'policy':'null'", RESEX_FAILURE,
 		       PROTO_E_SERVER - RESEX_FAILURE,
 		       "policy null is set, but the sampler has not taken it up");
 	assert_refused(g, "policy-set", "'policy':'freemarket'", RESEX_FAILURE,
 		       PROTO_E_SERVER - RESEX_FAILURE, "try again");
 	assert_ptr_equal(g->gs->policy->ops, &policy_null);
-	sampler_stands = false;
+	sampler_hangs = false;
 	ask(g, "policy-set", "'policy':'freemarket'");
 	assert_ptr_equal(g->gs->policy->ops, &policy_freemarket);
 }
@@ -542,12 +542,12 @@ WITH_CALL(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone)
 
 /* --- rings ------------------------------------------------------------------------------- */
 
-WITH_CALL(ring_list__sampler_stands_still__is_said_and_no_totals_made_up)
+WITH_CALL(ring_list__sampler_hangs__is_said_and_no_totals_made_up)
 {
 	struct guests_rig *g = *state;
 
 	rig_create_vm(g, 2);
-	sampler_stands = true;
+	sampler_hangs = true;
 	assert_refused(g, "ring-list", "", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
 		       "the sampler does not answer");
 	assert_refused(g, "ring-list", "'guest':'7'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* control_proto: lines from anybody, and the lines that answer them. */
+/* control_proto: lines from any client, and the lines of replies. */
 #include "src/control/proto.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static int parse(const char *line, size_t len, struct request *r, struct proto_e
 	return rc;
 }
 
-TEST(parse__good_lines__are_taken)
+TEST(parse__good_lines__are_accepted)
 {
 	static const char *const good[] = {
 		"{" V ",\"id\":1,\"method\":\"list\"}",
@@ -58,7 +58,7 @@ TEST(parse__members__are_those_of_the_line)
 	assert_string_equal(json_string_value(json_object_get(r.params, "guest")), "a");
 	request_free(&r);
 	assert_null(r.root);
-	request_free(&r); /* twice does no harm */
+	request_free(&r); /* a second time does no harm */
 }
 
 #define LINE(s) s, sizeof(s) - 1
@@ -66,7 +66,7 @@ static const struct hostile {
 	const char *line;
 	size_t len;
 	int code;
-	bool id; /* it could be told */
+	bool id; /* it could be read */
 	const char *says;
 } hostiles[] = {
 	{ LINE(""), PROTO_E_PARSE, false, "not JSON" },

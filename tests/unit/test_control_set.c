@@ -40,7 +40,7 @@ WITH_CALL(guest_set__each_setting__is_in_the_next_set_and_in_the_reply)
 	assert_int_equal(e->bounds.ceiling.mpct, 40000);
 	assert_int_equal(e->own.mpct, 80000);
 	assert_int_equal(e->sla.base_io_ns, 130000);
-	assert_int_equal(rig_in_set(g, 4)->weight, 256); /* nobody else's */
+	assert_int_equal(rig_in_set(g, 4)->weight, 256); /* and of no other guest */
 	assert_non_null(strstr(rig_event(g, "guest-set")->text, "\"weight\":512"));
 }
 
@@ -146,7 +146,7 @@ WITH_CALL(pause__all__guests_that_come_are_paused_too)
 	assert_false(is_exempt(g, 9) || is_exempt(g, 4) || is_exempt(g, 5));
 }
 
-WITH_CALL(pause__again__changes_nothing_and_tells_nothing)
+WITH_CALL(pause__again__changes_nothing_and_makes_no_event)
 {
 	struct guests_rig *g = *state;
 
@@ -290,11 +290,11 @@ WITH_CALL(cap_release__xen_refuses_the_cap__reply_has_its_error)
 	json_decref(r);
 }
 
-WITH_CALL(pause__sampler_stands_still__is_said_and_holds)
+WITH_CALL(pause__sampler_hangs__is_said_and_holds)
 {
 	struct guests_rig *g = *state;
 
-	sampler_stands = true;
+	sampler_hangs = true;
 	assert_refused(g, "pause", "'guest':'bulk'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
 		       "the change is made, but its caps are not in force yet");
 	assert_true(is_exempt(g, 5));
