@@ -114,7 +114,7 @@ SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c
 SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
-tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c $(SAMPLER_RIG)
+tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c tests/unit/steps.h $(SAMPLER_RIG)
 tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \
 	tests/fakes/fake_host.c tests/fakes/fake_host.h

@@ -80,6 +80,8 @@ static inline int step_errno(const struct step *s)
 	} errors[] = {
 		{ "EAGAIN", EAGAIN },
 		{ "EBADMSG", EBADMSG },
+		{ "EBUSY", EBUSY },
+		{ "EINVAL", EINVAL },
 		{ "ECONNRESET", ECONNRESET },
 		{ "EIO", EIO },
 		{ "ENODEV", ENODEV },

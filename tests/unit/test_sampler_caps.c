@@ -7,6 +7,7 @@
 
 #include "src/core/caps.h"
 #include "tests/unit/sampler_rig.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
 static uint32_t percent_of(struct sampler_rig *g, uint32_t domid)
@@ -36,39 +37,314 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
 	rig_tick(g, MS);
 }
 
-/* --- sending ------------------------------------------------------------------ */
+/* --- rows of steps ------------------------------------------------------------ */
 
-static void set_own(struct set_guest *e, struct cap own)
+/*
+ * Steps. The guest is in slot 3, and its domain is 7 unless another one is given.
+ * Percents are P:
+ *
+ *	join [DOMID], leave DOMID
+ *				the next set has the guest; has it no longer
+ *	remove DOMID		the domain is destroyed
+ *	own P, ceiling P, bounds LOW HIGH, vcpus N
+ *				the cap that its operator set, its bounds, in the next set
+ *	publish			the next set is handed to the sampler
+ *	open			join, publish, tick
+ *	exempt, uncappable, exempt-uncappable, cappable
+ *				sets its flags, publish, tick
+ *	observe			the daemon observes, and sets no caps
+ *	want P, want none, want-mpct N
+ *				the cap that the policy wants; N is in 1/1000 percent
+ *	rate N, rate-q16 N	the rate that the policy wants: Resos a MTU; in 1/65536 of that
+ *	tick			1 ms passes, and the sampler ticks
+ *	act			the actor sets the caps that wait for it
+ *	round			tick, act
+ *	refuse ERROR, accept	what the hypervisor answers from now on
+ *	set-outside P		another program sets the domain's cap
+ *	mtus N			the guest sends N MTUs in each tick
+ *	serial N		the serial of the newest mail is N
+ *	mark			remembers the newest mail to the actor
+ *	answer-marked P		the actor answers that mail: P was set
+ *
+ * Expectations:
+ *
+ *	calls N, calls-of N DOMID
+ *				hypercalls that set a cap; those for one domain
+ *	last-call P		what the newest one set
+ *	percent P [DOMID]	the domain's cap
+ *	applied P, unlimited	the cap that is in force, as the sampler knows
+ *	changes N		of the cap, as the slot counts them
+ *	caps N, failures N	events of a cap set; of a cap refused
+ *	failed ERROR P		the newest event of a cap refused
+ *	error ERROR, no-error	of the slot's newest cap
+ *	mail-domid N, mail-percent P, mail-serial N, no-mail
+ *				the newest mail to the actor
+ *	new-mails N		mails since "mark"
+ *	dirty N			the mask of slots that have mail
+ *	woken, asleep		whether the actor's descriptor is readable
+ *	pending			an answer of the actor is awaited
+ *	planned P		the cap in the policy's plan
+ *	rate N, rate-q16 N, charged N
+ *				in the guest's account; Resos
+ */
+static const struct row {
+	const char *name, *steps;
+} rows[] = {
+	{ "act: no cap is wanted, nothing is sent", "open, 100 x tick, act -> calls 0, asleep" },
+	{ "act: a cap is wanted, one mail, and the actor is woken",
+	  "open, want 30, tick -> mail-domid 7, mail-percent 30, dirty 0x8, woken" },
+	{ "act: the same cap is wanted again, it is written once",
+	  "open, want 30, 200 x round -> calls 1, percent 30, changes 1, caps 1" },
+	{ "act: caps that are the same percent are written once",
+	  "open, want-mpct 29500, round, want-mpct 30000, round, want-mpct 30499, round,"
+	  "want-mpct 29501, round, want-mpct 30001, round -> calls 1" },
+	{ "act: each change is written",
+	  "open, want 90, round -> percent 90; want 81, round -> percent 81;"
+	  "want 73, round -> percent 73; want 100, round -> percent 100;"
+	  "want 1, round -> percent 1; want none, round -> percent 0, calls 6" },
+	{ "act: wanted beyond the bounds, written within them",
+	  "join, bounds 10 60, publish, tick, want 2, round -> percent 10;"
+	  "want 99, round -> percent 60" },
+	{ "act: a cap of more percent than 16 bits hold, the largest is written",
+	  "join, vcpus 4096, publish, tick, want 65546, 3 x round -> percent 65534, calls 1" },
+	{ "serial: wraps, zero is never one",
+	  "open, serial 0xffffffff, want 30, tick -> mail-serial 1; act, tick -> applied 30" },
+
+	{ "act: an exempt guest is never written",
+	  "open, exempt, want 30, 200 x round -> calls 0" },
+	/* It is not cappable until its old cap is saved. */
+	{ "act: the old cap is not saved, is never written",
+	  "open, uncappable, want 30, 200 x round -> calls 0; cappable, act -> percent 30" },
+	{ "act: observing only, decides and never writes",
+	  "observe, open, want 30, rate 3, 200 x round -> calls 0, no-mail, planned 30, rate 1" },
+	{ "act: released while capped, its own cap is written once",
+	  "open, want 30, round, tick, exempt, act, 99 x round, tick -> percent 0, calls 2;"
+	  "cappable, act -> percent 30" },
+	/* It has its own cap already: that costs no call. */
+	{ "act: its operator had set a cap, no cap means that one",
+	  "join, own 40, publish, tick -> applied 40; act -> calls 0;"
+	  "want 20, round, want none, round -> percent 40, calls 2" },
+	/* A ceiling of ours below what its operator gave it holds under every policy. */
+	{ "act: a ceiling below its own cap is written though no cap is wanted",
+	  "join, own 40, ceiling 25, publish, tick -> applied 40; act -> percent 25;"
+	  "tick -> applied 25; ceiling 40, publish, tick, act -> percent 40, calls 2" },
+	{ "adopt: its own cap changed, what is wanted is sent again",
+	  "open, want 30, round, tick, set-outside 70, own 70, publish, round -> percent 30, calls "
+	  "2;"
+	  "100 x round -> calls 2" },
+
+	{ "act: not answered, is sent again after 50 ms and not before",
+	  "open, want 30, tick, mark, 49 x tick -> new-mails 0, mail-percent 30, mail-domid 7;"
+	  "tick -> new-mails 1, mail-percent 30" },
+	/* Calls at 0, 50, 100, 150 and 200 ms. */
+	{ "act: refused, is tried again each 50 ms and reported once",
+	  "open, refuse EBUSY, want 30, 201 x round -> calls 5, failures 1, caps 0,"
+	  "failed EBUSY 30, error EBUSY, unlimited" },
+	{ "act: refused for another reason, is reported again",
+	  "open, refuse EBUSY, want 30, 50 x round, refuse EINVAL, 51 x round, tick -> failures 2,"
+	  "failed EINVAL 30" },
+	{ "act: refused and then accepted, is in force and quiet",
+	  "open, refuse EBUSY, want 30, round, accept, 200 x round -> calls 2, no-error, applied "
+	  "30" },
+	/* A cap that was refused may have been set all the same. */
+	{ "act: refused and no longer wanted, the old one is written",
+	  "open, refuse EBUSY, want 30, round, accept, want none, round -> last-call 0" },
+
+	/* The mail to domain 7 is carried out late. */
+	{ "answer: to a former guest of the slot, is not the new one's",
+	  "open, want 30, tick, leave 7, join 8, want none, publish, tick, act, tick -> percent 30,"
+	  "calls-of 0 8, unlimited, changes 0, caps 0" },
+	/* Answered, but not looked at when domain 8 wants the same. */
+	{ "answer: to a former guest, does not pass for one to the new one's first mail",
+	  "open, want 30, round, leave 7, join 8, publish, 2 x tick -> pending, unlimited;"
+	  "act, tick -> percent 30 8, applied 30" },
+	{ "adopt: slot and domain id of a former guest, its late mail is undone",
+	  "open, want 30, tick, leave 7, remove 7, join 7, want none, publish, act -> percent 30;"
+	  "tick, act -> percent 0" },
+	/* The actor had begun with the older one when the newer was sent. */
+	{ "answer: to an older mail of the guest, the newer is still awaited",
+	  "open, want 30, tick, mark, want 20, tick, answer-marked 30, tick -> pending, changes 0;"
+	  "act, tick -> percent 20, applied 20" },
+
+	/* Sent in the first tick, and not answered in the second and third. */
+	{ "rate: with a new cap, is charged only once the cap is in force",
+	  "open, mtus 10, want 50, rate 2, 3 x tick -> charged 30; act, tick -> charged 50" },
+	{ "rate: without a new cap, is in force at once",
+	  "open, rate-q16 65636, tick -> rate-q16 65636, calls 0" },
+	{ "rate: of a guest that is not capped, is one",
+	  "open, want 50, rate 4, uncappable, act, tick -> rate 1;"
+	  "exempt-uncappable, act, tick -> rate 1; exempt, act, tick -> rate 1" },
+};
+
+struct row_rig {
+	struct sampler_rig *g;
+	uint64_t marked;
+};
+
+/* What the next set says of the guest. False: the step is not of these. */
+static bool set_says(struct sampler_rig *g, const struct step *s)
 {
-	e->own = e->bounds.ceiling = own;
+	uint32_t n = (uint32_t)s->n[0];
+	struct set_guest *e = &g->guest[0];
+
+	if (step_is(s, "join"))
+		rig_join(g, 3, (uint32_t)step_number(s, 0, 7));
+	else if (step_is(s, "leave"))
+		rig_leave(g, n);
+	else if (step_is(s, "own"))
+		e->own = e->bounds.ceiling = CAP_PERCENT(n);
+	else if (step_is(s, "ceiling"))
+		e->bounds.ceiling = CAP_PERCENT(n);
+	else if (step_is(s, "bounds"))
+		e->bounds = (struct cap_bounds){ CAP_PERCENT((uint32_t)s->n[1]), n * 1000, 1 };
+	else if (step_is(s, "vcpus"))
+		e->vcpus = e->bounds.vcpus = n;
+	else if (step_is(s, "publish"))
+		rig_publish(g);
+	else if (step_is(s, "open"))
+		open_one(g);
+	else if (step_is(s, "exempt"))
+		set_flags(g, POLICY_CAPPABLE | POLICY_EXEMPT);
+	else if (step_is(s, "exempt-uncappable"))
+		set_flags(g, POLICY_EXEMPT);
+	else if (step_is(s, "uncappable"))
+		set_flags(g, 0);
+	else if (step_is(s, "cappable"))
+		set_flags(g, POLICY_CAPPABLE);
+	else
+		return false;
+	return true;
 }
 
-WITH_RIG(act__no_cap_wanted__nothing_is_sent)
+/* What the policy wants, and what happens to the domain. False: the step is not of these. */
+static bool others_do(struct sampler_rig *g, const struct step *s)
 {
-	struct sampler_rig *g = *state;
+	uint32_t n = (uint32_t)s->n[0];
 
-	open_one(g);
-	for (int i = 0; i < 100; i++)
+	if (step_is(s, "want"))
+		rig_wish(g)->cap[3] = step_says(s, "none") ? CAP_NONE : CAP_PERCENT(n);
+	else if (step_is(s, "want-mpct"))
+		rig_wish(g)->cap[3] = (struct cap){ 1, n };
+	else if (step_is(s, "rate"))
+		rig_wish(g)->rate[3].q16 = n * 65536;
+	else if (step_is(s, "rate-q16"))
+		rig_wish(g)->rate[3].q16 = n;
+	else if (step_is(s, "mtus"))
+		g->scan[3].add.mtus_sent = n;
+	else if (step_is(s, "refuse"))
+		fake_dom(&g->host, 7)->set_rc = -step_errno(s);
+	else if (step_is(s, "accept"))
+		fake_dom(&g->host, 7)->set_rc = 0;
+	else if (step_is(s, "set-outside"))
+		fake_dom(&g->host, 7)->params.cap = CAP_PERCENT(n);
+	else if (step_is(s, "remove"))
+		fake_dom_remove(&g->host, n);
+	else
+		return false;
+	return true;
+}
+
+static void act(void *rig, const struct step *s)
+{
+	struct row_rig *r = rig;
+	struct sampler_rig *g = r->g;
+
+	if (step_is(s, "tick") || step_is(s, "round"))
 		rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(g->host.calls, 0);
-	assert_false(rig_readable(g->ho.actor_fd));
+	if (step_is(s, "act") || step_is(s, "round"))
+		rig_actor(g);
+	else if (step_is(s, "observe"))
+		g->ho.observe = 1;
+	else if (step_is(s, "serial"))
+		g->s.slot[3].serial = (uint32_t)s->n[0];
+	else if (step_is(s, "mark"))
+		r->marked = mail(g, 3);
+	else if (step_is(s, "answer-marked"))
+		atomic_store(&g->ho.mail[3].answer,
+			     mail_pack(mail_serial(r->marked), 0, (uint16_t)s->n[0]));
+	else if (!step_is(s, "tick") && !set_says(g, s) && !others_do(g, s))
+		step_unknown(s);
 }
 
-WITH_RIG(act__cap_wanted__one_mail_and_the_actor_is_woken)
+/* The newest event of a refused cap. */
+static void check_failed(const struct sampler_rig *g, const struct step *s)
 {
-	struct sampler_rig *g = *state;
-	uint64_t w;
+	const struct event *ev = rig_event(g, EVENT_CAP_FAILED,
+					   rig_events(g, EVENT_CAP_FAILED) - 1);
 
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	w = mail(g, 3);
-	assert_int_equal(mail_domid(w), 7);
-	assert_int_equal(mail_percent(w), 30);
-	assert_int_equal(atomic_load(&g->ho.dirty[0]), 1u << 3);
-	assert_true(rig_readable(g->ho.actor_fd));
+	assert_non_null(ev);
+	assert_int_equal(ev->slot, 3);
+	assert_int_equal(ev->a, s->n[0]);
+	assert_int_equal(ev->b, step_errno(s));
 }
+
+static void check(void *rig, const struct step *s)
+{
+	struct row_rig *r = rig;
+	struct sampler_rig *g = r->g;
+	const struct account *a = rig_account(g, 3);
+	uint32_t domid = (uint32_t)step_number(s, 1, 7);
+	uint64_t m = mail(g, 3);
+	bool error = step_is(s, "error");
+	const struct step_figure figures[] = {
+		{ "calls", g->host.calls },
+		{ "caps", rig_events(g, EVENT_CAP) },
+		{ "failures", rig_events(g, EVENT_CAP_FAILED) },
+		{ "changes", g->s.slot[3].cap_changes },
+		{ "mail-domid", mail_domid(m) },
+		{ "mail-percent", mail_percent(m) },
+		{ "mail-serial", mail_serial(m) },
+		{ "new-mails", mail_serial(m) - mail_serial(r->marked) },
+		{ "dirty", atomic_load(&g->ho.dirty[0]) },
+		{ "rate-q16", a->rate.q16 },
+	};
+
+	if (step_expect_figure(s, figures, sizeof(figures) / sizeof(figures[0])))
+		return;
+	if (step_is(s, "percent"))
+		step_expect(s, percent_of(g, domid));
+	else if (step_is(s, "calls-of"))
+		step_expect(s, fake_calls(&g->host, domid));
+	else if (step_is(s, "last-call"))
+		step_expect(s, fake_last_call(&g->host, 7)->percent);
+	else if (step_is(s, "failed"))
+		check_failed(g, s);
+	else if (error || step_is(s, "no-error"))
+		assert_int_equal(g->s.slot[3].cap_errno, error ? step_errno(s) : 0);
+	else if (step_is(s, "applied"))
+		assert_int_equal(g->s.slot[3].applied.mpct, s->n[0] * 1000);
+	else if (step_is(s, "planned"))
+		assert_int_equal(g->s.plan.guest[3].cap.mpct, s->n[0] * 1000);
+	else if (step_is(s, "unlimited"))
+		step_holds(s, !g->s.slot[3].applied.limited);
+	else if (step_is(s, "rate"))
+		assert_int_equal(a->rate.q16, s->n[0] * 65536);
+	else if (step_is(s, "charged"))
+		assert_int_equal(a->charged_io.m, RESOS(s->n[0]));
+	else if (step_is(s, "no-mail"))
+		assert_int_equal(m, 0);
+	else if (step_is(s, "woken") || step_is(s, "asleep"))
+		step_holds(s, rig_readable(g->ho.actor_fd) == step_is(s, "woken"));
+	else if (step_is(s, "pending"))
+		step_holds(s, g->s.slot[3].pending);
+	else
+		step_unknown(s);
+}
+
+static void run_row(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+	struct row_rig r = { 0 };
+
+	assert_int_equal(rig_setup(state), 0);
+	r.g = *state;
+	steps_run(row->steps, &ops, &r);
+	rig_teardown(state);
+}
+TEST_ROWS(rows, run_row)
+
+/* --- sending ------------------------------------------------------------------ */
 
 /* A write costs a system call and perhaps an interrupt of another CPU. */
 WITH_RIG(tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_write)
@@ -92,55 +368,6 @@ WITH_RIG(tick__all_guests_are_capped_and_told_of__wakes_each_thread_with_one_wri
 	assert_int_equal(n, 1);
 }
 
-WITH_RIG(act__same_cap_wanted_again__is_written_once)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	for (int i = 0; i < 200; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 1);
-	assert_int_equal(percent_of(g, 7), 30);
-	assert_int_equal(g->s.slot[3].cap_changes, 1);
-	assert_int_equal(rig_events(g, EVENT_CAP), 1);
-}
-
-WITH_RIG(act__caps_that_are_the_same_percent__are_written_once)
-{
-	static const uint32_t mpct[] = { 29500, 30000, 30499, 29501, 30001 };
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	for (size_t i = 0; i < 5; i++) {
-		rig_wish(g)->cap[3] = (struct cap){ 1, mpct[i] };
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 1);
-}
-
-WITH_RIG(act__each_change__is_written)
-{
-	static const uint32_t percent[] = { 90, 81, 73, 100, 1 };
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	for (size_t i = 0; i < 5; i++) {
-		rig_wish(g)->cap[3] = CAP_PERCENT(percent[i]);
-		rig_tick(g, MS);
-		rig_actor(g);
-		assert_int_equal(percent_of(g, 7), percent[i]);
-	}
-	rig_wish(g)->cap[3] = CAP_NONE;
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 0);
-	assert_int_equal(g->host.calls, 6);
-}
-
 WITH_RIG(act__changed_before_the_actor_came__only_the_newest_is_written)
 {
 	struct sampler_rig *g = *state;
@@ -156,41 +383,6 @@ WITH_RIG(act__changed_before_the_actor_came__only_the_newest_is_written)
 	assert_int_equal(percent_of(g, 7), 81);
 	assert_int_equal(g->s.slot[3].applied.mpct, 81000);
 	assert_int_equal(g->s.slot[3].cap_changes, 1);
-}
-
-WITH_RIG(act__wanted_beyond_the_bounds__is_written_within_them)
-{
-	struct sampler_rig *g = *state;
-	struct set_guest *e = rig_join(g, 3, 7);
-
-	e->bounds = (struct cap_bounds){ CAP_PERCENT(60), 10000, 1 };
-	rig_publish(g);
-	rig_tick(g, MS);
-	rig_wish(g)->cap[3] = CAP_PERCENT(2);
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 10);
-	rig_wish(g)->cap[3] = CAP_PERCENT(99);
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 60);
-}
-
-WITH_RIG(act__cap_of_more_percent_than_16_bits_hold__the_largest_is_written)
-{
-	struct sampler_rig *g = *state;
-	struct set_guest *e = rig_join(g, 3, 7);
-
-	e->vcpus = e->bounds.vcpus = 4096;
-	rig_publish(g);
-	rig_tick(g, MS);
-	rig_wish(g)->cap[3] = CAP_PERCENT(65536 + 10);
-	for (int i = 0; i < 3; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(percent_of(g, 7), 65534);
-	assert_int_equal(g->host.calls, 1);
 }
 
 WITH_RIG(act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own)
@@ -212,253 +404,6 @@ WITH_RIG(act__guests_in_several_words_of_the_dirty_mask__each_gets_its_own)
 	}
 	assert_int_equal(g->host.calls, 6);
 }
-
-WITH_RIG(serial__wraps__zero_is_never_one)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	g->s.slot[3].serial = UINT32_MAX;
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	assert_int_equal(mail_serial(mail(g, 3)), 1);
-	rig_actor(g);
-	rig_tick(g, MS);
-	assert_int_equal(g->s.slot[3].applied.mpct, 30000);
-}
-
-/* --- who is not capped ------------------------------------------------------------ */
-
-WITH_RIG(act__exempt__is_never_written)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	set_flags(g, POLICY_CAPPABLE | POLICY_EXEMPT);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	for (int i = 0; i < 200; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 0);
-}
-
-WITH_RIG(act__old_cap_not_saved__is_never_written)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	set_flags(g, 0);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	for (int i = 0; i < 200; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 0);
-	set_flags(g, POLICY_CAPPABLE); /* it was saved meanwhile */
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 30);
-}
-
-WITH_RIG(act__observing_only__decides_and_never_writes)
-{
-	struct sampler_rig *g = *state;
-
-	g->ho.observe = 1;
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_wish(g)->rate[3].q16 = 3 * 65536;
-	for (int i = 0; i < 200; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 0);
-	assert_int_equal(mail(g, 3), 0);
-	assert_int_equal(g->s.plan.guest[3].cap.mpct, 30000);
-	assert_int_equal(rig_account(g, 3)->rate.q16, 65536);
-}
-
-WITH_RIG(act__released_while_capped__its_own_cap_is_written_once)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	rig_actor(g);
-	rig_tick(g, MS);
-	set_flags(g, POLICY_CAPPABLE | POLICY_EXEMPT);
-	for (int i = 0; i < 100; i++) {
-		rig_actor(g);
-		rig_tick(g, MS);
-	}
-	assert_int_equal(percent_of(g, 7), 0);
-	assert_int_equal(g->host.calls, 2);
-	set_flags(g, POLICY_CAPPABLE); /* and taken back in */
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 30);
-}
-
-WITH_RIG(act__operator_had_a_cap__lifting_means_that_cap)
-{
-	struct sampler_rig *g = *state;
-
-	set_own(rig_join(g, 3, 7), CAP_PERCENT(40));
-	rig_publish(g);
-	rig_tick(g, MS);
-	assert_int_equal(g->s.slot[3].applied.mpct, 40000);
-	rig_actor(g);
-	assert_int_equal(g->host.calls, 0); /* it has that cap already */
-	rig_wish(g)->cap[3] = CAP_PERCENT(20);
-	rig_tick(g, MS);
-	rig_actor(g);
-	rig_wish(g)->cap[3] = CAP_NONE;
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 40);
-	assert_int_equal(g->host.calls, 2);
-}
-
-/* A ceiling of our own, below what its operator gave it: in force under every policy. */
-WITH_RIG(act__ceiling_below_its_own_cap__is_written_though_no_cap_is_wanted)
-{
-	struct sampler_rig *g = *state;
-
-	set_own(rig_join(g, 3, 7), CAP_PERCENT(40));
-	g->guest[0].bounds.ceiling = CAP_PERCENT(25);
-	rig_publish(g);
-	rig_tick(g, MS);
-	assert_int_equal(g->s.slot[3].applied.mpct, 40000); /* still */
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 25);
-	rig_tick(g, MS);
-	assert_int_equal(g->s.slot[3].applied.mpct, 25000);
-	g->guest[0].bounds.ceiling = CAP_PERCENT(40); /* lifted */
-	rig_publish(g);
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 40);
-	assert_int_equal(g->host.calls, 2);
-}
-
-WITH_RIG(adopt__own_cap_changed__what_is_wanted_is_sent_again)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	rig_actor(g);
-	rig_tick(g, MS);
-	fake_dom(&g->host, 7)->params.cap = CAP_PERCENT(70); /* somebody else did */
-	set_own(&g->guest[0], CAP_PERCENT(70));
-	rig_publish(g);
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 30);
-	assert_int_equal(g->host.calls, 2);
-	for (int i = 0; i < 100; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 2);
-}
-
-/* --- retries --------------------------------------------------------------------------- */
-
-WITH_RIG(act__not_answered__is_sent_again_after_50_ms_and_not_before)
-{
-	struct sampler_rig *g = *state;
-	uint64_t first;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	first = mail(g, 3);
-	for (int i = 0; i < 49; i++) {
-		rig_tick(g, MS);
-		assert_int_equal(mail(g, 3), first);
-	}
-	rig_tick(g, MS);
-	assert_int_equal(mail_serial(mail(g, 3)), mail_serial(first) + 1);
-	assert_int_equal(mail_percent(mail(g, 3)), 30);
-}
-
-WITH_RIG(act__refused__is_tried_again_each_50_ms_and_told_once)
-{
-	struct sampler_rig *g = *state;
-	const struct event *ev;
-
-	open_one(g);
-	fake_dom(&g->host, 7)->set_rc = -EBUSY;
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	for (int i = 0; i < 201; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 5); /* at 0, 50, 100, 150 and 200 ms */
-	assert_int_equal(rig_events(g, EVENT_CAP_FAILED), 1);
-	assert_int_equal(rig_events(g, EVENT_CAP), 0);
-	ev = rig_event(g, EVENT_CAP_FAILED, 0);
-	assert_int_equal(ev->slot, 3);
-	assert_int_equal(ev->a, 30);
-	assert_int_equal(ev->b, EBUSY);
-	assert_int_equal(g->s.slot[3].cap_errno, EBUSY);
-	assert_false(g->s.slot[3].applied.limited);
-}
-
-WITH_RIG(act__refused_for_another_reason__is_told_again)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	for (int i = 0; i < 101; i++) {
-		fake_dom(&g->host, 7)->set_rc = i < 50 ? -EBUSY : -EINVAL;
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	rig_tick(g, MS);
-	assert_int_equal(rig_events(g, EVENT_CAP_FAILED), 2);
-	assert_int_equal(rig_event(g, EVENT_CAP_FAILED, 1)->b, EINVAL);
-}
-
-WITH_RIG(act__refused_and_then_taken__is_in_force_and_quiet)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	fake_dom(&g->host, 7)->set_rc = -EBUSY;
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	rig_actor(g);
-	fake_dom(&g->host, 7)->set_rc = 0;
-	for (int i = 0; i < 200; i++) {
-		rig_tick(g, MS);
-		rig_actor(g);
-	}
-	assert_int_equal(g->host.calls, 2);
-	assert_int_equal(g->s.slot[3].cap_errno, 0);
-	assert_int_equal(g->s.slot[3].applied.mpct, 30000);
-}
-
-WITH_RIG(act__refused_and_no_longer_wanted__the_old_one_is_written)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	fake_dom(&g->host, 7)->set_rc = -EBUSY;
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	rig_actor(g);
-	fake_dom(&g->host, 7)->set_rc = 0;
-	rig_wish(g)->cap[3] = CAP_NONE; /* a refused cap may still have been set */
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(fake_last_call(&g->host, 7)->percent, 0);
-}
-
-/* --- answers ------------------------------------------------------------------------------ */
 
 WITH_RIG(answer__is_in_force_with_the_time_the_actor_gave)
 {
@@ -486,108 +431,7 @@ WITH_RIG(answer__is_in_force_with_the_time_the_actor_gave)
 	assert_int_equal(rig_event(g, EVENT_CAP, 1)->c, 30);
 }
 
-WITH_RIG(answer__to_a_former_guest_of_the_slot__is_not_the_new_ones)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS); /* sent for domain 7 */
-	rig_leave(g, 7);
-	rig_join(g, 3, 8);
-	rig_wish(g)->cap[3] = CAP_NONE;
-	rig_publish(g);
-	rig_tick(g, MS);
-	rig_actor(g); /* carried out for domain 7, late */
-	rig_tick(g, MS);
-	assert_int_equal(percent_of(g, 7), 30);
-	assert_int_equal(fake_calls(&g->host, 8), 0);
-	assert_false(g->s.slot[3].applied.limited);
-	assert_int_equal(g->s.slot[3].cap_changes, 0);
-	assert_int_equal(rig_events(g, EVENT_CAP), 0);
-}
-
-WITH_RIG(answer__to_a_former_guest__does_not_pass_for_the_new_ones_first_mail)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	rig_actor(g); /* answered, not looked at yet */
-	rig_leave(g, 7);
-	rig_join(g, 3, 8);
-	rig_publish(g);
-	rig_tick(g, MS); /* domain 8 wants 30 % too */
-	rig_tick(g, MS);
-	assert_true(g->s.slot[3].pending);
-	assert_false(g->s.slot[3].applied.limited);
-	rig_actor(g);
-	rig_tick(g, MS);
-	assert_int_equal(percent_of(g, 8), 30);
-	assert_int_equal(g->s.slot[3].applied.mpct, 30000);
-}
-
-WITH_RIG(adopt__slot_and_domain_id_of_a_former_guest__its_late_mail_is_undone)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS); /* sent, not carried out */
-	rig_leave(g, 7);
-	fake_dom_remove(&g->host, 7);
-	rig_join(g, 3, 7);
-	rig_wish(g)->cap[3] = CAP_NONE;
-	rig_publish(g);
-	rig_actor(g); /* meant for the former one */
-	assert_int_equal(percent_of(g, 7), 30);
-	rig_tick(g, MS);
-	rig_actor(g);
-	assert_int_equal(percent_of(g, 7), 0);
-}
-
-/* The actor had begun with the older one when the newer was sent. */
-WITH_RIG(answer__to_an_older_mail_of_the_guest__the_newer_is_still_awaited)
-{
-	struct sampler_rig *g = *state;
-	uint64_t older;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(30);
-	rig_tick(g, MS);
-	older = mail(g, 3);
-	rig_wish(g)->cap[3] = CAP_PERCENT(20);
-	rig_tick(g, MS);
-	atomic_store(&g->ho.mail[3].answer, mail_pack(mail_serial(older), 0, 30));
-	rig_tick(g, MS);
-	assert_true(g->s.slot[3].pending);
-	assert_int_equal(g->s.slot[3].cap_changes, 0);
-	rig_actor(g);
-	rig_tick(g, MS);
-	assert_int_equal(percent_of(g, 7), 20);
-	assert_int_equal(g->s.slot[3].applied.mpct, 20000);
-}
-
 /* --- rates ----------------------------------------------------------------------------------- */
-
-WITH_RIG(rate__with_a_new_cap__is_charged_only_once_the_cap_is_in_force)
-{
-	struct sampler_rig *g = *state;
-	const struct account *a = rig_account(g, 3);
-
-	open_one(g);
-	g->scan[3].add.mtus_sent = 10;
-	rig_wish(g)->cap[3] = CAP_PERCENT(50);
-	rig_wish(g)->rate[3].q16 = 2 * 65536;
-	rig_tick(g, MS); /* sent */
-	rig_tick(g, MS);
-	rig_tick(g, MS); /* not answered */
-	assert_int_equal(a->charged_io.m, RESOS(30));
-	rig_actor(g);
-	rig_tick(g, MS);
-	assert_int_equal(a->charged_io.m, RESOS(30 + 20));
-}
 
 WITH_RIG(rate__cap_refused__stays_as_it_was)
 {
@@ -600,33 +444,6 @@ WITH_RIG(rate__cap_refused__stays_as_it_was)
 	for (int i = 0; i < 30; i++) {
 		rig_tick(g, MS);
 		rig_actor(g);
-		assert_int_equal(rig_account(g, 3)->rate.q16, 65536);
-	}
-}
-
-WITH_RIG(rate__without_a_new_cap__is_in_force_at_once)
-{
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->rate[3].q16 = 65536 + 100;
-	rig_tick(g, MS);
-	assert_int_equal(rig_account(g, 3)->rate.q16, 65536 + 100);
-	assert_int_equal(g->host.calls, 0);
-}
-
-WITH_RIG(rate__of_a_guest_that_is_not_capped__is_one)
-{
-	static const uint32_t flags[] = { 0, POLICY_EXEMPT, POLICY_EXEMPT | POLICY_CAPPABLE };
-	struct sampler_rig *g = *state;
-
-	open_one(g);
-	rig_wish(g)->cap[3] = CAP_PERCENT(50);
-	rig_wish(g)->rate[3].q16 = 4 * 65536;
-	for (size_t i = 0; i < 3; i++) {
-		set_flags(g, flags[i]);
-		rig_actor(g);
-		rig_tick(g, MS);
 		assert_int_equal(rig_account(g, 3)->rate.q16, 65536);
 	}
 }
