@@ -2,8 +2,10 @@
 /*
  * lock: the step function of one service's lock on one host. lock.h is its specification.
  *
- * An event changes the state. Then advance() puts out the operation that the state needs,
- * if it is due. At most one operation is outstanding.
+ * A move has two of them (move_ops.c); a runner can also run one alone. An event changes the state.
+ * Then advance() puts out the operation that the state needs, if it is due. At most one operation
+ * is outstanding. The paper (choose.c) acquires by CAS as well; the lease, the break and the fence
+ * are added, for a host that dies or hangs with the lock, of which the paper does not speak.
  */
 #include <string.h>
 
@@ -43,8 +45,8 @@ void lock_init(struct lock *l, const struct lock_conf *c)
 	l->conf = *c;
 	l->tag = c->tag;
 	/*
-	 * Each host and service its own jitter: waiters that met the same word must not stay in
-	 * step.
+	 * Each host and service draws its own jitter: waiters that met the same word must not stay
+	 * in step.
 	 */
 	l->rng = c->seed ^ (uint64_t)c->self << 32 ^ c->service;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * move_nodes: rules 5 and 6 of a move: count the nodes' words, sweep them, and count
- * again.
+ * move_nodes: rules 5 and 6 of a move: count the nodes' words, sweep them, and count again.
+ *
+ * move.c calls it with both locks held, between the second look at the counter (move_locks.c) and
+ * the choice of a node. The sweep is not in the paper (choose.c): it stops late operations of a
+ * holder that died or was slow.
  */
 #include "src/reconf/move_priv.h"
 
@@ -89,7 +92,7 @@ bool move_counts(struct move *m, struct mono now, struct step_out *out)
 			move_put_node(m, STEP_READ, i, 0, out);
 	if (!round_over(m))
 		return false;
-	/* rule: fencing sweep when a lock was not had by a clean release */
+	/* rule: fencing sweep when a lock was not acquired from a clean release */
 	if (any_newer_epoch(m)) {
 		move_unlock(m, MOVE_OVERTAKEN, now, out);
 	} else if (!move_unclean(m)) {

@@ -104,8 +104,7 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 	m = (struct member *)(uintptr_t)ctx;
 	set_ring(m, ring, nodes, n);
 	/*
-	 * A wrong nodeid of our own is noticed here: a host that is not in its own view must not
-	 * act under locks that the others think nobody holds.
+	 * A wrong nodeid of our own shows here: a host that is not in its own view must not decide.
 	 */
 	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1);
 	m->note[0] = '\0';

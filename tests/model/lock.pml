@@ -68,9 +68,9 @@
 #define SEQ(w)		 ((w) / 8)
 #define DIRTY		 7
 #define EPOCH(seq)	 ((seq) / 8)
-#define FRESH(w)	 (OWNER(w) == 0 && SEQ(w) % 8 == 0) /* nobody had it since its home began */
+#define FRESH(w)	 (OWNER(w) == 0 && SEQ(w) % 8 == 0) /* not acquired since its home began */
 #define NOTHING		 255
-/* A node word's seq = {epoch, count 4}; which service it serves is of no matter here. */
+/* A node word's seq = {epoch, count 4}; its service does not matter here. */
 #define NODE_EPOCH(seq)	   ((seq) / 16)
 #define NODE_NEXT(seq, by) (EPOCH(SEQ(word)) * 16 + (seq) % 16 + (by))
 
@@ -100,12 +100,12 @@ byte lease[HOSTS], wait[HOSTS]; /* timers: ticks left */
 byte rounds[HOSTS] = ROUNDS;
 byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
 
-/* Ghosts: what no program sees. */
+/* Ghosts: for the checks only. The protocol does not read them. */
 byte acquired;	   /* acquisitions so far */
-byte life[HOSTS];  /* the number of each host's last */
-bool took[HOSTS];  /* the lock, and did not leave it */
-byte decided;	   /* highest number of those that looked at the node */
-byte newest_fence; /* highest seq of those that acquired */
+byte life[HOSTS];  /* number of each host's newest acquisition */
+bool took[HOSTS];  /* acquired the lock, and has not released it */
+byte decided;	   /* highest acquisition under which the node was read */
+byte newest_fence; /* highest seq acquired */
 
 #ifdef BROKEN_LINK_KEPT
 slot stale[HOSTS]; /* of links that were not closed */
@@ -173,7 +173,7 @@ inline lose(s)
 	fi
 }
 
-/* All that can happen between host i and the two others; it has no state. */
+/* All events between host i and the two others; it has no state. */
 proctype net(byte i)
 {
 end:
@@ -205,7 +205,7 @@ end:
 #ifdef BROKEN_LINK_KEPT
 	:: d_step { stale[i].st == DOUBT -> execute_node(stale[i]) }
 #endif
-	/* The host dies, and may start again: crash[i] makes its process begin anew. */
+	/* The host dies, and may restart: crash[i] makes its process start from the beginning. */
 	:: d_step { up[i] && crashes > 0 && !crash[i] && !over[i] ->
 		crashes--; rounds[i] = (rounds[i] == 0 -> 1 : rounds[i]); up[i] = false; crash[i] = true;
 		home_link[i] = false; node_link[i] = false;
@@ -266,7 +266,7 @@ end:
 	od
 }
 
-/* Posts when there is a link: that it must wait for one is a pause as any other. */
+/* Posts when there is a link: waiting for one is a pause like any other. */
 inline post(s, link, what, expect, put)
 {
 	atomic {
@@ -288,7 +288,7 @@ inline result(s, link)
 	fi
 }
 
-/* What a lock word shows. From the first sight of a word that is not free the wait begins. */
+/* Evaluate a lock word. The wait begins when a word that is not free is first read. */
 #define OF_ANOTHER(w) (OWNER(w) != 0 && OWNER(w) != DIRTY && OWNER(w) != i + 1)
 inline note(what)
 {
@@ -300,7 +300,7 @@ inline note(what)
 	fi
 }
 
-/* Which word the next operation may replace, or NOTHING: only look. */
+/* The word that the next operation may replace, or NOTHING: only read. */
 inline guess()
 {
 	if
@@ -344,7 +344,7 @@ inline guess()
 #else
 #define SWEEP_BY 1
 #endif
-/* The lease is looked at, and then, any time later, comes what follows. */
+/* The lease is checked; the next step follows any time later. */
 #ifdef BROKEN_LEASE_UNCHECKED
 #define LEASE_LEFT true
 #else
@@ -361,7 +361,7 @@ inline guess()
 #define RELEASED (swept -> 0 : DIRTY)
 #endif
 
-/* Ask what became of an unknown CAS, until there is an answer. */
+/* READ until the outcome of an unknown CAS is known. */
 inline resolve(s, link, now)
 {
 #ifdef BROKEN_RESOLVE_ON_OLD_LINK
@@ -379,8 +379,8 @@ inline resolve(s, link, now)
 proctype balancer(byte i)
 {
 	byte seen = NOTHING; /* the lock word last seen */
-	byte before;	     /* that to be replaced */
-	byte word;	     /* by this */
+	byte before;	     /* the word to be replaced */
+	byte word;	     /* the word that replaces it */
 	byte v, x;
 	bool swept;
 

@@ -25,7 +25,7 @@
 #define COUNT(w)		    ((w) / 16)
 
 byte node[NODES] = NODE(0, 1, 0);
-bool has[6];	/* view * 2 + node: is it a member's? */
+bool has[6];	/* view * 2 + node: is its host a member? */
 
 byte owner = FREE; /* of the lock */
 bool dirty;
@@ -154,7 +154,7 @@ decide:	atomic {
 leave:	atomic {
 		if
 		:: HELD -> owner = FREE; dirty = unclean
-		:: HELD -> skip /* it died, or the release is late for ever */
+		:: HELD -> skip /* it died, or its release never arrives */
 		:: else
 		fi;
 		lease[h] = false;
@@ -175,7 +175,7 @@ init
 	atomic {
 		has[2] = true;
 		has[4] = true;
-		if /* two views of one node each: nobody has a node to spare */
+		if /* two views of one node each: no service has a node to spare */
 #ifndef JOINS
 		:: has[3] = true
 		:: has[3] = true; has[5] = true

@@ -37,7 +37,7 @@
 #define HOME_CRASHES 0
 #endif
 #ifndef TRIES
-#define TRIES 1 /* of a balancer; another after a crash */
+#define TRIES 1 /* moves of a balancer; one more after a crash */
 #endif
 #ifndef MINIMUM
 #define MINIMUM 1 /* nodes, of a donor */
@@ -83,7 +83,7 @@ byte nth[HOSTS * 2]; /* FIRST and SECOND of each; never changed */
 
 /* A lock word: owner (host + 1; 0: released clean; DIRTY), seq. */
 #ifdef ENDLESS
-/* Finitely many states; no operation is so late that it would meet its word again. */
+/* Modulo, for finitely many states; no operation is so late that it would find its word again. */
 #define CUT(seq)  ((seq) == 8 -> 1 : (seq))
 #define RAISED(c) (1 - (c))
 #else
@@ -101,9 +101,9 @@ byte nth[HOSTS * 2]; /* FIRST and SECOND of each; never changed */
 #define NODE_SEQ(w)	   ((w) / 4)
 #define BAD		   255
 
-/* Of the one operation to the home, to a node, and of the link to there. */
+/* State of the one operation to the home or to a node, and of the link to it. */
 mtype = { NONE, SENT, SUCCESS, FAILURE, DOUBT, DOWN };
-#define BROKEN(st) (st == DOUBT || st == DOWN || st == NONE) /* while a result is waited for */
+#define BROKEN(st) (st == DOUBT || st == DOWN || st == NONE) /* while waiting for a result */
 
 mtype home_st[HOSTS] = NONE, node_st[HOSTS * NODES] = NONE;
 byte home_compare[HOSTS], home_value[HOSTS], home_lock[HOSTS];
@@ -111,15 +111,15 @@ byte node_compare[HOSTS * NODES], node_value[HOSTS * NODES];
 
 byte lock[SERVICES] = LOCK(0, 1);
 byte node[NODES];
-byte shared[HOSTS], noted[HOSTS]; /* counters: of others' raising; as last noted */
+byte shared[HOSTS], noted[HOSTS]; /* update counters: shared, which other balancers raise; local */
 
 bool alive[HOSTS] = true, crash[HOSTS], rests[HOSTS];
-bool lease[HOSTS * 2]; /* in force, of its first and second lock */
+bool lease[HOSTS * 2]; /* leases in force, of its first and second lock */
 bool high[HOSTS] = true; /* the load was high for T */
 byte tries[HOSTS] = TRIES;
 byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
 
-bool load[SERVICES] = true; /* ghost: it is high, for want of a node */
+bool load[SERVICES] = true; /* ghost: the load is high because a node is missing */
 
 #define NODES_OF(s) ((SERVICE(node[0]) == (s)) + (SERVICE(node[1]) == (s)))
 
@@ -184,7 +184,7 @@ inline cut_node(s)
 	fi
 }
 
-/* New links: what is still on its way on the old one is destroyed with it. */
+/* New links: operations that are still on their way on the old link are destroyed with it. */
 inline up_home(b)
 {
 	home_st[b] = NONE;
@@ -206,7 +206,7 @@ inline up_node(s)
 #define MAY_END(b) true
 #endif
 
-/* All that happens to balancer b from outside; it has no state. */
+/* All events of balancer b's environment; it has no state. */
 proctype net(byte b)
 {
 end:
@@ -237,7 +237,7 @@ end:
 #ifndef NO_RESTART
 	:: d_step { !alive[b] && !crash[b] -> alive[b] = true }
 #endif
-	/* T is over, and the load still high. */
+	/* T is over, and the load is still high. */
 	:: d_step { alive[b] && !high[b] && load[WANT(b)] && tries[b] > 0 && !HELD_BY_A_LIVING(b) ->
 		high[b] = true }
 	od
@@ -259,7 +259,7 @@ end:
 		}
 		k = 0 }
 #ifdef ENDLESS
-	/* Time goes on when nobody has anything to do but to wait. */
+	/* Time passes when all processes only wait. */
 	:: timeout -> d_step {
 		ANY_LEASE(0) || ANY_LEASE(1) || ANY_LEASE(2) ->
 		for (k : 0 .. HOSTS * 2 - 1) {
@@ -276,7 +276,7 @@ end:
 #else
 #define MAY_BREAK true
 #endif
-/* It may be taken. */
+/* The lock may be acquired. */
 #define BEFORE(w) \
 	(OWNER(w) == 0 && !FRESH(w) || OWNER(w) == DIRTY || OWNER(w) == b + 1 || \
 	 FRESH(w) && !ANY_LEASE(THIS) || \
@@ -473,7 +473,7 @@ decide:		atomic {
 			if
 			:: HAS(0) && TO_SPARE(HAS(0) + HAS(1)) -> n = 0
 			:: HAS(1) && TO_SPARE(HAS(0) + HAS(1)) -> n = 1
-			:: else -> high[b] = false; /* looked at anew after T, if it is so still */
+			:: else -> high[b] = false; /* decided again after T, if the load is still high */
 				goto unlock
 			fi;
 			/* 8: announce; 9: the node's word */
@@ -527,7 +527,7 @@ progress_moved:	atomic { high[b] = false };
 		};
 #endif
 
-		/* 10: unlock, and leave dirty what is */
+		/* 10: release; an unswept lock is left dirty */
 unlock:		atomic {
 			n = 0; v = 0; word[0] = 0; word[1] = 0; swept[0] = 0; swept[1] = 0; missed = false;
 			lease[b * 2] = false; lease[b * 2 + 1] = false;
@@ -551,12 +551,12 @@ release:	atomic { home_st[b] == NONE ->
 			:: n < held -> goto release
 			:: else -> goto rest
 			fi }
-		:: atomic { BROKEN(home_st[b]) -> goto release } /* the same again, on a newer link */
+		:: atomic { BROKEN(home_st[b]) -> goto release } /* the same CAS again, on a newer link */
 		fi;
 rest:		atomic { rests[b] = true; forget() };
 		goto end_idle
 	} unless { atomic { crash[b] -> crash[b] = false; tries[b] = (tries[b] == 0 -> 1 : tries[b]);
-			    high[b] = false; /* its history and its counter begin anew */
+			    high[b] = false; /* its history and its counter start again */
 			    noted[b] = shared[b]; forget() };
 		   end_dead: alive[b] };
 	goto begin
@@ -575,7 +575,7 @@ init
 			nth[k * 2 + 1] = (LOCKS == 1 -> WANT(k) : SECOND(k))
 		}
 #ifdef RESTS
-		tries[RESTS] = 0; /* this balancer does nothing: room for more faults */
+		tries[RESTS] = 0; /* this balancer does nothing: fewer states, so more faults can be searched */
 #endif
 		k = 0
 	};

@@ -67,7 +67,7 @@ move_release_clean       | move | BROKEN_RELEASE_CLEAN RESTS=1 UNKNOWNS=1 | MINI
 move_resolve_on_old_link | move | BROKEN_RESOLVE_ON_OLD_LINK RESTS=1 UNKNOWNS=1 | MINIMUM
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
 move_history_kept        | move | BROKEN_HISTORY_KEPT TIMELY MINIMUM=0 | ONE_MOVE
-move_unannounced_moves        | move | BROKEN_UNANNOUNCED_MOVES TIMELY MINIMUM=0 | ONE_MOVE
+move_unannounced_moves   | move | BROKEN_UNANNOUNCED_MOVES TIMELY MINIMUM=0 | ONE_MOVE
 move_announce_after      | move | BROKEN_ANNOUNCE_AFTER TIMELY MINIMUM=0 CRASHES=1 RESTS=2 | ONE_MOVE
 move_descending_order    | move | BROKEN_DESCENDING_ORDER ENDLESS CROSS MINIMUM=0 | LIVELOCK
 move_never_break         | move | BROKEN_NEVER_BREAK ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | DEADLOCK

@@ -30,7 +30,7 @@ bool dirty[2];		/* its last holder released it dirty, or died */
 byte view[2] = 1;
 bool quorate[2] = true;
 bool lease[2];
-bool outwait[2]; /* a lease of the other that was in force at first sight */
+bool outwait[2]; /* a lease of the other host that was in force when the word was first read */
 
 bool sent[4];
 byte compare[4], value[4]; /* of host h on node n: h * 2 + n */
@@ -95,7 +95,7 @@ proctype balancer(byte h)
 	byte word[2], swept[2];
 	bool unclean;
 
-	/* Host 1 had nothing to do with this lock in view 1: its home is host 0. */
+	/* Host 1 does not use this lock in view 1: there the home is host 0. */
 end_first:
 	h == 0 || view[h] == 2;
 	do
@@ -160,7 +160,7 @@ leave:		atomic {
 			swept[1] = 0;
 			epoch = 0
 		};
-		!sent[h * 2] && !sent[h * 2 + 1] /* a new link stands */
+		!sent[h * 2] && !sent[h * 2 + 1] /* a new link is up */
 	od
 }
 

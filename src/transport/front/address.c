@@ -42,7 +42,7 @@ int front_address(const char *text, uint16_t port, struct sockaddr_storage *a, s
 	char service[8];
 	bool good;
 
-	/* getaddrinfo would take 127.1 and 0x7f000001 as well. */
+	/* getaddrinfo would accept 127.1 and 0x7f000001 as well. */
 	if (!port || (!strchr(text, ':') && inet_pton(AF_INET, text, &four) != 1))
 		return -EINVAL;
 	hints.ai_family = strchr(text, ':') ? AF_INET6 : AF_INET;

@@ -269,7 +269,7 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 		memcpy(o->peer.address, t->conf.address, sizeof(o->peer.address));
 		o->peer.port = t->conf.port;
 	}
-	/* A path (shm) is not an address: it equals none of a caller in same_address. */
+	/* A path (shm) is not an address: same_address then matches no caller. */
 	if (front_address(o->peer.address, o->peer.port, &o->at, &len))
 		o->at = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
 	o->added = true;

@@ -265,7 +265,8 @@ void shm_orphan(struct shm *s, struct shm_out *o)
 		struct shm_entry *e = &o->queue[k];
 
 		/*
-		 * A READ has no effect that anybody could see later, and a SEND needs the socket.
+		 * A late READ has no effect that a host could see, and a late SEND would need the
+		 * socket.
 		 */
 		if (!e->lost && !e->executed && is_atomic(&e->op))
 			o->late[o->lates++] = *e;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * shm: the backend "shm": hosts are processes of one machine, or handles of one process, and
- * access each other's memory. See shm.h.
+ * shm: the backend "shm": hosts are processes of one machine, or handles of one process, and access
+ * each other's memory (shm.h).
+ *
+ * This file opens and closes a host, passes each ready descriptor to call.c or serve.c, and sets
+ * the faults that exec.c injects.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -26,9 +26,7 @@ enum { FILES = sizeof(int) * TRANSPORT_PARTS };
 
 int shm_address(char *path, size_t size, const char *dir, uint16_t host)
 {
-	/*
-	 * The kernel's limit, 108 bytes with the NUL, is shorter than most folders' names may be.
-	 */
+	/* sun_path has 108 bytes: a longer path would be cut, and would name another socket. */
 	struct sockaddr_un *unused;
 	int n = snprintf(path, size, "%s/host-%u.sock", dir, host);
 

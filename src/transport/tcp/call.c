@@ -164,10 +164,9 @@ static int handle_answer(struct tcp_call *c, struct transport *t, struct transpo
 	uint64_t number;
 
 	/*
-	 * The responder answers in the order of the requests, so any other slot is a fault of its.
-	 * The slot in the frame makes that visible: without it a missing answer
-	 * would give each later
-	 * operation the result of another.
+	 * The responder answers in the order of the requests, so another slot is its fault. The
+	 * slot in the frame shows it: without it a missing answer would give each later operation
+	 * the result of another.
 	 */
 	if (!c->sent_n || f->slot != s->index || (!done && f->type != TCP_REFUSED))
 		return -EPROTO;
@@ -177,7 +176,7 @@ static int handle_answer(struct tcp_call *c, struct transport *t, struct transpo
 	c->sent_head = (c->sent_head + 1) % TRANSPORT_SLOTS;
 	c->sent_n--;
 	if (!done) {
-		/* The number is the peer's: it must be an errno before others use it as one. */
+		/* The peer chose the number: only a valid errno may reach the user as one. */
 		int why = number >= 1 && number <= 4095 ? -(int)number : -EPROTO;
 
 		front_done(t, o, s, TRANSPORT_REFUSED, 0, NULL, why);

@@ -151,8 +151,8 @@ static void conn_completed(struct conn *c, const struct ibv_wc *wc, struct mono 
 }
 
 /*
- * How many completions may be taken at once. A message, which is DONE for its sender, is not
- * taken before the user's queue has room for it. When all receive buffers are full, the
+ * How many completions may be polled at once. A message is DONE for its sender already: it stays in
+ * the completion queue until the user's queue has room. When all receive buffers are full, the
  * device stops the sender.
  */
 static int completions_allowed(struct conn *c)

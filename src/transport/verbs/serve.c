@@ -157,7 +157,7 @@ static int send_keys(struct conn *c)
 	if (ret)
 		return ret;
 	/*
-	 * rule of transport.h: the old link is destroyed before the new one is granted anything.
+	 * As transport.h demands: the old link is destroyed before the new one is granted anything.
 	 * ibv_destroy_qp returns when the device executes nothing of it any more, so a READ on the
 	 * new link sees all that the old one did.
 	 */

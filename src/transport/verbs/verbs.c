@@ -2,8 +2,9 @@
 /*
  * verbs: the backend "verbs": reliable connections by libibverbs and librdmacm.
  *
- * The device executes the operations; the responder's CPU takes no part. (On soft-RoCE the
- * kernel of the responder does, but no process.)
+ * The device executes the operations; the responder's CPU takes no part. (On soft-RoCE the kernel
+ * of the responder does, but no process.) This file opens and closes a host: its device, its
+ * region, its listener. From then on event.c drives the rest.
  */
 #include "src/transport/verbs/verbs.h"
 
