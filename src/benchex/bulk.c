@@ -15,6 +15,7 @@
 #include "src/benchex/conn.h"
 #include "src/benchex/work.h"
 
+/* Verbs' atomics work on 8 bytes. */
 enum { BATCH = 32, ATOMIC_BYTES = 8, LATE_NS = 1000000, CONTROL_BYTES = 65536 };
 
 struct flow {
@@ -45,7 +46,10 @@ static bool is_atomic(enum bx_op op)
 	return op == BX_FETCH_ADD || op == BX_CMP_SWAP;
 }
 
-/* Post the next message of a queue pair, after --work on it. */
+/*
+ * Post the next message of a queue pair, after --work on it. Random figures are drawn in
+ * the order of posts, so that a seed gives the same messages again.
+ */
 static int post_one(struct bulk *b, struct flow *f)
 {
 	enum bx_op op = bx_random_op(&b->random, b->conf->weight);
@@ -63,6 +67,10 @@ static int post_one(struct bulk *b, struct flow *f)
 	};
 	int ret;
 
+	/*
+	 * The work changes the buffer that is sent, as an application's would. It comes
+	 * before the post: it delays this message, not the one under way.
+	 */
 	bx_work_do(&b->work, b->data.at, b->data.len, bytes);
 	if (!b->net.first)
 		b->net.first = bx_now(&b->net);
@@ -78,7 +86,11 @@ static int post_one(struct bulk *b, struct flow *f)
 	return 0;
 }
 
-/* The next queue pair in turn that may post. NULL: none. */
+/*
+ * The next queue pair in turn that may post. NULL: none. room counts free entries of the
+ * completion queue: more posts than entries could overrun it, and an overrun is an error
+ * for all queue pairs.
+ */
 static struct flow *next_flow(struct bulk *b)
 {
 	const struct bx_conf *conf = b->conf;
@@ -94,7 +106,11 @@ static struct flow *next_flow(struct bulk *b)
 	return NULL;
 }
 
-/* Is a message due by the rate? If not, *until is lowered to its due time. */
+/*
+ * Is a message due by the rate? If not, *until is lowered to its due time. A burst that has
+ * begun goes on without looking at the clock. The next one is due by the rate from the
+ * start of the run, not from the last post: a delay does not lower the rate.
+ */
 static bool may_post(struct bulk *b, int64_t *until)
 {
 	int64_t due = bx_pace_due(&b->pace), now;
@@ -137,6 +153,10 @@ static uint32_t post_some(struct bulk *b, int64_t *until)
 
 /* --- completions ------------------------------------------------------------- */
 
+/*
+ * On an error only wr_id, status, qp_num and vendor_err of wc are valid (ibv_poll_cq(3)).
+ * The tag in wr_id says which message it was.
+ */
 static void handle_completion(struct bulk *b, const struct ibv_wc *wc, int64_t now)
 {
 	struct bx_tag t = bx_tag_get(wc->wr_id);
@@ -156,6 +176,7 @@ static void handle_completion(struct bulk *b, const struct ibv_wc *wc, int64_t n
 	bx_net_stop(&b->net, "peer");
 }
 
+/* One clock reading for a batch: its messages were found at the same time. */
 static int poll_completions(struct bulk *b)
 {
 	struct ibv_wc wc[BATCH];
@@ -169,7 +190,10 @@ static int poll_completions(struct bulk *b)
 
 /* --- control verbs ----------------------------------------------------------- */
 
-/* Make and destroy a queue pair and a memory region. 0 or -errno. */
+/*
+ * Make and destroy a queue pair and a memory region. 0 or -errno. The queue pair is never
+ * connected: creating and destroying it is the load.
+ */
 static int control_round(struct bulk *b)
 {
 	struct bx_dev *d = b->flow[0].conn.dev;
@@ -183,6 +207,7 @@ static int control_round(struct bulk *b)
 	size_t len = b->data.len < CONTROL_BYTES ? b->data.len : CONTROL_BYTES;
 	struct ibv_qp *qp = ibv_create_qp(d->pd, &attr);
 	struct ibv_mr *mr = qp ? ibv_reg_mr(d->pd, b->data.at, len, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	/* errno is of the call that failed; the calls below may change it. */
 	int err = errno;
 
 	if (mr)
@@ -218,6 +243,7 @@ static bool control_if_due(struct bulk *b, int64_t *until)
 
 /* --- the loop ---------------------------------------------------------------- */
 
+/* Posted messages read from the buffer: it must stay until their completions are there. */
 static bool any_outstanding(const struct bulk *b)
 {
 	for (const struct flow *f = b->flow; f < b->flow + b->flows; f++)
@@ -235,6 +261,10 @@ static bool all_done(const struct bulk *b)
 	return true;
 }
 
+/*
+ * Completions first: they make room for posts. Descriptors are looked at only now and then
+ * while there is work, because each look is a system call.
+ */
 static void run_loop(struct bulk *b)
 {
 	for (;;) {
@@ -263,7 +293,10 @@ static void run_loop(struct bulk *b)
 
 /* --- from start to end ------------------------------------------------------- */
 
-/* One completion queue for all: by --cq-entries, or as large as needed and possible. */
+/*
+ * One completion queue for all: by --cq-entries, or as large as needed and possible.
+ * --cq-entries may give fewer than messages may be under way: then room limits the posts.
+ */
 static int make_queue_and_buffer(struct bulk *b, struct bx_dev *d)
 {
 	const struct bx_conf *conf = b->conf;
@@ -312,6 +345,7 @@ static int connect_flow(struct bulk *b, struct flow *f, uint64_t session)
 	return bx_conn_connect(&b->net, &f->conn, &h, &f->peer);
 }
 
+/* Random, not from the seed: two runs with one seed must not be taken for the same process. */
 static int connect_all(struct bulk *b)
 {
 	uint64_t session;
@@ -328,6 +362,7 @@ static int connect_all(struct bulk *b)
 	return 0;
 }
 
+/* The work is measured before the run begins, so that its cost is not in the result. */
 static void start_run(struct bulk *b)
 {
 	const struct bx_conf *conf = b->conf;

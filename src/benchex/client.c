@@ -52,7 +52,10 @@ struct client {
 
 /* --- one request ------------------------------------------------------------- */
 
-/* The next request: from the trace, or by the options. */
+/*
+ * The next request: from the trace, or by the options. A trace starts over at its end: a
+ * run may be longer than the trace.
+ */
 static void make_ask(struct client *c, struct lane *l, struct bx_ask *a)
 {
 	const struct bx_conf *conf = c->conf;
@@ -70,6 +73,10 @@ static void make_ask(struct client *c, struct lane *l, struct bx_ask *a)
 	}
 }
 
+/*
+ * The request stays where it is until it is answered: the adapter may read it late, or
+ * again for a retry. So each slot has a place of its own.
+ */
 static int send_ask(struct client *c, struct lane *l, uint32_t slot)
 {
 	uint8_t *at = l->asks + (size_t)slot * BX_ASK_LEN;
@@ -99,6 +106,10 @@ static int64_t next_due(const struct client *c, const struct lane *l)
 	return c->open_loop ? bx_pace_due(&l->pace) : l->ready;
 }
 
+/*
+ * The stamp goes to the server and comes back in the answer's head, so that an answer to
+ * another request is noticed.
+ */
 static int post_one(struct client *c, struct lane *l)
 {
 	uint32_t slot = (uint32_t)(l->sent % c->conf->depth);
@@ -125,7 +136,10 @@ static int post_one(struct client *c, struct lane *l)
 	return 0;
 }
 
-/* Send all requests that are due. Their number; *until: when the next is due. */
+/*
+ * Send all requests that are due. Their number; *until: when the next is due. Lanes that
+ * are behind send all that is due at once: an open loop must not slow down with the server.
+ */
 static uint32_t post_due(struct client *c, int64_t now, int64_t *until)
 {
 	uint32_t n = 0;
@@ -144,7 +158,11 @@ static uint32_t post_due(struct client *c, int64_t now, int64_t *until)
 
 /* --- one answer -------------------------------------------------------------- */
 
-/* Is this the answer to the oldest request: in order, of its length, with its head? */
+/*
+ * Is this the answer to the oldest request: in order, of its length, with its head? Answers
+ * come in the order of requests: the server serves first come, first served, and a
+ * connection keeps order. So the oldest request is the only one to compare with.
+ */
 static bool is_right(struct client *c, struct lane *l, const struct ibv_wc *wc)
 {
 	const struct bx_ask *a = &l->asked[l->done % c->conf->depth];
@@ -173,6 +191,7 @@ static void take_answer(struct client *c, struct lane *l, const struct ibv_wc *w
 		bx_net_stop(&c->net, "error");
 		return;
 	}
+	/* Only here is a latency counted: from the stamp to the poll that found the answer. */
 	hist_add(&c->result.lat.total, (uint64_t)(now - (int64_t)a->stamp));
 	c->result.requests++;
 	c->result.bytes += a->answer_bytes;
@@ -198,6 +217,10 @@ static void handle_completion(struct client *c, const struct ibv_wc *wc, int64_t
 	bx_net_stop(&c->net, "peer");
 }
 
+/*
+ * The clock is read after each poll, not once for all devices: this is the time that
+ * latencies end at.
+ */
 static int poll_completions(struct client *c)
 {
 	struct ibv_wc wc[POLL_BATCH];
@@ -217,6 +240,7 @@ static int poll_completions(struct client *c)
 
 /* --- the loop ---------------------------------------------------------------- */
 
+/* A lane also waits for its sends: their completions may come after the answer. */
 static bool any_outstanding(const struct client *c)
 {
 	for (const struct lane *l = c->lane; l < c->lane + c->lanes; l++)
@@ -233,7 +257,11 @@ static bool all_answered(const struct client *c)
 	return true;
 }
 
-/* End the run when the server disconnected, or did not answer for SILENT_S. */
+/*
+ * End the run when the server disconnected, or did not answer for SILENT_S. A server that
+ * hangs sends no event: only its silence shows it. It counts from the last answer, or from
+ * the first request that waits if that is later.
+ */
 static void check_server(struct client *c, int64_t now)
 {
 	int64_t since = c->net.last > c->asked_at ? c->net.last : c->asked_at;
@@ -250,6 +278,7 @@ static void check_server(struct client *c, int64_t now)
 	}
 }
 
+/* The wait is at most a second, so that a silent server is noticed. */
 static void run_loop(struct client *c)
 {
 	for (;;) {
@@ -296,7 +325,11 @@ static int read_plan(struct client *c)
 	return 0;
 }
 
-/* Memory for all lanes together, registered once. */
+/*
+ * Memory for all lanes together, registered once. Places begin at cache lines, so that two
+ * answers never share one. Their memory may be written by the server; that of requests is
+ * only read by the own adapter.
+ */
 static int allocate_memory(struct client *c, struct bx_dev *d)
 {
 	const struct bx_conf *conf = c->conf;
@@ -321,6 +354,10 @@ static int allocate_memory(struct client *c, struct bx_dev *d)
 				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 }
 
+/*
+ * For each request: its send, and the receive of its answer. A send may complete after the
+ * answer, when the next request is posted already: so twice depth sends.
+ */
 static int make_queue(struct client *c, struct lane *l)
 {
 	uint32_t depth = c->conf->depth;
@@ -336,7 +373,10 @@ static int make_queue(struct client *c, struct lane *l)
 	return ret;
 }
 
-/* Connect one lane. The first one finds the device and allocates for all. */
+/*
+ * Connect one lane. The first one finds the device and allocates for all. Each lane has a
+ * seed of its own, or all would ask the same.
+ */
 static int connect_lane(struct client *c, struct lane *l)
 {
 	uint32_t i = (uint32_t)(l - c->lane), depth = c->conf->depth;
@@ -365,6 +405,7 @@ static int connect_lane(struct client *c, struct lane *l)
 	return bx_conn_connect(&c->net, &l->conn, &h, &reply);
 }
 
+/* Random, not from the seed: the server tells processes apart by it. */
 static int connect_all(struct client *c)
 {
 	if (getrandom(&c->session, sizeof(c->session), 0) < 0)
@@ -411,6 +452,7 @@ static void disconnect_all(struct client *c)
 	}
 }
 
+/* Requests without an answer at the end are lost, not late: they are in no histogram. */
 static int print_result(struct client *c)
 {
 	struct bx_result *r = &c->result;
@@ -467,6 +509,10 @@ int bx_client(const struct bx_conf *conf)
 		disconnect_all(c);
 		ret = print_result(c);
 	}
+	/*
+	 * Read before the client is freed. A result that was printed is no success yet: the
+	 * run may have ended by an error.
+	 */
 	well = !ret && bx_net_well(&c->net);
 	free_client(c);
 	return well ? RESEX_OK : RESEX_FAILURE;

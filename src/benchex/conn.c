@@ -11,6 +11,10 @@
 #include <string.h>
 
 enum {
+	/*
+	 * Limits of librdmacm's steps, and attributes of queue pairs (ibv_modify_qp(3),
+	 * rdma_connect(3)). An ACK timeout of n is 4.096 us * 2^n.
+	 */
 	RESOLVE_MS = 5000,
 	CONNECT_MS = 15000, /* ms */
 	ACK_TIMEOUT = 18,   /* 1.07 s: longer than a slow and full link delays an answer */
@@ -24,7 +28,11 @@ enum {
 
 /* --- connecting ------------------------------------------------------------ */
 
-/* Wait for the next event of this connection; events of others are acknowledged and dropped. */
+/*
+ * Wait for the next event of this connection; events of others are acknowledged and
+ * dropped. One channel has the events of all connections. While this one is being made, an
+ * event of another can only be its end, which its completions show too.
+ */
 static struct rdma_cm_event *await_event(struct bx_net *n, struct bx_conn *c, int64_t ms, int *err)
 {
 	int64_t until = bx_now(n) + ms * NS_PER_MS;
@@ -38,6 +46,10 @@ static struct rdma_cm_event *await_event(struct bx_net *n, struct bx_conn *c, in
 	}
 }
 
+/*
+ * librdmacm has limits of its own, RESOLVE_MS. Twice that is waited here: an event that
+ * never comes must not hang the program.
+ */
 static int await_kind(struct bx_net *n, struct bx_conn *c, enum rdma_cm_event_type kind)
 {
 	int err = 0;
@@ -88,6 +100,7 @@ static int resolve(struct bx_net *n, struct bx_conn *c, struct sockaddr *src, st
 	return await_kind(n, c, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
+/* id->verbs is NULL when the address is reached without an RDMA device. */
 int bx_conn_resolve(struct bx_net *n, struct bx_conn *c)
 {
 	const struct bx_conf *conf = n->conf;
@@ -202,7 +215,10 @@ static int say_rejected(const struct bx_conf *conf, const struct rdma_cm_event *
 	return say_refusal(conf, why, value);
 }
 
-/* Wait for the answer to our hello, and check it. */
+/*
+ * Wait for the answer to our hello, and check it. The reply's bytes belong to the event:
+ * they are parsed before it is acknowledged.
+ */
 static int await_established(struct bx_net *n, struct bx_conn *c, const struct bx_hello *h,
 			     struct bx_reply *reply)
 {
@@ -261,6 +277,7 @@ int bx_conn_connect(struct bx_net *n, struct bx_conn *c, const struct bx_hello *
 	return ret;
 }
 
+/* Depths of READs and atomics: the smaller of what the peer offers and what the device can. */
 int bx_conn_accept(struct bx_conn *c, const struct rdma_conn_param *theirs,
 		   const struct bx_reply *r)
 {
@@ -301,12 +318,17 @@ int bx_conn_established(struct bx_conn *c, unsigned int rights)
 	return 0;
 }
 
+/*
+ * Moves the queue pair to the error state: all that is under way completes, with success or
+ * flushed.
+ */
 void bx_conn_disconnect(struct bx_conn *c)
 {
 	if (c->id && c->id->qp)
 		rdma_disconnect(c->id);
 }
 
+/* The queue pair goes first, as rdma_destroy_id(3) demands. */
 void bx_conn_destroy(struct bx_conn *c)
 {
 	if (!c->id)
@@ -334,6 +356,7 @@ static enum ibv_wr_opcode opcode(uint32_t op)
 	return codes[op];
 }
 
+/* ibv_post_send(3) returns a positive errno; a provider's negative one is accepted, too. */
 int bx_conn_post(struct bx_conn *c, const struct bx_wr *wr)
 {
 	struct ibv_send_wr out = {

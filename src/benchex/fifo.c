@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Room is made when a client connects, by what its hello announced. So a push never
+ * allocates, and a client that sends more than it announced is noticed.
+ */
 int bx_fifo_room(struct bx_fifo *f, size_t room)
 {
 	struct bx_waiting *at;
@@ -37,6 +41,7 @@ static struct bx_waiting *nth(const struct bx_fifo *f, size_t i)
 	return &f->at[(f->first + i) % f->room];
 }
 
+/* Those before the one that was taken move back by one place: the order of arrival is kept. */
 bool bx_fifo_pop(struct bx_fifo *f, bool (*may)(const void *arg, const struct bx_waiting *w),
 		 const void *arg, struct bx_waiting *w)
 {
@@ -54,6 +59,7 @@ bool bx_fifo_pop(struct bx_fifo *f, bool (*may)(const void *arg, const struct bx
 	return true;
 }
 
+/* In place: what is kept is written at or before the place where it was read. */
 void bx_fifo_forget(struct bx_fifo *f, uint32_t conn, uint32_t gen)
 {
 	size_t all = f->n;

@@ -9,6 +9,7 @@
 
 #include "src/util/bytes.h"
 
+/* Tells benchex from any other program on the port, before the version is looked at. */
 static const uint32_t magic = 0x78657862; /* "bxex" */
 
 struct writer {
@@ -19,6 +20,10 @@ struct reader {
 	const uint8_t *at;
 };
 
+/*
+ * Little-endian on the wire, whatever the two machines are. No struct is copied: padding
+ * and alignment would differ.
+ */
 static void put_le(struct writer *w, uint64_t v, int bytes)
 {
 	bytes_put_le(w->at, v, (size_t)bytes);
@@ -66,7 +71,7 @@ void bx_hello_put(uint8_t out[static BX_HELLO_LEN], const struct bx_hello *h)
 	put_le(&w, h->options_max, 4);
 }
 
-/* Bulk has nothing priced. */
+/* Bulk has nothing priced. The server allocates by these figures. */
 static bool hello_counts_valid(const struct bx_hello *h)
 {
 	return h->conns >= 1 && h->conns <= BX_QPS_MAX && h->index < h->conns && h->depth >= 1 &&
@@ -111,6 +116,7 @@ enum bx_refusal bx_hello_get(struct bx_hello *h, const void *data, size_t len)
 	return BX_WELCOME;
 }
 
+/* Apart from bx_hello_get(): these limits are the operator's, and the refusal names them. */
 enum bx_refusal bx_hello_fits(const struct bx_hello *h, const struct bx_conf *conf, uint32_t *value)
 {
 	if (h->role != BX_CLIENT) /* the limits are those of requests */
@@ -168,6 +174,10 @@ void bx_refuse_put(uint8_t out[static BX_REFUSE_LEN], enum bx_refusal why, uint3
 	put_le(&w, value, 4);
 }
 
+/*
+ * A refusal keeps its layout in all versions: also an old client must understand "another
+ * version".
+ */
 enum bx_refusal bx_refuse_get(uint32_t *value, const void *data, size_t len)
 {
 	struct reader r = { data };
@@ -198,6 +208,10 @@ void bx_ask_put(uint8_t out[static BX_ASK_LEN], const struct bx_ask *a)
 	put_le(&w, a->answer_bytes, 4);
 }
 
+/*
+ * The sequence number must be the next: a request that is sent twice, or left out, would
+ * put an answer into the wrong place of the client's memory.
+ */
 const char *bx_ask_get(struct bx_ask *a, const struct bx_hello *from, uint64_t seq,
 		       const void *data, size_t len)
 {
@@ -247,6 +261,10 @@ bool bx_head_is(const struct bx_ask *a, const void *data, size_t len)
 	bx_head_put(want, &h);
 	memcpy(got, want, sizeof(got));
 	memcpy(got, data, n);
+	/*
+	 * The client checks the sum itself, and only of its first request (is_right() in
+	 * client.c). An answer shorter than a head is compared as far as it goes.
+	 */
 	memcpy(got + 16, want + 16, 8);
 	return memcmp(got, want, sizeof(want)) == 0;
 }

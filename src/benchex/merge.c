@@ -85,6 +85,7 @@ static int read_u32(const struct place *at, const char *key, const json_t *v, ui
 	return rc;
 }
 
+/* 4e9 s are 127 years, and in nanoseconds they fit 62 bits: sums of two cannot overflow. */
 static int read_seconds(const struct place *at, const char *key, const json_t *v, uint64_t *ns)
 {
 	if (json_number_value(v) < 0 || json_number_value(v) > 4e9)
@@ -150,7 +151,11 @@ static bool falls_into(uint64_t v, uint32_t b)
 	return v <= hist_top(b) && (!b || v > hist_top(b - 1));
 }
 
-/* Could these extremes and sums come from these buckets? */
+/*
+ * Could these extremes and sums come from these buckets? A file may have been edited, or be
+ * of another program. Figures that contradict each other are refused: a sum of them would
+ * look right. The bounds of the squares have some slack for rounding.
+ */
 static int check_exact(const struct place *at, const struct hist *h)
 {
 	uint32_t first = 0, last = HIST_BUCKETS - 1;
@@ -241,7 +246,10 @@ static int read_completed(const struct place *at, json_t *o, struct bx_qp *q)
 	return rc;
 }
 
-/* Read behind the queue pairs of sum, which counts them once the whole line is right. */
+/*
+ * Read behind the queue pairs of sum, which counts them once the whole line is right. Space
+ * grows to twice what is needed: many files with few queue pairs are not copied each time.
+ */
 static int read_qps(const struct place *whole, const json_t *list, struct merge *m)
 {
 	struct place at = { whole->file, whole->line, "qps[]" };
@@ -369,7 +377,10 @@ static int read_value(const struct place *at, const struct bx_key *k, json_t *v,
 	}
 }
 
-/* The JSON type of each kind of key. A whole number is a real one, too. */
+/*
+ * The JSON type of each kind of key. A whole number is a real one, too. Checked before any
+ * value is read: the readers below rely on it.
+ */
 static int check_type(const struct place *at, const struct bx_key *k, const json_t *v)
 {
 	static const json_type types[KEY_KINDS] = {
@@ -479,7 +490,10 @@ static int add_counts(const struct place *at, struct merge *m)
 	return 0;
 }
 
-/* Keep "conf" and the seed while all results have the same. */
+/*
+ * Keep "conf" and the seed while all results have the same. A sum of runs with other
+ * options has no options of its own: "conf" is null then.
+ */
 static void add_conf(struct merge *m, const json_t *root)
 {
 	json_t *conf = json_object_get(root, "conf"), *seed = json_object_get(root, "seed");
@@ -544,7 +558,10 @@ static int add_result(const struct place *at, const json_t *root, struct merge *
 
 /* --- files --- */
 
-/* Read a line, without its newline, of *len bytes. 1; 0: the end of the file; -errno. */
+/*
+ * Read a line, without its newline, of *len bytes. 1; 0: the end of the file; -errno. Not
+ * getline(): it would read a line of any length into memory before it could be refused.
+ */
 static int read_line(FILE *f, char **line, size_t *space, size_t *len)
 {
 	int c;

@@ -36,6 +36,10 @@ static uint64_t timeval_ns(struct timeval t)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US;
 }
 
+/*
+ * Of the whole process, with the time in the kernel: soft-RoCE sends in the caller's system
+ * call.
+ */
 uint64_t bx_cpu_ns(void)
 {
 	struct rusage r;
@@ -105,6 +109,7 @@ int bx_net_open(struct bx_net *n, const struct bx_conf *conf)
 	return ret;
 }
 
+/* In this order: verbs refuses to free what others still use. */
 static void dev_close(struct bx_dev *d)
 {
 	for (int i = 0; i < BX_CQS_MAX; i++)
@@ -156,6 +161,7 @@ static int dev_open(struct bx_dev *d, struct ibv_context *verbs, bool events)
 	return 0;
 }
 
+/* librdmacm opens each device once for all connections: its context identifies the device. */
 struct bx_dev *bx_net_dev(struct bx_net *n, struct ibv_context *verbs)
 {
 	struct bx_dev *d = n->dev;
@@ -180,6 +186,10 @@ struct bx_dev *bx_net_dev(struct bx_net *n, struct ibv_context *verbs)
 	return d;
 }
 
+/*
+ * A completion queue that overruns breaks all queue pairs that use it. So each connection
+ * reserves as many entries as it may have work requests under way, or is refused.
+ */
 int bx_dev_reserve(struct bx_dev *d, int which, uint32_t entries)
 {
 	uint32_t want = d->reserved[which] + entries, size = 64;
@@ -208,6 +218,7 @@ int bx_dev_reserve(struct bx_dev *d, int which, uint32_t entries)
 	return 0;
 }
 
+/* Without reservations: bulk itself posts no more than it has entries. */
 int bx_dev_cq(struct bx_dev *d, int which, uint32_t entries)
 {
 	if (entries > (uint32_t)d->attr.max_cqe)
@@ -222,7 +233,11 @@ void bx_dev_release(struct bx_dev *d, int which, uint32_t entries)
 	d->reserved[which] -= entries;
 }
 
-/* Request an event of each queue. False: all were requested already. */
+/*
+ * Request an event of each queue. False: all were requested already. An event comes only
+ * for completions after the request (ibv_req_notify_cq(3)). So the caller polls once more
+ * after this, and sleeps only then.
+ */
 static bool request_events(struct bx_net *n)
 {
 	bool any = false;
@@ -238,6 +253,7 @@ static bool request_events(struct bx_net *n)
 	return any;
 }
 
+/* Each event must be acknowledged: ibv_destroy_cq() waits for that. */
 static void read_completion_events(struct bx_dev *d)
 {
 	struct ibv_cq *cq;
@@ -276,6 +292,10 @@ static void poll_descriptors(struct bx_net *n, int64_t ns)
 			read_completion_events(&n->dev[i]);
 }
 
+/*
+ * A loop that polls completions millions of times a second must not make a system call each
+ * time.
+ */
 void bx_net_look(struct bx_net *n, int64_t now)
 {
 	if (now < n->next_look)
@@ -306,6 +326,10 @@ void bx_net_idle(struct bx_net *n, int64_t until)
 		poll_descriptors(n, until > now ? until - now : 0);
 }
 
+/*
+ * The first reason counts: later ones usually follow from it. Work under way has
+ * BX_DRAIN_NS to complete, so that counts of both sides agree.
+ */
 void bx_net_stop(struct bx_net *n, const char *why)
 {
 	if (n->ended)
@@ -323,6 +347,7 @@ bool bx_net_over(struct bx_net *n, int64_t now)
 	return n->ended && now >= n->drain_until;
 }
 
+/* The exit code: a run that a peer or an error ended is a failure, also when it has a result. */
 bool bx_net_well(const struct bx_net *n)
 {
 	return n->ended && strcmp(n->ended, "peer") != 0 && strcmp(n->ended, "error") != 0;
@@ -357,6 +382,7 @@ struct rdma_cm_event *bx_net_event(struct bx_net *n)
 	return rdma_get_cm_event(n->cm, &e) ? NULL : e;
 }
 
+/* The queue pair would show it too, but only with the next post and after all retries. */
 bool bx_net_peer_left(struct bx_net *n)
 {
 	struct rdma_cm_event *e;
@@ -373,6 +399,7 @@ bool bx_net_peer_left(struct bx_net *n)
 	return left;
 }
 
+/* A signal ends the wait: a client that waits for its server must be easy to stop. */
 struct rdma_cm_event *bx_net_await(struct bx_net *n, int64_t until, int *err)
 {
 	for (;;) {

@@ -40,6 +40,7 @@ int bx_number(const char *s, size_t len, struct bx_bounds b, uint64_t *out)
 	return n && n == len ? within(b, v, out) : -EINVAL;
 }
 
+/* K and M are powers of two, as sizes of messages and memory are. */
 int bx_size(const char *s, size_t len, struct bx_bounds b, uint64_t *out)
 {
 	uint64_t v, times = 1;
@@ -60,6 +61,7 @@ int bx_size(const char *s, size_t len, struct bx_bounds b, uint64_t *out)
 	return within(b, v, out);
 }
 
+/* bx_size() reads back what is printed here. */
 void bx_size_show(uint64_t bytes, char buf[static 24])
 {
 	if (bytes && !(bytes & ((1 << 20) - 1)))
@@ -84,6 +86,10 @@ static uint64_t time_unit(const char *s, size_t len, uint64_t plain)
 	return len ? 0 : plain;
 }
 
+/*
+ * In whole numbers: a double would round some times. Times that are not whole nanoseconds
+ * are refused.
+ */
 int bx_time(const char *s, size_t len, uint64_t unit_ns, struct bx_bounds b, uint64_t *out)
 {
 	uint64_t whole, part = 0, ten = 1;

@@ -42,7 +42,10 @@ static void help(void)
 	     "See benchex(1).");
 }
 
-/* What bx_options() returns after printing; rc: 0 or -errno of printing. */
+/*
+ * What bx_options() returns after printing; rc: 0 or -errno of printing. A full disk must
+ * not look like success.
+ */
 static int printed(int rc)
 {
 	if (!rc)
@@ -165,6 +168,10 @@ static int parse_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
 	return 0;
 }
 
+/*
+ * A profile is applied where it stands: options behind it change it, options before it are
+ * overwritten.
+ */
 static int apply_profile(struct parse *p, const char *arg)
 {
 	const struct bx_profile *profile = bx_profile_find(arg);
@@ -250,6 +257,7 @@ static int set_option(struct parse *p, const struct row *r, const char *arg)
 
 /* --- combinations --- */
 
+/* A value that equals the default was still given: only this tells. */
 static bool given(const struct parse *p, const char *name)
 {
 	for (size_t i = 0; i < ROWS; i++)
@@ -268,6 +276,10 @@ static bool only_atomics(const struct bx_conf *c)
 	return !others && (c->weight[BX_FETCH_ADD] || c->weight[BX_CMP_SWAP]);
 }
 
+/*
+ * Options that would have no effect are refused, so that a run measures what its command
+ * line says.
+ */
 static int check_client(const struct parse *p)
 {
 	static const char *const in_trace[] = { "--rate", "--size", "--options", "--think",
@@ -305,6 +317,7 @@ static int check_bulk(const struct parse *p)
 	return 0;
 }
 
+/* Defaults that depend on other options are set here, when all options are known. */
 static int check_conf(struct parse *p)
 {
 	struct bx_conf *c = p->conf;
@@ -431,6 +444,7 @@ static int profiles_command(int argc, char **argv)
 	return RESEX_USAGE;
 }
 
+/* *conf is written only when all is valid. */
 static int role_options(enum bx_role role, struct bx_conf *conf, int argc, char **argv)
 {
 	struct bx_conf c = {

@@ -13,6 +13,10 @@ uint64_t bx_random(struct bx_random *r)
 	return random_next(&r->state);
 }
 
+/*
+ * A random number is drawn also for a range of one size: the sequence behind it must not
+ * depend on the range.
+ */
 uint32_t bx_random_size(struct bx_random *r, struct bx_range range)
 {
 	uint64_t span = (uint64_t)range.max - range.min + 1;
@@ -21,6 +25,7 @@ uint32_t bx_random_size(struct bx_random *r, struct bx_range range)
 	return range.min + (uint32_t)(bx_random(r) % span);
 }
 
+/* The last line is for the compiler: n is below the sum of the weights. */
 enum bx_op bx_random_op(struct bx_random *r, const uint32_t weight[static BX_OPS])
 {
 	uint64_t sum = 0, n;
@@ -43,6 +48,7 @@ void bx_pace_start(struct bx_pace *p, uint64_t rate, uint32_t burst, int64_t now
 	*p = (struct bx_pace){ .rate = rate, .burst = burst ? burst : 1, .base = now };
 }
 
+/* Computed from base, not added up message by message: no error grows with their number. */
 int64_t bx_pace_due(const struct bx_pace *p)
 {
 	if (p->rate == 0)
@@ -95,6 +101,11 @@ void bx_truth_ended(struct bx_qp *q, enum bx_op op, uint32_t bytes, bool well)
 	}
 }
 
+/*
+ * The widths hold the largest values: SERVER_CONNS_MAX and BX_QPS_MAX connections,
+ * BX_DEPTH_MAX + SERVER_STUCK_SLOTS slots, BX_SIZE_MAX bytes. The generation wraps after
+ * 4096 connections of an index.
+ */
 uint64_t bx_tag_put(struct bx_tag t)
 {
 	return (uint64_t)(t.conn & 0xfff) << 52 | (uint64_t)(t.gen & 0xfff) << 40 |

@@ -21,7 +21,10 @@ struct parts {
 	double d1, d2;
 };
 
-/* N(x), exact to the last digits in both tails. */
+/*
+ * N(x), exact to the last digits in both tails. 1 - erf(x) would lose all digits where N(x)
+ * is small.
+ */
 static double normal_cdf(double x)
 {
 	return 0.5 * erfc(-x * M_SQRT1_2);
@@ -66,6 +69,7 @@ static double random_fraction(uint64_t *state)
 	return (double)(random_next(state) >> 11) * 0x1p-53;
 }
 
+/* The terms are random: no price can be kept from an earlier request. */
 double bx_price_many(uint64_t seed, uint32_t n)
 {
 	double sum = 0;

@@ -14,6 +14,7 @@
 
 #include "src/benchex/parts.h"
 
+/* Nothing is priced: computing of the server is not in the latency. */
 static void victim(struct bx_conf *c, uint32_t size, uint32_t clients, uint32_t depth)
 {
 	c->size = (struct bx_range){ size, size };
@@ -86,7 +87,10 @@ const struct bx_profile *bx_profile_find(const char *name)
 	return NULL;
 }
 
-/* The settings of a profile for a role. False: the role does not have the profile. */
+/*
+ * The settings of a profile for a role. False: the role does not have the profile. The list
+ * is made by applying each profile: it cannot differ from what --profile does.
+ */
 static bool settings(const struct bx_profile *p, enum bx_role role, struct bx_conf *c)
 {
 	*c = (struct bx_conf){ .role = role };

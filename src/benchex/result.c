@@ -15,6 +15,7 @@
 #include "src/benchex/result_keys.h"
 #include "src/util/utf8.h"
 
+/* Text is for people, who read a few lines; the JSON has all queue pairs. */
 enum { QPS_SHOWN = 8 };
 
 /* JSON integers are signed here; no real count comes near INT64_MAX. */
@@ -51,6 +52,7 @@ static double seconds(uint64_t ns)
 #define HIST(member)	offsetof(struct hist, member)
 #define LATENCY(member) offsetof(struct bx_latency, member)
 
+/* merge.c reads by the same tables what is written by them here. */
 const struct bx_key bx_result_keys[] = {
 	{ "role", KEY_ROLE, 0 },
 	{ "peer", KEY_PEER, 0 },
@@ -131,6 +133,7 @@ const struct bx_key *bx_latency_keys(enum bx_role role)
 
 static json_t *keys_json(const struct bx_key *keys, const void *record, int *rc);
 
+/* Only buckets that have samples, each by its upper bound: a reader needs no table of bounds. */
 static json_t *buckets_json(const struct hist *h, int *rc)
 {
 	json_t *list = json_array();
@@ -193,6 +196,7 @@ static json_t *value_json(const struct bx_key *k, const void *record, int *rc)
 		return whole(*(const uint32_t *)member);
 	case KEY_SECONDS:
 		return real(seconds(*(const uint64_t *)member));
+	/* As text: JSON readers may keep numbers as doubles, which hold 53 bits. */
 	case KEY_SUM:
 		snprintf(digits, sizeof(digits), "%" PRIu64, *(const uint64_t *)member);
 		return json_string(digits);
@@ -266,6 +270,7 @@ json_t *bx_result_json(const struct bx_result *r)
 	return o;
 }
 
+/* ferror() also has errors of earlier writes. */
 int bx_flush(FILE *stream)
 {
 	if (fflush(stream))

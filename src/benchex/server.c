@@ -14,9 +14,16 @@
 
 #include "resex/exit.h"
 
+/*
+ * A client of 1024 connections makes them one after another, so a backlog of 256 is for
+ * several clients. Idle, the loop looks at connections twice a second.
+ */
 enum { BACKLOG = 256, IDLE_NS = 500000000 };
 
-/* The total of all clients, as a result of peer "all". */
+/*
+ * The total of all clients, as a result of peer "all". What still waits at the end was not
+ * sent: it counts as dropped.
+ */
 static int print_total(struct server *s)
 {
 	struct resex_report_counts c = { 0 };
@@ -55,7 +62,11 @@ static int64_t flush_reports(struct server *s, int64_t now)
 	return s->flush_at ? s->flush_at : INT64_MAX;
 }
 
-/* Poll and answer one request in turn, so that arrivals keep their true times. */
+/*
+ * Poll and answer one request in turn, so that arrivals keep their true times. Events of
+ * the connection manager come after an answer: a request must not wait for a client that
+ * connects.
+ */
 static void run_loop(struct server *s)
 {
 	for (;;) {
@@ -134,6 +145,7 @@ static int listen_at(struct server *s)
 	return 0;
 }
 
+/* Listening is the last step: a client that is accepted finds all that it needs. */
 static int open_all(struct server *s)
 {
 	int ret;

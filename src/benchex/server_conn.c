@@ -26,7 +26,11 @@ static uint32_t sends_max(const struct bx_hello *h)
 	return h->role == BX_BULK ? 1 : h->depth + 1;
 }
 
-/* Allocate what a connection needs. On failure release_conn() frees what was allocated. */
+/*
+ * Allocate what a connection needs. On failure release_conn() frees what was allocated.
+ * Receives are posted before the connection is accepted: the first request may come at
+ * once.
+ */
 static enum bx_refusal allocate_conn(struct server *s, struct client_conn *c)
 {
 	const struct bx_hello *h = &c->hello;
@@ -50,6 +54,7 @@ static enum bx_refusal allocate_conn(struct server *s, struct client_conn *c)
 	return server_post_receives(s, c) ? BX_FULL : BX_WELCOME;
 }
 
+/* The lowest free index: loops over connections stay short. */
 static struct client_conn *find_free_conn(struct server *s)
 {
 	for (uint32_t i = 0; i < SERVER_CONNS_MAX; i++)
@@ -75,7 +80,10 @@ static void release_conn(struct server *s, struct client_conn *c)
 	*c = (struct client_conn){ .gen = (c->gen + 1) & 0xfff };
 }
 
-/* Check the hello and allocate what it needs. *value goes into a refusal. */
+/*
+ * Check the hello and allocate what it needs. *value goes into a refusal. Format first,
+ * then the operator's limits, then what costs memory.
+ */
 static enum bx_refusal admit_peer(struct server *s, struct client_conn *c,
 				  const struct rdma_conn_param *p, uint32_t *value)
 {
@@ -118,6 +126,10 @@ static int accept_peer(struct client_conn *c, const struct rdma_conn_param *p)
 					 c->session->role == BX_BULK ? SERVER_BULK_RIGHTS : 0);
 }
 
+/*
+ * The refusal goes to the peer, which prints it, and to this server's stderr: either
+ * operator can find the cause.
+ */
 static void refuse_peer(struct rdma_cm_id *id, enum bx_refusal why, uint32_t value)
 {
 	static const char *const text[BX_REFUSALS] = {
@@ -173,6 +185,10 @@ static void peer_disconnected(struct server *s, struct client_conn *c)
 	s->untidy = true;
 }
 
+/*
+ * The event's private data is copied, because the event must be acknowledged before its id
+ * can be destroyed: rdma_destroy_id() waits for that.
+ */
 void server_event(struct server *s, struct rdma_cm_event *e)
 {
 	enum rdma_cm_event_type kind = e->event;

@@ -31,6 +31,10 @@ void server_serve_close(struct server *s)
 	free(s->answer);
 }
 
+/*
+ * Memory is registered with a protection domain, which belongs to a device: each device
+ * that a client comes by has its own.
+ */
 static struct answer_memory *answer_memory(struct server *s, struct bx_dev *d)
 {
 	struct answer_memory *m = &s->made[d - s->net.dev];
@@ -105,7 +109,10 @@ static void count_bulk_message(struct server *s, struct client_conn *c, struct b
 		server_drop(s, c, "a receive for it cannot be posted");
 }
 
-/* Add a completed answer to the client's result and the total, and report it. */
+/*
+ * Add a completed answer to the client's result and the total, and report it. PTime is the
+ * rest: before the price was begun, and between price and post (see benchex.h).
+ */
 static void count_answer(struct server *s, struct session *x, const struct answer *a, int64_t now)
 {
 	uint64_t ctime = (uint64_t)(a->priced - a->begun), wtime = (uint64_t)(now - a->posted);
@@ -128,6 +135,7 @@ static void count_answer(struct server *s, struct session *x, const struct answe
 	}
 }
 
+/* An answer that completed shows that the client takes answers again. */
 static void end_answer(struct server *s, struct client_conn *c, struct answer *a)
 {
 	a->used = false;
@@ -192,6 +200,7 @@ int server_reap(struct server *s)
 
 /* --- serving ----------------------------------------------------------------- */
 
+/* Linear: at most depth answers are under way, and mostly one of the first places is free. */
 static uint32_t free_answer(const struct server *s)
 {
 	uint32_t i = 0;
@@ -277,6 +286,7 @@ static bool may_serve(const void *arg, const struct bx_waiting *w)
 	return !c->stuck || c->gen != w->gen;
 }
 
+/* One request each call: the loop polls between two, so that arrivals get their true times. */
 bool server_serve(struct server *s)
 {
 	struct bx_waiting w;
@@ -309,6 +319,10 @@ void server_forget(struct server *s, struct client_conn *c)
 	}
 }
 
+/*
+ * Its answers keep their places: the adapter may still send from them. SERVER_STUCK_SLOTS
+ * more places are there for that.
+ */
 void server_stuck(struct server *s, struct client_conn *c, bool stuck)
 {
 	if (stuck && !c->stuck)

@@ -15,6 +15,10 @@
 /* The total keeps the queue pairs of so many connections: it cannot grow without end. */
 enum { TOTAL_QPS_MAX = 32768 };
 
+/*
+ * Completions of a connection that is gone may still be in the queue: their generation is
+ * another.
+ */
 struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen)
 {
 	struct client_conn *c = conn < s->conns ? &s->conn[conn] : NULL;
@@ -22,6 +26,7 @@ struct client_conn *server_conn(struct server *s, uint32_t conn, uint32_t gen)
 	return c && c->used && c->gen == gen ? c : NULL;
 }
 
+/* Only marks: the caller may be in a loop over completions that still name the connection. */
 void server_drop(struct server *s, struct client_conn *c, const char *why)
 {
 	if (c->parting)
@@ -53,7 +58,10 @@ static struct session *find_session(struct server *s, const struct bx_hello *h,
 	return NULL;
 }
 
-/* The buffer that bulk writes and reads, in a protection domain of its own. */
+/*
+ * The buffer that bulk writes and reads, in a protection domain of its own. One buffer for
+ * all connections of a session: what bulk writes is never read.
+ */
 static int bulk_memory(struct server *s, struct session *x, const struct bx_hello *h)
 {
 	size_t len = ((size_t)h->size_max + 4095) & ~(size_t)4095;
@@ -154,7 +162,10 @@ static void say_bulk_left(const struct server *s, const struct session *x)
 	       x->seen, x->messages);
 }
 
-/* Print a client's result and add it to the total, or say that bulk has left. */
+/*
+ * Print a client's result and add it to the total, or say that bulk has left. Flushed at
+ * once: a reader of a pipe sees each client's result when it leaves.
+ */
 static void session_end(struct server *s, struct session *x)
 {
 	struct bx_result *r = x->result;

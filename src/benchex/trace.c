@@ -73,7 +73,10 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Split a line into words. Returns FIELDS + 1 when there are more than FIELDS. */
+/*
+ * Split a line into words. Returns FIELDS + 1 when there are more than FIELDS. One word
+ * more than a line may have is enough to see that there are too many.
+ */
 static size_t split(const char *s, size_t len, struct word w[static FIELDS + 1])
 {
 	const char *hash = len ? memchr(s, '#', len) : NULL;
@@ -131,6 +134,7 @@ static int parse_fields(const struct reader *r, const struct word w[static FIELD
 	return 0;
 }
 
+/* Space doubles: a file of a million lines is copied fourteen times, not once for each line. */
 static int append_request(struct reader *r, const struct bx_request *q)
 {
 	if (r->t.n == REQUESTS_MAX)

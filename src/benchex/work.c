@@ -9,7 +9,10 @@
 
 enum { TRIES = 16, MEASURED = 1 << 16 };
 
-/* Change so many bytes of the data, starting over at its end. */
+/*
+ * Change so many bytes of the data, starting over at its end. Each byte depends on the one
+ * before: several cannot be computed at once, and the time for a byte is steady.
+ */
 static void change_bytes(struct bx_work *w, uint8_t *data, size_t len, uint64_t bytes)
 {
 	uint64_t h = w->state;
