@@ -6,7 +6,7 @@ WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
 if CMOCKA
 check_PROGRAMS += tests/unit/test_history tests/unit/test_world
 TESTS += tests/unit/test_history tests/unit/test_world
-tests_unit_test_history_SOURCES = tests/unit/test_history.c tests/unit/prop.h $(HISTORY)
+tests_unit_test_history_SOURCES = tests/unit/test_history.c tests/unit/prop.h tests/unit/steps.h $(HISTORY)
 tests_unit_test_history_LDADD = $(UNIT_LIBS)
 tests_unit_test_world_SOURCES = tests/unit/test_world.c tests/unit/prop.h $(WORLD)
 tests_unit_test_world_LDADD = $(UNIT_LIBS)

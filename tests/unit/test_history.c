@@ -9,6 +9,7 @@
 
 #include "tests/shared/history.h"
 #include "tests/unit/prop.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
 /*
@@ -173,14 +174,14 @@ static void expect(const struct rig *r, enum history_violation v)
 /* --- histories as rows -------------------------------------------------------------- */
 
 /*
- * A step is a word and its numbers (decimal, 0x.., or VIEW:COUNT of a seq):
+ * Steps; behind the seq of lock and free may be the view that it is of ("view 6"):
  *
  *	prepare				all but the CAS of a move of node 1 to service 1 by 2
  *	lock HOST SERVICE SEQ		unlock HOST SERVICE
  *	both HOST SEQ			the locks of services 1 and 2
  *	meet HOST SERVICE		reads the lock's word
  *	count HOST			reads all nodes; "deaf HOST": and no result arrives
- *	tell HOST HOST SERVICE		announces a move to the other host
+ *	announce HOST HOST SERVICE	announces a move to the other host
  *	move HOST NODE SERVICE
  *	cas HOST SERVICE SEQ SERVICE SEQ	of node 1's word, from and to
  *	node NODE SERVICE SEQ		the word as its host begins it
@@ -193,149 +194,141 @@ static void expect(const struct rig *r, enum history_violation v)
  *	wait NS				nobody acts
  *	minimum SERVICE NODES		nodes N: of host 1
  *	faults				the run has some
+ *
+ * What is expected is the name of a violation (history_name()), or "fine".
  */
-static void do_step(struct rig *r, const char *step)
+static void act(void *rig, const struct step *s)
 {
-	uint64_t n[5] = { 0 };
-	char verb[16];
-	int at = 0, used;
-
-	assert_int_equal(sscanf(step, " %15[a-z]%n", verb, &at), 1);
-	for (int i = 0; i < 5 && sscanf(step + at, "%li%n", (long *)&n[i], &used) == 1; i++) {
-		at += used;
-		if (step[at] == ':') {
-			n[i] = n[i] << 32 | strtoull(step + at + 1, NULL, 10);
-			at += 1 + (int)strspn(step + at + 1, "0123456789");
-		}
-	}
-
+	struct rig *r = rig;
+	const uint64_t *n = s->n;
 	uint16_t host = (uint16_t)n[0];
 	struct history_record rec = { .host = host, .service = 1, .boot = (uint32_t)n[1] };
-#define IS(word) (!strcmp(verb, word))
-	if (IS("prepare"))
+
+	if (step_is(s, "prepare"))
 		prepare(r);
-	else if (IS("lock"))
-		lock(r, host, (uint32_t)n[1], n[2]);
-	else if (IS("unlock"))
+	else if (step_is(s, "lock"))
+		lock(r, host, (uint32_t)n[1], n[3] << 32 | n[2]);
+	else if (step_is(s, "unlock"))
 		unlock(r, host, (uint32_t)n[1]);
-	else if (IS("both"))
+	else if (step_is(s, "both"))
 		take_both(r, host, n[1]);
-	else if (IS("meet"))
+	else if (step_is(s, "meet"))
 		meet(r, host, (uint32_t)n[1]);
-	else if (IS("count") || IS("deaf"))
-		reads(r, host, IS("deaf"));
-	else if (IS("tell"))
+	else if (step_is(s, "count") || step_is(s, "deaf"))
+		reads(r, host, step_is(s, "deaf"));
+	else if (step_is(s, "announce"))
 		announce(r, host, (uint16_t)n[1], (uint32_t)n[2]);
-	else if (IS("move"))
+	else if (step_is(s, "move"))
 		move(r, host, (uint32_t)n[1], (uint16_t)n[2]);
-	else if (IS("cas"))
+	else if (step_is(s, "cas"))
 		cas(r, host, region_node_offset(1), region_word((uint16_t)n[1], n[2]),
 		    region_word((uint16_t)n[3], n[4]));
-	else if (IS("node"))
+	else if (step_is(s, "node"))
 		word(r, region_node_offset((uint32_t)n[0]), region_word((uint16_t)n[1], n[2]));
-	else if (IS("free"))
-		word(r, region_lock_offset((uint32_t)n[0]), region_word(0, n[1]));
-	else if (IS("held"))
+	else if (step_is(s, "free"))
+		word(r, region_lock_offset((uint32_t)n[0]), region_word(0, n[2] << 32 | n[1]));
+	else if (step_is(s, "held"))
 		r->h.lock[1][1].value = r->h.lock[1][2].value = region_word(host, 1);
-	else if (IS("view"))
+	else if (step_is(s, "view"))
 		view(r, host, n[1], (uint16_t)n[2], n[3]);
-	else if (IS("high") || IS("low"))
-		loaded(r, IS("high") ? HISTORY_HIGH : HISTORY_LOW, host);
-	else if (IS("wait"))
+	else if (step_is(s, "high") || step_is(s, "low"))
+		loaded(r, step_is(s, "high") ? HISTORY_HIGH : HISTORY_LOW, host);
+	else if (step_is(s, "wait"))
 		r->t += (int64_t)n[0];
-	else if (IS("minimum"))
+	else if (step_is(s, "minimum"))
 		r->h.conf.minimum[n[0]] = (uint32_t)n[1];
-	else if (IS("nodes"))
+	else if (step_is(s, "nodes"))
 		r->h.conf.nodes[1] = (uint32_t)n[0];
-	else if (IS("faults"))
+	else if (step_is(s, "faults"))
 		r->h.conf.faultless = false;
-	else if (IS("boot") || IS("crash") || IS("may")) {
-		rec.type = IS("boot") ? HISTORY_BOOT : IS("crash") ? HISTORY_CRASH : HISTORY_MAY;
-		rec.value = IS("may") ? n[1] : 0;
-		rec.boot = IS("boot") ? rec.boot : 0;
-		rec.service = IS("may");
+	else if (step_is(s, "boot") || step_is(s, "crash") || step_is(s, "may")) {
+		rec.type = step_is(s, "boot")	 ? HISTORY_BOOT
+			   : step_is(s, "crash") ? HISTORY_CRASH
+						 : HISTORY_MAY;
+		rec.value = step_is(s, "may") ? n[1] : 0;
+		rec.boot = step_is(s, "boot") ? rec.boot : 0;
+		rec.service = step_is(s, "may");
 		add(r, rec);
 	} else
-		fail_msg("no such step: %s", step);
-#undef IS
+		step_unknown(s);
 }
 
-static const struct {
+static const struct row {
 	const char *name, *steps;
-	enum history_violation verdict;
 } rows[] = {
-	{ "lock: taken with an old seq", "lock 2 1 5, unlock 2 1, lock 3 1 5", HISTORY_FENCE },
+	{ "lock: taken with an old seq", "lock 2 1 5, unlock 2 1, lock 3 1 5 -> fence" },
 	{ "node: a word that it had before",
-	  "prepare, cas 2 2 0 2 1, boot 1 1, node 1 2 0, cas 2 2 0 2 1", HISTORY_FENCE },
-	{ "node: of no service", "prepare, move 2 1 3", HISTORY_SERVICE },
-	{ "node: changed by nobody", "prepare, cas 2 2 7 1 8", HISTORY_SERVICE },
-	{ "move: without the donor's lock", "lock 2 1 1, count 2, move 2 1 1", HISTORY_UNLOCKED },
-	{ "move: after its own release", "prepare, unlock 2 1, move 2 1 1", HISTORY_UNLOCKED },
+	  "prepare, cas 2 2 0 2 1, boot 1 1, node 1 2 0, cas 2 2 0 2 1 -> fence" },
+	{ "node: of no service", "prepare, move 2 1 3 -> service" },
+	{ "node: changed by nobody", "prepare, cas 2 2 7 1 8 -> service" },
+	{ "move: without the donor's lock", "lock 2 1 1, count 2, move 2 1 1 -> unlocked" },
+	{ "move: after its own release", "prepare, unlock 2 1, move 2 1 1 -> unlocked" },
 	{ "move: after a newer holder decided",
-	  "prepare, wait 1000, both 3 2, count 3, tell 3 2 1, move 2 1 1", HISTORY_OVERLAP },
+	  "prepare, wait 1000, both 3 2, count 3, announce 3 2 1, move 2 1 1 -> overlap" },
 	{ "move: of an old holder before the newer decides",
-	  "prepare, wait 1000, both 3 2, move 2 1 1", HISTORY_FINE },
+	  "prepare, wait 1000, both 3 2, move 2 1 1 -> fine" },
 	{ "move: on a count that changed before the decision",
-	  "prepare, wait 1000, both 3 2, count 3, move 2 1 1, faults, tell 3 2 1, tell 3 4 2,"
-	  "minimum 2 2, move 3 2 1",
-	  HISTORY_MINIMUM },
+	  "prepare, wait 1000, both 3 2, count 3, move 2 1 1, faults, announce 3 2 1,"
+	  "announce 3 4 2, minimum 2 2, move 3 2 1 -> minimum" },
 	{ "move: the same, and a node that was never counted makes up the minimum",
-	  "prepare, wait 1000, both 3 2, count 3, move 2 1 1, faults, tell 3 2 1, tell 3 4 2,"
-	  "nodes 5, node 4 2 0, minimum 2 2, move 3 2 1",
-	  HISTORY_STALE },
-	{ "move: counted before the locks", "count 2, both 2 1, tell 2 3 1, tell 2 4 2, move 2 1 1",
-	  HISTORY_STALE },
+	  "prepare, wait 1000, both 3 2, count 3, move 2 1 1, faults, announce 3 2 1,"
+	  "announce 3 4 2, nodes 5, node 4 2 0, minimum 2 2, move 3 2 1 -> stale" },
+	{ "move: counted before the locks",
+	  "count 2, both 2 1, announce 2 3 1, announce 2 4 2, move 2 1 1 -> stale" },
 	{ "move: on a count whose results did not arrive",
-	  "both 2 1, deaf 2, tell 2 3 1, tell 2 4 2, move 2 1 1", HISTORY_STALE },
-	{ "move: of the last node", "prepare, high 2, wait 2000, move 2 0 2", HISTORY_MINIMUM },
+	  "both 2 1, deaf 2, announce 2 3 1, announce 2 4 2, move 2 1 1 -> stale" },
+	{ "move: of the last node", "prepare, high 2, wait 2000, move 2 0 2 -> minimum" },
 	{ "move: of the last but one, all counted, after the nodes' host began anew",
-	  "prepare, minimum 2 2, boot 1 1, node 0 1 0x10000, node 1 2 0x10000, node 2 2 0x10000,"
-	  "node 3 1 0x10000, held 2, move 2 1 1",
-	  HISTORY_FINE },
-	{ "move: not announced to a balancer", "both 2 1, count 2, tell 2 3 1, move 2 1 1",
-	  HISTORY_UNANNOUNCED },
+	  "prepare, minimum 2 2, boot 1 1, node 0 1 0x10000, node 1 2 0x10000,"
+	  "node 2 2 0x10000, node 3 1 0x10000, held 2, move 2 1 1 -> fine" },
+	{ "move: not announced to a balancer",
+	  "both 2 1, count 2, announce 2 3 1, move 2 1 1 -> unannounced" },
 	{ "move: not announced to a balancer that was removed",
-	  "view 2 0x7 1, both 2 1, count 2, tell 2 3 1, move 2 1 1", HISTORY_FINE },
-	{ "move: the second for one load", "prepare, move 2 1 1, move 2 2 1", HISTORY_TWICE },
-	{ "move: for a short load", "prepare, low 1, high 1, move 2 1 1", HISTORY_BURST },
+	  "view 2 0x7 1, both 2 1, count 2, announce 2 3 1, move 2 1 1 -> fine" },
+	{ "move: the second for one load", "prepare, move 2 1 1, move 2 2 1 -> twice" },
+	{ "move: for a short load", "prepare, low 1, high 1, move 2 1 1 -> burst" },
 	{ "move: after a decision that saw no node at all",
-	  "prepare, wait 1000, both 3 2, tell 3 2 1, move 2 1 1", HISTORY_FINE },
+	  "prepare, wait 1000, both 3 2, announce 3 2 1, move 2 1 1 -> fine" },
 	{ "move: after a decision whose reads did not arrive",
-	  "prepare, wait 1000, both 3 2, deaf 3, tell 3 2 1, move 2 1 1", HISTORY_FINE },
-	{ "leases: two at once", "may 2 1, may 3 1", HISTORY_LEASE },
-	{ "leases: one after the other", "may 2 1, may 2 0, may 3 1, may 3 0, may 2 1, may 2 0",
-	  HISTORY_FINE },
+	  "prepare, wait 1000, both 3 2, deaf 3, announce 3 2 1, move 2 1 1 -> fine" },
+	{ "leases: two at once", "may 2 1, may 3 1 -> lease" },
+	{ "leases: one after the other",
+	  "may 2 1, may 2 0, may 3 1, may 3 0, may 2 1, may 2 0 -> fine" },
 	{ "lock: of a newer view than its taker knows",
-	  "view 2 0xf 1 6, view 3 0xf 1 5, lock 2 1 6:1, unlock 2 1, lock 3 1 6:2",
-	  HISTORY_BEHIND },
+	  "view 2 0xf 1 6, view 3 0xf 1 5, lock 2 1 1 view 6, unlock 2 1,"
+	  "lock 3 1 2 view 6 -> behind" },
 	{ "lock: of a view that its taker knows, or of the home's ninth start",
-	  "view 2 0xf 1 6, view 3 0xf 1 5, view 3 0xf 1 6, free 1 9:0, lock 2 1 6:1, unlock 2 1,"
-	  "lock 3 1 6:2",
-	  HISTORY_FINE },
-	{ "lock: broken early", "lock 2 1 1, wait 400, lock 3 1 2", HISTORY_THEFT },
-	{ "lock: of another host, released", "lock 2 1 1, unlock 3 1", HISTORY_THEFT },
-	{ "lock: taken while a higher is held", "lock 2 2 1, lock 2 1 1", HISTORY_ORDER },
-	{ "lock: taken without quorum", "view 2 0x2 0, lock 2 1 1", HISTORY_MINORITY },
-	{ "holder: dead for long", "lock 2 1 1, crash 2, meet 3 1, wait 3000, lock 3 1 2",
-	  HISTORY_DELAY },
+	  "view 2 0xf 1 6, view 3 0xf 1 5, view 3 0xf 1 6, free 1 0 view 9, lock 2 1 1 view 6,"
+	  "unlock 2 1, lock 3 1 2 view 6 -> fine" },
+	{ "lock: broken early", "lock 2 1 1, wait 400, lock 3 1 2 -> theft" },
+	{ "lock: of another host, released", "lock 2 1 1, unlock 3 1 -> theft" },
+	{ "lock: taken while a higher is held", "lock 2 2 1, lock 2 1 1 -> order" },
+	{ "lock: taken without quorum", "view 2 0x2 0, lock 2 1 1 -> minority" },
+	{ "holder: dead for long",
+	  "lock 2 1 1, crash 2, meet 3 1, wait 3000, lock 3 1 2 -> delay" },
 	{ "holder: dead, and two wait one after the other",
-	  "lock 2 1 1, crash 2, meet 3 1, wait 3000, meet 4 1, wait 1500, lock 4 1 2",
-	  HISTORY_DELAY },
+	  "lock 2 1 1, crash 2, meet 3 1, wait 3000, meet 4 1, wait 1500, lock 4 1 2 -> delay" },
 };
 
-TEST(each_row__has_its_verdict)
+static void check(void *rig, const struct step *s)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *step = rows[i].steps;
-		struct rig r;
+	const struct rig *r = rig;
 
-		for (begin(&r); step; step = strchr(step, ','))
-			do_step(&r, step += *step == ',');
-		if (r.h.violation != rows[i].verdict)
-			print_error("%s: %s\n", rows[i].name, rows[i].steps);
-		expect(&r, rows[i].verdict);
-	}
+	if (strcmp(s->verb, history_name(r->h.violation)))
+		history_dump(stderr, &r->h);
+	assert_string_equal(s->verb, history_name(r->h.violation));
 }
+
+static void run_row(void **state)
+{
+	static const struct steps_ops ops = { .act = act, .check = check };
+	const struct row *row = *state;
+	struct rig r;
+
+	begin(&r);
+	steps_run(row->steps, &ops, &r);
+}
+TEST_ROWS(rows, run_row)
 
 TEST(right_move__nothing_found)
 {
