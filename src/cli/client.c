@@ -31,6 +31,7 @@ static int reply_timed_out(struct client *c)
 	return RESEX_NO_DAEMON;
 }
 
+/* path is kept, not copied: it names the socket in later errors. */
 int client_open(struct client *c, const char *path)
 {
 	const struct timeval tv = { .tv_sec = REPLY_TIMEOUT_S };

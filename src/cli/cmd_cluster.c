@@ -57,6 +57,7 @@ int run_host_list(struct cli *c)
 	int rc = no_arguments(c) ? RESEX_USAGE : request_reply(c, "host-list", NULL, &r);
 
 	if (!rc && r) {
+		/* First: a table alone would look like a cluster that works. */
 		print_cluster(r);
 		table_print(stdout, json_object_get(r, "hosts"), cols);
 		print_simulated(json_object_get(r, "hosts"));

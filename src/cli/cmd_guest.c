@@ -17,7 +17,7 @@ int run_list(struct cli *c)
 
 	if (no_arguments(c))
 		return RESEX_USAGE;
-	if (c->options.all_hosts)
+	if (c->options.all_hosts) /* another method: of this host alone, "list" shows more */
 		return run_list_all(c);
 	return request_rows(c, "list", NULL, "guests", cols);
 }
@@ -102,6 +102,10 @@ int run_info(struct cli *c)
 	return rc;
 }
 
+/*
+ * In the order in which an operator looks: which guest it is, its caps, its account of this epoch,
+ * what it did since it was first seen, its latencies, and what a counter says of all that.
+ */
 static void print_guest(json_t *r)
 {
 	static const struct column fields[] = {
@@ -199,7 +203,10 @@ static json_t *setting_value(const char *word)
 	return json_string(word);
 }
 
-/* "weight=512", and "sla.base=230us" for a member of a member. */
+/*
+ * "weight=512", and "sla.base=230us" for a member of a member. word is changed: '=' and '.' end its
+ * parts.
+ */
 static int add_setting(struct cli *c, json_t *settings, char *word)
 {
 	char *eq = strchr(word, '='), *dot;
@@ -248,6 +255,10 @@ int run_guest_set(struct cli *c)
 	return rc;
 }
 
+/*
+ * One guest: a line on its agent, one on the cross-check, then its rings. Without an agent resexd
+ * knows no ring of a guest, whatever the guest sends.
+ */
 static void print_rings(const json_t *g)
 {
 	static const struct column cols[] = {

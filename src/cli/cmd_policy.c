@@ -24,6 +24,7 @@ int run_policy_list(struct cli *c)
 			       : request_rows(c, "policy-list", NULL, "policies", cols);
 }
 
+/* A policy without parameters, such as null, gets no table: headings alone look like a fault. */
 static void print_policy(const json_t *r)
 {
 	static const struct column cols[] = {
@@ -40,6 +41,7 @@ static void print_policy(const json_t *r)
 		table_print(stdout, json_object_get(r, "params"), cols);
 }
 
+/* policy-set shows the same as policy-show: the parameters that now hold. */
 static int show_policy(struct cli *c, const char *method, json_t *params)
 {
 	json_t *r = NULL;
@@ -91,7 +93,11 @@ static int add_param(struct cli *c, json_t *params, char *word)
 	return RESEX_OK;
 }
 
-/* Read the file here: resexd may run in another directory, or without the right to read it. */
+/*
+ * Read the file here: resexd may run in another directory, or without the right to read it, and
+ * must not read it for a user that may not. conf checks that it is JSON; what it says is checked by
+ * resexd, which alone knows the policies.
+ */
 static int add_file(struct cli *c, json_t *params, const char *file)
 {
 	struct conf_error e = { 0 };

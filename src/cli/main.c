@@ -45,6 +45,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
+/* The word may come from a script and hold anything: the terminal gets it escaped. */
 static int unknown_verb(const char *name)
 {
 	char shown[128];

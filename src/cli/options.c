@@ -127,6 +127,7 @@ int options_parse(struct options *o, unsigned int set, const char *verb, int arg
 	return code == CMDLINE_END ? optind : -1;
 }
 
+/* Options without a letter are indented, so that the long names begin in one column. */
 void options_print(FILE *f, unsigned int set)
 {
 	char form[48];

@@ -11,7 +11,10 @@
 
 #include "src/util/utf8.h"
 
-enum { CELL_MAX = 256, COLS_MAX = 16 };
+enum {
+	CELL_MAX = 256, /* a longer text is cut: names and notes of resexd are shorter */
+	COLS_MAX = 16,	/* list --all-hosts has 14 */
+};
 
 static void tame_string(json_t *v)
 {
@@ -52,6 +55,7 @@ static void format_real(double v, char *out)
 		out[--n] = 0;
 }
 
+/* "-" for null, and for a missing member: a guest that was not sampled yet has no figures. */
 static void format_cell(const json_t *v, char *out)
 {
 	size_t i, n = 0;
@@ -130,6 +134,7 @@ void table_print(FILE *f, const json_t *rows, const struct column *cols)
 		}
 }
 
+/* Values begin in one column, and are not measured: the last of a line may be of any length. */
 void table_card(FILE *f, const json_t *obj, const struct column *fields)
 {
 	char buf[CELL_MAX];

@@ -95,7 +95,7 @@ static void handle_event(struct cluster *c, const struct transport_event *ev, st
 	}
 }
 
-/* Bounded, however much peers ask for: the loop has guests and clients to serve, too. */
+/* Bounded: peers may request without end, and the loop also serves guests and clients. */
 static void handle_events(struct cluster *c, struct mono now, int64_t wall_ns)
 {
 	struct transport_event ev[EVENTS_ONCE];

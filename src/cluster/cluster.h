@@ -85,7 +85,7 @@ void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, stru
  */
 int cluster_break(struct cluster *c, uint32_t i, bool force, struct mono now, uint64_t *ticket);
 /*
- * 0: the lock is broken; -EINPROGRESS: ask again; -ESTALE: the word had changed; -EIO:
+ * 0: the lock is broken; -EINPROGRESS: call again; -ESTALE: the word had changed; -EIO:
  * unknown, since the link to the home was lost; -ENOTCONN: the home was not reached, or
  * refused; -ESRCH: no such ticket, or too many newer ones.
  */

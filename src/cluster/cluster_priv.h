@@ -31,7 +31,7 @@ struct lock_seen {
 	struct mono read;
 };
 
-/* The result of a break can still be asked for after this many newer ones. */
+/* The result of a break is kept until there are this many newer ones. */
 enum { LOCK_BREAKS_KEPT = 16 };
 
 /* A lock that is being broken, or was. Only one at a time is being broken. */

@@ -120,6 +120,7 @@ static const char *guest_state_text(uint32_t flags)
 	return "uncappable";
 }
 
+/* The members that list has too, as far as the other host publishes them. */
 static json_t *shared_guest_row(const struct region_guest *g)
 {
 	json_t *o = json_object();
@@ -204,6 +205,10 @@ static const char *lock_state_text(const struct cluster_lock *l)
 	return region_word_id(l->word) ? "held" : "free";
 }
 
+/*
+ * The word as this host read it last, with its age. "fence" is the part of the word that grows with
+ * each holder: what a former holder writes is known by it, and rejected.
+ */
 static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
 {
 	const struct cluster_host *owner;
@@ -217,6 +222,7 @@ static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
 	put_s(o, "state", lock_state_text(&l));
 	if (!l.known)
 		return o;
+	/* null also for the number of a host that this cluster.json does not name. */
 	owner = cluster_host_at(cluster_conf(cl), region_word_id(l.word));
 	json_object_set_new(o, "owner", owner ? json_string(owner->name) : json_null());
 	put_u(o, "fence", region_word_seq(l.word));

@@ -33,6 +33,7 @@ static const struct method_param p_events[] = { { "since", JSON_INTEGER },
 						{ "guest", JSON_STRING },
 						{ 0 } };
 
+/* In the order of resex-control(7). The second column: for root alone. */
 const struct method methods[] = {
 	{ "list", false, cmd_list, p_none },
 	{ "info", false, cmd_info, p_none },
