@@ -8,16 +8,14 @@
  */
 #include "src/reconf/move_priv.h"
 
-static bool is_member(const struct move *m, uint16_t host)
-{
-	return m->members >> (host - 1) & 1;
-}
-
 void move_start_count(struct move *m)
 {
 	move_new_round(m);
-	for (uint32_t i = 0; i < m->in->nodes; i++)
-		m->at[i] = is_member(m, m->in->node[i].host) ? AT_DUE : AT_OUT;
+	for (uint32_t i = 0; i < m->in->nodes; i++) {
+		bool is_member = m->members >> (m->in->node[i].host - 1) & 1;
+
+		m->at[i] = is_member ? AT_DUE : AT_OUT;
+	}
 	m->state = MOVE_COUNTS;
 }
 

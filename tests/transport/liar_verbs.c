@@ -444,7 +444,7 @@ static void caller__unproven__reads_nothing_with_the_true_key(void **state)
 	liar_end(&friend);
 }
 
-static void caller__with_another_key__is_told_nothing(void **state)
+static void caller__with_another_key__gets_nothing(void **state)
 {
 	struct transport_stats s;
 	struct liar l;
@@ -733,7 +733,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(caller__unproven__reads_nothing_with_the_true_key),
-		TEST(caller__with_another_key__is_told_nothing),
+		TEST(caller__with_another_key__gets_nothing),
 		TEST(caller__says_rubbish__is_hung_up_on),
 		TEST(caller__silent__is_hung_up_on_in_time),
 		TEST(callers__too_many_at_once__are_rejected),

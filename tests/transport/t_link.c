@@ -252,7 +252,7 @@ static void generation__lower_than_before__no_link_and_an_alarm(void **state)
 	UNTIL(&s->rig, both_up(a, b));
 }
 
-static bool is_told(const struct host *h, size_t from, const char *text)
+static bool has_alarm(const struct host *h, size_t from, const char *text)
 {
 	for (size_t i = from; i < h->n; i++)
 		if (h->log[i].ev.type == TRANSPORT_ALARM && strstr(h->log[i].ev.text, text))
@@ -276,7 +276,8 @@ static void is_refused(struct suite *s, struct host *a, struct host *b,
 	slow.backoff_min_ns = slow.backoff_max_ns = NS_PER_S;
 	host_open(b, &slow);
 	host_add(b, 1);
-	UNTIL(&s->rig, is_told(a, from, "host 2 was refused: ") && is_told(a, from, "host 2 ("));
+	UNTIL(&s->rig,
+	      has_alarm(a, from, "host 2 was refused: ") && has_alarm(a, from, "host 2 ("));
 	UNTIL(&s->rig, (transport_stats(a->t, &st), st.refused_callers > before.refused_callers));
 	rig_turn_for(&s->rig, 100 * NS_PER_MS);
 	assert_int_equal(host_count(a, TRANSPORT_UP, 2, from), 0);

@@ -162,7 +162,7 @@ static void open__key_and_words_overwritten_after__were_copied(void **state)
 	assert_int_equal(host_word(b, 1, 16), 33);
 }
 
-static void open__region__table_is_zero_and_words_are_as_told(void **state)
+static void open__region__table_is_zero_and_words_are_as_given(void **state)
 {
 	struct suite *s = *state;
 	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
@@ -223,7 +223,7 @@ const struct entry open_tests[] = {
 	ENTRY(open__after_close__the_address_is_free_again, ALL),
 	ENTRY(open__after_its_process_was_killed__the_address_is_free_again, ALL),
 	ENTRY(open__key_and_words_overwritten_after__were_copied, ALL),
-	ENTRY(open__region__table_is_zero_and_words_are_as_told, ALL),
+	ENTRY(open__region__table_is_zero_and_words_are_as_given, ALL),
 	ENTRY(close__nothing__is_nothing, ALL),
 	ENTRY(close__operations_outstanding__the_peer_sees_down_and_lives, ALL),
 	{ NULL, NULL, ALL },

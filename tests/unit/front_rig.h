@@ -11,7 +11,7 @@
 
 enum { SENT_MAX = 4096, BYTES = 4096, START = 77 };
 
-/* What a host of this generation says of itself, always of the same start. */
+/* What a host of this generation sends about itself; the start is always the same. */
 #define SELF(g) ((struct hello_self){ .generation = (g), .start = START })
 
 static const uint8_t key[] = "a key that nobody should ever see";
@@ -183,7 +183,7 @@ static inline void up(struct rig *r, uint16_t host, uint64_t generation)
 	assert_int_equal(front_up(&r->f->t, out(r, host), &SELF(generation), parts, r->now), 0);
 }
 
-/* The link to host 2 is up, and the user has got the event. */
+/* The link to host 2 is up, and the user has the event. */
 static inline struct rig *rig_up(void)
 {
 	struct rig *r = rig_new();

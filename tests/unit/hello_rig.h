@@ -51,7 +51,7 @@ static inline void rig_init(struct rig *r)
 	begin(r, 1);
 }
 
-/* Let both speak until message `until` is said (not taken). */
+/* Let both ends write messages up to `until`, which is not received. */
 static inline void speak(struct rig *r, int until)
 {
 	r->len[CALL] = hello_write_call(&r->caller, r->said[CALL]);

@@ -90,7 +90,7 @@ static inline void give_result(struct rig *r, struct mover *h, const struct step
 	step_mover(r, h, rig_result(op, o, old, h->link));
 }
 
-/* The first operation that h has put out, taken away. */
+/* Remove and return the first operation that h has put out. */
 static inline struct step_op take_op(struct mover *h)
 {
 	struct step_op op = h->out.op[0];
@@ -130,7 +130,7 @@ static inline void run_until(struct rig *r, struct mover *h, enum move_state unt
 	}
 }
 
-/* The load of s was high for T: h shall make a move. */
+/* The load of s was high for T: ask h for a move. */
 static inline void ask_for_move(struct rig *r, struct mover *h, uint32_t s)
 {
 	for (int i = 0; i < 3; i++)
@@ -138,7 +138,7 @@ static inline void ask_for_move(struct rig *r, struct mover *h, uint32_t s)
 	step_mover(r, h, rig_ask(s));
 }
 
-/* A move, up to when it has put out the operations of this state. */
+/* Run a move until it has put out the operations of this state. */
 static inline void begin_move(struct rig *r, struct mover *h, uint32_t s, enum move_state until)
 {
 	ask_for_move(r, h, s);
@@ -159,7 +159,7 @@ static inline void new_links(struct rig *r, struct mover *h)
 		step_mover(r, h, rig_link(host, h->link));
 }
 
-/* Begin host's daemon: it knows nothing. */
+/* Start the daemon of host: it knows nothing yet. */
 static inline void start(struct rig *r, uint16_t host)
 {
 	struct mover *h = &r->mover[host];
@@ -220,7 +220,7 @@ static inline int rig_setup(void **state)
 	return 0;
 }
 
-/* Host 2 gets as far as this with the locks of 10 and 20, and is heard of no more. */
+/* Host 2 gets into this state with the locks of 10 and 20, and then dies. */
 static inline void dies_at(struct rig *r, enum move_state at)
 {
 	begin_move(r, &r->mover[2], S10, at);

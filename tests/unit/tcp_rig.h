@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp_rig: hosts of the two-sided backend in one process, with a clock that only the
- * test advances; and friends: bare sockets that know the key, but do not keep to the
- * protocol.
+ * tcp_rig: hosts of the two-sided backend in one process, with a clock that only the test advances.
+ * And friends: bare sockets that hold the key, but can break the protocol.
  */
 #ifndef RESEX_TESTS_TCP_RIG_H
 #define RESEX_TESTS_TCP_RIG_H
@@ -17,14 +16,14 @@
 
 enum { TCP_HOSTS = 3, TCP_EVENTS = 512, TCP_PART = 2 * TRANSPORT_READ_MAX };
 
-/* So many turns of a millisecond, at least, is a thing waited for that must happen. */
+/* An event that must happen is waited for at least this many turns of a millisecond. */
 enum { TCP_PATIENCE = 10000 };
 
 struct tcp_host {
 	struct transport *t;
 	struct transport_conf conf;
-	struct transport_event ev[TCP_EVENTS]; /* what came, oldest first */
-	uint8_t data[TCP_EVENTS][64];	       /* the beginning of what it brought */
+	struct transport_event ev[TCP_EVENTS]; /* events, oldest first */
+	uint8_t data[TCP_EVENTS][64];	       /* the first bytes of its data */
 	size_t n;
 };
 
@@ -226,7 +225,7 @@ static inline void tcp_write(int fd, const void *data, size_t len)
 	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
 }
 
-/* Has the other end closed? What it sent before is thrown away. */
+/* Has the other end closed? Bytes that it sent before are discarded. */
 static inline bool tcp_closed(int fd)
 {
 	uint8_t waste[4096];
@@ -256,7 +255,7 @@ static inline void tcp_friend_call(struct tcp_friend *f, const struct tcp_rig *r
 	memcpy(tcp_frame_put(&f->out, TCP_HELLO, 0, (uint32_t)len), message, len);
 }
 
-/* Everything that out has, as far as the socket takes it. */
+/* Send the bytes of out, as far as the socket accepts them. */
 static inline void tcp_friend_send(struct tcp_friend *f)
 {
 	ssize_t n;
@@ -270,7 +269,7 @@ static inline void tcp_friend_send(struct tcp_friend *f)
 	}
 }
 
-/* A frame that came, if one did; its data stays until the next call. */
+/* The next frame, if one is complete. Its data is valid until the next call. */
 static inline bool tcp_friend_hears(struct tcp_friend *f, struct tcp_frame *frame)
 {
 	size_t room;
@@ -288,7 +287,7 @@ static inline bool tcp_friend_hears(struct tcp_friend *f, struct tcp_frame *fram
 	return true;
 }
 
-/* A whole hello; false: it was hung up on. */
+/* Make a whole hello. false: the host disconnected it. */
 static inline bool tcp_friend_hello(struct tcp_friend *f, struct tcp_rig *r)
 {
 	uint8_t message[HELLO_MAX];
@@ -333,7 +332,7 @@ static inline void tcp_friend_fini(struct tcp_friend *f)
 	tcp_buf_fini(&f->out);
 }
 
-/* Until a frame came. */
+/* Wait until a frame is complete. */
 #define TCP_HEAR(r, f, frame) TCP_UNTIL(r, (tcp_friend_send(f), tcp_friend_hears((f), (frame))))
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* choose: the pure half of a move: which donor, which node, and the words for people. */
+/* choose: the pure part of a move: which donor, which node, and the texts of results. */
 #include <errno.h>
 
 #include "tests/unit/move_rig.h"

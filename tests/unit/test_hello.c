@@ -13,7 +13,7 @@
 
 static const uint8_t other_key[] = "qX7#vKp2!mZ9@wLd4$nRj6%tBh8^sFg2";
 
-/* A session in which message m is said, then changed at `at`, then taken. */
+/* A session in which message m is changed at `at` before it is received. */
 static int take_changed(int m, size_t at, uint8_t with)
 {
 	struct rig r;
@@ -50,7 +50,7 @@ TEST(hmac__vectors_of_rfc_4231__come_out)
 	assert_memory_equal(mac, want2, sizeof(mac));
 }
 
-/* The mac of the second message, made here anew from the page's description. */
+/* The MAC of the second message, computed here from the description in hello.h. */
 TEST(answer__its_mac__is_of_name_call_and_answer)
 {
 	uint8_t mac[SHA256_DIGEST_SIZE];
@@ -189,7 +189,7 @@ TEST(hello__no_hello_at_all__is_refused)
 			assert_int_equal(take_changed(m, at, 0x20), -EPROTO);
 }
 
-TEST(hello__another_version__is_told_as_that)
+TEST(hello__another_version__is_reported_as_that)
 {
 	struct rig r;
 
@@ -276,7 +276,7 @@ TEST(hello__out_of_turn__is_refused)
 	}
 }
 
-TEST(call__of_another_cluster__is_told_as_that)
+TEST(call__of_another_cluster__is_reported_as_that)
 {
 	static const char *const names[] = { "beta", "alphA", "alph", "alphaa" };
 	struct rig r;
@@ -308,13 +308,13 @@ TEST(call__cluster_name_not_ended_empty_or_followed__is_malformed)
 		assert_int_equal(take_changed(CALL, NAME + at, 'x'), -EPROTO);
 }
 
-TEST(call__for_another_host__is_told_as_that)
+TEST(call__for_another_host__is_reported_as_that)
 {
 	assert_int_equal(take_changed(CALL, 10, 1), -EHOSTUNREACH);
 	assert_int_equal(take_changed(CALL, 11, 1), -EHOSTUNREACH);
 }
 
-/* What a liar makes of a message with a key it has: the last 32 bytes anew. */
+/* A liar with another key: it computes the last 32 bytes of a message anew. */
 static void sign(struct rig *r, int m, const char *name, const uint8_t *with)
 {
 	struct hmac_sha256_ctx ctx;
@@ -328,7 +328,7 @@ static void sign(struct rig *r, int m, const char *name, const uint8_t *with)
 	hmac_sha256_digest(&ctx, SHA256_DIGEST_SIZE, r->said[m] + own);
 }
 
-TEST(answer__of_another_host_that_holds_the_key__is_told_as_that)
+TEST(answer__of_another_host_that_holds_the_key__is_reported_as_that)
 {
 	struct rig r;
 
@@ -389,7 +389,7 @@ TEST(replay__of_an_earlier_session__is_refused)
 	}
 }
 
-/* An old session's half, to one whose nonce alone is new. */
+/* Messages of an old session, to an end of which only the nonce is new. */
 TEST(replay__one_nonce_new__is_refused)
 {
 	struct rig old, r;
@@ -430,7 +430,7 @@ TEST(replay__generation_new__is_refused)
 	}
 }
 
-/* Host 1 calls host 2, whose port a liar holds: it calls host 1 back and says what it hears. */
+/* Host 1 calls host 2, whose port a liar uses: it calls host 1 back and repeats its messages. */
 TEST(reflection__of_the_call__is_for_another_host)
 {
 	struct rig r;
@@ -443,7 +443,7 @@ TEST(reflection__of_the_call__is_for_another_host)
 	assert_int_equal(receive(&own, r.said[CALL], r.len[CALL]), -EHOSTUNREACH);
 }
 
-/* Links to oneself have one number at both ends: only the roles can tell a reflection. */
+/* A link to itself has one number at both ends: only the roles show a reflection. */
 TEST(reflection__to_oneself__is_refused)
 {
 	struct rig r;
@@ -488,7 +488,7 @@ TEST(hello__after_its_end__takes_and_tells_nothing_more)
 	assert_int_equal(hello_write_call(&r.caller, out), 0);
 }
 
-/* Before its proof was taken, a caller has not heard one byte of the region. */
+/* Before its proof was accepted, a caller has no byte of the region's description. */
 TEST(hello__description__is_in_the_last_message_alone)
 {
 	uint8_t out[HELLO_MAX];
@@ -553,7 +553,7 @@ TEST(wipe__leaves_nothing)
 	assert_memory_equal(&r.responder, &nothing, sizeof(nothing));
 }
 
-/* Parts of what was said elsewhere, and a byte or two changed. */
+/* Parts of another session, with a byte or two changed. */
 TEST(hello__parts_of_another_session__are_never_taken)
 {
 	struct rig old;

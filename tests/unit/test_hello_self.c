@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What hosts say of themselves in the hello: starts, and agreements that differ. */
+/* hello: what hosts send about themselves: starts, and agreements that differ. */
 #include "tests/unit/hello_rig.h"
 #include "tests/unit/unit.h"
 
@@ -59,7 +59,7 @@ TEST(agreement__another_without_the_key__is_a_wrong_proof)
 	assert_int_equal(hello_ended(&r.caller, -ECONNRESET), -ECONNRESET);
 }
 
-/* A responder that does not mind gets no link all the same. */
+/* If the responder ignores the difference, the caller still refuses the link. */
 TEST(agreement__another_and_the_keys_are_told__is_refused)
 {
 	struct rig r;

@@ -94,7 +94,7 @@ static const struct row {
 	{ "watch: begun anew, looks at once",
 	  "a hold, b acquire, b release, b count, b watch -> b ops 1" },
 
-	/* After the release, what was free may not be so any more. */
+	/* After the release, a free word may not be free any more. */
 	{ "seen: the word is free, after a look",
 	  "b ask-watch -> b unseen; b run -> b seen; b release -> b unseen;"
 	  "b ask-watch -> b unseen" },
@@ -140,7 +140,9 @@ static const struct row {
 	  "a acquire, a ticks 2000 -> word free 2; a view 0, a run -> a held" },
 	{ "view: an older one that comes late is ignored",
 	  "a view 6, a no-quorum 5 0xe -> a home 1, a quorate" },
-	/* Host b knows view 6. What is clean in view 7 is not so to b, nor are its own words. */
+	/*
+	 * Host b knows view 6. A word that is clean in view 7 is not clean for b, nor are its own.
+	 */
 	{ "view: a newer one had the lock, is not taken before that view is known",
 	  "a view 7, b view 6, a ticks 500, word free 5 view 7, b acquire, b ticks 500,"
 	  "word dirty 6 view 7, b ticks 500, word a 7 view 7, b ticks 500, word b 8 view 7,"
@@ -205,7 +207,7 @@ static bool host_gets(struct rig *r, struct host *h, const struct step *s)
 	return true;
 }
 
-/* What it asks of its lock, or is told. False: the step is not of these. */
+/* A request to its lock, or an event. False: the step is neither. */
 static bool host_asks(struct rig *r, struct host *h, const struct step *s)
 {
 	static const struct {
@@ -501,7 +503,7 @@ RIG_TEST(view__home_is_the_lowest_member_and_seq_begins_at_the_view)
 
 	*at2 = region_word(0, 3ull << 32);
 	tell(r, &r->b, rig_view(8, 0xe, true));		     /* host 1 went */
-	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE); /* what was held is no more */
+	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE); /* the held lock is lost */
 	ask(r, &r->b, LOCK_ACQUIRE);
 	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
 	assert_word(*at2, B, (8ull << 32) + (3 << 20) + 1);

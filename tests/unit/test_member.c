@@ -10,7 +10,10 @@
 #include "tests/unit/steps.h"
 #include "tests/unit/unit.h"
 
-/* Hosts 1, 2, 3 and 64 are corosync's 11, 12, 13 and 5; we are 2. 4 is none, whatever it has. */
+/*
+ * Hosts 1, 2, 3 and 64 are corosync's nodes 11, 12, 13 and 5; we are host 2. Host 4 is not
+ * configured, although it has a nodeid.
+ */
 static const struct member_conf conf = {
 	.hosts = 7 | 1ull << 63,
 	.node = { 11, 12, 13, 99, [63] = 5 },
@@ -106,7 +109,7 @@ TEST(open__a_nodeid_missing_or_twice__is_refused)
 
 /* --- corosync: rows of steps ---------------------------------------------------- */
 
-/* What was begun while corosync stood still is over. */
+/* The attempt that was begun while corosync hung has ended. */
 static void until_readable(struct rig *r)
 {
 	struct pollfd p = { .fd = member_corosync.fd(r->m), .events = POLLIN };

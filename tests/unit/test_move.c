@@ -5,7 +5,7 @@
 
 /* --- when nobody fails --------------------------------------------------------------- */
 
-/* Execute one and note in one letter what it was. */
+/* Execute one operation and note its kind as a letter. */
 static char letter(const struct step_op *op)
 {
 	if (op->kind == STEP_FAA)
@@ -49,7 +49,7 @@ TEST_WITH(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told, rig_
 	assert_true(*counter_word(r, 4, S10) == 1);
 	assert_true(*counter_word(r, 3, S20) == 1);
 	assert_true(*counter_word(r, 2, S10) == 0); /* its own */
-	assert_true(*counter_word(r, 4, S30) == 0); /* not concerned */
+	assert_true(*counter_word(r, 4, S30) == 0); /* not a balancer of these */
 	assert_word(*lock_word(r, S10), 0, START + 2);
 	assert_word(*lock_word(r, S20), 0, START + 2);
 	assert_true(r->mover[2].move.moves == 1);
@@ -94,14 +94,14 @@ TEST_WITH(move__donor_at_its_minimum__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
-	*node_word(r, N51) = region_word(30, NODE_UP + 5); /* what was scanned is old */
+	*node_word(r, N51) = region_word(30, NODE_UP + 5); /* the scan is old */
 	assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_NO_DONOR);
 	assert_int_equal(nodes_of(r, S20), 2);
 	assert_true(*counter_word(r, 4, S10) == 0);
 	assert_word(*lock_word(r, S20), 0, START + 2);
 }
 
-TEST_WITH(move__its_host_balances_the_donor_too__is_told_as_well, rig_setup, rig_teardown)
+TEST_WITH(move__its_host_balances_the_donor_too__is_notified_as_well, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -215,7 +215,7 @@ TEST_WITH(announce__a_balancer_cannot_be_told__no_move, rig_setup, rig_teardown)
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
 }
 
-TEST_WITH(announce__no_link_to_a_balancer__nobody_else_is_told_again, rig_setup, rig_teardown)
+TEST_WITH(announce__no_link_to_a_balancer__no_other_is_notified_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];

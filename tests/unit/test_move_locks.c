@@ -5,7 +5,7 @@
 
 /* --- several at a time --------------------------------------------------------------- */
 
-/* Everything that is put out is executed; then time goes on, to upto at most. */
+/* Execute everything that was put out; then advance the time, at most to upto. */
 static bool turn(struct rig *r, struct mono upto)
 {
 	struct mono next = upto;
@@ -47,7 +47,7 @@ static uint16_t owner(struct rig *r, uint32_t s)
 	return region_word_id(*lock_word(r, s));
 }
 
-/* The host 5, which is heard of no more, holds the lock of 20, the second of the pair. */
+/* Host 5, which has died, holds the lock of 20, the second of the pair. */
 static void second_is_stuck(struct rig *r)
 {
 	*lock_word(r, S20) = region_word(5, START + 2);
@@ -60,7 +60,7 @@ static void third_balancer(struct rig *r)
 	start(r, 3);
 }
 
-/* A move of h, under way, finds no way to the home until it gives up. */
+/* A running move of h cannot reach the home until it gives up. */
 static void home_is_lost(struct rig *r, struct mover *h)
 {
 	while (h->move.state != MOVE_IDLE) {
@@ -78,7 +78,7 @@ static void home_is_lost(struct rig *r, struct mover *h)
 	}
 }
 
-/* 20 was chosen, and the locks were not had. */
+/* 20 was chosen, and the locks were not acquired. */
 static void is_busy(struct rig *r, struct mover *h)
 {
 	begin_move(r, h, S10, MOVE_LOCKS);
@@ -126,7 +126,7 @@ TEST_WITH(locks__donor_was_busy__goes_on_with_it_while_it_will_do, rig_setup, ri
 	step_mover(r, h, rig_view(0, ALL, false));
 	run_until(r, h, MOVE_IDLE);
 	step_mover(r, h, rig_view(0, ALL, true));
-	begin_move(r, h, S10, MOVE_LOCKS); /* that was not for the lock */
+	begin_move(r, h, S10, MOVE_LOCKS); /* the move did not end for the lock */
 	assert_int_equal(h->move.donor, S30);
 }
 
@@ -162,7 +162,7 @@ TEST_WITH(locks__one_releases_both__second_is_looked_at_at_once, rig_setup, rig_
 		run_until(r, h, MOVE_IDLE);
 		assert_int_equal(move_result(&h->move), MOVE_MOVED);
 		assert_true(r->now.ns == had.ns);
-		assert_word(*lock_word(r, S10), 0, START + 3); /* not given back meanwhile */
+		assert_word(*lock_word(r, S10), 0, START + 3); /* not released meanwhile */
 	}
 }
 
@@ -178,10 +178,10 @@ TEST_WITH(yield__second_is_anothers__first_is_not_asked_for, rig_setup, rig_tear
 	all_for(r, 10 * CHECK);
 	assert_int_equal(h->move.state, MOVE_LOCKS);
 	assert_word(*lock_word(r, S10), 0, START + 1);
-	assert_in_range(h->ops, 18, 24); /* both are looked at, each once a check */
+	assert_in_range(h->ops, 18, 24); /* both are read, each once a check */
 }
 
-/* Both were free when they were looked at; the second is another's when it is asked for. */
+/* Both were free when they were read; another host holds the second when it is requested. */
 static void second_goes_meanwhile(struct rig *r, struct mover *h)
 {
 	ask_for_move(r, h, S10);
@@ -204,8 +204,8 @@ TEST_WITH(yield__second_goes_meanwhile__first_is_given_back_clean_after_a_look, 
 	assert_int_equal(h->move.state, MOVE_LOCKS);
 	h->ops = 0;
 	all_for(r, 10 * CHECK);
-	assert_word(*lock_word(r, S10), 0, START + 2); /* not asked for again */
-	assert_in_range(h->ops, 10, 24);	       /* but looked at, each once a check */
+	assert_word(*lock_word(r, S10), 0, START + 2); /* not requested again */
+	assert_in_range(h->ops, 10, 24);	       /* but read, each once a check */
 }
 
 TEST_WITH(yield__second_is_released_within_a_check__first_is_kept, rig_setup, rig_teardown)
@@ -301,7 +301,10 @@ TEST_WITH(yield__home_does_not_answer__ends_busy, rig_setup, rig_teardown)
 	assert_int_equal(move_result(&h->move), MOVE_BUSY);
 }
 
-/* One begins to wait while the first lock is another's, a newcomer when that one's lease ends. */
+/*
+ * One host begins to wait while another holds the first lock; a newcomer begins when that lease
+ * ends.
+ */
 TEST_WITH(yield__one_sits_and_a_newcomer_follows__second_is_broken_in_time, rig_setup, rig_teardown)
 {
 	for (int64_t comes = 0; comes < HOLD + DEADLINE; comes += 3 * (int64_t)MS) {

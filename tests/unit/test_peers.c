@@ -12,7 +12,7 @@
 
 enum { TIMEOUT_MS = 50 };
 
-/* One host's own side. */
+/* The owner's side of one host. */
 struct owner {
 	struct region r;
 	uint32_t guests;
@@ -31,7 +31,7 @@ struct rig {
 	uint64_t beat[TRANSPORT_HOSTS_MAX + 1];
 };
 
-/* All guests of one beat say so: a mixture shows. */
+/* All guests have the number of their heartbeat: a mixture shows. */
 static void publish(struct rig *r, uint16_t host, uint32_t guests)
 {
 	static struct region_guest g[REGION_GUESTS_MAX];
@@ -87,14 +87,14 @@ static void down(struct rig *r, uint16_t host)
 	peers_event(r->p, &ev, r->now);
 }
 
-/* What is outstanding now is executed: one wave. */
+/* Execute the outstanding READs: one wave. */
 static void wave(struct rig *r)
 {
 	for (uint32_t n = r->t.n; n; n--)
 		finish(r, 0, TRANSPORT_DONE);
 }
 
-/* A whole scan; how many waves it took. */
+/* Run a whole scan. Returns the number of waves. */
 static uint32_t scan(struct rig *r)
 {
 	uint32_t waves = 0;
@@ -116,7 +116,7 @@ static const struct peer_seen *see(struct rig *r, uint16_t host)
 	return &r->s;
 }
 
-/* It shows exactly what its owner published last. */
+/* The newest reading equals what the owner published last. */
 static void assert_shown(struct rig *r, uint16_t host)
 {
 	const struct owner *o = r->owner[host];
@@ -515,7 +515,7 @@ static bool begin_scan(struct rig *r)
 	return true;
 }
 
-/* What is shown was published, each record whole, and is not older than it says. */
+/* Every reading was published, each record is whole, and none is older than its time. */
 static bool plausible(struct rig *r, uint16_t host)
 {
 	const struct peer_seen *s = see(r, host);

@@ -31,7 +31,7 @@ struct rig {
 	struct prop prop;
 };
 
-/* All guests of one beat say so: a mixture within one of them shows. */
+/* All guests have the number of their heartbeat: a mixture within a record shows. */
 static void publish(struct rig *r, uint16_t host)
 {
 	static struct region_guest g[GUESTS];
@@ -76,7 +76,7 @@ static void start(struct rig *r, uint16_t host, uint64_t generation)
 		struct transport_peer p = { .host = h };
 
 		if (host != 1 && h != 1)
-			continue; /* they have no business with each other */
+			continue; /* they open no links to each other */
 		snprintf(p.address, sizeof(p.address), "%s", r->dir.path);
 		assert_int_equal(transport_add(o->t, &p, r->now), 0);
 	}
@@ -159,7 +159,7 @@ static struct peer_seen see(struct rig *r, uint16_t host)
 	return s;
 }
 
-/* Each record is of one piece, and all are of now, or of beats of the scan. */
+/* Each record is whole, and all are of heartbeats during the scan. */
 static void assert_whole(struct rig *r, uint16_t host)
 {
 	struct peer_seen s = see(r, host);
@@ -246,7 +246,7 @@ TEST_WITH(scan__owners_write_all_the_time__shows_whole_records_only, rig_setup, 
 	print_message("%u readings, %u failed; %llu READs were torn\n", whole + failed, failed,
 		      (unsigned long long)again);
 	assert_true(whole > 10 * failed);
-	assert_true(again > 0); /* or nothing was shown here */
+	assert_true(again > 0); /* otherwise this test has shown nothing */
 }
 
 TEST_WITH(restart__a_new_generation__is_read_anew, rig_setup, rig_teardown)

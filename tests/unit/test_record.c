@@ -213,11 +213,11 @@ TEST(check__words_of_several_versions__is_torn)
 	}
 }
 
-/* --- somebody writes while we read ------------------------------------------- */
+/* --- reads during a write ---------------------------------------------------- */
 
 struct race {
 	union sample shared;
-	uint64_t written; /* values 1 .. written were, or are being, written */
+	uint64_t written; /* values 1 .. written are written, the last perhaps not whole yet */
 	uint32_t stop;
 };
 
@@ -249,7 +249,7 @@ static void race_copy(struct race *r, struct prop *p, union sample *copy)
 	}
 }
 
-/* Is it one that was written, in order, and all of one piece? */
+/* Is it a version that was written, whole, and not older than the last? */
 static bool race_whole(struct race *r, const union sample *copy, uint64_t *newest)
 {
 	uint64_t value = copy->head.seq;
@@ -289,6 +289,6 @@ TEST(check__writer_goes_on_meanwhile__no_mixture_is_accepted)
 	pthread_join(writer, NULL);
 	print_message("%llu copies: %llu whole, %llu torn\n", (unsigned long long)step,
 		      (unsigned long long)whole, (unsigned long long)torn);
-	assert_true(torn > 0); /* or this test has seen nothing */
+	assert_true(torn > 0); /* otherwise this test has seen nothing */
 	assert_true(whole > 0);
 }

@@ -87,7 +87,7 @@ static void holder_dies__a_thousand_times__next_has_it_within_break_and_check(vo
 	run(r);
 	assert_all_well(r);
 	assert_int_equal(r->res.hangs, 0);
-	/* The bound is not far away from what comes. */
+	/* The bound is close: the longest delays come near it. */
 	assert_true(longest(r) > lock_break_ns(&c));
 }
 
@@ -128,14 +128,14 @@ static void others_wake_too_late__is_seen_as_beyond(void **state)
 	assert_int_equal(r->res.beyond, 50);
 }
 
-/* Many hang, and clocks are far apart. Runs until two act at once, for at most so many runs. */
+/* Many holders hang, and clocks are far apart. Runs until two act at once, at most this often. */
 static uint32_t overlaps_of_hung(struct rig *r, int runs)
 {
 	r->c.deaths = 100;
 	r->c.hang_permille = 1000;
 	r->c.drift_ppm = 20000;
 	r->c.way_ns = NS_PER_MS / 50;
-	/* Whose clock is how wrong is the seed's choice: some do not show it. */
+	/* The seed chooses the errors of the clocks: some seeds do not show it. */
 	for (; runs && !r->res.overlaps; runs--, r->c.seed++)
 		run(r);
 	return r->res.overlaps;

@@ -51,7 +51,7 @@ static void publish_guests(struct rig *rig, uint32_t n)
 	assert_int_equal(region_publish_guests(&rig->r, g, n), 0);
 }
 
-/* By READs, as a peer does. */
+/* Read by READs, as a peer does. */
 static int read_guest(struct rig *rig, const struct region_read *r, uint32_t i,
 		      struct region_guest *g)
 {
@@ -191,7 +191,7 @@ TEST_WITH(beat__each__is_one_more, rig_setup, rig_teardown)
 	}
 }
 
-/* --- what a peer does not believe ---------------------------------------------- */
+/* --- what a peer refuses -------------------------------------------------------- */
 
 static int parse_changed(struct rig *rig, const struct region_header *h)
 {
@@ -265,7 +265,7 @@ TEST_WITH(header__torn_or_absent__is_said_to_be_so, rig_setup, rig_teardown)
 	assert_int_equal(region_parse_header(&h, HOST, GENERATION, &rig->p), -EAGAIN);
 }
 
-/* Whatever numbers a header that was found good holds, no READ leads out of the part. */
+/* Whatever numbers an accepted header has, no READ goes beyond the part. */
 TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 {
 	struct rig *rig = *state;
@@ -305,7 +305,7 @@ TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 			}
 		}
 	}
-	assert_true(taken > 100); /* or nothing was looked at */
+	assert_true(taken > 100); /* otherwise nothing was tested */
 }
 
 TEST_WITH(reads__records_that_are_not_there__are_none, rig_setup, rig_teardown)

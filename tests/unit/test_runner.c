@@ -199,7 +199,7 @@ RIG_TEST(burst__more_than_a_link_takes__all_come_back_in_order)
 	assert_int_equal(b->link, transport_link(r->host[2].t, HOME));
 }
 
-RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_told)
+RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_reported)
 {
 	struct rig *r = *state;
 	struct burst *b = &r->host[2].burst;
@@ -219,7 +219,7 @@ RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_told)
 	assert_int_equal(b->links, links + 1);
 }
 
-/* As in a process that was stopped in between: what was not posted in time never is. */
+/* As in a process that was stopped in between: an operation that is late is never posted. */
 RIG_TEST(burst__time_over_before_there_was_room__is_refused)
 {
 	struct rig *r = *state;

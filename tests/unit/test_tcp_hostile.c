@@ -22,7 +22,7 @@ static struct transport_op an_faa(uint16_t host, uint64_t value)
 	};
 }
 
-/* Hosts 1 and 2 still do for each other what they always did. */
+/* Hosts 1 and 2 still execute each other's operations. */
 static void assert_all_is_well(struct tcp_rig *r)
 {
 	size_t i;
@@ -86,7 +86,7 @@ TEST(request__before_or_within_the_hello__is_hung_up_on)
 	tcp_rig_free(r);
 }
 
-/* The length is believed by nobody: it is refused before one byte of it came. */
+/* A too large length is refused before one byte of it has come. */
 TEST(frame__too_long__is_hung_up_on_at_its_header)
 {
 	static const uint32_t too_long[] = { HELLO_MAX + 1, 1 << 20, UINT32_MAX, INT32_MAX };
@@ -154,7 +154,7 @@ TEST(caller__that_says_nothing_or_trickles__is_hung_up_on_in_time)
 	tcp_rig_free(r);
 }
 
-/* It gave up before we came to look at its call, as after a pause of ours: no alarm. */
+/* The caller gave up before we handled its call, as after a pause of ours: no alarm. */
 TEST(caller__gone_before_it_was_answered__is_no_alarm)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
@@ -175,7 +175,7 @@ TEST(caller__gone_before_it_was_answered__is_no_alarm)
 	tcp_rig_free(r);
 }
 
-/* With time for another caller once the first have gone. */
+/* When the first have gone, another caller connects in time. */
 TEST(callers__more_than_may_wait__are_hung_up_on)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
@@ -185,7 +185,7 @@ TEST(callers__more_than_may_wait__are_hung_up_on)
 	TCP_UNTIL(r, both_up(r));
 	for (size_t i = 0; i < 12; i++)
 		fd[i] = tcp_socket(&r->host[2].conf);
-	/* They are strangers: half of the room is not theirs. */
+	/* They are strangers, and get half of the room. */
 	TCP_UNTIL(r, tcp_stats(&r->host[2]).refused_callers == 8);
 	for (size_t i = 0; i < 12; i++)
 		closed += tcp_closed(fd[i]);
@@ -217,14 +217,14 @@ TEST(callers__strangers_who_say_nothing__keep_no_host_out)
 
 		assert_int_equal(transport_add(r->host[1].t, &p, r->now), 0);
 	}
-	/* The clock stands: no stranger's time is over. */
+	/* The clock stands still: no stranger times out. */
 	TCP_UNTIL(r, transport_link(r->host[1].t, 2));
 	for (size_t i = 0; i < 64; i++)
 		close(fd[i]);
 	tcp_rig_free(r);
 }
 
-/* Nobody is accepted for a while, nothing turns in circles, and then all goes on. */
+/* No caller is accepted for a while, without a busy loop; then all continues. */
 TEST(callers__when_no_descriptor_is_left__wait_and_come_in_later)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
@@ -454,8 +454,8 @@ TEST(frame__that_is_no_request__ends_the_link_with_an_alarm)
 }
 
 /*
- * It asks, and does not take the answers: it is served no more than its buffers
- * hold; the others are. When it takes them, all come, in order.
+ * It sends requests and does not receive the answers: it is served only as far as its buffers hold,
+ * and the others are served. When it receives again, all answers come, in order.
  */
 TEST(friend__that_takes_no_answers__is_not_served_and_delays_nobody)
 {
@@ -485,7 +485,7 @@ TEST(friend__that_takes_no_answers__is_not_served_and_delays_nobody)
 	tcp_rig_free(r);
 }
 
-/* More messages than the user's queue holds, while he takes none: all come, in order. */
+/* More messages than the user's queue holds, while the user takes none: all come, in order. */
 TEST(messages__more_than_the_user_takes__wait_and_are_not_lost)
 {
 	enum { SENT = 300 };
@@ -519,7 +519,7 @@ TEST(messages__more_than_the_user_takes__wait_and_are_not_lost)
 	tcp_rig_free(r);
 }
 
-/* What stands behind answers that are not taken is never executed once a new link stands. */
+/* Requests behind answers that are not received are never executed once a new link is up. */
 TEST(link__new_of_a_host__ends_the_old_with_what_was_not_read)
 {
 	struct tcp_frame frame;

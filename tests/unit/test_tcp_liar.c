@@ -144,7 +144,7 @@ TEST(region__that_cannot_be__is_no_link)
 	}
 }
 
-/* An FAA and a READ are on their way; what comes back is not the answer to the first. */
+/* An FAA and a READ are outstanding; the first answer does not belong to the FAA. */
 TEST(answer__to_another_question__ends_the_link)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
@@ -219,7 +219,7 @@ TEST(answer__refused__is_refused_and_the_link_stays)
 	liar_fini(&l, r);
 }
 
-/* It takes the connection and is silent: the call is given up in time, and made again. */
+/* It accepts the connection and sends nothing: the call times out and is repeated. */
 TEST(call__not_answered__is_given_up_in_time_and_made_again)
 {
 	struct liar l;
@@ -238,7 +238,7 @@ TEST(call__not_answered__is_given_up_in_time_and_made_again)
 	liar_fini(&l, r);
 }
 
-/* A link whose bytes the peer does not take: posts wait, and are over in time. */
+/* The peer does not receive: posted operations wait, and end by their deadlines. */
 TEST(peer__that_reads_nothing__leaves_unknown_at_the_deadline)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The front of all backends: what post refuses, slots and their order, what
- * becomes of operations, and what is counted. Links are in test_transport_links.c.
+ * The front of all backends: what post refuses, slots and their order, outcomes of operations, and
+ * statistics. Links are in test_transport_links.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -364,7 +364,7 @@ TEST(rounds__a_chain_of_two__a_wave_of_64)
 		assert_int_equal(post(r, o), 0);
 	}
 	transport_stats(&r->f->t, &s);
-	assert_int_equal(s.rounds, 0); /* not handed out yet */
+	assert_int_equal(s.rounds, 0); /* not returned yet */
 	poll_all(r);
 	transport_stats(&r->f->t, &s);
 	assert_int_equal(s.rounds, 1);

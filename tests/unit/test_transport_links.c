@@ -24,7 +24,7 @@ TEST(down_before_up__also_when_taken_one_at_a_time)
 	for (int i = 0; i < 3; i++) {
 		r->now.ns += 10 * NS_PER_S;
 		assert_int_equal(transport_poll(&r->f->t, r->now, r->ev + i, 1), 1);
-		/* It is not called before its DOWN was taken. */
+		/* It is not called before the user has taken its DOWN. */
 		assert_int_equal(r->f->calls[2], i < 2 ? 1 : 2);
 	}
 	assert_int_equal(r->ev[0].type, TRANSPORT_RESULT);
@@ -185,12 +185,12 @@ TEST(generation__same_of_another_start__refused)
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(7)), 0);
 	next_call(r, 2);
 	assert_int_equal(front_up(&r->f->t, out(r, 2), &twin, parts, r->now), -ENOTUNIQ);
-	/* Of a higher generation any start is the newest; then the one before is too old. */
+	/* With a higher generation any start is the newest; then the one before is too old. */
 	assert_int_equal(front_up(&r->f->t, out(r, 2), &next, parts, r->now), 0);
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(8)), -ENOTUNIQ);
 	assert_int_equal(front_proven(&r->f->t, 2, &next), 0);
 	assert_int_equal(front_proven(&r->f->t, 2, &SELF(7)), -ESTALE);
-	assert_int_equal(add(r, 3), 0); /* another host's are its own */
+	assert_int_equal(add(r, 3), 0); /* each host has its own */
 	assert_int_equal(front_proven(&r->f->t, 3, &other), 0);
 	other.start--;
 	assert_int_equal(front_proven(&r->f->t, 3, &other), -ENOTUNIQ);
@@ -257,7 +257,7 @@ TEST(remove__results_then_down__links_count_on)
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
 	assert_int_equal(transport_remove(&r->f->t, 2, r->now), 0);
 	assert_int_equal(r->f->evicted, 2);
-	assert_int_equal(add(r, 2), 0); /* before the user took what became of it */
+	assert_int_equal(add(r, 2), 0); /* before the user has taken the outcome */
 	poll_all(r);
 	assert_int_equal(r->n, 2);
 	assert_int_equal(r->ev[0].outcome, TRANSPORT_UNKNOWN);
@@ -282,7 +282,7 @@ TEST(remove__never_up__no_event)
 	rig_free(r);
 }
 
-/* --- what others cause --------------------------------------------------------------- */
+/* --- what other hosts cause ---------------------------------------------------------- */
 
 TEST(messages__bounded__the_rest_is_an_alarm)
 {
@@ -304,7 +304,7 @@ TEST(messages__bounded__the_rest_is_an_alarm)
 	assert_true(alarms > 0 && alarms < 10);
 	assert_int_equal(r->ev[r->n - 1].host, 3);
 	front_message(&r->f->t, 2, "again", 5);
-	/* What was handed out lasts until the next poll. */
+	/* Returned messages are valid until the next poll. */
 	assert_memory_equal(r->ev[1].data, &(uint32_t){ 1 }, sizeof(uint32_t));
 	poll_all(r);
 	assert_int_equal(r->n, 1);
@@ -420,7 +420,9 @@ TEST(strangers__by_ipv6__are_those_of_no_host)
 	assert_false(known(r, "fd01::1:2", 7471)); /* its first half */
 	assert_false(known(r, "fd00::2", 7471));
 	assert_false(known(r, "2001:db8::1:2", 7471)); /* half of each of two */
-	/* Four bytes of it are those of an IPv4 host: another family, another host. */
+	/*
+	 * Four bytes equal an IPv4 host's address; but the family differs, so it is another host.
+	 */
 	assert_false(known(r, "a01:203::", 7471));
 	assert_false(known(r, "64:ff9b::a01:203", 7471));
 	assert_int_equal(transport_remove(&r->f->t, 3, r->now), 0);

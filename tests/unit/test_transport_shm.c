@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What only the backend "shm" has: files that are sealed and handed over after
- * the proof, sockets of dead processes, owners that are stopped or killed. Its
- * faults are in test_transport_shm_faults.c, the rest in tests/transport.
+ * What only the backend "shm" has: sealed files that are sent after the proof, sockets of dead
+ * processes, owners that are stopped or killed. Its faults are in test_transport_shm_faults.c, the
+ * rest in tests/transport.
  */
 #include "config.h"
 
@@ -323,7 +323,7 @@ TEST(proven__table__cannot_be_mapped_writable)
 	rig_free(r);
 }
 
-/* What a peer hands over, if it is none of us. */
+/* What a peer sends that is not a host. */
 TEST(region_that_could_shrink__not_mapped)
 {
 	const struct shm_keys keys = { .bytes = { BYTES, BYTES } };
@@ -358,7 +358,7 @@ static uint32_t open_files(void)
 	return n;
 }
 
-/* Instead of an answer: len bytes, and files with them. How many the caller keeps open. */
+/* Send len bytes with files instead of an answer. Returns how many files the caller keeps open. */
 static uint32_t files_kept(size_t len)
 {
 	struct rig *r = rig_new();
@@ -566,7 +566,7 @@ static pid_t owner(struct rig *r, uint64_t generation)
 	}
 }
 
-/* Until host 1 has logged this of host 2; real waiting, simulated time. */
+/* Until host 1 has this event of host 2: waits in real time, and advances the simulated time. */
 static int await(struct rig *r, enum transport_event_type type, size_t from)
 {
 	struct pollfd p = { .fd = transport_fd(r->host[1].t), .events = POLLIN };

@@ -127,7 +127,7 @@ TEST(late__not_after_a_newer_link)
 	assert_int_equal(transport_link(r->host[1].t, 2), 2);
 	pass(r, 6 * NS_PER_S);
 	assert_int_equal(word_of(r, 2, 0), 40);
-	/* Nor would it be executed by a caller that does not know yet. */
+	/* A caller that does not know yet would not execute it either. */
 	assert_int_equal(shm_of(r->host[2].t)->region.epochs[0], 2);
 	rig_free(r);
 }
@@ -218,7 +218,7 @@ TEST(tear__halves_of_two_times)
 	rig_free(r);
 }
 
-/* Random faults; what was done, in order, and what it left in the word. */
+/* Random faults. Returns the results in order, and the last value of the word. */
 static uint64_t fate(uint64_t seed, char *results, size_t size)
 {
 	struct rig *r = rig_pair();

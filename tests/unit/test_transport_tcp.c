@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is only tcp's: its addresses, the descriptor one sleeps on, two
- * processes, and peers that answer a call in another way than a host does. What a
- * responder does with hostile callers is in test_tcp_hostile.c.
+ * What only the backend "tcp" has: its addresses, the descriptor for sleeping, two processes, and
+ * peers that answer a call in another way than a host does. Hostile callers are in
+ * test_tcp_hostile.c.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -204,7 +204,7 @@ TEST(own_host__is_a_link_like_any_other)
 	tcp_rig_free(r);
 }
 
-/* Three hosts hammer one word of each other at full depth: no addition is lost or doubled. */
+/* Three hosts add to one word of each other at full depth: no addition is lost or doubled. */
 TEST(additions__of_three_hosts_at_full_depth__sum_up)
 {
 	struct tcp_rig *r = tcp_rig_new(3);
@@ -261,7 +261,7 @@ TEST(arm__after_post__says_poll_again)
 	tcp_rig_free(r);
 }
 
-/* Nobody polls but when arm or the descriptor says so: still all comes to its end. */
+/* Hosts poll only when arm or the descriptor says so: still all operations end. */
 TEST(sleep__by_arm_and_fd_alone__misses_nothing)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
@@ -356,12 +356,12 @@ TEST(process__killed_and_started_again__is_down_then_up_with_its_generation)
 	TCP_UNTIL(r, (r->now.ns += NS_PER_MS, transport_link(a->t, 2) == 2));
 	assert_true(tcp_last(a, TRANSPORT_UP)->generation == 6);
 	i = tcp_do(r, 1, op_faa(2, 0, 0));
-	assert_true(a->ev[i].old == 0); /* its words begin anew */
+	assert_true(a->ev[i].old == 0); /* its words have their first values again */
 	kill_and_wait(pid);
 	tcp_rig_free(r);
 }
 
-/* A process that stands still is not dead: what it owes comes when it goes on. */
+/* A stopped process is not dead: its answers come when it continues. */
 TEST(process__stopped_past_a_deadline__leaves_the_atomic_unknown)
 {
 	struct tcp_rig *r = tcp_rig_new(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the backend "verbs" says where there is no RDMA device. All else that it does needs
- * one: tests/transport, run by tests/system in virtual machines that have one.
+ * The errors of the backend "verbs" without an RDMA device. Everything else needs a device:
+ * tests/system runs tests/transport in virtual machines that have one.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static int try_open(const struct transport_conf *c, char text[static 256])
 	return rc;
 }
 
-/* An address that is kept for documentation: no device of any machine has it. */
+/* An address reserved for documentation: no device has it. */
 TEST(open__no_device_with_the_address__is_enodev_and_says_so)
 {
 	struct transport_conf c = conf_at("192.0.2.77");
@@ -76,7 +76,7 @@ TEST(open__conf_out_of_range__is_einval_before_any_device)
 	assert_non_null(strstr(text, "100 bytes"));
 }
 
-/* Descriptors and memory of opens that failed are given back. */
+/* A failed open releases its descriptors and memory. */
 TEST(open__failed_often__leaves_no_descriptor)
 {
 	struct transport_conf c = conf_at("192.0.2.77");

@@ -27,7 +27,7 @@ struct rig {
 	struct world *w;
 	struct posted op[TAGS];
 	uint32_t n;
-	uint32_t link[HOSTS + 1][HOSTS + 1];	  /* newest that its process was reported of */
+	uint32_t link[HOSTS + 1][HOSTS + 1];	  /* newest that its process knows */
 	uint32_t last_exec[HOSTS + 1][HOSTS + 1]; /* tag of the newest executed */
 	uint32_t done, unknown, lost, late, crashes;
 	struct mono clock[HOSTS + 1];
@@ -173,7 +173,7 @@ static void rig_run(struct rig *r, struct world *w, const struct world_conf *c, 
 	world_init(w, c, &a, seed);
 	world_start(w, 1, (1u << HOSTS) - 1);
 	world_run(w, 300 * NS_PER_MS);
-	/* No more is posted; all that is under way comes to its end. */
+	/* Post no more, and let all outstanding operations end. */
 	r->n = TAGS;
 	world_run(w, 900 * NS_PER_MS);
 }
@@ -198,7 +198,7 @@ TEST(world__any_faults__contract_of_transport)
 		late += rig.late;
 		crashes += rig.crashes;
 	}
-	/* All of it did occur. */
+	/* Each kind of outcome did occur. */
 	assert_true(unknown > 0 && lost > 0 && late > 0 && crashes > 0);
 }
 
@@ -212,7 +212,7 @@ TEST(world__no_faults__all_done)
 	for (int i = 0; i < 20; i++) {
 		rig_run(&rig, &world, &c, prop_u64(&p));
 		prop_assert(&p, i, !world.broken && !rig.wrong);
-		/* Only those before the first links stood are lost. */
+		/* Only operations from before the first links were up are lost. */
 		prop_assert(&p, i, rig.unknown == 0 && rig.lost < 60 && rig.done > 1000);
 	}
 }
@@ -250,16 +250,15 @@ TEST(world__same_seed__same_history)
 /* --- a naive lock ---------------------------------------------------------------- */
 
 /*
- * Takes locks 1 and 2, counts, moves a node from the fuller service to the
- * other, releases. Breaks a lock that stands for too long, and has neither
- * lease nor sweep.
+ * Acquires locks 1 and 2, counts, moves a node from the fuller service to the other, releases.
+ * Breaks a lock whose word is unchanged for long, and has neither lease nor sweep.
  */
 enum phase { IDLE, LOCK1, LOCK2, COUNT, MOVE, UNLOCK2, UNLOCK1 };
 enum { NODES = 6, NODE_HOST = 2 };
 
 struct naive {
 	enum phase phase;
-	uint64_t lock[3]; /* as last seen */
+	uint64_t lock[3]; /* as last read */
 	struct mono since[3];
 	uint64_t node[NODES];
 	uint32_t counted;
@@ -296,7 +295,7 @@ static void naive_lock(struct naive *n, uint16_t self, int s, struct mono now, s
 		 region_word(self, region_word_seq(word) + 1));
 }
 
-/* The first of the fuller service, from one of its own on: two hosts choose two nodes. */
+/* The first node of the fuller service, from its own place on: two hosts choose two nodes. */
 static void naive_move(struct naive *n, uint16_t self, struct step_out *out)
 {
 	uint32_t in1 = 0;
