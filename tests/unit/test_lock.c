@@ -291,11 +291,11 @@ static void host_is(const struct rig *r, const struct host *h, const struct step
 		[LOCK_RELEASING] = "releasing",
 	};
 	const struct lock *l = &h->lock;
-	int state = lock_state(l);
+	enum lock_state state = lock_state(l);
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		if (states[i] && step_says(s, states[i])) {
-			step_holds(s, state == (int)i);
+			step_holds(s, state == (enum lock_state)i);
 			return;
 		}
 	if (step_says(s, "clean") || step_says(s, "unclean"))
