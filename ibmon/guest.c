@@ -83,11 +83,6 @@ static int registry_leave(struct guest_mon *g)
 	return 0;
 }
 
-static void fault_set(struct guest_mon *g, const char *what, int rc)
-{
-	snprintf(g->fault, sizeof(g->fault), "%s: %s", what, strerror(-rc));
-}
-
 int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 {
 	int rc;
@@ -122,7 +117,8 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 		rc = -EINVAL;
 	if (rc) {
 		g->registry = NULL;
-		fault_set(g, "its registry page cannot be mapped", rc);
+		snprintf(g->fault, sizeof(g->fault), "its registry page cannot be mapped: %s",
+			 strerror(-rc));
 		return rc;
 	}
 	g->pages++;

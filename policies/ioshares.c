@@ -291,7 +291,7 @@ static void ios_decide(const struct policy_in *in, const void *params, void *glo
 	struct ios_tick t = { .in = in, .p = params, .global = global, .state = guests };
 
 	begin_tick(&t);	  /* 1, 2 */
-	ios_hear(&t);	  /* 3 */
+	ios_collect(&t);  /* 3 */
 	ios_settle(&t);	  /* 4 */
 	ios_windows(&t);  /* 5, 6 */
 	ios_raises(&t);	  /* 7 */

@@ -151,7 +151,7 @@ static inline uint64_t ios_full(const struct policy_guest *g)
 }
 
 /* ioshares_window.c */
-void ios_hear(struct ios_tick *t);    /* 3 */
+void ios_collect(struct ios_tick *t); /* 3 */
 void ios_settle(struct ios_tick *t);  /* 4 */
 void ios_windows(struct ios_tick *t); /* 5, 6 */
 

@@ -31,7 +31,7 @@ static uint64_t plausible_samples(const struct report *r)
 	return r->n;
 }
 
-void ios_hear(struct ios_tick *t)
+void ios_collect(struct ios_tick *t)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *g = &t->in->guest[i];

@@ -196,20 +196,15 @@ pid_t proc_tgid(pid_t tid)
 	return n > 0 ? (pid_t)n : 0;
 }
 
-static DIR *open_dir(pid_t pid, const char *name)
-{
-	char path[PROC_PATH_MAX];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return opendir(path);
-}
-
 bool proc_has_uverbs(pid_t pid)
 {
-	DIR *d = open_dir(pid, "fd");
+	char path[PROC_PATH_MAX];
 	const struct dirent *e;
 	bool found = false;
+	DIR *d;
 
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	d = opendir(path);
 	while (d && !found && (e = readdir(d)) != NULL) {
 		char link[PROC_PATH_MAX];
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link));

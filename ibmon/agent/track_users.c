@@ -261,7 +261,7 @@ int track_walk(struct track *t, enum track_walk how)
 }
 
 /*
- * A process that closed its devices is no user any more, but goes on running. Reading its
+ * A process may close its devices and go on running: it is not a user then. Reading its
  * maps in each scan would cost time for nothing.
  */
 void track_tidy(struct track *t)

@@ -40,7 +40,7 @@ static bool slot_blank(const struct rxe_ring *r, uint32_t slot)
 	return rxe_entry_blank(&e);
 }
 
-/* --- where the ring stands --------------------------------------------------- */
+/* --- the ring's indices ------------------------------------------------------ */
 
 /*
  * Read both indices and the newest completed entry so that they belong

@@ -113,7 +113,7 @@ struct bx_profile {
 };
 
 const struct bx_profile *bx_profile_find(const char *name); /* NULL: none such */
-const struct bx_profile *bx_profile_at(size_t i);	    /* NULL: no more */
+const struct bx_profile *bx_profile_at(size_t i);	    /* NULL: past the last */
 
 /* --- requests (trace.c) --- */
 

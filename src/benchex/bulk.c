@@ -345,7 +345,7 @@ static int connect_flow(struct bulk *b, struct flow *f, uint64_t session)
 	return bx_conn_connect(&b->net, &f->conn, &h, &f->peer);
 }
 
-/* Random, not from the seed: two runs with one seed must not be taken for the same process. */
+/* Random, not from the seed: two runs with one seed must not look like one process. */
 static int connect_all(struct bulk *b)
 {
 	uint64_t session;

@@ -41,7 +41,7 @@ static struct bx_waiting *nth(const struct bx_fifo *f, size_t i)
 	return &f->at[(f->first + i) % f->room];
 }
 
-/* Those before the one that was taken move back by one place: the order of arrival is kept. */
+/* Those before the removed one move back by one place: the order of arrival is kept. */
 bool bx_fifo_pop(struct bx_fifo *f, bool (*may)(const void *arg, const struct bx_waiting *w),
 		 const void *arg, struct bx_waiting *w)
 {

@@ -18,6 +18,7 @@ int main(int argc, char **argv)
 	ret = bx_options(&conf, argc, argv);
 	if (ret)
 		return ret < 0 ? RESEX_OK : ret;
+	/* Each role prints its own result and returns the exit code. */
 	switch (conf.role) {
 	case BX_CLIENT:
 		return bx_client(&conf);

@@ -612,6 +612,7 @@ static int add_line(const struct place *at, const char *line, size_t len, struct
 	return rc;
 }
 
+/* One bad line ends the whole merge: a sum without it would look complete. */
 static int add_stream(FILE *f, const char *name, struct merge *m)
 {
 	struct place at = { name, 1, "" };
@@ -728,6 +729,7 @@ static int merge_files(struct merge *m, bool json, int argc, char **argv)
 	return rc;
 }
 
+/* struct merge is large (two results with histograms), so it is allocated. */
 int bx_merge(int argc, char **argv)
 {
 	static const struct option longs[] = {

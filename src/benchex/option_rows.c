@@ -10,13 +10,19 @@
 #include "src/benchex/option_rows.h"
 #include "src/util/utf8.h"
 
+/* A year; and far more requests a second than any adapter sends. */
 enum { SECONDS_MAX = 366 * 24 * 3600, RATE_MAX = 100000000 };
 
+/* More lines than a hundred a second would be the load that is measured. */
 #define PROGRESS_MIN 10000000ull /* ns */
 #define PROGRESS_MAX 86400000000000ull
 
 #define AT(member) offsetof(struct bx_conf, member)
 
+/*
+ * An option is added here alone. Its member of struct bx_conf has the type that enum value
+ * names: set_option() in options.c writes through the offset.
+ */
 const struct row bx_rows[] = {
 	{ "bind", 'b', FOR_ANY, VALUE_TEXT, AT(bind), 0, 0, "ADDRESS",
 	  "own address, which also chooses the device (any)" },
@@ -165,6 +171,10 @@ static json_t *value_json(const struct row *r, const struct bx_conf *c)
 	}
 }
 
+/*
+ * "conf" is compared by merge: what does not change the load is left out, and the seed has
+ * a key of its own.
+ */
 static bool in_json(const struct row *r, enum bx_role role)
 {
 	return (r->roles & (1u << role)) && r->value != VALUE_REPORT && r->value != VALUE_HELP &&

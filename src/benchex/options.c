@@ -169,8 +169,8 @@ static int parse_mix(const struct row *r, const char *arg, uint32_t out[BX_OPS])
 }
 
 /*
- * A profile is applied where it stands: options behind it change it, options before it are
- * overwritten.
+ * A profile is applied at its place in the command line: options behind it change it,
+ * options before it are overwritten.
  */
 static int apply_profile(struct parse *p, const char *arg)
 {

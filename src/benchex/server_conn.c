@@ -243,6 +243,10 @@ static void check_alive(struct server *s, struct client_conn *c, int64_t now)
 		server_drop(s, c, "the check whether it lives cannot be posted");
 }
 
+/*
+ * Connections that were dropped are released here, after the completions of a turn: no loop
+ * over completions meets one that is freed.
+ */
 void server_tidy(struct server *s, int64_t now)
 {
 	bool released = false;
@@ -267,6 +271,10 @@ void server_tidy(struct server *s, int64_t now)
 		drain_completions(s);
 }
 
+/*
+ * Each session prints its result when its last connection is released, so at the end of the
+ * server, too.
+ */
 void server_drop_all(struct server *s)
 {
 	for (struct client_conn *c = s->conn; c < s->conn + s->conns; c++)

@@ -50,7 +50,10 @@ static struct answer_memory *answer_memory(struct server *s, struct bx_dev *d)
 
 /* --- receives ---------------------------------------------------------------- */
 
-/* Client: into the request's own slot. Bulk: into the shared buffer, whose content is ignored. */
+/*
+ * Client: into the request's own slot. Bulk: into the shared buffer, whose content is
+ * ignored. The tag's slot tells which place a completed receive has filled.
+ */
 static int post_receive(struct client_conn *c, uint32_t place, uint32_t slot)
 {
 	struct bx_tag tag = { .conn = place, .gen = c->gen, .slot = slot };
@@ -67,6 +70,7 @@ static int post_receive(struct client_conn *c, uint32_t place, uint32_t slot)
 	return bx_conn_recv(&c->conn, tag, &piece);
 }
 
+/* Answer memory is made for the first client of a device: a server of bulk alone needs none. */
 int server_post_receives(struct server *s, struct client_conn *c)
 {
 	int ret = 0;
@@ -80,7 +84,11 @@ int server_post_receives(struct server *s, struct client_conn *c)
 
 /* --- completions ------------------------------------------------------------- */
 
-/* Copy and check a request, and append it to the queue. A wrong one costs the connection. */
+/*
+ * Copy and check a request, and append it to the queue. A wrong one costs the connection.
+ * The client may write into the slot again at any moment, also while it is read: hence the
+ * copy.
+ */
 static void queue_request(struct server *s, struct client_conn *c, struct bx_tag t,
 			  const struct ibv_wc *wc, int64_t now)
 {
@@ -332,6 +340,7 @@ void server_stuck(struct server *s, struct client_conn *c, bool stuck)
 	c->stuck = stuck;
 }
 
+/* A WRITE of no bytes touches no memory of the peer, but its adapter must acknowledge it. */
 int server_ask_alive(struct server *s, struct client_conn *c)
 {
 	struct bx_wr wr = { .tag = { .conn = (uint32_t)(c - s->conn),

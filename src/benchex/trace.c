@@ -18,8 +18,13 @@
 #include "src/util/file.h"
 #include "src/util/utf8.h"
 
+/*
+ * A million lines of 64 bytes. The limits keep a wrong file name, of a disk image for
+ * example, from filling the memory.
+ */
 enum { FIELDS = 4, REQUESTS_MAX = 1 << 20, FILE_BYTES_MAX = 64 << 20, TEXT = 256, SHOWN = 48 };
 
+/* An hour: a longer gap is likely a mistake of the unit. */
 #define GAP_MAX_NS 3600000000000ull
 
 static const char *const kinds[BX_KINDS] = { "trade", "feed" };

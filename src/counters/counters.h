@@ -62,7 +62,7 @@ struct counter_ops {
 		    struct counter_value *v);
 };
 
-/* Of a Xen host: vif, vf, port. Of the simulated one: sim. */
+/* A Xen host has vif, vf and port, the simulated one sim. */
 extern const struct counter_ops *const counters_host[];
 extern const struct counter_ops *const counters_sim[];
 

@@ -15,15 +15,11 @@ static bool is_routine(const char *kind)
 	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
 }
 
-/* Events that other hosts, or any program that can reach this one, can cause at any rate. */
-static bool is_foreign(const char *kind)
-{
-	return !strcmp(kind, "alarm") || !strcmp(kind, "host");
-}
-
+/* A flood of one sort must not drive out events of another: each has its own log. */
 static struct event_log *log_of(struct guests *gs, const char *kind)
 {
-	if (is_foreign(kind))
+	/* Other hosts, or any program that reaches this one, can cause these at any rate. */
+	if (!strcmp(kind, "alarm") || !strcmp(kind, "host"))
 		return &gs->foreign;
 	return is_routine(kind) ? &gs->routine : &gs->rare;
 }

@@ -279,20 +279,13 @@ static void read_node(struct guests *gs, struct guest_entry *g, struct mono now,
 	if (rc == 0)
 		return; /* attached there already */
 	if (rc < 0) {
-		/* A node that is gone or wrong: what the former page said counts no more. */
+		/* The node is gone or wrong: the former page does not count from now on. */
 		guest_attach(g->mon, NULL);
 		gs->publish_due = true;
 	}
 	/* no event for -ENOENT (no agent, or it withdrew) and for a repeated error */
 	if (rc != -ENOENT && (rc > 0 || rc != was))
 		report_registry(gs, g, now, wall_ns, g->node_rc);
-}
-
-/* After an error that passes, read again: the guest will not write its node again. */
-static void retry_node(struct guest_entry *g)
-{
-	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
-		g->node_due = true;
 }
 
 /* Rings and the registry may change only while none waits to be reaped. */
@@ -412,7 +405,9 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 		watch_node(gs, g);
 		g->node_due = true;
 	}
-	retry_node(g);
+	/* After an error that passes, read again: the guest will not write its node again. */
+	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
+		g->node_due = true;
 	check_foreign_cap(gs, g, wall_ns);
 	/* The agent of a paused domain cannot run: its silence is no news. */
 	if (!(g->dom_flags & HV_DOM_PAUSED))

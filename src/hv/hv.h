@@ -66,7 +66,7 @@ struct hv_mem_ops {
 	 * Are the guest's frames still those that were mapped? Ballooning
 	 * and migration move frames. 0: yes; -ESTALE: no; others as map. On
 	 * Xen a PVH or HVM guest's frame that was ballooned out and in again
-	 * cannot be told from one that stayed.
+	 * looks like one that stayed.
 	 */
 	int (*verify)(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		      const volatile void *addr);

@@ -3,7 +3,7 @@
 /*
  *  - each 30 ms (a time slice), a capped domain's VCPUs that are active are
  *    given the cap's part of that time, in equal shares, at most the whole of
- *    it; all they run is taken from them;
+ *    it; what they run is subtracted;
  *  - a VCPU whose debt is then larger than its share is parked, until such an
  *    accounting finds it without debt. Between two accountings none becomes
  *    parked: with a cap of 3 one runs for 30 ms and pauses for 970;

@@ -53,7 +53,7 @@ void sim_task_begin(void *arg, int64_t now)
 	sim_cpu_join(t, now);
 }
 
-/* The process posts no more; the HCA sends what it posted, then its ring is removed. */
+/* The process does not post again; the HCA sends what it posted, then its ring is removed. */
 void sim_task_end(void *arg, int64_t now)
 {
 	struct sim_task *t = (struct sim_task *)arg;

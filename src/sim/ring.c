@@ -122,7 +122,7 @@ void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr)
 
 void sim_ring_begin(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr, uint32_t packets)
 {
-	/* Of a READ only the request is sent, and that at once. */
+	/* A READ sends only its request, and that at once. */
 	uint32_t state = wr->opcode == SIM_RDMA_READ ? STATE_PENDING : STATE_PROCESSING;
 	uint32_t e = wqe(r, n);
 

@@ -53,7 +53,7 @@ struct sim_app {
 	int64_t compute_ns;	   /* server: CPU per request, 0 .. 1e9; varies by 0.5 % */
 	uint32_t clients;	   /* server: each sends its next request on its reply; 1 .. 64 */
 	uint32_t report;	   /* server: permille of the true latency it reports; up to 10^6 */
-	int64_t report_stop_ns;	   /* server: reports no more from then on; 0: always */
+	int64_t report_stop_ns;	   /* server: does not report from then on; 0: always */
 	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
 };
 

@@ -101,7 +101,7 @@ void fake_complete(struct fake_ring *r, uint32_t status);		/* the oldest */
 void fake_do(struct fake_ring *r, uint32_t opcode, uint32_t bytes);	/* all three */
 void fake_reset(struct fake_ring *r, uint32_t psn); /* waiting entries are zeroed and passed */
 
-/* A completion entry; polled: the consumer has taken it as well. */
+/* A completion entry; polled: the consumer index has passed it, too. */
 void fake_cqe(struct fake_ring *r, uint32_t qpn, uint32_t opcode, uint32_t bytes, uint32_t status);
 void fake_poll(struct fake_ring *r, uint32_t n);
 

@@ -6,7 +6,7 @@
  * A cap is set by the scheduler of the domain's own cpupool; Xen refuses a
  * call that names another scheduler (EINVAL): then the pool was created anew
  * with another one. Weight 0 means "as it is" to credit and credit2, so
- * the weight survives even when somebody changes it at the same moment. A
+ * the weight survives even when another program changes it at the same moment. A
  * cap has no such value in credit2: 0 takes it away.
  */
 #include <assert.h>
