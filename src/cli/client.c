@@ -81,7 +81,7 @@ static int connection_closed(struct client *c)
 	return RESEX_NO_DAEMON;
 }
 
-/* MSG_NOSIGNAL: a connection that resexd closed is an error to print, not a silent death. */
+/* MSG_NOSIGNAL: a connection that resexd closed is an error to print, not a SIGPIPE. */
 static int send_all(int fd, const char *p, size_t n)
 {
 	while (n) {

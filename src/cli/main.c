@@ -2,7 +2,7 @@
 /*
  * resex: the command line of resexd, in the manner of xl. main() parses the options, finds the
  * verb (cmdtable.c) and runs it; the verb calls resexd over its socket and prints the reply.
- * What is wrong with the command line is said before resexd is called.
+ * Wrong options and verbs are refused before resexd is called, wrong arguments by the verb.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -188,7 +188,7 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 		peers_scan(c->peers, now);
 		locks_read(&c->locks, &c->conf, c->t, home_of(c), now);
 	}
-	/* Armed last: what arrived since the poll above is seen here, and not slept over. */
+	/* Armed last: else the loop would sleep though events came since the poll above. */
 	due = mono_earlier(mono_earlier(c->beat_due, c->scan_due), c->member_ops->due(c->member));
 	if (transport_arm(c->t, now, &busy))
 		return 0;

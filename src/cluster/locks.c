@@ -58,8 +58,8 @@ void locks_read(struct locks *l, const struct cluster_conf *conf, struct transpo
 }
 
 /*
- * since: an unchanged word of an unchanged home is what shows that a holder no longer works. A new
- * home has another word at the same place, equal or not.
+ * since: for how long the word is unchanged decides when its lock may be broken. A new home has
+ * another word at the same place, though it may have the same value: the time begins anew.
  */
 static void remember_word(struct lock_seen *s, uint16_t home, uint64_t word, struct mono now)
 {

@@ -114,7 +114,7 @@ static int set_params(struct call *c, struct policy_inst *pi, json_t *obj)
 
 	json_object_foreach(obj, name, v) {
 		const struct policy_param *p = find_param(pi->ops, name);
-		/* -1 is below every range, as all values are that are not integers. */
+		/* -1, which is below every range, for all values that are not integers. */
 		json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
 
 		if (!p)
@@ -152,7 +152,7 @@ static struct policy_inst *load_policy(struct call *c, const json_t *params)
 	struct policy_inst *pi = NULL;
 	const struct policy_ops *ops;
 
-	/* A name or a text, and a file's name just with a text: it is for messages alone. */
+	/* A name, or a text with the name of its file, which messages need. */
 	if (!name == !text || !text != !file) {
 		call_fail(c, RESEX_USAGE,
 			  "policy-set: give the name of a policy, or a file and its text");
@@ -185,7 +185,7 @@ int cmd_policy_check(struct call *c, const json_t *params, json_t **result)
 
 /*
  * CALL_LATER, with c->policy.number when it is set: pi is taken over then. Or the exit code.
- * Only one policy can be on its way to the sampler: another client's is waited for first.
+ * Only one policy can be on its way to the sampler: wait for another client's first.
  */
 static int set_policy(struct call *c, struct policy_inst *pi)
 {

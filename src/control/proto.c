@@ -45,7 +45,7 @@ int request_parse(const char *line, size_t len, struct request *r, struct proto_
 	json_error_t je;
 
 	memset(r, 0, sizeof(*r));
-	/* Of two equal keys one would be ignored: the client could not know which. */
+	/* Of two equal keys one would be ignored, and the client would not know it. */
 	r->root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &je);
 	if (!r->root) {
 		e->code = PROTO_E_PARSE;

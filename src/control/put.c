@@ -3,8 +3,8 @@
  * put: parts of replies that several methods have: errors, guests, accounts, cross-checks. A
  * member's name and meaning is the same wherever it is (resex-control(7)).
  *
- * Without memory jansson's functions do nothing, and the reply lacks a member. No caller checks
- * each of them: a client finds a member missing, and nothing in resexd is changed by it.
+ * Without memory jansson's functions fail, and the reply lacks a member. That is not checked at
+ * each of them: nothing in resexd depends on a reply.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ int call_fail(struct call *c, enum resex_exit code, const char *fmt, ...)
 	return c->exit;
 }
 
-/* JSON integers of jansson are signed: a figure of a hostile guest must not become negative. */
+/* jansson's integers are signed: a figure of a hostile guest must not become negative. */
 void put_u(json_t *o, const char *key, uint64_t v)
 {
 	json_object_set_new(o, key, json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)));
@@ -48,7 +48,7 @@ void put_b(json_t *o, const char *key, bool v)
 	json_object_set_new(o, key, json_boolean(v));
 }
 
-/* In Resos, with thousandths: the ledger counts milli-Resos, which no operator knows. */
+/* In Resos, with thousandths: the ledger counts milli-Resos, which operators do not use. */
 void put_resos(json_t *o, const char *key, struct resos r)
 {
 	json_object_set_new(o, key, json_real((double)r.m / (double)RESO_MILLI));
@@ -95,7 +95,7 @@ void put_account(json_t *o, const struct account *a)
 	put_b(o, "late", a->flags & ACCOUNT_LATE);
 }
 
-/* null, not false: of a guest without a counter nobody knows what it sends. */
+/* null, not false: without a counter it is unknown what a guest really sends. */
 void put_diverges(json_t *o, const struct check_view *k)
 {
 	json_object_set_new(o, "diverges",

@@ -35,8 +35,9 @@
 #include "src/util/clock.h"
 
 /*
- * SECURITY.md and resex-control(7) state these. The limits on unread replies are here since
- * resexd's memory is locked: 60 clients that asked for events and read nothing made it hold 1 GB.
+ * SECURITY.md and resex-control(7) state these. Why unread replies are limited:
+ * resexd's memory is locked, and 60 clients that requested events and read nothing made it hold
+ * 1 GB.
  */
 enum {
 	CONNS_OF_ONE = 16,   /* of one user other than root */
@@ -134,7 +135,7 @@ static bool is_ready(struct conn *k, struct mono now)
 	return guests_rings(k->c->guests, &k->ask, now) != -EAGAIN;
 }
 
-/* Append to the queue, unless it is in it or waits for its reply. */
+/* Append to the queue, unless it is queued already or waits for its reply. */
 static void conn_queue(struct conn *k)
 {
 	const struct timeval now = { 0 };
@@ -148,8 +149,8 @@ static void conn_queue(struct conn *k)
 
 /*
  * Look at the methods that wait four times a tick: the sampler answers once a tick, so a reply
- * is late by a quarter of one. Not below 1 ms, since short intervals must not make this thread
- * spin; not above 50 ms, since a lock-break waits for another host, not for a tick.
+ * is late by at most a quarter of one. Not below 1 ms, since short intervals must not make this
+ * thread spin; not above 50 ms, since a lock-break waits for another host, not for a tick.
  */
 static void poll_soon(struct control *c)
 {
@@ -232,7 +233,7 @@ static bool has_line(struct evbuffer *in)
 
 /*
  * Answer with an error after the replies before it, and read no more: what follows is the rest of
- * the same line, and would be taken for requests.
+ * the same line, which would be parsed as a request.
  */
 static void refuse_long(struct conn *k, struct evbuffer *in, struct evbuffer *out)
 {
@@ -343,8 +344,8 @@ static void serve_one(struct conn *k)
 }
 
 /*
- * One request a turn of the loop, the connections in turn: however many requests come, guests
- * and the watchdog wait for one of them at most.
+ * One request a turn of the loop, from one connection after the other: however many requests
+ * come, guests and the watchdog wait for one of them at most.
  */
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
@@ -501,7 +502,7 @@ static void refuse_connection(struct control *c, int fd, const char *why)
 
 	snprintf(e.text, sizeof(e.text), "%s", why);
 	text = reply_error(NULL, &e);
-	/* One sentence fits the empty buffer of a new socket. If not, this thread must not wait. */
+	/* One sentence fits the empty buffer of a new socket. If it does not, do not wait. */
 	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		errno = 0; /* the client is gone already */
 	free(text);
@@ -523,12 +524,12 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	(void)l;
 	(void)a;
 	(void)len;
-	/* The kernel noted it at connect(2): a client cannot forge it. */
+	/* The kernel recorded this at connect(2): a client cannot forge it. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
 		close(fd);
 		return;
 	}
-	/* resexd on a simulated host need not run as root: its own user then commands it. */
+	/* resexd on a simulated host need not run as root: its own user has root's rights then. */
 	root = cred.uid == 0 || cred.uid == geteuid();
 	why_refused(c, cred.uid, root, why, sizeof(why));
 	if (why[0]) {
@@ -551,7 +552,7 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	bufferevent_enable(k->bev, EV_READ | EV_WRITE);
 }
 
-/* Does a process listen there? Only connect(2) can tell: a killed one left the same file. */
+/* Does a process listen there? Only connect(2) shows it: a killed one leaves its file behind. */
 static bool is_served(const struct sockaddr_un *a)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -616,7 +617,7 @@ int control_group(const struct daemon_conf *conf, gid_t *gid, struct conf_error 
 	return -EINVAL;
 }
 
-/* The group first: with the mode first, the group that the file had could connect. */
+/* chown before chmod: the other way, the group that the file had at first could connect. */
 static int set_group(const struct control *c, struct conf_error *e)
 {
 	gid_t gid;

@@ -60,7 +60,7 @@ static int wait_for_caps(struct call *c)
 	return 0;
 }
 
-/* The named guest of a request that may be called again; NULL: it is gone, or never was. */
+/* The guest of a request that may be called several times. NULL: there is none (any more). */
 static struct guest_entry *find_changed(struct call *c, const json_t *params)
 {
 	struct guest_entry *g = find_guest(c, params);

@@ -45,8 +45,8 @@ static const char *format_figure(const struct guests *gs, char suffix, int64_t v
 }
 
 /*
- * The reason's sentence with its figures. f is followed character by character, not by a printf
- * format: a policy's text, or a figure that it got from a guest, must not read other memory.
+ * The reason's sentence with its figures. It is copied character by character, and is never a
+ * printf format: a policy's text, or a figure that it got from a guest, must not read other memory.
  */
 static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 			const struct plan_guest *p, char *out, size_t size)
@@ -54,11 +54,11 @@ static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 	const char *f = "";
 	size_t n = 0;
 
-	/* Walk to the end: nothing but its NULL says how many reasons a policy has. */
+	/* Walk to the end: only the NULL there shows how many reasons a policy has. */
 	for (uint32_t i = 0; ops->reasons && ops->reasons[i]; i++)
 		if (i == p->reason)
 			f = ops->reasons[i];
-	/* Each step adds one character or one figure: the longest is a name. */
+	/* Each step adds one character, or one figure, which is no longer than a name. */
 	for (; *f && n + FLOW_NAME_MAX < size; f++) {
 		char figure[FLOW_NAME_MAX], suffix;
 		size_t len;
@@ -86,7 +86,7 @@ static void append_max_cap(const struct guest_view *g, char *text, size_t size)
 		 (unsigned long long)g->conf->max_cap);
 }
 
-/* Of every guest, capped or not: it may be charged too little. Why, no counter can tell. */
+/* Of every guest, capped or not: it may be charged too little. A counter cannot show why. */
 static void append_divergence(const struct guest_entry *g, char *text, size_t size)
 {
 	char what[192];
@@ -109,7 +109,7 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 
 	put_identity(o, &v);
 	put_cap(o, "cap", s ? s->applied : v.own.cap);
-	/* What keeps policies away comes first: the plan is made for such a guest, too. */
+	/* A plan exists also for guests that no policy may cap: look for that first. */
 	if (!s)
 		snprintf(text, sizeof(text), "not sampled yet");
 	else if (v.conf->exempt)
