@@ -276,7 +276,7 @@ def resexd_dies(d, check):
     check("and the view is still that", d[1].view() == view)
 
 
-def corosync_stands_still(d, check):
+def corosync_hangs(d, check):
     before = d[1].view()
     d[3].member.corosync.send_signal(signal.SIGSTOP)
     check("corosync hangs: its resexd still stops clean", d[3].end(signal.SIGTERM) == 0)
@@ -307,7 +307,7 @@ def scenario(members, folder, score, build):
         score.check(what, good, d)
 
     for part in (without_corosync, corosync_comes, one_is_cut_off, corosync_dies, resexd_dies,
-                 corosync_stands_still, end):
+                 corosync_hangs, end):
         part(d, check)
 
 

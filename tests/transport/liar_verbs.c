@@ -615,7 +615,7 @@ static void peer__removed__reaches_nothing_more(void **state)
 }
 
 /* Malformed messages, and more of them than there is room for. */
-static void peer__sends_what_is_no_message__harms_nobody(void **state)
+static void peer__sends_malformed_messages__harms_no_other(void **state)
 {
 	uint8_t data[2000] = { 1 };
 	struct liar l;
@@ -741,7 +741,7 @@ int main(int argc, char **argv)
 		TEST(peer__with_another_peers_key__is_refused),
 		TEST(peer__calls_again__its_old_link_is_dead),
 		TEST(peer__removed__reaches_nothing_more),
-		TEST(peer__sends_what_is_no_message__harms_nobody),
+		TEST(peer__sends_malformed_messages__harms_no_other),
 		TEST(peer__asks_on_our_link__is_refused),
 		TEST(peer__sends_on_our_link__is_hung_up_on),
 		TEST(peer__lends_nothing__operations_are_refused),

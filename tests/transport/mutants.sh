@@ -35,7 +35,7 @@ front/hello.c @ tcp @ agreement* @ s/return h->of_peer.agreement == h->of_self.a
 front/hello.c @ tcp @ agreement* @ s/bytes_put_le(out + 32, h->of_self.agreement, 8);/bytes_put_le(out + 32, h->of_self.agreement, 7);memset(out + 39, 0, 1);/
 shm/call.c @ shm @ agreement* @ s/= hello_ended(&o->hello, -ECONNRESET);/= -ECONNRESET;/
 tcp/call.c @ tcp @ agreement* @ s/^\trc = hello_ended(&c->hello, rc);//
-front/link.c @ tcp @ host__nobody* @ s/ || !t->out\[host - 1\].added)$/)/
+front/link.c @ tcp @ host__not_added* @ s/ || !t->out\[host - 1\].added)$/)/
 front/link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
 front/link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
 front/link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now.ns/

@@ -134,7 +134,7 @@ void proc_spawn(struct procs *ps, struct proc *p)
 	p->nudge = pipe_fd[1];
 }
 
-void proc_start_tell(struct procs *ps, struct proc *p, int *rc)
+void proc_start_rc(struct procs *ps, struct proc *p, int *rc)
 {
 	p->far = far_is(p->o->conf.address);
 	if (p->far) {
@@ -151,7 +151,7 @@ void proc_start(struct procs *ps, struct proc *p)
 {
 	int rc;
 
-	proc_start_tell(ps, p, &rc);
+	proc_start_rc(ps, p, &rc);
 	if (rc)
 		broken("host %u was not opened in its process: %s", p->o->conf.host, strerror(-rc));
 }

@@ -89,7 +89,7 @@ void procs_fini(struct procs *ps);
 /* A new one with rig_conf's conf; change its orders, then start it. */
 struct proc *proc_new(struct procs *ps, uint16_t number);
 void proc_start(struct procs *ps, struct proc *p); /* returns when it is open */
-void proc_start_tell(struct procs *ps, struct proc *p, int *rc);
+void proc_start_rc(struct procs *ps, struct proc *p, int *rc);
 void proc_go(struct proc *p);
 bool proc_over(const struct proc *p);
 void proc_nudge(struct proc *p);

@@ -232,7 +232,7 @@ static void killed__restarted_with_a_lower_generation__is_not_let_in(void **stat
 }
 
 /* A host that adds is killed during its work, several times. */
-static void killed__the_one_who_posts__what_was_done_stays_and_nothing_comes_late(void **state)
+static void killed__the_one_that_posts__what_was_done_stays_and_nothing_comes_late(void **state)
 {
 	struct suite *s = *state;
 	struct transport_conf two = rig_conf(&s->rig, 2);
@@ -332,7 +332,7 @@ const struct entry fail_tests[] = {
 	ENTRY(killed__operations_outstanding__each_ends_and_down_comes, ALL),
 	ENTRY(killed__an_idle_link__down_comes_all_the_same, ALL),
 	ENTRY(killed__restarted_with_a_lower_generation__is_not_let_in, ALL),
-	ENTRY(killed__the_one_who_posts__what_was_done_stays_and_nothing_comes_late, ALL),
+	ENTRY(killed__the_one_that_posts__what_was_done_stays_and_nothing_comes_late, ALL),
 	ENTRY(churn__each_operation_ends_once_and_the_word_is_what_was_done, ALL),
 	{ NULL, NULL, ALL },
 };

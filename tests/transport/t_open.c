@@ -63,7 +63,7 @@ static void open__conf_out_of_range__is_einval_with_a_sentence(void **state)
 		refuses(&s->rig, &bad[i], -EINVAL);
 }
 
-static void open__limits_of_the_range__are_taken(void **state)
+static void open__limits_of_the_range__are_accepted(void **state)
 {
 	struct suite *s = *state;
 	static const uint8_t key[TRANSPORT_KEY_MAX] = { 1, 2, 3 };
@@ -95,7 +95,7 @@ static void open__malformed_address__is_einval(void **state)
 	}
 }
 
-static void open__somebody_serves_there__is_eaddrinuse(void **state)
+static void open__another_serves_there__is_eaddrinuse(void **state)
 {
 	struct suite *s = *state;
 	struct transport_conf c = rig_conf(&s->rig, 1), d = rig_conf(&s->rig, 2);
@@ -217,9 +217,9 @@ static void close__operations_outstanding__the_peer_sees_down_and_lives(void **s
 const struct entry open_tests[] = {
 	ENTRY(find__each_backend__by_its_name_and_no_other, ALL),
 	ENTRY(open__conf_out_of_range__is_einval_with_a_sentence, ALL),
-	ENTRY(open__limits_of_the_range__are_taken, ALL),
+	ENTRY(open__limits_of_the_range__are_accepted, ALL),
 	ENTRY(open__malformed_address__is_einval, IP),
-	ENTRY(open__somebody_serves_there__is_eaddrinuse, ALL),
+	ENTRY(open__another_serves_there__is_eaddrinuse, ALL),
 	ENTRY(open__after_close__the_address_is_free_again, ALL),
 	ENTRY(open__after_its_process_was_killed__the_address_is_free_again, ALL),
 	ENTRY(open__key_and_words_overwritten_after__were_copied, ALL),

@@ -172,7 +172,7 @@ static void post__no_link__is_enotconn(void **state)
 	assert_int_equal(host_refuses(a, op_send(2, "x", 1)), -ENOTCONN);
 }
 
-static void post__one_of_many_is_bad__those_before_it_are_taken(void **state)
+static void post__one_of_many_is_bad__those_before_it_are_posted(void **state)
 {
 	struct suite *s = *state;
 	struct transport_op op[4] = { op_faa(2, 0, 1), op_faa(2, 0, 10), op_faa(2, 4, 100),
@@ -478,7 +478,7 @@ const struct entry ops_tests[] = {
 	ENTRY(post__length_of_an_atomic__may_be_8_or_0, ALL),
 	ENTRY(post__deadline_not_after_now__is_etime, ALL),
 	ENTRY(post__no_link__is_enotconn, ALL),
-	ENTRY(post__one_of_many_is_bad__those_before_it_are_taken, ALL),
+	ENTRY(post__one_of_many_is_bad__those_before_it_are_posted, ALL),
 	ENTRY(depth__results_are_outstanding__the_next_is_eagain, ALL),
 	ENTRY(depth__as_many_results_as_were_posted__as_many_may_be_posted_at_once, ALL),
 	ENTRY(cas64__equal_or_not__swaps_or_leaves_and_tells_the_word_before, ALL),

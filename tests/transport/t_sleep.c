@@ -74,7 +74,7 @@ static void sleep__peers_in_other_processes__all_wake(void **state)
 		int rc;
 
 		s->rig.strict = false; /* its UP wakes no other host */
-		proc_start_tell(&s->procs, p, &rc);
+		proc_start_rc(&s->procs, p, &rc);
 		assert_int_equal(rc, 0);
 		s->rig.strict = true;
 		UNTIL(&s->rig, host_up(a, 2));

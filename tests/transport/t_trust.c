@@ -124,7 +124,7 @@ static void agreement__another__no_link_and_an_alarm_at_both(void **state)
 }
 
 /* A host that only calls learns it from the responder's answer, not from its own refusals. */
-static void agreement__another_than_who_is_called__the_caller_knows_why(void **state)
+static void agreement__another_than_the_responder__the_caller_knows_why(void **state)
 {
 	struct suite *s = *state;
 	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
@@ -143,7 +143,7 @@ static void agreement__another_than_who_is_called__the_caller_knows_why(void **s
 	assert_true(st.refused_callers > 0);
 }
 
-static void host__nobody_added_it__no_link_and_an_alarm_at_the_responder(void **state)
+static void host__not_added__no_link_and_an_alarm_at_the_responder(void **state)
 {
 	struct suite *s = *state;
 	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
@@ -402,8 +402,8 @@ const struct entry trust_tests[] = {
 	ENTRY(key__only_its_last_byte_or_length_differs__no_link, ALL),
 	ENTRY(cluster__another__no_link_and_an_alarm_at_the_responder, ALL),
 	ENTRY(agreement__another__no_link_and_an_alarm_at_both, ALL),
-	ENTRY(agreement__another_than_who_is_called__the_caller_knows_why, ALL),
-	ENTRY(host__nobody_added_it__no_link_and_an_alarm_at_the_responder, ALL),
+	ENTRY(agreement__another_than_the_responder__the_caller_knows_why, ALL),
+	ENTRY(host__not_added__no_link_and_an_alarm_at_the_responder, ALL),
 	ENTRY(host__another_serves_there__no_link_and_an_alarm_at_the_responder, NUMBERED),
 	ENTRY(key__another_with_a_friends_number__does_not_disturb_the_friend, ALL),
 	ENTRY(flood__of_callers_without_the_key__proven_peers_keep_working, ALL),

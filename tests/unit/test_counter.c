@@ -79,7 +79,7 @@ RIG_TEST(history__high_for_t_in_a_row__is_high)
 	assert_true(counter_high_for_t(&r->c));
 }
 
-RIG_TEST(look__nobody_moved__is_equal_and_the_history_stays)
+RIG_TEST(look__no_other_moved__is_equal_and_the_history_stays)
 {
 	struct rig *r = *state;
 
@@ -88,7 +88,7 @@ RIG_TEST(look__nobody_moved__is_equal_and_the_history_stays)
 	assert_true(counter_high_for_t(&r->c));
 }
 
-RIG_TEST(look__somebody_moved__is_noted_once_and_the_history_starts_again)
+RIG_TEST(look__another_moved__is_noted_once_and_the_history_starts_again)
 {
 	struct rig *r = *state;
 

@@ -115,7 +115,7 @@ TEST(hello__description_of_any_length__arrives)
 	}
 }
 
-TEST(hello__description_too_long__is_not_told)
+TEST(hello__description_too_long__is_not_sent)
 {
 	uint8_t keys[HELLO_KEYS_MAX + 1] = { 0 }, out[HELLO_MAX];
 	struct rig r;
@@ -341,7 +341,7 @@ TEST(answer__of_another_host_that_holds_the_key__is_reported_as_that)
 	}
 }
 
-TEST(answer__of_who_holds_another_key__is_refused)
+TEST(answer__with_another_key__is_refused)
 {
 	struct rig r;
 
@@ -353,7 +353,7 @@ TEST(answer__of_who_holds_another_key__is_refused)
 	}
 }
 
-TEST(mac__of_a_liar__is_refused_and_of_a_friend_taken)
+TEST(mac__of_a_liar__is_refused_and_of_a_friend_accepted)
 {
 	static const char *const name[] = { "", "resex: answer 2 ", "resex: proof 2  ",
 					    "resex: keys 2   " };
@@ -554,7 +554,7 @@ TEST(wipe__leaves_nothing)
 }
 
 /* Parts of another session, with a byte or two changed. */
-TEST(hello__parts_of_another_session__are_never_taken)
+TEST(hello__parts_of_another_session__are_never_accepted)
 {
 	struct rig old;
 	struct prop p;

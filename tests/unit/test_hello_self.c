@@ -60,7 +60,7 @@ TEST(agreement__another_without_the_key__is_a_wrong_proof)
 }
 
 /* If the responder ignores the difference, the caller still refuses the link. */
-TEST(agreement__another_and_the_keys_are_told__is_refused)
+TEST(agreement__another_and_the_keys_are_sent__is_refused)
 {
 	struct rig r;
 

@@ -63,7 +63,7 @@ static void rig_end(struct rig *r)
 
 /* --- static ------------------------------------------------------------------- */
 
-TEST(static__open__all_hosts_are_in_and_quorate_told_once)
+TEST(static__open__all_hosts_are_in_and_quorate_reported_once)
 {
 	struct member_view v;
 	struct member *m;

@@ -17,7 +17,7 @@ static char letter(const struct step_op *op)
 	return op->kind == STEP_READ ? 'n' : 'N';
 }
 
-TEST_WITH(move__nobody_fails__operations_come_in_the_order_of_the_rules, rig_setup, rig_teardown)
+TEST_WITH(move__no_fault__operations_come_in_the_order_of_the_rules, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
@@ -37,7 +37,7 @@ TEST_WITH(move__nobody_fails__operations_come_in_the_order_of_the_rules, rig_set
 	assert_string_equal(said, "cllLLcnnnnnnaaNLL");
 }
 
-TEST_WITH(move__nobody_fails__least_loaded_node_goes_over_and_all_are_told, rig_setup, rig_teardown)
+TEST_WITH(move__no_fault__least_loaded_node_moves_and_all_are_notified, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 
@@ -197,7 +197,7 @@ TEST_WITH(announce__unknown__is_repeated_until_done_before_the_move, rig_setup, 
 	assert_int_equal(counter_state(&r->mover[4].counter[S10]), COUNTER_EQUAL);
 }
 
-TEST_WITH(announce__a_balancer_cannot_be_told__no_move, rig_setup, rig_teardown)
+TEST_WITH(announce__a_balancer_cannot_be_notified__no_move, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];
@@ -221,7 +221,7 @@ TEST_WITH(announce__no_link_to_a_balancer__no_other_is_notified_again, rig_setup
 	struct mover *h = &r->mover[2];
 	uint64_t count;
 
-	announce__a_balancer_cannot_be_told__no_move(state);
+	announce__a_balancer_cannot_be_notified__no_move(state);
 	count = *counter_word(r, 3, S20);
 	h->ops = 0;
 	assert_int_equal(whole_move(r, h, S10), MOVE_NOT_NOTIFIED);
@@ -245,7 +245,7 @@ TEST_WITH(announce__refused__no_move, rig_setup, rig_teardown)
 	assert_int_equal(nodes_of(r, S20), 3);
 }
 
-TEST_WITH(announce__a_balancer_was_removed__need_not_be_told, rig_setup, rig_teardown)
+TEST_WITH(announce__a_balancer_was_removed__need_not_be_notified, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mover *h = &r->mover[2];

@@ -202,7 +202,7 @@ TEST_WITH(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it, r
 	assert_int_equal(move_result(&behind->move), MOVE_VIEW);
 }
 
-TEST_WITH(restart__own_locks_of_before__taken_at_once_with_a_sweep, rig_setup, rig_teardown)
+TEST_WITH(restart__own_locks_of_before__acquired_at_once_with_a_sweep, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	struct mono before;

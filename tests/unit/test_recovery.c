@@ -151,7 +151,7 @@ static void break_without_drift_and_deadline__two_act_and_it_is_seen(void **stat
 	assert_true(overlaps_of_hung(*state, 50) > 0);
 }
 
-static void released_blindly_by_who_hung__is_seen(void **state)
+static void released_blindly_by_a_host_that_hung__is_seen(void **state)
 {
 	struct rig *r = *state;
 
@@ -176,7 +176,7 @@ int main(void)
 		WITH(break_without_drift_and_deadline__two_act_and_it_is_seen),
 	};
 	const struct CMUnitTest release_blind[] = {
-		WITH(released_blindly_by_who_hung__is_seen),
+		WITH(released_blindly_by_a_host_that_hung__is_seen),
 	};
 	const char *broken = getenv("RESEX_BROKEN");
 

@@ -394,7 +394,7 @@ TEST(why__each_error__is_a_sentence_of_its_own)
 
 /* --- the words ------------------------------------------------------------------ */
 
-TEST(words__a_generation__none_stands_twice)
+TEST(words__a_generation__none_comes_twice)
 {
 	static uint64_t words[REGION_WORDS_BYTES / 8];
 

@@ -250,7 +250,7 @@ RIG_TEST(results__of_another_prefix__are_not_ours)
 
 /* --- locks --------------------------------------------------------------------------- */
 
-RIG_TEST(lock__nobody_contends__is_had_and_left_in_two_rounds)
+RIG_TEST(lock__without_contention__is_acquired_and_released_in_two_rounds)
 {
 	struct rig *r = *state;
 	struct host *h = &r->host[2];

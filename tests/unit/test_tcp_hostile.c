@@ -200,7 +200,7 @@ TEST(callers__more_than_may_wait__are_hung_up_on)
 	tcp_rig_free(r);
 }
 
-TEST(callers__strangers_who_say_nothing__keep_no_host_out)
+TEST(callers__strangers_that_send_nothing__keep_no_host_out)
 {
 	struct tcp_rig *r = tcp_rig_new(2);
 	int fd[64];
@@ -457,7 +457,7 @@ TEST(frame__that_is_no_request__ends_the_link_with_an_alarm)
  * It sends requests and does not receive the answers: it is served only as far as its buffers hold,
  * and the others are served. When it receives again, all answers come, in order.
  */
-TEST(friend__that_takes_no_answers__is_not_served_and_delays_nobody)
+TEST(friend__that_receives_no_answers__is_not_served_and_delays_no_other)
 {
 	enum { ASKED = 2000 };
 	struct tcp_frame frame;

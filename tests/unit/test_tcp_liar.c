@@ -178,7 +178,7 @@ TEST(answer__to_another_question__ends_the_link)
 	}
 }
 
-TEST(answer__nobody_asked_for__ends_the_link)
+TEST(answer__without_a_request__ends_the_link)
 {
 	static const uint64_t bytes[] = { 8192, 4096 };
 	struct liar l;

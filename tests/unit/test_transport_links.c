@@ -470,7 +470,7 @@ TEST(callers__too_many_at_once_or_a_second__refused)
 	rig_free(r);
 }
 
-TEST(refused__says_who_and_why)
+TEST(refused__names_the_host_and_the_cause)
 {
 	struct rig *r = rig_new();
 	struct transport_stats s;

@@ -94,7 +94,7 @@ TEST(open__address_of_another_host__is_refused_and_named)
 	assert_non_null(strstr(text, "address of this host"));
 }
 
-TEST(open__where_somebody_serves__is_eaddrinuse)
+TEST(open__where_another_serves__is_eaddrinuse)
 {
 	struct tcp_rig *r = tcp_rig_new(1);
 	char text[256];
