@@ -371,11 +371,11 @@ int settings_parse(struct daemon_conf *c, const char *name, const char *text, si
 const struct guest_conf *settings_guest(const struct daemon_conf *c, const char *name,
 					const char *uuid)
 {
+	/*
+	 * A UUID identifies a guest also after it was renamed; its letters may be small or
+	 * capital.
+	 */
 	for (uint32_t i = 0; i < c->guests; i++)
-		/*
-		 * A UUID identifies a guest also after it was renamed; its letters may be small
-		 * or capital.
-		 */
 		if (!strcmp(c->guest[i].name, name) || !strcasecmp(c->guest[i].name, uuid))
 			return &c->guest[i];
 	return &c->guest_default;

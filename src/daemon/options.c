@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * options: one table of all options, of which getopt_long's lists and the help are
- * made. An error is one line that names the option and says what to do.
+ * made. An error is one line that names the option and says what to do. main.c calls it before
+ * anything is opened; the bash completion reads the options from the help.
  */
 #include "src/daemon/options.h"
 
@@ -140,6 +141,7 @@ static int check_options(struct options *o)
 		fprintf(stderr, "resexd: %s\n", conflict);
 		return RESEX_USAGE;
 	}
+	/* Filled in here, not in the daemon: SIGHUP reads this file again. */
 	if (!o->config && !o->scenario)
 		o->config = RESEX_CONFDIR "/resexd.json";
 	if (o->hv || o->mode == MODE_CHECK) /* a configuration may be for another host */

@@ -40,11 +40,8 @@ int record_open(struct recorder *r, const struct scenario *sc, struct sim_host *
 	r->host = h;
 	r->start = r->last = start;
 	r->guests = sc->sim.guests;
+	/* Space for all steps now: a long run must not fail near its end. */
 	if (sc->series_ns)
-		/*
-		 * The space of all steps at once: a run that cannot end with its series shall not
-		 * begin.
-		 */
 		r->steps_max = (uint32_t)(sc->duration_ns / sc->series_ns);
 	for (uint32_t i = 0; !rc && i < r->guests; i++)
 		rc = open_guest(&r->guest[i], &sc->sim.guest[i], r->steps_max);

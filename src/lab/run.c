@@ -263,10 +263,12 @@ static int open_host(struct run *r, struct conf_error *e)
 {
 	int rc;
 
+	/*
+	 * Simulated time does not begin at 0, which means "never" in some times (resex/policy.h).
+	 */
 	if (r->sc->clock == SCENARIO_REAL)
 		clock_real(&r->clock);
 	else
-		/* Not at 0, which means "never" in some times (resex/policy.h). */
 		clock_sim(&r->clock, (struct mono){ NS_PER_S });
 	r->start = now_of(r);
 	rc = sim_open(&r->host, &r->sc->sim, r->start);

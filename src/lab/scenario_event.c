@@ -116,8 +116,7 @@ static int bind_event(void *to, const struct conf_doc *d, const char *path, cons
 		.what = (enum scenario_do)in.what,
 		.guest = guest < 0 ? 0 : (uint32_t)guest,
 		.all = guest < 0,
-		/* The place in the file: sorting moves the event, and "set" is read after it. */
-		.index = sc->events,
+		.index = sc->events, /* sorting moves the event, and "set" is read after it */
 		.cap = (uint32_t)in.cap,
 	};
 	if (ev->what == SCENARIO_POLICY) {
@@ -152,6 +151,7 @@ static int bind_set(const struct conf_doc *d, struct scenario_event *ev,
 	if (json_object_get(set, "link"))
 		return conf_fail_key(d, path, "link", e,
 				     "a simulated guest stays on its link: remove it here");
+	/* Absent keys keep what the guest has at that time, as with resex guest-set. */
 	ev->conf = *was;
 	return settings_bind_guest(d, path, set, NULL, &ev->conf, e);
 }

@@ -136,8 +136,7 @@ static void fill_app(struct sim_app *a, const struct app_in *in)
 		.rate = in->rate,
 		.burst = (uint32_t)in->burst,
 		.post_ns = in->post,
-		/* Only a server computes; the default of the key is that of a server. */
-		.compute_ns = in->kind == SIM_APP_SERVER ? in->compute : 0,
+		.compute_ns = in->kind == SIM_APP_SERVER ? in->compute : 0, /* not the default */
 		.clients = (uint32_t)in->clients,
 		.report = (uint32_t)in->report,
 		.report_stop_ns = in->report_stop,
@@ -267,7 +266,10 @@ static uint64_t ring_room(const struct sim_guest_conf *g)
 	return room;
 }
 
-/* The daemon maps rings page by page: bound the number of pages, and the time. */
+/*
+ * The daemon maps rings page by page: bound the number of pages, and the time. A scenario may
+ * come from anybody, and must not map more than a process can.
+ */
 static int check_room(const struct scenario *sc, const struct place *p, struct conf_error *e)
 {
 	uint64_t room = 0;

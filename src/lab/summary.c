@@ -86,6 +86,7 @@ static json_t *rates_json(struct record_guest *g, bool *failed)
 {
 	json_t *o = json_object();
 
+	/* Sorted in place: the order of time is not needed any more. */
 	held_sort(&g->rates);
 	set_member(o, "min", rate_json(held_quantile(&g->rates, 0)), failed);
 	set_member(o, "p50", rate_json(held_quantile(&g->rates, 500)), failed);
@@ -294,6 +295,7 @@ static json_t *events_json(const struct scenario_outcome *o, bool *failed)
 			set_member(v, "guest",
 				   json_string(o->rec->sc->sim.guest[d->event->guest].name),
 				   failed);
+		/* An event that failed is part of the result: a scenario may want just that. */
 		set_member(v, "error", d->rc ? json_string(scenario_why(d->rc)) : json_null(),
 			   failed);
 		*failed |= json_array_append_new(arr, v) != 0;

@@ -32,14 +32,13 @@ static void skip_space(struct cursor *c)
 		c->at++;
 }
 
-/* From an opening quote to behind the closing one. */
+/*
+ * From an opening quote to behind the closing one. The byte after a backslash cannot end the
+ * string; of \u1234 the digits are ordinary bytes.
+ */
 static void skip_string(struct cursor *c)
 {
 	for (c->at++; c->at < c->len && c->text[c->at] != '"'; c->at++)
-		/*
-		 * The byte after a backslash cannot end the string. Of \u1234 the digits are
-		 * ordinary bytes.
-		 */
 		if (c->text[c->at] == '\\')
 			c->at++;
 	c->at++;

@@ -102,6 +102,7 @@ static int read_integer(const json_t *v, uint64_t *out)
 	return 0;
 }
 
+/* Without control characters: these strings appear in messages, tables and paths. */
 static int read_string(const struct conf_key *k, const json_t *v, const char **out)
 {
 	const char *s = json_string_value(v);
@@ -110,7 +111,6 @@ static int read_string(const struct conf_key *k, const json_t *v, const char **o
 	if (!s || n < k->min || n > k->max)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
-		/* These strings appear in messages, tables and paths. */
 		if (iscntrl((unsigned char)s[i]))
 			return -EINVAL;
 	*out = s;

@@ -120,9 +120,9 @@ static int sync_folder_of(const char *file)
 	int fd, rc = 0;
 
 	snprintf(dir, sizeof(dir), "%s", file);
+	/* The folder of "/file" is "/", of "/a/file" it is "/a", of "file" ".". */
 	slash = strrchr(dir, '/');
 	if (slash)
-		/* The folder of "/file" is "/", of "/a/file" it is "/a". */
 		slash[slash == dir] = 0;
 	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

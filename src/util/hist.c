@@ -64,10 +64,10 @@ uint64_t hist_quantile(const struct hist *h, uint32_t permille)
 
 	if (!h->n)
 		return 0;
+	/* The bucket of the largest value reaches beyond it: hence the comparison with max. */
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 		seen += h->bucket[i];
 		if (seen >= rank)
-			/* The highest bucket reaches beyond the largest value that was seen. */
 			return hist_top(i) < h->max ? hist_top(i) : h->max;
 	}
 	return h->max;
