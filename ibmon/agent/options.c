@@ -13,6 +13,7 @@
 #include "ibmon/agent/options.h"
 #include "resex/agent_socket.h"
 #include "src/util/cmdline.h"
+#include "src/util/utf8.h"
 
 enum { SCAN_MS_DEFAULT = 5, SCAN_MS_MAX = 1000 };
 
@@ -60,15 +61,18 @@ void options_help(FILE *out)
 
 static int parse_scan_ms(const char *text, long *out, FILE *err)
 {
+	char shown[64];
 	char *end;
 	long v;
 
 	errno = 0;
 	v = strtol(text, &end, 10);
 	if (errno || end == text || *end || v < 1 || v > SCAN_MS_MAX) {
+		utf8_escape(text, shown, sizeof(shown));
 		fprintf(err,
-			"resex-agent: --scan-ms %s: not a number of milliseconds; give 1 to %d\n",
-			text, SCAN_MS_MAX);
+			"resex-agent: --scan-ms takes 1 to %d milliseconds, not \"%s\": see "
+			"resex-agent --help\n",
+			SCAN_MS_MAX, shown);
 		return RESEX_USAGE;
 	}
 	*out = v;
@@ -128,7 +132,7 @@ int options_parse(struct options *o, int argc, char **argv, FILE *err)
 		return RESEX_USAGE;
 	}
 	if (o->json && !o->once) {
-		fputs("resex-agent: --json: works only with --once; give both\n", err);
+		fputs("resex-agent: --json works only with --once: give both\n", err);
 		return RESEX_USAGE;
 	}
 	return 0;

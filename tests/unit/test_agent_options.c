@@ -99,11 +99,11 @@ TEST(wrong_usage__is_one_sentence_with_the_value)
 	static const struct {
 		const char *line, *says;
 	} wrong[] = {
-		{ "--scan-ms 0", "--scan-ms 0" },
-		{ "--scan-ms 1001", "--scan-ms 1001" },
-		{ "--scan-ms 5x", "--scan-ms 5x" },
-		{ "--scan-ms=5x", "--scan-ms 5x" },
-		{ "-s0", "--scan-ms 0" },
+		{ "--scan-ms 0", "--scan-ms takes 1 to 1000 milliseconds, not \"0\": see" },
+		{ "--scan-ms 1001", "--scan-ms takes 1 to 1000 milliseconds, not \"1001\"" },
+		{ "--scan-ms 5x", "--scan-ms takes 1 to 1000 milliseconds, not \"5x\"" },
+		{ "--scan-ms=5x", "--scan-ms takes 1 to 1000 milliseconds, not \"5x\"" },
+		{ "-s0", "--scan-ms takes 1 to 1000 milliseconds, not \"0\"" },
 		{ "--scan-ms", "--scan-ms needs a value: see resex-agent --help" },
 		{ "-1js", "-s needs a value: see resex-agent --help" },
 		{ "--fast", "unknown option \"--fast\": see resex-agent --help" },
@@ -113,7 +113,7 @@ TEST(wrong_usage__is_one_sentence_with_the_value)
 		{ "--no-xen=", "--no-xen needs a value: see resex-agent --help" },
 		{ "--no", "\"--no\" may be several options: see resex-agent --help" },
 		{ "now", "unexpected argument \"now\": see resex-agent --help" },
-		{ "--json", "--once" },
+		{ "--json", "--json works only with --once: give both" },
 	};
 	struct options o;
 
