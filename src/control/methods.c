@@ -72,33 +72,26 @@ static const char *type_text(json_type t)
 }
 
 /* Unknown parameters are refused, not ignored: a wrongly written one would change nothing. */
-static int check_param(struct call *c, const struct method *m, const char *key, const json_t *v)
-{
-	const struct method_param *p = m->params;
-
-	while (p->name && strcmp(p->name, key) != 0)
-		p++;
-	if (!p->name)
-		call_fail(c, RESEX_USAGE, "%s takes no parameter \"%.64s\"", m->name, key);
-	/* jansson has two types for a boolean: JSON_TRUE in the table means both. */
-	else if (json_typeof(v) != p->type && !(p->type == JSON_TRUE && json_is_boolean(v)))
-		call_fail(c, RESEX_USAGE, "%s of %s: give %s", key, m->name, type_text(p->type));
-	else
-		return 0;
-	c->error.code = PROTO_E_PARAMS; /* JSON-RPC has its own code for this */
-	return RESEX_USAGE;
-}
-
 static int check_params(struct call *c, const struct method *m, json_t *params)
 {
 	const char *key;
 	json_t *v;
-	int rc;
 
 	json_object_foreach(params, key, v) {
-		rc = check_param(c, m, key, v);
-		if (rc)
-			return rc;
+		const struct method_param *p = m->params;
+
+		while (p->name && strcmp(p->name, key) != 0)
+			p++;
+		/* jansson has two types for a boolean: JSON_TRUE in the table means both. */
+		if (!p->name)
+			call_fail(c, RESEX_USAGE, "%s takes no parameter \"%.64s\"", m->name, key);
+		else if (json_typeof(v) != p->type && !(p->type == JSON_TRUE && json_is_boolean(v)))
+			call_fail(c, RESEX_USAGE, "%s of %s: give %s", key, m->name,
+				  type_text(p->type));
+		else
+			continue;
+		c->error.code = PROTO_E_PARAMS; /* JSON-RPC has its own code for this */
+		return RESEX_USAGE;
 	}
 	return 0;
 }
