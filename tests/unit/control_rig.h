@@ -122,6 +122,13 @@ static inline void assert_refused(struct guests_rig *g, const char *method, cons
 		fail_msg("%s {%s}: %d, %d, %s", method, params, a.exit, a.error.code, a.error.text);
 }
 
+/* The same where the code of the error follows from the exit status. */
+static inline void assert_fails(struct guests_rig *g, const char *method, const char *params,
+				int exit, const char *says)
+{
+	assert_refused(g, method, params, exit, PROTO_E_SERVER - exit, says);
+}
+
 static inline int call_setup(void **state)
 {
 	struct guests_rig *g;

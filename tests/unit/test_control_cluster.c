@@ -20,10 +20,9 @@ WITH_CALL(alone__every_method__says_what_to_do)
 	static const char *const names[] = { "host-list", "list-hosts", "lock-list" };
 
 	for (size_t i = 0; i < 3; i++)
-		assert_refused(*state, names[i], "", RESEX_NO_CLUSTER,
-			       PROTO_E_SERVER - RESEX_NO_CLUSTER, "name a cluster_file");
-	assert_refused(*state, "lock-break", "'service':'web'", RESEX_NO_CLUSTER,
-		       PROTO_E_SERVER - RESEX_NO_CLUSTER, "name a cluster_file");
+		assert_fails(*state, names[i], "", RESEX_NO_CLUSTER, "name a cluster_file");
+	assert_fails(*state, "lock-break", "'service':'web'", RESEX_NO_CLUSTER,
+		     "name a cluster_file");
 }
 
 WITH_CALL(info__in_a_cluster_or_alone__says_so)
@@ -57,10 +56,9 @@ WITH_CALL(without_quorum__info_and_lists__say_why)
 		assert_string_equal(str(r, "cluster_note"), c->note);
 	}
 	c->break_rc = -EPERM;
-	assert_refused(*state, "lock-break", "'service':'web'", RESEX_FAILURE,
-		       PROTO_E_SERVER - RESEX_FAILURE,
-		       "the lock of web is not broken, for lack of quorum: corosync is away; "
-		       "start");
+	assert_fails(*state, "lock-break", "'service':'web'", RESEX_FAILURE,
+		     "the lock of web is not broken, for lack of quorum: corosync is away; "
+		     "start");
 }
 
 WITH_CALL(host_list__three_hosts__says_how_each_is_seen)
@@ -181,8 +179,6 @@ WITH_CALL(lock_break__refused__says_why_and_what_to_do)
 			       PROTO_E_SERVER - rows[i].exit, rows[i].says);
 		assert_false(c->forced);
 	}
-	assert_refused(*state, "lock-break", "'service':'wbe'", RESEX_USAGE,
-		       PROTO_E_SERVER - RESEX_USAGE, "no service \"wbe\"");
-	assert_refused(*state, "lock-break", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
-		       "give a service's name");
+	assert_fails(*state, "lock-break", "'service':'wbe'", RESEX_USAGE, "no service \"wbe\"");
+	assert_fails(*state, "lock-break", "", RESEX_USAGE, "give a service's name");
 }

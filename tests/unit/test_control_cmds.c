@@ -100,12 +100,10 @@ WITH_CALL(guest__unknown_or_missing__is_said)
 					     "guest-set",  "pause",	"resume" };
 
 	for (size_t i = 0; i < 7; i++)
-		assert_refused(*state, verbs[i], "'guest':'nobody'", RESEX_NO_GUEST,
-			       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest \"nobody\"");
-	assert_refused(*state, "guest-show", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
-		       "guest: give");
-	assert_refused(*state, "cap-release", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
-		       "guest: give");
+		assert_fails(*state, verbs[i], "'guest':'nobody'", RESEX_NO_GUEST,
+			     "no guest \"nobody\"");
+	assert_fails(*state, "guest-show", "", RESEX_USAGE, "guest: give");
+	assert_fails(*state, "cap-release", "", RESEX_USAGE, "guest: give");
 }
 
 /* --- guests -------------------------------------------------------------------- */
@@ -174,8 +172,7 @@ WITH_CALL(list__guest_on_its_way_out__is_not_shown)
 	rig_destroy(g, 5);
 	rig_work(g, MS); /* its slot is still held */
 	assert_int_equal(json_array_size(json_object_get(ask(g, "list", ""), "guests")), 1);
-	assert_refused(g, "guest-show", "'guest':'bulk'", RESEX_NO_GUEST,
-		       PROTO_E_SERVER - RESEX_NO_GUEST, "bulk");
+	assert_fails(g, "guest-show", "'guest':'bulk'", RESEX_NO_GUEST, "bulk");
 }
 
 WITH_CALL(state__of_each_kind__has_its_word)
@@ -363,31 +360,28 @@ WITH_CALL(policy_set__refused__old_policy_stays)
 	const struct policy_inst *was = g->gs->policy;
 	char b[512];
 
-	assert_refused(g, "policy-set", "", RESEX_USAGE, PROTO_E_SERVER - RESEX_USAGE,
-		       "name of a policy, or a file");
-	assert_refused(g, "policy-set", "'params':{'low':5}", RESEX_USAGE,
-		       PROTO_E_SERVER - RESEX_USAGE, "name of a policy, or a file");
-	assert_refused(g, "policy-set", "'policy':'null','file':'x','text':'{}'", RESEX_USAGE,
-		       PROTO_E_SERVER - RESEX_USAGE, "name of a policy, or a file");
-	assert_refused(g, "policy-set", "'policy':'dear'", RESEX_NO_POLICY,
-		       PROTO_E_SERVER - RESEX_NO_POLICY, "\"dear\"");
-	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'lo':1}", RESEX_USAGE,
-		       PROTO_E_SERVER - RESEX_USAGE, "no parameter \"lo\"");
-	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':1001}", RESEX_RANGE,
-		       PROTO_E_SERVER - RESEX_RANGE, "low");
-	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':-1}", RESEX_RANGE,
-		       PROTO_E_SERVER - RESEX_RANGE, "low");
-	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':1.5}", RESEX_RANGE,
-		       PROTO_E_SERVER - RESEX_RANGE, "low");
-	assert_refused(g, "policy-set", "'policy':'freemarket','params':{'low':'9'}", RESEX_RANGE,
-		       PROTO_E_SERVER - RESEX_RANGE, "low");
-	assert_refused(g, "policy-set", "'file':'p.json'", RESEX_USAGE,
-		       PROTO_E_SERVER - RESEX_USAGE, "a file and its text");
-	assert_refused(g, "policy-set",
-		       with_file(b, "{\"policy\": \"freemarket\",\n \"params\": 5}", ""),
-		       RESEX_BAD_CONFIG, PROTO_E_SERVER - RESEX_BAD_CONFIG, "p.json:2:12: ");
-	assert_refused(g, "policy-set", with_file(b, "{\"policy\": \"dear\"}", ""), RESEX_NO_POLICY,
-		       PROTO_E_SERVER - RESEX_NO_POLICY, "p.json:1:12: ");
+	assert_fails(g, "policy-set", "", RESEX_USAGE, "name of a policy, or a file");
+	assert_fails(g, "policy-set", "'params':{'low':5}", RESEX_USAGE,
+		     "name of a policy, or a file");
+	assert_fails(g, "policy-set", "'policy':'null','file':'x','text':'{}'", RESEX_USAGE,
+		     "name of a policy, or a file");
+	assert_fails(g, "policy-set", "'policy':'dear'", RESEX_NO_POLICY, "\"dear\"");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'lo':1}", RESEX_USAGE,
+		     "no parameter \"lo\"");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'low':1001}", RESEX_RANGE,
+		     "low");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'low':-1}", RESEX_RANGE,
+		     "low");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'low':1.5}", RESEX_RANGE,
+		     "low");
+	assert_fails(g, "policy-set", "'policy':'freemarket','params':{'low':'9'}", RESEX_RANGE,
+		     "low");
+	assert_fails(g, "policy-set", "'file':'p.json'", RESEX_USAGE, "a file and its text");
+	assert_fails(g, "policy-set",
+		     with_file(b, "{\"policy\": \"freemarket\",\n \"params\": 5}", ""),
+		     RESEX_BAD_CONFIG, "p.json:2:12: ");
+	assert_fails(g, "policy-set", with_file(b, "{\"policy\": \"dear\"}", ""), RESEX_NO_POLICY,
+		     "p.json:1:12: ");
 	assert_ptr_equal(g->gs->policy, was);
 	rig_work(g, MS);
 	assert_false(rig_ack(g));
@@ -398,11 +392,9 @@ WITH_CALL(policy_set__sampler_hangs__is_refused_and_nothing_leaks)
 	struct guests_rig *g = *state;
 
 	sampler_hangs = true;
-	assert_refused(g, "policy-set", "'policy':'null'", RESEX_FAILURE,
-		       PROTO_E_SERVER - RESEX_FAILURE,
-		       "policy null is set, but the sampler has not taken it up");
-	assert_refused(g, "policy-set", "'policy':'freemarket'", RESEX_FAILURE,
-		       PROTO_E_SERVER - RESEX_FAILURE, "try again");
+	assert_fails(g, "policy-set", "'policy':'null'", RESEX_FAILURE,
+		     "policy null is set, but the sampler has not taken it up");
+	assert_fails(g, "policy-set", "'policy':'freemarket'", RESEX_FAILURE, "try again");
 	assert_ptr_equal(g->gs->policy->ops, &policy_null);
 	sampler_hangs = false;
 	ask(g, "policy-set", "'policy':'freemarket'");
@@ -536,8 +528,7 @@ WITH_CALL(events__of_a_guest__by_name_id_or_uuid_and_of_those_that_are_gone)
 		events_given(ask(g, "events", "'guest':'05050505-0505-0505-0505-050505050505'")),
 		n);
 	assert_int_equal(events_given(ask(g, "events", "'guest':'gone'")), 1);
-	assert_refused(g, "events", "'guest':'nobody'", RESEX_NO_GUEST,
-		       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest \"nobody\"");
+	assert_fails(g, "events", "'guest':'nobody'", RESEX_NO_GUEST, "no guest \"nobody\"");
 }
 
 /* --- rings ------------------------------------------------------------------------------- */
@@ -548,12 +539,9 @@ WITH_CALL(ring_list__sampler_hangs__is_said_and_no_totals_made_up)
 
 	rig_create_vm(g, 2);
 	sampler_hangs = true;
-	assert_refused(g, "ring-list", "", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
-		       "the sampler does not answer");
-	assert_refused(g, "ring-list", "'guest':'7'", RESEX_FAILURE, PROTO_E_SERVER - RESEX_FAILURE,
-		       "the sampler does not answer");
-	assert_refused(g, "ring-list", "'guest':'nobody'", RESEX_NO_GUEST,
-		       PROTO_E_SERVER - RESEX_NO_GUEST, "no guest");
+	assert_fails(g, "ring-list", "", RESEX_FAILURE, "the sampler does not answer");
+	assert_fails(g, "ring-list", "'guest':'7'", RESEX_FAILURE, "the sampler does not answer");
+	assert_fails(g, "ring-list", "'guest':'nobody'", RESEX_NO_GUEST, "no guest");
 }
 
 WITH_CALL(ring_list__rings_with_their_totals)
