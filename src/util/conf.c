@@ -155,7 +155,8 @@ static int fail_syntax(struct conf_error *e, const char *name, const json_error_
 	if (json_error_code(je) == json_error_null_character)
 		return fail_at(-EINVAL, e, name, line, column,
 			       "a string contains a NUL character: remove it");
-	return fail_at(-EINVAL, e, name, line, column, "not valid JSON: %s", je->text);
+	return fail_at(-EINVAL, e, name, line, column, "not valid JSON, %s: correct it here",
+		       je->text);
 }
 
 /* Refuse what jansson accepts: a NUL behind a number, and nesting of any depth. */
