@@ -36,7 +36,10 @@ int guest_open(struct guest_mon **out, const struct hv_mem_ops *ops, struct hv_m
 
 /* --- release --------------------------------------------------------------- */
 
-/* The sampler may still read it: guest_reap unmaps it. */
+/*
+ * The sampler may still read it: guest_reap unmaps it. It stays mapped until a set without
+ * it is acknowledged (src/guests/set.c).
+ */
 static void release_later(struct guest_mon *g, struct ring_slot *s)
 {
 	s->next = g->leaving;
@@ -54,6 +57,10 @@ static void remove_slot(struct guest_mon *g, uint32_t i)
 		ring_slot_free(g, s); /* it is not mapped */
 }
 
+/*
+ * Directory and frame pages are read only by walks, in the caller's thread: they are
+ * unmapped at once.
+ */
 static void free_pages(struct guest_mon *g, bool unused_only)
 {
 	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++) {
@@ -134,6 +141,10 @@ void guest_reap(struct guest_mon *g)
 
 		g->leaving = s->next;
 		ring_totals(s->ring, &t);
+		/*
+		 * Only send queues are charged. Their totals outlive them, or the guest's
+		 * sums would fall.
+		 */
 		if (s->desc.kind == RING_SQ)
 			ring_totals_add(&g->gone, &t);
 		ring_slot_free(g, s);
@@ -208,6 +219,10 @@ static int walk_page(void *ctx, const struct guest_ref *ref, const volatile void
 	return 0;
 }
 
+/*
+ * The frames are compared, too: after a resize or a restart of the agent the same id may
+ * name other memory.
+ */
 static bool same_ring(const struct guest_mon *g, const struct ring_slot *s,
 		      const struct ring_desc *d)
 {
@@ -249,6 +264,10 @@ static bool add_new_rings(struct guest_mon *g, struct mono now)
 
 		if (find_slot(g, d))
 			continue;
+		/*
+		 * A ring at fault takes a slot, too (rc 1): it is shown with its fault and
+		 * not mapped again. Without budget the rest waits for a later walk.
+		 */
 		rc = ring_slot_new(g, d, now, &g->ring[g->rings]);
 		if (rc < 0) {
 			g->more = true;
@@ -260,7 +279,9 @@ static bool add_new_rings(struct guest_mon *g, struct mono now)
 	return changed;
 }
 
-/* Map the rings that are new in the registry and release those that are not in it. */
+/*
+ * Map the rings that are new in the registry and release those that are not in it. Release first: that frees places for new rings.
+ */
 static bool reconcile_rings(struct guest_mon *g, struct mono now)
 {
 	bool changed;
@@ -285,7 +306,10 @@ bool guest_due(const struct guest_mon *g, struct mono now)
 	return g->more || registry_changed(g->registry, g->generation);
 }
 
-/* A registry that cannot be read is tried again, at growing intervals. */
+/*
+ * A registry that cannot be read is tried again, at growing intervals. A guest can keep its
+ * registry broken for ever, and each walk costs time of this thread.
+ */
 static void back_off(struct guest_mon *g, struct mono now)
 {
 	g->backoff_ns = g->backoff_ns ? 2 * g->backoff_ns : GUEST_WALK_MIN_MS * NS_PER_MS;
@@ -337,6 +361,7 @@ static int walk_failed(struct guest_mon *g, struct mono now, int rc)
 	return rc;
 }
 
+/* The generation is remembered only after a walk that succeeded: any other is tried again. */
 int guest_refresh(struct guest_mon *g, struct mono now)
 {
 	struct walk w = { g, now };
@@ -370,6 +395,10 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 
 /* --- checks ------------------------------------------------------------------ */
 
+/*
+ * One ring each call, in turn: a check of all would
+ * hold up the other guests.
+ */
 int guest_verify(struct guest_mon *g, struct mono now)
 {
 	struct ring_slot *s;

@@ -84,6 +84,10 @@ bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later)
 				 ? 1
 				 : add_latency(g, &g->reg->latency[i], now);
 
+		/*
+		 * Other errors than these two do not pass: such a page is left out until
+		 * the registry changes.
+		 */
 		changed |= rc == 0;
 		*later |= rc == -EAGAIN || rc == -ENOMEM;
 	}

@@ -6,6 +6,10 @@
 
 #include "ibmon/guest_priv.h"
 
+/*
+ * A token bucket, full at first. Tokens are kept as nanoseconds, so that no fraction is
+ * lost between two calls.
+ */
 void budget_init(struct budget *b, uint32_t rate, uint32_t burst)
 {
 	b->rate = rate;
@@ -56,6 +60,10 @@ int map_ref(struct guest_mon *g, const struct guest_ref *ref, struct mono now,
 		return -EINVAL;
 	if (g->pages >= g->lim.pages)
 		return -ENOSPC;
+	/*
+	 * A map call takes time in the hypervisor: one guest must not hold up the others'
+	 * turn.
+	 */
 	if (g->calls >= GUEST_MAPS_MAX || !budget_take(&g->map_budget, now, 1))
 		return -EAGAIN;
 	g->calls++;
@@ -75,6 +83,7 @@ void unmap_page(struct guest_mon *g, const volatile void *addr)
 	g->pages--;
 }
 
+/* ring_open() checks the header that the guest wrote; what it refuses is unmapped at once. */
 static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 {
 	const struct ring_desc *d = &s->desc;
@@ -120,6 +129,10 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 		return -ENOMEM;
 	s->desc = *d;
 	s->seen = true;
+	/*
+	 * Rings of the first walk were there before us: what they sent until now is not
+	 * charged.
+	 */
 	s->old = !g->walked || d->id == g->moved;
 	if (d->id == g->moved)
 		g->moved = 0;

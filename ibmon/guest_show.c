@@ -26,6 +26,10 @@ void guest_scan_view(const struct guest_mon *g, const volatile void **registry,
 	*generation = g->generation;
 }
 
+/*
+ * Rings that are released and not reaped yet are in neither sum: their last shown totals
+ * are added.
+ */
 void guest_gone(const struct guest_mon *g, struct ring_totals *t)
 {
 	struct ring_totals left;
@@ -45,6 +49,10 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	if (g->registry) {
 		uint64_t beat = registry_heartbeat(g->registry);
 
+		/*
+		 * Only a change of the number counts, timed by our clock: the guest's clock
+		 * proves nothing.
+		 */
 		if (beat != g->heartbeat || !g->heartbeat_time.ns) {
 			g->heartbeat = beat;
 			g->heartbeat_time = now;
@@ -65,6 +73,7 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	memcpy(st->fault, g->fault, sizeof(st->fault));
 }
 
+/* After the rings come the descriptors that the walk refused, so that an operator sees all. */
 bool guest_ring_info(const struct guest_mon *g, uint32_t i, struct guest_ring_info *info)
 {
 	memset(info, 0, sizeof(*info));

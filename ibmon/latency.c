@@ -9,7 +9,10 @@ void latency_page_open(struct latency_page *l, const volatile void *page)
 	*l = (struct latency_page){ .page = (const volatile struct guest_latency *)page };
 }
 
-/* Copy the sample with sequence number seq; false: overwritten or torn. */
+/*
+ * Copy the sample with sequence number seq; false: overwritten or torn. The sequence number
+ * is read before and after the copy: the guest may write meanwhile.
+ */
 static bool copy_sample(const volatile struct guest_latency_sample *from, uint64_t seq,
 			struct guest_latency_sample *s)
 {
@@ -49,6 +52,10 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 	if (newest == l->last && l->begun)
 		return 0;
 	guest_copy_barrier();
+	/*
+	 * Samples from before the first reading are skipped: they are of a time that no
+	 * window has.
+	 */
 	if (!l->begun) {
 		l->last = newest;
 		l->begun = true;
@@ -56,6 +63,10 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 	}
 	if (newest < l->last) /* another process uses the page now */
 		l->last = 0;
+	/*
+	 * The page is a ring: what is older than its length was overwritten before it was
+	 * read.
+	 */
 	if (newest - l->last > GUEST_LATENCY_SAMPLES) {
 		lost = newest - l->last - GUEST_LATENCY_SAMPLES;
 		l->last = newest - GUEST_LATENCY_SAMPLES;

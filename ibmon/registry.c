@@ -21,7 +21,10 @@
 
 /* --- the node ---------------------------------------------------------------- */
 
-/* Decimal digits up to end; false when there are none, others, or too many. */
+/*
+ * Decimal digits up to end; false when there are none, others, or too many. Not strtoull():
+ * it accepts blanks and signs, and the node is the guest's text.
+ */
 static bool parse_decimal(const char *s, const char *end, uint64_t *value)
 {
 	uint64_t v = 0;
@@ -89,6 +92,7 @@ struct walk {
 	} page;
 };
 
+/* Bounded like the rings: a guest can write a bad descriptor into each place. */
 static void add_fault(struct walk *w, uint32_t id, enum ring_fault fault)
 {
 	struct registry *out = w->out;
@@ -118,6 +122,7 @@ static int copy_page(struct walk *w, const struct guest_ref *ref)
 	return rc;
 }
 
+/* A page of the list that cannot be read spoils only the rings whose frames it has. */
 static int copy_frames(struct walk *w)
 {
 	struct registry *out = w->out;
@@ -142,6 +147,10 @@ static bool power_of_2_within(uint32_t v, uint32_t low, uint32_t high)
 	return v >= low && v <= high && !(v & (v - 1));
 }
 
+/*
+ * All arithmetic of later stages relies on these bounds: a ring fits its
+ * frames, and each index of a frame is within the list.
+ */
 static bool in_range(const struct guest_ring *g, uint32_t frames)
 {
 	uint64_t bytes = (uint64_t)g->elem_size * g->entries + g->offset;
@@ -290,6 +299,10 @@ static uint32_t generation_of(const volatile void *page)
 	return guest_read32(p + offsetof(struct guest_registry, generation));
 }
 
+/*
+ * The generation is read first and compared last: a walk that succeeded saw one state of
+ * all pages.
+ */
 int registry_walk(const volatile void *page, const struct registry_limits *lim,
 		  registry_page_fn *get, void *ctx, struct registry *out)
 {

@@ -59,6 +59,10 @@ static int64_t now_ns(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+/*
+ * secure_getenv(): a program with more rights than its user must not send to a socket of
+ * the user's choice.
+ */
 static int socket_address(struct sockaddr_un *addr, const char *path)
 {
 	if (!path)
@@ -72,7 +76,11 @@ static int socket_address(struct sockaddr_un *addr, const char *path)
 	return 0;
 }
 
-/* Connect to the agent, but not for every datagram: at most once in RETRY_NS. */
+/*
+ * Connect to the agent, but not for every datagram: at most once in RETRY_NS. An
+ * application may run without an agent for days: each attempt is a system call in its
+ * request path.
+ */
 static int connect_agent(struct resex_report *r, int64_t now)
 {
 	if (now < r->retry_ns)
@@ -110,7 +118,10 @@ out:
 	return rc;
 }
 
-/* Send all waiting samples in one datagram. 0 or -errno. */
+/*
+ * Send all waiting samples in one datagram. 0 or -errno. It must never wait: an agent that
+ * is slow costs samples, not the application's time.
+ */
 static int send_waiting(struct resex_report *r)
 {
 	size_t len = sizeof(r->datagram.head) + r->waiting * sizeof(struct agent_latency);
@@ -165,6 +176,7 @@ static void flush_waiting(struct resex_report *r, int64_t now)
 	errno = saved;
 }
 
+/* 4.29 s is the longest time that a sample holds; longer ones count as that. */
 static uint32_t saturated(uint64_t ns)
 {
 	return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
@@ -186,6 +198,7 @@ void resex_report(struct resex_report *r, uint64_t ctime_ns, uint64_t wtime_ns, 
 		flush_waiting(r, now);
 }
 
+/* All calls accept NULL: an application that could not open the handle runs on without it. */
 int resex_report_flush(struct resex_report *r)
 {
 	if (!r)

@@ -22,8 +22,8 @@ enum {
 	RNR_RETRIES = 7,    /* while the receiver is not ready: for ever */
 	RNR_TIMER = 12,	    /* a receiver that is not ready is tried again after 0.64 ms */
 	RD_ATOMIC_MAX = 16,
-	REJECT_NOBODY = 8,    /* no listener: invalid service id */
-	REJECT_CONSUMER = 28, /* the listener's own refusal */
+	REJECT_NO_LISTENER = 8, /* no listener: invalid service id */
+	REJECT_CONSUMER = 28,	/* the listener's own refusal */
 };
 
 /* --- connecting ------------------------------------------------------------ */
@@ -199,8 +199,8 @@ static int say_rejected(const struct bx_conf *conf, const struct rdma_cm_event *
 	enum bx_refusal why = BX_NOT_BENCHEX;
 	uint32_t value = 0;
 
-	if (e->event == RDMA_CM_EVENT_REJECTED && e->status == REJECT_NOBODY) {
-		bx_say("nobody listens at %s port %u: start benchex server there", conf->host,
+	if (e->event == RDMA_CM_EVENT_REJECTED && e->status == REJECT_NO_LISTENER) {
+		bx_say("no server listens at %s port %u: start benchex server there", conf->host,
 		       conf->port);
 		return -ECONNREFUSED;
 	}

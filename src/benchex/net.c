@@ -48,6 +48,7 @@ uint64_t bx_cpu_ns(void)
 	return timeval_ns(r.ru_utime) + timeval_ns(r.ru_stime);
 }
 
+/* The parts become one write(): main() made stderr line-buffered. */
 void bx_say(const char *fmt, ...)
 {
 	va_list args;
@@ -143,7 +144,10 @@ void bx_net_begin(struct bx_net *n)
 					      : INT64_MAX;
 }
 
-/* A completion channel is needed only to sleep. */
+/*
+ * A completion channel is needed only to sleep. On failure the caller calls dev_close(),
+ * which frees what was opened.
+ */
 static int dev_open(struct bx_dev *d, struct ibv_context *verbs, bool events)
 {
 	memset(d, 0, sizeof(*d));
@@ -415,6 +419,10 @@ struct rdma_cm_event *bx_net_await(struct bx_net *n, int64_t until, int *err)
 	}
 }
 
+/*
+ * Only the first address of a name is used: a benchmark must not choose another path when
+ * one does not answer.
+ */
 int bx_address(const char *name, uint16_t port, bool passive, struct sockaddr_storage *out)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,

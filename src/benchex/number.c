@@ -72,7 +72,11 @@ void bx_size_show(uint64_t bytes, char buf[static 24])
 		snprintf(buf, 24, "%" PRIu64, bytes);
 }
 
-/* Nanoseconds of the unit at s; plain when there is none; 0: not a unit of time. */
+/*
+ * Nanoseconds of the unit at s; plain when there is none; 0: not a unit of time. The unit
+ * of a number without one depends on the option: seconds for a run, microseconds in a
+ * trace.
+ */
 static uint64_t time_unit(const char *s, size_t len, uint64_t plain)
 {
 	static const struct {

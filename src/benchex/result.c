@@ -173,7 +173,10 @@ static json_t *qps_json(const struct bx_result *r, int *rc)
 	return list;
 }
 
-/* The peer's address: any bytes, with or without an end. */
+/*
+ * The peer's address: any bytes, with or without an end. merge reads this from a file:
+ * jansson refuses text that is not UTF-8.
+ */
 static json_t *peer_json(const struct bx_result *r)
 {
 	char peer[sizeof(r->peer) + 1] = "";
@@ -336,6 +339,7 @@ static void print_qp(FILE *f, const struct bx_qp *q)
 		q->outstanding, completed);
 }
 
+/* The rest is summed up, so that counts on the screen are complete. */
 static void print_qps(FILE *f, const struct bx_result *r)
 {
 	struct bx_qp rest = { 0 };

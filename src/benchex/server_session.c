@@ -138,6 +138,10 @@ enum bx_refusal server_session_join(struct server *s, struct client_conn *c)
 	return BX_WELCOME;
 }
 
+/*
+ * Latencies and counts are in the total already, from each answer: only the queue pairs are
+ * added here.
+ */
 static void add_to_total(struct server *s, const struct bx_result *r)
 {
 	struct bx_result *total = s->total;

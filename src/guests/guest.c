@@ -371,7 +371,7 @@ static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t 
 	if (!gs->observe)
 		save_foreign_cap(gs, g);
 	guests_event(gs, wall_ns, g->name, "operator-cap",
-		     "somebody set its cap to %u: it is the guest's own cap from now on",
+		     "another program set its cap to %u: this is the guest's own cap from now on",
 		     cap_to_percent(p.cap));
 }
 
@@ -393,7 +393,7 @@ static void check_agent(struct guests *gs, struct guest_entry *g, struct mono no
 			     AGENT_SILENT_S);
 	else
 		guests_event(gs, wall_ns, g->name, "agent-back",
-			     st.attached ? "its agent is heard again" : "its agent withdrew");
+			     st.attached ? "its agent's heartbeat goes on" : "its agent withdrew");
 }
 
 void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)

@@ -130,6 +130,7 @@ static char *caps_to_json(const struct restore *r)
 	return text;
 }
 
+/* Without entries there is no file: the next start has nothing to restore. */
 int restore_save(const struct restore *r)
 {
 	char *text;

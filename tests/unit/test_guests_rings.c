@@ -144,7 +144,7 @@ static const struct row {
 	{ "agent: heartbeat unchanged, reported once, and when it is back",
 	  "vm 1, beat, second, beat, second, beat, second, beat, second, beat, second"
 	  "-> events agent-silent 0; 10 x second -> events agent-silent 1, rings 1;"
-	  "beat, second -> event agent-back its agent is heard again, events agent-back 1" },
+	  "beat, second -> event agent-back its agent's heartbeat goes on, events agent-back 1" },
 	{ "agent: was never there, is not missed",
 	  "create, settle, 10 x second -> events agent-silent 0" },
 	{ "agent: writes half a registry, rings known before are kept",
