@@ -280,7 +280,8 @@ static bool add_new_rings(struct guest_mon *g, struct mono now)
 }
 
 /*
- * Map the rings that are new in the registry and release those that are not in it. Release first: that frees places for new rings.
+ * Map the rings that are new in the registry and release those that are not in it. Release
+ * first: that frees places for new rings.
  */
 static bool reconcile_rings(struct guest_mon *g, struct mono now)
 {
@@ -395,10 +396,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 
 /* --- checks ------------------------------------------------------------------ */
 
-/*
- * One ring each call, in turn: a check of all would
- * hold up the other guests.
- */
+/* One ring each call, in turn: a check of all would hold up the other guests. */
 int guest_verify(struct guest_mon *g, struct mono now)
 {
 	struct ring_slot *s;
