@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""cluster.py WATCH PLANT: three real corosyncs in namespaces of their own, and what member_corosync
-makes of them while one is cut off, healed, killed and started again.
+"""cluster.py WATCH PLANT: test member_corosync beside three real corosyncs, while one of them is cut
+off, healed, killed and started again.
 
-Run by run.sh in namespaces of its own: when this ends, all of it is gone. Each
-member has a network (one veth to a bridge), /dev/shm, /run and corosync's
-folders to itself. WATCH (watch.c) runs beside each corosync and prints a line a view; PLANT
-is the same with protocols that do not care for quorum, which must be noticed.
+run.sh runs this in namespaces of its own, so everything ends with it. Each member has its own
+network (one veth to a bridge), /dev/shm, /run and folders of corosync. WATCH (watch.c) runs
+beside each corosync and prints a line for each view. PLANT is the same with protocols that
+ignore the quorum: the test must notice it.
 """
 import ctypes
 import json
@@ -85,7 +85,7 @@ class Watch:
         return self.views[-1] if self.views else {"view": -1, "members": 0, "quorate": 0, "note": ""}
 
     def ask(self):
-        """Ask a move and a lock for something: how many operations they put out, what came of it."""
+        """Try a move and a lock: how many operations they put out, and their results."""
         n = len(self.answers)
         self.process.stdin.write("ask\n")
         if not wait(lambda: len(self.answers) > n, 5):
@@ -107,7 +107,7 @@ class Member:
         self.log = open(os.path.join(folder, "corosync%d.log" % number), "w", encoding="utf-8")
         self.conf = os.path.join(folder, "corosync.conf")
         self.corosync = None
-        # Its namespaces, held by a process that does nothing. run.sh has made
+        # An idle process keeps its namespaces alive. run.sh has made
         # all mounts private.
         self.holder = subprocess.Popen(
             ["unshare", "-m", "-n", "--propagation", "unchanged", "sh", "-c",
@@ -248,7 +248,7 @@ def scenario(members, program, plant, score):
 
 
 def play(name, scenario):
-    """Three members without corosync, and what scenario(members, folder, score) does with them: how many failed."""
+    """Start three members without corosync and run scenario(members, folder, score). Returns the number of failures."""
     score = Score()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""daemons.py BUILD: three resexds on simulated hosts, over tcp, each beside a real corosync that it goes by.
+"""daemons.py BUILD: test three resexds, each with the membership of a real corosync beside it.
 
-Run by run.sh in namespaces of its own, as cluster.py, whose members these are. What resex
-says, and with which exit status, is judged while corosync is missing, comes, sees one host cut
-off, is killed, hangs; and while a resexd is killed.
+The hosts are simulated and use tcp. run.sh runs this in namespaces of its own, with the members
+of cluster.py. The test checks the output and the exit status of resex while corosync is missing,
+starts, sees one host cut off, is killed, hangs; and while a resexd is killed.
 """
 import json
 import os
@@ -77,7 +77,7 @@ class Daemon:
             return f.read()
 
     def resex(self, *args):
-        """What came of it; one that is not answered is a failure of its own."""
+        """The result; a call that is not answered is a failure of its own."""
         command = [self.programs["resex"], "-s", self.path("socket"), *args]
         try:
             return subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
@@ -92,7 +92,7 @@ class Daemon:
         return "%s\n%s" % (json.dumps(self.says("host-list")),
                            "".join("        | %s\n" % l for l in self.logged().splitlines()[-12:]))
 
-    # --- of what it says ---
+    # --- checks of its output ---
 
     def view(self):
         said = self.says("host-list")
@@ -117,19 +117,19 @@ class Daemon:
         return lock["state"] == "held" and lock["owner"] == owner and lock["home"] == "xen1"
 
     def answers(self):
-        """All that only shows something is answered, with something to read and no complaint."""
+        """All methods that only read are answered, with output and without an error."""
         answers = [self.resex(*words) for words in READING]
         return all(a.returncode == 0 and a.stdout and not a.stderr for a in answers)
 
     def confesses(self, remedy):
-        """It has no quorum, and says why and what to do: in info and host-list, for people and as JSON."""
+        """It has no quorum, and shows the cause and the remedy: in info and host-list, as text and as JSON."""
         said = [self.says("info"), self.says("host-list")]
         read = [self.resex("info").stdout, self.resex("host-list").stdout]
         return all(s.get("quorate") is False and remedy in s["cluster_note"] for s in said) and \
             all(remedy in r for r in read) and "NO QUORUM, it decides nothing" in read[1]
 
     def sits_still(self, remedy, service="mail"):
-        """What decides is refused, with the remedy; no word is asked to be changed; no lock is shown."""
+        """Methods that decide are refused, with the remedy; no word is changed; no lock is shown."""
         before = self.says("host-list").get("changes", -1)
         refused = [self.resex("lock-break", *options, service) for options in ([], ["--force"])]
         return all(r.returncode == 1 and not r.stdout and remedy in r.stderr and
@@ -138,7 +138,7 @@ class Daemon:
             self.lock(service)["state"] == "unknown" and self.says("host-list")["changes"] == before
 
     def takes_lock(self, service):
-        """As this host, before its resexd runs: xen1 keeps the lock for one that then says no more."""
+        """Acquire a lock as this host before its resexd runs, and never release it; its home is xen1."""
         number = {"web": "1", "mail": "2", "news": "3"}[service]
         self.begun += 1
         self.write("state/generation", "%d\n" % self.begun)
@@ -147,7 +147,7 @@ class Daemon:
             check=False).returncode == 0
 
     def breaks(self, service):
-        """As its page says: refused as busy while its holder may work; then it is broken."""
+        """As resex(1) says: lock-break is refused as busy while the holder may act; then it breaks the lock."""
         came = []
 
         def done():
@@ -158,7 +158,7 @@ class Daemon:
 
 
 def together(daemons, after=0):
-    """All in one view with quorum, whose number is above after; each sees the others, and that they go by it."""
+    """All hosts are in one quorate view, numbered above after; each sees the others, and their view."""
     said = [d.says("host-list") for d in daemons.values()]
     if not all(s.get("quorate") and s["view"] > after for s in said) or len({s["view"] for s in said}) != 1:
         return False
@@ -168,7 +168,7 @@ def together(daemons, after=0):
 
 
 def views_reported(daemon):
-    """[(number, members, quorate)], of its events, oldest first."""
+    """[(number, members, quorate)] from its events, oldest first."""
     views = []
     for line in daemon.resex("-j", "events").stdout.splitlines():
         event = json.loads(line)
@@ -185,7 +185,7 @@ def good_views(histories):
 
 
 def repeats(log):
-    """What is said of corosync twice in a row, with nothing of it between."""
+    """Reports about corosync that came twice in a row, without another between."""
     lines = [l for l in log.splitlines() if "corosync" in l]
     return [a for a, b in zip(lines, lines[1:]) if a == b]
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh BUILD: membership by three real corosyncs on this machine: by itself (cluster.py), and with
-# resexds that go by it (daemons.py). All of them end with this script, whatever happens.
+# run.sh BUILD: test the membership with three real corosyncs on this machine: alone (cluster.py), and
+# with resexds that use it (daemons.py). All processes end with this script, whatever happens.
 #
 # Exit: 0, 1 on a failure, 77 when namespaces are not permitted or something is not
 # installed (1 when CI=true).

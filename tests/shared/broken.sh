@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# broken.sh [RULE...]: with any one rule of the protocol broken, vt finds what it prevents; all
-# rules of rules.txt without an argument.
+# broken.sh [RULE...]: break one rule of the protocol at a time; vt must find the violation that the
+# rule prevents. Without an argument: all rules of rules.txt.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 unset MAKEFLAGS MAKELEVEL # those of the make that runs the tests
@@ -27,7 +27,7 @@ for rule in "$@"; do
 	row=$(grep "^$rule | " "$here/rules.txt")
 	text=${row##* | } expected=${row#* | }
 	options=
-	# A READ on an old link is answered by no transport. The rule forbids to rely on that.
+	# No transport answers a READ on an old link; the rule says not to rely on that.
 	[ "$rule" != RESOLVE_ON_OLD_LINK ] || options=--asides
 	echo "$rule ($text):"
 	if "tests/shared/planted/vt-$rule" --expect "${expected% | *}" $options --seed 1 \

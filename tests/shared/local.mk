@@ -1,4 +1,4 @@
-# tests/shared: the protocols of src/shared in virtual time, and their histories' checker.
+# tests/shared: the protocols of src/reconf in virtual time, and the checker of their histories.
 HISTORY = tests/shared/history.c tests/shared/history.h
 WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
 	tests/shared/world_queue.c $(HISTORY)
@@ -29,7 +29,7 @@ tests/shared/planted/vt-%: tests/shared/planted/%.o $(tests_shared_vt_OBJECTS) $
 clean-local:
 	rm -rf tests/shared/planted
 
-# Locks among threads, in real time.
+# A lock that threads acquire, in real time.
 check_PROGRAMS += tests/shared/threads
 TESTS += tests/shared/threads
 tests_shared_threads_SOURCES = tests/shared/threads.c tests/unit/tmpdir.h $(HISTORY)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The contract suite, on tcp, with every other host at the far end of a connection: what two
-# machines do (far.h), on one.
+# The contract suite, on tcp, with every other host at the far end of a connection: as on two
+# machines (far.h), but on one.
 set -e
 pid=
 trap '[ -z "$pid" ] || kill "$pid"; rm -f "$out"' EXIT

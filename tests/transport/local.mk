@@ -1,5 +1,5 @@
-# tests/transport: what transport.h promises, held against each backend. Those that need no
-# device run here; verbs runs where there is one (contract verbs ADDRESS-A ADDRESS-B).
+# tests/transport: checks each backend against transport.h. Backends that need no device run here;
+# verbs runs on machines that have one (contract verbs ADDRESS-A ADDRESS-B).
 if CMOCKA
 CONTRACT_TESTS = tests/transport/contract_shm.sh tests/transport/contract_tcp.sh \
 	tests/transport/contract_far.sh
@@ -26,7 +26,7 @@ tests_transport_contract_SOURCES = \
 	tests/transport/t_stats.c \
 	tests/transport/t_trust.c \
 	tests/unit/prop.h
-# far.c stands between the tests and the transport.
+# The linker puts far.c between the tests and the transport.
 tests_transport_contract_LDFLAGS = -Wl,--wrap=transport_close,--wrap=transport_table \
 	-Wl,--wrap=transport_add,--wrap=transport_remove,--wrap=transport_link \
 	-Wl,--wrap=transport_post,--wrap=transport_poll,--wrap=transport_fd \
