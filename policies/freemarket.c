@@ -95,6 +95,10 @@ static bool is_early(const struct policy_in *in, uint64_t guard)
 	return remaining > 0 && times(remaining, 1000) > times(in->epoch_ns, guard);
 }
 
+/*
+ * A cut needs time to act: credit2 applies a new cap at its next refill, so cuts in between
+ * would all act at once.
+ */
 static bool cut_is_due(const struct policy_in *in, const struct policy_guest *g,
 		       const struct fm_params *p, const struct fm_guest *s)
 {
@@ -109,11 +113,16 @@ static void fm_update(const struct policy_in *in, const struct policy_guest *g,
 {
 	struct cap_bounds b = fm_bounds(&g->bounds, p);
 
+	/*
+	 * A new epoch lifts all caps: zero is "no cap". seen is the number plus one, so
+	 * that a zeroed state is of no epoch.
+	 */
 	if (s->seen != in->epoch + 1)
 		*s = (struct fm_guest){ .seen = in->epoch + 1 };
 
 	if (!g->balance.m && g->allocated.m > 0)
 		s->exhausted = 1;
+	/* Exhausted stays until the epoch ends, whatever the balance is later. */
 	if (s->exhausted) {
 		s->cap = cap_clamp((struct cap){ 1, b.min_mpct }, &b);
 	} else if (cut_is_due(in, g, p, s)) {

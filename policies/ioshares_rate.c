@@ -17,6 +17,10 @@ struct cap_bounds ios_bounds(const struct ios_params *p, const struct policy_gue
 	return b;
 }
 
+/*
+ * The rate at which the cap reaches its lowest value: a higher one would not slow the guest
+ * further, and would take longer to come back.
+ */
 uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g)
 {
 	uint64_t max = ios_full(g) * IOS_ONE / ios_bounds(p, g).min_mpct;
@@ -26,6 +30,10 @@ uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g)
 	return max > IOS_ONE ? max : IOS_ONE;
 }
 
+/*
+ * What reporters remember about the offender goes, too: a later verdict against it begins
+ * anew.
+ */
 void ios_release(struct ios_tick *t, struct ios_guest *s, uint32_t slot)
 {
 	s->rate = IOS_ONE;
@@ -73,6 +81,10 @@ static bool any_is_over(const struct ios_tick *t, uint32_t link)
 	return false;
 }
 
+/*
+ * A part of the rest each time would never reach 1: near the full cap (lift) the guest is
+ * released.
+ */
 static void back_off(struct ios_tick *t, const struct policy_guest *g)
 {
 	struct ios_guest *s = &t->state[g->slot];
@@ -85,6 +97,7 @@ static void back_off(struct ios_tick *t, const struct policy_guest *g)
 		ios_release(t, s, g->slot);
 }
 
+/* A link without reports is calm, too: no guest on it asks to be protected. */
 static void calm_link(struct ios_tick *t, uint32_t link)
 {
 	const struct ios_tick_link *l = &t->link[link];

@@ -54,6 +54,10 @@ void ios_collect(struct ios_tick *t)
 
 /* --- 4: when caps are unchanged ---------------------------------------------- */
 
+/*
+ * A cap that is not set within stale may never be set (the scheduler refused it): waiting
+ * for it must not stop the policy.
+ */
 static bool cap_is_awaited(const struct ios_tick *t, const struct policy_guest *g,
 			   struct ios_guest *s)
 {

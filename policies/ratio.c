@@ -62,6 +62,7 @@ static void remember_size(struct ratio_guest *s, const struct policy_guest *g, s
 	}
 }
 
+/* The paper's 100 / k percent with k = size / victim_bytes, of all VCPUs together. */
 static struct cap ratio_cap(const struct policy_guest *g, const struct ratio_params *p,
 			    uint64_t size)
 {

@@ -227,7 +227,10 @@ void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	guests_event(gs, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
 }
 
-/* At most one event a second: a guest can write its node as often as it likes. */
+/*
+ * At most one event a second: a guest can write its node as often as it likes. More would
+ * drive other events out of the log.
+ */
 static void report_registry(struct guests *gs, struct guest_entry *g, struct mono now,
 			    int64_t wall_ns, int rc)
 {

@@ -16,6 +16,7 @@ const struct hv_backend *const hv_backends[] = {
 	NULL,
 };
 
+/* By the name that an operator gave. Code that needs a property of a backend reads its fields. */
 const struct hv_backend *hv_backend_find(const char *name)
 {
 	for (size_t i = 0; hv_backends[i]; i++)

@@ -54,6 +54,7 @@ static int mem_open(struct hv_mem **out, void *arg)
 	return 0;
 }
 
+/* Errors are those of Xen's backend (hv.h), so that tests without Xen meet the same ones. */
 static int mem_map(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t *frames,
 		   const volatile void **addr, size_t *bad)
 {
@@ -203,6 +204,7 @@ static int sched_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params 
 	return 0;
 }
 
+/* Domain 0 cannot be capped, as on Xen. */
 static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap cap)
 {
 	if (!domid)
@@ -256,6 +258,7 @@ static int watch_fd(struct hv_watch *w)
 	return w->watcher.fd;
 }
 
+/* Domains come first: a node's event may be of a guest that the caller has not listed yet. */
 static int watch_next(struct hv_watch *w, struct hv_event *ev)
 {
 	/* The fd stays readable while nodes are left behind this event. */

@@ -94,6 +94,7 @@ static int read_types(struct hv_xen_frames *f, uint32_t domid, size_t n, const x
 	return xc_domctl(f->xc, &op) < 0 ? -errno : 0;
 }
 
+/* The first bad frame is reported: the caller names it to the operator. */
 static int check_batch(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_accept accept, size_t n,
 		       const xen_pfn_t *frames, size_t *bad)
 {
@@ -165,6 +166,7 @@ static int map_batch(struct hv_xen_frames *f, uint32_t domid, size_t n, const xe
 	return 0;
 }
 
+/* All or nothing: addresses with holes would fault when they are read. */
 int hv_xen_frames_map(struct hv_xen_frames *f, uint32_t domid, size_t n, const xen_pfn_t *frames,
 		      void **addr, size_t *bad)
 {

@@ -38,6 +38,7 @@ struct hv_mem {
 	uint64_t pages;
 };
 
+/* Callers name a mapping by its address alone. Many guests have many rings: hence a tree. */
 static int by_addr(const void *a, const void *b)
 {
 	const uintptr_t x = (uintptr_t)((const struct mapping *)a)->addr;
@@ -73,6 +74,10 @@ static void mapping_undo(struct hv_mem *m, struct mapping *p)
 		hv_xen_frames_unmap(p->addr, p->n);
 }
 
+/*
+ * A mapping that is not remembered could never be undone: without memory for that it is
+ * undone at once.
+ */
 static int mapping_keep(struct hv_mem *m, struct mapping *p, const volatile void **addr)
 {
 	if (!tsearch(p, &m->mappings, by_addr)) {
@@ -106,6 +111,7 @@ static int xen_mem_open(struct hv_mem **m, void *arg)
 		free(h);
 		return ret;
 	}
+	/* May fail: guests that share their pages by frame need no grants. */
 	h->grants = xengnttab_open(&h->quiet.logger, 0);
 	*m = h;
 	return 0;
@@ -174,6 +180,10 @@ static int refuse(struct hv_mem *m, const xc_domaininfo_t *info, const xen_pfn_t
 	return -EAGAIN;
 }
 
+/*
+ * The check comes before the mapping: reading a device's registers has side effects (see
+ * frames.c).
+ */
 static int map_checked(struct hv_mem *m, const xc_domaininfo_t *info, const uint64_t *frames,
 		       struct mapping *p, size_t *bad)
 {
@@ -265,6 +275,7 @@ static int compare(struct hv_mem *m, const xc_domaininfo_t *info, const uint64_t
 	if (!ret)
 		ret = hv_xen_frames_check(&m->frames, p->domid, HV_XEN_PLAIN, p->n, now, &bad);
 	free(now);
+	/* A frame that is not the guest's RAM now was it when it was mapped. */
 	return ret == -EINVAL || ret == -EPERM ? -ESTALE : ret;
 }
 

@@ -68,6 +68,10 @@ static int by_key(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
+/*
+ * A large page (2 MiB) is not a table. In the last level of page tables the bit has another
+ * meaning (PAT).
+ */
 static int decode(uint64_t entry, bool pte, bool large_ok, xen_pfn_t *frame)
 {
 	if (!pte) {
@@ -107,6 +111,7 @@ static size_t first_user(const struct walk *w, size_t slot)
 	return 0;
 }
 
+/* Each entry is read once: the guest may change it between two reads. */
 static int read_entries(struct walk *w, const volatile uint64_t *base, struct level l, size_t *bad)
 {
 	for (size_t i = 0; i < w->n; i++) {
@@ -183,6 +188,7 @@ static int walk_stable(struct walk *w, const shared_info_t *shared, const uint64
 	return -EAGAIN;
 }
 
+/* A 32-bit guest has tables of another layout. */
 static int check_width(struct hv_xen_frames *f, uint32_t domid)
 {
 	unsigned int width;

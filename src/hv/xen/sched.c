@@ -124,6 +124,10 @@ static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 	return n;
 }
 
+/*
+ * Cached, because the answer is needed for each cap. xc_cpupool_getinfo() returns the first
+ * pool with this id or a higher one.
+ */
 static int pool_scheduler(struct hv_sched *s, uint32_t id, uint32_t *scheduler)
 {
 	struct pool *p = &s->pools[id % POOLS_MAX];
@@ -151,6 +155,7 @@ static int find(struct hv_sched *s, uint32_t domid, xc_domaininfo_t *info, uint3
 	return ret ? ret : pool_scheduler(s, info->cpupool, scheduler);
 }
 
+/* The cap is per domain, in percent of one physical CPU; 0 is no cap. */
 static int params_get(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t *weight,
 		      uint16_t *cap)
 {
@@ -240,6 +245,10 @@ static int set_once(struct hv_sched *s, uint32_t domid, struct cap cap)
 	return ret ? ret : cap_put(s, domid, scheduler, percent);
 }
 
+/*
+ * EINVAL: the cached scheduler of the pool may be an old one. Forget all pools and try once
+ * more.
+ */
 static int xen_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
 {
 	int ret = get_once(s, domid, p);

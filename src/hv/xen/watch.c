@@ -22,6 +22,7 @@
 #include "resex/guest_abi.h"
 #include "src/hv/xen/xen.h"
 
+/* xenstore returns a watch's token with each event: the token says what to do. */
 #define TOKEN_DOMAINS "domains"
 #define TOKEN_NODE    "node:"
 #define PATH_MAX_LEN  80
@@ -144,6 +145,7 @@ static bool parse_token(const char *token, struct hv_event *ev)
 	return true;
 }
 
+/* Other tokens cannot come from our own watches; an event of one is skipped. */
 static int xen_watch_next(struct hv_watch *w, struct hv_event *ev)
 {
 	bool ours;
@@ -185,6 +187,7 @@ static void xen_watch_remove(struct hv_watch *w, uint32_t domid)
 	xs_unwatch(w->xs, path, token);
 }
 
+/* The value is the guest's: any length, any bytes, and no NUL at its end. */
 static int copy_value(const char *value, unsigned int len, char *buf, size_t size)
 {
 	if (len >= size)

@@ -42,6 +42,10 @@ __attribute__((format(printf, 5, 0))) static void drop_message(struct xentoollog
 	(void)al;
 }
 
+/*
+ * Xen's libraries would print their own messages to stderr, besides the sentence that
+ * resexd logs.
+ */
 static void drop_logger(struct xentoollog_logger *logger)
 {
 	(void)logger;
