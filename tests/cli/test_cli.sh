@@ -40,10 +40,11 @@ config() { # [MEMBERS]: the daemon's configuration, with further members
 }
 
 # start OPTION...: the daemon, until it answers with both guests. SIGHUP reloads it, also when this
-# test runs under nohup; with sighup=ignore the daemon is started as nohup starts it.
+# test runs under nohup; setsid, lest the terminal sends one when it is closed. With sighup=ignore
+# the daemon is started as nohup starts it.
 sighup=default
 start() {
-	env --$sighup-signal=HUP "$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
+	setsid env --$sighup-signal=HUP "$dir/resexd" --hv sim -c "$dir/c.json" "$@" 2>"$dir/log" &
 	daemon=$!
 	for _ in $(seq 200); do
 		kill -0 "$daemon" 2>/dev/null || break

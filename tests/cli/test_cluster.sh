@@ -64,8 +64,10 @@ cluster() {
 	config "$n" "\"cluster_file\": \"$dir/$n/cluster.json\""
 }
 
-start() { # HOST: its daemon, until it answers; SIGHUP reloads it, under nohup too
-	env --default-signal=HUP "$dir/resexd" --hv sim -c "$dir/$1/c.json" 2>>"$dir/$1/log" &
+# start HOST: its daemon, until it answers. SIGHUP reloads it, also when this test runs under nohup;
+# setsid, lest the terminal sends one when it is closed.
+start() {
+	setsid env --default-signal=HUP "$dir/resexd" --hv sim -c "$dir/$1/c.json" 2>>"$dir/$1/log" &
 	daemon[$1]=$!
 	for _ in $(seq 400); do
 		kill -0 "${daemon[$1]}" 2>/dev/null || break

@@ -618,4 +618,5 @@ void unit_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN); /* as resexd's main does */
 	signal(SIGHUP, SIG_DFL);  /* under nohup, the engine would ignore it */
+	setsid();		  /* a terminal that is closed sends SIGHUP to its session */
 }
