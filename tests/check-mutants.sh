@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# check-mutants.sh: each row of tests/mutants.sh and tests/transport/mutants.sh still changes its
-# file, and names tests that exist. A row that does not is a rule that nobody tries any more.
-# Nothing is compiled: whether the tests notice the change is for those two scripts.
+# check-mutants.sh: each row of tests/mutants.sh, tests/transport/mutants.sh and tests/fuzz/run.sh
+# still changes its file, and names tests that exist. A row that does not is a rule that nobody
+# tries any more. Nothing is compiled: whether the tests notice the change is for those scripts.
 #
 # Exit: 0, or 1 when a row must be adapted to the code.
 set -eu
@@ -10,12 +10,17 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Both lists as FILE @ TESTS @ SED-EXPRESSION. The transport's tests are patterns; they are left
-# out, and tests/transport/mutants.sh fails when one matches no test.
+# list SCRIPT: the lines of its table.
+list() {
+	sed -n "/^\tcat <<'\(END\|LIST\)'$/,/^\(END\|LIST\)$/p" "$1" | sed '1d;$d'
+}
+
+# All tables as FILE @ TESTS @ SED-EXPRESSION. The transport's tests are patterns; they are left
+# out, and tests/transport/mutants.sh fails when one matches no test. A fuzzer has no tests.
 rows() {
-	grep -E '^[a-z][^@]* @ .* @ ' tests/mutants.sh
-	grep -E '^[a-z][^@]* @ .* @ ' tests/transport/mutants.sh |
-		sed -E 's|^([^@]*) @ [^@]* @ [^@]* @ |src/transport/\1 @ @ |'
+	list tests/mutants.sh
+	list tests/transport/mutants.sh | sed -E 's|^([^@]*) @ [^@]* @ [^@]* @ |src/transport/\1 @ @ |'
+	list tests/fuzz/run.sh | awk -F ' [|] ' '{ print $5, "@ @", $6 }'
 }
 
 # apply: try the rows on stdin; n counts them, bad those that do not apply, and each is said.
@@ -45,10 +50,14 @@ src/core/caps.c @ caps @ s/there is no such line/ /
 src/core/there-is-no-such-file.c @ caps @ s/a/b/
 src/core/caps.c @ there-is-no-such-test @ s/a/b/
 src/core/caps.c @ caps @ s/a/b
+=======
 END
 apply <"$tmp/planted" >"$tmp/said" 2>&1
-[ "$bad" = 4 ] || { cat "$tmp/said"; echo "check-mutants: only $bad of 4 planted rows were refused"; exit 1; }
+[ "$bad" = 5 ] || { cat "$tmp/said"; echo "check-mutants: only $bad of 5 planted rows were refused"; exit 1; }
 
+for script in tests/mutants.sh tests/transport/mutants.sh tests/fuzz/run.sh; do
+	[ -n "$(list "$script")" ] || { echo "check-mutants: no table was found in $script"; exit 1; }
+done
 rows >"$tmp/rows"
 apply <"$tmp/rows"
 echo "check-mutants: $((n - bad)) of $n rows apply"

@@ -350,7 +350,7 @@ src/control/server.c @ control @ s/!root \&\& own >= CONNS_OF_ONE/0/
 src/control/server.c @ control @ s/!root \&\& others >= CONTROL_CONNS_MAX - CONTROL_CONNS_ROOT/0/
 src/control/server.c @ control @ s/S_ISSOCK(st.st_mode)/1/
 src/control/server.c @ control @ s/bool full = .*/bool full = false;/
-src/control/server.c @ control @ s/bufferevent_disable(k->bev, EV_READ);$//
+src/control/server.c @ control @ s/bufferevent_disable(k->bev, EV_READ);$/;/
 src/control/server.c @ control @ s/if (!(what & BEV_EVENT_EOF)) {/if (1) {/
 src/control/server.c @ control @ s/> PROTO_LINE_MAX)$/> 4 * PROTO_LINE_MAX)/
 src/core/window.c @ window @ s/(to->sumsq_lo < from->sumsq_lo)/0/
@@ -421,11 +421,7 @@ src/guests/crosscheck.c @ guests_cross @ s/k->ops \&\& counter_same(&k->name, na
 src/guests/crosscheck.c @ guests_cross @ s/c->floor ? c->floor : //
 src/guests/crosscheck.c @ guests_cross @ s/if (!gs->cross_waits && mono_sub(now, gs->cross_due) >= 0)/if (!gs->cross_waits)/
 src/lab/record.c @ scenario_run @ s/to->wrs += t->wrs;//
-<<<<<<< HEAD
-src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY \&\& guests_view(gs).policy_changing/0/
-=======
 src/lab/run.c @ scenario_run @ s/ev->what == SCENARIO_POLICY && guests_view(gs).policy_changing/0/
->>>>>>> a36309a (engine: part threads, loop, reload and the simulated run)
 src/lab/run.c @ scenario_run @ s/r->rec.guest\[ev->guest\].before = before;//
 src/lab/run.c @ scenario_run @ s/sim_create(r->host, ev->guest)/sim_reboot(r->host, ev->guest)/
 src/lab/run.c @ scenario_run @ s/at_ns <= at)/at_ns < at)/

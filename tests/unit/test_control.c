@@ -469,6 +469,7 @@ RIG_TEST(pause__that_waits_for_the_sampler__delays_no_others)
 	snap_publish(&f->rig->ho);
 	wait_ms(f, 15);
 	assert_non_null(strstr(hear(f, pauser), "\"id\":9,\"result\":{\"paused\":true"));
+	assert_int_equal(atomic_load(&f->rig->ho.rings_asked), 0); /* it waits for caps only */
 }
 
 RIG_TEST(request__that_the_sampler_never_answers__is_refused_in_the_end)
