@@ -692,7 +692,8 @@ while IFS= read -r line; do
 		case $rc in
 		0)	echo "LIVES: $file: $change (by$tests)"
 			bad=$((bad + 1)) ;;
-		1)	[ -z "$verbose" ] || echo "killed: $file: $change: $(grep -m 1 -oE 'test_[a-z_]*\.c:[0-9]*|FAILED  \] .*' "$tmp/out" || echo by a signal or in time)" ;;
+		1)	by=$(sed -n '/^\[  FAILED  \] /{s///p;q;}' "$tmp/out")
+			[ -z "$verbose" ] || echo "killed: $file: $change: ${by:-by a signal or in time}" ;;
 		2)	echo "does not compile: $file: $change"
 			cat "$tmp/out"
 			bad=$((bad + 1)) ;;
