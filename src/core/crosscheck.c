@@ -61,8 +61,8 @@ static bool went_back(const struct cross_seen *was, const struct cross_seen *now
  * at most the largest packets possible, of 4096 bytes, else huge sizes in the rings could
  * explain any traffic. Of lost messages only the MTUs are known.
  */
-static uint64_t claimed(const struct cross_conf *conf, const struct usage *was,
-			const struct usage *now)
+static uint64_t claimed_bytes(const struct cross_conf *conf, const struct usage *was,
+			      const struct usage *now)
 {
 	uint64_t mtus = now->mtus_sent - was->mtus_sent, wrs = now->wrs - was->wrs;
 	uint64_t bytes = now->bytes_sent - was->bytes_sent;
@@ -86,7 +86,7 @@ static void measure_window(const struct cross_conf *conf, const struct cross_see
 
 	w->ns = mono_sub(now->time, was->time);
 	w->sent = now->sent - was->sent;
-	w->explained = sat_add(claimed(conf, &was->claim, &now->claim), acks);
+	w->explained = sat_add(claimed_bytes(conf, &was->claim, &now->claim), acks);
 	w->explained = sat_add(w->explained, now->served - was->served);
 	w->limit = sat_add(w->explained, sat_muldiv(w->explained, conf->tolerance, 1000));
 	w->limit = sat_add(w->limit, sat_muldiv(conf->floor, (uint64_t)w->ns, (uint64_t)NS_PER_S));

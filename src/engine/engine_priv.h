@@ -72,7 +72,7 @@ void loop_close(struct engine *e);
 bool loop_minds_hangup(void);
 
 /* Read the configuration again and put it in force, whole or not at all; log and notify. */
-void reload(struct engine *e);
+void reload_settings(struct engine *e);
 
 /* Run on the clock e->c.sim until a signal or the guide ends it. */
 void run_simulated(struct engine *e);

@@ -140,7 +140,7 @@ static void on_reload(evutil_socket_t fd, short what, void *arg)
 	    !event_base_once(e->base, -1, EV_TIMEOUT, on_reload, e, &tv))
 		return;
 	e->reload = (struct policy_ask){ 0 };
-	reload(e);
+	reload_settings(e);
 }
 
 static void on_hangup(evutil_socket_t sig, short what, void *arg)

@@ -64,7 +64,7 @@ static void warn_of_changed_cluster(struct engine *e)
 	free(now);
 }
 
-void reload(struct engine *e)
+void reload_settings(struct engine *e)
 {
 	struct conf_error err = { 0 };
 	char state[64];

@@ -58,7 +58,7 @@ static struct guest_entry *find_entry(struct run *r, struct guests *gs, uint32_t
 }
 
 /* The events that an operator would cause with resex. */
-static int operate(struct run *r, struct guests *gs, const struct scenario_event *ev)
+static int run_operator_event(struct run *r, struct guests *gs, const struct scenario_event *ev)
 {
 	struct guest_entry *g = ev->all ? NULL : find_entry(r, gs, ev->guest);
 	int64_t wall_ns = clock_wall_ns();
@@ -133,7 +133,7 @@ static int run_event(struct run *r, struct guests *gs, uint32_t i)
 	case SCENARIO_GUEST_SET:
 	case SCENARIO_PAUSE:
 	case SCENARIO_RESUME:
-		return operate(r, gs, ev);
+		return run_operator_event(r, gs, ev);
 	case SCENARIO_CAP:
 		return set_cap(r, ev);
 	}

@@ -306,8 +306,8 @@ static bool is_known(const struct conf_key *keys, const char *const *also, const
 }
 
 /* The remedy for an unknown key: the nearest known key, or all of them. */
-static void suggest(const struct conf_key *keys, const char *const *also, const char *name,
-		    char *buf, size_t size)
+static void suggest_key(const struct conf_key *keys, const char *const *also, const char *name,
+			char *buf, size_t size)
 {
 	const char *k, *nearest = NULL;
 	size_t best = SIZE_MAX;
@@ -338,7 +338,7 @@ static int fail_unknown(const struct conf_doc *d, const char *path, const char *
 	char want[WANT_MAX], *at = join_path(path, name);
 	int line, column;
 
-	suggest(keys, also, name, want, sizeof(want));
+	suggest_key(keys, also, name, want, sizeof(want));
 	conf_line_column(d->text, conf_find(d->text, d->len, at ? at : path, at != NULL), &line,
 			 &column);
 	free(at);

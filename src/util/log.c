@@ -37,7 +37,7 @@ static bool is_control(unsigned char prev, unsigned char b, unsigned char next)
 }
 
 /* dst holds 4 bytes for each of src, which ends with a NUL. Returns the bytes written. */
-static size_t escape(char *dst, const char *src, size_t len)
+static size_t escape_controls(char *dst, const char *src, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";
 	unsigned char prev = 0;
@@ -63,7 +63,7 @@ static size_t escape(char *dst, const char *src, size_t len)
 }
 
 /* How many bytes snprintf wrote to a buffer of size bytes, from its return value. */
-static size_t written(int ret, size_t size)
+static size_t bytes_written(int ret, size_t size)
 {
 	if (ret < 0)
 		return 0;
@@ -82,15 +82,15 @@ void log_msg(const struct log *l, enum log_level level, const char *fmt, ...)
 		return;
 
 	va_start(ap, fmt);
-	len = written(vsnprintf(text, sizeof(text), fmt, ap), sizeof(text));
+	len = bytes_written(vsnprintf(text, sizeof(text), fmt, ap), sizeof(text));
 	va_end(ap);
 	/* The journal removes "<N>" and files the line under that priority. */
 	if (l->prefix)
 		ret = snprintf(line, LOG_HEAD_MAX, "<%d>%s: ", (int)level, l->program);
 	else
 		ret = snprintf(line, LOG_HEAD_MAX, "%s: ", l->program);
-	n = written(ret, LOG_HEAD_MAX);
-	n += escape(line + n, text, len);
+	n = bytes_written(ret, LOG_HEAD_MAX);
+	n += escape_controls(line + n, text, len);
 	line[n++] = '\n';
 
 	/* An error here cannot be reported anywhere. */
