@@ -5,11 +5,14 @@
 #	tests/fuzz/run.sh [SECONDS-EACH] [TARGET]...	(default 30, all)
 #	tests/fuzz/run.sh --list			the names of all targets
 #
-# For each target, three things: no finding in its time, in which it first repeats all seeds and
-# all that it has learned; line coverage of the parser it is about, at least its floor, for which
-# it gets up to 180 s when its time was too short; and a bug planted into a copy of that parser
-# found, in the same time or 30 s, so that we know the fuzzer can fail. Corpora are kept in build-fuzz/corpus and grow from run to run; objects are
-# kept too, and each source is compiled once for all targets.
+# Each target must do three things:
+# - find nothing in its time, in which it first repeats all seeds and all of its corpus;
+# - cover the lines of its parser, at least its floor; when its time is too short for that, it gets
+#   up to 180 s;
+# - find a bug that is planted into a copy of its parser, in the same time or 30 s. This proves that
+#   the fuzzer can fail.
+# Corpora are kept in build-fuzz/corpus, and grow from run to run. Objects are kept, too; each source
+# is compiled once for all targets.
 #
 # Exit: 0, 1 on a finding, a missed plant or too little coverage, 77 when
 # clang's fuzzer is not installed (1 when CI=true).
@@ -105,7 +108,7 @@ fuzz() {
 	dict=
 	[ ! -f "$top/tests/fuzz/$name.dict" ] || dict=-dict=$top/tests/fuzz/$name.dict
 	corpus=$out/corpus/$name
-	[ "$kind" != plant ] || corpus=$out/plant/$name.corpus # what it learns is not for keeps
+	[ "$kind" != plant ] || corpus=$out/plant/$name.corpus # it is not kept
 	mkdir -p "$corpus"
 	rc=0
 	# shellcheck disable=SC2086
