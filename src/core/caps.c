@@ -2,8 +2,8 @@
 /*
  * caps: bring the caps that policies want within the limits of operator and Xen.
  *
- * Used by policies to compute a cap, by src/tick to bring it within its bounds, and by the
- * actor to write it. "No cap" is never used in arithmetic: it is first replaced by the full
+ * Used by policies to compute a cap, by src/tick to bring it within its bounds, and by
+ * src/hv to write it. "No cap" is never used in arithmetic: it is first replaced by the full
  * cap (cap_full) or passed through. In Xen 0 means no cap, so a guest whose cap was computed
  * to 0 would be let loose.
  */

@@ -70,7 +70,10 @@ void reload_settings(struct engine *e)
 	char state[64];
 	int rc;
 
-	/* systemd waits for READY=1, and wants the time to tell this reload from an earlier one. */
+	/*
+	 * systemd shows the service as reloading until READY=1; sd_notify(3) asks for the time
+	 * with it.
+	 */
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
 		 (long long)(clock_monotonic_ns() / NS_PER_US));
 	notify_systemd(state);

@@ -7,8 +7,8 @@
  * the whole object was checked, so that a wrong file leaves the former settings in force.
  *
  * Order of the work: conf_load() reads the bytes, conf_parse() makes a document of them,
- * src/conf and src/lab bind its objects (conf_value.c reads each value), and conf_fail() finds
- * the place of an error in the text (conf_place.c).
+ * src/conf, src/lab and src/guests bind its objects (conf_value.c reads each value), and
+ * conf_fail() finds the place of an error in the text (conf_place.c).
  */
 #include "src/util/conf.h"
 

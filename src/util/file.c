@@ -2,7 +2,7 @@
 /*
  * file: reads small files whole, and replaces them whole or not at all.
  *
- * src/util/conf.c reads every JSON file with it; src/guests/restore.c and
+ * src/util/conf.c reads configurations with it, benchex traces; src/guests/restore.c and
  * src/conf/cluster_file.c keep with it what must survive a crash of the host: the guests'
  * own caps, and how many times resexd was started.
  */
