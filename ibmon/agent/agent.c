@@ -292,9 +292,10 @@ static int publish_node(struct agent *a)
 	node_value(&ref, value);
 	rc = a->setup.node_ops->write(a->setup.node, value);
 	if (rc) {
-		log_msg(a->log, LOG_LVL_ERROR,
-			"%s could not be written to %s: %s; make this guest's data/ writable",
-			GUEST_ABI_NODE, a->setup.node_ops->name, strerror(-rc));
+		log_msg(a->log, LOG_LVL_ERROR, "%s could not be written to %s: %s; %s",
+			GUEST_ABI_NODE, a->setup.node_ops->name, strerror(-rc),
+			a->o->file ? "check that FILE.node of --no-xen can be written"
+				   : "make this guest's data/ writable");
 		return RESEX_NO_XENSTORE;
 	}
 	return 0;
@@ -318,7 +319,7 @@ static void on_node(evutil_socket_t fd, short what, void *arg)
 	log_msg(a->log, LOG_LVL_ERROR,
 		"%s has changed (was this guest restored or migrated?); start resex-agent again",
 		GUEST_ABI_NODE);
-	a->status = 1;
+	a->status = RESEX_FAILURE;
 	event_base_loopbreak(a->base);
 }
 

@@ -23,10 +23,10 @@ int setup_fail(const struct log *log, const char *what, int rc, const char *reme
 	if (rc == -EADDRINUSE) {
 		log_msg(log, LOG_LVL_ERROR, "%s: another resex-agent is running; stop it first",
 			what);
-		return 1;
+		return RESEX_FAILURE;
 	}
 	log_msg(log, LOG_LVL_ERROR, "%s: %s; %s", what, strerror(-rc), remedy);
-	return 1;
+	return RESEX_FAILURE;
 }
 
 int setup_may_look(const struct log *log)

@@ -113,6 +113,9 @@ if "$build/resex-agent" --once >/dev/null 2>&1; then
 		timeout 10 "$build/resex-agent" --no-xen "$dir/none/x"
 	fails 1 resex-agent 'none/s: No such file or directory; give --socket a short path in a folder that exists' \
 		timeout 10 "$build/resex-agent" --no-xen "$dir/pages" --socket "$dir/none/s"
+	mkdir "$dir/taken.node"
+	fails 14 resex-agent 'to file: Is a directory; check that FILE.node of --no-xen can be written' \
+		timeout 10 "$build/resex-agent" --no-xen "$dir/taken" --socket "$dir/agent.sock"
 fi
 
 fails 7 resex 'cannot reach resexd at .*/sock .*Try: systemctl start resexd' resex list
