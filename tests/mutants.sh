@@ -447,8 +447,8 @@ src/benchex/number.c @ benchex_options benchex_trace @ s/v < b.min || v > b.max/
 src/benchex/options.c @ benchex_options @ s/ || min > max)/)/
 src/benchex/options.c @ benchex_options @ s/ && !weight\[i\]) {/) {/
 src/benchex/options.c @ benchex_options @ s/if (p->conf->profile)/if (0)/
-src/benchex/options.c @ benchex_options @ s/ && !given(p, "requests"))/)/
-src/benchex/options.c @ benchex_options @ s/if (given(p, "burst") && !c->rate)/if (0)/
+src/benchex/options.c @ benchex_options @ s/ && !is_given(p, "requests"))/)/
+src/benchex/options.c @ benchex_options @ s/if (is_given(p, "burst") && !c->rate)/if (0)/
 src/benchex/options.c @ benchex_options @ s/if (c->burst > posted)/if (c->burst > posted + 1)/
 src/benchex/options.c @ benchex_options @ s/if (only_atomics(c) && /if (/
 src/benchex/options.c @ benchex_options @ s/if (optind + 1 < argc)/if (0)/

@@ -80,7 +80,8 @@ static int say_unresolved(const struct bx_conf *conf, int err)
 }
 
 /* Address, then route. The device is known after the first. */
-static int resolve(struct bx_net *n, struct bx_conn *c, struct sockaddr *src, struct sockaddr *dst)
+static int resolve_peer(struct bx_net *n, struct bx_conn *c, struct sockaddr *src,
+			struct sockaddr *dst)
 {
 	uint8_t timeout = ACK_TIMEOUT;
 	int ret = rdma_create_id(n->cm, &c->id, c, RDMA_PS_TCP);
@@ -112,7 +113,8 @@ int bx_conn_resolve(struct bx_net *n, struct bx_conn *c)
 		ret = bx_address(conf->bind, 0, true, &src);
 	if (ret)
 		return ret;
-	ret = resolve(n, c, conf->bind ? (struct sockaddr *)&src : NULL, (struct sockaddr *)&dst);
+	ret = resolve_peer(n, c, conf->bind ? (struct sockaddr *)&src : NULL,
+			   (struct sockaddr *)&dst);
 	if (!ret && !c->id->verbs)
 		ret = -ENODEV;
 	if (ret) {
@@ -341,7 +343,7 @@ void bx_conn_destroy(struct bx_conn *c)
 
 /* --- posting ---------------------------------------------------------------- */
 
-static enum ibv_wr_opcode opcode(uint32_t op)
+static enum ibv_wr_opcode verbs_opcode(uint32_t op)
 {
 	static const enum ibv_wr_opcode codes[BX_OPS] = {
 		[BX_SEND] = IBV_WR_SEND,
@@ -363,7 +365,7 @@ int bx_conn_post(struct bx_conn *c, const struct bx_wr *wr)
 		.wr_id = bx_tag_put(wr->tag),
 		.sg_list = (struct ibv_sge *)wr->piece,
 		.num_sge = wr->pieces,
-		.opcode = opcode(wr->tag.op),
+		.opcode = verbs_opcode(wr->tag.op),
 		.send_flags = IBV_SEND_SIGNALED,
 		.imm_data = htobe32(wr->imm),
 	};

@@ -22,7 +22,7 @@
 
 enum { SECONDS_DEFAULT = 10, SHOWN = 128 };
 
-static void help(void)
+static void print_usage(void)
 {
 	puts("Usage: benchex server [OPTION]...\n"
 	     "       benchex client HOST [OPTION]...\n"
@@ -258,7 +258,7 @@ static int set_option(struct parse *p, const struct row *r, const char *arg)
 /* --- combinations --- */
 
 /* A value that equals the default was still given: only this tells. */
-static bool given(const struct parse *p, const char *name)
+static bool is_given(const struct parse *p, const char *name)
 {
 	for (size_t i = 0; i < ROWS; i++)
 		if (!strcmp(bx_rows[i].name, name))
@@ -289,7 +289,7 @@ static int check_client(const struct parse *p)
 		return usage_error("--profile control",
 				   "makes no requests; it is a profile of bulk");
 	for (size_t i = 0; p->conf->trace && i < sizeof(in_trace) / sizeof(in_trace[0]); i++)
-		if (given(p, in_trace[i] + 2))
+		if (is_given(p, in_trace[i] + 2))
 			return usage_error(in_trace[i],
 					   "a trace has its own; leave out one of both");
 	if (p->conf->think_ns && p->conf->rate)
@@ -304,7 +304,7 @@ static int check_bulk(const struct parse *p)
 	const struct bx_conf *c = p->conf;
 	uint64_t posted = (uint64_t)c->depth * c->qps;
 
-	if (given(p, "burst") && !c->rate)
+	if (is_given(p, "burst") && !c->rate)
 		return usage_error("--burst",
 				   "without a rate nothing waits for its time; give --rate");
 	if (c->burst > posted)
@@ -312,7 +312,7 @@ static int check_bulk(const struct parse *p)
 				   "%" PRIu32 " together, but %" PRIu64
 				   " may be under way; give a larger --depth or --qps",
 				   c->burst, posted);
-	if (given(p, "size") && only_atomics(c) && (c->size.min != 8 || c->size.max != 8))
+	if (is_given(p, "size") && only_atomics(c) && (c->size.min != 8 || c->size.max != 8))
 		return usage_error("--size", "atomics move 8 bytes each; leave it out");
 	return 0;
 }
@@ -322,11 +322,11 @@ static int check_conf(struct parse *p)
 {
 	struct bx_conf *c = p->conf;
 
-	if (given(p, "report") && given(p, "agent"))
+	if (is_given(p, "report") && is_given(p, "agent"))
 		return usage_error("--report", "--agent says so, and where; leave out --report");
-	if (c->role != BX_SERVER && !given(p, "seconds") && !given(p, "requests"))
+	if (c->role != BX_SERVER && !is_given(p, "seconds") && !is_given(p, "requests"))
 		c->seconds = SECONDS_DEFAULT;
-	if (only_atomics(c) && !given(p, "size"))
+	if (only_atomics(c) && !is_given(p, "size"))
 		c->size = (struct bx_range){ 8, 8 };
 	if (c->role == BX_CLIENT)
 		return check_client(p);
@@ -492,7 +492,7 @@ int bx_options(struct bx_conf *conf, int argc, char **argv)
 		return rc ? rc : -1;
 	}
 	if (!strcmp(word, "-h") || !strcmp(word, "--help")) {
-		help();
+		print_usage();
 		return printed(bx_flush(stdout));
 	}
 	if (!strcmp(word, "-V") || !strcmp(word, "--version"))

@@ -91,7 +91,7 @@ const struct bx_profile *bx_profile_find(const char *name)
  * The settings of a profile for a role. False: the role does not have the profile. The list
  * is made by applying each profile: it cannot differ from what --profile does.
  */
-static bool settings(const struct bx_profile *p, enum bx_role role, struct bx_conf *c)
+static bool settings_of(const struct bx_profile *p, enum bx_role role, struct bx_conf *c)
 {
 	*c = (struct bx_conf){ .role = role };
 	p->apply(c);
@@ -104,7 +104,7 @@ static void print_text(FILE *f, const struct bx_profile *p)
 	char size[24];
 
 	fprintf(f, "%s: %s\n", p->name, p->text);
-	if (settings(p, BX_BULK, &c)) {
+	if (settings_of(p, BX_BULK, &c)) {
 		bx_size_show(c.size.max, size);
 		fprintf(f, "  bulk    --size %s --qps %u --depth %u", size, c.qps, c.depth);
 		if (c.control_per_s)
@@ -112,7 +112,7 @@ static void print_text(FILE *f, const struct bx_profile *p)
 				(unsigned long long)c.control_per_s);
 		fputc('\n', f);
 	}
-	if (settings(p, BX_CLIENT, &c)) {
+	if (settings_of(p, BX_CLIENT, &c)) {
 		bx_size_show(c.size.max, size);
 		fprintf(f, "  client  --size %s --clients %u --depth %u --options %u\n", size,
 			c.clients, c.depth, c.options);
@@ -124,13 +124,13 @@ static json_t *profile_json(const struct bx_profile *p)
 	json_t *o = json_pack("{s:s, s:s}", "name", p->name, "text", p->text);
 	struct bx_conf c;
 
-	if (o && settings(p, BX_BULK, &c))
+	if (o && settings_of(p, BX_BULK, &c))
 		json_object_set_new(o, "bulk",
 				    json_pack("{s:i, s:i, s:i, s:I, s:I}", "size", (int)c.size.max,
 					      "qps", (int)c.qps, "depth", (int)c.depth, "rate",
 					      (json_int_t)c.rate, "control",
 					      (json_int_t)c.control_per_s));
-	if (o && settings(p, BX_CLIENT, &c))
+	if (o && settings_of(p, BX_CLIENT, &c))
 		json_object_set_new(o, "client",
 				    json_pack("{s:i, s:i, s:i, s:i}", "size", (int)c.size.max,
 					      "clients", (int)c.clients, "depth", (int)c.depth,

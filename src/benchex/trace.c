@@ -43,8 +43,8 @@ struct reader {
 };
 
 /* Put "NAME:LINE: VALUE: sentence" into text; w may be empty. -EINVAL. */
-__attribute__((format(printf, 3, 4))) static int bad(const struct reader *r, struct word w,
-						     const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int bad_line(const struct reader *r, struct word w,
+							  const char *fmt, ...)
 {
 	char value[SHOWN], shown[SHOWN], name[96];
 	size_t n = w.len < sizeof(value) - 1 ? w.len : sizeof(value) - 1;
@@ -82,7 +82,7 @@ static bool is_blank(char c)
  * Split a line into words. Returns FIELDS + 1 when there are more than FIELDS. One word
  * more than a line may have is enough to see that there are too many.
  */
-static size_t split(const char *s, size_t len, struct word w[static FIELDS + 1])
+static size_t split_words(const char *s, size_t len, struct word w[static FIELDS + 1])
 {
 	const char *hash = len ? memchr(s, '#', len) : NULL;
 	size_t n = 0, i = 0;
@@ -110,7 +110,7 @@ static int parse_kind(const struct reader *r, struct word w, uint32_t *out)
 			*out = k;
 			return 0;
 		}
-	return bad(r, w, "the second word is the kind: write trade or feed");
+	return bad_line(r, w, "the second word is the kind: write trade or feed");
 }
 
 static int parse_fields(const struct reader *r, const struct word w[static FIELDS],
@@ -120,20 +120,21 @@ static int parse_fields(const struct reader *r, const struct word w[static FIELD
 	int rc;
 
 	if (bx_time(w[0].s, w[0].len, 1000, (struct bx_bounds){ 0, GAP_MAX_NS }, &q->gap_ns))
-		return bad(r, w[0],
-			   "the first word is the gap: write microseconds, 0 to "
-			   "3600000000, as 12.5");
+		return bad_line(r, w[0],
+				"the first word is the gap: write microseconds, 0 to "
+				"3600000000, as 12.5");
 	rc = parse_kind(r, w[1], &q->kind);
 	if (rc)
 		return rc;
 	if (bx_number(w[2].s, w[2].len, (struct bx_bounds){ 0, BX_OPTIONS_MAX }, &options))
-		return bad(r, w[2], "the third word counts options: write 0 to %d", BX_OPTIONS_MAX);
+		return bad_line(r, w[2], "the third word counts options: write 0 to %d",
+				BX_OPTIONS_MAX);
 	if (q->kind == BX_FEED && options)
-		return bad(r, w[2], "a feed prices no options: write 0, or trade");
+		return bad_line(r, w[2], "a feed prices no options: write 0, or trade");
 	if (bx_size(w[3].s, w[3].len, (struct bx_bounds){ 1, BX_SIZE_MAX }, &bytes))
-		return bad(r, w[3],
-			   "the fourth word is the answer's size: write 1 to 16M bytes, "
-			   "as 512 or 64K");
+		return bad_line(r, w[3],
+				"the fourth word is the answer's size: write 1 to 16M bytes, "
+				"as 512 or 64K");
 	q->options = (uint32_t)options;
 	q->answer_bytes = (uint32_t)bytes;
 	return 0;
@@ -143,9 +144,9 @@ static int parse_fields(const struct reader *r, const struct word w[static FIELD
 static int append_request(struct reader *r, const struct bx_request *q)
 {
 	if (r->t.n == REQUESTS_MAX)
-		return bad(r, (struct word){ NULL, 0 },
-			   "one request too many: at most %d are read, split the file",
-			   REQUESTS_MAX);
+		return bad_line(r, (struct word){ NULL, 0 },
+				"one request too many: at most %d are read, split the file",
+				REQUESTS_MAX);
 	if (r->t.n == r->space) {
 		size_t space = r->space ? 2 * r->space : 64;
 		struct bx_request *at = realloc(r->t.at, space * sizeof(*at));
@@ -163,15 +164,16 @@ static int parse_line(struct reader *r, const char *s, size_t len)
 {
 	struct word w[FIELDS + 1] = { { NULL, 0 } };
 	struct bx_request q = { 0 };
-	size_t n = split(s, len, w);
+	size_t n = split_words(s, len, w);
 	int rc;
 
 	if (!n)
 		return 0;
 	if (n < FIELDS)
-		return bad(r, w[0], "%zu words: write four, GAP_US KIND OPTIONS ANSWER_BYTES", n);
+		return bad_line(r, w[0], "%zu words: write four, GAP_US KIND OPTIONS ANSWER_BYTES",
+				n);
 	if (n > FIELDS)
-		return bad(r, w[FIELDS], "one word too many: write a comment behind #");
+		return bad_line(r, w[FIELDS], "one word too many: write a comment behind #");
 	rc = parse_fields(r, w, &q);
 	return rc ? rc : append_request(r, &q);
 }

@@ -26,7 +26,7 @@ static void change_bytes(struct bx_work *w, uint8_t *data, size_t len, uint64_t 
 	w->state = h;
 }
 
-static int earlier(const void *a, const void *b)
+static int shorter_time(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -48,7 +48,7 @@ void bx_work_start(struct bx_work *w, struct clock *clock, uint64_t ns_per_kib, 
 	if (!ns_per_kib)
 		return;
 	/* The lower quartile: long tries were preempted, the shortest may be a clock jump. */
-	qsort(took, TRIES, sizeof(took[0]), earlier);
+	qsort(took, TRIES, sizeof(took[0]), shorter_time);
 	if (took[TRIES / 4] > 0)
 		w->bytes_per_kib = ns_per_kib * MEASURED / (uint64_t)took[TRIES / 4];
 }

@@ -226,8 +226,9 @@ static void add_claims(struct guests *gs, const struct snapshot *sn)
 	}
 }
 
-static enum cross_news compare(const struct guests *gs, struct checked *k,
-			       const struct cross_conf *conf, uint64_t served, uint64_t flight)
+static enum cross_news compare_counter(const struct guests *gs, struct checked *k,
+				       const struct cross_conf *conf, uint64_t served,
+				       uint64_t flight)
 {
 	const struct cross_seen seen = {
 		.time = gs->cross_time,
@@ -256,7 +257,8 @@ static void compare_guest(struct guests *gs, struct guest_entry *g, int64_t wall
 	if (!k->ops || !k->claim_known)
 		return;
 	report_guest(gs, g,
-		     compare(gs, k, &conf, increase(k->read, link->read), link->flight - k->flight),
+		     compare_counter(gs, k, &conf, increase(k->read, link->read),
+				     link->flight - k->flight),
 		     wall_ns);
 	gs->diverging += k->cross.diverges;
 }
@@ -272,7 +274,8 @@ static void compare_all(struct guests *gs, int64_t wall_ns)
 		struct checked *k = &gs->link[i];
 
 		if (k->ops) /* a guest of this host may have served the READ of another */
-			report_link(gs, i, compare(gs, k, &conf, k->read, k->flight), wall_ns);
+			report_link(gs, i, compare_counter(gs, k, &conf, k->read, k->flight),
+				    wall_ns);
 	}
 	gs->cross_waits = false;
 }

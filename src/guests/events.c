@@ -61,7 +61,8 @@ static const struct event_text *log_after(const struct event_log *l, uint64_t id
 	return lo < l->n ? &l->event[lo % GUESTS_EVENTS] : NULL;
 }
 
-static const struct event_text *earlier(const struct event_text *a, const struct event_text *b)
+static const struct event_text *earlier_event(const struct event_text *a,
+					      const struct event_text *b)
 {
 	if (!a || !b)
 		return a ? a : b;
@@ -70,8 +71,8 @@ static const struct event_text *earlier(const struct event_text *a, const struct
 
 const struct event_text *guests_event_after(const struct guests *gs, uint64_t id)
 {
-	return earlier(earlier(log_after(&gs->rare, id), log_after(&gs->routine, id)),
-		       log_after(&gs->foreign, id));
+	return earlier_event(earlier_event(log_after(&gs->rare, id), log_after(&gs->routine, id)),
+			     log_after(&gs->foreign, id));
 }
 
 /* An event may be about the slot's former guest: created tells them apart. */

@@ -168,7 +168,7 @@ static void sched_close(struct hv_sched *s)
 	free(s);
 }
 
-static void describe(struct hv_dom *out, const struct sim_hyp_dom *d)
+static void describe_dom(struct hv_dom *out, const struct sim_hyp_dom *d)
 {
 	*out = (struct hv_dom){
 		.domid = d->domid,
@@ -189,7 +189,7 @@ static int sched_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 	if (n < max)
 		doms[n++] = (struct hv_dom){ .flags = HV_DOM_PRIVILEGED, .vcpus = 1 };
 	while (n < max && !sim_hyp_dom(s->host, d.domid + 1, &d))
-		describe(&doms[n++], &d);
+		describe_dom(&doms[n++], &d);
 	return (int)n;
 }
 

@@ -53,8 +53,8 @@ static void generation_end(struct guest_registry *r, uint32_t gen)
 	__atomic_store_n(&r->generation, gen + 1, __ATOMIC_RELEASE);
 }
 
-static void describe(struct guest_ring *out, const struct sim_qp *qp, uint32_t id,
-		     uint32_t first_frame)
+static void describe_ring(struct guest_ring *out, const struct sim_qp *qp, uint32_t id,
+			  uint32_t first_frame)
 {
 	const struct sim_task *t = qp->task;
 	const char *kind = t->conf->kind == SIM_APP_SERVER ? "sim-server" : "sim-sender";
@@ -84,7 +84,7 @@ static void show_rings(struct sim_dom *d)
 	for (uint32_t i = 0; i < d->qps; i++) {
 		struct guest_directory *dir = d->directory[i / GUEST_RINGS_PER_DIRECTORY];
 
-		describe(&dir->ring[i % GUEST_RINGS_PER_DIRECTORY], &d->qp[i], i + 1, first);
+		describe_ring(&dir->ring[i % GUEST_RINGS_PER_DIRECTORY], &d->qp[i], i + 1, first);
 		first += d->qp[i].ring.frames;
 	}
 }

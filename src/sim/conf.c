@@ -13,7 +13,7 @@
 /* Far beyond any run, far from an overflow: 11 days. */
 #define TIME_MAX (1000000 * NS_PER_S)
 
-static bool wrong(struct sim_conf_error *e, const char *field, const char *range)
+static bool refuse_field(struct sim_conf_error *e, const char *field, const char *range)
 {
 	snprintf(e->field, sizeof(e->field), "%s", field);
 	snprintf(e->range, sizeof(e->range), "%s", range);
@@ -27,7 +27,7 @@ static bool within(struct sim_conf_error *e, const char *field, int64_t v, int64
 	if (v >= min && v <= max)
 		return true;
 	snprintf(range, sizeof(range), "%lld .. %lld", (long long)min, (long long)max);
-	return wrong(e, field, range);
+	return refuse_field(e, field, range);
 }
 
 static bool at_most(struct sim_conf_error *e, const char *field, uint64_t v, uint64_t max)
@@ -42,21 +42,21 @@ static bool mtu_ok(struct sim_conf_error *e, const char *field, uint32_t mtu, ui
 	if (mtu >= 256 && mtu <= max && !(mtu & (mtu - 1)))
 		return true;
 	snprintf(range, sizeof(range), "256, 512, 1024, 2048 or 4096; at most %u", max);
-	return wrong(e, field, range);
+	return refuse_field(e, field, range);
 }
 
 static bool name_ok(struct sim_conf_error *e, const char *name, bool may_be_empty)
 {
 	if (!memchr(name, '\0', FLOW_NAME_MAX) || (!*name && !may_be_empty))
-		return wrong(e, "name",
-			     may_be_empty ? "at most 63 characters" : "1 .. 63 characters");
+		return refuse_field(e, "name",
+				    may_be_empty ? "at most 63 characters" : "1 .. 63 characters");
 	return true;
 }
 
 static bool sender_ok(struct sim_conf_error *e, const struct sim_app *a)
 {
 	if (a->op != OP_SEND && a->op != OP_WRITE && a->op != OP_READ)
-		return wrong(e, "op", "SEND, WRITE or READ");
+		return refuse_field(e, "op", "SEND, WRITE or READ");
 	return within(e, "qps", a->qps, 1, SIM_APP_QPS_MAX) &&
 	       at_most(e, "rate", a->rate, 10000000) &&
 	       (!a->rate || within(e, "burst", a->burst, 1, 1024));
@@ -74,12 +74,12 @@ static bool app_ok(struct sim_conf_error *e, const struct sim_app *a, uint32_t l
 {
 	if (a->kind != SIM_APP_IDLE && a->kind != SIM_APP_SENDER && a->kind != SIM_APP_SERVER &&
 	    a->kind != SIM_APP_BURNER)
-		return wrong(e, "kind", "idle, sender, server or burner");
+		return refuse_field(e, "kind", "idle, sender, server or burner");
 	if (!name_ok(e, a->name, true) || !within(e, "start_ns", a->start_ns, 0, TIME_MAX) ||
 	    !within(e, "stop_ns", a->stop_ns, 0, TIME_MAX))
 		return false;
 	if (a->stop_ns && a->stop_ns <= a->start_ns)
-		return wrong(e, "stop_ns", "0 (never), or more than start_ns");
+		return refuse_field(e, "stop_ns", "0 (never), or more than start_ns");
 	if (a->kind != SIM_APP_SENDER && a->kind != SIM_APP_SERVER)
 		return true;
 	return within(e, "msg_bytes", a->msg_bytes, 1, 16 << 20) &&
@@ -105,7 +105,7 @@ static bool guest_ok(struct sim_conf_error *e, const struct sim_guest_conf *g,
 	}
 	e->app = -1;
 	if (sim_agent_frames(g) > GUEST_FRAME_PAGES_MAX * GUEST_FRAMES_PER_PAGE)
-		return wrong(e, "depth", "less: the rings of a guest hold at most 128 MiB");
+		return refuse_field(e, "depth", "less: the rings of a guest hold at most 128 MiB");
 	return true;
 }
 
@@ -116,12 +116,12 @@ static bool host_ok(struct sim_conf_error *e, const struct sim_conf *c)
 	    !within(e, "cap_period_ns", c->cap_period_ns, NS_PER_MS, NS_PER_S))
 		return false;
 	if (c->sched != SIM_CREDIT2 && c->sched != SIM_CREDIT)
-		return wrong(e, "sched", "credit2 or credit");
+		return refuse_field(e, "sched", "credit2 or credit");
 	if (!c->swap)
 		return true;
 	if (c->swapped[0] >= c->guests || c->swapped[1] >= c->guests ||
 	    c->swapped[0] == c->swapped[1])
-		return wrong(e, "swapped", "two different guests");
+		return refuse_field(e, "swapped", "two different guests");
 	return true;
 }
 

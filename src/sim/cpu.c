@@ -52,7 +52,7 @@ static void each_task(struct sim_cpu *c, void (*fn)(struct sim_task *, int64_t),
 			fn(&c->dom->task[i], now);
 }
 
-static void halt(struct sim_cpu *c, enum sim_cpu_state state, int64_t now)
+static void halt_cpu(struct sim_cpu *c, enum sim_cpu_state state, int64_t now)
 {
 	sim_cpu_settle(c, now);
 	sim_timer_disarm(timers(c), &c->slice);
@@ -63,7 +63,7 @@ static void halt(struct sim_cpu *c, enum sim_cpu_state state, int64_t now)
 
 void sim_cpu_park(struct sim_cpu *c, int64_t now)
 {
-	halt(c, SIM_CPU_PARKED, now);
+	halt_cpu(c, SIM_CPU_PARKED, now);
 }
 
 void sim_cpu_start(void *arg, int64_t now)
@@ -129,7 +129,7 @@ void sim_cpu_leave(struct sim_task *t, int64_t now)
 	set_on_cpu(t, false, now);
 	if (t->cpu->tasks)
 		return;
-	halt(t->cpu, SIM_CPU_IDLE, now);
+	halt_cpu(t->cpu, SIM_CPU_IDLE, now);
 	t->dom->sched->idle(t->cpu, now);
 }
 

@@ -27,13 +27,13 @@ static void arm_tick(struct sim_dom *d, int64_t now)
 	sim_timer_arm(&d->host->timers, &d->tick, d->host->start + ticks * TICK);
 }
 
-static bool may_run(struct sim_cpu *c, int64_t now)
+static bool credit_may_run(struct sim_cpu *c, int64_t now)
 {
 	(void)now;
 	return !c->barred;
 }
 
-static void idle(struct sim_cpu *c, int64_t now)
+static void credit_idle(struct sim_cpu *c, int64_t now)
 {
 	(void)c; /* what it has saved or owes stays with it */
 	(void)now;
@@ -67,7 +67,7 @@ static void account_one(struct sim_cpu *c, int64_t given, int64_t share, int64_t
 		c->budget = -SLICE;
 }
 
-static void account(struct sim_dom *d, int64_t now)
+static void account_dom(struct sim_dom *d, int64_t now)
 {
 	int64_t active = 0, share = SLICE;
 
@@ -82,7 +82,7 @@ static void account(struct sim_dom *d, int64_t now)
 			account_one(&d->cpu[i], share < SLICE ? share : SLICE, share, now);
 }
 
-static void tick(void *arg, int64_t now)
+static void credit_tick(void *arg, int64_t now)
 {
 	struct sim_dom *d = (struct sim_dom *)arg;
 
@@ -92,14 +92,14 @@ static void tick(void *arg, int64_t now)
 			d->cpu[i].active = true;
 	}
 	if ((now - d->host->start) % SLICE == 0) {
-		account(d, now);
+		account_dom(d, now);
 		d->metered = d->cap > 0; /* without a cap all are free by now */
 	}
 	if (d->metered)
 		arm_tick(d, now);
 }
 
-static void capped(struct sim_dom *d, uint32_t old, int64_t now)
+static void credit_capped(struct sim_dom *d, uint32_t old, int64_t now)
 {
 	(void)old;
 	if (!d->cap || d->metered)
@@ -113,8 +113,8 @@ static void capped(struct sim_dom *d, uint32_t old, int64_t now)
 }
 
 const struct sim_sched sim_credit = {
-	.may_run = may_run,
-	.idle = idle,
-	.capped = capped,
-	.tick = tick,
+	.may_run = credit_may_run,
+	.idle = credit_idle,
+	.capped = credit_capped,
+	.tick = credit_tick,
 };

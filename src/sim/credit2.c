@@ -21,7 +21,7 @@ static struct sim_timers *timers(struct sim_dom *d)
 }
 
 /* Take budget from the domain; false when there is none. A debt is paid first. */
-static bool grab(struct sim_cpu *c)
+static bool grab_budget(struct sim_cpu *c)
 {
 	struct sim_dom *d = c->dom;
 	int64_t quota = d->tot_budget / d->conf->vcpus;
@@ -39,11 +39,11 @@ static bool grab(struct sim_cpu *c)
 	return true;
 }
 
-static bool may_run(struct sim_cpu *c, int64_t now)
+static bool credit2_may_run(struct sim_cpu *c, int64_t now)
 {
 	if (!c->dom->cap)
 		return true;
-	if (!grab(c))
+	if (!grab_budget(c))
 		return false;
 	sim_timer_arm(timers(c->dom), &c->slice,
 		      now + (c->budget > MIN_SLICE ? c->budget : MIN_SLICE));
@@ -51,7 +51,7 @@ static bool may_run(struct sim_cpu *c, int64_t now)
 }
 
 /* An idle VCPU returns its budget to the domain. */
-static void idle(struct sim_cpu *c, int64_t now)
+static void credit2_idle(struct sim_cpu *c, int64_t now)
 {
 	struct sim_dom *d = c->dom;
 
@@ -64,7 +64,7 @@ static void idle(struct sim_cpu *c, int64_t now)
 }
 
 /* What was left of the last period is lost, and a debt is kept: only the upper bound is cut. */
-static void refill(void *arg, int64_t now)
+static void credit2_refill(void *arg, int64_t now)
 {
 	struct sim_dom *d = (struct sim_dom *)arg;
 
@@ -100,7 +100,7 @@ static void cap_ends(struct sim_dom *d, int64_t now)
 	sim_cpu_unpark(d, now);
 }
 
-static void capped(struct sim_dom *d, uint32_t old, int64_t now)
+static void credit2_capped(struct sim_dom *d, uint32_t old, int64_t now)
 {
 	d->tot_budget = d->host->conf.cap_period_ns / 100 * d->cap;
 	if (d->cap && !old)
@@ -110,8 +110,8 @@ static void capped(struct sim_dom *d, uint32_t old, int64_t now)
 }
 
 const struct sim_sched sim_credit2 = {
-	.may_run = may_run,
-	.idle = idle,
-	.capped = capped,
-	.tick = refill,
+	.may_run = credit2_may_run,
+	.idle = credit2_idle,
+	.capped = credit2_capped,
+	.tick = credit2_refill,
 };

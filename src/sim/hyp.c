@@ -16,7 +16,7 @@ void sim_hyp_tick(struct sim_host *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-static void describe(const struct sim_dom *d, struct sim_hyp_dom *out)
+static void describe_dom(const struct sim_dom *d, struct sim_hyp_dom *out)
 {
 	*out = (struct sim_hyp_dom){
 		.domid = d->domid,
@@ -38,7 +38,7 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out)
 	for (d = h->doms; d && d->domid < domid; d = d->next)
 		;
 	if (d)
-		describe(d, out);
+		describe_dom(d, out);
 	pthread_mutex_unlock(&h->lock);
 	return d ? 0 : -ESRCH;
 }

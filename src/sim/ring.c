@@ -63,7 +63,7 @@ uint32_t sim_ring_frames(uint32_t slots)
 	return (bytes + GUEST_PAGE - 1) / GUEST_PAGE;
 }
 
-static uint8_t *at(const struct sim_ring *r, uint32_t off)
+static uint8_t *byte_at(const struct sim_ring *r, uint32_t off)
 {
 	return (uint8_t *)sim_mem_page(r->mem, r->frame[off / GUEST_PAGE]) + off % GUEST_PAGE;
 }
@@ -71,12 +71,12 @@ static uint8_t *at(const struct sim_ring *r, uint32_t off)
 /* Release, so that a reader which sees an index also sees the slots before it. */
 static void put32(const struct sim_ring *r, uint32_t off, uint32_t v)
 {
-	__atomic_store_n((uint32_t *)(void *)at(r, off), v, __ATOMIC_RELEASE);
+	__atomic_store_n((uint32_t *)(void *)byte_at(r, off), v, __ATOMIC_RELEASE);
 }
 
 static void put64(const struct sim_ring *r, uint32_t off, uint64_t v)
 {
-	__atomic_store_n((uint64_t *)(void *)at(r, off), v, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(void *)byte_at(r, off), v, __ATOMIC_RELEASE);
 }
 
 static uint32_t slot_of(const struct sim_ring *r, uint64_t n)
@@ -84,7 +84,7 @@ static uint32_t slot_of(const struct sim_ring *r, uint64_t n)
 	return (uint32_t)(n & (r->slots - 1));
 }
 
-static uint32_t wqe(const struct sim_ring *r, uint64_t n)
+static uint32_t wqe_offset(const struct sim_ring *r, uint64_t n)
 {
 	return RING_ELEMENTS + (slot_of(r, n) << WQE_LOG2_SIZE);
 }
@@ -100,7 +100,7 @@ void sim_ring_init(struct sim_ring *r)
 void sim_ring_post(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr)
 {
 	bool remote = wr->opcode != SIM_RDMA_SEND;
-	uint32_t e = wqe(r, n);
+	uint32_t e = wqe_offset(r, n);
 
 	put64(r, e + WQE_WR_ID, n);
 	put32(r, e + WQE_OPCODE, wr->opcode);
@@ -124,7 +124,7 @@ void sim_ring_begin(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr
 {
 	/* A READ sends only its request, and that at once. */
 	uint32_t state = wr->opcode == SIM_RDMA_READ ? STATE_PENDING : STATE_PROCESSING;
-	uint32_t e = wqe(r, n);
+	uint32_t e = wqe_offset(r, n);
 
 	put32(r, e + WQE_FIRST_PSN, r->psn);
 	put32(r, e + WQE_LAST_PSN, (r->psn + packets - 1) & PSN_MASK);
@@ -134,12 +134,12 @@ void sim_ring_begin(struct sim_ring *r, uint64_t n, const struct sim_ring_wr *wr
 
 void sim_ring_left(struct sim_ring *r, uint64_t n, uint32_t bytes)
 {
-	put32(r, wqe(r, n) + WQE_RESID, bytes);
+	put32(r, wqe_offset(r, n) + WQE_RESID, bytes);
 }
 
 void sim_ring_complete(struct sim_ring *r, uint64_t n)
 {
 	sim_ring_left(r, n, 0);
-	put32(r, wqe(r, n) + WQE_STATE, STATE_PENDING); /* rxe leaves it so on RC */
+	put32(r, wqe_offset(r, n) + WQE_STATE, STATE_PENDING); /* rxe leaves it so on RC */
 	put32(r, RING_CONSUMER, slot_of(r, n + 1));
 }

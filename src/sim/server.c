@@ -44,7 +44,7 @@ static int64_t compute_time(struct sim_task *t)
 	       (int64_t)sim_rand_below(&t->dom->rand, (uint64_t)(2 * spread + 1));
 }
 
-static bool reports(const struct sim_task *t, int64_t now)
+static bool does_report(const struct sim_task *t, int64_t now)
 {
 	int64_t stop = t->conf->report_stop_ns;
 
@@ -57,7 +57,7 @@ static void reap(struct sim_task *t, int64_t now)
 	struct sim_server *s = &t->server;
 
 	for (; s->reaped < t->qp->completed; s->reaped++)
-		if (reports(t, now))
+		if (does_report(t, now))
 			sim_agent_latency(t, &s->reply[s->reaped % SIM_APP_CLIENTS_MAX]);
 }
 

@@ -9,7 +9,7 @@
 
 #include "src/sim/model.h"
 
-static bool before(const struct sim_timer *a, const struct sim_timer *b)
+static bool fires_before(const struct sim_timer *a, const struct sim_timer *b)
 {
 	return a->when != b->when ? a->when < b->when : a->order < b->order;
 }
@@ -24,7 +24,7 @@ static void sift_up(struct sim_timers *ts, struct sim_timer *t)
 {
 	uint32_t pos = t->pos;
 
-	for (; pos > 1 && before(t, ts->heap[pos / 2]); pos /= 2)
+	for (; pos > 1 && fires_before(t, ts->heap[pos / 2]); pos /= 2)
 		place(ts, pos, ts->heap[pos / 2]);
 	place(ts, pos, t);
 }
@@ -34,9 +34,9 @@ static void sift_down(struct sim_timers *ts, struct sim_timer *t)
 	uint32_t pos = t->pos;
 
 	for (uint32_t child; (child = 2 * pos) <= ts->n; pos = child) {
-		if (child < ts->n && before(ts->heap[child + 1], ts->heap[child]))
+		if (child < ts->n && fires_before(ts->heap[child + 1], ts->heap[child]))
 			child++;
-		if (!before(ts->heap[child], t))
+		if (!fires_before(ts->heap[child], t))
 			break;
 		place(ts, pos, ts->heap[child]);
 	}

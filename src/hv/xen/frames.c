@@ -64,7 +64,7 @@ void hv_xen_frames_close(struct hv_xen_frames *f)
  * Xen reports XTAB for all that is not RAM of this guest: another guest's,
  * Xen's own, a device's, or no frame at all.
  */
-static int judge(uint64_t type, enum hv_xen_accept accept)
+static int type_error(uint64_t type, enum hv_xen_accept accept)
 {
 	switch (type & XEN_DOMCTL_PFINFO_LTAB_MASK) {
 	case XEN_DOMCTL_PFINFO_NOTAB:
@@ -101,7 +101,7 @@ static int check_batch(struct hv_xen_frames *f, uint32_t domid, enum hv_xen_acce
 	int ret = read_types(f, domid, n, frames);
 
 	for (size_t i = 0; !ret && i < n; i++) {
-		ret = judge(f->types[i], accept);
+		ret = type_error(f->types[i], accept);
 		if (ret)
 			*bad = i;
 	}

@@ -163,7 +163,7 @@ static int translate(struct hv_mem *m, const xc_domaininfo_t *info, size_t n,
  * either, and mapping it makes Xen bring it back. So try to map it if the guest
  * has paged frames; the result is -EAGAIN at best.
  */
-static int refuse(struct hv_mem *m, const xc_domaininfo_t *info, const xen_pfn_t *frame)
+static int refuse_frame(struct hv_mem *m, const xc_domaininfo_t *info, const xen_pfn_t *frame)
 {
 	size_t bad;
 	void *addr;
@@ -193,7 +193,7 @@ static int map_checked(struct hv_mem *m, const xc_domaininfo_t *info, const uint
 		return ret;
 	ret = hv_xen_frames_check(&m->frames, p->domid, HV_XEN_PLAIN, p->n, p->frames, bad);
 	if (ret == -EPERM)
-		return refuse(m, info, &p->frames[*bad]);
+		return refuse_frame(m, info, &p->frames[*bad]);
 	if (ret)
 		return ret;
 	return hv_xen_frames_map(&m->frames, p->domid, p->n, p->frames, &p->addr, bad);
@@ -259,8 +259,8 @@ static void xen_unmap(struct hv_mem *m, const volatile void *addr, size_t n)
 }
 
 /* Are all frames still what they were when they were mapped? */
-static int compare(struct hv_mem *m, const xc_domaininfo_t *info, const uint64_t *frames,
-		   const struct mapping *p)
+static int compare_frames(struct hv_mem *m, const xc_domaininfo_t *info, const uint64_t *frames,
+			  const struct mapping *p)
 {
 	xen_pfn_t *now = calloc(p->n, sizeof(*now));
 	size_t bad = 0;
@@ -298,7 +298,7 @@ static int xen_verify(struct hv_mem *m, uint32_t domid, size_t n, const uint64_t
 	ret = find_guest(m, domid, &info);
 	if (ret || p->grant)
 		return ret;
-	return compare(m, &info, frames, p);
+	return compare_frames(m, &info, frames, p);
 }
 
 static void xen_stats(struct hv_mem *m, uint64_t *calls, uint64_t *pages)

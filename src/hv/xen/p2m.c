@@ -89,7 +89,7 @@ static int decode(uint64_t entry, bool pte, bool large_ok, xen_pfn_t *frame)
 }
 
 /* The distinct tables of this level into w->tables; how many. */
-static size_t gather(struct walk *w)
+static size_t gather_tables(struct walk *w)
 {
 	size_t used = 0;
 
@@ -130,7 +130,7 @@ static int read_entries(struct walk *w, const volatile uint64_t *base, struct le
 
 static int walk_level(struct walk *w, struct level l, size_t *bad)
 {
-	size_t n = gather(w), slot = 0;
+	size_t n = gather_tables(w), slot = 0;
 	void *base;
 	int ret = hv_xen_frames_check(w->f, w->domid, HV_XEN_RAM, n, w->tables, &slot);
 

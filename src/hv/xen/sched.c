@@ -85,7 +85,7 @@ static uint32_t dom_flags(const xc_domaininfo_t *info)
 	return flags;
 }
 
-static void describe(const xc_domaininfo_t *info, struct hv_dom *d)
+static void describe_dom(const xc_domaininfo_t *info, struct hv_dom *d)
 {
 	static_assert(sizeof(info->handle) == sizeof(d->uuid), "a UUID");
 
@@ -120,7 +120,7 @@ static int xen_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 		s->want *= 2;
 	}
 	for (int i = 0; i < n; i++)
-		describe(&s->info[i], &doms[i]);
+		describe_dom(&s->info[i], &doms[i]);
 	return n;
 }
 
@@ -148,7 +148,8 @@ static int pool_scheduler(struct hv_sched *s, uint32_t id, uint32_t *scheduler)
 	return 0;
 }
 
-static int find(struct hv_sched *s, uint32_t domid, xc_domaininfo_t *info, uint32_t *scheduler)
+static int find_scheduler(struct hv_sched *s, uint32_t domid, xc_domaininfo_t *info,
+			  uint32_t *scheduler)
 {
 	int ret = hv_xen_dominfo(s->xc, domid, info);
 
@@ -204,7 +205,7 @@ static int get_once(struct hv_sched *s, uint32_t domid, struct hv_sched_params *
 	xc_domaininfo_t info;
 	uint32_t scheduler = 0;
 	uint16_t weight = 0, cap = 0;
-	int ret = find(s, domid, &info, &scheduler);
+	int ret = find_scheduler(s, domid, &info, &scheduler);
 
 	if (!ret)
 		ret = params_get(s, domid, scheduler, &weight, &cap);
@@ -237,7 +238,7 @@ static int set_once(struct hv_sched *s, uint32_t domid, struct cap cap)
 	xc_domaininfo_t info;
 	uint32_t scheduler = 0;
 	uint16_t percent;
-	int ret = find(s, domid, &info, &scheduler);
+	int ret = find_scheduler(s, domid, &info, &scheduler);
 
 	if (ret)
 		return ret;
@@ -278,7 +279,7 @@ static const char *xen_sched_name(struct hv_sched *s, uint32_t domid)
 	uint32_t scheduler;
 
 	memset(s->pools, 0, sizeof(s->pools));
-	if (find(s, domid, &info, &scheduler))
+	if (find_scheduler(s, domid, &info, &scheduler))
 		return "unknown";
 	switch (scheduler) {
 	case XEN_SCHEDULER_CREDIT:
