@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guest_map: map the pages and rings of one guest within its budgets. See guest.h. */
+/*
+ * guest_map: maps the pages and rings of one guest, within budgets of calls and pages.
+ * guest.c calls it for each walk. See guest.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pages_grant: kernel pages, granted read-only to domain 0. See pages.h. */
+/*
+ * pages_grant: pages of the guest's kernel (/dev/xen/gntalloc), granted read-only to
+ * domain 0. book.c gets them through pages_ops. See pages.h.
+ */
 #include "config.h"
 
 #include <errno.h>

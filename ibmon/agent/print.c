@@ -22,7 +22,7 @@ static const char *proof_name(enum ring_proof p)
 				    : "none";
 }
 
-/* The owner is shown, not the process that maps the ring now: it is the one that created it. */
+/* The owner is shown, not the process that maps the ring now: usually it created the ring. */
 void print_text(FILE *out, const struct track *t)
 {
 	fprintf(out, "%-7s %-15s %-9s %-7s %8s %6s %8s %6s  %-10s %s\n", "PID", "COMMAND", "DEVICE",

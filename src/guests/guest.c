@@ -168,7 +168,7 @@ static void watch_node(struct guests *gs, struct guest_entry *g)
 	g->watch_rc = rc;
 }
 
-/* The guest's own cap is read here, before any policy can have set another. */
+/* The guest's own cap is read here, before a policy of this run can set another. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns)
 {
 	int slot = free_slot(gs), rc;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fake_cluster: three hosts and two services. See fake_cluster.h. */
+/*
+ * fake_cluster: replaces src/cluster for the tests of control: three hosts and two
+ * services. See fake_cluster.h.
+ */
 #include "tests/fakes/fake_cluster.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fake_guest: see fake_guest.h. */
+/*
+ * fake_guest: a memfd as guest memory, with a registry in it, and hv_mem ops that count
+ * and check. The tests of ibmon and of the guests map it. See fake_guest.h.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fake_host: see fake_host.h. */
+/*
+ * fake_host: a table of domains behind the scheduling and watching ops of hv.h, with
+ * failures that a test chooses. See fake_host.h.
+ */
 #include "tests/fakes/fake_host.h"
 
 #include <assert.h>

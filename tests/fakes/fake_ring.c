@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fake_ring: see fake_ring.h; written from the uapi header, not from ibmon. */
+/*
+ * fake_ring: writes queues as rxe's provider and kernel do, for the tests of ibmon/ring.
+ * Written from the uapi header, not from ibmon: both must agree. See fake_ring.h.
+ */
 #include "tests/fakes/fake_ring.h"
 
 #include <assert.h>

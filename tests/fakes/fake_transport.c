@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fake_transport: a list of operations. See fake_transport.h. */
+/*
+ * fake_transport: keeps posted operations in a list; the test executes and completes them.
+ * See fake_transport.h.
+ */
 #include "tests/fakes/fake_transport.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* golden: see golden.h. */
+/*
+ * golden: reads the recorded rings of tests/golden/rxe, record by record. See golden.h;
+ * the format is in that folder's README.
+ */
 #include "tests/fakes/golden.h"
 
 #include <inttypes.h>
