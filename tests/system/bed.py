@@ -461,7 +461,7 @@ class Guest:
         return self.count
 
     def end(self, number, seconds=60):
-        pattern = re.compile(r"^### BEGIN %d\n(.*?)^### END %d rc=(\d+)\n" % (number, number), re.M | re.S)
+        pattern = re.compile(r"^### BEGIN %d\n(.*?)### END %d rc=(\d+)\n" % (number, number), re.M | re.S)
         m = self.vm._wait("end of command %d in guest %s" % (number, self.name), seconds,
                           lambda: pattern.search(self.text()))
         return Result(int(m.group(2)), m.group(1))
