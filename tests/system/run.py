@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """run.py --images DIR --logs DIR [NAME...]: run scenarios, each in a VM of its own.
 
---kind plain: only those without Xen; --kind xen: only those with it, which want a quiet machine.
+--kind plain: only those without Xen; --kind xen: only those with it.
 --deep, or RESEX_DEEP=1: also those that take long, and the others at full length.
 
 Scenarios with Xen begin with snapshots (snapshot.py). First the snapshots are made that are missing,
 and those scenarios run that time nothing, WORKERS at once; then the others run, one at a time.
 A VM has 2 CPUs. Two VMs on a machine of 2 cores hold each other up: benchex-count takes 35 s alone,
-and was not done in 6 minutes beside churn. So there is a worker for each pair of cores.
+and was not done in 6 minutes beside churn. So there is a worker for each pair of cores. VMs of 1 CPU
+would not help: benchex-count and churn took 130 s each at once, and 58 and 85 s in VMs of 2 CPUs.
+
+Scenarios without Xen run one at a time beside all of this, at a lower priority (bed.PLAIN_NICE).
 
 A scenario passes when its function returns, fails when it raises; each failed one shows why, and
 where the logs are. Seconds are the wall's, and CPU seconds those of QEMU.
@@ -140,13 +143,25 @@ class Runner:
             t.join()
 
     def run(self, chosen):
+        plain = threading.Thread(target=self.in_turn, args=([s for s in chosen if kind(s) == "plain"],), daemon=True)
+        plain.start()
+        self.run_xen([s for s in chosen if kind(s) == "xen"])
+        plain.join()
+
+    def in_turn(self, chosen):
+        for s in chosen:
+            self.scenario(s)
+
+    def run_xen(self, chosen):
         beds = {s.bed: scenarios.BEDS[s.bed] for s in chosen}
         tasks = [(self.snapshot, recipe, options) for options, recipe in beds.values() if recipe]
         tasks += [(self.scenario, s) for s in chosen if s.beside]
         self.at_once(tasks)
-        for s in chosen:
-            if not s.beside:
-                self.scenario(s)
+        self.in_turn([s for s in chosen if not s.beside])
+
+
+def kind(s):
+    return scenarios.BEDS[s.bed][0].get("kind", "xen")
 
 
 def choose(args):
@@ -156,7 +171,7 @@ def choose(args):
         return s.when == "always" or s.when == "deep" and args.deep
     chosen = [s for s in scenarios.ALL if wanted(s)]
     if args.kind:
-        chosen = [s for s in chosen if scenarios.BEDS[s.bed][0].get("kind", "xen") == args.kind]
+        chosen = [s for s in chosen if kind(s) == args.kind]
     return chosen
 
 
