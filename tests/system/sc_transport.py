@@ -21,7 +21,7 @@ def suite(vm, command, seconds):
     r = vm.run("RESEX_PATIENCE=60 %s 2>&1" % command, seconds)
     vm.note("%s: %.1f s\n%s" % (command, time.monotonic() - began, r.out))
     failed = [x.strip() for x in r.out.splitlines() if "FAILED  ] " in x or "LINE   ]" in x]
-    passed = [x for x in r.out.splitlines() if "  PASSED  ] " in x]
+    passed = re.search(r"  PASSED  \] [1-9]", r.out)
     check(r.rc == 0 and passed, "%s ended with %d: %s" %
           (command, r.rc, "; ".join(failed[:6]) or r.out[-400:]))
 
