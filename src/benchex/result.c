@@ -15,7 +15,7 @@
 #include "src/benchex/result_keys.h"
 #include "src/util/utf8.h"
 
-/* Text is for people, who read a few lines; the JSON has all queue pairs. */
+/* People read a few lines of text; the JSON has all queue pairs. */
 enum { QPS_SHOWN = 8 };
 
 /* JSON integers are signed here; no real count comes near INT64_MAX. */

@@ -62,7 +62,7 @@ void fake_cluster_open(struct cluster *c)
 	add_host(c, "xen1", CLUSTER_SELF, 0);
 	add_host(c, "xen2", CLUSTER_UP, 300 * NS_PER_MS);
 	add_host(c, "xen3", CLUSTER_DOWN, -1);
-	strcpy(c->seen[2].note, "nobody listens at 10.0.0.1");
+	strcpy(c->seen[2].note, "no resexd listens at 10.0.0.1");
 	add_guests(c);
 	add_service(c, "web");
 	add_service(c, "mail");
