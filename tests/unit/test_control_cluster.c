@@ -83,7 +83,7 @@ WITH_CALL(host_list__three_hosts__says_how_each_is_seen)
 	h = row(r, "hosts", "xen3");
 	assert_string_equal(str(h, "state"), "down");
 	assert_true(json_is_null(json_object_get(h, "age_ms")));
-	assert_non_null(strstr(str(h, "note"), "nobody listens"));
+	assert_non_null(strstr(str(h, "note"), "no resexd listens"));
 	assert_null(json_object_get(h, "beat"));
 }
 
