@@ -187,9 +187,8 @@ static const struct entry *next_above(const struct book *b, uint32_t at)
 }
 
 /*
- * The first gap of n entries in the list of frames, with pages for it. First fit. A ring's
- * frames must be contiguous in the list, because its descriptor has a first entry and a
- * number.
+ * The first gap of n entries in the list of frames, with pages for it. A ring's frames must
+ * be contiguous in the list, because its descriptor has a first entry and a number.
  */
 static int allocate_frames(struct book *b, uint32_t n, uint32_t *first)
 {
@@ -233,8 +232,8 @@ static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
 }
 
 /*
- * The ranges that the guest ABI allows; readers refuse anything else. Readers count a ring
- * outside them as a fault of this guest: do not publish it at all.
+ * The ranges that the guest ABI allows. Readers count a ring outside them as a fault of this
+ * guest: do not publish it at all.
  */
 static bool in_ranges(const struct guest_ring *r)
 {

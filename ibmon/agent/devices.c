@@ -76,9 +76,8 @@ static bool parse_dev(const char *text, dev_t *dev)
 }
 
 /*
- * Ask sysfs and rdma netlink about d. False with the reason when one cannot tell. The order
- * is from the file system to the kernel: node, name, driver. Each step needs the one before
- * it.
+ * Read from sysfs and rdma netlink what d is. False, with the reason, when one of them fails.
+ * The order is node, name, driver: each step needs the one before it.
  */
 static bool identify(struct devices *all, struct device *d, char reason[static REASON])
 {

@@ -243,7 +243,7 @@ static bool control_if_due(struct bulk *b, int64_t *until)
 
 /* --- the loop ---------------------------------------------------------------- */
 
-/* Posted messages read from the buffer: it must stay until their completions are there. */
+/* Messages under way use the buffer: it must stay until their completions are there. */
 static bool any_outstanding(const struct bulk *b)
 {
 	for (const struct flow *f = b->flow; f < b->flow + b->flows; f++)

@@ -10,7 +10,7 @@
 #include "src/benchex/option_rows.h"
 #include "src/util/utf8.h"
 
-/* A year; and far more requests a second than any adapter sends. */
+/* A year; and one request each 10 ns. */
 enum { SECONDS_MAX = 366 * 24 * 3600, RATE_MAX = 100000000 };
 
 /* More lines than a hundred a second would be the load that is measured. */
