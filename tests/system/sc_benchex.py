@@ -278,7 +278,7 @@ def killed_server(vm):
 
 def refused(vm):
     _, said = run(vm, "client %s" % HOST, rc=1)
-    check("nobody listens" in said, "nobody listens, but: " + said)
+    check("no server listens" in said, "no server listens, but: " + said)
     s = Server(vm)
     _, said = run(vm, "server", rc=1)
     check("taken" in said and "--port" in said, "a second server: " + said)
