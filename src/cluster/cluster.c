@@ -419,7 +419,8 @@ static const struct member_ops *find_member(const struct cluster_conf *conf, str
 
 static int open_member(struct cluster *c, struct mono now, struct conf_error *e)
 {
-	struct member_conf mc = { .self = (uint16_t)c->conf.host[c->conf.self].number };
+	struct member_conf mc = { .self = (uint16_t)c->conf.host[c->conf.self].number,
+				  .connect_ms = MEMBER_CONNECT_MS };
 	int rc;
 
 	for (uint32_t i = 0; i < c->conf.hosts; i++) {

@@ -24,7 +24,7 @@
 
 #define RETRY_NS NS_PER_S
 
-enum { CONNECT_MS = 250, STACK_BYTES = 256 << 10 };
+enum { STACK_BYTES = 256 << 10 };
 
 struct attempt;
 
@@ -287,7 +287,7 @@ static int attempt_result(struct member *m, struct mono now)
 	return m->connected ? 0 : -ENODEV;
 }
 
-/* Go on connecting: done, not yet, or failed. A healthy corosync answers within this wait. */
+/* Go on connecting: done, not yet, or failed. */
 static int continue_connecting(struct member *m, struct mono now)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -301,7 +301,7 @@ static int continue_connecting(struct member *m, struct mono now)
 		 * The only wait, once an attempt: a daemon that starts beside a healthy corosync
 		 * then has its view at once.
 		 */
-		poll(&p, 1, CONNECT_MS);
+		poll(&p, 1, m->conf.connect_ms);
 	}
 	if (eventfd_read(m->attempt->done, &(eventfd_t){ 0 }) == 0)
 		return attempt_result(m, now);
@@ -315,7 +315,8 @@ static int continue_connecting(struct member *m, struct mono now)
 
 static bool conf_good(const struct member_conf *c)
 {
-	if (c->self < 1 || c->self > MEMBER_HOSTS_MAX || !(c->hosts >> (c->self - 1) & 1))
+	if (c->self < 1 || c->self > MEMBER_HOSTS_MAX || !(c->hosts >> (c->self - 1) & 1) ||
+	    c->connect_ms < 0)
 		return false;
 	for (uint32_t h = 0; h < MEMBER_HOSTS_MAX; h++) {
 		if (!(c->hosts >> h & 1))

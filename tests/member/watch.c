@@ -243,7 +243,7 @@ static bool asked(const struct member *m)
 
 int main(int argc, char **argv)
 {
-	struct member_conf c = { .hosts = 0 };
+	struct member_conf c = { .connect_ms = MEMBER_CONNECT_MS };
 	struct member_view v;
 	char note[256] = "";
 	struct lock held = { .conf = { .self = 0 } };
