@@ -592,7 +592,7 @@ src/transport/front/hello.c @ hello_self @ s/h->stage == WANT_KEYS \&\& !agreed(
 src/transport/front/hello.c @ hello @ s/ ||$/ || 0 \&\&/
 src/transport/front/link.c @ transport_links @ s/peer->start != t->conf.start/0/
 src/transport/front/link.c @ transport_links @ s/peer->start != newest->start)$/0)/
-src/transport/front/link.c @ transport_links @ s/why == -ENOTUNIQ || why == -EBADE;$/why == -ENOTUNIQ;/
+src/transport/front/link.c @ transport_links @ s/is_wrong_start(why) || why == -EBADE;$/is_wrong_start(why);/
 src/transport/front/link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 8)/
 src/transport/front/link.c @ transport_links @ s/sin6_addr, sizeof(struct in6_addr))/sin6_addr, 15)/
 src/transport/front/link.c @ transport_links @ s/if (of->ss_family != from->sa_family)/if (0)/
