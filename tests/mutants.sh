@@ -541,7 +541,7 @@ src/shared/member_corosync.c @ member @ s/else if (a->type != QUORUM_SET)/else i
 src/shared/member_corosync.c @ member @ s/!m->connected \&\& mono_sub(now, m->retry) >= 0/!m->connected/
 src/shared/member_corosync.c @ member @ s/return m->attempt ? m->attempt->done : m->fd/return m->fd/
 src/shared/member_corosync.c @ member @ s/if (m \&\& m->attempt)/if (0)/
-src/shared/member_corosync.c @ member @ s/, CONNECT_MS);/, -1);/
+src/shared/member_corosync.c @ member @ s/, m->conf.connect_ms);/, -1);/
 src/shared/member_corosync.c @ member @ s/	a->open = false;//
 src/shared/member_corosync.c @ member @ s/!m->any || //
 src/shared/member_corosync.c @ member @ s/if (c->node\[h\] == 0)/if (0)/
