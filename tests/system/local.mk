@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	tests/system/sc_controls.py \
 	tests/system/sc_count.py \
 	tests/system/sc_errors.py \
+	tests/system/sc_golden.py \
 	tests/system/sc_hello.py \
 	tests/system/sc_hosts.py \
 	tests/system/sc_hv.py \
@@ -44,7 +45,7 @@ TESTS += tests/system/test_permute.py
 EXTRA_DIST += tests/system/test_permute.py
 
 # rdmaload: RDMA traffic over loopback that tells its truth at the end (see --help).
-EXTRA_DIST += tests/system/record-golden.sh tests/golden/rxe
+EXTRA_DIST += tests/golden/rxe
 
 if VERBS
 noinst_PROGRAMS += rdmaload
@@ -57,7 +58,7 @@ rdmaload_SOURCES = \
 	tests/system/src/rdmaload.c
 rdmaload_LDADD = $(VERBS_LIBS)
 
-# ringrec: records the golden rings (record-golden.sh builds its own for the virtual machine).
+# ringrec: records the golden rings (sc_golden.py).
 noinst_PROGRAMS += ringrec
 ringrec_SOURCES = \
 	tests/system/src/load.h \

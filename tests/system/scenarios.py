@@ -10,6 +10,7 @@ import sc_churn
 import sc_controls
 import sc_count
 import sc_errors
+import sc_golden
 import sc_hello
 import sc_hosts
 import sc_hv
@@ -26,6 +27,8 @@ import sc_transport_bench
 BEDS = {
     "plain": ({"kind": "plain", "memory": 512, "limit": 120}, None),
     "verbs": ({"kind": "plain", "memory": 1024, "limit": 900}, None),
+    # Small, so that the pages of a process that exited are soon used again: the rings of "dead".
+    "small": ({"kind": "plain", "memory": 384, "limit": 300, "cpus": 1}, None),
     "cable": ({"kind": "plain", "memory": 512, "limit": 600, "cpus": 1, "cable": sc_transport.CABLE}, None),
     "xen-cable": (dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE), "dom0"),
     "dom0": ({"sched": "credit2", "limit": 900}, "dom0"),
@@ -46,6 +49,8 @@ ALL = [
              "server, clients and bulk over RDMA: both sides agree, whatever happens to one"),
     Scenario("transport", "verbs", sc_transport.transport,
              "the transport's contract over RDMA, and peers that do what they may not"),
+    Scenario("golden", "small", sc_golden.golden,
+             "record the golden rings of rxe anew, for tests/golden/rxe", "deep"),
     Scenario("transport-hosts", "cable", sc_transport.hosts,
              "two machines without Xen on a cable: the first part of hosts, and one that dies", "deep"),
     Scenario("transport-bench", "verbs", sc_transport_bench.transport_bench,

@@ -7,7 +7,7 @@
  * Makes one queue pair, runs the traffic of the options over it, copies its
  * rings every A to B work requests, and writes what changed from copy to
  * copy, with the truth, to FILE (format: tests/golden/rxe/README). Run in a
- * virtual machine by record-golden.sh. With --reset, the queue pair is reset
+ * virtual machine by sc_golden.py. With --reset, the queue pair is reset
  * after every fourth copy. Modes:
  *
  *	plain	nothing else
