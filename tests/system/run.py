@@ -32,7 +32,7 @@ import snapshot
 
 
 WORKERS = max(1, (os.cpu_count() or 1) // 2)
-EMULATOR_FAULTS_MAX = 6  # see Vm.fault; of 5 runs of count, 3 lost a guest
+EMULATOR_FAULTS_MAX = 6  # see Vm.fault
 
 
 def line(name, word, seconds, cpu, why=""):
