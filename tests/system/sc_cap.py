@@ -166,8 +166,9 @@ def restore(vm):
     greedy, _ = two_guests(vm)
     xl = xl_sched(vm)
     vm.sh("xl {0} -d greedy -w 300 -c 73; xl {0} -d modest -w 256 -c 0".format(xl))
-    # Caps are cut as soon as anything was spent, so that they are seen on any machine.
-    quick = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "step": 1000000}}
+    # Caps are cut as soon as anything was spent, so that they are seen on any machine: by a tenth
+    # each 20 ms, so that 73 is seen too, and 1 is reached within 0.9 s.
+    quick = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "step": 20000000}}
     d = Daemon(vm, policy="freemarket", policy_file=vm.put("quick.json", json.dumps(quick)),
                links=LINKS, epoch="2s")
     with d:
