@@ -3,10 +3,12 @@
 """run.py --images DIR --logs DIR [NAME...]: run scenarios, each in a VM of its own.
 
 --kind plain: only those without Xen; --kind xen: only those with it.
+--timed: only those that judge durations or CPU shares; --untimed: only the others. A timed scenario
+that fails is run once more: another program may have used the machine.
 --deep, or RESEX_DEEP=1: also those that take long, and the others at full length.
 
 Scenarios with Xen begin with snapshots (snapshot.py). First the snapshots are made that are missing,
-and those scenarios run that time nothing, WORKERS at once; then the others run, one at a time.
+and those scenarios run that may have others beside them, WORKERS at once; then the others, one at a time.
 A VM has 2 CPUs. Two VMs on a machine of 2 cores hold each other up: benchex-count takes 35 s alone,
 and was not done in 6 minutes beside churn. So there is a worker for each pair of cores. VMs of 1 CPU
 would not help: benchex-count and churn took 130 s each at once, and 58 and 85 s in VMs of 2 CPUs.
@@ -54,6 +56,7 @@ class Runner:
         self.lock = threading.Lock()
         self.failed, self.passed, self.cpu = [], 0, 0.0
         self.faults_left = EMULATOR_FAULTS_MAX
+        self.run_twice = set()
 
     def tell(self, *lines):
         with self.lock:
@@ -91,13 +94,11 @@ class Runner:
         seconds, cpu = time.monotonic() - began, vm.cpu_seconds() if vm else 0
         with self.lock:
             self.cpu += cpu
-            again = vm and vm.fault and self.faults_left > 0
-            if again:
-                self.faults_left -= 1
-            else:
+            again = self.why_again(s, vm)
+            if not again:
                 self.failed.append(s.name)
         if again:
-            self.tell(line(s.name, "emul", seconds, cpu, "the emulator lost a guest: run again"))
+            self.tell(line(s.name, again, seconds, cpu, reason(e) + ": run again"))
             return None
         out = [line(s.name, "FAIL", seconds, cpu, reason(e))]
         with open(run + "/trace", "w", encoding="utf-8") as f:
@@ -108,6 +109,16 @@ class Runner:
                 out += ["    " + os.path.basename(log)] + tail(run + "/" + log)
         self.tell(*out)
         return False
+
+    def why_again(self, s, vm):
+        """The word for a failure that does not count yet; None when it counts."""
+        if vm and vm.fault and self.faults_left > 0:
+            self.faults_left -= 1
+            return "emul"
+        if s.timed and s.name not in self.run_twice:
+            self.run_twice.add(s.name)
+            return "busy"
+        return None
 
     # --- all ---------------------------------------------------------------------
 
@@ -172,6 +183,8 @@ def choose(args):
     chosen = [s for s in scenarios.ALL if wanted(s)]
     if args.kind:
         chosen = [s for s in chosen if kind(s) == args.kind]
+    if args.timed is not None:
+        chosen = [s for s in chosen if s.timed == args.timed]
     return chosen
 
 
@@ -186,6 +199,10 @@ def main():
     parser.add_argument("--logs", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="show the scenarios")
     parser.add_argument("--kind", choices=("plain", "xen"), help="only those without Xen, or with it")
+    timed = parser.add_mutually_exclusive_group()
+    timed.add_argument("--timed", action="store_true", default=None,
+                       help="only those that need a machine that does nothing else")
+    timed.add_argument("--untimed", dest="timed", action="store_false", help="only the others")
     parser.add_argument("--deep", action="store_true", default=os.environ.get("RESEX_DEEP") == "1",
                         help="also those that take long, and the others at full length")
     parser.add_argument("name", nargs="*")

@@ -39,8 +39,10 @@ BEDS = {
 }
 
 # when: always; deep: with --deep or when it is named; named: only when it is named.
-# beside: it times nothing, so that another may run beside it.
-Scenario = collections.namedtuple("Scenario", "name bed run text when beside", defaults=["always", False])
+# beside: another may run beside it.
+# timed: it judges durations or CPU shares, so that it needs a machine that does nothing else.
+Scenario = collections.namedtuple("Scenario", "name bed run text when beside timed",
+                                  defaults=["always", False, False])
 
 ALL = [
     Scenario("no-xen", "plain", sc_errors.no_xen,
@@ -83,16 +85,16 @@ ALL = [
     Scenario("count", "pair", sc_count.count,
              "work requests, MTUs and bytes of PV and PVH guests are what they did"),
     Scenario("cap", "pair", sc_cap.cap,
-             "a guest that overspends is capped until the next epoch, another is not"),
-    Scenario("cap-credit", "credit-pair", sc_cap.cap, "cap under the credit scheduler"),
+             "a guest that overspends is capped until the next epoch, another is not", timed=True),
+    Scenario("cap-credit", "credit-pair", sc_cap.cap, "cap under the credit scheduler", timed=True),
     Scenario("ioshares", "pair", sc_ioshares.ioshares,
-             "the cap of who is to blame follows the latencies that another guest reports"),
+             "the cap of who is to blame follows the latencies that another guest reports", timed=True),
     Scenario("experiment", "linked", experiment.experiment,
-             "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it"),
+             "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it", timed=True),
     Scenario("controls", "linked", sc_controls.controls,
-             "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing", "deep"),
+             "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing", "deep", timed=True),
     Scenario("benchex-count-long", "pair", sc_benchex_count.benchex_count_long,
              "the same as benchex-count with 10,000 work requests of every operation", "deep"),
     Scenario("matrix", "linked", sc_matrix.matrix,
-             "attackers x victims x policies, as a table (takes 6 minutes)", "deep"),
+             "attackers x victims x policies, as a table (takes 6 minutes)", "deep", timed=True),
 ]
