@@ -304,15 +304,15 @@ src/guests/view.c @ guests @ s/\*word < '0' || \*word > '9' || \*end/*end/
 src/guests/set.c @ guests @ s/handover_wake(gs->ho->control_fd);//
 src/guests/events.c @ guests_rings @ s/g->reap_serial = 0;//
 src/guests/events.c @ guests @ s/g->key.created == ev->created/1/
-src/guests/guest.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
-src/guests/guest.c @ guests_caps @ s/g->old = was->params;//
+src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
+src/guests/own.c @ guests_caps @ s/g->own = was->params;//
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
-src/guests/guest.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
-src/guests/guest.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
-src/guests/guest.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
-src/guests/guest.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
-src/guests/guest.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
-src/guests/guest.c @ guests_caps @ s/^\tgs->save_due = true;//
+src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
+src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
+src/guests/own.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
+src/guests/own.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
+src/guests/own.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
+src/guests/own.c @ guests_caps @ s/^\tgs->save_due = true;//
 src/guests/guest.c @ guests_rings @ s/if (silent == g->agent_silent)/if (0)/
 src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
 src/guests/guest.c @ guests_rings @ s/if (!g->watched) {/if (0) {/

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * guest: one guest's life, from the first list that has its domain until its slot is free:
- * cap saved, node read, registry attached, freed. Called by guests.c.
+ * own cap learned (own.c), node read, registry attached, freed. Called by guests.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,110 +52,6 @@ void entry_settings(const struct guests *gs, struct guest_entry *g)
 	g->set = false;
 }
 
-/* Saving is tried again each second: log a reason only when it is new. */
-static void report_not_cappable(struct guests *gs, struct guest_entry *g, const char *what,
-				const char *why)
-{
-	char note[sizeof(g->cap_note)];
-
-	snprintf(note, sizeof(note), "%.80s: %s", what, why);
-	if (!strcmp(note, g->cap_note))
-		return;
-	memcpy(g->cap_note, note, sizeof(note));
-	log_msg(gs->log, LOG_LVL_ERROR, "guest %s is not capped: %s", g->name, g->cap_note);
-}
-
-static void report_not_saved(struct guests *gs, struct guest_entry *g, int rc)
-{
-	char what[sizeof(gs->restore.file) + 40];
-
-	snprintf(what, sizeof(what), "its cap could not be saved in %s", gs->restore.file);
-	report_not_cappable(gs, g, what, strerror(-rc));
-}
-
-/* The saved cap is its own; the present one may be ours, from an earlier run. */
-static int restore_own_cap(struct guests *gs, struct guest_entry *g, const struct saved_cap *was)
-{
-	uint32_t now = cap_to_percent(g->old.cap);
-
-	g->old = was->params;
-	if (gs->observe || now == cap_to_percent(was->params.cap))
-		return 0;
-	return gs->hv->sched->set_cap(gs->sched, g->key.domid, was->params.cap);
-}
-
-/*
- * Its own cap: as saved by an earlier run, or when it was here before (a guest
- * may go on after a suspend), or else as the scheduler has it now. A guest may
- * be capped only when its own cap is on disk (entries_save_caps).
- */
-static void save_old_cap(struct guests *gs, struct guest_entry *g)
-{
-	const struct saved_cap *was = restore_find(&gs->restore, g->key.domid, g->key.uuid);
-	struct saved_cap c = { .domid = g->key.domid };
-	int rc;
-
-	rc = gs->hv->sched->get(gs->sched, g->key.domid, &g->old);
-	if (rc) {
-		report_not_cappable(gs, g, "its cap cannot be read",
-				    rc == -EOPNOTSUPP ? "its scheduler has no caps"
-						      : strerror(-rc));
-		return;
-	}
-	if (was) {
-		rc = restore_own_cap(gs, g, was);
-		if (rc) {
-			report_not_cappable(gs, g, "its own cap could not be given back",
-					    strerror(-rc));
-			return;
-		}
-	} else if (!gs->observe) {
-		memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-		c.params = g->old;
-		rc = restore_add(&gs->restore, &c);
-		if (rc)
-			report_not_saved(gs, g, rc);
-		else
-			g->saving = gs->save_due = true;
-		return;
-	}
-	g->cap_note[0] = 0;
-	g->cappable = true;
-}
-
-/*
- * One write and fsync for all guests of a turn. Only when it succeeded may a policy cap
- * them: a crash must always find the guests' own caps on disk.
- */
-void entries_save_caps(struct guests *gs)
-{
-	int rc;
-
-	if (!gs->save_due)
-		return;
-	rc = restore_save(&gs->restore);
-	if (rc && rc != gs->save_rc) /* saving is tried again each second */
-		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
-			gs->restore.file, strerror(-rc));
-	gs->save_rc = rc;
-	gs->save_due = rc != 0;
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct guest_entry *g = gs->guest[i];
-
-		if (!g || !g->saving)
-			continue;
-		g->saving = false;
-		if (rc) {
-			restore_drop(&gs->restore, g->key.domid, g->key.uuid);
-			report_not_saved(gs, g, rc);
-			continue;
-		}
-		g->cap_note[0] = 0;
-		g->cappable = true;
-		gs->publish_due = true;
-	}
-}
-
 /* Without a watch the node is read each second (entry_second). */
 static void watch_node(struct guests *gs, struct guest_entry *g)
 {
@@ -195,13 +91,13 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	g->node_due = true;
 	read_name(gs, g);
 	entry_settings(gs, g);
-	save_old_cap(gs, g);
+	own_learn(gs, g, wall_ns);
 	gs->guest[slot] = g;
 	gs->publish_due = true;
 	watch_node(gs, g);
 	guests_event(gs, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, cap %u%s", d->domid,
-		     g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->old.cap),
-		     g->old.cap.limited ? " %" : " (none)");
+		     g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->own.cap),
+		     g->own.cap.limited ? " %" : " (none)");
 	return 0;
 }
 
@@ -330,54 +226,6 @@ static void check_name(struct guests *gs, struct guest_entry *g)
 	gs->publish_due = true;
 }
 
-/* The cap that we set last, or its own when we set none. False: the actor is setting one. */
-static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32_t *percent)
-{
-	struct mailbox *mb = &gs->ho->mail[g->slot];
-	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
-
-	if (mail_serial(want) != mail_serial(answer) || mail_errno(answer))
-		return false;
-	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(want)
-							    : cap_to_percent(g->old.cap);
-	return true;
-}
-
-/* Saved at the next entries_save_caps; until then the file has the former cap. */
-static void save_foreign_cap(struct guests *gs, const struct guest_entry *g)
-{
-	struct saved_cap c = { .domid = g->key.domid, .params = g->old };
-
-	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-	if (restore_add(&gs->restore, &c))
-		return;
-	gs->save_due = true;
-}
-
-/* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */
-static void check_foreign_cap(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
-{
-	struct hv_sched_params p;
-	uint32_t ours, again;
-
-	if (!g->cappable || !our_cap(gs, g, &ours))
-		return;
-	/*
-	 * Ask for our cap before and after: while the actor sets one, the scheduler's
-	 * figure may be the old or the new one.
-	 */
-	if (gs->hv->sched->get(gs->sched, g->key.domid, &p) || !our_cap(gs, g, &again) ||
-	    again != ours || cap_to_percent(p.cap) == ours)
-		return;
-	g->old = p;
-	gs->publish_due = true;
-	if (!gs->observe)
-		save_foreign_cap(gs, g);
-	guests_event(gs, wall_ns, g->name, "operator-cap",
-		     "another program set its cap to %u: this is the guest's own cap from now on",
-		     cap_to_percent(p.cap));
-}
-
 /* With a silent agent, known rings are still read; new ones are not seen. */
 static void check_agent(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
@@ -411,12 +259,12 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 	/* After an error that passes, read again: the guest will not write its node again. */
 	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
 		g->node_due = true;
-	check_foreign_cap(gs, g, wall_ns);
+	own_check(gs, g, wall_ns);
 	/* The agent of a paused domain cannot run: its silence is no news. */
 	if (!(g->dom_flags & HV_DOM_PAUSED))
 		check_agent(gs, g, now, wall_ns);
 	if (!g->cappable) {
-		save_old_cap(gs, g);
+		own_learn(gs, g, wall_ns);
 		gs->publish_due |= g->cappable;
 	}
 	if (rings_may_change(g) && guest_verify(g->mon, now) == 1)

@@ -182,7 +182,7 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 			gs->publish_due = true;
 		}
 	}
-	entries_save_caps(gs);
+	owns_save(gs);
 	log_unwatched(gs, unwatched);
 }
 
@@ -228,7 +228,7 @@ void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i])
 			entry_second(gs, gs->guest[i], now, wall_ns);
-	entries_save_caps(gs);
+	owns_save(gs);
 }
 
 int guests_restore(struct guests *gs)
@@ -281,7 +281,7 @@ static bool awaits_own_cap(const struct guests *gs, const struct guest_entry *g,
 	const struct snap_guest *s = guests_snap(g, sn);
 
 	return s && !gs->observe && g->cappable && entry_alone(gs, g) && !s->cap_errno &&
-	       cap_to_percent(s->applied) != cap_to_percent(g->old.cap);
+	       cap_to_percent(s->applied) != cap_to_percent(g->own.cap);
 }
 
 static bool caps_changed(const struct guests *gs, const struct caps_ask *a,

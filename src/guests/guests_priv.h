@@ -4,6 +4,7 @@
  *
  *	guests.c	domains followed, work scheduled, the policy changed
  *	  guest.c	one guest's life
+ *	  own.c		the guest's own cap
  *	  set.c		sets built, published and freed
  *	restore.c	own caps of guests, on disk
  *	conf.c		settings changed while guests run
@@ -47,13 +48,13 @@ struct guest_entry {
 	uint32_t dom_flags; /* enum hv_dom_flags, newest */
 	uint32_t vcpus;
 	struct guest_conf conf;
-	bool set;      /* conf is by guest-set, not by resexd.json */
-	bool released; /* cap-release: exempt until undone */
-	bool paused;   /* pause: the same, until resume */
-	bool saving;   /* its old cap is about to be written to disk */
-	bool cappable; /* its old cap is on disk */
-	struct hv_sched_params old;
-	char cap_note[128]; /* why it is not cappable; "" */
+	bool set;		    /* conf is by guest-set, not by resexd.json */
+	bool released;		    /* cap-release: exempt until undone */
+	bool paused;		    /* pause: the same, until resume */
+	bool saving;		    /* its own cap is about to be written to disk */
+	bool cappable;		    /* its own cap is on disk */
+	struct hv_sched_params own; /* its own cap and weight: no policy's */
+	char cap_note[128];	    /* why it is not cappable; "" */
 	struct guest_mon *mon;
 	bool watched;		    /* a change of its node makes an event */
 	int watch_rc;		    /* why not */
@@ -127,8 +128,6 @@ struct guests {
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns);
 void entry_free(struct guests *gs, struct guest_entry *g);
 void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
-/* Write the old caps of all that are saving at once: many guests come together at a boot. */
-void entries_save_caps(struct guests *gs);
 /* Node, refresh, verify: all that is due. */
 void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
@@ -137,6 +136,16 @@ bool entry_wants_soon(const struct guest_entry *g, struct mono now);
 void entry_settings(const struct guests *gs, struct guest_entry *g);
 /* Is it left alone: exempt, released or paused? Then its own cap alone holds. */
 bool entry_alone(const struct guests *gs, const struct guest_entry *g);
+
+/* own.c: read its own cap; it is cappable once that is on disk. Tried again each second. */
+void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* The operator set a cap: it is the guest's own from now on. */
+void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
+	       int64_t wall_ns);
+/* Compare the cap in force with the one that resexd set last. */
+void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* Write the own caps of all that are saving at once: many guests come together at a boot. */
+void owns_save(struct guests *gs);
 
 /* set.c: sets published and acknowledged. */
 void sets_publish(struct guests *gs);

@@ -40,8 +40,8 @@ static struct cap ceiling_of(const struct guests *gs, const struct guest_entry *
 	struct cap max = cap_from_percent((uint32_t)g->conf.max_cap);
 
 	if (!max.limited || entry_alone(gs, g))
-		return g->old.cap;
-	return g->old.cap.limited && g->old.cap.mpct < max.mpct ? g->old.cap : max;
+		return g->own.cap;
+	return g->own.cap.limited && g->own.cap.mpct < max.mpct ? g->own.cap : max;
 }
 
 static int set_fill(const struct guests *gs, const struct guest_entry *g, struct set_guest *e)
@@ -52,7 +52,7 @@ static int set_fill(const struct guests *gs, const struct guest_entry *g, struct
 	e->vcpus = g->vcpus;
 	e->weight = (uint32_t)g->conf.weight;
 	e->link = g->conf.link;
-	e->own = g->old.cap;
+	e->own = g->own.cap;
 	e->bounds.ceiling = ceiling_of(gs, g);
 	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;
 	e->bounds.vcpus = g->vcpus;

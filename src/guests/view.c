@@ -44,7 +44,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 		.vcpus = g->vcpus,
 		.conf = &g->conf,
 		.cap_note = g->cap_note,
-		.own = g->old,
+		.own = g->own,
 		.mon = g->mon,
 		.check = check_view(&g->check),
 		.set = g->set,
