@@ -231,6 +231,8 @@ ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (r->fault)/if (0)/
 ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (s->flags & SAMPLE_LAPPED)/if (0)/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_same(r->d, r->m))/if (0)/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/s.cons > r->mask ||//
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (is_new_ring(r, s))/if (0)/
+ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (s->cons || s->prod || !r->q->cons)/if (!r->q->cons)/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/c.beyond > r->jump_max/0/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//

@@ -339,6 +339,22 @@ static struct rxe_done count_completed(const struct rxe_ring *r, const struct rx
 }
 
 /*
+ * Both indices are 0 and no slot was ever written: a new ring, in the pages of the one that we
+ * counted on. RESET wipes the slots, too, but leaves the indices where they are.
+ */
+static bool is_new_ring(const struct rxe_ring *r, const struct rxe_stand *s)
+{
+	uint32_t slots = r->mask + 1 < RING_WALK_MAX ? r->mask + 1 : RING_WALK_MAX;
+
+	if (s->cons || s->prod || !r->q->cons)
+		return false;
+	for (uint32_t i = 0; i < slots; i++)
+		if (!slot_blank(r, i))
+			return false;
+	return true;
+}
+
+/*
  * The newest completed entry is blank: the queue pair was RESET (or, at the
  * first sample, perhaps never used). The consumer has passed all that was
  * posted before, completed or dropped: an upper bound. Whole laps show in the
@@ -353,6 +369,10 @@ static struct rxe_done count_wiped(const struct rxe_ring *r, struct rxe_stand *s
 
 	if (!q->opened) {
 		q->ssn_known = s->cons == 0;
+		return d;
+	}
+	if (is_new_ring(r, s)) {
+		d.fault = RING_FAULT_HEADER;
 		return d;
 	}
 	d.reset = true;

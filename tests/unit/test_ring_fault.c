@@ -35,6 +35,41 @@ TEST(fault__pages_zeroed_after_the_process__is_header)
 	done(x);
 }
 
+/* With queue pairs of short life, the pages of a freed ring come back as a ring of the same size. */
+TEST(fault__pages_reused_by_a_new_ring__counts_nothing_that_never_was)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+	struct ring_totals t;
+
+	for (int i = 0; i < 7; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	fake_reset(&x->f, 0);
+	fake_put(&x->f, FAKE_PRODUCER, 0);
+	fake_put(&x->f, FAKE_CONSUMER, 0);
+	assert_fault(x, RING_FAULT_HEADER);
+	ring_totals(x->r, &t);
+	assert_int_equal(t.wrs, 7);
+	done(x);
+}
+
+/* RESET keeps the indices: what waited may have been done, and the ring is read on. */
+TEST(fault__queue_pair_reset__is_not_one)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	for (int i = 0; i < 7; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	for (int i = 0; i < 3; i++)
+		fake_post(&x->f, FAKE_WRITE, 1);
+	fake_reset(&x->f, 0);
+	sample(x);
+	assert_int_equal(x->s.wrs, 3);
+	assert_true(x->s.flags & SAMPLE_WRS_BOUNDED);
+	done(x);
+}
+
 TEST(fault__index_beyond_the_ring__is_index)
 {
 	static const uint32_t values[] = { 16, 17, 1u << 20, UINT32_MAX };
