@@ -35,7 +35,7 @@ TEST(fault__pages_zeroed_after_the_process__is_header)
 	done(x);
 }
 
-/* With queue pairs of short life, the pages of a freed ring come back as a ring of the same size. */
+/* With queue pairs of short life, pages of a freed ring return as a ring of the same size. */
 TEST(fault__pages_reused_by_a_new_ring__counts_nothing_that_never_was)
 {
 	struct fixture *x = started(16, FAKE_RC, 1024);
