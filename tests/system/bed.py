@@ -396,14 +396,17 @@ class Vm:
 
 # A guest of a snapshot can be used for a Guest that is equal in these. It is created anew when it
 # reboots; in a scenario whose guests do not reboot this makes no difference.
-READY_MADE_ALIKE = ("kind", "memory", "vcpus", "net", "program")
+READY_MADE_ALIKE = ("kind", "memory", "vcpus", "net", "program", "initrd", "more")
 
 
 class Guest:
     def __init__(self, vm, name, kind="pv", memory=192, vcpus=1, on_reboot="destroy", run="",
-                 net=0):
-        """net: N for an interface on the bridge (see net.py), with the address 10.99.1.N."""
-        self.net = net
+                 net=0, initrd="guest", more=()):
+        """net: N for an interface on the bridge (see net.py), with the address 10.99.1.N.
+
+        initrd: "guest", or "tiny" for busybox alone; more: more lines of its configuration.
+        """
+        self.net, self.initrd, self.more = net, initrd, list(more)
         self.vm, self.name, self.kind, self.program = vm, name, kind, run
         self.memory, self.vcpus, self.on_reboot = memory, vcpus, on_reboot
         self.log = "%s/console/guest-%s.log" % (vm.share, name)
@@ -429,12 +432,12 @@ class Guest:
         """Write its xl configuration; the path in dom0."""
         config = "\n".join([
             'name="%s"' % self.name, 'type="%s"' % self.kind, 'kernel="/img/vmlinux"',
-            'ramdisk="/img/guest.initrd"', "memory=%d" % self.memory, "maxmem=%d" % self.memory,
+            'ramdisk="/img/%s.initrd"' % self.initrd, "memory=%d" % self.memory, "maxmem=%d" % self.memory,
             "vcpus=%d" % self.vcpus, 'on_crash="destroy"', 'on_reboot="%s"' % self.on_reboot,
             'extra="console=hvc0 quiet loglevel=4 mitigations=off panic=5%s"'
             % (" run=" + self.program if self.program else ""),
             "vif=['mac=00:16:3e:00:00:%02x,bridge=br0']" % self.net if self.net else "",
-            'cpus="1"' if self.kind == "pvh" else "", ""])  # see Vm.fault
+            'cpus="1"' if self.kind == "pvh" else "", *self.more, ""])  # see Vm.fault
         return self.vm.put(self.name + ".cfg", config)
 
     def create_script(self):

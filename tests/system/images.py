@@ -6,6 +6,7 @@
   OUT/vmlinux    the kernel as ELF: unpacking xz under emulation costs seconds
   OUT/base.cpio  for every role: busybox, RDMA tools and modules
   OUT/dom0.cpio  on top of it for dom0: Xen's tools
+  OUT/tiny.cpio  busybox alone, for guests that must start quickly
 
 A VM's initrd is the concatenation base.cpio dom0.cpio overlay.cpio.
 """
@@ -93,7 +94,7 @@ def put_modules(archive, root, version):
             archive.file(base + name, tmp + base + name, 0o644)
 
 
-def base_image(root, version):
+def tiny_image(root):
     a = cpio.Archive()
     cpio.put_elf(a, root, "/bin/busybox")
     for name in APPLETS:
@@ -101,6 +102,11 @@ def base_image(root, version):
     a.link("/sbin/modprobe", "/bin/busybox")
     for d in "proc sys dev run tmp var/lib var/log etc root mnt usr/bin usr/sbin".split():
         a.mkdir(d)
+    return a
+
+
+def base_image(root, version):
+    a = tiny_image(root)
     a.link("/var/run", "/run")
     for name in RDMA:
         cpio.put_elf(a, root, "/usr/bin/" + name)
@@ -141,6 +147,7 @@ def main():
     save(out + "/vmlinux", vmlinux(read(root + "/boot/vmlinuz-" + version)))
     base = base_image(root, version)
     base.write(out + "/base.cpio")
+    tiny_image(root).write(out + "/tiny.cpio")
     dom0_image(root, base).write(out + "/dom0.cpio")
 
 

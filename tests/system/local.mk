@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/system/guest/init.sh \
 	tests/system/guest/rxe.sh \
 	tests/system/guest/shares.sh \
+	tests/system/guest/tiny.sh \
 	tests/system/images.py \
 	tests/system/net.py \
 	tests/system/overlay.py \
@@ -34,7 +35,9 @@ EXTRA_DIST += \
 	tests/system/sc_liar.py \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
+	tests/system/sc_operator.py \
 	tests/system/sc_restored.py \
+	tests/system/sc_survive.py \
 	tests/system/sc_transport.py \
 	tests/system/sc_transport_bench.py \
 	tests/system/scenarios.py \

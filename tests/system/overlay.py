@@ -4,6 +4,7 @@
 
   OUT/guest.initrd  base.cpio, the programs under test and the VMs' scripts
   OUT/dom0.initrd   the same with dom0.cpio
+  OUT/tiny.initrd   tiny.cpio and a shell on the console
 
 Programs come from the build directory and take their libraries from this
 machine; dom0 and its guests get the same ones.
@@ -47,6 +48,11 @@ def main():
         if name.endswith(".sh"):
             at = "/init" if name == "init.sh" else "/t/" + name
             a.file(at, HERE + "/guest/" + name, 0o755)
+    tiny = cpio.Archive()
+    tiny.file("/init", HERE + "/guest/tiny.sh", 0o755)
+    tiny.file("/t/guest-loop.sh", HERE + "/guest/guest-loop.sh", 0o755)
+    tiny.write(out + "/overlay.cpio")
+    concatenate(out + "/tiny.initrd", [out + "/tiny.cpio", out + "/overlay.cpio"])
     a.write(out + "/overlay.cpio")
     concatenate(out + "/guest.initrd", [out + "/base.cpio", out + "/overlay.cpio"])
     concatenate(out + "/dom0.initrd", [out + "/guest.initrd", out + "/dom0.cpio"])

@@ -18,7 +18,9 @@ import sc_ioshares
 import sc_liar
 import sc_link
 import sc_matrix
+import sc_operator
 import sc_restored
+import sc_survive
 import sc_transport
 import sc_transport_bench
 
@@ -78,6 +80,10 @@ ALL = [
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too", beside=True),
     Scenario("restored", "pair", sc_restored.restored,
              "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
+    Scenario("operator", "dom0", sc_operator.operator,
+             "caps that xl sets are taken, however busy the policy is", "named", True),
+    Scenario("survive", "dom0", sc_survive.survive,
+             "guests that reboot or are restored while capped get their own caps back", "named", True),
     Scenario("hosts", "xen-cable", sc_hosts.hosts,
              "two Xen hosts count, lock and see each other's guests while things go wrong"),
     Scenario("hv-pvh", "credit-dom0", sc_hv.hv_pvh,

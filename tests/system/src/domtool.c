@@ -98,6 +98,7 @@ static int caps(unsigned int seconds)
 	rc = hv_xen.sched->open(&c.sched, NULL);
 	if (rc)
 		return fail("open", rc);
+	setvbuf(stdout, NULL, _IOLBF, 0); /* it may be killed */
 	c.doms = hv_xen.sched->list(c.sched, c.dom, CAPS_MAX);
 	while (now_ms() < end) {
 		show_changes(&c);
