@@ -106,6 +106,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	while (g->rings)
 		remove_slot(g, g->rings - 1);
 	latencies_leave(g);
+	missed_detach(&g->missed);
 	free_pages(g, false);
 	memset(g->reg, 0, sizeof(*g->reg));
 	g->walked = g->more = g->torn = false;
@@ -147,8 +148,11 @@ void guest_reap(struct guest_mon *g)
 		 */
 		if (s->desc.kind == RING_SQ)
 			ring_totals_add(&g->gone, &t);
+		if (ring_was_read(s->ring))
+			missed_read(&g->missed, s->desc.id);
 		ring_slot_free(g, s);
 	}
+	missed_settle(&g->missed);
 	latencies_reap(g);
 	while (g->leaving_pages) {
 		struct leaving_page *p = g->leaving_pages;
@@ -385,7 +389,10 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	g->backoff_ns = 0;
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;
+	missed_walk(&g->missed, g->reg, registry_unseen(g->registry));
 	changed = reconcile_rings(g, now);
+	if (!g->leaving)
+		missed_settle(&g->missed);
 	changed |= latencies_reconcile(g, now,
 				       &later); /* pages that cannot be mapped are not read */
 	g->more |= later;

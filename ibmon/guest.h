@@ -91,6 +91,8 @@ struct guest_state {
 	uint32_t faults_more, latencies;
 	uint64_t pages;	      /* mapped for this guest */
 	uint64_t walks, maps; /* done since guest_open */
+	uint64_t qps_read;    /* queue pairs whose send queue was read, gone ones too */
+	uint64_t qps_missed;  /* that came and went uncounted: guest_missed.h */
 	char fault[128];      /* of the registry as a whole; "" if none */
 };
 void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st);

@@ -4,6 +4,7 @@
 #define RESEX_IBMON_GUEST_PRIV_H
 
 #include "ibmon/guest.h"
+#include "ibmon/guest_missed.h"
 
 enum {
 	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX,
@@ -83,6 +84,8 @@ struct guest_mon {
 	struct latency_slot *latency[GUEST_LATENCIES_MAX];
 	uint32_t latencies;
 	struct latency_slot *leaving_latencies;
+
+	struct missed missed;
 
 	uint32_t verify_next;
 	uint32_t moved; /* id of the ring that guest_verify released last; 0: none */

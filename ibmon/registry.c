@@ -321,6 +321,7 @@ int registry_walk(const volatile void *page, const struct registry_limits *lim,
 	out->generation = generation;
 	out->agent_pid = w.reg.agent_pid;
 	out->heartbeat = w.reg.heartbeat;
+	out->sqs_published = w.reg.sqs_published;
 	out->rings = out->faults = out->faults_more = out->latencies = out->frames = 0;
 	rc = walk_pages(&w);
 	guest_copy_barrier();
@@ -337,4 +338,11 @@ uint64_t registry_heartbeat(const volatile void *page)
 	const volatile uint8_t *p = (const volatile uint8_t *)page;
 
 	return guest_read64(p + offsetof(struct guest_registry, heartbeat));
+}
+
+uint64_t registry_unseen(const volatile void *page)
+{
+	const volatile uint8_t *p = (const volatile uint8_t *)page;
+
+	return guest_read64(p + offsetof(struct guest_registry, qps_unseen));
 }

@@ -21,6 +21,7 @@ struct registry {
 	uint32_t generation;
 	uint32_t agent_pid;
 	uint64_t heartbeat;
+	uint64_t sqs_published; /* 0: an agent that does not count them */
 	uint32_t rings;
 	uint32_t faults; /* entries of fault[]; further ones are only counted */
 	uint32_t faults_more;
@@ -56,8 +57,9 @@ typedef int registry_page_fn(void *ctx, const struct guest_ref *ref, const volat
 int registry_walk(const volatile void *page, const struct registry_limits *lim,
 		  registry_page_fn *get, void *ctx, struct registry *out);
 
-/* Each reads one cache line: is the generation different from gen? The heartbeat. */
+/* Each reads one cache line: is the generation different from gen? The heartbeat; qps_unseen. */
 bool registry_changed(const volatile void *page, uint32_t gen);
 uint64_t registry_heartbeat(const volatile void *page);
+uint64_t registry_unseen(const volatile void *page);
 
 #endif

@@ -120,11 +120,16 @@ static void plan_next_scan(struct agent *a, struct mono t)
 static void scan_now(struct agent *a, bool full)
 {
 	struct mono t = now(a);
+	bool changed;
 
 	if (mono_sub(a->opened_until, t) > 0)
 		track_walk(a->track, TRACK_OPENED);
-	if (track_scan(a->track, t, full))
+	changed = track_scan(a->track, t, full);
+	if (changed)
 		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
+	/* After the scan: what it published is not unseen. */
+	if (changed || full)
+		book_unseen(a->book, track_unseen(a->track));
 	plan_next_scan(a, t);
 }
 
@@ -344,6 +349,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		track_walk(a->track, TRACK_NEW);
 		if (track_users(a->track))
 			scan_now(a, true);
+		else
+			book_unseen(a->book, track_unseen(a->track));
 	}
 	if (a->beats % TIDY_BEATS == 0)
 		track_tidy(a->track);

@@ -36,6 +36,7 @@ struct book {
 	uint32_t generation;
 	uint64_t heartbeat;
 	uint32_t next_id, rings;
+	uint64_t sqs;			   /* ids given to send queues */
 	uint32_t directories, frame_pages; /* with a page each */
 	struct guest_directory *directory[GUEST_DIRECTORIES_MAX];
 	struct guest_frames *frame_page[GUEST_FRAME_PAGES_MAX];
@@ -270,8 +271,15 @@ int book_add(struct book *b, const struct guest_ring *r, const uint64_t *frame, 
 	d->first_frame = first;
 	put_frames_end(b);
 	b->rings++;
+	if (d->kind == GUEST_RING_SQ)
+		put64(&b->reg->sqs_published, ++b->sqs);
 	*id = d->id;
 	return 0;
+}
+
+void book_unseen(struct book *b, uint64_t queue_pairs)
+{
+	put64(&b->reg->qps_unseen, queue_pairs);
 }
 
 void book_remove(struct book *b, uint32_t id)

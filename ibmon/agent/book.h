@@ -41,6 +41,9 @@ int book_add(struct book *b, const struct guest_ring *r, const uint64_t *frame, 
 void book_remove(struct book *b, uint32_t id);
 uint32_t book_rings(const struct book *b);
 
+/* Publish how many queue pairs came and went unseen; needs no begin and end. */
+void book_unseen(struct book *b, uint64_t queue_pairs);
+
 /* A latency page for a process. 0 and its index; -ENOSPC; other -errno: no page. */
 int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned int *index);
 void book_latency_remove(struct book *b, unsigned int index);

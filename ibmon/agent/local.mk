@@ -17,9 +17,10 @@ libagent_a_SOURCES = \
 	ibmon/agent/pages.h ibmon/agent/pages_file.c ibmon/agent/pages_frame.c \
 	ibmon/agent/print.c ibmon/agent/print.h \
 	ibmon/agent/proc.c ibmon/agent/proc.h \
+	ibmon/agent/qpns.c ibmon/agent/qpns.h \
 	ibmon/agent/setup.c ibmon/agent/setup.h \
 	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \
-	ibmon/agent/track_users.c \
+	ibmon/agent/track_qpns.c ibmon/agent/track_users.c \
 	ibmon/agent/watch.c ibmon/agent/watch.h
 libagent_a_CPPFLAGS = $(AM_CPPFLAGS) $(XENGUEST_CFLAGS)
 

@@ -115,12 +115,16 @@ static int add_entry(struct nldev_list *l, uint32_t cmd, const struct nl_part *a
 	struct entry e;
 
 	entry_read(a->data, a->len, &e);
-	if (e.kernel) /* objects of the kernel have no rings in user memory */
-		return 0;
 	/* A part of the list would let counting prove wrong kinds: refuse it. */
 	if (l->qps == NLDEV_OBJECTS_MAX || l->cqs == NLDEV_OBJECTS_MAX ||
-	    l->srqs == NLDEV_OBJECTS_MAX || l->ctxs == NLDEV_CONTEXTS_MAX)
+	    l->srqs == NLDEV_OBJECTS_MAX || l->ctxs == NLDEV_CONTEXTS_MAX ||
+	    l->kernel_qps == NLDEV_OBJECTS_MAX)
 		return -E2BIG;
+	/* Objects of the kernel have no rings in user memory. Its queue pairs have numbers. */
+	if (e.kernel && cmd == RDMA_NLDEV_CMD_RES_QP_GET)
+		l->kernel_qpn[l->kernel_qps++] = e.number;
+	if (e.kernel)
+		return 0;
 	switch (cmd) {
 	case RDMA_NLDEV_CMD_RES_QP_GET:
 		l->qp[l->qps++] = (struct nldev_qp){ .qpn = e.number, .pid = e.pid };
@@ -367,6 +371,11 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void list_empty(struct nldev_list *l)
+{
+	l->qps = l->cqs = l->srqs = l->ctxs = l->kernel_qps = 0;
+}
+
 /*
  * Sorted by number: rxe numbers objects in ascending order, so it is the order of their
  * creation.
@@ -375,7 +384,7 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
 	int rc;
 
-	l->qps = l->cqs = l->srqs = l->ctxs = 0;
+	list_empty(l);
 	rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
 	if (rc == 0)
 		rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_CQ_GET, l);
@@ -389,8 +398,21 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 	return 0;
 }
 
+int nldev_qps(struct nldev *nl, uint32_t index, struct nldev_list *l)
+{
+	int rc;
+
+	list_empty(l);
+	rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
+	if (rc)
+		return rc;
+	qsort(l->qp, l->qps, sizeof(l->qp[0]), by_number);
+	qsort(l->kernel_qpn, l->kernel_qps, sizeof(l->kernel_qpn[0]), by_number);
+	return 0;
+}
+
 int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
-	l->qps = l->cqs = l->srqs = l->ctxs = 0;
+	list_empty(l);
 	return list_objects(nl, index, RDMA_NLDEV_CMD_RES_CTX_GET, l);
 }

@@ -37,6 +37,8 @@ struct nldev_list {
 	struct nldev_srq srq[NLDEV_OBJECTS_MAX];
 	uint32_t ctxs;
 	uint32_t ctx_tid[NLDEV_CONTEXTS_MAX]; /* nldev_contexts only */
+	uint32_t kernel_qps;		      /* nldev_qps only: those of the kernel */
+	uint32_t kernel_qpn[NLDEV_OBJECTS_MAX];
 };
 
 struct nldev;
@@ -53,6 +55,9 @@ int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *
 
 /* All objects of a device. 0; -ENODEV; -E2BIG: more than fit; other -errno of the kernel. */
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l);
+
+/* Only queue pairs, those of the kernel too, by ascending number. As nldev_objects. */
+int nldev_qps(struct nldev *nl, uint32_t index, struct nldev_list *l);
 
 /*
  * Only the threads that hold a context of the device: those that opened it. 0 or

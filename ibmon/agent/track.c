@@ -43,6 +43,7 @@ void track_close(struct track *t)
 	for (size_t i = 0; i < t->rings; i++)
 		ring_free(t->ring[i]);
 	track_users_close(t);
+	track_qpns_close(t);
 	devices_close(&t->devices);
 	free(t);
 }
@@ -87,6 +88,7 @@ static void ring_drop(struct track *t, size_t i)
 {
 	struct track_ring *r = t->ring[i];
 
+	track_qpns_drop(t, r);
 	withdraw_ring(t, r);
 	log_msg(t->log, LOG_LVL_DEBUG, "pid %d (%s): ring at offset 0x%llx is gone", (int)r->owner,
 		r->comm, (unsigned long long)r->what.pgoff);

@@ -33,6 +33,7 @@ struct track_ring {
 	uint64_t seen;	/* number of the last scan that found it */
 	bool too_large; /* for the ABI */
 	bool refused;	/* the sink had no room; tried again when a ring is withdrawn */
+	bool counted;	/* track_unseen() knows that it was published */
 };
 
 /* Where rings go. All required. */
@@ -71,6 +72,12 @@ void track_devices(struct track *t);
  * found, lost, published, withdrawn or given another kind.
  */
 unsigned int track_scan(struct track *t, struct mono now, bool full);
+
+/*
+ * Ask the kernel which queue pairs there are. How many came and went since track_open and were
+ * never published, as far as later queue pairs show: see qpns.h.
+ */
+uint64_t track_unseen(struct track *t);
 
 /* Forget users without rings and without an open device. Call it every few seconds. */
 void track_tidy(struct track *t);

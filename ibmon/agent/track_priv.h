@@ -6,6 +6,7 @@
 #include "ibmon/agent/devices.h"
 #include "ibmon/agent/maps.h"
 #include "ibmon/agent/nldev.h"
+#include "ibmon/agent/qpns.h"
 #include "ibmon/agent/track.h"
 
 enum { HEADER_PAGE = 4096 };
@@ -16,6 +17,12 @@ struct track_user {
 	int statm, pagemap;
 	uint64_t size; /* pages of address space at the last full scan; 0: none yet */
 	size_t next;   /* first ring to compare at the next quick scan */
+};
+
+/* The queue pairs of one device. */
+struct track_qpns {
+	uint32_t index; /* rdma netlink's */
+	struct qpns qpns;
 };
 
 struct track {
@@ -35,6 +42,10 @@ struct track {
 	uint64_t walks;
 	pid_t *looked; /* processes that the last walk checked, ascending */
 	size_t n_looked;
+	size_t counters;
+	struct track_qpns *counter[DEVICES_MAX];
+	uint64_t unseen_ended; /* queue pairs of devices that are gone */
+	bool counted;	       /* track_unseen() was called before */
 	/* scratch */
 	struct maps_ring found[TRACK_USER_RINGS_MAX];
 	struct class_ring group[TRACK_RINGS_MAX];
@@ -47,6 +58,10 @@ struct track {
 
 /* Find kinds for rings that have none, and check kinds against entries (full: of all rings). */
 void track_kinds(struct track *t, bool full);
+
+/* A ring is about to be dropped: its queue pair was seen if it was published. */
+void track_qpns_drop(struct track *t, struct track_ring *r);
+void track_qpns_close(struct track *t);
 
 /* Note the user's size. Called before its maps are read, so that no change is missed. */
 void track_user_look(struct track_user *u);

@@ -43,7 +43,7 @@ extern const struct ring_ops ring_rxe_cq;
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 
 /* For scan: the ring is unchanged, its backlog is *backlog. False for a ring at fault. */
-bool ring_idle(const struct ring *r, uint64_t *backlog);
+bool ring_idle(struct ring *r, uint64_t *backlog);
 
 /* For scan: does the control thread know the fault of this ring? It is reported until it does. */
 bool ring_fault_delivered(const struct ring *r);

@@ -37,6 +37,18 @@ static void clear_sample(struct sample *s)
 		s->ops[i] = 0;
 }
 
+/* Another thread may ask ring_was_read() meanwhile. */
+static void note_read(struct ring *r)
+{
+	if (!r->read)
+		__atomic_store_n(&r->read, true, __ATOMIC_RELAXED);
+}
+
+bool ring_was_read(const struct ring *r)
+{
+	return __atomic_load_n(&r->read, __ATOMIC_RELAXED);
+}
+
 int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 {
 	enum ring_fault fault = RING_FAULT_ENTRY;
@@ -54,6 +66,7 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 		return -EBADMSG;
 	}
 	add_totals(r, out);
+	note_read(r);
 	return 0;
 }
 
@@ -62,9 +75,12 @@ enum ring_fault ring_fault(const struct ring *r)
 	return r->fault;
 }
 
-bool ring_idle(const struct ring *r, uint64_t *backlog)
+bool ring_idle(struct ring *r, uint64_t *backlog)
 {
-	return !r->fault && r->ops->idle(&r->desc, &r->mem, r->state, backlog);
+	if (r->fault || !r->ops->idle(&r->desc, &r->mem, r->state, backlog))
+		return false;
+	note_read(r);
+	return true;
 }
 
 bool ring_fault_delivered(const struct ring *r)

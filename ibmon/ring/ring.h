@@ -99,6 +99,9 @@ enum ring_fault ring_fault(const struct ring *r);
 const struct ring_desc *ring_desc(const struct ring *r);
 void ring_totals(const struct ring *r, struct ring_totals *t); /* same thread as sample */
 
+/* Was it read without a fault, at least once? Any thread. */
+bool ring_was_read(const struct ring *r);
+
 /*
  * Save the totals for another thread, which reads them after it was notified and
  * before the next ring_show.

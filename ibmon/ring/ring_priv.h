@@ -11,6 +11,7 @@ struct ring {
 	struct ring_mem mem;
 	enum ring_fault fault;
 	bool fault_delivered;
+	bool read; /* at least once without a fault; atomic */
 	struct ring_desc desc;
 	struct ring_totals totals;
 	struct ring_totals shown; /* a copy of totals for another thread */

@@ -280,6 +280,7 @@ static void print_rings(const json_t *g)
 	/* A guest without rings needs its reason: no agent, a silent one, or a bad registry. */
 	const char *fault = json_string_value(json_object_get(g, "fault"));
 	const char *agent = "no agent";
+	long long missed = (long long)json_integer_value(json_object_get(g, "missed_qps"));
 
 	if (json_is_true(json_object_get(g, "attached")))
 		agent = json_is_true(json_object_get(g, "agent_silent")) ? "attached, agent silent"
@@ -287,6 +288,10 @@ static void print_rings(const json_t *g)
 	printf("%s (domain %lld): %s%s%s\n", json_string_value(json_object_get(g, "name")),
 	       (long long)json_integer_value(json_object_get(g, "domid")), agent,
 	       fault && *fault ? ": " : "", fault ? fault : "");
+	if (missed)
+		printf("  missed_qps %lld: queue pairs that came and went uncounted; "
+		       "%lld were read\n",
+		       missed, (long long)json_integer_value(json_object_get(g, "qps_read")));
 	print_counter(json_object_get(g, "counter"));
 	if (json_array_size(json_object_get(g, "rings")))
 		table_print(stdout, json_object_get(g, "rings"), cols);

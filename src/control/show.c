@@ -283,6 +283,8 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	put_u(o, "walks", st.walks);
 	put_u(o, "maps", st.maps);
 	put_u(o, "faults_more", st.faults_more);
+	put_u(o, "qps_read", st.qps_read);
+	put_u(o, "missed_qps", st.qps_missed);
 	put_check(o, "counter", &v.check);
 	for (uint32_t i = 0; guest_ring_info(v.mon, i, &info); i++) {
 		/* A ring that the sampler did not read yet gets a row without counts. */

@@ -226,6 +226,24 @@ static void check_name(struct guests *gs, struct guest_entry *g)
 	gs->publish_due = true;
 }
 
+/* Rate-limit: a guest can make queue pairs without end. ring-list shows the newest number. */
+static void report_missed(struct guests *gs, struct guest_entry *g, uint64_t missed,
+			  struct mono now, int64_t wall_ns)
+{
+	struct mono since = g->missed_at.ns ? g->missed_at : g->joined;
+
+	if (missed == g->missed_reported ||
+	    (g->missed_at.ns && mono_sub(now, g->missed_at) < MISSED_EVENTS_NS))
+		return;
+	guests_event(gs, wall_ns, g->name, "missed-qps",
+		     "%llu queue pairs came and went uncounted since %lld s ago (see "
+		     "ring-list)",
+		     (unsigned long long)(missed - g->missed_reported),
+		     (long long)(mono_sub(now, since) / NS_PER_S));
+	g->missed_reported = missed;
+	g->missed_at = now;
+}
+
 /* With a silent agent, known rings are still read; new ones are not seen. */
 static void check_agent(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
@@ -233,6 +251,7 @@ static void check_agent(struct guests *gs, struct guest_entry *g, struct mono no
 	bool silent;
 
 	guest_state(g->mon, now, &st);
+	report_missed(gs, g, st.qps_missed, now, wall_ns);
 	silent = st.attached && mono_sub(now, st.heartbeat_time) >= AGENT_SILENT_S * NS_PER_S;
 	if (silent == g->agent_silent)
 		return;

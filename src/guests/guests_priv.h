@@ -24,7 +24,9 @@ enum {
 	AGENT_SILENT_S = 3, /* guest_abi.h promises a beat a second */
 };
 
-#define FAULT_EVENTS_NS (200 * NS_PER_MS) /* at least between two ring-fault events of a guest */
+/* At least between two events of a guest, missed-qps and ring-fault. */
+#define MISSED_EVENTS_NS (10 * NS_PER_S)
+#define FAULT_EVENTS_NS	 (200 * NS_PER_MS)
 
 /* What is claimed against a counter: of a guest, or of all guests of a link. */
 struct checked {
@@ -64,9 +66,11 @@ struct guest_entry {
 	bool agent_silent;	    /* its heartbeat is unchanged for AGENT_SILENT_S */
 	struct mono fault_reported; /* when an event about a ring at fault was made */
 	uint32_t faults_unreported;
-	int node_rc;	      /* of the newest reading of its node */
-	uint64_t reap_serial; /* rings may be reaped once this set is acknowledged */
-	bool leaving;	      /* not in sets any more; freed when reap_serial is acknowledged */
+	uint64_t missed_reported; /* queue pairs missed, up to the newest event about them */
+	struct mono missed_at;	  /* when that was */
+	int node_rc;		  /* of the newest reading of its node */
+	uint64_t reap_serial;	  /* rings may be reaped once this set is acknowledged */
+	bool leaving;		  /* not in sets any more; freed when reap_serial is acknowledged */
 	struct mono joined;
 	struct checked check;
 };

@@ -178,7 +178,7 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 	tests/fakes/fake_ring.h
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
-	tests/unit/test_scan tests/unit/test_guest tests/unit/test_registry tests/unit/test_latency \
+	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
 	tests/unit/test_ring_rxe_prop tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
@@ -197,6 +197,8 @@ tests_unit_test_scan_SOURCES = tests/unit/test_scan.c $(FAKE_RING) $(FAKE_GUEST)
 tests_unit_test_scan_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_SOURCES = tests/unit/test_guest.c $(FAKE_GUEST) $(FAKE_RING)
 tests_unit_test_guest_LDADD = $(IBMON_LIBS)
+tests_unit_test_guest_missed_SOURCES = tests/unit/test_guest_missed.c $(FAKE_GUEST) tests/unit/prop.h
+tests_unit_test_guest_missed_LDADD = $(IBMON_LIBS)
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c $(FAKE_GUEST) tests/unit/prop.h
 tests_unit_test_registry_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_rxe_prop_SOURCES = tests/unit/test_ring_rxe_prop.c $(FAKE_RING)
@@ -217,7 +219,7 @@ endif
 if CMOCKA
 UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/unit/test_agent_nldev \
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
-	tests/unit/test_agent_devices
+	tests/unit/test_agent_devices tests/unit/test_agent_qpns
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -226,6 +228,8 @@ tests_unit_test_agent_classify_SOURCES = tests/unit/test_agent_classify.c tests/
 tests_unit_test_agent_classify_LDADD = libagent.a $(UNIT_LIBS)
 tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/prop.h
 tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_qpns_SOURCES = tests/unit/test_agent_qpns.c tests/unit/prop.h
+tests_unit_test_agent_qpns_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h
 tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
 tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/unit/tmpdir.h \

@@ -111,6 +111,7 @@ static void show_latencies(struct guests_rig *g, uint32_t n)
  *	latencies N		the agent has N latency pages
  *	half-write		the agent begins to write its registry, and is killed
  *	beat			the agent counts its heartbeat up
+ *	unseen N		N queue pairs came and went unseen by the agent
  *	node TEXT, no-node	the agent writes its node, or removes it, with an event
  *	silent-node TEXT	the agent writes its node, and there is no event
  *	deny, allow		the guest's memory cannot be mapped; can be
@@ -147,6 +148,11 @@ static const struct row {
 	  "beat, second -> event agent-back its agent's heartbeat goes on, events agent-back 1" },
 	{ "agent: was never there, is not missed",
 	  "create, settle, 10 x second -> events agent-silent 0" },
+	{ "agent: misses queue pairs, reported at once, and then each 10 s at most",
+	  "vm 1, second -> events missed-qps 0; unseen 3, second -> events missed-qps 1;"
+	  "unseen 4, 5 x second -> events missed-qps 1; unseen 9, 5 x second -> event missed-qps "
+	  "6 queue pairs came and went uncounted since 10 s ago (see ring-list);"
+	  "20 x second -> events missed-qps 2" },
 	{ "agent: writes half a registry, rings known before are kept",
 	  "vm 2, half-write, settle -> rings 2; read -> rings 2" },
 	{ "node: cannot be watched, is read each second until it can",
@@ -220,6 +226,8 @@ static bool guest_does(struct guests_rig *g, const struct step *s)
 		fake_write_begin(&g->mem);
 	else if (step_is(s, "beat"))
 		fake_registry(&g->mem)->heartbeat++;
+	else if (step_is(s, "unseen"))
+		fake_registry(&g->mem)->qps_unseen = n;
 	else if (step_is(s, "node") || step_is(s, "no-node"))
 		set_node(g, s->rest);
 	else if (step_is(s, "silent-node"))

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* guest_missed: queue pairs that were read, and those that came and went uncounted. */
+#include <string.h>
+
+#include "ibmon/guest.h"
+#include "tests/fakes/fake_guest.h"
+#include "tests/unit/prop.h"
+
+#define MS 1000000LL
+
+static const struct registry_limits limits = { .rings = 64, .pages = 512 };
+
+struct fixture {
+	struct fake_guest g;
+	struct guest_mon *mon;
+	struct mono now;
+	struct scan_ring ring[GUEST_RINGS_MAX];
+	struct guest_state st;
+};
+
+/* The sampler reads all rings of the newest set once. */
+static void sample_all(struct fixture *x)
+{
+	uint32_t n = guest_rings(x->mon, x->ring, GUEST_RINGS_MAX);
+	struct sample s;
+
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(ring_sample(x->ring[i].ring, MS, &s), 0);
+}
+
+/*
+ * Steps, with a turn of the control thread after each:
+ *
+ *	+N	publish send queue N
+ *	-I	withdraw the descriptor I
+ *	p N	the agent says that it published N
+ *	u N	that N were unseen
+ *	s	the sampler reads all rings
+ *	r	the rings that left are reaped
+ *	a	another agent begins
+ *	l	look; attached, and not walked yet
+ *
+ * +, P, U, S, l and a have their turn with the next step.
+ */
+static const struct missed_row {
+	const char *name, *steps;
+	uint64_t read, missed;
+} missed_rows[] = {
+	{ "missed__all_is_read__none", "p0 +1 p1 s -0 r", 1, 0 },
+	{ "missed__read_just_before_it_was_withdrawn__is_read", "+1 p1 S -0 r", 1, 0 },
+	{ "missed__looked_at_before_the_first_walk__is_no_gap", "U7 l p0", 0, 0 },
+	{ "missed__another_agent_uses_an_id_again__is_another_queue_pair", "+1 p1 s -0 a +1 p1 s r",
+	  2, 0 },
+	{ "missed__from_before_the_first_walk__do_not_count", "P40 U7 +41 p41 s", 1, 0 },
+	{ "missed__published_between_two_walks__count", "p1 +1 p5 s", 1, 3 },
+	{ "missed__withdrawn_before_the_sampler_read_it__counts", "+1 p1 -0 r", 0, 1 },
+	{ "missed__still_there_and_not_read__does_not_count_yet", "+1 p1", 0, 0 },
+	{ "missed__unseen_by_the_agent__count", "u0 u3 u8", 0, 8 },
+	{ "missed__agent_counts_from_0_again__keeps_what_was", "u0 u4 a u0 u1", 0, 5 },
+	{ "missed__another_agent__its_first_figures_are_no_gap", "+1 p1 s -0 r a P90 U80 +91 p91 s",
+	  2, 0 },
+	{ "missed__old_agent__only_what_was_seen_to_go", "+1 p0 s -0 r +2 p0 -1 r", 1, 1 },
+	{ "missed__liar_says_all__is_bounded", "p0 P18446744073709551615", 0, UINT64_MAX },
+	{ "missed__liar_goes_back__counts_nothing", "p900 P3", 0, 0 },
+	{ "missed__liar_adds_without_end__stays_at_the_top",
+	  "p0 u18446744073709551615 u1 u18446744073709551615", 0, UINT64_MAX },
+};
+
+static void turn(struct fixture *x)
+{
+	for (int i = 0; i < 10; i++) {
+		x->now.ns += 11 * MS;
+		guest_refresh(x->mon, x->now);
+	}
+	guest_state(x->mon, x->now, &x->st);
+}
+
+static void missed_step(struct fixture *x, const char *s)
+{
+	struct guest_registry *r = fake_registry(&x->g);
+	uint64_t n = strtoull(s + 1, NULL, 10);
+
+	fake_write_begin(&x->g);
+	switch (*s) {
+	case '+':
+		fake_add_sq(&x->g, (uint32_t)n, 16);
+		break;
+	case '-':
+		fake_ring_at(&x->g, (uint32_t)n)->kind = GUEST_RING_FREE;
+		break;
+	case 'p':
+	case 'P':
+		r->sqs_published = n;
+		break;
+	case 'u':
+	case 'U':
+		r->qps_unseen = n;
+		break;
+	case 'a':
+		r->agent_pid++;
+		r->sqs_published = r->qps_unseen = 0;
+		break;
+	default:
+		break;
+	}
+	fake_write_end(&x->g);
+	if (*s == 's' || *s == 'S')
+		sample_all(x);
+	if (*s == 'r')
+		guest_reap(x->mon);
+}
+
+static void run_missed_row(void **state)
+{
+	const struct missed_row *row = *state;
+	const struct guest_ref ref = fake_guest_ref();
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	fake_guest_open(&x->g);
+	x->now.ns = 1000 * MS;
+	assert_int_equal(guest_open(&x->mon, &fake_mem_ops, &x->g.m, FAKE_DOMID, &limits), 0);
+	for (const char *s = row->steps; *s; s += strspn(s, " ")) {
+		const char *next = s + strcspn(s, " ");
+		/* A ring and the count of it are published at once, as the agent does. */
+		bool with_next = *s == '+' || *s == 'P' || *s == 'U' || *s == 'a' || *s == 'S' ||
+				 *s == 'l';
+
+		missed_step(x, s);
+		if (*s == 'l') {
+			assert_int_equal(guest_attach(x->mon, &ref), 0);
+			guest_state(x->mon, x->now, &x->st);
+		}
+		s = next;
+		if (with_next && *next)
+			continue;
+		if (x->g.m.calls == 0)
+			assert_int_equal(guest_attach(x->mon, &ref), 0);
+		turn(x);
+	}
+	assert_int_equal(x->st.qps_read, row->read);
+	assert_int_equal(x->st.qps_missed, row->missed);
+	guest_close(x->mon);
+	fake_guest_close(&x->g);
+	free(x);
+}
+TEST_ROWS(missed_rows, run_missed_row)
