@@ -306,6 +306,8 @@ src/guests/view.c @ guests @ s/\*word < '0' || \*word > '9' || \*end/*end/
 src/guests/set.c @ guests @ s/handover_wake(gs->ho->control_fd);//
 src/guests/events.c @ guests_rings @ s/g->reap_serial = 0;//
 src/guests/events.c @ guests @ s/g->key.created == ev->created/1/
+src/tick/sampler.c @ sampler_caps @ s/if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE)/if (0)/
+src/guests/own.c @ guests_caps @ s/^\tif (g->dom_flags & HV_DOM_UNRUN) {/\tif (0) {/
 src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
 src/guests/own.c @ guests_caps @ s/g->own = was->params;//
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//

@@ -64,11 +64,12 @@ static void watch_node(struct guests *gs, struct guest_entry *g)
 	g->watch_rc = rc;
 }
 
-/* The guest's own cap is read here, before a policy of this run can set another. */
+/* Its own cap is read here if it has run, before a policy of this run can set another. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns)
 {
 	int slot = free_slot(gs), rc;
 	struct guest_entry *g;
+	char cap[OWN_TEXT];
 
 	if (slot < 0)
 		return slot;
@@ -95,9 +96,8 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	gs->guest[slot] = g;
 	gs->publish_due = true;
 	watch_node(gs, g);
-	guests_event(gs, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, cap %u%s", d->domid,
-		     g->vcpus, g->vcpus == 1 ? "" : "s", cap_to_percent(g->own.cap),
-		     g->own.cap.limited ? " %" : " (none)");
+	guests_event(gs, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, %s", d->domid,
+		     g->vcpus, g->vcpus == 1 ? "" : "s", own_text(g, cap));
 	return 0;
 }
 

@@ -177,6 +177,8 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 			continue;
 		}
 		g->dom_flags = d->flags;
+		if (!g->built)
+			own_learn(gs, g, wall_ns);
 		if (d->vcpus && d->vcpus != g->vcpus) {
 			g->vcpus = d->vcpus;
 			gs->publish_due = true;

@@ -53,6 +53,7 @@ struct guest_entry {
 	bool set;		    /* conf is by guest-set, not by resexd.json */
 	bool released;		    /* cap-release: exempt until undone */
 	bool paused;		    /* pause: the same, until resume */
+	bool built;		    /* it has run, and own was read */
 	bool saving;		    /* its own cap is about to be written to disk */
 	bool cappable;		    /* its own cap is on disk */
 	struct hv_sched_params own; /* its own cap and weight: no policy's */
@@ -143,6 +144,9 @@ bool entry_alone(const struct guests *gs, const struct guest_entry *g);
 
 /* own.c: read its own cap; it is cappable once that is on disk. Tried again each second. */
 void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* Its own cap for an event: "cap 30 %", or that it is not known. Returns out. */
+enum { OWN_TEXT = 48 };
+const char *own_text(const struct guest_entry *g, char out[static OWN_TEXT]);
 /* The operator set a cap: it is the guest's own from now on. */
 void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
 	       int64_t wall_ns);

@@ -41,18 +41,41 @@ static int restore_own_cap(struct guests *gs, struct guest_entry *g, const struc
 	return gs->hv->sched->set_cap(gs->sched, g->key.domid, was->params.cap);
 }
 
+static const char not_run[] = "its domain has not run yet";
+
+const char *own_text(const struct guest_entry *g, char out[static OWN_TEXT])
+{
+	if (g->dom_flags & HV_DOM_UNRUN)
+		snprintf(out, OWN_TEXT, "%s", not_run);
+	else if (!g->built)
+		snprintf(out, OWN_TEXT, "its cap cannot be read");
+	else if (g->own.cap.limited)
+		snprintf(out, OWN_TEXT, "cap %u %%", cap_to_percent(g->own.cap));
+	else
+		snprintf(out, OWN_TEXT, "cap 0 (none)");
+	return out;
+}
+
 /*
  * Its own cap: as saved by an earlier run, or when it was here before (a guest
  * may go on after a suspend), or else as the scheduler has it now. A guest may
  * be capped only when its own cap is on disk (owns_save).
+ *
+ * The toolstack sets the cap of its configuration after the domain is listed and before it runs
+ * for the first time. A domain that has not run has no cap that could be learned.
  */
 void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	const struct saved_cap *was = restore_find(&gs->restore, g->key.domid, g->key.uuid);
 	struct saved_cap c = { .domid = g->key.domid };
+	bool first = !strcmp(g->cap_note, not_run);
+	char text[OWN_TEXT];
 	int rc;
 
-	(void)wall_ns;
+	if (g->dom_flags & HV_DOM_UNRUN) {
+		snprintf(g->cap_note, sizeof(g->cap_note), "%s", not_run);
+		return;
+	}
 	rc = gs->hv->sched->get(gs->sched, g->key.domid, &g->own);
 	if (rc) {
 		report_not_cappable(gs, g, "its cap cannot be read",
@@ -60,6 +83,9 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 						      : strerror(-rc));
 		return;
 	}
+	g->built = true;
+	if (first)
+		guests_event(gs, wall_ns, g->name, "own-cap", "it runs: %s", own_text(g, text));
 	if (was) {
 		rc = restore_own_cap(gs, g, was);
 		if (rc) {

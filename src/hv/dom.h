@@ -14,6 +14,8 @@ enum hv_dom_flags {
 	HV_DOM_PAUSED = 1u << 2,
 	HV_DOM_PV = 1u << 3,	     /* frames need translation */
 	HV_DOM_PRIVILEGED = 1u << 4, /* dom0: never capped, never mapped */
+	/* It has not run yet: the toolstack may still build it, and set its cap later. */
+	HV_DOM_UNRUN = 1u << 5,
 };
 
 struct hv_dom {

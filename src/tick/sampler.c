@@ -92,8 +92,12 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 
 	if (g->vcpus != sl->guest->vcpus || g->weight != sl->guest->weight)
 		resos_set_share(&s->ledger, g->slot, g->vcpus, g->weight);
-	if (!cap_equal(g->own, sl->guest->own))
+	if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE) {
+		sl->applied = g->own; /* it was not known before, and none was set since */
+		sl->wanted = slot_percent(sl->applied);
+	} else if (!cap_equal(g->own, sl->guest->own)) {
 		sl->wanted = SLOT_RESEND; /* the operator set a cap meanwhile */
+	}
 	sl->guest = g;
 	/*
 	 * This set has what the registry had when control built it: a later change is a new

@@ -61,6 +61,34 @@ WITH_RIG(old_cap__cannot_be_saved__guest_is_watched_and_not_capped_until_it_can)
 	assert_non_null(on_disk(g, 4, 4));
 }
 
+/* libxl lists a domain before it sets the cap of its configuration, and runs it after that. */
+WITH_RIG(own_cap__of_a_domain_that_has_not_run__is_learned_when_it_runs)
+{
+	struct guests_rig *g = *state;
+	struct fake_dom *d = rig_create(g, 4, 4);
+
+	d->dom.flags = HV_DOM_UNRUN | HV_DOM_PAUSED;
+	rig_settle(g);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_string_equal(rig_guest(g, "4")->cap_note, "its domain has not run yet");
+	assert_non_null(strstr(rig_event(g, "guest-new")->text, "has not run yet"));
+	assert_null(on_disk(g, 4, 4));
+	d->params.cap = CAP_PERCENT(60);
+	rig_second(g);
+	d->dom.flags = 0;
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_int_equal(rig_in_set(g, 4)->bounds.ceiling.mpct, 60000);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 60000);
+	assert_non_null(strstr(rig_event(g, "own-cap")->text, "60"));
+	assert_null(rig_event(g, "operator-cap"));
+	rig_second(g);
+	assert_int_equal(rig_events(g, "own-cap"), 1);
+}
+
 /* Each write waits for the disk twice: a host that boots must not wait for each guest. */
 WITH_RIG(old_caps__of_many_that_come_together__are_written_once)
 {

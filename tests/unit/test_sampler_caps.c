@@ -125,6 +125,9 @@ static const struct row {
 	  "join, own 40, publish, tick -> applied 40; act -> calls 0;"
 	  "want 20, round, want none, round -> percent 40, calls 2" },
 	/* A ceiling of ours below what its operator gave it holds under every policy. */
+	{ "adopt: its own cap was not known before, it is in force and costs no call",
+	  "join, uncappable, publish, tick -> applied 0; own 60, cappable, publish, tick -> "
+	  "applied 60; round -> calls 0; want 30, round -> percent 30, calls 1" },
 	{ "act: a ceiling below its own cap is written though no cap is wanted",
 	  "join, own 40, ceiling 25, publish, tick -> applied 40; act -> percent 25;"
 	  "tick -> applied 25; ceiling 40, publish, tick, act -> percent 40, calls 2" },

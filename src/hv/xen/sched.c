@@ -82,6 +82,8 @@ static uint32_t dom_flags(const xc_domaininfo_t *info)
 		flags |= HV_DOM_PV;
 	if (info->domain == 0)
 		flags |= HV_DOM_PRIVILEGED;
+	if (info->cpu_time == 0)
+		flags |= HV_DOM_UNRUN;
 	return flags;
 }
 
