@@ -23,6 +23,7 @@
 #include "src/core/resos.h"
 #include "src/core/usage.h"
 #include "src/core/window.h"
+#include "src/tick/written.h"
 
 /* --- control -> sampler ------------------------------------------------ */
 
@@ -160,9 +161,10 @@ struct handover {
 	_Atomic uint32_t alive; /* counts ticks: for the watchdog */
 	struct mailbox mail[FLOW_GUESTS_MAX];
 	_Atomic uint64_t dirty[FLOW_GUESTS_MAX / 64];
-	int actor_fd;	/* eventfd: mail */
-	int control_fd; /* eventfd: events */
-	int observe;	/* decide, but never act */
+	struct written *written; /* by slot; control sets it before any guest is cappable */
+	int actor_fd;		 /* eventfd: mail */
+	int control_fd;		 /* eventfd: events */
+	int observe;		 /* decide, but never act */
 	struct event_ring events;
 	struct snap_buffers snaps;
 	/*

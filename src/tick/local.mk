@@ -8,4 +8,5 @@ libtick_a_SOURCES = \
 	src/tick/run.c \
 	src/tick/sampler.c src/tick/sampler.h \
 	src/tick/stages.c \
-	src/tick/tick.c
+	src/tick/tick.c \
+	src/tick/written.h
