@@ -249,7 +249,10 @@ src/tick/sampler.c @ sampler_caps @ s/sl->serial = mail_serial(mail);//
 src/tick/sampler.c @ sampler_caps @ s/if (mail && mail_domid(mail) == g->key.domid)/if (0)/
 src/tick/sampler.c @ sampler @ s/ && is->link == was->link//
 src/tick/sampler.c @ sampler @ s/is->key.created == was->key.created/1/
-src/tick/sampler.c @ sampler_caps @ s/if (!cap_equal(g->own, sl->guest->own))/if (0)/
+src/tick/sampler.c @ sampler_caps @ s/else if (slot_percent(g->own) != slot_percent(sl->guest->own) &&/else if (0 \&\&/
+src/tick/sampler.c @ sampler_caps @ s/if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE)/if (0)/
+src/tick/sampler.c @ sampler_caps @ s/sl->generation++;//
+src/tick/sampler.c @ sampler_caps @ s/sl->known_serial = sl->serial + 1;//
 src/tick/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
 src/tick/sampler.c @ sampler @ s/ || g->weight != sl->guest->weight)/)/
 src/tick/sampler.c @ sampler @ s/if (pi->ops->guest_size)/if (0)/
@@ -268,7 +271,22 @@ src/tick/stages.c @ sampler @ s/ && !sl->empty_reported//
 src/tick/stages.c @ sampler @ s/ && a->allocated.m > 0//
 src/tick/stages.c @ sampler @ s/if (t->new_epochs)$/if (0)/
 src/tick/stages.c @ sampler @ s/sl->fresh = false;//
-src/tick/stages.c @ sampler_caps @ s/if (mail_serial(a) != sl->serial)/if (0)/
+src/tick/stages.c @ sampler_caps @ s/return mail_serial(a) == sl->serial;/return true;/
+src/tick/stages.c @ sampler_caps @ s/if (mail_errno(a) == ECANCELED)$/if (0)/
+src/tick/stages.c @ sampler_caps @ s/if (mail_errno(a) == ECANCELED) {/if (0) {/
+src/tick/stages.c @ sampler_caps @ s/if (must_wait(sl, c, percent))/if (0)/
+src/tick/stages.c @ sampler_caps @ s/sl->guest->own_generation == sl->generation/0/
+src/tick/stages.c @ sampler_caps @ s/return !wanted.limited || /return /
+src/tick/stages.c @ sampler_caps @ s/percent >= slot_percent(sl->applied)/slot_percent(wanted) >= slot_percent(sl->applied)/
+src/tick/stages.c @ sampler_caps @ s/if (sl->foreign && !sl->foreign_reported)/if (sl->foreign)/
+src/tick/stages.c @ sampler_caps @ s/sl->foreign_reported = sampler_event(/sl->foreign_reported = true; sampler_event(/
+src/tick/actor.c @ sampler_caps @ s/c->generation != mail_generation(expect)/0/
+src/tick/actor.c @ sampler_caps @ s/learn(c, mail_domid(w), expect);$/learn(c, mail_domid(w), expect); else c->percent = mail_percent(expect);/
+src/tick/actor.c @ sampler_caps @ s/c->other != c->percent && cap_to_percent(found.cap) == c->other/0/
+src/tick/actor.c @ sampler_caps @ s/c->other != c->percent && cap_to_percent(found.cap) == c->other/1/
+src/tick/actor.c @ sampler_caps @ s/if (c->foreign)/if (0)/
+src/tick/actor.c @ sampler_caps @ s/c->domid == domid && !c->foreign;/true;/
+src/tick/actor.c @ sampler_caps @ s/rc == -ECANCELED ? c->found : mail_percent(w)/mail_percent(w)/
 src/tick/stages.c @ sampler_caps @ s/if (sl->cap_errno != mail_errno(a))//
 src/tick/stages.c @ sampler_caps @ s/sl->cap_errno = 0;//
 src/tick/stages.c @ sampler_caps @ s/sl->serial + 1 ? sl->serial + 1 : 1/sl->serial + 1/
@@ -312,7 +330,7 @@ src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was-
 src/guests/own.c @ guests_caps @ s/g->own = was->params;//
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
 src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
-src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(want)/want ? mail_percent(want)/
+src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
 src/guests/own.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
 src/guests/own.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
 src/guests/own.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//

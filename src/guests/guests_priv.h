@@ -57,6 +57,8 @@ struct guest_entry {
 	bool saving;		    /* its own cap is about to be written to disk */
 	bool cappable;		    /* its own cap is on disk */
 	struct hv_sched_params own; /* its own cap and weight: no policy's */
+	uint32_t own_generation;    /* see set_guest */
+	bool own_checked;	    /* own is from own_check(): the actor will find it, too */
 	char cap_note[128];	    /* why it is not cappable; "" */
 	struct guest_mon *mon;
 	bool watched;		    /* a change of its node makes an event */

@@ -38,7 +38,7 @@ static int restore_own_cap(struct guests *gs, struct guest_entry *g, const struc
 	g->own = was->params;
 	if (gs->observe || now == cap_to_percent(was->params.cap))
 		return 0;
-	return gs->hv->sched->set_cap(gs->sched, g->key.domid, was->params.cap);
+	return hv_put_cap(gs->hv->sched, gs->sched, g->key.domid, was->params.cap);
 }
 
 static const char not_run[] = "its domain has not run yet";
@@ -146,9 +146,11 @@ static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32
 	struct mailbox *mb = &gs->ho->mail[g->slot];
 	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
 
-	if (mail_serial(want) != mail_serial(answer) || mail_errno(answer))
+	if (mail_serial(want) != mail_serial(answer) ||
+	    (mail_errno(answer) && mail_errno(answer) != ECANCELED))
 		return false;
-	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(want)
+	/* Of -ECANCELED, the answer has the cap found. */
+	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(answer)
 							    : cap_to_percent(g->own.cap);
 	return true;
 }
@@ -192,4 +194,5 @@ void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	    again != ours || cap_to_percent(p.cap) == ours)
 		return;
 	own_taken(gs, g, &p, wall_ns);
+	g->own_checked = true;
 }

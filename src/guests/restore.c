@@ -223,7 +223,7 @@ int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sch
 		 * other error keeps the entry, so that the next start or --restore-caps
 		 * tries again.
 		 */
-		rc = is_alive(c, dom, n) ? ops->set_cap(s, c->domid, c->params.cap) : -ESRCH;
+		rc = is_alive(c, dom, n) ? hv_put_cap(ops, s, c->domid, c->params.cap) : -ESRCH;
 		if (rc && rc != -ESRCH) {
 			failed++;
 			continue;

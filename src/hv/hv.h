@@ -13,6 +13,7 @@
 #ifndef RESEX_HV_H
 #define RESEX_HV_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -85,13 +86,37 @@ struct hv_sched_ops {
 	/* By the domain's own cpupool. -ESRCH; -EOPNOTSUPP: scheduler has no caps. */
 	int (*get)(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p);
 	/*
-	 * Set the cap and keep the weight. -ESRCH; -EINVAL: out of the
-	 * scheduler's range; -EPERM: domain 0; -EOPNOTSUPP.
+	 * Set the cap only if the one in force, in whole percent, is still
+	 * `was`; keep the weight. 0 or -ECANCELED: *found has what was in force
+	 * before. -ECANCELED: another program set another cap, and nothing was
+	 * changed. -ESRCH; -EINVAL: out of the scheduler's range; -EPERM:
+	 * domain 0; -EOPNOTSUPP.
 	 */
-	int (*set_cap)(struct hv_sched *s, uint32_t domid, struct cap cap);
+	int (*set_cap)(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
+		       struct hv_sched_params *found);
 	/* "credit2", "credit", "sim", ... of the domain's cpupool. */
 	const char *(*name)(struct hv_sched *s, uint32_t domid);
 };
+
+/*
+ * Set a cap whatever is in force, as an operator does. -ECANCELED: another program set one at
+ * the same moment, three times.
+ */
+static inline int hv_put_cap(const struct hv_sched_ops *ops, struct hv_sched *s, uint32_t domid,
+			     struct cap cap)
+{
+	struct hv_sched_params found;
+	int rc = ops->get(s, domid, &found);
+
+	if (rc)
+		return rc;
+	for (int i = 0; i < 3; i++) {
+		rc = ops->set_cap(s, domid, found.cap, cap, &found);
+		if (rc != -ECANCELED)
+			break;
+	}
+	return rc;
+}
 
 enum hv_event_type {
 	HV_EVENT_DOMAINS, /* a domain was created, destroyed or changed: list again */

@@ -205,11 +205,18 @@ static int sched_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params 
 }
 
 /* Domain 0 cannot be capped, as on Xen. */
-static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap cap)
+static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
+			 struct hv_sched_params *found)
 {
+	struct sim_hyp_dom d;
+	int rc;
+
 	if (!domid)
 		return -EPERM;
-	return sim_hyp_set_cap(s->host, domid, cap_to_percent(cap));
+	rc = sim_hyp_set_cap(s->host, domid, cap_to_percent(was), cap_to_percent(cap), &d);
+	if (!rc || rc == -ECANCELED)
+		*found = (struct hv_sched_params){ cap_from_percent(d.cap), d.weight };
+	return rc;
 }
 
 static const char *sched_name(struct hv_sched *s, uint32_t domid)

@@ -113,7 +113,7 @@ static int set_cap(struct run *r, const struct scenario_event *ev)
 
 	if (!domid) /* never created */
 		return -ESRCH;
-	return r->o->hv->sched->set_cap(r->xl, domid, cap_from_percent(ev->cap));
+	return hv_put_cap(r->o->hv->sched, r->xl, domid, cap_from_percent(ev->cap));
 }
 
 static int run_event(struct run *r, struct guests *gs, uint32_t i)

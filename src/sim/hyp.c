@@ -43,15 +43,22 @@ int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out)
 	return d ? 0 : -ESRCH;
 }
 
-int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent)
+int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t was, uint32_t percent,
+		    struct sim_hyp_dom *found)
 {
 	struct sim_dom *d;
 	int rc = -ESRCH;
 
 	pthread_mutex_lock(&h->lock);
 	d = sim_dom_find(h, domid);
-	if (d && !d->dying)
+	if (!d || d->dying)
+		goto out;
+	if (found)
+		describe_dom(d, found);
+	rc = -ECANCELED;
+	if (was == SIM_CAP_ANY || d->wanted == was)
 		rc = sim_sched_set_cap(d, percent, h->now);
+out:
 	pthread_mutex_unlock(&h->lock);
 	return rc;
 }

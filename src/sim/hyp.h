@@ -25,8 +25,14 @@ void sim_hyp_tick(struct sim_host *h);
 /* The domain with the smallest id that is not below domid. */
 int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
 
-/* From the next tick's beginning. -EINVAL: above 100 a VCPU. */
-int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t percent);
+/*
+ * From the next tick's beginning, if the cap last set is `was`, or `was` is SIM_CAP_ANY.
+ * -ECANCELED: it is another, see *found. -EINVAL: above 100 a VCPU. found may be NULL; filled
+ * when the domain is there and alive.
+ */
+#define SIM_CAP_ANY UINT32_MAX
+int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t was, uint32_t percent,
+		    struct sim_hyp_dom *found);
 
 /*
  * What the HCA has moved for a domain, independent of its rings: data only,

@@ -5,21 +5,75 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "src/core/caps.h"
+
+/* Mail of a new generation: the sampler knows better which cap is in force. */
+static void learn(struct actor_cap *c, uint32_t domid, uint64_t expect)
+{
+	bool mine = c->domid == domid && !c->foreign;
+	uint16_t before = c->percent;
+
+	*c = (struct actor_cap){
+		.domid = domid,
+		.generation = mail_generation(expect),
+		.percent = mail_percent(expect),
+		.other = mine ? before : mail_percent(expect),
+	};
+}
+
+static int set_over(struct actor *a, const struct actor_cap *c, uint16_t was, uint16_t percent,
+		    struct hv_sched_params *found)
+{
+	if (a->ho->written)
+		written_note(&a->ho->written[c - a->cap], c->domid, was, percent);
+	return a->ops->set_cap(a->hv, c->domid, cap_from_percent(was), cap_from_percent(percent),
+			       found);
+}
+
+static int set_cap(struct actor *a, struct actor_cap *c, uint16_t percent)
+{
+	struct hv_sched_params found;
+	int rc;
+
+	if (c->foreign)
+		return -ECANCELED;
+	rc = set_over(a, c, c->percent, percent, &found);
+	if (rc == -ECANCELED && c->other != c->percent && cap_to_percent(found.cap) == c->other)
+		rc = set_over(a, c, c->other, percent, &found);
+	if (!rc)
+		c->percent = percent;
+	c->other = percent; /* a call that failed may have set it */
+	if (rc == -ECANCELED) {
+		c->foreign = true;
+		c->found = (uint16_t)cap_to_percent(found.cap);
+	}
+	return rc;
+}
+
 /*
  * The domain is the one in the mail: the slot may have another guest since it was written.
  * The time is stored before the answer, because the sampler reads both once it sees the
  * answer's serial.
  */
-static void carry_out(struct actor *a, struct mailbox *m)
+static void carry_out(struct actor *a, uint32_t slot)
 {
+	struct mailbox *m = &a->ho->mail[slot];
+	struct actor_cap *c = &a->cap[slot];
 	uint64_t w = atomic_load_explicit(&m->want, memory_order_acquire);
-	int rc = a->ops->set_cap(a->hv, mail_domid(w), cap_from_percent(mail_percent(w)));
+	uint64_t expect = atomic_load_explicit(&m->expect, memory_order_acquire);
+	int rc;
 
+	/* Newer mail is being written. The slot is marked again after that. */
+	if (mail_serial(expect) != mail_serial(w))
+		return;
+	if (c->domid != mail_domid(w) || c->generation != mail_generation(expect))
+		learn(c, mail_domid(w), expect);
+	rc = set_cap(a, c, mail_percent(w));
 	atomic_store(&m->answered, a->clock.now(&a->clock).ns);
-	atomic_store_explicit(
-		&m->answer,
-		mail_pack(mail_serial(w), (uint16_t)(rc < 0 ? -rc : 0), mail_percent(w)),
-		memory_order_release);
+	atomic_store_explicit(&m->answer,
+			      mail_pack(mail_serial(w), (uint16_t)(rc < 0 ? -rc : 0),
+					rc == -ECANCELED ? c->found : mail_percent(w)),
+			      memory_order_release);
 }
 
 void actor_once(struct actor *a)
@@ -35,7 +89,7 @@ void actor_once(struct actor *a)
 			uint32_t b = (uint32_t)__builtin_ctzll(bits);
 
 			bits &= bits - 1;
-			carry_out(a, &a->ho->mail[i * 64 + b]);
+			carry_out(a, i * 64 + b);
 		}
 	}
 }

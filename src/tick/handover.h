@@ -33,6 +33,8 @@ struct set_guest {
 	uint32_t flags; /* enum policy_guest_flags: EXEMPT, CAPPABLE */
 	uint32_t vcpus, weight, link;
 	struct cap own; /* set by the operator, in force until the actor sets one */
+	/* c of the newest EVENT_CAP_FOREIGN of this guest that own includes; 0: none yet */
+	uint32_t own_generation;
 	struct cap_bounds bounds;
 	struct sla sla;
 	struct scan_guest *scan; /* never NULL; owned by the set */
@@ -50,12 +52,24 @@ struct guest_set {
 /* --- sampler <-> actor ------------------------------------------------- */
 
 struct mailbox {
+	_Atomic uint64_t expect;  /* what is in force; written before want, with its serial */
 	_Atomic uint64_t want;	  /* newest wanted cap; 0: none yet */
 	_Atomic uint64_t answer;  /* to the want with the same serial; errno in place of domid */
 	_Atomic int64_t answered; /* when, ns; written before answer */
 };
 
-/* want: serial 32 | domid 16 | percent 16; answer: serial 32 | errno 16 | percent 16 */
+/*
+ * want: serial 32 | domid 16 | percent 16; answer: serial 32 | errno 16 | percent 16;
+ * expect: serial 32 | generation 16 | percent 16.
+ *
+ * The actor remembers which percent it set last, and so what must be in force. The generation
+ * counts how often the sampler learned that from another source: when a guest joined, and when
+ * another program had set a cap. Only then the percent of expect replaces what the actor
+ * remembers: mail that overtakes answers, and mail sent again, have an outdated one.
+ *
+ * Answer -ECANCELED: another cap than the expected one was in force, nothing was set, and
+ * percent is that cap. All mail of the same generation is answered so.
+ */
 static inline uint64_t mail_pack(uint32_t serial, uint16_t middle, uint16_t percent)
 {
 	return (uint64_t)serial << 32 | (uint64_t)middle << 16 | percent;
@@ -67,6 +81,10 @@ static inline uint32_t mail_serial(uint64_t w)
 static inline uint16_t mail_domid(uint64_t want)
 {
 	return (uint16_t)(want >> 16);
+}
+static inline uint16_t mail_generation(uint64_t expect)
+{
+	return (uint16_t)(expect >> 16);
 }
 static inline uint16_t mail_errno(uint64_t answer)
 {
@@ -84,8 +102,10 @@ enum event_type {
 	EVENT_RING_FAULT, /* slot, a = ring id, b = enum ring_fault */
 	EVENT_CAP,	  /* slot, a = percent applied (0 none), b = reason, c = percent before */
 	EVENT_CAP_FAILED, /* slot, a = percent, b = errno */
-	EVENT_LATE,	  /* a = lateness in ns (at most one a second) */
-	EVENT_EMPTY,	  /* slot: its balance reached 0 in this epoch */
+	/* slot, a = percent found, set by another program; c = for set_guest.own_generation */
+	EVENT_CAP_FOREIGN,
+	EVENT_LATE,  /* a = lateness in ns (at most one a second) */
+	EVENT_EMPTY, /* slot: its balance reached 0 in this epoch */
 };
 
 struct event {

@@ -49,6 +49,21 @@ bool sampler_event(struct sampler *s, enum event_type type, const struct slot *s
 	return event_put(s->ho, &ev);
 }
 
+/*
+ * Another than the actor says which cap is in force. No mail is sent until a policy wants
+ * another percent than that.
+ */
+void slot_learn(struct slot *sl, struct cap in_force)
+{
+	sl->generation++;
+	sl->known_serial = sl->serial + 1;
+	sl->pending = false;
+	sl->cap_errno = 0;
+	sl->applied = in_force;
+	sl->wanted = slot_percent(in_force);
+	sl->foreign = false;
+}
+
 /* The mailbox stays as it is: the actor may be reading it, and slot_join() looks at it. */
 static void slot_leave(struct sampler *s, uint32_t i)
 {
@@ -60,7 +75,8 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 {
 	struct slot *sl = &s->slot[g->slot];
 	const struct policy_inst *pi = s->set->policy;
-	uint64_t mail = atomic_load(&s->ho->mail[g->slot].want);
+	const struct mailbox *m = &s->ho->mail[g->slot];
+	uint64_t mail = atomic_load(&m->want);
 	int rc;
 
 	memset(sl, 0, sizeof(*sl));
@@ -69,15 +85,14 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 		return;
 	sl->guest = g;
 	sl->fresh = true;
-	sl->applied = g->own;
-	/* No mail is sent until a policy wants another percent than the guest's own. */
-	sl->wanted = slot_percent(sl->applied);
 	sl->rate_wanted = RATE_ONE;
+	sl->serial = mail_serial(mail);
+	sl->generation = mail_generation(atomic_load(&m->expect));
+	slot_learn(sl, g->own);
 	/*
 	 * The mailbox may still hold mail of the slot's former guest. If its
 	 * domain had the same id, that cap may reach this guest: send again.
 	 */
-	sl->serial = mail_serial(mail);
 	if (mail && mail_domid(mail) == g->key.domid)
 		sl->wanted = SLOT_RESEND;
 	/* The policy's state of the slot's former guest must not price the new one. */
@@ -92,12 +107,12 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 
 	if (g->vcpus != sl->guest->vcpus || g->weight != sl->guest->weight)
 		resos_set_share(&s->ledger, g->slot, g->vcpus, g->weight);
-	if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE) {
-		sl->applied = g->own; /* it was not known before, and none was set since */
-		sl->wanted = slot_percent(sl->applied);
-	} else if (!cap_equal(g->own, sl->guest->own)) {
-		sl->wanted = SLOT_RESEND; /* the operator set a cap meanwhile */
-	}
+	if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE)
+		slot_learn(sl, g->own); /* it was not known before, or set again */
+	else if (slot_percent(g->own) != slot_percent(sl->guest->own) &&
+		 slot_percent(g->own) != slot_percent(sl->applied))
+		/* The operator set a cap meanwhile: the actor will find it. */
+		sl->wanted = SLOT_RESEND;
 	sl->guest = g;
 	/*
 	 * This set has what the registry had when control built it: a later change is a new

@@ -44,9 +44,13 @@ struct slot {
 	bool empty_reported; /* EVENT_EMPTY was sent in this epoch */
 	bool rings_reported; /* EVENT_REFRESH was sent for the set in use */
 	uint32_t cap_errno;
-	uint32_t serial; /* of the last mail */
-	bool pending;	 /* that mail is not answered yet */
-	uint16_t wanted; /* percent in that mail; at first its own cap's */
+	uint32_t serial;       /* of the last mail */
+	bool pending;	       /* that mail is not answered yet */
+	uint16_t wanted;       /* percent in that mail; at first its own cap's */
+	uint16_t generation;   /* see handover.h; of what applied says */
+	uint32_t known_serial; /* mail from this on has that generation */
+	bool foreign;	       /* applied was set by another program */
+	bool foreign_reported; /* EVENT_CAP_FOREIGN was sent for it */
 	struct mono sent;
 	struct rate rate_wanted;
 	struct cap applied;
@@ -117,6 +121,9 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 void sampler_decide(struct sampler *s, struct mono now);
 void sampler_act(struct sampler *s, struct mono now);
 void sampler_publish(struct sampler *s, struct mono now);
+
+/* What is in force in a slot, when another than the actor says it. */
+void slot_learn(struct slot *sl, struct cap in_force);
 
 /* An event for control about a slot's guest. False: control is behind, the event is lost. */
 bool sampler_event(struct sampler *s, enum event_type type, const struct slot *sl, struct mono now,

@@ -2,6 +2,7 @@
 /* stages: answers, observe, account, decide, act: called by tick() in this order. See sampler.h. */
 #include "src/tick/sampler.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "ibmon/ring/mtu.h"
@@ -194,6 +195,36 @@ static void cap_applied(struct sampler *s, struct slot *sl, struct mono at, uint
 	sampler_event(s, EVENT_CAP, sl, at, percent, s->plan.guest[sl->guest->slot].reason, before);
 }
 
+/*
+ * An answer to older mail says nothing about the cap that is wanted now. That another program
+ * set a cap is true of all mail of its generation.
+ */
+static bool answer_counts(const struct slot *sl, uint64_t a)
+{
+	if (mail_errno(a) == ECANCELED)
+		return mail_serial(a) - sl->known_serial <= sl->serial - sl->known_serial;
+	return mail_serial(a) == sl->serial;
+}
+
+/*
+ * Control learns the cap from the event and publishes it as the guest's own. When control
+ * is behind, the event is lost: send it again in the next tick.
+ */
+static void report_foreign(struct sampler *s, struct slot *sl, struct mono now)
+{
+	if (sl->foreign && !sl->foreign_reported)
+		sl->foreign_reported = sampler_event(s, EVENT_CAP_FOREIGN, sl, now,
+						     slot_percent(sl->applied), 0, sl->generation);
+}
+
+static void cap_foreign(struct slot *sl, struct mono at, uint16_t percent)
+{
+	slot_learn(sl, cap_from_percent(percent));
+	sl->cap_time = at;
+	sl->foreign = true;
+	sl->foreign_reported = false;
+}
+
 void sampler_answers(struct sampler *s, struct mono now)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
@@ -201,12 +232,20 @@ void sampler_answers(struct sampler *s, struct mono now)
 		struct mailbox *m = &s->ho->mail[i];
 		uint64_t a;
 
-		if (!sl->guest || !sl->pending)
+		if (!sl->guest)
+			continue;
+		report_foreign(s, sl, now);
+		if (!sl->pending)
 			continue;
 		a = atomic_load_explicit(&m->answer, memory_order_acquire);
-		/* An answer to older mail says nothing about the cap that is wanted now. */
-		if (mail_serial(a) != sl->serial)
+		if (!answer_counts(sl, a))
 			continue;
+		if (mail_errno(a) == ECANCELED) {
+			cap_foreign(sl, (struct mono){ atomic_load(&m->answered) },
+				    mail_percent(a));
+			report_foreign(s, sl, now);
+			continue;
+		}
 		sl->pending = false;
 		if (!mail_errno(a)) {
 			cap_applied(s, sl, (struct mono){ atomic_load(&m->answered) },
@@ -229,6 +268,9 @@ static void send_cap(struct sampler *s, struct slot *sl, struct mono now, uint16
 	sl->wanted = percent;
 	sl->pending = true;
 	sl->sent = now;
+	atomic_store_explicit(&s->ho->mail[i].expect,
+			      mail_pack(sl->serial, sl->generation, slot_percent(sl->applied)),
+			      memory_order_release);
 	atomic_store_explicit(&s->ho->mail[i].want,
 			      mail_pack(sl->serial, (uint16_t)sl->guest->key.domid, percent),
 			      memory_order_release);
@@ -245,6 +287,20 @@ static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 	return mono_sub(now, sl->sent) >= SAMPLER_RETRY_NS;
 }
 
+/*
+ * Another program set a cap, and control has not published it as the guest's own yet: the
+ * bounds are those of the former one. Only a cap below the one found is sure to be right.
+ */
+static bool must_wait(const struct slot *sl, struct cap wanted, uint16_t percent)
+{
+	const struct cap *ceiling = &sl->guest->bounds.ceiling;
+
+	if (!sl->foreign || sl->guest->own_generation == sl->generation)
+		return false;
+	return !wanted.limited || (ceiling->limited && wanted.mpct >= ceiling->mpct) ||
+	       (sl->applied.limited && percent >= slot_percent(sl->applied));
+}
+
 void sampler_act(struct sampler *s, struct mono now)
 {
 	if (s->ho->observe)
@@ -259,6 +315,8 @@ void sampler_act(struct sampler *s, struct mono now)
 		if (!sl->guest || !(sl->guest->flags & POLICY_CAPPABLE))
 			continue;
 		percent = slot_percent(cap_clamp(c, &sl->guest->bounds));
+		if (must_wait(sl, c, percent))
+			continue;
 		sl->rate_wanted = exempt ? RATE_ONE : p->rate;
 		if (cap_due(sl, now, percent))
 			send_cap(s, sl, now, percent);

@@ -116,13 +116,19 @@ static int sched_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params 
 	return 0;
 }
 
-static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap cap)
+static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
+			 struct hv_sched_params *found)
 {
 	struct fake_host *h = s->host;
 	struct fake_dom *d = fake_dom(h, domid);
 	int rc = !domid ? -EPERM : d ? d->set_rc : -ESRCH;
 
 	assert(h->calls < FAKE_CALLS_MAX);
+	if (!rc) {
+		*found = d->params;
+		if (cap_to_percent(d->params.cap) != cap_to_percent(was))
+			rc = -ECANCELED;
+	}
 	h->call[h->calls++] = (struct fake_call){ domid, cap_to_percent(cap), rc };
 	if (!rc)
 		d->params.cap = cap_from_percent(cap_to_percent(cap));

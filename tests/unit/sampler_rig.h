@@ -349,7 +349,9 @@ static inline void rig_open_with(struct sampler_rig *g, const struct policy_ops 
 	g->now.ns = 5 * S;
 	clock_sim(&c.clock, g->now);
 	assert_int_equal(sampler_init(&g->s, &g->ho, &c, rig_set_new(g)), 0);
-	g->a = (struct actor){ &g->ho, &fake_sched_ops, &g->host.sched, c.clock };
+	g->a = (struct actor){
+		.ho = &g->ho, .ops = &fake_sched_ops, .hv = &g->host.sched, .clock = c.clock
+	};
 }
 
 static inline int rig_setup(void **state)

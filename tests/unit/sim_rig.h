@@ -70,7 +70,7 @@ static inline uint64_t mean_latency(const struct sim_truth *t)
 
 static inline void set_cap(struct sim_host *h, uint32_t guest, uint32_t percent)
 {
-	assert_int_equal(sim_hyp_set_cap(h, sim_domid(h, guest), percent), 0);
+	assert_int_equal(sim_hyp_set_cap(h, sim_domid(h, guest), SIM_CAP_ANY, percent, NULL), 0);
 }
 
 static inline void assert_near(uint64_t v, uint64_t want, uint64_t tolerance)

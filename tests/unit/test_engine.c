@@ -104,7 +104,8 @@ static void set_percent(struct fixture *f, uint32_t guest, uint32_t percent)
 
 	assert_int_equal(hv_sim.sched->open(&s, f->sim), 0);
 	assert_int_equal(
-		hv_sim.sched->set_cap(s, sim_domid(f->sim, guest), cap_from_percent(percent)), 0);
+		hv_put_cap(hv_sim.sched, s, sim_domid(f->sim, guest), cap_from_percent(percent)),
+		0);
 	hv_sim.sched->close(s);
 }
 

@@ -90,7 +90,7 @@ static void open_sampler(struct fixture *f)
 	assert_non_null(set);
 	clock_sim(&c.clock, f->now);
 	assert_int_equal(sampler_init(&f->s, &f->ho, &c, set), 0);
-	f->a = (struct actor){ &f->ho, hv_sim.sched, f->a.hv, c.clock };
+	f->a = (struct actor){ .ho = &f->ho, .ops = hv_sim.sched, .hv = f->a.hv, .clock = c.clock };
 }
 
 static int setup(void **state)

@@ -234,12 +234,12 @@ TEST(cap__set__is_what_get_says)
 	assert_int_equal(hv_sim.sched->get(f.sched, 2, &p), 0);
 	assert_false(p.cap.limited);
 	assert_int_equal(p.weight, 256);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, 2, CAP_PERCENT(25)), 0);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 2, CAP_PERCENT(25)), 0);
 	assert_int_equal(hv_sim.sched->get(f.sched, 2, &p), 0);
 	assert_true(cap_equal(p.cap, CAP_PERCENT(25)));
 	list_at(&f, 1000 * MS);
 	assert_in_range(f.dom[2].cpu_ns, 249 * MS, 251 * MS);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, 2, CAP_NONE), 0);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 2, CAP_NONE), 0);
 	list_at(&f, 2000 * MS);
 	assert_in_range(f.dom[2].cpu_ns, 1249 * MS, 1251 * MS);
 	assert_string_equal(hv_sim.sched->name(f.sched, 2), "sim");
@@ -254,9 +254,9 @@ TEST(cap__impossible__is_refused)
 	struct fixture f;
 
 	open_demo(&f);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, 0, CAP_PERCENT(50)), -EPERM);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, 3, CAP_PERCENT(50)), -ESRCH);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, 2, CAP_PERCENT(101)), -EINVAL);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 0, CAP_PERCENT(50)), -EPERM);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 3, CAP_PERCENT(50)), -ESRCH);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 2, CAP_PERCENT(101)), -EINVAL);
 	assert_int_equal(hv_sim.sched->get(f.sched, 3, &p), -ESRCH);
 	assert_int_equal(hv_sim.sched->get(f.sched, 0, &p), 0);
 	assert_false(p.cap.limited);
@@ -440,7 +440,7 @@ TEST(guest__destroyed_while_mapped__is_dying_until_unmapped)
 	assert_memory_not_equal(f.dom[2].uuid, f.dom[3].uuid, 16);
 	assert_int_equal(page[0], GUEST_REGISTRY_MAGIC); /* still there */
 	assert_int_equal(hv_sim.mem->verify(f.mem, 2, 1, &frame, page), -ESRCH);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, 2, CAP_PERCENT(5)), -ESRCH);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 2, CAP_PERCENT(5)), -ESRCH);
 
 	drain(&f);
 	hv_sim.mem->unmap(f.mem, p.frames, 1);
@@ -633,8 +633,8 @@ static void *act(void *arg)
 
 	for (uint32_t i = 0; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); i++)
 		for (uint32_t g = 0; g < 2; g++) {
-			int rc = hv_sim.sched->set_cap(a->sched, sim_domid(a->f->sim, g),
-						       CAP_PERCENT(i % 100 + 1));
+			int rc = hv_put_cap(hv_sim.sched, a->sched, sim_domid(a->f->sim, g),
+					    CAP_PERCENT(i % 100 + 1));
 
 			if (rc && rc != -ESRCH) /* it may be rebooting */
 				return a;

@@ -47,7 +47,9 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
  *				the next set has the guest; has it no longer
  *	remove DOMID		the domain is destroyed
  *	own P, ceiling P, bounds LOW HIGH, vcpus N
- *				the cap that its operator set, its bounds, in the next set
+ *				the cap that its operator set, in the domain and the next set;
+ *				its bounds there
+ *	learned			control publishes the cap found as its own, tick
  *	publish			the next set is handed to the sampler
  *	open			join, publish, tick
  *	exempt, uncappable, exempt-uncappable, cappable
@@ -65,6 +67,8 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
  *	serial N		the serial of the newest mail is N
  *	mark			remembers the newest mail to the actor
  *	answer-marked P		the actor answers that mail: P was set
+ *	cancel-marked P		the actor answers that mail: another program set P
+ *	lose-answer		the sampler does not see the newest answer
  *
  * Expectations:
  *
@@ -75,6 +79,7 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
  *	applied P, unlimited	the cap that is in force, as the sampler knows
  *	changes N		of the cap, as the slot counts them
  *	caps N, failures N	events of a cap set; of a cap refused
+ *	foreign N [P]		events of a cap of another program; the newest one's percent
  *	failed ERROR P		the newest event of a cap refused
  *	error ERROR, no-error	of the slot's newest cap
  *	mail-domid N, mail-percent P, mail-serial N, no-mail
@@ -132,9 +137,67 @@ static const struct row {
 	  "join, own 40, ceiling 25, publish, tick -> applied 40; act -> percent 25;"
 	  "tick -> applied 25; ceiling 40, publish, tick, act -> percent 40, calls 2" },
 	{ "adopt: its own cap changed, what is wanted is sent again",
-	  "open, want 30, round, tick, set-outside 70, own 70, publish, round -> percent 30, calls "
-	  "2;"
-	  "100 x round -> calls 2" },
+	  "open, want 30, round, tick, own 70, publish, round -> percent 70; round -> percent 30;"
+	  "100 x round -> calls 3, foreign 1 70" },
+
+	/* Caps of other programs: never overwritten before control knows them. */
+	{ "foreign: set before our first one, is found and not overwritten",
+	  "open, set-outside 60, want 30, round -> percent 60; tick -> foreign 1 60, applied 60;"
+	  "act, tick -> percent 30, applied 30, foreign 1" },
+	{ "foreign: set over ours, a lower one of ours is written at once",
+	  "open, want 30, round, tick, set-outside 40, want 35, round -> percent 40;"
+	  "round -> percent 35, foreign 1 40" },
+	{ "foreign: a cap above it waits until control published it as the guest's own",
+	  "open, want 30, round, tick, set-outside 40, want 60, round, 100 x round -> percent 40,"
+	  "calls 2, foreign 1 40, applied 40; learned, round -> percent 40, calls 2;"
+	  "want 39, round -> percent 39; want 60, round -> percent 40" },
+	{ "foreign: the lowest cap allowed is above it, waits as well",
+	  "join, bounds 10 60, publish, tick, want 20, round, tick, set-outside 5, want 2, round,"
+	  "100 x round -> percent 5, foreign 1 5" },
+	{ "foreign: the operator took the cap away, the former one is not written",
+	  "join, own 30, publish, tick, want 20, round, tick, set-outside 0, want none, round,"
+	  "100 x round -> percent 0, foreign 1 0, calls 2; learned, round -> percent 0, calls 2;"
+	  "want 20, round -> percent 20" },
+	{ "foreign: the operator set two caps quickly, both are found",
+	  "open, want 30, round, tick, set-outside 40, want 20, round, set-outside 50, round"
+	  "-> percent 50, foreign 1 40; round -> foreign 2 50, percent 20" },
+	{ "foreign: equal to the one that is wanted, is found all the same",
+	  "open, want 30, round, tick, set-outside 40, want 40, round, tick -> foreign 1 40,"
+	  "percent 40" },
+	{ "foreign: exempt guest, its former own cap is not written over it",
+	  "join, own 30, publish, tick, want 20, round, tick, set-outside 50, exempt, act, tick,"
+	  "100 x round -> percent 50, foreign 1 50; learned, 3 x round -> percent 50, calls 2" },
+	{ "foreign: found for older mail of the same generation, counts",
+	  "open, want 30, round, want 20, tick, mark, want 15, tick, cancel-marked 40, tick"
+	  "-> foreign 1 40, applied 40" },
+	{ "foreign: found for mail before the newest one found, counts no more",
+	  "open, set-outside 40, want 30, tick, mark, act, tick -> foreign 1 40;"
+	  "cancel-marked 77, tick -> foreign 1, pending; act, tick -> applied 30" },
+	/* The operator went back to ours before the sampler saw the answer. */
+	{ "foreign: once found, nothing is written before the sampler knows",
+	  "open, want 30, round, tick, set-outside 40, want 20, tick, act, lose-answer,"
+	  "set-outside 30, want 15, tick, act -> percent 30; tick -> foreign 1 40;"
+	  "act -> percent 30; tick -> foreign 2 30; act -> percent 15" },
+
+	/* What is ours is never taken for another program's. */
+	{ "ours: the answer came after newer mail was sent, is not foreign",
+	  "open, want 30, tick, act, lose-answer, want 20, tick, act, tick -> percent 20,"
+	  "applied 20, foreign 0" },
+	{ "ours: the answer is late and the mail is sent again, is not foreign",
+	  "open, want 30, tick, act, lose-answer, 60 x tick, act, tick -> percent 30, applied 30,"
+	  "calls 2, foreign 0" },
+	{ "ours: refused and set all the same, is not foreign",
+	  "open, refuse EBUSY, want 30, round, set-outside 30, accept, want 20, round, tick"
+	  "-> percent 20, foreign 0" },
+	{ "ours: to the slot's former guest, says nothing of the new one's",
+	  "open, want 30, round, leave 7, join 8, want 20, publish, tick, act, tick -> foreign 0,"
+	  "percent 20 8" },
+	{ "ours: slot and domain id of a former guest, its own cap is known",
+	  "open, want 30, round, leave 7, remove 7, join 7, own 50, publish, round, tick"
+	  "-> percent 30, foreign 0" },
+	{ "ours: cappable again with another own cap, that one is in force",
+	  "open, want 30, round, tick, uncappable, own 60, cappable -> applied 60; act, tick"
+	  "-> percent 30, foreign 0" },
 
 	{ "act: not answered, is sent again after 50 ms and not before",
 	  "open, want 30, tick, mark, 49 x tick -> new-mails 0, mail-percent 30, mail-domid 7;"
@@ -184,6 +247,18 @@ struct row_rig {
 	uint64_t marked;
 };
 
+static void learned(struct sampler_rig *g, struct set_guest *e)
+{
+	const struct event *ev = rig_event(g, EVENT_CAP_FOREIGN,
+					   rig_events(g, EVENT_CAP_FOREIGN) - 1);
+
+	assert_non_null(ev);
+	e->own = e->bounds.ceiling = cap_from_percent((uint32_t)ev->a);
+	e->own_generation = (uint32_t)ev->c;
+	rig_publish(g);
+	rig_tick(g, MS);
+}
+
 /* What the next set says of the guest. False: the step is not of these. */
 static bool set_says(struct sampler_rig *g, const struct step *s)
 {
@@ -195,7 +270,9 @@ static bool set_says(struct sampler_rig *g, const struct step *s)
 	else if (step_is(s, "leave"))
 		rig_leave(g, n);
 	else if (step_is(s, "own"))
-		e->own = e->bounds.ceiling = CAP_PERCENT(n);
+		fake_dom(&g->host, 7)->params.cap = e->own = e->bounds.ceiling = CAP_PERCENT(n);
+	else if (step_is(s, "learned"))
+		learned(g, e);
 	else if (step_is(s, "ceiling"))
 		e->bounds.ceiling = CAP_PERCENT(n);
 	else if (step_is(s, "bounds"))
@@ -239,7 +316,7 @@ static bool others_do(struct sampler_rig *g, const struct step *s)
 	else if (step_is(s, "accept"))
 		fake_dom(&g->host, 7)->set_rc = 0;
 	else if (step_is(s, "set-outside"))
-		fake_dom(&g->host, 7)->params.cap = CAP_PERCENT(n);
+		fake_dom(&g->host, 7)->params.cap = cap_from_percent(n);
 	else if (step_is(s, "remove"))
 		fake_dom_remove(&g->host, n);
 	else
@@ -265,8 +342,25 @@ static void act(void *rig, const struct step *s)
 	else if (step_is(s, "answer-marked"))
 		atomic_store(&g->ho.mail[3].answer,
 			     mail_pack(mail_serial(r->marked), 0, (uint16_t)s->n[0]));
+	else if (step_is(s, "cancel-marked"))
+		atomic_store(&g->ho.mail[3].answer,
+			     mail_pack(mail_serial(r->marked), ECANCELED, (uint16_t)s->n[0]));
+	else if (step_is(s, "lose-answer"))
+		atomic_store(&g->ho.mail[3].answer, 0);
 	else if (!step_is(s, "tick") && !set_says(g, s) && !others_do(g, s))
 		step_unknown(s);
+}
+
+static void check_foreign(const struct sampler_rig *g, const struct step *s)
+{
+	uint32_t n = rig_events(g, EVENT_CAP_FOREIGN);
+	const struct event *ev = rig_event(g, EVENT_CAP_FOREIGN, n - 1);
+
+	step_expect(s, n);
+	if (!ev)
+		return;
+	assert_int_equal(ev->slot, 3);
+	assert_int_equal(ev->a, (int64_t)step_number(s, 1, (uint64_t)ev->a));
 }
 
 /* The newest event of a refused cap. */
@@ -312,6 +406,8 @@ static void check(void *rig, const struct step *s)
 		step_expect(s, fake_last_call(&g->host, 7)->percent);
 	else if (step_is(s, "failed"))
 		check_failed(g, s);
+	else if (step_is(s, "foreign"))
+		check_foreign(g, s);
 	else if (error || step_is(s, "no-error"))
 		assert_int_equal(g->s.slot[3].cap_errno, error ? step_errno(s) : 0);
 	else if (step_is(s, "applied"))
@@ -346,6 +442,28 @@ static void run_row(void **state)
 	rig_teardown(state);
 }
 TEST_ROWS(rows, run_row)
+
+/* --- caps of other programs ----------------------------------------------------- */
+
+/* Its operator's cap would be unknown for ever, and the guest uncapped for as long. */
+WITH_RIG(foreign__control_is_behind__the_event_is_sent_again)
+{
+	static const struct event filler = { .type = EVENT_LATE };
+	struct sampler_rig *g = *state;
+
+	open_one(g);
+	fake_dom(&g->host, 7)->params.cap = CAP_PERCENT(40);
+	rig_wish(g)->cap[3] = CAP_PERCENT(60);
+	rig_tick(g, MS);
+	rig_actor(g);
+	while (event_put(&g->ho, &filler))
+		;
+	rig_tick(g, MS); /* finds no place, and drains the ring after that */
+	assert_int_equal(rig_events(g, EVENT_CAP_FOREIGN), 0);
+	rig_tick(g, MS);
+	rig_tick(g, MS);
+	assert_int_equal(rig_events(g, EVENT_CAP_FOREIGN), 1);
+}
 
 /* --- sending ------------------------------------------------------------------ */
 

@@ -233,7 +233,7 @@ TEST(swap__does_not_swap_scheduling_nor_names)
 	c.swapped[0] = SERVER;
 	c.swapped[1] = BULK;
 	open_with(&f, &c);
-	assert_int_equal(hv_sim.sched->set_cap(f.sched, sim_domid(f.sim, BULK), CAP_PERCENT(20)),
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, sim_domid(f.sim, BULK), CAP_PERCENT(20)),
 			 0);
 	run_to(f.sim, 1 * S);
 	assert_near(truth(f.sim, BULK).cpu_ns, 200 * MS, MS);

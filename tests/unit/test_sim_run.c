@@ -96,7 +96,8 @@ static void random_script(struct prop *r, struct script *s)
 static void happen(struct sim_host *h, const struct event *e)
 {
 	if (e->what <= 1)
-		(void)sim_hyp_set_cap(h, sim_domid(h, e->guest), e->what ? 0 : e->percent);
+		(void)sim_hyp_set_cap(h, sim_domid(h, e->guest), SIM_CAP_ANY,
+				      e->what ? 0 : e->percent, NULL);
 	else if (e->what == 2)
 		(void)sim_destroy(h, e->guest);
 	else if (e->what == 3)

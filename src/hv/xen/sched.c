@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/core/caps.h"
 #include "src/hv/xen/xen.h"
 
 #define LIST_MAX  4096u
@@ -159,28 +160,31 @@ static int find_scheduler(struct hv_sched *s, uint32_t domid, xc_domaininfo_t *i
 }
 
 /* The cap is per domain, in percent of one physical CPU; 0 is no cap. */
-static int params_get(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t *weight,
-		      uint16_t *cap)
+static int params_get(struct hv_sched *s, uint32_t domid, uint32_t scheduler,
+		      struct hv_sched_params *p)
 {
 	struct xen_domctl_sched_credit credit;
 	struct xen_domctl_sched_credit2 credit2;
+	uint16_t cap;
 
 	switch (scheduler) {
 	case XEN_SCHEDULER_CREDIT:
 		if (xc_sched_credit_domain_get(s->xc, domid, &credit))
 			return -errno;
-		*weight = credit.weight;
-		*cap = credit.cap;
-		return 0;
+		p->weight = credit.weight;
+		cap = credit.cap;
+		break;
 	case XEN_SCHEDULER_CREDIT2:
 		if (xc_sched_credit2_domain_get(s->xc, domid, &credit2))
 			return -errno;
-		*weight = credit2.weight;
-		*cap = credit2.cap;
-		return 0;
+		p->weight = credit2.weight;
+		cap = credit2.cap;
+		break;
 	default:
 		return -EOPNOTSUPP;
 	}
+	p->cap = cap ? CAP_PERCENT(cap) : CAP_NONE;
+	return 0;
 }
 
 static int cap_put(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t cap)
@@ -206,16 +210,9 @@ static int get_once(struct hv_sched *s, uint32_t domid, struct hv_sched_params *
 {
 	xc_domaininfo_t info;
 	uint32_t scheduler = 0;
-	uint16_t weight = 0, cap = 0;
 	int ret = find_scheduler(s, domid, &info, &scheduler);
 
-	if (!ret)
-		ret = params_get(s, domid, scheduler, &weight, &cap);
-	if (ret)
-		return ret;
-	p->weight = weight;
-	p->cap = cap ? CAP_PERCENT(cap) : CAP_NONE;
-	return 0;
+	return ret ? ret : params_get(s, domid, scheduler, p);
 }
 
 /* The nearest whole percent, and never 0, which to Xen is "no cap". */
@@ -235,17 +232,23 @@ static int percent_of(struct cap c, const xc_domaininfo_t *info, uint16_t *perce
 	return 0;
 }
 
-static int set_once(struct hv_sched *s, uint32_t domid, struct cap cap)
+static int set_once(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
+		    struct hv_sched_params *found)
 {
 	xc_domaininfo_t info;
 	uint32_t scheduler = 0;
 	uint16_t percent;
 	int ret = find_scheduler(s, domid, &info, &scheduler);
 
+	if (!ret)
+		ret = percent_of(cap, &info, &percent);
+	if (!ret)
+		ret = params_get(s, domid, scheduler, found);
 	if (ret)
 		return ret;
-	ret = percent_of(cap, &info, &percent);
-	return ret ? ret : cap_put(s, domid, scheduler, percent);
+	if (cap_to_percent(found->cap) != cap_to_percent(was))
+		return -ECANCELED;
+	return cap_put(s, domid, scheduler, percent);
 }
 
 /*
@@ -262,17 +265,18 @@ static int xen_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p
 	return get_once(s, domid, p);
 }
 
-static int xen_set_cap(struct hv_sched *s, uint32_t domid, struct cap cap)
+static int xen_set_cap(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
+		       struct hv_sched_params *found)
 {
 	int ret;
 
 	if (domid == 0)
 		return -EPERM;
-	ret = set_once(s, domid, cap);
+	ret = set_once(s, domid, was, cap, found);
 	if (ret != -EINVAL)
 		return ret;
 	memset(s->pools, 0, sizeof(s->pools));
-	return set_once(s, domid, cap);
+	return set_once(s, domid, was, cap, found);
 }
 
 static const char *xen_sched_name(struct hv_sched *s, uint32_t domid)

@@ -309,7 +309,7 @@ static void check_gap(struct probe *p, struct hv_sched *s, xc_interface *xc, con
 
 	if (!m)
 		return;
-	probe_equal(p, p->hv->sched->set_cap(s, ids[0], CAP_PERCENT(10)), -EINVAL,
+	probe_equal(p, hv_put_cap(p->hv->sched, s, ids[0], CAP_PERCENT(10)), -EINVAL,
 		    "a domain without VCPUs takes no cap");
 	probe_equal(p, p->hv->mem->map(m, ids[0], 1, &frame, &addr, NULL), -EAGAIN,
 		    "map of a domain that has not begun");

@@ -84,7 +84,7 @@ static void check_caps(struct probe *p, struct hv_sched *s, uint32_t weight)
 		const struct cap_case *c = &cap_cases[i];
 		struct hv_sched_params got = { 0 };
 
-		probe_equal(p, ops->set_cap(s, p->domid, c->set), c->ret, "set cap {%u, %u}",
+		probe_equal(p, hv_put_cap(ops, s, p->domid, c->set), c->ret, "set cap {%u, %u}",
 			    c->set.limited, c->set.mpct);
 		probe_equal(p, ops->get(s, p->domid, &got), 0, "get");
 		probe_check(p,
@@ -93,6 +93,30 @@ static void check_caps(struct probe *p, struct hv_sched *s, uint32_t weight)
 			    "then the cap is {%u, %u}, the weight %u", got.cap.limited,
 			    got.cap.mpct, got.weight);
 	}
+}
+
+/* A cap of another program is not overwritten, and is named. */
+static void check_compare(struct probe *p, struct hv_sched *s, uint32_t weight)
+{
+	const struct hv_sched_ops *ops = p->hv->sched;
+	struct hv_sched_params found = { 0 }, got = { 0 };
+
+	probe_equal(p, hv_put_cap(ops, s, p->domid, CAP_PERCENT(40)), 0, "another program sets 40");
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(30), CAP_PERCENT(20), &found),
+		    -ECANCELED, "set 20 over 30");
+	probe_check(p, cap_equal(found.cap, CAP_PERCENT(40)) && found.weight == weight,
+		    "it found cap %u, weight %u", found.cap.mpct, found.weight);
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_NONE, CAP_PERCENT(20), &found), -ECANCELED,
+		    "set 20 over none");
+	probe_equal(p, ops->get(s, p->domid, &got), 0, "get");
+	probe_check(p, cap_equal(got.cap, CAP_PERCENT(40)), "the 40 is still in force");
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(40), CAP_PERCENT(20), &found), 0,
+		    "set 20 over 40");
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(20), CAP_NONE, &found), 0,
+		    "set none over 20");
+	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(20), CAP_PERCENT(30), &found),
+		    -ECANCELED, "set 30 over 20");
+	probe_check(p, !found.cap.limited, "it found no cap");
 }
 
 void probe_caps(struct probe *p, char **argv)
@@ -106,20 +130,22 @@ void probe_caps(struct probe *p, char **argv)
 		return;
 	probe_check(p, !strcmp(ops->name(s, p->domid), argv[0]), "the scheduler is %s", argv[0]);
 	check_caps(p, s, (uint32_t)strtoul(argv[1], NULL, 10));
-	probe_equal(p, ops->set_cap(s, 0, CAP_PERCENT(50)), -EPERM, "dom0 is never capped");
-	probe_equal(p, ops->set_cap(s, NO_SUCH_DOMAIN, CAP_PERCENT(50)), -ESRCH, "set: no domain");
+	check_compare(p, s, (uint32_t)strtoul(argv[1], NULL, 10));
+	probe_equal(p, hv_put_cap(ops, s, 0, CAP_PERCENT(50)), -EPERM, "dom0 is never capped");
+	probe_equal(p, hv_put_cap(ops, s, NO_SUCH_DOMAIN, CAP_PERCENT(50)), -ESRCH,
+		    "set: no domain");
 	probe_equal(p, ops->get(s, NO_SUCH_DOMAIN, &got), -ESRCH, "get: no domain");
-	probe_equal(p, ops->set_cap(s, p->domid + 65536, CAP_PERCENT(50)), -ESRCH,
+	probe_equal(p, hv_put_cap(ops, s, p->domid + 65536, CAP_PERCENT(50)), -ESRCH,
 		    "an id above 16 bits names no domain");
 	start = probe_now();
 	for (unsigned int i = 0; i < 200; i++)
-		ops->set_cap(s, p->domid, CAP_PERCENT(20 + i % 50));
-	probe_cost("set_cap", start, 200);
+		hv_put_cap(ops, s, p->domid, CAP_PERCENT(20 + i % 50));
+	probe_cost("get and set_cap", start, 200);
 	start = probe_now();
 	for (unsigned int i = 0; i < 200; i++)
 		ops->get(s, p->domid, &got);
 	probe_cost("get", start, 200);
-	ops->set_cap(s, p->domid, CAP_NONE);
+	hv_put_cap(ops, s, p->domid, CAP_NONE);
 	ops->close(s);
 }
 
@@ -133,8 +159,8 @@ void probe_nocaps(struct probe *p, char **argv)
 	if (!s)
 		return;
 	probe_check(p, !strcmp(ops->name(s, p->domid), argv[0]), "the scheduler is %s", argv[0]);
-	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(50)), -EOPNOTSUPP, "set");
-	probe_equal(p, ops->set_cap(s, p->domid, CAP_NONE), -EOPNOTSUPP, "set none");
+	probe_equal(p, hv_put_cap(ops, s, p->domid, CAP_PERCENT(50)), -EOPNOTSUPP, "set");
+	probe_equal(p, hv_put_cap(ops, s, p->domid, CAP_NONE), -EOPNOTSUPP, "set none");
 	probe_equal(p, ops->get(s, p->domid, &got), -EOPNOTSUPP, "get");
 	ops->close(s);
 }
@@ -148,9 +174,9 @@ void probe_pools(struct probe *p, char **argv)
 
 	if (!s)
 		return;
-	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(40)), 0, "set in the first pool");
+	probe_equal(p, hv_put_cap(ops, s, p->domid, CAP_PERCENT(40)), 0, "set in the first pool");
 	probe_run(p, argv[0]);
-	probe_equal(p, ops->set_cap(s, p->domid, CAP_PERCENT(30)), 0, "set in the second pool");
+	probe_equal(p, hv_put_cap(ops, s, p->domid, CAP_PERCENT(30)), 0, "set in the second pool");
 	probe_equal(p, ops->get(s, p->domid, &got), 0, "get in the second pool");
 	probe_check(p, cap_equal(got.cap, CAP_PERCENT(30)), "the cap is in force");
 	probe_check(p, !strcmp(ops->name(s, p->domid), argv[1]), "the scheduler is now %s",
