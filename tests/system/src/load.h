@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { LOAD_LIST_MAX = 256 }; /* work requests of one call */
+
 enum load_op {
 	LOAD_SEND,
 	LOAD_SEND_IMM,
@@ -130,7 +132,8 @@ struct load_qp {
 	uint32_t mtu, slots, depth;
 	uint32_t mix[LOAD_OPS];
 	struct load_wr *plan;  /* slots + 8 entries: the batch being posted */
-	struct load_wr *sent;  /* slots entries, by sequence number */
+	struct load_wr *sent;  /* kept entries, by sequence number */
+	uint32_t kept;	       /* the ring has room again before its completions are polled */
 	uint64_t posted, done; /* sequence numbers; this QP's life */
 	uint32_t unsignalled_run;
 	uint32_t recvs;	     /* receives waiting at the peer */

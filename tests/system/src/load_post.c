@@ -13,7 +13,7 @@
 
 #include "tests/system/src/load.h"
 
-enum { QKEY = 0x11111111, POLL_MAX = 32, LIST_MAX = 256, GRH_BYTES = 40 };
+enum { QKEY = 0x11111111, POLL_MAX = 32, GRH_BYTES = 40 };
 
 /* --- planning --- */
 
@@ -130,7 +130,7 @@ static void plan(struct load_qp *q, uint32_t n, uint32_t max, uint32_t pieces)
 static void accepted(struct load_qp *q, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		q->sent[q->posted % q->slots] = q->plan[i];
+		q->sent[q->posted % q->kept] = q->plan[i];
 		q->posted++;
 		q->last_signalled = q->plan[i].signalled;
 		q->unsignalled_run = q->last_signalled ? 0 : q->unsignalled_run + 1;
@@ -192,7 +192,7 @@ static void fill(const struct load_qp *q, struct load_wr *w, struct ibv_send_wr 
 /* One call posts the whole list, so that a list longer than the room is refused in the middle. */
 static int post_list(struct load_qp *q, uint32_t n)
 {
-	struct ibv_send_wr list[LIST_MAX], *bad = NULL;
+	struct ibv_send_wr list[LOAD_LIST_MAX], *bad = NULL;
 	int ret;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -301,8 +301,8 @@ int load_post(struct load_qp *q, uint32_t max, bool drain)
 	}
 	if (n > max)
 		n = max;
-	if (n > LIST_MAX)
-		n = LIST_MAX;
+	if (n > LOAD_LIST_MAX)
+		n = LOAD_LIST_MAX;
 	/*
 	 * rxe of rdma-core 44 sends another length than it is given where
 	 * ibv_wr_*() sets a list: no length for inline data, and that of the
@@ -321,7 +321,7 @@ static void complete(struct load_qp *q, const struct ibv_wc *wc)
 
 	q->truth->signalled++;
 	for (; q->done <= wc->wr_id; q->done++)
-		load_account(q->truth, &q->sent[q->done % q->slots], error && q->done == wc->wr_id);
+		load_account(q->truth, &q->sent[q->done % q->kept], error && q->done == wc->wr_id);
 	if (error)
 		q->broken = true;
 }

@@ -276,7 +276,8 @@ static int make_all(struct load_qp *q)
 					   .sgid_index = (uint8_t)q->ctx->gid_index } };
 
 	q->plan = calloc(q->slots + 8, sizeof(*q->plan));
-	q->sent = calloc(q->slots, sizeof(*q->sent));
+	q->kept = q->slots + LOAD_LIST_MAX;
+	q->sent = calloc(q->kept, sizeof(*q->sent));
 	if (!q->plan || !q->sent)
 		return fail("allocating work requests", ENOMEM);
 	q->cq = ibv_create_cq(q->ctx->ibv, (int)q->slots + 1, NULL, NULL, 0);
@@ -353,7 +354,7 @@ int load_reset(struct load_qp *q)
 	if (ret < 0)
 		return ret;
 	for (; q->done < q->posted; q->done++) {
-		const struct load_wr *w = &q->sent[q->done % q->slots];
+		const struct load_wr *w = &q->sent[q->done % q->kept];
 
 		q->truth->unknown++;
 		q->truth->unknown_mtus += load_mtus(q->type, w->op, w->bytes, q->mtu);
