@@ -233,6 +233,10 @@ ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_sam
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/s.cons > r->mask ||//
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (is_new_ring(r, s))/if (0)/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (s->cons || s->prod || !r->q->cons)/if (!r->q->cons)/
+ibmon/ring/rxe.c @ ring_rxe @ s/if (q->owed_ns >= OWED_MAX_NS)/if (0)/
+ibmon/ring/rxe_psn.c @ ring_rxe @ s/ \&\& !d->reset \&\& !r->out->errors/ \&\& !r->out->errors/
+ibmon/ring/rxe_psn.c @ ring_rxe @ s/mtus > r->q->guessed ? mtus - r->q->guessed : 0/mtus/
+ibmon/ring/rxe_psn.c @ ring_rxe @ s/SAMPLE_WRS_BOUNDED | SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED/SAMPLE_WRS_BOUNDED/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/c.beyond > r->jump_max/0/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//

@@ -31,6 +31,7 @@ enum {
 	JUMP_SLACK = 131072,	 /* posts or packets allowed in no time at all */
 	JUMP_NS = 10,		 /* and one more each so many nanoseconds */
 };
+#define OWED_MAX_NS NS_PER_S /* entries wait so long for the PSN that tells what they cost */
 
 static bool slot_blank(const struct rxe_ring *r, uint32_t slot)
 {
@@ -499,7 +500,8 @@ static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const v
 	const volatile struct ring_rxe_header *h = ring_rxe_header(m);
 	const struct rxe_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
 
-	if (!q->opened || q->unstable || h->consumer != q->cons || h->producer != q->noted_to)
+	if (!q->opened || q->unstable || q->owed != q->settled || h->consumer != q->cons ||
+	    h->producer != q->noted_to)
 		return false;
 	if (rxe_wqe(&r, q->cons - 1)->ssn != q->raw_ssn || !ring_rxe_header_same(d, m))
 		return false;
@@ -520,11 +522,24 @@ static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand 
 	if (d.fault)
 		return d.fault;
 	q->blank = blank;
+	q->owed_ns = 0;
 	remember_stand(r, s, &d);
 	if (!q->opened)
 		r->out->flags |= SAMPLE_HISTORY;
 	q->opened = true;
 	return RING_OK;
+}
+
+/* Nothing was completed: do deferred entries wait too long for their PSN? */
+static void sample_idle(const struct rxe_ring *r, int64_t elapsed_ns)
+{
+	struct rxe_sq *q = r->q;
+
+	if (q->owed == q->settled)
+		return;
+	q->owed_ns += elapsed_ns;
+	if (q->owed_ns >= OWED_MAX_NS)
+		rxe_settle(r);
 }
 
 static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
@@ -542,7 +557,9 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 
 	(void)qpn; /* a send queue does not name its queue pair */
 	*fault = s.fault;
-	if (!*fault && !s.idle)
+	if (!*fault && s.idle)
+		sample_idle(&r, elapsed_ns);
+	else if (!*fault)
 		*fault = sample_active(&r, &s);
 	if (*fault)
 		return -EBADMSG;

@@ -213,8 +213,11 @@ enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entr
 		return RING_OK;
 	}
 	if (!e->state) {
-		/* Passed and never processed: a RESET under way. Its PSNs are an old lap's. */
-		r->out->flags |= SAMPLE_WRS_BOUNDED;
+		/*
+		 * Passed and never processed: a RESET under way. Its PSNs are an old lap's. Of
+		 * the entries before it, some may have been sent in part.
+		 */
+		r->out->flags |= SAMPLE_WRS_BOUNDED | SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
 		return RING_OK;
 	}
 	if (kind == OP_LOCAL)
@@ -357,6 +360,7 @@ static void charge_known(const struct rxe_ring *r, const struct rxe_done *d,
 	}
 	if (d->n > out->seen)
 		out->bytes_bound += (mtus > u->least ? mtus - u->least : 0) * mtu_upper(r->q);
+	mtus = mtus > r->q->guessed ? mtus - r->q->guessed : 0;
 	recv = u->recv < mtus ? u->recv : mtus;
 	sent = u->sent < mtus - recv ? u->sent : mtus - recv;
 	out->mtus_recv += recv;
@@ -368,7 +372,8 @@ static void charge_known(const struct rxe_ring *r, const struct rxe_done *d,
 static void charge_guessed(const struct rxe_ring *r, const struct rxe_done *d,
 			   const struct rxe_charge *c, const struct unseen *u)
 {
-	uint64_t lost = d->n - r->out->seen + r->q->owed, mtus = mtus_like_seen(r, c, lost);
+	uint64_t lost = d->n - r->out->seen + r->q->owed - r->q->settled;
+	uint64_t mtus = mtus_like_seen(r, c, lost);
 
 	r->out->mtus_sent += u->sent;
 	r->out->mtus_recv += u->recv;
@@ -398,6 +403,22 @@ static void defer(const struct rxe_ring *r, const struct rxe_done *d, const stru
 	r->out->mtus_sent += u->sent;
 	r->out->mtus_recv += u->recv;
 	q->advanced += u->sent + u->recv;
+}
+
+/*
+ * Nothing was completed since, so no PSN covers the deferred entries: charge them by guess. The
+ * next PSN corrects their sum.
+ */
+void rxe_settle(const struct rxe_ring *r)
+{
+	static const struct rxe_charge none;
+	struct rxe_sq *q = r->q;
+	uint64_t mtus = mtus_like_seen(r, &none, q->owed - q->settled);
+
+	q->settled = q->owed;
+	q->guessed += mtus;
+	r->out->flags |= SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED;
+	divide_like_seen(r, &none, mtus);
 }
 
 /* On UD, which has no local work requests, there are as many unseen entries as packets. */
@@ -444,7 +465,8 @@ static void charge_unseen(const struct rxe_ring *r, struct rxe_done *d, const st
 
 	if (u->dead && d->n == r->out->seen)
 		return;
-	if (!end_known && q->psn_known && !r->out->errors) {
+	/* After a RESET, PSNs begin anew: none will tell. */
+	if (!end_known && q->psn_known && !d->reset && !r->out->errors) {
 		defer(r, d, u);
 		return;
 	}
@@ -456,8 +478,8 @@ static void charge_unseen(const struct rxe_ring *r, struct rxe_done *d, const st
 	} else {
 		charge_guessed(r, d, c, u);
 	}
-	q->owed = 0;
-	q->advanced = 0;
+	q->owed = q->settled = 0;
+	q->advanced = q->guessed = 0;
 }
 
 /* --- all of it ---------------------------------------------------------------- */

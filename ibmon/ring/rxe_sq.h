@@ -39,7 +39,10 @@ struct rxe_sq {
 	uint32_t psn;	   /* last one accounted for */
 	uint32_t path_mtu; /* given or inferred; 0: not known */
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
+	uint32_t settled;  /* of these, charged by guess */
+	int64_t owed_ns;   /* for how long nothing was completed meanwhile */
 	uint64_t advanced; /* MTUs of these that were charged by length */
+	uint64_t guessed;  /* and by guess */
 	uint32_t largest;  /* message seen, in MTUs */
 	uint32_t unstable; /* samples in a row in which the consumer kept moving */
 	bool opened;	   /* the history was counted */
@@ -157,6 +160,9 @@ enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entr
  */
 enum ring_fault rxe_charge_done(const struct rxe_ring *r, const struct rxe_stand *s,
 				struct rxe_done *d, struct rxe_charge *c);
+
+/* Charge by guess the entries that wait for the next PSN: none came for a while. */
+void rxe_settle(const struct rxe_ring *r);
 
 /* No PSN is known yet: remember that before head, the oldest entry in flight, if it tells. */
 void rxe_learn_psn(struct rxe_sq *q, const struct rxe_entry *head);

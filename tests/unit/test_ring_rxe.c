@@ -289,7 +289,8 @@ static const struct row samples[] = {
 	  "100 x write 2560 -> mtus_sent 1000" },
 	/* The reset drops three that wait: at most these are counted. */
 	{ "queue pair reset: goes on counting", 16, FAKE_RC, 1024,
-	  "5 x write 100, 3 x post write 100 -> wrs 5; reset 12345 -> wrs ..3, mtus_sent ..3;"
+	  "5 x write 100, 3 x post write 100 -> wrs 5; reset 12345 -> wrs ..3, mtus_sent ..3,"
+	  "is wrs-bounded, is mtus-estimated, is mtus-guessed;"
 	  "4 x write 3000 -> wrs 4, bytes_sent 12000, mtus_sent 12" },
 };
 
@@ -523,6 +524,57 @@ TEST(sample__reset_before_each_sample__hides_no_work)
 		assert_int_equal(wrs, x->f.truth.wrs);
 		assert_true(x->s.mtus_sent >= 50);
 	}
+	done(x);
+}
+
+/* Passed before it was sent: of what is before it, some may have been sent in part. */
+TEST(sample__reset_caught_half_way__says_that_it_guesses)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	fake_do(&x->f, FAKE_WRITE, 4096);
+	sample(x);
+	fake_post(&x->f, FAKE_SEND, 4096);
+	fake_post(&x->f, FAKE_SEND, 4096);
+	fake_send(&x->f); /* the peer refuses it, again and again */
+	sample(x);
+	fake_put(&x->f, FAKE_CONSUMER, 3);
+	sample(x);
+	assert_int_equal(x->s.wrs, 2);
+	assert_int_equal(x->s.mtus_sent, 4); /* it was sent: it is charged */
+	assert_true(x->s.flags & SAMPLE_WRS_BOUNDED && x->s.flags & SAMPLE_MTUS_GUESSED);
+	done(x);
+}
+
+/* Lost entries wait for the next packet number. A queue pair that stops then has none. */
+TEST(sample__no_packet_number_follows_lost_work__charges_it_by_guess_after_a_second)
+{
+	struct fixture *x = known(4);
+	uint64_t mtus = 0;
+
+	fake_do(&x->f, FAKE_WRITE, 2048);
+	sample(x);
+	for (int i = 0; i < 10; i++)
+		fake_do(&x->f, FAKE_WRITE, 2048);
+	for (int i = 0; i < 4; i++)
+		fake_do(&x->f, FAKE_LOCAL_INV, 0);
+	for (int i = 0; i < 1000; i++) {
+		sample(x);
+		mtus += x->s.mtus_sent;
+		assert_false(x->s.flags & SAMPLE_MTUS_GUESSED);
+	}
+	assert_int_equal(mtus, 0);
+	sample(x);
+	assert_true(x->s.flags & SAMPLE_MTUS_GUESSED && x->s.flags & SAMPLE_MTUS_ESTIMATED);
+	assert_in_range(x->s.mtus_sent, 1, 30);
+	for (int i = 0; i < 1000; i++) {
+		mtus += x->s.mtus_sent;
+		sample(x);
+	}
+	/* The next packet number corrects the sum. */
+	fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	assert_int_equal(mtus + x->s.mtus_sent, 21);
 	done(x);
 }
 
