@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	tests/system/sc_operator.py \
 	tests/system/sc_restored.py \
 	tests/system/sc_survive.py \
+	tests/system/sc_traffic.py \
 	tests/system/sc_transport.py \
 	tests/system/sc_transport_bench.py \
 	tests/system/scenarios.py \
@@ -60,6 +61,20 @@ rdmaload_SOURCES = \
 	tests/system/src/load_verbs.c \
 	tests/system/src/rdmaload.c
 rdmaload_LDADD = $(VERBS_LIBS)
+
+# rdmaodd: RDMA traffic of unusual kinds, and its truth (sc_traffic.py).
+noinst_PROGRAMS += rdmaodd
+rdmaodd_SOURCES = \
+	tests/system/src/load.h \
+	tests/system/src/load_post.c \
+	tests/system/src/load_truth.c \
+	tests/system/src/load_verbs.c \
+	tests/system/src/rdmaodd.c \
+	tests/system/src/rdmaodd.h \
+	tests/system/src/rdmaodd_bad.c \
+	tests/system/src/rdmaodd_cases.c \
+	tests/system/src/rdmaodd_qp.c
+rdmaodd_LDADD = $(VERBS_LIBS)
 
 # ringrec: records the golden rings (sc_golden.py).
 noinst_PROGRAMS += ringrec

@@ -21,6 +21,7 @@ import sc_matrix
 import sc_operator
 import sc_restored
 import sc_survive
+import sc_traffic
 import sc_transport
 import sc_transport_bench
 
@@ -70,6 +71,10 @@ ALL = [
              beside=True),
     Scenario("churn", "pair", sc_churn.churn,
              "guests that come, go, pause and move their memory are counted, and leave nothing", beside=True),
+    Scenario("traffic", "pair", sc_traffic.traffic,
+             "unusual RDMA traffic is counted right, or marked as ring-list promises", "named", True),
+    Scenario("traffic-open", "pair", sc_traffic.traffic_open,
+             "the cases that traffic leaves out, each with its reason: some fail", "named", True),
     Scenario("restore", "pair", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only", beside=True),
     Scenario("hostile", "pair", sc_churn.hostile,

@@ -181,6 +181,7 @@ extern const char *const load_type_names[LOAD_TYPES];
 /* MTUs of a WR by the charging rule. */
 uint64_t load_mtus(enum load_type type, enum load_op op, uint64_t bytes, uint32_t mtu);
 void load_account(struct load_truth *t, const struct load_wr *w, bool error);
+void load_add(struct load_truth *sum, const struct load_truth *t);
 /* The whole truth as one line of JSON. */
 void load_print(FILE *f, const struct load_truth *t, uint32_t n, const struct load_opts *o,
 		double seconds, bool stalled);

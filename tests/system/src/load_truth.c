@@ -39,7 +39,7 @@ void load_account(struct load_truth *t, const struct load_wr *w, bool error)
 	}
 }
 
-static void add(struct load_truth *sum, const struct load_truth *t)
+void load_add(struct load_truth *sum, const struct load_truth *t)
 {
 	sum->wrs += t->wrs;
 	sum->errors += t->errors;
@@ -80,7 +80,7 @@ void load_print(FILE *f, const struct load_truth *t, uint32_t n, const struct lo
 		",\"seconds\":%.6f,\"stalled\":%s,\"qps\":[",
 		(int)getpid(), o->seed, seconds, stalled ? "true" : "false");
 	for (uint32_t i = 0; i < n; i++) {
-		add(&sum, &t[i]);
+		load_add(&sum, &t[i]);
 		fprintf(f,
 			"%s{\"qpn\":%" PRIu32 ",\"peer\":%" PRIu32
 			",\"type\":\"%s\",\"mtu\":%" PRIu32 ",\"slots\":%" PRIu32

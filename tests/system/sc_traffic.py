@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""traffic: programs of unusual traffic, whose work requests are known, against what dom0 counts.
+
+Other than rdmaload's, both ends of a connection post, queues are shared between queue pairs and
+between processes, and messages have the sizes at which counting could go wrong (rdmaodd --help).
+For each queue pair, the count is right, or marked as ring-list promises.
+"""
+import collections
+import json
+import re
+
+from bed import Failed, Guest, check, wait_for
+from daemon import OPS, Daemon, agree, agree_qp, difference, send_queues, wait_settled, with_agent
+
+LARGEST = 65536  # bytes of a message
+RINGS_MAX = 256  # of one guest, by the guest ABI
+
+
+class Odd:
+    """rdmaodd in a guest, waiting for go(); its truth comes only from finish()."""
+
+    def __init__(self, g, options):
+        self.g, self.liar = g, None
+        g.sh("rm -f /tmp/odd.in /tmp/odd.out; mkfifo /tmp/odd.in; (rdmaodd %s <>/tmp/odd.in >/tmp/odd.out 2>&1 &); %s"
+             % (options, self.until("READY")), 60)
+        ready = re.search(r"^READY pid=(\d+) seed=(\d+) qps=(\d+)", g.sh("grep ^READY /tmp/odd.out"), re.M)
+        self.seed, self.qps = int(ready[2]), int(ready[3])
+        self.pids = {int(ready[1])}
+
+    @staticmethod
+    def until(word, seconds=60):
+        return ("i=0; until grep -qE '^%s|^rdma' /tmp/odd.out || [ $i -ge %d ]; do usleep 50000; i=$((i+1)); done; "
+                "grep -q ^%s /tmp/odd.out || { tail -n 3 /tmp/odd.out; false; }" % (word, 20 * seconds, word))
+
+    def go(self):
+        """Do all the work."""
+        said = self.g.sh("echo go 1<>/tmp/odd.in; %s; grep -E '^(DONE|LIAR)' /tmp/odd.out" % self.until("DONE"), 75)
+        self.pids.add(int(re.search(r"^DONE pid=(\d+)", said, re.M)[1]))
+        liar = re.search(r"^LIAR qpn=(\d+)", said, re.M)
+        self.liar = int(liar[1]) if liar else None
+
+    def rows(self, d):
+        """ring-list may go on to name a process that has left its queues to a child."""
+        return [r for r in send_queues(d, self.g.name) if r["pid"] in self.pids]
+
+    def finish(self):
+        out = self.g.sh("echo end 1<>/tmp/odd.in; %s; sed -n 's/^TRUTH //p' /tmp/odd.out" % self.until("TRUTH"), 75)
+        return json.loads(out)
+
+
+Look = collections.namedtuple("Look", "who told before after counted rows liar faults")
+
+# --- what a case's counts must be ---------------------------------------------------
+
+
+def exact(x):
+    """As of any honest program."""
+    check(x.told["total"]["errors"] == 0, "%s had errors: %s" % (x.who, x.told["total"]))
+    agree(x.who, x.told, x.counted, x.rows, False)
+
+
+def used_again(x):
+    """Of queue pairs that were RESET or failed: exact, or marked and within what was posted."""
+    row = {r["qpn"]: r for r in x.rows}
+    for t in x.told["qps"]:
+        c = row.get(t["qpn"])
+        both = "queue pair %d of %s: counted %s, true %s" % (t["qpn"], x.who, c, t)
+        check(c, "no row; " + both)
+        check(t["wrs"] <= c["wrs"] <= t["wrs"] + t["unknown"], "work requests; " + both)
+        check(c["wrs"] == t["wrs"] or "wrs-bounded" in c["flags"], "wrong work requests are not marked; " + both)
+        for k in ("bytes_sent", "bytes_recv"):
+            check(c[k] <= t[k] + LARGEST * t["unknown"], "%s that never were; %s" % (k, both))
+            check(t[k] <= c[k] + c["bytes_bound"], "%s; %s" % (k, both))
+        check(c["errors"] <= t["errors"], "errors that never were; " + both)
+        got, true = (v["mtus_sent"] + v["mtus_recv"] for v in (c, t))
+        if "mtus-guessed" not in c["flags"]:
+            check(true <= got <= true + t["unknown_mtus"], "MTUs; " + both)
+        if {"mtus-guessed", "mtus-estimated"}.isdisjoint(c["flags"]):
+            check((c["mtus_sent"], c["mtus_recv"]) == (t["mtus_sent"], t["mtus_recv"]),
+                  "wrong MTUs are not marked; " + both)
+        if not c["flags"] or c["flags"] == ["history"]:
+            check(c["errors"] == t["errors"], "wrong errors are not marked; " + both)
+            for k, names in OPS.items():
+                check(c["ops"][k] == sum(t["ops"][n] for n in names), "wrong %s are not marked; %s" % (k, both))
+
+
+def crowded(x):
+    """More rings than a guest may show: those that are shown are right, the others are told as refused."""
+    row = {r["qpn"]: r for r in x.rows}
+    for t in x.told["qps"]:
+        if t["qpn"] in row:
+            agree_qp(x.who, row[t["qpn"]], t, True)
+    left = len(x.told["qps"]) - len(x.rows)
+    check(0 < left < len(x.told["qps"]), "%d queue pairs of %s are not shown" % (left, x.who))
+    check(x.after["missed_qps"] - x.before["missed_qps"] >= left,
+          "%d queue pairs of %s are not shown, and ring-list tells of %d more" %
+          (left, x.who, x.after["missed_qps"] - x.before["missed_qps"]))
+
+
+def short_lives(x):
+    """Of each queue pair, the work is counted or the queue pair is told as missed."""
+    read, missed = (x.after[k] - x.before[k] for k in ("qps_read", "missed_qps"))
+    what = "%s: %d queue pairs read, %d missed; counted %s, true %s" % (
+        x.who, read, missed, x.counted, x.told["total"])
+    check(x.counted["wrs"] <= x.told["total"]["wrs"], "work requests that never were; " + what)
+    check(read + missed == 2 * int(re.search(r"-n (\d+)", x.who)[1]), "not each queue pair is told of; " + what)
+    if not missed:
+        check(x.counted["wrs"] == x.told["total"]["wrs"], "work requests; " + what)
+
+
+def forged(x):
+    """The neighbours of a queue pair that lies are right; it is right, or told as at fault."""
+    row = {r["qpn"]: r for r in x.rows}
+    for t in x.told["qps"]:
+        c = row.get(t["qpn"])
+        both = "queue pair %d of %s: counted %s, true %s" % (t["qpn"], x.who, c, t)
+        if t["qpn"] != x.liar:
+            check(c, "no row of an honest one; " + both)
+            agree_qp(x.who, c, t, False)
+            continue
+        counted = c["wrs"] if c else 0
+        check(counted <= t["wrs"], "work requests that never were; " + both)
+        check(counted == t["wrs"] or x.faults, "less is counted, and no fault is told; " + both)
+
+
+# What is run, and how it is judged; deep: by how much -n grows there.
+# skip: why the row is left out of the short form: what is counted wrong, unmarked.
+Case = collections.namedtuple("Case", "name options judge deep skip", defaults=[exact, 10, ""])
+
+CASES = [
+    Case("mix", "-n 60 -p 1500"),
+    Case("mix", "-n 150"),
+    Case("sleeper", "-n 60"),
+    Case("brief", "-n 60"),
+    Case("orphan", "-n 60"),
+    Case("reset", "-n 40 -p 3000", used_again, 5, "not yet tried"),
+    Case("errors", "-n 40 -p 3000", used_again, 5, "not yet tried"),
+    Case("many", "-n 4", crowded, 5, "not yet tried"),
+    Case("short", "-n 100 -p 20000", short_lives, 10, "not yet tried"),
+    Case("short", "-n 200 -p 0", short_lives, 10, "not yet tried"),
+    Case("writer", "-n 40 -p 1000", forged, 5, "not yet tried"),
+] + [Case("forge", "-k %s-%s -n 40 -p 1000" % (word, often), forged, 5, "not yet tried")
+     for word in ("log2", "mask", "producer", "consumer") for often in ("once", "always")]
+
+
+def wait_first(d, odd, who):
+    """Until the first work request of each queue pair that can be shown is counted."""
+    shown = odd.qps if odd.qps < RINGS_MAX // 2 else RINGS_MAX // 3
+    wait_for("the first work requests of " + who, 20, lambda: len(
+        [r for r in odd.rows(d) if r.get("wrs")]) >= shown, 0.2)
+
+
+def one(vm, d, g, case):
+    before = d.rings(g.name)
+    options = case.options
+    if vm.deep:
+        options = re.sub(r"-n (\d+)", lambda m: "-n %d" % (case.deep * int(m[1])), options)
+    odd = Odd(g, case.name + " " + options)
+    who = "%s %s -s %d" % (case.name, options, odd.seed)
+    try:
+        wait_first(d, odd, who)
+        odd.go()
+        counted = difference(before["totals"], wait_settled(d, g.name))
+        rows, after = odd.rows(d), d.rings(g.name)
+        told = odd.finish()
+    finally:
+        g.run("kill -9 %s" % " ".join(str(pid) for pid in odd.pids))
+    faults = [r["fault"] for r in after["rings"] if r["fault"]]
+    vm.note("%s: true %s, counted %s, faults %s" % (who, told["total"], counted, faults))
+    check(told["total"]["wrs"] > 0, who + " did nothing")
+    case.judge(Look(who, told, before, after, counted, rows, odd.liar, faults))
+    wait_for("end of the queues of " + who, 10, lambda: not send_queues(d, g.name), 0.2)
+    late = difference(before["totals"], wait_settled(d, g.name))
+    check(late["wrs"] == counted["wrs"], "work that never was is counted when %s ends: %s after %s" % (
+        who, late, counted))
+
+
+def run(vm, cases):
+    """All of them, also after one that failed."""
+    g = Guest(vm, "odd")
+    vm.create(g)
+    with_agent(g)
+    failures = []
+    with Daemon(vm, observe=True) as d:
+        wait_for("agent of odd seen", 20, lambda: d.rings("odd")["attached"], 0.2)
+        for case in cases:
+            try:
+                one(vm, d, g, case)
+            except Failed as e:
+                failures.append(str(e))
+                vm.note("FAIL " + failures[-1])
+    check(not failures, "%d of %d cases: %s" % (len(failures), len(cases), "; ".join(failures)))
+
+
+def traffic(vm):
+    run(vm, [case for case in CASES if vm.deep or not case.skip])
+
+
+def traffic_open(vm):
+    """What traffic leaves out. A case that passes here several times belongs there."""
+    run(vm, [case for case in CASES if case.skip])
