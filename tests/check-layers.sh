@@ -29,6 +29,7 @@ src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
 src/util/*             src/util/ src/core/ config.h @libc
 src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
 src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim/hyp.h resex/guest_abi.h config.h @libc
+src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
 src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/

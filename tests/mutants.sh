@@ -330,6 +330,14 @@ src/guests/events.c @ guests_rings @ s/g->reap_serial = 0;//
 src/guests/events.c @ guests @ s/g->key.created == ev->created/1/
 src/tick/sampler.c @ sampler_caps @ s/if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE)/if (0)/
 src/guests/own.c @ guests_caps @ s/^\tif (g->dom_flags & HV_DOM_UNRUN) {/\tif (0) {/
+src/hv/store.c @ store @ s/ && call->life == r->life//
+src/hv/store.c @ store @ s/r->watched \&\& !r->wanted/0/
+src/hv/store.c @ store @ s/s->left_behind = !ended;//;s/^\tif (!ended)$/\tif (0)/
+src/hv/store.c @ store @ s/r->ask\[ASK_WATCH\].state = ASKED;//
+src/hv/store.c @ store @ s/rc = s->opened ? s->open_rc : -ETIMEDOUT;/rc = s->open_rc;/
+src/hv/store.c @ store @ s/if (r \&\& r->wanted)/if (r)/
+src/hv/store.c @ store @ s/s->next_call = (s->next_call + 1) % STORE_DOMS_MAX;/s->next_call = (s->next_call + !found) % STORE_DOMS_MAX;/
+src/hv/store.c @ store @ s/(size_t)rc >= size/0/
 src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
 src/guests/own.c @ guests_caps @ s/g->own = was->params;//
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//

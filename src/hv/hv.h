@@ -121,14 +121,24 @@ static inline int hv_put_cap(const struct hv_sched_ops *ops, struct hv_sched *s,
 enum hv_event_type {
 	HV_EVENT_DOMAINS, /* a domain was created, destroyed or changed: list again */
 	HV_EVENT_NODE,	  /* a watched guest's node may have changed */
+	HV_EVENT_ANSWER,  /* a request of this domain that got -EAGAIN has its answer */
 };
 
 struct hv_event {
 	enum hv_event_type type;
-	uint32_t domid; /* for HV_EVENT_NODE */
+	uint32_t domid; /* unless HV_EVENT_DOMAINS */
 };
 
+/*
+ * Only open and close may wait, and both for a bounded time. watch, read and name may return
+ * -EAGAIN: then they have made a request. HV_EVENT_ANSWER follows, and the same call gives the
+ * answer: once, the next call makes a new request. A call before the answer is there returns
+ * -EAGAIN and makes no second request. An answer of read() may be older than an HV_EVENT_NODE
+ * that came after the request: read again then. unwatch() drops all requests and answers of a
+ * domain; call it also for a domain of which only the name was asked.
+ */
 struct hv_watch_ops {
+	/* As hv_mem_ops.open; -ETIMEDOUT: xenstored runs and does not answer. */
 	int (*open)(struct hv_watch **w, void *arg);
 	void (*close)(struct hv_watch *w);
 	/* Readable when next() has an event; -1: there is none, so poll next(). */

@@ -3,7 +3,7 @@
 noinst_LIBRARIES += libhv.a
 libhv_a_SOURCES = \
 	src/hv/dom.h src/hv/hv.c src/hv/hv.h src/hv/backends.h \
-	src/hv/sim.c
+	src/hv/store.c src/hv/store.h src/hv/sim.c
 libhv_a_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
 if XEN
 libhv_a_SOURCES += src/hv/xen/xen.c src/hv/xen/xen.h src/hv/xen/frames.c \

@@ -64,7 +64,7 @@ if CMOCKA
 UNIT_SIM = tests/unit/test_sim tests/unit/test_sim_conf tests/unit/test_sim_life \
 	tests/unit/test_sim_link tests/unit/test_sim_sender tests/unit/test_sim_server \
 	tests/unit/test_sim_ibmon tests/unit/test_sim_sched tests/unit/test_sim_run \
-	tests/unit/test_hv_sim
+	tests/unit/test_hv_sim tests/unit/test_store
 check_PROGRAMS += $(UNIT_SIM)
 TESTS += $(UNIT_SIM)
 SIM_RIG = tests/unit/sim_rig.h tests/unit/prop.h
@@ -89,6 +89,8 @@ tests_unit_test_sim_link_SOURCES = tests/unit/test_sim_link.c tests/unit/prop.h
 tests_unit_test_sim_link_LDADD = $(SIM_LIBS)
 tests_unit_test_hv_sim_SOURCES = tests/unit/test_hv_sim.c tests/unit/prop.h
 tests_unit_test_hv_sim_LDADD = libhv.a libsim.a libcore.a $(UNIT_LIBS)
+tests_unit_test_store_SOURCES = tests/unit/test_store.c
+tests_unit_test_store_LDADD = libhv.a libsim.a libcore.a $(UNIT_LIBS)
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_utf8
 TESTS += tests/unit/test_conf tests/unit/test_utf8
 tests_unit_test_utf8_SOURCES = tests/unit/test_utf8.c tests/unit/prop.h
