@@ -340,6 +340,13 @@ src/hv/store.c @ store @ s/s->next_call = (s->next_call + 1) % STORE_DOMS_MAX;/s
 src/hv/store.c @ store @ s/(size_t)rc >= size/0/
 src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
 src/guests/own.c @ guests_caps @ s/g->own = was->params;//
+src/guests/guests_priv.h @ guests_store @ s/return g->cappable \&\& g->name_known;/return g->cappable;/
+src/guests/guest.c @ guests_store @ s/^\tif (g->answered \&\& g->name_asked)$/\tif (0)/
+src/guests/guest.c @ guests_store @ s/^\tif (g->answered \&\& g->watch_asked)$/\tif (0)/
+src/guests/guest.c @ guests_store @ s/g->node_asked = rc == -EAGAIN;/g->node_asked = rc == -EAGAIN; g->node_due = false;/
+src/guests/guest.c @ guests_store @ s/^\tif (g->node_asked)$/\tif (0)/
+src/guests/guest.c @ guests_store @ s/(g->node_due \&\& !g->node_asked)/g->node_due/
+src/guests/guest.c @ guests_store @ s/if (g->new_reported || .*$/if (g->new_reported)/
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
 src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
 src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
@@ -349,7 +356,7 @@ src/guests/own.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->k
 src/guests/own.c @ guests_caps @ s/^\tgs->save_due = true;//
 src/guests/guest.c @ guests_rings @ s/if (silent == g->agent_silent)/if (0)/
 src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
-src/guests/guest.c @ guests_rings @ s/if (!g->watched) {/if (0) {/
+src/guests/guest.c @ guests_rings @ s/if (!g->watched \&\& !g->watch_asked) {/if (0) {/
 src/guests/guests.c @ guests guests_caps @ s/gs->save_due |= gs->restore.entries != had;//
 src/guests/events.c @ guests @ s/is_routine(kind) ? &gs->routine : &gs->rare/\&gs->rare/
 src/tick/stages.c @ sampler @ s/scan_fault_delivered(sl->guest->scan, res->fault_id\[i\]);/;/

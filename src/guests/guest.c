@@ -23,22 +23,28 @@ static int free_slot(const struct guests *gs)
 	return -ENOSPC;
 }
 
-/* Names go into messages and JSON: replace what is not printable. */
+/*
+ * Names go into messages and JSON: replace what is not printable. -EAGAIN: the name comes with
+ * HV_EVENT_ANSWER; all else is an answer.
+ */
 static void read_name(struct guests *gs, struct guest_entry *g)
 {
 	char buf[FLOW_NAME_MAX];
 	int n = gs->hv->watch->name(gs->watch, g->key.domid, buf, sizeof(buf));
 
+	g->name_asked = n == -EAGAIN;
 	if (n <= 0) {
 		if (!g->name[0])
 			snprintf(g->name, sizeof(g->name), "domain-%u", g->key.domid);
-		return;
+	} else {
+		for (int i = 0; i < n; i++)
+			if ((unsigned char)buf[i] < 0x20 || (unsigned char)buf[i] > 0x7e)
+				buf[i] = '?';
+		memcpy(g->name, buf, sizeof(g->name));
+		g->name[sizeof(g->name) - 1] = 0;
 	}
-	for (int i = 0; i < n; i++)
-		if ((unsigned char)buf[i] < 0x20 || (unsigned char)buf[i] > 0x7e)
-			buf[i] = '?';
-	memcpy(g->name, buf, sizeof(g->name));
-	g->name[sizeof(g->name) - 1] = 0;
+	if (!g->name_known && !g->name_asked)
+		g->name_known = gs->publish_due = true;
 }
 
 bool entry_alone(const struct guests *gs, const struct guest_entry *g)
@@ -58,10 +64,25 @@ static void watch_node(struct guests *gs, struct guest_entry *g)
 	int rc = gs->hv->watch->watch(gs->watch, g->key.domid);
 
 	g->watched = rc == 0;
+	g->watch_asked = rc == -EAGAIN;
+	if (g->watch_asked)
+		return;
 	if (rc && rc != g->watch_rc)
 		log_msg(gs->log, LOG_LVL_WARNING, "guest %s: its node %s cannot be watched: %s",
 			g->name, GUEST_ABI_NODE, strerror(-rc));
 	g->watch_rc = rc;
+}
+
+/* A second without a name is long enough: then the event says domain-N. */
+static void report_new(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
+{
+	char cap[OWN_TEXT];
+
+	if (g->new_reported || (!g->name_known && mono_sub(now, g->joined) < NS_PER_S))
+		return;
+	g->new_reported = true;
+	guests_event(gs, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, %s", g->key.domid,
+		     g->vcpus, g->vcpus == 1 ? "" : "s", own_text(g, cap));
 }
 
 /* Its own cap is read here if it has run, before a policy of this run can set another. */
@@ -69,7 +90,6 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 {
 	int slot = free_slot(gs), rc;
 	struct guest_entry *g;
-	char cap[OWN_TEXT];
 
 	if (slot < 0)
 		return slot;
@@ -96,8 +116,7 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	gs->guest[slot] = g;
 	gs->publish_due = true;
 	watch_node(gs, g);
-	guests_event(gs, wall_ns, g->name, "guest-new", "domain %u, %u VCPU%s, %s", d->domid,
-		     g->vcpus, g->vcpus == 1 ? "" : "s", own_text(g, cap));
+	report_new(gs, g, now, wall_ns);
 	return 0;
 }
 
@@ -120,6 +139,8 @@ void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	g->reap_serial = 0; /* wait for the set without it */
 	gs->publish_due = true;
 	gs->hv->watch->unwatch(gs->watch, g->key.domid);
+	if (!g->new_reported)
+		return; /* it came and went before its name was known */
 	guests_event(gs, wall_ns, g->name, "guest-gone", "domain %u", g->key.domid);
 }
 
@@ -169,9 +190,10 @@ static void read_node(struct guests *gs, struct guest_entry *g, struct mono now,
 	char value[GUEST_ABI_NODE_MAX + 1];
 	int rc, was = g->node_rc;
 
-	g->node_due = false;
-	g->node_time = now;
 	rc = gs->hv->watch->read(gs->watch, g->key.domid, value, sizeof(value));
+	g->node_asked = rc == -EAGAIN;
+	if (g->node_asked)
+		return;
 	if (rc >= 0)
 		rc = attach_node(gs, g, value);
 	g->node_rc = rc < 0 ? rc : 0;
@@ -195,21 +217,8 @@ static bool rings_may_change(const struct guest_entry *g)
 
 bool entry_wants_soon(const struct guest_entry *g, struct mono now)
 {
-	return !g->leaving && (g->node_due || g->reap_serial || guest_due(g->mon, now));
-}
-
-void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
-{
-	if (!rings_may_change(g))
-		return;
-	if (g->node_due &&
-	    (!g->node_time.ns || mono_sub(now, g->node_time) >= NODE_MIN_MS * NS_PER_MS)) {
-		read_node(gs, g, now, wall_ns);
-		if (!rings_may_change(g))
-			return;
-	}
-	if (guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
-		gs->publish_due = true;
+	return !g->leaving &&
+	       ((g->node_due && !g->node_asked) || g->reap_serial || guest_due(g->mon, now));
 }
 
 /* A name appears after its domain, and may change. Settings are found by name. */
@@ -224,6 +233,40 @@ static void check_name(struct guests *gs, struct guest_entry *g)
 	if (!g->set)
 		entry_settings(gs, g);
 	gs->publish_due = true;
+}
+
+/*
+ * Take the answer to a request, or make one. node_due is cleared only when a request is made: the
+ * node may change while an older value of it is on its way.
+ */
+static void work_on_node(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
+{
+	if (g->node_asked) {
+		if (g->answered)
+			read_node(gs, g, now, wall_ns);
+	} else if (g->node_due &&
+		   (!g->node_time.ns || mono_sub(now, g->node_time) >= NODE_MIN_MS * NS_PER_MS)) {
+		g->node_due = false;
+		g->node_time = now;
+		read_node(gs, g, now, wall_ns);
+	}
+}
+
+void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
+{
+	if (g->leaving)
+		return;
+	if (g->answered && g->name_asked)
+		check_name(gs, g);
+	if (g->answered && g->watch_asked)
+		watch_node(gs, g);
+	report_new(gs, g, now, wall_ns);
+	if (!rings_may_change(g))
+		return; /* an answer about the node waits */
+	work_on_node(gs, g, now, wall_ns);
+	g->answered = false;
+	if (rings_may_change(g) && guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
+		gs->publish_due = true;
 }
 
 /* Rate-limit: a guest can make queue pairs without end. ring-list shows the newest number. */
@@ -270,8 +313,9 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 {
 	if (g->leaving)
 		return;
-	check_name(gs, g);
-	if (!g->watched) {
+	if (!g->name_asked)
+		check_name(gs, g);
+	if (!g->watched && !g->watch_asked) {
 		watch_node(gs, g);
 		g->node_due = true;
 	}

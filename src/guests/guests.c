@@ -198,9 +198,12 @@ static void drain_watch(struct guests *gs)
 			gs->rescan_due = true;
 			continue;
 		}
-		for (uint32_t k = 0; k < FLOW_GUESTS_MAX; k++)
-			if (gs->guest[k] && gs->guest[k]->key.domid == ev.domid)
-				gs->guest[k]->node_due = true;
+		for (uint32_t k = 0; k < FLOW_GUESTS_MAX; k++) {
+			struct guest_entry *g = gs->guest[k];
+
+			if (g && g->key.domid == ev.domid)
+				*(ev.type == HV_EVENT_ANSWER ? &g->answered : &g->node_due) = true;
+		}
 	}
 }
 
@@ -282,7 +285,7 @@ static bool awaits_own_cap(const struct guests *gs, const struct guest_entry *g,
 {
 	const struct snap_guest *s = guests_snap(g, sn);
 
-	return s && !gs->observe && g->cappable && entry_alone(gs, g) && !s->cap_errno &&
+	return s && !gs->observe && entry_cappable(g) && entry_alone(gs, g) && !s->cap_errno &&
 	       cap_to_percent(s->applied) != cap_to_percent(g->own.cap);
 }
 

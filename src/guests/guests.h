@@ -104,7 +104,7 @@ struct guest_view {
 	bool released;	   /* cap-release: exempt until undone */
 	bool paused;	   /* by resex pause: it, or all */
 	bool alone;	   /* exempt, released or paused: its own cap alone holds */
-	bool cappable;	   /* its own cap is on disk */
+	bool cappable;	   /* its own cap is on disk, and its name is known */
 	bool agent_silent; /* its agent's heartbeat is unchanged for too long */
 };
 

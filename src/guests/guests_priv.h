@@ -61,6 +61,12 @@ struct guest_entry {
 	bool own_checked;	    /* own is from own_check(): the actor will find it, too */
 	char cap_note[128];	    /* why it is not cappable; "" */
 	struct guest_mon *mon;
+	bool name_known;   /* or it has none: its settings are found */
+	bool name_asked;   /* the answer comes with HV_EVENT_ANSWER */
+	bool new_reported; /* by the event guest-new */
+	bool answered;	   /* HV_EVENT_ANSWER came: take what is asked */
+	bool watch_asked;
+	bool node_asked;
 	bool watched;		    /* a change of its node makes an event */
 	int watch_rc;		    /* why not */
 	bool node_due;		    /* its node must be read (again) */
@@ -143,6 +149,11 @@ bool entry_wants_soon(const struct guest_entry *g, struct mono now);
 void entry_settings(const struct guests *gs, struct guest_entry *g);
 /* Is it left alone: exempt, released or paused? Then its own cap alone holds. */
 bool entry_alone(const struct guests *gs, const struct guest_entry *g);
+/* May a policy cap it? Not before its settings are known, which may forbid that. */
+static inline bool entry_cappable(const struct guest_entry *g)
+{
+	return g->cappable && g->name_known;
+}
 
 /* own.c: read its own cap; it is cappable once that is on disk. Tried again each second. */
 void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns);

@@ -48,7 +48,8 @@ static int set_fill(const struct guests *gs, const struct guest_entry *g, struct
 {
 	e->key = g->key;
 	e->slot = g->slot;
-	e->flags = (g->cappable ? POLICY_CAPPABLE : 0) | (entry_alone(gs, g) ? POLICY_EXEMPT : 0);
+	e->flags = (entry_cappable(g) ? POLICY_CAPPABLE : 0) |
+		   (entry_alone(gs, g) ? POLICY_EXEMPT : 0);
 	e->vcpus = g->vcpus;
 	e->weight = (uint32_t)g->conf.weight;
 	e->link = g->conf.link;

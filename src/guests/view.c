@@ -43,7 +43,8 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 		.uuid = g->uuid,
 		.vcpus = g->vcpus,
 		.conf = &g->conf,
-		.cap_note = g->cap_note,
+		.cap_note = g->cappable && !g->name_known ? "its name is not known yet"
+							  : g->cap_note,
 		.own = g->own,
 		.mon = g->mon,
 		.check = check_view(&g->check),
@@ -52,7 +53,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 		.released = g->released,
 		.paused = gs->paused || g->paused,
 		.alone = entry_alone(gs, g),
-		.cappable = g->cappable,
+		.cappable = entry_cappable(g),
 		.agent_silent = g->agent_silent,
 	};
 }

@@ -180,10 +180,42 @@ static int watch_next(struct hv_watch *w, struct hv_event *ev)
 	return 1;
 }
 
+void fake_store_answer(struct fake_host *h)
+{
+	for (uint32_t i = 0; i < h->doms; i++) {
+		struct fake_dom *d = &h->dom[i];
+		bool any = false;
+
+		for (int k = 0; k < FAKE_ASKS; k++) {
+			any |= d->asked[k];
+			d->answered[k] |= d->asked[k];
+			d->asked[k] = false;
+		}
+		if (!any)
+			continue;
+		memcpy(d->name_then, d->name, sizeof(d->name));
+		memcpy(d->node_then, d->node, sizeof(d->node));
+		fake_host_event(h, HV_EVENT_ANSWER, d->dom.domid);
+	}
+}
+
+/* True: there is no answer yet. */
+static bool must_wait(struct fake_host *h, struct fake_dom *d, enum fake_ask kind)
+{
+	h->store_calls++;
+	if (!h->store_later || !d)
+		return false;
+	d->asked[kind] = !d->answered[kind];
+	d->answered[kind] = false;
+	return d->asked[kind];
+}
+
 static int watch_watch(struct hv_watch *w, uint32_t domid)
 {
 	struct fake_dom *d = fake_dom(w->host, domid);
 
+	if (must_wait(w->host, d, FAKE_ASK_WATCH))
+		return -EAGAIN;
 	if (!d)
 		return -ESRCH;
 	if (d->watch_rc)
@@ -197,8 +229,12 @@ static void watch_unwatch(struct hv_watch *w, uint32_t domid)
 {
 	struct fake_dom *d = fake_dom(w->host, domid);
 
-	if (d)
-		d->watched = false;
+	w->host->store_calls++;
+	if (!d)
+		return;
+	d->watched = false;
+	memset(d->asked, 0, sizeof(d->asked));
+	memset(d->answered, 0, sizeof(d->answered));
 }
 
 static int copy_out(const char *text, char *buf, size_t size)
@@ -215,21 +251,30 @@ static int watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t size
 {
 	struct fake_dom *d = fake_dom(w->host, domid);
 
+	const char *node;
+
+	if (must_wait(w->host, d, FAKE_ASK_READ))
+		return -EAGAIN;
 	if (!d)
 		return -ENOENT;
 	d->reads++;
 	if (d->read_rc)
 		return d->read_rc;
-	return d->node[0] ? copy_out(d->node, buf, size) : -ENOENT;
+	node = w->host->store_later ? d->node_then : d->node;
+	return node[0] ? copy_out(node, buf, size) : -ENOENT;
 }
 
 static int watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
 {
 	struct fake_dom *d = fake_dom(w->host, domid);
 
+	if (must_wait(w->host, d, FAKE_ASK_NAME))
+		return -EAGAIN;
 	if (!d)
 		return -ENOENT;
-	return d->name_rc ? d->name_rc : copy_out(d->name, buf, size);
+	if (d->name_rc)
+		return d->name_rc;
+	return copy_out(w->host->store_later ? d->name_then : d->name, buf, size);
 }
 
 const struct hv_watch_ops fake_watch_ops = {

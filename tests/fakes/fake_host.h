@@ -14,6 +14,8 @@
 
 enum { FAKE_DOMS_MAX = 2 * FLOW_GUESTS_MAX, FAKE_EVENTS_MAX = 1024, FAKE_CALLS_MAX = 4096 };
 
+enum fake_ask { FAKE_ASK_NAME, FAKE_ASK_WATCH, FAKE_ASK_READ, FAKE_ASKS };
+
 struct fake_dom {
 	struct hv_dom dom;
 	struct hv_sched_params params;
@@ -22,6 +24,8 @@ struct fake_dom {
 	int get_rc, set_rc, read_rc, name_rc, watch_rc;
 	uint32_t gets, reads;
 	bool watched;
+	bool asked[FAKE_ASKS], answered[FAKE_ASKS];   /* with store_later */
+	char name_then[FLOW_NAME_MAX], node_then[96]; /* when it was answered */
 };
 
 /* One call of set_cap. */
@@ -45,7 +49,9 @@ struct fake_host {
 	struct fake_dom dom[FAKE_DOMS_MAX]; /* ascending id; dom0 is the first */
 	int list_rc;			    /* when not 0, what list() returns */
 	uint64_t lists;
-	uint32_t calls; /* entries of call[] */
+	bool store_later;     /* watch, read and name are answered by fake_store_answer() */
+	uint32_t store_calls; /* of watch, unwatch, read and name */
+	uint32_t calls;	      /* entries of call[] */
 	struct fake_call call[FAKE_CALLS_MAX];
 	uint32_t events, events_taken;
 	struct hv_event event[FAKE_EVENTS_MAX];
@@ -66,6 +72,9 @@ void fake_dom_remove(struct fake_host *h, uint32_t domid);
 struct fake_dom *fake_dom(struct fake_host *h, uint32_t domid); /* NULL: not there */
 
 void fake_host_event(struct fake_host *h, enum hv_event_type type, uint32_t domid);
+
+/* With store_later: answer all that is asked, with names and nodes as they are now. */
+void fake_store_answer(struct fake_host *h);
 
 /* How often set_cap was called for a domain, whatever came of it; and the newest such call. */
 uint32_t fake_calls(const struct fake_host *h, uint32_t domid);

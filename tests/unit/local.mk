@@ -104,7 +104,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_sampler tests/unit/test_s
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
 	tests/unit/test_cluster tests/unit/test_cluster_locks \
-	tests/unit/test_guests_rings tests/unit/test_guests_sim tests/unit/test_guests_log \
+	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
 	tests/unit/test_guests_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_guests_conf tests/unit/test_guests_cross \
 	tests/unit/test_control tests/unit/test_engine
@@ -139,6 +139,8 @@ tests_unit_test_guests_SOURCES = tests/unit/test_guests.c $(GUESTS_RIG)
 tests_unit_test_guests_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_log_SOURCES = tests/unit/test_guests_log.c $(GUESTS_RIG)
 tests_unit_test_guests_log_LDADD = $(GUESTS_LIBS)
+tests_unit_test_guests_store_SOURCES = tests/unit/test_guests_store.c $(GUESTS_RIG)
+tests_unit_test_guests_store_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_rings_SOURCES = tests/unit/test_guests_rings.c tests/unit/steps.h $(GUESTS_RIG)
 tests_unit_test_guests_rings_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_sim_SOURCES = tests/unit/test_guests_sim.c tests/unit/tmpdir.h tests/unit/prop.h
