@@ -383,7 +383,7 @@ src/guests/guests.c @ control_cmds @ s/gs->policy_taken_up >= a->number/true/
 src/control/server.c @ control @ s/if (waits_for_policy(k))/if (false)/
 src/control/server.c @ control @ s/if (k->caps.waits)/if (false)/
 src/guests/guests.c @ control @ s/!a->serial || sn->set_serial < a->serial/false/
-src/guests/guests.c @ control_set @ s/s \&\& !gs->observe \&\& g->cappable/false/
+src/guests/guests.c @ control_set @ s/s \&\& !gs->observe \&\& entry_cappable(g)/false/
 src/guests/guests.c @ control_set @ s/ \&\& !s->cap_errno//
 src/control/show.c @ control_cmds @ s/sn->ticks ? \(.*\) : 0)/\1)/
 src/control/server.c @ control @ s/if (c->conns >= CONTROL_CONNS_MAX)/if (0)/
