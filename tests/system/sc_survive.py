@@ -38,23 +38,17 @@ class Tenant(Guest):
         return self.weight, self.cap
 
 
-class Round:
-    """The guests, a resexd that runs or does not, and what the operator's files say."""
+def daemon(vm):
+    policy = vm.put("busy.json", json.dumps(BUSY))
+    return Daemon(vm, policy="freemarket", policy_file=policy, links=LINKS, epoch="500ms")
 
-    def __init__(self, vm, rng):
-        self.vm, self.rng = vm, rng
-        self.done = []
 
-    def daemon(self, **settings):
-        policy = self.vm.put("busy.json", json.dumps(BUSY))
-        return Daemon(self.vm, policy="freemarket", policy_file=policy, links=LINKS, epoch="500ms", **settings)
-
-    def wait_listed(self, d, guests):
-        """Until resexd manages these domains, and no other of their names."""
-        def listed():
-            rows = d.ask("cap-list")["guests"]
-            return sorted((r["domid"], r["state"]) for r in rows) == sorted((g.domid, "managed") for g in guests)
-        wait_for("the guests to be managed", 20, listed, 0.1)
+def wait_managed(d, guests):
+    """Until resexd manages these domains, and no others."""
+    def managed():
+        rows = d.ask("cap-list")["guests"]
+        return sorted((r["domid"], r["state"]) for r in rows) == sorted((g.domid, "managed") for g in guests)
+    wait_for("the guests to be managed", 20, managed, 0.1)
 
 
 def caps_now(vm, guests):
@@ -88,25 +82,26 @@ def moving(d, guests):
     wait_for("caps that move", 20, capped, 0.1)
 
 
-def console(g, words, delay):
-    """Shell words for dom0: type this into a guest some time from now."""
-    g.count += 1
-    return "(usleep %d; echo %s >$(xenstore-read /local/domain/%d/console/tty))" % (
-        1e6 * delay, shlex.quote("%d %s" % (g.count, words)), g.domid)
+# What a guest goes through, as shell words for dom0; a delay in us comes first.
+SAVE = "(usleep {1}; xl save {0} /tmp/{0}.save && xl restore /tmp/{0}.save; rc=$?; rm -f /tmp/{0}.save; exit $rc)"
+# Without ssh: xl runs the "host" as a command. PVH guests only: for PV guests Xen needs shadow
+# paging, without which it is built here ("Failed to enable logdirty: 95").
+MIGRATE = "(usleep {1}; xl migrate -s '' {0} 'xl migrate-receive')"
+REBOOT = "(usleep {1}; echo {2} >$(xenstore-read /local/domain/{3}/console/tty))"
 
 
-def reboot(g, delay):
-    return console(g, "reboot -f", delay)
+def go(g, how, delay):
+    """Begin one of these in dom0."""
+    if how == REBOOT:
+        g.count += 1
+        g.rebooted()
+    words = shlex.quote("%d reboot -f" % g.count)
+    return g.vm.begin(how.format(g.name, int(1e6 * delay), words, g.domid))
 
 
-def restore(g, delay):
-    return "(usleep %d; xl save %s /tmp/%s.save && xl restore /tmp/%s.save; rc=$?; rm -f /tmp/%s.save; exit $rc)" % (
-        1e6 * delay, g.name, g.name, g.name, g.name)
-
-
-def back(g, before, is_reboot):
+def back(g, before, how):
     """Wait for the guest's next domain, until it takes commands."""
-    if is_reboot:
+    if how == REBOOT:
         g.wait_ready()
     else:
         g.domid = int(g.vm.sh("xl domid " + g.name))
@@ -114,17 +109,11 @@ def back(g, before, is_reboot):
     check(g.domid != before, "%s is still domain %d" % (g.name, before))
 
 
-def one_round(r, d, guests, saved, kill):
-    """Each guest reboots, those in saved are saved and restored instead; kill: seconds until SIGKILL, or None."""
-    rng, vm = r.rng, r.vm
-    moving(d, guests)
-    before = {g: g.domid for g in guests}
-    jobs = []
-    for g in guests:
-        if g not in saved:
-            g.rebooted()
-        jobs.append(vm.begin((restore if g in saved else reboot)(g, rng.uniform(0, 0.6))))
-    again = "later"
+def disturb(vm, d, rng, hows, kill):
+    """hows: {guest: what it goes through}; kill: seconds until SIGKILL, or None. How resexd goes on."""
+    before = {g: g.domid for g in hows}
+    jobs = [go(g, how, rng.uniform(0, 0.6)) for g, how in hows.items()]
+    again = None
     if kill is not None:
         vm.sh("usleep %d" % (1e6 * kill))
         d.kill()
@@ -133,42 +122,63 @@ def one_round(r, d, guests, saved, kill):
             d.begin()
     for job in jobs:
         out = vm.end(job, 60)
-        check(out.rc == 0, "xl save or restore: " + out.out)
-    for g in guests:
-        back(g, before[g], g not in saved)
-    if kill is not None and again == "restore":
+        check(out.rc == 0, "a guest could not be moved: " + out.out)
+    for g, how in hows.items():
+        back(g, before[g], how)
+    return again
+
+
+def one_round(vm, d, rng, guests, hows, kill):
+    """resexd runs before and after it, or --restore-caps comes after it."""
+    d.begin()
+    moving(d, hows)
+    again = disturb(vm, d, rng, hows, kill)
+    if again == "restore":
         vm.sh(d.command + " --restore-caps >>/h/files/resexd.log 2>&1")
         return
-    if kill is not None and again == "later":
+    if again == "later":
         d.begin()
-    r.wait_listed(d, guests)
-    vm.sh("usleep %d" % rng.randrange(1000000))
+    wait_managed(d, guests)
+    vm.sh("usleep %d" % rng.randrange(500000))
     rc = d.stop()
     check(rc == 0, "resexd ended with %d on SIGTERM" % rc)
 
 
 def rounds(vm, guests, plan, seed):
-    """plan: [(how many guests are saved and restored, whether resexd is killed)]."""
-    rng = random.Random(seed)
-    r = Round(vm, rng)
-    d = r.daemon()
-    for i, (saves, killed) in enumerate(plan):
-        saved = rng.sample(guests, saves)
+    """plan: [({name: what it goes through}, whether resexd is killed)]."""
+    rng, d = random.Random(seed), daemon(vm)
+    words = {SAVE: "saved", MIGRATE: "migrated", REBOOT: "rebooted"}
+    for i, (hows, killed) in enumerate(plan):
         kill = rng.uniform(0, 3) if killed else None
-        when = "round %d of seed %d (saved %s, killed %s)" % (i, seed, [g.name for g in saved], kill)
-        d.begin()
-        one_round(r, d, guests, saved, kill)
+        when = "round %d of seed %d (%s, resexd killed %s)" % (
+            i, seed, ", ".join("%s %s" % (name, words[how]) for name, how in hows.items()),
+            "never" if kill is None else "after %.2f s" % kill)
+        vm.note(when)
+        one_round(vm, d, rng, guests, {vm.guests[name]: how for name, how in hows.items()}, kill)
         as_files(vm, guests, when)
         caps_file(vm, guests, when)
-        r.done.append(when)
-        vm.note(when)
-    return r
+
+
+def long_plan(rng, names, reboots, moves):
+    """So many of each, a third of the rounds with a SIGKILL."""
+    todo = [REBOOT] * reboots + [SAVE] * moves
+    rng.shuffle(todo)
+    plan = []
+    while todo:
+        some = [todo.pop() for _ in range(min(len(todo), len(names)))]
+        plan.append((dict(zip(rng.sample(names, len(some)), some)), len(plan) % 3 == 1))
+    return plan
 
 
 def survive(vm):
-    guests = [Tenant(vm, name, *FILES[name], number) for number, name in enumerate(FILES, 1)]
+    files = FILES if vm.deep else dict(list(FILES.items())[:2])
+    guests = [Tenant(vm, name, *own, number) for number, (name, own) in enumerate(files.items(), 1)]
     vm.create(*guests)
     as_files(vm, guests, "at first")
     seed = random.randrange(1 << 32)
     vm.note("seed %d" % seed)
-    rounds(vm, guests, [(1, False), (0, True)], seed)
+    if vm.deep:
+        plan = long_plan(random.Random(seed), list(files), 50, 15)
+    else:
+        plan = [({"above": REBOOT, "none": REBOOT}, False), ({"above": SAVE, "none": REBOOT}, True)]
+    rounds(vm, guests, plan, seed)
