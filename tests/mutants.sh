@@ -349,6 +349,17 @@ src/guests/guest.c @ guests_store @ s/(g->node_due \&\& !g->node_asked)/g->node_
 src/guests/guest.c @ guests_store @ s/if (g->new_reported || .*$/if (g->new_reported)/
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
 src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
+src/guests/operator.c @ guests_caps @ s/if (known || !g->cappable)/if (0)/
+src/guests/operator.c @ guests_caps @ s/g->own_generation = generation;//
+src/guests/operator.c @ guests_caps @ s/g->own_checked = false;//
+src/guests/operator.c @ guests_caps @ s/owns_save(gs);//
+src/guests/operator.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
+src/guests/operator.c @ guests_caps @ s/g->own_pool != pool || //
+src/guests/events.c @ guests_caps @ s/if (ev->b == EOPNOTSUPP)/if (0)/
+src/guests/own.c @ guests_caps @ s/if (rc == -EOPNOTSUPP)$/if (0)/
+src/guests/own.c @ guests_caps @ s/else if (p.weight != g->own.weight)/else if (0)/
+src/guests/own.c @ guests_caps @ s/if (known && our_cap(/if (our_cap(/
+src/guests/own.c @ guests_caps @ s/mail_errno(answer) && mail_errno(answer) != ECANCELED/mail_errno(answer)/
 src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
 src/guests/own.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
 src/guests/own.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/

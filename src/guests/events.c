@@ -3,6 +3,7 @@
  * events: the sampler's events, drained by guests_work: acted on, and kept as text for
  * resex events and the log.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,25 +95,6 @@ static void cap_event(struct guests *gs, const struct guest_entry *g, const stru
 			     (long long)ev->a);
 }
 
-/* The cap is as the actor found it; a lower one of ours may be in force by now. */
-static void foreign_cap_event(struct guests *gs, struct guest_entry *g, const struct event *ev,
-			      int64_t wall_ns)
-{
-	struct cap found = cap_from_percent((uint32_t)ev->a);
-	bool known = g->own_checked && cap_equal(g->own.cap, found);
-	struct hv_sched_params p;
-
-	g->own_generation = (uint32_t)ev->c;
-	g->own_checked = false;
-	gs->publish_due = true;
-	if (known) /* own_check() was first */
-		return;
-	if (gs->hv->sched->get(gs->sched, g->key.domid, &p))
-		p = g->own;
-	p.cap = found;
-	own_taken(gs, g, &p, wall_ns);
-}
-
 static void ring_fault_event(struct guests *gs, struct guest_entry *g, const struct event *ev,
 			     int64_t wall_ns)
 {
@@ -148,9 +130,11 @@ static void guest_event(struct guests *gs, struct guest_entry *g, const struct e
 	case EVENT_CAP_FAILED:
 		guests_event(gs, wall_ns, g->name, "cap-failed", "cap %lld was refused: %s",
 			     (long long)ev->a, strerror((int)ev->b));
+		if (ev->b == EOPNOTSUPP)
+			operator_uncappable(gs, g, wall_ns);
 		break;
 	case EVENT_CAP_FOREIGN:
-		foreign_cap_event(gs, g, ev, wall_ns);
+		operator_cap(gs, g, (uint32_t)ev->a, (uint32_t)ev->c, wall_ns);
 		break;
 	case EVENT_EMPTY:
 		guests_event(gs, wall_ns, g->name, "empty",

@@ -107,6 +107,7 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 	memcpy(g->key.uuid, d->uuid, sizeof(g->key.uuid));
 	uuid_unparse_lower(d->uuid, g->uuid);
 	g->dom_flags = d->flags;
+	g->pool = d->pool;
 	g->vcpus = d->vcpus ? d->vcpus : 1;
 	g->joined = now;
 	g->node_due = true;

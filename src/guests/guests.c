@@ -177,6 +177,7 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 			continue;
 		}
 		g->dom_flags = d->flags;
+		g->pool = d->pool;
 		if (!g->built)
 			own_learn(gs, g, wall_ns);
 		if (d->vcpus && d->vcpus != g->vcpus) {

@@ -6,6 +6,7 @@
  *	  guest.c	one guest's life
  *	  own.c		the guest's own cap
  *	  set.c		sets built, published and freed
+ *	operator.c	what other programs change in its scheduling
  *	restore.c	own caps of guests, on disk
  *	conf.c		settings changed while guests run
  *	events.c	the sampler's events in words
@@ -57,6 +58,10 @@ struct guest_entry {
 	bool saving;		    /* its own cap is about to be written to disk */
 	bool cappable;		    /* its own cap is on disk */
 	struct hv_sched_params own; /* its own cap and weight: no policy's */
+	uint32_t pool;		    /* its cpupool, newest */
+	uint32_t own_pool;	    /* when own was learned */
+	const char *own_scheduler;  /* likewise, of that pool; NULL: own was not learned */
+	bool uncappable_pool;	    /* that has no caps */
 	uint32_t own_generation;    /* see set_guest */
 	bool own_checked;	    /* own is from own_check(): the actor will find it, too */
 	char cap_note[128];	    /* why it is not cappable; "" */
@@ -167,6 +172,16 @@ void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_p
 void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
 /* Write the own caps of all that are saving at once: many guests come together at a boot. */
 void owns_save(struct guests *gs);
+
+/* operator.c: the actor found a cap that another program set. */
+void operator_cap(struct guests *gs, struct guest_entry *g, uint32_t percent, uint32_t generation,
+		  int64_t wall_ns);
+/* The scheduler of its cpupool has no caps. */
+void operator_uncappable(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* Its own cap was learned in its present cpupool. */
+void operator_place(struct guests *gs, struct guest_entry *g);
+/* Is it in another cpupool than then, or has that another scheduler? From now on, this one. */
+bool operator_moved(struct guests *gs, struct guest_entry *g);
 
 /* set.c: sets published and acknowledged. */
 void sets_publish(struct guests *gs);

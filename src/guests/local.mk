@@ -7,6 +7,7 @@ libguests_a_SOURCES = \
 	src/guests/guest.c \
 	src/guests/guests.c src/guests/guests.h \
 	src/guests/guests_priv.h \
+	src/guests/operator.c \
 	src/guests/own.c \
 	src/guests/restore.c src/guests/restore.h \
 	src/guests/rings.c \

@@ -86,6 +86,12 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	g->built = true;
 	if (first)
 		guests_event(gs, wall_ns, g->name, "own-cap", "it runs: %s", own_text(g, text));
+	else if (g->uncappable_pool)
+		guests_event(gs, wall_ns, g->name, "operator-pool",
+			     "its cpupool has the scheduler %s: %s, the guest's own from now on",
+			     gs->hv->sched->name(gs->sched, g->key.domid), own_text(g, text));
+	g->uncappable_pool = false;
+	operator_place(gs, g);
 	if (was) {
 		rc = restore_own_cap(gs, g, was);
 		if (rc) {
@@ -173,9 +179,26 @@ void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_p
 	gs->publish_due = true;
 	if (!gs->observe)
 		save_foreign_cap(gs, g);
+	if (operator_moved(gs, g)) {
+		guests_event(gs, wall_ns, g->name, "operator-pool",
+			     "its cpupool or that pool's scheduler, now %s, changed, and its cap "
+			     "to %u: this is the guest's own cap from now on",
+			     g->own_scheduler, cap_to_percent(found->cap));
+		return;
+	}
 	guests_event(gs, wall_ns, g->name, "operator-cap",
 		     "another program set its cap to %u: this is the guest's own cap from now on",
 		     cap_to_percent(found->cap));
+}
+
+/* Known, and shown; resexd never sets a weight. */
+static void weight_taken(struct guests *gs, struct guest_entry *g, uint32_t weight, int64_t wall_ns)
+{
+	g->own.weight = weight;
+	if (!gs->observe)
+		save_foreign_cap(gs, g);
+	guests_event(gs, wall_ns, g->name, "operator-weight",
+		     "another program set its weight to %u", weight);
 }
 
 /* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */
@@ -183,16 +206,25 @@ void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	struct hv_sched_params p;
 	uint32_t ours, again;
+	bool known;
+	int rc;
 
-	if (!g->cappable || !our_cap(gs, g, &ours))
+	if (!g->cappable)
 		return;
 	/*
 	 * Ask for our cap before and after: while the actor sets one, the scheduler's
 	 * figure may be the old or the new one.
 	 */
-	if (gs->hv->sched->get(gs->sched, g->key.domid, &p) || !our_cap(gs, g, &again) ||
-	    again != ours || cap_to_percent(p.cap) == ours)
+	known = our_cap(gs, g, &ours);
+	rc = gs->hv->sched->get(gs->sched, g->key.domid, &p);
+	if (rc == -EOPNOTSUPP)
+		operator_uncappable(gs, g, wall_ns);
+	if (rc)
 		return;
-	own_taken(gs, g, &p, wall_ns);
-	g->own_checked = true;
+	if (known && our_cap(gs, g, &again) && again == ours && cap_to_percent(p.cap) != ours) {
+		own_taken(gs, g, &p, wall_ns);
+		g->own_checked = true;
+	} else if (p.weight != g->own.weight) {
+		weight_taken(gs, g, p.weight, wall_ns);
+	}
 }

@@ -137,9 +137,9 @@ static int sched_set_cap(struct hv_sched *s, uint32_t domid, struct cap was, str
 
 static const char *sched_name(struct hv_sched *s, uint32_t domid)
 {
-	(void)s;
-	(void)domid;
-	return "fake";
+	const struct fake_dom *d = fake_dom(s->host, domid);
+
+	return d && d->scheduler ? d->scheduler : "fake";
 }
 
 const struct hv_sched_ops fake_sched_ops = {

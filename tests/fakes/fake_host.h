@@ -19,6 +19,7 @@ enum fake_ask { FAKE_ASK_NAME, FAKE_ASK_WATCH, FAKE_ASK_READ, FAKE_ASKS };
 struct fake_dom {
 	struct hv_dom dom;
 	struct hv_sched_params params;
+	const char *scheduler; /* of its cpupool; NULL: "fake" */
 	char name[FLOW_NAME_MAX];
 	char node[96]; /* "": none */
 	int get_rc, set_rc, read_rc, name_rc, watch_rc;

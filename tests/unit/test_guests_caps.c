@@ -376,6 +376,166 @@ WITH_RIG(foreign_cap__observing_only__is_shown_and_decided_on_and_not_saved)
 	assert_false(tmp_exists(&g->dir, "caps.json"));
 }
 
+/* As the sampler says it when the actor found another cap in force. */
+static void actor_finds(struct guests_rig *g, uint32_t domid, uint32_t percent, uint32_t generation)
+{
+	const struct set_guest *e = rig_in_set(g, domid);
+	const struct event ev = { .type = EVENT_CAP_FOREIGN,
+				  .slot = e->slot,
+				  .created = e->key.created,
+				  .a = percent,
+				  .c = generation };
+
+	assert_true(event_put(&g->ho, &ev));
+	rig_work(g, MS);
+}
+
+WITH_RIG(foreign_cap__found_by_the_actor__is_its_own_at_once)
+{
+	struct guests_rig *g = *state;
+
+	rig_create(g, 4, 4)->params = (struct hv_sched_params){ CAP_PERCENT(20), 300 };
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->own_generation, 0);
+	actor_finds(g, 4, 40, 7);
+	assert_true(rig_ack(g));
+	assert_int_equal(rig_in_set(g, 4)->own.mpct, 40000);
+	assert_int_equal(rig_in_set(g, 4)->own_generation, 7);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 40000);
+	assert_int_equal(on_disk(g, 4, 4)->params.weight, 300);
+	assert_non_null(strstr(rig_event(g, "operator-cap")->text, "cap to 40:"));
+	actor_finds(g, 4, 40, 8); /* set again, over one of ours */
+	assert_true(rig_ack(g));
+	assert_int_equal(rig_in_set(g, 4)->own_generation, 8);
+	assert_int_equal(rig_events(g, "operator-cap"), 2);
+}
+
+WITH_RIG(foreign_cap__found_by_control_and_then_by_the_actor__is_told_once)
+{
+	struct guests_rig *g = *state;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
+	rig_second(g);
+	rig_ack(g);
+	actor_finds(g, 4, 40, 7);
+	assert_true(rig_ack(g));
+	assert_int_equal(rig_in_set(g, 4)->own_generation, 7);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+	actor_finds(g, 4, 40, 8);
+	assert_int_equal(rig_events(g, "operator-cap"), 2);
+}
+
+/* The next one is not found by the actor, when no policy wants another cap meanwhile. */
+WITH_RIG(foreign_cap__set_after_one_that_the_actor_found__is_found_as_well)
+{
+	struct guests_rig *g = *state;
+	struct mailbox *mb;
+
+	rig_create(g, 4, 4);
+	rig_settle(g);
+	mb = &g->ho.mail[rig_in_set(g, 4)->slot];
+	atomic_store(&mb->want, mail_pack(1, 4, 25));
+	atomic_store(&mb->answer, mail_pack(1, ECANCELED, 40));
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(40);
+	actor_finds(g, 4, 40, 7);
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(60);
+	rig_second(g);
+	rig_ack(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 2);
+	assert_int_equal(rig_in_set(g, 4)->own.mpct, 60000);
+}
+
+/* Also while the actor sets caps all the time. */
+WITH_RIG(weight__set_by_the_operator__is_known_and_saved)
+{
+	struct guests_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	atomic_store(&g->ho.mail[rig_in_set(g, 4)->slot].want, mail_pack(1, 4, 25));
+	fake_dom(&g->host, 4)->params.weight = 999;
+	rig_second(g);
+	assert_int_equal(on_disk(g, 4, 4)->params.weight, 999);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 30000);
+	assert_non_null(strstr(rig_event(g, "operator-weight")->text, "999"));
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-weight"), 1);
+	assert_int_equal(g->host.calls, 0);
+}
+
+/* --- cpupools ------------------------------------------------------------------------- */
+
+WITH_RIG(pool__another_one__its_cap_there_is_its_own_and_no_operator_set_it)
+{
+	struct guests_rig *g = *state;
+	struct fake_dom *d = rig_create(g, 4, 4);
+
+	d->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	d->dom.pool = 1;
+	d->params.cap = CAP_NONE;
+	actor_finds(g, 4, 0, 7);
+	rig_ack(g);
+	assert_false(rig_in_set(g, 4)->own.limited);
+	assert_non_null(strstr(rig_event(g, "operator-pool")->text, "fake"));
+	assert_null(rig_event(g, "operator-cap"));
+	actor_finds(g, 4, 50, 8);
+	assert_int_equal(rig_events(g, "operator-pool"), 1);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+}
+
+/* The same pool with another scheduler is another one, too. */
+static void loses_caps(struct guests_rig *g, bool told_by_actor)
+{
+	struct fake_dom *d = rig_create(g, 4, 4);
+	struct event ev = { .type = EVENT_CAP_FAILED, .a = 20, .b = EOPNOTSUPP };
+
+	d->params.cap = CAP_PERCENT(30);
+	rig_settle(g);
+	d->get_rc = -EOPNOTSUPP;
+	d->scheduler = "rtds";
+	ev.slot = rig_in_set(g, 4)->slot;
+	ev.created = rig_in_set(g, 4)->key.created;
+	if (told_by_actor) {
+		assert_true(event_put(&g->ho, &ev));
+		rig_work(g, MS);
+	} else {
+		rig_second(g);
+	}
+	rig_ack(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, 0);
+	assert_non_null(strstr(rig_event(g, "operator-pool")->text, "rtds"));
+	assert_non_null(strstr(rig_guest(g, "4")->cap_note, "no caps"));
+	rig_second(g);
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-pool"), 1);
+	d->get_rc = 0;
+	d->scheduler = NULL;
+	d->params.cap = CAP_NONE;
+	rig_second(g);
+	rig_settle(g);
+	assert_int_equal(rig_in_set(g, 4)->flags, POLICY_CAPPABLE);
+	assert_false(rig_in_set(g, 4)->own.limited);
+	assert_int_equal(rig_events(g, "operator-pool"), 2);
+	assert_int_equal(g->host.calls, 0); /* the cap of the former pool is not given back */
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-pool"), 2);
+}
+
+WITH_RIG(pool__scheduler_without_caps__is_not_cappable_until_it_moves_back)
+{
+	loses_caps(*state, false);
+}
+
+WITH_RIG(pool__actor_finds_a_scheduler_without_caps__is_not_cappable_at_once)
+{
+	loses_caps(*state, true);
+}
+
 /* --- the highest they may have -------------------------------------------------------- */
 
 WITH_RIG(max_cap__the_lower_of_it_and_its_own_is_the_ceiling)
