@@ -110,6 +110,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	free_pages(g, false);
 	memset(g->reg, 0, sizeof(*g->reg));
 	g->walked = g->more = g->torn = false;
+	g->back_due.ns = 0;
 	g->generation = 0;
 	g->fault[0] = 0;
 	if (!ref)
@@ -236,12 +237,14 @@ static bool same_ring(const struct guest_mon *g, const struct ring_slot *s,
 	       !memcmp(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
 }
 
-static struct ring_slot *find_slot(const struct guest_mon *g, const struct ring_desc *d)
+/* Its index; g->rings when there is none. */
+static uint32_t find_slot(const struct guest_mon *g, const struct ring_desc *d)
 {
-	for (uint32_t i = 0; i < g->rings; i++)
-		if (same_ring(g, g->ring[i], d))
-			return g->ring[i];
-	return NULL;
+	uint32_t i = 0;
+
+	while (i < g->rings && !same_ring(g, g->ring[i], d))
+		i++;
+	return i;
 }
 
 static bool remove_unseen_rings(struct guest_mon *g)
@@ -257,29 +260,41 @@ static bool remove_unseen_rings(struct guest_mon *g)
 	return changed;
 }
 
+/* 1: the ring is read now; 0: it is known, or at fault; -errno: not now. */
+static int add_ring(struct guest_mon *g, const struct ring_desc *d, struct mono now)
+{
+	uint32_t i = find_slot(g, d);
+	int rc;
+
+	if (i < g->rings)
+		return back_is_due(g->ring[i], now) ? back_now(g, i, d, now) : 0;
+	if (i >= GUEST_RINGS_MAX)
+		return 0;
+	/* A ring at fault takes a slot, too (rc 1): it is shown with its fault. */
+	rc = ring_slot_new(g, d, now, &g->ring[i]);
+	if (rc < 0)
+		return rc;
+	g->rings++;
+	if (rc)
+		back_later(g, g->ring[i], now);
+	return !rc;
+}
+
 static bool add_new_rings(struct guest_mon *g, struct mono now)
 {
 	bool changed = false;
 
 	g->more = false;
-	for (uint32_t i = 0; i < g->reg->rings && g->rings < GUEST_RINGS_MAX; i++) {
-		const struct ring_desc *d = &g->reg->ring[i];
-		int rc;
+	for (uint32_t i = 0; i < g->reg->rings; i++) {
+		int rc = add_ring(g, &g->reg->ring[i], now);
 
-		if (find_slot(g, d))
-			continue;
-		/*
-		 * A ring at fault takes a slot, too (rc 1): it is shown with its fault and
-		 * not mapped again. Without budget the rest waits for a later walk.
-		 */
-		rc = ring_slot_new(g, d, now, &g->ring[g->rings]);
-		if (rc < 0) {
+		if (rc < 0) { /* without budget the rest waits for a later walk */
 			g->more = true;
 			break;
 		}
-		changed |= rc == 0;
-		g->rings++;
+		changed |= rc != 0;
 	}
+	back_plan(g);
 	return changed;
 }
 
@@ -294,10 +309,10 @@ static bool reconcile_rings(struct guest_mon *g, struct mono now)
 	for (uint32_t i = 0; i < g->rings; i++)
 		g->ring[i]->seen = false;
 	for (uint32_t i = 0; i < g->reg->rings; i++) {
-		struct ring_slot *s = find_slot(g, &g->reg->ring[i]);
+		uint32_t at = find_slot(g, &g->reg->ring[i]);
 
-		if (s)
-			s->seen = true;
+		if (at < g->rings)
+			g->ring[at]->seen = true;
 	}
 	changed = remove_unseen_rings(g);
 	changed |= add_new_rings(g, now);
@@ -308,7 +323,8 @@ bool guest_due(const struct guest_mon *g, struct mono now)
 {
 	if (!g->registry || mono_sub(now, g->next_walk) < 0 || !budget_has(&g->walk_budget, now, 1))
 		return false;
-	return g->more || registry_changed(g->registry, g->generation);
+	return g->more || (g->back_due.ns && mono_sub(now, g->back_due) >= 0) ||
+	       registry_changed(g->registry, g->generation);
 }
 
 /*
@@ -422,22 +438,26 @@ int guest_verify(struct guest_mon *g, struct mono now)
 	return 1;
 }
 
-int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why)
+int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why, struct mono now)
 {
 	for (uint32_t i = 0; i < g->rings; i++) {
 		struct ring_slot *s = g->ring[i], *mark;
 
 		if (s->desc.id != ring_id || !s->ring)
 			continue;
-		/* Keep its descriptor, with the fault, so that it is not mapped again. */
+		/* Keep its descriptor, with the fault, until it comes back. */
 		mark = calloc(1, sizeof(*mark) + s->desc.frames * sizeof(mark->frame[0]));
 		if (!mark)
 			return -ENOMEM;
 		mark->desc = s->desc;
 		mark->fault = why;
 		memcpy(mark->frame, s->frame, s->desc.frames * sizeof(mark->frame[0]));
+		mark->since = s->since;
+		mark->opened = s->opened;
+		mark->wait_ns = s->wait_ns;
 		g->ring[i] = mark;
 		release_later(g, s);
+		back_later(g, mark, now);
 		return 1;
 	}
 	return 0;

@@ -36,11 +36,12 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
  * Walk the registry if its generation changed; open new rings, release those
  * that are no longer in it. At most one walk per GUEST_WALK_MIN_MS and, per call,
  * at most GUEST_MAPS_MAX map calls (the rest at the next call), whatever the guest
- * does. A ring whose map or open failed is not tried again until its descriptor
- * (id or frames) changes. 1: the set of rings or of latency pages changed and must
- * be published; 0: no change; -EAGAIN: not now, call again later; -errno: the
- * registry as a whole is at fault (guest_state says why). A registry that stays
- * half-written for GUEST_TORN_MS is at fault, too.
+ * does. A ring whose map failed is not tried again until its descriptor (id or
+ * frames) changes; one whose memory is at fault comes back (guest_back.c).
+ * 1: the set of rings or of latency pages changed and must be published; 0: no change;
+ * -EAGAIN: not now, call again later; -errno: the registry as a whole is at fault
+ * (guest_state says why). A registry that stays half-written for GUEST_TORN_MS is at
+ * fault, too.
  */
 enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16, GUEST_TORN_MS = 2000 };
 int guest_refresh(struct guest_mon *g, struct mono now);
@@ -55,8 +56,19 @@ bool guest_due(const struct guest_mon *g, struct mono now);
  */
 int guest_verify(struct guest_mon *g, struct mono now);
 
-/* Release a ring that the sampler found at fault, until its descriptor changes. */
-int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why);
+/* Release a ring that the sampler found at fault, until it comes back. */
+enum { GUEST_RETRY_MIN_MS = 100, GUEST_RETRY_MAX_MS = 10000, GUEST_FORGED_MS = 300 };
+int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why, struct mono now);
+
+/* The newest ring that came back at fault, and is still published. */
+struct guest_forged {
+	uint32_t id;
+	enum ring_fault why;
+	uint64_t times; /* since guest_open, of all rings */
+	struct mono time;
+};
+/* False: none since the last call. */
+bool guest_forged_next(struct guest_mon *g, struct guest_forged *f);
 
 /* The rings to read now. A pointer stays valid until the guest_reap after its ring left. */
 uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max);
@@ -82,6 +94,7 @@ void guest_gone(const struct guest_mon *g, struct ring_totals *t);
 void guest_reap(struct guest_mon *g);
 bool guest_reap_pending(const struct guest_mon *g);
 
+enum { GUEST_FORGED_S = 60 };
 struct guest_state {
 	bool attached;
 	uint32_t generation, agent_pid;
@@ -89,6 +102,9 @@ struct guest_state {
 	struct mono heartbeat_time; /* when it last changed */
 	uint32_t rings, faults;	    /* rings read; rings refused, failed or dropped */
 	uint32_t faults_more, latencies;
+	uint32_t unreadable; /* published send queues that are not read */
+	bool forged;	     /* one came back at fault: now, or GUEST_FORGED_S ago or less */
+	uint64_t forged_times;
 	uint64_t pages;	      /* mapped for this guest */
 	uint64_t walks, maps; /* done since guest_open */
 	uint64_t qps_read;    /* queue pairs whose send queue was read, gone ones too */

@@ -39,6 +39,10 @@ struct ring_slot {
 	bool old;		/* found by the first walk after attaching */
 	bool seen;		/* in the registry, by the current walk */
 	struct ring_slot *next; /* in guest_mon.leaving */
+	struct mono due;	/* at fault: when to map it again; 0: never */
+	struct mono since;	/* first at fault, and never read for long since; 0: never was */
+	struct mono opened;	/* not at fault: since when */
+	int64_t wait_ns;	/* back-off of due */
 	uint64_t frame[];
 };
 
@@ -87,6 +91,9 @@ struct guest_mon {
 
 	struct missed missed;
 
+	struct guest_forged forged;
+	bool forged_told;     /* by guest_forged_next */
+	struct mono back_due; /* of the first ring that comes back; 0: none does */
 	uint32_t verify_next;
 	uint32_t moved; /* id of the ring that guest_verify released last; 0: none */
 	uint64_t pages, walks, maps;
@@ -109,6 +116,14 @@ void unmap_page(struct guest_mon *g, const volatile void *addr);
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out);
 void ring_slot_free(struct guest_mon *g, struct ring_slot *s);
+
+/* guest_back.c: s was found at fault: is it to come back, and is it forged? */
+void back_later(struct guest_mon *g, struct ring_slot *s, struct mono now);
+/* The i-th ring is named by d and due: map it again. 1: it is read; 0: not; -errno: not now. */
+int back_now(struct guest_mon *g, uint32_t i, const struct ring_desc *d, struct mono now);
+bool back_is_due(const struct ring_slot *s, struct mono now);
+/* Find when the next ring comes back. */
+void back_plan(struct guest_mon *g);
 
 /* guest_latency.c: map the pages that the registry names, release the others. True: changed. */
 bool latencies_reconcile(struct guest_mon *g, struct mono now, bool *later);

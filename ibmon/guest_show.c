@@ -64,7 +64,13 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	for (uint32_t i = 0; i < g->rings; i++) {
 		st->rings += g->ring[i]->ring != NULL;
 		st->faults += g->ring[i]->ring == NULL;
+		st->unreadable += !g->ring[i]->ring && g->ring[i]->desc.kind == RING_SQ;
+		st->forged |= !g->ring[i]->ring && g->ring[i]->since.ns &&
+			      mono_sub(now, g->ring[i]->since) >= GUEST_FORGED_MS * NS_PER_MS;
 	}
+	st->forged_times = g->forged.times;
+	st->forged |= g->forged.times && mono_sub(now, g->forged.time) < GUEST_FORGED_S * NS_PER_S;
+	st->forged &= g->forged.times != 0;
 	for (uint32_t i = 0; i < g->rings; i++)
 		if (g->ring[i]->ring && ring_was_read(g->ring[i]->ring))
 			missed_read(&g->missed, g->ring[i]->desc.id);

@@ -665,6 +665,11 @@ ibmon/agent/qpns.c @ agent_qpns @ s/was ? was->done : !q->listed/was ? was->done
 ibmon/agent/qpns.c @ agent_qpns @ s/was ? was->done : !q->listed/was ? was->done : false/
 ibmon/agent/qpns.c @ agent_qpns @ s/q->gone += !q->live\[i\].done \&\& .*/;/
 ibmon/agent/qpns.c @ agent_qpns @ s/q->gone - q->spare : 0/q->gone : 0/
+ibmon/guest_back.c @ guest_back @ s/s->due = mono_add(now, s->wait_ns);//
+ibmon/guest_back.c @ guest_back @ s/s->wait_ns ? 2 \* s->wait_ns/s->wait_ns ? s->wait_ns/
+ibmon/guest_back.c @ guest_back @ s/else if (mono_sub(now, s->since) >= .*)/else/
+ibmon/guest_back.c @ guest_back @ s/ring_skip_history(s->ring);//
+ibmon/guest_back.c @ guest_back @ s/if (s->wait_ns > GUEST_RETRY_MAX_MS/if (s->wait_ns < GUEST_RETRY_MAX_MS/
 ibmon/guest_missed.c @ guest_missed @ s/reg->agent_pid != m->agent_pid ||/false ||/
 ibmon/guest_missed.c @ guest_missed @ s/published - added/published/
 ibmon/guest_missed.c @ guest_missed @ s/if (first) { .*/if (false) {/

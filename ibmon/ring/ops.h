@@ -42,6 +42,9 @@ extern const struct ring_ops ring_rxe_cq;
 /* NULL: no code here knows this ring. */
 const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 
+/* The history was counted by another ring over the same memory: its first sample has nothing. */
+void ring_skip_history(struct ring *r);
+
 /* For scan: the ring is unchanged, its backlog is *backlog. False for a ring at fault. */
 bool ring_idle(struct ring *r, uint64_t *backlog);
 

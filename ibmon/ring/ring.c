@@ -49,6 +49,22 @@ bool ring_was_read(const struct ring *r)
 	return __atomic_load_n(&r->read, __ATOMIC_RELAXED);
 }
 
+void ring_skip_history(struct ring *r)
+{
+	r->skip_history = true;
+}
+
+static void drop_history(struct sample *s)
+{
+	uint64_t backlog = s->backlog;
+	uint32_t ring = s->ring;
+
+	clear_sample(s);
+	s->ring = ring;
+	s->backlog = backlog;
+	s->flags = SAMPLE_HISTORY | SAMPLE_UNCHARGED;
+}
+
 int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 {
 	enum ring_fault fault = RING_FAULT_ENTRY;
@@ -65,6 +81,8 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 		r->fault = fault;
 		return -EBADMSG;
 	}
+	if (r->skip_history && (out->flags & SAMPLE_HISTORY))
+		drop_history(out);
 	add_totals(r, out);
 	note_read(r);
 	return 0;

@@ -11,6 +11,7 @@ struct ring {
 	struct ring_mem mem;
 	enum ring_fault fault;
 	bool fault_delivered;
+	bool skip_history;
 	bool read; /* at least once without a fault; atomic */
 	struct ring_desc desc;
 	struct ring_totals totals;

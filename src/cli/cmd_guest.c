@@ -292,6 +292,11 @@ static void print_rings(const json_t *g)
 		printf("  missed_qps %lld: queue pairs that came and went uncounted; "
 		       "%lld were read\n",
 		       missed, (long long)json_integer_value(json_object_get(g, "qps_read")));
+	if (json_is_true(json_object_get(g, "forged")))
+		printf("  FORGED %lld times: queues that cannot be read are still published: their "
+		       "memory is forged, or the agent does not follow: restart resex-agent "
+		       "there\n",
+		       (long long)json_integer_value(json_object_get(g, "forged_times")));
 	print_counter(json_object_get(g, "counter"));
 	if (json_array_size(json_object_get(g, "rings")))
 		table_print(stdout, json_object_get(g, "rings"), cols);

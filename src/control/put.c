@@ -134,7 +134,9 @@ const char *state_of(const struct guest_view *g)
 		return "released";
 	if (g->paused)
 		return "observed";
-	return g->cappable ? "managed" : "uncappable";
+	if (!g->cappable)
+		return "uncappable";
+	return g->forged ? "forged" : "managed";
 }
 
 json_t *guest_rows(struct call *c, const struct guest_entry *one,

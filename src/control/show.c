@@ -283,6 +283,9 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	put_u(o, "walks", st.walks);
 	put_u(o, "maps", st.maps);
 	put_u(o, "faults_more", st.faults_more);
+	put_u(o, "unreadable", st.unreadable);
+	put_b(o, "forged", st.forged);
+	put_u(o, "forged_times", st.forged_times);
 	put_u(o, "qps_read", st.qps_read);
 	put_u(o, "missed_qps", st.qps_missed);
 	put_check(o, "counter", &v.check);

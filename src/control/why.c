@@ -86,6 +86,18 @@ static void append_max_cap(const struct guest_view *g, char *text, size_t size)
 		 (unsigned long long)g->conf->max_cap);
 }
 
+/* Of every guest, too: it may be charged too little. */
+static void append_forged(const struct guest_view *g, char *text, size_t size)
+{
+	size_t n = strlen(text);
+
+	if (g->forged)
+		snprintf(text + n, size - n,
+			 "%spublishes queues that cannot be read: their memory is forged, or its "
+			 "agent does not follow",
+			 n ? "; " : "");
+}
+
 /* Of every guest, capped or not: it may be charged too little. A counter cannot show why. */
 static void append_divergence(const struct guest_entry *g, char *text, size_t size)
 {
@@ -104,7 +116,7 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 {
 	const struct snap_guest *s = guests_snap(g, c->sn);
 	const struct guest_view v = guest_view(c->guests, g);
-	char text[REASON_MAX + 384] = "";
+	char text[REASON_MAX + 512] = "";
 	json_t *o = json_object();
 
 	put_identity(o, &v);
@@ -124,6 +136,7 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 		reason_text(c->guests, c->sn->policy, &s->plan, text, REASON_MAX);
 	if (s && s->applied.limited && cap_to_percent(s->applied) == v.conf->max_cap && !v.alone)
 		append_max_cap(&v, text, sizeof(text));
+	append_forged(&v, text, sizeof(text));
 	append_divergence(g, text, sizeof(text));
 	put_s(o, "text", text);
 	if (s)

@@ -95,26 +95,43 @@ static void cap_event(struct guests *gs, const struct guest_entry *g, const stru
 			     (long long)ev->a);
 }
 
+/*
+ * A ring at fault makes no event: its owner destroyed it, and the agent withdraws it. One that came
+ * back at fault does.
+ */
+void events_forged(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
+{
+	struct guest_forged f;
+
+	if (!guest_forged_next(g->mon, &f))
+		return;
+	g->forged = true;
+	/* Rate-limit: a faulty guest must not drive out other events. ring-list shows all. */
+	if (g->fault_reported.ns && mono_sub(now, g->fault_reported) < FAULT_EVENTS_NS) {
+		g->faults_unreported++;
+		return;
+	}
+	guests_event(
+		gs, wall_ns, g->name, "ring-forged",
+		"ring %u cannot be read: %s; its guest still publishes it: its memory is forged, "
+		"or its agent does not follow: restart resex-agent there, and see resex "
+		"ring-list (%u more since the last such event)",
+		f.id, ring_fault_text(f.why), g->faults_unreported);
+	g->fault_reported = now;
+	g->faults_unreported = 0;
+}
+
 static void ring_fault_event(struct guests *gs, struct guest_entry *g, const struct event *ev,
 			     int64_t wall_ns)
 {
 	enum ring_fault why = (enum ring_fault)ev->b;
 
-	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why) == 1) {
+	if (guest_drop_faulty(g->mon, (uint32_t)ev->a, why, ev->time) == 1) {
 		/* Wait for a set without the ring: one published before still names it. */
 		g->reap_serial = 0;
 		gs->publish_due = true;
 	}
-	/* Rate-limit: a faulty guest must not drive out other events. ring-list shows all. */
-	if (g->fault_reported.ns && mono_sub(ev->time, g->fault_reported) < FAULT_EVENTS_NS) {
-		g->faults_unreported++;
-		return;
-	}
-	guests_event(gs, wall_ns, g->name, "ring-fault",
-		     "ring %lld is no longer read: %s (%u more since the last such event)",
-		     (long long)ev->a, ring_fault_text(why), g->faults_unreported);
-	g->fault_reported = ev->time;
-	g->faults_unreported = 0;
+	events_forged(gs, g, ev->time, wall_ns);
 }
 
 static void guest_event(struct guests *gs, struct guest_entry *g, const struct event *ev,

@@ -218,8 +218,8 @@ static bool rings_may_change(const struct guest_entry *g)
 
 bool entry_wants_soon(const struct guest_entry *g, struct mono now)
 {
-	return !g->leaving &&
-	       ((g->node_due && !g->node_asked) || g->reap_serial || guest_due(g->mon, now));
+	return !g->leaving && ((g->node_due && !g->node_asked) || g->reap_serial ||
+			       guest_due(g->mon, mono_add(now, GUEST_RETRY_MIN_MS * NS_PER_MS)));
 }
 
 /* A name appears after its domain, and may change. Settings are found by name. */
@@ -268,6 +268,7 @@ void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64
 	g->answered = false;
 	if (rings_may_change(g) && guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
 		gs->publish_due = true;
+	events_forged(gs, g, now, wall_ns);
 }
 
 /* Rate-limit: a guest can make queue pairs without end. ring-list shows the newest number. */
@@ -295,6 +296,7 @@ static void check_agent(struct guests *gs, struct guest_entry *g, struct mono no
 	bool silent;
 
 	guest_state(g->mon, now, &st);
+	g->forged = st.forged;
 	report_missed(gs, g, st.qps_missed, now, wall_ns);
 	silent = st.attached && mono_sub(now, st.heartbeat_time) >= AGENT_SILENT_S * NS_PER_S;
 	if (silent == g->agent_silent)

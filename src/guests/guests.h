@@ -105,6 +105,7 @@ struct guest_view {
 	bool paused;	   /* by resex pause: it, or all */
 	bool alone;	   /* exempt, released or paused: its own cap alone holds */
 	bool cappable;	   /* its own cap is on disk, and its name is known */
+	bool forged;	   /* it publishes rings that cannot be read: guest_state.forged */
 	bool agent_silent; /* its agent's heartbeat is unchanged for too long */
 };
 

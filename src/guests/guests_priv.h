@@ -25,7 +25,7 @@ enum {
 	AGENT_SILENT_S = 3, /* guest_abi.h promises a beat a second */
 };
 
-/* At least between two events of a guest, missed-qps and ring-fault. */
+/* At least between two events of a guest, missed-qps and ring-forged. */
 #define MISSED_EVENTS_NS (10 * NS_PER_S)
 #define FAULT_EVENTS_NS	 (200 * NS_PER_MS)
 
@@ -77,6 +77,7 @@ struct guest_entry {
 	bool node_due;		    /* its node must be read (again) */
 	struct mono node_time;	    /* when it was last read */
 	struct mono node_reported;  /* when an event about it was made */
+	bool forged;		    /* as guest_state.forged, newest */
 	bool agent_silent;	    /* its heartbeat is unchanged for AGENT_SILENT_S */
 	struct mono fault_reported; /* when an event about a ring at fault was made */
 	uint32_t faults_unreported;
@@ -192,6 +193,8 @@ void sets_free_all(struct guests *gs);
 
 /* events.c: the sampler's events into words. */
 void events_drain(struct guests *gs, int64_t wall_ns);
+/* Make the event when a ring of g came back at fault. */
+void events_forged(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 
 /* crosscheck.c: which counter it is: "vif", "vf:ens1f0/3". "" when nothing reads any. */
 void checked_source(const struct checked *k, char *out, size_t size);

@@ -55,6 +55,7 @@ struct guest_view guest_view(const struct guests *gs, const struct guest_entry *
 		.alone = entry_alone(gs, g),
 		.cappable = entry_cappable(g),
 		.agent_silent = g->agent_silent,
+		.forged = g->forged,
 	};
 }
 

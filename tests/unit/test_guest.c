@@ -9,102 +9,8 @@
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_latency.h"
 #include "tests/fakes/fake_ring.h"
+#include "tests/unit/guest_rig.h"
 #include "tests/unit/unit.h"
-
-#define MS 1000000LL
-
-static const struct registry_limits limits = { .rings = 64, .pages = 512 };
-
-struct fixture {
-	struct fake_guest g;
-	struct guest_mon *mon;
-	struct mono now;
-	struct scan_ring ring[GUEST_RINGS_MAX];
-	struct guest_state st;
-};
-
-static int setup(void **state)
-{
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	if (!x)
-		return -1;
-	fake_guest_open(&x->g);
-	x->now.ns = 1000 * MS;
-	assert_int_equal(guest_open(&x->mon, &fake_mem_ops, &x->g.m, FAKE_DOMID, &limits), 0);
-	*state = x;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	guest_close(x->mon);
-	fake_guest_close(&x->g); /* asserts that nothing stayed mapped */
-	free(x);
-	return 0;
-}
-
-static void attach(struct fixture *x)
-{
-	struct guest_ref ref = fake_guest_ref();
-
-	assert_int_equal(guest_attach(x->mon, &ref), 0);
-}
-
-/* As the control thread does: refresh until it is done, ten milliseconds apart. */
-static int settle(struct fixture *x)
-{
-	int changed = 0, ret;
-
-	for (int i = 0; i < 100; i++) {
-		x->now.ns += 11 * MS;
-		ret = guest_refresh(x->mon, x->now);
-		if (ret < 0 && ret != -EAGAIN)
-			return ret;
-		changed |= ret == 1;
-		if (ret == 0)
-			return changed;
-	}
-	fail_msg("refresh does not come to an end");
-	return 0;
-}
-
-static uint32_t rings(struct fixture *x)
-{
-	return guest_rings(x->mon, x->ring, GUEST_RINGS_MAX);
-}
-
-static struct guest_state *look(struct fixture *x)
-{
-	guest_state(x->mon, x->now, &x->st);
-	return &x->st;
-}
-
-static const struct guest_ring_info *info_of(struct fixture *x, uint32_t id)
-{
-	static struct guest_ring_info info;
-
-	for (uint32_t i = 0; guest_ring_info(x->mon, i, &info); i++)
-		if (info.desc.id == id)
-			return &info;
-	return NULL;
-}
-
-static void add(struct fixture *x, uint32_t id, uint32_t slots)
-{
-	fake_write_begin(&x->g);
-	fake_add_sq(&x->g, id, slots);
-	fake_write_end(&x->g);
-}
-
-static void drop(struct fixture *x, uint32_t i)
-{
-	fake_write_begin(&x->g);
-	fake_ring_at(&x->g, i)->kind = GUEST_RING_FREE;
-	fake_write_end(&x->g);
-}
 
 RIG_TEST(open__before_attach__maps_nothing)
 {
@@ -507,7 +413,7 @@ RIG_TEST(faults__found_by_the_sampler__lets_the_ring_go)
 	attach(x);
 	settle(x);
 	pages = x->g.m.pages;
-	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_INDEX), 1);
+	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_INDEX, x->now), 1);
 	assert_int_equal(rings(x), 1);
 	assert_int_equal(x->ring[0].id, 2);
 	assert_int_equal(info_of(x, 1)->fault, RING_FAULT_INDEX);
@@ -520,7 +426,7 @@ RIG_TEST(faults__found_by_the_sampler__lets_the_ring_go)
 	settle(x);
 	assert_int_equal(rings(x), 1);
 	assert_int_equal(x->g.m.calls, calls);
-	assert_true(guest_drop_faulty(x->mon, 999, RING_FAULT_INDEX) <= 0); /* none such */
+	assert_true(guest_drop_faulty(x->mon, 999, RING_FAULT_INDEX, x->now) <= 0); /* none such */
 }
 
 RIG_TEST(verify__frame_moved__ring_is_mapped_anew)
