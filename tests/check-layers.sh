@@ -27,7 +27,7 @@ include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
 src/util/*             src/util/ src/core/ config.h @libc
-src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
+src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/store.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
 src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc

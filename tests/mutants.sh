@@ -336,7 +336,7 @@ src/hv/store.c @ store @ s/s->left_behind = !ended;//;s/^\tif (!ended)$/\tif (0)
 src/hv/store.c @ store @ s/r->ask\[ASK_WATCH\].state = ASKED;//
 src/hv/store.c @ store @ s/rc = s->opened ? s->open_rc : -ETIMEDOUT;/rc = s->open_rc;/
 src/hv/store.c @ store @ s/if (r \&\& r->wanted)/if (r)/
-src/hv/store.c @ store @ s/s->next_call = (s->next_call + 1) % STORE_DOMS_MAX;/s->next_call = (s->next_call + !found) % STORE_DOMS_MAX;/
+src/hv/store.c @ store @ s/s->next_call = (s->next_call + 1) % STORE_DOMS_MAX;/s->next_call = n;/
 src/hv/store.c @ store @ s/(size_t)rc >= size/0/
 src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
 src/guests/own.c @ guests_caps @ s/g->own = was->params;//

@@ -33,6 +33,9 @@ void hv_open_text(const char *name, int rc, struct conf_error *err)
 		{ -ENODEV, RESEX_FAILURE,
 		  "a part of Xen does not run: load xen-privcmd and start xenstored "
 		  "(systemctl start xen)" },
+		{ -ETIMEDOUT, RESEX_FAILURE,
+		  "xenstored does not answer: see whether it is stopped or overloaded (ps -C "
+		  "xenstored), let it go on, and start resexd again" },
 		{ -EACCES, RESEX_PERMISSION, "no permission: run as root" },
 		{ -EPERM, RESEX_PERMISSION, "no permission: run as root" },
 		{ -EPROTONOSUPPORT, RESEX_XEN_VERSION,

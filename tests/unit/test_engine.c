@@ -534,6 +534,7 @@ RIG_TEST(open__hypervisor_refuses_the_nth_handle__those_before_are_closed)
 		{ -ENOSYS, RESEX_NO_XEN, "there is no Xen here" },
 		{ -ENXIO, RESEX_NOT_DOM0, "this is a guest" },
 		{ -ENODEV, RESEX_FAILURE, "xen-privcmd" },
+		{ -ETIMEDOUT, RESEX_FAILURE, "xenstored does not answer" },
 		{ -EACCES, RESEX_PERMISSION, "run as root" },
 		{ -EPERM, RESEX_PERMISSION, "run as root" },
 		{ -EPROTONOSUPPORT, RESEX_XEN_VERSION, "another version of Xen" },

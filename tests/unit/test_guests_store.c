@@ -85,6 +85,8 @@ WITH_RIG(node__changes_while_an_answer_is_under_way__is_read_again)
 	g->host.store_later = true;
 	d = rig_create_vm(g, 2);
 	strcpy(d->node, "1 frame 99");
+	fake_host_event(&g->host, HV_EVENT_NODE, VM);
+	assert_int_equal(rig_work(g, 200 * MS), NS_PER_S); /* nothing to do before the answer */
 	fake_store_answer(&g->host);
 	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
 	fake_host_event(&g->host, HV_EVENT_NODE, VM);

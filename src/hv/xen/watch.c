@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * watch: by xenstore, which domains were created or destroyed, and what a
- * guest writes about itself. Used by the control thread's loop.
+ * guest writes about itself.
+ *
+ * A call of libxenstore waits for xenstored's answer without limit. So only the thread of
+ * src/hv/store.c makes these calls. The control thread's loop makes requests to that thread.
  *
  * @introduceDomain and @releaseDomain do not say which domain: the reader
  * lists. Every watch fires once when it is set. A guest can write its node
- * as often as xenstored serves it, and each write is an event here: drain
- * next() and read at a limited rate.
+ * as often as xenstored serves it, and each write is an event here.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #include <xenstore_lib.h>
 
 #include "resex/guest_abi.h"
+#include "src/hv/store.h"
 #include "src/hv/xen/xen.h"
 
 /* xenstore returns a watch's token with each event: the token says what to do. */
@@ -27,8 +30,9 @@
 #define TOKEN_NODE    "node:"
 #define PATH_MAX_LEN  80
 
-struct hv_watch {
-	struct xs_handle *xs;
+enum {
+	OPEN_MS = 5000, /* xenstored answers within milliseconds unless something is wrong */
+	CLOSE_MS = 500, /* an end must not wait for xenstored */
 };
 
 static int xs_error(void)
@@ -78,7 +82,7 @@ static bool has_store_domain(void)
  * Without its socket xs_open uses the kernel's xenbus. There a request sleeps
  * for ever and cannot be killed when no xenstored runs. So check that first.
  */
-static int store_open(struct xs_handle **xs)
+static int connect_store(struct xs_handle **xs)
 {
 	struct xs_handle *h;
 
@@ -91,43 +95,33 @@ static int store_open(struct xs_handle **xs)
 	return 0;
 }
 
-static int xen_watch_open(struct hv_watch **w, void *arg)
+static int call_open(void **h, void *arg)
 {
-	struct hv_watch *h;
-	int ret = hv_xen_host();
+	struct xs_handle *xs = NULL;
+	int ret;
 
 	(void)arg;
+	ret = connect_store(&xs);
 	if (ret)
 		return ret;
-	h = calloc(1, sizeof(*h));
-	if (!h)
-		return -ENOMEM;
-	ret = store_open(&h->xs);
-	if (ret)
-		goto out;
-	if (xs_watch(h->xs, "@introduceDomain", TOKEN_DOMAINS) &&
-	    xs_watch(h->xs, "@releaseDomain", TOKEN_DOMAINS)) {
-		*w = h;
+	if (xs_watch(xs, "@introduceDomain", TOKEN_DOMAINS) &&
+	    xs_watch(xs, "@releaseDomain", TOKEN_DOMAINS)) {
+		*h = xs;
 		return 0;
 	}
 	ret = xs_error();
-out:
-	xs_close(h->xs);
-	free(h);
+	xs_close(xs);
 	return ret;
 }
 
-static void xen_watch_close(struct hv_watch *w)
+static void call_close(void *h)
 {
-	if (!w)
-		return;
-	xs_close(w->xs);
-	free(w);
+	xs_close(h);
 }
 
-static int xen_watch_fd(struct hv_watch *w)
+static int call_fd(void *h)
 {
-	return xs_fileno(w->xs);
+	return xs_fileno(h);
 }
 
 static bool parse_token(const char *token, struct hv_event *ev)
@@ -145,13 +139,16 @@ static bool parse_token(const char *token, struct hv_event *ev)
 	return true;
 }
 
-/* Other tokens cannot come from our own watches; an event of one is skipped. */
-static int xen_watch_next(struct hv_watch *w, struct hv_event *ev)
+/*
+ * Other tokens cannot come from our own watches; an event of one is skipped. xs_check_watch does
+ * not block: a thread of libxenstore reads the events and puts whole ones into a list.
+ */
+static int call_next(void *h, struct hv_event *ev)
 {
 	bool ours;
 
 	do {
-		char **event = xs_check_watch(w->xs);
+		char **event = xs_check_watch(h);
 
 		if (!event)
 			return errno == EAGAIN ? 0 : xs_error();
@@ -169,22 +166,22 @@ static void node_names(uint32_t domid, const char *node, char path[PATH_MAX_LEN]
 	snprintf(token, PATH_MAX_LEN, TOKEN_NODE "%u", domid);
 }
 
-static int xen_watch_add(struct hv_watch *w, uint32_t domid)
+static int call_watch(void *h, uint32_t domid)
 {
 	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
 
 	node_names(domid, GUEST_ABI_NODE, path, token);
-	if (xs_watch(w->xs, path, token) || errno == EEXIST)
+	if (xs_watch(h, path, token) || errno == EEXIST)
 		return 0;
 	return xs_error();
 }
 
-static void xen_watch_remove(struct hv_watch *w, uint32_t domid)
+static void call_unwatch(void *h, uint32_t domid)
 {
 	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
 
 	node_names(domid, GUEST_ABI_NODE, path, token);
-	xs_unwatch(w->xs, path, token);
+	xs_unwatch(h, path, token);
 }
 
 /* The value is the guest's: any length, any bytes, and no NUL at its end. */
@@ -199,10 +196,10 @@ static int copy_value(const char *value, unsigned int len, char *buf, size_t siz
 	return (int)len;
 }
 
-static int read_node(struct hv_watch *w, const char *path, char *buf, size_t size)
+static int read_node(struct xs_handle *xs, const char *path, char *buf, size_t size)
 {
 	unsigned int len;
-	char *value = xs_read(w->xs, XBT_NULL, path, &len);
+	char *value = xs_read(xs, XBT_NULL, path, &len);
 	int ret;
 
 	if (!value)
@@ -216,10 +213,10 @@ static int read_node(struct hv_watch *w, const char *path, char *buf, size_t siz
  * Only the guest itself (and dom0, which may write anything) may have written it. The
  * first entry names the owner and what all others may do.
  */
-static int check_writers(struct hv_watch *w, const char *path, uint32_t domid)
+static int check_writers(struct xs_handle *xs, const char *path, uint32_t domid)
 {
 	unsigned int n;
-	struct xs_permissions *perms = xs_get_permissions(w->xs, XBT_NULL, path, &n);
+	struct xs_permissions *perms = xs_get_permissions(xs, XBT_NULL, path, &n);
 	int ret = 0;
 
 	if (!perms)
@@ -233,23 +230,98 @@ static int check_writers(struct hv_watch *w, const char *path, uint32_t domid)
 	return ret;
 }
 
-static int xen_watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+static int call_read(void *h, uint32_t domid, char *buf, size_t size)
 {
 	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
 	int ret;
 
 	node_names(domid, GUEST_ABI_NODE, path, token);
-	ret = check_writers(w, path, domid);
-	return ret ? ret : read_node(w, path, buf, size);
+	ret = check_writers(h, path, domid);
+	return ret ? ret : read_node(h, path, buf, size);
 }
 
 /* The toolstack in dom0 writes the name; the guest cannot. */
-static int xen_watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+static int call_name(void *h, uint32_t domid, char *buf, size_t size)
 {
 	char path[PATH_MAX_LEN], token[PATH_MAX_LEN];
 
 	node_names(domid, "name", path, token);
-	return read_node(w, path, buf, size);
+	return read_node(h, path, buf, size);
+}
+
+static const struct store_calls calls = {
+	.open = call_open,
+	.close = call_close,
+	.fd = call_fd,
+	.next = call_next,
+	.watch = call_watch,
+	.unwatch = call_unwatch,
+	.read = call_read,
+	.name = call_name,
+};
+
+/* --- for the reader: requests to the thread ------------------------------------ */
+
+struct hv_watch {
+	struct store *store;
+};
+
+static int xen_watch_open(struct hv_watch **w, void *arg)
+{
+	const struct store_conf c = { .calls = &calls, .open_ms = OPEN_MS, .close_ms = CLOSE_MS };
+	struct hv_watch *h;
+	int ret = hv_xen_host();
+
+	(void)arg;
+	if (ret)
+		return ret;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	ret = store_open(&h->store, &c);
+	if (ret)
+		free(h);
+	else
+		*w = h;
+	return ret;
+}
+
+static void xen_watch_close(struct hv_watch *w)
+{
+	if (!w)
+		return;
+	store_close(w->store);
+	free(w);
+}
+
+static int xen_watch_fd(struct hv_watch *w)
+{
+	return store_fd(w->store);
+}
+
+static int xen_watch_next(struct hv_watch *w, struct hv_event *ev)
+{
+	return store_next(w->store, ev);
+}
+
+static int xen_watch_add(struct hv_watch *w, uint32_t domid)
+{
+	return store_watch(w->store, domid);
+}
+
+static void xen_watch_remove(struct hv_watch *w, uint32_t domid)
+{
+	store_unwatch(w->store, domid);
+}
+
+static int xen_watch_read(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	return store_read(w->store, domid, buf, size);
+}
+
+static int xen_watch_name(struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	return store_name(w->store, domid, buf, size);
 }
 
 const struct hv_watch_ops hv_xen_watch = {

@@ -213,11 +213,52 @@ static void drain(struct probe *p, struct hv_watch *w)
 		;
 }
 
+/* Calls of the store are requests: the answer is there after an event. */
+static void await_answer(struct probe *p, struct hv_watch *w)
+{
+	probe_check(p, await(p, w, HV_EVENT_ANSWER, 5000), "an answer came");
+}
+
+/* A watch that is set has both, in any order. */
+static bool await_watch(struct probe *p, struct hv_watch *w)
+{
+	bool answer = false, node = false;
+	struct hv_event ev;
+
+	while (!(answer && node) && next_event(p, w, &ev, 2000) > 0) {
+		answer |= ev.type == HV_EVENT_ANSWER && ev.domid == p->domid;
+		node |= ev.type == HV_EVENT_NODE && ev.domid == p->domid;
+	}
+	return answer && node;
+}
+
+static int read_now(struct probe *p, struct hv_watch *w, char *buf, size_t size)
+{
+	int rc = p->hv->watch->read(w, p->domid, buf, size);
+
+	if (rc != -EAGAIN)
+		return rc;
+	await_answer(p, w);
+	return p->hv->watch->read(w, p->domid, buf, size);
+}
+
+static int name_now(struct probe *p, struct hv_watch *w, uint32_t domid, char *buf, size_t size)
+{
+	struct probe of = *p;
+	int rc = p->hv->watch->name(w, domid, buf, size);
+
+	if (rc != -EAGAIN)
+		return rc;
+	of.domid = domid;
+	probe_check(p, await(&of, w, HV_EVENT_ANSWER, 5000), "an answer came");
+	return p->hv->watch->name(w, domid, buf, size);
+}
+
 static void check_read(struct probe *p, struct hv_watch *w, int want, const char *why)
 {
 	char buf[GUEST_ABI_NODE_MAX];
 
-	probe_equal(p, p->hv->watch->read(w, p->domid, buf, sizeof(buf)), want, "read: %s", why);
+	probe_equal(p, read_now(p, w, buf, sizeof(buf)), want, "read: %s", why);
 }
 
 struct perm_case {
@@ -283,13 +324,13 @@ static void check_first(struct probe *p, struct hv_watch *w, const char *name, c
 	char buf[64] = "", want[64];
 
 	snprintf(want, sizeof(want), "1 grant %s", ref);
-	probe_equal(p, p->hv->watch->read(w, p->domid, buf, sizeof(buf)), (int)strlen(want),
+	probe_equal(p, read_now(p, w, buf, sizeof(buf)), (int)strlen(want),
 		    "read gives the length");
 	probe_check(p, !strcmp(buf, want), "the guest wrote \"%s\"", buf);
-	probe_equal(p, p->hv->watch->name(w, p->domid, buf, sizeof(buf)), (int)strlen(name),
+	probe_equal(p, name_now(p, w, p->domid, buf, sizeof(buf)), (int)strlen(name),
 		    "name gives the length");
 	probe_check(p, !strcmp(buf, name), "the name is %s", buf);
-	probe_equal(p, p->hv->watch->name(w, NO_SUCH_DOMAIN, buf, sizeof(buf)), -ENOENT,
+	probe_equal(p, name_now(p, w, NO_SUCH_DOMAIN, buf, sizeof(buf)), -ENOENT,
 		    "no domain has no name");
 }
 
@@ -307,9 +348,10 @@ void probe_watch(struct probe *p, char **argv)
 	probe_check(p, await(p, w, HV_EVENT_DOMAINS, 2000), "a first event about domains");
 	drain(p, w);
 	probe_equal(p, ops->next(w, &ev), 0, "then none");
+	probe_equal(p, ops->watch(w, p->domid), -EAGAIN, "request to watch the guest's node");
+	probe_check(p, await_watch(p, w), "an answer, and a first event about the node");
 	probe_equal(p, ops->watch(w, p->domid), 0, "watch the guest's node");
 	probe_equal(p, ops->watch(w, p->domid), 0, "watch it twice");
-	probe_check(p, await(p, w, HV_EVENT_NODE, 2000), "a first event about the node");
 	drain(p, w);
 	check_first(p, w, argv[0], argv[1]);
 	check_permissions(p, w, xs, path, (int)strlen(argv[1]) + 8);
