@@ -47,10 +47,20 @@ static void again(struct odd_qp *a)
 	odd_connect(a, a->to);
 }
 
-/* RESET while some work requests are not yet complete. */
+/*
+ * RESET while some work requests are not yet complete. All are signalled: of others,
+ * nothing would tell whether they were complete.
+ */
 void odd_run_reset(struct odd *o)
 {
+	for (uint32_t i = 0; i < o->qps; i++)
+		o->qp[i].unsignalled = 0;
 	for (int round = 0; round < ROUNDS; round++) {
+		/* A SEND to an end without receives waits, and so does all that is behind it. */
+		for (uint32_t i = 0; i < o->qps; i += 2) {
+			again(&o->qp[i]);
+			o->qp[i + odd_below(o, 2)].starved = true;
+		}
 		for (uint32_t i = 0; i < o->qps; i++) {
 			o->qp[i].target = UINT64_MAX;
 			odd_post(&o->qp[i], 1 + odd_below(o, ODD_BATCH_MAX));
