@@ -289,6 +289,11 @@ src/tick/actor.c @ sampler_caps @ s/learn(c, mail_domid(w), expect);$/learn(c, m
 src/tick/actor.c @ sampler_caps @ s/c->other != c->percent && cap_to_percent(found.cap) == c->other/0/
 src/tick/actor.c @ sampler_caps @ s/c->other != c->percent && cap_to_percent(found.cap) == c->other/1/
 src/tick/actor.c @ sampler_caps @ s/if (c->foreign)/if (0)/
+src/tick/actor.c @ sampler_caps @ s/weight_only(c, &found))/0)/
+src/tick/actor.c @ sampler_caps @ s/ || found->weight == c->weight//
+src/tick/actor.c @ sampler_caps @ s/if (c->recent\[i\] == cap_to_percent(found->cap))/if (1)/
+src/tick/actor.c @ sampler_caps @ s/c->recent\[i\] = c->percent;/c->recent[i] = 0xffff;/
+src/tick/actor.c @ sampler_run @ s/rc = set_over(a, c, c->percent, percent, &found);/rc = hv_put_cap(a->ops, a->hv, c->domid, cap_from_percent(percent));/
 src/tick/actor.c @ sampler_caps @ s/c->domid == domid && !c->foreign;/true;/
 src/tick/actor.c @ sampler_caps @ s/rc == -ECANCELED ? c->found : mail_percent(w)/mail_percent(w)/
 src/tick/stages.c @ sampler_caps @ s/if (sl->cap_errno != mail_errno(a))//
@@ -358,7 +363,6 @@ src/guests/operator.c @ guests_caps @ s/g->own_pool != pool || //
 src/guests/events.c @ guests_caps @ s/if (ev->b == EOPNOTSUPP)/if (0)/
 src/guests/own.c @ guests_caps @ s/if (rc == -EOPNOTSUPP)$/if (0)/
 src/guests/own.c @ guests_caps @ s/else if (p.weight != g->own.weight)/else if (0)/
-src/guests/own.c @ guests_caps @ s/if (known && our_cap(/if (our_cap(/
 src/guests/own.c @ guests_caps @ s/mail_errno(answer) && mail_errno(answer) != ECANCELED/mail_errno(answer)/
 src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
 src/guests/own.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/

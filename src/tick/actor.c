@@ -19,6 +19,8 @@ static void learn(struct actor_cap *c, uint32_t domid, uint64_t expect)
 		.percent = mail_percent(expect),
 		.other = mine ? before : mail_percent(expect),
 	};
+	for (int i = 0; i < ACTOR_RECENT; i++)
+		c->recent[i] = c->percent;
 }
 
 static int set_over(struct actor *a, const struct actor_cap *c, uint16_t was, uint16_t percent,
@@ -28,6 +30,17 @@ static int set_over(struct actor *a, const struct actor_cap *c, uint16_t was, ui
 		written_note(&a->ho->written[c - a->cap], c->domid, was, percent);
 	return a->ops->set_cap(a->hv, c->domid, cap_from_percent(was), cap_from_percent(percent),
 			       found);
+}
+
+/* Did another program set a weight only, with a cap that it had read before our last ones? */
+static bool weight_only(const struct actor_cap *c, const struct hv_sched_params *found)
+{
+	if (!c->weight || found->weight == c->weight)
+		return false;
+	for (int i = 0; i < ACTOR_RECENT; i++)
+		if (c->recent[i] == cap_to_percent(found->cap))
+			return true;
+	return false;
 }
 
 static int set_cap(struct actor *a, struct actor_cap *c, uint16_t percent)
@@ -40,8 +53,13 @@ static int set_cap(struct actor *a, struct actor_cap *c, uint16_t percent)
 	rc = set_over(a, c, c->percent, percent, &found);
 	if (rc == -ECANCELED && c->other != c->percent && cap_to_percent(found.cap) == c->other)
 		rc = set_over(a, c, c->other, percent, &found);
-	if (!rc)
+	if (rc == -ECANCELED && weight_only(c, &found))
+		rc = set_over(a, c, (uint16_t)cap_to_percent(found.cap), percent, &found);
+	if (!rc) {
 		c->percent = percent;
+		c->recent[c->sets++ % ACTOR_RECENT] = percent;
+		c->weight = found.weight;
+	}
 	c->other = percent; /* a call that failed may have set it */
 	if (rc == -ECANCELED) {
 		c->foreign = true;

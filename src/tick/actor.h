@@ -16,6 +16,8 @@
 #include "src/hv/hv.h"
 #include "src/util/clock.h"
 
+enum { ACTOR_RECENT = 8 };
+
 /* What the actor knows of the cap in force in a slot's domain. */
 struct actor_cap {
 	uint32_t domid;
@@ -26,6 +28,13 @@ struct actor_cap {
 	 * generation before, which came late.
 	 */
 	uint16_t other;
+	/*
+	 * To set a weight, xl reads both, and writes both: the cap that it sets is one that we had
+	 * set before, and the weight is another.
+	 */
+	uint32_t weight;	       /* seen last; 0: not yet */
+	uint16_t recent[ACTOR_RECENT]; /* set last, or in force before; ours */
+	uint32_t sets;
 	bool foreign;	/* another program set one: nothing is set in this generation */
 	uint16_t found; /* by it */
 };

@@ -63,6 +63,7 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
  *	round			tick, act
  *	refuse ERROR, accept	what the hypervisor answers from now on
  *	set-outside P		another program sets the domain's cap
+ *	set-weight W P		another program sets its weight, with a cap that it read
  *	mtus N			the guest sends N MTUs in each tick
  *	serial N		the serial of the newest mail is N
  *	mark			remembers the newest mail to the actor
@@ -189,6 +190,16 @@ static const struct row {
 	{ "ours: refused and set all the same, is not foreign",
 	  "open, refuse EBUSY, want 30, round, set-outside 30, accept, want 20, round, tick"
 	  "-> percent 20, foreign 0" },
+	{ "ours: an operator sets the weight, with a cap that we had set before, is not foreign",
+	  "open, want 30, round, want 25, round, tick, set-weight 512 30, want 20, round, tick"
+	  "-> percent 20, foreign 0; set-weight 300 0, want 10, round, tick -> percent 10,"
+	  "foreign 0" },
+	{ "foreign: an operator sets weight and cap",
+	  "open, want 30, round, want 25, round, tick, set-weight 512 44, want 20, round, tick"
+	  "-> percent 44, foreign 1 44" },
+	{ "foreign: a cap that we had set before, and the same weight",
+	  "open, want 30, round, want 25, round, tick, set-outside 30, want 20, round, tick"
+	  "-> percent 30, foreign 1 30" },
 	{ "ours: to the slot's former guest, says nothing of the new one's",
 	  "open, want 30, round, leave 7, join 8, want 20, publish, tick, act, tick -> foreign 0,"
 	  "percent 20 8" },
@@ -317,6 +328,9 @@ static bool others_do(struct sampler_rig *g, const struct step *s)
 		fake_dom(&g->host, 7)->set_rc = 0;
 	else if (step_is(s, "set-outside"))
 		fake_dom(&g->host, 7)->params.cap = cap_from_percent(n);
+	else if (step_is(s, "set-weight"))
+		fake_dom(&g->host, 7)->params =
+			(struct hv_sched_params){ cap_from_percent((uint32_t)s->n[1]), n };
 	else if (step_is(s, "remove"))
 		fake_dom_remove(&g->host, n);
 	else

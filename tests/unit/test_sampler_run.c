@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sampler: what it shows to control, and the loop that ticks. */
 #include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include "policies/policies.h"
 #include "tests/unit/sampler_rig.h"
@@ -235,6 +237,131 @@ WITH_RIG(run__stopped_before_it_began__does_not_tick)
 	atomic_store(&g->ho.stop, 1);
 	sampler_run(&g->s);
 	assert_int_equal(g->s.period.ticks, 0);
+}
+
+/* --- an operator, the actor and the sampler at once ---------------------------------- */
+
+enum { OPERATOR_CAPS = 200, OURS_MAX = 50 }; /* caps of the operator are above ours */
+
+struct crowd {
+	struct sampler_rig *g;
+	struct actor actor;
+	_Atomic uint32_t found; /* what control was told last */
+	_Atomic bool end;
+	uint32_t lost;
+};
+
+static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int locked_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
+{
+	int n;
+
+	pthread_mutex_lock(&host_lock);
+	n = fake_sched_ops.list(s, doms, max);
+	pthread_mutex_unlock(&host_lock);
+	return n;
+}
+
+static int locked_get(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
+{
+	int rc;
+
+	pthread_mutex_lock(&host_lock);
+	rc = fake_sched_ops.get(s, domid, p);
+	pthread_mutex_unlock(&host_lock);
+	return rc;
+}
+
+static int locked_set_cap(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
+			  struct hv_sched_params *found)
+{
+	int rc;
+
+	pthread_mutex_lock(&host_lock);
+	s->host->calls = 0; /* there are more than it can note */
+	rc = fake_sched_ops.set_cap(s, domid, was, cap, found);
+	pthread_mutex_unlock(&host_lock);
+	return rc;
+}
+
+static const struct hv_sched_ops locked_ops = {
+	.list = locked_list,
+	.get = locked_get,
+	.set_cap = locked_set_cap,
+};
+
+static void *act_until_stopped(void *arg)
+{
+	actor_run(&((struct crowd *)arg)->actor);
+	return NULL;
+}
+
+/* Each cap must be told before the next is set: two at once are one. */
+static void *operate(void *arg)
+{
+	struct crowd *c = arg;
+	uint32_t random = 1;
+
+	for (uint32_t i = 0; i < OPERATOR_CAPS && !c->lost; i++) {
+		uint32_t cap = OURS_MAX + 1 + i % 50, waits = 0;
+
+		random = random * 1664525 + 1013904223;
+		usleep(random >> 22); /* up to a millisecond */
+		pthread_mutex_lock(&host_lock);
+		fake_dom(&c->g->host, 7)->params.cap = CAP_PERCENT(cap);
+		pthread_mutex_unlock(&host_lock);
+		while (atomic_load(&c->found) != cap && waits++ < 20000)
+			usleep(50);
+		c->lost += atomic_load(&c->found) != cap;
+	}
+	atomic_store(&c->end, true);
+	return NULL;
+}
+
+/* As control does: what was found is the guest's own, in the next set. */
+static void take_found(struct crowd *c, struct set_guest *e)
+{
+	struct sampler_rig *g = c->g;
+
+	for (uint32_t i = 0; i < g->events; i++) {
+		if (g->event[i].type != EVENT_CAP_FOREIGN)
+			continue;
+		e->own = e->bounds.ceiling = cap_from_percent((uint32_t)g->event[i].a);
+		e->own_generation = (uint32_t)g->event[i].c;
+		rig_publish(g);
+		atomic_store(&c->found, (uint32_t)g->event[i].a);
+	}
+	g->events = 0;
+}
+
+/* The caps move in each tick. */
+WITH_RIG(caps_of_an_operator__at_any_moment__none_is_lost)
+{
+	struct sampler_rig *g = *state;
+	struct crowd c = { .g = g,
+			   .actor = { .ho = &g->ho, .ops = &locked_ops, .hv = &g->host.sched } };
+	struct set_guest *e = rig_settled(g, 3, 7);
+	pthread_t actor, operator;
+	uint64_t changes;
+
+	clock_real(&c.actor.clock);
+	g->s.ops = &locked_ops;
+	assert_int_equal(pthread_create(&actor, NULL, act_until_stopped, &c), 0);
+	assert_int_equal(pthread_create(&operator, NULL, operate, &c), 0);
+	for (uint32_t i = 0; !atomic_load(&c.end); i++) {
+		rig_wish(g)->cap[3] = CAP_PERCENT(1 + i % OURS_MAX);
+		rig_tick(g, MS);
+		take_found(&c, e);
+		usleep(20);
+	}
+	changes = g->s.slot[3].cap_changes;
+	atomic_store(&g->ho.stop, 1);
+	handover_wake(g->ho.actor_fd);
+	pthread_join(actor, NULL);
+	pthread_join(operator, NULL);
+	assert_int_equal(c.lost, 0);
+	assert_true(changes > OPERATOR_CAPS); /* ours were set between them */
 }
 
 /* What a policy knew is hours old then: it holds nobody for it. */
