@@ -312,12 +312,12 @@ src/tick/actor.c @ sampler_caps @ s/i \* 64 + b/b/
 src/tick/handover.c @ handover @ s/if (head - tail >= EVENTS_MAX)/if (head - tail > EVENTS_MAX)/
 src/tick/handover.c @ handover @ s/if (mid & SNAP_DIRTY)/if (1)/
 src/tick/handover.c @ handover @ s/ho->snaps.back | SNAP_DIRTY/ho->snaps.back/
-src/guests/restore.c @ restore @ s|r->entries = 0; /\* else.*||
+src/guests/restore_file.c @ restore @ /else a later save/{n;s/r->entries = r->gones = 0;/;/}
 src/util/file.c @ restore @ s/ | O_NOFOLLOW//
-src/guests/restore.c @ restore @ s/if (strcmp(hv, r->hv) != 0)/if (0)/
-src/guests/restore.c @ restore @ s/"hv", r->hv, "guests"/"hv", "xen", "guests"/
-src/guests/restore.c @ restore @ s/return !(dom\[i\].flags & HV_DOM_DYING);/return true;/
-src/guests/restore.c @ restore @ s/if (rc && rc != -ESRCH) {/if (0) {/
+src/guests/restore_file.c @ restore @ s/strcmp(in.hv, r->hv) != 0/false/
+src/guests/restore_file.c @ restore @ s/"hv", r->hv, "boot"/"hv", "xen", "boot"/
+src/guests/restore.c @ restore @ s/return dom\[i\].flags & HV_DOM_DYING ? NULL : &dom\[i\];/return \&dom[i];/
+src/guests/restore.c @ restore @ s/^\t\telse if (rc)$/\t\telse if (0)/
 src/guests/restore.c @ restore @ s/if (i == FLOW_GUESTS_MAX)/if (r->entries == FLOW_GUESTS_MAX)/
 src/guests/restore.c @ restore @ s/ && !memcmp(dom\[i\].uuid, c->uuid, 16)//
 src/conf/settings.c @ settings @ s/c->epoch_ns % c->interval_ns || //
@@ -343,8 +343,6 @@ src/hv/store.c @ store @ s/rc = s->opened ? s->open_rc : -ETIMEDOUT;/rc = s->ope
 src/hv/store.c @ store @ s/if (r \&\& r->wanted)/if (r)/
 src/hv/store.c @ store @ s/s->next_call = (s->next_call + 1) % STORE_DOMS_MAX;/s->next_call = n;/
 src/hv/store.c @ store @ s/(size_t)rc >= size/0/
-src/guests/own.c @ guests_caps @ s/if (gs->observe || now == cap_to_percent(was->params.cap))/if (1)/
-src/guests/own.c @ guests_caps @ s/g->own = was->params;//
 src/guests/guests_priv.h @ guests_store @ s/return g->cappable \&\& g->name_known;/return g->cappable;/
 src/guests/guest.c @ guests_store @ s/^\tif (g->answered \&\& g->name_asked)$/\tif (0)/
 src/guests/guest.c @ guests_store @ s/^\tif (g->answered \&\& g->watch_asked)$/\tif (0)/
@@ -352,6 +350,23 @@ src/guests/guest.c @ guests_store @ s/g->node_asked = rc == -EAGAIN;/g->node_ask
 src/guests/guest.c @ guests_store @ s/^\tif (g->node_asked)$/\tif (0)/
 src/guests/guest.c @ guests_store @ s/(g->node_due \&\& !g->node_asked)/g->node_due/
 src/guests/guest.c @ guests_store @ s/if (g->new_reported || .*$/if (g->new_reported)/
+src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (1)/
+src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (v != OWN_OURS)/
+src/guests/own.c @ own @ s/note_same_guest(gs, g);$//
+src/guests/own.c @ own @ s/drop_written(gs, g, g->own.cap);//
+src/guests/own.c @ own @ s/} else if (journal_rc) {/} else if (0 \&\& journal_rc) {/
+src/guests/guest.c @ own @ /g->leaving = true;/{n;s/own_note(gs, g);//}
+src/guests/restore.c @ own @ s/if (dom_flags & HV_DOM_UNRUN)/if (0)/
+src/guests/restore.c @ own @ s/percents_has(&was->written, percent) ? OWN_OURS : OWN_OPERATOR/OWN_OPERATOR/
+src/guests/restore.c @ own @ s/percents_has(&was->written, percent) ? OWN_OURS : OWN_OPERATOR/OWN_OURS/
+src/guests/restore.c @ own @ s/if (!l->known)/if (1)/
+src/guests/restore.c @ own @ s/if (!memcmp(uuid, none, 16))/if (0)/
+src/guests/restore.c @ own @ s/ && r->gone\[i\].until > r->now_s//
+src/guests/restore.c @ own @ s/failed += give_back_to_successor(r, &dom\[i\], ops, s, out) != 0/(void)give_back_to_successor/
+src/guests/restore_file.c @ own @ s/if (r->boot\[0\] && boot\[0\] && strcmp(r->boot, boot) != 0)/if (0)/
+src/guests/restore_file.c @ own @ s/rc = load(r, ".bak", &other) ? rc : 1;//
+src/guests/restore_file.c @ own @ s/^\tjournal_read(r);$//
+src/guests/own.c @ guests_caps @ s/g->own = c.params;//
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
 src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
 src/guests/operator.c @ guests_caps @ s/if (known || !g->cappable)/if (0)/
@@ -365,7 +380,7 @@ src/guests/own.c @ guests_caps @ s/if (rc == -EOPNOTSUPP)$/if (0)/
 src/guests/own.c @ guests_caps @ s/else if (p.weight != g->own.weight)/else if (0)/
 src/guests/own.c @ guests_caps @ s/mail_errno(answer) && mail_errno(answer) != ECANCELED/mail_errno(answer)/
 src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
-src/guests/own.c @ guests_caps @ s/^\tif (!gs->observe)$/\tif (1)/
+src/guests/own.c @ guests_caps @ s/if (!c || gs->observe)/if (!c)/
 src/guests/own.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
 src/guests/own.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
 src/guests/own.c @ guests_caps @ s/^\tgs->save_due = true;//

@@ -6,6 +6,7 @@
  * main.c calls it with the options. Caps may be changed only by the holder of the locks
  * (lockfiles.h); a check changes nothing, needs none, and can be made while resexd runs.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #include "src/daemon/lockfiles.h"
 #include "src/daemon/modes.h"
 #include "src/engine/engine.h"
+#include "src/core/caps.h"
+#include "src/guests/journal.h"
 #include "src/guests/restore.h"
 #include "src/sim/sim.h"
 #include "src/util/clock.h"
@@ -86,25 +89,92 @@ static int check_only(const struct log *log, const struct daemon_conf *conf, con
 	return rc;
 }
 
+/* No copy of the file is good: which caps are in force, and what to do about them. */
+static void report_in_force(const struct log *log, const struct hv_backend *hv, struct hv_sched *s)
+{
+	struct hv_dom *dom = calloc(2 * FLOW_GUESTS_MAX, sizeof(*dom));
+	int n = dom ? hv->sched->list(s, dom, 2 * FLOW_GUESTS_MAX) : -ENOMEM;
+	struct hv_sched_params p;
+
+	for (int i = 0; i < n; i++)
+		if (!(dom[i].flags & HV_DOM_PRIVILEGED) && !hv->sched->get(s, dom[i].domid, &p))
+			log_msg(log, LOG_LVL_WARNING, "domain %u: cap %u is in force", dom[i].domid,
+				cap_to_percent(p.cap));
+	log_msg(log, LOG_LVL_WARNING,
+		"the caps in force may be of an earlier run: set them right by xl sched-credit2 -d "
+		"NAME -c N, then start resexd, which takes them as the guests' own");
+	free(dom);
+}
+
+static int open_saved(const struct log *log, const struct daemon_conf *conf,
+		      const struct hv_backend *hv, void *hv_arg, struct restore *r)
+{
+	char boot[RESTORE_BOOT_MAX] = "";
+	struct conf_error e = { 0 };
+	struct hv_sched *s;
+	int rc, code;
+
+	if (hv->boot)
+		hv->boot(boot, sizeof(boot));
+	rc = restore_open(r, conf->state_dir, hv->name, boot, clock_wall_ns() / NS_PER_S, &e);
+	if (rc > 0)
+		log_msg(log, LOG_LVL_WARNING, "%s; its former copy %s.bak is used", e.text,
+			r->file);
+	if (rc >= 0)
+		return RESEX_OK;
+	code = report_error(log, &e);
+	if (!r->foreign && (rc == -EINVAL || rc == -EFBIG) && !hv->sched->open(&s, hv_arg)) {
+		report_in_force(log, hv, s);
+		hv->sched->close(s);
+	}
+	return code;
+}
+
+/* What became of the caps, and apart from that, of the file. */
+static int report_restored(const struct log *log, const struct restore *r, int failed,
+			   const struct restored *done)
+{
+	for (uint32_t i = 0; i < done->operators; i++)
+		log_msg(log, LOG_LVL_WARNING,
+			"domain %u: its cap was set to %u while resexd did not see it: left so, "
+			"its own was %u",
+			done->operator[i].domid, done->operator[i].percent, done->operator[i].own);
+	printf("%u cap%s restored\n", done->caps, done->caps == 1 ? "" : "s");
+	if (failed < 0)
+		log_msg(log, LOG_LVL_ERROR, "%s: no cap was restored: %s", r->file,
+			strerror(-failed));
+	else if (failed)
+		log_msg(log, LOG_LVL_ERROR,
+			"%s: %d cap%s could not be restored: see xl sched-credit2", r->file, failed,
+			failed == 1 ? "" : "s");
+	if (done->save_rc)
+		log_msg(log, LOG_LVL_WARNING,
+			"%s: could not be changed, though these caps are restored: %s: %s", r->file,
+			strerror(-done->save_rc), restore_remedy(done->save_rc));
+	return failed ? RESEX_FAILURE : RESEX_OK;
+}
+
 static int restore_caps(const struct log *log, const struct daemon_conf *conf,
 			const struct hv_backend *hv, void *hv_arg)
 {
 	struct restore *r = calloc(1, sizeof(*r));
 	struct conf_error e = { 0 };
+	struct restored done;
 	struct hv_sched *s;
-	uint32_t n = 0;
-	int rc, code = RESEX_OK;
+	int rc, code = RESEX_FAILURE;
 
-	rc = r ? restore_load(r, conf->state_dir, hv->name, &e) : -ENOMEM;
-	if (rc) {
-		code = report_error(log, &e);
+	if (!r) {
+		report_error(log, &e);
 		goto out;
 	}
+	code = open_saved(log, conf, hv, hv_arg, r);
+	if (code)
+		goto out;
 	/*
 	 * Before the hypervisor is opened: the usual case after a clean stop, and right without
 	 * Xen.
 	 */
-	if (!r->entries) {
+	if (!r->entries && !r->gones) {
 		puts("no caps to restore");
 		goto out;
 	}
@@ -114,14 +184,11 @@ static int restore_caps(const struct log *log, const struct daemon_conf *conf,
 		code = report_error(log, &e);
 		goto out;
 	}
-	rc = restore_all(r, hv->sched, s, &n);
+	rc = restore_all(r, hv->sched, s, true, &done);
 	hv->sched->close(s);
-	printf("%u cap%s restored\n", n, n == 1 ? "" : "s");
-	if (rc) {
-		log_msg(log, LOG_LVL_ERROR,
-			"%s: some caps could not be restored: see xl sched-credit2", r->file);
-		code = RESEX_FAILURE;
-	}
+	code = report_restored(log, r, rc, &done);
+	if (!rc && !done.save_rc)
+		journal_remove(r);
 out:
 	free(r);
 	return code;

@@ -180,7 +180,7 @@ static int open_parts(struct engine *e, struct conf_error *err)
 	if (!rc)
 		rc = open_guests(e);
 	if (!rc)
-		rc = guests_recover(e->guests, err);
+		rc = guests_recover(e->guests, clock_wall_ns(), err);
 	if (!rc)
 		rc = open_sampler(e, err);
 	/* A simulated clock runs at any speed: neither clients nor other hosts could follow. */

@@ -10,6 +10,7 @@
 #include <uuid/uuid.h>
 
 #include "src/guests/guests_priv.h"
+#include "src/guests/journal.h"
 
 /*
  * A slot is also the index of the guest's mailbox, account and policy state. So it becomes
@@ -127,6 +128,9 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
  */
 void entry_free(struct guests *gs, struct guest_entry *g)
 {
+	own_note(gs, g);
+	if (gs->written)
+		journal_end(&gs->written[g->slot]);
 	gs->guest[g->slot] = NULL;
 	guest_close(g->mon);
 	free(g);
@@ -137,6 +141,7 @@ void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	if (g->leaving)
 		return;
 	g->leaving = true;
+	own_note(gs, g);
 	g->reap_serial = 0; /* wait for the set without it */
 	gs->publish_due = true;
 	gs->hv->watch->unwatch(gs->watch, g->key.domid);

@@ -4,12 +4,14 @@
  * The engine's loop calls guests_work and guests_second. See guests.h.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "src/conf/policy.h"
 #include "src/guests/guests_priv.h"
+#include "src/guests/journal.h"
 
 #define CHANGE_WAIT_MAX (10 * NS_PER_S)
 
@@ -36,6 +38,10 @@ int guests_open(struct guests **out, const struct guests_parts *p, struct policy
 
 void guests_close(struct guests *gs)
 {
+	/* First: the notes stay for the next start, if not all caps were given back. */
+	gs->ho->written = NULL;
+	journal_close(gs->written);
+	gs->written = NULL;
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
 		if (gs->guest[i])
 			entry_free(gs, gs->guest[i]);
@@ -46,25 +52,126 @@ void guests_close(struct guests *gs)
 	free(gs);
 }
 
-int guests_recover(struct guests *gs, struct conf_error *e)
+/* A domain as messages name it: by its name, or else by its id. */
+static const char *name_of(struct guests *gs, uint32_t domid, char *buf, size_t size)
 {
-	uint32_t n;
-	int rc = restore_load(&gs->restore, gs->conf->state_dir, gs->hv->name, e);
+	if (gs->hv->watch->name(gs->watch, domid, buf, size) <= 0)
+		snprintf(buf, size, "domain %u", domid);
+	for (char *s = buf; *s; s++)
+		if ((unsigned char)*s < 0x20 || (unsigned char)*s > 0x7e)
+			*s = '?';
+	return buf;
+}
 
+/* No copy of the file is good: which caps are in force, and what to do about them. */
+static void report_in_force(struct guests *gs)
+{
+	int n = gs->hv->sched->list(gs->sched, gs->dom, sizeof(gs->dom) / sizeof(gs->dom[0]));
+	char name[FLOW_NAME_MAX];
+	struct hv_sched_params p;
+
+	for (int i = 0; i < n; i++) {
+		const struct hv_dom *d = &gs->dom[i];
+
+		if (!(d->flags & HV_DOM_PRIVILEGED) && !gs->hv->sched->get(gs->sched, d->domid, &p))
+			log_msg(gs->log, LOG_LVL_WARNING, "guest %s: cap %u is in force",
+				name_of(gs, d->domid, name, sizeof(name)), cap_to_percent(p.cap));
+	}
+	log_msg(gs->log, LOG_LVL_WARNING,
+		"the caps in force may be of an earlier run: set them right by xl sched-credit2 -d "
+		"NAME -c N; resexd takes the caps in force as the guests' own");
+}
+
+/* Start where that is safe. 0: go on; or rc. */
+static int recover_damaged(struct guests *gs, int rc, const struct conf_error *e)
+{
+	if (rc >= 0) {
+		log_msg(gs->log, LOG_LVL_WARNING, "%s; its former copy %s.bak is used", e->text,
+			gs->restore.file);
+	} else if ((rc == -EINVAL || rc == -EFBIG) && !gs->restore.foreign) {
+		log_msg(gs->log, LOG_LVL_ERROR, "%s; no copy of it can be read", e->text);
+		report_in_force(gs);
+	} else {
+		return rc;
+	}
+	if (gs->observe)
+		return 0;
+	rc = restore_put_aside(&gs->restore);
+	if (!rc)
+		log_msg(gs->log, LOG_LVL_WARNING, "the damaged file is kept as %s.bad",
+			gs->restore.file);
+	return rc;
+}
+
+/* Caps of an earlier run stay as they are when resexd only observes: say so once. */
+static void report_left(struct guests *gs)
+{
+	char name[FLOW_NAME_MAX];
+	struct hv_sched_params p;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < gs->restore.entries; i++) {
+		const struct saved_cap *c = &gs->restore.entry[i];
+		uint32_t own = cap_to_percent(c->params.cap);
+
+		if (gs->hv->sched->get(gs->sched, c->domid, &p) ||
+		    own_judge(c, true, cap_to_percent(p.cap), 0) != OWN_OURS)
+			continue;
+		left++;
+		log_msg(gs->log, LOG_LVL_WARNING,
+			"guest %s: cap %u of an earlier run is in force, its own is %u",
+			name_of(gs, c->domid, name, sizeof(name)), cap_to_percent(p.cap), own);
+	}
+	if (left)
+		log_msg(gs->log, LOG_LVL_WARNING,
+			"%u cap%s of an earlier run %s in force and not restored, since resexd "
+			"only observes: stop it and run resexd --restore-caps",
+			left, left == 1 ? "" : "s", left == 1 ? "is" : "are");
+}
+
+static void report_operators(struct guests *gs, const struct restored *done, int64_t wall_ns)
+{
+	char name[FLOW_NAME_MAX];
+
+	for (uint32_t i = 0; i < done->operators; i++)
+		guests_event(gs, wall_ns, name_of(gs, done->operator[i].domid, name, sizeof(name)),
+			     "operator-cap",
+			     "its cap was set to %u while resexd did not see it: this is its own "
+			     "cap from now on, not %u",
+			     done->operator[i].percent, done->operator[i].own);
+}
+
+int guests_recover(struct guests *gs, int64_t wall_ns, struct conf_error *e)
+{
+	char boot[RESTORE_BOOT_MAX] = "";
+	struct restored done;
+	int rc;
+
+	if (gs->hv->boot)
+		gs->hv->boot(boot, sizeof(boot));
+	rc = restore_open(&gs->restore, gs->conf->state_dir, gs->hv->name, boot, wall_ns / NS_PER_S,
+			  e);
+	if (rc)
+		rc = recover_damaged(gs, rc, e);
 	if (rc)
 		return rc;
-	*e = (struct conf_error){ 0 }; /* a missing file is not an error here */
-	if (gs->observe || !gs->restore.entries)
+	*e = (struct conf_error){ 0 };
+	if (gs->observe)
+		report_left(gs);
+	if (gs->observe || (!gs->restore.entries && !gs->restore.gones))
 		return 0;
-	rc = restore_all(&gs->restore, gs->hv->sched, gs->sched, &n);
+	rc = restore_all(&gs->restore, gs->hv->sched, gs->sched, false, &done);
 	if (rc < 0) {
 		conf_error_set(e, conf_exit(rc), "saved caps in %s: %s", gs->restore.file,
 			       strerror(-rc));
 		return rc;
 	}
-	log_msg(gs->log, LOG_LVL_WARNING,
-		"an earlier run did not stop cleanly: %u cap%s restored, %d failed", n,
-		n == 1 ? "" : "s", rc);
+	if (gs->restore.entries || done.caps)
+		log_msg(gs->log, LOG_LVL_WARNING,
+			"an earlier run did not stop cleanly: %u cap%s restored, %d failed",
+			done.caps, done.caps == 1 ? "" : "s", rc);
+	report_operators(gs, &done, wall_ns);
+	owns_not_written(gs, done.save_rc);
 	return 0;
 }
 
@@ -122,7 +229,7 @@ static void drop_saved_of_dead(struct guests *gs, int n)
 			here = gs->dom[k].domid == c->domid && !(gs->dom[k].flags & HV_DOM_DYING) &&
 			       !memcmp(gs->dom[k].uuid, c->uuid, sizeof(c->uuid));
 		if (!here)
-			restore_drop(&gs->restore, c->domid, c->uuid);
+			restore_gone(&gs->restore, c->domid, c->uuid, RESTORE_GONE_S);
 	}
 	gs->save_due |= gs->restore.entries != had;
 }
@@ -212,6 +319,7 @@ int64_t guests_work(struct guests *gs, struct mono now, int64_t wall_ns)
 {
 	int64_t wait = NS_PER_S;
 
+	gs->restore.now_s = wall_ns / NS_PER_S;
 	sets_acknowledged(gs, atomic_load_explicit(&gs->ho->acked, memory_order_acquire));
 	events_drain(gs, wall_ns);
 	drain_watch(gs);
@@ -239,16 +347,23 @@ void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)
 
 int guests_restore(struct guests *gs)
 {
-	uint32_t restored;
+	struct restored done;
 	int rc;
 
-	if (gs->observe || !gs->restore.entries)
+	if (gs->observe || (!gs->restore.entries && !gs->restore.gones))
 		return 0;
-	rc = restore_all(&gs->restore, gs->hv->sched, gs->sched, &restored);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (gs->guest[i])
+			own_note(gs, gs->guest[i]);
+	rc = restore_all(&gs->restore, gs->hv->sched, gs->sched, true, &done);
 	if (rc)
 		log_msg(gs->log, LOG_LVL_ERROR,
 			"not all caps were restored: run resexd --restore-caps, or xl "
 			"sched-credit2");
+	owns_not_written(gs, done.save_rc);
+	/* The notes of what is in force are of use only beside entries. */
+	if (!rc && !done.save_rc)
+		journal_remove(&gs->restore);
 	return rc;
 }
 

@@ -43,7 +43,7 @@ void guests_close(struct guests *gs);
  * Restore the caps that an earlier run left in conf->state_dir, before any guest's
  * cap is saved anew. 0 or -errno; e has one sentence for people, or is as it was.
  */
-int guests_recover(struct guests *gs, struct conf_error *e);
+int guests_recover(struct guests *gs, int64_t wall_ns, struct conf_error *e);
 /* An empty first set for sampler_init. NULL: no memory. */
 struct guest_set *guests_first_set(struct guests *gs);
 

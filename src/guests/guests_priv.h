@@ -7,7 +7,8 @@
  *	  own.c		the guest's own cap
  *	  set.c		sets built, published and freed
  *	operator.c	what other programs change in its scheduling
- *	restore.c	own caps of guests, on disk
+ *	restore.c	own caps of guests, given back; restore_file.c: on disk
+ *	journal.c	the caps that the actor set, for the next start
  *	conf.c		settings changed while guests run
  *	events.c	the sampler's events in words
  *	crosscheck.c	claims against counters
@@ -62,6 +63,8 @@ struct guest_entry {
 	uint32_t own_pool;	    /* when own was learned */
 	const char *own_scheduler;  /* likewise, of that pool; NULL: own was not learned */
 	bool uncappable_pool;	    /* that has no caps */
+	struct cap in_force;	    /* observing only: what was found; else own */
+	bool adding;		    /* saving, and it was not on disk before */
 	uint32_t own_generation;    /* see set_guest */
 	bool own_checked;	    /* own is from own_check(): the actor will find it, too */
 	char cap_note[128];	    /* why it is not cappable; "" */
@@ -117,6 +120,7 @@ struct guests {
 	struct hv_sched *sched;
 	struct hv_watch *watch;
 	struct restore restore;
+	struct written *written;		    /* mapped (journal.h), or NULL */
 	struct guest_entry *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: free */
 	struct policy_inst *policy;
 	struct policy_inst *policy_old; /* freed when policy_serial is acknowledged */
@@ -171,6 +175,10 @@ void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_p
 	       int64_t wall_ns);
 /* Compare the cap in force with the one that resexd set last. */
 void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* Log why the file of own caps cannot be written, once for each cause. */
+void owns_not_written(struct guests *gs, int rc);
+/* Take what the actor noted into its entry on disk: before that is read, or it leaves. */
+void own_note(struct guests *gs, const struct guest_entry *g);
 /* Write the own caps of all that are saving at once: many guests come together at a boot. */
 void owns_save(struct guests *gs);
 

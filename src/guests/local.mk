@@ -7,9 +7,11 @@ libguests_a_SOURCES = \
 	src/guests/guest.c \
 	src/guests/guests.c src/guests/guests.h \
 	src/guests/guests_priv.h \
+	src/guests/journal.c src/guests/journal.h \
 	src/guests/operator.c \
 	src/guests/own.c \
 	src/guests/restore.c src/guests/restore.h \
+	src/guests/restore_file.c src/guests/restore_priv.h \
 	src/guests/rings.c \
 	src/guests/set.c \
 	src/guests/view.c

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/guests/guests_priv.h"
+#include "src/guests/journal.h"
 
 /* Saving is tried again each second: log a reason only when it is new. */
 static void report_not_cappable(struct guests *gs, struct guest_entry *g, const char *what,
@@ -30,15 +31,12 @@ static void report_not_saved(struct guests *gs, struct guest_entry *g, int rc)
 	report_not_cappable(gs, g, what, strerror(-rc));
 }
 
-/* The saved cap is its own; the present one may be ours, from an earlier run. */
-static int restore_own_cap(struct guests *gs, struct guest_entry *g, const struct saved_cap *was)
+static void report_no_journal(struct guests *gs, struct guest_entry *g, int rc)
 {
-	uint32_t now = cap_to_percent(g->own.cap);
+	char why[96];
 
-	g->own = was->params;
-	if (gs->observe || now == cap_to_percent(was->params.cap))
-		return 0;
-	return hv_put_cap(gs->hv->sched, gs->sched, g->key.domid, was->params.cap);
+	snprintf(why, sizeof(why), "%s: %s", strerror(-rc), restore_remedy(rc));
+	report_not_cappable(gs, g, "caps.written in its state_dir cannot be made", why);
 }
 
 static const char not_run[] = "its domain has not run yet";
@@ -56,6 +54,84 @@ const char *own_text(const struct guest_entry *g, char out[static OWN_TEXT])
 	return out;
 }
 
+void own_note(struct guests *gs, const struct guest_entry *g)
+{
+	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
+
+	if (!c)
+		c = restore_before(&gs->restore, UINT32_MAX, g->key.uuid);
+	if (c && gs->written)
+		journal_note(&gs->written[g->slot], c);
+}
+
+/* A successor may come beside the domain that was this guest before, as in a local migration. */
+static void note_same_guest(struct guests *gs, const struct guest_entry *g)
+{
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (gs->guest[i] && !memcmp(gs->guest[i]->key.uuid, g->key.uuid, 16))
+			own_note(gs, gs->guest[i]);
+}
+
+static void report_verdict(struct guests *gs, const struct guest_entry *g, enum own_verdict v,
+			   const struct saved_cap *was, bool same,
+			   const struct hv_sched_params *now, int64_t wall_ns)
+{
+	uint32_t own = cap_to_percent(was->params.cap), percent = cap_to_percent(now->cap);
+
+	if (v == OWN_OURS && !same)
+		guests_event(gs, wall_ns, g->name, "own-cap",
+			     "it came back with cap %u, which resexd had set: its own cap is %u",
+			     percent, own);
+	if (v == OWN_OPERATOR)
+		guests_event(gs, wall_ns, g->name, "operator-cap",
+			     "its cap was set to %u while resexd did not see it: this is its own "
+			     "cap from now on, not %u",
+			     percent, own);
+	if (now->weight != was->params.weight)
+		guests_event(gs, wall_ns, g->name, "operator-weight",
+			     "its weight was set to %u: this is its own from now on, not %u",
+			     now->weight, was->params.weight);
+}
+
+/* What is kept of the guest from now on. resexd sets no weight: the present one is its own. */
+static struct saved_cap entry_for(const struct guest_entry *g, enum own_verdict v,
+				  const struct saved_cap *was, bool same,
+				  const struct hv_sched_params *now)
+{
+	struct saved_cap c = { .last.known = true };
+
+	if (was)
+		c = *was;
+	if (!same)
+		c.last = (struct written_last){ .known = true };
+	if (v == OWN_OPERATOR)
+		percents_drop(&c.written, cap_to_percent(was->params.cap));
+	if (v == OWN_PRESENT || v == OWN_OPERATOR)
+		c.params.cap = now->cap;
+	c.params.weight = now->weight;
+	c.domid = g->key.domid;
+	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
+	c.until = 0;
+	return c;
+}
+
+/* The entry of this domain; or else *same is false, and it is that of the one before. */
+static struct saved_cap *find_entry(struct guests *gs, const struct guest_entry *g, bool *same)
+{
+	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
+
+	*same = c != NULL;
+	return c ? c : restore_before(&gs->restore, g->key.domid, g->key.uuid);
+}
+
+/* 0: its own cap is in force, or nothing is to be set. */
+static int give_back_own(struct guests *gs, const struct guest_entry *g, enum own_verdict v)
+{
+	if (gs->observe || v != OWN_OURS)
+		return 0;
+	return hv_put_cap(gs->hv->sched, gs->sched, g->key.domid, g->own.cap);
+}
+
 /*
  * Its own cap: as saved by an earlier run, or when it was here before (a guest
  * may go on after a suspend), or else as the scheduler has it now. A guest may
@@ -66,23 +142,38 @@ const char *own_text(const struct guest_entry *g, char out[static OWN_TEXT])
  */
 void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
-	const struct saved_cap *was = restore_find(&gs->restore, g->key.domid, g->key.uuid);
-	struct saved_cap c = { .domid = g->key.domid };
-	bool first = !strcmp(g->cap_note, not_run);
+	bool first = !strcmp(g->cap_note, not_run), same;
+	const struct saved_cap *was;
+	struct hv_sched_params now;
 	char text[OWN_TEXT];
+	struct saved_cap c;
+	enum own_verdict v;
 	int rc;
 
 	if (g->dom_flags & HV_DOM_UNRUN) {
 		snprintf(g->cap_note, sizeof(g->cap_note), "%s", not_run);
 		return;
 	}
-	rc = gs->hv->sched->get(gs->sched, g->key.domid, &g->own);
+	rc = gs->hv->sched->get(gs->sched, g->key.domid, &now);
 	if (rc) {
 		report_not_cappable(gs, g, "its cap cannot be read",
 				    rc == -EOPNOTSUPP ? "its scheduler has no caps"
 						      : strerror(-rc));
 		return;
 	}
+	note_same_guest(gs, g);
+	was = find_entry(gs, g, &same);
+	v = own_judge(was, same, cap_to_percent(now.cap), g->dom_flags);
+	c = entry_for(g, v, was, same, &now);
+	g->own = c.params;
+	g->in_force = gs->observe ? now.cap : g->own.cap;
+	rc = give_back_own(gs, g, v);
+	if (rc) {
+		report_not_cappable(gs, g, "its own cap could not be given back", strerror(-rc));
+		return;
+	}
+	if (was && !g->built)
+		report_verdict(gs, g, v, was, same, &now, wall_ns);
 	g->built = true;
 	if (first)
 		guests_event(gs, wall_ns, g->name, "own-cap", "it runs: %s", own_text(g, text));
@@ -92,25 +183,71 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 			     gs->hv->sched->name(gs->sched, g->key.domid), own_text(g, text));
 	g->uncappable_pool = false;
 	operator_place(gs, g);
-	if (was) {
-		rc = restore_own_cap(gs, g, was);
-		if (rc) {
-			report_not_cappable(gs, g, "its own cap could not be given back",
-					    strerror(-rc));
-			return;
-		}
-	} else if (!gs->observe) {
-		memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-		c.params = g->own;
-		rc = restore_add(&gs->restore, &c);
-		if (rc)
-			report_not_saved(gs, g, rc);
-		else
-			g->saving = gs->save_due = true;
+	if (gs->observe) {
+		g->cap_note[0] = 0;
+		g->cappable = true;
 		return;
 	}
-	g->cap_note[0] = 0;
-	g->cappable = true;
+	g->adding = !same;
+	rc = restore_add(&gs->restore, &c);
+	if (rc)
+		report_not_saved(gs, g, rc);
+	else
+		g->saving = gs->save_due = true;
+}
+
+void owns_not_written(struct guests *gs, int rc)
+{
+	if (rc && rc != gs->save_rc) /* saving is tried again each second */
+		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: %s", gs->restore.file,
+			strerror(-rc), restore_remedy(rc));
+	gs->save_rc = rc;
+}
+
+/* 0: all own caps are on disk. */
+static int save_all(struct guests *gs)
+{
+	bool empty = !gs->restore.entries && !gs->restore.gones;
+	int rc = restore_save(&gs->restore);
+
+	/* Nothing is written without entries: that says nothing of the disk. */
+	if (rc || !empty)
+		owns_not_written(gs, rc);
+	return rc;
+}
+
+/*
+ * The notes of an earlier run are on disk with the entries by now: begin new ones. The actor
+ * finds them by handover.h.
+ */
+static int begin_journal(struct guests *gs)
+{
+	int rc;
+
+	if (gs->written)
+		return 0;
+	rc = journal_open(&gs->written, &gs->restore);
+	gs->ho->written = gs->written;
+	return rc;
+}
+
+static void end_saving(struct guests *gs, struct guest_entry *g, int rc, int journal_rc)
+{
+	const struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
+
+	g->saving = false;
+	if (rc || !c) {
+		if (g->adding)
+			restore_drop(&gs->restore, g->key.domid, g->key.uuid);
+		report_not_saved(gs, g, rc);
+	} else if (journal_rc) {
+		report_no_journal(gs, g, journal_rc);
+	} else {
+		journal_begin(&gs->written[g->slot], c);
+		g->cap_note[0] = 0;
+		g->cappable = true;
+		gs->publish_due = true;
+	}
 }
 
 /*
@@ -119,31 +256,17 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
  */
 void owns_save(struct guests *gs)
 {
-	int rc;
+	int rc, journal_rc = 0;
 
 	if (!gs->save_due)
 		return;
-	rc = restore_save(&gs->restore);
-	if (rc && rc != gs->save_rc) /* saving is tried again each second */
-		log_msg(gs->log, LOG_LVL_ERROR, "%s cannot be written: %s: free some space",
-			gs->restore.file, strerror(-rc));
-	gs->save_rc = rc;
+	rc = save_all(gs);
 	gs->save_due = rc != 0;
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		struct guest_entry *g = gs->guest[i];
-
-		if (!g || !g->saving)
-			continue;
-		g->saving = false;
-		if (rc) {
-			restore_drop(&gs->restore, g->key.domid, g->key.uuid);
-			report_not_saved(gs, g, rc);
-			continue;
-		}
-		g->cap_note[0] = 0;
-		g->cappable = true;
-		gs->publish_due = true;
-	}
+	if (!rc && gs->restore.entries)
+		journal_rc = begin_journal(gs);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (gs->guest[i] && gs->guest[i]->saving)
+			end_saving(gs, gs->guest[i], rc, journal_rc);
 }
 
 /* The cap that we set last, or its own when we set none. False: the actor is setting one. */
@@ -157,28 +280,40 @@ static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32
 		return false;
 	/* Of -ECANCELED, the answer has the cap found. */
 	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(answer)
-							    : cap_to_percent(g->own.cap);
+							    : cap_to_percent(g->in_force);
 	return true;
 }
 
 /* Saved at the next owns_save; until then the file has the former cap. */
-static void save_foreign_cap(struct guests *gs, const struct guest_entry *g)
+static void save_changed(struct guests *gs, const struct guest_entry *g)
 {
-	struct saved_cap c = { .domid = g->key.domid, .params = g->own };
+	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
 
-	memcpy(c.uuid, g->key.uuid, sizeof(c.uuid));
-	if (restore_add(&gs->restore, &c))
+	if (!c || gs->observe)
 		return;
+	c->params = g->own;
 	gs->save_due = true;
+}
+
+/* This cap was the operator's, though resexd may have set it, too. */
+static void drop_written(struct guests *gs, const struct guest_entry *g, struct cap was)
+{
+	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
+
+	if (c)
+		percents_drop(&c->written, cap_to_percent(was));
+	if (gs->written)
+		journal_drop(&gs->written[g->slot], cap_to_percent(was));
 }
 
 void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
 	       int64_t wall_ns)
 {
+	drop_written(gs, g, g->own.cap);
 	g->own = *found;
+	g->in_force = found->cap;
 	gs->publish_due = true;
-	if (!gs->observe)
-		save_foreign_cap(gs, g);
+	save_changed(gs, g);
 	if (operator_moved(gs, g)) {
 		guests_event(gs, wall_ns, g->name, "operator-pool",
 			     "its cpupool or that pool's scheduler, now %s, changed, and its cap "
@@ -191,14 +326,14 @@ void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_p
 		     cap_to_percent(found->cap));
 }
 
-/* Known, and shown; resexd never sets a weight. */
+/* resexd never sets a weight. */
 static void weight_taken(struct guests *gs, struct guest_entry *g, uint32_t weight, int64_t wall_ns)
 {
-	g->own.weight = weight;
-	if (!gs->observe)
-		save_foreign_cap(gs, g);
 	guests_event(gs, wall_ns, g->name, "operator-weight",
-		     "another program set its weight to %u", weight);
+		     "its weight was set to %u: this is its own from now on, not %u", weight,
+		     g->own.weight);
+	g->own.weight = weight;
+	save_changed(gs, g);
 }
 
 /* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */

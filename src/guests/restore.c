@@ -1,149 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* restore: reads caps.json, changes it in memory, writes it whole. See restore.h. */
-#include "src/guests/restore.h"
+/* restore: the entries of caps.json in memory, and caps given back from them. See restore.h. */
+#include "src/guests/restore_priv.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uuid/uuid.h>
 
 #include "src/core/caps.h"
-#include "src/util/file.h"
 
-/* Xen's scheduler keeps cap and weight in 16 bits. */
-enum { PERCENT_MAX = 65535 };
-
-struct entry_in {
-	uint64_t domid, cap, weight;
-	char uuid[37];
-};
-
-#define KEY(...) CONF_KEY(struct entry_in, __VA_ARGS__)
-static const struct conf_key entry_keys[] = {
-	{ KEY("domid", UINT, domid), .min = 1, .max = 65535, .required = 1 },
-	{ KEY("uuid", STRING, uuid), .min = 36, .max = 36, .required = 1 },
-	{ KEY("cap", UINT, cap), .max = PERCENT_MAX, .required = 1 },
-	{ KEY("weight", UINT, weight), .max = 65535, .required = 1 },
-	{ 0 },
-};
-#undef KEY
-
-static int read_entry(struct restore *r, const struct conf_doc *d, size_t i, const json_t *obj,
-		      struct conf_error *e)
+bool percents_has(const struct percents *p, uint32_t percent)
 {
-	struct saved_cap *c = &r->entry[r->entries];
-	struct entry_in in = { 0 };
-	char path[64];
-	int rc;
+	const uint32_t b = written_bit(percent);
 
-	snprintf(path, sizeof(path), "guests[%zu]", i);
-	rc = conf_bind(d, path, obj, entry_keys, NULL, &in, e);
-	if (rc)
-		return rc;
-	if (uuid_parse(in.uuid, c->uuid)) {
-		snprintf(path, sizeof(path), "guests[%zu].uuid", i);
-		return conf_fail(d, path, e,
-				 "\"%s\" is not a UUID: write the guest's, as xl list -v shows it",
-				 in.uuid);
-	}
-	c->domid = (uint32_t)in.domid;
-	c->params.cap = cap_from_percent((uint32_t)in.cap);
-	c->params.weight = (uint32_t)in.weight;
-	r->entries++;
-	return 0;
+	return p->bit[b / 64] >> (b % 64) & 1;
 }
 
-static int read_file(struct restore *r, const struct conf_doc *d, struct conf_error *e)
+void percents_add(struct percents *p, const struct percents *more)
 {
-	static const char *const also[] = { "guests", NULL };
-	const struct conf_key keys[] = {
-		{ .name = "hv", .type = CONF_STRING, .min = 1, .max = sizeof(r->hv) - 1 },
-		{ 0 },
-	};
-	json_t *arr = json_object_get(d->root, "guests"), *v;
-	/* A file without the key is about Xen. */
-	char hv[sizeof(r->hv)] = "xen";
-	size_t i;
-	int rc;
-
-	rc = conf_bind(d, "", d->root, keys, also, hv, e);
-	if (rc)
-		return rc;
-
-	if (!json_is_array(arr) || json_array_size(arr) > FLOW_GUESTS_MAX)
-		return conf_fail(d, "", e,
-				 "guests: at most %d saved caps expected; if the caps of all "
-				 "guests are right, remove the file",
-				 FLOW_GUESTS_MAX);
-	json_array_foreach(arr, i, v) {
-		rc = read_entry(r, d, i, v, e);
-		if (rc)
-			return rc;
-	}
-	if (strcmp(hv, r->hv) != 0)
-		return conf_fail(d, "hv", e,
-				 "these are saved caps of guests on %s, and this is %s: "
-				 "give this resexd a state_dir of its own",
-				 hv, r->hv);
-	return 0;
+	for (uint32_t i = 0; i < WRITTEN_PERCENTS / 64; i++)
+		p->bit[i] |= more->bit[i];
 }
 
-int restore_load(struct restore *r, const char *state_dir, const char *hv, struct conf_error *e)
+void percents_drop(struct percents *p, uint32_t percent)
 {
-	struct conf_doc d;
-	int rc;
+	const uint32_t b = written_bit(percent);
 
-	memset(r, 0, sizeof(*r));
-	snprintf(r->file, sizeof(r->file), "%s/caps.json", state_dir);
-	snprintf(r->hv, sizeof(r->hv), "%s", hv);
-	rc = conf_load(&d, r->file, e);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc)
-		return rc;
-	rc = read_file(r, &d, e);
-	if (rc)
-		r->entries = 0; /* else a later save would write the good half over the file */
-	conf_free(&d);
-	return rc;
+	p->bit[b / 64] &= ~(1ull << (b % 64));
 }
 
-static char *caps_to_json(const struct restore *r)
+bool percents_empty(const struct percents *p)
 {
-	json_t *root, *arr = json_array();
-	char *text;
-
-	for (uint32_t i = 0; i < r->entries; i++) {
-		const struct saved_cap *c = &r->entry[i];
-		char uuid[37];
-
-		uuid_unparse_lower(c->uuid, uuid);
-		json_array_append_new(arr,
-				      json_pack("{s:i,s:s,s:i,s:i}", "domid", (int)c->domid, "uuid",
-						uuid, "cap", (int)cap_to_percent(c->params.cap),
-						"weight", (int)c->params.weight));
-	}
-	root = json_pack("{s:s,s:o}", "hv", r->hv, "guests", arr);
-	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-	json_decref(root);
-	return text;
+	for (uint32_t i = 0; i < WRITTEN_PERCENTS / 64; i++)
+		if (p->bit[i])
+			return false;
+	return true;
 }
 
-/* Without entries there is no file: the next start has nothing to restore. */
-int restore_save(const struct restore *r)
+enum own_verdict own_judge(const struct saved_cap *was, bool same, uint32_t percent,
+			   uint32_t dom_flags)
 {
-	char *text;
-	int rc;
+	const struct written_last *l;
 
-	if (!r->entries)
-		return file_remove(r->file);
-	text = caps_to_json(r);
-	if (!text)
-		return -ENOMEM;
-	rc = file_save(r->file, text, strlen(text));
-	free(text);
-	return rc;
+	if (dom_flags & HV_DOM_UNRUN)
+		return OWN_UNKNOWN;
+	if (!was)
+		return OWN_PRESENT;
+	if (percent == cap_to_percent(was->params.cap))
+		return OWN_IN_FORCE;
+	if (!same)
+		return percents_has(&was->written, percent) ? OWN_OURS : OWN_OPERATOR;
+	l = &was->last;
+	if (!l->known)
+		return OWN_OURS;
+	return l->any && (percent == l->from || percent == l->to) ? OWN_OURS : OWN_OPERATOR;
 }
 
 static uint32_t index_of(const struct restore *r, uint32_t domid, const uint8_t uuid[16])
@@ -156,12 +65,28 @@ static uint32_t index_of(const struct restore *r, uint32_t domid, const uint8_t 
 	return i;
 }
 
-const struct saved_cap *restore_find(const struct restore *r, uint32_t domid,
-				     const uint8_t uuid[16])
+struct saved_cap *restore_find(struct restore *r, uint32_t domid, const uint8_t uuid[16])
 {
 	uint32_t i = index_of(r, domid, uuid);
 
 	return i < r->entries ? &r->entry[i] : NULL;
+}
+
+/* The newest: first of those that are there, then of those that are gone. */
+struct saved_cap *restore_before(struct restore *r, uint32_t domid, const uint8_t uuid[16])
+{
+	static const uint8_t none[16];
+
+	if (!memcmp(uuid, none, 16))
+		return NULL; /* domains that share it may be of any number of guests */
+	for (uint32_t i = r->entries; i-- > 0;)
+		if (r->entry[i].domid != domid && !memcmp(r->entry[i].uuid, uuid, 16))
+			return &r->entry[i];
+	for (uint32_t i = r->gones; i-- > 0;)
+		if (r->gone[i].domid != domid && r->gone[i].until > r->now_s &&
+		    !memcmp(r->gone[i].uuid, uuid, 16))
+			return &r->gone[i];
+	return NULL;
 }
 
 int restore_add(struct restore *r, const struct saved_cap *c)
@@ -193,21 +118,156 @@ void restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16])
 		remove_at(r, i);
 }
 
-static bool is_alive(const struct saved_cap *c, const struct hv_dom *dom, int n)
+static void forget_gone(struct restore *r, uint32_t i)
 {
-	for (int i = 0; i < n; i++)
-		if (dom[i].domid == c->domid && !memcmp(dom[i].uuid, c->uuid, 16))
-			return !(dom[i].flags & HV_DOM_DYING);
+	memmove(&r->gone[i], &r->gone[i + 1], (--r->gones - i) * sizeof(r->gone[0]));
+}
+
+static bool gone_of(const struct restore *r, const uint8_t uuid[16])
+{
+	for (uint32_t i = 0; i < r->gones; i++)
+		if (!memcmp(r->gone[i].uuid, uuid, 16))
+			return true;
 	return false;
 }
 
-int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sched *s,
-		uint32_t *restored)
+/* One entry for each guest: the newest, with the percents of all. */
+static void keep_gone(struct restore *r, const struct saved_cap *c)
+{
+	struct saved_cap *g;
+	struct percents before = { 0 };
+
+	for (uint32_t i = r->gones; i-- > 0;)
+		if (!memcmp(r->gone[i].uuid, c->uuid, 16)) {
+			before = r->gone[i].written;
+			forget_gone(r, i);
+		}
+	if (r->gones == RESTORE_GONE_MAX)
+		forget_gone(r, 0);
+	g = &r->gone[r->gones++];
+	*g = *c;
+	percents_add(&g->written, &before);
+}
+
+void restore_gone(struct restore *r, uint32_t domid, const uint8_t uuid[16], int64_t keep_s)
+{
+	struct saved_cap *c = restore_find(r, domid, uuid);
+
+	if (!c)
+		return;
+	c->until = r->now_s + keep_s;
+	/* A former entry of this guest would have another own cap. */
+	if (!percents_empty(&c->written) || gone_of(r, uuid))
+		keep_gone(r, c);
+	remove_at(r, (uint32_t)(c - r->entry));
+}
+
+/* In restore_open: after a boot no domain is the one that had this id. */
+void restore_other_boot(struct restore *r)
+{
+	while (r->entries) {
+		struct saved_cap *c = &r->entry[r->entries - 1];
+
+		restore_gone(r, c->domid, c->uuid, RESTORE_GONE_S);
+	}
+	for (uint32_t i = 0; i < r->gones; i++)
+		r->gone[i].domid = 0;
+}
+
+void restore_expire(struct restore *r)
+{
+	for (uint32_t i = r->gones; i-- > 0;)
+		if (r->gone[i].until <= r->now_s)
+			forget_gone(r, i);
+}
+
+const char *restore_remedy(int rc)
+{
+	switch (rc) {
+	case -ENOSPC:
+	case -EDQUOT:
+		return "free some space";
+	case -EROFS:
+		return "remount it writable";
+	default:
+		return "mend its folder";
+	}
+}
+
+/* --- giving back ------------------------------------------------------------- */
+
+static const struct hv_dom *alive(const struct saved_cap *c, const struct hv_dom *dom, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (dom[i].domid == c->domid && !memcmp(dom[i].uuid, c->uuid, 16))
+			return dom[i].flags & HV_DOM_DYING ? NULL : &dom[i];
+	return NULL;
+}
+
+/* A cap that cannot be read is taken for one of ours, as the entry's is known to be right. */
+static enum own_verdict verdict_of(const struct saved_cap *c, bool same, const struct hv_dom *d,
+				   const struct hv_sched_ops *ops, struct hv_sched *s,
+				   struct hv_sched_params *now)
+{
+	if (ops->get(s, d->domid, now))
+		return OWN_OURS;
+	return own_judge(c, same, cap_to_percent(now->cap), d->flags);
+}
+
+/* 0 or -errno; -ESRCH: the domain is gone. */
+static int give_back(struct saved_cap *c, const struct hv_dom *d, const struct hv_sched_ops *ops,
+		     struct hv_sched *s, struct restored *out)
+{
+	struct hv_sched_params now = c->params;
+	int rc;
+
+	switch (verdict_of(c, true, d, ops, s, &now)) {
+	case OWN_OPERATOR:
+		if (out->operators < FLOW_GUESTS_MAX) {
+			out->operator[out->operators].domid = c->domid;
+			out->operator[out->operators].own = cap_to_percent(c->params.cap);
+			out->operator[out->operators++].percent = cap_to_percent(now.cap);
+		}
+		percents_drop(&c->written, cap_to_percent(c->params.cap));
+		c->params = now;
+		return 0;
+	default:
+		rc = hv_put_cap(ops, s, c->domid, c->params.cap);
+		if (rc)
+			return rc;
+		c->last.any = false;
+		out->caps++;
+		return 0;
+	}
+}
+
+/* A guest that came back with a cap of ours, and has no entry of its own. */
+static int give_back_to_successor(struct restore *r, const struct hv_dom *d,
+				  const struct hv_sched_ops *ops, struct hv_sched *s,
+				  struct restored *out)
+{
+	struct hv_sched_params now;
+	struct saved_cap *c;
+	int rc;
+
+	if (d->flags & (HV_DOM_PRIVILEGED | HV_DOM_DYING) || restore_find(r, d->domid, d->uuid))
+		return 0;
+	c = restore_before(r, d->domid, d->uuid);
+	if (!c || ops->get(s, d->domid, &now) ||
+	    own_judge(c, false, cap_to_percent(now.cap), d->flags) != OWN_OURS)
+		return 0;
+	rc = hv_put_cap(ops, s, d->domid, c->params.cap);
+	out->caps += !rc;
+	return rc == -ESRCH ? 0 : rc;
+}
+
+int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sched *s, bool end,
+		struct restored *out)
 {
 	struct hv_dom *dom = calloc(2 * FLOW_GUESTS_MAX, sizeof(*dom));
 	int n, rc, failed = 0;
 
-	*restored = 0;
+	*out = (struct restored){ 0 };
 	if (!dom)
 		return -ENOMEM;
 	n = ops->list(s, dom, 2 * FLOW_GUESTS_MAX);
@@ -215,24 +275,25 @@ int restore_all(struct restore *r, const struct hv_sched_ops *ops, struct hv_sch
 		free(dom);
 		return n;
 	}
+	for (int i = 0; i < n; i++)
+		failed += give_back_to_successor(r, &dom[i], ops, s, out) != 0;
 	for (uint32_t i = r->entries; i-- > 0;) {
-		const struct saved_cap *c = &r->entry[i];
+		struct saved_cap *c = &r->entry[i];
+		const struct hv_dom *d = alive(c, dom, n);
 
 		/*
-		 * A domain that is gone needs no cap: its entry goes as if restored. Any
-		 * other error keeps the entry, so that the next start or --restore-caps
-		 * tries again.
+		 * A domain that is gone needs no cap. After any other error the entry stays as
+		 * it is, so that the next start or --restore-caps tries again.
 		 */
-		rc = is_alive(c, dom, n) ? hv_put_cap(ops, s, c->domid, c->params.cap) : -ESRCH;
-		if (rc && rc != -ESRCH) {
+		rc = d ? give_back(c, d, ops, s, out) : -ESRCH;
+		if (rc == -ESRCH)
+			restore_gone(r, c->domid, c->uuid, RESTORE_GONE_S);
+		else if (rc)
 			failed++;
-			continue;
-		}
-		if (!rc)
-			(*restored)++;
-		remove_at(r, i);
+		else if (end)
+			restore_gone(r, c->domid, c->uuid, RESTORE_ENDED_S);
 	}
 	free(dom);
-	rc = restore_save(r);
-	return rc ? rc : failed;
+	out->save_rc = restore_save(r);
+	return failed;
 }

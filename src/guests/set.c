@@ -53,7 +53,7 @@ static int set_fill(const struct guests *gs, const struct guest_entry *g, struct
 	e->vcpus = g->vcpus;
 	e->weight = (uint32_t)g->conf.weight;
 	e->link = g->conf.link;
-	e->own = g->own.cap;
+	e->own = gs->observe ? g->in_force : g->own.cap;
 	e->own_generation = g->own_generation;
 	e->bounds.ceiling = ceiling_of(gs, g);
 	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;

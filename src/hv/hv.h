@@ -169,6 +169,8 @@ struct hv_backend {
 	const char *name; /* "xen", "sim": for people and files; decide by the fields below */
 	bool simulated;	  /* no guest, cap or figure is real; many may run on one machine */
 	enum hv_counters counters;
+	/* Which boot of the host this is, or ""; NULL: there is only one. */
+	void (*boot)(char *id, size_t size);
 	const struct hv_mem_ops *mem;
 	const struct hv_sched_ops *sched;
 	const struct hv_watch_ops *watch;

@@ -230,7 +230,10 @@ static int make_dir(struct run *r, struct conf_error *e)
 static void remove_dir(const struct run *r)
 {
 	/* By name: if anything else is there, the run did not make it. */
-	static const char *const files[] = { "caps.json", "caps.json.new", "sock" };
+	static const char *const files[] = { "caps.json",     "caps.json.new",
+					     "caps.json.bak", "caps.json.bak.new",
+					     "caps.written",  "caps.written.new",
+					     "sock" };
 	char path[2 * CONFIG_PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

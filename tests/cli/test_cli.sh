@@ -190,18 +190,33 @@ mkdir "$dir/sock"
 fails 4 resexd 'there is a directory of that name: remove it' resexd
 rmdir "$dir/sock"
 
-# A state that cannot be read is an operator's to look at.
+# A state that cannot be read: resexd --restore-caps names the caps in force, and leaves it.
+damaged() { # PATTERN
+	run "--restore-caps of a damaged file: $1" resexd --restore-caps
+	[ "$code" -eq 4 ] || bad "exit status $code, not 4"
+	for pattern in "$1" 'domain 1: cap 0 is in force' 'xl sched-credit2 -d NAME -c N, then start'; do
+		grep -q "$pattern" "$dir/err" || bad "no $pattern in its errors"
+	done
+}
 mkdir -p "$dir/state"
-printf '{ "guests": [ { "domid": 1, "uuid": "x" },\n 5 ] }\n' >"$dir/state/caps.json"
-cp "$dir/state/caps.json" "$dir/kept"
-fails 4 resexd "$dir/state/caps.json:1:" resexd
-fails 4 resexd "$dir/state/caps.json:1:" resexd --restore-caps
+printf '{ "guests": [] }\n' >"$dir/state/caps.json"
+fails 4 resexd 'on xen, and this is sim' resexd
+fails 4 resexd 'on xen, and this is sim' resexd --restore-caps
+printf '{ "hv": "sim", "guests": [ { "domid": 1, "uuid": "x" },\n 5 ] }\n' >"$dir/state/caps.json"
+damaged "$dir/state/caps.json:1:"
+: >"$dir/state/caps.json"
+damaged "$dir/state/caps.json"
 uuid=01010101-0101-0101-0101-010101010101
-printf '{ "guests": [ { "domid": 1, "uuid": "%s", "cap": 5, "weight": 1 },\n 5 ] }\n' $uuid >"$dir/state/caps.json"
+printf '{ "hv": "sim", "guests": [ { "domid": 1, "uuid": "%s", "cap": 5, "weight": 1 },\n 5 ] }\n' $uuid \
+	>"$dir/state/caps.json"
 cp "$dir/state/caps.json" "$dir/kept"
-fails 4 resexd "$dir/state/caps.json:2:2: " resexd
+damaged "$dir/state/caps.json:2:2: "
 that 'a damaged caps.json is left as it was' cmp "$dir/state/caps.json" "$dir/kept"
-rm "$dir/state/caps.json"
+start
+that 'resexd starts, and keeps the damaged file' cmp "$dir/state/caps.json.bad" "$dir/kept"
+that 'it names the caps in force' grep -q 'guest bulk: cap 0 is in force' "$dir/log"
+stop TERM 0
+rm -r "$dir/state"
 
 run 'resexd where there is no Xen' "$dir/resexd" -c "$dir/c.json"
 if [ "$code" -eq 2 ] && grep -q 'no hypervisor "xen" here' "$dir/err"; then
@@ -480,7 +495,7 @@ good 'resume' ' managed ' resex resume
 that 'bulk is capped at the end' bulk_capped
 stop TERM 0
 that 'the socket is gone' not test -e "$dir/sock"
-that 'saved caps are gone' not test -e "$dir/state/caps.json"
+that 'saved caps are gone' grep -q '"guests": \[\]' "$dir/state/caps.json"
 that 'the log says what happens' grep -q 'SIGTERM: restoring caps and stopping' "$dir/log"
 
 # --- crashes, and modes -------------------------------------------------------------------
@@ -490,7 +505,7 @@ that 'bulk is capped' bulk_capped
 stop KILL 137
 that 'saved caps outlive a kill' test -s "$dir/state/caps.json"
 good '--restore-caps after a kill' '2 caps restored' resexd --restore-caps
-that 'saved caps are gone then' not test -e "$dir/state/caps.json"
+that 'saved caps are gone then' grep -q '"guests": \[\]' "$dir/state/caps.json"
 
 start
 that 'bulk is capped' bulk_capped
@@ -588,7 +603,7 @@ for _ in range(200):
 os.kill(pid, signal.SIGKILL)
 sys.exit("it did not end")
 END
-that 'saved caps are gone' not test -e "$dir/state/caps.json"
+that 'saved caps are gone' grep -q '"guests": \[\]' "$dir/state/caps.json"
 sighup=ignore
 start
 sighup=default
@@ -604,6 +619,7 @@ good 'an exempt guest' '^bulk +2 +1 +512 .* exempt$' resex list
 good 'why it is not capped' '^bulk: exempt by configuration' resex why bulk
 stop TERM 0
 config
+rm -f "$dir/state/caps.json"
 start --observe
 sleep 1.2
 good 'observing' '^observing only +yes' resex info

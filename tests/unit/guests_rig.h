@@ -34,6 +34,7 @@ struct guests_rig {
 	struct hv_backend hv;
 	struct mono now;
 	struct guest_set *set; /* the one the sampler reads */
+	bool recover, observe; /* how rig_begin begins */
 };
 
 static inline void rig_settings(struct guests_rig *g, const char *guests)
@@ -61,6 +62,7 @@ static inline void rig_begin(struct guests_rig *g)
 		.mem = &g->mem.m,
 		.sched = &g->host.sched,
 		.watch = &g->host.watch,
+		.observe = g->observe,
 	};
 	struct policy_inst *pi = NULL;
 	struct conf_error e = { 0 };
@@ -68,7 +70,10 @@ static inline void rig_begin(struct guests_rig *g)
 	assert_int_equal(handover_open(&g->ho), 0);
 	assert_int_equal(policy_load(&pi, "freemarket", NULL, &e), 0);
 	assert_int_equal(guests_open(&g->gs, &parts, pi), 0);
-	assert_int_equal(restore_load(&g->gs->restore, g->conf.state_dir, "fake", &e), 0);
+	if (g->recover)
+		assert_int_equal(guests_recover(g->gs, WALL, &e), 0);
+	else
+		assert_int_equal(restore_load(&g->gs->restore, g->conf.state_dir, "fake", &e), 0);
 	g->set = guests_first_set(g->gs);
 	assert_non_null(g->set);
 	atomic_store(&g->ho.acked, g->set->serial);

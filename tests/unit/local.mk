@@ -105,7 +105,7 @@ UNIT_DAEMON = tests/unit/test_handover tests/unit/test_sampler tests/unit/test_s
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
 	tests/unit/test_cluster tests/unit/test_cluster_locks \
 	tests/unit/test_guests_rings tests/unit/test_guests_store tests/unit/test_guests_sim tests/unit/test_guests_log \
-	tests/unit/test_guests_caps tests/unit/test_control_proto tests/unit/test_control_cmds \
+	tests/unit/test_guests_caps tests/unit/test_own tests/unit/test_control_proto tests/unit/test_control_cmds \
 	tests/unit/test_control_set tests/unit/test_control_cluster tests/unit/test_guests_conf tests/unit/test_guests_cross \
 	tests/unit/test_control tests/unit/test_engine
 check_PROGRAMS += $(UNIT_DAEMON)
@@ -145,6 +145,8 @@ tests_unit_test_guests_rings_SOURCES = tests/unit/test_guests_rings.c tests/unit
 tests_unit_test_guests_rings_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_sim_SOURCES = tests/unit/test_guests_sim.c tests/unit/tmpdir.h tests/unit/prop.h
 tests_unit_test_guests_sim_LDADD = $(RESEXD_LIBS) $(UNIT_LIBS)
+tests_unit_test_own_SOURCES = tests/unit/test_own.c $(GUESTS_RIG)
+tests_unit_test_own_LDADD = $(GUESTS_LIBS)
 tests_unit_test_guests_caps_SOURCES = tests/unit/test_guests_caps.c $(GUESTS_RIG)
 tests_unit_test_guests_caps_LDADD = $(GUESTS_LIBS)
 tests_unit_test_control_proto_SOURCES = tests/unit/test_control_proto.c tests/unit/examples.h tests/unit/prop.h

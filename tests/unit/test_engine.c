@@ -182,12 +182,14 @@ static void run_with(struct fixture *f, void *(*client)(void *))
 RIG_TEST(run__freemarket__caps_bulk_answers_resex_and_restores_at_sigterm)
 {
 	struct fixture *f = *state;
+	char text[2048];
 
 	set_percent(f, SERVER, 70); /* the operator's own */
 	run_with(f, watch_freemarket);
 	assert_int_equal(percent_of(f, BULK), 0);
 	assert_int_equal(percent_of(f, SERVER), 70);
-	assert_false(tmp_exists(&f->dir, "caps.json"));
+	assert_non_null(
+		strstr(tmp_read(&f->dir, "caps.json", text, sizeof(text)), "\"guests\": []"));
 }
 
 static void *watch_observing(void *arg)
@@ -602,17 +604,28 @@ RIG_TEST(open__something_wrong__is_said_and_all_is_closed)
 	assert_open_fails(f, -ENOENT, RESEX_BAD_CONFIG, "/nowhere/sock: ");
 }
 
-RIG_TEST(open__saved_caps_damaged__is_said_and_they_are_left)
+RIG_TEST(open__saved_caps_damaged__starts_and_keeps_the_file)
 {
-	static const char damaged[] =
-		"{\"guests\": [{\"domid\": 1, \"uuid\": \"01010101-0101-0101-0101-010101010101\","
-		" \"cap\": 5, \"weight\": 256}, 7]}";
+	static const char damaged[] = "{\"hv\": \"sim\", \"guests\": [{\"domid\": 1, \"uuid\": "
+				      "\"01010101-0101-0101-0101-010101010101\","
+				      " \"cap\": 5, \"weight\": 256}, 7]}";
 	struct fixture *f = *state;
 	char text[512];
 
 	tmp_write(&f->dir, "caps.json", damaged);
+	run_with(f, only_stop);
+	assert_string_equal(tmp_read(&f->dir, "caps.json.bad", text, sizeof(text)), damaged);
+}
+
+RIG_TEST(open__saved_caps_of_another_hypervisor__is_said_and_they_are_left)
+{
+	static const char foreign[] = "{\"hv\": \"xen\", \"guests\": []}";
+	struct fixture *f = *state;
+	char text[512];
+
+	tmp_write(&f->dir, "caps.json", foreign);
 	assert_open_fails(f, -EINVAL, RESEX_BAD_CONFIG, "caps.json:1:");
-	assert_string_equal(tmp_read(&f->dir, "caps.json", text, sizeof(text)), damaged);
+	assert_string_equal(tmp_read(&f->dir, "caps.json", text, sizeof(text)), foreign);
 }
 
 /* main() calls it before the first test. */

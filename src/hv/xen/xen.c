@@ -21,14 +21,6 @@
 
 #define PRIVCMD "/dev/xen/privcmd"
 
-const struct hv_backend hv_xen = {
-	.name = "xen",
-	.counters = HV_COUNTERS_KERNEL,
-	.mem = &hv_xen_mem,
-	.sched = &hv_xen_sched,
-	.watch = &hv_xen_watch,
-};
-
 __attribute__((format(printf, 5, 0))) static void drop_message(struct xentoollog_logger *logger,
 							       xentoollog_level level, int errnoval,
 							       const char *context,
@@ -74,6 +66,23 @@ static ssize_t read_text(const char *path, char *buf, size_t size)
 	close(fd);
 	return len;
 }
+
+/* dom0 boots with Xen: its boot is the hypervisor's. */
+static void xen_boot(char *id, size_t size)
+{
+	if (read_text("/proc/sys/kernel/random/boot_id", id, size) < 0)
+		id[0] = '\0';
+	id[strcspn(id, "\n")] = '\0';
+}
+
+const struct hv_backend hv_xen = {
+	.name = "xen",
+	.counters = HV_COUNTERS_KERNEL,
+	.boot = xen_boot,
+	.mem = &hv_xen_mem,
+	.sched = &hv_xen_sched,
+	.watch = &hv_xen_watch,
+};
 
 static bool on_xen(void)
 {
