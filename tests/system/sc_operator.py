@@ -13,7 +13,7 @@ from sc_survive import LINKS, Tenant, caps_now
 
 # name: (parameters of freemarket, epoch)
 POLICIES = {
-    "late": ({"low": 900}, "1s"),  # caps move at the end of each epoch
+    "late": ({"low": 980}, "1s"),  # caps move late in each epoch
     "slow": ({"low": 1000, "guard": 0, "cut": 10, "step": 10000000}, "4s"),  # the cap moves each 10 ms
     "fast": ({"low": 1000, "guard": 0, "step": 1000000}, "1s"),  # at the lowest cap until the epoch ends
 }
@@ -43,9 +43,8 @@ def rows_of(d):
     return {r["domid"]: r for r in d.ask("cap-list")["guests"]}
 
 
-def told(d, g, cap):
-    return [e for e in d.events() if e["kind"] == "operator-cap" and e["guest"] == g.name
-            and "cap to %d:" % cap in e["text"]]
+def told(d, g, kind, words):
+    return [e for e in d.events() if e["kind"] == kind and e["guest"] == g.name and words in e["text"]]
 
 
 def choose(rng, g):
@@ -67,7 +66,7 @@ def set_cap(vm, d, g, choice, delay):
     began, cap = float(out.split()[0]), int(out.split()[1])
     try:
         wait_for("the cap to be taken", TAKEN_S,
-                 lambda: rows_of(d)[g.domid]["old_cap"] == cap and told(d, g, cap), 0.05)
+                 lambda: rows_of(d)[g.domid]["old_cap"] == cap and told(d, g, "operator-cap", "cap to %d:" % cap), 0.05)
     except Failed:
         return cap, began, None
     g.cap = cap
@@ -81,6 +80,26 @@ def at_most(rows, spans):
         check(not above, "%s has an own cap of %d, and had %s" % (g.name, cap, above[:5]))
 
 
+def set_weight(vm, d, g, weight):
+    vm.sh("xl %s -d %s -w %d" % (xl_sched(vm), g.name, weight))
+    g.weight = weight
+    wait_for("the weight to be taken", 5, lambda: rows_of(d)[g.domid]["weight"] == weight
+             and told(d, g, "operator-weight", "weight to %d" % weight), 0.05)
+
+
+def moved(vm, d, g):
+    """To a cpupool with the other scheduler, and back: the cap that Xen gives it there is its own."""
+    other = "credit" if vm.sched == "credit2" else "credit2"
+    config = vm.put("pool.cfg", 'name="other"\nsched="%s"\ncpus=["1"]\n' % other)
+    vm.sh("xl cpupool-cpu-remove Pool-0 1; xl cpupool-create %s; xl cpupool-migrate %s other" % (config, g.name))
+    wait_for("the cpupool to be told", 5, lambda: told(d, g, "operator-pool", "scheduler"), 0.1)
+    wait_for("its cap to move there", 10, lambda: rows_of(d)[g.domid]["cap"] not in (None, rows_of(d)[g.domid]["old_cap"]), 0.05)
+    events = len(told(d, g, "operator-pool", "scheduler"))
+    vm.sh("xl cpupool-migrate %s Pool-0; xl cpupool-destroy other; xl cpupool-cpu-add Pool-0 1" % g.name)
+    wait_for("the way back to be told", 5, lambda: len(told(d, g, "operator-pool", "scheduler")) > events, 0.1)
+    g.set_own(rows_of(d)[g.domid]["weight"], rows_of(d)[g.domid]["old_cap"] or 0)
+
+
 def under(vm, rng, guests, name, count):
     """So many caps under one policy: how many of them were taken."""
     params, epoch = POLICIES[name]
@@ -92,14 +111,17 @@ def under(vm, rng, guests, name, count):
         watch = Watch(vm)
         for _ in range(count):
             g = rng.choice(guests)
-            cap, began, seen = set_cap(vm, d, g, choose(rng, g), rng.uniform(0, 0.5))
+            cap, began, seen = set_cap(vm, d, g, choose(rng, g), rng.uniform(0, 0.3))
             if g in last:
                 spans.append((g, *last.pop(g), began))
             if seen:
                 taken, latest = taken + 1, max(latest, seen - began)
                 last[g] = cap, seen
+        set_weight(vm, d, rng.choice(guests), rng.randrange(300, 900))
         now = uptime(vm)
         at_most(watch.end(), spans + [(g, cap, begin, now) for g, (cap, begin) in last.items()])
+        if vm.deep and name == "slow":
+            moved(vm, d, guests[1])
     vm.note("%s: %d of %d taken, after %.1f s at most" % (name, taken, count, latest))
     return taken
 

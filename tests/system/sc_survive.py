@@ -25,8 +25,9 @@ STATE = "/var/lib/resex"
 class Tenant(Guest):
     """A guest with a cap and a weight in its configuration."""
 
-    def __init__(self, vm, name, weight, cap, number, kind="pv"):
-        super().__init__(vm, name, kind=kind, memory=96 if kind == "pv" else 128, on_reboot="restart", initrd="tiny")
+    def __init__(self, vm, name, weight, cap, number, initrd="tiny", **settings):
+        settings.setdefault("memory", 96)
+        super().__init__(vm, name, on_reboot="restart", initrd=initrd, **settings)
         self.uuid = UUID % number
         self.set_own(weight, cap)
 
@@ -38,9 +39,9 @@ class Tenant(Guest):
         return self.weight, self.cap
 
 
-def daemon(vm):
-    policy = vm.put("busy.json", json.dumps(BUSY))
-    return Daemon(vm, policy="freemarket", policy_file=policy, links=LINKS, epoch="500ms")
+def daemon(vm, policy=BUSY, **settings):
+    path = vm.put("busy.json", json.dumps(policy))
+    return Daemon(vm, policy=policy["policy"], policy_file=path, links=LINKS, epoch="500ms", **settings)
 
 
 def wait_managed(d, guests):
@@ -64,13 +65,14 @@ def as_files(vm, guests, when):
 
 
 def caps_file(vm, guests, when):
-    """caps.json holds no domain but these guests', and each once, with its own cap."""
+    """caps.json holds no guest but these, each once, and what it says of them is right."""
     text = vm.sh("cat %s/caps.json 2>/dev/null || true" % STATE)
-    rows = json.loads(text)["guests"] if text else []
-    uuids = [r["uuid"] for r in rows]
+    kept = json.loads(text) if text else {}
     own = {g.uuid: g.own() for g in guests}
-    check(len(set(uuids)) == len(uuids) and set(uuids) <= set(own), "%s: caps.json has %s" % (when, text))
-    for r in rows:
+    for key in ("guests", "gone"):
+        uuids = [r["uuid"] for r in kept.get(key, [])]
+        check(len(set(uuids)) == len(uuids) and set(uuids) <= set(own), "%s: caps.json has %s" % (when, text))
+    for r in kept.get("guests", []):
         check((r["weight"], r["cap"]) == own[r["uuid"]], "%s: caps.json has %s" % (when, text))
 
 
@@ -78,7 +80,7 @@ def moving(d, guests):
     """Until the policy has capped each of them below its own cap."""
     def capped():
         rows = {r["domid"]: r for r in d.ask("cap-list")["guests"]}
-        return all(rows.get(g.domid, {}).get("changes") for g in guests)
+        return all(rows.get(g.domid, {}).get("changes", 0) > 2 for g in guests)
     wait_for("caps that move", 20, capped, 0.1)
 
 
@@ -129,8 +131,7 @@ def disturb(vm, d, rng, hows, kill):
 
 
 def one_round(vm, d, rng, guests, hows, kill):
-    """resexd runs before and after it, or --restore-caps comes after it."""
-    d.begin()
+    """resexd has begun. It ends after the round, or --restore-caps is run."""
     moving(d, hows)
     again = disturb(vm, d, rng, hows, kill)
     if again == "restore":
@@ -154,9 +155,54 @@ def rounds(vm, guests, plan, seed):
             i, seed, ", ".join("%s %s" % (name, words[how]) for name, how in hows.items()),
             "never" if kill is None else "after %.2f s" % kill)
         vm.note(when)
+        d.begin()
         one_round(vm, d, rng, guests, {vm.guests[name]: how for name, how in hows.items()}, kill)
         as_files(vm, guests, when)
         caps_file(vm, guests, when)
+
+
+def renamed(vm, d, g):
+    """Its rows follow the new name, and its own cap stays."""
+    vm.sh("xl rename %s other" % g.name)
+    wait_for("the new name in cap-list", 10, lambda: "other" in [r["name"] for r in d.ask("cap-list")["guests"]], 0.1)
+    vm.sh("xl rename other " + g.name)
+
+
+def edited(vm, d, g):
+    """Its file says another cap when it is created again, under the same UUID: the new cap counts."""
+    before = g.domid
+    vm.sh("xl destroy " + g.name)
+    g.set_own(g.weight + 10, 99)  # no cap of the policy is as high
+    vm.create(g)
+    check(g.domid != before, "%s is still domain %d" % (g.name, before))
+
+
+def created_paused(vm, d, g):
+    """A domain that has not run yet is not cappable, and has its own cap when it runs."""
+    vm.sh("xl destroy " + g.name)
+    vm.sh(g.create_script().replace("xl create", "xl create -p"))
+    g.domid = int(vm.sh("xl domid " + g.name))
+
+    def row():
+        return {r["domid"]: r for r in d.ask("cap-list")["guests"]}.get(g.domid)
+    seen = wait_for("the paused domain in cap-list", 10, row, 0.1)
+    check(seen["changes"] == 0 and "has not run" in seen["note"], "a domain that has not run: %s" % seen)
+    now = caps_now(vm, [g])[g.name]
+    check(now == g.own(), "a domain that has not run has weight and cap %s" % (now,))
+    vm.sh("xl unpause " + g.name)
+    g.wait_ready()
+
+
+def step(vm, guests, g, what):
+    """One of these three while the caps move."""
+    with daemon(vm) as d:
+        moving(d, guests)
+        what(vm, d, g)
+        wait_managed(d, guests)
+        moving(d, guests)
+    as_files(vm, guests, what.__name__)
+    caps_file(vm, guests, what.__name__)
+    vm.note(what.__name__)
 
 
 def long_plan(rng, names, reboots, moves):
@@ -182,3 +228,5 @@ def survive(vm):
     else:
         plan = [({"above": REBOOT, "none": REBOOT}, False), ({"above": SAVE, "none": REBOOT}, True)]
     rounds(vm, guests, plan, seed)
+    for what in (renamed, created_paused, edited) if vm.deep else ():
+        step(vm, guests, guests[0], what)

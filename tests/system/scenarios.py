@@ -89,6 +89,8 @@ ALL = [
              "caps that xl sets are taken, however busy the policy is", "named", True),
     Scenario("survive", "dom0", sc_survive.survive,
              "guests that reboot or are restored while capped get their own caps back", "named", True),
+    Scenario("survive-credit", "credit-dom0", sc_survive.survive,
+             "survive under the credit scheduler", "named"),
     Scenario("hosts", "xen-cable", sc_hosts.hosts,
              "two Xen hosts count, lock and see each other's guests while things go wrong"),
     Scenario("hv-pvh", "credit-dom0", sc_hv.hv_pvh,
