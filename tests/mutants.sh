@@ -340,16 +340,15 @@ src/hv/store.c @ store @ s/r->watched \&\& !r->wanted/0/
 src/hv/store.c @ store @ s/s->left_behind = !ended;//;s/^\tif (!ended)$/\tif (0)/
 src/hv/store.c @ store @ s/r->ask\[ASK_WATCH\].state = ASKED;//
 src/hv/store.c @ store @ s/rc = s->opened ? s->open_rc : -ETIMEDOUT;/rc = s->open_rc;/
-src/hv/store.c @ store @ s/if (r \&\& r->wanted)/if (r)/
 src/hv/store.c @ store @ s/s->next_call = (s->next_call + 1) % STORE_DOMS_MAX;/s->next_call = n;/
-src/hv/store.c @ store @ s/(size_t)rc >= size/0/
 src/guests/guests_priv.h @ guests_store @ s/return g->cappable \&\& g->name_known;/return g->cappable;/
 src/guests/guest.c @ guests_store @ s/^\tif (g->answered \&\& g->name_asked)$/\tif (0)/
 src/guests/guest.c @ guests_store @ s/^\tif (g->answered \&\& g->watch_asked)$/\tif (0)/
 src/guests/guest.c @ guests_store @ s/g->node_asked = rc == -EAGAIN;/g->node_asked = rc == -EAGAIN; g->node_due = false;/
 src/guests/guest.c @ guests_store @ s/^\tif (g->node_asked)$/\tif (0)/
+src/guests/guests.c @ guests_store @ s/ \&\& mapped < TURN_GUESTS//
+src/guests/guest.c @ guests_store @ s/ g->answered || / /
 src/guests/guest.c @ guests_store @ s/(g->node_due \&\& !g->node_asked)/g->node_due/
-src/guests/guest.c @ guests_store @ s/if (g->new_reported || .*$/if (g->new_reported)/
 src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (1)/
 src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (v != OWN_OURS)/
 src/guests/own.c @ own @ s/note_same_guest(gs, g);$//
@@ -391,7 +390,7 @@ src/guests/guests.c @ guests guests_caps @ s/gs->save_due |= gs->restore.entries
 src/guests/events.c @ guests @ s/is_routine(kind) ? &gs->routine : &gs->rare/\&gs->rare/
 src/tick/stages.c @ sampler @ s/scan_fault_delivered(sl->guest->scan, res->fault_id\[i\]);/;/
 src/guests/guest.c @ guests @ s/g->conf = \*settings_guest(gs->conf, g->name, g->uuid);$//
-src/guests/guest.c @ guests_rings @ s/mono_sub(now, g->node_time) >= NODE_MIN_MS \* NS_PER_MS/1/
+src/guests/guest.c @ guests_rings @ s/mono_sub(now, g->node_time) < NODE_MIN_MS \* NS_PER_MS/0/
 src/guests/guest.c @ guests_rings @ s/if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)/if (0)/
 src/guests/guest.c @ guests_rings @ s/return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);/return true;/
 src/guests/set.c @ guests_rings @ s/ || g->reap_serial > acked//

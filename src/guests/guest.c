@@ -223,7 +223,7 @@ static bool rings_may_change(const struct guest_entry *g)
 
 bool entry_wants_soon(const struct guest_entry *g, struct mono now)
 {
-	return !g->leaving && ((g->node_due && !g->node_asked) || g->reap_serial ||
+	return !g->leaving && ((g->node_due && !g->node_asked) || g->answered || g->reap_serial ||
 			       guest_due(g->mon, mono_add(now, GUEST_RETRY_MIN_MS * NS_PER_MS)));
 }
 
@@ -242,38 +242,47 @@ static void check_name(struct guests *gs, struct guest_entry *g)
 }
 
 /*
- * Take the answer to a request, or make one. node_due is cleared only when a request is made: the
- * node may change while an older value of it is on its way.
+ * Take the answer to a request, or make one. True: there was a value, and its page was mapped.
+ * node_due is cleared only when a request is made: the node may change while an older value of
+ * it is on its way.
  */
-static void work_on_node(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
+static bool work_on_node(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
 	if (g->node_asked) {
-		if (g->answered)
-			read_node(gs, g, now, wall_ns);
-	} else if (g->node_due &&
-		   (!g->node_time.ns || mono_sub(now, g->node_time) >= NODE_MIN_MS * NS_PER_MS)) {
+		if (!g->answered)
+			return false;
+	} else {
+		if (!g->node_due ||
+		    (g->node_time.ns && mono_sub(now, g->node_time) < NODE_MIN_MS * NS_PER_MS))
+			return false;
 		g->node_due = false;
 		g->node_time = now;
-		read_node(gs, g, now, wall_ns);
 	}
+	read_node(gs, g, now, wall_ns);
+	return !g->node_asked && g->node_rc != -ENOENT;
 }
 
-void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
+bool entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
+	bool mapped;
+
 	if (g->leaving)
-		return;
+		return false;
 	if (g->answered && g->name_asked)
 		check_name(gs, g);
 	if (g->answered && g->watch_asked)
 		watch_node(gs, g);
 	report_new(gs, g, now, wall_ns);
 	if (!rings_may_change(g))
-		return; /* an answer about the node waits */
-	work_on_node(gs, g, now, wall_ns);
+		return false; /* an answer about the node waits */
+	mapped = work_on_node(gs, g, now, wall_ns);
 	g->answered = false;
-	if (rings_may_change(g) && guest_due(g->mon, now) && guest_refresh(g->mon, now) == 1)
-		gs->publish_due = true;
+	if (rings_may_change(g) && guest_due(g->mon, now)) {
+		mapped = true;
+		gs->publish_due |= guest_refresh(g->mon, now) == 1;
+	}
 	events_forged(gs, g, now, wall_ns);
+	return mapped;
 }
 
 /* Rate-limit: a guest can make queue pairs without end. ring-list shows the newest number. */

@@ -22,6 +22,7 @@
 #include "src/guests/restore.h"
 
 enum {
+	TURN_GUESTS = 64,   /* guests whose memory is mapped in one turn of the loop */
 	NODE_MIN_MS = 100,  /* a guest's node is read at most this often */
 	AGENT_SILENT_S = 3, /* guest_abi.h promises a beat a second */
 };
@@ -130,6 +131,7 @@ struct guests {
 	uint64_t serial, created;
 	struct guest_set *sets[64]; /* published, not yet freed */
 	struct rings_asked rings;
+	uint32_t next_work; /* slot of the guest that is worked on next */
 	bool publish_due, rescan_due;
 	bool save_due;	    /* an entry of restore changed that is not on disk */
 	int save_rc;	    /* why not; logged when it is new */
@@ -151,8 +153,8 @@ struct guests {
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns);
 void entry_free(struct guests *gs, struct guest_entry *g);
 void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
-/* Node, refresh, verify: all that is due. */
-void entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
+/* Name, node, refresh: all that is due. True: it mapped memory, which takes a while. */
+bool entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 bool entry_wants_soon(const struct guest_entry *g, struct mono now);
 /* Take its settings from resexd.json. */

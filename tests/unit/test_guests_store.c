@@ -158,3 +158,27 @@ WITH_RIG(guests__250_at_once__are_named_and_saved_in_bounded_turns)
 	for (uint32_t id = 1; id <= MANY; id++)
 		assert_true(fake_dom(&g->host, id)->watched);
 }
+
+/* Each registry that is tried makes an event: these guests have no memory. */
+WITH_RIG(guests__250_at_once__are_attached_in_bounded_turns)
+{
+	struct guests_rig *g = *state;
+	uint32_t turns = 0, told = 0;
+
+	g->host.store_later = true;
+	for (uint32_t id = 100; id < 100 + MANY; id++)
+		strcpy(fake_dom_add(&g->host, id, (uint8_t)id)->node, "1 frame 1");
+	rig_work(g, MS);
+	fake_store_answer(&g->host);
+	while (told < MANY) {
+		uint32_t before = told;
+		int64_t wait = rig_work(g, MS);
+
+		rig_ack(g);
+		told = rig_events(g, "registry");
+		assert_in_range(told - before, 1, TURN_GUESTS);
+		assert_true(told == MANY || wait <= 10 * MS);
+		turns++;
+	}
+	assert_int_equal(turns, (MANY + TURN_GUESTS - 1) / TURN_GUESTS);
+}
