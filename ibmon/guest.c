@@ -304,6 +304,7 @@ static bool add_new_rings(struct guest_mon *g, struct mono now)
  */
 static bool reconcile_rings(struct guest_mon *g, struct mono now)
 {
+	uint32_t unreadable = guest_unreadable(g);
 	bool changed;
 
 	for (uint32_t i = 0; i < g->rings; i++)
@@ -316,7 +317,7 @@ static bool reconcile_rings(struct guest_mon *g, struct mono now)
 	}
 	changed = remove_unseen_rings(g);
 	changed |= add_new_rings(g, now);
-	return changed;
+	return changed || unreadable != guest_unreadable(g);
 }
 
 bool guest_due(const struct guest_mon *g, struct mono now)

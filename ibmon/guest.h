@@ -73,6 +73,9 @@ bool guest_forged_next(struct guest_mon *g, struct guest_forged *f);
 /* The rings to read now. A pointer stays valid until the guest_reap after its ring left. */
 uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t max);
 
+/* Published send queues that are not read. A change of it is a change for guest_refresh, too. */
+uint32_t guest_unreadable(const struct guest_mon *g);
+
 /* The latency pages likewise. */
 uint32_t guest_latency_pages(const struct guest_mon *g, struct latency_page **out, uint32_t max);
 

@@ -19,6 +19,15 @@ uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t 
 	return n;
 }
 
+uint32_t guest_unreadable(const struct guest_mon *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->rings; i++)
+		n += !g->ring[i]->ring && g->ring[i]->desc.kind == RING_SQ;
+	return n;
+}
+
 void guest_scan_view(const struct guest_mon *g, const volatile void **registry,
 		     uint32_t *generation)
 {
@@ -64,10 +73,10 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	for (uint32_t i = 0; i < g->rings; i++) {
 		st->rings += g->ring[i]->ring != NULL;
 		st->faults += g->ring[i]->ring == NULL;
-		st->unreadable += !g->ring[i]->ring && g->ring[i]->desc.kind == RING_SQ;
 		st->forged |= !g->ring[i]->ring && g->ring[i]->since.ns &&
 			      mono_sub(now, g->ring[i]->since) >= GUEST_FORGED_MS * NS_PER_MS;
 	}
+	st->unreadable = guest_unreadable(g);
 	st->forged_times = g->forged.times;
 	st->forged |= g->forged.times && mono_sub(now, g->forged.time) < GUEST_FORGED_S * NS_PER_S;
 	st->forged &= g->forged.times != 0;

@@ -232,11 +232,8 @@ ibmon/ring/ring.c @ ring_fault ring_rxe ring_hostile @ s/if (s->flags & SAMPLE_L
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (!ring_rxe_header_same(r->d, r->m))/if (0)/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/s.cons > r->mask ||//
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (is_new_ring(r, s))/if (0)/
-ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (s->cons || s->prod || !r->q->cons)/if (!r->q->cons)/
 ibmon/ring/rxe.c @ ring_rxe @ s/if (q->owed_ns >= OWED_MAX_NS)/if (0)/
 ibmon/ring/rxe_psn.c @ ring_rxe @ s/ \&\& !d->reset \&\& !r->out->errors/ \&\& !r->out->errors/
-ibmon/ring/rxe_psn.c @ ring_rxe @ s/mtus > r->q->guessed ? mtus - r->q->guessed : 0/mtus/
-ibmon/ring/rxe_psn.c @ ring_rxe @ s/SAMPLE_WRS_BOUNDED | SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED/SAMPLE_WRS_BOUNDED/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/c.beyond > r->jump_max/0/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//
@@ -684,10 +681,13 @@ ibmon/agent/qpns.c @ agent_qpns @ s/was ? was->done : !q->listed/was ? was->done
 ibmon/agent/qpns.c @ agent_qpns @ s/q->gone += !q->live\[i\].done \&\& .*/;/
 ibmon/agent/qpns.c @ agent_qpns @ s/q->gone - q->spare : 0/q->gone : 0/
 ibmon/guest_back.c @ guest_back @ s/s->due = mono_add(now, s->wait_ns);//
-ibmon/guest_back.c @ guest_back @ s/s->wait_ns ? 2 \* s->wait_ns/s->wait_ns ? s->wait_ns/
 ibmon/guest_back.c @ guest_back @ s/else if (mono_sub(now, s->since) >= .*)/else/
 ibmon/guest_back.c @ guest_back @ s/ring_skip_history(s->ring);//
-ibmon/guest_back.c @ guest_back @ s/if (s->wait_ns > GUEST_RETRY_MAX_MS/if (s->wait_ns < GUEST_RETRY_MAX_MS/
+src/tick/unread.c @ unread @ s/if (w->mtus > w->rate)/if (0)/
+src/tick/unread.c @ unread @ s/if (!runs)/if (0)/
+src/tick/unread.c @ unread @ s/w->ahead = sat_add(w->ahead, counted);//
+src/guests/set.c @ guests_rings @ s/e->unreadable = guest_unreadable(g->mon);//
+src/conf/guest.c @ settings @ s/u->mode = UNREADABLE_RATE;//
 ibmon/guest_missed.c @ guest_missed @ s/reg->agent_pid != m->agent_pid ||/false ||/
 ibmon/guest_missed.c @ guest_missed @ s/published - added/published/
 ibmon/guest_missed.c @ guest_missed @ s/if (first) { .*/if (false) {/

@@ -131,6 +131,7 @@ static void print_guest(json_t *r)
 		{ "CPU time (ns)", "cpu_ns", 1 },
 		{ "MTUs sent", "mtus_sent", 1 },
 		{ "MTUs received", "mtus_recv", 1 },
+		{ "MTUs not read", "mtus_unread", 1 },
 		{ "bytes sent", "bytes_sent", 1 },
 		{ "bytes received", "bytes_recv", 1 },
 		{ "work requests", "wrs", 1 },

@@ -119,14 +119,50 @@ static int check_counter(const struct conf_doc *d, const char *path, struct coun
 			     c->text);
 }
 
+#define KEY(...) CONF_KEY(struct unreadable_conf, __VA_ARGS__)
+static const struct conf_key unreadable_keys[] = {
+	{ KEY("unreadable", RATE, bytes_s), .min = 1, .max = 1ull << 40 },
+	{ 0 },
+};
+#undef KEY
+
+/* A word or a rate. A rate is bound as any other, in an object of its own. */
+static int bind_unreadable(const struct conf_doc *d, const char *path, const json_t *v,
+			   struct unreadable_conf *u, struct conf_error *e)
+{
+	const char *word = json_string_value(v);
+	json_t *obj;
+	int rc;
+
+	if (word && (!strcmp(word, "last-rate") || !strcmp(word, "nothing"))) {
+		*u = (struct unreadable_conf){ .mode = *word == 'l' ? UNREADABLE_LAST_RATE
+								    : UNREADABLE_NOTHING };
+		return 0;
+	}
+	obj = json_pack("{s:O}", "unreadable", v);
+	if (!obj)
+		return conf_fail_key(d, path, "unreadable", e, "no memory for it");
+	rc = conf_bind(d, path, obj, unreadable_keys, NULL, u, e);
+	json_decref(obj);
+	if (rc)
+		return conf_fail_key(d, path, "unreadable", e,
+				     "unreadable is %s%s%s: write \"last-rate\", \"nothing\", or a "
+				     "rate such as \"100MB/s\", up to 1TiB/s",
+				     word ? "\"" : "", word ? word : "not a rate",
+				     word ? "\"" : "");
+	u->mode = UNREADABLE_RATE;
+	return 0;
+}
+
 /* The keys that are not in guest_keys: objects, and the caller's. */
 static int other_keys(const char *const *also, const char **all)
 {
 	uint32_t n = 0;
 
 	all[n++] = "sla";
+	all[n++] = "unreadable";
 	for (; also && *also; also++) {
-		if (n > SETTINGS_ALSO_MAX)
+		if (n > SETTINGS_ALSO_MAX + 1)
 			return -EINVAL;
 		all[n++] = *also;
 	}
@@ -137,10 +173,10 @@ static int other_keys(const char *const *also, const char **all)
 int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t *obj,
 			const char *const *also, struct guest_conf *g, struct conf_error *e)
 {
-	const char *all[SETTINGS_ALSO_MAX + 2];
+	const char *all[SETTINGS_ALSO_MAX + 3];
 	/* A copy: after an error in the last key the first ones must not be in force. */
 	struct guest_conf in = *g;
-	const json_t *sla;
+	const json_t *sla, *unreadable;
 	char at[192];
 	int rc;
 
@@ -154,6 +190,9 @@ int settings_bind_guest(const struct conf_doc *d, const char *path, const json_t
 		snprintf(at, sizeof(at), "%s%ssla", path, *path ? "." : "");
 		rc = bind_sla(d, at, sla, &in.sla, e);
 	}
+	unreadable = json_object_get(obj, "unreadable");
+	if (!rc && unreadable)
+		rc = bind_unreadable(d, path, unreadable, &in.unreadable, e);
 	if (!rc)
 		rc = check_caps(d, path, &in, e);
 	if (!rc)

@@ -23,6 +23,12 @@ struct counter_conf {
 	struct counter_name name;
 };
 
+/* What a guest is charged while a send queue that it publishes cannot be read. */
+struct unreadable_conf {
+	enum { UNREADABLE_LAST_RATE, UNREADABLE_NOTHING, UNREADABLE_RATE } mode;
+	uint64_t bytes_s; /* UNREADABLE_RATE */
+};
+
 /* Settings of one guest, or the default of all. */
 struct guest_conf {
 	char name[FLOW_NAME_MAX]; /* a guest's name or UUID */
@@ -34,6 +40,7 @@ struct guest_conf {
 	char link_name[FLOW_NAME_MAX];
 	uint32_t link; /* index, from link_name */
 	struct counter_conf counter;
+	struct unreadable_conf unreadable;
 };
 
 /* The comparison of what rings claim with counters (core/crosscheck.h). */

@@ -70,6 +70,7 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 		return o;
 	put_account(o, &s->account);
 	put_usage(o, &s->total_usage);
+	put_u(o, "mtus_unread", s->unread_mtus);
 	put_latency(o, &s->latency);
 	return o;
 }
@@ -160,6 +161,15 @@ int cmd_info(struct call *c, const json_t *params, json_t **result)
 	return 0;
 }
 
+/* As it is written in the settings. */
+static void put_unreadable(json_t *o, const struct unreadable_conf *u)
+{
+	if (u->mode == UNREADABLE_RATE)
+		put_u(o, "unreadable", u->bytes_s);
+	else
+		put_s(o, "unreadable", u->mode == UNREADABLE_NOTHING ? "nothing" : "last-rate");
+}
+
 /* null: no base is promised, and the policy learns one. */
 static void put_sla(json_t *o, const struct sla *sla)
 {
@@ -187,6 +197,7 @@ int cmd_guest_show(struct call *c, const json_t *params, json_t **result)
 	put_u(*result, "min_cap", v.conf->min_cap);
 	put_cap(*result, "max_cap", cap_from_percent((uint32_t)v.conf->max_cap));
 	put_b(*result, "exempt", v.conf->exempt);
+	put_unreadable(*result, &v.conf->unreadable);
 	put_b(*result, "set", v.set);
 	put_sla(*result, &v.conf->sla);
 	put_s(*result, "note", v.cap_note);
@@ -283,7 +294,7 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	put_u(o, "walks", st.walks);
 	put_u(o, "maps", st.maps);
 	put_u(o, "faults_more", st.faults_more);
-	put_u(o, "unreadable", st.unreadable);
+	put_u(o, "unreadable_rings", st.unreadable);
 	put_b(o, "forged", st.forged);
 	put_u(o, "forged_times", st.forged_times);
 	put_u(o, "qps_read", st.qps_read);

@@ -113,9 +113,8 @@ void events_forged(struct guests *gs, struct guest_entry *g, struct mono now, in
 	}
 	guests_event(
 		gs, wall_ns, g->name, "ring-forged",
-		"ring %u cannot be read: %s; its guest still publishes it: its memory is forged, "
-		"or its agent does not follow: restart resex-agent there, and see resex "
-		"ring-list (%u more since the last such event)",
+		"ring %u is still published: %s; forged, or its agent does not follow: restart "
+		"resex-agent (%u more)",
 		f.id, ring_fault_text(f.why), g->faults_unreported);
 	g->fault_reported = now;
 	g->faults_unreported = 0;

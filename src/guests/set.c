@@ -44,6 +44,14 @@ static struct cap ceiling_of(const struct guests *gs, const struct guest_entry *
 	return g->own.cap.limited && g->own.cap.mpct < max.mpct ? g->own.cap : max;
 }
 
+/* The rate that is charged for unreadable queues, in whole MTUs of its link. */
+static uint64_t mtus_of_rate(const struct guests *gs, const struct guest_entry *g)
+{
+	uint32_t mtu = gs->conf->link[g->conf.link].mtu;
+
+	return (g->conf.unreadable.bytes_s + mtu - 1) / mtu;
+}
+
 static int set_fill(const struct guests *gs, const struct guest_entry *g, struct set_guest *e)
 {
 	e->key = g->key;
@@ -59,6 +67,10 @@ static int set_fill(const struct guests *gs, const struct guest_entry *g, struct
 	e->bounds.min_mpct = (uint32_t)g->conf.min_cap * 1000;
 	e->bounds.vcpus = g->vcpus;
 	e->sla = g->conf.sla;
+	e->unreadable = guest_unreadable(g->mon);
+	e->last_rate = g->conf.unreadable.mode == UNREADABLE_LAST_RATE;
+	if (g->conf.unreadable.mode == UNREADABLE_RATE)
+		e->unreadable_mtus_s = mtus_of_rate(gs, g);
 	e->scan = scan_new(g);
 	return e->scan ? 0 : -ENOMEM;
 }

@@ -212,8 +212,8 @@ static const struct conf_key guest_keys[] = {
 #undef KEY
 static const char *const guest_also[] = { "name", "vcpus", "cap", "blind", "later", "apps", NULL };
 /* The same object is bound twice, so each table lists the keys of the other as known. */
-static const char *const sim_also[] = { "weight", "exempt", "min_cap", "max_cap",
-					"sla",	  "link",   "apps",    NULL };
+static const char *const sim_also[] = { "weight", "exempt",	"min_cap", "max_cap", "sla",
+					"link",	  "unreadable", "apps",	   NULL };
 
 /* Letters that cannot break commands, messages and tables, as in names of domains. */
 static bool is_name(const char *s)

@@ -37,6 +37,9 @@ struct set_guest {
 	uint32_t own_generation;
 	struct cap_bounds bounds;
 	struct sla sla;
+	uint32_t unreadable; /* published send queues that are not read */
+	bool last_rate;	     /* charged for them at its last rate; else at: */
+	uint64_t unreadable_mtus_s;
 	struct scan_guest *scan; /* never NULL; owned by the set */
 };
 
@@ -147,6 +150,7 @@ struct snap_guest {
 	uint32_t rings;	      /* sampled now */
 	uint64_t cap_changes; /* applied since the guest joined */
 	struct mono cap_time; /* when the last was applied */
+	uint64_t unread_mtus; /* charged for send queues that could not be read */
 	struct snap_latency latency;
 	struct window reports; /* whole latencies since the guest joined; see sampler_conf */
 };

@@ -9,4 +9,5 @@ libtick_a_SOURCES = \
 	src/tick/sampler.c src/tick/sampler.h \
 	src/tick/stages.c \
 	src/tick/tick.c \
+	src/tick/unread.c \
 	src/tick/written.h

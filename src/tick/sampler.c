@@ -219,6 +219,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->rings = sl->guest->scan->rings;
 	g->cap_changes = sl->cap_changes;
 	g->cap_time = sl->cap_time;
+	g->unread_mtus = sl->unread.total;
 	g->latency = sl->latency;
 	if (s->keep_reports)
 		snap_reports(sl, &g->reports);

@@ -36,6 +36,17 @@ static inline uint16_t slot_percent(struct cap c)
 /* Send a cap again after this, if it failed or was not answered. */
 #define SAMPLER_RETRY_NS (50 * NS_PER_MS)
 
+/* Charges while a published send queue cannot be read: unread.c. */
+struct unread {
+	uint64_t rate;	/* MTUs counted in the last whole second */
+	uint64_t mtus;	/* in the second that is under way */
+	int64_t ns;	/* of it passed */
+	bool active;	/* a queue cannot be read */
+	uint64_t part;	/* of an MTU, in MTU ns per second */
+	uint64_t ahead; /* MTUs counted beyond the rate */
+	uint64_t total; /* MTUs charged */
+};
+
 struct slot {
 	const struct set_guest *guest; /* NULL: free */
 	uint64_t cpu_prev;
@@ -60,6 +71,7 @@ struct slot {
 	struct window second;  /* whole latencies of the second that is under way */
 	struct window reports; /* of those before it */
 	struct snap_latency latency;
+	struct unread unread;
 	struct spending past; /* in epochs that ended */
 };
 
@@ -112,6 +124,12 @@ void sampler_list_domains(struct sampler *s);
 
 /* Tick until ho->stop; absolute sleeps on the clock. */
 void sampler_run(struct sampler *s);
+
+/*
+ * Measure what was counted in *u, or charge what could not be: see unread.c. runs: the domain is
+ * not paused.
+ */
+void unread_charge(struct slot *sl, struct usage *u, int64_t elapsed_ns, bool runs);
 
 /* The stages, in the order of tick(). */
 void sampler_adopt(struct sampler *s, struct mono now);

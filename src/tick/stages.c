@@ -98,6 +98,7 @@ static void observe_one(struct sampler *s, const struct set_guest *g, struct mon
 	if (d && (d->flags & HV_DOM_DYING))
 		return;
 	scan_guest(g->scan, elapsed_ns, u, rep, &sl->second, &res);
+	unread_charge(sl, u, elapsed_ns, !d || !(d->flags & HV_DOM_PAUSED));
 	count_latencies(s, sl, now, rep, res.latencies_lost);
 	report_scan(s, sl, now, &res);
 }

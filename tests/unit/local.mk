@@ -100,7 +100,7 @@ tests_unit_test_conf_LDADD = libutil.a $(UNIT_LIBS) $(JANSSON_LIBS)
 endif
 
 if CMOCKA
-UNIT_DAEMON = tests/unit/test_handover tests/unit/test_sampler tests/unit/test_sampler_caps \
+UNIT_DAEMON = tests/unit/test_handover tests/unit/test_unread tests/unit/test_sampler tests/unit/test_sampler_caps \
 	tests/unit/test_sampler_prop tests/unit/test_sampler_run tests/unit/test_restore \
 	tests/unit/test_settings tests/unit/test_cluster_conf tests/unit/test_policy_load tests/unit/test_guests \
 	tests/unit/test_cluster tests/unit/test_cluster_locks \
@@ -116,6 +116,8 @@ SAMPLER_RIG = tests/unit/sampler_rig.h tests/unit/prop.h tests/fakes/fake_host.c
 SAMPLER_LIBS = $(DAEMON_LIBS) libpolicies.a libutil.a libcore.a $(UNIT_LIBS)
 tests_unit_test_sampler_SOURCES = tests/unit/test_sampler.c $(SAMPLER_RIG)
 tests_unit_test_sampler_LDADD = $(SAMPLER_LIBS)
+tests_unit_test_unread_SOURCES = tests/unit/test_unread.c tests/unit/prop.h
+tests_unit_test_unread_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_sampler_caps_SOURCES = tests/unit/test_sampler_caps.c tests/unit/steps.h $(SAMPLER_RIG)
 tests_unit_test_sampler_caps_LDADD = $(SAMPLER_LIBS)
 tests_unit_test_restore_SOURCES = tests/unit/test_restore.c tests/unit/tmpdir.h tests/unit/prop.h \

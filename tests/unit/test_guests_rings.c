@@ -410,9 +410,11 @@ WITH_RIG(ring__at_fault_again_and_still_published__makes_an_event_and_a_state)
 		rig_ack(g);
 	}
 	assert_int_equal(rings(g), 0);
+	assert_int_equal(rig_in_set(g, VM)->unreadable, 1);
+	assert_true(rig_in_set(g, VM)->last_rate);
 	assert_non_null(rig_event(g, "ring-forged"));
 	assert_int_equal(rig_events(g, "ring-forged"), 1);
-	assert_non_null(strstr(rig_event(g, "ring-forged")->text, "ring 1 cannot be read"));
+	assert_non_null(strstr(rig_event(g, "ring-forged")->text, "ring 1 is still published"));
 	assert_true(guest_view(g->gs, rig_guest(g, "7")).forged);
 	*(uint8_t *)fake_ring_mem(&g->mem, 0) ^= 1;
 	for (int i = 0; i < 500; i++) {
@@ -420,6 +422,7 @@ WITH_RIG(ring__at_fault_again_and_still_published__makes_an_event_and_a_state)
 		rig_ack(g);
 	}
 	assert_int_equal(rings(g), 1);
+	assert_int_equal(rig_in_set(g, VM)->unreadable, 0);
 }
 
 /* --- nodes -------------------------------------------------------------------------------- */

@@ -66,6 +66,7 @@ RIG_TEST(least__one_link__the_rest_is_the_man_pages_defaults)
 	assert_int_equal(c->link[0].profile, PRICE_SCALED);
 	assert_int_equal(c->link_counter[0].name.kind, COUNTER_NONE);
 	assert_int_equal(c->guest_default.counter.name.kind, COUNTER_AUTO);
+	assert_int_equal(c->guest_default.unreadable.mode, UNREADABLE_LAST_RATE);
 	assert_false(c->crosscheck.off);
 	assert_int_equal(c->crosscheck.window_ns, NS_PER_S);
 	assert_int_equal(c->crosscheck.tolerance, 100);
@@ -235,6 +236,20 @@ RIG_TEST(guest__leaves_things_out__takes_them_from_default_wherever_that_stands)
 	assert_int_equal(settings_guest(c, "db", "-")->link, 0);
 }
 
+RIG_TEST(unreadable__a_word_or_a_rate__is_taken)
+{
+	struct daemon_conf *c = *state;
+
+	take(c, "{\"links\": [" LINK "], \"guests\": {\"a\": {\"unreadable\": \"100MB/s\"},"
+		" \"b\": {\"unreadable\": 5000}, \"c\": {\"unreadable\": \"last-rate\"},"
+		" \"d\": {}, \"default\": {\"unreadable\": \"nothing\"}}}");
+	assert_int_equal(settings_guest(c, "a", "-")->unreadable.mode, UNREADABLE_RATE);
+	assert_int_equal(settings_guest(c, "a", "-")->unreadable.bytes_s, 100000000);
+	assert_int_equal(settings_guest(c, "b", "-")->unreadable.bytes_s, 5000);
+	assert_int_equal(settings_guest(c, "c", "-")->unreadable.mode, UNREADABLE_LAST_RATE);
+	assert_int_equal(settings_guest(c, "d", "-")->unreadable.mode, UNREADABLE_NOTHING);
+}
+
 RIG_TEST(guest__leaves_out_part_of_its_promise__takes_it_from_default)
 {
 	struct daemon_conf *c = *state;
@@ -392,6 +407,10 @@ static const struct refusal {
 	{ "{" LINKS ",\n \"guests\": {\"default\": {\"max_cap\": 4},\n"
 	  "\"web\": {\"min_cap\": 5}}}",
 	  "f:3:8: ", "max_cap is 4", "at least" },
+	{ "{\"guests\": {\"a\":\n {\"unreadable\": \"some\"}}, " LINKS "}",
+	  "f:2:17: ", "unreadable is \"some\"", "last-rate" },
+	{ "{\"guests\": {\"a\":\n {\"unreadable\": [1]}}, " LINKS "}",
+	  "f:2:17: ", "unreadable is not a rate", "last-rate" },
 	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": 5}}}", "f:2:28: ", "5", "object" },
 	{ "{" LINKS ",\n \"guests\": {\"web\": {\"sla\": {\"tolerance\": 10001}}}}",
 	  "f:2:42: ", "10001", "0 to 10000" },
