@@ -346,6 +346,7 @@ src/guests/guest.c @ guests_store @ s/^\tif (g->node_asked)$/\tif (0)/
 src/guests/guests.c @ guests_store @ s/ \&\& mapped < TURN_GUESTS//
 src/guests/guest.c @ guests_store @ s/ g->answered || / /
 src/guests/guest.c @ guests_store @ s/(g->node_due \&\& !g->node_asked)/g->node_due/
+src/guests/own.c @ guests_log @ s/if (rc || !empty)$/if (1)/
 src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (1)/
 src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (v != OWN_OURS)/
 src/guests/own.c @ own @ s/note_same_guest(gs, g);$//
@@ -376,9 +377,8 @@ src/guests/own.c @ guests_caps @ s/if (rc == -EOPNOTSUPP)$/if (0)/
 src/guests/own.c @ guests_caps @ s/else if (p.weight != g->own.weight)/else if (0)/
 src/guests/own.c @ guests_caps @ s/mail_errno(answer) && mail_errno(answer) != ECANCELED/mail_errno(answer)/
 src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
-src/guests/own.c @ guests_caps @ s/if (!c || gs->observe)/if (!c)/
+src/guests/own.c @ own @ s/if (!c || gs->observe)/if (!c)/
 src/guests/own.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
-src/guests/own.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
 src/guests/own.c @ guests_caps @ s/^\tgs->save_due = true;//
 src/guests/guest.c @ guests_rings @ s/if (silent == g->agent_silent)/if (0)/
 src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/

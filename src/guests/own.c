@@ -208,7 +208,13 @@ void owns_not_written(struct guests *gs, int rc)
 static int save_all(struct guests *gs)
 {
 	bool empty = !gs->restore.entries && !gs->restore.gones;
-	int rc = restore_save(&gs->restore);
+	int rc;
+
+	/* A crash of the host may lose the journal. */
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		if (gs->guest[i])
+			own_note(gs, gs->guest[i]);
+	rc = restore_save(&gs->restore);
 
 	/* Nothing is written without entries: that says nothing of the disk. */
 	if (rc || !empty)

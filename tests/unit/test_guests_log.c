@@ -27,6 +27,21 @@ static uint32_t lines_logged(struct guests_rig *g)
 	return lines;
 }
 
+WITH_RIG(own_caps_cannot_be_written__is_logged_once_for_each_cause)
+{
+	struct guests_rig *g = *state;
+
+	assert_int_equal(mkdir(tmp_at(&g->dir, "caps.json.new"), 0700), 0);
+	assert_int_equal(lines_logged(g), 0);
+	rig_create(g, 4, 4);
+	assert_in_range(lines_logged(g), 1, 3); /* the guest comes, its reason, the file's */
+	assert_int_equal(lines_logged(g), 0);
+	assert_int_equal(rmdir(tmp_at(&g->dir, "caps.json.new")), 0);
+	assert_int_equal(symlink("x", tmp_at(&g->dir, "caps.json.new")), 0);
+	assert_int_equal(lines_logged(g), 2);
+	assert_int_equal(lines_logged(g), 0);
+}
+
 WITH_RIG(what_fails_again_and_again__is_logged_once)
 {
 	struct guests_rig *g = *state;

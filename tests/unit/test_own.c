@@ -79,6 +79,13 @@ static void judge_row(void **state)
 }
 TEST_ROWS(judged, judge_row)
 
+TEST(remedy__of_a_disk_that_takes_nothing__is_one_that_helps)
+{
+	assert_string_equal(restore_remedy(-ENOSPC), "free some space");
+	assert_string_equal(restore_remedy(-EROFS), "remount it writable");
+	assert_null(strstr(restore_remedy(-ENOTDIR), "space"));
+}
+
 /* --- lives ---------------------------------------------------------------------------- */
 
 /*
@@ -88,7 +95,7 @@ TEST_ROWS(judged, judge_row)
  *	cut FILE BYTES; remove FILE; block FILE (nothing can be written there), free FILE
  *	observe; pass DAYS; settle
  *
- *	percent ID P, own ID P, own-weight ID W, cappable ID, uncappable ID
+ *	percent ID P, own ID P, kept ID P (on disk), own-weight ID W, cappable ID, uncappable ID
  *	events KIND N, gone N, there FILE, not-there FILE, recover ERRNO
  */
 static const struct row {
@@ -162,6 +169,12 @@ static const struct row {
 	{ "another boot: an id means nothing",
 	  "create 4 80, settle, ours 4 45, kill, xl 4 60, boot b, start -> percent 4 60; settle ->"
 	  "own 4 60, percent 4 60" },
+	{ "another boot, with a cap that was never ours: its configuration changed",
+	  "create 4 80, settle, kill, xl 4 60, remove caps.written, boot b, start, settle ->"
+	  "own 4 60, percent 4 60" },
+	{ "another boot, from an image with a cap of long ago: its own comes back",
+	  "create 4 80, settle, ours 4 45, ours 4 44, ours 4 20, kill, xl 4 45, boot b, start ->"
+	  "percent 4 80; settle -> own 4 80" },
 	{ "another boot, restored from an image: its own comes back",
 	  "create 4 80, settle, ours 4 45, kill, boot b, start -> percent 4 80; settle -> own 4 "
 	  "80" },
@@ -181,7 +194,8 @@ static const struct row {
 	  "settle -> cappable 4" },
 	{ "observing after a kill: shows what is in force, blames nobody",
 	  "create 4 80, settle, ours 4 45, kill, observe, start, settle, settle -> percent 4 45,"
-	  "own 4 80, shown 4 45, events operator-cap 0; xl 4 60, settle -> own 4 60, events "
+	  "own 4 80, shown 4 45, events operator-cap 0; xl 4 60, settle, settle -> own 4 60, kept "
+	  "4 80, events "
 	  "operator-cap 1" },
 };
 
@@ -305,6 +319,18 @@ static void expect(const struct step *s, uint64_t is, uint64_t wanted)
 	assert_int_equal(is, wanted);
 }
 
+static uint32_t own_on_disk(struct guests_rig *g, uint32_t domid)
+{
+	static struct restore r;
+	struct conf_error e;
+	uint8_t uuid[16];
+
+	memset(uuid, 9, sizeof(uuid));
+	assert_int_equal(restore_load(&r, g->dir.path, "fake", &e), 0);
+	assert_non_null(restore_find(&r, domid, uuid));
+	return cap_to_percent(restore_find(&r, domid, uuid)->params.cap);
+}
+
 static void check(void *rig, const struct step *s)
 {
 	struct guests_rig *g = ((struct own_rig *)rig)->g;
@@ -316,6 +342,8 @@ static void check(void *rig, const struct step *s)
 		expect(s, cap_to_percent(fake_dom(&g->host, id)->params.cap), n);
 	else if (step_is(s, "own"))
 		expect(s, cap_to_percent(rig_guest(g, who)->own.cap), n);
+	else if (step_is(s, "kept"))
+		expect(s, own_on_disk(g, id), n);
 	else if (step_is(s, "own-weight"))
 		expect(s, rig_guest(g, who)->own.weight, n);
 	else if (step_is(s, "shown"))
