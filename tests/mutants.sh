@@ -333,6 +333,7 @@ src/guests/events.c @ guests @ s/g->key.created == ev->created/1/
 src/tick/sampler.c @ sampler_caps @ s/if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE)/if (0)/
 src/guests/own.c @ guests_caps @ s/^\tif (g->dom_flags & HV_DOM_UNRUN) {/\tif (0) {/
 src/hv/store.c @ store @ s/ && call->life == r->life//
+src/hv/store.c @ store @ s/lost = drain_events(s, h);/lost = 0;/
 src/hv/store.c @ store @ s/r->watched \&\& !r->wanted/0/
 src/hv/store.c @ store @ s/s->left_behind = !ended;//;s/^\tif (!ended)$/\tif (0)/
 src/hv/store.c @ store @ s/r->ask\[ASK_WATCH\].state = ASKED;//

@@ -191,22 +191,6 @@ static void put_answer(struct store *s, const struct call *call, int rc, const c
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void make_call(struct store *s, void *h, const struct call *call)
-{
-	char value[STORE_VALUE_MAX] = "";
-	int rc = 0;
-
-	if (call->unwatch)
-		s->c.calls->unwatch(h, call->domid);
-	else if (call->kind == ASK_NAME)
-		rc = s->c.calls->name(h, call->domid, value, sizeof(value));
-	else if (call->kind == ASK_READ)
-		rc = s->c.calls->read(h, call->domid, value, sizeof(value));
-	else
-		rc = s->c.calls->watch(h, call->domid);
-	put_answer(s, call, rc, value);
-}
-
 static void put_event(struct store *s, const struct hv_event *ev)
 {
 	struct row *r;
@@ -236,6 +220,39 @@ static int drain_events(struct store *s, void *h)
 	return rc;
 }
 
+/* The connection was lost: the request is made again on the next one. */
+static void put_back(struct store *s, const struct call *call)
+{
+	pthread_mutex_lock(&s->lock);
+	call->row->in_call = false;
+	free_if_unused(call->row);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* -errno: the connection is lost. */
+static int make_call(struct store *s, void *h, const struct call *call)
+{
+	char value[STORE_VALUE_MAX] = "";
+	int rc = 0, lost = 0;
+
+	if (call->unwatch)
+		s->c.calls->unwatch(h, call->domid);
+	else if (call->kind == ASK_NAME)
+		rc = s->c.calls->name(h, call->domid, value, sizeof(value));
+	else if (call->kind == ASK_READ)
+		rc = s->c.calls->read(h, call->domid, value, sizeof(value));
+	else
+		rc = s->c.calls->watch(h, call->domid);
+	/* Was it the store that refused, or did the call fail with its connection? */
+	if (rc < 0)
+		lost = drain_events(s, h);
+	if (lost < 0)
+		put_back(s, call);
+	else
+		put_answer(s, call, rc, value);
+	return lost < 0 ? lost : 0;
+}
+
 static bool stopped(struct store *s)
 {
 	bool stop;
@@ -261,7 +278,8 @@ static void serve(struct store *s, void *h)
 		if (more < 0)
 			return;
 		if (take_call(s, &call)) {
-			make_call(s, h, &call);
+			if (make_call(s, h, &call))
+				return;
 		} else if (!more) {
 			poll(p, 2, -1);
 			clear_fd(s->wake_fd);

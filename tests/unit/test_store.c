@@ -74,6 +74,7 @@ static int slow_open(void **h, void *arg)
 	if (!w->open_rc) {
 		w->opens++;
 		w->lost = false;
+		w->read_rc = 0;
 		*h = w;
 	}
 	return leave(w, w->open_rc);
@@ -458,6 +459,24 @@ RIG_TEST(connection__lost__is_opened_again_with_its_watches)
 	assert_int_equal(store_name(f->store, 7, buf, sizeof(buf)), -EAGAIN);
 	await_answer(f->store, 7);
 	assert_int_equal(store_name(f->store, 7, buf, sizeof(buf)), 7);
+}
+
+RIG_TEST(connection__lost_in_a_call__the_call_is_made_again)
+{
+	struct fixture *f = *state;
+	char buf[64];
+
+	set_stopped(&f->slow, true);
+	assert_int_equal(store_read(f->store, 6, buf, sizeof(buf)), -EAGAIN);
+	await_blocked(&f->slow);
+	pthread_mutex_lock(&f->slow.lock);
+	f->slow.lost = true;
+	f->slow.read_rc = -EIO;
+	pthread_mutex_unlock(&f->slow.lock);
+	set_stopped(&f->slow, false);
+	await_answer(f->store, 6);
+	assert_int_equal(store_read(f->store, 6, buf, sizeof(buf)), 6);
+	assert_string_equal(buf, "node 2");
 }
 
 /* --- many ------------------------------------------------------------------------------- */
