@@ -96,7 +96,7 @@ TEST(remedy__of_a_disk_that_takes_nothing__is_one_that_helps)
  *	observe; pass DAYS; settle
  *
  *	percent ID P, own ID P, kept ID P (on disk), own-weight ID W, cappable ID, uncappable ID
- *	events KIND N, gone N, there FILE, not-there FILE, recover ERRNO
+ *	logged TEXT, events KIND N, gone N, there FILE, not-there FILE, recover ERRNO
  */
 static const struct row {
 	const char *name, *steps;
@@ -183,8 +183,9 @@ static const struct row {
 	  "percent 4 80, there caps.json.bad; settle -> own 4 80" },
 	{ "file and copy are cut: starts, and takes what is in force",
 	  "create 4 80, settle, create 5 70 8, settle, ours 4 45, kill, cut caps.json 30,"
-	  "cut caps.json.bak 0, start -> percent 4 45, there caps.json.bad; settle -> own 4 45,"
-	  "cappable 4" },
+	  "cut caps.json.bak 0, start -> percent 4 45, there caps.json.bad,"
+	  "logged guest guest-4: cap 45 is in force, logged xl sched-credit2 -d NAME -c N;"
+	  "settle -> own 4 45, cappable 4; xl 4 80, settle -> own 4 80" },
 	{ "the file was removed: its former copy does not count",
 	  "create 4 80, settle, create 5 70 8, settle, ours 4 45, kill, remove caps.json, start,"
 	  "settle -> own 4 45" },
@@ -194,7 +195,10 @@ static const struct row {
 	  "settle -> cappable 4" },
 	{ "observing after a kill: shows what is in force, blames nobody",
 	  "create 4 80, settle, ours 4 45, kill, observe, start, settle, settle -> percent 4 45,"
-	  "own 4 80, shown 4 45, events operator-cap 0; xl 4 60, settle, settle -> own 4 60, kept "
+	  "own 4 80, shown 4 45, events operator-cap 0, logged guest guest-4: cap 45 of an earlier "
+	  "run"
+	  " is in force, logged run resexd --restore-caps; xl 4 60, settle, settle -> own 4 60, "
+	  "kept "
 	  "4 80, events "
 	  "operator-cap 1" },
 };
@@ -335,13 +339,15 @@ static void check(void *rig, const struct step *s)
 {
 	struct guests_rig *g = ((struct own_rig *)rig)->g;
 	uint32_t id = (uint32_t)s->n[0], n = (uint32_t)s->n[1];
-	char who[12];
+	char who[12], text[16384];
 
 	snprintf(who, sizeof(who), "%u", id);
 	if (step_is(s, "percent"))
 		expect(s, cap_to_percent(fake_dom(&g->host, id)->params.cap), n);
 	else if (step_is(s, "own"))
 		expect(s, cap_to_percent(rig_guest(g, who)->own.cap), n);
+	else if (step_is(s, "logged"))
+		step_holds(s, strstr(tmp_read(&g->dir, "log", text, sizeof(text)), s->rest));
 	else if (step_is(s, "kept"))
 		expect(s, own_on_disk(g, id), n);
 	else if (step_is(s, "own-weight"))
@@ -375,6 +381,9 @@ static void run_row(void **state)
 	r.g = *state;
 	r.g->hv.boot = boot;
 	r.g->recover = true;
+	close(r.g->log.fd);
+	r.g->log.fd = open(tmp_at(&r.g->dir, "log"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(r.g->log.fd >= 0);
 	rig_end(r.g);
 	rig_begin(r.g);
 	steps_run(row->steps, &ops, &r);
