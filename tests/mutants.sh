@@ -290,6 +290,8 @@ src/tick/actor.c @ sampler_caps @ s/weight_only(c, &found))/0)/
 src/tick/actor.c @ sampler_caps @ s/ || found->weight == c->weight//
 src/tick/actor.c @ sampler_caps @ s/if (c->recent\[i\] == cap_to_percent(found->cap))/if (1)/
 src/tick/actor.c @ sampler_caps @ s/c->recent\[i\] = c->percent;/c->recent[i] = 0xffff;/
+src/sim/hyp.c @ hv_sim @ s/if (was == SIM_CAP_ANY || d->wanted == was)/if (1)/
+src/hv/sim.c @ hv_sim @ s/if (!rc || rc == -ECANCELED)/if (!rc)/
 src/tick/actor.c @ sampler_run @ s/rc = set_over(a, c, c->percent, percent, &found);/rc = hv_put_cap(a->ops, a->hv, c->domid, cap_from_percent(percent));/
 src/tick/actor.c @ sampler_caps @ s/c->domid == domid && !c->foreign;/true;/
 src/tick/actor.c @ sampler_caps @ s/rc == -ECANCELED ? c->found : mail_percent(w)/mail_percent(w)/

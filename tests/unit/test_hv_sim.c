@@ -248,6 +248,29 @@ TEST(cap__set__is_what_get_says)
 	close_all(&f);
 }
 
+TEST(cap__another_one_is_in_force__is_kept_and_named)
+{
+	struct hv_sched_params found;
+	struct fixture f;
+
+	open_demo(&f);
+	assert_int_equal(hv_put_cap(hv_sim.sched, f.sched, 2, CAP_PERCENT(40)), 0);
+	assert_int_equal(
+		hv_sim.sched->set_cap(f.sched, 2, CAP_PERCENT(30), CAP_PERCENT(20), &found),
+		-ECANCELED);
+	assert_true(cap_equal(found.cap, CAP_PERCENT(40)));
+	assert_int_equal(found.weight, 256);
+	assert_int_equal(hv_sim.sched->set_cap(f.sched, 2, CAP_NONE, CAP_PERCENT(20), &found),
+			 -ECANCELED);
+	found.cap = CAP_NONE;
+	assert_int_equal(
+		hv_sim.sched->set_cap(f.sched, 2, CAP_PERCENT(40), CAP_PERCENT(20), &found), 0);
+	assert_true(cap_equal(found.cap, CAP_PERCENT(40)));
+	assert_int_equal(hv_sim.sched->get(f.sched, 2, &found), 0);
+	assert_true(cap_equal(found.cap, CAP_PERCENT(20)));
+	close_all(&f);
+}
+
 TEST(cap__impossible__is_refused)
 {
 	struct hv_sched_params p;
