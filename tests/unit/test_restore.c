@@ -313,7 +313,8 @@ RIG_TEST(put__disk_full__old_file_is_untouched_and_nothing_is_left_behind)
 /* --- damaged files ------------------------------------------------------------------- */
 
 #define UUID  "01010101-0101-0101-0101-010101010101"
-#define ENTRY "{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 42, \"weight\": 256}"
+#define PART  "{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 42, \"weight\": 256"
+#define ENTRY PART "}"
 
 static const struct damage {
 	const char *text, *place, *names;
@@ -346,6 +347,15 @@ static const struct damage {
 	  "\"cap\": 1, \"weight\": 1}]}",
 	  "caps.json:1:34: ", "uuid" },
 	{ "{\"guests\": [" ENTRY "], \"guests\": []}", "caps.json:1:", "guests" },
+	{ "{\"boot\": 5, \"guests\": []}", "caps.json:1:10: ", "boot" },
+	{ "{\"guests\": [], \"gone\": 5}", "caps.json:1:", "gone" },
+	{ "{\"guests\": [], \"gone\": [" ENTRY "]}", "caps.json:1:", "until" },
+	{ "{\"guests\": [" PART ", \"written\": [[5, 4]]}]}", "caps.json:1:", "first and last" },
+	{ "{\"guests\": [" PART ", \"written\": [[4, 8192]]}]}", "caps.json:1:", "8192" },
+	{ "{\"guests\": [" PART ", \"written\": [4]}]}", "caps.json:1:", "first and last" },
+	{ "{\"guests\": [" PART ", \"written\": 4}]}", "caps.json:1:", "first and last" },
+	{ "{\"guests\": [" PART ", \"last\": [4]}]}", "caps.json:1:", "two percents" },
+	{ "{\"guests\": [" PART ", \"last\": [4, 65536]}]}", "caps.json:1:", "two percents" },
 	{ "{\"guests\": [{\"domid\": 7, \"uuid\": \"" UUID "\", \"cap\": 1, \"weight\": 1, "
 	  "\"extra\": 1}]}",
 	  "caps.json:1:", "extra" },
