@@ -22,7 +22,7 @@ class Odd:
     """rdmaodd in a guest, waiting for go(); its truth comes only from finish()."""
 
     def __init__(self, g, options):
-        self.g, self.liar = g, None
+        self.g, self.liar, self.late = g, None, 0
         g.sh("rm -f /tmp/odd.in /tmp/odd.out; mkfifo /tmp/odd.in; (rdmaodd %s <>/tmp/odd.in >/tmp/odd.out 2>&1 &); %s"
              % (options, self.until("READY")), 60)
         ready = re.search(r"^READY pid=(\d+) seed=(\d+) qps=(\d+)", g.sh("grep ^READY /tmp/odd.out"), re.M)
@@ -38,8 +38,9 @@ class Odd:
         """Do all the work."""
         said = self.g.sh("echo go 1<>/tmp/odd.in; %s; grep -E '^(DONE|LIAR)' /tmp/odd.out" % self.until("DONE"), 75)
         self.pids.add(int(re.search(r"^DONE pid=(\d+)", said, re.M)[1]))
-        liar = re.search(r"^LIAR qpn=(\d+)", said, re.M)
-        self.liar = int(liar[1]) if liar else None
+        liar = re.search(r"^LIAR qpn=(\d+) late=(\d+)", said, re.M)
+        if liar:
+            self.liar, self.late = int(liar[1]), int(liar[2])
 
     def rows(self, d):
         """ring-list may go on to name a process that has left its queues to a child."""
@@ -50,8 +51,9 @@ class Odd:
         return json.loads(out)
 
 
-# What is known when a case is over. told: its truth; counted: what was counted since before.
-Look = collections.namedtuple("Look", "d who told before counted rows liar")
+# What is known when a case is over. told: its truth; counted: what was counted since before;
+# liar: the queue pair that lied; late: its work requests after it ceased to lie.
+Look = collections.namedtuple("Look", "d who told before counted rows liar late")
 
 # --- what a case's counts must be ---------------------------------------------------
 
@@ -142,17 +144,22 @@ def short_lives(x):
 
 
 def forged(x):
-    """The neighbours of a queue pair that lies are right; it is right, or told as at fault."""
+    """The neighbours of a queue pair that lies are right; it is right, or told as at fault.
+
+    When it lies no more, it is counted again.
+    """
     honest = [t for t in x.told["qps"] if t["qpn"] != x.liar]
     true = sum(t["wrs"] for t in x.told["qps"] if t["qpn"] == x.liar)
     each_qp(x, honest, [r for r in active(x) if r["qpn"] != x.liar],
             lambda c, t, both: agree_qp(x.who, c, t, False))
-    faults = [r for r in x.rows if r["fault"]]
+    forged_times = x.d.rings(x.before["name"])["forged_times"] - x.before["forged_times"]
+    faults = [r for r in x.rows if r["fault"]] or forged_times
     counted = x.counted["wrs"] - sum(t["wrs"] for t in honest)
     what = "%s: the liar: counted %d, true %d: %s" % (x.who, counted, true, faults or active(x))
     bounded = any("wrs-bounded" in r.get("flags", ()) for r in x.rows)
     check(counted <= true or bounded, "work requests that never were; " + what)
     check(counted == true or faults or bounded, "wrong, and no fault is told; " + what)
+    check(counted >= x.late, "%d work requests were done when it did not lie; %s" % (x.late, what))
 
 
 # What is run, and how it is judged; deep: by how much -n grows there.
@@ -212,7 +219,7 @@ def one(vm, d, g, case):
     faults = [r["fault"] for r in rows if r["fault"]]
     vm.note("%s: true %s, counted %s, faults %s" % (who, told["total"], counted, faults))
     check(told["total"]["wrs"] > 0, who + " did nothing")
-    case.judge(Look(d, who, told, before, counted, rows, odd.liar))
+    case.judge(Look(d, who, told, before, counted, rows, odd.liar, odd.late))
     wait_for("end of the queues of " + who, 10, lambda: not send_queues(d, g.name), 0.2)
     late = difference(before["totals"], wait_settled(d, g.name))
     check(late["wrs"] == counted["wrs"], "work that never was is counted when %s ends: %s after %s" % (

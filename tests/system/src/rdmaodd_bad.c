@@ -13,6 +13,8 @@
 
 enum { CQ_ONE = 140, CQ_PAIR = 300, ROUNDS = 6 };
 
+enum { FORGED_US = 20000 }; /* how long a word is false at least once */
+
 /* The far end of a pair follows its near end in odd.qp. */
 static struct odd_qp *pair_on(struct odd *o, uint32_t near, uint32_t far)
 {
@@ -219,33 +221,43 @@ static volatile uint32_t *field(const char *name, volatile uint32_t *header)
 	exit(2);
 }
 
+/* One work request of each queue pair, until all are complete. */
+static void one_each(struct odd *o)
+{
+	for (uint32_t i = 0; i < o->qps; i++) {
+		o->qp[i].target = o->qp[i].posted + 1;
+		odd_post(&o->qp[i], 1);
+	}
+	odd_drain(o);
+}
+
 /*
  * The last queue pair made is the one that lies. It always restores the word before it
  * posts, because its own library reads it; the kernel has a copy of all but the producer.
+ * When the ring has been right for longer than it was false, it does more work.
  */
 void odd_run_forge(struct odd *o)
 {
-	struct odd_qp *q = &o->qp[o->qps - 1];
 	volatile uint32_t *word = field(o->kinds, newest_sq());
 	bool always = strstr(o->kinds, "-always");
-	uint32_t when = odd_below(o, o->count / 2 + 1);
+	uint32_t when = odd_below(o, o->count / 2 + 1), late = o->count / 2;
+	int64_t began = odd_now_ns();
 
 	for (uint32_t i = 0; i < o->count; i++) {
 		uint32_t was;
 
-		for (uint32_t k = 0; k < o->qps; k++) {
-			o->qp[k].target = o->qp[k].posted + 1;
-			odd_post(&o->qp[k], 1);
-		}
-		odd_drain(o);
+		one_each(o);
 		was = *word;
 		if (always || i == when)
 			*word = false_value(o, was);
-		sleep_us(o->pace_us + (i == when ? 20000 : 0));
+		sleep_us(o->pace_us + (i == when ? FORGED_US : 0));
 		if (always || i == when)
 			*word = was;
 	}
-	printf("LIAR qpn=%u\n", q->qp->qp_num);
+	sleep_us((long)((odd_now_ns() - began) / 1000) + 1000000);
+	for (uint32_t i = 0; i < late; i++)
+		one_each(o);
+	printf("LIAR qpn=%u late=%u\n", o->qp[o->qps - 1].qp->qp_num, late);
 }
 
 /* --- writer: a child posts to its parent's ring ------------------------------------------- */
@@ -291,12 +303,8 @@ void odd_run_writer(struct odd *o)
 	for (uint32_t i = 0; i < o->count; i++) {
 		turn_to(o, 1);
 		await_turn(o, 0);
-		for (uint32_t k = 0; k < o->qps; k++) {
-			o->qp[k].target = o->qp[k].posted + 1;
-			odd_post(&o->qp[k], 1);
-		}
-		odd_drain(o);
+		one_each(o);
 		sleep_us(o->pace_us);
 	}
-	printf("LIAR qpn=%u\n", o->qp[o->qps - 1].qp->qp_num);
+	printf("LIAR qpn=%u late=0\n", o->qp[o->qps - 1].qp->qp_num);
 }
