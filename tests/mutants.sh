@@ -252,7 +252,6 @@ src/tick/sampler.c @ sampler @ s/ && is->link == was->link//
 src/tick/sampler.c @ sampler @ s/is->key.created == was->key.created/1/
 src/tick/sampler.c @ sampler_caps @ s/else if (slot_percent(g->own) != slot_percent(sl->guest->own) &&/else if (0 \&\&/
 src/tick/sampler.c @ sampler_caps @ s/if (g->flags & ~sl->guest->flags & POLICY_CAPPABLE)/if (0)/
-src/tick/sampler.c @ sampler_caps @ s/sl->generation++;//
 src/tick/sampler.c @ sampler_caps @ s/sl->known_serial = sl->serial + 1;//
 src/tick/sampler.c @ sampler @ s/if (g->vcpus != sl->guest->vcpus || /if (/
 src/tick/sampler.c @ sampler @ s/ || g->weight != sl->guest->weight)/)/
@@ -284,11 +283,9 @@ src/tick/stages.c @ sampler_caps @ s/sl->foreign_reported = sampler_event(/sl->f
 src/tick/actor.c @ sampler_caps @ s/c->generation != mail_generation(expect)/0/
 src/tick/actor.c @ sampler_caps @ s/learn(c, mail_domid(w), expect);$/learn(c, mail_domid(w), expect); else c->percent = mail_percent(expect);/
 src/tick/actor.c @ sampler_caps @ s/c->other != c->percent && cap_to_percent(found.cap) == c->other/0/
-src/tick/actor.c @ sampler_caps @ s/c->other != c->percent && cap_to_percent(found.cap) == c->other/1/
 src/tick/actor.c @ sampler_caps @ s/if (c->foreign)/if (0)/
 src/tick/actor.c @ sampler_caps @ s/weight_only(c, &found))/0)/
 src/tick/actor.c @ sampler_caps @ s/ || found->weight == c->weight//
-src/tick/actor.c @ sampler_caps @ s/if (c->recent\[i\] == cap_to_percent(found->cap))/if (1)/
 src/tick/actor.c @ sampler_caps @ s/c->recent\[i\] = c->percent;/c->recent[i] = 0xffff;/
 src/sim/hyp.c @ hv_sim @ s/if (was == SIM_CAP_ANY || d->wanted == was)/if (1)/
 src/hv/sim.c @ hv_sim @ s/if (!rc || rc == -ECANCELED)/if (!rc)/
@@ -371,7 +368,6 @@ src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
 src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
 src/guests/operator.c @ guests_caps @ s/if (known || !g->cappable)/if (0)/
 src/guests/operator.c @ guests_caps @ s/g->own_generation = generation;//
-src/guests/operator.c @ guests_caps @ s/g->own_checked = false;//
 src/guests/operator.c @ guests_caps @ s/owns_save(gs);//
 src/guests/operator.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
 src/guests/operator.c @ guests_caps @ s/g->own_pool != pool || //
