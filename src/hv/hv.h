@@ -89,7 +89,9 @@ struct hv_sched_ops {
 	 * Set the cap only if the one in force, in whole percent, is still
 	 * `was`; keep the weight. 0 or -ECANCELED: *found has what was in force
 	 * before. -ECANCELED: another program set another cap, and nothing was
-	 * changed. -ESRCH; -EINVAL: out of the scheduler's range; -EPERM:
+	 * changed. A cap that the other program sets between the comparison and
+	 * the setting is lost: no time in sim, on Xen see src/hv/xen/swap.c.
+	 * -ESRCH; -EINVAL: out of the scheduler's range; -EPERM:
 	 * domain 0; -EOPNOTSUPP.
 	 */
 	int (*set_cap)(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,

@@ -44,6 +44,7 @@ xl info | grep -q 'scheduler *: credit$' && scheduler=credit command=sched-credi
 try list "$id" "$type"
 xl $command -d "$name" -w 512
 try caps "$id" $scheduler 512
+try race "$id" $scheduler
 try map "$id" "$type" $frames
 try grant "$id" "$ref"
 try watch "$id" "$name" "$ref"

@@ -8,6 +8,9 @@
  * with another one. Weight 0 means "as it is" to credit and credit2, so
  * the weight survives even when another program changes it at the same moment. A
  * cap has no such value in credit2: 0 takes it away.
+ *
+ * Before a cap is set, the one in force is compared with the one expected. Setting another tells
+ * what it replaced (swap.c): a cap that another program set after the comparison is set again.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,8 +20,9 @@
 #include "src/core/caps.h"
 #include "src/hv/xen/xen.h"
 
-#define LIST_MAX  4096u
-#define POOLS_MAX 16u
+#define LIST_MAX	4096u
+#define POOLS_MAX	16u
+#define GIVE_BACK_TRIES 4
 /* As many as fit a page: libxenctrl keeps its buffers of that size. */
 #define LIST_FIRST (HV_PAGE / sizeof(xc_domaininfo_t))
 
@@ -31,6 +35,7 @@ struct pool {
 struct hv_sched {
 	struct hv_xen_quiet quiet;
 	xc_interface *xc;
+	struct hv_xen_swap swap;
 	uint32_t want; /* how many domains to ask for */
 	xc_domaininfo_t *info;
 	struct pool pools[POOLS_MAX]; /* by id modulo POOLS_MAX */
@@ -52,9 +57,14 @@ static int xen_sched_open(struct hv_sched **s, void *arg)
 	ret = hv_xen_open(&h->xc, &h->quiet);
 	if (ret)
 		goto out;
+	ret = hv_xen_swap_open(&h->swap, &h->quiet);
+	if (ret)
+		goto out;
 	*s = h;
 	return 0;
 out:
+	if (h->xc)
+		xc_interface_close(h->xc);
 	free(h->info);
 	free(h);
 	return ret;
@@ -64,6 +74,7 @@ static void xen_sched_close(struct hv_sched *s)
 {
 	if (!s)
 		return;
+	hv_xen_swap_close(&s->swap);
 	xc_interface_close(s->xc);
 	free(s->info);
 	free(s);
@@ -187,25 +198,6 @@ static int params_get(struct hv_sched *s, uint32_t domid, uint32_t scheduler,
 	return 0;
 }
 
-static int cap_put(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t cap)
-{
-	struct xen_domctl_sched_credit credit = { .weight = 0, .cap = cap };
-	struct xen_domctl_sched_credit2 credit2 = { .weight = 0, .cap = cap };
-	int ret;
-
-	switch (scheduler) {
-	case XEN_SCHEDULER_CREDIT:
-		ret = xc_sched_credit_domain_set(s->xc, domid, &credit);
-		break;
-	case XEN_SCHEDULER_CREDIT2:
-		ret = xc_sched_credit2_domain_set(s->xc, domid, &credit2);
-		break;
-	default:
-		return -EOPNOTSUPP;
-	}
-	return ret ? -errno : 0;
-}
-
 static int get_once(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
 {
 	xc_domaininfo_t info;
@@ -232,12 +224,34 @@ static int percent_of(struct cap c, const xc_domaininfo_t *info, uint16_t *perce
 	return 0;
 }
 
+/*
+ * Another program set a cap between params_get() and the swap: set it again. When the swap finds
+ * that the program set one more meanwhile, that one is the newest.
+ */
+static int give_back(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t ours,
+		     uint16_t theirs, struct hv_sched_params *found)
+{
+	for (int i = 0; i < GIVE_BACK_TRIES; i++) {
+		uint16_t before;
+		int ret = hv_xen_swap_cap(&s->swap, domid, scheduler, theirs, &before);
+
+		if (ret)
+			return ret;
+		found->cap = cap_from_percent(theirs);
+		if (before == ours)
+			break;
+		ours = theirs;
+		theirs = before;
+	}
+	return -ECANCELED;
+}
+
 static int set_once(struct hv_sched *s, uint32_t domid, struct cap was, struct cap cap,
 		    struct hv_sched_params *found)
 {
 	xc_domaininfo_t info;
 	uint32_t scheduler = 0;
-	uint16_t percent;
+	uint16_t percent, before;
 	int ret = find_scheduler(s, domid, &info, &scheduler);
 
 	if (!ret)
@@ -248,7 +262,10 @@ static int set_once(struct hv_sched *s, uint32_t domid, struct cap was, struct c
 		return ret;
 	if (cap_to_percent(found->cap) != cap_to_percent(was))
 		return -ECANCELED;
-	return cap_put(s, domid, scheduler, percent);
+	ret = hv_xen_swap_cap(&s->swap, domid, scheduler, percent, &before);
+	if (ret || before == cap_to_percent(was))
+		return ret;
+	return give_back(s, domid, scheduler, percent, before, found);
 }
 
 /*

@@ -31,6 +31,21 @@ int hv_xen_open(xc_interface **xc, struct hv_xen_quiet *q);
 /* One domain. -ESRCH: no such domain. */
 int hv_xen_dominfo(xc_interface *xc, uint32_t domid, xc_domaininfo_t *info);
 
+/* swap.c */
+struct hv_xen_swap {
+	xencall_handle *call;
+	struct hv_xen_swap_args *args;
+};
+
+int hv_xen_swap_open(struct hv_xen_swap *w, struct hv_xen_quiet *q);
+void hv_xen_swap_close(struct hv_xen_swap *w);
+/*
+ * Set a cap, whatever is in force; keep the weight. *before is the cap that was in force until
+ * then, both in percent of one CPU. Errors are Xen's: -EINVAL: another scheduler; -ESRCH.
+ */
+int hv_xen_swap_cap(struct hv_xen_swap *w, uint32_t domid, uint32_t scheduler, uint16_t cap,
+		    uint16_t *before);
+
 /* Frames as Xen numbers them: their types, and mapping them. frames.c */
 struct hv_xen_frames {
 	xc_interface *xc;

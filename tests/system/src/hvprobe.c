@@ -140,6 +140,7 @@ static const struct {
 	{ "host", probe_host, "0 ERRNO WATCH-ERRNO [UID]" },
 	{ "list", probe_list, "DOMID pv|pvh" },
 	{ "caps", probe_caps, "DOMID SCHEDULER WEIGHT" },
+	{ "race", probe_race, "DOMID SCHEDULER" },
 	{ "nocaps", probe_nocaps, "DOMID SCHEDULER" },
 	{ "pools", probe_pools, "DOMID COMMAND SCHEDULER" },
 	{ "map", probe_map, "DOMID pv|pvh FRAME..." },

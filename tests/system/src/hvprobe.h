@@ -40,6 +40,7 @@ struct hv_watch *probe_open_watch(struct probe *p);
 /* Each proves one part; argv is what follows DOMID. */
 void probe_list(struct probe *p, char **argv);
 void probe_caps(struct probe *p, char **argv);
+void probe_race(struct probe *p, char **argv);
 void probe_nocaps(struct probe *p, char **argv);
 void probe_pools(struct probe *p, char **argv);
 void probe_map(struct probe *p, char **argv);
