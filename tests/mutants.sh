@@ -347,18 +347,16 @@ src/guests/guests.c @ guests_store @ s/ \&\& mapped < TURN_GUESTS//
 src/guests/guest.c @ guests_store @ s/ g->answered || / /
 src/guests/guest.c @ guests_store @ s/(g->node_due \&\& !g->node_asked)/g->node_due/
 src/guests/own.c @ guests_log @ s/if (rc || !empty)$/if (1)/
-src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (1)/
 src/guests/own.c @ own @ s/if (gs->observe || v != OWN_OURS)/if (v != OWN_OURS)/
 src/guests/own.c @ own @ s/note_same_guest(gs, g);$//
 src/guests/own.c @ own @ s/drop_written(gs, g, g->own.cap);//
 src/guests/own.c @ own @ s/} else if (journal_rc) {/} else if (0 \&\& journal_rc) {/
 src/guests/guest.c @ own @ /g->leaving = true;/{n;s/own_note(gs, g);//}
+src/guests/restore.c @ restore @ s/i < 3 \&\& rc == -ECANCELED/i < 1/
 src/guests/restore.c @ own @ s/if (dom_flags & HV_DOM_UNRUN)/if (0)/
 src/guests/restore.c @ own @ s/percents_has(&was->written, percent) ? OWN_OURS : OWN_OPERATOR/OWN_OPERATOR/
-src/guests/restore.c @ own @ s/percents_has(&was->written, percent) ? OWN_OURS : OWN_OPERATOR/OWN_OURS/
 src/guests/restore.c @ own @ s/if (!l->known)/if (1)/
 src/guests/restore.c @ own @ s/if (!memcmp(uuid, none, 16))/if (0)/
-src/guests/restore.c @ own @ s/ && r->gone\[i\].until > r->now_s//
 src/guests/restore.c @ own @ s/failed += give_back_to_successor(r, &dom\[i\], ops, s, out) != 0/(void)give_back_to_successor/
 src/guests/restore_file.c @ own @ s/if (r->boot\[0\] && boot\[0\] && strcmp(r->boot, boot) != 0)/if (0)/
 src/guests/restore_file.c @ own @ s/rc = load(r, ".bak", &other) ? rc : 1;//

@@ -204,41 +204,44 @@ static const struct hv_dom *alive(const struct saved_cap *c, const struct hv_dom
 	return NULL;
 }
 
-/* A cap that cannot be read is taken for one of ours, as the entry's is known to be right. */
-static enum own_verdict verdict_of(const struct saved_cap *c, bool same, const struct hv_dom *d,
-				   const struct hv_sched_ops *ops, struct hv_sched *s,
-				   struct hv_sched_params *now)
+static void leave_to_operator(struct saved_cap *c, const struct hv_sched_params *now,
+			      struct restored *out)
 {
-	if (ops->get(s, d->domid, now))
-		return OWN_OURS;
-	return own_judge(c, same, cap_to_percent(now->cap), d->flags);
+	if (out->operators < FLOW_GUESTS_MAX) {
+		out->operator[out->operators].domid = c->domid;
+		out->operator[out->operators].own = cap_to_percent(c->params.cap);
+		out->operator[out->operators++].percent = cap_to_percent(now->cap);
+	}
+	percents_drop(&c->written, cap_to_percent(c->params.cap));
+	c->params = *now;
 }
 
-/* 0 or -errno; -ESRCH: the domain is gone. */
+/*
+ * 0 or -errno; -ESRCH: the domain is gone. A cap that cannot be read is taken for one of ours.
+ * -ECANCELED: another program set one just now, which is judged anew.
+ */
 static int give_back(struct saved_cap *c, const struct hv_dom *d, const struct hv_sched_ops *ops,
 		     struct hv_sched *s, struct restored *out)
 {
-	struct hv_sched_params now = c->params;
-	int rc;
+	struct hv_sched_params now = c->params, found = { 0 };
+	bool judge = !ops->get(s, d->domid, &now);
+	int rc = -ECANCELED;
 
-	switch (verdict_of(c, true, d, ops, s, &now)) {
-	case OWN_OPERATOR:
-		if (out->operators < FLOW_GUESTS_MAX) {
-			out->operator[out->operators].domid = c->domid;
-			out->operator[out->operators].own = cap_to_percent(c->params.cap);
-			out->operator[out->operators++].percent = cap_to_percent(now.cap);
+	for (int i = 0; i < 3 && rc == -ECANCELED; i++) {
+		if (judge &&
+		    own_judge(c, true, cap_to_percent(now.cap), d->flags) == OWN_OPERATOR) {
+			leave_to_operator(c, &now, out);
+			return 0;
 		}
-		percents_drop(&c->written, cap_to_percent(c->params.cap));
-		c->params = now;
-		return 0;
-	default:
-		rc = hv_put_cap(ops, s, c->domid, c->params.cap);
-		if (rc)
-			return rc;
-		c->last.any = false;
-		out->caps++;
-		return 0;
+		rc = ops->set_cap(s, c->domid, now.cap, c->params.cap, &found);
+		now = found;
+		judge = true;
 	}
+	if (rc)
+		return rc;
+	c->last.any = false;
+	out->caps++;
+	return 0;
 }
 
 /* A guest that came back with a cap of ours, and has no entry of its own. */

@@ -545,6 +545,34 @@ RIG_TEST(all__file_cannot_be_written__caps_are_given_back_all_the_same)
 	assert_int_equal(on_disk(f)->entries, 2); /* given back twice does no harm */
 }
 
+/* xl sets 60 just after our 5 was read. */
+static int get_before_xl(struct hv_sched *s, uint32_t domid, struct hv_sched_params *p)
+{
+	int rc = fake_sched_ops.get(s, domid, p);
+
+	fake_dom(s->host, domid)->params.cap = CAP_PERCENT(60);
+	return rc;
+}
+
+RIG_TEST(all__operator_sets_a_cap_meanwhile__it_is_left)
+{
+	struct fixture *f = *state;
+	struct hv_sched_ops ops = fake_sched_ops;
+	struct saved_cap c = saved(7, 1, 42);
+	struct restored done;
+
+	ops.get = get_before_xl;
+	capped(f, 7, 1);
+	c.last = (struct written_last){ .known = true, .any = true, .from = 6, .to = 5 };
+	assert_int_equal(restore_add(&f->r, &c), 0);
+	assert_int_equal(restore_all(&f->r, &ops, &f->host.sched, true, &done), 0);
+	assert_int_equal(percent_of(f, 7), 60);
+	assert_int_equal(done.caps, 0);
+	assert_int_equal(done.operators, 1);
+	assert_int_equal(done.operator[0].percent, 60);
+	assert_int_equal(done.operator[0].own, 42);
+}
+
 RIG_TEST(all__nothing_saved__is_fine)
 {
 	struct fixture *f = *state;
