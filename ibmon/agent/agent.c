@@ -29,6 +29,7 @@ enum {
 	IDLE_MS = 16,	    /* between two quick scans while nothing changes */
 	FAST_MS = 500,	    /* scan every scan_ms for so long after an open or a change */
 	OPENED_MS = 100,    /* look for new contexts for so long after an open */
+	UNSEEN_MS = 100,    /* between two lists of queue pairs while rings change */
 	TIDY_BEATS = 4,	    /* forget former users every so many heartbeats */
 	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
 	DENSE_MS = 2,	    /* less than this apart */
@@ -62,6 +63,7 @@ struct agent {
 	struct mono opened_until; /* look for new contexts until then */
 	struct mono fast_until;	  /* scan every scan_ms until then */
 	struct mono datagram_at;  /* the last time that datagrams were found */
+	struct mono listed;	  /* the last time that queue pairs were listed to find gaps */
 	uint64_t beats;
 	int status; /* exit status */
 };
@@ -102,13 +104,17 @@ static void scan_in(struct agent *a, int64_t ms)
 }
 
 /*
- * Schedule the next scan: soon while rings change, later while nothing does. Without users
- * nothing is scheduled: on_beat() looks for new processes each second.
+ * Schedule the next scan after the one that began at t: soon while rings change, later while
+ * nothing does. Without users nothing is scheduled: on_beat() looks for new processes each
+ * second. On a slow machine, scans take at most half of the time.
  */
 static void plan_next_scan(struct agent *a, struct mono t)
 {
+	int64_t took_ms = mono_sub(now(a), t) / NS_PER_MS;
+
+	/* libevent counts from the begin of this scan */
 	if (mono_sub(a->fast_until, t) > 0)
-		scan_in(a, a->o->scan_ms);
+		scan_in(a, took_ms + (took_ms > a->o->scan_ms ? took_ms : a->o->scan_ms));
 	else if (track_users(a->track))
 		scan_in(a, IDLE_MS);
 }
@@ -127,9 +133,11 @@ static void scan_now(struct agent *a, bool full)
 	changed = track_scan(a->track, t, full);
 	if (changed)
 		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
-	/* After the scan: what it published is not unseen. */
-	if (changed || full)
+	/* After the scan: what it published is not unseen. A list costs as much as a scan. */
+	if (full || (changed && mono_sub(t, a->listed) >= UNSEEN_MS * NS_PER_MS)) {
+		a->listed = t;
 		book_unseen(a->book, track_unseen(a->track));
+	}
 	plan_next_scan(a, t);
 }
 

@@ -80,13 +80,11 @@ int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
 }
 
 /* One read for all pages: a ring's pages are contiguous in the process, though not in memory. */
-int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
+int proc_pagemap_frames(int fd, uint64_t addr, size_t n, uint64_t *frame)
 {
-	int fd = open_file(pid, "pagemap"), rc = 0;
+	int rc = 0;
 	ssize_t r;
 
-	if (fd < 0)
-		return fd;
 	/*
 	 * pagemap has 8 bytes for each page of the address space. A short read is past its
 	 * end.
@@ -94,7 +92,6 @@ int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 	r = pread(fd, frame, n * sizeof(*frame), (off_t)(addr / GUEST_PAGE * sizeof(*frame)));
 	if (r != (ssize_t)(n * sizeof(*frame)))
 		rc = r < 0 ? -errno : -EFAULT;
-	close(fd);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		if (!(frame[i] & PAGEMAP_PRESENT))
 			rc = -EFAULT;
@@ -102,6 +99,17 @@ int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 		if (rc == 0 && frame[i] == 0) /* hidden: no CAP_SYS_ADMIN */
 			rc = -EPERM;
 	}
+	return rc;
+}
+
+int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
+{
+	int fd = open_file(pid, "pagemap"), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = proc_pagemap_frames(fd, addr, n, frame);
+	close(fd);
 	return rc;
 }
 

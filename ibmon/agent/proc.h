@@ -24,6 +24,8 @@ int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
  * kernel hides frame numbers from this process.
  */
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
+/* The same, by an open /proc/PID/pagemap: for many rings it is opened once. */
+int proc_pagemap_frames(int fd, uint64_t addr, size_t n, uint64_t *frame);
 
 /* Copy len bytes at addr of the process. 0 or -errno (-EFAULT: not mapped). */
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len);

@@ -71,13 +71,15 @@ static void sink_begin(struct track *t)
 	t->writing = true;
 }
 
-/* A ring that was refused for lack of room may fit from now on (publish_all). */
+/*
+ * Withdrawn by publish_all(), so that readers wait only while pages are written, not while the
+ * kinds of rings are found. A ring that was refused for lack of room may fit from then on.
+ */
 static void withdraw_ring(struct track *t, struct track_ring *r)
 {
 	if (!r->id)
 		return;
-	sink_begin(t);
-	t->sink->withdraw(t->ctx, r->id);
+	t->withdraw[t->withdraws++] = r->id;
 	r->id = 0;
 	t->room = true;
 	t->changes++;
@@ -116,8 +118,10 @@ static struct track_ring *ring_find(struct track *t, const struct maps_ring *m)
  * can be anything, so the device of the mapped file is compared too. The header is the
  * process's memory: only values that fit the size of the mapping count.
  */
-static struct track_ring *ring_read(struct track *t, pid_t pid, const struct maps_ring *m)
+static struct track_ring *ring_read(struct track *t, const struct track_user *u,
+				    const struct maps_ring *m)
 {
+	const pid_t pid = u->pid;
 	const struct device *dev = devices_find(&t->devices, m->uverbs);
 	uint32_t header[2];
 	struct track_ring *r;
@@ -145,20 +149,33 @@ static struct track_ring *ring_read(struct track *t, pid_t pid, const struct map
 			"pid %d: a ring of %u entries is not published: it has more than %d pages",
 			(int)pid, r->what.slots, GUEST_RING_FRAMES_MAX);
 	r->frame = calloc(r->frames, sizeof(*r->frame));
-	if (!r->frame || proc_frames(pid, m->start, r->frames, r->frame)) {
+	if (!r->frame || proc_pagemap_frames(u->pagemap, m->start, r->frames, r->frame)) {
 		ring_free(r);
 		return NULL;
 	}
 	return r;
 }
 
+/* One name for all its rings, and one look. */
+static void owner_name(const struct track *t, struct track_ring *r)
+{
+	for (size_t i = 0; i < t->rings; i++) {
+		if (t->ring[i]->owner != r->owner)
+			continue;
+		memcpy(r->comm, t->ring[i]->comm, sizeof(r->comm));
+		return;
+	}
+	proc_comm(r->owner, r->comm);
+}
+
 /*
  * Add the ring of a mapping. NULL: not a ring of rxe, or no room. The first process in
  * which a ring is found is its owner, also when a child maps it later.
  */
-static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps_ring *m,
-				   struct mono now)
+static struct track_ring *ring_add(struct track *t, const struct track_user *u,
+				   const struct maps_ring *m, struct mono now)
 {
+	const pid_t pid = u->pid;
 	struct track_ring *r;
 	size_t at = t->rings;
 
@@ -171,13 +188,13 @@ static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps
 		t->warned_rings = true;
 		return NULL;
 	}
-	r = ring_read(t, pid, m);
+	r = ring_read(t, u, m);
 	if (!r)
 		return NULL;
 	r->uverbs = m->uverbs;
 	r->owner = pid;
 	r->found = now;
-	proc_comm(pid, r->comm);
+	owner_name(t, r);
 	/* sorted by device and page offset: classify needs that order */
 	while (at > 0 && (t->ring[at - 1]->uverbs > r->uverbs ||
 			  (t->ring[at - 1]->uverbs == r->uverbs &&
@@ -194,35 +211,36 @@ static struct track_ring *ring_add(struct track *t, pid_t pid, const struct maps
  * Is it still the same memory? A recreated device starts again at page offset 0x1000. One
  * frame is enough: the kernel allocates all of a ring at once.
  */
-static bool first_frame_unchanged(const struct track_ring *r, pid_t pid, uint64_t addr)
+static bool first_frame_unchanged(const struct track_ring *r, const struct track_user *u,
+				  uint64_t addr)
 {
 	uint64_t frame;
-	int rc = proc_frames(pid, addr, 1, &frame);
+	int rc = proc_pagemap_frames(u->pagemap, addr, 1, &frame);
 
 	return rc == 0 && frame == r->frame[0];
 }
 
 /* Find new rings of a user, and note those that it still maps. */
-static void user_scan(struct track *t, pid_t pid, struct mono now)
+static void user_scan(struct track *t, const struct track_user *u, struct mono now)
 {
-	int n = proc_rings(pid, t->found, TRACK_USER_RINGS_MAX);
+	int n = proc_rings(u->pid, t->found, TRACK_USER_RINGS_MAX);
 
 	for (int i = 0; i < n; i++) {
 		const struct maps_ring *m = &t->found[i];
 		struct track_ring *r = ring_find(t, m);
 
-		if (r && !first_frame_unchanged(r, pid, m->start)) {
+		if (r && !first_frame_unchanged(r, u, m->start)) {
 			for (size_t k = 0; k < t->rings; k++)
 				if (t->ring[k] == r)
 					ring_drop(t, k);
 			r = NULL;
 		}
 		if (!r)
-			r = ring_add(t, pid, m, now);
+			r = ring_add(t, u, m, now);
 		if (!r || r->seen == t->scan)
 			continue;
 		r->seen = t->scan;
-		r->pid = pid;
+		r->pid = u->pid;
 		r->addr = m->start;
 	}
 }
@@ -256,6 +274,11 @@ static void publish_all(struct track *t)
 	for (size_t i = 0; i < t->rings; i++)
 		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
 			withdraw_ring(t, t->ring[i]);
+	for (size_t i = 0; i < t->withdraws; i++) {
+		sink_begin(t);
+		t->sink->withdraw(t->ctx, t->withdraw[i]);
+	}
+	t->withdraws = 0;
 	for (size_t i = 0; t->room && i < t->rings; i++)
 		t->ring[i]->refused = false;
 	t->room = false;
@@ -269,7 +292,7 @@ static void scan_all(struct track *t, struct mono now)
 	t->scan++;
 	for (size_t i = 0; i < t->users; i++) {
 		track_user_look(&t->user[i]);
-		user_scan(t, t->user[i].pid, now);
+		user_scan(t, &t->user[i], now);
 	}
 	for (size_t i = t->rings; i-- > 0;)
 		if (t->ring[i]->seen != t->scan)
@@ -283,8 +306,7 @@ static void scan_all(struct track *t, struct mono now)
 unsigned int track_scan(struct track *t, struct mono now, bool full)
 {
 	t->changes = 0;
-	full = full || !track_users_quiet(t);
-	if (full)
+	if (full || !track_users_quiet(t))
 		scan_all(t, now);
 	track_kinds(t, full);
 	publish_all(t);

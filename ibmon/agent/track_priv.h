@@ -33,7 +33,9 @@ struct track {
 	uint64_t scan;
 	unsigned int changes; /* in this scan */
 	bool writing;	      /* the sink's begin() was called */
-	bool room;	      /* a ring was withdrawn: a refused one may fit now */
+	size_t withdraws;     /* ids to be withdrawn */
+	uint32_t withdraw[TRACK_RINGS_MAX];
+	bool room; /* a ring was withdrawn: a refused one may fit now */
 	bool warned_users, warned_rings, warned_full;
 	size_t users, rings;
 	struct track_user user[TRACK_USERS_MAX];
