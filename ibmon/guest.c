@@ -109,7 +109,7 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	missed_detach(&g->missed);
 	free_pages(g, false);
 	memset(g->reg, 0, sizeof(*g->reg));
-	g->walked = g->more = g->torn = false;
+	g->walked = g->more = g->rest_waits = g->torn = false;
 	g->back_due.ns = 0;
 	g->generation = 0;
 	g->fault[0] = 0;
@@ -135,6 +135,15 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref)
 	return 0;
 }
 
+/* A ring that was withdrawn, and not released yet, may still be read. */
+static void settle_missed(struct guest_mon *g)
+{
+	for (uint32_t i = 0; i < g->rings; i++)
+		if (g->ring[i]->ring)
+			missed_hold(&g->missed, g->ring[i]->desc.id);
+	missed_settle(&g->missed);
+}
+
 void guest_reap(struct guest_mon *g)
 {
 	while (g->leaving) {
@@ -153,7 +162,7 @@ void guest_reap(struct guest_mon *g)
 			missed_read(&g->missed, s->desc.id);
 		ring_slot_free(g, s);
 	}
-	missed_settle(&g->missed);
+	settle_missed(g);
 	latencies_reap(g);
 	while (g->leaving_pages) {
 		struct leaving_page *p = g->leaving_pages;
@@ -280,16 +289,16 @@ static int add_ring(struct guest_mon *g, const struct ring_desc *d, struct mono 
 	return !rc;
 }
 
-static bool add_new_rings(struct guest_mon *g, struct mono now)
+static bool add_new_rings(struct guest_mon *g, struct mono now, uint32_t kind, bool *more)
 {
 	bool changed = false;
 
-	g->more = false;
+	*more = false;
 	for (uint32_t i = 0; i < g->reg->rings; i++) {
-		int rc = add_ring(g, &g->reg->ring[i], now);
+		int rc = g->reg->ring[i].kind == kind ? add_ring(g, &g->reg->ring[i], now) : 0;
 
 		if (rc < 0) { /* without budget the rest waits for a later walk */
-			g->more = true;
+			*more = true;
 			break;
 		}
 		changed |= rc != 0;
@@ -305,7 +314,7 @@ static bool add_new_rings(struct guest_mon *g, struct mono now)
 static bool reconcile_rings(struct guest_mon *g, struct mono now)
 {
 	uint32_t unreadable = guest_unreadable(g);
-	bool changed;
+	bool changed, added;
 
 	for (uint32_t i = 0; i < g->rings; i++)
 		g->ring[i]->seen = false;
@@ -315,17 +324,51 @@ static bool reconcile_rings(struct guest_mon *g, struct mono now)
 		if (at < g->rings)
 			g->ring[at]->seen = true;
 	}
-	changed = remove_unseen_rings(g);
-	changed |= add_new_rings(g, now);
-	return changed || unreadable != guest_unreadable(g);
+	/* Rings that wait to be reaped are in sets still: until then none is added to them. */
+	g->rest_waits = guest_reap_pending(g);
+	changed = !g->rest_waits && remove_unseen_rings(g);
+	/*
+	 * Send queues first: they are what is charged, and they may live briefly. While new ones
+	 * come, completion queues wait.
+	 */
+	added = add_new_rings(g, now, RING_SQ, &g->more);
+	if (added || g->more)
+		g->rest_waits = true;
+	else if (!g->rest_waits)
+		changed |= add_new_rings(g, now, RING_CQ, &g->rest_waits);
+	return changed || added || unreadable != guest_unreadable(g);
+}
+
+/* Is there something to do although the registry is unchanged? */
+static bool has_rest(const struct guest_mon *g)
+{
+	return g->more || (g->rest_waits && !guest_reap_pending(g));
+}
+
+int64_t guest_wait(const struct guest_mon *g, struct mono now)
+{
+	int64_t wait, budget;
+
+	/* An agent's ids begin anew: first the rings of the one before must be gone. */
+	if (!g->registry || (!g->walked && guest_reap_pending(g)))
+		return INT64_MAX;
+	if (has_rest(g) || registry_changed(g->registry, g->generation))
+		wait = 0;
+	else if (g->back_due.ns)
+		wait = mono_sub(g->back_due, now);
+	else
+		return INT64_MAX;
+	if (wait < mono_sub(g->next_walk, now))
+		wait = mono_sub(g->next_walk, now);
+	budget = budget_wait(&g->walk_budget, now, 1);
+	if (wait < budget)
+		wait = budget;
+	return wait > 0 ? wait : 0;
 }
 
 bool guest_due(const struct guest_mon *g, struct mono now)
 {
-	if (!g->registry || mono_sub(now, g->next_walk) < 0 || !budget_has(&g->walk_budget, now, 1))
-		return false;
-	return g->more || (g->back_due.ns && mono_sub(now, g->back_due) >= 0) ||
-	       registry_changed(g->registry, g->generation);
+	return guest_wait(g, now) == 0;
 }
 
 /*
@@ -383,21 +426,32 @@ static int walk_failed(struct guest_mon *g, struct mono now, int rc)
 	return rc;
 }
 
+/* Pages that the current walk copied. */
+static uint32_t pages_used(const struct guest_mon *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
+		n += g->page[i].addr && g->page[i].used;
+	return n;
+}
+
 /* The generation is remembered only after a walk that succeeded: any other is tried again. */
 int guest_refresh(struct guest_mon *g, struct mono now)
 {
 	struct walk w = { g, now };
-	bool changed, later;
+	bool changed, later, may_release;
 	int rc;
 
 	if (!guest_due(g, now))
-		return g->registry && g->more ? -EAGAIN : 0;
+		return g->registry && has_rest(g) ? -EAGAIN : 0;
 	budget_take(&g->walk_budget, now, 1);
 	g->walks++;
 	g->calls = 0;
 	for (uint32_t i = 0; i < GUEST_PAGES_MAX; i++)
 		g->page[i].used = false;
 	rc = registry_walk(g->registry, &g->lim, walk_page, &w, g->reg);
+	budget_spend(&g->walk_budget, now, pages_used(g) / GUEST_WALK_PAGES);
 	free_pages(g, true);
 	if (rc)
 		return walk_failed(g, now, rc);
@@ -407,12 +461,15 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	g->next_walk = mono_add(now, GUEST_WALK_MIN_MS * NS_PER_MS);
 	g->generation = g->reg->generation;
 	missed_walk(&g->missed, g->reg, registry_unseen(g->registry));
+	may_release = !guest_reap_pending(g);
 	changed = reconcile_rings(g, now);
-	if (!g->leaving)
-		missed_settle(&g->missed);
-	changed |= latencies_reconcile(g, now,
-				       &later); /* pages that cannot be mapped are not read */
-	g->more |= later;
+	if (!guest_reap_pending(g))
+		settle_missed(g);
+	if (may_release) {
+		/* pages that cannot be mapped are not read */
+		changed |= latencies_reconcile(g, now, &later);
+		g->more |= later;
+	}
 	if (!g->more)
 		g->walked = true;
 	return changed;

@@ -43,11 +43,13 @@ int guest_attach(struct guest_mon *g, const struct guest_ref *ref);
  * (guest_state says why). A registry that stays half-written for GUEST_TORN_MS is at
  * fault, too.
  */
-enum { GUEST_WALK_MIN_MS = 10, GUEST_MAPS_MAX = 16, GUEST_TORN_MS = 2000 };
+enum { GUEST_WALK_MIN_MS = 2, GUEST_MAPS_MAX = 16, GUEST_TORN_MS = 2000 };
 int guest_refresh(struct guest_mon *g, struct mono now);
 
 /* Is a refresh due (cheap; also after -EAGAIN)? */
 bool guest_due(const struct guest_mon *g, struct mono now);
+/* How long until it is; INT64_MAX: not before the registry changes. */
+int64_t guest_wait(const struct guest_mon *g, struct mono now);
 
 /*
  * Check that the mapped frames still belong to the guest (one ring a call, in

@@ -36,13 +36,25 @@ bool budget_has(const struct budget *b, struct mono now, uint32_t tokens)
 	return budget_at(b, now) >= (int64_t)tokens * (NS_PER_S / b->rate);
 }
 
+int64_t budget_wait(const struct budget *b, struct mono now, uint32_t tokens)
+{
+	int64_t lacks = (int64_t)tokens * (NS_PER_S / b->rate) - budget_at(b, now);
+
+	return lacks > 0 ? lacks : 0;
+}
+
+void budget_spend(struct budget *b, struct mono now, uint32_t tokens)
+{
+	b->tokens_ns = budget_at(b, now) - (int64_t)tokens * (NS_PER_S / b->rate);
+	if (mono_sub(now, b->filled) > 0)
+		b->filled = now;
+}
+
 bool budget_take(struct budget *b, struct mono now, uint32_t tokens)
 {
 	if (!budget_has(b, now, tokens))
 		return false;
-	b->tokens_ns = budget_at(b, now) - (int64_t)tokens * (NS_PER_S / b->rate);
-	if (mono_sub(now, b->filled) > 0)
-		b->filled = now;
+	budget_spend(b, now, tokens);
 	return true;
 }
 

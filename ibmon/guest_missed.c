@@ -96,6 +96,14 @@ void missed_read(struct missed *m, uint32_t id)
 		r->read = true;
 }
 
+void missed_hold(struct missed *m, uint32_t id)
+{
+	struct missed_ring *r = find(m, id);
+
+	if (r)
+		r->here = true;
+}
+
 void missed_settle(struct missed *m)
 {
 	for (uint32_t i = m->rings; i-- > 0;) {

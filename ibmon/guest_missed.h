@@ -40,6 +40,9 @@ void missed_unseen(struct missed *m, uint64_t unseen);
 /* The sampler read this ring. */
 void missed_read(struct missed *m, uint32_t id);
 
+/* This ring is still mapped: missed_settle() does not decide it. */
+void missed_hold(struct missed *m, uint32_t id);
+
 /* No ring waits to be reaped: those that left were read, or never will be. */
 void missed_settle(struct missed *m);
 

@@ -8,11 +8,12 @@
 
 enum {
 	GUEST_PAGES_MAX = GUEST_DIRECTORIES_MAX + GUEST_FRAME_PAGES_MAX,
-	GUEST_WALK_BURST = 50, /* walks at once */
-	GUEST_WALK_RATE = 20,  /* and then each second */
-	GUEST_MAP_BURST = 512, /* map calls at once */
-	GUEST_MAP_RATE = 64,   /* and then each second */
-	GUEST_MAP_FRAMES = 64, /* so many frames of a ring cost as much as a call */
+	GUEST_WALK_BURST = 400, /* walks at once */
+	GUEST_WALK_RATE = 200,	/* and then each second */
+	GUEST_WALK_PAGES = 8,	/* so many pages of the agent cost as much as a walk */
+	GUEST_MAP_BURST = 512,	/* map calls at once */
+	GUEST_MAP_RATE = 128,	/* and then each second */
+	GUEST_MAP_FRAMES = 24,	/* so many frames of a ring cost as much as a call */
 	GUEST_BACKOFF_MAX_MS = 1000,
 };
 
@@ -71,6 +72,7 @@ struct guest_mon {
 	uint32_t generation;	       /* of the last walk that succeeded */
 	bool walked;		       /* all was mapped once since attaching */
 	bool more;		       /* walk again although the generation is unchanged */
+	bool rest_waits;	       /* likewise, for releases and completion queues */
 	struct mono next_walk;
 	int64_t backoff_ns;
 	bool torn; /* walks find it half-written */
@@ -106,6 +108,10 @@ struct guest_mon {
 void budget_init(struct budget *b, uint32_t rate, uint32_t burst);
 bool budget_has(const struct budget *b, struct mono now, uint32_t tokens);
 bool budget_take(struct budget *b, struct mono now, uint32_t tokens);
+/* Take them even if that leaves less than none. */
+void budget_spend(struct budget *b, struct mono now, uint32_t tokens);
+/* Nanoseconds until it has so many. */
+int64_t budget_wait(const struct budget *b, struct mono now, uint32_t tokens);
 /* The tokens of map_budget for mapping or checking a ring of so many frames. */
 uint32_t map_tokens(uint32_t frames);
 /* Map a page by reference within the budget. -EAGAIN: not now. */

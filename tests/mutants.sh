@@ -669,14 +669,15 @@ src/cluster/cluster.c @ cluster_member @ s/int rc = c->view.quorate /int rc = tr
 src/cluster/cluster.c @ cluster_member @ s/if (\*note || c->view.quorate)/if (1)/
 src/cluster/cluster.c @ cluster_member @ s/s.ops\[TRANSPORT_CAS64\] + s/s/
 src/shared/member_corosync.c @ cluster_member @ s/if (!quorate)$/if (0)/
+src/guests/guest.c @ guests_rings @ s/rc == 1 || before != after/rc == 1/
+src/guests/guest.c @ guests_rings @ s/wait = guest_wait(g->mon, now);/wait = INT64_MAX;/
+src/guests/guest.c @ guests_rings @ s/wait > interval ? interval : wait/wait > SOON_NS ? SOON_NS : wait/
+ibmon/guest.c @ guests_rings @ s/changed = !g->rest_waits \&\& /changed = /
+ibmon/guest.c @ guest_missed @ s/missed_hold(.*);/;/
+ibmon/guest.c @ guest_missed @ s/budget_spend(&g->walk_budget, now, .*/;/
 ibmon/agent/qpns.c @ agent_qpns @ s/out\[n++\].done = !user;/out[n++].done = false;/
 ibmon/agent/qpns.c @ agent_qpns @ s/count -= !find.*/;/
-ibmon/agent/qpns.c @ agent_qpns @ s/tops\[i\] - newest < TOP_NEAR/newest == 0/
-ibmon/agent/qpns.c @ agent_qpns @ s/newest - qpn <= LATE_MAX/newest == qpn/
-ibmon/agent/qpns.c @ agent_qpns @ s/was ? was->done : !q->listed/was ? was->done : true/
 ibmon/agent/qpns.c @ agent_qpns @ s/was ? was->done : !q->listed/was ? was->done : false/
-ibmon/agent/qpns.c @ agent_qpns @ s/q->gone += !q->live\[i\].done \&\& .*/;/
-ibmon/agent/qpns.c @ agent_qpns @ s/q->gone - q->spare : 0/q->gone : 0/
 ibmon/guest_back.c @ guest_back @ s/s->due = mono_add(now, s->wait_ns);//
 ibmon/guest_back.c @ guest_back @ s/else if (mono_sub(now, s->since) >= .*)/else/
 ibmon/guest_back.c @ guest_back @ s/ring_skip_history(s->ring);//
@@ -685,12 +686,9 @@ src/tick/unread.c @ unread @ s/if (!runs)/if (0)/
 src/tick/unread.c @ unread @ s/w->ahead = sat_add(w->ahead, counted);//
 src/guests/set.c @ guests_rings @ s/e->unreadable = guest_unreadable(g->mon);//
 src/conf/guest.c @ settings @ s/u->mode = UNREADABLE_RATE;//
-ibmon/guest_missed.c @ guest_missed @ s/reg->agent_pid != m->agent_pid ||/false ||/
 ibmon/guest_missed.c @ guest_missed @ s/published - added/published/
 ibmon/guest_missed.c @ guest_missed @ s/if (first) { .*/if (false) {/
-ibmon/guest_missed.c @ guest_missed @ s/m->walked \&\& unseen > m->unseen/unseen > m->unseen/
 ibmon/guest_missed.c @ guest_missed @ s/if (m->ring\[i\].read)/if (true)/
-ibmon/guest_missed.c @ guest_missed @ s/sat_add(m->missed, unseen - m->unseen)/m->missed + unseen - m->unseen/
 ibmon/guest.c @ guest_missed @ s/if (ring_was_read(s->ring))/if (false)/
 ibmon/registry.c @ guest_missed @ s/out->sqs_published = .*/;/
 src/guests/guest.c @ guests_rings @ s/mono_sub(now, g->missed_at) < MISSED_EVENTS_NS/false/

@@ -215,16 +215,23 @@ static void read_node(struct guests *gs, struct guest_entry *g, struct mono now,
 		report_registry(gs, g, now, wall_ns, g->node_rc);
 }
 
-/* Rings and the registry may change only while none waits to be reaped. */
+/* The registry may change, and rings may be released, only while none waits to be reaped. */
 static bool rings_may_change(const struct guest_entry *g)
 {
 	return !g->leaving && !g->reap_serial && !guest_reap_pending(g->mon);
 }
 
-bool entry_wants_soon(const struct guest_entry *g, struct mono now)
+/* The sampler acknowledges a set within an interval, and nothing tells of it. */
+int64_t entry_wait(const struct guests *gs, const struct guest_entry *g, struct mono now)
 {
-	return !g->leaving && ((g->node_due && !g->node_asked) || g->answered || g->reap_serial ||
-			       guest_due(g->mon, mono_add(now, GUEST_RETRY_MIN_MS * NS_PER_MS)));
+	int64_t interval = gs->conf->interval_ns, wait;
+
+	if (g->leaving)
+		return INT64_MAX;
+	wait = guest_wait(g->mon, now);
+	if (wait > SOON_NS && ((g->node_due && !g->node_asked) || g->answered || g->reap_serial))
+		wait = SOON_NS;
+	return g->reap_serial && wait > interval ? interval : wait;
 }
 
 /* A name appears after its domain, and may change. Settings are found by name. */
@@ -262,9 +269,23 @@ static bool work_on_node(struct guests *gs, struct guest_entry *g, struct mono n
 	return !g->node_asked && g->node_rc != -ENOENT;
 }
 
+static void walk(struct guests *gs, struct guest_entry *g, struct mono now)
+{
+	const volatile void *page;
+	uint32_t before, after;
+	int rc;
+
+	guest_scan_view(g->mon, &page, &before);
+	rc = guest_refresh(g->mon, now);
+	guest_scan_view(g->mon, &page, &after);
+	/* The sampler tells of the next change only when its set has the newest generation. */
+	if (rc == 1 || before != after)
+		gs->publish_due = true;
+}
+
 bool entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
-	bool mapped;
+	bool mapped = false;
 
 	if (g->leaving)
 		return false;
@@ -273,13 +294,13 @@ bool entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64
 	if (g->answered && g->watch_asked)
 		watch_node(gs, g);
 	report_new(gs, g, now, wall_ns);
-	if (!rings_may_change(g))
-		return false; /* an answer about the node waits */
-	mapped = work_on_node(gs, g, now, wall_ns);
-	g->answered = false;
-	if (rings_may_change(g) && guest_due(g->mon, now)) {
+	if (rings_may_change(g)) { /* until then an answer about the node waits */
+		mapped = work_on_node(gs, g, now, wall_ns);
+		g->answered = false;
+	}
+	if (guest_due(g->mon, now)) {
 		mapped = true;
-		gs->publish_due |= guest_refresh(g->mon, now) == 1;
+		walk(gs, g, now);
 	}
 	events_forged(gs, g, now, wall_ns);
 	return mapped;

@@ -342,10 +342,13 @@ int64_t guests_work(struct guests *gs, struct mono now, int64_t wall_ns)
 	work_on_entries(gs, now, wall_ns);
 	if (gs->publish_due)
 		sets_publish(gs);
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (gs->guest[i] && entry_wants_soon(gs->guest[i], now))
-			wait = 10 * NS_PER_MS;
-	return gs->publish_due ? NS_PER_MS : wait;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		int64_t ns = gs->guest[i] ? entry_wait(gs, gs->guest[i], now) : INT64_MAX;
+
+		if (ns < wait)
+			wait = ns;
+	}
+	return gs->publish_due || wait < NS_PER_MS ? NS_PER_MS : wait;
 }
 
 void guests_second(struct guests *gs, struct mono now, int64_t wall_ns)

@@ -27,6 +27,8 @@ enum {
 	AGENT_SILENT_S = 3, /* guest_abi.h promises a beat a second */
 };
 
+#define SOON_NS (10 * NS_PER_MS) /* until work that waits for something is looked at again */
+
 /* At least between two events of a guest, missed-qps and ring-forged. */
 #define MISSED_EVENTS_NS (10 * NS_PER_S)
 #define FAULT_EVENTS_NS	 (200 * NS_PER_MS)
@@ -156,7 +158,8 @@ void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
 /* Name, node, refresh: all that is due. True: it mapped memory, which takes a while. */
 bool entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
-bool entry_wants_soon(const struct guest_entry *g, struct mono now);
+/* How long until entry_work() has something to do; INT64_MAX: not before an event. */
+int64_t entry_wait(const struct guests *gs, const struct guest_entry *g, struct mono now);
 /* Take its settings from resexd.json. */
 void entry_settings(const struct guests *gs, struct guest_entry *g);
 /* Is it left alone: exempt, released or paused? Then its own cap alone holds. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* guest_missed: queue pairs that were read, and those that came and went uncounted. */
+/* guest: queue pairs that live briefly: read in time, or told as missed. */
 #include <string.h>
 
 #include "ibmon/guest.h"
@@ -145,3 +145,163 @@ static void run_missed_row(void **state)
 	free(x);
 }
 TEST_ROWS(missed_rows, run_missed_row)
+
+/* --- send queues that live briefly ---------------------------------------------- */
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	fake_guest_open(&x->g);
+	x->now.ns = 1000 * MS;
+	assert_int_equal(guest_open(&x->mon, &fake_mem_ops, &x->g.m, FAKE_DOMID, &limits), 0);
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	guest_close(x->mon);
+	fake_guest_close(&x->g); /* asserts that nothing stayed mapped */
+	free(x);
+	return 0;
+}
+
+static void attach(struct fixture *x)
+{
+	struct guest_ref ref = fake_guest_ref();
+
+	assert_int_equal(guest_attach(x->mon, &ref), 0);
+}
+
+static void add(struct fixture *x, uint32_t id)
+{
+	fake_write_begin(&x->g);
+	fake_add_sq(&x->g, id, 16);
+	fake_write_end(&x->g);
+}
+
+static uint32_t rings(struct fixture *x)
+{
+	return guest_rings(x->mon, x->ring, GUEST_RINGS_MAX);
+}
+
+static void make_cq(struct fixture *x, uint32_t i)
+{
+	fake_write_begin(&x->g);
+	fake_ring_at(&x->g, i)->kind = GUEST_RING_CQ;
+	fake_write_end(&x->g);
+}
+
+RIG_TEST(refresh__send_and_completion_queues__maps_send_queues_first)
+{
+	struct fixture *x = *state;
+
+	add(x, 1);
+	add(x, 2);
+	make_cq(x, 0);
+	attach(x);
+	assert_int_equal(guest_refresh(x->mon, x->now), 1);
+	assert_int_equal(rings(x), 1);
+	assert_int_equal(x->ring[0].id, 2);
+	turn(x);
+	assert_int_equal(rings(x), 2);
+}
+
+RIG_TEST(wait__registry_changed__is_until_the_next_walk_may_be)
+{
+	struct fixture *x = *state;
+
+	add(x, 1);
+	attach(x);
+	assert_int_equal(guest_wait(x->mon, x->now), 0);
+	turn(x);
+	x->now.ns += 11 * MS;
+	assert_int_equal(guest_wait(x->mon, x->now), INT64_MAX);
+	add(x, 2);
+	assert_int_equal(guest_wait(x->mon, x->now), 0);
+	guest_refresh(x->mon, x->now);
+	add(x, 3);
+	assert_int_equal(guest_wait(x->mon, x->now), GUEST_WALK_MIN_MS * MS);
+	x->now.ns += MS;
+	assert_int_equal(guest_wait(x->mon, x->now), (GUEST_WALK_MIN_MS - 1) * MS);
+}
+
+static uint64_t walks(struct fixture *x)
+{
+	guest_state(x->mon, x->now, &x->st);
+	return x->st.walks;
+}
+
+/* A registry of many pages costs as much as walks of several small ones. */
+static uint64_t walks_in_a_minute(struct fixture *x)
+{
+	uint64_t before = walks(x);
+
+	for (int i = 0; i < 60000 / GUEST_WALK_MIN_MS; i++) {
+		fake_write_begin(&x->g);
+		fake_write_end(&x->g);
+		x->now.ns += GUEST_WALK_MIN_MS * MS;
+		guest_refresh(x->mon, x->now);
+	}
+	return walks(x) - before;
+}
+
+RIG_TEST(refresh__registry_changes_all_the_time__its_walks_are_rationed)
+{
+	struct fixture *x = *state;
+
+	add(x, 1);
+	attach(x);
+	turn(x);
+	assert_in_range(walks_in_a_minute(x), 11000, 12500);
+}
+
+RIG_TEST(refresh__large_registry_changes_all_the_time__its_pages_are_rationed)
+{
+	struct fixture *x = *state;
+	struct guest_registry *r = fake_registry(&x->g);
+
+	add(x, 1);
+	r->frame_pages = 48;
+	r->frames = 48 * GUEST_FRAMES_PER_PAGE;
+	for (uint32_t i = 0; i < r->frame_pages; i++)
+		r->frame_page[i] = (struct guest_ref){ GUEST_REF_FRAME, 0, FAKE_FRAME_LIST + i };
+	attach(x);
+	turn(x);
+	assert_in_range(walks_in_a_minute(x), 1500, 2000);
+}
+
+/* Waiting for the sampler would cost a queue pair that lives briefly its life. */
+RIG_TEST(refresh__a_ring_waits_to_be_reaped__new_ones_are_read_and_others_stay)
+{
+	struct fixture *x = *state;
+
+	add(x, 1);
+	add(x, 2);
+	attach(x);
+	turn(x);
+	fake_write_begin(&x->g);
+	fake_ring_at(&x->g, 0)->kind = GUEST_RING_FREE;
+	fake_write_end(&x->g);
+	turn(x);
+	assert_int_equal(rings(x), 1);
+	fake_write_begin(&x->g);
+	fake_ring_at(&x->g, 1)->kind = GUEST_RING_FREE;
+	fake_write_end(&x->g);
+	add(x, 3);
+	turn(x);
+	assert_int_equal(rings(x), 2); /* ring 2 is in sets that the sampler may read */
+	guest_reap(x->mon);
+	sample_all(x);
+	assert_int_equal(guest_wait(x->mon, x->now), 0);
+	turn(x);
+	assert_int_equal(rings(x), 1);
+	guest_reap(x->mon);
+	turn(x);
+	assert_int_equal(x->st.qps_read, 2);
+	assert_int_equal(x->st.qps_missed, 1);
+}

@@ -111,6 +111,7 @@ static void show_latencies(struct guests_rig *g, uint32_t n)
  *	replace			the guest goes, and at once another one has its id
  *	add ID, drop I		the agent adds a ring; frees the descriptor number I
  *	latencies N		the agent has N latency pages
+ *	touch			the agent writes its registry, and changes no ring
  *	half-write		the agent begins to write its registry, and is killed
  *	beat			the agent counts its heartbeat up
  *	unseen N		N queue pairs came and went unseen by the agent
@@ -133,6 +134,8 @@ static void show_latencies(struct guests_rig *g, uint32_t n)
  *	in-set [DOMID]		the guest is in the sampler's set
  *	no-registry		it is, and has no registry
  *	mapped N		pages that are mapped
+ *	wait N			the last "work" wants to be called again in N ms
+ *	behind N		the set's generation is so far behind the registry's
  *	more N, fewer N		how many more or fewer than at "mark"
  *	events KIND N		how many events of a kind there were
  *	event KIND TEXT		the text of the newest of them
@@ -170,6 +173,18 @@ static const struct row {
 	  "deny, vm 2, second, settle, second, settle, second, settle, second, settle, second,"
 	  "settle -> rings 0, events registry 1; allow, second, settle -> rings 2" },
 
+	/*
+	 * The sampler tells of a change once a set: a walk that is not made now must not wait for
+	 * the next event, and a set without the newest generation would hide the next change.
+	 */
+	{ "registry: changes soon after a walk, is walked again in time",
+	  "vm 1, add 2, work, tick, touch, work -> wait 1; work -> behind 2; tick -> behind 0" },
+	{ "registry: changes without new rings, the set gets its generation",
+	  "vm 1, touch -> behind 2; settle -> behind 0" },
+	{ "registry: nothing changes, nothing is asked for", "vm 1, settle, work -> wait 1000" },
+	{ "ring: waits for the sampler's ack, is looked at each interval",
+	  "vm 2, drop 0, work, work -> wait 1" },
+
 	/* A ring of 16 slots of 256 bytes and a header is two pages. */
 	{ "ring: dropped, is unmapped only after the ack",
 	  "vm 2, mark, drop 0, 50 x work -> fewer 0; read, take, 50 x work -> fewer 0;"
@@ -202,6 +217,7 @@ static const struct row {
 struct row_rig {
 	struct guests_rig *g;
 	uint64_t marked;
+	uint64_t wait; /* ms, that the last "work" asked for */
 };
 
 /* What the guest or its agent does. False: the step is not of these. */
@@ -224,7 +240,10 @@ static bool guest_does(struct guests_rig *g, const struct step *s)
 		drop_ring(g, n);
 	else if (step_is(s, "latencies"))
 		show_latencies(g, n);
-	else if (step_is(s, "half-write"))
+	else if (step_is(s, "touch")) {
+		fake_write_begin(&g->mem);
+		fake_write_end(&g->mem);
+	} else if (step_is(s, "half-write"))
 		fake_write_begin(&g->mem);
 	else if (step_is(s, "beat"))
 		fake_registry(&g->mem)->heartbeat++;
@@ -250,7 +269,7 @@ static void act(void *rig, const struct step *s)
 	struct guests_rig *g = r->g;
 
 	if (step_is(s, "work"))
-		rig_work(g, MS);
+		r->wait = (uint64_t)rig_work(g, MS) / MS;
 	else if (step_is(s, "second"))
 		rig_second(g);
 	else if (step_is(s, "settle"))
@@ -280,6 +299,8 @@ static void check(void *rig, const struct step *s)
 		{ "rings", rings(g) },
 		{ "latencies", e ? e->scan->latencies : UINT64_MAX },
 		{ "mapped", mapped(g) },
+		{ "wait", r->wait },
+		{ "behind", e ? fake_registry(&g->mem)->generation - e->scan->generation : 0 },
 		{ "more", mapped(g) - r->marked },
 		{ "fewer", r->marked - mapped(g) },
 		{ "events", rig_events(g, s->word) },
