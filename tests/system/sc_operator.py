@@ -84,7 +84,7 @@ def set_weight(vm, d, g, weight):
     vm.sh("xl %s -d %s -w %d" % (xl_sched(vm), g.name, weight))
     g.weight = weight
     wait_for("the weight to be taken", 5, lambda: rows_of(d)[g.domid]["weight"] == weight
-             and told(d, g, "operator-weight", "weight to %d" % weight), 0.05)
+             and told(d, g, "operator-weight", " to %d" % weight), 0.05)
 
 
 def moved(vm, d, g):
