@@ -22,6 +22,7 @@ EXTRA_DIST += \
 	tests/system/run.sh \
 	tests/system/sc_benchex.py \
 	tests/system/sc_benchex_count.py \
+	tests/system/sc_brief.py \
 	tests/system/sc_cap.py \
 	tests/system/sc_churn.py \
 	tests/system/sc_controls.py \
@@ -86,6 +87,16 @@ ringrec_SOURCES = \
 	tests/system/src/load_verbs.c \
 	tests/system/src/ringrec.c
 ringrec_LDADD = $(VERBS_LIBS)
+endif
+
+# rdmabrief: queue pairs that live briefly (sc_brief.py).
+if VERBS
+noinst_PROGRAMS += rdmabrief
+rdmabrief_SOURCES = \
+	tests/system/src/load.h \
+	tests/system/src/load_truth.c \
+	tests/system/src/rdmabrief.c
+rdmabrief_LDADD = $(VERBS_LIBS)
 endif
 
 # rdmashapes: queues of random shapes; what resex-agent says of them against the truth.

@@ -5,6 +5,7 @@ import collections
 import experiment
 import sc_benchex
 import sc_benchex_count
+import sc_brief
 import sc_cap
 import sc_churn
 import sc_controls
@@ -75,6 +76,8 @@ ALL = [
              "unusual RDMA traffic is counted right, or marked as ring-list promises", "named", True),
     Scenario("traffic-all", "pair", sc_traffic.traffic_all,
              "all cases of traffic, also those that are known to fail", "named", True),
+    Scenario("brief", "pair", sc_brief.brief,
+             "queue pairs that live briefly are counted, or told as missed, to the last one", "deep", True),
     Scenario("restore", "pair", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only", beside=True),
     Scenario("hostile", "pair", sc_churn.hostile,
