@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	tests/system/sc_link.py \
 	tests/system/sc_matrix.py \
 	tests/system/sc_operator.py \
+	tests/system/sc_store.py \
 	tests/system/sc_restored.py \
 	tests/system/sc_survive.py \
 	tests/system/sc_traffic.py \

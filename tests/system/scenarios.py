@@ -21,6 +21,7 @@ import sc_link
 import sc_matrix
 import sc_operator
 import sc_restored
+import sc_store
 import sc_survive
 import sc_traffic
 import sc_transport
@@ -80,6 +81,8 @@ ALL = [
              "queue pairs that live briefly are counted, or told as missed, to the last one", "deep", True),
     Scenario("restore", "pair", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only", beside=True),
+    Scenario("store", "pair", sc_store.store,
+             "a stopped xenstored, and a guest that fills it, keep nobody from control of caps", beside=True),
     Scenario("hostile", "pair", sc_churn.hostile,
              "a guest that lies harms neither its neighbour nor the daemon", beside=True),
     Scenario("liar", "linked", sc_liar.liar,
