@@ -28,6 +28,7 @@ EXTRA_DIST += \
 	tests/system/sc_controls.py \
 	tests/system/sc_count.py \
 	tests/system/sc_errors.py \
+	tests/system/sc_forged.py \
 	tests/system/sc_golden.py \
 	tests/system/sc_hello.py \
 	tests/system/sc_hosts.py \

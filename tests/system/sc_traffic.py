@@ -156,7 +156,7 @@ def forged(x):
     faults = [r for r in x.rows if r["fault"]] or forged_times
     counted = x.counted["wrs"] - sum(t["wrs"] for t in honest)
     what = "%s: the liar: counted %d, true %d: %s" % (x.who, counted, true, faults or active(x))
-    bounded = any("wrs-bounded" in r.get("flags", ()) for r in x.rows)
+    bounded = any({"wrs-bounded", "uncharged"} & set(r.get("flags", ())) for r in x.rows)
     check(counted <= true or bounded, "work requests that never were; " + what)
     check(counted == true or faults or bounded, "wrong, and no fault is told; " + what)
     check(counted >= x.late, "%d work requests were done when it did not lie; %s" % (x.late, what))

@@ -11,6 +11,7 @@ import sc_churn
 import sc_controls
 import sc_count
 import sc_errors
+import sc_forged
 import sc_golden
 import sc_hello
 import sc_hosts
@@ -85,6 +86,8 @@ ALL = [
              "a stopped xenstored, and a guest that fills it, keep nobody from control of caps", beside=True),
     Scenario("hostile", "pair", sc_churn.hostile,
              "a guest that lies harms neither its neighbour nor the daemon", beside=True),
+    Scenario("forged", "pair", sc_forged.forged,
+             "a queue pair that forges its ring is counted again, and told when it goes on", "named", True),
     Scenario("liar", "linked", sc_liar.liar,
              "a guest that hides a queue pair from its agent is told to diverge, no other is", beside=True),
     Scenario("link", "linked", sc_link.link,
