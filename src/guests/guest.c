@@ -10,7 +10,6 @@
 #include <uuid/uuid.h>
 
 #include "src/guests/guests_priv.h"
-#include "src/guests/journal.h"
 
 /*
  * A slot is also the index of the guest's mailbox, account and policy state. So it becomes
@@ -128,9 +127,12 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
  */
 void entry_free(struct guests *gs, struct guest_entry *g)
 {
+	/*
+	 * The actor may have set a cap after entry_leave(). The record in caps.written stays until
+	 * the slot's next guest: a crash before the next save must still find it.
+	 */
 	own_note(gs, g);
-	if (gs->written)
-		journal_end(&gs->written[g->slot]);
+	gs->save_due |= !gs->observe;
 	gs->guest[g->slot] = NULL;
 	guest_close(g->mon);
 	free(g);

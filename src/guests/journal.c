@@ -161,12 +161,6 @@ void journal_begin(struct written *w, const struct saved_cap *c)
 	atomic_store(&w->domid, c->domid);
 }
 
-void journal_end(struct written *w)
-{
-	atomic_store(&w->domid, 0);
-	memset(w->uuid, 0, sizeof(w->uuid));
-}
-
 void journal_note(const struct written *w, struct saved_cap *c)
 {
 	uint64_t last = atomic_load(&w->last);

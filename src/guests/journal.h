@@ -25,8 +25,6 @@ int journal_remove(const struct restore *r);
 
 /* The guest of a slot, before its first cap is set. */
 void journal_begin(struct written *w, const struct saved_cap *c);
-/* The slot is free: nothing in it is of a guest any more. */
-void journal_end(struct written *w);
 /* What was noted for this domain, if the record is its. */
 void journal_note(const struct written *w, struct saved_cap *c);
 /* This percent is not ours any more: the operator had set it. */

@@ -40,9 +40,9 @@ def caps(vm, *guests):
 
 
 def fill(vm, d, guest):
-    """A guest writes nodes below its own; its registry and the neighbour's are still read."""
+    """Nodes come below a guest's own, as it may write them; its registry and the neighbour's are still read."""
     before = len(d.events())
-    guest.sh("seq 1 %d | sed 's|.*|data/resex/n& x|' | xargs xenstore-write" % NODES)
+    d.vm.sh("seq 1 %d | sed 's|.*|/local/domain/%d/data/resex/n& x|' | xargs xenstore-write" % (NODES, guest.domid))
     answers(vm, "a guest has written %d nodes" % NODES)
     wait_rings(d, "greedy", 1)
     wait_rings(d, "modest", 1)

@@ -89,7 +89,7 @@ TEST(remedy__of_a_disk_that_takes_nothing__is_one_that_helps)
 /* --- lives ---------------------------------------------------------------------------- */
 
 /*
- *	create ID CAP [UUID], unrun ID, run ID, destroy ID
+ *	create ID CAP [UUID], unrun ID, run ID, shutdown ID (its slot becomes free), destroy ID
  *	ours ID PERCENT: the actor sets it; xl ID PERCENT; weight ID N
  *	stop; kill, start (both, with the same or another boot B: boot B)
  *	cut FILE BYTES; remove FILE; block FILE (nothing can be written there), free FILE
@@ -129,6 +129,9 @@ static const struct row {
 	{ "killed, rebooted meanwhile: its own comes back at the start",
 	  "create 4 80, settle, ours 4 45, kill, destroy 4, create 5 45, start -> percent 5 80;"
 	  "settle -> own 5 80" },
+	{ "killed when it had just shut down to reboot: its own comes back at the start",
+	  "create 4 80, settle, ours 4 45, shutdown 4, kill, destroy 4, create 5 45, start ->"
+	  "percent 5 80" },
 	{ "killed in the middle of a save: the set is still known",
 	  "create 4 80, settle, ours 4 45, kill, start, settle -> percent 4 80; destroy 4, settle,"
 	  "create 5 45, settle -> percent 5 80" },
@@ -250,6 +253,18 @@ static void settle(struct own_rig *r)
 	}
 }
 
+static void shut_down(struct guests_rig *g, struct fake_dom *d)
+{
+	d->dom.flags |= HV_DOM_SHUTDOWN;
+	g->gs->rescan_due = true;
+	for (int i = 0; i < 3; i++) {
+		g->now.ns += MS;
+		guests_work(g->gs, g->now, WALL);
+		rig_ack(g);
+	}
+	assert_int_equal(rig_in_set(g, d->dom.domid) == NULL, true);
+}
+
 static bool domain_step(struct guests_rig *g, const struct step *s, uint32_t id)
 {
 	struct fake_dom *d = fake_dom(&g->host, id);
@@ -263,6 +278,8 @@ static bool domain_step(struct guests_rig *g, const struct step *s, uint32_t id)
 		d->dom.flags = 0;
 	else if (step_is(s, "destroy"))
 		rig_destroy(g, id);
+	else if (step_is(s, "shutdown"))
+		shut_down(g, d);
 	else if (step_is(s, "ours"))
 		our_cap(g, id, (uint16_t)s->n[1]);
 	else if (step_is(s, "xl"))
