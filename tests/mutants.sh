@@ -312,10 +312,10 @@ src/guests/restore_file.c @ restore @ /else a later save/{n;s/r->entries = r->go
 src/util/file.c @ restore @ s/ | O_NOFOLLOW//
 src/guests/restore_file.c @ restore @ s/strcmp(in.hv, r->hv) != 0/false/
 src/guests/restore_file.c @ restore @ s/"hv", r->hv, "boot"/"hv", "xen", "boot"/
-src/guests/restore.c @ restore @ s/return dom\[i\].flags & HV_DOM_DYING ? NULL : &dom\[i\];/return \&dom[i];/
-src/guests/restore.c @ restore @ s/^\t\telse if (rc)$/\t\telse if (0)/
+src/guests/give_back.c @ restore @ s/return dom\[i\].flags & HV_DOM_DYING ? NULL : &dom\[i\];/return \&dom[i];/
+src/guests/give_back.c @ restore @ s/^\t\telse if (rc)$/\t\telse if (0)/
 src/guests/restore.c @ restore @ s/if (i == FLOW_GUESTS_MAX)/if (r->entries == FLOW_GUESTS_MAX)/
-src/guests/restore.c @ restore @ s/ && !memcmp(dom\[i\].uuid, c->uuid, 16)//
+src/guests/give_back.c @ restore @ s/ && !memcmp(dom\[i\].uuid, c->uuid, 16)//
 src/conf/settings.c @ settings @ s/c->epoch_ns % c->interval_ns || //
 src/conf/settings.c @ settings @ s/if (in.mtu & (in.mtu - 1))/if (0)/
 src/conf/settings.c @ settings @ s/c->guest\[c->guests\] = c->guest_default;//
@@ -352,28 +352,28 @@ src/guests/own.c @ own @ s/note_same_guest(gs, g);$//
 src/guests/own.c @ own @ s/drop_written(gs, g, g->own.cap);//
 src/guests/own.c @ own @ s/} else if (journal_rc) {/} else if (0 \&\& journal_rc) {/
 src/guests/guest.c @ own @ /g->leaving = true;/{n;s/own_note(gs, g);//}
-src/guests/restore.c @ restore @ s/i < 3 \&\& rc == -ECANCELED/i < 1/
+src/guests/give_back.c @ restore @ s/i < 3 \&\& rc == -ECANCELED/i < 1/
 src/guests/restore.c @ own @ s/if (dom_flags & HV_DOM_UNRUN)/if (0)/
 src/guests/restore.c @ own @ s/percents_has(&was->written, percent) ? OWN_OURS : OWN_OPERATOR/OWN_OPERATOR/
 src/guests/restore.c @ own @ s/if (!l->known)/if (1)/
 src/guests/restore.c @ own @ s/if (!memcmp(uuid, none, 16))/if (0)/
-src/guests/restore.c @ own @ s/failed += give_back_to_successor(r, &dom\[i\], ops, s, out) != 0/(void)give_back_to_successor/
+src/guests/give_back.c @ own @ s/failed += give_back_to_successor(r, &dom\[i\], ops, s, out) != 0/(void)give_back_to_successor/
 src/guests/restore_file.c @ own @ s/if (r->boot\[0\] && boot\[0\] && strcmp(r->boot, boot) != 0)/if (0)/
 src/guests/restore_file.c @ own @ s/rc = load(r, ".bak", &other) ? rc : 1;//
 src/guests/restore_file.c @ own @ s/^\tjournal_read(r);$//
 src/guests/own.c @ guests_caps @ s/g->own = c.params;//
 src/guests/guest.c @ guests_caps @ s/gs->publish_due |= g->cappable;//
-src/guests/own.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
+src/guests/operator.c @ guests_caps @ s/mail_serial(want) != mail_serial(answer) ||/0 ||/
 src/guests/operator.c @ guests_caps @ s/if (known || !g->cappable)/if (0)/
 src/guests/operator.c @ guests_caps @ s/g->own_generation = generation;//
 src/guests/operator.c @ guests_caps @ s/owns_save(gs);//
 src/guests/operator.c @ guests_caps @ s/restore_drop(&gs->restore, g->key.domid, g->key.uuid);//
-src/guests/operator.c @ guests_caps @ s/g->own_pool != pool || //
+src/guests/place.c @ guests_caps @ s/g->own_pool != pool || //
 src/guests/events.c @ guests_caps @ s/if (ev->b == EOPNOTSUPP)/if (0)/
-src/guests/own.c @ guests_caps @ s/if (rc == -EOPNOTSUPP)$/if (0)/
-src/guests/own.c @ guests_caps @ s/else if (p.weight != g->own.weight)/else if (0)/
-src/guests/own.c @ guests_caps @ s/mail_errno(answer) && mail_errno(answer) != ECANCELED/mail_errno(answer)/
-src/guests/own.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
+src/guests/operator.c @ guests_caps @ s/if (rc == -EOPNOTSUPP)$/if (0)/
+src/guests/operator.c @ guests_caps @ s/else if (p.weight != g->own.weight)/else if (0)/
+src/guests/operator.c @ guests_caps @ s/mail_errno(answer) && mail_errno(answer) != ECANCELED/mail_errno(answer)/
+src/guests/operator.c @ guests_caps @ s/want && mail_domid(want) == g->key.domid ? mail_percent(answer)/want ? mail_percent(answer)/
 src/guests/own.c @ own @ s/if (!c || gs->observe)/if (!c)/
 src/guests/own.c @ guests_caps @ s/gs->save_due = rc != 0;/gs->save_due = false;/
 src/guests/own.c @ guests_caps @ s/^\tgs->save_due = true;//
@@ -381,7 +381,7 @@ src/guests/guest.c @ guests_rings @ s/if (silent == g->agent_silent)/if (0)/
 src/guests/guest.c @ guests_rings @ s/st.attached \&\& mono_sub(now, st.heartbeat_time)/mono_sub(now, st.heartbeat_time)/
 src/guests/guest.c @ guests_rings @ s/if (!g->watched \&\& !g->watch_asked) {/if (0) {/
 src/guests/guests.c @ guests guests_caps @ s/gs->save_due |= gs->restore.entries != had;//
-src/guests/events.c @ guests @ s/is_routine(kind) ? &gs->routine : &gs->rare/\&gs->rare/
+src/guests/event_log.c @ guests @ s/is_routine(kind) ? &gs->routine : &gs->rare/\&gs->rare/
 src/tick/stages.c @ sampler @ s/scan_fault_delivered(sl->guest->scan, res->fault_id\[i\]);/;/
 src/guests/guest.c @ guests @ s/g->conf = \*settings_guest(gs->conf, g->name, g->uuid);$//
 src/guests/guest.c @ guests_rings @ s/mono_sub(now, g->node_time) < NODE_MIN_MS \* NS_PER_MS/0/
@@ -633,8 +633,8 @@ src/guests/view.c @ cluster @ s/gs->paused || g->paused/g->paused/
 src/guests/view.c @ cluster @ s/gs->guest\[i\] \&\& !gs->guest\[i\]->leaving/gs->guest[i]/
 src/cluster/publish.c @ cluster @ s/out\[i\].balancers = s->balancers;//
 src/cluster/publish.c @ cluster @ s/s ? s->applied : v->own.cap;/v->own.cap;/
-src/guests/events.c @ guests @ s/if (!strcmp(kind, "alarm") || !strcmp(kind, "host"))/if (0)/
-src/guests/events.c @ guests @ s/ || !strcmp(kind, "host")//
+src/guests/event_log.c @ guests @ s/if (!strcmp(kind, "alarm") || !strcmp(kind, "host"))/if (0)/
+src/guests/event_log.c @ guests @ s/ || !strcmp(kind, "host")//
 src/cluster/notices.c @ cluster @ s/if (h->events == HOST_EVENTS_MAX)/if (0)/
 src/cluster/cluster.c @ cluster @ s/^\t\tnotice_links(c, now, wall_ns);//
 src/conf/cluster_agree.c @ cluster_conf @ s/add_word(&ctx, c->membership);//

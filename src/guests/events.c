@@ -1,80 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * events: the sampler's events, drained by guests_work: acted on, and kept as text for
- * resex events and the log.
+ * events: the sampler's events, drained by guests_work and acted on.
  */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "src/guests/guests_priv.h"
-
-/* Frequent events go to the log at level debug only. */
-static bool is_routine(const char *kind)
-{
-	return !strcmp(kind, "cap") || !strcmp(kind, "empty") || !strcmp(kind, "late");
-}
-
-/* A flood of one sort must not drive out events of another: each has its own log. */
-static struct event_log *log_of(struct guests *gs, const char *kind)
-{
-	/* Other hosts, or any program that reaches this one, can cause these at any rate. */
-	if (!strcmp(kind, "alarm") || !strcmp(kind, "host"))
-		return &gs->foreign;
-	return is_routine(kind) ? &gs->routine : &gs->rare;
-}
-
-void guests_event(struct guests *gs, int64_t wall_ns, const char *guest, const char *kind,
-		  const char *fmt, ...)
-{
-	struct event_log *l = log_of(gs, kind);
-	struct event_text *e = &l->event[l->n++ % GUESTS_EVENTS];
-	va_list ap;
-
-	e->id = ++gs->events;
-	e->wall_ns = wall_ns;
-	snprintf(e->guest, sizeof(e->guest), "%s", guest ? guest : "");
-	snprintf(e->kind, sizeof(e->kind), "%s", kind);
-	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
-	log_msg(gs->log, is_routine(kind) ? LOG_LVL_DEBUG : LOG_LVL_INFO, "%s%s%s: %s", e->kind,
-		e->guest[0] ? " " : "", e->guest, e->text);
-}
-
-/*
- * The three logs share one numbering: ids ascend within a log, with gaps. So the place is
- * searched for, not computed.
- */
-static const struct event_text *log_after(const struct event_log *l, uint64_t id)
-{
-	uint64_t lo = l->n > GUESTS_EVENTS ? l->n - GUESTS_EVENTS : 0, hi = l->n;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (l->event[mid % GUESTS_EVENTS].id <= id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < l->n ? &l->event[lo % GUESTS_EVENTS] : NULL;
-}
-
-static const struct event_text *earlier_event(const struct event_text *a,
-					      const struct event_text *b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	return a->id < b->id ? a : b;
-}
-
-const struct event_text *guests_event_after(const struct guests *gs, uint64_t id)
-{
-	return earlier_event(earlier_event(log_after(&gs->rare, id), log_after(&gs->routine, id)),
-			     log_after(&gs->foreign, id));
-}
 
 /* An event may be about the slot's former guest: created tells them apart. */
 static struct guest_entry *guest_of_event(struct guests *gs, const struct event *ev)

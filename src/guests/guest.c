@@ -362,7 +362,7 @@ void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int
 	/* After an error that passes, read again: the guest will not write its node again. */
 	if (g->node_rc == -EAGAIN || g->node_rc == -ENOMEM)
 		g->node_due = true;
-	own_check(gs, g, wall_ns);
+	operator_check(gs, g, wall_ns);
 	/* The agent of a paused domain cannot run: its silence is no news. */
 	if (!(g->dom_flags & HV_DOM_PAUSED))
 		check_agent(gs, g, now, wall_ns);

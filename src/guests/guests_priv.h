@@ -6,11 +6,11 @@
  *	  guest.c	one guest's life
  *	  own.c		the guest's own cap
  *	  set.c		sets built, published and freed
- *	operator.c	what other programs change in its scheduling
- *	restore.c	own caps of guests, given back; restore_file.c: on disk
+ *	operator.c	what other programs change in its scheduling; place.c: its cpupool
+ *	restore.c	own caps of guests; restore_file.c: on disk; give_back.c: set again
  *	journal.c	the caps that the actor set, for the next start
  *	conf.c		settings changed while guests run
- *	events.c	the sampler's events in words
+ *	events.c	the sampler's events acted on; event_log.c: events in words
  *	crosscheck.c	claims against counters
  *	rings.c		totals of rings
  *	view.c		what others may read
@@ -69,7 +69,7 @@ struct guest_entry {
 	struct cap in_force;	    /* observing only: what was found; else own */
 	bool adding;		    /* saving, and it was not on disk before */
 	uint32_t own_generation;    /* see set_guest */
-	bool own_checked;	    /* own is from own_check(): the actor will find it, too */
+	bool own_checked;	    /* own is from operator_check(): the actor will find it, too */
 	char cap_note[128];	    /* why it is not cappable; "" */
 	struct guest_mon *mon;
 	bool name_known;   /* or it has none: its settings are found */
@@ -178,8 +178,8 @@ const char *own_text(const struct guest_entry *g, char out[static OWN_TEXT]);
 /* The operator set a cap: it is the guest's own from now on. */
 void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
 	       int64_t wall_ns);
-/* Compare the cap in force with the one that resexd set last. */
-void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* Its own cap or weight changed: the file has the former one until the next owns_save. */
+void own_changed(struct guests *gs, const struct guest_entry *g);
 /* Log why the file of own caps cannot be written, once for each cause. */
 void owns_not_written(struct guests *gs, int rc);
 /* Take what the actor noted into its entry on disk: before that is read, or it leaves. */
@@ -187,15 +187,18 @@ void own_note(struct guests *gs, const struct guest_entry *g);
 /* Write the own caps of all that are saving at once: many guests come together at a boot. */
 void owns_save(struct guests *gs);
 
-/* operator.c: the actor found a cap that another program set. */
+/* operator.c: compare the cap in force with the one that resexd set last. */
+void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+/* The actor found a cap that another program set. */
 void operator_cap(struct guests *gs, struct guest_entry *g, uint32_t percent, uint32_t generation,
 		  int64_t wall_ns);
 /* The scheduler of its cpupool has no caps. */
 void operator_uncappable(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
-/* Its own cap was learned in its present cpupool. */
-void operator_place(struct guests *gs, struct guest_entry *g);
+
+/* place.c: its own cap was learned in its present cpupool. */
+void place_note(struct guests *gs, struct guest_entry *g);
 /* Is it in another cpupool than then, or has that another scheduler? From now on, this one. */
-bool operator_moved(struct guests *gs, struct guest_entry *g);
+bool place_moved(struct guests *gs, struct guest_entry *g);
 
 /* set.c: sets published and acknowledged. */
 void sets_publish(struct guests *gs);
@@ -204,7 +207,7 @@ void sets_publish_soon(struct guests *gs);
 void sets_acknowledged(struct guests *gs, uint64_t acked);
 void sets_free_all(struct guests *gs);
 
-/* events.c: the sampler's events into words. */
+/* events.c: act on the sampler's events. */
 void events_drain(struct guests *gs, int64_t wall_ns);
 /* Make the event when a ring of g came back at fault. */
 void events_forged(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);

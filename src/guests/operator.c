@@ -4,39 +4,8 @@
  * weight, its cpupool. None of it is undone.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "src/guests/guests_priv.h"
-
-static uint32_t find_pool(struct guests *gs, const struct guest_entry *g)
-{
-	struct hv_dom *dom = calloc(2 * FLOW_GUESTS_MAX, sizeof(*dom));
-	int n = dom ? gs->hv->sched->list(gs->sched, dom, 2 * FLOW_GUESTS_MAX) : -ENOMEM;
-	uint32_t pool = g->pool;
-
-	for (int i = 0; i < n; i++)
-		if (dom[i].domid == g->key.domid)
-			pool = dom[i].pool;
-	free(dom);
-	return pool;
-}
-
-void operator_place(struct guests *gs, struct guest_entry *g)
-{
-	g->own_pool = g->pool;
-	g->own_scheduler = gs->hv->sched->name(gs->sched, g->key.domid);
-}
-
-bool operator_moved(struct guests *gs, struct guest_entry *g)
-{
-	uint32_t pool = g->own_pool;
-	const char *scheduler = g->own_scheduler;
-
-	g->pool = find_pool(gs, g);
-	operator_place(gs, g);
-	return scheduler && (g->own_pool != pool || strcmp(g->own_scheduler, scheduler) != 0);
-}
 
 void operator_cap(struct guests *gs, struct guest_entry *g, uint32_t percent, uint32_t generation,
 		  int64_t wall_ns)
@@ -48,7 +17,7 @@ void operator_cap(struct guests *gs, struct guest_entry *g, uint32_t percent, ui
 	g->own_generation = generation;
 	g->own_checked = false;
 	gs->publish_due = true;
-	if (known || !g->cappable) /* own_check() was first */
+	if (known || !g->cappable) /* operator_check() was first */
 		return;
 	if (gs->hv->sched->get(gs->sched, g->key.domid, &p))
 		p = g->own;
@@ -68,7 +37,7 @@ void operator_uncappable(struct guests *gs, struct guest_entry *g, int64_t wall_
 	g->cappable = false;
 	g->uncappable_pool = true;
 	gs->publish_due = true;
-	operator_moved(gs, g);
+	place_moved(gs, g);
 	if (!gs->observe) {
 		restore_drop(&gs->restore, g->key.domid, g->key.uuid);
 		gs->save_due = true;
@@ -78,4 +47,57 @@ void operator_uncappable(struct guests *gs, struct guest_entry *g, int64_t wall_
 		     "it is in another cpupool",
 		     g->own_scheduler);
 	own_learn(gs, g, wall_ns); /* notes the reason */
+}
+
+/* The cap that we set last, or its own when we set none. False: the actor is setting one. */
+static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32_t *percent)
+{
+	struct mailbox *mb = &gs->ho->mail[g->slot];
+	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
+
+	if (mail_serial(want) != mail_serial(answer) ||
+	    (mail_errno(answer) && mail_errno(answer) != ECANCELED))
+		return false;
+	/* Of -ECANCELED, the answer has the cap found. */
+	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(answer)
+							    : cap_to_percent(g->in_force);
+	return true;
+}
+
+/* resexd never sets a weight. */
+static void weight_taken(struct guests *gs, struct guest_entry *g, uint32_t weight, int64_t wall_ns)
+{
+	guests_event(gs, wall_ns, g->name, "operator-weight",
+		     "its weight was set to %u: this is its own from now on, not %u", weight,
+		     g->own.weight);
+	g->own.weight = weight;
+	own_changed(gs, g);
+}
+
+/* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */
+void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
+{
+	struct hv_sched_params p;
+	uint32_t ours, again;
+	bool known;
+	int rc;
+
+	if (!g->cappable)
+		return;
+	/*
+	 * Ask for our cap before and after: while the actor sets one, the scheduler's
+	 * figure may be the old or the new one.
+	 */
+	known = our_cap(gs, g, &ours);
+	rc = gs->hv->sched->get(gs->sched, g->key.domid, &p);
+	if (rc == -EOPNOTSUPP)
+		operator_uncappable(gs, g, wall_ns);
+	if (rc)
+		return;
+	if (known && our_cap(gs, g, &again) && again == ours && cap_to_percent(p.cap) != ours) {
+		own_taken(gs, g, &p, wall_ns);
+		g->own_checked = true;
+	} else if (p.weight != g->own.weight) {
+		weight_taken(gs, g, p.weight, wall_ns);
+	}
 }

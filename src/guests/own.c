@@ -105,7 +105,7 @@ static struct saved_cap entry_for(const struct guest_entry *g, enum own_verdict 
 	if (!same)
 		c.last = (struct written_last){ .known = true };
 	if (v == OWN_OPERATOR)
-		percents_drop(&c.written, cap_to_percent(was->params.cap));
+		percents_drop(&c.written, cap_to_percent(c.params.cap));
 	if (v == OWN_PRESENT || v == OWN_OPERATOR)
 		c.params.cap = now->cap;
 	c.params.weight = now->weight;
@@ -182,7 +182,7 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 			     "its cpupool has the scheduler %s: %s, the guest's own from now on",
 			     gs->hv->sched->name(gs->sched, g->key.domid), own_text(g, text));
 	g->uncappable_pool = false;
-	operator_place(gs, g);
+	place_note(gs, g);
 	if (gs->observe) {
 		g->cap_note[0] = 0;
 		g->cappable = true;
@@ -275,23 +275,7 @@ void owns_save(struct guests *gs)
 			end_saving(gs, gs->guest[i], rc, journal_rc);
 }
 
-/* The cap that we set last, or its own when we set none. False: the actor is setting one. */
-static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32_t *percent)
-{
-	struct mailbox *mb = &gs->ho->mail[g->slot];
-	uint64_t want = atomic_load(&mb->want), answer = atomic_load(&mb->answer);
-
-	if (mail_serial(want) != mail_serial(answer) ||
-	    (mail_errno(answer) && mail_errno(answer) != ECANCELED))
-		return false;
-	/* Of -ECANCELED, the answer has the cap found. */
-	*percent = want && mail_domid(want) == g->key.domid ? mail_percent(answer)
-							    : cap_to_percent(g->in_force);
-	return true;
-}
-
-/* Saved at the next owns_save; until then the file has the former cap. */
-static void save_changed(struct guests *gs, const struct guest_entry *g)
+void own_changed(struct guests *gs, const struct guest_entry *g)
 {
 	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
 
@@ -319,8 +303,8 @@ void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_p
 	g->own = *found;
 	g->in_force = found->cap;
 	gs->publish_due = true;
-	save_changed(gs, g);
-	if (operator_moved(gs, g)) {
+	own_changed(gs, g);
+	if (place_moved(gs, g)) {
 		guests_event(gs, wall_ns, g->name, "operator-pool",
 			     "its cpupool or that pool's scheduler, now %s, changed, and its cap "
 			     "to %u: this is the guest's own cap from now on",
@@ -330,42 +314,4 @@ void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_p
 	guests_event(gs, wall_ns, g->name, "operator-cap",
 		     "another program set its cap to %u: this is the guest's own cap from now on",
 		     cap_to_percent(found->cap));
-}
-
-/* resexd never sets a weight. */
-static void weight_taken(struct guests *gs, struct guest_entry *g, uint32_t weight, int64_t wall_ns)
-{
-	guests_event(gs, wall_ns, g->name, "operator-weight",
-		     "its weight was set to %u: this is its own from now on, not %u", weight,
-		     g->own.weight);
-	g->own.weight = weight;
-	save_changed(gs, g);
-}
-
-/* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */
-void own_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
-{
-	struct hv_sched_params p;
-	uint32_t ours, again;
-	bool known;
-	int rc;
-
-	if (!g->cappable)
-		return;
-	/*
-	 * Ask for our cap before and after: while the actor sets one, the scheduler's
-	 * figure may be the old or the new one.
-	 */
-	known = our_cap(gs, g, &ours);
-	rc = gs->hv->sched->get(gs->sched, g->key.domid, &p);
-	if (rc == -EOPNOTSUPP)
-		operator_uncappable(gs, g, wall_ns);
-	if (rc)
-		return;
-	if (known && our_cap(gs, g, &again) && again == ours && cap_to_percent(p.cap) != ours) {
-		own_taken(gs, g, &p, wall_ns);
-		g->own_checked = true;
-	} else if (p.weight != g->own.weight) {
-		weight_taken(gs, g, p.weight, wall_ns);
-	}
 }
