@@ -95,7 +95,7 @@ ALL = [
     Scenario("restored", "pair", sc_restored.restored,
              "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
     Scenario("operator", "dom0", sc_operator.operator,
-             "caps that xl sets are taken, however busy the policy is", beside=True),
+             "caps that xl sets are taken, however busy the policy is", "deep", True),
     Scenario("survive", "dom0", sc_survive.survive,
              "guests that reboot or are restored while capped get their own caps back", beside=True),
     Scenario("survive-credit", "credit-dom0", sc_survive.survive,
