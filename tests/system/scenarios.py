@@ -97,7 +97,7 @@ ALL = [
     Scenario("operator", "dom0", sc_operator.operator,
              "caps that xl sets are taken, however busy the policy is", "deep", True),
     Scenario("survive", "dom0", sc_survive.survive,
-             "guests that reboot or are restored while capped get their own caps back", beside=True),
+             "guests that reboot or are restored while capped get their own caps back", "deep", True),
     Scenario("survive-credit", "credit-dom0", sc_survive.survive,
              "survive under the credit scheduler", "named"),
     Scenario("hosts", "xen-cable", sc_hosts.hosts,
