@@ -12,9 +12,9 @@
 #include "src/guests/restore.h"
 
 /*
- * Add what an earlier run noted to the entries of r, which are of boot r->boot. 0; -ENOENT: there
- * is no file; -EBADMSG: it is damaged; other -errno. After an error it is not known what was set
- * last.
+ * Add what an earlier run noted to the entries of r, which are of boot r->boot. 0; -ENOENT: the
+ * file is missing; -EBADMSG: the file is damaged; other -errno. After an error the caps that were
+ * set last are not known.
  */
 int journal_read(struct restore *r);
 

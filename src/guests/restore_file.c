@@ -292,7 +292,7 @@ int restore_put_aside(const struct restore *r)
 	return rename(r->file, bad) ? -errno : 0;
 }
 
-/* Without entries there is no file: the next start has nothing to restore. */
+/* The file is removed when no entry is left: the next start has nothing to restore. */
 int restore_save(struct restore *r)
 {
 	char copy[sizeof(r->file) + 8], *text;
