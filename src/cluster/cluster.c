@@ -263,6 +263,9 @@ static enum cluster_state state_of_peer(const struct cluster *c, uint32_t i,
 		return CLUSTER_DOWN;
 	if (!p->known || mono_sub(now, p->moved) > heartbeat_gap_max(&c->conf))
 		return CLUSTER_SILENT;
+	/* The link is of a new start, and the heartbeat still of the one before. */
+	if (p->host->generation != p->generation)
+		return CLUSTER_SILENT;
 	return CLUSTER_UP;
 }
 
@@ -280,7 +283,10 @@ static void put_note(const struct cluster *c, const struct peer_seen *p, struct 
 		       "host: run resex events there";
 	snprintf(s->note, sizeof(s->note), "%s", note);
 	/* Over verbs its memory can be read also while its process hangs. */
-	if (s->state == CLUSTER_SILENT && p->known && !*note)
+	if (s->state == CLUSTER_SILENT && p->known && p->host->generation != p->generation)
+		snprintf(s->note, sizeof(s->note),
+			 "its resexd has started again, and has not been read since");
+	else if (s->state == CLUSTER_SILENT && p->known && !*note)
 		snprintf(s->note, sizeof(s->note),
 			 "no heartbeat for %lld.%lld s: its resexd hangs or is stopped",
 			 (long long)(s->age_ns / NS_PER_S),

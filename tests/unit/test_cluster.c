@@ -160,6 +160,25 @@ TEST_WITH(process__killed_and_begun_again__is_down_then_up_with_guests_anew, pai
 	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
 }
 
+TEST_WITH(process__restarts_within_a_heartbeat_gap__is_up_only_once_it_was_read_anew, pair, finish)
+{
+	struct sites *s = *state;
+	struct cluster_seen x;
+
+	site_kill(s, 2);
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_DOWN);
+	site_open(s, 2);
+	site_until(s, site_sees(s, 1, 2).state != CLUSTER_DOWN);
+	x = site_sees(s, 1, 2);
+	assert_int_equal(x.state, CLUSTER_SILENT);
+	assert_true(x.age_ns <= SILENT_AFTER); /* the age alone would call it up */
+	assert_int_equal(x.host->generation, 1);
+	assert_non_null(strstr(x.note, "has started again"));
+	site_until(s, site_sees(s, 1, 2).state == CLUSTER_UP);
+	assert_int_equal(site_sees(s, 1, 2).host->generation, 2);
+	assert_string_equal(site_sees(s, 1, 2).note, "");
+}
+
 static bool says_down(struct sites *s)
 {
 	return strstr(rig_event(s->at[1].g, "host")->text, "cannot be read any more");
