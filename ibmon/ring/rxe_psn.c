@@ -484,26 +484,22 @@ static void charge_unseen(const struct rxe_ring *r, struct rxe_done *d, const st
 
 /* --- all of it ---------------------------------------------------------------- */
 
-/* Does the entry counted as newest by the previous sample still hold its slot? */
-static bool previous_intact(const struct rxe_ring *r)
-{
-	struct rxe_entry e;
-
-	rxe_entry_load(r, r->q->cons - 1, &e);
-	return e.ssn == r->q->ssn && !rxe_entry_blank(&e);
-}
-
 /*
  * Nothing is missing: the entries read begin where the previous sample ended,
  * and together reach to the end, whatever the entries in between claim. The
  * time that passed tells whether that is too much.
+ *
+ * Unless there was a RESET, which wiped the entry where the previous sample ended: PSNs began
+ * anew, and may be close to the former ones.
  */
 static void charge_anchored(const struct rxe_ring *r, struct rxe_charge *c)
 {
 	uint32_t psn = r->q->psn, rest;
+	struct rxe_entry previous;
 
-	if (!follows(c, psn) && !previous_intact(r)) {
-		charge_newer(r->q, c, own_range(c)); /* RESET: PSNs began anew */
+	rxe_entry_load(r, r->q->cons - 1, &previous);
+	if (rxe_entry_blank(&previous) || (!follows(c, psn) && previous.ssn != r->q->ssn)) {
+		charge_newer(r->q, c, own_range(c));
 		return;
 	}
 	charge_newer(r->q, c, psn_delta(c->newer.last, psn));

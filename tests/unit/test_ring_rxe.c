@@ -292,6 +292,11 @@ static const struct row samples[] = {
 	  "5 x write 100, 3 x post write 100 -> wrs 5; reset 12345 -> wrs ..3, mtus_sent ..3,"
 	  "is wrs-bounded, is mtus-estimated, is mtus-guessed;"
 	  "4 x write 3000 -> wrs 4, bytes_sent 12000, mtus_sent 12" },
+	/* A READ that is requested again begins late in its range. This one does not: 64 MTUs. */
+	{ "queue pair reset unseen: a READ near the former packet numbers is charged alone", 16,
+	  FAKE_RC, 1024,
+	  "psn 100, write 1 -> mtus_sent 1; reset 120, read 65536 -> wrs 1,"
+	  "mtus_recv 64, flags 0" },
 };
 
 static void run_opening(void **state)
