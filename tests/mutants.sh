@@ -235,6 +235,8 @@ ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/if (is_new_ring(r, s))/i
 ibmon/ring/rxe.c @ ring_rxe @ s/if (q->owed_ns >= OWED_MAX_NS)/if (0)/
 ibmon/ring/rxe_psn.c @ ring_rxe @ s/ \&\& !d->reset \&\& !r->out->errors/ \&\& !r->out->errors/
 ibmon/ring/rxe.c @ ring_fault ring_rxe ring_hostile @ s/c.beyond > r->jump_max/0/
+ibmon/ring/rxe.c @ ring_rxe @ s/if (c.n > r->mask \&\& q->opened .*/if (0) {/
+ibmon/ring/rxe.c @ ring_rxe @ s/ || c->less_than_lap//
 ibmon/ring/rxe_psn.c @ ring_rxe @ s/if (rxe_entry_blank(\&previous) || /if (/
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/e->opcode >= RING_RXE_OPCODES ||//
 ibmon/ring/rxe_psn.c @ ring_fault ring_rxe ring_hostile @ s/ || e->length > LENGTH_MAX//

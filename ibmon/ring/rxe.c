@@ -157,12 +157,25 @@ struct count {
 	uint32_t beyond;     /* past the base, by ssn: at most so many */
 	uint32_t beyond_idx; /* past the base, by index: so many modulo the slots */
 	bool agree;	     /* false: no number agrees with both */
+	bool less_than_lap;  /* so that the index alone is exact */
 };
 
 /* The largest number that agrees with idx modulo the slots and is at most limit. */
 static uint32_t largest(const struct rxe_ring *r, uint32_t limit, uint32_t idx)
 {
 	return limit - ((limit - idx) & r->mask);
+}
+
+/*
+ * The entry counted as newest by the previous sample still holds its slot: less than a lap was
+ * posted since, whatever ssn says. A second process that posts to the ring has numbers of its own.
+ */
+static bool previous_intact(const struct rxe_ring *r)
+{
+	struct rxe_entry e;
+
+	rxe_entry_load(r, r->q->cons - 1, &e);
+	return e.ssn == r->q->ssn && !rxe_entry_blank(&e);
 }
 
 static struct count count_entries(const struct rxe_ring *r, const struct rxe_stand *s,
@@ -182,6 +195,10 @@ static struct count count_entries(const struct rxe_ring *r, const struct rxe_sta
 	c.agree = c.beyond >= c.beyond_idx;
 	if (c.agree)
 		c.n = c.to_base + largest(r, c.beyond, c.beyond_idx);
+	if (c.n > r->mask && q->opened && previous_intact(r)) {
+		c.n = idx;
+		c.less_than_lap = true;
+	}
 	return c;
 }
 
@@ -195,7 +212,7 @@ static uint64_t bound_count(const struct rxe_ring *r, const struct count *c,
 {
 	uint32_t limit = c->beyond, past;
 
-	if (!c->beyond || d->reset || d->n - c->to_base <= r->mask)
+	if (!c->beyond || d->reset || c->less_than_lap || d->n - c->to_base <= r->mask)
 		return d->n;
 	if (d->refused <= limit && limit - d->refused >= c->beyond_idx)
 		limit -= d->refused;

@@ -297,6 +297,17 @@ static const struct row samples[] = {
 	  FAKE_RC, 1024,
 	  "psn 100, write 1 -> mtus_sent 1; reset 120, read 65536 -> wrs 1,"
 	  "mtus_recv 64, flags 0" },
+	/* The numbers of the second: 40, 41. They are 36 ahead of the first's. */
+	{ "two processes post with numbers of their own: counts no more than was done", 16, FAKE_RC,
+	  1024,
+	  "3 x write 100 -> wrs 3; write 100, ssn 40, write 100, ssn 4, write 100, ssn 41,"
+	  "write 100 -> wrs 4, lost 2, mtus_sent 4, is lapped, not wrs-bounded" },
+	{ "sequence number false while others wait: the index alone is exact within a lap", 16,
+	  FAKE_RC, 1024,
+	  "3 x write 100, 4 x post write 100 -> wrs 3, backlog 4; transmit, complete,"
+	  "forge-ssn 3 99 -> wrs 1, not wrs-bounded" },
+	{ "a post refused often: the index alone is exact within a lap", 16, FAKE_RC, 1024,
+	  "3 x write 100 -> wrs 3; ssn 100, write 100 -> wrs 1, flags 0" },
 };
 
 static void run_opening(void **state)
