@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# mutants-build.sh: builds and runs unit tests from the tree in $tmp. mutants.sh reads it.
+# shellcheck shell=sh disable=SC2154 # CC and tmp are mutants.sh's
+
+# build TEST: from the tree as it is now; objects there already are kept. An
+# archive, since tests of the sampler bring their own scan_guest.
+build() {
+	# shellcheck disable=SC2046
+	set -- "$1" $(find src ibmon policies tests/fakes tests/unit/unit.c -name '*.c' ! -path "ibmon/agent/*" ! -path "ibmon/report/*" | sort) \
+		ibmon/agent/qpns.c ibmon/agent/track*.c
+	test=$1
+	shift
+	objs=
+	for f in "$@" "tests/unit/test_$test.c"; do
+		case $f in
+		src/cli/* | src/daemon/* | src/hv/xen/* | src/transport/verbs/*) continue ;;
+		tests/fakes/fake_cluster.c) continue ;;
+		src/benchex/hello.c | src/benchex/merge.c | src/benchex/number.c | src/benchex/option_rows.c | \
+		src/benchex/options.c | src/benchex/price.c | src/benchex/profile.c | src/benchex/result.c | \
+		src/benchex/trace.c) ;; # those without verbs
+		src/benchex/*) continue ;;
+		tests/fakes/fake_transport.c) [ "$test" = peers ] || continue ;; # others have the real one
+		src/transport/*) [ "$test" != peers ] || continue ;;
+		esac
+		o=$tmp/obj/$(echo "$f" | tr / _).o
+		[ -f "$o" ] ||
+			$CC -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -O1 -w -I. -Iinclude -DRESEX_RUNDIR='"/run/resex"' -DRESEX_CONFDIR='"/etc/resex"' \
+				-DRESEX_STATEDIR='"/var/lib/resex"' -DPACKAGE_VERSION='"0.0"' -c -o "$o" "$f" || return 1
+		objs="$objs $o"
+	done
+	rm -f "$tmp/lib.a"
+	# shellcheck disable=SC2086
+	ar crs "$tmp/lib.a" $objs && $CC -o "$tmp/test_$test" "$o" "$tmp/lib.a" \
+		-lcmocka -ljansson -luuid -lisal -lnettle -levent_core -lpthread -lm
+}
+
+# forget FILE: the objects that are made of it; any may be made of a header.
+forget() {
+	case $1 in
+	*.h) rm -f "$tmp"/obj/* ;;
+	*) rm -f "$tmp/obj/$(echo "$1" | tr / _).o" ;;
+	esac
+}
+
+# run_tests TESTS: 0 when all pass.
+run_tests() {
+	for t in $1; do
+		build "$t" >"$tmp/out" 2>&1 || return 2
+		(cd "$tmp/tree" && timeout 60 "../test_$t") >"$tmp/out" 2>&1 || return 1
+	done
+}
