@@ -83,8 +83,10 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	for (uint32_t i = 0; i < g->rings; i++)
 		if (g->ring[i]->ring && ring_was_read(g->ring[i]->ring))
 			missed_read(&g->missed, g->ring[i]->desc.id);
-	if (g->registry)
+	if (g->registry) {
 		missed_unseen(&g->missed, registry_unseen(g->registry));
+		st->unpublished = registry_unpublished(g->registry);
+	}
 	st->qps_read = missed_count_read(&g->missed);
 	st->qps_missed = g->missed.missed;
 	st->faults_more = g->reg->faults_more;

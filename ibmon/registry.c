@@ -346,3 +346,10 @@ uint64_t registry_unseen(const volatile void *page)
 
 	return guest_read64(p + offsetof(struct guest_registry, qps_unseen));
 }
+
+uint32_t registry_unpublished(const volatile void *page)
+{
+	const volatile uint8_t *p = (const volatile uint8_t *)page;
+
+	return guest_read32(p + offsetof(struct guest_registry, qps_unpublished));
+}

@@ -57,9 +57,10 @@ typedef int registry_page_fn(void *ctx, const struct guest_ref *ref, const volat
 int registry_walk(const volatile void *page, const struct registry_limits *lim,
 		  registry_page_fn *get, void *ctx, struct registry *out);
 
-/* Each reads one cache line: is the generation different from gen? The heartbeat; qps_unseen. */
+/* Each reads one cache line: is the generation different from gen? The heartbeat; qps_*. */
 bool registry_changed(const volatile void *page, uint32_t gen);
 uint64_t registry_heartbeat(const volatile void *page);
 uint64_t registry_unseen(const volatile void *page);
+uint32_t registry_unpublished(const volatile void *page);
 
 #endif

@@ -270,8 +270,13 @@ static void sink_withdraw(void *ctx, uint32_t id)
 	log_msg(a->log, LOG_LVL_DEBUG, "ring %u: withdrawn", id);
 }
 
-static const struct track_sink sink = { sink_begin, sink_end, sink_publish, sink_withdraw,
-					watch_exit };
+static void sink_unpublished(void *ctx, uint32_t queue_pairs)
+{
+	book_unpublished(((struct agent *)ctx)->book, queue_pairs);
+}
+
+static const struct track_sink sink = { sink_begin,    sink_end,	 sink_publish,
+					sink_withdraw, sink_unpublished, watch_exit };
 
 /*
  * While datagrams arrive densely, poll for them each millisecond, as often as the host

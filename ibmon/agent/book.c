@@ -282,6 +282,11 @@ void book_unseen(struct book *b, uint64_t queue_pairs)
 	put64(&b->reg->qps_unseen, queue_pairs);
 }
 
+void book_unpublished(struct book *b, uint32_t queue_pairs)
+{
+	put32(&b->reg->qps_unpublished, queue_pairs);
+}
+
 void book_remove(struct book *b, uint32_t id)
 {
 	for (size_t i = 0; id && i < sizeof(b->entry) / sizeof(b->entry[0]); i++) {

@@ -43,6 +43,8 @@ uint32_t book_rings(const struct book *b);
 
 /* Publish how many queue pairs came and went unseen; needs no begin and end. */
 void book_unseen(struct book *b, uint64_t queue_pairs);
+/* Publish how many live and have no room in the book; likewise. */
+void book_unpublished(struct book *b, uint32_t queue_pairs);
 
 /* A latency page for a process. 0 and its index; -ENOSPC; other -errno: no page. */
 int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned int *index);

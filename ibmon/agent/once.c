@@ -32,6 +32,12 @@ static void sink_forget(void *ctx, uint32_t id)
 	(void)id;
 }
 
+static void sink_unpublished(void *ctx, uint32_t queue_pairs)
+{
+	(void)ctx;
+	(void)queue_pairs;
+}
+
 static int sink_join(void *ctx, pid_t pid)
 {
 	(void)ctx;
@@ -41,8 +47,8 @@ static int sink_join(void *ctx, pid_t pid)
 
 int agent_once(const struct options *o, const struct log *log)
 {
-	static const struct track_sink sink = { sink_nothing, sink_nothing, sink_number,
-						sink_forget, sink_join };
+	static const struct track_sink sink = { sink_nothing, sink_nothing,	sink_number,
+						sink_forget,  sink_unpublished, sink_join };
 	struct clock clock;
 	struct track *t;
 	uint32_t rings = 0;

@@ -245,12 +245,12 @@ static void user_scan(struct track *t, const struct track_user *u, struct mono n
 	}
 }
 
-/* Only send and completion queues are published, and only once. */
-static void publish_ring(struct track *t, struct track_ring *r)
+/* A ring of this kind is published once. */
+static void publish_ring(struct track *t, struct track_ring *r, enum ring_class kind)
 {
 	int rc;
 
-	if (r->id || r->refused || r->too_large || !(r->what.kind & (CLASS_SQ | CLASS_CQ)))
+	if (r->id || r->refused || r->too_large || r->what.kind != kind)
 		return;
 	sink_begin(t);
 	rc = t->sink->publish(t->ctx, r, &r->id);
@@ -268,12 +268,8 @@ static void publish_ring(struct track *t, struct track_ring *r)
 	t->warned_full = true;
 }
 
-/* Withdraw before publishing: that may make room. */
-static void publish_all(struct track *t)
+static void withdraw_noted(struct track *t)
 {
-	for (size_t i = 0; i < t->rings; i++)
-		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
-			withdraw_ring(t, t->ring[i]);
 	for (size_t i = 0; i < t->withdraws; i++) {
 		sink_begin(t);
 		t->sink->withdraw(t->ctx, t->withdraw[i]);
@@ -282,8 +278,50 @@ static void publish_all(struct track *t)
 	for (size_t i = 0; t->room && i < t->rings; i++)
 		t->ring[i]->refused = false;
 	t->room = false;
+}
+
+/* The number of send queues that were refused. */
+static uint32_t publish_send_queues(struct track *t)
+{
+	uint32_t refused = 0;
+
+	for (size_t i = 0; i < t->rings; i++) {
+		publish_ring(t, t->ring[i], CLASS_SQ);
+		refused += t->ring[i]->refused && t->ring[i]->what.kind == CLASS_SQ;
+	}
+	return refused;
+}
+
+/* Completion queues give way to n send queues, which alone are charged. False: there are none. */
+static bool give_way(struct track *t, uint32_t n)
+{
+	for (size_t i = 0; i < t->rings && t->withdraws < n; i++)
+		if (t->ring[i]->what.kind == CLASS_CQ)
+			withdraw_ring(t, t->ring[i]);
+	return t->withdraws;
+}
+
+/* Withdraw before publishing: that may make room. */
+static void publish_all(struct track *t)
+{
+	uint32_t refused, unpublished = 0;
+
 	for (size_t i = 0; i < t->rings; i++)
-		publish_ring(t, t->ring[i]);
+		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
+			withdraw_ring(t, t->ring[i]);
+	withdraw_noted(t);
+	while ((refused = publish_send_queues(t)) && give_way(t, refused))
+		withdraw_noted(t);
+	for (size_t i = 0; i < t->rings; i++) {
+		const struct track_ring *r = t->ring[i];
+
+		if (!refused)
+			publish_ring(t, t->ring[i], CLASS_CQ);
+		unpublished += r->what.kind == CLASS_SQ && !r->id;
+	}
+	if (unpublished != t->unpublished)
+		t->sink->unpublished(t->ctx, unpublished);
+	t->unpublished = unpublished;
 }
 
 /* Read the maps of all users: add new rings, drop those that no user maps. */

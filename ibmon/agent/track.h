@@ -42,6 +42,8 @@ struct track_sink {
 	void (*end)(void *ctx);
 	int (*publish)(void *ctx, const struct track_ring *r, uint32_t *id);
 	void (*withdraw)(void *ctx, uint32_t id);
+	/* So many send queues live and are not published, for lack of room. */
+	void (*unpublished)(void *ctx, uint32_t queue_pairs);
 	/* A process became a user; call track_gone() when it exits. 0 or -errno. */
 	int (*join)(void *ctx, pid_t pid);
 };

@@ -35,7 +35,8 @@ struct track {
 	bool writing;	      /* the sink's begin() was called */
 	size_t withdraws;     /* ids to be withdrawn */
 	uint32_t withdraw[TRACK_RINGS_MAX];
-	bool room; /* a ring was withdrawn: a refused one may fit now */
+	bool room;	      /* a ring was withdrawn: a refused one may fit now */
+	uint32_t unpublished; /* send queues without room, as the sink knows them */
 	bool warned_users, warned_rings, warned_full;
 	size_t users, rings;
 	struct track_user user[TRACK_USERS_MAX];

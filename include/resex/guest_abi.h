@@ -70,13 +70,14 @@ struct guest_registry {
 	uint32_t latencies;
 	uint32_t frames; /* valid entries over all frame pages */
 	/*
-	 * Both only grow while the agent runs. An agent of before they were defined leaves 0.
-	 * sqs_published changes with the rings, between the odd and the even generation;
-	 * qps_unseen may change at any time.
+	 * The first two only grow while the agent runs. An agent of before they were defined
+	 * leaves 0. sqs_published changes with the rings, between the odd and the even generation;
+	 * the others may change at any time.
 	 */
-	uint64_t sqs_published; /* ids given to send queues */
-	uint64_t qps_unseen;	/* queue pairs that came and went and were never published */
-	uint32_t reserved[2];
+	uint64_t sqs_published;	  /* ids given to send queues */
+	uint64_t qps_unseen;	  /* queue pairs that came and went and were never published */
+	uint32_t qps_unpublished; /* queue pairs that live and have no room here */
+	uint32_t reserved;
 	struct guest_ref directory[GUEST_DIRECTORIES_MAX];
 	struct guest_ref frame_page[GUEST_FRAME_PAGES_MAX];
 	struct guest_ref latency[GUEST_LATENCIES_MAX];
@@ -151,6 +152,7 @@ struct guest_latency {
 static_assert(sizeof(struct guest_ref) == 16, "ABI");
 static_assert(offsetof(struct guest_registry, sqs_published) == 40, "ABI");
 static_assert(offsetof(struct guest_registry, qps_unseen) == 48, "ABI");
+static_assert(offsetof(struct guest_registry, qps_unpublished) == 56, "ABI");
 static_assert(offsetof(struct guest_registry, directory) == 64, "ABI");
 static_assert(offsetof(struct guest_registry, frame_page) == 320, "ABI");
 static_assert(offsetof(struct guest_registry, latency) == 1344, "ABI");

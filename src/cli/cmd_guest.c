@@ -282,6 +282,8 @@ static void print_rings(const json_t *g)
 	const char *fault = json_string_value(json_object_get(g, "fault"));
 	const char *agent = "no agent";
 	long long missed = (long long)json_integer_value(json_object_get(g, "missed_qps"));
+	long long unpublished =
+		(long long)json_integer_value(json_object_get(g, "unpublished_qps"));
 
 	if (json_is_true(json_object_get(g, "attached")))
 		agent = json_is_true(json_object_get(g, "agent_silent")) ? "attached, agent silent"
@@ -293,6 +295,11 @@ static void print_rings(const json_t *g)
 		printf("  missed_qps %lld: queue pairs that came and went uncounted; "
 		       "%lld were read\n",
 		       missed, (long long)json_integer_value(json_object_get(g, "qps_read")));
+	if (unpublished)
+		printf("  unpublished_qps %lld: queue pairs that live and are not counted: its "
+		       "agent "
+		       "has no room for them\n",
+		       unpublished);
 	if (json_is_true(json_object_get(g, "forged")))
 		printf("  FORGED %lld times: queues that cannot be read are still published: their "
 		       "memory is forged, or the agent does not follow: restart resex-agent "

@@ -299,6 +299,7 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	put_u(o, "forged_times", st.forged_times);
 	put_u(o, "qps_read", st.qps_read);
 	put_u(o, "missed_qps", st.qps_missed);
+	put_u(o, "unpublished_qps", st.unpublished);
 	put_check(o, "counter", &v.check);
 	for (uint32_t i = 0; guest_ring_info(v.mon, i, &info); i++) {
 		/* A ring that the sampler did not read yet gets a row without counts. */

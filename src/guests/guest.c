@@ -326,6 +326,23 @@ static void report_missed(struct guests *gs, struct guest_entry *g, uint64_t mis
 	g->missed_at = now;
 }
 
+/* Once as long as it lasts. A guest that changes it all the time makes an event each 10 s. */
+static void report_unpublished(struct guests *gs, struct guest_entry *g, uint32_t n,
+			       struct mono now, int64_t wall_ns)
+{
+	if ((n != 0) == g->unpublished ||
+	    (g->unpublished_at.ns && mono_sub(now, g->unpublished_at) < MISSED_EVENTS_NS))
+		return;
+	g->unpublished = n != 0;
+	if (!n)
+		return;
+	g->unpublished_at = now;
+	guests_event(gs, wall_ns, g->name, "unpublished-qps",
+		     "%u queue pairs live uncounted: its agent has no room for more than %d; use "
+		     "fewer at once",
+		     n, GUEST_RINGS_MAX);
+}
+
 /* With a silent agent, known rings are still read; new ones are not seen. */
 static void check_agent(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
@@ -335,6 +352,7 @@ static void check_agent(struct guests *gs, struct guest_entry *g, struct mono no
 	guest_state(g->mon, now, &st);
 	g->forged = st.forged;
 	report_missed(gs, g, st.qps_missed, now, wall_ns);
+	report_unpublished(gs, g, st.unpublished, now, wall_ns);
 	silent = st.attached && mono_sub(now, st.heartbeat_time) >= AGENT_SILENT_S * NS_PER_S;
 	if (silent == g->agent_silent)
 		return;

@@ -87,11 +87,13 @@ struct guest_entry {
 	bool agent_silent;	    /* its heartbeat is unchanged for AGENT_SILENT_S */
 	struct mono fault_reported; /* when an event about a ring at fault was made */
 	uint32_t faults_unreported;
-	uint64_t missed_reported; /* queue pairs missed, up to the newest event about them */
-	struct mono missed_at;	  /* when that was */
-	int node_rc;		  /* of the newest reading of its node */
-	uint64_t reap_serial;	  /* rings may be reaped once this set is acknowledged */
-	bool leaving;		  /* not in sets any more; freed when reap_serial is acknowledged */
+	uint64_t missed_reported;   /* queue pairs missed, up to the newest event about them */
+	struct mono missed_at;	    /* when that was */
+	bool unpublished;	    /* some queue pairs are not: an event said so, */
+	struct mono unpublished_at; /* then */
+	int node_rc;		    /* of the newest reading of its node */
+	uint64_t reap_serial;	    /* rings may be reaped once this set is acknowledged */
+	bool leaving; /* not in sets any more; freed when reap_serial is acknowledged */
 	struct mono joined;
 	struct checked check;
 };

@@ -231,7 +231,7 @@ endif
 if CMOCKA
 UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/unit/test_agent_nldev \
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
-	tests/unit/test_agent_devices tests/unit/test_agent_qpns
+	tests/unit/test_agent_devices tests/unit/test_agent_qpns tests/unit/test_agent_track
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
@@ -249,6 +249,8 @@ tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/un
 tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_devices_SOURCES = tests/unit/test_agent_devices.c tests/unit/tmpdir.h
 tests_unit_test_agent_devices_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_track_SOURCES = tests/unit/test_agent_track.c
+tests_unit_test_agent_track_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_options_SOURCES = tests/unit/test_agent_options.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
 tests_unit_test_agent_options_LDADD = libagent.a libibmon.a libutil.a $(UNIT_LIBS)

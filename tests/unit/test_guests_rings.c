@@ -158,6 +158,12 @@ static const struct row {
 	  "unseen 4, 5 x second -> events missed-qps 1; unseen 9, 5 x second -> event missed-qps "
 	  "6 queue pairs came and went uncounted since 10 s ago (see ring-list);"
 	  "20 x second -> events missed-qps 2" },
+	{ "agent: has no room for queue pairs, told once as long as it lasts",
+	  "vm 1, second -> events unpublished-qps 0; unpublished 22, second -> "
+	  "events unpublished-qps 1;"
+	  "unpublished 30, 20 x second -> events unpublished-qps 1; unpublished 0, second;"
+	  "unpublished 1, second -> events unpublished-qps 2; unpublished 0, second;"
+	  "unpublished 1, second -> events unpublished-qps 2" },
 	{ "agent: writes half a registry, rings known before are kept",
 	  "vm 2, half-write, settle -> rings 2; read -> rings 2" },
 	{ "node: cannot be watched, is read each second until it can",
@@ -249,6 +255,8 @@ static bool guest_does(struct guests_rig *g, const struct step *s)
 		fake_registry(&g->mem)->heartbeat++;
 	else if (step_is(s, "unseen"))
 		fake_registry(&g->mem)->qps_unseen = n;
+	else if (step_is(s, "unpublished"))
+		fake_registry(&g->mem)->qps_unpublished = n;
 	else if (step_is(s, "node") || step_is(s, "no-node"))
 		set_node(g, s->rest);
 	else if (step_is(s, "silent-node"))

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * agent/track: rings of processes, published and withdrawn. The processes, what they map, the
+ * device and the kinds of rings are fakes; rings with elements of 128 bytes are completion queues.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ibmon/agent/proc.h"
+#include "ibmon/agent/track.h"
+#include "ibmon/agent/track_priv.h"
+#include "tests/unit/unit.h"
+
+enum { PROCESSES = 2, RINGS = 64, PARENT = 0, CHILD = 1, NO_PID = 1 << 22, RING_BYTES = 8192 };
+
+/* No process of the machine has such a number, so that its statm cannot be read. */
+static pid_t pid_of(int process)
+{
+	return NO_PID + 1 + process;
+}
+
+/* Which rings each process maps; rings of an odd number are completion queues. */
+struct world {
+	uint64_t maps[PROCESSES];
+	bool runs[PROCESSES];
+	struct track *track;
+	uint64_t published; /* ids */
+	uint32_t room, ids, withdrawn, told;
+	int waves; /* begin() without end() */
+	struct mono now;
+};
+
+static struct world world; /* the fakes of proc.h have no context */
+
+static int process_of(pid_t pid)
+{
+	int p = pid - NO_PID - 1;
+
+	return p >= 0 && p < PROCESSES && world.runs[p] ? p : -1;
+}
+
+/* --- fakes of proc.h, devices.h, nldev.h, classify.h ------------------------------ */
+
+int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
+{
+	int p = process_of(pid), n = 0;
+
+	if (p < 0)
+		return -ESRCH;
+	for (uint64_t k = 0; k < RINGS && (size_t)n < max; k++)
+		if (world.maps[p] >> k & 1)
+			out[n++] = (struct maps_ring){ .start = (k + 1) << 20,
+						       .end = ((k + 1) << 20) + RING_BYTES,
+						       .pgoff = (k + 1) << 12 };
+	return n;
+}
+
+static uint64_t ring_at(uint64_t addr)
+{
+	return (addr >> 20) - 1;
+}
+
+int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	uint32_t cq = ring_at(addr) & 1, header[2] = { cq ? 7 : 8, cq ? 31 : 15 };
+
+	memset(buf, 0, len);
+	if ((addr & 0xfffff) == 0 && len == sizeof(header))
+		memcpy(buf, header, len);
+	else
+		memset(buf, 1, len);
+	return process_of(pid) < 0 ? -ESRCH : 0;
+}
+
+int proc_pagemap_frames(int fd, uint64_t addr, size_t n, uint64_t *frame)
+{
+	(void)fd;
+	for (size_t i = 0; i < n; i++)
+		frame[i] = 1000 * (ring_at(addr) + 1) + i;
+	return 0;
+}
+
+int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev)
+{
+	(void)pid;
+	(void)m;
+	*dev = 1;
+	return 0;
+}
+
+void proc_comm(pid_t pid, char comm[16])
+{
+	(void)pid;
+	strcpy(comm, "app");
+}
+
+bool proc_one_thread(pid_t pid)
+{
+	return pid != 0;
+}
+
+pid_t proc_tgid(pid_t tid)
+{
+	return tid;
+}
+
+bool proc_has_uverbs(pid_t pid)
+{
+	return process_of(pid) >= 0;
+}
+
+int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	int rc = 0;
+
+	for (int p = 0; p < PROCESSES && !rc; p++)
+		if (world.runs[p])
+			rc = fn(ctx, pid_of(p));
+	return rc;
+}
+
+static const struct device rxe = { .dev = 1, .index = 1, .rxe = true, .known = true };
+
+void devices_init(struct devices *d, const char *sysfs, const struct log *log)
+{
+	memset(d, 0, sizeof(*d));
+	d->sysfs = sysfs;
+	d->log = log;
+	d->dev[d->n++] = rxe;
+}
+
+void devices_close(struct devices *d)
+{
+	d->n = 0;
+}
+
+const struct device *devices_find(struct devices *d, uint32_t uverbs)
+{
+	return uverbs ? NULL : &d->dev[0];
+}
+
+uint32_t devices_look(struct devices *d)
+{
+	return d->n;
+}
+
+void devices_forget(struct devices *d)
+{
+	(void)d;
+}
+
+int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
+{
+	(void)nl;
+	(void)index;
+	l->qps = l->cqs = l->srqs = 0;
+	return 0;
+}
+
+int nldev_qps(struct nldev *nl, uint32_t index, struct nldev_list *l)
+{
+	return nldev_objects(nl, index, l);
+}
+
+int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l)
+{
+	(void)nl;
+	(void)index;
+	(void)l;
+	return -EOPNOTSUPP;
+}
+
+bool classify_header(uint32_t log2_elem, uint32_t index_mask, uint64_t bytes)
+{
+	return log2_elem && index_mask && bytes;
+}
+
+enum ring_class classify_entry(const uint8_t *entry, uint32_t elem)
+{
+	return entry[0] ? elem == 128 ? CLASS_CQ : CLASS_SQ : CLASS_UNKNOWN;
+}
+
+size_t classify(struct class_ring *ring, size_t n, const struct class_objects *obj)
+{
+	(void)ring;
+	(void)n;
+	(void)obj;
+	return 0;
+}
+
+/* --- the sink ------------------------------------------------------------------ */
+
+static void sink_begin(void *ctx)
+{
+	((struct world *)ctx)->waves++;
+}
+
+static void sink_end(void *ctx)
+{
+	((struct world *)ctx)->waves--;
+}
+
+static int sink_publish(void *ctx, const struct track_ring *r, uint32_t *id)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(w->waves, 1);
+	assert_int_equal(r->id, 0);
+	if (!w->room)
+		return -ENOSPC;
+	w->room--;
+	*id = ++w->ids;
+	return 0;
+}
+
+static void sink_withdraw(void *ctx, uint32_t id)
+{
+	struct world *w = ctx;
+
+	assert_in_range(id, 1, w->ids);
+	w->room++;
+	w->withdrawn++;
+}
+
+static void sink_unpublished(void *ctx, uint32_t queue_pairs)
+{
+	((struct world *)ctx)->told = queue_pairs;
+}
+
+static int sink_join(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	return process_of(pid) < 0 ? -ESRCH : 0;
+}
+
+static const struct track_sink sink = { sink_begin,    sink_end,	 sink_publish,
+					sink_withdraw, sink_unpublished, sink_join };
+
+/* --- tests ---------------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+	static const struct log quiet = { .level = LOG_LVL_ERROR, .fd = 2 };
+
+	world = (struct world){ .room = 100, .runs = { [PARENT] = true } };
+	*state = &world;
+	return track_open(&world.track, &sink, &world, &quiet);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	track_close(world.track);
+	return 0;
+}
+
+static void scan(void)
+{
+	world.now.ns += NS_PER_MS;
+	track_scan(world.track, world.now, true);
+	assert_int_equal(world.waves, 0);
+}
+
+static uint32_t shown(enum ring_class kind)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < track_rings(world.track); i++)
+		n += track_ring(world.track, i)->what.kind == kind &&
+		     track_ring(world.track, i)->id;
+	return n;
+}
+
+/* The rings of a process that runs are published. */
+static void begin(uint64_t rings)
+{
+	world.maps[PARENT] = rings;
+	assert_int_equal(track_walk(world.track, TRACK_NEW), 1);
+	scan();
+}
+
+RIG_TEST(room__none_is_left__completion_queues_give_way)
+{
+	world.room = 4;
+	begin(0x3f); /* three of each kind */
+	assert_int_equal(shown(CLASS_SQ), 3);
+	assert_int_equal(shown(CLASS_CQ), 1);
+	world.maps[PARENT] = 0xff;
+	scan();
+	assert_int_equal(shown(CLASS_SQ), 4);
+	assert_int_equal(shown(CLASS_CQ), 0);
+	assert_int_equal(world.told, 0);
+	world.maps[PARENT] = 0xf; /* two of each kind: there is room for all again */
+	scan();
+	assert_int_equal(shown(CLASS_SQ), 2);
+	assert_int_equal(shown(CLASS_CQ), 2);
+}
+
+RIG_TEST(room__too_little_for_the_send_queues__says_how_many_are_left_out)
+{
+	world.room = 4;
+	begin(0xfff); /* six of each kind */
+	assert_int_equal(shown(CLASS_SQ), 4);
+	assert_int_equal(shown(CLASS_CQ), 0);
+	assert_int_equal(world.told, 2);
+	world.maps[PARENT] = 0xffb; /* one less of those that are shown */
+	scan();
+	assert_int_equal(shown(CLASS_SQ), 4);
+	assert_int_equal(world.told, 1);
+	world.runs[PARENT] = false;
+	scan();
+	assert_int_equal(world.told, 0);
+	assert_int_equal(world.room, 4);
+}
