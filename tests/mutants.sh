@@ -681,6 +681,8 @@ ibmon/guest.c @ guest_missed @ s/budget_spend(&g->walk_budget, now, .*/;/
 ibmon/agent/qpns.c @ agent_qpns @ s/out\[n++\].done = !user;/out[n++].done = false;/
 ibmon/agent/qpns.c @ agent_qpns @ s/count -= !find.*/;/
 ibmon/agent/qpns.c @ agent_qpns @ s/was ? was->done : !q->listed/was ? was->done : false/
+ibmon/agent/track.c @ agent_track @ s/if (scan_users(t, 0, now)) {/if (scan_users(t, 0, now) \&\& 0) {/
+ibmon/agent/track.c @ agent_track @ s/lost |= had_rings(.*/lost = false;/
 ibmon/agent/track.c @ agent_track @ s/ \&\& give_way(t, refused)/ \&\& 0/
 ibmon/agent/track.c @ agent_track @ s/t->sink->unpublished(t->ctx, unpublished);/{}/
 src/guests/guest.c @ guests_rings @ s/report_unpublished(gs, g, st.unpublished, now, wall_ns);//

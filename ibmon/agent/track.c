@@ -220,8 +220,8 @@ static bool first_frame_unchanged(const struct track_ring *r, const struct track
 	return rc == 0 && frame == r->frame[0];
 }
 
-/* Find new rings of a user, and note those that it still maps. */
-static void user_scan(struct track *t, const struct track_user *u, struct mono now)
+/* Find new rings of a user, and note those that it still maps. False: it maps none. */
+static bool user_scan(struct track *t, const struct track_user *u, struct mono now)
 {
 	int n = proc_rings(u->pid, t->found, TRACK_USER_RINGS_MAX);
 
@@ -243,6 +243,7 @@ static void user_scan(struct track *t, const struct track_user *u, struct mono n
 		r->pid = u->pid;
 		r->addr = m->start;
 	}
+	return n > 0;
 }
 
 /* A ring of this kind is published once. */
@@ -324,13 +325,41 @@ static void publish_all(struct track *t)
 	t->unpublished = unpublished;
 }
 
-/* Read the maps of all users: add new rings, drop those that no user maps. */
+static bool had_rings(const struct track *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->rings; i++)
+		if (t->ring[i]->pid == pid)
+			return true;
+	return false;
+}
+
+/* Scan the users from the first on. True: one lost all its rings. */
+static bool scan_users(struct track *t, size_t first, struct mono now)
+{
+	bool lost = false;
+
+	for (size_t i = first; i < t->users; i++) {
+		track_user_look(&t->user[i]);
+		if (!user_scan(t, &t->user[i], now))
+			lost |= had_rings(t, t->user[i].pid);
+	}
+	return lost;
+}
+
+/*
+ * Read the maps of all users: add new rings, drop those that no user maps. A process that exits
+ * or executes another program loses all its rings at once; a child that inherited them keeps them
+ * alive. The child is found before they are dropped: a ring that is withdrawn and published again
+ * would be another one for dom0, which would count its history twice.
+ */
 static void scan_all(struct track *t, struct mono now)
 {
+	size_t known = t->users;
+
 	t->scan++;
-	for (size_t i = 0; i < t->users; i++) {
-		track_user_look(&t->user[i]);
-		user_scan(t, &t->user[i], now);
+	if (scan_users(t, 0, now)) {
+		track_walk(t, TRACK_NEW);
+		scan_users(t, known, now);
 	}
 	for (size_t i = t->rings; i-- > 0;)
 		if (t->ring[i]->seen != t->scan)
@@ -356,12 +385,8 @@ unsigned int track_scan(struct track *t, struct mono now, bool full)
 
 void track_gone(struct track *t, pid_t pid, struct mono now)
 {
-	bool had_rings = false;
-
 	track_user_remove(t, pid);
-	for (size_t i = 0; i < t->rings; i++)
-		had_rings = had_rings || t->ring[i]->pid == pid;
-	if (!had_rings)
+	if (!had_rings(t, pid))
 		return;
 	/* a child that inherited the rings keeps them alive: find it before they are dropped */
 	track_walk(t, TRACK_NEW);

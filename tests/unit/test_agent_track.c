@@ -279,6 +279,49 @@ static void begin(uint64_t rings)
 	scan();
 }
 
+static void fork_and_exit(void)
+{
+	world.maps[CHILD] = world.maps[PARENT];
+	world.runs[CHILD] = true;
+	world.runs[PARENT] = false;
+}
+
+RIG_TEST(ring__parent_exits_and_a_child_maps_it__keeps_its_id)
+{
+	begin(3);
+	assert_int_equal(world.ids, 2);
+	fork_and_exit();
+	scan(); /* before the agent hears of the exit */
+	assert_int_equal(world.withdrawn, 0);
+	track_gone(world.track, pid_of(PARENT), world.now);
+	scan();
+	assert_int_equal(world.withdrawn, 0);
+	assert_int_equal(world.ids, 2);
+	assert_int_equal(track_ring(world.track, 0)->pid, pid_of(CHILD));
+}
+
+RIG_TEST(ring__parent_executes_another_program__its_child_keeps_the_id)
+{
+	begin(3);
+	world.maps[CHILD] = world.maps[PARENT];
+	world.runs[CHILD] = true;
+	world.maps[PARENT] = 0;
+	scan();
+	assert_int_equal(world.withdrawn, 0);
+	assert_int_equal(world.ids, 2);
+}
+
+RIG_TEST(ring__last_process_that_maps_it_exits__is_withdrawn)
+{
+	begin(3);
+	fork_and_exit();
+	scan();
+	world.runs[CHILD] = false;
+	scan();
+	assert_int_equal(world.withdrawn, 2);
+	assert_int_equal(track_rings(world.track), 0);
+}
+
 RIG_TEST(room__none_is_left__completion_queues_give_way)
 {
 	world.room = 4;
