@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	tests/system/sc_store.py \
 	tests/system/sc_restored.py \
 	tests/system/sc_survive.py \
+	tests/system/sc_survive_ioshares.py \
 	tests/system/sc_traffic.py \
 	tests/system/sc_transport.py \
 	tests/system/sc_transport_bench.py \

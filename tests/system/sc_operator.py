@@ -9,7 +9,7 @@ import random
 
 from bed import Failed, check, wait_for
 from daemon import Daemon, xl_sched
-from sc_survive import LINKS, Tenant, caps_now
+from sc_survive import LINKS, caps_now, survive_twice, tenants
 
 # name: (parameters of freemarket, epoch)
 POLICIES = {
@@ -100,7 +100,7 @@ def moved(vm, d, g):
     g.set_own(rows_of(d)[g.domid]["weight"], rows_of(d)[g.domid]["old_cap"] or 0)
 
 
-def under(vm, rng, guests, name, count):
+def under(vm, rng, guests, name, count, pools):
     """So many caps under one policy: how many of them were taken."""
     params, epoch = POLICIES[name]
     policy = vm.put("operator.json", json.dumps({"policy": "freemarket", "params": params}))
@@ -120,22 +120,31 @@ def under(vm, rng, guests, name, count):
         set_weight(vm, d, rng.choice(guests), rng.randrange(300, 900))
         now = uptime(vm)
         at_most(watch.end(), spans + [(g, cap, begin, now) for g, (cap, begin) in last.items()])
-        if vm.deep and name == "slow":
+        if pools and name == "slow":
             moved(vm, d, guests[1])
     vm.note("%s: %d of %d taken, after %.1f s at most" % (name, taken, count, latest))
     return taken
 
 
-def operator(vm):
-    guests = [Tenant(vm, "one", 512, 90, 1), Tenant(vm, "two", 300, 0, 2)]
-    vm.create(*guests)
+def operate(vm, guests, count, pools):
+    """So many caps under each policy; pools: also move a guest to another cpupool."""
     for g in guests:
         g.sh("(while :; do :; done) &")
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
-    count = 67 if vm.deep else 4
     vm.note("seed %d" % seed)
-    taken = {name: under(vm, rng, guests, name, count) for name in POLICIES}
+    taken = {name: under(vm, rng, guests, name, count, pools) for name in POLICIES}
     check(set(taken.values()) == {count}, "seed %d: of %d caps set under each policy were taken: %s" % (seed, count, taken))
     now, own = caps_now(vm, guests), {g.name: g.own() for g in guests}
     check(now == own, "seed %d: weights and caps are %s, the operator set %s" % (seed, now, own))
+
+
+def operator(vm):
+    operate(vm, tenants(vm, ("above", "none")), 67 if vm.deep else 10, True)
+
+
+def caps(vm):
+    """survive and operator in short, with the same guests."""
+    guests = tenants(vm, ("above", "none"))
+    survive_twice(vm, guests)
+    operate(vm, guests, 3, False)

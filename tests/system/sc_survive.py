@@ -17,7 +17,7 @@ LINKS = [{"name": "rxe0", "rate": 1000000, "mtu": 1024}]
 # it boot slowly.
 BUSY = {"policy": "freemarket", "params": {"low": 1000, "guard": 0, "cut": 20, "step": 10000000, "min_cap": 50000}}
 # name: (weight, cap) of the operator's files; 0 is no cap.
-FILES = {"above": (512, 90), "none": (300, 0), "low": (256, 58)}
+FILES = {"above": (512, 90), "none": (300, 0), "low": (256, 58), "pvh": (400, 70)}
 UUID = "5c2b4f60-0000-4000-8000-%012x"
 STATE = "/var/lib/resex"
 
@@ -92,11 +92,17 @@ MIGRATE = "(usleep {1}; xl migrate -s '' {0} 'xl migrate-receive')"
 REBOOT = "(usleep {1}; echo {2} >$(xenstore-read /local/domain/{3}/console/tty))"
 
 
+def log_of(g, how):
+    """xenconsoled names the log after the domain as it is when it is made."""
+    return "%s/console/guest-%s%s.log" % (g.vm.share, g.name, "--incoming" if how == MIGRATE else "")
+
+
 def go(g, how, delay):
     """Begin one of these in dom0."""
+    g.log = log_of(g, how)
+    g.rebooted()
     if how == REBOOT:
         g.count += 1
-        g.rebooted()
     words = shlex.quote("%d reboot -f" % g.count)
     return g.vm.begin(how.format(g.name, int(1e6 * delay), words, g.domid))
 
@@ -206,27 +212,36 @@ def step(vm, guests, g, what):
 
 
 def long_plan(rng, names, reboots, moves):
-    """So many of each, a third of the rounds with a SIGKILL."""
+    """So many of each, a third of the rounds with a SIGKILL. The PVH guest is migrated at times."""
     todo = [REBOOT] * reboots + [SAVE] * moves
     rng.shuffle(todo)
     plan = []
     while todo:
         some = [todo.pop() for _ in range(min(len(todo), len(names)))]
-        plan.append((dict(zip(rng.sample(names, len(some)), some)), len(plan) % 3 == 1))
+        hows = dict(zip(rng.sample(names, len(some)), some))
+        if hows.get("pvh") == SAVE and rng.random() < 0.5:
+            hows["pvh"] = MIGRATE
+        plan.append((hows, len(plan) % 3 == 1))
     return plan
 
 
-def survive(vm):
-    files = FILES if vm.deep else dict(list(FILES.items())[:2])
-    guests = [Tenant(vm, name, *own, number) for number, (name, own) in enumerate(files.items(), 1)]
+def tenants(vm, names):
+    guests = [Tenant(vm, name, *FILES[name], number, kind="pvh" if name == "pvh" else "pv")
+              for number, name in enumerate(names, 1)]
     vm.create(*guests)
     as_files(vm, guests, "at first")
+    return guests
+
+
+def survive_twice(vm, guests):
+    """The short form, for the scenario caps (sc_operator)."""
     seed = random.randrange(1 << 32)
-    vm.note("seed %d" % seed)
-    if vm.deep:
-        plan = long_plan(random.Random(seed), list(files), 50, 15)
-    else:
-        plan = [({"above": REBOOT, "none": REBOOT}, False), ({"above": SAVE, "none": REBOOT}, True)]
-    rounds(vm, guests, plan, seed)
-    for what in (renamed, created_paused, edited) if vm.deep else ():
+    rounds(vm, guests, [({"above": REBOOT, "none": REBOOT}, False), ({"above": SAVE, "none": REBOOT}, True)], seed)
+
+
+def survive(vm):
+    guests = tenants(vm, FILES)
+    seed = random.randrange(1 << 32)
+    rounds(vm, guests, long_plan(random.Random(seed), list(FILES), *((50, 15) if vm.deep else (9, 3))), seed)
+    for what in (renamed, created_paused, edited):
         step(vm, guests, guests[0], what)

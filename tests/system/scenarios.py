@@ -24,6 +24,7 @@ import sc_operator
 import sc_restored
 import sc_store
 import sc_survive
+import sc_survive_ioshares
 import sc_traffic
 import sc_transport
 import sc_transport_bench
@@ -41,6 +42,9 @@ BEDS = {
     "pair": ({"sched": "credit2", "limit": 1800}, "pair"),
     "linked": ({"sched": "credit2", "limit": 2400}, "linked"),
     "credit-dom0": ({"sched": "credit", "limit": 600}, "dom0"),
+    # The same for scenarios of an hour.
+    "dom0-long": ({"sched": "credit2", "limit": 3600}, "dom0"),
+    "credit-dom0-long": ({"sched": "credit", "limit": 3600}, "dom0"),
     "credit-pair": ({"sched": "credit", "limit": 600}, "pair"),
 }
 
@@ -83,23 +87,27 @@ ALL = [
     Scenario("restore", "pair", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only", beside=True),
     Scenario("store", "pair", sc_store.store,
-             "a stopped xenstored, and a guest that fills it, keep nobody from control of caps", "deep", True),
+             "a stopped xenstored, and a guest that fills it, keep nobody from control of caps", beside=True),
     Scenario("hostile", "pair", sc_churn.hostile,
              "a guest that lies harms neither its neighbour nor the daemon", beside=True),
     Scenario("forged", "pair", sc_forged.forged,
-             "a queue pair that forges its ring is counted again, and told when it goes on", "deep", True),
+             "a queue pair that forges its ring is counted again, and told when it goes on", beside=True),
     Scenario("liar", "linked", sc_liar.liar,
              "a guest that hides a queue pair from its agent is told to diverge, no other is", beside=True),
     Scenario("link", "linked", sc_link.link,
              "a guest reaches dom0's RDMA device over a link of known rate, by librdmacm too", beside=True),
     Scenario("restored", "pair", sc_restored.restored,
              "VMs of one snapshot draw other random numbers, and their clocks are right", beside=True),
-    Scenario("operator", "dom0", sc_operator.operator,
+    Scenario("caps", "dom0", sc_operator.caps,
+             "survive and operator in short, with the same guests", beside=True),
+    Scenario("operator", "dom0-long", sc_operator.operator,
              "caps that xl sets are taken, however busy the policy is", "deep", True),
-    Scenario("survive", "dom0", sc_survive.survive,
+    Scenario("survive", "dom0-long", sc_survive.survive,
              "guests that reboot or are restored while capped get their own caps back", "deep", True),
-    Scenario("survive-credit", "credit-dom0", sc_survive.survive,
-             "survive under the credit scheduler", "named"),
+    Scenario("survive-credit", "credit-dom0-long", sc_survive.survive,
+             "survive under the credit scheduler", "deep", True),
+    Scenario("survive-ioshares", "dom0-long", sc_survive_ioshares.survive_ioshares,
+             "survive under IOShares", "deep", True),
     Scenario("hosts", "xen-cable", sc_hosts.hosts,
              "two Xen hosts count, lock and see each other's guests while things go wrong"),
     Scenario("hv-pvh", "credit-dom0", sc_hv.hv_pvh,
