@@ -130,6 +130,7 @@ static void add_guest_figures(struct recorder *r, uint32_t i, const struct snap_
 	g->reports_lost = sg->latency.lost;
 	g->cap = sg->applied;
 	g->rate_q16 = sg->account.rate.q16;
+	g->balance = sg->account.balance;
 	add_held_figures(r, g, r->sc->sim.guest[i].vcpus, ns);
 }
 
@@ -152,6 +153,7 @@ static void end_step(struct recorder *r, const struct snapshot *sn)
 		g->step[r->steps] = (struct record_step){
 			.cap = g->cap,
 			.rate_q16 = g->rate_q16,
+			.balance = g->balance,
 			.present = find_guest(sn, sim_domid(r->host, i)) != NULL,
 			.mtus = mtus_of(g) - g->step_mtus,
 			.seen_n = seen - g->step_seen,

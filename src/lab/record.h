@@ -40,6 +40,7 @@ int64_t held_time(const struct held_list *l);
 struct record_step {
 	struct cap cap; /* at its end */
 	uint32_t rate_q16;
+	struct resos balance;	  /* at its end */
 	bool present;		  /* the guest was in the snapshot */
 	uint64_t mtus;		  /* counted in it */
 	uint64_t seen_n, seen_ns; /* reported latencies that the daemon read in it, and their sum */
@@ -61,6 +62,7 @@ struct record_guest {
 	struct window reports, reports_before; /* whole latencies, as reported */
 	uint64_t reports_lost, reports_lost_before;
 	struct cap cap, lowest; /* in the last snapshot, and the lowest of all */
+	struct resos balance;
 	uint32_t rate_q16;
 	struct held_list caps, rates; /* percent (none: 100 x VCPUs), q16 */
 	int64_t uncapped_ns;

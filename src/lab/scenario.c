@@ -25,6 +25,7 @@ struct top_in {
 	int64_t duration, series;
 	uint32_t clock;
 	uint64_t seed;
+	bool histogram;
 };
 
 #define KEY(...) CONF_KEY(struct top_in, __VA_ARGS__)
@@ -34,6 +35,7 @@ static const struct conf_key top_keys[] = {
 	{ KEY("series", DURATION, series), .min = 10 * NS_PER_MS, .max = SCENARIO_NS_MAX },
 	{ KEY("clock", ENUM, clock), .names = clock_names },
 	{ KEY("seed", UINT, seed), .max = UINT32_MAX },
+	{ KEY("histogram", BOOL, histogram) },
 	{ 0 },
 };
 #undef KEY
@@ -149,6 +151,7 @@ static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_e
 	memcpy(sc->name, in.name, sizeof(sc->name));
 	sc->duration_ns = in.duration;
 	sc->series_ns = in.series;
+	sc->histogram = in.histogram;
 	sc->clock = in.clock ? SCENARIO_REAL : SCENARIO_SIMULATED;
 	sc->sim.seed = in.seed;
 	if (in.series > in.duration)

@@ -51,6 +51,7 @@ struct scenario {
 	enum scenario_clock clock;
 	int64_t duration_ns;
 	int64_t series_ns; /* 0: no series */
+	bool histogram;	   /* of true latencies, in the summary */
 	uint32_t events;
 	struct scenario_event event[SCENARIO_EVENTS_MAX]; /* in the order of their times */
 };

@@ -157,8 +157,26 @@ static json_t *reports_json(const struct record_guest *g, bool *failed)
 	return o;
 }
 
+/* [highest value in us, number] for each bucket that is not empty. */
+static json_t *histogram_json(const struct hist *h, bool *failed)
+{
+	json_t *arr = json_array();
+
+	for (uint32_t b = 0; b < HIST_BUCKETS; b++) {
+		json_t *pair;
+
+		if (!h->bucket[b])
+			continue;
+		pair = json_array();
+		*failed |= json_array_append_new(pair, micros(hist_top(b))) != 0;
+		*failed |= json_array_append_new(pair, integer(h->bucket[b])) != 0;
+		*failed |= json_array_append_new(arr, pair) != 0;
+	}
+	return arr;
+}
+
 static json_t *app_json(const struct sim_app *c, const struct sim_app_truth *t,
-			const struct hist *h, bool *failed)
+			const struct hist *h, bool histogram, bool *failed)
 {
 	static const char *const kinds[] = { "idle", "sender", "server", "burner" };
 	json_t *o = json_object(), *l;
@@ -170,10 +188,10 @@ static json_t *app_json(const struct sim_app *c, const struct sim_app_truth *t,
 	set_member(o, "mtus", integer(t->mtus), failed);
 	set_member(o, "cpu_ns", integer(t->cpu_ns), failed);
 	/* A closed-loop sender posts when a message completes: none of its messages waits. */
-	if (c->kind == SIM_APP_SENDER && c->rate) {
+	if (c->kind == SIM_APP_SENDER && c->rate)
 		set_member(o, "waiting", integer(t->waiting), failed);
+	if (c->rate)
 		set_member(o, "dropped", integer(t->dropped), failed);
-	}
 	if (!h)
 		return o;
 	l = latency_json(h, failed);
@@ -183,6 +201,8 @@ static json_t *app_json(const struct sim_app *c, const struct sim_app_truth *t,
 		set_member(l, "wtime_us", micros(t->wtime_ns / h->n), failed);
 		set_member(l, "ptime_us", micros(t->ptime_ns / h->n), failed);
 	}
+	if (histogram)
+		set_member(l, "histogram", histogram_json(h, failed), failed);
 	set_member(o, "latency", l, failed);
 	return o;
 }
@@ -200,8 +220,9 @@ static json_t *truth_json(struct recorder *r, uint32_t i, bool *failed)
 	set_member(o, "wrs", integer(t.all.wrs), failed);
 	set_member(o, "cpu_ns", integer(t.all.cpu_ns), failed);
 	for (uint32_t k = 0; k < c->apps; k++)
-		*failed |= json_array_append_new(arr, app_json(&c->app[k], &t.app[k],
-							       r->guest[i].app[k], failed)) != 0;
+		*failed |= json_array_append_new(arr,
+						 app_json(&c->app[k], &t.app[k], r->guest[i].app[k],
+							  r->sc->histogram, failed)) != 0;
 	set_member(o, "apps", arr, failed);
 	return o;
 }
@@ -215,8 +236,10 @@ static json_t *step_value(const struct record_step *s, int what)
 	case 1:
 		return s->present ? rate_json(s->rate_q16) : json_null();
 	case 2:
-		return integer(s->mtus);
+		return s->present ? resos_json(s->balance) : json_null();
 	case 3:
+		return integer(s->mtus);
+	case 4:
 		return s->seen_n ? micros(s->seen_ns / s->seen_n) : json_null();
 	default:
 		return s->n ? micros(s->sum_ns / s->n) : json_null();
@@ -225,12 +248,12 @@ static json_t *step_value(const struct record_step *s, int what)
 
 static json_t *series_json(const struct recorder *r, const struct record_guest *g, bool *failed)
 {
-	static const char *const keys[] = { "cap", "rate", "mtus", "latency_us",
-					    "true_latency_us" };
+	static const char *const keys[] = { "cap",  "rate",	  "balance",
+					    "mtus", "latency_us", "true_latency_us" };
 	json_t *o = json_object();
 
 	/* A list for each figure, not an object for each step: plots want columns. */
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < 6; k++) {
 		json_t *arr = json_array();
 
 		for (uint32_t i = 0; i < r->steps; i++)

@@ -244,6 +244,11 @@ RIG_TEST(series__of_100_ms__says_what_happened_in_each)
 	assert_int_equal(json_array_size(at(f, "guests.1.series.cap")), 20);
 	assert_true(json_is_null(at(f, "guests.1.series.cap.0")));
 	assert_int_equal(number(f, "guests.1.series.cap.9"), 1);
+	/* Its balance only falls within an epoch, is nearly whole at the begin of the next. */
+	assert_true(number(f, "guests.1.series.balance.0") >
+		    number(f, "guests.1.series.balance.8"));
+	assert_int_equal(number(f, "guests.1.series.balance.8"), 0);
+	assert_true(number(f, "guests.1.series.balance.10") > 500000);
 	assert_true(json_is_null(at(f, "guests.1.series.true_latency_us.0")));
 	for (int i = 0; i < 20; i++) {
 		snprintf(path, sizeof(path), "guests.1.series.mtus.%d", i);
@@ -262,6 +267,32 @@ RIG_TEST(series__of_100_ms__says_what_happened_in_each)
 		snprintf(path, sizeof(path), "guests.0.series.true_latency_us.%d", i);
 		assert_true(heard > number(f, path) - 1 && heard < number(f, path) + 1);
 	}
+}
+
+RIG_TEST(histogram__asked_for__has_each_request_in_one_bucket)
+{
+	struct fixture *f = *state;
+	double n = 0, last = 0, latency;
+	char path[80];
+
+	run(f,
+	    "{\"duration\": \"1s\", \"histogram\": true, \"guests\": [{\"name\": \"s\", \"apps\":"
+	    " [{\"kind\": \"server\"}]}]}");
+	for (size_t i = 0; i < json_array_size(at(f, "guests.0.true.apps.0.latency.histogram"));
+	     i++) {
+		snprintf(path, sizeof(path), "guests.0.true.apps.0.latency.histogram.%zu.0", i);
+		latency = number(f, path);
+		assert_true(latency > last);
+		last = latency;
+		snprintf(path, sizeof(path), "guests.0.true.apps.0.latency.histogram.%zu.1", i);
+		n += number(f, path);
+	}
+	assert_true(n == number(f, "guests.0.true.apps.0.latency.n"));
+	assert_true(n > 3000);
+	assert_true(last >= number(f, "guests.0.true.apps.0.latency.max_us"));
+	run(f, "{\"duration\": \"100ms\", \"guests\": [{\"name\": \"s\", \"apps\": [{\"kind\": "
+	       "\"server\"}]}]}");
+	assert_null(json_object_get(at(f, "guests.0.true.apps.0.latency"), "histogram"));
 }
 
 /* --- ablations --------------------------------------------------------------------- */
