@@ -17,8 +17,11 @@ enum {
 	MTUS_MAX = 16 << 20,
 	DEPTH_MAX = 1024,
 	RATE_MAX = 10000000,
-	REPORT_MAX = 10000, /* permille */
-	QP_LEAST = 64, /* least number of messages that the ring of a queue pair has room for */
+	REPORT_MAX = 10000, /* permille, as the next three */
+	VARIATION_MAX = 10000,
+	PHASES_MIN = 100,  /* less needs more phases than draw.c adds */
+	UNIFORM_MAX = 577, /* beyond it the shortest time would be negative */
+	QP_LEAST = 64,	   /* least number of messages that the ring of a queue pair has room for */
 	ROOM_MAX =
 		1 << 18, /* messages in all rings; 16 of them need a page, which the daemon maps */
 };
@@ -27,12 +30,15 @@ enum {
 
 static const char *const kind_names[] = { "idle", "sender", "server", "burner", NULL };
 static const char *const op_names[] = { "write", "send", "read", NULL };
+static const char *const vary_names[] = { "phases", "uniform", NULL };
 
 struct app_in {
 	char name[FLOW_NAME_MAX];
 	uint32_t kind, op;
+	uint32_t distribution, think_distribution;
 	uint64_t size, depth, queue_pairs, mtu, rate, burst, clients, report;
-	int64_t post, compute, report_stop, start, stop;
+	uint64_t variation, think_variation;
+	int64_t post, compute, think, busy, quiet, report_stop, start, stop;
 };
 
 #define KEY(...) CONF_KEY(struct app_in, __VA_ARGS__)
@@ -48,6 +54,13 @@ static const struct conf_key app_keys[] = {
 	{ KEY("burst", UINT, burst), .min = 1, .max = DEPTH_MAX },
 	{ KEY("post", DURATION, post), .min = 100, .max = NS_PER_S },
 	{ KEY("compute", DURATION, compute), .max = NS_PER_S },
+	{ KEY("variation", UINT, variation), .max = VARIATION_MAX },
+	{ KEY("distribution", ENUM, distribution), .names = vary_names },
+	{ KEY("think", DURATION, think), .min = 1, .max = 1000 * NS_PER_S },
+	{ KEY("think_variation", UINT, think_variation), .max = VARIATION_MAX },
+	{ KEY("think_distribution", ENUM, think_distribution), .names = vary_names },
+	{ KEY("busy", DURATION, busy), .min = NS_PER_US, .max = 1000 * NS_PER_S },
+	{ KEY("quiet", DURATION, quiet), .min = NS_PER_US, .max = 1000 * NS_PER_S },
 	{ KEY("clients", UINT, clients), .min = 1, .max = SIM_APP_CLIENTS_MAX },
 	{ KEY("report", UINT, report), .max = REPORT_MAX },
 	{ KEY("report_stop", DURATION, report_stop), .min = 1, .max = SCENARIO_NS_MAX },
@@ -68,10 +81,17 @@ static const struct {
 	{ "op", SENDER, "a sender" },
 	{ "depth", SENDER | SERVER, "a sender or a server" },
 	{ "queue_pairs", SENDER, "a sender" },
-	{ "rate", SENDER, "a sender" },
+	{ "rate", SENDER | SERVER, "a sender or a server" },
+	{ "busy", SENDER | SERVER, "a sender or a server" },
+	{ "quiet", SENDER | SERVER, "a sender or a server" },
 	{ "burst", SENDER, "a sender" },
 	{ "compute", SERVER, "a server" },
+	{ "variation", SERVER, "a server" },
+	{ "distribution", SERVER, "a server" },
 	{ "clients", SERVER, "a server" },
+	{ "think", SERVER, "a server" },
+	{ "think_variation", SERVER, "a server" },
+	{ "think_distribution", SERVER, "a server" },
 	{ "report", SERVER, "a server" },
 	{ "report_stop", SERVER, "a server" },
 	{ "size", SENDER | SERVER, "a sender or a server" },
@@ -102,6 +122,44 @@ static int check_kind(const struct place *p, const struct app_in *in, struct con
 	return 0;
 }
 
+static int check_vary(const struct place *p, const char *key, uint32_t how, uint64_t permille,
+		      struct conf_error *e)
+{
+	if (how == SIM_VARY_UNIFORM && permille > UNIFORM_MAX)
+		return FAIL(p, key, e,
+			    "%s is %llu, and a uniform time varies by at most %d permille: write "
+			    "less, or the distribution \"phases\"",
+			    key, (unsigned long long)permille, UNIFORM_MAX);
+	if (how == SIM_VARY_PHASES && permille && permille < PHASES_MIN)
+		return FAIL(p, key, e,
+			    "%s is %llu, and phases vary by at least %d permille: write more, 0, "
+			    "or the distribution \"uniform\"",
+			    key, (unsigned long long)permille, PHASES_MIN);
+	return 0;
+}
+
+/* Keys of a server that mean nothing beside each other, or without another. */
+static int check_server(const struct place *p, const struct app_in *in, struct conf_error *e)
+{
+	int rc = check_vary(p, "variation", in->distribution, in->variation, e);
+
+	if (!rc)
+		rc = check_vary(p, "think_variation", in->think_distribution, in->think_variation,
+				e);
+	if (rc)
+		return rc;
+	if (in->rate && (json_object_get(p->obj, "clients") || in->think))
+		return FAIL(p, "rate", e,
+			    "rate is for requests that come by themselves, clients and think for "
+			    "those that wait for a reply: remove one");
+	if (json_object_get(p->obj, "distribution") && !in->variation)
+		return FAIL(p, "distribution", e, "distribution needs a variation: give it, too");
+	if (!in->think && (json_object_get(p->obj, "think_variation") ||
+			   json_object_get(p->obj, "think_distribution")))
+		return FAIL(p, "think_variation", e, "clients do not think: give think, too");
+	return 0;
+}
+
 static int check_app(const struct place *p, const struct app_in *in, uint32_t link_mtu,
 		     struct conf_error *e)
 {
@@ -116,10 +174,13 @@ static int check_app(const struct place *p, const struct app_in *in, uint32_t li
 		return FAIL(p, "stop", e,
 			    "stop (%lld us) must come after start (%lld us): correct one",
 			    (long long)(in->stop / NS_PER_US), (long long)(in->start / NS_PER_US));
+	if (!in->busy != !in->quiet)
+		return FAIL(p, in->busy ? "busy" : "quiet", e,
+			    "busy and quiet take turns: give both, or none");
 	if (in->burst > 1 && !in->rate)
 		return FAIL(p, "burst", e,
 			    "burst says how many messages come at once: give a rate, too");
-	return 0;
+	return in->kind == SIM_APP_SERVER ? check_server(p, in, e) : 0;
 }
 
 static void fill_app(struct sim_app *a, const struct app_in *in)
@@ -137,7 +198,13 @@ static void fill_app(struct sim_app *a, const struct app_in *in)
 		.burst = (uint32_t)in->burst,
 		.post_ns = in->post,
 		.compute_ns = in->kind == SIM_APP_SERVER ? in->compute : 0, /* not the default */
+		.vary = { (enum sim_vary_how)in->distribution, (uint32_t)in->variation },
 		.clients = (uint32_t)in->clients,
+		.think_ns = in->think,
+		.think_vary = { (enum sim_vary_how)in->think_distribution,
+				(uint32_t)in->think_variation },
+		.busy_ns = in->busy,
+		.quiet_ns = in->quiet,
 		.report = (uint32_t)in->report,
 		.report_stop_ns = in->report_stop,
 		.start_ns = in->start,
@@ -168,6 +235,7 @@ static int bind_app(void *arg, const struct conf_doc *d, const char *path, const
 		.mtu = to->link_mtu,
 		.burst = 1,
 		.clients = 1,
+		.think_variation = 1000,
 		.report = 1000,
 		.post = NS_PER_US,
 		.compute = 146964,

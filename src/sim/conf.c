@@ -53,6 +53,15 @@ static bool name_ok(struct sim_conf_error *e, const char *name, bool may_be_empt
 	return true;
 }
 
+static bool vary_ok(struct sim_conf_error *e, const char *field, const struct sim_vary *v)
+{
+	if (v->how == SIM_VARY_UNIFORM)
+		return within(e, field, v->permille, 0, 577);
+	if (v->permille > 10000 || (v->permille && v->permille < 100))
+		return refuse_field(e, field, "0, or 100 .. 10000");
+	return true;
+}
+
 static bool sender_ok(struct sim_conf_error *e, const struct sim_app *a)
 {
 	if (a->op != OP_SEND && a->op != OP_WRITE && a->op != OP_READ)
@@ -65,9 +74,18 @@ static bool sender_ok(struct sim_conf_error *e, const struct sim_app *a)
 static bool server_ok(struct sim_conf_error *e, const struct sim_app *a)
 {
 	return within(e, "compute_ns", a->compute_ns, 0, NS_PER_S) &&
+	       vary_ok(e, "vary", &a->vary) && at_most(e, "rate", a->rate, 10000000) &&
+	       within(e, "think_ns", a->think_ns, 0, 1000 * NS_PER_S) &&
+	       vary_ok(e, "think_vary", &a->think_vary) &&
 	       within(e, "clients", a->clients, 1, SIM_APP_CLIENTS_MAX) &&
 	       at_most(e, "report", a->report, 1000000) &&
 	       within(e, "report_stop_ns", a->report_stop_ns, 0, TIME_MAX);
+}
+
+static bool spells_ok(struct sim_conf_error *e, const struct sim_app *a)
+{
+	return within(e, "quiet_ns", a->quiet_ns, 0, 1000 * NS_PER_S) &&
+	       within(e, "busy_ns", a->busy_ns, a->quiet_ns ? 1000 : 0, 1000 * NS_PER_S);
 }
 
 static bool app_ok(struct sim_conf_error *e, const struct sim_app *a, uint32_t link_mtu)
@@ -85,7 +103,7 @@ static bool app_ok(struct sim_conf_error *e, const struct sim_app *a, uint32_t l
 	return within(e, "msg_bytes", a->msg_bytes, 1, 16 << 20) &&
 	       within(e, "depth", a->depth, 1, 1024) &&
 	       mtu_ok(e, "path_mtu", a->path_mtu, link_mtu) &&
-	       within(e, "post_ns", a->post_ns, 100, NS_PER_S) &&
+	       within(e, "post_ns", a->post_ns, 100, NS_PER_S) && spells_ok(e, a) &&
 	       (a->kind == SIM_APP_SENDER ? sender_ok(e, a) : server_ok(e, a));
 }
 

@@ -56,7 +56,7 @@ static void boot_task(struct sim_dom *d, uint32_t i)
 		boot_qp(t, k);
 	timer_init(&t->step, sim_task_step, t);
 	timer_init(&t->life, sim_task_begin, t);
-	timer_init(&t->sender.come, sim_sender_come, t);
+	timer_init(&t->come, sim_task_come, t);
 }
 
 /* Tasks are assigned to VCPUs in turn; VCPUs beyond the number of tasks stay idle. */
@@ -184,7 +184,8 @@ static void kill_task(struct sim_task *t, int64_t now)
 
 	for (uint32_t k = 0; k < t->qps; k++)
 		sim_link_remove(sim_task_link(&t->qp[k]), &t->qp[k], now);
-	sim_sender_end(t, now);
+	if (t->ops)
+		t->ops->end(t, now);
 	sim_timer_disarm(ts, &t->step);
 	sim_timer_disarm(ts, &t->life);
 	t->state = SIM_TASK_OFF;

@@ -59,7 +59,7 @@ void sim_task_end(void *arg, int64_t now)
 	struct sim_task *t = (struct sim_task *)arg;
 
 	sim_task_suspend(t, now);
-	if (t->ops && t->ops->end)
+	if (t->ops)
 		t->ops->end(t, now);
 	t->state = SIM_TASK_OFF;
 	t->left = 0;

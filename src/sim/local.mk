@@ -16,6 +16,8 @@ libsim_a_SOURCES = \
 	src/sim/model.h \
 	src/sim/ring.c \
 	src/sim/sender.c \
+	src/sim/client.c \
+	src/sim/draw.c \
 	src/sim/server.c \
 	src/sim/task.c \
 	src/sim/timer.c \

@@ -11,7 +11,8 @@
  *	link	packets of queue pairs in turn	link.c
  *	cpu	run, parked, idle		cpu.c
  *	sched	when caps park			credit2.c, credit.c
- *	task	one application			life.c, task.c, sender.c, server.c
+ *	task	one application			life.c, task.c, sender.c, server.c, client.c
+ *	draw	random times, idle spells	draw.c
  *	dom	a guest for as long as it lives	dom.c, agent.c
  *	host	all of it			host.c, hyp.c, watch.c
  */
@@ -28,6 +29,7 @@ enum {
 	SIM_TIMERS_MAX = SIM_GUESTS_MAX * (SIM_APPS_MAX * 4 + 3) + SIM_LINKS_MAX * 2,
 	/* open loop: so many messages wait; more are dropped */
 	SIM_WAITING_MAX = 1 << 20,
+	SIM_REQUESTS_MAX = 4096, /* the same for a server */
 	/* a nanosecond that 1 .. SIM_APPS_MAX tasks share is divided without a rest */
 	SIM_CPU_PARTS = 12,
 };
@@ -62,6 +64,17 @@ struct sim_rand {
 
 uint64_t sim_rand(struct sim_rand *r);
 uint64_t sim_rand_below(struct sim_rand *r, uint64_t n);
+
+/* A time of this mean, at most 2^40 ns. */
+int64_t sim_draw(struct sim_rand *r, const struct sim_vary *v, int64_t mean);
+
+/*
+ * The spells of an application, by the time since it started: how much of that was busy; when
+ * so much busy time will be over; the first moment from then on that is busy.
+ */
+int64_t sim_busy_time(const struct sim_app *a, int64_t since);
+int64_t sim_time_of_busy(const struct sim_app *a, int64_t busy);
+int64_t sim_next_busy(const struct sim_app *a, int64_t since);
 
 /* --- guest memory --- */
 
@@ -207,15 +220,17 @@ struct sim_sender {
 	uint64_t room; /* bit i: queue pair i has less than depth outstanding */
 	uint32_t turn; /* where to look for room first */
 	/* open loop */
-	int64_t first;	       /* when the first burst came */
-	uint64_t bursts;       /* that have come by the last look; how many wait is in the truth */
-	struct sim_timer come; /* the next burst, while it is waited for */
+	int64_t first;	 /* when the first burst came, by busy time */
+	uint64_t bursts; /* that have come by the last look; how many wait is in the truth */
 };
 
 struct sim_server {
 	uint32_t waiting, first; /* in arrived[], a ring */
-	int64_t arrived[SIM_APP_CLIENTS_MAX];
-	struct sim_request work;		       /* the one being served */
+	int64_t arrived[SIM_REQUESTS_MAX];
+	uint32_t thinking;		   /* clients */
+	int64_t come[SIM_APP_CLIENTS_MAX]; /* when their requests come */
+	int64_t busy;			   /* open loop: when the next one comes, by busy time */
+	struct sim_request work;	   /* the one being served */
 	struct sim_request reply[SIM_APP_CLIENTS_MAX]; /* by number of the reply, a ring */
 	uint64_t reaped;			       /* replies seen to have left */
 	struct guest_latency *latency;
@@ -228,7 +243,8 @@ struct sim_app_ops {
 	void (*poll)(struct sim_task *t, int64_t now); /* look for something to do; the cpu runs */
 	void (*post)(struct sim_task *t, int64_t now);
 	void (*completed)(struct sim_task *t, const struct sim_qp *qp, int64_t now);
-	void (*end)(struct sim_task *t, int64_t now); /* NULL: nothing is to be done */
+	void (*come)(struct sim_task *t, int64_t now); /* of sim_task.come */
+	void (*end)(struct sim_task *t, int64_t now);
 };
 
 extern const struct sim_app_ops sim_sender_ops, sim_server_ops;
@@ -252,11 +268,13 @@ struct sim_task {
 	struct sim_sender sender;
 	struct sim_server server;
 	struct sim_timer step, life;
+	struct sim_timer come; /* new work, while it is waited for */
 };
 
 void sim_task_begin(void *arg, int64_t now); /* arg: task */
 void sim_task_end(void *arg, int64_t now);
 void sim_task_step(void *arg, int64_t now);
+void sim_task_come(void *arg, int64_t now);
 void sim_task_completed(struct sim_qp *qp, int64_t now);
 void sim_task_resume(struct sim_task *t, int64_t now);
 void sim_task_suspend(struct sim_task *t, int64_t now);
@@ -271,9 +289,13 @@ void sim_task_post(struct sim_task *t, struct sim_qp *qp, int64_t now);
 void sim_task_poll(struct sim_task *t, int64_t now);
 
 /* A sender. */
-void sim_sender_end(struct sim_task *t, int64_t now);
-void sim_sender_come(void *arg, int64_t now);	       /* arg: task */
 void sim_sender_look(struct sim_task *t, int64_t now); /* settles what has come */
+
+/* The clients of a server: at its start; after a reply; what comes; at its end. */
+void sim_client_begin(struct sim_task *t, int64_t now);
+void sim_client_think(struct sim_task *t, int64_t now);
+void sim_client_come(struct sim_task *t, int64_t now);
+void sim_client_end(struct sim_task *t);
 
 /* --- guests --- */
 

@@ -9,7 +9,7 @@
  * the seed chooses, whether the guest runs or not. They wait for room and
  * CPU; when SIM_WAITING_MAX wait already, further ones are dropped. Nothing
  * is done when one comes unless the task waits for it: they are counted when
- * it looks.
+ * it looks. In a quiet spell none comes, and a closed loop posts none.
  */
 #include "src/sim/model.h"
 
@@ -21,9 +21,10 @@ static struct sim_timers *timers(const struct sim_task *t)
 /* How many bursts have come by now, and when number k (from 0) comes. */
 static uint64_t bursts_by(const struct sim_task *t, int64_t now)
 {
-	unsigned __int128 x = (unsigned __int128)(now - t->sender.first) * t->conf->rate;
+	int64_t busy = sim_busy_time(t->conf, now - t->start) - t->sender.first;
+	unsigned __int128 x = (unsigned __int128)busy * t->conf->rate;
 
-	if (now < t->sender.first)
+	if (busy < 0)
 		return 0;
 	return (uint64_t)(x / ((uint64_t)NS_PER_S * t->conf->burst)) + 1;
 }
@@ -33,7 +34,9 @@ static int64_t time_of(const struct sim_task *t, uint64_t k)
 {
 	unsigned __int128 x = (unsigned __int128)k * t->conf->burst * (uint64_t)NS_PER_S;
 
-	return t->sender.first + (int64_t)((x + t->conf->rate - 1) / t->conf->rate);
+	return t->start +
+	       sim_time_of_busy(t->conf, t->sender.first + (int64_t)((x + t->conf->rate - 1) /
+								     t->conf->rate));
 }
 
 void sim_sender_look(struct sim_task *t, int64_t now)
@@ -56,33 +59,35 @@ static void sender_begin(struct sim_task *t, int64_t now)
 {
 	struct sim_sender *s = &t->sender;
 
+	(void)now;
 	/* All queue pairs are empty at first. The set is one word: SIM_APP_QPS_MAX is 64. */
 	s->room = UINT64_MAX >> (SIM_APP_QPS_MAX - t->qps);
 	if (t->conf->rate) {
 		uint64_t gap = (uint64_t)NS_PER_S * t->conf->burst / t->conf->rate;
 
-		s->first = now + (int64_t)sim_rand_below(&t->dom->rand, gap);
+		s->first = (int64_t)sim_rand_below(&t->dom->rand, gap);
 	}
 }
 
 static void sender_poll(struct sim_task *t, int64_t now)
 {
+	int64_t next = t->start + sim_next_busy(t->conf, now - t->start);
 	struct sim_sender *s = &t->sender;
 
 	sim_sender_look(t, now);
 	if (t->conf->rate && !t->truth->waiting)
-		sim_timer_arm(timers(t), &s->come, time_of(t, s->bursts));
+		sim_timer_arm(timers(t), &t->come, time_of(t, s->bursts));
+	else if (!t->conf->rate && next > now)
+		sim_timer_arm(timers(t), &t->come, next);
 	else if (s->room)
 		sim_task_work(t, SIM_TASK_POST, t->conf->post_ns, now);
 }
 
-/* The burst that the task waited for has come. A parked task sees it when it runs. */
-void sim_sender_come(void *arg, int64_t now)
+/* The burst that the task waited for has come. It is counted when the task polls. */
+static void sender_come(struct sim_task *t, int64_t now)
 {
-	struct sim_task *t = (struct sim_task *)arg;
-
-	if (t->state == SIM_TASK_POLL && t->cpu->state == SIM_CPU_RUN)
-		sender_poll(t, now);
+	(void)t;
+	(void)now;
 }
 
 /* The queue pair with room that comes first in turn; there is one. */
@@ -113,12 +118,12 @@ static void sender_completed(struct sim_task *t, const struct sim_qp *qp, int64_
 }
 
 /* Waiting messages are lost with their process. */
-void sim_sender_end(struct sim_task *t, int64_t now)
+static void sender_end(struct sim_task *t, int64_t now)
 {
 	sim_sender_look(t, now);
 	t->truth->dropped += t->truth->waiting;
 	t->truth->waiting = 0;
-	sim_timer_disarm(timers(t), &t->sender.come);
+	sim_timer_disarm(timers(t), &t->come);
 }
 
 const struct sim_app_ops sim_sender_ops = {
@@ -126,5 +131,6 @@ const struct sim_app_ops sim_sender_ops = {
 	.poll = sender_poll,
 	.post = sender_post,
 	.completed = sender_completed,
-	.end = sim_sender_end,
+	.come = sender_come,
+	.end = sender_end,
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SIMULATOR: servers: requests first come, first served, answered by SEND.
 /*
- * Clients are on other hosts. Each sends its next request as soon as it has
- * the reply; requests are small and come in at no cost. They wait in a queue
- * (the paper's BenchEx serves them in the order they came). The server takes
- * one when fewer than `depth` replies are on their way, computes, posts the
- * reply (msg_bytes) and polls. One queue pair serves all clients. Computing
- * varies by +-0.5 %, so that two servers do not run in phase. A request is
- * measured from its arrival to the moment its reply left:
+ * Requests come as client.c says, and wait in a queue (the paper's BenchEx
+ * serves them in the order they came). The server takes one when fewer than
+ * `depth` replies are on their way, computes, posts the reply (msg_bytes) and
+ * polls. One queue pair serves all clients. Unless the scenario says how
+ * computing varies, it does so by +-0.5 %: then equal servers come to run in
+ * antiphase, and never wait for each other. A request is measured from its
+ * arrival to the moment its reply left:
  *
- *	arrived    noticed    computed    posted    sent = the client's next one arrives
+ *	arrived    noticed    computed    posted    sent = its client thinks
  *	   | PTime    |  CTime   |  PTime   |  WTime  |
  *
  * PTime is what polling and its consequences take: not being run when a
@@ -22,22 +22,12 @@
 
 enum { JITTER_PARTS = 200 };
 
-/* The ring cannot overflow: each client has at most one request here. */
-static void queue_request(struct sim_server *s, int64_t now)
-{
-	s->arrived[(s->first + s->waiting++) % SIM_APP_CLIENTS_MAX] = now;
-}
-
-static void server_begin(struct sim_task *t, int64_t now)
-{
-	for (uint32_t i = 0; i < t->conf->clients; i++)
-		queue_request(&t->server, now);
-}
-
 static int64_t compute_time(struct sim_task *t)
 {
 	int64_t spread = t->conf->compute_ns / JITTER_PARTS;
 
+	if (t->conf->vary.permille)
+		return sim_draw(&t->dom->rand, &t->conf->vary, t->conf->compute_ns);
 	if (!spread)
 		return t->conf->compute_ns;
 	return t->conf->compute_ns - spread +
@@ -70,7 +60,7 @@ static void server_poll(struct sim_task *t, int64_t now)
 	if (!s->waiting || t->outstanding >= t->conf->depth)
 		return;
 	s->work = (struct sim_request){ .arrived = s->arrived[s->first], .noticed = now };
-	s->first = (s->first + 1) % SIM_APP_CLIENTS_MAX;
+	s->first = (s->first + 1) % SIM_REQUESTS_MAX;
 	s->waiting--;
 	sim_task_work(t, SIM_TASK_COMPUTE, compute_time(t), now);
 }
@@ -101,19 +91,27 @@ static void record_latency(const struct sim_task *t, const struct sim_request *r
 			   tr->latency_last_ns);
 }
 
-/* A reply has left: its client sends its next request. */
+/* A reply has left: its client thinks, then sends its next request. */
 static void server_completed(struct sim_task *t, const struct sim_qp *qp, int64_t now)
 {
 	struct sim_request *r = &t->server.reply[(qp->completed - 1) % SIM_APP_CLIENTS_MAX];
 
 	r->sent = now;
 	record_latency(t, r);
-	queue_request(&t->server, now);
+	sim_client_think(t, now);
+}
+
+static void server_end(struct sim_task *t, int64_t now)
+{
+	(void)now;
+	sim_client_end(t);
 }
 
 const struct sim_app_ops sim_server_ops = {
-	.begin = server_begin,
+	.begin = sim_client_begin,
 	.poll = server_poll,
 	.post = server_post,
 	.completed = server_completed,
+	.come = sim_client_come,
+	.end = server_end,
 };

@@ -26,6 +26,17 @@ enum {
 	SIM_APP_CLIENTS_MAX = 64,
 };
 
+/* How times vary around their mean; see draw.c. */
+enum sim_vary_how {
+	SIM_VARY_PHASES,  /* exponential at 1000 permille */
+	SIM_VARY_UNIFORM, /* at most 577 permille */
+};
+
+struct sim_vary {
+	enum sim_vary_how how;
+	uint32_t permille; /* coefficient of variation, up to 10000; phases: 0, or from 100 */
+};
+
 enum sim_app_kind {
 	SIM_APP_IDLE,
 	SIM_APP_SENDER, /* needs CPU to post and reap each message */
@@ -45,13 +56,21 @@ struct sim_app {
 	 * sender, open loop: messages a second that come by themselves, over
 	 * all queue pairs; those that find the depth used up wait, 2^20 at
 	 * most. 0: closed loop, the next is posted when one has completed. Up
-	 * to 10^7.
+	 * to 10^7. server, open loop: requests a second, with exponential gaps.
 	 */
 	uint64_t rate;
-	uint32_t burst;		   /* open loop: come at once, 1 .. 1024 */
-	int64_t post_ns;	   /* CPU to post and reap one message, 100 .. 1e9 */
-	int64_t compute_ns;	   /* server: CPU per request, 0 .. 1e9; varies by 0.5 % */
-	uint32_t clients;	   /* server: each sends its next request on its reply; 1 .. 64 */
+	uint32_t burst;	      /* open loop: come at once, 1 .. 1024 */
+	int64_t post_ns;      /* CPU to post and reap one message, 100 .. 1e9 */
+	int64_t compute_ns;   /* server: CPU per request, 0 .. 1e9 */
+	struct sim_vary vary; /* of compute_ns; 0 permille: uniform, by 0.5 % at most */
+	uint32_t clients;     /* server: each sends its next request on its reply; 1 .. 64 */
+	int64_t think_ns;     /* server: its clients do so after this time; 0 .. 1e12 */
+	struct sim_vary think_vary;
+	/*
+	 * sender, server: new work comes for busy_ns, and none for quiet_ns, in turn from the
+	 * start of the application. quiet_ns 0: always. 0 .. 1e12.
+	 */
+	int64_t busy_ns, quiet_ns;
 	uint32_t report;	   /* server: permille of the true latency it reports; up to 10^6 */
 	int64_t report_stop_ns;	   /* server: does not report from then on; 0: always */
 	int64_t start_ns, stop_ns; /* from the host's start; stop 0: never */
@@ -139,7 +158,7 @@ struct sim_truth {
 struct sim_app_truth {
 	uint64_t wrs, bytes, mtus;
 	uint64_t cpu_ns;	   /* its share of its VCPU's time */
-	uint64_t waiting, dropped; /* open loop: came and are not posted; did not fit any more */
+	uint64_t waiting, dropped; /* open loop: came, not posted yet (senders); had no room */
 	uint64_t ctime_ns, wtime_ns, ptime_ns; /* server: sums over all requests */
 	uint64_t latency_last_ns;
 	struct window latency; /* server: of all requests */

@@ -73,6 +73,16 @@ void sim_task_step(void *arg, int64_t now)
 	sim_task_poll(t, now);
 }
 
+/* New work has come. A parked task sees it when it runs. */
+void sim_task_come(void *arg, int64_t now)
+{
+	struct sim_task *t = (struct sim_task *)arg;
+
+	t->ops->come(t, now);
+	if (t->state == SIM_TASK_POLL && t->cpu->state == SIM_CPU_RUN)
+		sim_task_poll(t, now);
+}
+
 void sim_task_resume(struct sim_task *t, int64_t now)
 {
 	if (in_step(t))

@@ -25,6 +25,8 @@ def window(rng, app, ms):
         app["start"] = milliseconds(rng, 0, ms // 2)
     if rng.random() < 0.3:
         app["stop"] = milliseconds(rng, ms // 2 + 1, ms)
+    if app["kind"] in ("sender", "server") and rng.random() < 0.15:
+        app.update(busy=milliseconds(rng, 1, 50), quiet=milliseconds(rng, 1, 50))
     return app
 
 
@@ -57,6 +59,17 @@ def server(rng):
         app["report"] = rng.choice((0, 500, 3000, 10000))
     if rng.random() < 0.1:
         app["report_stop"] = "1s"
+    if rng.random() < 0.3:
+        app["variation"] = rng.choice((100, 500, 1000, 3000))
+    if rng.random() < 0.2:
+        app.update(rng.choice(({"variation": 577, "distribution": "uniform"},
+                               {"variation": 250, "distribution": "phases"})))
+    if "clients" not in app and rng.random() < 0.2:
+        app["rate"] = rng.choice((1, 100, 3000, 50000))
+    elif rng.random() < 0.2:
+        app["think"] = "%dus" % rng.randint(1, 5000)
+        if rng.random() < 0.5:
+            app["think_variation"] = rng.choice((0, 100, 1000, 2000))
     return app
 
 
@@ -210,7 +223,11 @@ def too_far(rng, sc):
 def wrong_app(rng, sc):
     g = rng.choice(sc["guests"])
     g["apps"] = [rng.choice((
-        {"kind": "burner", "size": "1KiB"}, {"kind": "server", "rate": 5}, {"kind": "baker"},
+        {"kind": "burner", "size": "1KiB"}, {"kind": "burner", "rate": 5}, {"kind": "baker"},
+        {"kind": "server", "rate": 5, "clients": 2}, {"kind": "server", "variation": 50},
+        {"kind": "server", "variation": 578, "distribution": "uniform"},
+        {"kind": "server", "think_variation": 500}, {"kind": "sender", "busy": "1ms"},
+        {"kind": "server", "distribution": "uniform"}, {"kind": "sender", "variation": 500},
         {"kind": "sender", "size": 0}, {"kind": "sender", "size": "17MiB"}, {"size": "1KiB"},
         {"kind": "sender", "depth": 1025}, {"kind": "sender", "mtu": 300},
         {"kind": "sender", "mtu": 8192}, {"kind": "sender", "burst": 2},

@@ -100,7 +100,7 @@ RIG_TEST(app__of_each_kind__has_the_papers_figures)
 
 static const char everything[] =
 	"{\"name\": \"all\", \"duration\": \"30s\", \"clock\": \"real\", \"seed\": 9,"
-	" \"series\": \"100ms\", \"swap\": [\"b\", \"a\"],"
+	" \"series\": \"100ms\", \"histogram\": true, \"swap\": [\"b\", \"a\"],"
 	" \"hosts\": [{\"scheduler\": \"credit\", \"cap_period\": \"20ms\","
 	"              \"interval\": \"2ms\", \"epoch\": \"500ms\"}],"
 	" \"links\": [{\"name\": \"x\", \"rate\": \"1MiB/s\"},"
@@ -116,7 +116,10 @@ static const char everything[] =
 	"              \"rate\": 1000, \"burst\": 4, \"post\": \"2us\", \"start\": \"1s\","
 	"              \"stop\": \"2s\"},"
 	"             {\"kind\": \"server\", \"compute\": \"10us\", \"clients\": 5,"
-	"              \"report\": 500, \"report_stop\": \"3s\"}]}],"
+	"              \"report\": 500, \"report_stop\": \"3s\", \"variation\": 400,"
+	"              \"distribution\": \"uniform\", \"think\": \"7us\","
+	"              \"think_variation\": 2000, \"busy\": \"5ms\", \"quiet\": \"6ms\"},"
+	"             {\"kind\": \"server\", \"rate\": 12}]}],"
 	" \"events\": [{\"at\": \"3s\", \"do\": \"destroy\", \"guest\": \"a\"},"
 	"  {\"at\": \"1s\", \"do\": \"policy\", \"policy\": \"null\"},"
 	"  {\"at\": \"3s\", \"do\": \"create\", \"guest\": \"b\"},"
@@ -133,6 +136,7 @@ RIG_TEST(everything__given__is_taken)
 	assert_int_equal(sc->clock, SCENARIO_REAL);
 	assert_int_equal(sc->sim.seed, 9);
 	assert_int_equal(sc->series_ns, 100 * NS_PER_MS);
+	assert_true(sc->histogram);
 	assert_true(sc->sim.swap);
 	assert_int_equal(sc->sim.swapped[0], 1);
 	assert_int_equal(sc->sim.swapped[1], 0);
@@ -178,6 +182,16 @@ RIG_TEST(everything__its_applications__are_taken)
 	assert_int_equal(a[1].clients, 5);
 	assert_int_equal(a[1].report, 500);
 	assert_int_equal(a[1].report_stop_ns, 3 * NS_PER_S);
+	assert_int_equal(a[1].vary.how, SIM_VARY_UNIFORM);
+	assert_int_equal(a[1].vary.permille, 400);
+	assert_int_equal(a[1].think_ns, 7000);
+	assert_int_equal(a[1].think_vary.how, SIM_VARY_PHASES);
+	assert_int_equal(a[1].think_vary.permille, 2000);
+	assert_int_equal(a[1].busy_ns, 5 * NS_PER_MS);
+	assert_int_equal(a[1].quiet_ns, 6 * NS_PER_MS);
+	assert_int_equal(a[1].rate, 0);
+	assert_int_equal(a[2].rate, 12);
+	assert_int_equal(a[2].vary.permille, 0);
 }
 
 RIG_TEST(events__of_any_order__are_sorted_and_equals_stay_in_the_files)
@@ -329,9 +343,28 @@ static const struct wrong apps[] = {
 	{ APP(""), "f:2:11: ", { "\"kind\" is missing", "\"burner\"" } },
 	{ APP("\"kind\": \"web\""), "f:2:20: ", { "web", "\"sender\"" } },
 	{ APP("\"kind\": \"idle\", \"colour\": 1"), "f:2:28: ", { "unknown", "\"size\"" } },
-	{ APP("\"kind\": \"server\", \"rate\": 5"),
+	{ APP("\"kind\": \"burner\", \"rate\": 5"),
 	  "f:2:38: ",
-	  { "rate is for a sender", "\"server\"", "remove" } },
+	  { "rate is for a sender", "\"burner\"", "remove" } },
+	{ APP("\"kind\": \"server\", \"rate\": 5, \"clients\": 2"),
+	  "f:2:38: ",
+	  { "clients and think", "remove one" } },
+	{ APP("\"kind\": \"server\", \"think\": \"1ms\", \"rate\": 5"),
+	  "f:2:54: ",
+	  { "remove one" } },
+	{ APP("\"kind\": \"server\", \"variation\": 50"), "f:2:43: ", { "50", "at least 100" } },
+	{ APP("\"kind\": \"server\", \"variation\": 578, \"distribution\": \"uniform\""),
+	  "f:2:43: ",
+	  { "578", "at most 577", "\"phases\"" } },
+	{ APP("\"kind\": \"server\", \"think\": \"1s\", \"think_variation\": 99"),
+	  "f:2:64: ",
+	  { "99", "at least 100", "\"uniform\"" } },
+	{ APP("\"kind\": \"server\", \"distribution\": \"uniform\""),
+	  "f:2:46: ",
+	  { "needs a variation" } },
+	{ APP("\"kind\": \"server\", \"think_variation\": 500"), "f:2:49: ", { "give think" } },
+	{ APP("\"kind\": \"sender\", \"busy\": \"1ms\""), "f:2:38: ", { "give both" } },
+	{ APP("\"kind\": \"server\", \"quiet\": \"1ms\""), "f:2:39: ", { "give both" } },
 	{ APP("\"kind\": \"sender\", \"report\": 5"), "f:2:40: ", { "report is for a server" } },
 	{ APP("\"kind\": \"burner\", \"size\": 5"), "f:2:38: ", { "size is for a sender or a" } },
 	{ APP("\"kind\": \"sender\", \"size\": 0"), "f:2:38: ", { "0", "64KiB", "16MiB" } },
