@@ -687,6 +687,10 @@ ibmon/agent/track.c @ agent_track @ s/ \&\& give_way(t, refused)/ \&\& 0/
 ibmon/agent/track.c @ agent_track @ s/t->sink->unpublished(t->ctx, unpublished);/{}/
 src/guests/guest.c @ guests_rings @ s/report_unpublished(gs, g, st.unpublished, now, wall_ns);//
 src/guests/guest.c @ guests_rings @ s/(n != 0) == g->unpublished/!n/
+ibmon/agent/pagemap.c @ agent_pagemap @ s/pread(p->fd, p->entry, sizeof(p->entry), /pread(p->fd, p->entry, sizeof(p->entry[0]), /
+ibmon/agent/pagemap.c @ agent_pagemap @ s/page - first < p->n ? 0 : -EFAULT/0/
+ibmon/agent/pagemap.c @ agent_pagemap @ s/	p->n = 0;$//
+ibmon/agent/pagemap.c @ agent_pagemap @ s/if (page - p->first >= p->n)/if (!p->n)/
 ibmon/guest_back.c @ guest_back @ s/s->due = mono_add(now, s->wait_ns);//
 ibmon/guest_back.c @ guest_back @ s/else if (mono_sub(now, s->since) >= .*)/else/
 ibmon/guest_back.c @ guest_back @ s/ring_skip_history(s->ring);//

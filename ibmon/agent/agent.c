@@ -60,6 +60,7 @@ struct agent {
 	struct event *event[EVENTS_MAX];		/* all */
 	size_t events;
 	struct exit_watch *exits;
+	struct mono scan_at;	  /* when the next scan is scheduled, while it is pending */
 	struct mono opened_until; /* look for new contexts until then */
 	struct mono fast_until;	  /* scan every scan_ms until then */
 	struct mono datagram_at;  /* the last time that datagrams were found */
@@ -73,8 +74,12 @@ static struct mono now(struct agent *a)
 	return a->clock.now(&a->clock);
 }
 
-/* A time in the past means at once: event_add() of an event that is pending replaces its time. */
-static void schedule(struct event *ev, int64_t ns)
+/*
+ * In ns nanoseconds from now; a time in the past means at once. libevent would count from the
+ * time at which it began to handle events. event_add() of an event that is pending replaces its
+ * time.
+ */
+static void schedule(struct agent *a, struct event *ev, int64_t ns)
 {
 	struct timeval tv = { 0 };
 
@@ -82,25 +87,22 @@ static void schedule(struct event *ev, int64_t ns)
 		tv.tv_sec = ns / NS_PER_S;
 		tv.tv_usec = ns % NS_PER_S / NS_PER_US;
 	}
+	event_base_update_cache_time(a->base);
 	event_add(ev, &tv);
 }
 
 /*
- * Scan in ms milliseconds, unless an earlier scan is scheduled. Many opens in a row ask for
+ * Scan in ns nanoseconds, unless an earlier scan is scheduled. Many opens in a row ask for
  * a scan each. An earlier one serves them all, and a later request must not move it back.
  */
-static void scan_in(struct agent *a, int64_t ms)
+static void scan_in(struct agent *a, int64_t ns)
 {
-	struct timeval tv, at;
-	int64_t left;
+	struct mono at = mono_add(now(a), ns > 0 ? ns : 0);
 
-	if (event_pending(a->scan, EV_TIMEOUT, &at)) {
-		event_base_gettimeofday_cached(a->base, &tv);
-		left = (at.tv_sec - tv.tv_sec) * 1000LL + (at.tv_usec - tv.tv_usec) / 1000;
-		if (left <= ms)
-			return;
-	}
-	schedule(a->scan, ms * NS_PER_MS);
+	if (event_pending(a->scan, EV_TIMEOUT, NULL) && mono_sub(a->scan_at, at) <= 0)
+		return;
+	a->scan_at = at;
+	schedule(a, a->scan, ns);
 }
 
 /*
@@ -110,13 +112,12 @@ static void scan_in(struct agent *a, int64_t ms)
  */
 static void plan_next_scan(struct agent *a, struct mono t)
 {
-	int64_t took_ms = mono_sub(now(a), t) / NS_PER_MS;
+	int64_t took = mono_sub(now(a), t), rest = a->o->scan_ms * NS_PER_MS - took;
 
-	/* libevent counts from the begin of this scan */
 	if (mono_sub(a->fast_until, t) > 0)
-		scan_in(a, took_ms + (took_ms > a->o->scan_ms ? took_ms : a->o->scan_ms));
+		scan_in(a, took > rest ? took : rest);
 	else if (track_users(a->track))
-		scan_in(a, IDLE_MS);
+		scan_in(a, IDLE_MS * NS_PER_MS);
 }
 
 /*
@@ -296,7 +297,7 @@ static void on_datagram(evutil_socket_t fd, short what, void *arg)
 		a->datagram_at = t;
 	if (dense) {
 		event_del(a->datagram);
-		schedule(a->datagram_again, LATENCY_MS * NS_PER_MS);
+		schedule(a, a->datagram_again, LATENCY_MS * NS_PER_MS);
 	} else
 		event_add(a->datagram, NULL);
 }
@@ -428,7 +429,7 @@ static int events_open(struct agent *a)
 	    !add_event(a, SIGINT, EV_SIGNAL | EV_PERSIST, on_signal) ||
 	    (node_fd >= 0 && !add_event(a, node_fd, in, on_node)))
 		return -ENOMEM;
-	schedule(beat, BEAT_MS * NS_PER_MS);
+	schedule(a, beat, BEAT_MS * NS_PER_MS);
 	return 0;
 }
 

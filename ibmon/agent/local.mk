@@ -16,6 +16,7 @@ libagent_a_SOURCES = \
 	ibmon/agent/options.c ibmon/agent/options.h \
 	ibmon/agent/pages.h ibmon/agent/pages_file.c ibmon/agent/pages_frame.c \
 	ibmon/agent/print.c ibmon/agent/print.h \
+	ibmon/agent/pagemap.c ibmon/agent/pagemap.h \
 	ibmon/agent/proc.c ibmon/agent/proc.h \
 	ibmon/agent/qpns.c ibmon/agent/qpns.h \
 	ibmon/agent/setup.c ibmon/agent/setup.h \

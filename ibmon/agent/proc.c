@@ -20,13 +20,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "ibmon/agent/pagemap.h"
 #include "ibmon/agent/proc.h"
 #include "resex/guest_abi.h"
 
 enum { PROC_PATH_MAX = 96, PROC_READ_MAX = 16384 };
-
-/* Documentation/admin-guide/mm/pagemap.rst of the kernel. */
-#define PAGEMAP_PRESENT (1ull << 63)
 
 /* Open /proc/PID/NAME. A file that does not exist means that the process is gone. */
 static int open_file(pid_t pid, const char *name)
@@ -79,36 +77,15 @@ int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
 	return (int)n;
 }
 
-/* One read for all pages: a ring's pages are contiguous in the process, though not in memory. */
-int proc_pagemap_frames(int fd, uint64_t addr, size_t n, uint64_t *frame)
-{
-	int rc = 0;
-	ssize_t r;
-
-	/*
-	 * pagemap has 8 bytes for each page of the address space. A short read is past its
-	 * end.
-	 */
-	r = pread(fd, frame, n * sizeof(*frame), (off_t)(addr / GUEST_PAGE * sizeof(*frame)));
-	if (r != (ssize_t)(n * sizeof(*frame)))
-		rc = r < 0 ? -errno : -EFAULT;
-	for (size_t i = 0; rc == 0 && i < n; i++) {
-		if (!(frame[i] & PAGEMAP_PRESENT))
-			rc = -EFAULT;
-		frame[i] &= PAGEMAP_FRAME;
-		if (rc == 0 && frame[i] == 0) /* hidden: no CAP_SYS_ADMIN */
-			rc = -EPERM;
-	}
-	return rc;
-}
-
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame)
 {
 	int fd = open_file(pid, "pagemap"), rc;
+	struct pagemap p;
 
 	if (fd < 0)
 		return fd;
-	rc = proc_pagemap_frames(fd, addr, n, frame);
+	pagemap_init(&p, fd);
+	rc = pagemap_frames(&p, addr, n, frame);
 	close(fd);
 	return rc;
 }

@@ -13,19 +13,11 @@
 
 #include "ibmon/agent/maps.h"
 
-/* The frame number in an entry of pagemap. */
-#define PAGEMAP_FRAME ((1ull << 55) - 1)
-
 /* The first max mappings of uverbs devices. Their number, or -errno. */
 int proc_rings(pid_t pid, struct maps_ring *out, size_t max);
 
-/*
- * Frame numbers of n pages at addr. 0; -EFAULT: a page is not present; -EPERM: the
- * kernel hides frame numbers from this process.
- */
+/* Frame numbers of n pages at addr: 0, -ESRCH, or as pagemap_frames(). */
 int proc_frames(pid_t pid, uint64_t addr, size_t n, uint64_t *frame);
-/* The same, by an open /proc/PID/pagemap: for many rings it is opened once. */
-int proc_pagemap_frames(int fd, uint64_t addr, size_t n, uint64_t *frame);
 
 /* Copy len bytes at addr of the process. 0 or -errno (-EFAULT: not mapped). */
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len);

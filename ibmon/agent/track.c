@@ -149,7 +149,7 @@ static struct track_ring *ring_read(struct track *t, const struct track_user *u,
 			"pid %d: a ring of %u entries is not published: it has more than %d pages",
 			(int)pid, r->what.slots, GUEST_RING_FRAMES_MAX);
 	r->frame = calloc(r->frames, sizeof(*r->frame));
-	if (!r->frame || proc_pagemap_frames(u->pagemap, m->start, r->frames, r->frame)) {
+	if (!r->frame || pagemap_frames(&t->pagemap, m->start, r->frames, r->frame)) {
 		ring_free(r);
 		return NULL;
 	}
@@ -207,29 +207,18 @@ static struct track_ring *ring_add(struct track *t, const struct track_user *u,
 	return r;
 }
 
-/*
- * Is it still the same memory? A recreated device starts again at page offset 0x1000. One
- * frame is enough: the kernel allocates all of a ring at once.
- */
-static bool first_frame_unchanged(const struct track_ring *r, const struct track_user *u,
-				  uint64_t addr)
-{
-	uint64_t frame;
-	int rc = proc_pagemap_frames(u->pagemap, addr, 1, &frame);
-
-	return rc == 0 && frame == r->frame[0];
-}
-
 /* Find new rings of a user, and note those that it still maps. False: it maps none. */
 static bool user_scan(struct track *t, const struct track_user *u, struct mono now)
 {
 	int n = proc_rings(u->pid, t->found, TRACK_USER_RINGS_MAX);
 
+	/* After the mappings were read: each of them has its frames by now. */
+	pagemap_init(&t->pagemap, u->pagemap);
 	for (int i = 0; i < n; i++) {
 		const struct maps_ring *m = &t->found[i];
 		struct track_ring *r = ring_find(t, m);
 
-		if (r && !first_frame_unchanged(r, u, m->start)) {
+		if (r && !track_same_frame(t, r, m->start)) {
 			for (size_t k = 0; k < t->rings; k++)
 				if (t->ring[k] == r)
 					ring_drop(t, k);

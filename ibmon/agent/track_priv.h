@@ -6,6 +6,7 @@
 #include "ibmon/agent/devices.h"
 #include "ibmon/agent/maps.h"
 #include "ibmon/agent/nldev.h"
+#include "ibmon/agent/pagemap.h"
 #include "ibmon/agent/qpns.h"
 #include "ibmon/agent/track.h"
 
@@ -51,6 +52,7 @@ struct track {
 	bool counted;	       /* track_unseen() was called before */
 	/* scratch */
 	struct maps_ring found[TRACK_USER_RINGS_MAX];
+	struct pagemap pagemap; /* of the user that is looked at */
 	struct class_ring group[TRACK_RINGS_MAX];
 	struct track_ring *member[TRACK_RINGS_MAX];
 	struct nldev_list objects;
@@ -61,6 +63,9 @@ struct track {
 
 /* Find kinds for rings that have none, and check kinds against entries (full: of all rings). */
 void track_kinds(struct track *t, bool full);
+
+/* Has the ring that is mapped at addr the same first frame? t->pagemap is of a user of it. */
+bool track_same_frame(struct track *t, const struct track_ring *r, uint64_t addr);
 
 /* A ring is about to be dropped: its queue pair was seen if it was published. */
 void track_qpns_drop(struct track *t, struct track_ring *r);

@@ -114,20 +114,29 @@ void track_user_look(struct track_user *u)
 	u->size = address_space_pages(u);
 }
 
+/*
+ * Is it still the same memory? A recreated device starts again at page offset 0x1000. One
+ * frame is enough: the kernel allocates all of a ring at once.
+ */
+bool track_same_frame(struct track *t, const struct track_ring *r, uint64_t addr)
+{
+	uint64_t frame;
+
+	return pagemap_frames(&t->pagemap, addr, 1, &frame) == 0 && frame == r->frame[0];
+}
+
 /* Do its rings still have the same frames? Compares a few rings each time, in turn. */
 static bool frames_unchanged(struct track *t, struct track_user *u)
 {
 	size_t looked = 0;
 
+	pagemap_init(&t->pagemap, u->pagemap);
 	for (size_t k = 0; k < t->rings && looked < FRAMES_LOOKED; k++) {
 		const struct track_ring *r = t->ring[(u->next + k) % t->rings];
-		uint64_t e;
 
 		if (r->pid != u->pid)
 			continue;
-		if (pread(u->pagemap, &e, sizeof(e), (off_t)(r->addr / HEADER_PAGE * sizeof(e))) !=
-			    sizeof(e) ||
-		    (e & PAGEMAP_FRAME) != r->frame[0])
+		if (!track_same_frame(t, r, r->addr))
 			return false;
 		looked++;
 	}

@@ -233,11 +233,15 @@ endif
 if CMOCKA
 UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/unit/test_agent_nldev \
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
-	tests/unit/test_agent_devices tests/unit/test_agent_qpns tests/unit/test_agent_track
+	tests/unit/test_agent_devices tests/unit/test_agent_qpns tests/unit/test_agent_track \
+	tests/unit/test_agent_pagemap
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
 tests_unit_test_agent_maps_SOURCES = tests/unit/test_agent_maps.c tests/unit/prop.h
 tests_unit_test_agent_maps_LDADD = libagent.a $(UNIT_LIBS)
+tests_unit_test_agent_pagemap_SOURCES = tests/unit/test_agent_pagemap.c tests/unit/tmpdir.h \
+	tests/unit/prop.h
+tests_unit_test_agent_pagemap_LDADD = libagent.a $(UNIT_LIBS)
 tests_unit_test_agent_classify_SOURCES = tests/unit/test_agent_classify.c tests/unit/prop.h
 tests_unit_test_agent_classify_LDADD = libagent.a $(UNIT_LIBS)
 tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/prop.h

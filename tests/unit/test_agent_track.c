@@ -39,7 +39,7 @@ static int process_of(pid_t pid)
 	return p >= 0 && p < PROCESSES && world.runs[p] ? p : -1;
 }
 
-/* --- fakes of proc.h, devices.h, nldev.h, classify.h ------------------------------ */
+/* --- fakes of proc.h, pagemap.h, devices.h, nldev.h, classify.h ------------------- */
 
 int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
 {
@@ -72,9 +72,14 @@ int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return process_of(pid) < 0 ? -ESRCH : 0;
 }
 
-int proc_pagemap_frames(int fd, uint64_t addr, size_t n, uint64_t *frame)
+void pagemap_init(struct pagemap *p, int fd)
 {
-	(void)fd;
+	p->fd = fd;
+}
+
+int pagemap_frames(struct pagemap *p, uint64_t addr, size_t n, uint64_t *frame)
+{
+	(void)p;
 	for (size_t i = 0; i < n; i++)
 		frame[i] = 1000 * (ring_at(addr) + 1) + i;
 	return 0;
