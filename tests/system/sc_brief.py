@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""brief: queue pairs that live briefly are counted, or told as missed, to the last one.
+"""brief: of queue pairs that live 20 ms, 95 % of the work is counted, and all that is not is told.
 
-How many are counted depends on the machine: under emulation, a scan of the agent and the mapping
-of two rings take longer than a life of 20 ms. So only the sum is checked, and that nothing is
-counted that never was; the part that was counted is noted.
+Nothing is scaled: a life is 20 ms of the VM's time. The VM is of the bed "icount": its two CPUs
+together execute a million instructions in a millisecond of its time, however busy or fast the machine
+is. It is a slow host all the same: resexd, the agent and the load share these. Each pair does its work
+at a random moment of the first half of its life. The part that was counted is that of the pairs that
+ended; the first ones and the last one live on.
+
+Of lives of 3 ms only the sum is checked, and that nothing is counted that never was; the part that was
+counted is noted.
 """
 import json
 import re
@@ -11,20 +16,20 @@ import re
 from bed import Guest, check, wait_for
 from daemon import Daemon, agree_qps, difference, send_queues, wait_settled, with_agent
 
-# (life in us, factor, pairs). The factor scales the life by the time that creating and connecting a
-# pair takes: where that is less than 1 ms, the life is 20 ms.
-LONG, SHORT = (20000, 20, 25), (3000, 0, 25)
+# (life in us, pairs, least part of the work requests that is counted in percent)
+LONG, SHORT = (20000, 200, 95), (3000, 50, 0)
 FIRST = 4
+LATE_MS = 2  # the mean life may be longer by so much
 
 
 class Brief:
     """rdmabrief in a guest, waiting for go()."""
 
-    def __init__(self, g, life_us, factor, pairs):
+    def __init__(self, g, life_us, pairs):
         self.g = g
-        said = g.sh("rm -f /tmp/brief.in; mkfifo /tmp/brief.in; rdmabrief -l %d -f %d -n %d <>/tmp/brief.in "
+        said = g.sh("rm -f /tmp/brief.in; mkfifo /tmp/brief.in; rdmabrief -l %d -n %d <>/tmp/brief.in "
                     ">/tmp/brief.out 2>&1 & i=0; until grep -q ^READY /tmp/brief.out || [ $i -ge 200 ]; do "
-                    "usleep 50000; i=$((i+1)); done; cat /tmp/brief.out" % (life_us, factor, pairs), 30)
+                    "usleep 50000; i=$((i+1)); done; cat /tmp/brief.out" % (life_us, pairs), 30)
         ready = re.search(r"^READY pid=(\d+)", said, re.M)
         check(ready, "rdmabrief does not start: %s" % said)
         self.pid = int(ready[1])
@@ -56,9 +61,9 @@ def told(d, g, before, queues):
         before, totals(d, g.name))), 5, all_told, 0.3)
 
 
-def lives(d, g, life_us, factor, pairs):
+def lives(d, g, life_us, pairs, least):
     before = totals(d, g.name)
-    brief = Brief(g, life_us, factor, pairs)
+    brief = Brief(g, life_us, pairs)
     wait_for("first pairs in ring-list", 20, lambda: len(
         [r for r in send_queues(d, g.name, brief.pid) if r.get("wrs")]) == FIRST, 0.1)
     brief.go()
@@ -67,15 +72,21 @@ def lives(d, g, life_us, factor, pairs):
     got = told(d, g, before, queues)
     rows = send_queues(d, g.name, brief.pid)
     life, truth = brief.finish()
+    kept = truth["qps"][:FIRST] + truth["qps"][-1:]
     wrs = truth["total"]["wrs"]
+    staying = sum(q["wrs"] for q in kept)
+    part = 100.0 * (got["wrs"] - staying) / (wrs - staying)
     d.vm.note("brief %d us: lived %s, true %s, counted %s" % (life_us, life, truth["total"], got))
-    d.vm.note("%.0f %% of the work requests were counted" % (100.0 * got["wrs"] / wrs))
+    d.vm.note("%.1f %% of the work requests of queue pairs that ended were counted" % part)
     both = "lives of %d us (%s): counted %s, true %s" % (life_us, life, got, truth["total"])
     check(got["qps_read"] + got["missed_qps"] == queues, "%d queue pairs; %s" % (queues, both))
     check(got["wrs"] <= wrs, "more work requests than were; " + both)
     check(got["mtus_sent"] + got["mtus_recv"] <= truth["total"]["mtus_sent"], "more MTUs than were; " + both)
     # The others end at once; these live, and each has a row of its own.
-    agree_qps("brief", truth["qps"][:FIRST] + truth["qps"][-1:], rows, False)
+    agree_qps("brief", kept, rows, False)
+    if least:
+        check(life["mean_us"] < life_us + LATE_MS * 1000, "lives are longer than wanted: %s" % life)
+        check(part >= least, "%.1f %% of the work requests were counted, not %d %%; %s" % (part, least, both))
 
 
 def brief(vm):

@@ -40,6 +40,8 @@ BEDS = {
     "xen-cable": (dict(sc_hosts.BED, limit=900, cable=sc_transport.CABLE), "dom0"),
     "dom0": ({"sched": "credit2", "limit": 900}, "dom0"),
     "pair": ({"sched": "credit2", "limit": 1800}, "pair"),
+    # Times of a few milliseconds are judged: the machine that runs this must not lengthen them.
+    "icount": ({"sched": "credit2", "limit": 1800, "icount": True}, "pair"),
     "linked": ({"sched": "credit2", "limit": 2400}, "linked"),
     "credit-dom0": ({"sched": "credit", "limit": 600}, "dom0"),
     # The same for scenarios of an hour.
@@ -82,8 +84,8 @@ ALL = [
              "unusual RDMA traffic is counted right, or marked as ring-list promises", "named", True),
     Scenario("traffic-all", "pair", sc_traffic.traffic_all,
              "all cases of traffic, also those that are known to fail", "named", True),
-    Scenario("brief", "pair", sc_brief.brief,
-             "queue pairs that live briefly are counted, or told as missed, to the last one", "deep", True),
+    Scenario("brief", "icount", sc_brief.brief,
+             "of queue pairs that live 20 ms 95 % of the work is counted, the rest told", "deep", True),
     Scenario("restore", "pair", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only", beside=True),
     Scenario("store", "pair", sc_store.store,

@@ -6,13 +6,13 @@
  * completion queues of their own. Some first pairs and a last one live until the end: they show
  * which numbers were given between.
  *
- *	rdmabrief [-n PAIRS] [-l LIFE_US] [-f FACTOR] [-g GAP_US] [-s BYTES_MAX] [-S SEED]
+ *	rdmabrief [-n PAIRS] [-l LIFE_US] [-g GAP_US] [-s BYTES_MAX] [-S SEED]
  *
  * "READY pid=P qpns=N" when each first pair did a work request; then it waits for the line
  * "go" on stdin, prints "DONE" after the last pair, waits for "end", and prints "TRUTH {...}".
- * LIFE_US is from the creation of a pair until its end. It is longer where creating and connecting
- * take longer, and at least FACTOR times what they took for the first pairs: so a slow machine
- * scales it. LIFE says how long it was. GAP_US is the longest time between two pairs.
+ * LIFE_US is from the creation of a pair until its end. A pair lives longer where creating it,
+ * connecting it and its work take longer: LIFE says how long they lived. GAP_US is the longest time
+ * between two pairs.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -39,7 +39,7 @@ struct brief {
 	struct ibv_mr *mr;
 	uint8_t *buf;
 	union ibv_gid gid;
-	uint32_t pairs, life_us, factor, gap_us, bytes_max;
+	uint32_t pairs, life_us, gap_us, bytes_max;
 	uint64_t seed, random;
 	struct load_truth *truth;
 	uint32_t truths;
@@ -252,23 +252,16 @@ static void tell(const struct brief *b, double seconds)
 	load_print(stdout, b->truth, b->truths, &o, seconds, false);
 }
 
-/* How long creating and connecting a pair takes scales the lives. */
 static int first_pairs(struct brief *b)
 {
-	int64_t made = 0;
-
 	for (int i = 0; i < FIRST_PAIRS; i++) {
 		struct pair p;
 		int ret = pair_make(b, &p);
 
-		made += now_ns() - p.born;
 		ret = ret ? ret : write_one(b, &p);
 		if (ret)
 			return ret;
 	}
-	made /= FIRST_PAIRS * 1000;
-	if (b->factor * made > b->life_us)
-		b->life_us = (uint32_t)(b->factor * made);
 	printf("READY pid=%d qpns=", (int)getpid());
 	for (uint32_t i = 0; i < b->truths; i++)
 		printf("%s%u", i ? "," : "", b->truth[i].qpn);
@@ -306,15 +299,13 @@ int main(int argc, char **argv)
 	int c;
 
 	b.seed = (uint64_t)now_ns();
-	while ((c = getopt(argc, argv, "n:l:f:g:s:S:")) != -1) {
+	while ((c = getopt(argc, argv, "n:l:g:s:S:")) != -1) {
 		uint64_t v = c == '?' ? 0 : strtoull(optarg, NULL, 10);
 
 		if (c == 'n' && v <= PAIRS_MAX)
 			b.pairs = (uint32_t)v;
 		else if (c == 'l' && v && v <= 10000000)
 			b.life_us = (uint32_t)v;
-		else if (c == 'f' && v <= 1000)
-			b.factor = (uint32_t)v;
 		else if (c == 'g' && v <= 10000000)
 			b.gap_us = (uint32_t)v;
 		else if (c == 's' && v && v <= 1 << 19)
