@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# check-mutants.sh: each row of tests/mutants.sh, tests/transport/mutants.sh and tests/fuzz/run.sh
+# check-mutants.sh: each row of tests/mutants, tests/transport/mutants.sh and tests/fuzz/run.sh
 # still changes its file, and names tests that exist. A row that does not is a rule that nobody
-# tries any more. Nothing is compiled: whether the tests notice the change is for those scripts.
+# tries any more. Each row of tests/mutants is in the file that has the name of its folder.
+# Nothing is compiled: whether the tests notice the change is for those scripts.
 #
 # Exit: 0, or 1 when a row must be adapted to the code.
 set -eu
@@ -18,9 +19,17 @@ list() {
 # All tables as FILE @ TESTS @ SED-EXPRESSION. The transport's tests are patterns; they are left
 # out, and tests/transport/mutants.sh fails when one matches no test. A fuzzer has no tests.
 rows() {
-	list tests/mutants.sh
+	cat tests/mutants/*.rows
 	list tests/transport/mutants.sh | sed -E 's|^([^@]*) @ [^@]* @ [^@]* @ |src/transport/\1 @ @ |'
 	list tests/fuzz/run.sh | awk -F ' [|] ' '{ print $5, "@ @", $6 }'
+}
+
+# misplaced DIRECTORY: the rows of its files that belong in another one.
+misplaced() {
+	for file in "$1"/*.rows; do
+		folder=$(basename "$file" .rows)
+		grep -vE "^(src/)?$folder/" "$file" | sed "s|^|$file: of another folder: |" || true
+	done
 }
 
 # apply: try the rows on stdin; n counts them, bad those that do not apply, and each is said.
@@ -55,10 +64,17 @@ END
 apply <"$tmp/planted" >"$tmp/said" 2>&1
 [ "$bad" = 5 ] || { cat "$tmp/said"; echo "check-mutants: only $bad of 5 planted rows were refused"; exit 1; }
 
-for script in tests/mutants.sh tests/transport/mutants.sh tests/fuzz/run.sh; do
+for script in tests/transport/mutants.sh tests/fuzz/run.sh; do
 	[ -n "$(list "$script")" ] || { echo "check-mutants: no table was found in $script"; exit 1; }
 done
+mkdir "$tmp/planted.d"
+echo 'src/core/caps.c @ caps @ s/a/b/' >"$tmp/planted.d/core.rows"
+echo 'src/core/caps.c @ caps @ s/a/b/' >"$tmp/planted.d/conf.rows"
+[ "$(misplaced "$tmp/planted.d" | wc -l)" = 1 ] || { echo "check-mutants: a planted row in the wrong file is not noticed"; exit 1; }
+misplaced tests/mutants >"$tmp/misplaced"
+cat "$tmp/misplaced"
+
 rows >"$tmp/rows"
 apply <"$tmp/rows"
 echo "check-mutants: $((n - bad)) of $n rows apply"
-[ "$bad" = 0 ]
+[ "$bad" = 0 ] && [ ! -s "$tmp/misplaced" ]

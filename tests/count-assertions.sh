@@ -56,7 +56,7 @@ count_places() {
 	cat "$top/tests/shared/rules.txt" "$top"/src/*/broken.h 2>/dev/null |
 		grep -E '^([A-Z_]+ \||	X\([A-Z_]+,)' | rows "broken rules of the protocol"
 	places "errors planted in policies' second implementation" '^    "[a-z_-]+": ' "$top/tests/policy/plants.py"
-	grep -hE '^[^#]* @ .* @ ' "$top/tests/mutants.sh" "$top/tests/transport/mutants.sh" | rows "mutants"
+	grep -hE '^[^#]* @ .* @ ' "$top"/tests/mutants/*.rows "$top/tests/transport/mutants.sh" | rows "mutants"
 }
 
 count_run() {
