@@ -148,19 +148,11 @@ void guest_reap(struct guest_mon *g)
 {
 	while (g->leaving) {
 		struct ring_slot *s = g->leaving;
-		struct ring_totals t;
 
 		g->leaving = s->next;
-		ring_totals(s->ring, &t);
-		/*
-		 * Only send queues are charged. Their totals outlive them, or the guest's
-		 * sums would fall.
-		 */
-		if (s->desc.kind == RING_SQ)
-			ring_totals_add(&g->gone, &t);
 		if (ring_was_read(s->ring))
 			missed_read(&g->missed, s->desc.id);
-		ring_slot_free(g, s);
+		kept_add(g, s);
 	}
 	settle_missed(g);
 	latencies_reap(g);
@@ -186,6 +178,7 @@ void guest_close(struct guest_mon *g)
 		remove_slot(g, g->rings - 1);
 	latencies_leave(g);
 	guest_reap(g);
+	kept_close(g);
 	free_pages(g, false);
 	if (g->registry)
 		unmap_page(g, g->registry);
@@ -240,10 +233,7 @@ static int walk_page(void *ctx, const struct guest_ref *ref, const volatile void
 static bool same_ring(const struct guest_mon *g, const struct ring_slot *s,
 		      const struct ring_desc *d)
 {
-	return s->desc.id == d->id && s->desc.kind == d->kind && s->desc.provider == d->provider &&
-	       s->desc.elem_size == d->elem_size && s->desc.entries == d->entries &&
-	       s->desc.offset == d->offset && s->desc.frames == d->frames &&
-	       !memcmp(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
+	return s->desc.id == d->id && same_memory(g, s, d);
 }
 
 /* Its index; g->rings when there is none. */
@@ -279,6 +269,10 @@ static int add_ring(struct guest_mon *g, const struct ring_desc *d, struct mono 
 		return back_is_due(g->ring[i], now) ? back_now(g, i, d, now) : 0;
 	if (i >= GUEST_RINGS_MAX)
 		return 0;
+	if (kept_soon(g, d)) {
+		g->rest_waits = true;
+		return 0;
+	}
 	/* A ring at fault takes a slot, too (rc 1): it is shown with its fault. */
 	rc = ring_slot_new(g, d, now, &g->ring[i]);
 	if (rc < 0)
@@ -286,6 +280,8 @@ static int add_ring(struct guest_mon *g, const struct ring_desc *d, struct mono 
 	g->rings++;
 	if (rc)
 		back_later(g, g->ring[i], now);
+	else
+		kept_resume(g, g->ring[i], now);
 	return !rc;
 }
 
@@ -443,6 +439,7 @@ int guest_refresh(struct guest_mon *g, struct mono now)
 	bool changed, later, may_release;
 	int rc;
 
+	g->now = now;
 	if (!guest_due(g, now))
 		return g->registry && has_rest(g) ? -EAGAIN : 0;
 	budget_take(&g->walk_budget, now, 1);

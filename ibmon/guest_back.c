@@ -81,6 +81,7 @@ int back_now(struct guest_mon *g, uint32_t i, const struct ring_desc *d, struct 
 	}
 	s->opened = now;
 	ring_skip_history(s->ring);
+	kept_resume(g, s, now);
 	return 1;
 }
 

@@ -120,18 +120,6 @@ static enum ring_fault map_and_open(struct guest_mon *g, struct ring_slot *s)
 	return rc == -ENOMEM ? RING_FAULT_LIMIT : RING_FAULT_LAYOUT;
 }
 
-/*
- * A ring that leaves and returns under another id: a child that inherited it
- * outlived its parent. Its history was already counted.
- */
-static bool is_inherited(const struct guest_mon *g, const struct ring_slot *s)
-{
-	for (const struct ring_slot *l = g->leaving; l; l = l->next)
-		if (l->desc.offset == s->desc.offset && l->frame[0] == s->frame[0])
-			return true;
-	return false;
-}
-
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out)
 {
@@ -152,7 +140,6 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 	if (d->id == g->moved)
 		g->moved = 0;
 	memcpy(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
-	s->old |= is_inherited(g, s);
 	if (g->pages + d->frames > g->lim.pages) {
 		s->fault = RING_FAULT_LIMIT;
 	} else {
@@ -165,13 +152,19 @@ int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono no
 	return s->fault ? 1 : 0;
 }
 
+void ring_slot_unmap(struct guest_mon *g, struct ring_slot *s)
+{
+	if (!s->addr)
+		return;
+	g->ops->unmap(g->m, s->addr, s->desc.frames);
+	g->pages -= s->desc.frames;
+	s->addr = NULL;
+}
+
 void ring_slot_free(struct guest_mon *g, struct ring_slot *s)
 {
 	if (s->ring)
 		ring_close(s->ring);
-	if (s->addr) {
-		g->ops->unmap(g->m, s->addr, s->desc.frames);
-		g->pages -= s->desc.frames;
-	}
+	ring_slot_unmap(g, s);
 	free(s);
 }

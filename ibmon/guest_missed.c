@@ -96,6 +96,14 @@ void missed_read(struct missed *m, uint32_t id)
 		r->read = true;
 }
 
+void missed_again(struct missed *m, uint32_t id)
+{
+	struct missed_ring *r = find(m, id);
+
+	if (r && !r->read)
+		r->again = true;
+}
+
 void missed_hold(struct missed *m, uint32_t id)
 {
 	struct missed_ring *r = find(m, id);
@@ -109,7 +117,9 @@ void missed_settle(struct missed *m)
 	for (uint32_t i = m->rings; i-- > 0;) {
 		if (m->ring[i].here)
 			continue;
-		if (m->ring[i].read)
+		if (m->ring[i].again)
+			;
+		else if (m->ring[i].read)
 			m->read++;
 		else
 			m->missed = sat_add(m->missed, 1);
@@ -122,6 +132,6 @@ uint64_t missed_count_read(const struct missed *m)
 	uint64_t n = m->read;
 
 	for (uint32_t i = 0; i < m->rings; i++)
-		n += m->ring[i].read;
+		n += m->ring[i].read && !m->ring[i].again;
 	return n;
 }

@@ -14,8 +14,9 @@
 /* A send queue that was in the registry. */
 struct missed_ring {
 	uint32_t id;
-	bool read; /* its ring was sampled */
-	bool here; /* in the newest walk; else it is decided by missed_settle() */
+	bool read;  /* its ring was sampled */
+	bool here;  /* in the newest walk; else it is decided by missed_settle() */
+	bool again; /* of a queue pair that is counted under a former id */
 };
 
 struct missed {
@@ -39,6 +40,9 @@ void missed_unseen(struct missed *m, uint64_t unseen);
 
 /* The sampler read this ring. */
 void missed_read(struct missed *m, uint32_t id);
+
+/* This ring, if it was not read yet under its id, is one that was read under another. */
+void missed_again(struct missed *m, uint32_t id);
 
 /* This ring is still mapped: missed_settle() does not decide it. */
 void missed_hold(struct missed *m, uint32_t id);

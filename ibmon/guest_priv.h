@@ -15,6 +15,7 @@ enum {
 	GUEST_MAP_RATE = 128,	/* and then each second */
 	GUEST_MAP_FRAMES = 24,	/* so many frames of a ring cost as much as a call */
 	GUEST_BACKOFF_MAX_MS = 1000,
+	GUEST_KEPT_S = 10, /* a ring that left is kept in mind for so long */
 };
 
 /* A token bucket: it bounds the work that a guest can cause. */
@@ -44,6 +45,7 @@ struct ring_slot {
 	struct mono since;	/* first at fault, and never read for long since; 0: never was */
 	struct mono opened;	/* not at fault: since when */
 	int64_t wait_ns;	/* back-off of due */
+	struct mono left;	/* kept: since when */
 	uint64_t frame[];
 };
 
@@ -86,6 +88,8 @@ struct guest_mon {
 	uint32_t rings;
 	struct ring_slot *leaving;
 	struct leaving_page *leaving_pages;
+	struct ring_slot *kept[GUEST_RINGS_MAX]; /* send queues that left, the oldest first */
+	uint32_t kepts, kept_frames;
 	struct ring_totals gone;
 	struct latency_slot *latency[GUEST_LATENCIES_MAX];
 	uint32_t latencies;
@@ -97,7 +101,8 @@ struct guest_mon {
 	bool forged_told;     /* by guest_forged_next */
 	struct mono back_due; /* of the first ring that comes back; 0: none does */
 	uint32_t verify_next;
-	uint32_t moved; /* id of the ring that guest_verify released last; 0: none */
+	struct mono now; /* when it was last looked at */
+	uint32_t moved;	 /* id of the ring that guest_verify released last; 0: none */
 	uint64_t pages, walks, maps;
 	uint64_t heartbeat;
 	struct mono heartbeat_time;
@@ -121,7 +126,22 @@ void unmap_page(struct guest_mon *g, const volatile void *addr);
 /* Map and open one ring. 0, -EAGAIN (budget), or 1: a slot with its fault. -ENOMEM. */
 int ring_slot_new(struct guest_mon *g, const struct ring_desc *d, struct mono now,
 		  struct ring_slot **out);
+void ring_slot_unmap(struct guest_mon *g, struct ring_slot *s);
 void ring_slot_free(struct guest_mon *g, struct ring_slot *s);
+
+/* guest_kept.c: is d over the memory of s, in the same form? The kind, too. */
+bool same_memory(const struct guest_mon *g, const struct ring_slot *s, const struct ring_desc *d);
+/* s left and is not read any more. It is kept, or freed. */
+void kept_add(struct guest_mon *g, struct ring_slot *s);
+/*
+ * s was mapped anew. If it is a ring that left lately, under any id, go on counting from there: its
+ * history was counted.
+ */
+void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now);
+/* A ring of this descriptor waits to be reaped: it is mapped again only after that. */
+bool kept_soon(const struct guest_mon *g, const struct ring_desc *d);
+/* All are forgotten, the totals are in g->gone. */
+void kept_close(struct guest_mon *g);
 
 /* guest_back.c: s was found at fault: is it to come back, and is it forged? */
 void back_later(struct guest_mon *g, struct ring_slot *s, struct mono now);

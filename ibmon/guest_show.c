@@ -44,6 +44,10 @@ void guest_gone(const struct guest_mon *g, struct ring_totals *t)
 	struct ring_totals left;
 
 	*t = g->gone;
+	for (uint32_t i = 0; i < g->kepts; i++) {
+		ring_totals(g->kept[i]->ring, &left);
+		ring_totals_add(t, &left);
+	}
 	for (const struct ring_slot *s = g->leaving; s; s = s->next)
 		if (s->desc.kind == RING_SQ && ring_shown(s->ring, &left))
 			ring_totals_add(t, &left);
@@ -52,6 +56,7 @@ void guest_gone(const struct guest_mon *g, struct ring_totals *t)
 void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 {
 	memset(st, 0, sizeof(*st));
+	g->now = now;
 	st->attached = g->registry != NULL;
 	st->generation = g->generation;
 	st->agent_pid = g->reg->agent_pid;

@@ -3,7 +3,7 @@ noinst_LIBRARIES += libibmon.a
 libibmon_a_SOURCES = \
 	include/resex/guest_abi.h \
 	ibmon/guest.c ibmon/guest.h ibmon/guest_priv.h \
-	ibmon/guest_latency.c ibmon/guest_map.c ibmon/guest_back.c ibmon/guest_missed.c ibmon/guest_missed.h ibmon/guest_show.c \
+	ibmon/guest_latency.c ibmon/guest_map.c ibmon/guest_back.c ibmon/guest_kept.c ibmon/guest_missed.c ibmon/guest_missed.h ibmon/guest_show.c \
 	ibmon/latency.c ibmon/latency.h \
 	ibmon/ring/mtu.c ibmon/ring/mtu.h \
 	ibmon/registry.c ibmon/registry.h \

@@ -24,6 +24,12 @@ struct ring_ops {
 	/* Check the header against the descriptor; initialise the state. */
 	int (*open)(const struct ring_desc *d, const struct ring_mem *m, void *state);
 	/*
+	 * The same memory is mapped again: can it be the ring that state was counted on, not
+	 * behind it? surely: all that was counted last must still be there.
+	 */
+	bool (*continues)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+			  bool surely);
+	/*
 	 * Would sample() find the ring unchanged since the last sample? Then
 	 * *backlog is the backlog it would find. Most rings are idle in most
 	 * intervals: this is the fast path, and may always return false.
@@ -44,6 +50,13 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 
 /* The history was counted by another ring over the same memory: its first sample has nothing. */
 void ring_skip_history(struct ring *r);
+
+/*
+ * A ring that was released is mapped again, at base, for gap_ns later: go on counting. False: it is
+ * another one, and r is as it was. Only send queues go on. Control thread, as ring_open().
+ */
+bool ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base,
+		 size_t len, int64_t gap_ns, bool surely);
 
 /* For scan: the ring is unchanged, its backlog is *backlog. False for a ring at fault. */
 bool ring_idle(struct ring *r, uint64_t *backlog);

@@ -74,8 +74,10 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 	if (r->fault)
 		return -EBADMSG;
 	out->ring = r->desc.id;
-	rc = r->ops->sample(&r->desc, &r->mem, r->state, elapsed_ns > 0 ? elapsed_ns : 0, out,
-			    &fault, &r->totals.qpn);
+	elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
+	rc = r->ops->sample(&r->desc, &r->mem, r->state, elapsed_ns + r->gap_ns, out, &fault,
+			    &r->totals.qpn);
+	r->gap_ns = 0;
 	if (rc) { /* no part of a sample at fault is trusted */
 		clear_sample(out);
 		r->fault = fault;

@@ -12,7 +12,8 @@ struct ring {
 	enum ring_fault fault;
 	bool fault_delivered;
 	bool skip_history;
-	bool read; /* at least once without a fault; atomic */
+	bool read;	/* at least once without a fault; atomic */
+	int64_t gap_ns; /* not read for so long, when it was resumed */
 	struct ring_desc desc;
 	struct ring_totals totals;
 	struct ring_totals shown; /* a copy of totals for another thread */

@@ -507,6 +507,32 @@ static int sq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 }
 
 /*
+ * A ring that begins anew in the same memory is blank, or behind in ssn. When it may have
+ * overtaken the former one, only an entry that both have tells.
+ */
+static bool sq_continues(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+			 bool surely)
+{
+	const struct rxe_sq *q = (const struct rxe_sq *)state;
+	const volatile struct ring_rxe_header *h = ring_rxe_header(m);
+	const struct rxe_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
+	uint32_t cons = h->consumer;
+	struct rxe_entry newest;
+
+	if (!q->opened || !ring_rxe_header_same(d, m) || cons > r.mask || h->producer > r.mask)
+		return false;
+	if (surely) {
+		rxe_entry_load(&r, q->cons - 1, &newest);
+		return q->psn_known && newest.ssn == q->ssn &&
+		       (newest.last == q->psn || newest.first == q->psn);
+	}
+	rxe_entry_load(&r, cons - 1, &newest);
+	if (rxe_entry_blank(&newest)) /* RESET leaves the indices */
+		return q->blank || cons || !q->cons;
+	return (int32_t)(newest.ssn - q->ssn) >= 0;
+}
+
+/*
  * The same reads as read_indices': if an index moves meanwhile, the next sample
  * sees it.
  */
@@ -590,6 +616,7 @@ const struct ring_ops ring_rxe_sq = {
 	.name = "rxe send queue",
 	.state_size = sq_state_size,
 	.open = sq_open,
+	.continues = sq_continues,
 	.idle = sq_idle,
 	.sample = sq_sample,
 };
