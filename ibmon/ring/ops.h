@@ -29,6 +29,8 @@ struct ring_ops {
 	 */
 	bool (*continues)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			  bool surely);
+	/* The history is known: a blank ring was wiped, and is not new. May be NULL. */
+	void (*seen_before)(void *state);
 	/*
 	 * Would sample() find the ring unchanged since the last sample? Then
 	 * *backlog is the backlog it would find. Most rings are idle in most

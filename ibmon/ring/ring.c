@@ -52,6 +52,8 @@ bool ring_was_read(const struct ring *r)
 void ring_skip_history(struct ring *r)
 {
 	r->skip_history = true;
+	if (r->ops->seen_before)
+		r->ops->seen_before(r->state);
 }
 
 static void drop_history(struct sample *s)

@@ -31,7 +31,8 @@ enum {
 	JUMP_SLACK = 131072,	 /* posts or packets allowed in no time at all */
 	JUMP_NS = 10,		 /* and one more each so many nanoseconds */
 };
-#define OWED_MAX_NS NS_PER_S /* entries wait so long for the PSN that tells what they cost */
+#define OWED_MAX_NS   NS_PER_S /* entries wait so long for the PSN that tells what they cost */
+#define ZEROED_MAX_NS NS_PER_S /* by then the agent has withdrawn a queue that was destroyed */
 
 static bool slot_blank(const struct rxe_ring *r, uint32_t slot)
 {
@@ -358,18 +359,25 @@ static struct rxe_done count_completed(const struct rxe_ring *r, const struct rx
 
 /*
  * Both indices are 0 and no slot was ever written: a new ring, in the pages of the one that we
- * counted on. RESET wipes the slots, too, but leaves the indices where they are.
+ * counted on. Or RESET, which wipes the slots and leaves the indices where they are, at 0 by
+ * chance. The first entry tells (begins_anew).
  */
-static bool is_new_ring(const struct rxe_ring *r, const struct rxe_stand *s)
+static bool looks_new(const struct rxe_ring *r, const struct rxe_stand *s)
 {
 	uint32_t slots = r->mask + 1 < RING_WALK_MAX ? r->mask + 1 : RING_WALK_MAX;
 
-	if (s->cons || s->prod || !r->q->cons)
+	if (!r->q->opened || s->cons || s->prod || !r->q->cons)
 		return false;
-	for (uint32_t i = 0; i < slots; i++)
+	for (uint32_t i = 0; !r->q->zeroed_ns && i < slots; i++)
 		if (!slot_blank(r, i))
 			return false;
 	return true;
+}
+
+/* The ring that looked new is. After a RESET its numbers go on. */
+static bool begins_anew(const struct rxe_ring *r)
+{
+	return r->q->zeroed_ns && (int32_t)(rxe_wqe(r, 0)->ssn - r->q->ssn) <= 0;
 }
 
 /*
@@ -386,11 +394,7 @@ static struct rxe_done count_wiped(const struct rxe_ring *r, struct rxe_stand *s
 	struct rxe_done d = { 0 };
 
 	if (!q->opened) {
-		q->ssn_known = s->cons == 0;
-		return d;
-	}
-	if (is_new_ring(r, s)) {
-		d.fault = RING_FAULT_HEADER;
+		q->ssn_known = s->cons == 0 && !q->seen_before;
 		return d;
 	}
 	d.reset = true;
@@ -552,12 +556,21 @@ static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const v
 	return true;
 }
 
-static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand *s)
+static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand *s,
+				     int64_t elapsed_ns)
 {
 	struct rxe_sq *q = r->q;
 	bool blank = rxe_entry_blank(&s->newest);
 	struct rxe_done d = { 0 };
 
+	if (blank && looks_new(r, s)) {
+		q->zeroed_ns += elapsed_ns + 1;
+		if (q->zeroed_ns <= ZEROED_MAX_NS)
+			return RING_OK; /* nothing was done since, or it is to be counted later */
+	} else if (begins_anew(r)) {
+		return RING_FAULT_HEADER;
+	}
+	q->zeroed_ns = 0;
 	if (blank && (!q->blank || s->cons != q->cons))
 		d = count_wiped(r, s);
 	else if (!blank && (!q->opened || s->cons != q->cons || s->raw_ssn != q->raw_ssn))
@@ -603,11 +616,16 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 	if (!*fault && s.idle)
 		sample_idle(&r, elapsed_ns);
 	else if (!*fault)
-		*fault = sample_active(&r, &s);
+		*fault = sample_active(&r, &s, elapsed_ns);
 	if (*fault)
 		return -EBADMSG;
 	out->backlog = backlog(&r, &s);
 	return 0;
+}
+
+static void sq_seen_before(void *state)
+{
+	((struct rxe_sq *)state)->seen_before = true;
 }
 
 const struct ring_ops ring_rxe_sq = {
@@ -617,6 +635,7 @@ const struct ring_ops ring_rxe_sq = {
 	.state_size = sq_state_size,
 	.open = sq_open,
 	.continues = sq_continues,
+	.seen_before = sq_seen_before,
 	.idle = sq_idle,
 	.sample = sq_sample,
 };

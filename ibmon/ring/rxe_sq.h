@@ -41,11 +41,13 @@ struct rxe_sq {
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
 	uint32_t settled;  /* of these, charged by guess */
 	int64_t owed_ns;   /* for how long nothing was completed meanwhile */
+	int64_t zeroed_ns; /* for how long it has looked like a new ring */
 	uint64_t advanced; /* MTUs of these that were charged by length */
 	uint64_t guessed;  /* and by guess */
 	uint32_t largest;  /* message seen, in MTUs */
 	uint32_t unstable; /* samples in a row in which the consumer kept moving */
 	bool opened;	   /* the history was counted */
+	bool seen_before;  /* as another ring: blank does not mean new */
 	bool ssn_known;
 	bool psn_known;
 	bool failed;		   /* the newest counted failed */

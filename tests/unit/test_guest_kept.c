@@ -96,6 +96,7 @@ static void withdraw(struct rig *r)
  *	t	the control thread and the sampler have a turn
  *	n	another ring begins in the same memory
  *	f	the sampler finds it at fault
+ *	r	the queue pair is RESET
  *	.	10 seconds pass
  *	a	another agent begins
  */
@@ -115,6 +116,9 @@ static const struct kept_row {
 	{ "kept__another_that_is_behind__is_counted_whole", "pwwt-tnwpt", 9 },
 	{ "kept__another_that_did_nothing_yet__is_counted_whole", "pwt-tnptwt", 6 },
 	{ "kept__at_fault__its_history_is_not_counted_again", "pwtft-tptwt", 6 },
+	/* 48 work requests: both indices are 0 again. Blank, it is not a new ring all the same. */
+	{ "kept__at_fault_and_reset__its_history_is_not_counted_again", "pwwwwwwwwwwwwwwwwtfrt.twt",
+	  51 },
 	{ "kept__ten_seconds_later__is_forgotten", "pwt-t.twpt", 9 },
 };
 
@@ -143,6 +147,8 @@ static void step(struct rig *r, char c)
 		withdraw(r);
 	else if (c == 't')
 		turn(r);
+	else if (c == 'r')
+		fake_reset(&r->ring, 4711);
 	else if (c == 'n') {
 		make_ring(r);
 		r->ring.psn = 12345;
