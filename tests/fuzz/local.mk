@@ -1,15 +1,18 @@
 # tests/fuzz: libFuzzer targets, built with --enable-fuzzers CC=clang.
 # run.sh builds its own (also with coverage, and with planted bugs) and runs them.
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/seeds.py tests/fuzz/caps.dict tests/fuzz/cluster.dict tests/fuzz/conf.dict tests/fuzz/control.dict \
 	tests/fuzz/methods.dict tests/fuzz/scenario.dict tests/fuzz/trace.dict
 
 if FUZZERS
-FUZZ = tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_hello tests/fuzz/fuzz_methods \
+FUZZ = tests/fuzz/fuzz_caps tests/fuzz/fuzz_cluster tests/fuzz/fuzz_conf tests/fuzz/fuzz_control tests/fuzz/fuzz_hello tests/fuzz/fuzz_methods \
 	 tests/fuzz/fuzz_record tests/fuzz/fuzz_registry tests/fuzz/fuzz_ring tests/fuzz/fuzz_scenario \
 	 tests/fuzz/fuzz_tcp tests/fuzz/fuzz_trace
 noinst_PROGRAMS += $(FUZZ)
 LDFLAGS_FUZZ = -fsanitize=fuzzer $(AM_LDFLAGS)
 
+tests_fuzz_fuzz_caps_SOURCES = tests/fuzz/fuzz_caps.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_caps_LDFLAGS = $(LDFLAGS_FUZZ)
+tests_fuzz_fuzz_caps_LDADD = $(DAEMON_LIBS) libutil.a libcore.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_cluster_SOURCES = tests/fuzz/fuzz_cluster.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_cluster_LDFLAGS = $(LDFLAGS_FUZZ)
 tests_fuzz_fuzz_cluster_LDADD = $(DAEMON_LIBS) libutil.a $(JANSSON_LIBS)

@@ -56,6 +56,51 @@ CONTROL = {
 }
 
 
+def saved(number, more=""):
+    return '{"domid": %d, "uuid": "%s", "cap": 60, "weight": 256%s}' % (
+        number, "-".join("%02x" % number * n for n in (4, 2, 2, 2, 6)), more)
+
+
+def caps_record(slot, number, last, *words):
+    return struct.pack("<BHBQB", slot, number, number, last, len(words)) + b"".join(
+        struct.pack("<BQ", i, 0x5555 << i % 32) for i in words)
+
+
+def caps(guests, gone=None, head='"hv": "xen", "boot": "boot-1"', boot=1, bak="", notes=b""):
+    text = "{%s, \"guests\": [%s]%s}" % (head, guests, ', "gone": [%s]' % gone if gone is not None else "")
+    return bytes([boot]) + b"\0".join([text.encode(), bak.encode(), notes])
+
+
+SET = ', "written": [[1, 3], [80, 80], [8191, 8191]], "last": [1, 45]'
+GONE = saved(9, SET + ', "until": 2000000')
+CAPS = {
+    "least": caps("", head='"hv": "xen"'),
+    "old": b"\1" + ('{"guests": [%s]}' % saved(1)).encode(),
+    "full": caps(saved(1, SET) + "," + saved(2), GONE),
+    "notes": caps(saved(1, SET) + "," + saved(2), GONE, notes=b"\0" + caps_record(
+        0, 1, 1 << 32 | 5 << 16 | 6, 0, 1) + caps_record(3, 9, 0, 127) + caps_record(7, 5, 0)),
+    "notes_spoiled": caps(saved(1, SET), notes=b"\x21" + caps_record(0, 1, 0, 0)),
+    "boot": caps(saved(1, SET) + "," + saved(9, SET), GONE, boot=2),
+    "boot_none": caps(saved(1, SET), GONE, boot=0, notes=b"\0" + caps_record(0, 1, 0, 0)),
+    "expired": caps(saved(1), saved(3, ', "until": 5')),
+    "bak": b"\1{\0" + caps(saved(1))[1:],
+    "bak_bad": b"\1{\0{}",
+    "foreign": caps(saved(1), head='"hv": "sim"'),
+    "uuid": caps('{"domid": 1, "uuid": "%s", "cap": 1, "weight": 1}' % ("x" * 36)),
+    "range": caps(saved(1, ', "written": [[0, 8192]]')),
+    "range_back": caps(saved(1, ', "written": [[3, 1]]')),
+    "range_three": caps(saved(1, ', "written": [[1, 2, 3]]')),
+    "last": caps(saved(1, ', "last": [1, 65536]')),
+    "last_text": caps(saved(1, ', "last": ["1", 1]')),
+    "last_minus": caps(saved(1, ', "last": [-1, 1]')),
+    "written_no": caps(saved(1, ', "written": {}')),
+    "domid": caps(saved(0)),
+    "gone_no": caps(saved(1), '{"domid": 0}'),
+    "not_lists": b'\1{"guests": {}}',
+    "none": b"\1",
+}
+
+
 HOSTS = '"hosts": [{"name": "xen1", "number": 1, "address": "10.0.0.1"},' \
         ' {"name": "xen2", "number": 2, "address": "10.0.0.2", "port": 1, "corosync_node": 12}]'
 
@@ -463,6 +508,7 @@ TCP = {
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    write(sys.argv[1], "caps", CAPS)
     write(sys.argv[1], "cluster", CLUSTER)
     write(sys.argv[1], "conf", CONF)
     write(sys.argv[1], "control", CONTROL)
