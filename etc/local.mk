@@ -8,7 +8,7 @@ dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scena
 	etc/scenarios/figure9-128k.json etc/scenarios/figure9-1m.json etc/scenarios/figure9-256k.json \
 	etc/scenarios/figure9-2m.json etc/scenarios/figure9-512k.json etc/scenarios/learn.json \
 	etc/scenarios/liar.json etc/scenarios/paper.json etc/scenarios/senders.json \
-	etc/scenarios/slow.json etc/scenarios/swap.json
+	etc/scenarios/neighbours.json etc/scenarios/slow.json etc/scenarios/swap.json
 completiondir = $(datadir)/bash-completion/completions
 dist_completion_DATA = etc/bash-completion/resex etc/bash-completion/resexd
 if XEN

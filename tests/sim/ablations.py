@@ -82,6 +82,25 @@ def _(host):
     return c.differs_nowhere(run, null) + ", 64 KB and 256 KB (%.1f us)" % run["a"].mean
 
 
+def by_chance(n, seed, policy="ioshares", duration="30s"):
+    """Servers whose computing varies, so that they come to wait for each other."""
+    return scenario([server("s%d" % i, variation=500) for i in range(n)], policy, duration, None, seed=seed)
+
+
+def servers_by_chance(n, seeds):
+    @group.test("%d equal servers that interfere by chance: never a cap" % n)
+    def _(host):
+        runs = [host.run(by_chance(n, seed)) for seed in range(1, 1 + (1 if host.slow else seeds))]
+        for run in runs:
+            c.never_capped(run)
+            need(c.over(run["s0"].true_mean, c.BASE_US) > 0.05, "they do not interfere")
+        return "%s over base, seeds 1 to %d" % (c.percent(c.over(runs[0]["s0"].true_mean, c.BASE_US)), len(runs))
+
+
+for _n in (2, 3, 8):
+    servers_by_chance(_n, 3)
+
+
 def crowd(host, policy):
     return host.run(scenario([server("a"), server("b"), server("c"), sender("bulk"),
                               sender("bulk2")], policy, duration="120s", series="500ms"))
@@ -253,6 +272,12 @@ def _(host):
     run = host.run(scenario([server("a", size="256KiB"), server("b", size="256KiB", clients=2)],
                             rule, duration="10s"))
     return c.fails(c.never_capped, run)
+
+
+@group.test("planted: without blame_ratio equal servers that interfere by chance would, too")
+def _(host):
+    rule = {"policy": "ioshares", "params": {"blame_ratio": 1000}}
+    return c.fails(c.never_capped, host.run(by_chance(3, 1, rule, "10s")))
 
 
 @group.test("planted: without blame_floor one who sends little would be capped for the lie")
