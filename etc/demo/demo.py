@@ -32,7 +32,7 @@ RUNS = (
     ("interfered", "no policy", "paper", "null"),
     ("freemarket", "FreeMarket", "paper", "freemarket"),
     ("ioshares", "IOShares", "paper", "ioshares"),
-    ("equal_neighbour", "IOShares, equal neighbour", "equal", "ioshares"),
+    ("equal_neighbour", "IOShares, equal neighbour", "neighbours", "ioshares"),
     ("slow_neighbour", "IOShares, slow neighbour", "slow", "ioshares"),
 )
 
@@ -83,18 +83,35 @@ def latencies(summary):
     return guest(summary, "server")["series"]["latency_us"]
 
 
+def kept(runs, key):
+    """The neighbour's traffic as a part of what it sends without a policy; None: it ran with none."""
+    without = {"freemarket": "interfered", "ioshares": "interfered"}.get(key)
+    if not without:
+        return None
+    return figures(runs[key])["neighbour"]["mtus_s"] / figures(runs[without])["neighbour"]["mtus_s"]
+
+
+def beside(runs, key):
+    n, part = figures(runs[key])["neighbour"], kept(runs, key)
+    if not n:
+        return "-"
+    return "%-7s %8.0f %5s %5.0f%% %8s" % (
+        n["name"], n["mtus_s"], "-" if part is None else "%.0f%%" % (100 * part), n["cpu_percent"],
+        "none" if n["lowest_cap"] is None else "%d%%" % n["lowest_cap"])
+
+
 def table(runs):
-    print("\n%-26s %9s %9s %9s   %-8s %10s %6s %8s" % (
-        "30 simulated seconds", "mean us", "p99 us", "over base", "beside", "MTU/s", "CPU", "low cap"))
+    print("\n%-26s %8s %9s %7s %7s  %-7s %8s %5s %6s %8s" % (
+        "30 simulated seconds", "mean us", "over base", "dev us", "p99 us", "beside", "MTU/s", "kept", "CPU", "low cap"))
     base = figures(runs["base"])["mean_us"]
     for key, text, _, _ in RUNS:
         f = figures(runs[key])
-        n = f["neighbour"]
-        beside = "%-8s %10.0f %5.0f%% %8s" % (
-            n["name"], n["mtus_s"], n["cpu_percent"],
-            "none" if n["lowest_cap"] is None else "%d%%" % n["lowest_cap"]) if n else "-"
-        print("%-26s %9.1f %9.1f %8.1f%%   %s" % (
-            text, f["mean_us"], f["p99_us"], 100 * (f["mean_us"] / base - 1), beside))
+        print("%-26s %8.1f %8.1f%% %7.1f %7.1f  %s" % (
+            text, f["mean_us"], 100 * (f["mean_us"] / base - 1), f["deviation_us"], f["p99_us"], beside(runs, key)))
+    print("\nNo cap recalls a message that is posted: while one of 2 MiB is on the link, the server's requests\n"
+          "take as long as without a policy. Caps make that rarer. So means fall, and p99 (%.0f us, %.0f without a\n"
+          "policy) does not; the deviation rises. The price is bulk's: it keeps %.0f %% of its traffic." % (
+              figures(runs["ioshares"])["p99_us"], figures(runs["interfered"])["p99_us"], 100 * kept(runs, "ioshares")))
 
 
 def chart(runs):
@@ -190,8 +207,10 @@ def judge(runs, why):
          mean["ioshares"] < mean["freemarket"] < mean["interfered"]),
         ("IOShares holds the server within 10 % of base from 3 s on", worst <= 1.1 * mean["base"]),
         ("null, an equal and a slow neighbour: nobody is capped", all(untouched)),
-        ("equal and slow neighbours leave the server within 2 % of base",
-         max(mean["equal_neighbour"], mean["slow_neighbour"]) <= 1.02 * mean["base"]),
+        ("an equal neighbour interferes by chance, so that blame is at stake",
+         mean["equal_neighbour"] >= 1.05 * mean["base"]),
+        ("a slow neighbour leaves the server within 2 % of base",
+         mean["slow_neighbour"] <= 1.02 * mean["base"]),
         ("in real time bulk is capped because of the server", "guest server" in why),
     )
     for text, holds in claims:
