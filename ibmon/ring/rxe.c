@@ -357,27 +357,37 @@ static struct rxe_done count_completed(const struct rxe_ring *r, const struct rx
 	return d;
 }
 
-/*
- * Both indices are 0 and no slot was ever written: a new ring, in the pages of the one that we
- * counted on. Or RESET, which wipes the slots and leaves the indices where they are, at 0 by
- * chance. The first entry tells (begins_anew).
- */
-static bool looks_new(const struct rxe_ring *r, const struct rxe_stand *s)
+/* Is the consumer index at 0 again, and was no slot behind the posts, and the next one, written? */
+static bool is_at_begin(const struct rxe_ring *r, const struct rxe_stand *s)
 {
 	uint32_t slots = r->mask + 1 < RING_WALK_MAX ? r->mask + 1 : RING_WALK_MAX;
 
-	if (!r->q->opened || s->cons || s->prod || !r->q->cons)
+	if (!r->q->opened || s->cons || !r->q->cons)
 		return false;
-	for (uint32_t i = 0; !r->q->zeroed_ns && i < slots; i++)
+	for (uint32_t i = s->prod + 1; !r->q->zeroed_ns && i < slots; i++)
 		if (!slot_blank(r, i))
 			return false;
 	return true;
 }
 
-/* The ring that looked new is. After a RESET its numbers go on. */
-static bool begins_anew(const struct rxe_ring *r)
+/*
+ * Nothing was posted: a new ring, in the pages of the one that we counted on. Or RESET, which wipes
+ * the slots and leaves the indices where they are, at 0 by chance. The first entry tells
+ * (begins_anew).
+ */
+static bool looks_new(const struct rxe_ring *r, const struct rxe_stand *s)
 {
-	return r->q->zeroed_ns && (int32_t)(rxe_wqe(r, 0)->ssn - r->q->ssn) <= 0;
+	return !s->prod && is_at_begin(r, s);
+}
+
+/* The ring that looked new is, or one that is in use already. After a RESET its numbers go on. */
+static bool begins_anew(const struct rxe_ring *r, const struct rxe_stand *s)
+{
+	const struct rxe_sq *q = r->q;
+
+	if (!q->zeroed_ns && (!q->ssn_known || !s->prod || !is_at_begin(r, s)))
+		return false;
+	return (int32_t)(rxe_wqe(r, 0)->ssn - q->ssn) <= 0;
 }
 
 /*
@@ -567,7 +577,7 @@ static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand 
 		q->zeroed_ns += elapsed_ns + 1;
 		if (q->zeroed_ns <= ZEROED_MAX_NS)
 			return RING_OK; /* nothing was done since, or it is to be counted later */
-	} else if (begins_anew(r)) {
+	} else if (begins_anew(r, s)) {
 		return RING_FAULT_HEADER;
 	}
 	q->zeroed_ns = 0;

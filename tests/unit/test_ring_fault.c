@@ -58,6 +58,55 @@ TEST(fault__pages_reused_by_a_new_ring__counts_nothing_that_never_was)
 	done(x);
 }
 
+/* It is in use when it is sampled first: its posts are in flight, or the first is in the making. */
+TEST(fault__pages_reused_by_a_ring_in_use__counts_nothing_that_never_was)
+{
+	for (int posts = 0; posts <= 3; posts++) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+		struct ring_totals t;
+
+		for (int i = 0; i < 7; i++)
+			fake_do(&x->f, FAKE_WRITE, 1);
+		sample(x);
+		fake_reset(&x->f, 0);
+		fake_put(&x->f, FAKE_PRODUCER, 0);
+		fake_put(&x->f, FAKE_CONSUMER, 0);
+		x->f.posted = x->f.sent = x->f.done = x->f.ssn = 0;
+		if (!posts) {
+			fake_refuse(&x->f, FAKE_WRITE, 1);
+			sample(x);
+			assert_int_equal(x->s.wrs, 0);
+			fake_post(&x->f, FAKE_WRITE, 1);
+		}
+		for (int i = 0; i < posts; i++)
+			fake_post(&x->f, FAKE_WRITE, 1);
+		assert_fault(x, RING_FAULT_HEADER);
+		ring_totals(x->r, &t);
+		assert_int_equal(t.wrs, 7);
+		done(x);
+	}
+}
+
+/* The indices of a queue pair that is RESET may be 0; its sequence numbers go on. */
+TEST(fault__queue_pair_reset_at_index_0_and_in_use__is_not_one)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	for (int i = 0; i < 15; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	fake_do(&x->f, FAKE_WRITE, 1);
+	fake_reset(&x->f, 0);
+	fake_post(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	assert_int_equal(x->s.wrs, 1);
+	fake_send(&x->f);
+	fake_complete(&x->f, FAKE_OK);
+	sample(x);
+	assert_int_equal(x->s.wrs, 1);
+	done(x);
+}
+
 /* RESET keeps the indices: what waited may have been done, and the ring is read on. */
 TEST(fault__queue_pair_reset__is_not_one)
 {
