@@ -232,6 +232,19 @@ TEST_WITH(ring_removed__others_keep_their_place_and_ids_do_not_come_back, rig_op
 	assert_true(find(r, d)->first_frame < first_c); /* the gap was used */
 }
 
+TEST_WITH(queue_pairs_without_a_ring__are_told_at_any_time, rig_open, rig_close)
+{
+	struct rig *r = *state;
+
+	book_unseen(r->book, 1ull << 40);
+	book_unpublished(r->book, 22);
+	assert_int_equal(registry_unseen(page(r)), 1ull << 40);
+	assert_int_equal(registry_unpublished(page(r)), 22);
+	book_unpublished(r->book, 0);
+	assert_int_equal(registry_unpublished(page(r)), 0);
+	assert_int_equal(look(r), 0);
+}
+
 TEST_WITH(removing_what_is_not_there__changes_nothing, rig_open, rig_close)
 {
 	struct rig *r = *state;
