@@ -122,6 +122,12 @@ static void forget_gone(struct restore *r, uint32_t i)
 	memmove(&r->gone[i], &r->gone[i + 1], (--r->gones - i) * sizeof(r->gone[0]));
 }
 
+void restore_drop_gone(struct restore *r, uint32_t n)
+{
+	r->gones -= n;
+	memmove(&r->gone[0], &r->gone[n], r->gones * sizeof(r->gone[0]));
+}
+
 static bool gone_of(const struct restore *r, const uint8_t uuid[16])
 {
 	for (uint32_t i = 0; i < r->gones; i++)

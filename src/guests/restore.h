@@ -109,7 +109,11 @@ int restore_add(struct restore *r, const struct saved_cap *c); /* or change; 0 o
 void restore_drop(struct restore *r, uint32_t domid, const uint8_t uuid[16]);
 /* Its domain is gone. Only an entry with caps that resexd set is kept, for keep_s. */
 void restore_gone(struct restore *r, uint32_t domid, const uint8_t uuid[16], int64_t keep_s);
-int restore_save(struct restore *r); /* unlinks the files when no entry is left */
+/*
+ * Unlinks the files when no entry is left. A file has at most CONF_BYTES_MAX bytes: guests that are
+ * gone are dropped for that, the oldest first; -EFBIG: those that are there need more.
+ */
+int restore_save(struct restore *r);
 
 /* What to do about a file that cannot be written. */
 const char *restore_remedy(int rc);

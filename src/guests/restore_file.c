@@ -255,7 +255,7 @@ static json_t *entry_of(const struct saved_cap *c)
 	return v;
 }
 
-static char *caps_to_json(const struct restore *r)
+static char *caps_to_json(const struct restore *r, size_t format)
 {
 	json_t *root, *arr = json_array(), *gone = json_array();
 	char *text;
@@ -266,9 +266,32 @@ static char *caps_to_json(const struct restore *r)
 		json_array_append_new(gone, entry_of(&r->gone[i]));
 	root = json_pack("{s:s,s:s,s:o,s:o}", "hv", r->hv, "boot", r->boot, "guests", arr, "gone",
 			 gone);
-	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+	text = root ? json_dumps(root, format) : NULL;
 	json_decref(root);
 	return text;
+}
+
+/*
+ * A file that is too long could not be read again. The sets of percents may be that long: then
+ * there are no spaces, and then the guests that have been gone longest are dropped.
+ */
+static int caps_that_fit(struct restore *r, char **out)
+{
+	char *text = caps_to_json(r, JSON_INDENT(1));
+
+	while (text && strlen(text) > CONF_BYTES_MAX) {
+		free(text);
+		text = caps_to_json(r, JSON_COMPACT);
+		if (!text || strlen(text) <= CONF_BYTES_MAX)
+			break;
+		if (!r->gones) {
+			free(text);
+			return -EFBIG;
+		}
+		restore_drop_gone(r, r->gones / 8 + 1);
+	}
+	*out = text;
+	return text ? 0 : -ENOMEM;
 }
 
 /* The file is there all the time: the copy is another name of it until it is replaced. */
@@ -304,9 +327,9 @@ int restore_save(struct restore *r)
 		unlink(copy);
 		return file_remove(r->file);
 	}
-	text = caps_to_json(r);
-	if (!text)
-		return -ENOMEM;
+	rc = caps_that_fit(r, &text);
+	if (rc)
+		return rc;
 	keep_copy(r);
 	rc = file_save(r->file, text, strlen(text));
 	free(text);

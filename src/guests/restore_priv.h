@@ -9,5 +9,7 @@
 void restore_other_boot(struct restore *r);
 /* Forget the guests whose time is over. */
 void restore_expire(struct restore *r);
+/* Forget the n oldest. */
+void restore_drop_gone(struct restore *r, uint32_t n);
 
 #endif

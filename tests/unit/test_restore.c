@@ -310,6 +310,68 @@ RIG_TEST(put__disk_full__old_file_is_untouched_and_nothing_is_left_behind)
 	assert_false(tmp_exists(&f->dir, "caps.json.new"));
 }
 
+/* --- long files ---------------------------------------------------------------------- */
+
+/* Each second percent: nothing is longer in the file. */
+static void scatter(struct saved_cap *c, uint32_t percents)
+{
+	for (uint32_t i = 0; i < percents; i++)
+		c->written.bit[2 * i / 64] |= 1ull << (2 * i % 64);
+}
+
+static void add_gone(struct restore *r, uint32_t number, uint32_t percents)
+{
+	struct saved_cap c = saved(1, 0, 60);
+
+	memcpy(c.uuid, &number, sizeof(number));
+	scatter(&c, percents);
+	assert_int_equal(restore_add(r, &c), 0);
+	restore_gone(r, 1, c.uuid, RESTORE_GONE_S);
+}
+
+RIG_TEST(save__1024_gone_guests_of_many_caps__all_are_read_again)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t i = 1; i <= RESTORE_GONE_MAX; i++)
+		add_gone(&f->r, i, 60);
+	put(f, 7, 1, 42);
+	assert_int_equal(f->r.gones, RESTORE_GONE_MAX);
+	assert_int_equal(on_disk(f)->gones, RESTORE_GONE_MAX);
+	assert_found(on_disk(f), 7, 1, 42);
+}
+
+RIG_TEST(save__gone_guests_of_too_many_caps__drops_the_oldest)
+{
+	struct fixture *f = *state;
+	const uint32_t newest = RESTORE_GONE_MAX;
+	struct restore *r;
+
+	for (uint32_t i = 1; i <= newest; i++)
+		add_gone(&f->r, i, 200);
+	put(f, 7, 1, 42);
+	r = on_disk(f);
+	assert_in_range(r->gones, RESTORE_GONE_MAX / 4, RESTORE_GONE_MAX - 1);
+	assert_memory_equal(r->gone[r->gones - 1].uuid, &newest, sizeof(newest));
+	assert_found(r, 7, 1, 42);
+}
+
+RIG_TEST(save__guests_of_too_many_caps__is_refused_and_the_old_file_stays)
+{
+	struct fixture *f = *state;
+
+	put(f, 7, 1, 42);
+	for (uint32_t i = 0; i < 100; i++) {
+		struct saved_cap c = saved(100 + i, 3, 60);
+
+		scatter(&c, WRITTEN_PERCENTS / 2);
+		assert_int_equal(restore_add(&f->r, &c), 0);
+	}
+	assert_int_equal(restore_save(&f->r), -EFBIG);
+	assert_int_equal(on_disk(f)->entries, 1);
+	assert_found(on_disk(f), 7, 1, 42);
+}
+
 /* --- damaged files ------------------------------------------------------------------- */
 
 #define UUID  "01010101-0101-0101-0101-010101010101"
