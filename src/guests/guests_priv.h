@@ -177,9 +177,6 @@ void own_learn(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
 /* Its own cap for an event: "cap 30 %", or that it is not known. Returns out. */
 enum { OWN_TEXT = 48 };
 const char *own_text(const struct guest_entry *g, char out[static OWN_TEXT]);
-/* The operator set a cap: it is the guest's own from now on. */
-void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
-	       int64_t wall_ns);
 /* Its own cap or weight changed: the file has the former one until the next owns_save. */
 void own_changed(struct guests *gs, const struct guest_entry *g);
 /* Log why the file of own caps cannot be written, once for each cause. */

@@ -6,6 +6,54 @@
 #include <errno.h>
 
 #include "src/guests/guests_priv.h"
+#include "src/guests/journal.h"
+
+/* resexd never sets a weight. */
+static void weight_taken(struct guests *gs, struct guest_entry *g, uint32_t weight, int64_t wall_ns)
+{
+	if (weight == g->own.weight)
+		return;
+	guests_event(gs, wall_ns, g->name, "operator-weight",
+		     "its weight was set to %u: this is its own from now on, not %u", weight,
+		     g->own.weight);
+	g->own.weight = weight;
+	own_changed(gs, g);
+}
+
+/* This cap was the operator's, though resexd may have set it, too. */
+static void drop_written(struct guests *gs, const struct guest_entry *g, struct cap was)
+{
+	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
+
+	if (c)
+		percents_drop(&c->written, cap_to_percent(was));
+	if (gs->written)
+		journal_drop(&gs->written[g->slot], cap_to_percent(was));
+}
+
+/* In another pool, the weight is the one that Xen gave it there, as the cap is. */
+static void cap_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
+		      int64_t wall_ns)
+{
+	drop_written(gs, g, g->own.cap);
+	g->own.cap = found->cap;
+	g->in_force = found->cap;
+	gs->publish_due = true;
+	if (place_moved(gs, g)) {
+		g->own.weight = found->weight;
+		guests_event(gs, wall_ns, g->name, "operator-pool",
+			     "its cpupool or that pool's scheduler, now %s, changed, and its cap "
+			     "to %u: this is the guest's own cap from now on",
+			     g->own_scheduler, cap_to_percent(found->cap));
+	} else {
+		guests_event(gs, wall_ns, g->name, "operator-cap",
+			     "another program set its cap to %u: this is the guest's own cap from "
+			     "now on",
+			     cap_to_percent(found->cap));
+		weight_taken(gs, g, found->weight, wall_ns);
+	}
+	own_changed(gs, g);
+}
 
 void operator_cap(struct guests *gs, struct guest_entry *g, uint32_t percent, uint32_t generation,
 		  int64_t wall_ns)
@@ -22,7 +70,7 @@ void operator_cap(struct guests *gs, struct guest_entry *g, uint32_t percent, ui
 	if (gs->hv->sched->get(gs->sched, g->key.domid, &p))
 		p = g->own;
 	p.cap = found; /* a lower one of ours may be in force by now */
-	own_taken(gs, g, &p, wall_ns);
+	cap_taken(gs, g, &p, wall_ns);
 	owns_save(gs); /* before a policy may use it as the ceiling */
 }
 
@@ -64,16 +112,6 @@ static bool our_cap(const struct guests *gs, const struct guest_entry *g, uint32
 	return true;
 }
 
-/* resexd never sets a weight. */
-static void weight_taken(struct guests *gs, struct guest_entry *g, uint32_t weight, int64_t wall_ns)
-{
-	guests_event(gs, wall_ns, g->name, "operator-weight",
-		     "its weight was set to %u: this is its own from now on, not %u", weight,
-		     g->own.weight);
-	g->own.weight = weight;
-	own_changed(gs, g);
-}
-
 /* A cap set by xl or libvirt is the operator's: it becomes the guest's own cap. */
 void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
@@ -95,9 +133,9 @@ void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	if (rc)
 		return;
 	if (known && our_cap(gs, g, &again) && again == ours && cap_to_percent(p.cap) != ours) {
-		own_taken(gs, g, &p, wall_ns);
+		cap_taken(gs, g, &p, wall_ns);
 		g->own_checked = true;
-	} else if (p.weight != g->own.weight) {
+	} else {
 		weight_taken(gs, g, p.weight, wall_ns);
 	}
 }

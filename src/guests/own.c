@@ -284,34 +284,3 @@ void own_changed(struct guests *gs, const struct guest_entry *g)
 	c->params = g->own;
 	gs->save_due = true;
 }
-
-/* This cap was the operator's, though resexd may have set it, too. */
-static void drop_written(struct guests *gs, const struct guest_entry *g, struct cap was)
-{
-	struct saved_cap *c = restore_find(&gs->restore, g->key.domid, g->key.uuid);
-
-	if (c)
-		percents_drop(&c->written, cap_to_percent(was));
-	if (gs->written)
-		journal_drop(&gs->written[g->slot], cap_to_percent(was));
-}
-
-void own_taken(struct guests *gs, struct guest_entry *g, const struct hv_sched_params *found,
-	       int64_t wall_ns)
-{
-	drop_written(gs, g, g->own.cap);
-	g->own = *found;
-	g->in_force = found->cap;
-	gs->publish_due = true;
-	own_changed(gs, g);
-	if (place_moved(gs, g)) {
-		guests_event(gs, wall_ns, g->name, "operator-pool",
-			     "its cpupool or that pool's scheduler, now %s, changed, and its cap "
-			     "to %u: this is the guest's own cap from now on",
-			     g->own_scheduler, cap_to_percent(found->cap));
-		return;
-	}
-	guests_event(gs, wall_ns, g->name, "operator-cap",
-		     "another program set its cap to %u: this is the guest's own cap from now on",
-		     cap_to_percent(found->cap));
-}

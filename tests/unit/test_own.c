@@ -169,6 +169,21 @@ static const struct row {
 	  "ours 4 45, destroy 4, settle, create 5 45, weight 5 77, settle -> own-weight 5 77, own "
 	  "5 80,"
 	  "events operator-weight 2" },
+	{ "weight and cap at once: both are the operator's",
+	  "create 4 80, settle, ours 4 45, xl 4 60, weight 4 512, settle -> own 4 60,"
+	  "own-weight 4 512, events operator-weight 1" },
+	{ "a weight, with the cap that we set: the weight is the operator's",
+	  "create 4 80, settle, ours 4 45, xl 4 45, weight 4 512, settle -> own 4 80, percent 4 "
+	  "45,"
+	  "own-weight 4 512, events operator-cap 0, events operator-weight 1" },
+	{ "killed, then a weight with the cap that we set: the weight is the operator's",
+	  "create 4 80, settle, ours 4 45, kill, xl 4 45, weight 4 512, start, settle -> percent 4 "
+	  "80,"
+	  "own 4 80, own-weight 4 512, events operator-cap 0, events operator-weight 1" },
+	{ "killed, then weight and cap: both are the operator's",
+	  "create 4 80, settle, ours 4 45, kill, xl 4 60, weight 4 512, start, settle -> percent 4 "
+	  "60,"
+	  "own 4 60, own-weight 4 512" },
 	{ "another boot: an id means nothing",
 	  "create 4 80, settle, ours 4 45, kill, xl 4 60, boot b, start -> percent 4 60; settle ->"
 	  "own 4 60, percent 4 60" },
