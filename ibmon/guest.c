@@ -508,6 +508,7 @@ int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why
 		mark->fault = why;
 		memcpy(mark->frame, s->frame, s->desc.frames * sizeof(mark->frame[0]));
 		mark->since = s->since;
+		mark->beat = s->beat;
 		mark->opened = s->opened;
 		mark->wait_ns = s->wait_ns;
 		g->ring[i] = mark;

@@ -59,7 +59,12 @@ int64_t guest_wait(const struct guest_mon *g, struct mono now);
 int guest_verify(struct guest_mon *g, struct mono now);
 
 /* Release a ring that the sampler found at fault, until it comes back. */
-enum { GUEST_RETRY_MIN_MS = 100, GUEST_RETRY_MAX_MS = 10000, GUEST_FORGED_MS = 300 };
+enum {
+	GUEST_RETRY_MIN_MS = 100,
+	GUEST_RETRY_MAX_MS = 10000,
+	GUEST_FORGED_MS = 300,
+	GUEST_FOLLOW_MS = 10000, /* for an agent that does not run */
+};
 int guest_drop_faulty(struct guest_mon *g, uint32_t ring_id, enum ring_fault why, struct mono now);
 
 /* The newest ring that came back at fault, and is still published. */

@@ -8,8 +8,12 @@
  * visible before is not counted again.
  *
  * A ring that is again at fault, and still published GUEST_FORGED_MS after the first fault, is
- * forged, or its agent does not follow. The agent looks for destroyed queue pairs each 100 ms or
- * sooner, so it has missed a ring three times by then.
+ * forged, if its agent ran meanwhile. The agent looks for destroyed queue pairs each 100 ms or
+ * sooner. But a guest with a low cap may not let it run for seconds. Its heartbeat tells: between
+ * two of them it has looked. A guest whose heartbeat does not move is judged after
+ * GUEST_FOLLOW_MS: it is forged, or its agent does not follow. Until then, as after it, the guest
+ * is charged for what cannot be read (guest_unreadable), so it gains nothing by a heartbeat that
+ * it holds back.
  */
 #include <string.h>
 
@@ -21,6 +25,18 @@ static bool fault_may_pass(enum ring_fault f)
 {
 	return f == RING_FAULT_HEADER || f == RING_FAULT_INDEX || f == RING_FAULT_ENTRY ||
 	       f == RING_FAULT_JUMP;
+}
+
+enum { BEATS = 2 };
+
+bool back_is_forged(const struct guest_mon *g, const struct ring_slot *s, struct mono now)
+{
+	uint64_t beat = g->registry ? registry_heartbeat(g->registry) : s->beat;
+	int64_t ns = mono_sub(now, s->since);
+
+	if (!s->since.ns || ns < GUEST_FORGED_MS * NS_PER_MS)
+		return false;
+	return beat - s->beat >= BEATS || ns >= GUEST_FOLLOW_MS * NS_PER_MS;
 }
 
 void back_later(struct guest_mon *g, struct ring_slot *s, struct mono now)
@@ -36,9 +52,10 @@ void back_later(struct guest_mon *g, struct ring_slot *s, struct mono now)
 	if (s->wait_ns > GUEST_RETRY_MAX_MS * NS_PER_MS)
 		s->wait_ns = GUEST_RETRY_MAX_MS * NS_PER_MS;
 	s->due = mono_add(now, s->wait_ns);
-	if (!s->since.ns)
+	if (!s->since.ns) {
 		s->since = now;
-	else if (mono_sub(now, s->since) >= GUEST_FORGED_MS * NS_PER_MS) {
+		s->beat = g->registry ? registry_heartbeat(g->registry) : 0;
+	} else if (back_is_forged(g, s, now)) {
 		g->forged = (struct guest_forged){
 			.id = s->desc.id, .why = s->fault, .times = g->forged.times + 1, .time = now
 		};
@@ -72,6 +89,7 @@ int back_now(struct guest_mon *g, uint32_t i, const struct ring_desc *d, struct 
 		return rc;
 	s->old = true;
 	s->since = was->since;
+	s->beat = was->beat;
 	s->wait_ns = was->wait_ns;
 	g->ring[i] = s;
 	ring_slot_free(g, was); /* it is not mapped */

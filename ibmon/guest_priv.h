@@ -43,6 +43,7 @@ struct ring_slot {
 	struct ring_slot *next; /* in guest_mon.leaving */
 	struct mono due;	/* at fault: when to map it again; 0: never */
 	struct mono since;	/* first at fault, and never read for long since; 0: never was */
+	uint64_t beat;		/* the agent's heartbeat then */
 	struct mono opened;	/* not at fault: since when */
 	int64_t wait_ns;	/* back-off of due */
 	struct mono left;	/* kept: since when */
@@ -148,6 +149,8 @@ void back_later(struct guest_mon *g, struct ring_slot *s, struct mono now);
 /* The i-th ring is named by d and due: map it again. 1: it is read; 0: not; -errno: not now. */
 int back_now(struct guest_mon *g, uint32_t i, const struct ring_desc *d, struct mono now);
 bool back_is_due(const struct ring_slot *s, struct mono now);
+/* It was at fault for so long that an honest agent would have withdrawn it. */
+bool back_is_forged(const struct guest_mon *g, const struct ring_slot *s, struct mono now);
 /* Find when the next ring comes back. */
 void back_plan(struct guest_mon *g);
 

@@ -78,8 +78,7 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	for (uint32_t i = 0; i < g->rings; i++) {
 		st->rings += g->ring[i]->ring != NULL;
 		st->faults += g->ring[i]->ring == NULL;
-		st->forged |= !g->ring[i]->ring && g->ring[i]->since.ns &&
-			      mono_sub(now, g->ring[i]->since) >= GUEST_FORGED_MS * NS_PER_MS;
+		st->forged |= !g->ring[i]->ring && back_is_forged(g, g->ring[i], now);
 	}
 	st->unreadable = guest_unreadable(g);
 	st->forged_times = g->forged.times;

@@ -46,6 +46,7 @@ RIG_TEST(faults__ring_that_stays_at_fault__is_forged_and_tried_ever_more_seldom)
 	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
 	guest_reap(x->mon);
 	calls = x->g.m.calls;
+	fake_registry(&x->g)->heartbeat += 2;
 	x->now.ns += 100 * MS;
 	guest_refresh(x->mon, x->now);
 	assert_false(guest_forged_next(x->mon, &f)); /* its owner may just have destroyed it */
@@ -90,4 +91,74 @@ RIG_TEST(faults__ring_withdrawn_in_time__is_not_forged)
 	assert_int_equal(rings(x), 1);
 	assert_int_equal(x->ring[0].id, 2);
 	assert_false(guest_forged_next(x->mon, &f) || look(x)->forged);
+}
+
+/* Of a guest that is capped hard, the agent may have had no time to withdraw the ring. */
+RIG_TEST(faults__agent_does_not_run__is_not_forged_for_10_s_and_unreadable_meanwhile)
+{
+	struct fixture *x = *state;
+	struct guest_forged f;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
+	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
+	guest_reap(x->mon);
+	fake_registry(&x->g)->heartbeat++; /* it may have looked before the fault */
+	for (int i = 0; i < 99; i++) {
+		x->now.ns += 100 * MS;
+		guest_refresh(x->mon, x->now);
+		assert_int_equal(look(x)->unreadable, 1);
+		assert_false(x->st.forged || guest_forged_next(x->mon, &f));
+	}
+	for (int i = 0; i < 30; i++) { /* the next try is 12.7 s after the fault */
+		x->now.ns += 100 * MS;
+		guest_refresh(x->mon, x->now);
+	}
+	assert_true(look(x)->forged && guest_forged_next(x->mon, &f));
+	assert_int_equal(x->st.unreadable, 1);
+}
+
+RIG_TEST(faults__agent_runs_again_and_withdraws_the_ring__is_not_forged)
+{
+	struct fixture *x = *state;
+	struct guest_forged f;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
+	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
+	guest_reap(x->mon);
+	for (int i = 0; i < 50; i++) {
+		x->now.ns += 100 * MS;
+		guest_refresh(x->mon, x->now);
+	}
+	drop(x, 0);
+	fake_registry(&x->g)->heartbeat += 2;
+	settle(x);
+	x->now.ns += 10000 * MS;
+	settle(x);
+	assert_int_equal(look(x)->unreadable, 0);
+	assert_false(x->st.forged || guest_forged_next(x->mon, &f));
+}
+
+RIG_TEST(faults__agent_runs_and_publishes_the_ring__is_forged_at_the_next_try)
+{
+	struct fixture *x = *state;
+	struct guest_forged f;
+
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
+	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
+	guest_reap(x->mon);
+	for (int i = 0; i < 15; i++) {
+		fake_registry(&x->g)->heartbeat += i % 5 == 4;
+		x->now.ns += 100 * MS;
+		guest_refresh(x->mon, x->now);
+		assert_int_equal(guest_forged_next(x->mon, &f), i == 14);
+	}
 }

@@ -435,6 +435,8 @@ WITH_RIG(ring__at_fault_again_and_still_published__makes_an_event_and_a_state)
 	rig_create_vm(g, 1);
 	put_fault(g, 1);
 	for (int i = 0; i < 500; i++) {
+		if (i == 200)
+			fake_registry(&g->mem)->heartbeat += 2;
 		rig_work(g, MS);
 		rig_ack(g);
 	}
