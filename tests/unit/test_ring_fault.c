@@ -107,6 +107,22 @@ TEST(fault__queue_pair_reset_at_index_0_and_in_use__is_not_one)
 	done(x);
 }
 
+/* Within a lap of the newest entry counted, and further. */
+TEST(fault__sequence_number_beyond_what_time_allows__is_one)
+{
+	for (int n = 1; n <= 20; n += 19) {
+		struct fixture *x = started(16, FAKE_RC, 1024);
+
+		fake_do(&x->f, FAKE_WRITE, 1);
+		sample(x);
+		for (int i = 0; i < n; i++)
+			fake_do(&x->f, FAKE_WRITE, 1);
+		fake_put_entry(&x->f, (uint64_t)n, FAKE_WQE_SSN, 10 * 1000 * 1000);
+		assert_fault(x, RING_FAULT_JUMP);
+		done(x);
+	}
+}
+
 /* RESET keeps the indices: what waited may have been done, and the ring is read on. */
 TEST(fault__queue_pair_reset__is_not_one)
 {
