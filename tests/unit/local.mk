@@ -214,7 +214,7 @@ tests_unit_test_guest_kept_SOURCES = tests/unit/test_guest_kept.c $(FAKE_GUEST) 
 	tests/unit/guest_rig.h
 tests_unit_test_guest_kept_LDADD = $(IBMON_LIBS)
 tests_unit_test_guest_LDADD = $(IBMON_LIBS)
-tests_unit_test_guest_missed_SOURCES = tests/unit/test_guest_missed.c $(FAKE_GUEST) tests/unit/prop.h
+tests_unit_test_guest_missed_SOURCES = tests/unit/test_guest_missed.c $(FAKE_GUEST) tests/unit/prop.h tests/unit/guest_rig.h
 tests_unit_test_guest_missed_LDADD = $(IBMON_LIBS)
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c $(FAKE_GUEST) tests/unit/prop.h
 tests_unit_test_registry_LDADD = $(IBMON_LIBS)

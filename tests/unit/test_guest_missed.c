@@ -2,21 +2,10 @@
 /* guest: queue pairs that live briefly: read in time, or told as missed. */
 #include <string.h>
 
-#include "ibmon/guest.h"
-#include "tests/fakes/fake_guest.h"
 #include "tests/unit/prop.h"
 
-#define MS 1000000LL
-
-static const struct registry_limits limits = { .rings = 64, .pages = 512 };
-
-struct fixture {
-	struct fake_guest g;
-	struct guest_mon *mon;
-	struct mono now;
-	struct scan_ring ring[GUEST_RINGS_MAX];
-	struct guest_state st;
-};
+#include "tests/unit/guest_rig.h"
+#include "tests/unit/unit.h"
 
 /* The sampler reads all rings of the newest set once. */
 static void sample_all(struct fixture *x)
@@ -72,7 +61,7 @@ static void turn(struct fixture *x)
 		x->now.ns += 11 * MS;
 		guest_refresh(x->mon, x->now);
 	}
-	guest_state(x->mon, x->now, &x->st);
+	look(x);
 }
 
 static void missed_step(struct fixture *x, const char *s)
@@ -113,13 +102,11 @@ static void missed_step(struct fixture *x, const char *s)
 static void run_missed_row(void **state)
 {
 	const struct missed_row *row = *state;
-	const struct guest_ref ref = fake_guest_ref();
-	struct fixture *x = calloc(1, sizeof(*x));
+	struct fixture *x;
+	void *rig = NULL;
 
-	assert_non_null(x);
-	fake_guest_open(&x->g);
-	x->now.ns = 1000 * MS;
-	assert_int_equal(guest_open(&x->mon, &fake_mem_ops, &x->g.m, FAKE_DOMID, &limits), 0);
+	assert_int_equal(setup(&rig), 0);
+	x = rig;
 	for (const char *s = row->steps; *s; s += strspn(s, " ")) {
 		const char *next = s + strcspn(s, " ");
 		/* A ring and the count of it are published at once, as the agent does. */
@@ -128,66 +115,23 @@ static void run_missed_row(void **state)
 
 		missed_step(x, s);
 		if (*s == 'l') {
-			assert_int_equal(guest_attach(x->mon, &ref), 0);
-			guest_state(x->mon, x->now, &x->st);
+			attach(x);
+			look(x);
 		}
 		s = next;
 		if (with_next && *next)
 			continue;
 		if (x->g.m.calls == 0)
-			assert_int_equal(guest_attach(x->mon, &ref), 0);
+			attach(x);
 		turn(x);
 	}
 	assert_int_equal(x->st.qps_read, row->read);
 	assert_int_equal(x->st.qps_missed, row->missed);
-	guest_close(x->mon);
-	fake_guest_close(&x->g);
-	free(x);
+	teardown(&rig);
 }
 TEST_ROWS(missed_rows, run_missed_row)
 
 /* --- send queues that live briefly ---------------------------------------------- */
-
-static int setup(void **state)
-{
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	assert_non_null(x);
-	fake_guest_open(&x->g);
-	x->now.ns = 1000 * MS;
-	assert_int_equal(guest_open(&x->mon, &fake_mem_ops, &x->g.m, FAKE_DOMID, &limits), 0);
-	*state = x;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	guest_close(x->mon);
-	fake_guest_close(&x->g); /* asserts that nothing stayed mapped */
-	free(x);
-	return 0;
-}
-
-static void attach(struct fixture *x)
-{
-	struct guest_ref ref = fake_guest_ref();
-
-	assert_int_equal(guest_attach(x->mon, &ref), 0);
-}
-
-static void add(struct fixture *x, uint32_t id)
-{
-	fake_write_begin(&x->g);
-	fake_add_sq(&x->g, id, 16);
-	fake_write_end(&x->g);
-}
-
-static uint32_t rings(struct fixture *x)
-{
-	return guest_rings(x->mon, x->ring, GUEST_RINGS_MAX);
-}
 
 static void make_cq(struct fixture *x, uint32_t i)
 {
@@ -200,8 +144,8 @@ RIG_TEST(refresh__send_and_completion_queues__maps_send_queues_first)
 {
 	struct fixture *x = *state;
 
-	add(x, 1);
-	add(x, 2);
+	add(x, 1, 16);
+	add(x, 2, 16);
 	make_cq(x, 0);
 	attach(x);
 	assert_int_equal(guest_refresh(x->mon, x->now), 1);
@@ -215,16 +159,16 @@ RIG_TEST(wait__registry_changed__is_until_the_next_walk_may_be)
 {
 	struct fixture *x = *state;
 
-	add(x, 1);
+	add(x, 1, 16);
 	attach(x);
 	assert_int_equal(guest_wait(x->mon, x->now), 0);
 	turn(x);
 	x->now.ns += 11 * MS;
 	assert_int_equal(guest_wait(x->mon, x->now), INT64_MAX);
-	add(x, 2);
+	add(x, 2, 16);
 	assert_int_equal(guest_wait(x->mon, x->now), 0);
 	guest_refresh(x->mon, x->now);
-	add(x, 3);
+	add(x, 3, 16);
 	assert_int_equal(guest_wait(x->mon, x->now), GUEST_WALK_MIN_MS * MS);
 	x->now.ns += MS;
 	assert_int_equal(guest_wait(x->mon, x->now), (GUEST_WALK_MIN_MS - 1) * MS);
@@ -232,7 +176,7 @@ RIG_TEST(wait__registry_changed__is_until_the_next_walk_may_be)
 
 static uint64_t walks(struct fixture *x)
 {
-	guest_state(x->mon, x->now, &x->st);
+	look(x);
 	return x->st.walks;
 }
 
@@ -254,7 +198,7 @@ RIG_TEST(refresh__registry_changes_all_the_time__its_walks_are_rationed)
 {
 	struct fixture *x = *state;
 
-	add(x, 1);
+	add(x, 1, 16);
 	attach(x);
 	turn(x);
 	assert_in_range(walks_in_a_minute(x), 11000, 12500);
@@ -265,7 +209,7 @@ RIG_TEST(refresh__large_registry_changes_all_the_time__its_pages_are_rationed)
 	struct fixture *x = *state;
 	struct guest_registry *r = fake_registry(&x->g);
 
-	add(x, 1);
+	add(x, 1, 16);
 	r->frame_pages = 48;
 	r->frames = 48 * GUEST_FRAMES_PER_PAGE;
 	for (uint32_t i = 0; i < r->frame_pages; i++)
@@ -280,8 +224,8 @@ RIG_TEST(refresh__a_ring_waits_to_be_reaped__new_ones_are_read_and_others_stay)
 {
 	struct fixture *x = *state;
 
-	add(x, 1);
-	add(x, 2);
+	add(x, 1, 16);
+	add(x, 2, 16);
 	attach(x);
 	turn(x);
 	fake_write_begin(&x->g);
@@ -292,7 +236,7 @@ RIG_TEST(refresh__a_ring_waits_to_be_reaped__new_ones_are_read_and_others_stay)
 	fake_write_begin(&x->g);
 	fake_ring_at(&x->g, 1)->kind = GUEST_RING_FREE;
 	fake_write_end(&x->g);
-	add(x, 3);
+	add(x, 3, 16);
 	turn(x);
 	assert_int_equal(rings(x), 2); /* ring 2 is in sets that the sampler may read */
 	guest_reap(x->mon);
