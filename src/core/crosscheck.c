@@ -105,8 +105,9 @@ static void update_debt(struct cross *c, const struct cross_window *w)
 }
 
 /*
- * A window over is no proof: rings and counter are not read at one moment, and a message can
- * complete just after its end. Hence CROSS_OVER windows in a row, and the debt.
+ * One window above its limit may be honest: rings and counter are not read at the same moment, and
+ * a message may complete just after the window's end. So CROSS_OVER windows in a row must be above
+ * it, and the debt must be larger than what may be in flight.
  */
 static enum cross_news judge_window(struct cross *c, const struct cross_window *w)
 {

@@ -227,7 +227,7 @@ static json_t *truth_json(struct recorder *r, uint32_t i, bool *failed)
 	return o;
 }
 
-/* null where there is no figure, as the cap of a guest that does not exist or is not capped. */
+/* A figure that does not exist is null, such as the cap of a guest that is not capped. */
 static json_t *step_value(const struct record_step *s, int what)
 {
 	switch (what) {

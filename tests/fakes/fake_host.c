@@ -199,7 +199,7 @@ void fake_store_answer(struct fake_host *h)
 	}
 }
 
-/* True: there is no answer yet. */
+/* Notes what is asked. True: the answer comes later, by fake_store_answer(). */
 static bool must_wait(struct fake_host *h, struct fake_dom *d, enum fake_ask kind)
 {
 	h->store_calls++;

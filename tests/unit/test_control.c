@@ -449,7 +449,7 @@ RIG_TEST(policy_set__that_waits_for_the_sampler__delays_no_others)
 	assert_non_null(strstr(hear(f, setter), "\"id\":9,\"result\":{\"name\":\"null\""));
 }
 
-/* There is no guest to wait for, but the set that pauses all is not taken up yet. */
+/* Without guests, pause waits until the sampler uses the set that pauses all. */
 RIG_TEST(pause__that_waits_for_the_sampler__delays_no_others)
 {
 	struct fixture *f = *state;

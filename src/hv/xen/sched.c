@@ -170,7 +170,7 @@ static int find_scheduler(struct hv_sched *s, uint32_t domid, xc_domaininfo_t *i
 	return ret ? ret : pool_scheduler(s, info->cpupool, scheduler);
 }
 
-/* The cap is per domain, in percent of one physical CPU; 0 is no cap. */
+/* Xen counts a domain's cap in percent of one physical CPU. 0 means that there is no cap. */
 static int params_get(struct hv_sched *s, uint32_t domid, uint32_t scheduler,
 		      struct hv_sched_params *p)
 {
