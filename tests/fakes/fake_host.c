@@ -205,6 +205,8 @@ static bool must_wait(struct fake_host *h, struct fake_dom *d, enum fake_ask kin
 	h->store_calls++;
 	if (!h->store_later || !d)
 		return false;
+	d->asked_again = d->asked[kind] ? d->asked_again + 1 : 0;
+	assert(d->asked_again < FAKE_ASKED_MAX);
 	d->asked[kind] = !d->answered[kind];
 	d->answered[kind] = false;
 	return d->asked[kind];

@@ -13,6 +13,8 @@
 #include "src/hv/hv.h"
 
 enum { FAKE_DOMS_MAX = 2 * FLOW_GUESTS_MAX, FAKE_EVENTS_MAX = 1024, FAKE_CALLS_MAX = 4096 };
+/* A caller that asks a domain so often without an answer does nothing else: it waits. */
+enum { FAKE_ASKED_MAX = 1000 };
 
 enum fake_ask { FAKE_ASK_NAME, FAKE_ASK_WATCH, FAKE_ASK_READ, FAKE_ASKS };
 
@@ -26,6 +28,7 @@ struct fake_dom {
 	uint32_t gets, reads;
 	bool watched;
 	bool asked[FAKE_ASKS], answered[FAKE_ASKS];   /* with store_later */
+	uint32_t asked_again;			      /* without an answer in between */
 	char name_then[FLOW_NAME_MAX], node_then[96]; /* when it was answered */
 };
 

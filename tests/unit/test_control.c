@@ -506,6 +506,35 @@ RIG_TEST(requests__of_many_connections__are_served_one_a_turn_of_the_loop)
 	assert_int_equal(replies, 20);
 }
 
+/* The store is silent, and 10,000 nodes change meanwhile. */
+RIG_TEST(guests__250_at_once__requests_are_answered_in_each_turn)
+{
+	struct fixture *f = *state;
+	struct guests_rig *g = f->rig;
+	int fd = dial(f);
+
+	g->host.store_later = true;
+	for (uint32_t id = 1; id <= 250; id++)
+		fake_dom_add(&g->host, id, (uint8_t)id);
+	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
+	for (int turn = 0; turn < 40; turn++) {
+		uint32_t calls = g->host.store_calls;
+
+		for (uint32_t id = 1; id <= 250; id++)
+			fake_host_event(&g->host, HV_EVENT_NODE, id);
+		rig_work(g, 10 * MS);
+		rig_ack(g);
+		assert_in_range(g->host.store_calls - calls, 0, 3 * 250);
+		assert_non_null(strstr(ask(f, fd, turn), "\"result\""));
+	}
+	assert_int_equal(g->set->guests, 250);
+	assert_in_range(g->host.store_calls, 250, 3 * 250); /* no request is repeated */
+	assert_int_equal(rig_events(g, "guest-new"), 0);
+	fake_store_answer(&g->host);
+	rig_settle(g);
+	assert_int_equal(rig_events(g, "guest-new"), 250);
+}
+
 RIG_TEST(connections__64__are_served_and_one_more_is_not)
 {
 	struct fixture *f = *state;
