@@ -84,11 +84,12 @@ void kept_add(struct guest_mon *g, struct ring_slot *s)
 void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 {
 	struct ring_slot *was;
-	uint32_t i = g->kepts;
+	uint32_t i;
 	bool same;
 
 	g->now = now;
 	forget_old(g);
+	i = g->kepts;
 	while (i > 0 && !may_be(g, g->kept[i - 1], &s->desc))
 		i--;
 	if (!i)
