@@ -117,11 +117,9 @@ void missed_settle(struct missed *m)
 	for (uint32_t i = m->rings; i-- > 0;) {
 		if (m->ring[i].here)
 			continue;
-		if (m->ring[i].again)
-			;
-		else if (m->ring[i].read)
+		if (m->ring[i].read && !m->ring[i].again)
 			m->read++;
-		else
+		else if (!m->ring[i].again)
 			m->missed = sat_add(m->missed, 1);
 		m->ring[i] = m->ring[--m->rings];
 	}
