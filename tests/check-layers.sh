@@ -27,7 +27,8 @@ include/resex/*        @pure
 policies/*             policies/ resex/policy.h src/core/ @pure
 src/util/conf*         src/util/ src/core/ resex/exit.h config.h @libc jansson.h
 src/util/*             src/util/ src/core/ config.h @libc
-src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/store.h src/hv/backends.h src/core/ src/util/ resex/guest_abi.h config.h @libc @xen
+src/hv/xen/xenstore*   src/hv/xen/xen.h src/hv/store.h resex/guest_abi.h @libc @xen
+src/hv/xen/*           src/hv/xen/ src/hv/hv.h src/hv/store.h src/hv/backends.h src/core/ src/util/ config.h @libc @xen !xenstore.h !xenstore_lib.h
 src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim/hyp.h resex/guest_abi.h config.h @libc
 src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc
@@ -266,6 +267,7 @@ src/util/plant.c|#include <jansson.h>|may not include <jansson.h>
 src/util/plant.c|nanosleep(&ts, NULL);|may not call nanosleep
 src/hv/plant.c|#include <xenctrl.h>|may not include <xenctrl.h>
 src/hv/plant.c|#include "ibmon/guest.h"|may not include ibmon/guest.h
+src/hv/xen/plant.c|#include <xenstore.h>|may not include <xenstore.h>
 src/hv/xen/plant.c|#include "src/tick/actor.h"|may not include src/tick/actor.h
 src/hv/sim_plant.c|#include <xenstore.h>|may not include <xenstore.h>
 src/sim/plant.c|#include "ibmon/ring/rxe.h"|may not include ibmon/ring/rxe.h

@@ -7,5 +7,6 @@ libhv_a_SOURCES = \
 libhv_a_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
 if XEN
 libhv_a_SOURCES += src/hv/xen/xen.c src/hv/xen/xen.h src/hv/xen/frames.c \
-	src/hv/xen/mem.c src/hv/xen/p2m.c src/hv/xen/sched.c src/hv/xen/swap.c src/hv/xen/watch.c
+	src/hv/xen/mem.c src/hv/xen/p2m.c src/hv/xen/sched.c src/hv/xen/swap.c src/hv/xen/watch.c \
+	src/hv/xen/xenstore.c
 endif

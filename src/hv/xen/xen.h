@@ -17,6 +17,10 @@ extern const struct hv_mem_ops hv_xen_mem;
 extern const struct hv_sched_ops hv_xen_sched;
 extern const struct hv_watch_ops hv_xen_watch;
 
+/* xenstore.c: calls that wait for xenstored, for the thread of src/hv/store.c alone. */
+struct store_calls;
+extern const struct store_calls hv_xen_store_calls;
+
 /* A logger that drops all: the libraries would write to stderr otherwise. */
 struct hv_xen_quiet {
 	struct xentoollog_logger logger;
