@@ -19,8 +19,6 @@ static void learn(struct actor_cap *c, uint32_t domid, uint64_t expect)
 		.percent = mail_percent(expect),
 		.other = mine ? before : mail_percent(expect),
 	};
-	for (int i = 0; i < ACTOR_RECENT; i++)
-		c->recent[i] = c->percent;
 }
 
 static int set_over(struct actor *a, const struct actor_cap *c, uint16_t was, uint16_t percent,
@@ -33,18 +31,32 @@ static int set_over(struct actor *a, const struct actor_cap *c, uint16_t was, ui
 }
 
 /* Did another program set a weight only, with a cap that it had read before our last ones? */
-static bool weight_only(const struct actor_cap *c, const struct hv_sched_params *found)
+static bool weight_only(const struct actor_cap *c, const struct hv_sched_params *found,
+			struct mono now)
 {
 	if (!c->weight || found->weight == c->weight)
 		return false;
 	for (int i = 0; i < ACTOR_RECENT; i++)
-		if (c->recent[i] == cap_to_percent(found->cap))
+		if (c->recent[i].replaced.ns &&
+		    mono_sub(now, c->recent[i].replaced) < ACTOR_RECENT_NS &&
+		    c->recent[i].percent == cap_to_percent(found->cap))
 			return true;
 	return false;
 }
 
+static void note_set(struct actor_cap *c, uint16_t percent, uint32_t weight, struct mono now)
+{
+	uint32_t i = c->sets++ % ACTOR_RECENT;
+
+	c->recent[i].percent = c->percent;
+	c->recent[i].replaced = now;
+	c->percent = percent;
+	c->weight = weight;
+}
+
 static int set_cap(struct actor *a, struct actor_cap *c, uint16_t percent)
 {
+	struct mono now = a->clock.now(&a->clock);
 	struct hv_sched_params found;
 	int rc;
 
@@ -53,13 +65,10 @@ static int set_cap(struct actor *a, struct actor_cap *c, uint16_t percent)
 	rc = set_over(a, c, c->percent, percent, &found);
 	if (rc == -ECANCELED && c->other != c->percent && cap_to_percent(found.cap) == c->other)
 		rc = set_over(a, c, c->other, percent, &found);
-	if (rc == -ECANCELED && weight_only(c, &found))
+	if (rc == -ECANCELED && weight_only(c, &found, now))
 		rc = set_over(a, c, (uint16_t)cap_to_percent(found.cap), percent, &found);
-	if (!rc) {
-		c->percent = percent;
-		c->recent[c->sets++ % ACTOR_RECENT] = percent;
-		c->weight = found.weight;
-	}
+	if (!rc)
+		note_set(c, percent, found.weight, now);
 	c->other = percent; /* a call that failed may have set it */
 	if (rc == -ECANCELED) {
 		c->foreign = true;

@@ -17,6 +17,7 @@
 #include "src/util/clock.h"
 
 enum { ACTOR_RECENT = 8 };
+#define ACTOR_RECENT_NS NS_PER_S
 
 /* What the actor knows of the cap in force in a slot's domain. */
 struct actor_cap {
@@ -29,11 +30,14 @@ struct actor_cap {
 	 */
 	uint16_t other;
 	/*
-	 * To set a weight, xl reads both, and writes both: the cap that it sets is one that we had
-	 * set before, and the weight is another.
+	 * To set a weight, xl reads both, and writes both: the cap that it sets is one that we
+	 * replaced since, within ACTOR_RECENT_NS, and the weight is another.
 	 */
-	uint32_t weight;	       /* seen last; 0: not yet */
-	uint16_t recent[ACTOR_RECENT]; /* set last, or in force before; ours */
+	uint32_t weight; /* seen last; 0: not yet */
+	struct {
+		uint16_t percent;
+		struct mono replaced; /* 0: no cap was */
+	} recent[ACTOR_RECENT];
 	uint32_t sets;
 	bool foreign;	/* another program set one: nothing is set in this generation */
 	uint16_t found; /* by it */

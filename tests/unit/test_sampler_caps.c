@@ -194,6 +194,9 @@ static const struct row {
 	  "open, want 30, round, want 25, round, tick, set-weight 512 30, want 20, round, tick"
 	  "-> percent 20, foreign 0; set-weight 300 0, want 10, round, tick -> percent 10,"
 	  "foreign 0" },
+	{ "foreign: an operator sets the weight, with a cap that we had set a second before",
+	  "open, want 30, round, want 25, round, 1000 x tick, set-weight 512 30, want 20, round,"
+	  "tick -> percent 30, foreign 1 30" },
 	{ "foreign: an operator sets weight and cap",
 	  "open, want 30, round, want 25, round, tick, set-weight 512 44, want 20, round, tick"
 	  "-> percent 44, foreign 1 44" },
