@@ -6,7 +6,8 @@
  * A ring comes back under another id when its agent withdraws it and finds it again in a child
  * process, or starts again. It is the same ring if its frames are the same, its queue pair is not
  * known to be another, and its memory is not behind what was counted (ring_resume). It is then
- * counted from there: opened as a new ring, its history would be counted twice.
+ * counted from there: opened as a new ring, its history would be counted twice. Without a number,
+ * the newest entry that was counted must still be there, too.
  */
 #include <string.h>
 
@@ -80,12 +81,16 @@ void kept_add(struct guest_mon *g, struct ring_slot *s)
 	g->kept_frames += s->desc.frames;
 }
 
-/* A ring at fault whose number is the same comes back: what is visible was counted, or never is. */
+/*
+ * What is visible was counted, or never is: of a ring at fault whose number is the same, and of one
+ * without a number that may be the former one or another.
+ */
 void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 {
 	struct ring_slot *was;
 	uint32_t i;
 	bool same;
+	int rc;
 
 	g->now = now;
 	forget_old(g);
@@ -96,8 +101,9 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 		return;
 	was = kept_take(g, i - 1);
 	same = s->desc.number && s->desc.number == was->desc.number;
-	if (ring_resume(was->ring, &s->desc, s->addr, (size_t)s->desc.frames * HV_PAGE,
-			mono_sub(now, was->left), !same)) {
+	rc = ring_resume(was->ring, &s->desc, s->addr, (size_t)s->desc.frames * HV_PAGE,
+			 mono_sub(now, was->left), !same);
+	if (rc > 0) {
 		ring_close(s->ring);
 		s->ring = was->ring;
 		was->ring = NULL;
@@ -106,7 +112,7 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 		ring_slot_free(g, was);
 		return;
 	}
-	if (same && ring_fault(was->ring))
+	if (rc || (same && ring_fault(was->ring)))
 		ring_skip_history(s->ring);
 	forget(g, was);
 }

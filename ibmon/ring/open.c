@@ -91,19 +91,21 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 	return 0;
 }
 
-bool ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base,
-		 size_t len, int64_t gap_ns, bool surely)
+int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base, size_t len,
+		int64_t gap_ns, bool surely)
 {
 	const struct ring_mem mem = { .base = (const volatile uint8_t *)base + desc->offset,
 				      .len = len - desc->offset };
 
-	if (r->fault || !r->ops->continues || !r->ops->continues(&r->desc, &mem, r->state, surely))
-		return false;
+	if (!r->ops->continues || !r->ops->continues(&r->desc, &mem, r->state, false))
+		return 0;
+	if (r->fault || (surely && !r->ops->continues(&r->desc, &mem, r->state, true)))
+		return -EAGAIN;
 	r->desc = *desc;
 	r->mem = mem;
 	r->gap_ns = gap_ns > 0 ? gap_ns : 0;
 	r->fault_delivered = false;
-	return true;
+	return 1;
 }
 
 void ring_close(struct ring *r)

@@ -54,11 +54,12 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 void ring_skip_history(struct ring *r);
 
 /*
- * A ring that was released is mapped again, at base, for gap_ns later: go on counting. False: it is
- * another one, and r is as it was. Only send queues go on. Control thread, as ring_open().
+ * A ring that was released is mapped again, at base, gap_ns later: go on counting. 1: it does; 0:
+ * it is another one; -EAGAIN: it may be either, since r is at fault or surely was asked for.
+ * Unless 1, r is as it was. Only send queues go on. Control thread, as ring_open().
  */
-bool ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base,
-		 size_t len, int64_t gap_ns, bool surely);
+int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base, size_t len,
+		int64_t gap_ns, bool surely);
 
 /* For scan: the ring is unchanged, its backlog is *backlog. False for a ring at fault. */
 bool ring_idle(struct ring *r, uint64_t *backlog);
