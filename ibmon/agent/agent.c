@@ -26,7 +26,7 @@
 
 enum {
 	BEAT_MS = 500,	    /* between two heartbeats */
-	IDLE_MS = 16,	    /* between two quick scans while nothing changes */
+	IDLE_MS = 8,	    /* between two quick scans while nothing changes */
 	FAST_MS = 500,	    /* scan every scan_ms for so long after an open or a change */
 	OPENED_MS = 100,    /* look for new contexts for so long after an open */
 	UNSEEN_MS = 100,    /* between two lists of queue pairs while rings change */
