@@ -43,7 +43,8 @@ struct brief {
 	uint64_t seed, random;
 	struct load_truth *truth;
 	uint32_t truths;
-	int64_t life_sum, life_max; /* ns, of the pairs that ended */
+	int64_t *life; /* ns, of the pairs that ended */
+	uint32_t lives;
 };
 
 static int64_t now_ns(void)
@@ -91,7 +92,8 @@ static int brief_open(struct brief *b)
 	b->pd = ibv_alloc_pd(b->ibv);
 	b->buf = aligned_alloc(4096, 1 << 20);
 	b->truth = calloc(b->pairs + FIRST_PAIRS + 1, sizeof(*b->truth));
-	if (!b->pd || !b->buf || !b->truth)
+	b->life = calloc(b->pairs + 1u, sizeof(*b->life));
+	if (!b->pd || !b->buf || !b->truth || !b->life)
 		return failed("memory", ENOMEM);
 	b->mr = ibv_reg_mr(b->pd, b->buf, 1 << 20,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -201,18 +203,13 @@ static int write_one(struct brief *b, struct pair *p)
 
 static void pair_end(struct brief *b, struct pair *p)
 {
-	int64_t life;
-
 	for (int i = 0; i < 2; i++) {
 		if (p->qp[i])
 			ibv_destroy_qp(p->qp[i]);
 		if (p->cq[i])
 			ibv_destroy_cq(p->cq[i]);
 	}
-	life = now_ns() - p->born;
-	b->life_sum += life;
-	if (life > b->life_max)
-		b->life_max = life;
+	b->life[b->lives++] = now_ns() - p->born;
 }
 
 /* Its work is done at a random moment of the first half of its life. */
@@ -240,14 +237,22 @@ static void await(const char *line)
 			return;
 }
 
+static int by_length(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void tell(const struct brief *b, double seconds)
 {
 	struct load_opts o = { .seed = b->seed };
 
-	printf("LIFE {\"pairs\":%" PRIu32 ",\"wanted_us\":%" PRIu32 ",\"mean_us\":%" PRId64
+	qsort(b->life, b->lives, sizeof(b->life[0]), by_length);
+	printf("LIFE {\"pairs\":%" PRIu32 ",\"wanted_us\":%" PRIu32 ",\"median_us\":%" PRId64
 	       ",\"max_us\":%" PRId64 "}\n",
-	       b->pairs, b->life_us, b->life_sum / (b->pairs ? b->pairs : 1) / 1000,
-	       b->life_max / 1000);
+	       b->lives, b->life_us, b->lives ? b->life[b->lives / 2] / 1000 : 0,
+	       b->lives ? b->life[b->lives - 1] / 1000 : 0);
 	fputs("TRUTH ", stdout);
 	load_print(stdout, b->truth, b->truths, &o, seconds, false);
 }
