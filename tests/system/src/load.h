@@ -17,7 +17,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LOAD_LIST_MAX = 256 }; /* work requests of one call */
+enum {
+	LOAD_LIST_MAX = 256, /* work requests of one call */
+	LOAD_QKEY = 0x11111111,
+};
 
 enum load_op {
 	LOAD_SEND,
@@ -153,6 +156,16 @@ int load_options(int argc, char **argv, struct load_opts *o);
 int load_open(struct load_ctx *c, const struct load_opts *o);
 void load_close(struct load_ctx *c);
 
+struct ibv_ah_attr load_address(const struct load_ctx *c);
+
+/* What a queue pair is told on its way from RESET to RTS. */
+struct load_path {
+	enum load_type type;
+	uint32_t mtu, peer, rq_psn, sq_psn;
+	uint8_t rnr_retry, reads; /* reads: READs and atomics in flight */
+};
+int load_to_rts(const struct load_ctx *c, struct ibv_qp *qp, const struct load_path *p);
+
 /* Make both queue pairs and connect them; what the requester does goes to t. */
 int load_create(struct load_qp *q, struct load_ctx *c, struct load_truth *t);
 void load_destroy(struct load_qp *q);
@@ -177,6 +190,7 @@ static inline uint32_t load_outstanding(const struct load_qp *q)
 
 extern const char *const load_op_names[LOAD_OPS];
 extern const char *const load_type_names[LOAD_TYPES];
+extern const enum ibv_wr_opcode load_opcodes[LOAD_OPS];
 
 /* MTUs of a WR by the charging rule. */
 uint64_t load_mtus(enum load_type type, enum load_op op, uint64_t bytes, uint32_t mtu);

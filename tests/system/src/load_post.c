@@ -13,7 +13,17 @@
 
 #include "tests/system/src/load.h"
 
-enum { QKEY = 0x11111111, POLL_MAX = 32, GRH_BYTES = 40 };
+enum { POLL_MAX = 32 };
+
+const enum ibv_wr_opcode load_opcodes[LOAD_OPS] = {
+	IBV_WR_SEND,
+	IBV_WR_SEND_WITH_IMM,
+	IBV_WR_RDMA_WRITE,
+	IBV_WR_RDMA_WRITE_WITH_IMM,
+	IBV_WR_RDMA_READ,
+	IBV_WR_ATOMIC_FETCH_AND_ADD,
+	IBV_WR_ATOMIC_CMP_AND_SWP,
+};
 
 /* --- planning --- */
 
@@ -158,26 +168,16 @@ static unsigned int send_flags(const struct load_wr *w)
 
 static void fill(const struct load_qp *q, struct load_wr *w, struct ibv_send_wr *s)
 {
-	static const enum ibv_wr_opcode codes[LOAD_OPS] = {
-		IBV_WR_SEND,
-		IBV_WR_SEND_WITH_IMM,
-		IBV_WR_RDMA_WRITE,
-		IBV_WR_RDMA_WRITE_WITH_IMM,
-		IBV_WR_RDMA_READ,
-		IBV_WR_ATOMIC_FETCH_AND_ADD,
-		IBV_WR_ATOMIC_CMP_AND_SWP,
-	};
-
 	memset(s, 0, sizeof(*s));
 	s->sg_list = w->sge;
 	s->num_sge = (int)w->pieces;
-	s->opcode = codes[w->op];
+	s->opcode = load_opcodes[w->op];
 	s->send_flags = send_flags(w);
 	s->imm_data = 0x2a;
 	if (q->type == LOAD_UD) {
 		s->wr.ud.ah = q->ah;
 		s->wr.ud.remote_qpn = q->peer->qp_num;
-		s->wr.ud.remote_qkey = QKEY;
+		s->wr.ud.remote_qkey = LOAD_QKEY;
 	} else if (is_atomic(w->op)) {
 		s->wr.atomic.remote_addr = remote_address(q);
 		s->wr.atomic.rkey = remote_key(q, w);
@@ -249,7 +249,7 @@ static void build_one(struct load_qp *q, struct ibv_qp_ex *x, const struct load_
 	x->wr_flags = send_flags(w);
 	build_op(q, x, w);
 	if (q->type == LOAD_UD)
-		ibv_wr_set_ud_addr(x, q->ah, q->peer->qp_num, QKEY);
+		ibv_wr_set_ud_addr(x, q->ah, q->peer->qp_num, LOAD_QKEY);
 	if (w->inlined)
 		ibv_wr_set_inline_data(x, (void *)(uintptr_t)w->sge[0].addr, w->bytes);
 	else

@@ -6,7 +6,7 @@
 
 #include "tests/system/src/load.h"
 
-enum { QKEY = 0x11111111, GRH_BYTES = 40, BUFFER_SPARE = 4096 };
+enum { GRH_BYTES = 40, BUFFER_SPARE = 4096 };
 
 static int fail(const char *what, int err)
 {
@@ -160,57 +160,68 @@ static struct ibv_qp *make_qp(const struct load_qp *q, struct ibv_cq *cq, uint32
 	return ibv_create_qp_ex(q->ctx->ibv, &attr);
 }
 
-static int to_init(const struct load_qp *q, struct ibv_qp *qp)
+struct ibv_ah_attr load_address(const struct load_ctx *c)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = c->gid, .hop_limit = 1, .sgid_index = (uint8_t)c->gid_index }
+	};
+}
+
+static int to_init(struct ibv_qp *qp, const struct load_path *p)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = LOAD_QKEY };
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
 	a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	if (q->type == LOAD_RC)
+	if (p->type == LOAD_RC)
 		a.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-	mask |= q->type == LOAD_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	mask |= p->type == LOAD_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	return ibv_modify_qp(qp, &a, mask);
 }
 
-static int to_rtr(const struct load_qp *q, struct ibv_qp *qp, uint32_t dest, uint32_t psn)
+static int to_rtr(const struct load_ctx *c, struct ibv_qp *qp, const struct load_path *p)
 {
-	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTR,
-		.dest_qp_num = dest,
-		.rq_psn = psn,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer = 1,
-		.ah_attr = { .is_global = 1,
-			     .port_num = 1,
-			     .grh = { .dgid = q->ctx->gid,
-				      .hop_limit = 1,
-				      .sgid_index = (uint8_t)q->ctx->gid_index } },
-	};
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTR,
+				 .dest_qp_num = p->peer,
+				 .rq_psn = p->rq_psn,
+				 .max_dest_rd_atomic = p->reads,
+				 .min_rnr_timer = 1,
+				 .ah_attr = load_address(c) };
 	int mask = IBV_QP_STATE;
 
-	for (uint32_t m = q->mtu; m >= 256; m /= 2)
+	for (uint32_t m = p->mtu; m >= 256; m /= 2)
 		a.path_mtu++; /* 256 is IBV_MTU_256, 1 */
-	if (q->type != LOAD_UD)
+	if (p->type != LOAD_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (q->type == LOAD_RC)
+	if (p->type == LOAD_RC)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	return ibv_modify_qp(qp, &a, mask);
 }
 
-static int to_rts(const struct load_qp *q, struct ibv_qp *qp, uint32_t psn)
+static int to_rts(struct ibv_qp *qp, const struct load_path *p)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS,
-				 .sq_psn = psn,
+				 .sq_psn = p->sq_psn,
 				 .timeout = 16,
 				 .retry_cnt = 7,
-				 .rnr_retry = 7,
-				 .max_rd_atomic = 16 };
+				 .rnr_retry = p->rnr_retry,
+				 .max_rd_atomic = p->reads };
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	if (q->type == LOAD_RC)
+	if (p->type == LOAD_RC)
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
 	return ibv_modify_qp(qp, &a, mask);
+}
+
+int load_to_rts(const struct load_ctx *c, struct ibv_qp *qp, const struct load_path *p)
+{
+	int ret = to_init(qp, p);
+
+	ret = ret ? ret : to_rtr(c, qp, p);
+	return ret ? ret : to_rts(qp, p);
 }
 
 int load_connect(struct load_qp *q)
@@ -218,16 +229,15 @@ int load_connect(struct load_qp *q)
 	/* One in two starts close to the wrap of the 24-bit packet numbers. */
 	uint32_t psn = (uint32_t)load_random(q->ctx) & 0xffffff;
 	uint32_t back = psn ^ 0x5a5a5a;
+	struct load_path p;
 	int ret;
 
 	if (load_percent(q->ctx, 50))
 		psn = 0xffffff - load_below(q->ctx, 64);
-	ret = to_init(q, q->qp);
-	ret = ret ? ret : to_init(q, q->peer);
-	ret = ret ? ret : to_rtr(q, q->qp, q->peer->qp_num, back);
-	ret = ret ? ret : to_rtr(q, q->peer, q->qp->qp_num, psn);
-	ret = ret ? ret : to_rts(q, q->qp, psn);
-	ret = ret ? ret : to_rts(q, q->peer, back);
+	p = (struct load_path){ q->type, q->mtu, q->peer->qp_num, back, psn, 7, 16 };
+	ret = load_to_rts(q->ctx, q->qp, &p);
+	p = (struct load_path){ q->type, q->mtu, q->qp->qp_num, psn, back, 7, 16 };
+	ret = ret ? ret : load_to_rts(q->ctx, q->peer, &p);
 	if (ret)
 		return fail("ibv_modify_qp on the way to RTS", ret);
 	return 0;
@@ -269,11 +279,7 @@ static void choose_shape(struct load_qp *q)
 
 static int make_all(struct load_qp *q)
 {
-	struct ibv_ah_attr ah = { .is_global = 1,
-				  .port_num = 1,
-				  .grh = { .dgid = q->ctx->gid,
-					   .hop_limit = 1,
-					   .sgid_index = (uint8_t)q->ctx->gid_index } };
+	struct ibv_ah_attr ah = load_address(q->ctx);
 
 	q->plan = calloc(q->slots + 8, sizeof(*q->plan));
 	q->kept = q->slots + LOAD_LIST_MAX;

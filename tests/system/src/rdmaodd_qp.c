@@ -10,7 +10,7 @@
 #define RECEIVE	 (1ull << 63) /* in wr_id */
 #define STALL_NS 30000000000LL
 
-enum { QKEY = 0x0dd0dd, POLL_MAX = 16, LARGEST = 65536 };
+enum { POLL_MAX = 16, LARGEST = 65536 };
 
 _Noreturn void odd_die(const char *what, int err)
 {
@@ -58,69 +58,6 @@ struct odd_srq *odd_srq(struct odd *o, uint32_t entries)
 		odd_die("ibv_create_srq", errno);
 	s->kept = entries;
 	return s;
-}
-
-static void to_init(struct odd_qp *q)
-{
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, ret;
-
-	a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	if (q->type == LOAD_RC)
-		a.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-	mask |= q->type == LOAD_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	ret = ibv_modify_qp(q->qp, &a, mask);
-	if (ret)
-		odd_die("ibv_modify_qp to INIT", ret);
-}
-
-static struct ibv_ah_attr address(const struct odd *o)
-{
-	return (struct ibv_ah_attr){ .is_global = 1,
-				     .port_num = 1,
-				     .grh = { .dgid = o->ctx.gid,
-					      .hop_limit = 1,
-					      .sgid_index = (uint8_t)o->ctx.gid_index } };
-}
-
-static void to_rtr(struct odd_qp *q, uint32_t psn)
-{
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTR,
-				 .rq_psn = psn,
-				 .max_dest_rd_atomic = 8,
-				 .min_rnr_timer = 1,
-				 .ah_attr = address(q->o) };
-	int mask = IBV_QP_STATE, ret;
-
-	for (uint32_t m = q->mtu; m >= 256; m /= 2)
-		a.path_mtu++;
-	if (q->type != LOAD_UD) {
-		a.dest_qp_num = q->to->qp->qp_num;
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	}
-	if (q->type == LOAD_RC)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	ret = ibv_modify_qp(q->qp, &a, mask);
-	if (ret)
-		odd_die("ibv_modify_qp to RTR", ret);
-}
-
-static void to_rts(struct odd_qp *q, uint32_t psn)
-{
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS,
-				 .sq_psn = psn,
-				 .timeout = 16,
-				 .retry_cnt = 7,
-				 .rnr_retry = q->rnr_retry,
-				 .max_rd_atomic = 8 };
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN, ret;
-
-	if (q->type == LOAD_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	ret = ibv_modify_qp(q->qp, &a, mask);
-	if (ret)
-		odd_die("ibv_modify_qp to RTS", ret);
 }
 
 static struct load_truth *new_truth(struct odd_qp *q)
@@ -183,20 +120,25 @@ void odd_connect(struct odd_qp *a, struct odd_qp *b)
 {
 	struct odd_qp *both[] = { a, b };
 	uint32_t psn[] = { new_psn(a->o), new_psn(a->o) };
-	struct ibv_ah_attr ah = address(a->o);
+	struct ibv_ah_attr ah = load_address(&a->o->ctx);
 
 	a->to = b;
 	b->to = a;
 	b->mtu = b->truth->mtu = a->mtu; /* it belongs to the path */
 	for (int i = 0; i < 2; i++) {
-		both[i]->truth->peer = both[i]->to->qp->qp_num;
-		to_init(both[i]);
-		to_rtr(both[i], psn[!i]);
-		to_rts(both[i], psn[i]);
-		if (both[i]->type != LOAD_UD || both[i]->ah)
+		struct odd_qp *q = both[i];
+		const struct load_path p = { q->type, q->mtu, q->to->qp->qp_num,
+					     psn[!i], psn[i], q->rnr_retry,
+					     8 };
+		int ret = load_to_rts(&q->o->ctx, q->qp, &p);
+
+		if (ret)
+			odd_die("ibv_modify_qp on the way to RTS", ret);
+		q->truth->peer = p.peer;
+		if (q->type != LOAD_UD || q->ah)
 			continue;
-		both[i]->ah = ibv_create_ah(a->o->ctx.pd, &ah);
-		if (!both[i]->ah)
+		q->ah = ibv_create_ah(q->o->ctx.pd, &ah);
+		if (!q->ah)
 			odd_die("ibv_create_ah", errno);
 	}
 }
@@ -298,15 +240,6 @@ static enum load_op new_op(struct odd_qp *q)
 
 static void new_wr(struct odd_qp *q, struct odd_wr *w, struct ibv_send_wr *s, struct ibv_sge *sge)
 {
-	static const enum ibv_wr_opcode codes[LOAD_OPS] = {
-		IBV_WR_SEND,
-		IBV_WR_SEND_WITH_IMM,
-		IBV_WR_RDMA_WRITE,
-		IBV_WR_RDMA_WRITE_WITH_IMM,
-		IBV_WR_RDMA_READ,
-		IBV_WR_ATOMIC_FETCH_AND_ADD,
-		IBV_WR_ATOMIC_CMP_AND_SWP,
-	};
 	struct load_ctx *c = &q->o->ctx;
 	uintptr_t far = (uintptr_t)c->buf + c->half;
 	uint32_t key = q->bad_rkey ? c->mr->rkey ^ 0x00abab00 : c->mr->rkey;
@@ -317,7 +250,7 @@ static void new_wr(struct odd_qp *q, struct odd_wr *w, struct ibv_send_wr *s, st
 	w->bytes = atomic ? 8 : q->bad_rkey ? 1 + odd_below(q->o, 4000) : new_size(q);
 	w->signalled = !odd_percent(q->o, q->unsignalled) || q->unsignalled_run + 1 >= q->depth;
 	q->unsignalled_run = w->signalled ? 0 : q->unsignalled_run + 1;
-	*s = (struct ibv_send_wr){ .opcode = codes[w->op], .sg_list = sge, .imm_data = 7 };
+	*s = (struct ibv_send_wr){ .opcode = load_opcodes[w->op], .sg_list = sge, .imm_data = 7 };
 	s->send_flags = w->signalled ? (unsigned int)IBV_SEND_SIGNALED : 0;
 	if (odd_percent(q->o, 20))
 		s->send_flags |= IBV_SEND_SOLICITED;
@@ -337,7 +270,7 @@ static void new_wr(struct odd_qp *q, struct odd_wr *w, struct ibv_send_wr *s, st
 	if (q->type == LOAD_UD) {
 		s->wr.ud.ah = q->ah;
 		s->wr.ud.remote_qpn = odd_below(q->o, 4) ? q->to->qp->qp_num : q->qp->qp_num;
-		s->wr.ud.remote_qkey = QKEY;
+		s->wr.ud.remote_qkey = LOAD_QKEY;
 	} else {
 		s->wr.rdma.remote_addr = far + odd_below(q->o, (uint32_t)c->half - w->bytes);
 		s->wr.rdma.rkey = key;
