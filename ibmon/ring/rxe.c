@@ -31,8 +31,9 @@ enum {
 	JUMP_SLACK = 131072,	 /* posts or packets allowed in no time at all */
 	JUMP_NS = 10,		 /* and one more each so many nanoseconds */
 };
-#define OWED_MAX_NS   NS_PER_S /* entries wait so long for the PSN that tells what they cost */
-#define ZEROED_MAX_NS NS_PER_S /* by then the agent has withdrawn a queue that was destroyed */
+#define OWED_MAX_NS NS_PER_S /* entries wait so long for the PSN that tells what they cost */
+/* By then the agent, which reads all mappings each second, has withdrawn a destroyed queue. */
+#define ZEROED_MAX_NS (3 * NS_PER_S)
 
 static bool slot_blank(const struct rxe_ring *r, uint32_t slot)
 {

@@ -296,10 +296,10 @@ static const struct row samples[] = {
 	{ "queue pair reset where the ring begins: goes on counting", 16, FAKE_RC, 1024,
 	  "14 x write 100 -> wrs 14; 2 x post write 100, reset 12345 -> wrs 0;"
 	  "write 100 -> wrs 1..3, is wrs-bounded, bytes_sent 100; 20 x write 100 -> wrs 20" },
-	{ "queue pair reset where the ring begins, and not used: is counted after a second", 16,
-	  FAKE_RC, 1024,
+	{ "queue pair reset where the ring begins, and not used: is counted after 3 s", 16, FAKE_RC,
+	  1024,
 	  "14 x write 100 -> wrs 14; write 100, post write 100, reset 12345 -> wrs 0;"
-	  "997 x sample -> wrs 0; psn 0 -> wrs 2, is wrs-bounded; psn 0 -> wrs 0" },
+	  "2997 x sample -> wrs 0; psn 0 -> wrs 2, is wrs-bounded; psn 0 -> wrs 0" },
 	/* A READ that is requested again begins late in its range. This one does not: 64 MTUs. */
 	{ "queue pair reset unseen: a READ near the former packet numbers is charged alone", 16,
 	  FAKE_RC, 1024,
