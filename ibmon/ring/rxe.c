@@ -190,15 +190,16 @@ static struct count count_entries(const struct rxe_ring *r, const struct rxe_sta
 	if (!q->ssn_known || since <= to_base) {
 		c.n = idx;
 		c.agree = !q->ssn_known || (idx <= c.to_base && idx <= since);
-		return c;
+	} else {
+		c.beyond = since - to_base;
+		c.beyond_idx = (s->cons - q->base_idx) & r->mask;
+		c.agree = c.beyond >= c.beyond_idx;
+		if (c.agree)
+			c.n = c.to_base + largest(r, c.beyond, c.beyond_idx);
 	}
-	c.beyond = since - to_base;
-	c.beyond_idx = (s->cons - q->base_idx) & r->mask;
-	c.agree = c.beyond >= c.beyond_idx;
-	if (c.agree)
-		c.n = c.to_base + largest(r, c.beyond, c.beyond_idx);
-	if (c.n > r->mask && q->opened && previous_intact(r)) {
+	if ((c.n > r->mask || !c.agree) && q->opened && previous_intact(r)) {
 		c.n = idx;
+		c.agree = true;
 		c.less_than_lap = true;
 	}
 	return c;

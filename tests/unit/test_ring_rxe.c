@@ -314,6 +314,11 @@ static const struct row samples[] = {
 	  FAKE_RC, 1024,
 	  "3 x write 100, 4 x post write 100 -> wrs 3, backlog 4; transmit, complete,"
 	  "forge-ssn 3 99 -> wrs 1, not wrs-bounded" },
+	/* The newest has a number too low for three: this is not a RESET, which leaves no slot. */
+	{ "two processes post, the newest has the lower number: counts no more than was done", 16,
+	  FAKE_RC, 1024,
+	  "5 x write 100 -> wrs 5; ssn 40, 2 x write 100, ssn 5, write 100 -> wrs 3, lost 2,"
+	  "mtus_sent 3" },
 	{ "a post refused often: the index alone is exact within a lap", 16, FAKE_RC, 1024,
 	  "3 x write 100 -> wrs 3; ssn 100, write 100 -> wrs 1, flags 0" },
 };
