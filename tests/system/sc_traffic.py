@@ -127,7 +127,11 @@ def crowded(x):
     left = len(qps) - len(rows)
     what = "%d of the %d queue pairs of %s are not shown, and ring-list tells of %d" % (
         left, len(qps), x.who, x.unpublished)
-    check(shown and left == max(0, len(qps) - RINGS_MAX) and x.unpublished == left, what)
+    check(left == max(0, len(qps) - RINGS_MAX) and x.unpublished == left, what)
+    # The agent may know no numbers: each row without one is then right for some queue pair.
+    nameless = collections.Counter(r["wrs"] for r in rows if not r["qpn"] and "wrs-bounded" not in r["flags"])
+    true = collections.Counter(t["wrs"] for t in qps if t["qpn"] not in named)
+    check(not nameless - true, "%s has rows of %s work requests, true %s" % (x.who, nameless - true, true))
     check(not left or "unpublished-qps" in [e["kind"] for e in x.d.events()], "no event; " + what)
 
 
@@ -181,8 +185,8 @@ CASES = [
     Case("errors", "-n 40 -p 3000", used_again, 5),
     Case("many", "-n 4", crowded, 5),
     Case("many", "-n 4 -k more", crowded, 2),
-    Case("short", "-n 100 -p 20000", short_lives, 10, "some queue pairs are not told of"),
-    Case("short", "-n 200 -p 0", short_lives, 10, "some queue pairs are not told of"),
+    Case("short", "-n 100 -p 20000", short_lives, 10, "at times two queue pairs are read, and missed as well"),
+    Case("short", "-n 200 -p 0", short_lives, 10, "at times two queue pairs are read, and missed as well"),
     Case("writer", "-n 40 -p 1000", forged, 5),
 ] + [Case("forge", "-k %s-%s -n 40 -p 1000" % (word, often), forged, 5)
      for word in ("log2", "mask", "producer", "consumer") for often in ("once", "always")]
