@@ -81,6 +81,7 @@ def at_most(rows, spans):
 
 
 def set_weight(vm, d, g, weight):
+    weight += weight == g.weight  # the same would be no change
     vm.sh("xl %s -d %s -w %d" % (xl_sched(vm), g.name, weight))
     g.weight = weight
     wait_for("the weight to be taken", 5, lambda: rows_of(d)[g.domid]["weight"] == weight
