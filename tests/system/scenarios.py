@@ -81,7 +81,7 @@ ALL = [
     Scenario("churn", "pair", sc_churn.churn,
              "guests that come, go, pause and move their memory are counted, and leave nothing", beside=True),
     Scenario("traffic", "pair", sc_traffic.traffic,
-             "unusual RDMA traffic is counted right, or marked as ring-list promises", "named", True),
+             "unusual RDMA traffic is counted right, or marked as ring-list promises", "deep", True),
     Scenario("traffic-all", "pair", sc_traffic.traffic_all,
              "all cases of traffic, also those that are known to fail", "named", True),
     Scenario("brief", "icount", sc_brief.brief,
