@@ -9,7 +9,7 @@ import random
 
 from bed import Failed, check, wait_for
 from daemon import Daemon, xl_sched
-from sc_survive import LINKS, caps_now, survive_twice, tenants
+from sc_survive import LINKS, caps_now, survive_once, tenants
 
 # name: (parameters of freemarket, epoch)
 POLICIES = {
@@ -147,5 +147,5 @@ def operator(vm):
 def caps(vm):
     """survive and operator in short, with the same guests."""
     guests = tenants(vm, ("above", "none"))
-    survive_twice(vm, guests)
-    operate(vm, guests, 3, False)
+    survive_once(vm, guests)
+    operate(vm, guests, 2, False)

@@ -233,10 +233,10 @@ def tenants(vm, names):
     return guests
 
 
-def survive_twice(vm, guests):
+def survive_once(vm, guests):
     """The short form, for the scenario caps (sc_operator)."""
     seed = random.randrange(1 << 32)
-    rounds(vm, guests, [({"above": REBOOT, "none": REBOOT}, False), ({"above": SAVE, "none": REBOOT}, True)], seed)
+    rounds(vm, guests, [({"above": SAVE, "none": REBOOT}, seed % 3 == 0)], seed)
 
 
 def survive(vm):

@@ -93,7 +93,7 @@ ALL = [
     Scenario("hostile", "pair", sc_churn.hostile,
              "a guest that lies harms neither its neighbour nor the daemon", beside=True),
     Scenario("forged", "pair", sc_forged.forged,
-             "a queue pair that forges its ring is counted again, and told when it goes on", beside=True),
+             "a queue pair that forges its ring is counted again, and told when it goes on", "deep", True),
     Scenario("liar", "linked", sc_liar.liar,
              "a guest that hides a queue pair from its agent is told to diverge, no other is", beside=True),
     Scenario("link", "linked", sc_link.link,
