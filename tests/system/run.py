@@ -3,10 +3,8 @@
 """run.py --images DIR --logs DIR [NAME...]: run scenarios, each in a VM of its own.
 
 --kind plain: only those without Xen; --kind xen: only those with it.
---timed: only those that judge durations or CPU shares; --untimed: only the others.
-A timed scenario that fails is run once more, since another program may have used the machine; so is
-any other that is not named, since check runs the unit tests beside them. The line of the first
-failure shows why, the last line how many passed only then, and NAME.first keeps its logs.
+--timed: only those that judge durations or CPU shares; --untimed: only the others. A timed scenario
+that fails is run once more: another program may have used the machine.
 --deep, or RESEX_DEEP=1: also those that take long, and the others at full length.
 
 Scenarios with Xen begin with snapshots (snapshot.py). First the snapshots are made that are missing,
@@ -52,11 +50,11 @@ def reason(e):
 
 
 class Runner:
-    def __init__(self, images, snapshots, logs, deep, named):
-        self.images, self.logs, self.deep, self.named = images, logs, deep, named
+    def __init__(self, images, snapshots, logs, deep):
+        self.images, self.logs, self.deep = images, logs, deep
         self.store = snapshot.Store(snapshots, images, logs)
         self.lock = threading.Lock()
-        self.failed, self.passed, self.second_tries, self.cpu = [], 0, 0, 0.0
+        self.failed, self.passed, self.cpu = [], 0, 0.0
         self.faults_left = EMULATOR_FAULTS_MAX
         self.run_twice = set()
 
@@ -74,10 +72,6 @@ class Runner:
         """True when it passed, None when it must be run again."""
         options, recipe = scenarios.BEDS[s.bed]
         run = "%s/%s" % (self.logs, s.name)
-        if s.name not in self.run_twice:
-            shutil.rmtree(run + ".first", ignore_errors=True)
-        elif not os.path.exists(run + ".first"):
-            os.rename(run, run + ".first")
         shutil.rmtree(run, ignore_errors=True)
         os.makedirs(run)
         vm, began = None, time.monotonic()
@@ -92,7 +86,6 @@ class Runner:
             return self.failure(s, vm, e, run, began)
         with self.lock:
             self.passed += 1
-            self.second_tries += s.name in self.run_twice
             self.cpu += vm.cpu_seconds()
         self.tell(line(s.name, "pass", time.monotonic() - began, vm.cpu_seconds()))
         return True
@@ -122,7 +115,7 @@ class Runner:
         if vm and vm.fault and self.faults_left > 0:
             self.faults_left -= 1
             return "emul"
-        if (s.timed or not self.named) and s.name not in self.run_twice:
+        if s.timed and s.name not in self.run_twice:
             self.run_twice.add(s.name)
             return "busy"
         return None
@@ -228,7 +221,7 @@ def main():
         signal.signal(number, interrupted)
     began = time.monotonic()
     chosen = choose(args)
-    runner = Runner(args.images, args.snapshots, args.logs, args.deep, bool(args.name))
+    runner = Runner(args.images, args.snapshots, args.logs, args.deep)
     try:
         runner.run(chosen)
     except KeyboardInterrupt:
@@ -236,9 +229,8 @@ def main():
         return 130
     if runner.failed:
         print("system: logs are kept in " + args.logs)
-    tries = ", %d at the second try" % runner.second_tries if runner.second_tries else ""
-    print("system: %d passed, %d failed in %.0f s, %.0f CPU s%s" %
-          (runner.passed, len(runner.failed), time.monotonic() - began, runner.cpu, tries))
+    print("system: %d passed, %d failed in %.0f s, %.0f CPU s" %
+          (runner.passed, len(runner.failed), time.monotonic() - began, runner.cpu))
     return 1 if runner.failed else 0
 
 
