@@ -89,7 +89,7 @@ ALL = [
     Scenario("restore", "pair", sc_cap.restore,
              "old caps come back after an end and after 20 kills; one daemon only", beside=True),
     Scenario("store", "pair", sc_store.store,
-             "a stopped xenstored, and a guest that fills it, keep nobody from control of caps", beside=True),
+             "a stopped xenstored, and a guest that fills it, keep nobody from control of caps", "deep", True),
     Scenario("hostile", "pair", sc_churn.hostile,
              "a guest that lies harms neither its neighbour nor the daemon", beside=True),
     Scenario("forged", "pair", sc_forged.forged,
