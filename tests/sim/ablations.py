@@ -82,6 +82,15 @@ def _(host):
     return c.differs_nowhere(run, null) + ", 64 KB and 256 KB (%.1f us)" % run["a"].mean
 
 
+@group.test("two equal servers in antiphase leave each other within 2 percent of base")
+def _(host):
+    run = host.run(example("equal"))
+    c.never_capped(run)
+    got = c.over(run["server"].mean, alone(host))
+    need(got <= 0.02, "the server is %s over base", c.percent(got))
+    return c.percent(got)
+
+
 def by_chance(n, seed, policy="ioshares", duration="30s"):
     """Servers whose computing varies, so that they come to wait for each other."""
     return scenario([server("s%d" % i, variation=500) for i in range(n)], policy, duration, None, seed=seed)
