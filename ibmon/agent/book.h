@@ -43,7 +43,7 @@ uint32_t book_rings(const struct book *b);
 
 /* Publish how many queue pairs came and went unseen; needs no begin and end. */
 void book_unseen(struct book *b, uint64_t queue_pairs);
-/* Publish how many live and have no room in the book; likewise. */
+/* Publish how many queue pairs live and have no room in the book; needs no begin and end. */
 void book_unpublished(struct book *b, uint32_t queue_pairs);
 
 /* A latency page for a process. 0 and its index; -ENOSPC; other -errno: no page. */

@@ -158,7 +158,7 @@ void load_close(struct load_ctx *c);
 
 struct ibv_ah_attr load_address(const struct load_ctx *c);
 
-/* What a queue pair is told on its way from RESET to RTS. */
+/* The attributes of a queue pair on its way from RESET to RTS. */
 struct load_path {
 	enum load_type type;
 	uint32_t mtu, peer, rq_psn, sq_psn;
