@@ -318,6 +318,31 @@ static inline struct account *rig_account(struct sampler_rig *g, uint32_t slot)
 	return &g->s.ledger.acc[slot];
 }
 
+/*
+ * As control does: a cap of another program that the events drained so far name is the guest's
+ * own in the next set. Returns how many it took. No event is left.
+ */
+static inline uint32_t rig_take_foreign(struct sampler_rig *g)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = 0; i < g->events; i++) {
+		const struct event *ev = &g->event[i];
+
+		for (uint32_t k = 0; ev->type == EVENT_CAP_FOREIGN && k < g->guests; k++) {
+			struct set_guest *e = &g->guest[k];
+
+			if (e->slot != ev->slot || e->key.created != ev->created)
+				continue;
+			e->own = e->bounds.ceiling = cap_from_percent((uint32_t)ev->a);
+			e->own_generation = (uint32_t)ev->c;
+			taken++;
+		}
+	}
+	g->events = 0;
+	return taken;
+}
+
 static inline bool rig_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

@@ -319,20 +319,12 @@ static void *operate(void *arg)
 	return NULL;
 }
 
-/* As control does: what was found is the guest's own, in the next set. */
-static void take_found(struct crowd *c, struct set_guest *e)
+static void take_found(struct crowd *c, const struct set_guest *e)
 {
-	struct sampler_rig *g = c->g;
-
-	for (uint32_t i = 0; i < g->events; i++) {
-		if (g->event[i].type != EVENT_CAP_FOREIGN)
-			continue;
-		e->own = e->bounds.ceiling = cap_from_percent((uint32_t)g->event[i].a);
-		e->own_generation = (uint32_t)g->event[i].c;
-		rig_publish(g);
-		atomic_store(&c->found, (uint32_t)g->event[i].a);
-	}
-	g->events = 0;
+	if (!rig_take_foreign(c->g))
+		return;
+	rig_publish(c->g);
+	atomic_store(&c->found, cap_to_percent(e->own));
 }
 
 /* The caps move in each tick. */
