@@ -15,7 +15,7 @@ struct script {
 	struct prop p;
 	struct sampler_rig *g;
 	uint64_t step, acked;
-	bool own_set; /* in this step */
+	bool own_set;			/* in this step */
 	uint64_t want[FLOW_GUESTS_MAX]; /* mail as of the last tick */
 };
 
@@ -43,8 +43,8 @@ static void set_own(struct script *c, struct set_guest *e, struct cap own, bool 
 {
 	struct fake_dom *d = fake_dom(&c->g->host, e->key.domid);
 
-	if (cappable && (cap_to_percent(own) == cap_to_percent(e->own) ||
-			 c->g->s.slot[e->slot].pending))
+	if (cappable &&
+	    (cap_to_percent(own) == cap_to_percent(e->own) || c->g->s.slot[e->slot].pending))
 		return;
 	rig_actor(c->g);
 	e->own = own;
