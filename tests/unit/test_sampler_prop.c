@@ -37,14 +37,13 @@ static bool domid_used(const struct sampler_rig *g, uint32_t domid)
 
 /*
  * An operator sets another own cap, or the guest may be capped from now on: control reads the own
- * cap when no mail is on its way, and publishes it before the next tick.
+ * cap, and publishes it before the next tick.
  */
 static void set_own(struct script *c, struct set_guest *e, struct cap own, bool cappable)
 {
 	struct fake_dom *d = fake_dom(&c->g->host, e->key.domid);
 
-	if (cappable &&
-	    (cap_to_percent(own) == cap_to_percent(e->own) || c->g->s.slot[e->slot].pending))
+	if (cappable && cap_to_percent(own) == cap_to_percent(e->own))
 		return;
 	rig_actor(c->g);
 	e->own = own;
@@ -96,6 +95,8 @@ static void one_changes(struct script *c)
 	if (!c->g->guests)
 		return;
 	e = &c->g->guest[prop_range(&c->p, 0, c->g->guests - 1)];
+	if (c->g->s.slot[e->slot].pending)
+		return; /* the answer would tell of an own cap before this one */
 	random_settings(c, e, e->flags & POLICY_CAPPABLE);
 }
 
