@@ -114,6 +114,8 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 	}
 	if (rc || (same && ring_fault(was->ring)))
 		ring_skip_history(s->ring);
+	else
+		ring_may_be_reset(s->ring);
 	forget(g, was);
 }
 

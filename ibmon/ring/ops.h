@@ -29,7 +29,7 @@ struct ring_ops {
 	 */
 	bool (*continues)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			  bool surely);
-	/* The history is known: a blank ring was wiped, and is not new. May be NULL. */
+	/* A blank ring may have been wiped: its numbers need not begin at 0. May be NULL. */
 	void (*seen_before)(void *state);
 	/*
 	 * Would sample() find the ring unchanged since the last sample? Then
@@ -52,6 +52,9 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 
 /* The history was counted by another ring over the same memory: its first sample has nothing. */
 void ring_skip_history(struct ring *r);
+
+/* Another ring was in the same memory: if this one is blank, it may be the same one after a RESET. */
+void ring_may_be_reset(struct ring *r);
 
 /*
  * A ring that was released is mapped again, at base, gap_ns later: go on counting. 1: it does; 0:

@@ -52,6 +52,11 @@ bool ring_was_read(const struct ring *r)
 void ring_skip_history(struct ring *r)
 {
 	r->skip_history = true;
+	ring_may_be_reset(r);
+}
+
+void ring_may_be_reset(struct ring *r)
+{
 	if (r->ops->seen_before)
 		r->ops->seen_before(r->state);
 }

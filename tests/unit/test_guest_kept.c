@@ -125,6 +125,10 @@ static const struct kept_row {
 	/* 48 work requests: both indices are 0 again. Blank, it is not a new ring all the same. */
 	{ "kept__at_fault_and_reset__its_history_is_not_counted_again", "pwwwwwwwwwwwwwwwwtfrt.twt",
 	  51 },
+	{ "kept__reset_at_index_0_meanwhile__its_history_is_not_counted_again",
+	  "pwt-twwwwwwwwwwwwwwwprtwt", 6 },
+	{ "kept__no_number_and_reset_at_index_0__its_history_is_not_counted_again",
+	  "pwt-twwwwwwwwwwwwwwwurtwt", 6 },
 	{ "kept__ten_seconds_later__is_forgotten", "pwt-t.twpt", 9 },
 };
 
