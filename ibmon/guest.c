@@ -28,6 +28,8 @@ int guest_open(struct guest_mon **out, const struct hv_mem_ops *ops, struct hv_m
 	g->m = m;
 	g->domid = domid;
 	g->lim = *lim;
+	if (g->lim.rings > GUEST_RINGS_MAX)
+		g->lim.rings = GUEST_RINGS_MAX;
 	budget_init(&g->walk_budget, GUEST_WALK_RATE, GUEST_WALK_BURST);
 	budget_init(&g->map_budget, GUEST_MAP_RATE, GUEST_MAP_BURST);
 	*out = g;
@@ -267,9 +269,8 @@ static int add_ring(struct guest_mon *g, const struct ring_desc *d, struct mono 
 
 	if (i < g->rings)
 		return back_is_due(g->ring[i], now) ? back_now(g, i, d, now) : 0;
-	if (i >= GUEST_RINGS_MAX)
-		return 0;
-	if (kept_soon(g, d)) {
+	/* All are in use as long as rings that were withdrawn wait for others to be reaped. */
+	if (i >= g->lim.rings || kept_soon(g, d)) {
 		g->rest_waits = true;
 		return 0;
 	}

@@ -597,6 +597,31 @@ RIG_TEST(latencies__attached_elsewhere_or_withdrawn__all_leave)
 	assert_int_equal(x->g.m.pages, 0);
 }
 
+/* A ring that was withdrawn and waits for another to be reaped is one of the rings, too. */
+RIG_TEST(reap_pending__as_many_rings_as_allowed__another_waits)
+{
+	struct fixture *x = *state;
+
+	for (uint32_t i = 0; i < limits.rings; i++)
+		add(x, i + 1, 16);
+	attach(x);
+	settle(x);
+	assert_int_equal(rings(x), limits.rings);
+	drop(x, 0);
+	settle(x);
+	drop(x, 1);
+	add(x, 1000, 16);
+	add(x, 1001, 16);
+	settle(x);
+	assert_int_equal(rings(x), limits.rings);
+	guest_reap(x->mon);
+	settle(x);
+	guest_reap(x->mon);
+	settle(x);
+	assert_int_equal(rings(x), limits.rings);
+	assert_int_equal(x->ring[limits.rings - 1].id, 1001);
+}
+
 /* --- the guest that rewrites its registry as fast as it can --- */
 
 static void scribble(struct prop *p, struct fake_guest *g)
