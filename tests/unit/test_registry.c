@@ -513,12 +513,14 @@ static void check_taken(struct prop *p, int i, const struct registry *r)
 RIG_TEST(walk__pages_rewritten_at_random__takes_only_what_is_valid)
 {
 	struct fixture *f = *state;
+	struct guest_registry good;
 	struct prop p;
 	uint32_t taken = 0;
 
 	prop_start(&p);
 	for (uint32_t i = 0; i < 40; i++)
 		fake_add_sq(&f->g, i + 1, 2u << prop_range(&p, 0, 6));
+	good = *fake_registry(&f->g);
 	for (int i = 0; i < 20000; i++) {
 		uint64_t frame = prop_one_in(&p, 4) ? FAKE_FRAME_REGISTRY
 						    : prop_range(&p, FAKE_FRAME_DIRECTORY,
@@ -534,7 +536,7 @@ RIG_TEST(walk__pages_rewritten_at_random__takes_only_what_is_valid)
 		if (!prop_one_in(&p, 50))
 			*w = old;
 		if (prop_one_in(&p, 500)) /* heal what makes it no registry at all */
-			fake_registry(&f->g)->magic = GUEST_REGISTRY_MAGIC;
+			*fake_registry(&f->g) = good;
 	}
 	assert_true(taken > 100); /* the test is about registries that are taken */
 }
