@@ -53,7 +53,7 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 /* The history was counted by another ring over the same memory: its first sample has nothing. */
 void ring_skip_history(struct ring *r);
 
-/* Another ring was in the same memory: if this one is blank, it may be the same one after a RESET. */
+/* Another ring was in the same memory: a blank one may be that one after a RESET. */
 void ring_may_be_reset(struct ring *r);
 
 /*
