@@ -23,7 +23,7 @@
  * The kernel sends dumps in datagrams of at most 32 KiB; a device's name has
  * IB_DEVICE_NAME_MAX bytes.
  */
-enum { NLDEV_ANSWER_MAX = 65536, NLDEV_NAME_MAX = 64 };
+enum { NLDEV_ANSWER_MAX = 65536, NLDEV_NAME_MAX = 64, LIST_TRIES = 3 };
 
 struct nldev {
 	int fd;
@@ -376,10 +376,30 @@ static void list_empty(struct nldev_list *l)
 	l->qps = l->cqs = l->srqs = l->ctxs = l->kernel_qps = 0;
 }
 
+static bool is_unique(const void *objects, uint32_t n, size_t size)
+{
+	const uint8_t *p = objects;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (!by_number(p + (i - 1) * size, p + i * size))
+			return false;
+	return true;
+}
+
 /*
  * Sorted by number: rxe numbers objects in ascending order, so it is the order of their
  * creation.
  */
+bool nldev_sort(struct nldev_list *l)
+{
+	qsort(l->qp, l->qps, sizeof(l->qp[0]), by_number);
+	qsort(l->cq, l->cqs, sizeof(l->cq[0]), by_number);
+	qsort(l->srq, l->srqs, sizeof(l->srq[0]), by_number);
+	qsort(l->kernel_qpn, l->kernel_qps, sizeof(l->kernel_qpn[0]), by_number);
+	return is_unique(l->qp, l->qps, sizeof(l->qp[0])) &&
+	       is_unique(l->kernel_qpn, l->kernel_qps, sizeof(l->kernel_qpn[0]));
+}
+
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
 	int rc;
@@ -392,23 +412,20 @@ int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 		rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_SRQ_GET, l);
 	if (rc)
 		return rc;
-	qsort(l->qp, l->qps, sizeof(l->qp[0]), by_number);
-	qsort(l->cq, l->cqs, sizeof(l->cq[0]), by_number);
-	qsort(l->srq, l->srqs, sizeof(l->srq[0]), by_number);
-	return 0;
+	return nldev_sort(l) ? 0 : -EAGAIN;
 }
 
 int nldev_qps(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
-	int rc;
+	for (int i = 0; i < LIST_TRIES; i++) {
+		int rc;
 
-	list_empty(l);
-	rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
-	if (rc)
-		return rc;
-	qsort(l->qp, l->qps, sizeof(l->qp[0]), by_number);
-	qsort(l->kernel_qpn, l->kernel_qps, sizeof(l->kernel_qpn[0]), by_number);
-	return 0;
+		list_empty(l);
+		rc = list_objects(nl, index, RDMA_NLDEV_CMD_RES_QP_GET, l);
+		if (rc || nldev_sort(l))
+			return rc;
+	}
+	return -EAGAIN;
 }
 
 int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l)

@@ -53,10 +53,21 @@ void nldev_close(struct nldev *nl);
  */
 int nldev_device(struct nldev *nl, const char *name, uint32_t *index, uint32_t *driver);
 
-/* All objects of a device. 0; -ENODEV; -E2BIG: more than fit; other -errno of the kernel. */
+/*
+ * Sort each list by number. False: a queue pair is in it twice, so others may be left out. The
+ * kernel makes the answer in parts, at different moments, and begins each part after as many
+ * objects as it listed before. Queue pairs that were created meanwhile take these places and are
+ * left out. Its own queue pair, of the GSI, is always the last, so that it is then listed twice.
+ */
+bool nldev_sort(struct nldev_list *l);
+
+/*
+ * All objects of a device. 0; -ENODEV; -E2BIG: more than fit; -EAGAIN: they changed meanwhile;
+ * other -errno of the kernel.
+ */
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l);
 
-/* Only queue pairs, those of the kernel too, by ascending number. As nldev_objects. */
+/* Only queue pairs, those of the kernel too, by ascending number. Asks again before -EAGAIN. */
 int nldev_qps(struct nldev *nl, uint32_t index, struct nldev_list *l);
 
 /*

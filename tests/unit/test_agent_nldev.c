@@ -216,6 +216,26 @@ TEST(shared_receive_queue_0__marks_its_queue_pairs)
 	free(l);
 }
 
+/*
+ * The first part of an answer had the GSI's queue pair alone. Then 217 and 218 were created, and
+ * the second part began after one queue pair.
+ */
+TEST(queue_pairs__made_between_two_parts__show_by_one_that_is_there_twice)
+{
+	static struct nldev_list l;
+
+	l = (struct nldev_list){
+		.qps = 1, .qp = { { .qpn = 218 } }, .kernel_qps = 2, .kernel_qpn = { 1, 1 }
+	};
+	assert_false(nldev_sort(&l));
+	l.qp[l.qps++].qpn = 217;
+	l.kernel_qps = 1;
+	assert_true(nldev_sort(&l));
+	assert_int_equal(l.qp[0].qpn, 217);
+	l.qp[l.qps++].qpn = 217;
+	assert_false(nldev_sort(&l));
+}
+
 TEST(more_objects_than_fit__is_an_error_not_a_part)
 {
 	struct nldev_list *l = list_new();
