@@ -193,23 +193,30 @@ static void classify_device(struct track *t, uint32_t uverbs)
 {
 	const struct device *dev = devices_find(&t->devices, uverbs);
 	struct owners o = { 0 };
+	bool all = true;
 	int rc;
 
 	if (!dev)
 		return;
-	/*
-	 * The list and the scan are not of the same moment. classify() compares their
-	 * numbers, and does nothing when a ring was created in between.
-	 */
 	rc = nldev_objects(t->devices.nl, dev->index, &t->objects);
 	if (rc) {
 		log_msg(t->log, LOG_LVL_DEBUG, "uverbs%u: list of objects: %s", uverbs,
 			strerror(-rc));
 		return;
 	}
-	for (size_t i = 0; i < t->users; i++)
-		classify_rings(t, &o, uverbs, t->user[i].pid);
-	classify_rings(t, &o, uverbs, 0);
+	/*
+	 * The list and the scan are not of the same moment. classify() compares how many rings and
+	 * objects there are, and does nothing when a ring was created in between. When as many were
+	 * destroyed as well, the rings would get the numbers of those that came after them.
+	 */
+	for (size_t i = 0; i < t->users; i++) {
+		if (track_user_same(t, &t->user[i]))
+			classify_rings(t, &o, uverbs, t->user[i].pid);
+		else
+			all = false;
+	}
+	if (all)
+		classify_rings(t, &o, uverbs, 0);
 }
 
 size_t track_unknown(const struct track *t)

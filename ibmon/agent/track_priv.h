@@ -75,6 +75,11 @@ void track_qpns_close(struct track *t);
 void track_user_look(struct track_user *u);
 /* Has no user changed since? By its size and some of its frames. */
 bool track_users_quiet(struct track *t);
+/*
+ * Are the user's rings still where the scan found them? By its maps: the kernel may give a new ring
+ * the address and the frames of the one before. If not, the next scan is not quiet.
+ */
+bool track_user_same(struct track *t, struct track_user *u);
 void track_user_remove(struct track *t, pid_t pid);
 void track_users_close(struct track *t);
 

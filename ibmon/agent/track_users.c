@@ -144,6 +144,44 @@ static bool frames_unchanged(struct track *t, struct track_user *u)
 	return true;
 }
 
+static const struct maps_ring *mapping_at(const struct maps_ring *found, size_t n, uint64_t addr)
+{
+	size_t lo = 0;
+
+	while (lo < n) { /* maps are in the order of addresses */
+		size_t mid = lo + (n - lo) / 2;
+
+		if (found[mid].start == addr)
+			return &found[mid];
+		if (found[mid].start < addr)
+			lo = mid + 1;
+		else
+			n = mid;
+	}
+	return NULL;
+}
+
+bool track_user_same(struct track *t, struct track_user *u)
+{
+	int n = -1;
+
+	for (size_t i = 0; i < t->rings; i++) {
+		const struct track_ring *r = t->ring[i];
+		const struct maps_ring *m;
+
+		if (r->pid != u->pid)
+			continue;
+		if (n < 0)
+			n = proc_rings(u->pid, t->found, TRACK_USER_RINGS_MAX);
+		m = n > 0 ? mapping_at(t->found, (size_t)n, r->addr) : NULL;
+		if (m && m->pgoff == r->what.pgoff && m->uverbs == r->uverbs)
+			continue;
+		u->size = 0; /* the next scan reads all maps */
+		return false;
+	}
+	return true;
+}
+
 /*
  * A ring that is mapped or unmapped changes the size of the address space. The size alone
  * would miss a ring that is unmapped while another of its size is mapped: the frames show

@@ -28,6 +28,9 @@ struct world {
 	uint32_t room, ids, withdrawn, told;
 	int waves; /* begin() without end() */
 	struct mono now;
+	bool blank;		 /* no entry shows the kind of a ring */
+	uint32_t qpn[8], qps;	 /* what the kernel lists */
+	void (*meanwhile)(void); /* while the kernel lists its objects */
 };
 
 static struct world world; /* the fakes of proc.h have no context */
@@ -156,15 +159,21 @@ void devices_forget(struct devices *d)
 
 int nldev_objects(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
-	(void)nl;
-	(void)index;
-	l->qps = l->cqs = l->srqs = 0;
-	return 0;
+	if (world.meanwhile)
+		world.meanwhile();
+	return nldev_qps(nl, index, l);
 }
 
 int nldev_qps(struct nldev *nl, uint32_t index, struct nldev_list *l)
 {
-	return nldev_objects(nl, index, l);
+	(void)nl;
+	(void)index;
+	l->qps = l->cqs = l->srqs = l->kernel_qps = 0;
+	while (l->qps < world.qps) {
+		l->qp[l->qps] = (struct nldev_qp){ .qpn = world.qpn[l->qps] };
+		l->qps++;
+	}
+	return 0;
 }
 
 int nldev_contexts(struct nldev *nl, uint32_t index, struct nldev_list *l)
@@ -182,15 +191,18 @@ bool classify_header(uint32_t log2_elem, uint32_t index_mask, uint64_t bytes)
 
 enum ring_class classify_entry(const uint8_t *entry, uint32_t elem)
 {
-	return entry[0] ? elem == 128 ? CLASS_CQ : CLASS_SQ : CLASS_UNKNOWN;
+	return entry[0] && !world.blank ? elem == 128 ? CLASS_CQ : CLASS_SQ : CLASS_UNKNOWN;
 }
 
 size_t classify(struct class_ring *ring, size_t n, const struct class_objects *obj)
 {
-	(void)ring;
-	(void)n;
-	(void)obj;
-	return 0;
+	if (!n || obj->qps != n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		ring[i].kind = CLASS_SQ;
+		ring[i].number = obj->qp[i].qpn;
+	}
+	return n;
 }
 
 /* --- the sink ------------------------------------------------------------------ */
@@ -359,4 +371,33 @@ RIG_TEST(room__too_little_for_the_send_queues__says_how_many_are_left_out)
 	scan();
 	assert_int_equal(world.told, 0);
 	assert_int_equal(world.room, 4);
+}
+
+/* A process destroys its queue pair 20 and creates 21. */
+static void replace_queue_pair(void)
+{
+	world.maps[PARENT] = 4;
+	world.qpn[0] = 21;
+	world.meanwhile = NULL;
+}
+
+RIG_TEST(queue_pair__replaced_while_the_kernel_lists__does_not_give_its_number_away)
+{
+	world.blank = true;
+	world.maps[PARENT] = 1;
+	world.qps = 1;
+	world.qpn[0] = 19;
+	track_unseen(world.track); /* of before the agent */
+	world.qpn[0] = 20;
+	world.meanwhile = replace_queue_pair;
+	begin(1);
+	assert_int_equal(world.ids, 0);
+	assert_int_equal(track_unseen(world.track), 1); /* 20, whose ring nobody could read */
+	scan();
+	assert_int_equal(world.ids, 1);
+	assert_int_equal(track_ring(world.track, 0)->what.number, 21);
+	world.maps[PARENT] = 0;
+	world.qps = 0;
+	scan();
+	assert_int_equal(track_unseen(world.track), 1);
 }
