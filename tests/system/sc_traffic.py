@@ -8,6 +8,7 @@ For each queue pair, the count is right, or marked as ring-list promises.
 import collections
 import itertools
 import json
+import os
 import random
 import re
 
@@ -260,6 +261,18 @@ def traffic(vm):
     run(vm, [first] + (others if vm.deep else random.sample(others, DRAWN)))
 
 
+def named(text):
+    """The case "NAME OPTIONS", with "-s SEED" added or not."""
+    what, *seed = text.strip().split(" -s ")
+    found = [c for c in CASES if what == c.name + " " + c.options]
+    check(found, "there is no case \"%s\": see CASES" % what)
+    return found[0]._replace(options=" -s ".join([found[0].options] + seed))
+
+
 def traffic_all(vm):
-    """Also what traffic leaves out: a case that passes here several times belongs there."""
-    run(vm, CASES)
+    """Also what traffic leaves out: a case that passes here several times belongs there.
+
+    RESEX_TRAFFIC="CASE[;CASE]..." runs these: "short -n 100 -p 20000;writer -n 40 -p 1000 -s 278634828693381".
+    """
+    only = os.environ.get("RESEX_TRAFFIC")
+    run(vm, [named(text) for text in only.split(";")] if only else CASES)
