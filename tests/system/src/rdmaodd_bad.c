@@ -287,9 +287,13 @@ static void write_as_child(struct odd *o)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
+		uint32_t n = 1 + odd_below(o, 3), room;
+
 		await_turn(o, 1);
 		q->target = UINT64_MAX;
-		odd_post(q, 1 + odd_below(o, 3));
+		room = q->depth - odd_waiting(q);
+		/* The parent needs room for one: it rings no doorbell when it posts nothing. */
+		odd_post(q, n < room ? n : room - 1);
 		turn_to(o, 0);
 	}
 }
