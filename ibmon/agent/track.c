@@ -208,7 +208,7 @@ static struct track_ring *ring_add(struct track *t, const struct track_user *u,
 }
 
 /* Find new rings of a user, and note those that it still maps. False: it maps none. */
-static bool user_scan(struct track *t, struct track_user *u, struct mono now)
+static bool user_scan(struct track *t, const struct track_user *u, struct mono now)
 {
 	int n = proc_rings(u->pid, t->found, TRACK_USER_RINGS_MAX);
 
@@ -224,11 +224,8 @@ static bool user_scan(struct track *t, struct track_user *u, struct mono now)
 					ring_drop(t, k);
 			r = NULL;
 		}
-		if (!r) {
+		if (!r)
 			r = ring_add(t, u, m, now);
-			if (r)
-				u->changed = now;
-		}
 		if (!r || r->seen == t->scan)
 			continue;
 		r->seen = t->scan;
@@ -365,7 +362,7 @@ static void scan_all(struct track *t, struct mono now)
 unsigned int track_scan(struct track *t, struct mono now, bool full)
 {
 	t->changes = 0;
-	if (full || !track_users_quiet(t, now))
+	if (full || !track_users_quiet(t))
 		scan_all(t, now);
 	track_kinds(t, full);
 	publish_all(t);

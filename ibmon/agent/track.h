@@ -6,8 +6,7 @@
  *
  * A ring is one (device, page offset) with its frames: a child that inherits it adds a
  * mapping, not a ring. A scan is cheap where nothing changed: it compares the size of
- * each user's address space and a few frame numbers. Of a user with a new ring it reads the maps
- * for half a second.
+ * each user's address space and a few frame numbers.
  */
 #ifndef RESEX_AGENT_TRACK_H
 #define RESEX_AGENT_TRACK_H

@@ -16,9 +16,8 @@ enum { HEADER_PAGE = 4096 };
 struct track_user {
 	pid_t pid;
 	int statm, pagemap;
-	uint64_t size;	     /* pages of address space at the last full scan; 0: none yet */
-	size_t next;	     /* first ring to compare at the next quick scan */
-	struct mono changed; /* when its last new ring was found */
+	uint64_t size; /* pages of address space at the last full scan; 0: none yet */
+	size_t next;   /* first ring to compare at the next quick scan */
 };
 
 /* The queue pairs of one device. */
@@ -74,8 +73,8 @@ void track_qpns_close(struct track *t);
 
 /* Note the user's size. Called before its maps are read, so that no change is missed. */
 void track_user_look(struct track_user *u);
-/* Has no user changed since? By its size, and some of its frames or its maps. */
-bool track_users_quiet(struct track *t, struct mono now);
+/* Has no user changed since? By its size and some of its frames. */
+bool track_users_quiet(struct track *t);
 /*
  * Are the user's rings still where the scan found them? By its maps: the kernel may give a new ring
  * the address and the frames of the one before. If not, the next scan is not quiet.

@@ -17,7 +17,6 @@
 enum {
 	WALKS_FULL = 32,    /* one in so many walks checks all processes, not only new ones */
 	FRAMES_LOOKED = 16, /* rings of a user whose first frame a quick scan compares */
-	RECENT_MS = 500,    /* quick scans read the maps of a user so long after a ring was new */
 };
 
 size_t track_users(const struct track *t)
@@ -184,20 +183,16 @@ bool track_user_same(struct track *t, struct track_user *u)
 }
 
 /*
- * A ring that is mapped or unmapped changes the size of the address space. The size alone would
- * miss a ring that is unmapped while another of its size is mapped. The frames show that, a few
- * rings each time, unless the kernel gives the new ring those of the old one. The maps show it at
- * once, and take about twice as long: they are read of users whose rings changed a moment ago.
+ * A ring that is mapped or unmapped changes the size of the address space. The size alone
+ * would miss a ring that is unmapped while another of its size is mapped: the frames show
+ * that, a few rings each time.
  */
-bool track_users_quiet(struct track *t, struct mono now)
+bool track_users_quiet(struct track *t)
 {
 	for (size_t i = 0; i < t->users; i++) {
 		struct track_user *u = &t->user[i];
-		bool recent = mono_sub(now, u->changed) < RECENT_MS * NS_PER_MS;
 
-		if (!u->size || address_space_pages(u) != u->size)
-			return false;
-		if (!(recent ? track_user_same(t, u) : frames_unchanged(t, u)))
+		if (!u->size || address_space_pages(u) != u->size || !frames_unchanged(t, u))
 			return false;
 	}
 	return true;

@@ -4,10 +4,7 @@
  * device and the kinds of rings are fakes; rings with elements of 128 bytes are completion queues.
  */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ibmon/agent/proc.h"
 #include "ibmon/agent/track.h"
@@ -15,6 +12,12 @@
 #include "tests/unit/unit.h"
 
 enum { PROCESSES = 2, RINGS = 64, PARENT = 0, CHILD = 1, NO_PID = 1 << 22, RING_BYTES = 8192 };
+
+/* No process of the machine has such a number, so that its statm cannot be read. */
+static pid_t pid_of(int process)
+{
+	return NO_PID + 1 + process;
+}
 
 /* Which rings each process maps; rings of an odd number are completion queues. */
 struct world {
@@ -25,8 +28,6 @@ struct world {
 	uint32_t room, ids, withdrawn, told;
 	int waves; /* begin() without end() */
 	struct mono now;
-	pid_t real;		 /* the parent, when its statm must be read */
-	uint64_t pgoff;		 /* of the first ring that is mapped; it only grows */
 	bool blank;		 /* no entry shows the kind of a ring */
 	uint32_t qpn[8], qps;	 /* what the kernel lists */
 	void (*meanwhile)(void); /* while the kernel lists its objects */
@@ -34,15 +35,9 @@ struct world {
 
 static struct world world; /* the fakes of proc.h have no context */
 
-/* No process of the machine has such a number, so that its statm cannot be read. */
-static pid_t pid_of(int process)
-{
-	return process == PARENT && world.real ? world.real : NO_PID + 1 + process;
-}
-
 static int process_of(pid_t pid)
 {
-	int p = world.real && pid == world.real ? PARENT : pid - NO_PID - 1;
+	int p = pid - NO_PID - 1;
 
 	return p >= 0 && p < PROCESSES && world.runs[p] ? p : -1;
 }
@@ -59,7 +54,7 @@ int proc_rings(pid_t pid, struct maps_ring *out, size_t max)
 		if (world.maps[p] >> k & 1)
 			out[n++] = (struct maps_ring){ .start = (k + 1) << 20,
 						       .end = ((k + 1) << 20) + RING_BYTES,
-						       .pgoff = ((k + 1) << 12) + world.pgoff };
+						       .pgoff = (k + 1) << 12 };
 	return n;
 }
 
@@ -264,7 +259,7 @@ static int setup(void **state)
 {
 	static const struct log quiet = { .level = LOG_LVL_ERROR, .fd = 2 };
 
-	world = (struct world){ .room = 100, .runs = { [PARENT] = true }, .now.ns = NS_PER_S };
+	world = (struct world){ .room = 100, .runs = { [PARENT] = true } };
 	*state = &world;
 	return track_open(&world.track, &sink, &world, &quiet);
 }
@@ -272,10 +267,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	if (world.real > 0) {
-		kill(world.real, SIGKILL);
-		waitpid(world.real, NULL, 0);
-	}
 	track_close(world.track);
 	return 0;
 }
@@ -380,25 +371,6 @@ RIG_TEST(room__too_little_for_the_send_queues__says_how_many_are_left_out)
 	scan();
 	assert_int_equal(world.told, 0);
 	assert_int_equal(world.room, 4);
-}
-
-/* The size of the address space, the addresses and the frames are the same. */
-RIG_TEST(rings__replaced_by_others_at_their_place__are_found_by_a_quick_scan)
-{
-	world.real = fork();
-	if (!world.real)
-		for (;;)
-			pause();
-	begin(3);
-	assert_int_equal(world.ids, 2);
-	track_scan(world.track, mono_add(world.now, NS_PER_MS), false);
-	assert_int_equal(world.withdrawn, 0);
-	world.pgoff = 1 << 24;
-	track_scan(world.track, mono_add(world.now, 2 * NS_PER_MS), false);
-	assert_int_equal(world.withdrawn, 2);
-	assert_int_equal(world.ids, 4);
-	track_scan(world.track, mono_add(world.now, 3 * NS_PER_MS), false);
-	assert_int_equal(world.ids, 4);
 }
 
 /* A process destroys its queue pair 20 and creates 21. */
