@@ -70,7 +70,8 @@ struct guest_entry {
 	bool adding;		    /* saving, and it was not on disk before */
 	uint32_t own_generation;    /* see set_guest */
 	bool own_checked;	    /* own is from operator_check(): the actor will find it, too */
-	char cap_note[128];	    /* why it is not cappable; "" */
+	bool cap_waits;	    /* another cap, with another weight, was found: look once more */
+	char cap_note[128]; /* why it is not cappable; "" */
 	struct guest_mon *mon;
 	bool name_known;   /* or it has none: its settings are found */
 	bool name_asked;   /* the answer comes with HV_EVENT_ANSWER */

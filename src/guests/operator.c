@@ -117,7 +117,7 @@ void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 {
 	struct hv_sched_params p;
 	uint32_t ours, again;
-	bool known;
+	bool known, waits;
 	int rc;
 
 	if (!g->cappable)
@@ -132,10 +132,19 @@ void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 		operator_uncappable(gs, g, wall_ns);
 	if (rc)
 		return;
-	if (known && our_cap(gs, g, &again) && again == ours && cap_to_percent(p.cap) != ours) {
+	known = known && our_cap(gs, g, &again) && again == ours;
+	/*
+	 * To set a weight, xl writes the cap as well that it read before, and we may have replaced
+	 * that one since. The actor knows its last caps, and sets its next one over it (actor.h).
+	 */
+	waits = !g->cap_waits && p.weight != g->own.weight;
+	g->cap_waits = false;
+	if (!known || cap_to_percent(p.cap) == ours) {
+		weight_taken(gs, g, p.weight, wall_ns);
+	} else if (waits) {
+		g->cap_waits = true;
+	} else {
 		cap_taken(gs, g, &p, wall_ns);
 		g->own_checked = true;
-	} else {
-		weight_taken(gs, g, p.weight, wall_ns);
 	}
 }

@@ -479,6 +479,49 @@ WITH_RIG(weight__set_by_the_operator__is_known_and_saved)
 	assert_int_equal(g->host.calls, 0);
 }
 
+/* xl read cap 30. The actor replaced it by 25, and xl wrote weight 999 and cap 30. */
+WITH_RIG(weight__set_with_a_cap_that_the_actor_replaced__is_the_weight_alone)
+{
+	struct guests_rig *g = *state;
+	struct mailbox *mb;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(80);
+	rig_settle(g);
+	mb = &g->ho.mail[rig_in_set(g, 4)->slot];
+	atomic_store(&mb->want, mail_pack(2, 4, 25));
+	atomic_store(&mb->answer, mail_pack(2, 0, 25));
+	fake_dom(&g->host, 4)->params = (struct hv_sched_params){ CAP_PERCENT(30), 999 };
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 0);
+	atomic_store(&mb->want, mail_pack(3, 4, 20)); /* the actor sets its next one over it */
+	atomic_store(&mb->answer, mail_pack(3, 0, 20));
+	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(20);
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 0);
+	assert_int_equal(rig_events(g, "operator-weight"), 1);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 80000);
+	assert_int_equal(on_disk(g, 4, 4)->params.weight, 999);
+}
+
+WITH_RIG(weight__set_with_a_cap_that_stays__is_the_operators_cap_as_well)
+{
+	struct guests_rig *g = *state;
+
+	rig_create(g, 4, 4)->params.cap = CAP_PERCENT(80);
+	rig_settle(g);
+	fake_dom(&g->host, 4)->params = (struct hv_sched_params){ CAP_PERCENT(30), 999 };
+	rig_second(g);
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+	assert_int_equal(rig_events(g, "operator-weight"), 1);
+	assert_int_equal(on_disk(g, 4, 4)->params.cap.mpct, 30000);
+	fake_dom(&g->host, 4)->params = (struct hv_sched_params){ CAP_PERCENT(40), 998 };
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 1);
+	rig_second(g);
+	assert_int_equal(rig_events(g, "operator-cap"), 2);
+}
+
 /* --- cpupools ------------------------------------------------------------------------- */
 
 WITH_RIG(pool__another_one__its_cap_there_is_its_own_and_no_operator_set_it)
