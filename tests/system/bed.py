@@ -153,18 +153,19 @@ class Vm:
     """
 
     def __init__(self, images, run, kind="xen", sched="credit2", limit=300, memory=2048,
-                 dom0_memory=768, cpus=2, cable=None, snapshot=None, beside=None, icount=False):
+                 dom0_memory=768, cpus=2, cable=None, snapshot=None, beside=None, instruction_ns=0):
         """cable: (SOCKET, SOCKET'): eth0, whose other end another VM has by (SOCKET', SOCKET).
 
-        icount: the VM's time is the number of instructions that its CPUs executed, 1 ns each: it does
-        not pass while QEMU waits for the machine, and leaps to the next timer while all CPUs are idle.
-        So durations in the VM do not depend on how busy or fast the machine is.
+        instruction_ns: not 0 (1, 2, 4...): the VM's time is the number of instructions that its CPUs
+        executed, so many ns each: it does not pass while QEMU waits for the machine, and leaps to the
+        next timer while all CPUs are idle. So durations in the VM do not depend on how busy or fast
+        the machine is. The CPUs of the VM share one: two that are busy are half as fast.
 
         beside: another VM of the same scenario; its CPU seconds include those of this one.
         """
         self.images, self.run_dir, self.kind = images, run, kind
         self.limit, self.memory, self.dom0_memory, self.sched = limit, memory, dom0_memory, sched
-        self.cpus, self.cable, self.snapshot, self.icount = cpus, cable, snapshot, icount
+        self.cpus, self.cable, self.snapshot, self.instruction_ns = cpus, cable, snapshot, instruction_ns
         self.share = run + "/share"
         self.count = 0
         self.lock = threading.Lock()
@@ -222,8 +223,10 @@ class Vm:
         kernel = "quiet loglevel=4 panic=5 mitigations=off console="
         initrd = "%s/%s.initrd" % (images, "dom0" if self.kind == "xen" else "guest")
         fs = "local,path=%s,mount_tag=%s,security_model=none,id=%s%s"
-        tcg = ["tcg,thread=single,tb-size=512", "-icount", "shift=0,sleep=off"] if self.icount else [
-            "tcg,thread=multi,tb-size=512"]
+        tcg = ["tcg,thread=multi,tb-size=512"]
+        if self.instruction_ns:
+            shift = self.instruction_ns.bit_length() - 1
+            tcg = ["tcg,thread=single,tb-size=512", "-icount", "shift=%d,sleep=off" % shift]
         args = ["qemu-system-x86_64", "-accel", *tcg, "-machine", "pc",
                 "-cpu", CPU, "-smp", str(self.cpus), "-m", str(self.memory), "-display", "none", "-vga", "none",
                 "-nodefaults", "-no-reboot", "-serial", "stdio",

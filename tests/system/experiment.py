@@ -90,27 +90,27 @@ def lower(v):
     """The claim that IOShares helps, by permutation if there are enough repeats, else by sign."""
     if v["p_least"] <= ALPHA:
         return ("IOShares is lower than no policy: p = %.2g (of %.2g at least), by permutation of the "
-                "repeats' means" % (v["p_ioshares"], v["p_least"]), v["p_ioshares"] <= ALPHA, True)
+                "repeats' means" % (v["p_ioshares"], v["p_least"]), v["p_ioshares"] <= ALPHA)
     return ("IOShares is lower than no policy in %d of %d repeats" % (v["lower_in"], v["repeats"]),
-            v["lower_in"] == v["repeats"], True)
+            v["lower_in"] == v["repeats"])
 
 
 def claims(v):
-    """(what is claimed, whether it holds, whether it must on a busy machine too)."""
+    """(what is claimed, whether it holds)."""
     mean = v["mean_us"]
     return (
         ("bulk slows the server: %.1f ms, %.1f alone" % (mean["interfered"] / 1e3, mean["base"] / 1e3),
-         mean["interfered"] > 1.5 * mean["base"], True),
+         mean["interfered"] > 1.5 * mean["base"]),
         lower(v),
         ("IOShares is far below no policy: %.1f ms of %.1f" %
          (mean["ioshares"] / 1e3, mean["interfered"] / 1e3),
-         mean["ioshares"] < FAR_BELOW * mean["interfered"], False),
+         mean["ioshares"] < FAR_BELOW * mean["interfered"]),
         ("IOShares is within %.0f %% of base: %+.1f %%" % (100 * WITHIN, 100 * v["over_base"]["ioshares"]),
-         v["over_base"]["ioshares"] <= WITHIN, False),
+         v["over_base"]["ioshares"] <= WITHIN),
         ("bulk's cap goes when the server falls silent: after %s s" %
-         ", ".join("%.1f" % s for s in v["back_off_s"]), bool(v["back_off_s"]), True),
+         ", ".join("%.1f" % s for s in v["back_off_s"]), bool(v["back_off_s"])),
         ("no guest used more than %.0f %% of its VCPU: %.0f %%" % (100 * CPU_MOST, 100 * v["cpu_most"]),
-         v["cpu_most"] < CPU_MOST, False),
+         v["cpu_most"] < CPU_MOST),
     )
 
 
@@ -167,14 +167,13 @@ def timeline(repeats, phase):
 
 
 def experiment(vm):
-    """As ./dev demo --real, which judges all claims: other programs on the machine spoil how near to
-    base IOShares comes, not that it helps."""
+    """As ./dev demo --real, with fewer repeats."""
     out = run(vm, REPEATS if vm.deep else REPEATS_SHORT, 1, vm.note)
     for line in table(out["repeats"]):
         vm.note(line)
     v = out["verdict"]
-    for text, holds, _ in claims(v):
+    for text, holds in claims(v):
         vm.note("%s: %s" % ("holds" if holds else "DOES NOT HOLD", text))
-    failed = [text for text, holds, must in claims(v) if must and not holds]
+    failed = [text for text, holds in claims(v) if not holds]
     check(not failed, "; ".join(failed))
     check(out["link_dropped"] == 0, "the link dropped %d frames" % out["link_dropped"])

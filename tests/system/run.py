@@ -3,8 +3,6 @@
 """run.py --images DIR --logs DIR [NAME...]: run scenarios, each in a VM of its own.
 
 --kind plain: only those without Xen; --kind xen: only those with it.
---timed: only those that judge durations or CPU shares; --untimed: only the others. A timed scenario
-that fails is run once more: another program may have used the machine.
 --deep, or RESEX_DEEP=1: also those that take long, and the others at full length.
 
 Scenarios with Xen begin with snapshots (snapshot.py). First the snapshots are made that are missing,
@@ -56,7 +54,6 @@ class Runner:
         self.lock = threading.Lock()
         self.failed, self.passed, self.cpu = [], 0, 0.0
         self.faults_left = EMULATOR_FAULTS_MAX
-        self.run_twice = set()
 
     def tell(self, *lines):
         with self.lock:
@@ -94,11 +91,12 @@ class Runner:
         seconds, cpu = time.monotonic() - began, vm.cpu_seconds() if vm else 0
         with self.lock:
             self.cpu += cpu
-            again = self.why_again(s, vm)
+            again = bool(vm and vm.fault and self.faults_left > 0)
+            self.faults_left -= again
             if not again:
                 self.failed.append(s.name)
         if again:
-            self.tell(line(s.name, again, seconds, cpu, reason(e) + ": run again"))
+            self.tell(line(s.name, "emul", seconds, cpu, reason(e) + ": run again"))
             return None
         out = [line(s.name, "FAIL", seconds, cpu, reason(e))]
         with open(run + "/trace", "w", encoding="utf-8") as f:
@@ -109,16 +107,6 @@ class Runner:
                 out += ["    " + os.path.basename(log)] + tail(run + "/" + log)
         self.tell(*out)
         return False
-
-    def why_again(self, s, vm):
-        """The word for a failure that does not count yet; None when it counts."""
-        if vm and vm.fault and self.faults_left > 0:
-            self.faults_left -= 1
-            return "emul"
-        if s.timed and s.name not in self.run_twice:
-            self.run_twice.add(s.name)
-            return "busy"
-        return None
 
     # --- all ---------------------------------------------------------------------
 
@@ -183,8 +171,6 @@ def choose(args):
     chosen = [s for s in scenarios.ALL if wanted(s)]
     if args.kind:
         chosen = [s for s in chosen if kind(s) == args.kind]
-    if args.timed is not None:
-        chosen = [s for s in chosen if s.timed == args.timed]
     return chosen
 
 
@@ -199,10 +185,6 @@ def main():
     parser.add_argument("--logs", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="show the scenarios")
     parser.add_argument("--kind", choices=("plain", "xen"), help="only those without Xen, or with it")
-    timed = parser.add_mutually_exclusive_group()
-    timed.add_argument("--timed", action="store_true", default=None,
-                       help="only those that need a machine that does nothing else")
-    timed.add_argument("--untimed", dest="timed", action="store_false", help="only the others")
     parser.add_argument("--deep", action="store_true", default=os.environ.get("RESEX_DEEP") == "1",
                         help="also those that take long, and the others at full length")
     parser.add_argument("name", nargs="*")

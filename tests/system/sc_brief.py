@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """brief: of queue pairs that live 20 ms, 95 % of the work is counted, and all that is not is told.
 
-Nothing is scaled: a life is 20 ms of the VM's time. The VM is of the bed "icount": its two CPUs
+Nothing is scaled: a life is 20 ms of the VM's time. The VM is of the bed "counted": its two CPUs
 together execute a million instructions in a millisecond of its time, however busy or fast the machine
 is. It is a slow host all the same: resexd, the agent and the load share these. Each pair does its work
 at a random moment of the first half of its life. The part that was counted is that of the pairs that
