@@ -5,6 +5,17 @@
 #include "tests/unit/guest_rig.h"
 #include "tests/unit/unit.h"
 
+/* A ring that is read, until its header is spoiled; it stays so. */
+static void one_at_fault(struct fixture *x)
+{
+	add(x, 1, 16);
+	attach(x);
+	settle(x);
+	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
+	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
+	guest_reap(x->mon);
+}
+
 /* Not for ever: a guest that forges one word once must not send for nothing from then on. */
 RIG_TEST(faults__ring_still_published__comes_back_and_its_history_is_not_counted)
 {
@@ -39,12 +50,7 @@ RIG_TEST(faults__ring_that_stays_at_fault__is_forged_and_tried_ever_more_seldom)
 	struct guest_forged f;
 	uint64_t calls;
 
-	add(x, 1, 16);
-	attach(x);
-	settle(x);
-	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
-	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
-	guest_reap(x->mon);
+	one_at_fault(x);
 	calls = x->g.m.calls;
 	fake_registry(&x->g)->heartbeat += 2;
 	x->now.ns += 100 * MS;
@@ -99,12 +105,7 @@ RIG_TEST(faults__agent_does_not_run__is_not_forged_for_10_s_and_unreadable_meanw
 	struct fixture *x = *state;
 	struct guest_forged f;
 
-	add(x, 1, 16);
-	attach(x);
-	settle(x);
-	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
-	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
-	guest_reap(x->mon);
+	one_at_fault(x);
 	fake_registry(&x->g)->heartbeat++; /* it may have looked before the fault */
 	for (int i = 0; i < 99; i++) {
 		x->now.ns += 100 * MS;
@@ -125,12 +126,7 @@ RIG_TEST(faults__agent_runs_again_and_withdraws_the_ring__is_not_forged)
 	struct fixture *x = *state;
 	struct guest_forged f;
 
-	add(x, 1, 16);
-	attach(x);
-	settle(x);
-	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
-	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
-	guest_reap(x->mon);
+	one_at_fault(x);
 	for (int i = 0; i < 50; i++) {
 		x->now.ns += 100 * MS;
 		guest_refresh(x->mon, x->now);
@@ -149,12 +145,7 @@ RIG_TEST(faults__agent_runs_and_publishes_the_ring__is_forged_at_the_next_try)
 	struct fixture *x = *state;
 	struct guest_forged f;
 
-	add(x, 1, 16);
-	attach(x);
-	settle(x);
-	*(uint8_t *)fake_ring_mem(&x->g, 0) ^= 1;
-	assert_int_equal(guest_drop_faulty(x->mon, 1, RING_FAULT_HEADER, x->now), 1);
-	guest_reap(x->mon);
+	one_at_fault(x);
 	for (int i = 0; i < 15; i++) {
 		fake_registry(&x->g)->heartbeat += i % 5 == 4;
 		x->now.ns += 100 * MS;
