@@ -123,7 +123,7 @@ ALL = [
     Scenario("ioshares", "linked", sc_ioshares.ioshares,
              "the cap of who is to blame follows the latencies that another guest reports", beside=True),
     Scenario("experiment", "linked", experiment.experiment,
-             "IOShares brings a server back that bulk RDMA on its link ruined; FreeMarket beside it",
+             "IOShares brings a server back that bulk RDMA on its link ruined",
              beside=True),
     Scenario("controls", "linked", sc_controls.controls,
              "a burner, an equal and an unseen neighbour are left alone, and the policy changes nothing", "deep"),
