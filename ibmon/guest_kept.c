@@ -14,12 +14,30 @@
 #include "ibmon/guest_priv.h"
 #include "ibmon/ring/ops.h"
 
+static bool same_layout(const struct ring_desc *a, const struct ring_desc *b)
+{
+	return a->kind == b->kind && a->provider == b->provider && a->elem_size == b->elem_size &&
+	       a->entries == b->entries && a->offset == b->offset && a->frames == b->frames;
+}
+
 bool same_memory(const struct guest_mon *g, const struct ring_slot *s, const struct ring_desc *d)
 {
-	return s->desc.kind == d->kind && s->desc.provider == d->provider &&
-	       s->desc.elem_size == d->elem_size && s->desc.entries == d->entries &&
-	       s->desc.offset == d->offset && s->desc.frames == d->frames &&
+	return same_layout(&s->desc, d) &&
 	       !memcmp(s->frame, &g->reg->frame[d->first_frame], d->frames * sizeof(s->frame[0]));
+}
+
+/*
+ * An idle queue pair is destroyed, and the next one gets its memory and works there. Until its ring
+ * is withdrawn, this work is counted as its own; then as the history of the next one.
+ */
+static void doubt_counted_twice(const struct ring_slot *was, const struct ring_slot *s)
+{
+	if (!s->ring || !s->addr || was->desc.number == s->desc.number ||
+	    !same_layout(&was->desc, &s->desc) ||
+	    memcmp(was->frame, s->frame, s->desc.frames * sizeof(s->frame[0])) != 0)
+		return;
+	if (ring_counted_here(was->ring, s->addr, (size_t)s->desc.frames * HV_PAGE))
+		ring_set_bounded(s->ring);
 }
 
 /* The kernel deals numbers of queue pairs in turn: another number is another ring. */
@@ -72,6 +90,8 @@ void kept_add(struct guest_mon *g, struct ring_slot *s)
 		ring_slot_free(g, s);
 		return;
 	}
+	for (uint32_t i = 0; i < g->rings; i++)
+		doubt_counted_twice(s, g->ring[i]);
 	forget_old(g);
 	while (g->kepts == GUEST_RINGS_MAX ||
 	       (g->kepts && g->kept_frames + s->desc.frames > GUEST_RING_FRAMES_MAX))
@@ -94,7 +114,8 @@ void kept_resume(struct guest_mon *g, struct ring_slot *s, struct mono now)
 
 	g->now = now;
 	forget_old(g);
-	i = g->kepts;
+	for (i = 0; i < g->kepts; i++)
+		doubt_counted_twice(g->kept[i], s);
 	while (i > 0 && !may_be(g, g->kept[i - 1], &s->desc))
 		i--;
 	if (!i)

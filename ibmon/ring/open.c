@@ -108,6 +108,14 @@ int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile voi
 	return 1;
 }
 
+bool ring_counted_here(const struct ring *was, const volatile void *base, size_t len)
+{
+	const struct ring_mem mem = { .base = (const volatile uint8_t *)base + was->desc.offset,
+				      .len = len - was->desc.offset };
+
+	return was->ops->continues && was->ops->continues(&was->desc, &mem, was->state, true);
+}
+
 void ring_close(struct ring *r)
 {
 	free(r);

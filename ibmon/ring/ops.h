@@ -53,6 +53,15 @@ const struct ring_ops *ring_ops_find(uint32_t provider, uint32_t kind);
 /* The history was counted by another ring over the same memory: its first sample has nothing. */
 void ring_skip_history(struct ring *r);
 
+/*
+ * Is the newest entry that was counted still in the memory at base? was is not sampled any more.
+ * Then a ring that begins there counts it again, unless its own entries have the same numbers.
+ */
+bool ring_counted_here(const struct ring *was, const volatile void *base, size_t len);
+
+/* The ring's work requests are an upper bound from now on. Any thread. */
+void ring_set_bounded(struct ring *r);
+
 /* Another ring was in the same memory: a blank one may be that one after a RESET. */
 void ring_may_be_reset(struct ring *r);
 

@@ -125,14 +125,21 @@ const struct ring_desc *ring_desc(const struct ring *r)
 	return &r->desc;
 }
 
+void ring_set_bounded(struct ring *r)
+{
+	__atomic_store_n(&r->bounded, true, __ATOMIC_RELAXED);
+}
+
 void ring_totals(const struct ring *r, struct ring_totals *t)
 {
 	*t = r->totals;
+	if (__atomic_load_n(&r->bounded, __ATOMIC_RELAXED))
+		t->flags |= SAMPLE_WRS_BOUNDED;
 }
 
 void ring_show(struct ring *r)
 {
-	r->shown = r->totals;
+	ring_totals(r, &r->shown);
 	r->is_shown = true;
 }
 

@@ -13,6 +13,7 @@ struct ring {
 	bool fault_delivered;
 	bool skip_history;
 	bool read;	/* at least once without a fault; atomic */
+	bool bounded;	/* part of wrs may be counted by another ring, too; atomic */
 	int64_t gap_ns; /* not read for so long, when it was resumed */
 	struct ring_desc desc;
 	struct ring_totals totals;

@@ -81,8 +81,10 @@ def lives(d, g, life_us, gap_us, pairs, least):
     d.vm.note("%.1f %% of the work requests of queue pairs that ended were counted" % part)
     both = "lives of %d us (%s): counted %s, true %s" % (life_us, life, got, truth["total"])
     check(got["qps_read"] + got["missed_qps"] == queues, "%d queue pairs; %s" % (queues, both))
-    check(got["wrs"] <= wrs, "more work requests than were; " + both)
-    check(got["mtus_sent"] + got["mtus_recv"] <= truth["total"]["mtus_sent"], "more MTUs than were; " + both)
+    # An idle pair is destroyed, and the next one works in its memory at once: counted twice, and marked.
+    most = 1.02 if "wrs-bounded" in got["flags"] else 1
+    check(got["wrs"] <= most * wrs, "more work requests than were; " + both)
+    check(got["mtus_sent"] + got["mtus_recv"] <= most * truth["total"]["mtus_sent"], "more MTUs than were; " + both)
     # The others end at once; these live, and each has a row of its own.
     agree_qps("brief", kept, rows, False)
     if least:

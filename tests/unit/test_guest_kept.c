@@ -100,6 +100,7 @@ static void withdraw(struct rig *r)
  *	r	the queue pair is RESET
  *	.	10 seconds pass
  *	a	another agent begins
+ *	!	the number of work requests is an upper bound (last)
  */
 static const struct kept_row {
 	const char *name, *steps;
@@ -109,7 +110,7 @@ static const struct kept_row {
 	{ "kept__published_again_between_two_walks__is_counted_once", "pwt-pt", 3 },
 	{ "kept__work_meanwhile__is_counted", "pwt-twptwt", 9 },
 	{ "kept__comes_back_twice__is_counted_once", "pwt-tpwt-tpwt", 9 },
-	{ "kept__whole_laps_meanwhile__are_counted", "pwt-twwwwwwwwptwt", 30 },
+	{ "kept__whole_laps_meanwhile__are_counted", "pwt-twwwwwwwwptwt!", 30 },
 	{ "kept__another_agent_begins__is_counted_once", "pwtwatwt", 9 },
 	{ "kept__number_not_known__is_counted_once", "pwt-twut", 6 },
 	{ "kept__another_queue_pair_in_its_memory__is_counted_whole", "pwt-tnwwot", 9 },
@@ -123,12 +124,17 @@ static const struct kept_row {
 	{ "kept__at_fault__its_history_is_not_counted_again", "pwtft-tptwt", 6 },
 	{ "kept__at_fault_and_behind__its_history_is_not_counted_again", "pwwtsft-tptwt", 9 },
 	/* 48 work requests: both indices are 0 again. Blank, it is not a new ring all the same. */
-	{ "kept__at_fault_and_reset__its_history_is_not_counted_again", "pwwwwwwwwwwwwwwwwtfrt.twt",
-	  51 },
+	{ "kept__at_fault_and_reset__its_history_is_not_counted_again",
+	  "pwwwwwwwwwwwwwwwwtfrt.twt!", 51 },
 	{ "kept__reset_at_index_0_meanwhile__its_history_is_not_counted_again",
 	  "pwt-twwwwwwwwwwwwwwwprtwt", 6 },
 	{ "kept__no_number_and_reset_at_index_0__its_history_is_not_counted_again",
 	  "pwt-twwwwwwwwwwwwwwwurtwt", 6 },
+	{ "kept__next_one_works_before_it_is_withdrawn__counted_twice_and_bounded", "ptnwt-tot!",
+	  6 },
+	{ "kept__next_one_is_published_at_once__counted_twice_and_bounded", "ptnwt-ott!", 6 },
+	{ "kept__next_one_does_more_at_once__counted_twice_and_bounded", "ptnwt-owwtt!", 12 },
+	{ "kept__next_one_does_other_work__is_exact", "pwtn-owwtt", 9 },
 	{ "kept__ten_seconds_later__is_forgotten", "pwt-t.twpt", 9 },
 };
 
@@ -208,6 +214,7 @@ static void run_kept_row(void **state)
 		step(&r, *c);
 	assert_int_equal(rings(r.x), 1);
 	assert_int_equal(totals(&r).wrs, row->wrs);
+	assert_int_equal(!!(totals(&r).flags & SAMPLE_WRS_BOUNDED), !!strchr(row->steps, '!'));
 	assert_int_equal(totals(&r).mtus_sent, row->wrs);
 	/* One queue pair, or two in the same memory; and nothing was missed. */
 	assert_int_equal(look(r.x)->qps_missed, 0);
