@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 
+#include "ibmon/ring/ops.h"
 #include "ibmon/ring/ring.h"
 #include "resex/guest_abi.h"
 #include "tests/fuzz/fuzz.h"
@@ -38,7 +39,7 @@ enum {
 enum op { POST, COMPLETE, SAMPLE, WRITE32, WRITE_WQE, SET_PRODUCER, SET_CONSUMER, FILL, OPS };
 
 struct shape {
-	uint8_t kind;	  /* bit 0: CQ; bit 1: the header says another element size */
+	uint8_t kind;	  /* bit 0: CQ; bit 1: the header says another element size; enum more */
 	uint8_t elem;	  /* log2 of it, as 6 + elem % 5 */
 	uint8_t entries;  /* log2 of them, as 1 + entries % 7 */
 	uint8_t mtu;	  /* 256 << mtu % 6; 5: not known */
@@ -46,6 +47,9 @@ struct shape {
 	uint8_t missing;  /* pages fewer than needed, % 4 */
 	uint8_t mask_lie; /* added to the header's index mask */
 };
+
+/* Bits of shape.kind. */
+enum more { RESUMED = 4, SURELY = 8, SKIPPED = 16 };
 
 struct guest {
 	struct shape s;
@@ -212,6 +216,23 @@ static void check_truth(const struct guest *g, const struct sample *s)
 	FUZZ_REQUIRE(s->backlog == g->producer - g->consumer);
 }
 
+/* The ring is withdrawn, and comes back in the same memory. */
+static void resume(const struct guest *g, struct ring *r)
+{
+	struct ring_totals before, t;
+	int rc;
+
+	ring_totals(r, &before);
+	if (ring_counted_here(r, g->mem, g->len))
+		ring_set_bounded(r);
+	rc = ring_resume(r, &g->d, g->mem, g->len, 1000000, g->s.kind & SURELY);
+	FUZZ_REQUIRE(rc == 0 || rc == 1 || rc == -EAGAIN);
+	FUZZ_REQUIRE(rc != 1 || (g->d.kind == RING_SQ && !ring_fault(r)));
+	FUZZ_REQUIRE(rc == 1 || !g->honest || !g->was_sampled || g->s.kind & SURELY);
+	ring_show(r);
+	FUZZ_REQUIRE(ring_shown(r, &t) && t.wrs == before.wrs && t.mtus_sent == before.mtus_sent);
+}
+
 static void sample(struct guest *g, struct ring *r, int64_t elapsed_ns)
 {
 	struct sample s;
@@ -240,6 +261,8 @@ static void sample(struct guest *g, struct ring *r, int64_t elapsed_ns)
 	FUZZ_REQUIRE(t.bytes_sent == g->sum.bytes_sent && t.mtus_sent == g->sum.mtus_sent);
 	g->sampled = g->consumer;
 	g->was_sampled = true;
+	if (g->s.kind & RESUMED)
+		resume(g, r);
 }
 
 static void scribble(struct guest *g, enum op op, struct bytes *in)
@@ -304,6 +327,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_REQUIRE((rc == 0) == (r != NULL));
 	if (!rc) {
 		FUZZ_REQUIRE(ring_desc(r)->id == 1);
+		if (g.s.kind & SKIPPED) {
+			ring_skip_history(r);
+			g.honest = false;
+		}
 		run(&g, r, &in);
 		ring_close(r);
 	}
