@@ -17,8 +17,7 @@ import time
 
 CPU = "qemu64,+svm,+npt,+rdrand"
 PATIENCE = 4
-LOW_NICE = 5  # of VMs without Xen, and of those that count instructions: the others take several times as
-# long when their cores are taken
+PLAIN_NICE = 5  # of VMs without Xen: those with Xen take several times as long when others take their cores
 
 
 class Failed(Exception):
@@ -253,7 +252,7 @@ class Vm:
         with open(self.run_dir + "/qemu.err", "wb") as err, _living_lock:
             check(not stopping(), "the run was interrupted")
             # QEMU dies with the thread that started it, however that ends.
-            nice = ["nice", "-n", str(LOW_NICE)] if self.kind == "plain" or self.instruction_ns else []
+            nice = ["nice", "-n", str(PLAIN_NICE)] if self.kind == "plain" else []
             self.qemu = subprocess.Popen(nice + ["setpriv", "--pdeathsig", "KILL"] + args,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err,
                                          pass_fds=[self.monitor.qemus.fileno()])

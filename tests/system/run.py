@@ -11,8 +11,7 @@ A VM has 2 CPUs. Two VMs on a machine of 2 cores hold each other up: benchex-cou
 and was not done in 6 minutes beside churn. So there is a worker for each pair of cores. VMs of 1 CPU
 would not help: benchex-count and churn took 130 s each at once, and 58 and 85 s in VMs of 2 CPUs.
 
-Beside all of this, at a lower priority (bed.LOW_NICE), run the scenarios without Xen, one at a time, and
-those in VMs that count instructions, one at a time: these need one core, and no time that they judge gets longer.
+Scenarios without Xen run one at a time beside all of this, at a lower priority (bed.PLAIN_NICE).
 
 A scenario passes when its function returns, fails when it raises; each failed one shows why, and
 where the logs are. Seconds are the wall's, and CPU seconds those of QEMU.
@@ -143,38 +142,25 @@ class Runner:
             t.join()
 
     def run(self, chosen):
-        low = [threading.Thread(target=self.in_turn, args=([s for s in chosen if lane(s) == name],), daemon=True)
-               for name in ("plain", "counted")]
-        for t in low:
-            t.start()
-        self.run_xen([s for s in chosen if lane(s) == "xen"])
-        for t in low:
-            t.join()
-
-    def tasks(self, chosen):
-        """The snapshots that these scenarios begin with, then the scenarios."""
-        beds = {s.bed: scenarios.BEDS[s.bed] for s in chosen}
-        return ([(self.snapshot, recipe, options) for options, recipe in beds.values() if recipe] +
-                [(self.scenario, s) for s in chosen])
+        plain = threading.Thread(target=self.in_turn, args=([s for s in chosen if kind(s) == "plain"],), daemon=True)
+        plain.start()
+        self.run_xen([s for s in chosen if kind(s) == "xen"])
+        plain.join()
 
     def in_turn(self, chosen):
-        for function, *arguments in self.tasks(chosen):
-            function(*arguments)
+        for s in chosen:
+            self.scenario(s)
 
     def run_xen(self, chosen):
-        alone = [s for s in chosen if not s.beside]
-        self.at_once([t for t in self.tasks(chosen) if t[1] not in alone])
-        for s in alone:
-            self.scenario(s)
+        beds = {s.bed: scenarios.BEDS[s.bed] for s in chosen}
+        tasks = [(self.snapshot, recipe, options) for options, recipe in beds.values() if recipe]
+        tasks += [(self.scenario, s) for s in chosen if s.beside]
+        self.at_once(tasks)
+        self.in_turn([s for s in chosen if not s.beside])
 
 
 def kind(s):
     return scenarios.BEDS[s.bed][0].get("kind", "xen")
-
-
-def lane(s):
-    """Of the three: in each, one scenario runs at a time, but those with Xen on more than two cores."""
-    return "counted" if scenarios.BEDS[s.bed][0].get("instruction_ns") else kind(s)
 
 
 def choose(args):
