@@ -121,7 +121,7 @@ ALL = [
              "a guest that overspends is capped until the next epoch, another is not", beside=True),
     Scenario("cap-credit", "credit-linked", sc_cap.cap, "cap under the credit scheduler", "deep", True),
     Scenario("ioshares", "linked", sc_ioshares.ioshares,
-             "the cap of who is to blame follows the latencies that another guest reports", beside=True),
+             "the cap of who is to blame follows the latencies that another guest reports", "deep", True),
     Scenario("experiment", "linked", experiment.experiment,
              "IOShares brings a server back that bulk RDMA on its link ruined",
              beside=True),
