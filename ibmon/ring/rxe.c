@@ -359,17 +359,25 @@ static struct rxe_done count_completed(const struct rxe_ring *r, const struct rx
 	return d;
 }
 
-/* Is the consumer index at 0 again, and was no slot behind the posts, and the next one, written? */
-static bool is_at_begin(const struct rxe_ring *r, const struct rxe_stand *s)
+/* Is no slot written but those in flight and the next one? RESET wipes all. */
+static bool rest_is_blank(const struct rxe_ring *r, const struct rxe_stand *s)
 {
-	uint32_t slots = r->mask + 1 < RING_WALK_MAX ? r->mask + 1 : RING_WALK_MAX;
+	uint32_t n = r->mask - backlog(r, s);
 
-	if (!r->q->opened || s->cons || !r->q->cons)
-		return false;
-	for (uint32_t i = s->prod + 1; !r->q->zeroed_ns && i < slots; i++)
-		if (!slot_blank(r, i))
+	if (n > RING_WALK_MAX)
+		n = RING_WALK_MAX;
+	for (uint32_t i = 0; i < n; i++)
+		if (!slot_blank(r, s->prod + 1 + i))
 			return false;
 	return true;
+}
+
+/* Is the consumer index at 0 again, and no slot written but those posted since? */
+static bool is_at_begin(const struct rxe_ring *r, const struct rxe_stand *s)
+{
+	if (!r->q->opened || s->cons || !r->q->cons)
+		return false;
+	return r->q->zeroed_ns || rest_is_blank(r, s);
 }
 
 /*
@@ -573,12 +581,16 @@ static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand 
 {
 	struct rxe_sq *q = r->q;
 	bool blank = rxe_entry_blank(&s->newest);
+	bool reused = blank && q->opened && !rest_is_blank(r, s);
 	struct rxe_done d = { 0 };
 
-	if (blank && looks_new(r, s)) {
+	/* Some pages can have become another ring, and others something else; or RESET goes on. */
+	if (reused || (blank && looks_new(r, s))) {
 		q->zeroed_ns += elapsed_ns + 1;
 		if (q->zeroed_ns <= ZEROED_MAX_NS)
 			return RING_OK; /* nothing was done since, or it is to be counted later */
+		if (reused)
+			return RING_FAULT_HEADER;
 	} else if (begins_anew(r, s)) {
 		return RING_FAULT_HEADER;
 	}

@@ -58,6 +58,30 @@ TEST(fault__pages_reused_by_a_new_ring__counts_nothing_that_never_was)
 	done(x);
 }
 
+/* Only the first pages are those of the new ring; the others hold something else. */
+TEST(fault__some_pages_reused_by_a_new_ring__counts_nothing_that_never_was)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+	struct ring_totals t;
+
+	for (int i = 0; i < 7; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	fake_reset(&x->f, 0);
+	fake_put(&x->f, FAKE_PRODUCER, 0);
+	fake_put(&x->f, FAKE_CONSUMER, 0);
+	fake_put_entry(&x->f, 12, FAKE_WQE_SSN, 77);
+	fake_put_entry(&x->f, 12, FAKE_WQE_OPCODE, 1);
+	for (int ms = 0; ms < 2999; ms++) {
+		sample(x);
+		assert_int_equal(x->s.wrs, 0);
+	}
+	assert_fault(x, RING_FAULT_HEADER);
+	ring_totals(x->r, &t);
+	assert_int_equal(t.wrs, 7);
+	done(x);
+}
+
 /* It is in use when it is sampled first: its posts are in flight, or the first is in the making. */
 TEST(fault__pages_reused_by_a_ring_in_use__counts_nothing_that_never_was)
 {
@@ -102,6 +126,22 @@ TEST(fault__queue_pair_reset_at_index_0_and_in_use__is_not_one)
 	assert_int_equal(x->s.wrs, 1);
 	fake_send(&x->f);
 	fake_complete(&x->f, FAKE_OK);
+	sample(x);
+	assert_int_equal(x->s.wrs, 1);
+	done(x);
+}
+
+/* A refused post leaves its mark in the next slot of a queue pair that was RESET. */
+TEST(fault__queue_pair_reset_and_a_post_refused__is_not_one)
+{
+	struct fixture *x = started(16, FAKE_RC, 1024);
+
+	for (int i = 0; i < 5; i++)
+		fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	fake_do(&x->f, FAKE_WRITE, 1);
+	fake_reset(&x->f, 0);
+	fake_refuse(&x->f, FAKE_WRITE, 1);
 	sample(x);
 	assert_int_equal(x->s.wrs, 1);
 	done(x);
