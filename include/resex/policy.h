@@ -22,10 +22,13 @@
 /* Changes whenever a struct here, in resex/flow.h or in resex/units.h does. */
 #define POLICY_ABI 2u
 
+/* The state of a guest that leaves is kept so long for a domain with the same UUID. */
+#define POLICY_KEPT_NS (60 * NS_PER_S)
+
 enum policy_guest_flags {
 	POLICY_EXEMPT = 1u << 0,   /* charge, never cap (dom0 is never in guest[]) */
 	POLICY_CAPPABLE = 1u << 1, /* its own cap is saved on disk, so it may be capped */
-	POLICY_NEW = 1u << 2,	   /* first interval of this guest */
+	POLICY_NEW = 1u << 2,	   /* first interval of this guest, or after its restart */
 };
 
 struct policy_guest {
@@ -83,7 +86,8 @@ struct policy_ops {
 	 * reasons[plan_guest.reason]: the reason in one sentence, in which "%0"
 	 * to "%3" are replaced by plan_guest.why[0..3]. A suffix, as in "%0m",
 	 * is the format: m whole thousands, d thousands with two decimals, p
-	 * permille as percent, g the name of the guest in that slot.
+	 * permille as percent, g the name of the guest in that slot, a the names
+	 * of the guests that are charged for it: those with the same slot as an a.
 	 * Ends with NULL. reasons[0] is the reason for "no cap wanted".
 	 */
 	const char *const *reasons;
@@ -91,7 +95,8 @@ struct policy_ops {
 	 * Write plan->guest[slot] for every guest of in. params: params_size
 	 * bytes. global: global_size bytes, zero when the policy begins.
 	 * guests: an array by slot of blocks of guest_size bytes, each zero
-	 * when the policy or the guest begins. The engine clamps caps to the
+	 * when the policy or the guest begins; a guest that comes back within
+	 * POLICY_KEPT_NS has its former block. The engine clamps caps to the
 	 * guest's bounds: CAP_NONE gives the operator's own cap.
 	 */
 	void (*decide)(const struct policy_in *in, const void *params, void *global, void *guests,

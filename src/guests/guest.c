@@ -11,16 +11,42 @@
 
 #include "src/guests/guests_priv.h"
 
+static bool is_former(const struct guests *gs, int slot, const struct hv_dom *d, struct mono now)
+{
+	const struct former *f = &gs->former[slot];
+
+	return f->known && !memcmp(f->uuid, d->uuid, sizeof(f->uuid)) && !uuid_is_null(d->uuid) &&
+	       mono_sub(now, f->left) <= POLICY_KEPT_NS;
+}
+
 /*
  * A slot is also the index of the guest's mailbox, account and policy state. So it becomes
  * free only with entry_free(), after the sampler has acknowledged that the guest is gone.
+ *
+ * A guest that was restarted gets its former slot, and the policy's state with it (*kept): else
+ * a restart would end what the guest is charged. Other guests get the slot that is free for
+ * the longest time. -EAGAIN: the former slot is not free yet; -ENOSPC: none is.
  */
-static int free_slot(const struct guests *gs)
+static int choose_slot(const struct guests *gs, const struct hv_dom *d, struct mono now, bool *kept)
 {
-	for (int i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (!gs->guest[i])
+	int slot = -ENOSPC;
+
+	*kept = false;
+	for (int i = 0; i < FLOW_GUESTS_MAX; i++) {
+		bool former = is_former(gs, i, d, now);
+
+		if (former && gs->guest[i])
+			return -EAGAIN;
+		if (gs->guest[i])
+			continue;
+		if (former) {
+			*kept = true;
 			return i;
-	return -ENOSPC;
+		}
+		if (slot < 0 || mono_sub(gs->former[i].left, gs->former[slot].left) < 0)
+			slot = i;
+	}
+	return slot;
 }
 
 /*
@@ -88,8 +114,9 @@ static void report_new(struct guests *gs, struct guest_entry *g, struct mono now
 /* Its own cap is read here if it has run, before a policy of this run can set another. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns)
 {
-	int slot = free_slot(gs), rc;
 	struct guest_entry *g;
+	bool kept;
+	int slot = choose_slot(gs, d, now, &kept), rc;
 
 	if (slot < 0)
 		return slot;
@@ -102,6 +129,8 @@ int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_
 		return rc;
 	}
 	g->slot = (uint32_t)slot;
+	g->kept = kept;
+	gs->former[slot].known = false;
 	g->key.domid = d->domid;
 	g->key.created = ++gs->created;
 	memcpy(g->key.uuid, d->uuid, sizeof(g->key.uuid));
@@ -134,16 +163,22 @@ void entry_free(struct guests *gs, struct guest_entry *g)
 	own_note(gs, g);
 	gs->save_due |= !gs->observe;
 	gs->guest[g->slot] = NULL;
+	gs->rescan_due = true; /* its successor may wait for the slot */
 	guest_close(g->mon);
 	free(g);
 }
 
-void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
+void entry_leave(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns)
 {
+	struct former *f = &gs->former[g->slot];
+
 	if (g->leaving)
 		return;
 	g->leaving = true;
 	own_note(gs, g);
+	memcpy(f->uuid, g->key.uuid, sizeof(f->uuid));
+	f->left = now;
+	f->known = true;
 	g->reap_serial = 0; /* wait for the set without it */
 	gs->publish_due = true;
 	gs->hv->watch->unwatch(gs->watch, g->key.domid);

@@ -197,7 +197,7 @@ static bool is_guest(const struct hv_dom *d)
 	return !(d->flags & (HV_DOM_PRIVILEGED | HV_DOM_DYING | HV_DOM_SHUTDOWN));
 }
 
-static void remove_missing(struct guests *gs, int n, int64_t wall_ns)
+static void remove_missing(struct guests *gs, int n, struct mono now, int64_t wall_ns)
 {
 	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
 		struct guest_entry *g = gs->guest[i];
@@ -207,7 +207,7 @@ static void remove_missing(struct guests *gs, int n, int64_t wall_ns)
 			here = gs->dom[k].domid == g->key.domid && is_guest(&gs->dom[k]) &&
 			       !memcmp(gs->dom[k].uuid, g->key.uuid, sizeof(g->key.uuid));
 		if (g && !here)
-			entry_leave(gs, g, wall_ns);
+			entry_leave(gs, g, now, wall_ns);
 	}
 }
 
@@ -242,7 +242,7 @@ static void add_domain(struct guests *gs, const struct hv_dom *d, struct mono no
 
 	if (rc == -ENOSPC)
 		++*unwatched;
-	else if (rc)
+	else if (rc && rc != -EAGAIN) /* tried again when its former slot is free */
 		log_msg(gs->log, LOG_LVL_ERROR, "domain %u is not watched: %s", d->domid,
 			strerror(-rc));
 }
@@ -271,7 +271,7 @@ static void rescan(struct guests *gs, struct mono now, int64_t wall_ns)
 	}
 	gs->list_rc = 0;
 	gs->rescan_due = false;
-	remove_missing(gs, n, wall_ns);
+	remove_missing(gs, n, now, wall_ns);
 	drop_saved_of_dead(gs, n);
 	for (int i = 0; i < n; i++) {
 		const struct hv_dom *d = &gs->dom[i];

@@ -47,9 +47,17 @@ struct checked {
 	uint64_t flight;    /* of READs, may be sent and not claimed yet */
 };
 
+/* The guest that had a slot last. */
+struct former {
+	uint8_t uuid[16];
+	struct mono left;
+	bool known; /* and no other guest has had the slot since */
+};
+
 struct guest_entry {
 	struct guest_key key;
 	uint32_t slot;
+	bool kept; /* it was restarted, and has its former slot */
 	char name[FLOW_NAME_MAX];
 	char uuid[37];
 	uint32_t dom_flags; /* enum hv_dom_flags, newest */
@@ -128,6 +136,7 @@ struct guests {
 	struct restore restore;
 	struct written *written;		    /* mapped (journal.h), or NULL */
 	struct guest_entry *guest[FLOW_GUESTS_MAX]; /* by slot; NULL: free */
+	struct former former[FLOW_GUESTS_MAX];
 	struct policy_inst *policy;
 	struct policy_inst *policy_old; /* freed when policy_serial is acknowledged */
 	uint64_t policy_serial;
@@ -157,7 +166,7 @@ struct guests {
 /* guest.c: one guest. */
 int entry_new(struct guests *gs, const struct hv_dom *d, struct mono now, int64_t wall_ns);
 void entry_free(struct guests *gs, struct guest_entry *g);
-void entry_leave(struct guests *gs, struct guest_entry *g, int64_t wall_ns);
+void entry_leave(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 /* Name, node, refresh: all that is due. True: it mapped memory, which takes a while. */
 bool entry_work(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);
 void entry_second(struct guests *gs, struct guest_entry *g, struct mono now, int64_t wall_ns);

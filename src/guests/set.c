@@ -56,6 +56,7 @@ static int set_fill(const struct guests *gs, const struct guest_entry *g, struct
 {
 	e->key = g->key;
 	e->slot = g->slot;
+	e->kept = g->kept;
 	e->flags = (entry_cappable(g) ? POLICY_CAPPABLE : 0) |
 		   (entry_alone(gs, g) ? POLICY_EXEMPT : 0);
 	e->vcpus = g->vcpus;

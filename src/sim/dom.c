@@ -87,13 +87,18 @@ static void arm_lives(struct sim_dom *d)
 	}
 }
 
-static void make_uuid(struct sim_dom *d)
+/* A guest has one UUID in all its lives, as by its file in /etc/xen. */
+static void set_uuid(struct sim_dom *d)
 {
+	struct sim_guest *g = &d->host->guest[d->guest];
 	uint64_t half[2] = { sim_rand(&d->rand), sim_rand(&d->rand) };
 
-	memcpy(d->uuid, half, sizeof(d->uuid));
-	d->uuid[6] = (uint8_t)(0x40 | (d->uuid[6] & 0x0f)); /* version 4, random */
-	d->uuid[8] = (uint8_t)(0x80 | (d->uuid[8] & 0x3f));
+	if (!g->uuid[6]) { /* its first life */
+		memcpy(g->uuid, half, sizeof(g->uuid));
+		g->uuid[6] = (uint8_t)(0x40 | (g->uuid[6] & 0x0f)); /* version 4, random */
+		g->uuid[8] = (uint8_t)(0x80 | (g->uuid[8] & 0x3f));
+	}
+	memcpy(d->uuid, g->uuid, sizeof(d->uuid));
 }
 
 static void append_dom(struct sim_host *h, struct sim_dom *d)
@@ -137,7 +142,7 @@ static void dom_free(struct sim_dom *d)
 static void boot_parts(struct sim_dom *d)
 {
 	memset(d->host->guest[d->guest].app, 0, sizeof(d->host->guest[d->guest].app));
-	make_uuid(d);
+	set_uuid(d);
 	d->sched = d->host->conf.sched == SIM_CREDIT ? &sim_credit : &sim_credit2;
 	timer_init(&d->tick, d->sched->tick, d);
 	timer_init(&d->apply, sim_sched_apply, d);

@@ -351,6 +351,7 @@ struct sim_watcher;
 struct sim_guest {
 	struct sim_dom *dom; /* NULL once it is destroyed */
 	uint32_t domid;	     /* of its newest life */
+	uint8_t uuid[16];    /* of all its lives; 0: it had none */
 	uint64_t cpu_ns;     /* of the life that ended last */
 	struct sim_app_truth app[SIM_APPS_MAX];
 };

@@ -41,6 +41,7 @@ struct set_guest {
 	bool last_rate;	     /* charged for them at its last rate; else at: */
 	uint64_t unreadable_mtus_s;
 	struct scan_guest *scan; /* never NULL; owned by the set */
+	bool kept; /* was restarted, is in its former slot: the policy's state there is its own */
 };
 
 /* Immutable once published; guests in ascending domain id. */

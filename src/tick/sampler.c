@@ -96,7 +96,7 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 	if (mail && mail_domid(mail) == g->key.domid)
 		sl->wanted = SLOT_RESEND;
 	/* The policy's state of the slot's former guest must not price the new one. */
-	if (pi->ops->guest_size)
+	if (pi->ops->guest_size && !g->kept)
 		memset((uint8_t *)pi->guests + (size_t)g->slot * pi->ops->guest_size, 0,
 		       pi->ops->guest_size);
 }

@@ -203,6 +203,68 @@ WITH_RIG(guest__gone__leaves_the_set_and_its_slot_only_after_the_ack)
 	assert_non_null(rig_event(g, "guest-gone"));
 }
 
+/* Domain domid comes with this UUID. True: it has its former slot, and the state there. */
+static bool is_kept(struct guests_rig *g, uint32_t domid, uint8_t uuid, uint32_t former)
+{
+	rig_create(g, domid, uuid);
+	rig_settle(g);
+	assert_non_null(rig_in_set(g, domid));
+	if (rig_in_set(g, domid)->kept)
+		assert_int_equal(rig_in_set(g, domid)->slot, former);
+	return rig_in_set(g, domid)->kept;
+}
+
+WITH_RIG(guest__restarted__gets_its_former_slot_with_the_policys_state)
+{
+	struct guests_rig *g = *state;
+	uint32_t slot;
+
+	rig_create(g, 3, 3);
+	assert_false(is_kept(g, 4, 4, 0));
+	slot = rig_in_set(g, 4)->slot;
+	rig_destroy(g, 4);
+	rig_create(g, 5, 4); /* its successor is there before the sampler is done with the slot */
+	rig_work(g, MS);
+	rig_work(g, MS);
+	assert_null(guests_find(g->gs, "5"));
+	assert_true(rig_ack(g));
+	assert_null(rig_in_set(g, 4));
+	rig_settle(g);
+	assert_true(rig_in_set(g, 5)->kept);
+	assert_int_equal(rig_in_set(g, 5)->slot, slot);
+	rig_destroy(g, 5);
+	rig_settle(g);
+	assert_false(is_kept(g, 6, 6, 0)); /* another guest leaves the slot alone */
+	assert_int_not_equal(rig_in_set(g, 6)->slot, slot);
+	assert_true(is_kept(g, 7, 4, slot));
+	assert_false(is_kept(g, 8, 4, 0)); /* the same UUID twice: this one was never gone */
+}
+
+WITH_RIG(guest__restarted_late_or_in_a_slot_that_another_had__begins_anew)
+{
+	struct guests_rig *g = *state;
+	uint32_t slot;
+
+	assert_false(is_kept(g, 4, 4, 0));
+	rig_destroy(g, 4);
+	rig_settle(g); /* 300 ms, it leaves in the first */
+	g->now.ns += POLICY_KEPT_NS - 299 * MS;
+	assert_false(is_kept(g, 5, 4, 0)); /* seen after another millisecond */
+	slot = rig_in_set(g, 5)->slot;
+	rig_destroy(g, 5);
+	rig_settle(g);
+	g->now.ns += POLICY_KEPT_NS - 300 * MS;
+	assert_true(is_kept(g, 6, 4, slot));
+	rig_destroy(g, 6);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		fake_dom_add(&g->host, 1000 + i, (uint8_t)(i == 4 ? 99 : i));
+	rig_settle(g);
+	assert_int_equal(g->set->guests, FLOW_GUESTS_MAX);
+	rig_destroy(g, 1000);
+	rig_settle(g);
+	assert_false(is_kept(g, 2000, 4, 0));
+}
+
 WITH_RIG(guest__shuts_down_or_dies__leaves_like_one_that_is_gone)
 {
 	static const uint32_t flags[] = { HV_DOM_SHUTDOWN, HV_DOM_DYING };
@@ -455,12 +517,14 @@ WITH_RIG(sets__acknowledged__make_room_for_as_many_more)
 	assert_non_null(rig_in_set(g, 4));
 }
 
-WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set)
+WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_set_after_that)
 {
 	struct guests_rig *g = *state;
 	struct fake_dom *d = rig_create(g, 4, 4);
+	uint32_t slot;
 
 	rig_settle(g);
+	slot = rig_in_set(g, 4)->slot;
 	d->dom.flags |= HV_DOM_SHUTDOWN;
 	fake_host_event(&g->host, HV_EVENT_DOMAINS, 0);
 	rig_work(g, MS);
@@ -469,7 +533,12 @@ WITH_RIG(guest__goes_on_before_its_leaving_was_acknowledged__is_in_the_next_set)
 	rig_work(g, MS);
 	rig_work(g, MS);
 	assert_true(rig_ack(g));
-	assert_non_null(rig_in_set(g, 4));
+	assert_null(rig_in_set(g, 4));
+	rig_work(g, MS);
+	rig_work(g, MS);
+	assert_true(rig_ack(g));
+	assert_true(rig_in_set(g, 4)->kept);
+	assert_int_equal(rig_in_set(g, 4)->slot, slot);
 }
 
 WITH_RIG(events__that_come_all_the_time__do_not_drive_out_the_others)

@@ -81,6 +81,27 @@ WITH_RIG(adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited)
 	assert_int_equal(resos_check(&g->s.ledger), 0);
 }
 
+WITH_RIG(adopt__guest_restarted_in_its_slot__only_the_policys_state_is_kept)
+{
+	struct sampler_rig *g = *state;
+	struct rig_block *each = g->policy->guests;
+	uint64_t decided;
+
+	rig_settled(g, 3, 7);
+	use_cpu(g, 7, 5 * MS);
+	rig_tick(g, MS);
+	decided = each[3].decisions;
+	rig_leave(g, 7);
+	rig_publish(g);
+	rig_tick(g, MS);
+	rig_join(g, 3, 8)->kept = true;
+	rig_publish(g);
+	rig_tick(g, MS);
+	assert_int_equal(each[3].decisions, decided + 1);
+	assert_int_equal(g->s.in.guest[0].flags, POLICY_CAPPABLE | POLICY_NEW);
+	assert_int_equal(rig_account(g, 3)->spent.m, 0);
+}
+
 WITH_RIG(adopt__same_guest_again__keeps_account_and_policy_state)
 {
 	struct sampler_rig *g = *state;
