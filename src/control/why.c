@@ -9,7 +9,11 @@
 
 #include "src/control/methods_priv.h"
 
-enum { REASON_MAX = 512 }; /* of a policy; the row has more room, for what is appended */
+enum {
+	REASON_MAX = 512, /* of a policy; the row has more room, for what is appended */
+	NAMES_MAX = 4,	  /* listed; of others only how many they are */
+	FIGURE_MAX = (NAMES_MAX + 1) * FLOW_NAME_MAX,
+};
 
 /* For "guest %1g". The guest that a policy blames may have left since it decided. */
 static const char *slot_name(const struct guests *gs, int64_t slot)
@@ -19,9 +23,53 @@ static const char *slot_name(const struct guests *gs, int64_t slot)
 	return name ? name : "that left";
 }
 
+static const char *sentence_of(const struct policy_ops *ops, uint32_t reason)
+{
+	const char *f = "";
+
+	/* Walk to the end: only the NULL there shows how many reasons a policy has. */
+	for (uint32_t i = 0; ops->reasons && ops->reasons[i]; i++)
+		if (i == reason)
+			f = ops->reasons[i];
+	return f;
+}
+
+/* Is this guest charged because of the guest in that slot: does its reason say so by "%0a"? */
+static bool is_charged_for(const struct policy_ops *ops, const struct snap_guest *s, int64_t slot)
+{
+	const char *f = sentence_of(ops, s->plan.reason);
+
+	while ((f = strchr(f, '%')) != NULL && f[1]) {
+		f++;
+		if (f[0] >= '0' && f[0] <= '3' && f[1] == 'a' && s->plan.why[f[0] - '0'] == slot)
+			return s->slot != slot;
+	}
+	return false;
+}
+
+/* For "because of %2a": "bulk", "a, b", "a, b, c, d and 3 more". */
+static void list_charged(const struct guests *gs, const struct snapshot *sn, int64_t slot,
+			 char *out, size_t size)
+{
+	uint32_t n = 0;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < sn->guests; i++) {
+		if (!is_charged_for(sn->policy, &sn->guest[i], slot))
+			continue;
+		if (n++ < NAMES_MAX)
+			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "",
+					       slot_name(gs, sn->guest[i].slot));
+	}
+	if (n > NAMES_MAX)
+		snprintf(out + at, size - at, " and %u more", n - NAMES_MAX);
+	else if (!n)
+		snprintf(out, size, "other guests");
+}
+
 /* One figure in the unit of its suffix (policy.h): policies are pure, and print nothing. */
-static const char *format_figure(const struct guests *gs, char suffix, int64_t v, char *out,
-				 size_t size)
+static void format_figure(const struct guests *gs, const struct snapshot *sn, char suffix,
+			  int64_t v, char *out, size_t size)
 {
 	long long whole = v, part = llabs(v % 1000);
 
@@ -38,29 +86,27 @@ static const char *format_figure(const struct guests *gs, char suffix, int64_t v
 	case 'g':
 		snprintf(out, size, "%s", slot_name(gs, v));
 		break;
+	case 'a':
+		list_charged(gs, sn, v, out, size);
+		break;
 	default:
 		snprintf(out, size, "%lld", whole);
 	}
-	return out;
 }
 
 /*
  * The reason's sentence with its figures. It is copied character by character, and is never a
  * printf format: a policy's text, or a figure that it got from a guest, must not read other memory.
  */
-static void reason_text(const struct guests *gs, const struct policy_ops *ops,
+static void reason_text(const struct guests *gs, const struct snapshot *sn,
 			const struct plan_guest *p, char *out, size_t size)
 {
-	const char *f = "";
+	const char *f = sentence_of(sn->policy, p->reason);
 	size_t n = 0;
 
-	/* Walk to the end: only the NULL there shows how many reasons a policy has. */
-	for (uint32_t i = 0; ops->reasons && ops->reasons[i]; i++)
-		if (i == p->reason)
-			f = ops->reasons[i];
-	/* Each step adds one character, or one figure, which is no longer than a name. */
+	/* Each step adds one character or one figure. */
 	for (; *f && n + FLOW_NAME_MAX < size; f++) {
-		char figure[FLOW_NAME_MAX], suffix;
+		char figure[FIGURE_MAX], suffix;
 		size_t len;
 
 		if (*f != '%' || f[1] < '0' || f[1] > '3') {
@@ -68,8 +114,11 @@ static void reason_text(const struct guests *gs, const struct policy_ops *ops,
 			continue;
 		}
 		f++;
-		suffix = f[1] && strchr("mdpg", f[1]) ? f[1] : 0;
-		len = strlen(format_figure(gs, suffix, p->why[*f - '0'], figure, sizeof(figure)));
+		suffix = f[1] && strchr("mdpga", f[1]) ? f[1] : 0;
+		format_figure(gs, sn, suffix, p->why[*f - '0'], figure, sizeof(figure));
+		len = strlen(figure);
+		if (len >= size - n)
+			len = size - n - 1;
 		memcpy(out + n, figure, len);
 		n += len;
 		f += suffix != 0;
@@ -133,7 +182,7 @@ static json_t *why_row(struct call *c, const struct guest_entry *g)
 	else if (!v.cappable)
 		snprintf(text, sizeof(text), "not cappable: %s", v.cap_note);
 	else
-		reason_text(c->guests, c->sn->policy, &s->plan, text, REASON_MAX);
+		reason_text(c->guests, c->sn, &s->plan, text, REASON_MAX);
 	if (s && s->applied.limited && cap_to_percent(s->applied) == v.conf->max_cap && !v.alone)
 		append_max_cap(&v, text, sizeof(text));
 	append_forged(&v, text, sizeof(text));

@@ -281,6 +281,48 @@ WITH_CALL(why__any_reason_text__is_filled_in_and_bounded)
 	}
 }
 
+/* web is slowed down; the guests domain-100 and so on are charged for it, and bulk unless free. */
+static const char *why_web(struct guests_rig *g, uint32_t others, bool free)
+{
+	static const char *const reasons[] = { "free", "for %2g, with %2a", "for it: %0a", NULL };
+	static struct policy_ops named;
+	struct snapshot *sn;
+	uint32_t web;
+
+	for (uint32_t id = 100; id < 100 + others; id++)
+		if (!fake_dom(&g->host, id))
+			fake_dom_add(&g->host, id, (uint8_t)id)->name_rc = -ENOENT;
+	rig_second(g);
+	rig_settle(g);
+	rig_second(g);
+	named = policy_null;
+	named.reasons = reasons;
+	sn = snap_of_set(g);
+	sn->policy = &named;
+	web = sn->guest[0].slot;
+	for (uint32_t i = 0; i < sn->guests; i++)
+		sn->guest[i].plan = (struct plan_guest){ .reason = 1, .why = { 0, 0, web, 0 } };
+	sn->guest[0].plan = (struct plan_guest){ .reason = 2, .why = { web, 0, 0, 0 } };
+	if (free)
+		sn->guest[1].plan = (struct plan_guest){ .reason = 0,
+							 .why = { web, web, web, web } };
+	snap_publish(&g->ho);
+	return str(row(ask(g, "why", "'guest':'web'"), "guests", "web"), "text");
+}
+
+WITH_CALL(why__of_a_set__names_its_guests)
+{
+	struct guests_rig *g = *state;
+
+	assert_string_equal(why_web(g, 0, true), "for it: other guests");
+	assert_string_equal(why_web(g, 0, false), "for it: bulk");
+	assert_string_equal(why(g), "for web, with bulk");
+	assert_string_equal(why_web(g, 3, false),
+			    "for it: bulk, domain-100, domain-101, domain-102");
+	assert_string_equal(why_web(g, 5, true),
+			    "for it: domain-100, domain-101, domain-102, domain-103 and 1 more");
+}
+
 WITH_CALL(why__released_or_exempt__says_so_before_the_policy)
 {
 	struct guests_rig *g = *state;
