@@ -4,7 +4,7 @@ exampledir = $(docdir)/examples
 dist_example_DATA = etc/resexd.json etc/cluster.json etc/examples/report.c etc/benchex/ice-like.trace
 scenariodir = $(docdir)/examples/scenarios
 dist_scenario_DATA = etc/scenarios/alone.json etc/scenarios/blind.json etc/scenarios/churn.json \
-	etc/scenarios/credit.json etc/scenarios/deep.json etc/scenarios/equal.json \
+	etc/scenarios/credit.json etc/scenarios/crowd.json etc/scenarios/deep.json etc/scenarios/equal.json \
 	etc/scenarios/figure9-128k.json etc/scenarios/figure9-1m.json etc/scenarios/figure9-256k.json \
 	etc/scenarios/figure9-2m.json etc/scenarios/figure9-512k.json etc/scenarios/learn.json \
 	etc/scenarios/liar.json etc/scenarios/paper.json etc/scenarios/senders.json \

@@ -3,11 +3,11 @@
  * ioshares: a guest that slows others down pays more (paper VI-C, algorithm 2).
  *
  * Guests report their latencies. When one exceeds its base latency by more than
- * its tolerance, the guest that sends most on its link is charged at a higher
- * rate, and its cap is 100 % of its VCPUs divided by the rate. When no reporter
- * is over its tolerance any more, the rate goes back step by step.
+ * its tolerance, guests on its link are blamed together. Each is charged at a
+ * higher rate, and its cap is 100 % of its VCPUs divided by the rate. When no
+ * reporter is near its tolerance any more, the rates go back step by step.
  *
- *	reports --ioshares_window--> verdict --ioshares_rate--> rate --> cap
+ *	reports --window--> verdict --blame--> set of guests --rate--> rates --> caps
  *
  * This file holds the parameters, the order of a tick and the plan; ioshares.h
  * lists the other files and all state.
@@ -34,23 +34,23 @@ enum ios_reason {
 static const char *const ios_reasons[] = {
 	[WHY_FREE] = "no cap: no guest is slowed down by this one",
 	[WHY_TAXED] = "cap %0m percent, charged %1d times the plain rate: guest %2g is %3p "
-		      "percent slower than alone, and this one sends most",
+		      "percent slower than alone because of %2a",
 	[WHY_EMPTY] = "lowest cap, %0m percent: all of its Resos are spent; until the next epoch",
 	[WHY_EXEMPT] = "no cap: the guest is exempt",
 	[WHY_NOT_CAPPABLE] = "no cap: the guest's original cap is not saved yet",
 	[WHY_FUTILE] = "no cap for another %3 ms: at its lowest cap guest %2g was no faster",
 	[WHY_SELF] = "no cap; it is %3p percent slower than alone, but was capped itself or had no "
 		     "CPU: no evidence against others",
-	[WHY_HURT] = "no cap; it is %3p percent slower than alone, and guest %2g is charged "
-		     "more for it",
-	[WHY_NOBODY] = "no cap; it is %3p percent slower than alone, but no guest that may be "
-		       "capped sends so much more that it is to blame",
+	[WHY_HURT] = "no cap; it is %3p percent slower than alone; charged more for it: %0a; guest "
+		     "%2g sends most",
+	[WHY_NOBODY] = "no cap; it is %3p percent slower than alone, but the guests that may be "
+		       "capped do not send so much that they are to blame",
 	[WHY_NO_BASE] = "no cap; its own latency when alone is neither configured nor learned yet, "
 			"so no guest can be blamed",
 	[WHY_FADING] = "cap %0m percent, charged %1d times the plain rate, on the way back "
 		       "to no cap: the guest that was slowed down no longer reports",
 	[WHY_FLOOR] = "lowest cap, %0m percent, and guest %2g is still %3p percent slower than "
-		      "alone: a cap does not stop messages that are already posted",
+		      "alone because of %2a: a cap does not stop messages that are already posted",
 	NULL,
 };
 
@@ -62,8 +62,10 @@ static const char *const ios_reasons[] = {
 static const struct policy_param ios_params[] = {
 	PARAM(window, "ns", "Least length of a window of reports (not in the paper).", 1000000,
 	      10000000000, 50000000),
-	PARAM(min_samples, "-", "Least number of latencies in a window (not in the paper).", 1,
-	      1000000, 16),
+	PARAM(min_samples, "-",
+	      "Least number of latencies in a window, or an eighth of it after the time stale "
+	      "(not in the paper).",
+	      1, 1000000, 128),
 	PARAM(tolerance, "permille",
 	      "How far latency may exceed its base before it counts as interference, for guests "
 	      "without a tolerance of their own (paper VI-C: the SLA, without a figure).",
@@ -71,14 +73,14 @@ static const struct policy_param ios_params[] = {
 	PARAM(dev_tolerance, "permille",
 	      "Tolerance of the deviation, as a multiple of the mean's (not in the paper, which "
 	      "has 1000: a few late requests raise the deviation twice as much as the mean).",
-	      1000, 100000, 2000),
+	      1000, 100000, 3000),
 	PARAM(blame_ratio, "permille",
-	      "A guest is blamed only if it sends more than this multiple of the victim's traffic "
+	      "Guests are blamed only if they send more than this multiple of the victim's traffic "
 	      "(for paper VII-C: no penalty for the same amount of I/O).",
 	      1000, 100000, 1500),
 	PARAM(blame_floor, "permille",
-	      "A guest is blamed only if it sends at least this part of the link's capacity (for "
-	      "paper VII-C: a sender of 10 requests an epoch is not blamed).",
+	      "Guests are blamed only if together they send at least this part of the link's "
+	      "capacity (for paper VII-C: a sender of 10 requests an epoch is not blamed).",
 	      0, 1000, 50),
 	PARAM(bite, "ns", "Time after which a new cap has an effect (a refill of credit2).", 0,
 	      1000000000, 10000000),
@@ -88,7 +90,7 @@ static const struct policy_param ios_params[] = {
 	      1, 1000, 4),
 	PARAM(back_off, "permille",
 	      "Part of the raise that each further calm window takes back (not in the paper).", 1,
-	      1000, 100),
+	      1000, 150),
 	PARAM(lift, "permille",
 	      "Part of the full cap above which a cap on its way back is lifted (not in the "
 	      "paper).",
@@ -125,19 +127,29 @@ static const struct policy_param ios_params[] = {
 	{ NULL, NULL, NULL, 0, 0, 0, 0 },
 };
 
-/* 1: a new guest inherits nothing from the former guest of its slot. */
-static void forget_slot(struct ios_tick *t, uint32_t slot)
+/*
+ * 1: a new guest inherits nothing from the former guest of its slot. A guest that was restarted
+ * has its former block: only its window, the wait for its cap and its pause have ended. Guests that
+ * are being restarted, and are not here now, forget the former guest, too.
+ */
+static void begin_guest(struct ios_tick *t, uint32_t slot)
 {
-	for (uint32_t i = 0; i < t->in->guests; i++) {
-		struct ios_guest *s = &t->state[t->in->guest[i].slot];
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		struct ios_guest *s = &t->state[i];
 
-		s->w.snap_w[slot] = 0;
-		s->w.snap_raw[slot] = 0;
+		s->w.snap_w[slot] = t->state[slot].cum_w;
+		s->w.snap_raw[slot] = t->state[slot].cum_raw;
+		if (ios_in_set(&s->blamed, slot))
+			s->blamed.guests--;
+		s->blamed.bits[slot / 64] &= ~(1ull << slot % 64);
 		s->rest_until[slot] = (struct mono){ 0 };
 		s->first_intf[slot] = 0;
 		if (s->accuser == slot)
 			s->has_accuser = 0;
 	}
+	t->state[slot].w.open = 0;
+	t->state[slot].waiting = 0;
+	t->state[slot].sent_time = (struct mono){ 0 };
 }
 
 static uint64_t mtus(const struct usage *u)
@@ -147,18 +159,59 @@ static uint64_t mtus(const struct usage *u)
 	return m > UINT32_MAX ? UINT32_MAX : (uint64_t)m;
 }
 
+/* The largest recent message: for so long this guest can have the link to itself. */
+static void note_size(const struct ios_tick *t, const struct policy_guest *g, struct ios_guest *s)
+{
+	if (g->usage.msg_bytes < s->size &&
+	    mono_sub(t->in->now, s->size_seen) <= (int64_t)t->p->stale)
+		return;
+	s->size = g->usage.msg_bytes;
+	s->size_seen = t->in->now;
+}
+
+/*
+ * A capped guest sends in bursts, whose distance depends on the scheduler. A window must hold a
+ * whole one: the longest recent pause between two intervals in which the guest sent is its length.
+ */
+static void note_pause(const struct ios_tick *t, struct ios_guest *s)
+{
+	int64_t pause = s->sent_time.ns ? mono_sub(t->in->now, s->sent_time) : 0;
+
+	if (pause > (int64_t)t->p->stale)
+		pause = (int64_t)t->p->stale;
+	if (pause >= s->pause || mono_sub(t->in->now, s->pause_seen) > 2 * (int64_t)t->p->stale) {
+		s->pause = pause;
+		s->pause_seen = t->in->now;
+	}
+	s->sent_time = t->in->now;
+}
+
+/* A first raise takes effect at its time (ioshares_rate.c). */
+static void begin_first(const struct ios_tick *t, struct ios_guest *s)
+{
+	if (!s->next_rate || mono_sub(t->in->now, s->next_time) < 0)
+		return;
+	s->rate = s->next_rate;
+	s->next_rate = 0;
+}
+
 /* 2: rates within their bounds; what every guest sent, and would have sent at rate 1. */
 static void count_sent(struct ios_tick *t, const struct policy_guest *g)
 {
 	struct ios_guest *s = &t->state[g->slot];
 	uint64_t max = ios_rate_max(t->p, g), m = mtus(&g->usage);
 
+	begin_first(t, s);
 	if (s->rate < IOS_ONE)
 		s->rate = IOS_ONE;
 	if (s->rate > max)
 		s->rate = max;
-	if (s->rate > IOS_ONE && !ios_may_cap(g))
+	/* A guest whose own cap is not saved yet keeps its rate: it may have been restarted. */
+	if ((s->rate > IOS_ONE || s->next_rate) && (g->flags & POLICY_EXEMPT))
 		ios_release(t, s, g->slot);
+	note_size(t, g, s);
+	if (m)
+		note_pause(t, s);
 	s->cum_raw = ios_add(s->cum_raw, m);
 	s->cum_w = ios_add(s->cum_w, m * g->rate.q16 / IOS_ONE);
 }
@@ -170,8 +223,9 @@ static void begin_tick(struct ios_tick *t)
 
 		t->guest[g->slot] = g;
 		t->link[g->link].used = true;
+		t->link[g->link].backlog += ios_backlog(g);
 		if (g->flags & POLICY_NEW)
-			forget_slot(t, g->slot);
+			begin_guest(t, g->slot);
 	}
 	for (uint32_t i = 0; i < t->in->guests; i++)
 		count_sent(t, &t->in->guest[i]);
@@ -230,28 +284,30 @@ static int64_t permille(uint64_t q16)
 }
 
 /* Has the guest been at its lowest cap for long, and is it still to blame? */
-static bool is_beyond_caps(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
+static bool is_beyond_caps(const struct ios_tick *t, const struct policy_guest *g,
+			   const struct ios_guest *s)
 {
 	const struct ios_guest *r = &t->state[s->accuser];
 
-	return s->at_floor && r->verdict == IOS_OVER && r->blamed == slot &&
-	       mono_sub(t->in->now, s->floor_since) >= (int64_t)t->p->futile;
+	return s->pinned && s->rate == ios_rate_max(t->p, g) && r->verdict == IOS_OVER &&
+	       ios_in_set(&r->blamed, g->slot) &&
+	       mono_sub(t->in->now, s->pinned_since) >= (int64_t)t->p->futile;
 }
 
-static void why_taxed(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot,
-		      struct plan_guest *out)
+static void why_taxed(const struct ios_tick *t, const struct policy_guest *g,
+		      const struct ios_guest *s, struct plan_guest *out)
 {
 	const struct ios_guest *r = &t->state[s->accuser];
 
 	out->reason = WHY_FADING;
 	if (!s->has_accuser || !t->guest[s->accuser] || !r->reports)
 		return;
-	out->reason = is_beyond_caps(t, s, slot) ? WHY_FLOOR : WHY_TAXED;
+	out->reason = is_beyond_caps(t, g, s) ? WHY_FLOOR : WHY_TAXED;
 	out->why[2] = s->accuser;
 	out->why[3] = permille(r->intf);
 }
 
-static void why_free(const struct ios_guest *s, struct plan_guest *out)
+static void why_free(const struct ios_guest *s, uint32_t slot, struct plan_guest *out)
 {
 	static const enum ios_reason of_verdict[] = {
 		[IOS_NONE] = WHY_FREE, [IOS_NO_BASE] = WHY_NO_BASE, [IOS_FINE] = WHY_FREE,
@@ -261,8 +317,12 @@ static void why_free(const struct ios_guest *s, struct plan_guest *out)
 	out->reason = of_verdict[s->verdict];
 	if (out->reason == WHY_FREE || out->reason == WHY_NO_BASE)
 		return;
-	out->why[2] = out->reason == WHY_HURT ? s->blamed : 0;
 	out->why[3] = permille(s->intf);
+	if (out->reason != WHY_HURT)
+		return;
+	out->why[0] = slot;
+	out->why[1] = s->blamed.guests;
+	out->why[2] = s->blamed.most;
 }
 
 static struct plan_guest plan_of(const struct ios_tick *t, const struct policy_guest *g)
@@ -279,9 +339,9 @@ static struct plan_guest plan_of(const struct ios_tick *t, const struct policy_g
 	else if (is_empty(t->p, g))
 		out.reason = WHY_EMPTY;
 	else if (s->rate > IOS_ONE)
-		why_taxed(t, s, g->slot, &out);
+		why_taxed(t, g, s, &out);
 	else if (!why_futile(t, g->slot, &out))
-		why_free(s, &out);
+		why_free(s, g->slot, &out);
 	return out;
 }
 

@@ -2,11 +2,25 @@
 /*
  * ioshares_rate: how verdicts change rates. See ioshares.h for the steps.
  *
- * A verdict against a guest raises its rate; calm windows take the raise back
- * little by little; and a guest at its lowest cap is released when the cap did not
- * help its accuser.
+ * A verdict raises the rates of the guests that it blames; calm windows take the
+ * raises back step by step; and a guest is released when its cap did not help its
+ * accuser.
  */
 #include "policies/ioshares.h"
+
+enum {
+	AT_MOST = 2000,	     /* one window raises a rate to at most so much of it, permille */
+	AT_MOST_HUGE = 8000, /* and for huge harm: a slow reporter has few windows */
+	/* A raise above PLATEAU is doubled when the last one left ALIKE of the excess, permille. */
+	PLATEAU = 1200,
+	ALIKE = 970,
+	TARGET = 900,	 /* a raise aims at this part of the tolerance, permille */
+	EXAGGERATED = 2, /* so many times as much is claimed as is believed */
+	CYCLE = 5, /* refills after which cap 1 lets a guest run: 500 us, the scheduler's least */
+
+	/* Up to this excess (fixed point) all rates of a link go back at once. */
+	IOS_FAR = 4 * 65536 / 10,
+};
 
 struct cap_bounds ios_bounds(const struct ios_params *p, const struct policy_guest *g)
 {
@@ -37,31 +51,133 @@ uint64_t ios_rate_max(const struct ios_params *p, const struct policy_guest *g)
 void ios_release(struct ios_tick *t, struct ios_guest *s, uint32_t slot)
 {
 	s->rate = IOS_ONE;
-	s->at_floor = 0;
+	s->next_rate = 0;
+	s->before = 0;
+	s->pinned = 0;
 	s->has_accuser = 0;
-	for (uint32_t i = 0; i < t->in->guests; i++)
-		t->state[t->in->guest[i].slot].first_intf[slot] = 0;
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
+		t->state[i].first_intf[slot] = 0;
 }
 
-void ios_raises(struct ios_tick *t)
+/* A guest's cap in whole percent at this rate, as it would be written. */
+static uint64_t percent_at(const struct policy_guest *g, uint64_t rate)
 {
-	bool raised[FLOW_LINKS_MAX] = { false };
+	return cap_to_percent((struct cap){ 1, (uint32_t)(ios_full(g) * IOS_ONE / rate) });
+}
+
+/* A rate above this one by so much, permille, and at least by so much that the cap changes. */
+static uint64_t rate_above(const struct policy_guest *g, uint64_t rate, uint64_t permille)
+{
+	uint64_t percent = percent_at(g, rate), up = rate * permille / 1000, next = up;
+
+	if (percent > 1)
+		next = ios_full(g) * IOS_ONE / ((percent - 1) * 1000);
+	return up > next ? up : next;
+}
+
+/* A rate below this one by so much, permille, and at least by one percent of cap. */
+static uint64_t rate_below(const struct policy_guest *g, uint64_t rate, uint64_t permille)
+{
+	uint64_t down = rate * (1000 - permille) / 1000;
+	uint64_t next = ios_full(g) * IOS_ONE / ((percent_at(g, rate) + 1) * 1000);
+
+	return down < next ? down : next;
+}
+
+/*
+ * Each guest of the set is to send less, by the factor of the reporter's rise over nine tenths of
+ * its tolerance: the harm is about proportional to what they send. Of several demands in a tick
+ * the largest rate counts, of equals the first.
+ */
+void ios_demand(struct ios_tick *t, const struct policy_guest *g, uint64_t before)
+{
+	struct ios_guest *r = &t->state[g->slot];
+	uint64_t most = r->excess >= IOS_HUGE ? AT_MOST_HUGE : AT_MOST;
+	uint64_t by = r->excess * 1000000 / (TARGET * IOS_ONE);
+
+	/* With large messages many caps are alike: one message a refill. Such caps are skipped. */
+	if (before && by > PLATEAU && r->excess * 1000 > before * ALIKE && by < AT_MOST)
+		by = AT_MOST;
+	if (by > most)
+		by = most;
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *o = &t->in->guest[i];
+		const struct ios_guest *s = &t->state[o->slot];
+		uint64_t rate;
+
+		if (!ios_in_set(&r->blamed, o->slot))
+			continue;
+		if (!r->first_intf[o->slot])
+			r->first_intf[o->slot] = (uint32_t)r->intf;
+		rate = rate_above(o, s->rate, by);
+		/* The first complaint after a step back undoes that step, and no more. */
+		if (s->before && r->excess < IOS_GROSS)
+			rate = s->before;
+		if (rate > t->raise[o->slot]) {
+			t->raise[o->slot] = rate;
+			t->raiser[o->slot] = g->slot;
+		}
+	}
+}
+
+/* A raise takes effect at its time (step 2); windows wait for the last one of a set. */
+static void raise_later(struct ios_tick *t, const struct policy_guest *g, uint64_t rate, int64_t ns)
+{
+	struct ios_guest *s = &t->state[g->slot];
+	struct mono *raised = &t->global->link[g->link].raised;
+
+	s->next_rate = rate;
+	s->next_time = mono_add(t->in->now, ns);
+	if (mono_sub(s->next_time, *raised) > 0)
+		*raised = s->next_time;
+}
+
+/*
+ * A raise of this link's set, of so many guests. The scheduler refills a capped guest's budget
+ * at fixed times, and at cap 1 the guest runs after each CYCLE refills. Guests that were capped
+ * at one moment would all send at one moment for ever: the raises of a set are spread over such
+ * a cycle, each guest's always at the same part of it. False: all rates stay as they are.
+ */
+static bool raise_link(struct ios_tick *t, uint32_t link, uint32_t set)
+{
+	struct mono *raised = &t->global->link[link].raised;
+	int64_t step = set ? (int64_t)t->p->bite * CYCLE / set : 0, after = -step;
+	bool any = false;
 
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *g = &t->in->guest[i];
 		struct ios_guest *s = &t->state[g->slot];
-		uint64_t max = ios_rate_max(t->p, g);
+		uint64_t rate = t->raise[g->slot], max = ios_rate_max(t->p, g);
 
-		if (!t->raise[g->slot])
+		if (g->link != link || !rate)
 			continue;
-		s->rate += t->raise[g->slot];
-		if (s->rate > max)
-			s->rate = max;
+		rate = rate < max ? rate : max;
+		s->before = 0;
 		s->has_accuser = 1;
 		s->accuser = t->raiser[g->slot];
-		t->global->link[g->link].raised = t->in->now;
-		raised[g->link] = true;
+		after += step;
+		if (rate == s->rate)
+			continue;
+		any = true;
+		if (mono_sub(t->in->now, *raised) > 0)
+			*raised = t->in->now;
+		if (after)
+			raise_later(t, g, rate, after);
+		else
+			s->rate = rate;
 	}
+	return any;
+}
+
+void ios_raises(struct ios_tick *t)
+{
+	uint32_t set[FLOW_LINKS_MAX] = { 0 };
+	bool raised[FLOW_LINKS_MAX] = { false };
+
+	for (uint32_t i = 0; i < t->in->guests; i++)
+		set[t->in->guest[i].link] += t->raise[t->in->guest[i].slot] != 0;
+	for (uint32_t l = 0; l < FLOW_LINKS_MAX; l++)
+		raised[l] = t->link[l].used && raise_link(t, l, set[l]);
 	/* One raise a window: reports at the old rate are not evidence about the new one. */
 	for (uint32_t i = 0; i < t->in->guests; i++)
 		if (raised[t->in->guest[i].link])
@@ -70,31 +186,84 @@ void ios_raises(struct ios_tick *t)
 
 /* --- 8: calm ---------------------------------------------------------------------- */
 
-static bool any_is_over(const struct ios_tick *t, uint32_t link)
+/* The largest excess of the link's reporters that are within their tolerance. */
+static uint64_t nearest_excess(const struct ios_tick *t, uint32_t link)
+{
+	uint64_t nearest = 0;
+
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *g = &t->in->guest[i];
+		const struct ios_guest *r = &t->state[g->slot];
+
+		if (g->link == link && r->verdict == IOS_FINE && r->excess > nearest)
+			nearest = r->excess;
+	}
+	return nearest;
+}
+
+/* Does a reporter want the rates of its link to stay as they are? */
+static bool is_held(const struct ios_tick *t, uint32_t link)
 {
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *g = &t->in->guest[i];
 
-		if (g->link == link && t->state[g->slot].verdict == IOS_OVER)
+		if (g->link == link && t->state[g->slot].holds)
 			return true;
 	}
 	return false;
 }
 
 /*
- * A part of the rest each time would never reach 1: near the full cap (lift) the guest is
+ * A part of the rate each time would never reach 1: near the full cap (lift) the guest is
  * released.
  */
 static void back_off(struct ios_tick *t, const struct policy_guest *g)
 {
 	struct ios_guest *s = &t->state[g->slot];
-	uint64_t full = ios_full(g);
+	uint64_t full = ios_full(g), rate = rate_below(g, s->rate, t->p->back_off);
 
 	if (s->rate == IOS_ONE)
 		return;
-	s->rate = IOS_ONE + (s->rate - IOS_ONE) * (1000 - t->p->back_off) / 1000;
+	s->before = s->rate;
+	s->rate = rate > IOS_ONE ? rate : IOS_ONE;
 	if (full * IOS_ONE / s->rate * 1000 >= t->p->lift * full)
 		ios_release(t, s, g->slot);
+}
+
+/* Of a link's guests the one with the highest rate, of equals the lowest slot. */
+static const struct policy_guest *slowest(const struct ios_tick *t, uint32_t link)
+{
+	const struct policy_guest *found = NULL;
+	uint64_t highest = IOS_ONE;
+
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *g = &t->in->guest[i];
+
+		if (g->link == link && t->state[g->slot].rate > highest) {
+			highest = t->state[g->slot].rate;
+			found = g;
+		}
+	}
+	return found;
+}
+
+/*
+ * Far below the tolerance all rates go back, nearer one at a time: with low caps a step of all
+ * at once is too large (two guests from cap 1 to cap 2 send twice as much).
+ */
+static void back_off_link(struct ios_tick *t, uint32_t link)
+{
+	const struct policy_guest *one;
+
+	if (nearest_excess(t, link) > IOS_FAR) {
+		one = slowest(t, link);
+		if (one)
+			back_off(t, one);
+		return;
+	}
+	for (uint32_t i = 0; i < t->in->guests; i++)
+		if (t->in->guest[i].link == link)
+			back_off(t, &t->in->guest[i]);
 }
 
 /* A link without reports is calm, too: no guest on it asks to be protected. */
@@ -112,15 +281,13 @@ static void calm_link(struct ios_tick *t, uint32_t link)
 		return;
 	}
 	if (mono_sub(now, g->calm_time) < (int64_t)t->p->window || (l->reports && !l->complete) ||
-	    any_is_over(t, link))
+	    is_held(t, link))
 		return;
 	g->calm++;
 	g->calm_time = now;
 	if (g->calm < t->p->calm)
 		return;
-	for (uint32_t i = 0; i < t->in->guests; i++)
-		if (t->in->guest[i].link == link)
-			back_off(t, &t->in->guest[i]);
+	back_off_link(t, link);
 }
 
 void ios_calm(struct ios_tick *t)
@@ -132,35 +299,51 @@ void ios_calm(struct ios_tick *t)
 
 /* --- 9: futility -------------------------------------------------------------------- */
 
-/* Did the accuser gain too little from this guest's lowest cap? */
-static bool cap_is_futile(const struct ios_tick *t, const struct ios_guest *s, uint32_t slot)
+/* The reporter that complained last about this guest, if it still does; NULL: none. */
+static const struct ios_guest *accuser_of(const struct ios_tick *t, const struct ios_guest *s,
+					  uint32_t slot)
 {
 	const struct ios_guest *r = &t->state[s->accuser];
 
-	if (!s->has_accuser || !t->guest[s->accuser] || r->verdict != IOS_OVER || r->blamed != slot)
-		return false;
-	return r->intf * 1000 > r->first_intf[slot] * (1000 - t->p->futile_gain);
+	if (!s->has_accuser || !t->guest[s->accuser] || !ios_in_set(&r->blamed, slot))
+		return NULL;
+	return r->verdict == IOS_OVER || r->verdict == IOS_NOBODY ? r : NULL;
+}
+
+/*
+ * A guest is pinned at its lowest cap, and where its accuser claims far more than the traffic
+ * that is left can cause: no higher rate follows from such claims.
+ */
+static bool is_pinned(const struct ios_tick *t, const struct policy_guest *g,
+		      const struct ios_guest *r)
+{
+	return t->state[g->slot].rate == ios_rate_max(t->p, g) ||
+	       (r && r->excess < IOS_GROSS && r->claimed >= EXAGGERATED * r->excess);
 }
 
 static void release_if_futile(struct ios_tick *t, const struct policy_guest *g)
 {
 	struct ios_guest *s = &t->state[g->slot];
-	struct ios_guest *r = &t->state[s->accuser];
+	const struct ios_guest *r = accuser_of(t, s, g->slot);
+	struct ios_guest *accuser = &t->state[s->accuser];
 	struct mono now = t->in->now;
 
-	if (!t->p->futile || s->rate == IOS_ONE || s->rate != ios_rate_max(t->p, g)) {
-		s->at_floor = 0;
+	if (!t->p->futile || s->rate == IOS_ONE || !is_pinned(t, g, r)) {
+		s->pinned = 0;
 		return;
 	}
-	if (!s->at_floor) {
-		s->at_floor = 1;
-		s->floor_since = now;
+	if (!s->pinned) {
+		s->pinned = 1;
+		s->pinned_since = now;
 	}
-	if (mono_sub(now, s->floor_since) < (int64_t)t->p->futile || !cap_is_futile(t, s, g->slot))
+	if (!r || mono_sub(now, s->pinned_since) < (int64_t)t->p->futile)
 		return;
-	r->rest_until[g->slot] = mono_add(now, (int64_t)t->p->futile_rest);
-	if (mono_sub(r->rest_until[g->slot], r->rest_last) > 0)
-		r->rest_last = r->rest_until[g->slot];
+	/* Has the accuser gained enough? */
+	if (r->intf * 1000 <= r->first_intf[g->slot] * (1000 - t->p->futile_gain))
+		return;
+	accuser->rest_until[g->slot] = mono_add(now, (int64_t)t->p->futile_rest);
+	if (mono_sub(accuser->rest_until[g->slot], accuser->rest_last) > 0)
+		accuser->rest_last = accuser->rest_until[g->slot];
 	ios_release(t, s, g->slot);
 }
 

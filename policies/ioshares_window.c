@@ -5,14 +5,16 @@
  *
  * A window holds the reports of one guest between two changes of caps on its
  * link, and what every guest sent in that time. When it has lasted long enough
- * and holds enough samples, it is judged: is the reporter slower than alone, and
- * which guest sent so much that it is to blame?
+ * and holds enough samples, it is judged: is the reporter slower than alone? Then
+ * ioshares_blame.c finds the guests that are to blame.
  */
 #include "policies/ioshares.h"
 
 #include <string.h>
 
 #include "src/core/stats.h"
+
+enum { FEW = 8 }; /* this part of min_samples is enough for a slow reporter */
 
 static ios_wide wide128(uint64_t hi, uint64_t lo)
 {
@@ -47,7 +49,8 @@ void ios_collect(struct ios_tick *t)
 		} else {
 			s->w.open = 0;
 			s->verdict = IOS_NONE;
-			s->intf = 0;
+			s->holds = 0;
+			s->intf = s->claimed = s->excess = 0;
 		}
 	}
 }
@@ -89,6 +92,8 @@ void ios_settle(struct ios_tick *t)
 
 		if (g->cap_time.ns)
 			l->quiet = later(l->quiet, mono_add(g->cap_time, (int64_t)t->p->bite));
+		if (t->state[g->slot].rate > IOS_ONE && t->state[g->slot].pause > l->pause)
+			l->pause = t->state[g->slot].pause;
 		if (cap_is_awaited(t, g, &t->state[g->slot]))
 			l->waits = true;
 	}
@@ -101,6 +106,7 @@ static void open_window(const struct ios_tick *t, struct ios_window *w)
 	w->open = 1;
 	w->start = t->in->now;
 	w->n = w->sum = w->io_sum = w->io_sumsq_hi = w->io_sumsq_lo = w->cpu_ns = 0;
+	w->backlog = w->backlogged = 0;
 	w->self_capped = 0;
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		uint32_t slot = t->in->guest[i].slot;
@@ -110,11 +116,13 @@ static void open_window(const struct ios_tick *t, struct ios_window *w)
 	}
 }
 
-static void add_report(const struct policy_guest *g, struct ios_window *w)
+static void add_report(const struct ios_tick *t, const struct policy_guest *g, struct ios_window *w)
 {
 	const struct report *r = &g->report;
-	uint64_t n = plausible_samples(r);
+	uint64_t n = plausible_samples(r), backlog = t->link[g->link].backlog - ios_backlog(g);
 
+	w->backlog = ios_add(w->backlog, backlog);
+	w->backlogged += backlog > 0;
 	w->cpu_ns = ios_add(w->cpu_ns, g->usage.cpu_ns);
 	if (g->cap.limited && cap_to_percent(g->cap) < cap_to_percent(cap_full(&g->bounds)))
 		w->self_capped = 1;
@@ -138,94 +146,6 @@ static struct ios_latency latency_in(const struct ios_window *w)
 	};
 }
 
-/* What was sent on a reporter's link in its window. */
-struct sent {
-	uint64_t own_w, own_raw;
-	ios_wide all_raw;
-	ios_wide capacity; /* MTUs the link could have moved */
-	bool found;	   /* a guest other than the reporter is to blame */
-	uint32_t most;	   /* slot of the one of these that sent most */
-	uint64_t most_raw;
-};
-
-/* A snapshot above the sum is of a former guest of the slot. */
-static uint64_t sent_since(uint64_t now, uint64_t then)
-{
-	return now >= then ? now - then : now;
-}
-
-static ios_wide capacity(const struct policy_link *l, int64_t ns)
-{
-	uint64_t mtu = l->mtu ? l->mtu : 1;
-	ios_wide mtus = (ios_wide)l->bytes_s * (uint64_t)ns / ((ios_wide)mtu * NS_PER_S);
-
-	return mtus ? mtus : 1;
-}
-
-static uint64_t raw_of(const struct ios_tick *t, const struct ios_guest *r,
-		       const struct policy_guest *o)
-{
-	return sent_since(t->state[o->slot].cum_raw, r->w.snap_raw[o->slot]);
-}
-
-static uint64_t weighted_of(const struct ios_tick *t, const struct ios_guest *r,
-			    const struct policy_guest *o)
-{
-	return sent_since(t->state[o->slot].cum_w, r->w.snap_w[o->slot]);
-}
-
-static bool is_to_blame(const struct ios_params *p, const struct sent *sent, uint64_t weighted)
-{
-	ios_wide w = (ios_wide)weighted * 1000;
-
-	return w > (ios_wide)p->blame_ratio * sent->own_w && w >= p->blame_floor * sent->capacity;
-}
-
-/*
- * A guest may be blamed for what it would send at rate 1: a cap that works does
- * not make it innocent. Of several such guests, the one that sends most now is
- * blamed: otherwise the first one capped would go down to its floor while the
- * next one takes its place on the link.
- */
-static void find_offender(const struct ios_tick *t, const struct policy_guest *g,
-			  const struct ios_guest *r, struct sent *sent)
-{
-	for (uint32_t i = 0; i < t->in->guests; i++) {
-		const struct policy_guest *o = &t->in->guest[i];
-		uint64_t raw = raw_of(t, r, o);
-
-		if (o == g || o->link != g->link || !ios_may_cap(o))
-			continue;
-		if (mono_sub(r->rest_until[o->slot], t->in->now) > 0)
-			continue;
-		if (!is_to_blame(t->p, sent, weighted_of(t, r, o)))
-			continue;
-		if (sent->found && raw <= sent->most_raw)
-			continue;
-		sent->found = true;
-		sent->most = o->slot;
-		sent->most_raw = raw;
-	}
-}
-
-static struct sent sent_in(const struct ios_tick *t, const struct policy_guest *g,
-			   const struct ios_guest *r)
-{
-	int64_t ns = mono_sub(t->in->now, r->w.start);
-	struct sent sent = { .capacity = capacity(&t->in->link[g->link], ns) };
-
-	for (uint32_t i = 0; i < t->in->guests; i++) {
-		const struct policy_guest *o = &t->in->guest[i];
-
-		if (o->link == g->link)
-			sent.all_raw += raw_of(t, r, o);
-	}
-	sent.own_w = weighted_of(t, r, g);
-	sent.own_raw = raw_of(t, r, g);
-	find_offender(t, g, r, &sent);
-	return sent;
-}
-
 /* A running mean: an eighth of the way. */
 static uint64_t eighth_toward(uint64_t base, uint64_t figure)
 {
@@ -234,9 +154,9 @@ static uint64_t eighth_toward(uint64_t base, uint64_t figure)
 
 /* A window in which others were nearly silent shows the reporter's latency alone. */
 static void learn_base(const struct ios_params *p, struct ios_guest *r,
-		       const struct ios_latency *seen, const struct sent *sent)
+		       const struct ios_latency *seen, const struct ios_sent *sent)
 {
-	if ((sent->all_raw - sent->own_raw) * 1000 >= p->learn_share * sent->capacity)
+	if ((sent->all - sent->own) * 1000 >= p->learn_share * sent->capacity)
 		return;
 	if (r->w.self_capped || !r->w.cpu_ns)
 		return;
@@ -255,99 +175,98 @@ static uint64_t above(uint64_t figure, uint64_t base)
 	return figure > base ? figure - base : 0;
 }
 
-static uint64_t fraction(uint64_t part, uint64_t whole)
-{
-	uint64_t f = part * IOS_ONE / (whole ? whole : 1); /* part is below 2^35 */
-
-	return f > UINT32_MAX ? UINT32_MAX : f;
-}
-
-/* How far a reporter is above its base: fractions, each at most 2^32 - 1. */
-struct rise {
-	uint64_t mean, dev;
-};
-
-static struct rise rise_over(const struct ios_params *p, const struct ios_latency *seen,
-			     const struct ios_latency *base)
+static struct ios_rise rise_over(const struct ios_params *p, const struct ios_latency *seen,
+				 const struct ios_latency *base)
 {
 	uint64_t floor = base->dev > p->sigma_floor ? base->dev : p->sigma_floor;
 
-	return (struct rise){
-		.mean = fraction(above(seen->io, base->io), base->mean),
-		.dev = fraction(above(seen->dev, base->dev), p->sigma_over ? floor : base->mean),
+	return (struct ios_rise){
+		.mean = ios_fraction(above(seen->io, base->io), base->mean),
+		.dev = ios_fraction(above(seen->dev, base->dev),
+				    p->sigma_over ? floor : base->mean),
 	};
 }
 
-/*
- * When one request in n is late, the deviation rises by about the square root of
- * n times as much as the mean. So it has a tolerance of its own.
- */
-static bool is_over(const struct ios_params *p, const struct sla *sla, const struct rise *rise)
+/* The base of a reporter. False: it is not known. */
+static bool find_base(const struct policy_guest *g, const struct ios_guest *r,
+		      struct ios_latency *base)
 {
-	uint64_t tolerance = sla->tolerance ? sla->tolerance : p->tolerance;
-
-	return rise->mean * 1000 > tolerance * IOS_ONE ||
-	       rise->dev * 1000000 > (ios_wide)tolerance * p->dev_tolerance * IOS_ONE;
-}
-
-/* Keep the largest raise that any reporter demands of the offender in this tick. */
-static void demand_raise(struct ios_tick *t, uint32_t reporter, const struct sent *sent)
-{
-	struct ios_guest *r = &t->state[reporter];
-	ios_wide all = sent->all_raw ? sent->all_raw : 1;
-	uint64_t share = (uint64_t)((ios_wide)sent->most_raw * IOS_ONE / all);
-	uint64_t raise = share * r->intf / IOS_ONE;
-
-	r->blamed = sent->most;
-	if (raise && !r->first_intf[sent->most])
-		r->first_intf[sent->most] = (uint32_t)r->intf;
-	if (raise > t->raise[sent->most]) {
-		t->raise[sent->most] = raise;
-		t->raiser[sent->most] = reporter;
-	}
-}
-
-static enum ios_verdict verdict(const struct ios_tick *t, const struct policy_guest *g,
-				const struct rise *rise, const struct sent *sent)
-{
-	const struct ios_window *w = &t->state[g->slot].w;
-
-	if (!is_over(t->p, &g->sla, rise))
-		return IOS_FINE;
-	if (w->self_capped || !w->cpu_ns)
-		return IOS_SELF;
-	return sent->found ? IOS_OVER : IOS_NOBODY;
+	*base = g->sla.base_ns ? (struct ios_latency){ g->sla.base_ns, g->sla.base_io_ns,
+						       g->sla.base_dev_ns }
+			       : r->base;
+	return g->sla.base_ns || r->has_base;
 }
 
 static void judge_window(struct ios_tick *t, const struct policy_guest *g, struct ios_guest *r)
 {
-	struct ios_latency base = { g->sla.base_ns, g->sla.base_io_ns, g->sla.base_dev_ns };
-	struct ios_latency seen = latency_in(&r->w);
-	struct sent sent = sent_in(t, g, r);
-	struct rise rise;
+	struct ios_latency seen = latency_in(&r->w), base;
+	struct ios_sent sent = ios_sent_in(t, g);
+	struct ios_set set = { .guests = 0 };
+	uint64_t before = r->verdict == IOS_OVER ? r->excess : 0;
+	struct ios_rise rise;
 
 	t->link[g->link].complete = true;
-	if (!g->sla.base_ns) {
+	r->holds = 0;
+	r->intf = r->claimed = r->excess = 0;
+	if (!g->sla.base_ns)
 		learn_base(t->p, r, &seen, &sent);
-		base = r->base;
-		if (!r->has_base) {
-			r->verdict = IOS_NO_BASE;
-			r->intf = 0;
-			return;
-		}
+	if (!find_base(g, r, &base)) {
+		r->verdict = IOS_NO_BASE;
+		return;
 	}
 	rise = rise_over(t->p, &seen, &base);
 	r->intf = rise.mean > rise.dev ? rise.mean : rise.dev;
-	r->verdict = verdict(t, g, &rise, &sent);
+	r->claimed = ios_excess(t, g, &rise);
+	rise = ios_believed(t->p, &r->w, &sent, &base, &rise);
+	r->excess = ios_excess(t, g, &rise);
+	r->verdict = IOS_FINE;
+	if (r->excess > IOS_NEAR && !r->w.self_capped && r->w.cpu_ns)
+		set = ios_blame(t, g, &sent);
+	r->holds = set.guests > 0;
+	if (r->claimed <= IOS_ONE)
+		return;
+	r->verdict = r->excess > IOS_ONE && set.guests ? IOS_OVER : IOS_NOBODY;
+	if (r->w.self_capped || !r->w.cpu_ns)
+		r->verdict = IOS_SELF;
 	if (r->verdict == IOS_OVER) {
+		r->blamed = set;
 		t->link[g->link].over = true;
-		demand_raise(t, g->slot, &sent);
+		ios_demand(t, g, before);
 	}
 }
 
-static bool is_complete(const struct ios_tick *t, const struct ios_window *w)
+/*
+ * A window goes on for longer unless the harm is gross: near the tolerance the rate follows from
+ * small differences, which chance would decide.
+ */
+static bool is_gross(const struct ios_tick *t, const struct policy_guest *g,
+		     const struct ios_guest *r)
 {
-	return mono_sub(t->in->now, w->start) >= (int64_t)t->p->window && w->n >= t->p->min_samples;
+	struct ios_latency seen = latency_in(&r->w), base;
+	struct ios_sent sent;
+	struct ios_rise rise;
+
+	if (!find_base(g, r, &base))
+		return false;
+	rise = rise_over(t->p, &seen, &base);
+	if (ios_excess(t, g, &rise) < IOS_GROSS)
+		return false;
+	sent = ios_sent_in(t, g);
+	rise = ios_believed(t->p, &r->w, &sent, &base, &rise);
+	return ios_excess(t, g, &rise) >= IOS_GROSS;
+}
+
+static bool is_complete(const struct ios_tick *t, const struct policy_guest *g,
+			const struct ios_guest *r)
+{
+	int64_t ns = mono_sub(t->in->now, r->w.start), pause = t->link[g->link].pause;
+	int64_t least = pause > (int64_t)t->p->window ? pause : (int64_t)t->p->window;
+
+	if (ns < least)
+		return false;
+	if (r->w.n < t->p->min_samples)
+		return ns >= (int64_t)t->p->stale && r->w.n * FEW >= t->p->min_samples;
+	return ns >= IOS_LONG * least || is_gross(t, g, r);
 }
 
 void ios_windows(struct ios_tick *t)
@@ -366,8 +285,8 @@ void ios_windows(struct ios_tick *t)
 				open_window(t, &r->w);
 			continue;
 		}
-		add_report(g, &r->w);
-		if (is_complete(t, &r->w)) {
+		add_report(t, g, &r->w);
+		if (is_complete(t, g, r)) {
 			judge_window(t, g, r);
 			r->w.open = 0;
 		}

@@ -4,7 +4,7 @@ libpolicies_a_SOURCES = \
 	policies/freemarket.c \
 	policies/ioshares.c \
 	policies/ioshares.h \
-	policies/ioshares_rate.c \
+	policies/ioshares_blame.c policies/ioshares_rate.c \
 	policies/ioshares_window.c \
 	policies/null.c \
 	policies/policies.c policies/policies.h \

@@ -17,7 +17,7 @@ enum {
 	MTUS_MAX = 16 << 20,
 	DEPTH_MAX = 1024,
 	RATE_MAX = 10000000,
-	REPORT_MAX = 10000, /* permille, as the next three */
+	REPORT_MAX = 100000, /* permille, as the next three */
 	VARIATION_MAX = 10000,
 	PHASES_MIN = 100,  /* less needs more phases than draw.c adds */
 	UNIFORM_MAX = 577, /* beyond it the shortest time would be negative */

@@ -40,7 +40,8 @@ RUBBISH = (
     (4, TICK + "usage 0 0 0 0 0 0 0 0 0 0"), (3, TICK), (4, TICK + "decide 1"),
     (5, TICK + GUEST + GUEST), (4, TICK + GUEST.replace("guest 1 2 0", "guest 1 2 1")),
     (4, TICK + GUEST.replace("guest 1 2", "guest 1 8")),
-    (4, TICK + GUEST.replace("guest 1", "guest 256")),
+    (4, TICK + GUEST.replace("guest 1", "guest 256")), (4, TICK + "kept"),
+    (5, TICK + GUEST + "kept"), (5, TICK + GUEST.replace("guest 1 2", "guest 1 4") + "kept 1"),
 )
 
 

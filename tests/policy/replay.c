@@ -15,15 +15,17 @@
  *	usage FLAGS MSG_BYTES CPU_NS MTUS_SENT MTUS_RECV BYTES_SENT BYTES_RECV WRS LOST BACKLOG
  *	report FLAGS N SUM IO_SUM IO_SUMSQ_HI IO_SUMSQ_LO
  *	sla BASE BASE_IO BASE_DEV TOLERANCE
+ *	kept		the guest is POLICY_NEW and was restarted: its block stays
  *	decide		ends the tick
  *
- * usage, report and sla are the last guest's, and zero when left out. Each
+ * usage, report, sla and kept are the last guest's, and zero when left out. Each
  * trace gives "policy NAME", each tick "tick NUMBER" and a line a guest:
  *
  *	plan SLOT LIMITED MPCT RATE REASON VF_BYTES_S WHY0 WHY1 WHY2 WHY3
  *
  * State is kept as the engine keeps it: blocks of exactly the sizes the policy
- * asks for, zero at the beginning, a guest's also when it is POLICY_NEW.
+ * asks for, zero at the beginning, a guest's also when it is POLICY_NEW and not
+ * kept.
  * Exit: 0; 1 after one sentence that names the line.
  */
 #include <errno.h>
@@ -51,7 +53,8 @@ struct replay {
 	struct policy_in *in;
 	struct plan *plan;
 	uint64_t ticks;
-	bool ticking; /* between tick and decide */
+	bool ticking;		    /* between tick and decide */
+	bool kept[FLOW_GUESTS_MAX]; /* by entry of in->guest[] */
 	unsigned long line;
 };
 
@@ -308,6 +311,7 @@ static int on_guest(struct replay *r, char **save)
 	if (v[2] >= r->in->links)
 		return refuse(r, "the guest's link does not exist");
 	fill_guest(&r->in->guest[n], v);
+	r->kept[n] = false;
 	r->in->guests = n + 1;
 	return 0;
 }
@@ -378,6 +382,20 @@ static int on_sla(struct replay *r, char **save)
 	return 0;
 }
 
+static int on_kept(struct replay *r, char **save)
+{
+	const struct policy_guest *g = last_guest(r);
+
+	if (!g)
+		return -EINVAL;
+	if (strtok_r(NULL, " \t", save))
+		return refuse(r, "nothing stands after kept");
+	if (!(g->flags & POLICY_NEW))
+		return refuse(r, "only a guest that is new can be kept");
+	r->kept[r->in->guests - 1] = true;
+	return 0;
+}
+
 static void print_plan(const struct replay *r)
 {
 	const struct plan_guest *p;
@@ -411,7 +429,7 @@ static int on_decide(struct replay *r, char **save)
 	if (!r->ticking)
 		return refuse(r, "decide without a tick");
 	for (i = 0; i < r->in->guests; i++)
-		if (size && (r->in->guest[i].flags & POLICY_NEW))
+		if (size && (r->in->guest[i].flags & POLICY_NEW) && !r->kept[i])
 			memset((char *)r->guests + r->in->guest[i].slot * size, 0, size);
 	spoil_unused(r->in);
 	memset(r->plan, UNTOUCHED, sizeof(*r->plan));
@@ -428,7 +446,8 @@ static const struct {
 } lines[] = {
 	{ "policy", on_policy }, { "param", on_param }, { "link", on_link },
 	{ "tick", on_tick },	 { "guest", on_guest }, { "usage", on_usage },
-	{ "report", on_report }, { "sla", on_sla },	{ "decide", on_decide },
+	{ "report", on_report }, { "sla", on_sla },	{ "kept", on_kept },
+	{ "decide", on_decide },
 };
 
 static int run_line(struct replay *r, char *text)

@@ -24,8 +24,8 @@ class Link:
 class Guest:
     """What a policy is told of one guest in one tick."""
     __slots__ = ("slot", "flags", "link", "weight", "ceiling", "min", "vcpus", "cap", "cap_time",
-                 "rate", "allocated", "balance", "msg", "cpu", "sent", "recv", "n", "sum", "io",
-                 "iosq", "base", "base_io", "base_dev", "tolerance")
+                 "rate", "allocated", "balance", "msg", "cpu", "sent", "recv", "backlog", "n", "sum", "io",
+                 "iosq", "base", "base_io", "base_dev", "tolerance", "kept")
 
 
 class Tick:
@@ -77,7 +77,7 @@ class Policy:
     def decide(self, t):
         """{slot: line of the plan}"""
         for g in t.guests:
-            if g.flags & NEW or g.slot not in self.blocks:
+            if g.slot not in self.blocks or g.flags & NEW and not g.kept:
                 self.blocks[g.slot] = self.new_block()
         plan = self.plan(t)
         for line in plan.values():

@@ -13,8 +13,9 @@ import second
 EXEMPT, CAPPABLE, NEW, ONE = second.EXEMPT, second.CAPPABLE, second.NEW, second.ONE
 MS = 1000000
 SLOTS, LINKS = 256, 8
-# even: without noise, so that there are ties; vain: caps do not help, and are taken back.
-KINDS = ("any", "any", "even", "vain")
+# even: without noise, so that there are ties; vain: caps do not help, and are taken back; set:
+# several that send slow one or more that report.
+KINDS = ("any", "any", "even", "vain", "set", "set")
 MTUS = (256, 512, 1024, 2048, 4096)
 MESSAGES = (64, 4096, 65536, 65537, 131072, 2 << 20)
 LOADS = {"reporter": 0.02, "bulk": 0.3, "both": 0.2, "light": 0.03, "idle": 0}
@@ -26,10 +27,10 @@ TASTE = {
     "step": (10 * MS, 10 * MS, 1 * MS, 50 * MS), "min_cap": (1000, 1000, 5000, 20000, 40000),
     "victim_bytes": (65536, 65536, 4096, 1000000), "hold": (1000 * MS, 100 * MS, 5 * MS, 0),
     "window": (50 * MS, 50 * MS, 10 * MS, 1 * MS), "min_samples": (16, 1, 4, 4),
-    "tolerance": (50, 50, 0, 500), "dev_tolerance": (2000, 2000, 1000, 5000),
+    "tolerance": (50, 50, 0, 500), "dev_tolerance": (3000, 3000, 1000, 5000),
     "blame_ratio": (1500, 1500, 1000, 5000),
     "blame_floor": (50, 50, 0, 300), "bite": (10 * MS, 0, 1 * MS), "calm": (4, 2, 1),
-    "back_off": (100, 100, 400, 1000), "lift": (950, 950, 500, 1000),
+    "back_off": (150, 150, 400, 1000), "lift": (950, 950, 500, 1000),
     "stale": (1000 * MS, 200 * MS, 50 * MS, 10 * MS), "futile": (2000 * MS, 200 * MS, 20 * MS, 0),
     "futile_gain": (100, 100, 0, 500, 1000), "futile_rest": (30000 * MS, 500 * MS, 50 * MS, 0),
     "sigma_over": (0, 0, 1), "sigma_floor": (1000, 1, 100000),
@@ -41,6 +42,18 @@ VAIN = {
     "bite": (0, 1 * MS), "stale": (1000 * MS,), "futile": (20 * MS, 60 * MS),
     "futile_rest": (50 * MS, 500 * MS), "calm": (4, 2), "back_off": (100, 400),
 }
+# Values of traces of sets.
+SET = {
+    "window": (10 * MS, 10 * MS, 20 * MS), "min_samples": (1, 4, 16), "min_cap": (1000, 1000, 5000),
+    "tolerance": (500, 50, 0), "dev_tolerance": (3000, 3000, 1000), "bite": (10 * MS, 1 * MS, 0),
+    "stale": (1000 * MS, 200 * MS, 50 * MS), "futile": (2000 * MS, 200 * MS, 100 * MS, 0),
+    "futile_rest": (50 * MS, 500 * MS), "calm": (1, 2, 4), "back_off": (150, 150, 30, 400),
+    "lift": (950, 950, 500), "blame_floor": (50, 50, 300), "on_empty": (0,),
+}
+# The parts of the tolerance that a steered reporter claims, among them each at which a rule ends.
+LEVELS = (0, 0.3, 0.4, 0.5, 0.5, 0.8, 0.9, 0.9, 1, 1.05, 1.05, 1.2, 1.5, 1.8, 2, 4)
+# What one that sends is beside a reporter: its traffic and its messages, as parts of the other's.
+BESIDE = ((1, 1), (1.5, 1), (0.25, 32), (0.25, 1000), (0.75, 2), (0.5, 4), (3, 1), (4, 32), (10, 1))
 # The parameter that sets the pace of a policy's traces, and ticks in that time.
 PACE = {"freemarket": ("step", (0.3, 1, 3)), "ratio": ("hold", (3, 10, 30)),
         "ioshares": ("window", (1, 2, 4))}
@@ -81,8 +94,10 @@ class Member:
         self.wanted, self.wanted_rate, self.due = None, ONE, 0
         self.behave(rng, hostile)
         self.promise(rng)
-        self.flood, self.duelling = hostile and rng.random() < 0.3, False
+        self.flood, self.duelling, self.cast = hostile and rng.random() < 0.3, False, None
         self.allocated = self.balance = 0
+        self.kept = False
+        self.depth = rng.among((1, 2, 3, 16, 64))
 
     def bound(self, rng, hostile):
         most = self.vcpus * second.VCPU
@@ -123,6 +138,23 @@ class Member:
         if role == "reporter":
             self.base, self.slope = (self.whole, self.io, self.dev), rng.among((0.2, 1, 3))
 
+    def play_part(self, rng, cast):
+        """One of a set, or one that it slows; cast is what it plays."""
+        self.cast, self.role, self.reports = cast, cast.role, cast.role == "reporter"
+        self.link, self.load, self.message = 0, cast.load, cast.message
+        self.flags = NEW | CAPPABLE * (rng.random() < 0.97)
+        self.lies = self.sleepy = self.flood = self.hostile = False
+        self.obeys, self.applies = cast.obeys, rng.among((0, 0, 0, 1, 2))
+        self.pace, self.vcpus, self.ceiling = 0.3, rng.among((1, 1, 2)), second.CAP_NONE
+        self.min, self.cap, self.tolerance = 1000, self.ceiling, cast.tolerance
+        self.whole, self.io, self.dev = 200000, 100000, 1000
+        self.base = (self.whole, self.io, self.dev) if cast.known else (0, 0, 0)
+        self.level, self.ticks = 0, 0
+
+    def restart(self):
+        self.flags, self.kept = self.flags | NEW, True
+        self.cap, self.cap_time, self.rate, self.wanted = self.ceiling, 0, ONE, None
+
     def sends(self):
         """As part of the link."""
         if not self.active:
@@ -132,24 +164,70 @@ class Member:
         return self.load
 
 
+class Part:
+    """What a guest plays in traces of sets; another that takes its place plays it, too."""
+
+    def __init__(self, rng, role, load, message):
+        self.role, self.load, self.message = role, load, message
+        self.tolerance = rng.among((0, 0, 500, 125))
+        self.known, self.obeys = rng.random() < 0.8, rng.random() < 0.6
+        # A reporter's: whether it is steered, how it exaggerates, which part of the time it asks,
+        # how many requests are in flight, how much they differ, how often its level changes.
+        # A sender's: how many ticks lie between two bursts.
+        self.steered, self.claim = rng.random() < 0.5, rng.among((1, 1, 0.6, 1.2, 3, 100))
+        self.busy, self.depth = rng.among((0.05, 0.3, 0.5, 1)), rng.among((1, 1, 4))
+        self.jitter = 0 if self.steered else rng.among((0, 0, 0.3, 2))
+        self.moves, self.burst = rng.among((0.03, 0.1, 0.3)), rng.among((1, 1, 1, 2, 7))
+
+
 class World:
     """A host of a few guests, moved on tick by tick."""
 
     def __init__(self, rng, policy, kind):
         self.rng, self.policy = rng, policy
-        self.noisy = kind != "even"
+        self.noisy = rng.random() < 0.5 if kind == "set" else kind != "even"
         self.hostile, self.churn = rng.random() < 0.2, rng.among((0, 0.005, 0.05))
-        self.links = [self.new_link() for _ in range(rng.among((1, 1, 1, 2, LINKS)))]
+        self.jumps = 0.1
+        if kind == "set":
+            self.hostile, self.churn = False, rng.among((0, 0, 0.001, 0.01))
+            self.jumps = rng.among((0, 0.01, 0.1))
+        links = (1, 1, 2) if kind == "set" else (1, 1, 1, 2, LINKS)
+        self.links = [self.new_link() for _ in range(rng.among(links))]
         self.said_links = 0
         self.slots = rng.among((4, 8, 8, SLOTS))
-        self.members = {}
-        for _ in range(rng.among((1, 2, 2, 3, 3, 4, 6, 10))):
+        self.members, self.away = {}, {}
+        for _ in range(rng.among((0, 0, 1) if kind == "set" else (1, 2, 2, 3, 3, 4, 6, 10))):
             self.join()
-        if kind == "vain" or rng.random() < 0.4:
+        if kind == "set":
+            self.give_parts()
+        elif kind == "vain" or rng.random() < 0.4:
             for m, role in zip(self.members.values(), ("reporter", "bulk")):
                 m.duel(rng, role)
                 m.obeys = m.obeys and kind != "vain"
-        self.set_clock()
+        self.set_clock(kind)
+
+    def give_parts(self):
+        rng = self.rng
+        own, message = rng.among((0.01, 0.04, 0.1)), rng.among((4096, 65536, 1 << 20))
+        parts = [Part(rng, "reporter", own, message) for _ in range(rng.among((1, 1, 1, 2, 3)))]
+        beside, senders, more = rng.among(BESIDE), rng.among((1, 1, 2, 3, 4, 6, 12)), rng.random()
+        if not self.noisy and rng.random() < 0.3:
+            parts, beside, senders, more = parts[:1], rng.among(BESIDE[1:5]), 1, 1
+            parts[0].load = own = 0.2
+        for _ in range(senders):
+            traffic, larger = beside
+            parts.append(Part(rng, "bulk", own * traffic, message * larger))
+            beside = rng.among((beside, beside, rng.among(BESIDE)))
+        if more < 0.5:
+            part = Part(rng, "bulk", rng.among((0.3, 0.5, 0.8, 0.5 - own)), message * 2)
+            part.obeys = False
+            parts.append(part)
+        self.slots = SLOTS
+        for part in parts:
+            slot = rng.among([s for s in range(24) if s not in self.members])
+            self.members[slot] = Member(rng, slot, len(self.links), False)
+            self.members[slot].play_part(rng, part)
+            self.issue(self.members[slot])
 
     def new_link(self):
         rng = self.rng
@@ -158,9 +236,11 @@ class World:
         speed = rng.among((2**30, 2**30, 125 * 10**8, rng.between(1, 2**40)))
         return second.Link(speed, rng.among(MTUS))
 
-    def set_clock(self):
+    def set_clock(self, kind):
         rng = self.rng
         name, steps = PACE.get(self.policy.NAME, (None, (1,)))
+        if kind == "set":
+            steps = (0.25, 0.25, 0.5, 1, 2, 3)
         beat = getattr(self.policy.p, name) if name else 5 * MS
         self.dt = max(1000, int(beat / rng.among(steps)))
         self.now = rng.among((0, 1, 10**9, 10**15 + 7, 2**61))
@@ -169,20 +249,34 @@ class World:
         self.epoch, self.epoch_start = 0, self.now
 
     def leave(self, slot):
-        """And perhaps something of the same kind comes at once in its place."""
+        """And perhaps something comes in its place: itself once more, or another of its kind."""
         rng, old = self.rng, self.members.pop(slot)
-        if rng.random() < 0.5:
+        roll = rng.random()
+        if roll < 0.4:
+            self.away[slot] = (old, rng.among((0, 0, 1, 2, 5, 20)))
+        elif roll < 0.7:
             m = self.members[slot] = Member(rng, slot, len(self.links), self.hostile)
             self.issue(m)
             if old.duelling:
                 m.duel(rng, old.role)
+            if old.cast:
+                m.play_part(rng, old.cast)
 
     def join(self):
-        free = [s for s in range(self.slots) if s not in self.members]
+        free = [s for s in range(self.slots) if s not in self.members and s not in self.away]
         if free:
             slot = self.rng.among(free)
             self.members[slot] = Member(self.rng, slot, len(self.links), self.hostile)
             self.issue(self.members[slot])
+
+    def come_back(self):
+        """Guests that were restarted have the slots and the blocks that they had."""
+        for slot, (m, ticks) in list(self.away.items()):
+            self.away[slot] = (m, ticks - 1)
+            if ticks == 0:
+                m.restart()
+                self.members[slot] = m
+                del self.away[slot]
 
     def issue(self, m):
         rng = self.rng
@@ -193,7 +287,7 @@ class World:
     def move_time(self):
         rng, roll = self.rng, self.rng.random()
         step = self.dt
-        if roll < 0.1:
+        if roll < self.jumps:
             step = rng.among((0, 1, self.dt * 2, self.dt * 7, self.dt // 2, -self.dt // 2))
         self.now = max(0, self.now + step)
         if self.now - self.epoch_start >= self.epoch_ns:
@@ -208,10 +302,13 @@ class World:
         rng = self.rng
         for slot in [s for s in self.members if rng.random() < self.churn]:
             self.leave(slot)
+        self.come_back()
         if rng.random() < 2 * self.churn or not self.members:
             self.join()
         for m in self.members.values():
             roll = rng.random()
+            if m.cast and rng.random() < 0.8:
+                continue
             if roll < 0.02:
                 m.active = not m.active
             elif roll < 0.03:
@@ -247,9 +344,13 @@ class World:
         g.cap, g.cap_time, g.rate = m.cap, m.cap_time, m.rate
         self.use(g, m, passed)
         g.allocated, g.balance = m.allocated, m.balance
-        self.report(g, m, load[m.link] - m.sends())
+        if m.cast:
+            self.ask(g, m, load[m.link] - m.sends(), passed)
+        else:
+            self.report(g, m, load[m.link] - m.sends())
         g.base, g.base_io, g.base_dev = m.base
         g.tolerance = m.tolerance
+        g.kept, m.kept = m.kept, False
         m.flags &= ~NEW
         if m.flood:
             self.flood(g)
@@ -260,11 +361,17 @@ class World:
     def use(self, g, m, passed):
         rng, link = self.rng, self.links[m.link]
         all_mtus = link.bytes_s * passed // (link.mtu * 10**9)
-        mtus = int(m.sends() * 1000) * all_mtus // 1000
-        if self.noisy:
+        mtus = int(round(m.sends() * 1000)) * all_mtus // 1000
+        if m.cast:
+            m.ticks += 1
+            mtus = 0 if m.ticks % m.cast.burst else mtus * m.cast.burst
+        elif self.noisy:
             mtus = int(m.sends() * all_mtus * (0.9 + 0.2 * rng.random()))
         g.sent, g.recv = (mtus, 0) if m.slot % 3 else (mtus - mtus // 4, mtus // 4)
         g.msg = m.message // rng.among((1, 1, 2, 100)) if m.active else 0
+        if m.cast:
+            g.msg = min(m.message, 2**32 - 1) if mtus else 0
+        g.backlog = rng.among((0, 1, 1, m.depth)) if mtus else 0
         g.cpu = 0 if m.sleepy and rng.random() < 0.7 else passed // 2
         spent = int(m.allocated * m.pace * passed / self.epoch_ns * (0.5 + rng.random()))
         m.balance = max(0, m.balance - spent)
@@ -279,6 +386,27 @@ class World:
         g.io, g.sum = g.n * io, g.n * (io + max(0, m.whole - m.io))
         g.iosq = g.n * (io * io + dev * dev)
 
+    def tolerance(self, m):
+        return m.tolerance or getattr(self.policy.p, "tolerance", 50)
+
+    def ask(self, g, m, others, passed):
+        """A queue, as the page has it, in front of a guest that asks for a part of the time."""
+        rng, part = self.rng, m.cast
+        g.n = g.sum = g.io = g.iosq = 0
+        if not (m.reports and m.active) or rng.random() < 0.02:
+            return
+        used = min(others, 0.97)
+        rise = int(part.claim * m.io * used / (1 - used))
+        if part.steered:
+            m.level = rng.among(LEVELS) if rng.random() < part.moves else m.level
+            rise = int(m.level * m.whole * self.tolerance(m) / 1000)
+        elif self.noisy:
+            rise = int(rise * (0.8 + 0.4 * rng.random()))
+        dev = int(part.jitter * rise)
+        g.n = min(2**20, int(passed * part.busy * part.depth / (m.whole + rise)))
+        g.io, g.sum = g.n * (m.io + rise), g.n * (m.whole + rise)
+        g.iosq = g.n * ((m.io + rise)**2 + dev * dev)
+
     def flood(self, g):
         """The most that can be reported, and all below."""
         rng = self.rng
@@ -289,7 +417,7 @@ class World:
 
     def spoil(self, g):
         rng = self.rng
-        for name in ("cpu", "sent", "recv", "n", "sum", "io", "base", "base_io", "base_dev"):
+        for name in ("cpu", "sent", "recv", "backlog", "n", "sum", "io", "base", "base_io", "base_dev"):
             if rng.random() < 0.1:
                 setattr(g, name, rng.hostile())
         for name in ("msg", "rate", "tolerance"):
@@ -340,12 +468,15 @@ def text_of(t):
         out.append("guest %d %d %d %d %d %d %d %d %d %d %d %d" % (
             g.slot, g.flags, g.link, g.weight, g.ceiling[1], g.min, g.vcpus, g.cap[1], g.cap_time,
             g.rate, g.allocated, g.balance))
-        out.append("usage 0 %d %d %d %d 0 0 0 0 0" % (g.msg, g.cpu, g.sent, g.recv))
+        out.append("usage 0 %d %d %d %d 0 0 0 0 %d" % (
+            g.msg, g.cpu, g.sent, g.recv, g.backlog))
         if g.n or g.sum or g.io or g.iosq:
             squares = (g.iosq >> 64, g.iosq & (2**64 - 1))
             out.append("report 0 %d %d %d %d %d" % (g.n, g.sum, g.io, *squares))
         if g.base or g.base_io or g.base_dev or g.tolerance:
             out.append("sla %d %d %d %d" % (g.base, g.base_io, g.base_dev, g.tolerance))
+        if g.kept:
+            out.append("kept")
     out.append("decide")
     return out
 
@@ -357,12 +488,15 @@ def play(make, seed):
     kind = make.KIND or kind
     if kind == "vain":
         params.update((name, rng.among(VAIN[name])) for name in params if name in VAIN)
+    if kind == "set":
+        params.update((name, rng.among(SET[name])) for name in params if name in SET)
     policy = make(params)
     world = World(rng, policy, kind)
     lines = ["policy " + make.NAME] + ["param %s %d" % item for item in params.items()]
     lines += ["link %d %d %d" % (i, k.bytes_s, k.mtu) for i, k in enumerate(world.links)]
     wanted = ["policy " + make.NAME]
-    for number in range(rng.among(TICKS.get(make.NAME, (20, 60, 60, 150)))):
+    ticks = 200 if kind == "set" else rng.among(TICKS.get(make.NAME, (20, 60, 60, 150)))
+    for number in range(ticks):
         t = world.tick()
         lines += text_of(t)
         plan = policy.decide(t)

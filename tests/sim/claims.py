@@ -11,7 +11,7 @@ from host import Broken, need
 BASE_US = 209          # the paper's figure 1: 64 KB server, alone
 SETTLED_S = 3          # IOShares has this long
 FUTILE_S, REST_S = 2, 30  # defaults of ioshares: futile, futile_rest
-STALE_S, WINDOW_S, CALM, BACK_OFF = 1, 0.05, 4, 0.9
+STALE_S, WINDOW_S, CALM, BACK_OFF, LIFT = 1, 0.05, 4, 0.85, 0.95
 
 
 def over(mean, base):
@@ -98,13 +98,24 @@ def end_capped(run, *names):
     return ", ".join("%s %d" % (n, run[n].cap["last"]) for n in names)
 
 
+def steps_back(rate, full=100):
+    """Calm windows in which a rate goes back to 1: each takes 15 percent of it, and the cap
+    rises by 1 at least."""
+    steps = 0
+    while rate > 1:
+        cap = max(1, int(full / rate + 0.5))
+        rate = max(1, min(rate * BACK_OFF, full / (cap + 1)))
+        if 1 / rate >= LIFT:
+            rate = 1
+        steps += 1
+    return steps
+
+
 def lifted_after(run, stop_s, name="bulk", most_s=None):
-    """A cap goes back to none once its reporter is stale, a tenth each window."""
+    """A cap goes back to none once its reporter is stale, a step each window."""
     if most_s is None:
-        steps = 1
-        while (run[name].rate["max"] - 1) * BACK_OFF ** steps > 1 / 0.95 - 1:
-            steps += 1
-        most_s = STALE_S + (CALM + steps) * (WINDOW_S + 0.01) + 0.1
+        rate = run[name].series["rate"][run[name].at(stop_s)]
+        most_s = STALE_S + (CALM + steps_back(rate)) * (WINDOW_S + 0.01) + 0.1
     caps = run[name].caps(stop_s)
     need(caps[0] is not None, "%s had no cap when reports stopped", name)
     free = next((i for i, c in enumerate(caps) if c is None), None)
@@ -129,25 +140,26 @@ def episodes(caps):
 
 
 def released_and_left_alone(run, name="bulk", floor=1, rest_s=REST_S, futile_s=FUTILE_S):
-    """Futility: at its floor for futile, then no cap, and none for rest."""
+    """Futility: at its floor for futile, then no cap, and none for rest. No floor: capped for
+    futile, and for a second before, for a reporter that claims twice what it is believed."""
     g = run[name]
     step = g.step_s
-    most = 100 * g.raw["vcpus"] / floor
+    most = 100 * g.raw["vcpus"] / floor if floor else 1.02
     spells = episodes(g.caps())
     need(spells and spells[0][1] < len(g.caps()), "%s was never released", name)
     floors, rests = [], []
     for k, (begin, end) in enumerate(spells):
-        need(min(g.caps()[begin:end]) >= floor, "%s below its floor", name)
+        need(min(g.caps()[begin:end]) >= (floor or 1), "%s below its floor", name)
         floors.append(sum(r >= most - 0.01 for r in g.series["rate"][begin:end]) * step)
-        # the last may be at its floor still; within a window and a piece of the series
-        need(floors[-1] <= futile_s + 2 * WINDOW_S + 2 * step,
+        # the last may be capped still; within a window and a piece of the series
+        need(floors[-1] <= futile_s + 2 * WINDOW_S + 2 * step + (0 if floor else 1),
              "%s stood at its floor for %.1f s", name, floors[-1])
         rests.append(((spells[k + 1][0] if k + 1 < len(spells) else len(g.caps())) - end) * step)
     for got in rests[:-1]:
         need(got >= rest_s - step, "%s was left alone for %.1f s only", name, got)
     if spells[-1][1] < len(g.caps()):
         need(floors[-1] >= futile_s - step, "%s was released after %.1f s", name, floors[-1])
-    return "at rate %g for %s s, then free for %s s" % (
+    return "at rate %g and more for %s s, then free for %s s" % (
         most, "/".join("%.1f" % f for f in floors), "/".join("%.1f" % r for r in rests))
 
 
@@ -162,6 +174,51 @@ def no_cap_helps(run, null, name="server", bulk="bulk", above=1, within=0.01):
     return "caps %d to %d: %.1f us at least, null %.1f" % (
         max(p[0] for p in pieces), min(p[0] for p in pieces), min(p[1] for p in pieces),
         null[name].mean)
+
+
+# --- sets of guests ---------------------------------------------------------------------------
+
+def kept_at(found, latency):
+    """The part of the throughput that fixed caps leave at this latency: between two that were
+    tried it is on the line through them."""
+    found = sorted(found)
+    if latency <= found[0][0]:
+        return found[0][1]
+    for (a, x), (b, y) in zip(found, found[1:]):
+        if latency <= b:
+            return max(x, x + (y - x) * (latency - a) / (b - a) if b > a else y)
+    return found[-1][1]
+
+
+def as_fixed_caps(got, found, goal=0.05, most=0.10, points=0.02, part=0.80):
+    """Beside the best fixed caps; got, and each of found, is (latency over base, part of the
+    throughput): within most of base or as near as the best of them, and not much less throughput
+    than they leave at the same latency, or at the goal where it is nearer to base than that."""
+    best, at = min(found)[0], max(got[0], goal)
+    kept = kept_at(found, at)
+    need(got[0] <= max(most, best + points), "%s over base, the best fixed caps %s",
+         percent(got[0]), percent(best))
+    need(got[1] >= part * kept, "at %s it keeps %.1f %% of the throughput; fixed caps %.1f %% at "
+         "%s", percent(got[0]), 100 * got[1], 100 * kept, percent(at))
+    return "%s, keeps %.0f %% (fixed caps %s at best, and %.0f %% at %s)" % (
+        percent(got[0]), 100 * got[1], percent(best), 100 * kept, percent(at))
+
+
+def within_points(means, most=0.03):
+    """Parts over base that differ by little."""
+    spread = max(means) - min(means)
+    need(spread <= most, "they are %.1f points apart: %s", 100 * spread,
+         " ".join(percent(m) for m in means))
+    return " ".join(percent(m) for m in means)
+
+
+def keeps(run, null, name, part=0.9):
+    """Of what it sends in each piece of time under null, so that what it sends later for want of
+    time does not count."""
+    pieces = list(zip(run[name].series["mtus"], null[name].series["mtus"]))
+    got = sum(min(a, b) for a, b in pieces) / sum(b for _, b in pieces)
+    need(got >= part, "%s keeps %.0f %% of its throughput", name, 100 * got)
+    return got
 
 
 # --- stability ------------------------------------------------------------------------------
@@ -192,6 +249,21 @@ def settles(run, begin_s, width=3, latency=0.05):
         far = max(abs(over(s, mean)) for s in seconds)
         need(far <= latency, "%s swings by %s around %.1f us", name, percent(far), mean)
     return ", ".join(said) or "no cap"
+
+
+def goes_in_steps(run, begin_s, *names, turns_s=2.5):
+    """The cycle of a settled cap: a step of the back-off (15 percent of the rate, one percent of
+    a CPU at least) and back, about once a second."""
+    said = []
+    for name in names or run.guests:
+        low, high, turns = band(run[name].caps(begin_s))
+        most = max(low + 1, round((low + 0.5) / BACK_OFF))
+        need(high <= most, "%s swings between caps %d and %d, not %d", name, low, high, most)
+        got = turns / (run.summary["duration_s"] - begin_s)
+        need(got <= turns_s, "%s turns %.1f times a second", name, got)
+        if high < 100:
+            said.append("%s %d-%d" % (name, low, high))
+    return ", ".join(said[:3]) or "no cap"
 
 
 def only_futile_swings(run, name, begin_s=0):

@@ -110,7 +110,7 @@ class Run:
 
 
 class Host:
-    def __init__(self, resexd, resex):
+    def __init__(self, resexd, resex, deep=False):
         self.resexd, self.resex = os.path.abspath(resexd), os.path.abspath(resex)
         self.dir = tempfile.TemporaryDirectory(prefix="resex-sim-")
         self.lock, self.cache, self.files = threading.Lock(), {}, 0
@@ -119,6 +119,7 @@ class Host:
         # with a sanitizer all takes many times as long, with that of threads fifty times
         self.tsan = b"__tsan_init" in program
         self.slow = self.tsan or b"__asan_init" in program
+        self.deep = deep and not self.slow
 
     def close(self):
         self.dir.cleanup()

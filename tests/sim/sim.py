@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """sim: what ResEx promises, shown on the simulated host by the whole daemon.
 
-usage: sim.py [--resexd PROGRAM] [--resex PROGRAM] [--only WORD] [--jobs N]
+usage: sim.py [--resexd PROGRAM] [--resex PROGRAM] [--only WORD] [--jobs N] [--deep]
 
 Each test is a sentence and prints the figures it was judged by. Those that begin with "planted"
 show that the others can fail. With a sanitizer there are fewer seeds and fewer random files; with
 that of threads only the real clock is used, for a simulated one has but one thread.
+--deep, or RESEX_DEEP=1: 20 seeds, all sizes, and ten simulated minutes where that is claimed.
 Exit: 0, or 1 when a claim does not hold.
 """
 import argparse
@@ -19,10 +20,11 @@ sys.dont_write_bytecode = True
 import ablations  # noqa: E402
 import files  # noqa: E402
 import paper  # noqa: E402
+import sets  # noqa: E402
 import stability  # noqa: E402
 from host import Broken, Host  # noqa: E402
 
-GROUPS = (paper.group, ablations.group, stability.group, files.group)
+GROUPS = (paper.group, ablations.group, stability.group, sets.group, files.group)
 
 
 def run_one(host, function):
@@ -41,12 +43,13 @@ def options():
     p.add_argument("--resex", default="./resex")
     p.add_argument("--only", default="", help="tests whose sentence has this in it")
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    p.add_argument("--deep", action="store_true", default=os.environ.get("RESEX_DEEP") == "1")
     return p.parse_args()
 
 
 def main():
     args = options()
-    host, began = Host(args.resexd, args.resex), time.monotonic()
+    host, began = Host(args.resexd, args.resex, args.deep), time.monotonic()
     only = args.only or ("real clock" if host.tsan else "")
     tests = [(g.name, *t) for g in GROUPS for t in g.tests if only in t[0]]
     held = 0

@@ -2,7 +2,8 @@
 """survive-ioshares: survive under IOShares, whose caps move with what another guest reports."""
 import random
 
-from daemon import Load, wait_rings, with_agent
+from bed import wait_for
+from daemon import Load, wait_rings, with_agent, xl_cap
 from sc_ioshares import BASE, BULK, MODEST, SLA, SLOW
 from sc_survive import REBOOT, SAVE, Tenant, as_files, caps_file, daemon, one_round
 
@@ -35,6 +36,7 @@ def survive_ioshares(vm):
         at_work(bulk, BULK)
         d.begin()
         wait_rings(d, "bulk", 1)
+        wait_for("a cap of bulk below its own", 20, lambda: 0 < xl_cap(vm, "bulk")[1] < 90, 0.05)
         one_round(vm, d, rng, [bulk, victim], {bulk: how}, kill)
         vm.note(when)
         as_files(vm, [bulk, victim], when)

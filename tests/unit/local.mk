@@ -38,8 +38,8 @@ endif
 
 if CMOCKA
 UNIT_POLICIES = tests/unit/test_null tests/unit/test_freemarket tests/unit/test_ratio \
-	tests/unit/test_ioshares tests/unit/test_ioshares_rate tests/unit/test_ioshares_loop \
-	tests/unit/test_policy_files
+	tests/unit/test_ioshares tests/unit/test_ioshares_blame tests/unit/test_ioshares_rate \
+	tests/unit/test_ioshares_loop tests/unit/test_policy_files
 check_PROGRAMS += $(UNIT_POLICIES)
 TESTS += $(UNIT_POLICIES)
 
@@ -47,11 +47,14 @@ tests_unit_test_null_SOURCES = tests/unit/test_null.c tests/unit/policy_rig.h
 tests_unit_test_null_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_freemarket_SOURCES = tests/unit/test_freemarket.c
 tests_unit_test_freemarket_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
-IOSHARES_RIG = tests/unit/ioshares_rig.h tests/unit/policy_rig.h
+IOSHARES_RIG = tests/unit/ioshares_rig.h tests/unit/policy_rig.h tests/unit/ioshares_steps.h \
+	tests/unit/steps.h
 tests_unit_test_ratio_SOURCES = tests/unit/test_ratio.c tests/unit/policy_rig.h
 tests_unit_test_ratio_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_SOURCES = tests/unit/test_ioshares.c $(IOSHARES_RIG)
 tests_unit_test_ioshares_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
+tests_unit_test_ioshares_blame_SOURCES = tests/unit/test_ioshares_blame.c $(IOSHARES_RIG)
+tests_unit_test_ioshares_blame_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_rate_SOURCES = tests/unit/test_ioshares_rate.c $(IOSHARES_RIG)
 tests_unit_test_ioshares_rate_LDADD = libpolicies.a libcore.a $(UNIT_LIBS)
 tests_unit_test_ioshares_loop_SOURCES = tests/unit/test_ioshares_loop.c $(IOSHARES_RIG)

@@ -381,7 +381,7 @@ static const struct wrong apps[] = {
 	{ APP("\"kind\": \"sender\", \"post\": \"1ns\""), "f:2:38: ", { "1ns", "100ns to 1s" } },
 	{ APP("\"kind\": \"server\", \"clients\": 65"), "f:2:41: ", { "65", "1 to 64" } },
 	{ APP("\"kind\": \"server\", \"compute\": \"2s\""), "f:2:41: ", { "2s", "to 1s" } },
-	{ APP("\"kind\": \"server\", \"report\": 10001"), "f:2:40: ", { "10001", "10000" } },
+	{ APP("\"kind\": \"server\", \"report\": 100001"), "f:2:40: ", { "100001", "100000" } },
 	{ APP("\"kind\": \"burner\", \"start\": \"2s\", \"stop\": \"1s\""),
 	  "f:2:53: ",
 	  { "stop (1000000 us)", "after start (2000000 us)" } },

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ioshares: which guests a window blames, each rule of resex-policies(7) at its
+ * bound, with figures computed by hand. The link moves 1048 MTUs an interval; the
+ * reporter sends 237 and is busy all the time when its requests wait 60 us longer.
+ */
+#include "tests/unit/ioshares_steps.h"
+
+static const struct ios_row together_rows[] = {
+	{ "blame__as_much_or_half_as_much_again__nobody",
+	  "sends 400 of 3, sends 400, over 60 us, run 2 -> verdict nobody, cap 0;"
+	  "sends 600, run 2 -> verdict nobody, cap 0; sends 601, run 2 -> verdict over,"
+	  "says hurt 3, cap 50000" },
+	{ "blame__less_than_a_twentieth_of_the_link__nobody",
+	  "tolerance 5, sends 1 of 3, sends 52, over 60 us, run 2 -> says nobody 3, cap 0;"
+	  "sends 53, run 2 -> says hurt 3, cap 50000" },
+	{ "blame__nothing_sent__nobody",
+	  "sends 0 of 3, sends 0, over 60 us, judge -> says nobody 3, cap 0" },
+	{ "blame__just_a_twentieth_of_the_link__is_to_blame",
+	  "tolerance 5, speed 1000, sends 1 of 3, sends 49, over 60 us, run 2"
+	  "-> says nobody 3; sends 50, run 2 -> says hurt 3" },
+	{ "blame__floor_of_0_and_nothing_sent__nobody",
+	  "param blame_floor 0, tolerance 1, waits 200 us, sends 0 of 3, sends 0,"
+	  "over 60 us, judge -> says nobody 3; sends 2, judge -> says hurt 3" },
+	{ "blame__received_counts_as_sent",
+	  "sends 0, receives 811, over 60 us, run 2 -> says hurt 3" },
+	{ "blame__the_reporter_itself_sends_most__nobody",
+	  "tolerance 10, sends 900 of 3, sends 100, over 60 us, run 2 -> says nobody 3,"
+	  "cap 0" },
+	/* 300 at rate 2 are as many as 600. */
+	{ "blame__counts_what_would_be_sent_at_rate_one",
+	  "sends 400 of 3, sends 300, over 60 us, charged 2, run 1, charged 2, run 1"
+	  "-> says nobody 3; sends 399 of 3, charged 2, run 1, charged 2, run 1"
+	  "-> says hurt 3" },
+	{ "blame__another_link__is_not_looked_at",
+	  "link 1, over 60 us, judge -> says nobody 3; off 9, run 2 -> says hurt 3, most 9,"
+	  "rate 131072 of 9" },
+	{ "blame__not_cappable__another_one",
+	  "off 9, sends 900 of 9, flags 0 of 9, over 60 us, run 2 -> says hurt 3, set 1,"
+	  "most 7, spares 9, says uncappable 9" },
+	{ "blame__exempt__another_one",
+	  "off 9, sends 900 of 9, flags 1 of 9, over 60 us, run 2 -> says hurt 3, set 1,"
+	  "most 7, spares 9, says exempt 9" },
+	{ "blame__exempt_and_cappable__another_one",
+	  "off 9, sends 900 of 9, flags 3 of 9, over 60 us, run 2 -> says hurt 3, set 1,"
+	  "most 7, spares 9, says exempt 9" },
+	{ "set__equal_guests__all_are_blamed_and_the_lowest_slot_is_named",
+	  "off 9, over 60 us, run 2 -> set 2, blames 7, blames 9, most 7,"
+	  "figures 3 2 7 299 3, rate 131072, rate 131072 of 9" },
+	/* 4 x 300 would be more. */
+	{ "set__the_one_that_sent_most__is_named",
+	  "off 9, sends 400 of 9, sends 300, tax 4, over 60 us, run 2 -> set 2, most 9" },
+	{ "set__the_first_of_it_sent_most__is_named",
+	  "off 9, sends 400, sends 300 of 9, tax 4 of 9, over 60 us, run 2 -> set 2, most 7" },
+	/* 30 and 30 of messages ten times as large: none alone is a twentieth of the link. */
+	{ "set__many_guests_that_send_little__are_blamed_together",
+	  "tolerance 5, sends 120 of 3, size 1000 of 3, size 10000, sends 30, over 60 us,"
+	  "judge -> verdict nobody; off 9, size 10000 of 9, sends 30 of 9, run 2"
+	  "-> verdict over, set 2, blames 7, blames 9" },
+	/* 60 x 5925 bytes are 237 x 1000 x 1.5. */
+	{ "set__together_as_much_as_the_reporter__nobody",
+	  "tolerance 5, size 1000 of 3, sends 60, size 5925, over 60 us, run 2"
+	  "-> verdict nobody; size 5926, run 2 -> verdict over" },
+	/* 60 x 11375 bytes are 455 x 1000 x 1.5. */
+	{ "set__together_as_much_as_the_busy_reporter__nobody",
+	  "asks 2, tolerance 5, size 1000 of 3, sends 60, size 11375, over 60 us, run 2"
+	  "-> verdict nobody; size 11376, run 2 -> verdict over" },
+	{ "set__smaller_messages__count_as_the_reporters",
+	  "size 1000 of 3, sends 356, size 10, over 60 us, run 2 -> verdict over" },
+	{ "set__another_guest_begins_in_a_slot__has_one_less",
+	  "off 9, off 11, sends 10 of 11, over 60 us, run 2 -> set 2;"
+	  "new 9, new 11, run 1 -> set 1, blames 7, spares 9, figures 3 1 7 299 3" },
+	{ "set__it_was_blamed_before__is_no_part_of_the_next",
+	  "off 9, over 60 us, run 2 -> blames 9; run 1, sends 0 of 9, run 1"
+	  "-> verdict over, set 1, spares 9" },
+};
+TEST_ROWS(together_rows, run_ios_row)
+
+static const struct ios_row member_rows[] = {
+	/* 2 requests of 260 us an interval: busy for 52 %, so that 200 MTUs count as 384. */
+	{ "member__the_reporter_waits_for_clients__its_busy_time_counts",
+	  "asks 2, sends 200 of 3, sends 576, over 60 us, run 2 -> verdict nobody;"
+	  "sends 577, run 2 -> verdict over" },
+	/* Larger messages, so that together they count as more. */
+	{ "member__half_as_much_again__is_none",
+	  "sends 400 of 3, size 1000 of 3, size 1200, sends 600, over 60 us, run 2"
+	  "-> verdict nobody; sends 601, run 2 -> verdict over" },
+	{ "member__half_as_much_again_as_when_busy__is_none",
+	  "asks 2, sends 200 of 3, size 1000 of 3, size 1200, sends 576, over 60 us, run 2"
+	  "-> verdict nobody; sends 577, run 2 -> verdict over" },
+	{ "member__the_reporter_has_many_requests_at_once__what_it_sent_counts",
+	  "asks 8, sends 200 of 3, sends 300, over 60 us, run 2 -> verdict nobody;"
+	  "sends 301, run 2 -> verdict over" },
+	{ "member__messages_half_as_large_again__is_none",
+	  "size 1000 of 3, sends 300, size 1500, over 60 us, run 2 -> verdict nobody;"
+	  "size 1501, run 2 -> verdict over" },
+	/* 60 are a quarter. */
+	{ "member__large_messages__from_a_quarter_of_the_reporters_mtus",
+	  "tolerance 5, size 1000 of 3, sends 240 of 3, sends 59, size 10000, over 60 us,"
+	  "run 2 -> verdict nobody; sends 60, run 2 -> verdict over" },
+	{ "member__large_messages__compare_with_what_the_reporter_sent",
+	  "tolerance 5, asks 2, size 1000 of 3, sends 60, size 20000, over 60 us, run 2"
+	  "-> verdict over" },
+	/* 6 x 10 are a twentieth of the link, 5 x 10 are not. */
+	{ "member__the_reporter_itself__is_none",
+	  "tax 2 of 3, ceiling 40 of 3, tolerance 5, sends 100, over 60 us, run 2"
+	  "-> verdict nobody" },
+	{ "member__taxed__while_it_sends",
+	  "tolerance 1, sends 10, tax 5, over 60 us, run 2 -> verdict nobody;"
+	  "tax 6, run 2 -> verdict over; sends 0, judge -> verdict nobody" },
+	{ "member__another_is_taxed__only_with_traffic_of_its_own",
+	  "off 9, sends 355 of 9, sends 10, tax 6, over 60 us, run 2 -> verdict over,"
+	  "set 1; sends 356 of 9, run 2 -> set 2" },
+	{ "size__largest_of_late__counts_for_a_second",
+	  "size 5000, run 1, size 1000, run 1000 -> bytes 5000;"
+	  "run 1 -> bytes 1000" },
+	{ "size__seen_again__counts_from_then_on",
+	  "size 5000, run 500, size 1000, run 1000 -> bytes 5000;"
+	  "run 1 -> bytes 1000; size 0, run 1000 -> bytes 1000;"
+	  "run 1 -> bytes 0; size 7, run 1 -> bytes 7" },
+};
+TEST_ROWS(member_rows, run_ios_row)
+
+/*
+ * In a window of four intervals a request waits o / (4194 - o) of its own time on the link, beside
+ * others that send o MTUs, and a report is believed up to this. The reporter waits for 30 % of its
+ * time there.
+ */
+static const struct ios_row credible_rows[] = {
+	/* 596 / 3598 x 0.3 = 4.97 % */
+	{ "claim__others_can_not_have_caused_it__nobody",
+	  "sends 50 of 3, sends 149, over 60 us, judge -> verdict nobody, excess 65120;"
+	  "over 60000 us, judge -> verdict nobody, excess 65120;"
+	  "sends 150, judge -> verdict over, excess 65620, rate 72876" },
+	/* 696 / 3498 = 19.9 % */
+	{ "claim__the_part_that_waits__bounds_it",
+	  "waits 200 us, tolerance 200, sends 50 of 3, sends 174, over 120 us, judge"
+	  "-> verdict nobody, excess 65195; sends 175, judge -> verdict over, excess 65645" },
+	/* The root of (836 / 3358 x 0.3) x 0.3 is 14.97 %; three times 5 % are 15. */
+	/* As the first row, whose request waits for 30 % of its time on the link. */
+	{ "claim__beside_requests_that_are_under_way_at_one_time__times_their_number",
+	  "sends 50 of 3, sends 149, over 6000 us, backlog 1, judge -> excess 65120;"
+	  "backlog 2, judge -> excess 130240; backlog 3, judge -> excess 195480;"
+	  "backlog 4, judge -> excess 217220; backlog 18446744073709551615, judge -> excess "
+	  "217220" },
+	{ "claim__requests_under_way__count_in_the_mean_of_intervals_with_some",
+	  "sends 50 of 3, sends 149, over 6000 us, backlog 2, run 3, backlog 0, judge -> excess "
+	  "130240" },
+	{ "claim__own_requests_and_those_of_another_link__do_not_count",
+	  "sends 50 of 3, sends 149, off 9, link 1 of 9, backlog 3 of 3, backlog 3 of 9,"
+	  "over 6000 us, judge -> excess 65120" },
+	{ "claim__requests_of_another_guest__count_too",
+	  "sends 50 of 3, sends 149, off 9, sends 0 of 9, backlog 1, backlog 1 of 9,"
+	  "over 6000 us, judge -> excess 130240" },
+	{ "claim__of_the_deviation__is_bounded_by_its_root",
+	  "sends 30 of 3, sends 209, spread 90 us, judge -> verdict nobody, excess 65386;"
+	  "sends 210, judge -> verdict over, excess 65580" },
+	{ "claim__of_the_deviation_over_its_own__has_no_bound",
+	  "param sigma_over 1, sends 30 of 3, sends 60, spread 90 us, run 2 -> verdict over" },
+	/* 4068 / 126 x 0.3 = 968.5 % */
+	{ "claim__the_link_is_full__is_taken_as_97_percent",
+	  "sends 5000, tolerance 9686, over 9000 us, judge -> verdict nobody, excess 65531;"
+	  "tolerance 9685, judge -> verdict over, excess 65538" },
+	{ "claim__another_guest_of_the_link__counts_too",
+	  "sends 51 of 3, sends 120, over 60 us, judge -> verdict nobody, excess 50800;"
+	  "off 9, sends 30 of 9, judge -> verdict over, set 1, excess 65620" },
+	{ "claim__a_guest_of_another_link__does_not_count",
+	  "sends 50 of 3, sends 149, off 9, link 1 of 9, over 60 us, judge"
+	  "-> verdict nobody, excess 65120" },
+	{ "claim__the_link_has_no_speed__nobody",
+	  "speed 0, over 60 us, judge -> verdict nobody, excess 0" },
+	{ "claim__what_the_reporter_sent__does_not_count",
+	  "sends 69 of 3, sends 149, over 60 us, judge -> verdict nobody, excess 65120" },
+	{ "claim__beside_a_taxed_guest__is_bounded_too",
+	  "sends 20, tax 4, over 60 us, judge -> verdict nobody, excess 7640" },
+};
+TEST_ROWS(credible_rows, run_ios_row)
+
+TEST(member__the_reporter_was_busy_for_no_time__what_it_sent_counts)
+{
+	static struct rig g;
+
+	ios_open(&g);
+	quick(&g);
+	rig_param(&g, "sigma_over", 1);
+	guest(&g, REP)->report = (struct report){ .n = 4, .io_sumsq_lo = 4ull * US * US };
+	guest(&g, OFF)->usage.mtus_sent = 355;
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_NOBODY);
+	guest(&g, OFF)->usage.mtus_sent = 356;
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_OVER);
+	rig_close(&g);
+}
+
+TEST(claim__a_configured_base_of_49_bits__is_not_cut)
+{
+	static struct rig g;
+
+	ios_open(&g);
+	quick(&g);
+	guest(&g, REP)->sla.base_io_ns = 1ull << 48;
+	say(guest(&g, REP), 4, BASE, BASE_IO);
+	guest(&g, REP)->report.io_sumsq_lo += 4 * (90 * US) * (90 * US);
+	run(&g, 2);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_OVER);
+	rig_close(&g);
+}
+
+/*
+ * One request of 2 ns in 17 s, in which 2^31 MTUs were sent: busy it would have sent 2^64. The
+ * other one sends as many, half of what the link moves.
+ */
+TEST(member__the_reporter_would_send_more_than_64_bits_count__nobody)
+{
+	static struct rig g;
+
+	ios_open(&g);
+	quick(&g);
+	g.in.link[0].bytes_s = 1ull << 38;
+	guest(&g, REP)->sla = (struct sla){ .base_ns = 1, .base_io_ns = 1 };
+	guest(&g, REP)->usage.mtus_sent = guest(&g, OFF)->usage.mtus_sent = 1ull << 31;
+	say(guest(&g, REP), 1, 2, 2);
+	tick(&g, MS);
+	tick(&g, 1ll << 34);
+	assert_int_equal(state_of(&g, REP)->verdict, IOS_NOBODY);
+	assert_int_equal(rate(&g, OFF), ONE);
+	rig_close(&g);
+}
