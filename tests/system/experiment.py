@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """experiment: the paper's claim on real Xen and real verbs: base, interfered, FreeMarket, IOShares,
-and the way back when nobody complains any more; repeats interleaved, judged by permutation.
+and the way back when the server is silent; repeats interleaved, judged by permutation.
 
 Every repeat begins with the server alone; what it measures then is its SLA (guest-set). Then bulk
 sends, and the policies come in an order of chance. After IOShares the server is left alone, and
-the time until bulk's cap is gone is taken. After each change of policy SETTLE_S pass under load
-before MEASURE_S are measured, whatever is seen.
+the time until bulk's cap is gone is taken. With two bulk guests the second one sends, too, then,
+and the policies of POLICIES_TWO come. After each change of policy SETTLE_S pass under load before
+MEASURE_S are measured, whatever is seen.
 """
 import random
 import statistics
@@ -19,6 +20,8 @@ PHASES = {  # name: (what is said of it, policy)
     "interfered": ("no policy", "null"),
     "freemarket": ("FreeMarket", "freemarket"),
     "ioshares": ("IOShares", "ioshares"),
+    "interfered-two": ("no policy, 2", "null"),
+    "ioshares-two": ("IOShares, 2", "ioshares"),
 }
 BASE_SETTLE_S = 1
 WITHIN = 0.30  # of base, under IOShares
@@ -27,17 +30,18 @@ REPEATS = 10
 REPEATS_SHORT = 2  # too few for a permutation: each of them must show the difference
 POLICIES = ("interfered", "freemarket", "ioshares")
 POLICIES_SHORT = ("interfered", "ioshares")  # no claim is about FreeMarket
+POLICIES_TWO = ("interfered-two", "ioshares-two")
 CPU_MOST = 0.55
 ALPHA = 0.05
 
 
-def one_repeat(pair, number, order, tell):
+def one_repeat(pair, number, order, order_two, tell):
     """{phase: figures}, and "back_off": seconds, or None."""
     out = {}
 
     def phase(name, **options):
         out[name] = f = pair.phase("%s.%d" % (name, number), PHASES[name][1], **options)
-        tell("repeat %d %-11s %s" % (number, name, in_a_line(f)))
+        tell("repeat %d %-14s %s" % (number, name, in_a_line(f)))
     phase("base", settle_s=BASE_SETTLE_S)
     pair.calibrate(out["base"])
     pair.bulk_on()
@@ -45,21 +49,27 @@ def one_repeat(pair, number, order, tell):
         phase(name)
         if name == "ioshares":
             out["back_off"] = gone = pair.uncapped_after(out[name])
-            tell("repeat %d %-11s %s" % (number, "back-off", "bulk had no cap when the server fell silent"
+            tell("repeat %d %-14s %s" % (number, "back-off", "bulk had no cap when the server fell silent"
                  if gone is None else "bulk's cap gone %.1f s after the server fell silent" % gone))
+    if order_two:
+        pair.bulk_on(number=2)
+        for name in order_two:
+            phase(name, bulks=2)
+        out["bulk2"] = pair.bulk_off(2)
     out["bulk"] = pair.bulk_off()
     return out
 
 
-def run(vm, repeats, seed, tell, policies=POLICIES):
+def run(vm, repeats, seed, tell, policies=POLICIES, two=True):
     """All repeats; begin and end are the same but for what was measured."""
     rng = random.Random(seed)
     out = []
-    with Pair(vm) as pair:
+    with Pair(vm, bulks=1 + two) as pair:
         for number in range(1, repeats + 1):
-            order = list(policies)
+            order, order_two = list(policies), list(POLICIES_TWO) if two else []
             rng.shuffle(order)
-            out.append(one_repeat(pair, number, order, tell))
+            rng.shuffle(order_two)
+            out.append(one_repeat(pair, number, order, order_two, tell))
         dropped = pair.net.sent()[1]
     return {"repeats": out, "seed": seed, "settle_s": SETTLE_S, "measure_s": MEASURE_S,
             "link_bytes_s": pair.net.rate, "link_dropped": dropped, "verdict": verdict(out)}
@@ -79,12 +89,15 @@ def verdict(repeats):
     mean = {phase: statistics.mean(of(repeats, phase)) for phase in phases}
     client = {phase: statistics.mean(of(repeats, phase, "client")) for phase in phases}
     none = of(repeats, "interfered")
+    helped = {suffix: {
+        "lower_in": sum(a < b for a, b in zip(of(repeats, "ioshares" + suffix), of(repeats, "interfered" + suffix))),
+        "p": permute.lower(of(repeats, "ioshares" + suffix), of(repeats, "interfered" + suffix)),
+    } for suffix in ("", "-two") if "ioshares" + suffix in phases}
     return {
         "mean_us": mean, "client_mean_us": client,
         "over_base": {phase: mean[phase] / mean["base"] - 1 for phase in phases},
         "repeats": len(repeats),
-        "lower_in": sum(a < b for a, b in zip(of(repeats, "ioshares"), none)),
-        "p_ioshares": permute.lower(of(repeats, "ioshares"), none),
+        "helped": helped,
         "p_freemarket": permute.lower(of(repeats, "freemarket"), none) if "freemarket" in phases else None,
         "p_least": permute.least(len(repeats), len(repeats)),
         "cpu_most": max(r[phase]["cpu"][g] for r in repeats for phase in phases
@@ -93,27 +106,32 @@ def verdict(repeats):
     }
 
 
-def lower(v):
+def lower(v, suffix):
     """The claim that IOShares helps, by permutation if there are enough repeats, else by sign."""
+    h = v["helped"][suffix]
     if v["p_least"] <= ALPHA:
         return ("IOShares is lower than no policy: p = %.2g (of %.2g at least), by permutation of the "
-                "repeats' means" % (v["p_ioshares"], v["p_least"]), v["p_ioshares"] <= ALPHA)
-    return ("IOShares is lower than no policy in %d of %d repeats" % (v["lower_in"], v["repeats"]),
-            v["lower_in"] == v["repeats"])
+                "repeats' means" % (h["p"], v["p_least"]), h["p"] <= ALPHA)
+    return ("IOShares is lower than no policy in %d of %d repeats" % (h["lower_in"], v["repeats"]),
+            h["lower_in"] == v["repeats"])
+
+
+def claims_of(v, suffix, bulk):
+    """Those for one bulk guest or for two."""
+    base, none, ios = (v["mean_us"][p] for p in ("base", "interfered" + suffix, "ioshares" + suffix))
+    over = v["over_base"]["ioshares" + suffix]
+    return (
+        ("%s the server: %.1f ms, %.1f alone" % (bulk, none / 1e3, base / 1e3), none > 1.5 * base),
+        lower(v, suffix),
+        ("IOShares is far below no policy: %.1f ms of %.1f" % (ios / 1e3, none / 1e3), ios < FAR_BELOW * none),
+        ("IOShares is within %.0f %% of base: %+.1f %%" % (100 * WITHIN, 100 * over), over <= WITHIN),
+    )
 
 
 def claims(v):
     """(what is claimed, whether it holds)."""
-    mean = v["mean_us"]
-    return (
-        ("bulk slows the server: %.1f ms, %.1f alone" % (mean["interfered"] / 1e3, mean["base"] / 1e3),
-         mean["interfered"] > 1.5 * mean["base"]),
-        lower(v),
-        ("IOShares is far below no policy: %.1f ms of %.1f" %
-         (mean["ioshares"] / 1e3, mean["interfered"] / 1e3),
-         mean["ioshares"] < FAR_BELOW * mean["interfered"]),
-        ("IOShares is within %.0f %% of base: %+.1f %%" % (100 * WITHIN, 100 * v["over_base"]["ioshares"]),
-         v["over_base"]["ioshares"] <= WITHIN),
+    two = claims_of(v, "-two", "two bulk guests slow") if "-two" in v["helped"] else ()
+    return claims_of(v, "", "bulk slows") + two + (
         ("bulk's cap goes when the server falls silent: after %s s" %
          ", ".join("%.1f" % s for s in v["back_off_s"]), bool(v["back_off_s"])),
         ("no guest used more than %.0f %% of its VCPU: %.0f %%" % (100 * CPU_MOST, 100 * v["cpu_most"]),
@@ -167,15 +185,15 @@ def timeline(repeats, phase):
         looks = [x for r in repeats for x in r[phase]["series"]
                  if i * STEP_S <= x[0] < (i + 1) * STEP_S]
         us = [x[1] for x in looks if x[1] is not None]
-        caps = [x[2] or 100 for x in looks]
+        caps = [x[2] for x in looks]
         cap = statistics.mean(caps) if caps else 100
         out.append((statistics.mean(us) / 1e3 if us else None, round(cap) if cap < 100 else None))
     return out
 
 
 def experiment(vm):
-    """As ./dev demo --real; not deep: with fewer repeats, and without FreeMarket."""
-    out = run(vm, REPEATS, 1, vm.note) if vm.deep else run(vm, REPEATS_SHORT, 1, vm.note, POLICIES_SHORT)
+    """As ./dev demo --real; not deep: with fewer repeats, without FreeMarket and the second bulk guest."""
+    out = run(vm, REPEATS, 1, vm.note) if vm.deep else run(vm, REPEATS_SHORT, 1, vm.note, POLICIES_SHORT, False)
     for line in table(out["repeats"]):
         vm.note(line)
     v = out["verdict"]

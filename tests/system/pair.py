@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pair: benchex's server and a neighbour in two guests on one link (net.py), resexd in dom0.
 
-The server's client and the neighbour's peer are in dom0, behind the link. A phase is one script
+There can be more neighbours, each in a guest of its own: bulk2 and so on.
+The server's client and the neighbours' peer are in dom0, behind the link. A phase is one script
 in dom0: it changes the policy, lets things settle for a fixed time, and measures for a fixed
 time, while resexd is asked beside it. All that it leaves is kept with the logs.
 """
@@ -9,7 +10,7 @@ import json
 import re
 
 from bed import Guest, check, read_text, wait_for
-from daemon import Daemon, with_agent, with_rxe, xl_sched
+from daemon import Daemon, with_agent, xl_sched
 from net import PEER, RATE, Net
 
 SERVER = "benchex server --events --json"
@@ -75,15 +76,17 @@ def summary(lat):
 
 
 class Pair:
-    """Use with "with"; agents: which guests run one."""
+    """Use with "with"; bulks: how many neighbours."""
 
-    def __init__(self, vm, agents=("server", "bulk"), policy="null"):
+    def __init__(self, vm, policy="null", bulks=1):
         self.vm = vm
         self.net = Net(vm)
-        self.server, self.bulk = Guest(vm, "server", net=1), Guest(vm, "bulk", net=2)
-        vm.create(self.server, self.bulk)
-        for g in (self.server, self.bulk):
-            with_agent(g, AGENT) if g.name in agents else with_rxe(g)
+        self.server = Guest(vm, "server", net=1)
+        self.bulks = [Guest(vm, "bulk%s" % (n if n > 1 else ""), net=1 + n) for n in range(1, bulks + 1)]
+        self.bulk = self.bulks[0]
+        vm.create(self.server, *self.bulks)
+        for g in (self.server, *self.bulks):
+            with_agent(g, AGENT)
         self.sessions = 0
         self.client_options = ANSWERS
         self.daemon = Daemon(vm, policy=policy, links=[LINK], interval=INTERVAL)
@@ -104,27 +107,29 @@ class Pair:
 
     # --- the neighbour -----------------------------------------------------------
 
-    def bulk_on(self, command=BULK, queues=QPS):
-        self.bulk.sh("%s >/tmp/bulk.out 2>/tmp/bulk.err & echo $! >/tmp/bulk.pid" % command)
+    def bulk_on(self, command=BULK, queues=QPS, number=1):
+        g = self.bulks[number - 1]
+        g.sh("%s >/tmp/bulk.out 2>/tmp/bulk.err & echo $! >/tmp/bulk.pid" % command)
 
         def seen():
-            rings = self.daemon.rings("bulk")["rings"]
+            rings = self.daemon.rings(g.name)["rings"]
             return len([r for r in rings if r.get("kind") == "SQ" and r["state"] == "active"]) >= queues
         if queues:
-            wait_for("%d send queues of bulk in ring-list" % queues, 20, seen, 0.2)
+            wait_for("%d send queues of %s in ring-list" % (queues, g.name), 20, seen, 0.2)
 
-    def bulk_off(self):
+    def bulk_off(self, number=1):
         """What bulk says of itself. It must not have ended before."""
-        out = self.bulk.sh("kill $(cat /tmp/bulk.pid); i=0; while kill -0 $(cat /tmp/bulk.pid) 2>/dev/null && "
-                           "[ $i -lt 200 ]; do usleep 50000; i=$((i+1)); done; cat /tmp/bulk.out /tmp/bulk.err", 60)
+        g = self.bulks[number - 1]
+        out = g.sh("kill $(cat /tmp/bulk.pid); i=0; while kill -0 $(cat /tmp/bulk.pid) 2>/dev/null && "
+                   "[ $i -lt 200 ]; do usleep 50000; i=$((i+1)); done; cat /tmp/bulk.out /tmp/bulk.err", 60)
         ended = re.search(r'"ended": *"(\w+)"', out)
-        check(ended and ended.group(1) == "signal", "bulk did not send to the end: %.300s" % out)
+        check(ended and ended.group(1) == "signal", "%s did not send to the end: %.300s" % (g.name, out))
         return json.loads(out[:out.index("\n")])
 
     # --- a phase -----------------------------------------------------------------
 
-    def phase(self, name, policy, settle_s=SETTLE_S, measure_s=MEASURE_S):
-        """Put the policy in force, settle, measure: the figures of all who have some."""
+    def phase(self, name, policy, settle_s=SETTLE_S, measure_s=MEASURE_S, bulks=1):
+        """Put the policy in force, settle, measure: the figures, those of the first so many bulks as one."""
         settle = self.client(settle_s) + " >$f.settle" if settle_s else ":"
         script = PHASE.format(name=name, change="resex policy-set " + policy, every=LOOK_US,
                               settle=settle, measure=self.client(measure_s) + " >$f.client")
@@ -133,9 +138,9 @@ class Pair:
         base = "%s/files/%s" % (self.vm.share, name)
         with open(base + ".server", "w", encoding="utf-8") as f:
             json.dump(session, f)
-        return self._figures(name, base, session, measure_s)
+        return self._figures(name, base, session, measure_s, self.bulks[:bulks])
 
-    def _figures(self, name, base, session, measure_s):
+    def _figures(self, name, base, session, measure_s, bulks):
         looks = rows_of(read_text(base + ".list"))
         begin = looks[-1][0] - measure_s
         within = [rows for at, rows in looks if at >= begin]
@@ -145,16 +150,18 @@ class Pair:
             out["server"][part + "_us"] = lat[part]["mean_us"]
         out["client"] = summary(json.loads(read_text(base + ".client"))["latency"]["total"])
         shares = cpu_shares(read_text(base + ".before"), read_text(base + ".after"))
-        out["cpu"] = {"dom0": shares[0], "server": shares[self.server.domid], "bulk": shares[self.bulk.domid]}
+        out["cpu"] = {"dom0": shares[0], "server": shares[self.server.domid],
+                      "bulk": max(shares[g.domid] for g in bulks)}
+        names = [g.name for g in bulks]
         out["resexd"] = {
             "latency_us": mean([r["server"]["latency_us"] for r in within]),
-            "cap": mean([r["bulk"]["cap"] or 100 for r in within]),
+            "cap": mean([cap_of(r, names) for r in within]),
             "server_capped": any(r["server"]["cap"] for _, r in looks),
-            "bulk_capped": any(r["bulk"]["cap"] for _, r in looks),
-            "rate": mean([r["bulk"]["rate"] for r in within]),
-            "bulk_mtus_s": moved(looks, begin, "bulk"), "server_mtus_s": moved(looks, begin, "server")}
+            "bulk_capped": any(r[n]["cap"] for _, r in looks for n in names),
+            "rate": mean([r[n]["rate"] for r in within for n in names]),
+            "bulk_mtus_s": moved(looks, begin, names), "server_mtus_s": moved(looks, begin, ["server"])}
         out["why"] = read_text(base + ".why").strip()
-        out["series"] = [(round(at, 2), r["server"]["latency_us"], r["bulk"]["cap"]) for at, r in looks]
+        out["series"] = [(round(at, 2), r["server"]["latency_us"], cap_of(r, names)) for at, r in looks]
         self.vm.note(json.dumps(out))
         return out
 
@@ -168,7 +175,7 @@ class Pair:
     def uncapped_after(self, figures, seconds=30):
         """Nobody asks the server since the end of this phase: the seconds from then until bulk had
         no cap any more; None when it had none at the end."""
-        if not figures["series"][-1][2]:
+        if figures["series"][-1][2] == 100:
             return None
         out = self.vm.sh("now() {{ cut -d' ' -f1 /proc/uptime; }}; t0=$(tail -n 1 /h/files/{2}.after); i=0; "
                          "until [ $(xl {0} -d bulk | awk 'END {{ print $NF }}') = 0 ] || [ $i -ge {1} ]; do "
@@ -195,9 +202,15 @@ def session_line(g, tag, number):
               % (g.name, number, out, g.run("tail -n 3 /tmp/%s.err" % tag).out))
 
 
-def moved(looks, begin, name):
-    """MTUs a second that a guest sent while it was measured, as dom0 counts."""
-    within = [(at, rows[name]["mtus_sent"]) for at, rows in looks if at >= begin and name in rows]
+def cap_of(rows, names):
+    """The mean of their caps, in percent; no cap is 100."""
+    return mean([rows[n]["cap"] or 100 for n in names])
+
+
+def moved(looks, begin, names):
+    """MTUs a second that guests sent together while they were measured, as dom0 counts."""
+    within = [(at, sum(rows[n]["mtus_sent"] for n in names)) for at, rows in looks
+              if at >= begin and all(n in rows for n in names)]
     if len(within) < 2 or within[-1][0] <= within[0][0]:
         return None
     return (within[-1][1] - within[0][1]) / (within[-1][0] - within[0][0])
