@@ -359,7 +359,7 @@ static struct rxe_done count_completed(const struct rxe_ring *r, const struct rx
 	return d;
 }
 
-/* Is no slot written but those in flight and the next one? RESET wipes all. */
+/* True if all slots but those in flight and the next one are blank: RESET wipes all. */
 static bool rest_is_blank(const struct rxe_ring *r, const struct rxe_stand *s)
 {
 	uint32_t n = r->mask - backlog(r, s);

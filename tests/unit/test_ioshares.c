@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ioshares: windows, verdicts and bases, each rule of resex-policies(7) with
- * figures computed by hand. Who is blamed is in test_ioshares_blame.c, what
+ * figures computed by hand. Blame is in test_ioshares_blame.c, what
  * follows from verdicts in test_ioshares_rate.c, the closed loop and random
  * input in test_ioshares_loop.c.
  */
