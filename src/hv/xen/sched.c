@@ -226,22 +226,24 @@ static int percent_of(struct cap c, const xc_domaininfo_t *info, uint16_t *perce
 
 /*
  * Another program set a cap between params_get() and the swap: set it again. When the swap finds
- * that the program set one more meanwhile, that one is the newest.
+ * that the program set one more meanwhile, that one is the newest. The program may have set a
+ * weight with it.
  */
 static int give_back(struct hv_sched *s, uint32_t domid, uint32_t scheduler, uint16_t ours,
-		     uint16_t theirs, struct hv_sched_params *found)
+		     struct hv_sched_params *found)
 {
 	for (int i = 0; i < GIVE_BACK_TRIES; i++) {
-		uint16_t before;
+		uint16_t theirs = (uint16_t)cap_to_percent(found->cap);
+		struct hv_sched_params before;
 		int ret = hv_xen_swap_cap(&s->swap, domid, scheduler, theirs, &before);
 
 		if (ret)
 			return ret;
-		found->cap = cap_from_percent(theirs);
-		if (before == ours)
+		found->weight = before.weight;
+		if (cap_to_percent(before.cap) == ours)
 			break;
 		ours = theirs;
-		theirs = before;
+		found->cap = before.cap;
 	}
 	return -ECANCELED;
 }
@@ -251,7 +253,7 @@ static int set_once(struct hv_sched *s, uint32_t domid, struct cap was, struct c
 {
 	xc_domaininfo_t info;
 	uint32_t scheduler = 0;
-	uint16_t percent, before;
+	uint16_t percent;
 	int ret = find_scheduler(s, domid, &info, &scheduler);
 
 	if (!ret)
@@ -262,10 +264,10 @@ static int set_once(struct hv_sched *s, uint32_t domid, struct cap was, struct c
 		return ret;
 	if (cap_to_percent(found->cap) != cap_to_percent(was))
 		return -ECANCELED;
-	ret = hv_xen_swap_cap(&s->swap, domid, scheduler, percent, &before);
-	if (ret || before == cap_to_percent(was))
+	ret = hv_xen_swap_cap(&s->swap, domid, scheduler, percent, found);
+	if (ret || cap_to_percent(found->cap) == cap_to_percent(was))
 		return ret;
-	return give_back(s, domid, scheduler, percent, before, found);
+	return give_back(s, domid, scheduler, percent, found);
 }
 
 /*

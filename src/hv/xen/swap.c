@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "src/core/caps.h"
 #include "src/hv/xen/xen.h"
 
 /* What Xen reads and writes: memory fit for hypercalls. */
@@ -98,8 +99,18 @@ static void as_before(const struct sched_state *was)
 		sched_setscheduler(0, was->policy, &was->param);
 }
 
+static struct hv_sched_params params_before(const struct xen_domctl_scheduler_op *got,
+					    uint32_t scheduler)
+{
+	if (scheduler == XEN_SCHEDULER_CREDIT)
+		return (struct hv_sched_params){ cap_from_percent(got->u.credit.cap),
+						 got->u.credit.weight };
+	return (struct hv_sched_params){ cap_from_percent(got->u.credit2.cap),
+					 got->u.credit2.weight };
+}
+
 int hv_xen_swap_cap(struct hv_xen_swap *w, uint32_t domid, uint32_t scheduler, uint16_t cap,
-		    uint16_t *before)
+		    struct hv_sched_params *before)
 {
 	struct hv_xen_swap_args *a = w->args;
 	int ret = prepare(a, domid, scheduler, cap);
@@ -116,7 +127,6 @@ int hv_xen_swap_cap(struct hv_xen_swap *w, uint32_t domid, uint32_t scheduler, u
 	for (int i = 0; i < 2; i++)
 		if ((long)a->call[i].result < 0)
 			return (int)(long)a->call[i].result;
-	*before = scheduler == XEN_SCHEDULER_CREDIT ? a->get.u.scheduler_op.u.credit.cap
-						    : a->get.u.scheduler_op.u.credit2.cap;
+	*before = params_before(&a->get.u.scheduler_op, scheduler);
 	return 0;
 }

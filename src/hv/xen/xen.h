@@ -44,11 +44,11 @@ struct hv_xen_swap {
 int hv_xen_swap_open(struct hv_xen_swap *w, struct hv_xen_quiet *q);
 void hv_xen_swap_close(struct hv_xen_swap *w);
 /*
- * Set a cap, whatever is in force; keep the weight. *before is the cap that was in force until
- * then, both in percent of one CPU. Errors are Xen's: -EINVAL: another scheduler; -ESRCH.
+ * Set a cap in percent of one CPU, whatever is in force; keep the weight. *before has the cap that
+ * was in force until then, and the weight. Errors are Xen's: -EINVAL: another scheduler; -ESRCH.
  */
 int hv_xen_swap_cap(struct hv_xen_swap *w, uint32_t domid, uint32_t scheduler, uint16_t cap,
-		    uint16_t *before);
+		    struct hv_sched_params *before);
 
 /* Frames as Xen numbers them: their types, and mapping them. frames.c */
 struct hv_xen_frames {
