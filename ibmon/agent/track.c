@@ -245,6 +245,7 @@ static void publish_ring(struct track *t, struct track_ring *r, enum ring_class 
 	sink_begin(t);
 	rc = t->sink->publish(t->ctx, r, &r->id);
 	if (rc == 0) {
+		r->published = kind;
 		t->changes++;
 		return;
 	}
@@ -291,13 +292,16 @@ static bool give_way(struct track *t, uint32_t n)
 	return t->withdraws;
 }
 
-/* Withdraw before publishing: that may make room. */
+/*
+ * Withdraw before publishing: that may make room. A ring whose kind was corrected is withdrawn, and
+ * published again as what it is.
+ */
 static void publish_all(struct track *t)
 {
 	uint32_t refused, unpublished = 0;
 
 	for (size_t i = 0; i < t->rings; i++)
-		if (t->ring[i]->id && !(t->ring[i]->what.kind & (CLASS_SQ | CLASS_CQ)))
+		if (t->ring[i]->id && t->ring[i]->what.kind != t->ring[i]->published)
 			withdraw_ring(t, t->ring[i]);
 	withdraw_noted(t);
 	while ((refused = publish_send_queues(t)) && give_way(t, refused))

@@ -22,11 +22,12 @@ enum { TRACK_RINGS_MAX = 1024, TRACK_USERS_MAX = 256, TRACK_USER_RINGS_MAX = 102
 struct track_ring {
 	struct class_ring what; /* element size, slots, kind and its proof */
 	uint32_t uverbs;
-	uint32_t id;   /* the sink's, 0: not published */
-	pid_t owner;   /* the process in which it was found first */
-	pid_t pid;     /* a process that maps it now, */
-	uint64_t addr; /* at this address */
-	char comm[16]; /* of the owner */
+	uint32_t id;		   /* the sink's, 0: not published */
+	enum ring_class published; /* as this kind, when id is set */
+	pid_t owner;		   /* the process in which it was found first */
+	pid_t pid;		   /* a process that maps it now, */
+	uint64_t addr;		   /* at this address */
+	char comm[16];		   /* of the owner */
 	struct mono found;
 	uint32_t frames;
 	uint64_t *frame;

@@ -26,7 +26,8 @@ struct world {
 	struct track *track;
 	uint64_t published; /* ids */
 	uint32_t room, ids, withdrawn, told;
-	int waves; /* begin() without end() */
+	enum ring_class newest; /* kind of the ring that was published last */
+	int waves;		/* begin() without end() */
 	struct mono now;
 	bool blank;		 /* no entry shows the kind of a ring */
 	uint32_t qpn[8], qps;	 /* what the kernel lists */
@@ -226,6 +227,7 @@ static int sink_publish(void *ctx, const struct track_ring *r, uint32_t *id)
 	if (!w->room)
 		return -ENOSPC;
 	w->room--;
+	w->newest = r->what.kind;
 	*id = ++w->ids;
 	return 0;
 }
@@ -371,6 +373,25 @@ RIG_TEST(room__too_little_for_the_send_queues__says_how_many_are_left_out)
 	scan();
 	assert_int_equal(world.told, 0);
 	assert_int_equal(world.room, 4);
+}
+
+/* Counting takes the one ring for the send queue of the one queue pair. */
+RIG_TEST(ring__its_entries_show_another_kind__is_published_again_as_that)
+{
+	world.blank = true;
+	world.qps = 1;
+	world.qpn[0] = 20;
+	begin(2);
+	assert_int_equal(world.newest, CLASS_SQ);
+	scan();
+	assert_int_equal(world.ids, 1);
+	world.blank = false;
+	scan();
+	assert_int_equal(world.withdrawn, 1);
+	assert_int_equal(world.ids, 2);
+	assert_int_equal(world.newest, CLASS_CQ);
+	scan();
+	assert_int_equal(world.ids, 2);
 }
 
 /* A process destroys its queue pair 20 and creates 21. */
