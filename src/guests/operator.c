@@ -136,6 +136,7 @@ void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 	/*
 	 * To set a weight, xl writes the cap as well that it read before, and we may have replaced
 	 * that one since. The actor knows its last caps, and sets its next one over it (actor.h).
+	 * A policy may want no other cap for long: let the wanted one be sent once more.
 	 */
 	waits = !g->cap_waits && p.weight != g->own.weight;
 	g->cap_waits = false;
@@ -143,6 +144,7 @@ void operator_check(struct guests *gs, struct guest_entry *g, int64_t wall_ns)
 		weight_taken(gs, g, p.weight, wall_ns);
 	} else if (waits) {
 		g->cap_waits = true;
+		atomic_fetch_or(&gs->ho->send_again[g->slot / 64], 1ull << (g->slot % 64));
 	} else {
 		cap_taken(gs, g, &p, wall_ns);
 		g->own_checked = true;

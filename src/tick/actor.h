@@ -17,7 +17,8 @@
 #include "src/util/clock.h"
 
 enum { ACTOR_RECENT = 8 };
-#define ACTOR_RECENT_NS NS_PER_S
+/* Control looks each second whether a cap differs. */
+#define ACTOR_RECENT_NS (2 * NS_PER_S)
 
 /* What the actor knows of the cap in force in a slot's domain. */
 struct actor_cap {

@@ -182,6 +182,8 @@ struct snap_buffers {
 struct handover {
 	_Atomic(struct guest_set *) next; /* a set waiting for the sampler */
 	_Atomic uint64_t acked;		  /* serial of the set the sampler reads */
+	/* Slots whose wanted cap the sampler sends once more: see operator_check(). */
+	_Atomic uint64_t send_again[FLOW_GUESTS_MAX / 64];
 	_Atomic uint32_t stop;
 	_Atomic uint32_t alive; /* counts ticks: for the watchdog */
 	struct mailbox mail[FLOW_GUESTS_MAX];

@@ -288,6 +288,16 @@ static bool cap_due(const struct slot *sl, struct mono now, uint16_t percent)
 	return mono_sub(now, sl->sent) >= SAMPLER_RETRY_NS;
 }
 
+/* Control found another cap in force, which the actor can judge. Each request is met once. */
+static bool send_again(struct handover *ho, uint32_t slot)
+{
+	_Atomic uint64_t *word = &ho->send_again[slot / 64];
+	const uint64_t bit = 1ull << (slot % 64);
+
+	return (atomic_load_explicit(word, memory_order_relaxed) & bit) &&
+	       (atomic_fetch_and(word, ~bit) & bit);
+}
+
 /*
  * Another program set a cap, and control has not published it as the guest's own yet: the
  * bounds are those of the former one. Only a cap below the one found is sure to be right.
@@ -319,7 +329,7 @@ void sampler_act(struct sampler *s, struct mono now)
 		if (must_wait(sl, c, percent))
 			continue;
 		sl->rate_wanted = exempt ? RATE_ONE : p->rate;
-		if (cap_due(sl, now, percent))
+		if (send_again(s->ho, sl->guest->slot) || cap_due(sl, now, percent))
 			send_cap(s, sl, now, percent);
 		else if (!sl->pending && !sl->cap_errno)
 			/* the cap is in force, so the new rate is too */

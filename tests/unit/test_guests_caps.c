@@ -491,9 +491,12 @@ WITH_RIG(weight__set_with_a_cap_that_the_actor_replaced__is_the_weight_alone)
 	atomic_store(&mb->want, mail_pack(2, 4, 25));
 	atomic_store(&mb->answer, mail_pack(2, 0, 25));
 	fake_dom(&g->host, 4)->params = (struct hv_sched_params){ CAP_PERCENT(30), 999 };
+	assert_int_equal(g->ho.send_again[rig_in_set(g, 4)->slot / 64], 0);
 	rig_second(g);
 	assert_int_equal(rig_events(g, "operator-cap"), 0);
-	atomic_store(&mb->want, mail_pack(3, 4, 20)); /* the actor sets its next one over it */
+	assert_int_equal(g->ho.send_again[rig_in_set(g, 4)->slot / 64],
+			 1ull << (rig_in_set(g, 4)->slot % 64));
+	atomic_store(&mb->want, mail_pack(3, 4, 20)); /* the actor sets one over it */
 	atomic_store(&mb->answer, mail_pack(3, 0, 20));
 	fake_dom(&g->host, 4)->params.cap = CAP_PERCENT(20);
 	rig_second(g);

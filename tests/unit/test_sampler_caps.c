@@ -64,6 +64,7 @@ static void set_flags(struct sampler_rig *g, uint32_t flags)
  *	refuse ERROR, accept	what the hypervisor answers from now on
  *	set-outside P		another program sets the domain's cap
  *	set-weight W P		another program sets its weight, with a cap that it read
+ *	send-again		control requests to send the wanted cap once more
  *	mtus N			the guest sends N MTUs in each tick
  *	serial N		the serial of the newest mail is N
  *	mark			remembers the newest mail to the actor
@@ -194,8 +195,15 @@ static const struct row {
 	  "open, want 30, round, want 25, round, tick, set-weight 512 30, want 20, round, tick"
 	  "-> percent 20, foreign 0; set-weight 300 0, want 10, round, tick -> percent 10,"
 	  "foreign 0" },
-	{ "foreign: an operator sets the weight, with a cap that we had set a second before",
-	  "open, want 30, round, want 25, round, 1000 x tick, set-weight 512 30, want 20, round,"
+	{ "ours: a weight with a former cap, control requests to send the wanted one again",
+	  "open, want 30, round, want 25, round, 1900 x tick, set-weight 512 30, 90 x round"
+	  "-> percent 30, foreign 0; send-again, round, tick -> percent 25, foreign 0, calls 4;"
+	  "9 x round -> calls 4" },
+	{ "foreign: found in mail that control requested to send again",
+	  "open, want 30, round, tick, set-outside 50, send-again, round, tick -> percent 50,"
+	  "foreign 1 50" },
+	{ "foreign: an operator sets the weight, with a cap that we had set two seconds before",
+	  "open, want 30, round, want 25, round, 2000 x tick, set-weight 512 30, want 20, round,"
 	  "tick -> percent 30, foreign 1 30" },
 	{ "foreign: an operator sets weight and cap",
 	  "open, want 30, round, want 25, round, tick, set-weight 512 44, want 20, round, tick"
@@ -334,6 +342,8 @@ static bool others_do(struct sampler_rig *g, const struct step *s)
 	else if (step_is(s, "set-weight"))
 		fake_dom(&g->host, 7)->params =
 			(struct hv_sched_params){ cap_from_percent((uint32_t)s->n[1]), n };
+	else if (step_is(s, "send-again"))
+		atomic_fetch_or(&g->ho.send_again[0], 1ull << 3);
 	else if (step_is(s, "remove"))
 		fake_dom_remove(&g->host, n);
 	else
