@@ -576,25 +576,37 @@ static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const v
 	return true;
 }
 
+/* Have both indices gone back to 0? */
+static bool has_first_index(const struct rxe_stand *s, const struct rxe_sq *q)
+{
+	return !s->prod && !s->cons && q->cons;
+}
+
+/*
+ * A blank newest entry, with others that are written: RESET goes on, or the process posts while its
+ * ring is read. Or some of the pages became another ring, and others something else; that may be a
+ * new ring only with indices of 0.
+ */
 static enum ring_fault sample_active(const struct rxe_ring *r, struct rxe_stand *s,
 				     int64_t elapsed_ns)
 {
 	struct rxe_sq *q = r->q;
 	bool blank = rxe_entry_blank(&s->newest);
-	bool reused = blank && q->opened && !rest_is_blank(r, s);
+	bool partly = blank && q->opened && !rest_is_blank(r, s);
 	struct rxe_done d = { 0 };
 
-	/* Some pages can have become another ring, and others something else; or RESET goes on. */
-	if (reused || (blank && looks_new(r, s))) {
-		q->zeroed_ns += elapsed_ns + 1;
-		if (q->zeroed_ns <= ZEROED_MAX_NS)
+	if (partly || (blank && looks_new(r, s))) {
+		int64_t *ns = partly && !has_first_index(s, q) ? &q->partly_ns : &q->zeroed_ns;
+
+		*ns += elapsed_ns + 1;
+		if (*ns <= ZEROED_MAX_NS)
 			return RING_OK; /* nothing was done since, or it is to be counted later */
-		if (reused)
+		if (partly)
 			return RING_FAULT_HEADER;
 	} else if (begins_anew(r, s)) {
 		return RING_FAULT_HEADER;
 	}
-	q->zeroed_ns = 0;
+	q->zeroed_ns = q->partly_ns = 0;
 	if (blank && (!q->blank || s->cons != q->cons))
 		d = count_wiped(r, s);
 	else if (!blank && (!q->opened || s->cons != q->cons || s->raw_ssn != q->raw_ssn))

@@ -41,7 +41,8 @@ struct rxe_sq {
 	uint32_t owed;	   /* lost entries that no packet number has covered yet */
 	uint32_t settled;  /* of these, charged by guess */
 	int64_t owed_ns;   /* for how long nothing was completed meanwhile */
-	int64_t zeroed_ns; /* for how long it has looked like a new ring */
+	int64_t zeroed_ns; /* for how long it has looked like a new ring; */
+	int64_t partly_ns; /* as if RESET had wiped only a part of it */
 	uint64_t advanced; /* MTUs of these that were charged by length */
 	uint64_t guessed;  /* and by guess */
 	uint32_t largest;  /* message seen, in MTUs */

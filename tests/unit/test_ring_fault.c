@@ -131,6 +131,32 @@ TEST(fault__queue_pair_reset_at_index_0_and_in_use__is_not_one)
 	done(x);
 }
 
+/* The producer index is read before the posts, and their entries after them. */
+TEST(fault__queue_pair_reset_and_posting_while_it_is_read__is_not_one)
+{
+	struct fixture *x = started(8, FAKE_RC, 1024);
+
+	fake_do(&x->f, FAKE_WRITE, 1);
+	fake_do(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	fake_reset(&x->f, 0);
+	fake_put_entry(&x->f, 4, FAKE_WQE_SSN, 4);
+	fake_put_entry(&x->f, 4, FAKE_WQE_OPCODE, 1);
+	sample(x);
+	assert_int_equal(x->s.wrs, 0);
+	for (int i = 0; i < 4; i++)
+		fake_post(&x->f, FAKE_WRITE, 1);
+	sample(x);
+	assert_int_equal(x->s.wrs, 0);
+	for (int i = 0; i < 4; i++) {
+		fake_send(&x->f);
+		fake_complete(&x->f, 0);
+	}
+	sample(x);
+	assert_int_equal(x->s.wrs, 4);
+	done(x);
+}
+
 /* A refused post leaves its mark in the next slot of a queue pair that was RESET. */
 TEST(fault__queue_pair_reset_and_a_post_refused__is_not_one)
 {
