@@ -91,10 +91,6 @@ static const struct policy_param ios_params[] = {
 	PARAM(back_off, "permille",
 	      "Part of the raise that each further calm window takes back (not in the paper).", 1,
 	      1000, 150),
-	PARAM(lift, "permille",
-	      "Part of the full cap above which a cap on its way back is lifted (not in the "
-	      "paper).",
-	      1, 1000, 950),
 	PARAM(stale, "ns",
 	      "A guest that sent no report for longer is not a reporter (not in the paper).",
 	      10000000, 100000000000, 1000000000),

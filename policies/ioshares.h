@@ -38,7 +38,7 @@ struct ios_params {
 	uint64_t tolerance, dev_tolerance;
 	uint64_t blame_ratio, blame_floor;
 	uint64_t bite;
-	uint64_t calm, back_off, lift;
+	uint64_t calm, back_off;
 	uint64_t stale;
 	uint64_t futile, futile_gain, futile_rest;
 	uint64_t min_cap;

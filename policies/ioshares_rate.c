@@ -15,6 +15,7 @@ enum {
 	PLATEAU = 1200,
 	ALIKE = 970,
 	TARGET = 900,	 /* a raise aims at this part of the tolerance, permille */
+	LIFT = 950,	 /* from this part of the full cap on, a cap that goes back is lifted */
 	EXAGGERATED = 2, /* so many times as much is claimed as is believed */
 	CYCLE = 5, /* refills after which cap 1 lets a guest run: 500 us, the scheduler's least */
 
@@ -214,7 +215,7 @@ static bool is_held(const struct ios_tick *t, uint32_t link)
 }
 
 /*
- * A part of the rate each time would never reach 1: near the full cap (lift) the guest is
+ * A part of the rate each time would never reach 1: near the full cap (LIFT) the guest is
  * released.
  */
 static void back_off(struct ios_tick *t, const struct policy_guest *g)
@@ -226,7 +227,7 @@ static void back_off(struct ios_tick *t, const struct policy_guest *g)
 		return;
 	s->before = s->rate;
 	s->rate = rate > IOS_ONE ? rate : IOS_ONE;
-	if (full * IOS_ONE / s->rate * 1000 >= t->p->lift * full)
+	if (full * IOS_ONE / s->rate * 1000 >= LIFT * full)
 		ios_release(t, s, g->slot);
 }
 

@@ -15,6 +15,7 @@ HOLD = 8 * ONE // 10  # of the excess: above it rates stay
 ALL_BACK = 4 * ONE // 10  # at most this: all taxed guests step back
 GROSS = 2 * ONE
 HUGE = 20 * ONE
+LIFT = 950  # permille of the full cap: from here on there is none
 QUEUE = 2**20  # of a guest, the longest that counts
 BUSIEST = 970  # permille of a link
 AIM = 900  # permille of the tolerance
@@ -80,7 +81,7 @@ class IOShares(Policy):
         ("blame_ratio", "permille", 1000, 100000, 1500),
         ("blame_floor", "permille", 0, 1000, 50), ("bite", "ns", 0, 1000000000, 10000000),
         ("calm", "-", 1, 1000, 4), ("back_off", "permille", 1, 1000, 150),
-        ("lift", "permille", 1, 1000, 950), ("stale", "ns", 10000000, 100000000000, 1000000000),
+        ("stale", "ns", 10000000, 100000000000, 1000000000),
         ("futile", "ns", 0, 100000000000, 2000000000), ("futile_gain", "permille", 0, 1000, 100),
         ("futile_rest", "ns", 0, 1000000000000, 30000000000),
         ("min_cap", "mpct", 1000, 100000, 1000), ("sigma_over", "-", 0, 1, 0),
@@ -667,7 +668,7 @@ class IOShares(Policy):
             self.release(g.slot)
 
     def is_nearly_full(self, g, rate):
-        return self.cap_of(g, rate) * 1000 >= self.p.lift * full(g)
+        return self.cap_of(g, rate) * 1000 >= LIFT * full(g)
 
     # 9: a cap that does not help is taken away.
     def end_futile(self, g, b):

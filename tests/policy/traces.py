@@ -30,7 +30,7 @@ TASTE = {
     "tolerance": (50, 50, 0, 500), "dev_tolerance": (3000, 3000, 1000, 5000),
     "blame_ratio": (1500, 1500, 1000, 5000),
     "blame_floor": (50, 50, 0, 300), "bite": (10 * MS, 0, 1 * MS), "calm": (4, 2, 1),
-    "back_off": (150, 150, 400, 1000), "lift": (950, 950, 500, 1000),
+    "back_off": (150, 150, 400, 1000),
     "stale": (1000 * MS, 200 * MS, 50 * MS, 10 * MS), "futile": (2000 * MS, 200 * MS, 20 * MS, 0),
     "futile_gain": (100, 100, 0, 500, 1000), "futile_rest": (30000 * MS, 500 * MS, 50 * MS, 0),
     "sigma_over": (0, 0, 1), "sigma_floor": (1000, 1, 100000),
@@ -48,7 +48,7 @@ SET = {
     "tolerance": (500, 50, 0), "dev_tolerance": (3000, 3000, 1000), "bite": (10 * MS, 1 * MS, 0),
     "stale": (1000 * MS, 200 * MS, 50 * MS), "futile": (2000 * MS, 200 * MS, 100 * MS, 0),
     "futile_rest": (50 * MS, 500 * MS), "calm": (1, 2, 4), "back_off": (150, 150, 30, 400),
-    "lift": (950, 950, 500), "blame_floor": (50, 50, 300), "on_empty": (0,),
+    "blame_floor": (50, 50, 300), "on_empty": (0,),
 }
 # The parts of the tolerance that a steered reporter claims, among them each at which a rule ends.
 LEVELS = (0, 0.3, 0.4, 0.5, 0.5, 0.8, 0.9, 0.9, 1, 1.05, 1.05, 1.2, 1.5, 1.8, 2, 4)

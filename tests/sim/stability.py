@@ -86,7 +86,7 @@ def _(host):
 
 @group.test("planted: without calm windows and with slow windows ioshares swings")
 def _(host):
-    wild = {"policy": "ioshares", "params": {"calm": 1, "back_off": 1000, "lift": 1}}
+    wild = {"policy": "ioshares", "params": {"calm": 1, "back_off": 1000}}
     sla = {"tolerance": 50, "base": "163223ns", "base_io": "16259ns", "base_deviation": "0ns"}
     return c.fails(c.settles, host.run(scenario([server(size="16KiB", sla=sla), sender()], wild)), 10)
 

@@ -92,7 +92,7 @@ static const struct ios_row raise_rows[] = {
 	  "param calm 1, tolerance 1000, waits 200 us, tax 4, judge, over 400 us, run 2"
 	  "-> rate 445644" },
 	{ "raise__after_a_release__is_a_first_one",
-	  "param calm 1, param lift 500, tolerance 1000, waits 200 us, tax 2, judge"
+	  "param calm 1, param back_off 1000, tolerance 1000, waits 200 us, tax 2, judge"
 	  "-> rate 65536, says free; over 200004 ns, judge -> rate 72810" },
 	/* Three guests, 50 / 3 ms apart; then the last cap must bite. */
 	{ "spread__raises_of_a_set__over_five_refills",
@@ -133,13 +133,12 @@ static const struct ios_row calm_rows[] = {
 	  "run 1 -> rate 94699, says taxed; run 4 -> rate 94699;"
 	  "run 1 -> rate 80494, says taxed; run 4 -> rate 80494;"
 	  "run 1 -> rate 65536, says free, cap 0, accused 0, first 0" },
-	/* 2 less a fifth is 1.6, with which the cap is just 62.5 percent. */
-	{ "calm__at_the_lift__no_cap",
-	  "param calm 1, param back_off 200, param lift 625, tax 2, judge -> rate 65536,"
-	  "cap 0" },
-	{ "calm__below_the_lift__a_cap",
-	  "param calm 1, param back_off 200, param lift 626, tax 2, judge -> rate 104857,"
-	  "cap 62500" },
+	/* The rate of cap 94, and the one of cap 95. */
+	{ "calm__at_95_percent__no_cap",
+	  "param calm 1, param back_off 468, tax 2, judge -> rate 69730, cap 93985;"
+	  "param back_off 1, judge -> rate 65536, cap 0" },
+	{ "calm__below_95_percent__a_cap",
+	  "param calm 1, param back_off 473, tax 2, judge -> rate 69074, cap 94877" },
 	{ "calm__trouble_again__counts_from_the_start",
 	  "over 60 us, run 2, over 0 us, run 15, over 60 us, run 2 -> rate 262144;"
 	  "over 0 us, run 19 -> rate 262144; run 1 -> rate 222822" },
