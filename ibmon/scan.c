@@ -30,6 +30,7 @@ static void scan_ring(const struct scan_ring *sr, int64_t elapsed_ns, struct usa
 
 	if (ring_idle(sr->ring, &backlog)) {
 		u->backlog += backlog;
+		u->queues += backlog > 0;
 		return;
 	}
 	if (ring_sample(sr->ring, elapsed_ns, &s)) {

@@ -219,7 +219,7 @@ static void begin_tick(struct ios_tick *t)
 
 		t->guest[g->slot] = g;
 		t->link[g->link].used = true;
-		t->link[g->link].backlog += ios_backlog(g);
+		t->link[g->link].queues += ios_queues(g);
 		if (g->flags & POLICY_NEW)
 			begin_guest(t, g->slot);
 	}

@@ -21,6 +21,7 @@ enum {
 	IOS_SAMPLES_MAX = 1 << 20, /* in one window */
 	IOS_SUM_BITS = 34,	   /* a whole latency is below 2^34 ns (struct report) */
 	IOS_SQUARE_BITS = 68,
+	IOS_QUEUES_MAX = 1 << 16, /* of a guest */
 	IOS_SET_WORDS = FLOW_GUESTS_MAX / 64,
 
 	IOS_LONG = 4, /* a window that shows no gross harm lasts so many times as long */
@@ -75,7 +76,7 @@ struct ios_window {
 	uint64_t n, sum, io_sum;
 	uint64_t io_sumsq_hi, io_sumsq_lo;
 	uint64_t cpu_ns;
-	uint64_t backlog, backlogged; /* requests of others under way; intervals with some */
+	uint64_t queues, active; /* others' queues with requests under way; intervals with some */
 	uint32_t open, self_capped;
 	uint64_t snap_w[FLOW_GUESTS_MAX]; /* cum_w, cum_raw of each slot at the start */
 	uint64_t snap_raw[FLOW_GUESTS_MAX];
@@ -136,7 +137,7 @@ struct ios_global {
 /* What is known of a link in this tick. */
 struct ios_tick_link {
 	bool used;	   /* has guests */
-	uint64_t backlog;  /* requests under way, of all guests */
+	uint64_t queues;   /* send queues with requests under way, of all guests */
 	int64_t pause;	   /* of its taxed guests, the longest */
 	bool waits;	   /* a planned cap is not in force yet */
 	bool reports;	   /* has a reporter */
@@ -164,10 +165,10 @@ static inline bool ios_may_cap(const struct policy_guest *g)
 	return (g->flags & POLICY_CAPPABLE) && !(g->flags & POLICY_EXEMPT);
 }
 
-/* Requests under way; no ring has more entries (a hostile figure is cut). */
-static inline uint64_t ios_backlog(const struct policy_guest *g)
+/* Send queues with requests under way; more than a guest can have do not count. */
+static inline uint64_t ios_queues(const struct policy_guest *g)
 {
-	return g->usage.backlog < 1u << 20 ? g->usage.backlog : 1u << 20;
+	return g->usage.queues < IOS_QUEUES_MAX ? g->usage.queues : IOS_QUEUES_MAX;
 }
 
 /* Sums that only grow stop at 2^62. */

@@ -12,8 +12,6 @@
 #include "src/core/stats.h"
 
 enum {
-	/* A link is taken as at most so full, permille: the wait on a full one has no limit. */
-	FULL_LINK = 970,
 	/* A sender of larger messages belongs to the set if it has this part of the MTUs. */
 	LARGE_PART = 4,
 };
@@ -120,40 +118,44 @@ uint64_t ios_excess(const struct ios_tick *t, const struct policy_guest *g,
 	return by_mean > by_dev ? by_mean : by_dev;
 }
 
-/* The part of a latency that others' requests can prolong: its own time on the link, by each. */
-static uint64_t exposed(const struct ios_window *w, const struct ios_latency *base)
+/*
+ * The part of the time in which the others have requests under way, at most. The link serves these
+ * then, and the reporter's: at most the part of it that it uses on average, or that they use.
+ */
+static uint64_t busy_part(const struct ios_sent *sent)
 {
-	uint64_t share = ios_fraction(base->io, base->mean);
-	uint64_t most = share > IOS_ONE ? share : IOS_ONE;
-	ios_wide by_all = share;
+	ios_wide others = sent->all - sent->own, own = sent->own < others ? sent->own : others;
 
-	if (w->backlogged)
-		by_all = by_all * w->backlog / w->backlogged;
-	return by_all < most ? (uint64_t)by_all : most;
+	if (others + own >= sent->capacity)
+		return IOS_ONE;
+	return (uint64_t)(others * IOS_ONE / (sent->capacity - own));
+}
+
+/* How long a request waits for others while they have requests under way, of its base latency. */
+static uint64_t waits_while_busy(const struct ios_window *w, const struct ios_latency *base)
+{
+	ios_wide own = ios_fraction(base->io, base->mean);
+
+	if (w->active)
+		own = own * w->queues / w->active;
+	return own > UINT32_MAX ? UINT32_MAX : (uint64_t)own;
 }
 
 /*
- * What the others' traffic can have caused at most. On a link that serves queue pairs in turn,
- * and of which they use the part U with one request at a time, a request waits about U / (1 - U)
- * of its own time there; with several at a time for so many times as long, but not longer than
- * U / (1 - U) of the whole latency: they have no more work to wait for. A claim above that is
- * not evidence: it is exaggerated, or has another cause.
+ * What the others' traffic can have caused at most. A link serves queue pairs in turn: beside each
+ * that has work, a request waits for its own time there once more. A claim above that is not
+ * evidence: it is exaggerated, or has another cause.
  */
 struct ios_rise ios_believed(const struct ios_params *p, const struct ios_window *w,
 			     const struct ios_sent *sent, const struct ios_latency *base,
 			     const struct ios_rise *rise)
 {
-	ios_wide others = sent->all - sent->own, most = sent->capacity * FULL_LINK / 1000;
-	uint64_t share = exposed(w, base), mean, dev;
+	uint64_t while_busy = waits_while_busy(w, base);
+	uint64_t mean = while_busy * busy_part(sent) / IOS_ONE;
+	/* Some requests wait so long. Their deviation over the base deviation has no bound. */
+	uint64_t dev = p->sigma_over ? UINT32_MAX : isqrt64(mean * while_busy);
 	struct ios_rise out = *rise;
 
-	if (others > most)
-		others = most;
-	mean = (uint64_t)(others * IOS_ONE / (sent->capacity - others)) * share / IOS_ONE;
-	if (mean > UINT32_MAX)
-		mean = UINT32_MAX;
-	/* Some requests wait so long. Their deviation over the base deviation has no bound. */
-	dev = p->sigma_over ? UINT32_MAX : isqrt64(mean * share);
 	if (out.mean > mean)
 		out.mean = mean;
 	if (out.dev > dev)

@@ -106,7 +106,7 @@ static void open_window(const struct ios_tick *t, struct ios_window *w)
 	w->open = 1;
 	w->start = t->in->now;
 	w->n = w->sum = w->io_sum = w->io_sumsq_hi = w->io_sumsq_lo = w->cpu_ns = 0;
-	w->backlog = w->backlogged = 0;
+	w->queues = w->active = 0;
 	w->self_capped = 0;
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		uint32_t slot = t->in->guest[i].slot;
@@ -119,10 +119,10 @@ static void open_window(const struct ios_tick *t, struct ios_window *w)
 static void add_report(const struct ios_tick *t, const struct policy_guest *g, struct ios_window *w)
 {
 	const struct report *r = &g->report;
-	uint64_t n = plausible_samples(r), backlog = t->link[g->link].backlog - ios_backlog(g);
+	uint64_t n = plausible_samples(r), queues = t->link[g->link].queues - ios_queues(g);
 
-	w->backlog = ios_add(w->backlog, backlog);
-	w->backlogged += backlog > 0;
+	w->queues = ios_add(w->queues, queues);
+	w->active += queues > 0;
 	w->cpu_ns = ios_add(w->cpu_ns, g->usage.cpu_ns);
 	if (g->cap.limited && cap_to_percent(g->cap) < cap_to_percent(cap_full(&g->bounds)))
 		w->self_capped = 1;

@@ -32,4 +32,5 @@ void mtu_add(struct usage *u, const struct sample *s)
 	u->wrs = sat_add(u->wrs, s->wrs);
 	u->lost = sat_add(u->lost, s->lost);
 	u->backlog = sat_add(u->backlog, s->backlog);
+	u->queues += s->backlog > 0;
 }

@@ -39,7 +39,8 @@ struct usage {
 	uint64_t bytes_recv;
 	uint64_t wrs;
 	uint64_t lost;
-	uint64_t backlog;
+	uint64_t backlog; /* requests under way at the end of the interval */
+	uint64_t queues;  /* send queues that had some then */
 };
 
 /* --- observe: latencies that a guest's applications reported in one interval --- */
@@ -85,7 +86,7 @@ struct plan {
 	struct plan_guest guest[FLOW_GUESTS_MAX]; /* by slot; valid for the guests of policy_in */
 };
 
-_Static_assert(sizeof(struct usage) == 80, "no padding");
+_Static_assert(sizeof(struct usage) == 88, "no padding");
 _Static_assert(sizeof(struct report) == 48, "no padding");
 _Static_assert(sizeof(struct sla) == 32, "no padding");
 _Static_assert(sizeof(struct plan_guest) == 56, "no padding");

@@ -20,7 +20,7 @@
 #include "resex/units.h"
 
 /* Changes whenever a struct here, in resex/flow.h or in resex/units.h does. */
-#define POLICY_ABI 2u
+#define POLICY_ABI 3u
 
 /* The state of a guest that leaves is kept so long for a domain with the same UUID. */
 #define POLICY_KEPT_NS (60 * NS_PER_S)
@@ -103,7 +103,7 @@ struct policy_ops {
 		       struct plan *plan);
 };
 
-_Static_assert(sizeof(struct policy_guest) == 232, "no padding");
+_Static_assert(sizeof(struct policy_guest) == 240, "no padding");
 _Static_assert(sizeof(struct policy_link) == 16, "no padding");
 _Static_assert(offsetof(struct policy_in, link) == 48, "no padding");
 _Static_assert(offsetof(struct policy_in, guest) == 48 + FLOW_LINKS_MAX * 16, "no padding");

@@ -21,6 +21,7 @@ static inline void usage_add(struct usage *to, const struct usage *u)
 	to->wrs += u->wrs;
 	to->lost += u->lost;
 	to->backlog = u->backlog;
+	to->queues = u->queues;
 }
 
 /* What a guest was given and what it spent, over several epochs. */

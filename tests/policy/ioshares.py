@@ -16,8 +16,7 @@ ALL_BACK = 4 * ONE // 10  # at most this: all taxed guests step back
 GROSS = 2 * ONE
 HUGE = 20 * ONE
 LIFT = 950  # permille of the full cap: from here on there is none
-QUEUE = 2**20  # of a guest, the longest that counts
-BUSIEST = 970  # permille of a link
+QUEUES = 2**16  # of a guest, the most that count
 AIM = 900  # permille of the tolerance
 LONG = 4  # times a window is, without gross harm
 ENOUGH = 8  # the part of min_samples that is enough for a window of stale
@@ -43,7 +42,7 @@ class Window:
         self.start, self.weighted, self.raw = now, weighted, raw
         self.n = self.sum = self.io = self.iosq = self.cpu = 0
         self.capped = self.counted = False
-        self.backlog = self.backlogged = 0  # of others; and intervals with some
+        self.queues = self.active = 0  # of others, that have work; and intervals with some
 
     def figures(self):
         """(mean of whole latencies, of I/O, deviation of I/O)"""
@@ -98,7 +97,7 @@ class IOShares(Policy):
         "set below the floor", "set too light", "set of several", "weighed by size",
         "most now is not most untaxed", "raise", "raise by 2", "raise to the next cap",
         "raise by 8", "raise by 2 for caps that are alike", "no rate changes",
-        "several at a time", "no longer than all of it",
+        "several queues at a time", "always active", "own counts less",
         "raise to the most", "raise to before", "gross: not to before", "spread",
         "spread when taxed", "first raise", "largest demand counts", "calm",
         "calm without reporter", "one steps back", "all step back", "step by 1 %", "lift",
@@ -293,9 +292,9 @@ class IOShares(Policy):
                               {s: self.blocks[s].cum_raw for s in self.shown})
 
     def add(self, g, w):
-        backlog = sum(min(j.backlog, QUEUE) for j in self.on_link[g.link] if j.slot != g.slot)
-        w.backlog = min(w.backlog + backlog, SAT)
-        w.backlogged += backlog > 0
+        queues = sum(min(j.queues, QUEUES) for j in self.on_link[g.link] if j.slot != g.slot)
+        w.queues = min(w.queues + queues, SAT)
+        w.active += queues > 0
         w.cpu = min(w.cpu + g.cpu, SAT)
         limit = g.ceiling if g.ceiling[0] else (1, full(g))
         w.capped |= bool(g.cap[0] and percent(g.cap) < percent(limit))
@@ -422,22 +421,26 @@ class IOShares(Policy):
         self.saw["interference cut"] += max(by_mean, by_dev) > U32
         return min(by_mean, U32), min(by_dev, U32)
 
-    def exposed(self, base, w):
-        """The part of a latency that others' requests can prolong."""
-        share = min(base[1] * ONE // max(base[0], 1), U32)
-        if not w.backlogged:
-            return share
-        every = share * w.backlog // w.backlogged
-        self.saw["several at a time"] += every > share
-        self.saw["no longer than all of it"] += every > max(share, ONE)
-        return min(every, max(share, ONE))
+    def waits_beside(self, base, w):
+        """How long a request waits while others have work, as a part of its whole latency."""
+        each = min(base[1] * ONE // max(base[0], 1), U32)
+        if not w.active:
+            return each
+        self.saw["several queues at a time"] += w.queues > w.active
+        return min(each * w.queues // w.active, U32)
+
+    def part_active(self, d):
+        """For which part of the time others can have work."""
+        left = d.capacity - min(d.own, d.others)
+        self.saw["always active"] += d.others >= left
+        self.saw["own counts less"] += d.others < d.own
+        return ONE if d.others >= left else d.others * ONE // left
 
     def believed(self, base, rises, d, w):
         """The part of both rises that the others' traffic can have caused."""
-        others = min(d.others, d.capacity * BUSIEST // 1000)
-        share = self.exposed(base, w)
-        by_mean = min(others * ONE // (d.capacity - others) * share // ONE, U32)
-        by_dev = U32 if self.p.sigma_over else isqrt(by_mean * share)
+        each = self.waits_beside(base, w)
+        by_mean = each * self.part_active(d) // ONE
+        by_dev = U32 if self.p.sigma_over else isqrt(by_mean * each)
         return min(rises[0], by_mean), min(rises[1], by_dev)
 
     def excess(self, g, by_mean, by_dev):

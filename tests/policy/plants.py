@@ -337,26 +337,25 @@ def learn_inclusive(true, self, g, w, d):
 
 
 def one_at_a_time(true, self, base, w):
-    backlogged, w.backlogged = w.backlogged, 0
-    out = true(self, base, w)
-    w.backlogged = backlogged
-    return out
+    return base[1] * ioshares.ONE // max(base[0], 1)
 
 
-def longer_than_all(true, self, base, w):
-    share = one_at_a_time(true, self, base, w)
-    return share * w.backlog // w.backlogged if w.backlogged else share
+def own_never_slows(true, self, d):
+    return min(d.others * ioshares.ONE // d.capacity, ioshares.ONE)
 
 
-def own_backlog(true, self, g, w):
-    w.backlog += min(g.backlog, ioshares.QUEUE)
+def more_than_always(true, self, d):
+    return d.others * ioshares.ONE // max(1, d.capacity - min(d.own, d.others))
+
+
+def own_queues(true, self, g, w):
+    w.queues += min(g.queues, ioshares.QUEUES)
     true(self, g, w)
 
 
 def mean_of_all(true, self, g, w):
-    backlogged = w.backlogged
     true(self, g, w)
-    w.backlogged = backlogged + 1
+    w.active += not any(j.queues for j in self.on_link[g.link] if j.slot != g.slot)
 
 
 def huge_exclusive(true, self, excess):
@@ -697,7 +696,6 @@ IOSHARES = {
     "believed-deviation": with_method("believed", deviation_is_believed),
     "believed-own-traffic": with_method("believed", own_counts_as_others),
     "believed-over-own-base": with_method("believed", deviation_over_own_base),
-    "believed-busiest": with_constant("believed", "BUSIEST", 960),
     "near-inclusive": among("set", with_method("is_near", over(ioshares.HOLD))),
     "near-is-over": among("set", with_constant("is_near", "HOLD", second.ONE)),
     "tolerance-inclusive": among("set", with_method("is_over", over(second.ONE))),
@@ -732,10 +730,11 @@ IOSHARES = {
     "huge-never": with_method("is_huge", never),
     "huge-exclusive": among("set", with_method("is_huge", huge_exclusive)),
     "unchanged-is-raised": with_method("raise_rate", unchanged_is_raised),
-    "one-at-a-time": with_method("exposed", one_at_a_time),
-    "longer-than-all": with_method("exposed", longer_than_all),
-    "own-backlog-counts": with_method("add", own_backlog),
-    "backlog-of-all-intervals": with_method("add", mean_of_all),
+    "one-at-a-time": with_method("waits_beside", one_at_a_time),
+    "own-never-slows": with_method("part_active", own_never_slows),
+    "more-than-always": with_method("part_active", more_than_always),
+    "own-queues-count": with_method("add", own_queues),
+    "queues-of-all-intervals": with_method("add", mean_of_all),
     "claim-when-over": among("vain", with_method("is_claim", claim_when_over)),
     "eighth-before-least": with_method("is_complete", eighth_before_least),
     "raise-without-end": with_result("factor", lambda by: by + (by == 2000)),

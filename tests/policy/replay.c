@@ -100,6 +100,7 @@ static const struct field usage_fields[] = {
 	{ "work requests", 0, UINT64_MAX },
 	{ "lost", 0, UINT64_MAX },
 	{ "backlog", 0, UINT64_MAX },
+	{ "send queues with work", 0, UINT64_MAX },
 	{ NULL, 0, 0 },
 };
 
@@ -346,6 +347,7 @@ static int on_usage(struct replay *r, char **save)
 		.wrs = v[7],
 		.lost = v[8],
 		.backlog = v[9],
+		.queues = v[10],
 	};
 	return 0;
 }

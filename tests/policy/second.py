@@ -24,7 +24,7 @@ class Link:
 class Guest:
     """What a policy is told of one guest in one tick."""
     __slots__ = ("slot", "flags", "link", "weight", "ceiling", "min", "vcpus", "cap", "cap_time",
-                 "rate", "allocated", "balance", "msg", "cpu", "sent", "recv", "backlog", "n", "sum", "io",
+                 "rate", "allocated", "balance", "msg", "cpu", "sent", "recv", "queues", "n", "sum", "io",
                  "iosq", "base", "base_io", "base_dev", "tolerance", "kept")
 
 

@@ -371,7 +371,7 @@ class World:
         g.msg = m.message // rng.among((1, 1, 2, 100)) if m.active else 0
         if m.cast:
             g.msg = min(m.message, 2**32 - 1) if mtus else 0
-        g.backlog = rng.among((0, 1, 1, m.depth)) if mtus else 0
+        g.queues = rng.among((0, 1, 1, m.depth)) if mtus else 0
         g.cpu = 0 if m.sleepy and rng.random() < 0.7 else passed // 2
         spent = int(m.allocated * m.pace * passed / self.epoch_ns * (0.5 + rng.random()))
         m.balance = max(0, m.balance - spent)
@@ -417,7 +417,7 @@ class World:
 
     def spoil(self, g):
         rng = self.rng
-        for name in ("cpu", "sent", "recv", "backlog", "n", "sum", "io", "base", "base_io", "base_dev"):
+        for name in ("cpu", "sent", "recv", "queues", "n", "sum", "io", "base", "base_io", "base_dev"):
             if rng.random() < 0.1:
                 setattr(g, name, rng.hostile())
         for name in ("msg", "rate", "tolerance"):
@@ -468,8 +468,8 @@ def text_of(t):
         out.append("guest %d %d %d %d %d %d %d %d %d %d %d %d" % (
             g.slot, g.flags, g.link, g.weight, g.ceiling[1], g.min, g.vcpus, g.cap[1], g.cap_time,
             g.rate, g.allocated, g.balance))
-        out.append("usage 0 %d %d %d %d 0 0 0 0 %d" % (
-            g.msg, g.cpu, g.sent, g.recv, g.backlog))
+        out.append("usage 0 %d %d %d %d 0 0 0 0 0 %d" % (
+            g.msg, g.cpu, g.sent, g.recv, g.queues))
         if g.n or g.sum or g.io or g.iosq:
             squares = (g.iosq >> 64, g.iosq & (2**64 - 1))
             out.append("report 0 %d %d %d %d %d" % (g.n, g.sum, g.io, *squares))

@@ -285,7 +285,7 @@ def _(host):
 
 
 LIES = (1200, 1500, 2000, 3000, 10000, 100000)
-LIGHT = (("64KiB", 70), ("16KiB", 150), ("64KiB", 30), ("64KiB", 50), ("4KiB", 200))
+LIGHT = (("64KiB", 70), ("16KiB", 200), ("64KiB", 30), ("64KiB", 50), ("4KiB", 200), ("16KiB", 150))
 
 
 @group.test("a neighbour whose harm is below the tolerance, and a reporter that claims 1.2 to 100 "

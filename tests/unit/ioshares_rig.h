@@ -63,12 +63,16 @@ static inline struct policy_guest *reporter(struct rig *g, uint32_t slot)
 	return p;
 }
 
-/* An offender of 811 MTUs a tick: with the reporter's 237 the paper's link is full. */
+/*
+ * An offender of 811 MTUs a tick: with the reporter's 237 the paper's link is full. It has so many
+ * queue pairs that it can have caused any harm.
+ */
 static inline struct policy_guest *offender(struct rig *g, uint32_t slot)
 {
 	struct policy_guest *p = rig_guest(g, slot);
 
 	p->usage.mtus_sent = 811;
+	p->usage.queues = 1000;
 	return p;
 }
 

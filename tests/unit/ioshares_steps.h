@@ -12,7 +12,7 @@
  *	tolerance N, cpu N, base N us [of 3], deviates N us [of 3]
  *	sends N [of 7]		MTUs an interval; receives N [of 7]
  *	size N [of 7]		bytes of its largest message
- *	backlog N [of 7]	requests under way
+ *	queues N [of 7]		send queues that have work; 1000 unless set
  *	tax N [of 7]		its rate is N; charged N [of 7]: so is only the rate in force
  *	ceiling N, capped N	the operator's cap, which is in force; a cap of another
  *	flags N, link N, vcpus N, least N, allocated N, balance N [of 7]
@@ -138,8 +138,8 @@ static inline bool act_on_offender(struct rig *g, const struct step *s)
 
 	if (step_is(s, "sends"))
 		p->usage.mtus_sent = s->n[0];
-	else if (step_is(s, "backlog"))
-		p->usage.backlog = s->n[0];
+	else if (step_is(s, "queues"))
+		p->usage.queues = s->n[0];
 	else if (step_is(s, "size"))
 		p->usage.msg_bytes = (uint32_t)s->n[0];
 	else if (step_is(s, "receives"))

@@ -64,7 +64,7 @@ static const struct ios_row window_rows[] = {
 	  "tolerance 1000, waits 200 us, over 400000 ns, run 2 -> verdict over,"
 	  "excess 131072" },
 	{ "window__gross_harm_that_is_not_believed__lasts_four_times_as_long",
-	  "sends 50 of 3, sends 150, over 60 us, run 4 -> verdict none;"
+	  "queues 1, sends 50 of 3, sends 167, over 60 us, run 4 -> verdict none;"
 	  "run 1 -> verdict over" },
 	{ "window__harm_gets_gross__ends_then",
 	  "run 3 -> verdict none, open 1; over 60 us, run 1 -> verdict none;"

@@ -12,7 +12,8 @@ static const struct ios_row together_rows[] = {
 	  "sends 600, run 2 -> verdict nobody, cap 0; sends 601, run 2 -> verdict over,"
 	  "says hurt 3, cap 50000" },
 	{ "blame__less_than_a_twentieth_of_the_link__nobody",
-	  "tolerance 5, sends 1 of 3, sends 52, over 60 us, run 2 -> says nobody 3, cap 0;"
+	  "queues 1, tolerance 5, sends 1 of 3, sends 52, over 60 us, run 2 -> says nobody 3, cap "
+	  "0;"
 	  "sends 53, run 2 -> says hurt 3, cap 50000" },
 	{ "blame__nothing_sent__nobody",
 	  "sends 0 of 3, sends 0, over 60 us, judge -> says nobody 3, cap 0" },
@@ -122,57 +123,64 @@ static const struct ios_row member_rows[] = {
 TEST_ROWS(member_rows, run_ios_row)
 
 /*
- * In a window of four intervals a request waits o / (4194 - o) of its own time on the link, beside
- * others that send o MTUs, and a report is believed up to this. The reporter waits for 30 % of its
- * time there.
+ * In a window of four intervals a link of 4194 MTUs serves o of others and n of the reporter, whose
+ * requests wait for 30 % of their time there. Others are active for o / (4194 - n) of the time, or
+ * o / (4194 - o) when they send less, and each of their queues can add up to 30 % then.
  */
 static const struct ios_row credible_rows[] = {
-	/* 596 / 3598 x 0.3 = 4.97 % */
+	/* 664 / 3994 x 0.3 = 4.99 % */
 	{ "claim__others_can_not_have_caused_it__nobody",
-	  "sends 50 of 3, sends 149, over 60 us, judge -> verdict nobody, excess 65120;"
-	  "over 60000 us, judge -> verdict nobody, excess 65120;"
-	  "sends 150, judge -> verdict over, excess 65620, rate 72876" },
-	/* 696 / 3498 = 19.9 % */
+	  "queues 1, sends 50 of 3, sends 166, over 60 us, judge -> verdict nobody, excess 65360;"
+	  "over 60000 us, judge -> verdict nobody, excess 65360;"
+	  "sends 167, judge -> verdict over, excess 65740, rate 73007" },
+	/* 796 / 3994 = 19.9 % */
 	{ "claim__the_part_that_waits__bounds_it",
-	  "waits 200 us, tolerance 200, sends 50 of 3, sends 174, over 120 us, judge"
-	  "-> verdict nobody, excess 65195; sends 175, judge -> verdict over, excess 65645" },
-	/* The root of (836 / 3358 x 0.3) x 0.3 is 14.97 %; three times 5 % are 15. */
-	/* As the first row, whose request waits for 30 % of its time on the link. */
-	{ "claim__beside_requests_that_are_under_way_at_one_time__times_their_number",
-	  "sends 50 of 3, sends 149, over 6000 us, backlog 1, judge -> excess 65120;"
-	  "backlog 2, judge -> excess 130240; backlog 3, judge -> excess 195480;"
-	  "backlog 4, judge -> excess 217220; backlog 18446744073709551615, judge -> excess "
-	  "217220" },
-	{ "claim__requests_under_way__count_in_the_mean_of_intervals_with_some",
-	  "sends 50 of 3, sends 149, over 6000 us, backlog 2, run 3, backlog 0, judge -> excess "
-	  "130240" },
-	{ "claim__own_requests_and_those_of_another_link__do_not_count",
-	  "sends 50 of 3, sends 149, off 9, link 1 of 9, backlog 3 of 3, backlog 3 of 9,"
-	  "over 6000 us, judge -> excess 65120" },
-	{ "claim__requests_of_another_guest__count_too",
-	  "sends 50 of 3, sends 149, off 9, sends 0 of 9, backlog 1, backlog 1 of 9,"
-	  "over 6000 us, judge -> excess 130240" },
+	  "queues 1, waits 200 us, tolerance 200, sends 50 of 3, sends 199, over 120 us, judge"
+	  "-> verdict nobody, excess 65305; sends 200, judge -> verdict over, excess 65630" },
+	{ "claim__beside_several_queues__times_their_number",
+	  "sends 50 of 3, sends 166, over 6000 us, queues 0, judge -> excess 65360;"
+	  "queues 1, judge -> excess 65360; queues 2, judge -> excess 130720;"
+	  "queues 3, judge -> excess 196180; queues 65535, judge -> excess 39321600;"
+	  "queues 18446744073709551615, judge -> excess 39321600" },
+	{ "claim__queues_that_count__are_65536_of_a_guest_at_most",
+	  "waits 4 ns, sends 50 of 3, sends 166, over 60000 us, queues 32768, judge"
+	  "-> excess 108940; queues 65536, judge -> excess 218000; queues 65537, judge"
+	  "-> excess 218000; queues 18446744073709551615, judge -> excess 218000" },
+	{ "claim__queues__count_in_the_mean_of_intervals_with_some",
+	  "sends 50 of 3, sends 166, over 6000 us, queues 2, run 3, queues 0, judge -> excess "
+	  "130720" },
+	{ "claim__own_queues_and_those_of_another_link__do_not_count",
+	  "queues 1, sends 50 of 3, sends 166, off 9, link 1 of 9, queues 3 of 3, queues 3 of 9,"
+	  "over 6000 us, judge -> excess 65360" },
+	{ "claim__queues_of_another_guest__count_too",
+	  "queues 1, sends 50 of 3, sends 166, off 9, sends 0 of 9, queues 1 of 9,"
+	  "over 6000 us, judge -> excess 130720" },
+	/* 440 / (4194 - 440), beside an own part of 1920 */
+	{ "claim__others_send_less__are_slowed_by_as_much_of_its_own",
+	  "queues 1, sends 480 of 3, sends 110, size 4096, over 60 us, judge -> excess 46080" },
+	{ "claim__others_and_as_much_of_its_own_fill_the_link__are_always_active",
+	  "queues 1, sends 524 of 3, sends 525, over 6000 us, judge -> excess 393200;"
+	  "sends 5000, judge -> excess 393200; sends 2000 of 3, judge -> excess 393200" },
+	/* The root of (836 / 4074 x 0.3) x 0.3 is 13.6 %, of 1012 / 4074 15 %. */
 	{ "claim__of_the_deviation__is_bounded_by_its_root",
-	  "sends 30 of 3, sends 209, spread 90 us, judge -> verdict nobody, excess 65386;"
-	  "sends 210, judge -> verdict over, excess 65580" },
+	  "queues 1, sends 30 of 3, sends 254, spread 90 us, judge -> verdict nobody, excess 65440;"
+	  "sends 255, judge -> verdict over, excess 65573" },
+	{ "claim__of_the_deviation__beside_the_most_queues__is_not_cut",
+	  "waits 200 us, off 9, queues 65536, queues 65536 of 9, spread 90 us, judge"
+	  "-> verdict over" },
 	{ "claim__of_the_deviation_over_its_own__has_no_bound",
-	  "param sigma_over 1, sends 30 of 3, sends 60, spread 90 us, run 2 -> verdict over" },
-	/* 4068 / 126 x 0.3 = 968.5 % */
-	{ "claim__the_link_is_full__is_taken_as_97_percent",
-	  "sends 5000, tolerance 9686, over 9000 us, judge -> verdict nobody, excess 65531;"
-	  "tolerance 9685, judge -> verdict over, excess 65538" },
+	  "queues 1, param sigma_over 1, sends 30 of 3, sends 60, spread 90 us, run 2"
+	  "-> verdict over" },
 	{ "claim__another_guest_of_the_link__counts_too",
-	  "sends 51 of 3, sends 120, over 60 us, judge -> verdict nobody, excess 50800;"
-	  "off 9, sends 30 of 9, judge -> verdict over, set 1, excess 65620" },
+	  "queues 1, sends 51 of 3, sends 136, over 60 us, judge -> verdict nobody, excess 53600;"
+	  "off 9, queues 0 of 9, sends 31 of 9, judge -> verdict over, set 1, excess 65820" },
+	{ "claim__the_link_has_no_speed_and_nobody_sends__nobody",
+	  "speed 0, sends 0, sends 0 of 3, over 60 us, judge -> verdict nobody, excess 0" },
 	{ "claim__a_guest_of_another_link__does_not_count",
-	  "sends 50 of 3, sends 149, off 9, link 1 of 9, over 60 us, judge"
-	  "-> verdict nobody, excess 65120" },
-	{ "claim__the_link_has_no_speed__nobody",
-	  "speed 0, over 60 us, judge -> verdict nobody, excess 0" },
-	{ "claim__what_the_reporter_sent__does_not_count",
-	  "sends 69 of 3, sends 149, over 60 us, judge -> verdict nobody, excess 65120" },
+	  "queues 1, sends 50 of 3, sends 166, off 9, link 1 of 9, over 60 us, judge"
+	  "-> verdict nobody, excess 65360" },
 	{ "claim__beside_a_taxed_guest__is_bounded_too",
-	  "sends 20, tax 4, over 60 us, judge -> verdict nobody, excess 7640" },
+	  "queues 1, sends 20, tax 4, over 60 us, judge -> verdict nobody, excess 7640" },
 };
 TEST_ROWS(credible_rows, run_ios_row)
 

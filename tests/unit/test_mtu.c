@@ -66,6 +66,9 @@ TEST(mtu_add__two_samples__add_up)
 	mtu_add(&u, &s);
 	s.msg_bytes = 100;
 	mtu_add(&u, &s);
+	s = (struct sample){ .wrs = 0 };
+	mtu_add(&u, &s);
+	assert_int_equal(u.queues, 2);
 	assert_int_equal(u.wrs, 14);
 	assert_int_equal(u.lost, 4);
 	assert_int_equal(u.mtus_sent, 22);

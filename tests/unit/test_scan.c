@@ -99,8 +99,17 @@ RIG_TEST(scan__several_rings__add_up)
 	assert_int_equal(x->u.slot, 5);
 	assert_int_equal(x->u.link, 1);
 	assert_int_equal(x->u.cpu_ns, 1234);
+	assert_int_equal(x->u.queues, 1);
 	assert_int_equal(x->res.faults, 0);
 	assert_false(x->res.refresh);
+	for (int i = 0; i < 3; i++)
+		fake_post(&x->f[i], FAKE_WRITE, 1);
+	x->u.queues = 0;
+	scan(x);
+	assert_int_equal(x->u.queues, 3);
+	x->u.queues = 0;
+	scan(x); /* none has changed */
+	assert_int_equal(x->u.queues, 3);
 }
 
 RIG_TEST(scan__history_of_an_old_ring__is_not_charged)
