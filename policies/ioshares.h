@@ -120,6 +120,7 @@ struct ios_guest {
 	struct mono pinned_since;
 	uint32_t pinned; /* a higher rate would not help its accuser, or must not be set */
 	uint32_t has_accuser, accuser; /* slot */
+	uint32_t place;		       /* in the cycles of raises, while it is taxed */
 };
 
 _Static_assert(sizeof(struct ios_guest) <= 16384, "a guest's block is bounded (policy.h)");
@@ -128,6 +129,7 @@ struct ios_link {
 	uint64_t calm;	       /* calm windows in a row */
 	struct mono calm_time; /* of the newest calm or over window; 0: none yet */
 	struct mono raised;    /* the last raise */
+	struct mono cycles;    /* since when the cycles of raises are counted */
 };
 
 struct ios_global {

@@ -17,6 +17,7 @@ enum {
 	TARGET = 900,	 /* a raise aims at this part of the tolerance, permille */
 	LIFT = 950,	 /* from this part of the full cap on, a cap that goes back is lifted */
 	EXAGGERATED = 2, /* so many times as much is claimed as is believed */
+	PLACE_BITS = 8,
 	CYCLE = 5, /* refills after which cap 1 lets a guest run: 500 us, the scheduler's least */
 
 	/* Up to this excess (fixed point) all rates of a link go back at once. */
@@ -133,22 +134,72 @@ static void raise_later(struct ios_tick *t, const struct policy_guest *g, uint64
 		*raised = s->next_time;
 }
 
+/* The lowest place that no other taxed guest of the link has. False: there is no other. */
+static bool find_place(const struct ios_tick *t, const struct policy_guest *g, uint32_t *place)
+{
+	struct ios_set used = { .guests = 0 };
+	bool others = false;
+
+	for (uint32_t i = 0; i < t->in->guests; i++) {
+		const struct policy_guest *o = &t->in->guest[i];
+		const struct ios_guest *s = &t->state[o->slot];
+
+		if (o->link != g->link || o == g || (s->rate == IOS_ONE && !s->next_rate))
+			continue;
+		used.bits[s->place / 64] |= 1ull << s->place % 64;
+		others = true;
+	}
+	*place = 0;
+	while (used.bits[*place / 64] >> *place % 64 & 1)
+		(*place)++;
+	return others;
+}
+
+/* Places are far apart, however many there are: 0, 1/2, 1/4, 3/4, 1/8 ... of a cycle. */
+static int64_t time_of_place(int64_t cycle, uint32_t place)
+{
+	uint32_t part = 0;
+
+	for (uint32_t bit = 0; bit < PLACE_BITS; bit++)
+		part |= (place >> bit & 1) << (PLACE_BITS - 1 - bit);
+	return cycle * part >> PLACE_BITS;
+}
+
 /*
- * A raise of this link's set, of so many guests. The scheduler refills a capped guest's budget
- * at fixed times, and at cap 1 the guest runs after each CYCLE refills. Guests that were capped
- * at one moment would all send at one moment for ever: the raises of a set are spread over such
- * a cycle, each guest's always at the same part of it. False: all rates stay as they are.
+ * The scheduler refills a capped guest's budget at fixed times, and at cap 1 the guest runs after
+ * each CYCLE refills. Guests that were capped at one moment would all send at one moment for
+ * ever: so each taxed guest of a link has a place in such a cycle, at which its raises take effect.
+ * Cycles are counted from the last raise of a guest that was the only one.
  */
-static bool raise_link(struct ios_tick *t, uint32_t link, uint32_t set)
+static int64_t time_to_raise(const struct ios_tick *t, const struct policy_guest *g)
+{
+	struct ios_guest *s = &t->state[g->slot];
+	struct ios_link *l = &t->global->link[g->link];
+	int64_t cycle = (int64_t)t->p->bite * CYCLE;
+	uint32_t place;
+	bool others = find_place(t, g, &place);
+
+	if (s->rate == IOS_ONE || !others)
+		s->place = place;
+	if (!others)
+		l->cycles = t->in->now;
+	if (!cycle)
+		return 0;
+	return (time_of_place(cycle, s->place) + cycle - mono_sub(t->in->now, l->cycles) % cycle) %
+	       cycle;
+}
+
+/* False: all rates of the link stay as they are. */
+static bool raise_link(struct ios_tick *t, uint32_t link)
 {
 	struct mono *raised = &t->global->link[link].raised;
-	int64_t step = set ? (int64_t)t->p->bite * CYCLE / set : 0, after = -step;
 	bool any = false;
 
 	for (uint32_t i = 0; i < t->in->guests; i++) {
 		const struct policy_guest *g = &t->in->guest[i];
 		struct ios_guest *s = &t->state[g->slot];
 		uint64_t rate = t->raise[g->slot], max = ios_rate_max(t->p, g);
+		int64_t after;
 
 		if (g->link != link || !rate)
 			continue;
@@ -156,9 +207,9 @@ static bool raise_link(struct ios_tick *t, uint32_t link, uint32_t set)
 		s->before = 0;
 		s->has_accuser = 1;
 		s->accuser = t->raiser[g->slot];
-		after += step;
 		if (rate == s->rate)
 			continue;
+		after = time_to_raise(t, g);
 		any = true;
 		if (mono_sub(t->in->now, *raised) > 0)
 			*raised = t->in->now;
@@ -172,13 +223,10 @@ static bool raise_link(struct ios_tick *t, uint32_t link, uint32_t set)
 
 void ios_raises(struct ios_tick *t)
 {
-	uint32_t set[FLOW_LINKS_MAX] = { 0 };
 	bool raised[FLOW_LINKS_MAX] = { false };
 
-	for (uint32_t i = 0; i < t->in->guests; i++)
-		set[t->in->guest[i].link] += t->raise[t->in->guest[i].slot] != 0;
 	for (uint32_t l = 0; l < FLOW_LINKS_MAX; l++)
-		raised[l] = t->link[l].used && raise_link(t, l, set[l]);
+		raised[l] = t->link[l].used && raise_link(t, l);
 	/* One raise a window: reports at the old rate are not evidence about the new one. */
 	for (uint32_t i = 0; i < t->in->guests; i++)
 		if (raised[t->in->guest[i].link])

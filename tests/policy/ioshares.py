@@ -68,7 +68,7 @@ class Drawn:
 
 class LinkState:
     def __init__(self):
-        self.calm = self.calm_time = self.raised = 0
+        self.calm = self.calm_time = self.raised = self.cycles = 0
 
 
 class IOShares(Policy):
@@ -99,7 +99,8 @@ class IOShares(Policy):
         "raise by 8", "raise by 2 for caps that are alike", "no rate changes",
         "several queues at a time", "always active", "own counts less",
         "raise to the most", "raise to before", "gross: not to before", "spread",
-        "spread when taxed", "first raise", "largest demand counts", "calm",
+        "spread when taxed", "alone again", "a place in between", "first raise",
+        "largest demand counts", "calm",
         "calm without reporter", "one steps back", "all step back", "step by 1 %", "lift",
         "pinned by a claim", "pinned no more", "futility", "futility above the floor",
         "rate forgotten", "rate cut", "accuser forgotten", "left a set",
@@ -117,7 +118,7 @@ class IOShares(Policy):
         b.heard = b.window = b.learned = b.pinned_since = b.accuser = None
         b.verdict, b.holds, b.blamed, b.top = NONE, False, set(), 0
         b.intf = b.claimed = b.excess = b.complained = 0
-        b.next_rate = b.next_time = b.before = 0
+        b.next_rate = b.next_time = b.before = b.place = 0
         b.rest_until, b.first_intf = {}, {}
         return b
 
@@ -582,7 +583,7 @@ class IOShares(Policy):
         self.saw["gross: not to before"] += o.before != 0
         return self.above(self.shown[slot], o.rate, self.factor(b))
 
-    # 7: the largest demand on each counts, and first caps are spread.
+    # 7: the largest demand on each counts, and raises are spread.
     def largest_demands(self, demands):
         """{offender: (rate, accuser)}"""
         largest = {}
@@ -595,19 +596,13 @@ class IOShares(Policy):
 
     def raise_rates(self, largest):
         for link, guests in self.on_link.items():
-            blamed = [g for g in guests if g.slot in largest]
-            raised = [self.raise_rate(g, nth * self.apart(len(blamed)), *largest[g.slot])
-                      for nth, g in enumerate(blamed)]
+            raised = [self.raise_rate(g, *largest[g.slot]) for g in guests if g.slot in largest]
             self.saw["no rate changes"] += bool(raised) and not any(raised)
             for g in guests if any(raised) else ():
                 self.saw["closed by a raise"] += self.blocks[g.slot].window is not None
                 self.blocks[g.slot].window = None
 
-    def apart(self, count):
-        """Time between two raises of a set."""
-        return REFILLS * self.p.bite // count
-
-    def raise_rate(self, g, later, rate, accuser):
+    def raise_rate(self, g, rate, accuser):
         b, state = self.blocks[g.slot], self.links[g.link]
         self.saw["raise"] += 1
         self.saw["raise to the most"] += rate >= self.most(g)
@@ -615,6 +610,7 @@ class IOShares(Policy):
         b.before, b.accuser = 0, accuser
         if rate == b.rate:
             return False
+        later = self.time_of_raise(g, b, state)
         state.raised = max(state.raised, self.now + later)
         if not later:
             b.rate = rate
@@ -623,6 +619,29 @@ class IOShares(Policy):
         self.saw["spread when taxed"] += is_taxed(b)
         b.next_rate, b.next_time = rate, self.now + later
         return True
+
+    def time_of_raise(self, g, b, state):
+        """How long until the guest's place in the cycle."""
+        others = self.others_charged(g)
+        if not is_taxed(b) or not others:
+            b.place = self.free_place({o.place for o in others})
+        if not others:
+            state.cycles = self.now
+        self.saw["alone again"] += not others and is_taxed(b)
+        cycle = REFILLS * self.p.bite
+        return (self.part(b.place, cycle) - (self.now - state.cycles)) % cycle if cycle else 0
+
+    def others_charged(self, g):
+        blocks = (self.blocks[o.slot] for o in self.on_link[g.link] if o.slot != g.slot)
+        return [b for b in blocks if is_taxed(b) or b.next_rate]
+
+    def free_place(self, taken):
+        place = min(set(range(len(taken) + 1)) - taken)
+        self.saw["a place in between"] += any(place < p for p in taken)
+        return place
+
+    def part(self, place, cycle):
+        return cycle * int(format(place, "08b")[::-1], 2) // 256
 
     # 8: calm windows, and what follows from enough of them.
     def keep_calm(self, state, guests, verdicts):

@@ -14,6 +14,7 @@
  *	size N [of 7]		bytes of its largest message
  *	queues N [of 7]		send queues that have work; 1000 unless set
  *	tax N [of 7]		its rate is N; charged N [of 7]: so is only the rate in force
+ *	place N [of 7]		its place in the cycles
  *	ceiling N, capped N	the operator's cap, which is in force; a cap of another
  *	flags N, link N, vcpus N, least N, allocated N, balance N [of 7]
  *	new SLOT, restart SLOT	with a block of zeros, or the one that it had
@@ -28,7 +29,7 @@
  *	verdict NAME [of 3], intf, excess, samples, holds, open, set N [of 3]
  *	blames SLOT, spares SLOT	by reporter 3; most SLOT; first N: interference when it
  *				first blamed 7
- *	rate, cap, accused, pause, bytes N [of 7], calm N [of link 0]
+ *	rate, cap, accused, pause, place, bytes N [of 7], calm N [of link 0]
  *	says NAME [of 7], figures A B C D SLOT
  */
 #ifndef RESEX_TESTS_IOSHARES_STEPS_H
@@ -146,6 +147,8 @@ static inline bool act_on_offender(struct rig *g, const struct step *s)
 		p->usage.mtus_recv = s->n[0];
 	else if (step_is(s, "tax"))
 		state_of(g, p->slot)->rate = p->rate.q16 = (uint32_t)(s->n[0] * ONE);
+	else if (step_is(s, "place"))
+		state_of(g, p->slot)->place = (uint32_t)s->n[0];
 	else if (step_is(s, "charged"))
 		p->rate.q16 = (uint32_t)(s->n[0] * ONE);
 	else if (step_is(s, "ceiling"))
@@ -265,6 +268,7 @@ static inline bool check_figure(struct rig *g, const struct step *s)
 		{ "cap", cap.limited ? cap.mpct : 0 },
 		{ "accused", o->has_accuser },
 		{ "pause", (uint64_t)o->pause },
+		{ "place", o->place },
 		{ "bytes", o->size },
 		{ "first", r->first_intf[OFF] },
 		{ "calm", ((struct ios_global *)(void *)g->global)->link[0].calm },

@@ -95,16 +95,28 @@ static const struct ios_row raise_rows[] = {
 	  "param calm 1, param back_off 1000, tolerance 1000, waits 200 us, tax 2, judge"
 	  "-> rate 65536, says free; over 200004 ns, judge -> rate 72810" },
 	/* Three guests, 50 / 3 ms apart; then the last cap must bite. */
-	{ "spread__raises_of_a_set__over_five_refills",
+	{ "spread__each_guest__has_a_place_in_five_refills",
 	  "off 9, off 11, param bite 10000000, over 60 us, run 2 -> set 3, rate 131072,"
-	  "rate 65536 of 9, rate 65536 of 11, says free 9; run 16 -> rate 65536 of 9;"
-	  "run 1 -> rate 131072 of 9, says taxed 9; run 16 -> rate 65536 of 11;"
-	  "run 1 -> rate 131072 of 11; run 9 -> open 0; run 1 -> open 1;"
-	  "run 1 -> rate 262144, rate 131072 of 9, rate 131072 of 11;"
-	  "run 16 -> rate 131072 of 9; run 1 -> rate 262144 of 9" },
-	{ "spread__one_is_taxed__has_its_turn",
-	  "off 9, tax 4 of 9, param bite 10000000, over 60 us, run 12 -> rate 131072,"
-	  "rate 262144 of 9; run 24 -> rate 262144 of 9; run 1 -> rate 524288 of 9" },
+	  "rate 65536 of 9, rate 65536 of 11, says free 9; run 12 -> rate 65536 of 11;"
+	  "run 1 -> rate 131072 of 11, says taxed 11; run 11 -> rate 65536 of 9;"
+	  "run 1 -> rate 131072 of 9; run 9 -> open 0; run 1 -> open 1;"
+	  "run 14 -> rate 131072; run 1 -> rate 262144, rate 131072 of 11;"
+	  "run 12 -> rate 131072 of 11; run 1 -> rate 262144 of 11, rate 131072 of 9;"
+	  "run 11 -> rate 131072 of 9; run 1 -> rate 262144 of 9" },
+	/* Cycles were never begun: they are counted from 0. It is the 12th millisecond of one. */
+	{ "spread__another_is_taxed__the_next_place",
+	  "off 9, tax 4 of 9, param bite 10000000, over 60 us, run 12 -> rate 65536,"
+	  "rate 262144 of 9; run 12 -> rate 65536; run 1 -> rate 131072, rate 262144 of 9;"
+	  "run 24 -> rate 262144 of 9; run 1 -> rate 524288 of 9" },
+	{ "spread__alone_again__at_once_and_in_the_first_place",
+	  "off 9, param bite 10000000, over 60 us, run 27 -> rate 131072, rate 131072 of 9;"
+	  "flags 3, run 10, run 2 -> rate 65536, rate 262144 of 9, place 0 of 9" },
+	{ "spread__a_place_is_free__is_given_again",
+	  "off 9, off 11, tax 2 of 9, tax 2 of 11, place 2 of 11, over 60 us, run 2"
+	  "-> place 1, place 0 of 9, place 2 of 11" },
+	{ "spread__of_another_link__do_not_count",
+	  "off 9, link 1 of 9, tax 2 of 9, param bite 10000000, over 60 us, run 12"
+	  "-> rate 131072, place 0" },
 	/* No cap changes: they are the operator's. */
 	{ "spread__windows_wait_for_the_last",
 	  "off 9, ceiling 40, ceiling 40 of 9, param bite 10000000, over 60 us, run 2"
