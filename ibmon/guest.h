@@ -119,6 +119,7 @@ struct guest_state {
 	uint64_t walks, maps; /* done since guest_open */
 	uint64_t qps_read;    /* queue pairs whose send queue was read, gone ones too */
 	uint64_t qps_missed;  /* that came and went uncounted: guest_missed.h */
+	uint64_t qps_resumed; /* rings counted on under another id: guest_missed.h */
 	uint32_t unpublished; /* that live, and have no room in the guest ABI, as the agent says */
 	char fault[128];      /* of the registry as a whole; "" if none */
 };

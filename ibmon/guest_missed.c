@@ -119,7 +119,9 @@ void missed_settle(struct missed *m)
 			continue;
 		if (m->ring[i].read && !m->ring[i].again)
 			m->read++;
-		else if (!m->ring[i].again)
+		else if (m->ring[i].again)
+			m->resumed++;
+		else
 			m->missed = sat_add(m->missed, 1);
 		m->ring[i] = m->ring[--m->rings];
 	}
@@ -131,5 +133,14 @@ uint64_t missed_count_read(const struct missed *m)
 
 	for (uint32_t i = 0; i < m->rings; i++)
 		n += m->ring[i].read && !m->ring[i].again;
+	return n;
+}
+
+uint64_t missed_count_resumed(const struct missed *m)
+{
+	uint64_t n = m->resumed;
+
+	for (uint32_t i = 0; i < m->rings; i++)
+		n += m->ring[i].again;
 	return n;
 }

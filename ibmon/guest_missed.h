@@ -24,7 +24,7 @@ struct missed {
 	uint32_t agent_pid; /* of the newest walk: another one counts from 0 again */
 	uint64_t published; /* sqs_published of the newest walk */
 	uint64_t unseen;    /* qps_unseen, newest */
-	uint64_t read, missed;
+	uint64_t read, missed, resumed;
 	uint32_t rings;
 	struct missed_ring ring[2 * GUEST_RINGS_MAX];
 };
@@ -52,5 +52,12 @@ void missed_settle(struct missed *m);
 
 /* Queue pairs read up to now, the present ones too. */
 uint64_t missed_count_read(const struct missed *m);
+
+/*
+ * Ids under which a ring was counted on that another id had before: of the same queue pair; or of
+ * the next one in its memory, if neither had a number and that one worked before the ring of the
+ * former was withdrawn. Then it is neither read nor missed, and its work is counted.
+ */
+uint64_t missed_count_resumed(const struct missed *m);
 
 #endif

@@ -220,6 +220,9 @@ static void run_kept_row(void **state)
 	assert_int_equal(look(r.x)->qps_missed, 0);
 	if (!strpbrk(row->steps, "nfrs.") && !strstr(row->steps, "wwwwwwut"))
 		assert_int_equal(r.x->st.qps_read, 1);
+	/* Each id is one queue pair, or goes on with the one before. */
+	if (!strchr(row->steps, 'a'))
+		assert_int_equal(r.x->st.qps_read + r.x->st.qps_resumed, r.descs - 1);
 	rig_end(&r);
 }
 TEST_ROWS(kept_rows, run_kept_row)
