@@ -94,13 +94,14 @@ static uint32_t top_of(uint32_t newest)
 /* Numbers that are new in the list move the newest on, and show what was given between. */
 static void count_given(struct qpns *q, uint32_t n)
 {
-	uint32_t ahead = 0, wrapped = 0, late = 0;
+	uint32_t first = 0, ahead = 0, wrapped = 0, late = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t qpn = q->next[i].qpn;
 
 		if (qpn < QPNS_FIRST || find(q->live, q->n, qpn))
 			continue;
+		first = first ? first : qpn;
 		if (!q->known || qpn > q->newest)
 			ahead = qpn;
 		else if (q->newest - qpn <= LATE_MAX)
@@ -115,6 +116,8 @@ static void count_given(struct qpns *q, uint32_t n)
 			   gap(q, n, QPNS_FIRST, wrapped);
 	else if (q->known && ahead)
 		q->gone += gap(q, n, q->newest + 1, ahead);
+	else if (q->listed && ahead) /* the first of all is newer than the empty lists before */
+		q->gone += gap(q, n, first, ahead);
 	if (wrapped || ahead) {
 		q->newest = wrapped ? wrapped : ahead;
 		q->known = true;
