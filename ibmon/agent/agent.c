@@ -31,11 +31,15 @@ enum {
 	OPENED_MS = 100,    /* look for new contexts for so long after an open */
 	UNSEEN_MS = 100,    /* between two lists of queue pairs while rings change */
 	TIDY_BEATS = 4,	    /* forget former users every so many heartbeats */
+	LOOK_MS = 20,	    /* between two looks at some processes */
 	LATENCY_MS = 1,	    /* poll for datagrams so often while they arrive densely: */
 	DENSE_MS = 2,	    /* less than this apart */
 	DATAGRAMS_MAX = 32, /* at each poll */
-	EVENTS_MAX = 8,
+	EVENTS_MAX = 10,
 };
+
+/* Of events that are due at the same time. */
+enum { FIRST, LATER, PRIORITIES };
 
 /* A process whose exit we wait for, by its pidfd. */
 struct exit_watch {
@@ -56,8 +60,8 @@ struct agent {
 	struct latency_socket *latency;
 	struct watch watch;
 	struct event_base *base;
-	struct event *scan, *datagram, *datagram_again; /* scheduled by hand */
-	struct event *event[EVENTS_MAX];		/* all */
+	struct event *scan, *look, *second, *datagram, *datagram_again; /* scheduled by hand */
+	struct event *event[EVENTS_MAX];				/* all */
 	size_t events;
 	struct exit_watch *exits;
 	struct mono scan_at;	  /* when the next scan is scheduled, while it is pending */
@@ -120,6 +124,13 @@ static void plan_next_scan(struct agent *a, struct mono t)
 		scan_in(a, IDLE_MS * NS_PER_MS);
 }
 
+/* A look is short, and the heartbeat and datagrams go first between two. */
+static void plan_next_look(struct agent *a)
+{
+	if (track_looks(a->track) && !event_pending(a->look, EV_TIMEOUT, NULL))
+		schedule(a, a->look, LOOK_MS * NS_PER_MS);
+}
+
 /*
  * The kernel lists a context some time after the open that was noticed. So each scan of the
  * next OPENED_MS asks for contexts first.
@@ -130,7 +141,7 @@ static void scan_now(struct agent *a, bool full)
 	bool changed;
 
 	if (mono_sub(a->opened_until, t) > 0)
-		track_walk(a->track, TRACK_OPENED);
+		track_opened(a->track);
 	changed = track_scan(a->track, t, full);
 	if (changed)
 		a->fast_until = mono_add(t, FAST_MS * NS_PER_MS);
@@ -140,6 +151,7 @@ static void scan_now(struct agent *a, bool full)
 		book_unseen(a->book, track_unseen(a->track));
 	}
 	plan_next_scan(a, t);
+	plan_next_look(a);
 }
 
 static void on_scan(evutil_socket_t fd, short what, void *arg)
@@ -147,6 +159,20 @@ static void on_scan(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	scan_now((struct agent *)arg, false);
+}
+
+/* Some of the processes that were listed. */
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+
+	(void)fd;
+	(void)what;
+	if (track_look(a->track, TRACK_LOOK_FILES)) {
+		a->fast_until = mono_add(now(a), FAST_MS * NS_PER_MS);
+		scan_in(a, 0);
+	}
+	plan_next_look(a);
 }
 
 /* A device was opened, or a node came or went: new rings may follow at any moment. */
@@ -342,7 +368,27 @@ static void on_node(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(a->base);
 }
 
-/* Every BEAT_MS the heartbeat, every second also new processes and a full scan. */
+/* Every second: new processes and a full scan. */
+static void on_second(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = (struct agent *)arg;
+
+	(void)fd;
+	(void)what;
+	/* a busy guest may take longer than OPENED_MS from the open to its context */
+	track_opened(a->track);
+	track_list(a->track);
+	track_look(a->track, TRACK_LOOK_FILES);
+	if (track_users(a->track))
+		scan_now(a, true);
+	else
+		book_unseen(a->book, track_unseen(a->track));
+	if (a->beats % TIDY_BEATS == 0)
+		track_tidy(a->track);
+	plan_next_look(a);
+}
+
+/* Every BEAT_MS the heartbeat. What takes longer is left to on_second(). */
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *a = (struct agent *)arg;
@@ -357,17 +403,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 		log_msg(a->log, LOG_LVL_WARNING,
 			"the frame numbers of own pages cannot be read: %s", strerror(-rc));
 	a->beats++;
-	if (a->beats % 2 == 0) {
-		/* a busy guest may take longer than OPENED_MS from the open to its context */
-		track_walk(a->track, TRACK_OPENED);
-		track_walk(a->track, TRACK_NEW);
-		if (track_users(a->track))
-			scan_now(a, true);
-		else
-			book_unseen(a->book, track_unseen(a->track));
-	}
-	if (a->beats % TIDY_BEATS == 0)
-		track_tidy(a->track);
+	if (a->beats % 2 == 0)
+		schedule(a, a->second, 0);
 	notify_systemd("WATCHDOG=1");
 }
 
@@ -402,6 +439,10 @@ static struct event_base *base_open(void)
 		base = event_base_new_with_config(c);
 	if (c)
 		event_config_free(c);
+	if (base && event_base_priority_init(base, PRIORITIES)) {
+		event_base_free(base);
+		return NULL;
+	}
 	return base;
 }
 
@@ -419,11 +460,16 @@ static int events_open(struct agent *a)
 	if (!a->base)
 		return -ENOMEM;
 	a->scan = add_event(a, -1, 0, on_scan);
+	a->look = add_event(a, -1, 0, on_look);
+	a->second = add_event(a, -1, 0, on_second);
 	a->datagram = add_event(a, latency_fd(a->latency), in, on_datagram);
 	a->datagram_again = add_event(a, -1, 0, on_datagram);
 	beat = add_event(a, -1, EV_PERSIST, on_beat);
-	if (!a->scan || !a->datagram || !a->datagram_again || !beat)
+	if (!a->scan || !a->look || !a->second || !a->datagram || !a->datagram_again || !beat)
 		return -ENOMEM;
+	event_priority_set(beat, FIRST);
+	event_priority_set(a->datagram, FIRST);
+	event_priority_set(a->datagram_again, FIRST);
 	if (!add_event(a, a->watch.fd, in, on_watch) ||
 	    !add_event(a, SIGTERM, EV_SIGNAL | EV_PERSIST, on_signal) ||
 	    !add_event(a, SIGINT, EV_SIGNAL | EV_PERSIST, on_signal) ||
@@ -485,7 +531,9 @@ int agent_run(struct agent *a)
 	int rc;
 
 	/* the node last: it leads readers to pages that are complete */
-	track_walk(a->track, TRACK_NEW);
+	track_opened(a->track);
+	track_list(a->track);
+	track_look(a->track, TRACK_LOOK_FILES);
 	scan_now(a, true);
 	rc = publish_node(a);
 	if (rc)

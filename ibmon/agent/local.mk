@@ -18,6 +18,7 @@ libagent_a_SOURCES = \
 	ibmon/agent/print.c ibmon/agent/print.h \
 	ibmon/agent/pagemap.c ibmon/agent/pagemap.h \
 	ibmon/agent/proc.c ibmon/agent/proc.h \
+	ibmon/agent/procs.c ibmon/agent/procs.h \
 	ibmon/agent/qpns.c ibmon/agent/qpns.h \
 	ibmon/agent/setup.c ibmon/agent/setup.h \
 	ibmon/agent/track.c ibmon/agent/track.h ibmon/agent/track_kinds.c ibmon/agent/track_priv.h \

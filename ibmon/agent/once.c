@@ -60,7 +60,8 @@ int agent_once(const struct options *o, const struct log *log)
 	rc = track_open(&t, &sink, &rings, log);
 	if (rc)
 		return setup_fail(log, "memory", rc, SETUP_FREE_MEMORY);
-	track_walk(t, TRACK_NEW);
+	track_list(t);
+	track_look(t, UINT32_MAX);
 	/* several scans: entries may prove kinds that are unknown at first */
 	for (int i = 0; i < SCANS && (i == 0 || track_unknown(t)); i++) {
 		struct mono now = clock.now(&clock);

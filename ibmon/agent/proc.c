@@ -181,7 +181,7 @@ pid_t proc_tgid(pid_t tid)
 	return n > 0 ? (pid_t)n : 0;
 }
 
-bool proc_has_uverbs(pid_t pid)
+bool proc_has_uverbs(pid_t pid, uint32_t *files)
 {
 	char path[PROC_PATH_MAX];
 	const struct dirent *e;
@@ -195,6 +195,7 @@ bool proc_has_uverbs(pid_t pid)
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link));
 		uint32_t uverbs;
 
+		++*files;
 		found = n > 0 && maps_is_uverbs(link, (size_t)n, &uverbs);
 	}
 	if (d)

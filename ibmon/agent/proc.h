@@ -27,8 +27,9 @@ int proc_mapped_device(pid_t pid, const struct maps_ring *m, dev_t *dev);
 
 void proc_comm(pid_t pid, char comm[16]); /* printable ASCII; "?": unknown */
 bool proc_one_thread(pid_t pid);
-pid_t proc_tgid(pid_t tid);	 /* the process of a thread; 0: gone */
-bool proc_has_uverbs(pid_t pid); /* does it have a uverbs device open? */
+pid_t proc_tgid(pid_t tid); /* the process of a thread; 0: gone */
+/* Does it have a uverbs device open? Adds how many of its open files were read. */
+bool proc_has_uverbs(pid_t pid, uint32_t *files);
 
 /* Call fn for each process until it returns non-zero; that value, 0, or -errno. */
 int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx);

@@ -351,7 +351,8 @@ static void scan_all(struct track *t, struct mono now)
 
 	t->scan++;
 	if (scan_users(t, 0, now)) {
-		track_walk(t, TRACK_NEW);
+		track_list(t);
+		track_look(t, TRACK_LOOK_FILES);
 		scan_users(t, known, now);
 	}
 	for (size_t i = t->rings; i-- > 0;)
@@ -382,6 +383,7 @@ void track_gone(struct track *t, pid_t pid, struct mono now)
 	if (!had_rings(t, pid))
 		return;
 	/* a child that inherited the rings keeps them alive: find it before they are dropped */
-	track_walk(t, TRACK_NEW);
+	track_list(t);
+	track_look(t, TRACK_LOOK_FILES);
 	track_scan(t, now, true);
 }

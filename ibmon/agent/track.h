@@ -17,7 +17,13 @@
 #include "src/core/units.h"
 #include "src/util/log.h"
 
-enum { TRACK_RINGS_MAX = 1024, TRACK_USERS_MAX = 256, TRACK_USER_RINGS_MAX = 1024 };
+enum {
+	TRACK_RINGS_MAX = 1024,
+	TRACK_USERS_MAX = 256,
+	TRACK_USER_RINGS_MAX = 1024,
+	TRACK_PROCESS_FILES = 8, /* what its maps and its folder cost, in open files */
+	TRACK_LOOK_FILES = 1024, /* of one look: some 10 ms */
+};
 
 struct track_ring {
 	struct class_ring what; /* element size, slots, kind and its proof */
@@ -55,13 +61,20 @@ struct track;
 int track_open(struct track **t, const struct track_sink *sink, void *ctx, const struct log *log);
 void track_close(struct track *t); /* withdraws nothing */
 
-enum track_walk {
-	TRACK_OPENED, /* ask the kernel for processes that hold a context of a device */
-	TRACK_NEW,    /* check files and mappings of processes new since the last walk */
-};
-
-/* Look for new users. The number found, or -errno. */
-int track_walk(struct track *t, enum track_walk how);
+/*
+ * Ask the kernel for processes that hold a context of a device. The number of new users, or
+ * -errno; then, as on an old kernel, track_look() will look at all processes.
+ */
+int track_opened(struct track *t);
+/* List the processes: track_look() will look at those that are new. 0 or -errno. */
+int track_list(struct track *t);
+/*
+ * Look at files and mappings of the processes of the list (procs.h), until about so many files were
+ * read; a process counts for TRACK_PROCESS_FILES and its open files. The number of new users.
+ */
+int track_look(struct track *t, uint32_t files);
+/* Are there processes that track_look() would look at? */
+bool track_looks(const struct track *t);
 
 /* A user exited: look for children that inherited its rings, then scan. */
 void track_gone(struct track *t, pid_t pid, struct mono now);

@@ -7,6 +7,7 @@
 #include "ibmon/agent/maps.h"
 #include "ibmon/agent/nldev.h"
 #include "ibmon/agent/pagemap.h"
+#include "ibmon/agent/procs.h"
 #include "ibmon/agent/qpns.h"
 #include "ibmon/agent/track.h"
 
@@ -43,9 +44,8 @@ struct track {
 	struct track_user user[TRACK_USERS_MAX];
 	struct track_ring *ring[TRACK_RINGS_MAX]; /* by device and offset */
 	unsigned int tries;			  /* scans in a row with rings of unknown kind */
-	uint64_t walks;
-	pid_t *looked; /* processes that the last walk checked, ascending */
-	size_t n_looked;
+	struct procs procs;			  /* processes to look at */
+	uint32_t again_files;			  /* read of those looked at again since the list */
 	size_t counters;
 	struct track_qpns *counter[DEVICES_MAX];
 	uint64_t unseen_ended; /* queue pairs of devices that are gone */

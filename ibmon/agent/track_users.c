@@ -15,7 +15,7 @@
 #include "ibmon/agent/track_priv.h"
 
 enum {
-	WALKS_FULL = 32,    /* one in so many walks checks all processes, not only new ones */
+	AGAIN_FILES = 512,  /* read of processes that are looked at again, a list */
 	FRAMES_LOOKED = 16, /* rings of a user whose first frame a quick scan compares */
 };
 
@@ -91,7 +91,7 @@ void track_users_close(struct track *t)
 {
 	while (t->users)
 		user_close(&t->user[--t->users]);
-	free(t->looked);
+	procs_close(&t->procs);
 }
 
 /* Pages of address space; 0: unknown. The first number of statm, in pages. */
@@ -198,66 +198,12 @@ bool track_users_quiet(struct track *t)
 	return true;
 }
 
-/* Did the last walk check it? Binary search: /proc lists processes in ascending order. */
-static bool checked_by_last_walk(const struct track *t, pid_t pid)
+/* Is it a user, by its open files or its mappings? Adds how many files were read. */
+static bool looks_like_user(pid_t pid, uint32_t *files)
 {
-	size_t lo = 0, hi = t->n_looked;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->looked[mid] == pid)
-			return true;
-		if (t->looked[mid] < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
-}
-
-/* One walk over /proc. */
-struct walk {
-	struct track *t;
-	int found;
-	pid_t self, *list;
-	size_t n, size;
-};
-
-/* The list of this walk replaces that of the last one: processes in both need no second look. */
-static int walk_remember(struct walk *w, pid_t pid)
-{
-	if (w->n == w->size) {
-		size_t size = w->size ? 2 * w->size : 256;
-		pid_t *list = reallocarray(w->list, size, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		w->list = list;
-		w->size = size;
-	}
-	w->list[w->n++] = pid;
-	return 0;
-}
-
-/* A new process: is it a user, by its open files or its mappings? */
-static int walk_visit(void *ctx, pid_t pid)
-{
-	struct walk *w = (struct walk *)ctx;
 	struct maps_ring one;
-	bool found;
-	int rc = walk_remember(w, pid);
 
-	if (rc)
-		return rc;
-	if (checked_by_last_walk(w->t, pid) || pid == w->self || is_user(w->t, pid))
-		return 0;
-	found = proc_has_uverbs(pid);
-	if (!found)
-		found = proc_rings(pid, &one, 1) > 0;
-	if (found && user_add(w->t, pid) == 0)
-		w->found++;
-	return 0;
+	return proc_has_uverbs(pid, files) || proc_rings(pid, &one, 1) > 0;
 }
 
 /* Processes that hold a context, from the kernel. Cheap, but misses children after fork. */
@@ -284,27 +230,66 @@ static int walk_contexts(struct track *t)
 	return found;
 }
 
-int track_walk(struct track *t, enum track_walk how)
+/* The number of new users: 0 or 1. */
+static int look_at(struct track *t, pid_t pid, uint32_t *files)
 {
-	struct walk w = { .t = t, .self = getpid() };
+	if (pid == getpid() || is_user(t, pid))
+		return 0;
+	*files += TRACK_PROCESS_FILES;
+	return looks_like_user(pid, files) && user_add(t, pid) == 0;
+}
+
+static int list_one(void *ctx, pid_t pid)
+{
+	return procs_add((struct procs *)ctx, pid);
+}
+
+int track_list(struct track *t)
+{
 	int rc;
 
 	if (!devices_look(&t->devices))
 		return 0;
-	if (how == TRACK_OPENED) { /* old kernels cannot tell: then walk over /proc */
-		rc = walk_contexts(t);
-		if (rc >= 0)
-			return rc;
+	t->again_files = 0;
+	procs_begin(&t->procs);
+	rc = proc_each(list_one, &t->procs);
+	if (!rc)
+		procs_end(&t->procs);
+	return rc;
+}
+
+int track_opened(struct track *t)
+{
+	int rc;
+
+	if (!devices_look(&t->devices))
+		return 0;
+	rc = walk_contexts(t);
+	if (rc < 0) /* an old kernel cannot tell */
+		procs_repeat(&t->procs);
+	return rc;
+}
+
+int track_look(struct track *t, uint32_t files)
+{
+	uint32_t read = 0, before;
+	int found = 0;
+	pid_t pid;
+
+	while (read < files && procs_new(&t->procs, &pid))
+		found += look_at(t, pid, &read);
+	while (read < files && t->again_files < AGAIN_FILES && procs_again(&t->procs, &pid)) {
+		before = read;
+		found += look_at(t, pid, &read);
+		t->again_files += read - before;
 	}
-	/* A process that was checked may have opened a device since then, too. */
-	if (how == TRACK_OPENED || t->walks++ % WALKS_FULL == 0)
-		t->n_looked = 0; /* pids are reused: check all */
-	rc = proc_each(walk_visit, &w);
-	free(t->looked);
-	t->looked = w.list;
-	/* A walk that failed saw part of the processes: the next one checks all. */
-	t->n_looked = rc ? 0 : w.n;
-	return rc ? rc : w.found;
+	return found;
+}
+
+bool track_looks(const struct track *t)
+{
+	return procs_may_new(&t->procs) ||
+	       (t->again_files < AGAIN_FILES && procs_may_again(&t->procs));
 }
 
 /*
@@ -315,9 +300,9 @@ void track_tidy(struct track *t)
 {
 	for (size_t i = t->users; i-- > 0;) {
 		pid_t pid = t->user[i].pid;
-		struct maps_ring one;
+		uint32_t files = 0;
 
-		if (!proc_has_uverbs(pid) && proc_rings(pid, &one, 1) <= 0)
+		if (!looks_like_user(pid, &files))
 			track_user_remove(t, pid);
 	}
 }

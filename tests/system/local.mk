@@ -20,7 +20,7 @@ EXTRA_DIST += \
 	tests/system/real.py \
 	tests/system/run.py \
 	tests/system/run.sh \
-	tests/system/sc_benchex.py \
+	tests/system/sc_agent.py tests/system/sc_benchex.py \
 	tests/system/sc_benchex_count.py \
 	tests/system/sc_brief.py \
 	tests/system/sc_cap.py \
@@ -101,6 +101,10 @@ rdmabrief_SOURCES = \
 	tests/system/src/rdmabrief.c
 rdmabrief_LDADD = $(VERBS_LIBS)
 endif
+
+# agentbeat: many processes, and how late an agent's heartbeats are (sc_agent.py).
+noinst_PROGRAMS += agentbeat
+agentbeat_SOURCES = include/resex/guest_abi.h tests/system/src/agentbeat.c
 
 # rdmashapes: queues of random shapes; what resex-agent says of them against the truth.
 if VERBS

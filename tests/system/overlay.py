@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {
     "resexd": "/usr/sbin/", "resex": "/usr/bin/", "benchex": "/usr/bin/", "resex-agent": "/usr/sbin/",
     "rdmaload": "/t/", "hvprobe": "/t/", "hvguest": "/t/", "domtool": "/t/", "scribble": "/t/", "latload": "/t/",
-    "rdmaodd": "/t/", "rdmabrief": "/t/", "reseed": "/t/", "ringrec": "/t/",
+    "rdmaodd": "/t/", "rdmabrief": "/t/", "reseed": "/t/", "ringrec": "/t/", "agentbeat": "/t/",
     "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "tests/transport/contract": "/t/",
     "resex-bench-transport": "/t/",
 }

@@ -3,6 +3,7 @@
 import collections
 
 import experiment
+import sc_agent
 import sc_benchex
 import sc_benchex_count
 import sc_brief
@@ -69,6 +70,8 @@ ALL = [
              "two machines without Xen on a cable: the first part of hosts, and one that dies", "deep"),
     Scenario("transport-bench", "verbs", sc_transport_bench.transport_bench,
              "what an operation of the transport takes beside perftest's (for ./dev bench verbs)", "named"),
+    Scenario("agent-load", "verbs", sc_agent.agent_load,
+             "how late the agent's heartbeats are beside 5,000 processes (for ./dev bench agent)", "named"),
     Scenario("hello", "pair", sc_hello.hello,
              "the programs start in dom0 and in guests, and guests have RDMA", "deep", True),
     Scenario("errors", "pair", sc_errors.errors,

@@ -239,7 +239,8 @@ endif
 if CMOCKA
 UNIT_AGENT = tests/unit/test_agent_maps tests/unit/test_agent_classify tests/unit/test_agent_nldev \
 	tests/unit/test_agent_book tests/unit/test_agent_latency tests/unit/test_agent_options \
-	tests/unit/test_agent_devices tests/unit/test_agent_qpns tests/unit/test_agent_track \
+	tests/unit/test_agent_devices tests/unit/test_agent_procs \
+	tests/unit/test_agent_qpns tests/unit/test_agent_track \
 	tests/unit/test_agent_pagemap
 check_PROGRAMS += $(UNIT_AGENT)
 TESTS += $(UNIT_AGENT)
@@ -252,6 +253,8 @@ tests_unit_test_agent_classify_SOURCES = tests/unit/test_agent_classify.c tests/
 tests_unit_test_agent_classify_LDADD = libagent.a $(UNIT_LIBS)
 tests_unit_test_agent_nldev_SOURCES = tests/unit/test_agent_nldev.c tests/unit/prop.h
 tests_unit_test_agent_nldev_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_procs_SOURCES = tests/unit/test_agent_procs.c tests/unit/prop.h
+tests_unit_test_agent_procs_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_qpns_SOURCES = tests/unit/test_agent_qpns.c tests/unit/prop.h
 tests_unit_test_agent_qpns_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/prop.h

@@ -178,6 +178,7 @@ TEST(own_memory__is_read_like_that_of_others)
 {
 	const uint64_t here = 0x1122334455667788, *at = &here;
 	struct maps_ring none;
+	uint32_t files = 0;
 	uint64_t got = 0;
 
 	assert_int_equal(proc_read(getpid(), (uint64_t)(uintptr_t)at, &got, sizeof(got)), 0);
@@ -186,7 +187,8 @@ TEST(own_memory__is_read_like_that_of_others)
 	assert_int_equal(proc_rings(getpid(), &none, 1), 0);
 	assert_int_equal(proc_tgid(getpid()), getpid());
 	assert_true(proc_one_thread(getpid()));
-	assert_false(proc_has_uverbs(getpid()));
+	assert_false(proc_has_uverbs(getpid(), &files));
+	assert_true(files >= 3); /* its own, too */
 }
 
 TEST(process_that_is_gone__is_an_error_not_a_crash)

@@ -32,6 +32,9 @@ struct world {
 	bool blank;		 /* no entry shows the kind of a ring */
 	uint32_t qpn[8], qps;	 /* what the kernel lists */
 	void (*meanwhile)(void); /* while the kernel lists its objects */
+	int crowd;		 /* other processes, */
+	uint32_t files;		 /* with so many open files each */
+	uint32_t looks;
 };
 
 static struct world world; /* the fakes of proc.h have no context */
@@ -113,8 +116,10 @@ pid_t proc_tgid(pid_t tid)
 	return tid;
 }
 
-bool proc_has_uverbs(pid_t pid)
+bool proc_has_uverbs(pid_t pid, uint32_t *files)
 {
+	*files += world.files;
+	world.looks++;
 	return process_of(pid) >= 0;
 }
 
@@ -122,6 +127,8 @@ int proc_each(int (*fn)(void *ctx, pid_t pid), void *ctx)
 {
 	int rc = 0;
 
+	for (int p = 1; p <= world.crowd && !rc; p++)
+		rc = fn(ctx, p);
 	for (int p = 0; p < PROCESSES && !rc; p++)
 		if (world.runs[p])
 			rc = fn(ctx, pid_of(p));
@@ -294,7 +301,8 @@ static uint32_t shown(enum ring_class kind)
 static void begin(uint64_t rings)
 {
 	world.maps[PARENT] = rings;
-	assert_int_equal(track_walk(world.track, TRACK_NEW), 1);
+	assert_int_equal(track_list(world.track), 0);
+	assert_int_equal(track_look(world.track, TRACK_LOOK_FILES), 1);
 	scan();
 }
 
@@ -421,4 +429,58 @@ RIG_TEST(queue_pair__replaced_while_the_kernel_lists__does_not_give_its_number_a
 	world.qps = 0;
 	scan();
 	assert_int_equal(track_unseen(world.track), 1);
+}
+
+/* --- many processes ------------------------------------------------------------------ */
+
+RIG_TEST(look__at_a_crowd__is_bounded_and_goes_on_where_it_was)
+{
+	uint32_t looks = 0;
+	int parts = 0;
+
+	world.crowd = 1000;
+	world.files = 40;
+	world.runs[PARENT] = false;
+	assert_int_equal(track_list(world.track), 0);
+	for (; track_looks(world.track) && looks < 1000; parts++) {
+		assert_int_equal(track_look(world.track, TRACK_LOOK_FILES), 0);
+		assert_in_range(world.looks - looks, 1, TRACK_LOOK_FILES / 48 + 1);
+		looks = world.looks;
+	}
+	assert_int_equal(parts, 46);
+	/* Then a few of them again, and no more until the next list. */
+	while (track_looks(world.track))
+		track_look(world.track, TRACK_LOOK_FILES);
+	assert_in_range(world.looks, 1001, 1000 + 12);
+	looks = world.looks;
+	assert_int_equal(track_look(world.track, TRACK_LOOK_FILES), 0);
+	assert_int_equal(world.looks, looks);
+}
+
+RIG_TEST(look__at_processes_seen_before__costs_the_same_for_a_crowd)
+{
+	uint32_t looks;
+
+	world.crowd = 4000;
+	world.files = 40;
+	assert_int_equal(track_list(world.track), 0);
+	while (track_looks(world.track))
+		track_look(world.track, TRACK_LOOK_FILES);
+	looks = world.looks;
+	assert_int_equal(track_list(world.track), 0);
+	while (track_looks(world.track))
+		track_look(world.track, TRACK_LOOK_FILES);
+	assert_in_range(world.looks - looks, 1, 12); /* of 4000 / 32 that are due */
+}
+
+/* A child that inherited rings is found before a crowd that came meanwhile. */
+RIG_TEST(ring__parent_exits_in_a_crowd__its_child_keeps_the_id)
+{
+	begin(3);
+	world.crowd = 4000;
+	world.files = 40;
+	fork_and_exit();
+	track_gone(world.track, pid_of(PARENT), world.now);
+	assert_int_equal(world.withdrawn, 0);
+	assert_int_equal(track_ring(world.track, 0)->pid, pid_of(CHILD));
 }
