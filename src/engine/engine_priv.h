@@ -46,6 +46,7 @@ struct engine {
 	uint64_t watchdog_us;
 	bool signalled;				     /* a signal ended the run */
 	struct mono work_due, second_due, cross_due; /* on a simulated clock */
+	struct mono signals_due;		     /* the same */
 };
 
 static inline struct mono engine_now(struct engine *e)

@@ -182,14 +182,19 @@ static void describe_dom(struct hv_dom *out, const struct sim_hyp_dom *d)
 /* dom0 is in the list but not simulated: it uses no CPU. */
 static int sched_list(struct hv_sched *s, struct hv_dom *doms, size_t max)
 {
-	struct sim_hyp_dom d = { .domid = 0 };
+	struct sim_hyp_dom d[64];
+	uint32_t next = 1, got;
 	size_t n = 0;
 
 	sim_hyp_tick(s->host);
 	if (n < max)
 		doms[n++] = (struct hv_dom){ .flags = HV_DOM_PRIVILEGED, .vcpus = 1 };
-	while (n < max && !sim_hyp_dom(s->host, d.domid + 1, &d))
-		describe_dom(&doms[n++], &d);
+	do {
+		got = sim_hyp_doms(s->host, next, d, 64);
+		for (uint32_t i = 0; i < got && n < max; i++)
+			describe_dom(&doms[n++], &d[i]);
+		next = got ? d[got - 1].domid + 1 : next;
+	} while (got == 64 && n < max);
 	return (int)n;
 }
 
@@ -232,7 +237,7 @@ struct hv_watch {
 	struct sim_host *host;
 	struct sim_watcher watcher;
 	uint32_t nodes; /* entries of node[]: events that next() has not returned yet */
-	uint32_t node[64];
+	uint32_t node[2 * SIM_GUESTS_MAX]; /* guests that live, and those that are dying */
 };
 
 static int watch_open(struct hv_watch **out, void *arg)

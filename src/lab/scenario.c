@@ -159,7 +159,7 @@ static int bind_top(struct scenario *sc, const struct conf_doc *d, struct conf_e
 				 "series is longer than the run: write at most its duration, "
 				 "%lld ms",
 				 (long long)(in.duration / NS_PER_MS));
-	/* Each step of each guest is kept in memory and printed: 64 guests x 10,000 steps. */
+	/* Each step of each guest is kept in memory and printed: see also check_series(). */
 	if (in.series && in.duration / in.series > SCENARIO_STEPS_MAX)
 		return conf_fail(d, "series", e,
 				 "series makes %lld pieces of the run: write %lld ms or more for "
@@ -266,6 +266,20 @@ static int check_sim(const struct scenario *sc, const struct conf_doc *d, struct
 	return conf_fail(d, at, e, "%s cannot be simulated: it may be %s", key, se.range);
 }
 
+/* Steps of all guests are in memory until the end of the run. */
+static int check_series(const struct scenario *sc, const struct conf_doc *d, struct conf_error *e)
+{
+	int64_t most = SCENARIO_ALL_STEPS_MAX / sc->sim.guests;
+
+	if (!sc->series_ns || sc->duration_ns / sc->series_ns <= most)
+		return 0;
+	return conf_fail(d, "series", e,
+			 "series makes %lld pieces of the run for each of %u guests: write %lld ms "
+			 "or more for at most %lld",
+			 (long long)(sc->duration_ns / sc->series_ns), sc->sim.guests,
+			 (long long)(sc->duration_ns / most / NS_PER_MS + 1), (long long)most);
+}
+
 /* Read d, unless it could not be opened (rc), and free it. */
 static int read_and_free(struct scenario *sc, struct conf_doc *d, int rc, struct conf_error *e)
 {
@@ -285,6 +299,8 @@ static int read_and_free(struct scenario *sc, struct conf_doc *d, int rc, struct
 		rc = bind_policy(sc, d, e);
 	if (!rc)
 		rc = scenario_bind_guests(sc, d, e);
+	if (!rc)
+		rc = check_series(sc, d, e);
 	if (!rc)
 		rc = bind_swap(sc, d, e);
 	if (!rc)

@@ -9,7 +9,11 @@
 #include "src/conf/settings.h"
 #include "src/sim/sim.h"
 
-enum { SCENARIO_EVENTS_MAX = 256, SCENARIO_STEPS_MAX = 10000 };
+enum {
+	SCENARIO_EVENTS_MAX = 256,
+	SCENARIO_STEPS_MAX = 10000,	 /* of a series, */
+	SCENARIO_ALL_STEPS_MAX = 640000, /* and of all guests: 64 with so many each */
+};
 
 #define SCENARIO_NS_MAX (3600 * NS_PER_S) /* the longest run */
 

@@ -30,17 +30,23 @@ static void describe_dom(const struct sim_dom *d, struct sim_hyp_dom *out)
 	memcpy(out->name, d->conf->name, sizeof(out->name));
 }
 
-int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out)
+uint32_t sim_hyp_doms(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out, uint32_t max)
 {
 	const struct sim_dom *d;
+	uint32_t n = 0;
 
 	pthread_mutex_lock(&h->lock);
 	for (d = h->doms; d && d->domid < domid; d = d->next)
 		;
-	if (d)
-		describe_dom(d, out);
+	for (; d && n < max; d = d->next)
+		describe_dom(d, &out[n++]);
 	pthread_mutex_unlock(&h->lock);
-	return d ? 0 : -ESRCH;
+	return n;
+}
+
+int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out)
+{
+	return sim_hyp_doms(h, domid, out, 1) ? 0 : -ESRCH;
 }
 
 int sim_hyp_set_cap(struct sim_host *h, uint32_t domid, uint32_t was, uint32_t percent,

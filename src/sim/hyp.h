@@ -24,6 +24,8 @@ void sim_hyp_tick(struct sim_host *h);
 
 /* The domain with the smallest id that is not below domid. */
 int sim_hyp_dom(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out);
+/* It and those after it, at most max: their number. */
+uint32_t sim_hyp_doms(struct sim_host *h, uint32_t domid, struct sim_hyp_dom *out, uint32_t max);
 
 /*
  * From the next tick's beginning, if the cap last set is `was`, or `was` is SIM_CAP_ANY.

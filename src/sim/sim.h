@@ -19,7 +19,7 @@
 #include "src/core/window.h"
 
 enum {
-	SIM_GUESTS_MAX = 64,
+	SIM_GUESTS_MAX = FLOW_GUESTS_MAX,
 	SIM_LINKS_MAX = FLOW_LINKS_MAX,
 	SIM_APPS_MAX = 4,
 	SIM_APP_QPS_MAX = 64,

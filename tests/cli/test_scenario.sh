@@ -127,6 +127,27 @@ run 'its socket is gone' 1 test -e "$dir/sock"
 run 'nothing is left in TMPDIR' 0 rmdir "$TMPDIR"
 mkdir "$TMPDIR"
 
+# Each sends 10 messages a second, so that a slow machine can simulate all of them.
+python3 -c '
+import json
+apps = [{"kind": "sender", "size": "4KiB", "rate": 10}]
+print(json.dumps({"duration": "3600s", "clock": "real", "policy": "null",
+                  "guests": [{"name": "g%d" % i, "apps": apps} for i in range(256)]}))' >"$dir/many.json"
+# A line for each guest that has counts.
+all_counted() {
+	[ "$("$build/resex" -j -s "$dir/sock" list | python3 -c '
+import json, sys
+print(sum(g.get("wrs", 0) > 0 for g in json.load(sys.stdin)["guests"]))')" = 256 ]
+}
+"$build/resexd" --hv sim -S "$dir/many.json" -s "$dir/sock" -o "$dir/many" 2>"$dir/err" &
+job=$!
+run 'list shows 256 guests, and what each sent' 0 until_true all_counted
+kill -TERM $job
+wait $job
+run 'SIGTERM ends the run of 256 guests with 0' $? true
+job=
+holds 'and each of them was counted' 'len(o["guests"]) == 256 and all(0 < v["wrs"] <= v["true"]["wrs"] for v in o["guests"])' "$dir/many"
+
 # --- errors ------------------------------------------------------------------------
 
 fails 2 'for the simulated host alone: add --hv sim' --scenario "$paper"

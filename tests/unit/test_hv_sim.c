@@ -333,6 +333,33 @@ TEST(watch__of_a_guest__tells_of_its_node)
 	close_all(&f);
 }
 
+TEST(watch__of_each_guest__of_the_most_there_can_be__tells_of_its_node)
+{
+	bool told[SIM_GUESTS_MAX + 1] = { false };
+	struct hv_event ev;
+	struct sim_conf c;
+	struct fixture f;
+
+	sim_conf_demo(&c);
+	for (uint32_t i = 0; i < SIM_GUESTS_MAX; i++) {
+		c.guest[i] = c.guest[0];
+		snprintf(c.guest[i].name, sizeof(c.guest[i].name), "g%u", i);
+	}
+	c.guests = SIM_GUESTS_MAX;
+	open_with(&f, &c);
+	drain(&f);
+	for (uint32_t i = 1; i <= SIM_GUESTS_MAX; i++)
+		assert_int_equal(hv_sim.watch->watch(f.watch, i), 0);
+	for (uint32_t i = 1; i <= SIM_GUESTS_MAX; i++) {
+		assert_int_equal(hv_sim.watch->next(f.watch, &ev), 1);
+		assert_int_equal(ev.type, HV_EVENT_NODE);
+		assert_in_range(ev.domid, 1, SIM_GUESTS_MAX);
+		assert_false(told[ev.domid]);
+		told[ev.domid] = true;
+	}
+	close_all(&f);
+}
+
 TEST(watch__guest_destroyed_or_rebooted__tells_of_domains)
 {
 	struct hv_event ev;

@@ -252,9 +252,9 @@ struct wrong {
 static const struct wrong tops[] = {
 	{ "", "f:1:1: ", { "not valid JSON" } },
 	{ "[]", "f:1:1: ", { "write an object" } },
-	{ "{}", "f:1:1: ", { "guests", "1 to 64", "\"kind\": \"server\"" } },
-	{ "{\"guests\": {}}", "f:1:12: ", { "list of 1 to 64" } },
-	{ "{\"guests\": []}", "f:1:12: ", { "list of 1 to 64" } },
+	{ "{}", "f:1:1: ", { "guests", "1 to 256", "\"kind\": \"server\"" } },
+	{ "{\"guests\": {}}", "f:1:12: ", { "list of 1 to 256" } },
+	{ "{\"guests\": []}", "f:1:12: ", { "list of 1 to 256" } },
 	{ "{\"guests\": [7]}", "f:1:13: ", { "guests[0]", "7", "object" } },
 	{ TOP("\"durations\": 1"), "f:2:2: ", { "unknown", "did you mean \"duration\"?" } },
 	{ TOP("\"thermometer\": 1"), "f:2:2: ", { "unknown", "known here are", "\"events\"" } },
@@ -505,10 +505,40 @@ RIG_TEST(too_many__guests_or_events__are_refused_and_the_most_taken)
 			scenario_free(*state);
 			assert_int_equal(scenario_parse(*state, "f", text, strlen(text), &e),
 					 -EINVAL);
-			assert_non_null(strstr(e.text, "1 to 64 guests"));
+			assert_non_null(strstr(e.text, "1 to 256 guests"));
 		} else {
 			assert_int_equal(take(*state, text)->sim.guests, SIM_GUESTS_MAX);
 		}
+	}
+	free(text);
+}
+
+RIG_TEST(series__of_many_guests__has_fewer_steps)
+{
+	struct conf_error e = { 0 };
+	size_t size = 1 << 14;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	for (int over = 0; over < 2; over++) {
+		size_t n = (size_t)snprintf(
+			text, size,
+			"{\"duration\": \"%dms\",\n \"series\": \"10ms\", \"guests\": [",
+			50000 + 10 * over);
+
+		for (int i = 0; i < 128; i++)
+			n += (size_t)snprintf(text + n, size - n, "%s{\"name\": \"g%d\"}",
+					      i ? "," : "", i);
+		snprintf(text + n, size - n, "]}");
+		if (!over) {
+			assert_int_equal(take(*state, text)->sim.guests, 128);
+			continue;
+		}
+		scenario_free(*state);
+		assert_int_equal(scenario_parse(*state, "f", text, strlen(text), &e), -EINVAL);
+		assert_non_null(strstr(e.text, "f:2:12: "));
+		assert_non_null(strstr(e.text, "5001 pieces of the run for each of 128 guests"));
+		assert_non_null(strstr(e.text, "11 ms or more for at most 5000"));
 	}
 	free(text);
 }

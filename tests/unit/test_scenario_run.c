@@ -612,6 +612,91 @@ RIG_TEST(signal__during_a_run__ends_it_and_the_summary_says_so)
 	assert_int_equal(number(f, "ticks"), 0);
 }
 
+static int lists_until_term;
+
+/* At least once a tick: control lists domains, too. */
+static int list_and_raise(struct hv_sched *s, struct hv_dom *doms, size_t max)
+{
+	if (!--lists_until_term)
+		raise(SIGTERM);
+	return hv_sim.sched->list(s, doms, max);
+}
+
+/* Ticks of a run in which SIGTERM comes in this list of domains. */
+static double ticks_until_term(struct fixture *f, int lists, const char *text)
+{
+	struct hv_sched_ops ops = *hv_sim.sched;
+	struct hv_backend hv = hv_sim;
+
+	ops.list = list_and_raise;
+	hv.sched = &ops;
+	f->o.hv = &hv;
+	lists_until_term = lists;
+	run(f, text);
+	f->o.hv = &hv_sim;
+	assert_true(lists_until_term <= 0);
+	return number(f, "ticks");
+}
+
+RIG_TEST(signal__is_looked_for_each_100_ms_of_the_run)
+{
+	struct fixture *f = *state;
+	double n = ticks_until_term(f, 250, "{\"duration\": \"2s\", " PAIR "}");
+
+	assert_true(json_is_false(at(f, "complete")));
+	assert_in_range(n, 150, 350);
+	assert_int_equal((int)n % 100, 99); /* the tick after it is not recorded */
+	n = ticks_until_term(f, 8,
+			     "{\"duration\": \"20s\", " PAIR ","
+			     " \"host\": {\"interval\": \"200ms\", \"epoch\": \"1s\"}}");
+	assert_true(json_is_false(at(f, "complete")));
+	assert_in_range(n, 5, 8);
+}
+
+RIG_TEST(signal__after_the_last_look__leaves_the_summary_whole)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(ticks_until_term(f, 150, "{\"duration\": \"160ms\", " PAIR "}"), 160);
+	assert_true(json_is_true(at(f, "complete")));
+}
+
+static char *many_guests(uint32_t n)
+{
+	size_t size = 64 + (size_t)n * 160, at;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	at = (size_t)snprintf(text, size,
+			      "{\"duration\": \"300ms\", \"policy\": \"null\", "
+			      "\"guests\": [");
+	for (uint32_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, size - at,
+				       "%s{\"name\": \"g%u\", \"apps\": [{\"kind\": \"sender\", "
+				       "\"size\": \"16KiB\", \"depth\": 4, \"rate\": 100}]}",
+				       i ? ", " : "", i);
+	snprintf(text + at, size - at, "]}");
+	return text;
+}
+
+RIG_TEST(guests__256__are_each_counted)
+{
+	struct fixture *f = *state;
+	char *text = many_guests(SIM_GUESTS_MAX);
+
+	run(f, text);
+	assert_int_equal(json_array_size(at(f, "guests")), FLOW_GUESTS_MAX);
+	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+		char seen[48], true_[48];
+
+		snprintf(seen, sizeof(seen), "guests.%u.wrs", i);
+		snprintf(true_, sizeof(true_), "guests.%u.true.wrs", i);
+		assert_true(number(f, seen) > 20);
+		assert_true(number(f, true_) - number(f, seen) <= 1);
+	}
+	free(text);
+}
+
 RIG_TEST(no_directory__for_its_files__is_said_with_the_remedy)
 {
 	static const char text[] = "{" PAIR "}";

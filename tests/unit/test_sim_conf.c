@@ -37,7 +37,7 @@ struct figure {
 	}
 
 static const struct figure figures[] = {
-	HOST(guests, 0, 64),
+	HOST(guests, 0, 256),
 	HOST(links, 1, 8),
 	HOST(cap_period_ns, MS, S),
 	HOST(sched, SIM_CREDIT2, SIM_CREDIT),
