@@ -19,7 +19,9 @@ int run_list(struct cli *c)
 		return RESEX_USAGE;
 	if (c->options.all_hosts) /* another method: of this host alone, "list" shows more */
 		return run_list_all(c);
-	return request_rows(c, "list", NULL, "guests", cols);
+	/* All is for programs. */
+	return request_rows(c, "list", c->options.json ? NULL : json_pack("{s:b}", "brief", 1),
+			    "guests", cols);
 }
 
 /*

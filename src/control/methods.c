@@ -10,6 +10,7 @@
 
 /* A parameter may be left out here: each method says what is missing, with the remedy. */
 static const struct method_param p_none[] = { { 0 } };
+static const struct method_param p_list[] = { { "brief", JSON_TRUE }, { 0 } };
 static const struct method_param p_guest[] = { { "guest", JSON_STRING }, { 0 } };
 static const struct method_param p_policy[] = { { "policy", JSON_STRING }, { 0 } };
 static const struct method_param p_policy_set[] = { { "policy", JSON_STRING },
@@ -35,7 +36,7 @@ static const struct method_param p_events[] = { { "since", JSON_INTEGER },
 
 /* In the order of resex-control(7). The second column: for root alone. */
 const struct method methods[] = {
-	{ "list", false, cmd_list, p_none },
+	{ "list", false, cmd_list, p_list },
 	{ "info", false, cmd_info, p_none },
 	{ "guest-show", false, cmd_guest_show, p_guest },
 	{ "guest-set", true, cmd_guest_set, p_guest_set },

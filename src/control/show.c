@@ -75,18 +75,42 @@ static json_t *guest_row(struct call *c, const struct guest_entry *g)
 	return o;
 }
 
+/* Of guest_row() what resex list prints: of many guests, JSON is most of what it takes. */
+static json_t *brief_row(struct call *c, const struct guest_entry *g)
+{
+	const struct snap_guest *s = guests_snap(g, c->sn);
+	const struct guest_view v = guest_view(c->guests, g);
+	json_t *o = json_object();
+
+	put_s(o, "name", v.name);
+	put_u(o, "domid", v.key.domid);
+	put_u(o, "vcpus", v.vcpus);
+	put_u(o, "weight", v.conf->weight);
+	put_s(o, "state", state_of(&v));
+	put_cap(o, "cap", s ? s->applied : v.own.cap);
+	put_u(o, "rings", s ? s->rings : 0);
+	if (!s)
+		return o;
+	put_resos(o, "allocated", s->account.allocated);
+	put_resos(o, "balance", s->account.balance);
+	put_u(o, "mtus_sent", s->total_usage.mtus_sent);
+	put_u(o, "mtus_recv", s->total_usage.mtus_recv);
+	put_us(o, "latency_us", s->latency.mean_ns, s->latency.second_n);
+	return o;
+}
+
 int cmd_list(struct call *c, const json_t *params, json_t **result)
 {
 	const struct guests_view all = guests_view(c->guests);
+	bool brief = json_is_true(json_object_get(params, "brief"));
 
-	(void)params;
 	*result = json_object();
 	put_b(*result, "simulated", all.hv->simulated);
 	put_u(*result, "epoch", c->sn->epoch);
 	put_s(*result, "policy", all.policy->ops->name);
 	put_b(*result, "observe", all.observe);
 	put_b(*result, "paused", all.paused);
-	json_object_set_new(*result, "guests", guest_rows(c, NULL, guest_row));
+	json_object_set_new(*result, "guests", guest_rows(c, NULL, brief ? brief_row : guest_row));
 	return 0;
 }
 
@@ -299,6 +323,7 @@ static json_t *rings_of(struct call *c, const struct guest_entry *g)
 	put_u(o, "forged_times", st.forged_times);
 	put_u(o, "qps_read", st.qps_read);
 	put_u(o, "missed_qps", st.qps_missed);
+	put_u(o, "resumed_qps", st.qps_resumed);
 	put_u(o, "unpublished_qps", st.unpublished);
 	put_check(o, "counter", &v.check);
 	for (uint32_t i = 0; guest_ring_info(v.mon, i, &info); i++) {

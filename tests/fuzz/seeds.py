@@ -41,6 +41,7 @@ CONF = {
 
 CONTROL = {
     "list": '{"jsonrpc":"2.0","id":1,"method":"list"}',
+    "brief": '{"jsonrpc":"2.0","id":1,"method":"list","params":{"brief":true}}',
     "why": '{"jsonrpc":"2.0","id":"a","method":"why","params":{"guest":"bulk"}}',
     "no_id": '{"jsonrpc":"2.0","method":"list"}',
     "id_null": '{"jsonrpc":"2.0","id":null,"method":"list"}',
@@ -136,6 +137,9 @@ METHODS = {
     "readers": call("list info policy-list cap-list why ring-list events policy-show guest-show"),
     "guest": call("guest-show why ring-list events", ['{"guest":"bulk"}', '{"guest":"4"}', '{"guest":"7"}',
                   '{"guest":"05050505-0505-0505-0505-050505050505","since":1}']),
+    "brief": call("list list", ['{"brief":true}', '{"brief":7}']),
+    "unreadable": call("guest-set guest-set guest-set guest-set", [
+        '{"guest":"bulk","settings":{"unreadable":"%s"}}' % w for w in ("nothing", "last-rate", "100MB/s", "x")]),
     "hosts": call("host-list list-hosts lock-list lock-break lock-break", [None] * 3 + [
                   '{"service":"web"}', '{"service":"mail","force":true}'], cluster=0xc1),
     "hosts_refused": call("lock-break lock-break lock-break", ['{"service":"web"}', '{"service":"x"}', '{}'],

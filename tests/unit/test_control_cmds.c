@@ -139,6 +139,39 @@ WITH_CALL(list__each_guest__once_with_cap_and_account)
 	assert_true(json_real_value(json_object_get(bulk, "rate")) == 1.0);
 }
 
+WITH_CALL(list__brief__has_what_resex_prints_of_the_same_figures)
+{
+	struct guests_rig *g = *state;
+	struct snapshot *sn = snap_of_set(g);
+	json_t *all, *r, *of, *v;
+	const char *key;
+	size_t i;
+
+	strcpy(rig_create(g, 9, 9)->name, "fresh");
+	rig_settle(g);
+	sn->guest[1].applied = CAP_PERCENT(7);
+	sn->guest[1].account.balance.m = 1234567;
+	sn->guest[1].total_usage.mtus_sent = 99;
+	sn->guest[1].total_usage.mtus_recv = 98;
+	sn->guest[1].latency = (struct snap_latency){ .second_n = 1, .mean_ns = 5500 };
+	snap_publish(&g->ho);
+	all = json_deep_copy(ask(g, "list", ""));
+	r = ask(g, "list", "'brief':true");
+	assert_int_equal(json_object_size(r), json_object_size(all));
+	json_array_foreach(json_object_get(all, "guests"), i, of) {
+		json_t *brief = json_array_get(json_object_get(r, "guests"), i);
+
+		json_object_foreach(brief, key, v)
+			assert_true(json_equal(v, json_object_get(of, key)));
+		assert_int_equal(json_object_size(brief), i < 2 ? 12 : 7);
+	}
+	assert_int_equal(i, 3);
+	assert_int_equal(num(row(r, "guests", "bulk"), "cap"), 7);
+	json_decref(all);
+	r = ask(g, "list", "'brief':false");
+	assert_non_null(json_object_get(row(r, "guests", "web"), "uuid"));
+}
+
 WITH_CALL(list__guest_not_sampled_yet__is_there_with_what_is_known)
 {
 	struct guests_rig *g = *state;
