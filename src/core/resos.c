@@ -230,6 +230,30 @@ static int64_t price(wide units, uint64_t num, uint64_t den, struct rate rate, u
 	return rated > INT64_MAX ? INT64_MAX : (int64_t)rated;
 }
 
+/*
+ * The same at rate one, in 64 bits while the product fits: almost all charges. part x 65536 is
+ * below den x 2^16 <= 2^56, as is the remainder carried.
+ */
+static inline int64_t price_at(wide units, uint64_t num, uint64_t den, struct rate rate,
+			       uint64_t *rem)
+{
+	uint64_t product, whole, carry, scale = den * RATE_SCALE;
+
+	if (!units) /* as most guests send in most ticks */
+		return 0;
+	if (rate.q16 != RATE_SCALE || units > UINT64_MAX ||
+	    __builtin_mul_overflow((uint64_t)units, num, &product) || product / den > INT64_MAX / 2)
+		return price(units, num, den, rate, rem);
+	whole = product / den;
+	carry = product % den * RATE_SCALE + *rem;
+	if (carry >= scale) {
+		whole += carry / scale;
+		carry %= scale;
+	}
+	*rem = carry;
+	return (int64_t)whole;
+}
+
 /* Add a charge to kind; at most what the account's figures can hold. */
 static void book_charge(struct account *a, struct resos *kind, int64_t charge)
 {
@@ -255,9 +279,9 @@ int resos_charge(struct ledger *l, uint32_t slot, const struct usage *u)
 	k = &l->link[a->link];
 	mtus = (wide)u->mtus_sent + u->mtus_recv;
 	book_charge(a, &a->charged_io,
-		    price(mtus, k->price_num, k->price_den, a->rate, &a->rem_io));
+		    price_at(mtus, k->price_num, k->price_den, a->rate, &a->rem_io));
 	book_charge(a, &a->charged_cpu,
-		    price(u->cpu_ns, 1, CPU_NS_PER_MILLI, a->rate, &a->rem_cpu));
+		    price_at(u->cpu_ns, 1, CPU_NS_PER_MILLI, a->rate, &a->rem_cpu));
 	return 0;
 }
 

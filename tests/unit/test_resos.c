@@ -489,6 +489,25 @@ TEST(links__have_pools_of_their_own)
 }
 
 /* Each invariant the header names, broken by hand, must be found. */
+/* The product of MTUs and price passes 64 bits between the two; no fraction is lost on the way. */
+TEST(charge__price_with_large_terms__is_exact_below_and_above_64_bits)
+{
+	static const uint64_t mtus[] = { 1, 16777213, 67108859, 8589934583 };
+	struct link_conf link = { .name = "ib0", .bytes_s = 1000000007, .mtu = 1024 };
+	unsigned __int128 all = 0;
+	static struct ledger l;
+
+	link.profile = PRICE_SCALED;
+	assert_int_equal(resos_init(&l, S, &link, 1), 0);
+	assert_int_equal(join(&l, 0, 0, 1, 1, S), 0);
+	for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
+		charge(&l, 0, mtus[i], 0);
+		all += mtus[i];
+		assert_int_equal(l.acc[0].charged_io.m,
+				 (int64_t)(all * 1048576u * 1000u * 1024u / 1000000007u));
+	}
+}
+
 TEST(check__each_invariant_broken__is_found)
 {
 	static struct ledger good, bad;
