@@ -11,10 +11,9 @@ uint32_t guest_rings(const struct guest_mon *g, struct scan_ring *out, uint32_t 
 	for (uint32_t i = 0; i < g->rings && n < max; i++) {
 		if (!g->ring[i]->ring)
 			continue;
-		out[n].ring = g->ring[i]->ring;
-		out[n].id = g->ring[i]->desc.id;
-		out[n].old = g->ring[i]->old;
-		n++;
+		out[n++] = (struct scan_ring){ .ring = g->ring[i]->ring,
+					       .id = g->ring[i]->desc.id,
+					       .old = g->ring[i]->old };
 	}
 	return n;
 }
@@ -93,6 +92,7 @@ void guest_state(struct guest_mon *g, struct mono now, struct guest_state *st)
 	}
 	st->qps_read = missed_count_read(&g->missed);
 	st->qps_missed = g->missed.missed;
+	st->qps_resumed = missed_count_resumed(&g->missed);
 	st->faults_more = g->reg->faults_more;
 	st->latencies = g->latencies;
 	st->pages = g->pages;

@@ -10,17 +10,38 @@
 #include "ibmon/latency.h"
 #include "ibmon/ring/ring.h"
 
+enum {
+	/*
+	 * Looks in a row that found a ring idle; then it is rested. A second: policies judge each
+	 * interval of a guest that a low cap stops for tens of milliseconds.
+	 */
+	SCAN_REST_AFTER = 1024,
+	SCAN_CHECK_EACH = 16, /* looks at an idle ring: one of so many is a whole sample */
+};
+
+/* A rested ring is looked at once in this time, at the first scan after it: within 8 ms. */
+#define SCAN_REST_NS (7 * NS_PER_MS)
+
 struct scan_ring {
 	struct ring *ring;
 	uint32_t id;  /* descriptor id */
-	uint32_t old; /* found by the guest's first walk: its history is not charged */
+	uint16_t old; /* found by the guest's first walk: its history is not charged */
+	/* From here on the sampler's, and at first 0. */
+	uint16_t idle; /* looks in a row that found it idle; counted on up to where it rests */
+	int64_t looked_ns;
 };
 
 struct scan_guest {
 	uint32_t slot;
 	uint32_t rings;
-	const volatile void *registry; /* NULL: not attached */
-	uint32_t generation;	       /* of the walk that found the rings */
+	/* The sampler's, and at first 0. */
+	const struct scan_guest *after; /* in the set in use, the guest scanned next; NULL: none */
+	uint32_t next;			/* the ring at which the next look at rested rings begins */
+	uint32_t working;		/* rings in whose last sample work was found */
+	int64_t time_ns;		/* of all scans */
+	int64_t carry_ns;		/* time x rings that no look was spent on yet */
+	const volatile void *registry;	/* NULL: not attached */
+	uint32_t generation;		/* of the walk that found the rings */
 	uint32_t latencies;
 	struct latency_page *latency[GUEST_LATENCIES_MAX];
 	struct scan_ring ring[];
@@ -37,13 +58,26 @@ struct scan_result {
 enum { SCAN_LATENCIES_MAX = 256 }; /* samples read a call, the same number of each page */
 
 /*
- * Sample every ring of g and add to *u (mtu_add). The caller sets u->slot, link
- * and cpu_ns. Rings at fault are skipped; each fault is reported until
+ * Sample the rings of g and add to *u (mtu_add). A ring that was idle for long is only looked at
+ * once in SCAN_REST_NS: its first work is counted up to so much later. The caller sets u->slot,
+ * link and cpu_ns. Rings at fault are skipped; each fault is reported until
  * scan_fault_delivered. *rep is filled from the latency pages; whole latencies
  * are also added to *whole (may be NULL).
  */
-void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
+void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
 		struct window *whole, struct scan_result *res);
+
+/*
+ * The rings of g may leave: look at those that are rested, and add to *u as scan_guest would. A
+ * fault is not reported.
+ */
+void scan_rested(struct scan_guest *g, struct usage *u);
+
+/*
+ * Bring into the cache what scan_guest will read first. Each scan does so for the next rings, also
+ * of the guests after it: needed for the first guest alone.
+ */
+void scan_prefetch(const struct scan_guest *g);
 
 /* The control thread knows the fault of this ring: do not report it again. */
 void scan_fault_delivered(const struct scan_guest *g, uint32_t id);

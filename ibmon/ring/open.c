@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ibmon/ring/ring_priv.h"
 #include "resex/guest_abi.h"
@@ -67,6 +68,7 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 {
 	const struct ring_ops *ops = ring_ops_find(desc->provider, desc->kind);
 	struct ring *n;
+	size_t bytes;
 	int rc;
 
 	if (!ops)
@@ -74,9 +76,11 @@ int ring_open(struct ring **r, const struct ring_desc *desc, const volatile void
 	rc = check_desc(desc, base, len);
 	if (rc)
 		return rc;
-	n = calloc(1, sizeof(*n) + ops->state_size(desc));
+	bytes = (sizeof(*n) + ops->state_size(desc) + RING_LINE - 1) / RING_LINE * RING_LINE;
+	n = aligned_alloc(RING_LINE, bytes);
 	if (!n)
 		return -ENOMEM;
+	memset(n, 0, bytes);
 	n->desc = *desc;
 	n->ops = ops;
 	n->mem.base = (const volatile uint8_t *)base + desc->offset;
@@ -103,6 +107,7 @@ int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile voi
 		return -EAGAIN;
 	r->desc = *desc;
 	r->mem = mem;
+	r->quiet.words = 0; /* they are where it was mapped before */
 	r->gap_ns = gap_ns > 0 ? gap_ns : 0;
 	r->fault_delivered = false;
 	return 1;

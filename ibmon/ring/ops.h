@@ -10,9 +10,27 @@
 
 #include "ibmon/ring/ring.h"
 
+/* GCC takes a function that only prefetches for one without effect, and drops its calls. */
+static inline void ring_prefetch_line(const volatile void *at)
+{
+	__builtin_prefetch((const void *)at);
+	__asm__ volatile("");
+}
+
 struct ring_mem {
 	const volatile uint8_t *base; /* first byte of the ring itself */
 	size_t len;		      /* bytes that may be read from base */
+};
+
+/*
+ * Words of guest memory: while they are unchanged, a sample would find nothing, unless the guest
+ * forges the others. They are read instead of a sample most of the time.
+ */
+struct ring_quiet {
+	const volatile uint32_t *at[3];
+	uint32_t value[3];
+	uint32_t words;	  /* 0: only a sample tells */
+	uint64_t backlog; /* that the sample would find */
 };
 
 struct ring_ops {
@@ -32,12 +50,18 @@ struct ring_ops {
 	/* A blank ring may have been wiped: its numbers need not begin at 0. May be NULL. */
 	void (*seen_before)(void *state);
 	/*
-	 * Would sample() find the ring unchanged since the last sample? Then
-	 * *backlog is the backlog it would find. Most rings are idle in most
-	 * intervals: this is the fast path, and may always return false.
+	 * After a sample: the words to watch from now on. Most rings are idle in most intervals:
+	 * this is the fast path; words may always be 0.
 	 */
-	bool (*idle)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
-		     uint64_t *backlog);
+	void (*quiet)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+		      struct ring_quiet *q);
+	/*
+	 * Bring into the cache what the next sample reads if it finds as much as the last one.
+	 * Called twice: first for some of it; rest: just before, for what a CPU cannot wait for
+	 * at once.
+	 */
+	void (*prefetch)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+			 bool rest);
 	/* As ring_sample, SAMPLE_HISTORY included; on -EBADMSG *fault says why. */
 	int (*sample)(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		      int64_t elapsed_ns, struct sample *out, enum ring_fault *fault,
@@ -72,9 +96,6 @@ void ring_may_be_reset(struct ring *r);
  */
 int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile void *base, size_t len,
 		int64_t gap_ns, bool surely);
-
-/* For scan: the ring is unchanged, its backlog is *backlog. False for a ring at fault. */
-bool ring_idle(struct ring *r, uint64_t *backlog);
 
 /* For scan: does the control thread know the fault of this ring? It is reported until it does. */
 bool ring_fault_delivered(const struct ring *r);

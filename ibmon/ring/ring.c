@@ -78,6 +78,7 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 	int rc;
 
 	clear_sample(out);
+	r->quiet.words = 0;
 	if (r->fault)
 		return -EBADMSG;
 	out->ring = r->desc.id;
@@ -94,20 +95,13 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 		drop_history(out);
 	add_totals(r, out);
 	note_read(r);
+	r->ops->quiet(&r->desc, &r->mem, r->state, &r->quiet);
 	return 0;
 }
 
 enum ring_fault ring_fault(const struct ring *r)
 {
 	return r->fault;
-}
-
-bool ring_idle(struct ring *r, uint64_t *backlog)
-{
-	if (r->fault || !r->ops->idle(&r->desc, &r->mem, r->state, backlog))
-		return false;
-	note_read(r);
-	return true;
 }
 
 bool ring_fault_delivered(const struct ring *r)

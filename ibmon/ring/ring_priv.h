@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ring_priv: private to open.c and ring.c. For callers: ring.h. */
+/* ring_priv: private to open.c, ring.c, and the loop of scan.c. For callers: ring.h. */
 #ifndef RESEX_IBMON_RING_PRIV_H
 #define RESEX_IBMON_RING_PRIV_H
+
+#include <assert.h>
+#include <stddef.h>
 
 #include "ibmon/ring/ops.h"
 #include "ibmon/ring/ring.h"
 
+enum { RING_LINE = 64 };
+
 struct ring {
-	const struct ring_ops *ops; /* first the fields that an idle ring needs: one cache line */
-	struct ring_mem mem;
+	struct ring_quiet quiet; /* all that an idle ring needs, in one cache line */
+	const struct ring_ops *ops;
 	enum ring_fault fault;
 	bool fault_delivered;
+	struct ring_mem mem;
 	bool skip_history;
 	bool read;	/* at least once without a fault; atomic */
 	bool bounded;	/* part of wrs may be counted by another ring, too; atomic */
@@ -19,7 +25,48 @@ struct ring {
 	struct ring_totals totals;
 	struct ring_totals shown; /* a copy of totals for another thread */
 	bool is_shown;
-	uint64_t state[]; /* the layout's */
+	_Alignas(RING_LINE) uint64_t state[]; /* the layout's */
 };
+
+static_assert(offsetof(struct ring, mem) <= RING_LINE, "an idle ring is one line");
+
+/* Are the words unchanged since the last sample? False for a ring at fault. */
+static inline bool ring_is_quiet(const struct ring *r)
+{
+	const struct ring_quiet *q = &r->quiet;
+
+	if (!q->words || *q->at[0] != q->value[0])
+		return false;
+	if (q->words > 1 && *q->at[1] != q->value[1])
+		return false;
+	return q->words <= 2 || *q->at[2] == q->value[2];
+}
+
+static inline void ring_prefetch_quiet(const struct ring *r)
+{
+	ring_prefetch_line(r->quiet.at[0]);
+	ring_prefetch_line(r->quiet.at[1]);
+}
+
+/* And what a sample reads of a ring that is idle. */
+static inline void ring_prefetch_check(const struct ring *r)
+{
+	ring_prefetch_line(r->mem.base);
+	ring_prefetch_line(r->quiet.at[2]);
+}
+
+/* What a sample uses of the ring itself, and the first lines of its layout's state. */
+static inline void ring_prefetch_own(const struct ring *r)
+{
+	for (size_t i = RING_LINE; i < offsetof(struct ring, shown); i += RING_LINE)
+		ring_prefetch_line((const uint8_t *)r + i);
+	for (size_t i = 0; i < 3; i++)
+		ring_prefetch_line((const uint8_t *)r->state + i * RING_LINE);
+}
+
+static inline void ring_prefetch_work(const struct ring *r, bool rest)
+{
+	r->ops->prefetch(&r->desc, &r->mem, r->state, rest);
+}
 
 #endif

@@ -29,6 +29,8 @@ enum {
 	UNSTABLE_MAX = 100,	 /* samples in a row in which the consumer kept moving */
 	UNKNOWN_GAP_MAX = 65536, /* refused posts among entries of unknown base */
 	JUMP_SLACK = 131072,	 /* posts or packets allowed in no time at all */
+	FETCH = 5,		 /* entries prefetched early */
+	FETCH_MAX = 32,		 /* and at all */
 	JUMP_NS = 10,		 /* and one more each so many nanoseconds */
 };
 #define OWED_MAX_NS NS_PER_S /* entries wait so long for the PSN that tells what they cost */
@@ -126,28 +128,27 @@ static void correct_ssn(const struct rxe_ring *r, struct rxe_stand *s)
 	s->newest_gone = !restore_newest(r, s, s->head.ssn);
 }
 
-static struct rxe_stand read_stand(const struct rxe_ring *r)
+/* The entries of *s are not cleared: that costs as much as reading them. */
+static void read_stand(const struct rxe_ring *r, struct rxe_stand *s)
 {
-	struct rxe_stand s; /* its entries are not cleared: that costs as much as reading them */
-	bool stable = read_indices(r, &s);
+	bool stable = read_indices(r, s);
 
-	s.scribbled = s.newest_gone = s.head_valid = false;
-	s.fault = RING_OK;
+	s->scribbled = s->newest_gone = s->head_valid = false;
+	s->fault = RING_OK;
 	/* After the indices: a header that is still right was right before. */
 	if (!ring_rxe_header_same(r->d, r->m)) {
-		s.fault = RING_FAULT_HEADER;
-	} else if (s.cons > r->mask || s.prod > r->mask) {
-		s.fault = RING_FAULT_INDEX;
+		s->fault = RING_FAULT_HEADER;
+	} else if (s->cons > r->mask || s->prod > r->mask) {
+		s->fault = RING_FAULT_INDEX;
 	} else if (stable) {
 		r->q->unstable = 0;
-		if (!s.idle)
-			correct_ssn(r, &s);
+		if (!s->idle)
+			correct_ssn(r, s);
 	} else {
-		s.idle = true; /* nothing is known now: the next sample counts it */
+		s->idle = true; /* nothing is known now: the next sample counts it */
 		if (++r->q->unstable > UNSTABLE_MAX)
-			s.fault = RING_FAULT_INDEX;
+			s->fault = RING_FAULT_INDEX;
 	}
-	return s;
 }
 
 /* --- how many ------------------------------------------------------------------ */
@@ -270,41 +271,106 @@ static void load_chunk(const struct rxe_ring *r, const struct rxe_stand *s, uint
 	guest_copy_barrier();
 	for (uint32_t i = 0; i < n; i++)
 		e[i].ssn_after = rxe_wqe(r, s->cons - 1 - back - i)->ssn;
-	if (back == 0) {
-		e[0] = s->newest;
-		e[0].ssn_after = e[0].ssn;
+}
+
+/* Charge an entry; false: it does not fit, or *fault. See charge_visible. */
+static bool charge_next(const struct rxe_ring *r, const struct rxe_stand *s, struct rxe_entry *e,
+			uint32_t back, uint32_t visible, struct rxe_done *d, struct rxe_charge *c,
+			enum ring_fault *fault)
+{
+	if (!fits(r, s, e, back, d->refused)) {
+		if (rxe_entry_blank(e))
+			d->reset = back + 1 >= visible || slot_blank(r, s->cons - 2 - back);
+		return false;
 	}
+	*fault = rxe_charge_entry(r, e, c);
+	if (*fault)
+		return false;
+	d->oldest_age = s->ssn - e->ssn;
+	d->refused = d->oldest_age - back;
+	return true;
+}
+
+/*
+ * How many entries from slot backwards, at most CHUNK, are like the newest in all that is looked
+ * at, each with the sequence number and the PSNs just before those of the next, the first before
+ * ssn and first? They fit (see fits), and are plausible if the newest is. None of them is copied.
+ */
+static uint32_t count_alike_chunk(const struct rxe_ring *r, uint32_t slot, uint32_t max,
+				  const struct rxe_entry *like, uint32_t ssn, uint32_t first,
+				  uint32_t packets)
+{
+	uint32_t n = 0;
+
+	for (; n < max && n < CHUNK; n++) {
+		const volatile struct ring_rxe_wqe *p = rxe_wqe(r, slot - n);
+		uint32_t last = (first - 1) & RING_RXE_PSN_MASK;
+		uint32_t other = p->ssn ^ (ssn - 1 - n);
+
+		first = (first - packets) & RING_RXE_PSN_MASK;
+		other |= (p->status ^ like->status) | (p->state ^ like->state);
+		other |= (p->first_psn ^ first) | (p->last_psn ^ last);
+		other |= (p->length ^ like->length) | (p->opcode ^ like->opcode);
+		other |= (p->send_flags ^ like->flags) | (p->num_sge ^ like->num_sge);
+		if (other | p->ud_remote_qpn)
+			break;
+	}
+	guest_copy_barrier();
+	for (uint32_t i = 0; i < n; i++)
+		if (rxe_wqe(r, slot - i)->ssn != ssn - 1 - i)
+			return i;
+	return n;
+}
+
+/* Count a run of entries like the newest, which was charged, at once: most are such runs. */
+static uint32_t charge_alike(const struct rxe_ring *r, const struct rxe_stand *s, uint32_t todo,
+			     struct rxe_done *d, struct rxe_charge *c)
+{
+	uint32_t packets = rxe_alike_packets(r, c), n = 0, k, fit = r->mask - backlog(r, s);
+	uint32_t ssn = s->newest.ssn, first = s->newest.first;
+
+	if (!packets || s->newest.ud_qpn || s->scribbled || d->refused)
+		return 0;
+	if (r->q->ssn_known && fit > d->since)
+		fit = d->since;
+	if (todo > fit)
+		todo = fit;
+	do {
+		uint32_t max = 1 + n < todo ? todo - 1 - n : 0;
+
+		k = count_alike_chunk(r, s->cons - 2 - n, max, &s->newest, ssn, first, packets);
+		n += k;
+		ssn -= k;
+		first = (first - k * packets) & RING_RXE_PSN_MASK;
+	} while (k == CHUNK);
+	rxe_charge_alike(r, c, n, packets);
+	d->oldest_age += n;
+	return n;
 }
 
 /*
  * Charge the completed entries of the visible ones, until one does not fit. One
  * blank slot may be an entry in the making; RESET wipes them all.
  */
-static enum ring_fault charge_visible(const struct rxe_ring *r, const struct rxe_stand *s,
+static enum ring_fault charge_visible(const struct rxe_ring *r, struct rxe_stand *s,
 				      uint32_t visible, struct rxe_done *d, struct rxe_charge *c)
 {
 	uint32_t todo = d->n < visible ? (uint32_t)d->n : visible;
+	enum ring_fault fault = RING_OK;
 	struct rxe_entry e[CHUNK];
 
-	for (uint32_t back = 0; back < todo; back += CHUNK) {
+	if (!todo)
+		return RING_OK;
+	s->newest.ssn_after = s->newest.ssn;
+	if (!charge_next(r, s, &s->newest, 0, visible, d, c, &fault))
+		return fault;
+	for (uint32_t back = 1 + charge_alike(r, s, todo, d, c); back < todo; back += CHUNK) {
 		uint32_t n = todo - back < CHUNK ? todo - back : CHUNK;
 
 		load_chunk(r, s, back, n, e);
-		for (uint32_t i = 0; i < n; i++) {
-			enum ring_fault fault;
-
-			if (!fits(r, s, &e[i], back + i, d->refused)) {
-				if (rxe_entry_blank(&e[i]))
-					d->reset = back + i + 1 >= visible ||
-						   slot_blank(r, s->cons - 2 - back - i);
-				return RING_OK;
-			}
-			fault = rxe_charge_entry(r, &e[i], c);
-			if (fault)
+		for (uint32_t i = 0; i < n; i++)
+			if (!charge_next(r, s, &e[i], back + i, visible, d, c, &fault))
 				return fault;
-			d->oldest_age = s->ssn - e[i].ssn;
-			d->refused = d->oldest_age - (back + i);
-		}
 	}
 	return RING_OK;
 }
@@ -330,7 +396,7 @@ static uint32_t count_to_blank(const struct rxe_ring *r, const struct rxe_stand 
 	return back;
 }
 
-static struct rxe_done count_completed(const struct rxe_ring *r, const struct rxe_stand *s)
+static struct rxe_done count_completed(const struct rxe_ring *r, struct rxe_stand *s)
 {
 	struct rxe_done d = { .ssn = s->ssn, .since = s->ssn - r->q->ssn };
 	struct count c = count_entries(r, s, d.since);
@@ -497,6 +563,7 @@ static void remember_stand(const struct rxe_ring *r, struct rxe_stand *s, const 
 	if (n > RING_WALK_MAX - r->out->seen)
 		n = RING_WALK_MAX - (uint32_t)r->out->seen;
 	note_posted(r, from, n);
+	q->posted = (s->prod - q->noted_to) & r->mask;
 	q->noted_to = (from + n) & r->mask;
 	q->cons = s->cons;
 	q->raw_ssn = s->raw_ssn;
@@ -557,23 +624,48 @@ static bool sq_continues(const struct ring_desc *d, const struct ring_mem *m, co
 }
 
 /*
- * The same reads as read_indices': if an index moves meanwhile, the next sample
- * sees it.
+ * The producer, and the newest completed entry, which tells of whole laps. The consumer cannot
+ * move where nothing is in flight.
  */
-static bool sq_idle(const struct ring_desc *d, const struct ring_mem *m, const void *state,
-		    uint64_t *backlog)
+static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+		     struct ring_quiet *quiet)
 {
 	const struct rxe_sq *q = (const struct rxe_sq *)state;
 	const volatile struct ring_rxe_header *h = ring_rxe_header(m);
 	const struct rxe_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
 
-	if (!q->opened || q->unstable || q->owed != q->settled || h->consumer != q->cons ||
-	    h->producer != q->noted_to)
-		return false;
-	if (rxe_wqe(&r, q->cons - 1)->ssn != q->raw_ssn || !ring_rxe_header_same(d, m))
-		return false;
-	*backlog = (q->noted_to - q->cons) & r.mask;
-	return true;
+	quiet->words = 0;
+	if (!q->opened || q->unstable || q->zeroed_ns || q->partly_ns || q->owed != q->settled)
+		return;
+	quiet->at[0] = &h->producer;
+	quiet->value[0] = q->noted_to;
+	quiet->at[1] = &rxe_wqe(&r, q->cons - 1)->ssn;
+	quiet->value[1] = q->raw_ssn;
+	quiet->at[2] = &h->consumer;
+	quiet->value[2] = q->cons;
+	quiet->backlog = (q->noted_to - q->cons) & r.mask;
+	quiet->words = quiet->backlog ? 3 : 2;
+}
+
+/* What is in flight, and as many posts after it as the last sample found. */
+static void sq_prefetch(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+			bool rest)
+{
+	const struct rxe_sq *q = (const struct rxe_sq *)state;
+	const struct rxe_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
+	uint32_t n = ((q->noted_to - q->cons) & r.mask) + q->posted, max = rest ? FETCH_MAX : FETCH;
+
+	if (!rest) {
+		ring_prefetch_line(&ring_rxe_header(m)->log2_elem_size);
+		ring_prefetch_line(&ring_rxe_header(m)->consumer);
+	}
+	for (uint32_t i = rest ? FETCH : 0; i < n && i < max; i++) {
+		const volatile struct ring_rxe_wqe *w = rxe_wqe(&r, q->cons + i);
+
+		ring_prefetch_line(&w->opcode);
+		ring_prefetch_line(&w->ssn);
+		ring_prefetch_line(&w->num_sge);
+	}
 }
 
 /* Have both indices gone back to 0? */
@@ -645,9 +737,10 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 		.mask = d->entries - 1,
 		.jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS,
 	};
-	struct rxe_stand s = read_stand(&r);
+	struct rxe_stand s;
 
 	(void)qpn; /* a send queue does not name its queue pair */
+	read_stand(&r, &s);
 	*fault = s.fault;
 	if (!*fault && s.idle)
 		sample_idle(&r, elapsed_ns);
@@ -672,6 +765,7 @@ const struct ring_ops ring_rxe_sq = {
 	.open = sq_open,
 	.continues = sq_continues,
 	.seen_before = sq_seen_before,
-	.idle = sq_idle,
+	.quiet = sq_quiet,
+	.prefetch = sq_prefetch,
 	.sample = sq_sample,
 };

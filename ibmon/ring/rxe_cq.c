@@ -61,14 +61,23 @@ static int cq_open(const struct ring_desc *d, const struct ring_mem *m, void *st
 	return ring_rxe_open(d, m, RING_RXE_CQ_ELEM_MIN);
 }
 
-static bool cq_idle(const struct ring_desc *d, const struct ring_mem *m, const void *state,
-		    uint64_t *backlog)
+static void cq_quiet(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+		     struct ring_quiet *quiet)
 {
-	const volatile struct ring_rxe_header *h = (const volatile struct ring_rxe_header *)m->base;
-	const struct cq *q = (const struct cq *)state;
+	(void)d;
+	quiet->at[0] = quiet->at[1] = &ring_rxe_header(m)->producer;
+	quiet->value[0] = ((const struct cq *)state)->producer;
+	quiet->backlog = 0;
+	quiet->words = 1;
+}
 
-	*backlog = 0;
-	return q->opened && h->producer == q->producer && ring_rxe_header_same(d, m);
+static void cq_prefetch(const struct ring_desc *d, const struct ring_mem *m, const void *state,
+			bool rest)
+{
+	(void)d;
+	(void)state;
+	(void)rest;
+	ring_prefetch_line(m->base);
 }
 
 static void cq_load(const struct ring_desc *d, const struct ring_mem *m, uint32_t slot,
@@ -145,6 +154,7 @@ const struct ring_ops ring_rxe_cq = {
 	.name = "rxe completion queue",
 	.state_size = cq_state_size,
 	.open = cq_open,
-	.idle = cq_idle,
+	.quiet = cq_quiet,
+	.prefetch = cq_prefetch,
 	.sample = cq_sample,
 };

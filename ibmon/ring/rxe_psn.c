@@ -102,24 +102,29 @@ static uint32_t packets_most(uint32_t length)
 }
 
 /*
- * The newer entry cost so many MTUs. Inline, as is follows(): calls would be 7 % of a
- * busy ring's sample.
+ * The newer entry, or each of n that are alike, cost so many MTUs. Inline, as is follows(): calls
+ * would be 7 % of a busy ring's sample.
  */
-static inline void charge_newer(struct rxe_sq *q, struct rxe_charge *c, uint32_t mtus)
+static inline void charge_newer_n(struct rxe_sq *q, struct rxe_charge *c, uint32_t mtus, uint64_t n)
 {
 	uint32_t most = packets_most(c->newer.length);
 
 	if (c->newer.opcode == RING_RXE_READ)
-		c->recv += mtus;
+		c->recv += n * mtus;
 	else
-		c->sent += mtus;
+		c->sent += n * mtus;
 	if (mtus > most)
-		c->excess += mtus - most;
+		c->excess += n * (mtus - most);
 	if (mtus > q->largest)
 		q->largest = mtus;
-	c->msgs++;
+	c->msgs += n;
 	if (c->newer.opcode != RING_RXE_READ && !q->ud)
 		infer_mtu(q, c->newer.length, mtus);
+}
+
+static inline void charge_newer(struct rxe_sq *q, struct rxe_charge *c, uint32_t mtus)
+{
+	charge_newer_n(q, c, mtus, 1);
 	c->newer.valid = false;
 }
 
@@ -224,6 +229,30 @@ enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entr
 		return RING_OK;
 	add_bytes(r->out, kind, e->length);
 	return charge_sent(r, e, is_ud(r->q, kind, e->ud_qpn != 0), c);
+}
+
+uint32_t rxe_alike_packets(const struct rxe_ring *r, const struct rxe_charge *c)
+{
+	uint32_t packets = c->newer.valid && !r->q->ud ? own_range(c) : 0;
+
+	return packets <= RING_RXE_PSN_MASK ? packets : 0;
+}
+
+void rxe_charge_alike(const struct rxe_ring *r, struct rxe_charge *c, uint32_t n, uint32_t packets)
+{
+	uint32_t kind = kinds[c->newer.opcode];
+
+	if (!n)
+		return;
+	charge_newer_n(r->q, c, packets, n);
+	c->newer.first = (c->newer.first - n * packets) & RING_RXE_PSN_MASK;
+	c->newer.last = (c->newer.last - n * packets) & RING_RXE_PSN_MASK;
+	r->out->seen += n;
+	r->out->ops[kind] += n;
+	if (kind == OP_READ)
+		r->out->bytes_recv += (uint64_t)n * c->newer.length;
+	else
+		r->out->bytes_sent += (uint64_t)n * c->newer.length;
 }
 
 /* --- entries that were overwritten ------------------------------------------ */
@@ -497,10 +526,14 @@ static void charge_anchored(const struct rxe_ring *r, struct rxe_charge *c)
 	uint32_t psn = r->q->psn, rest;
 	struct rxe_entry previous;
 
-	rxe_entry_load(r, r->q->cons - 1, &previous);
-	if (rxe_entry_blank(&previous) || (!follows(c, psn) && previous.ssn != r->q->ssn)) {
-		charge_newer(r->q, c, own_range(c));
-		return;
+	/* Its number tells most of the time, and takes one line. */
+	previous.ssn = rxe_wqe(r, r->q->cons - 1)->ssn;
+	if (!previous.ssn || previous.ssn != r->q->ssn) {
+		rxe_entry_load(r, r->q->cons - 1, &previous);
+		if (rxe_entry_blank(&previous) || (!follows(c, psn) && previous.ssn != r->q->ssn)) {
+			charge_newer(r->q, c, own_range(c));
+			return;
+		}
 	}
 	charge_newer(r->q, c, psn_delta(c->newer.last, psn));
 	rest = psn_delta(c->end.psn, psn + (uint32_t)(c->sent + c->recv));

@@ -46,6 +46,7 @@ struct rxe_sq {
 	uint64_t advanced; /* MTUs of these that were charged by length */
 	uint64_t guessed;  /* and by guess */
 	uint32_t largest;  /* message seen, in MTUs */
+	uint32_t posted;   /* entries posted before the last sample, after the one before it */
 	uint32_t unstable; /* samples in a row in which the consumer kept moving */
 	bool opened;	   /* the history was counted */
 	bool seen_before;  /* as another ring: blank does not mean new */
@@ -156,6 +157,15 @@ static inline bool rxe_entry_blank(const struct rxe_entry *e)
 /* Add one entry that was read; called from the newest to the oldest. */
 enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entry *e,
 				 struct rxe_charge *c);
+
+/*
+ * Packets of each entry of a run that goes on before the one charged last; 0: there can be none,
+ * since it failed, or was local, or on UD.
+ */
+uint32_t rxe_alike_packets(const struct rxe_ring *r, const struct rxe_charge *c);
+
+/* As rxe_charge_entry for n more entries, each as the last one, with the PSNs just before it. */
+void rxe_charge_alike(const struct rxe_ring *r, struct rxe_charge *c, uint32_t n, uint32_t packets);
 
 /*
  * After the last entry: charge what could not be read, fill r->out and remember

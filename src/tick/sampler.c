@@ -68,7 +68,9 @@ void slot_learn(struct slot *sl, struct cap in_force)
 static void slot_leave(struct sampler *s, uint32_t i)
 {
 	resos_leave(&s->ledger, i);
+	slot_bit_clear(&s->used, i);
 	memset(&s->slot[i], 0, sizeof(s->slot[i]));
+	memset(&s->latencies[i], 0, sizeof(s->latencies[i]));
 }
 
 static void slot_join(struct sampler *s, const struct set_guest *g)
@@ -80,10 +82,12 @@ static void slot_join(struct sampler *s, const struct set_guest *g)
 	int rc;
 
 	memset(sl, 0, sizeof(*sl));
+	memset(&s->latencies[g->slot], 0, sizeof(s->latencies[0]));
 	rc = resos_join(&s->ledger, g->slot, g->link, g->vcpus, g->weight);
 	if (rc) /* cannot happen: control hands over checked figures */
 		return;
 	sl->guest = g;
+	slot_bit_set(&s->used, g->slot);
 	sl->fresh = true;
 	sl->rate_wanted = RATE_ONE;
 	sl->serial = mail_serial(mail);
@@ -113,6 +117,13 @@ static void slot_update(struct sampler *s, const struct set_guest *g)
 		 slot_percent(g->own) != slot_percent(sl->applied))
 		/* The operator set a cap meanwhile: the actor will find it. */
 		sl->wanted = SLOT_RESEND;
+	/* A ring that is not in this set may have worked since it was looked at. */
+	if (sl->guest->scan != g->scan) {
+		if (!sl->looked)
+			sl->last_look = (struct usage){ .slot = g->slot, .link = g->link };
+		scan_rested(sl->guest->scan, &sl->last_look);
+		sl->looked = true;
+	}
 	sl->guest = g;
 	/*
 	 * This set has what the registry had when control built it: a later change is a new
@@ -138,12 +149,10 @@ static bool same_account(const struct set_guest *was, const struct set_guest *is
 /* Free slots of guests that are gone before any new guest joins. */
 static void leave_all_gone(struct sampler *s, const struct guest_set *set)
 {
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
-		const struct set_guest *was = s->slot[i].guest;
-
-		if (was && !same_account(was, set_by_slot(set, i)))
+	for (uint32_t i = slot_bit_next(&s->used, 0); i < FLOW_GUESTS_MAX;
+	     i = slot_bit_next(&s->used, i + 1))
+		if (!same_account(s->slot[i].guest, set_by_slot(set, i)))
 			slot_leave(s, i);
-	}
 }
 
 void sampler_adopt(struct sampler *s, struct mono now)
@@ -158,6 +167,8 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		return;
 	leave_all_gone(s, set);
 	s->set = set;
+	for (uint32_t i = 0; i < set->guests; i++)
+		set->guest[i].scan->after = i + 1 < set->guests ? set->guest[i + 1].scan : NULL;
 	for (uint32_t i = 0; i < set->guests; i++) {
 		const struct set_guest *g = &set->guest[i];
 
@@ -191,15 +202,15 @@ static void copy_ring_totals(struct sampler *s)
 }
 
 /* A window is large and most guests report nothing: copy only when there is something. */
-static void snap_reports(const struct slot *sl, struct window *w)
+static void snap_reports(const struct slot *sl, const struct slot_latencies *l, struct window *w)
 {
 	if (!sl->latency.n) {
 		if (w->n) /* of an earlier guest in this entry */
-			window_reset(w, sl->second.start);
+			window_reset(w, l->second.start);
 		return;
 	}
-	*w = sl->reports;
-	window_merge(w, &sl->second);
+	*w = l->reports;
+	window_merge(w, &l->second);
 }
 
 /* past has the epochs that ended, the account the running one: total is their sum. */
@@ -222,7 +233,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->unread_mtus = sl->unread.total;
 	g->latency = sl->latency;
 	if (s->keep_reports)
-		snap_reports(sl, &g->reports);
+		snap_reports(sl, &s->latencies[g->slot], &g->reports);
 }
 
 static void publish_snapshot(struct sampler *s, struct mono now)

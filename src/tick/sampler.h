@@ -68,12 +68,47 @@ struct slot {
 	struct mono cap_time;
 	uint64_t cap_changes;
 	struct usage epoch_usage, total_usage;
-	struct window second;  /* whole latencies of the second that is under way */
-	struct window reports; /* of those before it */
+	struct usage last_look; /* at rested rings of the former set; part of the next usage */
+	bool looked;		/* last_look has something */
 	struct snap_latency latency;
 	struct unread unread;
 	struct spending past; /* in epochs that ended */
 };
+
+/* Of a slot, apart from it: each tick reads all slots, and only a few have latencies. */
+struct slot_latencies {
+	struct window second;  /* whole latencies of the second that is under way */
+	struct window reports; /* of those before it */
+};
+
+/* A bit a slot. */
+struct slot_bits {
+	uint64_t word[FLOW_GUESTS_MAX / 64];
+};
+
+static inline void slot_bit_set(struct slot_bits *b, uint32_t slot)
+{
+	b->word[slot / 64] |= 1ull << (slot % 64);
+}
+
+static inline void slot_bit_clear(struct slot_bits *b, uint32_t slot)
+{
+	b->word[slot / 64] &= ~(1ull << (slot % 64));
+}
+
+/* The first slot from this one on whose bit is set; FLOW_GUESTS_MAX: none. */
+static inline uint32_t slot_bit_next(const struct slot_bits *b, uint32_t slot)
+{
+	uint64_t word;
+
+	if (slot >= FLOW_GUESTS_MAX)
+		return FLOW_GUESTS_MAX;
+	word = b->word[slot / 64] & ~0ull << (slot % 64);
+	for (slot /= 64; !word; word = b->word[slot])
+		if (++slot == FLOW_GUESTS_MAX / 64)
+			return FLOW_GUESTS_MAX;
+	return slot * 64 + (uint32_t)__builtin_ctzll(word);
+}
 
 struct sampler {
 	struct handover *ho;
@@ -89,7 +124,10 @@ struct sampler {
 	struct policy_in in;
 	struct usage usage[FLOW_GUESTS_MAX];
 	struct report report[FLOW_GUESTS_MAX];
+	struct slot_bits used;	/* slots with a guest */
+	struct slot_bits asked; /* slots whose mail waits for an answer, or whose event is owed */
 	struct slot slot[FLOW_GUESTS_MAX];
+	struct slot_latencies latencies[FLOW_GUESTS_MAX];
 	struct hv_dom dom[SAMPLER_DOMS_MAX];
 	int doms; /* entries of dom[], or the last list's -errno */
 	int64_t late_max_ns, tick_ns_max, tick_ns_sum;

@@ -52,11 +52,12 @@ static void report_scan(struct sampler *s, struct slot *sl, struct mono now,
 }
 
 /* Show the last whole second: a second that has just begun has few samples. */
-static void count_latencies(const struct sampler *s, struct slot *sl, struct mono now,
+static void count_latencies(struct sampler *s, struct slot *sl, struct mono now,
 			    const struct report *rep, uint64_t lost)
 {
+	struct slot_latencies *all = &s->latencies[sl->guest->slot];
 	struct snap_latency *l = &sl->latency;
-	struct window *w = &sl->second;
+	struct window *w = &all->second;
 
 	l->n += rep->n;
 	l->lost = lost < UINT64_MAX - l->lost ? l->lost + lost : UINT64_MAX;
@@ -67,7 +68,7 @@ static void count_latencies(const struct sampler *s, struct slot *sl, struct mon
 	l->dev_ns = window_deviation(w);
 	l->p99_ns = window_quantile(w, 990);
 	if (s->keep_reports)
-		window_merge(&sl->reports, w);
+		window_merge(&all->reports, w);
 	if (w->n)
 		window_reset(w, now);
 	w->start = now;
@@ -79,25 +80,26 @@ static void observe_one(struct sampler *s, const struct set_guest *g, struct mon
 	struct slot *sl = &s->slot[g->slot];
 	struct usage *u = &s->usage[g->slot];
 	struct report *rep = &s->report[g->slot];
-	struct scan_result res = { 0 };
-	const struct hv_dom *d;
+	const struct hv_dom *d = sl->guest ? dom_of(s, g, at) : NULL;
+	struct scan_result res;
 
 	*u = (struct usage){ .slot = g->slot, .link = g->link };
-	*rep = (struct report){ .slot = g->slot };
-	if (!sl->guest)
-		return;
-	d = dom_of(s, g, at);
 	if (d)
 		u->cpu_ns = cpu_delta(sl, d);
 	/*
-	 * Without a list (doms < 0) nothing says that the domain is gone. Its rings are
-	 * still read, and its CPU time is counted at the next list.
+	 * The domain is gone: do not read its memory. Without a list (doms < 0) nothing says so:
+	 * its rings are still read, and its CPU time is counted at the next list.
 	 */
-	else if (s->doms >= 0)
-		return; /* the domain is gone: do not read its memory */
-	if (d && (d->flags & HV_DOM_DYING))
+	if (!sl->guest || (!d && s->doms >= 0) || (d && (d->flags & HV_DOM_DYING))) {
+		*rep = (struct report){ .slot = g->slot };
 		return;
-	scan_guest(g->scan, elapsed_ns, u, rep, &sl->second, &res);
+	}
+	if (sl->looked) {
+		usage_add(u, &sl->last_look);
+		u->backlog = 0; /* the scan counts it */
+		sl->looked = false;
+	}
+	scan_guest(g->scan, elapsed_ns, u, rep, &s->latencies[g->slot].second, &res);
 	unread_charge(sl, u, elapsed_ns, !d || !(d->flags & HV_DOM_PAUSED));
 	count_latencies(s, sl, now, rep, res.latencies_lost);
 	report_scan(s, sl, now, &res);
@@ -107,6 +109,9 @@ void sampler_observe(struct sampler *s, struct mono now, int64_t elapsed_ns)
 {
 	int at = 0;
 
+	/* Scans bring into the cache what those after them read: here, what the first ones read. */
+	if (s->set->guests)
+		scan_prefetch(s->set->guest[0].scan);
 	sampler_list_domains(s);
 	for (uint32_t i = 0; i < s->set->guests; i++)
 		observe_one(s, &s->set->guest[i], now, elapsed_ns, &at);
@@ -174,9 +179,9 @@ void sampler_decide(struct sampler *s, struct mono now)
 	in->interval_ns = s->period.interval_ns;
 	in->epoch = s->period.epoch;
 	in->guests = 0;
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++)
-		if (s->slot[i].guest)
-			decide_input(s, &s->slot[i], &in->guest[in->guests++]);
+	for (uint32_t i = slot_bit_next(&s->used, 0); i < FLOW_GUESTS_MAX;
+	     i = slot_bit_next(&s->used, i + 1))
+		decide_input(s, &s->slot[i], &in->guest[in->guests++]);
 	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 
@@ -226,37 +231,43 @@ static void cap_foreign(struct slot *sl, struct mono at, uint16_t percent)
 	sl->foreign_reported = false;
 }
 
+static void take_answer(struct sampler *s, struct slot *sl, struct mono now)
+{
+	struct mailbox *m = &s->ho->mail[sl->guest->slot];
+	uint64_t a;
+
+	report_foreign(s, sl, now);
+	if (!sl->pending)
+		return;
+	a = atomic_load_explicit(&m->answer, memory_order_acquire);
+	if (!answer_counts(sl, a))
+		return;
+	if (mail_errno(a) == ECANCELED) {
+		cap_foreign(sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
+		report_foreign(s, sl, now);
+		return;
+	}
+	sl->pending = false;
+	if (!mail_errno(a)) {
+		cap_applied(s, sl, (struct mono){ atomic_load(&m->answered) }, mail_percent(a));
+		return;
+	}
+	if (sl->cap_errno != mail_errno(a))
+		sampler_event(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_errno(a), 0);
+	sl->cap_errno = mail_errno(a);
+}
+
+/* Only slots to which mail was sent: cap_foreign() is called for no other. */
 void sampler_answers(struct sampler *s, struct mono now)
 {
-	for (uint32_t i = 0; i < FLOW_GUESTS_MAX; i++) {
+	for (uint32_t i = slot_bit_next(&s->asked, 0); i < FLOW_GUESTS_MAX;
+	     i = slot_bit_next(&s->asked, i + 1)) {
 		struct slot *sl = &s->slot[i];
-		struct mailbox *m = &s->ho->mail[i];
-		uint64_t a;
 
-		if (!sl->guest)
-			continue;
-		report_foreign(s, sl, now);
-		if (!sl->pending)
-			continue;
-		a = atomic_load_explicit(&m->answer, memory_order_acquire);
-		if (!answer_counts(sl, a))
-			continue;
-		if (mail_errno(a) == ECANCELED) {
-			cap_foreign(sl, (struct mono){ atomic_load(&m->answered) },
-				    mail_percent(a));
-			report_foreign(s, sl, now);
-			continue;
-		}
-		sl->pending = false;
-		if (!mail_errno(a)) {
-			cap_applied(s, sl, (struct mono){ atomic_load(&m->answered) },
-				    mail_percent(a));
-			continue;
-		}
-		if (sl->cap_errno != mail_errno(a))
-			sampler_event(s, EVENT_CAP_FAILED, sl, now, mail_percent(a), mail_errno(a),
-				      0);
-		sl->cap_errno = mail_errno(a);
+		if (sl->guest)
+			take_answer(s, sl, now);
+		if (!sl->guest || (!sl->pending && (!sl->foreign || sl->foreign_reported)))
+			slot_bit_clear(&s->asked, i);
 	}
 }
 
@@ -268,6 +279,7 @@ static void send_cap(struct sampler *s, struct slot *sl, struct mono now, uint16
 	sl->serial = sl->serial + 1 ? sl->serial + 1 : 1;
 	sl->wanted = percent;
 	sl->pending = true;
+	slot_bit_set(&s->asked, i);
 	sl->sent = now;
 	atomic_store_explicit(&s->ho->mail[i].expect,
 			      mail_pack(sl->serial, sl->generation, slot_percent(sl->applied)),

@@ -12,6 +12,7 @@
 
 #include "ibmon/ring/ops.h"
 #include "ibmon/ring/ring.h"
+#include "ibmon/ring/ring_priv.h"
 #include "resex/guest_abi.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -233,8 +234,20 @@ static void resume(const struct guest *g, struct ring *r)
 	FUZZ_REQUIRE(ring_shown(r, &t) && t.wrs == before.wrs && t.mtus_sent == before.mtus_sent);
 }
 
+/* As a scan does before a sample: would it leave that out? */
+static bool look(const struct ring *r)
+{
+	ring_prefetch_quiet(r);
+	ring_prefetch_own(r);
+	ring_prefetch_work(r, false);
+	ring_prefetch_work(r, true);
+	return ring_is_quiet(r);
+}
+
 static void sample(struct guest *g, struct ring *r, int64_t elapsed_ns)
 {
+	bool quiet = look(r);
+	uint64_t backlog = r->quiet.backlog;
 	struct sample s;
 	struct ring_totals t;
 	int rc;
@@ -250,6 +263,10 @@ static void sample(struct guest *g, struct ring *r, int64_t elapsed_ns)
 		return;
 	}
 	check_sample(g, &s);
+	if (g->honest && quiet) /* the sample was not needed */
+		FUZZ_REQUIRE(!(s.wrs | s.mtus_sent | s.mtus_recv | s.bytes_sent | s.bytes_recv |
+			       s.lost | s.errors) &&
+			     s.backlog == backlog);
 	if (g->honest && g->was_sampled && g->producer - g->sampled < g->d.entries)
 		check_truth(g, &s);
 	g->sum.wrs += s.wrs;

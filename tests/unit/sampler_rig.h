@@ -30,7 +30,8 @@ struct rig_scan {
 	uint64_t latency_ns; /* each of the report's samples */
 	struct scan_result res;
 	uint32_t calls, told;
-	int64_t elapsed_ns; /* as the sampler said */
+	uint64_t rested_mtus; /* what scan_rested finds once */
+	int64_t elapsed_ns;   /* as the sampler said */
 };
 
 /* The wishing policy's parameters and state. */
@@ -64,7 +65,7 @@ struct ring {
 	struct ring_totals totals, shown;
 };
 
-void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
+void scan_guest(struct scan_guest *g, int64_t elapsed_ns, struct usage *u, struct report *rep,
 		struct window *whole, struct scan_result *res)
 {
 	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
@@ -85,6 +86,20 @@ void scan_guest(const struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 	for (uint64_t i = 0; whole && i < rep->n; i++) /* who reports has a window */
 		window_add(whole, sc->latency_ns);
 	*res = sc->res;
+}
+
+void scan_rested(struct scan_guest *g, struct usage *u)
+{
+	struct rig_scan *sc = (struct rig_scan *)(uintptr_t)g->registry;
+
+	u->mtus_sent += sc->rested_mtus;
+	u->backlog += sc->rested_mtus;
+	sc->rested_mtus = 0;
+}
+
+void scan_prefetch(const struct scan_guest *g)
+{
+	(void)g;
 }
 
 void scan_fault_delivered(const struct scan_guest *g, uint32_t id)

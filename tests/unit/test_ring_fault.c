@@ -111,6 +111,34 @@ TEST(fault__pages_reused_by_a_ring_in_use__counts_nothing_that_never_was)
 	}
 }
 
+/* An element of 256 bytes has room for 3. Inline, the field means nothing. */
+TEST(fault__more_scatter_entries_than_fit__is_an_entry_that_cannot_be)
+{
+	for (uint32_t n = 3; n <= 4; n++)
+		for (uint32_t place = 0; place < 3; place++) { /* among the entries of a sample */
+			struct fixture *x = started(16, FAKE_RC, 1024);
+
+			for (int i = 0; i < 3; i++)
+				fake_do(&x->f, FAKE_WRITE, 1);
+			fake_put_entry(&x->f, place, FAKE_WQE_NUM_SGE, n);
+			if (n > 3) {
+				assert_fault(x, RING_FAULT_ENTRY);
+			} else {
+				sample(x);
+				assert_int_equal(x->s.wrs, 3);
+			}
+			done(x);
+			x = started(16, FAKE_RC, 1024);
+			for (int i = 0; i < 3; i++)
+				fake_do(&x->f, FAKE_WRITE, 1);
+			fake_put_entry(&x->f, place, FAKE_WQE_NUM_SGE, 4000);
+			fake_put_entry(&x->f, place, FAKE_WQE_FLAGS, 8);
+			sample(x);
+			assert_int_equal(x->s.wrs, 3);
+			done(x);
+		}
+}
+
 /* The indices of a queue pair that is RESET may be 0; its sequence numbers go on. */
 TEST(fault__queue_pair_reset_at_index_0_and_in_use__is_not_one)
 {

@@ -654,3 +654,115 @@ TEST(totals__after_many_samples__are_their_sums)
 	assert_int_equal(ring_desc(x->r)->number, 17);
 	done(x);
 }
+
+/* --- runs ------------------------------------------------------------------------- */
+
+/*
+ * Entries that are alike are counted as one run. What differs in one field is counted, or found
+ * at fault, as by itself: at each place of a run of 40, which is more than two chunks.
+ */
+static const struct unlike {
+	size_t at;
+	uint32_t value;
+	enum ring_fault fault;
+	uint32_t sent, recv, bytes_sent, bytes_recv, errors, flags;
+} unlikes[] = {
+	{ FAKE_WQE_OPCODE, FAKE_READ, RING_OK, 78, 2, 39 * 2048, 2048, 0, 0 },
+	{ FAKE_WQE_OPCODE, 10, RING_FAULT_ENTRY, 0, 0, 0, 0, 0, 0 },
+	{ FAKE_WQE_LENGTH, 2000, RING_OK, 80, 0, 39 * 2048 + 2000, 0, 0, 0 },
+	{ FAKE_WQE_STATUS, 10, RING_OK, 78, 0, 39 * 2048, 0, 1, 0 },
+	{ FAKE_WQE_STATE, 0, RING_OK, 78, 0, 39 * 2048, 0, 0,
+	  SAMPLE_WRS_BOUNDED | SAMPLE_MTUS_ESTIMATED | SAMPLE_MTUS_GUESSED },
+	{ FAKE_WQE_FIRST_PSN, 1u << 24, RING_FAULT_ENTRY, 0, 0, 0, 0, 0, 0 },
+	{ FAKE_WQE_LAST_PSN, 1u << 31, RING_FAULT_ENTRY, 0, 0, 0, 0, 0, 0 },
+	{ FAKE_WQE_NUM_SGE, 4, RING_FAULT_ENTRY, 0, 0, 0, 0, 0, 0 },
+	{ FAKE_WQE_FLAGS, 1, RING_OK, 80, 0, 40 * 2048, 0, 0, 0 },
+};
+
+TEST(run__one_entry_differs__is_counted_by_itself)
+{
+	for (size_t k = 0; k < sizeof(unlikes) / sizeof(unlikes[0]); k++)
+		for (uint32_t place = 1; place < 39; place++) {
+			const struct unlike *u = &unlikes[k];
+			struct fixture *x = started(64, FAKE_RC, 1024);
+
+			for (int i = 0; i < 40; i++)
+				fake_do(&x->f, FAKE_WRITE, 2048);
+			fake_put_entry(&x->f, place, u->at, u->value);
+			if (u->fault) {
+				assert_fault(x, u->fault);
+				done(x);
+				continue;
+			}
+			sample(x);
+			assert_int_equal(x->s.wrs, 40);
+			assert_int_equal(x->s.seen, 40);
+			assert_int_equal(x->s.flags, u->flags);
+			assert_int_equal(x->s.errors, u->errors);
+			assert_int_equal(x->s.mtus_sent, u->sent);
+			assert_int_equal(x->s.mtus_recv, u->recv);
+			assert_int_equal(x->s.bytes_sent, u->bytes_sent);
+			assert_int_equal(x->s.bytes_recv, u->bytes_recv);
+			done(x);
+		}
+}
+
+/* A refused post takes a number, and no PSN; the run ends there. */
+TEST(run__refused_post_within__is_not_counted)
+{
+	for (uint32_t place = 1; place < 39; place++) {
+		struct fixture *x = started(64, FAKE_RC, 1024);
+
+		for (uint32_t i = 0; i < 40; i++) {
+			if (i == place)
+				fake_refuse(&x->f, FAKE_WRITE, 2048);
+			fake_do(&x->f, FAKE_WRITE, 2048);
+		}
+		sample(x);
+		assert_int_equal(x->s.wrs, 40);
+		assert_int_equal(x->s.mtus_sent, 80);
+		assert_int_equal(x->s.flags, 0);
+		done(x);
+	}
+}
+
+/* What was counted by the sample before looks like the run. PSNs pass the end of their range. */
+TEST(run__began_before_the_last_sample__is_counted_from_there)
+{
+	for (uint32_t n = 1; n < 60; n++) {
+		struct fixture *x = sq(64, FAKE_RC, 1024);
+		bool read = n % 3 == 0;
+
+		x->f.psn = 0xffffff - 5 * n - 7;
+		start(x);
+		for (uint32_t turn = 0; turn < 4; turn++) {
+			for (uint32_t i = 0; i < n + turn; i++)
+				fake_do(&x->f, read ? FAKE_READ : FAKE_WRITE, 5000);
+			sample(x);
+			assert_int_equal(x->s.flags, 0);
+			assert_int_equal(x->s.wrs, n + turn);
+			assert_int_equal(x->s.seen, n + turn);
+			assert_int_equal(x->s.mtus_sent, read ? 0 : 5 * (n + turn));
+			assert_int_equal(x->s.mtus_recv, read ? 5 * (n + turn) : 0);
+			assert_int_equal(x->s.bytes_sent, read ? 0 : 5000 * (n + turn));
+			assert_int_equal(x->s.bytes_recv, read ? 5000 * (n + turn) : 0);
+			assert_int_equal(x->s.ops[read ? OP_READ : OP_WRITE], n + turn);
+		}
+		done(x);
+	}
+}
+
+/* Entries that claim more packets than their length has: all of them are held against the time. */
+TEST(run__of_forged_ranges__is_a_jump)
+{
+	struct fixture *x = started(64, FAKE_RC, 1024);
+	uint32_t range = 20000;
+
+	for (uint32_t i = 0; i < 40; i++) {
+		fake_do(&x->f, FAKE_WRITE, 100);
+		fake_put_entry(&x->f, i, FAKE_WQE_FIRST_PSN, i * range);
+		fake_put_entry(&x->f, i, FAKE_WQE_LAST_PSN, i * range + range - 1);
+	}
+	assert_fault(x, RING_FAULT_JUMP);
+	done(x);
+}

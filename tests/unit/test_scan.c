@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ibmon/ring/ops.h"
 #include "ibmon/scan.h"
 #include "tests/fakes/fake_guest.h"
 #include "tests/fakes/fake_latency.h"
@@ -57,7 +58,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void open_rings(struct fixture *x, uint32_t n, uint32_t old)
+static void open_rings(struct fixture *x, uint32_t n, uint16_t old)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct scan_ring *r = &x->set->ring[i];
@@ -70,14 +71,19 @@ static void open_rings(struct fixture *x, uint32_t n, uint32_t old)
 	}
 }
 
-static void scan(struct fixture *x)
+static void scan_after(struct fixture *x, int64_t elapsed_ns)
 {
 	memset(&x->u, 0, sizeof(x->u));
 	memset(&x->res, 0xee, sizeof(x->res));
 	x->u.slot = 5;
 	x->u.link = 1;
 	x->u.cpu_ns = 1234;
-	scan_guest(x->set, MS, &x->u, &x->rep, &x->whole, &x->res);
+	scan_guest(x->set, elapsed_ns, &x->u, &x->rep, &x->whole, &x->res);
+}
+
+static void scan(struct fixture *x)
+{
+	scan_after(x, MS);
 }
 
 RIG_TEST(scan__several_rings__add_up)
@@ -172,8 +178,7 @@ RIG_TEST(scan__ring_at_fault__is_told_once_and_the_others_go_on)
 	scan(x);
 	fake_put(&x->f[1], FAKE_MASK, 7);
 	for (int i = 0; i < 3; i++)
-		if (i != 1)
-			fake_do(&x->f[i], FAKE_WRITE, 1);
+		fake_do(&x->f[i], FAKE_WRITE, 1);
 	scan(x);
 	assert_int_equal(x->u.wrs, 2);
 	assert_int_equal(x->res.faults, 1);
@@ -196,8 +201,10 @@ RIG_TEST(scan__more_faults_than_fit__the_rest_comes_next)
 
 	open_rings(x, RINGS, 0);
 	scan(x);
-	for (uint32_t i = 0; i < RINGS; i++)
+	for (uint32_t i = 0; i < RINGS; i++) {
 		fake_put(&x->f[i], FAKE_MASK, 7);
+		fake_do(&x->f[i], FAKE_WRITE, 1);
+	}
 	for (int k = 0; k < 4; k++) {
 		scan(x);
 		assert_true(x->res.faults <= 8);
@@ -208,6 +215,255 @@ RIG_TEST(scan__more_faults_than_fit__the_rest_comes_next)
 	}
 	for (uint32_t i = 0; i < RINGS; i++)
 		assert_int_equal(told[i], 1);
+}
+
+/* --- idle rings ------------------------------------------------------------------ */
+
+/* Scans until a fault; how many. */
+static uint32_t scans_to_fault(struct fixture *x)
+{
+	uint32_t n = 1;
+
+	for (scan(x); !x->res.faults && n < 1000; n++)
+		scan(x);
+	return n;
+}
+
+/* Neither producer nor entries moved: only the header, or the consumer, is forged. */
+RIG_TEST(scan__idle_ring_is_forged__is_found_by_a_check)
+{
+	static const size_t fields[] = { FAKE_LOG2_ELEM, FAKE_MASK, FAKE_CONSUMER };
+	struct fixture *x = *state;
+
+	open_rings(x, 6, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		scan(x);
+		fake_put(&x->f[i], fields[i], 0x700);
+		assert_in_range(scans_to_fault(x), 1, SCAN_CHECK_EACH);
+		assert_int_equal(x->res.fault_id[0], 100 + i);
+		scan_fault_delivered(x->set, 100 + i);
+	}
+	for (uint32_t i = 0; i < 2 * SCAN_REST_AFTER; i++)
+		scan(x);
+	for (uint32_t i = 3; i < 6; i++) {
+		fake_put(&x->f[i], fields[i - 3], 0x700);
+		assert_in_range(scans_to_fault(x), 1, SCAN_CHECK_EACH * 8);
+		assert_int_equal(x->res.fault_id[0], 100 + i);
+		scan_fault_delivered(x->set, 100 + i);
+	}
+}
+
+/* Bring all rings to rest, and n scans further. */
+static void rest(struct fixture *x, uint32_t n)
+{
+	for (uint32_t i = 0; i < SCAN_REST_AFTER + 1 + n; i++) {
+		scan(x);
+		assert_int_equal(x->u.wrs, 0);
+	}
+	for (uint32_t i = 0; i < x->set->rings; i++)
+		assert_true(x->set->ring[i].idle >= SCAN_REST_AFTER);
+}
+
+RIG_TEST(scan__first_work_of_a_rested_ring__is_counted_within_8_ms)
+{
+	struct fixture *x = *state;
+	uint32_t later = 0;
+
+	open_rings(x, RINGS, 0);
+	scan(x);
+	/* When the look at a ring was has no influence: all of them are tried. */
+	for (uint32_t phase = 0; phase < 20; phase++) {
+		uint64_t wrs = 0, mtus = 0;
+
+		rest(x, phase);
+		for (uint32_t i = 0; i < RINGS; i++)
+			fake_do(&x->f[i], FAKE_WRITE, 2048);
+		for (int i = 0; i < 8; i++) {
+			later += wrs && wrs < RINGS;
+			scan(x);
+			wrs += x->u.wrs;
+			mtus += x->u.mtus_sent;
+		}
+		assert_int_equal(wrs, RINGS);
+		assert_int_equal(mtus, 2 * RINGS);
+	}
+	assert_true(later > 20); /* they did rest */
+}
+
+/* A guest under a low cap, or one that works seldom: each interval of it is judged. */
+RIG_TEST(scan__ring_that_paused_for_less_than_a_second__is_counted_at_once)
+{
+	static const uint32_t pauses[] = { 60, 65, 130, 500, 1000 };
+	struct fixture *x = *state;
+
+	open_rings(x, RINGS, 0);
+	scan(x);
+	for (size_t k = 0; k < sizeof(pauses) / sizeof(pauses[0]); k++) {
+		for (uint32_t i = 0; i < pauses[k]; i++) {
+			scan(x);
+			assert_int_equal(x->u.wrs, 0);
+		}
+		for (uint32_t i = 0; i < RINGS; i++)
+			fake_do(&x->f[i], FAKE_WRITE, 2048);
+		scan(x);
+		assert_int_equal(x->u.wrs, RINGS);
+	}
+}
+
+/* Laps, posts in flight, all that a busy ring does may come before the first look. */
+RIG_TEST(scan__rested_ring_works_in_bursts__nothing_is_lost)
+{
+	struct fixture *x = *state;
+	uint64_t wrs = 0, mtus = 0, random = 12345, posted = 0;
+
+	open_rings(x, 4, 0);
+	scan(x);
+	for (int burst = 0; burst < 400; burst++) {
+		uint32_t pause;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		pause = random >> 60 ? (uint32_t)(random >> 40) % 20 : SCAN_REST_AFTER + 36;
+		for (uint32_t k = (uint32_t)(random >> 33) % 40; k > 0; k--, posted++)
+			fake_do(&x->f[(random >> 50) % 4], FAKE_WRITE, 1024);
+		for (uint32_t i = 0; i < pause; i++) {
+			scan(x);
+			wrs += x->u.wrs;
+			mtus += x->u.mtus_sent;
+		}
+	}
+	for (int i = 0; i < 8; i++) {
+		scan(x);
+		wrs += x->u.wrs;
+		mtus += x->u.mtus_sent;
+	}
+	assert_int_equal(wrs, posted);
+	assert_int_equal(mtus, posted);
+}
+
+/* A ring that leaves may have worked since it was looked at last; the others are not read. */
+RIG_TEST(scan__rested_rings_may_leave__are_looked_at_at_once)
+{
+	struct fixture *x = *state;
+	struct usage u = { .slot = 5 };
+
+	open_rings(x, 4, 0);
+	scan(x);
+	rest(x, 3);
+	x->set->ring[3].idle = 0;
+	for (int i = 0; i < 4; i++)
+		fake_do(&x->f[i], FAKE_WRITE, 2048);
+	scan_rested(x->set, &u);
+	assert_int_equal(u.wrs, 3);
+	assert_int_equal(u.mtus_sent, 6);
+	scan_rested(x->set, &u);
+	assert_int_equal(u.wrs, 3);
+	scan(x);
+	assert_int_equal(x->u.wrs, 1);
+}
+
+/* The producer is where it was: only the newest entry tells. */
+RIG_TEST(scan__whole_lap_between_two_scans__is_counted)
+{
+	struct fixture *x = *state;
+
+	open_rings(x, 1, 0);
+	for (int i = 0; i < 4; i++) {
+		scan(x);
+		assert_int_equal(x->u.wrs, i ? 16 : 0);
+		for (int k = 0; k < 16; k++)
+			fake_do(&x->f[0], FAKE_WRITE, 1);
+	}
+}
+
+/* What was watched is where the ring was mapped before. */
+RIG_TEST(scan__ring_mapped_elsewhere__is_read_there)
+{
+	struct fixture *x = *state;
+
+	open_rings(x, 1, 0);
+	for (int i = 0; i < 2; i++)
+		fake_do(&x->f[i], FAKE_WRITE, 1);
+	scan(x);
+	assert_int_equal(x->u.wrs, 1);
+	assert_int_equal(ring_resume(x->set->ring[0].ring, &x->f[0].desc, x->f[1].mem, x->f[1].len,
+				     MS, true),
+			 1);
+	fake_do(&x->f[1], FAKE_WRITE, 1);
+	scan(x);
+	assert_int_equal(x->u.wrs, 1);
+}
+
+RIG_TEST(scan__late_scan__looks_at_all_rested_rings)
+{
+	struct fixture *x = *state;
+
+	open_rings(x, RINGS, 0);
+	scan(x);
+	rest(x, 3);
+	for (uint32_t i = 0; i < RINGS; i++)
+		fake_do(&x->f[i], FAKE_WRITE, 1);
+	scan_after(x, SCAN_REST_NS);
+	assert_int_equal(x->u.wrs, RINGS);
+}
+
+/* The backlog is part of each scan's usage, and its end is seen at once. */
+RIG_TEST(scan__ring_with_work_in_flight__never_rests)
+{
+	struct fixture *x = *state;
+
+	open_rings(x, 1, 0);
+	scan(x);
+	fake_post(&x->f[0], FAKE_WRITE, 1);
+	fake_send(&x->f[0]);
+	for (uint32_t i = 0; i < 3 * SCAN_REST_AFTER + 5; i++) {
+		scan(x);
+		assert_int_equal(x->u.backlog, 1);
+		assert_int_equal(x->u.wrs, 0);
+	}
+	fake_complete(&x->f[0], FAKE_OK);
+	scan(x);
+	assert_int_equal(x->u.wrs, 1);
+	assert_int_equal(x->u.backlog, 0);
+}
+
+/*
+ * A jump is plausible by the time since the last look: a rested ring's is 7 ms, not the 1 ms of the
+ * scan.
+ */
+RIG_TEST(scan__rested_ring_jumped__is_judged_by_the_time_since_its_look)
+{
+	static const uint32_t jump[] = { 131072 + 650000, 131072 + 750000 };
+
+	for (int i = 0; i < 2; i++) {
+		struct fixture *x = *state;
+		uint64_t wrs = 0;
+		uint32_t faults = 0;
+
+		x->set->rings = 0;
+		x->set->next = 0;
+		x->set->ring[0].idle = 0;
+		x->set->ring[0].looked_ns = x->set->time_ns = x->set->carry_ns = 0;
+		assert_int_equal(
+			ring_open(&x->set->ring[0].ring, &x->f[i].desc, x->f[i].mem, x->f[i].len),
+			0);
+		x->set->rings = 1;
+		scan(x);
+		rest(x, 0);
+		while (x->set->ring[0].looked_ns != x->set->time_ns)
+			scan(x);
+		fake_do(&x->f[i], FAKE_SEND, 1);
+		fake_put_entry(&x->f[i], 0, FAKE_WQE_SSN, jump[i] & ~15u);
+		for (int k = 0; k < 8; k++) {
+			scan(x);
+			wrs += x->u.wrs;
+			faults += x->res.faults;
+		}
+		assert_int_equal(faults != 0, i);
+		if (!i)
+			assert_true(wrs > 700000);
+		ring_close(x->set->ring[0].ring);
+		x->set->rings = 0;
+	}
 }
 
 /* --- latency pages --------------------------------------------------------------- */
