@@ -1,335 +1,177 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench: what a tick costs, beside a raw pass over the same memory.
+ * bench: what a tick costs, beside a raw pass over the same lines of guest memory. See tick_host.h
+ * for the yardstick and for what near, far and cold mean.
  *
- * The peer is one volatile 8-byte load of every cache line the scan has to
- * touch, over the same rings in the same run, taken in turn with the ticks.
- * As on a host, another CPU writes the rings before each pass: the lines have
- * to come from its cache.
- * Rings are synthetic, in rxe's layout; guests' CPU times come from memory, so
- * the hypercall is not in these figures. Prints ratios; judges nothing.
+ *	resex-bench [-gj] [-o OTHER] [-s GUESTSxQUEUES[:LOAD]]
+ *
+ * -g: only the sizes by which growth is told. -j: one JSON object. -s: of this size, and load,
+ * alone. -o: the resex-bench of another build takes turns with this one, so that both see the same
+ * machine; for an older commit copy tests/bench into its tree and build there.
+ *
+ * Guests' CPU times come from memory: the hypercall is not in these figures, nor is waking up;
+ * the loop that only sleeps shows that. Prints ratios; judges nothing.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "ibmon/ring/rxe.h"
-#include "resex/guest_abi.h"
-#include "src/conf/policy.h"
-#include "src/conf/settings.h"
-#include "src/tick/sampler.h"
+#include "tests/bench/tick_host.h"
 
-enum { SLOTS = 64, ELEM = 256, POSTS = 4, MSG = 4096, PATH_MTU = 1024 };
-enum { RING_BYTES = (384 + SLOTS * ELEM + 4095) & ~4095 };
-enum { WRITE_STOP = 2 };
-enum { ROUNDS_MAX = 400, LATE_SECONDS = 5 };
+enum { ROUNDS_MAX = 200, TURN = 10, LATE_SECONDS = 5, LOOP_TURNS = 2000 };
+enum { SLOWEST_IN = 50 }; /* of so many samples the slowest is no part of the mean */
 
-struct host {
-	uint32_t guests, queues, posts;
-	uint32_t pages, reports;	 /* latency pages a guest, and samples on each when busy */
-	uint8_t *rings;			 /* guests x queues x RING_BYTES */
-	struct guest_latency *latencies; /* guests x pages */
-	struct latency_page *readers;
-	uint8_t *registries; /* a page a guest */
-	uint32_t ssn;	     /* the same on every ring */
-	_Atomic int write;   /* asks the guests' CPU to write */
-	pthread_t writer;
-	struct handover ho;
-	struct sampler s;
-	struct guest_set *set;
-	struct policy_inst *policy;
-	struct hv_dom dom[FLOW_GUESTS_MAX + 1];
-	struct mono now;
+/* Where the ticks run: in this process, or in another program that reads requests. */
+struct side {
+	struct tick_host *h;
+	FILE *to, *from;
 };
 
-static int64_t ns_now(void)
+struct figures {
+	double mean_us, median_us, least_us;
+};
+
+struct result {
+	struct figures tick, raw;
+	uint64_t lines;
+};
+
+static const uint32_t guests_of[] = { 1, 4, 16, 64, 256 }, queues_of[] = { 0, 1, 4, 16, 64 };
+enum { SIZES = sizeof(guests_of) / sizeof(guests_of[0]), OF_4_QUEUES = 2, OF_16_GUESTS = 2 };
+
+/* Medians of a row in us; tick 0: it was not measured. */
+struct row {
+	double tick, raw;
+};
+
+struct output {
+	bool json, any;
+	bool growth;	   /* only the sizes by which growth is told */
+	const char *other; /* program; NULL: none */
+	bool some;	   /* only this size */
+	uint32_t guests, queues;
+	char load[16]; /* "": all */
+	/* Of the tick without guests, by regime: this build's, the other's. */
+	struct figures empty[REGIMES], empty_other[REGIMES];
+	struct row row[REGIMES][LOADS][SIZES][SIZES]; /* by guests, queues */
+};
+
+/* --- the other program --------------------------------------------------------- */
+
+/* Answer the requests of a resex-bench: see side_open and side_run. */
+static int serve(void)
 {
-	struct timespec t;
+	struct tick_host *h = NULL;
+	struct size z;
+	unsigned load, regime, n;
+	char line[128];
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
+	while (fgets(line, sizeof(line), stdin)) {
+		static struct round r[ROUNDS_MAX];
 
-static struct host *listed; /* the host fake_list answers for */
-
-static int fake_list(struct hv_sched *h, struct hv_dom *doms, size_t max)
-{
-	size_t n = listed->guests + 1;
-
-	(void)h;
-	if (n > max)
-		n = max;
-	for (uint32_t i = 1; i < n; i++)
-		listed->dom[i].cpu_ns += 300000;
-	memcpy(doms, listed->dom, n * sizeof(*doms));
-	return (int)n;
-}
-
-static const struct hv_sched_ops fake_sched = { .list = fake_list };
-
-static uint8_t *ring_at(const struct host *h, uint32_t g, uint32_t q)
-{
-	return h->rings + ((size_t)g * h->queues + q) * RING_BYTES;
-}
-
-/* Post and complete n messages, as the provider and the kernel would. */
-static void advance(const struct host *h, uint8_t *ring, uint32_t n)
-{
-	struct ring_rxe_header *hd = (struct ring_rxe_header *)ring;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t ssn = h->ssn + i, slot = ssn % SLOTS;
-		struct ring_rxe_wqe *w = (struct ring_rxe_wqe *)(ring + 384 + slot * ELEM);
-
-		memset(w, 0, sizeof(*w));
-		w->opcode = RING_RXE_WRITE;
-		w->state = 2;
-		w->first_psn = ssn * (MSG / PATH_MTU) & RING_RXE_PSN_MASK;
-		w->last_psn = (w->first_psn + MSG / PATH_MTU - 1) & RING_RXE_PSN_MASK;
-		w->ssn = ssn;
-		w->length = MSG;
-		w->num_sge = 1;
-	}
-	hd->producer = (h->ssn + n) % SLOTS;
-	hd->consumer = hd->producer;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set); /* as best it can */
-}
-
-static void report(struct guest_latency *l, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
-
-		*s = (struct guest_latency_sample){ .seq = l->written + 1,
-						    .ctime_ns = 100000,
-						    .wtime_ns = 120000 };
-		l->written++;
-	}
-}
-
-static void write_rings(struct host *h)
-{
-	for (uint32_t i = 0; i < h->guests * h->pages; i++)
-		report(&h->latencies[i], h->reports);
-	for (uint32_t g = 0; g < h->guests; g++)
-		for (uint32_t q = 0; q < h->queues; q++)
-			advance(h, ring_at(h, g, q), h->posts);
-	h->ssn += h->posts;
-}
-
-/* The guests' CPU: writes all rings whenever it is asked to. */
-static void *guests_cpu(void *arg)
-{
-	struct host *h = arg;
-
-	pin(1);
-	for (;;) {
-		while (!atomic_load_explicit(&h->write, memory_order_acquire))
-			sched_yield();
-		if (atomic_load(&h->write) == WRITE_STOP)
-			return NULL;
-		write_rings(h);
-		atomic_store_explicit(&h->write, 0, memory_order_release);
-	}
-}
-
-static void advance_all(struct host *h)
-{
-	if (!h->posts && !h->reports)
-		return;
-	atomic_store_explicit(&h->write, 1, memory_order_release);
-	while (atomic_load_explicit(&h->write, memory_order_acquire))
-		sched_yield();
-}
-
-/* The peer: one 8-byte load of each line that a scan has to look at. */
-static uint64_t raw_pass(const struct host *h)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < h->guests * h->pages; i++) {
-		const struct guest_latency *l = &h->latencies[i];
-
-		sum += *(const volatile uint64_t *)&l->written;
-		for (uint32_t k = 1; k <= h->reports; k++)
-			sum += *(const volatile uint64_t *)&l
-					->sample[(l->written - k) % GUEST_LATENCY_SAMPLES];
-	}
-	for (uint32_t g = 0; g < h->guests; g++) {
-		sum += *(volatile uint64_t *)(h->registries + (size_t)g * 4096);
-		for (uint32_t q = 0; q < h->queues; q++) {
-			const uint8_t *r = ring_at(h, g, q);
-
-			sum += *(const volatile uint64_t *)r;
-			sum += *(const volatile uint64_t *)(r + 0x80);
-			sum += *(const volatile uint64_t *)(r + 0x100);
-			for (uint32_t i = 0; i < h->posts; i++) {
-				const uint8_t *w = r + 384 + (h->ssn - 1 - i) % SLOTS * ELEM;
-
-				sum += *(const volatile uint64_t *)w;
-				sum += *(const volatile uint64_t *)(w + 128);
-			}
+		if (sscanf(line, "open %u %u %u %u", &z.guests, &z.queues, &z.pages, &load) == 4) {
+			z.load = (enum load)load;
+			h = tick_host_open(&z);
+			printf("opened\n");
+		} else if (h && sscanf(line, "run %u %u", &regime, &n) == 2 && n <= ROUNDS_MAX) {
+			tick_host_run(h, (enum regime)regime, r, (int)n);
+			for (unsigned i = 0; i < n; i++)
+				printf("%lld %lld %lld\n", (long long)r[i].raw_ns,
+				       (long long)r[i].tick_ns[0], (long long)r[i].tick_ns[1]);
+		} else if (h && !strcmp(line, "close\n")) {
+			tick_host_close(h);
+			h = NULL;
+			printf("closed\n");
+		} else {
+			die("a request was not understood", -EPROTO);
 		}
+		fflush(stdout);
 	}
-	return sum;
+	return 0;
 }
 
-static void die(const char *what, int rc)
+static void expect(struct side *s, const char *answer)
 {
-	fprintf(stderr, "resex-bench: %s: %s\n", what, strerror(-rc));
-	exit(1);
+	char line[128];
+
+	if (!fgets(line, sizeof(line), s->from) || strcmp(line, answer) != 0)
+		die("the other program failed, or is too old to take turns", -EPROTO);
 }
 
-static struct scan_guest *make_scan(struct host *h, uint32_t g)
+static void side_start(struct side *s, const char *program)
 {
-	struct scan_guest *sg = calloc(1, sizeof(*sg) + h->queues * sizeof(sg->ring[0]));
-	struct guest_registry *reg = (struct guest_registry *)(h->registries + (size_t)g * 4096);
+	int to[2], from[2];
+	pid_t pid;
 
-	if (!sg)
+	if (pipe(to) || pipe(from))
+		die("pipe", -errno);
+	pid = fork();
+	if (pid < 0)
+		die("fork", -errno);
+	if (!pid) {
+		dup2(to[0], 0);
+		dup2(from[1], 1);
+		close(to[1]);
+		close(from[0]);
+		execl(program, program, "--serve", (char *)NULL);
+		die(program, -errno);
+	}
+	close(to[0]);
+	close(from[1]);
+	s->to = fdopen(to[1], "w");
+	s->from = fdopen(from[0], "r");
+	if (!s->to || !s->from)
 		die("memory", -ENOMEM);
-	reg->generation = 2;
-	sg->slot = g;
-	sg->registry = reg;
-	sg->generation = 2;
-	for (; sg->latencies < h->pages; sg->latencies++) {
-		uint32_t i = g * h->pages + sg->latencies;
-
-		h->latencies[i].magic = GUEST_LATENCY_MAGIC;
-		latency_page_open(&h->readers[i], &h->latencies[i]);
-		sg->latency[sg->latencies] = &h->readers[i];
-	}
-	for (uint32_t q = 0; q < h->queues; q++) {
-		const struct ring_desc d = { .id = q + 1,
-					     .kind = RING_SQ,
-					     .provider = GUEST_PROVIDER_RXE,
-					     .elem_size = ELEM,
-					     .entries = SLOTS,
-					     .frames = RING_BYTES / 4096 };
-		struct ring_rxe_header *hd = (struct ring_rxe_header *)ring_at(h, g, q);
-		int rc;
-
-		hd->log2_elem_size = 8;
-		hd->index_mask = SLOTS - 1;
-		rc = ring_open(&sg->ring[q].ring, &d, hd, RING_BYTES);
-		if (rc)
-			die("ring_open", rc);
-		sg->ring[q].id = q + 1;
-		sg->rings++;
-	}
-	return sg;
 }
 
-static void make_set(struct host *h)
+static void side_open(struct side *s, const struct size *z)
 {
-	h->set = calloc(1, sizeof(*h->set) + FLOW_GUESTS_MAX * sizeof(h->set->guest[0]));
-	if (!h->set)
-		die("memory", -ENOMEM);
-	h->set->serial = 1;
-	h->set->policy = h->policy;
-	for (uint32_t g = 0; g < h->guests; g++) {
-		struct set_guest *e = &h->set->guest[g];
+	if (!s->to) {
+		s->h = tick_host_open(z);
+		return;
+	}
+	fprintf(s->to, "open %u %u %u %u\n", z->guests, z->queues, z->pages, (unsigned)z->load);
+	fflush(s->to);
+	expect(s, "opened\n");
+}
 
-		e->key.domid = h->dom[g + 1].domid = g + 1;
-		e->key.created = g + 1;
-		h->dom[g + 1].vcpus = 1;
-		e->slot = g;
-		e->flags = POLICY_CAPPABLE;
-		e->vcpus = 1;
-		e->weight = 256;
-		e->bounds = (struct cap_bounds){ CAP_NONE, 1000, 1 };
-		e->scan = make_scan(h, g);
-		h->set->guests++;
+static void side_run(struct side *s, enum regime regime, struct round *r, int n)
+{
+	if (!s->to) {
+		tick_host_run(s->h, regime, r, n);
+		return;
+	}
+	fprintf(s->to, "run %u %d\n", (unsigned)regime, n);
+	fflush(s->to);
+	for (int i = 0; i < n; i++) {
+		long long raw, tick0, tick1;
+		char line[128];
+
+		if (!fgets(line, sizeof(line), s->from) ||
+		    sscanf(line, "%lld %lld %lld", &raw, &tick0, &tick1) != 3)
+			die("the other program failed", -EPROTO);
+		r[i] = (struct round){ raw, { tick0, tick1 } };
 	}
 }
 
-static void *pages(size_t n)
+static void side_close(struct side *s)
 {
-	void *p = mmap(NULL, n ? n : 4096, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("memory", -errno);
-	return p;
-}
-
-static struct mono bench_now(struct clock *c)
-{
-	(void)c;
-	return (struct mono){ ns_now() };
-}
-
-/* Of h guests, queues, posts, pages and reports are given. */
-static void host_open(struct host *h)
-{
-	static const struct link_conf link = { "ib0", 1ull << 30, 1024, PRICE_SCALED };
-	struct sampler_conf sc = { .interval_ns = NS_PER_MS,
-				   .epoch_ns = NS_PER_S,
-				   .link = &link,
-				   .links = 1,
-				   .ops = &fake_sched };
-	struct guest_set *empty;
-	int rc;
-
-	h->rings = pages((size_t)h->guests * h->queues * RING_BYTES);
-	h->registries = pages((size_t)h->guests * 4096);
-	h->latencies = pages((size_t)h->guests * h->pages * 4096);
-	h->readers = pages((size_t)h->guests * h->pages * sizeof(*h->readers));
-	rc = handover_open(&h->ho);
-	if (!rc)
-		rc = policy_new(&h->policy, &policy_freemarket);
-	if (rc)
-		die("set-up", rc);
-	make_set(h);
-	empty = calloc(1, sizeof(*empty));
-	if (!empty)
-		die("memory", -ENOMEM);
-	empty->policy = h->policy;
-	clock_real(&sc.clock);
-	sc.clock.now = bench_now;
-	rc = sampler_init(&h->s, &h->ho, &sc, empty);
-	if (rc)
-		die("sampler", rc);
-	free(empty);
-	h->s.set = h->set;
-	atomic_store(&h->ho.next, h->set);
-	h->now = (struct mono){ ns_now() };
-	listed = h;
-}
-
-static void host_close(struct host *h)
-{
-	for (uint32_t g = 0; g < h->set->guests; g++) {
-		for (uint32_t q = 0; q < h->queues; q++)
-			ring_close(h->set->guest[g].scan->ring[q].ring);
-		free(h->set->guest[g].scan);
+	if (!s->to) {
+		tick_host_close(s->h);
+		return;
 	}
-	free(h->set);
-	policy_free(h->policy);
-	handover_close(&h->ho);
-	munmap(h->rings, (size_t)h->guests * h->queues * RING_BYTES);
-	munmap(h->registries, (size_t)h->guests * 4096);
-	munmap(h->latencies, (size_t)h->guests * h->pages * 4096);
-	munmap(h->readers, (size_t)h->guests * h->pages * sizeof(*h->readers));
+	fprintf(s->to, "close\n");
+	fflush(s->to);
+	expect(s, "closed\n");
 }
+
+/* --- figures --------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -338,187 +180,361 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static int64_t median(int64_t *v, int n)
+static struct figures figures_of(int64_t *v, int n)
 {
+	int kept = n - (n + SLOWEST_IN - 1) / SLOWEST_IN;
+	double sum = 0;
+
 	qsort(v, (size_t)n, sizeof(*v), by_value);
-	return v[n / 2];
+	for (int i = 0; i < kept; i++)
+		sum += (double)v[i];
+	return (struct figures){ sum / kept / 1e3, (double)v[n / 2] / 1e3, (double)v[0] / 1e3 };
 }
 
-/* Ticks and raw passes in turn, over the same, freshly written rings. */
-static void measure(struct host *h, int64_t *tick_ns, int64_t *raw_ns, uint64_t *wrs)
+static struct result result_of(const struct round *r, int n)
 {
-	static int64_t t[ROUNDS_MAX], r[ROUNDS_MAX];
-	uint32_t rings = h->guests * h->queues;
-	uint64_t reported = 0;
-	int rounds = rings > 2000 ? 40 : rings > 200 ? 120 : ROUNDS_MAX;
-	volatile uint64_t sink = 0;
+	static int64_t ticks[ROUNDS_MAX * ROUND_TICKS], raw[ROUNDS_MAX];
 
-	pin(0);
-	if (pthread_create(&h->writer, NULL, guests_cpu, h))
-		die("thread", -EAGAIN);
-	tick(&h->s, h->now); /* takes the set, and history */
-	for (int i = 0; i < rounds; i++) {
-		int64_t a, b;
-
-		advance_all(h);
-		a = ns_now();
-		sink += raw_pass(h);
-		b = ns_now();
-		r[i] = b - a;
-		advance_all(h);
-		h->now = mono_add(h->now, NS_PER_MS);
-		a = ns_now();
-		tick(&h->s, h->now);
-		b = ns_now();
-		t[i] = b - a;
+	for (int i = 0; i < n; i++) {
+		raw[i] = r[i].raw_ns;
+		for (int k = 0; k < ROUND_TICKS; k++)
+			ticks[i * ROUND_TICKS + k] = r[i].tick_ns[k];
 	}
-	atomic_store(&h->write, WRITE_STOP);
-	pthread_join(h->writer, NULL);
-	*tick_ns = median(t, rounds);
-	*raw_ns = median(r, rounds);
-	*wrs = 0;
-	for (uint32_t i = 0; i < h->set->guests; i++) {
-		*wrs += h->s.slot[i].total_usage.wrs;
-		reported += h->s.slot[i].latency.n;
-	}
-	/* A bench that skips the work would be fast: all of it must have been counted. */
-	if (*wrs != (uint64_t)rings * h->posts * 2u * (unsigned)rounds)
-		die("the ticks did not count what was sent", -EBADMSG);
-	if (reported != (uint64_t)h->guests * h->pages * h->reports * 2u * (unsigned)rounds)
-		die("the ticks did not see what was reported", -EBADMSG);
+	return (struct result){ .tick = figures_of(ticks, n * ROUND_TICKS),
+				.raw = figures_of(raw, n) };
 }
 
-/* A row: of what, guests, queues, posts, pages and reports are given. */
-static int64_t one(const struct host *what, int64_t empty)
+static int rounds_of(const struct size *z, enum regime regime)
 {
-	struct host *h = calloc(1, sizeof(*h));
-	int64_t t, r;
-	uint64_t wrs;
+	uint32_t rings = z->guests * z->queues;
 
-	if (!h)
-		die("memory", -ENOMEM);
-	*h = *what;
-	host_open(h);
-	measure(h, &t, &r, &wrs);
-	printf("%7u %7u %6s %12.2f %12.2f %8.2f %12.2f\n", h->guests,
-	       h->pages ? h->pages : h->queues, h->posts || h->reports ? "busy" : "idle",
-	       (double)t / 1e3, (double)r / 1e3, r ? (double)(t - empty) / (double)r : 0.0,
-	       (double)(t - empty) / 1e4);
+	if (regime == COLD)
+		return rings > 200 ? 20 : 40;
+	return rings > 2000 ? 30 : rings > 200 ? 100 : ROUNDS_MAX;
+}
+
+static double above(const struct figures *f, const struct figures *empty)
+{
+	return f->mean_us > empty->mean_us ? f->mean_us - empty->mean_us : 0;
+}
+
+static double ratio_of(const struct result *r, const struct figures *empty)
+{
+	return r->raw.mean_us > 0 ? above(&r->tick, empty) / r->raw.mean_us : 0;
+}
+
+static void print_json(struct output *o, const struct size *z, enum regime regime,
+		       const struct result *r, const struct result *other)
+{
+	printf("%s\n  {\"guests\": %u, \"queues\": %u, \"pages\": %u, \"load\": \"%s\", "
+	       "\"regime\": \"%s\", \"lines\": %llu, \"tick_us\": %.3f, \"tick_median_us\": %.3f, "
+	       "\"tick_least_us\": %.3f, \"raw_us\": %.3f, \"raw_median_us\": %.3f, "
+	       "\"ratio\": %.3f, \"core_percent\": %.4f",
+	       o->any ? "," : "", z->guests, z->queues, z->pages, load_name[z->load],
+	       regime_name[regime], (unsigned long long)r->lines, r->tick.mean_us,
+	       r->tick.median_us, r->tick.least_us, r->raw.mean_us, r->raw.median_us,
+	       ratio_of(r, &o->empty[regime]), above(&r->tick, &o->empty[regime]) / 10);
+	if (other)
+		printf(", \"other_tick_us\": %.3f, \"other_tick_median_us\": %.3f, "
+		       "\"other_raw_us\": %.3f, \"other_ratio\": %.3f",
+		       other->tick.mean_us, other->tick.median_us, other->raw.mean_us,
+		       ratio_of(other, &o->empty_other[regime]));
+	printf("}");
+}
+
+static void print_row(const struct output *o, const struct size *z, enum regime regime,
+		      const struct result *r, const struct result *other)
+{
+	printf("%6u %6u %-6s %-4s %8llu %9.2f %9.2f %9.2f %9.2f %7.2f %8.3f", z->guests,
+	       z->pages ? z->pages : z->queues, load_name[z->load], regime_name[regime],
+	       (unsigned long long)r->lines, r->tick.mean_us, r->tick.median_us, r->raw.mean_us,
+	       r->raw.median_us, ratio_of(r, &o->empty[regime]),
+	       above(&r->tick, &o->empty[regime]) / 10);
+	if (other)
+		printf(" %9.2f %9.2f %7.2f %7.2f", other->tick.mean_us, other->tick.median_us,
+		       ratio_of(other, &o->empty_other[regime]),
+		       other->tick.mean_us / r->tick.mean_us);
+	printf("\n");
+}
+
+static void keep_row(struct output *o, const struct size *z, enum regime regime,
+		     const struct result *r)
+{
+	for (int g = 0; g < SIZES && !z->pages; g++)
+		for (int q = 0; q < SIZES; q++)
+			if (guests_of[g] == z->guests && queues_of[q] == z->queues)
+				o->row[regime][z->load][g][q] = (struct row){ r->tick.median_us,
+									      r->raw.median_us };
+}
+
+/* A row in a regime. Sides take turns of TURN rounds. */
+static void measure(struct output *o, struct side *side, int sides, const struct size *z,
+		    enum regime regime)
+{
+	static struct round round[2][ROUNDS_MAX];
+	struct result r[2];
+	int n = rounds_of(z, regime);
+
+	for (int i = 0; i < n; i += TURN)
+		for (int k = 0; k < sides; k++)
+			side_run(&side[k], regime, &round[k][i], n - i < TURN ? n - i : TURN);
+	for (int k = 0; k < sides; k++)
+		r[k] = result_of(round[k], n);
+	r[0].lines = tick_host_lines(side[0].h);
+	if (!z->guests) {
+		o->empty[regime] = r[0].tick;
+		o->empty_other[regime] = r[sides - 1].tick;
+	}
+	keep_row(o, z, regime, &r[0]);
+	if (o->json)
+		print_json(o, z, regime, &r[0], sides > 1 ? &r[1] : NULL);
+	else
+		print_row(o, z, regime, &r[0], sides > 1 ? &r[1] : NULL);
+	o->any = true;
 	fflush(stdout);
-	host_close(h);
-	free(h);
-	return t;
 }
 
-static void heading(const char *what)
+static void one(struct output *o, struct side *side, const struct size *z)
 {
-	printf("%7s %7s %6s %12s %12s %8s %12s\n", "guests", what, "", "tick", "raw", "x raw",
-	       "% of a core");
+	int sides = o->other ? 2 : 1;
+
+	for (int k = 0; k < sides; k++)
+		side_open(&side[k], z);
+	for (enum regime regime = NEAR; regime < REGIMES; regime++)
+		if (regime_possible(regime))
+			measure(o, side, sides, z, regime);
+	for (int k = 0; k < sides; k++)
+		side_close(&side[k]);
 }
 
-/* What latency pages add to guests without queue pairs. */
-static void latency_costs(struct host *h)
+static void heading(const struct output *o, const char *what)
 {
-	static const uint32_t guests[] = { 1, 16, 256 }, pages[] = { 1, 4, 16 };
+	if (o->json)
+		return;
+	printf("%6s %6s %-6s %-4s %8s %9s %9s %9s %9s %7s %8s", "guests", what, "", "", "lines",
+	       "tick", "median", "raw", "median", "x raw", "% a core");
+	if (o->other)
+		printf(" %9s %9s %7s %7s", "other", "median", "x raw", "x tick");
+	printf("\n");
+}
 
-	printf("\nThe same of latency pages, one sample a page and tick when busy; compared with "
-	       "ticks of as\nmany guests without any.\n\n");
-	heading("pages");
-	for (size_t g = 0; g < sizeof(guests) / sizeof(guests[0]); g++) {
-		int64_t empty;
+static bool is_wanted(const struct output *o, const struct size *z)
+{
+	if (z->load > LOAD_IDLE && !z->queues)
+		return false;
+	if (o->some)
+		return z->guests == o->guests && z->queues == o->queues &&
+		       (!o->load[0] || !strcmp(o->load, load_name[z->load]));
+	if (o->growth && (z->load > LOAD_BUSY || (z->guests != 16 && z->queues != 4)))
+		return false;
+	return z->load <= LOAD_BUSY || (z->queues == 4 && z->guests != 4 && z->guests != 64);
+}
 
-		h->guests = guests[g];
-		h->queues = h->posts = h->pages = h->reports = 0;
-		empty = one(h, 0);
-		for (size_t p = 0; p < sizeof(pages) / sizeof(pages[0]); p++)
-			for (h->reports = 0; h->reports <= 1; h->reports++) {
-				h->pages = pages[p];
-				one(h, empty);
+static void costs(struct output *o)
+{
+	static const struct size none = { 0, 0, 0, LOAD_IDLE };
+	static const uint32_t reporters[] = { 1, 16, 256 }, pages[] = { 1, 4, 16 };
+	struct side side[2] = { { 0 } };
+
+	if (o->other)
+		side_start(&side[1], o->other);
+	heading(o, "queues");
+	one(o, side, &none);
+	for (int g = 0; g < SIZES; g++)
+		for (int q = 0; q < SIZES; q++)
+			for (enum load l = LOAD_IDLE; l < LOADS; l++) {
+				const struct size z = { guests_of[g], queues_of[q], 0, l };
+
+				if (is_wanted(o, &z))
+					one(o, side, &z);
 			}
+	if (!o->json && !o->some && !o->growth)
+		printf("\nLatency pages of guests without queue pairs, one sample a page and tick "
+		       "when busy.\n\n");
+	if (!o->some && !o->growth)
+		heading(o, "pages");
+	for (size_t g = 0; !o->some && !o->growth && g < sizeof(reporters) / sizeof(reporters[0]);
+	     g++)
+		for (size_t p = 0; p < sizeof(pages) / sizeof(pages[0]); p++)
+			for (enum load l = LOAD_IDLE; l <= LOAD_BUSY; l += LOAD_BUSY)
+				one(o, side, &(struct size){ reporters[g], 0, pages[p], l });
+	if (o->other) {
+		fclose(side[1].to); /* it ends */
+		fclose(side[1].from);
+		wait(NULL);
 	}
 }
 
-static void costs(void)
+/* --- growth ---------------------------------------------------------------------- */
+
+/* Of a guest, by the number of guests: each with 4 queue pairs. */
+static struct row of_guest(const struct output *o, enum regime regime, enum load load, int i)
 {
-	static const uint32_t guests[] = { 1, 4, 16, 64, 256 }, queues[] = { 1, 4, 16, 64 };
-	struct host *h = calloc(1, sizeof(*h));
-	int64_t empty;
+	const struct row *r = &o->row[regime][load][i][OF_4_QUEUES];
 
-	if (!h)
-		die("memory", -ENOMEM);
-
-	printf("Cost of a tick beside a raw pass over the same lines (medians, us; %d messages of "
-	       "%d "
-	       "bytes a queue pair and tick when busy).\nx raw: (tick - empty tick) / raw. "
-	       "%% of a core: (tick - empty tick) / 1 ms.\n\n",
-	       POSTS, MSG);
-	heading("queues");
-	empty = one(h, 0);
-	for (size_t g = 0; g < sizeof(guests) / sizeof(guests[0]); g++)
-		for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
-			for (h->posts = 0; h->posts <= POSTS; h->posts += POSTS) {
-				h->guests = guests[g];
-				h->queues = queues[q];
-				one(h, empty);
-			}
-	latency_costs(h);
-	free(h);
+	return (struct row){ (r->tick - o->empty[regime].median_us) / guests_of[i],
+			     r->raw / guests_of[i] };
 }
 
-static void *run_sampler(void *arg)
+/* Of a queue pair, by their number: of 16 guests, without what the guests themselves cost. */
+static struct row of_queue(const struct output *o, enum regime regime, enum load load, int i)
 {
-	pin(0);
-	sampler_run(&((struct host *)arg)->s);
-	return NULL;
+	const struct row *r = &o->row[regime][load][OF_16_GUESTS][i];
+	const struct row *none = &o->row[regime][LOAD_IDLE][OF_16_GUESTS][0];
+	double rings = 16 * queues_of[i];
+
+	return (struct row){ (r->tick - none->tick) / rings, (r->raw - none->raw) / rings };
+}
+
+static void print_growth(struct output *o, bool queues, enum load load, enum regime regime)
+{
+	/* Queues begin at 1. The middle sizes: 16 guests; 4 and 16 queues. */
+	int from = queues;
+	struct row of[SIZES] = { { 0 } }, middle;
+
+	for (int i = from; i < SIZES; i++)
+		of[i] = queues ? of_queue(o, regime, load, i) : of_guest(o, regime, load, i);
+	middle = of[2];
+	if (queues)
+		middle = (struct row){ (of[2].tick + of[3].tick) / 2, (of[2].raw + of[3].raw) / 2 };
+	if (o->json)
+		printf("%s\n  {\"of\": \"%s\", \"load\": \"%s\", \"regime\": \"%s\", "
+		       "\"middle_us\": %.4f, \"tick\": [",
+		       o->any ? "," : "", queues ? "queues" : "guests", load_name[load],
+		       regime_name[regime], middle.tick);
+	else
+		printf("%-6s %-6s %-4s %9.3f ", queues ? "queue" : "guest", load_name[load],
+		       regime_name[regime], middle.tick);
+	for (int i = from; i < SIZES; i++)
+		printf(o->json ? "%s%.3f" : "%s%6.2f", i > from ? o->json ? ", " : " " : "",
+		       of[i].tick / middle.tick);
+	printf(o->json ? "], \"raw\": [" : queues ? "          |" : "   |");
+	for (int i = from; i < SIZES; i++)
+		printf(o->json ? "%s%.3f" : "%s%6.2f", i > from ? o->json ? ", " : " " : "",
+		       of[i].raw / middle.raw);
+	printf(o->json ? "]}" : "\n");
+	o->any = true;
+}
+
+static void growth(struct output *o)
+{
+	if (!o->json)
+		printf("\nGrowth: what a guest with 4 queue pairs costs among 1, 4, 16, 64, 256 of "
+		       "them, beside one of 16 (in\nus); and a queue pair of 16 guests with 1, 4, "
+		       "16, 64 each, beside those of 4 and 16. After |: the same\nof the raw pass: "
+		       "what the machine's memory does. Medians.\n\n");
+	o->any = false;
+	for (int queues = 0; queues < 2; queues++)
+		for (enum load load = LOAD_IDLE; load <= LOAD_BUSY; load++)
+			for (enum regime regime = NEAR; regime < REGIMES; regime++)
+				if (regime_possible(regime))
+					print_growth(o, queues, load, regime);
+}
+
+/* --- beside it -------------------------------------------------------------------- */
+
+/* CPU time a turn, in us, of a loop that sleeps until the next millisecond and does nothing. */
+static double empty_loop(void)
+{
+	struct timespec t, a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	for (int i = 0; i < LOOP_TURNS; i++) {
+		t.tv_nsec += 1000000;
+		if (t.tv_nsec >= 1000000000) {
+			t.tv_nsec -= 1000000000;
+			t.tv_sec++;
+		}
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	}
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	return ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 1e3 /
+	       LOOP_TURNS;
 }
 
 static void lateness_of(const char *what, int burners)
 {
-	struct host *h = calloc(1, sizeof(*h));
+	static const struct size size = { 16, 4, 0, LOAD_IDLE };
+	struct lateness l;
 	pid_t pid[2] = { 0 };
-	pthread_t t;
 
-	if (!h)
-		die("memory", -ENOMEM);
 	for (int i = 0; i < burners; i++) {
 		pid[i] = fork();
-		if (!pid[i]) {
-			pin(1 - i);
+		if (!pid[i])
 			for (;;)
 				(void)getppid();
-		}
 	}
-	h->guests = 16;
-	h->queues = 4;
-	host_open(h);
-	if (pthread_create(&t, NULL, run_sampler, h))
-		die("thread", -EAGAIN);
-	sleep(LATE_SECONDS);
-	atomic_store(&h->ho.stop, 1);
-	pthread_join(t, NULL);
+	tick_host_lateness(&size, LATE_SECONDS, &l);
 	for (int i = 0; i < burners; i++) {
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);
 	}
-	printf("%-28s %8llu %10.1f %10.1f %10.1f %10llu\n", what,
-	       (unsigned long long)h->s.period.ticks,
-	       (double)window_quantile(&h->s.late, 500) / 1e3,
-	       (double)window_quantile(&h->s.late, 990) / 1e3, (double)h->s.late_max_ns / 1e3,
-	       (unsigned long long)h->s.period.late);
+	printf("%-28s %8llu %10.1f %10.1f %10.1f %10llu\n", what, (unsigned long long)l.ticks,
+	       (double)l.median_ns / 1e3, (double)l.p99_ns / 1e3, (double)l.max_ns / 1e3,
+	       (unsigned long long)l.late_ticks);
 	fflush(stdout);
-	host_close(h);
-	free(h);
 }
 
-int main(void)
+static void text(struct output *o)
 {
-	costs();
+	printf("Cost of a tick beside a raw pass over the lines of guest memory that it reads, in "
+	       "us: means (without\nthe slowest of %d) and medians. near: the lines are in this "
+	       "CPU's caches; far: in memory; cold:\nso are the daemon's own. x raw: (tick - "
+	       "empty tick) / raw. %% a core: (tick - empty tick) / 1 ms.\nrested: idle for long; "
+	       "busy: 4 messages a "
+	       "queue "
+	       "pair and tick; flight: 3 more in flight; mixed: of different operations\nand "
+	       "sizes; many: 32.%s\n\n",
+	       SLOWEST_IN, o->other ? " other: of the other program, in turns with this one." : "");
+	costs(o);
+	if (!o->some)
+		growth(o);
+	printf("\nA loop that only sleeps 1 ms at a time takes %.1f us of CPU time a turn.\n",
+	       empty_loop());
+	if (o->other || o->some || o->growth)
+		return;
 	printf("\nLateness of ticks over %d s, 16 guests x 4 idle queue pairs (us).\n\n",
 	       LATE_SECONDS);
 	printf("%-28s %8s %10s %10s %10s %10s\n", "load", "ticks", "50 %", "99 %", "max",
 	       "late ticks");
 	lateness_of("none", 0);
-	lateness_of("other core busy", 1);
-	lateness_of("both cores busy", 2);
+	lateness_of("one core busy", 1);
+	lateness_of("two cores busy", 2);
+}
+
+int main(int argc, char **argv)
+{
+	struct output o = { 0 };
+	int c;
+
+	if (argc == 2 && !strcmp(argv[1], "--serve"))
+		return serve();
+	while ((c = getopt(argc, argv, "gjo:s:")) != -1) {
+		if (c == 's')
+			o.some = sscanf(optarg, "%ux%u:%15s", &o.guests, &o.queues, o.load) >= 2;
+		if (c == '?' || (c == 's' && !o.some)) {
+			fprintf(stderr, "usage: resex-bench [-gj] [-o PROGRAM] [-s "
+					"GUESTSxQUEUES[:LOAD]]\n");
+			return 2;
+		}
+		if (c == 'g')
+			o.growth = true;
+		else if (c == 'j')
+			o.json = true;
+		else if (c == 'o')
+			o.other = optarg;
+	}
+	if (!o.json) {
+		text(&o);
+		return 0;
+	}
+	printf("{\"sizes\": [");
+	costs(&o);
+	if (!o.some) {
+		printf("\n], \"growth\": [");
+		growth(&o);
+	}
+	printf("\n], \"empty_loop_us\": %.3f}\n", empty_loop());
 	return 0;
 }

@@ -1,7 +1,7 @@
 # What ./dev bench runs; not part of make all.
 EXTRA_PROGRAMS = resex-bench resex-bench-report
 EXTRA_DIST += tests/bench/run.sh
-resex_bench_SOURCES = tests/bench/bench.c
+resex_bench_SOURCES = tests/bench/bench.c tests/bench/tick_host.c tests/bench/tick_host.h
 resex_bench_LDADD = $(RESEXD_LIBS)
 resex_bench_report_SOURCES = tests/bench/bench_report.c
 resex_bench_report_LDADD = libresex-report.a

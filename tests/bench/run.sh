@@ -1,17 +1,38 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What ./dev bench runs: all but verbs, or the named: report, tick, transport, onesided, lock,
-# recovery, verbs. Figures are ratios against a peer in the same run; no time is judged.
+# What ./dev bench runs: all but verbs and agent, or the named: agent, report, tick, list, transport,
+# onesided, lock, recovery, verbs. Figures are ratios against a peer in the same run; no time is
+# judged. Options are tick's: -g: only the sizes by which growth is told; -j: one JSON object; -o PROGRAM: the
+# resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: of this size alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
-[ $# -gt 0 ] || set -- report tick transport onesided lock recovery
+names=() tick_options=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	-g | -j) tick_options+=("$1") ;;
+	-o | -s)
+		tick_options+=("$1" "${2:?bench: $1 needs an argument}")
+		shift
+		;;
+	*) names+=("$1") ;;
+	esac
+	shift
+done
+[ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery)
 
 # In a VM, since it takes a device: soft-RoCE. Some minutes; not in what runs by default.
 verbs() {
 	local work=${RESEX_TESTBED_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/resex-testbed}
 
 	tests/system/run.sh transport-bench && cat "$work/logs/transport-bench/bench.txt"
+}
+
+# In a VM, too: beats of the agent beside 5,000 processes.
+agent() {
+	local work=${RESEX_TESTBED_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/resex-testbed}
+
+	tests/system/run.sh agent-load && cat "$work/logs/agent-load/notes"
 }
 
 onesided() {
@@ -49,18 +70,68 @@ recovery() {
 	plot recovery "real=\"$data-real.dat\"; virtual=\"$data-virtual.dat\""
 }
 
-for what in "$@"; do
+# A row of figures of a command, in us: the least and the median of 50 times.
+timed() { # NAME COMMAND...
+	local name=$1 began took times=()
+
+	shift
+	for _ in {1..50}; do
+		began=${EPOCHREALTIME/[.,]/}
+		"$@" >"$list_dir/out"
+		took=$((${EPOCHREALTIME/[.,]/} - began))
+		times+=("$took")
+	done
+	mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
+	printf '%-22s %9d %9d %9d\n' "$name" "${times[0]}" "${times[25]}" "$(wc -c <"$list_dir/out")"
+}
+
+# late_ticks: of how many, as info says.
+late_ticks() {
+	"$build/resex" -s "$list_dir/sock" info | awk '/^ticks/ { n = $2 } /^late ticks/ { print $3 " of " n }'
+}
+
+# resex list of 256 guests that are simulated and nearly idle: from the start of the process to its
+# end, beside a process that asks nothing, and one that asks for little. The simulator, and what else
+# this machine does, are in the figures.
+list() (
+	guests="" daemon=""
+	list_dir=$(mktemp -d)
+	trap '[ -z "$daemon" ] || kill "$daemon"; wait; rm -r "$list_dir"' EXIT
+	for i in {0..255}; do
+		guests+="${guests:+, }{\"name\": \"g$i\", \"apps\": [{\"kind\": \"sender\", \"rate\": 10}]}"
+	done
+	echo "{\"duration\": \"3600s\", \"clock\": \"real\", \"policy\": \"null\", \"guests\": [$guests]}" \
+		>"$list_dir/many.json"
+	"$build/resexd" --hv sim -S "$list_dir/many.json" -s "$list_dir/sock" -o "$list_dir/summary" \
+		2>"$list_dir/log" &
+	daemon=$!
+	until [ "$("$build/resex" -s "$list_dir/sock" list 2>/dev/null | grep -c managed)" = 256 ]; do
+		kill -0 $daemon || return 1
+		sleep 0.2
+	done
+	echo "resex list of 256 simulated guests, in us; late ticks $(late_ticks) at the beginning,"
+	printf '%-22s %9s %9s %9s\n' '' least median bytes
+	timed 'resex --version' "$build/resex" --version
+	timed 'resex info' "$build/resex" -s "$list_dir/sock" info
+	timed 'resex list' "$build/resex" -s "$list_dir/sock" list
+	timed 'resex -j list' "$build/resex" -j -s "$list_dir/sock" list
+	echo "late ticks $(late_ticks) at the end"
+)
+
+for what in "${names[@]}"; do
 	case $what in
 	report) "$build/resex-bench-report" ;;
-	tick) "$build/resex-bench" ;;
+	tick) "$build/resex-bench" "${tick_options[@]}" ;;
+	list) list ;;
 	transport) "$build/resex-bench-transport" latency ;;
 	onesided) onesided ;;
 	lock) lock ;;
 	recovery) recovery ;;
 	verbs) verbs ;;
+	agent) agent ;;
 	*)
-		echo "bench: there is no \"$what\": report, tick, transport, onesided, lock," \
-			"recovery, verbs" >&2
+		echo "bench: there is no \"$what\": agent, report, tick, list, transport, onesided," \
+			"lock, recovery, verbs" >&2
 		exit 2
 		;;
 	esac
