@@ -2,6 +2,7 @@
 /* latency: one latency page, read by the protocol of resex/guest_abi.h. See latency.h. */
 #include "ibmon/latency.h"
 
+#include "src/core/units.h"
 #include "src/util/seqread.h"
 
 void latency_page_open(struct latency_page *l, const volatile void *page)
@@ -10,17 +11,22 @@ void latency_page_open(struct latency_page *l, const volatile void *page)
 }
 
 /*
- * Copy the sample with sequence number seq; false: overwritten or torn. The sequence number
- * is read before and after the copy: the guest may write meanwhile.
+ * Copy sample seq of those up to newest. False: a newer one was begun in its entry, or the page
+ * was begun anew. The guest may write meanwhile, so the page says so after the copy.
  */
-static bool copy_sample(const volatile struct guest_latency_sample *from, uint64_t seq,
+static bool copy_sample(const volatile struct guest_latency *page, uint64_t seq, uint64_t newest,
 			struct guest_latency_sample *s)
 {
-	if (guest_read64(&from->seq) != seq)
-		return false;
+	const volatile struct guest_latency_sample *from =
+		&page->sample[(seq - 1) % GUEST_LATENCY_SAMPLES];
+	uint64_t writing;
+
+	s->ctime_ns = guest_read32(&from->ctime_ns);
+	s->wtime_ns = guest_read32(&from->wtime_ns);
+	s->ptime_ns = guest_read32(&from->ptime_ns);
 	guest_copy_barrier();
-	guest_copy(s, from, sizeof(*s));
-	return guest_read64(&from->seq) == seq;
+	writing = guest_read64(&page->writing);
+	return writing >= newest && writing - seq < GUEST_LATENCY_SAMPLES;
 }
 
 static void report_add(struct report *r, struct window *whole, const struct guest_latency_sample *s)
@@ -38,11 +44,21 @@ static void report_add(struct report *r, struct window *whole, const struct gues
 		window_add(whole, io + s->ctime_ns);
 }
 
+/* Samples that were dropped in the guest since the last reading. */
+static uint64_t count_dropped(struct latency_page *l)
+{
+	uint64_t dropped = guest_read64(&l->page->dropped);
+	uint64_t n = dropped > l->dropped ? dropped - l->dropped : 0;
+
+	l->dropped = dropped;
+	return n;
+}
+
 uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *r,
 			   struct window *whole)
 {
 	struct guest_latency_sample s;
-	uint64_t newest, lost = 0;
+	uint64_t newest, lost;
 
 	if (guest_read32(&l->page->magic) != GUEST_LATENCY_MAGIC) {
 		l->begun = false;
@@ -52,6 +68,9 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 	if (newest == l->last && l->begun)
 		return 0;
 	guest_copy_barrier();
+	if (newest < l->last) /* another process uses the page now */
+		l->last = l->dropped = 0;
+	lost = count_dropped(l);
 	/*
 	 * Samples from before the first reading are skipped: they are of a time that no
 	 * window has.
@@ -61,23 +80,21 @@ uint64_t latency_page_read(struct latency_page *l, uint32_t max, struct report *
 		l->begun = true;
 		return 0;
 	}
-	if (newest < l->last) /* another process uses the page now */
-		l->last = 0;
 	/*
 	 * The page is a ring: what is older than its length was overwritten before it was
 	 * read.
 	 */
 	if (newest - l->last > GUEST_LATENCY_SAMPLES) {
-		lost = newest - l->last - GUEST_LATENCY_SAMPLES;
+		lost = sat_add(lost, newest - l->last - GUEST_LATENCY_SAMPLES);
 		l->last = newest - GUEST_LATENCY_SAMPLES;
 	}
 	for (uint32_t i = 0; i < max && l->last < newest; i++) {
 		uint64_t seq = ++l->last;
 
-		if (copy_sample(&l->page->sample[(seq - 1) % GUEST_LATENCY_SAMPLES], seq, &s))
+		if (copy_sample(l->page, seq, newest, &s))
 			report_add(r, whole, &s);
 		else
-			lost++;
+			lost = sat_add(lost, 1);
 	}
 	if (lost)
 		r->flags |= REPORT_LOST;

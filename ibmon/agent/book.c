@@ -24,7 +24,7 @@ struct entry {
 struct latency {
 	struct guest_latency *page;
 	struct guest_ref ref;
-	uint64_t written;
+	uint64_t written, dropped;
 	bool used;
 };
 
@@ -338,7 +338,7 @@ int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned in
 	l[i].page->magic = GUEST_LATENCY_MAGIC;
 	l[i].page->pid = pid;
 	memcpy(l[i].page->comm, comm, strnlen(comm, sizeof(l[i].page->comm) - 1));
-	l[i].written = 0;
+	l[i].written = l[i].dropped = 0;
 	l[i].used = true;
 	put_latencies(b);
 	*index = i;
@@ -352,25 +352,31 @@ void book_latency_remove(struct book *b, unsigned int index)
 	put_latencies(b);
 }
 
-void book_latency_skip(struct book *b, unsigned int index, uint32_t n)
+void book_latency_dropped(struct book *b, unsigned int index, uint32_t n)
 {
-	b->latency[index].written += n; /* published with the next sample */
+	b->latency[index].dropped += n; /* published with the next sample */
 }
 
-/* seq is 0 while the sample changes: a reader then drops it. */
-void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s)
+/* The order of guest_abi.h: a reader drops what is being overwritten. */
+void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s,
+		      uint32_t n, uint64_t time)
 {
 	struct latency *l = &b->latency[index];
-	struct guest_latency_sample *at = &l->page->sample[l->written % GUEST_LATENCY_SAMPLES];
 
-	put64(&at->seq, 0);
+	put64(&l->page->writing, l->written + n);
 	publish_barrier();
-	put64(&at->time, s->time);
-	put32(&at->ctime_ns, s->ctime_ns);
-	put32(&at->wtime_ns, s->wtime_ns);
-	put32(&at->ptime_ns, s->ptime_ns);
+	for (uint32_t i = 0; i < n; i++) {
+		struct guest_latency_sample *at =
+			&l->page->sample[(l->written + i) % GUEST_LATENCY_SAMPLES];
+
+		put32(&at->ctime_ns, s[i].ctime_ns);
+		put32(&at->wtime_ns, s[i].wtime_ns);
+		put32(&at->ptime_ns, s[i].ptime_ns);
+	}
+	put64(&l->page->time, time);
+	put64(&l->page->dropped, l->dropped);
 	publish_barrier();
-	put64(&at->seq, ++l->written);
+	l->written += n;
 	put64(&l->page->written, l->written);
 }
 

@@ -49,10 +49,11 @@ void book_unpublished(struct book *b, uint32_t queue_pairs);
 /* A latency page for a process. 0 and its index; -ENOSPC; other -errno: no page. */
 int book_latency_add(struct book *b, uint32_t pid, const char *comm, unsigned int *index);
 void book_latency_remove(struct book *b, unsigned int index);
-/* Count n samples lost before they arrived: the reader sees the gap in the numbers. */
-void book_latency_skip(struct book *b, unsigned int index, uint32_t n);
-/* Write one sample; needs no begin and end. seq is filled in. */
-void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s);
+/* n samples were dropped before they arrived: told with the next that are put. */
+void book_latency_dropped(struct book *b, unsigned int index, uint32_t n);
+/* Write n samples, 1 .. GUEST_LATENCY_SAMPLES; needs no begin and end. */
+void book_latency_put(struct book *b, unsigned int index, const struct guest_latency_sample *s,
+		      uint32_t n, uint64_t time);
 
 /*
  * Heartbeat, and a check whether pages have moved; not between begin and end. 1: the

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,10 +197,14 @@ static pid_t sender_pid(struct msghdr *msg)
 	return 0;
 }
 
+static_assert((int)AGENT_SOCKET_SAMPLES_MAX <= (int)GUEST_LATENCY_SAMPLES,
+	      "a datagram fits on a page");
+
 static void store_datagram(struct latency_socket *s, pid_t pid, const void *buf, size_t len,
 			   struct mono now)
 {
 	struct agent_latency sample[AGENT_SOCKET_SAMPLES_MAX];
+	struct guest_latency_sample put[AGENT_SOCKET_SAMPLES_MAX];
 	uint32_t dropped;
 	int n = latency_parse(buf, len, sample, &dropped), page;
 
@@ -208,15 +213,12 @@ static void store_datagram(struct latency_socket *s, pid_t pid, const void *buf,
 		s->bad++;
 		return;
 	}
-	book_latency_skip(s->book, (unsigned int)page, dropped);
-	for (int i = 0; i < n; i++) {
-		struct guest_latency_sample l = { .time = (uint64_t)now.ns,
-						  .ctime_ns = sample[i].ctime_ns,
-						  .wtime_ns = sample[i].wtime_ns,
-						  .ptime_ns = sample[i].ptime_ns };
-
-		book_latency_put(s->book, (unsigned int)page, &l);
-	}
+	for (int i = 0; i < n; i++)
+		put[i] = (struct guest_latency_sample){ .ctime_ns = sample[i].ctime_ns,
+							.wtime_ns = sample[i].wtime_ns,
+							.ptime_ns = sample[i].ptime_ns };
+	book_latency_dropped(s->book, (unsigned int)page, dropped);
+	book_latency_put(s->book, (unsigned int)page, put, (uint32_t)n, (uint64_t)now.ns);
 }
 
 /* Bounded by max, so that a flood of datagrams cannot keep the loop from scans and heartbeats. */

@@ -28,7 +28,7 @@ struct node_ops {
 extern const struct node_ops node_xen; /* only when built --with-xen */
 extern const struct node_ops node_file;
 
-/* "1 grant REF" or "1 frame GFN". */
+/* "2 grant REF" or "2 frame GFN". */
 void node_value(const struct guest_ref *ref, char value[GUEST_ABI_NODE_MAX]);
 
 #endif

@@ -4,8 +4,8 @@
  *
  *	application -> the handle's buffer -> resex-agent -> latency page -> resexd
  *
- * A report reads the clock and makes three stores; one datagram carries up to 64 of
- * them. The clock is the coarse one: reading it never needs a system call, while the
+ * A report reads the clock and makes three stores; one datagram carries up to 256
+ * of them. The clock is the coarse one: reading it never needs a system call, while the
  * precise one needs one on some clock sources of Xen guests. It moves by a kernel tick,
  * 1 to 10 ms, so a shorter period lasts that long. All state is in the handle.
  */

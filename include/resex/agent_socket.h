@@ -23,7 +23,7 @@
 #define AGENT_SOCKET_MAGIC   0x4c415852u /* "RXAL" */
 #define AGENT_SOCKET_VERSION 2u
 
-enum { AGENT_SOCKET_SAMPLES_MAX = 64 };
+enum { AGENT_SOCKET_SAMPLES_MAX = 256 };
 
 struct agent_latency {
 	uint32_t ctime_ns; /* computing (paper IV) */

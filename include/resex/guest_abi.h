@@ -4,7 +4,7 @@
  *
  * The agent writes ONE node, data/resex under its own path in xenstore:
  *
- *	"1 grant REF"	or	"1 frame GFN"		(decimal; 1 = this ABI)
+ *	"2 grant REF"	or	"2 frame GFN"		(decimal; 2 = this ABI)
  *
  * It names the registry page. Everything else is found from there, so that
  * a change costs dom0 one cache line to see and xenstored nothing.
@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GUEST_ABI_VERSION  1u
+#define GUEST_ABI_VERSION  2u
 #define GUEST_ABI_NODE	   "data/resex"
 #define GUEST_ABI_NODE_MAX 64u /* bytes of the node's value */
 
@@ -43,7 +43,7 @@ enum {
 	GUEST_FRAMES_PER_PAGE = 512,
 	GUEST_RINGS_MAX = 256,	      /* valid descriptors over all directories */
 	GUEST_RING_FRAMES_MAX = 4096, /* frames of one ring: 16 MiB */
-	GUEST_LATENCY_SAMPLES = 126,
+	GUEST_LATENCY_SAMPLES = 336,
 };
 
 /* How a page of the agent's own is named. */
@@ -126,26 +126,27 @@ struct guest_frames {
 	uint64_t frame[GUEST_FRAMES_PER_PAGE];
 };
 
-/*
- * One latency, written in this order: seq = 0, barrier, fields, barrier,
- * seq = number of the sample (from 1). Sample k is entry (k - 1) modulo
- * GUEST_LATENCY_SAMPLES.
- */
 struct guest_latency_sample {
-	uint64_t seq;
-	uint64_t time;	   /* guest's CLOCK_BOOTTIME ns; for people */
 	uint32_t ctime_ns; /* computing (paper IV) */
 	uint32_t wtime_ns; /* waiting for I/O */
 	uint32_t ptime_ns; /* polling */
-	uint32_t reserved;
 };
+
+/*
+ * Sample k, from 1, is entry (k - 1) modulo GUEST_LATENCY_SAMPLES. To write the samples up to k:
+ * writing = k, barrier, the entries, barrier, written = k. What is on the page is intact down to
+ * number writing - GUEST_LATENCY_SAMPLES + 1.
+ */
 
 struct guest_latency {
 	uint32_t magic; /* GUEST_LATENCY_MAGIC */
 	uint32_t pid;
 	uint64_t written; /* number of the newest sample, 0: none */
+	uint64_t writing; /* number of the newest sample that is or was begun */
+	uint64_t dropped; /* samples that the application reported and the page never had */
 	char comm[16];
-	uint8_t reserved[32];
+	uint64_t time; /* of the newest, guest's CLOCK_BOOTTIME ns; for people */
+	uint8_t reserved[8];
 	struct guest_latency_sample sample[GUEST_LATENCY_SAMPLES];
 };
 
@@ -162,7 +163,8 @@ static_assert(offsetof(struct guest_ring, db_frame) == 40, "ABI");
 static_assert(offsetof(struct guest_ring, comm) == 64, "ABI");
 static_assert(sizeof(struct guest_directory) == GUEST_PAGE, "ABI");
 static_assert(sizeof(struct guest_frames) == GUEST_PAGE, "ABI");
-static_assert(sizeof(struct guest_latency_sample) == 32, "ABI");
+static_assert(sizeof(struct guest_latency_sample) == 12, "ABI");
+static_assert(offsetof(struct guest_latency, sample) == 64, "ABI");
 static_assert(sizeof(struct guest_latency) == GUEST_PAGE, "ABI");
 
 #endif

@@ -27,7 +27,7 @@ int resex_report_open(struct resex_report **r, const char *path);
 
 /*
  * Report one request: nanoseconds of computing, of waiting for I/O, and of polling;
- * more than 4.29 s counts as 4.29 s. Samples are sent when 64 wait, or by the first
+ * more than 4.29 s counts as 4.29 s. Samples are sent when 256 wait, or by the first
  * report after a period has passed since the last datagram. NULL: does nothing.
  */
 void resex_report(struct resex_report *r, uint64_t ctime_ns, uint64_t wtime_ns, uint64_t ptime_ns);

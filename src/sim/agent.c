@@ -224,20 +224,16 @@ static uint32_t reported_time(const struct sim_task *t, int64_t ns)
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-/*
- * seq is 0 while the sample is written: a reader that sees 0, or another number afterwards,
- * drops it (resex/guest_abi.h).
- */
+/* The order is that of resex/guest_abi.h. */
 void sim_agent_latency(struct sim_task *t, const struct sim_request *r)
 {
 	struct guest_latency *l = t->server.latency;
 	struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
 
-	__atomic_exchange_n(&s->seq, 0, __ATOMIC_ACQ_REL);
-	s->time = (uint64_t)(r->sent - t->dom->boot);
+	__atomic_exchange_n(&l->writing, l->written + 1, __ATOMIC_ACQ_REL);
 	s->ctime_ns = reported_time(t, r->computed - r->noticed);
 	s->wtime_ns = reported_time(t, r->sent - r->posted);
 	s->ptime_ns = reported_time(t, r->noticed - r->arrived + r->posted - r->computed);
-	__atomic_store_n(&s->seq, l->written + 1, __ATOMIC_RELEASE);
+	l->time = (uint64_t)(r->sent - t->dom->boot);
 	__atomic_store_n(&l->written, l->written + 1, __ATOMIC_RELEASE);
 }

@@ -13,6 +13,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,6 +32,7 @@
 #include "resex/report.h"
 
 enum { ROUNDS = 50, BATCHES = 20, FULL = AGENT_SOCKET_SAMPLES_MAX };
+static_assert(FULL == 256, "as the text says");
 
 /* What the two processes share. */
 struct common {
@@ -242,7 +244,7 @@ static const struct kind {
 	{ "clock_gettime(CLOCK_MONOTONIC)", clock_precise, FULL },
 	{ "clock_gettime(CLOCK_MONOTONIC_COARSE)", clock_coarse, FULL },
 	{ "send(2), one sample a datagram", by_hand, 1 },
-	{ "resex_report, 64 a datagram", reports_full, FULL },
+	{ "resex_report, 256 a datagram", reports_full, FULL },
 	{ "resex_report, 10 a datagram", reports_ten, 10 },
 	{ "resex_report, 1 a datagram", reports_alone, 1 },
 	{ "resex_report, no agent", reports_lost, FULL },

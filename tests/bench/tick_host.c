@@ -185,10 +185,8 @@ static void write_latency(struct guest_latency *l, enum regime regime)
 {
 	struct guest_latency_sample *s = &l->sample[l->written % GUEST_LATENCY_SAMPLES];
 
-	*s = (struct guest_latency_sample){ .seq = l->written + 1,
-					    .ctime_ns = 100000,
-					    .wtime_ns = 120000 };
-	l->written++;
+	*s = (struct guest_latency_sample){ .ctime_ns = 100000, .wtime_ns = 120000 };
+	l->writing = ++l->written;
 	if (regime != NEAR) {
 		evict(s, sizeof(*s));
 		evict(l, LINE);

@@ -14,20 +14,13 @@ static inline void fake_latency_open(struct guest_latency *l)
 	l->pid = 1234;
 }
 
-static inline struct guest_latency_sample *fake_latency_at(struct guest_latency *l, uint64_t seq)
-{
-	return &l->sample[(seq - 1) % GUEST_LATENCY_SAMPLES];
-}
-
 static inline void fake_latency_put(struct guest_latency *l, uint32_t ctime_ns, uint32_t wtime_ns,
 				    uint32_t ptime_ns)
 {
-	uint64_t seq = l->written + 1;
-
-	*fake_latency_at(l, seq) = (struct guest_latency_sample){
-		.seq = seq, .ctime_ns = ctime_ns, .wtime_ns = wtime_ns, .ptime_ns = ptime_ns
-	};
-	l->written = seq;
+	l->writing = l->written + 1;
+	l->sample[l->written % GUEST_LATENCY_SAMPLES] =
+		(struct guest_latency_sample){ ctime_ns, wtime_ns, ptime_ns };
+	l->written++;
 }
 
 #endif

@@ -78,7 +78,7 @@ static void add_guests(struct world *w)
 	fake_ring_at(&w->mem, 2)->elem_size = 77; /* refused, and shown so */
 	fake_write_end(&w->mem);
 	d = fake_dom_add(&w->host, FAKE_DOMID, 7);
-	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
+	snprintf(d->node, sizeof(d->node), "2 frame %d", FAKE_FRAME_REGISTRY);
 }
 
 static void open_guests(struct world *w, struct policy_inst *pi)

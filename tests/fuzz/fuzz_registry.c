@@ -158,7 +158,7 @@ static void walk(struct bytes *in)
 	free(out);
 }
 
-/* What is taken as a node's value is "1 grant REF" or "1 frame GFN", and that number. */
+/* What is taken as a node's value is "2 grant REF" or "2 frame GFN", and that number. */
 static void parse_node(const struct bytes *in)
 {
 	char value[GUEST_ABI_NODE_MAX], *at = value;
@@ -176,7 +176,7 @@ static void parse_node(const struct bytes *in)
 	FUZZ_REQUIRE(ref.type == GUEST_REF_FRAME || ref.ref <= UINT32_MAX);
 	while (*at == '0') /* decimal, so any number of zeros may lead */
 		at++;
-	FUZZ_REQUIRE(!strncmp(at, ref.type == GUEST_REF_GRANT ? "1 grant " : "1 frame ", 8));
+	FUZZ_REQUIRE(!strncmp(at, ref.type == GUEST_REF_GRANT ? "2 grant " : "2 frame ", 8));
 	FUZZ_REQUIRE(at[8] && strspn(at + 8, "0123456789") == strlen(at + 8));
 	errno = 0;
 	FUZZ_REQUIRE(strtoull(at + 8, NULL, 10) == ref.ref && errno == 0);

@@ -184,7 +184,7 @@ def refs(count, *given):
     return b"".join(given) + ref(0, 0) * (count - len(given))
 
 
-def registry(directories, frame_pages, latencies, frames, generation=2, magic=0x52585245, version=1):
+def registry(directories, frame_pages, latencies, frames, generation=2, magic=0x52585245, version=2):
     data = struct.pack("<IIIIQIIII", magic, version, generation, 77, 5, len(directories),
                        len(frame_pages), len(latencies), frames) + bytes(24)
     data += refs(16, *directories) + refs(64, *frame_pages) + refs(16, *latencies)
@@ -221,24 +221,24 @@ TWO_PAGES = directory(ring(1), ring(2, CQ, 128, 64, 0, 5, 3)) + frames(*range(10
 
 
 
-def latency(written, *samples, magic=0x4c585245):
-    """The beginning of a latency page: samples are (number, ctime, wtime, ptime)."""
-    data = struct.pack("<IIQ", magic, 17, written) + bytes(48)
-    data += b"".join(struct.pack("<QQIIII", n, 9, c, w, p, 0) for n, c, w, p in samples)
+def latency(written, *samples, writing=None, dropped=0, magic=0x4c585245):
+    """The beginning of a latency page: samples are (ctime, wtime, ptime)."""
+    data = struct.pack("<IIQQQ", magic, 17, written, written if writing is None else writing, dropped) + bytes(32)
+    data += b"".join(struct.pack("<III", *times) for times in samples)
     return data.ljust(SLICE, b"\0")
 
 
 REGISTRY_SEEDS = {
-    "latencies": control() + TWO + latency(0) + bytes(SLICE * 7) + latency(2, (1, 9, 8, 7), (2, 6, 5, 4))
-                 + latency(3, (1, 0, 0, 0), (2, 0, 0, 0), (3, 1, 1, 1)),
-    "latency_lies": control() + TWO + latency(5) + bytes(SLICE * 7) + latency(1 << 40, (1, 2, 3, 4))
-                    + latency(2, (1, 2, 3, 4), (2, 0xffffffff, 0xffffffff, 0xffffffff)),
+    "latencies": control() + TWO + latency(0) + bytes(SLICE * 7) + latency(2, (9, 8, 7), (6, 5, 4))
+                 + latency(3, (0, 0, 0), (0, 0, 0), (1, 1, 1), dropped=4),
+    "latency_lies": control() + TWO + latency(5) + bytes(SLICE * 7) + latency(1 << 40, (2, 3, 4), dropped=1 << 63)
+                    + latency(2, (2, 3, 4), (0xffffffff, 0xffffffff, 0xffffffff), writing=1),
     "latency_gone": control() + TWO + latency(5) + bytes(SLICE * 7) + latency(1, magic=0)
-                    + latency(6, (6, 2, 3, 4), magic=0x4c585245),
+                    + latency(6, (2, 3, 4), writing=400),
     "two_rings": control() + TWO + TWO_PAGES,
     "limits": control(rings=1, pages=5) + TWO + TWO_PAGES,
     "odd": control() + registry([], [], [], 0, generation=3),
-    "other_version": control() + registry([], [], [], 0, version=2),
+    "other_version": control() + registry([], [], [], 0, version=1),
     "changed_meanwhile": control(after=1, at=8, value=4) + TWO + TWO_PAGES,
     "count_changed": control(after=0, at=24, value=16) + TWO + TWO_PAGES,
     "page_absent": control(absent=2) + TWO + TWO_PAGES,
@@ -251,11 +251,11 @@ REGISTRY_SEEDS = {
     "same_id": control() + TWO + directory(ring(1), ring(1), ring(1, comm=b"\x1b[2J\xff")) + frames(1, 2),
     "two_directories": control() + registry([ref(GRANT, 0), ref(FRAME, 3)], [ref(FRAME, 1), ref(GRANT, 4)], [], 600)
                        + directory(ring(1)) + frames(7) + bytes(SLICE) + directory(ring(9, first=510, frames=5)),
-    "node_grant": "1 grant 7",
-    "node_frame": "1 frame 262144",
-    "node_version": "2 grant 7",
-    "node_large": "1 frame 18446744073709551615",
-    "node_zero": "1 grant 07",
+    "node_grant": "2 grant 7",
+    "node_frame": "2 frame 262144",
+    "node_version": "1 grant 7",
+    "node_large": "2 frame 18446744073709551615",
+    "node_zero": "2 grant 07",
 }
 
 # --- ring: struct shape, PSN, a program (fuzz_ring.c) -----------------------

@@ -195,7 +195,7 @@ static inline struct fake_dom *rig_create_vm(struct guests_rig *g, uint32_t ring
 	for (uint32_t i = 0; i < rings; i++)
 		fake_add_sq(&g->mem, i + 1, 16);
 	fake_write_end(&g->mem);
-	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
+	snprintf(d->node, sizeof(d->node), "2 frame %d", FAKE_FRAME_REGISTRY);
 	rig_settle(g);
 	return d;
 }

@@ -261,7 +261,7 @@ tests_unit_test_agent_book_SOURCES = tests/unit/test_agent_book.c tests/unit/pro
 tests_unit_test_agent_book_LDADD = libagent.a libibmon.a $(UNIT_LIBS)
 tests_unit_test_agent_latency_SOURCES = tests/unit/test_agent_latency.c tests/unit/tmpdir.h \
 	tests/unit/prop.h
-tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(UNIT_LIBS)
+tests_unit_test_agent_latency_LDADD = libagent.a libutil.a $(IBMON_LIBS)
 tests_unit_test_agent_devices_SOURCES = tests/unit/test_agent_devices.c tests/unit/tmpdir.h
 tests_unit_test_agent_devices_LDADD = libagent.a libutil.a $(UNIT_LIBS)
 tests_unit_test_agent_track_SOURCES = tests/unit/test_agent_track.c

@@ -394,35 +394,34 @@ static const struct guest_latency *latency_page(struct rig *r, uint32_t i)
 TEST_WITH(latencies__stand_by_number_and_lap, rig_open, rig_close)
 {
 	struct rig *r = *state;
+	struct guest_latency_sample s[GUEST_LATENCY_SAMPLES];
 	const struct guest_latency *l;
 	unsigned int index;
 
 	book_begin(r->book);
 	assert_int_equal(book_latency_add(r->book, 55, "trader", &index), 0);
 	book_end(r->book);
-	for (uint32_t k = 1; k <= GUEST_LATENCY_SAMPLES + 3; k++) {
-		struct guest_latency_sample s = {
-			.time = 1000 + k, .ctime_ns = k, .wtime_ns = 2 * k, .ptime_ns = 3 * k
-		};
-
-		book_latency_put(r->book, index, &s);
-	}
+	for (uint32_t k = 0; k < GUEST_LATENCY_SAMPLES; k++)
+		s[k] = (struct guest_latency_sample){ k + 1, 2 * (k + 1), 3 * (k + 1) };
+	book_latency_put(r->book, index, s, GUEST_LATENCY_SAMPLES, 1000);
+	book_latency_dropped(r->book, index, 5);
+	assert_int_equal(latency_page(r, 0)->dropped, 0);
+	book_latency_put(r->book, index, s, 3, 2000);
 	l = latency_page(r, 0);
 	assert_int_equal(l->magic, GUEST_LATENCY_MAGIC);
 	assert_int_equal(l->pid, 55);
 	assert_string_equal(l->comm, "trader");
 	assert_int_equal(l->written, GUEST_LATENCY_SAMPLES + 3);
-	assert_int_equal(l->sample[0].seq, GUEST_LATENCY_SAMPLES + 1);
-	assert_int_equal(l->sample[2].seq, GUEST_LATENCY_SAMPLES + 3);
-	assert_int_equal(l->sample[2].wtime_ns, 2 * (GUEST_LATENCY_SAMPLES + 3));
-	assert_int_equal(l->sample[3].seq, 4);
-	assert_int_equal(l->sample[3].ptime_ns, 12);
+	assert_int_equal(l->writing, l->written);
+	assert_int_equal(l->dropped, 5);
+	assert_int_equal(l->time, 2000);
+	assert_memory_equal(l->sample, s, sizeof(s)); /* the last three are the first three again */
 }
 
 TEST_WITH(latency_pages__are_limited_and_used_again_clean, rig_open, rig_close)
 {
 	struct rig *r = *state;
-	const struct guest_latency_sample s = { .time = 1 };
+	const struct guest_latency_sample s = { .wtime_ns = 1 };
 	unsigned int index[GUEST_LATENCIES_MAX], other;
 	size_t pages;
 
@@ -433,7 +432,7 @@ TEST_WITH(latency_pages__are_limited_and_used_again_clean, rig_open, rig_close)
 	book_end(r->book);
 	assert_int_equal(look(r), 0);
 	assert_int_equal(r->got.latencies, GUEST_LATENCIES_MAX);
-	book_latency_put(r->book, index[3], &s);
+	book_latency_put(r->book, index[3], &s, 1, 1);
 	pages = r->pages.n;
 	book_begin(r->book);
 	book_latency_remove(r->book, index[3]);
@@ -447,7 +446,9 @@ TEST_WITH(latency_pages__are_limited_and_used_again_clean, rig_open, rig_close)
 	assert_int_equal(r->pages.n, pages);
 	assert_int_equal(latency_page(r, 3)->pid, 200);
 	assert_int_equal(latency_page(r, 3)->written, 0);
-	assert_int_equal(latency_page(r, 3)->sample[0].seq, 0);
+	assert_int_equal(latency_page(r, 3)->sample[0].wtime_ns, 0);
+	book_latency_put(r->book, other, &s, 1, 1);
+	assert_int_equal(latency_page(r, 3)->written, 1);
 }
 
 TEST_WITH(closed_book__shows_nothing_to_a_late_reader, rig_open, rig_close)

@@ -154,7 +154,7 @@ TEST(node_value__is_what_the_reader_parses)
 		assert_true(got.ref == refs[i].ref);
 	}
 	node_value(&refs[0], value);
-	assert_string_equal(value, "1 grant 8");
+	assert_string_equal(value, "2 grant 8");
 }
 
 TEST(node_file__is_written_and_removed)
@@ -165,8 +165,8 @@ TEST(node_file__is_written_and_removed)
 
 	tmp_open(&dir);
 	assert_int_equal(node_file.open(&n, tmp_at(&dir, "node")), 0);
-	assert_int_equal(node_file.write(n, "1 frame 0"), 0);
-	assert_string_equal(tmp_read(&dir, "node", buf, sizeof(buf)), "1 frame 0\n");
+	assert_int_equal(node_file.write(n, "2 frame 0"), 0);
+	assert_string_equal(tmp_read(&dir, "node", buf, sizeof(buf)), "2 frame 0\n");
 	assert_int_equal(node_file.remove(n), 0);
 	assert_false(tmp_exists(&dir, "node"));
 	assert_int_equal(node_file.remove(n), -ENOENT);

@@ -145,7 +145,7 @@ static const struct row {
 	const char *name, *steps;
 } rows[] = {
 	{ "agent: comes after its guest, and is noticed by its node",
-	  "create, settle -> rings 0; add 1, node 1 frame 1, settle -> rings 1" },
+	  "create, settle -> rings 0; add 1, node 2 frame 1, settle -> rings 1" },
 	/* What is known is still read while the agent is silent. */
 	{ "agent: heartbeat unchanged, reported once, and when it is back",
 	  "vm 1, beat, second, beat, second, beat, second, beat, second, beat, second"
@@ -167,13 +167,13 @@ static const struct row {
 	{ "agent: writes half a registry, rings known before are kept",
 	  "vm 2, half-write, settle -> rings 2; read -> rings 2" },
 	{ "node: cannot be watched, is read each second until it can",
-	  "create, deny-watch, settle, add 1, silent-node 1 frame 1, settle -> rings 0;"
+	  "create, deny-watch, settle, add 1, silent-node 2 frame 1, settle -> rings 0;"
 	  "second, settle -> rings 1; allow-watch, second -> watched" },
 	{ "node: withdrawn, rings leave and come back with it",
 	  "vm 2, no-node, settle -> rings 0, no-registry, mapped 0;"
-	  "node 1 frame 1, settle -> rings 2" },
+	  "node 2 frame 1, settle -> rings 2" },
 	{ "node: rewritten all the time, other guests are noticed in between",
-	  "vm 1, 900 x node 1 frame 1, create 9, settle -> in-set 9" },
+	  "vm 1, 900 x node 2 frame 1, create 9, settle -> in-set 9" },
 	/* The guest's kernel is just moving pages: nobody will write the node again. */
 	{ "registry: cannot be mapped now, is tried again and reported once",
 	  "deny, vm 2, second, settle, second, settle, second, settle, second, settle, second,"
@@ -204,7 +204,7 @@ static const struct row {
 	  "vm 4, mark -> mapped 11..; destroy, 50 x work -> fewer 0;"
 	  "read, tick, work -> mapped 0" },
 	{ "guest: replaced under its id while mapped, nothing of the old one stays",
-	  "vm 4, replace, settle -> in-set, rings 0, mapped 0; node 1 frame 1, settle -> rings 4" },
+	  "vm 4, replace, settle -> in-set, rings 0, mapped 0; node 2 frame 1, settle -> rings 4" },
 	{ "fault: of a ring that left meanwhile, nothing happens",
 	  "vm 2, fault 99, settle -> rings 2" },
 	/*
@@ -469,14 +469,14 @@ WITH_RIG(node__rewritten_all_the_time__is_read_ten_times_a_second_at_most)
 	most = mapped(g);
 	g->mem.m.most = 0;
 	for (int i = 0; i < 1000; i++) {
-		set_node(g, i % 2 ? "1 frame 1" : "1 frame 2");
+		set_node(g, i % 2 ? "2 frame 1" : "2 frame 2");
 		rig_work(g, MS);
 		rig_ack(g);
 		read_set(g, false);
 	}
 	assert_in_range(fake_dom(&g->host, VM)->reads - reads, 5, 10);
 	assert_true(g->mem.m.most <= 2 * most); /* leaving and coming at once */
-	set_node(g, "1 frame 1");
+	set_node(g, "2 frame 1");
 	rig_settle(g);
 	assert_int_equal(rings(g), 4);
 }
@@ -485,18 +485,18 @@ WITH_RIG(node__of_a_wrong_form__maps_nothing_and_says_so)
 {
 	static const char *const nodes[] = {
 		"x",
-		"1",
-		"1 frame",
-		"1 frame -1",
-		"1 frame 1 ",
-		"1 page 1",
-		"2 frame 1",
+		"2",
+		"2 frame",
+		"2 frame -1",
+		"2 frame 1 ",
+		"2 page 1",
+		"1 frame 1",
 		"0 frame 1",
-		"1 frame 99999999999999999999",
-		"1  frame 1",
-		"1 frame 4000000000",
-		"1 grant 0x10",
-		"1 frame 1111111111111111111111111111111111111111111111111111111111111111111111"
+		"2 frame 99999999999999999999",
+		"2  frame 1",
+		"2 frame 4000000000",
+		"2 grant 0x10",
+		"2 frame 1111111111111111111111111111111111111111111111111111111111111111111111"
 	};
 	struct guests_rig *g = *state;
 
@@ -646,7 +646,7 @@ static void guest_does_something(struct guests_rig *g, struct prop *p)
 		break;
 	case 4:
 		if (fake_dom(&g->host, VM))
-			set_node(g, prop_one_in(p, 3) ? "" : "1 frame 1");
+			set_node(g, prop_one_in(p, 3) ? "" : "2 frame 1");
 		break;
 	default:
 		fake_registry(&g->mem)->generation += (uint32_t)prop_range(p, 0, 2);
@@ -657,7 +657,7 @@ static void host_does_something(struct guests_rig *g, struct prop *p)
 {
 	if (!fake_dom(&g->host, VM)) {
 		rig_create(g, VM, (uint8_t)prop_range(p, 1, 3));
-		set_node(g, "1 frame 1");
+		set_node(g, "2 frame 1");
 		return;
 	}
 	if (prop_one_in(p, 3))

@@ -84,11 +84,11 @@ WITH_RIG(node__changes_while_an_answer_is_under_way__is_read_again)
 
 	g->host.store_later = true;
 	d = rig_create_vm(g, 2);
-	strcpy(d->node, "1 frame 99");
+	strcpy(d->node, "2 frame 99");
 	fake_host_event(&g->host, HV_EVENT_NODE, VM);
 	assert_int_equal(rig_work(g, 200 * MS), NS_PER_S); /* nothing to do before the answer */
 	fake_store_answer(&g->host);
-	snprintf(d->node, sizeof(d->node), "1 frame %d", FAKE_FRAME_REGISTRY);
+	snprintf(d->node, sizeof(d->node), "2 frame %d", FAKE_FRAME_REGISTRY);
 	fake_host_event(&g->host, HV_EVENT_NODE, VM);
 	rig_work(g, MS);
 	rig_settle(g); /* more than NODE_MIN_MS: it is asked again */
@@ -167,7 +167,7 @@ WITH_RIG(guests__250_at_once__are_attached_in_bounded_turns)
 
 	g->host.store_later = true;
 	for (uint32_t id = 100; id < 100 + MANY; id++)
-		strcpy(fake_dom_add(&g->host, id, (uint8_t)id)->node, "1 frame 1");
+		strcpy(fake_dom_add(&g->host, id, (uint8_t)id)->node, "2 frame 1");
 	rig_work(g, MS);
 	fake_store_answer(&g->host);
 	while (told < MANY) {

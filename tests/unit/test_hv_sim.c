@@ -129,7 +129,7 @@ static void walk(struct fixture *f, uint32_t domid, struct pages *p)
 	char node[GUEST_ABI_NODE_MAX], *end;
 
 	assert_true(hv_sim.watch->read(f->watch, domid, node, sizeof(node)) > 0);
-	assert_memory_equal(node, "1 frame ", 8);
+	assert_memory_equal(node, "2 frame ", 8);
 	p->domid = domid;
 	p->registry_frame = strtoull(node + 8, &end, 10);
 	assert_int_equal(*end, '\0');
@@ -659,7 +659,6 @@ TEST(latency_page__holds_the_newest_requests)
 			&l->sample[(k - 1) % GUEST_LATENCY_SAMPLES];
 		uint32_t sum = s->ctime_ns + s->wtime_ns + s->ptime_ns;
 
-		assert_int_equal(s->seq, k);
 		assert_in_range(s->ctime_ns, 146000, 148000); /* no neighbour changes that */
 		assert_int_equal(s->ptime_ns, 1000);	      /* it polls and is not capped */
 		assert_in_range(s->wtime_ns, 61036, 125000);

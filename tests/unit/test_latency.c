@@ -159,19 +159,64 @@ RIG_TEST(more_than_the_page_holds__newest_are_read_and_the_others_counted)
 
 /* --- what is not ------------------------------------------------------------------ */
 
-RIG_TEST(sample_being_written_or_overwritten__is_lost_and_the_others_count)
+RIG_TEST(samples_being_overwritten__are_lost_and_the_others_count)
+{
+	struct fixture *x = *state;
+
+	put(x, 2 * ALL - 1);
+	x->g.writing += 3;
+	assert_int_equal(look(x, ALL), ALL - 1 + 3);
+	assert_int_equal(x->r.n, ALL - 3);
+	assert_int_equal(x->r.flags, REPORT_LOST);
+	put(x, 3);
+	assert_int_equal(look(x, ALL), 0);
+	assert_int_equal(x->r.n, 3);
+}
+
+/* The agent writes 0 to the whole page, between the look at the number and the copy. */
+RIG_TEST(page_begun_anew_meanwhile__its_samples_are_lost)
 {
 	struct fixture *x = *state;
 
 	put(x, 5);
-	fake_latency_at(&x->g, 2)->seq = 0;
-	fake_latency_at(&x->g, 4)->seq = 4 + ALL;
-	assert_int_equal(look(x, ALL), 2);
-	assert_int_equal(x->r.n, 3);
-	assert_int_equal(x->r.flags, REPORT_LOST);
-	fake_latency_at(&x->g, 2)->seq = 2; /* too late */
-	assert_int_equal(look(x, ALL), 0);
+	x->g.writing = 4;
+	assert_int_equal(look(x, ALL), 5);
 	assert_int_equal(x->r.n, 0);
+	assert_int_equal(x->r.flags, REPORT_LOST);
+}
+
+RIG_TEST(dropped_in_the_guest__is_lost_once)
+{
+	struct fixture *x = *state;
+
+	x->g.dropped = 7;
+	assert_int_equal(look(x, ALL), 0);
+	put(x, 2);
+	assert_int_equal(look(x, ALL), 7);
+	assert_int_equal(x->r.n, 2);
+	assert_int_equal(x->r.flags, REPORT_LOST);
+	put(x, 1);
+	assert_int_equal(look(x, ALL), 0);
+	x->g.dropped = 3; /* it lies */
+	put(x, 1);
+	assert_int_equal(look(x, ALL), 0);
+	x->g.dropped = UINT64_MAX;
+	put(x, ALL + 9);
+	assert_int_equal(look(x, ALL), UINT64_MAX);
+}
+
+/* What was dropped before the first reading is history, too. */
+RIG_TEST(dropped_before_us__is_not_counted)
+{
+	struct fixture *x = *state;
+
+	x->g.dropped = 50;
+	put(x, 1);
+	latency_page_open(&x->l, &x->g);
+	look(x, ALL);
+	put(x, 1);
+	assert_int_equal(look(x, ALL), 0);
+	assert_int_equal(x->r.n, 1);
 }
 
 /* Another process took the page over while we looked away. */
@@ -179,12 +224,18 @@ RIG_TEST(written_goes_back__page_begins_anew)
 {
 	struct fixture *x = *state;
 
+	x->g.dropped = 9;
 	put(x, 500);
 	look(x, ALL);
 	fake_latency_open(&x->g);
-	put(x, 3);
+	x->g.dropped = 12; /* all of them its own */
+	put(x, 2);
+	assert_int_equal(look(x, ALL), 12);
+	assert_int_equal(x->r.n, 2);
+	fake_latency_open(&x->g);
+	put(x, 1);
 	assert_int_equal(look(x, ALL), 0);
-	assert_int_equal(x->r.n, 3);
+	assert_int_equal(x->r.n, 1);
 	assert_int_equal(x->r.flags, 0);
 }
 
@@ -228,7 +279,7 @@ RIG_TEST(honest__whatever_the_pace__read_and_lost_are_all_that_was_written)
 
 	prop_start(&p);
 	for (uint64_t i = 0; i < 20000; i++) {
-		uint32_t n = (uint32_t)prop_range(&p, 0, prop_one_in(&p, 10) ? 400 : 20);
+		uint32_t n = (uint32_t)prop_range(&p, 0, prop_one_in(&p, 10) ? 800 : 20);
 		uint32_t max = (uint32_t)prop_range(&p, 1, ALL);
 
 		put(x, n);

@@ -65,10 +65,10 @@ TEST(node__both_forms__are_read)
 {
 	struct guest_ref ref;
 
-	assert_int_equal(registry_node_parse("1 grant 8", &ref), 0);
+	assert_int_equal(registry_node_parse("2 grant 8", &ref), 0);
 	assert_int_equal(ref.type, GUEST_REF_GRANT);
 	assert_int_equal(ref.ref, 8);
-	assert_int_equal(registry_node_parse("1 frame 123456789012", &ref), 0);
+	assert_int_equal(registry_node_parse("2 frame 123456789012", &ref), 0);
 	assert_int_equal(ref.type, GUEST_REF_FRAME);
 	assert_true(ref.ref == 123456789012u);
 }
@@ -77,24 +77,24 @@ TEST(node__not_of_the_form__is_refused)
 {
 	static const char *const rows[] = {
 		"",
-		"1",
-		"1 ",
-		"1 grant",
-		"1 grant ",
-		"1 grant x",
-		"1 grant 8x",
-		"1 grant 8 9",
-		"1 page 8",
+		"2",
+		"2 ",
+		"2 grant",
+		"2 grant ",
+		"2 grant x",
+		"2 grant 8x",
+		"2 grant 8 9",
+		"2 page 8",
 		"grant 8",
 		"x grant 8",
-		"1 grant -8",
-		"1 grant 0x8",
-		"1 frame 99999999999999999999",
-		"1 grant 4294967296",
-		"1grant 8",
-		"1 frame8",
-		"1 GRANT 8",
-		"-1 grant 8",
+		"2 grant -8",
+		"2 grant 0x8",
+		"2 frame 99999999999999999999",
+		"2 grant 4294967296",
+		"2grant 8",
+		"2 frame8",
+		"2 GRANT 8",
+		"-2 grant 8",
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -113,7 +113,7 @@ TEST(node__version_of_another_time__is_refused)
 {
 	struct guest_ref ref;
 
-	assert_int_equal(registry_node_parse("2 grant 8", &ref), -EPROTONOSUPPORT);
+	assert_int_equal(registry_node_parse("1 grant 8", &ref), -EPROTONOSUPPORT);
 }
 
 TEST(node__any_bytes__never_pass_unless_of_the_form)
@@ -132,7 +132,7 @@ TEST(node__any_bytes__never_pass_unless_of_the_form)
 		s[n] = '\0';
 		if (registry_node_parse(s, &ref) == 0)
 			prop_assert(&p, i,
-				    !strncmp(s, "1 grant ", 8) || !strncmp(s, "1 frame ", 8));
+				    !strncmp(s, "2 grant ", 8) || !strncmp(s, "2 frame ", 8));
 	}
 }
 

@@ -48,7 +48,7 @@ static uint64_t node_frame(struct fixture *f, uint32_t guest)
 	char node[GUEST_ABI_NODE_MAX];
 
 	assert_true(hv_sim.watch->read(f->watch, sim_domid(f->sim, guest), node, sizeof(node)) > 0);
-	assert_memory_equal(node, "1 frame ", 8);
+	assert_memory_equal(node, "2 frame ", 8);
 	return strtoull(node + 8, NULL, 10);
 }
 

@@ -130,7 +130,7 @@ static const volatile struct guest_latency *latency_page(struct hv_mem *m, struc
 	assert_int_equal(hv_sim.watch->open(&w, h), 0);
 	assert_true(hv_sim.watch->read(w, sim_domid(h, 0), node, sizeof(node)) > 0);
 	hv_sim.watch->close(w);
-	frame = strtoull(node + strlen("1 frame "), NULL, 10);
+	frame = strtoull(node + strlen("2 frame "), NULL, 10);
 	assert_int_equal(hv_sim.mem->map(m, sim_domid(h, 0), 1, &frame, &addr, NULL), 0);
 	r = addr;
 	assert_int_equal(r->latencies, 1);

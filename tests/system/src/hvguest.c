@@ -66,7 +66,7 @@ static int publish(const struct guest *g)
 {
 	struct xs_handle *xs = xs_open(0);
 	char value[GUEST_ABI_NODE_MAX];
-	int len = snprintf(value, sizeof(value), "1 grant %u", g->ref);
+	int len = snprintf(value, sizeof(value), "2 grant %u", g->ref);
 	bool ok = xs && xs_write(xs, XBT_NULL, GUEST_ABI_NODE, value, (unsigned int)len);
 
 	xs_close(xs);

@@ -406,9 +406,9 @@ static void check_values(struct probe *p, struct hv_watch *w, struct xs_handle *
 	check_read(p, w, GUEST_ABI_NODE_MAX - 1, "as long as the buffer allows");
 	put(p, xs, path, longest, GUEST_ABI_NODE_MAX);
 	check_read(p, w, -EMSGSIZE, "one byte more");
-	put(p, xs, path, "1 grant\0 3", 10);
+	put(p, xs, path, "2 grant\0 3", 10);
 	check_read(p, w, -EBADMSG, "a NUL within");
-	put(p, xs, path, "1 grant 3\0", 10);
+	put(p, xs, path, "2 grant 3\0", 10);
 	check_read(p, w, -EBADMSG, "a NUL at the end");
 	put(p, xs, path, "", 0);
 	check_read(p, w, 0, "nothing in it");
@@ -420,7 +420,7 @@ static void check_first(struct probe *p, struct hv_watch *w, const char *name, c
 {
 	char buf[64] = "", want[64];
 
-	snprintf(want, sizeof(want), "1 grant %s", ref);
+	snprintf(want, sizeof(want), "2 grant %s", ref);
 	probe_equal(p, read_now(p, w, buf, sizeof(buf)), (int)strlen(want),
 		    "read gives the length");
 	probe_check(p, !strcmp(buf, want), "the guest wrote \"%s\"", buf);
@@ -454,12 +454,12 @@ void probe_watch(struct probe *p, char **argv)
 	check_permissions(p, w, xs, path, (int)strlen(argv[1]) + 8);
 	check_values(p, w, xs, path);
 	drain(p, w);
-	put(p, xs, path, "1 frame 3", 9);
+	put(p, xs, path, "2 frame 3", 9);
 	probe_check(p, await(p, w, HV_EVENT_NODE, 2000), "a write is an event");
 	check_read(p, w, 9, "made anew by dom0, it has the owner of the node above it");
 	drain(p, w);
 	ops->unwatch(w, p->domid);
-	put(p, xs, path, "1 frame 4", 9);
+	put(p, xs, path, "2 frame 4", 9);
 	probe_check(p, !await(p, w, HV_EVENT_NODE, 500), "no event after unwatch");
 	xs_close(xs);
 	ops->close(w);

@@ -229,7 +229,7 @@ static void move_node(struct scribble *s)
 					     below(s, 2) ? "grant" : "frame", rnd(s));
 		break;
 	default:
-		len = (unsigned int)snprintf(value, sizeof(value), "1 grant %u", s->ref[REGISTRY]);
+		len = (unsigned int)snprintf(value, sizeof(value), "2 grant %u", s->ref[REGISTRY]);
 		break;
 	}
 	xs_write(s->xs, XBT_NULL, GUEST_ABI_NODE, value, len);
@@ -275,7 +275,7 @@ static bool make_pages(struct scribble *s)
 static void set_node(struct scribble *s)
 {
 	char value[GUEST_ABI_NODE_MAX];
-	int len = snprintf(value, sizeof(value), "1 grant %u", s->ref[REGISTRY]);
+	int len = snprintf(value, sizeof(value), "2 grant %u", s->ref[REGISTRY]);
 
 	xs_write(s->xs, XBT_NULL, GUEST_ABI_NODE, value, (unsigned int)len);
 }
