@@ -3,10 +3,10 @@
  * peers: one reading of each host, made of jobs.
  *
  * A job is one READ: of a header, of a host record, or of several guests. A scan gives each
- * host whose link is up the jobs that are known in advance. A result may add more jobs, or
- * repeat a job whose record was torn. When no job is left, the reading is complete and
- * replaces the one before; or it failed: then the old reading stays, with the cause of the
- * failure.
+ * host whose link is up, and whose last reading is over, the jobs that are known in advance. A
+ * result may add more jobs, or repeat a job whose record was torn. When no job is left, the
+ * reading is complete and replaces the one before; or it failed: then the old reading stays, with
+ * the cause of the failure. Each host is read for itself: a slow one delays no other.
  *
  * src/cluster starts a scan every scan_ns and passes the transport's events on. region.c
  * says which bytes to READ and checks them; the checks of records are hostile-input checks, since
@@ -54,6 +54,7 @@ struct peer {
 
 	/* The reading that is running. */
 	bool busy;
+	uint32_t serial; /* of readings */
 	int failed;
 	struct mono began;
 	uint32_t jobs;
@@ -67,8 +68,7 @@ struct peer {
 struct peers {
 	struct transport *t;
 	int64_t timeout_ns;
-	uint32_t serial; /* of scans */
-	uint32_t busy;	 /* hosts being read */
+	uint32_t busy; /* hosts being read */
 	struct peer peer[TRANSPORT_HOSTS_MAX];
 };
 
@@ -193,10 +193,10 @@ static uint32_t post_jobs(struct peers *p, struct peer *h, struct mono now)
 			.offset = j->read.offset,
 			.len = j->read.len,
 			/*
-			 * The scan, the host, the job: the result of an earlier scan is recognized,
-			 * and ignored.
+			 * The reading, the host, the job: the result of an earlier reading is
+			 * recognized, and ignored.
 			 */
-			.tag = (uint64_t)p->serial << 16 | (uint64_t)(h->host - 1) << 8 | i,
+			.tag = (uint64_t)h->serial << 16 | (uint64_t)(h->host - 1) << 8 | i,
 			.deadline = mono_add(now, p->timeout_ns),
 		};
 	}
@@ -323,13 +323,12 @@ static void on_read(struct peer *h, struct job *j, const void *data)
 		fail_parse(h, rc);
 }
 
-static void on_result(struct peers *p, const struct transport_event *ev)
+static void on_result(struct peer *h, const struct transport_event *ev)
 {
-	struct peer *h = &p->peer[ev->host - 1];
 	struct job *j = &h->job[ev->tag & 0xff];
 
-	/* A result of an older reading has no job any more: its scan was given up. */
-	if (ev->tag >> 16 != p->serial || (ev->tag & 0xff) >= h->jobs || j->state != JOB_POSTED)
+	/* A result of an older reading has no job any more: the reading was given up. */
+	if (ev->tag >> 16 != h->serial || (ev->tag & 0xff) >= h->jobs || j->state != JOB_POSTED)
 		return;
 	if (ev->outcome == TRANSPORT_DONE && ev->len == j->read.len) {
 		on_read(h, j, ev->data);
@@ -375,7 +374,7 @@ void peers_event(struct peers *p, const struct transport_event *ev, struct mono 
 		on_down(h, ev);
 		break;
 	case TRANSPORT_RESULT:
-		on_result(p, ev);
+		on_result(h, ev);
 		break;
 	default:
 		return;
@@ -392,6 +391,7 @@ static uint32_t begin_reading(struct peers *p, struct peer *h, struct mono now)
 
 	h->busy = true;
 	p->busy++;
+	h->serial++;
 	h->failed = 0;
 	h->began = now;
 	h->jobs = 0;
@@ -414,7 +414,7 @@ static uint32_t continue_reading(struct peers *p, struct peer *h, struct mono no
 {
 	uint32_t n = post_jobs(p, h, now);
 
-	/* Otherwise one full link would keep the scan, and so all hosts, from being read anew. */
+	/* Otherwise a link that stays full would keep its host from being read anew. */
 	if (any_job(h, JOB_DUE) && mono_sub(now, h->began) > p->timeout_ns)
 		fail_post(h, -ETIME);
 	end_if_done(p, h);
@@ -425,21 +425,14 @@ uint32_t peers_scan(struct peers *p, struct mono now)
 {
 	uint32_t n = 0;
 
-	if (p->busy) {
-		for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
-			if (p->peer[i].busy)
-				n += continue_reading(p, &p->peer[i], now);
-		if (p->busy)
-			return n;
+	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++) {
+		struct peer *h = &p->peer[i];
+
+		if (h->busy)
+			n += continue_reading(p, h, now);
+		if (!h->busy && h->link)
+			n += begin_reading(p, h, now);
 	}
-	/*
-	 * Hosts whose reading is over wait here for the slowest: the READs of one scan go out
-	 * together.
-	 */
-	p->serial++;
-	for (int i = 0; i < TRANSPORT_HOSTS_MAX; i++)
-		if (p->peer[i].link)
-			n += begin_reading(p, &p->peer[i], now);
 	return n;
 }
 

@@ -3,11 +3,11 @@
  * peers: what the other hosts publish, read only by one-sided READs.
  *
  * It has the newest header, host record and guests of each host (of this host, too, over the
- * link to itself). A scan is one wave of READs to all hosts whose link is up: the header of
- * a new host; of others the host record, and as many guests as it had last time. A second
- * wave reads further guests (of a new host: a second and a third wave). Torn records are
- * read again in the same scan, a few times. The newest complete reading is shown. No
- * process of the other host takes part.
+ * link to itself). A scan is one wave of READs to all hosts whose link is up and whose last
+ * reading is over: the header of a new host; of others the host record, and as many guests as
+ * it had last time. A second wave reads further guests (of a new host: a second and a third
+ * wave). Torn records are read again in the same reading, a few times. The newest complete
+ * reading is shown. No process of the other host takes part.
  */
 #ifndef RESEX_SHARED_PEERS_H
 #define RESEX_SHARED_PEERS_H
@@ -38,11 +38,11 @@ int peers_open(struct peers **p, struct transport *t, int64_t timeout_ns);
 void peers_close(struct peers *p);
 
 /*
- * Begin a scan. If one is running, go on with it, where a link was full. Returns how many
- * READs were posted.
+ * Begin to read the hosts whose last reading is over; go on with the others, where a link was
+ * full. Returns how many READs were posted.
  */
 uint32_t peers_scan(struct peers *p, struct mono now);
-/* Is a scan running? */
+/* Is any host being read? */
 bool peers_scanning(const struct peers *p);
 
 /* Give it every event of the transport but ALARM and MESSAGE; of RESULTs those of its tags. */

@@ -395,6 +395,39 @@ TEST_WITH(scan__64_hosts__is_one_wave, rig_setup, rig_teardown)
 		assert_shown(r, h);
 }
 
+/* Each host is read for itself. */
+TEST_WITH(scan__a_host_that_does_not_answer__delays_no_other, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mono began;
+
+	for (uint16_t h = 3; h <= 4; h++) {
+		up(r, h, 17);
+		publish(r, h, 1);
+	}
+	scan(r);
+	began = r->now = mono_add(r->now, 100 * NS_PER_MS);
+	for (int k = 0; k < 5; k++) {
+		publish(r, 3, 2);
+		publish(r, 4, 2);
+		peers_scan(r->p, r->now);
+		for (uint32_t i = r->t.n; i-- > 0;)
+			if (r->t.op[i].host == 4)
+				finish(r, i, TRANSPORT_DONE);
+		while (r->t.n > 2)
+			finish(r, 2, TRANSPORT_DONE); /* the second guest */
+		assert_shown(r, 4);
+		assert_int_equal(see(r, 4)->read.ns, r->now.ns);
+		assert_true(see(r, 3)->read.ns < began.ns);
+		r->now = mono_add(r->now, 100 * NS_PER_MS);
+	}
+	wave(r);
+	wave(r);
+	assert_false(peers_scanning(r->p));
+	assert_shown(r, 3);
+	assert_int_equal(see(r, 3)->read.ns, began.ns);
+}
+
 /* --- heartbeats, links, generations -------------------------------------------------- */
 
 TEST_WITH(event__not_ours__changes_nothing, rig_setup, rig_teardown)
@@ -434,6 +467,27 @@ TEST_WITH(event__a_result_a_second_time__changes_nothing, rig_setup, rig_teardow
 	finish(r, 0, TRANSPORT_DONE);
 	peers_event(r->p, &again, r->now);
 	wave(r);
+	assert_shown(r, 3);
+}
+
+TEST_WITH(event__of_a_reading_that_was_given_up__changes_nothing, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct transport_event old = { .type = TRANSPORT_RESULT,
+				       .host = 3,
+				       .outcome = TRANSPORT_LOST };
+
+	up(r, 3, 17);
+	publish(r, 3, 1);
+	scan(r);
+	peers_scan(r->p, r->now);
+	old.tag = r->t.op[0].tag;
+	down(r, 3);
+	up(r, 3, 17);
+	peers_scan(r->p, r->now);
+	peers_event(r->p, &old, r->now);
+	wave(r);
+	assert_int_equal(see(r, 3)->why, 0);
 	assert_shown(r, 3);
 }
 
