@@ -194,6 +194,9 @@ static void operation_result(struct runner *r, const struct transport_event *ev,
 
 	if (ev->tag >> 32 != r->prefix)
 		return;
+	/* Late, and its link goes on: LOST promises a newer link (step.h). */
+	if (ev->outcome == TRANSPORT_LOST && transport_link(r->t, ev->host) == ev->link)
+		se.outcome = STEP_REFUSED;
 	/*
 	 * Protocols read one word at a time, and the transport aligns its buffers for
 	 * words.

@@ -39,8 +39,9 @@ struct step_out {
 };
 
 /*
- * As enum transport_outcome. An operation that could not be posted: LOST if there is no
- * link; REFUSED if its deadline, counted from the step, has passed (the link is up).
+ * As enum transport_outcome, but LOST means that a newer link comes: REFUSED, if the link is up
+ * and the deadline passed, or if the deadline, counted from the step, passed before the operation
+ * could be posted.
  */
 enum step_outcome { STEP_DONE, STEP_REFUSED, STEP_LOST, STEP_UNKNOWN };
 

@@ -28,12 +28,14 @@ enum slot_state {
 	SLOT_FREE,
 	SLOT_WAITS,    /* posted, not submitted to the backend yet: LOST if the link ends */
 	SLOT_SENT,     /* may be executed: an atomic or SEND is UNKNOWN if the link ends */
+	SLOT_LATE,     /* a READ that was LOST by its deadline; its buffer may still be written */
 	SLOT_OVER,     /* its result waits in the queue */
 	SLOT_RETURNED, /* the user has its result; its buffer is in use until the next poll */
 };
 
 struct transport_slot {
 	enum slot_state state;
+	bool told;	/* LATE: the user has its result */
 	uint32_t index; /* 0 .. TRANSPORT_SLOTS - 1 */
 	struct transport_op op;
 	uint8_t message[TRANSPORT_MESSAGE_MAX]; /* SEND: op.data points here */
@@ -55,7 +57,7 @@ struct transport_out {
 	uint64_t generation;	       /* of the peer, on the newest link */
 	size_t bytes[TRANSPORT_PARTS]; /* of the peer's region; set by front_up */
 	/* Used by the front only: the slots in each state, one bit a slot. */
-	uint32_t waits, sent, over, returned;
+	uint32_t waits, sent, late, over, returned;
 	uint32_t events; /* events of this link that wait in the queue */
 	struct transport_slot slot[TRANSPORT_SLOTS];
 };
@@ -146,8 +148,8 @@ int front_up(struct transport *t, struct transport_out *o, const struct hello_se
 void front_down(struct transport *t, struct transport_out *o, int why, const char *text,
 		struct mono now);
 /*
- * The result of a SENT slot: DONE (data: of a READ, in the backend's buffer, which must not
- * change until the slot is FREE again) or REFUSED. On any other outcome the link ends:
+ * The result of a SENT or LATE slot: DONE (data: of a READ, in the backend's buffer, which must
+ * not change until the slot is FREE again) or REFUSED. On any other outcome the link ends:
  * front_down.
  */
 void front_done(struct transport *t, struct transport_out *o, struct transport_slot *s,

@@ -66,19 +66,23 @@ struct transport_op {
 	uint64_t value;		  /* CAS64: the new word; FAA64: what is added */
 	const void *data;	  /* SEND: the message; post copies it */
 	uint64_t tag;		  /* chosen by the user; comes back with the result */
-	struct mono deadline;
+	struct mono deadline;	  /* a READ keeps its place on the link until connect_ns after it */
 };
 
 /* Every operation that was posted ends in exactly one of these. */
 enum transport_outcome {
 	TRANSPORT_DONE,	   /* executed, once. SEND: the peer's transport has the message */
 	TRANSPORT_REFUSED, /* refused by the responder: not executed, and never will be */
-	TRANSPORT_LOST,	   /* not executed, and never will be. READ: there is no data */
 	/*
-	 * An atomic or a SEND that was outstanding when the link broke or its deadline
-	 * passed. It was executed, or it may still be until the responder has destroyed
-	 * that link, or it never will be. Only a READ on a newer link (a higher
-	 * event.link of the same host) can tell.
+	 * Not executed, and never will be. READ: there is no data. Its link has ended, or the
+	 * deadline passed (-ETIME): then the link may go on.
+	 */
+	TRANSPORT_LOST,
+	/*
+	 * An atomic or a SEND that was outstanding when the link broke, or its deadline
+	 * passed, which ends the link. It was executed, or it may still be until the
+	 * responder has destroyed that link, or it never will be. Only a READ on a newer link
+	 * (a higher event.link of the same host) can tell.
 	 */
 	TRANSPORT_UNKNOWN,
 };

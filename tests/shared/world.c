@@ -13,6 +13,7 @@ enum {
 	EV_LOST,
 	EV_EXEC,
 	EV_RESULT,
+	EV_LATE,
 	EV_FAIL,
 	EV_CALL,
 	EV_UP,
@@ -111,12 +112,22 @@ static void link_forget(struct world *w, struct world_link *l, uint32_t i)
 	}
 }
 
-/* The caller will see the operation's link fail, at its deadline or earlier. */
-static void will_fail(struct world *w, const struct world_op *o)
+/*
+ * The caller will see the link of operation i fail: at its deadline or earlier. A READ that is late
+ * is REFUSED at its deadline, and its link fails long after it.
+ */
+static void will_fail(struct world *w, uint32_t i)
 {
-	int64_t t = one_in(w, 4) ? world_between(w, w->now, o->deadline) : o->deadline;
+	struct world_op *o = &w->op[i];
+	int64_t limit = o->deadline + (o->op.kind == STEP_READ ? w->conf.lease : 0);
 
-	world_push(w, t, EV_FAIL, o->poster, o->op.host, o->serial);
+	if (one_in(w, 4))
+		limit = world_between(w, w->now, o->deadline);
+	world_push(w, limit, EV_FAIL, o->poster, o->op.host, o->serial);
+	if (o->op.kind != STEP_READ)
+		return;
+	o->refs++;
+	world_push(w, o->deadline, EV_LATE, o->poster, i, o->boot);
 }
 
 static void come_back(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t)
@@ -231,7 +242,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 	if (f == FAULT_DROP)
 		l->dead = true;
 	if (l->dead) {
-		will_fail(w, o);
+		will_fail(w, i);
 		return;
 	}
 	if (f == FAULT_MUTE)
@@ -246,7 +257,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 	exec += exec & 1;
 	l->last_exec = exec;
 	if (l->mute || exec >= o->deadline)
-		will_fail(w, o);
+		will_fail(w, i);
 	o->refs++;
 	world_push(w, exec, EV_EXEC, o->op.host, i, 0);
 }
@@ -424,7 +435,7 @@ static bool is_unreported(const struct world *w, const struct world_op *o)
 	return o->reported || l->mute || l->serial != o->serial;
 }
 
-static void execute_operation(struct world *w, struct world_op *o)
+static void execute_operation(struct world *w, struct world_op *o, bool in_time)
 {
 	uint64_t *word = world_word(w, o->op.host, o->op.offset);
 	struct world_effect e = { .t = w->now,
@@ -432,7 +443,7 @@ static void execute_operation(struct world *w, struct world_op *o)
 				  .boot = o->boot,
 				  .op = &o->op,
 				  .posted = o->decided,
-				  .unreported = is_unreported(w, o) };
+				  .unreported = !in_time || is_unreported(w, o) };
 
 	o->old = e.old = *word;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
@@ -451,7 +462,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	int64_t back;
 
 	if (l->cut_until > w->now && o->poster != o->op.host) {
-		will_fail(w, o);
+		will_fail(w, e->value);
 		again(w, e, l->cut_until); /* and the others behind it, in order */
 		return;
 	}
@@ -462,11 +473,11 @@ static void do_exec(struct world *w, const struct world_event *e)
 		world_crash(w, o->op.host, down_time(w));
 		goto out;
 	}
-	if (!o->refuse)
-		execute_operation(w, o);
 	back = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
 	if (back < l->last_result)
 		back = l->last_result;
+	if (!o->refuse)
+		execute_operation(w, o, back < o->deadline);
 	if (is_unreported(w, o))
 		goto done;
 	l->last_result = back;
@@ -476,8 +487,24 @@ static void do_exec(struct world *w, const struct world_event *e)
 	goto done;
 out:
 	if (!o->reported)
-		will_fail(w, o);
+		will_fail(w, e->value);
 done:
+	/* The READ was late, and makes room on its link now. */
+	if (o->reported && l->up && l->serial == o->serial)
+		link_forget(w, l, e->value);
+	op_put(w, e->value);
+}
+
+static void do_late(struct world *w, const struct world_event *e)
+{
+	struct world_op *o = &w->op[e->value];
+	const struct world_link *l = &w->link[o->poster][o->op.host];
+	bool lives = o->boot == w->host[o->poster].boot && w->host[o->poster].up;
+
+	if (!o->reported && lives && !runs(w, o->poster, e))
+		return;
+	if (!o->reported && lives && l->up && l->serial == o->serial)
+		deliver_result(w, e->value, STEP_REFUSED);
 	op_put(w, e->value);
 }
 
@@ -491,7 +518,7 @@ static void do_result(struct world *w, const struct world_event *e)
 		return;
 	if (!o->reported && l->up && l->serial == o->serial && l->cut_until > w->now &&
 	    o->poster != o->op.host) {
-		will_fail(w, o); /* the result does not come through */
+		will_fail(w, e->value); /* the result does not come through */
 	} else if (!o->reported) {
 		link_forget(w, l, e->value);
 		deliver_result(w, e->value, o->outcome);
@@ -522,7 +549,9 @@ static void link_down(struct world *w, uint16_t a, uint16_t b)
 	for (uint32_t k = 0; k < n; k++) {
 		struct world_op *o = &w->op[gone[k]];
 
-		deliver_result(w, gone[k], o->op.kind == STEP_READ ? STEP_LOST : STEP_UNKNOWN);
+		if (!o->reported)
+			deliver_result(w, gone[k],
+				       o->op.kind == STEP_READ ? STEP_LOST : STEP_UNKNOWN);
 		op_put(w, gone[k]);
 	}
 	call_later(w, a, b);
@@ -629,6 +658,8 @@ static void run_one(struct world *w)
 		return do_exec(w, &e);
 	case EV_RESULT:
 		return do_result(w, &e);
+	case EV_LATE:
+		return do_late(w, &e);
 	case EV_FAIL:
 		return do_fail(w, &e);
 	case EV_CALL:

@@ -38,8 +38,8 @@ tcp/call.c @ tcp @ agreement* @ s/^\trc = hello_ended(&c->hello, rc);//
 front/link.c @ tcp @ host__not_added* @ s/ || !t->out\[host - 1\].added)$/)/
 front/link.c @ shm @ remove__one* @ s/t->ops->evict(t, host);//
 front/link.c @ tcp @ remove__one* @ s/t->ops->evict(t, host);//
-front/link.c @ tcp @ deadline* @ s/op.deadline.ns <= now.ns/op.deadline.ns < now.ns/
-front/link.c @ tcp @ deadline* @ s/(o->slot.*op.deadline.ns <= now.ns)/(0)/
+front/link.c @ tcp @ deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/
+front/link.c @ tcp @ deadline* @ s/op->kind != TRANSPORT_READ \&\& op->deadline.ns <= now.ns/0/
 front/link.c @ shm @ down* @ s/^\to->link++;/if (!o->link) o->link++;/
 front/link.c @ shm @ down* @ s/events_link(t, o, TRANSPORT_DOWN, why, text);//
 front/link.c @ shm @ flood__more* @ s/t->hellos_new >= caller_limit(t->conf.hellos_second, known)/0/
@@ -53,7 +53,7 @@ front/transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.byt
 front/transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
 front/transport.c @ shm @ post__kind* @ s/^\tif (op->offset % 8)/\tif (0)/
 front/transport.c @ shm @ depth* @ s/>= TRANSPORT_DEPTH)/> TRANSPORT_DEPTH)/
-front/transport.c @ tcp @ depth* @ s/o->waits | o->sent | o->over) >=/o->waits | o->sent | o->over | o->returned) >=/
+front/transport.c @ tcp @ depth* @ s/o->late | o->over) >=/o->late | o->over | o->returned) >=/
 front/transport.c @ shm @ post__deadline* @ s/op->deadline.ns <= now.ns/op->deadline.ns < now.ns/
 front/transport.c @ tcp @ rounds* @ s/s->round = t->round + 1;/s->round = t->order + 1;/
 front/transport.c @ shm @ rounds* @ s/s->round = t->round + 1;/s->round = 1;/

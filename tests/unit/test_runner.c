@@ -235,6 +235,20 @@ RIG_TEST(burst__time_over_before_there_was_room__is_refused)
 	assert_int_equal(transport_link(r->host[2].t, HOME), link);
 }
 
+/* Its link goes on, so no new one would end the wait after LOST. */
+RIG_TEST(burst__reads_are_late__are_refused)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+	uint32_t link = transport_link(r->host[2].t, HOME);
+
+	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, true), 0);
+	runner_ask(r->host[2].r, b, 3, r->now);
+	UNTIL(r, b->results == 3);
+	assert_int_equal(b->by[STEP_REFUSED], 3);
+	assert_int_equal(transport_link(r->host[2].t, HOME), link);
+}
+
 RIG_TEST(results__of_another_prefix__are_not_ours)
 {
 	struct rig *r = *state;

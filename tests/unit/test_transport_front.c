@@ -325,10 +325,138 @@ TEST(deadline__missed__ends_the_link)
 	rig_free(r);
 }
 
-TEST(deadline__of_one_of_many__the_others_go_on)
+/* It is LOST at once; its slot is used again when nothing writes to its buffer any more. */
+TEST(deadline__of_a_read__is_lost_and_the_link_goes_on)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_READ, 1), later = op(r, TRANSPORT_FAA64, 99);
+
+	later.deadline.ns += NS_PER_S;
+	for (uint64_t i = 1; i <= TRANSPORT_DEPTH; i++, o.tag++)
+		assert_int_equal(post(r, o), 0);
+	r->now = o.deadline;
+	poll_all(r);
+	assert_int_equal(r->n, TRANSPORT_DEPTH);
+	for (size_t i = 0; i < r->n; i++) {
+		assert_int_equal(r->ev[i].type, TRANSPORT_RESULT);
+		assert_int_equal(r->ev[i].tag, i + 1);
+		assert_int_equal(r->ev[i].outcome, TRANSPORT_LOST);
+		assert_int_equal(r->ev[i].why, -ETIME);
+	}
+	assert_int_equal(transport_link(&r->f->t, 2), 1);
+	assert_int_equal(post(r, later), -EAGAIN);
+	done(r, 3);
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	assert_int_equal(post(r, later), 0);
+	assert_ptr_equal(r->f->sent[TRANSPORT_DEPTH], r->f->sent[3]);
+	assert_int_equal(post(r, later), -EAGAIN);
+	done(r, TRANSPORT_DEPTH);
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_DONE);
+	rig_free(r);
+}
+
+/* Its slot is not used again while its result waits in the queue. */
+TEST(deadline__of_a_read__completes_before_its_result_is_taken)
 {
 	struct rig *r = rig_up();
 	struct transport_op o = op(r, TRANSPORT_READ, 1);
+
+	assert_int_equal(post(r, o), 0);
+	r->now = o.deadline;
+	assert_int_equal(transport_poll(&r->f->t, r->now, r->ev, 0), 0);
+	done(r, 0);
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 2)), 0);
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_LOST);
+	done(r, 1);
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].tag, 2);
+	rig_free(r);
+}
+
+/* The result waits in the queue while the READ completes, or its link ends. */
+TEST(deadline__of_a_read__completes_before_the_user_looks)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_READ, 1);
+
+	assert_int_equal(post(r, o), 0);
+	o.tag = 2;
+	assert_int_equal(post(r, o), 0);
+	r->now = o.deadline;
+	assert_int_equal(transport_poll(&r->f->t, r->now, r->ev, 0), 0);
+	done(r, 0);
+	front_down(&r->f->t, out(r, 2), -EIO, "broke", r->now);
+	poll_all(r);
+	assert_int_equal(r->n, 3);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(r->ev[i].tag, i + 1);
+		assert_int_equal(r->ev[i].outcome, TRANSPORT_LOST);
+	}
+	assert_int_equal(r->ev[2].type, TRANSPORT_DOWN);
+	r->now = mono_add(r->now, NS_PER_S);
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	up(r, 2, 8);
+	for (uint64_t i = 1; i <= TRANSPORT_DEPTH; i++)
+		assert_int_equal(post(r, op(r, TRANSPORT_READ, i)), 0);
+	rig_free(r);
+}
+
+/* connect_ns after its deadline. */
+TEST(deadline__of_a_read__long_passed__ends_the_link)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_READ, 1);
+	struct mono due;
+
+	assert_int_equal(post(r, o), 0);
+	r->now = o.deadline;
+	poll_all(r);
+	assert_int_equal(transport_arm(&r->f->t, r->now, &due), 0);
+	assert_int_equal(mono_sub(due, o.deadline), 2 * NS_PER_S);
+	r->now.ns = due.ns - 1;
+	poll_all(r);
+	assert_int_equal(r->n, 0);
+	r->now = due;
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].type, TRANSPORT_DOWN);
+	assert_int_equal(r->ev[0].why, -ETIME);
+	rig_free(r);
+}
+
+/* What was never sent is LOST, whatever it is, and the others go on in their order. */
+TEST(deadline__of_what_waits__is_lost_and_the_link_goes_on)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_FAA64, 1);
+
+	r->f->submit_rc = -EAGAIN;
+	assert_int_equal(post(r, o), 0);
+	o.tag = 2;
+	o.deadline.ns += NS_PER_S;
+	assert_int_equal(post(r, o), 0);
+	r->now = mono_add(r->now, NS_PER_S);
+	r->f->submit_rc = 0;
+	poll_all(r);
+	assert_int_equal(r->n, 1);
+	assert_int_equal(r->ev[0].tag, 1);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_LOST);
+	assert_int_equal(r->f->n, 1);
+	assert_int_equal(r->f->tag[0], 2);
+	rig_free(r);
+}
+
+TEST(deadline__of_one_of_many__the_others_go_on)
+{
+	struct rig *r = rig_up();
+	struct transport_op o = op(r, TRANSPORT_FAA64, 1);
 
 	assert_int_equal(add(r, 3), 0);
 	poll_all(r);

@@ -76,8 +76,8 @@ static struct transport_event *push_event(struct transport *t, enum transport_ev
 	return &e->ev;
 }
 
-void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
-		   const struct transport_event *result)
+static void push_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
+			const struct transport_event *result)
 {
 	struct transport_event *ev = push_event(t, TRANSPORT_RESULT, out_host(t, o), s);
 
@@ -90,7 +90,25 @@ void events_result(struct transport *t, struct transport_out *o, struct transpor
 	ev->tag = s->op.tag;
 	o->events++;
 	t->stats.outcomes[ev->outcome]++;
+}
+
+void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
+		   const struct transport_event *result)
+{
+	push_result(t, o, s, result);
 	slot_move(t, o, s, SLOT_OVER);
+}
+
+void events_late(struct transport *t, struct transport_out *o, struct transport_slot *s)
+{
+	push_result(t, o, s, &(struct transport_event){ .outcome = TRANSPORT_LOST, .why = -ETIME });
+	s->told = false;
+	slot_move(t, o, s, SLOT_LATE);
+}
+
+void events_late_over(struct transport *t, struct transport_out *o, struct transport_slot *s)
+{
+	slot_move(t, o, s, s->told ? SLOT_FREE : SLOT_OVER);
 }
 
 void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
@@ -207,7 +225,10 @@ static void link_event_taken(struct transport *t, const struct front_event *e)
 	if (e->slot) {
 		if (e->slot->round > t->round)
 			t->round = e->slot->round;
-		slot_move(t, o, e->slot, e->ev.data ? SLOT_RETURNED : SLOT_FREE);
+		if (e->slot->state == SLOT_LATE)
+			e->slot->told = true;
+		else
+			slot_move(t, o, e->slot, e->ev.data ? SLOT_RETURNED : SLOT_FREE);
 	}
 	/* A link is not called again while events of it wait: now it may be. */
 	if (!--o->events && o->state == LINK_WAITS)

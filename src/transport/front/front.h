@@ -28,6 +28,10 @@ void events_fini(struct transport *t);
 /* Queue the slot's result. The slot is OVER then. */
 void events_result(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		   const struct transport_event *result);
+/* Queue LOST for a READ that was sent and is overdue. The slot is LATE then. */
+void events_late(struct transport *t, struct transport_out *o, struct transport_slot *s);
+/* Nothing writes to the buffer of a LATE slot any more. */
+void events_late_over(struct transport *t, struct transport_out *o, struct transport_slot *s);
 /* Queue an UP or a DOWN. text may be NULL. */
 void events_link(struct transport *t, struct transport_out *o, enum transport_event_type type,
 		 int why, const char *text);

@@ -63,6 +63,8 @@ static void link_end(struct transport *t, struct transport_out *o, enum link_sta
 		events_result(
 			t, o, s,
 			&(struct transport_event){ .outcome = outcome_at_end(s), .why = why });
+	while ((s = slot_first(o, o->late)))
+		events_late_over(t, o, s);
 	if (was != LINK_UP)
 		return;
 	t->stats.links_down++;
@@ -200,23 +202,72 @@ static void call_peer(struct transport *t, struct transport_out *o, struct mono 
 		front_down(t, o, rc, strerror(-rc), now);
 }
 
-/*
- * One operation that is late ends the whole link. A reliable connection executes operations in
- * order (IBTA volume 1, 9.5), so none behind it would get a result; and only a new link makes sure
- * that it is not executed any more.
- */
-static bool overdue(const struct transport_out *o, struct mono now)
+/* A READ that is late holds a slot of the link. This long after its deadline the link ends. */
+static struct mono late_limit(const struct transport *t, const struct transport_slot *s)
 {
-	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
-		if (o->slot[__builtin_ctz(mask)].op.deadline.ns <= now.ns)
+	return mono_add(s->op.deadline, t->conf.connect_ns);
+}
+
+/* Of the slots in the mask, is one overdue whose kind is not READ? */
+static bool any_overdue(const struct transport_out *o, uint32_t mask, struct mono now)
+{
+	for (; mask; mask &= mask - 1) {
+		const struct transport_op *op = &o->slot[__builtin_ctz(mask)].op;
+
+		if (op->kind != TRANSPORT_READ && op->deadline.ns <= now.ns)
+			return true;
+	}
+	return false;
+}
+
+static bool any_stuck(const struct transport *t, const struct transport_out *o, struct mono now)
+{
+	for (uint32_t mask = o->late; mask; mask &= mask - 1)
+		if (late_limit(t, &o->slot[__builtin_ctz(mask)]).ns <= now.ns)
 			return true;
 	return false;
 }
 
+/* The overdue operations are LOST: READs, which change nothing, and what was not sent yet. */
+static void lose_overdue(struct transport *t, struct transport_out *o, struct mono now)
+{
+	uint32_t overdue = 0;
+	struct transport_slot *s;
+
+	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
+		if (o->slot[__builtin_ctz(mask)].op.deadline.ns <= now.ns)
+			overdue |= mask & -mask;
+	while ((s = slot_first(o, overdue))) {
+		overdue &= ~(1u << s->index);
+		if (s->state == SLOT_SENT)
+			events_late(t, o, s);
+		else
+			events_result(t, o, s,
+				      &(struct transport_event){ .outcome = TRANSPORT_LOST,
+								 .why = -ETIME });
+	}
+}
+
+/*
+ * An atomic or a SEND that is late ends the whole link: only a new link makes sure that it is not
+ * executed any more. A late READ is LOST at once and does no harm: its link goes on, and slow
+ * READs of one user end no operation of another. But a reliable connection executes operations in
+ * order (IBTA volume 1, 9.5): where nothing completes for long, nothing behind it will.
+ */
+static void link_deadlines(struct transport *t, struct transport_out *o, struct mono now)
+{
+	if (any_overdue(o, o->sent, now))
+		front_down(t, o, -ETIME, "did not answer an operation before its deadline", now);
+	else if (any_stuck(t, o, now))
+		front_down(t, o, -ETIME, "did not answer a READ for long after its deadline", now);
+	else
+		lose_overdue(t, o, now);
+}
+
 static void link_timers(struct transport *t, struct transport_out *o, struct mono now)
 {
-	if (o->state == LINK_UP && overdue(o, now))
-		front_down(t, o, -ETIME, "did not answer an operation before its deadline", now);
+	if (o->state == LINK_UP)
+		link_deadlines(t, o, now);
 	if (o->state == LINK_CALLS && o->due.ns <= now.ns)
 		front_down(t, o, -ETIMEDOUT, "did not answer the call in time", now);
 	if (o->state == LINK_WAITS && o->due.ns <= now.ns && !o->events)
@@ -229,6 +280,8 @@ static void link_due(struct transport *t, const struct transport_out *o)
 		front_due(t, o->due);
 	for (uint32_t mask = o->waits | o->sent; mask; mask &= mask - 1)
 		front_due(t, o->slot[__builtin_ctz(mask)].op.deadline);
+	for (uint32_t mask = o->late; mask; mask &= mask - 1)
+		front_due(t, late_limit(t, &o->slot[__builtin_ctz(mask)]));
 }
 
 void links_timers(struct transport *t, struct mono now)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * slot: the state of an operation: FREE, WAITS, SENT, OVER, RETURNED, FREE (backend.h). Bit
- * masks of the link and of the handle find the slots in a state without a search.
+ * slot: the state of an operation: FREE, WAITS, SENT, OVER, RETURNED, FREE (backend.h); a
+ * READ whose deadline passes is LATE after SENT. Bit masks of the link and of the handle find the
+ * slots in a state without a search.
  */
 #include "src/transport/front/front.h"
 
@@ -10,7 +11,7 @@ void slot_move(struct transport *t, struct transport_out *o, struct transport_sl
 {
 	uint32_t bit = 1u << s->index;
 	uint64_t host = 1ull << (o - t->out);
-	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->over, &o->returned };
+	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->late, &o->over, &o->returned };
 
 	if (s->state != SLOT_FREE)
 		*mask[s->state] &= ~bit;

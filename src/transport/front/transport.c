@@ -83,7 +83,7 @@ static int op_check(const struct transport *t, const struct transport_op *op, st
 	 * RETURNED slots do not count: only their buffers are in use, and there are twice as many
 	 * slots as operations may be outstanding.
 	 */
-	if (__builtin_popcount(o->waits | o->sent | o->over) >= TRANSPORT_DEPTH)
+	if (__builtin_popcount(o->waits | o->sent | o->late | o->over) >= TRANSPORT_DEPTH)
 		return -EAGAIN;
 	return 0;
 }
@@ -115,7 +115,8 @@ static void start_operation(struct transport *t, const struct transport_op *op, 
 {
 	struct transport_out *o = &t->out[op->host - 1];
 	/* There is a free one: at most DEPTH are outstanding, and at most DEPTH are RETURNED. */
-	uint32_t i = (uint32_t)__builtin_ctz(~(o->waits | o->sent | o->over | o->returned));
+	uint32_t i =
+		(uint32_t)__builtin_ctz(~(o->waits | o->sent | o->late | o->over | o->returned));
 	struct transport_slot *s = &o->slot[i];
 
 	s->index = i;
@@ -159,7 +160,9 @@ void front_done(struct transport *t, struct transport_out *o, struct transport_s
 {
 	struct transport_event ev = { .outcome = outcome };
 
-	/* The link has ended, and the user has another outcome: one operation has one result. */
+	/* One operation has one result: the link has ended, or the deadline passed. */
+	if (s->state == SLOT_LATE)
+		events_late_over(t, o, s);
 	if (s->state != SLOT_SENT)
 		return;
 	if (outcome != TRANSPORT_DONE) {
