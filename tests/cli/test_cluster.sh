@@ -5,7 +5,7 @@
 #	tests/cli/test_cluster.sh [BUILD]
 #
 # Each error of a cluster's files; three hosts over shm, of which one is stopped and one dies
-# and starts again; a lock that is broken; two hosts over tcp, and callers without the key.
+# and starts again; a lock that is broken; three hosts over tcp, and callers without the key.
 # Exit: 0, 1 when something was not as it should be, 77 when python3 is missing.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
@@ -86,6 +86,20 @@ stop() { # HOST SIGNAL
 	daemon[$1]=
 	name="host $1: SIG$2" checks=$((checks + 1))
 	[ "$2" = KILL ] || [ "$code" -eq 0 ] || { cp "$dir/$1/log" "$dir/err"; bad "exit status $code"; }
+}
+
+# ages HOST STOPPED OTHER: while the one gets 2 s old, the other is never half as old.
+ages() {
+	python3 -c 'import json, subprocess, sys, time
+most, until = 0, time.time() + 60
+while time.time() < until:
+    said = subprocess.run(sys.argv[1:4] + ["-j", "host-list"], stdout=subprocess.PIPE, check=True).stdout
+    age = {h["name"]: h["age_ms"] or 0 for h in json.loads(said)["hosts"]}
+    most = max(most, age[sys.argv[5]])
+    if age[sys.argv[4]] > 2000:
+        sys.exit(2 * most >= age[sys.argv[4]] and "%d ms, and the stopped %s" % (most, age))
+    time.sleep(0.01)
+sys.exit("it does not get old")' "$dir/resex" -s "$dir/$1/sock" "$2" "$3"
 }
 
 in_log() { # HOST PATTERN: it comes
@@ -325,14 +339,15 @@ that 'with a higher one it is up' until_says '^xen2 +2 +up ' resex 1 host-list
 stop 1 TERM
 stop 2 TERM
 
-# --- two over tcp ---------------------------------------------------------------------
+# --- three over tcp -------------------------------------------------------------------
 
-read -r port1 port2 < <(python3 -c 'import socket
-s = [socket.socket() for i in range(2)]
+read -r port1 port2 port3 < <(python3 -c 'import socket
+s = [socket.socket() for i in range(3)]
 for x in s: x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))')
-for n in 1 2; do
-	cluster $n tcp "\"address\": \"127.0.0.1\", \"port\": $port1" "\"address\": \"127.0.0.1\", \"port\": $port2"
+for n in 1 2 3; do
+	cluster $n tcp "\"address\": \"127.0.0.1\", \"port\": $port1" "\"address\": \"127.0.0.1\", \"port\": $port2" \
+		"\"address\": \"127.0.0.1\", \"port\": $port3"
 	start $n
 done
 that 'they see each other over tcp' until_says '^xen2 +2 +up ' resex 1 host-list
@@ -346,12 +361,15 @@ that 'one that hung up is down, and where to look' until_says '^xen1 +1 +down .*
 that 'one that is killed is down' until_says '^xen1 +1 +down .*[a-z] [a-z]' resex 2 host-list
 start 1
 that 'and up again' until_says '^xen1 +1 +up ' resex 2 host-list
-# tcp needs the other's process: a stopped one cannot be read at all.
+# tcp needs the other's process: a stopped one cannot be read at all, and delays no other.
+that 'the third is up' until_says '^xen3 +3 +up ' resex 2 host-list
 kill -STOP "${daemon[1]}"
+that 'a stopped host makes no other old' ages 2 xen1 xen3
 that 'a stopped host is down' until_says '^xen1 +1 +down .*answer' resex 2 host-list
 kill -CONT "${daemon[1]}"
 that 'and up when it goes on' until_says '^xen1 +1 +up ' resex 2 host-list
 stop 2 TERM
+stop 3 TERM
 
 # --- callers without the key -----------------------------------------------------------------------
 
