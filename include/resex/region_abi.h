@@ -161,11 +161,13 @@ enum {
 };
 
 /*
- * The owner in a lock's word. 0: free, released clean. 1 .. REGION_HOSTS_MAX: a host. This
- * number: free, but operations of the last holder may still be on their way: the next holder
- * must make the fencing sweep first (src/reconf/move.h).
+ * The owner in a lock's word. 0: free, released clean. 1 .. REGION_HOSTS_MAX: a host. DIRTY: free,
+ * but operations of the last holder may still be on their way: the next holder must make the
+ * fencing sweep first (src/reconf/move.h). BROKEN: an operator took the lock away from its holder,
+ * which may still act: the word is waited for as if a host held it, then its next holder sweeps.
  */
-#define REGION_LOCK_BROKEN 0xffffu
+#define REGION_LOCK_DIRTY  0xffffu
+#define REGION_LOCK_BROKEN 0xfffeu
 
 #define REGION_SEQ_BITS 48
 #define REGION_SEQ_MASK ((1ull << REGION_SEQ_BITS) - 1)

@@ -76,8 +76,9 @@ struct cluster_lock {
 void cluster_lock_see(const struct cluster *c, uint32_t i, struct mono now, struct cluster_lock *l);
 
 /*
- * Take the lock of service[i] away from its holder, by CAS of the word last read: what the
- * old holder does under it then fails, and the next holder first checks what was done.
+ * Take the lock of service[i] away from its holder, by CAS of the word last read. The old holder
+ * cannot release it any more, but may act until its lease ends: others wait for that, and the
+ * next holder first checks what was done.
  * force: even if the lock is unchanged for less than cluster_break_ns(). 0, with *ticket for
  * cluster_break_result; -ENOENT: not read yet, or it has no home; -EALREADY: it is not held;
  * -EBUSY: unchanged for too short a time; -EAGAIN: another lock is being broken; -EPERM: no

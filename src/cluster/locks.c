@@ -124,7 +124,7 @@ void locks_result(struct locks *l, const struct cluster_conf *conf,
 
 static bool is_held(uint64_t word)
 {
-	return region_word_id(word) && region_word_id(word) != REGION_LOCK_BROKEN;
+	return region_word_id(word) && region_word_id(word) < REGION_LOCK_BROKEN;
 }
 
 /*

@@ -195,13 +195,15 @@ int cmd_list_hosts(struct call *c, const json_t *params, json_t **result)
 
 /* --- locks ------------------------------------------------------------------ */
 
-/* free, held or broken; unknown: its home has not been read yet. */
+/* unknown: its home has not been read yet. */
 static const char *lock_state_text(const struct cluster_lock *l)
 {
 	if (!l->known)
 		return "unknown";
 	if (region_word_id(l->word) == REGION_LOCK_BROKEN)
 		return "broken";
+	if (region_word_id(l->word) == REGION_LOCK_DIRTY)
+		return "dirty";
 	return region_word_id(l->word) ? "held" : "free";
 }
 

@@ -94,6 +94,7 @@ static bool acquirable(const struct lock *l, uint64_t word)
 	/* rule: a fresh word is waited for */
 	if (fresh(l, word))
 		return false;
+	/* rule: a word that an operator wrote is waited for: REGION_LOCK_BROKEN is not free */
 	/* rule: a restarted owner breaks its own old generation at once */
 	return owner == 0 || owner == LOCK_DIRTY || owner == l->conf.self;
 }

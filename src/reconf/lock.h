@@ -43,6 +43,9 @@
  * So no word ever comes back, and seq is the fence. Seqs are compared by difference.
  *	owner 0: released, clean.
  *	owner LOCK_DIRTY: free, but the next holder must sweep.
+ *	owner REGION_LOCK_BROKEN: an operator broke the lock, perhaps under a live lease. A
+ *	waiter waits for it as for a held lock. Otherwise the sweep alone would protect: it
+ *	stops no CAS of the old holder whose read is younger than the sweep.
  *	count 0, or epoch behind the view's number: *fresh*. The earlier holders are not
  *	known: the home is new, or has restarted. A waiter waits for it as for a held lock,
  *	then acquires it unclean.
@@ -80,7 +83,7 @@
 
 enum {
 	LOCK_TAGS = 256, /* a lock uses the tags conf.tag .. conf.tag + LOCK_TAGS - 1 */
-	LOCK_DIRTY = REGION_LOCK_BROKEN, /* owner: the lock is free, but was not released clean */
+	LOCK_DIRTY = REGION_LOCK_DIRTY, /* owner: the lock is free, but was not released clean */
 };
 
 struct lock_conf {

@@ -22,8 +22,8 @@ int64_t lease_break_ns(int64_t hold_ns, int64_t deadline_ns, uint32_t drift_ppm)
 uint64_t lease_broken_word(uint64_t word)
 {
 	/*
-	 * seq + 1, so that no word comes back: a release by the old holder must fail. Not clean,
-	 * because its operations may still be on their way.
+	 * seq + 1, so that no word comes back: a release by the old holder must fail. Not free,
+	 * because the old holder does not know, and may act until its lease ends.
 	 */
 	return region_word(REGION_LOCK_BROKEN, region_word_seq(word) + 1);
 }

@@ -18,7 +18,10 @@
  */
 int64_t lease_break_ns(int64_t hold_ns, int64_t deadline_ns, uint32_t drift_ppm);
 
-/* The word that an operator's CAS writes over word to free its lock. */
+/*
+ * The word that an operator's CAS writes over word to take the lock from its holder. The others
+ * wait for it for lease_break_ns(), as for each word that is new to them.
+ */
 uint64_t lease_broken_word(uint64_t word);
 
 #endif

@@ -57,7 +57,7 @@ static bool take(struct transport *t, struct clock *c, uint16_t self, uint16_t h
 
 	if (!cas(t, c, &op, &word)) /* 0 for 0: what stands there */
 		return false;
-	if (region_word_id(word) && region_word_id(word) != REGION_LOCK_BROKEN)
+	if (region_word_id(word) && region_word_id(word) < REGION_LOCK_BROKEN)
 		return false;
 	op.compare = word;
 	op.value = region_word(self, region_word_seq(word) + 1);

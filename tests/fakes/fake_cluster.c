@@ -139,6 +139,6 @@ int cluster_break_result(const struct cluster *c, uint64_t ticket)
 		return -EINPROGRESS;
 	}
 	if (!c->result_rc)
-		mine->lock[0].word = region_word(LOCK_DIRTY, 100);
+		mine->lock[0].word = region_word(REGION_LOCK_BROKEN, 100);
 	return c->result_rc;
 }

@@ -6,7 +6,7 @@
  * Faults, at any step: a host pauses (between any check and the post that follows it, or
  * for ever); the outcome of an operation is unknown, and it is executed at any later step
  * until its link is closed, or never; a host crashes and restarts while its operations are
- * outstanding; the home crashes and restarts.
+ * outstanding; the home crashes and restarts; an operator breaks the lock by force.
  *
  * Time: a tick may come at any step. So only the hosts' own timers bound a duration. A
  * host's clock runs at a rate from 1 - 1/4 to 1 + 1/4. A lease is counted with the slowest
@@ -32,6 +32,9 @@
 #endif
 #ifndef HOME_CRASHES
 #define HOME_CRASHES 1
+#endif
+#ifndef OPERATOR
+#define OPERATOR 0 /* breaks by force */
 #endif
 
 #if !defined(ONLY) || defined(CHECK_EFFECT)
@@ -62,11 +65,13 @@
 #define LEASE_TICKS ((HOLD + 2) / 3)
 #define WAIT_TICKS  (BREAK / 5)
 
-/* A lock word: owner (host + 1; 0: released clean; DIRTY), seq = {epoch, count 3}. */
+/* A lock word: owner (host + 1; 0: released clean; DIRTY; FORCED), seq = {epoch, count 3}. */
 #define WORD(owner, seq) ((seq) * 8 + (owner))
 #define OWNER(w)	 ((w) % 8)
 #define SEQ(w)		 ((w) / 8)
 #define DIRTY		 7
+#define FORCED		 6 /* by the operator: waited for, as a word of another host */
+#define HELD(w)		 (OWNER(w) != 0 && OWNER(w) < FORCED)
 #define EPOCH(seq)	 ((seq) / 8)
 #define FRESH(w)	 (OWNER(w) == 0 && SEQ(w) % 8 == 0) /* not acquired since its home began */
 #define NOTHING		 255
@@ -98,7 +103,7 @@ byte generation = 1;
 byte lease[HOSTS], wait[HOSTS]; /* timers: ticks left */
 
 byte rounds[HOSTS] = ROUNDS;
-byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
+byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES, operator = OPERATOR;
 
 /* Ghosts: for the checks only. The protocol does not read them. */
 byte acquired;	   /* acquisitions so far */
@@ -243,6 +248,9 @@ end:
 		od;
 		i = 0
 	   }
+	:: d_step { home_up && operator > 0 && HELD(lock) ->
+		operator--;
+		lock = WORD(FORCED, SEQ(lock) + 1) }
 	:: d_step { home_up && home_crashes > 0 ->
 		home_crashes--;
 		home_up = false;
@@ -289,7 +297,11 @@ inline result(s, link)
 }
 
 /* Evaluate a lock word. The wait begins when a word that is not free is first read. */
+#ifdef BROKEN_FORCED_AT_ONCE
+#define OF_ANOTHER(w) (HELD(w) && OWNER(w) != i + 1)
+#else
 #define OF_ANOTHER(w) (OWNER(w) != 0 && OWNER(w) != DIRTY && OWNER(w) != i + 1)
+#endif
 inline note(what)
 {
 	if

@@ -36,6 +36,9 @@ lock_rounds              | lock | ROUNDS=2 CRASHES=0 HOME_CRASHES=0 | -
 lock_crash               | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
 move_crash               | move | RESTS=1 CRASHES=1 | -
 lock_home                | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 | -
+lock_operator            | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | -
+lock_operator_crash      | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
+lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 | - | deep
 move_one_move_crash      | move | TIMELY MINIMUM=0 CRASHES=1 RESTS=2 | -
 move_home                | move | RESTS=1 HOME_CRASHES=1 | -
 move_unknown             | move | RESTS=1 UNKNOWNS=1 | -
@@ -57,6 +60,8 @@ lock_seq_kept_fence      | lock | BROKEN_SEQ_KEPT | FENCE
 lock_seq_from_zero       | lock | BROKEN_SEQ_FROM_ZERO ROUNDS=1 CRASHES=0 | FENCE
 lock_fresh_at_once       | lock | BROKEN_FRESH_AT_ONCE ROUNDS=1 CRASHES=0 | EFFECT
 lock_fresh_at_once_both  | lock | BROKEN_FRESH_AT_ONCE ROUNDS=1 CRASHES=0 | ALONE
+lock_forced_at_once      | lock | BROKEN_FORCED_AT_ONCE ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | EFFECT
+lock_forced_at_once_both | lock | BROKEN_FORCED_AT_ONCE ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | ALONE
 lock_no_sweep            | lock | BROKEN_NO_SWEEP | EFFECT
 lock_no_fence_seq        | lock | BROKEN_NO_FENCE_SEQ | EFFECT
 view_epoch_ignored       | view | BROKEN_EPOCH_IGNORED | MINIMUM

@@ -444,6 +444,14 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 			     (unsigned long long)r->old);
 		return;
 	}
+	if (r->host == HISTORY_OPERATOR) {
+		h->forced++;
+		h->service[s].holder = 0;
+		h->service[s].stuck_since = h->service[s].met = 0;
+		w->value = r->now;
+		w->since = r->t;
+		return;
+	}
 	meet(h, r, (uint16_t)s);
 	if (r->op != STEP_CAS || r->old != r->compare)
 		return;

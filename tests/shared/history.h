@@ -28,6 +28,8 @@ enum {
 	HISTORY_PAST = 4,   /* processes of a host that are remembered */
 };
 
+enum { HISTORY_OPERATOR = 0 }; /* the host of its EFFECTs: resex lock-break --force */
+
 enum history_type {
 	HISTORY_BOOT,	/* host starts process boot, with new words; value: generation */
 	HISTORY_WORD,	/* host, offset; now: the first value of the word */
@@ -152,7 +154,7 @@ struct history {
 	enum history_violation violation;
 	char text[200];
 	uint64_t hash;
-	uint64_t n, moves, acquisitions, breaks;
+	uint64_t n, moves, acquisitions, breaks, forced;
 	struct history_word node[HISTORY_HOSTS + 1][HISTORY_NODES];
 	struct history_word lock[HISTORY_HOSTS + 1][HISTORY_SERVICES];
 	struct history_process process[HISTORY_HOSTS + 1][HISTORY_PAST]; /* by boot, modulo */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "src/shared/lease.h"
 #include "tests/shared/schedule.h"
 
 enum {
@@ -23,6 +24,7 @@ enum {
 	TIMER_HEAL = 0x500,
 	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
 	TIMER_COME = 0x700, /* + host */
+	TIMER_OPERATOR = 0x800,
 	MIDDLE = 50, /* never a donor of a service without high load; a worse donor than LOW */
 };
 
@@ -478,6 +480,33 @@ static void trouble(struct schedule *s)
 	world_timer(&s->w, s->w.now + between(s, DEADLINE_NS, 3 * HOLD_NS), TIMER_TROUBLE);
 }
 
+/* An operator breaks a lock by force, if the one that it looks at is held. */
+static void break_by_force(struct schedule *s)
+{
+	uint16_t home = (uint16_t)between(s, 1, s->hosts);
+	uint32_t offset =
+		region_lock_offset(id_of((uint32_t)between(s, 0, (int64_t)s->services - 1)));
+	uint64_t *word;
+
+	if (!s->dynamic)
+		home = 1;
+	word = world_word(&s->w, home, offset);
+	if (s->quiet)
+		return;
+	if (s->w.host[home].up && region_word_id(*word) && region_word_id(*word) <= s->hosts) {
+		record_event(s, (struct history_record){ .type = HISTORY_EFFECT,
+							 .host = HISTORY_OPERATOR,
+							 .target = home,
+							 .op = STEP_CAS,
+							 .offset = offset,
+							 .compare = *word,
+							 .old = *word,
+							 .now = lease_broken_word(*word) });
+		*word = lease_broken_word(*word);
+	}
+	world_timer(&s->w, s->w.now + between(s, 0, 2 * CHECK_NS), TIMER_OPERATOR);
+}
+
 /* No more faults from now on: all hosts and links work. One load stays high. */
 static void heal(struct schedule *s)
 {
@@ -528,6 +557,8 @@ static void timer(void *ctx, uint32_t what)
 		return trouble(s);
 	case TIMER_COME:
 		return come(s, (uint16_t)i);
+	case TIMER_OPERATOR:
+		return break_by_force(s);
 	case TIMER_HEAL:
 		return i ? last_load(s) : heal(s);
 	default:
@@ -714,6 +745,8 @@ bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_optio
 			    TIMER_HIGH + (uint32_t)between(s, 0, s->services - 1));
 	if (s->dynamic)
 		world_timer(&s->w, between(s, 2 * HOLD_NS, 8 * HOLD_NS), TIMER_TROUBLE);
+	if (!has_death(s) && s->kind != SCHEDULE_CALM && one_in(s, 4))
+		world_timer(&s->w, between(s, 0, 10 * CHECK_NS), TIMER_OPERATOR);
 	end = c.faults_until;
 	if (s->kind == SCHEDULE_STORM || s->kind == SCHEDULE_UNSEEN || s->dynamic) {
 		world_timer(&s->w, c.faults_until, TIMER_HEAL);

@@ -120,7 +120,7 @@ TEST_WITH(quorum__lost__no_lock_is_broken_or_even_shown, begin, finish)
 	assert_string_equal(cluster_note(s->at[1].c), "");
 	changes = cluster_changes(s->at[1].c);
 	assert_int_equal(cluster_break(s->at[1].c, WEB, true, s->now, &ticket), 0);
-	site_until(s, region_word_id(site_lock(s, 1, WEB).word) == LOCK_DIRTY);
+	site_until(s, region_word_id(site_lock(s, 1, WEB).word) == REGION_LOCK_BROKEN);
 	assert_int_equal(cluster_changes(s->at[1].c), changes + 1);
 }
 

@@ -131,6 +131,9 @@ WITH_CALL(lock_list__held_broken_free_unknown__are_different)
 	c->lock[1].word = region_word(LOCK_DIRTY, 6);
 	c->lock[1].home = NULL;
 	r = ask(*state, "lock-list", "");
+	assert_string_equal(str(lock_of(r, 1), "state"), "dirty");
+	c->lock[1].word = region_word(REGION_LOCK_BROKEN, 7);
+	r = ask(*state, "lock-list", "");
 	assert_string_equal(str(lock_of(r, 0), "state"), "free");
 	assert_true(json_is_null(json_object_get(lock_of(r, 0), "owner")));
 	assert_string_equal(str(lock_of(r, 1), "state"), "broken");

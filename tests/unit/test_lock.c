@@ -130,9 +130,12 @@ static const struct row {
 	{ "restart: a word like that of before the home's start is waited for anew",
 	  "word a 1, b acquire, b ticks break less 10, b new-link, b ticks before-break -> word a "
 	  "1" },
-	{ "break: the holder cannot release, the next one is unclean",
+	{ "break: the holder cannot release, the next one waits for its lease and is unclean",
 	  "a hold, break -> word broken 3; a release -> word broken 3;"
-	  "b hold -> b unclean, word b 4" },
+	  "b acquire, b ticks before-break -> b waiting, word broken 3; b ticks 10 -> b held, "
+	  "b unclean, word b 4" },
+	{ "break: under a live lease, the old holder is no more at work",
+	  "a hold, break, b acquire, b ticks before-break -> a may-not, b waiting" },
 
 	/* The release decides nothing, so it is made. */
 	{ "view: not quorate, nothing is taken and nothing may be done",
