@@ -456,8 +456,8 @@ static void init_region(struct cluster *c, uint64_t generation, struct mono now)
 }
 
 /*
- * The order matters: the generation is counted up on disk before any peer can see it, the
- * region's header is written before it has a reader, and the peers' table is there before the
+ * The order matters: a start that cannot serve at its address counts no generation; the number is
+ * on disk before any peer can see it, which needs a poll of the transport; the region's header is written before it has a reader, and the peers' table is there before the
  * first link, since it needs every UP. Links are opened last.
  */
 static int open_parts(struct cluster *c, const struct daemon_conf *conf, const char *hostname,
@@ -471,9 +471,11 @@ static int open_parts(struct cluster *c, const struct daemon_conf *conf, const c
 	if (!rc)
 		rc = cluster_key_load(&key, c->conf.key_file, e);
 	if (!rc)
-		rc = cluster_generation(conf->state_dir, &generation, e);
+		rc = cluster_generation_next(conf->state_dir, &generation, e);
 	if (!rc)
 		rc = open_transport(c, &key, generation, now, e);
+	if (!rc)
+		rc = cluster_generation_count(conf->state_dir, generation, e);
 	explicit_bzero(&key, sizeof(key)); /* the transport has its own copy */
 	if (rc)
 		return rc;

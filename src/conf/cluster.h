@@ -79,11 +79,13 @@ int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error 
 int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hostname,
 		       struct conf_error *e);
 
+/* The number of this start, by state_dir/generation, which counts it not yet. 0, or -errno and e. */
+int cluster_generation_next(const char *state_dir, uint64_t *generation, struct conf_error *e);
 /*
- * Count this start in state_dir/generation, and return its number. It is on disk before
- * it is used. 0, or -errno with e filled.
+ * Count this start in state_dir/generation: when its address is ours, and before any peer can see
+ * the number. 0, or -errno and e.
  */
-int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e);
+int cluster_generation_count(const char *state_dir, uint64_t generation, struct conf_error *e);
 
 /* How long a lock word must be unchanged before other hosts may break the lock (lease.h). */
 int64_t cluster_break_ns(const struct cluster_conf *c);

@@ -188,21 +188,25 @@ static int fail_save(struct conf_error *e, int rc, const char *file)
 	return fail_file(e, rc, file, what);
 }
 
-int cluster_generation(const char *state_dir, uint64_t *generation, struct conf_error *e)
+int cluster_generation_next(const char *state_dir, uint64_t *generation, struct conf_error *e)
 {
-	char file[CONFIG_PATH_MAX + 16], text[32];
+	char file[CONFIG_PATH_MAX + 16];
 	uint64_t v = 0;
-	int n, rc;
+	int rc;
 
 	snprintf(file, sizeof(file), "%s/generation", state_dir);
 	rc = read_generation(file, &v, e);
-	if (rc)
-		return rc;
-	n = snprintf(text, sizeof(text), "%" PRIu64 "\n", v + 1);
-	/* Before use: a host that crashes now has used up a number, which harms nothing. */
+	if (!rc)
+		*generation = v + 1;
+	return rc;
+}
+
+int cluster_generation_count(const char *state_dir, uint64_t generation, struct conf_error *e)
+{
+	char file[CONFIG_PATH_MAX + 16], text[32];
+	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", generation), rc;
+
+	snprintf(file, sizeof(file), "%s/generation", state_dir);
 	rc = file_save(file, text, (size_t)n);
-	if (rc)
-		return fail_save(e, rc, file);
-	*generation = v + 1;
-	return 0;
+	return rc ? fail_save(e, rc, file) : 0;
 }

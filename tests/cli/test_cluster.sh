@@ -163,6 +163,7 @@ rm -f "$dir/1/key"
 # What only a start finds out.
 cluster 1 shm "\"address\": \"$dir/nowhere\""
 fails 4 resexd "$dir/nowhere/host-1.sock: .*the folder must be there" resexd 1
+that 'a start that cannot serve counts no generation' not test -e "$dir/1/state/generation"
 cluster 1 tcp '"address": "127.0.0.1"' '"address": "xen2.example"'
 fails 4 resexd 'host "xen2" cannot be called at "xen2.example": give an IP address' resexd 1
 cluster 1 shm "$shm"
@@ -233,6 +234,7 @@ that 'and what is wrong with it' in_log 1 'cluster.json:[0-9]+:[0-9]+: not valid
 cluster 1 shm "$shm" "$shm" "$shm" "$shm"
 config 9 "\"cluster_file\": \"$dir/1/cluster.json\""
 fails 11 resexd 'host-1.sock: another process serves as host 1 there' resexd 9
+that 'nor one whose address is taken' not test -e "$dir/9/state/generation"
 good 'the host that serves is not disturbed' '^xen2 +2 +up ' resex 1 host-list
 
 # One is stopped: its memory can be read, but its heartbeat has stopped.
