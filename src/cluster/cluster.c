@@ -457,8 +457,9 @@ static void init_region(struct cluster *c, uint64_t generation, struct mono now)
 
 /*
  * The order matters: a start that cannot serve at its address counts no generation; the number is
- * on disk before any peer can see it, which needs a poll of the transport; the region's header is written before it has a reader, and the peers' table is there before the
- * first link, since it needs every UP. Links are opened last.
+ * on disk before any peer can see it, which needs a poll of the transport; the region's header is
+ * written before it has a reader, and the peers' table is there before the first link, since it
+ * needs every UP. Links are opened last.
  */
 static int open_parts(struct cluster *c, const struct daemon_conf *conf, const char *hostname,
 		      struct mono now, struct conf_error *e)

@@ -79,7 +79,7 @@ int cluster_key_load(struct cluster_key *k, const char *file, struct conf_error 
 int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hostname,
 		       struct conf_error *e);
 
-/* The number of this start, by state_dir/generation, which counts it not yet. 0, or -errno and e. */
+/* The number of this start, by state_dir/generation; it is not counted yet. 0, or -errno and e. */
 int cluster_generation_next(const char *state_dir, uint64_t *generation, struct conf_error *e);
 /*
  * Count this start in state_dir/generation: when its address is ours, and before any peer can see

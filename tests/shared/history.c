@@ -264,10 +264,6 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 	struct history_process *p = process_of(h, r->host, r->boot);
 	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
 
-	if (p && i < HISTORY_NODES && !r->unreported) {
-		p->saw[r->target][i] = to;
-		p->saw_at[r->target][i] = r->t;
-	}
 	if (r->op == STEP_FAA || r->old != w->value)
 		history_fail(h, HISTORY_SERVICE, "node %u of host %u was %#llx, not %#llx", i,
 			     r->target, (unsigned long long)w->value, (unsigned long long)r->old);
@@ -290,6 +286,18 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 		p->swept_at = r->t;
 	if (from != to && !h->violation)
 		moved(h, r, from, to);
+}
+
+/* What a host decides by: it has the word, and not only its effect was executed. */
+static void seen(struct history *h, const struct history_record *r)
+{
+	struct history_process *p = process_of(h, r->host, r->boot);
+	uint32_t i = r->offset % REGION_PAGE / 8;
+
+	if (!p || i >= HISTORY_NODES)
+		return;
+	p->saw[r->target][i] = region_word_id(r->now);
+	p->saw_at[r->target][i] = (int64_t)r->value;
 }
 
 /* --- locks -------------------------------------------------------------------- */
@@ -613,6 +621,8 @@ void history_add(struct history *h, const struct history_record *r)
 		return;
 	case HISTORY_EFFECT:
 		return effect(h, r);
+	case HISTORY_SEEN:
+		return seen(h, r);
 	case HISTORY_MAY:
 		return may_act(h, r);
 	case HISTORY_VIEW:
@@ -648,14 +658,23 @@ static void print_effect(FILE *f, const struct history_record *r)
 
 void history_print(FILE *f, const struct history_record *r)
 {
-	static const char *const types[] = { "boots",	  "word",	   "CRASHES",
-					     "",	  "may act under", "gets members, quorate",
-					     "load high", "load low",	   "PAUSES",
+	static const char *const types[] = { "boots",
+					     "word",
+					     "CRASHES",
+					     "",
+					     "",
+					     "may act under",
+					     "gets members, quorate",
+					     "load high",
+					     "load low",
+					     "PAUSES",
 					     "note" };
 
 	fprintf(f, "%10.3f ms  host %u.%u ", (double)r->t / 1e6, r->host, r->boot);
 	if (r->type == HISTORY_EFFECT)
 		print_effect(f, r);
+	else if (r->type == HISTORY_SEEN)
+		fprintf(f, "sees node %u of host %u", r->offset % REGION_PAGE / 8, r->target);
 	else if (r->type == HISTORY_WORD)
 		fprintf(f, "word %#x begins as %#llx", r->offset, (unsigned long long)r->now);
 	else

@@ -35,6 +35,7 @@ enum history_type {
 	HISTORY_WORD,	/* host, offset; now: the first value of the word */
 	HISTORY_CRASH,	/* host */
 	HISTORY_EFFECT, /* host did op to target's word: old, now; value: when it posted it */
+	HISTORY_SEEN,	/* host gets the result of an EFFECT of time value: the word is now */
 	HISTORY_MAY,	/* host believes that it may act under the lock, in view value - 1; 0: no */
 	HISTORY_VIEW,	/* host gets STEP_VIEW: members value, view old; service 1: quorate */
 	HISTORY_HIGH,	/* service's load is high from now on */
@@ -51,7 +52,6 @@ struct history_record {
 	enum step_kind op;
 	uint32_t boot, offset;
 	uint64_t compare, old, now, value;
-	bool unreported; /* EFFECT: host gets no result */
 };
 
 enum history_violation {

@@ -360,8 +360,7 @@ static void effect(void *ctx, const struct world_effect *e)
 				    .compare = e->op->compare,
 				    .old = e->old,
 				    .now = e->now,
-				    .value = (uint64_t)e->posted,
-				    .unreported = e->unreported };
+				    .value = (uint64_t)e->posted };
 	uint64_t moves = s->h.moves;
 
 	history_add(&s->h, &r);
@@ -373,6 +372,22 @@ static void effect(void *ctx, const struct world_effect *e)
 		newcomers(s, e);
 	else if (e->now != e->old)
 		choose_victim(s, e);
+}
+
+static void result(void *ctx, const struct world_effect *e)
+{
+	struct schedule *s = ctx;
+
+	if (e->op->offset < REGION_NODE_WORDS || e->op->offset >= REGION_ACKS)
+		return;
+	history_add(&s->h, &(struct history_record){ .t = s->w.now,
+						     .type = HISTORY_SEEN,
+						     .host = e->poster,
+						     .target = e->op->host,
+						     .boot = e->boot,
+						     .offset = e->op->offset,
+						     .now = e->now,
+						     .value = (uint64_t)e->t });
 }
 
 static void new_view(struct schedule *s, uint64_t members)
@@ -725,7 +740,7 @@ static void must_have_had(struct schedule *s)
 
 bool schedule_run(struct schedule *s, uint64_t seed, const struct schedule_options *o)
 {
-	struct world_actor a = { boot, step, due, effect, notice, timer, s };
+	struct world_actor a = { boot, step, due, effect, result, notice, timer, s };
 	struct world_conf c;
 	int64_t end;
 

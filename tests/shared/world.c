@@ -397,6 +397,17 @@ static bool runs(struct world *w, uint16_t host, const struct world_event *e)
 	return false;
 }
 
+static struct world_effect effect_of(const struct world_op *o)
+{
+	return (struct world_effect){ .t = o->executed,
+				      .posted = o->decided,
+				      .poster = o->poster,
+				      .boot = o->boot,
+				      .op = &o->op,
+				      .old = o->old,
+				      .now = o->now };
+}
+
 static void deliver_result(struct world *w, uint32_t i, enum step_outcome outcome)
 {
 	struct world_op *o = &w->op[i];
@@ -407,9 +418,14 @@ static void deliver_result(struct world *w, uint32_t i, enum step_outcome outcom
 				 .outcome = outcome,
 				 .old = outcome == STEP_DONE ? o->old : 0 };
 
+	struct world_effect e = effect_of(o);
+
 	o->reported = true;
-	if (w->host[o->poster].up && w->host[o->poster].boot == o->boot)
-		turn(w, o->poster, &ev);
+	if (!w->host[o->poster].up || w->host[o->poster].boot != o->boot)
+		return;
+	if (outcome == STEP_DONE && o->executed)
+		w->actor->result(w->actor->ctx, &e);
+	turn(w, o->poster, &ev);
 }
 
 /* --- what events do ------------------------------------------------------------ */
@@ -435,22 +451,19 @@ static bool is_unreported(const struct world *w, const struct world_op *o)
 	return o->reported || l->mute || l->serial != o->serial;
 }
 
-static void execute_operation(struct world *w, struct world_op *o, bool in_time)
+static void execute_operation(struct world *w, struct world_op *o)
 {
 	uint64_t *word = world_word(w, o->op.host, o->op.offset);
-	struct world_effect e = { .t = w->now,
-				  .poster = o->poster,
-				  .boot = o->boot,
-				  .op = &o->op,
-				  .posted = o->decided,
-				  .unreported = !in_time || is_unreported(w, o) };
+	struct world_effect e;
 
-	o->old = e.old = *word;
+	o->old = *word;
+	o->executed = w->now;
 	if (o->op.kind == STEP_CAS && *word == o->op.compare)
 		*word = o->op.value;
 	else if (o->op.kind == STEP_FAA)
 		*word += o->op.value;
-	e.now = *word;
+	o->now = *word;
+	e = effect_of(o);
 	w->actor->effect(w->actor->ctx, &e);
 }
 
@@ -477,7 +490,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	if (back < l->last_result)
 		back = l->last_result;
 	if (!o->refuse)
-		execute_operation(w, o, back < o->deadline);
+		execute_operation(w, o);
 	if (is_unreported(w, o))
 		goto done;
 	l->last_result = back;

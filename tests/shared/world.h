@@ -66,7 +66,6 @@ struct world_effect {
 	uint32_t boot; /* of the poster's process, that posted it */
 	const struct step_op *op;
 	uint64_t old, now; /* the word before and after */
-	bool unreported;   /* the poster will not get its result */
 };
 
 enum world_notice {
@@ -88,6 +87,8 @@ struct world_actor {
 	/* When the process is due for its next tick, by its own clock. */
 	struct mono (*due)(void *ctx, uint16_t host);
 	void (*effect)(void *ctx, const struct world_effect *e);
+	/* The poster gets the result DONE of this effect, after an effect(). */
+	void (*result)(void *ctx, const struct world_effect *e);
 	void (*notice)(void *ctx, enum world_notice what, uint16_t host, uint64_t value);
 	/* A timer of world_timer. */
 	void (*timer)(void *ctx, uint32_t what);
@@ -107,8 +108,8 @@ struct world_op {
 	uint16_t poster;
 	uint32_t boot;
 	uint32_t serial; /* of the link */
-	int64_t decided, posted, deadline;
-	uint64_t old;
+	int64_t decided, posted, deadline, executed;
+	uint64_t old, now;	   /* the word before and after */
 	enum step_outcome outcome; /* once its RESULT is under way */
 	uint32_t link;
 	uint8_t refs;

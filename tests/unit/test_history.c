@@ -49,6 +49,22 @@ static void word(struct rig *r, uint32_t offset, uint64_t value)
 		       .type = HISTORY_WORD, .host = 1, .offset = offset, .now = value });
 }
 
+/* The result of the last effect comes back. */
+static void sees(struct rig *r, uint16_t by, uint32_t offset, uint64_t is)
+{
+	struct history_record rec = { .t = r->t,
+				      .type = HISTORY_SEEN,
+				      .host = by,
+				      .boot = r->h.boot[by],
+				      .target = 1,
+				      .offset = offset,
+				      .now = is,
+				      .value = (uint64_t)r->t };
+
+	if (offset >= REGION_NODE_WORDS)
+		history_add(&r->h, &rec);
+}
+
 static void cas(struct rig *r, uint16_t by, uint32_t offset, uint64_t from, uint64_t to)
 {
 	add(r, (struct history_record){ .type = HISTORY_EFFECT,
@@ -59,6 +75,7 @@ static void cas(struct rig *r, uint16_t by, uint32_t offset, uint64_t from, uint
 					.compare = from,
 					.old = from,
 					.now = to });
+	sees(r, by, offset, to);
 }
 
 static void lock(struct rig *r, uint16_t by, uint32_t s, uint64_t seq)
@@ -86,8 +103,8 @@ static void unlock(struct rig *r, uint16_t by, uint32_t s)
 	cas(r, by, region_lock_offset(s), old, region_word(0, region_word_seq(old)));
 }
 
-/* unreported: no result comes back. */
-static void reads(struct rig *r, uint16_t by, bool unreported)
+/* deaf: no result comes back. */
+static void reads(struct rig *r, uint16_t by, bool deaf)
 {
 	for (uint32_t i = 0; i < 4; i++) {
 		uint64_t is = r->h.node[1][i].value;
@@ -98,8 +115,9 @@ static void reads(struct rig *r, uint16_t by, bool unreported)
 						.target = 1,
 						.offset = region_node_offset(i),
 						.old = is,
-						.now = is,
-						.unreported = unreported });
+						.now = is });
+		if (!deaf)
+			sees(r, by, region_node_offset(i), is);
 	}
 }
 

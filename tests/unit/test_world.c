@@ -18,7 +18,7 @@ enum { HOSTS = 4, TAGS = 4096, ROUNDS = 300 };
 struct posted {
 	uint16_t host, target;
 	uint32_t boot, link;
-	bool reported, executed, unreported;
+	bool reported, executed, seen;
 	enum step_kind kind;
 	enum step_outcome outcome;
 };
@@ -54,10 +54,11 @@ static void rig_result(struct rig *r, uint16_t host, const struct step_event *ev
 		r->wrong = "a result came twice, or to another process";
 	if (ev->outcome == STEP_DONE && !o->executed && o->kind != STEP_READ)
 		r->wrong = "DONE, but it was not executed";
-	if (ev->outcome == STEP_DONE && o->unreported)
-		r->wrong = "DONE, but its effect said that no result would be reported";
-	if (ev->outcome != STEP_DONE && o->executed &&
-	    (ev->outcome == STEP_REFUSED || (ev->outcome == STEP_LOST && o->kind != STEP_READ)))
+	/* A READ may be answered beside its link: that is no effect. */
+	if (o->seen != (ev->outcome == STEP_DONE && (o->executed || o->kind != STEP_READ)))
+		r->wrong = "DONE, and nothing was seen, or the other way round";
+	if ((ev->outcome == STEP_REFUSED || ev->outcome == STEP_LOST) && o->executed &&
+	    o->kind != STEP_READ)
 		r->wrong = "LOST or REFUSED, but it was executed";
 	if (ev->outcome == STEP_UNKNOWN && o->kind == STEP_READ)
 		r->wrong = "a READ is UNKNOWN";
@@ -122,13 +123,20 @@ static void rig_effect(void *ctx, const struct world_effect *e)
 	if (*last && r->op[*last - 1].link == o->link && r->op[*last - 1].boot == o->boot &&
 	    *last - 1 > e->op->tag)
 		r->wrong = "two operations of one link were executed in another order";
-	if (o->reported && !e->unreported)
-		r->wrong = "executed after its outcome was reported, but it did not say so";
 	*last = e->op->tag + 1;
 	o->executed = true;
-	o->unreported = e->unreported;
 	r->late += o->reported;
 	r->hash = (r->hash ^ (uint64_t)e->t ^ e->old ^ e->op->tag) * 0x9e3779b97f4a7c15ull;
+}
+
+static void rig_seen(void *ctx, const struct world_effect *e)
+{
+	struct rig *r = ctx;
+	struct posted *o = &r->op[e->op->tag];
+
+	if (!o->executed || o->reported || o->seen)
+		r->wrong = "seen before it was executed, or after its outcome was known";
+	o->seen = true;
 }
 
 static void rig_notice(void *ctx, enum world_notice what, uint16_t host, uint64_t value)
@@ -164,9 +172,8 @@ static const struct world_conf faulty = {
 
 static void rig_run(struct rig *r, struct world *w, const struct world_conf *c, uint64_t seed)
 {
-	struct world_actor a = {
-		rig_boot, rig_step, rig_due, rig_effect, rig_notice, rig_timer, r
-	};
+	struct world_actor a = { rig_boot, rig_step,   rig_due,	  rig_effect,
+				 rig_seen, rig_notice, rig_timer, r };
 
 	memset(r, 0, sizeof(*r));
 	r->w = w;
@@ -430,6 +437,22 @@ static void naive_effect(void *ctx, const struct world_effect *e)
 	history_add(&r->h, &rec);
 }
 
+static void naive_seen(void *ctx, const struct world_effect *e)
+{
+	struct naive_rig *r = ctx;
+	struct history_record rec = { .t = r->w->now,
+				      .type = HISTORY_SEEN,
+				      .host = e->poster,
+				      .target = e->op->host,
+				      .boot = e->boot,
+				      .offset = e->op->offset,
+				      .now = e->now,
+				      .value = (uint64_t)e->t };
+
+	if (e->op->offset >= REGION_NODE_WORDS)
+		history_add(&r->h, &rec);
+}
+
 static void naive_notice(void *ctx, enum world_notice what, uint16_t host, uint64_t value)
 {
 	struct naive_rig *r = ctx;
@@ -445,8 +468,8 @@ static struct naive_rig naive_rig;
 static void naive_run(const struct world_conf *wc, uint64_t seed)
 {
 	struct naive_rig *r = &naive_rig;
-	struct world_actor a = { naive_boot,   naive_step, naive_due, naive_effect,
-				 naive_notice, rig_timer,  r };
+	struct world_actor a = { naive_boot, naive_step,   naive_due, naive_effect,
+				 naive_seen, naive_notice, rig_timer, r };
 	struct history_conf c = {
 		.hosts = HOSTS, .services = 2, .nodes = { 0, 0, NODES }, .minimum = { 0, 1, 1 }
 	};
