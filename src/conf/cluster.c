@@ -18,6 +18,8 @@
 
 static const char *const membership_names[] = { "static", "corosync", NULL };
 
+enum { CALLERS_MIN = 8 }; /* the default of callers, with few hosts */
+
 #define KEY(...) CONF_KEY(struct cluster_conf, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
 	{ KEY("cluster", STRING, cluster), .min = 1, .max = TRANSPORT_NAME_MAX - 1, .required = 1 },
@@ -287,7 +289,7 @@ static void set_defaults(struct cluster_conf *c)
 	c->timeout_ns = NS_PER_S;
 	c->hold_ns = 2 * NS_PER_S;
 	c->drift = 1000;
-	c->callers = 8;
+	c->callers = 0; /* not given: see read_and_free */
 	c->callers_second = 64;
 }
 
@@ -322,6 +324,8 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, con
 		rc = read_transport(c, d, e);
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &host_list, c, e);
+	if (!rc && !c->callers) /* after a power cut all hosts call at once */
+		c->callers = c->hosts > CALLERS_MIN ? c->hosts : CALLERS_MIN;
 	if (!rc)
 		rc = find_self(c, d, hostname, e);
 	if (!rc)

@@ -338,6 +338,7 @@ RIG_TEST(hosts_64__are_taken_and_one_more_is_refused)
 	strcpy(text + n, "]}");
 	take(*state, text, "h64");
 	assert_int_equal(((struct cluster_conf *)*state)->self, 63);
+	assert_int_equal(((struct cluster_conf *)*state)->callers, 64);
 	strcpy(text + n, "," HOST1 "]}");
 	assert_int_equal(cluster_conf_parse(*state, "f", text, strlen(text), "h1", &e), -EINVAL);
 	assert_non_null(strstr(e.text, "1 to 64 hosts"));
