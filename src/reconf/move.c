@@ -206,9 +206,7 @@ static void resolve_result(struct move *m, const struct step_event *ev, struct m
 		return;
 	}
 	move_mark(m, m->dirty);
-	if (ev->outcome != STEP_DONE)
-		move_unlock(m, MOVE_UNREACHED, now, out);
-	else if (ev->old == m->target)
+	if (ev->old == m->target)
 		end_moved(m, MOVE_MOVED, now, out);
 	else
 		move_unlock(m, ev->old == m->word[m->chosen] ? MOVE_UNREACHED : MOVE_OVERTAKEN, now,

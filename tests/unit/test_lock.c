@@ -557,3 +557,27 @@ RIG_TEST(step__no_room__puts_it_out_when_there_is)
 	run(r, &r->a);
 	assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
 }
+
+/* An operation to the former home was given up with it: its word says nothing of the new one's. */
+RIG_TEST(home__changes_under_an_acquire__the_old_result_is_not_the_new_ones)
+{
+	struct rig *r = *state;
+	struct host *h = &r->a;
+	struct step_op old, op;
+
+	hold(r, h);
+	ask(r, h, LOCK_RELEASE);
+	tell(r, h, rig_ask(LOCK_ACQUIRE));
+	old = only(h);
+	assert_int_equal(old.kind, STEP_CAS);
+	tell(r, h, rig_link(2, 1));
+	tell(r, h, rig_view(1, 0xe, true));
+	op = only(h);
+	assert_int_equal(op.host, 2);
+	assert_int_equal(op.kind, STEP_READ);
+	give(r, h, &old, STEP_DONE, old.compare);
+	assert_int_equal(h->out.n, 0); /* op is still outstanding */
+	assert_int_equal(lock_state(&h->lock), LOCK_WAITING);
+	give(r, h, &op, STEP_DONE, region_word(0, (1ull << 32) + 1));
+	assert_true(only(h).compare == region_word(0, (1ull << 32) + 1));
+}
