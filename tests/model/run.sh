@@ -37,7 +37,7 @@ lock_crash               | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
 move_crash               | move | RESTS=1 CRASHES=1 | -
 lock_home                | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 | -
 lock_operator            | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | -
-lock_operator_crash      | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
+lock_operator_crash      | lock | ROUNDS=1 UNKNOWNS=0 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
 lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 | - | deep
 move_one_move_crash      | move | TIMELY MINIMUM=0 CRASHES=1 RESTS=2 | -
 move_home                | move | RESTS=1 HOME_CRASHES=1 | -
