@@ -179,6 +179,7 @@ static void node_cas_result(struct move *m, const struct step_event *ev, struct 
 		 */
 		move_mark(m, true); /* rule: what is undecided is not released as clean */
 		m->link = ev->link + 1;
+		m->again = NEVER;
 		m->at[m->chosen] = AT_OUT;
 		m->state = MOVE_RESOLVES;
 	} else if (done && ev->old == m->word[m->chosen]) {
@@ -190,6 +191,10 @@ static void node_cas_result(struct move *m, const struct step_event *ev, struct 
 
 static void run_resolve(struct move *m, struct mono now, struct step_out *out)
 {
+	if (mono_sub(now, m->again) >= 0) {
+		m->again = NEVER;
+		m->at[m->chosen] = AT_DUE;
+	}
 	if (!move_may_act(m, now))
 		end_moved(m, MOVE_UNDECIDED, now, out);
 	else if (m->at[m->chosen] == AT_DUE)
@@ -200,6 +205,11 @@ static void run_resolve(struct move *m, struct mono now, struct step_out *out)
 static void resolve_result(struct move *m, const struct step_event *ev, struct mono now,
 			   struct step_out *out)
 {
+	if (ev->outcome == STEP_REFUSED) { /* this link is new enough: again after a check */
+		m->at[m->chosen] = AT_OUT;
+		m->again = mono_add(now, m->conf.check_ns);
+		return;
+	}
 	if (ev->outcome != STEP_DONE) {
 		m->at[m->chosen] = AT_OUT;
 		m->link = ev->link + 1;
@@ -268,8 +278,10 @@ static void new_link(struct move *m, const struct step_event *ev)
 	m->cut[0] &= ~bit;
 	m->cut[1] &= ~bit;
 	if (m->state == MOVE_RESOLVES && m->at[m->chosen] == AT_OUT &&
-	    m->in->node[m->chosen].host == ev->host && ev->link >= m->link)
+	    m->in->node[m->chosen].host == ev->host && ev->link >= m->link) {
 		m->at[m->chosen] = AT_DUE;
+		m->again = NEVER;
+	}
 }
 
 /* rule: a move ends with its view */
@@ -364,6 +376,8 @@ struct mono move_due(const struct move *m)
 		return (struct mono){ 0 };
 	if (m->state == MOVE_LOOKS || m->state == MOVE_LOCKS)
 		due = mono_earlier(due, m->yields ? m->ask : m->patience);
+	if (m->state == MOVE_RESOLVES)
+		due = mono_earlier(due, m->again);
 	if (m->state >= MOVE_LOCKS && m->state != MOVE_ACTS && m->state != MOVE_UNLOCKS)
 		for (uint32_t i = 0; i < 2; i++)
 			/*

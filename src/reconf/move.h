@@ -140,6 +140,7 @@ struct move {
 	bool busy;		 /* the service's last move ended as BUSY: keep its donor */
 	bool yields;		 /* LOCKS: do not ask for the first lock, because of the second, */
 	struct mono ask;	 /* until this time, if nothing happens before */
+	struct mono again;	 /* RESOLVES: when a READ that was REFUSED is repeated */
 	struct mono patience;	 /* until when a home, or our own counter, may fail to answer */
 	uint64_t view, members;
 	uint64_t down; /* bit h - 1: an operation to h was LOST or UNKNOWN, no new link since */

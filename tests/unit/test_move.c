@@ -293,6 +293,41 @@ TEST_WITH(act__unknown_and_not_executed__says_so, rig_setup, rig_teardown)
 	assert_int_equal(region_word_id(*lock_word(r, S20)), 0);
 }
 
+/* As when it is late, and its link goes on. */
+TEST_WITH(act__unknown_and_its_read_refused__is_read_again_after_a_check, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mover *h = &r->mover[2];
+	struct step_op op;
+	struct mono refused;
+
+	begin_move(r, h, S10, MOVE_ACTS);
+	op = take_op(h);
+	rig_execute(&r->w, &op);
+	give_result(r, h, &op, STEP_UNKNOWN, 0);
+	new_links(r, h);
+	for (int i = 0; i < 3; i++) {
+		op = take_op(h);
+		assert_int_equal(op.kind, STEP_READ);
+		refused = r->now;
+		give_result(r, h, &op, STEP_REFUSED, 0);
+		assert_int_equal(h->out.n, 0);
+		pass_to_due(r, h);
+		assert_int_equal(mono_sub(r->now, refused), CHECK);
+	}
+	op = take_op(h);
+	give_result(r, h, &op, STEP_REFUSED, 0);
+	new_links(r, h); /* does not wait for the check, which then puts out no second one */
+	op = take_op(h);
+	r->now = mono_add(r->now, CHECK);
+	step_mover(r, h, (struct step_event){ .type = STEP_TICK });
+	assert_int_equal(h->out.n, 0);
+	give_result(r, h, &op, STEP_DONE, rig_execute(&r->w, &op));
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_MOVED);
+	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
+}
+
 TEST_WITH(act__unknown_until_the_lease_ends__locks_are_left_dirty, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
