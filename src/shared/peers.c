@@ -54,7 +54,6 @@ struct peer {
 
 	/* The reading that is running. */
 	bool busy;
-	uint32_t serial; /* of readings */
 	int failed;
 	struct mono began;
 	uint32_t jobs;
@@ -62,7 +61,8 @@ struct peer {
 	bool new_whole;
 	struct region_host new_record;
 	struct region_guest new_guest[REGION_GUESTS_MAX];
-	uint32_t asked; /* guests 0 .. asked - 1 have jobs */
+	uint32_t asked;	 /* guests 0 .. asked - 1 have jobs */
+	uint32_t serial; /* of readings */
 };
 
 struct peers {
