@@ -50,14 +50,14 @@ class Brief:
 
 def totals(d, name):
     r = d.rings(name)
-    return dict(r["totals"], qps_read=r["qps_read"], missed_qps=r["missed_qps"])
+    return dict(r["totals"], **{k: r[k] for k in ("qps_read", "missed_qps", "resumed_qps")})
 
 
 def told(d, g, before, queues):
     """Until all queue pairs are read or told; the agent asks the kernel each second."""
     def all_told():
         got = difference(before, totals(d, g.name))
-        return got if got["qps_read"] + got["missed_qps"] >= queues else None
+        return got if got["qps_read"] + got["missed_qps"] + got["resumed_qps"] >= queues else None
     return wait_for("%d queue pairs of %s read or told: %s" % (queues, g.name, difference(
         before, totals(d, g.name))), 5, all_told, 0.3)
 
@@ -80,7 +80,8 @@ def lives(d, g, life_us, gap_us, pairs, least):
     d.vm.note("brief %d us, up to %d us apart: lived %s, true %s, counted %s" % (life_us, gap_us, life, truth["total"], got))
     d.vm.note("%.1f %% of the work requests of queue pairs that ended were counted" % part)
     both = "lives of %d us (%s): counted %s, true %s" % (life_us, life, got, truth["total"])
-    check(got["qps_read"] + got["missed_qps"] == queues, "%d queue pairs; %s" % (queues, both))
+    known = got["qps_read"] + got["missed_qps"]
+    check(known <= queues <= known + got["resumed_qps"], "%d queue pairs; %s" % (queues, both))
     # An idle pair is destroyed, and the next one works in its memory at once: counted twice, and marked.
     most = 1.02 if "wrs-bounded" in got["flags"] else 1
     check(got["wrs"] <= most * wrs, "more work requests than were; " + both)
