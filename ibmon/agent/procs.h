@@ -38,8 +38,8 @@ struct procs {
 void procs_close(struct procs *p);
 
 /*
- * A new list: begin, add each pid in ascending order, end. -ENOMEM, also of end, when one add
- * failed: then the former list stays.
+ * A new list: begin, add each pid in ascending order, end. The former list stays until end, also
+ * when an add fails: -ENOMEM.
  */
 void procs_begin(struct procs *p);
 int procs_add(struct procs *p, pid_t pid);

@@ -66,7 +66,7 @@ struct transport_op {
 	uint64_t value;		  /* CAS64: the new word; FAA64: what is added */
 	const void *data;	  /* SEND: the message; post copies it */
 	uint64_t tag;		  /* chosen by the user; comes back with the result */
-	struct mono deadline;	  /* a READ keeps its place on the link until connect_ns after it */
+	struct mono deadline; /* a late READ takes a place on its link up to connect_ns longer */
 };
 
 /* Every operation that was posted ends in exactly one of these. */

@@ -5,8 +5,8 @@
  *
  *	resex-bench [-gj] [-o OTHER] [-s GUESTSxQUEUES[:LOAD]]
  *
- * -g: only the sizes by which growth is told. -j: one JSON object. -s: of this size, and load,
- * alone. -o: the resex-bench of another build takes turns with this one, so that both see the same
+ * -g: measure only the sizes that show growth. -j: one JSON object. -s: only this size and load.
+ * -o: the resex-bench of another build takes turns with this one, so that both see the same
  * machine; for an older commit copy tests/bench into its tree and build there.
  *
  * Guests' CPU times come from memory: the hypercall is not in these figures, nor is waking up;
@@ -25,7 +25,7 @@
 #include "tests/bench/tick_host.h"
 
 enum { ROUNDS_MAX = 200, TURN = 10, LATE_SECONDS = 5, LOOP_TURNS = 2000 };
-enum { SLOWEST_IN = 50 }; /* of so many samples the slowest is no part of the mean */
+enum { SLOWEST_IN = 50 }; /* leave the slowest of so many samples out of the mean */
 
 /* Where the ticks run: in this process, or in another program that reads requests. */
 struct side {
@@ -52,7 +52,7 @@ struct row {
 
 struct output {
 	bool json, any;
-	bool growth;	   /* only the sizes by which growth is told */
+	bool growth;	   /* measure only the sizes that show growth */
 	const char *other; /* program; NULL: none */
 	bool some;	   /* only this size */
 	uint32_t guests, queues;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What ./dev bench runs: all but verbs and agent, or the named: agent, report, tick, list, transport,
 # onesided, lock, recovery, verbs. Figures are ratios against a peer in the same run; no time is
-# judged. Options are tick's: -g: only the sizes by which growth is told; -j: one JSON object; -o PROGRAM: the
-# resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: of this size alone.
+# judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
+# resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}

@@ -3,6 +3,14 @@
 #include "tests/unit/move_rig.h"
 #include "tests/unit/unit.h"
 
+/* The cluster as it was at first. */
+static struct rig *begin_anew(void **state)
+{
+	rig_teardown(state);
+	rig_setup(state);
+	return *state;
+}
+
 TEST_WITH(sweep__holder_died__every_node_word_gets_a_new_seq, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
@@ -41,15 +49,11 @@ TEST_WITH(sweep__late_cas_comes_after_it__fails, rig_setup, rig_teardown)
 TEST_WITH(sweep__late_cas_comes_at_any_moment__donor_stays_at_its_minimum, rig_setup, rig_teardown)
 {
 	for (uint32_t moment = 0; moment < 40; moment++) {
-		struct rig *r;
-		struct mover *h;
+		struct rig *r = begin_anew(state);
+		struct mover *h = &r->mover[4];
 		struct step_op late;
 		uint32_t n = 0;
 
-		rig_teardown(state);
-		rig_setup(state);
-		r = *state;
-		h = &r->mover[4];
 		dies_at(r, MOVE_ACTS);
 		late = take_op(&r->mover[2]);
 		*counter_word(r, 4, S10) = 0;
@@ -297,11 +301,8 @@ TEST_WITH(epoch__a_newer_view_swept__an_older_one_keeps_off, rig_setup, rig_tear
 	static const uint16_t ids[] = { 20, 30, 10 };
 
 	for (int i = 0; i < 3; i++) {
-		struct rig *r;
+		struct rig *r = begin_anew(state);
 
-		rig_teardown(state);
-		rig_setup(state);
-		r = *state;
 		*node_word(r, nodes[i]) = region_word(ids[i], (6ull << 32) + NODE_UP + 1);
 		assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_OVERTAKEN);
 		assert_int_equal(nodes_of(r, S20), 3);
@@ -313,11 +314,8 @@ TEST_WITH(epoch__a_newer_view_swept__an_older_one_keeps_off, rig_setup, rig_tear
 TEST_WITH(epoch__of_the_two_locks_differ__nothing_is_moved, rig_setup, rig_teardown)
 {
 	for (int i = 0; i < 2; i++) {
-		struct rig *r;
+		struct rig *r = begin_anew(state);
 
-		rig_teardown(state);
-		rig_setup(state);
-		r = *state;
 		*lock_word(r, i ? S10 : S20) = region_word(0, (6ull << 32) + 1);
 		assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_OVERTAKEN);
 		assert_int_equal(nodes_of(r, S20), 3);
