@@ -10,6 +10,6 @@ libibmon_a_SOURCES = \
 	ibmon/ring/open.c ibmon/ring/ring_priv.h \
 	ibmon/ring/ring.c ibmon/ring/ring.h ibmon/ring/ops.h \
 	ibmon/ring/rxe.c ibmon/ring/rxe.h ibmon/ring/rxe_sq.h \
-	ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c \
+	ibmon/ring/rxe_cq.c ibmon/ring/rxe_psn.c ibmon/ring/rxe_run.c \
 	ibmon/scan.c ibmon/scan.h \
 	ibmon/totals.c

@@ -291,43 +291,11 @@ static bool charge_next(const struct rxe_ring *r, const struct rxe_stand *s, str
 	return true;
 }
 
-/*
- * How many entries from slot backwards, at most CHUNK, are like the newest in all that is looked
- * at, each with the sequence number and the PSNs just before those of the next, the first before
- * ssn and first? They fit (see fits), and are plausible if the newest is. None of them is copied.
- */
-static uint32_t count_alike_chunk(const struct rxe_ring *r, uint32_t slot, uint32_t max,
-				  const struct rxe_entry *like, uint32_t ssn, uint32_t first,
-				  uint32_t packets)
-{
-	uint32_t n = 0;
-
-	for (; n < max && n < CHUNK; n++) {
-		const volatile struct ring_rxe_wqe *p = rxe_wqe(r, slot - n);
-		uint32_t last = (first - 1) & RING_RXE_PSN_MASK;
-		uint32_t other = p->ssn ^ (ssn - 1 - n);
-
-		first = (first - packets) & RING_RXE_PSN_MASK;
-		other |= (p->status ^ like->status) | (p->state ^ like->state);
-		other |= (p->first_psn ^ first) | (p->last_psn ^ last);
-		other |= (p->length ^ like->length) | (p->opcode ^ like->opcode);
-		other |= (p->send_flags ^ like->flags) | (p->num_sge ^ like->num_sge);
-		if (other | p->ud_remote_qpn)
-			break;
-	}
-	guest_copy_barrier();
-	for (uint32_t i = 0; i < n; i++)
-		if (rxe_wqe(r, slot - i)->ssn != ssn - 1 - i)
-			return i;
-	return n;
-}
-
 /* Count a run of entries like the newest, which was charged, at once: most are such runs. */
 static uint32_t charge_alike(const struct rxe_ring *r, const struct rxe_stand *s, uint32_t todo,
 			     struct rxe_done *d, struct rxe_charge *c)
 {
-	uint32_t packets = rxe_alike_packets(r, c), n = 0, k, fit = r->mask - backlog(r, s);
-	uint32_t ssn = s->newest.ssn, first = s->newest.first;
+	uint32_t packets = rxe_alike_packets(c), fit = r->mask - backlog(r, s), n;
 
 	if (!packets || s->newest.ud_qpn || s->scribbled || d->refused)
 		return 0;
@@ -335,14 +303,7 @@ static uint32_t charge_alike(const struct rxe_ring *r, const struct rxe_stand *s
 		fit = d->since;
 	if (todo > fit)
 		todo = fit;
-	do {
-		uint32_t max = 1 + n < todo ? todo - 1 - n : 0;
-
-		k = count_alike_chunk(r, s->cons - 2 - n, max, &s->newest, ssn, first, packets);
-		n += k;
-		ssn -= k;
-		first = (first - k * packets) & RING_RXE_PSN_MASK;
-	} while (k == CHUNK);
+	n = todo ? rxe_count_alike(r, s->cons - 2, todo - 1, &s->newest, packets) : 0;
 	rxe_charge_alike(r, c, n, packets);
 	d->oldest_age += n;
 	return n;
@@ -726,6 +687,22 @@ static void sample_idle(const struct rxe_ring *r, int64_t elapsed_ns)
 		rxe_settle(r);
 }
 
+enum ring_fault rxe_sample_any(const struct rxe_ring *r, int64_t elapsed_ns)
+{
+	enum ring_fault fault;
+	struct rxe_stand s;
+
+	read_stand(r, &s);
+	fault = s.fault;
+	if (!fault && s.idle)
+		sample_idle(r, elapsed_ns);
+	else if (!fault)
+		fault = sample_active(r, &s, elapsed_ns);
+	if (!fault)
+		r->out->backlog = backlog(r, &s);
+	return fault;
+}
+
 static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *state,
 		     int64_t elapsed_ns, struct sample *out, enum ring_fault *fault, uint32_t *qpn)
 {
@@ -737,19 +714,12 @@ static int sq_sample(const struct ring_desc *d, const struct ring_mem *m, void *
 		.mask = d->entries - 1,
 		.jump_max = JUMP_SLACK + (uint64_t)elapsed_ns / JUMP_NS,
 	};
-	struct rxe_stand s;
 
 	(void)qpn; /* a send queue does not name its queue pair */
-	read_stand(&r, &s);
-	*fault = s.fault;
-	if (!*fault && s.idle)
-		sample_idle(&r, elapsed_ns);
-	else if (!*fault)
-		*fault = sample_active(&r, &s, elapsed_ns);
-	if (*fault)
-		return -EBADMSG;
-	out->backlog = backlog(&r, &s);
-	return 0;
+	if (rxe_sample_run(&r))
+		return 0;
+	*fault = rxe_sample_any(&r, elapsed_ns);
+	return *fault ? -EBADMSG : 0;
 }
 
 static void sq_seen_before(void *state)

@@ -231,9 +231,9 @@ enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entr
 	return charge_sent(r, e, is_ud(r->q, kind, e->ud_qpn != 0), c);
 }
 
-uint32_t rxe_alike_packets(const struct rxe_ring *r, const struct rxe_charge *c)
+uint32_t rxe_alike_packets(const struct rxe_charge *c)
 {
-	uint32_t packets = c->newer.valid && !r->q->ud ? own_range(c) : 0;
+	uint32_t packets = c->newer.valid ? own_range(c) : 0;
 
 	return packets <= RING_RXE_PSN_MASK ? packets : 0;
 }
@@ -253,6 +253,38 @@ void rxe_charge_alike(const struct rxe_ring *r, struct rxe_charge *c, uint32_t n
 		r->out->bytes_recv += (uint64_t)n * c->newer.length;
 	else
 		r->out->bytes_sent += (uint64_t)n * c->newer.length;
+}
+
+bool rxe_is_paid(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t packets)
+{
+	return plausible(r, e) && !e->status && e->state && kinds[e->opcode] != OP_LOCAL &&
+	       packets <= packets_most(e->length);
+}
+
+void rxe_charge_run(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t n,
+		    uint32_t packets)
+{
+	uint32_t kind = kinds[e->opcode];
+	uint64_t mtus = (uint64_t)n * packets, bytes = (uint64_t)n * e->length;
+	struct sample *out = r->out;
+	struct rxe_sq *q = r->q;
+
+	out->wrs = out->seen = out->ops[kind] = n;
+	out->msg_bytes = e->length;
+	q->connected |= kind != OP_SEND;
+	q->msgs += n;
+	if (packets > q->largest)
+		q->largest = packets;
+	if (kind == OP_READ) {
+		out->mtus_recv = mtus;
+		out->bytes_recv = bytes;
+		q->recv += mtus;
+		return;
+	}
+	out->mtus_sent = mtus;
+	out->bytes_sent = bytes;
+	q->sent += mtus;
+	infer_mtu(q, e->length, packets);
 }
 
 /* --- entries that were overwritten ------------------------------------------ */

@@ -10,7 +10,8 @@
  *	struct rxe_charge  what the entries that could be read cost  (rxe_psn.c)
  *	struct sample      all of it, with what could not be read    (rxe_psn.c)
  *
- * rxe.c calls rxe_psn.c, never the other way round.
+ * rxe_run.c does it all at once for the rings that need none of this. rxe.c calls it and rxe_psn.c;
+ * rxe_run.c calls rxe_psn.c; never the other way round.
  */
 #ifndef RESEX_IBMON_RING_RXE_SQ_H
 #define RESEX_IBMON_RING_RXE_SQ_H
@@ -159,13 +160,37 @@ enum ring_fault rxe_charge_entry(const struct rxe_ring *r, const struct rxe_entr
 				 struct rxe_charge *c);
 
 /*
- * Packets of each entry of a run that goes on before the one charged last; 0: there can be none,
- * since it failed, or was local, or on UD.
+ * Packets of each entry of a run that goes on before the one charged last, which was not on UD; 0:
+ * there can be none, since it failed or was local.
  */
-uint32_t rxe_alike_packets(const struct rxe_ring *r, const struct rxe_charge *c);
+uint32_t rxe_alike_packets(const struct rxe_charge *c);
 
 /* As rxe_charge_entry for n more entries, each as the last one, with the PSNs just before it. */
 void rxe_charge_alike(const struct rxe_ring *r, struct rxe_charge *c, uint32_t n, uint32_t packets);
+
+/*
+ * How many entries from slot backwards, at most max, are like the one that follows them, in all
+ * that is looked at, each with the sequence number and packets PSNs just before the next? like:
+ * that one, not on UD. They are plausible if it is. None of them is copied.
+ */
+uint32_t rxe_count_alike(const struct rxe_ring *r, uint32_t slot, uint32_t max,
+			 const struct rxe_entry *like, uint32_t packets);
+
+/* Count what was completed, whatever it is; r->out is zeroed. The steps at the top. */
+enum ring_fault rxe_sample_any(const struct rxe_ring *r, int64_t elapsed_ns);
+
+/*
+ * Count what was completed, all of it alike, as rxe_sample_any would. False: it may be anything
+ * else; nothing was changed.
+ */
+bool rxe_sample_run(const struct rxe_ring *r);
+
+/* Was e, a plausible entry, sent, in no more packets than its length explains? */
+bool rxe_is_paid(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t packets);
+
+/* Charge n entries like e, of so many packets each, and nothing else. */
+void rxe_charge_run(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t n,
+		    uint32_t packets);
 
 /*
  * After the last entry: charge what could not be read, fill r->out and remember

@@ -192,7 +192,7 @@ tests_unit_test_ring_hostile_SOURCES = tests/unit/test_ring_hostile.c tests/fake
 tests_unit_test_ring_hostile_LDADD = libibmon.a libcore.a $(UNIT_LIBS)
 UNIT_IBMON = tests/unit/test_mtu tests/unit/test_ring_rxe tests/unit/test_ring_fault \
 	tests/unit/test_scan tests/unit/test_guest tests/unit/test_guest_back tests/unit/test_guest_kept tests/unit/test_guest_missed tests/unit/test_registry tests/unit/test_latency \
-	tests/unit/test_ring_rxe_prop tests/unit/test_golden_rxe
+	tests/unit/test_ring_rxe_prop tests/unit/test_ring_run tests/unit/test_golden_rxe
 check_PROGRAMS += $(UNIT_IBMON)
 TESTS += $(UNIT_IBMON)
 FAKE_RING = tests/fakes/fake_ring.c tests/fakes/fake_ring.h tests/unit/prop.h
@@ -223,6 +223,8 @@ tests_unit_test_registry_SOURCES = tests/unit/test_registry.c $(FAKE_GUEST) test
 tests_unit_test_registry_LDADD = $(IBMON_LIBS)
 tests_unit_test_ring_rxe_prop_SOURCES = tests/unit/test_ring_rxe_prop.c $(FAKE_RING)
 tests_unit_test_ring_rxe_prop_LDADD = $(IBMON_LIBS)
+tests_unit_test_ring_run_SOURCES = tests/unit/test_ring_run.c $(FAKE_RING)
+tests_unit_test_ring_run_LDADD = $(IBMON_LIBS)
 tests_unit_test_golden_rxe_SOURCES = tests/unit/test_golden_rxe.c tests/fakes/golden.c \
 	tests/fakes/golden.h tests/unit/prop.h
 tests_unit_test_golden_rxe_CPPFLAGS = $(AM_CPPFLAGS) \
