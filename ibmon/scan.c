@@ -7,68 +7,137 @@
 #include "ibmon/ring/ring_priv.h"
 
 /* Rings ahead of the one that is read: a line comes from memory in about the time of so many. */
-enum { AHEAD_QUIET = 8, AHEAD_OWN = 6, AHEAD_WORK = 3, AHEAD_REST = 2 };
+enum { AHEAD_QUIET = 8, AHEAD_OWN = 4, AHEAD_WORK = 2, AHEAD_REST = 1 };
 
-/*
- * The ring n after ring i of g, in the order of scans, which goes on with the next guests: a CPU
- * keeps only so many lines on their way, and those of a whole guest at once are too many. NULL:
- * there is none, or it is some guests away.
- */
-static inline const struct scan_ring *ring_ahead(const struct scan_guest *g, uint32_t i, uint32_t n)
+/* Guests without rings that are passed over to find the ring ahead. */
+enum { SKIP_GUESTS = 8 };
+
+/* A ring, in the order of scans, which goes on with the next guests. g NULL: there is none. */
+struct place {
+	const struct scan_guest *g;
+	uint32_t i;
+};
+
+/* A CPU keeps only so many lines on their way: those of a whole guest at once are too many. */
+static inline struct place place_ahead(const struct scan_guest *g, uint32_t n)
 {
-	uint32_t guests = n;
+	uint32_t skip = SKIP_GUESTS;
 
-	for (i += n; i >= g->rings; guests--) {
-		i -= g->rings;
+	while (g && n >= g->rings && skip--) {
+		n -= g->rings;
 		g = g->after;
-		if (!g || !guests)
-			return NULL;
 	}
-	return &g->ring[i];
+	return (struct place){ g && n < g->rings ? g : NULL, n };
 }
 
-/* A forged header, or an index that moved where it cannot, shows in a sample only. */
-static bool is_check_due(const struct scan_ring *sr)
+static inline const struct scan_ring *ring_at(const struct place *p)
+{
+	return p->g ? &p->g->ring[p->i] : NULL;
+}
+
+static inline void place_next(struct place *p)
+{
+	if (p->g && ++p->i == p->g->rings)
+		*p = place_ahead(p->g, p->i);
+}
+
+/* Are the words unchanged since the last sample? False for a ring at fault. */
+static inline bool is_quiet(const struct scan_ring *sr)
+{
+	const struct ring_quiet *q = &sr->quiet;
+
+	if (!q->at[0] || *q->at[0] != q->value[0])
+		return false;
+	if (q->at[1] && *q->at[1] != q->value[1])
+		return false;
+	return !q->backlog || *q->at[2] == q->value[2];
+}
+
+/*
+ * Words and header together are all that a sample reads of an idle ring. A forged header, or an
+ * index that moved where it cannot, shows in them only.
+ */
+static bool is_unchanged(const struct scan_ring *sr)
+{
+	const struct ring_quiet *q = &sr->quiet;
+
+	if (q->at[2] && *q->at[2] != q->value[2])
+		return false;
+	return sr->ring->ops->header_same(&sr->ring->desc, &sr->ring->mem);
+}
+
+static inline bool is_check_due(const struct scan_ring *sr)
 {
 	return (sr->idle + sr->id) % SCAN_CHECK_EACH == 0;
 }
 
-static void prefetch_look(const struct scan_ring *sr)
+static inline void prefetch_look(const struct scan_ring *sr)
 {
-	ring_prefetch_quiet(sr->ring);
-	if (is_check_due(sr))
+	ring_prefetch_line(sr->quiet.at[0]);
+	ring_prefetch_line(sr->quiet.at[1]);
+	if (is_check_due(sr)) {
 		ring_prefetch_check(sr->ring);
+		ring_prefetch_line(sr->quiet.at[2]);
+	}
 }
 
-static void prefetch_quiet(const struct scan_ring *sr)
+/* One that works will be seen to work by its first word. */
+static inline void prefetch_quiet(const struct scan_ring *sr)
 {
-	if (sr && sr->idle < SCAN_REST_AFTER)
+	if (sr && !sr->idle)
+		ring_prefetch_line(sr->quiet.at[0]);
+	else if (sr && sr->idle < SCAN_REST_AFTER)
 		prefetch_look(sr);
 }
 
 /* Of a ring whose last sample found work. */
-static void prefetch_work(const struct scan_ring *sr, bool rest)
+static inline void prefetch_work(const struct scan_ring *sr, bool rest)
 {
 	if (sr && !sr->idle)
 		ring_prefetch_work(sr->ring, rest);
 }
 
 /* What the daemon itself remembers of it: that of many rings is in no near cache. */
-static void prefetch_own(const struct scan_ring *sr)
+static inline void prefetch_own(const struct scan_ring *sr)
 {
 	if (sr && !sr->idle)
 		ring_prefetch_own(sr->ring);
 }
 
-/* Of the rings after ring i of g. works: some of them did lately. */
-static void prefetch_ahead(const struct scan_guest *g, uint32_t i, bool works)
+/* The places of what is brought into the cache while a ring is read. */
+struct ahead {
+	struct place quiet, own, work, rest;
+	bool works; /* some of the rings did lately */
+};
+
+static struct ahead ahead_of(const struct scan_guest *g)
 {
-	prefetch_quiet(ring_ahead(g, i, AHEAD_QUIET));
-	if (!works)
+	return (struct ahead){
+		.quiet = place_ahead(g, AHEAD_QUIET),
+		.own = place_ahead(g, AHEAD_OWN),
+		.work = place_ahead(g, AHEAD_WORK),
+		.rest = place_ahead(g, AHEAD_REST),
+		.works = g->working || (g->after && g->after->working),
+	};
+}
+
+static inline void prefetch_ahead(struct ahead *a)
+{
+	prefetch_quiet(ring_at(&a->quiet));
+	place_next(&a->quiet);
+	if (!a->works)
 		return;
-	prefetch_own(ring_ahead(g, i, AHEAD_OWN));
-	prefetch_work(ring_ahead(g, i, AHEAD_WORK), false);
-	prefetch_work(ring_ahead(g, i, AHEAD_REST), true);
+	prefetch_own(ring_at(&a->own));
+	prefetch_work(ring_at(&a->work), false);
+	prefetch_work(ring_at(&a->rest), true);
+	place_next(&a->own);
+	place_next(&a->work);
+	place_next(&a->rest);
+}
+
+static bool is_all_rested(const struct scan_guest *g)
+{
+	return g->resting == g->rings;
 }
 
 /* The rested rings that are due are about these. */
@@ -81,12 +150,17 @@ static void prefetch_rested(const struct scan_guest *g)
 
 void scan_prefetch(const struct scan_guest *g)
 {
+	struct place p = { g, 0 };
+
 	ring_prefetch_line(g->registry);
-	for (uint32_t i = 0; i < AHEAD_QUIET; i++)
-		prefetch_quiet(ring_ahead(g, 0, i));
-	for (uint32_t i = 0; i < AHEAD_WORK; i++)
-		prefetch_work(ring_ahead(g, 0, i), false);
-	prefetch_work(ring_ahead(g, 0, 0), true);
+	for (uint32_t i = 0; i < AHEAD_QUIET; i++) {
+		prefetch_quiet(ring_at(&p));
+		if (i < AHEAD_WORK)
+			prefetch_work(ring_at(&p), false);
+		if (i < AHEAD_REST)
+			prefetch_work(ring_at(&p), true);
+		place_next(&p);
+	}
 	prefetch_rested(g);
 }
 
@@ -107,32 +181,26 @@ void scan_fault_delivered(const struct scan_guest *g, uint32_t id)
 }
 
 /* A ring with work in flight never rests: its backlog is counted in each scan. */
-static void note_idle(const struct scan_guest *g, struct scan_ring *sr)
+static inline void note_idle(const struct scan_guest *g, struct scan_ring *sr)
 {
 	sr->idle++;
-	if (sr->idle == SCAN_REST_AFTER && sr->ring->quiet.backlog)
+	if (sr->idle == SCAN_REST_AFTER && sr->quiet.backlog)
 		sr->idle = SCAN_REST_AFTER - SCAN_CHECK_EACH;
 	if (sr->idle == SCAN_REST_AFTER + SCAN_CHECK_EACH)
 		sr->idle = SCAN_REST_AFTER;
 	sr->looked_ns = g->time_ns;
 }
 
-static void scan_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
-		      struct usage *u, struct scan_result *res)
+static void sample_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
+			bool quiet, struct usage *u, struct scan_result *res)
 {
-	bool quiet = ring_is_quiet(sr->ring);
 	struct sample s;
 	int rc;
 
-	if (quiet && !is_check_due(sr)) {
-		u->backlog += sr->ring->quiet.backlog;
-		u->queues += sr->ring->quiet.backlog > 0;
-		note_idle(g, sr);
-		return;
-	}
 	if (sr->idle >= SCAN_REST_AFTER)
 		elapsed_ns = g->time_ns - sr->looked_ns;
 	rc = ring_sample(sr->ring, elapsed_ns, &s);
+	ring_watch(sr->ring, &sr->quiet);
 	if (quiet && !rc)
 		note_idle(g, sr);
 	else
@@ -152,30 +220,74 @@ static void scan_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t 
 	mtu_add(u, &s);
 }
 
-/*
- * Rested rings have their turn by the time that passed, not by the number of scans: a late scan
- * looks at more of them.
- */
-static void scan_rings(struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
-		       struct scan_result *res)
+static inline void scan_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
+			     struct usage *u, struct scan_result *res)
 {
-	bool works = g->working || (g->after && g->after->working);
-	uint32_t from = g->next, due;
+	bool quiet = is_quiet(sr);
+
+	if (!quiet || (is_check_due(sr) && !is_unchanged(sr))) {
+		sample_ring(g, sr, elapsed_ns, quiet, u, res);
+		return;
+	}
+	u->backlog += sr->quiet.backlog;
+	u->queues += sr->quiet.backlog > 0;
+	note_idle(g, sr);
+}
+
+/* How many rested rings have their turn now: by the time that passed, not the number of scans. */
+static uint32_t rested_due(struct scan_guest *g, int64_t elapsed_ns)
+{
+	uint32_t due;
 
 	g->carry_ns += (elapsed_ns < SCAN_REST_NS ? elapsed_ns : SCAN_REST_NS) * g->rings;
 	due = (uint32_t)(g->carry_ns / SCAN_REST_NS);
 	g->carry_ns -= due * SCAN_REST_NS;
-	g->working = 0;
-	for (uint32_t i = 0; i < g->rings; i++) {
-		uint32_t turn = i >= from ? i - from : i + g->rings - from;
+	return due;
+}
 
-		prefetch_ahead(g, i, works);
-		if (g->ring[i].idle < SCAN_REST_AFTER || turn < due)
-			scan_ring(g, &g->ring[i], elapsed_ns, u, res);
+/* All rings of g rest: look at those that are due, and at no others. */
+static void scan_due(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, struct usage *u,
+		     struct scan_result *res)
+{
+	uint32_t i = g->next;
+
+	if (g->after && !is_all_rested(g->after))
+		scan_prefetch(g->after);
+	for (uint32_t k = 0; k < due; k++) {
+		scan_ring(g, &g->ring[i], elapsed_ns, u, res);
+		g->resting -= g->ring[i].idle < SCAN_REST_AFTER;
 		g->working += !g->ring[i].idle;
+		i = i + 1 < g->rings ? i + 1 : 0;
 	}
-	if (g->rings)
-		g->next = (from + due) % g->rings;
+}
+
+static void scan_rings(struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
+		       struct scan_result *res)
+{
+	uint32_t due = rested_due(g, elapsed_ns), from = g->next;
+	bool all_rested = is_all_rested(g);
+	struct ahead ahead;
+
+	if (!g->rings)
+		return;
+	if (!all_rested)
+		ahead = ahead_of(g);
+	g->working = 0;
+	if (all_rested) {
+		scan_due(g, due, elapsed_ns, u, res);
+	} else {
+		g->resting = 0;
+		for (uint32_t i = 0; i < g->rings; i++) {
+			uint32_t turn = i >= from ? i - from : i + g->rings - from;
+
+			prefetch_ahead(&ahead);
+			if (g->ring[i].idle < SCAN_REST_AFTER || turn < due)
+				scan_ring(g, &g->ring[i], elapsed_ns, u, res);
+			g->working += !g->ring[i].idle;
+			g->resting += g->ring[i].idle >= SCAN_REST_AFTER;
+		}
+	}
+	g->next = (from + due) % g->rings;
 }
 
 void scan_rested(struct scan_guest *g, struct usage *u)
@@ -183,8 +295,9 @@ void scan_rested(struct scan_guest *g, struct usage *u)
 	struct scan_result res = { 0 };
 
 	for (uint32_t i = 0; i < g->rings; i++)
-		if (g->ring[i].idle >= SCAN_REST_AFTER && !ring_is_quiet(g->ring[i].ring))
+		if (g->ring[i].idle >= SCAN_REST_AFTER && !is_quiet(&g->ring[i]))
 			scan_ring(g, &g->ring[i], 0, u, &res);
+	g->resting = 0; /* the next scan counts them */
 }
 
 /* Each page of a guest with many gets fewer samples, so that all guests cost the same. */

@@ -7,6 +7,8 @@
 #ifndef RESEX_IBMON_SCAN_H
 #define RESEX_IBMON_SCAN_H
 
+#include <assert.h>
+
 #include "ibmon/latency.h"
 #include "ibmon/ring/ring.h"
 
@@ -22,6 +24,7 @@ enum {
 /* A rested ring is looked at once in this time, at the first scan after it: within 8 ms. */
 #define SCAN_REST_NS (7 * NS_PER_MS)
 
+/* All that an idle ring needs is in one cache line. */
 struct scan_ring {
 	struct ring *ring;
 	uint32_t id;  /* descriptor id */
@@ -29,7 +32,10 @@ struct scan_ring {
 	/* From here on the sampler's, and at first 0. */
 	uint16_t idle; /* looks in a row that found it idle; counted on up to where it rests */
 	int64_t looked_ns;
+	struct ring_quiet quiet;
 };
+
+static_assert(sizeof(struct scan_ring) == 64, "a cache line");
 
 struct scan_guest {
 	uint32_t slot;
@@ -38,6 +44,7 @@ struct scan_guest {
 	const struct scan_guest *after; /* in the set in use, the guest scanned next; NULL: none */
 	uint32_t next;			/* the ring at which the next look at rested rings begins */
 	uint32_t working;		/* rings in whose last sample work was found */
+	uint32_t resting;		/* rings that are rested */
 	int64_t time_ns;		/* of all scans */
 	int64_t carry_ns;		/* time x rings that no look was spent on yet */
 	const volatile void *registry;	/* NULL: not attached */

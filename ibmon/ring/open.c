@@ -107,7 +107,6 @@ int ring_resume(struct ring *r, const struct ring_desc *desc, const volatile voi
 		return -EAGAIN;
 	r->desc = *desc;
 	r->mem = mem;
-	r->quiet.words = 0; /* they are where it was mapped before */
 	r->gap_ns = gap_ns > 0 ? gap_ns : 0;
 	r->fault_delivered = false;
 	return 1;

@@ -22,17 +22,6 @@ struct ring_mem {
 	size_t len;		      /* bytes that may be read from base */
 };
 
-/*
- * Words of guest memory: while they are unchanged, a sample would find nothing, unless the guest
- * forges the others. They are read instead of a sample most of the time.
- */
-struct ring_quiet {
-	const volatile uint32_t *at[3];
-	uint32_t value[3];
-	uint32_t words;	  /* 0: only a sample tells */
-	uint64_t backlog; /* that the sample would find */
-};
-
 struct ring_ops {
 	uint32_t provider;
 	uint32_t kind;
@@ -47,11 +36,13 @@ struct ring_ops {
 	 */
 	bool (*continues)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 			  bool surely);
+	/* Is the header still that of the descriptor? To be called after the indices were read. */
+	bool (*header_same)(const struct ring_desc *d, const struct ring_mem *m);
 	/* A blank ring may have been wiped: its numbers need not begin at 0. May be NULL. */
 	void (*seen_before)(void *state);
 	/*
-	 * After a sample: the words to watch from now on. Most rings are idle in most intervals:
-	 * this is the fast path; words may always be 0.
+	 * After a sample: the words to watch from now on; *q is zeroed. Most rings are idle in most
+	 * intervals: this is the fast path; there need not be any words.
 	 */
 	void (*quiet)(const struct ring_desc *d, const struct ring_mem *m, const void *state,
 		      struct ring_quiet *q);

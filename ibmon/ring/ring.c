@@ -10,20 +10,22 @@ static void add_totals(struct ring *r, const struct sample *s)
 
 	t->wrs += s->wrs;
 	t->seen += s->seen;
-	t->lost += s->lost;
-	t->errors += s->errors;
 	t->mtus_sent += s->mtus_sent;
 	t->mtus_recv += s->mtus_recv;
 	t->bytes_sent += s->bytes_sent;
 	t->bytes_recv += s->bytes_recv;
-	t->bytes_bound += s->bytes_bound;
 	for (int i = 0; i < OP_KINDS; i++)
 		t->ops[i] += s->ops[i];
+	t->flags |= s->flags;
+	if (s->lost | s->errors | s->bytes_bound) {
+		t->lost += s->lost;
+		t->errors += s->errors;
+		t->bytes_bound += s->bytes_bound;
+	}
 	if (r->desc.kind == RING_CQ)
 		t->completions += s->seen;
 	if (s->flags & SAMPLE_LAPPED)
 		t->laps++;
-	t->flags |= s->flags;
 }
 
 /* As memset, which for this size costs as much as reading an entry when inlined. */
@@ -78,7 +80,6 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 	int rc;
 
 	clear_sample(out);
-	r->quiet.words = 0;
 	if (r->fault)
 		return -EBADMSG;
 	out->ring = r->desc.id;
@@ -95,8 +96,14 @@ int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out)
 		drop_history(out);
 	add_totals(r, out);
 	note_read(r);
-	r->ops->quiet(&r->desc, &r->mem, r->state, &r->quiet);
 	return 0;
+}
+
+void ring_watch(const struct ring *r, struct ring_quiet *q)
+{
+	*q = (struct ring_quiet){ { NULL }, { 0 }, 0 };
+	if (!r->fault)
+		r->ops->quiet(&r->desc, &r->mem, r->state, q);
 }
 
 enum ring_fault ring_fault(const struct ring *r)

@@ -30,12 +30,12 @@ enum ring_kind {
 /* A validated copy of a guest's ring descriptor. */
 struct ring_desc {
 	uint32_t id;
-	uint32_t kind;	   /* enum ring_kind */
+	uint32_t kind; /* enum ring_kind */
+	uint32_t elem_size;
+	uint32_t entries;
 	uint32_t provider; /* enum guest_ring_provider */
 	uint32_t number;
 	uint32_t pid;
-	uint32_t elem_size;
-	uint32_t entries;
 	uint32_t path_mtu;
 	uint32_t offset;
 	uint32_t first_frame;
@@ -62,20 +62,32 @@ const char *ring_fault_text(enum ring_fault f); /* one sentence */
 
 /* Totals since the ring was opened. */
 struct ring_totals {
-	uint64_t wrs, seen, lost, errors;
+	/* What most samples add to comes first: two cache lines. */
+	uint64_t wrs, seen;
 	uint64_t mtus_sent, mtus_recv;
-	uint64_t bytes_sent, bytes_recv, bytes_bound;
+	uint64_t bytes_sent, bytes_recv;
+	uint32_t flags; /* all sample_flags ever set */
+	uint32_t qpn;	/* queue pair, if an entry named it; else desc.number */
 	uint64_t ops[OP_KINDS];
+	uint64_t lost, errors, bytes_bound;
 	uint64_t completions; /* CQ only: entries seen */
 	uint64_t laps;	      /* samples in which entries were lost */
-	uint32_t flags;	      /* all sample_flags ever set */
-	uint32_t qpn;	      /* queue pair, if an entry named it; else desc.number */
 };
 
 /* *to += *t, with the union of the flags; qpn is unchanged. */
 void ring_totals_add(struct ring_totals *to, const struct ring_totals *t);
 
 struct ring;
+
+/*
+ * Words of guest memory: while they are unchanged, a sample would find nothing, unless the guest
+ * forges the others. They are read instead of a sample most of the time.
+ */
+struct ring_quiet {
+	const volatile uint32_t *at[3]; /* NULL: no more; all NULL: only a sample tells */
+	uint32_t value[3];
+	uint32_t backlog; /* that the sample would find; 0: at[2] is read in checks only */
+};
 
 /*
  * Open a ring over len mapped bytes at base (the first byte of its first
@@ -94,6 +106,9 @@ void ring_close(struct ring *r); /* frees; the caller unmaps */
  * plausible.
  */
 int ring_sample(struct ring *r, int64_t elapsed_ns, struct sample *out);
+
+/* The words to watch from the last sample on, until the next, or until the ring is unmapped. */
+void ring_watch(const struct ring *r, struct ring_quiet *q);
 
 enum ring_fault ring_fault(const struct ring *r);
 const struct ring_desc *ring_desc(const struct ring *r);

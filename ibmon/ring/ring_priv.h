@@ -12,54 +12,35 @@
 enum { RING_LINE = 64 };
 
 struct ring {
-	struct ring_quiet quiet; /* all that an idle ring needs, in one cache line */
 	const struct ring_ops *ops;
+	struct ring_mem mem;
 	enum ring_fault fault;
 	bool fault_delivered;
-	struct ring_mem mem;
 	bool skip_history;
 	bool read;	/* at least once without a fault; atomic */
 	bool bounded;	/* part of wrs may be counted by another ring, too; atomic */
 	int64_t gap_ns; /* not read for so long, when it was resumed */
 	struct ring_desc desc;
-	struct ring_totals totals;
+	_Alignas(RING_LINE) struct ring_totals totals;
 	struct ring_totals shown; /* a copy of totals for another thread */
 	bool is_shown;
 	_Alignas(RING_LINE) uint64_t state[]; /* the layout's */
 };
 
-static_assert(offsetof(struct ring, mem) <= RING_LINE, "an idle ring is one line");
-
-/* Are the words unchanged since the last sample? False for a ring at fault. */
-static inline bool ring_is_quiet(const struct ring *r)
-{
-	const struct ring_quiet *q = &r->quiet;
-
-	if (!q->words || *q->at[0] != q->value[0])
-		return false;
-	if (q->words > 1 && *q->at[1] != q->value[1])
-		return false;
-	return q->words <= 2 || *q->at[2] == q->value[2];
-}
-
-static inline void ring_prefetch_quiet(const struct ring *r)
-{
-	ring_prefetch_line(r->quiet.at[0]);
-	ring_prefetch_line(r->quiet.at[1]);
-}
-
-/* And what a sample reads of a ring that is idle. */
+/* What a sample reads of a ring that is idle, beside the words that are watched. */
 static inline void ring_prefetch_check(const struct ring *r)
 {
 	ring_prefetch_line(r->mem.base);
-	ring_prefetch_line(r->quiet.at[2]);
 }
+
+static_assert(offsetof(struct ring, desc.entries) < RING_LINE, "what a sample uses is one line");
 
 /* What a sample uses of the ring itself, and the first lines of its layout's state. */
 static inline void ring_prefetch_own(const struct ring *r)
 {
-	for (size_t i = RING_LINE; i < offsetof(struct ring, shown); i += RING_LINE)
-		ring_prefetch_line((const uint8_t *)r + i);
+	ring_prefetch_line(r);
+	ring_prefetch_line(&r->totals);
+	ring_prefetch_line(r->totals.ops);
 	for (size_t i = 0; i < 3; i++)
 		ring_prefetch_line((const uint8_t *)r->state + i * RING_LINE);
 }

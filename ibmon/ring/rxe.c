@@ -595,7 +595,6 @@ static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 	const volatile struct ring_rxe_header *h = ring_rxe_header(m);
 	const struct rxe_ring r = { .d = d, .m = m, .mask = d->entries - 1 };
 
-	quiet->words = 0;
 	if (!q->opened || q->unstable || q->zeroed_ns || q->partly_ns || q->owed != q->settled)
 		return;
 	quiet->at[0] = &h->producer;
@@ -605,7 +604,6 @@ static void sq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 	quiet->at[2] = &h->consumer;
 	quiet->value[2] = q->cons;
 	quiet->backlog = (q->noted_to - q->cons) & r.mask;
-	quiet->words = quiet->backlog ? 3 : 2;
 }
 
 /* What is in flight, and as many posts after it as the last sample found. */
@@ -619,6 +617,8 @@ static void sq_prefetch(const struct ring_desc *d, const struct ring_mem *m, con
 	if (!rest) {
 		ring_prefetch_line(&ring_rxe_header(m)->log2_elem_size);
 		ring_prefetch_line(&ring_rxe_header(m)->consumer);
+		if (q->noted_to != q->cons)
+			ring_prefetch_line(&rxe_wqe(&r, q->cons - 1)->ssn);
 	}
 	for (uint32_t i = rest ? FETCH : 0; i < n && i < max; i++) {
 		const volatile struct ring_rxe_wqe *w = rxe_wqe(&r, q->cons + i);
@@ -734,6 +734,7 @@ const struct ring_ops ring_rxe_sq = {
 	.state_size = sq_state_size,
 	.open = sq_open,
 	.continues = sq_continues,
+	.header_same = ring_rxe_header_same,
 	.seen_before = sq_seen_before,
 	.quiet = sq_quiet,
 	.prefetch = sq_prefetch,

@@ -65,10 +65,8 @@ static void cq_quiet(const struct ring_desc *d, const struct ring_mem *m, const 
 		     struct ring_quiet *quiet)
 {
 	(void)d;
-	quiet->at[0] = quiet->at[1] = &ring_rxe_header(m)->producer;
+	quiet->at[0] = &ring_rxe_header(m)->producer;
 	quiet->value[0] = ((const struct cq *)state)->producer;
-	quiet->backlog = 0;
-	quiet->words = 1;
 }
 
 static void cq_prefetch(const struct ring_desc *d, const struct ring_mem *m, const void *state,
@@ -154,6 +152,7 @@ const struct ring_ops ring_rxe_cq = {
 	.name = "rxe completion queue",
 	.state_size = cq_state_size,
 	.open = cq_open,
+	.header_same = ring_rxe_header_same,
 	.quiet = cq_quiet,
 	.prefetch = cq_prefetch,
 	.sample = cq_sample,

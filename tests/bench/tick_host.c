@@ -242,7 +242,8 @@ static uint64_t raw_pass(struct tick_host *h)
 			if (h->posted != h->seen_from || (q + h->pass) % CHECK_PASSES == 0)
 				sum += look(r) + look(r + 0x100);
 			sum += look(r + 0x80);
-			sum += look(entry_at(r, h->seen + SLOTS - 1) + 176);
+			if (h->posted == h->seen_from || flight_of[h->size.load])
+				sum += look(entry_at(r, h->seen + SLOTS - 1) + 176);
 			for (uint32_t i = first; i != h->posted; i++) {
 				const uint8_t *w = entry_at(r, i);
 
@@ -265,14 +266,14 @@ static uint64_t raw_pass(struct tick_host *h)
 uint64_t tick_host_lines(const struct tick_host *h)
 {
 	const uint32_t first = h->seen < h->seen_from ? h->seen : h->seen_from;
-	const uint32_t page = posts_of[h->size.load] ? 2 : 1;
+	const uint32_t page = posts_of[h->size.load] ? 2 : 1, before = flight_of[h->size.load] != 0;
 
 	const uint64_t rings = (uint64_t)h->size.guests * h->size.queues;
 	uint64_t looks = h->size.load == LOAD_RESTED ? rings / REST_PASSES : rings;
 
 	return h->size.guests * (1 + (uint64_t)h->size.pages * page) +
 	       (h->posted == h->seen_from ? looks * 2 + looks * 2 / CHECK_PASSES
-					  : rings * (4 + 3 * (h->posted - first)));
+					  : rings * (3 + before + 3 * (h->posted - first)));
 }
 
 /* --- set-up ------------------------------------------------------------------ */

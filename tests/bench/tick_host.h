@@ -7,8 +7,9 @@
  * scan reads for the same messages, each once:
  *
  *	a guest		the line of its registry with the generation
- *	a ring		producer, ssn of the newest entry counted before; if it worked, or one time
- *			in 16: slots and mask, consumer
+ *	a ring		producer; unless it worked and has nothing in flight, the ssn of the newest
+ *			entry counted before; if it worked, or one time in 16: slots and mask,
+ *			consumer
  *	an entry	opcode, status to length, num_sge: three lines; one that is completed
  *			now, or posted now, or both
  *	a rested ring	as a ring, in each seventh pass

@@ -375,7 +375,7 @@ RIG_TEST(scan__whole_lap_between_two_scans__is_counted)
 	}
 }
 
-/* What was watched is where the ring was mapped before. */
+/* A set made anew does not know what was watched where the ring was mapped before. */
 RIG_TEST(scan__ring_mapped_elsewhere__is_read_there)
 {
 	struct fixture *x = *state;
@@ -388,6 +388,7 @@ RIG_TEST(scan__ring_mapped_elsewhere__is_read_there)
 	assert_int_equal(ring_resume(x->set->ring[0].ring, &x->f[0].desc, x->f[1].mem, x->f[1].len,
 				     MS, true),
 			 1);
+	x->set->ring[0] = (struct scan_ring){ .ring = x->set->ring[0].ring, .id = 100 };
 	fake_do(&x->f[1], FAKE_WRITE, 1);
 	scan(x);
 	assert_int_equal(x->u.wrs, 1);
@@ -441,8 +442,9 @@ RIG_TEST(scan__rested_ring_jumped__is_judged_by_the_time_since_its_look)
 
 		x->set->rings = 0;
 		x->set->next = 0;
-		x->set->ring[0].idle = 0;
-		x->set->ring[0].looked_ns = x->set->time_ns = x->set->carry_ns = 0;
+		x->set->resting = 0;
+		x->set->ring[0] = (struct scan_ring){ 0 };
+		x->set->time_ns = x->set->carry_ns = 0;
 		assert_int_equal(
 			ring_open(&x->set->ring[0].ring, &x->f[i].desc, x->f[i].mem, x->f[i].len),
 			0);
