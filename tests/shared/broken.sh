@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # broken.sh [RULE...]: break one rule of the protocol at a time; vt must find the violation that the
 # rule prevents. Without an argument: all rules of rules.txt.
+#
+# Of the schedules that the sound program is tried with, FLOOR or more must reach each rule: their
+# histories are other ones without it. Fewer say that the schedules do not try the rule.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 unset MAKEFLAGS MAKELEVEL # those of the make that runs the tests
+FLOOR=10
+TRIED=20000 # SCHEDULES of vt.c
 # shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $(sed -n 's/^\([A-Z_]*\) | .*/\1/p' "$here/rules.txt")
 
@@ -22,6 +27,10 @@ done
 # shellcheck disable=SC2086
 make -s $programs
 
+kept=$(mktemp)
+trap 'rm -f "$kept"' EXIT
+tests/shared/vt --seed 1 --schedules "$TRIED" --keep "$kept"
+
 found=0
 for rule in "$@"; do
 	row=$(grep "^$rule | " "$here/rules.txt")
@@ -30,6 +39,15 @@ for rule in "$@"; do
 	# No transport answers a READ on an old link; the rule says not to rely on that.
 	[ "$rule" != RESOLVE_ON_OLD_LINK ] || options=--asides
 	echo "$rule ($text):"
+	if ! grep -q "| ${rule}[ :]" "$here/../model/README.md"; then
+		echo "tests/model/README.md must say where it is in the code and in the models"
+		continue
+	fi
+	if ! "tests/shared/planted/vt-$rule" --against "$kept" --until "$FLOOR" --seed 1 \
+		--schedules "$TRIED"; then
+		echo "fewer than $FLOOR: schedule.c must make what the rule is for more often"
+		continue
+	fi
 	if "tests/shared/planted/vt-$rule" --expect "${expected% | *}" $options --seed 1 \
 		--schedules "${RESEX_SCHEDULES:-60000}"; then
 		if ! in_recovery "$rule" || RESEX_BROKEN=$rule "tests/shared/planted/recovery-$rule"; then

@@ -4,12 +4,18 @@
  *
  *	vt [--seed N] [--schedules N] [--kind KIND] [--ignore NAMES] [-v]
  *	vt --expect NAMES [--asides] ...
+ *	vt --keep FILE | --against FILE [--until N] ...
  *
  * Runs schedules N, N + 1, ... and stops at the first violation: prints its seed and
  * the last of its history, and exits 1. RESEX_SEED and RESEX_SCHEDULES say the same;
  * it begins at 1, so that each run of make check sees the same. --expect is for a program
  * with a broken rule (broken.sh): it exits 0 if and only if a violation of one of these
  * names was found. --asides: a READ may be answered on a link that is down.
+ *
+ * --keep writes what distinguishes the history of each schedule to FILE. --against counts the
+ * schedules whose histories are other ones than those that the sound program kept: in these the
+ * broken rule was reached, and made a difference. Violations do not end either of them. --until: N
+ * such schedules are enough; with fewer it exits 1.
  * -v: every record of the first schedule.
  */
 #include <getopt.h>
@@ -39,6 +45,8 @@ struct options {
 	const char *expected; /* only violations of these names count; NULL: all */
 	const char *ignored;  /* violations of these names are ignored */
 	struct schedule_options how;
+	const char *keep, *against; /* files of hashes; NULL: neither */
+	uint64_t until;		    /* schedules that reach the rule; 0: run all */
 	bool verbose;
 };
 
@@ -154,10 +162,61 @@ static int run_broken(struct schedule *s, const struct options *o)
 	return 1;
 }
 
+static int run_keep(struct schedule *s, const struct options *o)
+{
+	FILE *f = fopen(o->keep, "w");
+
+	if (!f) {
+		perror(o->keep);
+		return 1;
+	}
+	for (uint64_t i = 0; i < o->schedules; i++) {
+		schedule_run(s, o->seed + i, &o->how);
+		fwrite(&s->h.hash, sizeof(s->h.hash), 1, f);
+	}
+	if (!fclose(f))
+		return 0;
+	perror(o->keep);
+	return 1;
+}
+
+/* Prints how many schedules have other histories, and of what kinds they are. */
+static int run_against(struct schedule *s, const struct options *o)
+{
+	uint64_t kinds[SCHEDULE_KINDS] = { 0 }, reached = 0, n = 0, hash;
+	FILE *f = fopen(o->against, "r");
+
+	if (!f) {
+		perror(o->against);
+		return 1;
+	}
+	for (; n < o->schedules && (!o->until || reached < o->until); n++) {
+		if (!fread(&hash, sizeof(hash), 1, f)) {
+			fprintf(stderr, "%s has fewer than %llu schedules\n", o->against,
+				(unsigned long long)o->schedules);
+			fclose(f);
+			return 1;
+		}
+		schedule_run(s, o->seed + n, &o->how);
+		reached += s->h.hash != hash;
+		kinds[s->kind] += s->h.hash != hash;
+	}
+	fclose(f);
+	printf("reached in %llu of %llu schedules:", (unsigned long long)reached,
+	       (unsigned long long)n);
+	for (int i = 0; i < SCHEDULE_KINDS; i++)
+		if (kinds[i])
+			printf(" %s %llu", schedule_kind_name((enum schedule_kind)i),
+			       (unsigned long long)kinds[i]);
+	printf("\n");
+	return reached < o->until;
+}
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: vt [--seed N] [--schedules N] [--kind KIND] [--ignore NAMES]\n"
-			"          [--expect NAMES [--asides]] [-v]\n");
+			"          [--expect NAMES | --keep FILE | --against FILE [--until N]]\n"
+			"          [--asides] [-v]\n");
 	return 2;
 }
 
@@ -175,7 +234,8 @@ static bool parse(struct options *o, int argc, char **argv)
 		{ "seed", 1, NULL, 's' },   { "schedules", 1, NULL, 'n' },
 		{ "expect", 1, NULL, 'e' }, { "asides", 0, NULL, 'a' },
 		{ "kind", 1, NULL, 'k' },   { "ignore", 1, NULL, 'i' },
-		{ NULL, 0, NULL, 0 },
+		{ "keep", 1, NULL, 'K' },   { "against", 1, NULL, 'A' },
+		{ "until", 1, NULL, 'u' },  { NULL, 0, NULL, 0 },
 	};
 	int c;
 
@@ -190,6 +250,12 @@ static bool parse(struct options *o, int argc, char **argv)
 			o->expected = optarg;
 		else if (c == 'a')
 			o->how.asides = true;
+		else if (c == 'K')
+			o->keep = optarg;
+		else if (c == 'A')
+			o->against = optarg;
+		else if (c == 'u')
+			o->until = strtoull(optarg, NULL, 0);
 		else if (c == 'v')
 			o->verbose = true;
 		else if (c != 'k' || !set_kind(o, optarg))
@@ -211,7 +277,12 @@ int main(int argc, char **argv)
 		free(s);
 		return usage();
 	}
-	rc = o.expected ? run_broken(s, &o) : run_sound(s, &o);
+	if (o.keep)
+		rc = run_keep(s, &o);
+	else if (o.against)
+		rc = run_against(s, &o);
+	else
+		rc = o.expected ? run_broken(s, &o) : run_sound(s, &o);
 	free(s);
 	return rc;
 }
