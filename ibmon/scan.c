@@ -150,7 +150,7 @@ static void prefetch_rested(const struct scan_guest *g)
 
 void scan_prefetch(const struct scan_guest *g)
 {
-	struct place p = { g, 0 };
+	struct place p = place_ahead(g, 0); /* g may have no ring */
 
 	ring_prefetch_line(g->registry);
 	for (uint32_t i = 0; i < AHEAD_QUIET; i++) {

@@ -394,6 +394,27 @@ RIG_TEST(scan__ring_mapped_elsewhere__is_read_there)
 	assert_int_equal(x->u.wrs, 1);
 }
 
+/* Guests come before their rings, and between those that have some. */
+RIG_TEST(scan__guests_without_rings__are_passed_over)
+{
+	struct fixture *x = *state;
+	struct scan_guest empty[10] = { { .slot = 1 } };
+
+	open_rings(x, 2, 0);
+	for (int i = 0; i < 10; i++)
+		empty[i].after = i < 9 ? &empty[i + 1] : x->set;
+	scan(x);
+	for (int i = 0; i < 2; i++)
+		fake_do(&x->f[i], FAKE_WRITE, 2048);
+	for (int i = 9; i >= 0; i--) {
+		scan_prefetch(&empty[i]);
+		scan_guest(&empty[i], MS, &x->u, &x->rep, NULL, &x->res);
+		assert_int_equal(x->u.wrs, 0);
+	}
+	scan(x);
+	assert_int_equal(x->u.wrs, 2);
+}
+
 RIG_TEST(scan__late_scan__looks_at_all_rested_rings)
 {
 	struct fixture *x = *state;
