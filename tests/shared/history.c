@@ -198,6 +198,19 @@ static void check_high(struct history *h, const struct history_record *r, uint16
 				     NS_PER_US);
 }
 
+/*
+ * Did p read the node under a lock that it acquired at since, and after its sweep? One that the
+ * sweep missed is not counted, although a READ may have reached it meanwhile: its word has not
+ * changed since.
+ */
+static bool is_counted(const struct history_process *p, const struct history_word *w,
+		       int64_t saw_at, int64_t since)
+{
+	if (saw_at < since || saw_at < p->swept_at)
+		return false;
+	return p->swept_at < since || w->since >= since;
+}
+
 /* p decides, by the nodes that it has read under each of its locks, and after its sweep. */
 static void decided(struct history *h, const struct history_process *p)
 {
@@ -209,8 +222,7 @@ static void decided(struct history *h, const struct history_process *p)
 		h->service[s].decided = p->held[s];
 		for (uint32_t host = 1; host <= h->conf.hosts; host++)
 			for (uint32_t i = 0; i < h->conf.nodes[host]; i++)
-				if (p->saw_at[host][i] >= since &&
-				    p->saw_at[host][i] >= p->swept_at)
+				if (is_counted(p, &h->node[host][i], p->saw_at[host][i], since))
 					h->node[host][i].decided[s] = p->held[s];
 	}
 }

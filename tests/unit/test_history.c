@@ -309,6 +309,11 @@ static const struct row {
 	  "prepare, wait 1000, both 3 2, announce 3 2 1, move 2 1 1 -> fine" },
 	{ "move: after a decision whose reads did not arrive",
 	  "prepare, wait 1000, both 3 2, deaf 3, announce 3 2 1, move 2 1 1 -> fine" },
+	{ "move: after a decision whose sweep missed its node, though a READ did not",
+	  "prepare, wait 1000, both 3 2, move 3 2 2, count 3, announce 3 2 1, move 2 1 1 -> fine" },
+	{ "move: after a decision whose sweep reached its node",
+	  "prepare, wait 1000, both 3 2, move 3 2 2, move 3 1 2, count 3, announce 3 2 1,"
+	  "move 2 1 1 -> overlap" },
 	{ "leases: two at once", "may 2 1, may 3 1 -> lease" },
 	{ "leases: one after the other",
 	  "may 2 1, may 2 0, may 3 1, may 3 0, may 2 1, may 2 0 -> fine" },
