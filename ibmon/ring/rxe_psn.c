@@ -255,7 +255,7 @@ void rxe_charge_alike(const struct rxe_ring *r, struct rxe_charge *c, uint32_t n
 		r->out->bytes_sent += (uint64_t)n * c->newer.length;
 }
 
-bool rxe_is_paid(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t packets)
+bool rxe_is_explained(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t packets)
 {
 	return plausible(r, e) && !e->status && e->state && kinds[e->opcode] != OP_LOCAL &&
 	       packets <= packets_most(e->length);

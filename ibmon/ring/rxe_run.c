@@ -76,7 +76,7 @@ bool rxe_sample_run(const struct rxe_ring *r)
 	packets = ((newest.last - newest.first) & RING_RXE_PSN_MASK) + 1;
 	if (n > RING_WALK_MAX || newest.ssn != q->ssn + n || newest.ud_qpn ||
 	    newest.last != ((q->psn + n * packets) & RING_RXE_PSN_MASK) ||
-	    newest.first > RING_RXE_PSN_MASK || !rxe_is_paid(r, &newest, packets))
+	    newest.first > RING_RXE_PSN_MASK || !rxe_is_explained(r, &newest, packets))
 		return false;
 	if (rxe_count_alike(r, cons - 2, n - 1, &newest, packets) != n - 1 || h->consumer != cons ||
 	    !ring_rxe_header_same(r->d, r->m))

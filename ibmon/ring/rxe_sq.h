@@ -185,8 +185,8 @@ enum ring_fault rxe_sample_any(const struct rxe_ring *r, int64_t elapsed_ns);
  */
 bool rxe_sample_run(const struct rxe_ring *r);
 
-/* Was e, a plausible entry, sent, in no more packets than its length explains? */
-bool rxe_is_paid(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t packets);
+/* Is e plausible, and was it sent, in no more packets than its length explains? */
+bool rxe_is_explained(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t packets);
 
 /* Charge n entries like e, of so many packets each, and nothing else. */
 void rxe_charge_run(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t n,
