@@ -41,18 +41,6 @@ static inline void place_next(struct place *p)
 		*p = place_ahead(p->g, p->i);
 }
 
-/* Are the words unchanged since the last sample? False for a ring at fault. */
-static inline bool is_quiet(const struct scan_ring *sr)
-{
-	const struct ring_quiet *q = &sr->quiet;
-
-	if (!q->at[0] || *q->at[0] != q->value[0])
-		return false;
-	if (q->at[1] && *q->at[1] != q->value[1])
-		return false;
-	return !q->backlog || *q->at[2] == q->value[2];
-}
-
 /*
  * Words and header together are all that a sample reads of an idle ring. A forged header, or an
  * index that moved where it cannot, shows in them only.
@@ -223,7 +211,7 @@ static void sample_ring(const struct scan_guest *g, struct scan_ring *sr, int64_
 static inline void scan_ring(const struct scan_guest *g, struct scan_ring *sr, int64_t elapsed_ns,
 			     struct usage *u, struct scan_result *res)
 {
-	bool quiet = is_quiet(sr);
+	bool quiet = ring_is_quiet(&sr->quiet);
 
 	if (!quiet || (is_check_due(sr) && !is_unchanged(sr))) {
 		sample_ring(g, sr, elapsed_ns, quiet, u, res);
@@ -295,7 +283,7 @@ void scan_rested(struct scan_guest *g, struct usage *u)
 	struct scan_result res = { 0 };
 
 	for (uint32_t i = 0; i < g->rings; i++)
-		if (g->ring[i].idle >= SCAN_REST_AFTER && !is_quiet(&g->ring[i]))
+		if (g->ring[i].idle >= SCAN_REST_AFTER && !ring_is_quiet(&g->ring[i].quiet))
 			scan_ring(g, &g->ring[i], 0, u, &res);
 	g->resting = 0; /* the next scan counts them */
 }

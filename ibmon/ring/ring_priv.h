@@ -27,6 +27,16 @@ struct ring {
 	_Alignas(RING_LINE) uint64_t state[]; /* the layout's */
 };
 
+/* Are the words unchanged since the last sample? False for a ring at fault. */
+static inline bool ring_is_quiet(const struct ring_quiet *q)
+{
+	if (!q->at[0] || *q->at[0] != q->value[0])
+		return false;
+	if (q->at[1] && *q->at[1] != q->value[1])
+		return false;
+	return !q->backlog || *q->at[2] == q->value[2];
+}
+
 /* What a sample reads of a ring that is idle, beside the words that are watched. */
 static inline void ring_prefetch_check(const struct ring *r)
 {

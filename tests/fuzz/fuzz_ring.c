@@ -67,6 +67,7 @@ struct guest {
 	uint64_t sampled; /* consumer at the last sample */
 	bool was_sampled;
 	struct ring_totals sum;
+	struct ring_quiet quiet; /* what a scan would watch */
 };
 
 static void put32(struct guest *g, size_t at, uint32_t v)
@@ -218,7 +219,7 @@ static void check_truth(const struct guest *g, const struct sample *s)
 }
 
 /* The ring is withdrawn, and comes back in the same memory. */
-static void resume(const struct guest *g, struct ring *r)
+static void resume(struct guest *g, struct ring *r)
 {
 	struct ring_totals before, t;
 	int rc;
@@ -230,30 +231,33 @@ static void resume(const struct guest *g, struct ring *r)
 	FUZZ_REQUIRE(rc == 0 || rc == 1 || rc == -EAGAIN);
 	FUZZ_REQUIRE(rc != 1 || (g->d.kind == RING_SQ && !ring_fault(r)));
 	FUZZ_REQUIRE(rc == 1 || !g->honest || !g->was_sampled || g->s.kind & SURELY);
+	/* A set that is made anew has it so. */
+	g->quiet = (struct ring_quiet){ { NULL }, { 0 }, 0 };
 	ring_show(r);
 	FUZZ_REQUIRE(ring_shown(r, &t) && t.wrs == before.wrs && t.mtus_sent == before.mtus_sent);
 }
 
 /* As a scan does before a sample: would it leave that out? */
-static bool look(const struct ring *r)
+static bool look(const struct guest *g, const struct ring *r)
 {
-	ring_prefetch_quiet(r);
+	ring_prefetch_check(r);
 	ring_prefetch_own(r);
 	ring_prefetch_work(r, false);
 	ring_prefetch_work(r, true);
-	return ring_is_quiet(r);
+	return ring_is_quiet(&g->quiet);
 }
 
 static void sample(struct guest *g, struct ring *r, int64_t elapsed_ns)
 {
-	bool quiet = look(r);
-	uint64_t backlog = r->quiet.backlog;
+	bool quiet = look(g, r);
+	uint64_t backlog = g->quiet.backlog;
 	struct sample s;
 	struct ring_totals t;
 	int rc;
 
 	memset(&s, 0x5a, sizeof(s));
 	rc = ring_sample(r, elapsed_ns, &s);
+	ring_watch(r, &g->quiet);
 	FUZZ_REQUIRE(rc == 0 || rc == -EBADMSG);
 	FUZZ_REQUIRE((rc == 0) == (ring_fault(r) == RING_OK));
 	FUZZ_REQUIRE(strlen(ring_fault_text(ring_fault(r))) > 0);
