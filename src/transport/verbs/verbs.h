@@ -80,6 +80,8 @@ struct verbs {
 	struct ibv_device_attr attr;
 	struct ibv_comp_channel *comp; /* of all completion queues */
 	int epoll;		       /* channel, comp, and the device's events */
+	bool slept;		       /* the user may have waited for that descriptor */
+	struct mono looked;	       /* when it was asked for events last */
 	struct sockaddr_storage own;   /* the address and port we listen at */
 	void *region[TRANSPORT_PARTS];
 	struct conn *conns;
