@@ -264,27 +264,24 @@ bool rxe_is_explained(const struct rxe_ring *r, const struct rxe_entry *e, uint3
 void rxe_charge_run(const struct rxe_ring *r, const struct rxe_entry *e, uint32_t n,
 		    uint32_t packets)
 {
+	struct rxe_charge c = { .newer = { .opcode = e->opcode, .length = e->length } };
 	uint32_t kind = kinds[e->opcode];
-	uint64_t mtus = (uint64_t)n * packets, bytes = (uint64_t)n * e->length;
 	struct sample *out = r->out;
 	struct rxe_sq *q = r->q;
 
+	charge_newer_n(q, &c, packets, n);
+	q->connected |= kind != OP_SEND;
+	q->msgs += c.msgs;
+	q->sent += c.sent;
+	q->recv += c.recv;
 	out->wrs = out->seen = out->ops[kind] = n;
 	out->msg_bytes = e->length;
-	q->connected |= kind != OP_SEND;
-	q->msgs += n;
-	if (packets > q->largest)
-		q->largest = packets;
-	if (kind == OP_READ) {
-		out->mtus_recv = mtus;
-		out->bytes_recv = bytes;
-		q->recv += mtus;
-		return;
-	}
-	out->mtus_sent = mtus;
-	out->bytes_sent = bytes;
-	q->sent += mtus;
-	infer_mtu(q, e->length, packets);
+	out->mtus_sent = c.sent;
+	out->mtus_recv = c.recv;
+	if (kind == OP_READ)
+		out->bytes_recv = (uint64_t)n * e->length;
+	else
+		out->bytes_sent = (uint64_t)n * e->length;
 }
 
 /* --- entries that were overwritten ------------------------------------------ */
