@@ -136,11 +136,11 @@ static void prefetch_rested(const struct scan_guest *g)
 			prefetch_look(&g->ring[g->next + i]);
 }
 
-void scan_prefetch(const struct scan_guest *g)
+/* Of the first rings of g, and those after them. */
+static void prefetch_first(const struct scan_guest *g)
 {
 	struct place p = place_ahead(g, 0); /* g may have no ring */
 
-	ring_prefetch_line(g->registry);
 	for (uint32_t i = 0; i < AHEAD_QUIET; i++) {
 		prefetch_quiet(ring_at(&p));
 		if (i < AHEAD_WORK)
@@ -149,6 +149,12 @@ void scan_prefetch(const struct scan_guest *g)
 			prefetch_work(ring_at(&p), true);
 		place_next(&p);
 	}
+}
+
+void scan_prefetch(const struct scan_guest *g)
+{
+	ring_prefetch_line(g->registry);
+	prefetch_first(g);
 	prefetch_rested(g);
 }
 
@@ -240,7 +246,8 @@ static void scan_due(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, str
 	uint32_t i = g->next;
 
 	if (g->after && !is_all_rested(g->after))
-		scan_prefetch(g->after);
+		prefetch_first(g->after);
+	g->working = 0;
 	for (uint32_t k = 0; k < due; k++) {
 		scan_ring(g, &g->ring[i], elapsed_ns, u, res);
 		g->resting -= g->ring[i].idle < SCAN_REST_AFTER;
@@ -249,33 +256,37 @@ static void scan_due(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, str
 	}
 }
 
+/* Some rings of g do not rest. */
+static void scan_all(struct scan_guest *g, uint32_t due, int64_t elapsed_ns, struct usage *u,
+		     struct scan_result *res)
+{
+	struct ahead ahead = ahead_of(g);
+	uint32_t from = g->next;
+
+	g->working = g->resting = 0;
+	for (uint32_t i = 0; i < g->rings; i++) {
+		uint32_t turn = i >= from ? i - from : i + g->rings - from;
+
+		prefetch_ahead(&ahead);
+		if (g->ring[i].idle < SCAN_REST_AFTER || turn < due)
+			scan_ring(g, &g->ring[i], elapsed_ns, u, res);
+		g->working += !g->ring[i].idle;
+		g->resting += g->ring[i].idle >= SCAN_REST_AFTER;
+	}
+}
+
 static void scan_rings(struct scan_guest *g, int64_t elapsed_ns, struct usage *u,
 		       struct scan_result *res)
 {
-	uint32_t due = rested_due(g, elapsed_ns), from = g->next;
-	bool all_rested = is_all_rested(g);
-	struct ahead ahead;
+	uint32_t due = rested_due(g, elapsed_ns);
 
 	if (!g->rings)
 		return;
-	if (!all_rested)
-		ahead = ahead_of(g);
-	g->working = 0;
-	if (all_rested) {
+	if (is_all_rested(g))
 		scan_due(g, due, elapsed_ns, u, res);
-	} else {
-		g->resting = 0;
-		for (uint32_t i = 0; i < g->rings; i++) {
-			uint32_t turn = i >= from ? i - from : i + g->rings - from;
-
-			prefetch_ahead(&ahead);
-			if (g->ring[i].idle < SCAN_REST_AFTER || turn < due)
-				scan_ring(g, &g->ring[i], elapsed_ns, u, res);
-			g->working += !g->ring[i].idle;
-			g->resting += g->ring[i].idle >= SCAN_REST_AFTER;
-		}
-	}
-	g->next = (from + due) % g->rings;
+	else
+		scan_all(g, due, elapsed_ns, u, res);
+	g->next = (g->next + due) % g->rings;
 }
 
 void scan_rested(struct scan_guest *g, struct usage *u)
