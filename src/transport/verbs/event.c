@@ -168,7 +168,6 @@ static int completions_allowed(struct conn *c)
 	return c->held ? 0 : 1;
 }
 
-/* Completions came before the end of their connection: they are handled first. */
 static void poll_conn(struct conn *c, struct mono now)
 {
 	struct ibv_wc wc[COMPLETIONS_ONCE];
@@ -218,47 +217,41 @@ static void free_ended(struct verbs *v)
 	}
 }
 
-static void poll_all(struct verbs *v, struct mono now)
+/* Time is an argument, and may go back. */
+static bool is_look_due(const struct verbs *v, struct mono now)
 {
-	for (struct conn *c = v->conns; c; c = c->next)
-		poll_conn(c, now);
+	int64_t since = mono_sub(now, v->looked);
+
+	return v->slept || since < 0 || since >= LOOK_EACH_NS;
 }
 
-static void look_at_descriptors(struct verbs *v, struct mono now)
+void verbs_progress(struct transport *t, struct mono now)
 {
+	struct verbs *v = verbs_of(t);
 	struct epoll_event e[3];
-	/* Three descriptors, so three events are all that there can be. */
-	int n = epoll_wait(v->epoll, e, 3, 0);
+	int n = 0;
 
-	v->slept = false;
-	v->looked = now;
+	if (is_look_due(v, now)) {
+		/* Three descriptors, so three events are all that there can be. */
+		n = epoll_wait(v->epoll, e, 3, 0);
+		v->slept = false;
+		v->looked = now;
+	}
 	for (int i = 0; i < n; i++)
 		if (e[i].data.u32 == OF_COMPLETIONS)
 			handle_completion_events(v);
-	/* Once more: what was completed meanwhile came before the events. */
-	if (n > 0)
-		poll_all(v, now);
-	for (struct conn *c = v->conns; c; c = c->next)
+	/* Completions came before the end of their connection: handle them first. */
+	for (struct conn *c = v->conns; c; c = c->next) {
+		poll_conn(c, now);
 		if (!c->out)
 			serve_due(c, now);
+	}
 	for (int i = 0; i < n; i++) {
 		if (e[i].data.u32 == OF_DEVICE)
 			handle_device_events(v, now);
 		else if (e[i].data.u32 == OF_CM)
 			handle_cm_events(v, now);
 	}
-}
-
-/* Completion queues are read without a system call: they come first. */
-void verbs_progress(struct transport *t, struct mono now)
-{
-	struct verbs *v = verbs_of(t);
-	int64_t since = mono_sub(now, v->looked);
-
-	poll_all(v, now);
-	/* Time is an argument, and may go back. */
-	if (v->slept || since < 0 || since >= LOOK_EACH_NS)
-		look_at_descriptors(v, now);
 	/* No handler is on the stack any more, and all acknowledged events are handled. */
 	free_ended(v);
 }
