@@ -181,6 +181,34 @@ static bool previous_intact(const struct rxe_ring *r)
 	return e.ssn == r->q->ssn && !rxe_entry_blank(&e);
 }
 
+/* How many entries can be read: all that are not in flight. */
+static uint32_t visible_entries(const struct rxe_ring *r, const struct rxe_stand *s)
+{
+	uint32_t n = r->mask - backlog(r, s) + 1;
+
+	if (s->newest_gone)
+		return 0;
+	return n < RING_WALK_MAX ? n : RING_WALK_MAX;
+}
+
+/*
+ * The number that the blank ring began with is not known: 0, or any after a RESET. Blank slots
+ * behind what was completed since show that it was less than a lap. Otherwise the ssn is an upper
+ * bound; beyond what time allows, the ring surely did not begin at 0, and is counted one lap.
+ */
+static uint64_t count_from_unknown(const struct rxe_ring *r, const struct rxe_stand *s,
+				   uint32_t idx)
+{
+	uint64_t n = (uint64_t)s->ssn + 1;
+
+	if (idx < visible_entries(r, s) && slot_blank(r, s->cons - 1 - idx))
+		return idx;
+	n = n < idx || n > r->jump_max ? idx + r->mask + 1 : largest(r, (uint32_t)n, idx);
+	if (n > idx)
+		r->out->flags |= SAMPLE_WRS_BOUNDED;
+	return n;
+}
+
 static struct count count_entries(const struct rxe_ring *r, const struct rxe_stand *s,
 				  uint32_t since)
 {
@@ -188,9 +216,12 @@ static struct count count_entries(const struct rxe_ring *r, const struct rxe_sta
 	uint32_t idx = (s->cons - q->cons) & r->mask, to_base = q->base_ssn - q->ssn;
 	struct count c = { .to_base = (q->base_idx - q->cons) & r->mask };
 
-	if (!q->ssn_known || since <= to_base) {
+	if (!q->ssn_known) {
+		c.n = count_from_unknown(r, s, idx);
+		c.agree = true;
+	} else if (since <= to_base) {
 		c.n = idx;
-		c.agree = !q->ssn_known || (idx <= c.to_base && idx <= since);
+		c.agree = idx <= c.to_base && idx <= since;
 	} else {
 		c.beyond = since - to_base;
 		c.beyond_idx = (s->cons - q->base_idx) & r->mask;
@@ -334,16 +365,6 @@ static enum ring_fault charge_visible(const struct rxe_ring *r, struct rxe_stand
 				return fault;
 	}
 	return RING_OK;
-}
-
-/* How many entries can be read: all that are not in flight. */
-static uint32_t visible_entries(const struct rxe_ring *r, const struct rxe_stand *s)
-{
-	uint32_t n = r->mask - backlog(r, s) + 1;
-
-	if (s->newest_gone)
-		return 0;
-	return n < RING_WALK_MAX ? n : RING_WALK_MAX;
 }
 
 /* How many entries were completed since a RESET, which left blank slots; visible: none did. */

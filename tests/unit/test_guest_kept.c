@@ -8,7 +8,11 @@
 #include "tests/unit/prop.h"
 #include "tests/unit/unit.h"
 
-enum { SLOTS = 16, MANY = GUEST_RINGS_MAX + 50 };
+enum {
+	SLOTS = 16,
+	MANY = GUEST_RINGS_MAX + 50,
+	MUCH = 16 * 15000, /* more work requests than a millisecond has time for */
+};
 
 /* A guest with one ring over the memory of its first descriptor. */
 struct rig {
@@ -91,6 +95,7 @@ static void withdraw(struct rig *r)
  * One character a step:
  *
  *	w	three work requests
+ *	m	MUCH of them
  *	p u o	publish the ring: with its number, without one, with another
  *	-	withdraw it
  *	t	the control thread and the sampler have a turn
@@ -130,6 +135,12 @@ static const struct kept_row {
 	  "pwt-twwwwwwwwwwwwwwwprtwt", 6 },
 	{ "kept__no_number_and_reset_at_index_0__its_history_is_not_counted_again",
 	  "pwt-twwwwwwwwwwwwwwwurtwt", 6 },
+	{ "kept__another_blank_one_and_laps_unseen__is_counted_whole_and_bounded",
+	  "pwt-tnutwwwwwwt!", 21 },
+	{ "kept__reset_at_index_0_and_laps_unseen__is_bounded", "pwt-twwwwwwwwwwwwwwwurtwwwwwwt!",
+	  69 },
+	{ "kept__reset_at_index_0_after_much_and_laps_unseen__is_counted_one_lap_and_bounded",
+	  "pmt-urtwwwwwwt!", MUCH + 18 },
 	{ "kept__next_one_works_before_it_is_withdrawn__counted_twice_and_bounded", "ptnwt-tot!",
 	  6 },
 	{ "kept__next_one_is_published_at_once__counted_twice_and_bounded", "ptnwt-ott!", 6 },
@@ -156,6 +167,8 @@ static void step(struct rig *r, char c)
 
 	if (c == 'w')
 		work(r, 3);
+	else if (c == 'm')
+		work(r, MUCH);
 	else if (c == 'p' || c == 'u' || c == 'o')
 		publish(r, c == 'p' ? 17 : c == 'o' ? 18 : 0);
 	else if (c == '-')
