@@ -155,6 +155,26 @@ static void leave_all_gone(struct sampler *s, const struct guest_set *set)
 			slot_leave(s, i);
 }
 
+/* What a set says of its guests is the same until the next one: only here it is copied. */
+static void seat_guests(struct sampler *s)
+{
+	s->in.guests = 0;
+	for (uint32_t i = slot_bit_next(&s->used, 0); i < FLOW_GUESTS_MAX;
+	     i = slot_bit_next(&s->used, i + 1)) {
+		struct slot *sl = &s->slot[i];
+		const struct set_guest *g = sl->guest;
+
+		sl->seat = (uint16_t)s->in.guests++;
+		*slot_seat(s, sl) = (struct policy_guest){
+			.slot = g->slot,
+			.link = g->link,
+			.weight = g->weight,
+			.bounds = g->bounds,
+			.sla = g->sla,
+		};
+	}
+}
+
 void sampler_adopt(struct sampler *s, struct mono now)
 {
 	struct guest_set *set;
@@ -177,6 +197,7 @@ void sampler_adopt(struct sampler *s, struct mono now)
 		else
 			slot_join(s, g);
 	}
+	seat_guests(s);
 	/* After all have joined: guests that come together share the pool. */
 	for (uint32_t i = 0; i < set->guests; i++)
 		resos_issue(&s->ledger, set->guest[i].slot, period_remaining(&s->period, now));
@@ -206,7 +227,7 @@ static void snap_reports(const struct slot *sl, const struct slot_latencies *l, 
 {
 	if (!sl->latency.n) {
 		if (w->n) /* of an earlier guest in this entry */
-			window_reset(w, l->second.start);
+			window_reset(w, sl->second_began);
 		return;
 	}
 	*w = l->reports;
@@ -221,7 +242,7 @@ static void snap_one(const struct sampler *s, const struct slot *sl, struct snap
 	g->set_flags = sl->guest->flags;
 	g->account = s->ledger.acc[g->slot];
 	g->epoch_usage = sl->epoch_usage;
-	g->total_usage = sl->total_usage;
+	g->total_usage = slot_total(sl);
 	g->total = sl->past;
 	spending_add(&g->total, &g->account);
 	g->plan = s->plan.guest[g->slot];

@@ -38,41 +38,46 @@ static inline uint16_t slot_percent(struct cap c)
 
 /* Charges while a published send queue cannot be read: unread.c. */
 struct unread {
-	uint64_t rate;	/* MTUs counted in the last whole second */
-	uint64_t mtus;	/* in the second that is under way */
+	uint64_t mtus;	/* counted in the second that is under way */
 	int64_t ns;	/* of it passed */
 	bool active;	/* a queue cannot be read */
+	uint64_t rate;	/* MTUs counted in the last whole second */
 	uint64_t part;	/* of an MTU, in MTU ns per second */
 	uint64_t ahead; /* MTUs counted beyond the rate */
 	uint64_t total; /* MTUs charged */
 };
 
+/* First what each tick reads of each slot; then what only mail, an epoch or a snapshot needs. */
 struct slot {
 	const struct set_guest *guest; /* NULL: free */
 	uint64_t cpu_prev;
+	struct mono second_began; /* of the latencies of this second */
 	bool cpu_known;
-	bool fresh;	     /* not decided on yet */
-	bool empty_reported; /* EVENT_EMPTY was sent in this epoch */
-	bool rings_reported; /* EVENT_REFRESH was sent for the set in use */
-	uint32_t cap_errno;
-	uint32_t serial;       /* of the last mail */
-	bool pending;	       /* that mail is not answered yet */
-	uint16_t wanted;       /* percent in that mail; at first its own cap's */
-	uint16_t generation;   /* see handover.h; of what applied says */
-	uint32_t known_serial; /* mail from this on has that generation */
+	bool fresh;	       /* not decided on yet */
+	bool empty_reported;   /* EVENT_EMPTY was sent in this epoch */
+	bool rings_reported;   /* EVENT_REFRESH was sent for the set in use */
+	bool looked;	       /* last_look has something */
+	bool pending;	       /* the last mail is not answered yet */
 	bool foreign;	       /* applied was set by another program */
 	bool foreign_reported; /* EVENT_CAP_FOREIGN was sent for it */
-	struct mono sent;
+	uint16_t wanted;       /* percent in that mail; at first its own cap's */
+	uint16_t seat;	       /* its place among the policy's guests */
+	uint32_t cap_errno;
 	struct rate rate_wanted;
 	struct cap applied;
 	struct mono cap_time;
-	uint64_t cap_changes;
-	struct usage epoch_usage, total_usage;
-	struct usage last_look; /* at rested rings of the former set; part of the next usage */
-	bool looked;		/* last_look has something */
-	struct snap_latency latency;
+	struct usage epoch_usage;
 	struct unread unread;
-	struct spending past; /* in epochs that ended */
+
+	uint16_t generation;   /* see handover.h; of what applied says */
+	uint32_t serial;       /* of the last mail */
+	uint32_t known_serial; /* mail from this on has that generation */
+	struct mono sent;
+	uint64_t cap_changes;
+	struct usage last_look; /* at rested rings of the former set; part of the next usage */
+	struct snap_latency latency;
+	struct usage past_usage; /* in epochs that ended */
+	struct spending past;
 };
 
 /* Of a slot, apart from it: each tick reads all slots, and only a few have latencies. */
@@ -121,9 +126,7 @@ struct sampler {
 	struct ledger ledger;
 	struct guest_set *set; /* the one in use; never NULL after init */
 	struct plan plan;
-	struct policy_in in;
-	struct usage usage[FLOW_GUESTS_MAX];
-	struct report report[FLOW_GUESTS_MAX];
+	struct policy_in in;	/* by seat; usage and report are filled where rings are read */
 	struct slot_bits used;	/* slots with a guest */
 	struct slot_bits asked; /* slots whose mail waits for an answer, or whose event is owed */
 	struct slot slot[FLOW_GUESTS_MAX];
@@ -168,6 +171,21 @@ void sampler_run(struct sampler *s);
  * not paused.
  */
 void unread_charge(struct slot *sl, struct usage *u, int64_t elapsed_ns, bool runs);
+
+/* Of the guest in this slot, what the last tick found. */
+static inline struct policy_guest *slot_seat(struct sampler *s, const struct slot *sl)
+{
+	return &s->in.guest[sl->seat];
+}
+
+/* Since the guest joined. */
+static inline struct usage slot_total(const struct slot *sl)
+{
+	struct usage u = sl->past_usage;
+
+	usage_add(&u, &sl->epoch_usage);
+	return u;
+}
 
 /* The stages, in the order of tick(). */
 void sampler_adopt(struct sampler *s, struct mono now);

@@ -59,9 +59,11 @@ static void count_latencies(struct sampler *s, struct slot *sl, struct mono now,
 	struct snap_latency *l = &sl->latency;
 	struct window *w = &all->second;
 
-	l->n += rep->n;
-	l->lost = lost < UINT64_MAX - l->lost ? l->lost + lost : UINT64_MAX;
-	if (mono_sub(now, w->start) < NS_PER_S)
+	if (rep->n | lost) {
+		l->n += rep->n;
+		l->lost = sat_add(l->lost, lost);
+	}
+	if (mono_sub(now, sl->second_began) < NS_PER_S)
 		return;
 	l->second_n = w->n;
 	l->mean_ns = window_mean(w);
@@ -71,18 +73,21 @@ static void count_latencies(struct sampler *s, struct slot *sl, struct mono now,
 		window_merge(&all->reports, w);
 	if (w->n)
 		window_reset(w, now);
-	w->start = now;
+	sl->second_began = now;
 }
 
 static void observe_one(struct sampler *s, const struct set_guest *g, struct mono now,
 			int64_t elapsed_ns, int *at)
 {
 	struct slot *sl = &s->slot[g->slot];
-	struct usage *u = &s->usage[g->slot];
-	struct report *rep = &s->report[g->slot];
-	const struct hv_dom *d = sl->guest ? dom_of(s, g, at) : NULL;
+	struct usage *u = &slot_seat(s, sl)->usage;
+	struct report *rep = &slot_seat(s, sl)->report;
+	const struct hv_dom *d;
 	struct scan_result res;
 
+	if (!sl->guest)
+		return;
+	d = dom_of(s, g, at);
 	*u = (struct usage){ .slot = g->slot, .link = g->link };
 	if (d)
 		u->cpu_ns = cpu_delta(sl, d);
@@ -90,7 +95,7 @@ static void observe_one(struct sampler *s, const struct set_guest *g, struct mon
 	 * The domain is gone: do not read its memory. Without a list (doms < 0) nothing says so:
 	 * its rings are still read, and its CPU time is counted at the next list.
 	 */
-	if (!sl->guest || (!d && s->doms >= 0) || (d && (d->flags & HV_DOM_DYING))) {
+	if ((!d && s->doms >= 0) || (d && (d->flags & HV_DOM_DYING))) {
 		*rep = (struct report){ .slot = g->slot };
 		return;
 	}
@@ -121,6 +126,7 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 {
 	for (uint32_t i = 0; i < s->set->guests; i++) {
 		struct slot *sl = &s->slot[s->set->guest[i].slot];
+		const struct usage *u = &slot_seat(s, sl)->usage;
 		const struct account *a;
 
 		if (!sl->guest)
@@ -129,17 +135,19 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 		 * Charge before the epoch changes: this usage belongs to the epoch that
 		 * ends.
 		 */
-		resos_charge(&s->ledger, sl->guest->slot, &s->usage[sl->guest->slot]);
-		usage_add(&sl->epoch_usage, &s->usage[sl->guest->slot]);
-		usage_add(&sl->total_usage, &s->usage[sl->guest->slot]);
-		a = &s->ledger.acc[sl->guest->slot];
+		resos_charge(&s->ledger, u->slot, u);
+		usage_add(&sl->epoch_usage, u);
+		a = &s->ledger.acc[u->slot];
 		if (a->balance.m == 0 && a->allocated.m > 0 && !sl->empty_reported) {
 			sl->empty_reported = true;
 			sampler_event(s, EVENT_EMPTY, sl, now, a->allocated.m, 0, 0);
 		}
 		if (t->new_epochs) {
 			spending_add(&sl->past, a);
-			memset(&sl->epoch_usage, 0, sizeof(sl->epoch_usage));
+			usage_add(&sl->past_usage, &sl->epoch_usage);
+			sl->epoch_usage = (struct usage){ .slot = u->slot, .link = u->link };
+			sl->epoch_usage.backlog = u->backlog;
+			sl->epoch_usage.queues = u->queues;
 			sl->empty_reported = false;
 		}
 	}
@@ -147,24 +155,18 @@ void sampler_account(struct sampler *s, struct mono now, const struct period_tic
 		resos_replenish(&s->ledger, s->period.epoch);
 }
 
-static void decide_input(const struct sampler *s, struct slot *sl, struct policy_guest *p)
+/* What changes from tick to tick. seat_guests() has the rest. */
+static void decide_input(struct sampler *s, struct slot *sl)
 {
-	const struct set_guest *g = sl->guest;
-	const struct account *a = &s->ledger.acc[g->slot];
+	struct policy_guest *p = slot_seat(s, sl);
+	const struct account *a = &s->ledger.acc[p->slot];
 
-	p->slot = g->slot;
-	p->flags = g->flags | (sl->fresh ? POLICY_NEW : 0);
-	p->link = g->link;
-	p->weight = g->weight;
-	p->bounds = g->bounds;
+	p->flags = sl->guest->flags | (sl->fresh ? POLICY_NEW : 0);
 	p->cap = sl->applied;
 	p->cap_time = sl->cap_time;
 	p->rate = a->rate;
 	p->allocated = a->allocated;
 	p->balance = a->balance;
-	p->usage = s->usage[g->slot];
-	p->report = s->report[g->slot];
-	p->sla = g->sla;
 	sl->fresh = false;
 }
 
@@ -178,10 +180,8 @@ void sampler_decide(struct sampler *s, struct mono now)
 	in->epoch_ns = s->period.epoch_ns;
 	in->interval_ns = s->period.interval_ns;
 	in->epoch = s->period.epoch;
-	in->guests = 0;
-	for (uint32_t i = slot_bit_next(&s->used, 0); i < FLOW_GUESTS_MAX;
-	     i = slot_bit_next(&s->used, i + 1))
-		decide_input(s, &s->slot[i], &in->guest[in->guests++]);
+	for (uint32_t i = 0; i < in->guests; i++)
+		decide_input(s, &s->slot[in->guest[i].slot]);
 	pi->ops->decide(in, pi->params, pi->global, pi->guests, &s->plan);
 }
 

@@ -442,11 +442,11 @@ void tick_host_close(struct tick_host *h)
 		tick(&h->s, h->now);
 	}
 	for (uint32_t i = 0; i < h->set->guests; i++) {
-		const struct usage *u = &h->s.slot[i].total_usage;
+		const struct usage u = slot_total(&h->s.slot[i]);
 
-		if (u->wrs != (uint64_t)h->size.queues * h->completed)
+		if (u.wrs != (uint64_t)h->size.queues * h->completed)
 			die("the ticks did not count the messages that were sent", -EBADMSG);
-		if (u->mtus_sent + u->mtus_recv != h->size.queues * h->mtus || u->flags)
+		if (u.mtus_sent + u.mtus_recv != h->size.queues * h->mtus || u.flags)
 			die("the ticks did not count the MTUs that were sent", -EBADMSG);
 		if (h->s.slot[i].latency.n != h->size.pages * h->reports)
 			die("the ticks did not see what was reported", -EBADMSG);

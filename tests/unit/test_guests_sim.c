@@ -199,7 +199,7 @@ static uint32_t doms(struct fixture *f, uint32_t *dying)
 
 static void assert_counted(struct fixture *f, const char *name, uint32_t guest)
 {
-	const struct usage *u = &slot_of(f, name)->total_usage;
+	const struct usage total = slot_total(slot_of(f, name)), *u = &total;
 	struct sim_truth t;
 
 	assert_int_equal(sim_truth(f->sim, guest, &t), 0);
@@ -228,10 +228,10 @@ RIG_TEST(counted__in_later_seconds__is_exactly_what_was_sent)
 
 	run(f, 500);
 	assert_int_equal(sim_truth(f->sim, SERVER, &before), 0);
-	wrs = slot_of(f, "server")->total_usage.wrs;
+	wrs = slot_total(slot_of(f, "server")).wrs;
 	run(f, 2000);
 	assert_int_equal(sim_truth(f->sim, SERVER, &after), 0);
-	wrs = slot_of(f, "server")->total_usage.wrs - wrs;
+	wrs = slot_total(slot_of(f, "server")).wrs - wrs;
 	/* One request more or less is on its way at either end. */
 	assert_in_range(wrs, after.wrs - before.wrs - 1, after.wrs - before.wrs + 1);
 }
@@ -279,7 +279,7 @@ RIG_TEST(cpu__charged__is_what_the_guest_used)
 
 	run(f, 3000);
 	assert_int_equal(sim_truth(f->sim, SERVER, &t), 0);
-	assert_in_range(slot_of(f, "server")->total_usage.cpu_ns, t.cpu_ns - 5 * (uint64_t)MS,
+	assert_in_range(slot_total(slot_of(f, "server")).cpu_ns, t.cpu_ns - 5 * (uint64_t)MS,
 			t.cpu_ns);
 }
 
@@ -378,7 +378,7 @@ RIG_TEST(guest__rebooted_again_and_again__is_a_new_one_each_time)
 		run(f, 150);
 		assert_true(guests_find(f->gs, "bulk")->key.created > created);
 		assert_true(slot_of(f, "bulk")->guest->scan->rings > 0);
-		assert_true(slot_of(f, "bulk")->total_usage.mtus_sent > 0);
+		assert_true(slot_total(slot_of(f, "bulk")).mtus_sent > 0);
 		assert_int_equal(pages(f), both);
 		assert_int_equal(doms(f, &dying), 2);
 		assert_int_equal(dying, 0);

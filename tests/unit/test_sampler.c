@@ -45,18 +45,18 @@ WITH_RIG(adopt__rested_ring_worked_before__is_charged_once)
 
 	rig_settled(g, 3, 7);
 	rig_tick(g, MS);
-	before = g->s.slot[3].total_usage.mtus_sent;
+	before = slot_total(&g->s.slot[3]).mtus_sent;
 	charged = (uint64_t)rig_account(g, 3)->charged_io.m;
 	for (uint64_t i = 1; i <= 3; i++) {
 		g->scan[3].rested_mtus = 500;
 		rig_publish(g);
 		rig_tick(g, MS);
-		assert_int_equal(g->s.usage[3].mtus_sent, g->scan[3].add.mtus_sent + 500);
-		assert_int_equal(g->s.usage[3].backlog, g->scan[3].add.backlog);
-		assert_int_equal(g->s.usage[3].link, 0);
+		assert_int_equal(g->s.in.guest[0].usage.mtus_sent, g->scan[3].add.mtus_sent + 500);
+		assert_int_equal(g->s.in.guest[0].usage.backlog, g->scan[3].add.backlog);
+		assert_int_equal(g->s.in.guest[0].usage.link, 0);
 		rig_tick(g, MS);
-		assert_int_equal(g->s.usage[3].mtus_sent, g->scan[3].add.mtus_sent);
-		assert_int_equal(g->s.slot[3].total_usage.mtus_sent,
+		assert_int_equal(g->s.in.guest[0].usage.mtus_sent, g->scan[3].add.mtus_sent);
+		assert_int_equal(slot_total(&g->s.slot[3]).mtus_sent,
 				 before + 500 * i + 2 * i * g->scan[3].add.mtus_sent);
 	}
 	assert_true((uint64_t)rig_account(g, 3)->charged_io.m > charged);
@@ -98,7 +98,7 @@ WITH_RIG(adopt__slot_taken_by_another_in_one_swap__nothing_is_inherited)
 	rig_tick(g, MS);
 	assert_int_equal(g->s.slot[3].guest->key.domid, 8);
 	assert_int_equal(rig_account(g, 3)->spent.m, 0);
-	assert_int_equal(g->s.slot[3].total_usage.mtus_sent, 0);
+	assert_int_equal(slot_total(&g->s.slot[3]).mtus_sent, 0);
 	assert_int_equal(g->s.slot[3].cap_changes, 0);
 	assert_false(g->s.slot[3].applied.limited);
 	assert_false(g->s.slot[3].pending);
@@ -141,7 +141,7 @@ WITH_RIG(adopt__same_guest_again__keeps_account_and_policy_state)
 	rig_tick(g, MS);
 	assert_int_equal(rig_account(g, 3)->spent.m, RESOS(500));
 	assert_int_equal(each[3].decisions, decided + 1);
-	assert_int_equal(g->s.slot[3].total_usage.cpu_ns, 5 * MS);
+	assert_int_equal(slot_total(&g->s.slot[3]).cpu_ns, 5 * MS);
 }
 
 WITH_RIG(adopt__vcpus_and_weight_changed__count_from_the_next_epoch)
@@ -340,15 +340,15 @@ WITH_RIG(observe__mtus_sent_and_received__are_charged_and_summed)
 	g->scan[3].add.backlog = 2;
 	rig_tick(g, MS);
 	assert_int_equal(rig_account(g, 3)->charged_io.m, RESOS(2 * 42));
-	assert_int_equal(sl->total_usage.mtus_sent, 60);
-	assert_int_equal(sl->total_usage.mtus_recv, 24);
-	assert_int_equal(sl->total_usage.bytes_sent, 60000);
-	assert_int_equal(sl->total_usage.bytes_recv, 24000);
-	assert_int_equal(sl->total_usage.wrs, 10);
-	assert_int_equal(sl->total_usage.lost, 2);
-	assert_int_equal(sl->total_usage.msg_bytes, 4096);
-	assert_int_equal(sl->total_usage.flags, USAGE_LOST | USAGE_ESTIMATED);
-	assert_int_equal(sl->total_usage.backlog, 2);
+	assert_int_equal(slot_total(sl).mtus_sent, 60);
+	assert_int_equal(slot_total(sl).mtus_recv, 24);
+	assert_int_equal(slot_total(sl).bytes_sent, 60000);
+	assert_int_equal(slot_total(sl).bytes_recv, 24000);
+	assert_int_equal(slot_total(sl).wrs, 10);
+	assert_int_equal(slot_total(sl).lost, 2);
+	assert_int_equal(slot_total(sl).msg_bytes, 4096);
+	assert_int_equal(slot_total(sl).flags, USAGE_LOST | USAGE_ESTIMATED);
+	assert_int_equal(slot_total(sl).backlog, 2);
 }
 
 WITH_RIG(observe__domain_gone_from_the_list__its_rings_are_not_read)
@@ -559,7 +559,7 @@ WITH_RIG(epoch_edge__use_up_to_it_is_charged_to_the_old_epoch)
 	assert_int_equal(a->balance.m, SHARE_CPU + POOL);
 	assert_int_equal(g->s.ledger.dropped.m, SHARE_CPU + POOL - RESOS(1000 + 8));
 	assert_int_equal(g->s.slot[3].epoch_usage.mtus_sent, 0);
-	assert_int_equal(g->s.slot[3].total_usage.mtus_sent, 8);
+	assert_int_equal(slot_total(&g->s.slot[3]).mtus_sent, 8);
 	rig_tick(g, MS);
 	assert_int_equal(a->spent.m, RESOS(8));
 	assert_int_equal(g->s.slot[3].epoch_usage.mtus_sent, 8);
