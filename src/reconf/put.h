@@ -8,7 +8,7 @@
 /* false: no room in this step. */
 static inline bool step_put(struct step_out *out, struct step_op op)
 {
-	if (out->n >= STEP_OPS_MAX)
+	if (out->n + out->taken >= STEP_OPS_MAX)
 		return false;
 	out->op[out->n++] = op;
 	return true;

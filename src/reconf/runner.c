@@ -20,8 +20,6 @@ struct job {
 	struct mono deadline;
 };
 
-enum { JOBS_MAX = RUNNER_USERS_MAX * RUNNER_OPS_MAX };
-
 struct runner {
 	struct transport *t;
 	int64_t deadline_ns;
@@ -30,7 +28,7 @@ struct runner {
 	uint32_t users;
 	uint32_t link[TRANSPORT_HOSTS_MAX]; /* newest, by host - 1 */
 	struct step_out out;
-	struct job job[JOBS_MAX];
+	struct job job[RUNNER_OPS_MAX];
 	uint32_t n;
 };
 
@@ -80,19 +78,19 @@ int runner_add(struct runner *r, const struct runner_user *u)
 
 static void step_user(struct runner *r, uint32_t user, const struct step_event *ev, struct mono now)
 {
+	uint32_t room = RUNNER_OPS_MAX - r->n;
+
 	r->out.n = 0;
+	r->out.taken = room < STEP_OPS_MAX ? STEP_OPS_MAX - room : 0;
 	r->user[user].step(r->user[user].state, ev, now, &r->out);
 	/*
 	 * The deadline counts from this step, not from the post: the lease arithmetic of lock.h
 	 * needs a bound on how late an operation may still be executed.
 	 */
-	for (uint32_t i = 0; i < r->out.n; i++) {
-		/* There is room: a user has at most RUNNER_OPS_MAX operations, one job each. */
-		if (r->n < JOBS_MAX)
-			r->job[r->n++] = (struct job){ .user = user,
-						       .op = r->out.op[i],
-						       .deadline = mono_add(now, r->deadline_ns) };
-	}
+	for (uint32_t i = 0; i < r->out.n; i++)
+		r->job[r->n++] = (struct job){ .user = user,
+					       .op = r->out.op[i],
+					       .deadline = mono_add(now, r->deadline_ns) };
 }
 
 static void step_all(struct runner *r, const struct step_event *ev, struct mono now)

@@ -4,8 +4,8 @@
  *
  * It passes each event to the protocols, posts the operations that they put out, and
  * returns the one result of each operation (step.h). An operation whose link is full waits
- * here, in order, until its deadline, which counts from the step that put it out. The
- * runner owns neither the transport nor the protocols, and has no thread and no clock: its
+ * here, in order, until its deadline, which counts from the step that put it out. When
+ * RUNNER_OPS_MAX wait, a step has no room (step.h), so no operation is dropped. The runner owns neither the transport nor the protocols, and has no thread and no clock: its
  * caller polls the transport and passes the events to it.
  */
 #ifndef RESEX_RECONF_RUNNER_H
@@ -17,7 +17,7 @@
 
 enum {
 	RUNNER_USERS_MAX = 4,
-	RUNNER_OPS_MAX = 1024, /* operations of one user that are outstanding, at most */
+	RUNNER_OPS_MAX = 4096, /* operations of all users that wait here, at most */
 };
 
 typedef void runner_step(void *state, const struct step_event *ev, struct mono now,

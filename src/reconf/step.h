@@ -9,7 +9,8 @@
  * So the same code runs on verbs, on shm and under injected faults, and corresponds to the
  * models in tests/model line by line.
  *
- * Every operation that was put out comes back as exactly one result. After a result LOST or
+ * Every operation that was put out comes back as exactly one result. One that finds no room in
+ * *out was not put out: the protocol notes that, and is due at once. After a result LOST or
  * UNKNOWN, a STEP_LINK of the same host follows when a newer link is up. Put out no
  * operation to that host before: it would come back LOST at once. A protocol ignores events
  * that do not concern it.
@@ -36,6 +37,7 @@ struct step_op {
 struct step_out {
 	struct step_op op[STEP_OPS_MAX];
 	uint32_t n;
+	uint32_t taken; /* places that are not to be had in this step: its caller has no room */
 };
 
 /*

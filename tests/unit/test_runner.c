@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "src/reconf/lock.h"
-#include "src/shared/region.h"
+#include "src/reconf/put.h"
 #include "src/reconf/runner.h"
+#include "src/shared/region.h"
 #include "src/transport/shm/faults.h"
 #include "tests/unit/tmpdir.h"
 #include "tests/unit/unit.h"
@@ -24,6 +25,7 @@ static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
 struct burst {
 	uint32_t ask; /* so many READs of the next step */
 	uint16_t host;
+	uint32_t put;		 /* those for which there was room */
 	uint32_t results, order; /* how many, and how many of them in order */
 	uint32_t by[4];		 /* by outcome */
 	uint32_t links, views;
@@ -60,10 +62,13 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 	}
 	if (ev->type != STEP_ASK)
 		return;
-	for (uint32_t i = 0; i < ev->what; i++)
-		out->op[out->n++] = (struct step_op){
+	for (uint32_t i = 0; i < ev->what; i++) {
+		const struct step_op op = {
 			.kind = STEP_READ, .host = b->host, .offset = 8 * i, .tag = 1000 + i
 		};
+
+		b->put += step_put(out, op);
+	}
 }
 
 static struct mono burst_due(const void *state)
@@ -217,6 +222,21 @@ RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_reported)
 	start(r, HOME);
 	UNTIL(r, transport_link(r->host[2].t, HOME));
 	assert_int_equal(b->links, links + 1);
+}
+
+/* More than wait here find no room, and none is dropped. */
+RIG_TEST(burst__more_than_wait_at_once__finds_no_room_and_all_put_out_come_back)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	assert_int_equal(transport_shm_cut(r->host[2].t, HOME, true), 0);
+	for (uint32_t i = 0; i < RUNNER_OPS_MAX / BURST + 2; i++)
+		runner_ask(r->host[2].r, b, BURST, r->now);
+	assert_in_range(b->put, RUNNER_OPS_MAX, RUNNER_OPS_MAX + TRANSPORT_DEPTH);
+	UNTIL(r, b->results == b->put);
+	runner_ask(r->host[2].r, b, BURST, r->now);
+	assert_in_range(b->put, RUNNER_OPS_MAX + BURST, RUNNER_OPS_MAX + BURST + TRANSPORT_DEPTH);
 }
 
 /* As in a process that was stopped in between: an operation that is late is never posted. */
