@@ -214,6 +214,9 @@ size_t transport_post(struct transport *t, const struct transport_op *op, size_t
 /*
  * Do what is due, and return at most max events, oldest first. A DOWN comes after the
  * results of all operations of its link and before the next UP.
+ *
+ * now may be older than the time of the call: what is due happens so much later. A caller that
+ * polls without a pause need not read its clock each time.
  */
 size_t transport_poll(struct transport *t, struct mono now, struct transport_event *ev, size_t max);
 
