@@ -248,7 +248,7 @@ static int link_up(struct conn *c, struct mono now)
 static void hello_message(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
 	uint8_t out[HELLO_MAX];
-	uint32_t n = (uint32_t)wc->wr_id;
+	uint32_t n = conn_wr_index(wc->wr_id);
 	size_t len = 0;
 	int ret;
 
@@ -317,7 +317,7 @@ int verbs_submit(struct transport *t, struct transport_out *o, struct transport_
 		piece.length = 8;
 	if (s->op.kind == TRANSPORT_SEND)
 		memcpy(slot_at(c, s->index), s->message, s->op.len);
-	wr.wr_id = conn_wr(VERBS_WR_SLOT, s->index);
+	wr.wr_id = conn_wr(c, VERBS_WR_SLOT, s->index);
 	fill_request(c, &s->op, &wr);
 	ret = ibv_post_send(c->qp, &wr, &bad);
 	if (ret < 0)
@@ -370,9 +370,9 @@ static void completion_failed(struct conn *c, const struct ibv_wc *wc)
 	/* The first failure is the cause; operations behind it are flushed. */
 	if (!c->broke || c->broke == -ECONNRESET)
 		c->broke = why;
-	if (wc->wr_id >> 32 == VERBS_WR_SLOT && why == -EACCES)
-		front_done(&c->v->t, c->out, &c->out->slot[(uint32_t)wc->wr_id], TRANSPORT_REFUSED,
-			   0, NULL, why);
+	if (conn_wr_kind(wc->wr_id) == VERBS_WR_SLOT && why == -EACCES)
+		front_done(&c->v->t, c->out, &c->out->slot[conn_wr_index(wc->wr_id)],
+			   TRANSPORT_REFUSED, 0, NULL, why);
 }
 
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
@@ -380,9 +380,9 @@ void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 	/* The opcode of a failed completion is not defined: only wr_id says what it was. */
 	if (wc->status != IBV_WC_SUCCESS)
 		completion_failed(c, wc);
-	else if (wc->wr_id >> 32 == VERBS_WR_SLOT)
-		slot_done(c, &c->out->slot[(uint32_t)wc->wr_id]);
-	else if (wc->wr_id >> 32 == VERBS_WR_RECV)
+	else if (conn_wr_kind(wc->wr_id) == VERBS_WR_SLOT)
+		slot_done(c, &c->out->slot[conn_wr_index(wc->wr_id)]);
+	else if (conn_wr_kind(wc->wr_id) == VERBS_WR_RECV)
 		hello_message(c, wc, now);
 }
 

@@ -28,9 +28,27 @@ static int verbs_error(int ret)
 	return -ret;
 }
 
-uint64_t conn_wr(enum verbs_wr what, uint32_t n)
+/* {serial 32, host 16, kind 8, index 8} */
+uint64_t conn_wr(const struct conn *c, enum verbs_wr what, uint32_t n)
 {
-	return (uint64_t)what << 32 | n;
+	return (uint64_t)c->serial << 32 | (uint32_t)c->host << 16 | (uint32_t)what << 8 | n;
+}
+
+enum verbs_wr conn_wr_kind(uint64_t wr_id)
+{
+	return (enum verbs_wr)(wr_id >> 8 & 0xff);
+}
+
+uint32_t conn_wr_index(uint64_t wr_id)
+{
+	return (uint32_t)wr_id & 0xff;
+}
+
+struct conn *conn_wr_call(const struct verbs *v, uint64_t wr_id)
+{
+	struct conn *c = v->calls[(wr_id >> 16 & 0xffff) - 1];
+
+	return c && c->serial == wr_id >> 32 ? c : NULL;
 }
 
 uint8_t conn_depth(int device)
@@ -47,6 +65,7 @@ struct conn *conn_new(struct verbs *v)
 	if (!c)
 		return NULL;
 	c->v = v;
+	c->serial = ++v->serials;
 	c->next = v->conns;
 	v->conns = c;
 	return c;
@@ -95,7 +114,7 @@ int conn_recv(struct conn *c, uint32_t n)
 	struct ibv_sge piece = { .addr = (uintptr_t)conn_recv_at(c, n),
 				 .length = c->out ? VERBS_HELLO_ROOM : TRANSPORT_MESSAGE_MAX,
 				 .lkey = c->mr->lkey };
-	struct ibv_recv_wr wr = { .wr_id = conn_wr(VERBS_WR_RECV, n),
+	struct ibv_recv_wr wr = { .wr_id = conn_wr(c, VERBS_WR_RECV, n),
 				  .sg_list = &piece,
 				  .num_sge = 1 };
 	struct ibv_recv_wr *bad;
@@ -109,7 +128,7 @@ int conn_send_hello(struct conn *c, const uint8_t *data, size_t len)
 	struct ibv_sge piece = { .addr = (uintptr_t)hello_send_at(c, n),
 				 .length = (uint32_t)len,
 				 .lkey = c->mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = conn_wr(VERBS_WR_HELLO, n),
+	struct ibv_send_wr wr = { .wr_id = conn_wr(c, VERBS_WR_HELLO, n),
 				  .sg_list = &piece,
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND };
@@ -131,24 +150,37 @@ int conn_send_hello(struct conn *c, const uint8_t *data, size_t len)
 
 /* --- life ---------------------------------------------------------------------- */
 
+enum { SENDS = TRANSPORT_DEPTH + VERBS_HELLOS };
+
+int conn_make_calls_queue(struct verbs *v)
+{
+	/* Twice: completions of links that ended may still be in it. */
+	int n = 2 * TRANSPORT_HOSTS_MAX * (SENDS + VERBS_HELLOS);
+
+	v->cq = ibv_create_cq(v->device, n < v->attr.max_cqe ? n : v->attr.max_cqe, &v->armed,
+			      v->comp, 0);
+	return v->cq ? 0 : -errno;
+}
+
 static int make_queues(struct conn *c)
 {
-	uint32_t sends = TRANSPORT_DEPTH + VERBS_HELLOS;
 	struct ibv_qp_init_attr attr = {
 		.qp_context = c,
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = sends,
+		.cap = { .max_send_wr = SENDS,
 			 .max_recv_wr = recvs(c),
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 		.sq_sig_all = 1,
 	};
 
-	/* One completion queue a connection: what is left in it ends with it. */
-	c->cq = ibv_create_cq(c->v->device, (int)(sends + recvs(c)), c, c->v->comp, 0);
-	if (!c->cq)
-		return -errno;
-	attr.send_cq = attr.recv_cq = c->cq;
+	/* A responder's own: messages wait in it until the user has room for them. */
+	if (!c->out) {
+		c->cq = ibv_create_cq(c->v->device, SENDS + VERBS_RECVS, &c->armed, c->v->comp, 0);
+		if (!c->cq)
+			return -errno;
+	}
+	attr.send_cq = attr.recv_cq = c->out ? c->v->cq : c->cq;
 	c->qp = ibv_create_qp(c->pd, &attr);
 	return c->qp ? 0 : -errno;
 }

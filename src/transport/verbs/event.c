@@ -16,7 +16,8 @@
 
 enum {
 	EVENTS_MAX = 32,      /* of each kind in one progress */
-	COMPLETIONS_MAX = 64, /* of one connection in one progress */
+	COMPLETIONS_MAX = 64, /* of one responder in one progress */
+	CALLS_MAX = 1024,     /* of all our links in one progress */
 	COMPLETIONS_ONCE = 16,
 	/*
 	 * A user that polls all the time needs no events of completions, and those of connections
@@ -138,21 +139,45 @@ static void handle_device_events(struct verbs *v, struct mono now)
 static void handle_completion_events(struct verbs *v)
 {
 	struct ibv_cq *cq;
-	void *context;
+	void *armed;
 
-	/* An event only wakes us: all connections are polled anyway. Its CQ must be armed again. */
-	while (!ibv_get_cq_event(v->comp, &cq, &context)) {
+	/* An event only wakes us: all queues are polled anyway. Its own must be armed again. */
+	while (!ibv_get_cq_event(v->comp, &cq, &armed)) {
 		ibv_ack_cq_events(cq, 1);
-		((struct conn *)context)->armed = false;
+		*(bool *)armed = false;
 	}
 }
 
-static void conn_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
+/* The device's queue of our links does not work: none of them does. */
+static void calls_broke(struct verbs *v)
 {
-	if (c->out)
-		call_completed(c, wc, now);
-	else
-		serve_completed(c, wc, now);
+	for (struct conn *c = v->conns; c; c = c->next)
+		if (c->out)
+			c->broke = -EIO;
+}
+
+static void poll_calls(struct verbs *v, struct mono now)
+{
+	struct ibv_wc wc[COMPLETIONS_ONCE];
+	int n = COMPLETIONS_ONCE;
+
+	for (int all = 0; all < CALLS_MAX && n == COMPLETIONS_ONCE; all += n) {
+		n = ibv_poll_cq(v->cq, COMPLETIONS_ONCE, wc);
+		for (int i = 0; i < n; i++) {
+			struct conn *c = conn_wr_call(v, wc[i].wr_id);
+
+			if (c && c->state != CONN_OVER)
+				call_completed(c, &wc[i], now);
+		}
+	}
+	if (n < 0)
+		calls_broke(v);
+	/* Successes may follow a failure: a link ends when no completion is left. */
+	if (n == COMPLETIONS_ONCE)
+		return;
+	for (struct conn *c = v->conns; c; c = c->next)
+		if (c->out && c->broke && c->state != CONN_OVER)
+			call_broke(c, now);
 }
 
 /*
@@ -162,13 +187,13 @@ static void conn_completed(struct conn *c, const struct ibv_wc *wc, struct mono 
  */
 static int completions_allowed(struct conn *c)
 {
-	if (c->out || c->state != CONN_UP)
+	if (c->state != CONN_UP)
 		return COMPLETIONS_ONCE;
 	c->held = !front_message_fits(&c->v->t, c->host);
 	return c->held ? 0 : 1;
 }
 
-static void poll_conn(struct conn *c, struct mono now)
+static void poll_served(struct conn *c, struct mono now)
 {
 	struct ibv_wc wc[COMPLETIONS_ONCE];
 	int n = 1, most = 1;
@@ -185,16 +210,11 @@ static void poll_conn(struct conn *c, struct mono now)
 		 */
 		n = ibv_poll_cq(c->cq, most, wc);
 		for (int i = 0; i < n && c->state != CONN_OVER; i++)
-			conn_completed(c, &wc[i], now);
+			serve_completed(c, &wc[i], now);
 	}
 	if (n < 0)
 		c->broke = -EIO;
-	/* Successes may follow a failure: the connection ends when no completion is left. */
-	if (!c->broke || n == most || c->state == CONN_OVER)
-		return;
-	if (c->out)
-		call_broke(c, now);
-	else
+	if (c->broke && n != most && c->state != CONN_OVER)
 		serve_broke(c, now);
 }
 
@@ -241,10 +261,12 @@ void verbs_progress(struct transport *t, struct mono now)
 		if (e[i].data.u32 == OF_COMPLETIONS)
 			handle_completion_events(v);
 	/* Completions came before the end of their connection: handle them first. */
+	poll_calls(v, now);
 	for (struct conn *c = v->conns; c; c = c->next) {
-		poll_conn(c, now);
-		if (!c->out)
-			serve_due(c, now);
+		if (c->out)
+			continue;
+		poll_served(c, now);
+		serve_due(c, now);
 	}
 	for (int i = 0; i < n; i++) {
 		if (e[i].data.u32 == OF_DEVICE)
@@ -263,10 +285,16 @@ int verbs_arm(struct transport *t, struct mono now, struct mono *due)
 
 	(void)now;
 	v->slept = true;
+	if (!v->armed) {
+		if (ibv_req_notify_cq(v->cq, 0))
+			calls_broke(v);
+		v->armed = true;
+		again = 1;
+	}
 	for (struct conn *c = v->conns; c; c = c->next) {
 		if (c->state == CONN_OVER || !c->cq)
 			continue;
-		if (!c->out && c->state == CONN_HELLO && c->due.ns < due->ns)
+		if (c->state == CONN_HELLO && c->due.ns < due->ns)
 			*due = c->due;
 		again |= c->held;
 		if (c->armed)

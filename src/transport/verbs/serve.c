@@ -206,14 +206,14 @@ void serve_due(struct conn *c, struct mono now)
 
 void serve_completed(struct conn *c, const struct ibv_wc *wc, struct mono now)
 {
-	uint32_t n = (uint32_t)wc->wr_id;
+	uint32_t n = conn_wr_index(wc->wr_id);
 
 	if (wc->status != IBV_WC_SUCCESS) {
 		if (!c->broke)
-			c->broke = wc->wr_id >> 32 == VERBS_WR_RECV ? -EACCES : -ECONNRESET;
+			c->broke = conn_wr_kind(wc->wr_id) == VERBS_WR_RECV ? -EACCES : -ECONNRESET;
 		return;
 	}
-	if (wc->wr_id >> 32 != VERBS_WR_RECV)
+	if (conn_wr_kind(wc->wr_id) != VERBS_WR_RECV)
 		return;
 	if (c->state == CONN_HELLO)
 		hello_message(c, conn_recv_at(c, n), wc->byte_len, now);

@@ -104,6 +104,11 @@ static int open_device(struct verbs *v, char text[static 256])
 			 strerror(errno));
 		return -ENODEV;
 	}
+	if (conn_make_calls_queue(v)) {
+		snprintf(text, 256, "the RDMA device %s has no room for a completion queue: %s",
+			 name, strerror(errno));
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -156,6 +161,8 @@ static void verbs_close(struct transport *t)
 		rdma_destroy_id(v->listener);
 	if (v->epoll >= 0)
 		close(v->epoll);
+	if (v->cq)
+		ibv_destroy_cq(v->cq);
 	if (v->comp)
 		ibv_destroy_comp_channel(v->comp);
 	if (v->device)

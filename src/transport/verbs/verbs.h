@@ -33,7 +33,7 @@ enum {
 	VERBS_RESPONDER_BYTES = VERBS_RECV_BYTES + VERBS_PAGE,
 };
 
-/* The kind of a work request: the upper half of wr_id. The lower: its slot or buffer. */
+/* The kind of a work request: see conn_wr. */
 enum verbs_wr { VERBS_WR_SLOT, VERBS_WR_HELLO, VERBS_WR_RECV };
 
 enum conn_state {
@@ -54,12 +54,13 @@ struct conn {
 	struct verbs *v;
 	struct transport_out *out; /* caller: the link; responder: NULL */
 	enum conn_state state;
-	uint16_t host; /* responder: 0 until proven */
+	uint16_t host;	 /* responder: 0 until proven */
+	uint32_t serial; /* of all connections of the handle */
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct ibv_cq *cq; /* responder */
 	struct ibv_qp *qp;
-	bool armed;   /* the next completion of the CQ makes an event */
+	bool armed;   /* responder: the next completion makes an event */
 	bool held;    /* responder: completions wait because the message queue has no room */
 	int broke;    /* -errno of a failed completion: the connection must end; 0: none */
 	uint8_t *mem; /* buffers; of a caller: in verbs.landing */
@@ -79,12 +80,15 @@ struct verbs {
 	struct ibv_context *device;
 	struct ibv_device_attr attr;
 	struct ibv_comp_channel *comp; /* of all completion queues */
+	struct ibv_cq *cq;	       /* of all our links */
+	bool armed;		       /* its next completion makes an event */
 	int epoll;		       /* channel, comp, and the device's events */
 	bool slept;		       /* the user may have waited for that descriptor */
 	struct mono looked;	       /* when it was asked for events last */
 	struct sockaddr_storage own;   /* the address and port we listen at */
 	void *region[TRANSPORT_PARTS];
 	struct conn *conns;
+	uint32_t serials;			  /* connections made so far */
 	struct conn *calls[TRANSPORT_HOSTS_MAX];  /* by host - 1 */
 	struct conn *served[TRANSPORT_HOSTS_MAX]; /* proven */
 	uint8_t *landing[TRANSPORT_HOSTS_MAX];	  /* kept until close: users may read there */
@@ -118,7 +122,18 @@ const uint8_t *conn_recv_at(const struct conn *c, uint32_t n);
 int conn_recv(struct conn *c, uint32_t n);
 /* How many READs and atomics may be outstanding: the least of the device's and our limit. */
 uint8_t conn_depth(int device);
-uint64_t conn_wr(enum verbs_wr what, uint32_t n);
+
+/*
+ * The wr_id of a request of c, about slot or buffer n. The completion queue of our links has
+ * completions of connections that ended: the serial tells.
+ */
+uint64_t conn_wr(const struct conn *c, enum verbs_wr what, uint32_t n);
+enum verbs_wr conn_wr_kind(uint64_t wr_id);
+uint32_t conn_wr_index(uint64_t wr_id);
+/* The link of ours whose request it was; NULL: it has ended. */
+struct conn *conn_wr_call(const struct verbs *v, uint64_t wr_id);
+/* The completion queue of all our links. 0 or -errno. */
+int conn_make_calls_queue(struct verbs *v);
 /* Is it on the device that we opened? */
 bool conn_same_device(const struct verbs *v, const struct rdma_cm_id *id);
 /* Zeroed pages for the device, not inherited by fork; NULL: errno. */
