@@ -5,8 +5,9 @@
  * It passes each event to the protocols, posts the operations that they put out, and
  * returns the one result of each operation (step.h). An operation whose link is full waits
  * here, in order, until its deadline, which counts from the step that put it out. When
- * RUNNER_OPS_MAX wait, a step has no room (step.h), so no operation is dropped. The runner owns neither the transport nor the protocols, and has no thread and no clock: its
- * caller polls the transport and passes the events to it.
+ * RUNNER_OPS_MAX wait, a step has no room (step.h), so no operation is dropped. The runner
+ * owns neither the transport nor the protocols, and has no thread and no clock: its caller
+ * polls the transport and passes the events to it.
  */
 #ifndef RESEX_RECONF_RUNNER_H
 #define RESEX_RECONF_RUNNER_H
