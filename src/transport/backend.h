@@ -88,6 +88,11 @@ struct transport_ops {
 	 */
 	int (*submit)(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		      struct mono now);
+	/*
+	 * All slots that can be submitted now were: the backend may have gathered them until
+	 * this call. An error ends the link. NULL: submit is all.
+	 */
+	int (*flush)(struct transport *t, struct transport_out *o);
 	/* Do what is due: new callers, our calls, completions, requests of peers. */
 	void (*progress)(struct transport *t, struct mono now);
 	int (*fd)(struct transport *t);

@@ -19,7 +19,8 @@ static const size_t parts[TRANSPORT_PARTS] = { BYTES, 2 * BYTES };
 
 struct fake {
 	struct transport t;
-	int call_rc, submit_rc;
+	int call_rc, submit_rc, flush_rc;
+	unsigned flushes;
 	bool done_at_once, up_at_once, down_in_submit;
 	unsigned calls[TRANSPORT_HOSTS_MAX + 1], hung_up[TRANSPORT_HOSTS_MAX + 1];
 	uint16_t evicted;
@@ -89,6 +90,13 @@ static inline int fake_submit(struct transport *t, struct transport_out *o,
 	return 0;
 }
 
+static inline int fake_flush(struct transport *t, struct transport_out *o)
+{
+	(void)o;
+	fake_of(t)->flushes++;
+	return fake_of(t)->flush_rc;
+}
+
 static inline void fake_progress(struct transport *t, struct mono now)
 {
 	(void)t;
@@ -115,6 +123,7 @@ static const struct transport_ops ops = {
 	.hang_up = fake_hang_up,
 	.evict = fake_evict,
 	.submit = fake_submit,
+	.flush = fake_flush,
 	.progress = fake_progress,
 	.fd = fake_fd,
 	.arm = fake_arm,

@@ -236,6 +236,32 @@ TEST(submit__link_ends_within__one_result)
 	rig_free(r);
 }
 
+TEST(flush__of_a_batch__once_when_all_are_submitted)
+{
+	struct rig *r = rig_up();
+	const struct transport_op batch[] = { op(r, TRANSPORT_READ, 1), op(r, TRANSPORT_READ, 2),
+					      op(r, TRANSPORT_FAA64, 3) };
+	unsigned before = r->f->flushes;
+
+	assert_int_equal(transport_post(&r->f->t, batch, 3, r->now, NULL), 3);
+	assert_int_equal(r->f->n, 3);
+	assert_int_equal(r->f->flushes, before + 1);
+	rig_free(r);
+}
+
+TEST(flush__fails__ends_the_link_and_what_was_submitted_is_unknown)
+{
+	struct rig *r = rig_up();
+
+	r->f->flush_rc = -EIO;
+	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	assert_int_equal(r->ev[0].outcome, TRANSPORT_UNKNOWN);
+	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	rig_free(r);
+}
+
 /* --- results ------------------------------------------------------------------------ */
 
 TEST(done__within_submit__comes_by_poll)

@@ -89,7 +89,7 @@ static int op_check(const struct transport *t, const struct transport_op *op, st
 }
 
 /* Submit the waiting slots of a link, in order, while the backend has room. */
-static void submit_waiting(struct transport *t, struct transport_out *o, struct mono now)
+static void submit_slots(struct transport *t, struct transport_out *o, struct mono now)
 {
 	struct transport_slot *s;
 	int rc;
@@ -111,7 +111,18 @@ static void submit_waiting(struct transport *t, struct transport_out *o, struct 
 	}
 }
 
-static void start_operation(struct transport *t, const struct transport_op *op, struct mono now)
+static void submit_waiting(struct transport *t, struct transport_out *o, struct mono now)
+{
+	int rc = 0;
+
+	submit_slots(t, o, now);
+	if (t->ops->flush && o->state == LINK_UP)
+		rc = t->ops->flush(t, o);
+	if (rc)
+		front_down(t, o, rc, strerror(-rc), now);
+}
+
+static void start_operation(struct transport *t, const struct transport_op *op)
 {
 	struct transport_out *o = &t->out[op->host - 1];
 	/* There is a free one: at most DEPTH are outstanding, and at most DEPTH are RETURNED. */
@@ -135,24 +146,29 @@ static void start_operation(struct transport *t, const struct transport_op *op, 
 	slot_move(t, o, s, SLOT_WAITS);
 	t->stats.ops[op->kind]++;
 	front_due(t, op->deadline);
-	submit_waiting(t, o, now);
 }
 
 size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
 		      int *why)
 {
+	uint64_t hosts = 0;
+	size_t i;
+
 	t->now = now;
-	for (size_t i = 0; i < n; i++) {
+	for (i = 0; i < n; i++) {
 		int rc = op_check(t, &op[i], now);
 
-		if (rc) {
-			if (why)
-				*why = rc;
-			return i;
-		}
-		start_operation(t, &op[i], now);
+		if (rc && why)
+			*why = rc;
+		if (rc)
+			break;
+		start_operation(t, &op[i]);
+		hosts |= 1ull << (op[i].host - 1);
 	}
-	return n;
+	/* Once a link: the operations of one may cost a device one request. */
+	for (; hosts; hosts &= hosts - 1)
+		submit_waiting(t, &t->out[__builtin_ctzll(hosts)], now);
+	return i;
 }
 
 void front_done(struct transport *t, struct transport_out *o, struct transport_slot *s,

@@ -303,30 +303,47 @@ int verbs_submit(struct transport *t, struct transport_out *o, struct transport_
 		 struct mono now)
 {
 	struct conn *c = call_of(t, o);
-	struct ibv_sge piece;
-	struct ibv_send_wr wr = { .sg_list = &piece, .num_sge = 1 }, *bad;
-	int ret;
+	struct ibv_send_wr *wr;
+	struct ibv_sge *piece;
 
 	(void)now;
 	if (!c || c->state != CONN_UP)
 		return -ENOTCONN;
-	piece = (struct ibv_sge){ .addr = (uintptr_t)slot_at(c, s->index),
-				  .length = s->op.len,
-				  .lkey = c->mr->lkey };
+	if (c->chained == TRANSPORT_DEPTH)
+		return -EAGAIN;
+	wr = &c->chain[c->chained];
+	piece = &c->piece[c->chained++];
+	*piece = (struct ibv_sge){ .addr = (uintptr_t)slot_at(c, s->index),
+				   .length = s->op.len,
+				   .lkey = c->mr->lkey };
 	if (s->op.kind == TRANSPORT_CAS64 || s->op.kind == TRANSPORT_FAA64)
-		piece.length = 8;
+		piece->length = 8;
 	if (s->op.kind == TRANSPORT_SEND)
 		memcpy(slot_at(c, s->index), s->message, s->op.len);
-	wr.wr_id = conn_wr(c, VERBS_WR_SLOT, s->index);
-	fill_request(c, &s->op, &wr);
-	ret = ibv_post_send(c->qp, &wr, &bad);
-	if (ret < 0)
-		ret = errno;
-	/*
-	 * ENOMEM means that the send queue is full: completions make room, and the front tries
-	 * again.
-	 */
-	return ret == ENOMEM ? -EAGAIN : -ret;
+	*wr = (struct ibv_send_wr){ .wr_id = conn_wr(c, VERBS_WR_SLOT, s->index),
+				    .sg_list = piece,
+				    .num_sge = 1 };
+	fill_request(c, &s->op, wr);
+	return 0;
+}
+
+/*
+ * The send queue has room for all: the front keeps at most TRANSPORT_DEPTH operations outstanding,
+ * and a request leaves the queue before its completion is seen.
+ */
+int verbs_flush(struct transport *t, struct transport_out *o)
+{
+	struct conn *c = call_of(t, o);
+	struct ibv_send_wr *bad;
+	int ret;
+
+	if (!c || c->state != CONN_UP || !c->chained)
+		return 0;
+	for (uint32_t i = 0; i + 1 < c->chained; i++)
+		c->chain[i].next = &c->chain[i + 1];
+	c->chained = 0;
+	ret = ibv_post_send(c->qp, c->chain, &bad);
+	return ret < 0 ? -errno : -ret;
 }
 
 static void slot_done(struct conn *c, struct transport_slot *s)

@@ -181,6 +181,7 @@ static const struct transport_ops verbs_ops = {
 	.hang_up = verbs_hang_up,
 	.evict = verbs_evict,
 	.submit = verbs_submit,
+	.flush = verbs_flush,
 	.progress = verbs_progress,
 	.fd = verbs_fd,
 	.arm = verbs_arm,

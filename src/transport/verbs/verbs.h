@@ -70,7 +70,10 @@ struct conn {
 	uint32_t rkey[TRANSPORT_PARTS];
 	struct hello hello;
 	uint32_t hellos_sent; /* hellos sent */
-	struct mono due;      /* responder: disconnect it if it is not proven by then */
+	uint32_t chained;     /* caller: requests for the next doorbell, in order */
+	struct ibv_send_wr chain[TRANSPORT_DEPTH];
+	struct ibv_sge piece[TRANSPORT_DEPTH];
+	struct mono due; /* responder: disconnect it if it is not proven by then */
 };
 
 struct verbs {
@@ -145,6 +148,7 @@ int verbs_call(struct transport *t, struct transport_out *o, struct mono now);
 void verbs_hang_up(struct transport *t, struct transport_out *o);
 int verbs_submit(struct transport *t, struct transport_out *o, struct transport_slot *s,
 		 struct mono now);
+int verbs_flush(struct transport *t, struct transport_out *o);
 /* An event of the connection manager. */
 void call_event(struct conn *c, const struct rdma_cm_event *e, struct mono now);
 void call_completed(struct conn *c, const struct ibv_wc *wc, struct mono now);
