@@ -60,7 +60,7 @@ front/transport.c @ shm @ rounds* @ s/s->round = t->round + 1;/s->round = 1;/
 front/transport.c @ shm @ send__receiver* @ s/s->op.data = s->message;//;s/memcpy(s->message, op->data, op->len);//
 front/transport.c @ tcp @ arm* @ s/events_any(t) || t->ops->arm/t->ops->arm/
 front/transport.c @ tcp @ sleep* @ s/\*due = t->due;/due->ns = INT64_MAX;/
-front/transport.c @ shm @ post__one* @ s/^\t\t\treturn i;/\t\t\tcontinue;/
+front/transport.c @ shm @ post__one* @ s/^\t\t\tbreak;/\t\t\tcontinue;/
 front/transport.c @ shm @ atomics* @ s/^\t       op->part == TRANSPORT_WORDS \&\& (op/\t       (op/
 front/events.c @ shm @ data* @ s/e->ev.data ? SLOT_RETURNED : SLOT_FREE/SLOT_FREE/
 front/events.c @ tcp @ rounds* @ s/if (e->slot->round > t->round)/if (0)/
