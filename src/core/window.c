@@ -20,10 +20,9 @@ _Static_assert(SUB + OCTAVES * SUB == WINDOW_BUCKETS, "buckets cover 0 .. 2^32-1
 #define LATENCY_MAX UINT32_MAX
 #define SAMPLES_MAX UINT32_MAX
 
-void window_reset(struct window *w, struct mono now)
+void window_reset(struct window *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->start = now;
 }
 
 void window_add(struct window *w, uint64_t ns)

@@ -14,7 +14,6 @@
 enum { WINDOW_BUCKETS = 464 };
 
 struct window {
-	struct mono start;
 	uint64_t n;
 	uint64_t sum; /* ns; exact: below 2^64 for 2^32-1 samples */
 	uint64_t min, max;
@@ -22,12 +21,12 @@ struct window {
 	uint32_t bucket[WINDOW_BUCKETS];
 };
 
-void window_reset(struct window *w, struct mono now);
+void window_reset(struct window *w);
 
 /* Add one latency of ns nanoseconds (above 2^32-1 counts as 2^32-1; at most 2^32-1 samples). */
 void window_add(struct window *w, uint64_t ns);
 
-/* Add all samples of from, or none if there were more than 2^32-1 then; to->start stays. */
+/* Add all samples of from, or none if there were more than 2^32-1 then. */
 void window_merge(struct window *to, const struct window *from);
 
 uint64_t window_mean(const struct window *w);	   /* rounded down; 0 when empty */

@@ -14,7 +14,7 @@ static void count_lateness(struct sampler *s, struct mono now, struct mono due)
 	int64_t late = mono_sub(now, due);
 
 	if (s->late.n >= SAMPLER_LATE_MAX)
-		window_reset(&s->late, now);
+		window_reset(&s->late);
 	window_add(&s->late, late > 0 ? (uint64_t)late : 0);
 	if (late > s->late_max_ns)
 		s->late_max_ns = late;

@@ -227,7 +227,7 @@ static void snap_reports(const struct slot *sl, const struct slot_latencies *l, 
 {
 	if (!sl->latency.n) {
 		if (w->n) /* of an earlier guest in this entry */
-			window_reset(w, sl->second_began);
+			window_reset(w);
 		return;
 	}
 	*w = l->reports;

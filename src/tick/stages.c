@@ -72,7 +72,7 @@ static void count_latencies(struct sampler *s, struct slot *sl, struct mono now,
 	if (s->keep_reports)
 		window_merge(&all->reports, w);
 	if (w->n)
-		window_reset(w, now);
+		window_reset(w);
 	sl->second_began = now;
 }
 

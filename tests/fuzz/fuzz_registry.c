@@ -105,7 +105,7 @@ static void read_latencies(struct latency_page *l)
 	struct window w;
 	uint64_t lost;
 
-	window_reset(&w, (struct mono){ 0 });
+	window_reset(&w);
 	lost = latency_page_read(l, 100, &r, &w);
 	FUZZ_REQUIRE(r.n <= 100 && r.n == w.n);
 	FUZZ_REQUIRE(r.sum_ns <= r.n * 3 * UINT32_MAX && r.io_sum_ns <= r.sum_ns);

@@ -15,7 +15,7 @@ static struct window filled(const uint64_t *v, size_t n)
 {
 	struct window w;
 
-	window_reset(&w, (struct mono){ 42 });
+	window_reset(&w);
 	for (size_t i = 0; i < n; i++)
 		window_add(&w, v[i]);
 	return w;
@@ -26,7 +26,6 @@ TEST(empty__all_figures_are_0)
 	struct window w = filled(NULL, 0);
 
 	assert_int_equal(w.n, 0);
-	assert_int_equal(w.start.ns, 42);
 	assert_int_equal(window_mean(&w), 0);
 	assert_int_equal(window_deviation(&w), 0);
 	assert_int_equal(window_quantile(&w, 0), 0);
@@ -62,12 +61,11 @@ TEST(reset__forgets_everything)
 	static const uint64_t v[] = { 1, 1000, 1000000 };
 	struct window w = filled(v, 3), fresh;
 
-	window_reset(&w, (struct mono){ 7 });
+	window_reset(&w);
 	memset(&fresh, 0, sizeof(fresh));
-	window_reset(&fresh, (struct mono){ 7 });
+	window_reset(&fresh);
 	window_add(&w, 5);
 	window_add(&fresh, 5);
-	assert_int_equal(w.start.ns, 7);
 	assert_int_equal(w.n, 1);
 	assert_int_equal(window_mean(&w), 5);
 	assert_int_equal(w.min, 5);
@@ -204,9 +202,9 @@ TEST(merge__of_any_two__is_as_if_all_were_added_to_one)
 	for (int i = 0; i < 200; i++) {
 		struct window a, b, all;
 
-		window_reset(&a, (struct mono){ 7 });
-		window_reset(&b, (struct mono){ 9 });
-		window_reset(&all, (struct mono){ 7 });
+		window_reset(&a);
+		window_reset(&b);
+		window_reset(&all);
 		for (uint64_t n = prop_range(&r, 0, 50); n; n--) {
 			uint64_t v = prop_hostile(&r);
 
@@ -222,7 +220,7 @@ TEST(merge__beyond_2_to_the_32__changes_nothing)
 {
 	struct window a, b, before;
 
-	window_reset(&a, (struct mono){ 0 });
+	window_reset(&a);
 	window_add(&a, 5);
 	b = a;
 	b.n = TOP;
