@@ -206,6 +206,15 @@ TEST(submit__no_room__given_again_in_order)
 	rig_free(r);
 }
 
+/* One operation was outstanding: its result, then the end of its link. */
+static void assert_ended(struct rig *r, enum transport_outcome outcome)
+{
+	poll_all(r);
+	assert_int_equal(r->n, 2);
+	assert_int_equal(r->ev[0].outcome, outcome);
+	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+}
+
 TEST(submit__fails__ends_the_link_and_the_operation_is_lost)
 {
 	struct rig *r = rig_up();
@@ -213,11 +222,8 @@ TEST(submit__fails__ends_the_link_and_the_operation_is_lost)
 	r->f->submit_rc = -EIO;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 2)), -ENOTCONN);
-	poll_all(r);
-	assert_int_equal(r->n, 2);
-	assert_int_equal(r->ev[0].outcome, TRANSPORT_LOST);
+	assert_ended(r, TRANSPORT_LOST);
 	assert_int_equal(r->ev[0].why, -EIO);
-	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
 	rig_free(r);
 }
 
@@ -228,10 +234,7 @@ TEST(submit__link_ends_within__one_result)
 	r->f->down_in_submit = true;
 	r->f->submit_rc = -ECONNRESET;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
-	poll_all(r);
-	assert_int_equal(r->n, 2);
-	assert_int_equal(r->ev[0].outcome, TRANSPORT_UNKNOWN);
-	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	assert_ended(r, TRANSPORT_UNKNOWN);
 	assert_int_equal(r->f->hung_up[2], 1);
 	rig_free(r);
 }
@@ -255,10 +258,7 @@ TEST(flush__fails__ends_the_link_and_what_was_submitted_is_unknown)
 
 	r->f->flush_rc = -EIO;
 	assert_int_equal(post(r, op(r, TRANSPORT_FAA64, 1)), 0);
-	poll_all(r);
-	assert_int_equal(r->n, 2);
-	assert_int_equal(r->ev[0].outcome, TRANSPORT_UNKNOWN);
-	assert_int_equal(r->ev[1].type, TRANSPORT_DOWN);
+	assert_ended(r, TRANSPORT_UNKNOWN);
 	rig_free(r);
 }
 
