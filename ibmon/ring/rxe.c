@@ -194,7 +194,8 @@ static uint32_t visible_entries(const struct rxe_ring *r, const struct rxe_stand
 /*
  * The number that the blank ring began with is not known: 0, or any after a RESET. Blank slots
  * behind what was completed since show that it was less than a lap. Otherwise the ssn is an upper
- * bound; beyond what time allows, the ring surely did not begin at 0, and is counted one lap.
+ * bound; beyond what time allows, the ring surely did not begin at 0, and is counted one lap, which
+ * it did at least: marked as well, since it is not exact.
  */
 static uint64_t count_from_unknown(const struct rxe_ring *r, const struct rxe_stand *s,
 				   uint32_t idx)
