@@ -18,7 +18,12 @@
  *   EFFECT  after a holder has read the node to decide, no earlier holder changes it: no
  *           two hosts act with effect under one lock
  *   ALONE   no host acquires the lock during the lease of another
- *   FENCE   seq is higher at each acquisition, over all lives of the home
+ *   FENCE   seq is higher at each acquisition, over all lives of the home; with SAME_EPOCH,
+ *           over one life
+ *
+ * The epoch is the home's generation (static membership). SAME_EPOCH: it is the number of a
+ * view, which does not change when the home restarts. So words of one life come back in the
+ * next one, and what was read on the links of one says nothing on those of the next.
  */
 #define HOSTS 2
 #ifndef ROUNDS
@@ -92,6 +97,7 @@ typedef slot {
 
 slot to_home[HOSTS], to_node[HOSTS];
 bool home_link[HOSTS] = true, node_link[HOSTS] = true;
+bool newer[HOSTS]; /* the link to the home is newer than the one on which `seen` was read */
 bool up[HOSTS] = true;
 bool crash[HOSTS], over[HOSTS];
 
@@ -193,7 +199,7 @@ end:
 		unknowns--; node_link[i] = false; lose(to_node[i]) }
 	/* The old link is destroyed before the new one is accepted. */
 	:: d_step { up[i] && home_up && !home_link[i] ->
-		clear(to_home[i]); home_link[i] = true }
+		clear(to_home[i]); home_link[i] = true; newer[i] = true }
 	:: d_step { up[i] && !node_link[i] ->
 #ifdef BROKEN_LINK_KEPT
 		if
@@ -265,7 +271,10 @@ end:
 	:: d_step { !home_up ->
 		generation++;
 		home_up = true;
-#ifdef BROKEN_SEQ_FROM_ZERO
+#ifdef SAME_EPOCH
+		newest_fence = 0;
+		lock = WORD(0, 8)
+#elif defined(BROKEN_SEQ_FROM_ZERO)
 		lock = WORD(0, 8)
 #else
 		lock = WORD(0, generation * 8)
@@ -284,6 +293,58 @@ inline post(s, link, what, expect, put)
 		s.value = put;
 		s.life = life[i];
 		s.st = SENT
+	}
+}
+
+/* What was read on an older link is forgotten. */
+#ifdef BROKEN_WORD_KEPT
+#define FORGOTTEN false
+#else
+#define FORGOTTEN newer[i]
+#endif
+inline forget()
+{
+	if
+	:: FORGOTTEN -> seen = NOTHING; wait[i] = 0
+	:: else
+	fi;
+	newer[i] = false
+}
+
+/* As post, to the home. What comes back is of this link. */
+inline post_home(what, expect, put)
+{
+	atomic {
+		home_link[i] && to_home[i].st == NONE;
+		forget();
+		to_home[i].kind = what;
+		to_home[i].compare = expect;
+		to_home[i].value = put;
+		to_home[i].life = life[i];
+		to_home[i].st = SENT
+	}
+}
+
+/* A CAS is posted only on the link on which its compare was read; x: was it? */
+#ifdef BROKEN_ANY_LINK
+#define ON_ITS_LINK true
+#else
+#define ON_ITS_LINK !newer[i]
+#endif
+inline post_take()
+{
+	atomic {
+		home_link[i] && to_home[i].st == NONE;
+		if
+		:: ON_ITS_LINK ->
+			to_home[i].kind = TAKE;
+			to_home[i].compare = before;
+			to_home[i].value = word;
+			to_home[i].life = life[i];
+			to_home[i].st = SENT;
+			x = 1
+		:: !(ON_ITS_LINK) -> x = 0
+		fi
 	}
 }
 
@@ -388,6 +449,20 @@ inline resolve(s, link, now)
 #endif
 }
 
+inline resolve_home()
+{
+#ifdef BROKEN_RESOLVE_ON_OLD_LINK
+	x = lock
+#else
+	do
+	:: x != NOTHING -> break
+	:: x == NOTHING ->
+		post_home(READ, 0, 0);
+		atomic { result(to_home[i], home_link[i]) }
+	od
+#endif
+}
+
 proctype balancer(byte i)
 {
 	byte seen = NOTHING; /* the lock word last seen */
@@ -401,22 +476,26 @@ begin:
 		skip;
 acquire:	if
 		:: atomic { rounds[i] == 0 -> over[i] = true }; goto finished
-		:: atomic { rounds[i] > 0 -> guess() };
+		:: atomic { rounds[i] > 0 -> forget(); guess() };
 			if
 			:: before == NOTHING ->
-				post(to_home[i], home_link[i], READ, 0, 0);
+				post_home(READ, 0, 0);
 				atomic { result(to_home[i], home_link[i]); note(x); x = 0 };
 				goto acquire
 			:: before != NOTHING
 			fi
 		fi;
 		atomic { word = WORD(i + 1, NEXT_SEQ); lease[i] = LEASE_BEFORE; took[i] = false };
-		post(to_home[i], home_link[i], TAKE, before, word);
+		post_take();
+		if
+		:: atomic { x == 0 -> before = 0; word = 0; lease[i] = 0 }; goto acquire
+		:: x == 1
+		fi;
 		atomic { result(to_home[i], home_link[i]); v = (x == before) };
 		if
 		:: x != NOTHING
 		:: x == NOTHING ->
-			resolve(to_home[i], home_link[i], lock);
+			resolve_home();
 			v = (x == word)
 		fi;
 		if
@@ -468,7 +547,7 @@ acquire:	if
 		do /* an unknown outcome: the same CAS decides, on a newer link */
 		:: x != NOTHING -> break
 		:: x == NOTHING ->
-			post(to_home[i], home_link[i], RELEASE, WORD(i + 1, SEQ(word)), word);
+			post_home(RELEASE, WORD(i + 1, SEQ(word)), word);
 			atomic { result(to_home[i], home_link[i]) }
 		od;
 		atomic { seen = (rounds[i] > 0 && x == WORD(i + 1, SEQ(word)) -> word : NOTHING);

@@ -36,6 +36,9 @@
 #ifndef HOME_CRASHES
 #define HOME_CRASHES 0
 #endif
+#ifndef NODE_CRASHES
+#define NODE_CRASHES 0
+#endif
 #ifndef TRIES
 #define TRIES 1 /* moves of a balancer; one more after a crash */
 #endif
@@ -118,6 +121,7 @@ bool lease[HOSTS * 2]; /* leases in force, of its first and second lock */
 bool high[HOSTS] = true; /* the load was high for T */
 byte tries[HOSTS] = TRIES;
 byte unknowns = UNKNOWNS, crashes = CRASHES, home_crashes = HOME_CRASHES;
+byte node_crashes = NODE_CRASHES;
 
 bool load[SERVICES] = true; /* ghost: the load is high because a node is missing */
 
@@ -193,6 +197,13 @@ inline up_home(b)
 	home_lock[b] = 0
 }
 
+inline node_down(s)
+{
+	node_st[s] = DOWN;
+	node_compare[s] = 0;
+	node_value[s] = 0
+}
+
 inline up_node(s)
 {
 	node_st[s] = NONE;
@@ -256,6 +267,25 @@ end:
 		for (k : 0 .. HOSTS - 1) {
 			up_home(k);
 			home_st[k] = DOWN
+		}
+		k = 0 }
+	/*
+	 * A node's host dies and restarts. Its words come back: in one view their epoch is the
+	 * same. A CAS that was put out and not posted yet ends with the link on which its compare
+	 * was read: it is not posted on the new one.
+	 */
+	:: d_step { node_crashes > 0 ->
+		node_crashes--;
+		node[0] = NODE(BEGIN(0), 0);
+		for (k : 0 .. HOSTS - 1) {
+#ifdef BROKEN_ANY_LINK
+			if
+			:: node_st[k * 2] != SENT -> node_down(k * 2)
+			:: else
+			fi
+#else
+			node_down(k * 2)
+#endif
 		}
 		k = 0 }
 #ifdef ENDLESS

@@ -36,11 +36,14 @@ lock_rounds              | lock | ROUNDS=2 CRASHES=0 HOME_CRASHES=0 | -
 lock_crash               | lock | ROUNDS=1 CRASHES=1 HOME_CRASHES=0 | -
 move_crash               | move | RESTS=1 CRASHES=1 | -
 lock_home                | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 | -
+lock_home_epoch          | lock | SAME_EPOCH ROUNDS=1 CRASHES=0 | -
+lock_home_epoch_rounds   | lock | SAME_EPOCH UNKNOWNS=0 CRASHES=0 | - | deep
 lock_operator            | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | -
 lock_operator_crash      | lock | ROUNDS=1 UNKNOWNS=0 CRASHES=1 HOME_CRASHES=0 OPERATOR=1 | - | deep
 lock_operator_home       | lock | ROUNDS=1 CRASHES=0 HOME_CRASHES=1 OPERATOR=1 | - | deep
 move_one_move_crash      | move | TIMELY MINIMUM=0 CRASHES=1 RESTS=2 | -
 move_home                | move | RESTS=1 HOME_CRASHES=1 | -
+move_node_home           | move | RESTS=1 NODE_CRASHES=1 | -
 move_unknown             | move | RESTS=1 UNKNOWNS=1 | -
 move_live                | move | ENDLESS CROSS MINIMUM=0 | - LIVELOCK
 move_live_crash          | move | ENDLESS CROSS MINIMUM=0 CRASHES=1 NO_RESTART | - LIVELOCK
@@ -58,6 +61,8 @@ lock_link_kept           | lock | BROKEN_LINK_KEPT | EFFECT
 lock_seq_kept            | lock | BROKEN_SEQ_KEPT | EFFECT
 lock_seq_kept_fence      | lock | BROKEN_SEQ_KEPT | FENCE
 lock_seq_from_zero       | lock | BROKEN_SEQ_FROM_ZERO ROUNDS=1 CRASHES=0 | FENCE
+lock_any_link            | lock | BROKEN_ANY_LINK SAME_EPOCH UNKNOWNS=0 CRASHES=0 | ALONE
+lock_word_kept           | lock | BROKEN_WORD_KEPT SAME_EPOCH UNKNOWNS=0 CRASHES=0 | ALONE
 lock_fresh_at_once       | lock | BROKEN_FRESH_AT_ONCE ROUNDS=1 CRASHES=0 | EFFECT
 lock_fresh_at_once_both  | lock | BROKEN_FRESH_AT_ONCE ROUNDS=1 CRASHES=0 | ALONE
 lock_forced_at_once      | lock | BROKEN_FORCED_AT_ONCE ROUNDS=1 CRASHES=0 HOME_CRASHES=0 OPERATOR=1 | EFFECT
@@ -76,6 +81,7 @@ move_no_fence_seq        | move | BROKEN_NO_FENCE_SEQ RESTS=1 | MINIMUM
 move_no_recount          | move | BROKEN_NO_RECOUNT RESTS=1 | MINIMUM
 move_release_clean       | move | BROKEN_RELEASE_CLEAN RESTS=1 UNKNOWNS=1 | MINIMUM
 move_resolve_on_old_link | move | BROKEN_RESOLVE_ON_OLD_LINK RESTS=1 UNKNOWNS=1 | MINIMUM
+move_any_link            | move | BROKEN_ANY_LINK RESTS=1 NODE_CRASHES=1 | MINIMUM
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
 move_history_kept        | move | BROKEN_HISTORY_KEPT TIMELY MINIMUM=0 | ONE_MOVE
 move_unannounced_moves   | move | BROKEN_UNANNOUNCED_MOVES TIMELY MINIMUM=0 | ONE_MOVE
