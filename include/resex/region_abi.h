@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define REGION_MAGIC   0x4e47525845534552ull /* "RESEXRGN" */
-#define REGION_VERSION 1u
+#define REGION_VERSION 2u		     /* 1: words had ids of 16 bits and seqs of 48 */
 
 enum {
 	REGION_PAGE = 4096,
@@ -148,9 +148,14 @@ struct region_service {
 /* --- the words ------------------------------------------------------------- */
 
 /*
- * Four pages, each with words of one kind. Lock of service s: {owner 16, seq 48}. Shared
+ * Four pages, each with words of one kind. Lock of service s: {owner 10, seq 54}. Shared
  * update counter of this host's balancer of service s: a count. Node n of this host:
- * {service 16, seq 48}. Acknowledgements: reserved.
+ * {service 10, seq 54}. Acknowledgements: reserved. seq is {epoch 30, count 24}. Seqs and epochs
+ * are compared as numbers.
+ *
+ * epoch: the number of the membership view or, with static membership, the generation of the
+ * locks' host; 0: none yet. count: 0 in a lock that was not acquired yet; + 1 at each change. After
+ * REGION_COUNT_MAX comes 1.
  */
 enum {
 	REGION_LOCKS = 0 * REGION_PAGE,
@@ -166,11 +171,37 @@ enum {
  * fencing sweep first (src/reconf/move.h). BROKEN: an operator took the lock away from its holder,
  * which may still act: the word is waited for as if a host held it, then its next holder sweeps.
  */
-#define REGION_LOCK_DIRTY  0xffffu
-#define REGION_LOCK_BROKEN 0xfffeu
+#define REGION_LOCK_DIRTY  0x3ffu
+#define REGION_LOCK_BROKEN 0x3feu
 
-#define REGION_SEQ_BITS 48
-#define REGION_SEQ_MASK ((1ull << REGION_SEQ_BITS) - 1)
+#define REGION_COUNT_BITS 24
+#define REGION_COUNT_MAX  0xffffffu
+#define REGION_EPOCH_MAX  0x3fffffffu /* of generations and view numbers, too */
+#define REGION_SEQ_BITS	  54
+#define REGION_SEQ_MASK	  ((1ull << REGION_SEQ_BITS) - 1)
+
+static inline uint64_t region_seq(uint32_t epoch, uint32_t count)
+{
+	return (uint64_t)epoch << REGION_COUNT_BITS | (count & REGION_COUNT_MAX);
+}
+
+static inline uint32_t region_seq_epoch(uint64_t seq)
+{
+	return (uint32_t)(seq >> REGION_COUNT_BITS) & REGION_EPOCH_MAX;
+}
+
+static inline uint32_t region_seq_count(uint64_t seq)
+{
+	return (uint32_t)seq & REGION_COUNT_MAX;
+}
+
+/* The next one of the same epoch. */
+static inline uint64_t region_seq_next(uint64_t seq)
+{
+	uint32_t count = region_seq_count(seq);
+
+	return region_seq(region_seq_epoch(seq), count < REGION_COUNT_MAX ? count + 1 : 1);
+}
 
 static inline uint64_t region_word(uint16_t id, uint64_t seq)
 {

@@ -26,6 +26,7 @@ enum cluster_tag {
 struct lock_seen {
 	bool known;
 	uint16_t home; /* the host it was read from */
+	uint32_t link; /* by this link to it */
 	uint64_t word;
 	struct mono since; /* unchanged since this time */
 	struct mono read;

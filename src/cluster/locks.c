@@ -58,15 +58,18 @@ void locks_read(struct locks *l, const struct cluster_conf *conf, struct transpo
 }
 
 /*
- * since: for how long the word is unchanged decides when its lock may be broken. A new home has
- * another word at the same place, though it may have the same value: the time begins anew.
+ * since: for how long the word is unchanged decides when its lock may be broken. A new home, or
+ * one that restarted, has another word at the same place, though it may have the same value: the
+ * time begins anew.
  */
-static void remember_word(struct lock_seen *s, uint16_t home, uint64_t word, struct mono now)
+static void remember_word(struct lock_seen *s, const struct transport_event *ev, uint64_t word,
+			  struct mono now)
 {
-	if (!s->known || s->word != word || s->home != home)
+	if (!s->known || s->word != word || s->home != ev->host || s->link != ev->link)
 		s->since = now;
 	s->known = true;
-	s->home = home;
+	s->home = ev->host;
+	s->link = ev->link;
 	s->word = word;
 	s->read = now;
 }
@@ -85,7 +88,7 @@ static void read_done(struct locks *l, const struct cluster_conf *conf,
 		if (at + sizeof(word) > ev->len)
 			continue;
 		memcpy(&word, (const char *)ev->data + at, sizeof(word));
-		remember_word(&l->seen[i], ev->host, word, now);
+		remember_word(&l->seen[i], ev, word, now);
 	}
 }
 
@@ -109,7 +112,7 @@ static void break_done(struct locks *l, const struct transport_event *ev, struct
 		b->rc = 0;
 	/* Either way the word is known now: the next lock-list need not wait for a READ. */
 	if (ev->outcome == TRANSPORT_DONE)
-		remember_word(&l->seen[b->service], ev->host,
+		remember_word(&l->seen[b->service], ev,
 			      b->rc ? ev->old : lease_broken_word(b->word), now);
 }
 
@@ -151,6 +154,9 @@ int locks_break(struct locks *l, const struct cluster_conf *conf, struct transpo
 		return -ENOENT;
 	if (!transport_link(t, home)) /* the word may be long out of date */
 		return -ENOTCONN;
+	/* rule: a CAS is posted on the link on which its compare was read */
+	if (transport_link(t, home) != s->link)
+		return -ENOENT;
 	if (!is_held(s->word))
 		return -EALREADY;
 	if (!force && mono_sub(now, s->since) < cluster_break_ns(conf))

@@ -16,22 +16,7 @@
 
 static const struct mono NEVER = { INT64_MAX };
 
-enum {
-	JITTER_PART = 8,
-	/* The home's generation, in the count of its first word in a view. */
-	GENERATION_SHIFT = 20,
-	GENERATION_MASK = 0xfff,
-};
-
-uint16_t lock_epoch(uint64_t seq)
-{
-	return (uint16_t)(seq >> 32);
-}
-
-bool lock_epoch_ahead(uint16_t a, uint16_t b)
-{
-	return a != b && (uint16_t)(a - b) < 0x8000;
-}
+enum { JITTER_PART = 8 };
 
 int64_t lock_break_ns(const struct lock_conf *c)
 {
@@ -55,7 +40,7 @@ void lock_init(struct lock *l, const struct lock_conf *c)
 
 static bool epoch_behind(const struct lock *l, uint64_t seq)
 {
-	return l->view != 0 && lock_epoch_ahead((uint16_t)l->view, lock_epoch(seq));
+	return region_seq_epoch(seq) < l->view;
 }
 
 /*
@@ -67,7 +52,7 @@ static bool fresh(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
 
-	return (uint32_t)seq == 0 || epoch_behind(l, seq);
+	return region_seq_count(seq) == 0 || epoch_behind(l, seq);
 }
 
 /*
@@ -79,8 +64,7 @@ static bool of_newer_view(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
 
-	return l->view != 0 && (uint32_t)seq != 0 &&
-	       lock_epoch_ahead(lock_epoch(seq), (uint16_t)l->view);
+	return l->view != 0 && region_seq_count(seq) != 0 && region_seq_epoch(seq) > l->view;
 }
 
 /* May this word be replaced by ours without waiting? */
@@ -119,23 +103,12 @@ static bool released_clean(const struct lock *l, uint64_t word)
 static uint64_t successor(const struct lock *l, uint64_t word)
 {
 	uint64_t seq = region_word_seq(word);
-	uint64_t view = (uint64_t)(uint16_t)l->view << 32;
 
-	/* rule: seq starts at view << 32, and above what the home had before it restarted */
-	if (l->view != 0) {
-		/*
-		 * The word still has the home's generation as its epoch (region_words). It
-		 * moves into the count: a home that restarts within one view begins above
-		 * all seqs of its life before.
-		 */
-		if ((uint32_t)seq == 0)
-			seq = view | (uint64_t)(lock_epoch(seq) & GENERATION_MASK)
-					     << GENERATION_SHIFT;
-		else if (epoch_behind(l, seq))
-			seq = view | (uint32_t)seq;
-	}
+	/* rule: the epoch of a fresh word becomes the view's number */
+	if (l->view != 0 && fresh(l, word))
+		seq = region_seq((uint32_t)l->view, 0);
 	/* rule: seq + 1 at each acquire */
-	return region_word(l->conf.self, seq + 1);
+	return region_word(l->conf.self, region_seq_next(seq));
 }
 
 static uint64_t release_word(const struct lock *l)
@@ -146,22 +119,16 @@ static uint64_t release_word(const struct lock *l)
 
 /* --- operations ---------------------------------------------------------------- */
 
-static bool put_op(struct lock *l, enum lock_op op, enum step_kind kind, uint64_t compare,
-		   uint64_t value, struct step_out *out)
+static bool put_op(struct lock *l, enum lock_op op, struct step_op o, struct step_out *out)
 {
 	/*
 	 * A new tag for each operation: the result of one that was given up (new_home) has another.
 	 */
 	uint32_t tag = l->conf.tag + (l->tag - l->conf.tag + 1) % LOCK_TAGS;
-	struct step_op o = {
-		.kind = kind,
-		.host = l->home,
-		.offset = region_lock_offset(l->conf.service),
-		.compare = compare,
-		.value = value,
-		.tag = tag,
-	};
 
+	o.host = l->home;
+	o.offset = region_lock_offset(l->conf.service);
+	o.tag = tag;
 	if (!step_put(out, o))
 		return false;
 	l->op = op;
@@ -169,11 +136,20 @@ static bool put_op(struct lock *l, enum lock_op op, enum step_kind kind, uint64_
 	return true;
 }
 
+static void put_read(struct lock *l, struct step_out *out)
+{
+	put_op(l, LOCK_OP_READ, (struct step_op){ .kind = STEP_READ }, out);
+}
+
 static void put_acquire(struct lock *l, uint64_t compare, struct mono now, struct step_out *out)
 {
 	uint64_t word = successor(l, compare);
+	/* rule: a CAS is posted on the link on which its compare was read */
+	struct step_op op = {
+		.kind = STEP_CAS, .compare = compare, .value = word, .link = l->word_link
+	};
 
-	if (!put_op(l, LOCK_OP_ACQUIRE, STEP_CAS, compare, word, out))
+	if (!put_op(l, LOCK_OP_ACQUIRE, op, out))
 		return;
 	/* Only when it was put out: without room, lock_due stays at once and the step repeats. */
 	l->compare = compare;
@@ -182,13 +158,25 @@ static void put_acquire(struct lock *l, uint64_t compare, struct mono now, struc
 	l->start = now; /* rule: hold counts from before the CAS */
 }
 
+/*
+ * On any link: nobody but this host writes its number, and it has no other operation under way. So
+ * our word at a home that restarted is another's or none.
+ */
+static void put_release(struct lock *l, struct step_out *out)
+{
+	/* rule: release by CAS on the exact word */
+	struct step_op op = { .kind = STEP_CAS, .compare = l->word, .value = release_word(l) };
+
+	put_op(l, LOCK_OP_RELEASE, op, out);
+}
+
 static void try_acquire(struct lock *l, struct mono now, struct step_out *out)
 {
 	if (may_acquire(l, now)) /* rule: break by CAS on the exact word */
 		put_acquire(l, l->last_word, now, out);
 	else if (l->knows == LOCK_WORD_UNKNOWN || fresh(l, l->last_word) ||
 		 of_newer_view(l, l->last_word))
-		put_op(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+		put_read(l, out);
 	else /* acquires it if it was released clean; otherwise returns the word */
 		put_acquire(l, region_word(0, region_word_seq(l->last_word)), now, out);
 }
@@ -197,10 +185,10 @@ static void advance(struct lock *l, struct mono now, struct step_out *out)
 {
 	if (mono_sub(now, lock_due(l)) < 0)
 		return;
-	if (l->state == LOCK_RELEASING) /* rule: release by CAS on the exact word */
-		put_op(l, LOCK_OP_RELEASE, STEP_CAS, l->word, release_word(l), out);
+	if (l->state == LOCK_RELEASING)
+		put_release(l, out);
 	else if (l->undecided || l->state == LOCK_WATCHING)
-		put_op(l, LOCK_OP_READ, STEP_READ, 0, 0, out);
+		put_read(l, out);
 	else
 		try_acquire(l, now, out);
 }
@@ -336,6 +324,8 @@ static void op_result(struct lock *l, const struct step_event *ev, struct mono n
 	if (op == LOCK_OP_NONE || ev->tag != l->tag)
 		return;
 	l->op = LOCK_OP_NONE;
+	if (ev->outcome == STEP_DONE)
+		l->word_link = ev->link;
 	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN) {
 		/*
 		 * The same link brings no result any more. Only a newer one may decide (lock.h,

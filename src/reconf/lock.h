@@ -39,8 +39,9 @@
  * acquired the lock delays a waiter by at most break + 1 1/8 checks + a round trip. Other
  * waiters do not make that longer: each only looks until its own tw + break.
  *
- * The word is {owner 16, seq 48}; seq is {epoch 16, count 32}. Each acquire adds 1 to seq.
- * So no word ever comes back, and seq is the fence. Seqs are compared by difference.
+ * The word is {owner 10, seq 54}; seq is {epoch 30, count 24}. Each acquire adds 1 to count, and
+ * seq is the fence. Seqs and epochs are compared as numbers. No word comes back while its home
+ * runs (of 2^24 acquisitions in one epoch the first is long forgotten).
  *	owner 0: released, clean.
  *	owner LOCK_DIRTY: free, but the next holder must sweep.
  *	owner REGION_LOCK_BROKEN: an operator broke the lock, perhaps under a live lease. A
@@ -55,13 +56,15 @@
  *	other nodes. And a host that acquires it unclean and sweeps fewer nodes than that
  *	view has must not leave it clean.
  *
- * The home is the lowest-numbered member of the view. Its words begin as
- * {0, generation << 32} (region_words). Static membership has view number 0: epochs are
- * the home's generations. Otherwise, the first host that acquires a fresh word sets its
- * epoch to the view's number, and its count to the home's generation << 20. So fences only
- * grow, also when a home restarts and the view does not change (up to 2^20 acquires in one
- * life of the home; beyond that only the wait and the sweep protect). While a home is dead
- * under static membership, its locks cannot be acquired. Nothing else is affected.
+ * The home is the lowest-numbered member of the view. Its words begin as {0, generation, 0}
+ * (region_words). Static membership has view number 0: epochs are the home's generations.
+ * Otherwise, the first host that acquires a fresh word sets its epoch to the view's number. While
+ * a home is dead under static membership, its locks cannot be acquired. Nothing else is affected.
+ *
+ * A home may restart while the view does not change. Then its words come back. So what was read on
+ * a link says nothing on a newer one: a waiter forgets the word at each new link, and a CAS is
+ * posted only on the link on which its compare was read (step_op.link), also when it waited for
+ * room meanwhile. An operation of an older link does not reach the new memory (transport.h).
  *
  * A host may find its own number in a word that it does not hold: from before its restart,
  * or from a release that it gave up. It acquires the lock at once, unclean: it knows that
@@ -129,6 +132,7 @@ struct lock {
 	bool quorate;	    /* false until the first STEP_VIEW */
 	uint16_t home;	    /* 0: none yet */
 	uint64_t last_word; /* the last one known: the first guess of the next acquire */
+	uint32_t word_link; /* the link that returned it */
 	struct mono since;  /* last_word is unchanged since; kept from one wait to the next */
 	enum lock_knows knows;
 	uint8_t reads; /* words read since this wait began on this link: 0, 1, or 2 for more */
@@ -173,7 +177,10 @@ bool lock_unchanged(const struct lock *l, struct mono *breaks);
 bool lock_seen(const struct lock *l);
 /* HELD: when the lease ends. */
 struct mono lock_until(const struct lock *l);
-/* HELD: the seq of our word. It only grows from holder to holder. */
+/*
+ * HELD: the seq of our word. It grows from holder to holder: always with static membership (up to
+ * REGION_COUNT_MAX acquisitions in one life of the home), otherwise in one life of the home.
+ */
 uint64_t lock_fence(const struct lock *l);
 /* HELD: the lock was not acquired from a clean release, or lock_mark said so. */
 bool lock_unclean(const struct lock *l);
@@ -182,9 +189,5 @@ void lock_mark(struct lock *l, bool unclean);
 
 /* How long a waiter waits for an unchanged word before it breaks the lock. */
 int64_t lock_break_ns(const struct lock_conf *c);
-
-/* Epochs of seqs (locks' and nodes'), compared by difference. */
-uint16_t lock_epoch(uint64_t seq);
-bool lock_epoch_ahead(uint16_t a, uint16_t b);
 
 #endif

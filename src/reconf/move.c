@@ -252,6 +252,7 @@ static void own_result(struct move *m, const struct step_event *ev, struct mono 
 	case MOVE_COUNTS:
 		m->at[i] = ev->outcome == STEP_DONE ? AT_DONE : AT_BAD;
 		m->word[i] = ev->old;
+		m->word_link[i] = ev->link;
 		break;
 	case MOVE_SWEEPS:
 		move_swept_result(m, ev, i);

@@ -39,11 +39,13 @@
  * is notified, or there is no move. A balancer that is not in the view was removed by
  * membership. It starts anew when it comes back.
  *
- * A node's word, on the node's own host: {service 16, seq 48}; seq is {epoch 16, count 32}.
+ * A node's word, on the node's own host: {service 10, seq 54}; seq is {epoch 30, count 24}.
  * Each change adds 1 to count; the epoch is that of the locks. A host begins its words with
- * count = its generation << 16 (region_words), so no word ever comes back. A host of an
- * older view may still hold locks at a former home. It finds the words swept under it, or
- * reads an epoch newer than its own, and leaves them alone.
+ * {0, 0, 1} (region_words). When a node's host restarts, its words may come back. So a CAS of
+ * 6 and 9 is posted only on the link on which its compare was read (step_op.link): otherwise
+ * the sweep would not stop a late one. A host of an older view may still hold locks at a former
+ * home. It finds the words swept under it, or reads an epoch newer than its own, and leaves them
+ * alone.
  *
  * A sweep covers the nodes of the view's members. A clean release holds for hosts of that
  * view: hosts of a newer view find the word's epoch behind theirs and sweep again; hosts of
@@ -151,8 +153,9 @@ struct move {
 	bool dirty;		    /* a node was missed: the locks stay unclean */
 	uint8_t at[MOVE_NODES_MAX]; /* enum move_at: of each node in this round */
 	uint64_t word[MOVE_NODES_MAX];
-	uint64_t before[MOVE_NODES_MAX]; /* the word before its sweep; 0: not in the sweep */
-	uint32_t sweeps;		 /* passes made */
+	uint32_t word_link[MOVE_NODES_MAX]; /* the link that returned it */
+	uint64_t before[MOVE_NODES_MAX];    /* the word before its sweep; 0: not in the sweep */
+	uint32_t sweeps;		    /* passes made */
 	uint64_t todo[2]; /* announcements to put out, bit h - 1: for service, for donor */
 	uint64_t cut[2];  /* of these, to hosts that have no link now */
 	uint32_t chosen;  /* index into in->node */

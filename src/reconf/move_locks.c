@@ -152,7 +152,7 @@ void move_locks(struct move *m, struct mono now, struct step_out *out)
 		 * Acquired in different views. A node is fenced when its word has the epoch of the
 		 * locks (move_nodes.c), so the two must have one.
 		 */
-		if (lock_epoch(lock_fence(l[0])) != lock_epoch(lock_fence(l[1])))
+		if (region_seq_epoch(lock_fence(l[0])) != region_seq_epoch(lock_fence(l[1])))
 			move_unlock(m, MOVE_OVERTAKEN, now, out);
 		else /* rule: look at the counter again under the locks */
 			read_counter(m, MOVE_LOOKS_AGAIN, now, out);

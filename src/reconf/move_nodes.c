@@ -34,7 +34,7 @@ static bool round_over(const struct move *m)
 static bool fenced(const struct move *m, uint32_t i)
 {
 	return m->before[i] != 0 && m->word[i] != m->before[i] &&
-	       lock_epoch(region_word_seq(m->word[i])) == move_epoch(m);
+	       region_seq_epoch(region_word_seq(m->word[i])) == move_epoch(m);
 }
 
 static void start_sweep(struct move *m)
@@ -56,7 +56,7 @@ static bool any_newer_epoch(const struct move *m)
 {
 	for (uint32_t i = 0; i < m->in->nodes; i++)
 		if (m->at[i] == AT_DONE &&
-		    lock_epoch_ahead(lock_epoch(region_word_seq(m->word[i])), move_epoch(m)))
+		    region_seq_epoch(region_word_seq(m->word[i])) > move_epoch(m))
 			return true;
 	return false;
 }

@@ -56,6 +56,8 @@ void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t val
 		.offset = region_node_offset(n->node),
 		.compare = kind == STEP_CAS ? m->word[i] : 0,
 		.value = value,
+		/* rule: a CAS is posted on the link on which its compare was read */
+		.link = kind == STEP_CAS ? m->word_link[i] : 0,
 	};
 
 	if (move_put(m, op, i, out))
@@ -64,10 +66,9 @@ void move_put_node(struct move *m, enum step_kind kind, uint32_t i, uint64_t val
 
 uint64_t move_changed(const struct move *m, uint64_t word, uint16_t id)
 {
-	/* In 32 bits: the count must not carry into the epoch. */
-	uint32_t count = (uint32_t)region_word_seq(word) + 1;
+	uint64_t seq = region_seq_next(region_word_seq(word));
 
-	return region_word(id, (uint64_t)move_epoch(m) << 32 | count);
+	return region_word(id, region_seq(move_epoch(m), region_seq_count(seq)));
 }
 
 /* --- the two locks ---------------------------------------------------------------- */
@@ -107,9 +108,9 @@ void move_mark(struct move *m, bool is_unclean)
 	lock_mark(l[1], is_unclean);
 }
 
-uint16_t move_epoch(const struct move *m)
+uint32_t move_epoch(const struct move *m)
 {
-	return lock_epoch(lock_fence(&m->lock[m->service]));
+	return region_seq_epoch(lock_fence(&m->lock[m->service]));
 }
 
 uint64_t move_to_notify(const struct move *m, uint32_t k)

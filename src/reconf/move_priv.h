@@ -41,7 +41,7 @@ void move_locks_of(const struct move *m, struct lock *l[2]);
 bool move_may_act(const struct move *m, struct mono now);
 bool move_unclean(const struct move *m);
 void move_mark(struct move *m, bool is_unclean);
-uint16_t move_epoch(const struct move *m); /* the locks' */
+uint32_t move_epoch(const struct move *m); /* the locks' */
 /* The other balancers of service (k = 0) or donor (k = 1), bit h - 1: host h. */
 uint64_t move_to_notify(const struct move *m, uint32_t k);
 /* Give one of the locks a request: what is of enum lock_ask. */

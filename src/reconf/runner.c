@@ -133,6 +133,12 @@ static void not_posted(const struct runner *r, struct job *d, int why)
 				     .outcome = why == -ENOTCONN ? STEP_LOST : STEP_REFUSED };
 }
 
+/* Its compare was read on a link that is not the newest: the word there may be another one. */
+static bool is_of_older_link(const struct runner *r, const struct job *d)
+{
+	return d->op.link && d->op.link != transport_link(r->t, d->op.host);
+}
+
 /* false: the link has no room now. true: posted, or turned into its result. */
 static bool post_or_result(struct runner *r, struct job *d, struct mono now)
 {
@@ -162,8 +168,19 @@ static void run_jobs(struct runner *r, struct mono now)
 		 * The two kinds of jobs do not wait for each other: a result needs no room on a
 		 * link.
 		 */
-		uint64_t bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
+		uint64_t bit;
 
+		/*
+		 * rule: a CAS is posted on the link on which its compare was read
+		 *
+		 * LOST, while the step does not know of the newer link: its STEP_LINK comes. (The
+		 * DOWN of a link comes before the UP of the next one, and jobs are done after each
+		 * event.)
+		 */
+		if (!d.is_result && is_of_older_link(r, &d))
+			not_posted(r, &d,
+				   d.op.link == r->link[d.op.host - 1] ? -ENOTCONN : -ESTALE);
+		bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
 		if ((full & bit) || (bit && !post_or_result(r, &d, now))) {
 			full |= bit;
 			r->job[kept++] = d;

@@ -31,7 +31,13 @@ struct step_op {
 	uint32_t offset;
 	uint64_t compare; /* CAS */
 	uint64_t value;	  /* CAS, FAA */
-	uint32_t tag;	  /* chosen by the protocol; comes back with the result */
+	/*
+	 * Only on this link, by its number: the one on which compare was read. A host that restarts
+	 * may begin with the same words again. So when there is a newer link, the operation is not
+	 * posted: it comes back LOST, or REFUSED after the STEP_LINK of the newer one. 0: any link.
+	 */
+	uint32_t link;
+	uint32_t tag; /* chosen by the protocol; comes back with the result */
 };
 
 struct step_out {
@@ -41,9 +47,9 @@ struct step_out {
 };
 
 /*
- * As enum transport_outcome, but LOST means that a newer link comes: REFUSED, if the link is up
- * and the deadline passed, or if the deadline, counted from the step, passed before the operation
- * could be posted.
+ * As enum transport_outcome, but LOST means that a STEP_LINK comes: REFUSED, if the link is up and
+ * the deadline passed, or if the deadline, counted from the step, passed before the operation could
+ * be posted, or if it was for an older link (step_op.link).
  */
 enum step_outcome { STEP_DONE, STEP_REFUSED, STEP_LOST, STEP_UNKNOWN };
 

@@ -25,5 +25,5 @@ uint64_t lease_broken_word(uint64_t word)
 	 * seq + 1, so that no word comes back: a release by the old holder must fail. Not free,
 	 * because the old holder does not know, and may act until its lease ends.
 	 */
-	return region_word(REGION_LOCK_BROKEN, region_word_seq(word) + 1);
+	return region_word(REGION_LOCK_BROKEN, region_seq_next(region_word_seq(word)));
 }

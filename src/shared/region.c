@@ -141,11 +141,10 @@ void region_beat(struct region *r, struct region_host *h)
 
 int region_words(uint64_t *words, uint64_t generation)
 {
-	uint64_t lock = region_word(0, generation << 32);
-	uint64_t node = region_word(0, generation << 16); /* above it: the epoch of locks */
+	uint64_t lock = region_word(0, region_seq((uint32_t)generation, 0));
+	uint64_t node = region_word(0, region_seq(0, 1));
 
-	/* Bound by a lock's seq, which has 48 bits: the generation is above its 32-bit count. */
-	if (generation == 0 || generation >> (REGION_SEQ_BITS - 32))
+	if (generation == 0 || generation > REGION_EPOCH_MAX)
 		return -ERANGE;
 	memset(words, 0, REGION_WORDS_BYTES);
 	for (uint32_t i = 0; i < REGION_PAGE / 8; i++) {

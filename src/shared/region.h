@@ -61,10 +61,10 @@ int region_publish_services(struct region *r, struct region_service *s, uint32_t
 void region_beat(struct region *r, struct region_host *h);
 
 /*
- * The first values of the words, REGION_WORDS_BYTES long. Locks: free, seq = generation <<
- * 32. Nodes: no service, seq = generation << 16 (the 16 bits above are the epoch of the locks
- * under which the word was changed: move.h). So no word of a lock or node ever comes back.
- * Counters: 0. -ERANGE: generation is 0, or 2^16 or above, for which seq has no room.
+ * The first values of the words, REGION_WORDS_BYTES long. Locks: free, with the generation as
+ * epoch and count 0. Nodes: no service, epoch 0, count 1. Counters: 0. They may be those of an
+ * earlier life: links tell them apart (step_op.link). -ERANGE: generation is 0, or above
+ * REGION_EPOCH_MAX.
  */
 int region_words(uint64_t *words, uint64_t generation);
 

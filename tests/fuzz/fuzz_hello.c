@@ -61,15 +61,15 @@ static void begin(struct talk *t)
 /* As the page says: the message's name, all that was said, this one up to its mac. */
 static void sign(const struct end *to, uint8_t *message, size_t len)
 {
-	const char *name = "resex: answer 2 ";
+	const char *name = "resex: answer 3 ";
 	struct hmac_sha256_ctx ctx;
 
 	if (len < MAC)
 		return;
 	if (to->hello.role == HELLO_RESPONDER)
-		name = "resex: proof 2  ";
+		name = "resex: proof 3  ";
 	else if (to->taken == 1)
-		name = "resex: keys 2   ";
+		name = "resex: keys 3   ";
 	hmac_sha256_set_key(&ctx, sizeof(key) - 1, key);
 	hmac_sha256_update(&ctx, 16, (const uint8_t *)name);
 	hmac_sha256_update(&ctx, to->hello.script_len, to->hello.script);

@@ -56,7 +56,7 @@ static void answers_begin(struct answers *a, const struct member_view *v)
 		for (uint32_t n = 0; n < NODES; n++)
 			a->word[h][region_node_offset(n) / 8] = region_word(n ? 2 : 1, 1);
 		a->word[h][region_lock_offset(HELD_SERVICE) / 8] =
-			region_word(0, (v->view & 0xffff) << 32 | 1);
+			region_word(0, region_seq((uint32_t)v->view, 1));
 	}
 }
 

@@ -61,6 +61,16 @@ static void check_quorum(struct history *h, const struct history_record *r,
 		history_fail(h, HISTORY_MINORITY, "host %u %s without quorum", r->host, what);
 }
 
+/*
+ * A lock's seq as a number that also grows when its home restarts and the view stays the same: the
+ * count begins anew then, and the home's process is another.
+ */
+static uint64_t order_of(const struct history *h, uint16_t home, uint64_t seq)
+{
+	return (uint64_t)region_seq_epoch(seq) << 34 |
+	       (uint64_t)(h->boot[home] & 0x3ff) << REGION_COUNT_BITS | region_seq_count(seq);
+}
+
 uint32_t history_count(const struct history *h, uint16_t service)
 {
 	uint32_t n = 0;
@@ -287,11 +297,6 @@ static void node_effect(struct history *h, const struct history_record *r, uint3
 	if (region_word_seq(r->now) <= region_word_seq(r->old))
 		history_fail(h, HISTORY_FENCE, "node %u of host %u went from %#llx back to %#llx",
 			     i, r->target, (unsigned long long)r->old, (unsigned long long)r->now);
-	for (uint32_t k = 0; k < HISTORY_WORDS; k++)
-		if (w->past[k] == r->now)
-			history_fail(h, HISTORY_FENCE, "node %u of host %u is %#llx again", i,
-				     r->target, (unsigned long long)r->now);
-	w->past[w->n++ % HISTORY_WORDS] = r->now;
 	w->value = r->now;
 	w->since = r->t;
 	if (from == to && p)
@@ -381,9 +386,9 @@ static void check_fence(struct history *h, const struct history_record *r, uint1
 {
 	struct history_service *x = &h->service[s];
 	uint64_t *home = &x->home_fence[r->target];
-	uint64_t *epoch = &x->epoch_fence[r->target][(seq >> 32) % HISTORY_EPOCHS];
+	uint64_t *epoch = &x->epoch_fence[r->target][(seq >> 34) % HISTORY_EPOCHS];
 
-	if (seq <= *home || (seq >> 32 == *epoch >> 32 && seq <= *epoch))
+	if (seq <= *home || (seq >> 34 == *epoch >> 34 && seq <= *epoch))
 		history_fail(h, HISTORY_FENCE,
 			     "host %u acquired lock %u with seq %#llx; it was %#llx before",
 			     r->host, s, (unsigned long long)seq,
@@ -395,12 +400,12 @@ static void check_fence(struct history *h, const struct history_record *r, uint1
 static void check_view(struct history *h, const struct history_record *r,
 		       const struct history_process *p, uint16_t s)
 {
-	uint64_t epoch = region_word_seq(r->old) >> 32;
+	uint32_t epoch = region_seq_epoch(region_word_seq(r->old));
 
-	if (p && p->view && (uint32_t)region_word_seq(r->old) && epoch > p->view)
+	if (p && p->view && region_seq_count(region_word_seq(r->old)) && epoch > p->view)
 		history_fail(h, HISTORY_BEHIND,
-			     "host %u acquired lock %u of view %llu; it knows view %llu", r->host,
-			     s, (unsigned long long)epoch, (unsigned long long)p->view);
+			     "host %u acquired lock %u of view %u; it knows view %llu", r->host, s,
+			     epoch, (unsigned long long)p->view);
 }
 
 /* When p last acquired this lock. */
@@ -414,7 +419,7 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 	struct history_service *x = &h->service[s];
 	struct history_process *p = process_of(h, r->host, r->boot);
 	uint16_t from = region_word_id(r->old), to = region_word_id(r->now);
-	uint64_t seq = region_word_seq(r->now);
+	uint64_t seq = order_of(h, r->target, region_word_seq(r->now));
 	int64_t age = r->t - h->lock[r->target][s].since;
 
 	h->acquisitions++;
@@ -425,7 +430,7 @@ static void acquired(struct history *h, const struct history_record *r, uint16_t
 		history_fail(h, HISTORY_THEFT, "host %u made host %u the owner of lock %u", r->host,
 			     to, s);
 	check_fence(h, r, s, seq);
-	if (from && from != to && from != UINT16_MAX) {
+	if (from && from != to && from != REGION_LOCK_DIRTY) {
 		h->breaks++;
 		if (age < h->conf.break_ns)
 			history_fail(h, HISTORY_THEFT,
@@ -475,14 +480,15 @@ static void lock_effect(struct history *h, const struct history_record *r, uint3
 	meet(h, r, (uint16_t)s);
 	if (r->op != STEP_CAS || r->old != r->compare)
 		return;
-	if (region_word_id(r->now) && region_word_id(r->now) != UINT16_MAX) {
+	if (region_word_id(r->now) && region_word_id(r->now) != REGION_LOCK_DIRTY) {
 		acquired(h, r, (uint16_t)s);
 	} else {
 		if (region_word_id(r->old) != r->host)
 			history_fail(h, HISTORY_THEFT, "host %u released lock %u, which was %#llx",
 				     r->host, s, (unsigned long long)r->old);
 		/* If it was released dirty, operations of the holder may still be on their way. */
-		if (p && !region_word_id(r->now) && p->held[s] == region_word_seq(r->old))
+		if (p && !region_word_id(r->now) &&
+		    p->held[s] == order_of(h, r->target, region_word_seq(r->old)))
 			p->held[s] = 0;
 		h->service[s].holder = 0;
 		h->service[s].stuck_since = h->service[s].met = 0;

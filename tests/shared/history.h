@@ -21,7 +21,6 @@ enum {
 	HISTORY_SERVICES = 8, /* 1 .. 7 are services, as node words name them */
 	HISTORY_NODES = 8,    /* of a host */
 	HISTORY_LAST = 128,   /* records kept for people */
-	HISTORY_WORDS = 16,   /* values of a node word that are remembered */
 	HISTORY_VIEWS = 16,
 	HISTORY_HELD = 8,
 	HISTORY_EPOCHS = 8, /* the newest of a home's locks, by number modulo this */
@@ -106,8 +105,9 @@ struct history_process {
 		uint64_t hosts;
 	} removed[HISTORY_VIEWS];
 	uint32_t views;
-	uint64_t view;			 /* number of the newest that it knows */
-	int64_t minority_since;		 /* since when it knows that it has no quorum; 0: it has */
+	uint64_t view;		/* number of the newest that it knows */
+	int64_t minority_since; /* since when it knows that it has no quorum; 0: it has */
+	/* Here and below, seqs of locks are ordered also over the lives of a home: order_of(). */
 	uint64_t held[HISTORY_SERVICES]; /* seq; 0: not acquired, or released */
 	/* Its newest acquisitions: an old decision was made under an older seq. */
 	struct {
@@ -145,8 +145,6 @@ struct history_word {
 	uint64_t value;
 	int64_t since;
 	uint64_t decided[HISTORY_SERVICES]; /* highest seq of a holder that saw it and decided */
-	uint64_t past[HISTORY_WORDS];	    /* values that the word had, also before restarts */
-	uint32_t n;
 };
 
 struct history {

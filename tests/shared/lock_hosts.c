@@ -123,7 +123,7 @@ static void looked(struct work *w, uint64_t token, struct mono now, struct step_
 
 	if (region_word_id(token) && !lock_unclean(w->lock))
 		violation(w, "had clean, but somebody is in", token, w->mine);
-	if (token && (int64_t)(region_word_seq(token) << 16) >= (int64_t)(w->fence << 16))
+	if (token && region_word_seq(token) >= w->fence)
 		violation(w, "the fence did not grow", token, w->mine);
 	w->before = token;
 	if (may(w, now))

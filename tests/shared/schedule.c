@@ -165,7 +165,7 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 	record_event(s, (struct history_record){
 				.type = HISTORY_BOOT, .host = host, .value = generation });
 	for (uint32_t i = 1; i <= s->services; i++) {
-		uint64_t word = region_word(0, generation << 32);
+		uint64_t word = region_word(0, region_seq((uint32_t)generation, 0));
 
 		*world_word(&s->w, host, region_lock_offset(i)) = word;
 		record_event(s, (struct history_record){ .type = HISTORY_WORD,
@@ -174,7 +174,7 @@ static void boot(void *ctx, uint16_t host, uint64_t generation, struct mono now)
 							 .now = word });
 	}
 	for (uint32_t i = 0; i < s->h.conf.nodes[host]; i++) {
-		uint64_t word = region_word(s->begins[host][i], (generation & 0xffff) << 16);
+		uint64_t word = region_word(s->begins[host][i], region_seq(0, 1));
 
 		*world_word(&s->w, host, region_node_offset(i)) = word;
 		record_event(s, (struct history_record){ .type = HISTORY_WORD,
@@ -405,7 +405,7 @@ static void new_view(struct schedule *s, uint64_t members)
 
 		/* A minority sees itself, as a view of its own. */
 		world_view(&s->w, h, s->view, in ? members : 1ull << (h - 1),
-			   in && 2 * n > s->hosts, within);
+			   in && 2 * n > s->hosts && s->view <= REGION_EPOCH_MAX, within);
 	}
 }
 
@@ -547,10 +547,19 @@ static void last_load(struct schedule *s)
 	world_timer(&s->w, s->w.now + patience(s), TIMER_DUE + i + 16 * (s->event[i] & 15));
 }
 
+/* A view above the last epoch decides nothing; a host does not start after the last generation. */
+static bool are_epochs_used_up(const struct schedule *s)
+{
+	for (uint32_t h = 1; h <= s->hosts; h++)
+		if (s->w.host[h].generation == REGION_EPOCH_MAX)
+			return true;
+	return s->view > REGION_EPOCH_MAX;
+}
+
 static void must_have_moved(struct schedule *s, uint32_t i, uint32_t event)
 {
 	if (s->load[i] == HIGH && (s->event[i] & 15) == event && !s->h.service[id_of(i)].moves &&
-	    has_donor(s, i))
+	    has_donor(s, i) && !are_epochs_used_up(s))
 		history_fail(&s->h, HISTORY_MISSED,
 			     "the load of service %u was high for %lld ms, and no node was moved",
 			     id_of(i), (long long)patience(s) / NS_PER_MS);
@@ -675,6 +684,16 @@ static void draw_faults(struct schedule *s, struct world_conf *w, bool asides)
 	w->aimed = one_in(s, 3);
 }
 
+/* Where numbers of 15, 16 and 30 bits end, something may go wrong. */
+static uint64_t draw_first(struct schedule *s, const struct schedule_options *o)
+{
+	static const int64_t edges[] = { 0, 1 << 15, 1 << 16, (1 << 30) - 16 };
+	uint64_t i = world_random(&s->w) % 4;
+	int64_t first = i ? edges[i] + between(s, -8, 8) : 0;
+
+	return (uint64_t)(o->first >= 0 ? o->first : first);
+}
+
 static void draw_schedule(struct schedule *s, uint64_t seed, const struct schedule_options *o)
 {
 	static const int32_t drifts[] = { 0, 200, 20000 };
@@ -723,7 +742,8 @@ static void draw_schedule(struct schedule *s, uint64_t seed, const struct schedu
 	history_init(&s->h, &c);
 	for (uint32_t i = 0; i < s->services; i++)
 		s->load[i] = s->kind == SCHEDULE_NEWCOMERS && i == 0 ? MIDDLE : LOW;
-	s->view = s->dynamic ? (uint64_t)between(s, 1, 3) : 0;
+	s->view = s->dynamic ? draw_first(s, o) + (uint64_t)between(s, 1, 3) : 0;
+	w.before_first = draw_first(s, o);
 	s->members = (1ull << s->hosts) - 1;
 	s->w.conf = w;
 }

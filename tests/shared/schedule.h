@@ -62,6 +62,7 @@ struct schedule {
 struct schedule_options {
 	FILE *verbose; /* gets each record; or NULL */
 	int kind;      /* enum schedule_kind; -1: any */
+	int64_t first; /* views and generations begin above it; -1: drawn near the edges */
 	bool asides;   /* a READ may be answered on a link that is down; no transport does it */
 };
 

@@ -2,7 +2,7 @@
 /*
  * vt: random schedules of the protocol (src/reconf) in virtual time.
  *
- *	vt [--seed N] [--schedules N] [--kind KIND] [--ignore NAMES] [-v]
+ *	vt [--seed N] [--schedules N] [--kind KIND] [--first N] [--ignore NAMES] [-v]
  *	vt --expect NAMES [--asides] ...
  *	vt --keep FILE | --against FILE [--until N] ...
  *
@@ -16,6 +16,8 @@
  * schedules whose histories are other ones than those that the sound program kept: in these the
  * broken rule was reached, and made a difference. Violations do not end either of them. --until: N
  * such schedules are enough; with fewer it exits 1.
+ * --first: views and generations begin right above N; else above 0, 2^15 or 2^16 +- 8, or near
+ * 2^30 - 8, as drawn.
  * -v: every record of the first schedule.
  */
 #include <getopt.h>
@@ -214,9 +216,9 @@ static int run_against(struct schedule *s, const struct options *o)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: vt [--seed N] [--schedules N] [--kind KIND] [--ignore NAMES]\n"
-			"          [--expect NAMES | --keep FILE | --against FILE [--until N]]\n"
-			"          [--asides] [-v]\n");
+	fprintf(stderr, "usage: vt [--seed N] [--schedules N] [--kind KIND] [--first N]\n"
+			"          [--ignore NAMES] [--asides] [-v]\n"
+			"          [--expect NAMES | --keep FILE | --against FILE [--until N]]\n");
 	return 2;
 }
 
@@ -235,7 +237,8 @@ static bool parse(struct options *o, int argc, char **argv)
 		{ "expect", 1, NULL, 'e' }, { "asides", 0, NULL, 'a' },
 		{ "kind", 1, NULL, 'k' },   { "ignore", 1, NULL, 'i' },
 		{ "keep", 1, NULL, 'K' },   { "against", 1, NULL, 'A' },
-		{ "until", 1, NULL, 'u' },  { NULL, 0, NULL, 0 },
+		{ "until", 1, NULL, 'u' },  { "first", 1, NULL, 'f' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int c;
 
@@ -256,6 +259,8 @@ static bool parse(struct options *o, int argc, char **argv)
 			o->against = optarg;
 		else if (c == 'u')
 			o->until = strtoull(optarg, NULL, 0);
+		else if (c == 'f')
+			o->how.first = strtoll(optarg, NULL, 0);
 		else if (c == 'v')
 			o->verbose = true;
 		else if (c != 'k' || !set_kind(o, optarg))
@@ -269,7 +274,7 @@ int main(int argc, char **argv)
 	const char *seed = getenv("RESEX_SEED"), *n = getenv("RESEX_SCHEDULES");
 	struct options o = { .seed = seed ? strtoull(seed, NULL, 0) : 1,
 			     .schedules = n ? strtoull(n, NULL, 0) : SCHEDULES,
-			     .how = { .kind = -1 } };
+			     .how = { .kind = -1, .first = -1 } };
 	struct schedule *s = calloc(1, sizeof(*s));
 	int rc;
 

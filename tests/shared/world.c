@@ -25,11 +25,6 @@ enum {
 
 #define NONE UINT32_MAX
 
-static bool one_in(struct world *w, uint32_t n)
-{
-	return n != 0 && world_random(w) % n == 0;
-}
-
 static void again(struct world *w, const struct world_event *e, int64_t t)
 {
 	world_push(w, t, e->type, e->a, e->value, e->more);
@@ -121,7 +116,7 @@ static void will_fail(struct world *w, uint32_t i)
 	struct world_op *o = &w->op[i];
 	int64_t limit = o->deadline + (o->op.kind == STEP_READ ? w->conf.lease : 0);
 
-	if (one_in(w, 4))
+	if (world_one_in(w, 4))
 		limit = world_between(w, w->now, o->deadline);
 	world_push(w, limit, EV_FAIL, o->poster, o->op.host, o->serial);
 	if (o->op.kind != STEP_READ)
@@ -166,49 +161,6 @@ static void read_aside(struct world *w, uint32_t i, int64_t t)
 	come_back(w, i, STEP_DONE, t + w->conf.delay_min);
 }
 
-/* Faults of atomics find more: READs get a quarter as many. */
-static bool fault_due(struct world *w, const struct step_op *op)
-{
-	const struct world_conf *c = &w->conf;
-
-	if (!c->fault_in || w->faults >= c->faults_max || w->now >= c->faults_until)
-		return false;
-	if (c->aimed)
-		return op->kind == STEP_CAS && op->offset >= REGION_NODE_WORDS &&
-		       region_word_id(op->compare) != region_word_id(op->value) && one_in(w, 2);
-	return one_in(w, op->kind == STEP_READ ? 4 * c->fault_in : c->fault_in);
-}
-
-static enum world_fault draw_fault(struct world *w, const struct step_op *op)
-{
-	const struct world_conf *c = &w->conf;
-	uint64_t sum = 0, r;
-
-	if (!fault_due(w, op))
-		return FAULTS;
-	for (int f = 0; f < FAULTS; f++)
-		sum += c->weight[f];
-	if (!sum)
-		return FAULTS;
-	r = world_random(w) % sum;
-	for (int f = 0; f < FAULTS; f++) {
-		if (r < c->weight[f]) {
-			w->faults++;
-			return (enum world_fault)f;
-		}
-		r -= c->weight[f];
-	}
-	return FAULTS;
-}
-
-static int64_t down_time(struct world *w)
-{
-	if (!w->conf.restarts)
-		return -1;
-	return world_between(w, w->conf.delay_max,
-			     one_in(w, 2) ? w->conf.lease / 2 : 3 * w->conf.lease);
-}
-
 /* Faults that strike the poster or the link before the operation leaves. */
 static int64_t strike_before(struct world *w, enum world_fault f, uint16_t a, uint16_t b)
 {
@@ -249,7 +201,7 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
 		l->mute = true;
 	if (f == FAULT_LATE) {
 		exec = o->deadline + w->conf.late_min + world_between(w, 0, 3 * w->conf.lease);
-		l->call_after = one_in(w, 4) ? 0 : exec;
+		l->call_after = world_one_in(w, 4) ? 0 : exec;
 		w->actor->notice(w->actor->ctx, NOTICE_LATE, o->poster, o->op.host);
 	}
 	if (exec < l->last_exec)
@@ -268,13 +220,13 @@ static void send_op(struct world *w, struct world_link *l, uint32_t i, int64_t t
  */
 static bool too_late(struct world *w, int64_t t, int64_t deadline)
 {
-	return t >= deadline && one_in(w, 2);
+	return t >= deadline && world_one_in(w, 2);
 }
 
 static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
 {
 	struct world_link *l;
-	enum world_fault f = draw_fault(w, op);
+	enum world_fault f = world_draw_fault(w, op);
 	uint32_t i = op_get(w);
 	int64_t t;
 
@@ -295,21 +247,25 @@ static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t 
 				      .decided = w->now,
 				      .deadline = deadline,
 				      .refs = 1 };
-	if (!l->up && w->conf.asides && op->kind == STEP_READ && w->host[op->host].up)
-		read_aside(w, i, t);
-	else if (!l->up || l->n == WORLD_DEPTH)
-		lose(w, i, STEP_LOST, t);
-	else if (too_late(w, t, deadline))
+	/* Its compare was read on another link (step.h). */
+	if (op->link && op->link != l->number) {
 		lose(w, i, STEP_REFUSED, t);
-	else
+	} else if (!l->up && w->conf.asides && op->kind == STEP_READ && w->host[op->host].up) {
+		read_aside(w, i, t);
+	} else if (!l->up || l->n == WORLD_DEPTH) {
+		lose(w, i, STEP_LOST, t);
+	} else if (too_late(w, t, deadline)) {
+		lose(w, i, STEP_REFUSED, t);
+	} else {
 		send_op(w, l, i, t, f);
+	}
 	op_put(w, i);
 	if (f == FAULT_CRASH_POSTER)
-		world_crash(w, a, down_time(w));
+		world_crash(w, a, world_down_time(w));
 	if (f == FAULT_STALL)
 		world_pause(w, a, world_between(w, w->conf.delay_max, 4 * w->conf.lease));
 	if (f == FAULT_CRASH_SENT) {
-		world_crash(w, a, down_time(w));
+		world_crash(w, a, world_down_time(w));
 		w->host[a].crashed_at = t;
 	}
 }
@@ -483,7 +439,7 @@ static void do_exec(struct world *w, const struct world_event *e)
 	if (!h->up || l->accepted != o->serial || (p->boot != o->boot && p->crashed_at < o->posted))
 		goto out;
 	if (o->crash && w->now < w->conf.faults_until) {
-		world_crash(w, o->op.host, down_time(w));
+		world_crash(w, o->op.host, world_down_time(w));
 		goto out;
 	}
 	back = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
@@ -732,25 +688,6 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns)
 		world_push(w, w->now + down_ns, EV_RESTART, host, 0, 0);
 }
 
-void world_pause(struct world *w, uint16_t host, int64_t ns)
-{
-	if (w->now + ns > w->host[host].paused_until)
-		w->host[host].paused_until = w->now + ns;
-	w->actor->notice(w->actor->ctx, NOTICE_PAUSE, host, (uint64_t)ns);
-}
-
-void world_cut(struct world *w, uint16_t a, uint16_t b, int64_t ns)
-{
-	if (a == b || w->link[a][b].cut_until > w->now)
-		return;
-	/*
-	 * An odd time, and executions have even ones: an operation that waits for the end of a link
-	 * comes before one that does not.
-	 */
-	w->link[a][b].cut_until = w->link[b][a].cut_until = (w->now + ns) | 1;
-	w->actor->notice(w->actor->ctx, NOTICE_CUT, a, b);
-}
-
 void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members, bool quorate,
 		int64_t within_ns)
 {
@@ -765,7 +702,8 @@ void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members,
 
 void world_revive(struct world *w, uint16_t host)
 {
-	if (!w->host[host].up)
+	/* A host whose generations are used up does not start. */
+	if (!w->host[host].up && w->host[host].generation < REGION_EPOCH_MAX)
 		boot(w, host);
 }
 
@@ -782,6 +720,7 @@ void world_init(struct world *w, const struct world_conf *c, const struct world_
 	for (uint32_t i = 0; i < WORLD_OPS; i++)
 		w->op[i].next_free = i + 1 < WORLD_OPS ? i + 1 : NONE;
 	for (uint32_t h = 1; h <= c->hosts; h++) {
+		w->host[h].generation = c->before_first;
 		w->host[h].drift = world_between(w, -c->drift_ppm, c->drift_ppm) * (1 << 20) /
 				   1000000;
 		w->host[h].offset = world_between(w, NS_PER_S, 1000 * NS_PER_S);

@@ -55,6 +55,7 @@ struct world_conf {
 	uint32_t faults_max;	 /* in one run */
 	bool aimed;		 /* mostly at CASes that move a node */
 	uint32_t weight[FAULTS]; /* how likely each is, against the others */
+	uint64_t before_first;	 /* generation of all hosts before their first start */
 	bool restarts;		 /* a crashed host comes back */
 	bool asides;		 /* READs on a link that is down may still be answered */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* world_priv: between world.c and world_queue.c. */
+/* world_priv: between world.c, world_queue.c and world_faults.c. */
 #ifndef RESEX_TESTS_WORLD_PRIV_H
 #define RESEX_TESTS_WORLD_PRIV_H
 
@@ -9,5 +9,15 @@
 void world_push(struct world *w, int64_t t, uint16_t type, uint16_t a, uint32_t value,
 		uint32_t more);
 struct world_event world_pop(struct world *w);
+
+static inline bool world_one_in(struct world *w, uint32_t n)
+{
+	return n != 0 && world_random(w) % n == 0;
+}
+
+/* The fault of an operation that is posted now; FAULTS: none. */
+enum world_fault world_draw_fault(struct world *w, const struct step_op *op);
+/* For how long a host that crashes now is down; -1: for good. */
+int64_t world_down_time(struct world *w);
 
 #endif

@@ -116,7 +116,7 @@ def locks(vms):
         check(r["violations"] == 0, "host %d: %s" % (r["host"], r["what"]))
         check(r["turns"] >= 3, "host %d had the lock only %d times: %s" % (r["host"], r["turns"], r))
     check(got[1]["unclean"] >= 1, "the restarted home's lock was had as if nobody could have held it: %s" % got)
-    check(max(r["fence"] for r in got) >> 32 == 2, "the fences are not of the home's second start: %s" % got)
+    check(max(r["fence"] for r in got) >> 24 == 2, "the fences are not of the home's second start: %s" % got)
 
 
 # --- a host is gone, and comes again -----------------------------------------------------------------

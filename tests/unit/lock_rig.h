@@ -10,7 +10,7 @@
 enum { HOME = 1, A = 2, B = 3, SERVICE = 7, HOLD = 200 * MS, DEADLINE = 50 * MS, CHECK = 10 * MS };
 enum { BREAK_AT_MOST = 2 * (HOLD + DEADLINE) };
 
-#define START (5ull << 32) /* the home's fifth start */
+#define START (5ull << REGION_COUNT_BITS) /* the home's fifth start */
 
 struct host {
 	struct lock lock;

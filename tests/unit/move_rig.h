@@ -31,8 +31,8 @@ enum {
 	N80,
 };
 
-#define START	(5ull << 32) /* of locks: the home's fifth start */
-#define NODE_UP (9ull << 16) /* of nodes: their hosts' ninth */
+#define START	(5ull << REGION_COUNT_BITS) /* of locks: the home's fifth start */
+#define NODE_UP (9ull << 16)		    /* of nodes: some changes before */
 #define ALL	0xffull
 
 /* A host that balances. */

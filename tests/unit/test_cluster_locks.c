@@ -13,7 +13,7 @@ enum { WEB_AT = REGION_LOCKS + 8 * 1, MAIL_AT = REGION_LOCKS + 8 * 255 };
 
 static uint64_t first(uint64_t generation)
 {
-	return region_word(0, generation << 32);
+	return region_word(0, region_seq((uint32_t)generation, 0));
 }
 
 static int pair(void **state)
@@ -283,9 +283,12 @@ TEST_WITH(break__each_outcome_of_the_operation__has_its_error, pair, finish)
 	const struct cluster_conf *conf = cluster_conf(s->at[1].c);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct locks l = { .seen[WEB] = { .known = true, .home = 1, .word = word } };
+		uint32_t link = transport_link(s->bare, 1);
+		struct locks l = { .seen[WEB] = {
+					   .known = true, .home = 1, .link = link, .word = word } };
 		struct transport_event ev = { .type = TRANSPORT_RESULT,
 					      .host = 1,
+					      .link = link,
 					      .kind = TRANSPORT_CAS64,
 					      .outcome = rows[i].outcome,
 					      .old = word + (uint64_t)rows[i].old,
@@ -294,6 +297,9 @@ TEST_WITH(break__each_outcome_of_the_operation__has_its_error, pair, finish)
 
 		/* read at a former home */
 		assert_int_equal(locks_break(&l, conf, s->bare, 2, WEB, true, s->now), -ENOENT);
+		l.seen[WEB].link--; /* read on an older link: the home may have restarted */
+		assert_int_equal(locks_break(&l, conf, s->bare, 1, WEB, true, s->now), -ENOENT);
+		l.seen[WEB].link++;
 		assert_int_equal(locks_break(&l, conf, s->bare, 1, WEB, true, s->now), 0);
 		ev.tag += l.breaks + 1;
 		locks_result(&l, conf, &ev, s->now); /* of another break */

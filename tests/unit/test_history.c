@@ -225,7 +225,7 @@ static void act(void *rig, const struct step *s)
 	if (step_is(s, "prepare"))
 		prepare(r);
 	else if (step_is(s, "lock"))
-		lock(r, host, (uint32_t)n[1], n[3] << 32 | n[2]);
+		lock(r, host, (uint32_t)n[1], region_seq((uint32_t)n[3], (uint32_t)n[2]));
 	else if (step_is(s, "unlock"))
 		unlock(r, host, (uint32_t)n[1]);
 	else if (step_is(s, "both"))
@@ -244,7 +244,8 @@ static void act(void *rig, const struct step *s)
 	else if (step_is(s, "node"))
 		word(r, region_node_offset((uint32_t)n[0]), region_word((uint16_t)n[1], n[2]));
 	else if (step_is(s, "free"))
-		word(r, region_lock_offset((uint32_t)n[0]), region_word(0, n[2] << 32 | n[1]));
+		word(r, region_lock_offset((uint32_t)n[0]),
+		     region_word(0, region_seq((uint32_t)n[2], (uint32_t)n[1])));
 	else if (step_is(s, "held"))
 		r->h.lock[1][1].value = r->h.lock[1][2].value = region_word(host, 1);
 	else if (step_is(s, "view"))
@@ -276,7 +277,9 @@ static const struct row {
 } rows[] = {
 	{ "lock: taken with an old seq", "lock 2 1 5, unlock 2 1, lock 3 1 5 -> fence" },
 	{ "node: a word that it had before",
-	  "prepare, cas 2 2 0 2 1, boot 1 1, node 1 2 0, cas 2 2 0 2 1 -> fence" },
+	  "prepare, cas 2 2 0 2 1, cas 2 2 1 2 2, cas 2 2 2 2 1 -> fence" },
+	{ "node: a word that it had before its host restarted",
+	  "prepare, cas 2 2 0 2 1, boot 1 1, node 1 2 0, cas 2 2 0 2 1 -> fine" },
 	{ "node: of no service", "prepare, move 2 1 3 -> service" },
 	{ "node: changed by nobody", "prepare, cas 2 2 7 1 8 -> service" },
 	{ "move: without the donor's lock", "lock 2 1 1, count 2, move 2 1 1 -> unlocked" },

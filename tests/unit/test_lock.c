@@ -188,7 +188,7 @@ static uint64_t word_of(const struct step *s)
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (step_says(s, ids[i].name))
 			return region_word(ids[i].id,
-					   (step_number(s, 1, START >> 32) << 32) + s->n[0]);
+					   region_seq((uint32_t)step_number(s, 1, 5), 0) + s->n[0]);
 	step_unknown(s);
 	return 0;
 }
@@ -316,7 +316,7 @@ static void host_is(const struct rig *r, const struct host *h, const struct step
 	else if (step_says(s, "due-never"))
 		step_holds(s, lock_due(l).ns == INT64_MAX);
 	else if (step_says(s, "epoch"))
-		step_expect(s, lock_epoch(lock_fence(l)));
+		step_expect(s, region_seq_epoch(lock_fence(l)));
 	else if (step_says(s, "home"))
 		step_expect(s, l->home);
 	else if (step_says(s, "quorate"))
@@ -501,47 +501,83 @@ RIG_TEST(view__home_is_the_lowest_member_and_seq_begins_at_the_view)
 	tell(r, &r->b, rig_view(6, 0xf, true)); /* fresh there: its epoch is 5 */
 	ask(r, &r->b, LOCK_ACQUIRE);
 	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
-	assert_word(*word(r), B, (6ull << 32) + 2);
+	assert_word(*word(r), B, region_seq(6, 1));
 	before = lock_fence(&r->b.lock);
 
-	*at2 = region_word(0, 3ull << 32);
+	*at2 = region_word(0, region_seq(3, 0));
 	tell(r, &r->b, rig_view(8, 0xe, true));		     /* host 1 went */
 	assert_int_equal(lock_state(&r->b.lock), LOCK_IDLE); /* the held lock is lost */
 	ask(r, &r->b, LOCK_ACQUIRE);
 	tick_until(r, &r->b, mono_add(r->now, lock_break_ns(&r->b.lock.conf) + CHECK));
-	assert_word(*at2, B, (8ull << 32) + (3 << 20) + 1);
+	assert_word(*at2, B, region_seq(8, 1));
 	assert_true(lock_fence(&r->b.lock) > before);
 	assert_true(lock_unclean(&r->b.lock));
 }
 
-RIG_TEST(view__stays_while_the_home_restarts__fences_still_grow)
+/* Its words come back: the new link is all that tells them from those of before. */
+RIG_TEST(view__stays_while_the_home_restarts__the_words_come_back)
 {
 	struct rig *r = *state;
-	uint64_t before = 0;
 
 	tell(r, &r->a, rig_view(9, 0xf, true));
 	for (uint64_t generation = 6; generation < 10; generation++) {
-		*word(r) = region_word(0, generation << 32);
+		struct mono began = r->now;
+
+		*word(r) = region_word(0, region_seq((uint32_t)generation, 0));
 		new_link(r, &r->a);
 		ask(r, &r->a, LOCK_ACQUIRE);
 		tick_until(r, &r->a, mono_add(r->now, lock_break_ns(&r->a.lock.conf) + CHECK));
 		assert_int_equal(lock_state(&r->a.lock), LOCK_HELD);
-		assert_int_equal(lock_epoch(lock_fence(&r->a.lock)), 9);
-		assert_true(lock_fence(&r->a.lock) > before);
-		before = lock_fence(&r->a.lock);
+		assert_int_equal(region_seq_epoch(lock_fence(&r->a.lock)), 9);
+		assert_word(*word(r), A, region_seq(9, 1));
+		assert_true(mono_sub(r->a.lock.start, began) >= lock_break_ns(&r->a.lock.conf));
 		ask(r, &r->a, LOCK_RELEASE);
 	}
 }
 
-TEST(epochs__compare_by_difference)
+/* 32769 starts, or views, ago: an epoch is a number, and is not compared by difference. */
+RIG_TEST(epoch__far_behind__is_behind)
 {
-	assert_true(lock_epoch_ahead(1, 0));
-	assert_false(lock_epoch_ahead(0, 1));
-	assert_false(lock_epoch_ahead(7, 7));
-	assert_true(lock_epoch_ahead(0, 0xffff)); /* it wrapped */
-	assert_true(lock_epoch_ahead(0x7fff, 0));
-	assert_false(lock_epoch_ahead(0x8001, 0));
-	assert_int_equal(lock_epoch(0x123400000005), 0x1234);
+	struct rig *r = *state;
+
+	*word(r) = region_word(0, region_seq(1, 7));
+	tell(r, &r->a, rig_view(REGION_EPOCH_MAX, 0xf, true));
+	ask(r, &r->a, LOCK_ACQUIRE);
+	tick_until(r, &r->a, mono_add(r->now, lock_break_ns(&r->a.lock.conf) + CHECK));
+	assert_word(*word(r), A, region_seq(REGION_EPOCH_MAX, 1));
+	assert_true(lock_unclean(&r->a.lock));
+}
+
+RIG_TEST(count__after_the_last_one__begins_at_1)
+{
+	struct rig *r = *state;
+
+	*word(r) = region_word(0, region_seq(5, REGION_COUNT_MAX));
+	hold(r, &r->a);
+	assert_word(*word(r), A, region_seq(5, 1));
+}
+
+/* A CAS names the link on which its compare was read; a READ and a release name none. */
+RIG_TEST(link__of_what_was_read__is_that_of_the_cas)
+{
+	struct rig *r = *state;
+	struct step_op op;
+
+	r->a.link = 4;
+	tell(r, &r->a, rig_link(HOME, 4));
+	tell(r, &r->a, rig_ask(LOCK_ACQUIRE));
+	op = only(&r->a);
+	assert_int_equal(op.kind, STEP_READ);
+	assert_int_equal(op.link, 0);
+	give(r, &r->a, &op, STEP_DONE, rig_execute(&r->w, &op));
+	op = only(&r->a);
+	assert_int_equal(op.kind, STEP_CAS);
+	assert_int_equal(op.link, 4);
+	give(r, &r->a, &op, STEP_DONE, rig_execute(&r->w, &op));
+	tell(r, &r->a, rig_ask(LOCK_RELEASE));
+	op = only(&r->a);
+	assert_int_equal(op.kind, STEP_CAS);
+	assert_int_equal(op.link, 0);
 }
 
 RIG_TEST(step__no_room__puts_it_out_when_there_is)
@@ -578,6 +614,6 @@ RIG_TEST(home__changes_under_an_acquire__the_old_result_is_not_the_new_ones)
 	give(r, h, &old, STEP_DONE, old.compare);
 	assert_int_equal(h->out.n, 0); /* op is still outstanding */
 	assert_int_equal(lock_state(&h->lock), LOCK_WAITING);
-	give(r, h, &op, STEP_DONE, region_word(0, (1ull << 32) + 1));
-	assert_true(only(h).compare == region_word(0, (1ull << 32) + 1));
+	give(r, h, &op, STEP_DONE, region_word(0, region_seq(1, 1)));
+	assert_true(only(h).compare == region_word(0, region_seq(1, 1)));
 }

@@ -78,6 +78,26 @@ TEST_WITH(move__counter_ahead__takes_no_lock, rig_setup, rig_teardown)
 	assert_int_equal(h->ops, 1);
 }
 
+/* A node's host may have restarted since, with the same words again. */
+TEST_WITH(move__newer_link_since_the_count__the_cas_is_for_the_older, rig_setup, rig_teardown)
+{
+	struct rig *r = *state;
+	struct mover *h = &r->mover[2];
+	uint32_t counted_on = h->link;
+	struct step_op op;
+
+	begin_move(r, h, S10, MOVE_ANNOUNCES);
+	new_links(r, h);
+	run_until(r, h, MOVE_ACTS);
+	op = take_op(h);
+	assert_int_equal(op.kind, STEP_CAS);
+	assert_int_equal(op.link, counted_on);
+	give_result(r, h, &op, STEP_REFUSED, 0);
+	run_until(r, h, MOVE_IDLE);
+	assert_int_equal(move_result(&h->move), MOVE_UNREACHED);
+	assert_int_equal(nodes_of(r, S20), 3);
+}
+
 TEST_WITH(move__made__the_history_starts_again, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
@@ -492,7 +512,7 @@ TEST_WITH(home__restarts_under_a_holder__which_keeps_off_once_others_swept, rig_
 
 	begin_move(r, old, S10, MOVE_COUNTS); /* holds, has read nothing yet */
 	for (uint32_t s = 0; s < SERVICES; s++)
-		*lock_word(r, s) = region_word(0, 6ull << 32);
+		*lock_word(r, s) = region_word(0, 6ull << REGION_COUNT_BITS);
 	new_links(r, h);
 	begin_move(r, h, S10, MOVE_ACTS); /* fresh words: it waits */
 	r->now.ns = 1000 * (int64_t)MS;	  /* the old holder's clock stood still */

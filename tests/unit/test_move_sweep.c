@@ -216,7 +216,7 @@ TEST_WITH(sweep__a_host_of_an_older_view_sweeps_too__only_the_newer_moves, rig_s
 
 	for (uint32_t s = 0; s < SERVICES; s++) /* the home of the older view is host 2 */
 		*rig_word(&r->w, 2, region_lock_offset(r->view.service[s].id)) =
-			region_word(LOCK_DIRTY, (6ull << 32) + 1);
+			region_word(LOCK_DIRTY, (6ull << REGION_COUNT_BITS) + 1);
 	step_mover(r, old, rig_view(6, ALL & ~1ull, true));
 	step_mover(r, h, rig_view(7, ALL, true));
 	begin_move(r, h, S10, MOVE_SWEEPS);
@@ -262,7 +262,7 @@ TEST_WITH(view__a_newer_one_swept_fewer_hosts__an_older_one_does_not_trust_it, r
 	assert_int_equal(move_result(&newer->move), MOVE_NO_DONOR);
 	r->view.node[N70].alive = true;
 	assert_int_equal(region_word_id(*lock_word(r, S10)), 0);
-	assert_int_equal(lock_epoch(region_word_seq(*lock_word(r, S10))), 7);
+	assert_int_equal(region_seq_epoch(region_word_seq(*lock_word(r, S10))), 7);
 	assert_word(*node_word(r, N60), 20, NODE_UP); /* none of its view's */
 
 	r->view.node[N70].load = 900;
@@ -303,7 +303,8 @@ TEST_WITH(epoch__a_newer_view_swept__an_older_one_keeps_off, rig_setup, rig_tear
 	for (int i = 0; i < 3; i++) {
 		struct rig *r = begin_anew(state);
 
-		*node_word(r, nodes[i]) = region_word(ids[i], (6ull << 32) + NODE_UP + 1);
+		*node_word(r, nodes[i]) = region_word(ids[i],
+						      (6ull << REGION_COUNT_BITS) + NODE_UP + 1);
 		assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_OVERTAKEN);
 		assert_int_equal(nodes_of(r, S20), 3);
 		assert_true(*counter_word(r, 4, S10) == 0);
@@ -316,7 +317,7 @@ TEST_WITH(epoch__of_the_two_locks_differ__nothing_is_moved, rig_setup, rig_teard
 	for (int i = 0; i < 2; i++) {
 		struct rig *r = begin_anew(state);
 
-		*lock_word(r, i ? S10 : S20) = region_word(0, (6ull << 32) + 1);
+		*lock_word(r, i ? S10 : S20) = region_word(0, (6ull << REGION_COUNT_BITS) + 1);
 		assert_int_equal(whole_move(r, &r->mover[2], S10), MOVE_OVERTAKEN);
 		assert_int_equal(nodes_of(r, S20), 3);
 	}

@@ -25,11 +25,13 @@ static const uint8_t key[] = "0123456789abcdef0123456789abcdef";
 struct burst {
 	uint32_t ask; /* so many READs of the next step */
 	uint16_t host;
+	uint32_t of;		 /* only on this link; 0: any */
 	uint32_t put;		 /* those for which there was room */
 	uint32_t results, order; /* how many, and how many of them in order */
 	uint32_t by[4];		 /* by outcome */
 	uint32_t links, views;
-	uint32_t link; /* of the newest result */
+	uint32_t before; /* results before the newest link was reported */
+	uint32_t link;	 /* of the newest result */
 };
 
 struct host {
@@ -53,6 +55,8 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 
 	(void)now;
 	b->links += ev->type == STEP_LINK;
+	if (ev->type == STEP_LINK)
+		b->before = b->results;
 	b->views += ev->type == STEP_VIEW;
 	if (ev->type == STEP_RESULT) {
 		b->order += ev->tag == 1000 + b->results;
@@ -64,7 +68,11 @@ static void burst_step(void *state, const struct step_event *ev, struct mono now
 		return;
 	for (uint32_t i = 0; i < ev->what; i++) {
 		const struct step_op op = {
-			.kind = STEP_READ, .host = b->host, .offset = 8 * i, .tag = 1000 + i
+			.kind = STEP_READ,
+			.host = b->host,
+			.offset = 8 * i,
+			.link = b->of,
+			.tag = 1000 + i,
 		};
 
 		b->put += step_put(out, op);
@@ -222,6 +230,63 @@ RIG_TEST(burst__no_link__is_lost_at_once_and_a_link_is_reported)
 	start(r, HOME);
 	UNTIL(r, transport_link(r->host[2].t, HOME));
 	assert_int_equal(b->links, links + 1);
+}
+
+/*
+ * The home restarts while operations wait for room, and the runner learns of it only when there is
+ * a new link: as in a process that was stopped in between.
+ */
+static void restart_unseen(struct rig *r, struct burst *b)
+{
+	struct transport_event ev[2 * BURST];
+	struct host *h = &r->host[2];
+	uint32_t old = transport_link(h->t, HOME);
+	size_t n = 0;
+
+	runner_ask(h->r, b, BURST, r->now);
+	transport_close(r->host[HOME].t);
+	runner_close(r->host[HOME].r);
+	start(r, HOME);
+	for (int i = 0; i < 20000 && transport_link(h->t, HOME) <= old; i++) {
+		struct transport_event other[8];
+
+		transport_poll(r->host[HOME].t, r->now, other, 8);
+		n += transport_poll(h->t, r->now, ev + n, 2 * BURST - n);
+		r->now.ns += NS_PER_MS / 64;
+	}
+	assert_true(transport_link(h->t, HOME) > old);
+	for (size_t i = 0; i < n; i++)
+		runner_event(h->r, &ev[i], r->now);
+	UNTIL(r, b->results == BURST);
+}
+
+RIG_TEST(burst__for_an_older_link__is_lost_before_the_newer_one)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	b->of = transport_link(r->host[2].t, HOME);
+	restart_unseen(r, b); /* what was posted was done at once */
+	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH);
+	assert_int_equal(b->by[STEP_LOST], BURST - TRANSPORT_DEPTH);
+	assert_int_equal(b->before, BURST);
+	/* The newer link is known: none comes. */
+	runner_ask(r->host[2].r, b, 1, r->now);
+	assert_int_equal(b->by[STEP_REFUSED], 1);
+	b->of = transport_link(r->host[2].t, HOME);
+	runner_ask(r->host[2].r, b, 1, r->now);
+	UNTIL(r, b->results == BURST + 2);
+	assert_int_equal(b->by[STEP_DONE], TRANSPORT_DEPTH + 1);
+}
+
+RIG_TEST(burst__for_any_link__waits_for_the_newer_one)
+{
+	struct rig *r = *state;
+	struct burst *b = &r->host[2].burst;
+
+	restart_unseen(r, b);
+	assert_int_equal(b->by[STEP_DONE], BURST);
+	assert_int_equal(b->before, TRANSPORT_DEPTH);
 }
 
 /* More than wait here find no room, and none is dropped. */

@@ -98,7 +98,7 @@ static void rig_step(void *ctx, uint16_t host, const struct step_event *ev, stru
 
 		r->op[r->n] = (struct posted){ host, to, r->w->host[host].boot, r->link[host][to],
 					       .kind = kind };
-		out->op[out->n++] = (struct step_op){ kind, to, REGION_COUNTERS, r->n, 1, r->n };
+		out->op[out->n++] = (struct step_op){ kind, to, REGION_COUNTERS, r->n, 1, 0, r->n };
 		r->n++;
 	}
 }
@@ -282,7 +282,7 @@ struct naive_rig {
 static void naive_op(struct step_out *out, enum step_kind kind, uint16_t host, uint32_t offset,
 		     uint64_t compare, uint64_t value)
 {
-	out->op[out->n++] = (struct step_op){ kind, host, offset, compare, value, 0 };
+	out->op[out->n++] = (struct step_op){ kind, host, offset, compare, value, 0, 0 };
 }
 
 static void naive_lock(struct naive *n, uint16_t self, int s, struct mono now, struct step_out *out)

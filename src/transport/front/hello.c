@@ -29,7 +29,7 @@
 #include "src/util/bytes.h"
 
 #define HELLO_MAGIC   0x68785352u /* "RSxh" */
-#define HELLO_VERSION 2u
+#define HELLO_VERSION 3u
 
 enum message { CALL = 1, ANSWER, PROOF, KEYS };
 
@@ -98,9 +98,9 @@ static void make_mac(const struct hello *h, enum message m, const uint8_t *messa
 	 * valid as that of another.
 	 */
 	static const char names[][NAME_LEN + 1] = {
-		[ANSWER] = "resex: answer 2 ",
-		[PROOF] = "resex: proof 2  ",
-		[KEYS] = "resex: keys 2   ",
+		[ANSWER] = "resex: answer 3 ",
+		[PROOF] = "resex: proof 3  ",
+		[KEYS] = "resex: keys 3   ",
 	};
 	struct hmac_sha256_ctx ctx;
 
