@@ -345,11 +345,13 @@ int cluster_break_result(const struct cluster *c, uint64_t ticket)
 	return locks_break_result(&c->locks, ticket);
 }
 
+static_assert(MEMBER_VIEW_MAX == REGION_EPOCH_MAX, "views are epochs");
+
 /* --- open and close ----------------------------------------------------------- */
 
 /*
- * The words' first values come from the generation, so that no word of an earlier start comes
- * back. A transport without ports wants 0, and a host has a port by default.
+ * The epoch of a lock's first word is the generation. A transport without ports wants 0, and a
+ * host has a port by default.
  */
 static int open_transport(struct cluster *c, const struct cluster_key *key, uint64_t generation,
 			  struct mono now, struct conf_error *e)
@@ -359,6 +361,7 @@ static int open_transport(struct cluster *c, const struct cluster_key *key, uint
 	struct transport_conf tc = {
 		.host = (uint16_t)h->number,
 		.generation = generation,
+		.generation_max = REGION_EPOCH_MAX,
 		.agreement = cluster_agreement(&c->conf),
 		.key = key->bytes,
 		.key_len = key->len,

@@ -17,9 +17,6 @@
 #include "src/conf/cluster.h"
 #include "src/util/file.h"
 
-/* The sequence numbers of locks begin at generation << 32 and have 48 bits. */
-enum { GENERATION_MAX = 65535 };
-
 /*
  * Least number of different bytes in a key: one with fewer was not drawn at random. Of random
  * keys of 16 hex digits fewer than one in 10^6 has so few.
@@ -132,16 +129,16 @@ int cluster_conf_check(struct cluster_conf *c, const char *file, const char *hos
 }
 
 /*
- * At most five digits, then nothing but newlines. A number that was only partly read could be one
+ * At most ten digits, then nothing but newlines. A number that was only partly read could be one
  * that an earlier start has used: other hosts would refuse this host.
  */
 static bool parse_generation(const char *buf, size_t n, uint64_t *v)
 {
 	size_t i = 0;
 
-	for (*v = 0; i < n && i < 5 && buf[i] >= '0' && buf[i] <= '9'; i++)
+	for (*v = 0; i < n && i < 10 && buf[i] >= '0' && buf[i] <= '9'; i++)
 		*v = *v * 10 + (uint64_t)(buf[i] - '0');
-	if (!i || *v >= GENERATION_MAX)
+	if (!i || *v > REGION_EPOCH_MAX)
 		return false;
 	while (i < n && buf[i] == '\n')
 		i++;
@@ -170,8 +167,13 @@ static int read_generation(const char *file, uint64_t *generation, struct conf_e
 	if (!parse_generation(buf, (size_t)n, &v))
 		return fail_file(
 			e, -EINVAL, file,
-			"the generation must be a number from 0 to 65534: write one that is at "
-			"least the one that the other hosts show for this host");
+			"the generation must be a number from 0 to 1073741822: write one that is "
+			"at least the one that the other hosts show for this host");
+	if (v == REGION_EPOCH_MAX)
+		return fail_file(
+			e, -EINVAL, file,
+			"this host's generations are used up: stop resexd on all hosts of the "
+			"cluster, remove this file, and start them again");
 	*generation = v;
 	return 0;
 }

@@ -14,7 +14,11 @@
 
 #include "src/core/units.h"
 
-enum { MEMBER_HOSTS_MAX = 64, MEMBER_NOTE_MAX = 200 };
+enum {
+	MEMBER_HOSTS_MAX = 64,
+	MEMBER_NOTE_MAX = 200,
+	MEMBER_VIEW_MAX = (1 << 30) - 1, /* of views that decide: they are epochs (region_abi.h) */
+};
 
 struct member_view {
 	uint64_t view;	  /* higher is newer */

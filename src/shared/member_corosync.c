@@ -106,7 +106,8 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 	/*
 	 * A wrong nodeid of our own shows here: a host that is not in its own view must not decide.
 	 */
-	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1);
+	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1) &&
+			  ring.seq <= MEMBER_VIEW_MAX;
 	m->note[0] = '\0';
 	if (!quorate)
 		snprintf(m->note, sizeof(m->note),
@@ -114,6 +115,12 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 			 "decides nothing; mend the network to the others, or start corosync there",
 			 __builtin_popcountll(m->view.members),
 			 __builtin_popcountll(m->conf.hosts));
+	else if (ring.seq > MEMBER_VIEW_MAX)
+		snprintf(m->note, sizeof(m->note),
+			 "corosync's ring %llu is above %u, and this host decides nothing; stop "
+			 "corosync and resexd on all hosts, remove /var/lib/corosync/ringid_*, "
+			 "start them",
+			 (unsigned long long)ring.seq, MEMBER_VIEW_MAX);
 	else if (!m->view.quorate)
 		snprintf(m->note, sizeof(m->note),
 			 "nodeid %u, this host's, is not in corosync's ring %llu, and this host "

@@ -140,8 +140,9 @@ void front_fini(struct transport *t);
 
 /*
  * The hello succeeded; peer is its of_peer. -EINVAL: bytes out of range; -ESTALE: the
- * generation is lower than a proven one; -ENOTUNIQ: the generation is the same, the start is
- * another. On an error the backend must call front_down with it.
+ * generation is lower than a proven one; -EOVERFLOW: it is above the highest; -ENOTUNIQ: the
+ * generation is the same, the start is another. On an error the backend must call front_down with
+ * it.
  */
 int front_up(struct transport *t, struct transport_out *o, const struct hello_self *peer,
 	     const size_t bytes[TRANSPORT_PARTS], struct mono now);

@@ -122,6 +122,11 @@ struct transport_conf {
 	uint16_t host;	     /* our own number */
 	uint64_t generation; /* higher at each start of this host, > 0 */
 	/*
+	 * The highest that any host may have; 0: no limit. A peer with a higher one is refused: by
+	 * one wrong number the host could never start again.
+	 */
+	uint64_t generation_max;
+	/*
 	 * Distinguishes this start from another start with the same generation. Peers refuse
 	 * such a host: its generation was lost. 0: drawn at random. Set it for runs that
 	 * must repeat.
@@ -157,7 +162,7 @@ struct transport_stats {
 	/* READs and atomics that the CPU of this process executed; 0 for one-sided backends. */
 	uint64_t served;
 	uint64_t links_up, links_down;
-	/* For a wrong proof, unknown host, old generation, other start or agreement, limit. */
+	/* For a wrong proof, unknown host, wrong generation, other start or agreement, limit. */
 	uint64_t refused_callers;
 	uint64_t alarms;
 };

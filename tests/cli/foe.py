@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """foe: a hostile caller of a resexd over tcp (src/transport/front/hello.h, tcp.h).
 
-usage: foe.py ADDRESS PORT CLUSTER KEY FROM TO bounds|numbers
+usage: foe.py ADDRESS PORT CLUSTER KEY FROM TO bounds|numbers|above
 
 bounds: it holds the key, agrees with TO, and reads beyond the end of the table. Exit 0: it was refused.
+above: it holds the key, agrees with TO, and its generation is above the last one. Exit 0: it was refused.
 numbers: it does not hold the key, and claims to be each of 64 hosts in turn, twice.
 """
 import hashlib, hmac, os, socket, struct, sys
@@ -15,7 +16,7 @@ HELLO, READ, REFUSED = 1, 2, 7
 
 
 def start(message):
-    return struct.pack("<IHH", MAGIC, 2, message)
+    return struct.pack("<IHH", MAGIC, 3, message)
 
 
 def mac(key, name, said):
@@ -50,7 +51,7 @@ class Foe:
         return said + self.take()[1]
 
     def prove(self, key, said):
-        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 2", said + start(PROOF)))
+        self.put(HELLO, start(PROOF) + mac(key, "resex: proof 3", said + start(PROOF)))
         self.take()
 
 
@@ -67,6 +68,16 @@ def bounds(where, cluster, key, number, to):
     return 0 if foe.take()[0] == REFUSED else 1
 
 
+def above(where, cluster, key, number, to):
+    theirs = agreement(Foe(*where).call(cluster, number, to, 1))
+    foe = Foe(*where)
+    try:
+        foe.prove(key, foe.call(cluster, number, to, 1 << 30, theirs))
+    except (EOFError, ConnectionError):
+        return 0
+    return 1
+
+
 def numbers(where, cluster, to):
     for i in range(128):
         try:
@@ -80,7 +91,9 @@ def numbers(where, cluster, to):
 
 def main(a):
     where, cluster, key, number, to = (a[1], int(a[2])), a[3], a[4].encode(), int(a[5]), int(a[6])
-    return bounds(where, cluster, key, number, to) if a[7] == "bounds" else numbers(where, cluster, to)
+    if a[7] == "numbers":
+        return numbers(where, cluster, to)
+    return {"bounds": bounds, "above": above}[a[7]](where, cluster, key, number, to)
 
 
 sys.exit(main(sys.argv))

@@ -169,7 +169,7 @@ fails 4 resexd 'host "xen2" cannot be called at "xen2.example": give an IP addre
 cluster 1 shm "$shm"
 mkdir -p "$dir/1/state"
 echo many >"$dir/1/state/generation"
-fails 4 resexd "$dir/1/state/generation: the generation must be a number from 0 to 65534" resexd 1
+fails 4 resexd "$dir/1/state/generation: the generation must be a number from 0 to 1073741822" resexd 1
 rm "$dir/1/state/generation"
 
 # --- alone ----------------------------------------------------------------------------
@@ -377,6 +377,10 @@ stop 3 TERM
 
 foe() { python3 "$top/tests/cli/foe.py" 127.0.0.1 "$port1" test "$key" 2 1 "$1"; }
 strangers() { [ "$(resex 1 events | grep -Ec ' alarm +a caller: .*says it is host')" -ge 1 ]; }
+that 'who holds the key and comes with a generation above the last one is refused' foe above
+that 'which is an alarm with the way out' until_says \
+	' alarm +xen2: host 2 was refused: it comes with a generation above 1073741823, the last one: mend' \
+	resex 1 events
 that 'who holds the key and reads too far is refused' foe bounds
 that 'which is an alarm of that host' until_says \
 	' alarm +xen2: host 2 was refused 4096 bytes at 1048576 of part 0: it ends before' resex 1 events

@@ -435,9 +435,9 @@ TEST(generation__each_start_that_is_counted__is_one_more)
 
 TEST(generation__not_a_number__is_refused_and_left_alone)
 {
-	static const char *const texts[] = {
-		"", "x\n", "-1\n", "1 2\n", "65535\n", "123456\n", " 1"
-	};
+	static const char *const texts[] = { "",      "x\n",	      "-1\n",
+					     "1 2\n", "1073741824\n", "10737418230\n",
+					     " 1" };
 	struct conf_error e;
 	uint64_t g = 7;
 	struct tmpdir d;
@@ -448,13 +448,30 @@ TEST(generation__not_a_number__is_refused_and_left_alone)
 		tmp_write(&d, "generation", texts[i]);
 		if (cluster_generation_next(d.path, &g, &e) != -EINVAL)
 			fail_msg("\"%s\" was accepted", texts[i]);
-		assert_non_null(strstr(e.text, "0 to 65534"));
+		assert_non_null(strstr(e.text, "0 to 1073741822"));
 		assert_string_equal(tmp_read(&d, "generation", buf, sizeof(buf)), texts[i]);
 		assert_int_equal(g, 7);
 	}
 	assert_int_equal(cluster_generation_count("/nowhere/at/all", 1, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/generation: this start could not be counted (No "));
 	assert_non_null(strstr(e.text, "make room in the folder, and let resexd write"));
+	tmp_close(&d);
+}
+
+/* Without the file, a host begins anew: the others must have forgotten it. */
+TEST(generation__the_last_one_is_used_up__is_refused_with_the_way_out)
+{
+	struct conf_error e;
+	struct tmpdir d;
+	uint64_t g = 7;
+
+	tmp_open(&d);
+	tmp_write(&d, "generation", "1073741822\n");
+	assert_int_equal(cluster_generation_next(d.path, &g, &e), 0);
+	assert_int_equal(g, REGION_EPOCH_MAX);
+	assert_int_equal(cluster_generation_count(d.path, g, &e), 0);
+	assert_int_equal(cluster_generation_next(d.path, &g, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "used up: stop resexd on all hosts of the cluster, remove"));
 	tmp_close(&d);
 }
 

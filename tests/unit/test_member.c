@@ -170,6 +170,9 @@ static const struct row {
 	  "join, ring all 11 40, update -> news 0, quorate" },
 	{ "a node that is not a host: does not count",
 	  "join, vote stranger 12 44, update -> quorate, members 2 3" },
+	{ "a ring above the last epoch: not quorate, and says the way out",
+	  "join, vote all 11 1073741823, update -> news 1, quorate, view 1073741823;"
+	  "vote all 11 1073741827, update -> not-quorate, says start them" },
 	{ "a view without us: not quorate, and says why",
 	  "join, vote not-us 11 44, update -> not-quorate, says nodeid 12;"
 	  "vote all 11 48, update -> quorate, no-note" },

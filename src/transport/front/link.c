@@ -81,7 +81,7 @@ static bool is_suspicious(int why)
 /* Did the host prove another start than the newest that we know? */
 static bool is_wrong_start(int why)
 {
-	return why == -ESTALE || why == -ENOTUNIQ;
+	return why == -ESTALE || why == -ENOTUNIQ || why == -EOVERFLOW;
 }
 
 /* The end of a sentence that begins with a host. Names the generation that it must exceed. */
@@ -97,6 +97,11 @@ static void describe_wrong_start(const struct transport *t, uint16_t host, int w
 			 "comes with a generation below %llu: file lost, or number used twice? See "
 			 "cluster.json(5)",
 			 newest);
+	else if (why == -EOVERFLOW)
+		snprintf(text, 128,
+			 "comes with a generation above %llu, the last one: mend its generation "
+			 "file, see cluster.json(5)",
+			 (unsigned long long)t->conf.generation_max);
 	else
 		snprintf(text, 128,
 			 "began anew as generation %llu again: mend its generation file, see "
@@ -147,8 +152,7 @@ static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 /*
  * Is the proven peer the newest start of its host? And if it has our number, is it us? A lower
  * generation is an earlier start, or the host lost its generation file. The same generation with
- * another start is a host whose words began anew under a number that was in use: its words could
- * repeat, and fences rely on words that never do (lock.h).
+ * another start is a host whose words began anew under a number that was in use.
  */
 static int start_fits(struct transport *t, uint16_t host, const struct hello_self *peer)
 {
@@ -159,6 +163,8 @@ static int start_fits(struct transport *t, uint16_t host, const struct hello_sel
 		return -ESTALE;
 	if (!peer->generation || peer->generation < newest->generation)
 		return -ESTALE;
+	if (t->conf.generation_max && peer->generation > t->conf.generation_max)
+		return -EOVERFLOW;
 	if (peer->generation == newest->generation && peer->start != newest->start)
 		return -ENOTUNIQ;
 	*newest = *peer;

@@ -7,6 +7,7 @@
  * reports front_done, or the link ends (link.c). poll returns the result (events.c).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,10 @@ static int conf_check(const struct transport_conf *c, char text[static 256])
 	if (!c->generation)
 		return conf_wrong(text, "the host's generation is 0; it must be higher at each "
 					"start, from 1");
+	if (c->generation_max && c->generation > c->generation_max)
+		return conf_wrong(
+			text, "the host's generation is %" PRIu64 "; it must be at most %" PRIu64,
+			c->generation, c->generation_max);
 	if (!front_text_fits(c->cluster, sizeof(c->cluster)))
 		return conf_wrong(text, "the cluster's name is empty or over %d characters",
 				  TRANSPORT_NAME_MAX - 1);
