@@ -207,9 +207,19 @@ static const char *lock_state_text(const struct cluster_lock *l)
 	return region_word_id(l->word) ? "held" : "free";
 }
 
+static void put_fence(json_t *o, uint64_t seq)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u.%u", region_seq_epoch(seq), region_seq_count(seq));
+	put_s(o, "fence", text);
+	put_u(o, "epoch", region_seq_epoch(seq));
+	put_u(o, "count", region_seq_count(seq));
+}
+
 /*
  * The word as this host read it last, with its age. "fence" is the part of the word that grows with
- * each holder: what a former holder writes is known by it, and rejected.
+ * each holder, as epoch.count: what a former holder writes is known by it, and rejected.
  */
 static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
 {
@@ -227,7 +237,7 @@ static json_t *lock_row(const struct cluster *cl, uint32_t i, struct mono now)
 	/* null also for the number of a host that this cluster.json does not name. */
 	owner = cluster_host_at(cluster_conf(cl), region_word_id(l.word));
 	json_object_set_new(o, "owner", owner ? json_string(owner->name) : json_null());
-	put_u(o, "fence", region_word_seq(l.word));
+	put_fence(o, region_word_seq(l.word));
 	put_ms(o, "since_ms", l.since_ns);
 	put_ms(o, "age_ms", l.age_ns);
 	return o;

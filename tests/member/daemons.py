@@ -233,11 +233,11 @@ def one_is_cut_off(d, check):
           wait(lambda: all(d[h].view() > first and d[h].members() == [1, 2] and d[h].sees("down", 3)
                            for h in (1, 2))) and d[1].view() == d[2].view())
     before = d[2].says("host-list")["changes"]
-    fence = d[2].lock("web")["fence"]
+    count = d[2].lock("web")["count"]
     check("they break a lock of the one that is cut off", d[2].breaks("web"))
     check("by one operation", d[2].says("host-list")["changes"] == before + 1)
     check("as both see", all(wait(lambda m=d[h]: m.lock("web")["state"] == "broken" and
-                                  m.lock("web")["owner"] is None and m.lock("web")["fence"] > fence) for h in (1, 2)))
+                                  m.lock("web")["owner"] is None and m.lock("web")["count"] > count) for h in (1, 2)))
     again = d[1].resex("lock-break", "web")
     check("there is nothing left to break", again.returncode == 1 and "the lock of web is not held" in again.stderr)
     check("a host that decides differs from one that does not", not d[1].sits_still("mend the network", "news"))

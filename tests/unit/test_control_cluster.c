@@ -121,7 +121,7 @@ WITH_CALL(lock_list__held_broken_free_unknown__are_different)
 	assert_string_equal(str(lock_of(r, 0), "home"), "xen1");
 	assert_string_equal(str(lock_of(r, 0), "state"), "held");
 	assert_string_equal(str(lock_of(r, 0), "owner"), "xen2");
-	assert_int_equal(num(lock_of(r, 0), "fence"), 99);
+	assert_string_equal(str(lock_of(r, 0), "fence"), "0.99");
 	assert_int_equal(num(lock_of(r, 0), "since_ms"), 5000);
 	assert_int_equal(num(lock_of(r, 0), "age_ms"), 20);
 	assert_string_equal(str(lock_of(r, 1), "state"), "unknown");
@@ -152,7 +152,9 @@ WITH_CALL(lock_break__answer_comes_later__is_waited_for)
 	assert_int_equal(c->result_after, 0);
 	assert_string_equal(str(r, "service"), "web");
 	assert_string_equal(str(r, "state"), "broken");
-	assert_int_equal(num(r, "fence"), 100);
+	assert_string_equal(str(r, "fence"), "0.100");
+	assert_int_equal(num(r, "epoch"), 0);
+	assert_int_equal(num(r, "count"), 100);
 }
 
 WITH_CALL(lock_break__refused__says_why_and_what_to_do)
