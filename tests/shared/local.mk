@@ -1,7 +1,7 @@
 # tests/shared: the protocols of src/reconf in virtual time, and the checker of their histories.
 HISTORY = tests/shared/history.c tests/shared/history.h
 WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
-	tests/shared/world_queue.c tests/shared/world_faults.c $(HISTORY)
+	tests/shared/world_queue.c tests/shared/world_faults.c tests/shared/world_clock.c $(HISTORY)
 
 if CMOCKA
 check_PROGRAMS += tests/unit/test_history tests/unit/test_world
@@ -14,7 +14,8 @@ endif
 
 check_PROGRAMS += tests/shared/vt
 TESTS += tests/shared/vt
-tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c tests/shared/schedule.h $(WORLD)
+tests_shared_vt_SOURCES = tests/shared/vt.c tests/shared/schedule.c \
+	tests/shared/schedule.h tests/shared/schedule_priv.h tests/shared/schedule_draw.c $(WORLD)
 tests_shared_vt_LDADD = libreconf.a libshared.a libutil.a
 
 # Programs with one broken rule of rules.txt: the changed files of src/reconf are linked before

@@ -15,12 +15,12 @@
 #include "tests/shared/world.h"
 
 enum schedule_kind {
-	SCHEDULE_CALM,	    /* no faults: one move for each high load */
-	SCHEDULE_DEATH,	    /* one holder dies or hangs: a bounded delay */
-	SCHEDULE_STORM,	    /* all faults at random, static membership */
-	SCHEDULE_VIEWS,	    /* the same, with a membership that follows the faults */
-	SCHEDULE_HANDOVER,  /* homes change while holders hang */
-	SCHEDULE_UNSEEN,    /* a late move to a node that others cannot reach meanwhile */
+	SCHEDULE_CALM,	   /* no faults: one move for each high load */
+	SCHEDULE_DEATH,	   /* one holder dies or hangs: a bounded delay */
+	SCHEDULE_STORM,	   /* all faults at random, static membership */
+	SCHEDULE_VIEWS,	   /* the same, with a membership that follows the faults */
+	SCHEDULE_HANDOVER, /* homes change while holders hang */
+	SCHEDULE_UNSEEN,   /* a late move to a node that others cannot reach, or sweep, meanwhile */
 	SCHEDULE_NEWCOMERS, /* a holder dies, and other hosts ask for its lock at bad times */
 	SCHEDULE_KINDS,
 };

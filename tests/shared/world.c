@@ -11,6 +11,7 @@
 enum {
 	EV_TICK,
 	EV_LOST,
+	EV_POST,
 	EV_EXEC,
 	EV_RESULT,
 	EV_LATE,
@@ -19,6 +20,7 @@ enum {
 	EV_UP,
 	EV_VIEW,
 	EV_RESTART,
+	EV_CRASH,
 	EV_TIMER,
 	EV_ASK
 };
@@ -30,28 +32,7 @@ static void again(struct world *w, const struct world_event *e, int64_t t)
 	world_push(w, t, e->type, e->a, e->value, e->more);
 }
 
-/* --- clocks and words ------------------------------------------------------- */
-
-static int64_t local_at(const struct world_host *h, int64_t t)
-{
-	return h->offset + t + t * h->drift / (1 << 20);
-}
-
-struct mono world_clock(const struct world *w, uint16_t host)
-{
-	return (struct mono){ local_at(&w->host[host], w->now) };
-}
-
-/* The true time at which the host's clock shows this, or very little more. */
-static int64_t true_at(const struct world_host *h, int64_t local)
-{
-	int64_t t = local - h->offset, behind;
-
-	t -= t * h->drift / (1 << 20);
-	for (behind = local - local_at(h, t); behind > 0; behind = local - local_at(h, t))
-		t += behind;
-	return t;
-}
+/* --- words ------------------------------------------------------- */
 
 uint64_t *world_word(struct world *w, uint16_t host, uint32_t offset)
 {
@@ -223,9 +204,69 @@ static bool too_late(struct world *w, int64_t t, int64_t deadline)
 	return t >= deadline && world_one_in(w, 2);
 }
 
+/* Post operation i at time t, or return its result. */
+static void post_now(struct world *w, uint32_t i, int64_t t, enum world_fault f)
+{
+	struct world_op *o = &w->op[i];
+	struct world_link *l = &w->link[o->poster][o->op.host];
+
+	o->serial = l->serial;
+	o->link = l->number;
+	o->posted = t;
+	/* Its compare was read on another link (step.h). */
+	if (o->op.link && o->op.link != l->number)
+		lose(w, i, STEP_REFUSED, t);
+	else if (!l->up && w->conf.asides && o->op.kind == STEP_READ && w->host[o->op.host].up)
+		read_aside(w, i, t);
+	else if (!l->up || l->n == WORLD_DEPTH)
+		lose(w, i, STEP_LOST, t);
+	else if (too_late(w, t, o->deadline))
+		lose(w, i, STEP_REFUSED, t);
+	else
+		send_op(w, l, i, t, f);
+	op_put(w, i);
+}
+
+static void wait_for_room(struct world *w, uint32_t i)
+{
+	uint16_t a = w->op[i].poster, b = w->op[i].op.host;
+	struct world_link *l = &w->link[a][b];
+	int64_t t = w->now + world_between(w, 2 * w->conf.delay_max, 5 * w->conf.lease);
+
+	if (l->waits == WORLD_DEPTH) {
+		w->broken = "too many operations wait for room";
+		return;
+	}
+	l->wait[l->waits++] = i;
+	if (l->waits > 1)
+		return;
+	world_push(w, t, EV_POST, a, b, w->host[a].boot);
+	/* Its target restarts meanwhile: there is a newer link, and the first words again. */
+	if (w->conf.aimed && a != b && world_one_in(w, 2))
+		world_push(w, world_between(w, w->now, t - w->conf.delay_max), EV_CRASH, b, 0, 0);
+}
+
+/* What waits for a link that has ended comes back before its process learns of the newer one. */
+static void forget_waiting(struct world *w, struct world_link *l)
+{
+	uint32_t n = l->waits;
+
+	l->waits = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		struct world_op *o = &w->op[l->wait[k]];
+
+		if (!o->op.link || o->op.link == l->number) {
+			l->wait[l->waits++] = l->wait[k];
+			continue;
+		}
+		o->link = o->op.link;
+		lose(w, l->wait[k], STEP_LOST, w->now);
+		op_put(w, l->wait[k]);
+	}
+}
+
 static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline)
 {
-	struct world_link *l;
 	enum world_fault f = world_draw_fault(w, op);
 	uint32_t i = op_get(w);
 	int64_t t;
@@ -237,29 +278,16 @@ static void post(struct world *w, uint16_t a, const struct step_op *op, int64_t 
 		return;
 	}
 	t = strike_before(w, f, a, op->host);
-	l = &w->link[a][op->host];
 	w->op[i] = (struct world_op){ .op = *op,
 				      .poster = a,
 				      .boot = w->host[a].boot,
-				      .serial = l->serial,
-				      .link = l->number,
-				      .posted = t,
 				      .decided = w->now,
 				      .deadline = deadline,
 				      .refs = 1 };
-	/* Its compare was read on another link (step.h). */
-	if (op->link && op->link != l->number) {
-		lose(w, i, STEP_REFUSED, t);
-	} else if (!l->up && w->conf.asides && op->kind == STEP_READ && w->host[op->host].up) {
-		read_aside(w, i, t);
-	} else if (!l->up || l->n == WORLD_DEPTH) {
-		lose(w, i, STEP_LOST, t);
-	} else if (too_late(w, t, deadline)) {
-		lose(w, i, STEP_REFUSED, t);
-	} else {
-		send_op(w, l, i, t, f);
-	}
-	op_put(w, i);
+	if (f == FAULT_WAIT || w->link[a][op->host].waits)
+		wait_for_room(w, i);
+	else
+		post_now(w, i, t, f);
 	if (f == FAULT_CRASH_POSTER)
 		world_crash(w, a, world_down_time(w));
 	if (f == FAULT_STALL)
@@ -279,7 +307,7 @@ static void want_tick(struct world *w, uint16_t host)
 
 	if (due == INT64_MAX)
 		return;
-	t = true_at(h, due);
+	t = world_true_at(h, due);
 	if (t < w->now)
 		t = w->now;
 	if (t >= h->tick_at)
@@ -302,7 +330,7 @@ static void step(struct world *w, uint16_t host, const struct step_event *ev)
 		return;
 	}
 	if (w->out.n)
-		deadline = true_at(h, local_at(h, w->now) + w->conf.deadline);
+		deadline = world_true_at(h, world_local_at(h, w->now) + w->conf.deadline);
 	for (uint32_t i = 0; i < w->out.n && h->boot == boot && !w->broken; i++)
 		post(w, host, &w->out.op[i], deadline);
 	if (h->up && h->boot == boot)
@@ -397,6 +425,19 @@ static void do_tick(struct world *w, const struct world_event *e)
 		return;
 	w->host[e->a].tick_at = INT64_MAX;
 	turn(w, e->a, &ev);
+}
+
+static void do_post(struct world *w, const struct world_event *e)
+{
+	struct world_link *l = &w->link[e->a][e->value];
+	uint32_t wait[WORLD_DEPTH], n = l->waits;
+
+	if (w->host[e->a].boot != e->more || !runs(w, e->a, e))
+		return;
+	memcpy(wait, l->wait, n * sizeof(wait[0]));
+	l->waits = 0;
+	for (uint32_t k = 0; k < n; k++)
+		post_now(w, wait[k], w->now, FAULTS);
 }
 
 /* Does the poster have the result already, or will it not come through? */
@@ -570,6 +611,7 @@ static void do_up(struct world *w, const struct world_event *e)
 	l->up = true;
 	l->serial = e->more;
 	ev.link = ++l->number;
+	forget_waiting(w, l);
 	turn(w, e->a, &ev);
 }
 
@@ -623,6 +665,8 @@ static void run_one(struct world *w)
 		return do_tick(w, &e);
 	case EV_LOST:
 		return runs(w, e.a, &e) ? tell_lost(w, e.a) : (void)0;
+	case EV_POST:
+		return do_post(w, &e);
 	case EV_EXEC:
 		return do_exec(w, &e);
 	case EV_RESULT:
@@ -641,6 +685,9 @@ static void run_one(struct world *w)
 		return do_ask(w, &e);
 	case EV_RESTART:
 		return world_revive(w, e.a);
+	case EV_CRASH:
+		return w->now < w->conf.faults_until ? world_crash(w, e.a, world_down_time(w))
+						     : (void)0;
 	default:
 		return w->actor->timer(w->actor->ctx, e.value);
 	}
@@ -681,6 +728,8 @@ void world_crash(struct world *w, uint16_t host, int64_t down_ns)
 			op_put(w, l->out[k]);
 		}
 		l->n = 0;
+		while (l->waits)
+			op_put(w, l->wait[--l->waits]);
 		/* It has no links any more. */
 		w->link[b][host].accepted = 0;
 	}

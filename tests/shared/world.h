@@ -38,6 +38,7 @@ enum world_fault {
 	FAULT_CRASH_TARGET, /* the target crashes when this arrives */
 	FAULT_CUT,	    /* the link is cut, both ways, and later healed */
 	FAULT_REFUSE,
+	FAULT_WAIT, /* it waits for room on its link before it is posted, and those after it */
 	FAULTS,
 };
 
@@ -56,8 +57,10 @@ struct world_conf {
 	bool aimed;		 /* mostly at CASes that move a node */
 	uint32_t weight[FAULTS]; /* how likely each is, against the others */
 	uint64_t before_first;	 /* generation of all hosts before their first start */
-	bool restarts;		 /* a crashed host comes back */
-	bool asides;		 /* READs on a link that is down may still be answered */
+	uint16_t unswept;    /* this host refuses CASes that leave a node where it is; 0: none */
+	uint32_t unswept_in; /* one of so many */
+	bool restarts;	     /* a crashed host comes back */
+	bool asides;	     /* READs on a link that is down may still be answered */
 };
 
 /* An operation was executed on its word. */
@@ -127,6 +130,8 @@ struct world_link {
 	int64_t last_exec, last_result;
 	uint32_t n;
 	uint32_t out[WORLD_DEPTH]; /* operations without a result, oldest first */
+	uint32_t waits;
+	uint32_t wait[WORLD_DEPTH]; /* operations that are not posted yet, oldest first */
 };
 
 struct world_host {

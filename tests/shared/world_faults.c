@@ -16,11 +16,20 @@ static bool fault_due(struct world *w, const struct step_op *op)
 	return world_one_in(w, op->kind == STEP_READ ? 4 * c->fault_in : c->fault_in);
 }
 
+static bool is_of_sweep(const struct step_op *op)
+{
+	return op->kind == STEP_CAS && op->offset >= REGION_NODE_WORDS &&
+	       region_word_id(op->compare) == region_word_id(op->value);
+}
+
 enum world_fault world_draw_fault(struct world *w, const struct step_op *op)
 {
 	const struct world_conf *c = &w->conf;
 	uint64_t sum = 0, r;
 
+	if (op->host == w->conf.unswept && is_of_sweep(op) && w->now < w->conf.faults_until &&
+	    world_one_in(w, w->conf.unswept_in))
+		return FAULT_REFUSE;
 	if (!fault_due(w, op))
 		return FAULTS;
 	for (int f = 0; f < FAULTS; f++)

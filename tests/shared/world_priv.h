@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* world_priv: between world.c, world_queue.c and world_faults.c. */
+/* world_priv: between world.c, world_queue.c, world_faults.c, world_clock.c. */
 #ifndef RESEX_TESTS_WORLD_PRIV_H
 #define RESEX_TESTS_WORLD_PRIV_H
 
@@ -9,6 +9,10 @@
 void world_push(struct world *w, int64_t t, uint16_t type, uint16_t a, uint32_t value,
 		uint32_t more);
 struct world_event world_pop(struct world *w);
+
+/* What the host's clock shows at this true time, and the reverse. */
+int64_t world_local_at(const struct world_host *h, int64_t t);
+int64_t world_true_at(const struct world_host *h, int64_t local);
 
 static inline bool world_one_in(struct world *w, uint32_t n)
 {
