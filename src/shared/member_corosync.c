@@ -117,7 +117,7 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 			 __builtin_popcountll(m->conf.hosts));
 	else if (ring.seq > MEMBER_VIEW_MAX)
 		snprintf(m->note, sizeof(m->note),
-			 "corosync's ring %llu is above %u, and this host decides nothing; stop "
+			 "corosync's ring %llu is above %d, and this host decides nothing; stop "
 			 "corosync and resexd on all hosts, remove /var/lib/corosync/ringid_*, "
 			 "start them",
 			 (unsigned long long)ring.seq, MEMBER_VIEW_MAX);
