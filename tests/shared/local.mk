@@ -27,8 +27,14 @@ tests/shared/planted/%.o: tests/shared/plant.sh tests/shared/rules.txt $(libreco
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/tests/shared/plant.sh $* $@ $(COMPILE)
 tests/shared/planted/vt-%: tests/shared/planted/%.o $(tests_shared_vt_OBJECTS) $(tests_shared_vt_DEPENDENCIES)
 	$(AM_V_CCLD)$(LINK) $(tests_shared_vt_OBJECTS) $< $(tests_shared_vt_LDADD) $(LIBS)
+tests/shared/planted/move_hosts-%: tests/shared/planted/%.o $(move_hosts_OBJECTS) $(move_hosts_DEPENDENCIES)
+	$(AM_V_CCLD)$(LINK) $(move_hosts_OBJECTS) $< $(move_hosts_LDADD) $(LIBS)
 clean-local:
 	rm -rf tests/shared/planted
+
+# Processes that move nodes, in real time, over shm with faults.
+PLANTED += tests/shared/move_hosts.sh
+EXTRA_DIST += tests/shared/move_hosts.py
 
 # A lock that threads acquire, in real time.
 check_PROGRAMS += tests/shared/threads

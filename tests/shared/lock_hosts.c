@@ -10,21 +10,17 @@
  * no number; its fence is never above ours; no other host removes our number while our lease lasts.
  * A holder that is stopped in between leaves the lock unclean.
  *
- * SIGTERM: release, print the counts as one JSON object, end; a second SIGTERM: end at once.
- * SIGUSR1: print the counts so far. sc_hosts.py runs all hosts.
+ * At its end it releases, and prints the counts as one JSON object (signals: host_process.h).
+ * sc_hosts.py runs all hosts.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/reconf/lock.h"
 #include "src/shared/region.h"
-#include "src/reconf/runner.h"
-#include "src/util/clock.h"
+#include "tests/shared/host_process.h"
 
 enum {
 	HOME = 1,
@@ -58,29 +54,11 @@ struct work {
 };
 
 struct me {
-	struct transport *t;
-	struct runner *r;
-	struct clock clock;
+	struct host_process p;
 	struct lock lock;
 	struct work work;
-	uint16_t self;
 	struct mono again;
-	uint64_t ups, downs, alarms;
 };
-
-static volatile sig_atomic_t stops, counts_requested;
-
-static void stop(int signal)
-{
-	(void)signal;
-	stops = stops + 1;
-}
-
-static void request_counts(int signal)
-{
-	(void)signal;
-	counts_requested = 1;
-}
 
 /* --- under the lock ---------------------------------------------------------------- */
 
@@ -223,57 +201,30 @@ static void turn(struct me *m, struct mono now)
 	switch (lock_state(&m->lock)) {
 	case LOCK_IDLE:
 		w->stage = STAGE_NONE; /* lost by a view or a restart of the home */
-		if (mono_sub(now, m->again) < 0 || stops)
+		if (mono_sub(now, m->again) < 0 || host_process_stops())
 			return;
 		w->since = now;
 		w->over = false;
-		runner_ask(m->r, &m->lock, LOCK_ACQUIRE, now);
+		runner_ask(m->p.r, &m->lock, LOCK_ACQUIRE, now);
 		return;
 	case LOCK_HELD:
 		if (w->over) {
 			lock_mark(&m->lock, w->dirty);
 			m->again = mono_add(now, THINK_MS * NS_PER_MS);
-			runner_ask(m->r, &m->lock, LOCK_RELEASE, now);
+			runner_ask(m->p.r, &m->lock, LOCK_RELEASE, now);
 		} else if (w->stage == STAGE_NONE) {
 			if (mono_sub(now, w->since) > w->waited_max.ns)
 				w->waited_max.ns = mono_sub(now, w->since);
-			runner_ask(m->r, w, 0, now);
+			runner_ask(m->p.r, w, 0, now);
 		}
 		return;
 	case LOCK_WAITING:
-		if (stops)
-			runner_ask(m->r, &m->lock, LOCK_RELEASE, now);
+		if (host_process_stops())
+			runner_ask(m->p.r, &m->lock, LOCK_RELEASE, now);
 		return;
 	default:
 		return;
 	}
-}
-
-static void take_events(struct me *m)
-{
-	struct transport_event ev[32];
-	size_t n = transport_poll(m->t, m->clock.now(&m->clock), ev, 32);
-
-	for (size_t i = 0; i < n; i++) {
-		m->ups += ev[i].type == TRANSPORT_UP;
-		m->downs += ev[i].type == TRANSPORT_DOWN;
-		m->alarms += ev[i].type == TRANSPORT_ALARM;
-		runner_event(m->r, &ev[i], m->clock.now(&m->clock));
-	}
-}
-
-static void sleep_a_little(struct me *m)
-{
-	struct pollfd p = { .fd = transport_fd(m->t), .events = POLLIN };
-	struct mono now = m->clock.now(&m->clock), due = now, mine = runner_due_at(m->r);
-	int64_t ms;
-
-	if (transport_arm(m->t, now, &due))
-		return;
-	if (mine.ns < due.ns)
-		due = mine;
-	ms = mono_sub(due, now) / NS_PER_MS;
-	poll(&p, 1, ms > 10 ? 10 : ms < 0 ? 0 : (int)ms);
 }
 
 static void print_counts(const struct me *m)
@@ -283,7 +234,7 @@ static void print_counts(const struct me *m)
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{ "host", m->self },
+		{ "host", m->p.self },
 		{ "turns", w->turns },
 		{ "added", w->added },
 		{ "maybe_added", w->maybe_added },
@@ -292,9 +243,9 @@ static void print_counts(const struct me *m)
 		{ "unclean", w->unclean },
 		{ "fence", w->fence },
 		{ "waited_max_ms", (uint64_t)(w->waited_max.ns / NS_PER_MS) },
-		{ "ups", m->ups },
-		{ "downs", m->downs },
-		{ "alarms", m->alarms },
+		{ "ups", m->p.ups },
+		{ "downs", m->p.downs },
+		{ "alarms", m->p.alarms },
 		{ "violations", w->violations },
 	};
 
@@ -306,78 +257,28 @@ static void print_counts(const struct me *m)
 
 static void run(struct me *m)
 {
-	while (!stops || lock_state(&m->lock) != LOCK_IDLE) {
-		take_events(m);
-		runner_tick(m->r, m->clock.now(&m->clock));
-		turn(m, m->clock.now(&m->clock));
-		if (stops > 1)
+	while (!host_process_stops() || lock_state(&m->lock) != LOCK_IDLE) {
+		host_process_turn(&m->p);
+		turn(m, host_process_now(&m->p));
+		if (host_process_stops() > 1)
 			break;
-		if (counts_requested) {
-			counts_requested = 0;
+		if (host_process_is_asked())
 			print_counts(m);
-		}
-		sleep_a_little(m);
+		host_process_sleep(&m->p);
 	}
 }
 
 /* --- open ---------------------------------------------------------------------------- */
 
-static int open_transport(struct me *m, const char *backend, uint64_t generation, char **address)
-{
-	static const uint8_t key[] = "a key that every host of it holds";
-	static uint64_t words[REGION_WORDS_BYTES / 8];
-	const struct transport_backend *b = transport_find(backend);
-	struct transport_conf c = { .host = m->self,
-				    .generation = generation,
-				    .cluster = "lock_hosts",
-				    .key = key,
-				    .key_len = sizeof(key) - 1,
-				    .port = (uint16_t)(PORT + m->self),
-				    .bytes = { REGION_PAGE, REGION_WORDS_BYTES },
-				    .words = words,
-				    .seed = m->self };
-	char text[256] = "";
-
-	if (!b || region_words(words, generation))
-		return -EINVAL;
-	words[TOKEN / 8] = 0;
-	snprintf(c.address, sizeof(c.address), "%s", address[m->self - 1]);
-	if (!b->has_ports)
-		c.port = 0;
-	if (b->open(&m->t, &c, m->clock.now(&m->clock), text)) {
-		fprintf(stderr, "lock_hosts: %s\n", text);
-		return -EIO;
-	}
-	return 0;
-}
-
-static int add_hosts(struct me *m, const char *backend, char **address, int hosts)
-{
-	for (int i = 0; i < hosts; i++) {
-		struct transport_peer p = { .host = (uint16_t)(i + 1),
-					    .port = (uint16_t)(PORT + i + 1) };
-		int rc;
-
-		snprintf(p.address, sizeof(p.address), "%s", address[i]);
-		snprintf(p.name, sizeof(p.name), "host-%d", i + 1);
-		if (!transport_find(backend)->has_ports)
-			p.port = 0;
-		rc = transport_add(m->t, &p, m->clock.now(&m->clock));
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 static int open_protocols(struct me *m, int hosts)
 {
-	const struct lock_conf lc = { .self = m->self,
+	const struct lock_conf lc = { .self = m->p.self,
 				      .service = SERVICE,
 				      .hold_ns = HOLD_MS * NS_PER_MS,
 				      .deadline_ns = DEADLINE_MS * NS_PER_MS,
 				      .drift_ppm = 1000,
 				      .check_ns = CHECK_MS * NS_PER_MS,
-				      .seed = m->self };
+				      .seed = m->p.self };
 	/* Its tags grow with each operation: a late result matches none. */
 	const struct runner_user work = { &m->work, work_step, work_due, WORK_TAG, 1u << 30 };
 	struct runner_user lock;
@@ -387,18 +288,22 @@ static int open_protocols(struct me *m, int hosts)
 	lock = runner_lock(&m->lock);
 	m->work.lock = &m->lock;
 	m->work.tag = WORK_TAG;
-	rc = runner_open(&m->r, m->t, DEADLINE_MS * NS_PER_MS, PREFIX);
+	rc = runner_add(m->p.r, &lock);
 	if (!rc)
-		rc = runner_add(m->r, &lock);
+		rc = runner_add(m->p.r, &work);
 	if (!rc)
-		rc = runner_add(m->r, &work);
-	if (!rc)
-		runner_view(m->r, 0, (1ull << hosts) - 1, true, m->clock.now(&m->clock));
+		runner_view(m->p.r, 0, (1ull << hosts) - 1, true, host_process_now(&m->p));
 	return rc;
 }
 
 int main(int argc, char **argv)
 {
+	static uint64_t words[REGION_WORDS_BYTES / 8];
+	struct host_process_conf c = { .name = "lock_hosts",
+				       .port = PORT,
+				       .words = words,
+				       .deadline_ns = DEADLINE_MS * NS_PER_MS,
+				       .prefix = PREFIX };
 	struct me *m = calloc(1, sizeof(*m));
 	int rc;
 
@@ -408,25 +313,23 @@ int main(int argc, char **argv)
 		free(m);
 		return 2;
 	}
-	m->self = (uint16_t)atoi(argv[2]);
-	clock_real(&m->clock);
-	signal(SIGTERM, stop);
-	signal(SIGUSR1, request_counts);
-	signal(SIGPIPE, SIG_IGN);
-	rc = open_transport(m, argv[1], strtoull(argv[3], NULL, 10), &argv[4]);
+	c.backend = argv[1];
+	c.self = (uint16_t)atoi(argv[2]);
+	c.generation = strtoull(argv[3], NULL, 10);
+	c.address = &argv[4];
+	c.hosts = argc - 4;
+	rc = region_words(words, c.generation);
+	words[TOKEN / 8] = 0;
 	if (!rc)
-		rc = add_hosts(m, argv[1], &argv[4], argc - 4);
+		rc = host_process_open(&m->p, &c);
 	if (!rc)
-		rc = open_protocols(m, argc - 4);
+		rc = open_protocols(m, c.hosts);
 	if (!rc) {
 		fputs("open\n", stderr);
 		run(m);
 		print_counts(m);
-	} else {
-		fprintf(stderr, "lock_hosts: %s\n", strerror(-rc));
 	}
-	runner_close(m->r);
-	transport_close(m->t);
+	host_process_close(&m->p);
 	free(m);
 	return rc ? 1 : 0;
 }

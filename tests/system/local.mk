@@ -171,10 +171,14 @@ endif
 
 # Of sc_transport.py: two_hosts: each of two machines works on the other's memory; liar_verbs: an
 # RDMA peer that does what it may not. Its third program is tests/transport/contract.
-noinst_PROGRAMS += two_hosts lock_hosts
+noinst_PROGRAMS += two_hosts lock_hosts move_hosts
 # Of sc_hosts.py: hosts that take one lock by turns.
-lock_hosts_SOURCES = tests/shared/lock_hosts.c
+HOST_PROCESS = tests/shared/host_process.c tests/shared/host_process.h
+lock_hosts_SOURCES = tests/shared/lock_hosts.c $(HOST_PROCESS)
 lock_hosts_LDADD = $(CLUSTER_LIBS) libutil.a libcore.a
+# Of sc_hosts.py and move_hosts.py: hosts that move nodes between two services.
+move_hosts_SOURCES = tests/shared/move_hosts.c $(HOST_PROCESS)
+move_hosts_LDADD = $(CLUSTER_LIBS) libutil.a libcore.a
 two_hosts_SOURCES = tests/transport/two_hosts.c
 two_hosts_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 

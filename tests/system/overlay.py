@@ -20,7 +20,8 @@ PROGRAMS = {
     "resexd": "/usr/sbin/", "resex": "/usr/bin/", "benchex": "/usr/bin/", "resex-agent": "/usr/sbin/",
     "rdmaload": "/t/", "hvprobe": "/t/", "hvguest": "/t/", "domtool": "/t/", "scribble": "/t/", "latload": "/t/",
     "rdmaodd": "/t/", "rdmabrief": "/t/", "reseed": "/t/", "ringrec": "/t/", "agentbeat": "/t/",
-    "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "tests/transport/contract": "/t/",
+    "bxliar": "/t/", "liar_verbs": "/t/", "two_hosts": "/t/", "lock_hosts": "/t/", "move_hosts": "/t/",
+    "tests/transport/contract": "/t/",
     "resex-bench-transport": "/t/",
 }
 

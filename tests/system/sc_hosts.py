@@ -53,23 +53,24 @@ def contract(vms):
 
 
 class Locker:
-    """lock_hosts on one of the two."""
+    """lock_hosts on one of the two; Mover: move_hosts."""
+    what = "lock"
 
     def __init__(self, vm, number):
         self.vm, self.number, self.generation = vm, number, 0
 
     def start(self):
         self.generation += 1
-        err = "/h/files/lock-%d.err" % self.generation
-        self.vm.sh("rm -f /tmp/lock.out; (/t/lock_hosts verbs %d %d %s %s >/tmp/lock.out 2>%s & "
-                   "echo $! >/tmp/lock.pid)" % (self.number, self.generation, A, B, err))
-        wait_for("start of lock_hosts", 10, lambda: "open" in self.vm.run("cat " + err).out, 0.2)
+        err = "/h/files/%s-%d.err" % (self.what, self.generation)
+        self.vm.sh("rm -f /tmp/%s.out; (/t/%s_hosts verbs %d %d %s %s >/tmp/%s.out 2>%s & echo $! >/tmp/%s.pid)" %
+                   (self.what, self.what, self.number, self.generation, A, B, self.what, err, self.what))
+        wait_for("start of %s_hosts" % self.what, 10, lambda: "open" in self.vm.run("cat " + err).out, 0.2)
 
     def signal(self, what):
-        self.vm.sh("kill -%s $(cat /tmp/lock.pid)" % what)
+        self.vm.sh("kill -%s $(cat /tmp/%s.pid)" % (what, self.what))
 
     def now(self):
-        return json.loads(sc_transport.answer(self.vm, "lock", "USR1"))
+        return json.loads(sc_transport.answer(self.vm, self.what, "USR1"))
 
     def progress(self, **more):
         """Until it counted so much more of each than now."""
@@ -77,12 +78,42 @@ class Locker:
         self.until(**{key: before[key] + n for key, n in more.items()})
 
     def until(self, **least):
-        sc_transport.wait_progress("lock_hosts %d" % self.number, self.now, least)
+        sc_transport.wait_progress("%s_hosts %d" % (self.what, self.number), self.now, least)
 
     def told(self):
-        out = sc_transport.answer(self.vm, "lock", "TERM")
-        self.vm.note("lock_hosts %d: %s" % (self.number, out.strip()))
+        out = sc_transport.answer(self.vm, self.what, "TERM")
+        self.vm.note("%s_hosts %d: %s" % (self.what, self.number, out.strip()))
         return json.loads(out)
+
+
+class Mover(Locker):
+    what = "move"
+
+
+def moves(vms):
+    """Both move nodes of host 2 between two services; host 1, the locks' home, dies, and the cable is cut."""
+    one, two = both = [Mover(vm, i + 1) for i, vm in enumerate(vms)]
+    for h in both:
+        h.start()
+    two.progress(counted=1)
+    cable(True)
+    two.until(downs=1)
+    cable(False)
+    two.progress(counted=1)
+    downs = two.now()["downs"]
+    one.signal("KILL")
+    two.until(downs=downs + 1)
+    one.start()
+    wait_for("a sweep, of either", 120, lambda: sum(h.now()["unclean"] for h in both) >= 1, 0.5)
+    for h in both:
+        h.signal("USR2")
+    wait_for("the moves to end", 30, lambda: all(h.now()["idle"] for h in both), 0.3)
+    got = [h.told() for h in (two, one)]
+    for r in got:
+        check(r["violations"] == 0, "host %d: %s" % (r["host"], r["what"]))
+    check(got[0]["now_1"] + got[0]["now_2"] == got[0]["nodes"], "a node is in no service: %s" % got[0])
+    check(min(got[0]["now_1"], got[0]["now_2"]) >= got[0]["minimum_1"], "below the minimum: %s" % got[0])
+    check(sum(r["moves"] for r in got) >= 1, "no node was moved: %s" % got)
 
 
 def locks(vms):
@@ -247,6 +278,8 @@ def hosts(vm):
                     h.generation += 1
             vm.note("--- locks")
             locks(vms)
+            vm.note("--- moves")
+            moves(vms)
             vm.note("--- daemons")
             daemons(vms)
             vm.note("--- power")
