@@ -159,8 +159,8 @@ static void put_acquire(struct lock *l, uint64_t compare, struct mono now, struc
 }
 
 /*
- * On any link: nobody but this host writes its number, and it has no other operation under way. So
- * our word at a home that restarted is another's or none.
+ * On any link: only this host writes words with its number, and it has one operation at a time. So
+ * a home that restarted does not have this word again.
  */
 static void put_release(struct lock *l, struct step_out *out)
 {

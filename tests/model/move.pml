@@ -109,6 +109,7 @@ mtype = { NONE, SENT, SUCCESS, FAILURE, DOUBT, DOWN };
 #define BROKEN(st) (st == DOUBT || st == DOWN || st == NONE) /* while waiting for a result */
 
 mtype home_st[HOSTS] = NONE, node_st[HOSTS * NODES] = NONE;
+bool node_newer[HOSTS * NODES]; /* this link is newer than the one on which the word was read */
 byte home_compare[HOSTS], home_value[HOSTS], home_lock[HOSTS];
 byte node_compare[HOSTS * NODES], node_value[HOSTS * NODES];
 
@@ -207,6 +208,7 @@ inline node_down(s)
 inline up_node(s)
 {
 	node_st[s] = NONE;
+	node_newer[s] = true;
 	node_compare[s] = 0;
 	node_value[s] = 0
 }
@@ -334,6 +336,12 @@ end:
 #define RELEASED (unclean[n] -> DIRTY : 0)
 #endif
 #define READ_NODE(k) (node_st[b * 2 + k] == NONE -> node[k] : BAD)
+/* A CAS is posted only on the link on which its compare was read. */
+#if defined(BROKEN_ANY_LINK) || defined(BROKEN_NEWER_LINK)
+#define MAY_POST(k) (node_st[b * 2 + k] == NONE)
+#else
+#define MAY_POST(k) (node_st[b * 2 + k] == NONE && !node_newer[b * 2 + k])
+#endif
 #define HAS(k)	     (word[k] != BAD && SERVICE(word[k]) == GIVE(b))
 
 #define AS_SWEPT \
@@ -379,6 +387,8 @@ inline forget()
 	held = 0;
 	n = 0;
 	v = 0;
+	node_newer[b * 2] = false;
+	node_newer[b * 2 + 1] = false;
 	fence[0] = 0;
 	fence[1] = 0;
 	unclean[0] = false;
@@ -454,9 +464,10 @@ taken:		atomic {
 		};
 
 		/* 5: count */
-count:		word[0] = READ_NODE(0);
+count:		atomic { word[0] = READ_NODE(0); node_newer[b * 2] = false };
 		atomic {
 			word[1] = READ_NODE(1);
+			node_newer[b * 2 + 1] = false;
 			missed = (word[0] == BAD || word[1] == BAD);
 			if
 			:: !MAY_ACT -> goto unlock
@@ -468,12 +479,12 @@ count:		word[0] = READ_NODE(0);
 		/* 6: the fencing sweep */
 sweep:		atomic {
 			if
-			:: OF_BOTH(word[0]) && node_st[b * 2] == NONE ->
+			:: OF_BOTH(word[0]) && MAY_POST(0) ->
 				swept[0] = SWEPT(word[0]); post_node(0, word[0], swept[0])
 			:: else -> swept[0] = 0
 			fi;
 			if
-			:: OF_BOTH(word[1]) && node_st[b * 2 + 1] == NONE ->
+			:: OF_BOTH(word[1]) && MAY_POST(1) ->
 				swept[1] = SWEPT(word[1]); post_node(1, word[1], swept[1])
 			:: else -> swept[1] = 0
 			fi;
@@ -508,7 +519,7 @@ decide:		atomic {
 			fi;
 			/* 8: announce; 9: the node's word */
 			if
-			:: !MAY_ACT || node_st[b * 2 + n] != NONE -> goto unlock
+			:: !MAY_ACT || !MAY_POST(n) -> goto unlock
 			:: else
 			fi;
 #ifndef BROKEN_ANNOUNCE_AFTER

@@ -82,6 +82,7 @@ move_no_recount          | move | BROKEN_NO_RECOUNT RESTS=1 | MINIMUM
 move_release_clean       | move | BROKEN_RELEASE_CLEAN RESTS=1 UNKNOWNS=1 | MINIMUM
 move_resolve_on_old_link | move | BROKEN_RESOLVE_ON_OLD_LINK RESTS=1 UNKNOWNS=1 | MINIMUM
 move_any_link            | move | BROKEN_ANY_LINK RESTS=1 NODE_CRASHES=1 | MINIMUM
+move_newer_link          | move | BROKEN_NEWER_LINK RESTS=1 NODE_CRASHES=1 HOME_CRASHES=1 | MINIMUM
 move_counter_unchecked   | move | BROKEN_COUNTER_UNCHECKED TIMELY MINIMUM=0 | ONE_MOVE
 move_history_kept        | move | BROKEN_HISTORY_KEPT TIMELY MINIMUM=0 | ONE_MOVE
 move_unannounced_moves   | move | BROKEN_UNANNOUNCED_MOVES TIMELY MINIMUM=0 | ONE_MOVE
