@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""move_hosts.py PROGRAM: four processes move nodes between services, over shm with faults.
+"""move_hosts.py PROGRAM [--violation]: four processes move nodes between services, over shm with faults.
 
-One is stopped for longer than a lease. A balancer and the locks' home are killed and started again.
+One is stopped for longer than a lease; a balancer and the locks' home are killed and started again.
+--violation: PROGRAM has a broken rule: run it until a host notices, for a minute at most.
 Exit 0: nodes were moved in each part, and no host saw a service below its minimum; 3: one did; 1: else.
 """
 import json, os, shutil, signal, subprocess, sys, tempfile, time
@@ -98,13 +99,17 @@ def run(hosts):
         sum(g["moves"] for g in last), counted, unclean, sum(g["ups"] for g in last))
 
 
-def main(program):
+def violation(hosts):
+    until("a violation", lambda: [h.now() for h in hosts] and False)
+
+
+def main(program, do):
     folder = tempfile.mkdtemp()
     hosts = []
     try:
         for n in range(1, HOSTS + 1):
             hosts.append(Host(program, folder, n))
-        print("move_hosts: " + run(hosts))
+        print("move_hosts: " + do(hosts))
         return 0
     except (Failed, Violation) as e:
         print("move_hosts: %s" % e)
@@ -116,4 +121,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.path.abspath(sys.argv[1])))
+    sys.exit(main(os.path.abspath(sys.argv[1]), violation if "--violation" in sys.argv else run))
