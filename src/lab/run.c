@@ -194,9 +194,12 @@ static int64_t guide_turn(void *arg, struct guests *gs, struct mono now)
 	/* Before the events: the snapshot is of the time before them. */
 	record_snapshot(&r->rec, guests_snapshot(gs));
 	record_diverging(&r->rec, gs, now);
-	if (r->rec.rc || is_over(r, left))
+	if (r->rec.rc)
 		return -1;
+	/* Also in the last turn: on the real clock it may come late, and be the only one. */
 	run_due_events(r, gs, now);
+	if (is_over(r, left))
+		return -1;
 	print_progress(r, at);
 	if (r->next < r->sc->events && r->sc->event[r->next].at_ns - at < left)
 		left = r->sc->event[r->next].at_ns - at;

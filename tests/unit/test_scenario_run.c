@@ -597,6 +597,16 @@ RIG_TEST(real_clock__runs_the_threads_for_as_long_as_it_says)
 	assert_true(number(f, "guests.0.true.apps.0.latency.n") > 500);
 }
 
+/* As when a turn on the real clock comes so late that the run is over. */
+RIG_TEST(event__due_in_the_last_turn__is_carried_out)
+{
+	struct fixture *f = *state;
+
+	run(f, "{\"duration\": \"300ms\", " PAIR ","
+	       " \"events\": [{\"at\": \"300ms\", \"do\": \"destroy\", \"guest\": \"bulk\"}]}");
+	assert_true(json_is_null(at(f, "events.0.error")));
+}
+
 RIG_TEST(signal__during_a_run__ends_it_and_the_summary_says_so)
 {
 	struct fixture *f = *state;
