@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "resex/region_abi.h"
@@ -93,6 +94,21 @@ static int add_hosts(struct host_process *p, const struct host_process_conf *c)
 	if (rc)
 		fprintf(stderr, "%s: %s\n", c->name, strerror(-rc));
 	return rc;
+}
+
+bool host_process_args(struct host_process_conf *c, int argc, char **argv)
+{
+	if (argc < 6 || atoi(argv[2]) < 1 || atoi(argv[2]) > argc - 4) {
+		fprintf(stderr, "usage: %s BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...\n",
+			c->name);
+		return false;
+	}
+	c->backend = argv[1];
+	c->self = (uint16_t)atoi(argv[2]);
+	c->generation = strtoull(argv[3], NULL, 10);
+	c->address = &argv[4];
+	c->hosts = argc - 4;
+	return true;
 }
 
 int host_process_open(struct host_process *p, const struct host_process_conf *c)

@@ -32,6 +32,12 @@ struct host_process_conf {
 	uint32_t prefix;
 };
 
+/*
+ * PROGRAM BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...: into backend, self, generation,
+ * address, hosts. false: wrong, and the usage was printed.
+ */
+bool host_process_args(struct host_process_conf *c, int argc, char **argv);
+
 /* 0 or -errno, and a sentence on stderr. Close it also after an error. */
 int host_process_open(struct host_process *p, const struct host_process_conf *c);
 void host_process_close(struct host_process *p);

@@ -307,17 +307,10 @@ int main(int argc, char **argv)
 	struct me *m = calloc(1, sizeof(*m));
 	int rc;
 
-	if (!m || argc < 6 || atoi(argv[2]) < 1 || atoi(argv[2]) > argc - 4) {
-		fputs("usage: lock_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...\n",
-		      stderr);
+	if (!m || !host_process_args(&c, argc, argv)) {
 		free(m);
 		return 2;
 	}
-	c.backend = argv[1];
-	c.self = (uint16_t)atoi(argv[2]);
-	c.generation = strtoull(argv[3], NULL, 10);
-	c.address = &argv[4];
-	c.hosts = argc - 4;
 	rc = region_words(words, c.generation);
 	words[TOKEN / 8] = 0;
 	if (!rc)

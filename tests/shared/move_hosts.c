@@ -280,18 +280,13 @@ int main(int argc, char **argv)
 	bool faulty;
 	int rc;
 
-	if (!m || argc < 6 || atoi(argv[2]) < 1 || atoi(argv[2]) > argc - 4) {
-		fputs("usage: move_hosts BACKEND NUMBER GENERATION ADDRESS-1 ADDRESS-2 ...\n",
-		      stderr);
+	if (!m || !host_process_args(&c, argc, argv)) {
 		free(m);
 		return 2;
 	}
-	faulty = !strcmp(argv[1], "shm+faults");
-	c.backend = faulty ? "shm" : argv[1];
-	c.self = (uint16_t)atoi(argv[2]);
-	c.generation = strtoull(argv[3], NULL, 10);
-	c.address = &argv[4];
-	c.hosts = argc - 4;
+	faulty = !strcmp(c.backend, "shm+faults");
+	if (faulty)
+		c.backend = "shm";
 	m->times = strcmp(c.backend, "verbs") ? &fast : &slow;
 	m->rng = c.generation << 8 | c.self;
 	c.deadline_ns = m->times->deadline_ns;

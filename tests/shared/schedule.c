@@ -10,6 +10,17 @@
 #include "src/shared/lease.h"
 #include "tests/shared/schedule_priv.h"
 
+enum {
+	TIMER_HIGH = 0x100, /* + service's index */
+	TIMER_LOW = 0x200,  /* + index + 16 * event */
+	TIMER_VICTIM = 0x300,
+	TIMER_TROUBLE = 0x400,
+	TIMER_HEAL = 0x500,
+	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
+	TIMER_COME = 0x700, /* + host */
+	TIMER_OPERATOR = 0x800,
+};
+
 static const char *const kind_names[SCHEDULE_KINDS] = { "calm",	    "death",  "storm",	  "views",
 							"handover", "unseen", "newcomers" };
 
@@ -556,7 +567,7 @@ static void timer(void *ctx, uint32_t what)
 	}
 }
 
-/* --- drawing it ------------------------------------------------------------------------ */
+/* --- a whole run ----------------------------------------------------------------------- */
 
 /* NEWCOMERS: a host that met the dead holder's lock goes on wanting it. */
 static void must_have_had(struct schedule *s)

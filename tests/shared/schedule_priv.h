@@ -12,14 +12,6 @@ enum {
 	DEADLINE_NS = 10 * NS_PER_MS,
 	HIGH = 90,
 	LOW = 20,
-	TIMER_HIGH = 0x100, /* + service's index */
-	TIMER_LOW = 0x200,  /* + index + 16 * event */
-	TIMER_VICTIM = 0x300,
-	TIMER_TROUBLE = 0x400,
-	TIMER_HEAL = 0x500,
-	TIMER_DUE = 0x600,  /* the same: the high load must have made a move */
-	TIMER_COME = 0x700, /* + host */
-	TIMER_OPERATOR = 0x800,
 	MIDDLE = 50, /* never a donor of a service without high load; a worse donor than LOW */
 };
 
