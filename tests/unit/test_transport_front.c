@@ -13,11 +13,11 @@
 
 TEST(init__out_of_range__refused_without_the_key)
 {
-	struct transport_conf bad[12];
+	struct transport_conf bad[13];
 	char text[256];
 	struct transport t;
 
-	for (size_t i = 0; i < 12; i++)
+	for (size_t i = 0; i < 13; i++)
 		bad[i] = conf_good();
 	bad[0].host = 0;
 	bad[1].host = TRANSPORT_HOSTS_MAX + 1;
@@ -31,7 +31,9 @@ TEST(init__out_of_range__refused_without_the_key)
 	bad[9].bytes[1] = TRANSPORT_PART_MAX + 4096;
 	bad[10].connect_ns = -1;
 	bad[11].backoff_min_ns = 3 * NS_PER_S;
-	for (size_t i = 0; i < 12; i++) {
+	bad[12].generation_max = 6;
+	bad[12].generation = 7;
+	for (size_t i = 0; i < 13; i++) {
 		memset(&t, 0, sizeof(t));
 		text[0] = 0;
 		assert_int_equal(front_init(&t, &ops, &bad[i], (struct mono){ 1 }, text), -EINVAL);
@@ -185,6 +187,20 @@ TEST(send__data__copied_by_post)
 	assert_int_equal(post(r, o), 0);
 	memset(data, 'x', 5);
 	assert_memory_equal(r->f->sent[0]->op.data, "first", 5);
+	rig_free(r);
+}
+
+/* The highest one is accepted; one above it would keep its host out for ever. */
+TEST(generation__above_the_highest__is_refused)
+{
+	struct rig *r = rig_up();
+
+	r->f->t.conf.generation_max = 9;
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(10)), -EOVERFLOW);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(9)), 0);
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(8)), -ESTALE);
+	r->f->t.conf.generation_max = 0; /* no limit */
+	assert_int_equal(front_proven(&r->f->t, 2, &SELF(UINT64_MAX)), 0);
 	rig_free(r);
 }
 
