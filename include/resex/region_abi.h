@@ -3,9 +3,9 @@
  * region_abi: what hosts read in each other's memory (man resex-region(7)).
  *
  * A host's region has two parts. The *table* is read-only for peers; the host's own CPU
- * writes it: a header, then tables of records with checksums. The *words* are 64-bit words
- * that change only by RDMA CAS and FAA, also when the owner changes them. All numbers are
- * little-endian; all hosts are x86. Padding is zero.
+ * writes it: a header with a directory, then tables of records with checksums. The *words*
+ * are 64-bit words that change only by RDMA CAS and FAA, also when the owner changes them.
+ * All numbers are little-endian; all hosts are x86. Padding is zero.
  */
 #ifndef RESEX_REGION_ABI_H
 #define RESEX_REGION_ABI_H
@@ -24,6 +24,10 @@ enum {
 	REGION_GUESTS_MAX = 256,
 	REGION_NAME = 64, /* with the NUL */
 	REGION_STRIDE_MAX = 512,
+	REGION_PARTS_MAX = 8,
+	REGION_ENTRIES_MAX = 32, /* of the directory */
+	/* Of a set of hosts: host h is bit (h - 1) % 64 of word (h - 1) / 64. */
+	REGION_SET_WORDS = 4,
 };
 
 /*
@@ -38,19 +42,36 @@ struct region_record {
 	uint32_t crc;
 };
 
+/* Records; from REGION_LOCK_PAGE on: pages of words. A kind keeps its number for ever. */
 enum region_kind {
 	REGION_HEADER = 1,
 	REGION_HOST,
 	REGION_GUEST,
 	REGION_NODE,
 	REGION_SERVICE,
+	REGION_LOCK_PAGE = 64,
+	REGION_COUNTER_PAGE,
+	REGION_NODE_PAGE,
+	REGION_ACK_PAGE,
 };
 
-struct region_table {
-	uint32_t offset; /* of record 0 */
-	uint32_t stride; /* from record to record; a multiple of 64, at most REGION_STRIDE_MAX */
-	uint32_t count;	 /* room, in records */
+/* The parts, by number. Part p of the directory is part p of the transport. */
+enum region_part {
+	REGION_TABLE,
+	REGION_WORDS,
+};
+
+/*
+ * Where the records or words of one kind are. A reader skips an entry of a kind that it does not
+ * know. Each kind of this version is there exactly once.
+ */
+struct region_entry {
 	uint32_t kind;
+	uint32_t part;
+	uint32_t offset; /* of number 0, in bytes into the part */
+	uint32_t stride; /* records: a multiple of 64, at most REGION_STRIDE_MAX; words: 8 */
+	uint32_t count;	 /* room, in records or words */
+	uint32_t reserved;
 };
 
 /* At offset 0. Written once, before the first peer connects. magic and version never move. */
@@ -60,8 +81,10 @@ struct region_header {
 	uint32_t version;
 	uint32_t host;
 	uint64_t generation;
-	uint32_t table_bytes, words_bytes;
-	struct region_table table[4]; /* host, guests, nodes, services */
+	uint32_t entries; /* valid ones of the directory */
+	uint32_t reserved;
+	uint32_t part_bytes[REGION_PARTS_MAX]; /* by enum region_part; 0: there is no such part */
+	struct region_entry directory[REGION_ENTRIES_MAX];
 };
 
 enum region_host_flags {
@@ -74,10 +97,10 @@ struct region_host {
 	uint64_t beat;	 /* + 1 at each heartbeat */
 	int64_t wall_ns; /* since 1970, for people */
 	uint64_t generation;
-	uint64_t view;	  /* number of the host's membership view */
-	uint64_t members; /* of that view; bit h - 1: host h */
-	uint32_t quorate; /* 1: the host has quorum, and decides */
-	uint32_t guests;  /* records 0 .. guests - 1 of the guests' table are valid */
+	uint64_t view;			    /* number of the host's membership view */
+	uint64_t members[REGION_SET_WORDS]; /* of that view */
+	uint32_t quorate;		    /* 1: the host has quorum, and decides */
+	uint32_t guests; /* records 0 .. guests - 1 of the guests' table are valid */
 	uint32_t cpus;
 	uint32_t links;
 	uint64_t link_bytes_s; /* of all links */
@@ -138,11 +161,11 @@ struct region_node {
 /* A service, as configured on this host. */
 struct region_service {
 	struct region_record head;
-	uint32_t service;   /* its number */
-	uint32_t minimum;   /* number of nodes that it keeps in any case */
-	uint64_t balancers; /* bit h - 1: host h balances the service */
+	uint32_t service;		      /* its number */
+	uint32_t minimum;		      /* number of nodes that it keeps in any case */
+	uint64_t balancers[REGION_SET_WORDS]; /* the hosts that balance the service */
 	char name[REGION_NAME];
-	uint64_t reserved[4];
+	uint64_t reserved[1];
 };
 
 /* --- the words ------------------------------------------------------------- */
@@ -156,6 +179,9 @@ struct region_service {
  * epoch: the number of the membership view or, with static membership, the generation of the
  * locks' host; 0: none yet. count: 0 in a lock that was not acquired yet; + 1 at each change. After
  * REGION_COUNT_MAX comes 1.
+ *
+ * These places are fixed in this version: atomics are posted before a directory was read. The
+ * directory has them, too, and a reader refuses a region with others.
  */
 enum {
 	REGION_LOCKS = 0 * REGION_PAGE,
@@ -163,6 +189,7 @@ enum {
 	REGION_NODE_WORDS = 2 * REGION_PAGE,
 	REGION_ACKS = 3 * REGION_PAGE,
 	REGION_WORDS_BYTES = 4 * REGION_PAGE,
+	REGION_WORDS_OF_KIND = REGION_PAGE / 8,
 };
 
 /*
@@ -234,8 +261,8 @@ static inline uint32_t region_node_offset(uint32_t node)
 }
 
 static_assert(sizeof(struct region_record) == 16, "head of a record");
-static_assert(sizeof(struct region_header) == 16 + 32 + 4 * 16, "header");
-static_assert(sizeof(struct region_host) == 288, "host");
+static_assert(sizeof(struct region_header) == 16 + 64 + 32 * 24, "header");
+static_assert(sizeof(struct region_host) == 312, "host");
 static_assert(sizeof(struct region_guest) == 184, "guest");
 static_assert(sizeof(struct region_node) == 128, "node");
 static_assert(sizeof(struct region_service) == 128, "service");

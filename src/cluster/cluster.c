@@ -120,7 +120,7 @@ static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_n
 	region_publish_guests(&c->region, c->guest, n);
 	publish_host(&c->conf, c->guests, sn, wall_ns, &host);
 	host.view = c->view.view;
-	host.members = c->view.members;
+	host.members[0] = c->view.members;
 	host.quorate = c->view.quorate;
 	region_beat(&c->region, &host);
 }

@@ -27,6 +27,25 @@ static const struct region_shape {
 	{ REGION_SERVICE, REGION_AT_SERVICES, sizeof(struct region_service), REGION_SERVICES_MAX },
 };
 
+/* The words of each kind, where the steps of src/reconf post their atomics. */
+static const struct region_page {
+	enum region_kind kind;
+	uint32_t offset;
+} pages[] = {
+	{ REGION_LOCK_PAGE, REGION_LOCKS },
+	{ REGION_COUNTER_PAGE, REGION_COUNTERS },
+	{ REGION_NODE_PAGE, REGION_NODE_WORDS },
+	{ REGION_ACK_PAGE, REGION_ACKS },
+};
+
+enum { PAGES = sizeof(pages) / sizeof(pages[0]) };
+
+static_assert((int)REGION_TABLE == (int)TRANSPORT_TABLE &&
+		      (int)REGION_WORDS == (int)TRANSPORT_WORDS,
+	      "the directory has the transport's numbers of parts");
+static_assert((int)REGION_TABLES + (int)PAGES <= (int)REGION_ENTRIES_MAX, "directory");
+static_assert(sizeof(struct region_header) <= REGION_AT_HOST, "header");
+
 #define STRIDE(type) ((sizeof(struct type) + 63) / 64 * 64)
 
 static_assert(REGION_AT_HOST + STRIDE(region_host) <= REGION_AT_GUESTS, "host");
@@ -66,17 +85,26 @@ void region_init(struct region *r, void *table, uint16_t host, uint64_t generati
 		.version = REGION_VERSION,
 		.host = host,
 		.generation = generation,
-		.table_bytes = REGION_TABLE_BYTES,
-		.words_bytes = REGION_WORDS_BYTES,
+		.part_bytes = { [REGION_TABLE] = REGION_TABLE_BYTES,
+				[REGION_WORDS] = REGION_WORDS_BYTES },
 	};
 
 	*r = (struct region){ .table = table, .generation = generation };
 	for (int i = 0; i < REGION_TABLES; i++)
-		h.table[i] = (struct region_table){
+		h.directory[h.entries++] = (struct region_entry){
+			.kind = shapes[i].kind,
+			.part = REGION_TABLE,
 			.offset = shapes[i].offset,
 			.stride = stride_of(&shapes[i]),
 			.count = shapes[i].max,
-			.kind = shapes[i].kind,
+		};
+	for (int i = 0; i < PAGES; i++)
+		h.directory[h.entries++] = (struct region_entry){
+			.kind = pages[i].kind,
+			.part = REGION_WORDS,
+			.offset = pages[i].offset,
+			.stride = 8,
+			.count = REGION_WORDS_OF_KIND,
 		};
 	record_write(table, &h.head, REGION_HEADER, sizeof(h));
 }
@@ -147,7 +175,7 @@ int region_words(uint64_t *words, uint64_t generation)
 	if (generation == 0 || generation > REGION_EPOCH_MAX)
 		return -ERANGE;
 	memset(words, 0, REGION_WORDS_BYTES);
-	for (uint32_t i = 0; i < REGION_PAGE / 8; i++) {
+	for (uint32_t i = 0; i < REGION_WORDS_OF_KIND; i++) {
 		words[REGION_LOCKS / 8 + i] = lock;
 		words[REGION_NODE_WORDS / 8 + i] = node;
 	}
@@ -156,16 +184,23 @@ int region_words(uint64_t *words, uint64_t generation)
 
 /* --- a peer ------------------------------------------------------------------ */
 
-static bool table_good(const struct region_shape *s, const struct region_table *t, uint32_t bytes)
+static bool table_good(const struct region_shape *s, const struct region_entry *t, uint32_t bytes)
 {
 	/*
 	 * By our own limits, not by the peer's: our arrays are indexed with these numbers. The last
 	 * line cannot overflow: count and stride are bounded above it.
 	 */
-	return t->kind == s->kind && t->count > 0 && t->count <= s->max && t->stride % 64 == 0 &&
-	       t->stride >= s->size && t->stride <= REGION_STRIDE_MAX && t->offset % 64 == 0 &&
-	       t->offset >= sizeof(struct region_header) && t->offset <= bytes &&
-	       t->count * t->stride <= bytes - t->offset;
+	return t->part == REGION_TABLE && t->count > 0 && t->count <= s->max &&
+	       t->stride % 64 == 0 && t->stride >= s->size && t->stride <= REGION_STRIDE_MAX &&
+	       t->offset % 64 == 0 && t->offset >= sizeof(struct region_header) &&
+	       t->offset <= bytes && t->count * t->stride <= bytes - t->offset;
+}
+
+/* By the places of this version: atomics are posted there. */
+static bool page_good(const struct region_page *p, const struct region_entry *e)
+{
+	return e->part == REGION_WORDS && e->offset == p->offset && e->stride == 8 &&
+	       e->count == REGION_WORDS_OF_KIND;
 }
 
 static bool part_good(uint32_t bytes)
@@ -173,9 +208,50 @@ static bool part_good(uint32_t bytes)
 	return bytes > 0 && bytes % REGION_PAGE == 0 && bytes <= TRANSPORT_PART_MAX;
 }
 
+/* The entry of a kind. NULL: there is none, or more than one. */
+static const struct region_entry *entry_of(const struct region_header *h, enum region_kind kind)
+{
+	const struct region_entry *found = NULL;
+
+	for (uint32_t i = 0; i < h->entries; i++) {
+		if (h->directory[i].kind != kind)
+			continue;
+		if (found)
+			return NULL;
+		found = &h->directory[i];
+	}
+	return found;
+}
+
+/* Check the entries of the kinds that we know. Those of other kinds are not looked at. */
+static int parse_directory(const struct region_header *h, struct region_peer *out)
+{
+	if (h->entries > REGION_ENTRIES_MAX)
+		return -ERANGE;
+	for (int i = 0; i < REGION_TABLES; i++) {
+		const struct region_entry *e = entry_of(h, shapes[i].kind);
+
+		if (!e)
+			return -EPROTO;
+		if (!table_good(&shapes[i], e, h->part_bytes[REGION_TABLE]))
+			return -ERANGE;
+		out->table[i] = *e;
+	}
+	for (int i = 0; i < PAGES; i++) {
+		const struct region_entry *e = entry_of(h, pages[i].kind);
+
+		if (!e)
+			return -EPROTO;
+		if (!page_good(&pages[i], e))
+			return -ERANGE;
+	}
+	return 0;
+}
+
 int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 			struct region_peer *out)
 {
+	struct region_peer p = { .host = host, .generation = generation };
 	struct region_header h;
 	int rc;
 
@@ -195,16 +271,13 @@ int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 		return -EXDEV;
 	if (h.generation != generation)
 		return -ESTALE;
-	if (!part_good(h.table_bytes) || !part_good(h.words_bytes) ||
-	    h.words_bytes < REGION_WORDS_BYTES)
+	if (!part_good(h.part_bytes[REGION_TABLE]) || !part_good(h.part_bytes[REGION_WORDS]) ||
+	    h.part_bytes[REGION_WORDS] < REGION_WORDS_BYTES)
 		return -ERANGE;
-	for (int i = 0; i < REGION_TABLES; i++)
-		if (!table_good(&shapes[i], &h.table[i], h.table_bytes))
-			return -ERANGE;
-	out->host = host;
-	out->generation = generation;
-	memcpy(out->table, h.table, sizeof(out->table));
-	return 0;
+	rc = parse_directory(&h, &p);
+	if (!rc)
+		*out = p;
+	return rc;
 }
 
 const char *region_why(int rc)
@@ -230,7 +303,7 @@ const char *region_why(int rc)
 uint32_t region_reads(const struct region_peer *p, enum region_which which, uint32_t first,
 		      uint32_t n, struct region_read out[static REGION_READS_MAX])
 {
-	const struct region_table *t = &p->table[which];
+	const struct region_entry *t = &p->table[which];
 	/* Several records a READ: operations outstanding on a link are few (TRANSPORT_DEPTH). */
 	uint32_t each = TRANSPORT_READ_MAX / t->stride, reads = 0;
 

@@ -3,7 +3,7 @@
  * region: a host's region, as its owner writes it and as a peer reads it.
  *
  * The owner lays out the table part (transport_table()) and publishes records. A peer has
- * copies: of the header, which says where the tables are, and of records. Copies are
+ * copies: of the header, whose directory says where the tables are, and of records. Copies are
  * hostile: every number is checked against our own limits before it is used. Copies need no
  * alignment. There is no I/O here. The words change only by the transport's atomics; this
  * file gives their first values.
@@ -74,14 +74,15 @@ int region_words(uint64_t *words, uint64_t generation);
 struct region_peer {
 	uint16_t host;
 	uint64_t generation;
-	struct region_table table[REGION_TABLES];
+	struct region_entry table[REGION_TABLES];
 };
 
 /*
  * copy: the first sizeof(struct region_header) bytes of the table part of this host and
- * generation. 0; -EAGAIN: torn; -ENOMSG: not written yet; -EPROTO: not a region;
- * -EPROTONOSUPPORT: another version; -EXDEV: another host; -ESTALE: another generation;
- * -ERANGE: the place or size of a table or part is out of range.
+ * generation. 0; -EAGAIN: torn; -ENOMSG: not written yet; -EPROTO: not a region, or a kind of
+ * this version is not exactly once in its directory; -EPROTONOSUPPORT: another version; -EXDEV:
+ * another host; -ESTALE: another generation; -ERANGE: the place or size of a table or part is out
+ * of range.
  */
 int region_parse_header(const void *copy, uint16_t host, uint64_t generation,
 			struct region_peer *out);

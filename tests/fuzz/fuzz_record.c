@@ -82,9 +82,9 @@ static bool parse_header(struct bytes *in, uint8_t control, struct region_peer *
 
 	FUZZ_REQUIRE(rc <= 0 && strlen(region_why(rc)) > 0);
 	if (rc == 0) {
-		FUZZ_REQUIRE(h->table_bytes <= TRANSPORT_PART_MAX);
+		FUZZ_REQUIRE(h->part_bytes[REGION_TABLE] <= TRANSPORT_PART_MAX);
 		FUZZ_REQUIRE(p->host == h->host && p->generation == h->generation);
-		check_reads(p, h->table_bytes, in);
+		check_reads(p, h->part_bytes[REGION_TABLE], in);
 	}
 	free(h);
 	return rc == 0;

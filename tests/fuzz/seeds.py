@@ -383,38 +383,44 @@ TRACE = {
 
 # --- record: a byte, a header, a byte and a record, ... (fuzz_record.c) --------------
 
-def table(offset, stride, count, kind):
-    return struct.pack("<4I", offset, stride, count, kind)
+def entry(offset, stride, count, kind, part=0):
+    return struct.pack("<6I", kind, part, offset, stride, count, 0)
 
 
-def region(right, magic=0x4e47525845534552, version=1, bytes_=30 * 4096, tables=None):
-    tables = tables or [table(4096, 320, 1, 2), table(8192, 192, 256, 3), table(57344, 128, 256, 4),
-                        table(90112, 128, 256, 5)]
-    return bytes([right]) + struct.pack("<4I", 1, 96, 1, 0) + struct.pack(
-        "<QIIQII", magic, version, 3, 17, bytes_, 16384) + b"".join(tables) + bytes(
-        [0, 1, 0, 0, 0, 1, 250, 6, 0, 0, 0, 1])
+WORDS = [entry(4096 * i, 8, 512, 64 + i, 1) for i in range(4)]
+
+
+def region(right, magic=0x4e47525845534552, version=2, bytes_=30 * 4096, tables=None, words=WORDS):
+    entries = (tables or [entry(4096, 320, 1, 2), entry(8192, 192, 256, 3), entry(57344, 128, 256, 4),
+                          entry(90112, 128, 256, 5)]) + words
+    return bytes([right]) + struct.pack("<4I", 1, 832, 1, 0) + struct.pack(
+        "<QIIQ10I", magic, version, 3, 17, len(entries), 0, bytes_, 16384, 0, 0, 0, 0, 0, 0) + b"".join(
+        entries).ljust(32 * 24, b"\0") + bytes([0, 1, 0, 0, 0, 1, 250, 6, 0, 0, 0, 1])
 
 
 HEAD = bytes(16)
 RECORDS = {
-    "host": b"\0" + HEAD + struct.pack("<5Q4I3Q", 7, 1, 17, 1, 7, 1, 2, 4, 1, 1 << 30, 1, 5)
+    "host": b"\0" + HEAD + struct.pack("<8Q4I3Q", 7, 1, 17, 1, 7, 0, 0, 0, 1, 2, 4, 1, 1 << 30, 1, 5)
     + b"north".ljust(64, b"\0") + b"1".ljust(32, b"\0") + b"null".ljust(64, b"\0") + bytes(32),
     "guest": b"\1" + HEAD + bytes(32) + bytes(range(56)) + b"b\xc3\xa9b\x1b".ljust(64, b"\0") + bytes(24),
     "node": b"\2" + HEAD + struct.pack("<4I", 3, 1, 900, 2) + b"n3".ljust(64, b"\0") + bytes(32),
-    "service": b"\3" + HEAD + struct.pack("<2IQ", 2, 1, 5) + b"shop".ljust(64, b"\0") + bytes(32),
-    "no_end": b"\3" + HEAD + struct.pack("<2IQ", 2, 1, 5) + b"x" * 96,
+    "service": b"\3" + HEAD + struct.pack("<2I4Q", 2, 1, 5, 0, 0, 0) + b"shop".ljust(64, b"\0") + bytes(8),
+    "no_end": b"\3" + HEAD + struct.pack("<2I4Q", 2, 1, 5, 0, 0, 0) + b"x" * 72,
 }
 RECORD = {
     "all": region(7) + b"".join(RECORDS.values()),
     "other": region(3) + RECORDS["host"],
     "torn": region(5) + b"".join(RECORDS.values()),
     "torn_header": region(6),
-    "version": region(7, version=2),
+    "version": region(7, version=1),
     "magic": region(7, magic=0),
     "small": region(7, bytes_=8192),
     "huge": region(7, bytes_=1 << 21),
-    "stride": region(7, tables=[table(4096, 512, 1, 2), table(8192, 512, 8, 3), table(16384, 448, 9, 4),
-                                table(32768, 128, 3, 5)]) + RECORDS["node"],
+    "stride": region(7, tables=[entry(4096, 512, 1, 2), entry(8192, 512, 8, 3), entry(16384, 448, 9, 4),
+                                entry(32768, 128, 3, 5)]) + RECORDS["node"],
+    "later": region(7, words=[entry(1, 2, 3, 99, 7)] + WORDS[::-1]) + RECORDS["node"],
+    "twice": region(7, words=WORDS + WORDS[:1]),
+    "lacks": region(7, words=WORDS[:3]),
 }
 
 # --- hello: steps (fuzz_hello.c) ---------------------------------------------------------

@@ -339,7 +339,8 @@ endif
 
 if CMOCKA
 UNIT_REGION = tests/unit/test_record tests/unit/test_region tests/unit/test_peers \
-	tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_runner tests/unit/test_recovery
+	tests/unit/test_peers_shm tests/unit/test_region_page tests/unit/test_region_golden \
+	tests/unit/test_runner tests/unit/test_recovery
 check_PROGRAMS += $(UNIT_REGION)
 TESTS += $(UNIT_REGION)
 
@@ -349,6 +350,9 @@ tests_unit_test_region_SOURCES = tests/unit/test_region.c tests/unit/prop.h
 tests_unit_test_region_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
 tests_unit_test_region_page_SOURCES = tests/unit/test_region_page.c tests/unit/examples.h tests/unit/prop.h
 tests_unit_test_region_page_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
+tests_unit_test_region_golden_SOURCES = tests/unit/test_region_golden.c tests/unit/examples.h tests/unit/prop.h
+tests_unit_test_region_golden_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)
+EXTRA_DIST += tests/golden/region
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c tests/unit/prop.h tests/unit/steps.h \
 	tests/fakes/fake_transport.c tests/fakes/fake_transport.h
 tests_unit_test_peers_LDADD = libreconf.a libshared.a libutil.a $(ISAL_LIBS) $(UNIT_LIBS)

@@ -71,7 +71,7 @@ TEST_WITH(host__what_it_publishes__is_what_the_other_sees, pair, finish)
 	assert_int_equal(h->wall_ns, WALL);
 	assert_int_equal(h->generation, 1);
 	assert_int_equal(h->view, view);
-	assert_int_equal(h->members, members);
+	assert_int_equal(h->members[0], members);
 	assert_int_equal(members, 7);
 	assert_true(h->quorate && quorate);
 	assert_int_equal(h->links, 2);
@@ -245,11 +245,14 @@ TEST_WITH(services__configured__are_published_as_they_are, none, finish)
 	assert_string_equal(out[0].name, "web");
 	assert_int_equal(out[0].service, 1);
 	assert_int_equal(out[0].minimum, 2);
-	assert_int_equal(out[0].balancers, 1ull << 63 | 1);
+	assert_int_equal(out[0].balancers[0], 1ull << 63 | 1);
 	assert_string_equal(out[1].name, "mail");
 	assert_int_equal(out[1].service, 255);
 	assert_int_equal(out[1].minimum, 0);
-	assert_int_equal(out[1].balancers, 0);
+	for (int i = 0; i < REGION_SET_WORDS; i++) {
+		assert_int_equal(out[1].balancers[i], 0);
+		assert_true(!i || out[0].balancers[i] == 0);
+	}
 }
 
 /* --- guests ----------------------------------------------------------------------- */
@@ -532,7 +535,7 @@ TEST_WITH(work__host_alone_of_64__stays_quiet, none, finish)
 		assert_true(!i || x.note[0]);
 		assert_true(x.member);
 	}
-	assert_int_equal(site_sees(s, 1, 1).host->members, UINT64_MAX);
+	assert_int_equal(site_sees(s, 1, 1).host->members[0], UINT64_MAX);
 	assert_int_equal(rig_events(s->at[1].g, "alarm"), 0);
 	/* 63 that are called every 2 s at the most, after the first few times */
 	assert_in_range(s->at[1].calls, 100, 1500);

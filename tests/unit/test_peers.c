@@ -36,7 +36,7 @@ static void publish(struct rig *r, uint16_t host, uint32_t guests)
 {
 	static struct region_guest g[REGION_GUESTS_MAX];
 	struct owner *o = r->owner[host];
-	struct region_host h = { .members = host };
+	struct region_host h = { .members = { host } };
 
 	for (uint32_t i = 0; i < guests; i++) {
 		g[i] = (struct region_guest){ .domid = i + 1, .mtus_sent = o->r.beat + 1 };
@@ -516,8 +516,8 @@ TEST_WITH(hostile__tables_beyond_the_part_served__are_refused_by_post, rig_setup
 	up(r, 3, 17);
 	publish(r, 3, 1);
 	memcpy(&h, r->owner[3]->table, sizeof(h));
-	h.table_bytes = TRANSPORT_PART_MAX;
-	h.table[REGION_T_HOST].offset = TRANSPORT_PART_MAX - 4096;
+	h.part_bytes[REGION_TABLE] = TRANSPORT_PART_MAX;
+	h.directory[REGION_T_HOST].offset = TRANSPORT_PART_MAX - 4096;
 	record_write(r->owner[3]->table, &h.head, REGION_HEADER, sizeof(h));
 	scan(r);
 	assert_int_equal(see(r, 3)->why, -ERANGE);
@@ -534,9 +534,9 @@ TEST_WITH(hostile__widest_strides__fit_the_link, rig_setup, rig_teardown)
 
 	up(r, 3, 17);
 	memcpy(&h, r->owner[3]->table, sizeof(h));
-	h.table_bytes = 512 * REGION_PAGE / 2;
-	h.table[REGION_T_GUESTS].offset = 30 * REGION_PAGE;
-	h.table[REGION_T_GUESTS].stride = REGION_STRIDE_MAX;
+	h.part_bytes[REGION_TABLE] = 512 * REGION_PAGE / 2;
+	h.directory[REGION_T_GUESTS].offset = 30 * REGION_PAGE;
+	h.directory[REGION_T_GUESTS].stride = REGION_STRIDE_MAX;
 	r->owner[3] = realloc(r->owner[3], sizeof(wide) + 512 * REGION_GUESTS_MAX);
 	assert_non_null(r->owner[3]);
 	r->t.table[3] = r->owner[3]->table;
@@ -581,7 +581,7 @@ static bool plausible(struct rig *r, uint16_t host)
 	if (s->host->beat < oldest)
 		return false;
 	snprintf(name, sizeof(name), "host-%u", host);
-	if (strcmp(s->host->name, name) != 0 || s->host->members != host)
+	if (strcmp(s->host->name, name) != 0 || s->host->members[0] != host)
 		return false;
 	if (s->guests > s->host->guests)
 		return false;

@@ -36,7 +36,7 @@ static void publish(struct rig *r, uint16_t host)
 {
 	static struct region_guest g[GUESTS];
 	struct owner *o = &r->owner[host];
-	struct region_host h = { .members = o->r.beat + 1 };
+	struct region_host h = { .members = { o->r.beat + 1 } };
 
 	for (uint32_t i = 0; i < o->guests; i++) {
 		uint64_t beat = o->r.beat + 1;
@@ -48,7 +48,7 @@ static void publish(struct rig *r, uint16_t host)
 	}
 	assert_int_equal(region_publish_guests(&o->r, g, o->guests), 0);
 	snprintf(h.name, sizeof(h.name), "host-%u", host);
-	h.reserved[0] = h.members * 11;
+	h.reserved[0] = h.members[0] * 11;
 	region_beat(&o->r, &h);
 }
 
@@ -168,7 +168,7 @@ static void assert_whole(struct rig *r, uint16_t host)
 	assert_true(s.known);
 	snprintf(name, sizeof(name), "host-%u", host);
 	assert_string_equal(s.host->name, name);
-	assert_true(s.host->members == s.host->beat && s.host->reserved[0] == s.host->beat * 11);
+	assert_true(s.host->members[0] == s.host->beat && s.host->reserved[0] == s.host->beat * 11);
 	assert_int_equal(s.guests, r->owner[host].guests);
 	for (uint32_t i = 0; i < s.guests; i++) {
 		uint64_t beat = s.guest[i].mtus_sent;

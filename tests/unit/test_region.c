@@ -159,7 +159,9 @@ TEST_WITH(publish__nodes_and_services__a_peer_reads_them, rig_setup, rig_teardow
 	struct rig *rig = *state;
 	struct region_node v[2] = { { .node = 0, .load = 250, .service = 1, .name = "n0" },
 				    { .node = 1, .load = 1250, .service = 2, .name = "n1" } };
-	struct region_service s = { .service = 2, .minimum = 1, .balancers = 5, .name = "shop" };
+	struct region_service s = {
+		.service = 2, .minimum = 1, .balancers = { 5 }, .name = "shop"
+	};
 	struct region_read r[REGION_READS_MAX];
 	struct region_node node;
 	struct region_service service;
@@ -193,6 +195,9 @@ TEST_WITH(beat__each__is_one_more, rig_setup, rig_teardown)
 
 /* --- what a peer refuses -------------------------------------------------------- */
 
+/* Where region_init() puts the entries of the tables, and then of the words' pages. */
+enum { ENTRIES = REGION_TABLES + 4 };
+
 static int parse_changed(struct rig *rig, const struct region_header *h)
 {
 	struct region_header changed = *h, to = { .magic = 0 };
@@ -219,26 +224,74 @@ TEST_WITH(header__each_number_out_of_range__is_refused, rig_setup, rig_teardown)
 	REFUSED(-EPROTONOSUPPORT, h.version++);
 	REFUSED(-EXDEV, h.host++);
 	REFUSED(-ESTALE, h.generation--);
-	REFUSED(-ERANGE, h.table_bytes = 0);
-	REFUSED(-ERANGE, h.table_bytes += 64);
-	REFUSED(-ERANGE, h.table_bytes -= REGION_PAGE);
-	REFUSED(-ERANGE, h.table_bytes = 2 * TRANSPORT_PART_MAX);
-	REFUSED(-ERANGE, h.words_bytes -= REGION_PAGE);
-	REFUSED(-ERANGE, h.words_bytes = 2 * TRANSPORT_PART_MAX);
+	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] = 0);
+	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] += 64);
+	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] -= REGION_PAGE);
+	REFUSED(-ERANGE, h.part_bytes[REGION_TABLE] = 2 * TRANSPORT_PART_MAX);
+	REFUSED(-ERANGE, h.part_bytes[REGION_WORDS] -= REGION_PAGE);
+	REFUSED(-ERANGE, h.part_bytes[REGION_WORDS] = 2 * TRANSPORT_PART_MAX);
+	REFUSED(-ERANGE, h.entries = REGION_ENTRIES_MAX + 1);
+	REFUSED(-ERANGE, h.entries = UINT32_MAX);
 	for (int i = 0; i < REGION_TABLES; i++) {
-		REFUSED(-ERANGE, h.table[i].offset = 0);
-		REFUSED(-ERANGE, h.table[i].offset += 8);
-		REFUSED(-ERANGE, h.table[i].offset = REGION_TABLE_BYTES);
-		REFUSED(-ERANGE, h.table[i].offset = UINT32_MAX - 63);
-		REFUSED(-ERANGE, h.table[i].stride = 64);
-		REFUSED(-ERANGE, h.table[i].stride += 8);
-		REFUSED(-ERANGE, h.table[i].stride = 0);
-		REFUSED(-ERANGE, h.table[i].stride = REGION_STRIDE_MAX + 64);
-		REFUSED(-ERANGE, h.table[i].count = 0);
-		REFUSED(-ERANGE, h.table[i].count += 1);
-		REFUSED(-ERANGE, h.table[i].kind += 1);
+		REFUSED(-ERANGE, h.directory[i].offset = 0);
+		REFUSED(-ERANGE, h.directory[i].offset += 8);
+		REFUSED(-ERANGE, h.directory[i].offset = REGION_TABLE_BYTES);
+		REFUSED(-ERANGE, h.directory[i].offset = UINT32_MAX - 63);
+		REFUSED(-ERANGE, h.directory[i].stride = 64);
+		REFUSED(-ERANGE, h.directory[i].stride += 8);
+		REFUSED(-ERANGE, h.directory[i].stride = 0);
+		REFUSED(-ERANGE, h.directory[i].stride = REGION_STRIDE_MAX + 64);
+		REFUSED(-ERANGE, h.directory[i].count = 0);
+		REFUSED(-ERANGE, h.directory[i].count += 1);
+		REFUSED(-ERANGE, h.directory[i].part = REGION_WORDS);
+	}
+	for (int i = REGION_TABLES; i < ENTRIES; i++) {
+		REFUSED(-ERANGE, h.directory[i].part = REGION_TABLE);
+		REFUSED(-ERANGE, h.directory[i].offset ^= REGION_PAGE);
+		REFUSED(-ERANGE, h.directory[i].stride = 16);
+		REFUSED(-ERANGE, h.directory[i].count -= 1);
+	}
+	assert_int_equal(good.entries, ENTRIES);
+	for (int i = 0; i < ENTRIES; i++) {
+		REFUSED(-EPROTO, h.directory[i].kind = 1000);		     /* none of this kind */
+		REFUSED(-EPROTO, h.directory[h.entries++] = h.directory[i]); /* two */
 	}
 #undef REFUSED
+}
+
+/* A later release may have more kinds, and may give another order. */
+TEST_WITH(header__kinds_that_are_not_known__are_skipped, rig_setup, rig_teardown)
+{
+	struct rig *rig = *state;
+	struct region_header good, h;
+
+	memcpy(&good, rig->table, sizeof(good));
+	h = good;
+	for (uint32_t i = 0; i < REGION_ENTRIES_MAX; i++)
+		h.directory[i] = (struct region_entry){
+			.kind = 1000 + i, .part = 77, .offset = UINT32_MAX, .stride = 3
+		};
+	h.entries = REGION_ENTRIES_MAX;
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		h.directory[REGION_ENTRIES_MAX - 1 - 2 * i] = good.directory[i];
+	memset(&rig->p, 0, sizeof(rig->p));
+	assert_int_equal(parse_changed(rig, &h), 0);
+	for (int i = 0; i < REGION_TABLES; i++)
+		assert_memory_equal(&rig->p.table[i], &good.directory[i],
+				    sizeof(good.directory[i]));
+}
+
+/* What lies behind the last valid entry is not part of the directory. */
+TEST_WITH(header__entries_beyond_the_valid_ones__are_not_read, rig_setup, rig_teardown)
+{
+	struct rig *rig = *state;
+	struct region_header h;
+
+	memcpy(&h, rig->table, sizeof(h));
+	h.directory[h.entries] = h.directory[0];
+	assert_int_equal(parse_changed(rig, &h), 0);
+	h.entries = 0;
+	assert_int_equal(parse_changed(rig, &h), -EPROTO);
 }
 
 TEST_WITH(header__of_another_version_and_size__is_said_to_be_so, rig_setup, rig_teardown)
@@ -261,7 +314,7 @@ TEST_WITH(header__torn_or_absent__is_said_to_be_so, rig_setup, rig_teardown)
 	memset(&h, 0, sizeof(h));
 	assert_int_equal(region_parse_header(&h, HOST, GENERATION, &rig->p), -ENOMSG);
 	memcpy(&h, rig->table, sizeof(h));
-	h.table[1].count--;
+	h.directory[1].count--;
 	assert_int_equal(region_parse_header(&h, HOST, GENERATION, &rig->p), -EAGAIN);
 }
 
@@ -277,10 +330,10 @@ TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 	memcpy(&good, rig->table, sizeof(good));
 	for (uint64_t step = 0; step < 200000; step++) {
 		struct region_header h = good;
-		struct region_table *t = &h.table[prop_range(&p, 0, REGION_TABLES - 1)];
+		struct region_entry *t = &h.directory[prop_range(&p, 0, ENTRIES - 1)];
 
 		if (prop_one_in(&p, 4))
-			h.table_bytes = (uint32_t)prop_range(&p, 0, 300) * REGION_PAGE;
+			h.part_bytes[REGION_TABLE] = (uint32_t)prop_range(&p, 0, 300) * REGION_PAGE;
 		if (prop_one_in(&p, 2))
 			t->offset = (uint32_t)prop_hostile(&p) & ~63u;
 		if (prop_one_in(&p, 2))
@@ -301,7 +354,8 @@ TEST_WITH(header__hostile_numbers__reads_stay_within, rig_setup, rig_teardown)
 				prop_assert(&p, step, r[k].len <= TRANSPORT_READ_MAX);
 				prop_assert(&p, step, r[k].offset % 8 == 0);
 				prop_assert(&p, step,
-					    (uint64_t)r[k].offset + r[k].len <= h.table_bytes);
+					    (uint64_t)r[k].offset + r[k].len <=
+						    h.part_bytes[REGION_TABLE]);
 			}
 		}
 	}

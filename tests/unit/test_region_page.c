@@ -111,11 +111,18 @@ TEST(page__record__is_as_in_the_header)
 TEST(page__header__is_as_in_the_header)
 {
 	static const struct field f[] = {
-		FIELD(region_header, magic),	   FIELD(region_header, version),
-		FIELD(region_header, host),	   FIELD(region_header, generation),
-		FIELD(region_header, table_bytes), FIELD(region_header, words_bytes),
-		FIELD(region_header, table),
+		FIELD(region_header, magic),	  FIELD(region_header, version),
+		FIELD(region_header, host),	  FIELD(region_header, generation),
+		FIELD(region_header, entries),	  FIELD(region_header, reserved),
+		FIELD(region_header, part_bytes), FIELD(region_header, directory),
 	};
+	static const struct field entry[] = {
+		FIELD(region_entry, kind),   FIELD(region_entry, part),
+		FIELD(region_entry, offset), FIELD(region_entry, stride),
+		FIELD(region_entry, count),  FIELD(region_entry, reserved),
+	};
+
+	assert_page("Entry", entry, N(entry), sizeof(struct region_entry));
 
 	assert_page("Header", f, N(f), sizeof(struct region_header));
 }
@@ -220,6 +227,8 @@ TEST(page__limits__are_those_in_force)
 		{ "its number, 1 to ", REGION_SERVICES_MAX, "\n" },
 		{ "A READ is at most ", TRANSPORT_READ_MAX, " bytes" },
 		{ "which is at most ", TRANSPORT_PART_MAX, "." },
+		{ "valid entries of the directory, at most ", REGION_ENTRIES_MAX, "\n" },
+		{ "64 locks, 65 counters, 66 nodes, ", REGION_ACK_PAGE, " acks" },
 		{ "4 node, ", REGION_SERVICE, " service" },
 		{ "1 it answers, ", REGION_NODE_FIXED, " it is never moved" },
 		{ ", ", REGION_GUEST_OBSERVED, " only observed, by pause" },

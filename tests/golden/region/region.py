@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the golden region of version 2 to stdout: see README."""
+import struct
+
+
+def crc32c(data):
+    """Castagnoli, reflected: RFC 3720, appendix B.4."""
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def record(kind, payload, seq=1):
+    """A record with its head: seq, bytes, kind, crc."""
+    head = struct.pack("<3I", seq, len(payload), kind)
+    return head + struct.pack("<I", crc32c(head + bytes(4) + payload)) + payload
+
+
+def text(s, size=64):
+    return s.encode().ljust(size, b"\0")
+
+
+def entry(kind, part, offset, stride, count):
+    return struct.pack("<6I", kind, part, offset, stride, count, 0)
+
+
+DIRECTORY = [
+    entry(2, 0, 4096, 320, 1), entry(3, 0, 8192, 192, 256), entry(4, 0, 57344, 128, 256),
+    entry(5, 0, 90112, 128, 256),
+] + [entry(64 + i, 1, 4096 * i, 8, 512) for i in range(4)]
+
+HEADER = struct.pack("<Q2IQ2I8I", 0x4e47525845534552, 2, 3, 17, len(DIRECTORY), 0, 122880, 16384,
+                     0, 0, 0, 0, 0, 0) + b"".join(DIRECTORY).ljust(768, b"\0")
+HOST = struct.pack("<8Q4I2Qq", 1, 1700000000000000000, 17, 5, 7, 0, 0, 1 << 63, 1, 1, 4, 2, 3 << 30,
+                   9, -250) + text("north") + text("1.2", 32) + text("freemarket") + struct.pack(
+                       "<2I3Q", 1, 1, 1, 0, 0)
+GUEST = bytes(range(16)) + struct.pack("<6I2q4Q", 6, 9, 2, 256, 12500, 8, 1000, -1, 11, 12, 13,
+                                       14) + text("web") + bytes(16)
+NODE = struct.pack("<4I", 0, 3, 900, 2) + text("n0") + bytes(32)
+SERVICE = struct.pack("<2I4Q", 2, 1, 5, 0, 0, 1) + text("shop") + bytes(8)
+
+TABLE = {0: record(1, HEADER), 4096: record(2, HOST), 8192: record(3, GUEST),
+         57344: record(4, NODE), 90112: record(5, SERVICE)}
+# A lock: {free, epoch 17, count 0}; a node: {no service, epoch 0, count 1}.
+WORDS = {0: struct.pack("<2Q", 17 << 24, 17 << 24), 8192: struct.pack("<2Q", 1, 1)}
+
+for number, part in enumerate((TABLE, WORDS)):
+    for start, data in sorted(part.items()):
+        data = data.ljust((len(data) + 15) // 16 * 16, b"\0")
+        for at in range(0, len(data), 16):
+            if any(data[at:at + 16]):
+                print(number, "%05x" % (start + at), data[at:at + 16].hex())
