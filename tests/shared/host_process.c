@@ -42,10 +42,11 @@ int host_process_stops(void)
 
 bool host_process_is_asked(void)
 {
-	bool was = asked;
-
+	/* Not cleared before it was seen: a signal between the two would be lost. */
+	if (!asked)
+		return false;
 	asked = 0;
-	return was;
+	return true;
 }
 
 struct mono host_process_now(struct host_process *p)

@@ -6,7 +6,7 @@ One is stopped for longer than a lease; a balancer and the locks' home are kille
 --violation: PROGRAM has a broken rule: run it until a host notices, for a minute at most.
 Exit 0: nodes were moved in each part, and no host saw a service below its minimum; 3: one did; 1: else.
 """
-import json, os, shutil, signal, subprocess, sys, tempfile, time
+import json, os, select, shutil, signal, subprocess, sys, tempfile, time
 
 HOSTS, HOME, BALANCER = 4, 1, 4  # hosts 2 and 3 have the nodes: a restart would move them
 PATIENCE = 60
@@ -33,6 +33,8 @@ class Host:
             raise Failed("host %d does not start: %s" % (self.number, self.p.stderr.read()))
 
     def read(self):
+        if not select.select([self.p.stdout], [], [], PATIENCE)[0]:
+            raise Failed("host %d does not answer" % self.number)
         line = self.p.stdout.readline()
         if not line:
             raise Failed("host %d ended: %s" % (self.number, self.p.stderr.read()))
