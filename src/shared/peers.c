@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/shared/record.h"
+
 enum {
 	TRIES = 5, /* of a READ that is torn each time */
 	JOBS_MAX = 1 + 2 * REGION_READS_MAX,
@@ -60,9 +62,9 @@ struct peer {
 	struct job job[JOBS_MAX];
 	bool new_whole;
 	struct region_host new_record;
-	struct region_guest new_guest[REGION_GUESTS_MAX];
-	uint32_t asked;	 /* guests 0 .. asked - 1 have jobs */
-	uint32_t serial; /* of readings */
+	struct region_guest new_guest[REGION_GUESTS_MAX]; /* by place; head.seq 0: never read */
+	uint32_t asked;					  /* guests 0 .. asked - 1 have jobs */
+	uint32_t serial;				  /* of readings */
 };
 
 struct peers {
@@ -286,6 +288,9 @@ static int parse_guests(struct peer *h, const struct job *j, const void *data)
 		/* Read in advance, by the count of last time: the host has fewer guests now. */
 		if (h->new_whole && i >= h->new_record.guests)
 			break;
+		/* Also of an earlier start of the host: another content has another crc. */
+		if (record_unchanged(copy, &h->new_guest[i].head))
+			continue;
 		rc = region_parse_guest(copy, &h->new_guest[i]);
 		if (rc)
 			return rc;

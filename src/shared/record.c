@@ -86,6 +86,11 @@ void record_write(void *to, struct region_record *from, enum region_kind kind, u
 	store(&word[1], new.kind_crc);
 }
 
+bool record_unchanged(const void *copy, const struct region_record *head)
+{
+	return head->seq && !memcmp(copy, head, sizeof(*head));
+}
+
 int record_check(const void *copy, enum region_kind kind, uint32_t size)
 {
 	struct region_record head;

@@ -9,6 +9,8 @@
 #ifndef RESEX_SHARED_RECORD_H
 #define RESEX_SHARED_RECORD_H
 
+#include <stdbool.h>
+
 #include "resex/region_abi.h"
 
 /*
@@ -24,6 +26,13 @@ void record_write(void *to, struct region_record *from, enum region_kind kind, u
  * of another kind or size.
  */
 int record_check(const void *copy, enum region_kind kind, uint32_t size);
+
+/*
+ * Does copy begin with this head, of a record that was read whole before? Then its content was the
+ * same when the head was read: another seq or content has another crc. The rest of copy need not be
+ * looked at, and may be torn: the writer may have begun after that. false if head->seq is 0.
+ */
+bool record_unchanged(const void *copy, const struct region_record *head);
 
 /* The right crc of this record, whatever crc it has. size as above. */
 uint32_t record_crc(const void *record, uint32_t size);

@@ -8,10 +8,10 @@
  * over shm they take no part in the operations. Measured: one READ of a word of the lock's
  * home; acquire + release, which must be two rounds by the transport's count; a scan of all
  * 64 hosts (itself over its loopback), which must be one round. First with an injected delay
- * of 1 ms a round trip, during which the caller sleeps; then without a delay, and the caller
- * polls. The three take turns, round by round. A figure is the median of the rounds'
- * medians; beside it is the least value. A wrong count of rounds is an error. No time is an
- * error.
+ * of 1 ms a round trip, during which the caller sleeps; then with 2 us, as an adapter has, and
+ * without a delay, and the caller polls. The three take turns, round by round. A figure is the
+ * median of the rounds' medians; beside it are the least value and the CPU time of this process
+ * (mean). A wrong count of rounds is an error. No time is an error.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/transport/shm/faults.h"
@@ -48,6 +49,7 @@ struct bench {
 /* Of one delay. */
 struct figures {
 	double us[WHATS], least[WHATS];
+	double cpu_us[WHATS];		     /* of this process, each time; a mean */
 	uint32_t times[WHATS], wrong[WHATS]; /* how many had another count of rounds */
 	uint64_t rounds[WHATS];		     /* the newest count */
 };
@@ -273,10 +275,20 @@ static double median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
+static double cpu_us(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
+		die("the CPU time of this process", errno);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / NS_PER_US;
+}
+
 /* The median of one round, us. */
 static double round_of(struct bench *b, enum what what, size_t ops, struct figures *f)
 {
 	static double us[OPS_MAX];
+	double cpu = cpu_us();
 
 	for (size_t i = 0; i < ops; i++) {
 		struct transport_stats was, is;
@@ -292,10 +304,12 @@ static double round_of(struct bench *b, enum what what, size_t ops, struct figur
 		f->wrong[what] += f->rounds[what] != rounds_due[what];
 		f->times[what]++;
 	}
+	f->cpu_us[what] += cpu_us() - cpu;
 	return median(us, ops);
 }
 
-static struct figures measure(struct bench *b, int64_t way_ns, size_t rounds, size_t ops)
+static struct figures measure(struct bench *b, int64_t way_ns, bool sleeps, size_t rounds,
+			      size_t ops)
 {
 	static double us[WHATS][ROUNDS_MAX];
 	struct shm_faults f = { .seed = 1,
@@ -308,13 +322,15 @@ static struct figures measure(struct bench *b, int64_t way_ns, size_t rounds, si
 
 	if (rc)
 		die("delays", -rc);
-	b->sleeps = way_ns > 0;
+	b->sleeps = sleeps;
 	for (size_t r = 0; r < rounds; r++)
 		for (int w = 0; w < WHATS; w++)
 			us[w][r] = round_of(b, (enum what)w, ops, &out);
 	check_scan(b);
-	for (int w = 0; w < WHATS; w++)
+	for (int w = 0; w < WHATS; w++) {
 		out.us[w] = median(us[w], rounds);
+		out.cpu_us[w] /= out.times[w];
+	}
 	return out;
 }
 
@@ -324,13 +340,14 @@ static uint32_t print(const struct figures *f, const char *delay, FILE *data)
 {
 	uint32_t wrong = 0;
 
-	printf("%s\n%-22s %12s %10s %12s %10s %12s\n", delay, "", "round trips", "us", "x one READ",
-	       "least us", "x one READ");
+	printf("%s\n%-22s %12s %10s %12s %10s %12s %10s\n", delay, "", "round trips", "us",
+	       "x one READ", "least us", "x one READ", "CPU us");
 	for (int w = 0; w < WHATS; w++) {
 		double x = f->us[w] / f->us[READ_ONE], x_least = f->least[w] / f->least[READ_ONE];
 
-		printf("%-22s %12llu %10.2f %12.2f %10.2f %12.2f\n", names[w],
-		       (unsigned long long)f->rounds[w], f->us[w], x, f->least[w], x_least);
+		printf("%-22s %12llu %10.2f %12.2f %10.2f %12.2f %10.2f\n", names[w],
+		       (unsigned long long)f->rounds[w], f->us[w], x, f->least[w], x_least,
+		       f->cpu_us[w]);
 		if (data)
 			fprintf(data, "\"%s\" %.3f %.3f %.3f\n", names[w], f->us[w], x, x_least);
 	}
@@ -348,20 +365,22 @@ static uint32_t print(const struct figures *f, const char *delay, FILE *data)
 
 static uint32_t run(struct bench *b, FILE *data)
 {
-	struct figures delayed, direct;
+	struct figures delayed, near, direct;
 
 	fprintf(stderr, "lock: the lock is waited for once, as its word is fresh\n");
 	lock_and_leave(b);
 	scan(b); /* headers first: two rounds or three, once */
 	scan(b);
 	fprintf(stderr, "lock: measuring, a few seconds\n");
-	delayed = measure(b, NS_PER_MS / 2, 11, 30);
-	direct = measure(b, 0, ROUNDS_MAX, OPS_MAX);
+	delayed = measure(b, NS_PER_MS / 2, true, 11, 30);
+	near = measure(b, NS_PER_US, false, ROUNDS_MAX, OPS_MAX);
+	direct = measure(b, 0, false, ROUNDS_MAX, OPS_MAX);
 	printf("A lock nobody contends for, and a scan of 64 hosts of %d guests each, over shm "
 	       "(medians of rounds,\ntaken in turn). The other 63 hosts are one "
 	       "process, which sleeps.\n\n",
 	       GUESTS);
 	return print(&delayed, "with an injected delay of 1 ms a round trip:", data) +
+	       print(&near, "with an injected delay of 2 us a round trip:", NULL) +
 	       print(&direct,
 		     "without a delay (what is left is this CPU's work for each host):", NULL);
 }

@@ -148,6 +148,20 @@ TEST(check__never_written__says_so)
 	assert_int_equal(sample_check(&to), -ENOMSG);
 }
 
+TEST(unchanged__only_with_a_head_that_was_written_and_is_the_same)
+{
+	struct region_record none = { 0 }, head = { 2, 8, REGION_NODE, 77 }, other;
+
+	assert_true(record_unchanged(&head, &head));
+	assert_false(record_unchanged(&none, &none));
+	other = head;
+	other.seq++;
+	assert_false(record_unchanged(&other, &head));
+	other = head;
+	other.crc++;
+	assert_false(record_unchanged(&other, &head));
+}
+
 TEST(check__another_kind_or_size__is_refused)
 {
 	union sample to = { .word = { 0 } };
