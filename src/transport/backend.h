@@ -104,9 +104,9 @@ struct front_queue;
 
 struct transport {
 	const struct transport_ops *ops;
-	struct transport_conf conf; /* with our own copy of the key */
-	uint8_t *key;		    /* in a page that core dumps and children do not have */
-	void *table;		    /* the read-only part, set by the backend */
+	struct transport_conf conf;  /* with our own copy of the key */
+	uint8_t *key;		     /* in a page that core dumps and children do not have */
+	void *part[TRANSPORT_PARTS]; /* the read-only parts; set by the backend */
 	struct transport_out out[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
 	/* The newest proven start of each host, by host - 1. generation 0: none. */
 	struct hello_self newest[TRANSPORT_HOSTS_MAX];
@@ -194,12 +194,14 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
 
 /*
- * Is this a size that a part of a region may have? Whole pages: backends register or map a part by
- * pages, and other data in its last page would be shared with peers.
+ * Is this a size that this part of a region may have? Whole pages: backends register or map a part
+ * by pages, and other data in its last page would be shared with peers.
  */
-static inline bool front_part_fits(uint64_t bytes)
+static inline bool front_part_fits(enum transport_part part, uint64_t bytes)
 {
-	return bytes && bytes % 4096 == 0 && bytes <= TRANSPORT_PART_MAX;
+	if (part == TRANSPORT_TABLE || part == TRANSPORT_WORDS)
+		return bytes && bytes % 4096 == 0 && bytes <= TRANSPORT_PART_MAX;
+	return bytes % 4096 == 0 && bytes <= TRANSPORT_OPTIONAL_MAX;
 }
 
 /* Random bytes, for nonces. 0 or -errno. */

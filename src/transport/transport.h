@@ -2,10 +2,10 @@
 /*
  * transport: remote memory, by one-sided operations that are posted and polled.
  *
- * Each host serves one region in two parts. The read-only part is written by the host's
- * own CPU only. The atomic part consists of 64-bit words, and no CPU writes it: the atomics
- * of an HCA are atomic only against atomics of the same HCA. So the owner, too, uses its
- * own transport (host == its own number). There is no remote write.
+ * Each host serves one region in parts. The read-only parts are written by the host's own
+ * CPU only. The atomic part consists of 64-bit words, and no CPU writes it: the atomics of
+ * an HCA are atomic only against atomics of the same HCA. So the owner, too, uses its own
+ * transport (host == its own number). There is no remote write.
  *
  * A *link* has a direction: from the host that posts (the caller) to the host whose memory
  * it is (the responder). Each host opens its own links to all its peers and to itself, and
@@ -31,12 +31,13 @@
 #include "src/core/units.h"
 
 enum {
-	TRANSPORT_HOSTS_MAX = 64,     /* hosts are numbered 1 .. 64 */
-	TRANSPORT_DEPTH = 8,	      /* operations outstanding on a link */
-	TRANSPORT_READ_MAX = 16384,   /* bytes of one READ */
-	TRANSPORT_MESSAGE_MAX = 1024, /* bytes of one message */
-	TRANSPORT_PART_MAX = 1 << 20, /* bytes of a part of a region, a multiple of 4096 */
-	TRANSPORT_KEY_MIN = 16,	      /* bytes of the pre-shared key */
+	TRANSPORT_HOSTS_MAX = 64,	   /* hosts are numbered 1 .. 64 */
+	TRANSPORT_DEPTH = 8,		   /* operations outstanding on a link */
+	TRANSPORT_READ_MAX = 16384,	   /* bytes of one READ */
+	TRANSPORT_MESSAGE_MAX = 1024,	   /* bytes of one message */
+	TRANSPORT_PART_MAX = 1 << 20,	   /* bytes of table and words, a multiple of 4096 */
+	TRANSPORT_OPTIONAL_MAX = 64 << 20, /* of the other parts; 0: not there */
+	TRANSPORT_KEY_MIN = 16,		   /* bytes of the pre-shared key */
 	TRANSPORT_KEY_MAX = 256,
 	TRANSPORT_ADDRESS_MAX = 108,
 	TRANSPORT_NAME_MAX = 64,
@@ -45,6 +46,9 @@ enum {
 enum transport_part {
 	TRANSPORT_TABLE, /* read-only: READ alone */
 	TRANSPORT_WORDS, /* atomic: READ, CAS64, FAA64 */
+	/* A host may have these, or not; read-only. */
+	TRANSPORT_LOAD,	    /* what its nodes carry */
+	TRANSPORT_VERSIONS, /* of what others may keep in their caches */
 	TRANSPORT_PARTS,
 };
 
@@ -140,7 +144,7 @@ struct transport_conf {
 	/* verbs, tcp: an IP address and port to listen at; shm: a directory, port 0 */
 	char address[TRANSPORT_ADDRESS_MAX];
 	uint16_t port;
-	size_t bytes[TRANSPORT_PARTS];
+	size_t bytes[TRANSPORT_PARTS]; /* table and words: > 0 */
 	/* First contents of the atomic part, bytes[TRANSPORT_WORDS] long, copied. NULL: zeros. */
 	const uint64_t *words;
 	int64_t connect_ns;			/* limit for opening a link; 0: 2 s */
@@ -195,6 +199,8 @@ void transport_close(struct transport *t);
  * valid until close. There is no pointer to the atomic part.
  */
 void *transport_table(struct transport *t);
+/* The same of any part: NULL if it is not there, and for the atomic part. */
+void *transport_part(struct transport *t, enum transport_part part);
 
 /*
  * Keep a link to this peer (or to ourselves: host == conf.host; its address is not used).
@@ -211,7 +217,8 @@ uint32_t transport_link(const struct transport *t, uint16_t host);
  * Post n operations in order. Those of one link are executed in order. Returns how many
  * were posted, from the first. If that is not n, *why (may be NULL) says why the next one
  * was not: -ENOTCONN: no link; -EAGAIN: TRANSPORT_DEPTH are outstanding; -EINVAL: kind,
- * host, alignment, length; -ERANGE: outside the peer's part; -ETIME: deadline not after now.
+ * host, alignment, length; -ERANGE: outside the peer's part, or the peer has no such part;
+ * -ETIME: deadline not after now.
  */
 size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
 		      int *why);

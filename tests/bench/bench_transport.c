@@ -4,6 +4,7 @@
  *
  *	resex-bench-transport latency
  *	resex-bench-transport onesided [DATA]
+ *	resex-bench-transport part BACKEND [ADDRESS]	READ a part of 64 MiB whole, and check it
  *	resex-bench-transport verbs ADDRESS KIND N	(for sc_transport_bench.py; prints ns each)
  *
  * The target is a process of its own, which sleeps until it is woken. The caller posts one
@@ -45,6 +46,7 @@ struct pair {
 	struct clock clock;
 	pid_t target;
 	struct transport *t; /* the caller's */
+	size_t load;	     /* bytes of the target's part of that name */
 	struct mono now;     /* its time, read each CLOCK_EACH uses of it */
 	uint32_t uses;
 	int fd; /* bare: connected; target: listening */
@@ -81,7 +83,7 @@ static struct transport *open_end(struct pair *p, uint16_t me, uint16_t peer)
 				    .key = key,
 				    .key_len = sizeof(key),
 				    .port = p->port ? (uint16_t)(p->port + me) : 0,
-				    .bytes = { PART, PART } };
+				    .bytes = { PART, PART, me == TARGET ? p->load : 0 } };
 	struct transport_peer to = { .host = peer,
 				     .name = "peer",
 				     .port = p->port ? (uint16_t)(p->port + peer) : 0 };
@@ -100,12 +102,21 @@ static struct transport *open_end(struct pair *p, uint16_t me, uint16_t peer)
 	return t;
 }
 
+/* What the target has at each place of its part. */
+static uint64_t load_word(size_t i)
+{
+	return (i + 1) * 0x9e3779b97f4a7c15ull;
+}
+
 /* The target: serves, asleep but for that, until it is killed. */
 static _Noreturn void serve(struct pair *p)
 {
 	struct transport *t = open_end(p, TARGET, CALLER);
+	uint64_t *load = transport_part(t, TRANSPORT_LOAD);
 	struct transport_event ev[16];
 
+	for (size_t i = 0; i < p->load / 8; i++)
+		load[i] = load_word(i);
 	for (;;) {
 		struct mono due = { INT64_MAX }, now = p->clock.now(&p->clock);
 		struct pollfd fd = { .fd = transport_fd(t), .events = POLLIN };
@@ -438,6 +449,80 @@ static void onesided(const char *dir, const char *data)
 		pair_stop(&p[i]);
 }
 
+/* --- part: a whole part of the largest size -------------------------------------------- */
+
+enum { PART_READS = TRANSPORT_OPTIONAL_MAX / TRANSPORT_READ_MAX };
+
+static void check_load(const struct transport_event *ev)
+{
+	const uint64_t *word = ev->data;
+	size_t first = ev->tag * (TRANSPORT_READ_MAX / 8);
+
+	if (ev->outcome != TRANSPORT_DONE)
+		die("a READ was not done", -ev->why);
+	for (size_t i = 0; i < TRANSPORT_READ_MAX / 8; i++)
+		if (word[i] != load_word(first + i))
+			die("a READ brought other bytes than the target has", EBADMSG);
+}
+
+/* As many READs are outstanding as a link takes. */
+static void read_part(struct pair *p)
+{
+	struct transport_event ev[16];
+	uint32_t posted = 0, done = 0;
+
+	while (done < PART_READS) {
+		struct mono now = about_now(p);
+		size_t n;
+
+		while (posted < PART_READS && posted - done < TRANSPORT_DEPTH) {
+			struct transport_op op = { .kind = TRANSPORT_READ,
+						   .host = TARGET,
+						   .part = TRANSPORT_LOAD,
+						   .offset = posted * TRANSPORT_READ_MAX,
+						   .len = TRANSPORT_READ_MAX,
+						   .tag = posted,
+						   .deadline = mono_add(now, 60 * NS_PER_S) };
+			int why = 0;
+
+			if (transport_post(p->t, &op, 1, now, &why) != 1)
+				die("a READ was not taken", -why);
+			posted++;
+		}
+		n = transport_poll(p->t, now, ev, 16);
+		for (size_t i = 0; i < n; i++)
+			if (ev[i].type == TRANSPORT_RESULT) {
+				check_load(&ev[i]);
+				done++;
+			}
+	}
+}
+
+static int part(const char *backend, const char *address)
+{
+	struct pair p = { .name = backend,
+			  .backend = transport_find(backend),
+			  .address = { address, address },
+			  .load = TRANSPORT_OPTIONAL_MAX };
+	double s[3];
+
+	if (!p.backend)
+		return 2;
+	p.port = p.backend->has_ports ? PORT : 0;
+	pair_start(&p, -1);
+	for (int i = 0; i < 3; i++) {
+		int64_t began = p.clock.now(&p.clock).ns;
+
+		read_part(&p);
+		s[i] = (double)(p.clock.now(&p.clock).ns - began) / NS_PER_S;
+	}
+	printf("%s: %d READs of %d bytes, every word as the target wrote it: %.3f s (%.0f MiB/s), "
+	       "the median of 3\n",
+	       backend, PART_READS, TRANSPORT_READ_MAX, median(s, 3), 64 / median(s, 3));
+	pair_stop(&p);
+	return 0;
+}
+
 /* --- verbs: one kind, for sc_transport_bench.py ----------------------------------------- */
 
 static int verbs(const char *address, const char *kind, int n)
@@ -477,11 +562,14 @@ int main(int argc, char **argv)
 		latency(dir);
 	else if ((argc == 2 || argc == 3) && !strcmp(argv[1], "onesided"))
 		onesided(dir, argc == 3 ? argv[2] : NULL);
+	else if ((argc == 3 || argc == 4) && !strcmp(argv[1], "part"))
+		rc = part(argv[2], argc == 4 ? argv[3] : dir);
 	else
 		rc = 2;
 	rmdir(dir);
 	if (rc)
 		fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | "
+				"part BACKEND [ADDRESS] | "
 				"verbs ADDRESS read|cas64|faa64 N\n");
 	return rc;
 }

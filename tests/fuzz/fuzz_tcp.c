@@ -158,16 +158,16 @@ static void model_serves(struct model *m, uint8_t type, uint8_t slot, const uint
 	uint64_t part = number(d, 4), at = number(d + 4, 4), old;
 	uint64_t len = type == 2 ? number(d + 8, 4) : 8;
 
-	if (part > 1)
+	if (part > 3)
 		model_refuses(m, slot, EINVAL);
-	else if (type != 2 && part == 0)
+	else if (type != 2 && part != 1)
 		model_refuses(m, slot, EACCES);
 	else if (at & 7 || len & 7 || !len || len > 16384)
 		model_refuses(m, slot, EINVAL);
-	else if (at >= PART || len > PART - at)
+	else if (part == 3 || at >= PART || len > PART - at) /* part 3 is not there */
 		model_refuses(m, slot, ERANGE);
 	else if (type == 2)
-		model_says(m, 6, slot, (part ? (const uint8_t *)m->words : m->table) + at,
+		model_says(m, 6, slot, (part == 1 ? (const uint8_t *)m->words : m->table) + at,
 			   (uint32_t)len);
 	else {
 		old = m->words[at / 8];
@@ -232,8 +232,10 @@ static void rig_init(struct rig *r)
 		abort();
 	for (size_t i = 0; i < PART; i++)
 		table[i] = (uint8_t)(i * 7 + i / 256);
-	r->region.table = table;
-	r->region.bytes[0] = r->region.bytes[1] = PART;
+	r->region.part[TRANSPORT_TABLE] = table;
+	r->region.part[TRANSPORT_WORDS] = (const void *)r->region.words;
+	r->region.part[TRANSPORT_LOAD] = table;
+	r->region.bytes[0] = r->region.bytes[1] = r->region.bytes[2] = PART;
 	FUZZ_REQUIRE(!tcp_serve_init(&r->serve, &r->fake.t, &r->region, (struct mono){ 1 }));
 }
 
@@ -241,7 +243,7 @@ static void rig_fini(struct rig *r)
 {
 	tcp_serve_fini(&r->serve);
 	FUZZ_REQUIRE(r->fake.over == 1);
-	free((void *)(uintptr_t)r->region.table);
+	free((void *)(uintptr_t)r->region.part[TRANSPORT_TABLE]);
 	free((void *)(uintptr_t)r->region.words);
 	free(r->got);
 }
@@ -343,7 +345,7 @@ static void prove(struct rig *r)
 
 static void compare(struct rig *r)
 {
-	struct model m = { .table = r->region.table };
+	struct model m = { .table = r->region.part[TRANSPORT_TABLE] };
 
 	model_reads(&m, r->sent, r->sent_len);
 	FUZZ_REQUIRE((r->rc < 0) == m.broken);

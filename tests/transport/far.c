@@ -334,6 +334,7 @@ static int open_far(struct transport **t, const struct transport_conf *c, struct
 /* --wrap: a call of transport_x goes to __wrap_transport_x; __real_transport_x is the original. */
 __typeof__(transport_close) __wrap_transport_close, __real_transport_close;
 __typeof__(transport_table) __wrap_transport_table, __real_transport_table;
+__typeof__(transport_part) __wrap_transport_part, __real_transport_part;
 __typeof__(transport_add) __wrap_transport_add, __real_transport_add;
 __typeof__(transport_remove) __wrap_transport_remove, __real_transport_remove;
 __typeof__(transport_link) __wrap_transport_link, __real_transport_link;
@@ -358,6 +359,12 @@ void __wrap_transport_close(struct transport *t)
 	free(h->sent);
 	free(h->data);
 	memset(h, 0, sizeof(*h));
+}
+
+/* Only the table is copied to and fro. */
+void *__wrap_transport_part(struct transport *t, enum transport_part part)
+{
+	return is_far(t) ? NULL : __real_transport_part(t, part);
 }
 
 void *__wrap_transport_table(struct transport *t)

@@ -30,6 +30,7 @@ enum {
 	PORT = 7700, /* + host */
 	TABLE = 8192,
 	WORDS = 4096,
+	LOAD = 8192,
 	ROOM = 1 << 16, /* bytes of a liar's buffer; it receives into the second half */
 	RECVS = 8,
 	RECV_ROOM = 2048,
@@ -86,7 +87,7 @@ static struct transport_conf conf_of(uint16_t host)
 		.key = key,
 		.key_len = sizeof(key),
 		.port = (uint16_t)(PORT + host),
-		.bytes = { TABLE, WORDS },
+		.bytes = { TABLE, WORDS, LOAD },
 		.backoff_min_ns = 50 * NS_PER_MS,
 		.hellos_second = 1000,
 	};
@@ -413,6 +414,8 @@ static void liar_friend(struct liar *l, uint16_t host)
 	assert_true(liar_proves(l, key));
 	assert_int_equal(l->part[TRANSPORT_TABLE].bytes, TABLE);
 	assert_int_equal(l->part[TRANSPORT_WORDS].bytes, WORDS);
+	assert_int_equal(l->part[TRANSPORT_LOAD].bytes, LOAD);
+	assert_int_equal(l->part[TRANSPORT_VERSIONS].bytes, 0);
 }
 
 static bool refused(enum ibv_wc_status s)
@@ -542,6 +545,10 @@ static void peer__asks_for_what_it_may_not__is_refused(void **state)
 		{ IBV_WR_RDMA_READ, TRANSPORT_TABLE, -8, 16 },
 		{ IBV_WR_RDMA_READ, TRANSPORT_WORDS, WORDS - 8, 16 },
 		{ IBV_WR_RDMA_READ, TRANSPORT_WORDS, 1 << 20, 8 },
+		{ IBV_WR_RDMA_WRITE, TRANSPORT_LOAD, 0, 8 },
+		{ IBV_WR_ATOMIC_FETCH_AND_ADD, TRANSPORT_LOAD, 0, 8 },
+		{ IBV_WR_RDMA_READ, TRANSPORT_LOAD, LOAD - 8, 16 },
+		{ IBV_WR_RDMA_READ, TRANSPORT_VERSIONS, 0, 8 }, /* it has none */
 	};
 
 	(void)state;
@@ -640,7 +647,8 @@ static void liar_serves(struct liar *l, uint16_t host)
 	struct rdma_conn_param p = { .responder_resources = 4,
 				     .initiator_depth = 4,
 				     .rnr_retry_count = 1 };
-	uint8_t nonce[HELLO_NONCE], in[RECV_ROOM], out[HELLO_MAX], keys[32] = { 0 };
+	uint8_t nonce[HELLO_NONCE], in[RECV_ROOM], out[HELLO_MAX];
+	uint8_t keys[16 * TRANSPORT_PARTS] = { 0 };
 	struct sockaddr_storage at;
 	size_t len;
 
@@ -665,7 +673,7 @@ static void liar_serves(struct liar *l, uint16_t host)
 			break;
 		assert_int_equal(liar_sends(l, out, (uint32_t)len), IBV_WC_SUCCESS);
 	}
-	keys[1] = keys[17] = 0x10; /* both parts: 4096 bytes */
+	keys[1] = keys[17] = 0x10; /* table and words: 4096 bytes */
 	len = hello_write_keys(&l->hello, keys, sizeof(keys), out);
 	assert_int_equal(liar_sends(l, out, (uint32_t)len), IBV_WC_SUCCESS);
 	UNTIL(v.up[host]);

@@ -27,7 +27,7 @@ tests_transport_contract_SOURCES = \
 	tests/transport/t_trust.c \
 	tests/unit/prop.h
 # The linker puts far.c between the tests and the transport.
-tests_transport_contract_LDFLAGS = -Wl,--wrap=transport_close,--wrap=transport_table \
+tests_transport_contract_LDFLAGS = -Wl,--wrap=transport_close,--wrap=transport_table,--wrap=transport_part \
 	-Wl,--wrap=transport_add,--wrap=transport_remove,--wrap=transport_link \
 	-Wl,--wrap=transport_post,--wrap=transport_poll,--wrap=transport_fd \
 	-Wl,--wrap=transport_arm,--wrap=transport_stats

@@ -51,6 +51,10 @@ front/link.c @ shm @ add__twice* @ s/return -EEXIST;/return 0;/
 front/link.c @ shm @ sleep__* @ s/^\tfront_due(t, now);//
 front/transport.c @ shm @ post__beyond* @ s/> o->bytes\[op->part\]/> t->conf.bytes[op->part]/
 front/transport.c @ shm @ post__beyond* @ s/(uint64_t)op->offset + op_len(op)/op->offset + op_len(op)/
+front/transport.c @ shm @ read__an_optional* @ s/(unsigned int)op->part < TRANSPORT_PARTS/op->part <= TRANSPORT_WORDS/
+front/link.c @ shm @ read__an_optional* @ s/!front_part_fits((enum transport_part)i, bytes\[i\])/!bytes[i]/
+shm/region.c @ shm @ read__an_optional* @ s/^\t\tif (k->bytes\[i\])/\t\tif (i <= TRANSPORT_WORDS)/
+tcp/serve.c @ tcp @ read__an_optional* @ s/r->part\[op->part\] + op->offset/r->part[0] + op->offset/
 front/transport.c @ shm @ post__kind* @ s/^\tif (op->offset % 8)/\tif (0)/
 front/transport.c @ shm @ depth* @ s/>= TRANSPORT_DEPTH)/> TRANSPORT_DEPTH)/
 front/transport.c @ tcp @ depth* @ s/o->late | o->over) >=/o->late | o->over | o->returned) >=/

@@ -59,6 +59,8 @@ static void open__conf_out_of_range__is_einval_with_a_sentence(void **state)
 	bad[n++].bytes[TRANSPORT_WORDS] = 4096 + 8;
 	bad[n++].bytes[TRANSPORT_WORDS] = TRANSPORT_PART_MAX + 4096;
 	bad[n++].bytes[TRANSPORT_WORDS] = SIZE_MAX - 4095;
+	bad[n++].bytes[TRANSPORT_LOAD] = 4096 + 8;
+	bad[n++].bytes[TRANSPORT_VERSIONS] = TRANSPORT_OPTIONAL_MAX + 4096;
 	for (size_t i = 0; i < n; i++)
 		refuses(&s->rig, &bad[i], -EINVAL);
 }

@@ -63,6 +63,36 @@ static void read__any_length_and_place__is_that_part_of_the_table(void **state)
 	}
 }
 
+/* Host 2 has the part load, and host 1 has versions. Neither has the other's. */
+static void read__an_optional_part__if_it_is_there(void **state)
+{
+	struct suite *s = *state;
+	struct transport_conf one = rig_conf(&s->rig, 1), two = rig_conf(&s->rig, 2);
+	struct host *a, *b;
+	uint8_t want[64] = { 0 };
+	uint8_t *load;
+
+	one.bytes[TRANSPORT_VERSIONS] = 4096;
+	two.bytes[TRANSPORT_LOAD] = 2 << 20; /* more than a table may have */
+	a = rig_open(&s->rig, &one);
+	b = rig_open(&s->rig, &two);
+	host_meet(a, b);
+	UNTIL(&s->rig, both_up(a, b));
+	load = transport_part(b->t, TRANSPORT_LOAD); /* NULL: on another machine */
+	for (size_t i = 0; load && i < sizeof(want); i++)
+		load[(2 << 20) - sizeof(want) + i] = want[i] = (uint8_t)(i + 1);
+	assert_memory_equal(
+		host_do(a, op_read(2, TRANSPORT_LOAD, (2 << 20) - sizeof(want), sizeof(want)))
+			->ev.data,
+		want, sizeof(want));
+	memset(want, 0, sizeof(want));
+	assert_memory_equal(host_do(b, op_read(1, TRANSPORT_VERSIONS, 0, 64))->ev.data, want, 64);
+	assert_int_equal(host_refuses(a, op_read(2, TRANSPORT_LOAD, 2 << 20, 8)), -ERANGE);
+	assert_int_equal(host_refuses(a, op_read(2, TRANSPORT_VERSIONS, 0, 8)), -ERANGE);
+	assert_int_equal(host_refuses(b, op_read(1, TRANSPORT_LOAD, 0, 8)), -ERANGE);
+	assert_true(both_up(a, b));
+}
+
 static void post__beyond_the_peers_part__is_erange(void **state)
 {
 	struct suite *s = *state;
@@ -473,6 +503,7 @@ static void poll__max_is_small__gives_the_oldest_and_keeps_the_rest(void **state
 const struct entry ops_tests[] = {
 	ENTRY(read__table__is_what_its_owner_wrote_last, ALL),
 	ENTRY(read__any_length_and_place__is_that_part_of_the_table, ALL),
+	ENTRY(read__an_optional_part__if_it_is_there, ALL),
 	ENTRY(post__beyond_the_peers_part__is_erange, ALL),
 	ENTRY(post__kind_host_alignment_or_length_is_wrong__is_einval, ALL),
 	ENTRY(post__length_of_an_atomic__may_be_8_or_0, ALL),

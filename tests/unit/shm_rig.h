@@ -50,7 +50,7 @@ static inline int try_open(struct rig *r, uint16_t host, uint64_t generation)
 				    .cluster = "test",
 				    .key = key,
 				    .key_len = sizeof(key),
-				    .bytes = { BYTES, BYTES },
+				    .bytes = { BYTES, BYTES, BYTES },
 				    .seed = host };
 	uint64_t words[BYTES / 8] = { 40, 41, 42 };
 	char text[256] = "";

@@ -386,7 +386,6 @@ TEST(request__outside_misaligned_or_of_what_is_read_only__is_refused)
 		uint64_t third; /* READ: len */
 		int why;
 	} bad[] = {
-		{ TCP_READ, 2, 0, 8, -EINVAL },
 		{ TCP_READ, UINT32_MAX, 0, 8, -EINVAL },
 		{ TCP_READ, TRANSPORT_TABLE, 4, 8, -EINVAL },
 		{ TCP_READ, TRANSPORT_TABLE, 0, 0, -EINVAL },
@@ -395,10 +394,14 @@ TEST(request__outside_misaligned_or_of_what_is_read_only__is_refused)
 		{ TCP_READ, TRANSPORT_TABLE, TCP_PART, 8, -ERANGE },
 		{ TCP_READ, TRANSPORT_WORDS, TCP_PART - 8, 16, -ERANGE },
 		{ TCP_READ, TRANSPORT_WORDS, UINT32_MAX - 7, 16, -ERANGE },
+		{ TCP_READ, TRANSPORT_LOAD, 0, 8, -ERANGE }, /* it has none */
+		{ TCP_READ, TRANSPORT_PARTS, 0, 8, -EINVAL },
+		{ TCP_READ, 255, 0, 8, -EINVAL },
 		{ TCP_FAA64, TRANSPORT_TABLE, 0, 1, -EACCES },
+		{ TCP_FAA64, TRANSPORT_VERSIONS, 0, 1, -EACCES },
 		{ TCP_FAA64, TRANSPORT_WORDS, 1, 1, -EINVAL },
 		{ TCP_FAA64, TRANSPORT_WORDS, TCP_PART, 1, -ERANGE },
-		{ TCP_FAA64, 3, 0, 1, -EINVAL },
+		{ TCP_FAA64, TRANSPORT_PARTS, 0, 1, -EINVAL },
 		{ TCP_CAS64, TRANSPORT_TABLE, 8, 0, -EACCES },
 		{ TCP_CAS64, TRANSPORT_WORDS, 12, 0, -EINVAL },
 		{ TCP_CAS64, TRANSPORT_WORDS, UINT32_MAX - 7, 0, -ERANGE },
@@ -416,7 +419,8 @@ TEST(request__outside_misaligned_or_of_what_is_read_only__is_refused)
 		assert_int_equal(-(int)bytes_get_le(frame.data, 4), bad[i].why);
 		assert_int_equal(tcp_stats(&r->host[2]).alarms, alarms + i + 1);
 	}
-	assert_true(tcp_alarm_says(&r->host[2], "host 3 was refused 8 bytes at 0 of part 2"));
+	assert_true(
+		tcp_alarm_says(&r->host[2], "host 3 was refused 8 bytes at 0 of part 4294967295"));
 	for (uint32_t at = 0; at < TCP_PART; at += TRANSPORT_READ_MAX) {
 		request(&f, TCP_READ, TRANSPORT_WORDS, at, TRANSPORT_READ_MAX, 0);
 		TCP_HEAR(r, &f, &frame); /* the link stays; no word was changed */

@@ -123,15 +123,18 @@ TEST(region__that_cannot_be__is_no_link)
 {
 	static const struct {
 		size_t n;
-		uint64_t bytes[3];
+		uint64_t bytes[TRANSPORT_PARTS + 1];
 	} bad[] = { { 0, { 0 } },
-		    { 1, { 4096 } },
-		    { 3, { 4096, 4096, 0 } },
-		    { 2, { 0, 4096 } },
-		    { 2, { 4096, 4095 } },
-		    { 2, { 4096, 2 << 20 } },
-		    { 2, { 1ull << 32, 4096 } },
-		    { 2, { UINT64_MAX, 4096 } } };
+		    { 2, { 4096, 4096 } },
+		    { 5, { 4096, 4096, 0 } },
+		    { 4, { 0, 4096 } },
+		    { 4, { 4096, 4095 } },
+		    { 4, { 4096, 2 << 20 } },
+		    { 4, { 1ull << 32, 4096 } },
+		    { 4, { UINT64_MAX, 4096 } },
+		    { 4, { 4096, 4096, 4095 } },
+		    { 4, { 4096, 4096, 0, TRANSPORT_OPTIONAL_MAX + 4096 } },
+		    { 4, { 4096, 4096, 1ull << 32 } } };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct liar l;
@@ -147,7 +150,7 @@ TEST(region__that_cannot_be__is_no_link)
 /* An FAA and a READ are outstanding; the first answer does not belong to the FAA. */
 TEST(answer__to_another_question__ends_the_link)
 {
-	static const uint64_t bytes[] = { 8192, 4096 };
+	static const uint64_t bytes[TRANSPORT_PARTS] = { 8192, 4096 };
 	static const struct {
 		uint8_t type, slot;
 		uint32_t len;
@@ -162,7 +165,7 @@ TEST(answer__to_another_question__ends_the_link)
 		struct tcp_rig *r = with_liar(&l);
 		struct tcp_host *a = &r->host[1];
 
-		liar_hello(&l, r, 2, bytes);
+		liar_hello(&l, r, TRANSPORT_PARTS, bytes);
 		TCP_UNTIL(r, transport_link(a->t, 3));
 		op[1].kind = TRANSPORT_READ;
 		op[1].len = 16;
@@ -180,11 +183,11 @@ TEST(answer__to_another_question__ends_the_link)
 
 TEST(answer__without_a_request__ends_the_link)
 {
-	static const uint64_t bytes[] = { 8192, 4096 };
+	static const uint64_t bytes[TRANSPORT_PARTS] = { 8192, 4096 };
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
 
-	liar_hello(&l, r, 2, bytes);
+	liar_hello(&l, r, TRANSPORT_PARTS, bytes);
 	TCP_UNTIL(r, transport_link(r->host[1].t, 3));
 	liar_says(&l, TCP_DONE, 0, bytes, 8);
 	TCP_UNTIL(r, tcp_count(&r->host[1], TRANSPORT_DOWN) == 1);
@@ -194,14 +197,14 @@ TEST(answer__without_a_request__ends_the_link)
 
 TEST(answer__refused__is_refused_and_the_link_stays)
 {
-	static const uint64_t bytes[] = { 8192, 4096 };
+	static const uint64_t bytes[TRANSPORT_PARTS] = { 8192, 4096 };
 	static const uint8_t why[][4] = { { EACCES }, { 0 }, { 0xff, 0xff, 0xff, 0xff } };
 	static const int expected[] = { -EACCES, -EPROTO, -EPROTO };
 	struct transport_op op = an_faa(3, 1);
 	struct liar l;
 	struct tcp_rig *r = with_liar(&l);
 
-	liar_hello(&l, r, 2, bytes);
+	liar_hello(&l, r, TRANSPORT_PARTS, bytes);
 	TCP_UNTIL(r, transport_link(r->host[1].t, 3));
 	op.deadline = mono_add(r->now, NS_PER_S);
 	for (size_t i = 0; i < 3; i++) {
@@ -241,7 +244,7 @@ TEST(call__not_answered__is_given_up_in_time_and_made_again)
 /* The peer does not receive: posted operations wait, and end by their deadlines. */
 TEST(peer__that_reads_nothing__leaves_unknown_at_the_deadline)
 {
-	static const uint64_t bytes[] = { 8192, 4096 };
+	static const uint64_t bytes[TRANSPORT_PARTS] = { 8192, 4096 };
 	uint8_t message[TRANSPORT_MESSAGE_MAX] = { 0 };
 	struct transport_op op[TRANSPORT_DEPTH + 1];
 	struct liar l;
@@ -249,7 +252,7 @@ TEST(peer__that_reads_nothing__leaves_unknown_at_the_deadline)
 	struct tcp_host *a = &r->host[1];
 	int why = 0;
 
-	liar_hello(&l, r, 2, bytes);
+	liar_hello(&l, r, TRANSPORT_PARTS, bytes);
 	TCP_UNTIL(r, transport_link(a->t, 3));
 	for (int i = 0; i <= TRANSPORT_DEPTH; i++)
 		op[i] = (struct transport_op){ .kind = TRANSPORT_SEND,

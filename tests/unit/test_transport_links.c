@@ -139,14 +139,18 @@ TEST(call__answered_by_a_foe__alarm)
 
 TEST(up__region_out_of_range__refused)
 {
-	static const size_t bad[][TRANSPORT_PARTS] = { { 0, BYTES },
-						       { BYTES, 8 },
-						       { BYTES, TRANSPORT_PART_MAX + BYTES } };
+	static const size_t bad[][TRANSPORT_PARTS] = {
+		{ 0, BYTES },
+		{ BYTES, 8 },
+		{ BYTES, TRANSPORT_PART_MAX + BYTES },
+		{ BYTES, BYTES, 8 },
+		{ BYTES, BYTES, 0, TRANSPORT_OPTIONAL_MAX + BYTES },
+	};
 	struct rig *r = rig_new();
 
 	assert_int_equal(add(r, 2), 0);
 	poll_all(r);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(front_up(&r->f->t, out(r, 2), &SELF(1), bad[i], r->now), -EINVAL);
 	assert_int_equal(transport_link(&r->f->t, 2), 0);
 	rig_free(r);

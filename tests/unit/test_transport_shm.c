@@ -293,27 +293,32 @@ static struct rig *rig_responder(void)
 	return r;
 }
 
-TEST(proven__table__cannot_be_mapped_writable)
+TEST(proven__read_only_parts__cannot_be_mapped_writable)
 {
 	struct rig *r = rig_responder();
 	struct caller *c = caller_begin(r, key);
-	int table, words;
+	static const enum transport_part read_only[] = { TRANSPORT_TABLE, TRANSPORT_LOAD };
+	int words;
 	void *mem;
 
 	assert_int_equal(caller_prove(r, c, false), HELLO_READY);
-	table = c->file[TRANSPORT_TABLE];
 	words = c->file[TRANSPORT_WORDS];
-	assert_true(table >= 0 && words >= 0);
-	assert_ptr_equal(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, table, 0),
-			 MAP_FAILED);
-	assert_int_equal(errno, EPERM);
-	mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, table, 0);
-	assert_ptr_not_equal(mem, MAP_FAILED);
-	assert_int_equal(mprotect(mem, BYTES, PROT_READ | PROT_WRITE), -1);
-	assert_int_equal(pwrite(table, "x", 1, 0), -1);
-	assert_int_equal(ftruncate(table, 0), -1);
+	assert_true(words >= 0);
+	for (int i = 0; i < 2; i++) {
+		int file = c->file[read_only[i]];
+
+		assert_true(file >= 0);
+		assert_ptr_equal(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
+				 MAP_FAILED);
+		assert_int_equal(errno, EPERM);
+		mem = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);
+		assert_ptr_not_equal(mem, MAP_FAILED);
+		assert_int_equal(mprotect(mem, BYTES, PROT_READ | PROT_WRITE), -1);
+		assert_int_equal(pwrite(file, "x", 1, 0), -1);
+		assert_int_equal(ftruncate(file, 0), -1);
+		munmap(mem, BYTES);
+	}
 	assert_int_equal(ftruncate(words, 0), -1);
-	munmap(mem, BYTES);
 	mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, words, 0);
 	assert_ptr_not_equal(mem, MAP_FAILED);
 	munmap(mem, BYTES);

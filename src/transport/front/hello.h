@@ -13,7 +13,7 @@
  * If the agreements differ, the hello ends, and both ends know why: the caller still sends
  * PROOF, so that the responder knows that it holds the key; the responder then hangs up
  * instead of sending KEYS. (Version 1 had only the generation. Version 3 is as 2; it says that the
- * words are those of region version 2.)
+ * region is of version 2, and has more parts.)
  *
  * Each mac is HMAC-SHA256 with the pre-shared key, over the message's name, all earlier
  * messages, and the other fields of its own message. So no message can be replayed, or

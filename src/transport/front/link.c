@@ -144,7 +144,7 @@ void front_down(struct transport *t, struct transport_out *o, int why, const cha
 static bool bytes_fit(const size_t bytes[TRANSPORT_PARTS])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (!front_part_fits(bytes[i]))
+		if (!front_part_fits((enum transport_part)i, bytes[i]))
 			return false;
 	return true;
 }

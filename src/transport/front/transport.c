@@ -26,7 +26,12 @@ void transport_close(struct transport *t)
 
 void *transport_table(struct transport *t)
 {
-	return t->table;
+	return transport_part(t, TRANSPORT_TABLE);
+}
+
+void *transport_part(struct transport *t, enum transport_part part)
+{
+	return t->part[part];
 }
 
 uint32_t transport_link(const struct transport *t, uint16_t host)
@@ -54,8 +59,8 @@ static bool op_valid(const struct transport_op *op)
 	if (op->offset % 8)
 		return false;
 	if (op->kind == TRANSPORT_READ)
-		return (op->part == TRANSPORT_TABLE || op->part == TRANSPORT_WORDS) && op->len &&
-		       op->len % 8 == 0 && op->len <= TRANSPORT_READ_MAX;
+		return (unsigned int)op->part < TRANSPORT_PARTS && op->len && op->len % 8 == 0 &&
+		       op->len <= TRANSPORT_READ_MAX;
 	return (op->kind == TRANSPORT_CAS64 || op->kind == TRANSPORT_FAA64) &&
 	       op->part == TRANSPORT_WORDS && (op->len == 0 || op->len == 8);
 }
@@ -265,11 +270,13 @@ static int conf_check(const struct transport_conf *c, char text[static 256])
 		return conf_wrong(text, "the pre-shared key has %zu bytes; it must have %d to %d",
 				  c->key ? c->key_len : 0, TRANSPORT_KEY_MIN, TRANSPORT_KEY_MAX);
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (!front_part_fits(c->bytes[i]))
+		if (!front_part_fits((enum transport_part)i, c->bytes[i]))
 			return conf_wrong(text,
-					  "a part of the region has %zu bytes; it must be a "
+					  "part %d of the region has %zu bytes; it must be a "
 					  "multiple of 4096 of at most %d",
-					  c->bytes[i], TRANSPORT_PART_MAX);
+					  i, c->bytes[i],
+					  i <= TRANSPORT_WORDS ? TRANSPORT_PART_MAX
+							       : TRANSPORT_OPTIONAL_MAX);
 	if (c->connect_ns < 0 || c->backoff_min_ns < 0 || c->backoff_max_ns < 0)
 		return conf_wrong(text, "a time is negative; give 0 for the default");
 	if (c->backoff_min_ns > c->backoff_max_ns)

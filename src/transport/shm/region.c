@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * region: the two parts of a region as sealed memory files, ours and a peer's.
+ * region: the parts of a region as sealed memory files, ours and a peer's.
  *
  * The kernel enforces the rules of transport.h: no peer can map the table writable, and no owner
  * can shrink a file under its peers. A mapping outlives its owner: a peer still reads the last
@@ -30,13 +30,17 @@ enum { SEALS_SIZE = F_SEAL_SHRINK | F_SEAL_GROW };
  */
 static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 {
-	int seals = SEALS_SIZE | F_SEAL_SEAL | (part == TRANSPORT_TABLE ? F_SEAL_FUTURE_WRITE : 0);
+	static const char *const names[TRANSPORT_PARTS] = { "resex-table", "resex-words",
+							    "resex-load", "resex-versions" };
+	int seals = SEALS_SIZE | F_SEAL_SEAL | (part == TRANSPORT_WORDS ? 0 : F_SEAL_FUTURE_WRITE);
 	void *mem;
 
-	r->fd[part] = memfd_create(part == TRANSPORT_TABLE ? "resex-table" : "resex-words",
-				   MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	r->fd[part] = memfd_create(names[part], MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (r->fd[part] < 0 || ftruncate(r->fd[part], (off_t)len))
 		return -errno;
+	/* A part that is not there is an empty file: the number of files is always the same. */
+	if (!len)
+		return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
 	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[part], 0);
 	if (mem == MAP_FAILED)
 		return -errno;
@@ -45,12 +49,18 @@ static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 	return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
 }
 
+static size_t file_len(enum transport_part part, size_t bytes)
+{
+	return part == TRANSPORT_TABLE ? bytes + SHM_EPOCHS_BYTES : bytes;
+}
+
 int shm_region_open(struct shm_region *r, const struct transport_conf *c)
 {
-	int rc = part_open(r, TRANSPORT_TABLE, c->bytes[TRANSPORT_TABLE] + SHM_EPOCHS_BYTES);
+	int rc = 0;
 
-	if (!rc)
-		rc = part_open(r, TRANSPORT_WORDS, c->bytes[TRANSPORT_WORDS]);
+	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
+		rc = part_open(r, (enum transport_part)i,
+			       file_len((enum transport_part)i, c->bytes[i]));
 	if (rc)
 		return rc;
 	/* Behind the table, in the same file: callers can read the epochs, but not write them. */
@@ -96,15 +106,15 @@ static int part_map(struct shm_map *m, enum transport_part part, int fd, size_t 
 
 int shm_map(struct shm_map *m, const int fd[TRANSPORT_PARTS], const struct shm_keys *k)
 {
-	int rc;
+	int rc = 0;
 
 	for (int i = 0; i < TRANSPORT_PARTS; i++)
-		if (fd[i] < 0 || !front_part_fits(k->bytes[i]))
+		if (fd[i] < 0 || !front_part_fits((enum transport_part)i, k->bytes[i]))
 			return -EPROTO;
-	rc = part_map(m, TRANSPORT_TABLE, fd[TRANSPORT_TABLE],
-		      k->bytes[TRANSPORT_TABLE] + SHM_EPOCHS_BYTES);
-	if (!rc)
-		rc = part_map(m, TRANSPORT_WORDS, fd[TRANSPORT_WORDS], k->bytes[TRANSPORT_WORDS]);
+	for (int i = 0; !rc && i < TRANSPORT_PARTS; i++)
+		if (k->bytes[i])
+			rc = part_map(m, (enum transport_part)i, fd[i],
+				      file_len((enum transport_part)i, k->bytes[i]));
 	if (rc) {
 		shm_unmap(m);
 		return rc;

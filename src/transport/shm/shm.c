@@ -116,7 +116,8 @@ static int open_and_listen(struct shm *s, char text[static 256])
 		snprintf(text, 256, "the region's memory could not be made: %s", strerror(-rc));
 		return rc;
 	}
-	s->t.table = s->region.mem[TRANSPORT_TABLE];
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		s->t.part[i] = i == TRANSPORT_WORDS ? NULL : s->region.mem[i];
 	rc = shm_address(s->path, sizeof(s->path), c->address, c->host);
 	if (rc) {
 		snprintf(text, 256, "the folder's name \"%s\" is too long for a socket in it",

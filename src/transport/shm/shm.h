@@ -2,9 +2,9 @@
 /*
  * shm: what the files of the backend "shm" share.
  *
- * A host listens at DIR/host-N.sock. A caller proves itself there, gets the two parts as
- * memory files, and maps them. Only the owner can map the table writable (it is sealed); all
- * can map the words writable. Then the caller executes its operations itself (exec.c). The
+ * A host listens at DIR/host-N.sock. A caller proves itself there, gets the parts as memory
+ * files, and maps them. Only the owner can map them writable (they are sealed), except the
+ * words. Then the caller executes its operations itself (exec.c). The
  * socket stays open for messages; its end is the link's end.
  *
  * The table is followed by one page of epochs. The owner raises epoch[h - 1] when it

@@ -199,11 +199,10 @@ static int link_up(struct tcp_call *c, struct transport *t, struct transport_out
 	for (size_t i = 0; i < TRANSPORT_PARTS; i++) {
 		uint64_t n = bytes_get_le(c->hello.keys + 8 * i, 8);
 
-		/*
-		 * 0 is refused by front_up: a length that does not fit size_t must not be cut to
-		 * one that does.
-		 */
-		bytes[i] = n <= TRANSPORT_PART_MAX ? (size_t)n : 0;
+		/* A length that does not fit size_t must not be cut to one that does. */
+		if (n > TRANSPORT_OPTIONAL_MAX)
+			return -EINVAL;
+		bytes[i] = (size_t)n;
 	}
 	c->state = TCP_CALL_UP;
 	return front_up(t, o, &c->hello.of_peer, bytes, now);

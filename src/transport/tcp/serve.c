@@ -142,7 +142,7 @@ int tcp_serve_welcome(struct tcp_serve *s)
 /* The peer's front checks the same before it posts; but the peer is not trusted. */
 static int check_request(const struct tcp_region *r, const struct transport_op *op)
 {
-	if (op->part != TRANSPORT_TABLE && op->part != TRANSPORT_WORDS)
+	if ((unsigned int)op->part >= TRANSPORT_PARTS)
 		return -EINVAL;
 	if (op->kind != TRANSPORT_READ && op->part != TRANSPORT_WORDS)
 		return -EACCES;
@@ -197,11 +197,8 @@ static void execute_request(struct tcp_serve *s, const struct transport_op *op, 
 		front_message(s->t, s->host, op->data, op->len);
 		tcp_frame_put(&s->out, TCP_DONE, slot, 0);
 	} else if (op->kind == TRANSPORT_READ) {
-		const void *part = op->part == TRANSPORT_TABLE ? (const void *)r->table
-							       : (const void *)r->words;
-
 		copy_words(tcp_frame_put(&s->out, TCP_DONE, slot, op->len),
-			   (const uint8_t *)part + op->offset, op->len);
+			   (const uint8_t *)r->part[op->part] + op->offset, op->len);
 	} else {
 		bytes_put_le(tcp_frame_put(&s->out, TCP_DONE, slot, 8),
 			     change_word(&r->words[op->offset / 8], op), 8);

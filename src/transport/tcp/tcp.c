@@ -370,7 +370,8 @@ static void tcp_close(struct transport *t)
 	tcp_conn_close(&c->listener);
 	if (c->epoll >= 0)
 		close(c->epoll);
-	free(t->table);
+	for (int i = 0; i < TRANSPORT_PARTS; i++)
+		free(t->part[i]);
 	free((void *)(uintptr_t)c->region.words);
 	front_fini(t);
 	free(c);
@@ -392,16 +393,23 @@ static int allocate_region(struct tcp *c, const struct transport_conf *conf)
 {
 	size_t words = conf->bytes[TRANSPORT_WORDS];
 
-	c->t.table = aligned_alloc(PAGE, conf->bytes[TRANSPORT_TABLE]);
+	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		if (i == TRANSPORT_WORDS || !conf->bytes[i])
+			continue;
+		c->t.part[i] = aligned_alloc(PAGE, conf->bytes[i]);
+		if (!c->t.part[i])
+			return -ENOMEM;
+		memset(c->t.part[i], 0, conf->bytes[i]);
+		c->region.part[i] = c->t.part[i];
+	}
 	c->region.words = aligned_alloc(PAGE, words);
-	if (!c->t.table || !c->region.words)
+	if (!c->region.words)
 		return -ENOMEM;
-	memset(c->t.table, 0, conf->bytes[TRANSPORT_TABLE]);
 	/* No peer can see the words yet: plain initialization is enough. */
 	for (size_t i = 0; i < words / 8; i++)
 		atomic_init(&c->region.words[i], conf->words ? conf->words[i] : 0);
 	c->t.conf.words = NULL; /* the user may free it */
-	c->region.table = c->t.table;
+	c->region.part[TRANSPORT_WORDS] = (const void *)c->region.words;
 	memcpy(c->region.bytes, conf->bytes, sizeof(c->region.bytes));
 	return 0;
 }

@@ -100,7 +100,7 @@ int tcp_request_get(const struct tcp_frame *f, struct transport_op *op);
 /* --- serve.c --------------------------------------------------------------- */
 
 struct tcp_region {
-	const uint8_t *table;
+	const void *part[TRANSPORT_PARTS]; /* to READ from; of the words: words */
 	_Atomic uint64_t *words;
 	size_t bytes[TRANSPORT_PARTS];
 };

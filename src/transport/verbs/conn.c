@@ -273,7 +273,7 @@ void conn_end(struct conn *c)
 	hello_wipe(&c->hello);
 	c->qp = NULL;
 	c->cq = NULL;
-	c->part[TRANSPORT_TABLE] = c->part[TRANSPORT_WORDS] = NULL;
+	memset(c->part, 0, sizeof(c->part));
 	c->mr = NULL;
 	c->pd = NULL;
 	c->mem = NULL;

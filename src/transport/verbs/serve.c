@@ -113,12 +113,12 @@ void serve_event(struct conn *c, const struct rdma_cm_event *e, struct mono now)
 
 /* --- the hello ------------------------------------------------------------------- */
 
-/* bytes 4, key 4, address 8 of each part, little-endian. */
+/* bytes 4, key 4, address 8 of each part, little-endian; zeros of one that is not there. */
 static void serve_keys(const struct conn *c, uint8_t keys[static TRANSPORT_PARTS * 16])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++, keys += 16) {
 		bytes_put_le(keys, c->v->t.conf.bytes[i], 4);
-		bytes_put_le(keys + 4, c->part[i]->rkey, 4);
+		bytes_put_le(keys + 4, c->part[i] ? c->part[i]->rkey : 0, 4);
 		bytes_put_le(keys + 8, (uintptr_t)c->v->region[i], 8);
 	}
 }
@@ -131,6 +131,8 @@ static int grant_access(struct conn *c)
 		/* Atomics need LOCAL_WRITE: our device writes. */
 		[TRANSPORT_WORDS] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 				    IBV_ACCESS_REMOTE_ATOMIC,
+		[TRANSPORT_LOAD] = IBV_ACCESS_REMOTE_READ,
+		[TRANSPORT_VERSIONS] = IBV_ACCESS_REMOTE_READ,
 	};
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS,
 				 .qp_access_flags = IBV_ACCESS_REMOTE_READ |
@@ -138,6 +140,8 @@ static int grant_access(struct conn *c)
 	int ret;
 
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		if (!c->v->region[i])
+			continue;
 		c->part[i] = ibv_reg_mr(c->pd, c->v->region[i], c->v->t.conf.bytes[i], rights[i]);
 		if (!c->part[i])
 			return -errno;

@@ -115,6 +115,8 @@ static int open_device(struct verbs *v, char text[static 256])
 static int map_own_region(struct verbs *v, const struct transport_conf *c, char text[static 256])
 {
 	for (int i = 0; i < TRANSPORT_PARTS; i++) {
+		if (!c->bytes[i])
+			continue;
 		v->region[i] = conn_map(c->bytes[i]);
 		if (!v->region[i]) {
 			snprintf(text, 256,
@@ -122,11 +124,11 @@ static int map_own_region(struct verbs *v, const struct transport_conf *c, char 
 				 c->bytes[i], strerror(errno));
 			return -ENOMEM;
 		}
+		v->t.part[i] = i == TRANSPORT_WORDS ? NULL : v->region[i];
 	}
 	/* The only time that a CPU writes the words: no queue pair can reach them yet. */
 	if (c->words)
 		memcpy(v->region[TRANSPORT_WORDS], c->words, c->bytes[TRANSPORT_WORDS]);
-	v->t.table = v->region[TRANSPORT_TABLE];
 	return 0;
 }
 
