@@ -193,15 +193,26 @@ void front_alarm(struct transport *t, uint16_t host, const char *fmt, ...)
  */
 void front_refused(struct transport *t, uint16_t host, int why, struct mono now);
 
+/* table and words must be there; the other parts may. */
+static inline bool front_part_needed(enum transport_part part)
+{
+	return part == TRANSPORT_TABLE || part == TRANSPORT_WORDS;
+}
+
+/* The most bytes that this part may have. */
+static inline uint32_t front_part_max(enum transport_part part)
+{
+	return front_part_needed(part) ? TRANSPORT_PART_MAX : TRANSPORT_OPTIONAL_MAX;
+}
+
 /*
  * Is this a size that this part of a region may have? Whole pages: backends register or map a part
  * by pages, and other data in its last page would be shared with peers.
  */
 static inline bool front_part_fits(enum transport_part part, uint64_t bytes)
 {
-	if (part == TRANSPORT_TABLE || part == TRANSPORT_WORDS)
-		return bytes && bytes % 4096 == 0 && bytes <= TRANSPORT_PART_MAX;
-	return bytes % 4096 == 0 && bytes <= TRANSPORT_OPTIONAL_MAX;
+	return (bytes || !front_part_needed(part)) && bytes % 4096 == 0 &&
+	       bytes <= front_part_max(part);
 }
 
 /* Random bytes, for nonces. 0 or -errno. */

@@ -5,7 +5,8 @@
  * Each host serves one region in parts. The read-only parts are written by the host's own
  * CPU only. The atomic part consists of 64-bit words, and no CPU writes it: the atomics of
  * an HCA are atomic only against atomics of the same HCA. So the owner, too, uses its own
- * transport (host == its own number). There is no remote write.
+ * transport (host == its own number). No host can write to the memory of another, except by
+ * these atomics.
  *
  * A *link* has a direction: from the host that posts (the caller) to the host whose memory
  * it is (the responder). Each host opens its own links to all its peers and to itself, and

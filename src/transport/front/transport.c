@@ -273,10 +273,8 @@ static int conf_check(const struct transport_conf *c, char text[static 256])
 		if (!front_part_fits((enum transport_part)i, c->bytes[i]))
 			return conf_wrong(text,
 					  "part %d of the region has %zu bytes; it must be a "
-					  "multiple of 4096 of at most %d",
-					  i, c->bytes[i],
-					  i <= TRANSPORT_WORDS ? TRANSPORT_PART_MAX
-							       : TRANSPORT_OPTIONAL_MAX);
+					  "multiple of 4096 of at most %u",
+					  i, c->bytes[i], front_part_max((enum transport_part)i));
 	if (c->connect_ns < 0 || c->backoff_min_ns < 0 || c->backoff_max_ns < 0)
 		return conf_wrong(text, "a time is negative; give 0 for the default");
 	if (c->backoff_min_ns > c->backoff_max_ns)

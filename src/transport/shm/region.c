@@ -39,13 +39,13 @@ static int part_open(struct shm_region *r, enum transport_part part, size_t len)
 	if (r->fd[part] < 0 || ftruncate(r->fd[part], (off_t)len))
 		return -errno;
 	/* A part that is not there is an empty file: the number of files is always the same. */
-	if (!len)
-		return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
-	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[part], 0);
-	if (mem == MAP_FAILED)
-		return -errno;
-	r->mem[part] = mem;
-	r->len[part] = len;
+	if (len) {
+		mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[part], 0);
+		if (mem == MAP_FAILED)
+			return -errno;
+		r->mem[part] = mem;
+		r->len[part] = len;
+	}
 	return fcntl(r->fd[part], F_ADD_SEALS, seals) ? -errno : 0;
 }
 
