@@ -4,7 +4,8 @@
  *
  *	resex-bench-transport latency
  *	resex-bench-transport onesided [DATA]
- *	resex-bench-transport part BACKEND [ADDRESS]	READ a part of 64 MiB whole, and check it
+ *	resex-bench-transport part shm		READ a part of 64 MiB whole, and check it
+ *	resex-bench-transport part tcp|verbs ADDRESS
  *	resex-bench-transport verbs ADDRESS KIND N	(for sc_transport_bench.py; prints ns each)
  *
  * The target is a process of its own, which sleeps until it is woken. The caller posts one
@@ -549,27 +550,54 @@ static int verbs(const char *address, const char *kind, int n)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int usage(void)
+{
+	fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | part shm | "
+			"part tcp|verbs ADDRESS | verbs ADDRESS read|cas64|faa64 N\n");
+	return 2;
+}
+
+/* The target was killed, and its socket is still there. */
+static void remove_folder(const char *dir)
+{
+	char path[64];
+
+	for (int n = 1; n <= 2; n++) {
+		snprintf(path, sizeof(path), "%s/host-%d.sock", dir, n);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+/* What needs a folder for the sockets of shm. */
+static int in_folder(int argc, char **argv)
 {
 	char dir[] = "/tmp/resex-bench-XXXXXX";
 	int rc = 0;
 
-	if (argc == 5 && !strcmp(argv[1], "verbs"))
-		return verbs(argv[2], argv[3], atoi(argv[4]));
 	if (!mkdtemp(dir))
 		die(dir, errno);
 	if (argc == 2 && !strcmp(argv[1], "latency"))
 		latency(dir);
 	else if ((argc == 2 || argc == 3) && !strcmp(argv[1], "onesided"))
 		onesided(dir, argc == 3 ? argv[2] : NULL);
-	else if ((argc == 3 || argc == 4) && !strcmp(argv[1], "part"))
-		rc = part(argv[2], argc == 4 ? argv[3] : dir);
+	else if (argc == 3 && !strcmp(argv[1], "part") && !strcmp(argv[2], "shm"))
+		rc = part("shm", dir);
 	else
-		rc = 2;
-	rmdir(dir);
-	if (rc)
-		fprintf(stderr, "usage: resex-bench-transport latency | onesided [DATA] | "
-				"part BACKEND [ADDRESS] | "
-				"verbs ADDRESS read|cas64|faa64 N\n");
+		rc = usage();
+	remove_folder(dir);
 	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	int rc;
+
+	if (argc == 5 && !strcmp(argv[1], "verbs"))
+		rc = verbs(argv[2], argv[3], atoi(argv[4]));
+	else if (argc == 4 && !strcmp(argv[1], "part") && strcmp(argv[2], "shm") != 0)
+		rc = part(argv[2], argv[3]);
+	else
+		return in_folder(argc, argv);
+	return rc == 2 ? usage() : rc;
 }
