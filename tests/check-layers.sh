@@ -33,16 +33,16 @@ src/hv/sim*            src/hv/hv.h src/hv/backends.h src/core/ src/util/ src/sim
 src/hv/store*          src/hv/store.h src/hv/hv.h src/core/ @libc
 src/hv/*               src/hv/hv.h src/hv/dom.h src/hv/backends.h src/core/ src/util/ config.h @libc
 src/sim/*              src/sim/ src/core/ resex/guest_abi.h config.h @libc
-src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
-src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/units.h src/util/ config.h @libc
-src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc
-src/transport/front/*    src/transport/front/ src/transport/backend.h src/transport/transport.h src/core/units.h src/util/ config.h @libc nettle/
-src/transport/backend.h src/transport/transport.h src/transport/front/hello.h src/core/units.h @libc
-src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs/ !src/transport/tcp/ !src/transport/shm/ src/core/units.h src/util/ config.h @libc
+src/transport/verbs/*    src/transport/verbs/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc infiniband/ rdma/
+src/transport/tcp/*      src/transport/tcp/ src/transport/backend.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
+src/transport/shm/*      src/transport/shm/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc
+src/transport/front/*    src/transport/front/ src/transport/backend.h src/transport/transport.h src/core/hostset.h src/core/units.h src/util/ config.h @libc nettle/
+src/transport/backend.h src/transport/transport.h src/transport/front/hello.h src/core/hostset.h src/core/units.h @libc
+src/transport/*        src/transport/ !src/transport/front/ !src/transport/verbs/ !src/transport/tcp/ !src/transport/shm/ src/core/hostset.h src/core/units.h src/util/ config.h @libc
 src/shared/member_corosync* src/shared/ src/core/ src/util/ config.h @libc corosync/
 src/shared/record*     src/shared/ src/core/units.h resex/region_abi.h @pure isa-l.h
 src/shared/*           src/shared/ src/transport/transport.h src/core/ src/util/ resex/region_abi.h config.h @libc
-src/reconf/*           src/reconf/ src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
+src/reconf/*           src/reconf/ src/core/hostset.h src/core/units.h src/core/random.h src/transport/transport.h src/shared/ resex/region_abi.h @libc
 src/counters/sim* src/counters/ src/core/ src/sim/hyp.h config.h @libc
 src/counters/*         src/counters/ src/core/ src/util/ config.h @libc
 ibmon/agent/*          ibmon/agent/ src/core/units.h src/util/ resex/guest_abi.h resex/agent_socket.h resex/exit.h config.h @libc @xen event2/ rdma/

@@ -120,7 +120,7 @@ static void publish(struct cluster *c, const struct snapshot *sn, int64_t wall_n
 	region_publish_guests(&c->region, c->guest, n);
 	publish_host(&c->conf, c->guests, sn, wall_ns, &host);
 	host.view = c->view.view;
-	host.members[0] = c->view.members;
+	memcpy(host.members, c->view.members.word, sizeof(host.members));
 	host.quorate = c->view.quorate;
 	region_beat(&c->region, &host);
 }
@@ -157,7 +157,7 @@ static void update_member(struct cluster *c, struct mono now, int64_t wall_ns)
  */
 static uint16_t home_of(const struct cluster *c)
 {
-	return c->view.quorate ? locks_home(c->view.members) : 0;
+	return c->view.quorate ? hostset_next(&c->view.members, 0) : 0;
 }
 
 /* If so, the next time is the next multiple of period after now: missed periods are skipped. */
@@ -213,7 +213,8 @@ const char *cluster_transport(const struct cluster *c)
 	return transport_backends[c->conf.transport]->name;
 }
 
-void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members, bool *quorate)
+void cluster_members(const struct cluster *c, uint64_t *view, struct hostset *members,
+		     bool *quorate)
 {
 	*view = c->view.view;
 	*members = c->view.members;
@@ -302,7 +303,7 @@ void cluster_see(const struct cluster *c, uint32_t i, struct mono now, struct cl
 	memset(s, 0, sizeof(*s));
 	s->conf = h;
 	s->state = state_of_peer(c, i, &p, now);
-	s->member = c->view.members >> (h->number - 1) & 1;
+	s->member = hostset_has(&c->view.members, (uint32_t)h->number);
 	s->age_ns = p.known ? mono_sub(now, p.moved) : -1;
 	s->host = p.known ? p.host : NULL;
 	s->guest = p.guest;
@@ -435,7 +436,7 @@ static int open_member(struct cluster *c, struct mono now, struct conf_error *e)
 	for (uint32_t i = 0; i < c->conf.hosts; i++) {
 		const struct cluster_host *h = &c->conf.host[i];
 
-		mc.hosts |= 1ull << (h->number - 1);
+		hostset_set(&mc.hosts, (uint32_t)h->number, true);
 		mc.node[h->number - 1] = (uint32_t)h->corosync_node;
 	}
 	c->member_ops = find_member(&c->conf, e);

@@ -34,7 +34,8 @@ int64_t cluster_work(struct cluster *c, const struct snapshot *sn, struct mono n
 const struct cluster_conf *cluster_conf(const struct cluster *c);
 const char *cluster_transport(const struct cluster *c);
 /* The membership that this host has. */
-void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members, bool *quorate);
+void cluster_members(const struct cluster *c, uint64_t *view, struct hostset *members,
+		     bool *quorate);
 /* "static" or "corosync". */
 const char *cluster_membership(const struct cluster *c);
 /* Why this host decides nothing, or another problem of the membership, with the remedy; "". */

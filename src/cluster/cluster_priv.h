@@ -89,8 +89,6 @@ uint32_t publish_guests(const struct guests *gs, const struct snapshot *sn,
 uint32_t publish_services(const struct cluster_conf *conf,
 			  struct region_service out[static CLUSTER_SERVICES_MAX]);
 
-/* The host that holds the locks of services: the lowest-numbered member; 0: none. */
-uint16_t locks_home(uint64_t members);
 /* Read all locks from their home in one READ, unless such a READ is pending. */
 void locks_read(struct locks *l, const struct cluster_conf *conf, struct transport *t,
 		uint16_t home, struct mono now);

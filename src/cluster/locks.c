@@ -10,12 +10,6 @@
 #include "src/cluster/cluster_priv.h"
 #include "src/shared/lease.h"
 
-/* Each host computes the same from the same view: no message is needed to agree on a home. */
-uint16_t locks_home(uint64_t members)
-{
-	return members ? (uint16_t)(__builtin_ctzll(members) + 1) : 0;
-}
-
 /* n tells the newest READ, or break, from those before it, whose results may still come. */
 static uint64_t tag(enum cluster_tag kind, uint64_t n)
 {

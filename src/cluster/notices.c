@@ -105,8 +105,8 @@ void notices_members(struct notices *n, const struct member_view *v, int64_t wal
 {
 	char what[96];
 
-	snprintf(what, sizeof(what), "view %llu of %d hosts%s", (unsigned long long)v->view,
-		 __builtin_popcountll(v->members),
+	snprintf(what, sizeof(what), "view %llu of %u hosts%s", (unsigned long long)v->view,
+		 hostset_count(&v->members),
 		 v->quorate ? "" : ", without quorum: see resex host-list");
 	add_event(n, wall_ns, "members", (uint16_t)n->conf->host[n->conf->self].number, what);
 }

@@ -117,7 +117,7 @@ uint32_t publish_services(const struct cluster_conf *conf,
 		memset(&out[i], 0, sizeof(out[i]));
 		out[i].service = (uint32_t)s->number;
 		out[i].minimum = (uint32_t)s->minimum;
-		out[i].balancers[0] = s->balancers;
+		memcpy(out[i].balancers, s->balancers.word, sizeof(out[i].balancers));
 		put_text(out[i].name, sizeof(out[i].name), s->name);
 	}
 	return conf->services;

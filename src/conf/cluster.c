@@ -228,8 +228,7 @@ static int read_balancers(const struct cluster_conf *c, const struct conf_doc *d
 			return conf_fail(d, at, e, "unknown host \"%.64s\": use a name of hosts[]",
 					 name ? name : "?");
 		}
-		/* REGION_HOSTS_MAX is 64, so that a host is a bit of one word. */
-		s->balancers |= 1ull << (c->host[k].number - 1);
+		hostset_set(&s->balancers, (uint32_t)c->host[k].number, true);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #define RESEX_CONF_CLUSTER_H
 
 #include "resex/region_abi.h"
+#include "src/core/hostset.h"
 #include "src/conf/settings.h"
 #include "src/transport/transport.h"
 
@@ -26,9 +27,9 @@ struct cluster_host {
 
 struct cluster_service {
 	char name[REGION_NAME];
-	uint64_t number;    /* 1 .. REGION_SERVICES_MAX - 1 */
-	uint64_t minimum;   /* nodes that it must not lose */
-	uint64_t balancers; /* bit h - 1: host h balances it */
+	uint64_t number;	  /* 1 .. REGION_SERVICES_MAX - 1 */
+	uint64_t minimum;	  /* nodes that it must not lose */
+	struct hostset balancers; /* the hosts that balance it */
 };
 
 struct cluster_conf {

@@ -10,7 +10,7 @@
  * The first 8 bytes of the SHA-256 of: label 16, membership 8, hold 8,
  * timeout 8, drift 8; of each host, by number: number 8, corosync's node 8 (0 with static
  * membership, which does not ask for it); 0; of each service, by number: number 8, minimum
- * 8, balancers 8, length of its name 8, its name; 0. All little endian.
+ * 8, balancers 32, length of its name 8, its name; 0. All little endian.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #include "src/conf/cluster.h"
 #include "src/util/bytes.h"
 
-static const char label[] = "resex: agree 1  ";
+static const char label[] = "resex: agree 2  ";
 
 static void add_word(struct sha256_ctx *ctx, uint64_t v)
 {
@@ -49,7 +49,8 @@ static void add_service(struct sha256_ctx *ctx, const struct cluster_service *s)
 
 	add_word(ctx, s->number);
 	add_word(ctx, s->minimum);
-	add_word(ctx, s->balancers);
+	for (uint32_t k = 0; k < HOSTSET_WORDS; k++)
+		add_word(ctx, s->balancers.word[k]);
 	add_word(ctx, len);
 	sha256_update(ctx, len, (const uint8_t *)s->name);
 }

@@ -31,7 +31,8 @@ void put_cluster(json_t *o, const struct cluster *cl)
 {
 	static const char *const keys[] = { "cluster", "membership", "view", "quorate",
 					    "cluster_note" };
-	uint64_t view, members;
+	struct hostset members;
+	uint64_t view;
 	bool quorate;
 
 	for (size_t i = 0; !cl && i < sizeof(keys) / sizeof(keys[0]); i++)

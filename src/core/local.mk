@@ -4,6 +4,7 @@ libcore_a_SOURCES = \
 	src/core/caps.c src/core/caps.h \
 	src/core/crosscheck.c src/core/crosscheck.h \
 	src/core/flow.h \
+	src/core/hostset.h \
 	src/core/random.h \
 	src/core/period.c src/core/period.h \
 	src/core/resos.c src/core/resos.h \

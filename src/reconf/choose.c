@@ -17,7 +17,7 @@ struct sum {
 	uint64_t load;
 };
 
-static struct sum sum_of(const struct move_view *in, uint64_t members, uint16_t id)
+static struct sum sum_of(const struct move_view *in, const struct hostset *members, uint16_t id)
 {
 	struct sum s = { 0, 0 };
 
@@ -25,7 +25,7 @@ static struct sum sum_of(const struct move_view *in, uint64_t members, uint16_t 
 		const struct move_node *n = &in->node[i];
 
 		/* Hosts that are no members cannot be swept: their nodes must not be counted on. */
-		if (!n->alive || !(members >> (n->host - 1) & 1) || region_word_id(n->word) != id)
+		if (!n->alive || !hostset_has(members, n->host) || region_word_id(n->word) != id)
 			continue;
 		s.nodes++;
 		s.load += n->load;
@@ -44,7 +44,8 @@ static bool less_loaded(struct sum a, struct sum b)
 	return a.load * b.nodes < b.load * a.nodes;
 }
 
-bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, uint32_t donor)
+bool move_gives(const struct move_view *in, const struct hostset *members, uint32_t service,
+		uint32_t donor)
 {
 	struct sum s = sum_of(in, members, in->service[donor].id);
 
@@ -53,7 +54,8 @@ bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, 
 	       less_loaded(s, sum_of(in, members, in->service[service].id));
 }
 
-int move_donor(const struct move_view *in, uint64_t members, uint32_t service, uint32_t *donor)
+int move_donor(const struct move_view *in, const struct hostset *members, uint32_t service,
+	       uint32_t *donor)
 {
 	struct sum best = sum_of(in, members, in->service[service].id);
 	bool found = false;

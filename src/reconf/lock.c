@@ -382,7 +382,7 @@ static void new_home(struct lock *l, uint16_t home)
 static void new_view(struct lock *l, const struct step_event *ev)
 {
 	/* rule: the home is the lowest-numbered member */
-	uint16_t home = ev->members ? (uint16_t)(__builtin_ctzll(ev->members) + 1) : 0;
+	uint16_t home = hostset_next(&ev->members, 0);
 
 	if (ev->view < l->view)
 		return;

@@ -77,7 +77,7 @@ static void start_announcements(struct move *m)
 	move_new_round(m);
 	m->todo[0] = move_to_notify(m, 0);
 	m->todo[1] = move_to_notify(m, 1);
-	m->cut[0] = m->cut[1] = 0;
+	m->cut[0] = m->cut[1] = (struct hostset){ { 0 } };
 	m->state = MOVE_ANNOUNCES;
 }
 
@@ -88,19 +88,18 @@ static void put_announcements(struct move *m, uint32_t k, struct step_out *out)
 	 * Not to hosts without a link: the runner would return those at once as LOST, and the step
 	 * would repeat without end.
 	 */
-	uint64_t ready = m->todo[k] & ~m->cut[k];
+	struct hostset ready = hostset_without(&m->todo[k], &m->cut[k]);
 
-	for (; ready != 0 && !m->full; ready &= ready - 1) {
-		uint32_t bit = (uint32_t)__builtin_ctzll(ready);
+	for (uint16_t h = hostset_next(&ready, 0); h && !m->full; h = hostset_next(&ready, h)) {
 		struct step_op op = {
 			.kind = STEP_FAA,
-			.host = (uint16_t)(bit + 1),
+			.host = h,
 			.offset = region_counter_offset(move_id_of(m, service)),
 			.value = 1,
 		};
 
-		if (move_put(m, op, k * 64 + bit, out))
-			m->todo[k] &= ~(1ull << bit);
+		if (move_put(m, op, k * HOSTSET_MAX + h - 1, out))
+			hostset_set(&m->todo[k], h, false);
 	}
 }
 
@@ -109,7 +108,7 @@ static void run_announcements(struct move *m, struct step_out *out)
 	m->full = false;
 	put_announcements(m, 0, out);
 	put_announcements(m, 1, out);
-	if (m->waited != 0 || m->todo[0] != 0 || m->todo[1] != 0)
+	if (m->waited != 0 || !hostset_empty(&m->todo[0]) || !hostset_empty(&m->todo[1]))
 		return;
 	start_node_cas(m);
 }
@@ -117,8 +116,6 @@ static void run_announcements(struct move *m, struct step_out *out)
 static void announcement_result(struct move *m, const struct step_event *ev, uint32_t i,
 				struct mono now, struct step_out *out)
 {
-	uint64_t bit = 1ull << i % 64;
-
 	/* rule: no move while another balancer could not be notified */
 	if (ev->outcome == STEP_DONE)
 		return;
@@ -131,8 +128,8 @@ static void announcement_result(struct move *m, const struct step_event *ev, uin
 	 * UNKNOWN: it may be announced twice. That is harmless (counter.h); a READ could not show
 	 * whether it was executed.
 	 */
-	m->todo[i / 64] |= bit;
-	m->cut[i / 64] |= bit;
+	hostset_set(&m->todo[i / HOSTSET_MAX], i % HOSTSET_MAX + 1, true);
+	hostset_set(&m->cut[i / HOSTSET_MAX], i % HOSTSET_MAX + 1, true);
 }
 
 /* --- 9: the node's word ------------------------------------------------------------------- */
@@ -234,18 +231,13 @@ static void run_unlock(struct move *m)
 		m->state = MOVE_IDLE;
 }
 
-static uint64_t bit_of(uint16_t host)
-{
-	return host >= 1 && host <= 64 ? 1ull << (host - 1) : 0;
-}
-
 static void own_result(struct move *m, const struct step_event *ev, struct mono now,
 		       struct step_out *out)
 {
 	uint32_t i;
 
 	if (ev->outcome == STEP_LOST || ev->outcome == STEP_UNKNOWN)
-		m->down |= bit_of(ev->host);
+		hostset_set(&m->down, ev->host, true);
 	if (!move_ours(m, ev, &i))
 		return;
 	switch (m->state) {
@@ -273,11 +265,9 @@ static void own_result(struct move *m, const struct step_event *ev, struct mono 
 
 static void new_link(struct move *m, const struct step_event *ev)
 {
-	uint64_t bit = bit_of(ev->host);
-
-	m->down &= ~bit;
-	m->cut[0] &= ~bit;
-	m->cut[1] &= ~bit;
+	hostset_set(&m->down, ev->host, false);
+	hostset_set(&m->cut[0], ev->host, false);
+	hostset_set(&m->cut[1], ev->host, false);
 	if (m->state == MOVE_RESOLVES && m->at[m->chosen] == AT_OUT &&
 	    m->in->node[m->chosen].host == ev->host && ev->link >= m->link) {
 		m->at[m->chosen] = AT_DUE;
@@ -289,7 +279,8 @@ static void new_link(struct move *m, const struct step_event *ev)
 static void new_view(struct move *m, const struct step_event *ev, struct mono now,
 		     struct step_out *out)
 {
-	bool same = ev->view == m->view && ev->members == m->members && ev->quorate == m->quorate;
+	bool same = ev->view == m->view && hostset_equal(&ev->members, &m->members) &&
+		    ev->quorate == m->quorate;
 
 	/* A view that is reported again must not end a move. */
 	if (ev->view < m->view || same)

@@ -71,7 +71,7 @@ enum {
 };
 
 struct move_node {
-	uint16_t host; /* 1 .. 64 */
+	uint16_t host; /* 1 .. REGION_HOSTS_MAX */
 	uint16_t node; /* region_node_offset */
 	uint32_t load; /* in any unit; higher is more load */
 	bool alive;    /* may be chosen and counted */
@@ -80,8 +80,8 @@ struct move_node {
 
 struct move_service {
 	uint16_t id;
-	uint32_t minimum;   /* of nodes */
-	uint64_t balancers; /* bit h - 1: host h has one */
+	uint32_t minimum;	  /* of nodes */
+	struct hostset balancers; /* the hosts that have one */
 };
 
 /*
@@ -144,8 +144,9 @@ struct move {
 	struct mono ask;	 /* until this time, if nothing happens before */
 	struct mono again;	 /* RESOLVES: when a READ that was REFUSED is repeated */
 	struct mono patience;	 /* until when a home, or our own counter, may fail to answer */
-	uint64_t view, members;
-	uint64_t down; /* bit h - 1: an operation to h was LOST or UNKNOWN, no new link since */
+	uint64_t view;
+	struct hostset members;
+	struct hostset down; /* an operation to the host was LOST or UNKNOWN, no new link since */
 	bool quorate;
 	uint32_t round;		    /* of operations; part of their tags */
 	uint32_t waited;	    /* operations of this round that are outstanding */
@@ -156,12 +157,12 @@ struct move {
 	uint32_t word_link[MOVE_NODES_MAX]; /* the link that returned it */
 	uint64_t before[MOVE_NODES_MAX];    /* the word before its sweep; 0: not in the sweep */
 	uint32_t sweeps;		    /* passes made */
-	uint64_t todo[2]; /* announcements to put out, bit h - 1: for service, for donor */
-	uint64_t cut[2];  /* of these, to hosts that have no link now */
-	uint32_t chosen;  /* index into in->node */
-	uint64_t target;  /* the word that it gets */
-	uint32_t link;	  /* RESOLVES: the oldest link that may decide */
-	uint64_t moves;	  /* made, ever */
+	struct hostset todo[2];		    /* announcements to put out: for service, for donor */
+	struct hostset cut[2];		    /* of these, to hosts that have no link now */
+	uint32_t chosen;		    /* index into in->node */
+	uint64_t target;		    /* the word that it gets */
+	uint32_t link;			    /* RESOLVES: the oldest link that may decide */
+	uint64_t moves;			    /* made, ever */
 };
 
 /*
@@ -185,9 +186,11 @@ const char *move_result_text(enum move_result r); /* for people */
  * load than service, the one with the lowest mean load; of equals the lowest index. Goes by
  * in->node[].word. Only nodes of the hosts in members count. 0 or -ENOENT.
  */
-int move_donor(const struct move_view *in, uint64_t members, uint32_t service, uint32_t *donor);
+int move_donor(const struct move_view *in, const struct hostset *members, uint32_t service,
+	       uint32_t *donor);
 /* Has donor more nodes than its minimum, and less mean load than service? */
-bool move_gives(const struct move_view *in, uint64_t members, uint32_t service, uint32_t donor);
+bool move_gives(const struct move_view *in, const struct hostset *members, uint32_t service,
+		uint32_t donor);
 /*
  * The donor's least loaded node, by word[], of the nodes i with ok[i]; of equals the lowest
  * index. -ENOSPC: the donor has no more nodes than its minimum.

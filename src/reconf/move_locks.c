@@ -54,15 +54,24 @@ void move_begin(struct move *m, uint32_t service, struct mono now, struct step_o
 /* rule: after a donor's lock was not acquired in time, keep that donor */
 static int choose_donor(struct move *m)
 {
-	if (m->busy && move_gives(m->in, m->members, m->service, m->donor))
+	if (m->busy && move_gives(m->in, &m->members, m->service, m->donor))
 		return 0;
-	return move_donor(m->in, m->members, m->service, &m->donor);
+	return move_donor(m->in, &m->members, m->service, &m->donor);
 }
 
 void move_end(struct move *m, enum move_result r)
 {
 	m->result = r;
 	m->state = MOVE_IDLE;
+}
+
+/* Is there no link to a balancer that must be notified? */
+static bool unreachable(const struct move *m, uint32_t k)
+{
+	struct hostset s = move_to_notify(m, k);
+
+	s = hostset_both(&s, &m->down);
+	return !hostset_empty(&s);
 }
 
 void move_looks(struct move *m, struct mono now)
@@ -84,7 +93,7 @@ void move_looks(struct move *m, struct mono now)
 			move_end(m, MOVE_CALM);
 		} else if (choose_donor(m) < 0) {
 			move_end(m, MOVE_NO_DONOR);
-		} else if (((move_to_notify(m, 0) | move_to_notify(m, 1)) & m->down) != 0) {
+		} else if (unreachable(m, 0) || unreachable(m, 1)) {
 			/* Otherwise each check would announce again, and hosts never reach T. */
 			move_end(m, MOVE_NOT_NOTIFIED);
 		} else {

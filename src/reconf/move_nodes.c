@@ -12,7 +12,7 @@ void move_start_count(struct move *m)
 {
 	move_new_round(m);
 	for (uint32_t i = 0; i < m->in->nodes; i++) {
-		bool is_member = m->members >> (m->in->node[i].host - 1) & 1;
+		bool is_member = hostset_has(&m->members, m->in->node[i].host);
 
 		m->at[i] = is_member ? AT_DUE : AT_OUT;
 	}

@@ -11,7 +11,7 @@
 enum { ROUNDS = 1 << 14 };
 
 static_assert(MOVE_TAGS_OWN + ROUNDS * MOVE_NODES_MAX <= MOVE_TAGS, "tags");
-static_assert(MOVE_NODES_MAX >= 2 * 64, "announcements have tags of nodes");
+static_assert(MOVE_NODES_MAX >= 2 * HOSTSET_MAX, "announcements have tags of nodes");
 
 /* --- operations ------------------------------------------------------------------- */
 
@@ -113,9 +113,10 @@ uint32_t move_epoch(const struct move *m)
 	return region_seq_epoch(lock_fence(&m->lock[m->service]));
 }
 
-uint64_t move_to_notify(const struct move *m, uint32_t k)
+struct hostset move_to_notify(const struct move *m, uint32_t k)
 {
-	uint64_t self = 1ull << (m->conf.self - 1);
+	uint32_t service = k == 0 ? m->service : m->donor;
+	struct hostset s = hostset_both(&m->in->service[service].balancers, &m->members);
 
 	/* rule: every balancer in the view must be notified; others were removed */
 	/*
@@ -123,8 +124,8 @@ uint64_t move_to_notify(const struct move *m, uint32_t k)
 	 * the donor is notified like any other: its service has lost a node.
 	 */
 	if (k == 0)
-		return m->in->service[m->service].balancers & m->members & ~self;
-	return m->in->service[m->donor].balancers & m->members;
+		hostset_set(&s, m->conf.self, false);
+	return s;
 }
 
 void move_ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out)

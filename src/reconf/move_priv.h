@@ -42,8 +42,8 @@ bool move_may_act(const struct move *m, struct mono now);
 bool move_unclean(const struct move *m);
 void move_mark(struct move *m, bool is_unclean);
 uint32_t move_epoch(const struct move *m); /* the locks' */
-/* The other balancers of service (k = 0) or donor (k = 1), bit h - 1: host h. */
-uint64_t move_to_notify(const struct move *m, uint32_t k);
+/* The other balancers of service (k = 0) or donor (k = 1). */
+struct hostset move_to_notify(const struct move *m, uint32_t k);
 /* Give one of the locks a request: what is of enum lock_ask. */
 void move_ask_lock(struct lock *l, uint32_t what, struct mono now, struct step_out *out);
 /* Release both: the move ends by r when they are IDLE. */

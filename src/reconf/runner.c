@@ -159,17 +159,13 @@ static bool post_or_result(struct runner *r, struct job *d, struct mono now)
  */
 static void run_jobs(struct runner *r, struct mono now)
 {
-	uint64_t full = 0; /* links without room: later operations must not overtake */
+	struct hostset full = {
+		{ 0 }
+	}; /* links without room: later operations must not overtake */
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct job d = r->job[i];
-		/*
-		 * The two kinds of jobs do not wait for each other: a result needs no room on a
-		 * link.
-		 */
-		uint64_t bit;
-
 		/*
 		 * rule: a CAS is posted on the link on which its compare was read
 		 *
@@ -180,9 +176,13 @@ static void run_jobs(struct runner *r, struct mono now)
 		if (!d.is_result && is_of_older_link(r, &d))
 			not_posted(r, &d,
 				   d.op.link == r->link[d.op.host - 1] ? -ENOTCONN : -ESTALE);
-		bit = d.is_result ? 0 : 1ull << (d.op.host - 1);
-		if ((full & bit) || (bit && !post_or_result(r, &d, now))) {
-			full |= bit;
+		/*
+		 * The two kinds of jobs do not wait for each other: a result needs no room on a
+		 * link.
+		 */
+		if (!d.is_result &&
+		    (hostset_has(&full, d.op.host) || !post_or_result(r, &d, now))) {
+			hostset_set(&full, d.op.host, true);
 			r->job[kept++] = d;
 		} else if (d.is_result) {
 			step_user(r, d.user, &d.ev, now);
@@ -237,7 +237,8 @@ void runner_event(struct runner *r, const struct transport_event *ev, struct mon
 	run_jobs(r, now);
 }
 
-void runner_view(struct runner *r, uint64_t view, uint64_t members, bool quorate, struct mono now)
+void runner_view(struct runner *r, uint64_t view, struct hostset members, bool quorate,
+		 struct mono now)
 {
 	struct step_event se = {
 		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate

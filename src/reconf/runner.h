@@ -55,7 +55,8 @@ int runner_add(struct runner *r, const struct runner_user *u);
  */
 void runner_event(struct runner *r, const struct transport_event *ev, struct mono now);
 /* STEP_VIEW, to all. */
-void runner_view(struct runner *r, uint64_t view, uint64_t members, bool quorate, struct mono now);
+void runner_view(struct runner *r, uint64_t view, struct hostset members, bool quorate,
+		 struct mono now);
 /* STEP_ASK, to the user of this state. */
 void runner_ask(struct runner *r, const void *state, uint32_t what, struct mono now);
 /* STEP_TICK, to the users that are due. Posts operations that waited for room. */

@@ -18,9 +18,10 @@
 #ifndef RESEX_RECONF_STEP_H
 #define RESEX_RECONF_STEP_H
 
+#include "src/core/hostset.h"
 #include "src/core/units.h"
 
-enum { STEP_OPS_MAX = 80 }; /* in one step: announcements to all hosts, and more */
+enum { STEP_OPS_MAX = 80 }; /* in one step; what does not fit is put out by the next */
 
 enum step_kind { STEP_READ, STEP_CAS, STEP_FAA };
 
@@ -70,9 +71,9 @@ struct step_event {
 	enum step_outcome outcome;
 	uint64_t old; /* DONE: the word before; of a READ the word */
 	/* VIEW */
-	uint64_t view;	  /* its number; higher is newer */
-	uint64_t members; /* bit h - 1: host h */
-	bool quorate;	  /* false: decide nothing */
+	uint64_t view; /* its number; higher is newer */
+	struct hostset members;
+	bool quorate; /* false: decide nothing */
 	/* ASK */
 	uint32_t what;
 };

@@ -18,7 +18,7 @@ static int static_open(struct member **m, const struct member_conf *c, struct mo
 	struct member *s;
 
 	(void)now;
-	if (c->self < 1 || c->self > MEMBER_HOSTS_MAX || !(c->hosts >> (c->self - 1) & 1))
+	if (!hostset_has(&c->hosts, c->self))
 		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)

@@ -12,22 +12,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/core/hostset.h"
 #include "src/core/units.h"
 
 enum {
-	MEMBER_HOSTS_MAX = 64,
+	MEMBER_HOSTS_MAX = HOSTSET_MAX,
 	MEMBER_NOTE_MAX = 200,
 	MEMBER_VIEW_MAX = (1 << 30) - 1, /* of views that decide: they are epochs (region_abi.h) */
 };
 
 struct member_view {
-	uint64_t view;	  /* higher is newer */
-	uint64_t members; /* bit h - 1: host h */
-	bool quorate;	  /* false: this host may decide nothing */
+	uint64_t view; /* higher is newer */
+	struct hostset members;
+	bool quorate; /* false: this host may decide nothing */
 };
 
 struct member_conf {
-	uint64_t hosts;			 /* bit h - 1: host h is configured */
+	struct hostset hosts;		 /* that are configured */
 	uint32_t node[MEMBER_HOSTS_MAX]; /* corosync's nodeid of host h at h - 1 */
 	uint16_t self;			 /* our number. A view without it is not quorate */
 	int connect_ms;			 /* corosync: the longest wait of an attempt to connect */

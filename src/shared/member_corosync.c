@@ -43,15 +43,15 @@ struct member {
 
 /* --- reports of corosync ------------------------------------------------------- */
 
-static uint64_t hosts_of(const struct member_conf *c, const uint32_t *nodes, uint32_t n)
+static struct hostset hosts_of(const struct member_conf *c, const uint32_t *nodes, uint32_t n)
 {
-	uint64_t hosts = 0;
+	struct hostset hosts = { { 0 } };
 
 	/* Nodes of corosync that are not configured as hosts do not take part in the protocol. */
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t h = 0; h < MEMBER_HOSTS_MAX; h++)
-			if ((c->hosts >> h & 1) && c->node[h] == nodes[i])
-				hosts |= 1ull << h;
+		for (uint16_t h = hostset_next(&c->hosts, 0); h; h = hostset_next(&c->hosts, h))
+			if (c->node[h - 1] == nodes[i])
+				hostset_set(&hosts, h, true);
 	return hosts;
 }
 
@@ -106,15 +106,14 @@ static void on_quorum(quorum_handle_t handle, uint32_t quorate, struct quorum_ri
 	/*
 	 * A wrong nodeid of our own shows here: a host that is not in its own view must not decide.
 	 */
-	m->view.quorate = quorate && (m->view.members >> (m->conf.self - 1) & 1) &&
+	m->view.quorate = quorate && hostset_has(&m->view.members, m->conf.self) &&
 			  ring.seq <= MEMBER_VIEW_MAX;
 	m->note[0] = '\0';
 	if (!quorate)
 		snprintf(m->note, sizeof(m->note),
-			 "corosync has no quorum with %d of the cluster's %d hosts, and this host "
+			 "corosync has no quorum with %u of the cluster's %u hosts, and this host "
 			 "decides nothing; mend the network to the others, or start corosync there",
-			 __builtin_popcountll(m->view.members),
-			 __builtin_popcountll(m->conf.hosts));
+			 hostset_count(&m->view.members), hostset_count(&m->conf.hosts));
 	else if (ring.seq > MEMBER_VIEW_MAX)
 		snprintf(m->note, sizeof(m->note),
 			 "corosync's ring %llu is above %d, and this host decides nothing; stop "
@@ -322,16 +321,13 @@ static int continue_connecting(struct member *m, struct mono now)
 
 static bool conf_good(const struct member_conf *c)
 {
-	if (c->self < 1 || c->self > MEMBER_HOSTS_MAX || !(c->hosts >> (c->self - 1) & 1) ||
-	    c->connect_ms < 0)
+	if (!hostset_has(&c->hosts, c->self) || c->connect_ms < 0)
 		return false;
-	for (uint32_t h = 0; h < MEMBER_HOSTS_MAX; h++) {
-		if (!(c->hosts >> h & 1))
-			continue;
-		if (c->node[h] == 0)
+	for (uint16_t h = hostset_next(&c->hosts, 0); h; h = hostset_next(&c->hosts, h)) {
+		if (c->node[h - 1] == 0)
 			return false;
-		for (uint32_t k = 0; k < h; k++)
-			if ((c->hosts >> k & 1) && c->node[k] == c->node[h])
+		for (uint16_t k = hostset_next(&c->hosts, 0); k < h; k = hostset_next(&c->hosts, k))
+			if (c->node[k - 1] == c->node[h - 1])
 				return false;
 	}
 	return true;
@@ -375,7 +371,8 @@ static int corosync_update(struct member *m, struct mono now, struct member_view
 			connection_failed(m, now, "listen", e);
 	}
 	changed = !m->any || m->view.view != m->returned.view ||
-		  m->view.members != m->returned.members || m->view.quorate != m->returned.quorate;
+		  !hostset_equal(&m->view.members, &m->returned.members) ||
+		  m->view.quorate != m->returned.quorate;
 	m->any = true;
 	m->returned = m->view;
 	*v = m->view;

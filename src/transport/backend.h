@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "src/core/hostset.h"
 #include "src/transport/front/hello.h"
 #include "src/transport/transport.h"
 
@@ -112,13 +113,13 @@ struct transport {
 	struct hello_self newest[TRANSPORT_HOSTS_MAX];
 	struct transport_stats stats;
 	/* The rest is the front's own (front.h). */
-	struct mono now;	  /* of the newest call */
-	struct mono due;	  /* the front's next timer, or an earlier time */
-	uint64_t round;		  /* the highest round whose result the user has */
-	uint64_t order;		  /* of the newest slot */
-	uint64_t waits, returned; /* bit host - 1: the link has slots in this state */
-	uint32_t hellos;	  /* unproven callers now */
-	uint32_t hellos_new;	  /* in the second that began at hellos_since */
+	struct mono now;		/* of the newest call */
+	struct mono due;		/* the front's next timer, or an earlier time */
+	uint64_t round;			/* the highest round whose result the user has */
+	uint64_t order;			/* of the newest slot */
+	struct hostset waits, returned; /* links that have slots in this state */
+	uint32_t hellos;		/* unproven callers now */
+	uint32_t hellos_new;		/* in the second that began at hellos_since */
 	struct mono hellos_since;
 	struct front_queue *queue; /* of events */
 	uint32_t rng;

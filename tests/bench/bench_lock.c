@@ -71,7 +71,7 @@ static void open_host(struct bench *b, struct lock_host *h, const char *dir, uin
 {
 	struct lock_host_conf c = { .dir = dir,
 				    .generation = 1,
-				    .peers = n == SELF ? UINT64_MAX : 1ull << (SELF - 1),
+				    .peers = hostset_first(n == SELF ? SELF : 0),
 				    .guests = GUESTS,
 				    .lock = { .self = n,
 					      .service = 1,
@@ -81,7 +81,10 @@ static void open_host(struct bench *b, struct lock_host *h, const char *dir, uin
 					      .check_ns = 10 * NS_PER_MS,
 					      .seed = n } };
 	char text[256];
-	int rc = lock_host_open(h, &c, HOME, now_of(b), text);
+	int rc;
+
+	hostset_set(&c.peers, SELF, true);
+	rc = lock_host_open(h, &c, HOME, now_of(b), text);
 
 	if (rc)
 		die(text, -rc);

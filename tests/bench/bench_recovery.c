@@ -170,7 +170,6 @@ static _Noreturn void run_host(struct bench *b, uint16_t n, int fd)
 	struct self s = { .clock = b->clock, .number = n, .fd = fd };
 	struct lock_host_conf c = { .dir = b->dir,
 				    .generation = b->child[n].generation,
-				    .peers = 1ull << (HOME - 1),
 				    .lock = recovery_lock_conf(&conf, n) };
 	char text[256];
 
@@ -178,7 +177,8 @@ static _Noreturn void run_host(struct bench *b, uint16_t n, int fd)
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	c.lock.seed = b->child[n].generation;
 	if (n == HOME)
-		c.peers = ((1ull << HOSTS) - 1) & ~c.peers;
+		c.peers = hostset_first(HOSTS);
+	hostset_set(&c.peers, HOME, n != HOME);
 	if (lock_host_open(&s.h, &c, HOME, now_of(&s.clock), text))
 		die(text, ECANCELED);
 	if (n == HOME)

@@ -40,7 +40,7 @@ static int add_peers(struct lock_host *h, const struct lock_host_conf *c, struct
 
 		snprintf(p.name, sizeof(p.name), "host-%u", n);
 		snprintf(p.address, sizeof(p.address), "%s", c->dir);
-		if (c->peers & 1ull << (n - 1))
+		if (hostset_has(&c->peers, n))
 			rc = transport_add(h->t, &p, now);
 	}
 	return rc;
@@ -84,6 +84,7 @@ static int open_transport(struct lock_host *h, const struct lock_host_conf *c, s
 int lock_host_open(struct lock_host *h, const struct lock_host_conf *c, uint16_t home,
 		   struct mono now, char text[static 256])
 {
+	struct hostset members = { { 0 } };
 	int rc;
 
 	memset(h, 0, sizeof(*h));
@@ -96,10 +97,11 @@ int lock_host_open(struct lock_host *h, const struct lock_host_conf *c, uint16_t
 		rc = add_peers(h, c, now);
 	if (!rc)
 		rc = add_lock(h, c);
+	hostset_set(&members, home, true);
 	if (rc)
 		lock_host_close(h);
 	else
-		runner_view(h->r, 0, 1ull << (home - 1), true, now);
+		runner_view(h->r, 0, members, true, now);
 	return rc;
 }
 

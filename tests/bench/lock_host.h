@@ -15,7 +15,7 @@ enum { LOCK_HOST_PREFIX = 0x10c };
 struct lock_host_conf {
 	const char *dir;
 	uint64_t generation;
-	uint64_t peers; /* bit h - 1: a link to host h is kept, and it may call */
+	struct hostset peers; /* a link to each is kept, and it may call */
 	uint32_t guests;
 	struct lock_conf lock; /* its self is the host's number */
 };

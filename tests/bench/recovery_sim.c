@@ -122,7 +122,6 @@ static int start(struct sim *s, uint16_t n)
 	struct host *h = &s->host[n];
 	struct lock_host_conf c = { .dir = s->c->dir,
 				    .generation = ++h->generation,
-				    .peers = 1ull << (HOME - 1),
 				    .lock = recovery_lock_conf(s->c, n) };
 	struct shm_faults f = { .seed = draw(s, UINT64_MAX),
 				.out_max_ns = s->c->way_ns,
@@ -130,7 +129,8 @@ static int start(struct sim *s, uint16_t n)
 	int rc;
 
 	if (n == HOME)
-		c.peers = ((1ull << last_host(s)) - 1) & ~c.peers;
+		c.peers = hostset_first(last_host(s));
+	hostset_set(&c.peers, HOME, n != HOME);
 	rc = lock_host_open(&h->h, &c, HOME, own(s, h), s->text);
 	if (rc || n == HOME)
 		return rc;

@@ -83,10 +83,11 @@ const char *cluster_transport(const struct cluster *c)
 	return "fake";
 }
 
-void cluster_members(const struct cluster *c, uint64_t *view, uint64_t *members, bool *quorate)
+void cluster_members(const struct cluster *c, uint64_t *view, struct hostset *members,
+		     bool *quorate)
 {
 	*view = 12;
-	*members = 7;
+	*members = hostset_first(3);
 	*quorate = c->quorate;
 }
 

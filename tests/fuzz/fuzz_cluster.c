@@ -64,7 +64,7 @@ static void check_services(const struct cluster_conf *c)
 	for (uint32_t i = 0; i < c->services; i++) {
 		const struct cluster_service *s = &c->service[i];
 
-		FUZZ_REQUIRE(s->number < REGION_SERVICES_MAX && !(s->balancers & ~known));
+		FUZZ_REQUIRE(s->number < REGION_SERVICES_MAX && !(s->balancers.word[0] & ~known));
 		FUZZ_REQUIRE(cluster_service_find(c, s->name) == s);
 		for (uint32_t k = 0; k < i; k++)
 			FUZZ_REQUIRE(c->service[k].number != s->number);

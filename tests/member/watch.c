@@ -34,7 +34,7 @@ static struct mono now(void)
 static void print_view(const struct member *m, const struct member_view *v)
 {
 	printf("{\"view\": %llu, \"members\": %llu, \"quorate\": %d, \"note\": \"%s\"}\n",
-	       (unsigned long long)v->view, (unsigned long long)v->members, v->quorate,
+	       (unsigned long long)v->view, (unsigned long long)v->members.word[0], v->quorate,
 	       member_corosync.note(m));
 	fflush(stdout);
 }
@@ -218,7 +218,7 @@ static int parse(struct member_conf *c, int argc, char **argv)
 		if (sscanf(argv[i], "%u=%u%c", &host, &node, &rest) != 2 || host < 1 ||
 		    host > HOSTS)
 			return -1;
-		c->hosts |= 1ull << (host - 1);
+		hostset_set(&c->hosts, host, true);
 		c->node[host - 1] = node;
 	}
 	return 0;

@@ -292,7 +292,8 @@ static int open_protocols(struct me *m, int hosts)
 	if (!rc)
 		rc = runner_add(m->p.r, &work);
 	if (!rc)
-		runner_view(m->p.r, 0, (1ull << hosts) - 1, true, host_process_now(&m->p));
+		runner_view(m->p.r, 0, hostset_first((uint32_t)hosts), true,
+			    host_process_now(&m->p));
 	return rc;
 }
 

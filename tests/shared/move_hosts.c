@@ -228,9 +228,10 @@ static void set_up(struct me *m, int hosts)
 	}
 	in->services = SERVICES;
 	for (uint32_t s = 0; s < SERVICES; s++)
-		in->service[s] = (struct move_service){ .id = (uint16_t)(s + 1),
-							.minimum = with * MINIMUM,
-							.balancers = (1ull << hosts) - 1 };
+		in->service[s] =
+			(struct move_service){ .id = (uint16_t)(s + 1),
+					       .minimum = with * MINIMUM,
+					       .balancers = hostset_first((uint32_t)hosts) };
 }
 
 static int open_protocols(struct me *m, int hosts)
@@ -252,7 +253,8 @@ static int open_protocols(struct me *m, int hosts)
 	if (!rc)
 		rc = runner_add(m->p.r, &scan);
 	if (!rc)
-		runner_view(m->p.r, 0, (1ull << hosts) - 1, true, host_process_now(&m->p));
+		runner_view(m->p.r, 0, hostset_first((uint32_t)hosts), true,
+			    host_process_now(&m->p));
 	return rc;
 }
 

@@ -247,7 +247,7 @@ static void step(void *ctx, uint16_t host, const struct step_event *ev, struct m
 							 .host = host,
 							 .service = ev->quorate,
 							 .old = ev->view,
-							 .value = ev->members });
+							 .value = ev->members.word[0] });
 	move_step(&h->move, ev, now, out);
 	if (mono_sub(now, h->next_check) >= 0)
 		check_load(s, h, now, out);

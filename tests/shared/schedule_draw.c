@@ -61,7 +61,7 @@ static void draw_cluster(struct schedule *s, struct history_conf *c)
 		in->service[in->services++] =
 			(struct move_service){ .id = id_of(i),
 					       .minimum = c->minimum[id_of(i)],
-					       .balancers = c->balancers[id_of(i)] };
+					       .balancers = { { c->balancers[id_of(i)] } } };
 	}
 	for (uint32_t h = 2; h <= s->hosts; h++) {
 		memcpy(s->host[h].in.node, in->node, in->nodes * sizeof(in->node[0]));

@@ -174,7 +174,7 @@ static void *run(void *arg)
 	while (atomic_load(&a->ready) < HOSTS)
 		events(h, NS_PER_MS);
 	faults(h);
-	runner_view(h->r, 0, (1u << HOSTS) - 1, true, now_of(h));
+	runner_view(h->r, 0, hostset_first(HOSTS), true, now_of(h));
 	runner_ask(h->r, &h->lock, LOCK_ACQUIRE, now_of(h));
 	while (goes_on(h)) {
 		events(h, NS_PER_MS);

@@ -617,7 +617,8 @@ static void do_up(struct world *w, const struct world_event *e)
 
 static void do_view(struct world *w, const struct world_event *e)
 {
-	if (w->host[e->a].boot == e->value && runs(w, e->a, e) && w->host[e->a].view.members)
+	if (w->host[e->a].boot == e->value && runs(w, e->a, e) &&
+	    !hostset_empty(&w->host[e->a].view.members))
 		turn(w, e->a, &w->host[e->a].view);
 }
 
@@ -632,7 +633,7 @@ static void boot(struct world *w, uint16_t host)
 	memset(h->word, 0, sizeof(h->word));
 	w->actor->boot(w->actor->ctx, host, h->generation, world_clock(w, host));
 	w->actor->notice(w->actor->ctx, NOTICE_BOOT, host, h->generation);
-	if (h->view.members)
+	if (!hostset_empty(&h->view.members))
 		world_push(w, w->now + w->conf.delay_min, EV_VIEW, host, h->boot, 0);
 	for (uint32_t b = 1; b <= w->conf.hosts; b++) {
 		int64_t t = w->now + world_between(w, w->conf.delay_min, w->conf.delay_max);
@@ -743,7 +744,7 @@ void world_view(struct world *w, uint16_t host, uint64_t view, uint64_t members,
 	struct world_host *h = &w->host[host];
 
 	h->view = (struct step_event){
-		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
+		.type = STEP_VIEW, .view = view, .members = { { members } }, .quorate = quorate
 	};
 	if (h->up)
 		world_push(w, w->now + world_between(w, 0, within_ns), EV_VIEW, host, h->boot, 0);
@@ -780,7 +781,7 @@ void world_start(struct world *w, uint64_t view, uint64_t members)
 {
 	for (uint16_t h = 1; h <= w->conf.hosts; h++) {
 		w->host[h].view = (struct step_event){
-			.type = STEP_VIEW, .view = view, .members = members, .quorate = true
+			.type = STEP_VIEW, .view = view, .members = { { members } }, .quorate = true
 		};
 		boot(w, h);
 	}

@@ -179,7 +179,7 @@ static inline void start(struct rig *r, uint16_t host)
 	new_links(r, h);
 	step_mover(r, h, rig_view(0, ALL, true));
 	for (uint32_t s = 0; s < SERVICES; s++)
-		if (r->view.service[s].balancers >> (host - 1) & 1)
+		if (hostset_has(&r->view.service[s].balancers, host))
 			assert_int_equal(whole_move(r, h, s),
 					 MOVE_COUNTER_AHEAD); /* the first look copies */
 }
@@ -203,9 +203,9 @@ static inline int rig_setup(void **state)
 	assert_non_null(r);
 	r->now.ns = 1000 * (int64_t)MS;
 	r->view.services = SERVICES;
-	r->view.service[S10] = (struct move_service){ 10, 1, 0x0a };
-	r->view.service[S20] = (struct move_service){ 20, 2, 0x04 };
-	r->view.service[S30] = (struct move_service){ 30, 1, 0x0a };
+	r->view.service[S10] = (struct move_service){ 10, 1, { { 0x0a } } };
+	r->view.service[S20] = (struct move_service){ 20, 2, { { 0x04 } } };
+	r->view.service[S30] = (struct move_service){ 30, 1, { { 0x0a } } };
 	put_node(r, 7, 0, S10, 900);
 	put_node(r, 5, 0, S20, 100);
 	put_node(r, 5, 1, S20, 50);

@@ -57,7 +57,7 @@ static inline struct step_event rig_link(uint16_t host, uint32_t link)
 static inline struct step_event rig_view(uint64_t view, uint64_t members, bool quorate)
 {
 	return (struct step_event){
-		.type = STEP_VIEW, .view = view, .members = members, .quorate = quorate
+		.type = STEP_VIEW, .view = view, .members = { { members } }, .quorate = quorate
 	};
 }
 

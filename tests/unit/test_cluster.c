@@ -58,7 +58,8 @@ TEST_WITH(host__what_it_publishes__is_what_the_other_sees, pair, finish)
 	struct sites *s = *state;
 	struct snapshot *sn = site_snap(s, 2);
 	const struct region_host *h;
-	uint64_t view, members;
+	struct hostset members;
+	uint64_t view;
 	bool quorate;
 
 	sn->epoch = 4711;
@@ -71,8 +72,9 @@ TEST_WITH(host__what_it_publishes__is_what_the_other_sees, pair, finish)
 	assert_int_equal(h->wall_ns, WALL);
 	assert_int_equal(h->generation, 1);
 	assert_int_equal(h->view, view);
-	assert_int_equal(h->members[0], members);
-	assert_int_equal(members, 7);
+	assert_memory_equal(h->members, members.word, sizeof(h->members));
+	assert_int_equal(members.word[0], 7);
+	assert_int_equal(hostset_count(&members), 3);
 	assert_true(h->quorate && quorate);
 	assert_int_equal(h->links, 2);
 	assert_int_equal(h->link_bytes_s, 2ull << 30);
@@ -235,9 +237,9 @@ TEST_WITH(process__restarted_with_an_older_generation__is_refused_with_an_alarm,
 
 TEST_WITH(services__configured__are_published_as_they_are, none, finish)
 {
-	struct cluster_conf conf = {
-		.services = 2, .service = { { "web", 1, 2, 1ull << 63 | 1 }, { "mail", 255, 0, 0 } }
-	};
+	struct cluster_conf conf = { .services = 2,
+				     .service = { { "web", 1, 2, { { 1ull << 63 | 1 } } },
+						  { "mail", 255, 0, { { 0 } } } } };
 	struct region_service out[CLUSTER_SERVICES_MAX];
 
 	memset(out, 0x5a, sizeof(out));

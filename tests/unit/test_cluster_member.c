@@ -32,7 +32,8 @@ static int finish(void **state)
 
 static bool quorate(struct sites *s)
 {
-	uint64_t view, members;
+	struct hostset members;
+	uint64_t view;
 	bool q;
 
 	cluster_members(s->at[1].c, &view, &members, &q);

@@ -56,7 +56,7 @@ static void second_is_stuck(struct rig *r)
 /* Host 3 balances 10 as well. */
 static void third_balancer(struct rig *r)
 {
-	r->view.service[S10].balancers |= 1u << (3 - 1);
+	hostset_set(&r->view.service[S10].balancers, 3, true);
 	start(r, 3);
 }
 

@@ -178,7 +178,7 @@ static int setup(void **state)
 		start(r, n);
 	UNTIL(r, all_linked(r));
 	for (uint16_t n = 1; n <= HOSTS; n++)
-		runner_view(r->host[n].r, 0, (1u << HOSTS) - 1, true, r->now);
+		runner_view(r->host[n].r, 0, hostset_first(HOSTS), true, r->now);
 	*state = r;
 	return 0;
 }

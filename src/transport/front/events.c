@@ -209,8 +209,8 @@ void events_return(struct transport *t)
 	q->message_head = (q->message_head + q->messages_returned) % MESSAGES;
 	q->messages -= q->messages_returned;
 	q->messages_returned = 0;
-	for (uint64_t hosts = t->returned; hosts; hosts &= hosts - 1) {
-		struct transport_out *o = &t->out[__builtin_ctzll(hosts)];
+	for (uint16_t h = hostset_next(&t->returned, 0); h; h = hostset_next(&t->returned, h)) {
+		struct transport_out *o = &t->out[h - 1];
 
 		while (o->returned)
 			slot_move(t, o, &o->slot[__builtin_ctz(o->returned)], SLOT_FREE);

@@ -10,7 +10,7 @@ void slot_move(struct transport *t, struct transport_out *o, struct transport_sl
 	       enum slot_state to)
 {
 	uint32_t bit = 1u << s->index;
-	uint64_t host = 1ull << (o - t->out);
+	uint32_t host = (uint32_t)(o - t->out) + 1;
 	uint32_t *const mask[] = { NULL, &o->waits, &o->sent, &o->late, &o->over, &o->returned };
 
 	if (s->state != SLOT_FREE)
@@ -18,9 +18,9 @@ void slot_move(struct transport *t, struct transport_out *o, struct transport_sl
 	if (to != SLOT_FREE)
 		*mask[to] |= bit;
 	s->state = to;
-	/* A poll visits only the links with a bit here: most of 64 are idle at most times. */
-	t->waits = o->waits ? t->waits | host : t->waits & ~host;
-	t->returned = o->returned ? t->returned | host : t->returned & ~host;
+	/* A poll visits only the links in these sets: most are idle at most times. */
+	hostset_set(&t->waits, host, o->waits != 0);
+	hostset_set(&t->returned, host, o->returned != 0);
 }
 
 struct transport_slot *slot_first(struct transport_out *o, uint32_t mask)

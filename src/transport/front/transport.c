@@ -157,7 +157,7 @@ static void start_operation(struct transport *t, const struct transport_op *op)
 size_t transport_post(struct transport *t, const struct transport_op *op, size_t n, struct mono now,
 		      int *why)
 {
-	uint64_t hosts = 0;
+	struct hostset hosts = { { 0 } };
 	size_t i;
 
 	t->now = now;
@@ -169,11 +169,11 @@ size_t transport_post(struct transport *t, const struct transport_op *op, size_t
 		if (rc)
 			break;
 		start_operation(t, &op[i]);
-		hosts |= 1ull << (op[i].host - 1);
+		hostset_set(&hosts, op[i].host, true);
 	}
 	/* Once a link: the operations of one may cost a device one request. */
-	for (; hosts; hosts &= hosts - 1)
-		submit_waiting(t, &t->out[__builtin_ctzll(hosts)], now);
+	for (uint16_t h = hostset_next(&hosts, 0); h; h = hostset_next(&hosts, h))
+		submit_waiting(t, &t->out[h - 1], now);
 	return i;
 }
 
@@ -214,8 +214,8 @@ size_t transport_poll(struct transport *t, struct mono now, struct transport_eve
 	 */
 	t->ops->progress(t, now);
 	links_timers(t, now);
-	for (uint64_t hosts = t->waits; hosts; hosts &= hosts - 1)
-		submit_waiting(t, &t->out[__builtin_ctzll(hosts)], now);
+	for (uint16_t h = hostset_next(&t->waits, 0); h; h = hostset_next(&t->waits, h))
+		submit_waiting(t, &t->out[h - 1], now);
 	return events_take(t, ev, max);
 }
 

@@ -228,7 +228,7 @@ void shm_run(struct shm *s, uint32_t i, struct mono now)
 	if (rc)
 		front_down(&s->t, &s->t.out[i], rc, "ended the link", now);
 	if (!o->n && !o->lates)
-		s->busy &= ~(1ull << i);
+		hostset_set(&s->busy, i + 1, false);
 }
 
 int shm_submit(struct transport *t, struct transport_out *to, struct transport_slot *slot,
@@ -245,7 +245,7 @@ int shm_submit(struct transport *t, struct transport_out *to, struct transport_s
 	*e = (struct shm_entry){ .op = slot->op, .slot = slot };
 	plan_operation(s, o, e, now);
 	o->n++;
-	s->busy |= 1ull << i;
+	hostset_set(&s->busy, i + 1, true);
 	shm_run(s, i, now);
 	return 0;
 }
@@ -280,7 +280,7 @@ void shm_orphan(struct shm *s, struct shm_out *o)
 		shm_unmap(&o->map);
 	memset(&o->map, 0, sizeof(o->map));
 	if (o->lates)
-		s->busy |= 1ull << (o - s->out);
+		hostset_set(&s->busy, (uint32_t)(o - s->out) + 1, true);
 }
 
 static void lower_due(struct mono *due, struct mono t)
@@ -291,8 +291,8 @@ static void lower_due(struct mono *due, struct mono t)
 
 void shm_run_due(const struct shm *s, struct mono *due)
 {
-	for (uint64_t hosts = s->busy; hosts; hosts &= hosts - 1) {
-		const struct shm_out *o = &s->out[__builtin_ctzll(hosts)];
+	for (uint16_t h = hostset_next(&s->busy, 0); h; h = hostset_next(&s->busy, h)) {
+		const struct shm_out *o = &s->out[h - 1];
 		uint32_t k = 0;
 
 		if (o->lates)

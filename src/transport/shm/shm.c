@@ -75,8 +75,8 @@ static void shm_progress(struct transport *t, struct mono now)
 		dispatch(s, &ev[i], now);
 	/* After the events: a proof that has arrived in time counts. */
 	shm_hellos_timers(s, now);
-	for (uint64_t hosts = s->busy; hosts; hosts &= hosts - 1)
-		shm_run(s, (uint32_t)__builtin_ctzll(hosts), now);
+	for (uint16_t h = hostset_next(&s->busy, 0); h; h = hostset_next(&s->busy, h))
+		shm_run(s, h - 1u, now);
 }
 
 static int shm_fd(struct transport *t)

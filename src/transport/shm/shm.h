@@ -94,7 +94,7 @@ struct shm {
 	uint32_t hellos_max;
 	struct shm_faults faults;
 	uint64_t rng;
-	uint64_t busy; /* bit host - 1: operations to it are outstanding */
+	struct hostset busy; /* operations to them are outstanding */
 };
 
 static inline struct shm *shm_of(struct transport *t)

@@ -47,7 +47,7 @@ struct tcp {
 	struct mono rest_over;
 	struct tcp_region region;
 	struct tcp_call call[TRANSPORT_HOSTS_MAX]; /* by host - 1 */
-	uint64_t unsent; /* bit host - 1: its call's out has bytes to send */
+	struct hostset unsent;			   /* their calls have bytes to send */
 	struct caller *callers;
 	struct caller *of[TRANSPORT_HOSTS_MAX]; /* the proven caller of each host */
 	bool more;				/* any caller's more */
@@ -272,17 +272,16 @@ static int tcp_submit(struct transport *t, struct transport_out *o, struct trans
 	(void)now;
 	/* Sent at the next progress: operations posted together go out by one system call. */
 	if (!rc)
-		tcp_of(t)->unsent |= 1ull << (o - t->out);
+		hostset_set(&tcp_of(t)->unsent, (uint32_t)(o - t->out) + 1, true);
 	return rc;
 }
 
 /* Send what was posted since the last time, with one system call a link. */
 static void send_unsent(struct tcp *c, struct mono now)
 {
-	for (; c->unsent; c->unsent &= c->unsent - 1) {
-		int i = __builtin_ctzll(c->unsent);
-
-		tcp_call_send(&c->call[i], &c->t, &c->t.out[i], now);
+	for (uint16_t h = hostset_next(&c->unsent, 0); h; h = hostset_next(&c->unsent, h)) {
+		hostset_set(&c->unsent, h, false);
+		tcp_call_send(&c->call[h - 1], &c->t, &c->t.out[h - 1], now);
 	}
 }
 
@@ -353,7 +352,7 @@ static int tcp_arm(struct transport *t, struct mono now, struct mono *due)
 	if (c->rests && c->rest_over.ns < due->ns)
 		*due = c->rest_over;
 	/* Work that no descriptor will announce. */
-	return c->more || c->unsent;
+	return c->more || !hostset_empty(&c->unsent);
 }
 
 /* --- open and close ------------------------------------------------------------------ */
