@@ -18,7 +18,7 @@
 
 enum {
 	REGION_PAGE = 4096,
-	REGION_HOSTS_MAX = 64,	   /* numbered from 1 */
+	REGION_HOSTS_MAX = 256,	   /* numbered from 1 */
 	REGION_SERVICES_MAX = 256, /* numbered from 1; 0: none */
 	REGION_NODES_MAX = 256,	   /* of one host, numbered from 0 */
 	REGION_GUESTS_MAX = 256,
@@ -29,6 +29,8 @@ enum {
 	/* Of a set of hosts: host h is bit (h - 1) % 64 of word (h - 1) / 64. */
 	REGION_SET_WORDS = 4,
 };
+
+static_assert(REGION_HOSTS_MAX <= 64 * REGION_SET_WORDS, "a set has a bit of each host");
 
 /*
  * The head of each record. crc: CRC32C (Castagnoli) of the head with crc 0, then of the

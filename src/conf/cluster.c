@@ -18,7 +18,7 @@
 
 static const char *const membership_names[] = { "static", "corosync", NULL };
 
-enum { CALLERS_MIN = 8 }; /* the default of callers, with few hosts */
+enum { CALLERS_MIN = 8, CALLERS_SECOND_MIN = 64 }; /* the defaults, with few hosts */
 
 #define KEY(...) CONF_KEY(struct cluster_conf, __VA_ARGS__)
 static const struct conf_key top_keys[] = {
@@ -31,7 +31,7 @@ static const struct conf_key top_keys[] = {
 	{ KEY("timeout", DURATION, timeout_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
 	{ KEY("hold", DURATION, hold_ns), .min = 10 * NS_PER_MS, .max = 60 * NS_PER_S },
 	{ KEY("drift", UINT, drift), .max = 100000 },
-	{ KEY("callers", UINT, callers), .min = 1, .max = 64 },
+	{ KEY("callers", UINT, callers), .min = 1, .max = REGION_HOSTS_MAX },
 	{ KEY("callers_second", UINT, callers_second), .min = 1, .max = 10000 },
 	{ 0 },
 };
@@ -289,7 +289,7 @@ static void set_defaults(struct cluster_conf *c)
 	c->hold_ns = 2 * NS_PER_S;
 	c->drift = 1000;
 	c->callers = 0; /* not given: see read_and_free */
-	c->callers_second = 64;
+	c->callers_second = 0;
 }
 
 static int read_transport(struct cluster_conf *c, const struct conf_doc *d, struct conf_error *e)
@@ -323,8 +323,11 @@ static int read_and_free(struct cluster_conf *c, struct conf_doc *d, int rc, con
 		rc = read_transport(c, d, e);
 	if (!rc)
 		rc = conf_read_list(d, "", d->root, &host_list, c, e);
-	if (!rc && !c->callers) /* after a power cut all hosts call at once */
+	/* After a power cut all hosts call at once. */
+	if (!rc && !c->callers)
 		c->callers = c->hosts > CALLERS_MIN ? c->hosts : CALLERS_MIN;
+	if (!rc && !c->callers_second)
+		c->callers_second = c->hosts > CALLERS_SECOND_MIN ? c->hosts : CALLERS_SECOND_MIN;
 	if (!rc)
 		rc = find_self(c, d, hostname, e);
 	if (!rc)

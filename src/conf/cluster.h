@@ -13,6 +13,9 @@
 #include "src/conf/settings.h"
 #include "src/transport/transport.h"
 
+static_assert((int)HOSTSET_WORDS == (int)REGION_SET_WORDS, "a region holds a whole set");
+static_assert((int)TRANSPORT_HOSTS_MAX == (int)REGION_HOSTS_MAX, "one range of numbers");
+
 enum { CLUSTER_SERVICES_MAX = 64 };
 
 enum cluster_membership { CLUSTER_STATIC, CLUSTER_COROSYNC };

@@ -12,12 +12,15 @@
 #ifndef RESEX_TRANSPORT_BACKEND_H
 #define RESEX_TRANSPORT_BACKEND_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 
 #include "src/core/hostset.h"
 #include "src/transport/front/hello.h"
 #include "src/transport/transport.h"
+
+static_assert((int)HOSTSET_MAX == (int)TRANSPORT_HOSTS_MAX, "a set of hosts has room for all");
 
 /*
  * At most TRANSPORT_DEPTH operations of a link are outstanding. The user may still read the

@@ -32,7 +32,7 @@
 #include "src/core/units.h"
 
 enum {
-	TRANSPORT_HOSTS_MAX = 64,	   /* hosts are numbered 1 .. 64 */
+	TRANSPORT_HOSTS_MAX = 256,	   /* hosts are numbered 1 .. 256 */
 	TRANSPORT_DEPTH = 8,		   /* operations outstanding on a link */
 	TRANSPORT_READ_MAX = 16384,	   /* bytes of one READ */
 	TRANSPORT_MESSAGE_MAX = 1024,	   /* bytes of one message */

@@ -56,15 +56,17 @@ static void check_hosts(const struct cluster_conf *c)
 
 static void check_services(const struct cluster_conf *c)
 {
-	uint64_t known = 0;
+	struct hostset known = { { 0 } };
 
 	for (uint32_t i = 0; i < c->hosts; i++)
-		known |= 1ull << (c->host[i].number - 1);
+		hostset_set(&known, (uint32_t)c->host[i].number, true);
 	FUZZ_REQUIRE(c->services <= CLUSTER_SERVICES_MAX);
 	for (uint32_t i = 0; i < c->services; i++) {
 		const struct cluster_service *s = &c->service[i];
 
-		FUZZ_REQUIRE(s->number < REGION_SERVICES_MAX && !(s->balancers.word[0] & ~known));
+		struct hostset unknown = hostset_without(&s->balancers, &known);
+
+		FUZZ_REQUIRE(s->number < REGION_SERVICES_MAX && hostset_empty(&unknown));
 		FUZZ_REQUIRE(cluster_service_find(c, s->name) == s);
 		for (uint32_t k = 0; k < i; k++)
 			FUZZ_REQUIRE(c->service[k].number != s->number);

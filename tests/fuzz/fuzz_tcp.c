@@ -217,18 +217,21 @@ struct rig {
 	size_t got_len, got_room;
 };
 
-static void rig_init(struct rig *r)
+/* On the heap: a transport has megabytes of links. */
+static struct rig *rig_new(void)
 {
+	struct rig *r = calloc(1, sizeof(*r));
 	uint8_t *table = malloc(PART);
 
-	memset(r, 0, sizeof(*r));
+	if (!r || !table)
+		abort();
 	r->fake.t.conf = (struct transport_conf){
 		.host = 2, .generation = 5, .start = 1, .cluster = "fuzz"
 	};
 	r->fake.t.conf.key = key;
 	r->fake.t.conf.key_len = sizeof(key) - 1;
 	r->region.words = calloc(1, PART);
-	if (!table || !r->region.words)
+	if (!r->region.words)
 		abort();
 	for (size_t i = 0; i < PART; i++)
 		table[i] = (uint8_t)(i * 7 + i / 256);
@@ -237,15 +240,17 @@ static void rig_init(struct rig *r)
 	r->region.part[TRANSPORT_LOAD] = table;
 	r->region.bytes[0] = r->region.bytes[1] = r->region.bytes[2] = PART;
 	FUZZ_REQUIRE(!tcp_serve_init(&r->serve, &r->fake.t, &r->region, (struct mono){ 1 }));
+	return r;
 }
 
-static void rig_fini(struct rig *r)
+static void rig_free(struct rig *r)
 {
 	tcp_serve_fini(&r->serve);
 	FUZZ_REQUIRE(r->fake.over == 1);
 	free((void *)(uintptr_t)r->region.part[TRANSPORT_TABLE]);
 	free((void *)(uintptr_t)r->region.words);
 	free(r->got);
+	free(r);
 }
 
 static void drain(struct rig *r, size_t n)
@@ -358,34 +363,32 @@ static void compare(struct rig *r)
 
 static void proven(struct bytes *in)
 {
-	struct rig r;
+	struct rig *r = rig_new();
 
-	rig_init(&r);
-	prove(&r);
-	steps(&r, in);
+	prove(r);
+	steps(r, in);
 	r.fake.full = false;
 	do {
-		drain(&r, SIZE_MAX);
-		if (r.rc >= 0)
-			go(&r);
-	} while (tcp_buf_used(&r.serve.out) || r.rc > TCP_IDLE);
-	compare(&r);
-	rig_fini(&r);
+		drain(r, SIZE_MAX);
+		if (r->rc >= 0)
+			go(r);
+	} while (tcp_buf_used(&r->serve.out) || r->rc > TCP_IDLE);
+	compare(r);
+	rig_free(r);
 }
 
 static void unproven(struct bytes *in)
 {
-	struct rig r;
+	struct rig *r = rig_new();
 
-	rig_init(&r);
-	steps(&r, in);
-	tcp_serve_gone(&r.serve, (struct mono){ 1 });
-	drain(&r, SIZE_MAX);
-	FUZZ_REQUIRE(r.rc != TCP_PROVEN && !r.serve.host);
-	FUZZ_REQUIRE(!r.fake.t.stats.served && !r.fake.messages);
-	FUZZ_REQUIRE(r.got_len <= TCP_HELLO_FRAME && r.fake.refused <= 2);
-	FUZZ_REQUIRE(r.rc >= 0 || r.fake.refused);
-	rig_fini(&r);
+	steps(r, in);
+	tcp_serve_gone(&r->serve, (struct mono){ 1 });
+	drain(r, SIZE_MAX);
+	FUZZ_REQUIRE(r->rc != TCP_PROVEN && !r->serve.host);
+	FUZZ_REQUIRE(!r->fake.t.stats.served && !r->fake.messages);
+	FUZZ_REQUIRE(r->got_len <= TCP_HELLO_FRAME && r->fake.refused <= 2);
+	FUZZ_REQUIRE(r->rc >= 0 || r->fake.refused);
+	rig_free(r);
 }
 
 /* --- the caller ------------------------------------------------------------------------------ */

@@ -234,7 +234,7 @@ RIG_TEST(all_keys__given__are_taken)
 	     HEAD "\"host\": \"b\", \"key_file\": \"/k\", \"membership\": \"corosync\","
 		  " \"heartbeat\": \"20ms\", \"scan\": \"30ms\", \"timeout\": \"40ms\","
 		  " \"hold\": \"50ms\", \"drift\": 0, \"callers\": 3,"
-		  " \"callers_second\": 4, \"hosts\": [{\"name\": \"a\", \"number\": 64,"
+		  " \"callers_second\": 4, \"hosts\": [{\"name\": \"a\", \"number\": 256,"
 		  " \"address\": \"::1\", \"port\": 9, \"corosync_node\": 77},"
 		  " {\"name\": \"b\", \"number\": 5, \"address\": \"10.0.0.5\"}],"
 		  " \"services\": [{\"name\": \"web\", \"number\": 255, \"minimum\": 0,"
@@ -254,11 +254,12 @@ RIG_TEST(all_keys__given__are_taken)
 	assert_int_equal(c->services, 2);
 	assert_int_equal(c->service[0].number, 255);
 	assert_int_equal(c->service[0].minimum, 0);
-	assert_true(c->service[0].balancers.word[0] == (1ull << 63 | 1ull << 4));
+	assert_true(c->service[0].balancers.word[0] == 1ull << 4 &&
+		    c->service[0].balancers.word[3] == 1ull << 63);
 	assert_int_equal(c->service[1].minimum, 1);
 	assert_ptr_equal(cluster_service_find(c, "web"), &c->service[0]);
 	assert_null(cluster_service_find(c, "we"));
-	assert_ptr_equal(cluster_host_at(c, 64), &c->host[0]);
+	assert_ptr_equal(cluster_host_at(c, 256), &c->host[0]);
 	assert_null(cluster_host_at(c, 1));
 }
 
@@ -269,7 +270,7 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 	} rows[] = {
 		{ "{" BOTH "}", "\"cluster\"" },
 		{ HEAD "\"x\": 1, " BOTH "}", "f:1:38: unknown key \"x\"" },
-		{ HEAD "\"hosts\": []}", "give a list of 1 to 64 hosts" },
+		{ HEAD "\"hosts\": []}", "give a list of 1 to 256 hosts" },
 		{ HEAD "\"hosts\": [" HOST1 ", " HOST1 "]}", "\"xen1\" is listed twice" },
 		{ HEAD "\"hosts\": [" HOST1 ", {\"name\": \"q\", \"number\": 1,"
 		       " \"address\": \"a\"}]}",
@@ -277,8 +278,8 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 		{ HEAD "\"hosts\": [" HOST1 ", {\"name\": \"q\", \"number\": 3,"
 		       " \"address\": \"a\", \"corosync_node\": 1}]}",
 		  "corosync's node 1 is \"xen1\"" },
-		{ HEAD "\"hosts\": [{\"name\": \"q\", \"number\": 65, \"address\": \"a\"}]}",
-		  "65" },
+		{ HEAD "\"hosts\": [{\"name\": \"q\", \"number\": 257, \"address\": \"a\"}]}",
+		  "257" },
 		{ HEAD "\"hosts\": [" HOST2 "]}", "this host is called \"xen1\"" },
 		{ HEAD "\"host\": \"z\", " BOTH "}", "unknown host \"z\"" },
 		{ "{\"cluster\": \"c\", \"transport\": \"pigeon\", " BOTH "}",
@@ -324,24 +325,25 @@ RIG_TEST(refused__each_says_where_what_and_what_instead)
 	}
 }
 
-RIG_TEST(hosts_64__are_taken_and_one_more_is_refused)
+RIG_TEST(hosts_256__are_taken_and_one_more_is_refused)
 {
-	char text[16384] = HEAD "\"hosts\": [";
+	char text[1 << 15] = HEAD "\"hosts\": [";
 	struct conf_error e = { 0 };
 	size_t n = strlen(text);
 
-	for (int i = 1; i <= 64; i++)
+	for (int i = 1; i <= 256; i++)
 		n += (size_t)snprintf(
 			text + n, sizeof(text) - n,
-			"%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"10.0.0.%d\"}",
-			i == 1 ? "" : ",", i, i, i);
+			"%s{\"name\": \"h%d\", \"number\": %d, \"address\": \"10.0.%d.%d\"}",
+			i == 1 ? "" : ",", i, i, i / 256, i % 256);
 	strcpy(text + n, "]}");
-	take(*state, text, "h64");
-	assert_int_equal(((struct cluster_conf *)*state)->self, 63);
-	assert_int_equal(((struct cluster_conf *)*state)->callers, 64);
+	take(*state, text, "h256");
+	assert_int_equal(((struct cluster_conf *)*state)->self, 255);
+	assert_int_equal(((struct cluster_conf *)*state)->callers, 256);
+	assert_int_equal(((struct cluster_conf *)*state)->callers_second, 256);
 	strcpy(text + n, "," HOST1 "]}");
 	assert_int_equal(cluster_conf_parse(*state, "f", text, strlen(text), "h1", &e), -EINVAL);
-	assert_non_null(strstr(e.text, "1 to 64 hosts"));
+	assert_non_null(strstr(e.text, "1 to 256 hosts"));
 }
 
 /* --- the key ---------------------------------------------------------------------- */

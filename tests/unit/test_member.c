@@ -11,12 +11,12 @@
 #include "tests/unit/unit.h"
 
 /*
- * Hosts 1, 2, 3 and 64 are corosync's nodes 11, 12, 13 and 5; we are host 2. Host 4 is not
+ * Hosts 1, 2, 3 and 256 are corosync's nodes 11, 12, 13 and 5; we are host 2. Host 4 is not
  * configured, although it has a nodeid.
  */
 static const struct member_conf conf = {
-	.hosts = { { 7 | 1ull << 63 } },
-	.node = { 11, 12, 13, 99, [63] = 5 },
+	.hosts = { { 7, 0, 0, 1ull << 63 } },
+	.node = { 11, 12, 13, 99, [255] = 5 },
 	.self = 2,
 };
 
@@ -96,7 +96,7 @@ TEST(static__open__all_hosts_are_in_and_quorate_reported_once)
 
 TEST(open__self_not_configured__is_refused)
 {
-	static const uint16_t wrong[] = { 0, 4, 65 };
+	static const uint16_t wrong[] = { 0, 4, 257 };
 	struct member *m;
 
 	fake_quorum_reset();
@@ -116,9 +116,9 @@ TEST(open__a_nodeid_missing_or_twice_or_a_negative_wait__is_refused)
 	struct member *m;
 
 	fake_quorum_reset();
-	c.node[63] = 0;
+	c.node[255] = 0;
 	assert_int_equal(member_corosync.open(&m, &c, (struct mono){ 0 }), -EINVAL);
-	c.node[63] = 11;
+	c.node[255] = 11;
 	assert_int_equal(member_corosync.open(&m, &c, (struct mono){ 0 }), -EINVAL);
 	c = conf;
 	c.connect_ms = -1;
@@ -184,7 +184,7 @@ static const struct row {
 	  "revive, wait-due, vote all 11 40, update -> news 1, quorate, no-note, due-never" },
 	/* Once it is connected again, nothing is reported yet. */
 	{ "corosync dies: not quorate until it is back",
-	  "join, die, update -> news 1, not-quorate, view 40, members 1 2 3 64, finalizes 1,"
+	  "join, die, update -> news 1, not-quorate, view 40, members 1 2 3 256, finalizes 1,"
 	  "no-fd, says start corosync; wait-due, update -> news 0; wait-due, update -> news 0;"
 	  "wait-due, update -> news 0, connects 4; revive, wait-due, update -> not-quorate;"
 	  "vote all 11 40, update -> news 1, quorate, view 40" },

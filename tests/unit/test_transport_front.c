@@ -108,7 +108,7 @@ TEST(post__what_is_wrong__says_which)
 		assert_int_equal(post(r, o), rc);                                                  \
 	} while (0)
 	WRONG(TRANSPORT_READ, host, 0, -EINVAL);
-	WRONG(TRANSPORT_READ, host, 65, -EINVAL);
+	WRONG(TRANSPORT_READ, host, 257, -EINVAL);
 	WRONG(TRANSPORT_READ, host, 3, -ENOTCONN);
 	WRONG(TRANSPORT_READ, kind, TRANSPORT_KINDS, -EINVAL);
 	WRONG(TRANSPORT_READ, part, TRANSPORT_PARTS, -EINVAL);

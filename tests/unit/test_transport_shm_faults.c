@@ -288,6 +288,6 @@ TEST(faults__out_of_range__refused)
 		transport_shm_faults(r->host[1].t, &(struct shm_faults){ .drop_permille = 1001 }),
 		-EINVAL);
 	assert_int_equal(transport_shm_cut(r->host[1].t, 0, true), -EINVAL);
-	assert_int_equal(transport_shm_cut(r->host[1].t, 65, true), -EINVAL);
+	assert_int_equal(transport_shm_cut(r->host[1].t, 257, true), -EINVAL);
 	rig_free(r);
 }
