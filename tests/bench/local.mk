@@ -26,3 +26,8 @@ EXTRA_DIST += tests/bench/lock.gp
 resex_bench_lock_SOURCES = tests/bench/bench_lock.c $(LOCK_HOST)
 resex_bench_lock_LDADD = $(CLUSTER_LIBS) libutil.a
 CLEANFILES += resex-bench-lock
+
+EXTRA_PROGRAMS += resex-bench-hosts
+resex_bench_hosts_SOURCES = tests/bench/bench_hosts.c $(LOCK_HOST)
+resex_bench_hosts_LDADD = $(CLUSTER_LIBS) libutil.a
+CLEANFILES += resex-bench-hosts

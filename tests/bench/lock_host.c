@@ -7,27 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/shared/region.h"
-
 enum { EVENTS = 64 };
 
 static const uint8_t key[32] = "the key of a bench and no other";
 
+void lock_host_beat(struct lock_host *h)
+{
+	struct region_host host = { .cpus = 2 };
+
+	snprintf(host.name, sizeof(host.name), "host-%u", h->number);
+	region_beat(&h->region, &host);
+}
+
 static int publish(struct lock_host *h, const struct lock_host_conf *c)
 {
 	struct region_guest guest[REGION_GUESTS_MAX];
-	struct region_host host = { .cpus = 2 };
-	struct region r;
 	int rc;
 
 	memset(guest, 0, sizeof(guest));
 	for (uint32_t i = 0; i < c->guests && i < REGION_GUESTS_MAX; i++)
 		snprintf(guest[i].name, sizeof(guest[i].name), "guest-%u", i);
-	snprintf(host.name, sizeof(host.name), "host-%u", c->lock.self);
-	region_init(&r, transport_table(h->t), c->lock.self, c->generation);
-	rc = region_publish_guests(&r, guest, c->guests);
+	region_init(&h->region, transport_table(h->t), c->lock.self, c->generation);
+	rc = region_publish_guests(&h->region, guest, c->guests);
 	if (!rc)
-		region_beat(&r, &host);
+		lock_host_beat(h);
 	return rc;
 }
 
@@ -56,6 +59,14 @@ static int add_lock(struct lock_host *h, const struct lock_host_conf *c)
 	return rc ? rc : runner_add(h->r, &user);
 }
 
+/* Of resexd the default (src/conf/cluster.c). */
+static uint32_t callers_second(uint32_t callers)
+{
+	if (!callers)
+		return 100000;
+	return callers > 64 ? callers : 64;
+}
+
 static int open_transport(struct lock_host *h, const struct lock_host_conf *c, struct mono now,
 			  char text[static 256])
 {
@@ -65,9 +76,9 @@ static int open_transport(struct lock_host *h, const struct lock_host_conf *c, s
 				    .key = key,
 				    .key_len = sizeof(key),
 				    .bytes = { REGION_TABLE_BYTES, REGION_WORDS_BYTES },
-				    .backoff_max_ns = 100 * NS_PER_MS,
-				    .hellos_max = 2 * TRANSPORT_HOSTS_MAX,
-				    .hellos_second = 100000,
+				    .backoff_max_ns = c->callers ? 0 : 100 * NS_PER_MS,
+				    .hellos_max = c->callers ? c->callers : 2 * TRANSPORT_HOSTS_MAX,
+				    .hellos_second = callers_second(c->callers),
 				    .seed = c->lock.seed ^ c->lock.self };
 	uint64_t *words = calloc(1, REGION_WORDS_BYTES);
 	int rc = words ? region_words(words, c->generation) : -ENOMEM;
@@ -88,6 +99,7 @@ int lock_host_open(struct lock_host *h, const struct lock_host_conf *c, uint16_t
 	int rc;
 
 	memset(h, 0, sizeof(*h));
+	h->number = c->lock.self;
 	rc = open_transport(h, c, now, text);
 	if (rc)
 		return rc;

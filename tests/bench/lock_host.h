@@ -7,8 +7,9 @@
 #define RESEX_BENCH_LOCK_HOST_H
 
 #include "src/reconf/lock.h"
-#include "src/shared/peers.h"
 #include "src/reconf/runner.h"
+#include "src/shared/peers.h"
+#include "src/shared/region.h"
 
 enum { LOCK_HOST_PREFIX = 0x10c };
 
@@ -17,6 +18,8 @@ struct lock_host_conf {
 	uint64_t generation;
 	struct hostset peers; /* a link to each is kept, and it may call */
 	uint32_t guests;
+	/* 0: calls are hardly limited. Otherwise limits and back-off are resexd's. */
+	uint32_t callers;
 	struct lock_conf lock; /* its self is the host's number */
 };
 
@@ -24,6 +27,8 @@ struct lock_host {
 	struct transport *t; /* NULL: closed */
 	struct runner *r;
 	struct lock lock;
+	struct region region;
+	uint16_t number;
 	struct peers *peers; /* the user's, told of all events; or NULL */
 };
 
@@ -36,6 +41,9 @@ void lock_host_close(struct lock_host *h);
 size_t lock_host_turn(struct lock_host *h, struct mono now);
 /* When there is something to do, unless the transport's descriptor says so before. */
 struct mono lock_host_due(struct lock_host *h, struct mono now);
+
+/* One more heartbeat. */
+void lock_host_beat(struct lock_host *h);
 
 void lock_host_ask(struct lock_host *h, enum lock_ask what, struct mono now);
 /* HELD: released, and wanted again: a fresh lease, if nobody else is faster. */

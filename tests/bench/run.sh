@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What ./dev bench runs: all but verbs and agent, or the named: agent, report, tick, list, transport,
-# onesided, lock, recovery, verbs. Figures are ratios against a peer in the same run; no time is
+# onesided, lock, recovery, hosts, verbs. Figures are ratios against a peer in the same run; no time is
 # judged. Options are tick's: -g: measure only the sizes that show growth; -j: one JSON object; -o PROGRAM: the
 # resex-bench of another build takes turns; -s GUESTSxQUEUES[:LOAD]: only this size and load.
 set -euo pipefail
@@ -19,7 +19,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery)
+[ ${#names[@]} -gt 0 ] || names=(report tick list transport onesided lock recovery hosts)
 
 # In a VM, since it takes a device: soft-RoCE. Some minutes; not in what runs by default.
 verbs() {
@@ -127,11 +127,12 @@ for what in "${names[@]}"; do
 	onesided) onesided ;;
 	lock) lock ;;
 	recovery) recovery ;;
+	hosts) "$build/resex-bench-hosts" ;;
 	verbs) verbs ;;
 	agent) agent ;;
 	*)
 		echo "bench: there is no \"$what\": agent, report, tick, list, transport, onesided," \
-			"lock, recovery, verbs" >&2
+			"lock, recovery, hosts, verbs" >&2
 		exit 2
 		;;
 	esac
