@@ -29,8 +29,8 @@ struct fake {
 };
 
 /*
- * Zeros, in what begins with f and has so many bytes. Not in its links, which are megabytes: nothing
- * here uses them.
+ * Zeros, in what begins with f and has so many bytes. Not in its links, which are megabytes:
+ * nothing here uses them.
  */
 static void fake_reset(struct fake *f, size_t bytes)
 {

@@ -110,7 +110,8 @@ static void cas64__as_a_lock__one_at_a_time_is_inside(void **state)
 
 /* --- all hosts ------------------------------------------------------------------ */
 
-enum { ALL_HOSTS = TRANSPORT_HOSTS_MAX };
+/* In one process and one VM: each pins memory of its own. ./dev bench hosts has 256. */
+enum { ALL_HOSTS = 64 };
 
 static bool all_up(const struct host *hub, struct host *h[ALL_HOSTS + 1])
 {

@@ -6,8 +6,8 @@ check_LIBRARIES += libunit.a
 libunit_a_SOURCES = tests/unit/unit.c tests/unit/unit.h
 UNIT_LIBS = libunit.a $(CMOCKA_LIBS)
 
-UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_period tests/unit/test_resos \
-	tests/unit/test_resos_prop tests/unit/test_window
+UNIT_CORE = tests/unit/test_caps tests/unit/test_crosscheck tests/unit/test_hostset tests/unit/test_period \
+	tests/unit/test_resos tests/unit/test_resos_prop tests/unit/test_window
 UNIT_UTIL = tests/unit/test_clock tests/unit/test_cmdline tests/unit/test_file tests/unit/test_log tests/unit/test_netlink
 check_PROGRAMS += $(UNIT_CORE) $(UNIT_UTIL)
 TESTS += $(UNIT_CORE) $(UNIT_UTIL)
@@ -16,6 +16,8 @@ tests_unit_test_caps_SOURCES = tests/unit/test_caps.c tests/unit/prop.h
 tests_unit_test_caps_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_crosscheck_SOURCES = tests/unit/test_crosscheck.c tests/unit/prop.h
 tests_unit_test_crosscheck_LDADD = libcore.a $(UNIT_LIBS)
+tests_unit_test_hostset_SOURCES = tests/unit/test_hostset.c tests/unit/prop.h
+tests_unit_test_hostset_LDADD = $(UNIT_LIBS)
 tests_unit_test_period_SOURCES = tests/unit/test_period.c
 tests_unit_test_period_LDADD = libcore.a $(UNIT_LIBS)
 tests_unit_test_resos_SOURCES = tests/unit/test_resos.c
