@@ -334,7 +334,7 @@ static void kill_all(struct bench *b)
 
 static double median_of(const struct bench *b, double (*get)(const struct figures *))
 {
-	double v[HOSTS];
+	double v[HOSTS] = { 0 };
 
 	for (uint32_t i = 0; i < b->hosts; i++)
 		v[i] = get(&b->site->of[i]);

@@ -203,7 +203,7 @@ static void account(struct child *c)
 	for (; c->counted < c->h->n; c->counted++)
 		if (c->h->log[c->counted].ev.type == TRANSPORT_RESULT)
 			result(c, &c->h->log[c->counted].ev);
-	for (uint16_t i = 1; i <= TRANSPORT_HOSTS_MAX; i++)
+	for (uint16_t i = 1; i <= PROC_HOSTS; i++)
 		up |= host_up(c->h, i) ? bit(i) : 0;
 	transport_stats(c->h->t, &s);
 	atomic_store(&c->o->up, up);
@@ -269,7 +269,7 @@ static void open_child(struct child *c)
 	atomic_store(&c->o->open_rc, rc);
 	if (!rc) {
 		c->rig->hosts = 1;
-		for (uint16_t i = 1; i <= TRANSPORT_HOSTS_MAX; i++)
+		for (uint16_t i = 1; i <= PROC_HOSTS; i++)
 			if (c->o->friends & bit(i))
 				host_add(c->h, i);
 	}

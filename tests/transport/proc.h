@@ -86,6 +86,8 @@ struct procs {
 void procs_init(struct procs *ps, struct rig *r);
 void procs_fini(struct procs *ps);
 
+enum { PROC_HOSTS = 64 }; /* the hosts of these tests have bits in one word */
+
 /* A new one with rig_conf's conf; change its orders, then start it. */
 struct proc *proc_new(struct procs *ps, uint16_t number);
 void proc_start(struct procs *ps, struct proc *p); /* returns when it is open */
