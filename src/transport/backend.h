@@ -62,8 +62,8 @@ struct transport_out {
 	size_t bytes[TRANSPORT_PARTS]; /* of the peer's region; set by front_up */
 	/* Used by the front only: the slots in each state, one bit a slot. */
 	uint32_t waits, sent, late, over, returned;
-	uint32_t events; /* events of this link that wait in the queue */
-	struct transport_slot slot[TRANSPORT_SLOTS];
+	uint32_t events;	     /* events of this link that wait in the queue */
+	struct transport_slot *slot; /* TRANSPORT_SLOTS, from the first transport_add to close */
 };
 
 struct transport_ops {

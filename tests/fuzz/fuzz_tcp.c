@@ -28,18 +28,6 @@ struct fake {
 	uint32_t done;
 };
 
-/*
- * Zeros, in what begins with f and has so many bytes. Not in its links, which are megabytes:
- * nothing here uses them.
- */
-static void fake_reset(struct fake *f, size_t bytes)
-{
-	size_t at = offsetof(struct fake, full);
-
-	memset(&f->t.stats, 0, sizeof(f->t.stats));
-	memset((char *)f + at, 0, bytes - at);
-}
-
 static struct fake *fake_of(struct transport *t)
 {
 	return (struct fake *)t;
@@ -229,13 +217,11 @@ struct rig {
 	size_t got_len, got_room;
 };
 
-static struct rig *rig_new(void)
+static void rig_init(struct rig *r)
 {
-	static struct rig rig;
-	struct rig *r = &rig;
 	uint8_t *table = malloc(PART);
 
-	fake_reset(&r->fake, sizeof(*r));
+	memset(r, 0, sizeof(*r));
 	r->fake.t.conf = (struct transport_conf){
 		.host = 2, .generation = 5, .start = 1, .cluster = "fuzz"
 	};
@@ -251,10 +237,9 @@ static struct rig *rig_new(void)
 	r->region.part[TRANSPORT_LOAD] = table;
 	r->region.bytes[0] = r->region.bytes[1] = r->region.bytes[2] = PART;
 	FUZZ_REQUIRE(!tcp_serve_init(&r->serve, &r->fake.t, &r->region, (struct mono){ 1 }));
-	return r;
 }
 
-static void rig_free(struct rig *r)
+static void rig_fini(struct rig *r)
 {
 	tcp_serve_fini(&r->serve);
 	FUZZ_REQUIRE(r->fake.over == 1);
@@ -373,32 +358,34 @@ static void compare(struct rig *r)
 
 static void proven(struct bytes *in)
 {
-	struct rig *r = rig_new();
+	struct rig r;
 
-	prove(r);
-	steps(r, in);
-	r->fake.full = false;
+	rig_init(&r);
+	prove(&r);
+	steps(&r, in);
+	r.fake.full = false;
 	do {
-		drain(r, SIZE_MAX);
-		if (r->rc >= 0)
-			go(r);
-	} while (tcp_buf_used(&r->serve.out) || r->rc > TCP_IDLE);
-	compare(r);
-	rig_free(r);
+		drain(&r, SIZE_MAX);
+		if (r.rc >= 0)
+			go(&r);
+	} while (tcp_buf_used(&r.serve.out) || r.rc > TCP_IDLE);
+	compare(&r);
+	rig_fini(&r);
 }
 
 static void unproven(struct bytes *in)
 {
-	struct rig *r = rig_new();
+	struct rig r;
 
-	steps(r, in);
-	tcp_serve_gone(&r->serve, (struct mono){ 1 });
-	drain(r, SIZE_MAX);
-	FUZZ_REQUIRE(r->rc != TCP_PROVEN && !r->serve.host);
-	FUZZ_REQUIRE(!r->fake.t.stats.served && !r->fake.messages);
-	FUZZ_REQUIRE(r->got_len <= TCP_HELLO_FRAME && r->fake.refused <= 2);
-	FUZZ_REQUIRE(r->rc >= 0 || r->fake.refused);
-	rig_free(r);
+	rig_init(&r);
+	steps(&r, in);
+	tcp_serve_gone(&r.serve, (struct mono){ 1 });
+	drain(&r, SIZE_MAX);
+	FUZZ_REQUIRE(r.rc != TCP_PROVEN && !r.serve.host);
+	FUZZ_REQUIRE(!r.fake.t.stats.served && !r.fake.messages);
+	FUZZ_REQUIRE(r.got_len <= TCP_HELLO_FRAME && r.fake.refused <= 2);
+	FUZZ_REQUIRE(r.rc >= 0 || r.fake.refused);
+	rig_fini(&r);
 }
 
 /* --- the caller ------------------------------------------------------------------------------ */
@@ -406,6 +393,7 @@ static void unproven(struct bytes *in)
 struct asked {
 	struct fake fake;
 	struct transport_out out;
+	struct transport_slot slot[TRANSPORT_SLOTS];
 	struct tcp_call call;
 };
 
@@ -445,20 +433,19 @@ static uint32_t read_answers(const struct asked *a, const uint8_t *at, size_t le
 
 static void answers(struct bytes *in)
 {
-	static struct asked asked;
-	struct asked *a = &asked;
+	struct asked *a = calloc(1, sizeof(*a));
 	size_t room, left = 0;
 	uint8_t *at;
 	uint32_t n;
 	bool broken;
 	int rc = 0;
 
-	fake_reset(&a->fake, sizeof(*a));
-	if (tcp_buf_init(&a->call.in, 2 * TCP_ANSWER_MAX) ||
+	if (!a || tcp_buf_init(&a->call.in, 2 * TCP_ANSWER_MAX) ||
 	    tcp_buf_init(&a->call.out, 8 * TCP_REQUEST_MAX))
 		abort();
 	a->call.state = TCP_CALL_UP;
 	a->call.conn.fd = -1;
+	a->out.slot = a->slot;
 	a->fake.expect = a->out.slot;
 	for (uint32_t i = 0; i < TRANSPORT_DEPTH; i++)
 		ask(a, i, take8(in));
@@ -473,6 +460,7 @@ static void answers(struct bytes *in)
 	}
 	FUZZ_REQUIRE(a->fake.done == n && rc == (broken ? -EPROTO : 0));
 	tcp_call_fini(&a->call);
+	free(a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

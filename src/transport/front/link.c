@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/transport/front/front.h"
@@ -292,7 +293,7 @@ static void link_due(struct transport *t, const struct transport_out *o)
 
 void links_timers(struct transport *t, struct mono now)
 {
-	/* A poll runs this each time: without a timer that is due, it must not visit 64 links. */
+	/* A poll runs this each time: without a timer that is due, it must not visit all links. */
 	if (now.ns < t->due.ns)
 		return;
 	t->due.ns = INT64_MAX;
@@ -319,6 +320,10 @@ int transport_add(struct transport *t, const struct transport_peer *p, struct mo
 	o = &t->out[p->host - 1];
 	if (o->added)
 		return -EEXIST;
+	if (!o->slot)
+		o->slot = calloc(TRANSPORT_SLOTS, sizeof(*o->slot));
+	if (!o->slot)
+		return -ENOMEM;
 	o->peer = *p;
 	/*
 	 * The owner has a link to itself. The atomics of an HCA are atomic only against its own, so

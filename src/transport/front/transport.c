@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -367,6 +368,8 @@ void front_fini(struct transport *t)
 	t->key = NULL;
 	t->conf.key = NULL;
 	t->conf.key_len = 0;
+	for (size_t i = 0; i < TRANSPORT_HOSTS_MAX; i++)
+		free(t->out[i].slot);
 	events_fini(t);
 }
 
