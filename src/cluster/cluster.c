@@ -152,8 +152,9 @@ static void update_member(struct cluster *c, struct mono now, int64_t wall_ns)
 }
 
 /*
- * The host that holds the locks of services; 0: unknown. Without quorum it is unknown, since
- * other hosts may have a quorum and a newer view.
+ * The host that holds the locks of services: the lowest-numbered member, which each host finds in
+ * the same view without a message; 0: unknown. Without quorum it is unknown, since other hosts may
+ * have a quorum and a newer view.
  */
 static uint16_t home_of(const struct cluster *c)
 {
