@@ -22,13 +22,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "src/util/clock.h"
 #include "tests/bench/lock_host.h"
+#include "tests/bench/measure.h"
 
 enum {
 	HOSTS = TRANSPORT_HOSTS_MAX,
@@ -93,29 +93,7 @@ static struct mono now_of(struct self *s)
 	return s->clock.now(&s->clock);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /* --- a host ------------------------------------------------------------------------ */
-
-static double cpu_us(void)
-{
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
-		die("the CPU time of a process", errno);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / NS_PER_US;
-}
 
 static void patience(struct self *s, struct mono began, const char *what)
 {
@@ -167,22 +145,22 @@ static bool all_linked(const struct self *s)
 static void scan(struct self *s)
 {
 	struct mono began = now_of(s);
-	double cpu = cpu_us();
+	double cpu = measure_cpu_us();
 
 	peers_scan(s->h.peers, began);
 	while (peers_scanning(s->h.peers)) {
 		lock_host_turn(&s->h, now_of(s));
 		patience(s, began, "a scan did not end within a minute");
 	}
-	s->scan_us[s->scans++] = cpu_us() - cpu;
+	s->scan_us[s->scans++] = measure_cpu_us() - cpu;
 }
 
 static void beat(struct self *s)
 {
-	double cpu = cpu_us();
+	double cpu = measure_cpu_us();
 
 	lock_host_beat(&s->h);
-	s->beat_us[s->beats++ % (2 * SCANS)] = cpu_us() - cpu;
+	s->beat_us[s->beats++ % (2 * SCANS)] = measure_cpu_us() - cpu;
 }
 
 /* Every host's record and guests are there. */
@@ -275,8 +253,8 @@ static _Noreturn void host(struct bench *b, uint16_t number)
 		lock_host_turn(&s.h, now_of(&s));
 	}
 	run(&s);
-	f->scan_us = median(s.scan_us, SCANS);
-	f->beat_us = median(s.beat_us, 2 * SCANS);
+	f->scan_us = measure_median(s.scan_us, SCANS);
+	f->beat_us = measure_median(s.beat_us, 2 * SCANS);
 	f->memory_kib = memory_kib();
 	f->descriptors = descriptors();
 	site->done++;
@@ -338,7 +316,7 @@ static double median_of(const struct bench *b, double (*get)(const struct figure
 
 	for (uint32_t i = 0; i < b->hosts; i++)
 		v[i] = get(&b->site->of[i]);
-	return median(v, b->hosts);
+	return measure_median(v, b->hosts);
 }
 
 static double get_scan(const struct figures *f)
@@ -395,17 +373,6 @@ static void print(const struct result *r, const struct result *first)
 	       r->memory_kib / r->hosts, r->descriptors / r->hosts, r->start_s, r->again_s);
 }
 
-/* A host has some descriptors a link. */
-static void more_files(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l))
-		return;
-	l.rlim_cur = l.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &l); /* as best it can */
-}
-
 int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = { 16, 64, HOSTS };
@@ -414,7 +381,7 @@ int main(int argc, char **argv)
 	struct result r[sizeof(sizes) / sizeof(sizes[0])];
 
 	if (argc > 1) {
-		fprintf(stderr, "usage: %s\n", argv[0]);
+		fprintf(stderr, "usage: %s (without arguments)\n", argv[0]);
 		return 2;
 	}
 	b.site = mmap(NULL, sizeof(*b.site), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -424,7 +391,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(dir))
 		die(dir, errno);
 	b.dir = dir;
-	more_files();
+	measure_allow_files();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		r[i] = measure(&b, sizes[i]);
 	rmdir(dir);

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +30,7 @@
 #include "src/transport/shm/faults.h"
 #include "src/util/clock.h"
 #include "tests/bench/lock_host.h"
+#include "tests/bench/measure.h"
 
 enum { HOME = 1, SELF = 64, GUESTS = 10, ROUNDS_MAX = 21, OPS_MAX = 500, PATIENCE_S = 60 };
 enum what { READ_ONE, LOCK, SCAN, WHATS };
@@ -265,33 +265,11 @@ static void once(struct bench *b, enum what what)
 		scan(b);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-static double cpu_us(void)
-{
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
-		die("the CPU time of this process", errno);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / NS_PER_US;
-}
-
 /* The median of one round, us. */
 static double round_of(struct bench *b, enum what what, size_t ops, struct figures *f)
 {
 	static double us[OPS_MAX];
-	double cpu = cpu_us();
+	double cpu = measure_cpu_us();
 
 	for (size_t i = 0; i < ops; i++) {
 		struct transport_stats was, is;
@@ -307,8 +285,8 @@ static double round_of(struct bench *b, enum what what, size_t ops, struct figur
 		f->wrong[what] += f->rounds[what] != rounds_due[what];
 		f->times[what]++;
 	}
-	f->cpu_us[what] += cpu_us() - cpu;
-	return median(us, ops);
+	f->cpu_us[what] += measure_cpu_us() - cpu;
+	return measure_median(us, ops);
 }
 
 static struct figures measure(struct bench *b, int64_t way_ns, bool sleeps, size_t rounds,
@@ -331,7 +309,7 @@ static struct figures measure(struct bench *b, int64_t way_ns, bool sleeps, size
 			us[w][r] = round_of(b, (enum what)w, ops, &out);
 	check_scan(b);
 	for (int w = 0; w < WHATS; w++) {
-		out.us[w] = median(us[w], rounds);
+		out.us[w] = measure_median(us[w], rounds);
 		out.cpu_us[w] /= out.times[w];
 	}
 	return out;
@@ -388,17 +366,6 @@ static uint32_t run(struct bench *b, FILE *data)
 		     "without a delay (what is left is this CPU's work for each host):", NULL);
 }
 
-/* 64 hosts hold some 600 descriptors. */
-static void more_files(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l))
-		return;
-	l.rlim_cur = l.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &l); /* as best it can */
-}
-
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/resex-bench-XXXXXX";
@@ -416,7 +383,7 @@ int main(int argc, char **argv)
 		die(argv[1], errno);
 	if (!mkdtemp(dir))
 		die(dir, errno);
-	more_files();
+	measure_allow_files();
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	start(&b, dir);
 	wrong = run(&b, data);

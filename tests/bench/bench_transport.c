@@ -33,6 +33,7 @@
 
 #include "src/transport/transport.h"
 #include "src/util/clock.h"
+#include "tests/bench/measure.h"
 
 enum { TARGET = 2, CALLER = 1, PART = 65536, PORT = 19750, ROUNDS_MAX = 100, OPS_MAX = 2000 };
 enum { CLOCK_EACH = 64 };
@@ -273,19 +274,6 @@ static void once(struct pair *p, const struct load *l)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /* The median of one round, ns. */
 static double round_of(struct pair *p, const struct load *l, size_t n)
 {
@@ -300,7 +288,7 @@ static double round_of(struct pair *p, const struct load *l, size_t n)
 			once_bare(p, l);
 		ns[i] = (double)(p->clock.now(&p->clock).ns - began);
 	}
-	return median(ns, n);
+	return measure_median(ns, n);
 }
 
 /* --- latency: by backend ----------------------------------------------------------- */
@@ -349,7 +337,7 @@ static void latency(const char *dir)
 		double us[PAIRS];
 
 		for (int i = 0; i < PAIRS; i++)
-			us[i] = median(ns[l][i], ROUNDS) / 1000;
+			us[i] = measure_median(ns[l][i], ROUNDS) / 1000;
 		printf("%-20s %8.2f %8.2f %8.2f %11.1f %13.2f\n", loads[l].name, us[SHM], us[TCP],
 		       us[BARE], us[TCP] / us[SHM], us[TCP] / us[BARE]);
 	}
@@ -391,8 +379,8 @@ static void under_load(struct pair p[2], int burners, int cpu, double us[2], dou
 		for (int i = 0; i < 2; i++) {
 			for (int k = 0; k < OPS; k++)
 				all[k] = round_of(&p[i], &loads[0], 1);
-			ns[i][r] = median(all, OPS);
-			nines[i][r] = all[OPS * 9 / 10]; /* median() sorted them */
+			ns[i][r] = measure_median(all, OPS);
+			nines[i][r] = all[OPS * 9 / 10]; /* measure_median() sorted them */
 		}
 	} while (++r < ROUNDS && mono_sub(end, p->clock.now(&p->clock)) > 0);
 	for (int i = 0; i < burners; i++)
@@ -400,8 +388,8 @@ static void under_load(struct pair p[2], int burners, int cpu, double us[2], dou
 	for (int i = 0; i < burners; i++)
 		waitpid(pid[i], NULL, 0);
 	for (int i = 0; i < 2; i++) {
-		us[i] = median(ns[i], r) / 1000;
-		high[i] = median(nines[i], r) / 1000;
+		us[i] = measure_median(ns[i], r) / 1000;
+		high[i] = measure_median(nines[i], r) / 1000;
 	}
 }
 
@@ -519,7 +507,8 @@ static int part(const char *backend, const char *address)
 	}
 	printf("%s: %d READs of %d bytes, every word as the target wrote it: %.3f s (%.0f MiB/s), "
 	       "the median of 3\n",
-	       backend, PART_READS, TRANSPORT_READ_MAX, median(s, 3), 64 / median(s, 3));
+	       backend, PART_READS, TRANSPORT_READ_MAX, measure_median(s, 3),
+	       64 / measure_median(s, 3));
 	pair_stop(&p);
 	return 0;
 }

@@ -1,5 +1,6 @@
 # What ./dev bench runs; not part of make all.
 EXTRA_PROGRAMS = resex-bench resex-bench-report
+MEASURE = tests/bench/measure.c tests/bench/measure.h
 EXTRA_DIST += tests/bench/run.sh
 resex_bench_SOURCES = tests/bench/bench.c tests/bench/tick_host.c tests/bench/tick_host.h
 resex_bench_LDADD = $(RESEXD_LIBS)
@@ -9,7 +10,7 @@ CLEANFILES += resex-bench resex-bench-report
 
 EXTRA_PROGRAMS += resex-bench-transport
 EXTRA_DIST += tests/bench/onesided.gp
-resex_bench_transport_SOURCES = tests/bench/bench_transport.c
+resex_bench_transport_SOURCES = tests/bench/bench_transport.c $(MEASURE)
 resex_bench_transport_LDADD = libtransport.a libutil.a libcore.a $(NETTLE_LIBS) $(RDMACM_LIBS) $(VERBS_LIBS)
 CLEANFILES += resex-bench-transport
 
@@ -23,11 +24,11 @@ CLEANFILES += resex-bench-recovery
 
 EXTRA_PROGRAMS += resex-bench-lock
 EXTRA_DIST += tests/bench/lock.gp
-resex_bench_lock_SOURCES = tests/bench/bench_lock.c $(LOCK_HOST)
+resex_bench_lock_SOURCES = tests/bench/bench_lock.c $(LOCK_HOST) $(MEASURE)
 resex_bench_lock_LDADD = $(CLUSTER_LIBS) libutil.a
 CLEANFILES += resex-bench-lock
 
 EXTRA_PROGRAMS += resex-bench-hosts
-resex_bench_hosts_SOURCES = tests/bench/bench_hosts.c $(LOCK_HOST)
+resex_bench_hosts_SOURCES = tests/bench/bench_hosts.c $(LOCK_HOST) $(MEASURE)
 resex_bench_hosts_LDADD = $(CLUSTER_LIBS) libutil.a
 CLEANFILES += resex-bench-hosts
