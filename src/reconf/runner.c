@@ -159,9 +159,8 @@ static bool post_or_result(struct runner *r, struct job *d, struct mono now)
  */
 static void run_jobs(struct runner *r, struct mono now)
 {
-	struct hostset full = {
-		{ 0 }
-	}; /* links without room: later operations must not overtake */
+	/* Hosts whose links have no room: later operations to them must not overtake. */
+	struct hostset full = { { 0 } };
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
