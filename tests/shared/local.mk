@@ -1,7 +1,8 @@
 # tests/shared: the protocols of src/reconf in virtual time, and the checker of their histories.
 HISTORY = tests/shared/history.c tests/shared/history.h
 WORLD = tests/shared/world.c tests/shared/world.h tests/shared/world_priv.h \
-	tests/shared/world_queue.c tests/shared/world_faults.c tests/shared/world_clock.c $(HISTORY)
+	tests/shared/world_post.c tests/shared/world_queue.c tests/shared/world_faults.c \
+	tests/shared/world_clock.c $(HISTORY)
 
 if CMOCKA
 check_PROGRAMS += tests/unit/test_history tests/unit/test_world

@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* world_priv: between world.c, world_queue.c, world_faults.c, world_clock.c. */
+/* world_priv: between world.c, world_post.c, world_queue.c, world_faults.c, world_clock.c. */
 #ifndef RESEX_TESTS_WORLD_PRIV_H
 #define RESEX_TESTS_WORLD_PRIV_H
 
 #include "tests/shared/world.h"
+
+/* The types of events. */
+enum {
+	EV_TICK,
+	EV_LOST,
+	EV_POST,
+	EV_EXEC,
+	EV_RESULT,
+	EV_LATE,
+	EV_FAIL,
+	EV_CALL,
+	EV_UP,
+	EV_VIEW,
+	EV_RESTART,
+	EV_CRASH,
+	EV_TIMER,
+	EV_ASK,
+};
 
 /* Events of one time come in the order in which they were pushed. */
 void world_push(struct world *w, int64_t t, uint16_t type, uint16_t a, uint32_t value,
@@ -23,5 +41,27 @@ static inline bool world_one_in(struct world *w, uint32_t n)
 enum world_fault world_draw_fault(struct world *w, const struct step_op *op);
 /* For how long a host that crashes now is down; -1: for good. */
 int64_t world_down_time(struct world *w);
+
+/* --- world_post.c ---------------------------------------------------------- */
+
+#define WORLD_NONE UINT32_MAX /* no operation */
+
+/* Post an operation of a step of host a, or return its result. */
+void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline);
+/* The same of one that waited until now. */
+void world_post_now(struct world *w, uint32_t i, int64_t t, enum world_fault f);
+/* One user of operation i has no more use for it. */
+void world_op_put(struct world *w, uint32_t i);
+/* Its result arrives at time t. */
+void world_come_back(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t);
+/*
+ * The caller will see the link of operation i fail: at its deadline or earlier. A READ that is late
+ * is REFUSED at its deadline, and its link fails long after it.
+ */
+void world_will_fail(struct world *w, uint32_t i);
+/* Operation i is no longer outstanding on l. */
+void world_link_forget(struct world *w, struct world_link *l, uint32_t i);
+/* What waits for a link that has ended comes back before its process learns of the newer one. */
+void world_forget_waiting(struct world *w, struct world_link *l);
 
 #endif
