@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * world: what the events do: turns of processes, arrivals, results, links, crashes (world.h says what
- * a world is). world_post.c posts the operations.
+ * world: what the events do: turns of processes, arrivals, results, links, crashes (world.h says
+ * what a world is). world_post.c posts the operations.
  */
 #include <stddef.h>
 #include <string.h>
