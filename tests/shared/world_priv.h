@@ -48,20 +48,23 @@ int64_t world_down_time(struct world *w);
 
 /* Post an operation of a step of host a, or return its result. */
 void world_post(struct world *w, uint16_t a, const struct step_op *op, int64_t deadline);
-/* The same of one that waited until now. */
+/* Post operation i, which has waited for room on its link, at time t with fault f. */
 void world_post_now(struct world *w, uint32_t i, int64_t t, enum world_fault f);
-/* One user of operation i has no more use for it. */
+/* Drop one reference to operation i; the last one frees its place. */
 void world_op_put(struct world *w, uint32_t i);
-/* Its result arrives at time t. */
+/* The result of operation i arrives at time t. */
 void world_come_back(struct world *w, uint32_t i, enum step_outcome outcome, int64_t t);
 /*
  * The caller will see the link of operation i fail: at its deadline or earlier. A READ that is late
  * is REFUSED at its deadline, and its link fails long after it.
  */
 void world_will_fail(struct world *w, uint32_t i);
-/* Operation i is no longer outstanding on l. */
+/* Remove operation i from the outstanding operations of link l, if it is one of them. */
 void world_link_forget(struct world *w, struct world_link *l, uint32_t i);
-/* What waits for a link that has ended comes back before its process learns of the newer one. */
+/*
+ * Link l is up anew. Return LOST for each waiting operation that was for an older link of l
+ * (step_op.link). Call it before the process gets its STEP_LINK.
+ */
 void world_forget_waiting(struct world *w, struct world_link *l);
 
 #endif
