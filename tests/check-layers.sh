@@ -20,6 +20,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # <angled> ones are of the system. @x is a group below, !x takes away.
 table() {
 	cat <<'END'
+src/core/spsc*         @pure stdatomic.h
 src/core/*             src/core/ resex/units.h resex/flow.h @pure
 include/resex/policy.h resex/units.h resex/flow.h @pure
 include/resex/flow.h   resex/units.h @pure

@@ -20,7 +20,7 @@ struct guests_view guests_view(const struct guests *gs)
 		.policy_changing = gs->policy_old != NULL,
 		.diverging = gs->diverging,
 		.newest_event = gs->events,
-		.events_lost = atomic_load(&gs->ho->events.overflow),
+		.events_lost = atomic_load(&gs->ho->events.at.overflow),
 	};
 }
 

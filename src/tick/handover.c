@@ -19,72 +19,43 @@ void handover_wake(int fd)
 	while (r < 0 && errno == EINTR);
 }
 
-/*
- * One writer, one reader. head and tail only grow and wrap as unsigned numbers, so their
- * difference is the number of events in the ring. The event is stored before the head that
- * shows it.
- */
 bool event_put(struct handover *ho, const struct event *ev)
 {
 	struct event_ring *q = &ho->events;
-	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
-	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+	int64_t i = spsc_ring_free(&q->at, EVENTS_MAX);
 
-	if (head - tail >= EVENTS_MAX) {
-		atomic_fetch_add_explicit(&q->overflow, 1, memory_order_relaxed);
+	if (i < 0)
 		return false;
-	}
-	q->ev[head % EVENTS_MAX] = *ev;
-	atomic_store_explicit(&q->head, head + 1, memory_order_release);
+	q->ev[i] = *ev;
+	spsc_ring_put(&q->at);
 	return true;
 }
 
 bool event_get(struct handover *ho, struct event *ev)
 {
 	struct event_ring *q = &ho->events;
-	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
-	uint32_t head = atomic_load_explicit(&q->head, memory_order_acquire);
+	int64_t i = spsc_ring_oldest(&q->at, EVENTS_MAX);
 
-	if (head == tail)
+	if (i < 0)
 		return false;
-	/*
-	 * The copy comes before the new tail: from then on the sampler may overwrite the
-	 * entry.
-	 */
-	*ev = q->ev[tail % EVENTS_MAX];
-	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
+	*ev = q->ev[i];
+	spsc_ring_got(&q->at);
 	return true;
 }
 
 struct snapshot *snap_begin(struct handover *ho)
 {
-	return &ho->snaps.buf[ho->snaps.back];
+	return &ho->snaps.buf[ho->snaps.at.back];
 }
 
-/*
- * One exchange hands over the whole buffer: the reader has the former snapshot or this one,
- * never parts of both. A snapshot that the reader did not fetch is overwritten next.
- */
 void snap_publish(struct handover *ho)
 {
-	uint32_t old = atomic_exchange_explicit(&ho->snaps.middle, ho->snaps.back | SNAP_DIRTY,
-						memory_order_acq_rel);
-
-	ho->snaps.back = old & 3u;
+	spsc_latest_put(&ho->snaps.at);
 }
 
-/*
- * The exchange returns the reader's buffer to the middle. The writer never touches front,
- * so the snapshot stays valid until the next call.
- */
+/* The snapshot stays valid until the next call. */
 const struct snapshot *snap_latest(struct handover *ho)
 {
-	uint32_t mid = atomic_load_explicit(&ho->snaps.middle, memory_order_relaxed);
-
-	if (mid & SNAP_DIRTY) {
-		mid = atomic_exchange_explicit(&ho->snaps.middle, ho->snaps.front,
-					       memory_order_acq_rel);
-		ho->snaps.front = mid & 3u;
-	}
-	return &ho->snaps.buf[ho->snaps.front];
+	spsc_latest_get(&ho->snaps.at);
+	return &ho->snaps.buf[ho->snaps.at.front];
 }

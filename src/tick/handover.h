@@ -21,6 +21,7 @@
 #include "src/core/caps.h"
 #include "src/core/period.h"
 #include "src/core/resos.h"
+#include "src/core/spsc.h"
 #include "src/core/usage.h"
 #include "src/core/window.h"
 #include "src/tick/written.h"
@@ -123,9 +124,7 @@ struct event {
 enum { EVENTS_MAX = 1024 }; /* a power of two */
 
 struct event_ring {
-	_Atomic uint32_t head; /* written by the sampler */
-	_Atomic uint32_t tail; /* written by control */
-	_Atomic uint64_t overflow;
+	struct spsc_ring at;
 	struct event ev[EVENTS_MAX];
 };
 
@@ -170,13 +169,9 @@ struct snapshot {
 	struct snap_guest guest[FLOW_GUESTS_MAX];
 };
 
-/* Triple buffer: the writer never waits, the reader gets the newest whole one. */
-enum { SNAP_DIRTY = 4 };
 struct snap_buffers {
-	struct snapshot buf[3];
-	_Atomic uint32_t middle; /* index, | SNAP_DIRTY when newer than the reader's */
-	uint32_t back;		 /* the writer's */
-	uint32_t front;		 /* the reader's */
+	struct snapshot buf[SPSC_BUFFERS];
+	struct spsc_latest at;
 };
 
 struct handover {

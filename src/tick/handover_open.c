@@ -24,9 +24,7 @@ int handover_open(struct handover *ho)
 		close(ho->actor_fd);
 		return rc;
 	}
-	ho->snaps.back = 0;
-	atomic_init(&ho->snaps.middle, 1);
-	ho->snaps.front = 2;
+	spsc_latest_init(&ho->snaps.at);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ static void sampler_tick(struct world *w)
 		for (uint32_t k = 0; k < w->set->guest[i].scan->rings; k++)
 			ring_show(w->set->guest[i].scan->ring[k].ring);
 	atomic_store(&w->ho.rings_shown, atomic_load(&w->ho.rings_asked));
-	w->ho.snaps.buf[w->ho.snaps.front].set_serial = w->set->serial; /* the newest snapshot */
+	w->ho.snaps.buf[w->ho.snaps.at.front].set_serial = w->set->serial; /* the newest snapshot */
 }
 
 static void settle(struct world *w)

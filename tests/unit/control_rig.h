@@ -38,7 +38,7 @@ static inline struct snapshot *snap_of_set(struct guests_rig *g)
 /* The sampler's next tick: totals of rings, the newest set, and caps that no policy changes. */
 static inline void rig_tick(struct guests_rig *g)
 {
-	struct snapshot *sn = &g->ho.snaps.buf[g->ho.snaps.front]; /* snap_latest() */
+	struct snapshot *sn = &g->ho.snaps.buf[g->ho.snaps.at.front]; /* snap_latest() */
 
 	rig_show(g);
 	rig_ack(g);

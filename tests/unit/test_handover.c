@@ -94,7 +94,7 @@ TEST_WITH(events__full__newest_is_dropped_and_counted, open_shared, close_shared
 		ev = numbered(-1);
 		assert_false(event_put(ho, &ev));
 	}
-	assert_int_equal(atomic_load(&ho->events.overflow), 3);
+	assert_int_equal(atomic_load(&ho->events.at.overflow), 3);
 	for (int64_t n = 0; n < EVENTS_MAX; n++) {
 		assert_true(event_get(ho, &ev));
 		assert_numbered(&ev, n);
@@ -119,8 +119,8 @@ TEST_WITH(events__counters_wrap_at_2_32__nothing_is_lost, open_shared, close_sha
 	struct handover *ho = *state;
 	struct event ev;
 
-	atomic_store(&ho->events.head, UINT32_MAX - 2);
-	atomic_store(&ho->events.tail, UINT32_MAX - 2);
+	atomic_store(&ho->events.at.head, UINT32_MAX - 2);
+	atomic_store(&ho->events.at.tail, UINT32_MAX - 2);
 	for (int64_t n = 0; n < EVENTS_MAX; n++) {
 		ev = numbered(n);
 		assert_true(event_put(ho, &ev));
@@ -168,7 +168,7 @@ TEST_WITH(events__two_threads__each_is_whole_in_order_got_or_counted, open_share
 		}
 	} while (!stopped);
 	pthread_join(putter, NULL);
-	assert_int_equal(got + (int64_t)atomic_load(&ho->events.overflow), TWO_THREADS_ROUNDS);
+	assert_int_equal(got + (int64_t)atomic_load(&ho->events.at.overflow), TWO_THREADS_ROUNDS);
 	assert_true(got > 0);
 }
 
